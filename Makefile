@@ -1,0 +1,74 @@
+# Everything works on a fresh machine that has Go: what else is missing is installed on the way.
+
+HOME_DIR := $(or $(CONVEYOR_HOME),.conveyor)
+TOOLS    := $(HOME_DIR)/bin
+CONVEYOR := bin/conveyor
+
+# Extra arguments: `make test ARGS='-run TestBridge -v' PKG=./bridge`, `make run ARGS=--services-only`.
+ARGS ?=
+PKG  ?= ./...
+
+# The version is part of the file name, so a bump installs anew.
+LINT_VERSION          := v2.15.0
+WORKFLOWCHECK_VERSION := v0.6.0
+LINT                  := $(TOOLS)/golangci-lint@$(LINT_VERSION)
+WORKFLOWCHECK         := $(TOOLS)/workflowcheck@$(WORKFLOWCHECK_VERSION)
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test check lint fresh tools bench clean need-go
+
+help: ## List these targets.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: build ## Install what is missing, start everything, print what runs where. Ctrl-C stops it.
+	@exec $(CONVEYOR) up $(ARGS)
+
+build: need-go ## Build bin/conveyor.
+	@mkdir -p bin
+	@go build -o $(CONVEYOR) ./cmd/conveyor
+
+# Two packages at a time, and all on one set of services: more would measure the machine, not the code.
+test: build ## Run every test against real services of its own.
+	@$(CONVEYOR) with-services -- go test -count=1 -timeout 20m -p 2 $(ARGS) $(PKG)
+
+check: need-go lint fresh ## Format, vet, lint, layers, determinism, generated files.
+	@echo "check: all good"
+
+lint: tools
+	@unformatted=$$(go list -f '{{.Dir}}' ./... | xargs gofmt -l | sort -u); \
+	if [ -n "$$unformatted" ]; then echo "not formatted, run gofmt -w:"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
+	$(LINT) run ./...
+	go test -count=1 -run TestImports .
+	$(WORKFLOWCHECK) ./workflows/...
+
+fresh: need-go
+	go mod tidy -diff
+	@before=$$(git diff | cksum); go generate ./... || exit 1; \
+	if [ "$$before" != "$$(git diff | cksum)" ]; then echo "generated files were stale: commit what changed"; exit 1; fi
+
+tools: $(LINT) $(WORKFLOWCHECK)
+
+$(LINT): | need-go
+	@echo "installing golangci-lint $(LINT_VERSION), some minutes the first time"
+	@GOBIN=$(abspath $(TOOLS)) GOFLAGS= go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+	@mv $(TOOLS)/golangci-lint $@
+
+$(WORKFLOWCHECK): | need-go
+	@echo "installing workflowcheck $(WORKFLOWCHECK_VERSION)"
+	@GOBIN=$(abspath $(TOOLS)) GOFLAGS= go install go.temporal.io/sdk/contrib/tools/workflowcheck@$(WORKFLOWCHECK_VERSION)
+	@mv $(TOOLS)/workflowcheck $@
+
+bench: build ## Measure the numbers of the README.
+	@$(CONVEYOR) with-services -- go test -run '^$$' -bench . -count=1 -timeout 60m $(ARGS) ./bench/...
+
+clean: ## Remove builds, local data and logs. Stop a running stack first.
+	@if [ -e $(HOME_DIR)/lock ] && ! flock -n $(HOME_DIR)/lock true; then \
+		echo "conveyor runs in $(HOME_DIR): stop it first ($$(cat $(HOME_DIR)/lock))"; exit 1; fi
+	rm -rf bin $(HOME_DIR) coverage.out
+
+need-go:
+	@command -v go >/dev/null || { echo "Go is missing. Install Go 1.26 or newer: https://go.dev/dl (the golang package" \
+		"of Debian 12 is too old), then run make again."; exit 1; }
+	@v=$$(go env GOVERSION | sed 's/^go1\.\([0-9]*\).*/\1/'); [ "$$v" -ge 26 ] 2>/dev/null || { \
+		echo "$$(go version) is too old. Install Go 1.26 or newer: https://go.dev/dl"; exit 1; }

@@ -1,0 +1,98 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+// Images are the activities that talk to foreign image hosts.
+type Images struct {
+	Store  ImageStore
+	Source ImageSource
+	Blobs  ImageBlobs
+	Now    func() time.Time
+}
+
+// ImageStore keeps what is known of a listing's images.
+type ImageStore interface {
+	ImageState(ctx context.Context, id uuid.UUID, url string) (string, error)
+	AttachImage(ctx context.Context, ref listing.Ref, img listing.StoredImage, now time.Time) error
+	CountImageAttempt(ctx context.Context, id uuid.UUID, url, reason string) (attempts int, err error)
+	FailImage(ctx context.Context, ref listing.Ref, img listing.Image, class fault.Class, reason string,
+		run listing.Run, now time.Time) error
+}
+
+// ImageSource downloads a picture that a stranger's page points to, when it is that host's turn. Its faults say whether
+// trying again can help; fault.Limited says that the turn is too far off to wait for.
+type ImageSource interface {
+	Photo(ctx context.Context, url string) (listing.Photo, error)
+}
+
+// ImageBlobs keeps bytes under a key made of their content; storing them twice is storing them once.
+type ImageBlobs interface {
+	PutImage(ctx context.Context, data []byte, ext string) (key, sum string, err error)
+	PutThumbnail(ctx context.Context, key string, data []byte) (thumbnailKey string, err error)
+}
+
+// ImageJob names one image of one listing.
+type ImageJob struct {
+	Ref   listing.Ref   `json:"ref"`
+	Image listing.Image `json:"image"`
+}
+
+// AttachImage downloads an image and shows it with its listing. Failed fetches are counted in the table; when the
+// fault's class allows no more, the image becomes a dead letter, here and not in the workflow, so that an image that
+// came by message ends the same way. Failures of our own stores are retried without end.
+func (a *Images) AttachImage(ctx context.Context, job ImageJob) error {
+	id, img := job.Ref.ID(), job.Image
+	state, err := a.Store.ImageState(ctx, id, img.URL)
+	if err != nil || state != "pending" {
+		return err
+	}
+	photo, err := a.Source.Photo(ctx, img.URL)
+	if err != nil {
+		return a.missed(ctx, job, err)
+	}
+	stored := listing.StoredImage{
+		Image: img, ContentType: photo.ContentType, Bytes: int64(len(photo.Data)), Width: photo.Width, Height: photo.Height,
+	}
+	if stored.Key, stored.SHA256, err = a.Blobs.PutImage(ctx, photo.Data, photo.Ext); err != nil {
+		return fmt.Errorf("store image of %s: %w", job.Ref, err)
+	}
+	if stored.ThumbnailKey, err = a.Blobs.PutThumbnail(ctx, stored.Key, photo.Thumbnail); err != nil {
+		return fmt.Errorf("store thumbnail of %s: %w", job.Ref, err)
+	}
+	return a.Store.AttachImage(ctx, job.Ref, stored, a.Now())
+}
+
+// missed counts a failed fetch and gives the image up when its class has no attempt left.
+func (a *Images) missed(ctx context.Context, job ImageJob, cause error) error {
+	class, _ := fault.Of(cause)
+	if ctx.Err() != nil || class == fault.Limited { // the host has nothing to do with it
+		return cause
+	}
+	attempts, err := a.Store.CountImageAttempt(ctx, job.Ref.ID(), job.Image.URL, cause.Error())
+	if err != nil {
+		return err
+	}
+	if most, _, _ := class.Retry(); attempts < most {
+		return cause
+	}
+	if err := a.giveUp(ctx, job, class, cause.Error()); err != nil {
+		return err
+	}
+	if class.Final() {
+		return cause
+	}
+	return &fault.Error{Class: fault.Gone, Err: fmt.Errorf("gave up after %d attempts: %w", attempts, cause)}
+}
+
+func (a *Images) giveUp(ctx context.Context, job ImageJob, class fault.Class, reason string) error {
+	return a.Store.FailImage(ctx, job.Ref, job.Image, class, reason, run(ctx), a.Now())
+}

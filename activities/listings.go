@@ -1,0 +1,220 @@
+// Package activities holds every effect a workflow may ask for.
+//
+// One struct a system carries its dependencies; each exported method is one activity. Activities run at least once,
+// so each is idempotent, and they return plain fault errors: package workers translates those for Temporal.
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/activity"
+
+	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/place"
+	"github.com/mtlrent/conveyor/domain/platform"
+)
+
+// Listings are the activities of the listing pipeline. All of them are short steps on our own database, made to run
+// as local activities.
+type Listings struct {
+	Store ListingStore
+	Now   func() time.Time
+}
+
+// ListingStore is what the pipeline needs of the database. Each write is one transaction with its events.
+type ListingStore interface {
+	rawStore
+	homeStore
+	publicStore
+}
+
+type rawStore interface {
+	Raw(ctx context.Context, id uuid.UUID) (revision int64, payload []byte, err error)
+	SaveNormalized(ctx context.Context, l listing.Listing, revision int64, now time.Time) error
+	Reject(ctx context.Context, raw listing.Raw, revision int64, payload []byte, r *listing.Rejection,
+		run listing.Run, now time.Time) error
+}
+
+type homeStore interface {
+	Load(ctx context.Context, id uuid.UUID) (listing.Version, error)
+	Candidates(ctx context.Context, l listing.Listing) ([]listing.Listing, error)
+	SaveDuplicate(ctx context.Context, ref listing.Ref, revision int64, of uuid.UUID, reasons []listing.Reason,
+		run listing.Run) error
+}
+
+type publicStore interface {
+	Publish(ctx context.Context, p listing.Publication, run listing.Run, now time.Time) ([]listing.Image, error)
+	HandOver(ctx context.Context, h listing.Handover, run listing.Run, now time.Time) error
+}
+
+// The outcomes of a listing's way through the pipeline.
+const (
+	Imported  = "imported"  // it is visible
+	Duplicate = "duplicate" // it is a home that we list already
+	Rejected  = "rejected"  // it cannot become a listing
+	HandedOn  = "handed_on" // the next stage is somebody else's
+)
+
+// ListingJob is one advert on its way through the steps. It carries names, not payloads: those are in Postgres.
+type ListingJob struct {
+	Ref      listing.Ref     `json:"ref"`
+	Revision int64           `json:"revision,omitempty"` // that was normalized
+	RepostOf uuid.UUID       `json:"repost_of,omitzero"` // the same home under an older advert of this platform
+	Outcome  string          `json:"outcome,omitempty"`  // "" goes on to the next step
+	Images   []listing.Image `json:"images,omitempty"`   // still to be fetched
+	Stage    string          `json:"stage,omitempty"`    // for HandOverListing: whose turn it is
+}
+
+// NormalizeListing interprets the advert's newest payload. An advert that cannot become a listing is recorded with
+// every reason and returned as its *listing.Rejection.
+//
+// It is an activity although it computes: a better normalizer must not change the replay of a running workflow.
+func (a *Listings) NormalizeListing(ctx context.Context, job ListingJob) (ListingJob, error) {
+	revision, payload, err := a.Store.Raw(ctx, job.Ref.ID())
+	if err != nil {
+		return job, err
+	}
+	job.Revision = revision
+	var raw listing.Raw
+	if err := json.Unmarshal(payload, &raw); err != nil {
+		return job, fault.Newf(fault.Invalid, "read payload of %s: %w", job.Ref, err)
+	}
+	site, ok := platform.ByName(raw.Platform)
+	if !ok {
+		return job, fault.Newf(fault.Invalid, "platform: no normalizer for %q", raw.Platform)
+	}
+	l, err := site.Normalize(raw)
+	var rejection *listing.Rejection
+	if errors.As(err, &rejection) {
+		if err := a.Store.Reject(ctx, raw, revision, payload, rejection, run(ctx), a.Now()); err != nil {
+			return job, err
+		}
+		return job, fmt.Errorf("normalize %s: %w", job.Ref, rejection)
+	}
+	if err != nil {
+		return job, fmt.Errorf("normalize %s: %w", job.Ref, err)
+	}
+	return job, a.Store.SaveNormalized(ctx, l, revision, a.Now())
+}
+
+// DedupeListing looks for the same home among the published listings. One of another platform makes this advert a
+// duplicate, which ends its way; one of the same platform is a repost, which is noted and goes on. An advert that is
+// published already stays what it is.
+func (a *Listings) DedupeListing(ctx context.Context, job ListingJob) (ListingJob, error) {
+	v, err := a.Store.Load(ctx, job.Ref.ID())
+	if err != nil {
+		return job, err
+	}
+	job.Revision = v.Revision
+	if v.Published != "" {
+		return job, nil
+	}
+	homes, err := a.Store.Candidates(ctx, v.Listing)
+	if err != nil {
+		return job, err
+	}
+	for _, home := range homes {
+		match := listing.SameHome(home, v.Listing)
+		switch match.Kind {
+		case listing.Duplicate:
+			job.Outcome = Duplicate
+			reasons := make([]listing.Reason, len(match.Reasons))
+			for i, text := range match.Reasons {
+				reasons[i] = listing.Reason{Field: "home", Code: Duplicate, Message: home.Ref.String() + ": " + text}
+			}
+			return job, a.Store.SaveDuplicate(ctx, job.Ref, v.Revision, home.ID(), reasons, run(ctx))
+		case listing.Repost:
+			if job.RepostOf == uuid.Nil {
+				job.RepostOf = home.ID()
+			}
+		}
+	}
+	return job, nil
+}
+
+// ImportListing makes the normalized advert the visible listing, text first, and returns the images that are still
+// to be fetched.
+func (a *Listings) ImportListing(ctx context.Context, job ListingJob) (ListingJob, error) {
+	v, err := a.Store.Load(ctx, job.Ref.ID())
+	if err != nil {
+		return job, err
+	}
+	p := listing.Publication{Version: v, RepostOf: job.RepostOf}
+	if l := v.Listing; l.Latitude != nil && l.Longitude != nil {
+		if n, ok := place.At(*l.Latitude, *l.Longitude); ok {
+			p.Neighbourhood = n.Key
+		}
+	}
+	job.Revision, job.Outcome = v.Revision, Imported
+	job.Images, err = a.Store.Publish(ctx, p, run(ctx), a.Now())
+	return job, err
+}
+
+// HandOverListing puts the advert into the queue of job.Stage, which is somebody else's.
+func (a *Listings) HandOverListing(ctx context.Context, job ListingJob) (ListingJob, error) {
+	h := listing.Handover{Ref: job.Ref, Revision: job.Revision, Exchange: "listings"}
+	switch job.Stage {
+	case listing.StageNormalize:
+		revision, payload, err := a.Store.Raw(ctx, job.Ref.ID())
+		if err != nil {
+			return job, err
+		}
+		h.Revision, h.Bodies = revision, [][]byte{payload}
+		h.Exchange, h.RoutingKey, h.Status = "scraped", job.Ref.Platform, "scraped"
+		job.Outcome = HandedOn
+	case listing.StageDedupe, listing.StageImport:
+		v, err := a.Store.Load(ctx, job.Ref.ID())
+		if err != nil {
+			return job, err
+		}
+		body, err := staged(v.Listing)
+		if err != nil {
+			return job, err
+		}
+		h.Revision, h.Bodies, h.Status = v.Revision, [][]byte{body}, "normalized"
+		h.RoutingKey = map[string]string{listing.StageDedupe: "listings.normalized", listing.StageImport: "listings.ready"}[job.Stage]
+		job.Outcome = HandedOn
+	case listing.StageImages:
+		for _, img := range job.Images {
+			body, err := json.Marshal(contract.PendingImage{
+				ListingID: job.Ref.ID().String(), URL: img.URL, SortOrder: img.SortOrder,
+			})
+			if err != nil {
+				return job, fmt.Errorf("write image request of %s: %w", job.Ref, err)
+			}
+			h.Bodies = append(h.Bodies, body)
+		}
+		h.RoutingKey = "images.pending"
+	default:
+		return job, fault.Newf(fault.Invalid, "hand %s over: there is no stage %q", job.Ref, job.Stage)
+	}
+	return job, a.Store.HandOver(ctx, h, run(ctx), a.Now())
+}
+
+// staged writes a normalized listing as other teams' stages read it.
+func staged(l listing.Listing) ([]byte, error) {
+	doc, err := json.Marshal(l)
+	if err != nil {
+		return nil, fmt.Errorf("write listing %s: %w", l.Ref, err)
+	}
+	body, err := json.Marshal(contract.StagedListing{
+		Platform: l.Platform, PlatformID: l.PlatformID, URL: l.URL, ScrapedAt: l.ScrapedAt, Listing: doc,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write listing %s: %w", l.Ref, err)
+	}
+	return body, nil
+}
+
+// run names the workflow run that asked for the activity of ctx.
+func run(ctx context.Context) listing.Run {
+	w := activity.GetInfo(ctx).WorkflowExecution
+	return listing.Run{WorkflowID: w.ID, RunID: w.RunID}
+}

@@ -1,0 +1,83 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/gin-gonic/gin"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/blob"
+)
+
+// ImageOpener opens stored pictures: *blob.Store.
+type ImageOpener interface {
+	Open(ctx context.Context, key string) (*blob.Object, error)
+}
+
+// images serves /images/{key}. It is a gin route, for http.ServeContent does ranges and conditions; huma is told of
+// it for the documentation.
+type images struct {
+	blobs ImageOpener
+	log   *slog.Logger
+}
+
+func (h *images) register(a huma.API, r gin.IRouter) {
+	a.OpenAPI().AddOperation(&huma.Operation{
+		OperationID: "get-image", Method: http.MethodGet, Path: "/images/{key}", Tags: []string{"listings"},
+		Summary:     "Get a picture or its thumbnail",
+		Description: "The key, slashes included, is that of a listing's image. Pictures never change: they are named by their SHA-256.",
+		Parameters: []*huma.Param{{
+			Name: "key", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString},
+			Example: "thumbs/ab/cd/abcd….jpg",
+		}},
+		Responses: map[string]*huma.Response{
+			"200": {Description: "The picture", Content: map[string]*huma.MediaType{"image/*": {}}},
+			"304": {Description: "Not modified"},
+			"404": {Description: "There is no such picture"},
+		},
+	})
+	r.GET("/images/*key", h.get)
+	r.HEAD("/images/*key", h.get)
+}
+
+func (h *images) get(c *gin.Context) {
+	key := strings.TrimPrefix(c.Param("key"), "/")
+	if !strings.HasPrefix(key, "images/") && !strings.HasPrefix(key, "thumbs/") {
+		key = "images/" + key
+	}
+	object, err := h.blobs.Open(c.Request.Context(), key)
+	if class, _ := fault.Of(err); class == fault.Invalid { // not one of our keys
+		err = fault.Newf(fault.Gone, "there is no picture %q", key)
+	}
+	if err != nil {
+		answer(c, problem(c.Request.Context(), h.log, err))
+		return
+	}
+	defer object.Close()
+	c.Header("Content-Type", object.ContentType)
+	c.Header("ETag", object.ETag)
+	c.Header("Cache-Control", "public, max-age=31536000, immutable")
+	c.Header("X-Content-Type-Options", "nosniff")
+	http.ServeContent(c.Writer, c.Request, "", object.ModTime, object)
+}
+
+// answer writes a problem on a route that huma does not serve.
+func answer(c *gin.Context, err error) {
+	var h huma.HeadersError
+	if errors.As(err, &h) {
+		for name, values := range h.GetHeaders() {
+			c.Header(name, values[0])
+		}
+	}
+	var status huma.StatusError
+	if !errors.As(err, &status) {
+		status = huma.Error500InternalServerError("internal error")
+	}
+	c.Header("Content-Type", "application/problem+json")
+	c.JSON(status.GetStatus(), status)
+}

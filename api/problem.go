@@ -1,0 +1,39 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// retryAfter is what a client is told to wait when something we depend on is away.
+const retryAfter = 5 * time.Second
+
+// problem turns a fault into an RFC 9457 answer. What may pass by itself is a 503 without its text: the log has it,
+// the client should not.
+func problem(ctx context.Context, log *slog.Logger, err error) error {
+	class, after := fault.Of(err)
+	switch class {
+	case fault.Invalid:
+		return huma.Error422UnprocessableEntity(err.Error())
+	case fault.Gone:
+		return huma.Error404NotFound(err.Error())
+	case fault.Blocked:
+		return huma.Error403Forbidden(err.Error())
+	case fault.Conflict:
+		return huma.Error409Conflict(err.Error())
+	case fault.Transient, fault.Throttled, fault.Limited:
+	}
+	log.WarnContext(ctx, "request failed", "class", class, "err", err)
+	seconds := strconv.Itoa(int(max(after, retryAfter).Seconds()))
+	return huma.ErrorWithHeaders(
+		huma.Error503ServiceUnavailable("something this needs is away; try again in "+seconds+" s; /ready says what"),
+		http.Header{"Retry-After": {seconds}},
+	)
+}

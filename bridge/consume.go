@@ -1,0 +1,156 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// drainGrace is how long the work in hand may take after shutdown began.
+const drainGrace = 15 * time.Second
+
+// A handler acts on deliveries of one queue and returns an error for each: nil is done, a final fault can never be
+// done, anything else is tried again. It may see a delivery any number of times.
+type handler func(ctx context.Context, batch []amqp.Delivery) []error
+
+// A consumer reads one queue on a channel of its own, again and again until its context ends.
+type consumer struct {
+	connect  *connector
+	queue    queue
+	prefetch int
+	handle   handler
+	dead     *deadLetterer
+	metrics  *Metrics
+	log      *slog.Logger
+}
+
+// run keeps a session open until ctx ends.
+func (c *consumer) run(ctx context.Context) {
+	lasting(ctx, func() {
+		if err := c.session(ctx); ctx.Err() == nil {
+			c.log.WarnContext(ctx, "consumer lost its session", "err", err)
+		}
+	})
+}
+
+// session consumes until the channel or ctx ends. Deliveries that are not acked by then come again.
+func (c *consumer) session(ctx context.Context) error {
+	ch, err := c.connect.channel(ctx)
+	if err != nil {
+		return err
+	}
+	defer ch.Close()
+	if err := ch.Qos(c.prefetch, 0, false); err != nil {
+		return fmt.Errorf("set prefetch: %w", err)
+	}
+	gone := ch.NotifyClose(make(chan *amqp.Error, 1))
+	tag := "conveyor-" + c.queue.queue
+	deliveries, err := ch.Consume(c.queue.queue, tag, false, false, false, false, nil)
+	if err != nil {
+		return fmt.Errorf("consume: %w", err)
+	}
+	c.metrics.consuming(c.queue.queue, 1)
+	defer c.metrics.consuming(c.queue.queue, 0)
+
+	// The work in hand outlives ctx by the grace, and ends with the channel: its acks would come too late.
+	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	defer context.AfterFunc(ctx, func() {
+		time.AfterFunc(drainGrace, func() { stop(errors.New("shutdown took too long")) })
+	})()
+	closed := make(chan struct{})
+	defer func() { <-closed }()
+	defer stop(nil)
+	go func() { // ends with the session
+		defer close(closed)
+		select {
+		case e := <-gone:
+			stop(fmt.Errorf("channel closed: %w", e))
+		case <-work.Done():
+		}
+	}()
+
+	for {
+		batch, ok := gather(ctx, deliveries, c.prefetch)
+		if !ok {
+			if ctx.Err() != nil {
+				return ctx.Err() // unacked prefetched deliveries go back with the channel
+			}
+			return context.Cause(work)
+		}
+		c.work(ctx, work, batch)
+		if work.Err() != nil {
+			return context.Cause(work)
+		}
+	}
+}
+
+// gather returns what waits, at least one delivery and at most n; false when there will be none.
+func gather(ctx context.Context, deliveries <-chan amqp.Delivery, n int) ([]amqp.Delivery, bool) {
+	var batch []amqp.Delivery
+	select {
+	case <-ctx.Done():
+		return nil, false
+	case d, ok := <-deliveries:
+		if !ok {
+			return nil, false
+		}
+		batch = append(batch, d)
+	}
+	for len(batch) < n {
+		select {
+		case d, ok := <-deliveries:
+			if !ok {
+				return batch, true
+			}
+			batch = append(batch, d)
+		default:
+			return batch, true
+		}
+	}
+	return batch, true
+}
+
+// work handles a batch until every delivery is settled. While something we depend on is away the rest is held, and
+// nothing more is taken.
+func (c *consumer) work(ctx, work context.Context, batch []amqp.Delivery) {
+	began := time.Now()
+	n := len(batch)
+	again(work, func() bool {
+		var why error
+		batch, why = c.settle(work, batch, c.safely(work, batch))
+		if len(batch) == 0 || ctx.Err() != nil {
+			return true
+		}
+		c.metrics.held(c.queue.queue, len(batch))
+		c.log.WarnContext(ctx, "messages are held until it works", "held", len(batch), "err", why)
+		return false
+	})
+	c.metrics.held(c.queue.queue, 0)
+	c.metrics.handled(c.queue.queue, n, time.Since(began))
+}
+
+// safely keeps a message that makes a handler panic from taking the process along: it is as invalid as one that
+// cannot be read. Which of a batch it was is found by handling them one by one.
+func (c *consumer) safely(ctx context.Context, batch []amqp.Delivery) (errs []error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.log.ErrorContext(ctx, "handler panicked", "panic", p, "deliveries", len(batch))
+			if len(batch) == 1 {
+				errs = []error{fault.Newf(fault.Invalid, "handler panicked: %v", p)}
+				return
+			}
+			errs = make([]error, len(batch))
+			for i := range batch {
+				errs[i] = c.safely(ctx, batch[i:i+1])[0]
+			}
+		}
+	}()
+	return c.handle(ctx, batch)
+}

@@ -1,0 +1,160 @@
+// Package contract is the language spoken on the queues: one struct per message and nothing else. It imports only
+// the standard library, so another service may import it.
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxBody is the largest message body in bytes that a consumer reads. The broker's own limit is 16 MiB (RabbitMQ 4).
+const MaxBody = 1 << 20
+
+// A FieldError is one thing that is wrong with a message.
+type FieldError struct {
+	Field  string // dotted path in the JSON: "price.amount_cents"; "" for the body as a whole
+	Reason string
+}
+
+// Errors is everything that is wrong with a message: a sender should not have to find out one by one.
+type Errors []FieldError
+
+func (e Errors) Error() string {
+	parts := make([]string, len(e))
+	for i, f := range e {
+		parts[i] = strings.TrimPrefix(f.Field+": "+f.Reason, ": ")
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (e *Errors) add(field, format string, args ...any) {
+	*e = append(*e, FieldError{Field: field, Reason: fmt.Sprintf(format, args...)})
+}
+
+// or returns e as an error, and nil when it is empty.
+func (e Errors) or() error {
+	if len(e) == 0 {
+		return nil
+	}
+	return e
+}
+
+// Decode reads one message and checks it. Every error means that this body can never be understood. Members that M
+// does not name are ignored.
+func Decode[M interface{ Check() error }](body []byte) (M, error) {
+	var m M
+	if len(body) > MaxBody {
+		return m, Errors{{Reason: fmt.Sprintf("body has %d bytes, the most is %d", len(body), MaxBody)}}
+	}
+	if at := invalidUTF8(body); at >= 0 {
+		return m, Errors{{Reason: fmt.Sprintf("body is not UTF-8 at byte %d", at)}}
+	}
+	if err := json.Unmarshal(body, &m); err != nil {
+		return m, explain(err)
+	}
+	if field, ok := nul(body); ok {
+		return m, Errors{{field, "contains a NUL character"}}
+	}
+	return m, m.Check()
+}
+
+// explain names the field that encoding/json stumbled over.
+func explain(err error) error {
+	var wrong *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &wrong) && wrong.Field == "":
+		return Errors{{Reason: fmt.Sprintf("body is a JSON %s, expected an object", wrong.Value)}}
+	case errors.As(err, &wrong):
+		return Errors{{wrong.Field, fmt.Sprintf("is a %s, expected %s", wrong.Value, wrong.Type)}}
+	case errors.As(err, &syntax):
+		return Errors{{Reason: fmt.Sprintf("body is not JSON at byte %d: %v", syntax.Offset, err)}}
+	}
+	return Errors{{Reason: fmt.Sprintf("body is not a message: %v", err)}}
+}
+
+// invalidUTF8 returns where b stops being UTF-8, or -1. encoding/json would replace such bytes silently.
+func invalidUTF8(b []byte) int {
+	if utf8.Valid(b) {
+		return -1
+	}
+	for i := 0; i < len(b); {
+		r, n := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && n <= 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+// nul looks for a NUL character, which JSON can spell and Postgres cannot store, and names the member that holds
+// it. Valid JSON has it only as an escape, so nearly every message is settled by the first test.
+func nul(body []byte) (field string, found bool) {
+	if !bytes.Contains(body, []byte(`\u0000`)) {
+		return "", false
+	}
+	member := ""
+	depth := 0
+	key := false // the next string at depth 1 is a member's name
+	for d := json.NewDecoder(bytes.NewReader(body)); ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) || err != nil {
+			return "", false
+		}
+		switch t := token.(type) {
+		case json.Delim:
+			if t == '{' || t == '[' {
+				depth++
+			} else {
+				depth--
+			}
+			key = depth == 1
+			continue
+		case string:
+			if strings.ContainsRune(t, 0) {
+				return strings.ReplaceAll(member, "\x00", ""), true
+			}
+			if depth == 1 && key {
+				member, key = t, false
+				continue
+			}
+		}
+		key = depth == 1
+	}
+}
+
+var (
+	platformName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
+	platformID   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~:-]{0,99}$`)
+)
+
+// checkRef checks what names a listing: both parts become workflow IDs and routing keys.
+func checkRef(e *Errors, platform, id string) {
+	switch {
+	case platform == "":
+		e.add("platform", "is missing")
+	case !platformName.MatchString(platform):
+		e.add("platform", "%q is not a platform name, expected %s", cut(platform), platformName)
+	}
+	switch {
+	case id == "":
+		e.add("platform_id", "is missing")
+	case !platformID.MatchString(id):
+		e.add("platform_id", "%q is not an ID, expected %s", cut(id), platformID)
+	}
+}
+
+// cut keeps a stranger's text from flooding a reason.
+func cut(s string) string {
+	if r := []rune(s); len(r) > 80 {
+		return string(r[:80]) + "…"
+	}
+	return s
+}

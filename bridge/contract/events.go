@@ -1,0 +1,58 @@
+package contract
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// The events, each also its routing key on the topic exchange listings.events.
+const (
+	ListingNormalized = "listings.normalized" // an advert was understood
+	ListingPublished  = "listings.published"  // a version of a listing is visible; its images may follow
+	ListingRejected   = "listings.rejected"   // an advert cannot become a listing
+	ListingArchived   = "listings.archived"   // a listing is no longer offered
+	ImageAttached     = "images.attached"     // an image of a listing is stored
+)
+
+// Event is the envelope of everything we tell others. EventID is also the AMQP MessageId: a relay may send an event
+// twice, always under one ID.
+type Event struct {
+	EventID   string          `json:"event_id"` // UUID
+	EventName string          `json:"event_name"`
+	TS        time.Time       `json:"ts"` // UTC
+	Platform  string          `json:"platform"`
+	Tenant    string          `json:"tenant,omitempty"`
+	Data      json.RawMessage `json:"data"`
+}
+
+// ListingData is the data of every listings.* event; what an event has nothing to say of is left out.
+type ListingData struct {
+	ListingID     string   `json:"listing_id"` // UUID
+	PlatformID    string   `json:"platform_id"`
+	Revision      int64    `json:"revision"` // counts the advert's different payloads, from 1
+	URL           string   `json:"url"`
+	Title         string   `json:"title,omitempty"`
+	RentCents     int64    `json:"rent_cents,omitempty"` // CAD cents a month
+	Bedrooms      *int     `json:"bedrooms,omitempty"`
+	Neighbourhood string   `json:"neighbourhood,omitempty"`
+	Change        string   `json:"change,omitempty"` // listings.published: created updated returned
+	Reasons       []Reason `json:"reasons,omitempty"`
+}
+
+// Reason says what keeps an advert from becoming a listing.
+type Reason struct {
+	Field   string `json:"field"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// ImageData is the data of images.attached.
+type ImageData struct {
+	ListingID string `json:"listing_id"`
+	URL       string `json:"url"`
+	Key       string `json:"key"` // GET /images/{key}
+	SHA256    string `json:"sha256"`
+	Width     int    `json:"width"`  // pixels
+	Height    int    `json:"height"` // pixels
+	SortOrder int    `json:"sort_order"`
+}

@@ -1,0 +1,125 @@
+package contract
+
+import (
+	"encoding/json"
+	"net/url"
+	"time"
+)
+
+// ScrapedListing is an advert as a scraper saw it: exchange "scraped", routing key = platform, queue
+// scraped.<platform>. Members not named here are kept with the stored payload.
+type ScrapedListing struct {
+	Platform    string              `json:"platform"`    // required, e.g. "kijiji"
+	PlatformID  string              `json:"platform_id"` // required: the platform's own number
+	URL         string              `json:"url"`         // required: http(s) address of the advert
+	ScrapedAt   time.Time           `json:"scraped_at"`  // required, RFC 3339: which of two scrapes is newer
+	Title       string              `json:"title"`
+	Description string              `json:"description"` // HTML or text
+	Price       ScrapedPrice        `json:"price"`
+	Address     string              `json:"address"`
+	Latitude    *float64            `json:"latitude"`   // degrees, WGS 84
+	Longitude   *float64            `json:"longitude"`  // degrees, WGS 84
+	Attributes  map[string][]string `json:"attributes"` // the platform's own names and values
+	ImageURLs   []string            `json:"image_urls"` // in the order of the advert
+	Contact     ScrapedContact      `json:"contact"`
+	PostedAt    *time.Time          `json:"posted_at"`
+	Raw         json.RawMessage     `json:"raw,omitempty"` // whatever else the scraper wants to keep
+}
+
+// ScrapedPrice is a price as the platform states it.
+type ScrapedPrice struct {
+	AmountCents *int64 `json:"amount_cents"` // CAD cents; null = none stated
+	Type        string `json:"type"`         // FIXED, CONTACT, GIVE_AWAY, SWAP_TRADE …
+	Text        string `json:"text"`         // as printed
+}
+
+// ScrapedContact is who to call: personal data, kept with the raw listing and nowhere else.
+type ScrapedContact struct {
+	Name  string `json:"name"`
+	Phone string `json:"phone"`
+}
+
+// Check says whether the advert can be stored at all; whether it can become a listing is the normalizer's to say.
+func (m ScrapedListing) Check() error {
+	var e Errors
+	checkRef(&e, m.Platform, m.PlatformID)
+	checkURL(&e, "url", m.URL)
+	if m.ScrapedAt.IsZero() {
+		e.add("scraped_at", "is missing")
+	}
+	return e.or()
+}
+
+// StagedListing is a normalized advert on its way between stages: exchange "listings", routing keys
+// listings.normalized (next: dedupe) and listings.ready (next: import).
+type StagedListing struct {
+	Platform   string          `json:"platform"`    // required
+	PlatformID string          `json:"platform_id"` // required
+	URL        string          `json:"url"`         // required
+	ScrapedAt  time.Time       `json:"scraped_at"`  // required
+	Listing    json.RawMessage `json:"listing"`     // required: title, rent_cents, bedrooms, and what else is known
+}
+
+// Check says whether the message names an advert and carries what a listing cannot be without.
+func (m StagedListing) Check() error {
+	var e Errors
+	checkRef(&e, m.Platform, m.PlatformID)
+	checkURL(&e, "url", m.URL)
+	if m.ScrapedAt.IsZero() {
+		e.add("scraped_at", "is missing")
+	}
+	var l struct {
+		Title     string `json:"title"`
+		RentCents int64  `json:"rent_cents"`
+		Bedrooms  *int   `json:"bedrooms"`
+	}
+	if err := json.Unmarshal(m.Listing, &l); err != nil {
+		e.add("listing", "is missing or not an object: %v", err)
+		return e
+	}
+	if l.Title == "" {
+		e.add("listing.title", "is missing")
+	}
+	if l.RentCents <= 0 {
+		e.add("listing.rent_cents", "is %d, expected CAD cents above 0", l.RentCents)
+	}
+	if l.Bedrooms == nil {
+		e.add("listing.bedrooms", "is missing")
+	}
+	return e.or()
+}
+
+// PendingImage asks for one image of a published listing: exchange "listings", routing key images.pending.
+type PendingImage struct {
+	ListingID string `json:"listing_id"` // required: UUID of a listing that is imported
+	URL       string `json:"url"`        // required: http(s) address of the image
+	SortOrder int    `json:"sort_order"` // place in the advert, 0 first; 0..999
+}
+
+// Check says whether the message names an image.
+func (m PendingImage) Check() error {
+	var e Errors
+	if m.ListingID == "" {
+		e.add("listing_id", "is missing")
+	}
+	checkURL(&e, "url", m.URL)
+	if m.SortOrder < 0 || m.SortOrder > 999 {
+		e.add("sort_order", "is %d, expected 0 to 999", m.SortOrder)
+	}
+	return e.or()
+}
+
+// maxURL is how long an address may be, in bytes.
+const maxURL = 2048
+
+func checkURL(e *Errors, field, s string) {
+	u, err := url.Parse(s)
+	switch {
+	case s == "":
+		e.add(field, "is missing")
+	case len(s) > maxURL:
+		e.add(field, "has %d bytes, the most is %d", len(s), maxURL)
+	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Host == "":
+		e.add(field, "%q is not an absolute http(s) address", cut(s))
+	}
+}

@@ -1,0 +1,179 @@
+package bridge
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	amqp "github.com/rabbitmq/amqp091-go"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/internal/launch"
+)
+
+// startsAtOnce is how many workflows one batch starts at the same time.
+const startsAtOnce = 16
+
+// handler returns what acts on a queue's deliveries.
+func (b *Bridge) handler(q queue) handler {
+	switch {
+	case q.dead:
+		return b.archive
+	case q.stage == listing.StageNormalize:
+		return func(ctx context.Context, batch []amqp.Delivery) []error { return b.scraped(ctx, q, batch) }
+	case q.stage == listing.StageImages:
+		return each(b.image)
+	default:
+		return each(func(ctx context.Context, d amqp.Delivery) error { return b.staged(ctx, q.stage, d) })
+	}
+}
+
+// scraped stores what waits in one statement and starts a Listing for whatever is new or changed. Adverts that did
+// not change since they were last brought to their end are done with that.
+func (b *Bridge) scraped(ctx context.Context, q queue, batch []amqp.Delivery) []error {
+	errs := make([]error, len(batch))
+	var (
+		arrivals []db.Arrival
+		adverts  []contract.ScrapedListing
+		at       []int // where in batch
+	)
+	for i, d := range batch {
+		m, err := contract.Decode[contract.ScrapedListing](d.Body)
+		if err == nil && m.Platform != q.platform {
+			err = b.wrongPlatform(q, m.Platform)
+		}
+		if err != nil {
+			errs[i] = &fault.Error{Class: fault.Invalid, Err: err}
+			continue
+		}
+		arrival, err := arrivalOf(m, d.Body)
+		if err != nil {
+			errs[i] = err
+			continue
+		}
+		arrivals, adverts, at = append(arrivals, arrival), append(adverts, m), append(at, i)
+	}
+	if len(arrivals) == 0 {
+		return errs
+	}
+	receipts, err := b.Listings.Receive(ctx, arrivals, b.Now())
+	if class, _ := fault.Of(err); class.Final() && len(arrivals) > 1 {
+		// One of them is more than Postgres takes: find it, so that the others go on.
+		for _, i := range at {
+			errs[i] = b.scraped(ctx, q, batch[i:i+1])[0]
+		}
+		return errs
+	}
+	if err != nil {
+		for _, i := range at {
+			errs[i] = err
+		}
+		return errs
+	}
+	var start errgroup.Group
+	start.SetLimit(startsAtOnce)
+	settled := 0
+	for k, r := range receipts {
+		if r.Settled {
+			settled++
+			continue
+		}
+		start.Go(func() error {
+			errs[at[k]] = b.Launch.Listing(ctx, arrivals[k].Ref,
+				launch.Arrival{Stage: listing.StageNormalize, Revision: r.Revision},
+				launch.AdvertSummary(adverts[k].Title, adverts[k].Price.AmountCents))
+			return nil
+		})
+	}
+	_ = start.Wait() // each error is in errs
+	b.Metrics.unchanged(q.platform, settled)
+	return errs
+}
+
+func (b *Bridge) wrongPlatform(q queue, platform string) error {
+	if !slices.Contains(b.Platforms, platform) {
+		return contract.Errors{{Field: "platform", Reason: fmt.Sprintf("%q is not known; known are %s", platform,
+			strings.Join(b.Platforms, ", "))}}
+	}
+	return contract.Errors{{Field: "platform", Reason: fmt.Sprintf("is %q in queue %s; publish it with routing key %q",
+		platform, q.queue, platform)}}
+}
+
+// arrivalOf turns a checked message into what the store takes.
+func arrivalOf(m contract.ScrapedListing, body []byte) (db.Arrival, error) {
+	raw := listing.Raw{
+		Ref: listing.Ref{Platform: m.Platform, PlatformID: m.PlatformID},
+		URL: m.URL, ScrapedAt: m.ScrapedAt, Title: m.Title, Description: m.Description,
+		Price: listing.RawPrice(m.Price), Address: m.Address, Latitude: m.Latitude, Longitude: m.Longitude,
+		Attributes: m.Attributes, ImageURLs: m.ImageURLs, Contact: listing.RawContact(m.Contact), PostedAt: m.PostedAt,
+	}
+	hash, err := hex.DecodeString(listing.ContentHash(raw))
+	if err != nil {
+		return db.Arrival{}, fmt.Errorf("hash %s: %w", raw.Ref, err)
+	}
+	return db.Arrival{Ref: raw.Ref, URL: m.URL, Payload: body, ContentHash: hash, ScrapedAt: m.ScrapedAt}, nil
+}
+
+// staged takes a listing that another team's stage has worked on and enters it at stage.
+func (b *Bridge) staged(ctx context.Context, stage string, d amqp.Delivery) error {
+	m, err := contract.Decode[contract.StagedListing](d.Body)
+	if err != nil {
+		return &fault.Error{Class: fault.Invalid, Err: err}
+	}
+	ref := listing.Ref{Platform: m.Platform, PlatformID: m.PlatformID}
+	var l listing.Listing
+	if err := json.Unmarshal(m.Listing, &l); err != nil {
+		return fault.Newf(fault.Invalid, "listing: %w", err)
+	}
+	l.Ref, l.URL, l.ScrapedAt = ref, m.URL, m.ScrapedAt // the envelope is the authority
+	hash := sha256.Sum256(m.Listing)
+	receipt, err := b.Listings.ReceiveStaged(ctx, db.Arrival{
+		Ref: ref, URL: m.URL, Payload: d.Body, ContentHash: hash[:], ScrapedAt: m.ScrapedAt,
+	}, l, b.Now())
+	if err != nil || receipt.Settled {
+		return err
+	}
+	return b.Launch.Listing(ctx, ref, launch.Arrival{Stage: stage, Revision: receipt.Revision, Force: true},
+		launch.AdvertSummary(l.Title, &l.RentCents))
+}
+
+// image starts the download of one image that another team's import asks for.
+func (b *Bridge) image(ctx context.Context, d amqp.Delivery) error {
+	m, err := contract.Decode[contract.PendingImage](d.Body)
+	if err != nil {
+		return &fault.Error{Class: fault.Invalid, Err: err}
+	}
+	id, err := uuid.Parse(m.ListingID)
+	if err != nil {
+		return fault.Newf(fault.Invalid, "listing_id: %q is not a UUID", m.ListingID)
+	}
+	img := listing.Image{URL: m.URL, SortOrder: m.SortOrder}
+	ref, pending, err := b.Listings.WantImage(ctx, id, img, b.Now())
+	if err != nil || !pending {
+		return err
+	}
+	return b.Launch.Image(ctx, launch.ImageJob{Ref: ref, Image: img})
+}
+
+// each makes a handler of a function for one delivery, a few at a time.
+func each(f func(context.Context, amqp.Delivery) error) handler {
+	return func(ctx context.Context, batch []amqp.Delivery) []error {
+		errs := make([]error, len(batch))
+		var work errgroup.Group
+		work.SetLimit(startsAtOnce)
+		for i, d := range batch {
+			work.Go(func() error { errs[i] = f(ctx, d); return nil })
+		}
+		_ = work.Wait() // each error is in errs
+		return errs
+	}
+}

@@ -1,0 +1,85 @@
+package bridge
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics is what the bridge counts. Make it once a process.
+type Metrics struct {
+	messages     *prometheus.CounterVec
+	unchangedN   *prometheus.CounterVec
+	heldN        *prometheus.GaugeVec
+	consumers    *prometheus.GaugeVec
+	batches      *prometheus.HistogramVec
+	handling     *prometheus.HistogramVec
+	connections  *prometheus.CounterVec
+	publishedN   *prometheus.CounterVec
+	publishDelay prometheus.Histogram
+	lostLeases   prometheus.Counter
+}
+
+// NewMetrics registers the bridge's metrics with r.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		messages: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "conveyor_messages_total", Help: "Deliveries settled, by queue and outcome (done, dead).",
+		}, []string{"queue", "outcome"}),
+		unchangedN: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "conveyor_listings_unchanged_total", Help: "Adverts settled at the door, by platform.",
+		}, []string{"platform"}),
+		heldN: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "conveyor_messages_held", Help: "Deliveries held back because something is away, by queue.",
+		}, []string{"queue"}),
+		consumers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "conveyor_consumer_open", Help: "1 while the queue's consumer has a session.",
+		}, []string{"queue"}),
+		batches: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "conveyor_batch_messages", Help: "Deliveries handled together, by queue.",
+			Buckets: []float64{1, 2, 5, 10, 20, 50, 100, 200, 500},
+		}, []string{"queue"}),
+		handling: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "conveyor_batch_seconds", Help: "Time from taking a batch to its last ack, by queue.",
+			Buckets: prometheus.ExponentialBuckets(0.002, 2.5, 12),
+		}, []string{"queue"}),
+		connections: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "conveyor_amqp_connections_total", Help: "Connections opened to RabbitMQ, by use.",
+		}, []string{"name"}),
+		publishedN: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "conveyor_outbox_published_total", Help: "Outbox messages confirmed by the broker, by routing key.",
+		}, []string{"key"}),
+		publishDelay: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "conveyor_outbox_delay_seconds", Help: "From an event's transaction to the broker's confirm.",
+			Buckets: prometheus.ExponentialBuckets(0.002, 2.5, 12),
+		}),
+		lostLeases: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "conveyor_outbox_leases_lost_total", Help: "Messages confirmed after their lease had run out; must stay 0.",
+		}),
+	}
+	r.MustRegister(m.messages, m.unchangedN, m.heldN, m.consumers, m.batches, m.handling, m.connections, m.publishedN,
+		m.publishDelay, m.lostLeases)
+	return m
+}
+
+func (m *Metrics) settled(queue, outcome string) { m.messages.WithLabelValues(queue, outcome).Inc() }
+func (m *Metrics) unchanged(platform string, n int) {
+	m.unchangedN.WithLabelValues(platform).Add(float64(n))
+}
+func (m *Metrics) held(queue string, n int)          { m.heldN.WithLabelValues(queue).Set(float64(n)) }
+func (m *Metrics) consuming(queue string, n float64) { m.consumers.WithLabelValues(queue).Set(n) }
+func (m *Metrics) connected(name string) {
+	if m != nil {
+		m.connections.WithLabelValues(name).Inc()
+	}
+}
+func (m *Metrics) leasesLost(n int) { m.lostLeases.Add(float64(n)) }
+func (m *Metrics) published(key string, d time.Duration) {
+	m.publishedN.WithLabelValues(key).Inc()
+	m.publishDelay.Observe(d.Seconds())
+}
+
+func (m *Metrics) handled(queue string, n int, d time.Duration) {
+	m.batches.WithLabelValues(queue).Observe(float64(n))
+	m.handling.WithLabelValues(queue).Observe(d.Seconds())
+}

@@ -1,0 +1,181 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	amqp "github.com/rabbitmq/amqp091-go"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mtlrent/conveyor/db"
+)
+
+const (
+	relayBatch     = 500              // messages a cycle
+	relayTenant    = 50               // of one tenant a cycle, so that a busy one does not shut the others out
+	relayLease     = 30 * time.Second // how long a dead relay's messages wait
+	relayPoll      = time.Second      // in case a notification was missed
+	relayUnrouted  = 30 * time.Second // until a message that found no queue is tried again
+	purgeEvery     = time.Minute
+	purgeAtOnce    = 5000
+	publishTimeout = 20 * time.Second // less than the lease
+)
+
+// A Relay publishes the outbox. Any number may run, in one process or many: each message is leased by one at a time,
+// and marked when the broker has confirmed it and not returned it. A relay that dies in between leaves its messages
+// to the next, which sends them again under the same MessageIds.
+type Relay struct {
+	Outbox    *db.Outbox
+	Routed    func(exchange, key string) bool // whether a message must find a queue
+	Cycles    int                             // under way at once
+	Retention time.Duration                   // of published rows
+
+	connect *connector
+	metrics *Metrics
+	log     *slog.Logger
+	now     func() time.Time
+	cursor  atomic.Pointer[string] // the tenant served last
+}
+
+// NewRelay returns a relay on a connection of its own to the broker at url.
+func NewRelay(url string, outbox *db.Outbox, o Options, m *Metrics, log *slog.Logger, now func() time.Time) *Relay {
+	return &Relay{
+		Outbox: outbox, Routed: newTopology(o).routes, Cycles: o.Relays, Retention: o.Retention,
+		connect: newConnector(url, "conveyor relay", m), metrics: m, log: log, now: now,
+	}
+}
+
+// Run publishes until ctx ends.
+func (r *Relay) Run(ctx context.Context) {
+	var work errgroup.Group
+	added := make(chan struct{}, r.Cycles) // a wake-up for each
+	work.Go(func() error {
+		lasting(ctx, func() {
+			if err := r.Outbox.Wait(ctx, added); ctx.Err() == nil {
+				r.log.WarnContext(ctx, "outbox is only polled for a moment", "err", err)
+			}
+		})
+		return nil
+	})
+	for range r.Cycles {
+		work.Go(func() error { r.cycles(ctx, added); return nil })
+	}
+	work.Go(func() error { r.purge(ctx); return nil })
+	_ = work.Wait() // nothing in it returns an error
+}
+
+// cycles runs one cycle after the other while there is something to send.
+func (r *Relay) cycles(ctx context.Context, added <-chan struct{}) {
+	p := &publisher{connect: r.connect}
+	defer p.drop()
+	poll := time.NewTicker(relayPoll)
+	defer poll.Stop()
+	for ctx.Err() == nil {
+		again(ctx, func() bool {
+			for {
+				n, err := r.Cycle(ctx, p)
+				if err != nil {
+					r.log.WarnContext(ctx, "outbox waits", "err", err)
+					return false
+				}
+				if n == 0 || ctx.Err() != nil {
+					return true
+				}
+			}
+		})
+		select {
+		case <-added:
+		case <-poll.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// Cycle sends one batch and returns how many messages it leased. On error some of them may have been sent; none is
+// lost and none marked that was not confirmed.
+func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
+	token, cursor := uuid.New(), ""
+	if c := r.cursor.Load(); c != nil {
+		cursor = *c
+	}
+	batch, err := r.Outbox.Lease(ctx, token, cursor, relayTenant, relayBatch, r.now(), relayLease)
+	if err != nil || len(batch) == 0 {
+		return 0, err
+	}
+	last := batch[len(batch)-1].Tenant
+	r.cursor.Store(&last)
+
+	// Once leased, shutdown waits for the broker's word: half a batch sent and not marked would be sent again.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTimeout)
+	defer cancel()
+	out := make([]outgoing, len(batch))
+	for i, m := range batch {
+		out[i] = outgoing{
+			exchange: m.Exchange, key: m.RoutingKey, mandatory: r.Routed(m.Exchange, m.RoutingKey),
+			message: amqp.Publishing{
+				MessageId: m.MessageID.String(), ContentType: "application/json", Timestamp: m.CreatedAt, Body: m.Body,
+			},
+		}
+	}
+	errs := p.publish(ctx, out)
+	var sent, refused, unknown []int64
+	var why error
+	for i, m := range batch {
+		switch err := errs[i]; {
+		case err == nil:
+			sent = append(sent, m.ID)
+			r.metrics.published(m.RoutingKey, r.now().Sub(m.CreatedAt))
+		case errors.Is(err, errReturned), errors.Is(err, errNacked):
+			refused = append(refused, m.ID)
+			r.log.WarnContext(ctx, "event is not taken", "message", m.MessageID, "exchange", m.Exchange, "key", m.RoutingKey, "err", err)
+			why = errors.Join(why, err)
+		default:
+			unknown = append(unknown, m.ID)
+			why = err
+		}
+	}
+	if len(refused) > 0 {
+		if err := r.Outbox.Release(ctx, token, refused, r.now().Add(relayUnrouted), why.Error(), true); err != nil {
+			return len(batch), err
+		}
+	}
+	if len(unknown) > 0 {
+		if err := r.Outbox.Release(ctx, token, unknown, r.now(), why.Error(), false); err != nil {
+			return len(batch), err
+		}
+	}
+	if len(sent) > 0 {
+		held, err := r.Outbox.Published(ctx, token, sent, r.now())
+		if err != nil {
+			return len(batch), err
+		}
+		if lost := len(sent) - int(held); lost > 0 {
+			r.metrics.leasesLost(lost)
+			r.log.WarnContext(ctx, "leases ran out before the broker confirmed", "messages", lost)
+		}
+	}
+	if len(unknown) > 0 {
+		return len(batch), fmt.Errorf("publish %d of %d messages: %w", len(unknown), len(batch), why)
+	}
+	return len(batch), nil
+}
+
+// purge deletes published rows that are old enough.
+func (r *Relay) purge(ctx context.Context) {
+	for pause(ctx, purgeEvery) {
+		for {
+			n, err := r.Outbox.Purge(ctx, r.now().Add(-r.Retention), purgeAtOnce)
+			if err != nil && ctx.Err() == nil {
+				r.log.WarnContext(ctx, "outbox is not purged", "err", err)
+			}
+			if n < purgeAtOnce {
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/google/uuid"
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+// maxPublish is the most messages in one publish. Returns are buffered for all of them: a full buffer would hold up
+// the connection's reader, heartbeats included.
+const maxPublish = 500
+
+// An outgoing is one message to publish. Messages of one publish have different MessageIds.
+type outgoing struct {
+	exchange, key string
+	mandatory     bool // it must find a queue
+	message       amqp.Publishing
+}
+
+// errReturned says that a mandatory message found no queue; errNacked that the broker would not take it.
+var (
+	errReturned = errors.New("no queue is bound for it")
+	errNacked   = errors.New("the broker refused it")
+)
+
+// A publisher sends batches with confirms on a channel of its own, opened again when it is gone. Safe for use by
+// several goroutines, one batch at a time.
+type publisher struct {
+	connect *connector
+
+	mu      sync.Mutex
+	ch      *amqp.Channel
+	returns chan amqp.Return
+}
+
+// publish sends up to maxPublish messages and waits for the broker's word on each. An error is errReturned,
+// errNacked, or anything else: then it is not known whether the broker has the message, and it is sent again under
+// the same MessageId.
+func (p *publisher) publish(ctx context.Context, out []outgoing) []error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	errs := make([]error, len(out))
+	fail := func(from int, err error) []error {
+		for i := from; i < len(errs); i++ {
+			if errs[i] == nil {
+				errs[i] = err
+			}
+		}
+		p.drop()
+		return errs
+	}
+	if err := p.open(ctx); err != nil {
+		return fail(0, err)
+	}
+	confirms := make([]*amqp.DeferredConfirmation, len(out))
+	for i, o := range out {
+		o.message.DeliveryMode = amqp.Persistent
+		var err error
+		confirms[i], err = p.ch.PublishWithDeferredConfirmWithContext(ctx, o.exchange, o.key, o.mandatory, false, o.message)
+		if err != nil {
+			return fail(0, fmt.Errorf("publish to %s: %w", o.exchange, err))
+		}
+	}
+	for i, c := range confirms {
+		ok, err := c.WaitContext(ctx)
+		if err != nil {
+			return fail(i, fmt.Errorf("wait for confirm: %w", err))
+		}
+		if !ok {
+			errs[i] = errNacked
+		}
+	}
+	if p.ch.IsClosed() { // its pending confirms all read "no": nobody knows
+		for i := range errs {
+			errs[i] = nil
+		}
+		return fail(0, errors.New("channel closed while publishing"))
+	}
+	// An unroutable message is confirmed too, after its return: the same reader delivers both, in that order.
+	returned := map[string]bool{}
+	for len(p.returns) > 0 {
+		r := <-p.returns
+		returned[r.MessageId] = true
+	}
+	for i, o := range out {
+		if returned[o.message.MessageId] && o.mandatory {
+			errs[i] = errReturned
+		}
+	}
+	return errs
+}
+
+func (p *publisher) open(ctx context.Context) error {
+	if p.ch != nil && !p.ch.IsClosed() {
+		return nil
+	}
+	ch, err := p.connect.channel(ctx)
+	if err != nil {
+		return err
+	}
+	if err := ch.Confirm(false); err != nil {
+		_ = ch.Close()
+		return fmt.Errorf("ask for confirms: %w", err)
+	}
+	p.ch, p.returns = ch, ch.NotifyReturn(make(chan amqp.Return, maxPublish+1))
+	return nil
+}
+
+// drop closes the channel: what it still has to say belongs to a batch that is over.
+func (p *publisher) drop() {
+	if p.ch != nil {
+		_ = p.ch.Close()
+		p.ch = nil
+	}
+}
+
+// A Parcel is a message for somebody else's sender to send: an exchange, a key and a body.
+type Parcel struct {
+	Exchange   string
+	RoutingKey string
+	Body       []byte
+}
+
+// A Sender publishes parcels with confirms, for tools and tests. Safe for use by several goroutines.
+type Sender struct{ publisher *publisher }
+
+// NewSender returns a sender with a connection of its own to the broker at url, dialled when first used.
+func NewSender(url string) *Sender {
+	return &Sender{&publisher{connect: newConnector(url, "conveyor sender", nil)}}
+}
+
+// Send returns nil when every parcel has been confirmed by a queue. After an error nothing is known of the rest.
+func (s *Sender) Send(ctx context.Context, parcels []Parcel) error {
+	for chunk := range slices.Chunk(parcels, maxPublish) {
+		out := make([]outgoing, len(chunk))
+		for i, p := range chunk {
+			out[i] = outgoing{
+				exchange: p.Exchange, key: p.RoutingKey, mandatory: true,
+				message: amqp.Publishing{MessageId: uuid.NewString(), ContentType: "application/json", Body: p.Body},
+			}
+		}
+		for i, err := range s.publisher.publish(ctx, out) {
+			if err != nil {
+				return fmt.Errorf("publish to %s with key %q: %w", chunk[i].Exchange, chunk[i].RoutingKey, err)
+			}
+		}
+	}
+	return nil
+}
+
+// Close closes the connection.
+func (s *Sender) Close() { s.publisher.connect.close() }

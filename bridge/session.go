@@ -1,0 +1,124 @@
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+const (
+	dialTimeout  = 10 * time.Second
+	firstBackoff = 100 * time.Millisecond
+	mostBackoff  = 15 * time.Second
+)
+
+// A connector keeps one connection for those who share it and dials again when it is gone. Consumers and publishers
+// have one each: a broker that blocks publishers must not stop acks.
+type connector struct {
+	url, name string
+	metrics   *Metrics
+
+	mu   sync.Mutex
+	conn *amqp.Connection
+}
+
+func newConnector(url, name string, m *Metrics) *connector {
+	return &connector{url: url, name: name, metrics: m}
+}
+
+// get returns the open connection, dialled when there is none.
+func (c *connector) get(ctx context.Context) (*amqp.Connection, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.conn != nil && !c.conn.IsClosed() {
+		return c.conn, nil
+	}
+	properties := amqp.NewConnectionProperties()
+	properties.SetClientConnectionName(c.name)
+	conn, err := amqp.DialConfig(c.url, amqp.Config{
+		Heartbeat:  10 * time.Second,
+		Properties: properties,
+		Dial: func(network, addr string) (net.Conn, error) {
+			d := net.Dialer{Timeout: dialTimeout}
+			conn, err := d.DialContext(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return conn, conn.SetDeadline(time.Now().Add(dialTimeout)) // for the handshake; the client clears it
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connect to rabbitmq: %w", err)
+	}
+	c.metrics.connected(c.name)
+	c.conn = conn
+	return conn, nil
+}
+
+// channel opens a channel on the connection.
+func (c *connector) channel(ctx context.Context) (*amqp.Channel, error) {
+	conn, err := c.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ch, err := conn.Channel()
+	if err != nil {
+		return nil, fmt.Errorf("open channel: %w", err)
+	}
+	return ch, nil
+}
+
+func (c *connector) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.conn != nil {
+		_ = c.conn.Close() // it may be closed already
+	}
+}
+
+// again calls f until it returns true or ctx ends, with growing pauses and jitter: a broker that comes back should
+// not meet everybody at once.
+func again(ctx context.Context, f func() bool) {
+	for wait := firstBackoff; !f(); wait = min(2*wait, mostBackoff) {
+		if !pause(ctx, wait) {
+			return
+		}
+	}
+}
+
+// lasting calls f, which works until something breaks, until ctx ends. What broke after it had worked for a while is
+// tried again at once, what breaks again and again with growing pauses.
+func lasting(ctx context.Context, f func()) {
+	for ctx.Err() == nil {
+		again(ctx, func() bool {
+			began := time.Now()
+			f()
+			return ctx.Err() != nil || time.Since(began) > mostBackoff
+		})
+	}
+}
+
+// pause waits about d; false when ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))) //nolint:gosec // jitter, not a secret
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Ping returns nil when the broker at url opens a connection.
+func Ping(ctx context.Context, url string) error {
+	c := newConnector(url, "conveyor ping", nil)
+	defer c.close()
+	_, err := c.get(ctx)
+	return err
+}

@@ -1,0 +1,147 @@
+package bridge
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// Headers of a dead letter.
+const (
+	headerError    = "x-error"
+	headerClass    = "x-error-class"
+	headerQueue    = "x-origin-queue"
+	headerExchange = "x-origin-exchange"
+	headerKey      = "x-origin-routing-key"
+	headerAttempt  = "x-attempt"
+	headerVersion  = "x-conveyor-version"
+)
+
+// settle answers deliveries: the only place that acks. What went well is acked; what can never go well is acked when
+// it is safe with the dead letters. The rest is returned, still unacked: nothing here is ever requeued, for a
+// requeued message comes back at once and spins.
+//
+// An ack that fails means that the channel is gone and the broker will deliver again, which every handler can take.
+func (c *consumer) settle(ctx context.Context, batch []amqp.Delivery, errs []error) (left []amqp.Delivery, why error) {
+	for i, d := range batch {
+		err := errs[i]
+		class, _ := fault.Of(err)
+		outcome := "done"
+		switch {
+		case err == nil:
+		case class.Final():
+			if buried := c.dead.bury(ctx, c.queue, d, class, err); buried != nil {
+				left, why = append(left, d), buried
+				continue
+			}
+			outcome = "dead"
+			c.log.WarnContext(ctx, "message is dead-lettered", "id", d.MessageId, "class", class, "err", err)
+		default:
+			left, why = append(left, d), err
+			continue
+		}
+		c.metrics.settled(c.queue.queue, outcome)
+		if err := d.Ack(false); err != nil {
+			c.log.InfoContext(ctx, "ack came too late: the message will be delivered again", "err", err)
+		}
+	}
+	return left, why
+}
+
+// deadLetterer moves messages to the dead-letter exchange, with what is wrong with them.
+type deadLetterer struct {
+	publisher *publisher
+	archive   *db.DeadLetters
+	version   string
+	now       func() time.Time
+}
+
+// bury returns nil when the dead letter is safe: confirmed by its queue or, where the broker has no place for it
+// (somebody else's topology), stored in Postgres.
+func (l *deadLetterer) bury(ctx context.Context, q queue, d amqp.Delivery, class fault.Class, cause error) error {
+	headers := amqp.Table{}
+	for k, v := range d.Headers {
+		headers[k] = v
+	}
+	attempt, _ := strconv.Atoi(fmt.Sprint(headers[headerAttempt])) // absent or a stranger's: 0
+	headers[headerError] = storable(cause.Error())
+	headers[headerClass] = string(class)
+	headers[headerQueue] = q.queue
+	headers[headerExchange] = d.Exchange
+	headers[headerKey] = d.RoutingKey
+	headers[headerAttempt] = int64(attempt + 1)
+	headers[headerVersion] = l.version
+	errs := l.publisher.publish(ctx, []outgoing{{
+		exchange: q.dlx(), key: q.queue, mandatory: true,
+		message: amqp.Publishing{
+			Headers: headers, ContentType: d.ContentType, MessageId: d.MessageId, Timestamp: l.now(), Body: d.Body,
+		},
+	}})
+	if errs[0] == nil {
+		return nil
+	}
+	if err := l.archive.Archive(ctx, deadLetter(q.queue, headers, d, l.now())); err != nil {
+		return fmt.Errorf("bury message: %w; %w", errs[0], err)
+	}
+	return nil
+}
+
+// deadLetter is what Postgres keeps of a dead message. The reason is ours, or the broker's from x-death.
+func deadLetter(from string, headers amqp.Table, d amqp.Delivery, now time.Time) db.DeadLetter {
+	text := func(name string) string {
+		if v, ok := headers[name]; ok {
+			return fmt.Sprint(v)
+		}
+		return ""
+	}
+	out := db.DeadLetter{
+		Queue: from, Exchange: text(headerExchange), RoutingKey: text(headerKey), MessageID: d.MessageId, Body: d.Body,
+		Reason: text(headerError), Class: text(headerClass), Headers: map[string]string{}, At: now,
+	}
+	for k, v := range headers {
+		out.Headers[k] = fmt.Sprint(v)
+	}
+	if out.Reason == "" { // the broker's own doing
+		out.Queue, out.Exchange = text("x-first-death-queue"), text("x-first-death-exchange")
+		out.Reason, out.Class = "broker: "+text("x-first-death-reason"), string(fault.Transient)
+		out.RoutingKey = firstDeathKey(headers)
+	}
+	id := d.MessageId
+	if id == "" {
+		sum := sha256.Sum256(d.Body)
+		id = hex.EncodeToString(sum[:])
+	}
+	out.Key = "message/" + out.Queue + "/" + id
+	return out
+}
+
+// firstDeathKey digs the original routing key out of x-death: [{routing-keys: [key], …}, …].
+func firstDeathKey(headers amqp.Table) string {
+	deaths, _ := headers["x-death"].([]any)
+	if len(deaths) == 0 {
+		return ""
+	}
+	death, _ := deaths[len(deaths)-1].(amqp.Table)
+	if keys, _ := death["routing-keys"].([]any); len(keys) > 0 {
+		return fmt.Sprint(keys[0])
+	}
+	return ""
+}
+
+// storable makes an error fit for a header: valid, and short enough for a frame.
+func storable(s string) string {
+	const most = 8 << 10
+	if s = strings.ToValidUTF8(s, "\ufffd"); len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}

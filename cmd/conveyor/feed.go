@@ -1,0 +1,244 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/mattn/go-isatty"
+	"github.com/schollz/progressbar/v3"
+
+	"github.com/mtlrent/conveyor/bridge"
+	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/platform"
+	"github.com/mtlrent/conveyor/internal/config"
+)
+
+type feedCmd struct {
+	File  string  `arg:"" help:"Messages of scraped.<platform>, one JSON object a line; - is standard input."`
+	Rate  float64 `help:"Messages a second; 0 is as fast as the broker confirms." default:"0"`
+	Limit int     `help:"Stop after this many messages; 0 is all." default:"0"`
+	Now   bool    `help:"Set scraped_at to now, as a scraper would."`
+}
+
+// Run publishes each line to the exchange "scraped" with its platform as routing key. Every message is confirmed;
+// lines are sent as they are, so that what the doors say to bad ones can be seen.
+func (c *feedCmd) Run(ctx context.Context) error {
+	conf, err := config.Load()
+	if err != nil {
+		return err
+	}
+	in, total, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	sender := bridge.NewSender(conf.RabbitMQ.URL)
+	defer sender.Close()
+
+	bar := progressbar.NewOptions64(total, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription("feeding"),
+		progressbar.OptionShowIts(), progressbar.OptionSetItsString("msg"), progressbar.OptionShowCount(),
+		progressbar.OptionSetVisibility(isatty.IsTerminal(os.Stderr.Fd())), progressbar.OptionClearOnFinish())
+	began, sent := time.Now(), 0
+	batch := make([]bridge.Parcel, 0, feedBatch)
+	flush := func() error {
+		if len(batch) == 0 {
+			return nil
+		}
+		if err := sender.Send(ctx, batch); err != nil {
+			return fmt.Errorf("after %d messages: %w; is the bridge up, and RABBITMQ_URL right?", sent, err)
+		}
+		sent += len(batch)
+		_ = bar.Add(len(batch))
+		batch = batch[:0]
+		return nil
+	}
+	lines := bufio.NewReaderSize(in, 1<<20)
+	for n := 0; c.Limit == 0 || n < c.Limit; {
+		line, readErr := lines.ReadBytes('\n')
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			n++
+			parcel, err := c.parcel(line)
+			if err != nil {
+				return fmt.Errorf("line %d: %w", n, err)
+			}
+			batch = append(batch, parcel)
+		}
+		if len(batch) == feedBatch || c.Rate > 0 {
+			if err := flush(); err != nil {
+				return err
+			}
+			if err := c.keepPace(ctx, began, sent); err != nil {
+				return err
+			}
+		}
+		if errors.Is(readErr, io.EOF) {
+			break
+		}
+		if readErr != nil {
+			return fmt.Errorf("read %s: %w", c.File, readErr)
+		}
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	_ = bar.Finish()
+	took := time.Since(began)
+	fmt.Printf("fed %d messages in %s (%.0f/s), all confirmed\n", sent, took.Round(time.Millisecond), float64(sent)/took.Seconds())
+	return nil
+}
+
+// feedBatch is how many messages wait for their confirms together.
+const feedBatch = 200
+
+// open opens the file and counts its lines, for the progress bar; -1 is unknown.
+func (c *feedCmd) open() (io.ReadCloser, int64, error) {
+	if c.File == "-" {
+		return os.Stdin, -1, nil
+	}
+	data, err := os.ReadFile(c.File)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read feed: %w", err)
+	}
+	total := int64(bytes.Count(data, []byte("\n")))
+	if c.Limit > 0 {
+		total = min(total, int64(c.Limit))
+	}
+	return io.NopCloser(bytes.NewReader(data)), total, nil
+}
+
+func (c *feedCmd) parcel(line []byte) (bridge.Parcel, error) {
+	var m struct {
+		Platform string `json:"platform"`
+	}
+	if err := json.Unmarshal(line, &m); err != nil || m.Platform == "" {
+		return bridge.Parcel{}, errors.New("not a JSON object with a platform, so there is no queue to send it to")
+	}
+	if _, ok := platform.ByName(m.Platform); !ok {
+		return bridge.Parcel{}, fmt.Errorf("platform %q is not known, so there is no queue to send it to", m.Platform)
+	}
+	if c.Now {
+		var all map[string]json.RawMessage
+		if err := json.Unmarshal(line, &all); err != nil {
+			return bridge.Parcel{}, err
+		}
+		all["scraped_at"], _ = json.Marshal(time.Now().UTC()) // a time can be written
+		line, _ = json.Marshal(all)                           // as it was read
+	}
+	return bridge.Parcel{Exchange: "scraped", RoutingKey: m.Platform, Body: line}, nil
+}
+
+// keepPace waits until it is time for the next message.
+func (c *feedCmd) keepPace(ctx context.Context, began time.Time, sent int) error {
+	if c.Rate <= 0 {
+		return ctx.Err()
+	}
+	due := began.Add(time.Duration(float64(sent) / c.Rate * float64(time.Second)))
+	timer := time.NewTimer(time.Until(due))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+type normalizeCmd struct {
+	File   string `arg:"" optional:"" default:"-" help:"Scraped messages, one JSON object a line; - is standard input."`
+	Pretty bool   `help:"Indent the output, for reading."`
+}
+
+// normalized is a line of output: the listing, or why there is none.
+type normalized struct {
+	PlatformID string           `json:"platform_id"`
+	Listing    *listing.Listing `json:"listing,omitempty"`
+	Reasons    []listing.Reason `json:"reasons,omitempty"`
+}
+
+// Run writes a line for each line it reads: the normalized listing, or every reason why it is none.
+func (c *normalizeCmd) Run() error {
+	in := io.ReadCloser(os.Stdin)
+	if c.File != "-" {
+		f, err := os.Open(c.File)
+		if err != nil {
+			return fmt.Errorf("read adverts: %w", err)
+		}
+		in = f
+	}
+	defer in.Close()
+	out := bufio.NewWriter(os.Stdout)
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	if c.Pretty {
+		enc.SetIndent("", "  ")
+	}
+	lines := bufio.NewReaderSize(in, 1<<20)
+	var good, bad int
+	for {
+		line, readErr := lines.ReadBytes('\n')
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			row := normalizeLine(line)
+			if row.Listing != nil {
+				good++
+			} else {
+				bad++
+			}
+			if err := enc.Encode(row); err != nil {
+				return fmt.Errorf("write line %d: %w", good+bad, err)
+			}
+		}
+		if errors.Is(readErr, io.EOF) {
+			break
+		}
+		if readErr != nil {
+			return fmt.Errorf("read %s: %w", c.File, readErr)
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	fmt.Fprintf(os.Stderr, "%d normalized, %d rejected\n", good, bad)
+	return nil
+}
+
+// normalizeLine is the door and the normalizer in one: what would become of this message.
+func normalizeLine(line []byte) normalized {
+	m, err := contract.Decode[contract.ScrapedListing](line)
+	row := normalized{PlatformID: m.PlatformID}
+	var fields contract.Errors
+	if errors.As(err, &fields) {
+		for _, f := range fields {
+			row.Reasons = append(row.Reasons, listing.Reason{Field: f.Field, Code: "contract", Message: f.Reason})
+		}
+		return row
+	}
+	site, ok := platform.ByName(m.Platform)
+	if !ok {
+		row.Reasons = []listing.Reason{{Field: "platform", Code: "unknown", Message: fmt.Sprintf("%q is not known", m.Platform)}}
+		return row
+	}
+	var raw listing.Raw
+	if err := json.Unmarshal(line, &raw); err != nil {
+		row.Reasons = []listing.Reason{{Code: "contract", Message: err.Error()}}
+		return row
+	}
+	l, err := site.Normalize(raw)
+	var rejection *listing.Rejection
+	switch {
+	case errors.As(err, &rejection):
+		row.Reasons = rejection.Reasons
+	case err != nil:
+		row.Reasons = []listing.Reason{{Code: "error", Message: err.Error()}}
+	default:
+		row.Listing = &l
+	}
+	return row
+}

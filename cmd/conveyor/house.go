@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/envconfig"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/bridge"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/platform"
+	"github.com/mtlrent/conveyor/internal/blob"
+	"github.com/mtlrent/conveyor/internal/config"
+	"github.com/mtlrent/conveyor/internal/fetch"
+	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/limit"
+	"github.com/mtlrent/conveyor/internal/telemetry"
+	"github.com/mtlrent/conveyor/workers"
+	"github.com/mtlrent/conveyor/workflows"
+)
+
+// The concrete stores are what the activities ask for.
+var (
+	_ activities.ListingStore = (*db.Listings)(nil)
+	_ activities.ImageStore   = (*db.Listings)(nil)
+	_ activities.ImageBlobs   = pictures{}
+	_ activities.ImageSource  = photos{}
+)
+
+// house is what the roles share, opened once a process. Opening asks nobody anything, but for the blob store: what is
+// away is waited for by the role that needs it.
+type house struct {
+	config    config.Config
+	namespace string
+	log       *slog.Logger
+	registry  *prometheus.Registry
+	pool      *pgxpool.Pool
+	temporal  client.Client
+	redis     *redis.Client
+	blobs     *blob.Store
+	launch    *launch.Launch
+}
+
+// temporalOptions reads Temporal's own variables and profile file. The namespace is conveyor unless they say another.
+func temporalOptions() (client.Options, error) {
+	o, err := envconfig.LoadDefaultClientOptions()
+	if err != nil {
+		return o, fmt.Errorf("read temporal's settings: %w", err)
+	}
+	if o.Namespace == "" {
+		o.Namespace = "conveyor"
+	}
+	return o, nil
+}
+
+func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
+	h = &house{config: c, log: telemetry.Logger(os.Stderr, c.Log.Level, c.Log.Format), registry: telemetry.Registry()}
+	defer func() {
+		if err != nil {
+			h.close()
+		}
+	}()
+	if h.pool, err = db.Open(ctx, c.Postgres.URL, c.Postgres.MaxConns); err != nil {
+		return h, err
+	}
+	o, err := temporalOptions()
+	if err != nil {
+		return h, err
+	}
+	h.namespace = o.Namespace
+	o.Logger = sdklog.NewStructuredLogger(h.log)
+	if o.MetricsHandler, err = telemetry.Temporal(h.registry, h.log); err != nil {
+		return h, err
+	}
+	if h.temporal, err = client.NewLazyClient(o); err != nil {
+		return h, fmt.Errorf("read temporal's settings: %w", err)
+	}
+	r, err := redis.ParseURL(c.Redis.URL)
+	if err != nil {
+		return h, fmt.Errorf("read REDIS_URL: %w", err)
+	}
+	h.redis = redis.NewClient(r)
+	if h.blobs, err = blob.Open(ctx, c.Images.BlobURL); err != nil {
+		return h, err
+	}
+	h.launch = &launch.Launch{Temporal: h.temporal, Stages: c.Listings.Stages}
+	return h, nil
+}
+
+// close releases everything, last opened first. The roles have ended by then.
+func (h *house) close() {
+	if h.blobs != nil {
+		_ = h.blobs.Close()
+	}
+	if h.redis != nil {
+		_ = h.redis.Close()
+	}
+	if h.temporal != nil {
+		h.temporal.Close()
+	}
+	if h.pool != nil {
+		h.pool.Close()
+	}
+}
+
+// migrate brings the schema up to date.
+func (h *house) migrate(ctx context.Context) error { return db.Migrate(ctx, h.pool) }
+
+// bootstrap creates what must exist in Temporal.
+func (h *house) bootstrap(ctx context.Context) error {
+	b := launch.Bootstrap{
+		Namespace: h.namespace, Retention: h.config.Temporal.Retention, ImageInterval: h.config.Images.Interval,
+	}
+	return b.Apply(ctx, h.temporal)
+}
+
+// bridge carries messages until ctx ends.
+func (h *house) bridge(ctx context.Context) error {
+	var names []string
+	for _, p := range platform.All {
+		names = append(names, p.Name())
+	}
+	b := &bridge.Bridge{
+		Options: bridge.Options{
+			URL: h.config.RabbitMQ.URL, Stages: h.config.Listings.Stages, Platforms: names,
+			QueueType: h.config.RabbitMQ.QueueType, Declare: h.config.RabbitMQ.Declare, Prefetch: h.config.RabbitMQ.Prefetch,
+			ArchiveDeadLetters: h.config.Listings.ArchiveDeadLetters, Relays: h.config.Outbox.Relays,
+			Retention: h.config.Outbox.Retention, Version: version(),
+		},
+		Listings: db.NewListings(h.pool), DeadLetters: db.NewDeadLetters(h.pool), Outbox: db.NewOutbox(h.pool),
+		Launch: h.launch, Metrics: bridge.NewMetrics(h.registry), Log: h.log, Now: time.Now,
+	}
+	return b.Run(ctx)
+}
+
+// worker runs workflows and activities until ctx ends, and lets running ones finish.
+func (h *house) worker(ctx context.Context) error {
+	store := db.NewListings(h.pool)
+	hosts := limit.New(h.redis, limit.Options{
+		Name: "images", Interval: h.config.Images.Interval, MaxWait: workflows.ImageTimeout / 4, Registerer: h.registry,
+	})
+	source := fetch.New(fetch.Options{AllowPrivate: h.config.Images.AllowPrivate, Turn: hosts.Wait})
+	defer source.Close()
+	acts := workers.Activities{
+		Listings: &activities.Listings{Store: store, Now: time.Now},
+		Images:   &activities.Images{Store: store, Source: photos{source}, Blobs: pictures{h.blobs}, Now: time.Now},
+	}
+	list := workers.New(h.temporal, acts, workers.Options{
+		StoreSlots: h.config.Worker.StoreSlots, ImageSlots: h.config.Worker.ImageSlots, StopGrace: h.config.Worker.StopGrace,
+	})
+	return runWorkers(ctx, list, h.log)
+}
+
+// runWorkers starts every worker, waiting for a Temporal that is away, and stops them when ctx ends.
+func runWorkers(ctx context.Context, list []worker.Worker, log *slog.Logger) error {
+	for _, w := range list {
+		for {
+			err := w.Start()
+			if err == nil {
+				defer w.Stop()
+				break
+			}
+			log.WarnContext(ctx, "worker cannot start", "err", err)
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(2 * time.Second):
+			}
+		}
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// api answers HTTP requests until ctx ends, and those under way.
+func (h *house) api(ctx context.Context) error {
+	handler := api.New(api.Options{
+		Listings: db.NewListings(h.pool), Launch: h.launch, Blobs: h.blobs, Metrics: h.registry, Log: h.log,
+		TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
+		Checks: map[string]func(context.Context) error{
+			"postgres": h.pool.Ping,
+			"temporal": h.launch.Healthy,
+			"redis":    func(ctx context.Context) error { return h.redis.Ping(ctx).Err() },
+			"rabbitmq": func(ctx context.Context) error { return bridge.Ping(ctx, h.config.RabbitMQ.URL) },
+		},
+	})
+	return serve(ctx, h.config.API.Address, handler)
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mtlrent/conveyor/internal/config"
+)
+
+type (
+	apiCmd       struct{}
+	workerCmd    struct{}
+	bridgeCmd    struct{}
+	migrateCmd   struct{}
+	bootstrapCmd struct{}
+	configCmd    struct{}
+)
+
+// with opens the house for f.
+func with(ctx context.Context, f func(context.Context, *house) error) error {
+	c, err := config.Load()
+	if err != nil {
+		return err
+	}
+	h, err := openHouse(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	return f(ctx, h)
+}
+
+func (apiCmd) Run(ctx context.Context) error {
+	return with(ctx, func(ctx context.Context, h *house) error { return h.api(ctx) })
+}
+
+func (workerCmd) Run(ctx context.Context) error {
+	return with(ctx, func(ctx context.Context, h *house) error { return h.worker(ctx) })
+}
+
+func (bridgeCmd) Run(ctx context.Context) error {
+	return with(ctx, func(ctx context.Context, h *house) error { return h.bridge(ctx) })
+}
+
+func (migrateCmd) Run(ctx context.Context) error {
+	return with(ctx, func(ctx context.Context, h *house) error { return h.migrate(ctx) })
+}
+
+func (bootstrapCmd) Run(ctx context.Context) error {
+	return with(ctx, func(ctx context.Context, h *house) error { return h.bootstrap(ctx) })
+}
+
+func (configCmd) Run() error {
+	c, err := config.Load()
+	if err != nil {
+		return err
+	}
+	return c.Print(os.Stdout)
+}
+
+// all runs every role in this process until ctx ends or one of them fails.
+func (h *house) all(ctx context.Context) error {
+	roles, ctx := errgroup.WithContext(ctx)
+	roles.Go(func() error { return h.bridge(ctx) })
+	roles.Go(func() error { return h.worker(ctx) })
+	roles.Go(func() error { return h.api(ctx) })
+	return roles.Wait()
+}
+
+// printAddresses says what runs where.
+func (h *house) printAddresses(w io.Writer) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, row := range [][2]string{
+		{"API", h.config.API.URL},
+		{"API documentation", h.config.API.URL + "/docs"},
+		{"Temporal Web UI", h.config.Temporal.UIURL + "/namespaces/" + h.namespace + "/workflows"},
+		{"RabbitMQ management", h.config.RabbitMQ.ManagementURL + "  (mtlrent / mtlrent)"},
+		{"demo site", "http://" + demoSite},
+		{"metrics", h.config.API.URL + "/metrics"},
+	} {
+		fmt.Fprintf(t, "  %s\t%s\n", row[0], row[1])
+	}
+	_ = t.Flush() // to a terminal
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+// drainWithin is how long requests under way may take after the signal to stop.
+const drainWithin = 10 * time.Second
+
+// serve answers on address until ctx ends, and finishes what is under way.
+func serve(ctx context.Context, address string, handler http.Handler) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", address, err)
+	}
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+	}
+	stopped := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() {
+		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainWithin)
+		defer cancel()
+		stopped <- server.Shutdown(drain)
+	})
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		stop()
+		return fmt.Errorf("serve on %s: %w", address, err)
+	}
+	return <-stopped
+}

@@ -1,0 +1,86 @@
+// Package db keeps Conveyor's state in Postgres. Each store is one system's tables; SQL stands in a constant right
+// above its method and is prepared by a test. Times are arguments: nothing here reads a clock.
+package db
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/place"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Open returns a pool on the database at url with at most maxConns connections (0 = pgx's default). It does not wait
+// for the server: a database that is away is an error of the first query.
+func Open(ctx context.Context, url string, maxConns int32) (*pgxpool.Pool, error) {
+	conf, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("read DATABASE_URL: %w", err)
+	}
+	if maxConns > 0 {
+		conf.MaxConns = maxConns
+	}
+	return pgxpool.NewWithConfig(ctx, conf)
+}
+
+const sqlNeighbourhoodSave = `
+INSERT INTO neighbourhoods (key, name, borough, city) VALUES ($1, $2, $3, $4)
+ON CONFLICT (key) DO UPDATE SET name = excluded.name, borough = excluded.borough, city = excluded.city`
+
+// Migrate brings the schema and the neighbourhoods up to date. It may run in several processes at once, one after
+// the other; what is done already is not done again.
+func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return fmt.Errorf("read migrations: %w", err)
+	}
+	conn := stdlib.OpenDBFromPool(pool)
+	defer conn.Close()
+	locker, err := sessionLocker()
+	if err != nil {
+		return err
+	}
+	provider, err := goose.NewProvider(goose.DialectPostgres, conn, files, goose.WithSessionLocker(locker))
+	if err != nil {
+		return fmt.Errorf("read migrations: %w", err)
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	b := new(pgx.Batch)
+	for _, n := range place.All() {
+		b.Queue(sqlNeighbourhoodSave, n.Key, n.Name, n.Borough, n.City)
+	}
+	if err := pool.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("save neighbourhoods: %w", err)
+	}
+	return nil
+}
+
+// write sends b as one transaction: all of it is stored or nothing.
+func write(ctx context.Context, pool *pgxpool.Pool, b *pgx.Batch) error {
+	return pool.SendBatch(ctx, b).Close() // a batch without BEGIN is one implicit transaction
+}
+
+// refused gives an error the class Invalid when it was the data that Postgres would not take: a JSON escape that is
+// no character, a number without end, a nesting too deep.
+func refused(err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && (strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "54")) {
+		return fault.Newf(fault.Invalid, "%w", err)
+	}
+	return err
+}

@@ -1,0 +1,81 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// DeadLetters is what could not be processed and waits for a person.
+type DeadLetters struct{ pool *pgxpool.Pool }
+
+// NewDeadLetters returns the dead letters kept in pool.
+func NewDeadLetters(pool *pgxpool.Pool) *DeadLetters { return &DeadLetters{pool} }
+
+// A DeadLetter is one message, advert or image that failed for good.
+type DeadLetter struct {
+	Key        string            // what died: the same key is the same dead letter, seen again
+	Queue      string            // where it was consumed
+	Exchange   string            // with RoutingKey: where a replay publishes it
+	RoutingKey string            //
+	MessageID  string            //
+	Headers    map[string]string // as they came
+	Body       []byte            // any bytes
+	Reason     string            // may quote a stranger; cleaned before it is stored
+	Class      string            // fault class
+	WorkflowID string            // "" when none was started
+	RunID      string            //
+	At         time.Time
+}
+
+const sqlDeadLetterAdd = `
+INSERT INTO dead_letters AS d
+    (fingerprint, queue, exchange, routing_key, message_id, headers, body, reason, class, workflow_id, run_id, first_at, last_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)
+ON CONFLICT (fingerprint) DO UPDATE SET
+    last_at = greatest(d.last_at, excluded.last_at), deaths = d.deaths + 1, state = 'open',
+    reason = excluded.reason, class = excluded.class, run_id = excluded.run_id, headers = excluded.headers`
+
+func deadLetterAdd(b *pgx.Batch, d DeadLetter) error {
+	clean := make(map[string]string, len(d.Headers))
+	for k, v := range d.Headers {
+		clean[storable(k)] = storable(v)
+	}
+	headers, err := json.Marshal(clean)
+	if err != nil {
+		return fmt.Errorf("write headers of dead letter %q: %w", d.Key, err)
+	}
+	b.Queue(sqlDeadLetterAdd, fingerprint(d.Key), d.Queue, d.Exchange, d.RoutingKey, storable(d.MessageID), headers,
+		d.Body, storable(d.Reason), d.Class, d.WorkflowID, d.RunID, d.At)
+	return nil
+}
+
+// storable makes a stranger's text fit for a text column, which takes neither NUL nor broken UTF-8.
+func storable(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
+}
+
+// Archive stores dead letters; one that is there already is counted again and opened again.
+func (s *DeadLetters) Archive(ctx context.Context, letters ...DeadLetter) error {
+	b := new(pgx.Batch)
+	for _, d := range letters {
+		if err := deadLetterAdd(b, d); err != nil {
+			return err
+		}
+	}
+	if err := write(ctx, s.pool, b); err != nil {
+		return fmt.Errorf("archive %d dead letters: %w", len(letters), err)
+	}
+	return nil
+}
+
+func fingerprint(key string) []byte { return hash([]byte(key)) }
+
+const sqlDeadLetterResolveKey = `UPDATE dead_letters SET state = 'resolved' WHERE fingerprint = $1 AND state = 'open'`
+
+const sqlDeadLetterResolve = `UPDATE dead_letters SET state = 'resolved' WHERE workflow_id = $1 AND queue = $2 AND state = 'open'`

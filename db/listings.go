@@ -1,0 +1,342 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+// Listings keeps adverts as they came (raw_listings and their revisions), the listings made of them, and their
+// history. Every write is one transaction together with the events it causes, and may be repeated.
+type Listings struct{ pool *pgxpool.Pool }
+
+// NewListings returns the listings kept in pool.
+func NewListings(pool *pgxpool.Pool) *Listings { return &Listings{pool} }
+
+// An Arrival is one scraped message that passed its contract's check.
+type Arrival struct {
+	Ref         listing.Ref
+	URL         string
+	Payload     []byte // the whole message, JSON
+	ContentHash []byte // of listing.ContentHash
+	ScrapedAt   time.Time
+}
+
+// A Receipt says what became of an arrival.
+type Receipt struct {
+	ID       uuid.UUID
+	Revision int64 // the advert's current revision
+	Settled  bool  // that revision was brought to its end before: there is nothing to do
+}
+
+// The lock order is that of the IDs, or two bridges that store the same adverts would deadlock. A payload that is
+// older than the one we have counts as a scrape and changes nothing.
+const sqlRawReceive = `
+WITH incoming AS (
+    SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::jsonb[], $6::bytea[], $7::timestamptz[])
+        AS t (id, platform, platform_id, url, payload, content_hash, scraped_at)
+    ORDER BY id
+), stored AS (
+    INSERT INTO raw_listings AS r (id, platform, platform_id, url, payload, content_hash,
+        first_scraped_at, last_scraped_at, payload_at, revised_at)
+    SELECT id, platform, platform_id, url, payload, content_hash, scraped_at, scraped_at, scraped_at, $8
+    FROM incoming
+    ON CONFLICT (id) DO UPDATE SET
+        scrapes          = r.scrapes + 1,
+        first_scraped_at = least(r.first_scraped_at, excluded.first_scraped_at),
+        last_scraped_at  = greatest(r.last_scraped_at, excluded.last_scraped_at),
+        (url, payload, content_hash, payload_at, revised_at, revision, status, reasons, duplicate_of) = (
+            SELECT n.* FROM (SELECT excluded.content_hash <> r.content_hash AND excluded.payload_at >= r.payload_at) c (changed)
+            CROSS JOIN LATERAL (SELECT
+                CASE WHEN changed THEN excluded.url ELSE r.url END,
+                CASE WHEN changed THEN excluded.payload ELSE r.payload END,
+                CASE WHEN changed THEN excluded.content_hash ELSE r.content_hash END,
+                CASE WHEN changed THEN excluded.payload_at ELSE r.payload_at END,
+                CASE WHEN changed THEN excluded.revised_at ELSE r.revised_at END,
+                CASE WHEN changed THEN r.revision + 1 ELSE r.revision END,
+                CASE WHEN changed THEN 'scraped' ELSE r.status END,
+                CASE WHEN changed THEN '[]'::jsonb ELSE r.reasons END,
+                CASE WHEN changed THEN NULL ELSE r.duplicate_of END) n)
+    RETURNING id, revision, content_hash, settled_revision, revised_at
+), revised AS (
+    INSERT INTO raw_listing_revisions (listing_id, revision, content_hash, payload, scraped_at, received_at)
+    SELECT s.id, s.revision, i.content_hash, i.payload, i.scraped_at, $8
+    FROM stored s JOIN incoming i ON i.id = s.id AND i.content_hash = s.content_hash
+    WHERE s.revised_at = $8
+    ON CONFLICT DO NOTHING
+)
+SELECT id, revision, revision = settled_revision FROM stored`
+
+// Receive stores what was scraped, in one statement however many there are, and says for each arrival whether there
+// is work to do. An advert that did not change since it was last brought to its end only moves its last_scraped_at:
+// it is settled at the door. Receiving the same message again counts one more scrape and changes nothing else.
+func (s *Listings) Receive(ctx context.Context, arrivals []Arrival, now time.Time) ([]Receipt, error) {
+	receipts := make([]Receipt, len(arrivals))
+	now = now.Truncate(time.Microsecond) // what Postgres keeps: the statement compares it with itself
+	for _, round := range rounds(arrivals) {
+		if err := s.receive(ctx, arrivals, round, receipts, now); err != nil {
+			return nil, err
+		}
+		now = now.Add(time.Microsecond)
+	}
+	return receipts, nil
+}
+
+// rounds splits arrivals so that no advert is twice in one statement, which Postgres refuses; the order of two
+// scrapes of one advert is kept. Nearly always that is one round.
+func rounds(arrivals []Arrival) [][]int {
+	var out [][]int
+	seen := make(map[listing.Ref]int, len(arrivals))
+	for i, a := range arrivals {
+		n := seen[a.Ref]
+		seen[a.Ref] = n + 1
+		if n == len(out) {
+			out = append(out, nil)
+		}
+		out[n] = append(out[n], i)
+	}
+	return out
+}
+
+func (s *Listings) receive(ctx context.Context, all []Arrival, round []int, receipts []Receipt, now time.Time) error {
+	n := len(round)
+	ids, at := make([]uuid.UUID, n), make(map[uuid.UUID]int, n)
+	platforms, platformIDs, urls := make([]string, n), make([]string, n), make([]string, n)
+	payloads, hashes, scraped := make([][]byte, n), make([][]byte, n), make([]time.Time, n)
+	for i, k := range round {
+		a := all[k]
+		ids[i] = a.Ref.ID()
+		at[ids[i]] = k
+		platforms[i], platformIDs[i], urls[i] = a.Ref.Platform, a.Ref.PlatformID, a.URL
+		payloads[i], hashes[i], scraped[i] = a.Payload, a.ContentHash, a.ScrapedAt
+	}
+	rows, _ := s.pool.Query(ctx, sqlRawReceive, ids, platforms, platformIDs, urls, payloads, hashes, scraped, now)
+	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Receipt])
+	if err != nil {
+		return refused(fmt.Errorf("store %d adverts: %w", n, err))
+	}
+	for _, r := range got {
+		receipts[at[r.ID]] = r
+	}
+	return nil
+}
+
+const sqlRawReceiveStaged = `
+INSERT INTO raw_listings AS r (id, platform, platform_id, url, payload, content_hash, status, normalized,
+    first_scraped_at, last_scraped_at, payload_at, revised_at)
+VALUES ($1, $2, $3, $4, $5, $6, 'normalized', $7, $8, $8, $8, $9)
+ON CONFLICT (id) DO UPDATE SET
+    url             = excluded.url,
+    revision        = r.revision + (excluded.payload_at > r.payload_at)::int,
+    payload         = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.payload ELSE r.payload END,
+    content_hash    = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.content_hash ELSE r.content_hash END,
+    revised_at      = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.revised_at ELSE r.revised_at END,
+    payload_at      = excluded.payload_at,
+    last_scraped_at = greatest(r.last_scraped_at, excluded.last_scraped_at),
+    normalized      = excluded.normalized,
+    status          = 'normalized'
+WHERE excluded.payload_at >= r.payload_at
+RETURNING id, revision, false`
+
+// ReceiveStaged stores a listing that somebody else's stage has normalized or checked. One of the scrape that we
+// hold replaces our normalized form and keeps the raw payload; a newer one is a new revision whose payload is the
+// message. An older one changes nothing and is settled.
+func (s *Listings) ReceiveStaged(ctx context.Context, a Arrival, l listing.Listing, now time.Time) (Receipt, error) {
+	rows, _ := s.pool.Query(ctx, sqlRawReceiveStaged, a.Ref.ID(), a.Ref.Platform, a.Ref.PlatformID, a.URL, a.Payload,
+		a.ContentHash, l, a.ScrapedAt, now)
+	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Receipt])
+	if err != nil {
+		return Receipt{}, refused(fmt.Errorf("store staged advert %s: %w", a.Ref, err))
+	}
+	if len(got) == 0 {
+		return Receipt{ID: a.Ref.ID(), Settled: true}, nil
+	}
+	return got[0], nil
+}
+
+const sqlRawPayload = `SELECT revision, payload FROM raw_listings WHERE id = $1`
+
+// Raw returns the advert's current revision. An unknown ID is fault.Gone.
+func (s *Listings) Raw(ctx context.Context, id uuid.UUID) (revision int64, payload []byte, err error) {
+	err = s.pool.QueryRow(ctx, sqlRawPayload, id).Scan(&revision, &payload)
+	if err == pgx.ErrNoRows {
+		return 0, nil, fault.Newf(fault.Gone, "read raw listing %s: there is none", id)
+	}
+	if err != nil {
+		return 0, nil, fmt.Errorf("read raw listing %s: %w", id, err)
+	}
+	return revision, payload, nil
+}
+
+const sqlRawNormalized = `
+UPDATE raw_listings SET normalized = $3, status = 'normalized', reasons = '[]', duplicate_of = NULL
+WHERE id = $1 AND revision = $2`
+
+// SaveNormalized stores the listing made of a revision and tells listings.normalized. A revision that has been
+// replaced meanwhile is left alone: the newer one is on its way.
+func (s *Listings) SaveNormalized(ctx context.Context, l listing.Listing, revision int64, now time.Time) error {
+	doc, err := json.Marshal(l)
+	if err != nil {
+		return fmt.Errorf("write listing %s: %w", l.Ref, err)
+	}
+	b := new(pgx.Batch)
+	b.Queue(sqlRawNormalized, l.ID(), revision, doc)
+	if err := tell(b, contract.ListingNormalized, l.Ref, listingData(l, revision), detailsHash(l), now); err != nil {
+		return err
+	}
+	if err := write(ctx, s.pool, b); err != nil {
+		return fmt.Errorf("save normalized %s: %w", l.Ref, err)
+	}
+	return nil
+}
+
+const sqlRawReject = `
+UPDATE raw_listings SET status = 'rejected', reasons = $3, settled_revision = $2
+WHERE id = $1 AND revision = $2`
+
+// Reject settles a revision that cannot become a listing: every reason goes to raw_listings, to listings.rejected
+// and, with the payload, to the dead letters.
+func (s *Listings) Reject(ctx context.Context, raw listing.Raw, revision int64, payload []byte, r *listing.Rejection, run listing.Run, now time.Time) error {
+	reasons, err := json.Marshal(r.Reasons)
+	if err != nil {
+		return fmt.Errorf("write reasons of %s: %w", raw.Ref, err)
+	}
+	data := contract.ListingData{ListingID: raw.ID().String(), PlatformID: raw.PlatformID, Revision: revision, URL: raw.URL}
+	for _, reason := range r.Reasons {
+		data.Reasons = append(data.Reasons, contract.Reason(reason))
+	}
+	b := new(pgx.Batch)
+	b.Queue(sqlRawReject, raw.ID(), revision, reasons)
+	if err := tell(b, contract.ListingRejected, raw.Ref, data, reasons, now); err != nil {
+		return err
+	}
+	err = deadLetterAdd(b, DeadLetter{
+		Key: fmt.Sprintf("listing/%s/%d", raw.Ref, revision), Queue: "scraped." + raw.Platform, Exchange: "scraped",
+		RoutingKey: raw.Platform, Body: payload, Reason: r.Error(), Class: string(fault.Invalid),
+		WorkflowID: run.WorkflowID, RunID: run.RunID, At: now,
+	})
+	if err != nil {
+		return err
+	}
+	if err := write(ctx, s.pool, b); err != nil {
+		return fmt.Errorf("reject %s: %w", raw.Ref, err)
+	}
+	return nil
+}
+
+const sqlHomeCandidates = `
+SELECT details FROM listings
+WHERE bedrooms = $2 AND latitude BETWEEN $3::float8 - 0.0005 AND $3::float8 + 0.0005
+    AND longitude BETWEEN $4::float8 - 0.0008 AND $4::float8 + 0.0008
+    AND rent_cents BETWEEN $5::bigint * 9 / 10 AND $5::bigint * 11 / 10
+    AND status <> 'archived' AND id <> $1
+ORDER BY published_at, id
+LIMIT 50`
+
+// Candidates returns the published listings that could be the same home as l: about 55 m around it, as many
+// bedrooms, a rent within 10 %. The oldest come first. Without coordinates there are none.
+func (s *Listings) Candidates(ctx context.Context, l listing.Listing) ([]listing.Listing, error) {
+	if l.Latitude == nil || l.Longitude == nil {
+		return nil, nil
+	}
+	rows, _ := s.pool.Query(ctx, sqlHomeCandidates, l.ID(), l.Bedrooms, *l.Latitude, *l.Longitude, l.RentCents)
+	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c listing.Listing, err error) {
+		return c, row.Scan(&c)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for the home of %s: %w", l.Ref, err)
+	}
+	return out, nil
+}
+
+const sqlRawDuplicate = `
+UPDATE raw_listings SET status = 'duplicate', duplicate_of = $3, reasons = $4, settled_revision = $2
+WHERE id = $1 AND revision = $2`
+
+// SaveDuplicate settles a revision that is a home we list already. reasons say why we think so.
+func (s *Listings) SaveDuplicate(ctx context.Context, ref listing.Ref, revision int64, of uuid.UUID, reasons []listing.Reason, run listing.Run) error {
+	doc, err := json.Marshal(reasons)
+	if err != nil {
+		return fmt.Errorf("write reasons of %s: %w", ref, err)
+	}
+	b := new(pgx.Batch)
+	b.Queue(sqlRawDuplicate, ref.ID(), revision, of, doc)
+	b.Queue(sqlDeadLetterResolve, run.WorkflowID, "scraped."+ref.Platform)
+	if err := write(ctx, s.pool, b); err != nil {
+		return fmt.Errorf("save duplicate %s: %w", ref, err)
+	}
+	return nil
+}
+
+// detailsHash tells a changed listing from a repeated one: everything but when it was scraped.
+func detailsHash(l listing.Listing) []byte {
+	l.ScrapedAt = time.Time{}
+	doc, err := json.Marshal(l)
+	if err != nil { // finite numbers and strings only
+		panic(fmt.Sprintf("db: hash listing %s: %v", l.Ref, err))
+	}
+	return hash(doc)
+}
+
+func listingData(l listing.Listing, revision int64) contract.ListingData {
+	return contract.ListingData{
+		ListingID: l.ID().String(), PlatformID: l.PlatformID, Revision: revision, URL: l.URL, Title: l.Title,
+		RentCents: l.RentCents, Bedrooms: &l.Bedrooms,
+	}
+}
+
+// tell queues an event about a listing. Its ID is made from the listing, the event, the revision and what was
+// found, so that a step that runs twice tells it once, and one that finds something else tells that.
+func tell(b *pgx.Batch, name string, ref listing.Ref, data contract.ListingData, found []byte, now time.Time) error {
+	seed := bytes.Join([][]byte{[]byte(name), fmt.Appendf(nil, "%d", data.Revision), found}, []byte{0})
+	return tellEvent(b, name, ref.Platform, uuid.NewSHA1(ref.ID(), seed), data, now)
+}
+
+// eventsExchange is where all events go: never to the exchange of the work queues, or they would come back as work.
+const eventsExchange = "listings.events"
+
+func tellEvent(b *pgx.Batch, name, platform string, id uuid.UUID, data any, now time.Time) error {
+	inner, err := json.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("write event %s: %w", name, err)
+	}
+	body, err := json.Marshal(contract.Event{
+		EventID: id.String(), EventName: name, TS: now.UTC(), Platform: platform, Data: inner,
+	})
+	if err != nil {
+		return fmt.Errorf("write event %s: %w", name, err)
+	}
+	outboxAdd(b, Message{MessageID: id, Tenant: platform, Exchange: eventsExchange, RoutingKey: name, Body: body, CreatedAt: now})
+	return nil
+}
+
+// HandOver puts work into the queue of a stage that is somebody else's. With a status the revision is settled with
+// it: what comes back is a message of its own. A run hands the same thing over once; a replay is a run of its own.
+func (s *Listings) HandOver(ctx context.Context, v listing.Handover, run listing.Run, now time.Time) error {
+	b := new(pgx.Batch)
+	if v.Status != "" {
+		b.Queue(sqlRawSettle, v.Ref.ID(), v.Revision, v.Status)
+	}
+	for _, body := range v.Bodies {
+		seed := slices.Concat(fmt.Appendf(nil, "%s/%d/%s/", v.RoutingKey, v.Revision, run.RunID), hash(body))
+		outboxAdd(b, Message{
+			MessageID: uuid.NewSHA1(v.Ref.ID(), seed), Tenant: v.Ref.Platform, Exchange: v.Exchange,
+			RoutingKey: v.RoutingKey, Body: body, CreatedAt: now,
+		})
+	}
+	if err := write(ctx, s.pool, b); err != nil {
+		return fmt.Errorf("hand %s over to %s: %w", v.Ref, v.RoutingKey, err)
+	}
+	return nil
+}

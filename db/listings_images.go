@@ -1,0 +1,142 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+const sqlImageAdd = `
+INSERT INTO listing_images AS i (listing_id, url, sort_order, created_at)
+SELECT id, $2, $3, $4 FROM listings WHERE id = $1
+ON CONFLICT (listing_id, url) DO UPDATE SET
+    sort_order = excluded.sort_order,
+    state      = CASE WHEN i.state IN ('failed', 'dropped') THEN 'pending' ELSE i.state END,
+    attempts   = CASE WHEN i.state IN ('failed', 'dropped') THEN 0 ELSE i.attempts END
+RETURNING i.state = 'pending', (SELECT platform FROM listings WHERE id = $1),
+    (SELECT platform_id FROM listings WHERE id = $1)`
+
+// WantImage notes an image that a message asks for, and says whose it is and whether it is still to be fetched; one
+// that failed gets another chance. A listing that is not there is fault.Invalid.
+func (s *Listings) WantImage(ctx context.Context, id uuid.UUID, img listing.Image, now time.Time) (ref listing.Ref, pending bool, err error) {
+	err = s.pool.QueryRow(ctx, sqlImageAdd, id, img.URL, img.SortOrder, now).Scan(&pending, &ref.Platform, &ref.PlatformID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return ref, false, fault.Newf(fault.Invalid, "listing_id: there is no listing %s", id)
+	}
+	if err != nil {
+		return ref, false, fmt.Errorf("want image of %s: %w", id, err)
+	}
+	return ref, pending, nil
+}
+
+const sqlImageState = `SELECT state FROM listing_images WHERE listing_id = $1 AND url = $2`
+
+// ImageState returns pending, attached, repeated, failed or dropped, and "" for an image that nobody wants.
+func (s *Listings) ImageState(ctx context.Context, id uuid.UUID, url string) (state string, err error) {
+	err = s.pool.QueryRow(ctx, sqlImageState, id, url).Scan(&state)
+	if err != nil && err != pgx.ErrNoRows {
+		return "", fmt.Errorf("read image of %s: %w", id, err)
+	}
+	return state, nil
+}
+
+// A picture that the listing shows already, under another address, is repeated: stored, but not shown twice. The
+// event goes out with the state, or not at all; the lock makes two downloads of one picture take turns.
+const sqlImageLock = `SELECT 1 FROM listings WHERE id = $1 FOR UPDATE`
+
+const sqlImageAttach = `
+WITH done AS (
+    UPDATE listing_images i SET
+        state = CASE WHEN EXISTS (
+            SELECT FROM listing_images o
+            WHERE o.listing_id = $1 AND o.sha256 = decode($3, 'hex') AND o.state = 'attached' AND o.url <> $2
+        ) THEN 'repeated' ELSE 'attached' END,
+        sha256 = decode($3, 'hex'), key = $4, thumbnail_key = $5, content_type = $6, bytes = $7, width = $8, height = $9,
+        settled_at = $10, reason = ''
+    WHERE listing_id = $1 AND url = $2 AND state IN ('pending', 'failed')
+    RETURNING state, sort_order
+)
+INSERT INTO outbox (message_id, tenant, exchange, routing_key, body, created_at)
+SELECT $11, $12, $13, $14,
+    convert_to(jsonb_set($15::jsonb, '{data,sort_order}', to_jsonb(sort_order))::text, 'UTF8'), $10
+FROM done WHERE state = 'attached'
+ON CONFLICT (message_id) DO NOTHING`
+
+// AttachImage shows a stored picture with its listing and tells images.attached. An image that is attached already,
+// or no longer wanted, is left as it is.
+func (s *Listings) AttachImage(ctx context.Context, ref listing.Ref, img listing.StoredImage, now time.Time) error {
+	id := ref.ID()
+	message := uuid.NewSHA1(id, append([]byte(contract.ImageAttached+"\x00"+img.URL+"\x00"), img.SHA256...))
+	data, err := json.Marshal(contract.ImageData{
+		ListingID: id.String(), URL: img.URL, Key: img.Key, SHA256: img.SHA256,
+		Width: img.Width, Height: img.Height,
+	})
+	if err != nil {
+		return fmt.Errorf("write event: %w", err)
+	}
+	event, err := json.Marshal(contract.Event{
+		EventID: message.String(), EventName: contract.ImageAttached, TS: now.UTC(), Platform: ref.Platform, Data: data,
+	})
+	if err != nil {
+		return fmt.Errorf("write event: %w", err)
+	}
+	b := new(pgx.Batch)
+	b.Queue(sqlImageLock, id)
+	b.Queue(sqlDeadLetterResolveKey, fingerprint(imageKey(ref, img.URL)))
+	b.Queue(sqlImageAttach, id, img.URL, img.SHA256, img.Key, img.ThumbnailKey, img.ContentType, img.Bytes, img.Width,
+		img.Height, now, message, ref.Platform, eventsExchange, contract.ImageAttached, event)
+	if err := write(ctx, s.pool, b); err != nil {
+		return fmt.Errorf("attach image to %s: %w", ref, err)
+	}
+	return nil
+}
+
+// imageKey names an image among the dead letters.
+func imageKey(ref listing.Ref, url string) string { return "image/" + ref.String() + "/" + url }
+
+const sqlImageAttempt = `
+UPDATE listing_images SET attempts = attempts + 1, reason = $3 WHERE listing_id = $1 AND url = $2 RETURNING attempts`
+
+// CountImageAttempt notes a failed fetch and returns how many there were. An image nobody wants has none.
+func (s *Listings) CountImageAttempt(ctx context.Context, id uuid.UUID, url, reason string) (attempts int, err error) {
+	err = s.pool.QueryRow(ctx, sqlImageAttempt, id, url, storable(reason)).Scan(&attempts)
+	if err != nil && err != pgx.ErrNoRows {
+		return 0, fmt.Errorf("count attempt at image of %s: %w", id, err)
+	}
+	return attempts, nil
+}
+
+const sqlImageFail = `
+UPDATE listing_images SET state = 'failed', reason = $3, settled_at = $4
+WHERE listing_id = $1 AND url = $2 AND state = 'pending'`
+
+// FailImage gives an image up: its listing stands without it, and the dead letter replays as a request for it.
+func (s *Listings) FailImage(ctx context.Context, ref listing.Ref, img listing.Image, class fault.Class, reason string, run listing.Run, now time.Time) error {
+	body, err := json.Marshal(contract.PendingImage{ListingID: ref.ID().String(), URL: img.URL, SortOrder: img.SortOrder})
+	if err != nil {
+		return fmt.Errorf("write dead letter: %w", err)
+	}
+	b := new(pgx.Batch)
+	b.Queue(sqlImageFail, ref.ID(), img.URL, storable(reason), now)
+	err = deadLetterAdd(b, DeadLetter{
+		Key: imageKey(ref, img.URL), Queue: "images.pending", Exchange: "listings",
+		RoutingKey: "images.pending", Body: body, Reason: reason, Class: string(class),
+		WorkflowID: run.WorkflowID, RunID: run.RunID, At: now,
+	})
+	if err != nil {
+		return err
+	}
+	if err := write(ctx, s.pool, b); err != nil {
+		return fmt.Errorf("give up image of %s: %w", ref, err)
+	}
+	return nil
+}

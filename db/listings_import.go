@@ -1,0 +1,171 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+func hash(b []byte) []byte {
+	h := sha256.Sum256(b)
+	return h[:]
+}
+
+const sqlRawLoad = `
+SELECT r.normalized, r.revision, l.status, l.details_hash
+FROM raw_listings r LEFT JOIN listings l ON l.id = r.id
+WHERE r.id = $1`
+
+// Load returns the normalized form that the last stage stored. An advert without one is fault.Gone.
+func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, error) {
+	var (
+		v      listing.Version
+		doc    *listing.Listing
+		status *string
+		hash   []byte
+	)
+	err := s.pool.QueryRow(ctx, sqlRawLoad, id).Scan(&doc, &v.Revision, &status, &hash)
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && doc == nil {
+		return v, fault.Newf(fault.Gone, "read normalized listing %s: there is none; start it at stage normalize", id)
+	}
+	if err != nil {
+		return v, fmt.Errorf("read normalized listing %s: %w", id, err)
+	}
+	v.Listing = *doc
+	if status != nil {
+		v.Published, v.Same = *status, bytes.Equal(hash, detailsHash(v.Listing))
+	}
+	return v, nil
+}
+
+const sqlEventCreated = `
+INSERT INTO listing_events (listing_id, revision, kind, at, new_rent_cents, new_status)
+VALUES ($1, $2, 'created', $3, $4, 'active') ON CONFLICT DO NOTHING`
+
+// Both compare with the listing as it stands, so they come before it is overwritten.
+const sqlEventPrice = `
+INSERT INTO listing_events (listing_id, revision, kind, at, old_rent_cents, new_rent_cents)
+SELECT id, $2, 'price', $3, rent_cents, $4 FROM listings WHERE id = $1 AND rent_cents <> $4
+ON CONFLICT DO NOTHING`
+
+const sqlEventReturned = `
+INSERT INTO listing_events (listing_id, revision, kind, at, old_status, new_status)
+SELECT id, $2, 'status', $3, status, 'active' FROM listings WHERE id = $1 AND status = 'archived'
+ON CONFLICT DO NOTHING`
+
+// A claimed listing stays claimed: its owner has taken it over.
+const sqlListingSave = `
+INSERT INTO listings AS l (id, platform, platform_id, revision, url, title, description, rent_cents, bedrooms, rooms,
+    bathrooms, area_sqft, property_type, address, postal_code, latitude, longitude, neighbourhood, details,
+    details_hash, repost_of, posted_at, published_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $23)
+ON CONFLICT (id) DO UPDATE SET
+    revision = excluded.revision, url = excluded.url, title = excluded.title, description = excluded.description,
+    rent_cents = excluded.rent_cents, bedrooms = excluded.bedrooms, rooms = excluded.rooms,
+    bathrooms = excluded.bathrooms, area_sqft = excluded.area_sqft, property_type = excluded.property_type,
+    address = excluded.address, postal_code = excluded.postal_code, latitude = excluded.latitude,
+    longitude = excluded.longitude, neighbourhood = excluded.neighbourhood, details = excluded.details,
+    details_hash = excluded.details_hash, repost_of = excluded.repost_of, posted_at = excluded.posted_at,
+    updated_at = excluded.updated_at,
+    status = CASE WHEN l.status = 'archived' THEN 'active' ELSE l.status END
+WHERE l.revision <= excluded.revision`
+
+const sqlRawSettle = `
+UPDATE raw_listings SET settled_revision = $2, status = $3, reasons = '[]', duplicate_of = NULL
+WHERE id = $1 AND revision = $2`
+
+const sqlImageWant = `
+INSERT INTO listing_images AS i (listing_id, url, sort_order, created_at)
+SELECT $1, u.url, u.ord - 1, $3 FROM unnest($2::text[]) WITH ORDINALITY u (url, ord)
+ON CONFLICT (listing_id, url) DO UPDATE SET
+    sort_order = excluded.sort_order,
+    state      = CASE WHEN i.state = 'dropped' THEN 'pending' ELSE i.state END
+WHERE i.sort_order <> excluded.sort_order OR i.state = 'dropped'`
+
+const sqlImageDrop = `
+UPDATE listing_images SET state = 'dropped', settled_at = $3
+WHERE listing_id = $1 AND url <> ALL ($2::text[]) AND state <> 'dropped'`
+
+const sqlImagePending = `
+SELECT url, sort_order FROM listing_images WHERE listing_id = $1 AND state = 'pending' ORDER BY sort_order, url`
+
+// Publish makes a version the visible listing: row, price and status history, wanted images, listings.published and
+// the audit trail's status, all or nothing. It returns the images that are still to be fetched. A version that says
+// what is published already changes nothing and tells nothing, and so does publishing one twice.
+func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listing.Run, now time.Time) ([]listing.Image, error) {
+	b := new(pgx.Batch)
+	if !p.Same || p.Published == "archived" {
+		if err := publish(b, p, now); err != nil {
+			return nil, err
+		}
+	}
+	id, urls := p.Listing.ID(), p.Listing.ImageURLs
+	if urls == nil {
+		urls = []string{} // NULL would drop nothing
+	}
+	if len(urls) > 0 {
+		b.Queue(sqlImageWant, id, urls, now)
+	}
+	if p.Published != "" {
+		b.Queue(sqlImageDrop, id, urls, now)
+	}
+	b.Queue(sqlRawSettle, id, p.Revision, "imported")
+	b.Queue(sqlDeadLetterResolve, run.WorkflowID, "scraped."+p.Listing.Platform)
+	var pending []listing.Image
+	b.Queue(sqlImagePending, id).Query(func(rows pgx.Rows) (err error) {
+		pending, err = pgx.CollectRows(rows, pgx.RowToStructByPos[listing.Image])
+		return err
+	})
+	if err := write(ctx, s.pool, b); err != nil {
+		return nil, fmt.Errorf("publish %s: %w", p.Listing.Ref, err)
+	}
+	return pending, nil
+}
+
+// publish queues the row, its history and its event. Which history there is comes from what was published before.
+func publish(b *pgx.Batch, p listing.Publication, now time.Time) error {
+	l, id := p.Listing, p.Listing.ID()
+	doc, err := json.Marshal(l)
+	if err != nil {
+		return fmt.Errorf("write listing %s: %w", l.Ref, err)
+	}
+	change := "updated"
+	switch p.Published {
+	case "":
+		change = "created"
+	case "archived":
+		change = "returned"
+		b.Queue(sqlEventReturned, id, p.Revision, now)
+	}
+	b.Queue(sqlEventPrice, id, p.Revision, now, l.RentCents)
+	b.Queue(sqlListingSave, id, l.Platform, l.PlatformID, p.Revision, l.URL, l.Title, l.Description, l.RentCents,
+		l.Bedrooms, stated(l.Rooms), stated(l.Bathrooms), stated(l.AreaSqFt), l.PropertyType, l.Address.Text,
+		l.Address.PostalCode, l.Latitude, l.Longitude, stated(p.Neighbourhood), doc, detailsHash(l),
+		stated(p.RepostOf), l.PostedAt, now)
+	if change == "created" {
+		b.Queue(sqlEventCreated, id, p.Revision, now, l.RentCents)
+	}
+	data := listingData(l, p.Revision)
+	data.Neighbourhood, data.Change = p.Neighbourhood, change
+	return tell(b, contract.ListingPublished, l.Ref, data, detailsHash(l), now)
+}
+
+// stated turns a zero value into NULL.
+func stated[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}

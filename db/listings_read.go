@@ -1,0 +1,267 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+// A Box is a part of the map, in degrees WGS 84.
+type Box struct{ West, South, East, North float64 }
+
+// Filter says which listings to return. A nil pointer and an empty string do not filter.
+type Filter struct {
+	Status        string // active archived claimed
+	Platform      string
+	Neighbourhood string // key
+	MinRentCents  *int64
+	MaxRentCents  *int64
+	Bedrooms      []int // any of them
+	MinBedrooms   *int
+	Box           *Box
+	Text          string // as typed by a person: words, "a phrase", -without
+	Sort          Sort
+	After         *Position // the last listing of the page before
+	Limit         int       // 1 to 100
+}
+
+// Sort is an order of listings.
+type Sort string
+
+// The orders. Each ends with the ID, so that pages neither repeat nor miss a listing.
+const (
+	Newest   Sort = "newest"
+	Cheapest Sort = "price"
+	Dearest  Sort = "-price"
+)
+
+// A Position is a listing's place in an order: keyset pagination, so that the thousandth page costs what the first
+// does.
+type Position struct {
+	PublishedAt time.Time `json:"t,omitzero"`
+	RentCents   int64     `json:"r,omitempty"`
+	ID          uuid.UUID `json:"i"`
+}
+
+// A Summary is a listing in a list.
+type Summary struct {
+	ID                uuid.UUID  `json:"id"`
+	Platform          string     `json:"platform"`
+	PlatformID        string     `json:"platform_id"`
+	Status            string     `json:"status" enum:"active,archived,claimed"`
+	URL               string     `json:"url"`
+	Title             string     `json:"title"`
+	RentCents         int64      `json:"rent_cents" doc:"CAD cents a month"`
+	Bedrooms          int        `json:"bedrooms" doc:"0 is a studio"`
+	Rooms             *float64   `json:"rooms,omitempty" doc:"Quebec room count: 4.5 is a 4½"`
+	Bathrooms         *float64   `json:"bathrooms,omitempty"`
+	AreaSqFt          *int       `json:"area_sqft,omitempty"`
+	PropertyType      string     `json:"property_type,omitempty"`
+	Address           string     `json:"address,omitempty"`
+	Latitude          *float64   `json:"latitude,omitempty"`
+	Longitude         *float64   `json:"longitude,omitempty"`
+	Neighbourhood     *string    `json:"neighbourhood,omitempty" doc:"key of the neighbourhood"`
+	NeighbourhoodName *string    `json:"neighbourhood_name,omitempty"`
+	Borough           *string    `json:"borough,omitempty"`
+	Thumbnail         *string    `json:"thumbnail,omitempty" doc:"key for GET /images/{key}"`
+	Images            int        `json:"images" doc:"attached so far"`
+	PublishedAt       time.Time  `json:"published_at"`
+	UpdatedAt         time.Time  `json:"updated_at"`
+	PostedAt          *time.Time `json:"posted_at,omitempty"`
+}
+
+const sqlSummary = `
+SELECT l.id, l.platform, l.platform_id, l.status, l.url, l.title, l.rent_cents, l.bedrooms, l.rooms::float8,
+    l.bathrooms::float8, l.area_sqft, l.property_type, l.address, l.latitude, l.longitude, l.neighbourhood, n.name,
+    n.borough, i.thumbnail_key, coalesce(i.attached, 0)::int, l.published_at, l.updated_at, l.posted_at
+FROM (`
+
+// The images are looked up for the listings of the page only.
+const sqlSummaryEnd = `
+) l
+LEFT JOIN neighbourhoods n ON n.key = l.neighbourhood
+LEFT JOIN LATERAL (
+    SELECT (array_agg(thumbnail_key ORDER BY sort_order))[1] AS thumbnail_key, count(*) AS attached
+    FROM listing_images WHERE listing_id = l.id AND state = 'attached'
+) i ON true`
+
+const sqlListingFilter = `
+    SELECT * FROM listings
+    WHERE ($1::text IS NULL OR status = $1)
+        AND ($2::text IS NULL OR platform = $2)
+        AND ($3::text IS NULL OR neighbourhood = $3)
+        AND ($4::bigint IS NULL OR rent_cents >= $4)
+        AND ($5::bigint IS NULL OR rent_cents <= $5)
+        AND ($6::int[] IS NULL OR bedrooms = ANY ($6))
+        AND ($7::int IS NULL OR bedrooms >= $7)
+        AND ($8::float8 IS NULL OR longitude BETWEEN $8 AND $10 AND latitude BETWEEN $9 AND $11)
+        AND ($12::text IS NULL OR search @@ websearch_to_tsquery('simple', unaccent($12)))
+        AND ($13::uuid IS NULL OR `
+
+const sqlListingsNewest = sqlSummary + sqlListingFilter + `(published_at, id) < ($14::timestamptz, $13::uuid))
+    ORDER BY published_at DESC, id DESC LIMIT $15` + sqlSummaryEnd + ` ORDER BY l.published_at DESC, l.id DESC`
+
+const sqlListingsCheapest = sqlSummary + sqlListingFilter + `(rent_cents, id) > ($14::bigint, $13::uuid))
+    ORDER BY rent_cents, id LIMIT $15` + sqlSummaryEnd + ` ORDER BY l.rent_cents, l.id`
+
+const sqlListingsDearest = sqlSummary + sqlListingFilter + `(rent_cents, id) < ($14::bigint, $13::uuid))
+    ORDER BY rent_cents DESC, id DESC LIMIT $15` + sqlSummaryEnd + ` ORDER BY l.rent_cents DESC, l.id DESC`
+
+// Search returns the page of listings after f.After, and the position to go on from: nil when this was the last.
+func (s *Listings) Search(ctx context.Context, f Filter) ([]Summary, *Position, error) {
+	var west, south, east, north *float64
+	if b := f.Box; b != nil {
+		west, south, east, north = &b.West, &b.South, &b.East, &b.North
+	}
+	sql := sqlListingsNewest
+	var id *uuid.UUID
+	var after any
+	if p := f.After; p != nil {
+		id, after = &p.ID, p.PublishedAt
+	}
+	switch f.Sort {
+	case Newest:
+	case Cheapest, Dearest:
+		if sql = sqlListingsCheapest; f.Sort == Dearest {
+			sql = sqlListingsDearest
+		}
+		if f.After != nil {
+			after = f.After.RentCents
+		}
+	}
+	rows, _ := s.pool.Query(ctx, sql, stated(f.Status), stated(f.Platform), stated(f.Neighbourhood), f.MinRentCents,
+		f.MaxRentCents, f.Bedrooms, f.MinBedrooms, west, south, east, north, stated(f.Text), id, after, f.Limit+1)
+	page, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Summary])
+	if err != nil {
+		return nil, nil, fmt.Errorf("search listings: %w", err)
+	}
+	if len(page) <= f.Limit {
+		return page, nil, nil
+	}
+	page = page[:f.Limit]
+	last := page[f.Limit-1]
+	return page, &Position{PublishedAt: last.PublishedAt, RentCents: last.RentCents, ID: last.ID}, nil
+}
+
+// A Detail is everything we know of one advert, published or not.
+type Detail struct {
+	Summary *Summary         `json:"listing,omitempty" doc:"as published; absent for an advert that is not"`
+	Details *listing.Listing `json:"details,omitempty" doc:"the normalized form of the newest revision, with the source of every field and its warnings"`
+	Images  []ImageDetail    `json:"images"`
+	History []HistoryEvent   `json:"history" doc:"prices and states, oldest first"`
+	Audit   Audit            `json:"audit"`
+}
+
+// An ImageDetail is one picture of a listing.
+type ImageDetail struct {
+	URL          string  `json:"url"`
+	SortOrder    int     `json:"sort_order"`
+	State        string  `json:"state" enum:"pending,attached,repeated,failed,dropped"`
+	Key          *string `json:"key,omitempty" doc:"for GET /images/{key}"`
+	ThumbnailKey *string `json:"thumbnail_key,omitempty"`
+	SHA256       *string `json:"sha256,omitempty"`
+	Width        *int    `json:"width,omitempty" doc:"pixels"`
+	Height       *int    `json:"height,omitempty" doc:"pixels"`
+	Attempts     int     `json:"attempts" doc:"failed fetches"`
+	Reason       string  `json:"reason,omitempty" doc:"why it failed"`
+}
+
+// A HistoryEvent is a change of price or state.
+type HistoryEvent struct {
+	Kind         string    `json:"kind" enum:"created,price,status"`
+	Revision     int64     `json:"revision"`
+	At           time.Time `json:"at"`
+	OldRentCents *int64    `json:"old_rent_cents,omitempty"`
+	NewRentCents *int64    `json:"new_rent_cents,omitempty"`
+	OldStatus    *string   `json:"old_status,omitempty"`
+	NewStatus    *string   `json:"new_status,omitempty"`
+}
+
+// Audit is the way of an advert: what came, what was made of it, and why.
+type Audit struct {
+	Platform       string           `json:"platform"`
+	PlatformID     string           `json:"platform_id"`
+	URL            string           `json:"url"`
+	Status         string           `json:"status" enum:"scraped,normalized,imported,duplicate,rejected"`
+	Reasons        []listing.Reason `json:"reasons" doc:"why it was rejected or is a duplicate: every reason"`
+	DuplicateOf    *uuid.UUID       `json:"duplicate_of,omitempty"`
+	Revision       int64            `json:"revision" doc:"counts different payloads"`
+	Settled        bool             `json:"settled" doc:"the newest revision was brought to its end"`
+	Scrapes        int64            `json:"scrapes" doc:"messages received"`
+	FirstScrapedAt time.Time        `json:"first_scraped_at"`
+	LastScrapedAt  time.Time        `json:"last_scraped_at"`
+	Revisions      []RawRevision    `json:"revisions" doc:"newest first"`
+}
+
+// A RawRevision is one payload of an advert as it came, but for contact data.
+type RawRevision struct {
+	Revision    int64           `json:"revision"`
+	ContentHash string          `json:"content_hash"`
+	ScrapedAt   time.Time       `json:"scraped_at"`
+	ReceivedAt  time.Time       `json:"received_at"`
+	Payload     json.RawMessage `json:"payload"`
+}
+
+const sqlSummaryOne = sqlSummary + `SELECT * FROM listings WHERE id = $1` + sqlSummaryEnd
+
+const sqlImages = `
+SELECT url, sort_order, state, key, thumbnail_key, encode(sha256, 'hex'), width, height, attempts, reason
+FROM listing_images WHERE listing_id = $1 ORDER BY sort_order, url`
+
+const sqlHistory = `
+SELECT kind, revision, at, old_rent_cents, new_rent_cents, old_status, new_status
+FROM listing_events WHERE listing_id = $1 ORDER BY id`
+
+const sqlAudit = `
+SELECT platform, platform_id, url, status, reasons, duplicate_of, revision, revision = settled_revision, scrapes,
+    first_scraped_at, last_scraped_at, normalized
+FROM raw_listings WHERE id = $1`
+
+const sqlRevisions = `
+SELECT revision, encode(content_hash, 'hex'), scraped_at, received_at, payload - 'contact'
+FROM raw_listing_revisions WHERE listing_id = $1 ORDER BY revision DESC LIMIT 50`
+
+// Detail returns everything known of an advert, by its listing's ID. An unknown one is fault.Gone.
+func (s *Listings) Detail(ctx context.Context, id uuid.UUID) (Detail, error) {
+	var d Detail
+	err := s.pool.QueryRow(ctx, sqlAudit, id).Scan(&d.Audit.Platform, &d.Audit.PlatformID, &d.Audit.URL, &d.Audit.Status,
+		&d.Audit.Reasons, &d.Audit.DuplicateOf, &d.Audit.Revision, &d.Audit.Settled, &d.Audit.Scrapes,
+		&d.Audit.FirstScrapedAt, &d.Audit.LastScrapedAt, &d.Details)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return d, fault.Newf(fault.Gone, "there is no listing %s", id)
+	}
+	if err != nil {
+		return d, fmt.Errorf("read listing %s: %w", id, err)
+	}
+	b := new(pgx.Batch)
+	b.Queue(sqlSummaryOne, id).Query(func(rows pgx.Rows) error {
+		found, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByPos[Summary])
+		if len(found) > 0 {
+			d.Summary = found[0]
+		}
+		return err
+	})
+	b.Queue(sqlImages, id).Query(collect(&d.Images))
+	b.Queue(sqlHistory, id).Query(collect(&d.History))
+	b.Queue(sqlRevisions, id).Query(collect(&d.Audit.Revisions))
+	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+		return d, fmt.Errorf("read listing %s: %w", id, err)
+	}
+	return d, nil
+}
+
+// collect makes a batch callback that reads all rows into out.
+func collect[T any](out *[]T) func(pgx.Rows) error {
+	return func(rows pgx.Rows) (err error) {
+		*out, err = pgx.CollectRows(rows, pgx.RowToStructByPos[T])
+		return err
+	}
+}

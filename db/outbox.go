@@ -1,0 +1,162 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Outbox is what must be published. Rows are written by the other stores, in the transaction of the change they
+// tell of; the relay of package bridge leases, publishes and marks them.
+type Outbox struct{ pool *pgxpool.Pool }
+
+// NewOutbox returns the outbox kept in pool.
+func NewOutbox(pool *pgxpool.Pool) *Outbox { return &Outbox{pool} }
+
+// A Message is one row of the outbox.
+type Message struct {
+	ID         int64     // the row's number: order of writing, with gaps
+	MessageID  uuid.UUID // AMQP MessageId; the event's ID
+	Tenant     string
+	Exchange   string
+	RoutingKey string
+	Body       []byte // JSON
+	CreatedAt  time.Time
+}
+
+const sqlOutboxAdd = `
+INSERT INTO outbox (message_id, tenant, exchange, routing_key, body, created_at)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (message_id) DO NOTHING`
+
+// outboxAdd queues m with the change that it tells of. A message ID that is there already is not written again.
+func outboxAdd(b *pgx.Batch, m Message) {
+	b.Queue(sqlOutboxAdd, m.MessageID, m.Tenant, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt)
+}
+
+// The tenants that have something pending come from a loose index scan, and each one's rows are locked inside the
+// LATERAL: ranking all pending rows first costs 500 times as much at a million rows, and locks them for one relay.
+// Tenants after the cursor come first, then the rest, or the first names of the alphabet would always win.
+const sqlOutboxLease = `
+WITH RECURSIVE tenants AS (
+    (SELECT tenant FROM outbox WHERE published_at IS NULL ORDER BY tenant LIMIT 1)
+    UNION ALL
+    SELECT (SELECT o.tenant FROM outbox o WHERE o.published_at IS NULL AND o.tenant > t.tenant ORDER BY o.tenant LIMIT 1)
+    FROM tenants t WHERE t.tenant IS NOT NULL
+), due AS (
+    SELECT o.id
+    FROM (SELECT tenant FROM tenants WHERE tenant IS NOT NULL ORDER BY tenant <= $1, tenant) t
+    CROSS JOIN LATERAL (
+        SELECT id FROM outbox
+        WHERE tenant = t.tenant AND published_at IS NULL AND (leased_until IS NULL OR leased_until < $2)
+        ORDER BY id
+        LIMIT $3
+        FOR UPDATE SKIP LOCKED
+    ) o
+    LIMIT $4
+)
+UPDATE outbox o SET lease_token = $5, leased_until = $6
+FROM due WHERE o.id = due.id
+RETURNING o.id, o.message_id, o.tenant, o.exchange, o.routing_key, o.body, o.created_at`
+
+// Lease claims up to max pending messages, at most perTenant of each tenant, starting with the tenant after cursor,
+// until now+ttl. No two callers ever hold the same message; a lease that runs out makes its messages due again. The
+// order within a tenant is that of writing; the slice is sorted by ID.
+func (o *Outbox) Lease(ctx context.Context, token uuid.UUID, cursor string, perTenant, max int, now time.Time, ttl time.Duration) ([]Message, error) {
+	rows, _ := o.pool.Query(ctx, sqlOutboxLease, cursor, now, perTenant, max, token, now.Add(ttl)) // CollectRows reports its error
+	ms, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Message])
+	if err != nil {
+		return nil, fmt.Errorf("lease outbox: %w", err)
+	}
+	slices.SortFunc(ms, func(a, b Message) int { return cmp.Compare(a.ID, b.ID) })
+	return ms, nil
+}
+
+const sqlOutboxPublished = `
+UPDATE outbox SET published_at = $3, lease_token = NULL, leased_until = NULL
+WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
+
+// Published marks messages that the broker has confirmed. It returns how many of them this token still held: fewer
+// than asked means that a lease ran out and another relay may send the same message IDs again.
+func (o *Outbox) Published(ctx context.Context, token uuid.UUID, ids []int64, now time.Time) (int64, error) {
+	tag, err := o.pool.Exec(ctx, sqlOutboxPublished, ids, token, now)
+	if err != nil {
+		return 0, fmt.Errorf("mark %d messages published: %w", len(ids), err)
+	}
+	return tag.RowsAffected(), nil
+}
+
+const sqlOutboxRelease = `
+UPDATE outbox SET lease_token = NULL, leased_until = $3, last_error = $4, refusals = refusals + $5
+WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
+
+// Release gives messages back that could not be published, not to be leased again before until. refused counts
+// toward refusals: true when the broker returned or refused the message, false when it was away.
+func (o *Outbox) Release(ctx context.Context, token uuid.UUID, ids []int64, until time.Time, reason string, refused bool) error {
+	count := 0
+	if refused {
+		count = 1
+	}
+	if _, err := o.pool.Exec(ctx, sqlOutboxRelease, ids, token, until, reason, count); err != nil {
+		return fmt.Errorf("release %d messages: %w", len(ids), err)
+	}
+	return nil
+}
+
+const sqlOutboxPurge = `
+DELETE FROM outbox WHERE id IN (
+    SELECT id FROM outbox WHERE published_at < $1 ORDER BY published_at LIMIT $2 FOR UPDATE SKIP LOCKED
+)`
+
+// Purge deletes up to max messages published before t and returns how many it deleted.
+func (o *Outbox) Purge(ctx context.Context, t time.Time, max int) (int64, error) {
+	tag, err := o.pool.Exec(ctx, sqlOutboxPurge, t, max)
+	if err != nil {
+		return 0, fmt.Errorf("purge outbox: %w", err)
+	}
+	return tag.RowsAffected(), nil
+}
+
+const sqlOutboxPending = `SELECT count(*), min(created_at) FROM outbox WHERE published_at IS NULL`
+
+// Pending returns how many messages wait and since when the oldest does (zero when none does).
+func (o *Outbox) Pending(ctx context.Context) (n int64, oldest time.Time, err error) {
+	var at *time.Time
+	if err := o.pool.QueryRow(ctx, sqlOutboxPending).Scan(&n, &at); err != nil {
+		return 0, time.Time{}, fmt.Errorf("count outbox: %w", err)
+	}
+	if at != nil {
+		oldest = *at
+	}
+	return n, oldest, nil
+}
+
+// Wait returns when something was added to the outbox after the call, or when ctx ends. It holds a connection.
+func (o *Outbox) Wait(ctx context.Context, added chan<- struct{}) error {
+	conn, err := o.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("listen to outbox: %w", err)
+	}
+	defer conn.Release()
+	if _, err := conn.Exec(ctx, "LISTEN outbox"); err != nil {
+		return fmt.Errorf("listen to outbox: %w", err)
+	}
+	defer func() { // a connection that still listens must not go back to the pool
+		_ = conn.Conn().Close(context.WithoutCancel(ctx))
+	}()
+	for {
+		if _, err := conn.Conn().WaitForNotification(ctx); err != nil {
+			return fmt.Errorf("listen to outbox: %w", err)
+		}
+		select {
+		case added <- struct{}{}:
+		default: // one wake-up is enough
+		}
+	}
+}

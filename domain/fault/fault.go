@@ -1,0 +1,78 @@
+// Package fault classifies failures by what the caller should do next.
+//
+// Code that talks to the world returns a fault; code that decides (a Temporal worker, an AMQP consumer, an HTTP
+// handler) translates the Class once, at its own border, and nowhere else.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A Class says what to do about a failure.
+type Class string
+
+// The classes. Class.Retry is the whole retry table.
+const (
+	Transient Class = "transient" // it may pass: retry with backoff
+	Throttled Class = "throttled" // it will pass, but not before Error.After
+	Limited   Class = "limited"   // our own limits hold it back: wait Error.After, it costs no attempt
+	Blocked   Class = "blocked"   // refused by policy (SSRF guard, robots, login wall): a person decides
+	Gone      Class = "gone"      // it no longer exists: record that and go on
+	Invalid   Class = "invalid"   // this input can never work
+	Conflict  Class = "conflict"  // it clashes with what is there now: look again, then decide
+)
+
+// Retry says how often the same thing may be tried, the first time included: 1 means never again, 0 without end.
+// Ends are for the world outside (an image host); our own stores are retried until they are back.
+func (c Class) Retry() (attempts int, first, cap time.Duration) {
+	switch c {
+	case Transient:
+		return 5, time.Second, time.Minute
+	case Throttled:
+		return 8, 5 * time.Second, 5 * time.Minute
+	case Limited:
+		return 0, time.Second, time.Minute
+	case Blocked, Gone, Invalid, Conflict:
+		return 1, 0, 0
+	}
+	panic("fault: unknown class " + string(c))
+}
+
+// Final says that trying again cannot help. Success, the class "", is not final.
+func (c Class) Final() bool {
+	if c == "" {
+		return false
+	}
+	attempts, _, _ := c.Retry()
+	return attempts == 1
+}
+
+// Error is a failure with a Class. Wrap it freely: Of looks through %w.
+type Error struct {
+	Class Class
+	After time.Duration // wait at least this long; zero means no opinion
+	Err   error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+// Newf returns an Error of the given class. The format takes %w.
+func Newf(c Class, format string, args ...any) error {
+	return &Error{Class: c, Err: fmt.Errorf(format, args...)}
+}
+
+// Of returns the class and the minimum wait found in err's chain, and "" for nil. An error nobody classified is
+// Transient: everything that returns one is idempotent, so trying again is the safe guess.
+func Of(err error) (Class, time.Duration) {
+	if err == nil {
+		return "", 0
+	}
+	var f *Error
+	if errors.As(err, &f) {
+		return f.Class, f.After
+	}
+	return Transient, 0
+}

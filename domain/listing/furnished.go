@@ -1,0 +1,129 @@
+package listing
+
+// ParseFurnished returns yes, no, semi (stove and fridge, usually), optional, or "" when s says nothing. "Semi-meublé ou
+// non meublé" and "possibilité meublé" are optional; "équipé" says nothing about furniture.
+func ParseFurnished(s string) string {
+	v, _, _ := Read(Plain(s)).furnished()
+	return v
+}
+
+func (p *Prose) furnished() (value string, from, to int) {
+	from, to = -1, -1
+	for i := range p.words {
+		if !p.about(i, aFurnishing) {
+			continue
+		}
+		v, a, b := p.furnishedAt(i)
+		switch {
+		case v == "":
+		case value == "":
+			value, from, to = v, a, b
+		case value != v && (p.nearOr(to, a)):
+			return "optional", from, b
+		case v == "optional":
+			return v, a, b
+		}
+	}
+	return value, from, to
+}
+
+// nearOr tells whether "ou" stands between two tokens of one thought.
+func (p *Prose) nearOr(i, j int) bool {
+	for k := i + 1; k < j && k < i+10; k++ {
+		if p.words[k].line {
+			return false
+		}
+		if w := p.word(k); w == "ou" || w == "or" {
+			return true
+		}
+		if p.sym(k) == '/' && j-i <= 3 {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Prose) furnishedAt(i int) (v string, from, to int) {
+	w := p.word(i)
+	v, from, to = "yes", i, i
+	switch w {
+	case "unfurnished":
+		v = "no"
+	case "semimeuble":
+		v = "semi"
+	case "furniture", "meublement":
+		if n := p.word(i + 1); n != "included" && n != "provided" {
+			return "", i, i
+		}
+	case "meubles": // furniture, or furnished apartments
+		switch p.word(i - 1) {
+		case "les", "mes", "des", "de", "vos", "nos", "ses", "quelques", "certains", "ces", "leurs", "the":
+			if n := p.word(i + 1); n != "inclus" && n != "fournis" && n != "compris" {
+				return "", i, i
+			}
+		case "sans", "no":
+			return "no", i - 1, i
+		}
+	case "meubler":
+		if l := p.word(i - 1); l == "a" || l == "pour" || l == "de" || l == "le" || l == "l" {
+			return "", i, i
+		}
+	}
+	k := i - 1
+	for p.sym(k) == '-' || p.sym(k) == '/' && p.word(k-1) == "semi" {
+		k--
+	}
+	switch p.word(k) {
+	case "semi", "demi", "half", "partiellement", "partially", "partly", "mi", "partialy", "semie":
+		if !p.words[k+1].line {
+			v, from = "semi", k
+		}
+	case "non", "not", "pas", "un", "sans", "no", "jamais":
+		if p.word(k) != "un" || p.words[i].space == false && p.sym(k+1) == '-' {
+			v, from = "no", k
+		}
+	case "be", "etre", "possibilite", "option", "optionally", "optionnel", "either", "entierement", "totalement":
+		if w := p.word(k); w != "entierement" && w != "totalement" {
+			v, from = "optional", k
+		}
+	}
+	if v == "semi" && p.denied(from) {
+		v, from = "no", from-1
+	}
+	if p.word(from-1) == "etre" || p.word(from-1) == "be" || p.word(from-1) == "possibilite" || p.seq(from-2, "possibilite", "de") {
+		return "optional", from - 1, i
+	}
+	for n := i + 1; n <= i+4 && n < len(p.words) && !p.words[n].line; n++ {
+		switch p.word(n) {
+		case "ou", "or":
+			m := n + 1
+			if p.word(m) == "non" || p.word(m) == "pas" || p.word(m) == "not" || p.word(m) == "unfurnished" {
+				return "optional", from, m
+			}
+		case "possible", "optional", "optionnel", "optionnelle", "option", "disponible", "available":
+			if n == i+1 || p.word(n-1) == "si" || n == i+2 && (p.word(i+1) == "est" || p.word(i+1) == "en") {
+				if (p.word(n) == "disponible" || p.word(n) == "available") && !p.optionalOffer(i) {
+					continue
+				}
+				return "optional", from, n
+			}
+		case "desire", "desiree", "voulu", "besoin", "needed", "wanted":
+			if p.word(n-1) == "si" || p.word(n-1) == "if" {
+				return "optional", from, n
+			}
+		case "":
+			if p.sym(n) == '?' {
+				return "", i, i
+			}
+		}
+	}
+	if p.sym(i+1) == ':' && (p.word(i+2) == "non" || p.word(i+2) == "no") {
+		return "no", i, i + 2
+	}
+	return v, from, to
+}
+
+// optionalOffer tells whether "meublé disponible" is an option and not "appartement meublé disponible le 1er mai".
+func (p *Prose) optionalOffer(i int) bool {
+	return p.word(i-1) == "aussi" || p.word(i-1) == "also" || p.word(i+2) == "aussi"
+}

@@ -1,0 +1,318 @@
+package listing
+
+// ParsePets returns which animals s lets in. Policy is yes, no or limited (some animals, small ones, on conditions);
+// Cats and Dogs are set when s names them, or when a ban on animals leaves them out ("Pas d'animaux sauf un chat" is
+// cats yes, dogs no). The zero value means that s says nothing.
+func ParsePets(s string) Pets {
+	pets, _, _ := Read(Plain(s)).pets()
+	return pets
+}
+
+type verdictOnPets uint8
+
+const (
+	silent verdictOnPets = iota
+	allowed
+	banned
+	conditional
+)
+
+var petVerdicts = map[string]verdictOnPets{
+	"accepte": allowed, "acceptes": allowed, "acceptee": allowed, "acceptees": allowed, "accepter": allowed, "accepted": allowed,
+	"permis": allowed, "permise": allowed, "permises": allowed, "admis": allowed, "admise": allowed, "tolere": allowed, "toleres": allowed,
+	"toleree": allowed, "bienvenu": allowed, "bienvenue": allowed, "bienvenus": allowed, "bienvenues": allowed, "ok": allowed,
+	"allowed": allowed, "welcome": allowed, "friendly": allowed, "autorise": allowed, "autorises": allowed, "autorisee": allowed, "oui": allowed, "yes": allowed,
+	"considere": conditional, "consideres": conditional, "considered": conditional, "opere": allowed, "operes": allowed, "degriffe": allowed,
+	"degriffes": allowed, "sterilise": allowed, "sterilises": allowed, "accept": allowed, "allow": allowed, "acceptable": allowed, "tolerated": allowed, "permitted": allowed,
+	"interdit": banned, "interdits": banned, "interdite": banned, "interdites": banned, "refuse": banned, "refuses": banned,
+	"prohibited": banned, "forbidden": banned, "exclu": banned, "exclus": banned, "prohibe": banned, "prohibes": banned, "defendu": banned, "defendus": banned,
+	"discuter": conditional, "negociable": conditional, "negociables": conditional, "negotiable": conditional, "possible": conditional, "possibles": conditional,
+	"condition": conditional, "conditions": conditional, "conditionnel": conditional, "conditionnels": conditional, "conditional": conditional, "approval": conditional,
+	"approbation": conditional, "certains": conditional, "certain": conditional, "limited": conditional, "restriction": conditional, "restrictions": conditional, "limites": conditional,
+}
+
+const (
+	anyPet = iota
+	cats
+	dogs
+	petKinds
+)
+
+func petKind(w string) int {
+	switch w {
+	case "chat", "chats", "cat", "cats", "minou", "minous", "chaton", "chatons", "chatte", "chattes":
+		return cats
+	case "chien", "chiens", "dog", "dogs", "puppy", "puppies":
+		return dogs
+	}
+	return anyPet
+}
+
+// pets reads the rules about animals and the tokens of the first one.
+func (p *Prose) pets() (out Pets, from, to int) {
+	var said [petKinds]verdictOnPets
+	var small [petKinds]bool
+	from, to = -1, -1
+	for i := 0; i < len(p.words); i++ {
+		if !p.about(i, aPet) || p.petPlace(i) {
+			continue
+		}
+		// A group of names that share a verdict: "chats et petits chiens".
+		var group [petKinds]bool
+		var little [petKinds]bool
+		last := i
+		start := i
+		for k := i; k < len(p.words) && k <= last+5; k++ {
+			if p.about(k, aPet) && !p.petPlace(k) {
+				if k > last+1 && !p.joined(last, k) {
+					break
+				}
+				kind := petKind(p.word(k))
+				group[kind] = true
+				little[kind] = isSmall(p.word(k-1)) || isSmall(p.word(k+1)) || p.word(k-1) == "dog" && isSmall(p.word(k-2))
+				last = k
+				if p.words[k].w == "pet" && p.sym(k+1) == '-' {
+					continue
+				}
+			}
+		}
+		v, end := p.petVerdict(start, last)
+		except, exceptEnd := p.petException(end)
+		i = max(last, end, exceptEnd)
+		if v == silent && except == nil {
+			if p.sym(start-1) == '(' || isSmall(p.word(start-1)) && p.sym(start-2) == '(' { // "Animaux permis (petit chien)"
+				if said[anyPet] == allowed {
+					v = allowed
+					said[anyPet] = conditional
+				}
+			}
+			if v == silent {
+				continue
+			}
+		}
+		if from < 0 {
+			from, to = max(start-2, 0), i
+		}
+		for kind := range petKinds {
+			if group[kind] && said[kind] == silent {
+				said[kind], small[kind] = v, little[kind]
+			}
+		}
+		for _, kind := range except {
+			said[kind] = allowed
+			if v == allowed {
+				said[kind] = banned
+			}
+			if isSmall(p.word(exceptEnd-1)) || isSmall(p.word(exceptEnd+1)) {
+				small[kind] = true
+			}
+			if v != silent && group[anyPet] {
+				said[anyPet] = v
+			}
+		}
+	}
+	return petPolicy(said, small), from, to
+}
+
+func petPolicy(said [petKinds]verdictOnPets, small [petKinds]bool) (out Pets) {
+	pick := func(v verdictOnPets, yes string) string {
+		switch v {
+		case allowed:
+			return yes
+		case banned:
+			return "no"
+		case conditional:
+			return "conditional"
+		}
+		return ""
+	}
+	out.Cats, out.Dogs = pick(said[cats], "yes"), pick(said[dogs], "yes")
+	if small[dogs] && said[dogs] != banned && said[dogs] != silent {
+		out.Dogs = "small"
+	}
+	switch any := said[anyPet]; {
+	case any == banned:
+		out.Policy = "no"
+		if said[cats] == allowed || said[cats] == conditional || said[dogs] == allowed || said[dogs] == conditional {
+			out.Policy = "limited"
+			if out.Cats == "" {
+				out.Cats = "no"
+			}
+			if out.Dogs == "" {
+				out.Dogs = "no"
+			}
+		}
+	case any == allowed && !small[anyPet] && said[cats] != banned && said[dogs] != banned && out.Dogs != "small" &&
+		said[cats] != conditional && said[dogs] != conditional:
+		out.Policy = "yes"
+	case any != silent:
+		out.Policy = "limited"
+	case said[cats] == banned && said[dogs] == banned:
+		out.Policy = "no"
+	case said[cats] == allowed && said[dogs] == allowed && out.Dogs != "small" && !small[cats]:
+		out.Policy = "yes"
+	case said[cats] != silent || said[dogs] != silent:
+		out.Policy = "limited"
+	}
+	return out
+}
+
+func isSmall(w string) bool {
+	return w == "petit" || w == "petits" || w == "petite" || w == "petites" || w == "small" || w == "little" || w == "mini"
+}
+
+// petPlace tells whether the animal at i is part of a place: "parc à chiens", "dog park".
+func (p *Prose) petPlace(i int) bool {
+	switch p.word(i + 1) {
+	case "park", "parks", "run", "walking", "wash", "spa", "area":
+		return petKind(p.word(i)) == dogs || p.word(i) == "pet"
+	}
+	switch p.word(i - 1) {
+	case "a", "aux", "pour":
+		w := p.word(i - 2)
+		return w == "parc" || w == "parcs" || w == "aire" || w == "enclos" || w == "park" || w == "douche" || w == "bain" || w == "exercice"
+	case "hot":
+		return true
+	}
+	return false
+}
+
+// joined tells whether only "et", "ou", commas and sizes stand between two animals.
+func (p *Prose) joined(i, j int) bool {
+	for k := i + 1; k < j; k++ {
+		if p.words[k].line {
+			return false
+		}
+		switch p.word(k) {
+		case "et", "ou", "and", "or", "ni", "les", "petit", "petits", "petite", "small", "un", "des", "de", "d", "le", "nor", "no", "pas", "aucun",
+			"domestique", "domestiques", "compagnie", "neither":
+		case "":
+			if s := p.words[k].sym; s != ',' && s != '/' && s != '&' && s != '-' && p.words[k].kind != number {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	// A denial between two animals is a new rule: "chat permis, pas de chien" has its verdict before it.
+	return true
+}
+
+// petVerdict finds what is said of the animals in tokens i..j.
+func (p *Prose) petVerdict(i, j int) (v verdictOnPets, end int) {
+	end = j
+	deniedBefore, conditionalBefore, allowedBefore := false, false, false
+	for k, n := i-1, 0; k >= 0 && n < 5; k, n = k-1, n+1 {
+		if p.words[k+1].line {
+			break
+		}
+		switch p.word(k) {
+		case "pas", "aucun", "aucune", "aucuns", "no", "sans", "ni", "not", "without", "non", "neither", "0":
+			deniedBefore = true
+		case "d", "de", "les", "des", "petit", "petits", "petite", "un", "une", "le", "small", "any", "aux", "a", "l", "accepte", "accepter",
+			"accept", "allow", "allowed", "autre", "autres", "gros", "large", "big", "grand", "grands", "seul", "only", "ou", "max", "maximum", "limited", "certains":
+			switch p.word(k) {
+			case "limited", "certains":
+				conditionalBefore = true
+			case "accepte", "accept", "allow", "accepter":
+				allowedBefore = true
+			}
+			continue
+		case "":
+			if p.words[k].kind == number || p.sym(k) == ':' || p.sym(k) == '-' || p.sym(k) == '/' {
+				continue
+			}
+		case "interdit", "interdits", "refuse", "prohibe":
+			if k == i-1 || k == i-2 {
+				return banned, end
+			}
+		}
+		break
+	}
+	for k, n := j+1, 0; k < len(p.words) && n < 9; k, n = k+1, n+1 {
+		if p.words[k].line || p.sym(k) == ';' || p.sym(k) == '!' || p.sym(k) == '.' && p.stop(k) {
+			break
+		}
+		if p.about(k, aPet) && !p.petPlace(k) {
+			break
+		}
+		w := p.word(k)
+		switch w {
+		case "sauf", "except", "excepte", "but", "seulement", "only":
+			if w != "seulement" && w != "only" {
+				break
+			}
+			if v == silent && !deniedBefore {
+				v, end = allowed, k
+			}
+			continue
+		case "fumeur", "fumeurs", "fumer", "smoking", "smoker", "fumee":
+			if v == silent && deniedBefore {
+				return banned, j
+			}
+			if v == silent && (p.word(k-1) == "non" || p.word(k-1) == "no") {
+				return silent, j
+			}
+		}
+		if w == "sauf" || w == "except" || w == "excepte" || w == "but" {
+			break
+		}
+		if p.sym(k) == ',' && v != silent {
+			break
+		}
+		if u := petVerdicts[w]; u != silent {
+			switch {
+			case p.denied(k) || p.word(k-2) == "pas" || p.word(k-2) == "non" || p.word(k-1) == "not":
+				u = banned
+			case p.word(k-1) == "be" && p.word(k-2) == "not":
+				u = banned
+			}
+			switch {
+			case v == allowed && u == conditional:
+				v = conditional
+			case v == silent:
+				v = u
+			}
+			end = k
+			continue
+		}
+		if (w == "non" || w == "no") && v == silent {
+			if n := p.word(k + 1); n == "" || n == "merci" {
+				return banned, k
+			}
+		}
+	}
+	switch {
+	case deniedBefore:
+		return banned, max(end, j)
+	case v == silent && conditionalBefore:
+		return conditional, end
+	case v == silent && allowedBefore:
+		return allowed, end
+	}
+	return v, end
+}
+
+// petException reads "sauf un chat", "except cats" after token i.
+func (p *Prose) petException(i int) (kinds []int, end int) {
+	end = i
+	for k := i + 1; k < len(p.words) && k <= i+4; k++ {
+		switch p.word(k) {
+		case "sauf", "except", "excepte", "but":
+			for n := k + 1; n < len(p.words) && n <= k+8; n++ {
+				if p.words[n].line || p.sym(n) == '.' {
+					break
+				}
+				if kind := petKind(p.word(n)); kind != anyPet {
+					kinds = append(kinds, kind)
+					end = n
+				}
+			}
+			return kinds, end
+		}
+		if p.words[k].line || p.sym(k) == '.' {
+			break
+		}
+	}
+	return nil, i
+}

@@ -1,0 +1,471 @@
+package listing
+
+// ParseUtilities returns what s says the rent includes, field by field; nil = not said. It takes lists with the verdict
+// before or after ("Chauffage, eau chaude et électricité non inclus", "inclus : chauffage, internet"), participles
+// ("chauffé", "heated"), the abbreviations "NC/NÉ", and "tout inclus" with its exceptions ("sauf l'hydro"). "Bien
+// éclairé" is a bright room, not electricity; "chauffage électrique" is a sort of heating, not an inclusion.
+func ParseUtilities(s string) Utilities {
+	u, _ := Read(Plain(s)).utilities()
+	return u.Utilities
+}
+
+// A utility is what a rent may include.
+type utility uint8
+
+const (
+	noUtility utility = iota
+	heat
+	hotWater
+	electricity
+	internet
+	water
+	cable
+	parkingPlace
+	furniture
+	otherThing // an appliance, snow removal …: it goes on a list, nothing more
+	everything
+)
+
+// inclusions are the verdicts of one text: the first about each utility, and all when "tout inclus" was said.
+type inclusions struct {
+	Utilities
+	all     bool
+	parking *bool
+}
+
+// findings say which tokens a verdict was read from.
+type findings [everything + 1]struct{ from, to int }
+
+func (u *inclusions) say(what utility, yes bool) (first bool) {
+	var slot **bool
+	switch what {
+	case heat:
+		slot = &u.Heat
+	case hotWater:
+		slot = &u.HotWater
+	case electricity:
+		slot = &u.Electricity
+	case internet:
+		slot = &u.Internet
+	case water:
+		slot = &u.Water
+	case cable:
+		slot = &u.Cable
+	case parkingPlace:
+		slot = &u.parking
+	default:
+		return false
+	}
+	if *slot != nil {
+		return false
+	}
+	v := yes
+	*slot = &v
+	return true
+}
+
+// utilities reads every verdict about what is included.
+func (p *Prose) utilities() (u inclusions, where findings) {
+	all, allAt := false, [2]int{}
+	say := func(what utility, yes bool, from, to int) {
+		if u.say(what, yes) {
+			where[what].from, where[what].to = from, to
+		}
+	}
+	for i := range p.words {
+		t := &p.words[i]
+		if t.topic&(anInclusion|aUtility|aFurnishing) == 0 && t.w != "sauf" && t.w != "except" && t.w != "excepte" {
+			continue
+		}
+		if verdict, yes, on := p.participle(i); on != noUtility {
+			_ = verdict
+			say(on, yes, max(i-1, 0), i)
+		}
+		if end := p.notHeatedNotLit(i); end > i {
+			say(heat, false, i, end)
+			say(electricity, false, i, end)
+		}
+		if t.topic&anInclusion == 0 {
+			continue
+		}
+		yes, from, to, ok := p.verdict(i)
+		if !ok {
+			continue
+		}
+		if yes && p.everything(from) {
+			all, allAt = true, [2]int{max(from-1, 0), to}
+			p.list(to+1, func(what utility, k int) { say(what, true, i, k) })
+			continue
+		}
+		n := 0
+		p.listBefore(from-1, func(what utility, k int) {
+			n++
+			say(what, yes, k, to)
+		})
+		if n == 0 || p.sym(to+1) == ':' {
+			p.list(to+1, func(what utility, k int) { say(what, yes, from, k) })
+		}
+	}
+	if all {
+		u.all = true
+		where[everything].from, where[everything].to = allAt[0], allAt[1]
+		p.exceptions(allAt[1], func(what utility, k int) {
+			switch what { // an exception is nearer the truth than what was said before
+			case heat:
+				u.Heat = nil
+			case electricity:
+				u.Electricity = nil
+			case hotWater:
+				u.HotWater = nil
+			}
+			say(what, false, allAt[0], k)
+		})
+		for _, what := range [...]utility{heat, hotWater, electricity} {
+			say(what, true, allAt[0], allAt[1])
+		}
+	}
+	return u, where
+}
+
+// participle reads "chauffé", "non éclairé", "heated" at i.
+func (p *Prose) participle(i int) (found, yes bool, on utility) {
+	w := p.word(i)
+	switch w {
+	case "chauffe", "chauffes", "chauffee", "chauffees", "chauffer", "chauffez", "heated", "chauf", "unheated":
+		if w == "chauf" && p.sym(i+1) != '.' && p.sym(i+1) != '/' {
+			return false, false, noUtility
+		}
+		if p.heatedThing(i) {
+			return false, false, noUtility
+		}
+		return true, w != "unheated" && !p.denied(i), heat
+	case "eclaire", "eclaires", "eclairee", "eclairees", "eclairer", "eclairez":
+		switch p.word(i - 1) {
+		case "non", "pas", "ni":
+			return true, false, electricity
+		}
+		// Without a denial it is electricity only beside "chauffé": alone, and after "bien", it means bright.
+		for k := i - 1; k >= 0 && k >= i-3; k-- {
+			switch p.word(k) {
+			case "chauffe", "chauffes", "chauffee", "chauffees", "chauffer", "chauffez":
+				return true, !p.denied(k) || p.word(i-1) == "mais", electricity
+			case "et", "":
+			default:
+				return false, false, noUtility
+			}
+			if p.sym(k) == '.' || p.sym(k) == ';' || p.words[k].line {
+				break
+			}
+		}
+		if n := p.word(i + 2); n == "chauffe" || n == "chauffee" || n == "chauffes" || n == "chauffees" {
+			if p.word(i-1) != "bien" && p.word(i-1) != "tres" && (p.word(i+1) == "et" || p.sym(i+1) == '/' || p.sym(i+1) == '-') {
+				return true, !p.denied(i), electricity
+			}
+		}
+	}
+	return false, false, noUtility
+}
+
+// heatedThing tells whether "chauffé" at i is said of a pool, a floor or a garage.
+func (p *Prose) heatedThing(i int) bool {
+	for k := i - 1; k >= i-3 && k >= 0; k-- {
+		switch p.word(k) {
+		case "piscine", "piscines", "plancher", "planchers", "garage", "garages", "stationnement", "stationnements", "parking",
+			"sol", "spa", "interieur", "interieure", "interieurs", "souterrain", "terrasse", "pool":
+			return true
+		case "et", "non", "exterieure", "creusee":
+			continue
+		}
+		break
+	}
+	switch p.word(i + 1) {
+	case "pool", "floor", "floors", "garage", "parking", "indoor", "underground", "bathroom", "towel", "swimming", "inground", "salt":
+		return true
+	}
+	return false
+}
+
+// denied tells whether a negation stands right before i: "non", "pas", "not", "ni".
+func (p *Prose) denied(i int) bool {
+	k := i - 1
+	for p.sym(k) == '-' || p.sym(k) == '(' {
+		k--
+	}
+	switch p.word(k) {
+	case "non", "pas", "not", "ni", "no", "nor", "isn", "aren", "jamais", "never", "sans":
+		return true
+	case "ou", "et": // "non chauffé et éclairé" is read as one denial by the caller
+		return false
+	case "t":
+		return p.word(k-1) == "isn" || p.word(k-1) == "aren"
+	}
+	return false
+}
+
+// notHeatedNotLit reads "NC/NÉ", "n.c / n.é", "nc ne", "N/C N/E" at i and returns its last token, or i. "NE" alone is
+// a French word.
+func (p *Prose) notHeatedNotLit(i int) int {
+	k := p.abbreviation(i, 'c')
+	if k < 0 {
+		return i
+	}
+	n := k + 1
+	for m := 0; m < 3 && n < len(p.words) && (p.words[n].kind == symbol || p.word(n) == "et"); m++ {
+		n++
+	}
+	if e := p.abbreviation(n, 'e'); e >= 0 {
+		return e
+	}
+	return i
+}
+
+// abbreviation reads "nc", "n.c", "n/c", "n c" for a letter c and returns its last token, or -1.
+func (p *Prose) abbreviation(i int, c byte) int {
+	w := p.word(i)
+	if len(w) == 2 && w[0] == 'n' && w[1] == c {
+		return i
+	}
+	if w != "n" {
+		return -1
+	}
+	k := i + 1
+	if s := p.sym(k); s == '.' || s == '/' || s == '-' {
+		k++
+	}
+	if w := p.word(k); len(w) == 1 && w[0] == c {
+		return k
+	}
+	return -1
+}
+
+// verdict reads a word of inclusion at i with its negation: "inclus", "non compris", "not included", "en sus", "à vos
+// frais", "gratuit".
+func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
+	from, to = i, i
+	switch w := p.word(i); w {
+	case "inclus", "incluse", "incluses", "inclue", "inclues", "inclu", "included", "incl", "include", "includes", "including",
+		"inclut", "incluant", "inclusive", "inclusif", "compris", "comprise", "comprises", "comprend", "comprenant",
+		"fourni", "fournis", "fournie", "fournies", "provided":
+		if w == "comprend" && p.word(i-1) == "ne" {
+			return false, from, to, true
+		}
+		if w == "incl" && p.sym(i+1) == '.' {
+			to++
+		}
+		yes = true
+		k := i - 1
+		for p.sym(k) == '-' {
+			k--
+		}
+		switch p.word(k) {
+		case "non", "pas", "not", "ni", "no":
+			yes, from = false, k
+		case "t":
+			if n := p.word(k - 1); n == "isn" || n == "aren" || n == "doesn" {
+				yes, from = false, k-1
+			}
+		case "est", "sont", "is", "are", "etre", "be":
+			from = k
+			if n := p.word(k - 1); n == "n" || n == "ne" {
+				from = k - 1
+			}
+		}
+		if p.word(from-1) == "n" || p.word(from-1) == "ne" {
+			from--
+		}
+		if k := from - 1; p.word(k) == "est" || p.word(k) == "sont" || p.word(k) == "is" || p.word(k) == "are" {
+			from--
+			if n := p.word(from - 1); n == "n" || n == "ne" {
+				from--
+			}
+		}
+		return yes, from, to, true
+	case "excluded", "exclu", "exclus", "exclue", "exclues", "separate", "separately":
+		return false, i, i, true
+	case "excluding":
+		return false, i, i, true
+	case "sus", "extra":
+		if p.word(i-1) == "en" {
+			from--
+		}
+		return false, from, i, w == "extra" || from < i
+	case "gratuit", "gratuits", "gratuite", "free":
+		return true, i, i, !p.about(i-1, aMonth) && p.word(i-1) != "mois" && p.word(i-1) != "month"
+	case "charge", "charges", "frais":
+		if w == "charge" || w == "frais" {
+			if a := p.word(i - 2); a == "a" { // "à la charge du locataire", "à vos frais"
+				return false, i - 2, i, true
+			}
+		}
+	}
+	return false, i, i, false
+}
+
+// everything tells whether "tout", "all", "utilities", "everything" is what the verdict at i is about.
+func (p *Prose) everything(i int) bool {
+	switch p.word(i - 1) {
+	case "tout", "toute", "toutes", "tous", "all", "everything", "utilities":
+		return true
+	case "est", "is", "are":
+		w := p.word(i - 2)
+		return w == "tout" || w == "everything" || w == "all"
+	case "services", "utilites", "depenses":
+		return true
+	}
+	return false
+}
+
+// thing reads the name of something that a rent may include, at i, and returns its last token.
+func (p *Prose) thing(i int) (utility, int) {
+	switch w := p.word(i); w {
+	case "chauffage", "heat", "heating":
+		if p.word(i+1) == "electrique" || p.word(i+1) == "central" {
+			return heat, i + 1
+		}
+		if p.seq(i+1, "et", "eclairage") {
+			return heat, i
+		}
+		return heat, i
+	case "chauffe", "chauffee":
+		if p.seq(i+1, "eau") || p.sym(i+1) == '-' && p.word(i+2) == "eau" { // "chauffe-eau"
+			return otherThing, i + 1
+		}
+		return otherThing, i
+	case "eclairage", "electricite", "electricity", "hydro", "elec":
+		if w == "hydro" && p.sym(i+1) == '-' {
+			return electricity, i + 2
+		}
+		if w == "hydro" && p.word(i+1) == "quebec" {
+			return electricity, i + 1
+		}
+		return electricity, i
+	case "electrique":
+		return electricity, i
+	case "eau", "water":
+		if w == "water" && p.word(i-1) == "hot" {
+			return hotWater, i
+		}
+		if p.word(i+1) == "chaude" {
+			return hotWater, i + 1
+		}
+		return water, i
+	case "hot":
+		if p.word(i+1) == "water" {
+			return hotWater, i + 1
+		}
+	case "internet", "wifi":
+		return internet, i
+	case "wi":
+		if p.word(i+2) == "fi" || p.word(i+1) == "fi" {
+			return internet, i + 2
+		}
+	case "cable", "cables", "cablo", "television", "tv", "tele":
+		return cable, i
+	case "stationnement", "stationnements", "stationement", "parking", "parkings":
+		return parkingPlace, i
+	case "meubles", "furniture":
+		return furniture, i
+	}
+	if w := p.word(i); things[w] || p.about(i, anAmenity) {
+		return otherThing, i
+	}
+	return noUtility, i
+}
+
+// things go on lists of what is included without being a field of Utilities.
+var things = set("electromenager electromenagers electros electro refrigerateur refrigerateurs frigo frigidaire poele cuisiniere four laveuse " +
+	"secheuse lave vaisselle deneigement gym piscine casier rangement locker balcon micro ondes micros onde ac climatiseur store stores " +
+	"rideaux toiles appliances fridge stove washer dryer dishwasher microwave gaz gas tondage gazon taxes taxe ameublement luminaires " +
+	"entretien janitor conciergerie concierge snow removal garage rangements cabanon sauna spa telephone phone buanderie laundry services " +
+	"aspirateur echangeur fibre optique illimite illimitee haute vitesse unlimited high speed exterieur interieur literie vaisselles electrique")
+
+// glue may stand between the items of a list.
+func (p *Prose) glue(i int) bool {
+	switch p.word(i) {
+	case "et", "and", "l", "le", "la", "les", "d", "de", "du", "des", "ou", "aussi", "est", "sont", "is", "are", "the", "avec", "with",
+		"plus", "ainsi", "que", "your", "votre", "a", "en", "mais", "n", "ne", "or", "un", "une", "tous", "aussi,", "ni", "both", "deja":
+		return true
+	case "":
+		if i < 0 || i >= len(p.words) {
+			return false
+		}
+		switch p.words[i].sym {
+		case ',', '&', '+', '/', '-', '(', ')', ':', '*', '"':
+			return true
+		}
+	}
+	return false
+}
+
+// listBefore calls f for each thing of the list that ends at token i.
+func (p *Prose) listBefore(i int, f func(utility, int)) {
+	for k, n := i, 0; k >= 0 && n < 40; k, n = k-1, n+1 {
+		if p.words[k+1].line && p.sym(k+1) == 0 && k < i || p.sym(k) == '.' || p.sym(k) == ';' || p.sym(k) == '!' {
+			return
+		}
+		if p.words[k+1].line {
+			return
+		}
+		if what, _ := p.thing(k); what != noUtility {
+			if p.word(k) == "chaude" {
+				continue
+			}
+			if what == electricity && p.word(k) == "electrique" && p.word(k-1) == "chauffage" {
+				f(heat, k-1)
+				k--
+				continue
+			}
+			f(what, k)
+			continue
+		}
+		switch p.word(k) {
+		case "chaude", "fi", "quebec", "hot", "haute", "central", "centrale":
+			continue
+		}
+		if !p.glue(k) || p.sym(k) == ':' || p.sym(k) == ')' && k < i-8 {
+			return
+		}
+	}
+}
+
+// list calls f for each thing of the list that starts at token i. After a colon the list may go on over lines.
+func (p *Prose) list(i int, f func(utility, int)) {
+	colon := p.sym(i) == ':' || p.sym(i) == '-'
+	for k, n := i, 0; k < len(p.words) && n < 40; k, n = k+1, n+1 {
+		if p.words[k].line && k > i && !colon || p.sym(k) == ';' && !colon || p.sym(k) == '!' || p.sym(k) == '.' {
+			return
+		}
+		if v, _, on := p.participle(k); v && on != noUtility {
+			continue
+		}
+		what, end := p.thing(k)
+		if what != noUtility {
+			if _, _, to, ok := p.verdict(end + 1); ok && to > 0 && p.word(end+1) != "included" { // the next verdict has its own list
+				return
+			}
+			f(what, end)
+			k = end
+			continue
+		}
+		if k < len(p.words) && (p.sym(k) == ';' || adjectives[p.word(k)] || p.word(k) == "chaude" || p.words[k].kind == number) {
+			continue
+		}
+		if !p.glue(k) {
+			return
+		}
+	}
+}
+
+// exceptions calls f for what follows "sauf" after token i.
+func (p *Prose) exceptions(i int, f func(utility, int)) {
+	for k := i + 1; k < len(p.words) && k < i+8; k++ {
+		if p.stop(k) && k > i+1 && p.words[k].line {
+			return
+		}
+		switch p.word(k) {
+		case "sauf", "except", "excepte", "excluding", "hors", "excluant", "but":
+			p.list(k+1, f)
+			return
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package listing
+
+import "github.com/google/uuid"
+
+// A Version is the normalized form of one revision of an advert, and how it stands to what is published.
+type Version struct {
+	Listing   Listing
+	Revision  int64  // of the raw advert now; counts its different payloads, from 1
+	Published string // status of the published listing: active archived claimed; "" = not published
+	Same      bool   // what is published says the same already
+}
+
+// A Publication is a version about to become the visible listing.
+type Publication struct {
+	Version
+	Neighbourhood string    // key of domain/place; "" = outside of what it knows
+	RepostOf      uuid.UUID // the same home under another advert of the platform; zero = none
+}
+
+// An Image is one picture that an advert shows.
+type Image struct {
+	URL       string `json:"url"`
+	SortOrder int    `json:"sort_order"` // 0 first
+}
+
+// A Photo is a downloaded picture.
+type Photo struct {
+	Data        []byte
+	ContentType string // as sniffed: image/jpeg image/png image/gif image/webp
+	Ext         string // that goes with it: jpg png gif webp
+	Width       int    // pixels
+	Height      int    // pixels
+	Thumbnail   []byte // JPEG
+}
+
+// A StoredImage is a picture that lies in the blob store.
+type StoredImage struct {
+	Image
+	SHA256       string // hex
+	Key          string
+	ThumbnailKey string
+	ContentType  string
+	Bytes        int64
+	Width        int // pixels
+	Height       int // pixels
+}
+
+// A Run names the workflow run on whose behalf something is stored.
+type Run struct{ WorkflowID, RunID string }
+
+// A Handover is work for a stage that is somebody else's.
+type Handover struct {
+	Ref        Ref
+	Revision   int64
+	Exchange   string
+	RoutingKey string
+	Bodies     [][]byte // one message each, JSON
+	Status     string   // of the raw advert afterwards; "" leaves it
+}

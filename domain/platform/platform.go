@@ -1,0 +1,32 @@
+// Package platform knows the rental sites: one folder a site, bytes and values in, values out.
+package platform
+
+import (
+	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/platform/kangalou"
+	"github.com/mtlrent/conveyor/domain/platform/kijiji"
+)
+
+// A Platform turns one site's adverts into listings.
+type Platform interface {
+	// Name is the site's key in routing keys, queue names, IDs and tables: lower case, [a-z0-9_-].
+	Name() string
+	// Normalize interprets one advert. What cannot become a listing is a *listing.Rejection with every reason.
+	Normalize(raw listing.Raw) (listing.Listing, error)
+}
+
+// All is every platform we know. A new site is one line here and one folder beside; TestConformance runs over it.
+var All = []Platform{
+	kijiji.Platform{},
+	kangalou.Platform{},
+}
+
+// ByName returns the platform of that name, and false for a name nobody answers to.
+func ByName(name string) (Platform, bool) {
+	for _, p := range All {
+		if p.Name() == name {
+			return p, true
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,208 @@
+// Package blob keeps files by the hash of their content: in a folder, or in S3, Google Cloud Storage or Azure by URL.
+package blob
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"gocloud.dev/blob"
+	_ "gocloud.dev/blob/azureblob" // azblob://container
+	"gocloud.dev/blob/fileblob"
+	_ "gocloud.dev/blob/gcsblob" // gs://bucket
+	_ "gocloud.dev/blob/s3blob"  // s3://bucket?region=…
+	"gocloud.dev/gcerrors"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// Store is safe for concurrent use, by several processes too.
+type Store struct{ bucket *blob.Bucket }
+
+// Open opens a store by URL: a folder's path or file:// URL (it is created), s3://, gs:// or azblob:// with the
+// parameters of gocloud.dev/blob, such as ?region= and ?prefix=. It does not look whether a cloud bucket is there.
+func Open(ctx context.Context, location string) (*Store, error) {
+	dir, isDir, err := folder(location)
+	var bucket *blob.Bucket
+	switch {
+	case err != nil:
+		return nil, err
+	case isDir:
+		// No sidecar files, for the key says all; temporary files next to the real ones, for a rename must not cross disks.
+		bucket, err = fileblob.OpenBucket(dir, &fileblob.Options{
+			CreateDir: true, DirFileMode: 0o750, NoTempDir: true, Metadata: fileblob.MetadataDontWrite,
+		})
+	default:
+		bucket, err = blob.OpenBucket(ctx, location)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open blob store: %w", err)
+	}
+	return &Store{bucket}, nil
+}
+
+// folder returns the path that a location without a scheme, or with file://, names.
+func folder(location string) (dir string, ok bool, err error) {
+	if !strings.Contains(location, "://") {
+		if location == "" {
+			return "", false, fault.Newf(fault.Invalid, "open blob store: no location given")
+		}
+		return filepath.Clean(location), true, nil
+	}
+	u, err := url.Parse(location)
+	if err != nil {
+		return "", false, fault.Newf(fault.Invalid, "open blob store: location is not a URL")
+	}
+	if u.Scheme != "file" {
+		return "", false, nil
+	}
+	if u.Host == "." { // file://./data is relative
+		return filepath.Clean("." + u.Path), true, nil
+	}
+	if u.Path == "" || u.Host != "" && u.Host != "localhost" {
+		return "", false, fault.Newf(fault.Invalid, "open blob store: %q is not file:///path or file://./path", location)
+	}
+	return filepath.Clean(u.Path), true, nil
+}
+
+// Close ends the use of the store.
+func (s *Store) Close() error {
+	if err := s.bucket.Close(); err != nil {
+		return fmt.Errorf("close blob store: %w", err)
+	}
+	return nil
+}
+
+// keys is the form of every key that this package makes; it opens no other. Two folder levels keep folders small.
+var keys = regexp.MustCompile(`^(images|thumbs)/([0-9a-f]{2})/([0-9a-f]{2})/([0-9a-f]{64})\.(jpg|png|gif|webp)$`)
+
+var contentTypes = map[string]string{"jpg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp"}
+
+// PutImage stores a picture under its SHA-256, which it returns in lower-case hex, and returns the key, of the form
+// images/ab/cd/abcd….jpg. ext is jpg, png, gif or webp; anything else is fault.Invalid. The same bytes twice are stored
+// once. A reader sees all of a file or none. A full disk is fault.Transient.
+func (s *Store) PutImage(ctx context.Context, data []byte, ext string) (key, sum string, err error) {
+	h := sha256.Sum256(data)
+	sum = hex.EncodeToString(h[:])
+	key = fmt.Sprintf("images/%s/%s/%s.%s", sum[:2], sum[2:4], sum, ext)
+	if contentTypes[ext] == "" {
+		return "", "", fault.Newf(fault.Invalid, "store image: bad extension %.20q", ext)
+	}
+	return key, sum, s.put(ctx, key, data)
+}
+
+// PutThumbnail stores the JPEG thumbnail of the picture at key under ThumbnailKey(key). Bytes of another length replace
+// what is there.
+func (s *Store) PutThumbnail(ctx context.Context, key string, data []byte) error {
+	thumb := ThumbnailKey(key)
+	if thumb == "" {
+		return fault.Newf(fault.Invalid, "store thumbnail: bad key %.120q", key)
+	}
+	return s.put(ctx, thumb, data)
+}
+
+// ThumbnailKey is where the thumbnail of a picture lies: thumbs/ab/cd/abcd….jpg for images/ab/cd/abcd….png. It is ""
+// for anything but the key of a picture.
+func ThumbnailKey(key string) string {
+	sum, ext, err := parse(key)
+	if err != nil || !strings.HasPrefix(key, "images/") {
+		return ""
+	}
+	return "thumbs/" + strings.TrimSuffix(strings.TrimPrefix(key, "images/"), sum+"."+ext) + sum + ".jpg"
+}
+
+// put writes unless the same is there. It compares lengths too: a machine that lost its power may have left a short
+// file.
+func (s *Store) put(ctx context.Context, key string, data []byte) error {
+	_, ext, err := parse(key)
+	if err != nil {
+		return err
+	}
+	attrs, err := s.bucket.Attributes(ctx, key)
+	if err == nil && attrs.Size == int64(len(data)) {
+		return nil
+	}
+	if err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+		return classify("look for", key, err)
+	}
+	if err := s.write(ctx, key, contentTypes[ext], data); err != nil {
+		return classify("write", key, err)
+	}
+	return nil
+}
+
+// write is all or nothing. Bucket.WriteAll is not: when a write fails half way, its Close still publishes the half.
+func (s *Store) write(ctx context.Context, key, contentType string, data []byte) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
+		ContentType: contentType, CacheControl: "public, max-age=31536000, immutable",
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(data); err != nil {
+		cancel() // before Close: that makes it an abort
+		_ = w.Close()
+		return err
+	}
+	return w.Close()
+}
+
+// Object is a file to be served. It is an io.ReadSeekCloser, as http.ServeContent wants; Close it.
+type Object struct {
+	io.ReadSeekCloser
+	ContentType string // by the key; what was stored decides nothing
+	Size        int64  // bytes
+	ETag        string // strong, quoted, as the HTTP header has it
+	ModTime     time.Time
+}
+
+// Open opens a file by its key. A key that PutImage or PutThumbnail did not make is fault.Invalid, one that is not
+// there fault.Gone.
+func (s *Store) Open(ctx context.Context, key string) (*Object, error) {
+	sum, ext, err := parse(key)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.bucket.NewReader(ctx, key, nil)
+	if err != nil {
+		return nil, classify("open", key, err)
+	}
+	etag := `"` + sum + `"`
+	if strings.HasPrefix(key, "thumbs/") { // named after its picture, so its own length tells two versions apart
+		etag = fmt.Sprintf(`"%s-%d"`, sum, r.Size())
+	}
+	return &Object{
+		ReadSeekCloser: r, ContentType: contentTypes[ext], Size: r.Size(), ETag: etag, ModTime: r.ModTime().UTC(),
+	}, nil
+}
+
+// parse takes a key of ours apart.
+func parse(key string) (sum, ext string, err error) {
+	m := keys.FindStringSubmatch(key)
+	if m == nil || m[2] != m[4][:2] || m[3] != m[4][2:4] || m[1] == "thumbs" && m[5] != "jpg" {
+		return "", "", fault.Newf(fault.Invalid, "read blob key: %.120q is none of ours", key)
+	}
+	return m[4], m[5], nil
+}
+
+// classify turns an error of the store into a fault. What is not plainly the key's fault may pass.
+func classify(verb, key string, err error) error {
+	switch {
+	case gcerrors.Code(err) == gcerrors.NotFound:
+		return fault.Newf(fault.Gone, "%s %s: it is not there: %w", verb, key, err)
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fault.Newf(fault.Transient, "%s %s: the disk is full: %w", verb, key, err)
+	}
+	return fault.Newf(fault.Transient, "%s %s: %w", verb, key, err)
+}

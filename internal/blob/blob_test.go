@@ -1,0 +1,286 @@
+package blob_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	gblob "gocloud.dev/blob"
+	"gocloud.dev/blob/driver"
+	"gocloud.dev/blob/memblob"
+	"gocloud.dev/gcerrors"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/blob"
+)
+
+func open(t *testing.T, location string) *blob.Store {
+	t.Helper()
+	s, err := blob.Open(t.Context(), location)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestPutImage(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "made", "by open")
+	stores := map[string]*blob.Store{"folder": open(t, dir), "memory": blob.Over(memblob.OpenBucket(nil))}
+	data := []byte("not really a photo")
+	h := sha256.Sum256(data)
+	wantSum := hex.EncodeToString(h[:])
+	for name, s := range stores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var wg sync.WaitGroup
+			for range 20 { // the same picture from many at once
+				wg.Go(func() {
+					key, sum, err := s.PutImage(t.Context(), data, "jpg")
+					want := "images/" + wantSum[:2] + "/" + wantSum[2:4] + "/" + wantSum + ".jpg"
+					if err != nil || sum != wantSum || key != want {
+						t.Errorf("PutImage = %q, %q, %v; want %q", key, sum, err, want)
+					}
+				})
+			}
+			wg.Wait()
+			key, _, _ := s.PutImage(t.Context(), data, "jpg")
+			if err := s.PutThumbnail(t.Context(), key, []byte("small")); err != nil {
+				t.Fatal(err)
+			}
+			for _, tt := range []struct{ key, content, etag string }{
+				{key, string(data), `"` + wantSum + `"`},
+				{blob.ThumbnailKey(key), "small", `"` + wantSum + `-5"`},
+			} {
+				o, err := s.Open(t.Context(), tt.key)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := io.ReadAll(o)
+				if err != nil || string(got) != tt.content || o.Size != int64(len(got)) || o.ContentType != "image/jpeg" ||
+					o.ETag != tt.etag || o.ModTime.IsZero() {
+					t.Errorf("Open(%q) = %+v, %q, %v; want %+v", tt.key, o, got, err, tt)
+				}
+				if err := o.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	t.Cleanup(func() {
+		var files []string
+		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				files = append(files, path)
+			}
+			return err
+		})
+		if len(files) != 2 {
+			t.Errorf("the folder holds %q; want the picture and its thumbnail, nothing else", files)
+		}
+	})
+}
+
+// What a cut of power left short is written again.
+func TestPutImageMendsShortFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, "file://"+dir)
+	key, _, err := s.PutImage(t.Context(), []byte("whole"), "png")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, filepath.FromSlash(key))
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.PutImage(t.Context(), []byte("whole"), "png"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(file); string(got) != "whole" {
+		t.Errorf("the file holds %q, %v", got, err)
+	}
+}
+
+func TestServe(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir())
+	key, _, err := s.PutImage(t.Context(), []byte("0123456789"), "webp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve := func(header, value string) *httptest.ResponseRecorder {
+		o, err := s.Open(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = o.Close() }()
+		w := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		r.Header.Set(header, value)
+		w.Header().Set("ETag", o.ETag)
+		w.Header().Set("Content-Type", o.ContentType)
+		http.ServeContent(w, r, "", o.ModTime, o)
+		return w
+	}
+	w := serve("X", "")
+	if w.Code != 200 || w.Body.String() != "0123456789" || w.Header().Get("Content-Type") != "image/webp" {
+		t.Errorf("served %d %q %v", w.Code, w.Body, w.Header())
+	}
+	if w := serve("Range", "bytes=2-4"); w.Code != 206 || w.Body.String() != "234" {
+		t.Errorf("a range: served %d %q", w.Code, w.Body)
+	}
+	if w := serve("If-None-Match", serve("X", "").Header().Get("ETag")); w.Code != 304 {
+		t.Errorf("known to the browser: served %d", w.Code)
+	}
+}
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, filepath.Join(dir, "store"))
+	if err := os.WriteFile(filepath.Join(dir, "secret.jpg"), []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sum := strings.Repeat("ab", 32)
+	for _, tt := range []struct {
+		key   string
+		class fault.Class
+	}{
+		{"images/ab/ab/" + sum + ".jpg", fault.Gone},
+		{"thumbs/ab/ab/" + sum + ".jpg", fault.Gone},
+		{"thumbs/ab/ab/" + sum + ".png", fault.Invalid},
+		{"images/ab/cd/" + sum + ".jpg", fault.Invalid},
+		{"images/ab/ab/" + sum + ".exe", fault.Invalid},
+		{"images/ab/ab/" + sum + ".jpg\n", fault.Invalid},
+		{"images/ab/ab/" + sum[2:] + ".jpg", fault.Invalid},
+		{"images/AB/AB/" + strings.ToUpper(sum) + ".jpg", fault.Invalid},
+		{"/images/ab/ab/" + sum + ".jpg", fault.Invalid},
+		{"images/../../secret.jpg", fault.Invalid},
+		{"../secret.jpg", fault.Invalid},
+		{"..%2fsecret.jpg", fault.Invalid},
+		{`..\secret.jpg`, fault.Invalid},
+		{"images", fault.Invalid},
+		{"", fault.Invalid},
+		{"\x00", fault.Invalid},
+	} {
+		o, err := s.Open(t.Context(), tt.key)
+		if class, _ := fault.Of(err); o != nil || class != tt.class {
+			t.Errorf("Open(%q) = %v, %v; want %s", tt.key, o, err, tt.class)
+		}
+	}
+	for _, ext := range []string{"", "exe", "../jpg", "JPG", "jpg/x"} {
+		if key, sum, err := s.PutImage(t.Context(), []byte("x"), ext); key != "" || sum != "" || !invalid(err) {
+			t.Errorf("PutImage(%q) = %q, %q, %v; want invalid", ext, key, sum, err)
+		}
+	}
+	for _, key := range []string{"", "../x", "thumbs/ab/ab/" + sum + ".jpg"} {
+		if err := s.PutThumbnail(t.Context(), key, []byte("x")); !invalid(err) {
+			t.Errorf("PutThumbnail(%q) = %v; want invalid", key, err)
+		}
+	}
+}
+
+func invalid(err error) bool {
+	class, _ := fault.Of(err)
+	return class == fault.Invalid
+}
+
+func TestOpenLocations(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, tt := range []struct{ location, file string }{
+		{"plain", "plain"},
+		{"./data/blobs/", "data/blobs"},
+		{"file://./relative", "relative"},
+	} {
+		s := open(t, tt.location)
+		if _, _, err := s.PutImage(t.Context(), []byte("x"), "gif"); err != nil {
+			t.Errorf("PutImage in %q: %v", tt.location, err)
+		}
+		if _, err := os.Stat(filepath.Join(tt.file, "images")); err != nil {
+			t.Errorf("Open(%q) did not use %s: %v", tt.location, tt.file, err)
+		}
+	}
+	for _, location := range []string{"", "file://host/path", "file://", "nothing://bucket", "s3://%zz"} {
+		if s, err := blob.Open(t.Context(), location); err == nil {
+			t.Errorf("Open(%q) = %v", location, s)
+		}
+	}
+	// The cloud drivers are linked in, and open without asking anybody.
+	t.Setenv("AWS_ACCESS_KEY_ID", "id")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "key")
+	t.Setenv("AZURE_STORAGE_ACCOUNT", "account")
+	t.Setenv("AZURE_STORAGE_KEY", "a2V5")
+	for _, location := range []string{
+		"s3://bucket?region=ca-central-1&prefix=conveyor/", "gs://bucket?anonymous=true", "azblob://container",
+	} {
+		open(t, location)
+	}
+}
+
+// full is a disk that has room for a name, not for what is in it.
+type full struct {
+	driver.Bucket
+	published *bool
+}
+
+func (f full) NewTypedWriter(ctx context.Context, _, _ string, _ *driver.WriterOptions) (driver.Writer, error) {
+	return fullWriter{ctx: ctx, published: f.published}, nil
+}
+
+func (full) Attributes(context.Context, string) (*driver.Attributes, error) {
+	return nil, fs.ErrNotExist
+}
+
+func (full) ErrorCode(err error) gcerrors.ErrorCode {
+	if errors.Is(err, fs.ErrNotExist) {
+		return gcerrors.NotFound
+	}
+	return gcerrors.Unknown
+}
+
+func (full) Close() error { return nil }
+
+type fullWriter struct {
+	ctx       context.Context // how a driver learns of an abort
+	published *bool
+}
+
+func (fullWriter) Write([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
+}
+
+func (w fullWriter) Close() error {
+	*w.published = w.ctx.Err() == nil
+	return w.ctx.Err()
+}
+
+// A full disk may get room again; until then half a file must not be taken for a whole one.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	published := true
+	_, _, err := blob.Over(gblob.NewBucket(full{published: &published})).PutImage(t.Context(), []byte("x"), "jpg")
+	if class, _ := fault.Of(err); class != fault.Transient || !strings.Contains(fmt.Sprint(err), "the disk is full") {
+		t.Errorf("PutImage on a full disk = %v (%s); want transient", err, class)
+	}
+	if published {
+		t.Error("half a file was published")
+	}
+}

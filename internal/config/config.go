@@ -1,0 +1,204 @@
+// Package config is every setting of Conveyor: one struct, read from the environment, printed by `conveyor config`.
+package config
+
+import (
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+// Config is every setting. The tag env names the variable, envDefault what it is without one, doc what it does.
+// Temporal's own connection settings (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TLS, API key, profile file) are read by
+// go.temporal.io/sdk/contrib/envconfig.
+type Config struct {
+	Postgres Postgres
+	RabbitMQ RabbitMQ
+	Redis    Redis
+	Temporal Temporal
+	API      API
+	Listings Listings
+	Images   Images
+	Worker   Worker
+	Outbox   Outbox
+	Log      Log
+}
+
+// Postgres is the database of everything that lasts.
+type Postgres struct {
+	URL      string `env:"DATABASE_URL" envDefault:"postgres://conveyor:conveyor@127.0.0.1:15432/conveyor?sslmode=disable" doc:"database, as a URL" secret:"url"`
+	MaxConns int32  `env:"CONVEYOR_DB_MAX_CONNS" envDefault:"24" doc:"connections a process may hold"`
+}
+
+// RabbitMQ is where messages come from and events go.
+type RabbitMQ struct {
+	URL           string `env:"RABBITMQ_URL" envDefault:"amqp://mtlrent:mtlrent@127.0.0.1:5673/" doc:"broker, as a URL; percent-encode the credentials" secret:"url"`
+	ManagementURL string `env:"RABBITMQ_MANAGEMENT_URL" envDefault:"http://127.0.0.1:15673" doc:"management API, for links" secret:"url"`
+	QueueType     string `env:"RABBITMQ_QUEUE_TYPE" envDefault:"quorum" doc:"type of the queues that are declared: quorum or classic"`
+	Declare       bool   `env:"RABBITMQ_DECLARE_TOPOLOGY" envDefault:"true" doc:"declare queues at startup; false only checks that they are there"`
+	Prefetch      int    `env:"RABBITMQ_PREFETCH" envDefault:"200" doc:"deliveries of a queue in hand at once, 1 to 1000"`
+}
+
+// Redis holds what may be lost: the limits that hold across processes.
+type Redis struct {
+	URL string `env:"REDIS_URL" envDefault:"redis://127.0.0.1:16379/0" doc:"limits across processes, as a URL" secret:"url"`
+}
+
+// Temporal is where workflows run.
+type Temporal struct {
+	UIURL     string        `env:"CONVEYOR_TEMPORAL_UI_URL" envDefault:"http://127.0.0.1:8233" doc:"Temporal Web UI, for links"`
+	Retention time.Duration `env:"CONVEYOR_TEMPORAL_RETENTION" envDefault:"72h" doc:"how long closed workflows can be looked at, 24h or more"`
+}
+
+// API is the HTTP door.
+type API struct {
+	Address string `env:"CONVEYOR_API_ADDRESS" envDefault:"127.0.0.1:8080" doc:"address the API listens on"`
+	URL     string `env:"CONVEYOR_API_URL" envDefault:"http://127.0.0.1:8080" doc:"address others reach the API at"`
+}
+
+// Listings is the rental pipeline.
+type Listings struct {
+	Stages             []string `env:"CONVEYOR_LISTING_STAGES" envDefault:"normalize,dedupe,import,images" doc:"the stages that are ours; a listing is handed over at the first other one"`
+	ArchiveDeadLetters bool     `env:"CONVEYOR_ARCHIVE_DEAD_LETTERS" envDefault:"true" doc:"move dead letters to Postgres; false leaves them in the broker"`
+}
+
+// Images is what goes for downloads from foreign hosts.
+type Images struct {
+	BlobURL      string        `env:"CONVEYOR_BLOB_URL" envDefault:"" doc:"where files are kept: file:///path, s3://…, gs://…, azblob://…; empty is .conveyor/blobs"`
+	Interval     time.Duration `env:"CONVEYOR_IMAGE_INTERVAL" envDefault:"500ms" doc:"between two downloads from one host, in all processes together"`
+	AllowPrivate []string      `env:"CONVEYOR_ALLOW_PRIVATE_HOSTS" envDefault:"" doc:"host:port pairs on private networks that downloads may reach all the same"`
+}
+
+// Worker bounds what one process does at once.
+type Worker struct {
+	StoreSlots int           `env:"CONVEYOR_STORE_SLOTS" envDefault:"20" doc:"database steps at once; at most CONVEYOR_DB_MAX_CONNS"`
+	ImageSlots int           `env:"CONVEYOR_IMAGE_SLOTS" envDefault:"32" doc:"image downloads at once"`
+	StopGrace  time.Duration `env:"CONVEYOR_STOP_GRACE" envDefault:"15s" doc:"how long running work may finish at shutdown"`
+}
+
+// Outbox is the relay of events.
+type Outbox struct {
+	Relays    int           `env:"CONVEYOR_OUTBOX_RELAYS" envDefault:"3" doc:"batches of events on their way at once in a bridge"`
+	Retention time.Duration `env:"CONVEYOR_OUTBOX_RETENTION" envDefault:"24h" doc:"how long published events are kept"`
+}
+
+// Log is what goes to standard error.
+type Log struct {
+	Level  string `env:"CONVEYOR_LOG_LEVEL" envDefault:"info" doc:"debug, info, warn or error"`
+	Format string `env:"CONVEYOR_LOG_FORMAT" envDefault:"text" doc:"text or json"`
+}
+
+// Load reads the configuration from the environment. Its error names every variable that is wrong.
+func Load() (Config, error) {
+	c, err := env.ParseAs[Config]()
+	if err != nil {
+		return c, fmt.Errorf("read configuration: %w", err)
+	}
+	if c.Images.BlobURL == "" {
+		dir, err := filepath.Abs(filepath.Join(Home(), "blobs"))
+		if err != nil {
+			return c, fmt.Errorf("find blob folder: %w", err)
+		}
+		c.Images.BlobURL = "file://" + filepath.ToSlash(dir)
+	}
+	return c, c.check()
+}
+
+// Home is the folder of the local stack's data: CONVEYOR_HOME, or .conveyor where the command was started.
+func Home() string {
+	if dir := os.Getenv("CONVEYOR_HOME"); dir != "" {
+		return dir
+	}
+	return ".conveyor"
+}
+
+func (c Config) check() error {
+	var wrong []string
+	is := func(ok bool, variable, format string, args ...any) {
+		if !ok {
+			wrong = append(wrong, variable+" "+fmt.Sprintf(format, args...))
+		}
+	}
+	oneOf := func(variable, value string, allowed ...string) {
+		is(slices.Contains(allowed, value), variable, "is %q, expected one of %s", value, strings.Join(allowed, ", "))
+	}
+	oneOf("RABBITMQ_QUEUE_TYPE", c.RabbitMQ.QueueType, "quorum", "classic")
+	is(c.RabbitMQ.Prefetch >= 1 && c.RabbitMQ.Prefetch <= 1000, "RABBITMQ_PREFETCH", "is %d, expected 1 to 1000", c.RabbitMQ.Prefetch)
+	for _, s := range c.Listings.Stages {
+		oneOf("CONVEYOR_LISTING_STAGES", s, listing.StageNormalize, listing.StageDedupe, listing.StageImport, listing.StageImages)
+	}
+	is(c.Temporal.Retention >= 24*time.Hour, "CONVEYOR_TEMPORAL_RETENTION", "is %s, expected 24h or more", c.Temporal.Retention)
+	is(c.Images.Interval > 0, "CONVEYOR_IMAGE_INTERVAL", "is %s, expected more than 0", c.Images.Interval)
+	is(c.Worker.StoreSlots >= 1 && c.Worker.StoreSlots <= int(c.Postgres.MaxConns), "CONVEYOR_STORE_SLOTS",
+		"is %d, expected 1 to CONVEYOR_DB_MAX_CONNS (%d)", c.Worker.StoreSlots, c.Postgres.MaxConns)
+	is(c.Worker.ImageSlots >= 1, "CONVEYOR_IMAGE_SLOTS", "is %d, expected 1 or more", c.Worker.ImageSlots)
+	is(c.Outbox.Relays >= 1 && c.Outbox.Relays <= 16, "CONVEYOR_OUTBOX_RELAYS", "is %d, expected 1 to 16", c.Outbox.Relays)
+	oneOf("CONVEYOR_LOG_LEVEL", c.Log.Level, "debug", "info", "warn", "error")
+	oneOf("CONVEYOR_LOG_FORMAT", c.Log.Format, "text", "json")
+	if len(wrong) > 0 {
+		return fmt.Errorf("read configuration: %s", strings.Join(wrong, "; "))
+	}
+	return nil
+}
+
+// A Setting is one line of `conveyor config`.
+type Setting struct {
+	Variable string
+	Value    string // passwords redacted
+	Default  string
+	Doc      string
+}
+
+// Settings lists every setting with its value.
+func (c Config) Settings() []Setting {
+	var out []Setting
+	groups := reflect.ValueOf(c)
+	for i := range groups.NumField() {
+		group := groups.Field(i)
+		for j := range group.NumField() {
+			f := group.Type().Field(j)
+			value := show(group.Field(j))
+			if f.Tag.Get("secret") == "url" {
+				value = redact(value)
+			}
+			out = append(out, Setting{f.Tag.Get("env"), value, redact(f.Tag.Get("envDefault")), f.Tag.Get("doc")})
+		}
+	}
+	return out
+}
+
+// Print writes the settings as a table.
+func (c Config) Print(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "VARIABLE\tVALUE\tWHAT IT IS")
+	for _, s := range c.Settings() {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", s.Variable, s.Value, s.Doc)
+	}
+	return t.Flush()
+}
+
+func show(v reflect.Value) string {
+	if list, ok := v.Interface().([]string); ok {
+		return strings.Join(list, ",")
+	}
+	return fmt.Sprint(v.Interface())
+}
+
+// redact hides the password of a URL.
+func redact(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return "(not a URL)"
+	}
+	return u.Redacted()
+}

@@ -1,0 +1,46 @@
+package config_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/internal/config"
+)
+
+func TestLoad(t *testing.T) {
+	t.Setenv("RABBITMQ_URL", "amqp://me:hunter2@broker:5672/")
+	t.Setenv("CONVEYOR_LISTING_STAGES", "import,images")
+	c, err := config.Load()
+	require.NoError(t, err)
+	require.Equal(t, []string{"import", "images"}, c.Listings.Stages)
+	require.True(t, strings.HasPrefix(c.Images.BlobURL, "file:///"), c.Images.BlobURL)
+
+	var out bytes.Buffer
+	require.NoError(t, c.Print(&out))
+	require.NotContains(t, out.String(), "hunter2")
+	require.Contains(t, out.String(), "amqp://me:xxxxx@broker:5672/")
+}
+
+func TestLoadNamesWhatIsWrong(t *testing.T) {
+	t.Setenv("CONVEYOR_LISTING_STAGES", "normalise")
+	t.Setenv("RABBITMQ_QUEUE_TYPE", "mirrored")
+	_, err := config.Load()
+	require.ErrorContains(t, err, `CONVEYOR_LISTING_STAGES is "normalise"`)
+	require.ErrorContains(t, err, `RABBITMQ_QUEUE_TYPE is "mirrored"`)
+}
+
+// Every setting says what it is, and no two read the same variable.
+func TestSettingsAreDocumented(t *testing.T) {
+	t.Parallel()
+
+	seen := map[string]bool{}
+	for _, s := range (config.Config{}).Settings() {
+		require.NotEmpty(t, s.Variable)
+		require.NotEmpty(t, s.Doc, s.Variable)
+		require.False(t, seen[s.Variable], s.Variable)
+		seen[s.Variable] = true
+	}
+}

@@ -1,0 +1,157 @@
+package devstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// buildToolchain compiles the Temporal tools, whatever Go builds us: the server needs at least this one.
+const buildToolchain = "go1.26.10"
+
+const pollLock = 200 * time.Millisecond
+
+// goTool is a program that is built from the module proxy. Several are called `server`, so each has a folder of its own
+// in the cache, named after its version: a new version is a new folder, and stacks of different checkouts share both.
+type goTool struct {
+	name, version string            // the display's, the cache folder's
+	packages      []string          // of `go install`, without the version
+	links         map[string]string // name in Options.Bin → file in the cache folder
+}
+
+var goTools = []goTool{
+	{"temporal-server", "v1.32.2",
+		[]string{"go.temporal.io/server/cmd/server", "go.temporal.io/server/cmd/tools/sql"},
+		map[string]string{"temporal-server": "server", "temporal-sql-tool": "sql"}},
+	{"temporal-ui", "v2.54.1", // later ones lack a file on the proxy
+		[]string{"github.com/temporalio/ui-server/v2/cmd/server"},
+		map[string]string{"temporal-ui-server": "server"}},
+	{"temporal-cli", "v1.5.1", // later ones have a replace directive, which `go install` refuses
+		[]string{"github.com/temporalio/cli/cmd/temporal"},
+		map[string]string{"temporal": "temporal"}},
+}
+
+// cacheDir is shared by all checkouts of this user. Without a home there is none, and bin serves.
+func cacheDir(bin string) string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return filepath.Join(bin, "cache")
+	}
+	return filepath.Join(dir, "conveyor")
+}
+
+func (t goTool) dir(bin string) string { return filepath.Join(cacheDir(bin), t.name+"@"+t.version) }
+
+// linkTools points Options.Bin at the cached builds. It fails when one is missing.
+func (s *Stack) linkTools() error {
+	if err := os.MkdirAll(s.opts.Bin, 0o755); err != nil {
+		return fmt.Errorf("create %s: %w", s.opts.Bin, err)
+	}
+	for _, t := range goTools {
+		for link, file := range t.links {
+			if err := relink(filepath.Join(t.dir(s.opts.Bin), file), filepath.Join(s.opts.Bin, link)); err != nil {
+				return err
+			}
+		}
+	}
+	s.tools.temporalServer = filepath.Join(s.opts.Bin, "temporal-server")
+	s.tools.temporalSQL = filepath.Join(s.opts.Bin, "temporal-sql-tool")
+	s.tools.temporalUI = filepath.Join(s.opts.Bin, "temporal-ui-server")
+	return nil
+}
+
+// relink makes link point at file, in one step, so that a stack that starts at the same time finds either.
+func relink(file, link string) error {
+	if _, err := os.Stat(file); err != nil {
+		return err
+	}
+	if now, err := os.Readlink(link); err == nil && now == file {
+		return nil
+	}
+	tmp := fmt.Sprintf("%s.%d", link, os.Getpid())
+	if err := errors.Join(os.Symlink(file, tmp), os.Rename(tmp, link)); err != nil {
+		return fmt.Errorf("link %s: %w", link, err)
+	}
+	return nil
+}
+
+func (s *Stack) buildTools(ctx context.Context) error {
+	for _, t := range goTools {
+		if err := s.buildTool(ctx, t); err != nil {
+			return err
+		}
+	}
+	return s.linkTools()
+}
+
+// buildTool compiles into a folder next door and renames it, so that a cache folder that exists is complete.
+func (s *Stack) buildTool(ctx context.Context, t goTool) error {
+	dir := t.dir(s.opts.Bin)
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	var targets []string
+	for _, p := range t.packages {
+		targets = append(targets, p+"@"+t.version)
+	}
+	if s.opts.NoInstall {
+		return fmt.Errorf("%s %s is not built and installing is switched off: run once without --no-install",
+			t.name, t.version)
+	}
+	goCmd, err := exec.LookPath("go")
+	if err != nil {
+		return fmt.Errorf("%s is not built and there is no Go to build it: install Go 1.26 (https://go.dev/dl)", t.name)
+	}
+	s.show.set("build "+t.name, building, t.version+", some minutes the first time")
+	for _, old := range glob(dir[:strings.LastIndex(dir, "@")] + "-*") {
+		_ = os.RemoveAll(old) // of a build that was killed; we hold the lock, so nobody is at it
+	}
+	fresh, err := os.MkdirTemp(filepath.Dir(dir), t.name+"-*")
+	if err != nil {
+		return fmt.Errorf("create build folder: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(fresh) }()
+	cmd := exec.CommandContext(ctx, goCmd, append([]string{"install", "-ldflags=-s -w"}, targets...)...)
+	cmd.Dir = fresh // outside our module
+	cmd.Env = append(os.Environ(),
+		"GOBIN="+fresh, "GOTOOLCHAIN="+buildToolchain, "GOWORK=off", "GOFLAGS=", "GOOS=", "GOARCH=")
+	stopGently(cmd)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		s.show.set("build "+t.name, failed, "")
+		return fmt.Errorf("build %s %s (%w): %s; it needs the Go module proxy: check the network and GOPROXY, then run again",
+			t.name, t.version, err, lastLine(out))
+	}
+	if err := errors.Join(os.Chmod(fresh, 0o755), os.Rename(fresh, dir)); err != nil {
+		return fmt.Errorf("keep build of %s: %w", t.name, err)
+	}
+	s.show.set("build "+t.name, ready, t.version)
+	return nil
+}
+
+// stopGently makes the command's context end it and what it runs by SIGTERM, so that apt-get and our script around it
+// clean up, and only after a minute by force.
+func stopGently(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = time.Minute
+}
+
+func glob(pattern string) []string {
+	list, _ := filepath.Glob(pattern) // fails for a malformed pattern only
+	return list
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}

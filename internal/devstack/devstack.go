@@ -1,0 +1,366 @@
+// Package devstack runs the services that Conveyor stands on — Postgres, RabbitMQ, Redis, Temporal and its Web UI — as
+// supervised child processes of this one, with everything they write below one folder. It is for one machine: a
+// developer's, a test run's, a demo's. In production the same binary is pointed at services that others run.
+package devstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// The services, as Options.Services and the display name them.
+const (
+	Postgres   = "postgres"
+	RabbitMQ   = "rabbitmq"
+	Redis      = "redis"
+	Temporal   = "temporal"
+	TemporalUI = "temporal-ui"
+)
+
+// Namespace is the Temporal namespace of a stack. Start does not create it: `conveyor bootstrap` does, with everything
+// that belongs into it.
+const Namespace = "conveyor"
+
+// Options say what to start and where. The zero value of everything but Dir is usable.
+type Options struct {
+	// Dir holds data/, log/, run/, lock and env. It is created, and belongs to one stack at a time.
+	Dir string
+	// Bin is where the Temporal binaries are linked to; default Dir/bin. Stacks may share it.
+	Bin string
+	// Ports, see PortsFrom. With FreePorts they are ignored and a free block is reserved.
+	Ports     Ports
+	FreePorts bool
+	// Services to start; nil means all. What a listed service needs is started too.
+	Services []string
+	// External services are used where they are.
+	External External
+	// NoInstall makes a missing package or tool an error that says what to install.
+	NoInstall bool
+	// Throwaway trades durability for speed: for data that is deleted afterwards, never for any other.
+	Throwaway bool
+	// Out shows progress while services come up; nil is silent. Log takes what happens afterwards; nil is slog.Default.
+	Out io.Writer
+	Log *slog.Logger
+}
+
+// Stack is a set of running services. Stop it, or its processes end with ours, less gently.
+type Stack struct {
+	opts     Options
+	ports    Ports
+	env      map[string]string
+	show     *progress
+	log      *slog.Logger
+	tools    tools
+	spawn    *spawner
+	pace     pace
+	held     []*os.File
+	keepers  []*keeper
+	failure  chan struct{}
+	failOnce sync.Once
+	err      error
+	stopOnce sync.Once
+	stopErr  error
+}
+
+// Start installs what is missing, starts every service as soon as what it needs is ready, and returns when all answer.
+// On an error nothing is left running. Cancelling ctx gives up a start that is under way; afterwards only Stop stops.
+func Start(ctx context.Context, o Options) (*Stack, error) {
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("resolve %q: %w", o.Dir, err)
+	}
+	o.Dir = dir
+	if o.Bin == "" {
+		o.Bin = filepath.Join(dir, "bin")
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("create %s: %w", dir, err)
+	}
+	s := &Stack{opts: o, ports: o.Ports, log: o.Log, pace: usualPace(), failure: make(chan struct{})}
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
+	}
+	return s, nil
+}
+
+func (s *Stack) start(ctx context.Context) error {
+	if err := s.claim(); err != nil {
+		return err
+	}
+	if err := s.checkPorts(); err != nil {
+		return err
+	}
+	s.show = newProgress(s.opts.Out)
+	defer s.show.close()
+	if err := s.install(ctx); err != nil {
+		return err
+	}
+	services, err := s.plan()
+	if err != nil {
+		return err
+	}
+	s.spawn = newSpawner()
+	if err := s.launch(ctx, services); err != nil {
+		return err
+	}
+	return writeEnv(filepath.Join(s.opts.Dir, "env"), s.env)
+}
+
+// claim makes the folder and the ports ours, after ending what a killed run has left in it.
+func (s *Stack) claim() error {
+	if s.ports == (Ports{}) && !s.opts.FreePorts {
+		p, err := PortsFrom(func(string) string { return "" })
+		if err != nil {
+			return err
+		}
+		s.ports = p
+	}
+	note := fmt.Sprintf("pid %d, http://%s", os.Getpid(), addr(s.ports.API))
+	f, err := lock(s.opts.Dir, note)
+	if err != nil {
+		return err
+	}
+	s.held = append(s.held, f)
+	if n := endLeftovers(s.opts.Dir, 10*time.Second); n > 0 {
+		s.log.Warn("stopped processes of a run that was killed", "processes", n, "dir", s.opts.Dir)
+	}
+	if !s.opts.FreePorts {
+		return nil
+	}
+	ports, held, err := freePorts()
+	if err != nil {
+		return err
+	}
+	s.ports, s.held = ports, append(s.held, held)
+	return nil
+}
+
+// wanted says whether a service is part of this stack, ours or external.
+func (s *Stack) wanted(name string) bool {
+	if s.opts.Services == nil || slices.Contains(s.opts.Services, name) {
+		return true
+	}
+	switch name {
+	case Postgres:
+		return s.opts.External.DatabaseURL == "" && s.starts(Temporal)
+	case Temporal:
+		return slices.Contains(s.opts.Services, TemporalUI)
+	}
+	return false
+}
+
+// starts says whether a service is part of this stack and ours to start.
+func (s *Stack) starts(name string) bool {
+	e := s.opts.External
+	used := map[string]string{Postgres: e.DatabaseURL, RabbitMQ: e.RabbitMQURL, Redis: e.RedisURL,
+		Temporal: e.TemporalAddress, TemporalUI: e.TemporalAddress}
+	return used[name] == "" && s.wanted(name)
+}
+
+// checkPorts reports every taken port at once, before anything is installed or built.
+func (s *Stack) checkPorts() error {
+	if s.opts.FreePorts {
+		return nil
+	}
+	rows := map[string]string{"Postgres": Postgres, "Redis": Redis, "RabbitMQ": RabbitMQ,
+		"RabbitMQ management": RabbitMQ, "Temporal": Temporal, "Temporal Web UI": TemporalUI}
+	if err := s.ports.check(func(r portRow) bool { return rows[r.name] != "" && s.starts(rows[r.name]) }); err != nil {
+		return err
+	}
+	return s.ports.moveInternal()
+}
+
+// plan lists the services to start, each after what it needs, and shows those that are used where they are.
+func (s *Stack) plan() ([]*service, error) {
+	s.env = s.addresses()
+	var all []*service
+	for _, make := range []struct {
+		name string
+		list func() ([]*service, error)
+	}{
+		{Postgres, s.postgres}, {Redis, s.redis}, {RabbitMQ, s.rabbitmq},
+		{Temporal, s.temporal}, {TemporalUI, s.temporalUI},
+	} {
+		switch {
+		case s.starts(make.name):
+			list, err := make.list()
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, list...)
+		case s.wanted(make.name) && make.name != TemporalUI:
+			s.show.set(make.name, external, "used where it is")
+		}
+	}
+	return all, nil
+}
+
+// addresses are the stack's variables: the given URL of what is external, ours of the rest.
+func (s *Stack) addresses() map[string]string {
+	e, env := s.opts.External, map[string]string{}
+	put := func(service, key, given, ours string) {
+		switch {
+		case given != "":
+			env[key] = given
+		case s.starts(service):
+			env[key] = ours
+		}
+	}
+	put(Postgres, "DATABASE_URL", e.DatabaseURL, databaseURL(s.ports.Postgres, "conveyor"))
+	put(RabbitMQ, "RABBITMQ_URL", e.RabbitMQURL, "amqp://mtlrent:mtlrent@"+addr(s.ports.RabbitMQ)+"/")
+	put(RabbitMQ, "RABBITMQ_MANAGEMENT_URL", e.ManagementURL, "http://mtlrent:mtlrent@"+addr(s.ports.Management))
+	put(Redis, "REDIS_URL", e.RedisURL, "redis://"+addr(s.ports.Redis)+"/0")
+	put(Temporal, "TEMPORAL_ADDRESS", e.TemporalAddress, addr(s.ports.Temporal))
+	if env["TEMPORAL_ADDRESS"] != "" {
+		env["TEMPORAL_NAMESPACE"] = Namespace
+	}
+	env["CONVEYOR_API_URL"] = "http://" + addr(s.ports.API)
+	return env
+}
+
+// launch starts every service once what it needs is ready. The first failure gives up the others.
+func (s *Stack) launch(ctx context.Context, services []*service) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	up := map[string]chan struct{}{}
+	for _, svc := range services {
+		up[svc.name] = make(chan struct{})
+		if !svc.hidden {
+			s.show.set(svc.name, waiting, "")
+		}
+		s.keepers = append(s.keepers, newKeeper(s, svc))
+	}
+	var wg sync.WaitGroup
+	for _, k := range s.keepers {
+		wg.Go(func() {
+			for _, need := range k.svc.needs {
+				if up[need] == nil {
+					continue // external
+				}
+				select {
+				case <-up[need]:
+				case <-ctx.Done():
+					return
+				}
+			}
+			if err := k.start(ctx); err != nil {
+				if ctx.Err() == nil {
+					s.progress(k.svc, failed, err.Error())
+				}
+				cancel(err)
+				return
+			}
+			close(up[k.svc.name])
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+func (s *Stack) progress(svc *service, st state, detail string) {
+	if !svc.hidden {
+		s.show.set(svc.name, st, detail)
+	}
+}
+
+// Ports are the ports in use, which differ from the asked-for ones with FreePorts.
+func (s *Stack) Ports() Ports { return s.ports }
+
+// Vars are the stack's variables by name. The map is a copy.
+func (s *Stack) Vars() map[string]string { return maps.Clone(s.env) }
+
+// Env are the stack's variables as KEY=value, to append to a command's environment.
+func (s *Stack) Env() []string {
+	var list []string
+	for _, k := range envKeys {
+		if v, ok := s.env[k]; ok {
+			list = append(list, k+"="+v)
+		}
+	}
+	return list
+}
+
+// Pid is the process ID of a service that we started, 0 for any other or while it is being restarted.
+func (s *Stack) Pid(service string) int {
+	for _, k := range s.keepers {
+		if k.svc.name == service {
+			return k.pid()
+		}
+	}
+	return 0
+}
+
+// Done is closed when a service has died so often that restarting it was given up. Err then says which.
+func (s *Stack) Done() <-chan struct{} { return s.failure }
+
+// Err is nil until Done is closed.
+func (s *Stack) Err() error {
+	select {
+	case <-s.failure:
+		return s.err
+	default:
+		return nil
+	}
+}
+
+func (s *Stack) fail(err error) {
+	s.failOnce.Do(func() {
+		s.err = err
+		close(s.failure)
+	})
+}
+
+// Stop stops every service after those that need it, each with a bounded grace, then kills what is left, removes the
+// env file and lets go of the folder. Cancelling ctx shortens every grace to nothing. Further calls return the same.
+func (s *Stack) Stop(ctx context.Context) error {
+	s.stopOnce.Do(func() { s.stopErr = s.stop(ctx) })
+	return s.stopErr
+}
+
+func (s *Stack) stop(ctx context.Context) error {
+	if len(s.held) == 0 {
+		return nil // the folder is another's
+	}
+	err := os.Remove(filepath.Join(s.opts.Dir, "env"))
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	gone := map[string]chan struct{}{}
+	for _, k := range s.keepers {
+		gone[k.svc.name] = make(chan struct{})
+	}
+	var wg sync.WaitGroup
+	for _, k := range s.keepers {
+		wg.Go(func() {
+			defer close(gone[k.svc.name])
+			for _, other := range s.keepers {
+				if slices.Contains(other.svc.needs, k.svc.name) {
+					<-gone[other.svc.name]
+				}
+			}
+			k.stop(ctx)
+		})
+	}
+	wg.Wait()
+	endLeftovers(s.opts.Dir, time.Second)
+	if s.spawn != nil {
+		s.spawn.close()
+	}
+	_ = s.held[0].Truncate(0) // the lock file names nobody
+	for _, f := range s.held {
+		_ = f.Close()
+	}
+	return err
+}

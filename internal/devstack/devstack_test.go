@@ -1,0 +1,200 @@
+package devstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// startRedis starts the cheapest real stack there is.
+func startRedis(t *testing.T, dir string) *Stack {
+	t.Helper()
+	s, err := Start(t.Context(), Options{Dir: dir, FreePorts: true, Services: []string{Redis}, NoInstall: true,
+		Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Stop(context.Background()) })
+	return s
+}
+
+func pingRedis(ctx context.Context, s *Stack) error {
+	c := redis.NewClient(&redis.Options{Addr: addr(s.Ports().Redis), MaxRetries: -1})
+	defer func() { _ = c.Close() }()
+	return c.Ping(ctx).Err()
+}
+
+func TestStackLives(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := startRedis(t, dir)
+	if err := pingRedis(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(s.Pid(Redis), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "redis is back", func() bool { return pingRedis(t.Context(), s) == nil })
+	if got, want := s.Vars()["REDIS_URL"], "redis://"+addr(s.Ports().Redis)+"/0"; got != want {
+		t.Errorf("REDIS_URL = %q; want %q", got, want)
+	}
+	if _, ok := s.Vars()["DATABASE_URL"]; ok {
+		t.Error("DATABASE_URL is set, without a Postgres")
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := pingRedis(t.Context(), s); err == nil {
+		t.Error("redis answers after Stop")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "env")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("env file after Stop: %v; want it gone", err)
+	}
+}
+
+func TestSecondStartInOneFolderIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := startRedis(t, dir)
+	_, err := Start(t.Context(), Options{Dir: dir, FreePorts: true, Services: []string{Redis}})
+	if !errors.Is(err, ErrRunning) || !strings.Contains(err.Error(), fmt.Sprintf("pid %d", os.Getpid())) {
+		t.Errorf("second Start = %v; want ErrRunning with the pid of the first", err)
+	}
+	if err := pingRedis(t.Context(), s); err != nil {
+		t.Errorf("the first stack after the second Start: %v", err)
+	}
+}
+
+func TestPortInUseIsNamed(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	ports, err := PortsFrom(func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	ports.Redis = l.Addr().(*net.TCPAddr).Port
+	_, err = Start(t.Context(), Options{Dir: t.TempDir(), Ports: ports, Services: []string{Redis}})
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("port %d (Redis)", ports.Redis)) ||
+		!strings.Contains(err.Error(), "CONVEYOR_REDIS_PORT") {
+		t.Errorf("Start = %v; want the port and its variable", err)
+	}
+}
+
+func TestProcessesOfAKilledRunAreEnded(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
+	}
+	dir := t.TempDir()
+	left, other := exec.Command("sleep", "1000"), exec.Command("sleep", "1000")
+	left.Env, other.Env = []string{mark(dir)}, []string{mark(dir + "-other")}
+	for _, cmd := range []*exec.Cmd{left, other} {
+		cmd.SysProcAttr = procAttr(syscall.SIGKILL)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan struct{})
+		go func() { _ = cmd.Wait(); close(ended) }()
+		t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
+	}
+	startRedis(t, dir)
+	if alive(left.Process.Pid) {
+		t.Error("a process of the killed run lives on")
+	}
+	if !alive(other.Process.Pid) {
+		t.Error("a process of another folder was ended")
+	}
+}
+
+func TestExternalServicesAreUsedWhereTheyAre(t *testing.T) {
+	t.Parallel()
+	e := External{DatabaseURL: "postgres://db/x", RabbitMQURL: "amqp://mq/", ManagementURL: "http://mq",
+		RedisURL: "redis://r", TemporalAddress: "t:7233"}
+	s, err := Start(t.Context(), Options{Dir: t.TempDir(), FreePorts: true, External: e, NoInstall: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Stop(t.Context()) }()
+	if len(s.keepers) != 0 {
+		t.Errorf("%d services were started; want none", len(s.keepers))
+	}
+	want := "DATABASE_URL=postgres://db/x RABBITMQ_URL=amqp://mq/ RABBITMQ_MANAGEMENT_URL=http://mq REDIS_URL=redis://r " +
+		"TEMPORAL_ADDRESS=t:7233 TEMPORAL_NAMESPACE=conveyor CONVEYOR_API_URL=http://" + addr(s.Ports().API)
+	if got := strings.Join(s.Env(), " "); got != want {
+		t.Errorf("Env = %s; want %s", got, want)
+	}
+}
+
+func TestSweepRemovesOnlyDeadStacks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	dead, foreign := filepath.Join(dir, "test-dead"), filepath.Join(dir, "test-foreign")
+	for _, d := range []string{dead, foreign} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dead, "lock"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	live := startRedis(t, filepath.Join(dir, "test-live"))
+	Sweep(filepath.Join(dir, "test-*"))
+	if _, err := os.Stat(dead); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("dead stack: %v; want it gone", err)
+	}
+	if _, err := os.Stat(foreign); err != nil {
+		t.Errorf("folder that is no stack: %v; want it left alone", err)
+	}
+	if err := pingRedis(t.Context(), live); err != nil {
+		t.Errorf("live stack: %v", err)
+	}
+}
+
+// TestWholeStack asks every service of the running test stack by the probes that starting it waited for.
+func TestWholeStack(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("CONVEYOR_TEST") == "" {
+		t.Fatal("no services: run `make test`, or `bin/conveyor with-services -- go test ./internal/devstack`")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for name, err := range map[string]error{
+		Postgres:     pingPostgres(ctx, os.Getenv("DATABASE_URL")),
+		RabbitMQ:     pingAMQP(os.Getenv("RABBITMQ_URL")),
+		"management": pingHTTP(ctx, os.Getenv("RABBITMQ_MANAGEMENT_URL")+"/api/overview"),
+		Temporal:     pingTemporal(ctx, os.Getenv("TEMPORAL_ADDRESS")),
+	} {
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestDynamicConfigIsValid asks the server itself, which ignores keys that it does not know when it starts.
+func TestDynamicConfigIsValid(t *testing.T) {
+	t.Parallel()
+	server := filepath.Join(goTools[0].dir(""), "server")
+	if _, err := os.Stat(server); err != nil {
+		t.Fatalf("no Temporal server: run `make test`, which builds it (%v)", err)
+	}
+	out, err := exec.Command(server, "validate-dynamic-config", "dynamicconfig.yaml").CombinedOutput()
+	if err != nil || strings.Contains(string(out), "unregistered") {
+		t.Errorf("validate-dynamic-config: %v\n%s", err, out)
+	}
+}

@@ -1,0 +1,68 @@
+package devstack
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// envKeys are the variables of a stack, in the order in which the env file lists them.
+var envKeys = []string{
+	"DATABASE_URL", "RABBITMQ_URL", "RABBITMQ_MANAGEMENT_URL", "REDIS_URL", "TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE",
+	"CONVEYOR_API_URL",
+}
+
+// External are services that already run and are used where they are. An empty field means: start our own.
+type External struct {
+	DatabaseURL, RabbitMQURL, ManagementURL, RedisURL, TemporalAddress string
+}
+
+// ExternalFrom reads DATABASE_URL, RABBITMQ_URL, RABBITMQ_MANAGEMENT_URL, REDIS_URL and TEMPORAL_ADDRESS through
+// getenv. With a DATABASE_URL and no TEMPORAL_ADDRESS our own Temporal keeps its two databases on that server, so its
+// user must be allowed to create databases.
+func ExternalFrom(getenv func(string) string) External {
+	return External{
+		DatabaseURL: getenv("DATABASE_URL"), RabbitMQURL: getenv("RABBITMQ_URL"),
+		ManagementURL: getenv("RABBITMQ_MANAGEMENT_URL"), RedisURL: getenv("REDIS_URL"),
+		TemporalAddress: getenv("TEMPORAL_ADDRESS"),
+	}
+}
+
+// writeEnv writes KEY=value lines that a POSIX shell can source. A reader sees the old file or the new one, never half.
+func writeEnv(path string, env map[string]string) error {
+	var b strings.Builder
+	for _, k := range envKeys {
+		if v, ok := env[k]; ok {
+			fmt.Fprintf(&b, "%s=%s\n", k, shellQuote(v))
+		}
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), "env-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	_, err = tmp.WriteString(b.String())
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(tmp.Name())
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// shellQuote leaves plain values as they are, for other tools read the file line by line, and quotes the rest.
+func shellQuote(v string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.,:/@%+=?", r)
+	}
+	if !slices.ContainsFunc([]rune(v), func(r rune) bool { return !plain(r) }) {
+		return v
+	}
+	return "'" + strings.ReplaceAll(v, "'", `'\''`) + "'"
+}

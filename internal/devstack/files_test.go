@@ -1,0 +1,123 @@
+package devstack
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestEnvFileCanBeSourced(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "env")
+	env := map[string]string{
+		"DATABASE_URL": "postgres://u:p@127.0.0.1:1/x?sslmode=disable", "RABBITMQ_URL": "amqp://u:it's $HOME `x` &@h/",
+		"UNKNOWN": "not ours",
+	}
+	if err := writeEnv(path, env); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("sh", "-c", `. "$0"; printf '%s\n' "$DATABASE_URL" "$RABBITMQ_URL"`, path).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := env["DATABASE_URL"] + "\n" + env["RABBITMQ_URL"] + "\n"; string(out) != want {
+		t.Errorf("sourced = %q; want %q", out, want)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first := "DATABASE_URL=" + env["DATABASE_URL"] + "\n"; !strings.HasPrefix(string(text), first) {
+		t.Errorf("file starts with %q; want the plain line %q", text, first)
+	}
+}
+
+func TestPortsFrom(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, value string
+		want        int
+		fails       bool
+	}{
+		{"unset is the default", "", 16379, false},
+		{"set", "7000", 7000, false},
+		{"a word", "redis", 0, true},
+		{"too large", "70000", 0, true},
+		{"zero", "0", 0, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p, err := PortsFrom(func(k string) string {
+				if k == "CONVEYOR_REDIS_PORT" {
+					return tt.value
+				}
+				return ""
+			})
+			if p.Redis != tt.want || (err != nil) != tt.fails {
+				t.Errorf("PortsFrom(%q) = %d, %v; want %d, error %t", tt.value, p.Redis, err, tt.want, tt.fails)
+			}
+		})
+	}
+}
+
+func TestFreePortsDoNotMeet(t *testing.T) {
+	t.Parallel()
+	seen := map[int]bool{}
+	for range 5 {
+		p, held, err := freePorts()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = held.Close() }()
+		for _, row := range portTable {
+			if n := *row.field(&p); seen[n] {
+				t.Errorf("port %d was given twice", n)
+			} else {
+				seen[n] = true
+			}
+		}
+	}
+}
+
+func TestProgressWithoutTerminal(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	p := newProgress(&out)
+	p.set("postgres", waiting, "")
+	p.set("postgres", starting, "")
+	p.set("postgres", starting, "")
+	p.set("postgres", failed, "no space left\nand more")
+	p.close()
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], "starting") || !strings.HasSuffix(lines[1], "no space left") {
+		t.Errorf("printed %q; want one line for starting and one for the failure", lines)
+	}
+}
+
+func TestLogIsCapped(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "log", "a.log")
+	f, err := openLog(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	if _, err := io.WriteString(f, strings.Repeat("x", maxLog)+"\nlast\n"); err != nil {
+		t.Fatal(err)
+	}
+	capLog(f)
+	if _, err := io.WriteString(f, "new\n"); err != nil {
+		t.Fatal(err)
+	}
+	if got := tail(path, 3); got != "new" {
+		t.Errorf("log = %q; want only the new line", got)
+	}
+	if got := tail(path+".1", 1); got != "last" {
+		t.Errorf("log.1 ends with %q; want the last line before", got)
+	}
+}

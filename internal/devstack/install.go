@@ -1,0 +1,204 @@
+package devstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// tools are the programs of a stack, as absolute paths. Only those of services that we start are set.
+type tools struct {
+	postgres                                string // the folder of initdb and postgres
+	redis, rabbitmq, epmd                   string
+	temporalServer, temporalSQL, temporalUI string
+}
+
+// minPostgres is the oldest major version that the schema is written for.
+const minPostgres = 15
+
+// debPackage says which Debian package a service's programs come from, and finds them. find leaves its result in tools
+// and names the missing program otherwise.
+type debPackage struct {
+	service, deb string
+	find         func(*tools) error
+}
+
+var debPackages = []debPackage{
+	{Postgres, "postgresql", func(t *tools) error { return findPostgres(t) }},
+	{Redis, "redis-server", func(t *tools) error { return findProgram(&t.redis, "redis-server") }},
+	{RabbitMQ, "rabbitmq-server", func(t *tools) error {
+		// Not the wrapper in /usr/sbin, which insists on the user rabbitmq and on the system's folders.
+		return errors.Join(findProgram(&t.rabbitmq, "/usr/lib/rabbitmq/bin/rabbitmq-server", "rabbitmq-server"),
+			findProgram(&t.epmd, "epmd"))
+	}},
+}
+
+// install finds every program that the stack needs, and gets those that are missing. One install runs at a time on a
+// machine: package managers and compilers do not share well.
+func (s *Stack) install(ctx context.Context) error {
+	if missing := s.missingPackages(); len(missing) > 0 {
+		if err := s.alone(ctx, func() error { return s.installPackages(ctx) }); err != nil {
+			return err
+		}
+	}
+	if !s.starts(Temporal) && !s.starts(TemporalUI) {
+		return nil
+	}
+	if s.linkTools() == nil {
+		return nil
+	}
+	return s.alone(ctx, func() error { return s.buildTools(ctx) })
+}
+
+// alone runs f while no other stack of this user installs.
+func (s *Stack) alone(ctx context.Context, f func() error) error {
+	dir := cacheDir(s.opts.Bin)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("create tool cache: %w", err)
+	}
+	l, err := os.OpenFile(filepath.Join(dir, "install.lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return fmt.Errorf("lock tool cache: %w", err)
+	}
+	defer func() { _ = l.Close() }()
+	for waited := false; ; waited = true {
+		if syscall.Flock(int(l.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			if waited {
+				s.show.set("install", ready, "")
+			}
+			return f()
+		}
+		s.show.set("install", installing, "another conveyor is at it, waiting")
+		if err := sleep(ctx, pollLock); err != nil {
+			return err
+		}
+	}
+}
+
+// missingPackages fills in tools and returns the packages of programs that are not there.
+func (s *Stack) missingPackages() []debPackage {
+	var missing []debPackage
+	for _, p := range debPackages {
+		if s.starts(p.service) && p.find(&s.tools) != nil {
+			missing = append(missing, p)
+		}
+	}
+	return missing
+}
+
+func (s *Stack) installPackages(ctx context.Context) error {
+	missing := s.missingPackages()
+	if len(missing) == 0 {
+		return nil // another has just done it
+	}
+	var debs []string
+	for _, p := range missing {
+		debs = append(debs, p.deb)
+	}
+	list := strings.Join(debs, " ")
+	byHand := "install it by hand: sudo apt-get install -y --no-install-recommends " + list
+	if s.opts.NoInstall {
+		return fmt.Errorf("%s is missing and installing is switched off; %s", list, byHand)
+	}
+	if _, err := exec.LookPath("apt-get"); err != nil {
+		return fmt.Errorf("%s is missing and there is no apt-get here: install PostgreSQL %d or newer, RabbitMQ 3.10 or "+
+			"newer and Redis with your package manager, or set DATABASE_URL, RABBITMQ_URL and REDIS_URL", list, minPostgres)
+	}
+	cmd, err := asRoot(ctx, aptScript, debs)
+	if err != nil {
+		return fmt.Errorf("%s is missing and we are not root; %s", list, byHand)
+	}
+	stopGently(cmd)
+	s.show.set("packages", installing, list)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		s.show.set("packages", failed, "")
+		return fmt.Errorf("apt-get could not install %s (%w): %s; without a network, %s", list, err, lastLine(out), byHand)
+	}
+	for _, p := range missing {
+		if err := p.find(&s.tools); err != nil {
+			return fmt.Errorf("package %s was installed, but %w", p.deb, err)
+		}
+	}
+	s.show.set("packages", ready, list)
+	return nil
+}
+
+// aptScript installs the packages of its arguments. policy-rc.d keeps them from starting daemons of their own, which
+// nobody asked for; one that is there already is somebody's decision and stays.
+const aptScript = `
+set -e
+export DEBIAN_FRONTEND=noninteractive
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+	trap 'rm -f "$policy"' EXIT
+	trap 'exit 130' INT TERM
+	printf '#!/bin/sh\nexit 101\n' > "$policy"
+	chmod 755 "$policy"
+fi
+apt-get update -q || echo "apt-get update failed, trying with the lists that are there" >&2
+apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"
+`
+
+// asRoot makes a command of a shell script, with sudo when we are not root and it does not ask for a password.
+func asRoot(ctx context.Context, script string, args []string) (*exec.Cmd, error) {
+	line := append([]string{"sh", "-c", script, "conveyor"}, args...)
+	if os.Geteuid() != 0 {
+		if err := exec.CommandContext(ctx, "sudo", "-n", "true").Run(); err != nil {
+			return nil, err
+		}
+		line = append([]string{"sudo", "-n"}, line...)
+	}
+	return exec.CommandContext(ctx, line[0], line[1:]...), nil
+}
+
+// findProgram sets path to the first name that exists.
+func findProgram(path *string, names ...string) error {
+	for _, n := range names {
+		if p, err := exec.LookPath(n); err == nil {
+			*path = p
+			return nil
+		}
+	}
+	for _, n := range names { // Debian's sbin is not on everybody's PATH
+		if p, err := exec.LookPath(filepath.Join("/usr/sbin", filepath.Base(n))); err == nil {
+			*path = p
+			return nil
+		}
+	}
+	return fmt.Errorf("program %q is not there", names[len(names)-1])
+}
+
+// findPostgres takes the newest Postgres of Debian's layout, else the one on the PATH, which must be new enough.
+func findPostgres(t *tools) error {
+	best := 0
+	for _, d := range glob("/usr/lib/postgresql/*/bin/initdb") {
+		v, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(d))))
+		if err == nil && v > best {
+			best, t.postgres = v, filepath.Dir(d)
+		}
+	}
+	if best >= minPostgres {
+		return nil
+	}
+	if best > 0 {
+		return fmt.Errorf("PostgreSQL %d is too old, %d or newer is needed", best, minPostgres)
+	}
+	initdb, err := exec.LookPath("initdb")
+	if err != nil {
+		return errors.New(`program "initdb" is not there`)
+	}
+	t.postgres = filepath.Dir(initdb)
+	return nil
+}
+
+// lastLine is the last line of a command's output that says something.
+func lastLine(out []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}

@@ -1,0 +1,90 @@
+package devstack
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// procAttr makes a child the leader of its own process group, so that a Ctrl-C at the terminal reaches only us and a
+// kill reaches all it forked, and asks the kernel to signal it when we die.
+func procAttr(onDeath syscall.Signal) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: onDeath}
+}
+
+// Tie makes the kernel end cmd with SIGTERM when this process dies, even by kill -9. What counts is the death of the
+// thread that starts it: hold runtime.LockOSThread while the command runs.
+func Tie(cmd *exec.Cmd) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
+}
+
+// leftovers lists the processes that carry our mark in their environment: children of a run that was killed before it
+// could stop them. The environment, unlike a process ID in a file, cannot be somebody else's.
+func leftovers(mark string) []int {
+	var pids []int
+	for _, d := range glob("/proc/[0-9]*") {
+		pid, err := strconv.Atoi(filepath.Base(d))
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		env, err := os.ReadFile(filepath.Join(d, "environ"))
+		if err != nil {
+			continue // gone, or not ours to look at
+		}
+		for _, kv := range bytes.Split(env, []byte{0}) {
+			if string(kv) == mark {
+				pids = append(pids, pid)
+				break
+			}
+		}
+	}
+	return pids
+}
+
+// zombie reports whether a process has ended and only waits to be reaped.
+func zombie(pid int) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return true
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	return strings.HasPrefix(after, "Z")
+}
+
+// capabilities returns the effective capability set of this process as a bit mask.
+func capabilities() uint64 {
+	status, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(status)) {
+		if hex, ok := strings.CutPrefix(line, "CapEff:"); ok {
+			n, _ := strconv.ParseUint(strings.TrimSpace(hex), 16, 64)
+			return n
+		}
+	}
+	return 0
+}
+
+// Numbers from linux/capability.h.
+const (
+	capDACOverride   = 1
+	capDACReadSearch = 2
+)
+
+// passFolders lets a child with another user ID walk through folders that are closed to it, by handing it the one
+// capability for that. It reports false when we do not have it to give.
+func passFolders(attr *syscall.SysProcAttr) bool {
+	have := capabilities()
+	for _, c := range []uintptr{capDACReadSearch, capDACOverride} {
+		if have&(1<<c) != 0 {
+			attr.AmbientCaps = []uintptr{c}
+			return true
+		}
+	}
+	return false
+}

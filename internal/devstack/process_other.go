@@ -1,0 +1,21 @@
+//go:build !linux
+
+package devstack
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// procAttr makes a child the leader of its own process group. Only Linux can also tie its life to ours.
+func procAttr(syscall.Signal) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// Tie does nothing here.
+func Tie(*exec.Cmd) {}
+
+// leftovers finds nothing here: without /proc there is no sure way to tell our processes from others.
+func leftovers(string) []int { return nil }
+
+func zombie(int) bool { return false }
+
+func passFolders(*syscall.SysProcAttr) bool { return false }

@@ -1,0 +1,162 @@
+package devstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+// rabbitmq is two processes: the broker, and the Erlang name service that it would otherwise start as a daemon which
+// nobody stops. Each stack has its own name service on its own port, so the node name can be the same in all of them,
+// and the broker finds its data again when its port was changed.
+func (s *Stack) rabbitmq() ([]*service, error) {
+	home := filepath.Join(s.opts.Dir, "data", RabbitMQ)
+	env := s.rabbitEnv(home)
+	epmd := &service{
+		name:    "epmd",
+		hidden:  true,
+		prepare: func(context.Context) error { return os.MkdirAll(home, 0o755) },
+		command: func() *exec.Cmd {
+			cmd := exec.Command(s.tools.epmd, "-port", strconv.Itoa(s.ports.Epmd), "-address", "127.0.0.1")
+			cmd.Env, cmd.Dir = append(baseEnv(), env...), home
+			return cmd
+		},
+		probe:  func(ctx context.Context) error { return dialTCP(ctx, addr(s.ports.Epmd)) },
+		stopBy: syscall.SIGTERM,
+		grace:  2 * time.Second,
+		within: 15 * time.Second,
+	}
+	broker := &service{
+		name:    RabbitMQ,
+		needs:   []string{"epmd"},
+		at:      addr(s.ports.RabbitMQ) + ", management http://" + addr(s.ports.Management),
+		prepare: func(context.Context) error { return s.rabbitFiles(home) },
+		command: func() *exec.Cmd {
+			cmd := exec.Command(s.tools.rabbitmq)
+			cmd.Env, cmd.Dir = append(baseEnv(), env...), home
+			return cmd
+		},
+		probe: func(ctx context.Context) error {
+			return errors.Join(pingAMQP(s.env["RABBITMQ_URL"]), pingHTTP(ctx, s.env["RABBITMQ_MANAGEMENT_URL"]+"/api/overview"))
+		},
+		stopBy: syscall.SIGTERM,
+		grace:  20 * time.Second,
+		within: 90 * time.Second,
+	}
+	return []*service{epmd, broker}, nil
+}
+
+// rabbitEnv moves everything the broker's scripts look for from the system's folders into ours. rabbitmqctl finds the
+// stack when it is run with the same variables: they are in data/rabbitmq/env.
+func (s *Stack) rabbitEnv(home string) []string {
+	in := func(name string) string { return filepath.Join(home, name) }
+	return []string{
+		"HOME=" + home, // .erlang.cookie
+		"ERL_EPMD_PORT=" + strconv.Itoa(s.ports.Epmd),
+		"ERL_EPMD_ADDRESS=127.0.0.1",
+		"ERL_CRASH_DUMP_SECONDS=0",
+		"RUNNING_UNDER_SYSTEMD=true", // makes the script exec the broker instead of standing between it and our signals
+		"RABBITMQ_NODENAME=conveyor@localhost",
+		"RABBITMQ_NODE_PORT=" + strconv.Itoa(s.ports.RabbitMQ),
+		"RABBITMQ_DIST_PORT=" + strconv.Itoa(s.ports.Dist),
+		"RABBITMQ_CONF_ENV_FILE=" + in("rabbitmq-env.conf"),
+		"RABBITMQ_CONFIG_FILE=" + in("rabbitmq.conf"),
+		"RABBITMQ_ADVANCED_CONFIG_FILE=" + in("advanced.config"),
+		"RABBITMQ_GENERATED_CONFIG_DIR=" + in("generated"),
+		"RABBITMQ_ENABLED_PLUGINS_FILE=" + in("enabled_plugins"),
+		"RABBITMQ_MNESIA_BASE=" + in("mnesia"),
+		"RABBITMQ_MNESIA_DIR=" + in("mnesia/conveyor"),
+		"RABBITMQ_LOG_BASE=" + in("log"),
+		"RABBITMQ_LOGS=-", // standard output, so ours
+		"RABBITMQ_PID_FILE=" + in("rabbitmq.pid"),
+		// Two schedulers that do not spin while idle, and node-to-node traffic on the loopback only.
+		"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=+S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none " +
+			"-kernel inet_dist_use_interface {127,0,0,1}",
+	}
+}
+
+func (s *Stack) rabbitFiles(home string) error {
+	conf := fmt.Sprintf(`listeners.tcp.1 = 127.0.0.1:%d
+management.tcp.ip = 127.0.0.1
+management.tcp.port = %d
+default_vhost = /
+default_user = mtlrent
+default_pass = mtlrent
+default_user_tags.administrator = true
+vm_memory_high_watermark.absolute = 1GB
+disk_free_limit.absolute = 200MB
+log.console = true
+log.console.level = info
+log.file = false
+`, s.ports.RabbitMQ, s.ports.Management)
+	files := map[string]string{
+		"rabbitmq.conf":     conf,
+		"rabbitmq-env.conf": "",
+		"advanced.config":   "[].\n",
+		"enabled_plugins":   "[rabbitmq_management].\n",
+		"env":               strings.Join(quoteAll(s.rabbitEnv(home)), "\n") + "\n",
+	}
+	if err := os.MkdirAll(filepath.Join(home, "mnesia"), 0o755); err != nil {
+		return err
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func quoteAll(env []string) []string {
+	out := make([]string, len(env))
+	for i, kv := range env {
+		k, v, _ := strings.Cut(kv, "=")
+		out[i] = k + "=" + shellQuote(v)
+	}
+	return out
+}
+
+func dialTCP(ctx context.Context, at string) error {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "tcp", at)
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}
+
+// pingAMQP opens and closes a connection, which needs the listener, the user and the virtual host.
+func pingAMQP(url string) error {
+	c, err := amqp.DialConfig(url, amqp.Config{Dial: amqp.DefaultDial(2 * time.Second)})
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}
+
+func pingHTTP(ctx context.Context, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("GET %s: %s", req.URL.Redacted(), resp.Status)
+	}
+	return nil
+}

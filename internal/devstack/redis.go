@@ -1,0 +1,38 @@
+package devstack
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// redis holds only what may expire, so it writes nothing to disk.
+func (s *Stack) redis() ([]*service, error) {
+	data := filepath.Join(s.opts.Dir, "data", Redis)
+	at := addr(s.ports.Redis)
+	return []*service{{
+		name:    Redis,
+		at:      at,
+		prepare: func(context.Context) error { return os.MkdirAll(data, 0o755) },
+		command: func() *exec.Cmd {
+			cmd := exec.Command(s.tools.redis, "--bind", "127.0.0.1", "--port", strconv.Itoa(s.ports.Redis),
+				"--save", "", "--appendonly", "no", "--dir", data, "--daemonize", "no", "--loglevel", "notice")
+			cmd.Dir = data
+			return cmd
+		},
+		probe: func(ctx context.Context) error {
+			c := redis.NewClient(&redis.Options{Addr: at, MaxRetries: -1})
+			defer func() { _ = c.Close() }()
+			return c.Ping(ctx).Err()
+		},
+		stopBy: syscall.SIGTERM,
+		grace:  5 * time.Second,
+		within: 30 * time.Second,
+	}}, nil
+}

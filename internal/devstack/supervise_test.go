@@ -1,0 +1,169 @@
+package devstack
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// fakeStack is a stack of shell scripts, with everything real but what they do.
+func fakeStack(t *testing.T) *Stack {
+	t.Helper()
+	dir := t.TempDir()
+	held, err := lock(dir, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Stack{
+		opts: Options{Dir: dir}, log: slog.New(slog.DiscardHandler), show: newProgress(nil), spawn: newSpawner(),
+		pace:    pace{first: 10 * time.Millisecond, most: 20 * time.Millisecond, slate: time.Minute, deaths: 3},
+		failure: make(chan struct{}), held: []*os.File{held},
+	}
+	t.Cleanup(func() { _ = s.Stop(context.Background()) })
+	return s
+}
+
+// script is a service that is ready when the script has made the file ready-NAME.
+func script(s *Stack, name, text string, needs ...string) *service {
+	ready := filepath.Join(s.opts.Dir, "ready-"+name)
+	return &service{
+		name: name, needs: needs, stopBy: syscall.SIGTERM, grace: 5 * time.Second, within: 5 * time.Second,
+		command: func() *exec.Cmd {
+			_ = os.Remove(ready)
+			cmd := exec.Command("sh", "-c", text)
+			cmd.Dir = s.opts.Dir
+			return cmd
+		},
+		probe: func(context.Context) error {
+			_, err := os.Stat(ready)
+			return err
+		},
+	}
+}
+
+// polite is a script that notes its start and its stop in the file order.
+func polite(name string) string {
+	return `trap 'echo stop-` + name + ` >> order; exit 0' TERM
+echo start-` + name + ` >> order; touch ready-` + name + `; while :; do sleep 0.02; done`
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+func alive(pid int) bool { return pid != 0 && len(living([]int{pid})) == 1 }
+
+func TestDeadChildIsRestarted(t *testing.T) {
+	t.Parallel()
+	s := fakeStack(t)
+	if err := s.launch(t.Context(), []*service{script(s, "a", polite("a"))}); err != nil {
+		t.Fatal(err)
+	}
+	first := s.Pid("a")
+	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "another process", func() bool { p := s.Pid("a"); return p != 0 && p != first })
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if p := s.Pid("a"); p != 0 {
+		t.Errorf("process %d runs after Stop", p)
+	}
+}
+
+func TestChildThatKeepsDyingIsGivenUp(t *testing.T) {
+	t.Parallel()
+	s := fakeStack(t)
+	if err := s.launch(t.Context(), []*service{script(s, "a", "touch ready-a; sleep 0.2; exit 3")}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-s.Done():
+	case <-time.After(20 * time.Second):
+		t.Fatal("not given up")
+	}
+	if err := s.Err(); err == nil || !strings.Contains(err.Error(), "a keeps dying") {
+		t.Errorf("Err() = %v; want one that names the service", err)
+	}
+}
+
+func TestStartAndStopFollowNeeds(t *testing.T) {
+	t.Parallel()
+	s := fakeStack(t)
+	err := s.launch(t.Context(), []*service{
+		script(s, "c", polite("c"), "b"), script(s, "a", polite("a")), script(s, "b", polite("b"), "a"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(s.opts.Dir, "order"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "start-a start-b start-c stop-c stop-b stop-a"
+	if order := strings.Join(strings.Fields(string(got)), " "); order != want {
+		t.Errorf("order = %q; want %q", order, want)
+	}
+}
+
+func TestStubbornChildIsKilledWithWhatItForked(t *testing.T) {
+	t.Parallel()
+	s := fakeStack(t)
+	svc := script(s, "a", `trap '' TERM; sleep 1000 & echo $! > grandchild; touch ready-a; while :; do wait; done`)
+	svc.grace = 100 * time.Millisecond
+	if err := s.launch(t.Context(), []*service{svc}); err != nil {
+		t.Fatal(err)
+	}
+	pid := s.Pid("a")
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if alive(pid) {
+		t.Errorf("process %d runs after Stop", pid)
+	}
+	if left := leftovers(mark(s.opts.Dir)); len(living(left)) > 0 {
+		t.Errorf("processes %v run after Stop", left)
+	}
+}
+
+func TestChildThatEndsBeforeItIsReadyFailsTheStart(t *testing.T) {
+	t.Parallel()
+	s := fakeStack(t)
+	err := s.launch(t.Context(), []*service{
+		script(s, "a", "echo the disk is full; exit 4"), script(s, "b", polite("b"), "a"),
+	})
+	if err == nil || !strings.Contains(err.Error(), "the disk is full") || !strings.Contains(err.Error(), "a.log") {
+		t.Errorf("launch = %v; want the last line of the log and where it is", err)
+	}
+}
+
+func TestCancelledStartStops(t *testing.T) {
+	t.Parallel()
+	s := fakeStack(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if err := s.launch(ctx, []*service{script(s, "a", "sleep 1000")}); err == nil {
+		t.Fatal("launch of a service that is never ready = nil")
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := leftovers(mark(s.opts.Dir)); len(living(left)) > 0 {
+		t.Errorf("processes %v run after Stop", left)
+	}
+}

@@ -1,0 +1,227 @@
+package devstack
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	taskqueuepb "go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+)
+
+// dynamicConfig is written next to the server's data at each start; edits of the copy do not last.
+//
+//go:embed dynamicconfig.yaml
+var dynamicConfig []byte
+
+// The two databases of Temporal and where the sql tool finds their schema in itself.
+var temporalDatabases = map[string]string{
+	"temporal":            "postgresql/v12/temporal",
+	"temporal_visibility": "postgresql/v12/visibility",
+}
+
+// temporal is the server with all four of its services in one process, on the stack's Postgres or, with an external
+// DATABASE_URL, on that one.
+func (s *Stack) temporal() ([]*service, error) {
+	data := filepath.Join(s.opts.Dir, "data", Temporal)
+	config := filepath.Join(data, "dynamicconfig.yaml")
+	pg, err := pgconn.ParseConfig(s.env["DATABASE_URL"])
+	if err != nil {
+		return nil, fmt.Errorf("read DATABASE_URL: %w", err)
+	}
+	if filepath.IsAbs(pg.Host) {
+		return nil, fmt.Errorf("host %q of DATABASE_URL is a socket, Temporal needs TCP: set TEMPORAL_ADDRESS too", pg.Host)
+	}
+	return []*service{{
+		name:  Temporal,
+		needs: []string{Postgres},
+		at:    addr(s.ports.Temporal),
+		prepare: func(ctx context.Context) error {
+			if err := errors.Join(os.MkdirAll(data, 0o755), os.WriteFile(config, dynamicConfig, 0o644)); err != nil {
+				return err
+			}
+			return s.temporalSchema(ctx, pg)
+		},
+		command: func() *exec.Cmd {
+			cmd := exec.Command(s.tools.temporalServer, "--allow-no-auth", "start")
+			cmd.Dir, cmd.Env = data, append(baseEnv(), s.temporalEnv(pg, config)...)
+			return cmd
+		},
+		probe:  func(ctx context.Context) error { return pingTemporal(ctx, addr(s.ports.Temporal)) },
+		stopBy: syscall.SIGTERM,
+		grace:  20 * time.Second,
+		within: 90 * time.Second,
+	}}, nil
+}
+
+func (s *Stack) temporalEnv(pg *pgconn.Config, config string) []string {
+	p := s.ports
+	env := []string{
+		"DB=postgres12_pgx", "POSTGRES_SEEDS=" + pg.Host, "POSTGRES_USER=" + pg.User, "POSTGRES_PWD=" + pg.Password,
+		"BIND_ON_IP=127.0.0.1", "LOG_LEVEL=warn", "DYNAMIC_CONFIG_FILE_PATH=" + config,
+		"NUM_HISTORY_SHARDS=4", // fixed at the first start; one is slower, more cost memory and polls
+		"GOGC=400",             // about one CPU millisecond less a workflow, for some 100 MB
+	}
+	for name, port := range map[string]int{
+		"DB_PORT": int(pg.Port), "FRONTEND_GRPC_PORT": p.Temporal, "FRONTEND_HTTP_PORT": p.TemporalHTTP,
+		"HISTORY_GRPC_PORT": p.History, "MATCHING_GRPC_PORT": p.Matching, "WORKER_GRPC_PORT": p.Worker,
+		"FRONTEND_MEMBERSHIP_PORT": p.MemberFrontend, "HISTORY_MEMBERSHIP_PORT": p.MemberHist,
+		"MATCHING_MEMBERSHIP_PORT": p.MemberMatch, "WORKER_MEMBERSHIP_PORT": p.MemberWorker,
+	} {
+		env = append(env, name+"="+strconv.Itoa(port))
+	}
+	if pg.TLSConfig != nil {
+		env = append(env, "SQL_TLS_ENABLED=true",
+			"SQL_HOST_VERIFICATION="+strconv.FormatBool(!pg.TLSConfig.InsecureSkipVerify))
+	}
+	return env
+}
+
+// temporalSchema creates what is missing and updates what is old, of both databases at once.
+func (s *Stack) temporalSchema(ctx context.Context, pg *pgconn.Config) error {
+	base, err := pgx.ParseConfig(s.env["DATABASE_URL"])
+	if err != nil {
+		return fmt.Errorf("read DATABASE_URL: %w", err)
+	}
+	var wg sync.WaitGroup
+	errs := make(chan error, len(temporalDatabases))
+	for name, schema := range temporalDatabases {
+		wg.Go(func() {
+			if err := createDatabases(ctx, base.ConnString(), name); err != nil {
+				errs <- err
+				return
+			}
+			errs <- s.sqlTool(ctx, pg, name, schema)
+		})
+	}
+	wg.Wait()
+	close(errs)
+	var all []error
+	for err := range errs {
+		all = append(all, err)
+	}
+	return errors.Join(all...)
+}
+
+func (s *Stack) sqlTool(ctx context.Context, pg *pgconn.Config, database, schema string) error {
+	cfg, err := pgx.ParseConfig(s.env["DATABASE_URL"])
+	if err != nil {
+		return fmt.Errorf("read DATABASE_URL: %w", err)
+	}
+	cfg.Database = database
+	conn, err := pgx.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	var versioned bool
+	err = conn.QueryRow(ctx, "SELECT to_regclass('schema_version') IS NOT NULL").Scan(&versioned)
+	if err := errors.Join(err, conn.Close(ctx)); err != nil {
+		return fmt.Errorf("look for the schema of %s: %w", database, err)
+	}
+	runs := [][]string{{"update-schema", "--schema-name", schema}}
+	if !versioned {
+		runs = append([][]string{{"setup-schema", "-v", "0.0"}}, runs...)
+	}
+	args := []string{"--plugin", "postgres12_pgx", "--ep", pg.Host, "-p", strconv.Itoa(int(pg.Port)), "-u", pg.User,
+		"--db", database}
+	if pg.TLSConfig != nil {
+		args = append(args, "--tls")
+		if pg.TLSConfig.InsecureSkipVerify {
+			args = append(args, "--tls-disable-host-verification")
+		}
+	}
+	for _, run := range runs {
+		cmd := exec.CommandContext(ctx, s.tools.temporalSQL, append(args, run...)...)
+		cmd.Env = append(baseEnv(), "SQL_PASSWORD="+pg.Password) // not on the command line, where everybody reads it
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s of %s: %w: %s", run[0], database, err, lastLine(out))
+		}
+	}
+	return nil
+}
+
+// pingTemporal asks the frontend for its health, and then for something that it cannot answer without the matching and
+// history services and the database: just after a start the frontend is healthy alone.
+func pingTemporal(ctx context.Context, at string) error {
+	conn, err := grpc.NewClient(at, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	health, err := grpc_health_v1.NewHealthClient(conn).Check(ctx,
+		&grpc_health_v1.HealthCheckRequest{Service: "temporal.api.workflowservice.v1.WorkflowService"})
+	if err != nil {
+		return err
+	}
+	if health.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
+		return fmt.Errorf("health is %s", health.GetStatus())
+	}
+	frontend := workflowservice.NewWorkflowServiceClient(conn)
+	if _, err := frontend.DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
+		Namespace:     "temporal-system",
+		TaskQueue:     &taskqueuepb.TaskQueue{Name: "conveyor-probe"},
+		TaskQueueType: enumspb.TASK_QUEUE_TYPE_WORKFLOW,
+	}); err != nil {
+		return err
+	}
+	_, err = frontend.DescribeWorkflowExecution(ctx, &workflowservice.DescribeWorkflowExecutionRequest{
+		Namespace: "temporal-system", Execution: &commonpb.WorkflowExecution{WorkflowId: "conveyor-probe"},
+	})
+	if status.Code(err) == codes.NotFound {
+		return nil // as it must be
+	}
+	return err
+}
+
+// temporalUI is the Web UI, which talks to Temporal only.
+func (s *Stack) temporalUI() ([]*service, error) {
+	root := filepath.Join(s.opts.Dir, "data", TemporalUI)
+	at := "http://" + addr(s.ports.TemporalUI)
+	config := fmt.Sprintf(`temporalGrpcAddress: %s
+host: 127.0.0.1
+port: %d
+enableUi: true
+defaultNamespace: %s
+disableNewsFetch: true
+hideLogs: true
+cors:
+  cookieInsecure: true # plain HTTP on the loopback
+  allowOrigins: ["%s", "http://localhost:%d"]
+`, addr(s.ports.Temporal), s.ports.TemporalUI, Namespace, at, s.ports.TemporalUI)
+	return []*service{{
+		name:  TemporalUI,
+		needs: []string{Temporal},
+		at:    at,
+		prepare: func(context.Context) error {
+			dir := filepath.Join(root, "config")
+			return errors.Join(os.MkdirAll(dir, 0o755),
+				os.WriteFile(filepath.Join(dir, "conveyor.yaml"), []byte(config), 0o644))
+		},
+		command: func() *exec.Cmd {
+			cmd := exec.Command(s.tools.temporalUI, "--root", root, "--env", "conveyor", "start")
+			cmd.Dir, cmd.Env = root, baseEnv()
+			return cmd
+		},
+		probe:  func(ctx context.Context) error { return pingHTTP(ctx, at) },
+		stopBy: syscall.SIGTERM,
+		grace:  5 * time.Second,
+		within: 30 * time.Second,
+	}}, nil
+}

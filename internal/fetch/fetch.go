@@ -1,0 +1,307 @@
+// Package fetch gets what an address supplied by a user or a page points to. It trusts neither the address nor the
+// answer: it reaches no private network, takes no more than it can hold, and says what was wrong as a domain/fault.
+package fetch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"code.dny.dev/ssrf"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// MaxBytes is the largest body taken, in bytes.
+const MaxBytes = 20 << 20
+
+// maxRetryAfter is the longest wait that a server may ask for.
+const maxRetryAfter = 5 * time.Minute
+
+// Options are the settings of a Client. A zero field takes its default.
+type Options struct {
+	// AllowPrivate lists the private hosts that may be asked, "host:port" or "host" for all its ports, spelt as in the
+	// addresses: another spelling of the same host stays refused. Empty = none.
+	AllowPrivate []string
+	UserAgent    string        // default names this project
+	Timeout      time.Duration // for one request, its body included; default 20 s
+	MaxRedirects int           // default 5; below 0 = none
+
+	// Turn is called before every request, redirects included, with the host in lower case and its port, unless that is
+	// the scheme's own. It may wait, and its error ends the fetch. nil = no waiting.
+	Turn func(ctx context.Context, host string) error
+
+	Now      func() time.Time // to read a Retry-After date; default time.Now
+	Resolver *net.Resolver    // default the system's
+}
+
+// Client is safe for concurrent use.
+type Client struct {
+	o         Options
+	transport *http.Transport
+	decoders  *semaphore.Weighted // pixels that may be in memory at once
+}
+
+// New returns a client. It opens nothing.
+func New(o Options) *Client {
+	o.UserAgent = cmp.Or(o.UserAgent, "Conveyor/1.0 (+https://github.com/mtlrent/conveyor)")
+	o.Timeout = cmp.Or(o.Timeout, 20*time.Second)
+	o.MaxRedirects = max(0, cmp.Or(o.MaxRedirects, 5))
+	if o.Turn == nil {
+		o.Turn = func(context.Context, string) error { return nil }
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Client{
+		o: o,
+		transport: &http.Transport{
+			Proxy:                  nil, // a proxy would dial for us, past the guard
+			DialContext:            dial(o),
+			ForceAttemptHTTP2:      true,
+			DisableCompression:     true,
+			TLSHandshakeTimeout:    10 * time.Second,
+			MaxResponseHeaderBytes: 64 << 10,
+			MaxIdleConns:           100,
+			MaxIdleConnsPerHost:    2,
+			IdleConnTimeout:        30 * time.Second,
+		},
+		decoders: semaphore.NewWeighted(MaxPixels),
+	}
+}
+
+// Close drops the idle connections. The client stays usable.
+func (c *Client) Close() { c.transport.CloseIdleConnections() }
+
+// dial connects to public addresses on ports 80 and 443, and to what is listed. It checks the address that the name led
+// to, at the moment of connecting: so a redirect, or a name that changes its address, is checked like anything else.
+func dial(o Options) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	listed := make(map[string]bool, len(o.AllowPrivate))
+	for _, host := range o.AllowPrivate {
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			host = strings.Trim(host, "[]") // a bare host; an IPv6 address may wear its brackets
+		}
+		listed[strings.ToLower(host)] = true
+	}
+	open := &net.Dialer{Timeout: 10 * time.Second, Resolver: o.Resolver}
+	guarded := &net.Dialer{Timeout: 10 * time.Second, Resolver: o.Resolver, Control: ssrf.New().Safe}
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		addr = strings.ToLower(addr)
+		host, _, err := net.SplitHostPort(addr)
+		if err == nil && (listed[addr] || listed[host]) {
+			return open.DialContext(ctx, network, addr)
+		}
+		return guarded.DialContext(ctx, network, addr)
+	}
+}
+
+// get returns the body that the address leads to after redirects, at most MaxBytes long.
+func (c *Client) get(ctx context.Context, address, accept string) ([]byte, error) {
+	u, err := parse(nil, address)
+	if err != nil {
+		return nil, fmt.Errorf("fetch: %w", err)
+	}
+	first, seen := u, map[string]bool{}
+	for {
+		seen[u.String()] = true
+		body, next, err := c.hop(ctx, u, accept)
+		switch {
+		case err != nil && u != first:
+			return nil, fmt.Errorf("fetch %s: redirected to %s: %w", show(first), show(u), err)
+		case err != nil:
+			return nil, fmt.Errorf("fetch %s: %w", show(u), err)
+		case next == nil:
+			return body, nil
+		case seen[next.String()]:
+			return nil, fault.Newf(fault.Invalid, "fetch %s: redirects in a loop, back to %s", show(first), show(next))
+		case len(seen) > c.o.MaxRedirects:
+			return nil, fault.Newf(fault.Invalid, "fetch %s: more than %d redirects", show(first), c.o.MaxRedirects)
+		}
+		u = next
+	}
+}
+
+// hop does one request. It returns a body or where to go next.
+func (c *Client) hop(ctx context.Context, u *url.URL, accept string) (body []byte, next *url.URL, err error) {
+	if err := c.o.Turn(ctx, hostOf(u)); err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.o.Timeout, errTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, nil, fault.Newf(fault.Invalid, "not an address that can be asked")
+	}
+	req.Header.Set("User-Agent", c.o.UserAgent)
+	req.Header.Set("Accept", accept)
+	req.Header.Set("Accept-Encoding", "identity") // images are compressed already; anything more is a bomb or a mistake
+	resp, err := c.transport.RoundTrip(req)
+	if err != nil {
+		return nil, nil, c.failed(ctx, err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // nothing was written
+	switch resp.StatusCode {
+	case http.StatusOK:
+		body, err := read(resp)
+		if err != nil {
+			return nil, nil, c.failed(ctx, err)
+		}
+		return body, nil, nil
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect:
+		to := resp.Header.Get("Location")
+		if to == "" {
+			return nil, nil, fault.Newf(fault.Invalid, "status %d without a Location", resp.StatusCode)
+		}
+		next, err := parse(u, to)
+		if err != nil {
+			return nil, nil, fmt.Errorf("follow redirect: %w", err)
+		}
+		return nil, next, nil
+	}
+	return nil, nil, c.refused(resp)
+}
+
+// refused turns a status into a fault.
+func (c *Client) refused(resp *http.Response) error {
+	status := strings.TrimSpace(fmt.Sprintf("status %d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
+	switch code := resp.StatusCode; {
+	case code == http.StatusNotFound || code == http.StatusGone:
+		return fault.Newf(fault.Gone, "%s", status)
+	case code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable:
+		return &fault.Error{Class: fault.Throttled, After: c.retryAfter(resp.Header), Err: errors.New(status)}
+	case code == http.StatusUnauthorized || code == http.StatusForbidden ||
+		code == http.StatusUnavailableForLegalReasons:
+		return fault.Newf(fault.Blocked, "%s", status)
+	case code == http.StatusRequestTimeout || code == http.StatusTooEarly || code >= 500:
+		return fault.Newf(fault.Transient, "%s", status)
+	}
+	return fault.Newf(fault.Invalid, "%s", status)
+}
+
+// retryAfter reads both forms of Retry-After: seconds and a date. It is from 0 (none, or unreadable) to maxRetryAfter.
+func (c *Client) retryAfter(h http.Header) time.Duration {
+	v := textproto.TrimString(h.Get("Retry-After"))
+	if at, err := http.ParseTime(v); err == nil {
+		return min(max(0, at.Sub(c.o.Now())), maxRetryAfter)
+	}
+	s, err := strconv.ParseInt(v, 10, 64)
+	if errors.Is(err, strconv.ErrRange) && s > 0 {
+		return maxRetryAfter
+	}
+	return time.Duration(min(max(0, s), int64(maxRetryAfter/time.Second))) * time.Second
+}
+
+// read returns the whole body. Its size is checked before and while reading.
+func read(resp *http.Response) ([]byte, error) {
+	if e := resp.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return nil, fault.Newf(fault.Invalid, "content encoding %.20q, which was not asked for", e)
+	}
+	if resp.ContentLength > MaxBytes {
+		return nil, tooLarge(fmt.Sprintf("%.1f MiB", float64(resp.ContentLength)/(1<<20)))
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read body after %d bytes: %w", len(body), err)
+	}
+	if len(body) > MaxBytes {
+		return nil, tooLarge("larger")
+	}
+	if len(body) == 0 {
+		return nil, fault.Newf(fault.Invalid, "empty body")
+	}
+	return body, nil
+}
+
+func tooLarge(size string) error {
+	return fault.Newf(fault.Invalid, "body is %s, the most is %d MiB", size, MaxBytes>>20)
+}
+
+var errTimeout = errors.New("timed out")
+
+// failed classifies what went wrong on the way: guard, names, network, time.
+func (c *Client) failed(ctx context.Context, err error) error {
+	if class, _ := fault.Of(err); class != fault.Transient {
+		return err
+	}
+	var dns *net.DNSError
+	switch {
+	case errors.Is(context.Cause(ctx), errTimeout):
+		return fault.Newf(fault.Transient, "%w after %s", errTimeout, c.o.Timeout)
+	case ctx.Err() != nil:
+		return ctx.Err() // the caller's own
+	case errors.Is(err, ssrf.ErrProhibitedPort):
+		return fault.Newf(fault.Invalid, "refused: only ports 80 and 443 are asked")
+	case errors.Is(err, ssrf.ErrProhibitedIP), errors.Is(err, ssrf.ErrProhibitedNetwork),
+		errors.Is(err, ssrf.ErrInvalidHostPort):
+		return fault.Newf(fault.Invalid, "refused: the host is on a private or reserved network")
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return fault.Newf(fault.Gone, "host does not exist")
+	case errors.As(err, &dns):
+		return fault.Newf(fault.Transient, "look up host: %s", dns.Err)
+	}
+	return &fault.Error{Class: fault.Transient, Err: brief{err}}
+}
+
+// brief is an error whose text is bounded: it may quote what a server sent.
+type brief struct{ error }
+
+func (b brief) Error() string { return fmt.Sprintf("%.200s", b.error.Error()) }
+func (b brief) Unwrap() error { return b.error }
+
+// parse reads an address, in relation to base if there is one. It takes http and https without credentials. Its errors
+// do not repeat what they cannot read: there may be a password in it.
+func parse(base *url.URL, address string) (*url.URL, error) {
+	var u *url.URL
+	var err error
+	if base == nil {
+		u, err = url.Parse(strings.TrimSpace(address))
+	} else {
+		u, err = base.Parse(strings.TrimSpace(address))
+	}
+	switch {
+	case err != nil:
+		return nil, fault.Newf(fault.Invalid, "not a valid address")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fault.Newf(fault.Invalid, "scheme %.20q, want http or https", u.Scheme)
+	case u.User != nil:
+		return nil, fault.Newf(fault.Invalid, "address holds credentials")
+	case u.Hostname() == "" || len(u.Host) > 300:
+		return nil, fault.Newf(fault.Invalid, "address has no valid host")
+	case len(u.String()) > 8192:
+		return nil, fault.Newf(fault.Invalid, "address is longer than 8192 bytes")
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return u, nil
+}
+
+// hostOf is the host that politeness is owed to.
+func hostOf(u *url.URL) string {
+	host := strings.ToLower(u.Host)
+	if port := u.Port(); port == "" || u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443" {
+		host = strings.TrimSuffix(host, ":"+port)
+	}
+	return host
+}
+
+// show is the address as errors may hold it: no query, where tokens are, and not endless.
+func show(u *url.URL) string {
+	s := u.Scheme + "://" + u.Host + u.EscapedPath()
+	if len(s) > 200 {
+		s = s[:200] + "…"
+	}
+	if u.RawQuery != "" {
+		s += "?…"
+	}
+	return s
+}

@@ -1,0 +1,119 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/serviceerror"
+	taskqueue "go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/mtlrent/conveyor/workflows"
+)
+
+// Bootstrap is what must exist in Temporal before anything runs.
+type Bootstrap struct {
+	Namespace     string
+	Retention     time.Duration // how long closed workflows can be looked at; Postgres keeps the business history
+	ImageInterval time.Duration // between two downloads from one host
+}
+
+// searchAttributes are the house's own, all keywords: six of the ten that SQL visibility has room for.
+var searchAttributes = []string{
+	workflows.PlatformKey.GetName(), workflows.StageKey.GetName(), workflows.OutcomeKey.GetName(),
+	"ConveyorTenant", "ConveyorHost",
+}
+
+// Apply creates what is missing and changes what differs. It may run any number of times, in several processes. It
+// returns when the namespace can be used.
+func (b Bootstrap) Apply(ctx context.Context, c client.Client) error {
+	_, err := c.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
+		Namespace: b.Namespace, Description: "Conveyor",
+		WorkflowExecutionRetentionPeriod: durationpb.New(b.Retention),
+	})
+	var exists *serviceerror.NamespaceAlreadyExists
+	if err != nil && !errors.As(err, &exists) {
+		return fmt.Errorf("register namespace %s: %w", b.Namespace, err)
+	}
+	// The servers learn of a new namespace and of new attributes by refreshing their caches.
+	if err := until(ctx, func() error { return b.addSearchAttributes(ctx, c) }); err != nil {
+		return fmt.Errorf("add search attributes: %w", err)
+	}
+	if err := until(ctx, func() error { return b.probe(ctx, c) }); err != nil {
+		return fmt.Errorf("wait for namespace %s: %w", b.Namespace, err)
+	}
+	if err := b.limitImages(ctx, c); err != nil {
+		return fmt.Errorf("limit task queue %s: %w", workflows.QueueImages, err)
+	}
+	return nil
+}
+
+func (b Bootstrap) addSearchAttributes(ctx context.Context, c client.Client) error {
+	have, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: b.Namespace})
+	if err != nil {
+		return err
+	}
+	missing := map[string]enums.IndexedValueType{}
+	for _, name := range searchAttributes {
+		if _, ok := have.GetCustomAttributes()[name]; !ok {
+			missing[name] = enums.INDEXED_VALUE_TYPE_KEYWORD
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
+		Namespace: b.Namespace, SearchAttributes: missing,
+	})
+	var exists *serviceerror.AlreadyExists
+	if errors.As(err, &exists) {
+		return nil
+	}
+	return err
+}
+
+// probe asks a question that only a server knowing the namespace and the attributes can answer.
+func (b Bootstrap) probe(ctx context.Context, c client.Client) error {
+	_, err := c.WorkflowService().CountWorkflowExecutions(ctx, &workflowservice.CountWorkflowExecutionsRequest{
+		Namespace: b.Namespace, Query: searchAttributes[0] + `="none"`,
+	})
+	return err
+}
+
+// limitImages lets the server hold back images of one host, so that they do not hold a worker's slots while they
+// wait for their turn. The hard limit is in Redis; this one keeps the queue in order.
+func (b Bootstrap) limitImages(ctx context.Context, c client.Client) error {
+	_, err := c.WorkflowService().UpdateTaskQueueConfig(ctx, &workflowservice.UpdateTaskQueueConfigRequest{
+		Namespace: b.Namespace, TaskQueue: workflows.QueueImages, TaskQueueType: enums.TASK_QUEUE_TYPE_ACTIVITY,
+		UpdateFairnessKeyRateLimitDefault: &workflowservice.UpdateTaskQueueConfigRequest_RateLimitUpdate{
+			RateLimit: &taskqueue.RateLimit{RequestsPerSecond: float32(time.Second) / float32(b.ImageInterval)},
+			Reason:    "one download per image interval and host",
+		},
+	})
+	return err
+}
+
+// until repeats f until it works, for up to a minute.
+func until(ctx context.Context, f func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	tick := time.NewTicker(250 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := f()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return err
+		}
+	}
+}

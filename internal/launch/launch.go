@@ -1,0 +1,100 @@
+// Package launch is the one place that starts and signals workflows: IDs, task queues, search attributes, summaries.
+package launch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/workflows"
+)
+
+// Launch starts what Conveyor runs on Temporal. Its methods may be called again for the same thing: IDs are natural,
+// so the second start joins the first.
+type Launch struct {
+	Temporal client.Client
+	Stages   []string // the listing stages that are ours, as in CONVEYOR_LISTING_STAGES
+}
+
+// Arrival is one reason to take an advert through the pipeline; ImageJob names one image. They are what workflows and
+// activities take, for doors that see neither.
+type (
+	Arrival  = workflows.Arrival
+	ImageJob = workflows.ImageJob
+)
+
+// AdvertSummary is what the Web UI shows of an advert: its title and price, never contact data.
+func AdvertSummary(title string, rentCents *int64) string {
+	title = strings.Join(strings.Fields(title), " ")
+	if rentCents == nil {
+		return workflows.Summary(title, 180)
+	}
+	return workflows.Summary(title, 160) + fmt.Sprintf(" · %d $", *rentCents/100)
+}
+
+// ListingID is the ID of an advert's workflow.
+func ListingID(ref listing.Ref) string { return workflows.ListingID(ref) }
+
+// Listing takes an advert through the pipeline. When it returns nil the work is durably accepted.
+func (l *Launch) Listing(ctx context.Context, ref listing.Ref, a Arrival, summary string) error {
+	id := workflows.ListingID(ref)
+	_, err := l.Temporal.SignalWithStartWorkflow(ctx, id, workflows.ArrivalSignal, a, client.StartWorkflowOptions{
+		TaskQueue:     workflows.QueueListings,
+		StaticSummary: summary,
+		TypedSearchAttributes: temporal.NewSearchAttributes(
+			workflows.PlatformKey.ValueSet(ref.Platform), workflows.StageKey.ValueSet(a.Stage),
+		),
+	}, workflows.Listing, workflows.ListingInput{Ref: ref, Stages: l.Stages})
+	if err != nil {
+		return classify(err, "start "+id)
+	}
+	return nil
+}
+
+// Image fetches one image of a listing, outside of any workflow. When it returns nil the work is durably accepted.
+func (l *Launch) Image(ctx context.Context, job ImageJob) error {
+	sum := sha256.Sum256([]byte(job.Image.URL))
+	id := workflows.ImageID(job.Ref.ID().String(), hex.EncodeToString(sum[:8]))
+	_, err := l.Temporal.ExecuteActivity(ctx, client.StartActivityOptions{
+		ID:                       id,
+		TaskQueue:                workflows.QueueImages,
+		StartToCloseTimeout:      workflows.ImageTimeout,
+		RetryPolicy:              workflows.ImageRetries(),
+		ActivityIDConflictPolicy: enums.ACTIVITY_ID_CONFLICT_POLICY_USE_EXISTING,
+		ActivityIDReusePolicy:    enums.ACTIVITY_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		Priority:                 temporal.Priority{FairnessKey: workflows.FairnessKey(job.Image.URL)},
+		Summary:                  workflows.Summary(job.Image.URL, 200),
+	}, workflows.AttachImage, job)
+	if err != nil {
+		return classify(err, "start "+id)
+	}
+	return nil
+}
+
+// classify says whether trying the same start again can help. What Temporal refuses for what it is will be refused
+// again; everything else passes when Temporal is back.
+func classify(err error, what string) error {
+	var invalid *serviceerror.InvalidArgument
+	if errors.As(err, &invalid) {
+		return fault.Newf(fault.Invalid, "%s: %w", what, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// Healthy returns nil when Temporal answers.
+func (l *Launch) Healthy(ctx context.Context) error {
+	if _, err := l.Temporal.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
+		return fmt.Errorf("ask temporal: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,336 @@
+// Package limit keeps the pace towards hosts, across all processes.
+//
+// Starts are at least an interval apart for each host. Redis keeps the queue: it hands out slots in the order of asking
+// (GCRA, one round trip a start). While Redis is away every process keeps the same pace by itself, so n processes are
+// together at most n times too fast, and two metrics say so.
+package limit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-redis/redis_rate/v10"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// Options are the settings of Hosts. A zero field takes its default.
+type Options struct {
+	Name     string        // what is limited, e.g. "images": names the keys in Redis and the metrics; default "hosts"
+	Interval time.Duration // least time between two starts on one host, 1 ms or more; default 500 ms
+	MaxWait  time.Duration // a longer wait is refused instead of waited for; default 5 s
+	// Slack is how late a caller may start in its slot; later, it takes another. Slots are Interval+Slack apart, which is
+	// what makes Interval hold whatever the network and the scheduler do. Default Interval/20.
+	Slack time.Duration
+	// Timeout is how long Redis may take to answer; default 250 ms. After a failure it is left alone for Cooldown (default
+	// 5 s), then one caller tries it while the others stay local.
+	Timeout  time.Duration
+	Cooldown time.Duration
+	MaxHosts int // hosts remembered in this process, those that may start at once excepted; default 10,000
+
+	Registerer prometheus.Registerer // takes the metrics; nil = none are registered
+
+	Now     func() time.Time                                 // default time.Now
+	Sleep   func(ctx context.Context, d time.Duration) error // returns ctx.Err() when ctx ends first; default a timer
+	Started func(host string, at time.Time, fromRedis bool)  // told of each start, before Wait returns; default nobody
+}
+
+// Hosts paces the starts on each host. Its methods may be called by several goroutines at once.
+type Hosts struct {
+	o     Options
+	redis *redis_rate.Limiter
+
+	mu    sync.Mutex
+	hosts map[string]pace // what this process did and promised; an entry in the past is as good as none
+	until time.Time       // Redis is left alone until then; zero = it answers
+
+	fallbacks prometheus.Counter
+	active    prometheus.Gauge
+	waits     prometheus.Observer
+}
+
+// New returns Hosts that share their pace with every other of the same Name on the same Redis. It does not talk to
+// Redis: one that is away at the start is like one that goes away later.
+func New(rdb redis.UniversalClient, o Options) *Hosts {
+	o.Name = cmp.Or(o.Name, "hosts")
+	o.Interval = max(cmp.Or(o.Interval, 500*time.Millisecond), time.Millisecond)
+	o.MaxWait = cmp.Or(o.MaxWait, 5*time.Second)
+	o.Slack = cmp.Or(o.Slack, o.Interval/20)
+	o.Timeout = cmp.Or(o.Timeout, 250*time.Millisecond)
+	o.Cooldown = cmp.Or(o.Cooldown, 5*time.Second)
+	o.MaxHosts = cmp.Or(o.MaxHosts, 10_000)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Sleep == nil {
+		o.Sleep = sleep
+	}
+	if o.Started == nil {
+		o.Started = func(string, time.Time, bool) {}
+	}
+	fallbacks := register(o.Registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "conveyor_limiter_fallback_total",
+		Help: "Starts paced by this process alone because Redis was away.",
+	}, []string{"limiter"}))
+	active := register(o.Registerer, prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "conveyor_limiter_fallback_active",
+		Help: "1 while this process paces by itself because Redis is away.",
+	}, []string{"limiter"}))
+	waits := register(o.Registerer, prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "conveyor_limiter_wait_seconds",
+		Help:    "Time from asking for a start on a host to getting it.",
+		Buckets: []float64{.001, .005, .025, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+	}, []string{"limiter"}))
+	return &Hosts{
+		o: o, redis: redis_rate.NewLimiter(rdb), hosts: map[string]pace{},
+		fallbacks: fallbacks.WithLabelValues(o.Name),
+		active:    active.WithLabelValues(o.Name),
+		waits:     waits.WithLabelValues(o.Name),
+	}
+}
+
+// Wait blocks until it is this caller's turn on the host (a name, with or without a port; case does not matter). A turn
+// that is further away than Options.MaxWait or than ctx's deadline is fault.Throttled at once, with the wait as After,
+// and takes no slot. When ctx ends during the wait its error is returned, and the slot is lost: the next caller is not
+// sooner.
+func (h *Hosts) Wait(ctx context.Context, host string) error {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	if host == "" || len(host) > 300 {
+		return fault.Newf(fault.Invalid, "wait for a turn: bad host %.300q", host)
+	}
+	asked := h.o.Now()
+	giveUp := asked.Add(h.o.MaxWait)
+	if d, ok := ctx.Deadline(); ok {
+		giveUp = earlier(giveUp, asked.Add(time.Until(d)))
+	}
+	for slow := 0; ; {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("wait for a turn on %s: %w", host, err)
+		}
+		s, err := h.reserve(ctx, host, giveUp)
+		if err != nil {
+			return err
+		}
+		if d := s.from.Sub(h.o.Now()); d > 0 {
+			if err := h.o.Sleep(ctx, d); err != nil {
+				return fmt.Errorf("wait for a turn on %s: %w", host, err)
+			}
+		}
+		if at, ok := h.start(host, s); ok {
+			if !s.redis {
+				h.fallbacks.Inc()
+			}
+			h.waits.Observe(at.Sub(asked).Seconds())
+			h.o.Started(host, at, s.redis)
+			return nil
+		}
+		if s.to.Before(s.from) { // the answer took longer than Slack, so nobody can say when the slot is
+			if slow++; slow == maxSlow {
+				h.trip()
+			}
+		}
+	}
+}
+
+// maxSlow is how many answers slower than Slack make a Redis that is as good as away.
+const maxSlow = 3
+
+// slot is the right to start on a host between from and to.
+type slot struct {
+	from, to time.Time
+	redis    bool
+}
+
+// pace is what one process knows of one host.
+type pace struct {
+	next time.Time // an interval after the last start
+	tail time.Time // the end of the last slot that was promised here
+}
+
+// start spends the slot, unless it is too early or too late for it, or a start in this process was less than an
+// interval ago: a Redis that was restarted or flushed has forgotten it.
+func (h *Hosts) start(host string, s slot) (at time.Time, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at = h.o.Now()
+	p := h.hosts[host]
+	if at.Before(s.from) || at.After(s.to) || at.Before(p.next) {
+		return at, false
+	}
+	p.next = at.Add(h.o.Interval)
+	h.hosts[host] = p
+	return at, true
+}
+
+// reserve takes the next free slot of the host, from Redis or, while it is away, from this process.
+func (h *Hosts) reserve(ctx context.Context, host string, giveUp time.Time) (slot, error) {
+	if h.askRedis() {
+		s, wait, err := h.redisSlot(ctx, host, giveUp)
+		switch {
+		case err == nil && wait > 0:
+			h.reached()
+			return slot{}, h.tooFar(host, wait)
+		case err == nil:
+			h.reached()
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			return s, h.promise(host, s.from)
+		case ctx.Err() != nil: // says nothing about Redis
+			return slot{}, fmt.Errorf("wait for a turn on %s: %w", host, ctx.Err())
+		}
+		h.trip()
+	}
+	return h.localSlot(host, giveUp)
+}
+
+// redisSlot takes a slot from the queue in Redis. A wait above zero means that the next one is further away than
+// giveUp: none was taken. The queue is a GCRA bucket with a burst as long as the queue may be; its caller waits the
+// burst out.
+func (h *Hosts) redisSlot(ctx context.Context, host string, giveUp time.Time) (s slot, wait time.Duration, err error) {
+	gap := h.o.Interval + h.o.Slack
+	asked := h.o.Now()
+	left := giveUp.Sub(asked)
+	if left < 0 {
+		return slot{}, h.o.Interval, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, h.o.Timeout)
+	defer cancel()
+	type answer struct {
+		*redis_rate.Result
+		error
+	}
+	answered := make(chan answer, 1) // a client may be set up to outstay its context; we do not
+	go func() {
+		r, err := h.redis.Allow(ctx, h.o.Name+":"+host, redis_rate.Limit{Rate: 1, Period: gap, Burst: int(left/gap) + 1})
+		answered <- answer{r, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return slot{}, 0, ctx.Err()
+	case a := <-answered:
+		if a.error != nil {
+			return slot{}, 0, a.error
+		}
+		if a.Allowed == 0 {
+			return slot{}, max(a.ResetAfter, time.Millisecond), nil
+		}
+		// Redis looked at its clock between asked and now. A microsecond is for its rounding.
+		wait := max(0, a.ResetAfter-gap)
+		return slot{from: h.o.Now().Add(wait), to: asked.Add(wait + h.o.Slack - time.Microsecond), redis: true}, 0, nil
+	}
+}
+
+// localSlot takes a slot from this process's own queue.
+func (h *Hosts) localSlot(host string, giveUp time.Time) (slot, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now, p := h.o.Now(), h.hosts[host]
+	from := later(now, later(p.next, p.tail))
+	if from.After(giveUp) {
+		return slot{}, h.tooFar(host, from.Sub(now))
+	}
+	return slot{from: from, to: from.Add(h.o.Slack)}, h.promise(host, from)
+}
+
+// promise notes that the slot at from is taken. The caller holds the lock.
+func (h *Hosts) promise(host string, from time.Time) error {
+	p, known := h.hosts[host]
+	if !known && len(h.hosts) >= h.o.MaxHosts {
+		now := h.o.Now()
+		for name, p := range h.hosts {
+			if !p.next.After(now) && !p.tail.After(now) {
+				delete(h.hosts, name)
+			}
+		}
+		if len(h.hosts) >= h.o.MaxHosts {
+			return h.tooFar(host, h.o.Interval)
+		}
+	}
+	p.tail = later(p.tail, from.Add(h.o.Interval+h.o.Slack))
+	h.hosts[host] = p
+	return nil
+}
+
+func (h *Hosts) tooFar(host string, wait time.Duration) error {
+	return &fault.Error{Class: fault.Throttled, After: wait, Err: fmt.Errorf(
+		"wait for a turn on %s: it is %s away", host, wait.Round(time.Millisecond))}
+}
+
+// askRedis says whether to ask Redis. While it is away one caller a cooldown may.
+func (h *Hosts) askRedis() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := h.o.Now()
+	if h.until.IsZero() {
+		return true
+	}
+	if now.Before(h.until) {
+		return false
+	}
+	h.until = now.Add(h.o.Cooldown)
+	return true
+}
+
+func (h *Hosts) trip() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.until = h.o.Now().Add(h.o.Cooldown)
+	h.active.Set(1)
+}
+
+func (h *Hosts) reached() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.until = time.Time{}
+	h.active.Set(0)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// register returns the collector, or the one of that name which is registered already.
+func register[C prometheus.Collector](r prometheus.Registerer, c C) C {
+	if r == nil {
+		return c
+	}
+	err := r.Register(c)
+	var already prometheus.AlreadyRegisteredError
+	if errors.As(err, &already) {
+		if old, ok := already.ExistingCollector.(C); ok {
+			return old
+		}
+	}
+	if err != nil {
+		panic(fmt.Sprintf("limit: register metrics: %v", err)) // a clash of names in our own code
+	}
+	return c
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

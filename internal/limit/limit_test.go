@@ -1,0 +1,518 @@
+package limit_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/limit"
+)
+
+func TestMain(m *testing.M) {
+	logging.Disable() // the client's own words about a Redis that these tests take away
+	os.Exit(m.Run())
+}
+
+// Whatever the number of callers and processes, no two starts on one host are closer than the interval.
+func TestOneRedisManyProcesses(t *testing.T) {
+	t.Parallel()
+	const interval, callers, each = 40 * time.Millisecond, 4, 5
+	var l log
+	o := limit.Options{
+		Name: "test-" + rand.Text(), Interval: interval, Slack: interval, MaxWait: time.Minute, Started: l.started,
+		Timeout: 10 * time.Second,
+	}
+	var g errgroup.Group
+	for range 2 {
+		h := limit.New(client(t, redisURL(t)), o)
+		for range callers {
+			for _, host := range []string{"a.example", "B.example:8080"} {
+				g.Go(func() error {
+					for range each {
+						if err := h.Wait(t.Context(), host); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			}
+		}
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"a.example", "b.example:8080"} {
+		l.check(t, host, interval, 2*callers*each)
+	}
+	for _, s := range l.starts {
+		if !s.redis {
+			t.Fatal("a start was paced locally while Redis was there")
+		}
+	}
+}
+
+// Redis goes away in the middle and comes back: each process goes on, at the same rate, and says so.
+func TestRedisKilledInTheMiddle(t *testing.T) {
+	t.Parallel()
+	const interval = 40 * time.Millisecond
+	p := newProxy(t, redisURL(t))
+	type process struct {
+		log
+		reg *prometheus.Registry
+		h   *limit.Hosts
+	}
+	name := "test-" + rand.Text()
+	processes := make([]*process, 2)
+	var starts atomic.Int32
+	kill := make(chan struct{})
+	for i := range processes {
+		reg := prometheus.NewRegistry()
+		processes[i] = &process{reg: reg}
+		processes[i].h = limit.New(client(t, "redis://"+p.addr), limit.Options{
+			Name: name, Interval: interval, Slack: interval, MaxWait: time.Minute, Timeout: 5 * time.Second,
+			Cooldown: 200 * time.Millisecond, Registerer: reg, Started: func(host string, at time.Time, redis bool) {
+				processes[i].started(host, at, redis)
+				if starts.Add(1) == 12 { // early in the second run, while callers hold slots
+					close(kill)
+				}
+			},
+		})
+	}
+	// run does n starts in each process, three callers at a time.
+	run := func(n int) {
+		t.Helper()
+		var g errgroup.Group
+		for _, p := range processes {
+			work := make(chan struct{}, n)
+			for range n {
+				work <- struct{}{}
+			}
+			close(work)
+			for range 3 {
+				g.Go(func() error {
+					for range work {
+						if err := p.h.Wait(t.Context(), "x.example"); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			}
+		}
+		if err := g.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(5)
+	killed := make(chan struct{})
+	go func() {
+		defer close(killed)
+		<-kill
+		p.down()
+	}()
+	began := time.Now()
+	run(15)
+	<-killed
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("30 starts without Redis took %s; want about 1.5 s", took)
+	}
+	for _, p := range processes {
+		p.check(t, "x.example", interval, 20)
+		if v := value(t, p.reg, "conveyor_limiter_fallback_active"); v != 1 {
+			t.Errorf("fallback_active = %v while Redis is away; want 1", v)
+		}
+		if v := value(t, p.reg, "conveyor_limiter_fallback_total"); v < 8 {
+			t.Errorf("fallback_total = %v; want 13 but for the slots held", v)
+		}
+		if v := value(t, p.reg, "conveyor_limiter_wait_seconds"); v != 20 {
+			t.Errorf("wait_seconds counts %v; want 20", v)
+		}
+	}
+
+	p.up(t)
+	for _, p := range processes {
+		for value(t, p.reg, "conveyor_limiter_fallback_active") != 0 {
+			if err := p.h.Wait(t.Context(), "x.example"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, p := range processes {
+		p.check(t, "x.example", interval, -1)
+	}
+}
+
+// A Redis that takes connections and says nothing costs one timeout, then nothing until the cooldown is over.
+func TestRedisHangs(t *testing.T) {
+	t.Parallel()
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ln.Close() })
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { _ = c.Close() })
+		}
+	}()
+	h := limit.New(client(t, "redis://"+ln.Addr().String()), limit.Options{
+		Timeout: 50 * time.Millisecond, Cooldown: time.Hour, Interval: time.Millisecond, Slack: 20 * time.Millisecond,
+	})
+	began := time.Now()
+	for range 20 {
+		if err := h.Wait(t.Context(), "x.example"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if took := time.Since(began); took > 3*time.Second { // go-redis alone would take 3 s and its retries, each time
+		t.Errorf("20 starts took %s", took)
+	}
+}
+
+func TestLocalPace(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	var l log
+	h := limit.New(away(t), limit.Options{Now: c.Now, Sleep: c.Sleep, Started: l.started, MaxHosts: 3})
+	for range 5 {
+		if err := h.Wait(t.Context(), "x.example"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := c.since(), 4*525*time.Millisecond; got != want {
+		t.Errorf("five starts took %s; want %s: 500 ms apart and 25 of slack", got, want)
+	}
+	for _, host := range []string{"y.example", "Y.Example.", "z.example"} {
+		if err := h.Wait(t.Context(), host); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := c.since(), 5*525*time.Millisecond; got != want {
+		t.Errorf("then three on two other hosts: at %s; want %s, one wait", got, want)
+	}
+
+	// The memory is bounded: three hosts are busy, so a fourth waits; later, the idle ones are forgotten.
+	if err := h.Wait(t.Context(), "x.example"); err != nil {
+		t.Fatal(err)
+	}
+	err := h.Wait(t.Context(), "fourth.example")
+	if class, after := fault.Of(err); class != fault.Throttled || after != 500*time.Millisecond {
+		t.Errorf("a fourth busy host = %v (%s, %s); want throttled, 500ms", err, class, after)
+	}
+	c.add(time.Minute)
+	if err := h.Wait(t.Context(), "fourth.example"); err != nil {
+		t.Errorf("a fourth host, the others idle = %v", err)
+	}
+	if n := h.Remembered(); n != 1 {
+		t.Errorf("remembers %d hosts; want 1", n)
+	}
+}
+
+// A caller that oversleeps its slot takes another instead of starting on the heels of the next.
+func TestLateCallerTakesAnotherSlot(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	var l log
+	lateness := []time.Duration{0, 24 * time.Millisecond, 400 * time.Millisecond, 0, time.Second, 10 * time.Millisecond}
+	h := limit.New(away(t), limit.Options{
+		Now: c.Now, Started: l.started, MaxWait: time.Hour,
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			if len(lateness) > 0 {
+				d += lateness[0]
+				lateness = lateness[1:]
+			}
+			return c.Sleep(ctx, d)
+		},
+	})
+	for range 8 {
+		if err := h.Wait(t.Context(), "x.example"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.check(t, "x.example", 500*time.Millisecond, 8)
+}
+
+func TestWaitTooFar(t *testing.T) {
+	t.Parallel()
+	for _, where := range []string{"redis", "local"} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			rdb := away(t)
+			if where == "redis" {
+				rdb = client(t, redisURL(t))
+			}
+			h := limit.New(rdb, limit.Options{
+				Name: "test-" + rand.Text(), Interval: time.Hour, Slack: time.Minute, MaxWait: 2 * time.Second,
+				Timeout: 10 * time.Second,
+			})
+			if err := h.Wait(t.Context(), "x.example"); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 { // refusals take no slot: the wait does not grow
+				began := time.Now()
+				err := h.Wait(t.Context(), "x.example")
+				class, after := fault.Of(err)
+				if class != fault.Throttled || after < 50*time.Minute || after > 61*time.Minute {
+					t.Errorf("Wait = %v (%s, %s); want throttled, about an hour", err, class, after)
+				}
+				if took := time.Since(began); took > 20*time.Second {
+					t.Errorf("the refusal took %s", took)
+				}
+			}
+			if err := h.Wait(t.Context(), "y.example"); err != nil {
+				t.Errorf("another host = %v", err)
+			}
+		})
+	}
+}
+
+func TestWaitEnds(t *testing.T) {
+	t.Parallel()
+	h := limit.New(away(t), limit.Options{Interval: 10 * time.Second, MaxWait: time.Hour})
+	if err := h.Wait(t.Context(), "x.example"); err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	err := h.Wait(ctx, "x.example")
+	if class, after := fault.Of(err); class != fault.Throttled || after < 5*time.Second {
+		t.Errorf("a deadline before the turn = %v (%s, %s); want throttled at once", err, class, after)
+	}
+
+	ctx, cancel = context.WithCancel(t.Context())
+	asleep := make(chan struct{})
+	h = limit.New(away(t), limit.Options{Sleep: func(ctx context.Context, _ time.Duration) error {
+		close(asleep)
+		<-ctx.Done()
+		return ctx.Err()
+	}})
+	if err := h.Wait(ctx, "x.example"); err != nil {
+		t.Fatal(err)
+	}
+	go func() { <-asleep; cancel() }()
+	if err := h.Wait(ctx, "x.example"); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled while waiting = %v; want context.Canceled", err)
+	}
+
+	for _, host := range []string{"", ".", string(make([]byte, 301))} {
+		if class, _ := fault.Of(h.Wait(t.Context(), host)); class != fault.Invalid {
+			t.Errorf("Wait(%q) is %q; want invalid", host, class)
+		}
+	}
+}
+
+func TestTwoLimitersOneRegistry(t *testing.T) {
+	t.Parallel()
+	reg := prometheus.NewRegistry()
+	for _, name := range []string{"images", "crawl", "images"} {
+		h := limit.New(away(t), limit.Options{Name: name, Registerer: reg})
+		if err := h.Wait(t.Context(), "x.example"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if v := value(t, reg, "conveyor_limiter_fallback_total"); v != 3 {
+		t.Errorf("fallback_total over both = %v; want 3", v)
+	}
+}
+
+// log notes starts.
+type log struct {
+	mu     sync.Mutex
+	starts []start
+}
+
+type start struct {
+	host  string
+	at    time.Time
+	redis bool
+}
+
+func (l *log) started(host string, at time.Time, redis bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.starts = append(l.starts, start{host, at, redis})
+}
+
+// check fails if two starts on the host were closer than the interval, or there were not n of them; n < 0 = any number.
+func (l *log) check(t *testing.T, host string, interval time.Duration, n int) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var at []time.Time
+	for _, s := range l.starts {
+		if s.host == host {
+			at = append(at, s.at)
+		}
+	}
+	if len(at) != n && n >= 0 {
+		t.Errorf("%d starts on %s; want %d", len(at), host, n)
+	}
+	slices.SortFunc(at, time.Time.Compare)
+	for i := range len(at) - 1 {
+		if gap := at[i+1].Sub(at[i]); gap < interval-time.Microsecond {
+			t.Errorf("starts %d and %d on %s are %s apart; want %s", i, i+1, host, gap, interval)
+		}
+	}
+}
+
+// clock moves when somebody sleeps.
+type clock struct {
+	mu       sync.Mutex
+	now, was time.Time
+}
+
+func newClock() *clock {
+	t := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	return &clock{now: t, was: t}
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
+	c.add(d)
+	return ctx.Err()
+}
+
+func (c *clock) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+func (c *clock) since() time.Duration { return c.Now().Sub(c.was) }
+
+// proxy stands between a client and Redis and can go down.
+type proxy struct {
+	addr, to string
+	mu       sync.Mutex
+	ln       net.Listener
+	conns    []net.Conn
+}
+
+func newProxy(t *testing.T, url string) *proxy {
+	t.Helper()
+	o, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{addr: "127.0.0.1:0", to: o.Addr}
+	p.up(t)
+	t.Cleanup(p.down)
+	return p
+}
+
+func (p *proxy) up(t *testing.T) {
+	t.Helper()
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", p.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.mu.Lock()
+	p.ln, p.addr = ln, ln.Addr().String()
+	p.mu.Unlock()
+	go func() {
+		for {
+			in, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", p.to)
+			if err != nil {
+				_ = in.Close()
+				continue
+			}
+			p.mu.Lock()
+			p.conns = append(p.conns, in, out)
+			p.mu.Unlock()
+			go func() { _, _ = io.Copy(in, out); _ = in.Close() }()
+			go func() { _, _ = io.Copy(out, in); _ = out.Close() }()
+		}
+	}()
+}
+
+func (p *proxy) down() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = p.ln.Close()
+	for _, c := range p.conns {
+		_ = c.Close()
+	}
+	p.conns = nil
+}
+
+func redisURL(t *testing.T) string {
+	t.Helper()
+	url := os.Getenv("REDIS_URL")
+	if url == "" {
+		t.Fatal("run: make test (or: go run ./cmd/conveyor with-services -- go test ./...)")
+	}
+	return url
+}
+
+func client(t *testing.T, url string) *redis.Client {
+	t.Helper()
+	o, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := redis.NewClient(o)
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// away is a client of a Redis that is not there.
+func away(t *testing.T) *redis.Client {
+	t.Helper()
+	c := redis.NewClient(&redis.Options{
+		Dialer: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("nobody is there") },
+	})
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// value is the sum of a metric over its labels; of a histogram, the count.
+func value(t *testing.T, reg *prometheus.Registry, name string) float64 {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, found := 0.0, false
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			found = true
+			sum += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	if !found {
+		t.Fatal(fmt.Errorf("no metric %s", name))
+	}
+	return sum
+}

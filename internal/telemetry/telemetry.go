@@ -1,0 +1,49 @@
+// Package telemetry is how a process tells what it does: logs to standard error, metrics for Prometheus.
+package telemetry
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	exporter "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/opentelemetry"
+)
+
+// Logger writes to w; level is debug, info, warn or error, format text or json.
+func Logger(w io.Writer, level, format string) *slog.Logger {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		l = slog.LevelInfo
+	}
+	options := &slog.HandlerOptions{Level: l}
+	if format == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
+
+// Registry returns a registry with the metrics of the Go runtime and the process.
+func Registry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+}
+
+// Temporal returns the handler that makes the Temporal SDK's own metrics part of r.
+func Temporal(r prometheus.Registerer, log *slog.Logger) (client.MetricsHandler, error) {
+	export, err := exporter.New(exporter.WithRegisterer(r), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())
+	if err != nil {
+		return nil, fmt.Errorf("export metrics: %w", err)
+	}
+	meter := metric.NewMeterProvider(metric.WithReader(export)).Meter("temporal-sdk")
+	return opentelemetry.NewMetricsHandler(opentelemetry.MetricsHandlerOptions{
+		Meter:                meter,
+		UseMonotonicCounters: true,
+		OnError:              func(err error) { log.Warn("a metric of the SDK is lost", "err", err) },
+	}), nil
+}

@@ -1,0 +1,49 @@
+package workers
+
+import (
+	"context"
+	"errors"
+
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/workflows"
+)
+
+// faults translates fault errors for Temporal, once, for every activity.
+type faults struct {
+	interceptor.WorkerInterceptorBase
+}
+
+func (*faults) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	return &faultsInbound{interceptor.ActivityInboundInterceptorBase{Next: next}}
+}
+
+type faultsInbound struct {
+	interceptor.ActivityInboundInterceptorBase
+}
+
+func (i *faultsInbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
+	out, err := i.Next.ExecuteActivity(ctx, in)
+	return out, toTemporal(err)
+}
+
+// toTemporal gives err the type, retryability and delay its class asks for. The type of a rejected advert is
+// InvalidListing, so that it can be found by name; for Temporal only the outermost error counts.
+func toTemporal(err error) error {
+	if err == nil {
+		return nil
+	}
+	class, after := fault.Of(err)
+	name := string(class)
+	var rejection *listing.Rejection
+	if errors.As(err, &rejection) {
+		name = workflows.InvalidListing
+	}
+	return temporal.NewApplicationErrorWithOptions(err.Error(), name, temporal.ApplicationErrorOptions{
+		NonRetryable:   class.Final(),
+		NextRetryDelay: after,
+	})
+}

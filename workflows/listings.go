@@ -1,0 +1,258 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+// listingSteps is the way of an advert through the pipeline. Add a step here, and only here; give it a since when
+// the change goes to a house with running workflows: those started before it replay without it.
+var listingSteps = []step[activities.ListingJob]{
+	{name: listing.StageNormalize, run: do.NormalizeListing},
+	{name: listing.StageDedupe, run: do.DedupeListing},
+	{name: listing.StageImport, run: do.ImportListing},
+}
+
+// ArrivalSignal tells a Listing that there is something to do. It carries an Arrival.
+const ArrivalSignal = "arrival"
+
+// Arrival is one reason to take an advert through the pipeline.
+type Arrival struct {
+	Stage    string `json:"stage"`              // where it enters: normalize dedupe import
+	Revision int64  `json:"revision,omitempty"` // of the raw advert; one that this run has done is not done again
+	Force    bool   `json:"force,omitempty"`    // done again all the same: an operator's wish, a replay
+}
+
+// ListingInput is one struct so that a field can be added while old runs are open.
+type ListingInput struct {
+	Ref    listing.Ref `json:"ref"`
+	Stages []string    `json:"stages"` // the stages that are ours; for any other the advert is handed over
+}
+
+// owns says whether a stage is ours.
+func (in ListingInput) owns(stage string) bool { return slices.Contains(in.Stages, stage) }
+
+// The search attributes of a Listing.
+var (
+	PlatformKey = temporal.NewSearchAttributeKeyKeyword("ConveyorPlatform")
+	StageKey    = temporal.NewSearchAttributeKeyKeyword("ConveyorStage")
+	OutcomeKey  = temporal.NewSearchAttributeKeyKeyword("ConveyorOutcome")
+)
+
+// InvalidListing is the error type of an advert that cannot become a listing.
+const InvalidListing = "InvalidListing"
+
+// imagesAtOnce is how many images of one listing are on their way at the same time.
+const imagesAtOnce = 5
+
+// Listing is one advert, for as long as something is to be done for it. Its ID is "listing/" + ref. Every version
+// that arrives goes through the steps; its new images are attached while the next version may already be processed;
+// it completes when nothing is pending.
+//
+// It ends without error when the advert is imported, a duplicate, or handed over, and fails with InvalidListing when
+// the newest version cannot become a listing.
+func Listing(ctx workflow.Context, in ListingInput) error {
+	l := &listingRun{
+		in: in, arrivals: workflow.GetSignalChannel(ctx, ArrivalSignal),
+		attached: workflow.NewBufferedChannel(ctx, imagesAtOnce), known: map[string]bool{},
+	}
+	next, ok := l.newest()
+	if !ok { // started by hand, without a signal
+		next = Arrival{Stage: listing.StageNormalize, Force: true}
+	}
+	for {
+		l.process(ctx, next)
+		for {
+			if next, ok = l.newest(); ok {
+				break
+			}
+			if l.flying == 0 && len(l.waiting) == 0 {
+				return l.err
+			}
+			l.attach(ctx)
+			l.wait(ctx)
+		}
+	}
+}
+
+// listingRun is the state of one Listing.
+type listingRun struct {
+	in       ListingInput
+	arrivals workflow.ReceiveChannel
+	done     int64 // the revision that was processed last
+	err      error // why the newest version ended badly
+
+	waiting  []listing.Image  // images that have not been started
+	known    map[string]bool  // addresses of those and of the ones in flight
+	flying   int              // images on their way
+	attached workflow.Channel // the address of each image that is settled
+}
+
+// newest takes what has arrived and returns what is left to do: the newest revision, entering as early as any of
+// them asked for.
+func (l *listingRun) newest() (next Arrival, ok bool) {
+	for a := (Arrival{}); l.arrivals.ReceiveAsync(&a); a = (Arrival{}) {
+		if a.Revision <= l.done && !a.Force {
+			continue
+		}
+		if !ok {
+			next, ok = a, true
+			continue
+		}
+		if stageOrder(a.Stage) < stageOrder(next.Stage) {
+			next.Stage = a.Stage
+		}
+		next.Revision, next.Force = max(a.Revision, next.Revision), next.Force || a.Force
+	}
+	return next, ok
+}
+
+func stageOrder(stage string) int {
+	return slices.IndexFunc(listingSteps, func(s step[activities.ListingJob]) bool { return s.name == stage })
+}
+
+// process takes the newest version through the steps from a.Stage on.
+func (l *listingRun) process(ctx workflow.Context, a Arrival) {
+	job := activities.ListingJob{Ref: l.in.Ref}
+	reached := a.Stage
+	l.err = nil
+	for i := max(stageOrder(a.Stage), 0); i < len(listingSteps) && job.Outcome == "" && l.err == nil; i++ {
+		s := listingSteps[i]
+		if !s.runs(ctx) {
+			continue
+		}
+		reached = s.name
+		job, l.err = l.step(ctx, s, job)
+	}
+	if l.err != nil {
+		job.Outcome = "failed"
+		if rejected(l.err) {
+			job.Outcome = activities.Rejected
+		}
+	}
+	l.done = max(l.done, a.Revision, job.Revision)
+	if len(job.Images) > 0 && l.err == nil {
+		reached = listing.StageImages
+		l.want(ctx, job)
+	}
+	// One upsert a version: each costs the server a visibility task.
+	err := workflow.UpsertTypedSearchAttributes(ctx, StageKey.ValueSet(reached), OutcomeKey.ValueSet(job.Outcome))
+	if err != nil && l.err == nil {
+		l.err = err
+	}
+}
+
+// step runs one step, or hands the advert over when the step's stage is not ours.
+func (l *listingRun) step(ctx workflow.Context, s step[activities.ListingJob], job activities.ListingJob) (activities.ListingJob, error) {
+	run := s.run
+	if !l.in.owns(s.name) {
+		run, job.Stage = do.HandOverListing, s.name
+	}
+	options := storeWork
+	options.Summary = s.name
+	return local(workflow.WithLocalActivityOptions(ctx, options), run, job)
+}
+
+// want notes the images of a new version that are not on their way already, or hands them all over.
+func (l *listingRun) want(ctx workflow.Context, job activities.ListingJob) {
+	if !l.in.owns(listing.StageImages) {
+		job.Stage = listing.StageImages
+		_, l.err = local(workflow.WithLocalActivityOptions(ctx, storeWork), do.HandOverListing, job)
+		return
+	}
+	for _, img := range job.Images {
+		if !l.known[img.URL] {
+			l.known[img.URL] = true
+			l.waiting = append(l.waiting, img)
+		}
+	}
+}
+
+// attach starts images until imagesAtOnce are on their way. An image that fails is recorded by its activity: the
+// listing stands without it.
+func (l *listingRun) attach(ctx workflow.Context) {
+	for l.flying < imagesAtOnce && len(l.waiting) > 0 {
+		img := l.waiting[0]
+		l.waiting = l.waiting[1:]
+		l.flying++
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			job := activities.ImageJob{Ref: l.in.Ref, Image: img}
+			err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, imageWork(img.URL)), do.AttachImage, job).Get(ctx, nil)
+			if err != nil {
+				workflow.GetLogger(ctx).Warn("image is missing", "ref", l.in.Ref.String(), "err", err)
+			}
+			l.attached.Send(ctx, img.URL)
+		})
+	}
+}
+
+// wait blocks until an image is settled or something arrives.
+func (l *listingRun) wait(ctx workflow.Context) {
+	s := workflow.NewSelector(ctx)
+	s.AddReceive(l.attached, func(c workflow.ReceiveChannel, _ bool) {
+		var address string
+		c.Receive(ctx, &address)
+		delete(l.known, address)
+		l.flying--
+	})
+	s.AddReceive(l.arrivals, func(workflow.ReceiveChannel, bool) {}) // newest takes it
+	s.Select(ctx)
+}
+
+// imageWork is how one image is fetched: images of one host take turns, and those of other hosts do not wait for it.
+func imageWork(address string) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		TaskQueue:             QueueImages,
+		StartToCloseTimeout:   ImageTimeout,
+		RetryPolicy:           ImageRetries(),
+		Priority:              temporal.Priority{FairnessKey: FairnessKey(address)},
+		DisableEagerExecution: true, // eager tasks pass by the queue's limits
+		Summary:               Summary(address, 200),
+	}
+}
+
+// FairnessKey is the host of an address, cut to the 64 bytes that Temporal takes.
+func FairnessKey(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host[:min(len(u.Host), 64)]
+}
+
+// Summary cuts a line for the Web UI to at most n bytes, between runes.
+func Summary(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n]
+}
+
+// rejected tells an advert that cannot become a listing from a step that failed.
+func rejected(err error) bool {
+	var app *temporal.ApplicationError
+	return errors.As(err, &app) && app.Type() == InvalidListing
+}
+
+// ListingID is the workflow ID of an advert.
+func ListingID(ref listing.Ref) string { return "listing/" + ref.String() }
+
+// ImageID is the ID of the standalone activity for an image that came by message.
+func ImageID(listingID, hash string) string { return fmt.Sprintf("image/%s/%s", listingID, hash) }
+
+// AttachImage is the activity that fetches one image, for those who start it without a workflow.
+var AttachImage = do.AttachImage
+
+// ImageJob names one image of one listing.
+type ImageJob = activities.ImageJob
