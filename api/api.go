@@ -6,6 +6,8 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"reflect"
+	"runtime/debug"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -40,6 +42,7 @@ type Options struct {
 func New(o Options) http.Handler {
 	gin.SetMode(gin.ReleaseMode)
 	r := gin.New()
+	r.HandleMethodNotAllowed = true
 	r.Use(recovered(o.Log))
 	conf := huma.DefaultConfig("Conveyor", o.Version)
 	conf.Info.Description = "Listings, their images and their way from the advert, and the doors to start work. " +
@@ -48,6 +51,7 @@ func New(o Options) http.Handler {
 	conf.DocsPath = ""    // served below, without a foreign host's scripts
 	conf.SchemasPath = "" // the schemas are in the one document
 	conf.CreateHooks = nil
+	conf.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[uuid.UUID](), reflect.TypeFor[uuidSchema]())
 	a := humagin.New(r, conf)
 
 	(&listings{store: o.Listings, launch: o.Launch, log: o.Log, workflows: workflowLinks(o)}).register(a)
@@ -62,23 +66,45 @@ func New(o Options) http.Handler {
 	r.GET("/docs/*file", gin.WrapH(docs))
 	r.GET("/", func(c *gin.Context) { c.Redirect(http.StatusFound, "/docs") })
 	r.NoRoute(func(c *gin.Context) {
-		c.Header("Content-Type", "application/problem+json")
-		c.JSON(http.StatusNotFound, gin.H{
-			"status": http.StatusNotFound, "title": "Not Found",
-			"detail": c.Request.Method + " " + c.Request.URL.Path + " is not here; see /docs",
-		})
+		answer(c, huma.Error404NotFound(c.Request.Method+" "+c.Request.URL.Path+" is not here; see /docs"))
 	})
-	return r
+	r.NoMethod(func(c *gin.Context) {
+		answer(c, huma.Error405MethodNotAllowed(c.Request.URL.Path+" takes "+c.Writer.Header().Get("Allow")))
+	})
+	return front(r)
+}
+
+// Lists in answers are [] when they are empty, never null. The switch is huma's, for the whole process.
+func init() { huma.DefaultArrayNullable = false }
+
+// uuidSchema tells huma what a uuid.UUID is.
+type uuidSchema struct{}
+
+// Schema is for huma.
+func (uuidSchema) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Format: "uuid"}
+}
+
+// front is what holds for every answer, redirects and refusals included: browsers do not guess types, and HEAD is
+// answered wherever GET is, for net/http leaves the body out.
+func front(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		if r.Method == http.MethodHead {
+			get := *r
+			get.Method = http.MethodGet
+			r = &get
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // recovered answers 500 for a handler that panicked, and logs where.
 func recovered(log *slog.Logger) gin.HandlerFunc {
 	return gin.CustomRecoveryWithWriter(nil, func(c *gin.Context, cause any) {
-		log.ErrorContext(c, "handler panicked", "path", c.FullPath(), "panic", cause)
-		c.Header("Content-Type", "application/problem+json")
-		c.AbortWithStatusJSON(http.StatusInternalServerError, gin.H{
-			"status": http.StatusInternalServerError, "title": "Internal Server Error",
-		})
+		log.ErrorContext(c, "handler panicked", "path", c.FullPath(), "panic", cause, "stack", string(debug.Stack()))
+		c.Abort()
+		answer(c, huma.Error500InternalServerError("this is our fault; the log says more"))
 	})
 }
 

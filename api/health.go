@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"reflect"
 	"sync"
 	"time"
 
@@ -26,36 +27,42 @@ func (h *health) register(a huma.API) {
 	huma.Register(a, huma.Operation{
 		OperationID: "ready", Method: http.MethodGet, Path: "/ready", Tags: []string{"operations"},
 		Summary: "Say what is away", Description: "200 when all that we depend on answers, 503 when something does not.",
-		Errors: []int{503},
+		Responses: map[string]*huma.Response{"503": {
+			Description: "Something is away",
+			Content: map[string]*huma.MediaType{"application/json": {
+				Schema: a.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Readiness](), true, ""),
+			}},
+		}},
 	}, h.ready)
 }
 
-type liveOutput struct {
-	Body struct {
-		Status  string `json:"status" enum:"ok"`
-		Version string `json:"version"`
-	}
+// Liveness is the answer of /health.
+type Liveness struct {
+	Status  string `json:"status" enum:"ok"`
+	Version string `json:"version"`
 }
 
+type liveOutput struct{ Body Liveness }
+
 func (h *health) live(context.Context, *struct{}) (*liveOutput, error) {
-	out := new(liveOutput)
-	out.Body.Status, out.Body.Version = "ok", h.version
-	return out, nil
+	return &liveOutput{Liveness{Status: "ok", Version: h.version}}, nil
+}
+
+// Readiness is the answer of /ready.
+type Readiness struct {
+	Status   string            `json:"status" enum:"ready,degraded"`
+	Services map[string]string `json:"services" doc:"by name: ok or away"`
 }
 
 type readyOutput struct {
 	Status int
-	Body   struct {
-		Status   string            `json:"status" enum:"ready,degraded"`
-		Services map[string]string `json:"services" doc:"ok, or why not"`
-	}
+	Body   Readiness
 }
 
 func (h *health) ready(ctx context.Context, _ *struct{}) (*readyOutput, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	out := &readyOutput{Status: http.StatusOK}
-	out.Body.Status, out.Body.Services = "ready", map[string]string{}
+	out := &readyOutput{http.StatusOK, Readiness{Status: "ready", Services: map[string]string{}}}
 	var mu sync.Mutex
 	var asked sync.WaitGroup
 	for name, check := range h.checks {

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -38,11 +37,15 @@ func (h *images) register(a huma.API, r gin.IRouter) {
 		Responses: map[string]*huma.Response{
 			"200": {Description: "The picture", Content: map[string]*huma.MediaType{"image/*": {}}},
 			"304": {Description: "Not modified"},
-			"404": {Description: "There is no such picture"},
+			"404": {
+				Description: "There is no such picture",
+				Content: map[string]*huma.MediaType{"application/problem+json": {
+					Schema: &huma.Schema{Ref: "#/components/schemas/ErrorModel"},
+				}},
+			},
 		},
 	})
 	r.GET("/images/*key", h.get)
-	r.HEAD("/images/*key", h.get)
 }
 
 func (h *images) get(c *gin.Context) {
@@ -51,8 +54,9 @@ func (h *images) get(c *gin.Context) {
 		key = "images/" + key
 	}
 	object, err := h.blobs.Open(c.Request.Context(), key)
-	if class, _ := fault.Of(err); class == fault.Invalid { // not one of our keys
-		err = fault.Newf(fault.Gone, "there is no picture %q", key)
+	switch class, _ := fault.Of(err); class {
+	case fault.Invalid, fault.Gone: // not one of our keys, or not there; the store's own words name its folders
+		err = fault.Newf(fault.Gone, "there is no picture %.120q", key)
 	}
 	if err != nil {
 		answer(c, problem(c.Request.Context(), h.log, err))
@@ -62,22 +66,5 @@ func (h *images) get(c *gin.Context) {
 	c.Header("Content-Type", object.ContentType)
 	c.Header("ETag", object.ETag)
 	c.Header("Cache-Control", "public, max-age=31536000, immutable")
-	c.Header("X-Content-Type-Options", "nosniff")
 	http.ServeContent(c.Writer, c.Request, "", object.ModTime, object)
-}
-
-// answer writes a problem on a route that huma does not serve.
-func answer(c *gin.Context, err error) {
-	var h huma.HeadersError
-	if errors.As(err, &h) {
-		for name, values := range h.GetHeaders() {
-			c.Header(name, values[0])
-		}
-	}
-	var status huma.StatusError
-	if !errors.As(err, &status) {
-		status = huma.Error500InternalServerError("internal error")
-	}
-	c.Header("Content-Type", "application/problem+json")
-	c.JSON(status.GetStatus(), status)
 }

@@ -2,13 +2,13 @@ package api
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
@@ -24,13 +24,13 @@ type listings struct {
 	store     ListingReader
 	launch    Starter
 	log       *slog.Logger
-	workflows func(listing.Ref) workflowLink
+	workflows func(listing.Ref) WorkflowLink
 }
 
 func (h *listings) register(a huma.API) {
 	huma.Register(a, huma.Operation{
 		OperationID: "search-listings", Method: http.MethodGet, Path: "/listings", Tags: []string{"listings"},
-		Summary: "Search listings", Errors: []int{422, 503},
+		Summary: "Search listings", Errors: []int{422, 503}, RejectUnknownQueryParameters: true, // a misspelt filter
 		Description: "Filters combine. Pages are by position, not by number: pass next_cursor as cursor.",
 	}, h.search)
 	huma.Register(a, huma.Operation{
@@ -41,167 +41,128 @@ func (h *listings) register(a huma.API) {
 	huma.Register(a, huma.Operation{
 		OperationID: "process-listing", Method: http.MethodPost, Path: "/listings/{platform}/{platform_id}/process",
 		Tags: []string{"listings"}, Summary: "Take an advert through the pipeline again",
-		DefaultStatus: http.StatusAccepted, Errors: []int{404, 422, 503},
+		DefaultStatus: http.StatusAccepted, Errors: []int{404, 409, 422, 503},
 		Description: "Starts at a stage with what is stored, changed or not. While the advert is being processed the " +
 			"request joins its workflow.",
 	}, h.process)
 }
 
 type searchInput struct {
-	Platform      string  `query:"platform" maxLength:"32" example:"kijiji"`
-	Status        string  `query:"status" enum:"active,archived,claimed,any" default:"active"`
-	Neighbourhood string  `query:"neighbourhood" maxLength:"100" doc:"key, as in the answer"`
-	MinPrice      float64 `query:"min_price" minimum:"0" maximum:"100000000" doc:"CAD a month, inclusive"`
-	MaxPrice      float64 `query:"max_price" minimum:"0" maximum:"100000000" doc:"CAD a month, inclusive"`
-	Bedrooms      []int   `query:"bedrooms" maxItems:"10" doc:"any of these; 0 is a studio" example:"[2,3]"`
-	MinBedrooms   int     `query:"min_bedrooms" minimum:"0" maximum:"50"`
-	BBox          string  `query:"bbox" maxLength:"100" doc:"west,south,east,north in degrees" example:"-73.6,45.5,-73.5,45.6"`
-	Text          string  `query:"text" maxLength:"200" doc:"words in title and description; \"a phrase\", -without"`
-	Sort          string  `query:"sort" enum:"newest,price,-price" default:"newest"`
-	Limit         int     `query:"limit" minimum:"1" maximum:"100" default:"20"`
-	Cursor        string  `query:"cursor" maxLength:"400" doc:"next_cursor of the page before"`
+	Platform      string `query:"platform" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" example:"kijiji"`
+	Status        string `query:"status" enum:"active,archived,claimed,any" default:"active"`
+	Neighbourhood string `query:"neighbourhood" pattern:"^[a-z0-9-]{1,100}$" doc:"key, as in the answer"`
+	MinPrice      int64  `query:"min_price" minimum:"0" maximum:"100000000" doc:"whole CAD a month, inclusive"`
+	MaxPrice      int64  `query:"max_price" minimum:"0" maximum:"100000000" doc:"whole CAD a month, inclusive"`
+	Bedrooms      []int  `query:"bedrooms" maxItems:"10" doc:"any of these, by commas; 0 is a studio" example:"[2,3]"`
+	MinBedrooms   int    `query:"min_bedrooms" minimum:"0" maximum:"50"`
+	BBox          string `query:"bbox" maxLength:"100" doc:"west,south,east,north in degrees" example:"-73.6,45.5,-73.5,45.6"`
+	Text          string `query:"text" maxLength:"200" doc:"words in title and description; \"a phrase\", -without"`
+	Sort          string `query:"sort" enum:"newest,price,-price" default:"newest"`
+	Limit         int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
+	Cursor        string `query:"cursor" maxLength:"400" doc:"next_cursor of the page before, with the same filters and sort"`
+
+	box   *db.Box
+	after *db.Position
 }
 
-type searchOutput struct {
-	Body struct {
-		Items      []db.Summary `json:"items"`
-		NextCursor string       `json:"next_cursor,omitempty" doc:"absent on the last page"`
+// Resolve checks what a schema cannot say. Huma calls it and reports its errors with those of the schema.
+func (in *searchInput) Resolve(ctx huma.Context) (wrong []error) {
+	refuse := func(name string, value any, err error) {
+		if err != nil {
+			wrong = append(wrong, &huma.ErrorDetail{Message: err.Error(), Location: "query." + name, Value: value})
+		}
 	}
+	var err error
+	in.box, err = parseBox(in.BBox)
+	refuse("bbox", in.BBox, err)
+	in.after, err = parseCursor(in.Cursor, in.Sort)
+	refuse("cursor", in.Cursor, err)
+	if !utf8.ValidString(in.Text) || strings.ContainsRune(in.Text, 0) {
+		refuse("text", in.Text, errors.New("expected text in UTF-8 without NUL"))
+	}
+	if in.MaxPrice > 0 && in.MaxPrice < in.MinPrice {
+		refuse("max_price", in.MaxPrice, fmt.Errorf("expected at least min_price, %d", in.MinPrice))
+	}
+	for _, n := range in.Bedrooms {
+		if n < 0 || n > 50 {
+			refuse("bedrooms", n, errors.New("expected numbers from 0 to 50"))
+		}
+	}
+	address := ctx.URL()
+	for name, values := range address.Query() {
+		if len(values) > 1 { // or all but the first would be ignored
+			refuse(name, values, errors.New("is given more than once; bedrooms takes several, separated by commas"))
+		}
+	}
+	return wrong
 }
+
+// ListingPage is the answer of GET /listings.
+type ListingPage struct {
+	Items      []db.Summary `json:"items"`
+	NextCursor string       `json:"next_cursor,omitempty" doc:"absent on the last page"`
+}
+
+type searchOutput struct{ Body ListingPage }
 
 func (h *listings) search(ctx context.Context, in *searchInput) (*searchOutput, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	f := db.Filter{
 		Platform: in.Platform, Neighbourhood: in.Neighbourhood, Text: in.Text, Sort: db.Sort(in.Sort), Limit: in.Limit,
-		Bedrooms: in.Bedrooms,
+		Bedrooms: in.Bedrooms, MinRentCents: cents(in.MinPrice), MaxRentCents: cents(in.MaxPrice), Box: in.box,
+		After: in.after,
 	}
 	if in.Status != "any" {
 		f.Status = in.Status
 	}
-	if in.MinPrice > 0 {
-		f.MinRentCents = cents(in.MinPrice)
-	}
-	if in.MaxPrice > 0 {
-		f.MaxRentCents = cents(in.MaxPrice)
-	}
 	if in.MinBedrooms > 0 {
 		f.MinBedrooms = &in.MinBedrooms
-	}
-	var err error
-	if f.Box, err = parseBox(in.BBox); err != nil {
-		return nil, err
-	}
-	if f.After, err = parseCursor(in.Cursor, in.Sort); err != nil {
-		return nil, err
 	}
 	page, next, err := h.store.Search(ctx, f)
 	if err != nil {
 		return nil, problem(ctx, h.log, err)
 	}
-	out := new(searchOutput)
-	out.Body.Items = page
+	out := &searchOutput{ListingPage{Items: page}}
 	if next != nil {
 		out.Body.NextCursor = writeCursor(*next, in.Sort)
 	}
 	return out, nil
 }
 
-func cents(dollars float64) *int64 {
-	c := int64(dollars*100 + 0.5)
+// cents is nil for 0 dollars: no limit.
+func cents(dollars int64) *int64 {
+	if dollars == 0 {
+		return nil
+	}
+	c := dollars * 100
 	return &c
-}
-
-// parseBox reads west,south,east,north, the order of GeoJSON. "" is no box.
-func parseBox(s string) (*db.Box, error) {
-	if s == "" {
-		return nil, nil
-	}
-	wrong := func(reason string) error { return invalidQuery("bbox", s, reason) }
-	parts := strings.Split(s, ",")
-	if len(parts) != 4 {
-		return nil, wrong("expected west,south,east,north in degrees")
-	}
-	var v [4]float64
-	for i, p := range parts {
-		f, err := strconv.ParseFloat(strings.TrimSpace(p), 64)
-		limit := 180.0
-		if i%2 == 1 {
-			limit = 90
-		}
-		if err != nil || !(f >= -limit && f <= limit) { // NaN is neither
-			return nil, wrong("expected west,south,east,north in degrees")
-		}
-		v[i] = f
-	}
-	b := &db.Box{West: v[0], South: v[1], East: v[2], North: v[3]}
-	if b.West > b.East || b.South > b.North {
-		return nil, wrong("expected west <= east and south <= north")
-	}
-	return b, nil
-}
-
-// cursor is a position with the order that it belongs to, so that it cannot be used with another.
-type cursor struct {
-	Sort string `json:"s"`
-	db.Position
-}
-
-func writeCursor(p db.Position, sort string) string {
-	doc, err := json.Marshal(cursor{sort, p})
-	if err != nil {
-		panic(err) // a time, a number and an ID
-	}
-	return base64.RawURLEncoding.EncodeToString(doc)
-}
-
-func parseCursor(s, sort string) (*db.Position, error) {
-	if s == "" {
-		return nil, nil
-	}
-	var c cursor
-	doc, err := base64.RawURLEncoding.DecodeString(s)
-	if err == nil {
-		err = json.Unmarshal(doc, &c)
-	}
-	if err != nil || c.Position.ID == uuid.Nil {
-		return nil, invalidQuery("cursor", s, "expected a next_cursor of an earlier page")
-	}
-	if c.Sort != sort {
-		return nil, invalidQuery("cursor", s, "belongs to sort="+c.Sort)
-	}
-	return &c.Position, nil
-}
-
-func invalidQuery(name string, value any, reason string) error {
-	return huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{
-		Message: reason, Location: "query." + name, Value: value,
-	})
 }
 
 type getInput struct {
 	ID string `path:"id" format:"uuid" doc:"the listing's ID"`
 }
 
-type getOutput struct {
-	Body struct {
-		ID uuid.UUID `json:"id"`
-		db.Detail
-		Workflow workflowLink `json:"workflow"`
-	}
+// Advert is the answer of GET /listings/{id}.
+type Advert struct {
+	ID uuid.UUID `json:"id"`
+	db.Detail
+	Workflow WorkflowLink `json:"workflow"`
 }
 
-// A workflowLink says where an advert's workflow can be looked at.
-type workflowLink struct {
+type getOutput struct{ Body Advert }
+
+// A WorkflowLink says where an advert's workflow can be looked at.
+type WorkflowLink struct {
 	ID  string `json:"id"`
 	URL string `json:"url" doc:"in the Temporal Web UI; gone there after the retention"`
 }
 
-func workflowLinks(o Options) func(listing.Ref) workflowLink {
+func workflowLinks(o Options) func(listing.Ref) WorkflowLink {
 	base := strings.TrimSuffix(o.TemporalUI, "/") + "/namespaces/" + url.PathEscape(o.Namespace) + "/workflows/"
-	return func(ref listing.Ref) workflowLink {
+	return func(ref listing.Ref) WorkflowLink {
 		id := launch.ListingID(ref)
-		return workflowLink{ID: id, URL: base + url.PathEscape(id)}
+		return WorkflowLink{ID: id, URL: base + url.PathEscape(id)}
 	}
 }
 
@@ -216,26 +177,33 @@ func (h *listings) get(ctx context.Context, in *getInput) (*getOutput, error) {
 	if err != nil {
 		return nil, problem(ctx, h.log, err)
 	}
-	out := new(getOutput)
-	out.Body.ID, out.Body.Detail = id, d
-	out.Body.Workflow = h.workflows(listing.Ref{Platform: d.Audit.Platform, PlatformID: d.Audit.PlatformID})
-	return out, nil
+	for i, r := range d.Audit.Revisions {
+		d.Audit.Revisions[i].Payload = withoutContact(r.Payload)
+	}
+	ref := listing.Ref{Platform: d.Audit.Platform, PlatformID: d.Audit.PlatformID}
+	return &getOutput{Advert{ID: id, Detail: d, Workflow: h.workflows(ref)}}, nil
 }
 
 type processInput struct {
-	Platform   string `path:"platform" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$"`
-	PlatformID string `path:"platform_id" maxLength:"100"`
-	Body       struct {
-		Stage string `json:"stage,omitempty" enum:"normalize,dedupe,import" default:"normalize" doc:"where to enter"`
-	} `required:"false"`
+	Platform   string        `path:"platform" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$"`
+	PlatformID string        `path:"platform_id" maxLength:"100"`
+	Body       *ProcessStart // may be left out
+}
+
+// ProcessStart is what POST …/process takes.
+type ProcessStart struct {
+	Stage string `json:"stage,omitempty" enum:"normalize,dedupe,import" default:"normalize" doc:"where to enter"`
+}
+
+// ProcessStarted is the answer of POST …/process.
+type ProcessStarted struct {
+	ListingID uuid.UUID    `json:"listing_id"`
+	Workflow  WorkflowLink `json:"workflow"`
 }
 
 type processOutput struct {
-	Location string `header:"Location"`
-	Body     struct {
-		ListingID uuid.UUID    `json:"listing_id"`
-		Workflow  workflowLink `json:"workflow"`
-	}
+	Location string `header:"Location" doc:"where to see what came of it"`
+	Body     ProcessStarted
 }
 
 // process is durably accepted when it answers; GET on Location shows what came of it.
@@ -250,9 +218,9 @@ func (h *listings) process(ctx context.Context, in *processInput) (*processOutpu
 	if err != nil {
 		return nil, problem(ctx, h.log, err)
 	}
-	stage := in.Body.Stage
-	if stage == "" {
-		stage = listing.StageNormalize
+	stage := listing.StageNormalize
+	if in.Body != nil && in.Body.Stage != "" {
+		stage = in.Body.Stage
 	}
 	if stage != listing.StageNormalize && d.Details == nil {
 		return nil, problem(ctx, h.log, fault.Newf(fault.Conflict,
@@ -266,7 +234,5 @@ func (h *listings) process(ctx context.Context, in *processInput) (*processOutpu
 	if err != nil {
 		return nil, problem(ctx, h.log, err)
 	}
-	out := &processOutput{Location: "/listings/" + ref.ID().String()}
-	out.Body.ListingID, out.Body.Workflow = ref.ID(), h.workflows(ref)
-	return out, nil
+	return &processOutput{"/listings/" + ref.ID().String(), ProcessStarted{ref.ID(), h.workflows(ref)}}, nil
 }

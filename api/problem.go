@@ -2,12 +2,14 @@ package api
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/gin-gonic/gin"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -36,4 +38,20 @@ func problem(ctx context.Context, log *slog.Logger, err error) error {
 		huma.Error503ServiceUnavailable("something this needs is away; try again in "+seconds+" s; /ready says what"),
 		http.Header{"Retry-After": {seconds}},
 	)
+}
+
+// answer writes a problem on a route that huma does not serve.
+func answer(c *gin.Context, err error) {
+	var h huma.HeadersError
+	if errors.As(err, &h) {
+		for name, values := range h.GetHeaders() {
+			c.Header(name, values[0])
+		}
+	}
+	var status huma.StatusError
+	if !errors.As(err, &status) {
+		status = huma.Error500InternalServerError("internal error")
+	}
+	c.Header("Content-Type", "application/problem+json")
+	c.JSON(status.GetStatus(), status)
 }

@@ -70,17 +70,22 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-// write sends b as one transaction: all of it is stored or nothing.
+// write sends b as one transaction: all of it is stored or nothing. What no column takes is fault.Invalid.
 func write(ctx context.Context, pool *pgxpool.Pool, b *pgx.Batch) error {
-	return pool.SendBatch(ctx, b).Close() // a batch without BEGIN is one implicit transaction
+	return refused(pool.SendBatch(ctx, b).Close()) // a batch without BEGIN is one implicit transaction
 }
 
+const checkViolation = "23514"
+
 // refused gives an error the class Invalid when it was the data that Postgres would not take: a JSON escape that is
-// no character, a number without end, a nesting too deep.
+// no character, a number out of range, a nesting too deep, a value that a check forbids.
 func refused(err error) error {
 	var pg *pgconn.PgError
-	if errors.As(err, &pg) && (strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "54")) {
-		return fault.Newf(fault.Invalid, "%w", err)
+	if !errors.As(err, &pg) {
+		return err
+	}
+	if strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "54") || pg.Code == checkViolation {
+		return fault.Newf(fault.Invalid, "body: postgres cannot store it: %s: %s (%w)", pg.Message, pg.Detail, err)
 	}
 	return err
 }

@@ -50,8 +50,12 @@ func deadLetterAdd(b *pgx.Batch, d DeadLetter) error {
 	if err != nil {
 		return fmt.Errorf("write headers of dead letter %q: %w", d.Key, err)
 	}
-	b.Queue(sqlDeadLetterAdd, fingerprint(d.Key), d.Queue, d.Exchange, d.RoutingKey, storable(d.MessageID), headers,
-		d.Body, storable(d.Reason), d.Class, d.WorkflowID, d.RunID, d.At)
+	body := d.Body
+	if body == nil {
+		body = []byte{} // NULL would be refused
+	}
+	b.Queue(sqlDeadLetterAdd, fingerprint(d.Key), storable(d.Queue), storable(d.Exchange), storable(d.RoutingKey),
+		storable(d.MessageID), headers, body, storable(d.Reason), storable(d.Class), d.WorkflowID, d.RunID, d.At)
 	return nil
 }
 

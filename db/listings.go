@@ -40,8 +40,8 @@ type Receipt struct {
 	Settled  bool  // that revision was brought to its end before: there is nothing to do
 }
 
-// The lock order is that of the IDs, or two bridges that store the same adverts would deadlock. A payload that is
-// older than the one we have counts as a scrape and changes nothing.
+// The lock order is that of the IDs, or two bridges that store the same adverts would deadlock. A message that is
+// older than the newest scrape, one that found nothing new included, counts as a scrape and changes nothing.
 const sqlRawReceive = `
 WITH incoming AS (
     SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::jsonb[], $6::bytea[], $7::timestamptz[])
@@ -57,7 +57,7 @@ WITH incoming AS (
         first_scraped_at = least(r.first_scraped_at, excluded.first_scraped_at),
         last_scraped_at  = greatest(r.last_scraped_at, excluded.last_scraped_at),
         (url, payload, content_hash, payload_at, revised_at, revision, status, reasons, duplicate_of) = (
-            SELECT n.* FROM (SELECT excluded.content_hash <> r.content_hash AND excluded.payload_at >= r.payload_at) c (changed)
+            SELECT n.* FROM (SELECT excluded.content_hash <> r.content_hash AND excluded.payload_at >= r.last_scraped_at) c (changed)
             CROSS JOIN LATERAL (SELECT
                 CASE WHEN changed THEN excluded.url ELSE r.url END,
                 CASE WHEN changed THEN excluded.payload ELSE r.payload END,
@@ -133,26 +133,34 @@ func (s *Listings) receive(ctx context.Context, all []Arrival, round []int, rece
 }
 
 const sqlRawReceiveStaged = `
-INSERT INTO raw_listings AS r (id, platform, platform_id, url, payload, content_hash, status, normalized,
-    first_scraped_at, last_scraped_at, payload_at, revised_at)
-VALUES ($1, $2, $3, $4, $5, $6, 'normalized', $7, $8, $8, $8, $9)
-ON CONFLICT (id) DO UPDATE SET
-    url             = excluded.url,
-    revision        = r.revision + (excluded.payload_at > r.payload_at)::int,
-    payload         = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.payload ELSE r.payload END,
-    content_hash    = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.content_hash ELSE r.content_hash END,
-    revised_at      = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.revised_at ELSE r.revised_at END,
-    payload_at      = excluded.payload_at,
-    last_scraped_at = greatest(r.last_scraped_at, excluded.last_scraped_at),
-    normalized      = excluded.normalized,
-    status          = 'normalized'
-WHERE excluded.payload_at >= r.payload_at
-RETURNING id, revision, false`
+WITH stored AS (
+    INSERT INTO raw_listings AS r (id, platform, platform_id, url, payload, content_hash, status, normalized,
+        first_scraped_at, last_scraped_at, payload_at, revised_at)
+    VALUES ($1, $2, $3, $4, $5, $6, 'normalized', $7, $8, $8, $8, $9)
+    ON CONFLICT (id) DO UPDATE SET
+        url             = excluded.url,
+        revision        = r.revision + (excluded.payload_at > r.payload_at)::int,
+        payload         = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.payload ELSE r.payload END,
+        content_hash    = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.content_hash ELSE r.content_hash END,
+        revised_at      = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.revised_at ELSE r.revised_at END,
+        payload_at      = excluded.payload_at,
+        last_scraped_at = greatest(r.last_scraped_at, excluded.last_scraped_at),
+        normalized      = excluded.normalized,
+        status          = 'normalized'
+    WHERE excluded.payload_at >= r.payload_at
+    RETURNING id, revision, revised_at
+), revised AS (
+    INSERT INTO raw_listing_revisions (listing_id, revision, content_hash, payload, scraped_at, received_at)
+    SELECT id, revision, $6, $5, $8, $9 FROM stored WHERE revised_at = $9
+    ON CONFLICT DO NOTHING
+)
+SELECT id, revision, false FROM stored`
 
 // ReceiveStaged stores a listing that somebody else's stage has normalized or checked. One of the scrape that we
 // hold replaces our normalized form and keeps the raw payload; a newer one is a new revision whose payload is the
 // message. An older one changes nothing and is settled.
 func (s *Listings) ReceiveStaged(ctx context.Context, a Arrival, l listing.Listing, now time.Time) (Receipt, error) {
+	now = now.Truncate(time.Microsecond) // what Postgres keeps: the statement compares it with itself
 	rows, _ := s.pool.Query(ctx, sqlRawReceiveStaged, a.Ref.ID(), a.Ref.Platform, a.Ref.PlatformID, a.URL, a.Payload,
 		a.ContentHash, l, a.ScrapedAt, now)
 	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Receipt])
@@ -300,25 +308,32 @@ func listingData(l listing.Listing, revision int64) contract.ListingData {
 // found, so that a step that runs twice tells it once, and one that finds something else tells that.
 func tell(b *pgx.Batch, name string, ref listing.Ref, data contract.ListingData, found []byte, now time.Time) error {
 	seed := bytes.Join([][]byte{[]byte(name), fmt.Appendf(nil, "%d", data.Revision), found}, []byte{0})
-	return tellEvent(b, name, ref.Platform, uuid.NewSHA1(ref.ID(), seed), data, now)
+	m, err := event(name, ref.Platform, uuid.NewSHA1(ref.ID(), seed), data, now)
+	if err != nil {
+		return err
+	}
+	outboxAdd(b, m)
+	return nil
 }
 
 // eventsExchange is where all events go: never to the exchange of the work queues, or they would come back as work.
 const eventsExchange = "listings.events"
 
-func tellEvent(b *pgx.Batch, name, platform string, id uuid.UUID, data any, now time.Time) error {
+// event puts data into an envelope and addresses it.
+func event(name, platform string, id uuid.UUID, data any, now time.Time) (Message, error) {
 	inner, err := json.Marshal(data)
 	if err != nil {
-		return fmt.Errorf("write event %s: %w", name, err)
+		return Message{}, fmt.Errorf("write event %s: %w", name, err)
 	}
 	body, err := json.Marshal(contract.Event{
 		EventID: id.String(), EventName: name, TS: now.UTC(), Platform: platform, Data: inner,
 	})
 	if err != nil {
-		return fmt.Errorf("write event %s: %w", name, err)
+		return Message{}, fmt.Errorf("write event %s: %w", name, err)
 	}
-	outboxAdd(b, Message{MessageID: id, Tenant: platform, Exchange: eventsExchange, RoutingKey: name, Body: body, CreatedAt: now})
-	return nil
+	return Message{
+		MessageID: id, Tenant: platform, Exchange: eventsExchange, RoutingKey: name, Body: body, CreatedAt: now,
+	}, nil
 }
 
 // HandOver puts work into the queue of a stage that is somebody else's. With a status the revision is settled with

@@ -64,12 +64,13 @@ INSERT INTO listing_events (listing_id, revision, kind, at, old_status, new_stat
 SELECT id, $2, 'status', $3, status, 'active' FROM listings WHERE id = $1 AND status = 'archived'
 ON CONFLICT DO NOTHING`
 
-// A claimed listing stays claimed: its owner has taken it over.
+// The numbers are cast to bigint, so that it is Postgres who refuses those that are too large, and not the client,
+// whose errors do not tell bad data from a bad connection. A claimed listing stays claimed: its owner has taken it over.
 const sqlListingSave = `
 INSERT INTO listings AS l (id, platform, platform_id, revision, url, title, description, rent_cents, bedrooms, rooms,
     bathrooms, area_sqft, property_type, address, postal_code, latitude, longitude, neighbourhood, details,
     details_hash, repost_of, posted_at, published_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $23)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::bigint, $10, $11, $12::bigint, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $23)
 ON CONFLICT (id) DO UPDATE SET
     revision = excluded.revision, url = excluded.url, title = excluded.title, description = excluded.description,
     rent_cents = excluded.rent_cents, bedrooms = excluded.bedrooms, rooms = excluded.rooms,
@@ -90,12 +91,20 @@ INSERT INTO listing_images AS i (listing_id, url, sort_order, created_at)
 SELECT $1, u.url, u.ord - 1, $3 FROM unnest($2::text[]) WITH ORDINALITY u (url, ord)
 ON CONFLICT (listing_id, url) DO UPDATE SET
     sort_order = excluded.sort_order,
-    state      = CASE WHEN i.state = 'dropped' THEN 'pending' ELSE i.state END
+    state      = CASE WHEN i.state = 'dropped' THEN 'pending' ELSE i.state END,
+    attempts   = CASE WHEN i.state = 'dropped' THEN 0 ELSE i.attempts END
 WHERE i.sort_order <> excluded.sort_order OR i.state = 'dropped'`
 
 const sqlImageDrop = `
 UPDATE listing_images SET state = 'dropped', settled_at = $3
 WHERE listing_id = $1 AND url <> ALL ($2::text[]) AND state <> 'dropped'`
+
+// A picture whose shown address was dropped is fetched again under the one that repeated it.
+const sqlImageUnrepeat = `
+UPDATE listing_images r SET state = 'pending', attempts = 0, settled_at = NULL
+WHERE listing_id = $1 AND state = 'repeated' AND NOT EXISTS (
+    SELECT FROM listing_images o WHERE o.listing_id = $1 AND o.sha256 = r.sha256 AND o.state = 'attached'
+)`
 
 const sqlImagePending = `
 SELECT url, sort_order FROM listing_images WHERE listing_id = $1 AND state = 'pending' ORDER BY sort_order, url`
@@ -119,6 +128,7 @@ func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listi
 	}
 	if p.Published != "" {
 		b.Queue(sqlImageDrop, id, urls, now)
+		b.Queue(sqlImageUnrepeat, id)
 	}
 	b.Queue(sqlRawSettle, id, p.Revision, "imported")
 	b.Queue(sqlDeadLetterResolve, run.WorkflowID, "scraped."+p.Listing.Platform)
@@ -140,25 +150,48 @@ func publish(b *pgx.Batch, p listing.Publication, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("write listing %s: %w", l.Ref, err)
 	}
-	change := "updated"
+	sum := detailsHash(l)
+	data := listingData(l, p.Revision)
+	data.Neighbourhood = p.Neighbourhood
 	switch p.Published {
 	case "":
-		change = "created"
+		data.Change = "created"
 	case "archived":
-		change = "returned"
+		data.Change = "returned"
+		if err := tellReturned(b, l.Ref, data, now); err != nil {
+			return err
+		}
 		b.Queue(sqlEventReturned, id, p.Revision, now)
+	default:
+		data.Change = "updated"
 	}
 	b.Queue(sqlEventPrice, id, p.Revision, now, l.RentCents)
 	b.Queue(sqlListingSave, id, l.Platform, l.PlatformID, p.Revision, l.URL, l.Title, l.Description, l.RentCents,
 		l.Bedrooms, stated(l.Rooms), stated(l.Bathrooms), stated(l.AreaSqFt), l.PropertyType, l.Address.Text,
-		l.Address.PostalCode, l.Latitude, l.Longitude, stated(p.Neighbourhood), doc, detailsHash(l),
-		stated(p.RepostOf), l.PostedAt, now)
-	if change == "created" {
+		l.Address.PostalCode, l.Latitude, l.Longitude, stated(p.Neighbourhood), doc, sum, stated(p.RepostOf),
+		l.PostedAt, now)
+	switch data.Change {
+	case "created":
 		b.Queue(sqlEventCreated, id, p.Revision, now, l.RentCents)
+	case "returned":
+		return nil
 	}
-	data := listingData(l, p.Revision)
-	data.Neighbourhood, data.Change = p.Neighbourhood, change
-	return tell(b, contract.ListingPublished, l.Ref, data, detailsHash(l), now)
+	return tell(b, contract.ListingPublished, l.Ref, data, sum, now)
+}
+
+const sqlOutboxReturned = `
+INSERT INTO outbox (message_id, tenant, exchange, routing_key, body, created_at)
+SELECT $1, $2, $3, $4, $5, $6 FROM listings WHERE id = $7 AND status = 'archived'`
+
+// tellReturned tells that a listing is back. It may be back any number of times with the same words, so what was
+// found cannot name the event: the state before does, and this must be queued before the listing is saved.
+func tellReturned(b *pgx.Batch, ref listing.Ref, data contract.ListingData, now time.Time) error {
+	m, err := event(contract.ListingPublished, ref.Platform, uuid.New(), data, now)
+	if err != nil {
+		return err
+	}
+	b.Queue(sqlOutboxReturned, m.MessageID, m.Tenant, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt, ref.ID())
+	return nil
 }
 
 // stated turns a zero value into NULL.

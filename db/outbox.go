@@ -50,8 +50,11 @@ WITH RECURSIVE tenants AS (
     SELECT (SELECT o.tenant FROM outbox o WHERE o.published_at IS NULL AND o.tenant > t.tenant ORDER BY o.tenant LIMIT 1)
     FROM tenants t WHERE t.tenant IS NOT NULL
 ), due AS (
-    SELECT o.id
-    FROM (SELECT tenant FROM tenants WHERE tenant IS NOT NULL ORDER BY tenant <= $1, tenant) t
+    SELECT o.id, t.turn
+    FROM (
+        SELECT tenant, row_number() OVER (ORDER BY tenant <= $1, tenant) AS turn
+        FROM tenants WHERE tenant IS NOT NULL ORDER BY turn
+    ) t
     CROSS JOIN LATERAL (
         SELECT id FROM outbox
         WHERE tenant = t.tenant AND published_at IS NULL AND (leased_until IS NULL OR leased_until < $2)
@@ -63,18 +66,26 @@ WITH RECURSIVE tenants AS (
 )
 UPDATE outbox o SET lease_token = $5, leased_until = $6
 FROM due WHERE o.id = due.id
-RETURNING o.id, o.message_id, o.tenant, o.exchange, o.routing_key, o.body, o.created_at`
+RETURNING o.id, o.message_id, o.tenant, o.exchange, o.routing_key, o.body, o.created_at, due.turn`
 
 // Lease claims up to max pending messages, at most perTenant of each tenant, starting with the tenant after cursor,
 // until now+ttl. No two callers ever hold the same message; a lease that runs out makes its messages due again. The
-// order within a tenant is that of writing; the slice is sorted by ID.
+// slice is in the tenants' turns, the cursor for the next call being its last tenant, and then in the order of writing.
 func (o *Outbox) Lease(ctx context.Context, token uuid.UUID, cursor string, perTenant, max int, now time.Time, ttl time.Duration) ([]Message, error) {
 	rows, _ := o.pool.Query(ctx, sqlOutboxLease, cursor, now, perTenant, max, token, now.Add(ttl)) // CollectRows reports its error
-	ms, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Message])
+	type leased struct {
+		Message
+		Turn int64
+	}
+	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[leased])
 	if err != nil {
 		return nil, fmt.Errorf("lease outbox: %w", err)
 	}
-	slices.SortFunc(ms, func(a, b Message) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(got, func(a, b leased) int { return cmp.Or(cmp.Compare(a.Turn, b.Turn), cmp.Compare(a.ID, b.ID)) })
+	ms := make([]Message, len(got))
+	for i, m := range got {
+		ms[i] = m.Message
+	}
 	return ms, nil
 }
 
@@ -137,7 +148,8 @@ func (o *Outbox) Pending(ctx context.Context) (n int64, oldest time.Time, err er
 	return n, oldest, nil
 }
 
-// Wait returns when something was added to the outbox after the call, or when ctx ends. It holds a connection.
+// Wait sends to added, without waiting for the receiver, whenever something was added to the outbox. It holds a
+// connection and returns when that breaks or ctx ends, always with an error.
 func (o *Outbox) Wait(ctx context.Context, added chan<- struct{}) error {
 	conn, err := o.pool.Acquire(ctx)
 	if err != nil {

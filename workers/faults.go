@@ -42,8 +42,9 @@ func toTemporal(err error) error {
 	if errors.As(err, &rejection) {
 		name = workflows.InvalidListing
 	}
-	return temporal.NewApplicationErrorWithOptions(err.Error(), name, temporal.ApplicationErrorOptions{
-		NonRetryable:   class.Final(),
-		NextRetryDelay: after,
-	})
+	options := temporal.ApplicationErrorOptions{NonRetryable: class.Final(), NextRetryDelay: after}
+	if class.Final() { // an outcome, not a failure of ours: no error in logs and metrics
+		options.Category = temporal.ApplicationErrorCategoryBenign
+	}
+	return temporal.NewApplicationErrorWithOptions(err.Error(), name, options)
 }

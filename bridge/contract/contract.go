@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -56,7 +57,7 @@ func Decode[M interface{ Check() error }](body []byte) (M, error) {
 		return m, Errors{{Reason: fmt.Sprintf("body is not UTF-8 at byte %d", at)}}
 	}
 	if err := json.Unmarshal(body, &m); err != nil {
-		return m, explain(err)
+		return m, explain(err, body, reflect.TypeFor[M]())
 	}
 	if field, ok := nul(body); ok {
 		return m, Errors{{field, "contains a NUL character"}}
@@ -65,7 +66,7 @@ func Decode[M interface{ Check() error }](body []byte) (M, error) {
 }
 
 // explain names the field that encoding/json stumbled over.
-func explain(err error) error {
+func explain(err error, body []byte, message reflect.Type) error {
 	var wrong *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
 	switch {
@@ -75,6 +76,17 @@ func explain(err error) error {
 		return Errors{{wrong.Field, fmt.Sprintf("is a %s, expected %s", wrong.Value, wrong.Type)}}
 	case errors.As(err, &syntax):
 		return Errors{{Reason: fmt.Sprintf("body is not JSON at byte %d: %v", syntax.Offset, err)}}
+	}
+	// A type that reads itself, such as a time, does not say where it stood: try the members one by one.
+	var members map[string]json.RawMessage
+	if json.Unmarshal(body, &members) == nil && message.Kind() == reflect.Struct {
+		for i := range message.NumField() {
+			name, _, _ := strings.Cut(message.Field(i).Tag.Get("json"), ",")
+			value, ok := members[name]
+			if reason := json.Unmarshal(value, reflect.New(message.Field(i).Type).Interface()); ok && reason != nil {
+				return Errors{{name, cut(reason.Error())}}
+			}
+		}
 	}
 	return Errors{{Reason: fmt.Sprintf("body is not a message: %v", err)}}
 }
@@ -118,11 +130,14 @@ func nul(body []byte) (field string, found bool) {
 			key = depth == 1
 			continue
 		case string:
+			name := depth == 1 && key
+			if name {
+				member, key = t, false
+			}
 			if strings.ContainsRune(t, 0) {
 				return strings.ReplaceAll(member, "\x00", ""), true
 			}
-			if depth == 1 && key {
-				member, key = t, false
+			if name {
 				continue
 			}
 		}

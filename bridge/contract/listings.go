@@ -83,8 +83,11 @@ func (m StagedListing) Check() error {
 	if l.RentCents <= 0 {
 		e.add("listing.rent_cents", "is %d, expected CAD cents above 0", l.RentCents)
 	}
-	if l.Bedrooms == nil {
+	switch {
+	case l.Bedrooms == nil:
 		e.add("listing.bedrooms", "is missing")
+	case *l.Bedrooms < 0 || *l.Bedrooms > 99:
+		e.add("listing.bedrooms", "is %d, expected 0 to 99", *l.Bedrooms)
 	}
 	return e.or()
 }

@@ -90,6 +90,7 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 	if err != nil {
 		return h, fmt.Errorf("read REDIS_URL: %w", err)
 	}
+	r.MaxRetries = -1 // the limiter has its own answer to a Redis that is away
 	h.redis = redis.NewClient(r)
 	if h.blobs, err = blob.Open(ctx, c.Images.BlobURL); err != nil {
 		return h, err

@@ -18,7 +18,7 @@ const (
 	Transient Class = "transient" // it may pass: retry with backoff
 	Throttled Class = "throttled" // it will pass, but not before Error.After
 	Limited   Class = "limited"   // our own limits hold it back: wait Error.After, it costs no attempt
-	Blocked   Class = "blocked"   // refused by policy (SSRF guard, robots, login wall): a person decides
+	Blocked   Class = "blocked"   // the other side refuses (robots, login wall, 403): a person decides
 	Gone      Class = "gone"      // it no longer exists: record that and go on
 	Invalid   Class = "invalid"   // this input can never work
 	Conflict  Class = "conflict"  // it clashes with what is there now: look again, then decide

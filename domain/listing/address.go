@@ -41,6 +41,8 @@ func ParseAddress(s string) Address {
 	return a
 }
 
+var closeHyphens = strings.NewReplacer(" - ", "-", " -", "-", "- ", "-")
+
 // streetLine reads a part as civic number, unit and street. A part without a number is a street only if it says so.
 func (a *Address) streetLine(part string, i, n int) bool {
 	words := strings.Fields(spaceHyphens(part))
@@ -79,7 +81,9 @@ func (a *Address) streetLine(part string, i, n int) bool {
 		}
 	}
 	street := strings.Join(words[k:], " ")
-	street = strings.NewReplacer(" - ", "-", " -", "-", "- ", "-").Replace(street)
+	if strings.IndexByte(street, '-') >= 0 {
+		street = closeHyphens.Replace(street)
+	}
 	if s, u := cutUnit(street); u != "" {
 		street, unit = s, u
 	}
@@ -243,6 +247,9 @@ func cutProvince(part string) string {
 	case "quebec":
 		return part
 	}
+	if other := province(part); other != "" {
+		return strings.TrimSpace(part[:len(part)-len(other)])
+	}
 	words := strings.Fields(part)
 	for len(words) > 1 {
 		switch strings.Trim(Fold(words[len(words)-1]), ".()") {
@@ -258,6 +265,19 @@ func cutProvince(part string) string {
 		break
 	}
 	return strings.Join(words, " ")
+}
+
+// province returns the code of a province other than Quebec that a part of an address ends in, or "".
+func province(part string) string {
+	words := strings.Fields(part)
+	if len(words) == 0 {
+		return ""
+	}
+	switch last := words[len(words)-1]; last {
+	case "AB", "BC", "MB", "NB", "NL", "NS", "NT", "NU", "ON", "PE", "SK", "YT":
+		return last
+	}
+	return ""
 }
 
 // cities spells the places that adverts spell in many ways; the key is folded, with spaces for hyphens.

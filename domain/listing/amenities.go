@@ -82,7 +82,7 @@ func (p *Prose) amenities(f func(name string, from, to int)) {
 			if !ok {
 				continue
 			}
-			if !p.deniedThing(i) && !p.elsewhere(i, a.amenity) {
+			if !p.deniedThing(i) && !p.elsewhere(i, a.amenity) && !p.roomFor(i, a.amenity) {
 				f(a.amenity, i, end)
 			}
 			break
@@ -126,6 +126,30 @@ func (p *Prose) deniedThing(i int) bool {
 	return false
 }
 
+// roomFor tells whether there is only a place or a tap for the thing at i: "espace pour lave-vaisselle", "porte patio".
+func (p *Prose) roomFor(i int, amenity string) bool {
+	switch amenity {
+	case "balcony":
+		return p.word(i) == "patio" && (p.word(i-1) == "porte" || p.word(i-1) == "portes" || p.sym(i-1) == '-' && (p.word(i-2) == "porte" || p.word(i-2) == "portes"))
+	case "storage": // "remise de 400 $" is money
+		return p.word(i) == "remise" && (p.word(i+1) == "de" || p.word(i+1) == "a" || p.word(i+1) == "en")
+	case "dishwasher", "fridge", "stove", "washer_dryer":
+	default:
+		return false
+	}
+	for k := i - 1; k >= 0 && k >= i-5 && !p.words[k+1].line; k-- {
+		switch p.word(k) {
+		case "espace", "entree", "entrees", "prise", "prises", "sortie", "sorties", "installation", "installations", "branchement", "branchements", "emplacement",
+			"connexion", "hookup", "hookups", "raccordement":
+			return true
+		case "pour", "de", "d", "et", "laveuse", "secheuse", "for", "eau", "":
+			continue
+		}
+		return false
+	}
+	return false
+}
+
 // elsewhere tells whether the thing at i is a sight of the neighbourhood: "près d'un gym", "piscine municipale".
 func (p *Prose) elsewhere(i int, amenity string) bool {
 	switch amenity {
@@ -133,10 +157,13 @@ func (p *Prose) elsewhere(i int, amenity string) bool {
 	default:
 		return false
 	}
-	for k := i - 1; k >= 0 && k >= i-5 && !p.words[k+1].line; k-- {
+	for k, near := i-1, true; k >= 0 && k >= i-30 && !p.words[k+1].line && p.sym(k) != '.' && p.sym(k) != '!'; k-- {
+		near = near && k >= i-5 && p.sym(k) != ','
 		switch p.word(k) {
 		case "pres", "proche", "proximite", "near", "close", "pas", "minutes", "min", "recherche", "public":
-			return true
+			if near || p.sym(k+1) == ':' {
+				return true
+			}
 		}
 	}
 	w := p.word(i + 1)

@@ -153,14 +153,14 @@ func (p *Prose) monthly(i int) bool {
 			continue
 		}
 		t := &p.words[k]
-		if t.kind == number && t.dec == 0 && !t.half && (k >= i-2) && p.sym(k+1) != '$' {
+		if t.kind == number && t.dec == 0 && !t.half && (k >= i-2 || p.word(i-1) == "of") && p.sym(k+1) != '$' {
 			return true
 		}
 		if t.topic&(aFreedom|aMonth) != 0 || t.w == "pour" || t.w == "des" || t.w == "from" || t.w == "premier" || t.w == "for" && k == i-1 {
 			return true
 		}
 	}
-	return len(p.words) <= 3
+	return len(p.words) <= 2
 }
 
 // figures reads "2026-07-01", "01/07/2018", "01/07" at i.
@@ -199,17 +199,19 @@ func (p *Prose) figures(i int) (d Date, from, to int, ok bool) {
 
 // available finds when the home is free. In a headline any month is that; in running text it must be said.
 func (p *Prose) available(headline bool) (value string, from, to int) {
-	from, to = -1, -1
 	for i := range p.words {
-		t := &p.words[i]
-		if t.topic&aFreedom != 0 {
-			v, a, b := p.freeAt(i)
-			if v != "" {
-				return v, a, b
-			}
+		if p.words[i].topic&aFreedom == 0 {
 			continue
 		}
-		if t.topic&aMonth == 0 || !headline && !p.announced(i) {
+		if w := p.word(i - 1); w == "visite" || w == "visites" || w == "air" || w == "temps" { // "visite libre", an open house
+			continue
+		}
+		if v, a, b := p.freeAt(i); v != "" {
+			return v, a, b
+		}
+	}
+	for i := range p.words {
+		if p.words[i].topic&aMonth == 0 || !headline && !p.announced(i) {
 			continue
 		}
 		if d, a, b, ok := p.date(i); ok {
@@ -217,7 +219,7 @@ func (p *Prose) available(headline bool) (value string, from, to int) {
 			return v, a, end
 		}
 	}
-	return "", from, to
+	return "", -1, -1
 }
 
 // freeAt reads what follows "libre", "disponible", "available" at i.
@@ -273,7 +275,7 @@ func (p *Prose) announced(i int) bool {
 			return false
 		}
 		switch p.word(k) {
-		case "pour", "des", "starting", "partir", "compter", "debut", "debutant", "from", "entree", "commencant":
+		case "pour", "des", "starting", "partir", "compter", "debutant", "from", "entree", "commencant":
 			return true
 		case "le", "er", "premier", "st", "of", "the", "du", "de", "mois":
 			continue

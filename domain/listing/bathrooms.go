@@ -23,6 +23,9 @@ func (p *Prose) bathrooms() (c count, ok bool) {
 			if p.word(start-1) == "de" || p.word(start-1) == "des" {
 				start--
 			}
+			if p.sym(start-1) == ')' && p.word(start-2) == "s" && p.sym(start-3) == '(' { // "Salle(s) de Bain"
+				start -= 3
+			}
 			switch p.word(start - 1) {
 			case "salle", "salles", "sale", "chambre", "chambres":
 				start--
@@ -58,10 +61,7 @@ func (p *Prose) bathrooms() (c count, ok bool) {
 		} else if n := numberWords[p.word(k)]; n > 0 {
 			found = count{value: float64(n), weak: n == 1, from: k, to: i}
 		}
-		if !found.weak {
-			return found, true
-		}
-		if !ok {
+		if !ok || c.weak && !found.weak {
 			c, ok = found, true
 		}
 	}

@@ -1,9 +1,14 @@
 package listing
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // features settles everything about the home that no advert must state.
 func (n *normalizer) features() {
+	n.inTitle, n.titleAt = n.title.utilities()
+	n.inBody, n.bodyAt = n.body.utilities()
 	n.furnished()
 	n.pets()
 	n.parking()
@@ -42,9 +47,8 @@ func (n *normalizer) settle(field string, value *string, read func(*Prose) (stri
 func (n *normalizer) furnished() {
 	_, from, p, i, j := n.either((*Prose).furnished)
 	v, _, _ := p.furnished()
-	// "Semi-meublé" and "meublé en option" say more than the platform's yes or no.
+	// "Semi-meublé" and "meublé en option" say more than the platform's yes: no conflict.
 	if n.l.Furnished == "yes" && (v == "semi" || v == "optional") {
-		n.conflict("furnished", v, from, n.l.Furnished, n.stated.from("furnished"), p.quote(i, j))
 		n.l.Furnished = v
 		n.note("furnished", from, p, i, j)
 		return
@@ -107,10 +111,10 @@ func (n *normalizer) parking() {
 		words, i, j = n.body.parking()
 		from, p = "description", n.body
 	}
-	if u, where := n.title.utilities(); u.parking != nil && *u.parking && words.Offer != "extra" {
+	if u, where := n.inTitle, &n.titleAt; u.parking != nil && *u.parking && words.Offer != "extra" && words.Offer != "street" {
 		words.Offer = "included"
 		i, j, from, p = where[parkingPlace].from, where[parkingPlace].to, "title", n.title
-	} else if u, where := n.body.utilities(); u.parking != nil && *u.parking && words.Offer != "extra" && words.Offer != "included" {
+	} else if u, where := n.inBody, &n.bodyAt; u.parking != nil && *u.parking && words.Offer != "extra" && words.Offer != "street" && words.Offer != "included" {
 		words.Offer = "included"
 		i, j, from, p = where[parkingPlace].from, where[parkingPlace].to, "description", n.body
 	}
@@ -138,8 +142,8 @@ func (n *normalizer) parking() {
 
 func (n *normalizer) utilities() {
 	l := &n.l
-	inTitle, titleAt := n.title.utilities()
-	inBody, bodyAt := n.body.utilities()
+	inTitle, titleAt := &n.inTitle, &n.titleAt
+	inBody, bodyAt := &n.inBody, &n.bodyAt
 	for _, f := range [...]struct {
 		name     string
 		what     utility
@@ -226,10 +230,8 @@ func (n *normalizer) terms() {
 	}
 	v, i, j := n.title.available(true)
 	from, p := "title", n.title
-	if b, a, c := n.body.available(false); v == "" || len(b) > len(v) && b != "" && v != "now" && sameMonth(v, b) {
-		if b != "" {
-			v, i, j, from, p = b, a, c, "description", n.body
-		}
+	if b, a, c := n.body.available(false); b != "" && (v == "" || v != "now" && sameMonth(v, b) && len(b) > len(v)) {
+		v, i, j, from, p = b, a, c, "description", n.body
 	}
 	if v != "" {
 		n.l.Available = v
@@ -237,7 +239,16 @@ func (n *normalizer) terms() {
 	}
 }
 
-// sameMonth tells whether "07-01" and "2018-07-01" may be one day.
-func sameMonth(short, long string) bool {
-	return len(long) > len(short) && len(short) >= 5 && long[len(long)-len(short):] == short
+// sameMonth tells whether two answers of available name one month: "07-01" and "<=2018-07-01".
+func sameMonth(a, b string) bool { return monthOf(a) != "" && monthOf(a) == monthOf(b) }
+
+func monthOf(s string) string {
+	s = strings.TrimPrefix(s, "<=")
+	switch {
+	case len(s) >= 7 && s[4] == '-':
+		return s[5:7]
+	case len(s) == 5:
+		return s[:2]
+	}
+	return ""
 }

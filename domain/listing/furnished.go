@@ -55,6 +55,10 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 		if n := p.word(i + 1); n != "included" && n != "provided" {
 			return "", i, i
 		}
+	case "meuble":
+		if p.accented() && p.bare(i) && p.word(i-1) != "tout" && p.sym(i-1) != '-' && p.word(i-1) != "semi" && p.word(i-1) != "non" {
+			return "", i, i // "meuble lavabo": a writer who uses accents means a piece of furniture
+		}
 	case "meubles": // furniture, or furnished apartments
 		switch p.word(i - 1) {
 		case "les", "mes", "des", "de", "vos", "nos", "ses", "quelques", "certains", "ces", "leurs", "the":
@@ -121,6 +125,25 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 		return "no", i, i + 2
 	}
 	return v, from, to
+}
+
+// accented tells whether the text uses accents at all.
+func (p *Prose) accented() bool { return len(p.text) > len(p.fold) || !isASCII(p.text) }
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// bare tells whether the word at i was written in lower case without accents.
+func (p *Prose) bare(i int) bool {
+	t := &p.words[i]
+	from := int(p.at[t.start])
+	return from+len(t.w) <= len(p.text) && p.text[from:from+len(t.w)] == t.w
 }
 
 // optionalOffer tells whether "meublé disponible" is an option and not "appartement meublé disponible le 1er mai".

@@ -52,7 +52,9 @@ func (p *Prose) kind() (value string, from, to int) {
 			continue
 		case "maison", "maisons":
 			if p.seq(i+1, "de", "ville") || p.seq(i+1, "en", "rangee") {
-				see("townhouse", i, i+2)
+				if !p.likened(i) {
+					see("townhouse", i, i+2)
+				}
 				continue
 			}
 			if p.inHouse(i) {
@@ -100,8 +102,8 @@ func (p *Prose) likened(i int) bool {
 		k++
 	}
 	switch p.word(k) {
-	case "style", "type", "like", "quality":
-		return k == i+1 && p.word(k+1) == "" || k == i+2 || p.word(k) == "quality"
+	case "style", "type", "like", "quality": // "condo style building", but "condo style loft" is a condo
+		return kinds[p.word(k+1)] == "" || k == i+2
 	}
 	return false
 }
@@ -152,11 +154,37 @@ var ordinals = map[string]string{
 // ParseFloor returns where in its building s puts the home: basement, half-basement, ground, top, or the number of
 // the floor; "" when s does not say.
 func ParseFloor(s string) string {
-	v, _, _ := Read(Line(s)).floor()
+	v, _, _ := Read(Line(s)).floor(true)
 	return v
 }
 
-func (p *Prose) floor() (value string, from, to int) {
+// placed tells whether a part of a building named at i is where the home is, and not its laundry or locker. A headline
+// speaks of the home unless it says otherwise.
+func (p *Prose) placed(i int, headline bool) bool {
+	for k := i - 1; k >= 0 && k >= i-5; k-- {
+		if p.words[k+1].line {
+			return true
+		}
+		t := &p.words[k]
+		if t.half {
+			return true
+		}
+		switch t.w {
+		case "situe", "situee", "situes", "logement", "appartement", "appart", "studio", "loft", "localise", "apartment", "unit", "located", "bachelor", "condo", "app", "dispo", "disponible":
+			return true
+		case "au", "a", "en", "de", "le", "est", "du", "grand", "beau", "is", "on", "the", "in", "et", "ou", "renove", "louer", "un", "dans", "demi", "semi":
+			continue
+		case "rangement", "locker", "casier", "buanderie", "stationnement", "garage", "laveuse", "secheuse", "remise", "lavage", "storage", "laundry", "rangements":
+			return false
+		}
+		if !headline {
+			return false
+		}
+	}
+	return headline
+}
+
+func (p *Prose) floor(headline bool) (value string, from, to int) {
 	for i := range p.words {
 		if !p.about(i, aType) {
 			continue
@@ -186,13 +214,14 @@ func (p *Prose) floor() (value string, from, to int) {
 			if t := p.num(k); t != nil && (t.cents == 50 && t.digits == 0) {
 				return "half-basement", k, end
 			}
-			if w := p.word(i - 1); w == "au" && p.word(end+1) != "" && (p.about(i-2, aParking) || p.word(i-2) == "rangement" || p.word(i-2) == "casier" || p.word(i-2) == "buanderie") ||
-				w == "finished" || w == "le" || w == "un" {
+			if w := p.word(i - 1); w == "finished" || w == "le" || w == "un" || w == "avec" || w == "with" || !p.placed(i, headline) {
 				continue
 			}
 			return "basement", i, end
 		case "rdc", "rez":
-			return "ground", i, i
+			if p.placed(i, headline) {
+				return "ground", i, i
+			}
 		case "etage", "floor":
 			k := i - 1
 			switch p.word(k) {
@@ -249,7 +278,7 @@ func (p *Prose) offer() (o offer, from, to int) {
 	rent := false
 	home := false
 	for i := range p.words {
-		rent = rent || p.word(i) == "louer" || p.word(i) == "rent" || p.word(i) == "location" || p.word(i) == "lease" && i > 0
+		rent = rent || p.word(i) == "louer" || p.word(i) == "rent" || p.about(i, aLease|aSublet) && p.word(i) != "sous" || p.word(i) == "location" || p.word(i) == "lease" && i > 0
 		home = home || p.words[i].half || p.about(i, aStudio) || kinds[p.word(i)] != "" || p.about(i, aBedroom)
 	}
 	for i := range p.words {
@@ -283,10 +312,8 @@ func (p *Prose) offer() (o offer, from, to int) {
 		case "echanger", "swap", "swapping", "echange", "troc":
 			return swapped, i, i
 		case "vendre", "sale", "vente":
-			if !rent || p.word(i-1) == "for" && !rent {
-				if p.word(i-1) == "a" || p.word(i-1) == "for" || w == "vente" {
-					return sold, i, i
-				}
+			if !rent && !p.thingForSale(i) && (p.word(i-1) == "a" || p.word(i-1) == "for" || w == "vente") {
+				return sold, i, i
 			}
 		case "commercial", "commerciaux", "entrepot", "warehouse", "commerciale", "commerciales":
 			if !home || p.word(i-1) == "local" || p.word(i-1) == "locaux" || p.word(i-1) == "espace" {
@@ -303,6 +330,16 @@ func (p *Prose) offer() (o offer, from, to int) {
 		}
 	}
 	return aHome, 0, 0
+}
+
+// thingForSale tells whether furniture is what "à vendre" at i is said of.
+func (p *Prose) thingForSale(i int) bool {
+	for k := i - 1; k >= 0 && k >= i-4; k-- {
+		if w := p.word(k); p.about(k, aFurnishing) || w == "electromenagers" || w == "electros" || w == "tout" || things[w] {
+			return true
+		}
+	}
+	return false
 }
 
 // roomRental tells whether a room of a shared home is offered.
@@ -377,7 +414,7 @@ func (p *Prose) sublet() (bool, int) {
 			case "location", "louer", "loue", "locations", "bail":
 				return p.word(i-1) != "pas" && p.word(i-2) != "pas", i
 			}
-		case "cession", "transfert", "transfer", "takeover", "ceder":
+		case "cession", "cessation", "reprise", "transfert", "transfer", "takeover", "ceder":
 			for k := i - 2; k <= i+3; k++ {
 				if w := p.word(k); w == "bail" || w == "lease" || w == "baux" {
 					return true, i

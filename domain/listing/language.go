@@ -4,23 +4,14 @@ package listing
 // of each. A bilingual advert is of the language that it has more of.
 func Language(s string) string { return Read(s).language() }
 
-var french = set("le la les de des du un une et est dans pour avec sur au aux vous nous je situe louer tres pas plus ou par sont " +
-	"grand grande chambre chambres appartement logement disponible libre pres salle cuisine rue mois juillet inclus chauffe eclaire beau belle")
-
-var english = set("the and of in to for with is are you we on at near available apartment bedroom bedrooms rent located close kitchen bathroom " +
-	"included street month july heated this all no your from very large new it has room please")
-
 func (p *Prose) language() string {
 	fr, en := 0, 0
 	for i := range p.words {
-		w := p.words[i].w
-		if w == "" {
-			continue
-		}
-		if french[w] {
+		t := p.words[i].topic
+		if t&inFrench != 0 {
 			fr++
 		}
-		if english[w] {
+		if t&inEnglish != 0 {
 			en++
 		}
 	}

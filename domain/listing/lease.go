@@ -49,7 +49,7 @@ func (p *Prose) lease() (value string, from, to int) {
 					} else {
 						count = numberWords[p.word(m)]
 					}
-					if count == 0 {
+					if count == 0 || p.about(k+1, aPromotion) || p.about(m-1, aPromotion) {
 						continue
 					}
 					if w := p.word(k); w[0] == 'a' || w[0] == 'y' {

@@ -47,7 +47,7 @@ var costs = map[string]role{
 	"energie": forHydro, "elec": forHydro, "utilities": forHydro, "heat": forHydro, "bills": forHydro, "bill": forHydro,
 	"meuble": forFurniture, "meubles": forFurniture, "furnished": forFurniture, "furniture": forFurniture, "meublee": forFurniture,
 	"depot": forDeposit, "deposit": forDeposit, "caution": forDeposit, "cle": forDeposit, "cles": forDeposit, "key": forDeposit,
-	"rabais": forDiscount, "reduction": forDiscount, "discount": forDiscount, "promotion": forDiscount, "promo": forDiscount,
+	"rabais": forDiscount, "remise": forDiscount, "ristourne": forDiscount, "reduction": forDiscount, "discount": forDiscount, "promotion": forDiscount, "promo": forDiscount,
 	"economie": forDiscount, "economisez": forDiscount, "save": forDiscount, "credit": forDiscount, "cadeau": forDiscount,
 	"recevez": forDiscount, "rebate": forDiscount, "referencement": forDiscount, "prime": forDiscount, "off": forDiscount,
 	"valeur": forOther, "value": forOther, "worth": forOther, "frais": forOther, "fee": forOther, "fees": forOther,
@@ -409,6 +409,10 @@ func (p *Prose) after(a *amount, i int) {
 		return
 	}
 	switch p.word(i) {
+	case "a":
+		if p.seq(i, "a", "la", "location") || p.seq(i, "a", "la", "signature") { // a bonus for signing
+			a.role = forDiscount
+		}
 	case "pour", "for", "de", "d":
 		k := i + 1
 		for n := 0; n < 4 && connectors[p.word(k)]; n++ {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // MaxImages is how many images a listing keeps.
@@ -85,7 +86,7 @@ func (s *Stated) has(field string) bool { _, ok := s.Sources[field]; return ok }
 // overlong texts are mended with a warning. The result depends on the arguments alone and owns its memory.
 func Normalize(raw Raw, stated Stated) (Listing, error) {
 	n := normalizer{raw: raw, stated: stated, l: stated.Listing}
-	n.l.Ref, n.l.URL, n.l.ScrapedAt, n.l.PostedAt = raw.Ref, strings.TrimSpace(raw.URL), raw.ScrapedAt, raw.PostedAt
+	n.l.Ref, n.l.URL, n.l.ScrapedAt, n.l.PostedAt = raw.Ref, strings.ToValidUTF8(strings.TrimSpace(raw.URL), ""), raw.ScrapedAt, raw.PostedAt
 	if n.l.Sources == nil {
 		n.l.Sources = make(map[string]Source, 32)
 	}
@@ -111,6 +112,11 @@ type normalizer struct {
 	reasons     []Reason
 	warnings    []Warning
 	studio      bool
+
+	inTitle, inBody inclusions // what each says the rent includes
+	titleAt, bodyAt findings
+
+	only float64 // the one room count of a title, where the description offers several
 }
 
 func (n *normalizer) reject(field, code, format string, args ...any) {
@@ -214,10 +220,10 @@ func (n *normalizer) headline() {
 		n.l.Building = b
 		n.note("building", "description", n.body, i, i)
 	}
-	if f, i, j := n.title.floor(); f != "" {
+	if f, i, j := n.title.floor(true); f != "" {
 		n.l.Floor = f
 		n.note("floor", "title", n.title, i, j)
-	} else if f, i, j := n.body.floor(); f != "" {
+	} else if f, i, j := n.body.floor(false); f != "" {
 		n.l.Floor = f
 		n.note("floor", "description", n.body, i, j)
 	}
@@ -280,6 +286,12 @@ func (n *normalizer) place() {
 		n.warn("address", CodeTruncated, "cut to %d characters", MaxTitle)
 	}
 	n.l.Address = ParseAddress(text)
+	rest, _ := cutPostalCode(text)
+	for part := range strings.SplitSeq(rest, ",") {
+		if code := province(strings.TrimSpace(part)); code != "" {
+			n.warn("address", CodeElsewhere, "the address is in another province: %s", code)
+		}
+	}
 	if text != "" {
 		n.l.Sources["address"] = Source{From: "address", Text: quoted(text)}
 	}
@@ -308,14 +320,35 @@ func (n *normalizer) place() {
 	n.note("address.civic", from, p, i, j)
 }
 
-// unit looks for "#101" beside the civic number in the title.
+// unit looks for "#101" beside the civic number in the title, or for the landlord's code at its beginning.
 func (n *normalizer) unit() {
 	a, i, j, ok := n.title.address(true)
-	if !ok || a.Unit == "" || !slices.Equal(a.Civic, n.l.Address.Civic) {
-		return
+	if ok && a.Unit != "" && slices.Equal(a.Civic, n.l.Address.Civic) {
+		n.l.Address.Unit = a.Unit
+		n.note("address.unit", "title", n.title, i, j)
+	} else if code, end := n.title.unitCode(); code != "" {
+		n.l.Address.Unit = code
+		n.note("address.unit", "title", n.title, 0, end)
 	}
-	n.l.Address.Unit = a.Unit
-	n.note("address.unit", "title", n.title, i, j)
+}
+
+// unitCode reads the code that big landlords begin a headline with: "A31 – Grand 5.5", "TRU-15 TRES GRAND", "A - 56".
+func (p *Prose) unitCode() (code string, end int) {
+	if len(p.words) < 3 || p.words[0].kind != word || len(p.words[0].w) > 3 || p.words[0].topic != 0 || p.bare(0) {
+		return "", 0
+	}
+	k := 1
+	if p.sym(k) == '-' {
+		k++
+	}
+	t := p.num(k)
+	if t == nil || t.half || t.dec > 0 || t.digits > 4 || t.digits == 0 || k == 1 && t.space || p.sym(k+1) == '$' {
+		return "", 0
+	}
+	if k == 2 && len(p.words[0].w) > 1 && t.space { // "LA - 3 chambres"
+		return "", 0
+	}
+	return strings.ToUpper(p.words[0].w) + itoa(int(t.cents/100)), k
 }
 
 // rooms settles rooms, bedrooms, bathrooms, area and, for an advert about several homes, its units.
@@ -323,15 +356,15 @@ func (n *normalizer) rooms() {
 	l := &n.l
 	inTitle, inBody := n.title.rooms(true), n.body.rooms(false)
 	distinct := distinctCounts(inTitle)
-	n.units(inTitle, distinct)
+	n.units(distinct)
 
 	// Quebec rooms: the title, then the platform, then the description's first.
 	known := n.stated.has("rooms")
 	switch {
 	case len(l.Units) > 0:
-		if u := l.Units[n.cheapest()]; u.Rooms > 0 {
+		if u := l.Units[n.chosen()]; u.Rooms > 0 {
 			if known && u.Rooms != n.stated.Rooms {
-				n.conflict("rooms", number64(u.Rooms), "the cheapest unit", number64(n.stated.Rooms), n.stated.from("rooms"), "")
+				n.conflict("rooms", number64(u.Rooms), "the unit chosen", number64(n.stated.Rooms), n.stated.from("rooms"), "")
 			}
 			l.Rooms = u.Rooms
 		}
@@ -342,6 +375,9 @@ func (n *normalizer) rooms() {
 		}
 		l.Rooms = c.value
 		n.note("rooms", "title", n.title, c.from, c.to)
+	case known && l.Rooms >= 6.5 && len(inBody) > 0 && inBody[0].value > l.Rooms: // the sites' last choice is "6 ½ or more"
+		l.Rooms = inBody[0].value
+		n.note("rooms", "description", n.body, inBody[0].from, inBody[0].to)
 	case known:
 		if len(inBody) > 0 && inBody[0].value != l.Rooms && !hasValue(inBody, l.Rooms) {
 			n.conflict("rooms", number64(l.Rooms), n.stated.from("rooms"), number64(inBody[0].value), "description", n.body.quote(inBody[0].from, inBody[0].to))
@@ -371,8 +407,19 @@ func distinctCounts(list []count) []count {
 	return out
 }
 
-// cheapest returns the index of the unit that stands for the listing: the lowest rent, else the smallest.
-func (n *normalizer) cheapest() int {
+// chosen returns the index of the unit that stands for the listing: the one at the advert's price, the only one in the
+// title, the platform's room count when the price decides nothing; else the cheapest, else the smallest.
+func (n *normalizer) chosen() int {
+	if cents := n.raw.Price.AmountCents; cents != nil && *cents > 0 {
+		if i := slices.IndexFunc(n.l.Units, func(u Unit) bool { return u.RentCents == *cents }); i >= 0 {
+			return i
+		}
+	}
+	if n.only > 0 {
+		if i := slices.IndexFunc(n.l.Units, func(u Unit) bool { return u.Rooms == n.only }); i >= 0 {
+			return i
+		}
+	}
 	best := 0
 	for i, u := range n.l.Units {
 		b := n.l.Units[best]
@@ -387,11 +434,15 @@ func (n *normalizer) cheapest() int {
 }
 
 // units finds the homes of an advert that offers several.
-func (n *normalizer) units(inTitle, distinct []count) {
+func (n *normalizer) units(distinct []count) {
 	units, from, p := n.title.units(true), "title", n.title
 	if len(units) < 2 || !priced(units) {
-		if more := n.body.units(false); len(more) >= 2 && priced(more) && (len(distinct) != 1 || len(inTitle) == 0 || hasUnit(more, distinct[0].value)) {
+		_, _, counted := n.title.bedrooms() // a title about one home is not overruled by a list of its neighbours
+		if more := n.body.units(false); len(more) >= 2 && (!counted || len(distinct) > 0) && (len(distinct) != 1 || hasUnit(more, distinct[0].value)) {
 			units, from, p = more, "description", n.body
+			if len(distinct) == 1 {
+				n.only = distinct[0].value
+			}
 		}
 	}
 	if len(units) < 2 {
@@ -409,7 +460,7 @@ func (n *normalizer) units(inTitle, distinct []count) {
 			names[i] += " at " + dollars(u.RentCents)
 		}
 	}
-	n.warn("units", CodeMultiUnit, "%s offers %d homes: %s; kept the cheapest", from, len(units), strings.Join(names, ", "))
+	n.warn("units", CodeMultiUnit, "%s offers %d homes: %s; kept %s", from, len(units), strings.Join(names, ", "), names[n.chosen()])
 }
 
 func priced(units []Unit) bool {
@@ -535,14 +586,14 @@ func (n *normalizer) bedrooms() {
 		if known && n.stated.Bedrooms != 1 {
 			n.conflict("bedrooms", "1", "a room", strconv.Itoa(n.stated.Bedrooms), n.stated.from("bedrooms"), "")
 		}
-	case len(l.Units) > 0:
-		l.Bedrooms = l.Units[n.cheapest()].Bedrooms
+	case len(l.Units) > 0 && (n.only == 0 || !okTitle):
+		l.Bedrooms = l.Units[n.chosen()].Bedrooms
 		l.Sources["bedrooms"], l.Sources["rooms"] = l.Sources["units"], l.Sources["units"]
 		if known && l.Bedrooms != n.stated.Bedrooms {
 			if slices.ContainsFunc(l.Units, func(u Unit) bool { return u.Bedrooms == n.stated.Bedrooms }) {
 				break
 			}
-			n.conflict("bedrooms", strconv.Itoa(l.Bedrooms), "the cheapest unit", strconv.Itoa(n.stated.Bedrooms), n.stated.from("bedrooms"), "")
+			n.conflict("bedrooms", strconv.Itoa(l.Bedrooms), "the unit chosen", strconv.Itoa(n.stated.Bedrooms), n.stated.from("bedrooms"), "")
 		}
 	case okTitle:
 		set(int(inTitle.value), titleDen, "title", n.title, inTitle)
@@ -622,7 +673,7 @@ func (n *normalizer) bathrooms() {
 
 func (n *normalizer) area() {
 	if len(n.l.Units) > 0 {
-		if u := n.l.Units[n.cheapest()]; u.AreaSqFt > 0 && !n.stated.has("area_sqft") {
+		if u := n.l.Units[n.chosen()]; u.AreaSqFt > 0 && !n.stated.has("area_sqft") {
 			n.l.AreaSqFt = u.AreaSqFt
 			n.l.Sources["area_sqft"] = n.l.Sources["units"]
 			return
@@ -672,10 +723,10 @@ func (n *normalizer) rent() {
 		if l.RentCents > 0 && l.RentCents < lowRentCents {
 			n.low(printed, title, body)
 		} else if l.RentCents >= MinRentCents && l.RentCents <= MaxRentCents && title.Cents > 0 && !title.Low && len(l.Units) == 0 &&
-			title.Cents != l.RentCents && math.Abs(float64(title.Cents-l.RentCents)) > float64(l.RentCents)/50 {
+			title.Cents != l.RentCents && !n.title.names(l.RentCents) && math.Abs(float64(title.Cents-l.RentCents)) > float64(l.RentCents)/50 {
 			n.conflict("rent_cents", dollars(l.RentCents), "price", dollars(title.Cents), "title", title.Text)
 		}
-		l.RentFrom = printed.From || title.From && title.Cents == l.RentCents || body.From && body.Cents == l.RentCents || len(l.Units) > 0
+		l.RentFrom = printed.From || title.From && title.Cents == l.RentCents || body.From && body.Cents == l.RentCents || len(l.Units) > 0 && n.only == 0
 	case printed.Cents > 0:
 		set(printed.Cents, "price", printed.Text)
 		l.RentFrom = printed.From
@@ -685,8 +736,8 @@ func (n *normalizer) rent() {
 		if printed.Low {
 			n.low(Price{}, title, body)
 		}
-	case len(l.Units) > 0 && l.Units[n.cheapest()].RentCents > 0:
-		set(l.Units[n.cheapest()].RentCents, l.Sources["units"].From, l.Sources["units"].Text)
+	case len(l.Units) > 0 && l.Units[n.chosen()].RentCents > 0:
+		set(l.Units[n.chosen()].RentCents, l.Sources["units"].From, l.Sources["units"].Text)
 		l.RentFrom = true
 	case title.Cents > 0 && !title.Low:
 		set(title.Cents, "title", title.Text)
@@ -716,6 +767,11 @@ func (n *normalizer) rent() {
 		n.reject("price", CodeOutOfRange, "%s a month; want 0.01 to 100,000 $", dollars(l.RentCents))
 	}
 	n.promote()
+}
+
+// names tells whether the text holds that very amount: "850 $ à 750 $" agrees with either.
+func (p *Prose) names(cents int64) bool {
+	return slices.ContainsFunc(p.amounts(), func(a amount) bool { return a.cents == cents })
 }
 
 func (n *normalizer) weekly(p Price) {
@@ -781,7 +837,7 @@ func (n *normalizer) images() {
 	for _, raw := range n.raw.ImageURLs {
 		raw = strings.TrimSpace(raw)
 		u, err := url.Parse(raw)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(raw) > 2048 {
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(raw) > 2048 || !utf8.ValidString(raw) {
 			notAbsolute++
 			continue
 		}

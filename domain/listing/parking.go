@@ -179,7 +179,7 @@ func (p *Prose) parkingAt(i int) (m Parking, rank, from, to int) {
 			m.Offer = "available"
 		}
 	}
-	if m.Offer != "included" && rank < 3 {
+	if m.Offer != "included" && (rank < 3 || m.Spots == 1) {
 		m.Spots = 0
 	}
 	return m, rank, from, max(to, i)

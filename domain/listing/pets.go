@@ -24,7 +24,8 @@ var petVerdicts = map[string]verdictOnPets{
 	"allowed": allowed, "welcome": allowed, "friendly": allowed, "autorise": allowed, "autorises": allowed, "autorisee": allowed, "oui": allowed, "yes": allowed,
 	"considere": conditional, "consideres": conditional, "considered": conditional, "opere": allowed, "operes": allowed, "degriffe": allowed,
 	"degriffes": allowed, "sterilise": allowed, "sterilises": allowed, "accept": allowed, "allow": allowed, "acceptable": allowed, "tolerated": allowed, "permitted": allowed,
-	"interdit": banned, "interdits": banned, "interdite": banned, "interdites": banned, "refuse": banned, "refuses": banned,
+	"interdit": banned, "interdits": banned, "interdis": banned, "interdi": banned, "permi": allowed, "autoriser": allowed, "tolerer": allowed, "tolerees": allowed,
+	"acept": allowed, "accepts": allowed, "excluded": banned, "interdite": banned, "interdites": banned, "refuse": banned, "refuses": banned,
 	"prohibited": banned, "forbidden": banned, "exclu": banned, "exclus": banned, "prohibe": banned, "prohibes": banned, "defendu": banned, "defendus": banned,
 	"discuter": conditional, "negociable": conditional, "negociables": conditional, "negotiable": conditional, "possible": conditional, "possibles": conditional,
 	"condition": conditional, "conditions": conditional, "conditionnel": conditional, "conditionnels": conditional, "conditional": conditional, "approval": conditional,
@@ -100,7 +101,7 @@ func (p *Prose) pets() (out Pets, from, to int) {
 		}
 		for _, kind := range except {
 			said[kind] = allowed
-			if v == allowed {
+			if v == allowed || v == conditional {
 				said[kind] = banned
 			}
 			if isSmall(p.word(exceptEnd-1)) || isSmall(p.word(exceptEnd+1)) {

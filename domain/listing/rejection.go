@@ -15,7 +15,9 @@ type Reason struct {
 
 // Rejection is the error for an advert that can never become a listing. It carries every reason, not only the
 // first, and its fault class is Invalid.
-type Rejection struct{ Reasons []Reason }
+type Rejection struct {
+	Reasons []Reason `json:"reasons"`
+}
 
 func (r *Rejection) Error() string {
 	parts := make([]string, len(r.Reasons))

@@ -41,6 +41,9 @@ func (p *Prose) rooms(headline bool) []count {
 	for i := range p.words {
 		t := &p.words[i]
 		if t.kind == word {
+			if t.topic&aNumber == 0 {
+				continue
+			}
 			if n := numberWords[t.w]; n > 0 && (p.seq(i+1, "et", "demi") || p.seq(i+1, "et", "demie") || p.seq(i+1, "and", "a", "half")) &&
 				!p.aboutBath(i+3) && p.word(i+3) != "sous" {
 				out = append(out, count{value: float64(n) + .5, from: i, to: i + 2})
@@ -195,7 +198,9 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 		default:
 			continue
 		}
-		found := count{value: float64(n), weak: weak, from: i, to: j}
+		more, end := p.moreBedrooms(j + 1)
+		found := count{value: float64(n + more), weak: weak && more == 0 || p.oneOfSeveral(i), from: i, to: max(j, end)}
+		weak = found.weak
 		if !weak {
 			return found, den, true
 		}
@@ -204,6 +209,56 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 		}
 	}
 	return c, false, ok
+}
+
+// moreBedrooms reads the rest of a count in two parts, "2 grandes chambres et 1 moyenne": nothing may follow the size,
+// or it is the size of something else.
+func (p *Prose) moreBedrooms(i int) (n, end int) {
+	for k := i; k < len(p.words) && k < i+4 && !p.words[k].line; k++ {
+		switch w := p.word(k); {
+		case w == "et" || w == "and":
+			if k+2 >= len(p.words) {
+				return 0, 0
+			}
+			n, _ := p.small(k + 1)
+			switch p.word(k + 2) {
+			case "moyenne", "moyennes", "petite", "petites", "grande", "grandes", "autre", "plus", "small", "smaller", "medium":
+			default:
+				return 0, 0
+			}
+			end := k + 2
+			if p.word(end) == "plus" && (p.word(end+1) == "petite" || p.word(end+1) == "grande") {
+				end++
+			}
+			if n > 0 && (end+1 >= len(p.words) || p.words[end+1].line || p.words[end+1].kind == symbol && p.sym(end+1) != '-') {
+				return n, end
+			}
+			return 0, 0
+		case adjectives[w], w == "moyenne", w == "moyennes", w == "a", w == "coucher", w == "plutot":
+		default:
+			return 0, 0
+		}
+	}
+	return 0, 0
+}
+
+// oneOfSeveral tells whether the number at i ends a list of counts: "1, 2 & 3 bedrooms" counts no one home.
+func (p *Prose) oneOfSeveral(i int) bool {
+	if i < 2 || p.words[i].line {
+		return false
+	}
+	if n, _ := p.small(i - 2); n < 0 {
+		return false
+	}
+	switch p.word(i - 1) {
+	case "et", "and", "ou", "or", "to":
+		return true
+	}
+	switch p.sym(i - 1) {
+	case ',', '&':
+		return true
+	}
+	return false
 }
 
 // den tells whether "et 1 bureau", "+ bureau", "and den" follows: a room too many for a bedroom.
@@ -237,7 +292,8 @@ func (p *Prose) small(i int) (n int, weak bool) {
 		}
 		return int(t.cents / 100), false
 	case word:
-		if n := numberWords[t.w]; n > 0 {
+		if t.topic&aNumber != 0 {
+			n := numberWords[t.w]
 			return n, n == 1 && t.w != "one"
 		}
 	}

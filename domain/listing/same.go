@@ -34,7 +34,8 @@ const (
 //     and bedrooms, rents within 10 %. A different unit or civic number, when both are known, tells them apart; so does
 //     a room against a home, or areas more than 15 % apart.
 //   - Equal rents (1 %) then suffice: French and English twins of one unit have nothing in common as text. A rent that
-//     is only near needs more: the same unit number, or alike title or description.
+//     is only near needs more: the same unit number, or nearly the same title and description, as after a price drop.
+//     Likeness alone will not do there, for a landlord's text is the same for each unit of the building.
 //   - Without a civic number in either advert the coordinates are those of a postal code, which a street shares, so
 //     alike words are needed there too.
 //
@@ -103,17 +104,18 @@ func SameHome(a, b Listing) Match {
 		reasons = append(reasons, "same unit")
 	}
 	coarse := len(a.Address.Civic) == 0 && len(b.Address.Civic) == 0
-	confirmed := unit
-	if t := alike(Fold(a.Title), Fold(b.Title), 3); t >= .6 {
-		confirmed = true
-		reasons = append(reasons, fmt.Sprintf("titles alike: %.2f", t))
+	title, text := alike(Fold(a.Title), Fold(b.Title), 3), alike(Fold(head(a.Description)), Fold(head(b.Description)), 8)
+	if title >= .6 {
+		reasons = append(reasons, fmt.Sprintf("titles alike: %.2f", title))
 	}
-	if t := alike(Fold(head(a.Description)), Fold(head(b.Description)), 8); t >= .5 {
-		confirmed = true
-		reasons = append(reasons, fmt.Sprintf("descriptions alike: %.2f", t))
+	if text >= .5 {
+		reasons = append(reasons, fmt.Sprintf("descriptions alike: %.2f", text))
 	}
-	if !confirmed && (!equal || coarse) {
-		return Match{Reasons: append(reasons, "nothing confirms it")}
+	switch {
+	case !equal && !unit && (title < .6 || text < .9):
+		return Match{Reasons: append(reasons, "the rents differ and nothing makes up for it")}
+	case coarse && !unit && title < .6 && text < .5:
+		return Match{Reasons: append(reasons, "the place is only a postal code's, and nothing makes up for it")}
 	}
 	kind := Duplicate
 	if a.Platform == b.Platform {

@@ -38,8 +38,7 @@ func plain(s string, lines bool) (out string, dirty bool) {
 	if strings.IndexByte(s, '&') >= 0 {
 		s = html.UnescapeString(s)
 	}
-	var b strings.Builder
-	b.Grow(len(s))
+	b := make([]byte, 0, len(s))
 	space, line, blank := false, false, 0 // white space that waits to be written
 	for i, size := 0, 0; i < len(s); i += size {
 		r := rune(s[i])
@@ -48,6 +47,7 @@ func plain(s string, lines bool) (out string, dirty bool) {
 			r, size = utf8.DecodeRuneInString(s[i:])
 		}
 		switch {
+		case r > ' ' && r < 0x7f:
 		case r == '\n' || r == '\r' && !strings.HasPrefix(s[i+1:], "\n") || r == '\u2028' || r == '\u2029':
 			line, space = line || lines, true
 			blank++
@@ -62,20 +62,25 @@ func plain(s string, lines bool) (out string, dirty bool) {
 			r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
 			continue
 		}
-		if b.Len() > 0 {
+		if space {
 			switch {
+			case len(b) == 0:
 			case line && blank > 1:
-				b.WriteString("\n\n")
+				b = append(b, '\n', '\n')
 			case line:
-				b.WriteByte('\n')
-			case space:
-				b.WriteByte(' ')
+				b = append(b, '\n')
+			default:
+				b = append(b, ' ')
 			}
+			space, line, blank = false, false, 0
 		}
-		space, line, blank = false, false, 0
-		b.WriteString(s[i : i+size])
+		if size == 1 {
+			b = append(b, s[i])
+		} else {
+			b = append(b, s[i:i+size]...)
+		}
 	}
-	return norm.NFC.String(b.String()), dirty
+	return norm.NFC.String(string(b)), dirty
 }
 
 // blockTags end a line.

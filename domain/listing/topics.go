@@ -28,6 +28,9 @@ const (
 	aNegation                     // no, not, pas, sans …
 	aStudio                       // studio, bachelor …
 	aSublet                       // sublets and lease transfers
+	aNumber                       // is a number in letters
+	inFrench                      // is a small French word
+	inEnglish                     // is a small English word
 )
 
 // topics is the whole vocabulary that triggers a reader. Words are folded.
@@ -41,7 +44,7 @@ var topics = func() map[string]topic {
 		aBathroom:   "bain bains bath baths bathroom bathrooms sdb sdbs eau washroom washrooms douche toilette toilettes bth bths ba",
 		aPiece:      "piece pieces pces pce pcs",
 		anArea:      "pi pied pieds p pc sq sqft sf ft feet foot m metre metres meter meters pica square sqf pca",
-		anInclusion: "inclus incluse incluses inclue inclues inclu included incl include includes including inclut incluant inclusif inclusive compris comprise comprises comprend comprenant fourni fournis fournie fournies sus extra excluded exclu exclus exclue exclues charge charges frais pays pay payer excluding gratuit gratuits gratuite free provided separate separately",
+		anInclusion: "inclus incluse incluses inclue inclues inclu included incl include includes including inclut incluant inclusif inclusive compris comprise comprises comprend comprenant fourni fournis fournie fournies sus extra excluded exclu exclus exclue exclues charge charges frais pays pay paye payes payee payees paid payable payables payer excluding gratuit gratuits gratuite free provided separate separately",
 		aUtility: "chauffage chauffe chauffes chauffee chauffees chauffer chauf chauffez heat heated heating unheated eclaire eclaires eclairee " +
 			"eclairees eclairer eclairez eclairage electricite electricity electrique elec hydro eau water internet wifi wi cable " +
 			"cables cablo nc ne n c h chaude energie energy utilities",
@@ -59,7 +62,11 @@ var topics = func() map[string]topic {
 		aSmoke:     "fumeur fumeurs fumeuse fumer fume smoking smoke smoker smokers smokefree cigarette",
 		aNegation:  "non pas no not aucun aucune aucuns sans ni nor without",
 		aStudio:    "studio studios bachelor bachelors garconniere studette",
-		aSublet:    "sublet sublease sublets subletting cession transfert transfer transfere sous location takeover ceder",
+		aSublet:    "sublet sublease sublets subletting cession cessation reprise transfert transfer transfere sous location takeover ceder",
+		inFrench: "le la les de des du un une et est dans pour avec sur au aux vous nous je situe louer tres pas plus ou par sont " +
+			"grand grande chambre chambres appartement logement disponible libre pres salle cuisine rue mois juillet inclus chauffe eclaire beau belle",
+		inEnglish: "the and of in to for with is are you we on at near available apartment bedroom bedrooms rent located close kitchen bathroom " +
+			"included street month july heated this all no your from very large new it has room please",
 	} {
 		for w := range strings.FieldsSeq(list) {
 			m[w] |= t
@@ -67,6 +74,9 @@ var topics = func() map[string]topic {
 	}
 	for w := range costs {
 		m[w] |= aCost
+	}
+	for w := range numberWords {
+		m[w] |= aNumber
 	}
 	for _, a := range amenityNames {
 		m[a.words[0]] |= anAmenity

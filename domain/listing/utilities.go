@@ -77,9 +77,12 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 		if t.topic&(anInclusion|aUtility|aFurnishing) == 0 && t.w != "sauf" && t.w != "except" && t.w != "excepte" {
 			continue
 		}
-		if verdict, yes, on := p.participle(i); on != noUtility {
-			_ = verdict
-			say(on, yes, max(i-1, 0), i)
+		if yes, on := p.participle(i); on != noUtility {
+			from := i
+			for !yes && from > 0 && from > i-2 && !p.words[from].line {
+				from--
+			}
+			say(on, yes, from, i)
 		}
 		if end := p.notHeatedNotLit(i); end > i {
 			say(heat, false, i, end)
@@ -102,7 +105,9 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 			n++
 			say(what, yes, k, to)
 		})
-		if n == 0 || p.sym(to+1) == ':' {
+		if end := p.heading(to); end > 0 && n == 0 {
+			p.lines(end, func(what utility, k int) { say(what, yes, k, k) })
+		} else if n == 0 || p.sym(to+1) == ':' {
 			p.list(to+1, func(what utility, k int) { say(what, yes, from, k) })
 		}
 	}
@@ -128,30 +133,29 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 }
 
 // participle reads "chauffé", "non éclairé", "heated" at i.
-func (p *Prose) participle(i int) (found, yes bool, on utility) {
+func (p *Prose) participle(i int) (yes bool, on utility) {
 	w := p.word(i)
 	switch w {
 	case "chauffe", "chauffes", "chauffee", "chauffees", "chauffer", "chauffez", "heated", "chauf", "unheated":
 		if w == "chauf" && p.sym(i+1) != '.' && p.sym(i+1) != '/' {
-			return false, false, noUtility
+			return false, noUtility
 		}
 		if p.heatedThing(i) {
-			return false, false, noUtility
+			return false, noUtility
 		}
-		return true, w != "unheated" && !p.denied(i), heat
+		return w != "unheated" && !p.denied(i), heat
 	case "eclaire", "eclaires", "eclairee", "eclairees", "eclairer", "eclairez":
-		switch p.word(i - 1) {
-		case "non", "pas", "ni":
-			return true, false, electricity
+		if p.denied(i) {
+			return false, electricity
 		}
 		// Without a denial it is electricity only beside "chauffé": alone, and after "bien", it means bright.
 		for k := i - 1; k >= 0 && k >= i-3; k-- {
 			switch p.word(k) {
 			case "chauffe", "chauffes", "chauffee", "chauffees", "chauffer", "chauffez":
-				return true, !p.denied(k) || p.word(i-1) == "mais", electricity
+				return !p.denied(k) || p.word(i-1) == "mais", electricity
 			case "et", "":
 			default:
-				return false, false, noUtility
+				return false, noUtility
 			}
 			if p.sym(k) == '.' || p.sym(k) == ';' || p.words[k].line {
 				break
@@ -159,11 +163,11 @@ func (p *Prose) participle(i int) (found, yes bool, on utility) {
 		}
 		if n := p.word(i + 2); n == "chauffe" || n == "chauffee" || n == "chauffes" || n == "chauffees" {
 			if p.word(i-1) != "bien" && p.word(i-1) != "tres" && (p.word(i+1) == "et" || p.sym(i+1) == '/' || p.sym(i+1) == '-') {
-				return true, !p.denied(i), electricity
+				return !p.denied(i), electricity
 			}
 		}
 	}
-	return false, false, noUtility
+	return false, noUtility
 }
 
 // heatedThing tells whether "chauffé" at i is said of a pool, a floor or a garage.
@@ -291,10 +295,20 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 		return false, from, i, w == "extra" || from < i
 	case "gratuit", "gratuits", "gratuite", "free":
 		return true, i, i, !p.about(i-1, aMonth) && p.word(i-1) != "mois" && p.word(i-1) != "month"
-	case "charge", "charges", "frais":
-		if w == "charge" || w == "frais" {
-			if a := p.word(i - 2); a == "a" { // "à la charge du locataire", "à vos frais"
-				return false, i - 2, i, true
+	case "paye", "payes", "payee", "payees", "paid", "payable", "payables", "payer":
+		for k := i + 1; k <= i+3; k++ {
+			if l := p.word(k); l == "locataire" || l == "locataires" || l == "tenant" || l == "tenants" {
+				return false, i, k, true
+			}
+		}
+		return false, i, i, w == "payer" && p.word(i-1) == "a" && p.word(i+1) != "par"
+	case "charge", "frais":
+		if p.word(i-2) == "a" && (w == "charge" || p.word(i-1) != "pas") { // "à la charge du locataire", "à vos frais"
+			return false, i - 2, i, true
+		}
+		for k := i + 1; k <= i+3; k++ {
+			if l := p.word(k); l == "locataire" || l == "locataires" {
+				return false, i, i, true
 			}
 		}
 	}
@@ -348,6 +362,9 @@ func (p *Prose) thing(i int) (utility, int) {
 		if p.word(i+1) == "chaude" {
 			return hotWater, i + 1
 		}
+		if p.sym(i+1) == '-' && p.word(i+2) == "chaude" {
+			return hotWater, i + 2
+		}
 		return water, i
 	case "hot":
 		if p.word(i+1) == "water" {
@@ -383,7 +400,7 @@ var things = set("electromenager electromenagers electros electro refrigerateur 
 func (p *Prose) glue(i int) bool {
 	switch p.word(i) {
 	case "et", "and", "l", "le", "la", "les", "d", "de", "du", "des", "ou", "aussi", "est", "sont", "is", "are", "the", "avec", "with",
-		"plus", "ainsi", "que", "your", "votre", "a", "en", "mais", "n", "ne", "or", "un", "une", "tous", "aussi,", "ni", "both", "deja":
+		"plus", "ainsi", "que", "your", "votre", "a", "en", "mais", "n", "ne", "or", "un", "une", "tous", "ni", "both", "deja":
 		return true
 	case "":
 		if i < 0 || i >= len(p.words) {
@@ -431,11 +448,12 @@ func (p *Prose) listBefore(i int, f func(utility, int)) {
 // list calls f for each thing of the list that starts at token i. After a colon the list may go on over lines.
 func (p *Prose) list(i int, f func(utility, int)) {
 	colon := p.sym(i) == ':' || p.sym(i) == '-'
+	strange := 0
 	for k, n := i, 0; k < len(p.words) && n < 40; k, n = k+1, n+1 {
 		if p.words[k].line && k > i && !colon || p.sym(k) == ';' && !colon || p.sym(k) == '!' || p.sym(k) == '.' {
 			return
 		}
-		if v, _, on := p.participle(k); v && on != noUtility {
+		if _, on := p.participle(k); on != noUtility {
 			continue
 		}
 		what, end := p.thing(k)
@@ -451,8 +469,65 @@ func (p *Prose) list(i int, f func(utility, int)) {
 			continue
 		}
 		if !p.glue(k) {
+			if s := p.sym(k + 1); strange >= 2 || p.words[k].kind != word || s != ',' && s != '/' && s != '+' && p.word(k+1) != "et" && p.word(k+1) != "and" {
+				return
+			}
+			strange++ // an item that we do not know
+		}
+	}
+}
+
+// heading tells whether the verdict that ends at token i heads a list of lines ("INCLUS DANS LE LOYER"): it returns the
+// first token of the next line, or 0.
+func (p *Prose) heading(i int) int {
+	k := i + 1
+	for n := 0; n < 5 && k < len(p.words) && !p.words[k].line; n++ {
+		switch p.word(k) {
+		case "dans", "le", "la", "loyer", "prix", "in", "the", "rent", "with", "your", "au", "bail", "":
+			if s := p.sym(k); s != 0 && s != ':' || p.words[k].kind == number {
+				return 0
+			}
+			k++
+			continue
+		}
+		return 0
+	}
+	if k >= len(p.words) || !p.words[k].line {
+		return 0
+	}
+	return k
+}
+
+// lines calls f for each short line from token i that names a thing, until a line that is a sentence, a heading of its
+// own or names money.
+func (p *Prose) lines(i int, f func(utility, int)) {
+	for n := 0; n < 15 && i < len(p.words); n++ {
+		end := i + 1
+		for end < len(p.words) && !p.words[end].line {
+			end++
+		}
+		if end-i > 9 {
 			return
 		}
+		for k := i; k < end; k++ {
+			if p.sym(k) == '$' || p.about(k, anInclusion) && p.word(k) != "gratuit" && p.word(k) != "free" {
+				return
+			}
+			if w := p.word(k); w == "disponible" || w == "possible" || w == "available" || w == "optional" || w == "option" {
+				k = end
+				i = end
+			}
+		}
+		strange := 0
+		for k := i; k < end && strange < 2; k++ {
+			if what, last := p.thing(k); what != noUtility {
+				f(what, last)
+				k = last
+			} else if !p.glue(k) && p.sym(k) != ';' {
+				strange++
+			}
+		}
+		i = end
 	}
 }
 

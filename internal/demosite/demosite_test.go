@@ -19,8 +19,8 @@ import (
 func TestPhoto(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
-	for _, id := range []string{"1", "2", "1668602387", "é\x00", strings.Repeat("x", 100)} {
-		for _, n := range []int{1, 2, 3, 9999} {
+	for _, id := range []string{"1", "1668602387", "é\x00", strings.Repeat("x", 100)} {
+		for _, n := range []int{1, 2, 9999} {
 			data := demosite.Photo(id, n)
 			if !bytes.Equal(data, demosite.Photo(id, n)) {
 				t.Errorf("Photo(%q, %d) changes", id, n)

@@ -149,7 +149,7 @@ func (c *Client) hop(ctx context.Context, u *url.URL, accept string) (body []byt
 	if err != nil {
 		return nil, nil, c.failed(ctx, err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // nothing was written
+	defer resp.Body.Close()
 	switch resp.StatusCode {
 	case http.StatusOK:
 		body, err := read(resp)

@@ -97,7 +97,7 @@ func New(rdb redis.UniversalClient, o Options) *Hosts {
 }
 
 // Wait blocks until it is this caller's turn on the host (a name, with or without a port; case does not matter). A turn
-// that is further away than Options.MaxWait or than ctx's deadline is fault.Throttled at once, with the wait as After,
+// that is further away than Options.MaxWait or than ctx's deadline is fault.Limited at once, with the wait as After,
 // and takes no slot. When ctx ends during the wait its error is returned, and the slot is lost: the next caller is not
 // sooner.
 func (h *Hosts) Wait(ctx context.Context, host string) error {
@@ -259,7 +259,7 @@ func (h *Hosts) promise(host string, from time.Time) error {
 }
 
 func (h *Hosts) tooFar(host string, wait time.Duration) error {
-	return &fault.Error{Class: fault.Throttled, After: wait, Err: fmt.Errorf(
+	return &fault.Error{Class: fault.Limited, After: wait, Err: fmt.Errorf(
 		"wait for a turn on %s: it is %s away", host, wait.Round(time.Millisecond))}
 }
 

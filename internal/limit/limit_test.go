@@ -215,7 +215,7 @@ func TestLocalPace(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := h.Wait(t.Context(), "fourth.example")
-	if class, after := fault.Of(err); class != fault.Throttled || after != 500*time.Millisecond {
+	if class, after := fault.Of(err); class != fault.Limited || after != 500*time.Millisecond {
 		t.Errorf("a fourth busy host = %v (%s, %s); want throttled, 500ms", err, class, after)
 	}
 	c.add(time.Minute)
@@ -271,7 +271,7 @@ func TestWaitTooFar(t *testing.T) {
 				began := time.Now()
 				err := h.Wait(t.Context(), "x.example")
 				class, after := fault.Of(err)
-				if class != fault.Throttled || after < 50*time.Minute || after > 61*time.Minute {
+				if class != fault.Limited || after < 50*time.Minute || after > 61*time.Minute {
 					t.Errorf("Wait = %v (%s, %s); want throttled, about an hour", err, class, after)
 				}
 				if took := time.Since(began); took > 20*time.Second {
@@ -295,7 +295,7 @@ func TestWaitEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	err := h.Wait(ctx, "x.example")
-	if class, after := fault.Of(err); class != fault.Throttled || after < 5*time.Second {
+	if class, after := fault.Of(err); class != fault.Limited || after < 5*time.Second {
 		t.Errorf("a deadline before the turn = %v (%s, %s); want throttled at once", err, class, after)
 	}
 

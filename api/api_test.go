@@ -1,0 +1,271 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/internal/blob"
+	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/telemetry"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// now is when everything in these tests happens, unless it says otherwise.
+var now = time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// door is the API on a real server.
+type door struct {
+	api.Options
+	url      string
+	store    *db.Listings
+	pictures *blob.Store
+	started  *starter
+}
+
+// open serves the API over a database and a folder of its own; change may take parts of them away.
+func open(t *testing.T, change ...func(*api.Options)) *door {
+	t.Helper()
+
+	d := &door{store: db.NewListings(dbtest.New(t)), started: &starter{}}
+	var err error
+	d.pictures, err = blob.Open(t.Context(), t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, d.pictures.Close()) })
+	d.Options = api.Options{
+		Listings: d.store, Launch: d.started, Blobs: d.pictures, Metrics: telemetry.Registry(),
+	}
+	d.serve(t, change...)
+	return d
+}
+
+// bare serves the API without anything behind it, but for what change adds.
+func bare(t *testing.T, change ...func(*api.Options)) *door {
+	t.Helper()
+
+	d := &door{Options: api.Options{Metrics: prometheus.NewRegistry()}}
+	d.serve(t, change...)
+	return d
+}
+
+func (d *door) serve(t *testing.T, change ...func(*api.Options)) {
+	t.Helper()
+
+	d.Log, d.Version, d.URL = quiet, "1.2.3", "http://conveyor.test"
+	d.TemporalUI, d.Namespace = "http://temporal.test/", "conveyor"
+	for _, f := range change {
+		f(&d.Options)
+	}
+	server := httptest.NewServer(api.New(d.Options))
+	t.Cleanup(server.Close)
+	d.url = server.URL
+}
+
+// reply is what came back.
+type reply struct {
+	Status int
+	Header http.Header
+	Body   string
+}
+
+// get asks for a path. headers are names and values in turn.
+func (d *door) get(t *testing.T, path string, headers ...string) reply {
+	t.Helper()
+	return d.ask(t, http.MethodGet, path, "", headers...)
+}
+
+func (d *door) ask(t *testing.T, method, path, body string, headers ...string) reply {
+	t.Helper()
+
+	r, err := http.NewRequestWithContext(t.Context(), method, d.url+path, strings.NewReader(body))
+	require.NoError(t, err)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	answer, err := client.Do(r)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	all, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	require.Equal(t, "nosniff", answer.Header.Get("X-Content-Type-Options"), "%s %s", method, path)
+	return reply{answer.StatusCode, answer.Header, string(all)}
+}
+
+// read decodes the body of a good answer.
+func read[T any](t *testing.T, r reply, status int) (v T) {
+	t.Helper()
+
+	require.Equal(t, status, r.Status, r.Body)
+	require.Equal(t, "application/json", strings.Split(r.Header.Get("Content-Type"), ";")[0])
+	require.NoError(t, json.Unmarshal([]byte(r.Body), &v), r.Body)
+	return v
+}
+
+// problem is RFC 9457 with huma's list of what is wrong.
+type problem struct {
+	Status int    `json:"status"`
+	Title  string `json:"title"`
+	Detail string `json:"detail"`
+	Errors []struct {
+		Message  string `json:"message"`
+		Location string `json:"location"`
+		Value    any    `json:"value"`
+	} `json:"errors"`
+}
+
+// refused reads a problem of the given status.
+func refused(t *testing.T, r reply, status int) (p problem) {
+	t.Helper()
+
+	require.Equal(t, status, r.Status, r.Body)
+	require.Equal(t, "application/problem+json", r.Header.Get("Content-Type"))
+	require.NoError(t, json.Unmarshal([]byte(r.Body), &p), r.Body)
+	require.Equal(t, status, p.Status)
+	require.Equal(t, http.StatusText(status), p.Title)
+	require.NotEmpty(t, p.Detail)
+	return p
+}
+
+// fields lists where a problem says that something is wrong.
+func (p problem) fields() (out []string) {
+	for _, e := range p.Errors {
+		out = append(out, e.Location)
+	}
+	return out
+}
+
+// starter notes what was to be started.
+type starter struct {
+	mu    sync.Mutex
+	err   error
+	calls []string
+}
+
+func (s *starter) Listing(_ context.Context, ref listing.Ref, a launch.Arrival, summary string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, fmt.Sprintf("%s at %s, revision %d, force %v: %s", ref, a.Stage, a.Revision, a.Force, summary))
+	return s.err
+}
+
+func TestUnknownRoute(t *testing.T) {
+	t.Parallel()
+	d := bare(t)
+	for _, path := range []string{"/nothing", "/listings/a/b", "/%00", "/..%2f"} {
+		r := d.get(t, path)
+		if r.Status == http.StatusMovedPermanently { // to the path with its slash
+			r = d.get(t, r.Header.Get("Location"))
+		}
+		require.NotContains(t, r.Body, "goroutine")
+		refused(t, r, http.StatusNotFound)
+	}
+	require.Equal(t, "GET /nothing is not here; see /docs", refused(t, d.get(t, "/nothing"), 404).Detail)
+}
+
+func TestWrongMethod(t *testing.T) {
+	t.Parallel()
+	d := bare(t)
+	for _, tt := range []struct{ method, path, allow string }{
+		{http.MethodPost, "/listings", "GET"},
+		{http.MethodDelete, "/listings/6f1d1a0e-9c58-5c7e-8d7c-0b5a7f3f2c11", "GET"},
+		{http.MethodGet, "/listings/kijiji/1/process", "POST"},
+		{http.MethodPut, "/health", "GET"},
+		{http.MethodPost, "/images/a.jpg", "GET"},
+	} {
+		r := d.ask(t, tt.method, tt.path, "")
+		p := refused(t, r, http.StatusMethodNotAllowed)
+		require.Equal(t, tt.allow, r.Header.Get("Allow"), tt.path)
+		require.Equal(t, tt.path+" takes "+tt.allow, p.Detail)
+	}
+}
+
+func TestHead(t *testing.T) {
+	t.Parallel()
+	d := bare(t)
+	for path, status := range map[string]int{"/health": 200, "/docs": 200, "/openapi.json": 200, "/nothing": 404} {
+		r := d.ask(t, http.MethodHead, path, "")
+		require.Equal(t, status, r.Status, path)
+		require.Empty(t, r.Body, path)
+		require.Equal(t, d.get(t, path).Header.Get("Content-Type"), r.Header.Get("Content-Type"), path)
+	}
+}
+
+// A bug of ours is a 500 that keeps to itself what went wrong; the next request is answered.
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	d := bare(t, func(o *api.Options) { o.Listings = nil })
+	p := refused(t, d.get(t, "/listings"), http.StatusInternalServerError)
+	require.NotContains(t, p.Detail, "nil")
+	require.Equal(t, http.StatusOK, d.get(t, "/health").Status)
+}
+
+func TestOpenAPI(t *testing.T) {
+	t.Parallel()
+	d := bare(t)
+	doc := read[struct {
+		OpenAPI string
+		Info    struct{ Title, Version string }
+	}](t, reply{200, http.Header{"Content-Type": {"application/json"}}, d.get(t, "/openapi.json").Body}, 200)
+	require.Equal(t, "3.1.0", doc.OpenAPI)
+	require.Equal(t, "1.2.3", doc.Info.Version)
+
+	const golden = "testdata/openapi.golden.yaml"
+	got := d.get(t, "/openapi.yaml").Body
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(got), 0o600))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got, "what is this change to those who call us? then: go test ./api -run OpenAPI -update")
+}
+
+// The page works without the internet: everything it loads is ours.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	d := bare(t)
+	r := d.get(t, "/")
+	require.Equal(t, http.StatusFound, r.Status)
+	page := d.get(t, r.Header.Get("Location"))
+	require.Equal(t, http.StatusOK, page.Status)
+	require.Contains(t, page.Header.Get("Content-Type"), "text/html")
+	require.Contains(t, page.Body, `"swaggerJsonUrl":"/openapi.json"`)
+	require.Regexp(t, `validatorUrl:\s*null`, page.Body) // or swagger.io would be asked
+
+	assets := regexp.MustCompile(`(?:src|href)="([^"]+)"`).FindAllStringSubmatch(page.Body, -1)
+	require.GreaterOrEqual(t, len(assets), 4)
+	for _, a := range assets {
+		require.Truef(t, strings.HasPrefix(a[1], "/docs/"), "%s is not ours", a[1])
+		asset := d.get(t, a[1])
+		require.Equal(t, http.StatusOK, asset.Status, a[1])
+		require.Greater(t, len(asset.Body), 100, a[1])
+		require.NotContains(t, asset.Header.Get("Content-Type"), "text/plain", a[1])
+		if strings.HasSuffix(a[1], ".css") {
+			require.NotRegexp(t, `(?:url\(|@import\s*)["']?(?:https?:)?//`, asset.Body, a[1])
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package api_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/internal/launch"
+)
+
+// nowhere is a port that refuses connections.
+const nowhere = "127.0.0.1:1"
+
+// comesBack checks that an answer says to try again, and nothing of what is inside.
+func comesBack(t *testing.T, r reply) {
+	t.Helper()
+
+	p := refused(t, r, http.StatusServiceUnavailable)
+	require.Equal(t, "5", r.Header.Get("Retry-After"))
+	require.Equal(t, "something this needs is away; try again in 5 s; /ready says what", p.Detail)
+}
+
+func TestPostgresIsAway(t *testing.T) {
+	t.Parallel()
+	pool, err := db.Open(t.Context(), "postgres://conveyor@"+nowhere+"/conveyor", 2)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	d := bare(t, func(o *api.Options) { o.Listings, o.Launch = db.NewListings(pool), &starter{} })
+	comesBack(t, d.get(t, "/listings"))
+	comesBack(t, d.get(t, "/listings/"+uuid.NewString()))
+	comesBack(t, d.ask(t, http.MethodPost, "/listings/kijiji/1/process", ""))
+}
+
+func TestTemporalIsAway(t *testing.T) {
+	t.Parallel()
+	temporal, err := client.NewLazyClient(client.Options{HostPort: nowhere, Logger: sdklog.NewStructuredLogger(quiet)})
+	require.NoError(t, err)
+	t.Cleanup(temporal.Close)
+	d := open(t, func(o *api.Options) { o.Launch = &launch.Launch{Temporal: temporal} })
+	d.publish(t, listing.Listing{Ref: kijiji("1"), Title: "4½", RentCents: 100_000}, "", now)
+	start := time.Now()
+	comesBack(t, d.ask(t, http.MethodPost, "/listings/kijiji/1/process", ""))
+	require.Less(t, time.Since(start), 12*time.Second)
+	require.Len(t, read[page](t, d.get(t, "/listings"), http.StatusOK).Items, 1, "reads go on")
+}

@@ -1,0 +1,71 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/internal/telemetry"
+)
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	d := bare(t, func(o *api.Options) {
+		o.Checks = map[string]func(context.Context) error{
+			"postgres": func(context.Context) error { return errors.New("away") },
+		}
+	})
+	got := read[map[string]string](t, d.get(t, "/health?probe=1"), http.StatusOK)
+	require.Equal(t, map[string]string{"status": "ok", "version": "1.2.3"}, got)
+}
+
+func TestReady(t *testing.T) {
+	t.Parallel()
+	type state struct {
+		Status   string
+		Services map[string]string
+	}
+	good := func(context.Context) error { return nil }
+	broken := func(context.Context) error { return errors.New("dial tcp 10.0.0.7:5672: connect: refused") }
+	silent := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	for _, tt := range []struct {
+		name   string
+		checks map[string]func(context.Context) error
+		status int
+		want   state
+	}{
+		{"all answer", map[string]func(context.Context) error{"postgres": good, "redis": good}, http.StatusOK,
+			state{"ready", map[string]string{"postgres": "ok", "redis": "ok"}}},
+		{"one is away", map[string]func(context.Context) error{"postgres": good, "rabbitmq": broken},
+			http.StatusServiceUnavailable, state{"degraded", map[string]string{"postgres": "ok", "rabbitmq": "away"}}},
+		{"one does not answer", map[string]func(context.Context) error{"postgres": good, "temporal": silent},
+			http.StatusServiceUnavailable, state{"degraded", map[string]string{"postgres": "ok", "temporal": "away"}}},
+		{"there is nothing to ask", nil, http.StatusOK, state{"ready", map[string]string{}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := bare(t, func(o *api.Options) { o.Checks = tt.checks }).get(t, "/ready")
+			require.Equal(t, tt.want, read[state](t, r, tt.status))
+			require.NotContains(t, r.Body, "10.0.0.7")
+		})
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	d := bare(t, func(o *api.Options) {
+		r := telemetry.Registry()
+		r.MustRegister(prometheus.NewCounter(prometheus.CounterOpts{Name: "conveyor_test_total", Help: "For this test."}))
+		o.Metrics = r
+	})
+	r := d.get(t, "/metrics")
+	require.Equal(t, http.StatusOK, r.Status)
+	require.Contains(t, r.Header.Get("Content-Type"), "text/plain")
+	require.Contains(t, r.Body, "\nconveyor_test_total 0\n")
+	require.Contains(t, r.Body, "\ngo_goroutines ")
+}

@@ -1,0 +1,113 @@
+package api_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/internal/blob"
+)
+
+// gallery serves a store with one picture and its thumbnail from a folder that has a secret beside it.
+func gallery(t *testing.T) (d *door, key string) {
+	t.Helper()
+
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "secret.jpg"), []byte("secret"), 0o600))
+	pictures, err := blob.Open(t.Context(), filepath.Join(dir, "store"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = pictures.Close() }) // a test may have closed it
+	key, _, err = pictures.PutImage(t.Context(), []byte("0123456789"), "png")
+	require.NoError(t, err)
+	require.NoError(t, pictures.PutThumbnail(t.Context(), key, []byte("small")))
+	return bare(t, func(o *api.Options) { o.Blobs = pictures }), key
+}
+
+func TestImage(t *testing.T) {
+	t.Parallel()
+	d, key := gallery(t)
+	thumb := blob.ThumbnailKey(key)
+	whole := d.get(t, "/images/"+key)
+	for _, tt := range []struct {
+		name, path string
+		headers    []string
+		status     int
+		body       string
+		mime       string
+	}{
+		{"a picture", key, nil, 200, "0123456789", "image/png"},
+		{"a picture without its folder", strings.TrimPrefix(key, "images/"), nil, 200, "0123456789", "image/png"},
+		{"with escaped slashes", strings.ReplaceAll(key, "/", "%2F"), nil, 200, "0123456789", "image/png"},
+		{"a thumbnail", thumb, nil, 200, "small", "image/jpeg"},
+		{"a range", key, []string{"Range", "bytes=2-4"}, 206, "234", "image/png"},
+		{"the end", key, []string{"Range", "bytes=-2"}, 206, "89", "image/png"},
+		{"known", key, []string{"If-None-Match", whole.Header.Get("ETag")}, 304, "", ""},
+		{"another is known", key, []string{"If-None-Match", `"x"`}, 200, "0123456789", "image/png"},
+		{"not newer", key, []string{"If-Modified-Since", whole.Header.Get("Last-Modified")}, 304, "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := d.get(t, "/images/"+tt.path, tt.headers...)
+			require.Equal(t, tt.status, r.Status)
+			require.Equal(t, tt.body, r.Body)
+			require.Equal(t, tt.mime, r.Header.Get("Content-Type"))
+			require.Contains(t, r.Header.Get("Cache-Control"), "immutable")
+			require.NotEmpty(t, r.Header.Get("ETag"))
+		})
+	}
+	t.Run("head", func(t *testing.T) {
+		t.Parallel()
+		r := d.ask(t, http.MethodHead, "/images/"+key, "")
+		require.Equal(t, http.StatusOK, r.Status)
+		require.Equal(t, "10", r.Header.Get("Content-Length"))
+	})
+	t.Run("a range that is not there", func(t *testing.T) {
+		t.Parallel()
+		r := d.get(t, "/images/"+key, "Range", "bytes=50-60")
+		require.Equal(t, http.StatusRequestedRangeNotSatisfiable, r.Status)
+	})
+}
+
+func TestImageIsNotThere(t *testing.T) {
+	t.Parallel()
+	d, key := gallery(t)
+	for name, path := range map[string]string{
+		"unknown":           "images/ab/ab/" + strings.Repeat("ab", 32) + ".jpg",
+		"another extension": strings.TrimSuffix(key, "png") + "jpg",
+		"no key":            "",
+		"a folder":          "images/",
+		"up":                "../secret.jpg",
+		"up, escaped":       "%2e%2e%2fsecret.jpg",
+		"up, twice escaped": "%252e%252e%252fsecret.jpg",
+		"up, from within":   "images/../../secret.jpg",
+		"backslashes":       `..%5csecret.jpg`,
+		"absolute":          "/etc/passwd",
+		"NUL":               "a%00.jpg",
+		"not UTF-8":         "%ff",
+		"without end":       strings.Repeat("a", 5000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := refused(t, d.get(t, "/images/"+path), http.StatusNotFound)
+			require.Contains(t, p.Detail, "there is no picture")
+			require.Less(t, len(p.Detail), 600, "a few words, and nothing of the folders behind it")
+			require.NotContains(t, p.Detail, "store")
+		})
+	}
+}
+
+func TestImagesAreAway(t *testing.T) {
+	t.Parallel()
+	d, key := gallery(t)
+	pictures, ok := d.Blobs.(*blob.Store)
+	require.True(t, ok)
+	require.NoError(t, pictures.Close())
+	r := d.get(t, "/images/"+key)
+	refused(t, r, http.StatusServiceUnavailable)
+	require.Equal(t, "5", r.Header.Get("Retry-After"))
+}

@@ -1,0 +1,350 @@
+package contract_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func ptr[T any](v T) *T { return &v }
+
+var scraped = contract.ScrapedListing{
+	Platform: "kijiji", PlatformID: "1329279535", URL: "https://www.kijiji.ca/v-appartement/1329279535",
+	ScrapedAt: time.Date(2026, 11, 20, 14, 3, 5, 0, time.UTC), Title: "Beau 4 ½ à louer, près du métro",
+	Description: "<p>Lumineux &amp; calme.</p>",
+	Price:       contract.ScrapedPrice{AmountCents: ptr(int64(125_050)), Type: "FIXED", Text: "1 250,50 $"},
+	Address:     "74 Rue Saint-Joseph, Montréal, QC H2L 3Z1", Latitude: ptr(45.5231), Longitude: ptr(-73.5817),
+	Attributes: map[string][]string{"numrooms": {"4.5"}, "utilities": {"heat", "hydro"}},
+	ImageURLs:  []string{"https://i.example/1.jpg", "https://i.example/2.jpg"},
+	Contact:    contract.ScrapedContact{Name: "Zoé", Phone: "514 555-0199"},
+	PostedAt:   ptr(time.Date(2026, 11, 19, 9, 30, 0, 0, time.UTC)),
+	Raw:        json.RawMessage(`{"id":"1329279535","slug":"beau-4-1-2"}`),
+}
+
+func event(name, data string) contract.Event {
+	return contract.Event{
+		EventID: "3f0d6f5e-5c0e-5d3c-9c45-0d6b1f0a7a11", EventName: name,
+		TS: time.Date(2026, 11, 20, 14, 3, 6, 250_000_000, time.UTC), Platform: "kijiji", Data: json.RawMessage(data),
+	}
+}
+
+// eventData writes what an event carries.
+func eventData(data any) string {
+	b, err := json.Marshal(data)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// TestGolden fixes the wire form of every message and event: a change of it is a change for other teams.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+
+	id := "8e2f3d1c-4b7a-5e5f-9a3b-2c1d0e9f8a7b"
+	published := contract.ListingData{
+		ListingID: id, PlatformID: "1329279535", Revision: 2, URL: scraped.URL, Title: scraped.Title,
+		RentCents: 125_050, Bedrooms: ptr(0), Neighbourhood: "villeray", Change: "updated",
+	}
+	rejected := contract.ListingData{
+		ListingID: id, PlatformID: "1329279535", Revision: 1, URL: scraped.URL,
+		Reasons: []contract.Reason{{Field: "price", Code: "missing", Message: "no price is stated"}},
+	}
+	archived := contract.ListingData{ListingID: id, PlatformID: "1329279535", Revision: 2, URL: scraped.URL}
+	image := contract.ImageData{
+		ListingID: id, URL: "https://i.example/1.jpg", Key: "images/ab/abcd.jpg", SHA256: strings.Repeat("ab", 32),
+		Width: 800, Height: 600, SortOrder: 0,
+	}
+	for _, tt := range []struct {
+		name  string
+		value any
+		read  func([]byte) (any, error)
+	}{
+		{"scraped", scraped, decoded[contract.ScrapedListing]},
+		{"staged", contract.StagedListing{
+			Platform: "kijiji", PlatformID: "1329279535", URL: scraped.URL, ScrapedAt: scraped.ScrapedAt,
+			Listing: json.RawMessage(`{"title":"Beau 4 ½","rent_cents":125050,"bedrooms":2}`),
+		}, decoded[contract.StagedListing]},
+		{"images.pending", contract.PendingImage{
+			ListingID: id, URL: "https://i.example/1.jpg", SortOrder: 3,
+		}, decoded[contract.PendingImage]},
+		{contract.ListingNormalized, event(contract.ListingNormalized, eventData(published)), read[contract.Event]},
+		{contract.ListingPublished, event(contract.ListingPublished, eventData(published)), read[contract.Event]},
+		{contract.ListingRejected, event(contract.ListingRejected, eventData(rejected)), read[contract.Event]},
+		{contract.ListingArchived, event(contract.ListingArchived, eventData(archived)), read[contract.Event]},
+		{contract.ImageAttached, event(contract.ImageAttached, eventData(image)), read[contract.Event]},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			file := filepath.Join("testdata", tt.name+".json")
+			compact, err := json.Marshal(tt.value)
+			require.NoError(t, err)
+			var got bytes.Buffer
+			require.NoError(t, json.Indent(&got, compact, "", "  "))
+			got.WriteByte('\n')
+			if *update {
+				require.NoError(t, os.WriteFile(file, got.Bytes(), 0o600))
+			}
+			want, err := os.ReadFile(file)
+			require.NoError(t, err)
+			require.Equal(t, string(want), got.String())
+
+			compacted := new(bytes.Buffer)
+			require.NoError(t, json.Compact(compacted, want))
+			back, err := tt.read(compacted.Bytes())
+			require.NoError(t, err)
+			require.Equal(t, tt.value, back)
+		})
+	}
+}
+
+// decoded reads a message as a consumer does, with its check; read reads what has none.
+func decoded[M interface{ Check() error }](body []byte) (any, error) { return contract.Decode[M](body) }
+
+func read[M any](body []byte) (any, error) {
+	var m M
+	err := json.Unmarshal(body, &m)
+	return m, err
+}
+
+// TestRawReadsTheSame: the bridge checks a message as a ScrapedListing and the normalizer reads the stored payload as
+// a Raw; a field that one of them spells otherwise would be lost without a word.
+func TestRawReadsTheSame(t *testing.T) {
+	t.Parallel()
+
+	body, err := json.Marshal(scraped)
+	require.NoError(t, err)
+	var raw listing.Raw
+	require.NoError(t, json.Unmarshal(body, &raw))
+	require.Equal(t, listing.Raw{
+		Ref: listing.Ref{Platform: scraped.Platform, PlatformID: scraped.PlatformID}, URL: scraped.URL,
+		ScrapedAt: scraped.ScrapedAt, Title: scraped.Title, Description: scraped.Description,
+		Price: listing.RawPrice(scraped.Price), Address: scraped.Address,
+		Latitude: scraped.Latitude, Longitude: scraped.Longitude, Attributes: scraped.Attributes,
+		ImageURLs: scraped.ImageURLs, Contact: listing.RawContact(scraped.Contact), PostedAt: scraped.PostedAt,
+	}, raw)
+
+	// And the other way round: what Raw writes is the message, but for the members that it does not know.
+	var names, rawNames map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(body, &names))
+	again, err := json.Marshal(raw)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(again, &rawNames))
+	delete(names, "raw")
+	require.Equal(t, names, rawNames)
+}
+
+// with is the golden message with one member replaced, or removed when value is "".
+func with(member, value string) []byte {
+	body, err := json.Marshal(scraped)
+	if err != nil {
+		panic(err)
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(body, &members); err != nil {
+		panic(err)
+	}
+	if members[member] = json.RawMessage(value); value == "" {
+		delete(members, member)
+	}
+	var out bytes.Buffer
+	out.WriteByte('{')
+	for name, v := range members { // by hand: Marshal would refuse or mend what the tests break on purpose
+		if out.Len() > 1 {
+			out.WriteByte(',')
+		}
+		out.WriteString(`"` + name + `":`)
+		out.Write(v)
+	}
+	out.WriteByte('}')
+	return out.Bytes()
+}
+
+func TestDecodeScraped(t *testing.T) {
+	t.Parallel()
+
+	long := `"https://www.kijiji.ca/` + strings.Repeat("x", 2048) + `"`
+	for _, tt := range []struct {
+		name   string
+		body   []byte
+		fields []string // that are wrong, in order; nil = the message is fine
+		reason string   // part of the first one's
+	}{
+		{"the golden message", with("title", `"x"`), nil, ""},
+		{"members that nobody knows", with("extra", `{"a":[1e400]}`), nil, ""},
+		{"a title of 10,000 runes", with("title", `"`+strings.Repeat("é", 10_000)+`"`), nil, ""},
+		{"a price of 10^12", with("price", `{"amount_cents":1000000000000}`), nil, ""},
+		{"optional members are null", with("price", `null`), nil, ""},
+		{"no body", nil, []string{""}, "not JSON"},
+		{"not JSON", []byte(`<html>`), []string{""}, "not JSON at byte 1"},
+		{"JSON that ends too early", []byte(`{"platform":"kijiji"`), []string{""}, "not JSON"},
+		{"two documents", []byte(`{} {}`), []string{""}, "not JSON"},
+		{"an array", []byte(`[]`), []string{""}, "is a JSON array, expected an object"},
+		{"a string", []byte(`"kijiji"`), []string{""}, "is a JSON string"},
+		{"null", []byte(`null`), []string{"platform", "platform_id", "url", "scraped_at"}, "is missing"},
+		{"all required members are missing", []byte(`{}`), []string{"platform", "platform_id", "url", "scraped_at"}, "is missing"},
+		{"the platform is missing", with("platform", ""), []string{"platform"}, "is missing"},
+		{"the ID is null", with("platform_id", `null`), []string{"platform_id"}, "is missing"},
+		{"the ID is a number", with("platform_id", `1329279535`), []string{"platform_id"}, "is a number, expected string"},
+		{"the ID could leave its path", with("platform_id", `"../x"`), []string{"platform_id"}, "is not an ID"},
+		{"the platform is a topic pattern", with("platform", `"#"`), []string{"platform"}, "is not a platform name"},
+		{"the address is not http", with("url", `"file:///etc/passwd"`), []string{"url"}, "is not an absolute http(s) address"},
+		{"the address is relative", with("url", `"/v-1"`), []string{"url"}, "is not an absolute http(s) address"},
+		{"the address is too long", with("url", long), []string{"url"}, "the most is 2048"},
+		{"latitude abc", with("latitude", `"abc"`), []string{"latitude"}, "is a string, expected float64"},
+		{"latitude without end", with("latitude", `1e999`), []string{"latitude"}, "is a number 1e999"},
+		{"a price in words", with("price", `{"amount_cents":"1250"}`), []string{"price.amount_cents"}, "is a string, expected int64"},
+		{"a price with cents", with("price", `{"amount_cents":1250.5}`), []string{"price.amount_cents"}, "is a number 1250.5"},
+		{"attributes as a list", with("attributes", `[]`), []string{"attributes"}, "is a array"},
+		{"image addresses as text", with("image_urls", `"x"`), []string{"image_urls"}, "is a string"},
+		{"a time in words", with("scraped_at", `"yesterday"`), []string{"scraped_at"}, "yesterday"},
+		{"a time as a number", with("scraped_at", `1700000000`), []string{"scraped_at"}, "not a JSON string"},
+		{"a posting time in words", with("posted_at", `"hier"`), []string{"posted_at"}, "hier"},
+		{"a body of 2 MiB", with("title", `"`+strings.Repeat("x", 2<<20)+`"`), []string{""}, "the most is 1048576"},
+		{"a raw NUL byte", with("title", "\"a\x00b\""), []string{""}, "not JSON"},
+		{"an escaped NUL", with("title", `"a\u0000b"`), []string{"title"}, "contains a NUL"},
+		{"an escaped NUL in a nested value", with("attributes", `{"a":["x",{"b":1},"\u0000"]}`), []string{"attributes"}, ""},
+		{"an escaped NUL in a nested name", with("raw", `{"a":{"b\u0000":1}}`), []string{"raw"}, "contains a NUL"},
+		{"an escaped NUL in a member's name", with(`a\u0000b`, `1`), []string{"ab"}, "contains a NUL"},
+		{"an escaped NUL in a member nobody knows", with("extra", `["\u0000"]`), []string{"extra"}, "contains a NUL"},
+		{"an escaped backslash before u0000", with("title", `"a\\u0000b"`), nil, ""},
+		{"invalid UTF-8", with("title", "\"a\xffb\""), []string{""}, "not UTF-8 at byte"},
+		{"half a rune at the end", []byte("{\"title\":\"\xc3"), []string{""}, "not UTF-8 at byte 10"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			// A member that the table breaks cannot be named twice, so the order in the body does not matter.
+			_, err := contract.Decode[contract.ScrapedListing](tt.body)
+			requireFields(t, err, tt.fields, tt.reason)
+		})
+	}
+}
+
+// requireFields checks that err names exactly these fields, and gives this reason for the first.
+func requireFields(t *testing.T, err error, fields []string, reason string) {
+	t.Helper()
+
+	if fields == nil {
+		require.NoError(t, err)
+		return
+	}
+	var all contract.Errors
+	require.True(t, errors.As(err, &all), "got %v", err)
+	var got []string
+	for _, e := range all {
+		got = append(got, e.Field)
+	}
+	require.Equal(t, fields, got, "got %v", err)
+	require.Contains(t, all[0].Reason, reason)
+	require.NotContains(t, err.Error(), "\x00")
+}
+
+func TestDecodeStaged(t *testing.T) {
+	t.Parallel()
+
+	staged := func(l string) []byte {
+		return []byte(`{"platform":"kijiji","platform_id":"1","url":"https://k.example/1","scraped_at":"2026-11-20T14:03:05Z"` +
+			l + `}`)
+	}
+	for _, tt := range []struct {
+		name   string
+		body   []byte
+		fields []string
+		reason string
+	}{
+		{"a listing", staged(`,"listing":{"title":"x","rent_cents":1,"bedrooms":0}`), nil, ""},
+		{"no listing", staged(``), []string{"listing"}, "is missing or not an object"},
+		{"the listing is text", staged(`,"listing":"x"`), []string{"listing"}, "is missing or not an object"},
+		{"everything is missing", []byte(`{"listing":{}}`), []string{
+			"platform", "platform_id", "url", "scraped_at", "listing.title", "listing.rent_cents", "listing.bedrooms",
+		}, "is missing"},
+		{"a rent of nothing", staged(`,"listing":{"title":"x","rent_cents":0,"bedrooms":1}`),
+			[]string{"listing.rent_cents"}, "above 0"},
+		{"fewer than no bedrooms", staged(`,"listing":{"title":"x","rent_cents":1,"bedrooms":-1}`),
+			[]string{"listing.bedrooms"}, "0 to 99"},
+		{"more bedrooms than a column holds", staged(`,"listing":{"title":"x","rent_cents":1,"bedrooms":3000000000}`),
+			[]string{"listing.bedrooms"}, "0 to 99"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			_, err := contract.Decode[contract.StagedListing](tt.body)
+			requireFields(t, err, tt.fields, tt.reason)
+		})
+	}
+}
+
+func TestDecodePendingImage(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct {
+		name, body string
+		fields     []string
+		reason     string
+	}{
+		{"an image", `{"listing_id":"8e2f3d1c-4b7a-5e5f-9a3b-2c1d0e9f8a7b","url":"http://i.example/1.jpg","sort_order":999}`, nil, ""},
+		{"everything is missing", `{}`, []string{"listing_id", "url"}, "is missing"},
+		{"a file", `{"listing_id":"x","url":"file:///etc/passwd"}`, []string{"url"}, "http(s)"},
+		{"a place before the first", `{"listing_id":"x","url":"http://i.example/1.jpg","sort_order":-1}`,
+			[]string{"sort_order"}, "0 to 999"},
+		{"a place in words", `{"listing_id":"x","url":"http://i.example/1.jpg","sort_order":"first"}`,
+			[]string{"sort_order"}, "is a string"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			_, err := contract.Decode[contract.PendingImage]([]byte(tt.body))
+			requireFields(t, err, tt.fields, tt.reason)
+		})
+	}
+}
+
+// FuzzDecode: whatever the bytes are, Decode neither panics nor lets through what Postgres cannot store.
+func FuzzDecode(f *testing.F) {
+	for _, name := range []string{"scraped", "staged", "images.pending", contract.ListingPublished} {
+		body, err := os.ReadFile(filepath.Join("testdata", name+".json"))
+		require.NoError(f, err)
+		f.Add(body)
+	}
+	for _, body := range [][]byte{
+		nil, []byte(`{}`), []byte(`null`), []byte(`[[]]`), with("latitude", `"abc"`), with("title", `"\u0000"`),
+		with("raw", `{"a":{"\u0000":[]}}`), with("title", "\"\xff\""), with("scraped_at", `"x"`), with("price", `{"amount_cents":1e99}`),
+	} {
+		f.Add(body)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		m, err := contract.Decode[contract.ScrapedListing](body)
+		if _, serr := contract.Decode[contract.StagedListing](body); serr != nil {
+			require.NotEmpty(t, serr.Error())
+		}
+		if _, ierr := contract.Decode[contract.PendingImage](body); ierr != nil {
+			require.NotEmpty(t, ierr.Error())
+		}
+		if err != nil {
+			require.NotEmpty(t, err.Error())
+			return
+		}
+		require.NoError(t, m.Check())
+		again, err := json.Marshal(m)
+		require.NoError(t, err)
+		back, err := contract.Decode[contract.ScrapedListing](again)
+		require.NoError(t, err, "%s", again)
+		require.Equal(t, m.Title, back.Title)
+		require.NotContains(t, m.Title+m.Description+m.Address+m.Contact.Name+m.PlatformID, "\x00")
+	})
+}

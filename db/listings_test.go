@@ -1,0 +1,699 @@
+package db_test
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// start is when these tests begin; after is some minutes later.
+var start = time.Date(2026, 11, 20, 14, 0, 0, 0, time.UTC)
+
+func after(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
+
+func refOf(id string) listing.Ref { return listing.Ref{Platform: "kijiji", PlatformID: id} }
+
+// runOf is the workflow run of an advert.
+func runOf(ref listing.Ref) listing.Run {
+	return listing.Run{WorkflowID: "listing/" + ref.String(), RunID: "run-1"}
+}
+
+// arrival is a scraped message with a title, scraped some minutes after the start.
+func arrival(ref listing.Ref, title string, minutes int) db.Arrival {
+	raw := listing.Raw{Ref: ref, URL: "https://k.example/" + ref.PlatformID, ScrapedAt: after(minutes), Title: title}
+	payload, err := json.Marshal(raw)
+	if err != nil {
+		panic(err)
+	}
+	sum, err := hex.DecodeString(listing.ContentHash(raw))
+	if err != nil {
+		panic(err)
+	}
+	return db.Arrival{Ref: ref, URL: raw.URL, Payload: payload, ContentHash: sum, ScrapedAt: raw.ScrapedAt}
+}
+
+// normalized is a listing that can be published.
+func normalized(ref listing.Ref) listing.Listing {
+	return listing.Listing{
+		Ref: ref, URL: "https://k.example/" + ref.PlatformID, ScrapedAt: start, Title: "4 ½ à louer", RentCents: 125_000,
+		Bedrooms: 2, ImageURLs: []string{"http://i.example/1.jpg", "http://i.example/2.jpg"},
+	}
+}
+
+// query runs one SELECT and returns its rows as one value each.
+func query[T any](t testing.TB, pool *pgxpool.Pool, sql string, args ...any) []T {
+	t.Helper()
+
+	rows, _ := pool.Query(context.WithoutCancel(t.Context()), sql, args...)
+	got, err := pgx.CollectRows(rows, pgx.RowTo[T])
+	require.NoError(t, err)
+	return got
+}
+
+// count returns how many rows a table has that satisfy a condition.
+func count(t testing.TB, pool *pgxpool.Pool, where string, args ...any) int64 {
+	t.Helper()
+	return query[int64](t, pool, "SELECT count(*) FROM "+where, args...)[0]
+}
+
+// told returns the names of the events in the outbox, in the order of writing.
+func told(t testing.TB, pool *pgxpool.Pool) []string {
+	t.Helper()
+	return query[string](t, pool, "SELECT routing_key FROM outbox ORDER BY id")
+}
+
+// requireClass checks the fault class of err; "" is success.
+func requireClass(t testing.TB, want fault.Class, err error) {
+	t.Helper()
+	got, _ := fault.Of(err)
+	require.Equal(t, want, got, "got %v", err)
+}
+
+// receive stores one arrival.
+func receive(t testing.TB, s *db.Listings, a db.Arrival) db.Receipt {
+	t.Helper()
+
+	got, err := s.Receive(t.Context(), []db.Arrival{a}, a.ScrapedAt)
+	require.NoError(t, err)
+	require.Len(t, got, 1)
+	require.Equal(t, a.Ref.ID(), got[0].ID)
+	return got[0]
+}
+
+// publish brings a listing to its end as its workflow does: load, then publish.
+func publish(t testing.TB, s *db.Listings, l listing.Listing, revision int64, minutes int) []listing.Image {
+	t.Helper()
+
+	require.NoError(t, s.SaveNormalized(t.Context(), l, revision, after(minutes)))
+	v, err := s.Load(t.Context(), l.ID())
+	require.NoError(t, err)
+	pending, err := s.Publish(t.Context(), listing.Publication{Version: v}, runOf(l.Ref), after(minutes))
+	require.NoError(t, err)
+	return pending
+}
+
+// imported stores and publishes an advert, and returns its listing.
+func imported(t testing.TB, s *db.Listings, id string) listing.Listing {
+	t.Helper()
+
+	l := normalized(refOf(id))
+	receive(t, s, arrival(l.Ref, l.Title, 0))
+	publish(t, s, l, 1, 0)
+	return l
+}
+
+func TestReceive(t *testing.T) {
+	t.Parallel()
+
+	type step struct {
+		title   string
+		minutes int  // when it was scraped
+		settle  bool // bring the current revision to its end first
+		want    db.Receipt
+	}
+	for _, tt := range []struct {
+		name                       string
+		steps                      []step
+		scrapes                    int64
+		revisions                  []int64
+		title                      string
+		status                     string
+		firstMinutes, lastMinutes  int
+		payloadMinutes, wantEvents int
+	}{
+		{
+			"a new advert", []step{{"a", 5, false, db.Receipt{Revision: 1}}},
+			1, []int64{1}, "a", "scraped", 5, 5, 5, 0,
+		},
+		{
+			"the same again, still on its way",
+			[]step{{"a", 5, false, db.Receipt{Revision: 1}}, {"a", 6, false, db.Receipt{Revision: 1}}},
+			2, []int64{1}, "a", "scraped", 5, 6, 5, 0,
+		},
+		{
+			"unchanged is settled at the door",
+			[]step{{"a", 5, false, db.Receipt{Revision: 1}}, {"a", 6, true, db.Receipt{Revision: 1, Settled: true}}},
+			2, []int64{1}, "a", "duplicate", 5, 6, 5, 0,
+		},
+		{
+			"a change is work again",
+			[]step{{"a", 5, false, db.Receipt{Revision: 1}}, {"b", 6, true, db.Receipt{Revision: 2}}},
+			2, []int64{1, 2}, "b", "scraped", 5, 6, 6, 0,
+		},
+		{
+			"a change back is a revision of its own",
+			[]step{
+				{"a", 5, false, db.Receipt{Revision: 1}}, {"b", 6, true, db.Receipt{Revision: 2}},
+				{"a", 7, true, db.Receipt{Revision: 3}},
+			},
+			3, []int64{1, 2, 3}, "a", "scraped", 5, 7, 7, 0,
+		},
+		{
+			"an older message with other content changes nothing",
+			[]step{{"b", 5, false, db.Receipt{Revision: 1}}, {"a", 4, true, db.Receipt{Revision: 1, Settled: true}}},
+			2, []int64{1}, "b", "duplicate", 4, 5, 5, 0,
+		},
+		{
+			"other content from between two scrapes that agree changes nothing",
+			[]step{
+				{"a", 1, false, db.Receipt{Revision: 1}}, {"a", 9, false, db.Receipt{Revision: 1}},
+				{"b", 5, true, db.Receipt{Revision: 1, Settled: true}},
+			},
+			3, []int64{1}, "a", "duplicate", 1, 9, 1, 0,
+		},
+		{
+			"a message delivered twice",
+			[]step{{"a", 5, false, db.Receipt{Revision: 1}}, {"a", 5, false, db.Receipt{Revision: 1}}},
+			2, []int64{1}, "a", "scraped", 5, 5, 5, 0,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			pool := dbtest.New(t)
+			s, ref := db.NewListings(pool), refOf("1")
+			revision := int64(0)
+			for _, step := range tt.steps {
+				if step.settle {
+					require.NoError(t, s.SaveDuplicate(t.Context(), ref, revision, refOf("2").ID(), nil, runOf(ref)))
+				}
+				got := receive(t, s, arrival(ref, step.title, step.minutes))
+				step.want.ID = ref.ID()
+				require.Equal(t, step.want, got)
+				revision = got.Revision
+			}
+			var (
+				scrapes                int64
+				title, status          string
+				first, last, payloadAt time.Time
+			)
+			require.NoError(t, pool.QueryRow(t.Context(), `SELECT scrapes, payload->>'title', status, first_scraped_at,
+				last_scraped_at, payload_at FROM raw_listings`).Scan(&scrapes, &title, &status, &first, &last, &payloadAt))
+			require.Equal(t, tt.scrapes, scrapes)
+			require.Equal(t, tt.title, title)
+			require.Equal(t, tt.status, status)
+			require.Equal(t, []time.Time{after(tt.firstMinutes), after(tt.lastMinutes), after(tt.payloadMinutes)},
+				[]time.Time{first.UTC(), last.UTC(), payloadAt.UTC()})
+			require.Equal(t, tt.revisions, query[int64](t, pool,
+				"SELECT revision FROM raw_listing_revisions ORDER BY revision"))
+			require.Empty(t, told(t, pool))
+		})
+	}
+}
+
+func TestReceiveOneAdvertTwiceInABatch(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s, one, two := db.NewListings(pool), refOf("1"), refOf("2")
+	got, err := s.Receive(t.Context(), []db.Arrival{
+		arrival(one, "a", 1), arrival(two, "x", 1), arrival(one, "b", 2), arrival(one, "b", 3),
+	}, after(4))
+	require.NoError(t, err)
+	require.Equal(t, []db.Receipt{
+		{ID: one.ID(), Revision: 1}, {ID: two.ID(), Revision: 1}, {ID: one.ID(), Revision: 2}, {ID: one.ID(), Revision: 2},
+	}, got)
+	require.Equal(t, []string{"a", "b"}, query[string](t, pool, `SELECT payload->>'title' FROM raw_listing_revisions
+		WHERE listing_id = $1 ORDER BY revision`, one.ID()))
+	require.Equal(t, []int64{3}, query[int64](t, pool, "SELECT scrapes FROM raw_listings WHERE id = $1", one.ID()))
+}
+
+// TestReceiveConcurrently: two bridges that store the same adverts in different orders wait for one another and never
+// deadlock.
+func TestReceiveConcurrently(t *testing.T) {
+	t.Parallel()
+
+	const adverts, bridges, rounds = 300, 4, 5
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	var work sync.WaitGroup
+	errs := make([]error, bridges)
+	for i := range bridges {
+		work.Go(func() {
+			for round := range rounds {
+				batch := make([]db.Arrival, adverts)
+				for k, n := range rand.Perm(adverts) {
+					batch[k] = arrival(refOf(fmt.Sprint(n)), fmt.Sprint("v", round), round)
+				}
+				if _, err := s.Receive(t.Context(), batch, after(round)); err != nil {
+					errs[i] = err
+				}
+			}
+		})
+	}
+	work.Wait()
+	for _, err := range errs {
+		require.NoError(t, err)
+	}
+	require.Equal(t, int64(adverts), count(t, pool, "raw_listings WHERE scrapes = $1", bridges*rounds))
+	require.Equal(t, int64(adverts), count(t, pool, "raw_listings WHERE payload->>'title' = $1", fmt.Sprint("v", rounds-1)))
+	require.Zero(t, count(t, pool, `raw_listings r WHERE revision <>
+		(SELECT count(*) FROM raw_listing_revisions v WHERE v.listing_id = r.id)`))
+}
+
+// TestReceiveBadJSON: what Go's JSON takes and Postgres does not can never be stored, so it must not be tried again.
+func TestReceiveBadJSON(t *testing.T) {
+	t.Parallel()
+
+	deep := func(n int) string {
+		b := make([]byte, 0, 2*n)
+		for range n {
+			b = append(b, '[')
+		}
+		for range n {
+			b = append(b, ']')
+		}
+		return string(b)
+	}
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	for i, tt := range []struct {
+		name, extra string
+		class       fault.Class
+	}{
+		{"half of a surrogate pair", `"\ud800"`, fault.Invalid},
+		{"the other half alone", `"\udc00x"`, fault.Invalid},
+		{"an escaped NUL", `"\u0000"`, fault.Invalid},
+		{"a number without end", `1e999999`, fault.Invalid},
+		{"a nesting that exhausts the stack", deep(200_000), fault.Invalid},
+		{"a large number", `1e400`, ""},
+		{"a nesting as deep as Go takes", deep(9_000), ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := arrival(refOf(fmt.Sprint("bad-", i)), "x", 1)
+			a.Payload = append(a.Payload[:len(a.Payload)-1], `,"extra":`+tt.extra+`}`...)
+			good := arrival(refOf(fmt.Sprint("good-", i)), "x", 1)
+			_, err := s.Receive(t.Context(), []db.Arrival{good, a}, after(1))
+			requireClass(t, tt.class, err)
+			stored := int64(0)
+			if tt.class == "" {
+				stored = 2
+			}
+			require.Equal(t, stored, count(t, pool, "raw_listings WHERE id IN ($1, $2)", a.Ref.ID(), good.Ref.ID()))
+		})
+	}
+}
+
+func TestReceiveWithPostgresAway(t *testing.T) {
+	t.Parallel()
+
+	pool, err := db.Open(t.Context(), "postgres://nobody@127.0.0.1:1/nothing", 1)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	_, err = db.NewListings(pool).Receive(t.Context(), []db.Arrival{arrival(refOf("1"), "x", 1)}, start)
+	requireClass(t, fault.Transient, err)
+}
+
+func TestReceiveStaged(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s, ref := db.NewListings(pool), refOf("1")
+	l := normalized(ref)
+	staged := func(title string, minutes int) db.Receipt {
+		t.Helper()
+		a := arrival(ref, "staged "+title, minutes)
+		l.Title = title
+		got, err := s.ReceiveStaged(t.Context(), a, l, after(minutes))
+		require.NoError(t, err)
+		return got
+	}
+	state := func() (revision int64, title, payload string) {
+		require.NoError(t, pool.QueryRow(t.Context(), `SELECT revision, normalized->>'title', payload->>'title'
+			FROM raw_listings`).Scan(&revision, &title, &payload))
+		return revision, title, payload
+	}
+	id := ref.ID()
+	receive(t, s, arrival(ref, "raw", 5))
+
+	require.Equal(t, db.Receipt{ID: id, Revision: 1}, staged("of our scrape", 5), "keeps the raw payload")
+	revision, title, payload := state()
+	require.Equal(t, []any{int64(1), "of our scrape", "raw"}, []any{revision, title, payload})
+
+	require.Equal(t, db.Receipt{ID: id, Settled: true}, staged("an older one", 4), "changes nothing")
+	_, title, _ = state()
+	require.Equal(t, "of our scrape", title)
+
+	require.Equal(t, db.Receipt{ID: id, Revision: 2}, staged("a newer one", 6), "is a new revision")
+	require.Equal(t, db.Receipt{ID: id, Revision: 2}, staged("a newer one", 6), "delivered twice is one revision")
+	revision, title, payload = state()
+	require.Equal(t, []any{int64(2), "a newer one", "staged a newer one"}, []any{revision, title, payload})
+	require.Equal(t, []string{"raw", "staged a newer one"}, query[string](t, pool,
+		"SELECT payload->>'title' FROM raw_listing_revisions ORDER BY revision"))
+
+	// A rescrape that found nothing new must not make the staged form of the first scrape an old one.
+	other := refOf("2")
+	receive(t, s, arrival(other, "raw", 5))
+	receive(t, s, arrival(other, "raw", 7))
+	got, err := s.ReceiveStaged(t.Context(), arrival(other, "staged", 5), normalized(other), after(8))
+	require.NoError(t, err)
+	require.Equal(t, db.Receipt{ID: other.ID(), Revision: 1}, got)
+
+	// An advert that nobody scraped for us.
+	third := refOf("3")
+	got, err = s.ReceiveStaged(t.Context(), arrival(third, "staged", 5), normalized(third), after(8))
+	require.NoError(t, err)
+	require.Equal(t, db.Receipt{ID: third.ID(), Revision: 1}, got)
+	require.Equal(t, int64(1), count(t, pool, "raw_listing_revisions WHERE listing_id = $1", third.ID()))
+	v, err := s.Load(t.Context(), third.ID())
+	require.NoError(t, err)
+	require.Equal(t, "4 ½ à louer", v.Listing.Title)
+	require.Empty(t, v.Published)
+}
+
+func TestRawAndLoad(t *testing.T) {
+	t.Parallel()
+
+	s := db.NewListings(dbtest.New(t))
+	_, _, err := s.Raw(t.Context(), refOf("none").ID())
+	requireClass(t, fault.Gone, err)
+	_, err = s.Load(t.Context(), refOf("none").ID())
+	requireClass(t, fault.Gone, err)
+
+	receive(t, s, arrival(refOf("1"), "x", 1))
+	revision, payload, err := s.Raw(t.Context(), refOf("1").ID())
+	require.NoError(t, err)
+	require.Equal(t, int64(1), revision)
+	require.Contains(t, string(payload), `"title": "x"`)
+	_, err = s.Load(t.Context(), refOf("1").ID())
+	requireClass(t, fault.Gone, err)
+}
+
+// TestTwice runs each step of the pipeline twice with the same input, as a worker that is killed before it could
+// report does: one row, one event, one line of history.
+func TestTwice(t *testing.T) {
+	t.Parallel()
+
+	ref := refOf("1")
+	l := normalized(ref)
+	rejection := &listing.Rejection{Reasons: []listing.Reason{
+		{Field: "price", Code: "missing", Message: "no price is stated"}, {Field: "title", Code: "missing", Message: "no title"},
+	}}
+	for _, tt := range []struct {
+		name        string
+		step        func(*db.Listings) error
+		status      string
+		settled     bool
+		events      []string
+		listings    int64
+		history     int64
+		deadLetters int64
+	}{
+		{"SaveNormalized", func(s *db.Listings) error {
+			return s.SaveNormalized(t.Context(), l, 1, after(1))
+		}, "normalized", false, []string{contract.ListingNormalized}, 0, 0, 0},
+		{"Reject", func(s *db.Listings) error {
+			return s.Reject(t.Context(), listing.Raw{Ref: ref}, 1, []byte(`{}`), rejection, runOf(ref), after(1))
+		}, "rejected", true, []string{contract.ListingRejected}, 0, 0, 1},
+		{"SaveDuplicate", func(s *db.Listings) error {
+			return s.SaveDuplicate(t.Context(), ref, 1, refOf("2").ID(), rejection.Reasons, runOf(ref))
+		}, "duplicate", true, nil, 0, 0, 0},
+		{"Publish", func(s *db.Listings) error {
+			_, err := s.Publish(t.Context(), listing.Publication{Version: listing.Version{Listing: l, Revision: 1}},
+				runOf(ref), after(1))
+			return err
+		}, "imported", true, []string{contract.ListingPublished}, 1, 1, 0},
+		{"HandOver", func(s *db.Listings) error {
+			return s.HandOver(t.Context(), listing.Handover{
+				Ref: ref, Revision: 1, Exchange: "listings", RoutingKey: "listings.ready", Bodies: [][]byte{[]byte(`{}`)},
+				Status: "normalized",
+			}, runOf(ref), after(1))
+		}, "normalized", true, []string{"listings.ready"}, 0, 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			pool := dbtest.New(t)
+			s := db.NewListings(pool)
+			receive(t, s, arrival(ref, "x", 1))
+			for range 2 {
+				require.NoError(t, tt.step(s))
+			}
+			require.Equal(t, []string{tt.status}, query[string](t, pool, "SELECT status FROM raw_listings"))
+			require.Equal(t, []bool{tt.settled}, query[bool](t, pool, "SELECT revision = settled_revision FROM raw_listings"))
+			require.ElementsMatch(t, tt.events, told(t, pool))
+			require.Equal(t, tt.listings, count(t, pool, "listings"))
+			require.Equal(t, tt.history, count(t, pool, "listing_events"))
+			require.Equal(t, tt.deadLetters, count(t, pool, "dead_letters"))
+		})
+	}
+}
+
+// TestStepsOnAnOldRevision: a step that is late must not settle what came meanwhile.
+func TestStepsOnAnOldRevision(t *testing.T) {
+	t.Parallel()
+
+	ref := refOf("1")
+	for _, tt := range []struct {
+		name string
+		step func(*db.Listings) error
+	}{
+		{"SaveNormalized", func(s *db.Listings) error { return s.SaveNormalized(t.Context(), normalized(ref), 1, after(3)) }},
+		{"Reject", func(s *db.Listings) error {
+			return s.Reject(t.Context(), listing.Raw{Ref: ref}, 1, []byte(`{}`), &listing.Rejection{}, runOf(ref), after(3))
+		}},
+		{"SaveDuplicate", func(s *db.Listings) error {
+			return s.SaveDuplicate(t.Context(), ref, 1, refOf("2").ID(), nil, runOf(ref))
+		}},
+		{"Publish", func(s *db.Listings) error {
+			_, err := s.Publish(t.Context(), listing.Publication{Version: listing.Version{Listing: normalized(ref), Revision: 1}},
+				runOf(ref), after(3))
+			return err
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			pool := dbtest.New(t)
+			s := db.NewListings(pool)
+			receive(t, s, arrival(ref, "a", 1))
+			receive(t, s, arrival(ref, "b", 2))
+			require.NoError(t, tt.step(s))
+			require.Equal(t, []string{"scraped"}, query[string](t, pool, "SELECT status FROM raw_listings"))
+			require.Equal(t, db.Receipt{ID: ref.ID(), Revision: 2}, receive(t, s, arrival(ref, "b", 3)), "work is left")
+		})
+	}
+}
+
+func TestPublishHistory(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	l := imported(t, s, "1")
+	history := func() []db.HistoryEvent {
+		d, err := s.Detail(t.Context(), l.ID())
+		require.NoError(t, err)
+		for i := range d.History {
+			d.History[i].At = time.Time{}
+		}
+		return d.History
+	}
+	created := db.HistoryEvent{Kind: "created", Revision: 1, NewRentCents: ptr(int64(125_000)), NewStatus: ptr("active")}
+	require.Equal(t, []db.HistoryEvent{created}, history())
+
+	// The same version again tells nothing.
+	publish(t, s, l, 1, 1)
+	require.Equal(t, []string{contract.ListingNormalized, contract.ListingPublished}, told(t, pool))
+
+	// Another price.
+	receive(t, s, arrival(l.Ref, "b", 2))
+	l.RentCents = 130_000
+	publish(t, s, l, 2, 2)
+	publish(t, s, l, 2, 2)
+	raised := db.HistoryEvent{
+		Kind: "price", Revision: 2, OldRentCents: ptr(int64(125_000)), NewRentCents: ptr(int64(130_000)),
+	}
+	require.Equal(t, []db.HistoryEvent{created, raised}, history())
+
+	// Another title is no price change.
+	receive(t, s, arrival(l.Ref, "c", 3))
+	l.Title = "5 ½ à louer"
+	publish(t, s, l, 3, 3)
+	require.Equal(t, []db.HistoryEvent{created, raised}, history())
+	require.Equal(t, []string{"created", "updated", "updated"}, changes(t, pool))
+}
+
+// changes returns what each listings.published says has changed.
+func changes(t testing.TB, pool *pgxpool.Pool) []string {
+	t.Helper()
+	return query[string](t, pool, `SELECT convert_from(body, 'UTF8')::jsonb->'data'->>'change' FROM outbox
+		WHERE routing_key = $1 ORDER BY id`, contract.ListingPublished)
+}
+
+// TestPublishArchived: an advert that comes back unchanged is visible again, each time with an event and a line of
+// history, although neither its revision nor its words are new.
+func TestPublishArchived(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	l := imported(t, s, "1")
+	for n := range 2 {
+		_, err := pool.Exec(t.Context(), "UPDATE listings SET status = 'archived'")
+		require.NoError(t, err)
+		v, err := s.Load(t.Context(), l.ID())
+		require.NoError(t, err)
+		require.Equal(t, "archived", v.Published)
+		for range 2 { // a step that runs twice tells once
+			_, err = s.Publish(t.Context(), listing.Publication{Version: v}, runOf(l.Ref), after(10+n))
+			require.NoError(t, err)
+		}
+		require.Equal(t, []string{"active"}, query[string](t, pool, "SELECT status FROM listings"))
+		require.Equal(t, int64(n+1), count(t, pool, "listing_events WHERE kind = 'status' AND old_status = 'archived'"))
+		require.Len(t, changes(t, pool), n+2)
+		require.Equal(t, "returned", changes(t, pool)[n+1])
+	}
+	_, err := pool.Exec(t.Context(), "UPDATE listings SET status = 'claimed'")
+	require.NoError(t, err)
+	receive(t, s, arrival(l.Ref, "b", 20))
+	l.Title = "Autre"
+	publish(t, s, l, 2, 20)
+	require.Equal(t, []string{"claimed"}, query[string](t, pool, "SELECT status FROM listings"), "its owner keeps it")
+}
+
+// TestPublishWhatNoColumnTakes: values of another team's stage that no column takes are refused for good.
+func TestPublishWhatNoColumnTakes(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	for i, tt := range []struct {
+		name   string
+		change func(*listing.Listing)
+	}{
+		{"an area beyond int", func(l *listing.Listing) { l.AreaSqFt = 1 << 40 }},
+		{"more rooms than numeric(4,1)", func(l *listing.Listing) { l.Rooms = 12_345 }},
+		{"fewer than no bedrooms", func(l *listing.Listing) { l.Bedrooms = -1 }},
+		{"no rent", func(l *listing.Listing) { l.RentCents = 0 }},
+		{"a NUL in the title", func(l *listing.Listing) { l.Title = "a\x00b" }},
+		{"a title beyond tsvector", func(l *listing.Listing) {
+			words := make([]byte, 0, 1<<21)
+			for n := range 200_000 {
+				words = fmt.Appendf(words, "w%d ", n)
+			}
+			l.Title = string(words)
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ref := refOf(fmt.Sprint(i))
+			receive(t, s, arrival(ref, "x", 1))
+			l := normalized(ref)
+			tt.change(&l)
+			_, err := s.Publish(t.Context(), listing.Publication{Version: listing.Version{Listing: l, Revision: 1}},
+				runOf(ref), after(1))
+			requireClass(t, fault.Invalid, err)
+			require.Zero(t, count(t, pool, "listings WHERE id = $1", ref.ID()))
+		})
+	}
+}
+
+// TestDeadLetterOfAListing: what a later run brings to its end is no dead letter any more.
+func TestDeadLetterOfAListing(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct {
+		name string
+		end  func(*testing.T, *db.Listings, listing.Listing)
+	}{
+		{"published later", func(t *testing.T, s *db.Listings, l listing.Listing) { publish(t, s, l, 1, 2) }},
+		{"found to be a duplicate later", func(t *testing.T, s *db.Listings, l listing.Listing) {
+			require.NoError(t, s.SaveDuplicate(t.Context(), l.Ref, 1, refOf("2").ID(), nil, runOf(l.Ref)))
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			pool := dbtest.New(t)
+			s := db.NewListings(pool)
+			l := normalized(refOf("1"))
+			receive(t, s, arrival(l.Ref, "x", 1))
+			require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: l.Ref}, 1, []byte(`{"a":1}`), &listing.Rejection{
+				Reasons: []listing.Reason{{Field: "price", Code: "missing", Message: "no price"}},
+			}, runOf(l.Ref), after(1)))
+			states := func() []string { return query[string](t, pool, "SELECT state FROM dead_letters") }
+			require.Equal(t, []string{"open"}, states())
+			require.Equal(t, []string{"price: no price"}, query[string](t, pool, "SELECT reason FROM dead_letters"))
+			tt.end(t, s, l)
+			require.Equal(t, []string{"resolved"}, states())
+			require.Equal(t, []int64{1}, query[int64](t, pool, "SELECT settled_revision FROM raw_listings"))
+		})
+	}
+}
+
+func TestHandOver(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s, ref := db.NewListings(pool), refOf("1")
+	receive(t, s, arrival(ref, "x", 1))
+	h := listing.Handover{
+		Ref: ref, Revision: 1, Exchange: "listings", RoutingKey: "images.pending",
+		Bodies: [][]byte{[]byte(`{"n":1}`), []byte(`{"n":2}`)},
+	}
+	require.NoError(t, s.HandOver(t.Context(), h, runOf(ref), after(1)))
+	require.Equal(t, []string{"images.pending", "images.pending"}, told(t, pool))
+	require.Equal(t, []string{"scraped"}, query[string](t, pool, "SELECT status FROM raw_listings"), "without a status it stays")
+
+	replay := runOf(ref)
+	replay.RunID = "run-2"
+	require.NoError(t, s.HandOver(t.Context(), h, replay, after(2)))
+	require.Len(t, told(t, pool), 4, "a replay hands it over again")
+}
+
+func TestCandidates(t *testing.T) {
+	t.Parallel()
+
+	s := db.NewListings(dbtest.New(t))
+	add := func(id string, change func(*listing.Listing)) {
+		l := normalized(refOf(id))
+		l.Latitude, l.Longitude = ptr(45.5), ptr(-73.6)
+		change(&l)
+		receive(t, s, arrival(l.Ref, id, 0))
+		publish(t, s, l, 1, 0)
+	}
+	add("same", func(*listing.Listing) {})
+	add("near", func(l *listing.Listing) { l.Latitude = ptr(45.5004) })
+	add("far", func(l *listing.Listing) { l.Latitude = ptr(45.51) })
+	add("bedrooms", func(l *listing.Listing) { l.Bedrooms = 3 })
+	add("cheap", func(l *listing.Listing) { l.RentCents = 100_000 })
+	add("nowhere", func(l *listing.Listing) { l.Latitude, l.Longitude = nil, nil })
+	gone := normalized(refOf("archived"))
+	add("archived", func(*listing.Listing) {})
+
+	pool := dbtest.New(t)
+	require.Empty(t, query[string](t, pool, "SELECT platform_id FROM listings"), "databases of two tests are two")
+
+	want := normalized(refOf("same"))
+	want.Latitude, want.Longitude = ptr(45.5), ptr(-73.6)
+	ids := func(l listing.Listing) (out []string) {
+		got, err := s.Candidates(t.Context(), l)
+		require.NoError(t, err)
+		for _, c := range got {
+			out = append(out, c.PlatformID)
+		}
+		return out
+	}
+	require.ElementsMatch(t, []string{"near", "archived"}, ids(want), "not itself")
+	gone.Latitude, gone.Longitude = want.Latitude, want.Longitude
+	require.ElementsMatch(t, []string{"same", "near"}, ids(gone))
+	want.Latitude = nil
+	require.Empty(t, ids(want))
+}

@@ -1,0 +1,125 @@
+package fault_test
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// classes reads every constant of type Class from the source, so that a new one cannot be forgotten here.
+func classes(t *testing.T) (all []fault.Class) {
+	t.Helper()
+
+	file, err := parser.ParseFile(token.NewFileSet(), "fault.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || fmt.Sprint(spec.Type) != "Class" {
+			return true
+		}
+		literal, ok := spec.Values[0].(*ast.BasicLit)
+		if !ok {
+			t.Fatalf("%s is not a literal", spec.Names[0])
+		}
+		name, err := strconv.Unquote(literal.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, fault.Class(name))
+		return true
+	})
+	return all
+}
+
+func TestRetry(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		attempts   int
+		first, cap time.Duration
+		final      bool
+	}
+	want := map[fault.Class]row{
+		fault.Transient: {5, time.Second, time.Minute, false},
+		fault.Throttled: {8, 5 * time.Second, 5 * time.Minute, false},
+		fault.Limited:   {0, time.Second, time.Minute, false},
+		fault.Blocked:   {1, 0, 0, true},
+		fault.Gone:      {1, 0, 0, true},
+		fault.Invalid:   {1, 0, 0, true},
+		fault.Conflict:  {1, 0, 0, true},
+	}
+	all := classes(t)
+	if len(all) != len(want) {
+		t.Errorf("there are %d classes %q, and %d rows here", len(all), all, len(want))
+	}
+	for _, c := range all {
+		t.Run(string(c), func(t *testing.T) {
+			t.Parallel()
+			attempts, first, most := c.Retry() // panics for a class without a row
+			if got := (row{attempts, first, most, c.Final()}); got != want[c] {
+				t.Errorf("%s: got %+v, want %+v", c, got, want[c])
+			}
+			if first > most {
+				t.Errorf("%s: the first wait %v is longer than the longest %v", c, first, most)
+			}
+		})
+	}
+}
+
+func TestRetryOfNoClass(t *testing.T) {
+	t.Parallel()
+	if fault.Class("").Final() {
+		t.Error("success is final")
+	}
+	defer func() {
+		if got := fmt.Sprint(recover()); got != "fault: unknown class odd" {
+			t.Errorf("an unknown class: recovered %s", got)
+		}
+	}()
+	fault.Class("odd").Retry()
+}
+
+func TestOf(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("connection refused")
+	for _, tt := range []struct {
+		name  string
+		err   error
+		class fault.Class
+		after time.Duration
+		text  string
+	}{
+		{"success", nil, "", 0, ""},
+		{"nobody classified it", cause, fault.Transient, 0, "connection refused"},
+		{"classified", fault.Newf(fault.Gone, "no listing %d", 7), fault.Gone, 0, "no listing 7"},
+		{"wrapped", fmt.Errorf("read: %w", fault.Newf(fault.Invalid, "bad price")), fault.Invalid, 0, "read: bad price"},
+		{"with a wait", &fault.Error{Class: fault.Throttled, After: time.Minute, Err: cause}, fault.Throttled, time.Minute,
+			"connection refused"},
+		{"the outermost class counts", fault.Newf(fault.Conflict, "save: %w", fault.Newf(fault.Gone, "none")),
+			fault.Conflict, 0, "save: none"},
+		{"one of several", errors.Join(cause, fault.Newf(fault.Blocked, "private address")), fault.Blocked, 0,
+			"connection refused\nprivate address"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			class, after := fault.Of(tt.err)
+			if class != tt.class || after != tt.after {
+				t.Errorf("Of(%v) = %q, %v; want %q, %v", tt.err, class, after, tt.class, tt.after)
+			}
+			if tt.err != nil && tt.err.Error() != tt.text {
+				t.Errorf("it says %q, want %q", tt.err, tt.text)
+			}
+		})
+	}
+	if err := fault.Newf(fault.Gone, "fetch: %w", cause); !errors.Is(err, cause) {
+		t.Error("Newf loses its cause")
+	}
+}

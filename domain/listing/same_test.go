@@ -1,0 +1,85 @@
+package listing_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+func home(platform, id string, change func(*listing.Listing)) listing.Listing {
+	lat, lon := 46.8, -71.2
+	l := listing.Listing{
+		Ref: listing.Ref{Platform: platform, PlatformID: id}, Title: "5 1/2 à louer au 900 rue Laudance #101", Rooms: 5.5, Bedrooms: 3,
+		RentCents: 126_500, Latitude: &lat, Longitude: &lon, Description: "Grand logement rénové près des services, plancher de bois franc.",
+		Address: listing.Address{Civic: []string{"900"}, Street: "Rue Laudance"},
+	}
+	if change != nil {
+		change(&l)
+	}
+	return l
+}
+
+func TestSameHome(t *testing.T) {
+	t.Parallel()
+	far := 46.8005
+	for _, tt := range []struct {
+		name     string
+		platform string
+		change   func(*listing.Listing)
+		want     listing.MatchKind
+	}{
+		{"identical elsewhere", "kangalou", nil, listing.Duplicate},
+		{"identical on one platform", "kijiji", nil, listing.Repost},
+		{"english twin", "kangalou", func(l *listing.Listing) {
+			l.Title, l.Description = "3 Bdrm available at 900 Laudance Street #101", "Large renovated apartment, hardwood floors, close to everything."
+		}, listing.Duplicate},
+		{"rooms unknown in one", "kangalou", func(l *listing.Listing) { l.Rooms = 0 }, listing.Duplicate},
+		{"near rent, same words", "kangalou", func(l *listing.Listing) { l.RentCents = 120_000 }, listing.Duplicate},
+		{"near rent, other words, unit known in one", "kangalou", func(l *listing.Listing) {
+			l.RentCents, l.Title, l.Description, l.Address.Unit = 120_000, "x", "y", "101"
+		}, ""},
+		{"near rent, other words", "kangalou", func(l *listing.Listing) { l.RentCents, l.Title, l.Description = 120_000, "x", "y" }, ""},
+		{"other rent", "kangalou", func(l *listing.Listing) { l.RentCents = 100_000 }, ""},
+		{"other rooms", "kangalou", func(l *listing.Listing) { l.Rooms = 4.5 }, ""},
+		{"other bedrooms", "kangalou", func(l *listing.Listing) { l.Bedrooms = 2 }, ""},
+		{"other civic number", "kangalou", func(l *listing.Listing) { l.Address.Civic = []string{"902"} }, ""},
+		{"one of several buildings", "kangalou", func(l *listing.Listing) { l.Address.Civic = []string{"898", "900"} }, listing.Duplicate},
+		{"a room", "kangalou", func(l *listing.Listing) { l.RoomRental = true }, ""},
+		{"other area", "kangalou", func(l *listing.Listing) { l.AreaSqFt = 900 }, listing.Duplicate},
+		{"55 m away", "kangalou", func(l *listing.Listing) { l.Latitude = &far }, ""},
+		{"no coordinates, same address", "kangalou", func(l *listing.Listing) { l.Latitude = nil }, listing.Duplicate},
+		{"no coordinates, no address", "kangalou", func(l *listing.Listing) { l.Latitude, l.Address = nil, listing.Address{} }, ""},
+		{"no rent", "kangalou", func(l *listing.Listing) { l.RentCents = 0 }, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			a, b := home("kijiji", "1", nil), home(tt.platform, "2", tt.change)
+			got, back := listing.SameHome(a, b), listing.SameHome(b, a)
+			if got.Kind != tt.want {
+				t.Errorf("SameHome = %+v; want %q", got, tt.want)
+			}
+			if len(got.Reasons) == 0 {
+				t.Error("no reasons")
+			}
+			if !reflect.DeepEqual(got, back) {
+				t.Errorf("not symmetric: %+v and %+v", got, back)
+			}
+		})
+	}
+	same := home("kijiji", "1", nil)
+	if m := listing.SameHome(same, same); m.Kind != "" {
+		t.Errorf("an advert matches itself: %+v", m)
+	}
+	a := home("kijiji", "1", func(l *listing.Listing) { l.Address.Unit = "101" })
+	b := home("kangalou", "2", func(l *listing.Listing) { l.Address.Unit = "102" })
+	if m := listing.SameHome(a, b); m.Kind != "" {
+		t.Errorf("units 101 and 102 match: %+v", m)
+	}
+	coarse := func(l *listing.Listing) { l.Address = listing.Address{City: "Québec", PostalCode: "G1K"} }
+	a, b = home("kijiji", "1", coarse), home("kangalou", "2", coarse)
+	b.Title, b.Description = "tout autre chose", "rien à voir"
+	if m := listing.SameHome(a, b); m.Kind != "" {
+		t.Errorf("a postal code's place settles it: %+v", m)
+	}
+}

@@ -1,0 +1,320 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
+
+	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+func id(platformID string) string {
+	return listing.Ref{Platform: "kijiji", PlatformID: platformID}.ID().String()
+}
+
+func workflowID(platformID string) string { return "listing/kijiji/" + platformID }
+
+func TestAScrapedMessageBecomesAPublishedListingWithItsImages(t *testing.T) {
+	t.Parallel()
+
+	w := newWorld(t)
+	w.start("api")
+	w.start("worker")
+	bridge := w.start("bridge")
+	w.ready()
+	var photos []string
+	for n := range 3 {
+		photos = append(photos, fmt.Sprintf("%s/photos/1001/%d.jpg", w.siteURL, n+1))
+	}
+	w.publish("scraped", "kijiji", advert("1001", with("image_urls", photos)))
+
+	var got struct {
+		Listing db.Summary        `json:"listing"`
+		Images  []db.ImageDetail  `json:"images"`
+		History []db.HistoryEvent `json:"history"`
+		Audit   db.Audit          `json:"audit"`
+		Flow    map[string]string `json:"workflow"`
+	}
+	w.eventually("three images are attached", func() bool {
+		return w.get("/listings/"+id("1001"), nil) == http.StatusOK &&
+			one[int](w, "SELECT count(*) FROM listing_images WHERE state = 'attached'") == 3
+	})
+	require.Equal(t, http.StatusOK, w.get("/listings/"+id("1001"), &got))
+	require.EqualValues(t, 145000, got.Listing.RentCents)
+	require.Equal(t, 2, got.Listing.Bedrooms)
+	require.NotNil(t, got.Listing.Neighbourhood)
+	require.Equal(t, "imported", got.Audit.Status)
+	require.Len(t, got.Images, 3)
+	for n, img := range got.Images {
+		require.Equal(t, n, img.SortOrder)
+		require.Equal(t, photos[n], img.URL)
+		resp, err := http.Get(w.api + "/images/" + *img.Key)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, http.StatusOK, resp.StatusCode)
+		require.Equal(t, "image/jpeg", resp.Header.Get("Content-Type"))
+	}
+	require.Equal(t, "created", got.History[0].Kind)
+
+	// The summary is for people, and holds nobody's phone number.
+	flow, err := w.temporal.DescribeWorkflow(w.ctx(), workflowID("1001"), "")
+	require.NoError(t, err)
+	summary, err := flow.GetStaticSummary()
+	require.NoError(t, err)
+	require.Equal(t, "Grand 4 ½ rénové près du métro 1001 · 1450 $", summary)
+
+	w.eventually("the event is published", func() bool {
+		return one[int](w, "SELECT count(*) FROM outbox WHERE published_at IS NULL") == 0
+	})
+	events := w.drain("listings.published")
+	require.Len(t, events, 1)
+	var event contract.Event
+	require.NoError(t, json.Unmarshal(events[0].Body, &event))
+	require.Equal(t, event.EventID, events[0].MessageId)
+	require.Equal(t, contract.ListingPublished, event.EventName)
+	require.NotContains(t, string(events[0].Body), "555")
+
+	// A re-scrape of the unchanged advert ends at the door; a lower price is a new version with its history.
+	w.publish("scraped", "kijiji", advert("1001", with("image_urls", photos), with("scraped_at", "2026-11-20T18:00:00Z")))
+	w.eventually("the re-scrape is counted", func() bool {
+		return one[int](w, "SELECT scrapes FROM raw_listings") == 2
+	})
+	w.publish("scraped", "kijiji", advert("1001", with("image_urls", photos[:2]), with("scraped_at", "2026-11-20T19:00:00Z"),
+		with("price", map[string]any{"amount_cents": 139500, "type": "FIXED"})))
+	w.eventually("the new price is published", func() bool {
+		return one[int64](w, "SELECT rent_cents FROM listings") == 139500
+	})
+	require.Equal(t, 1, one[int](w, "SELECT count(*) FROM listing_events WHERE kind = 'price' AND old_rent_cents = 145000"))
+	require.Equal(t, 2, one[int](w, "SELECT count(*) FROM raw_listing_revisions"))
+	require.Equal(t, 1, one[int](w, "SELECT count(*) FROM listing_images WHERE state = 'dropped'"))
+	bridge.stop(t)
+}
+
+// The cost of the most frequent workflow is a feature.
+func TestAListingWithoutImagesCostsAtMostFourStateTransitions(t *testing.T) {
+	t.Parallel()
+
+	w := newWorld(t)
+	w.start("worker")
+	w.start("bridge")
+	w.ready()
+	w.publish("scraped", "kijiji", advert("2001"), advert("2002", with("price", map[string]any{"amount_cents": nil})))
+	w.eventually("both are settled", func() bool {
+		return one[int](w, "SELECT count(*) FROM raw_listings WHERE settled_revision = revision") == 2
+	})
+	for platformID, status := range map[string]enums.WorkflowExecutionStatus{
+		"2001": enums.WORKFLOW_EXECUTION_STATUS_COMPLETED, "2002": enums.WORKFLOW_EXECUTION_STATUS_FAILED,
+	} {
+		w.eventually(platformID+" is closed", func() bool {
+			d, err := w.temporal.DescribeWorkflowExecution(w.ctx(), workflowID(platformID), "")
+			return err == nil && d.GetWorkflowExecutionInfo().GetStatus() == status
+		})
+		d, err := w.temporal.DescribeWorkflowExecution(w.ctx(), workflowID(platformID), "")
+		require.NoError(t, err)
+		require.LessOrEqual(t, d.GetWorkflowExecutionInfo().GetStateTransitionCount(), int64(4), platformID)
+	}
+}
+
+// What can never become a listing gets a clear reason, and the next message is handled.
+func TestBadMessagesDoNotHarm(t *testing.T) {
+	t.Parallel()
+
+	w := newWorld(t)
+	w.start("worker")
+	bridge := w.start("bridge")
+	w.ready()
+	bad := []struct {
+		name string
+		body []byte
+		want string // in the reason, of a dead letter or of the raw listing
+	}{
+		{"not JSON", []byte("<html>"), "body is not JSON"},
+		{"an array", []byte("[]"), "expected an object"},
+		{"missing fields", []byte(`{"title":"x"}`), "platform_id: is missing; url: is missing; scraped_at: is missing"},
+		{"wrong type", advert("3001", with("latitude", "abc")), "latitude: is a string"},
+		{"2 MiB body", advert("3002", with("description", strings.Repeat("x", 2<<20))), "the most is 1048576"},
+		{"unknown platform", advert("3003", with("platform", "craigslist")), `platform: "craigslist" is not known`},
+		{"another platform's queue", advert("3004", with("platform", "kangalou")), `platform: is "kangalou" in queue scraped.kijiji`},
+		{"NUL bytes", []byte(strings.Replace(string(advert("3005")), "Grand", `Gr\u0000and`, 1)), "title: contains a NUL character"},
+		{"invalid UTF-8", []byte(strings.Replace(string(advert("3006")), "Grand", "Gr\xffand", 1)), "body is not UTF-8 at byte"},
+		{"a price of 10^12", advert("3007", with("price", map[string]any{"amount_cents": 1e12})), "price"},
+		{"half a surrogate", []byte(strings.Replace(string(advert("3008")), "Grand", `Gr\ud800and`, 1)), "surrogate"},
+		{"a number without end", []byte(strings.Replace(string(advert("3009")), `"platform"`, `"views":1e999999,"platform"`, 1)), ""},
+	}
+	for _, b := range bad {
+		w.publish("scraped", "kijiji", b.body)
+	}
+	// A title of 10,000 runes is no reason to refuse an advert: it is cut, with a warning.
+	w.publish("scraped", "kijiji", advert("3010", with("title", strings.Repeat("4½ ", 3334))))
+	w.publish("scraped", "kijiji", advert("3999"))
+
+	w.eventually("the good messages after them are listings", func() bool {
+		return one[int](w, "SELECT count(*) FROM listings WHERE platform_id IN ('3010', '3999')") == 2
+	})
+	for _, b := range bad {
+		w.eventually(b.name, func() bool {
+			return one[int](w, `SELECT count(*) FROM dead_letters WHERE position($1 in reason) > 0 AND class = 'invalid'`, b.want) > 0
+		})
+	}
+	w.eventually("all of them are dead letters", func() bool {
+		return one[int](w, "SELECT count(*) FROM dead_letters") == len(bad)
+	})
+	require.Contains(t, one[string](w, "SELECT details->>'warnings' FROM listings WHERE platform_id = '3010'"), "title")
+	require.Equal(t, 1, one[int](w, "SELECT count(*) FROM raw_listings WHERE status = 'rejected' AND platform_id = '3007'"))
+	select {
+	case <-bridge.end:
+		t.Fatal("the bridge died: " + bridge.log.tail(3000))
+	default:
+	}
+}
+
+// A listing stands without the images that cannot be had, and says of each why.
+func TestBadImagesDoNotHarm(t *testing.T) {
+	t.Parallel()
+
+	w := newWorld(t)
+	w.start("worker")
+	w.start("bridge")
+	w.ready()
+	bad := map[string]string{
+		w.siteURL + "/bad/404":                          "404",
+		w.siteURL + "/bad/html":                         "not an image",
+		w.siteURL + "/bad/redirect-loop":                "redirect",
+		w.siteURL + "/bad/png-30000":                    "30000",
+		w.siteURL + "/bad/gzip-bomb":                    "",
+		w.siteURL + "/bad/redirect-private":             "",
+		"http://169.254.169.254/latest/meta-data/x.jpg": "",
+		"http://127.0.0.1:1/private.jpg":                "",
+	}
+	good := w.siteURL + "/photos/4001/1.jpg"
+	urls := []string{"file:///etc/passwd", good}
+	for u := range bad {
+		urls = append(urls, u)
+	}
+	w.publish("scraped", "kijiji", advert("4001", with("image_urls", urls)))
+	w.eventually("every image is settled", func() bool {
+		return one[int](w, "SELECT count(*) FROM listing_images WHERE state = 'failed'") == len(bad) &&
+			one[int](w, "SELECT count(*) FROM listing_images WHERE state = 'attached'") == 1
+	})
+	for u, want := range bad {
+		reason := one[string](w, "SELECT reason FROM listing_images WHERE url = $1", u)
+		require.NotEmpty(t, reason, u)
+		require.Contains(t, reason, want, u)
+	}
+	require.Equal(t, len(bad), one[int](w, "SELECT count(*) FROM dead_letters WHERE queue = 'images.pending' AND state = 'open'"))
+	require.Contains(t, one[string](w, "SELECT details->>'warnings' FROM listings"), "image_urls")
+	w.eventually("the workflow has completed all the same", func() bool {
+		d, err := w.temporal.DescribeWorkflowExecution(w.ctx(), workflowID("4001"), "")
+		return err == nil && d.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
+	})
+}
+
+// Kill -9 at any instant: every message is a listing or a dead letter, no listing twice, one event an imported version.
+func TestNothingIsLostWhenProcessesAreKilled(t *testing.T) {
+	t.Parallel()
+
+	const messages, kills = 1000, 6
+	w := newWorld(t)
+	roles := map[string]*process{"worker": w.start("worker"), "bridge": w.start("bridge")}
+	w.ready()
+	bodies := make([][]byte, messages)
+	rejected := 0
+	for i := range bodies {
+		change := with("latitude", 45.4+float64(i)/10000)
+		if i%50 == 7 {
+			change = with("price", map[string]any{"type": "CONTACT"})
+			rejected++
+		}
+		bodies[i] = advert(fmt.Sprint(50000+i), change, with("address", ""))
+	}
+	w.publish("scraped", "kijiji", bodies...)
+	settled := func() int {
+		return one[int](w, "SELECT count(*) FROM raw_listings WHERE settled_revision = revision")
+	}
+	for k := range kills {
+		w.eventually("work goes on", func() bool { return settled() > k*messages/(kills+1) })
+		victim := []string{"worker", "bridge"}[rand.IntN(2)]
+		roles[victim].kill()
+		roles[victim] = w.start(victim)
+	}
+	w.eventually("all are settled", func() bool { return settled() == messages })
+	w.eventually("all events are published", func() bool {
+		return one[int](w, "SELECT count(*) FROM outbox WHERE published_at IS NULL") == 0
+	})
+	require.Equal(t, messages-rejected, one[int](w, "SELECT count(*) FROM listings"))
+	require.Equal(t, rejected, one[int](w, "SELECT count(*) FROM dead_letters"))
+	require.Equal(t, messages-rejected, one[int](w, "SELECT count(*) FROM listing_events"))
+	ids := map[string]bool{}
+	for _, d := range w.drain("listings.published") {
+		ids[d.MessageId] = true
+	}
+	require.Len(t, ids, messages-rejected, "one event ID an imported version")
+	require.Equal(t, messages-rejected, one[int](w, "SELECT count(*) FROM outbox WHERE routing_key = 'listings.published'"))
+	w.eventually("no workflow is left", func() bool {
+		n, err := w.temporal.CountWorkflow(w.ctx(), countRunning(w.space))
+		return err == nil && n.GetCount() == 0
+	})
+}
+
+// After a rule has changed, all rejected adverts are reset with one batch command, as `temporal workflow reset` does.
+func TestRejectedListingsAreResetByQuery(t *testing.T) {
+	t.Parallel()
+
+	w := newWorld(t)
+	w.start("worker")
+	w.start("bridge")
+	w.ready()
+	for n := range 3 {
+		w.publish("scraped", "kijiji", advert(fmt.Sprint(6000+n), with("price", map[string]any{"type": "CONTACT"}),
+			with("latitude", 45.5+float64(n)/100)))
+	}
+	w.eventually("they are rejected", func() bool {
+		return one[int](w, "SELECT count(*) FROM dead_letters WHERE state = 'open'") == 3
+	})
+	// The rule that changes is not ours to change in a test; what the normalizer reads is.
+	_, err := w.db.Exec(w.ctx(), `UPDATE raw_listings SET payload = jsonb_set(payload, '{price}', '{"amount_cents":99900}')`)
+	require.NoError(t, err)
+	w.eventually("they are visible as failed", func() bool {
+		n, err := w.temporal.CountWorkflow(w.ctx(), count(w.space, `WorkflowType="Listing" AND ExecutionStatus="Failed"`))
+		return err == nil && n.GetCount() == 3
+	})
+	_, err = w.temporal.WorkflowService().StartBatchOperation(w.ctx(), resetAllFailed(w.space))
+	require.NoError(t, err)
+	w.eventually("they are imported", func() bool {
+		return one[int](w, "SELECT count(*) FROM listings WHERE rent_cents = 99900") == 3
+	})
+	require.Zero(t, one[int](w, "SELECT count(*) FROM dead_letters WHERE state = 'open'"))
+}
+
+// An image that another team's importer asks for is fetched by a standalone activity.
+func TestImagesPendingMessages(t *testing.T) {
+	t.Parallel()
+
+	w := newWorld(t)
+	w.start("worker")
+	w.start("bridge")
+	w.ready()
+	w.publish("scraped", "kijiji", advert("7001"))
+	w.eventually("the listing is there", func() bool { return one[int](w, "SELECT count(*) FROM listings") == 1 })
+	request := func(listing, url string) []byte {
+		body, err := json.Marshal(contract.PendingImage{ListingID: listing, URL: url, SortOrder: 2})
+		require.NoError(t, err)
+		return body
+	}
+	w.publish("listings", "images.pending", request(id("7001"), w.siteURL+"/photos/7001/2.jpg"),
+		request(id("nobody"), w.siteURL+"/photos/1/1.jpg"), request(id("7001"), "file:///etc/passwd"))
+	w.eventually("the image is attached", func() bool {
+		return one[int](w, "SELECT count(*) FROM listing_images WHERE state = 'attached' AND sort_order = 2") == 1
+	})
+	w.eventually("the impossible ones are dead letters", func() bool {
+		return one[int](w, "SELECT count(*) FROM dead_letters WHERE queue = 'images.pending'") == 2
+	})
+}

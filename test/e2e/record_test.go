@@ -1,0 +1,75 @@
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
+	history "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/temporalproto"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/mtlrent/conveyor/workflows"
+)
+
+var record = flag.String("record", "", "folder to write the histories to, for workflows/testdata/replay")
+
+// TestHistoriesReplay makes one run of every kind on a real server and replays it. With -record it writes the
+// histories down, for the code of tomorrow to be held against.
+func TestHistoriesReplay(t *testing.T) {
+	t.Parallel()
+
+	w := newWorld(t)
+	w.start("worker")
+	w.start("bridge")
+	w.ready()
+	var photos []string
+	for n := range 7 {
+		photos = append(photos, fmt.Sprintf("%s/photos/8002/%d.jpg", w.siteURL, n+1))
+	}
+	photos = append(photos, w.siteURL+"/bad/404", w.siteURL+"/bad/503-then-ok/8002")
+	where := func(n float64) func(map[string]any) { return with("latitude", 45.5+n/100) }
+	w.publish("scraped", "kijiji", advert("8001", where(1)), advert("8002", where(2), with("image_urls", photos)),
+		advert("8003", where(3), with("title", "")))
+	w.eventually("the images are on their way", func() bool {
+		return one[int](w, "SELECT count(*) FROM listing_images WHERE state = 'attached'") > 0
+	})
+	w.publish("scraped", "kijiji", advert("8002", where(2), with("image_urls", photos),
+		with("scraped_at", "2026-11-20T20:00:00Z"), with("price", map[string]any{"amount_cents": 133300})))
+	w.eventually("the new price is published", func() bool {
+		return one[int](w, "SELECT count(*) FROM listings WHERE rent_cents = 133300") == 1
+	})
+	for name, platformID := range map[string]string{"imported": "8001", "images_and_a_newer_version": "8002", "rejected": "8003"} {
+		w.eventually(name+" is closed", func() bool {
+			d, err := w.temporal.DescribeWorkflowExecution(w.ctx(), workflowID(platformID), "")
+			return err == nil && d.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+		})
+		h := w.history(workflowID(platformID))
+		r := worker.NewWorkflowReplayer()
+		r.RegisterWorkflow(workflows.Listing)
+		require.NoError(t, r.ReplayWorkflowHistory(nil, h), name)
+		if *record != "" {
+			doc, err := temporalproto.CustomJSONMarshalOptions{Indent: " "}.Marshal(h)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(filepath.Join(*record, "listing_"+name+".json"), doc, 0o644))
+		}
+	}
+}
+
+// history reads the whole history of a workflow's newest run.
+func (w *world) history(workflowID string) *history.History {
+	w.t.Helper()
+
+	h := new(history.History)
+	events := w.temporal.GetWorkflowHistory(w.ctx(), workflowID, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		e, err := events.Next()
+		require.NoError(w.t, err)
+		h.Events = append(h.Events, e)
+	}
+	return h
+}

@@ -1,0 +1,314 @@
+// Package e2e tests the whole thing: the built binary, a process a role, real services, and an outside world that
+// misbehaves on script.
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	amqp "github.com/rabbitmq/amqp091-go"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/internal/demosite"
+)
+
+// binary is the conveyor under test, built once.
+var binary string
+
+func TestMain(m *testing.M) { os.Exit(build(m)) }
+
+func build(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "conveyor-e2e-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "conveyor")
+	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/conveyor").CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("build: %v\n%s", err, out))
+	}
+	return m.Run()
+}
+
+// A world is one Conveyor: a database, a vhost and a namespace of its own, and the roles that a test starts.
+type world struct {
+	t        *testing.T
+	dir      string
+	env      []string
+	db       *pgxpool.Pool
+	broker   *amqp.Connection
+	temporal client.Client
+	space    string // namespace
+	api      string // address
+	site     *demosite.Site
+	siteURL  string
+}
+
+// newWorld makes a world in which the schema, the queues and the namespace exist and nothing runs.
+func newWorld(t *testing.T, settings ...string) *world {
+	t.Helper()
+
+	name := "e2e-" + uuid.NewString()[:8]
+	w := &world{t: t, dir: t.TempDir(), db: dbtest.New(t), space: name, site: demosite.New(demosite.Options{})}
+	server := httptest.NewServer(w.site)
+	t.Cleanup(server.Close)
+	w.siteURL = server.URL
+	broker := w.vhost(name)
+	address := freeAddress(t)
+	w.api = "http://" + address
+	w.env = append(os.Environ(),
+		"DATABASE_URL="+w.db.Config().ConnString(), "RABBITMQ_URL="+broker, "TEMPORAL_NAMESPACE="+name,
+		"CONVEYOR_HOME="+w.dir, "CONVEYOR_API_ADDRESS="+address, "CONVEYOR_LOG_FORMAT=json",
+		"CONVEYOR_ALLOW_PRIVATE_HOSTS="+strings.TrimPrefix(server.URL, "http://"), "CONVEYOR_IMAGE_INTERVAL=10ms",
+	)
+	w.env = append(w.env, settings...)
+	var err error
+	w.broker, err = amqp.Dial(broker)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = w.broker.Close() })
+	w.temporal, err = client.NewLazyClient(client.Options{HostPort: os.Getenv("TEMPORAL_ADDRESS"), Namespace: name})
+	require.NoError(t, err)
+	t.Cleanup(w.temporal.Close)
+	w.run("migrate")
+	w.run("bootstrap")
+	return w
+}
+
+// vhost makes a broker of the world's own and returns its URL.
+func (w *world) vhost(name string) string {
+	management := os.Getenv("RABBITMQ_MANAGEMENT_URL")
+	require.NotEmpty(w.t, management, "RABBITMQ_MANAGEMENT_URL is not set; run: make test")
+	do := func(method string) {
+		req, err := http.NewRequest(method, management+"/api/vhosts/"+name, nil)
+		require.NoError(w.t, err)
+		resp, err := http.DefaultClient.Do(req)
+		require.NoError(w.t, err)
+		require.NoError(w.t, resp.Body.Close())
+		require.Less(w.t, resp.StatusCode, 300, method)
+	}
+	do(http.MethodPut)
+	w.t.Cleanup(func() { do(http.MethodDelete) })
+	u, err := url.Parse(os.Getenv("RABBITMQ_URL"))
+	require.NoError(w.t, err)
+	u.Path = "/" + name
+	return u.String()
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// run runs a command of conveyor to its end.
+func (w *world) run(args ...string) string {
+	w.t.Helper()
+
+	cmd := exec.CommandContext(w.t.Context(), binary, args...)
+	cmd.Env = w.env
+	out, err := cmd.CombinedOutput()
+	require.NoError(w.t, err, "conveyor %v: %s", args, out)
+	return string(out)
+}
+
+// A process is a role that runs.
+type process struct {
+	cmd  *exec.Cmd
+	role string
+	log  *syncBuffer
+	end  chan struct{}
+}
+
+// start starts a role. It is killed when the test ends, if it has not ended by then.
+func (w *world) start(role string) *process {
+	w.t.Helper()
+
+	p := &process{cmd: exec.Command(binary, role), role: role, log: new(syncBuffer), end: make(chan struct{})}
+	p.cmd.Env = w.env
+	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	require.NoError(w.t, p.cmd.Start())
+	go func() { // ends with the process
+		_ = p.cmd.Wait()
+		close(p.end)
+	}()
+	w.t.Cleanup(func() {
+		p.kill()
+		if w.t.Failed() {
+			w.t.Logf("%s said at the end:\n%s", role, p.log.tail(6000))
+		}
+	})
+	return p
+}
+
+// kill is kill -9, and returns when the process is gone.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.end
+}
+
+// stop asks the process to end and returns what came of it.
+func (p *process) stop(t *testing.T) {
+	t.Helper()
+
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
+	select {
+	case <-p.end:
+		require.Equal(t, 0, p.cmd.ProcessState.ExitCode(), p.log.tail(3000))
+	case <-time.After(30 * time.Second):
+		t.Fatalf("%s does not stop: %s", p.role, p.log.tail(3000))
+	}
+}
+
+// publish sends a body to an exchange and waits for the confirm.
+func (w *world) publish(exchange, key string, bodies ...[]byte) {
+	w.t.Helper()
+
+	ch, err := w.broker.Channel()
+	require.NoError(w.t, err)
+	defer ch.Close()
+	require.NoError(w.t, ch.Confirm(false))
+	confirms := make([]*amqp.DeferredConfirmation, len(bodies))
+	for i, body := range bodies {
+		confirms[i], err = ch.PublishWithDeferredConfirm(exchange, key, true, false, amqp.Publishing{
+			DeliveryMode: amqp.Persistent, Body: body,
+		})
+		require.NoError(w.t, err)
+	}
+	for _, c := range confirms {
+		ok, err := c.WaitContext(w.t.Context())
+		require.NoError(w.t, err)
+		require.True(w.t, ok)
+	}
+}
+
+// eventually waits for a condition on the world, for as long as work may take on a busy machine.
+func (w *world) eventually(what string, ok func() bool) {
+	w.t.Helper()
+	require.Eventually(w.t, ok, 2*time.Minute, 100*time.Millisecond, what)
+}
+
+// one reads one value.
+func one[T any](w *world, sql string, args ...any) T {
+	w.t.Helper()
+
+	var v T
+	require.NoError(w.t, w.db.QueryRow(w.t.Context(), sql, args...).Scan(&v), sql)
+	return v
+}
+
+// get reads JSON from the API.
+func (w *world) get(path string, out any) int {
+	w.t.Helper()
+
+	resp, err := http.Get(w.api + path)
+	require.NoError(w.t, err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(w.t, err)
+	if out != nil {
+		require.NoError(w.t, json.Unmarshal(body, out), string(body))
+	}
+	return resp.StatusCode
+}
+
+// drain takes everything that lies in a queue.
+func (w *world) drain(queue string) []amqp.Delivery {
+	w.t.Helper()
+
+	ch, err := w.broker.Channel()
+	require.NoError(w.t, err)
+	defer ch.Close()
+	var out []amqp.Delivery
+	for {
+		d, ok, err := ch.Get(queue, true)
+		require.NoError(w.t, err)
+		if !ok {
+			return out
+		}
+		out = append(out, d)
+	}
+}
+
+// ready waits until the bridge has its queues and the API answers.
+func (w *world) ready() {
+	w.t.Helper()
+
+	w.eventually("the bridge consumes", func() bool {
+		ch, err := w.broker.Channel()
+		if err != nil {
+			return false
+		}
+		defer ch.Close()
+		q, err := ch.QueueDeclarePassive("scraped.kijiji", true, false, false, false, nil)
+		return err == nil && q.Consumers > 0
+	})
+}
+
+// advert is a message of scraped.kijiji that becomes a listing.
+func advert(id string, change ...func(map[string]any)) []byte {
+	m := map[string]any{
+		"platform": "kijiji", "platform_id": id, "url": "https://www.kijiji.ca/v-appartement/" + id,
+		"scraped_at": "2026-11-20T12:00:00Z", "title": "Grand 4 ½ rénové près du métro " + id,
+		"description": "<p>Deux chambres fermées, chauffé, éclairé.</p>",
+		"price":       map[string]any{"amount_cents": 145000, "type": "FIXED", "text": "1 450,00 $"},
+		"address":     "6280 Northcrest, Montréal, QC H3S 2N1", "latitude": 45.51195, "longitude": -73.62514,
+		"attributes": map[string]any{"numberbedrooms": []string{"2"}}, "image_urls": []string{},
+		"contact": map[string]any{"name": "Jo", "phone": "514 555 0199"},
+	}
+	for _, f := range change {
+		f(m)
+	}
+	body, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return body
+}
+
+func with(key string, value any) func(map[string]any) {
+	return func(m map[string]any) { m[key] = value }
+}
+
+// syncBuffer is a log that is written and read at once.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) tail(n int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.b.Bytes()
+	return string(b[max(0, len(b)-n):])
+}
+
+func (w *world) ctx() context.Context { return w.t.Context() }

@@ -1,0 +1,62 @@
+package workers_test
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/workers"
+	"github.com/mtlrent/conveyor/workflows"
+)
+
+// built is every struct of activities, as cmd hands them over.
+var built = workers.Activities{Listings: &activities.Listings{}, Images: &activities.Images{}}
+
+// lazy is a client that asks nobody anything.
+func lazy(t *testing.T) client.Client {
+	t.Helper()
+
+	c, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1"})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// Everything fits on one worker: a real one panics when two things have one name, which the test environment hides.
+func TestRegister(t *testing.T) {
+	t.Parallel()
+	all := worker.New(lazy(t), "everything", worker.Options{})
+	all.RegisterWorkflow(workflows.Listing)
+	for _, activities := range reflect.ValueOf(built).Fields() {
+		require.False(t, activities.IsNil(), "%s is not built here", activities.Type())
+		all.RegisterActivity(activities.Interface())
+	}
+	require.Panics(t, func() { all.RegisterActivity(built.Listings) }, "a clash goes unnoticed")
+}
+
+// Every exported method of these structs is an activity. A helper among them would be one too.
+func TestActivityNames(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, activities := range reflect.ValueOf(built).Fields() {
+		for m := range activities.Type().Methods() {
+			names = append(names, m.Name)
+		}
+	}
+	slices.Sort(names)
+	require.Equal(t, []string{
+		"AttachImage", "DedupeListing", "HandOverListing", "ImportListing", "NormalizeListing",
+	}, names)
+}
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	list := workers.New(lazy(t), built, workers.Options{StoreSlots: 10, ImageSlots: 20, StopGrace: time.Second})
+	require.Len(t, list, 2, "one a task queue")
+}

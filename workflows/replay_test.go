@@ -1,0 +1,31 @@
+package workflows_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/mtlrent/conveyor/workflows"
+)
+
+// TestReplay runs today's code over histories of runs that were made by released code. A failure means that runs which
+// are going on at a customer's would get stuck: give the change a GetVersion, or a step its since. Histories are
+// recorded with `make replay-fixtures` from the code that is deployed, never from a branch to make this test pass.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+
+	files, err := filepath.Glob("testdata/replay/*.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+
+			r := worker.NewWorkflowReplayer()
+			r.RegisterWorkflow(workflows.Listing)
+			require.NoError(t, r.ReplayWorkflowHistoryFromJSONFile(nil, file))
+		})
+	}
+}
