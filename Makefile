@@ -15,10 +15,10 @@ LINT                  := $(TOOLS)/golangci-lint@$(LINT_VERSION)
 WORKFLOWCHECK         := $(TOOLS)/workflowcheck@$(WORKFLOWCHECK_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check lint fresh tools bench clean need-go
+.PHONY: help run build test check lint fresh tools bench replay-fixtures clean need-go
 
 help: ## List these targets.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: build ## Install what is missing, start everything, print what runs where. Ctrl-C stops it.
 	@exec $(CONVEYOR) up $(ARGS)
@@ -59,8 +59,13 @@ $(WORKFLOWCHECK): | need-go
 	@GOBIN=$(abspath $(TOOLS)) GOFLAGS= go install go.temporal.io/sdk/contrib/tools/workflowcheck@$(WORKFLOWCHECK_VERSION)
 	@mv $(TOOLS)/workflowcheck $@
 
-bench: build ## Measure the numbers of the README.
-	@$(CONVEYOR) with-services -- go test -run '^$$' -bench . -count=1 -timeout 60m $(ARGS) ./bench/...
+bench: build ## Measure listings a second, latency and cost on services of its own.
+	@go build -o bin/bench ./bench
+	@$(CONVEYOR) with-services -- bin/bench -json bin/bench.json $(ARGS)
+	@$(CONVEYOR) with-services --only postgres --only rabbitmq -- go test -run '^$$' -bench Relay -benchtime 1x ./bridge
+
+replay-fixtures: build ## Record workflow histories for the replay tests. Only from code that is deployed.
+	@$(CONVEYOR) with-services -- go test -count=1 ./test/e2e -run TestHistoriesReplay -record ../../workflows/testdata/replay
 
 clean: ## Remove builds, local data and logs. Stop a running stack first.
 	@if [ -e $(HOME_DIR)/lock ] && ! flock -n $(HOME_DIR)/lock true; then \

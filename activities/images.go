@@ -73,8 +73,11 @@ func (a *Images) AttachImage(ctx context.Context, job ImageJob) error {
 
 // missed counts a failed fetch and gives the image up when its class has no attempt left.
 func (a *Images) missed(ctx context.Context, job ImageJob, cause error) error {
+	if ctx.Err() != nil { // whatever the cause looks like now, half a picture is no verdict on the whole one
+		return &fault.Error{Class: fault.Transient, Err: fmt.Errorf("stopped in the middle: %w", cause)}
+	}
 	class, _ := fault.Of(cause)
-	if ctx.Err() != nil || class == fault.Limited { // the host has nothing to do with it
+	if class == fault.Limited { // the host has nothing to do with it
 		return cause
 	}
 	attempts, err := a.Store.CountImageAttempt(ctx, job.Ref.ID(), job.Image.URL, cause.Error())

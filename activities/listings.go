@@ -5,6 +5,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -70,6 +71,7 @@ type ListingJob struct {
 	Outcome  string          `json:"outcome,omitempty"`  // "" goes on to the next step
 	Images   []listing.Image `json:"images,omitempty"`   // still to be fetched
 	Stage    string          `json:"stage,omitempty"`    // for HandOverListing: whose turn it is
+	Note     string          `json:"note,omitempty"`     // what the step found, for whoever looks at it in the Web UI
 }
 
 // NormalizeListing interprets the advert's newest payload. An advert that cannot become a listing is recorded with
@@ -101,7 +103,14 @@ func (a *Listings) NormalizeListing(ctx context.Context, job ListingJob) (Listin
 	if err != nil {
 		return job, fmt.Errorf("normalize %s: %w", job.Ref, err)
 	}
+	job.Note = describe(l)
 	return job, a.Store.SaveNormalized(ctx, l, revision, a.Now())
+}
+
+// describe says in a line what was understood, and how many doubts there are.
+func describe(l listing.Listing) string {
+	return fmt.Sprintf("%d $ a month, %d bedrooms, %g rooms, %s; %d warnings",
+		l.RentCents/100, l.Bedrooms, l.Rooms, cmp.Or(l.PropertyType, "type not stated"), len(l.Warnings))
 }
 
 // DedupeListing looks for the same home among the published listings. One of another platform makes this advert a
@@ -114,17 +123,19 @@ func (a *Listings) DedupeListing(ctx context.Context, job ListingJob) (ListingJo
 	}
 	job.Revision = v.Revision
 	if v.Published != "" {
+		job.Note = "published already: " + v.Published
 		return job, nil
 	}
 	homes, err := a.Store.Candidates(ctx, v.Listing)
 	if err != nil {
 		return job, err
 	}
+	job.Note = fmt.Sprintf("no other advert for this home among %d nearby", len(homes))
 	for _, home := range homes {
 		match := listing.SameHome(home, v.Listing)
 		switch match.Kind {
 		case listing.Duplicate:
-			job.Outcome = Duplicate
+			job.Outcome, job.Note = Duplicate, "the same home as "+home.String()
 			reasons := make([]listing.Reason, len(match.Reasons))
 			for i, text := range match.Reasons {
 				reasons[i] = listing.Reason{Field: "home", Code: Duplicate, Message: home.Ref.String() + ": " + text}
@@ -132,7 +143,7 @@ func (a *Listings) DedupeListing(ctx context.Context, job ListingJob) (ListingJo
 			return job, a.Store.SaveDuplicate(ctx, job.Ref, v.Revision, home.ID(), reasons, run(ctx))
 		case listing.Repost:
 			if job.RepostOf == uuid.Nil {
-				job.RepostOf = home.ID()
+				job.RepostOf, job.Note = home.ID(), "a repost of "+home.String()
 			}
 		}
 	}
@@ -154,6 +165,8 @@ func (a *Listings) ImportListing(ctx context.Context, job ListingJob) (ListingJo
 	}
 	job.Revision, job.Outcome = v.Revision, Imported
 	job.Images, err = a.Store.Publish(ctx, p, run(ctx), a.Now())
+	job.Note = fmt.Sprintf("%s in %s; %d images to fetch",
+		map[bool]string{true: "first published", false: "published again"}[v.Published == ""], cmp.Or(p.Neighbourhood, "no known neighbourhood"), len(job.Images))
 	return job, err
 }
 

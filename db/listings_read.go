@@ -115,7 +115,8 @@ const sqlListingsCheapest = sqlSummary + sqlListingFilter + `(rent_cents, id) > 
 const sqlListingsDearest = sqlSummary + sqlListingFilter + `(rent_cents, id) < ($14::bigint, $13::uuid))
     ORDER BY rent_cents DESC, id DESC LIMIT $15` + sqlSummaryEnd + ` ORDER BY l.rent_cents DESC, l.id DESC`
 
-// Search returns the page of listings after f.After, and the position to go on from: nil when this was the last.
+// Search returns the page of listings after f.After, and the position to go on from: nil when this was the last. A
+// text that Postgres cannot read, for a NUL in it, is fault.Invalid.
 func (s *Listings) Search(ctx context.Context, f Filter) ([]Summary, *Position, error) {
 	var west, south, east, north *float64
 	if b := f.Box; b != nil {
@@ -141,7 +142,7 @@ func (s *Listings) Search(ctx context.Context, f Filter) ([]Summary, *Position, 
 		f.MaxRentCents, f.Bedrooms, f.MinBedrooms, west, south, east, north, stated(f.Text), id, after, f.Limit+1)
 	page, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Summary])
 	if err != nil {
-		return nil, nil, fmt.Errorf("search listings: %w", err)
+		return nil, nil, refused(fmt.Errorf("search listings: %w", err))
 	}
 	if len(page) <= f.Limit {
 		return page, nil, nil

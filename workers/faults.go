@@ -27,24 +27,28 @@ type faultsInbound struct {
 
 func (i *faultsInbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
 	out, err := i.Next.ExecuteActivity(ctx, in)
-	return out, toTemporal(err)
+	return out, toTemporal(ctx, err)
 }
 
 // toTemporal gives err the type, retryability and delay its class asks for. The type of a rejected advert is
-// InvalidListing, so that it can be found by name; for Temporal only the outermost error counts.
-func toTemporal(err error) error {
-	if err == nil {
-		return nil
+// InvalidListing, so that it can be found by name; for Temporal only the outermost error counts. An activity that
+// was asked to stop has not failed: what it says passes as it is.
+func toTemporal(ctx context.Context, err error) error {
+	if err == nil || temporal.IsCanceledError(err) || temporal.IsCanceledError(context.Cause(ctx)) {
+		return err
 	}
 	class, after := fault.Of(err)
+	if class == fault.Throttled || class == fault.Limited { // the rest may go by their retry policy
+		_, first, _ := class.Retry()
+		after = max(after, first)
+	}
 	name := string(class)
 	var rejection *listing.Rejection
 	if errors.As(err, &rejection) {
 		name = workflows.InvalidListing
 	}
-	options := temporal.ApplicationErrorOptions{NonRetryable: class.Final(), NextRetryDelay: after}
-	if class.Final() { // an outcome, not a failure of ours: no error in logs and metrics
-		options.Category = temporal.ApplicationErrorCategoryBenign
-	}
-	return temporal.NewApplicationErrorWithOptions(err.Error(), name, options)
+	return temporal.NewApplicationErrorWithOptions(err.Error(), name, temporal.ApplicationErrorOptions{
+		NonRetryable:   class.Final(),
+		NextRetryDelay: after,
+	})
 }

@@ -72,18 +72,19 @@ func (h *house) all(ctx context.Context) error {
 	return roles.Wait()
 }
 
-// printAddresses says what runs where.
-func (h *house) printAddresses(w io.Writer) {
+// printAddresses says what runs where, and what to do next.
+func (h *house) printAddresses(w io.Writer, demo string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range [][2]string{
 		{"API", h.config.API.URL},
 		{"API documentation", h.config.API.URL + "/docs"},
 		{"Temporal Web UI", h.config.Temporal.UIURL + "/namespaces/" + h.namespace + "/workflows"},
 		{"RabbitMQ management", h.config.RabbitMQ.ManagementURL + "  (mtlrent / mtlrent)"},
-		{"demo site", "http://" + demoSite},
+		{"demo site", demo},
 		{"metrics", h.config.API.URL + "/metrics"},
 	} {
 		fmt.Fprintf(t, "  %s\t%s\n", row[0], row[1])
 	}
 	_ = t.Flush() // to a terminal
+	fmt.Fprintln(w, "\nconveyor: all roles run; next, in another terminal: bin/conveyor feed test/corpus/quebec-2018.jsonl")
 }

@@ -61,23 +61,30 @@ func (c *upCmd) Run(ctx context.Context, cli *CLI) (err error) {
 	}()
 	if c.ServicesOnly {
 		<-ctx.Done()
-	} else if err := runRoles(ctx, stack); err != nil {
+	} else if err := runRoles(ctx, cli.Home, stack); err != nil {
 		return err
 	}
 	return stack.Err()
 }
 
-// runRoles runs every role and the demo site on the stack until ctx is done.
-func runRoles(ctx context.Context, stack *devstack.Stack) error {
-	for _, line := range stack.Env() {
+// runRoles runs every role and the demo site on the stack until ctx is done. What the environment says goes before
+// what follows from the stack.
+func runRoles(ctx context.Context, home string, stack *devstack.Stack) error {
+	address := func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
+	demo := address(stack.Ports().Demo)
+	settings := append(stack.Env(),
+		"CONVEYOR_API_ADDRESS="+address(stack.Ports().API),
+		"CONVEYOR_TEMPORAL_UI_URL=http://"+address(stack.Ports().TemporalUI),
+		"CONVEYOR_ALLOW_PRIVATE_HOSTS="+demo,
+		"CONVEYOR_HOME="+home,
+	)
+	for _, line := range settings {
 		key, value, _ := strings.Cut(line, "=")
+		if _, said := os.LookupEnv(key); said {
+			continue
+		}
 		if err := os.Setenv(key, value); err != nil {
 			return fmt.Errorf("set %s: %w", key, err)
-		}
-	}
-	if os.Getenv("CONVEYOR_ALLOW_PRIVATE_HOSTS") == "" {
-		if err := os.Setenv("CONVEYOR_ALLOW_PRIVATE_HOSTS", demoSite); err != nil {
-			return fmt.Errorf("let downloads reach the demo site: %w", err)
 		}
 	}
 	return with(ctx, func(ctx context.Context, h *house) error {
@@ -87,16 +94,13 @@ func runRoles(ctx context.Context, stack *devstack.Stack) error {
 		if err := h.bootstrap(ctx); err != nil {
 			return err
 		}
-		h.printAddresses(os.Stdout)
 		roles, ctx := errgroup.WithContext(ctx)
 		roles.Go(func() error { return h.all(ctx) })
-		roles.Go(func() error { return serve(ctx, demoSite, demosite.New(demosite.Options{})) })
+		roles.Go(func() error { return serve(ctx, demo, demosite.New(demosite.Options{})) })
+		h.printAddresses(os.Stdout, "http://"+demo)
 		return roles.Wait()
 	})
 }
-
-// demoSite is where `up` serves the bundled outside world.
-const demoSite = "127.0.0.1:8090"
 
 type withServicesCmd struct {
 	NoInstall bool     `help:"Say what is missing instead of installing it."`

@@ -62,7 +62,8 @@ func (a *Address) streetLine(part string, i, n int) bool {
 			k++
 			continue
 		case isCivic(w) && !isOrdinal(words, k) && len(civic) < 20:
-			if len(civic) > 0 && words[k-1] != "-" && words[k-1] != "/" && words[k-1] != "&" && words[k-1] != "et" && words[k-1] != "à" {
+			if len(civic) > 0 && words[k-1] != "-" && words[k-1] != "/" && words[k-1] != "&" && words[k-1] != "et" &&
+				words[k-1] != "à" {
 				break
 			}
 			civic = append(civic, w)
@@ -160,8 +161,10 @@ func isOrdinal(words []string, k int) bool {
 	return false
 }
 
-var streetWords = set("rue avenue av ave aven boulevard boul bd blvd chemin ch chem place pl route rang montee cote cours croissant cr " +
-	"terrasse allee impasse ruelle quai promenade carre square street st road rd drive dr crescent lane way court ct circle autoroute voie passage descente sentier")
+var streetWords = set("rue avenue av ave aven boulevard boul bd blvd chemin ch chem place pl route rang montee cote " +
+	"cours croissant cr " +
+	"terrasse allee impasse ruelle quai promenade carre square street st road rd drive dr crescent lane way court ct " +
+	"circle autoroute voie passage descente sentier")
 
 // namesStreet tells whether a line names a street: "Av. Pigeon", "4e Avenue Est", "Sherbrooke Street West".
 func namesStreet(s string) bool {
@@ -192,8 +195,10 @@ func cutUnit(s string) (rest, unit string) {
 	words := strings.Fields(s)
 	for i, w := range words {
 		switch strings.Trim(Fold(w), ".:") {
-		case "app", "apt", "appartement", "apartment", "apt#", "unit", "unite", "suite", "bureau", "local", "condo", "appart", "porte", "ste":
-			if i+1 < len(words) && i > 0 && len(words[i+1]) <= 6 && strings.ContainsAny(words[i+1], "0123456789") || i+1 < len(words) && len(words[i+1]) == 1 {
+		case "app", "apt", "appartement", "apartment", "apt#", "unit", "unite", "suite", "bureau", "local", "condo", "appart",
+			"porte", "ste":
+			if i+1 < len(words) && i > 0 && len(words[i+1]) <= 6 && strings.ContainsAny(words[i+1], "0123456789") ||
+				i+1 < len(words) && len(words[i+1]) == 1 {
 				return strings.Trim(strings.Join(words[:i], " "), " ,-") + tail(words[i+2:]), strings.Trim(words[i+1], ".,#")
 			}
 		}
@@ -217,14 +222,16 @@ func unitOf(part string) string {
 func cutPostalCode(s string) (rest, code string) {
 	best, end := -1, -1
 	for i := 0; i+3 <= len(s); i++ {
-		if i > 0 && (isLetter(s[i-1]|0x20) || isDigit(s[i-1])) || !isLetter(s[i]|0x20) || !isDigit(s[i+1]) || !isLetter(s[i+2]|0x20) {
+		if i > 0 && (isLetter(s[i-1]|0x20) || isDigit(s[i-1])) || !isLetter(s[i]|0x20) || !isDigit(s[i+1]) ||
+			!isLetter(s[i+2]|0x20) {
 			continue
 		}
 		j := i + 3
 		if char(s, j) == ' ' || char(s, j) == '-' {
 			j++
 		}
-		if j+3 <= len(s) && isDigit(s[j]) && isLetter(s[j+1]|0x20) && isDigit(s[j+2]) && (j+3 == len(s) || !isLetter(s[j+3]|0x20) && !isDigit(s[j+3])) {
+		if j+3 <= len(s) && isDigit(s[j]) && isLetter(s[j+1]|0x20) && isDigit(s[j+2]) && (j+3 == len(s) ||
+			!isLetter(s[j+3]|0x20) && !isDigit(s[j+3])) {
 			return strings.TrimRight(s[:i], " ,") + s[j+3:], strings.ToUpper(s[i:i+3] + " " + s[j:j+3])
 		}
 		if (i+3 == len(s) || s[i+3] == ',' || s[i+3] == ' ') && strings.IndexByte("GHJKghjk", s[i]) >= 0 {
@@ -282,20 +289,34 @@ func province(part string) string {
 
 // cities spells the places that adverts spell in many ways; the key is folded, with spaces for hyphens.
 var cities = map[string]string{
-	"quebec": "Québec", "quebec city": "Québec", "montreal": "Montréal", "levis": "Lévis", "saint leonard": "Saint-Léonard",
-	"saint laurent": "Saint-Laurent", "montreal nord": "Montréal-Nord", "montreal est": "Montréal-Est", "montreal ouest": "Montréal-Ouest",
-	"cote saint luc": "Côte-Saint-Luc", "mont royal": "Mont-Royal", "town of mount royal": "Mont-Royal", "saint michel": "Saint-Michel",
+	"quebec": "Québec", "quebec city": "Québec", "montreal": "Montréal", "levis": "Lévis",
+	"saint leonard": "Saint-Léonard",
+	"saint laurent": "Saint-Laurent", "montreal nord": "Montréal-Nord", "montreal est": "Montréal-Est",
+	"montreal ouest": "Montréal-Ouest",
+	"cote saint luc": "Côte-Saint-Luc", "mont royal": "Mont-Royal", "town of mount royal": "Mont-Royal",
+	"saint michel":   "Saint-Michel",
 	"trois rivieres": "Trois-Rivières", "beaupre": "Beaupré", "sainte foy": "Sainte-Foy", "saint jerome": "Saint-Jérôme",
 	"saint hubert": "Saint-Hubert", "pointe claire": "Pointe-Claire", "dollard des ormeaux": "Dollard-Des Ormeaux",
-	"pointe aux trembles": "Pointe-aux-Trembles", "ancienne lorette": "L'Ancienne-Lorette", "l'ancienne lorette": "L'Ancienne-Lorette",
-	"saint augustin de desmaures": "Saint-Augustin-de-Desmaures", "saint romuald": "Saint-Romuald", "laval": "Laval", "longueuil": "Longueuil",
-	"gatineau": "Gatineau", "sherbrooke": "Sherbrooke", "verdun": "Verdun", "lasalle": "LaSalle", "anjou": "Anjou", "lachine": "Lachine",
-	"outremont": "Outremont", "westmount": "Westmount", "brossard": "Brossard", "terrebonne": "Terrebonne", "repentigny": "Repentigny",
-	"charlesbourg": "Charlesbourg", "beauport": "Beauport", "vanier": "Vanier", "wendake": "Wendake", "boischatel": "Boischatel",
-	"saint lambert": "Saint-Lambert", "boucherville": "Boucherville", "chateauguay": "Châteauguay", "saint eustache": "Saint-Eustache",
-	"saint jean chrysostome": "Saint-Jean-Chrysostome", "saint nicolas": "Saint-Nicolas", "saint gabriel de valcartier": "Saint-Gabriel-de-Valcartier",
-	"saguenay": "Saguenay", "chicoutimi": "Chicoutimi", "rimouski": "Rimouski", "drummondville": "Drummondville",
-	"hampstead": "Hampstead", "dorval": "Dorval", "kirkland": "Kirkland", "beaconsfield": "Beaconsfield", "saint hyacinthe": "Saint-Hyacinthe",
+	"pointe aux trembles": "Pointe-aux-Trembles", "ancienne lorette": "L'Ancienne-Lorette",
+	"l'ancienne lorette":          "L'Ancienne-Lorette",
+	"saint augustin de desmaures": "Saint-Augustin-de-Desmaures", "saint romuald": "Saint-Romuald", "laval": "Laval",
+	"longueuil": "Longueuil",
+	"gatineau":  "Gatineau", "sherbrooke": "Sherbrooke", "verdun": "Verdun", "lasalle": "LaSalle", "anjou": "Anjou",
+	"lachine":   "Lachine",
+	"outremont": "Outremont", "westmount": "Westmount", "brossard": "Brossard", "terrebonne": "Terrebonne",
+	"repentigny":   "Repentigny",
+	"charlesbourg": "Charlesbourg", "beauport": "Beauport", "vanier": "Vanier", "wendake": "Wendake",
+	"boischatel":    "Boischatel",
+	"saint lambert": "Saint-Lambert", "boucherville": "Boucherville", "chateauguay": "Châteauguay",
+	"saint eustache":         "Saint-Eustache",
+	"saint jean chrysostome": "Saint-Jean-Chrysostome", "saint nicolas": "Saint-Nicolas",
+	"saint gabriel de valcartier": "Saint-Gabriel-de-Valcartier",
+	"saguenay":                    "Saguenay",
+	"chicoutimi":                  "Chicoutimi",
+	"rimouski":                    "Rimouski",
+	"drummondville":               "Drummondville",
+	"hampstead":                   "Hampstead", "dorval": "Dorval", "kirkland": "Kirkland", "beaconsfield": "Beaconsfield",
+	"saint hyacinthe": "Saint-Hyacinthe",
 }
 
 func cityName(s string) string {
@@ -342,9 +363,8 @@ func (p *Prose) address(headline bool) (a Address, from, to int, ok bool) {
 			continue
 		}
 		k := i + 1
-		unit := ""
-		if p.sym(k) == '-' && p.num(k+1) != nil && !p.words[k+1].space && p.num(k+1).dec == 0 && !p.num(k+1).half && p.num(k+1).digits <= 5 {
-			unit = itoa(int(p.num(k+1).cents / 100))
+		if p.sym(k) == '-' && p.num(k+1) != nil && !p.words[k+1].space && p.num(k+1).dec == 0 && !p.num(k+1).half &&
+			p.num(k+1).digits <= 5 {
 			k += 2
 		}
 		if p.sym(k) == ',' {
@@ -353,7 +373,8 @@ func (p *Prose) address(headline bool) (a Address, from, to int, ok bool) {
 		if k >= len(p.words) || p.words[k].line {
 			continue
 		}
-		typed := streetWords[p.word(k)] && p.word(k) != "ch" && p.word(k) != "st" && p.word(k) != "cours" && p.word(k) != "place" && p.word(k) != "voie" && p.word(k) != "passage"
+		typed := streetWords[p.word(k)] && p.word(k) != "ch" && p.word(k) != "st" && p.word(k) != "cours" &&
+			p.word(k) != "place" && p.word(k) != "voie" && p.word(k) != "passage"
 		if n := p.num(k); n != nil && n.dec == 0 && !n.half && n.digits <= 3 { // "4500 4e Avenue", "965 18e rue"
 			m := k + 1
 			switch p.word(m) {
@@ -387,7 +408,6 @@ func (p *Prose) address(headline bool) (a Address, from, to int, ok bool) {
 		if !typed {
 			a.Street = titleCase(a.Street)
 		}
-		_ = unit
 		return a, i, end, true
 	}
 	return a, 0, 0, false
@@ -408,16 +428,20 @@ func (p *Prose) original(i, j int) string {
 // properName tells whether the word at i is a name in a headline: capitalized, and not a word of the trade.
 func (p *Prose) properName(i int) bool {
 	t := &p.words[i]
-	if t.kind != word || len(t.w) < 4 && t.w != "st" && t.w != "ste" || t.topic != 0 || adjectives[t.w] || notNames[t.w] || !t.space {
+	if t.kind != word || len(t.w) < 4 && t.w != "st" && t.w != "ste" || t.topic != 0 || adjectives[t.w] || notNames[t.w] ||
+		!t.space {
 		return false
 	}
 	r := []rune(p.text[p.at[t.start]:])
 	return len(r) > 0 && unicode.IsUpper(r[0])
 }
 
-var notNames = set("pieces personnes dollars minutes grand grande tout avec pour dans ideal superbe beau belle neuf neuve luxueux " +
-	"near next steps from with vacant louer renove renovee renovated location rental rent week weekly jours heures places secteur quartier metro " +
-	"proche pres inclus incl salles logis loyers lits stationnements fermees closed bright sunny spacious beautiful modern")
+var notNames = set("pieces personnes dollars minutes grand grande tout avec pour dans ideal superbe beau belle neuf " +
+	"neuve luxueux " +
+	"near next steps from with vacant louer renove renovee renovated location rental rent week weekly jours heures " +
+	"places secteur quartier metro " +
+	"proche pres inclus incl salles logis loyers lits stationnements fermees closed bright sunny spacious beautiful " +
+	"modern")
 
 // streetEnd returns the last token of the street that starts at i.
 func (p *Prose) streetEnd(i int, typed bool) int {
@@ -428,7 +452,8 @@ func (p *Prose) streetEnd(i int, typed bool) int {
 			break
 		}
 		if s := t.sym; s != 0 {
-			if s == '-' && !t.space && k+1 < len(p.words) && !p.words[k+1].space && p.words[k+1].kind == word || s == '.' && k == i+1 && typed {
+			if s == '-' && !t.space && k+1 < len(p.words) && !p.words[k+1].space && p.words[k+1].kind == word || s == '.' &&
+				k == i+1 && typed {
 				continue
 			}
 			if s == '#' && p.num(k+1) != nil {
@@ -443,7 +468,9 @@ func (p *Prose) streetEnd(i int, typed bool) int {
 			}
 			break
 		}
-		if t.topic&^(aPiece|anArea|aUtility|aMoney) != 0 && !streetWords[t.w] && t.w != "mont" && t.w != "maisonneuve" || t.w == "a" || t.w == "et" || t.w == "au" || t.w == "pres" || t.w == "avec" || t.w == "coin" || t.w == "dans" || t.w == "est" && !p.eastWest(k) {
+		if t.topic&^(aPiece|anArea|aUtility|aMoney) != 0 && !streetWords[t.w] && t.w != "mont" && t.w != "maisonneuve" ||
+			t.w == "a" || t.w == "et" || t.w == "au" || t.w == "pres" || t.w == "avec" || t.w == "coin" || t.w == "dans" ||
+			t.w == "est" && !p.eastWest(k) {
 			break
 		}
 		end = k
@@ -460,7 +487,8 @@ func (p *Prose) streetEnd(i int, typed bool) int {
 func (p *Prose) eastWest(i int) bool {
 	switch p.word(i) {
 	case "est", "ouest", "nord", "sud", "east", "west", "north", "south", "e", "o":
-		return i+1 >= len(p.words) || p.words[i+1].kind != word || p.words[i+1].line || !p.words[i+1].space || p.word(i+1) == "a"
+		return i+1 >= len(p.words) || p.words[i+1].kind != word || p.words[i+1].line || !p.words[i+1].space ||
+			p.word(i+1) == "a"
 	}
 	return false
 }
@@ -469,10 +497,12 @@ func (p *Prose) eastWest(i int) bool {
 func (p *Prose) addressTail(i int) int {
 	for k := i + 1; k < len(p.words) && k <= i+9 && !p.words[k].line; k++ {
 		t := &p.words[k]
-		if t.kind == word && len(t.w) == 1 && t.space && p.num(k+1) != nil && !p.words[k+1].space && len(p.word(k+2)) == 1 && p.num(k+3) != nil && len(p.word(k+4)) == 1 && p.num(k+5) != nil {
+		if t.kind == word && len(t.w) == 1 && t.space && p.num(k+1) != nil && !p.words[k+1].space && len(p.word(k+2)) == 1 &&
+			p.num(k+3) != nil && len(p.word(k+4)) == 1 && p.num(k+5) != nil {
 			return k + 5
 		}
-		if t.kind == symbol && t.sym != ',' && t.sym != '-' && t.sym != '(' && t.sym != ')' && t.sym != '.' || t.kind == number {
+		if t.kind == symbol && t.sym != ',' && t.sym != '-' && t.sym != '(' && t.sym != ')' && t.sym != '.' ||
+			t.kind == number {
 			return i
 		}
 	}
@@ -498,7 +528,8 @@ func sameStreet(a, b string) bool { return streetKey(a) == streetKey(b) }
 func streetKey(s string) string {
 	words := strings.FieldsFunc(Fold(s), func(r rune) bool { return r == ' ' || r == '-' || r == '.' || r == '\'' })
 	words = slices.DeleteFunc(words, func(w string) bool {
-		return streetWords[w] && w != "st" && w != "cote" || w == "de" || w == "du" || w == "des" || w == "la" || w == "le" || w == "l" || w == "d"
+		return streetWords[w] && w != "st" && w != "cote" || w == "de" || w == "du" || w == "des" || w == "la" || w == "le" ||
+			w == "l" || w == "d"
 	})
 	for i, w := range words {
 		switch w {

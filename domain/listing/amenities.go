@@ -14,28 +14,34 @@ type amenityName struct {
 // amenityNames lists the names in both languages. "*" matches any one word.
 var amenityNames = func() (list []amenityName) {
 	for amenity, names := range map[string]string{
-		"air_conditioning":     "climatisation|climatiseur|climatise|climatisee|air climatise|air conditioning|air conditioned|air conditioner|airconditioning|air conditionne|thermopompe",
-		"balcony":              "balcon|balcons|balcony|balconies|terrasse|terrasses|terrace|patio",
-		"yard":                 "cour arriere|cour privee|cour|yard|backyard|jardin|terrain prive",
-		"dishwasher":           "lave vaisselle|lave - vaisselle|dishwasher|lavevaisselle",
-		"washer_dryer":         "laveuse secheuse incluses|laveuse et secheuse incluses|laveuse / secheuse incluses|washer and dryer|washer / dryer|washer dryer|in unit laundry",
-		"washer_dryer_hookups": "entree laveuse|entrees laveuse|entree laveuses|entree pour laveuse|entrees pour laveuse|entree lav|sortie laveuse|sorties laveuse|washer dryer hookups|washer / dryer hookups|installation laveuse|prise laveuse|branchement laveuse|entree de laveuse|entrees de laveuse|entrees lav",
-		"laundry_in_building":  "buanderie|buanderies|laundry room|salle de lavage commune|laundromat|coin operated laundry|salle de buanderie",
-		"fridge":               "frigo|refrigerateur|frigidaire|fridge|refrigerator",
-		"stove":                "poele|cuisiniere|stove|oven",
-		"elevator":             "ascenseur|ascenseurs|elevator|elevators",
-		"gym":                  "gym|salle d entrainement|salle d exercice|gymnase|fitness|salle de conditionnement",
-		"pool":                 "piscine|piscines|pool|swimming pool",
-		"sauna":                "sauna",
-		"fireplace":            "foyer|fireplace",
-		"storage":              "rangement|casier|locker|lockers|cabanon|storage|remise",
-		"intercom":             "intercom|interphone",
-		"security":             "systeme de securite|camera|cameras|gardien|security system|systeme d alarme|alarme",
-		"concierge":            "concierge|conciergerie|janitor",
-		"wheelchair":           "mobilite reduite|wheelchair|handicape|fauteuil roulant",
-		"central_vacuum":       "aspirateur central|central vacuum|balayeuse centrale",
-		"hardwood_floors":      "bois franc|hardwood|plancher de bois|parquet",
-		"bicycle_storage":      "rangement velo|rangement a velo|support a velo|support a velos|bike storage|bicycle parking|bike room",
+		"air_conditioning": "climatisation|climatiseur|climatise|climatisee|air climatise|air conditioning|air " +
+			"conditioned|air conditioner|airconditioning|air conditionne|thermopompe",
+		"balcony":    "balcon|balcons|balcony|balconies|terrasse|terrasses|terrace|patio",
+		"yard":       "cour arriere|cour privee|cour|yard|backyard|jardin|terrain prive",
+		"dishwasher": "lave vaisselle|lave - vaisselle|dishwasher|lavevaisselle",
+		"washer_dryer": "laveuse secheuse incluses|laveuse et secheuse incluses|laveuse / secheuse " +
+			"incluses|washer and dryer|washer / dryer|washer dryer|in unit laundry",
+		"washer_dryer_hookups": "entree laveuse|entrees laveuse|entree laveuses|entree pour laveuse|entrees pour " +
+			"laveuse|entree lav|sortie laveuse|sorties laveuse|washer dryer hookups|washer / dryer hookups|installation " +
+			"laveuse|prise laveuse|branchement laveuse|entree de laveuse|entrees de laveuse|entrees lav",
+		"laundry_in_building": "buanderie|buanderies|laundry room|salle de lavage commune|laundromat|coin operated " +
+			"laundry|salle de buanderie",
+		"fridge":          "frigo|refrigerateur|frigidaire|fridge|refrigerator",
+		"stove":           "poele|cuisiniere|stove|oven",
+		"elevator":        "ascenseur|ascenseurs|elevator|elevators",
+		"gym":             "gym|salle d entrainement|salle d exercice|gymnase|fitness|salle de conditionnement",
+		"pool":            "piscine|piscines|pool|swimming pool",
+		"sauna":           "sauna",
+		"fireplace":       "foyer|fireplace",
+		"storage":         "rangement|casier|locker|lockers|cabanon|storage|remise",
+		"intercom":        "intercom|interphone",
+		"security":        "systeme de securite|camera|cameras|gardien|security system|systeme d alarme|alarme",
+		"concierge":       "concierge|conciergerie|janitor",
+		"wheelchair":      "mobilite reduite|wheelchair|handicape|fauteuil roulant",
+		"central_vacuum":  "aspirateur central|central vacuum|balayeuse centrale",
+		"hardwood_floors": "bois franc|hardwood|plancher de bois|parquet",
+		"bicycle_storage": "rangement velo|rangement a velo|support a velo|support a velos|bike storage|bicycle " +
+			"parking|bike room",
 	} {
 		for name := range strings.SplitSeq(names, "|") {
 			list = append(list, amenityName{amenity, strings.Fields(name)})
@@ -130,7 +136,8 @@ func (p *Prose) deniedThing(i int) bool {
 func (p *Prose) roomFor(i int, amenity string) bool {
 	switch amenity {
 	case "balcony":
-		return p.word(i) == "patio" && (p.word(i-1) == "porte" || p.word(i-1) == "portes" || p.sym(i-1) == '-' && (p.word(i-2) == "porte" || p.word(i-2) == "portes"))
+		return p.word(i) == "patio" && (p.word(i-1) == "porte" || p.word(i-1) == "portes" || p.sym(i-1) == '-' &&
+			(p.word(i-2) == "porte" || p.word(i-2) == "portes"))
 	case "storage": // "remise de 400 $" is money
 		return p.word(i) == "remise" && (p.word(i+1) == "de" || p.word(i+1) == "a" || p.word(i+1) == "en")
 	case "dishwasher", "fridge", "stove", "washer_dryer":
@@ -139,7 +146,8 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 	}
 	for k := i - 1; k >= 0 && k >= i-5 && !p.words[k+1].line; k-- {
 		switch p.word(k) {
-		case "espace", "entree", "entrees", "prise", "prises", "sortie", "sorties", "installation", "installations", "branchement", "branchements", "emplacement",
+		case "espace", "entree", "entrees", "prise", "prises", "sortie", "sorties", "installation", "installations",
+			"branchement", "branchements", "emplacement",
 			"connexion", "hookup", "hookups", "raccordement":
 			return true
 		case "pour", "de", "d", "et", "laveuse", "secheuse", "for", "eau", "":
@@ -182,7 +190,8 @@ func (p *Prose) smoking() (value string, from, to int) {
 			continue
 		}
 		k := i - 1
-		for n := 0; n < 3 && (p.sym(k) == '-' || p.word(k) == "de" || p.word(k) == "d" || p.word(k) == "la" || p.word(k) == "sur" || p.word(k) == "des"); n++ {
+		for n := 0; n < 3 && (p.sym(k) == '-' || p.word(k) == "de" || p.word(k) == "d" || p.word(k) == "la" ||
+			p.word(k) == "sur" || p.word(k) == "des"); n++ {
 			k--
 		}
 		switch p.word(k) {

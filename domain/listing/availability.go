@@ -5,7 +5,8 @@ import "strings"
 var months = func() map[string]int {
 	m := map[string]int{}
 	for n, names := range []string{
-		"janvier janv jan january", "fevrier fev fevr feb february", "mars mar march", "avril avr apr april", "mai may", "juin jun june",
+		"janvier janv jan january", "fevrier fev fevr feb february", "mars mar march", "avril avr apr april", "mai may",
+		"juin jun june",
 		"juillet juil juill jul july", "aout aug august", "septembre sept sep september", "octobre oct october",
 		"novembre nov november", "decembre dec december",
 	} {
@@ -20,14 +21,36 @@ var months = func() map[string]int {
 // year ("07-01"; a month without a day is its first, when Quebec leases begin), "now", and "<=" before it for "juillet
 // ou avant". It is "" when s says nothing. The clock is not consulted: a year that is not written is not guessed.
 func ParseAvailable(s string) string {
-	v, _, _ := Read(Line(s)).available(true)
+	p := Read(Line(s))
+	v, _, _ := p.available(true)
+	if v == "" {
+		v, _, _ = p.vacant()
+	}
 	return v
+}
+
+// vacant finds a bare "libre": with no date beside it, it means now.
+func (p *Prose) vacant() (value string, from, to int) {
+	for i := range p.words {
+		if w := p.word(i); w != "libre" && w != "libres" {
+			continue
+		}
+		switch p.word(i - 1) {
+		case "visite", "visites", "air", "temps", "non", "pas":
+			continue
+		}
+		if p.word(i+1) != "service" && p.word(i+2) != "service" && p.word(i+1) != "en" && p.word(i+1) != "sur" {
+			return "now", i, i
+		}
+	}
+	return "", -1, -1
 }
 
 // A Date is a calendar date of which the year or the day may be unknown (0).
 type Date struct{ Year, Month, Day int }
 
-// ParseDate reads a printed date: "16-mars-17", "26-avr.-17", "1er juillet 2018", "July 1st, 2026", "2025-06-01T00:00:00Z",
+// ParseDate reads a printed date: "16-mars-17", "26-avr.-17", "1er juillet 2018", "July 1st, 2026",
+// "2025-06-01T00:00:00Z",
 // "01/07/2018" (day first). A two-digit year is of this century.
 func ParseDate(s string) (Date, bool) {
 	p := Read(Line(s))
@@ -92,7 +115,8 @@ func (p *Prose) date(i int) (d Date, from, to int, ok bool) {
 		}
 	}
 	switch n := p.num(k); {
-	case n != nil && n.dec == 0 && n.digits >= 1 && n.digits <= 2 && n.cents >= 100 && n.cents <= 31_00 && !p.words[i].line:
+	case n != nil && n.dec == 0 && n.digits >= 1 && n.digits <= 2 && n.cents >= 100 && n.cents <= 31_00 &&
+		!p.words[i].line:
 		d.Day, from = int(n.cents/100), k
 	case p.word(k) == "premier":
 		d.Day, from = 1, k
@@ -125,7 +149,8 @@ func (p *Prose) date(i int) (d Date, from, to int, ok bool) {
 	if year(k) {
 		return d, from, to, true
 	}
-	if n := p.num(k); n != nil && from == i && n.dec == 0 && n.digits <= 2 && n.digits >= 1 && n.cents >= 100 && n.cents <= 31_00 && !n.half && !n.line {
+	if n := p.num(k); n != nil && from == i && n.dec == 0 && n.digits <= 2 && n.digits >= 1 && n.cents >= 100 &&
+		n.cents <= 31_00 && !n.half && !n.line {
 		after := k + 1
 		switch p.word(after) {
 		case "st", "nd", "rd", "th", "er":
@@ -156,7 +181,8 @@ func (p *Prose) monthly(i int) bool {
 		if t.kind == number && t.dec == 0 && !t.half && (k >= i-2 || p.word(i-1) == "of") && p.sym(k+1) != '$' {
 			return true
 		}
-		if t.topic&(aFreedom|aMonth) != 0 || t.w == "pour" || t.w == "des" || t.w == "from" || t.w == "premier" || t.w == "for" && k == i-1 {
+		if t.topic&(aFreedom|aMonth) != 0 || t.w == "pour" || t.w == "des" || t.w == "from" || t.w == "premier" ||
+			t.w == "for" && k == i-1 {
 			return true
 		}
 	}
@@ -167,7 +193,8 @@ func (p *Prose) monthly(i int) bool {
 func (p *Prose) figures(i int) (d Date, from, to int, ok bool) {
 	a, b, c := p.num(i), p.num(i+2), p.num(i+4)
 	s := p.sym(i + 1)
-	if a == nil || b == nil || s != '-' && s != '/' && s != '.' || a.dec > 0 || b.dec > 0 || a.half || b.half || p.words[i+1].space || b.space {
+	if a == nil || b == nil || s != '-' && s != '/' && s != '.' || a.dec > 0 || b.dec > 0 || a.half || b.half ||
+		p.words[i+1].space || b.space {
 		return d, i, i, false
 	}
 	x, y := int(a.cents/100), int(b.cents/100)
@@ -190,7 +217,8 @@ func (p *Prose) figures(i int) (d Date, from, to int, ok bool) {
 			return d, i, i, false
 		}
 		return Date{z, y, x}, i, i + 4, true
-	case a.digits == 2 && b.digits == 2 && s == '/' && p.fold[a.start] <= '3' && (p.fold[a.start] == '0' || p.fold[b.start] == '0') &&
+	case a.digits == 2 && b.digits == 2 && s == '/' && p.fold[a.start] <= '3' && (p.fold[a.start] == '0' ||
+		p.fold[b.start] == '0') &&
 		y >= 1 && y <= 12 && x >= 1 && x <= 31:
 		return Date{0, y, x}, i, i + 2, true
 	}
@@ -203,7 +231,8 @@ func (p *Prose) available(headline bool) (value string, from, to int) {
 		if p.words[i].topic&aFreedom == 0 {
 			continue
 		}
-		if w := p.word(i - 1); w == "visite" || w == "visites" || w == "air" || w == "temps" { // "visite libre", an open house
+		// "visite libre", an open house
+		if w := p.word(i - 1); w == "visite" || w == "visites" || w == "air" || w == "temps" {
 			continue
 		}
 		if v, a, b := p.freeAt(i); v != "" {
@@ -228,7 +257,8 @@ func (p *Prose) freeAt(i int) (value string, from, to int) {
 	case "immediatement", "immediate", "immediately", "asap", "vacant":
 		return "now", i, i
 	case "maintenant", "now":
-		if l := p.word(i - 1); l == "des" || l == "available" || l == "libre" || l == "disponible" || l == "dispo" || p.about(i-1, aFreedom) {
+		if l := p.word(i - 1); l == "des" || l == "available" || l == "libre" || l == "disponible" || l == "dispo" ||
+			p.about(i-1, aFreedom) {
 			return "now", i - 1, i
 		}
 		return "", i, i

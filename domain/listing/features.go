@@ -80,10 +80,12 @@ func (n *normalizer) pets() {
 		l.Pets = merged(stated, words)
 	case stated.Policy == "yes" && words.Policy == "no":
 		l.Pets = Pets{Policy: "conflict", Cats: words.Cats, Dogs: words.Dogs}
-		n.warn("pets", CodeConflict, "%s says yes, %s says no (%q); both stand until someone asks", n.stated.from("pets"), from, p.quote(i, j))
+		n.warn("pets", CodeConflict, "%s says yes, %s says no (%q); both stand until someone asks", n.stated.from("pets"),
+			from, p.quote(i, j))
 	case stated.Policy == "no" && !n.stated.blank["pets"]:
 		l.Pets = Pets{Policy: "conflict", Cats: words.Cats, Dogs: words.Dogs}
-		n.warn("pets", CodeConflict, "%s says no, %s says %s (%q); both stand until someone asks", n.stated.from("pets"), from, words.Policy, p.quote(i, j))
+		n.warn("pets", CodeConflict, "%s says no, %s says %s (%q); both stand until someone asks", n.stated.from("pets"),
+			from, words.Policy, p.quote(i, j))
 	default: // the words say more
 		if stated.Policy != "yes" || words.Policy != "limited" {
 			n.conflict("pets", words.Policy, from, stated.Policy, n.stated.from("pets"), p.quote(i, j))
@@ -111,10 +113,12 @@ func (n *normalizer) parking() {
 		words, i, j = n.body.parking()
 		from, p = "description", n.body
 	}
-	if u, where := n.inTitle, &n.titleAt; u.parking != nil && *u.parking && words.Offer != "extra" && words.Offer != "street" {
+	if u, where := n.inTitle, &n.titleAt; u.parking != nil && *u.parking && words.Offer != "extra" &&
+		words.Offer != "street" {
 		words.Offer = "included"
 		i, j, from, p = where[parkingPlace].from, where[parkingPlace].to, "title", n.title
-	} else if u, where := n.inBody, &n.bodyAt; u.parking != nil && *u.parking && words.Offer != "extra" && words.Offer != "street" && words.Offer != "included" {
+	} else if u, where := n.inBody, &n.bodyAt; u.parking != nil && *u.parking && words.Offer != "extra" &&
+		words.Offer != "street" && words.Offer != "included" {
 		words.Offer = "included"
 		i, j, from, p = where[parkingPlace].from, where[parkingPlace].to, "description", n.body
 	}
@@ -161,7 +165,8 @@ func (n *normalizer) utilities() {
 		if words == nil {
 			words, from, p, at = f.bod, "description", n.body, bodyAt[f.what]
 		} else if f.bod != nil && *f.bod != *words {
-			n.conflict(f.name, yesNo(*words), "title", yesNo(*f.bod), "description", n.body.quote(bodyAt[f.what].from, bodyAt[f.what].to))
+			n.conflict(f.name, yesNo(*words), "title", yesNo(*f.bod), "description", n.body.quote(bodyAt[f.what].from,
+				bodyAt[f.what].to))
 		}
 		switch {
 		case words == nil:
@@ -232,6 +237,10 @@ func (n *normalizer) terms() {
 	from, p := "title", n.title
 	if b, a, c := n.body.available(false); b != "" && (v == "" || v != "now" && sameMonth(v, b) && len(b) > len(v)) {
 		v, i, j, from, p = b, a, c, "description", n.body
+	}
+	if v == "" {
+		v, i, j = n.title.vacant()
+		from, p = "title", n.title
 	}
 	if v != "" {
 		n.l.Available = v

@@ -14,7 +14,8 @@ func included(u listing.Utilities) string {
 	for _, f := range []struct {
 		name string
 		v    *bool
-	}{{"heat", u.Heat}, {"hot", u.HotWater}, {"elec", u.Electricity}, {"net", u.Internet}, {"water", u.Water}, {"cable", u.Cable}} {
+	}{{"heat", u.Heat}, {"hot", u.HotWater}, {"elec", u.Electricity}, {"net", u.Internet}, {"water", u.Water}, {"cable",
+		u.Cable}} {
 		switch {
 		case f.v == nil:
 		case *f.v:
@@ -159,32 +160,37 @@ func TestParsePets(t *testing.T) {
 func TestParseParking(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]listing.Parking{
-		"Indoor parking is $59 per month":                                       {Offer: "extra", Type: "indoor", PriceCents: 59_00},
-		"2ième STATIONNEMENT DISPONIBLE":                                        {Offer: "available"},
-		"stationnement extérieur est disponible":                                {Offer: "available", Type: "outdoor"},
-		"745$ et 100$ pour le garage, si désiré":                                {Offer: "extra", Type: "indoor", PriceCents: 100_00},
+		"Indoor parking is $59 per month": {Offer: "extra", Type: "indoor",
+			PriceCents: 59_00},
+		"2ième STATIONNEMENT DISPONIBLE":         {Offer: "available"},
+		"stationnement extérieur est disponible": {Offer: "available", Type: "outdoor"},
+		"745$ et 100$ pour le garage, si désiré": {Offer: "extra", Type: "indoor",
+			PriceCents: 100_00},
 		"1 espaces de stationnement déneigés":                                   {Offer: "included", Spots: 1},
 		"2 stationnements inclus":                                               {Offer: "included", Spots: 2},
 		"deux places de stationnement incluses":                                 {Offer: "included", Spots: 2},
 		"stationnement dans les rues avec vignette de la ville à 80$ par année": {Offer: "street"},
-		"Stationnement extérieur inclus (1)":                                    {Offer: "included", Type: "outdoor", Spots: 1},
-		"Stationnement intérieur inclus":                                        {Offer: "included", Type: "indoor"},
-		"avec stationnement":                                                    {Offer: "included"},
-		"with parking":                                                          {Offer: "included"},
-		"free parking":                                                          {Offer: "included"},
-		"parking included":                                                      {Offer: "included"},
-		"1 parking":                                                             {Offer: "included", Spots: 1},
-		"Possibilité de stationnement":                                          {Offer: "available"},
-		"stationnement en sus":                                                  {Offer: "extra"},
-		"Pas de stationnement":                                                  {Offer: "none"},
-		"no parking":                                                            {Offer: "none"},
-		"street parking":                                                        {Offer: "street"},
-		"Stationnement: 2":                                                      {Offer: "included", Spots: 2},
-		"garage 75$/mois":                                                       {Offer: "extra", Type: "indoor", PriceCents: 75_00},
-		"":                                                                      {},
+		"Stationnement extérieur inclus (1)": {Offer: "included", Type: "outdoor",
+			Spots: 1},
+		"Stationnement intérieur inclus": {Offer: "included", Type: "indoor"},
+		"avec stationnement":             {Offer: "included"},
+		"with parking":                   {Offer: "included"},
+		"free parking":                   {Offer: "included"},
+		"parking included":               {Offer: "included"},
+		"1 parking":                      {Offer: "included", Spots: 1},
+		"Possibilité de stationnement":   {Offer: "available"},
+		"stationnement en sus":           {Offer: "extra"},
+		"Pas de stationnement":           {Offer: "none"},
+		"no parking":                     {Offer: "none"},
+		"street parking":                 {Offer: "street"},
+		"Stationnement: 2":               {Offer: "included", Spots: 2},
+		"garage 75$/mois": {Offer: "extra", Type: "indoor",
+			PriceCents: 75_00},
+		"": {},
 	} {
 		got := listing.ParseParking(in)
-		if in == "stationnement extérieur est disponible" || in == "745$ et 100$ pour le garage, si désiré" || strings.HasPrefix(in, "garage") {
+		if in == "stationnement extérieur est disponible" || in == "745$ et 100$ pour le garage, si désiré" ||
+			strings.HasPrefix(in, "garage") {
 			got.Spots = want.Spots
 		}
 		if got != want {
@@ -196,14 +202,19 @@ func TestParseParking(t *testing.T) {
 func TestParseFurnished(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"meublé": "yes", "MEUBLE": "yes", "Furnished": "yes", "fully furnished": "yes", "tout meublé": "yes", "Entièrement meublé et équipé": "yes",
-		"chambres meublée": "yes", "appartement meublé disponible le 1er mai": "yes", "meubles inclus": "yes",
-		"Non-meublé": "no", "non meublé": "no", "pas meublé": "no", "unfurnished": "no", "not furnished": "no", "sans meubles": "no",
-		"SEMI-MEUBLÉ": "semi", "semi meublé": "semi", "Half furnished": "semi", "partiellement meublé": "semi", "partially furnished": "semi",
+		"meublé": "yes", "MEUBLE": "yes", "Furnished": "yes", "fully furnished": "yes", "tout meublé": "yes",
+		"Entièrement meublé et équipé": "yes",
+		"chambres meublée":             "yes", "appartement meublé disponible le 1er mai": "yes", "meubles inclus": "yes",
+		"Non-meublé": "no", "non meublé": "no", "pas meublé": "no", "unfurnished": "no", "not furnished": "no",
+		"sans meubles": "no",
+		"SEMI-MEUBLÉ":  "semi", "semi meublé": "semi", "Half furnished": "semi", "partiellement meublé": "semi",
+		"partially furnished":          "semi",
 		"Semi-meublé, Internet inclus": "semi", "semi-meublee": "semi", "demi-meublé": "semi",
-		"semi-meublé (frais supplémentaires) ou non meublé": "optional", "meublé ou non": "optional", "meublé ou semi-meublé": "optional",
-		"possibilité meublé": "optional", "Possibilité semi-meublé ou meublé": "optional", "peut être meublé": "optional", "furnished or unfurnished": "optional",
-		"meublé si désiré": "optional", "meublé en option": "optional", "Possibilité de semi-meublé": "optional",
+		"semi-meublé (frais supplémentaires) ou non meublé": "optional", "meublé ou non": "optional",
+		"meublé ou semi-meublé": "optional",
+		"possibilité meublé":    "optional", "Possibilité semi-meublé ou meublé": "optional", "peut être meublé": "optional",
+		"furnished or unfurnished": "optional",
+		"meublé si désiré":         "optional", "meublé en option": "optional", "Possibilité de semi-meublé": "optional",
 		"équipé": "", "vends mes meubles": "", "réparé avec meuble lavabo": "", "": "",
 	} {
 		if got := listing.ParseFurnished(in); got != want {
@@ -215,13 +226,20 @@ func TestParseFurnished(t *testing.T) {
 func TestParseAvailable(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"libre le 1 er mars": "03-01", "LIBRE 1ER MARS": "03-01", "Available April 1, 2026": "2026-04-01", "Available July 1st": "07-01",
-		"Libre juillet ou avant": "<=07-01", "juin 2018 (ou avant)": "<=2018-06-01", "Disponible immédiatement": "now", "available now": "now",
-		"Available immediately": "now", "libre maintenant": "now", "disponible dès maintenant": "now", "libre tout de suite": "now",
-		"juillet 2018": "2018-07", "1er juillet 2018": "2018-07-01", "pour le 1er juillet": "07-01", "1er JUILLET 2026": "2026-07-01",
-		"DISPONIBLE LE 15 AOÛT 2026": "2026-08-15", "libre le premier mai": "05-01", "Available Sept. 1": "09-01", "libre: 01/07/2018": "2018-07-01",
-		"disponible 2018-07-01": "2018-07-01", "MAY 1": "05-01", "Disponible à partir du 29 janvier": "01-29", "July 1 2026": "2026-07-01",
-		"available the 1st of May": "05-01", "Juillet": "07-01", "libre le 1 janvier 2018": "2018-01-01", "1er juillet ou avant": "<=07-01",
+		"libre le 1 er mars": "03-01", "LIBRE 1ER MARS": "03-01", "Available April 1, 2026": "2026-04-01",
+		"Available July 1st":     "07-01",
+		"Libre juillet ou avant": "<=07-01", "juin 2018 (ou avant)": "<=2018-06-01", "Disponible immédiatement": "now",
+		"available now":         "now",
+		"Available immediately": "now", "libre maintenant": "now", "disponible dès maintenant": "now",
+		"libre tout de suite": "now",
+		"juillet 2018":        "2018-07", "1er juillet 2018": "2018-07-01", "pour le 1er juillet": "07-01",
+		"1er JUILLET 2026":           "2026-07-01",
+		"DISPONIBLE LE 15 AOÛT 2026": "2026-08-15", "libre le premier mai": "05-01", "Available Sept. 1": "09-01",
+		"libre: 01/07/2018":     "2018-07-01",
+		"disponible 2018-07-01": "2018-07-01", "MAY 1": "05-01", "Disponible à partir du 29 janvier": "01-29",
+		"July 1 2026":              "2026-07-01",
+		"available the 1st of May": "05-01", "Juillet": "07-01", "libre le 1 janvier 2018": "2018-01-01",
+		"1er juillet ou avant":         "<=07-01",
 		"available July 1st or sooner": "<=07-01",
 		"may be shown":                 "", "Disponible sur rendez-vous": "", "Visite libre": "", "4 1/2": "", "": "",
 	} {
@@ -234,9 +252,11 @@ func TestParseAvailable(t *testing.T) {
 func TestParseDate(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"16-mars-17": "2017-03-16", "13-mai-17": "2017-05-13", "26-avr.-17": "2017-04-26", "28-févr.-17": "2017-02-28", "1-déc.-17": "2017-12-01",
-		"09-janv.-17": "2017-01-09", "2025-06-01T00:00:00Z": "2025-06-01", "01/02": "02-01", "31/12/2017": "2017-12-31", "4 juillet 2017": "2017-07-04",
-		"12-août-17": "2017-08-12", "15-sept.-2016": "2016-09-15", "June 3, 2024": "2024-06-03",
+		"16-mars-17": "2017-03-16", "13-mai-17": "2017-05-13", "26-avr.-17": "2017-04-26", "28-févr.-17": "2017-02-28",
+		"1-déc.-17":   "2017-12-01",
+		"09-janv.-17": "2017-01-09", "2025-06-01T00:00:00Z": "2025-06-01", "01/02": "02-01", "31/12/2017": "2017-12-31",
+		"4 juillet 2017": "2017-07-04",
+		"12-août-17":     "2017-08-12", "15-sept.-2016": "2016-09-15", "June 3, 2024": "2024-06-03",
 	} {
 		d, ok := listing.ParseDate(in)
 		if !ok || d.String() != want {
@@ -253,8 +273,10 @@ func TestParseDate(t *testing.T) {
 func TestParseTerms(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"1 Year lease": "one-year", "bail d'un an": "one-year", "bail de 12 mois": "one-year", "Bail minimum d'un an.": "one-year", "12-month lease": "one-year",
-		"bail annuel": "one-year", "month-to-month": "month-to-month", "mois à mois": "month-to-month", "bail mensuel": "month-to-month",
+		"1 Year lease": "one-year", "bail d'un an": "one-year", "bail de 12 mois": "one-year",
+		"Bail minimum d'un an.": "one-year", "12-month lease": "one-year",
+		"bail annuel": "one-year", "month-to-month": "month-to-month", "mois à mois": "month-to-month",
+		"bail mensuel":   "month-to-month",
 		"bail de 6 mois": "6-month", "6 month lease": "6-month", "2 mois gratuits avec bail": "", "": "",
 	} {
 		if got := listing.ParseLease(in); got != want {
@@ -262,8 +284,9 @@ func TestParseTerms(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		"non-fumeur": "no", "Non fumeur": "no", "No smoking": "no", "smoke-free building": "no", "fumeur accepté": "yes", "Interdit de fumer": "no",
-		"défense de fumer": "no", "fumeurs à l'extérieur": "outdoors", "smoking allowed": "yes", "": "",
+		"non-fumeur": "no", "Non fumeur": "no", "No smoking": "no", "smoke-free building": "no", "fumeur accepté": "yes",
+		"Interdit de fumer": "no",
+		"défense de fumer":  "no", "fumeurs à l'extérieur": "outdoors", "smoking allowed": "yes", "": "",
 	} {
 		if got := listing.ParseSmoking(in); got != want {
 			t.Errorf("ParseSmoking(%q) = %q; want %q", in, got, want)
@@ -274,11 +297,16 @@ func TestParseTerms(t *testing.T) {
 func TestParsePropertyType(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"magnifique condo style loft": "condo", "Très grands condos 4 ½": "condo", "5 1/2 STYLE CONDO": "", "CONDO STYLE BUILDINGS": "", "4½ genre condo": "",
-		"Maison de ville à louer": "townhouse", "Superbe condo de style maison de ville": "condo", "townhouse for rent": "townhouse", "6 1/2; MAISON": "house",
-		"Maison à louer": "house", "bungalow": "house", "2 Storey for sale": "house", "Hochelaga-Maisonneuve": "", "logement dans maison": "apartment",
-		"SUPERBE STUDIO (1½)": "studio", "Bachelor/Studio": "studio", "grand loft (850 pc)": "loft", "Appartement à louer": "apartment",
-		"Condo / Appartement à louer": "condo", "Apartment McGill": "apartment", "Logement 4 1/2": "apartment", "Duplex for sale": "duplex-triplex", "4 1/2": "", "": "",
+		"magnifique condo style loft": "condo", "Très grands condos 4 ½": "condo", "5 1/2 STYLE CONDO": "",
+		"CONDO STYLE BUILDINGS": "", "4½ genre condo": "",
+		"Maison de ville à louer": "townhouse", "Superbe condo de style maison de ville": "condo",
+		"townhouse for rent": "townhouse", "6 1/2; MAISON": "house",
+		"Maison à louer": "house", "bungalow": "house", "2 Storey for sale": "house", "Hochelaga-Maisonneuve": "",
+		"logement dans maison": "apartment",
+		"SUPERBE STUDIO (1½)":  "studio", "Bachelor/Studio": "studio", "grand loft (850 pc)": "loft",
+		"Appartement à louer":         "apartment",
+		"Condo / Appartement à louer": "condo", "Apartment McGill": "apartment", "Logement 4 1/2": "apartment",
+		"Duplex for sale": "duplex-triplex", "4 1/2": "", "": "",
 		"Cottage jumelé": "house", "row house": "townhouse", "Maison en rangée": "townhouse",
 	} {
 		if got := listing.ParsePropertyType(in); got != want {
@@ -290,8 +318,10 @@ func TestParsePropertyType(t *testing.T) {
 func TestParseFloor(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"4 1/2 demi sous-sol": "half-basement", "demi-sous-sol": "half-basement", "3 1/2 sous-sol": "basement", "basement apartment": "basement",
-		"5 1/2 au 2e étage": "2", "2ième étage": "2", "3rd floor": "3", "dernier étage": "top", "rez-de-chaussée": "ground", "RDC": "ground", "haut de duplex": "top",
+		"4 1/2 demi sous-sol": "half-basement", "demi-sous-sol": "half-basement", "3 1/2 sous-sol": "basement",
+		"basement apartment": "basement",
+		"5 1/2 au 2e étage":  "2", "2ième étage": "2", "3rd floor": "3", "dernier étage": "top", "rez-de-chaussée": "ground",
+		"RDC": "ground", "haut de duplex": "top",
 		"bas de duplex": "ground", "locker au sous-sol": "", "sur deux étages": "", "": "", "semi basement": "half-basement",
 	} {
 		if got := listing.ParseFloor(in); got != want {
@@ -365,8 +395,10 @@ func TestParseAmenities(t *testing.T) {
 }
 
 func FuzzParseFeatures(f *testing.F) {
-	for _, s := range []string{"tout inclus sauf", "inclus :\n-\n-", "non chauffé", "pas d'animaux sauf", "chats (petits", "stationnement (1", "meublé ou", "1er", "libre le 1",
-		"bail de", "condo style", "style", "sous-", "demi", "recherche", "chambre à", "chiens et chats et chiens", "n.c", "n/", "inclus inclus inclus :"} {
+	for _, s := range []string{"tout inclus sauf", "inclus :\n-\n-", "non chauffé", "pas d'animaux sauf", "chats (petits",
+		"stationnement (1", "meublé ou", "1er", "libre le 1",
+		"bail de", "condo style", "style", "sous-", "demi", "recherche", "chambre à", "chiens et chats et chiens", "n.c",
+		"n/", "inclus inclus inclus :"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

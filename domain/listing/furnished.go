@@ -1,6 +1,7 @@
 package listing
 
-// ParseFurnished returns yes, no, semi (stove and fridge, usually), optional, or "" when s says nothing. "Semi-meublé ou
+// ParseFurnished returns yes, no, semi (stove and fridge, usually), optional, or "" when s says nothing. "Semi-meublé
+// ou
 // non meublé" and "possibilité meublé" are optional; "équipé" says nothing about furniture.
 func ParseFurnished(s string) string {
 	v, _, _ := Read(Plain(s)).furnished()
@@ -56,7 +57,8 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 			return "", i, i
 		}
 	case "meuble":
-		if p.accented() && p.bare(i) && p.word(i-1) != "tout" && p.sym(i-1) != '-' && p.word(i-1) != "semi" && p.word(i-1) != "non" {
+		if p.accented() && p.bare(i) && p.word(i-1) != "tout" && p.sym(i-1) != '-' && p.word(i-1) != "semi" &&
+			p.word(i-1) != "non" {
 			return "", i, i // "meuble lavabo": a writer who uses accents means a piece of furniture
 		}
 	case "meubles": // furniture, or furnished apartments
@@ -94,7 +96,8 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 	if v == "semi" && p.denied(from) {
 		v, from = "no", from-1
 	}
-	if p.word(from-1) == "etre" || p.word(from-1) == "be" || p.word(from-1) == "possibilite" || p.seq(from-2, "possibilite", "de") {
+	if p.word(from-1) == "etre" || p.word(from-1) == "be" || p.word(from-1) == "possibilite" || p.seq(from-2,
+		"possibilite", "de") {
 		return "optional", from - 1, i
 	}
 	for n := i + 1; n <= i+4 && n < len(p.words) && !p.words[n].line; n++ {

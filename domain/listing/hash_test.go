@@ -12,13 +12,15 @@ func sample() listing.Raw {
 	cents, lat, lon := int64(85_000), 46.8, -71.2
 	posted := time.Date(2018, 1, 26, 17, 16, 41, 0, time.UTC)
 	return listing.Raw{
-		Ref: listing.Ref{Platform: "kijiji", PlatformID: "1"}, URL: "https://www.kijiji.ca/v-x/1?utm=a", ScrapedAt: posted.Add(time.Hour),
-		Title: "Grand 4 1/2", Description: "<p>2 chambres, 850 $ par mois</p>",
+		Ref: listing.Ref{Platform: "kijiji", PlatformID: "1"}, URL: "https://www.kijiji.ca/v-x/1?utm=a",
+		ScrapedAt: posted.Add(time.Hour),
+		Title:     "Grand 4 1/2", Description: "<p>2 chambres, 850 $ par mois</p>",
 		Price:   listing.RawPrice{AmountCents: &cents, Type: "FIXED", Text: "850 $"},
 		Address: "74 Rue Saint-Joseph O, Québec, QC G1K 1W9", Latitude: &lat, Longitude: &lon,
 		Attributes: map[string][]string{"numberbedrooms": {"2"}, "heat": {"1"}, "rentalsvirtualoptions": {"b", "a"}},
-		ImageURLs:  []string{"https://media.kijiji.ca/api/v1/x/1?rule=kijijica-200-jpg", "https://i.ebayimg.com/00/s/abc/$_59.JPG"},
-		Contact:    listing.RawContact{Name: "A", Phone: "1"}, PostedAt: &posted,
+		ImageURLs: []string{"https://media.kijiji.ca/api/v1/x/1?rule=kijijica-200-jpg",
+			"https://i.ebayimg.com/00/s/abc/$_59.JPG"},
+		Contact: listing.RawContact{Name: "A", Phone: "1"}, PostedAt: &posted,
 	}
 }
 
@@ -26,9 +28,11 @@ func TestContentHashIgnores(t *testing.T) {
 	t.Parallel()
 	want := listing.ContentHash(sample())
 	for name, change := range map[string]func(*listing.Raw){
-		"scraped_at":             func(r *listing.Raw) { r.ScrapedAt = r.ScrapedAt.Add(time.Hour) },
-		"tracking query":         func(r *listing.Raw) { r.URL = "https://www.kijiji.ca/v-x/1?utm=b" },
-		"size of an image":       func(r *listing.Raw) { r.ImageURLs[0] = "https://media.kijiji.ca/api/v1/x/1?rule=kijijica-640-webp" },
+		"scraped_at":     func(r *listing.Raw) { r.ScrapedAt = r.ScrapedAt.Add(time.Hour) },
+		"tracking query": func(r *listing.Raw) { r.URL = "https://www.kijiji.ca/v-x/1?utm=b" },
+		"size of an image": func(r *listing.Raw) {
+			r.ImageURLs[0] = "https://media.kijiji.ca/api/v1/x/1?rule=kijijica-640-webp"
+		},
 		"size of an old image":   func(r *listing.Raw) { r.ImageURLs[1] = "https://i.ebayimg.com/00/s/abc/$_35.JPG" },
 		"order of values":        func(r *listing.Raw) { r.Attributes["rentalsvirtualoptions"] = []string{"a", "b"} },
 		"an empty attribute":     func(r *listing.Raw) { r.Attributes["none"] = nil },
@@ -90,8 +94,10 @@ func TestContentHashSees(t *testing.T) {
 
 func TestContentHashOfJSON(t *testing.T) {
 	t.Parallel()
-	a := `{"platform":"kijiji","platform_id":"1","title":"t","attributes":{"a":["1"],"b":["2"]},"price":{"amount_cents":100},"image_urls":[]}`
-	b := `{"unknown":{"x":1},"price":{"text":"","amount_cents":100},"attributes":{"b":["2"],"a":["1"]},"title":"t","platform_id":"1","platform":"kijiji"}`
+	a := `{"platform":"kijiji","platform_id":"1","title":"t",` +
+		`"attributes":{"a":["1"],"b":["2"]},"price":{"amount_cents":100},"image_urls":[]}`
+	b := `{"unknown":{"x":1},"price":{"text":"","amount_cents":100},` +
+		`"attributes":{"b":["2"],"a":["1"]},"title":"t","platform_id":"1","platform":"kijiji"}`
 	var x, y listing.Raw
 	if err := json.Unmarshal([]byte(a), &x); err != nil {
 		t.Fatal(err)

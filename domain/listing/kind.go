@@ -14,13 +14,19 @@ func ParsePropertyType(s string) string {
 }
 
 var kinds = map[string]string{
-	"condo": "condo", "condos": "condo", "condominium": "condo", "condominiums": "condo", "condominum": "condo", "condominio": "condo",
-	"loft": "loft", "lofts": "loft", "townhouse": "townhouse", "townhouses": "townhouse", "townhome": "townhouse",
-	"maison": "house", "maisons": "house", "house": "house", "houses": "house", "cottage": "house", "bungalow": "house", "chalet": "house",
-	"jumele": "house", "jumelee": "house", "storey": "house", "stories": "house", "unifamiliale": "house", "detached": "house", "villa": "house", "split": "house",
-	"appartement": "apartment", "appartements": "apartment", "apartment": "apartment", "apartments": "apartment", "appart": "apartment",
-	"apparts": "apartment", "apt": "apartment", "logement": "apartment", "logements": "apartment", "flat": "apartment", "app": "apartment",
-	"appt": "apartment", "appartment": "apartment", "appartments": "apartment", "apartement": "apartment", "appartemant": "apartment", "penthouse": "apartment",
+	"condo": "condo", "condos": "condo", "condominium": "condo", "condominiums": "condo", "condominum": "condo",
+	"condominio": "condo",
+	"loft":       "loft", "lofts": "loft", "townhouse": "townhouse", "townhouses": "townhouse", "townhome": "townhouse",
+	"maison": "house", "maisons": "house", "house": "house", "houses": "house", "cottage": "house", "bungalow": "house",
+	"chalet": "house",
+	"jumele": "house", "jumelee": "house", "storey": "house", "stories": "house", "unifamiliale": "house",
+	"detached": "house", "villa": "house", "split": "house",
+	"appartement": "apartment", "appartements": "apartment", "apartment": "apartment", "apartments": "apartment",
+	"appart":  "apartment",
+	"apparts": "apartment", "apt": "apartment", "logement": "apartment", "logements": "apartment", "flat": "apartment",
+	"app":  "apartment",
+	"appt": "apartment", "appartment": "apartment", "appartments": "apartment", "apartement": "apartment",
+	"appartemant": "apartment", "penthouse": "apartment",
 }
 
 // rank orders what a text names side by side: "grand loft (studio)" is a loft, "condo style loft" a condo.
@@ -61,14 +67,16 @@ func (p *Prose) kind() (value string, from, to int) {
 				continue
 			}
 		case "house", "houses":
-			if p.word(i-1) == "town" || p.word(i-1) == "open" || p.word(i-1) == "row" || p.word(i-1) == "full" || p.word(i-1) == "a" && p.word(i-2) == "in" {
+			if p.word(i-1) == "town" || p.word(i-1) == "open" || p.word(i-1) == "row" || p.word(i-1) == "full" ||
+				p.word(i-1) == "a" && p.word(i-2) == "in" {
 				if p.word(i-1) == "row" {
 					see("townhouse", i-1, i)
 				}
 				continue
 			}
 		case "app", "apt":
-			if t := p.num(i + 1); t != nil && !t.half || p.sym(i+1) == '#' || p.sym(i+1) == '.' && p.num(i+2) != nil && !p.num(i+2).half {
+			if t := p.num(i + 1); t != nil && !t.half || p.sym(i+1) == '#' || p.sym(i+1) == '.' && p.num(i+2) != nil &&
+				!p.num(i+2).half {
 				continue // "app. 4" is an address
 			}
 		case "split":
@@ -108,7 +116,8 @@ func (p *Prose) likened(i int) bool {
 	return false
 }
 
-// inHouse tells whether the home is in the house at i, or the house is something else: "dans une maison", "à la maison".
+// inHouse tells whether the home is in the house at i, or the house is something else: "dans une maison", "à la
+// maison".
 func (p *Prose) inHouse(i int) bool {
 	for k := i - 1; k >= i-4 && k >= 0; k-- {
 		switch p.word(k) {
@@ -147,8 +156,10 @@ func (p *Prose) building() (value string, at int) {
 }
 
 var ordinals = map[string]string{
-	"premier": "1", "deuxieme": "2", "troisieme": "3", "quatrieme": "4", "dernier": "top", "first": "1", "second": "2", "third": "3", "top": "top",
-	"haut": "top", "main": "ground", "ground": "ground", "lower": "ground", "upper": "2", "cinquieme": "5", "seconde": "2", "last": "top", "fourth": "4",
+	"premier": "1", "deuxieme": "2", "troisieme": "3", "quatrieme": "4", "dernier": "top", "first": "1", "second": "2",
+	"third": "3", "top": "top",
+	"haut": "top", "main": "ground", "ground": "ground", "lower": "ground", "upper": "2", "cinquieme": "5", "seconde": "2",
+	"last": "top", "fourth": "4",
 }
 
 // ParseFloor returns where in its building s puts the home: basement, half-basement, ground, top, or the number of
@@ -170,11 +181,14 @@ func (p *Prose) placed(i int, headline bool) bool {
 			return true
 		}
 		switch t.w {
-		case "situe", "situee", "situes", "logement", "appartement", "appart", "studio", "loft", "localise", "apartment", "unit", "located", "bachelor", "condo", "app", "dispo", "disponible":
+		case "situe", "situee", "situes", "logement", "appartement", "appart", "studio", "loft", "localise", "apartment",
+			"unit", "located", "bachelor", "condo", "app", "dispo", "disponible":
 			return true
-		case "au", "a", "en", "de", "le", "est", "du", "grand", "beau", "is", "on", "the", "in", "et", "ou", "renove", "louer", "un", "dans", "demi", "semi":
+		case "au", "a", "en", "de", "le", "est", "du", "grand", "beau", "is", "on", "the", "in", "et", "ou", "renove",
+			"louer", "un", "dans", "demi", "semi":
 			continue
-		case "rangement", "locker", "casier", "buanderie", "stationnement", "garage", "laveuse", "secheuse", "remise", "lavage", "storage", "laundry", "rangements":
+		case "rangement", "locker", "casier", "buanderie", "stationnement", "garage", "laveuse", "secheuse", "remise",
+			"lavage", "storage", "laundry", "rangements":
 			return false
 		}
 		if !headline {
@@ -190,7 +204,7 @@ func (p *Prose) floor(headline bool) (value string, from, to int) {
 			continue
 		}
 		switch p.word(i) {
-		case "basement", "soussol", "sous", "ss":
+		case "basement", "soussol", "sousol", "sous", "ss":
 			end := i
 			if p.word(i) == "sous" {
 				end++
@@ -214,7 +228,8 @@ func (p *Prose) floor(headline bool) (value string, from, to int) {
 			if t := p.num(k); t != nil && (t.cents == 50 && t.digits == 0) {
 				return "half-basement", k, end
 			}
-			if w := p.word(i - 1); w == "finished" || w == "le" || w == "un" || w == "avec" || w == "with" || !p.placed(i, headline) {
+			if w := p.word(i - 1); w == "finished" || w == "le" || w == "un" || w == "avec" || w == "with" || !p.placed(i,
+				headline) {
 				continue
 			}
 			return "basement", i, end
@@ -278,12 +293,14 @@ func (p *Prose) offer() (o offer, from, to int) {
 	rent := false
 	home := false
 	for i := range p.words {
-		rent = rent || p.word(i) == "louer" || p.word(i) == "rent" || p.about(i, aLease|aSublet) && p.word(i) != "sous" || p.word(i) == "location" || p.word(i) == "lease" && i > 0
+		rent = rent || p.word(i) == "louer" || p.word(i) == "rent" || p.about(i, aLease|aSublet) && p.word(i) != "sous" ||
+			p.word(i) == "location" || p.word(i) == "lease" && i > 0
 		home = home || p.words[i].half || p.about(i, aStudio) || kinds[p.word(i)] != "" || p.about(i, aBedroom)
 	}
 	for i := range p.words {
 		switch w := p.word(i); w {
-		case "recherche", "recherchons", "cherche", "cherchons", "wanted", "looking", "recherches", "cherches", "chercher", "rechercher", "searching", "seeking", "desire", "iso":
+		case "recherche", "recherchons", "cherche", "cherchons", "wanted", "looking", "recherches", "cherches", "chercher",
+			"rechercher", "searching", "seeking", "desire", "iso":
 			if i > 4 || w == "iso" && i > 0 || w == "desire" && p.word(i-1) != "je" {
 				continue
 			}
@@ -293,19 +310,22 @@ func (p *Prose) offer() (o offer, from, to int) {
 			if w == "desire" && p.word(i-1) != "je" {
 				continue
 			}
-			if i > 0 && w == "recherche" && (p.word(i-1) == "centre" || p.word(i-1) == "tres" || p.word(i-1) == "secteur" || p.word(i-1) == "plus") {
+			if i > 0 && w == "recherche" && (p.word(i-1) == "centre" || p.word(i-1) == "tres" || p.word(i-1) == "secteur" ||
+				p.word(i-1) == "plus") {
 				continue
 			}
 			for k := i + 1; k <= i+4; k++ {
 				switch p.word(k) { // the home seeks people: an offer
-				case "colocataire", "colocataires", "coloc", "colocs", "locataire", "locataires", "roommate", "roommates", "tenant", "tenants", "coloc's",
+				case "colocataire", "colocataires", "coloc", "colocs", "locataire", "locataires", "roommate", "roommates", "tenant",
+					"tenants", "coloc's",
 					"personne", "chambreur", "sous", "occupant":
 					if k == i+1 || !p.about(k-1, aType) {
 						return aHome, 0, 0
 					}
 				}
 			}
-			if w == "recherche" && i > 0 && !(p.word(i-1) == "je" || p.word(i-1) == "en" || p.word(i-1) == "a" || p.word(i-1) == "famille" || p.word(i-1) == "couple" || p.word(i-1) == "etudiant" || p.word(i-1) == "la") {
+			if w == "recherche" && i > 0 && !(p.word(i-1) == "je" || p.word(i-1) == "en" || p.word(i-1) == "a" ||
+				p.word(i-1) == "famille" || p.word(i-1) == "couple" || p.word(i-1) == "etudiant" || p.word(i-1) == "la") {
 				continue
 			}
 			return wanted, i, i
@@ -324,7 +344,8 @@ func (p *Prose) offer() (o offer, from, to int) {
 				return business, i, i
 			}
 		case "stationnement", "garage", "parking", "stationnements", "entreposage", "storage", "rangement":
-			if !home && (p.seq(i+1, "a", "louer") || p.seq(i+1, "for", "rent") || i == 0 && len(p.words) < 8 || p.seq(i+1, "interieur", "a", "louer")) {
+			if !home && (p.seq(i+1, "a", "louer") || p.seq(i+1, "for", "rent") || i == 0 && len(p.words) < 8 || p.seq(i+1,
+				"interieur", "a", "louer")) {
 				return carPlace, i, i
 			}
 		}
@@ -348,7 +369,8 @@ func (p *Prose) roomRental() (bool, int) {
 	for i := range p.words {
 		home = home || p.words[i].half
 		switch p.word(i) {
-		case "coloc", "colocation", "colocataire", "colocataires", "colocs", "roommate", "roommates", "roomate", "roomates", "roomie", "flatmate", "cohabitation", "housemate":
+		case "coloc", "colocation", "colocataire", "colocataires", "colocs", "roommate", "roommates", "roomate", "roomates",
+			"roomie", "flatmate", "cohabitation", "housemate":
 			switch p.word(i - 1) {
 			case "ideal", "parfait", "pour", "possible", "non":
 				continue
@@ -371,12 +393,14 @@ func (p *Prose) roomRental() (bool, int) {
 			for k := i + 1; k <= i+4 && k < len(p.words); k++ {
 				switch p.word(k) {
 				case "louer", "rent", "let", "meublee", "meublees", "dans", "disponible", "available", "furnished":
-					if p.word(k) == "dans" && w != "chambre" || (p.word(k) == "available" || p.word(k) == "furnished") && w == "rooms" {
+					if p.word(k) == "dans" && w != "chambre" || (p.word(k) == "available" || p.word(k) == "furnished") &&
+						w == "rooms" {
 						break
 					}
 					return true, i
 				}
-				if adjectives[p.word(k)] || p.word(k) == "a" || p.word(k) == "for" || p.word(k) == "to" || p.word(k) == "privee" || p.sym(k) == '-' {
+				if adjectives[p.word(k)] || p.word(k) == "a" || p.word(k) == "for" || p.word(k) == "to" || p.word(k) == "privee" ||
+					p.sym(k) == '-' {
 					continue
 				}
 				break
@@ -435,7 +459,8 @@ func (p *Prose) multi() (bool, int) {
 			}
 		case "plusieurs", "several", "multiple", "various", "differents":
 			for k := i + 1; k <= i+3; k++ {
-				if p.about(k, aType) || p.word(k) == "grandeurs" || p.word(k) == "formats" || p.word(k) == "sizes" || p.word(k) == "units" || p.word(k) == "unites" {
+				if p.about(k, aType) || p.word(k) == "grandeurs" || p.word(k) == "formats" || p.word(k) == "sizes" ||
+					p.word(k) == "units" || p.word(k) == "unites" {
 					return true, i
 				}
 			}

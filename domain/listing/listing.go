@@ -61,16 +61,17 @@ type Listing struct {
 	Promotion string `json:"promotion,omitempty"` // e.g. "1 month free"
 	Units     []Unit `json:"units,omitempty"`     // what an advert for several units offers; the listing is its cheapest
 
-	Rooms        float64 `json:"rooms,omitempty"` // Quebec room count: 4.5 for "4 ½"
-	Bedrooms     int     `json:"bedrooms"`        // 0 = studio
-	Den          bool    `json:"den,omitempty"`   // Kijiji's "2 + den"
-	Bathrooms    float64 `json:"bathrooms,omitempty"`
-	AreaSqFt     int     `json:"area_sqft,omitempty"`
-	PropertyType string  `json:"property_type,omitempty"` // apartment condo house townhouse duplex-triplex basement studio loft room
-	Building     string  `json:"building,omitempty"`      // duplex triplex …: what the home is part of
-	Floor        string  `json:"floor,omitempty"`         // basement half-basement ground 2 3 …
-	RoomRental   bool    `json:"room_rental,omitempty"`   // a room in a shared home, not a home
-	Sublet       bool    `json:"sublet,omitempty"`        // sublet or lease transfer
+	Rooms     float64 `json:"rooms,omitempty"` // Quebec room count: 4.5 for "4 ½"
+	Bedrooms  int     `json:"bedrooms"`        // 0 = studio
+	Den       bool    `json:"den,omitempty"`   // Kijiji's "2 + den"
+	Bathrooms float64 `json:"bathrooms,omitempty"`
+	AreaSqFt  int     `json:"area_sqft,omitempty"`
+	// apartment condo house townhouse duplex-triplex basement studio loft room
+	PropertyType string `json:"property_type,omitempty"`
+	Building     string `json:"building,omitempty"`    // duplex triplex …: what the home is part of
+	Floor        string `json:"floor,omitempty"`       // basement half-basement ground 2 3 …
+	RoomRental   bool   `json:"room_rental,omitempty"` // a room in a shared home, not a home
+	Sublet       bool   `json:"sublet,omitempty"`      // sublet or lease transfer
 
 	Furnished string    `json:"furnished,omitempty"` // yes no semi optional
 	Smoking   string    `json:"smoking,omitempty"`   // yes no outdoors

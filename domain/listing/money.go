@@ -45,9 +45,12 @@ var costs = map[string]role{
 	"stationement": forParking, "vignette": forParking, "cabanon": forOther,
 	"hydro": forHydro, "electricite": forHydro, "electricity": forHydro, "chauffage": forHydro, "heating": forHydro,
 	"energie": forHydro, "elec": forHydro, "utilities": forHydro, "heat": forHydro, "bills": forHydro, "bill": forHydro,
-	"meuble": forFurniture, "meubles": forFurniture, "furnished": forFurniture, "furniture": forFurniture, "meublee": forFurniture,
-	"depot": forDeposit, "deposit": forDeposit, "caution": forDeposit, "cle": forDeposit, "cles": forDeposit, "key": forDeposit,
-	"rabais": forDiscount, "remise": forDiscount, "ristourne": forDiscount, "reduction": forDiscount, "discount": forDiscount, "promotion": forDiscount, "promo": forDiscount,
+	"meuble": forFurniture, "meubles": forFurniture, "furnished": forFurniture, "furniture": forFurniture,
+	"meublee": forFurniture,
+	"depot":   forDeposit, "deposit": forDeposit, "caution": forDeposit, "cle": forDeposit, "cles": forDeposit,
+	"key":    forDeposit,
+	"rabais": forDiscount, "remise": forDiscount, "ristourne": forDiscount, "reduction": forDiscount,
+	"discount": forDiscount, "promotion": forDiscount, "promo": forDiscount,
 	"economie": forDiscount, "economisez": forDiscount, "save": forDiscount, "credit": forDiscount, "cadeau": forDiscount,
 	"recevez": forDiscount, "rebate": forDiscount, "referencement": forDiscount, "prime": forDiscount, "off": forDiscount,
 	"valeur": forOther, "value": forOther, "worth": forOther, "frais": forOther, "fee": forOther, "fees": forOther,
@@ -61,7 +64,8 @@ var costs = map[string]role{
 }
 
 // ceilings are what a side cost can reach a month, in cents. "4 1/2 avec stationnement 800 $" is a rent.
-var ceilings = map[role]int64{forParking: 350_00, forHydro: 450_00, forFurniture: 600_00, forSemi: 400_00, forOther: 600_00}
+var ceilings = map[role]int64{forParking: 350_00, forHydro: 450_00, forFurniture: 600_00, forSemi: 400_00,
+	forOther: 600_00}
 
 // amounts finds the sums of money in the text, in its order.
 func (p *Prose) amounts() []amount {
@@ -78,7 +82,8 @@ func (p *Prose) amounts() []amount {
 		var a amount
 		var ok bool
 		switch {
-		case t.sym == '$' || t.topic&aMoney != 0 && (t.w == "dollars" || t.w == "dollar" || t.w == "piastres" || t.w == "cad"):
+		case t.sym == '$' || t.topic&aMoney != 0 && (t.w == "dollars" || t.w == "dollar" || t.w == "piastres" ||
+			t.w == "cad"):
 			a, ok = p.signed(i, used)
 		case t.kind == number:
 			a, ok = p.unsigned(i, used)
@@ -141,7 +146,8 @@ func (p *Prose) thousandsBefore(a *amount, used int) {
 	scale := int64(1000)
 	for a.from-1 > used {
 		t, prev := &p.words[a.from], p.num(a.from-1)
-		if prev == nil || !t.space || t.line || t.digits != 3 || prev.half || prev.dec > 0 || prev.digits > 3 || prev.digits < 1 ||
+		if prev == nil || !t.space || t.line || t.digits != 3 || prev.half || prev.dec > 0 || prev.digits > 3 ||
+			prev.digits < 1 ||
 			prev.cents == 0 || scale > 1e9 {
 			return
 		}
@@ -168,7 +174,8 @@ func (p *Prose) unsigned(i, used int) (a amount, ok bool) {
 	}
 	a = amount{cents: t.cents, from: i, to: i}
 	p.thousandsBefore(&a, used)
-	if per, _ := p.period(i + 1); per != unstated && (p.sym(i+1) == '/' || p.word(i+1) == "par" || p.word(i+1) == "per" || per == perMonth && p.word(i+1) != "m") {
+	if per, _ := p.period(i + 1); per != unstated && (p.sym(i+1) == '/' || p.word(i+1) == "par" || p.word(i+1) == "per" ||
+		per == perMonth && p.word(i+1) != "m") {
 		if p.word(i+1) != "mois" && p.word(i+1) != "mo" && p.word(i+1) != "month" && p.word(i+1) != "moi" {
 			return a, true
 		}
@@ -214,7 +221,8 @@ func (p *Prose) period(i int) (period, int) {
 	case p.word(k) == "par" || p.word(k) == "per" || p.word(k) == "by" || p.word(k) == "chaque" || p.word(k) == "each":
 		slashed = true
 		k++
-	case p.word(k) == "a" || p.word(k) == "le" || p.word(k) == "la" || p.word(k) == "l" || p.word(k) == "the" || p.word(k) == "every":
+	case p.word(k) == "a" || p.word(k) == "le" || p.word(k) == "la" || p.word(k) == "l" || p.word(k) == "the" ||
+		p.word(k) == "every":
 		k++
 		slashed = p.word(k) != "m"
 	}
@@ -298,17 +306,22 @@ func (p *Prose) andUp(i int) int {
 		return i + 2
 	case (p.word(i) == "et" || p.sym(i) == '&') && (p.sym(i+1) == '+' || p.word(i+1) == "up"):
 		return i + 2
-	case p.sym(i) == '+' && p.num(i+1) == nil && p.sym(i+1) != '$' && !p.about(i+1, aCost) && !p.words[i].line && !p.about(i+1, aUtility):
+	case p.sym(i) == '+' && p.num(i+1) == nil && p.sym(i+1) != '$' && !p.about(i+1, aCost) && !p.words[i].line &&
+		!p.about(i+1, aUtility):
 		return i + 1
 	}
 	return i
 }
 
 // connectors may stand between a cost and its amount: "Indoor parking is $59", "électricité en moyenne 125 $".
-var connectors = set("is est sont a de d environ env about approx approximately approximatif moyenne en average avg at for only seulement le la un une l cost " +
-	"costs coute coutent cout mensuel monthly par mois month supplementaire supplementaires disponible disponibles available " +
-	"exterieur exterieure exterieurs interieur interieure interieurs possible additionnel additionnelle additional indoor outdoor per " +
-	"estimated estime estimee estimes approximative around autour prevoir minimum maximum max souterrain if si desire desiree optional " +
+var connectors = set("is est sont a de d environ env about approx approximately approximatif moyenne en average avg " +
+	"at for only seulement le la un une l cost " +
+	"costs coute coutent cout mensuel monthly par mois month supplementaire supplementaires disponible disponibles " +
+	"available " +
+	"exterieur exterieure exterieurs interieur interieure interieurs possible additionnel additionnelle additional " +
+	"indoor outdoor per " +
+	"estimated estime estimee estimes approximative around autour prevoir minimum maximum max souterrain if si desire " +
+	"desiree optional " +
 	"option optionnel chaque each sont non obligatoire mensuelle of chauffe chauffee heated")
 
 // before reads the words that lead to the amount.
@@ -355,7 +368,8 @@ func (p *Prose) before(a *amount, used int) {
 			continue
 		case "as", "a":
 			if n == 0 && t.w == "a" { // "900 à 1000 $"
-				if l := p.num(k - 1); l != nil && k-1 > used && l.digits >= 3 && !l.half && l.cents < a.cents && l.cents*2 >= a.cents {
+				if l := p.num(k - 1); l != nil && k-1 > used && l.digits >= 3 && !l.half && l.cents < a.cents &&
+					l.cents*2 >= a.cents {
 					a.cents, a.from, a.least = l.cents, k-1, true
 					k--
 				}
@@ -430,7 +444,8 @@ func (p *Prose) after(a *amount, i int) {
 			a.role = role
 		}
 	case "plus", "en", "extra", "additionnel", "supplementaire", "supplementaires", "additional", "more":
-		if p.word(i) == "en" && p.word(i+1) != "sus" && p.word(i+1) != "extra" || p.word(i) == "plus" && !p.stop(i+1) && p.word(i+1) != "par" {
+		if p.word(i) == "en" && p.word(i+1) != "sus" && p.word(i+1) != "extra" || p.word(i) == "plus" && !p.stop(i+1) &&
+			p.word(i+1) != "par" {
 			return
 		}
 		if len(p.money) > 0 {

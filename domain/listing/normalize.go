@@ -35,7 +35,8 @@ const (
 	CodeElsewhere   = "elsewhere"    // warning: the home is far from where the advert was posted
 )
 
-// Stated is what a platform's own fields say, in the listing's terms. Fill the Listing's members and Note each, for only
+// Stated is what a platform's own fields say, in the listing's terms. Fill the Listing's members and Note each, for
+// only
 // noted fields count; then Normalize adds what the words say and settles conflicts.
 type Stated struct {
 	Listing
@@ -76,7 +77,8 @@ func (s *Stated) AddAmenity(amenity, name, value string) {
 
 func (s *Stated) has(field string) bool { _, ok := s.Sources[field]; return ok }
 
-// Normalize makes the listing: what the platform's fields state (stated), then what title, description, price and address
+// Normalize makes the listing: what the platform's fields state (stated), then what title, description, price and
+// address
 // say. A title, a rent in MinRentCents..MaxRentCents and bedrooms are required; everything that keeps the advert out is
 // in the *Rejection, not only the first thing. Fields that disagree are warnings which name both values.
 //
@@ -86,7 +88,8 @@ func (s *Stated) has(field string) bool { _, ok := s.Sources[field]; return ok }
 // overlong texts are mended with a warning. The result depends on the arguments alone and owns its memory.
 func Normalize(raw Raw, stated Stated) (Listing, error) {
 	n := normalizer{raw: raw, stated: stated, l: stated.Listing}
-	n.l.Ref, n.l.URL, n.l.ScrapedAt, n.l.PostedAt = raw.Ref, strings.ToValidUTF8(strings.TrimSpace(raw.URL), ""), raw.ScrapedAt, raw.PostedAt
+	n.l.Ref, n.l.URL, n.l.ScrapedAt, n.l.PostedAt = raw.Ref, strings.ToValidUTF8(strings.TrimSpace(raw.URL), ""),
+		raw.ScrapedAt, raw.PostedAt
 	if n.l.Sources == nil {
 		n.l.Sources = make(map[string]Source, 32)
 	}
@@ -209,7 +212,8 @@ func (n *normalizer) headline() {
 	case have == "":
 		n.l.PropertyType = kind
 		n.note("property_type", from, p, i, j)
-	case have != kind && from == "title" && kind != "apartment" && !(kind == "studio" && (have == "apartment" || have == "condo")):
+	case have != kind && from == "title" && kind != "apartment" && !(kind == "studio" && (have == "apartment" ||
+		have == "condo")):
 		n.conflict("property_type", have, n.stated.from("property_type"), kind, from, p.quote(i, j))
 	}
 	n.studio = kind == "studio"
@@ -235,7 +239,8 @@ func (n *normalizer) headline() {
 // from names the attribute a stated field was read from.
 func (s *Stated) from(field string) string { return "attribute " + s.Sources[field].Name }
 
-// kindStated reads the kind of home that a description offers: only what stands at its beginning, for further on it tells
+// kindStated reads the kind of home that a description offers: only what stands at its beginning, for further on it
+// tells
 // of the neighbourhood.
 func (p *Prose) kindStated() (string, int, int) {
 	short := *p
@@ -251,11 +256,14 @@ func (p *Prose) kindStated() (string, int, int) {
 func (p *Prose) abroad() int {
 	for i := range p.words {
 		switch p.word(i) {
-		case "floride", "florida", "miami", "hallandale", "hollywood", "mexique", "mexico", "cuba", "punta", "costa", "portugal", "espagne", "paris", "fort":
-			if p.word(i) == "fort" && p.word(i+1) != "lauderdale" || p.word(i) == "costa" && p.word(i+1) != "rica" || p.word(i) == "punta" && p.word(i+1) != "cana" {
+		case "floride", "florida", "miami", "hallandale", "hollywood", "mexique", "mexico", "cuba", "punta", "costa",
+			"portugal", "espagne", "paris", "fort":
+			if p.word(i) == "fort" && p.word(i+1) != "lauderdale" || p.word(i) == "costa" && p.word(i+1) != "rica" ||
+				p.word(i) == "punta" && p.word(i+1) != "cana" {
 				continue
 			}
-			if w := p.word(i - 1); w == "rue" || w == "style" || w == "avenue" || w == "boulevard" || w == "de" && p.word(i) == "paris" {
+			if w := p.word(i - 1); w == "rue" || w == "style" || w == "avenue" || w == "boulevard" || w == "de" &&
+				p.word(i) == "paris" {
 				continue
 			}
 			return i
@@ -271,7 +279,8 @@ func (n *normalizer) place() {
 	case lat == nil || lon == nil:
 		n.warn("latitude", CodePlaceholder, "one coordinate without the other was dropped")
 	case math.IsNaN(*lat) || math.IsNaN(*lon) || math.Abs(*lat) > 90 || math.Abs(*lon) > 180:
-		n.warn("latitude", CodeOutOfRange, "coordinates %v, %v were dropped: want latitude -90..90 and longitude -180..180", *lat, *lon)
+		n.warn("latitude", CodeOutOfRange, "coordinates %v, %v were dropped: want latitude -90..90 and longitude -180..180",
+			*lat, *lon)
 	case *lat == 0 && *lon == 0:
 		n.warn("latitude", CodePlaceholder, "coordinates 0, 0 were dropped")
 	default:
@@ -371,16 +380,19 @@ func (n *normalizer) rooms() {
 	case len(inTitle) > 0:
 		c := inTitle[0]
 		if known && c.value != n.stated.Rooms {
-			n.conflict("rooms", number64(c.value), "title", number64(n.stated.Rooms), n.stated.from("rooms"), n.title.quote(c.from, c.to))
+			n.conflict("rooms", number64(c.value), "title", number64(n.stated.Rooms), n.stated.from("rooms"),
+				n.title.quote(c.from, c.to))
 		}
 		l.Rooms = c.value
 		n.note("rooms", "title", n.title, c.from, c.to)
-	case known && l.Rooms >= 6.5 && len(inBody) > 0 && inBody[0].value > l.Rooms: // the sites' last choice is "6 ½ or more"
+	// the sites' last choice is "6 ½ or more"
+	case known && l.Rooms >= 6.5 && len(inBody) > 0 && inBody[0].value > l.Rooms:
 		l.Rooms = inBody[0].value
 		n.note("rooms", "description", n.body, inBody[0].from, inBody[0].to)
 	case known:
 		if len(inBody) > 0 && inBody[0].value != l.Rooms && !hasValue(inBody, l.Rooms) {
-			n.conflict("rooms", number64(l.Rooms), n.stated.from("rooms"), number64(inBody[0].value), "description", n.body.quote(inBody[0].from, inBody[0].to))
+			n.conflict("rooms", number64(l.Rooms), n.stated.from("rooms"), number64(inBody[0].value), "description",
+				n.body.quote(inBody[0].from, inBody[0].to))
 		}
 	case len(inBody) > 0:
 		l.Rooms = inBody[0].value
@@ -438,7 +450,8 @@ func (n *normalizer) units(distinct []count) {
 	units, from, p := n.title.units(true), "title", n.title
 	if len(units) < 2 || !priced(units) {
 		_, _, counted := n.title.bedrooms() // a title about one home is not overruled by a list of its neighbours
-		if more := n.body.units(false); len(more) >= 2 && (!counted || len(distinct) > 0) && (len(distinct) != 1 || hasUnit(more, distinct[0].value)) {
+		if more := n.body.units(false); len(more) >= 2 && (!counted || len(distinct) > 0) && (len(distinct) != 1 ||
+			hasUnit(more, distinct[0].value)) {
 			units, from, p = more, "description", n.body
 			if len(distinct) == 1 {
 				n.only = distinct[0].value
@@ -460,7 +473,8 @@ func (n *normalizer) units(distinct []count) {
 			names[i] += " at " + dollars(u.RentCents)
 		}
 	}
-	n.warn("units", CodeMultiUnit, "%s offers %d homes: %s; kept %s", from, len(units), strings.Join(names, ", "), names[n.chosen()])
+	n.warn("units", CodeMultiUnit, "%s offers %d homes: %s; kept %s", from, len(units), strings.Join(names, ", "),
+		names[n.chosen()])
 }
 
 func priced(units []Unit) bool {
@@ -552,7 +566,10 @@ func (p *Prose) units(headline bool) []Unit {
 
 // moneyNear tells whether a rent follows within a few words of i.
 func (p *Prose) moneyNear(i int) bool {
-	return slices.ContainsFunc(p.amounts(), func(a amount) bool { return a.role == forRent && a.from > i && a.from <= i+7 })
+	return slices.ContainsFunc(p.amounts(), func(a amount) bool {
+		return a.role == forRent && a.from > i &&
+			a.from <= i+7
+	})
 }
 
 // listed tells whether only separators stand between the tokens.
@@ -573,7 +590,8 @@ func (n *normalizer) bedrooms() {
 	okTitle = okTitle && (!inTitle.weak || l.Rooms == 0)
 	set := func(v int, den bool, from string, p *Prose, c count) {
 		if known && v != n.stated.Bedrooms {
-			n.conflict("bedrooms", strconv.Itoa(v), from, strconv.Itoa(n.stated.Bedrooms), n.stated.from("bedrooms"), p.quote(c.from, c.to))
+			n.conflict("bedrooms", strconv.Itoa(v), from, strconv.Itoa(n.stated.Bedrooms), n.stated.from("bedrooms"),
+				p.quote(c.from, c.to))
 		}
 		l.Bedrooms, l.Den = v, den || n.stated.Den && v == n.stated.Bedrooms
 		n.note("bedrooms", from, p, c.from, c.to)
@@ -593,7 +611,8 @@ func (n *normalizer) bedrooms() {
 			if slices.ContainsFunc(l.Units, func(u Unit) bool { return u.Bedrooms == n.stated.Bedrooms }) {
 				break
 			}
-			n.conflict("bedrooms", strconv.Itoa(l.Bedrooms), "the unit chosen", strconv.Itoa(n.stated.Bedrooms), n.stated.from("bedrooms"), "")
+			n.conflict("bedrooms", strconv.Itoa(l.Bedrooms), "the unit chosen", strconv.Itoa(n.stated.Bedrooms),
+				n.stated.from("bedrooms"), "")
 		}
 	case okTitle:
 		set(int(inTitle.value), titleDen, "title", n.title, inTitle)
@@ -602,9 +621,11 @@ func (n *normalizer) bedrooms() {
 		set(int(inBody.value), true, "description", n.body, inBody)
 	case known:
 		if okBody && !inBody.weak && int(inBody.value) != l.Bedrooms {
-			n.conflict("bedrooms", strconv.Itoa(l.Bedrooms), n.stated.from("bedrooms"), strconv.Itoa(int(inBody.value)), "description", n.body.quote(inBody.from, inBody.to))
+			n.conflict("bedrooms", strconv.Itoa(l.Bedrooms), n.stated.from("bedrooms"), strconv.Itoa(int(inBody.value)),
+				"description", n.body.quote(inBody.from, inBody.to))
 		} else if l.Rooms > 0 && implied != l.Bedrooms {
-			n.warn("bedrooms", CodeConflict, "%s says %d, %g rooms make %d; kept %d", n.stated.from("bedrooms"), l.Bedrooms, l.Rooms, implied, l.Bedrooms)
+			n.warn("bedrooms", CodeConflict, "%s says %d, %g rooms make %d; kept %d", n.stated.from("bedrooms"), l.Bedrooms,
+				l.Rooms, implied, l.Bedrooms)
 		}
 	case okBody && !inBody.weak && (l.Rooms == 0 || plausible(int(inBody.value), l.Rooms)):
 		set(int(inBody.value), bodyDen, "description", n.body, inBody)
@@ -613,7 +634,8 @@ func (n *normalizer) bedrooms() {
 		l.Bedrooms = implied
 		l.Sources["bedrooms"] = l.Sources["rooms"]
 		if okBody && !inBody.weak && int(inBody.value) != implied {
-			n.warn("bedrooms", CodeConflict, "%g rooms make %d, description says %d (%q); kept %d", l.Rooms, implied, int(inBody.value), n.body.quote(inBody.from, inBody.to), implied)
+			n.warn("bedrooms", CodeConflict, "%g rooms make %d, description says %d (%q); kept %d", l.Rooms, implied,
+				int(inBody.value), n.body.quote(inBody.from, inBody.to), implied)
 		}
 	case n.studio:
 		l.Bedrooms = 0
@@ -647,7 +669,8 @@ func plausible(bedrooms int, rooms float64) bool {
 // odd warns when counted bedrooms and the rule of rooms − 2 differ.
 func (n *normalizer) odd(bedrooms int, from string, p *Prose, c count) {
 	if implied := BedroomsOf(n.l.Rooms); n.l.Rooms > 0 && implied != bedrooms {
-		n.warn("bedrooms", CodeConflict, "%s says %d (%q), %g rooms make %d; kept %d", from, bedrooms, p.quote(c.from, c.to), n.l.Rooms, implied, bedrooms)
+		n.warn("bedrooms", CodeConflict, "%s says %d (%q), %g rooms make %d; kept %d", from, bedrooms, p.quote(c.from, c.to),
+			n.l.Rooms, implied, bedrooms)
 	}
 }
 
@@ -663,7 +686,8 @@ func (n *normalizer) bathrooms() {
 	case !ok:
 	case n.stated.has("bathrooms"):
 		if !c.weak && c.value != n.l.Bathrooms {
-			n.conflict("bathrooms", number64(n.l.Bathrooms), n.stated.from("bathrooms"), number64(c.value), from, p.quote(c.from, c.to))
+			n.conflict("bathrooms", number64(n.l.Bathrooms), n.stated.from("bathrooms"), number64(c.value), from, p.quote(c.from,
+				c.to))
 		}
 	default:
 		n.l.Bathrooms = c.value
@@ -689,7 +713,8 @@ func (n *normalizer) area() {
 	case !ok:
 	case n.stated.has("area_sqft"):
 		if have := float64(n.l.AreaSqFt); math.Abs(have-c.value) > have/10 {
-			n.conflict("area_sqft", strconv.Itoa(n.l.AreaSqFt), n.stated.from("area_sqft"), number64(c.value), from, p.quote(c.from, c.to))
+			n.conflict("area_sqft", strconv.Itoa(n.l.AreaSqFt), n.stated.from("area_sqft"), number64(c.value), from,
+				p.quote(c.from, c.to))
 		}
 	default:
 		n.l.AreaSqFt = int(c.value)
@@ -722,11 +747,14 @@ func (n *normalizer) rent() {
 		n.perWeek(printed, title, body)
 		if l.RentCents > 0 && l.RentCents < lowRentCents {
 			n.low(printed, title, body)
-		} else if l.RentCents >= MinRentCents && l.RentCents <= MaxRentCents && title.Cents > 0 && !title.Low && len(l.Units) == 0 &&
-			title.Cents != l.RentCents && !n.title.names(l.RentCents) && math.Abs(float64(title.Cents-l.RentCents)) > float64(l.RentCents)/50 {
+		} else if l.RentCents >= MinRentCents && l.RentCents <= MaxRentCents && title.Cents > 0 && !title.Low &&
+			len(l.Units) == 0 &&
+			title.Cents != l.RentCents && !n.title.names(l.RentCents) &&
+			math.Abs(float64(title.Cents-l.RentCents)) > float64(l.RentCents)/50 {
 			n.conflict("rent_cents", dollars(l.RentCents), "price", dollars(title.Cents), "title", title.Text)
 		}
-		l.RentFrom = printed.From || title.From && title.Cents == l.RentCents || body.From && body.Cents == l.RentCents || len(l.Units) > 0 && n.only == 0
+		l.RentFrom = printed.From || title.From && title.Cents == l.RentCents || body.From && body.Cents == l.RentCents ||
+			len(l.Units) > 0 && n.only == 0
 	case printed.Cents > 0:
 		set(printed.Cents, "price", printed.Text)
 		l.RentFrom = printed.From
@@ -812,7 +840,8 @@ func (n *normalizer) low(prices ...Price) {
 			return
 		}
 	}
-	n.warn("rent_cents", CodeDoubtful, "%s a month is hardly a home's rent: a placeholder, or a price per square foot", dollars(was))
+	n.warn("rent_cents", CodeDoubtful, "%s a month is hardly a home's rent: a placeholder, or a price per square foot",
+		dollars(was))
 }
 
 func (n *normalizer) promote() {
@@ -837,7 +866,8 @@ func (n *normalizer) images() {
 	for _, raw := range n.raw.ImageURLs {
 		raw = strings.TrimSpace(raw)
 		u, err := url.Parse(raw)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(raw) > 2048 || !utf8.ValidString(raw) {
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(raw) > 2048 ||
+			!utf8.ValidString(raw) {
 			notAbsolute++
 			continue
 		}

@@ -36,14 +36,20 @@ func TestNormalizeRejects(t *testing.T) {
 	}{
 		{"nothing", listing.Raw{}, []string{"title:missing", "bedrooms:missing", "price:missing"}},
 		{"wanted and unpriced", listing.Raw{Title: "Recherché : 4 1/2"}, []string{"title:wanted", "price:missing"}},
-		{"sale price", listing.Raw{Title: "4 1/2", Price: listing.RawPrice{AmountCents: cents(42_500_000)}}, []string{"price:out_of_range"}},
-		{"absurd price", listing.Raw{Title: "4 1/2", Price: listing.RawPrice{AmountCents: cents(1e12)}}, []string{"price:out_of_range"}},
-		{"negative price", listing.Raw{Title: "4 1/2", Price: listing.RawPrice{AmountCents: cents(-5)}}, []string{"price:out_of_range"}},
+		{"sale price", listing.Raw{Title: "4 1/2", Price: listing.RawPrice{AmountCents: cents(42_500_000)}},
+			[]string{"price:out_of_range"}},
+		{"absurd price", listing.Raw{Title: "4 1/2", Price: listing.RawPrice{AmountCents: cents(1e12)}},
+			[]string{"price:out_of_range"}},
+		{"negative price", listing.Raw{Title: "4 1/2", Price: listing.RawPrice{AmountCents: cents(-5)}},
+			[]string{"price:out_of_range"}},
 		{"zero", listing.Raw{Title: "4 1/2", Price: listing.RawPrice{AmountCents: cents(0)}}, []string{"price:missing"}},
-		{"swap", listing.Raw{Title: "4 1/2", Price: listing.RawPrice{Type: "SWAP_TRADE"}}, []string{"price:swap", "price:missing"}},
+		{"swap", listing.Raw{Title: "4 1/2", Price: listing.RawPrice{Type: "SWAP_TRADE"}}, []string{"price:swap",
+			"price:missing"}},
 		{"per day", listing.Raw{Title: "Studio", Price: listing.RawPrice{Text: "50$ par jour"}}, []string{"price:per_day"}},
-		{"no rooms", listing.Raw{Title: "Appartement", Price: listing.RawPrice{AmountCents: cents(90_000)}}, []string{"bedrooms:missing"}},
-		{"for sale", listing.Raw{Title: "Condo 4 1/2 à vendre", Price: listing.RawPrice{AmountCents: cents(90_000)}}, []string{"title:sale"}},
+		{"no rooms", listing.Raw{Title: "Appartement", Price: listing.RawPrice{AmountCents: cents(90_000)}},
+			[]string{"bedrooms:missing"}},
+		{"for sale", listing.Raw{Title: "Condo 4 1/2 à vendre", Price: listing.RawPrice{AmountCents: cents(90_000)}},
+			[]string{"title:sale"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -84,29 +90,45 @@ func TestNormalizeMends(t *testing.T) {
 			func(l listing.Listing) bool { return len([]rune(l.Title)) == listing.MaxTitle }},
 		{"long description", func(r *listing.Raw) { r.Description = strings.Repeat("mot ", 10_000) }, "description:truncated",
 			func(l listing.Listing) bool { return len([]rune(l.Description)) <= listing.MaxDescription }},
-		{"nul", func(r *listing.Raw) { r.Description = "a\x00b" }, "description:cleaned", func(l listing.Listing) bool { return l.Description == "ab" }},
-		{"not utf-8", func(r *listing.Raw) { r.Title = "4 1/2 \xff" }, "title:cleaned", func(l listing.Listing) bool { return l.Title == "4 1/2" }},
-		{"latitude out of range", func(r *listing.Raw) { r.Latitude, r.Longitude = &big, &lon }, "latitude:out_of_range", func(l listing.Listing) bool { return l.Latitude == nil && l.Longitude == nil }},
-		{"not a number", func(r *listing.Raw) { r.Latitude, r.Longitude = &nan, &lon }, "latitude:out_of_range", func(l listing.Listing) bool { return l.Latitude == nil }},
-		{"null island", func(r *listing.Raw) { r.Latitude, r.Longitude = &zero, &zero }, "latitude:placeholder", func(l listing.Listing) bool { return l.Latitude == nil }},
-		{"half a place", func(r *listing.Raw) { r.Latitude = &lat }, "latitude:placeholder", func(l listing.Listing) bool { return l.Latitude == nil }},
+		{"nul", func(r *listing.Raw) { r.Description = "a\x00b" }, "description:cleaned",
+			func(l listing.Listing) bool { return l.Description == "ab" }},
+		{"not utf-8", func(r *listing.Raw) { r.Title = "4 1/2 \xff" }, "title:cleaned",
+			func(l listing.Listing) bool { return l.Title == "4 1/2" }},
+		{"latitude out of range", func(r *listing.Raw) { r.Latitude, r.Longitude = &big, &lon }, "latitude:out_of_range",
+			func(l listing.Listing) bool { return l.Latitude == nil && l.Longitude == nil }},
+		{"not a number", func(r *listing.Raw) { r.Latitude, r.Longitude = &nan, &lon }, "latitude:out_of_range",
+			func(l listing.Listing) bool { return l.Latitude == nil }},
+		{"null island", func(r *listing.Raw) { r.Latitude, r.Longitude = &zero, &zero }, "latitude:placeholder",
+			func(l listing.Listing) bool { return l.Latitude == nil }},
+		{"half a place", func(r *listing.Raw) { r.Latitude = &lat }, "latitude:placeholder",
+			func(l listing.Listing) bool { return l.Latitude == nil }},
 		{"bad images", func(r *listing.Raw) {
-			r.ImageURLs = []string{"ftp://x/y", "/relative.jpg", "javascript:alert(1)", "http://", "%zz", "https://ok.example/1.jpg"}
-		}, "image_urls:invalid_url", func(l listing.Listing) bool { return slices.Equal(l.ImageURLs, []string{"https://ok.example/1.jpg"}) }},
+			r.ImageURLs = []string{"ftp://x/y", "/relative.jpg", "javascript:alert(1)", "http://", "%zz",
+				"https://ok.example/1.jpg"}
+		}, "image_urls:invalid_url", func(l listing.Listing) bool {
+			return slices.Equal(l.ImageURLs,
+				[]string{"https://ok.example/1.jpg"})
+		}},
 		{"many images", func(r *listing.Raw) {
 			for i := range 80 {
 				r.ImageURLs = append(r.ImageURLs, fmt.Sprintf("https://ok.example/%d.jpg", i))
 			}
 		}, "image_urls:too_many", func(l listing.Listing) bool { return len(l.ImageURLs) == listing.MaxImages }},
-		{"placeholder price", func(r *listing.Raw) { *r.Price.AmountCents = 100; r.Description = "850 $ par mois" }, "rent_cents:conflict",
+		{"placeholder price", func(r *listing.Raw) { *r.Price.AmountCents = 100; r.Description = "850 $ par mois" },
+			"rent_cents:conflict",
 			func(l listing.Listing) bool { return l.RentCents == 850_00 }},
-		{"doubtful price", func(r *listing.Raw) { *r.Price.AmountCents = 2000 }, "rent_cents:doubtful", func(l listing.Listing) bool { return l.RentCents == 2000 }},
-		{"weekly price", func(r *listing.Raw) { *r.Price.AmountCents = 15_900; r.Title = "Studio 159$/semaine" }, "rent_cents:weekly",
+		{"doubtful price", func(r *listing.Raw) { *r.Price.AmountCents = 2000 }, "rent_cents:doubtful",
+			func(l listing.Listing) bool { return l.RentCents == 2000 }},
+		{"weekly price", func(r *listing.Raw) { *r.Price.AmountCents = 15_900; r.Title = "Studio 159$/semaine" },
+			"rent_cents:weekly",
 			func(l listing.Listing) bool { return l.RentCents == 689_00 }},
 		{"other province", func(r *listing.Raw) { r.Address = "12 Main St, Ottawa, ON K1A 0A1" }, "address:elsewhere", nil},
-		{"price in the title", func(r *listing.Raw) { r.Title = "4 1/2 950$" }, "rent_cents:conflict", func(l listing.Listing) bool { return l.RentCents == 900_00 }},
-		{"a room", func(r *listing.Raw) { r.Title = "Chambre à louer" }, "room_rental:room", func(l listing.Listing) bool { return l.RoomRental && l.PropertyType == "room" && l.Bedrooms == 1 }},
-		{"several homes", func(r *listing.Raw) { r.Title = "3 1/2 900$ et 4 1/2 1100$" }, "units:multi_unit", func(l listing.Listing) bool { return len(l.Units) == 2 && l.Rooms == 3.5 }},
+		{"price in the title", func(r *listing.Raw) { r.Title = "4 1/2 950$" }, "rent_cents:conflict",
+			func(l listing.Listing) bool { return l.RentCents == 900_00 }},
+		{"a room", func(r *listing.Raw) { r.Title = "Chambre à louer" }, "room_rental:room",
+			func(l listing.Listing) bool { return l.RoomRental && l.PropertyType == "room" && l.Bedrooms == 1 }},
+		{"several homes", func(r *listing.Raw) { r.Title = "3 1/2 900$ et 4 1/2 1100$" }, "units:multi_unit",
+			func(l listing.Listing) bool { return len(l.Units) == 2 && l.Rooms == 3.5 }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -137,15 +159,17 @@ func TestNormalizeMends(t *testing.T) {
 func TestNormalizeSources(t *testing.T) {
 	t.Parallel()
 	l, err := normalize(listing.Raw{
-		Title:       "Grand 4 1/2 chauffé 850$",
-		Description: "Meublé. Chats acceptés, texto 418-555-1234 ou jean@exemple.ca. Libre le 1er juillet. 2 stationnements inclus. 900 pi2",
-		Address:     "74 Rue Saint-Joseph O, Québec, QC G1K 1W9",
+		Title: "Grand 4 1/2 chauffé 850$",
+		Description: "Meublé. Chats acceptés, texto 418-555-1234 ou jean@exemple.ca. Libre le 1er juillet. 2 " +
+			"stationnements inclus. 900 pi2",
+		Address: "74 Rue Saint-Joseph O, Québec, QC G1K 1W9",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for field, want := range map[string]listing.Source{
-		"rent_cents": {From: "title", Text: "850$"}, "rooms": {From: "title", Text: "4 1/2"}, "bedrooms": {From: "title", Text: "4 1/2"},
+		"rent_cents": {From: "title", Text: "850$"}, "rooms": {From: "title", Text: "4 1/2"}, "bedrooms": {From: "title",
+			Text: "4 1/2"},
 		"utilities.heat": {From: "title", Text: "chauffé"}, "furnished": {From: "description", Text: "Meublé"},
 		"available": {From: "description", Text: "Libre le 1er juillet"}, "area_sqft": {From: "description", Text: "900 pi2"},
 		"address": {From: "address", Text: "74 Rue Saint-Joseph O, Québec, QC G1K 1W9"},

@@ -89,10 +89,11 @@ func (p *Prose) parkingAt(i int) (m Parking, rank, from, to int) {
 				k--
 			}
 			continue
-		case "de", "d", "une", "un", "le", "l", "a", "place", "places", "espace", "espaces", "space", "spaces", "private", "prive", "car", "un (":
+		case "de", "d", "une", "un", "le", "l", "a", "place", "places", "espace", "espaces", "space", "spaces", "private",
+			"prive", "car", "un (":
 			if (w == "un" || w == "une") && m.Spots == 0 && !nth && k == i-1 {
 				m.Spots = 1
-				rank = max(rank, 1)
+				rank = max(rank, 2)
 			}
 			continue
 		case "two", "deux":
@@ -123,12 +124,14 @@ func (p *Prose) parkingAt(i int) (m Parking, rank, from, to int) {
 				m.Type = "outdoor"
 			}
 		case "rue", "rues", "street":
-			if l := p.word(end - 1); l == "la" || l == "les" || l == "sur" || l == "dans" || l == "the" || l == "on" || w == "street" {
+			if l := p.word(end - 1); l == "la" || l == "les" || l == "sur" || l == "dans" || l == "the" || l == "on" ||
+				w == "street" {
 				return Parking{Offer: "street"}, 3, i, end
 			}
 		case "vignette", "vignettes":
 			return Parking{Offer: "street"}, 3, i, end
-		case "inclus", "incluse", "included", "inclue", "compris", "comprise", "fourni", "gratuit", "gratuits", "gratuite", "free", "incl", "deneige", "deneiges",
+		case "inclus", "incluse", "included", "inclue", "compris", "comprise", "fourni", "gratuit", "gratuits", "gratuite",
+			"free", "incl", "deneige", "deneiges",
 			"deneigee", "deneigees", "fournis":
 			if rank == 3 && m.Offer != "included" {
 				break
@@ -138,11 +141,13 @@ func (p *Prose) parkingAt(i int) (m Parking, rank, from, to int) {
 				break
 			}
 			m.Offer, rank, to = "included", 4, end
-		case "disponible", "disponibles", "available", "possible", "possibles", "optionnel", "optional", "option", "optionel", "dispo":
+		case "disponible", "disponibles", "available", "possible", "possibles", "optionnel", "optional", "option", "optionel",
+			"dispo":
 			if rank < 3 {
 				m.Offer, rank, to = "available", 3, end
 			}
-		case "sus", "extra", "supplement", "additionnel", "additional", "payant", "supplementaire", "supplementaires", "surplus":
+		case "sus", "extra", "supplement", "additionnel", "additional", "payant", "supplementaire", "supplementaires",
+			"surplus":
 			if rank < 4 {
 				m.Offer, rank, to = "extra", 3, end
 			}
@@ -151,7 +156,8 @@ func (p *Prose) parkingAt(i int) (m Parking, rank, from, to int) {
 				return Parking{Offer: "none"}, 3, i, end
 			}
 		case "":
-			if t.kind == number && m.Spots == 0 && t.dec == 0 && t.digits == 1 && t.cents > 0 && p.sym(end-1) == '(' && p.sym(end+1) == ')' {
+			if t.kind == number && m.Spots == 0 && t.dec == 0 && t.digits == 1 && t.cents > 0 && p.sym(end-1) == '(' &&
+				p.sym(end+1) == ')' {
 				m.Spots = int(t.cents / 100)
 				rank = max(rank, 2)
 			}

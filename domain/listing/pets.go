@@ -18,18 +18,30 @@ const (
 )
 
 var petVerdicts = map[string]verdictOnPets{
-	"accepte": allowed, "acceptes": allowed, "acceptee": allowed, "acceptees": allowed, "accepter": allowed, "accepted": allowed,
-	"permis": allowed, "permise": allowed, "permises": allowed, "admis": allowed, "admise": allowed, "tolere": allowed, "toleres": allowed,
-	"toleree": allowed, "bienvenu": allowed, "bienvenue": allowed, "bienvenus": allowed, "bienvenues": allowed, "ok": allowed,
-	"allowed": allowed, "welcome": allowed, "friendly": allowed, "autorise": allowed, "autorises": allowed, "autorisee": allowed, "oui": allowed, "yes": allowed,
-	"considere": conditional, "consideres": conditional, "considered": conditional, "opere": allowed, "operes": allowed, "degriffe": allowed,
-	"degriffes": allowed, "sterilise": allowed, "sterilises": allowed, "accept": allowed, "allow": allowed, "acceptable": allowed, "tolerated": allowed, "permitted": allowed,
-	"interdit": banned, "interdits": banned, "interdis": banned, "interdi": banned, "permi": allowed, "autoriser": allowed, "tolerer": allowed, "tolerees": allowed,
-	"acept": allowed, "accepts": allowed, "excluded": banned, "interdite": banned, "interdites": banned, "refuse": banned, "refuses": banned,
-	"prohibited": banned, "forbidden": banned, "exclu": banned, "exclus": banned, "prohibe": banned, "prohibes": banned, "defendu": banned, "defendus": banned,
-	"discuter": conditional, "negociable": conditional, "negociables": conditional, "negotiable": conditional, "possible": conditional, "possibles": conditional,
-	"condition": conditional, "conditions": conditional, "conditionnel": conditional, "conditionnels": conditional, "conditional": conditional, "approval": conditional,
-	"approbation": conditional, "certains": conditional, "certain": conditional, "limited": conditional, "restriction": conditional, "restrictions": conditional, "limites": conditional,
+	"accepte": allowed, "acceptes": allowed, "acceptee": allowed, "acceptees": allowed, "accepter": allowed,
+	"accepted": allowed,
+	"permis":   allowed, "permise": allowed, "permises": allowed, "admis": allowed, "admise": allowed, "tolere": allowed,
+	"toleres": allowed,
+	"toleree": allowed, "bienvenu": allowed, "bienvenue": allowed, "bienvenus": allowed, "bienvenues": allowed,
+	"ok":      allowed,
+	"allowed": allowed, "welcome": allowed, "friendly": allowed, "autorise": allowed, "autorises": allowed,
+	"autorisee": allowed, "oui": allowed, "yes": allowed,
+	"considere": conditional, "consideres": conditional, "considered": conditional, "opere": allowed, "operes": allowed,
+	"degriffe":  allowed,
+	"degriffes": allowed, "sterilise": allowed, "sterilises": allowed, "accept": allowed, "allow": allowed,
+	"acceptable": allowed, "tolerated": allowed, "permitted": allowed,
+	"interdit": banned, "interdits": banned, "interdis": banned, "interdi": banned, "permi": allowed, "autoriser": allowed,
+	"tolerer": allowed, "tolerees": allowed,
+	"acept": allowed, "accepts": allowed, "excluded": banned, "interdite": banned, "interdites": banned, "refuse": banned,
+	"refuses":    banned,
+	"prohibited": banned, "forbidden": banned, "exclu": banned, "exclus": banned, "prohibe": banned, "prohibes": banned,
+	"defendu": banned, "defendus": banned,
+	"discuter": conditional, "negociable": conditional, "negociables": conditional, "negotiable": conditional,
+	"possible": conditional, "possibles": conditional,
+	"condition": conditional, "conditions": conditional, "conditionnel": conditional, "conditionnels": conditional,
+	"conditional": conditional, "approval": conditional,
+	"approbation": conditional, "certains": conditional, "certain": conditional, "limited": conditional,
+	"restriction": conditional, "restrictions": conditional, "limites": conditional,
 }
 
 const (
@@ -171,7 +183,8 @@ func (p *Prose) petPlace(i int) bool {
 	switch p.word(i - 1) {
 	case "a", "aux", "pour":
 		w := p.word(i - 2)
-		return w == "parc" || w == "parcs" || w == "aire" || w == "enclos" || w == "park" || w == "douche" || w == "bain" || w == "exercice"
+		return w == "parc" || w == "parcs" || w == "aire" || w == "enclos" || w == "park" || w == "douche" || w == "bain" ||
+			w == "exercice"
 	case "hot":
 		return true
 	}
@@ -185,7 +198,8 @@ func (p *Prose) joined(i, j int) bool {
 			return false
 		}
 		switch p.word(k) {
-		case "et", "ou", "and", "or", "ni", "les", "petit", "petits", "petite", "small", "un", "des", "de", "d", "le", "nor", "no", "pas", "aucun",
+		case "et", "ou", "and", "or", "ni", "les", "petit", "petits", "petite", "small", "un", "des", "de", "d", "le", "nor",
+			"no", "pas", "aucun",
 			"domestique", "domestiques", "compagnie", "neither":
 		case "":
 			if s := p.words[k].sym; s != ',' && s != '/' && s != '&' && s != '-' && p.words[k].kind != number {
@@ -210,8 +224,10 @@ func (p *Prose) petVerdict(i, j int) (v verdictOnPets, end int) {
 		switch p.word(k) {
 		case "pas", "aucun", "aucune", "aucuns", "no", "sans", "ni", "not", "without", "non", "neither", "0":
 			deniedBefore = true
-		case "d", "de", "les", "des", "petit", "petits", "petite", "un", "une", "le", "small", "any", "aux", "a", "l", "accepte", "accepter",
-			"accept", "allow", "allowed", "autre", "autres", "gros", "large", "big", "grand", "grands", "seul", "only", "ou", "max", "maximum", "limited", "certains":
+		case "d", "de", "les", "des", "petit", "petits", "petite", "un", "une", "le", "small", "any", "aux", "a", "l",
+			"accepte", "accepter",
+			"accept", "allow", "allowed", "autre", "autres", "gros", "large", "big", "grand", "grands", "seul", "only", "ou",
+			"max", "maximum", "limited", "certains":
 			switch p.word(k) {
 			case "limited", "certains":
 				conditionalBefore = true

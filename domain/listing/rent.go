@@ -142,9 +142,11 @@ func (p *Prose) priceKind() string {
 
 var priceKinds = []struct{ words, kind string }{
 	{"sur demande", "CONTACT"}, {"contact", "CONTACT"}, {"on request", "CONTACT"}, {"upon request", "CONTACT"},
-	{"a discuter", "CONTACT"}, {"call for", "CONTACT"}, {"appelez", "CONTACT"}, {"communiquez", "CONTACT"}, {"negociable", "CONTACT"},
+	{"a discuter", "CONTACT"}, {"call for", "CONTACT"}, {"appelez", "CONTACT"}, {"communiquez", "CONTACT"}, {"negociable",
+		"CONTACT"},
 	{"echange", "SWAP_TRADE"}, {"swap", "SWAP_TRADE"}, {"trade", "SWAP_TRADE"}, {"troc", "SWAP_TRADE"},
-	{"gratuit", "GIVE_AWAY"}, {"free", "GIVE_AWAY"}, {"a donner", "GIVE_AWAY"}, {"give away", "GIVE_AWAY"}, {"giveaway", "GIVE_AWAY"},
+	{"gratuit", "GIVE_AWAY"}, {"free", "GIVE_AWAY"}, {"a donner", "GIVE_AWAY"}, {"give away", "GIVE_AWAY"}, {"giveaway",
+		"GIVE_AWAY"},
 }
 
 // promotion finds "un mois gratuit", "2 months free", "first month free": n months without rent. "" when none.

@@ -136,7 +136,8 @@ func TestParsePriceExtras(t *testing.T) {
 }
 
 func FuzzParseRent(f *testing.F) {
-	for _, s := range []string{"1 250,50 $ / mois", "$1,250.50", "3 1/2 660$", "900-1000$", "1,2,3$4 5 6", "$ $ $", "99999999999999999999$"} {
+	for _, s := range []string{"1 250,50 $ / mois", "$1,250.50", "3 1/2 660$", "900-1000$", "1,2,3$4 5 6", "$ $ $",
+		"99999999999999999999$"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

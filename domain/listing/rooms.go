@@ -44,7 +44,8 @@ func (p *Prose) rooms(headline bool) []count {
 			if t.topic&aNumber == 0 {
 				continue
 			}
-			if n := numberWords[t.w]; n > 0 && (p.seq(i+1, "et", "demi") || p.seq(i+1, "et", "demie") || p.seq(i+1, "and", "a", "half")) &&
+			if n := numberWords[t.w]; n > 0 && (p.seq(i+1, "et", "demi") || p.seq(i+1, "et", "demie") || p.seq(i+1, "and", "a",
+				"half")) &&
 				!p.aboutBath(i+3) && p.word(i+3) != "sous" {
 				out = append(out, count{value: float64(n) + .5, from: i, to: i + 2})
 			}
@@ -129,8 +130,10 @@ func (p *Prose) bareRooms(i int, headline bool) bool {
 
 // adjectives may stand between a number and what it counts.
 var adjectives = set("grande grandes grand grands belle belles beau beaux bonne bonnes bon bons petite petites petit " +
-	"petits large larges big spacious spacieuse spacieuses spacieux fermee fermees closed close vraie vraies vrai full complete completes " +
-	"complet nice bright huge immense immenses tres very double doubles superbe superbes magnifique magnifiques vastes vaste " +
+	"petits large larges big spacious spacieuse spacieuses spacieux fermee fermees closed close vraie vraies vrai full " +
+	"complete completes " +
+	"complet nice bright huge immense immenses tres very double doubles superbe superbes magnifique magnifiques vastes " +
+	"vaste " +
 	"separate separated separee separees good sized size private privee privees generous master modern moderne modernes " +
 	"nouvelle nouvelles new renovated jolie jolies lumineuse lumineuses sunny independantes independante demi")
 
@@ -184,7 +187,8 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 					continue
 				}
 			}
-			if w := p.word(j); (w == "ch" || w == "cc" || w == "bd") && n > 6 || w == "ch" && p.words[j].space && p.sym(j+1) == '.' && n > 6 {
+			if w := p.word(j); (w == "ch" || w == "cc" || w == "bd") && n > 6 || w == "ch" && p.words[j].space &&
+				p.sym(j+1) == '.' && n > 6 {
 				continue
 			}
 			if p.about(j, aBathroom) {

@@ -131,9 +131,12 @@ func TestParseBedrooms(t *testing.T) {
 func TestParseBathrooms(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]float64{
-		"2.5 salles de bain": 2.5, "1,5 salle de bain": 1.5, "1½ bath": 1.5, "1 1/2 salles de bains": 1.5, "2 sdb": 2, "2 full baths": 2,
-		"salle de bain complète": 1, "deux salles de bain complètes": 2, "1 salle de bain et 1 salle d'eau": 1.5, "2 CH - 1 SDB": 1,
-		"1 Salle(s) de Bain": 1, "2 bathrooms": 2, "two bathrooms": 2, "bain tourbillon": 0, "bath tub": 0, "": 0, "99 salles de bain": 1,
+		"2.5 salles de bain": 2.5, "1,5 salle de bain": 1.5, "1½ bath": 1.5, "1 1/2 salles de bains": 1.5, "2 sdb": 2,
+		"2 full baths":           2,
+		"salle de bain complète": 1, "deux salles de bain complètes": 2, "1 salle de bain et 1 salle d'eau": 1.5,
+		"2 CH - 1 SDB":       1,
+		"1 Salle(s) de Bain": 1, "2 bathrooms": 2, "two bathrooms": 2, "bain tourbillon": 0, "bath tub": 0, "": 0,
+		"99 salles de bain": 1,
 	} {
 		if got := listing.ParseBathrooms(in); got != want {
 			t.Errorf("ParseBathrooms(%q) = %g; want %g", in, got, want)
@@ -144,9 +147,12 @@ func TestParseBathrooms(t *testing.T) {
 func TestParseArea(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]int{
-		"600 pi²": 600, "1000p2": 1000, "1,900 sqft": 1900, "grand loft (850 pc)": 850, "[650 PC]": 650, "(+1250 pi ca)": 1250, "1180 pi2": 1180,
-		"900 pieds carrés": 900, "550 pieds carré": 550, "1 250 pi2": 1250, "800 sq. ft.": 800, "800 sq ft": 800, "750 p.c.": 750, "1050pi carré": 1050,
-		"700 square feet": 700, "75 m²": 807, "75 m2": 807, "80 mètres carrés": 861, "1200 pi. ca.": 1200, "1350 pi.ca.": 1350, "Superficie brute 450 pc": 450,
+		"600 pi²": 600, "1000p2": 1000, "1,900 sqft": 1900, "grand loft (850 pc)": 850, "[650 PC]": 650,
+		"(+1250 pi ca)": 1250, "1180 pi2": 1180,
+		"900 pieds carrés": 900, "550 pieds carré": 550, "1 250 pi2": 1250, "800 sq. ft.": 800, "800 sq ft": 800,
+		"750 p.c.": 750, "1050pi carré": 1050,
+		"700 square feet": 700, "75 m²": 807, "75 m2": 807, "80 mètres carrés": 861, "1200 pi. ca.": 1200,
+		"1350 pi.ca.": 1350, "Superficie brute 450 pc": 450,
 		"1000 pieds2": 1000, "0": 0, "1 pi2": 0, "12 pieds x 12 pieds": 0, "850 $": 0, "2 pc": 0, "99999999 pi2": 0, "": 0,
 		"975 pi.2": 975, "1 400 p.c.": 1400,
 	} {
@@ -162,10 +168,13 @@ func TestParseUnits(t *testing.T) {
 		in   string
 		want []listing.Unit
 	}{
-		{"2 ½ ; 900-1000$ / 3 ½ ; 1200-1300$", []listing.Unit{{Rooms: 2.5, RentCents: 900_00}, {Rooms: 3.5, Bedrooms: 1, RentCents: 1200_00}}},
-		{"Studio à partir de 795$ 3½ à partir de 890$", []listing.Unit{{Rooms: 1.5, RentCents: 795_00}, {Rooms: 3.5, Bedrooms: 1, RentCents: 890_00}}},
+		{"2 ½ ; 900-1000$ / 3 ½ ; 1200-1300$", []listing.Unit{{Rooms: 2.5, RentCents: 900_00}, {Rooms: 3.5, Bedrooms: 1,
+			RentCents: 1200_00}}},
+		{"Studio à partir de 795$ 3½ à partir de 890$", []listing.Unit{{Rooms: 1.5, RentCents: 795_00}, {Rooms: 3.5,
+			Bedrooms: 1, RentCents: 890_00}}},
 		{"3 1/2 et 4 1/2", []listing.Unit{{Rooms: 3.5, Bedrooms: 1}, {Rooms: 4.5, Bedrooms: 2}}},
-		{"650$ 3 1/2, 750$ 4 1/2", []listing.Unit{{Rooms: 3.5, Bedrooms: 1, RentCents: 650_00}, {Rooms: 4.5, Bedrooms: 2, RentCents: 750_00}}},
+		{"650$ 3 1/2, 750$ 4 1/2", []listing.Unit{{Rooms: 3.5, Bedrooms: 1, RentCents: 650_00}, {Rooms: 4.5, Bedrooms: 2,
+			RentCents: 750_00}}},
 		{"SUPERBE STUDIO (1½)", nil},
 		{"4 1/2 - 1 1/2 salle de bain", nil},
 		{"4 1/2 … grand 4 1/2", nil},
@@ -181,7 +190,8 @@ func TestParseUnits(t *testing.T) {
 }
 
 func FuzzParseRooms(f *testing.F) {
-	for _, s := range []string{"4 1/2", "41/2", "4½ 5½", "4 et demi sous-sol", "9 1\\2 1/2 1/2/1/2", "1,5 salle de bain", "deux chambres et 1 bureau", "1 2 3 4 5 $"} {
+	for _, s := range []string{"4 1/2", "41/2", "4½ 5½", "4 et demi sous-sol", "9 1\\2 1/2 1/2/1/2", "1,5 salle de bain",
+		"deux chambres et 1 bureau", "1 2 3 4 5 $"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -30,14 +30,17 @@ const (
 
 // SameHome decides whether two adverts are one home. Place, rooms and rent are gates; words only confirm.
 //
-//   - At most 30 m apart (or, where an advert has no coordinates, the same civic number and street), the same room count
-//     and bedrooms, rents within 10 %. A different unit or civic number, when both are known, tells them apart; so does
-//     a room against a home, or areas more than 15 % apart.
-//   - Equal rents (1 %) then suffice: French and English twins of one unit have nothing in common as text. A rent that
-//     is only near needs more: the same unit number, or nearly the same title and description, as after a price drop.
-//     Likeness alone will not do there, for a landlord's text is the same for each unit of the building.
-//   - Without a civic number in either advert the coordinates are those of a postal code, which a street shares, so
-//     alike words are needed there too.
+//   - At most 30 m apart (or, where an advert has no coordinates, the same civic number and street), the same room
+//
+// count
+//
+//	  and bedrooms, rents within 10 %. A different unit or civic number, when both are known, tells them apart; so does
+//	  a room against a home, or areas more than 15 % apart.
+//	- Equal rents (1 %) then suffice: French and English twins of one unit have nothing in common as text. A rent that
+//	  is only near needs more: the same unit number, or nearly the same title and description, as after a price drop.
+//	  Likeness alone will not do there, for a landlord's text is the same for each unit of the building.
+//	- Without a civic number in either advert the coordinates are those of a postal code, which a street shares, so
+//	  alike words are needed there too.
 //
 // What this buys, measured on 1,249 adverts of one city: of the 573 pairs within 30 m three quarters are other units of
 // one building, and so are 71 % of the pairs with nearly equal descriptions, for landlords copy their texts; neither
@@ -54,7 +57,8 @@ func SameHome(a, b Listing) Match {
 	gap := math.Abs(float64(a.RentCents-b.RentCents)) / float64(max(a.RentCents, b.RentCents))
 	switch {
 	case gap > nearRent:
-		return differ("rents differ: %s and %s", dollars(min(a.RentCents, b.RentCents)), dollars(max(a.RentCents, b.RentCents)))
+		return differ("rents differ: %s and %s", dollars(min(a.RentCents, b.RentCents)), dollars(max(a.RentCents,
+			b.RentCents)))
 	case a.Bedrooms != b.Bedrooms:
 		return differ("bedrooms differ: %d and %d", min(a.Bedrooms, b.Bedrooms), max(a.Bedrooms, b.Bedrooms))
 	case a.Rooms > 0 && b.Rooms > 0 && a.Rooms != b.Rooms:
@@ -65,7 +69,10 @@ func SameHome(a, b Listing) Match {
 		return differ("units differ: %s and %s", min(a.Address.Unit, b.Address.Unit), max(a.Address.Unit, b.Address.Unit))
 	}
 	civic := len(a.Address.Civic) > 0 && len(b.Address.Civic) > 0
-	shared := civic && slices.ContainsFunc(a.Address.Civic, func(c string) bool { return slices.Contains(b.Address.Civic, c) })
+	shared := civic && slices.ContainsFunc(a.Address.Civic, func(c string) bool {
+		return slices.Contains(b.Address.Civic,
+			c)
+	})
 	if civic && !shared {
 		return differ("civic numbers differ")
 	}
@@ -97,7 +104,8 @@ func SameHome(a, b Listing) Match {
 	if equal {
 		reasons = append(reasons, "same rent: "+dollars(max(a.RentCents, b.RentCents)))
 	} else {
-		reasons = append(reasons, fmt.Sprintf("near rents: %s and %s", dollars(min(a.RentCents, b.RentCents)), dollars(max(a.RentCents, b.RentCents))))
+		reasons = append(reasons, fmt.Sprintf("near rents: %s and %s", dollars(min(a.RentCents, b.RentCents)),
+			dollars(max(a.RentCents, b.RentCents))))
 	}
 	unit := a.Address.Unit != "" && shared && Fold(a.Address.Unit) == Fold(b.Address.Unit)
 	if unit {

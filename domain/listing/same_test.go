@@ -10,9 +10,11 @@ import (
 func home(platform, id string, change func(*listing.Listing)) listing.Listing {
 	lat, lon := 46.8, -71.2
 	l := listing.Listing{
-		Ref: listing.Ref{Platform: platform, PlatformID: id}, Title: "5 1/2 à louer au 900 rue Laudance #101", Rooms: 5.5, Bedrooms: 3,
-		RentCents: 126_500, Latitude: &lat, Longitude: &lon, Description: "Grand logement rénové près des services, plancher de bois franc.",
-		Address: listing.Address{Civic: []string{"900"}, Street: "Rue Laudance"},
+		Ref: listing.Ref{Platform: platform, PlatformID: id}, Title: "5 1/2 à louer au 900 rue Laudance #101", Rooms: 5.5,
+		Bedrooms:  3,
+		RentCents: 126_500, Latitude: &lat, Longitude: &lon,
+		Description: "Grand logement rénové près des services, plancher de bois franc.",
+		Address:     listing.Address{Civic: []string{"900"}, Street: "Rue Laudance"},
 	}
 	if change != nil {
 		change(&l)
@@ -32,24 +34,32 @@ func TestSameHome(t *testing.T) {
 		{"identical elsewhere", "kangalou", nil, listing.Duplicate},
 		{"identical on one platform", "kijiji", nil, listing.Repost},
 		{"english twin", "kangalou", func(l *listing.Listing) {
-			l.Title, l.Description = "3 Bdrm available at 900 Laudance Street #101", "Large renovated apartment, hardwood floors, close to everything."
+			l.Title, l.Description = "3 Bdrm available at 900 Laudance Street #101",
+				"Large renovated apartment, hardwood floors, close to everything."
 		}, listing.Duplicate},
 		{"rooms unknown in one", "kangalou", func(l *listing.Listing) { l.Rooms = 0 }, listing.Duplicate},
 		{"near rent, same words", "kangalou", func(l *listing.Listing) { l.RentCents = 120_000 }, listing.Duplicate},
 		{"near rent, other words, unit known in one", "kangalou", func(l *listing.Listing) {
 			l.RentCents, l.Title, l.Description, l.Address.Unit = 120_000, "x", "y", "101"
 		}, ""},
-		{"near rent, other words", "kangalou", func(l *listing.Listing) { l.RentCents, l.Title, l.Description = 120_000, "x", "y" }, ""},
+		{"near rent, other words", "kangalou", func(l *listing.Listing) {
+			l.RentCents, l.Title, l.Description = 120_000, "x",
+				"y"
+		}, ""},
 		{"other rent", "kangalou", func(l *listing.Listing) { l.RentCents = 100_000 }, ""},
 		{"other rooms", "kangalou", func(l *listing.Listing) { l.Rooms = 4.5 }, ""},
 		{"other bedrooms", "kangalou", func(l *listing.Listing) { l.Bedrooms = 2 }, ""},
 		{"other civic number", "kangalou", func(l *listing.Listing) { l.Address.Civic = []string{"902"} }, ""},
-		{"one of several buildings", "kangalou", func(l *listing.Listing) { l.Address.Civic = []string{"898", "900"} }, listing.Duplicate},
+		{"one of several buildings", "kangalou", func(l *listing.Listing) { l.Address.Civic = []string{"898", "900"} },
+			listing.Duplicate},
 		{"a room", "kangalou", func(l *listing.Listing) { l.RoomRental = true }, ""},
 		{"other area", "kangalou", func(l *listing.Listing) { l.AreaSqFt = 900 }, listing.Duplicate},
 		{"55 m away", "kangalou", func(l *listing.Listing) { l.Latitude = &far }, ""},
 		{"no coordinates, same address", "kangalou", func(l *listing.Listing) { l.Latitude = nil }, listing.Duplicate},
-		{"no coordinates, no address", "kangalou", func(l *listing.Listing) { l.Latitude, l.Address = nil, listing.Address{} }, ""},
+		{"no coordinates, no address", "kangalou", func(l *listing.Listing) {
+			l.Latitude, l.Address = nil,
+				listing.Address{}
+		}, ""},
 		{"no rent", "kangalou", func(l *listing.Listing) { l.RentCents = 0 }, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -50,7 +50,8 @@ func TestPlainIsLinear(t *testing.T) {
 func TestFold(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"4½ À LOUER": "4 1/2 a louer", "Cœur": "coeur", "L’Érablière": "l'erabliere", "pi²": "pi2", "𝟒": "4", "a–b": "a-b", "É": "e", "ﬁn": "fin",
+		"4½ À LOUER": "4 1/2 a louer", "Cœur": "coeur", "L’Érablière": "l'erabliere", "pi²": "pi2", "𝟒": "4", "a–b": "a-b",
+		"É": "e", "ﬁn": "fin",
 	} {
 		if got := listing.Fold(in); got != want {
 			t.Errorf("Fold(%q) = %q; want %q", in, got, want)
@@ -79,7 +80,8 @@ func TestMask(t *testing.T) {
 func TestLanguage(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"Grand 4 1/2 à louer dans le quartier": "fr", "Large apartment for rent in the heart of the city": "en", "4 1/2": "", "": "",
+		"Grand 4 1/2 à louer dans le quartier": "fr", "Large apartment for rent in the heart of the city": "en", "4 1/2": "",
+		"":                            "",
 		"GRAND LOGEMENT POUR JUILLET": "fr",
 	} {
 		if got := listing.Language(in); got != want {
@@ -89,7 +91,8 @@ func TestLanguage(t *testing.T) {
 }
 
 func FuzzPlain(f *testing.F) {
-	for _, s := range []string{"<div>a</div>", "&amp;lt;b&gt;", "a\x00\xff", "<!--<script>-->", "<a<b>", "½4½", "\u0301", "é́"} {
+	for _, s := range []string{"<div>a</div>", "&amp;lt;b&gt;", "a\x00\xff", "<!--<script>-->", "<a<b>", "½4½", "\u0301",
+		"é́"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -37,35 +37,55 @@ const (
 var topics = func() map[string]topic {
 	m := map[string]topic{}
 	for t, list := range map[topic]string{
-		aMoney: "dollar dollars cad piastre piastres prix loyer loyers rent price mois moi month mo m monthly mensuel mensuelle " +
+		aMoney: "dollar dollars cad piastre piastres prix loyer loyers rent price mois moi month mo m monthly mensuel " +
+			"mensuelle " +
 			"semaine semaines week weekly wk jour day daily hebdomadaire par per",
-		aBedroom: "chambre chambres chbre chbres chbr ch chs cac cacs cc bedroom bedrooms bedrom bedrrom beedroom bdrm bdrms " +
+		aBedroom: "chambre chambres chbre chbres chbr ch chs cac cacs cc bedroom bedrooms bedrom bedrrom beedroom bdrm " +
+			"bdrms " +
 			"bdr bdrs bed beds br brs bd bds bedrm bedrms chamber chambers chambe camere chanbres chmbres",
-		aBathroom:   "bain bains bath baths bathroom bathrooms sdb sdbs eau washroom washrooms douche toilette toilettes bth bths ba",
-		aPiece:      "piece pieces pces pce pcs",
-		anArea:      "pi pied pieds p pc sq sqft sf ft feet foot m metre metres meter meters pica square sqf pca",
-		anInclusion: "inclus incluse incluses inclue inclues inclu included incl include includes including inclut incluant inclusif inclusive compris comprise comprises comprend comprenant fourni fournis fournie fournies sus extra excluded exclu exclus exclue exclues charge charges frais pays pay paye payes payee payees paid payable payables payer excluding gratuit gratuits gratuite free provided separate separately",
-		aUtility: "chauffage chauffe chauffes chauffee chauffees chauffer chauf chauffez heat heated heating unheated eclaire eclaires eclairee " +
-			"eclairees eclairer eclairez eclairage electricite electricity electrique elec hydro eau water internet wifi wi cable " +
+		aBathroom: "bain bains bath baths bathroom bathrooms sdb sdbs eau washroom washrooms douche toilette toilettes " +
+			"bth bths ba",
+		aPiece: "piece pieces pces pce pcs",
+		anArea: "pi pied pieds p pc sq sqft sf ft feet foot m metre metres meter meters pica square sqf pca",
+		anInclusion: "inclus incluse incluses inclue inclues inclu included incl include includes including inclut " +
+			"incluant inclusif inclusive compris comprise comprises comprend comprenant fourni fournis fournie fournies sus " +
+			"extra excluded exclu exclus exclue exclues charge charges frais pays pay paye payes payee payees paid payable " +
+			"payables payer excluding gratuit gratuits gratuite free provided separate separately",
+		aUtility: "chauffage chauffe chauffes chauffee chauffees chauffer chauf chauffez heat heated heating unheated " +
+			"eclaire eclaires eclairee " +
+			"eclairees eclairer eclairez eclairage electricite electricity electrique elec hydro eau water internet wifi wi " +
+			"cable " +
 			"cables cablo nc ne n c h chaude energie energy utilities",
 		aPet: "animal animaux animeaux animeau animals pet pets chat chats cat cats chien chiens dog dogs minou minous " +
 			"chaton chatons chatte chattes puppy puppies",
 		aParking: "stationnement stationnements stationement stationements stat parking parkings parkings garage garages " +
 			"driveway carport abri",
 		aFurnishing: "meuble meubles meublee meublees meubler furnished unfurnished semimeuble furniture meublement",
-		aMonth: "janvier janv jan january fevrier fev fevr feb february mars mar march avril avr apr april mai may juin jun june " +
-			"juillet juil juill jul july aout aug august septembre sept sep september octobre oct october novembre nov november decembre dec december",
-		aFreedom:   "libre libres disponible disponibles dispo dispos available availability disponibilite immediatement immediate immediately now maintenant asap vacant occupation emmenagement",
-		aLease:     "bail lease leases baux",
-		aType:      "condo condos condominium condominiums coop loft lofts maison maisons house houses home cottage bungalow chalet jumele jumelee townhouse townhouses townhome town duplex triplex quadruplex quadriplex fourplex quintuplex sixplex plex multiplex appartement appartements apartment apartments appart apparts apt logement logements app flat flats unit penthouse storey stories sous basement semi demi rdc rez etage etages floor floors soussol ss immeuble building unifamiliale detached condominum appartment appartments appartemant apartement appt split villa condominio",
+		aMonth: "janvier janv jan january fevrier fev fevr feb february mars mar march avril avr apr april mai may juin " +
+			"jun june " +
+			"juillet juil juill jul july aout aug august septembre sept sep september octobre oct october novembre nov " +
+			"november decembre dec december",
+		aFreedom: "libre libres disponible disponibles dispo dispos available availability disponibilite immediatement " +
+			"immediate immediately now maintenant asap vacant occupation emmenagement",
+		aLease: "bail lease leases baux",
+		aType: "condo condos condominium condominiums coop loft lofts maison maisons house houses home cottage " +
+			"bungalow chalet jumele jumelee townhouse townhouses townhome town duplex triplex quadruplex quadriplex fourplex " +
+			"quintuplex sixplex plex multiplex appartement appartements apartment apartments appart apparts apt logement " +
+			"logements app flat flats unit penthouse storey stories sous basement semi demi rdc rez etage etages floor " +
+			"floors soussol sousol ss immeuble building unifamiliale detached condominum appartment appartments " +
+			"appartemant apartement appt split villa condominio",
 		aPromotion: "gratuit gratuits gratuite gratuites free offert offerts",
 		aSmoke:     "fumeur fumeurs fumeuse fumer fume smoking smoke smoker smokers smokefree cigarette",
 		aNegation:  "non pas no not aucun aucune aucuns sans ni nor without",
 		aStudio:    "studio studios bachelor bachelors garconniere studette",
-		aSublet:    "sublet sublease sublets subletting cession cessation reprise transfert transfer transfere sous location takeover ceder",
-		inFrench: "le la les de des du un une et est dans pour avec sur au aux vous nous je situe louer tres pas plus ou par sont " +
-			"grand grande chambre chambres appartement logement disponible libre pres salle cuisine rue mois juillet inclus chauffe eclaire beau belle",
-		inEnglish: "the and of in to for with is are you we on at near available apartment bedroom bedrooms rent located close kitchen bathroom " +
+		aSublet: "sublet sublease sublets subletting cession cessation reprise transfert transfer transfere sous " +
+			"location takeover ceder",
+		inFrench: "le la les de des du un une et est dans pour avec sur au aux vous nous je situe louer tres pas plus ou " +
+			"par sont " +
+			"grand grande chambre chambres appartement logement disponible libre pres salle cuisine rue mois juillet inclus " +
+			"chauffe eclaire beau belle",
+		inEnglish: "the and of in to for with is are you we on at near available apartment bedroom bedrooms rent located " +
+			"close kitchen bathroom " +
 			"included street month july heated this all no your from very large new it has room please",
 	} {
 		for w := range strings.FieldsSeq(list) {

@@ -137,9 +137,6 @@ func (p *Prose) participle(i int) (yes bool, on utility) {
 	w := p.word(i)
 	switch w {
 	case "chauffe", "chauffes", "chauffee", "chauffees", "chauffer", "chauffez", "heated", "chauf", "unheated":
-		if w == "chauf" && p.sym(i+1) != '.' && p.sym(i+1) != '/' {
-			return false, noUtility
-		}
 		if p.heatedThing(i) {
 			return false, noUtility
 		}
@@ -162,7 +159,8 @@ func (p *Prose) participle(i int) (yes bool, on utility) {
 			}
 		}
 		if n := p.word(i + 2); n == "chauffe" || n == "chauffee" || n == "chauffes" || n == "chauffees" {
-			if p.word(i-1) != "bien" && p.word(i-1) != "tres" && (p.word(i+1) == "et" || p.sym(i+1) == '/' || p.sym(i+1) == '-') {
+			if p.word(i-1) != "bien" && p.word(i-1) != "tres" && (p.word(i+1) == "et" || p.sym(i+1) == '/' ||
+				p.sym(i+1) == '-') {
 				return !p.denied(i), electricity
 			}
 		}
@@ -174,16 +172,18 @@ func (p *Prose) participle(i int) (yes bool, on utility) {
 func (p *Prose) heatedThing(i int) bool {
 	for k := i - 1; k >= i-3 && k >= 0; k-- {
 		switch p.word(k) {
-		case "piscine", "piscines", "plancher", "planchers", "garage", "garages", "stationnement", "stationnements", "parking",
+		case "piscine", "piscines", "plancher", "planchers", "garage", "garages", "stationnement", "stationnements",
+			"parking",
 			"sol", "spa", "interieur", "interieure", "interieurs", "souterrain", "terrasse", "pool":
 			return true
-		case "et", "non", "exterieure", "creusee":
+		case "et", "non", "exterieure", "exterieur", "creusee", "creuse":
 			continue
 		}
 		break
 	}
 	switch p.word(i + 1) {
-	case "pool", "floor", "floors", "garage", "parking", "indoor", "underground", "bathroom", "towel", "swimming", "inground", "salt":
+	case "pool", "floor", "floors", "garage", "parking", "indoor", "underground", "bathroom", "towel", "swimming",
+		"inground", "salt":
 		return true
 	}
 	return false
@@ -247,7 +247,8 @@ func (p *Prose) abbreviation(i int, c byte) int {
 func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 	from, to = i, i
 	switch w := p.word(i); w {
-	case "inclus", "incluse", "incluses", "inclue", "inclues", "inclu", "included", "incl", "include", "includes", "including",
+	case "inclus", "incluse", "incluses", "inclue", "inclues", "inclu", "included", "incl", "include", "includes",
+		"including",
 		"inclut", "incluant", "inclusive", "inclusif", "compris", "comprise", "comprises", "comprend", "comprenant",
 		"fourni", "fournis", "fournie", "fournies", "provided":
 		if w == "comprend" && p.word(i-1) == "ne" {
@@ -308,6 +309,9 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 		}
 		for k := i + 1; k <= i+3; k++ {
 			if l := p.word(k); l == "locataire" || l == "locataires" {
+				if w := p.word(i - 1); w == "au" || w == "aux" || w == "la" {
+					return false, i - 1, i, true
+				}
 				return false, i, i, true
 			}
 		}
@@ -317,6 +321,12 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 
 // everything tells whether "tout", "all", "utilities", "everything" is what the verdict at i is about.
 func (p *Prose) everything(i int) bool {
+	for k := i; k <= i+3; k++ {
+		switch p.word(k) {
+		case "fourni", "fournis", "fournie", "fournies", "provided": // "tout est fourni": dishes and bedding
+			return false
+		}
+	}
 	switch p.word(i - 1) {
 	case "tout", "toute", "toutes", "tous", "all", "everything", "utilities":
 		return true
@@ -390,17 +400,24 @@ func (p *Prose) thing(i int) (utility, int) {
 }
 
 // things go on lists of what is included without being a field of Utilities.
-var things = set("electromenager electromenagers electros electro refrigerateur refrigerateurs frigo frigidaire poele cuisiniere four laveuse " +
-	"secheuse lave vaisselle deneigement gym piscine casier rangement locker balcon micro ondes micros onde ac climatiseur store stores " +
-	"rideaux toiles appliances fridge stove washer dryer dishwasher microwave gaz gas tondage gazon taxes taxe ameublement luminaires " +
-	"entretien janitor conciergerie concierge snow removal garage rangements cabanon sauna spa telephone phone buanderie laundry services " +
-	"aspirateur echangeur fibre optique illimite illimitee haute vitesse unlimited high speed exterieur interieur literie vaisselles electrique")
+var things = set("electromenager electromenagers electros electro refrigerateur refrigerateurs frigo frigidaire " +
+	"poele cuisiniere four laveuse " +
+	"secheuse lave vaisselle deneigement gym piscine casier rangement locker balcon micro ondes micros onde ac " +
+	"climatiseur store stores " +
+	"rideaux toiles appliances fridge stove washer dryer dishwasher microwave gaz gas tondage gazon taxes taxe " +
+	"ameublement luminaires " +
+	"entretien janitor conciergerie concierge snow removal garage rangements cabanon sauna spa telephone phone " +
+	"buanderie laundry services " +
+	"aspirateur echangeur fibre optique illimite illimitee haute vitesse unlimited high speed exterieur interieur " +
+	"literie vaisselles electrique")
 
 // glue may stand between the items of a list.
 func (p *Prose) glue(i int) bool {
 	switch p.word(i) {
-	case "et", "and", "l", "le", "la", "les", "d", "de", "du", "des", "ou", "aussi", "est", "sont", "is", "are", "the", "avec", "with",
-		"plus", "ainsi", "que", "your", "votre", "a", "en", "mais", "n", "ne", "or", "un", "une", "tous", "ni", "both", "deja":
+	case "et", "and", "l", "le", "la", "les", "d", "de", "du", "des", "ou", "aussi", "est", "sont", "is", "are", "the",
+		"avec", "with",
+		"plus", "ainsi", "que", "your", "votre", "a", "en", "mais", "n", "ne", "or", "un", "une", "tous", "ni", "both",
+		"deja":
 		return true
 	case "":
 		if i < 0 || i >= len(p.words) {
@@ -458,18 +475,21 @@ func (p *Prose) list(i int, f func(utility, int)) {
 		}
 		what, end := p.thing(k)
 		if what != noUtility {
-			if _, _, to, ok := p.verdict(end + 1); ok && to > 0 && p.word(end+1) != "included" { // the next verdict has its own list
+			// the next verdict has its own list
+			if _, _, to, ok := p.verdict(end + 1); ok && to > 0 && p.word(end+1) != "included" {
 				return
 			}
 			f(what, end)
 			k = end
 			continue
 		}
-		if k < len(p.words) && (p.sym(k) == ';' || adjectives[p.word(k)] || p.word(k) == "chaude" || p.words[k].kind == number) {
+		if k < len(p.words) && (p.sym(k) == ';' || adjectives[p.word(k)] || p.word(k) == "chaude" ||
+			p.words[k].kind == number) {
 			continue
 		}
 		if !p.glue(k) {
-			if s := p.sym(k + 1); strange >= 2 || p.words[k].kind != word || s != ',' && s != '/' && s != '+' && p.word(k+1) != "et" && p.word(k+1) != "and" {
+			if s := p.sym(k + 1); strange >= 2 || p.words[k].kind != word || s != ',' && s != '/' && s != '+' &&
+				p.word(k+1) != "et" && p.word(k+1) != "and" {
 				return
 			}
 			strange++ // an item that we do not know

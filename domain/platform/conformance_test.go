@@ -68,9 +68,12 @@ func plainAdvert(p platform.Platform) listing.Raw {
 	cents, lat, lon := int64(95_000), 45.53, -73.6
 	posted := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	return listing.Raw{
-		Ref: listing.Ref{Platform: p.Name(), PlatformID: "17"}, URL: "https://example.org/17", ScrapedAt: posted.Add(time.Hour),
-		Title: "Grand 4 ½ chauffé à louer", Description: "<p>2 chambres, balcon</p><p>Pas d'animaux</p>", Price: listing.RawPrice{AmountCents: &cents, Type: "FIXED"},
-		Address: "7078 rue Clark, Montréal, QC H2S 3G1", Latitude: &lat, Longitude: &lon, ImageURLs: []string{"https://example.org/1.jpg"}, PostedAt: &posted,
+		Ref: listing.Ref{Platform: p.Name(), PlatformID: "17"}, URL: "https://example.org/17",
+		ScrapedAt: posted.Add(time.Hour),
+		Title:     "Grand 4 ½ chauffé à louer", Description: "<p>2 chambres, balcon</p><p>Pas d'animaux</p>",
+		Price:   listing.RawPrice{AmountCents: &cents, Type: "FIXED"},
+		Address: "7078 rue Clark, Montréal, QC H2S 3G1", Latitude: &lat, Longitude: &lon,
+		ImageURLs: []string{"https://example.org/1.jpg"}, PostedAt: &posted,
 	}
 }
 
@@ -81,7 +84,8 @@ func accepts(t *testing.T, p platform.Platform) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.Ref != raw.Ref || l.URL != raw.URL || !l.ScrapedAt.Equal(raw.ScrapedAt) || l.PostedAt == nil || l.RentCents != 95_000 || l.Rooms != 4.5 || l.Bedrooms != 2 ||
+	if l.Ref != raw.Ref || l.URL != raw.URL || !l.ScrapedAt.Equal(raw.ScrapedAt) || l.PostedAt == nil ||
+		l.RentCents != 95_000 || l.Rooms != 4.5 || l.Bedrooms != 2 ||
 		len(l.ImageURLs) != 1 || l.Latitude == nil || l.Utilities.Heat == nil || l.Pets.Policy != "no" {
 		t.Errorf("Normalize = %+v", l)
 	}
@@ -94,15 +98,20 @@ func accepts(t *testing.T, p platform.Platform) {
 
 // ugly is what pages, scrapers and people have put into fields.
 var ugly = []string{
-	"", " ", "\x00", "\xff\xfe", "½", "1/2", "$", "0", "-1", "NaN", "Inf", "1e309", "99999999999999999999", "null", "[]", "{}", "<", "<b", "&", "&#0;", "&#x110000;",
-	"'", "\"", "\\", "/", "#", "- - -", "4 1/2 4 1/2 4 1/2", "1/2/3/4/5", "$1$2$3", "é́́́", "👨‍👩‍👧‍👦", "\u202e4 ½\u202c", "١٢٣", "𝟒 𝟏/𝟐", "% d %s %v", "limited", "2.5", "25",
-	"2025-06-01T00:00:00Z", "2025-99-99", "criteria-", "criteria-cat-allowed", "pas", "non", "inclus", "inclus :", "chien", "sauf", "de", "(", ")", "((((((", "demi", "et demi",
+	"", " ", "\x00", "\xff\xfe", "½", "1/2", "$", "0", "-1", "NaN", "Inf", "1e309", "99999999999999999999", "null", "[]",
+	"{}", "<", "<b", "&", "&#0;", "&#x110000;",
+	"'", "\"", "\\", "/", "#", "- - -", "4 1/2 4 1/2 4 1/2", "1/2/3/4/5", "$1$2$3", "é́́́", "👨‍👩‍👧‍👦", "\u202e4 ½\u202c",
+	"١٢٣", "𝟒 𝟏/𝟐", "% d %s %v", "limited", "2.5", "25",
+	"2025-06-01T00:00:00Z", "2025-99-99", "criteria-", "criteria-cat-allowed", "pas", "non", "inclus", "inclus :", "chien",
+	"sauf", "de", "(", ")", "((((((", "demi", "et demi",
 }
 
 func survives(t *testing.T, p platform.Platform) {
 	t.Parallel()
-	keys := []string{"numberbedrooms", "numberbathrooms", "unittype", "areainfeet", "petsallowed", "dateavailable", "numberparkingspots", "numrooms", "furnished", "criteria",
-		"criteria-heated", "size", "bedroomcount", "bathroomcount", "appartmentsize", "type", "rentfrequency", "availability", "", "nobody knows"}
+	keys := []string{"numberbedrooms", "numberbathrooms", "unittype", "areainfeet", "petsallowed", "dateavailable",
+		"numberparkingspots", "numrooms", "furnished", "criteria",
+		"criteria-heated", "size", "bedroomcount", "bathroomcount", "appartmentsize", "type", "rentfrequency", "availability",
+		"", "nobody knows"}
 	for i, s := range ugly {
 		for k := range 6 {
 			raw := plainAdvert(p)
@@ -159,7 +168,8 @@ func check(t *testing.T, p platform.Platform, raw listing.Raw, what string) {
 	if !utf8.ValidString(l.Title+l.Description) || strings.ContainsRune(l.Title+l.Description, 0) || l.Title == "" {
 		t.Errorf("%s: text %q, %q", what, l.Title, l.Description)
 	}
-	if l.RentCents < listing.MinRentCents || l.RentCents > listing.MaxRentCents || l.Bedrooms < 0 || l.Bathrooms < 0 || l.Bathrooms > 20 || l.AreaSqFt < 0 || l.Rooms < 0 || l.Rooms > 13 {
+	if l.RentCents < listing.MinRentCents || l.RentCents > listing.MaxRentCents || l.Bedrooms < 0 || l.Bathrooms < 0 ||
+		l.Bathrooms > 20 || l.AreaSqFt < 0 || l.Rooms < 0 || l.Rooms > 13 {
 		t.Errorf("%s: out of range: %+v", what, l)
 	}
 	for field, s := range l.Sources {
@@ -170,12 +180,15 @@ func check(t *testing.T, p platform.Platform, raw listing.Raw, what string) {
 }
 
 func FuzzNormalize(f *testing.F) {
-	f.Add("Grand 4 1/2 à louer", "<p>850 $ par mois, chats permis</p>", "850 $", "numberbedrooms", "2.5", "7078 rue Clark, Montréal", int64(85_000), 45.5)
+	f.Add("Grand 4 1/2 à louer", "<p>850 $ par mois, chats permis</p>", "850 $", "numberbedrooms", "2.5",
+		"7078 rue Clark, Montréal", int64(85_000), 45.5)
 	f.Add("Studio 159$/semaine", "inclus :\n- chauffage\n- internet", "", "petsallowed", "1", "", int64(15_900), 0.0)
 	f.Add("3½ 900$ et 4½ 1100$", "", "Sur demande", "criteria", "criteria-heated", "4500-4520 rue X", int64(0), 91.0)
 	f.Fuzz(func(t *testing.T, title, description, price, name, value, address string, cents int64, degrees float64) {
-		raw := listing.Raw{Title: title, Description: description, Address: address, Price: listing.RawPrice{AmountCents: &cents, Text: price},
-			Latitude: &degrees, Longitude: &degrees, Attributes: map[string][]string{name: {value}}, ImageURLs: []string{address, value}}
+		raw := listing.Raw{Title: title, Description: description, Address: address,
+			Price:    listing.RawPrice{AmountCents: &cents, Text: price},
+			Latitude: &degrees, Longitude: &degrees, Attributes: map[string][]string{name: {value}}, ImageURLs: []string{address,
+				value}}
 		if cents == 0 {
 			raw.Price.AmountCents = nil
 		}

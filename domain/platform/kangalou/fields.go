@@ -99,7 +99,7 @@ func allow(s *listing.Stated, name, value, cats, dogs string) {
 }
 
 func park(s *listing.Stated, name, value, where string) {
-	s.Parking.Offer = "available" // the form does not say whether the rent pays for it
+	s.Parking.Offer = "included" // the boxes are what comes with the home
 	if where != "" {
 		s.Parking.Type = where
 	}

@@ -19,7 +19,8 @@ func (Platform) Name() string { return "kangalou" }
 // Normalize interprets one advert. Raw.Attributes holds the fields of the owner's form (appartmentsize, bedroomcount,
 // bathroomcount, size, type, rentfrequency, availability) and, under "criteria" or each under its own name, the ids of
 // the boxes that the owner ticked ("criteria-hot-water"). The site prints its prices in text ("1 450 $"). No advert of
-// the live site was at hand when this was written: the vocabulary is that of its form, and what is unknown says nothing.
+// the live site was at hand when this was written: the vocabulary is that of its form, and what is unknown says
+// nothing.
 func (Platform) Normalize(raw listing.Raw) (listing.Listing, error) {
 	var s listing.Stated
 	for _, name := range slices.Sorted(maps.Keys(raw.Attributes)) {
@@ -43,8 +44,11 @@ func (Platform) Normalize(raw listing.Raw) (listing.Listing, error) {
 		}
 		read(&s, name, strings.TrimSpace(values[0]))
 	}
-	if period(raw) == "week" {
-		raw.Price = weekly(raw.Price)
+	switch period(raw) {
+	case "week":
+		raw.Price = each(raw.Price, "semaine")
+	case "day":
+		raw.Price = each(raw.Price, "jour")
 	}
 	return listing.Normalize(raw, s)
 }
@@ -75,14 +79,14 @@ func ParseFrequency(s string) string {
 	return ""
 }
 
-// weekly says in the price's text what the form says in another field, where the shared rules look for it.
-func weekly(p listing.RawPrice) listing.RawPrice {
+// each says in the price's text what the form says in another field, where the shared rules look for it.
+func each(p listing.RawPrice, period string) listing.RawPrice {
 	if p.AmountCents != nil && *p.AmountCents > 0 {
-		p.Text = strconv.FormatFloat(float64(*p.AmountCents)/100, 'f', 2, 64) + " $ / semaine"
+		p.Text = strconv.FormatFloat(float64(*p.AmountCents)/100, 'f', 2, 64) + " $ / " + period
 		return p
 	}
 	if r := listing.ParsePrice(p.Text); r.Stated > 0 && r.Per == "" {
-		p.Text = strconv.FormatFloat(float64(r.Stated)/100, 'f', 2, 64) + " $ / semaine"
+		p.Text = strconv.FormatFloat(float64(r.Stated)/100, 'f', 2, 64) + " $ / " + period
 	}
 	return p
 }

@@ -10,7 +10,8 @@ import (
 // A reader puts one attribute's value into s, or leaves s alone when it does not understand it.
 type reader func(s *listing.Stated, name, value string)
 
-// attributes is everything that the site states in fields of their own. Those of the first group are the canonical names
+// attributes is everything that the site states in fields of their own. Those of the first group are the canonical
+// names
 // of today; those of the second are what older pages and their scrapers called the same things.
 var attributes = map[string]reader{
 	"numberbedrooms":     bedrooms,
@@ -141,7 +142,8 @@ func area(s *listing.Stated, name, value string) {
 	switch {
 	case v == 0: // left blank
 	case v < listing.MinAreaSqFt || v > listing.MaxAreaSqFt || v != v:
-		s.Warn("area_sqft", listing.CodePlaceholder, "attribute %s is %q; want %d to %d", name, value, listing.MinAreaSqFt, listing.MaxAreaSqFt)
+		s.Warn("area_sqft", listing.CodePlaceholder, "attribute %s is %q; want %d to %d", name, value, listing.MinAreaSqFt,
+			listing.MaxAreaSqFt)
 	default:
 		s.AreaSqFt = int(v + .5)
 		s.Note("area_sqft", name, value)

@@ -77,7 +77,8 @@ func summarize(raw listing.Raw) summary {
 	for _, f := range []struct {
 		name string
 		v    *bool
-	}{{"heat", u.Heat}, {"hot_water", u.HotWater}, {"electricity", u.Electricity}, {"internet", u.Internet}, {"water", u.Water}, {"cable", u.Cable}} {
+	}{{"heat", u.Heat}, {"hot_water", u.HotWater}, {"electricity", u.Electricity}, {"internet", u.Internet}, {"water",
+		u.Water}, {"cable", u.Cable}} {
 		switch {
 		case f.v == nil:
 		case *f.v:

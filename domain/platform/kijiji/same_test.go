@@ -12,7 +12,8 @@ import (
 
 const pairsGolden = "testdata/same-home.golden.txt"
 
-// TestSameHomeCorpus compares every pair of the corpus that is near enough and writes the matches down. All adverts are of
+// TestSameHomeCorpus compares every pair of the corpus that is near enough and writes the matches down. All adverts
+// are of
 // one platform, so each match is a repost; the golden file is what a person has looked through.
 func TestSameHomeCorpus(t *testing.T) {
 	t.Parallel()
@@ -26,7 +27,8 @@ func TestSameHomeCorpus(t *testing.T) {
 	near, matches := 0, 0
 	for i, a := range all {
 		for _, b := range all[i+1:] {
-			if a.Latitude == nil || b.Latitude == nil || listing.Metres(*a.Latitude, *a.Longitude, *b.Latitude, *b.Longitude) > 30 {
+			if a.Latitude == nil || b.Latitude == nil || listing.Metres(*a.Latitude, *a.Longitude, *b.Latitude,
+				*b.Longitude) > 30 {
 				continue
 			}
 			near++

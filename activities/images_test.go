@@ -1,0 +1,190 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// gallery is the world as the image activity sees it: table, image host and blob store.
+type gallery struct {
+	state    string
+	attempts int // failed ones so far
+	fetch    error
+	fails    map[string]error // by what is called
+
+	fetched  int
+	attached *listing.StoredImage
+	reason   string
+	failed   fault.Class
+	run      listing.Run
+	at       time.Time
+}
+
+func (g *gallery) ImageState(context.Context, uuid.UUID, string) (string, error) {
+	return g.state, g.fails["state"]
+}
+
+func (g *gallery) AttachImage(_ context.Context, _ listing.Ref, img listing.StoredImage, at time.Time) error {
+	g.attached, g.at = &img, at
+	return g.fails["attach"]
+}
+
+func (g *gallery) CountImageAttempt(_ context.Context, _ uuid.UUID, _, reason string) (int, error) {
+	g.attempts++
+	g.reason = reason
+	return g.attempts, g.fails["count"]
+}
+
+func (g *gallery) FailImage(_ context.Context, _ listing.Ref, _ listing.Image, class fault.Class, reason string,
+	run listing.Run, at time.Time) error {
+	g.failed, g.reason, g.run, g.at = class, reason, run, at
+	return g.fails["fail"]
+}
+
+func (g *gallery) Photo(context.Context, string) (listing.Photo, error) {
+	g.fetched++
+	if g.fetch != nil {
+		return listing.Photo{}, g.fetch
+	}
+	return listing.Photo{
+		Data: []byte("picture"), ContentType: "image/png", Ext: "png", Width: 4, Height: 3, Thumbnail: []byte("small"),
+	}, nil
+}
+
+func (g *gallery) PutImage(_ context.Context, data []byte, ext string) (key, sum string, err error) {
+	return "images/" + string(data) + "." + ext, "abcd", g.fails["put"]
+}
+
+func (g *gallery) PutThumbnail(_ context.Context, key string, data []byte) (string, error) {
+	return "thumbs/" + string(data) + " of " + key, g.fails["thumbnail"]
+}
+
+var imageJob = activities.ImageJob{Ref: ref, Image: listing.Image{URL: "https://img.example/1.png", SortOrder: 2}}
+
+// attach runs the activity over g; stopped says that the worker is going down meanwhile.
+func attach(t *testing.T, g *gallery, stopped bool) error {
+	t.Helper()
+
+	a := &activities.Images{Store: g, Source: g, Blobs: g, Now: clock}
+	return do(t, func(ctx context.Context) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		if stopped {
+			cancel()
+		}
+		return a.AttachImage(ctx, imageJob)
+	})
+}
+
+func TestAttachImage(t *testing.T) {
+	t.Parallel()
+	g := &gallery{state: "pending"}
+	require.NoError(t, attach(t, g, false))
+	require.Equal(t, &listing.StoredImage{
+		Image: imageJob.Image, SHA256: "abcd", Key: "images/picture.png",
+		ThumbnailKey: "thumbs/small of images/picture.png", ContentType: "image/png", Bytes: 7, Width: 4, Height: 3,
+	}, g.attached)
+	require.Equal(t, now, g.at)
+	require.Zero(t, g.attempts)
+}
+
+// An image that is settled asks its host for nothing.
+func TestAttachImageSettled(t *testing.T) {
+	t.Parallel()
+	for _, state := range []string{"attached", "repeated", "failed", "dropped", ""} {
+		g := &gallery{state: state}
+		require.NoError(t, attach(t, g, false), state)
+		require.Zero(t, g.fetched, state)
+		require.Nil(t, g.attached, state)
+	}
+}
+
+func TestAttachImageMissed(t *testing.T) {
+	t.Parallel()
+	throttled := &fault.Error{Class: fault.Throttled, After: time.Minute, Err: errors.New("HTTP 429")}
+	for _, tt := range []struct {
+		name     string
+		fetch    error
+		before   int // failed attempts
+		stopped  bool
+		class    fault.Class // of what the activity returns
+		attempts int         // counted in the end
+		failed   fault.Class // of the dead letter
+	}{
+		{"the first time", fault.Newf(fault.Transient, "HTTP 502"), 0, false, fault.Transient, 1, ""},
+		{"the last time but one", fault.Newf(fault.Transient, "HTTP 502"), 3, false, fault.Transient, 4, ""},
+		{"the last time", fault.Newf(fault.Transient, "HTTP 502"), 4, false, fault.Gone, 5, fault.Transient},
+		{"after the last time", fault.Newf(fault.Transient, "HTTP 502"), 5, false, fault.Gone, 6, fault.Transient},
+		{"nobody classified it", away, 4, false, fault.Gone, 5, fault.Transient},
+		{"throttled has more", throttled, 4, false, fault.Throttled, 5, ""},
+		{"throttled to the end", throttled, 7, false, fault.Gone, 8, fault.Throttled},
+		{"not there", fault.Newf(fault.Gone, "HTTP 404"), 0, false, fault.Gone, 1, fault.Gone},
+		{"not a picture", fault.Newf(fault.Invalid, "it is HTML"), 0, false, fault.Invalid, 1, fault.Invalid},
+		{"a private address", fault.Newf(fault.Blocked, "10.0.0.1"), 0, false, fault.Blocked, 1, fault.Blocked},
+		{"not its turn", fault.Newf(fault.Limited, "in 2 min"), 4, false, fault.Limited, 4, ""},
+		{"the worker stops", context.Canceled, 4, true, fault.Transient, 4, ""},
+		{"the worker stops, and half a picture is none", fault.Newf(fault.Invalid, "it is cut off"), 0, true,
+			fault.Transient, 0, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			g := &gallery{state: "pending", fetch: tt.fetch, attempts: tt.before}
+			err := attach(t, g, tt.stopped)
+			require.ErrorIs(t, err, tt.fetch, "the cause is told")
+			class, after := fault.Of(err)
+			require.Equal(t, tt.class, class)
+			if class == fault.Throttled {
+				require.Equal(t, time.Minute, after)
+			}
+			require.Equal(t, tt.attempts, g.attempts)
+			require.Equal(t, tt.failed, g.failed)
+			require.Nil(t, g.attached)
+			if tt.failed != "" {
+				require.Equal(t, tt.fetch.Error(), g.reason)
+				require.Equal(t, testRun, g.run)
+				require.Equal(t, now, g.at)
+			}
+		})
+	}
+}
+
+// Failures of our own stores say nothing about the picture: it is neither counted nor given up.
+func TestAttachImageStoreAway(t *testing.T) {
+	t.Parallel()
+	gone := fault.Newf(fault.Gone, "HTTP 404")
+	for _, tt := range []struct {
+		name     string
+		call     string
+		fetch    error
+		attempts int
+	}{
+		{"reading its state", "state", nil, 0},
+		{"storing the picture", "put", nil, 0},
+		{"storing the thumbnail", "thumbnail", nil, 0},
+		{"attaching", "attach", nil, 0},
+		{"counting", "count", gone, 1},
+		{"giving up", "fail", gone, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			g := &gallery{state: "pending", fetch: tt.fetch, fails: map[string]error{tt.call: away}}
+			err := attach(t, g, false)
+			require.ErrorIs(t, err, away)
+			class, _ := fault.Of(err)
+			require.Equal(t, fault.Transient, class, "it is tried again")
+			require.Equal(t, tt.attempts, g.attempts)
+		})
+	}
+}

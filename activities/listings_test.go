@@ -1,0 +1,360 @@
+package activities_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+var (
+	now     = time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
+	ref     = listing.Ref{Platform: "kijiji", PlatformID: "1329279535"}
+	away    = errors.New("connection refused")
+	testRun = listing.Run{WorkflowID: "default-test-workflow-id", RunID: "default-test-run-id"}
+)
+
+func clock() time.Time { return now }
+
+// do runs an activity where Temporal would, and returns what it returned, faults and all.
+func do(t *testing.T, act func(context.Context) error) (err error) {
+	t.Helper()
+
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(quiet))
+	env := suite.NewTestActivityEnvironment()
+	called := func(ctx context.Context) error {
+		err = act(ctx)
+		return nil
+	}
+	env.RegisterActivity(called)
+	_, failed := env.ExecuteActivity(called)
+	require.NoError(t, failed)
+	return err
+}
+
+// step runs one step of the pipeline.
+func step(t *testing.T, run func(context.Context, activities.ListingJob) (activities.ListingJob, error),
+	job activities.ListingJob) (out activities.ListingJob, err error) {
+	t.Helper()
+
+	err = do(t, func(ctx context.Context) (err error) {
+		out, err = run(ctx, job)
+		return err
+	})
+	out.Note = "" // for people
+	return out, err
+}
+
+// store is the database as the pipeline sees it. It keeps what was written last.
+type store struct {
+	err     error // of every write
+	gone    error // of every read
+	payload string
+	version listing.Version
+	homes   []listing.Listing
+	images  []listing.Image
+
+	normalized  listing.Listing
+	rejection   *listing.Rejection
+	duplicateOf uuid.UUID
+	reasons     []listing.Reason
+	publication listing.Publication
+	handover    listing.Handover
+	run         listing.Run
+	at          time.Time
+}
+
+func (s *store) Raw(context.Context, uuid.UUID) (int64, []byte, error) {
+	return 3, []byte(s.payload), s.gone
+}
+
+func (s *store) Load(context.Context, uuid.UUID) (listing.Version, error) { return s.version, s.gone }
+
+func (s *store) Candidates(context.Context, listing.Listing) ([]listing.Listing, error) {
+	return s.homes, nil
+}
+
+func (s *store) SaveNormalized(_ context.Context, l listing.Listing, _ int64, at time.Time) error {
+	s.normalized, s.at = l, at
+	return s.err
+}
+
+func (s *store) Reject(_ context.Context, _ listing.Raw, _ int64, _ []byte, r *listing.Rejection, run listing.Run, at time.Time) error {
+	s.rejection, s.run, s.at = r, run, at
+	return s.err
+}
+
+func (s *store) SaveDuplicate(_ context.Context, _ listing.Ref, _ int64, of uuid.UUID, reasons []listing.Reason, run listing.Run) error {
+	s.duplicateOf, s.reasons, s.run = of, reasons, run
+	return s.err
+}
+
+func (s *store) Publish(_ context.Context, p listing.Publication, run listing.Run, at time.Time) ([]listing.Image, error) {
+	s.publication, s.run, s.at = p, run, at
+	return s.images, s.err
+}
+
+func (s *store) HandOver(_ context.Context, h listing.Handover, run listing.Run, at time.Time) error {
+	s.handover, s.run, s.at = h, run, at
+	return s.err
+}
+
+// message is an advert as a scraper sends it.
+func message(platform, title string, cents int64, bedrooms string) string {
+	return fmt.Sprintf(`{"platform": %q, "platform_id": "1329279535", "url": "https://example.org/1", "title": %q,
+		"scraped_at": "2026-10-01T12:00:00Z", "price": {"amount_cents": %d, "type": "FIXED"},
+		"attributes": {"numberbedrooms": [%q]}, "image_urls": ["https://img.example/1.jpg"]}`,
+		platform, title, cents, bedrooms)
+}
+
+func TestNormalizeListing(t *testing.T) {
+	t.Parallel()
+	good := message("kijiji", "Beau 4 1/2 à louer", 120_000, "2")
+	for _, tt := range []struct {
+		name  string
+		store store
+		class fault.Class
+		want  []string // the fields it is rejected for
+	}{
+		{"a good advert", store{payload: good}, "", nil},
+		{"all that is missing", store{payload: `{"platform": "kijiji", "platform_id": "1329279535"}`}, fault.Invalid,
+			[]string{"title", "price", "bedrooms"}},
+		{"a platform nobody knows", store{payload: message("centris", "4½", 1, "2")}, fault.Invalid, nil},
+		{"a payload that is no advert", store{payload: `{"title": 7}`}, fault.Invalid, nil},
+		{"an advert that is not there", store{gone: fault.Newf(fault.Gone, "there is none")}, fault.Gone, nil},
+		{"the database goes away before", store{gone: away}, fault.Transient, nil},
+		{"the database goes away after", store{payload: good, err: away}, fault.Transient, nil},
+		{"the database goes away at a rejection", store{payload: `{"platform": "kijiji"}`, err: away}, fault.Transient, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			a := &activities.Listings{Store: &tt.store, Now: clock}
+			job, err := step(t, a.NormalizeListing, activities.ListingJob{Ref: ref})
+			class, _ := fault.Of(err)
+			require.Equal(t, tt.class, class, "%v", err)
+			var rejection *listing.Rejection
+			require.Equal(t, tt.want != nil, errors.As(err, &rejection), "%v", err)
+			switch {
+			case err == nil:
+				require.Equal(t, activities.ListingJob{Ref: ref, Revision: 3}, job)
+				require.Equal(t, int64(120_000), tt.store.normalized.RentCents)
+				require.Equal(t, 2, tt.store.normalized.Bedrooms)
+				require.Equal(t, now, tt.store.at)
+				require.Nil(t, tt.store.rejection)
+			case rejection != nil:
+				require.Same(t, rejection, tt.store.rejection, "what is recorded is what is returned")
+				var fields []string
+				for _, r := range rejection.Reasons {
+					fields = append(fields, r.Field)
+					require.ErrorContains(t, err, r.Message)
+				}
+				require.ElementsMatch(t, tt.want, fields)
+				require.Equal(t, testRun, tt.store.run)
+			}
+		})
+	}
+}
+
+// home is a listing that others can be the same as.
+func home(platform, id string) listing.Listing {
+	lat, lon := 45.52, -73.58
+	return listing.Listing{
+		Ref: listing.Ref{Platform: platform, PlatformID: id}, Title: "Beau 4½ rénové", RentCents: 150_000, Bedrooms: 2,
+		Rooms: 4.5, Address: listing.ParseAddress("4200 rue Saint-Denis, Montréal"), Latitude: &lat, Longitude: &lon,
+	}
+}
+
+func TestDedupeListing(t *testing.T) {
+	t.Parallel()
+	other := home("kijiji", "another")
+	other.RentCents = 300_000
+	for _, tt := range []struct {
+		name    string
+		store   store
+		want    activities.ListingJob
+		class   fault.Class
+		reasons bool
+	}{
+		{"nothing is near", store{}, activities.ListingJob{}, "", false},
+		{"another home is near", store{homes: []listing.Listing{other}}, activities.ListingJob{}, "", false},
+		{"the home on another platform", store{homes: []listing.Listing{other, home("kangalou", "7")}},
+			activities.ListingJob{Outcome: activities.Duplicate}, "", true},
+		{"the home on this platform", store{homes: []listing.Listing{home("kijiji", "6"), home("kijiji", "7")}},
+			activities.ListingJob{RepostOf: home("kijiji", "6").ID()}, "", false},
+		{"both", store{homes: []listing.Listing{home("kijiji", "6"), home("kangalou", "7")}},
+			activities.ListingJob{RepostOf: home("kijiji", "6").ID(), Outcome: activities.Duplicate}, "", true},
+		{"published already", store{version: listing.Version{Published: "active"},
+			homes: []listing.Listing{home("kangalou", "7")}}, activities.ListingJob{}, "", false},
+		{"no normalized form", store{gone: fault.Newf(fault.Gone, "there is none")}, activities.ListingJob{}, fault.Gone, false},
+		{"the database goes away", store{homes: []listing.Listing{home("kangalou", "7")}, err: away},
+			activities.ListingJob{Outcome: activities.Duplicate}, fault.Transient, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.store.version.Listing, tt.store.version.Revision = home(ref.Platform, ref.PlatformID), 3
+			a := &activities.Listings{Store: &tt.store, Now: clock}
+			job, err := step(t, a.DedupeListing, activities.ListingJob{Ref: ref})
+			class, _ := fault.Of(err)
+			require.Equal(t, tt.class, class, "%v", err)
+			tt.want.Ref = ref
+			if tt.store.gone == nil {
+				tt.want.Revision = 3
+			}
+			require.Equal(t, tt.want, job)
+			if !tt.reasons {
+				require.Empty(t, tt.store.reasons)
+				return
+			}
+			require.Equal(t, home("kangalou", "7").ID(), tt.store.duplicateOf)
+			require.NotEmpty(t, tt.store.reasons)
+			for _, r := range tt.store.reasons {
+				require.Equal(t, "home", r.Field)
+				require.Contains(t, r.Message, "kangalou/7: ")
+			}
+			require.Equal(t, testRun, tt.store.run)
+		})
+	}
+}
+
+func TestImportListing(t *testing.T) {
+	t.Parallel()
+	images := []listing.Image{{URL: "https://img.example/1.jpg"}}
+	at := func(lat, lon float64) (*float64, *float64) { return &lat, &lon }
+	for _, tt := range []struct {
+		name          string
+		lat, lon      float64
+		located       bool
+		neighbourhood string
+		err           error
+		class         fault.Class
+	}{
+		{"in Montréal", 45.6050, -73.5550, true, "anjou", nil, ""},
+		{"in Québec", 46.81, -71.21, true, "", nil, ""},
+		{"nowhere", 0, 0, false, "", nil, ""},
+		{"the database goes away", 45.6050, -73.5550, true, "anjou", away, fault.Transient},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			l := home(ref.Platform, ref.PlatformID)
+			l.Latitude, l.Longitude = nil, nil
+			if tt.located {
+				l.Latitude, l.Longitude = at(tt.lat, tt.lon)
+			}
+			s := &store{version: listing.Version{Listing: l, Revision: 3}, images: images, err: tt.err}
+			a := &activities.Listings{Store: s, Now: clock}
+			in := activities.ListingJob{Ref: ref, RepostOf: uuid.New()}
+			job, err := step(t, a.ImportListing, in)
+			class, _ := fault.Of(err)
+			require.Equal(t, tt.class, class)
+			require.Equal(t, listing.Publication{
+				Version: s.version, RepostOf: in.RepostOf, Neighbourhood: tt.neighbourhood,
+			}, s.publication)
+			require.Equal(t, testRun, s.run)
+			require.Equal(t, now, s.at)
+			require.Equal(t, activities.ListingJob{
+				Ref: ref, Revision: 3, RepostOf: in.RepostOf, Outcome: activities.Imported, Images: images,
+			}, job)
+		})
+	}
+	t.Run("no normalized form", func(t *testing.T) {
+		t.Parallel()
+		a := &activities.Listings{Store: &store{gone: fault.Newf(fault.Gone, "there is none")}, Now: clock}
+		_, err := step(t, a.ImportListing, activities.ListingJob{Ref: ref})
+		class, _ := fault.Of(err)
+		require.Equal(t, fault.Gone, class)
+	})
+}
+
+func TestHandOverListing(t *testing.T) {
+	t.Parallel()
+	l := home(ref.Platform, ref.PlatformID)
+	l.URL, l.ScrapedAt = "https://example.org/1", now
+	job := activities.ListingJob{Ref: ref, Revision: 3, Outcome: activities.Imported, Images: []listing.Image{
+		{URL: "https://img.example/1.jpg"}, {URL: "https://img.example/2.jpg", SortOrder: 1},
+	}}
+	payload := message("kijiji", "4½", 1, "2")
+	for _, tt := range []struct {
+		stage, exchange, key, status, outcome string
+		check                                 func(*testing.T, [][]byte)
+	}{
+		{"normalize", "scraped", "kijiji", "scraped", activities.HandedOn, func(t *testing.T, bodies [][]byte) {
+			require.Len(t, bodies, 1)
+			require.JSONEq(t, payload, string(bodies[0]), "as it came")
+		}},
+		{"dedupe", "listings", "listings.normalized", "normalized", activities.HandedOn, isStaged(l)},
+		{"import", "listings", "listings.ready", "normalized", activities.HandedOn, isStaged(l)},
+		{"images", "listings", "images.pending", "", activities.Imported, func(t *testing.T, bodies [][]byte) {
+			require.Len(t, bodies, 2)
+			for i, body := range bodies {
+				m, err := contract.Decode[contract.PendingImage](body)
+				require.NoError(t, err)
+				require.Equal(t, contract.PendingImage{
+					ListingID: ref.ID().String(), URL: job.Images[i].URL, SortOrder: i,
+				}, m)
+			}
+		}},
+	} {
+		t.Run(tt.stage, func(t *testing.T) {
+			t.Parallel()
+			s := &store{payload: payload, version: listing.Version{Listing: l, Revision: 3}}
+			a := &activities.Listings{Store: s, Now: clock}
+			in := job
+			in.Stage = tt.stage
+			out, err := step(t, a.HandOverListing, in)
+			require.NoError(t, err)
+			require.Equal(t, tt.outcome, out.Outcome)
+			tt.check(t, s.handover.Bodies)
+			s.handover.Bodies = nil
+			require.Equal(t, listing.Handover{
+				Ref: ref, Revision: 3, Exchange: tt.exchange, RoutingKey: tt.key, Status: tt.status,
+			}, s.handover)
+			require.Equal(t, testRun, s.run)
+		})
+	}
+	for name, tt := range map[string]struct {
+		stage string
+		store store
+		class fault.Class
+	}{
+		"a stage that there is not":             {"enrich", store{}, fault.Invalid},
+		"nothing to normalize":                  {"normalize", store{gone: fault.Newf(fault.Gone, "none")}, fault.Gone},
+		"nothing to dedupe":                     {"dedupe", store{gone: fault.Newf(fault.Gone, "none")}, fault.Gone},
+		"the database goes away":                {"import", store{err: away}, fault.Transient},
+		"the database goes away for the images": {"images", store{err: away}, fault.Transient},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := &activities.Listings{Store: &tt.store, Now: clock}
+			_, err := step(t, a.HandOverListing, activities.ListingJob{Ref: ref, Stage: tt.stage})
+			class, _ := fault.Of(err)
+			require.Equal(t, tt.class, class, "%v", err)
+		})
+	}
+}
+
+// isStaged checks that the one body is what another team's stage, and ours, can read.
+func isStaged(want listing.Listing) func(*testing.T, [][]byte) {
+	return func(t *testing.T, bodies [][]byte) {
+		t.Helper()
+		require.Len(t, bodies, 1)
+		m, err := contract.Decode[contract.StagedListing](bodies[0])
+		require.NoError(t, err)
+		var got listing.Listing
+		require.NoError(t, json.Unmarshal(m.Listing, &got))
+		require.Equal(t, want, got)
+		require.Equal(t, want.URL, m.URL)
+	}
+}

@@ -1,0 +1,195 @@
+package db_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/place"
+)
+
+func TestSearchFilters(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	hood := place.All()[0].Key
+	add := func(platform, id, title, description string, rent int64, bedrooms int, lat, lon float64, neighbourhood string) {
+		l := normalized(listing.Ref{Platform: platform, PlatformID: id})
+		l.Title, l.Description, l.RentCents, l.Bedrooms = title, description, rent, bedrooms
+		if lat != 0 {
+			l.Latitude, l.Longitude = &lat, &lon
+		}
+		receive(t, s, arrival(l.Ref, id, 0))
+		_, err := s.Publish(t.Context(), listing.Publication{
+			Version: listing.Version{Listing: l, Revision: 1}, Neighbourhood: neighbourhood,
+		}, runOf(l.Ref), after(len(id)))
+		require.NoError(t, err)
+	}
+	add("kijiji", "a", "Studio à Montréal", "près du métro Jarry", 90_000, 0, 45.54, -73.63, hood)
+	add("kijiji", "bb", "4 ½ rénové", "chauffé, balcon", 120_000, 2, 45.50, -73.60, "")
+	add("kangalou", "ccc", "Grand 5 ½", "rue Saint-Denis, rénovée", 180_000, 3, 45.51, -73.55, hood)
+	add("kangalou", "dddd", "Loft", "no balcony here", 150_000, 1, 0, 0, "")
+	_, err := pool.Exec(t.Context(), "UPDATE listings SET status = 'archived' WHERE platform_id = 'dddd'")
+	require.NoError(t, err)
+
+	for _, tt := range []struct {
+		name string
+		f    db.Filter
+		want []string
+	}{
+		{"nothing asked", db.Filter{}, []string{"dddd", "ccc", "bb", "a"}},
+		{"newest", db.Filter{Sort: db.Newest}, []string{"dddd", "ccc", "bb", "a"}},
+		{"cheapest", db.Filter{Sort: db.Cheapest}, []string{"a", "bb", "dddd", "ccc"}},
+		{"dearest", db.Filter{Sort: db.Dearest}, []string{"ccc", "dddd", "bb", "a"}},
+		{"active", db.Filter{Status: "active"}, []string{"ccc", "bb", "a"}},
+		{"archived", db.Filter{Status: "archived"}, []string{"dddd"}},
+		{"a platform", db.Filter{Platform: "kijiji"}, []string{"bb", "a"}},
+		{"a platform nobody knows", db.Filter{Platform: "x"}, nil},
+		{"a neighbourhood", db.Filter{Neighbourhood: hood}, []string{"ccc", "a"}},
+		{"a rent from, inclusive", db.Filter{MinRentCents: ptr(int64(150_000))}, []string{"dddd", "ccc"}},
+		{"a rent up to, inclusive", db.Filter{MaxRentCents: ptr(int64(120_000))}, []string{"bb", "a"}},
+		{"a studio", db.Filter{Bedrooms: []int{0}}, []string{"a"}},
+		{"two or three bedrooms", db.Filter{Bedrooms: []int{2, 3}}, []string{"ccc", "bb"}},
+		{"at least one bedroom", db.Filter{MinBedrooms: ptr(1)}, []string{"dddd", "ccc", "bb"}},
+		{"a part of the map", db.Filter{Box: &db.Box{West: -73.61, South: 45.49, East: -73.54, North: 45.52}},
+			[]string{"ccc", "bb"}},
+		{"a word with its accents", db.Filter{Text: "métro"}, []string{"a"}},
+		{"a word without them", db.Filter{Text: "metro montreal"}, []string{"a"}},
+		{"accents that the advert has not", db.Filter{Text: "Dénis"}, []string{"ccc"}},
+		{"a phrase", db.Filter{Text: `"saint denis"`}, []string{"ccc"}},
+		{"one word or another", db.Filter{Text: "loft or studio"}, []string{"dddd", "a"}},
+		{"a word and not another", db.Filter{Text: "balcon -loft"}, []string{"bb"}},
+		{"marks only", db.Filter{Text: `" & | ! ( '`}, nil},
+		{"several at once", db.Filter{Status: "active", Platform: "kijiji", MaxRentCents: ptr(int64(100_000)), Text: "studio"},
+			[]string{"a"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.f.Limit = 10
+			page, next, err := s.Search(t.Context(), tt.f)
+			require.NoError(t, err)
+			require.Nil(t, next)
+			var got []string
+			for _, l := range page {
+				got = append(got, l.PlatformID)
+			}
+			require.Equal(t, tt.want, got)
+		})
+	}
+	_, _, err = s.Search(t.Context(), db.Filter{Text: "a\x00b", Limit: 10})
+	requireClass(t, fault.Invalid, err)
+}
+
+// TestSearchPages reads 200 listings page by page in every order. All have one rent and one of two times, so that only
+// the ID tells them apart.
+func TestSearchPages(t *testing.T) {
+	t.Parallel()
+
+	const listings = 200
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	arrivals := make([]db.Arrival, listings)
+	for i := range arrivals {
+		arrivals[i] = arrival(refOf(fmt.Sprint(i)), "x", 0)
+	}
+	_, err := s.Receive(t.Context(), arrivals, start)
+	require.NoError(t, err)
+	for i, a := range arrivals {
+		_, err := s.Publish(t.Context(), listing.Publication{
+			Version: listing.Version{Listing: normalized(a.Ref), Revision: 1},
+		}, runOf(a.Ref), after(i%2))
+		require.NoError(t, err)
+	}
+	for _, order := range []db.Sort{db.Newest, db.Cheapest, db.Dearest} {
+		for _, limit := range []int{1, 7, 100} {
+			t.Run(fmt.Sprintf("%s by %d", order, limit), func(t *testing.T) {
+				t.Parallel()
+
+				var ids []uuid.UUID
+				f := db.Filter{Sort: order, Limit: limit}
+				for {
+					page, next, err := s.Search(t.Context(), f)
+					require.NoError(t, err)
+					for _, l := range page {
+						ids = append(ids, l.ID)
+					}
+					if next == nil {
+						break
+					}
+					require.Len(t, page, limit)
+					cursor, err := json.Marshal(next) // as the API hands it out
+					require.NoError(t, err)
+					f.After = new(db.Position)
+					require.NoError(t, json.Unmarshal(cursor, f.After))
+				}
+				require.Len(t, ids, listings)
+				slices.SortFunc(ids, func(a, b uuid.UUID) int { return cmp.Compare(a.String(), b.String()) })
+				require.Len(t, slices.Compact(ids), listings, "no listing twice")
+			})
+		}
+	}
+}
+
+func TestDetail(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	_, err := s.Detail(t.Context(), refOf("none").ID())
+	requireClass(t, fault.Gone, err)
+
+	// A rejected advert has its audit trail and no listing.
+	rejected := arrival(refOf("rejected"), "À vendre", 1)
+	rejected.Payload = append(rejected.Payload[:len(rejected.Payload)-1], `,"contact":{"phone":"514"},"extra":{"kept":1}}`...)
+	receive(t, s, rejected)
+	reasons := []listing.Reason{{Field: "price", Code: "missing", Message: "none"}, {Field: "title", Code: "wanted", Message: "x"}}
+	require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: rejected.Ref}, 1, rejected.Payload,
+		&listing.Rejection{Reasons: reasons}, runOf(rejected.Ref), after(2)))
+	d, err := s.Detail(t.Context(), rejected.Ref.ID())
+	require.NoError(t, err)
+	require.Nil(t, d.Summary)
+	require.Nil(t, d.Details)
+	require.Equal(t, "rejected", d.Audit.Status)
+	require.Equal(t, reasons, d.Audit.Reasons)
+	require.True(t, d.Audit.Settled)
+	require.Len(t, d.Audit.Revisions, 1)
+	require.NotContains(t, string(d.Audit.Revisions[0].Payload), "514", "contact data is not for readers")
+	require.Contains(t, string(d.Audit.Revisions[0].Payload), "kept")
+	body, err := json.Marshal(d)
+	require.NoError(t, err)
+	require.Contains(t, string(body), `"images":[]`)
+	require.Contains(t, string(body), `"history":[]`)
+
+	// A published one has all of it.
+	l := imported(t, s, "1")
+	require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture("http://i.example/2.jpg", "a"), after(1)))
+	d, err = s.Detail(t.Context(), l.ID())
+	require.NoError(t, err)
+	require.Equal(t, l.Title, d.Summary.Title)
+	require.Equal(t, 1, d.Summary.Images)
+	require.Equal(t, picture("", "a").ThumbnailKey, *d.Summary.Thumbnail)
+	require.Equal(t, l.RentCents, d.Details.RentCents)
+	require.Len(t, d.Images, 2)
+	require.Equal(t, "attached", d.Images[1].State)
+	require.Equal(t, picture("", "a").SHA256, *d.Images[1].SHA256)
+	require.Len(t, d.History, 1)
+	require.Equal(t, "imported", d.Audit.Status)
+
+	// A duplicate says of what.
+	two := refOf("2")
+	receive(t, s, arrival(two, "x", 1))
+	require.NoError(t, s.SaveDuplicate(t.Context(), two, 1, l.ID(), reasons[:1], runOf(two)))
+	d, err = s.Detail(t.Context(), two.ID())
+	require.NoError(t, err)
+	require.Equal(t, l.ID(), *d.Audit.DuplicateOf)
+	require.Equal(t, reasons[:1], d.Audit.Reasons)
+}

@@ -1,0 +1,256 @@
+package db_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+)
+
+// fill adds n pending messages for a tenant.
+func fill(t testing.TB, pool *pgxpool.Pool, tenant string, n int) {
+	t.Helper()
+
+	_, err := pool.Exec(t.Context(), `INSERT INTO outbox (message_id, tenant, exchange, routing_key, body, created_at)
+		SELECT gen_random_uuid(), $1, 'listings.events', 'listings.published', '{}', $3 FROM generate_series(1, $2)`,
+		tenant, n, start)
+	require.NoError(t, err)
+}
+
+// lease takes up to 500 messages, 50 a tenant, for half a minute.
+func lease(t testing.TB, o *db.Outbox, token uuid.UUID, cursor string, now time.Time) []db.Message {
+	t.Helper()
+
+	got, err := o.Lease(t.Context(), token, cursor, 50, 500, now, 30*time.Second)
+	require.NoError(t, err)
+	return got
+}
+
+// ids are the numbers of messages.
+func ids(ms []db.Message) []int64 {
+	out := make([]int64, len(ms))
+	for i, m := range ms {
+		out[i] = m.ID
+	}
+	return out
+}
+
+// tenants returns the tenants of ms in their turns.
+func tenants(ms []db.Message) (out []string) {
+	for _, m := range ms {
+		out = append(out, m.Tenant)
+	}
+	return slices.Compact(out)
+}
+
+func TestLeaseIsDisjoint(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	o := db.NewOutbox(pool)
+	for i := range 20 {
+		fill(t, pool, fmt.Sprintf("t%02d", i), 100)
+	}
+	var (
+		mu   sync.Mutex
+		all  []int64
+		work sync.WaitGroup
+	)
+	for range 4 {
+		work.Go(func() {
+			for range 2 {
+				got, err := o.Lease(t.Context(), uuid.New(), "", 50, 250, start, time.Minute)
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				all = append(all, ids(got)...)
+				mu.Unlock()
+			}
+		})
+	}
+	work.Wait()
+	require.Len(t, all, 2000, "8 leases of 250: nobody waits for a row that another holds")
+	slices.Sort(all)
+	require.Len(t, slices.Compact(all), 2000, "no message twice")
+	require.Empty(t, lease(t, o, uuid.New(), "", start))
+}
+
+func TestLeaseIsFair(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	o := db.NewOutbox(pool)
+	for i := range 25 {
+		fill(t, pool, fmt.Sprintf("t%02d", 24-i), 60) // written against the alphabet
+	}
+	fill(t, pool, "heavy", 3000)
+	name := func(i int) string { return fmt.Sprintf("t%02d", i) }
+
+	token := uuid.New()
+	first := lease(t, o, token, "", start)
+	require.Len(t, first, 500)
+	want := []string{"heavy"}
+	for i := range 9 {
+		want = append(want, name(i))
+	}
+	require.Equal(t, want, tenants(first), "50 of each, in turns")
+	require.True(t, slices.IsSorted(ids(first[:50])), "in the order of writing")
+
+	second := lease(t, o, uuid.New(), first[len(first)-1].Tenant, start)
+	want = want[:0]
+	for i := range 10 {
+		want = append(want, name(9+i))
+	}
+	require.Equal(t, want, tenants(second), "the turn goes on after the last tenant")
+
+	third := lease(t, o, uuid.New(), second[len(second)-1].Tenant, start)
+	want = []string{"t19", "t20", "t21", "t22", "t23", "t24", "heavy"}
+	for i := range 15 {
+		want = append(want, name(i))
+	}
+	require.Equal(t, want, tenants(third), "and around: what is left of those who had their turn")
+	require.Len(t, third, 7*50+15*10)
+}
+
+func TestLeaseExpires(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	o := db.NewOutbox(pool)
+	fill(t, pool, "a", 3)
+	dead, heir := uuid.New(), uuid.New()
+	got := lease(t, o, dead, "", start)
+	require.Len(t, got, 3)
+	require.Empty(t, lease(t, o, heir, "", start.Add(29*time.Second)))
+	again := lease(t, o, heir, "", start.Add(31*time.Second))
+	require.Equal(t, got, again, "the same messages under the same message IDs")
+
+	n, err := o.Published(t.Context(), dead, ids(got), after(1))
+	require.NoError(t, err)
+	require.Zero(t, n, "a lost lease marks nothing")
+	require.NoError(t, o.Release(t.Context(), dead, ids(got), after(9), "too late", true))
+	n, err = o.Published(t.Context(), heir, ids(got)[:2], after(1))
+	require.NoError(t, err)
+	require.Equal(t, int64(2), n)
+	n, err = o.Published(t.Context(), heir, ids(got), after(1))
+	require.NoError(t, err)
+	require.Equal(t, int64(1), n, "one that is marked is not marked again")
+	require.Zero(t, count(t, pool, "outbox WHERE refusals > 0 OR last_error <> ''"))
+	require.Empty(t, lease(t, o, heir, "", after(60)))
+}
+
+func TestRelease(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	o := db.NewOutbox(pool)
+	fill(t, pool, "a", 2)
+	token := uuid.New()
+	got := lease(t, o, token, "", start)
+	require.NoError(t, o.Release(t.Context(), token, ids(got)[:1], after(2), "no queue is bound", true))
+	require.NoError(t, o.Release(t.Context(), token, ids(got)[1:], start, "connection closed", false))
+	require.Equal(t, []int64{1, 0}, query[int64](t, pool, "SELECT refusals::bigint FROM outbox ORDER BY id"))
+	require.Equal(t, []string{"no queue is bound", "connection closed"},
+		query[string](t, pool, "SELECT last_error FROM outbox ORDER BY id"))
+
+	again := lease(t, o, token, "", start.Add(time.Second))
+	require.Equal(t, got[1:], again, "the unknown one at once, the refused one not yet")
+	again = lease(t, o, token, "", after(3))
+	require.Equal(t, got, again)
+}
+
+func TestPendingAndPurge(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	o := db.NewOutbox(pool)
+	n, oldest, err := o.Pending(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, n)
+	require.Zero(t, oldest)
+
+	fill(t, pool, "a", 10)
+	token := uuid.New()
+	got := lease(t, o, token, "", start)
+	_, err = o.Published(t.Context(), token, ids(got)[:4], after(1))
+	require.NoError(t, err)
+	_, err = o.Published(t.Context(), token, ids(got)[4:6], after(5))
+	require.NoError(t, err)
+	n, oldest, err = o.Pending(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, int64(4), n)
+	require.Equal(t, start, oldest.UTC())
+
+	for _, want := range []int64{3, 1, 0} { // at most 3 at once; the younger and the pending ones stay
+		n, err := o.Purge(t.Context(), after(5), 3)
+		require.NoError(t, err)
+		require.Equal(t, want, n)
+	}
+	require.Equal(t, int64(6), count(t, pool, "outbox"))
+}
+
+func TestWaitWakesOnInsert(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	o := db.NewOutbox(pool)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	added, ended := make(chan struct{}, 1), make(chan error, 1)
+	go func() { ended <- o.Wait(ctx, added) }()
+	require.Eventually(t, func() bool {
+		return count(t, pool, "pg_stat_activity WHERE query = 'LISTEN outbox' AND datname = current_database()") == 1
+	}, 10*time.Second, 5*time.Millisecond)
+	for range 2 {
+		fill(t, pool, "a", 3)
+		select {
+		case <-added:
+		case <-time.After(10 * time.Second):
+			t.Fatal("nobody was woken")
+		}
+	}
+	stop()
+	require.ErrorIs(t, <-ended, context.Canceled)
+	require.Eventually(t, func() bool {
+		return count(t, pool, "pg_stat_activity WHERE query = 'LISTEN outbox' AND datname = current_database()") == 0
+	}, 10*time.Second, 5*time.Millisecond, "no connection that listens goes back to the pool")
+}
+
+// BenchmarkLease leases and marks batches of an outbox of 100,000 pending messages of 1,000 tenants, one of which has
+// nine tenths of them.
+func BenchmarkLease(b *testing.B) {
+	pool := dbtest.New(b)
+	o := db.NewOutbox(pool)
+	_, err := pool.Exec(b.Context(), `INSERT INTO outbox (message_id, tenant, exchange, routing_key, body, created_at)
+		SELECT gen_random_uuid(), CASE WHEN n % 10 = 0 THEN 't' || (n / 10) % 999 ELSE 'heavy' END, 'listings.events',
+			'listings.published', convert_to(repeat('x', 500), 'UTF8'), $1
+		FROM generate_series(1, 100000) n`, start)
+	require.NoError(b, err)
+	_, err = pool.Exec(b.Context(), "VACUUM ANALYZE outbox")
+	require.NoError(b, err)
+	cursor, messages := "", 0
+	for b.Loop() {
+		token := uuid.New()
+		got := lease(b, o, token, cursor, start)
+		if len(got) == 0 {
+			b.Fatal("the outbox ran empty")
+		}
+		cursor = got[len(got)-1].Tenant
+		messages += len(got)
+		b.StopTimer()
+		// Given back, so that the outbox stays as full as it was.
+		require.NoError(b, o.Release(b.Context(), token, ids(got), start.Add(-time.Second), "", false))
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(messages)/float64(b.N), "messages/op")
+}
