@@ -127,7 +127,7 @@ func TestAttachImageMissed(t *testing.T) {
 		{"the last time but one", fault.Newf(fault.Transient, "HTTP 502"), 3, false, fault.Transient, 4, ""},
 		{"the last time", fault.Newf(fault.Transient, "HTTP 502"), 4, false, fault.Gone, 5, fault.Transient},
 		{"after the last time", fault.Newf(fault.Transient, "HTTP 502"), 5, false, fault.Gone, 6, fault.Transient},
-		{"nobody classified it", away, 4, false, fault.Gone, 5, fault.Transient},
+		{"nobody classified it", errAway, 4, false, fault.Gone, 5, fault.Transient},
 		{"throttled has more", throttled, 4, false, fault.Throttled, 5, ""},
 		{"throttled to the end", throttled, 7, false, fault.Gone, 8, fault.Throttled},
 		{"not there", fault.Newf(fault.Gone, "HTTP 404"), 0, false, fault.Gone, 1, fault.Gone},
@@ -179,9 +179,9 @@ func TestAttachImageStoreAway(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			g := &gallery{state: "pending", fetch: tt.fetch, fails: map[string]error{tt.call: away}}
+			g := &gallery{state: "pending", fetch: tt.fetch, fails: map[string]error{tt.call: errAway}}
 			err := attach(t, g, false)
-			require.ErrorIs(t, err, away)
+			require.ErrorIs(t, err, errAway)
 			class, _ := fault.Of(err)
 			require.Equal(t, fault.Transient, class, "it is tried again")
 			require.Equal(t, tt.attempts, g.attempts)

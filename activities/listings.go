@@ -165,9 +165,22 @@ func (a *Listings) ImportListing(ctx context.Context, job ListingJob) (ListingJo
 	}
 	job.Revision, job.Outcome = v.Revision, Imported
 	job.Images, err = a.Store.Publish(ctx, p, run(ctx), a.Now())
-	job.Note = fmt.Sprintf("%s in %s; %d images to fetch",
-		map[bool]string{true: "first published", false: "published again"}[v.Published == ""], cmp.Or(p.Neighbourhood, "no known neighbourhood"), len(job.Images))
+	job.Note = fmt.Sprintf("%s, %s, %d images to fetch", change(v), cmp.Or(p.Neighbourhood, "no known neighbourhood"),
+		len(job.Images))
 	return job, err
+}
+
+// change says in words what publishing a version does.
+func change(v listing.Version) string {
+	switch {
+	case v.Published == "":
+		return "first published"
+	case v.Published == "archived":
+		return "published after a break"
+	case v.Same:
+		return "nothing new"
+	}
+	return "published with changes"
 }
 
 // HandOverListing puts the advert into the queue of job.Stage, which is somebody else's.
@@ -192,7 +205,9 @@ func (a *Listings) HandOverListing(ctx context.Context, job ListingJob) (Listing
 			return job, err
 		}
 		h.Revision, h.Bodies, h.Status = v.Revision, [][]byte{body}, "normalized"
-		h.RoutingKey = map[string]string{listing.StageDedupe: "listings.normalized", listing.StageImport: "listings.ready"}[job.Stage]
+		if h.RoutingKey = "listings.normalized"; job.Stage == listing.StageImport {
+			h.RoutingKey = "listings.ready"
+		}
 		job.Outcome = HandedOn
 	case listing.StageImages:
 		for _, img := range job.Images {

@@ -22,7 +22,7 @@ import (
 var (
 	now     = time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 	ref     = listing.Ref{Platform: "kijiji", PlatformID: "1329279535"}
-	away    = errors.New("connection refused")
+	errAway = errors.New("connection refused")
 	testRun = listing.Run{WorkflowID: "default-test-workflow-id", RunID: "default-test-run-id"}
 )
 
@@ -92,17 +92,20 @@ func (s *store) SaveNormalized(_ context.Context, l listing.Listing, _ int64, at
 	return s.err
 }
 
-func (s *store) Reject(_ context.Context, _ listing.Raw, _ int64, _ []byte, r *listing.Rejection, run listing.Run, at time.Time) error {
+func (s *store) Reject(_ context.Context, _ listing.Raw, _ int64, _ []byte, r *listing.Rejection, run listing.Run,
+	at time.Time) error {
 	s.rejection, s.run, s.at = r, run, at
 	return s.err
 }
 
-func (s *store) SaveDuplicate(_ context.Context, _ listing.Ref, _ int64, of uuid.UUID, reasons []listing.Reason, run listing.Run) error {
+func (s *store) SaveDuplicate(_ context.Context, _ listing.Ref, _ int64, of uuid.UUID, reasons []listing.Reason,
+	run listing.Run) error {
 	s.duplicateOf, s.reasons, s.run = of, reasons, run
 	return s.err
 }
 
-func (s *store) Publish(_ context.Context, p listing.Publication, run listing.Run, at time.Time) ([]listing.Image, error) {
+func (s *store) Publish(_ context.Context, p listing.Publication, run listing.Run, at time.Time) ([]listing.Image,
+	error) {
 	s.publication, s.run, s.at = p, run, at
 	return s.images, s.err
 }
@@ -135,9 +138,10 @@ func TestNormalizeListing(t *testing.T) {
 		{"a platform nobody knows", store{payload: message("centris", "4½", 1, "2")}, fault.Invalid, nil},
 		{"a payload that is no advert", store{payload: `{"title": 7}`}, fault.Invalid, nil},
 		{"an advert that is not there", store{gone: fault.Newf(fault.Gone, "there is none")}, fault.Gone, nil},
-		{"the database goes away before", store{gone: away}, fault.Transient, nil},
-		{"the database goes away after", store{payload: good, err: away}, fault.Transient, nil},
-		{"the database goes away at a rejection", store{payload: `{"platform": "kijiji"}`, err: away}, fault.Transient, nil},
+		{"the database goes away before", store{gone: errAway}, fault.Transient, nil},
+		{"the database goes away after", store{payload: good, err: errAway}, fault.Transient, nil},
+		{"the database goes away at a rejection", store{payload: `{"platform": "kijiji"}`, err: errAway},
+			fault.Transient, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -198,8 +202,9 @@ func TestDedupeListing(t *testing.T) {
 			activities.ListingJob{RepostOf: home("kijiji", "6").ID(), Outcome: activities.Duplicate}, "", true},
 		{"published already", store{version: listing.Version{Published: "active"},
 			homes: []listing.Listing{home("kangalou", "7")}}, activities.ListingJob{}, "", false},
-		{"no normalized form", store{gone: fault.Newf(fault.Gone, "there is none")}, activities.ListingJob{}, fault.Gone, false},
-		{"the database goes away", store{homes: []listing.Listing{home("kangalou", "7")}, err: away},
+		{"no normalized form", store{gone: fault.Newf(fault.Gone, "there is none")}, activities.ListingJob{}, fault.Gone,
+			false},
+		{"the database goes away", store{homes: []listing.Listing{home("kangalou", "7")}, err: errAway},
 			activities.ListingJob{Outcome: activities.Duplicate}, fault.Transient, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -244,7 +249,7 @@ func TestImportListing(t *testing.T) {
 		{"in Montréal", 45.6050, -73.5550, true, "anjou", nil, ""},
 		{"in Québec", 46.81, -71.21, true, "", nil, ""},
 		{"nowhere", 0, 0, false, "", nil, ""},
-		{"the database goes away", 45.6050, -73.5550, true, "anjou", away, fault.Transient},
+		{"the database goes away", 45.6050, -73.5550, true, "anjou", errAway, fault.Transient},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -332,8 +337,8 @@ func TestHandOverListing(t *testing.T) {
 		"a stage that there is not":             {"enrich", store{}, fault.Invalid},
 		"nothing to normalize":                  {"normalize", store{gone: fault.Newf(fault.Gone, "none")}, fault.Gone},
 		"nothing to dedupe":                     {"dedupe", store{gone: fault.Newf(fault.Gone, "none")}, fault.Gone},
-		"the database goes away":                {"import", store{err: away}, fault.Transient},
-		"the database goes away for the images": {"images", store{err: away}, fault.Transient},
+		"the database goes away":                {"import", store{err: errAway}, fault.Transient},
+		"the database goes away for the images": {"images", store{err: errAway}, fault.Transient},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -169,7 +169,8 @@ type starter struct {
 func (s *starter) Listing(_ context.Context, ref listing.Ref, a launch.Arrival, summary string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.calls = append(s.calls, fmt.Sprintf("%s at %s, revision %d, force %v: %s", ref, a.Stage, a.Revision, a.Force, summary))
+	call := fmt.Sprintf("%s at %s, revision %d, force %v: %s", ref, a.Stage, a.Revision, a.Force, summary)
+	s.calls = append(s.calls, call)
 	return s.err
 }
 
@@ -241,7 +242,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
-	require.Equal(t, string(want), got, "what is this change to those who call us? then: go test ./api -run OpenAPI -update")
+	require.Equal(t, string(want), got, "is this change good for our callers? then: go test ./api -run OpenAPI -update")
 }
 
 // The page works without the internet: everything it loads is ours.

@@ -28,8 +28,9 @@ type images struct {
 func (h *images) register(a huma.API, r gin.IRouter) {
 	a.OpenAPI().AddOperation(&huma.Operation{
 		OperationID: "get-image", Method: http.MethodGet, Path: "/images/{key}", Tags: []string{"listings"},
-		Summary:     "Get a picture or its thumbnail",
-		Description: "The key, slashes included, is that of a listing's image. Pictures never change: they are named by their SHA-256.",
+		Summary: "Get a picture or its thumbnail",
+		Description: "The key, slashes included, is that of a listing's image. Pictures never change: they are named by " +
+			"their SHA-256.",
 		Parameters: []*huma.Param{{
 			Name: "key", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString},
 			Example: "thumbs/ab/cd/abcd….jpg",

@@ -55,11 +55,11 @@ type searchInput struct {
 	MaxPrice      int64  `query:"max_price" minimum:"0" maximum:"100000000" doc:"whole CAD a month, inclusive"`
 	Bedrooms      []int  `query:"bedrooms" maxItems:"10" doc:"any of these, by commas; 0 is a studio" example:"[2,3]"`
 	MinBedrooms   int    `query:"min_bedrooms" minimum:"0" maximum:"50"`
-	BBox          string `query:"bbox" maxLength:"100" doc:"west,south,east,north in degrees" example:"-73.6,45.5,-73.5,45.6"`
+	BBox          string `query:"bbox" maxLength:"100" doc:"west,south,east,north in degrees" example:"-74,45,-73,46"`
 	Text          string `query:"text" maxLength:"200" doc:"words in title and description; \"a phrase\", -without"`
 	Sort          string `query:"sort" enum:"newest,price,-price" default:"newest"`
 	Limit         int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
-	Cursor        string `query:"cursor" maxLength:"400" doc:"next_cursor of the page before, with the same filters and sort"`
+	Cursor        string `query:"cursor" maxLength:"400" doc:"next_cursor of the page before, for the same query"`
 
 	box   *db.Box
 	after *db.Position

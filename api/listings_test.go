@@ -79,9 +79,10 @@ func TestSearch(t *testing.T) {
 	farLat, farLon := at(46.81, -71.21)
 	for i, l := range []listing.Listing{
 		{Ref: kijiji("cheap"), Title: "Studio meublé près du métro", RentCents: 80_000, Latitude: lat, Longitude: lon},
-		{Ref: kijiji("middle"), Title: "Beau 4½ rénové", RentCents: 150_050, Bedrooms: 2, Rooms: 4.5, Latitude: lat, Longitude: lon},
+		{Ref: kijiji("middle"), Title: "Beau 4½", RentCents: 150_050, Bedrooms: 2, Latitude: lat, Longitude: lon},
 		{Ref: kijiji("far"), Title: "Loft, Québec", RentCents: 120_000, Bedrooms: 1, Latitude: farLat, Longitude: farLon},
-		{Ref: listing.Ref{Platform: "kangalou", PlatformID: "dear"}, Title: "Maison de ville", RentCents: 400_000, Bedrooms: 4},
+		{Ref: listing.Ref{Platform: "kangalou", PlatformID: "dear"}, Title: "Maison de ville", RentCents: 400_000,
+			Bedrooms: 4},
 	} {
 		d.publish(t, l, "", now.Add(time.Duration(i)*time.Hour))
 	}

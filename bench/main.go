@@ -107,5 +107,13 @@ func printTable(results []Result) {
 		}
 		slices.Sort(groups)
 		fmt.Printf("%s, CPU-ms each: %s\n", r.Scenario, strings.Join(groups, ", "))
+		var databases []string
+		for name, n := range r.Transactions {
+			if n >= 0.05 {
+				databases = append(databases, fmt.Sprintf("%s %.1f", name, n))
+			}
+		}
+		slices.Sort(databases)
+		fmt.Printf("%s, Postgres transactions each: %s\n", r.Scenario, strings.Join(databases, ", "))
 	}
 }

@@ -17,7 +17,9 @@ type faults struct {
 	interceptor.WorkerInterceptorBase
 }
 
-func (*faults) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+func (*faults) InterceptActivity(
+	_ context.Context, next interceptor.ActivityInboundInterceptor,
+) interceptor.ActivityInboundInterceptor {
 	return &faultsInbound{interceptor.ActivityInboundInterceptorBase{Next: next}}
 }
 

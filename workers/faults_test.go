@@ -21,7 +21,8 @@ import (
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	rejection := &listing.Rejection{Reasons: []listing.Reason{
-		{Field: "title", Code: "missing", Message: "is missing"}, {Field: "price", Code: "missing", Message: "none is stated"},
+		{Field: "title", Code: "missing", Message: "is missing"},
+		{Field: "price", Code: "missing", Message: "none is stated"},
 	}}
 	away := errors.New("dial tcp: connection refused")
 	for _, tt := range []struct {

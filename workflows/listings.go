@@ -33,8 +33,18 @@ type Arrival struct {
 
 // ListingInput is one struct so that a field can be added while old runs are open.
 type ListingInput struct {
-	Ref    listing.Ref `json:"ref"`
-	Stages []string    `json:"stages"` // the stages that are ours; for any other the advert is handed over
+	Ref     listing.Ref `json:"ref"`
+	Summary string      `json:"summary,omitempty"` // title and price, for people
+	Stages  []string    `json:"stages"`            // the stages that are ours; for any other the advert is handed over
+}
+
+// ListingResult is how a Listing ended, for people: what counts is in Postgres.
+type ListingResult struct {
+	Outcome  string `json:"outcome"`           // imported duplicate handed_on
+	Revision int64  `json:"revision"`          // the newest that was processed
+	Note     string `json:"note,omitempty"`    // what its last step found
+	Images   int    `json:"images,omitempty"`  // attached by this run
+	Missing  int    `json:"missing,omitempty"` // images that could not be had
 }
 
 // owns says whether a stage is ours.
@@ -59,7 +69,7 @@ const imagesAtOnce = 5
 //
 // It ends without error when the advert is imported, a duplicate, or handed over, and fails with InvalidListing when
 // the newest version cannot become a listing.
-func Listing(ctx workflow.Context, in ListingInput) error {
+func Listing(ctx workflow.Context, in ListingInput) (ListingResult, error) {
 	l := &listingRun{
 		in: in, arrivals: workflow.GetSignalChannel(ctx, ArrivalSignal),
 		attached: workflow.NewBufferedChannel(ctx, imagesAtOnce), known: map[string]bool{},
@@ -75,7 +85,7 @@ func Listing(ctx workflow.Context, in ListingInput) error {
 				break
 			}
 			if l.flying == 0 && len(l.waiting) == 0 {
-				return l.err
+				return l.result, l.err
 			}
 			l.attach(ctx)
 			l.wait(ctx)
@@ -87,8 +97,8 @@ func Listing(ctx workflow.Context, in ListingInput) error {
 type listingRun struct {
 	in       ListingInput
 	arrivals workflow.ReceiveChannel
-	done     int64 // the revision that was processed last
-	err      error // why the newest version ended badly
+	result   ListingResult // so far
+	err      error         // why the newest version ended badly
 
 	waiting  []listing.Image  // images that have not been started
 	known    map[string]bool  // addresses of those and of the ones in flight
@@ -100,7 +110,7 @@ type listingRun struct {
 // them asked for.
 func (l *listingRun) newest() (next Arrival, ok bool) {
 	for a := (Arrival{}); l.arrivals.ReceiveAsync(&a); a = (Arrival{}) {
-		if a.Revision <= l.done && !a.Force {
+		if a.Revision <= l.result.Revision && !a.Force {
 			continue
 		}
 		if !ok {
@@ -138,7 +148,8 @@ func (l *listingRun) process(ctx workflow.Context, a Arrival) {
 			job.Outcome = activities.Rejected
 		}
 	}
-	l.done = max(l.done, a.Revision, job.Revision)
+	l.result.Outcome, l.result.Note = job.Outcome, job.Note
+	l.result.Revision = max(l.result.Revision, a.Revision, job.Revision)
 	if len(job.Images) > 0 && l.err == nil {
 		reached = listing.StageImages
 		l.want(ctx, job)
@@ -151,7 +162,9 @@ func (l *listingRun) process(ctx workflow.Context, a Arrival) {
 }
 
 // step runs one step, or hands the advert over when the step's stage is not ours.
-func (l *listingRun) step(ctx workflow.Context, s step[activities.ListingJob], job activities.ListingJob) (activities.ListingJob, error) {
+func (l *listingRun) step(ctx workflow.Context, s step[activities.ListingJob], job activities.ListingJob) (
+	activities.ListingJob, error,
+) {
 	run := s.run
 	if !l.in.owns(s.name) {
 		run, job.Stage = do.HandOverListing, s.name
@@ -185,9 +198,11 @@ func (l *listingRun) attach(ctx workflow.Context) {
 		l.flying++
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			job := activities.ImageJob{Ref: l.in.Ref, Image: img}
-			err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, imageWork(img.URL)), do.AttachImage, job).Get(ctx, nil)
-			if err != nil {
-				workflow.GetLogger(ctx).Warn("image is missing", "ref", l.in.Ref.String(), "err", err)
+			ctx = workflow.WithActivityOptions(ctx, imageWork(img.URL))
+			if err := workflow.ExecuteActivity(ctx, do.AttachImage, job).Get(ctx, nil); err != nil {
+				l.result.Missing++
+			} else {
+				l.result.Images++
 			}
 			l.attached.Send(ctx, img.URL)
 		})

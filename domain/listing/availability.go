@@ -50,8 +50,7 @@ func (p *Prose) vacant() (value string, from, to int) {
 type Date struct{ Year, Month, Day int }
 
 // ParseDate reads a printed date: "16-mars-17", "26-avr.-17", "1er juillet 2018", "July 1st, 2026",
-// "2025-06-01T00:00:00Z",
-// "01/07/2018" (day first). A two-digit year is of this century.
+// "2025-06-01T00:00:00Z", "01/07/2018" (day first). A two-digit year is of this century.
 func ParseDate(s string) (Date, bool) {
 	p := Read(Line(s))
 	for i := range p.words {

@@ -1,8 +1,7 @@
 package listing
 
 // ParseFurnished returns yes, no, semi (stove and fridge, usually), optional, or "" when s says nothing. "Semi-meublé
-// ou
-// non meublé" and "possibilité meublé" are optional; "équipé" says nothing about furniture.
+// ou non meublé" and "possibilité meublé" are optional; "équipé" says nothing about furniture.
 func ParseFurnished(s string) string {
 	v, _, _ := Read(Plain(s)).furnished()
 	return v
@@ -71,6 +70,9 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 			return "no", i - 1, i
 		}
 	case "meubler":
+		if p.word(i-1) == "de" && p.word(i-2) == "possibilite" {
+			return "optional", i - 2, i
+		}
 		if l := p.word(i - 1); l == "a" || l == "pour" || l == "de" || l == "le" || l == "l" {
 			return "", i, i
 		}
@@ -85,7 +87,7 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 			v, from = "semi", k
 		}
 	case "non", "not", "pas", "un", "sans", "no", "jamais":
-		if p.word(k) != "un" || p.words[i].space == false && p.sym(k+1) == '-' {
+		if p.word(k) != "un" || !p.words[i].space && p.sym(k+1) == '-' {
 			v, from = "no", k
 		}
 	case "be", "etre", "possibilite", "option", "optionally", "optionnel", "either", "entierement", "totalement":
@@ -124,8 +126,13 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 			}
 		}
 	}
-	if p.sym(i+1) == ':' && (p.word(i+2) == "non" || p.word(i+2) == "no") {
-		return "no", i, i + 2
+	if p.sym(i+1) == ':' {
+		switch p.word(i + 2) {
+		case "non", "no":
+			return "no", i, i + 2
+		case "semi", "partiellement", "partially":
+			return "semi", i, i + 2
+		}
 	}
 	return v, from, to
 }

@@ -11,10 +11,8 @@ import (
 )
 
 // ContentHash identifies what an advert says: two scrapes with one hash need no new import. It is the hex SHA-256 of
-// the
-// platform, its ID, title, description, price, address, coordinates, attributes (by name, values sorted), image
-// addresses
-// in their order, contact and posting time, each preceded by its length so that no two adverts run together.
+// the platform, its ID, title, description, price, address, coordinates, attributes (by name, values sorted), image
+// addresses in their order, contact and posting time, each preceded by its length so that no two adverts run together.
 //
 // Left out: scraped_at, the advert's own address (its slug is cosmetic and its query is tracking), members that the
 // contract does not name, and the size that an image address asks for ("?rule=kijijica-640-webp", "$_59.JPG"), since a

@@ -379,6 +379,10 @@ func (p *Prose) roomRental() (bool, int) {
 				continue
 			}
 			return true, i
+		case "partager", "share":
+			if p.word(i-1) == "a" || p.word(i-1) == "to" {
+				return true, i
+			}
 		case "chambre", "chambres", "room", "rooms", "chambreurs":
 			w := p.word(i)
 			if w == "chambreurs" {

@@ -59,7 +59,7 @@ type Listing struct {
 	RentCents int64  `json:"rent_cents"`          // CAD cents a month
 	RentFrom  bool   `json:"rent_from,omitempty"` // "from 1,315 $": the lowest of several rents
 	Promotion string `json:"promotion,omitempty"` // e.g. "1 month free"
-	Units     []Unit `json:"units,omitempty"`     // what an advert for several units offers; the listing is its cheapest
+	Units     []Unit `json:"units,omitempty"`     // the homes of an advert for several; Normalize says which counts
 
 	Rooms     float64 `json:"rooms,omitempty"` // Quebec room count: 4.5 for "4 ½"
 	Bedrooms  int     `json:"bedrooms"`        // 0 = studio
@@ -69,7 +69,7 @@ type Listing struct {
 	// apartment condo house townhouse duplex-triplex basement studio loft room
 	PropertyType string `json:"property_type,omitempty"`
 	Building     string `json:"building,omitempty"`    // duplex triplex …: what the home is part of
-	Floor        string `json:"floor,omitempty"`       // basement half-basement ground 2 3 …
+	Floor        string `json:"floor,omitempty"`       // basement half-basement ground top 1 2 3 …
 	RoomRental   bool   `json:"room_rental,omitempty"` // a room in a shared home, not a home
 	Sublet       bool   `json:"sublet,omitempty"`      // sublet or lease transfer
 
@@ -79,7 +79,7 @@ type Listing struct {
 	Parking   Parking   `json:"parking"`
 	Utilities Utilities `json:"utilities"`
 	Amenities []string  `json:"amenities,omitempty"` // sorted: air_conditioning balcony dishwasher elevator gym …
-	Lease     string    `json:"lease,omitempty"`     // one-year month-to-month
+	Lease     string    `json:"lease,omitempty"`     // one-year month-to-month 6-month
 	Available string    `json:"available,omitempty"` // 2026-07-01, 2026-07, 07-01, <=07-01 or "now"
 	Poster    string    `json:"poster,omitempty"`    // owner professional
 

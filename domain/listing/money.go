@@ -93,9 +93,28 @@ func (p *Prose) amounts() []amount {
 		}
 		p.describe(&a, used)
 		used = a.to
+		if n := len(p.money); n > 0 && p.range2(&p.money[n-1], a) {
+			continue
+		}
 		p.money = append(p.money, a)
 	}
 	return p.money
+}
+
+// range2 tells whether b is the upper end of a range that a begins: "850 $ - 950 $".
+func (p *Prose) range2(a *amount, b amount) bool {
+	if b.from-a.to != 2 || a.role != forRent || b.role != forRent || b.cents <= a.cents || b.cents > 2*a.cents ||
+		p.words[b.from].line {
+		return false
+	}
+	if w := p.word(a.to + 1); w != "a" && w != "to" && p.sym(a.to+1) != '-' {
+		return false
+	}
+	a.least, a.to = true, b.to
+	if a.per == unstated {
+		a.per, a.named = b.per, b.named
+	}
+	return true
 }
 
 // signed reads the amount of the currency sign at i: the number before it, or the one after.

@@ -2,6 +2,7 @@ package listing
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"slices"
@@ -36,8 +37,7 @@ const (
 )
 
 // Stated is what a platform's own fields say, in the listing's terms. Fill the Listing's members and Note each, for
-// only
-// noted fields count; then Normalize adds what the words say and settles conflicts.
+// only noted fields count; then Normalize adds what the words say and settles conflicts.
 type Stated struct {
 	Listing
 	blank map[string]bool
@@ -77,22 +77,22 @@ func (s *Stated) AddAmenity(amenity, name, value string) {
 
 func (s *Stated) has(field string) bool { _, ok := s.Sources[field]; return ok }
 
-// Normalize makes the listing: what the platform's fields state (stated), then what title, description, price and
-// address
+// Normalize makes the listing: what the platform's fields state, then what title, description, price and address
 // say. A title, a rent in MinRentCents..MaxRentCents and bedrooms are required; everything that keeps the advert out is
 // in the *Rejection, not only the first thing. Fields that disagree are warnings which name both values.
 //
 // Precedence: the title counts bedrooms best, then the platform's field, then the description, then rooms − 2; "2
 // chambres et un bureau" against a field of 3 is 2 and a den. The rent is the platform's amount, then its printed
-// price, the title, the description. Coordinates out of range, image addresses that are not absolute http(s) and
-// overlong texts are mended with a warning. The result depends on the arguments alone and owns its memory.
+// price, the title, the description. Where an advert offers several homes, the listing is the one at its price, else
+// the one its title names, else the cheapest, else the smallest. Coordinates out of range, image addresses that are
+// not absolute http(s) and overlong texts are mended with a warning. The result depends on the arguments alone and
+// owns its memory.
 func Normalize(raw Raw, stated Stated) (Listing, error) {
 	n := normalizer{raw: raw, stated: stated, l: stated.Listing}
-	n.l.Ref, n.l.URL, n.l.ScrapedAt, n.l.PostedAt = raw.Ref, strings.ToValidUTF8(strings.TrimSpace(raw.URL), ""),
-		raw.ScrapedAt, raw.PostedAt
-	if n.l.Sources == nil {
-		n.l.Sources = make(map[string]Source, 32)
-	}
+	n.l.Ref, n.l.ScrapedAt, n.l.PostedAt = raw.Ref, raw.ScrapedAt, raw.PostedAt
+	n.l.URL = strings.ReplaceAll(strings.ToValidUTF8(strings.TrimSpace(raw.URL), ""), "\x00", "")
+	n.l.Sources = make(map[string]Source, 32) // apart from stated's, which conflicts are told from
+	maps.Copy(n.l.Sources, stated.Sources)
 	n.text()
 	n.headline()
 	n.place()
@@ -240,8 +240,7 @@ func (n *normalizer) headline() {
 func (s *Stated) from(field string) string { return "attribute " + s.Sources[field].Name }
 
 // kindStated reads the kind of home that a description offers: only what stands at its beginning, for further on it
-// tells
-// of the neighbourhood.
+// tells of the neighbourhood.
 func (p *Prose) kindStated() (string, int, int) {
 	short := *p
 	short.words = p.words[:min(len(p.words), 25)]
@@ -465,7 +464,8 @@ func (n *normalizer) units(distinct []count) {
 		return
 	}
 	n.l.Units = units
-	n.l.Sources["units"] = Source{From: from, Text: p.quote(0, len(p.words)-1)}
+	counts := p.rooms(from == "title")
+	n.l.Sources["units"] = Source{From: from, Text: p.quote(counts[0].from, len(p.words)-1)}
 	names := make([]string, len(units))
 	for i, u := range units {
 		names[i] = number64(u.Rooms)
@@ -711,6 +711,9 @@ func (n *normalizer) area() {
 	}
 	switch {
 	case !ok:
+	case n.l.Rooms >= 3.5 && c.value < 250: // a terrace, or a storage room
+		n.warn("area_sqft", CodeDoubtful, "%s says %g sq ft (%q), too small for %g rooms; dropped", from, c.value,
+			p.quote(c.from, c.to), n.l.Rooms)
 	case n.stated.has("area_sqft"):
 		if have := float64(n.l.AreaSqFt); math.Abs(have-c.value) > have/10 {
 			n.conflict("area_sqft", strconv.Itoa(n.l.AreaSqFt), n.stated.from("area_sqft"), number64(c.value), from,

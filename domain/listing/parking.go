@@ -90,7 +90,7 @@ func (p *Prose) parkingAt(i int) (m Parking, rank, from, to int) {
 			}
 			continue
 		case "de", "d", "une", "un", "le", "l", "a", "place", "places", "espace", "espaces", "space", "spaces", "private",
-			"prive", "car", "un (":
+			"prive", "car":
 			if (w == "un" || w == "une") && m.Spots == 0 && !nth && k == i-1 {
 				m.Spots = 1
 				rank = max(rank, 2)
@@ -127,6 +127,11 @@ func (p *Prose) parkingAt(i int) (m Parking, rank, from, to int) {
 			if l := p.word(end - 1); l == "la" || l == "les" || l == "sur" || l == "dans" || l == "the" || l == "on" ||
 				w == "street" {
 				return Parking{Offer: "street"}, 3, i, end
+			}
+		case "voitures", "voiture", "autos", "auto", "vehicules", "cars":
+			if t := p.num(end - 1); t != nil && t.dec == 0 && t.digits == 1 && t.cents > 0 && m.Spots == 0 {
+				m.Spots = int(t.cents / 100)
+				rank = max(rank, 2)
 			}
 		case "vignette", "vignettes":
 			return Parking{Offer: "street"}, 3, i, end

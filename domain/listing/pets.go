@@ -77,7 +77,7 @@ func (p *Prose) pets() (out Pets, from, to int) {
 		start := i
 		for k := i; k < len(p.words) && k <= last+5; k++ {
 			if p.about(k, aPet) && !p.petPlace(k) {
-				if k > last+1 && !p.joined(last, k) {
+				if k > last+1 && (!p.joined(last, k) || p.ownVerdict(start, last, k)) {
 					break
 				}
 				kind := petKind(p.word(k))
@@ -104,7 +104,10 @@ func (p *Prose) pets() (out Pets, from, to int) {
 			}
 		}
 		if from < 0 {
-			from, to = max(start-2, 0), i
+			from, to = start, i
+			for from > 0 && from > start-3 && !p.words[from].line && p.words[from-1].kind == word {
+				from--
+			}
 		}
 		for kind := range petKinds {
 			if group[kind] && said[kind] == silent {
@@ -125,6 +128,27 @@ func (p *Prose) pets() (out Pets, from, to int) {
 		}
 	}
 	return petPolicy(said, small), from, to
+}
+
+// ownVerdict tells whether the animal at k, after a comma, has a verdict of its own while those before are denied:
+// "aucun chien, chat ok".
+func (p *Prose) ownVerdict(start, last, k int) bool {
+	denied := false
+	for n := start - 1; n >= start-3; n-- {
+		switch p.word(n) {
+		case "pas", "aucun", "aucune", "no", "sans", "non":
+			denied = true
+		}
+	}
+	if !denied || p.sym(last+1) != ',' && p.sym(last+1) != '/' && p.sym(last+1) != '-' {
+		return false
+	}
+	for n := k + 1; n <= k+2; n++ {
+		if v := petVerdicts[p.word(n)]; v == allowed || v == conditional {
+			return true
+		}
+	}
+	return false
 }
 
 func petPolicy(said [petKinds]verdictOnPets, small [petKinds]bool) (out Pets) {

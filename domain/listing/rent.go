@@ -131,9 +131,14 @@ func (p *Prose) bareRange(out Price) Price {
 
 // priceKind reads the words that stand in place of an amount.
 func (p *Prose) priceKind() string {
-	s := strings.TrimSpace(p.fold)
+	if len(p.words) > 8 { // a sentence: "2 mois gratuits" in it does not make the home free
+		return ""
+	}
 	for _, k := range priceKinds {
-		if strings.Contains(s, k.words) {
+		if k.kind == "GIVE_AWAY" && len(p.words) > 2 {
+			continue
+		}
+		if strings.Contains(p.fold, k.words) {
 			return k.kind
 		}
 	}

@@ -61,6 +61,11 @@ func (p *Prose) rooms(headline bool) []count {
 		to := i
 		if p.about(i+1, aPiece) {
 			to++
+			// "3 pièces et demi"
+			if t.dec == 0 && (p.seq(i+2, "et", "demi") || p.seq(i+2, "et", "demie")) && p.word(i+4) != "sous" {
+				out = append(out, count{value: v + .5, from: i, to: i + 3})
+				continue
+			}
 			if w := p.word(i + 2); w == "fermee" || w == "fermees" || t.cents%100 == 0 && v < 2 { // "3 pièces fermées"
 				continue
 			}
@@ -152,6 +157,7 @@ func ParseBedrooms(s string) (bedrooms int, den, ok bool) {
 
 // bedrooms finds the first count of bedrooms. An article ("une chambre") counts only when nothing better does.
 func (p *Prose) bedrooms() (c count, den, ok bool) {
+	weakDen := false
 	for i := range p.words {
 		n, weak := p.small(i)
 		if n < 0 {
@@ -209,10 +215,10 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 			return found, den, true
 		}
 		if !ok {
-			c, ok = found, true
+			c, weakDen, ok = found, den, true
 		}
 	}
-	return c, false, ok
+	return c, weakDen, ok
 }
 
 // moreBedrooms reads the rest of a count in two parts, "2 grandes chambres et 1 moyenne": nothing may follow the size,

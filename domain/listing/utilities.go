@@ -88,6 +88,9 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 			say(heat, false, i, end)
 			say(electricity, false, i, end)
 		}
+		if e := p.heatedNotLit(i); e > i {
+			say(electricity, false, i, e)
+		}
 		if t.topic&anInclusion == 0 {
 			continue
 		}
@@ -209,15 +212,34 @@ func (p *Prose) denied(i int) bool {
 // notHeatedNotLit reads "NC/NÉ", "n.c / n.é", "nc ne", "N/C N/E" at i and returns its last token, or i. "NE" alone is
 // a French word.
 func (p *Prose) notHeatedNotLit(i int) int {
-	k := p.abbreviation(i, 'c')
-	if k < 0 {
-		return i
+	first, second := byte('c'), byte('e')
+	k := p.abbreviation(i, first)
+	if k < 0 { // "NÉ NC"
+		first, second = second, first
+		if k = p.abbreviation(i, first); k < 0 {
+			return i
+		}
 	}
 	n := k + 1
 	for m := 0; m < 3 && n < len(p.words) && (p.words[n].kind == symbol || p.word(n) == "et"); m++ {
 		n++
 	}
-	if e := p.abbreviation(n, 'e'); e >= 0 {
+	if e := p.abbreviation(n, second); e >= 0 {
+		return e
+	}
+	return i
+}
+
+// heatedNotLit reads "Chauffé / N.É." at i and returns its last token, or i.
+func (p *Prose) heatedNotLit(i int) int {
+	if _, on := p.participle(i); on != heat {
+		return i
+	}
+	k := i + 1
+	for n := 0; n < 2 && k < len(p.words) && (p.words[k].kind == symbol || p.word(k) == "et"); n++ {
+		k++
+	}
+	if e := p.abbreviation(k, 'e'); e > k || e == k && !p.bare(k) { // "chauffé, ne pas déranger"
 		return e
 	}
 	return i

@@ -1,6 +1,9 @@
 package listing
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Prose is a text taken apart once, so that every topic (rent, rooms, pets …) reads words instead of characters. It
 // is made by Read and not changed afterwards; it is not safe for concurrent use, since amounts are found on demand.
@@ -24,26 +27,26 @@ const (
 
 // A token is a word, a number or a symbol. Numbers are split from letters that touch them: "SUPERFICIE4 1/2" is two.
 type token struct {
-	kind  kind
-	sym   byte // the symbol itself
-	space bool // white space comes before it
-	line  bool // a line end comes before it
+	w     string // the folded word
+	cents int64  // the value × 100
 	start int32
 	end   int32
-	w     string // the folded word
-	topic topic  // what the word may be about
+	topic topic // what the word may be about
 
-	cents  int64 // the value × 100
-	digits int8  // of the whole part; 0 for "½" alone
-	dec    int8  // digits after the separator
-	half   bool  // written "4 1/2" or "4 et demi": a room count, hardly ever anything else
+	kind   kind
+	sym    byte // the symbol itself
+	space  bool // white space comes before it
+	line   bool // a line end comes before it
+	digits int8 // of the whole part; 0 for "½" alone
+	dec    int8 // digits after the separator
+	half   bool // written "4 1/2" or "4 et demi": a room count, hardly ever anything else
 }
 
 // Read takes plain text apart. Pass Plain's or Line's result.
 func Read(plain string) *Prose {
 	b, at := fold(plain, true)
 	p := &Prose{text: plain, fold: string(b), at: at}
-	p.words = make([]token, 0, len(b)/5+4)
+	p.words = make([]token, 0, len(b)/4+8)
 	s := p.fold
 	var space, line bool
 	line = true
@@ -116,7 +119,7 @@ func (t *token) readNumber(s string, i int) int {
 		}
 	}
 	grouped := false
-	for j < len(s) && (s[j] == '.' || s[j] == ',') {
+	for j < len(s) && (s[j] == '.' || s[j] == ',' || s[j] == '\'') {
 		k := j + 1
 		if s[j] == '.' && k < len(s) && s[k] == '.' { // "750..00"
 			k++
@@ -131,6 +134,8 @@ func (t *token) readNumber(s string, i int) int {
 			t.cents, t.digits, grouped = v*100, t.digits+3, true
 			j = end
 			continue
+		case s[j] == '\'': // "1'200" is thousands, "13'6" feet and inches
+			return j
 		case n == 1 || n == 2:
 			if end+1 < len(s) && (s[end] == '.' || s[end] == ',') && isDigit(s[end+1]) {
 				return j // "01.02.2018"
@@ -325,6 +330,12 @@ func (p *Prose) quote(i, j int) string {
 
 // quoted prepares words for Source.Text.
 func quoted(s string) string {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' && c != '\n' || c >= utf8.RuneSelf && !utf8.ValidString(s) {
+			s, _ = plain(s, false)
+			break
+		}
+	}
 	s, _ = cut(strings.TrimSpace(s), 200)
 	s = Mask(s)
 	s, _ = cut(s, 120)

@@ -153,6 +153,8 @@ func observe(c labelled) map[string]any {
 	switch c.Field {
 	case "title", "title_rooms", "title_labelled", "type", "property_type":
 		raw.Title, from = text, "title"
+	case "available": // such strings stand in headlines and labels
+		raw.Title, from = text, "title"
 	case "address":
 		raw.Address, from = text, "address"
 	case "price", "rentRange":
@@ -370,6 +372,9 @@ func report(got map[string]any, l listing.Listing, from string, rentIsOurs bool)
 // money adds what the labels say about a price beside the rent.
 func money(got map[string]any, text string) {
 	p := listing.ParsePrice(text)
+	if got["price"] == nil && p.Cents > 0 && !p.Low && got["units"] == nil && got["anomaly"] == nil {
+		got["price"] = math.Round(float64(p.Cents) / 100)
+	}
 	if p.Per != "" {
 		got["period"] = p.Per
 	}

@@ -1,6 +1,7 @@
 package platform_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -160,6 +161,9 @@ func check(t *testing.T, p platform.Platform, raw listing.Raw, what string) {
 	if err != nil {
 		t.Errorf("%s: %v", what, err)
 		return
+	}
+	if bytes.Contains(b, []byte(`\u0000`)) { // which no database takes
+		t.Errorf("%s: NUL in %s", what, b)
 	}
 	var back listing.Listing
 	if err := json.Unmarshal(b, &back); err != nil || !reflect.DeepEqual(l, back) {

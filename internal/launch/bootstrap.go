@@ -7,6 +7,7 @@ import (
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/namespace/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
 	taskqueue "go.temporal.io/api/taskqueue/v1"
@@ -38,7 +39,10 @@ func (b Bootstrap) Apply(ctx context.Context, c client.Client) error {
 		WorkflowExecutionRetentionPeriod: durationpb.New(b.Retention),
 	})
 	var exists *serviceerror.NamespaceAlreadyExists
-	if err != nil && !errors.As(err, &exists) {
+	if errors.As(err, &exists) {
+		err = b.retain(ctx, c)
+	}
+	if err != nil {
 		return fmt.Errorf("register namespace %s: %w", b.Namespace, err)
 	}
 	// The servers learn of a new namespace and of new attributes by refreshing their caches.
@@ -54,8 +58,23 @@ func (b Bootstrap) Apply(ctx context.Context, c client.Client) error {
 	return nil
 }
 
+// retain gives a namespace that is there the retention that is wanted.
+func (b Bootstrap) retain(ctx context.Context, c client.Client) error {
+	have, err := c.WorkflowService().DescribeNamespace(ctx,
+		&workflowservice.DescribeNamespaceRequest{Namespace: b.Namespace})
+	if err != nil || have.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration() == b.Retention {
+		return err
+	}
+	_, err = c.WorkflowService().UpdateNamespace(ctx, &workflowservice.UpdateNamespaceRequest{
+		Namespace: b.Namespace,
+		Config:    &namespace.NamespaceConfig{WorkflowExecutionRetentionTtl: durationpb.New(b.Retention)},
+	})
+	return err
+}
+
 func (b Bootstrap) addSearchAttributes(ctx context.Context, c client.Client) error {
-	have, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: b.Namespace})
+	have, err := c.OperatorService().ListSearchAttributes(ctx,
+		&operatorservice.ListSearchAttributesRequest{Namespace: b.Namespace})
 	if err != nil {
 		return err
 	}

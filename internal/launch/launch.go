@@ -54,7 +54,7 @@ func (l *Launch) Listing(ctx context.Context, ref listing.Ref, a Arrival, summar
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			workflows.PlatformKey.ValueSet(ref.Platform), workflows.StageKey.ValueSet(a.Stage),
 		),
-	}, workflows.Listing, workflows.ListingInput{Ref: ref, Stages: l.Stages})
+	}, workflows.Listing, workflows.ListingInput{Ref: ref, Summary: summary, Stages: l.Stages})
 	if err != nil {
 		return classify(err, "start "+id)
 	}

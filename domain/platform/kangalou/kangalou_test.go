@@ -55,7 +55,8 @@ func TestNormalize(t *testing.T) {
 func TestBoxesUnderTheirOwnNames(t *testing.T) {
 	t.Parallel()
 	raw := advert()
-	raw.Attributes = map[string][]string{"criteria-furnished": nil, "no-animals-allowed": {"1"}, "gym": {"0"}, "appartmentsize": {"6 ½ +"}}
+	raw.Attributes = map[string][]string{"criteria-furnished": nil, "no-animals-allowed": {"1"}, "gym": {"0"},
+		"appartmentsize": {"6 ½ +"}}
 	l, err := kangalou.Platform{}.Normalize(raw)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +98,8 @@ func TestRentFrequency(t *testing.T) {
 	if _, err = (kangalou.Platform{}).Normalize(raw); !errors.As(err, &r) {
 		t.Errorf("300 $ a day = %v; want a rejection", err)
 	}
-	for in, want := range map[string]string{"Every month": "month", "Chaque mois": "month", "Every week": "week", "Par jour": "day", "Annuel": "year", "": ""} {
+	for in, want := range map[string]string{"Every month": "month", "Chaque mois": "month", "Every week": "week",
+		"Par jour": "day", "Annuel": "year", "": ""} {
 		if got := kangalou.ParseFrequency(in); got != want {
 			t.Errorf("ParseFrequency(%q) = %q; want %q", in, got, want)
 		}

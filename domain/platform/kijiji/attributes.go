@@ -11,8 +11,7 @@ import (
 type reader func(s *listing.Stated, name, value string)
 
 // attributes is everything that the site states in fields of their own. Those of the first group are the canonical
-// names
-// of today; those of the second are what older pages and their scrapers called the same things.
+// names of today; those of the second are what older pages and their scrapers called the same things.
 var attributes = map[string]reader{
 	"numberbedrooms":     bedrooms,
 	"numberbathrooms":    bathrooms,

@@ -20,16 +20,19 @@ func advert(attributes map[string][]string) listing.Raw {
 func TestAttributes(t *testing.T) {
 	t.Parallel()
 	l, err := kijiji.Platform{}.Normalize(advert(map[string][]string{
-		"numberbedrooms": {"2.5"}, "numberbathrooms": {"15"}, "unittype": {"duplex-triplex"}, "forrentbyhousing": {"reprofessional"},
-		"agreementtype": {"one-year"}, "petsallowed": {"limited"}, "smokingpermitted": {"2"}, "numberparkingspots": {"2"},
+		"numberbedrooms": {"2.5"}, "numberbathrooms": {"15"}, "unittype": {"duplex-triplex"},
+		"forrentbyhousing": {"reprofessional"},
+		"agreementtype":    {"one-year"}, "petsallowed": {"limited"}, "smokingpermitted": {"2"}, "numberparkingspots": {"2"},
 		"furnished": {"1"}, "dateavailable": {"2025-06-01T00:00:00Z"}, "areainfeet": {"950"}, "heat": {"1"}, "hydro": {"0"},
-		"water": {"1"}, "laundryinunit": {"1"}, "balcony": {"1"}, "gym": {"0"}, "srpLogoUrl": {"https://example.org/logo.jpg"},
+		"water": {"1"}, "laundryinunit": {"1"}, "balcony": {"1"}, "gym": {"0"},
+		"srpLogoUrl":            {"https://example.org/logo.jpg"},
 		"rentalsvirtualoptions": {"a", "b"}, "wheelchairaccessible": {"1"}, "braillelabels": {"1"},
 	}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.Bedrooms != 2 || !l.Den || l.Rooms != 0 || l.Bathrooms != 1.5 || l.PropertyType != "duplex-triplex" || l.Poster != "professional" ||
+	if l.Bedrooms != 2 || !l.Den || l.Rooms != 0 || l.Bathrooms != 1.5 || l.PropertyType != "duplex-triplex" ||
+		l.Poster != "professional" ||
 		l.Lease != "one-year" || l.Pets.Policy != "limited" || l.Smoking != "outdoors" || l.Furnished != "yes" ||
 		l.Available != "2025-06-01" || l.AreaSqFt != 950 || l.Parking.Offer != "included" || l.Parking.Spots != 2 {
 		t.Errorf("listing = %+v", l)
@@ -58,9 +61,11 @@ func TestAttributeAgainstText(t *testing.T) {
 		warning    string
 		holds      func(listing.Listing) bool
 	}{
-		{"a yes that the words deny", map[string][]string{"numberbedrooms": {"2"}, "petsallowed": {"1"}}, "", "NO PETS - PAS D'ANIMAUX",
+		{"a yes that the words deny", map[string][]string{"numberbedrooms": {"2"}, "petsallowed": {"1"}}, "",
+			"NO PETS - PAS D'ANIMAUX",
 			"pets", func(l listing.Listing) bool { return l.Pets.Policy == "conflict" }},
-		{"a blank no that the words overrule", map[string][]string{"numberbedrooms": {"2"}, "petsallowed": {"0"}}, "", "1 chat accepté",
+		{"a blank no that the words overrule", map[string][]string{"numberbedrooms": {"2"}, "petsallowed": {"0"}}, "",
+			"1 chat accepté",
 			"pets", func(l listing.Listing) bool { return l.Pets.Policy == "limited" && l.Pets.Cats == "yes" }},
 		{"blank furniture", map[string][]string{"numberbedrooms": {"2"}, "furnished": {"0"}}, "Joli meublé", "",
 			"furnished", func(l listing.Listing) bool { return l.Furnished == "yes" }},

@@ -12,9 +12,8 @@ import (
 
 const pairsGolden = "testdata/same-home.golden.txt"
 
-// TestSameHomeCorpus compares every pair of the corpus that is near enough and writes the matches down. All adverts
-// are of
-// one platform, so each match is a repost; the golden file is what a person has looked through.
+// TestSameHomeCorpus compares every pair of the corpus that is near enough and writes the matches down. All adverts are
+// of one platform, so each match is a repost; the golden file is what a person has looked through.
 func TestSameHomeCorpus(t *testing.T) {
 	t.Parallel()
 	var all []listing.Listing

@@ -1,0 +1,69 @@
+package bridge_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/bridge"
+	"github.com/mtlrent/conveyor/bridge/bridgetest"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+)
+
+// BenchmarkRelay publishes a full outbox to a quorum queue, with confirms. events/s counts from the first lease to the
+// last mark.
+func BenchmarkRelay(b *testing.B) {
+	const events = 20_000
+	for _, tenants := range []int{20, 1} {
+		b.Run(fmt.Sprintf("%d tenants", tenants), func(b *testing.B) {
+			pool, broker := dbtest.New(b), bridgetest.New(b)
+			o := options(broker.URL)
+			require.NoError(b, bridge.Establish(b.Context(), o))
+			relay := bridge.NewRelay(broker.URL, db.NewOutbox(pool), o, bridge.NewMetrics(prometheus.NewRegistry()),
+				slog.New(slog.DiscardHandler), time.Now)
+			var took time.Duration
+			for b.Loop() {
+				fill(b, pool, tenants, events)
+				_, err := pool.Exec(b.Context(), "ANALYZE outbox")
+				require.NoError(b, err)
+				ctx, stop := context.WithCancel(b.Context())
+				began := time.Now()
+				done := make(chan struct{})
+				go func() { defer close(done); relay.Run(ctx) }()
+				require.Eventually(b, func() bool { return pending(b, pool) == 0 }, time.Minute, 50*time.Millisecond)
+				took += time.Since(began)
+				stop()
+				<-done
+			}
+			b.ReportMetric(float64(events*b.N)/took.Seconds(), "events/s")
+		})
+	}
+}
+
+// fill writes events to the outbox, about 500 bytes each, of as many tenants.
+func fill(t testing.TB, pool *pgxpool.Pool, tenants, events int) {
+	t.Helper()
+
+	_, err := pool.Exec(t.Context(), `INSERT INTO outbox (message_id, tenant, exchange, routing_key, body, created_at)
+		SELECT gen_random_uuid(), 't' || lpad((n % $1)::text, 4, '0'), 'listings.events', 'listings.published',
+			convert_to('{"pad":"' || repeat('x', 490) || '"}', 'UTF8'), now()
+		FROM generate_series(1, $2) n`, tenants, events)
+	require.NoError(t, err)
+}
+
+// pending counts the events that are not confirmed.
+func pending(t testing.TB, pool *pgxpool.Pool) int {
+	t.Helper()
+
+	var n int
+	require.NoError(t, pool.QueryRow(context.WithoutCancel(t.Context()),
+		"SELECT count(*) FROM outbox WHERE published_at IS NULL").Scan(&n))
+	return n
+}

@@ -1,0 +1,259 @@
+// Package bridgetest gives each test a RabbitMQ virtual host of its own, and lines that can be cut.
+package bridgetest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	amqp "github.com/rabbitmq/amqp091-go"
+	"github.com/stretchr/testify/require"
+)
+
+// A Broker is one virtual host. It is deleted, with all that is in it, when its test ends.
+type Broker struct {
+	URL   string // amqp://…/vhost
+	Vhost string
+
+	t          testing.TB
+	management *url.URL
+	once       sync.Once
+	conn       *amqp.Connection
+}
+
+// New returns a fresh virtual host. Without RABBITMQ_URL the test fails with the command that starts the services.
+func New(t testing.TB) *Broker {
+	t.Helper()
+
+	server, api := os.Getenv("RABBITMQ_URL"), os.Getenv("RABBITMQ_MANAGEMENT_URL")
+	if server == "" || api == "" {
+		t.Fatal("RABBITMQ_URL or RABBITMQ_MANAGEMENT_URL is not set; " +
+			"run: make test, or: bin/conveyor with-services -- go test ./...")
+	}
+	at, err := url.Parse(server)
+	require.NoError(t, err)
+	management, err := url.Parse(api)
+	require.NoError(t, err)
+	b := &Broker{Vhost: "test-" + uuid.NewString(), t: t, management: management}
+	at.Path = "/" + b.Vhost
+	b.URL = at.String()
+	b.Call(http.MethodPut, "/api/vhosts/"+b.Vhost, nil, nil)
+	t.Cleanup(func() {
+		if b.conn != nil {
+			_ = b.conn.Close() // the test may have closed it
+		}
+		b.Call(http.MethodDelete, "/api/vhosts/"+b.Vhost, nil, nil)
+	})
+	b.Call(http.MethodPut, "/api/permissions/"+b.Vhost+"/"+url.PathEscape(at.User.Username()),
+		map[string]string{"configure": ".*", "write": ".*", "read": ".*"}, nil)
+	return b
+}
+
+// Call asks the management API: path with in as its body, the answer decoded to out when that is not nil.
+func (b *Broker) Call(method, path string, in, out any) {
+	b.t.Helper()
+
+	body, err := json.Marshal(in)
+	require.NoError(b.t, err)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.t.Context()), 20*time.Second)
+	defer cancel()
+	at := *b.management
+	at.User = nil
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(at.String(), "/")+path, bytes.NewReader(body))
+	require.NoError(b.t, err)
+	password, _ := b.management.User.Password()
+	request.SetBasicAuth(b.management.User.Username(), password)
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(b.t, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(b.t, err)
+	require.Less(b.t, answer.StatusCode, 300, "%s %s: %s", method, path, text)
+	if out != nil {
+		require.NoError(b.t, json.Unmarshal(text, out))
+	}
+}
+
+// Cut closes every connection of a given name, as an operator may, and returns how many there were.
+func (b *Broker) Cut(name string) int {
+	b.t.Helper()
+
+	var all []struct {
+		Name       string         `json:"name"`
+		Properties map[string]any `json:"client_properties"`
+	}
+	b.Call(http.MethodGet, "/api/vhosts/"+b.Vhost+"/connections", nil, &all)
+	n := 0
+	for _, c := range all {
+		if c.Properties["connection_name"] == name {
+			b.Call(http.MethodDelete, "/api/connections/"+url.PathEscape(c.Name), nil, nil)
+			n++
+		}
+	}
+	return n
+}
+
+// Channel returns a new channel on a connection that the test's own acts share.
+func (b *Broker) Channel() *amqp.Channel {
+	b.t.Helper()
+
+	b.once.Do(func() {
+		var err error
+		b.conn, err = amqp.Dial(b.URL)
+		require.NoError(b.t, err)
+	})
+	ch, err := b.conn.Channel()
+	require.NoError(b.t, err)
+	return ch
+}
+
+// Publish sends bodies and waits until the broker has them.
+func (b *Broker) Publish(exchange, key string, bodies ...[]byte) {
+	b.t.Helper()
+
+	messages := make([]amqp.Publishing, len(bodies))
+	for i, body := range bodies {
+		messages[i] = amqp.Publishing{MessageId: uuid.NewString(), Body: body}
+	}
+	b.Send(exchange, key, messages...)
+}
+
+// Send is Publish for messages with properties.
+func (b *Broker) Send(exchange, key string, messages ...amqp.Publishing) {
+	b.t.Helper()
+
+	ch := b.Channel()
+	defer ch.Close()
+	require.NoError(b.t, ch.Confirm(false))
+	for _, m := range messages {
+		m.DeliveryMode = amqp.Persistent
+		c, err := ch.PublishWithDeferredConfirm(exchange, key, false, false, m)
+		require.NoError(b.t, err)
+		require.True(b.t, c.Wait())
+	}
+}
+
+// Get takes up to n messages out of a queue, waiting up to 20 seconds for each.
+func (b *Broker) Get(queue string, n int) []amqp.Delivery {
+	b.t.Helper()
+
+	ch := b.Channel()
+	defer ch.Close()
+	deliveries, err := ch.Consume(queue, "", true, false, false, false, nil)
+	require.NoError(b.t, err)
+	var out []amqp.Delivery
+	patience := time.NewTimer(20 * time.Second)
+	defer patience.Stop()
+	for len(out) < n {
+		select {
+		case d, ok := <-deliveries:
+			require.True(b.t, ok, "the queue is gone")
+			out = append(out, d)
+			patience.Reset(20 * time.Second)
+		case <-patience.C:
+			require.Fail(b.t, "too few messages", "got %d of %d from %s", len(out), n, queue)
+		}
+	}
+	return out
+}
+
+// Ready returns how many messages wait in a queue, not those that a consumer holds.
+func (b *Broker) Ready(queue string) int {
+	b.t.Helper()
+
+	ch := b.Channel()
+	defer ch.Close()
+	q, err := ch.QueueDeclarePassive(queue, true, false, false, false, nil)
+	require.NoError(b.t, err)
+	return q.Messages
+}
+
+// A Line forwards connections to a server until it is cut; it can be mended.
+type Line struct {
+	URL string // of the server, by way of this line
+
+	target string
+	mu     sync.Mutex
+	listen net.Listener
+	addr   string
+	conns  map[net.Conn]bool
+}
+
+// NewLine returns a line to the server of a URL such as postgres://… or amqp://….
+func NewLine(t testing.TB, server string) *Line {
+	t.Helper()
+
+	u, err := url.Parse(server)
+	require.NoError(t, err)
+	l := &Line{target: u.Host, addr: "127.0.0.1:0", conns: map[net.Conn]bool{}}
+	require.NoError(t, l.Mend())
+	u.Host = l.addr
+	l.URL = u.String()
+	t.Cleanup(l.Cut)
+	return l
+}
+
+// Mend lets connections through again.
+func (l *Line) Mend() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	listen, err := net.Listen("tcp", l.addr)
+	if err != nil {
+		return fmt.Errorf("listen for the line: %w", err)
+	}
+	l.listen, l.addr = listen, listen.Addr().String()
+	go l.serve(listen) // ends when Cut closes listen
+	return nil
+}
+
+// Cut breaks what is open and refuses what is new.
+func (l *Line) Cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_ = l.listen.Close()
+	for c := range l.conns {
+		_ = c.Close()
+	}
+	clear(l.conns)
+}
+
+func (l *Line) serve(listen net.Listener) {
+	for {
+		near, err := listen.Accept()
+		if err != nil {
+			return
+		}
+		far, err := net.Dial("tcp", l.target)
+		if err != nil {
+			_ = near.Close()
+			continue
+		}
+		l.mu.Lock()
+		if l.listen != listen || errors.Is(listen.(*net.TCPListener).SetDeadline(time.Time{}), net.ErrClosed) {
+			_, _ = near.Close(), far.Close()
+			l.mu.Unlock()
+			return
+		}
+		l.conns[near], l.conns[far] = true, true
+		l.mu.Unlock()
+		for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
+			go func() { // ends when either side is closed
+				_, _ = io.Copy(way[0], way[1])
+				_, _ = way[0].Close(), way[1].Close()
+			}()
+		}
+	}
+}

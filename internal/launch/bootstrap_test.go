@@ -1,0 +1,83 @@
+package launch_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	taskqueue "go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mtlrent/conveyor/internal/launch"
+)
+
+func countOf(workflowID string) *workflowservice.CountWorkflowExecutionsRequest {
+	return &workflowservice.CountWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId=%q", workflowID)}
+}
+
+// state is what Bootstrap is about, as the server has it.
+type state struct {
+	retention  time.Duration
+	attributes []string
+	perSecond  float32 // images of one host
+}
+
+func stateOf(t *testing.T, c client.Client, namespace string) (s state) {
+	t.Helper()
+
+	ctx := t.Context()
+	ns, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
+	require.NoError(t, err)
+	s.retention = ns.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
+	attributes, err := c.OperatorService().ListSearchAttributes(ctx,
+		&operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	require.NoError(t, err)
+	for _, name := range slices.Sorted(maps.Keys(attributes.GetCustomAttributes())) {
+		require.Equal(t, enums.INDEXED_VALUE_TYPE_KEYWORD, attributes.GetCustomAttributes()[name], name)
+		s.attributes = append(s.attributes, name)
+	}
+	queue, err := c.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
+		Namespace: namespace, TaskQueue: &taskqueue.TaskQueue{Name: "images"},
+		TaskQueueType: enums.TASK_QUEUE_TYPE_ACTIVITY, ReportConfig: true,
+	})
+	require.NoError(t, err)
+	s.perSecond = queue.GetConfig().GetFairnessKeysRateLimitDefault().GetRateLimit().GetRequestsPerSecond()
+	return s
+}
+
+// Bootstrap makes what is missing, leaves what is right, and changes what differs.
+func TestBootstrap(t *testing.T) {
+	t.Parallel()
+	name := "test-" + uuid.NewString()
+	c := connect(t, name)
+	b := launch.Bootstrap{Namespace: name, Retention: 72 * time.Hour, ImageInterval: 500 * time.Millisecond}
+	want := state{72 * time.Hour, []string{
+		"ConveyorHost", "ConveyorOutcome", "ConveyorPlatform", "ConveyorStage", "ConveyorTenant",
+	}, 2}
+	for range 2 {
+		require.NoError(t, b.Apply(t.Context(), c))
+		require.Equal(t, want, stateOf(t, c, name))
+	}
+	b.Retention, b.ImageInterval = 48*time.Hour, 2*time.Second
+	require.NoError(t, b.Apply(t.Context(), c))
+	want.retention, want.perSecond = 48*time.Hour, 0.5
+	require.Equal(t, want, stateOf(t, c, name))
+}
+
+func TestBootstrapAway(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	start := time.Now()
+	b := launch.Bootstrap{Namespace: "conveyor", Retention: 72 * time.Hour, ImageInterval: time.Second}
+	require.ErrorContains(t, b.Apply(ctx, dial(t, "127.0.0.1:1", "conveyor")), "register namespace conveyor")
+	require.Less(t, time.Since(start), 4*time.Second)
+}
