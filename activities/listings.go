@@ -88,6 +88,10 @@ func (a *Listings) NormalizeListing(ctx context.Context, job ListingJob) (Listin
 	if err := json.Unmarshal(payload, &raw); err != nil {
 		return job, fault.Newf(fault.Invalid, "read payload of %s: %w", job.Ref, err)
 	}
+	if arrivedNormalized(payload) {
+		return job, fault.Newf(fault.Conflict, "normalize %s: it came normalized by another team; enter at stage %q",
+			job.Ref, listing.StageDedupe)
+	}
 	site, ok := platform.ByName(raw.Platform)
 	if !ok {
 		return job, fault.Newf(fault.Invalid, "platform: no normalizer for %q", raw.Platform)
@@ -105,6 +109,12 @@ func (a *Listings) NormalizeListing(ctx context.Context, job ListingJob) (Listin
 	}
 	job.Note = describe(l)
 	return job, a.Store.SaveNormalized(ctx, l, revision, a.Now())
+}
+
+// arrivedNormalized says that a payload is the message of a later stage: there is no raw advert to interpret.
+func arrivedNormalized(payload []byte) bool {
+	var m contract.StagedListing
+	return json.Unmarshal(payload, &m) == nil && m.Check() == nil
 }
 
 // describe says in a line what was understood, and how many doubts there are.

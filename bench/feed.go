@@ -48,7 +48,8 @@ func (h *house) feed(ctx context.Context, adverts []advert, rate float64) (Resul
 		select {
 		case <-time.After(100 * time.Millisecond):
 		case <-ctx.Done():
-			return Result{}, fmt.Errorf("%d of %d messages received, %d unfinished: %w", n-scrapes, len(adverts), left, ctx.Err())
+			return Result{}, fmt.Errorf("%d of %d messages received, %d unfinished: %w",
+				n-scrapes, len(adverts), left, ctx.Err())
 		}
 	}
 	ended := time.Now()

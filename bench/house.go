@@ -83,7 +83,8 @@ func open(ctx context.Context, binary string) (h *house, err error) {
 	if h.broker, err = amqp.Dial(broker.String()); err != nil {
 		return h, fmt.Errorf("dial: %w", err)
 	}
-	if h.temporal, err = client.NewLazyClient(client.Options{HostPort: os.Getenv("TEMPORAL_ADDRESS"), Namespace: name}); err != nil {
+	h.temporal, err = client.NewLazyClient(client.Options{HostPort: os.Getenv("TEMPORAL_ADDRESS"), Namespace: name})
+	if err != nil {
 		return h, err
 	}
 	for _, role := range []string{"worker", "bridge"} {

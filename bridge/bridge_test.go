@@ -1,8 +1,34 @@
 package bridge_test
 
 import (
-	"github.com/mtlrent/conveyor/bridge"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+	amqp "github.com/rabbitmq/amqp091-go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/bridge"
+	"github.com/mtlrent/conveyor/bridge/bridgetest"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/internal/launch"
+)
+
+const (
+	patience = 30 * time.Second
+	tick     = 5 * time.Millisecond
 )
 
 func options(url string) bridge.Options {
@@ -11,4 +37,605 @@ func options(url string) bridge.Options {
 		QueueType: "quorum", Declare: true, Prefetch: 50, ArchiveDeadLetters: true, Relays: 3, Retention: time.Hour,
 		Version: "test",
 	}
+}
+
+// A starter is a Temporal that only remembers.
+type starter struct {
+	mu       sync.Mutex
+	calls    int
+	listings map[string][]launch.Arrival // by platform_id
+	images   []launch.ImageJob
+	fail     func(id string) error // nil or a result of nil accepts
+}
+
+func (s *starter) Listing(_ context.Context, ref listing.Ref, a launch.Arrival, _ string) error {
+	return s.accept(ref.PlatformID, func() { s.listings[ref.PlatformID] = append(s.listings[ref.PlatformID], a) })
+}
+
+func (s *starter) Image(_ context.Context, job launch.ImageJob) error {
+	return s.accept(job.Image.URL, func() { s.images = append(s.images, job) })
+}
+
+func (s *starter) accept(id string, remember func()) error {
+	s.mu.Lock()
+	s.calls++
+	fail := s.fail
+	s.mu.Unlock()
+	if fail != nil {
+		if err := fail(id); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	remember()
+	return nil
+}
+
+// set changes how starts fail.
+func (s *starter) set(fail func(string) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail = fail
+}
+
+// started returns how many different adverts were accepted, and called how often it was asked.
+func (s *starter) started() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.listings)
+}
+
+func (s *starter) called() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls
+}
+
+// arrivals returns what was accepted for an advert.
+func (s *starter) arrivals(id string) []launch.Arrival {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.listings[id]
+}
+
+// logs is a log that a test can read while it is written.
+type logs struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logs) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logs) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// A rig is a bridge between a broker and a database of its own.
+type rig struct {
+	*bridge.Bridge
+	broker *bridgetest.Broker
+	pool   *pgxpool.Pool
+	temp   *starter
+	logs   *logs
+}
+
+// newRig returns a bridge that is not running yet; change what it is told before start.
+func newRig(t testing.TB) *rig {
+	t.Helper()
+
+	broker, pool := bridgetest.New(t), dbtest.New(t)
+	r := &rig{broker: broker, pool: pool, temp: &starter{listings: map[string][]launch.Arrival{}}, logs: new(logs)}
+	r.Bridge = &bridge.Bridge{Options: options(broker.URL), Launch: r.temp, Now: time.Now,
+		Metrics: bridge.NewMetrics(prometheus.NewRegistry()), Log: slog.New(slog.NewTextHandler(r.logs, nil))}
+	r.use(pool)
+	return r
+}
+
+// use puts the bridge on another pool of the same database.
+func (r *rig) use(pool *pgxpool.Pool) {
+	r.Listings, r.DeadLetters, r.Outbox = db.NewListings(pool), db.NewDeadLetters(pool), db.NewOutbox(pool)
+}
+
+// start runs the bridge and waits until its consumers are there. stop ends it and waits; the test's end does, too.
+func (r *rig) start(t testing.TB) (stop func()) {
+	t.Helper()
+
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		select {
+		case err := <-ended:
+			require.NoError(t, err)
+		case <-time.After(patience):
+			require.Fail(t, "the bridge does not stop", r.logs.String())
+		}
+	})
+	t.Cleanup(stop)
+	r.eventually(t, func() bool { return r.consumers("scraped.kijiji") == 1 || r.Stages[0] != "normalize" }, "no consumer")
+	return stop
+}
+
+// eventually waits for a condition and shows the log when it does not come about.
+func (r *rig) eventually(t testing.TB, f func() bool, what string) {
+	t.Helper()
+
+	deadline := time.Now().Add(patience)
+	for !f() {
+		if time.Now().After(deadline) {
+			require.Fail(t, what, r.logs.String())
+		}
+		<-time.After(tick)
+	}
+}
+
+// consumers returns how many consumers a queue has, -1 when there is no such queue.
+func (r *rig) consumers(queue string) int {
+	ch := r.broker.Channel()
+	defer ch.Close()
+	q, err := ch.QueueDeclarePassive(queue, true, false, false, false, nil)
+	if err != nil {
+		return -1
+	}
+	return q.Consumers
+}
+
+// rows counts the rows of a table that satisfy a condition.
+func (r *rig) rows(t testing.TB, where string) (n int) {
+	t.Helper()
+	require.NoError(t, r.pool.QueryRow(context.WithoutCancel(t.Context()), "SELECT count(*) FROM "+where).Scan(&n))
+	return n
+}
+
+// message is the scraped message of the contract's golden file under another ID.
+func message(t testing.TB, id string) []byte {
+	t.Helper()
+
+	body, err := os.ReadFile("contract/testdata/scraped.json")
+	require.NoError(t, err)
+	var m map[string]any
+	require.NoError(t, json.Unmarshal(body, &m))
+	m["platform_id"] = id
+	body, err = json.Marshal(m)
+	require.NoError(t, err)
+	return body
+}
+
+// messages are n adverts.
+func messages(t testing.TB, n int) [][]byte {
+	t.Helper()
+
+	out := make([][]byte, n)
+	for i := range out {
+		out[i] = message(t, fmt.Sprint(i))
+	}
+	return out
+}
+
+func TestScraped(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	stop := r.start(t)
+	r.broker.Publish("scraped", "kijiji", message(t, "1"))
+	r.eventually(t, func() bool { return r.temp.started() == 1 }, "nothing was started")
+	require.Equal(t, []launch.Arrival{{Stage: listing.StageNormalize, Revision: 1}}, r.temp.arrivals("1"))
+	require.Equal(t, 1, r.rows(t, "raw_listings WHERE status = 'scraped' AND payload->'raw'->>'slug' = 'beau-4-1-2'"))
+
+	// Unchanged and settled: counted and acked, nothing is started.
+	_, err := r.pool.Exec(t.Context(), "UPDATE raw_listings SET settled_revision = 1")
+	require.NoError(t, err)
+	r.broker.Publish("scraped", "kijiji", message(t, "1"), message(t, "2"))
+	r.eventually(t, func() bool { return r.temp.started() == 2 }, "the second was not started")
+	r.eventually(t, func() bool { return r.rows(t, "raw_listings WHERE scrapes = 2") == 1 }, "it was not counted")
+	stop()
+	require.Len(t, r.temp.arrivals("1"), 1)
+	require.Zero(t, r.broker.Ready("scraped.kijiji"), "everything is acked")
+	require.Zero(t, r.rows(t, "dead_letters"))
+}
+
+// TestManyAtOnce: what waits is stored together, so that a backlog is not one statement a message.
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	registry := prometheus.NewRegistry()
+	r.Metrics = bridge.NewMetrics(registry)
+	require.NoError(t, bridge.Establish(t.Context(), r.Options))
+	r.broker.Publish("scraped", "kijiji", messages(t, 500)...)
+	r.start(t)
+	r.eventually(t, func() bool { return r.temp.started() == 500 }, "not all were started")
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		if f.GetName() == "conveyor_batch_messages" {
+			h := f.GetMetric()[0].GetHistogram()
+			require.Less(t, h.GetSampleCount(), uint64(100), "batches for %v messages", h.GetSampleSum())
+		}
+	}
+}
+
+func TestInvalidMessages(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	r.ArchiveDeadLetters = false
+	stop := r.start(t)
+	r.temp.set(func(id string) error {
+		if id == "panic" {
+			panic("what a message")
+		}
+		return nil
+	})
+	extra := func(value string) []byte {
+		return bytes.Replace(message(t, "extra"), []byte(`"title":`), []byte(`"extra":`+value+`,"title":`), 1)
+	}
+	for i, tt := range []struct {
+		name, reason string
+		body         []byte
+	}{
+		{"not JSON", "not JSON", []byte("<html>")},
+		{"an empty body", "not JSON", nil},
+		{"missing members",
+			"platform: is missing; platform_id: is missing; url: is missing; scraped_at: is missing", []byte("{}")},
+		{"latitude abc", "latitude: is a string", bytes.Replace(message(t, "x"), []byte("45.5231"), []byte(`"abc"`), 1)},
+		{"a body of 2 MiB", "the most is 1048576", bytes.Repeat([]byte("x"), 2<<20)},
+		{"an escaped NUL", "extra: contains a NUL", extra(`["\u0000"]`)},
+		{"a raw NUL", "not JSON", extra("\"\x00\"")},
+		{"invalid UTF-8", "not UTF-8", extra("\"\xff\"")},
+		{"half of a surrogate pair", "SQLSTATE 22", extra(`"\ud800"`)},
+		{"a number that no column holds", "SQLSTATE 22003", extra("1e999999")},
+		{"a platform nobody knows", `"centris" is not known`,
+			bytes.Replace(message(t, "x"), []byte(`"kijiji"`), []byte(`"centris"`), 1)},
+		{"a platform of another queue", "publish it with routing key", bytes.Replace(message(t, "x"), []byte(`"kijiji"`),
+			[]byte(`"kangalou"`), 1)},
+		{"a message that makes the handler panic", "what a message", message(t, "panic")},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			next := fmt.Sprint("after-", i)
+			r.broker.Send("scraped", "kijiji",
+				amqp.Publishing{MessageId: tt.name, Body: tt.body, Headers: amqp.Table{"x-attempt": int32(2), "mine": "kept"}},
+				amqp.Publishing{MessageId: next, Body: message(t, next)})
+			d := r.broker.Get("scraped.kijiji.dlq", 1)[0]
+			require.Equal(t, tt.name, d.MessageId)
+			require.Equal(t, string(tt.body), string(d.Body))
+			require.Contains(t, d.Headers["x-error"], tt.reason)
+			delete(d.Headers, "x-error")
+			require.Equal(t, amqp.Table{
+				"x-error-class": "invalid", "x-origin-queue": "scraped.kijiji", "x-origin-exchange": "scraped",
+				"x-origin-routing-key": "kijiji", "x-attempt": int64(3), "x-conveyor-version": "test", "mine": "kept",
+			}, d.Headers)
+			r.eventually(t, func() bool { return len(r.temp.arrivals(next)) == 1 }, "the next message was not handled")
+		})
+	}
+	stop()
+	require.Zero(t, r.broker.Ready("scraped.kijiji"))
+	require.Zero(t, r.rows(t, "dead_letters"), "they stay in the broker")
+}
+
+func TestDeadLettersAreArchived(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	r.start(t)
+	bad := amqp.Publishing{MessageId: "m1", Body: []byte("<html>")}
+	r.broker.Send("scraped", "kijiji", bad)
+	r.eventually(t, func() bool { return r.rows(t, "dead_letters WHERE state = 'open'") == 1 }, "not archived")
+	r.broker.Send("scraped", "kijiji", bad)
+	r.eventually(t, func() bool { return r.rows(t, "dead_letters WHERE deaths = 2") == 1 }, "not counted")
+	var queue, exchange, key, id, reason, class, body, version string
+	require.NoError(t, r.pool.QueryRow(t.Context(), `SELECT queue, exchange, routing_key, message_id, reason, class,
+		convert_from(body, 'UTF8'), headers->>'x-conveyor-version' FROM dead_letters`).
+		Scan(&queue, &exchange, &key, &id, &reason, &class, &body, &version))
+	require.Equal(t, []string{"scraped.kijiji", "scraped", "kijiji", "m1", "invalid", "<html>", "test"},
+		[]string{queue, exchange, key, id, class, body, version})
+	require.Contains(t, reason, "not JSON")
+
+	// A stranger's dead letters are archived as well, whatever they carry.
+	r.broker.Send("", "scraped.kijiji.dlq",
+		amqp.Publishing{MessageId: "nothing at all"},
+		amqp.Publishing{MessageId: "no\x00text", Body: []byte{0, 0xff}, Headers: amqp.Table{
+			"x-error": "a\x00b\xff", "x-error-class": "\x00", "x-origin-queue": "\xff",
+			"x-origin-exchange": "\x00", "a\x00": "b",
+		}})
+	r.eventually(t, func() bool { return r.rows(t, "dead_letters") == 3 }, "not archived")
+	r.eventually(t, func() bool { return r.broker.Ready("scraped.kijiji.dlq") == 0 }, "they stay in the queue")
+}
+
+// TestTemporalAway: messages are held, nothing more is taken, nothing spins, and it goes on by itself.
+func TestTemporalAway(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	r.Prefetch = 5
+	stop := r.start(t)
+	away := errors.New("temporal is away")
+	r.temp.set(func(string) error { return away })
+	began := time.Now()
+	r.broker.Publish("scraped", "kijiji", messages(t, 12)...)
+	r.eventually(t, func() bool { return r.broker.Ready("scraped.kijiji") == 7 }, "a prefetch's worth is taken")
+	r.eventually(t, func() bool { return r.temp.called() >= 4 }, "it is tried again")
+	// With pauses of 100 ms × 2ⁿ there are at most 5 starts a round, and as many rounds as doublings of the time.
+	rounds := 3
+	for wait := 80 * time.Millisecond; wait < time.Since(began); wait *= 2 {
+		rounds++
+	}
+	require.LessOrEqual(t, r.temp.called(), 5*rounds, "nothing spins")
+	require.Equal(t, 7, r.broker.Ready("scraped.kijiji"), "no more is taken")
+	require.Zero(t, r.temp.started())
+	require.Contains(t, r.logs.String(), "messages are held until it works")
+
+	r.temp.set(nil)
+	r.eventually(t, func() bool { return r.temp.started() == 12 }, "it goes on by itself")
+	stop()
+	require.Zero(t, r.broker.Ready("scraped.kijiji"))
+	require.Zero(t, r.rows(t, "dead_letters"))
+}
+
+func TestPostgresAway(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	line := bridgetest.NewLine(t, r.pool.Config().ConnString())
+	pool, err := db.Open(t.Context(), line.URL, 10)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	r.use(pool)
+	stop := r.start(t)
+	line.Cut()
+	r.broker.Publish("scraped", "kijiji", append(messages(t, 3), []byte("<html>"))...)
+	r.eventually(t, func() bool { return strings.Contains(r.logs.String(), "messages are held") }, "they are held")
+	require.Zero(t, r.temp.called())
+	require.NoError(t, line.Mend())
+	r.eventually(t, func() bool { return r.temp.started() == 3 }, "it goes on by itself")
+	r.eventually(t, func() bool { return r.rows(t, "dead_letters") == 1 }, "and archives")
+	stop()
+	require.Zero(t, r.broker.Ready("scraped.kijiji"))
+}
+
+// TestConnectionClosedBeforeAck: an ack for a delivery of the session before must not settle another message, and what
+// was not acked comes again.
+func TestConnectionClosedBeforeAck(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	r.Prefetch = 2
+	stop := r.start(t)
+	inHand, release := make(chan string, 20), make(chan struct{})
+	r.temp.set(func(id string) error {
+		inHand <- id
+		<-release
+		return nil
+	})
+	r.broker.Publish("scraped", "kijiji", messages(t, 6)...)
+	first := <-inHand
+	r.eventually(t, func() bool { return r.broker.Cut("conveyor consumers") == 1 }, "no connection to cut")
+	r.eventually(t, func() bool { return r.consumers("scraped.kijiji") == 0 }, "the session has ended")
+
+	// From here on nothing is accepted, so that whatever leaves the queue was acked by mistake.
+	r.temp.set(func(string) error { return errors.New("away") })
+	close(release)
+	r.eventually(t, func() bool { return r.temp.called() >= 4 }, "the messages come again")
+	stop()
+	r.eventually(t, func() bool { return r.broker.Ready("scraped.kijiji") == 6 }, "something was acked")
+
+	r.temp.set(nil)
+	stop = r.start(t)
+	r.eventually(t, func() bool { return r.temp.started() == 6 }, "nothing is lost")
+	stop()
+	require.GreaterOrEqual(t, len(r.temp.arrivals(first)), 2, "accepted in both sessions")
+	require.Zero(t, r.broker.Ready("scraped.kijiji"))
+}
+
+func TestShutdownDrains(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	stop := r.start(t)
+	inHand, release := make(chan string, 20), make(chan struct{})
+	r.temp.set(func(id string) error {
+		inHand <- id
+		<-release
+		return nil
+	})
+	r.broker.Publish("scraped", "kijiji", message(t, "1"))
+	<-inHand
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); stop() }()
+	r.eventually(t, func() bool { return r.consumers("listings.ready") == 0 }, "the others stop")
+	close(release)
+	<-stopped
+	require.Equal(t, 1, r.temp.started())
+	require.Zero(t, r.broker.Ready("scraped.kijiji"), "what was in hand is acked")
+}
+
+func TestShutdownDoesNotWaitForWhatIsAway(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	r.temp.set(func(string) error { return errors.New("away") })
+	stop := r.start(t)
+	r.broker.Publish("scraped", "kijiji", message(t, "1"))
+	r.eventually(t, func() bool { return r.temp.called() >= 6 }, "the pauses have grown to seconds")
+	began := time.Now()
+	stop()
+	require.Less(t, time.Since(began), 2*time.Second)
+	r.eventually(t, func() bool { return r.broker.Ready("scraped.kijiji") == 1 }, "it goes back to its queue")
+}
+
+// TestBrokerAway: a bridge that starts before its broker waits for it, and one that loses it comes back.
+func TestBrokerAway(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	line := bridgetest.NewLine(t, r.broker.URL)
+	r.URL = line.URL
+	line.Cut()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	r.eventually(t, func() bool { return strings.Contains(r.logs.String(), "rabbitmq is away") }, "it says so")
+	for n := range 2 {
+		require.NoError(t, line.Mend())
+		r.eventually(t, func() bool { return r.consumers("scraped.kijiji") == 1 }, "no consumer")
+		r.broker.Publish("scraped", "kijiji", message(t, fmt.Sprint(n)))
+		r.eventually(t, func() bool { return r.temp.started() == n+1 }, "it works")
+		line.Cut()
+	}
+	cancel()
+	require.NoError(t, <-ended)
+}
+
+func TestTopologyOfAnotherTeam(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	ch := r.broker.Channel()
+	_, err := ch.QueueDeclare("scraped.kijiji", true, false, false, false, amqp.Table{"x-queue-type": "classic",
+		"x-max-length": 1000})
+	require.NoError(t, err)
+	require.NoError(t, ch.ExchangeDeclare("listings", "direct", true, false, false, false, nil))
+	stop := r.start(t)
+	require.Contains(t, r.logs.String(), "used as it is")
+	require.Contains(t, r.logs.String(), "queue=scraped.kijiji")
+	require.Contains(t, r.logs.String(), "exchange=listings ")
+	require.Contains(t, r.logs.String(), "inequivalent arg", "the difference is named")
+	r.broker.Publish("scraped", "kijiji", message(t, "1"))
+	r.eventually(t, func() bool { return r.temp.started() == 1 }, "it is used")
+	stop()
+
+	var q struct {
+		Arguments map[string]any `json:"arguments"`
+		Type      string         `json:"type"`
+	}
+	r.broker.Call("GET", "/api/queues/"+r.broker.Vhost+"/scraped.kijiji", nil, &q)
+	require.Equal(t, "classic", q.Type)
+	require.Equal(t, map[string]any{"x-queue-type": "classic", "x-max-length": 1000.0}, q.Arguments)
+	r.broker.Call("GET", "/api/queues/"+r.broker.Vhost+"/scraped.kangalou", nil, &q)
+	require.Equal(t, "quorum", q.Type)
+}
+
+func TestTopologyIsOnlyChecked(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	r.Declare = false
+	err := r.Run(t.Context())
+	require.ErrorContains(t, err, "check exchange scraped")
+	require.ErrorContains(t, err, "RABBITMQ_DECLARE_TOPOLOGY")
+	require.Equal(t, -1, r.consumers("scraped.kijiji"), "nothing is declared")
+
+	declared := r.Options
+	declared.Declare = true
+	require.NoError(t, bridge.Establish(t.Context(), declared))
+	require.NoError(t, bridge.Establish(t.Context(), declared), "twice is once")
+	_, err = r.broker.Channel().QueueDelete("images.pending", false, false, false)
+	require.NoError(t, err)
+	require.ErrorContains(t, r.Run(t.Context()), "check queue images.pending")
+	require.NoError(t, bridge.Establish(t.Context(), declared))
+	r.start(t)
+	r.broker.Publish("scraped", "kijiji", message(t, "1"))
+	r.eventually(t, func() bool { return r.temp.started() == 1 }, "it works")
+}
+
+// TestNoDeadLetterQueue: where another team's topology has no place for dead letters, Postgres is their place.
+func TestNoDeadLetterQueue(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	r.Declare, r.ArchiveDeadLetters = false, false
+	declared := r.Options
+	declared.Declare = true
+	require.NoError(t, bridge.Establish(t.Context(), declared))
+	require.NoError(t, r.broker.Channel().ExchangeDelete("scraped.dlx", false, false))
+	stop := r.start(t)
+	r.broker.Publish("scraped", "kijiji", []byte("<html>"), message(t, "1"))
+	r.eventually(t, func() bool { return r.rows(t, "dead_letters") == 1 && r.temp.started() == 1 }, "not archived")
+	stop()
+	require.Zero(t, r.broker.Ready("scraped.kijiji"))
+}
+
+func TestStagesOfOthers(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	r.Stages = []string{"normalize", "import"}
+	r.start(t)
+	r.eventually(t, func() bool { return r.consumers("listings.ready") == 1 }, "import is ours")
+	for queue, want := range map[string]int{
+		"scraped.kijiji": 1, "scraped.kangalou": 1, "listings.normalized": 0, "images.pending": 0, "listings.published": 0,
+	} {
+		r.eventually(t, func() bool { return r.consumers(queue) == want }, queue)
+	}
+}
+
+func TestStagedMessages(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	r.start(t)
+	staged := func(id, scrapedAt, l string) []byte {
+		return []byte(`{"platform":"kijiji","platform_id":"` + id + `","url":"https://k.example/` + id +
+			`","scraped_at":"` + scrapedAt + `","listing":` + l + `}`)
+	}
+	const l = `{"platform":"x","platform_id":"y","title":"4 ½","rent_cents":125000,"bedrooms":2}`
+	r.broker.Publish("listings", "listings.normalized", staged("1", "2026-11-20T14:00:00Z", l))
+	r.broker.Publish("listings", "listings.ready", staged("2", "2026-11-20T14:00:00Z", l))
+	r.eventually(t, func() bool { return r.temp.started() == 2 }, "not started")
+	require.Equal(t, []launch.Arrival{{Stage: listing.StageDedupe, Revision: 1, Force: true}}, r.temp.arrivals("1"))
+	require.Equal(t, []launch.Arrival{{Stage: listing.StageImport, Revision: 1, Force: true}}, r.temp.arrivals("2"))
+	v, err := r.Listings.Load(t.Context(), listing.Ref{Platform: "kijiji", PlatformID: "1"}.ID())
+	require.NoError(t, err)
+	require.Equal(t, listing.Ref{Platform: "kijiji", PlatformID: "1"}, v.Listing.Ref, "the envelope is the authority")
+	require.Equal(t, int64(125_000), v.Listing.RentCents)
+
+	r.broker.Publish("listings", "listings.normalized", staged("1", "2026-11-19T14:00:00Z", l)) // older: settled
+	for _, bad := range []string{`{"title":"x"}`, `{"title":"x","rent_cents":1,"bedrooms":1,"latitude":"abc"}`, `7`} {
+		r.broker.Publish("listings", "listings.normalized", staged("3", "2026-11-20T14:00:00Z", bad))
+	}
+	r.eventually(t, func() bool { return r.rows(t, "dead_letters WHERE queue = 'listings.normalized'") == 3 }, "not dead")
+	r.eventually(t, func() bool { return r.broker.Ready("listings.normalized") == 0 }, "not acked")
+	require.Len(t, r.temp.arrivals("1"), 1)
+}
+
+func TestPendingImages(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	ref := listing.Ref{Platform: "kijiji", PlatformID: "1"}
+	_, err := r.Listings.Receive(t.Context(), []db.Arrival{{
+		Ref: ref, URL: "https://k.example/1", Payload: []byte(`{}`), ContentHash: []byte{1}, ScrapedAt: time.Now(),
+	}}, time.Now())
+	require.NoError(t, err)
+	_, err = r.Listings.Publish(t.Context(),
+		listing.Publication{Version: listing.Version{Revision: 1, Listing: listing.Listing{
+			Ref: ref, URL: "https://k.example/1", Title: "x", RentCents: 1,
+		}}}, listing.Run{}, time.Now())
+	require.NoError(t, err)
+	r.start(t)
+	ask := func(id, url string) {
+		r.broker.Publish("listings", "images.pending", []byte(`{"listing_id":"`+id+`","url":"`+url+`","sort_order":3}`))
+	}
+	ask(ref.ID().String(), "http://i.example/1.jpg")
+	r.eventually(t, func() bool { return r.temp.called() == 1 }, "not started")
+	r.eventually(t,
+		func() bool { return r.rows(t, "listing_images WHERE state = 'pending' AND sort_order = 3") == 1 }, "no row")
+	r.temp.mu.Lock()
+	require.Equal(t,
+		[]launch.ImageJob{{Ref: ref, Image: listing.Image{URL: "http://i.example/1.jpg", SortOrder: 3}}}, r.temp.images)
+	r.temp.mu.Unlock()
+
+	ask("not a UUID", "http://i.example/1.jpg")
+	ask(listing.Ref{Platform: "kijiji", PlatformID: "none"}.ID().String(), "http://i.example/1.jpg")
+	ask(ref.ID().String(), "file:///etc/passwd")
+	r.eventually(t, func() bool { return r.rows(t, "dead_letters WHERE queue = 'images.pending'") == 3 }, "not dead")
+	require.Equal(t, 1, r.temp.called())
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -55,6 +56,14 @@ func (c *consumer) session(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("consume: %w", err)
 	}
+	// The client hands deliveries over one by one; what waits must be here already for gather to see it.
+	waiting := make(chan amqp.Delivery, c.prefetch)
+	go func() { // ends with the channel; never blocks, for no more than the prefetch are unacked
+		defer close(waiting)
+		for d := range deliveries {
+			waiting <- d
+		}
+	}()
 	c.metrics.consuming(c.queue.queue, 1)
 	defer c.metrics.consuming(c.queue.queue, 0)
 
@@ -77,12 +86,12 @@ func (c *consumer) session(ctx context.Context) error {
 	}()
 
 	for {
-		batch, ok := gather(ctx, deliveries, c.prefetch)
+		batch, ok := gather(ctx, waiting, c.prefetch)
 		if !ok {
 			if ctx.Err() != nil {
 				return ctx.Err() // unacked prefetched deliveries go back with the channel
 			}
-			return context.Cause(work)
+			return errors.New("the broker ended the consumer")
 		}
 		c.work(ctx, work, batch)
 		if work.Err() != nil {
@@ -122,7 +131,11 @@ func gather(ctx context.Context, deliveries <-chan amqp.Delivery, n int) ([]amqp
 func (c *consumer) work(ctx, work context.Context, batch []amqp.Delivery) {
 	began := time.Now()
 	n := len(batch)
-	again(work, func() bool {
+	// Shutdown does not wait for what is away: what is held goes back to its queue.
+	holding, cancel := context.WithCancel(work)
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	again(holding, func() bool {
 		var why error
 		batch, why = c.settle(work, batch, c.safely(work, batch))
 		if len(batch) == 0 || ctx.Err() != nil {
@@ -141,9 +154,10 @@ func (c *consumer) work(ctx, work context.Context, batch []amqp.Delivery) {
 func (c *consumer) safely(ctx context.Context, batch []amqp.Delivery) (errs []error) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.log.ErrorContext(ctx, "handler panicked", "panic", p, "deliveries", len(batch))
+			c.log.ErrorContext(ctx, "handler panicked", "panic", p, "deliveries", len(batch),
+				"stack", string(debug.Stack()))
 			if len(batch) == 1 {
-				errs = []error{fault.Newf(fault.Invalid, "handler panicked: %v", p)}
+				errs = []error{panicked(p)}
 				return
 			}
 			errs = make([]error, len(batch))
@@ -154,3 +168,17 @@ func (c *consumer) safely(ctx context.Context, batch []amqp.Delivery) (errs []er
 	}()
 	return c.handle(ctx, batch)
 }
+
+// unpanicked is f with a panic as its error. Every goroutine of a handler needs it: a panic ends the process unless
+// the goroutine that it happens in recovers.
+func (b *Bridge) unpanicked(ctx context.Context, f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			b.Log.ErrorContext(ctx, "handler panicked", "panic", p, "stack", string(debug.Stack()))
+			err = panicked(p)
+		}
+	}()
+	return f()
+}
+
+func panicked(p any) error { return fault.Newf(fault.Invalid, "handler panicked: %v", p) }

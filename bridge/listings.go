@@ -31,9 +31,9 @@ func (b *Bridge) handler(q queue) handler {
 	case q.stage == listing.StageNormalize:
 		return func(ctx context.Context, batch []amqp.Delivery) []error { return b.scraped(ctx, q, batch) }
 	case q.stage == listing.StageImages:
-		return each(b.image)
+		return b.each(b.image)
 	default:
-		return each(func(ctx context.Context, d amqp.Delivery) error { return b.staged(ctx, q.stage, d) })
+		return b.each(func(ctx context.Context, d amqp.Delivery) error { return b.staged(ctx, q.stage, d) })
 	}
 }
 
@@ -88,9 +88,11 @@ func (b *Bridge) scraped(ctx context.Context, q queue, batch []amqp.Delivery) []
 			continue
 		}
 		start.Go(func() error {
-			errs[at[k]] = b.Launch.Listing(ctx, arrivals[k].Ref,
-				launch.Arrival{Stage: listing.StageNormalize, Revision: r.Revision},
-				launch.AdvertSummary(adverts[k].Title, adverts[k].Price.AmountCents))
+			errs[at[k]] = b.unpanicked(ctx, func() error {
+				return b.Launch.Listing(ctx, arrivals[k].Ref,
+					launch.Arrival{Stage: listing.StageNormalize, Revision: r.Revision},
+					launch.AdvertSummary(adverts[k].Title, adverts[k].Price.AmountCents))
+			})
 			return nil
 		})
 	}
@@ -165,13 +167,16 @@ func (b *Bridge) image(ctx context.Context, d amqp.Delivery) error {
 }
 
 // each makes a handler of a function for one delivery, a few at a time.
-func each(f func(context.Context, amqp.Delivery) error) handler {
+func (b *Bridge) each(f func(context.Context, amqp.Delivery) error) handler {
 	return func(ctx context.Context, batch []amqp.Delivery) []error {
 		errs := make([]error, len(batch))
 		var work errgroup.Group
 		work.SetLimit(startsAtOnce)
 		for i, d := range batch {
-			work.Go(func() error { errs[i] = f(ctx, d); return nil })
+			work.Go(func() error {
+				errs[i] = b.unpanicked(ctx, func() error { return f(ctx, d) })
+				return nil
+			})
 		}
 		_ = work.Wait() // each error is in errs
 		return errs

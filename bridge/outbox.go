@@ -23,6 +23,7 @@ const (
 	relayUnrouted  = 30 * time.Second // until a message that found no queue is tried again
 	purgeEvery     = time.Minute
 	purgeAtOnce    = 5000
+	leaseTimeout   = 5 * time.Second
 	publishTimeout = 20 * time.Second // less than the lease
 )
 
@@ -103,7 +104,10 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
 	if c := r.cursor.Load(); c != nil {
 		cursor = *c
 	}
-	batch, err := r.Outbox.Lease(ctx, token, cursor, relayTenant, relayBatch, r.now(), relayLease)
+	// A lease that is cancelled may have been granted all the same, and would keep its messages from the next relay.
+	leasing, leased := context.WithTimeout(context.WithoutCancel(ctx), leaseTimeout)
+	defer leased()
+	batch, err := r.Outbox.Lease(leasing, token, cursor, relayTenant, relayBatch, r.now(), relayLease)
 	if err != nil || len(batch) == 0 {
 		return 0, err
 	}
@@ -124,7 +128,7 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
 	}
 	errs := p.publish(ctx, out)
 	var sent, refused, unknown []int64
-	var why error
+	var refusal, why error
 	for i, m := range batch {
 		switch err := errs[i]; {
 		case err == nil:
@@ -132,15 +136,16 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
 			r.metrics.published(m.RoutingKey, r.now().Sub(m.CreatedAt))
 		case errors.Is(err, errReturned), errors.Is(err, errNacked):
 			refused = append(refused, m.ID)
-			r.log.WarnContext(ctx, "event is not taken", "message", m.MessageID, "exchange", m.Exchange, "key", m.RoutingKey, "err", err)
-			why = errors.Join(why, err)
+			r.log.WarnContext(ctx, "event is not taken", "message", m.MessageID,
+				"exchange", m.Exchange, "key", m.RoutingKey, "err", err)
+			refusal = err
 		default:
 			unknown = append(unknown, m.ID)
 			why = err
 		}
 	}
 	if len(refused) > 0 {
-		if err := r.Outbox.Release(ctx, token, refused, r.now().Add(relayUnrouted), why.Error(), true); err != nil {
+		if err := r.Outbox.Release(ctx, token, refused, r.now().Add(relayUnrouted), refusal.Error(), true); err != nil {
 			return len(batch), err
 		}
 	}

@@ -76,11 +76,8 @@ func (t topology) routes(exchange, key string) bool {
 func (t topology) establish(conn *amqp.Connection, log *slog.Logger) error {
 	for _, q := range t.queues {
 		if !t.declare {
-			if err := on(conn, func(ch *amqp.Channel) error {
-				_, err := ch.QueueDeclarePassive(q.queue, true, false, false, false, nil)
-				return err
-			}); err != nil {
-				return fmt.Errorf("check queue %s: %w; declare it, or set RABBITMQ_DECLARE_TOPOLOGY=true", q.queue, err)
+			if err := q.check(conn); err != nil {
+				return fmt.Errorf("%w; declare it, or set RABBITMQ_DECLARE_TOPOLOGY=true", err)
 			}
 			continue
 		}
@@ -101,6 +98,25 @@ func (t topology) establish(conn *amqp.Connection, log *slog.Logger) error {
 		}); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// check says whether the queue and its exchange are there. A dead-letter queue need not be: without one, dead letters
+// go to Postgres at once.
+func (q queue) check(conn *amqp.Connection) error {
+	err := on(conn, func(ch *amqp.Channel) error {
+		return ch.ExchangeDeclarePassive(q.exchange, amqp.ExchangeTopic, true, false, false, false, nil)
+	})
+	if err != nil {
+		return fmt.Errorf("check exchange %s: %w", q.exchange, err)
+	}
+	err = on(conn, func(ch *amqp.Channel) error {
+		_, err := ch.QueueDeclarePassive(q.queue, true, false, false, false, nil)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("check queue %s: %w", q.queue, err)
 	}
 	return nil
 }

@@ -35,7 +35,8 @@ type DeadLetter struct {
 
 const sqlDeadLetterAdd = `
 INSERT INTO dead_letters AS d
-    (fingerprint, queue, exchange, routing_key, message_id, headers, body, reason, class, workflow_id, run_id, first_at, last_at)
+    (fingerprint, queue, exchange, routing_key, message_id, headers, body, reason, class, workflow_id, run_id,
+        first_at, last_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)
 ON CONFLICT (fingerprint) DO UPDATE SET
     last_at = greatest(d.last_at, excluded.last_at), deaths = d.deaths + 1, state = 'open',
@@ -82,4 +83,5 @@ func fingerprint(key string) []byte { return hash([]byte(key)) }
 
 const sqlDeadLetterResolveKey = `UPDATE dead_letters SET state = 'resolved' WHERE fingerprint = $1 AND state = 'open'`
 
-const sqlDeadLetterResolve = `UPDATE dead_letters SET state = 'resolved' WHERE workflow_id = $1 AND queue = $2 AND state = 'open'`
+const sqlDeadLetterResolve = `
+UPDATE dead_letters SET state = 'resolved' WHERE workflow_id = $1 AND queue = $2 AND state = 'open'`

@@ -57,7 +57,8 @@ WITH incoming AS (
         first_scraped_at = least(r.first_scraped_at, excluded.first_scraped_at),
         last_scraped_at  = greatest(r.last_scraped_at, excluded.last_scraped_at),
         (url, payload, content_hash, payload_at, revised_at, revision, status, reasons, duplicate_of) = (
-            SELECT n.* FROM (SELECT excluded.content_hash <> r.content_hash AND excluded.payload_at >= r.last_scraped_at) c (changed)
+            SELECT n.* FROM (
+                SELECT excluded.content_hash <> r.content_hash AND excluded.payload_at >= r.last_scraped_at) c (changed)
             CROSS JOIN LATERAL (SELECT
                 CASE WHEN changed THEN excluded.url ELSE r.url END,
                 CASE WHEN changed THEN excluded.payload ELSE r.payload END,
@@ -76,11 +77,14 @@ WITH incoming AS (
     WHERE s.revised_at = $8
     ON CONFLICT DO NOTHING
 )
-SELECT id, revision, revision = settled_revision FROM stored`
+SELECT id, revision, revision = settled_revision
+    AND NOT EXISTS (SELECT FROM listings l WHERE l.id = stored.id AND l.status = 'archived')
+FROM stored`
 
 // Receive stores what was scraped, in one statement however many there are, and says for each arrival whether there
 // is work to do. An advert that did not change since it was last brought to its end only moves its last_scraped_at:
-// it is settled at the door. Receiving the same message again counts one more scrape and changes nothing else.
+// it is settled at the door, unless its listing is archived and so is back now. Receiving the same message again
+// counts one more scrape and changes nothing else.
 func (s *Listings) Receive(ctx context.Context, arrivals []Arrival, now time.Time) ([]Receipt, error) {
 	receipts := make([]Receipt, len(arrivals))
 	now = now.Truncate(time.Microsecond) // what Postgres keeps: the statement compares it with itself
@@ -141,7 +145,8 @@ WITH stored AS (
         url             = excluded.url,
         revision        = r.revision + (excluded.payload_at > r.payload_at)::int,
         payload         = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.payload ELSE r.payload END,
-        content_hash    = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.content_hash ELSE r.content_hash END,
+        content_hash    = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.content_hash
+            ELSE r.content_hash END,
         revised_at      = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.revised_at ELSE r.revised_at END,
         payload_at      = excluded.payload_at,
         last_scraped_at = greatest(r.last_scraped_at, excluded.last_scraped_at),
@@ -215,12 +220,14 @@ WHERE id = $1 AND revision = $2`
 
 // Reject settles a revision that cannot become a listing: every reason goes to raw_listings, to listings.rejected
 // and, with the payload, to the dead letters.
-func (s *Listings) Reject(ctx context.Context, raw listing.Raw, revision int64, payload []byte, r *listing.Rejection, run listing.Run, now time.Time) error {
+func (s *Listings) Reject(ctx context.Context, raw listing.Raw, revision int64, payload []byte,
+	r *listing.Rejection, run listing.Run, now time.Time) error {
 	reasons, err := json.Marshal(r.Reasons)
 	if err != nil {
 		return fmt.Errorf("write reasons of %s: %w", raw.Ref, err)
 	}
-	data := contract.ListingData{ListingID: raw.ID().String(), PlatformID: raw.PlatformID, Revision: revision, URL: raw.URL}
+	data := contract.ListingData{
+		ListingID: raw.ID().String(), PlatformID: raw.PlatformID, Revision: revision, URL: raw.URL}
 	for _, reason := range r.Reasons {
 		data.Reasons = append(data.Reasons, contract.Reason(reason))
 	}
@@ -273,7 +280,8 @@ UPDATE raw_listings SET status = 'duplicate', duplicate_of = $3, reasons = $4, s
 WHERE id = $1 AND revision = $2`
 
 // SaveDuplicate settles a revision that is a home we list already. reasons say why we think so.
-func (s *Listings) SaveDuplicate(ctx context.Context, ref listing.Ref, revision int64, of uuid.UUID, reasons []listing.Reason, run listing.Run) error {
+func (s *Listings) SaveDuplicate(ctx context.Context, ref listing.Ref, revision int64, of uuid.UUID,
+	reasons []listing.Reason, run listing.Run) error {
 	doc, err := json.Marshal(reasons)
 	if err != nil {
 		return fmt.Errorf("write reasons of %s: %w", ref, err)

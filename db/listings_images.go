@@ -27,7 +27,8 @@ RETURNING i.state = 'pending', (SELECT platform FROM listings WHERE id = $1),
 
 // WantImage notes an image that a message asks for, and says whose it is and whether it is still to be fetched; one
 // that failed gets another chance. A listing that is not there is fault.Invalid.
-func (s *Listings) WantImage(ctx context.Context, id uuid.UUID, img listing.Image, now time.Time) (ref listing.Ref, pending bool, err error) {
+func (s *Listings) WantImage(ctx context.Context, id uuid.UUID, img listing.Image, now time.Time) (
+	ref listing.Ref, pending bool, err error) {
 	err = s.pool.QueryRow(ctx, sqlImageAdd, id, img.URL, img.SortOrder, now).Scan(&pending, &ref.Platform, &ref.PlatformID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return ref, false, fault.Newf(fault.Invalid, "listing_id: there is no listing %s", id)
@@ -60,7 +61,8 @@ WITH done AS (
             SELECT FROM listing_images o
             WHERE o.listing_id = $1 AND o.sha256 = decode($3, 'hex') AND o.state = 'attached' AND o.url <> $2
         ) THEN 'repeated' ELSE 'attached' END,
-        sha256 = decode($3, 'hex'), key = $4, thumbnail_key = $5, content_type = $6, bytes = $7, width = $8, height = $9,
+        sha256 = decode($3, 'hex'), key = $4, thumbnail_key = $5, content_type = $6, bytes = $7,
+            width = $8, height = $9,
         settled_at = $10, reason = ''
     WHERE listing_id = $1 AND url = $2 AND state IN ('pending', 'failed')
     RETURNING state, sort_order
@@ -120,7 +122,8 @@ UPDATE listing_images SET state = 'failed', reason = $3, settled_at = $4
 WHERE listing_id = $1 AND url = $2 AND state = 'pending'`
 
 // FailImage gives an image up: its listing stands without it, and the dead letter replays as a request for it.
-func (s *Listings) FailImage(ctx context.Context, ref listing.Ref, img listing.Image, class fault.Class, reason string, run listing.Run, now time.Time) error {
+func (s *Listings) FailImage(ctx context.Context, ref listing.Ref, img listing.Image, class fault.Class,
+	reason string, run listing.Run, now time.Time) error {
 	body, err := json.Marshal(contract.PendingImage{ListingID: ref.ID().String(), URL: img.URL, SortOrder: img.SortOrder})
 	if err != nil {
 		return fmt.Errorf("write dead letter: %w", err)

@@ -21,8 +21,9 @@ import (
 func picture(url string, bytes string) listing.StoredImage {
 	sum := strings.Repeat(bytes, 64)
 	return listing.StoredImage{
-		Image: listing.Image{URL: url}, SHA256: sum, Key: "images/" + sum + ".jpg", ThumbnailKey: "thumbnails/" + sum + ".jpg",
-		ContentType: "image/jpeg", Bytes: 1000, Width: 800, Height: 600,
+		Image: listing.Image{URL: url}, SHA256: sum, Key: "images/" + sum + ".jpg",
+		ThumbnailKey: "thumbnails/" + sum + ".jpg",
+		ContentType:  "image/jpeg", Bytes: 1000, Width: 800, Height: 600,
 	}
 }
 

@@ -65,12 +65,14 @@ SELECT id, $2, 'status', $3, status, 'active' FROM listings WHERE id = $1 AND st
 ON CONFLICT DO NOTHING`
 
 // The numbers are cast to bigint, so that it is Postgres who refuses those that are too large, and not the client,
-// whose errors do not tell bad data from a bad connection. A claimed listing stays claimed: its owner has taken it over.
+// whose errors do not tell bad data from a bad connection. A claimed listing stays claimed: its owner has taken it
+// over.
 const sqlListingSave = `
 INSERT INTO listings AS l (id, platform, platform_id, revision, url, title, description, rent_cents, bedrooms, rooms,
     bathrooms, area_sqft, property_type, address, postal_code, latitude, longitude, neighbourhood, details,
     details_hash, repost_of, posted_at, published_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::bigint, $10, $11, $12::bigint, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $23)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::bigint, $10, $11, $12::bigint, $13, $14,
+    $15, $16, $17, $18, $19, $20, $21, $22, $23, $23)
 ON CONFLICT (id) DO UPDATE SET
     revision = excluded.revision, url = excluded.url, title = excluded.title, description = excluded.description,
     rent_cents = excluded.rent_cents, bedrooms = excluded.bedrooms, rooms = excluded.rooms,
@@ -112,7 +114,8 @@ SELECT url, sort_order FROM listing_images WHERE listing_id = $1 AND state = 'pe
 // Publish makes a version the visible listing: row, price and status history, wanted images, listings.published and
 // the audit trail's status, all or nothing. It returns the images that are still to be fetched. A version that says
 // what is published already changes nothing and tells nothing, and so does publishing one twice.
-func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listing.Run, now time.Time) ([]listing.Image, error) {
+func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listing.Run,
+	now time.Time) ([]listing.Image, error) {
 	b := new(pgx.Batch)
 	if !p.Same || p.Published == "archived" {
 		if err := publish(b, p, now); err != nil {

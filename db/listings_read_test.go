@@ -23,7 +23,8 @@ func TestSearchFilters(t *testing.T) {
 	pool := dbtest.New(t)
 	s := db.NewListings(pool)
 	hood := place.All()[0].Key
-	add := func(platform, id, title, description string, rent int64, bedrooms int, lat, lon float64, neighbourhood string) {
+	add := func(platform, id, title, description string, rent int64, bedrooms int,
+		lat, lon float64, neighbourhood string) {
 		l := normalized(listing.Ref{Platform: platform, PlatformID: id})
 		l.Title, l.Description, l.RentCents, l.Bedrooms = title, description, rent, bedrooms
 		if lat != 0 {
@@ -70,7 +71,8 @@ func TestSearchFilters(t *testing.T) {
 		{"one word or another", db.Filter{Text: "loft or studio"}, []string{"dddd", "a"}},
 		{"a word and not another", db.Filter{Text: "balcon -loft"}, []string{"bb"}},
 		{"marks only", db.Filter{Text: `" & | ! ( '`}, nil},
-		{"several at once", db.Filter{Status: "active", Platform: "kijiji", MaxRentCents: ptr(int64(100_000)), Text: "studio"},
+		{"several at once",
+			db.Filter{Status: "active", Platform: "kijiji", MaxRentCents: ptr(int64(100_000)), Text: "studio"},
 			[]string{"a"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -149,9 +151,11 @@ func TestDetail(t *testing.T) {
 
 	// A rejected advert has its audit trail and no listing.
 	rejected := arrival(refOf("rejected"), "À vendre", 1)
-	rejected.Payload = append(rejected.Payload[:len(rejected.Payload)-1], `,"contact":{"phone":"514"},"extra":{"kept":1}}`...)
+	rejected.Payload = append(rejected.Payload[:len(rejected.Payload)-1],
+		`,"contact":{"phone":"514"},"extra":{"kept":1}}`...)
 	receive(t, s, rejected)
-	reasons := []listing.Reason{{Field: "price", Code: "missing", Message: "none"}, {Field: "title", Code: "wanted", Message: "x"}}
+	reasons := []listing.Reason{{Field: "price", Code: "missing", Message: "none"},
+		{Field: "title", Code: "wanted", Message: "x"}}
 	require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: rejected.Ref}, 1, rejected.Payload,
 		&listing.Rejection{Reasons: reasons}, runOf(rejected.Ref), after(2)))
 	d, err := s.Detail(t.Context(), rejected.Ref.ID())

@@ -78,8 +78,10 @@ RETURNING o.id, o.message_id, o.tenant, o.exchange, o.routing_key, o.body, o.cre
 // Lease claims up to max pending messages, at most perTenant of each tenant, starting with the tenant after cursor,
 // until now+ttl. No two callers ever hold the same message; a lease that runs out makes its messages due again. The
 // slice is in the tenants' turns, the cursor for the next call being its last tenant, and then in the order of writing.
-func (o *Outbox) Lease(ctx context.Context, token uuid.UUID, cursor string, perTenant, max int, now time.Time, ttl time.Duration) ([]Message, error) {
-	rows, _ := o.pool.Query(ctx, sqlOutboxLease, cursor, now, perTenant, max, token, now.Add(ttl)) // CollectRows reports its error
+func (o *Outbox) Lease(ctx context.Context, token uuid.UUID, cursor string, perTenant, max int,
+	now time.Time, ttl time.Duration) ([]Message, error) {
+	// CollectRows reports the error.
+	rows, _ := o.pool.Query(ctx, sqlOutboxLease, cursor, now, perTenant, max, token, now.Add(ttl))
 	type leased struct {
 		Message
 		Turn int64
@@ -116,7 +118,8 @@ WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
 
 // Release gives messages back that could not be published, not to be leased again before until. refused counts
 // toward refusals: true when the broker returned or refused the message, false when it was away.
-func (o *Outbox) Release(ctx context.Context, token uuid.UUID, ids []int64, until time.Time, reason string, refused bool) error {
+func (o *Outbox) Release(ctx context.Context, token uuid.UUID, ids []int64, until time.Time, reason string,
+	refused bool) error {
 	count := 0
 	if refused {
 		count = 1

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -36,6 +37,7 @@ type ListingInput struct {
 	Ref     listing.Ref `json:"ref"`
 	Summary string      `json:"summary,omitempty"` // title and price, for people
 	Stages  []string    `json:"stages"`            // the stages that are ours; for any other the advert is handed over
+	Arrival Arrival     `json:"arrival"`           // why it was started; without a stage a signal says it
 }
 
 // ListingResult is how a Listing ended, for people: what counts is in Postgres.
@@ -75,7 +77,10 @@ func Listing(ctx workflow.Context, in ListingInput) (ListingResult, error) {
 		attached: workflow.NewBufferedChannel(ctx, imagesAtOnce), known: map[string]bool{},
 	}
 	next, ok := l.newest()
-	if !ok { // started by hand, without a signal
+	switch {
+	case in.Arrival.Stage != "":
+		next = merge(in.Arrival, next)
+	case !ok: // started by hand, without a word
 		next = Arrival{Stage: listing.StageNormalize, Force: true}
 	}
 	for {
@@ -106,23 +111,23 @@ type listingRun struct {
 	attached workflow.Channel // the address of each image that is settled
 }
 
-// newest takes what has arrived and returns what is left to do: the newest revision, entering as early as any of
-// them asked for.
+// newest takes what has arrived and returns what is left to do, all in one.
 func (l *listingRun) newest() (next Arrival, ok bool) {
 	for a := (Arrival{}); l.arrivals.ReceiveAsync(&a); a = (Arrival{}) {
-		if a.Revision <= l.result.Revision && !a.Force {
-			continue
+		if a.Revision > l.result.Revision || a.Force {
+			next, ok = merge(a, next), true
 		}
-		if !ok {
-			next, ok = a, true
-			continue
-		}
-		if stageOrder(a.Stage) < stageOrder(next.Stage) {
-			next.Stage = a.Stage
-		}
-		next.Revision, next.Force = max(a.Revision, next.Revision), next.Force || a.Force
 	}
 	return next, ok
+}
+
+// merge makes one of two arrivals: the newest revision, entering as early as either asks for. A zero one adds nothing.
+func merge(a, b Arrival) Arrival {
+	if b.Stage != "" && stageOrder(b.Stage) < stageOrder(a.Stage) {
+		a.Stage = b.Stage
+	}
+	a.Revision, a.Force = max(a.Revision, b.Revision), a.Force || b.Force
+	return a
 }
 
 func stageOrder(stage string) int {
@@ -240,7 +245,7 @@ func FairnessKey(address string) string {
 	if err != nil {
 		return ""
 	}
-	return u.Host[:min(len(u.Host), 64)]
+	return Summary(strings.ToValidUTF8(u.Host, "?"), 64) // "%ff.example" parses, and gRPC would refuse it for ever
 }
 
 // Summary cuts a line for the Web UI to at most n bytes, between runes.

@@ -72,12 +72,15 @@ func TestListing(t *testing.T) {
 	env.OnActivity(acts.NormalizeListing, mock.Anything, mock.Anything).Return(note("normalize", stage(1, ""))).Once()
 	env.OnActivity(acts.DedupeListing, mock.Anything, mock.Anything).Return(note("dedupe", stage(1, ""))).Once()
 	env.OnActivity(acts.ImportListing, mock.Anything, mock.Anything).Return(note("import", stage(1, activities.Imported))).Once()
-	arrive(env, 0, workflows.Arrival{Stage: listing.StageNormalize, Revision: 1})
+	first := workflows.Arrival{Stage: listing.StageNormalize, Revision: 1}
 
-	env.ExecuteWorkflow(workflows.Listing, workflows.ListingInput{Ref: ref, Stages: every})
+	env.ExecuteWorkflow(workflows.Listing, workflows.ListingInput{Ref: ref, Stages: every, Arrival: first})
 
 	require.NoError(t, env.GetWorkflowError())
 	require.Equal(t, []string{"normalize", "dedupe", "import"}, order)
+	var result workflows.ListingResult
+	require.NoError(t, env.GetWorkflowResult(&result))
+	require.Equal(t, workflows.ListingResult{Outcome: activities.Imported, Revision: 1}, result)
 }
 
 // Every image gets an activity of its own, never more than five at once, and one that fails does not harm the listing.

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -71,7 +70,8 @@ func (b *Broker) Call(method, path string, in, out any) {
 	defer cancel()
 	at := *b.management
 	at.User = nil
-	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(at.String(), "/")+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(at.String(), "/")+path,
+		bytes.NewReader(body))
 	require.NoError(b.t, err)
 	password, _ := b.management.User.Password()
 	request.SetBasicAuth(b.management.User.Username(), password)
@@ -187,7 +187,7 @@ type Line struct {
 
 	target string
 	mu     sync.Mutex
-	listen net.Listener
+	listen net.Listener // nil while it is cut
 	addr   string
 	conns  map[net.Conn]bool
 }
@@ -223,7 +223,10 @@ func (l *Line) Mend() error {
 func (l *Line) Cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_ = l.listen.Close()
+	if l.listen != nil {
+		_ = l.listen.Close()
+		l.listen = nil
+	}
 	for c := range l.conns {
 		_ = c.Close()
 	}
@@ -242,13 +245,15 @@ func (l *Line) serve(listen net.Listener) {
 			continue
 		}
 		l.mu.Lock()
-		if l.listen != listen || errors.Is(listen.(*net.TCPListener).SetDeadline(time.Time{}), net.ErrClosed) {
+		open := l.listen == listen
+		if open {
+			l.conns[near], l.conns[far] = true, true
+		}
+		l.mu.Unlock()
+		if !open { // cut meanwhile
 			_, _ = near.Close(), far.Close()
-			l.mu.Unlock()
 			return
 		}
-		l.conns[near], l.conns[far] = true, true
-		l.mu.Unlock()
 		for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
 			go func() { // ends when either side is closed
 				_, _ = io.Copy(way[0], way[1])

@@ -196,19 +196,23 @@ func TestDecodeScraped(t *testing.T) {
 		{"an array", []byte(`[]`), []string{""}, "is a JSON array, expected an object"},
 		{"a string", []byte(`"kijiji"`), []string{""}, "is a JSON string"},
 		{"null", []byte(`null`), []string{"platform", "platform_id", "url", "scraped_at"}, "is missing"},
-		{"all required members are missing", []byte(`{}`), []string{"platform", "platform_id", "url", "scraped_at"}, "is missing"},
+		{"all required members are missing", []byte(`{}`),
+			[]string{"platform", "platform_id", "url", "scraped_at"}, "is missing"},
 		{"the platform is missing", with("platform", ""), []string{"platform"}, "is missing"},
 		{"the ID is null", with("platform_id", `null`), []string{"platform_id"}, "is missing"},
 		{"the ID is a number", with("platform_id", `1329279535`), []string{"platform_id"}, "is a number, expected string"},
 		{"the ID could leave its path", with("platform_id", `"../x"`), []string{"platform_id"}, "is not an ID"},
 		{"the platform is a topic pattern", with("platform", `"#"`), []string{"platform"}, "is not a platform name"},
-		{"the address is not http", with("url", `"file:///etc/passwd"`), []string{"url"}, "is not an absolute http(s) address"},
+		{"the address is not http", with("url", `"file:///etc/passwd"`),
+			[]string{"url"}, "is not an absolute http(s) address"},
 		{"the address is relative", with("url", `"/v-1"`), []string{"url"}, "is not an absolute http(s) address"},
 		{"the address is too long", with("url", long), []string{"url"}, "the most is 2048"},
 		{"latitude abc", with("latitude", `"abc"`), []string{"latitude"}, "is a string, expected float64"},
 		{"latitude without end", with("latitude", `1e999`), []string{"latitude"}, "is a number 1e999"},
-		{"a price in words", with("price", `{"amount_cents":"1250"}`), []string{"price.amount_cents"}, "is a string, expected int64"},
-		{"a price with cents", with("price", `{"amount_cents":1250.5}`), []string{"price.amount_cents"}, "is a number 1250.5"},
+		{"a price in words", with("price", `{"amount_cents":"1250"}`),
+			[]string{"price.amount_cents"}, "is a string, expected int64"},
+		{"a price with cents", with("price", `{"amount_cents":1250.5}`),
+			[]string{"price.amount_cents"}, "is a number 1250.5"},
 		{"attributes as a list", with("attributes", `[]`), []string{"attributes"}, "is a array"},
 		{"image addresses as text", with("image_urls", `"x"`), []string{"image_urls"}, "is a string"},
 		{"a time in words", with("scraped_at", `"yesterday"`), []string{"scraped_at"}, "yesterday"},
@@ -258,8 +262,8 @@ func TestDecodeStaged(t *testing.T) {
 	t.Parallel()
 
 	staged := func(l string) []byte {
-		return []byte(`{"platform":"kijiji","platform_id":"1","url":"https://k.example/1","scraped_at":"2026-11-20T14:03:05Z"` +
-			l + `}`)
+		return []byte(`{"platform":"kijiji","platform_id":"1","url":"https://k.example/1",` +
+			`"scraped_at":"2026-11-20T14:03:05Z"` + l + `}`)
 	}
 	for _, tt := range []struct {
 		name   string
@@ -297,7 +301,8 @@ func TestDecodePendingImage(t *testing.T) {
 		fields     []string
 		reason     string
 	}{
-		{"an image", `{"listing_id":"8e2f3d1c-4b7a-5e5f-9a3b-2c1d0e9f8a7b","url":"http://i.example/1.jpg","sort_order":999}`, nil, ""},
+		{"an image",
+			`{"listing_id":"8e2f3d1c-4b7a-5e5f-9a3b-2c1d0e9f8a7b","url":"http://i.example/1.jpg","sort_order":999}`, nil, ""},
 		{"everything is missing", `{}`, []string{"listing_id", "url"}, "is missing"},
 		{"a file", `{"listing_id":"x","url":"file:///etc/passwd"}`, []string{"url"}, "http(s)"},
 		{"a place before the first", `{"listing_id":"x","url":"http://i.example/1.jpg","sort_order":-1}`,
@@ -323,7 +328,8 @@ func FuzzDecode(f *testing.F) {
 	}
 	for _, body := range [][]byte{
 		nil, []byte(`{}`), []byte(`null`), []byte(`[[]]`), with("latitude", `"abc"`), with("title", `"\u0000"`),
-		with("raw", `{"a":{"\u0000":[]}}`), with("title", "\"\xff\""), with("scraped_at", `"x"`), with("price", `{"amount_cents":1e99}`),
+		with("raw", `{"a":{"\u0000":[]}}`), with("title", "\"\xff\""), with("scraped_at", `"x"`),
+		with("price", `{"amount_cents":1e99}`),
 	} {
 		f.Add(body)
 	}

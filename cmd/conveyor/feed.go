@@ -43,7 +43,8 @@ func (c *feedCmd) Run(ctx context.Context) error {
 	sender := bridge.NewSender(conf.RabbitMQ.URL)
 	defer sender.Close()
 
-	bar := progressbar.NewOptions64(total, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription("feeding"),
+	bar := progressbar.NewOptions64(total,
+		progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription("feeding"),
 		progressbar.OptionShowIts(), progressbar.OptionSetItsString("msg"), progressbar.OptionShowCount(),
 		progressbar.OptionSetVisibility(isatty.IsTerminal(os.Stderr.Fd())), progressbar.OptionClearOnFinish())
 	began, sent := time.Now(), 0
@@ -222,7 +223,9 @@ func normalizeLine(line []byte) normalized {
 	}
 	site, ok := platform.ByName(m.Platform)
 	if !ok {
-		row.Reasons = []listing.Reason{{Field: "platform", Code: "unknown", Message: fmt.Sprintf("%q is not known", m.Platform)}}
+		row.Reasons = []listing.Reason{{
+			Field: "platform", Code: "unknown", Message: fmt.Sprintf("%q is not known", m.Platform),
+		}}
 		return row
 	}
 	var raw listing.Raw

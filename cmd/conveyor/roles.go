@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/pprof"
 	"os"
 	"text/tabwriter"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/internal/config"
@@ -40,11 +43,26 @@ func (apiCmd) Run(ctx context.Context) error {
 }
 
 func (workerCmd) Run(ctx context.Context) error {
-	return with(ctx, func(ctx context.Context, h *house) error { return h.worker(ctx) })
+	return with(ctx, func(ctx context.Context, h *house) error { return h.measured(ctx, h.worker) })
 }
 
 func (bridgeCmd) Run(ctx context.Context) error {
-	return with(ctx, func(ctx context.Context, h *house) error { return h.bridge(ctx) })
+	return with(ctx, func(ctx context.Context, h *house) error { return h.measured(ctx, h.bridge) })
+}
+
+// measured runs a role that has no door of its own beside one for its metrics, where that is asked for.
+func (h *house) measured(ctx context.Context, role func(context.Context) error) error {
+	if h.config.Log.Metrics == "" {
+		return role(ctx)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", promhttp.HandlerFor(h.registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return role(ctx) })
+	both.Go(func() error { return serve(ctx, h.config.Log.Metrics, mux) })
+	return both.Wait()
 }
 
 func (migrateCmd) Run(ctx context.Context) error {

@@ -61,7 +61,8 @@ func prepare(t testing.TB, admin *pgx.Conn, server string) {
 
 	ctx := t.Context()
 	var made bool
-	require.NoError(t, admin.QueryRow(ctx, "SELECT exists(SELECT FROM pg_database WHERE datname = $1)", template).Scan(&made))
+	require.NoError(t, admin.QueryRow(ctx,
+		"SELECT exists(SELECT FROM pg_database WHERE datname = $1)", template).Scan(&made))
 	if !made {
 		_, err := admin.Exec(ctx, "CREATE DATABASE "+template)
 		require.NoError(t, err)

@@ -92,8 +92,9 @@ type Outbox struct {
 	Retention time.Duration `env:"CONVEYOR_OUTBOX_RETENTION" envDefault:"24h" doc:"how long published events are kept"`
 }
 
-// Log is what goes to standard error.
+// Log is what a process tells of itself.
 type Log struct {
+	Metrics string `env:"CONVEYOR_METRICS_ADDRESS" envDefault:"" doc:"address on which worker and bridge serve /metrics and /debug/pprof; empty is none"`
 	Level  string `env:"CONVEYOR_LOG_LEVEL" envDefault:"info" doc:"debug, info, warn or error"`
 	Format string `env:"CONVEYOR_LOG_FORMAT" envDefault:"text" doc:"text or json"`
 }
@@ -133,11 +134,13 @@ func (c Config) check() error {
 		is(slices.Contains(allowed, value), variable, "is %q, expected one of %s", value, strings.Join(allowed, ", "))
 	}
 	oneOf("RABBITMQ_QUEUE_TYPE", c.RabbitMQ.QueueType, "quorum", "classic")
-	is(c.RabbitMQ.Prefetch >= 1 && c.RabbitMQ.Prefetch <= 1000, "RABBITMQ_PREFETCH", "is %d, expected 1 to 1000", c.RabbitMQ.Prefetch)
+	is(c.RabbitMQ.Prefetch >= 1 && c.RabbitMQ.Prefetch <= 1000, "RABBITMQ_PREFETCH", "is %d, expected 1 to 1000",
+		c.RabbitMQ.Prefetch)
 	for _, s := range c.Listings.Stages {
 		oneOf("CONVEYOR_LISTING_STAGES", s, listing.StageNormalize, listing.StageDedupe, listing.StageImport, listing.StageImages)
 	}
-	is(c.Temporal.Retention >= 24*time.Hour, "CONVEYOR_TEMPORAL_RETENTION", "is %s, expected 24h or more", c.Temporal.Retention)
+	is(c.Temporal.Retention >= 24*time.Hour, "CONVEYOR_TEMPORAL_RETENTION", "is %s, expected 24h or more",
+		c.Temporal.Retention)
 	is(c.Images.Interval > 0, "CONVEYOR_IMAGE_INTERVAL", "is %s, expected more than 0", c.Images.Interval)
 	is(c.Worker.StoreSlots >= 1 && c.Worker.StoreSlots <= int(c.Postgres.MaxConns), "CONVEYOR_STORE_SLOTS",
 		"is %d, expected 1 to CONVEYOR_DB_MAX_CONNS (%d)", c.Worker.StoreSlots, c.Postgres.MaxConns)

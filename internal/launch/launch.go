@@ -45,18 +45,29 @@ func AdvertSummary(title string, rentCents *int64) string {
 // ListingID is the ID of an advert's workflow.
 func ListingID(ref listing.Ref) string { return workflows.ListingID(ref) }
 
-// Listing takes an advert through the pipeline. When it returns nil the work is durably accepted.
+// Listing takes an advert through the pipeline. When it returns nil the work is durably accepted. Nearly always the
+// advert has no workflow, so it is started, in one step with its first task where the worker is in our process; while
+// one is running the arrival is a signal to it.
 func (l *Launch) Listing(ctx context.Context, ref listing.Ref, a Arrival, summary string) error {
-	id := workflows.ListingID(ref)
-	_, err := l.Temporal.SignalWithStartWorkflow(ctx, id, workflows.ArrivalSignal, a, client.StartWorkflowOptions{
-		TaskQueue:     workflows.QueueListings,
-		StaticSummary: summary,
+	in := workflows.ListingInput{Ref: ref, Summary: summary, Stages: l.Stages, Arrival: a}
+	o := client.StartWorkflowOptions{
+		ID:                                       workflows.ListingID(ref),
+		TaskQueue:                                workflows.QueueListings,
+		EnableEagerStart:                         true,
+		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		StaticSummary:                            summary,
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			workflows.PlatformKey.ValueSet(ref.Platform), workflows.StageKey.ValueSet(a.Stage),
 		),
-	}, workflows.Listing, workflows.ListingInput{Ref: ref, Summary: summary, Stages: l.Stages})
+	}
+	_, err := l.Temporal.ExecuteWorkflow(ctx, o, workflows.Listing, in)
+	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
+		// It may end in between: then this starts it, and the signal is all that its run is told.
+		in.Arrival, o.EnableEagerStart = Arrival{}, false
+		_, err = l.Temporal.SignalWithStartWorkflow(ctx, o.ID, workflows.ArrivalSignal, a, o, workflows.Listing, in)
+	}
 	if err != nil {
-		return classify(err, "start "+id)
+		return classify(err, "start "+o.ID)
 	}
 	return nil
 }

@@ -105,15 +105,17 @@ func TestListing(t *testing.T) {
 		}
 		if start := e.GetWorkflowExecutionStartedEventAttributes(); start != nil {
 			var in struct {
-				Ref    listing.Ref
-				Stages []string
+				Ref     listing.Ref
+				Stages  []string
+				Arrival launch.Arrival
 			}
 			require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(start.GetInput(), &in))
 			require.Equal(t, ref, in.Ref)
+			require.Equal(t, first, in.Arrival)
 			stages = in.Stages
 		}
 	}
-	require.Equal(t, []launch.Arrival{first, {Stage: listing.StageDedupe, Force: true}}, arrivals)
+	require.Equal(t, []launch.Arrival{{Stage: listing.StageDedupe, Force: true}}, arrivals)
 	require.Equal(t, l.Stages, stages)
 }
 
@@ -176,6 +178,16 @@ func TestImage(t *testing.T) {
 		require.Equal(t, "AttachImage", a.ActivityType)
 		require.Equal(t, "images", a.TaskQueue)
 		require.Equal(t, "img.example", a.Priority.FairnessKey)
+	}
+}
+
+// A host that is no UTF-8, or is cut inside a rune, would be refused by gRPC for ever.
+func TestImageOfAnOddHost(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	for _, host := range []string{"%ff.example", strings.Repeat("é", 40) + ".example"} {
+		job := launch.ImageJob{Ref: newRef(), Image: listing.Image{URL: "https://" + host + "/1.jpg"}}
+		require.NoError(t, l.Image(t.Context(), job), host)
 	}
 }
 

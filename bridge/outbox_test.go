@@ -1,0 +1,285 @@
+package bridge_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+	amqp "github.com/rabbitmq/amqp091-go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/bridge"
+	"github.com/mtlrent/conveyor/bridge/bridgetest"
+	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+// relay runs a relay by way of url, with so many cycles at once, until stop or the end of the test.
+func relay(t testing.TB, url string, pool *pgxpool.Pool, cycles int, now func() time.Time) (stop func()) {
+	t.Helper()
+
+	o := options(url)
+	o.Relays = cycles
+	r := bridge.NewRelay(url, db.NewOutbox(pool), o, bridge.NewMetrics(prometheus.NewRegistry()),
+		slog.New(slog.DiscardHandler), now)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan struct{})
+	go func() { defer close(done); r.Run(ctx) }()
+	stop = sync.OnceFunc(func() { cancel(); <-done })
+	t.Cleanup(stop)
+	return stop
+}
+
+// outbox returns a broker with our topology and a database.
+func outbox(t testing.TB) (*bridgetest.Broker, *pgxpool.Pool) {
+	t.Helper()
+
+	broker := bridgetest.New(t)
+	require.NoError(t, bridge.Establish(t.Context(), options(broker.URL)))
+	return broker, dbtest.New(t)
+}
+
+// column returns one text column of the outbox in the order of writing.
+func column(t testing.TB, pool *pgxpool.Pool, what string) []string {
+	t.Helper()
+
+	rows, _ := pool.Query(t.Context(), "SELECT "+what+"::text FROM outbox ORDER BY id")
+	got, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	return got
+}
+
+// messageIDs returns the MessageIds of deliveries.
+func messageIDs(deliveries []amqp.Delivery) []string {
+	out := make([]string, len(deliveries))
+	for i, d := range deliveries {
+		out[i] = d.MessageId
+	}
+	return out
+}
+
+// empty waits until everything is confirmed and marked.
+func empty(t testing.TB, pool *pgxpool.Pool) {
+	t.Helper()
+	require.Eventually(t, func() bool { return pending(t, pool) == 0 }, patience, 10*time.Millisecond)
+}
+
+func TestRelayPublishes(t *testing.T) {
+	t.Parallel()
+
+	broker, pool := outbox(t)
+	relay(t, broker.URL, pool, 2, time.Now)
+	s, ref := db.NewListings(pool), listing.Ref{Platform: "kijiji", PlatformID: "1"}
+	_, err := s.Receive(t.Context(), []db.Arrival{{
+		Ref: ref, URL: "https://k.example/1", Payload: []byte(`{}`), ContentHash: []byte{1}, ScrapedAt: time.Now(),
+	}}, time.Now())
+	require.NoError(t, err)
+	l := listing.Listing{Ref: ref, URL: "https://k.example/1", Title: "4 ½", RentCents: 125_000}
+	require.NoError(t, s.SaveNormalized(t.Context(), l, 1, time.Now())) // nobody is bound to listings.normalized
+	_, err = s.Publish(t.Context(), listing.Publication{Version: listing.Version{Revision: 1, Listing: l}},
+		listing.Run{}, time.Now())
+	require.NoError(t, err)
+
+	d := broker.Get("listings.published", 1)[0]
+	var e contract.Event
+	require.NoError(t, json.Unmarshal(d.Body, &e))
+	require.Equal(t, d.MessageId, e.EventID)
+	require.Equal(t, "listings.published", e.EventName)
+	require.Equal(t, uint8(amqp.Persistent), d.DeliveryMode)
+	require.Equal(t, "application/json", d.ContentType)
+	require.Equal(t, "listings.events", d.Exchange)
+	empty(t, pool)
+	require.Equal(t, []string{"0", "0"}, column(t, pool, "refusals"), "an event that nobody subscribed to is published")
+}
+
+// TestRelayUnroutable: an event that its queue must get, and does not, stays until the queue is bound again.
+func TestRelayUnroutable(t *testing.T) {
+	t.Parallel()
+
+	broker, pool := outbox(t)
+	ch := broker.Channel()
+	require.NoError(t, ch.QueueUnbind("listings.published", "listings.published", "listings.events", nil))
+	fill(t, pool, 2, 60)
+	_, err := pool.Exec(t.Context(), "UPDATE outbox SET routing_key = 'listings.normalized' WHERE id % 3 = 0")
+	require.NoError(t, err)
+	var mu sync.Mutex
+	now := time.Now()
+	clock := func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return now
+	}
+	relay(t, broker.URL, pool, 1, clock)
+	refused := func() (n int) {
+		for _, r := range column(t, pool, "refusals") {
+			if r == "1" {
+				n++
+			}
+		}
+		return n
+	}
+	require.Eventually(t, func() bool { return refused() == 40 && pending(t, pool) == 40 }, patience, tick)
+	for _, e := range column(t, pool, "last_error") {
+		require.Contains(t, []string{"", "no queue is bound for it"}, e)
+	}
+	require.Zero(t, broker.Ready("listings.published"))
+
+	require.NoError(t, ch.QueueBind("listings.published", "listings.published", "listings.events", false, nil))
+	mu.Lock()
+	now = now.Add(time.Minute)
+	mu.Unlock()
+	empty(t, pool)
+	require.ElementsMatch(t, published(t, pool), messageIDs(broker.Get("listings.published", 40)))
+	require.Zero(t, broker.Ready("listings.published"))
+}
+
+// published returns the message IDs of what goes to the queue listings.published.
+func published(t testing.TB, pool *pgxpool.Pool) []string {
+	t.Helper()
+	ids := column(t, pool, "CASE routing_key WHEN 'listings.published' THEN message_id::text ELSE '' END")
+	return slices.DeleteFunc(ids, func(id string) bool { return id == "" })
+}
+
+func TestTwoRelaysDoNotOverlap(t *testing.T) {
+	t.Parallel()
+
+	broker, pool := outbox(t)
+	const events = 3000
+	fill(t, pool, 7, events)
+	relay(t, broker.URL, pool, 3, time.Now)
+	relay(t, broker.URL, pool, 3, time.Now)
+	empty(t, pool)
+	got := messageIDs(broker.Get("listings.published", events))
+	require.Zero(t, broker.Ready("listings.published"), "no event twice")
+	require.ElementsMatch(t, column(t, pool, "message_id"), got)
+}
+
+// TestRelayIsFair: however much a busy tenant has, another one's events go out with the next batch.
+func TestRelayIsFair(t *testing.T) {
+	t.Parallel()
+
+	broker, pool := outbox(t)
+	fill(t, pool, 1, 2000)
+	_, err := pool.Exec(t.Context(), "UPDATE outbox SET tenant = 'busy'")
+	require.NoError(t, err)
+	fill(t, pool, 12, 12*60)
+	relay(t, broker.URL, pool, 1, time.Now)
+	empty(t, pool)
+	got := messageIDs(broker.Get("listings.published", 2720))
+	tenant := map[string]string{}
+	ids, of := column(t, pool, "message_id"), column(t, pool, "tenant")
+	for i, id := range ids {
+		tenant[id] = of[i]
+	}
+	// 13 tenants have something: ten of them in the first cycle, the other three and what is left in the second.
+	for _, batch := range [][]string{got[:500], got[500 : 4*50+9*10+500]} {
+		n := map[string]int{}
+		for _, id := range batch {
+			n[tenant[id]]++
+		}
+		for name, of := range n {
+			require.LessOrEqual(t, of, 50, "of %s in a cycle", name)
+		}
+	}
+	last := slices.IndexFunc(got, func(id string) bool { return tenant[id] == "t0011" })
+	require.Less(t, last, 1000, "everybody had a turn within two cycles")
+	busy := slices.DeleteFunc(slices.Clone(got), func(id string) bool { return tenant[id] != "busy" })
+	require.Equal(t, ids[:2000], busy, "in the order of writing")
+}
+
+// TestRelayLosesNothing cuts its line to the broker again and again while it publishes: every event arrives, those of
+// which nobody knew again under the same MessageId, and none is marked that did not arrive.
+func TestRelayLosesNothing(t *testing.T) {
+	t.Parallel()
+
+	broker, pool := outbox(t)
+	line := bridgetest.NewLine(t, broker.URL)
+	const events = 4000
+	fill(t, pool, 5, events)
+	relay(t, line.URL, pool, 2, time.Now)
+	for left := events; left > 1000; left -= 1000 {
+		require.Eventually(t, func() bool { return pending(t, pool) < left }, patience, tick)
+		line.Cut()
+		require.Eventually(t, func() bool {
+			return strings.Contains(strings.Join(column(t, pool, "last_error"), ""), "c") || pending(t, pool) == 0
+		}, patience, tick)
+		require.NoError(t, line.Mend())
+	}
+	empty(t, pool)
+	got := messageIDs(broker.Get("listings.published", broker.Ready("listings.published")))
+	slices.Sort(got)
+	want := column(t, pool, "message_id")
+	slices.Sort(want)
+	require.Equal(t, want, slices.Compact(got))
+	require.NotContains(t, column(t, pool, "refusals"), "1", "an absent broker costs no refusal")
+}
+
+// TestRelayStopsClean: a relay that is told to stop waits for the broker's word on what it has sent.
+func TestRelayStopsClean(t *testing.T) {
+	t.Parallel()
+
+	broker, pool := outbox(t)
+	const events = 5000
+	fill(t, pool, 10, events)
+	stop := relay(t, broker.URL, pool, 3, time.Now)
+	require.Eventually(t, func() bool { return pending(t, pool) < events-500 }, patience, tick)
+	stop()
+	sent := events - pending(t, pool)
+	require.Equal(t, sent, broker.Ready("listings.published"), "what was sent is marked")
+	var leased int
+	require.NoError(t, pool.QueryRow(t.Context(),
+		"SELECT count(*) FROM outbox WHERE lease_token IS NOT NULL").Scan(&leased))
+	require.Zero(t, leased, "and nothing is left leased")
+}
+
+func TestRelayIsWoken(t *testing.T) {
+	t.Parallel()
+
+	broker, pool := outbox(t)
+	relay(t, broker.URL, pool, 1, time.Now)
+	listening := func() (n int) {
+		require.NoError(t, pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
+			WHERE query = 'LISTEN outbox' AND datname = current_database()`).Scan(&n))
+		return n
+	}
+	require.Eventually(t, func() bool { return listening() == 1 }, patience, tick)
+	best := time.Hour
+	for range 8 { // polling alone would take half a second on average
+		began := time.Now()
+		fill(t, pool, 1, 1)
+		broker.Get("listings.published", 1)
+		best = min(best, time.Since(began))
+	}
+	require.Less(t, best, 300*time.Millisecond)
+}
+
+func TestSender(t *testing.T) {
+	t.Parallel()
+
+	broker, _ := outbox(t)
+	sender := bridge.NewSender(broker.URL)
+	defer sender.Close()
+	parcels := make([]bridge.Parcel, 1200)
+	for i := range parcels {
+		parcels[i] = bridge.Parcel{Exchange: "scraped", RoutingKey: "kijiji", Body: []byte("{}")}
+	}
+	require.NoError(t, sender.Send(t.Context(), parcels))
+	require.Len(t, broker.Get("scraped.kijiji", 1200), 1200)
+	err := sender.Send(t.Context(), []bridge.Parcel{{Exchange: "scraped", RoutingKey: "nobody"}})
+	require.ErrorContains(t, err, "no queue is bound")
+	require.ErrorContains(t, sender.Send(t.Context(), []bridge.Parcel{{Exchange: "nowhere"}}), "nowhere")
+	require.NoError(t, sender.Send(t.Context(), parcels[:1]), "it goes on after an error")
+
+	require.NoError(t, bridge.Ping(t.Context(), broker.URL))
+	require.Error(t, bridge.Ping(t.Context(), "amqp://127.0.0.1:1/"))
+}
