@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -183,7 +184,7 @@ const sqlRawPayload = `SELECT revision, payload FROM raw_listings WHERE id = $1`
 // Raw returns the advert's current revision. An unknown ID is fault.Gone.
 func (s *Listings) Raw(ctx context.Context, id uuid.UUID) (revision int64, payload []byte, err error) {
 	err = s.pool.QueryRow(ctx, sqlRawPayload, id).Scan(&revision, &payload)
-	if err == pgx.ErrNoRows {
+	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, nil, fault.Newf(fault.Gone, "read raw listing %s: there is none", id)
 	}
 	if err != nil {

@@ -44,7 +44,7 @@ const sqlImageState = `SELECT state FROM listing_images WHERE listing_id = $1 AN
 // ImageState returns pending, attached, repeated, failed or dropped, and "" for an image that nobody wants.
 func (s *Listings) ImageState(ctx context.Context, id uuid.UUID, url string) (state string, err error) {
 	err = s.pool.QueryRow(ctx, sqlImageState, id, url).Scan(&state)
-	if err != nil && err != pgx.ErrNoRows {
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return "", fmt.Errorf("read image of %s: %w", id, err)
 	}
 	return state, nil
@@ -111,7 +111,7 @@ UPDATE listing_images SET attempts = attempts + 1, reason = $3 WHERE listing_id 
 // CountImageAttempt notes a failed fetch and returns how many there were. An image nobody wants has none.
 func (s *Listings) CountImageAttempt(ctx context.Context, id uuid.UUID, url, reason string) (attempts int, err error) {
 	err = s.pool.QueryRow(ctx, sqlImageAttempt, id, url, storable(reason)).Scan(&attempts)
-	if err != nil && err != pgx.ErrNoRows {
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return 0, fmt.Errorf("count attempt at image of %s: %w", id, err)
 	}
 	return attempts, nil

@@ -95,8 +95,8 @@ type Outbox struct {
 // Log is what a process tells of itself.
 type Log struct {
 	Metrics string `env:"CONVEYOR_METRICS_ADDRESS" envDefault:"" doc:"address on which worker and bridge serve /metrics and /debug/pprof; empty is none"`
-	Level  string `env:"CONVEYOR_LOG_LEVEL" envDefault:"info" doc:"debug, info, warn or error"`
-	Format string `env:"CONVEYOR_LOG_FORMAT" envDefault:"text" doc:"text or json"`
+	Level   string `env:"CONVEYOR_LOG_LEVEL" envDefault:"info" doc:"debug, info, warn or error"`
+	Format  string `env:"CONVEYOR_LOG_FORMAT" envDefault:"text" doc:"text or json"`
 }
 
 // Load reads the configuration from the environment. Its error names every variable that is wrong.
