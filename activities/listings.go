@@ -88,6 +88,7 @@ func (a *Listings) NormalizeListing(ctx context.Context, job ListingJob) (Listin
 	if err := json.Unmarshal(payload, &raw); err != nil {
 		return job, fault.Newf(fault.Invalid, "read payload of %s: %w", job.Ref, err)
 	}
+	raw.Ref = job.Ref // JSON members may differ in case only, and then the door and the database read different ones
 	if arrivedNormalized(payload) {
 		return job, fault.Newf(fault.Conflict, "normalize %s: it came normalized by another team; enter at stage %q",
 			job.Ref, listing.StageDedupe)

@@ -123,6 +123,16 @@ func message(platform, title string, cents int64, bedrooms string) string {
 		platform, title, cents, bedrooms)
 }
 
+func TestNormalizeListingOfAnUnknownPlatform(t *testing.T) {
+	t.Parallel()
+	a := &activities.Listings{Store: &store{payload: message("centris", "4½", 1, "2")}, Now: clock}
+	unknown := listing.Ref{Platform: "centris", PlatformID: "1"}
+	_, err := step(t, a.NormalizeListing, activities.ListingJob{Ref: unknown})
+	class, _ := fault.Of(err)
+	require.Equal(t, fault.Invalid, class)
+	require.ErrorContains(t, err, `no normalizer for "centris"`)
+}
+
 func TestNormalizeListing(t *testing.T) {
 	t.Parallel()
 	good := message("kijiji", "Beau 4 1/2 à louer", 120_000, "2")
@@ -135,7 +145,6 @@ func TestNormalizeListing(t *testing.T) {
 		{"a good advert", store{payload: good}, "", nil},
 		{"all that is missing", store{payload: `{"platform": "kijiji", "platform_id": "1329279535"}`}, fault.Invalid,
 			[]string{"title", "price", "bedrooms"}},
-		{"a platform nobody knows", store{payload: message("centris", "4½", 1, "2")}, fault.Invalid, nil},
 		{"a payload that is no advert", store{payload: `{"title": 7}`}, fault.Invalid, nil},
 		{"an advert that is not there", store{gone: fault.Newf(fault.Gone, "there is none")}, fault.Gone, nil},
 		{"the database goes away before", store{gone: errAway}, fault.Transient, nil},

@@ -20,6 +20,7 @@ const (
 	relayTenant    = 50               // of one tenant a cycle, so that a busy one does not shut the others out
 	relayLease     = 30 * time.Second // how long a dead relay's messages wait
 	relayPoll      = time.Second      // in case a notification was missed
+	relayGather    = 5 * time.Millisecond
 	relayUnrouted  = 30 * time.Second // until a message that found no queue is tried again
 	purgeEvery     = time.Minute
 	purgeAtOnce    = 5000
@@ -63,38 +64,53 @@ func (r *Relay) Run(ctx context.Context) {
 		})
 		return nil
 	})
-	for range r.Cycles {
-		work.Go(func() error { r.cycles(ctx, added); return nil })
+	more := make(chan struct{}, r.Cycles) // what one cycle could not take
+	work.Go(func() error { r.cycles(ctx, more, added); return nil })
+	for range r.Cycles - 1 {
+		work.Go(func() error { r.cycles(ctx, more, more); return nil })
 	}
 	work.Go(func() error { r.purge(ctx); return nil })
 	_ = work.Wait() // nothing in it returns an error
 }
 
-// cycles runs one cycle after the other while there is something to send.
-func (r *Relay) cycles(ctx context.Context, added <-chan struct{}) {
+// cycles empties the outbox whenever wake says so, and asks for help through more while there is more than one cycle
+// takes. While events come one after the other it lets a few gather: each cycle costs two transactions.
+func (r *Relay) cycles(ctx context.Context, more chan<- struct{}, wake <-chan struct{}) {
 	p := &publisher{connect: r.connect}
 	defer p.drop()
 	poll := time.NewTicker(relayPoll)
 	defer poll.Stop()
 	for ctx.Err() == nil {
-		again(ctx, func() bool {
-			for {
-				n, err := r.Cycle(ctx, p)
-				if err != nil {
-					r.log.WarnContext(ctx, "outbox waits", "err", err)
-					return false
-				}
-				if n == 0 || ctx.Err() != nil {
-					return true
-				}
-			}
-		})
+		again(ctx, func() bool { return r.empty(ctx, p, more) })
+		last := time.Now()
 		select {
-		case <-added:
+		case <-wake:
 		case <-poll.C:
 		case <-ctx.Done():
 		}
+		if time.Since(last) < relayGather {
+			pause(ctx, relayGather)
+		}
 	}
+}
+
+// empty runs cycles until one finds little: the rest comes with a wake-up. It returns false when something is away.
+func (r *Relay) empty(ctx context.Context, p *publisher, more chan<- struct{}) bool {
+	for ctx.Err() == nil {
+		n, err := r.Cycle(ctx, p)
+		if err != nil {
+			r.log.WarnContext(ctx, "outbox waits", "err", err)
+			return false
+		}
+		if n < relayTenant { // every tenant gave all it had
+			return true
+		}
+		select {
+		case more <- struct{}{}:
+		default: // they know
+		}
+	}
+	return true
 }
 
 // Cycle sends one batch and returns how many messages it leased. On error some of them may have been sent; none is

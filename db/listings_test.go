@@ -269,6 +269,32 @@ func TestReceiveConcurrently(t *testing.T) {
 		(SELECT count(*) FROM raw_listing_revisions v WHERE v.listing_id = r.id)`))
 }
 
+// TestReceiveNewConcurrently: two bridges that both see a new advert first store it once, and neither fails.
+func TestReceiveNewConcurrently(t *testing.T) {
+	t.Parallel()
+
+	const adverts, bridges, rounds = 40, 4, 15
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	for round := range rounds {
+		batch := make([]db.Arrival, adverts)
+		for n := range batch {
+			batch[n] = arrival(refOf(fmt.Sprintf("%d-%d", round, n)), "x", 1)
+		}
+		errs := make(chan error, bridges)
+		for range bridges {
+			go func() {
+				_, err := s.Receive(t.Context(), batch, after(1))
+				errs <- err
+			}()
+		}
+		for range bridges {
+			require.NoError(t, <-errs)
+		}
+	}
+	require.Equal(t, int64(adverts*rounds), count(t, pool, "raw_listings WHERE scrapes = $1", bridges))
+}
+
 // TestReceiveBadJSON: what Go's JSON takes and Postgres does not can never be stored, so it must not be tried again.
 func TestReceiveBadJSON(t *testing.T) {
 	t.Parallel()

@@ -31,7 +31,10 @@ CREATE TABLE raw_listings (
     last_scraped_at  timestamptz NOT NULL,
     payload_at       timestamptz NOT NULL,            -- scraped_at of payload; an older message never replaces it
     revised_at       timestamptz NOT NULL,            -- when this revision arrived
-    UNIQUE (platform, platform_id)
+    -- Two bridges that store a new advert at the same time meet in both unique indexes, and ON CONFLICT (id) forgives
+    -- only the one it names. A deferred constraint looks again at commit, when the row that lost is gone; that id is
+    -- made from platform and platform_id makes both say the same.
+    UNIQUE (platform, platform_id) DEFERRABLE INITIALLY DEFERRED
 ) WITH (fillfactor = 85); -- room for HOT updates: most messages only move last_scraped_at
 CREATE INDEX raw_listings_status ON raw_listings (platform, status, id);
 
@@ -120,10 +123,13 @@ CREATE TABLE listing_events (
     old_rent_cents bigint,
     new_rent_cents bigint,
     old_status     text,
-    new_status     text,
-    -- A step that runs twice writes its history once.
-    UNIQUE NULLS NOT DISTINCT (listing_id, revision, kind, new_rent_cents, new_status)
+    new_status     text
 );
+CREATE INDEX listing_events_listing ON listing_events (listing_id, id);
+-- A step that runs twice writes its history once. A listing may return any number of times at one revision, so for
+-- changes of status the state before holds that.
+CREATE UNIQUE INDEX listing_events_once ON listing_events (listing_id, revision, kind, new_rent_cents)
+    NULLS NOT DISTINCT WHERE kind <> 'status';
 
 -- +goose Down
 DROP TABLE listing_events, listing_images, listings, neighbourhoods, raw_listing_revisions, raw_listings;
