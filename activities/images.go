@@ -46,6 +46,9 @@ type ImageJob struct {
 	Image listing.Image `json:"image"`
 }
 
+// fetchTimeout is how long a host's turn and its download may take, redirects included.
+const fetchTimeout = 90 * time.Second
+
 // AttachImage downloads an image and shows it with its listing. Failed fetches are counted in the table; when the
 // fault's class allows no more, the image becomes a dead letter, here and not in the workflow, so that an image that
 // came by message ends the same way. Failures of our own stores are retried without end.
@@ -55,7 +58,10 @@ func (a *Images) AttachImage(ctx context.Context, job ImageJob) error {
 	if err != nil || state != "pending" {
 		return err
 	}
-	photo, err := a.Source.Photo(ctx, img.URL)
+	// Less than the whole try may take, so that a host which drips is counted and not only cut off.
+	fetching, done := context.WithTimeout(ctx, fetchTimeout)
+	defer done()
+	photo, err := a.Source.Photo(fetching, img.URL)
 	if err != nil {
 		return a.missed(ctx, job, err)
 	}

@@ -194,6 +194,21 @@ func change(v listing.Version) string {
 	return "published with changes"
 }
 
+// FailListing records that a step can never work for the advert, for a reason that is no rejection: as a rejection with
+// that reason, so that no message ends without a trace. job.Note is the reason; a revision that came after job.Revision
+// is not touched.
+func (a *Listings) FailListing(ctx context.Context, job ListingJob) (ListingJob, error) {
+	revision, payload, err := a.Store.Raw(ctx, job.Ref.ID())
+	if class, _ := fault.Of(err); class == fault.Gone {
+		return job, nil // nothing was stored that could be rejected
+	}
+	if err != nil || revision > job.Revision && job.Revision > 0 {
+		return job, err
+	}
+	why := &listing.Rejection{Reasons: []listing.Reason{{Field: job.Stage, Code: "failed", Message: job.Note}}}
+	return job, a.Store.Reject(ctx, listing.Raw{Ref: job.Ref}, revision, payload, why, run(ctx), a.Now())
+}
+
 // HandOverListing puts the advert into the queue of job.Stage, which is somebody else's.
 func (a *Listings) HandOverListing(ctx context.Context, job ListingJob) (ListingJob, error) {
 	h := listing.Handover{Ref: job.Ref, Revision: job.Revision, Exchange: "listings"}

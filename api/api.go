@@ -21,14 +21,15 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/launch"
 )
 
 // Options is what the API stands on.
 type Options struct {
-	Listings   ListingReader
+	Listings   *db.Listings
 	Launch     Starter
-	Blobs      ImageOpener
+	Blobs      *blob.Store
 	Checks     map[string]func(context.Context) error // what /ready asks, by name
 	Metrics    prometheus.Gatherer
 	Log        *slog.Logger
@@ -106,12 +107,6 @@ func recovered(log *slog.Logger) gin.HandlerFunc {
 		c.Abort()
 		answer(c, huma.Error500InternalServerError("this is our fault; the log says more"))
 	})
-}
-
-// ListingReader is what the API reads of listings: *db.Listings.
-type ListingReader interface {
-	Search(ctx context.Context, f db.Filter) ([]db.Summary, *db.Position, error)
-	Detail(ctx context.Context, id uuid.UUID) (db.Detail, error)
 }
 
 // Starter starts work: *launch.Launch.

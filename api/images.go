@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -13,15 +12,10 @@ import (
 	"github.com/mtlrent/conveyor/internal/blob"
 )
 
-// ImageOpener opens stored pictures: *blob.Store.
-type ImageOpener interface {
-	Open(ctx context.Context, key string) (*blob.Object, error)
-}
-
 // images serves /images/{key}. It is a gin route, for http.ServeContent does ranges and conditions; huma is told of
 // it for the documentation.
 type images struct {
-	blobs ImageOpener
+	blobs *blob.Store
 	log   *slog.Logger
 }
 

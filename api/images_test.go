@@ -104,9 +104,7 @@ func TestImageIsNotThere(t *testing.T) {
 func TestImagesAreAway(t *testing.T) {
 	t.Parallel()
 	d, key := gallery(t)
-	pictures, ok := d.Blobs.(*blob.Store)
-	require.True(t, ok)
-	require.NoError(t, pictures.Close())
+	require.NoError(t, d.Blobs.Close())
 	r := d.get(t, "/images/"+key)
 	refused(t, r, http.StatusServiceUnavailable)
 	require.Equal(t, "5", r.Header.Get("Retry-After"))

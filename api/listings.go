@@ -21,7 +21,7 @@ import (
 
 // listings serves /listings.
 type listings struct {
-	store     ListingReader
+	store     *db.Listings
 	launch    Starter
 	log       *slog.Logger
 	workflows func(listing.Ref) WorkflowLink
@@ -211,10 +211,7 @@ func (h *listings) process(ctx context.Context, in *processInput) (*processOutpu
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	ref := listing.Ref{Platform: in.Platform, PlatformID: in.PlatformID}
-	d, err := h.store.Detail(ctx, ref.ID())
-	if class, _ := fault.Of(err); class == fault.Gone {
-		return nil, problem(ctx, h.log, fault.Newf(fault.Gone, "there is no advert %s", ref))
-	}
+	advert, err := h.store.Advert(ctx, ref)
 	if err != nil {
 		return nil, problem(ctx, h.log, err)
 	}
@@ -222,15 +219,20 @@ func (h *listings) process(ctx context.Context, in *processInput) (*processOutpu
 	if in.Body != nil && in.Body.Stage != "" {
 		stage = in.Body.Stage
 	}
-	if stage != listing.StageNormalize && d.Details == nil {
+	switch {
+	case stage == listing.StageNormalize && advert.Staged:
 		return nil, problem(ctx, h.log, fault.Newf(fault.Conflict,
-			"stage: %s has no normalized form to enter at %q with; start it at %q", ref, stage, listing.StageNormalize))
+			"stage: %s came normalized by another team; start it at %q", ref, listing.StageDedupe))
+	case stage != listing.StageNormalize && advert.NormalizedRevision < advert.Revision:
+		return nil, problem(ctx, h.log, fault.Newf(fault.Conflict,
+			"stage: the newest revision of %s has no normalized form to enter at %q with; start it at %q",
+			ref, stage, listing.StageNormalize))
 	}
 	summary := ref.String()
-	if d.Summary != nil {
-		summary = launch.AdvertSummary(d.Summary.Title, &d.Summary.RentCents)
+	if advert.Title != "" {
+		summary = launch.AdvertSummary(advert.Title, advert.RentCents)
 	}
-	err = h.launch.Listing(ctx, ref, launch.Arrival{Stage: stage, Revision: d.Audit.Revision, Force: true}, summary)
+	err = h.launch.Listing(ctx, ref, launch.Arrival{Stage: stage, Revision: advert.Revision, Force: true}, summary)
 	if err != nil {
 		return nil, problem(ctx, h.log, err)
 	}

@@ -23,7 +23,7 @@ func generate(n int) []advert { return generateFrom(0, n) }
 func generateFrom(first, n int) []advert {
 	out := make([]advert, n)
 	for i := range out {
-		out[i] = makeAdvert(first+i, 0, time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))
+		out[i] = makeAdvert(first+i, 0, time.Date(2026, 1, 10, 12, 0, 0, 0, time.UTC))
 	}
 	return out
 }
@@ -40,7 +40,7 @@ func makeAdvert(id, raise int, at time.Time) advert {
 			"numberbedrooms": {"2"}, "numberbathrooms": {"10"}, "unittype": {"apartment"}, "petsallowed": {"limited"},
 			"furnished": {"0"}, "heat": {"1"}, "hydro": {"0"}, "areainfeet": {"850"}, "balcony": {"1"},
 		},
-		"image_urls": []string{}, "posted_at": "2026-11-19T12:00:00Z",
+		"image_urls": []string{}, "posted_at": "2026-01-09T12:00:00Z",
 	}
 	body, err := json.Marshal(m)
 	if err != nil {
@@ -53,7 +53,7 @@ func makeAdvert(id, raise int, at time.Time) advert {
 func rescrape(adverts []advert) []advert {
 	var out []advert
 	for round := 1; round <= 5; round++ {
-		at := time.Date(2026, 11, 20, 12+6*round, 0, 0, 0, time.UTC)
+		at := time.Date(2026, 1, 10, 12+6*round, 0, 0, 0, time.UTC)
 		for i, a := range adverts {
 			raise := 0
 			for r := 1; r <= round; r++ { // a price stays until it changes again

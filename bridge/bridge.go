@@ -73,10 +73,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 		}
 		work.Go(func() error { c.run(ctx); return nil })
 	}
-	relay := &Relay{
-		Outbox: b.Outbox, Routed: topology.routes, Cycles: b.Relays, Retention: b.Retention,
-		connect: publish, metrics: b.Metrics, log: b.Log, now: b.Now,
-	}
+	relay := NewRelay(b.URL, b.Outbox, b.Options, b.Metrics, b.Log, b.Now)
 	work.Go(func() error { relay.Run(ctx); return nil })
 	return work.Wait()
 }

@@ -13,6 +13,9 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
+// batchBytes is where a batch ends although more waits: it is one statement, and in memory several times.
+const batchBytes = 16 << 20
+
 // drainGrace is how long the work in hand may take after shutdown began.
 const drainGrace = 15 * time.Second
 
@@ -112,7 +115,7 @@ func gather(ctx context.Context, deliveries <-chan amqp.Delivery, n int) ([]amqp
 		}
 		batch = append(batch, d)
 	}
-	for len(batch) < n {
+	for size := len(batch[0].Body); len(batch) < n && size < batchBytes; size += len(batch[len(batch)-1].Body) {
 		select {
 		case d, ok := <-deliveries:
 			if !ok {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -50,6 +51,9 @@ func (b *Bridge) scraped(ctx context.Context, q queue, batch []amqp.Delivery) []
 		m, err := contract.Decode[contract.ScrapedListing](d.Body)
 		if err == nil && m.Platform != q.platform {
 			err = b.wrongPlatform(q, m.Platform)
+		}
+		if err == nil {
+			err = b.future(m.ScrapedAt)
 		}
 		if err != nil {
 			errs[i] = &fault.Error{Class: fault.Invalid, Err: err}
@@ -110,6 +114,15 @@ func (b *Bridge) wrongPlatform(q queue, platform string) error {
 		platform, q.queue, platform)}}
 }
 
+// future refuses a scrape of tomorrow: no later one would ever be newer.
+func (b *Bridge) future(scraped time.Time) error {
+	if now := b.Now(); scraped.After(now.Add(time.Hour)) {
+		return contract.Errors{{Field: "scraped_at", Reason: fmt.Sprintf("is %s, more than an hour after now (%s)",
+			scraped.Format(time.RFC3339), now.UTC().Format(time.RFC3339))}}
+	}
+	return nil
+}
+
 // arrivalOf turns a checked message into what the store takes.
 func arrivalOf(m contract.ScrapedListing, body []byte) (db.Arrival, error) {
 	raw := listing.Raw{
@@ -131,12 +144,16 @@ func (b *Bridge) staged(ctx context.Context, stage string, d amqp.Delivery) erro
 	if err != nil {
 		return &fault.Error{Class: fault.Invalid, Err: err}
 	}
+	if err := b.future(m.ScrapedAt); err != nil {
+		return &fault.Error{Class: fault.Invalid, Err: err}
+	}
 	ref := listing.Ref{Platform: m.Platform, PlatformID: m.PlatformID}
 	var l listing.Listing
 	if err := json.Unmarshal(m.Listing, &l); err != nil {
 		return fault.Newf(fault.Invalid, "listing: %w", err)
 	}
 	l.Ref, l.URL, l.ScrapedAt = ref, m.URL, m.ScrapedAt // the envelope is the authority
+	l.ImageURLs = distinct(l.ImageURLs, listing.MaxImages)
 	hash := sha256.Sum256(m.Listing)
 	receipt, err := b.Listings.ReceiveStaged(ctx, db.Arrival{
 		Ref: ref, URL: m.URL, Payload: d.Body, ContentHash: hash[:], ScrapedAt: m.ScrapedAt,
@@ -146,6 +163,17 @@ func (b *Bridge) staged(ctx context.Context, stage string, d amqp.Delivery) erro
 	}
 	return b.Launch.Listing(ctx, ref, launch.Arrival{Stage: stage, Revision: receipt.Revision, Force: true},
 		launch.AdvertSummary(l.Title, &l.RentCents))
+}
+
+// distinct drops repeats, and what comes after the first most.
+func distinct(urls []string, most int) []string {
+	var out []string
+	for _, u := range urls {
+		if len(out) < most && !slices.Contains(out, u) {
+			out = append(out, u)
+		}
+	}
+	return out
 }
 
 // image starts the download of one image that another team's import asks for.

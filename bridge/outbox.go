@@ -21,7 +21,6 @@ const (
 	relayLease     = 30 * time.Second // how long a dead relay's messages wait
 	relayPoll      = time.Second      // in case a notification was missed
 	relayGather    = 5 * time.Millisecond
-	relayUnrouted  = 30 * time.Second // until a message that found no queue is tried again
 	purgeEvery     = time.Minute
 	purgeAtOnce    = 5000
 	leaseTimeout   = 5 * time.Second
@@ -71,13 +70,13 @@ func (r *Relay) Run(ctx context.Context) {
 	}
 	work.Go(func() error { r.purge(ctx); return nil })
 	_ = work.Wait() // nothing in it returns an error
+	r.connect.close()
 }
 
 // cycles empties the outbox whenever wake says so, and asks for help through more while there is more than one cycle
 // takes. While events come one after the other it lets a few gather: each cycle costs two transactions.
 func (r *Relay) cycles(ctx context.Context, more chan<- struct{}, wake <-chan struct{}) {
 	p := &publisher{connect: r.connect}
-	defer p.drop()
 	poll := time.NewTicker(relayPoll)
 	defer poll.Stop()
 	for ctx.Err() == nil {
@@ -131,8 +130,8 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
 	r.cursor.Store(&last)
 
 	// Once leased, shutdown waits for the broker's word: half a batch sent and not marked would be sent again.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTimeout)
-	defer cancel()
+	publishing, published := context.WithTimeout(context.WithoutCancel(ctx), publishTimeout)
+	defer published()
 	out := make([]outgoing, len(batch))
 	for i, m := range batch {
 		out[i] = outgoing{
@@ -142,7 +141,9 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
 			},
 		}
 	}
-	errs := p.publish(ctx, out)
+	errs := p.publish(publishing, out)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTimeout) // publishing may have used up its own
+	defer cancel()
 	var sent, refused, unknown []int64
 	var refusal, why error
 	for i, m := range batch {
@@ -161,7 +162,7 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
 		}
 	}
 	if len(refused) > 0 {
-		if err := r.Outbox.Release(ctx, token, refused, r.now().Add(relayUnrouted), refusal.Error(), true); err != nil {
+		if err := r.Outbox.Release(ctx, token, refused, r.now(), refusal.Error(), true); err != nil {
 			return len(batch), err
 		}
 	}

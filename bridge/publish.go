@@ -111,11 +111,12 @@ func (p *publisher) open(ctx context.Context) error {
 	return nil
 }
 
-// drop closes the channel: what it still has to say belongs to a batch that is over.
+// drop gives up the channel with its connection: what they still have to say belongs to a batch that is over, and
+// closing a channel alone waits for the broker's answer without end. Others on the connection open it again.
 func (p *publisher) drop() {
 	if p.ch != nil {
-		_ = p.ch.Close()
 		p.ch = nil
+		p.connect.close()
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 const (
 	dialTimeout  = 10 * time.Second
+	closeTimeout = 2 * time.Second
 	firstBackoff = 100 * time.Millisecond
 	mostBackoff  = 15 * time.Second
 )
@@ -49,7 +50,11 @@ func (c *connector) get(ctx context.Context) (*amqp.Connection, error) {
 			if err != nil {
 				return nil, err
 			}
-			return conn, conn.SetDeadline(time.Now().Add(dialTimeout)) // for the handshake; the client clears it
+			until := time.Now().Add(dialTimeout) // for the handshake; the client clears it
+			if d, ok := ctx.Deadline(); ok && d.Before(until) {
+				until = d
+			}
+			return conn, conn.SetDeadline(until)
 		},
 	})
 	if err != nil {
@@ -73,11 +78,14 @@ func (c *connector) channel(ctx context.Context) (*amqp.Channel, error) {
 	return ch, nil
 }
 
+// close ends the connection. It does not wait for a broker that has stopped listening, as one does that is out of
+// memory or disk.
 func (c *connector) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.conn != nil {
-		_ = c.conn.Close() // it may be closed already
+		_ = c.conn.CloseDeadline(time.Now().Add(closeTimeout)) // it may be closed already
+		c.conn = nil
 	}
 }
 

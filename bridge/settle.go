@@ -115,12 +115,8 @@ func deadLetter(from string, headers amqp.Table, d amqp.Delivery, now time.Time)
 		out.Reason, out.Class = "broker: "+text("x-first-death-reason"), string(fault.Transient)
 		out.RoutingKey = firstDeathKey(headers)
 	}
-	id := d.MessageId
-	if id == "" {
-		sum := sha256.Sum256(d.Body)
-		id = hex.EncodeToString(sum[:])
-	}
-	out.Key = "message/" + out.Queue + "/" + id
+	sum := sha256.Sum256(d.Body) // a sender may use one MessageId for many bodies
+	out.Key = "message/" + out.Queue + "/" + d.MessageId + "/" + hex.EncodeToString(sum[:])
 	return out
 }
 

@@ -31,10 +31,14 @@ type topology struct {
 	declare   bool
 	ours      []string
 	archive   bool
+	absent    map[string]bool // dead-letter queues that others did not declare; known after establish
 }
 
 func newTopology(o Options) topology {
-	t := topology{queueType: o.QueueType, declare: o.Declare, ours: o.Stages, archive: o.ArchiveDeadLetters}
+	t := topology{
+		queueType: o.QueueType, declare: o.Declare, ours: o.Stages, archive: o.ArchiveDeadLetters,
+		absent: map[string]bool{},
+	}
 	for _, p := range o.Platforms {
 		t.queues = append(t.queues, queue{
 			queue: "scraped." + p, exchange: "scraped", key: p, platform: p, stage: listing.StageNormalize,
@@ -59,7 +63,7 @@ func (t topology) consumed() []queue {
 		if slices.Contains(t.ours, q.stage) {
 			out = append(out, q)
 		}
-		if t.archive {
+		if t.archive && !t.absent[q.dlq()] {
 			out = append(out, queue{queue: q.dlq(), exchange: q.exchange, key: q.key, dead: true})
 		}
 	}
@@ -78,6 +82,10 @@ func (t topology) establish(conn *amqp.Connection, log *slog.Logger) error {
 		if !t.declare {
 			if err := q.check(conn); err != nil {
 				return fmt.Errorf("%w; declare it, or set RABBITMQ_DECLARE_TOPOLOGY=true", err)
+			}
+			if err := there(conn, q.dlq()); err != nil {
+				log.Info("there is no such dead-letter queue: dead letters go to Postgres at once", "queue", q.dlq())
+				t.absent[q.dlq()] = true
 			}
 			continue
 		}
@@ -111,14 +119,18 @@ func (q queue) check(conn *amqp.Connection) error {
 	if err != nil {
 		return fmt.Errorf("check exchange %s: %w", q.exchange, err)
 	}
-	err = on(conn, func(ch *amqp.Channel) error {
-		_, err := ch.QueueDeclarePassive(q.queue, true, false, false, false, nil)
-		return err
-	})
-	if err != nil {
+	if err := there(conn, q.queue); err != nil {
 		return fmt.Errorf("check queue %s: %w", q.queue, err)
 	}
 	return nil
+}
+
+// there returns nil for a queue that exists.
+func there(conn *amqp.Connection, queue string) error {
+	return on(conn, func(ch *amqp.Channel) error {
+		_, err := ch.QueueDeclarePassive(queue, true, false, false, false, nil)
+		return err
+	})
 }
 
 func (t topology) queue(conn *amqp.Connection, log *slog.Logger, name, exchange, key string, args amqp.Table) error {

@@ -4,7 +4,9 @@ package db
 
 import (
 	"context"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,6 +24,23 @@ import (
 
 //go:embed migrations/*.sql
 var migrations embed.FS
+
+// SchemaID names the schema that this binary migrates to: other migrations, another ID.
+func SchemaID() string {
+	sum := sha256.New()
+	err := fs.WalkDir(migrations, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := migrations.ReadFile(path)
+		fmt.Fprintf(sum, "%s\x00%s\x00", path, text)
+		return err
+	})
+	if err != nil {
+		panic(err) // they are part of the binary
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
+}
 
 // Open returns a pool on the database at url with at most maxConns connections (0 = pgx's default). It does not wait
 // for the server: a database that is away is an error of the first query.
@@ -84,7 +103,7 @@ func refused(err error) error {
 	if !errors.As(err, &pg) {
 		return err
 	}
-	if strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "54") || pg.Code == checkViolation {
+	if pg.Code == "21000" || strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "54") || pg.Code == checkViolation {
 		return fault.Newf(fault.Invalid, "body: postgres cannot store it: %s: %s (%w)", pg.Message, pg.Detail, err)
 	}
 	return err

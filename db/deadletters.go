@@ -55,14 +55,23 @@ func deadLetterAdd(b *pgx.Batch, d DeadLetter) error {
 	if body == nil {
 		body = []byte{} // NULL would be refused
 	}
-	b.Queue(sqlDeadLetterAdd, fingerprint(d.Key), storable(d.Queue), storable(d.Exchange), storable(d.RoutingKey),
-		storable(d.MessageID), headers, body, storable(d.Reason), storable(d.Class), d.WorkflowID, d.RunID, d.At)
+	b.Queue(sqlDeadLetterAdd, fingerprint(d.Key), name(d.Queue), name(d.Exchange), name(d.RoutingKey),
+		name(d.MessageID), headers, body, storable(d.Reason), name(d.Class), d.WorkflowID, d.RunID, d.At)
 	return nil
 }
 
 // storable makes a stranger's text fit for a text column, which takes neither NUL nor broken UTF-8.
 func storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
+}
+
+// name makes a stranger's text fit for a column that is indexed: AMQP's own names have at most 255 bytes.
+func name(s string) string {
+	const most = 255
+	if len(s) > most {
+		s = s[:most]
+	}
+	return storable(s)
 }
 
 // Archive stores dead letters; one that is there already is counted again and opened again.
@@ -83,5 +92,8 @@ func fingerprint(key string) []byte { return hash([]byte(key)) }
 
 const sqlDeadLetterResolveKey = `UPDATE dead_letters SET state = 'resolved' WHERE fingerprint = $1 AND state = 'open'`
 
+// An advert's dead letters are resolved when its newest revision has been brought to a good end.
 const sqlDeadLetterResolve = `
-UPDATE dead_letters SET state = 'resolved' WHERE workflow_id = $1 AND queue = $2 AND state = 'open'`
+UPDATE dead_letters SET state = 'resolved'
+WHERE workflow_id = $1 AND queue = $2 AND state = 'open'
+    AND EXISTS (SELECT FROM raw_listings WHERE id = $3 AND revision = $4)`

@@ -140,8 +140,8 @@ func (s *Listings) receive(ctx context.Context, all []Arrival, round []int, rece
 const sqlRawReceiveStaged = `
 WITH stored AS (
     INSERT INTO raw_listings AS r (id, platform, platform_id, url, payload, content_hash, status, normalized,
-        first_scraped_at, last_scraped_at, payload_at, revised_at)
-    VALUES ($1, $2, $3, $4, $5, $6, 'normalized', $7, $8, $8, $8, $9)
+        normalized_revision, first_scraped_at, last_scraped_at, payload_at, revised_at)
+    VALUES ($1, $2, $3, $4, $5, $6, 'normalized', $7, 1, $8, $8, $8, $9)
     ON CONFLICT (id) DO UPDATE SET
         url             = excluded.url,
         revision        = r.revision + (excluded.payload_at > r.payload_at)::int,
@@ -152,6 +152,7 @@ WITH stored AS (
         payload_at      = excluded.payload_at,
         last_scraped_at = greatest(r.last_scraped_at, excluded.last_scraped_at),
         normalized      = excluded.normalized,
+        normalized_revision = r.revision + (excluded.payload_at > r.payload_at)::int,
         status          = 'normalized'
     WHERE excluded.payload_at >= r.payload_at
     RETURNING id, revision, revised_at
@@ -194,11 +195,14 @@ func (s *Listings) Raw(ctx context.Context, id uuid.UUID) (revision int64, paylo
 }
 
 const sqlRawNormalized = `
-UPDATE raw_listings SET normalized = $3, status = 'normalized', reasons = '[]', duplicate_of = NULL
-WHERE id = $1 AND revision = $2`
+UPDATE raw_listings SET normalized = $3, normalized_revision = $2,
+    status       = CASE WHEN revision = $2 THEN 'normalized' ELSE status END,
+    reasons      = CASE WHEN revision = $2 THEN '[]' ELSE reasons END,
+    duplicate_of = CASE WHEN revision = $2 THEN NULL ELSE duplicate_of END
+WHERE id = $1 AND normalized_revision <= $2`
 
-// SaveNormalized stores the listing made of a revision and tells listings.normalized. A revision that has been
-// replaced meanwhile is left alone: the newer one is on its way.
+// SaveNormalized stores the listing made of a revision and tells listings.normalized. When a newer revision has
+// arrived meanwhile, this one goes its way all the same: the newer one is work of its own, and is not settled by it.
 func (s *Listings) SaveNormalized(ctx context.Context, l listing.Listing, revision int64, now time.Time) error {
 	doc, err := json.Marshal(l)
 	if err != nil {
@@ -289,7 +293,7 @@ func (s *Listings) SaveDuplicate(ctx context.Context, ref listing.Ref, revision 
 	}
 	b := new(pgx.Batch)
 	b.Queue(sqlRawDuplicate, ref.ID(), revision, of, doc)
-	b.Queue(sqlDeadLetterResolve, run.WorkflowID, "scraped."+ref.Platform)
+	b.Queue(sqlDeadLetterResolve, run.WorkflowID, "scraped."+ref.Platform, ref.ID(), revision)
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("save duplicate %s: %w", ref, err)
 	}

@@ -23,11 +23,11 @@ func hash(b []byte) []byte {
 }
 
 const sqlRawLoad = `
-SELECT r.normalized, r.revision, l.status, l.details_hash
+SELECT r.normalized, r.normalized_revision, l.status, l.details_hash
 FROM raw_listings r LEFT JOIN listings l ON l.id = r.id
 WHERE r.id = $1`
 
-// Load returns the normalized form that the last stage stored. An advert without one is fault.Gone.
+// Load returns the normalized form that the last stage stored, with the revision it was made of. An advert without one is fault.Gone.
 func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, error) {
 	var (
 		v      listing.Version
@@ -56,12 +56,13 @@ VALUES ($1, $2, 'created', $3, $4, 'active') ON CONFLICT DO NOTHING`
 // Both compare with the listing as it stands, so they come before it is overwritten.
 const sqlEventPrice = `
 INSERT INTO listing_events (listing_id, revision, kind, at, old_rent_cents, new_rent_cents)
-SELECT id, $2, 'price', $3, rent_cents, $4 FROM listings WHERE id = $1 AND rent_cents <> $4
+SELECT id, $2, 'price', $3, rent_cents, $4 FROM listings WHERE id = $1 AND rent_cents <> $4 AND revision <= $2
 ON CONFLICT DO NOTHING`
 
 const sqlEventReturned = `
 INSERT INTO listing_events (listing_id, revision, kind, at, old_status, new_status)
-SELECT id, $2, 'status', $3, status, 'active' FROM listings WHERE id = $1 AND status = 'archived'
+SELECT id, $2, 'status', $3, status, 'active' FROM listings
+WHERE id = $1 AND status = 'archived' AND revision <= $2
 ON CONFLICT DO NOTHING`
 
 // The numbers are cast to bigint, so that it is Postgres who refuses those that are too large, and not the client,
@@ -88,9 +89,11 @@ const sqlRawSettle = `
 UPDATE raw_listings SET settled_revision = $2, status = $3, reasons = '[]', duplicate_of = NULL
 WHERE id = $1 AND revision = $2`
 
+// What a newer version wants is not undone by an older one: a worker that was frozen may wake up at any time.
 const sqlImageWant = `
 INSERT INTO listing_images AS i (listing_id, url, sort_order, created_at)
 SELECT $1, u.url, u.ord - 1, $3 FROM unnest($2::text[]) WITH ORDINALITY u (url, ord)
+WHERE NOT EXISTS (SELECT FROM listings WHERE id = $1 AND revision > $4)
 ON CONFLICT (listing_id, url) DO UPDATE SET
     sort_order = excluded.sort_order,
     state      = CASE WHEN i.state = 'dropped' THEN 'pending' ELSE i.state END,
@@ -99,7 +102,8 @@ WHERE i.sort_order <> excluded.sort_order OR i.state = 'dropped'`
 
 const sqlImageDrop = `
 UPDATE listing_images SET state = 'dropped', settled_at = $3
-WHERE listing_id = $1 AND url <> ALL ($2::text[]) AND state <> 'dropped'`
+WHERE listing_id = $1 AND url <> ALL ($2::text[]) AND state <> 'dropped'
+    AND NOT EXISTS (SELECT FROM listings WHERE id = $1 AND revision > $4)`
 
 // A picture whose shown address was dropped is fetched again under the one that repeated it.
 const sqlImageUnrepeat = `
@@ -127,14 +131,14 @@ func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listi
 		urls = []string{} // NULL would drop nothing
 	}
 	if len(urls) > 0 {
-		b.Queue(sqlImageWant, id, urls, now)
+		b.Queue(sqlImageWant, id, urls, now, p.Revision)
 	}
 	if p.Published != "" {
-		b.Queue(sqlImageDrop, id, urls, now)
+		b.Queue(sqlImageDrop, id, urls, now, p.Revision)
 		b.Queue(sqlImageUnrepeat, id)
 	}
 	b.Queue(sqlRawSettle, id, p.Revision, "imported")
-	b.Queue(sqlDeadLetterResolve, run.WorkflowID, "scraped."+p.Listing.Platform)
+	b.Queue(sqlDeadLetterResolve, run.WorkflowID, "scraped."+p.Listing.Platform, id, p.Revision)
 	var pending []listing.Image
 	b.Queue(sqlImagePending, id).Query(func(rows pgx.Rows) (err error) {
 		pending, err = pgx.CollectRows(rows, pgx.RowToStructByPos[listing.Image])

@@ -155,7 +155,7 @@ func (s *Listings) Search(ctx context.Context, f Filter) ([]Summary, *Position, 
 // A Detail is everything we know of one advert, published or not.
 type Detail struct {
 	Summary *Summary         `json:"listing,omitempty" doc:"as published; absent for an advert that is not"`
-	Details *listing.Listing `json:"details,omitempty" doc:"the normalized form of the newest revision, with the source of every field and its warnings"`
+	Details *listing.Listing `json:"details,omitempty" doc:"the newest normalized form, with the source of every field and its warnings"`
 	Images  []ImageDetail    `json:"images"`
 	History []HistoryEvent   `json:"history" doc:"prices and states, oldest first"`
 	Audit   Audit            `json:"audit"`
@@ -211,6 +211,34 @@ type RawRevision struct {
 	Payload     json.RawMessage `json:"payload"`
 }
 
+// An Advert is what starting an advert's work again takes to know.
+type Advert struct {
+	Revision           int64
+	NormalizedRevision int64  // 0 = there is no normalized form
+	Staged             bool   // it came normalized: there is no raw advert to normalize
+	Title              string // as published; "" when it is not
+	RentCents          *int64
+}
+
+const sqlAdvert = `
+SELECT r.revision, r.normalized_revision, r.payload ? 'listing' AND NOT r.payload ? 'title', coalesce(l.title, ''),
+    l.rent_cents
+FROM raw_listings r LEFT JOIN listings l ON l.id = r.id
+WHERE r.id = $1`
+
+// Advert returns how an advert stands. An unknown one is fault.Gone.
+func (s *Listings) Advert(ctx context.Context, ref listing.Ref) (Advert, error) {
+	rows, _ := s.pool.Query(ctx, sqlAdvert, ref.ID())
+	a, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Advert])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return a, fault.Newf(fault.Gone, "there is no advert %s", ref)
+	}
+	if err != nil {
+		return a, fmt.Errorf("read advert %s: %w", ref, err)
+	}
+	return a, nil
+}
+
 const sqlSummaryOne = sqlSummary + `SELECT * FROM listings WHERE id = $1` + sqlSummaryEnd
 
 const sqlImages = `
@@ -227,7 +255,8 @@ SELECT platform, platform_id, url, status, reasons, duplicate_of, revision, revi
 FROM raw_listings WHERE id = $1`
 
 const sqlRevisions = `
-SELECT revision, encode(content_hash, 'hex'), scraped_at, received_at, payload - 'contact'
+SELECT revision, encode(content_hash, 'hex'), scraped_at, received_at,
+    CASE WHEN row_number() OVER (ORDER BY revision DESC) <= 5 THEN payload - 'contact' END
 FROM raw_listing_revisions WHERE listing_id = $1 ORDER BY revision DESC LIMIT 50`
 
 // Detail returns everything known of an advert, by its listing's ID. An unknown one is fault.Gone.

@@ -521,6 +521,70 @@ func TestStepsOnAnOldRevision(t *testing.T) {
 	}
 }
 
+// A newer revision that arrives between two steps of an older one is neither settled nor overwritten by it.
+func TestANewerRevisionBetweenTheSteps(t *testing.T) {
+	t.Parallel()
+
+	ref := refOf("1")
+	tests := []struct {
+		name          string
+		before, after int // steps of revision 1 before and after the newer one arrives: normalize, import
+	}{
+		{"before normalize", 0, 2},
+		{"before import", 1, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			pool := dbtest.New(t)
+			s := db.NewListings(pool)
+			steps := []func(){
+				func() { require.NoError(t, s.SaveNormalized(t.Context(), normalized(ref), 1, after(2))) },
+				func() {
+					v, err := s.Load(t.Context(), ref.ID())
+					require.NoError(t, err)
+					require.EqualValues(t, 1, v.Revision)
+					_, err = s.Publish(t.Context(), listing.Publication{Version: v}, runOf(ref), after(3))
+					require.NoError(t, err)
+				},
+			}
+			receive(t, s, arrival(ref, "a", 1))
+			for _, step := range steps[:tt.before] {
+				step()
+			}
+			receive(t, s, arrival(ref, "b", 2))
+			for _, step := range steps[tt.before:] {
+				step()
+			}
+			require.Equal(t, int64(1), count(t, pool, "listings WHERE revision = 1"))
+			require.Equal(t, db.Receipt{ID: ref.ID(), Revision: 2}, receive(t, s, arrival(ref, "b", 3)), "work is left")
+		})
+	}
+}
+
+// A worker that was frozen and wakes up late undoes nothing of a newer version.
+func TestALatePublish(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	l := imported(t, s, "1")
+	old := listing.Publication{Version: listing.Version{Listing: l, Revision: 1, Published: "active"}}
+	old.Listing.ImageURLs = []string{"https://a.example/old.jpg"}
+	old.Listing.RentCents++
+	newer := l
+	newer.ImageURLs = []string{"https://a.example/new.jpg"}
+	receive(t, s, arrival(l.Ref, "b", 10))
+	publish(t, s, newer, 2, 11)
+	_, err := s.Publish(t.Context(), old, runOf(l.Ref), after(12))
+	require.NoError(t, err)
+	require.Equal(t, []string{"https://a.example/new.jpg"},
+		query[string](t, pool, "SELECT url FROM listing_images WHERE state = 'pending'"))
+	require.Zero(t, count(t, pool, "listing_events WHERE kind = 'price'"))
+	require.Equal(t, []int64{2}, query[int64](t, pool, "SELECT revision FROM listings"))
+}
+
 func TestPublishHistory(t *testing.T) {
 	t.Parallel()
 

@@ -113,18 +113,21 @@ func (o *Outbox) Published(ctx context.Context, token uuid.UUID, ids []int64, no
 }
 
 const sqlOutboxRelease = `
-UPDATE outbox SET lease_token = NULL, leased_until = $3, last_error = $4, refusals = refusals + $5
+UPDATE outbox SET lease_token = NULL, last_error = $4, refusals = refusals + $5,
+    leased_until = $3::timestamptz + CASE WHEN $5::int = 0 THEN interval '0'
+        ELSE least(power(2, least(refusals, 10)), 120) * interval '30 seconds' END
 WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
 
-// Release gives messages back that could not be published, not to be leased again before until. refused counts
-// toward refusals: true when the broker returned or refused the message, false when it was away.
-func (o *Outbox) Release(ctx context.Context, token uuid.UUID, ids []int64, until time.Time, reason string,
+// Release gives messages back that could not be published. refused says that the broker returned or refused them: then
+// they are not leased again for half a minute, twice that the next time, up to an hour. A broker that was away costs
+// nothing.
+func (o *Outbox) Release(ctx context.Context, token uuid.UUID, ids []int64, now time.Time, reason string,
 	refused bool) error {
 	count := 0
 	if refused {
 		count = 1
 	}
-	if _, err := o.pool.Exec(ctx, sqlOutboxRelease, ids, token, until, reason, count); err != nil {
+	if _, err := o.pool.Exec(ctx, sqlOutboxRelease, ids, token, now, reason, count); err != nil {
 		return fmt.Errorf("release %d messages: %w", len(ids), err)
 	}
 	return nil

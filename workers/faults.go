@@ -3,7 +3,9 @@ package workers
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
 
@@ -28,8 +30,19 @@ type faultsInbound struct {
 }
 
 func (i *faultsInbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
-	out, err := i.Next.ExecuteActivity(ctx, in)
+	out, err := i.survive(ctx, in)
 	return out, toTemporal(ctx, err)
+}
+
+// survive turns a panic into an error that is not retried: the same code on the same input would panic again.
+func (i *faultsInbound) survive(ctx context.Context, in *interceptor.ExecuteActivityInput) (out any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			activity.GetLogger(ctx).Error("activity panicked", "panic", p, "stack", string(debug.Stack()))
+			err = fault.Newf(fault.Invalid, "activity panicked: %v", p)
+		}
+	}()
+	return i.Next.ExecuteActivity(ctx, in)
 }
 
 // toTemporal gives err the type, retryability and delay its class asks for. The type of a rejected advert is

@@ -23,6 +23,7 @@ type Options struct {
 	StoreSlots int           // local activities at once; not more than the database pool has connections
 	ImageSlots int           // downloads at once
 	StopGrace  time.Duration // how long running activities may finish at shutdown
+	Fatal      func(error)   // told when a worker gives up for good, such as for a namespace that is gone
 }
 
 // New returns the workers of every task queue, not started: one entry a queue, with what runs there.
@@ -54,6 +55,7 @@ func base(o Options, w worker.Options) worker.Options {
 	pollers := worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{})
 	w.WorkflowTaskPollerBehavior, w.ActivityTaskPollerBehavior = pollers, pollers
 	w.WorkerStopTimeout = o.StopGrace
+	w.OnFatalError = o.Fatal
 	w.Interceptors = []interceptor.WorkerInterceptor{&faults{}}
 	return w
 }

@@ -51,7 +51,7 @@ func TestActivityNames(t *testing.T) {
 	}
 	slices.Sort(names)
 	require.Equal(t, []string{
-		"AttachImage", "DedupeListing", "HandOverListing", "ImportListing", "NormalizeListing",
+		"AttachImage", "DedupeListing", "FailListing", "HandOverListing", "ImportListing", "NormalizeListing",
 	}, names)
 }
 

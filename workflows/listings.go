@@ -145,12 +145,21 @@ func (l *listingRun) process(ctx workflow.Context, a Arrival) {
 			continue
 		}
 		reached = s.name
-		job, l.err = l.step(ctx, s, job)
+		var next activities.ListingJob
+		if next, l.err = l.step(ctx, s, job); l.err == nil {
+			job = next
+		}
 	}
-	if l.err != nil {
-		job.Outcome = "failed"
-		if rejected(l.err) {
-			job.Outcome = activities.Rejected
+	switch {
+	case rejected(l.err):
+		job.Outcome = activities.Rejected
+	case temporal.IsCanceledError(l.err):
+		job.Outcome = "canceled"
+	case l.err != nil: // a step can never do it, and nobody but us knows
+		job.Outcome, job.Note = activities.Rejected, l.err.Error()
+		job.Revision = max(job.Revision, a.Revision)
+		if _, err := local(workflow.WithLocalActivityOptions(ctx, storeWork), do.FailListing, job); err != nil {
+			l.err = err
 		}
 	}
 	l.result.Outcome, l.result.Note = job.Outcome, job.Note

@@ -167,6 +167,28 @@ func TestListingRejected(t *testing.T) {
 	require.ErrorContains(t, app, "bedrooms: is missing")
 }
 
+// What a step can never do, for a reason that is no rejection, is recorded as one: nothing ends without a trace.
+func TestListingThatCanNeverBeStored(t *testing.T) {
+	t.Parallel()
+
+	env := newEnv(t)
+	env.OnActivity(acts.NormalizeListing, mock.Anything, mock.Anything).Return(stage(3, ""))
+	env.OnActivity(acts.DedupeListing, mock.Anything, mock.Anything).Return(stage(3, ""))
+	env.OnActivity(acts.ImportListing, mock.Anything, mock.Anything).Return(activities.ListingJob{},
+		temporal.NewNonRetryableApplicationError("rooms: out of range", "invalid", nil))
+	env.OnActivity(acts.FailListing, mock.Anything, mock.Anything).Return(
+		func(_ context.Context, job activities.ListingJob) (activities.ListingJob, error) {
+			require.Equal(t, ref, job.Ref)
+			require.EqualValues(t, 3, job.Revision)
+			require.Contains(t, job.Note, "rooms: out of range")
+			return job, nil
+		}).Once()
+
+	env.ExecuteWorkflow(workflows.Listing, workflows.ListingInput{Ref: ref, Stages: every})
+
+	require.ErrorContains(t, env.GetWorkflowError(), "rooms: out of range")
+}
+
 // A better version that arrives after a bad one heals the listing.
 func TestListingRejectedThenImported(t *testing.T) {
 	t.Parallel()

@@ -157,31 +157,56 @@ func (h *house) worker(ctx context.Context) error {
 		Listings: &activities.Listings{Store: store, Now: time.Now},
 		Images:   &activities.Images{Store: store, Source: photos{source}, Blobs: pictures{h.blobs}, Now: time.Now},
 	}
-	list := workers.New(h.temporal, acts, workers.Options{
+	fatal := make(chan error, 1)
+	options := workers.Options{
 		StoreSlots: h.config.Worker.StoreSlots, ImageSlots: h.config.Worker.ImageSlots, StopGrace: h.config.Worker.StopGrace,
-	})
-	return runWorkers(ctx, list, h.log)
+		Fatal: func(err error) {
+			select {
+			case fatal <- err:
+			default: // one is enough
+			}
+		},
+	}
+	running, err := h.startWorkers(ctx, func() []worker.Worker { return workers.New(h.temporal, acts, options) })
+	if err != nil {
+		return nil // ctx ended before Temporal came
+	}
+	defer func() {
+		for _, w := range running {
+			w.Stop()
+		}
+	}()
+	select {
+	case err := <-fatal:
+		return fmt.Errorf("worker gave up: %w", err)
+	case <-ctx.Done():
+		return nil
+	}
 }
 
-// runWorkers starts every worker, waiting for a Temporal that is away, and stops them when ctx ends.
-func runWorkers(ctx context.Context, list []worker.Worker, log *slog.Logger) error {
-	for _, w := range list {
-		for {
-			err := w.Start()
-			if err == nil {
-				defer w.Stop()
+// startWorkers starts all workers, waiting for a Temporal that is away. A worker remembers how its start went, so each
+// try is made with new ones.
+func (h *house) startWorkers(ctx context.Context, build func() []worker.Worker) ([]worker.Worker, error) {
+	for {
+		list, err := build(), error(nil)
+		for i, w := range list {
+			if err = w.Start(); err != nil {
+				for _, started := range list[:i] {
+					started.Stop()
+				}
 				break
 			}
-			log.WarnContext(ctx, "worker cannot start", "err", err)
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-time.After(2 * time.Second):
-			}
+		}
+		if err == nil {
+			return list, nil
+		}
+		h.log.WarnContext(ctx, "workers wait for temporal", "err", err)
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(2 * time.Second):
 		}
 	}
-	<-ctx.Done()
-	return nil
 }
 
 // api answers HTTP requests until ctx ends, and those under way.

@@ -18,7 +18,7 @@ import (
 )
 
 // template is migrated once and copied for every test, which takes a tenth of the time.
-const template = "conveyor_test_template"
+var template = "conveyor_test_" + db.SchemaID()
 
 // New returns a pool on a fresh database, dropped when the test ends. Without DATABASE_URL the test fails with the
 // command that starts the services.

@@ -23,7 +23,8 @@ CREATE TABLE raw_listings (
     status           text        NOT NULL DEFAULT 'scraped'
                      CHECK (status IN ('scraped', 'normalized', 'imported', 'duplicate', 'rejected')),
     reasons          jsonb       NOT NULL DEFAULT '[]', -- why it was rejected or is a duplicate: every reason
-    normalized       jsonb,                           -- the listing made of payload, with sources and warnings
+    normalized       jsonb,                           -- the listing made of a payload, with sources and warnings
+    normalized_revision bigint   NOT NULL DEFAULT 0,  -- of that payload: a newer one may have arrived since
     duplicate_of     uuid,                            -- the listing that is the same home
     settled_revision bigint      NOT NULL DEFAULT 0,  -- the last revision brought to its end; < revision = work left
     scrapes          bigint      NOT NULL DEFAULT 1,  -- messages received
@@ -87,6 +88,8 @@ CREATE TABLE listings (
 );
 CREATE INDEX listings_newest  ON listings (status, published_at DESC, id DESC);
 CREATE INDEX listings_price   ON listings (status, rent_cents, id);
+CREATE INDEX listings_newest_any ON listings (published_at DESC, id DESC);
+CREATE INDEX listings_price_any  ON listings (rent_cents, id);
 CREATE INDEX listings_place   ON listings (neighbourhood, status);
 CREATE INDEX listings_search  ON listings USING gin (search);
 CREATE INDEX listings_map     ON listings (latitude, longitude) WHERE status = 'active';

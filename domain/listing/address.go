@@ -45,12 +45,18 @@ var closeHyphens = strings.NewReplacer(" - ", "-", " -", "-", "- ", "-")
 
 // streetLine reads a part as civic number, unit and street. A part without a number is a street only if it says so.
 func (a *Address) streetLine(part string, i, n int) bool {
+	unit := ""
+	if strings.HasPrefix(part, "#") { // "#302 - 2055 rue Principale"
+		u, rest, ok := strings.Cut(part[1:], "-")
+		if u = strings.TrimSpace(u); ok && isCivic(u) && len(u) <= 6 {
+			unit, part = u, strings.TrimSpace(rest)
+		}
+	}
 	words := strings.Fields(spaceHyphens(part))
 	if len(words) == 0 {
 		return false
 	}
 	var civic []string
-	unit := ""
 	k := 0
 	for k < len(words) {
 		w := words[k]

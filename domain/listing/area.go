@@ -47,11 +47,16 @@ func (p *Prose) area(from, to int) (c count, ok bool) {
 		if metric {
 			v *= 10.7639
 		}
-		if v = math.Round(v); v >= MinAreaSqFt && v <= MaxAreaSqFt {
-			return count{value: v, from: start, to: end}, true
+		if v = math.Round(v); v < MinAreaSqFt || v > MaxAreaSqFt || ok && metric {
+			continue
 		}
+		c, ok = count{value: v, from: start, to: end}, true
+		if !metric {
+			break
+		}
+		to = min(to, end+6) // "93 m² (1 000 pi²)" says it in square feet too
 	}
-	return c, false
+	return c, ok
 }
 
 // areaUnit reads a unit of area at i and returns its last token, or -1. A bare "pi" or "ft" is a length.
@@ -62,14 +67,19 @@ func (p *Prose) areaUnit(i int) (end int, metric bool) {
 		return t != nil && t.cents == 200 && t.dec == 0 && t.digits == 1
 	}
 	next := i + 1
-	if p.sym(next) == '.' {
+	if s := p.sym(next); s == '.' || s == '-' && !p.words[next].space { // "pi.ca.", "pi-carré"
 		next++
 	}
 	switch w {
 	case "pc", "sqft", "sf", "pica", "sqf", "pca":
 		return i, false
 	case "p", "pi", "pied", "pieds", "feet", "ft", "foot":
+		t := p.num(i - 1)
 		switch {
+		// "(1200pi)": no length in a home is so long, but "300 pi du parc" is a way
+		case w == "pi" && t != nil && !p.words[i].space && t.digits >= 3 && t.dec == 0 && p.word(next) == "" &&
+			p.num(next) == nil:
+			return i, false
 		case two(next) && !p.words[next].space, w != "p" && two(next):
 			return next, false
 		case w == "p" && p.sym(i+1) == '.' && p.word(i+2) == "c":

@@ -18,8 +18,9 @@ var months = func() map[string]int {
 }()
 
 // ParseAvailable returns when s says that the home is free: a day ("2026-07-01"), a month ("2018-07"), a day of any
-// year ("07-01"; a month without a day is its first, when Quebec leases begin), "now", and "<=" before it for "juillet
-// ou avant". It is "" when s says nothing. The clock is not consulted: a year that is not written is not guessed.
+// year ("07-01"; a month without a day is its first, when Quebec leases begin, and "mi-août" its 15th), "now", and "<="
+// before it for "juillet ou avant" and "au plus tard". It is "" when s says nothing. The clock is not consulted: a year
+// that is not written is not guessed.
 func ParseAvailable(s string) string {
 	p := Read(Line(s))
 	v, _, _ := p.available(true)
@@ -36,7 +37,7 @@ func (p *Prose) vacant() (value string, from, to int) {
 			continue
 		}
 		switch p.word(i - 1) {
-		case "visite", "visites", "air", "temps", "non", "pas":
+		case "visite", "visites", "air", "temps", "non", "pas", "acces", "espace", "aire":
 			continue
 		}
 		if p.word(i+1) != "service" && p.word(i+2) != "service" && p.word(i+1) != "en" && p.word(i+1) != "sur" {
@@ -72,6 +73,9 @@ func (d Date) String() string {
 	}
 	return two(d.Month) + "-01"
 }
+
+// orEarlier spells a latest day.
+func (d Date) orEarlier() string { return "<=" + Date{d.Year, d.Month, max(d.Day, 1)}.String() }
 
 func two(n int) string {
 	if n < 10 {
@@ -119,6 +123,8 @@ func (p *Prose) date(i int) (d Date, from, to int, ok bool) {
 		d.Day, from = int(n.cents/100), k
 	case p.word(k) == "premier":
 		d.Day, from = 1, k
+	case p.word(k) == "mi" || p.word(k) == "mid": // "mi-août"
+		d.Day, from = 15, k
 	}
 	// What follows: the day in English, the year.
 	k = i + 1
@@ -320,8 +326,13 @@ func (p *Prose) announced(i int) bool {
 	return false
 }
 
-// orBefore reads "ou avant", "or sooner" after token i.
+// orBefore reads "ou avant", "or sooner" after token i, and "au plus tard" before the date.
 func (p *Prose) orBefore(d Date, i int) (string, int) {
+	for k := i - 2; k >= i-6; k-- {
+		if p.word(k) == "tard" && p.word(k-1) == "plus" && p.word(k-2) == "au" {
+			return d.orEarlier(), i
+		}
+	}
 	k := i + 1
 	if p.sym(k) == ',' || p.sym(k) == '(' {
 		k++
@@ -332,11 +343,7 @@ func (p *Prose) orBefore(d Date, i int) (string, int) {
 			if p.word(k+1) == "plus" && p.word(k+2) != "tot" {
 				break
 			}
-			v := d.String()
-			if d.Day == 0 && d.Year > 0 {
-				v += "-01"
-			}
-			return "<=" + v, k + 1
+			return d.orEarlier(), k + 1
 		}
 	}
 	return d.String(), i

@@ -43,13 +43,17 @@ func (p *Prose) bathrooms() (c count, ok bool) {
 			if w := p.word(i + 1); w == "tub" || w == "tubs" {
 				continue
 			}
-		case "ba":
+		case "ba", "sb":
 			if i == 0 || p.words[i-1].kind != number {
 				continue
 			}
 		}
+		if n, end := p.labelled(i, aBathroom); n > 0 {
+			return count{value: float64(n), from: start, to: end}, true
+		}
 		k := start - 1
-		for n := 0; n < 3 && k >= 0 && (adjectives[p.word(k)] || p.sym(k) == '-' || p.sym(k) == '('); n++ {
+		for n := 0; n < 3 && k >= 0 && (adjectives[p.word(k)] || p.sym(k) == '-' || p.sym(k) == '(' ||
+			p.sym(k) == '+'); n++ {
 			k--
 		}
 		found := count{value: 1, weak: true, from: start, to: i}

@@ -107,11 +107,13 @@ func merged(a, b Pets) Pets {
 
 func (n *normalizer) parking() {
 	l := &n.l
-	words, i, j := n.title.parking()
+	words, sure, i, j := n.title.parking()
 	from, p := "title", n.title
-	if words.Offer == "" {
-		words, i, j = n.body.parking()
-		from, p = "description", n.body
+	if sure < 2 { // a title that only names it: "TOUT INCLUS + STAT."
+		if more, better, a, b := n.body.parking(); better > sure {
+			words, i, j = more, a, b
+			from, p = "description", n.body
+		}
 	}
 	if u, where := n.inTitle, &n.titleAt; u.parking != nil && *u.parking && words.Offer != "extra" &&
 		words.Offer != "street" {

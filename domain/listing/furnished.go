@@ -62,7 +62,8 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 		}
 	case "meubles": // furniture, or furnished apartments
 		switch p.word(i - 1) {
-		case "les", "mes", "des", "de", "vos", "nos", "ses", "quelques", "certains", "ces", "leurs", "the":
+		case "les", "mes", "des", "de", "vos", "nos", "ses", "quelques", "certains", "ces", "leurs", "the",
+			"plusieurs":
 			if n := p.word(i + 1); n != "inclus" && n != "fournis" && n != "compris" {
 				return "", i, i
 			}
@@ -95,12 +96,18 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 			v, from = "optional", k
 		}
 	}
+	if t := p.num(k); t != nil && t.cents == 50 && t.digits == 0 && p.word(k+1) != "" { // "1/2 meublé"
+		v, from = "semi", k
+	}
 	if v == "semi" && p.denied(from) {
 		v, from = "no", from-1
 	}
 	if p.word(from-1) == "etre" || p.word(from-1) == "be" || p.word(from-1) == "possibilite" || p.seq(from-2,
 		"possibilite", "de") {
 		return "optional", from - 1, i
+	}
+	if k := p.offered(from); k >= 0 || p.atPrice(i+1) {
+		return "optional", max(k, 0), i
 	}
 	for n := i + 1; n <= i+4 && n < len(p.words) && !p.words[n].line; n++ {
 		switch p.word(n) {
@@ -117,7 +124,7 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 				return "optional", from, n
 			}
 		case "desire", "desiree", "voulu", "besoin", "needed", "wanted":
-			if p.word(n-1) == "si" || p.word(n-1) == "if" {
+			if w := p.word(n - 1); w == "si" || w == "if" || w == "as" || w == "au" {
 				return "optional", from, n
 			}
 		case "":
@@ -135,6 +142,49 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 		}
 	}
 	return v, from, to
+}
+
+// offered returns the "possibilité", "peut" or "could" that leads to "louer meublé" before token i, or -1.
+func (p *Prose) offered(i int) int {
+	for k, n := i-1, 0; k >= 0 && n < 6 && !p.words[k+1].line; k, n = k-1, n+1 {
+		switch p.word(k) {
+		case "possibilite", "possibility", "possible", "poss", "peut", "pouvons", "could", "can", "option":
+			return k
+		case "de", "d", "l", "le", "la", "a", "etre", "be", "louer", "loue", "louee", "offert", "offerte", "avoir", "have",
+			"rent", "rented", "come", "to", "it", "of", "logement", "appartement", "s", "il", "aussi", "also", "vous",
+			"fournir", "ajouter", "livre", "offrir", "getting", "having", "renting":
+		case "":
+			if p.sym(k) != '.' || p.word(k-1) != "poss" {
+				return -1
+			}
+		default:
+			return -1
+		}
+	}
+	return -1
+}
+
+// atPrice tells whether "pour 30 $", "+ 50 $" or "(frais en sus)" follows at i: furniture at a price of its own. What
+// costs more is the rent.
+func (p *Prose) atPrice(i int) bool {
+	if p.sym(i) == '(' {
+		i++
+	}
+	switch {
+	case p.word(i) == "frais" || p.word(i) == "supplement":
+		w := p.word(i + 1)
+		return w == "en" || w == "supplementaire" || w == "supplementaires" || w == "additionnels"
+	case p.word(i) == "pour" || p.word(i) == "for" || p.sym(i) == '+':
+		i++
+	default:
+		return false
+	}
+	if p.sym(i) == '$' {
+		t := p.num(i + 1)
+		return t != nil && t.cents <= 200_00 && !t.half
+	}
+	t := p.num(i)
+	return t != nil && t.cents <= 200_00 && !t.half && p.sym(i+1) == '$'
 }
 
 // accented tells whether the text uses accents at all.

@@ -9,6 +9,9 @@ func ParsePropertyType(s string) string {
 		if b, _ := p.building(); b == "duplex" || b == "triplex" {
 			return "duplex-triplex"
 		}
+		if f, _, _ := p.floor(true); f == "basement" {
+			return f
+		}
 	}
 	return v
 }
@@ -79,6 +82,11 @@ func (p *Prose) kind() (value string, from, to int) {
 				!p.num(i+2).half {
 				continue // "app. 4" is an address
 			}
+		case "family":
+			if p.word(i-1) == "single" {
+				see("house", i-1, i)
+			}
+			continue
 		case "split":
 			if p.word(i+1) != "level" && p.word(i+2) != "level" {
 				continue
@@ -307,8 +315,11 @@ func (p *Prose) offer() (o offer, from, to int) {
 			if p.sym(i+1) == ':' && (w == "recherche" || w == "wanted") && i == 0 { // Kijiji's own prefix
 				return wanted, i, i + 1
 			}
-			if w == "desire" && p.word(i-1) != "je" {
-				continue
+			switch p.word(i - 1) { // "roommate wanted" offers a room
+			case "roommate", "roommates", "coloc", "colocataire", "tenant", "locataire":
+				if w == "wanted" || w == "recherche" {
+					return aHome, 0, 0
+				}
 			}
 			if i > 0 && w == "recherche" && (p.word(i-1) == "centre" || p.word(i-1) == "tres" || p.word(i-1) == "secteur" ||
 				p.word(i-1) == "plus") {
@@ -318,7 +329,7 @@ func (p *Prose) offer() (o offer, from, to int) {
 				switch p.word(k) { // the home seeks people: an offer
 				case "colocataire", "colocataires", "coloc", "colocs", "locataire", "locataires", "roommate", "roommates", "tenant",
 					"tenants", "coloc's",
-					"personne", "chambreur", "sous", "occupant":
+					"personne", "chambreur", "sous", "occupant", "ceder", "transferer":
 					if k == i+1 || !p.about(k-1, aType) {
 						return aHome, 0, 0
 					}
@@ -365,6 +376,9 @@ func (p *Prose) thingForSale(i int) bool {
 
 // roomRental tells whether a room of a shared home is offered.
 func (p *Prose) roomRental() (bool, int) {
+	if i := p.roomFirst(); i >= 0 {
+		return true, i
+	}
 	home := false
 	for i := range p.words {
 		home = home || p.words[i].half
@@ -403,8 +417,8 @@ func (p *Prose) roomRental() (bool, int) {
 					}
 					return true, i
 				}
-				if adjectives[p.word(k)] || p.word(k) == "a" || p.word(k) == "for" || p.word(k) == "to" || p.word(k) == "privee" ||
-					p.sym(k) == '-' {
+				if adjectives[p.word(k)] || p.word(k) == "a" || p.word(k) == "sous" || p.word(k) == "for" ||
+					p.word(k) == "to" || p.word(k) == "privee" || p.sym(k) == '-' {
 					continue
 				}
 				break
@@ -412,6 +426,34 @@ func (p *Prose) roomRental() (bool, int) {
 		}
 	}
 	return false, 0
+}
+
+// roomFirst finds the room that a headline begins with ("Grande chambre près de l'UQAM", "Furnished room") when it
+// names no home, or returns -1.
+func (p *Prose) roomFirst() int {
+	at := -1
+	for i := range p.words {
+		t := &p.words[i]
+		if t.half || t.topic&aStudio != 0 || t.topic&aType != 0 && kinds[t.w] != "" {
+			return -1
+		}
+		if at >= 0 {
+			continue
+		}
+		switch t.w {
+		case "chambre", "room":
+			if n := p.word(i + 1); n == "froide" || n == "apartment" || p.num(i+1) != nil {
+				return -1
+			}
+			at = i
+		case "furnished", "meublee", "a", "une", "rental":
+		default:
+			if t.kind != symbol && !adjectives[t.w] {
+				return -1
+			}
+		}
+	}
+	return at
 }
 
 func (p *Prose) smallAt(i int) (int, bool) {
@@ -425,7 +467,7 @@ func (p *Prose) smallAt(i int) (int, bool) {
 }
 
 // sublet tells whether somebody passes their own lease on.
-func (p *Prose) sublet() (bool, int) {
+func (p *Prose) sublet(headline bool) (bool, int) {
 	for i := range p.words {
 		if !p.about(i, aSublet) {
 			continue
@@ -442,11 +484,26 @@ func (p *Prose) sublet() (bool, int) {
 			case "location", "louer", "loue", "locations", "bail":
 				return p.word(i-1) != "pas" && p.word(i-2) != "pas", i
 			}
-		case "cession", "cessation", "reprise", "transfert", "transfer", "takeover", "ceder":
-			for k := i - 2; k <= i+3; k++ {
-				if w := p.word(k); w == "bail" || w == "lease" || w == "baux" {
+		case "location":
+		default: // "cession de bail", "je cède mon 4 ½", "à céder"
+			own := false
+			for k := i - 2; k <= i+4; k++ {
+				switch p.word(k) {
+				case "bail", "lease", "baux":
+					return true, i
+				case "mon", "notre", "my", "our":
+					own = k > i
+				case "appartement", "appart", "logement", "studio", "loft", "condo", "apartment":
+					if own {
+						return true, i
+					}
+				}
+				if t := p.num(k); own && t != nil && t.half {
 					return true, i
 				}
+			}
+			if headline && p.word(i) == "ceder" && p.word(i-1) == "a" {
+				return true, i
 			}
 		}
 	}

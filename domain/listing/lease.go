@@ -11,6 +11,10 @@ func (p *Prose) lease() (value string, from, to int) {
 	for i := range p.words {
 		switch p.word(i) {
 		case "mois", "month":
+			if w := p.word(i - 2); p.word(i-1) == "au" && (p.about(i-2, aLease) || w == "location" || w == "louer" ||
+				w == "loue") && p.word(i+1) != "ou" {
+				return "month-to-month", i - 2, i // "bail au mois"
+			}
 			k := i + 1
 			for p.sym(k) == '-' {
 				k++
@@ -48,6 +52,9 @@ func (p *Prose) lease() (value string, from, to int) {
 						count = int(t.cents / 100)
 					} else {
 						count = numberWords[p.word(m)]
+						if w := p.word(m); w == "twelve" || w == "douze" {
+							count = 12
+						}
 					}
 					if count == 0 || p.about(k+1, aPromotion) || p.about(m-1, aPromotion) {
 						continue

@@ -289,9 +289,15 @@ func (p *Prose) describe(a *amount, used int) {
 	if a.per, to = p.period(next); a.per != unstated {
 		next = to + 1
 		a.named = a.per == perMonth
-	} else if p.word(a.from-1) == "weekly" || p.word(a.from-1) == "daily" {
-		a.per = perWeek
-		if p.word(a.from-1) == "daily" {
+	} else {
+		k := a.from - 1
+		if w := p.word(k); w == "rate" || w == "rent" || w == "price" { // "weekly rate $250"
+			k--
+		}
+		switch p.word(k) {
+		case "weekly":
+			a.per = perWeek
+		case "daily", "nightly":
 			a.per = perDay
 		}
 	}
@@ -337,15 +343,17 @@ var connectors = set("is est sont a de d environ env about approx approximately 
 	"at for only seulement le la un une l cost " +
 	"costs coute coutent cout mensuel monthly par mois month supplementaire supplementaires disponible disponibles " +
 	"available " +
-	"exterieur exterieure exterieurs interieur interieure interieurs possible additionnel additionnelle additional " +
+	"int ext exterieur exterieure exterieurs interieur interieure interieurs possible additionnel additionnelle " +
+	"additional " +
 	"indoor outdoor per " +
+	"peu pres are stall stalls spot spots space spaces place places " +
 	"estimated estime estimee estimes approximative around autour prevoir minimum maximum max souterrain if si desire " +
 	"desiree optional " +
 	"option optionnel chaque each sont non obligatoire mensuelle of chauffe chauffee heated")
 
 // before reads the words that lead to the amount.
 func (p *Prose) before(a *amount, used int) {
-	plus, first, about := false, len(p.money) == 0, false
+	plus, first, about, in := false, len(p.money) == 0, false, false
 	for k, n := a.from-1, 0; k > used && n < 9; k, n = k-1, n+1 {
 		t := &p.words[k]
 		if p.words[k+1].line && n > 0 {
@@ -370,6 +378,14 @@ func (p *Prose) before(a *amount, used int) {
 			}
 			continue
 		case 0:
+		case '.':
+			if !p.stop(k) { // "stat. int. 100 $"
+				continue
+			}
+			if plus && a.role == forRent {
+				a.role = forExtra
+			}
+			return
 		default:
 			if plus && a.role == forRent {
 				a.role = forExtra
@@ -408,8 +424,13 @@ func (p *Prose) before(a *amount, used int) {
 				continue
 			}
 		}
+		if t.w == "pour" && n == 0 || t.w == "for" && n == 0 {
+			in = true // "stationnement pour 40 $", but "internet inclus pour 640 $"
+			continue
+		}
 		if role, ok := costs[t.w]; ok {
 			switch {
+			case in && role != forParking:
 			case role == forFurniture && !plus: // "4 1/2 meublé 800 $"
 				break
 			case role == forFurniture && (p.word(k-1) == "semi" || p.sym(k-1) == '-' && p.word(k-2) == "semi"):
@@ -471,7 +492,13 @@ func (p *Prose) after(a *amount, i int) {
 			a.role = forExtra
 		}
 	case "off", "rabais", "discount", "rebate", "cashback", "cash":
-		a.role = forDiscount
+		k := i + 1
+		if p.word(k) == "de" || p.sym(k) == ':' {
+			k++
+		}
+		if p.num(k) == nil && p.sym(k) != '$' { // "850 $, rabais 50 $" is two amounts
+			a.role = forDiscount
+		}
 	case "depot", "deposit":
 		a.role = forDeposit
 	default:

@@ -190,10 +190,10 @@ func (n *normalizer) headline() {
 		n.note("room_rental", "title", n.title, i, i+2)
 		n.warn("room_rental", CodeRoom, "a room in a shared home, by the title: %q", n.title.quote(i-1, i+2))
 	}
-	if sub, i := n.title.sublet(); sub {
+	if sub, i := n.title.sublet(true); sub {
 		n.l.Sublet = true
 		n.note("sublet", "title", n.title, i, i+2)
-	} else if sub, i := n.body.sublet(); sub {
+	} else if sub, i := n.body.sublet(false); sub {
 		n.l.Sublet = true
 		n.note("sublet", "description", n.body, i, i+2)
 	}
@@ -587,7 +587,7 @@ func (n *normalizer) bedrooms() {
 	inTitle, titleDen, okTitle := n.title.bedrooms()
 	inBody, bodyDen, okBody := n.body.bedrooms()
 	known := n.stated.has("bedrooms")
-	okTitle = okTitle && (!inTitle.weak || l.Rooms == 0)
+	okTitle = okTitle && (!inTitle.weak || l.Rooms == 0 || inTitle.closed && l.Rooms == 2.5)
 	set := func(v int, den bool, from string, p *Prose, c count) {
 		if known && v != n.stated.Bedrooms {
 			n.conflict("bedrooms", strconv.Itoa(v), from, strconv.Itoa(n.stated.Bedrooms), n.stated.from("bedrooms"),

@@ -3,16 +3,17 @@ package listing
 // ParseParking returns what s says about a place for a car: included, available, extra (with its price a month),
 // street or none, indoor or outdoor, and how many. A price per year (a street permit) is not kept.
 func ParseParking(s string) Parking {
-	out, _, _ := Read(Plain(s)).parking()
+	out, _, _, _ := Read(Plain(s)).parking()
 	return out
 }
 
-// parking reads the mentions of parking; a clear offer beats an unclear one, the first beats the rest.
-func (p *Prose) parking() (out Parking, from, to int) {
+// parking reads the mentions of parking; a clear offer beats an unclear one, the first beats the rest. Best tells how
+// clear: 0 nothing, 1 a bare mention.
+func (p *Prose) parking() (out Parking, best, from, to int) {
 	from, to = -1, -1
-	best := 0
 	for i := range p.words {
-		if !p.about(i, aParking) || p.word(i) == "abri" || p.word(i) == "stat" && p.sym(i+1) != '.' {
+		if !p.about(i, aParking) || p.word(i) == "abri" || p.word(i) == "stat" && p.sym(i+1) != '.' &&
+			!p.about(i+1, anInclusion) {
 			continue
 		}
 		m, rank, a, b := p.parkingAt(i)
@@ -36,14 +37,14 @@ func (p *Prose) parking() (out Parking, from, to int) {
 			continue
 		}
 		if out.Offer != "included" || out.Spots == 0 {
-			out.Offer, out.PriceCents = "extra", a.cents
+			out.Offer, out.PriceCents, best = "extra", a.cents, 4
 			if from < 0 {
 				from, to = a.from, a.to
 			}
 		}
 		break
 	}
-	return out, from, to
+	return out, best, from, to
 }
 
 // parkingAt reads one mention. Rank 0 says nothing; the higher, the clearer.
@@ -72,16 +73,17 @@ func (p *Prose) parkingAt(i int) (m Parking, rank, from, to int) {
 		case "outdoor", "exterieur", "exterior", "outside":
 			m.Type = "outdoor"
 			continue
-		case "street":
+		case "street", "vignette", "vignettes":
 			return Parking{Offer: "street"}, 3, k, i
 		case "pas", "sans", "aucun", "aucune", "no", "without":
 			return Parking{Offer: "none"}, 3, k, i
 		case "avec", "with", "incluant", "includes", "including", "inclut", "free", "comprend", "inclus", "included":
-			if (w == "inclus" || w == "included") && p.sym(k+1) != ':' {
-				break
+			if (w == "inclus" || w == "included") && p.sym(k+1) != ':' && !p.words[k].line &&
+				!(p.sym(k-1) == '-' && p.words[k-1].line) {
+				break // "chauffage inclus, stationnement 50 $"
 			}
 			m.Offer, rank, from = "included", 3, k
-		case "possibilite", "possible", "option":
+		case "possibilite", "possiblite", "possibility", "possible", "option":
 			m.Offer, rank, from = "available", 3, k
 		case "ieme", "e", "eme", "nd", "second", "deuxieme", "th":
 			nth = true
@@ -90,7 +92,7 @@ func (p *Prose) parkingAt(i int) (m Parking, rank, from, to int) {
 			}
 			continue
 		case "de", "d", "une", "un", "le", "l", "a", "place", "places", "espace", "espaces", "space", "spaces", "private",
-			"prive", "car":
+			"prive", "car", "louer", "rent", "avoir":
 			if (w == "un" || w == "une") && m.Spots == 0 && !nth && k == i-1 {
 				m.Spots = 1
 				rank = max(rank, 2)
@@ -111,11 +113,11 @@ func (p *Prose) parkingAt(i int) (m Parking, rank, from, to int) {
 	end := i + 1
 	for n := 0; n < 14 && end < len(p.words); n, end = n+1, end+1 {
 		t := &p.words[end]
-		if t.line || p.stop(end) || p.about(end, aParking) && end > i+1 {
+		if t.line || p.stop(end) && (end > i+1 || p.word(i) != "stat") || p.about(end, aParking) && end > i+1 {
 			break
 		}
 		switch w := t.w; w {
-		case "interieur", "interieurs", "interieure", "indoor", "souterrain", "souterrains", "underground", "inside":
+		case "interieur", "interieurs", "interieure", "int", "indoor", "souterrain", "souterrains", "underground", "inside":
 			if m.Type == "" {
 				m.Type = "indoor"
 			}
@@ -135,8 +137,8 @@ func (p *Prose) parkingAt(i int) (m Parking, rank, from, to int) {
 			}
 		case "vignette", "vignettes":
 			return Parking{Offer: "street"}, 3, i, end
-		case "inclus", "incluse", "included", "inclue", "compris", "comprise", "fourni", "gratuit", "gratuits", "gratuite",
-			"free", "incl", "deneige", "deneiges",
+		case "inclus", "incluse", "included", "inclue", "inclut", "inclu", "compris", "comprise",
+			"fourni", "gratuit", "gratuits", "gratuite", "free", "incl", "deneige", "deneiges",
 			"deneigee", "deneigees", "fournis":
 			if rank == 3 && m.Offer != "included" {
 				break
@@ -153,7 +155,7 @@ func (p *Prose) parkingAt(i int) (m Parking, rank, from, to int) {
 			}
 		case "sus", "extra", "supplement", "additionnel", "additional", "payant", "supplementaire", "supplementaires",
 			"surplus":
-			if rank < 4 {
+			if rank < 4 && !p.about(end+1, anInclusion) { // "rangement supplémentaire inclus"
 				m.Offer, rank, to = "extra", 3, end
 			}
 		case "non":
@@ -175,8 +177,8 @@ func (p *Prose) parkingAt(i int) (m Parking, rank, from, to int) {
 			break
 		}
 	}
-	if nth {
-		m.Spots = 0
+	if nth { // what a second place costs tells nothing of the first
+		m.Spots, rank = 0, min(rank, 1)
 		if m.Offer == "included" {
 			m.Offer = "available"
 		}

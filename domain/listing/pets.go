@@ -84,6 +84,7 @@ func (p *Prose) pets() (out Pets, from, to int) {
 				group[kind] = true
 				little[kind] = isSmall(p.word(k-1)) || isSmall(p.word(k+1)) || p.word(k-1) == "dog" && isSmall(p.word(k-2))
 				last = k
+				little[kind] = little[kind] || p.weighed(k) || p.word(k+1) == "de" && isSmall(p.word(k+2))
 				if p.words[k].w == "pet" && p.sym(k+1) == '-' {
 					continue
 				}
@@ -92,8 +93,15 @@ func (p *Prose) pets() (out Pets, from, to int) {
 		v, end := p.petVerdict(start, last)
 		except, exceptEnd := p.petException(end)
 		i = max(last, end, exceptEnd)
+		if v == silent && except == nil && p.contrast(last+1) { // "1 chat, pas de chien"
+			v = allowed
+		}
 		if v == silent && except == nil {
-			if p.sym(start-1) == '(' || isSmall(p.word(start-1)) && p.sym(start-2) == '(' { // "Animaux permis (petit chien)"
+			open := start - 1
+			if isSmall(p.word(open)) || p.num(open) != nil {
+				open--
+			}
+			if p.sym(open) == '(' || p.sym(open) == ':' { // "Animaux permis (petit chien)"
 				if said[anyPet] == allowed {
 					v = allowed
 					said[anyPet] = conditional
@@ -144,7 +152,7 @@ func (p *Prose) ownVerdict(start, last, k int) bool {
 		return false
 	}
 	for n := k + 1; n <= k+2; n++ {
-		if v := petVerdicts[p.word(n)]; v == allowed || v == conditional {
+		if v := petVerdictOf(p.word(n)); v == allowed || v == conditional {
 			return true
 		}
 	}
@@ -223,7 +231,6 @@ func (p *Prose) joined(i, j int) bool {
 		}
 		switch p.word(k) {
 		case "et", "ou", "and", "or", "ni", "les", "petit", "petits", "petite", "small", "un", "des", "de", "d", "le", "nor",
-			"no", "pas", "aucun",
 			"domestique", "domestiques", "compagnie", "neither":
 		case "":
 			if s := p.words[k].sym; s != ',' && s != '/' && s != '&' && s != '-' && p.words[k].kind != number {
@@ -233,8 +240,74 @@ func (p *Prose) joined(i, j int) bool {
 			return false
 		}
 	}
-	// A denial between two animals is a new rule: "chat permis, pas de chien" has its verdict before it.
+	// A denial between two animals is a new rule: "accepte un chat, pas de chien".
 	return true
+}
+
+// weighed tells whether a limit of weight follows the animal at i: "chiens de moins de 30 livres".
+func (p *Prose) weighed(i int) bool {
+	for k := i + 1; k <= i+6 && k < len(p.words) && !p.stop(k); k++ {
+		if p.about(k, aPet) {
+			return false
+		}
+		switch p.word(k) {
+		case "lb", "lbs", "livres", "livre", "pounds", "kg":
+			return p.num(k-1) != nil
+		}
+	}
+	return false
+}
+
+// contrast tells whether the tokens from i deny other animals: ", pas de chien", "mais aucun chien".
+func (p *Prose) contrast(i int) bool {
+	if i < len(p.words) && p.words[i].line {
+		return false
+	}
+	if s := p.sym(i); s == ',' || s == '-' || s == '/' || p.word(i) == "mais" || p.word(i) == "but" || p.word(i) == "et" {
+		i++
+	}
+	switch p.word(i) {
+	case "pas", "aucun", "no", "sans":
+		for k := i + 1; k <= i+3; k++ {
+			if petKind(p.word(k)) != anyPet {
+				return true
+			}
+			if w := p.word(k); w != "de" && w != "d" && w != "les" && w != "gros" {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// petVerdictOf looks w up, also with two of its letters changed over: "accpetes", "accepet".
+func petVerdictOf(w string) verdictOnPets {
+	if v := petVerdicts[w]; v != silent || len(w) < 7 {
+		return v
+	}
+	return petSlips[letters(w)]
+}
+
+// petSlips are the long verdicts by their letters.
+var petSlips = func() map[letterCount]verdictOnPets {
+	m := map[letterCount]verdictOnPets{}
+	for w, v := range petVerdicts {
+		if len(w) >= 7 {
+			m[letters(w)] = v
+		}
+	}
+	return m
+}()
+
+// A letterCount is how often a word has each letter, and its first letter.
+type letterCount [27]byte
+
+func letters(w string) (n letterCount) {
+	for i := range len(w) {
+		n[(w[i]-'a')%26]++
+	}
+	n[26] = w[0]
+	return n
 }
 
 // petVerdict finds what is said of the animals in tokens i..j.
@@ -249,13 +322,12 @@ func (p *Prose) petVerdict(i, j int) (v verdictOnPets, end int) {
 		case "pas", "aucun", "aucune", "aucuns", "no", "sans", "ni", "not", "without", "non", "neither", "0":
 			deniedBefore = true
 		case "d", "de", "les", "des", "petit", "petits", "petite", "un", "une", "le", "small", "any", "aux", "a", "l",
-			"accepte", "accepter",
-			"accept", "allow", "allowed", "autre", "autres", "gros", "large", "big", "grand", "grands", "seul", "only", "ou",
-			"max", "maximum", "limited", "certains":
+			"accepte", "accepter", "acceptent", "acceptons", "droit", "accept", "allow", "allowed", "autre",
+			"autres", "gros", "large", "big", "grand", "grands", "seul", "only", "ou", "max", "maximum", "limited", "certains":
 			switch p.word(k) {
 			case "limited", "certains":
 				conditionalBefore = true
-			case "accepte", "accept", "allow", "accepter":
+			case "accepte", "accept", "allow", "accepter", "acceptent", "acceptons", "droit", "max", "maximum":
 				allowedBefore = true
 			}
 			continue
@@ -295,13 +367,13 @@ func (p *Prose) petVerdict(i, j int) (v verdictOnPets, end int) {
 				return silent, j
 			}
 		}
-		if w == "sauf" || w == "except" || w == "excepte" || w == "but" {
+		if w == "sauf" || w == "except" || w == "excepte" || w == "exception" || w == "but" {
 			break
 		}
 		if p.sym(k) == ',' && v != silent {
 			break
 		}
-		if u := petVerdicts[w]; u != silent {
+		if u := petVerdictOf(w); u != silent {
 			switch {
 			case p.denied(k) || p.word(k-2) == "pas" || p.word(k-2) == "non" || p.word(k-1) == "not":
 				u = banned
@@ -339,7 +411,7 @@ func (p *Prose) petException(i int) (kinds []int, end int) {
 	end = i
 	for k := i + 1; k < len(p.words) && k <= i+4; k++ {
 		switch p.word(k) {
-		case "sauf", "except", "excepte", "but":
+		case "sauf", "except", "excepte", "exception", "but":
 			for n := k + 1; n < len(p.words) && n <= k+8; n++ {
 				if p.words[n].line || p.sym(n) == '.' {
 					break

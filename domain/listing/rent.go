@@ -160,7 +160,7 @@ func (p *Prose) promotion() (text string, from, to int) {
 		if !p.about(i, aPromotion) {
 			continue
 		}
-		k, n := -1, 0
+		k := -1
 		for _, j := range [...]int{i - 1, i - 2, i - 3, i + 1, i + 2} {
 			switch p.word(j) {
 			case "mois", "month", "months":
@@ -173,18 +173,21 @@ func (p *Prose) promotion() (text string, from, to int) {
 		if k < 0 {
 			continue
 		}
-		n = 1
-		if t := p.num(k - 1); t != nil && t.digits <= 2 && t.dec == 0 && t.cents >= 100 && t.cents <= 1200 {
+		n, half := 1, ""
+		if t := p.num(k - 1); t != nil && t.digits <= 2 && t.cents%50 == 0 && t.cents >= 100 && t.cents <= 1200 {
 			n = int(t.cents / 100)
+			if t.cents%100 != 0 {
+				half = ".5"
+			}
 		} else if w := numberWords[p.word(k-1)]; w > 0 {
 			n = w
 		}
 		from, to = min(i, k), max(i, k)
 		unit := " month free"
-		if n > 1 {
+		if n > 1 || half != "" {
 			unit = " months free"
 		}
-		return itoa(n) + unit, from, to
+		return itoa(n) + half + unit, from, to
 	}
 	return "", 0, 0
 }

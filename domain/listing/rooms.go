@@ -2,10 +2,11 @@ package listing
 
 // A count is a number of rooms of some sort and where it was read.
 type count struct {
-	value float64
-	weak  bool // "une chambre": the article, not a number
-	from  int  // tokens
-	to    int
+	value  float64
+	weak   bool // "une chambre": the article, not a number
+	closed bool // "chambre fermée": a bedroom even in a 2½
+	from   int  // tokens
+	to     int
 }
 
 // ParseRooms returns the Quebec room counts that s names, in its order and without repeats: 4.5 for "4 1/2", "4½",
@@ -83,7 +84,9 @@ func (p *Prose) measured(i int) bool {
 		return true
 	}
 	switch p.sym(i + 1) {
-	case '$', '%', '"':
+	case '$':
+		return !p.words[i+1].space || p.num(i+2) == nil || p.words[i+2].space // "3.5 $875"
+	case '%', '"':
 		return true
 	}
 	if w := p.word(i - 1); w == "etage" || w == "floor" {
@@ -161,6 +164,12 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 	for i := range p.words {
 		n, weak := p.small(i)
 		if n < 0 {
+			if n, end := p.labelled(i, aBedroom); n >= 0 {
+				return count{value: float64(n), from: i, to: end}, false, true
+			}
+			if !ok && p.about(i, aBedroom) && p.word(i+1) == "fermee" {
+				c, ok = count{value: 1, weak: true, closed: true, from: i, to: i + 1}, true
+			}
 			continue
 		}
 		j := i + 1
@@ -181,6 +190,9 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 			j++
 		}
 		closed := j > first && (p.word(j-1) == "fermee" || p.word(j-1) == "fermees" || p.word(j-1) == "closed")
+		if end := p.initials(j); end > 0 && !weak {
+			return count{value: float64(n), from: i, to: end}, p.den(end + 1), true
+		}
 		switch {
 		case p.about(j, aBedroom):
 			switch p.word(j + 1) {
@@ -209,7 +221,8 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 			continue
 		}
 		more, end := p.moreBedrooms(j + 1)
-		found := count{value: float64(n + more), weak: weak && more == 0 || p.oneOfSeveral(i), from: i, to: max(j, end)}
+		found := count{value: float64(n + more), weak: weak && more == 0 || p.oneOfSeveral(i), from: i, to: max(j, end),
+			closed: closed || p.word(j+1) == "fermee"}
 		weak = found.weak
 		if !weak {
 			return found, den, true
@@ -219,6 +232,46 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 		}
 	}
 	return c, weakDen, ok
+}
+
+// initials reads "c.c." and "c.a.c." (chambres à coucher) at i and returns the last token, or 0.
+func (p *Prose) initials(i int) int {
+	if p.word(i) != "c" || p.sym(i+1) != '.' {
+		return 0
+	}
+	k := i + 2
+	if p.word(k) == "a" && p.sym(k+1) == '.' {
+		k += 2
+	}
+	if p.word(k) != "c" {
+		return 0
+	}
+	return k
+}
+
+// labelled reads a count behind its label, "Nombre de chambres : 3", "Bedrooms: 2", at i. What follows the colon may
+// also be a size: "Chambre : 12 x 10", "Chambre : 9' x 10'".
+func (p *Prose) labelled(i int, of topic) (n, end int) {
+	if !p.about(i, of) {
+		return -1, i
+	}
+	k := i + 1
+	if p.seq(k, "a", "coucher") {
+		k += 2
+	}
+	if p.sym(k) == '(' && p.word(k+1) == "s" && p.sym(k+2) == ')' {
+		k += 3
+	}
+	t := p.num(k + 1)
+	if p.sym(k) != ':' || t == nil || t.dec > 0 || t.half || t.digits != 1 || p.words[k+1].line ||
+		char(p.fold, int(t.end)) == '\'' {
+		return -1, i
+	}
+	if next := k + 2; next < len(p.words) && !p.words[next].line && (p.word(next) == "x" || p.sym(next) == '"' ||
+		p.sym(next) == '.' && !p.stop(next) || p.about(next, anArea) || p.sym(next) == '*') {
+		return -1, i
+	}
+	return int(t.cents / 100), k + 1
 }
 
 // moreBedrooms reads the rest of a count in two parts, "2 grandes chambres et 1 moyenne": nothing may follow the size,

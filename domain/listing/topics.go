@@ -41,21 +41,21 @@ var topics = func() map[string]topic {
 			"mensuelle " +
 			"semaine semaines week weekly wk jour day daily hebdomadaire par per",
 		aBedroom: "chambre chambres chbre chbres chbr ch chs cac cacs cc bedroom bedrooms bedrom bedrrom beedroom bdrm " +
-			"bdrms " +
+			"bdrms bdm bdms " +
 			"bdr bdrs bed beds br brs bd bds bedrm bedrms chamber chambers chambe camere chanbres chmbres",
 		aBathroom: "bain bains bath baths bathroom bathrooms sdb sdbs eau washroom washrooms douche toilette toilettes " +
-			"bth bths ba",
+			"bth bths ba sb",
 		aPiece: "piece pieces pces pce pcs",
 		anArea: "pi pied pieds p pc sq sqft sf ft feet foot m metre metres meter meters pica square sqf pca",
 		anInclusion: "inclus incluse incluses inclue inclues inclu included incl include includes including inclut " +
 			"incluant inclusif inclusive compris comprise comprises comprend comprenant fourni fournis fournie fournies sus " +
-			"extra excluded exclu exclus exclue exclues charge charges frais pays pay paye payes payee payees paid payable " +
-			"payables payer excluding gratuit gratuits gratuite free provided separate separately",
+			"extra excluded exclu exclus exclue exclues charge charges frais pays pay paie paye payes payee payees paid " +
+			"payable payables payer cost expense expenses excluding gratuit gratuits gratuite free provided separate separately",
 		aUtility: "chauffage chauffe chauffes chauffee chauffees chauffer chauf chauffez heat heated heating unheated " +
 			"eclaire eclaires eclairee " +
 			"eclairees eclairer eclairez eclairage electricite electricity electrique elec hydro eau water internet wifi wi " +
 			"cable " +
-			"cables cablo nc ne n c h chaude energie energy utilities",
+			"cables cablo nc ne n non ecl c h chaude energie energy utilities",
 		aPet: "animal animaux animeaux animeau animals pet pets chat chats cat cats chien chiens dog dogs minou minous " +
 			"chaton chatons chatte chattes puppy puppies",
 		aParking: "stationnement stationnements stationement stationements stat parking parkings parkings garage garages " +
@@ -73,13 +73,13 @@ var topics = func() map[string]topic {
 			"quintuplex sixplex plex multiplex appartement appartements apartment apartments appart apparts apt logement " +
 			"logements app flat flats unit penthouse storey stories sous basement semi demi rdc rez etage etages floor " +
 			"floors soussol sousol ss immeuble building unifamiliale detached condominum appartment appartments " +
-			"appartemant apartement appt split villa condominio",
+			"appartemant apartement appt split family villa condominio",
 		aPromotion: "gratuit gratuits gratuite gratuites free offert offerts",
 		aSmoke:     "fumeur fumeurs fumeuse fumer fume smoking smoke smoker smokers smokefree cigarette",
 		aNegation:  "non pas no not aucun aucune aucuns sans ni nor without",
 		aStudio:    "studio studios bachelor bachelors garconniere studette",
 		aSublet: "sublet sublease sublets subletting cession cessation reprise transfert transfer transfere sous " +
-			"location takeover ceder",
+			"location takeover ceder cede cedons transferer reprendre assignment",
 		inFrench: "le la les de des du un une et est dans pour avec sur au aux vous nous je situe louer tres pas plus ou " +
 			"par sont " +
 			"grand grande chambre chambres appartement logement disponible libre pres salle cuisine rue mois juillet inclus " +

@@ -83,6 +83,25 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 				from--
 			}
 			say(on, yes, from, i)
+			if yes {
+				p.beside(i, func(what utility, k int) { say(what, true, i, k) })
+			}
+		}
+		if p.shortBoth(i) {
+			say(heat, true, i, i+2)
+			say(electricity, true, i, i+2)
+		}
+		if what := p.onTop(i); what != noUtility {
+			say(what, false, i-1, i)
+		}
+		if w := p.word(i - 1); (w == "avec" || w == "with") && (p.sym(i-2) == '$' || p.word(i-2) == "mois") {
+			if what, end := p.thing(i); what == heat && end == i { // "560 $ avec chauffage"; "730 $ avec hydro" is a sum
+				say(heat, true, i, i)
+				p.beside(i, func(what utility, k int) { say(what, true, i, k) })
+			}
+		}
+		if on := p.shortDenial(i); on != noUtility {
+			say(on, false, i, i+2)
 		}
 		if end := p.notHeatedNotLit(i); end > i {
 			say(heat, false, i, end)
@@ -98,10 +117,19 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 		if !ok {
 			continue
 		}
+		if k := p.nothing(i, from); k >= 0 {
+			for _, what := range [...]utility{heat, hotWater, electricity} {
+				say(what, false, k, to)
+			}
+			continue
+		}
 		if yes && p.everything(from) {
 			all, allAt = true, [2]int{max(from-1, 0), to}
 			p.list(to+1, func(what utility, k int) { say(what, true, i, k) })
 			continue
+		}
+		if k := p.butNot(to + 1); yes && k > 0 {
+			p.list(k, func(what utility, end int) { say(what, false, to+1, end) })
 		}
 		n := 0
 		p.listBefore(from-1, func(what utility, k int) {
@@ -148,12 +176,13 @@ func (p *Prose) participle(i int) (yes bool, on utility) {
 		if p.denied(i) {
 			return false, electricity
 		}
-		// Without a denial it is electricity only beside "chauffé": alone, and after "bien", it means bright.
-		for k := i - 1; k >= 0 && k >= i-3; k-- {
+		// Without a denial it is electricity only beside "chauffé" or "eau chaude": alone, and after "bien", it means
+		// bright.
+		for k := i - 1; k >= 0 && k >= i-7; k-- {
 			switch p.word(k) {
 			case "chauffe", "chauffes", "chauffee", "chauffees", "chauffer", "chauffez":
 				return !p.denied(k) || p.word(i-1) == "mais", electricity
-			case "et", "":
+			case "et", "", "eau", "chaude", "inclus", "incluse", "inclue", "compris", "comprise", "fourni", "fournie":
 			default:
 				return false, noUtility
 			}
@@ -161,14 +190,137 @@ func (p *Prose) participle(i int) (yes bool, on utility) {
 				break
 			}
 		}
-		if n := p.word(i + 2); n == "chauffe" || n == "chauffee" || n == "chauffes" || n == "chauffees" {
+		switch n := p.word(i + 2); n {
+		case "chauffe", "chauffee", "chauffes", "chauffees", "eau":
+			if n == "eau" && p.word(i+3) != "chaude" {
+				break
+			}
 			if p.word(i-1) != "bien" && p.word(i-1) != "tres" && (p.word(i+1) == "et" || p.sym(i+1) == '/' ||
-				p.sym(i+1) == '-') {
-				return !p.denied(i), electricity
+				p.sym(i+1) == '-' && n != "eau" || p.sym(i+1) == '+') {
+				return true, electricity
+			}
+		}
+	case "ecl": // "chauffé/écl."
+		if s := p.sym(i - 1); s == '/' || s == '-' || s == '&' {
+			if w := p.word(i - 2); w == "chauffe" || w == "chauffee" || w == "chauf" || w == "ch" {
+				return !p.denied(i - 2), electricity
 			}
 		}
 	}
 	return false, noUtility
+}
+
+// beside calls f when "eau chaude" or "wifi" follows the participle at i on the same list without a verdict of its own:
+// "chauffé, éclairé, eau chaude". "Chauffé à l'eau chaude" is a sort of heating.
+func (p *Prose) beside(i int, f func(what utility, last int)) {
+	for k, n := i+1, 0; n < 9 && k < len(p.words) && !p.words[k].line; k, n = k+1, n+1 {
+		switch s := p.sym(k); {
+		case s == ',' || s == '/' || s == '&' || s == '+' || s == '-':
+			continue
+		case s != 0:
+			return
+		}
+		if p.word(k) == "et" {
+			continue
+		}
+		what, end := p.thing(k)
+		if p.word(k) == "ec" { // "chauffé/EC"
+			what = hotWater
+		}
+		if what != hotWater && what != internet && what != cable {
+			if yes, on := p.participle(k); on == electricity && yes {
+				continue
+			}
+			return
+		}
+		for m := end + 1; m <= end+3 && m < len(p.words); m++ {
+			if p.about(m, anInclusion|aNegation) {
+				return
+			}
+		}
+		f(what, end)
+		k = end
+	}
+}
+
+// shortBoth reads "ch/écl" and "C/É" at i: heated and lit.
+func (p *Prose) shortBoth(i int) bool {
+	w := p.word(i)
+	if w != "c" && w != "ch" || p.denied(i) || p.word(i-1) == "n" || p.word(i-2) == "n" {
+		return false
+	}
+	if s := p.sym(i + 1); s != '/' && s != '-' {
+		return false
+	}
+	e := p.word(i + 2)
+	return w == "ch" && (e == "ecl" || e == "eclair") || w == "c" && e == "e" && !p.bare(i+2)
+}
+
+// onTop reads the cost at i that "590 $ + hydro" adds to the rent.
+func (p *Prose) onTop(i int) utility {
+	if p.sym(i-1) != '+' && p.word(i-1) != "plus" || i < 2 {
+		return noUtility
+	}
+	if t := p.num(i - 2); p.sym(i-2) != '$' && p.word(i-2) != "mois" && p.word(i-2) != "month" && (t == nil ||
+		t.digits < 3) {
+		return noUtility
+	}
+	what, end := p.thing(i)
+	if what != electricity && what != heat {
+		return noUtility
+	}
+	for k := end + 1; k <= end+4; k++ {
+		if p.about(k, anInclusion) {
+			return noUtility
+		}
+	}
+	return what
+}
+
+// shortDenial reads "n-ch.", "non écl." and "NC" at i.
+func (p *Prose) shortDenial(i int) utility {
+	k := i + 1
+	if p.word(i) == "nc" && !p.bare(i) || p.word(i) == "n" && p.sym(k) == '.' && p.word(i+2) == "c" {
+		if p.notHeatedNotLit(i) == i {
+			return heat
+		}
+		return noUtility
+	}
+	switch s := p.sym(k); {
+	case p.word(i) == "n" && (s == '-' || s == '.' || s == '/'), p.word(i) == "non" && s == '-':
+		k++
+	case p.word(i) != "non":
+		return noUtility
+	}
+	switch p.word(k) {
+	case "ch", "chauff":
+		return heat
+	case "ecl", "eclair":
+		return electricity
+	}
+	return noUtility
+}
+
+// nothing tells whether "rien", "nothing" or "aucun service" is what the verdict at i is about, and from where; -1 when
+// not.
+func (p *Prose) nothing(i, from int) int {
+	k := from - 1
+	for p.word(k) == "d" || p.word(k) == "de" || p.word(k) == "n" || p.word(k) == "est" || p.word(k) == "is" ||
+		p.word(k) == "are" {
+		k--
+	}
+	switch p.word(k) {
+	case "rien", "nothing":
+		return k
+	case "service":
+		if p.word(k-1) == "aucun" {
+			return k - 1
+		}
+	}
+	if n := p.word(i + 1); n == "rien" || n == "nothing" {
+		return i
+	}
+	return -1
 }
 
 // heatedThing tells whether "chauffé" at i is said of a pool, a floor or a garage.
@@ -273,8 +425,13 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 		"including",
 		"inclut", "incluant", "inclusive", "inclusif", "compris", "comprise", "comprises", "comprend", "comprenant",
 		"fourni", "fournis", "fournie", "fournies", "provided":
-		if w == "comprend" && p.word(i-1) == "ne" {
-			return false, from, to, true
+		if l := p.word(i - 1); l == "ne" || l == "n" { // "n'inclut pas", "ne comprend ni"
+			if n := p.word(i + 1); n == "pas" || n == "ni" || n == "aucun" || w == "comprend" {
+				if n == "pas" {
+					to++
+				}
+				return false, i - 1, to, true
+			}
 		}
 		if w == "incl" && p.sym(i+1) == '.' {
 			to++
@@ -318,6 +475,9 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 		return false, from, i, w == "extra" || from < i
 	case "gratuit", "gratuits", "gratuite", "free":
 		return true, i, i, !p.about(i-1, aMonth) && p.word(i-1) != "mois" && p.word(i-1) != "month"
+	case "pays", "pay", "paie":
+		l := p.word(i - 1)
+		return false, i - 1, i, l == "tenant" || l == "tenants" || l == "locataire"
 	case "paye", "payes", "payee", "payees", "paid", "payable", "payables", "payer":
 		for k := i + 1; k <= i+3; k++ {
 			if l := p.word(k); l == "locataire" || l == "locataires" || l == "tenant" || l == "tenants" {
@@ -325,6 +485,12 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 			}
 		}
 		return false, i, i, w == "payer" && p.word(i-1) == "a" && p.word(i+1) != "par"
+	case "cost", "expense", "expenses": // "at renter's cost"
+		for k := i - 1; k >= i-3; k-- {
+			if p.word(k) == "at" {
+				return false, k, i, true
+			}
+		}
 	case "charge", "frais":
 		if p.word(i-2) == "a" && (w == "charge" || p.word(i-1) != "pas") { // "à la charge du locataire", "à vos frais"
 			return false, i - 2, i, true
@@ -355,7 +521,7 @@ func (p *Prose) everything(i int) bool {
 	case "est", "is", "are":
 		w := p.word(i - 2)
 		return w == "tout" || w == "everything" || w == "all"
-	case "services", "utilites", "depenses":
+	case "services", "utilites", "depenses", "charges":
 		return true
 	}
 	return false
@@ -391,7 +557,7 @@ func (p *Prose) thing(i int) (utility, int) {
 		if w == "water" && p.word(i-1) == "hot" {
 			return hotWater, i
 		}
-		if p.word(i+1) == "chaude" {
+		if n := p.word(i + 1); n == "chaude" || n == "ch" || n == "chaud" {
 			return hotWater, i + 1
 		}
 		if p.sym(i+1) == '-' && p.word(i+2) == "chaude" {
@@ -431,7 +597,7 @@ var things = set("electromenager electromenagers electros electro refrigerateur 
 	"entretien janitor conciergerie concierge snow removal garage rangements cabanon sauna spa telephone phone " +
 	"buanderie laundry services " +
 	"aspirateur echangeur fibre optique illimite illimitee haute vitesse unlimited high speed exterieur interieur " +
-	"literie vaisselles electrique")
+	"literie vaisselles electrique terminal videotron decodeur")
 
 // glue may stand between the items of a list.
 func (p *Prose) glue(i int) bool {
@@ -571,6 +737,20 @@ func (p *Prose) lines(i int, f func(utility, int)) {
 		}
 		i = end
 	}
+}
+
+// butNot passes "mais pas", "but not" at i and returns the next token, or 0.
+func (p *Prose) butNot(i int) int {
+	if p.sym(i) == ',' {
+		i++
+	}
+	if w := p.word(i); w != "mais" && w != "but" && w != "et" {
+		return 0
+	}
+	if w := p.word(i + 1); w != "pas" && w != "not" {
+		return 0
+	}
+	return i + 2
 }
 
 // exceptions calls f for what follows "sauf" after token i.

@@ -5,7 +5,7 @@ import "github.com/google/uuid"
 // A Version is the normalized form of one revision of an advert, and how it stands to what is published.
 type Version struct {
 	Listing   Listing
-	Revision  int64  // of the raw advert now; counts its different payloads, from 1
+	Revision  int64  // of the raw advert that it was made of; counts different payloads, from 1
 	Published string // status of the published listing: active archived claimed; "" = not published
 	Same      bool   // what is published says the same already
 }

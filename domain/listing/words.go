@@ -2,6 +2,7 @@ package listing
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -75,6 +76,15 @@ func Read(plain string) *Prose {
 			}
 			t.kind, t.w = word, s[i:j]
 			t.topic = topics[t.w]
+			if t.topic == 0 && j-i >= 6 {
+				if k := p.seam(i, j); k < j {
+					j, line = k, true // what a lost tag held apart was a line of its own
+					t.w = s[i:j]
+					t.topic = topics[t.w]
+				} else {
+					j = t.respell(s, i, j)
+				}
+			}
 			i = j
 		case isDigit(c):
 			t.kind = number
@@ -87,6 +97,62 @@ func Read(plain string) *Prose {
 		p.words = append(p.words, t)
 	}
 	return p
+}
+
+// seam returns where a new word begins inside the letters s[i:j], or j: "inclusBalcon", from a page whose tags were
+// dropped without a space. Short beginnings are names ("McGill", "WiFi", "DuProprio").
+func (p *Prose) seam(i, j int) int {
+	for k := i + 4; k < j; k++ {
+		at := int(p.at[k])
+		if c := p.text[at]; c > 'Z' && c < utf8.RuneSelf { // most letters
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(p.text[at:])
+		last, _ := utf8.DecodeLastRuneInString(p.text[:at])
+		next, _ := utf8.DecodeRuneInString(p.text[at+size:])
+		if unicode.IsUpper(r) && unicode.IsLower(last) && unicode.IsLower(next) {
+			return k
+		}
+	}
+	return j
+}
+
+// respell corrects a word that no reader knows, and returns where it ends: "stationnnement" becomes "stationnement",
+// of "chauffageinclus" the first word is taken.
+func (t *token) respell(s string, i, j int) int {
+	w := t.w
+	if right, ok := misspelt[w]; ok {
+		t.w, t.topic = right, topics[right]
+		return j
+	}
+	if len(w) < 10 {
+		return j
+	}
+	if strings.HasPrefix(w, "stati") && (strings.HasSuffix(w, "ment") || strings.HasSuffix(w, "ments")) {
+		t.w = "stationnement"
+		t.topic = topics[t.w]
+		return j
+	}
+	if k := strings.LastIndex(w, "inclu"); k >= 4 && topics[w[k:]] != 0 && topics[w[:k]] != 0 {
+		t.w, t.topic = w[:k], topics[w[:k]]
+		return i + k
+	}
+	return j
+}
+
+// misspelt are slips that adverts repeat. A rule for all of them would find words where there are none.
+var misspelt = map[string]string{
+	"cessassion": "cession", "cessession": "cession", "jullet": "juillet", "juilet": "juillet", "julliet": "juillet",
+	"juilliet": "juillet", "juillett": "juillet",
+	"fevier": "fevrier", "ferier": "fevrier", "fervier": "fevrier", "setembre": "septembre",
+	"septembe": "septembre", "novenbre": "novembre", "decenbre": "decembre", "maitenant": "maintenant",
+	"mantenant": "maintenant", "imediatement": "immediatement", "immediatment": "immediatement",
+	"immediatemment": "immediatement", "immediatly": "immediately", "imediately": "immediately",
+	"immediatley": "immediately", "avaliable": "available", "availble": "available", "availabe": "available",
+	"disponble": "disponible", "disponnible": "disponible", "disponibe": "disponible", "eletricite": "electricite",
+	"electricitee": "electricite", "electicite": "electricite", "eclerage": "eclairage", "chaufage": "chauffage",
+	"chauffages": "chauffage", "chaufe": "chauffe", "chaufee": "chauffee", "eclere": "eclaire",
+	"includ": "included", "furnised": "furnished", "furnish": "furnished", "parkin": "parking", "gararge": "garage",
 }
 
 // readNumber reads the number at i: a room count in any of its spellings, a decimal with comma or point, thousands
@@ -304,10 +370,13 @@ func (p *Prose) stop(i int) bool {
 	case ';', '!', '?':
 		return true
 	case '.':
-		return i+1 >= len(p.words) || p.words[i+1].space || p.words[i+1].line
+		return !abbreviated[p.word(i-1)] && (i+1 >= len(p.words) || p.words[i+1].space || p.words[i+1].line)
 	}
 	return false
 }
+
+// abbreviated words end in a point that ends no thought.
+var abbreviated = set("stat int ext env approx app apt appt")
 
 // quote returns the words from token i to token j as the advert has them, without contact data.
 func (p *Prose) quote(i, j int) string {

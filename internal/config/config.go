@@ -74,7 +74,7 @@ type Listings struct {
 
 // Images is what goes for downloads from foreign hosts.
 type Images struct {
-	BlobURL      string        `env:"CONVEYOR_BLOB_URL" envDefault:"" doc:"where files are kept: file:///path, s3://…, gs://…, azblob://…; empty is .conveyor/blobs"`
+	BlobURL      string        `env:"CONVEYOR_BLOB_URL" envDefault:"" secret:"url" doc:"where files are kept: file:///path, s3://…, gs://…, azblob://…; empty is .conveyor/blobs"`
 	Interval     time.Duration `env:"CONVEYOR_IMAGE_INTERVAL" envDefault:"500ms" doc:"between two downloads from one host, in all processes together"`
 	AllowPrivate []string      `env:"CONVEYOR_ALLOW_PRIVATE_HOSTS" envDefault:"" doc:"host:port pairs on private networks that downloads may reach all the same"`
 }
@@ -133,6 +133,14 @@ func (c Config) check() error {
 	oneOf := func(variable, value string, allowed ...string) {
 		is(slices.Contains(allowed, value), variable, "is %q, expected one of %s", value, strings.Join(allowed, ", "))
 	}
+	isURL := func(variable, value string, schemes ...string) {
+		u, err := url.Parse(value) // its error would quote the password
+		is(err == nil && slices.Contains(schemes, u.Scheme) && u.Host != "", variable, "is not a URL that begins with %s://",
+			strings.Join(schemes, ":// or "))
+	}
+	isURL("DATABASE_URL", c.Postgres.URL, "postgres", "postgresql")
+	isURL("RABBITMQ_URL", c.RabbitMQ.URL, "amqp", "amqps")
+	isURL("REDIS_URL", c.Redis.URL, "redis", "rediss")
 	oneOf("RABBITMQ_QUEUE_TYPE", c.RabbitMQ.QueueType, "quorum", "classic")
 	is(c.RabbitMQ.Prefetch >= 1 && c.RabbitMQ.Prefetch <= 1000, "RABBITMQ_PREFETCH", "is %d, expected 1 to 1000",
 		c.RabbitMQ.Prefetch)
@@ -158,7 +166,6 @@ func (c Config) check() error {
 type Setting struct {
 	Variable string
 	Value    string // passwords redacted
-	Default  string
 	Doc      string
 }
 
@@ -174,7 +181,7 @@ func (c Config) Settings() []Setting {
 			if f.Tag.Get("secret") == "url" {
 				value = redact(value)
 			}
-			out = append(out, Setting{f.Tag.Get("env"), value, redact(f.Tag.Get("envDefault")), f.Tag.Get("doc")})
+			out = append(out, Setting{f.Tag.Get("env"), value, f.Tag.Get("doc")})
 		}
 	}
 	return out
@@ -197,11 +204,22 @@ func show(v reflect.Value) string {
 	return fmt.Sprint(v.Interface())
 }
 
-// redact hides the password of a URL.
+// redact hides what a URL may hold of secrets: the password, and values of its query. What is not a URL may be a secret
+// as a whole.
 func redact(s string) string {
 	u, err := url.Parse(s)
-	if err != nil {
-		return "(not a URL)"
+	switch {
+	case s == "":
+		return ""
+	case err != nil || u.Scheme == "" || u.Host == "" && u.Scheme != "file":
+		return "(hidden: not a URL)"
 	}
+	query := u.Query()
+	for key := range query {
+		if key != "sslmode" {
+			query.Set(key, "xxxxx")
+		}
+	}
+	u.RawQuery = query.Encode()
 	return u.Redacted()
 }

@@ -24,6 +24,24 @@ func TestLoad(t *testing.T) {
 	require.Contains(t, out.String(), "amqp://me:xxxxx@broker:5672/")
 }
 
+// A secret is not printed, however it is spelt, and not quoted in an error.
+func TestSecretsStayHidden(t *testing.T) {
+	t.Setenv("DATABASE_URL", "postgres://me@db/conveyor?password=hunter2&sslmode=disable")
+	c, err := config.Load()
+	require.NoError(t, err)
+	var out bytes.Buffer
+	require.NoError(t, c.Print(&out))
+	require.NotContains(t, out.String(), "hunter2")
+	require.Contains(t, out.String(), "sslmode=disable")
+
+	t.Setenv("DATABASE_URL", "host=db password=hunter2")
+	t.Setenv("RABBITMQ_URL", "amqp://me:hunter2%zz@broker/")
+	_, err = config.Load()
+	require.ErrorContains(t, err, "DATABASE_URL is not a URL")
+	require.ErrorContains(t, err, "RABBITMQ_URL is not a URL")
+	require.NotContains(t, err.Error(), "hunter2")
+}
+
 func TestLoadNamesWhatIsWrong(t *testing.T) {
 	t.Setenv("CONVEYOR_LISTING_STAGES", "normalise")
 	t.Setenv("RABBITMQ_QUEUE_TYPE", "mirrored")

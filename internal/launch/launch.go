@@ -5,22 +5,20 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strings"
 
 	enums "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/workflows"
 )
 
 // Launch starts what Conveyor runs on Temporal. Its methods may be called again for the same thing: IDs are natural,
-// so the second start joins the first.
+// so the second start joins the first. Every error is transient: what is started was checked at the door, so a start
+// that is refused, even as invalid, means a server that is away or not bootstrapped yet.
 type Launch struct {
 	Temporal client.Client
 	Stages   []string // the listing stages that are ours, as in CONVEYOR_LISTING_STAGES
@@ -67,7 +65,7 @@ func (l *Launch) Listing(ctx context.Context, ref listing.Ref, a Arrival, summar
 		_, err = l.Temporal.SignalWithStartWorkflow(ctx, o.ID, workflows.ArrivalSignal, a, o, workflows.Listing, in)
 	}
 	if err != nil {
-		return classify(err, "start "+o.ID)
+		return fmt.Errorf("start %s: %w", o.ID, err)
 	}
 	return nil
 }
@@ -87,19 +85,9 @@ func (l *Launch) Image(ctx context.Context, job ImageJob) error {
 		Summary:                  workflows.Summary(job.Image.URL, 200),
 	}, workflows.AttachImage, job)
 	if err != nil {
-		return classify(err, "start "+id)
+		return fmt.Errorf("start %s: %w", id, err)
 	}
 	return nil
-}
-
-// classify says whether trying the same start again can help. What Temporal refuses for what it is will be refused
-// again; everything else passes when Temporal is back.
-func classify(err error, what string) error {
-	var invalid *serviceerror.InvalidArgument
-	if errors.As(err, &invalid) {
-		return fault.Newf(fault.Invalid, "%s: %w", what, err)
-	}
-	return fmt.Errorf("%s: %w", what, err)
 }
 
 // Healthy returns nil when Temporal answers.

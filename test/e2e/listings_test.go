@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
 
+	"github.com/mtlrent/conveyor/bridge/bridgetest"
 	"github.com/mtlrent/conveyor/bridge/contract"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/listing"
@@ -83,11 +85,11 @@ func TestAScrapedMessageBecomesAPublishedListingWithItsImages(t *testing.T) {
 	require.NotContains(t, string(events[0].Body), "555")
 
 	// A re-scrape of the unchanged advert ends at the door; a lower price is a new version with its history.
-	w.publish("scraped", "kijiji", advert("1001", with("image_urls", photos), with("scraped_at", "2026-11-20T18:00:00Z")))
+	w.publish("scraped", "kijiji", advert("1001", with("image_urls", photos), with("scraped_at", "2026-01-10T18:00:00Z")))
 	w.eventually("the re-scrape is counted", func() bool {
 		return one[int](w, "SELECT scrapes FROM raw_listings") == 2
 	})
-	w.publish("scraped", "kijiji", advert("1001", with("image_urls", photos[:2]), with("scraped_at", "2026-11-20T19:00:00Z"),
+	w.publish("scraped", "kijiji", advert("1001", with("image_urls", photos[:2]), with("scraped_at", "2026-01-10T19:00:00Z"),
 		with("price", map[string]any{"amount_cents": 139500, "type": "FIXED"})))
 	w.eventually("the new price is published", func() bool {
 		return one[int64](w, "SELECT rent_cents FROM listings") == 139500
@@ -146,6 +148,7 @@ func TestBadMessagesDoNotHarm(t *testing.T) {
 		{"NUL bytes", []byte(strings.Replace(string(advert("3005")), "Grand", `Gr\u0000and`, 1)), "title: contains a NUL character"},
 		{"invalid UTF-8", []byte(strings.Replace(string(advert("3006")), "Grand", "Gr\xffand", 1)), "body is not UTF-8 at byte"},
 		{"a price of 10^12", advert("3007", with("price", map[string]any{"amount_cents": 1e12})), "price"},
+		{"a scrape of tomorrow", advert("3011", with("scraped_at", "2999-01-01T00:00:00Z")), "scraped_at: is 2999"},
 		{"half a surrogate", []byte(strings.Replace(string(advert("3008")), "Grand", `Gr\ud800and`, 1)), "surrogate"},
 		{"a number without end", []byte(strings.Replace(string(advert("3009")), `"platform"`, `"views":1e999999,"platform"`, 1)), ""},
 	}
@@ -292,6 +295,42 @@ func TestRejectedListingsAreResetByQuery(t *testing.T) {
 		return one[int](w, "SELECT count(*) FROM listings WHERE rent_cents = 99900") == 3
 	})
 	require.Zero(t, one[int](w, "SELECT count(*) FROM dead_letters WHERE state = 'open'"))
+}
+
+// A worker that starts while Temporal is away takes up its work when Temporal is there.
+func TestAWorkerWaitsForTemporal(t *testing.T) {
+	t.Parallel()
+
+	w := newWorld(t)
+	line := bridgetest.NewLine(t, "tcp://"+os.Getenv("TEMPORAL_ADDRESS"))
+	line.Cut()
+	w.env = append(w.env, "TEMPORAL_ADDRESS="+strings.TrimPrefix(line.URL, "tcp://"))
+	worker := w.start("worker")
+	w.start("bridge")
+	w.eventually("the worker has tried", func() bool {
+		return strings.Contains(worker.log.tail(1<<20), "workers wait for temporal")
+	})
+	w.ready()
+	w.publish("scraped", "kijiji", advert("9001"))
+	require.NoError(t, line.Mend())
+	w.eventually("the advert is a listing", func() bool { return one[int](w, "SELECT count(*) FROM listings") == 1 })
+}
+
+// What another team hands us and no column takes is a dead letter, not a workflow that nobody looks at.
+func TestAStagedListingThatCannotBeStored(t *testing.T) {
+	t.Parallel()
+
+	w := newWorld(t)
+	w.start("worker")
+	w.start("bridge")
+	w.ready()
+	w.publish("listings", "listings.ready", []byte(`{"platform":"kijiji","platform_id":"9101","url":"https://a.example/1",
+		"scraped_at":"2026-01-10T12:00:00Z","listing":{"title":"4½","rent_cents":100000,"bedrooms":2,"rooms":12345,
+		"image_urls":["https://a.example/1.jpg","https://a.example/1.jpg"]}}`))
+	w.eventually("it is a dead letter", func() bool {
+		return one[int](w, "SELECT count(*) FROM dead_letters WHERE workflow_id = 'listing/kijiji/9101'") == 1
+	})
+	require.Equal(t, "rejected", one[string](w, "SELECT status FROM raw_listings"))
 }
 
 // An image that another team's importer asks for is fetched by a standalone activity.

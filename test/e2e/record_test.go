@@ -39,7 +39,7 @@ func TestHistoriesReplay(t *testing.T) {
 		return one[int](w, "SELECT count(*) FROM listing_images WHERE state = 'attached'") > 0
 	})
 	w.publish("scraped", "kijiji", advert("8002", where(2), with("image_urls", photos),
-		with("scraped_at", "2026-11-20T20:00:00Z"), with("price", map[string]any{"amount_cents": 133300})))
+		with("scraped_at", "2026-01-10T20:00:00Z"), with("price", map[string]any{"amount_cents": 133300})))
 	w.eventually("the new price is published", func() bool {
 		return one[int](w, "SELECT count(*) FROM listings WHERE rent_cents = 133300") == 1
 	})

@@ -271,7 +271,7 @@ func (w *world) ready() {
 func advert(id string, change ...func(map[string]any)) []byte {
 	m := map[string]any{
 		"platform": "kijiji", "platform_id": id, "url": "https://www.kijiji.ca/v-appartement/" + id,
-		"scraped_at": "2026-11-20T12:00:00Z", "title": "Grand 4 ½ rénové près du métro " + id,
+		"scraped_at": "2026-01-10T12:00:00Z", "title": "Grand 4 ½ rénové près du métro " + id,
 		"description": "<p>Deux chambres fermées, chauffé, éclairé.</p>",
 		"price":       map[string]any{"amount_cents": 145000, "type": "FIXED", "text": "1 450,00 $"},
 		"address":     "6280 Northcrest, Montréal, QC H3S 2N1", "latitude": 45.51195, "longitude": -73.62514,
