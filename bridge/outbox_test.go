@@ -95,7 +95,7 @@ func TestRelayPublishes(t *testing.T) {
 	require.NoError(t, json.Unmarshal(d.Body, &e))
 	require.Equal(t, d.MessageId, e.EventID)
 	require.Equal(t, "listings.published", e.EventName)
-	require.Equal(t, uint8(amqp.Persistent), d.DeliveryMode)
+	require.Equal(t, amqp.Persistent, d.DeliveryMode)
 	require.Equal(t, "application/json", d.ContentType)
 	require.Equal(t, "listings.events", d.Exchange)
 	empty(t, pool)

@@ -103,7 +103,8 @@ func refused(err error) error {
 	if !errors.As(err, &pg) {
 		return err
 	}
-	if pg.Code == "21000" || strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "54") || pg.Code == checkViolation {
+	if pg.Code == "21000" || pg.Code == checkViolation || strings.HasPrefix(pg.Code, "22") ||
+		strings.HasPrefix(pg.Code, "54") {
 		return fault.Newf(fault.Invalid, "body: postgres cannot store it: %s: %s (%w)", pg.Message, pg.Detail, err)
 	}
 	return err

@@ -27,7 +27,8 @@ SELECT r.normalized, r.normalized_revision, l.status, l.details_hash
 FROM raw_listings r LEFT JOIN listings l ON l.id = r.id
 WHERE r.id = $1`
 
-// Load returns the normalized form that the last stage stored, with the revision it was made of. An advert without one is fault.Gone.
+// Load returns the normalized form that the last stage stored, with the revision it was made of. An advert without
+// one is fault.Gone.
 func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, error) {
 	var (
 		v      listing.Version
