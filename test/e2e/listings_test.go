@@ -27,11 +27,8 @@ func workflowID(platformID string) string { return "listing/kijiji/" + platformI
 func TestAScrapedMessageBecomesAPublishedListingWithItsImages(t *testing.T) {
 	t.Parallel()
 
-	w := newWorld(t)
+	w, bridge := running(t)
 	w.start("api")
-	w.start("worker")
-	bridge := w.start("bridge")
-	w.ready()
 	var photos []string
 	for n := range 3 {
 		photos = append(photos, fmt.Sprintf("%s/photos/1001/%d.jpg", w.siteURL, n+1))
@@ -104,10 +101,7 @@ func TestAScrapedMessageBecomesAPublishedListingWithItsImages(t *testing.T) {
 func TestAListingWithoutImagesCostsAtMostFourStateTransitions(t *testing.T) {
 	t.Parallel()
 
-	w := newWorld(t)
-	w.start("worker")
-	w.start("bridge")
-	w.ready()
+	w, _ := running(t)
 	w.publish("scraped", "kijiji", advert("2001"), advert("2002", with("price", map[string]any{"amount_cents": nil})))
 	w.eventually("both are settled", func() bool {
 		return one[int](w, "SELECT count(*) FROM raw_listings WHERE settled_revision = revision") == 2
@@ -129,10 +123,7 @@ func TestAListingWithoutImagesCostsAtMostFourStateTransitions(t *testing.T) {
 func TestBadMessagesDoNotHarm(t *testing.T) {
 	t.Parallel()
 
-	w := newWorld(t)
-	w.start("worker")
-	bridge := w.start("bridge")
-	w.ready()
+	w, bridge := running(t)
 	bad := []struct {
 		name string
 		body []byte
@@ -183,10 +174,7 @@ func TestBadMessagesDoNotHarm(t *testing.T) {
 func TestBadImagesDoNotHarm(t *testing.T) {
 	t.Parallel()
 
-	w := newWorld(t)
-	w.start("worker")
-	w.start("bridge")
-	w.ready()
+	w, _ := running(t)
 	bad := map[string]string{
 		w.siteURL + "/bad/404":                          "404",
 		w.siteURL + "/bad/html":                         "not an image",
@@ -271,10 +259,7 @@ func TestNothingIsLostWhenProcessesAreKilled(t *testing.T) {
 func TestRejectedListingsAreResetByQuery(t *testing.T) {
 	t.Parallel()
 
-	w := newWorld(t)
-	w.start("worker")
-	w.start("bridge")
-	w.ready()
+	w, _ := running(t)
 	for n := range 3 {
 		w.publish("scraped", "kijiji", advert(fmt.Sprint(6000+n), with("price", map[string]any{"type": "CONTACT"}),
 			with("latitude", 45.5+float64(n)/100)))
@@ -320,10 +305,7 @@ func TestAWorkerWaitsForTemporal(t *testing.T) {
 func TestAStagedListingThatCannotBeStored(t *testing.T) {
 	t.Parallel()
 
-	w := newWorld(t)
-	w.start("worker")
-	w.start("bridge")
-	w.ready()
+	w, _ := running(t)
 	w.publish("listings", "listings.ready", []byte(`{"platform":"kijiji","platform_id":"9101","url":"https://a.example/1",
 		"scraped_at":"2026-01-10T12:00:00Z","listing":{"title":"4½","rent_cents":100000,"bedrooms":2,"rooms":12345,
 		"image_urls":["https://a.example/1.jpg","https://a.example/1.jpg"]}}`))
@@ -337,10 +319,7 @@ func TestAStagedListingThatCannotBeStored(t *testing.T) {
 func TestImagesPendingMessages(t *testing.T) {
 	t.Parallel()
 
-	w := newWorld(t)
-	w.start("worker")
-	w.start("bridge")
-	w.ready()
+	w, _ := running(t)
 	w.publish("scraped", "kijiji", advert("7001"))
 	w.eventually("the listing is there", func() bool { return one[int](w, "SELECT count(*) FROM listings") == 1 })
 	request := func(listing, url string) []byte {

@@ -23,10 +23,7 @@ var record = flag.String("record", "", "folder to write the histories to, for wo
 func TestHistoriesReplay(t *testing.T) {
 	t.Parallel()
 
-	w := newWorld(t)
-	w.start("worker")
-	w.start("bridge")
-	w.ready()
+	w, _ := running(t)
 	var photos []string
 	for n := range 7 {
 		photos = append(photos, fmt.Sprintf("%s/photos/8002/%d.jpg", w.siteURL, n+1))

@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,6 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 
+	"github.com/mtlrent/conveyor/bridge/bridgetest"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/internal/demosite"
 )
@@ -55,7 +55,7 @@ type world struct {
 	dir      string
 	env      []string
 	db       *pgxpool.Pool
-	broker   *amqp.Connection
+	broker   *bridgetest.Broker
 	temporal client.Client
 	space    string // namespace
 	api      string // address
@@ -72,45 +72,22 @@ func newWorld(t *testing.T, settings ...string) *world {
 	server := httptest.NewServer(w.site)
 	t.Cleanup(server.Close)
 	w.siteURL = server.URL
-	broker := w.vhost(name)
+	w.broker = bridgetest.New(t)
 	address := freeAddress(t)
 	w.api = "http://" + address
 	w.env = append(os.Environ(),
-		"DATABASE_URL="+w.db.Config().ConnString(), "RABBITMQ_URL="+broker, "TEMPORAL_NAMESPACE="+name,
+		"DATABASE_URL="+w.db.Config().ConnString(), "RABBITMQ_URL="+w.broker.URL, "TEMPORAL_NAMESPACE="+name,
 		"CONVEYOR_HOME="+w.dir, "CONVEYOR_API_ADDRESS="+address, "CONVEYOR_LOG_FORMAT=json",
 		"CONVEYOR_ALLOW_PRIVATE_HOSTS="+strings.TrimPrefix(server.URL, "http://"), "CONVEYOR_IMAGE_INTERVAL=10ms",
 	)
 	w.env = append(w.env, settings...)
 	var err error
-	w.broker, err = amqp.Dial(broker)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = w.broker.Close() })
 	w.temporal, err = client.NewLazyClient(client.Options{HostPort: os.Getenv("TEMPORAL_ADDRESS"), Namespace: name})
 	require.NoError(t, err)
 	t.Cleanup(w.temporal.Close)
 	w.run("migrate")
 	w.run("bootstrap")
 	return w
-}
-
-// vhost makes a broker of the world's own and returns its URL.
-func (w *world) vhost(name string) string {
-	management := os.Getenv("RABBITMQ_MANAGEMENT_URL")
-	require.NotEmpty(w.t, management, "RABBITMQ_MANAGEMENT_URL is not set; run: make test")
-	do := func(method string) {
-		req, err := http.NewRequest(method, management+"/api/vhosts/"+name, nil)
-		require.NoError(w.t, err)
-		resp, err := http.DefaultClient.Do(req)
-		require.NoError(w.t, err)
-		require.NoError(w.t, resp.Body.Close())
-		require.Less(w.t, resp.StatusCode, 300, method)
-	}
-	do(http.MethodPut)
-	w.t.Cleanup(func() { do(http.MethodDelete) })
-	u, err := url.Parse(os.Getenv("RABBITMQ_URL"))
-	require.NoError(w.t, err)
-	u.Path = "/" + name
-	return u.String()
 }
 
 func freeAddress(t *testing.T) string {
@@ -182,26 +159,10 @@ func (p *process) stop(t *testing.T) {
 	}
 }
 
-// publish sends a body to an exchange and waits for the confirm.
+// publish sends bodies to an exchange and waits for the confirms.
 func (w *world) publish(exchange, key string, bodies ...[]byte) {
 	w.t.Helper()
-
-	ch, err := w.broker.Channel()
-	require.NoError(w.t, err)
-	defer ch.Close()
-	require.NoError(w.t, ch.Confirm(false))
-	confirms := make([]*amqp.DeferredConfirmation, len(bodies))
-	for i, body := range bodies {
-		confirms[i], err = ch.PublishWithDeferredConfirm(exchange, key, true, false, amqp.Publishing{
-			DeliveryMode: amqp.Persistent, Body: body,
-		})
-		require.NoError(w.t, err)
-	}
-	for _, c := range confirms {
-		ok, err := c.WaitContext(w.t.Context())
-		require.NoError(w.t, err)
-		require.True(w.t, ok)
-	}
+	w.broker.Publish(exchange, key, bodies...)
 }
 
 // eventually waits for a condition on the world, for as long as work may take on a busy machine.
@@ -219,12 +180,14 @@ func one[T any](w *world, sql string, args ...any) T {
 	return v
 }
 
-// get reads JSON from the API.
+// get reads JSON from the API. The status is 0 while it does not answer.
 func (w *world) get(path string, out any) int {
 	w.t.Helper()
 
 	resp, err := http.Get(w.api + path)
-	require.NoError(w.t, err)
+	if err != nil {
+		return 0
+	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	require.NoError(w.t, err)
@@ -238,9 +201,7 @@ func (w *world) get(path string, out any) int {
 func (w *world) drain(queue string) []amqp.Delivery {
 	w.t.Helper()
 
-	ch, err := w.broker.Channel()
-	require.NoError(w.t, err)
-	defer ch.Close()
+	ch := w.broker.Channel()
 	var out []amqp.Delivery
 	for {
 		d, ok, err := ch.Get(queue, true)
@@ -252,17 +213,23 @@ func (w *world) drain(queue string) []amqp.Delivery {
 	}
 }
 
-// ready waits until the bridge has its queues and the API answers.
+// running makes a world with a worker and a bridge that has its queues.
+func running(t *testing.T) (w *world, bridge *process) {
+	t.Helper()
+
+	w = newWorld(t)
+	w.start("worker")
+	bridge = w.start("bridge")
+	w.ready()
+	return w, bridge
+}
+
+// ready waits until the bridge consumes.
 func (w *world) ready() {
 	w.t.Helper()
 
 	w.eventually("the bridge consumes", func() bool {
-		ch, err := w.broker.Channel()
-		if err != nil {
-			return false
-		}
-		defer ch.Close()
-		q, err := ch.QueueDeclarePassive("scraped.kijiji", true, false, false, false, nil)
+		q, err := w.broker.Channel().QueueDeclarePassive("scraped.kijiji", true, false, false, false, nil)
 		return err == nil && q.Consumers > 0
 	})
 }
