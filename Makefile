@@ -61,7 +61,11 @@ $(WORKFLOWCHECK): | need-go
 
 bench: build ## Measure listings a second, latency and cost on services of its own.
 	@go build -o bin/bench ./bench
+	@echo "all roles in one process, as make run starts them:"
+	@$(CONVEYOR) with-services -- bin/bench -one-process -json bin/bench-one-process.json $(ARGS)
+	@echo "a process a role:"
 	@$(CONVEYOR) with-services -- bin/bench -json bin/bench.json $(ARGS)
+	@echo "the outbox relay, from a filled outbox to confirms of a quorum queue:"
 	@$(CONVEYOR) with-services --only postgres --only rabbitmq -- go test -run '^$$' -bench Relay -benchtime 1x ./bridge
 
 replay-fixtures: build ## Record workflow histories for the replay tests. Only from code that is deployed.

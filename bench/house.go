@@ -33,7 +33,7 @@ type house struct {
 	undo     []func()
 }
 
-func open(ctx context.Context, binary string) (h *house, err error) {
+func open(ctx context.Context, binary string, oneProcess bool) (h *house, err error) {
 	for _, v := range []string{"DATABASE_URL", "RABBITMQ_URL", "RABBITMQ_MANAGEMENT_URL", "TEMPORAL_ADDRESS"} {
 		if os.Getenv(v) == "" {
 			return nil, fmt.Errorf("%s is not set; run: make bench", v)
@@ -87,7 +87,17 @@ func open(ctx context.Context, binary string) (h *house, err error) {
 	if err != nil {
 		return h, err
 	}
-	for _, role := range []string{"worker", "bridge"} {
+	roles := []string{"worker", "bridge"}
+	if oneProcess {
+		roles = []string{"up"}
+		home, err := os.MkdirTemp("", "conveyor-bench-")
+		if err != nil {
+			return h, err
+		}
+		h.undo = append(h.undo, func() { _ = os.RemoveAll(home) })
+		h.env = append(h.env, "CONVEYOR_HOME="+home, "CONVEYOR_API_PORT=18181", "CONVEYOR_DEMO_PORT=18191")
+	}
+	for _, role := range roles {
 		cmd := exec.Command(binary, role)
 		cmd.Env, cmd.Stderr = h.env, os.Stderr
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -33,13 +33,14 @@ type Result struct {
 func main() {
 	n := flag.Int("n", 2000, "listings to feed")
 	binary := flag.String("conveyor", "bin/conveyor", "binary to measure")
+	one := flag.Bool("one-process", false, "run all roles in one process, as conveyor up does")
 	out := flag.String("json", "", "file for the figures as JSON")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Minute)
 	defer cancel()
-	results, err := run(ctx, *binary, *n)
+	results, err := run(ctx, *binary, *n, *one)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -58,8 +59,8 @@ func main() {
 }
 
 // run measures every scenario in one house.
-func run(ctx context.Context, binary string, n int) ([]Result, error) {
-	h, err := open(ctx, binary)
+func run(ctx context.Context, binary string, n int, oneProcess bool) ([]Result, error) {
+	h, err := open(ctx, binary, oneProcess)
 	if err != nil {
 		return nil, err
 	}
