@@ -29,7 +29,7 @@ build: need-go ## Build bin/conveyor.
 
 # Two packages at a time, and all on one set of services: more would measure the machine, not the code.
 test: build ## Run every test against real services of its own.
-	@$(CONVEYOR) with-services -- go test -count=1 -timeout 20m -p 2 $(ARGS) $(PKG)
+	@$(CONVEYOR) with-services -- go test -count=1 -timeout 20m -p 2 $(PKG) $(ARGS)
 
 check: need-go lint fresh ## Format, vet, lint, layers, determinism, generated files.
 	@echo "check: all good"

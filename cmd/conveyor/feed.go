@@ -54,7 +54,7 @@ func (c *feedCmd) Run(ctx context.Context) error {
 			return nil
 		}
 		if err := sender.Send(ctx, batch); err != nil {
-			return fmt.Errorf("after %d messages: %w; is the bridge up, and RABBITMQ_URL right?", sent, err)
+			return fmt.Errorf("after %d messages: %w; is RabbitMQ up (make run), has a bridge declared its queues, is RABBITMQ_URL right?", sent, err)
 		}
 		sent += len(batch)
 		_ = bar.Add(len(batch))
@@ -62,13 +62,13 @@ func (c *feedCmd) Run(ctx context.Context) error {
 		return nil
 	}
 	lines := bufio.NewReaderSize(in, 1<<20)
-	for n := 0; c.Limit == 0 || n < c.Limit; {
+	for number, n := 1, 0; c.Limit == 0 || n < c.Limit; number++ {
 		line, readErr := lines.ReadBytes('\n')
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			n++
 			parcel, err := c.parcel(line)
 			if err != nil {
-				return fmt.Errorf("line %d: %w", n, err)
+				return errors.Join(flush(), fmt.Errorf("line %d: %w; %d messages before it were sent", number, err, n-1))
 			}
 			batch = append(batch, parcel)
 		}
@@ -119,8 +119,11 @@ func (c *feedCmd) parcel(line []byte) (bridge.Parcel, error) {
 	var m struct {
 		Platform string `json:"platform"`
 	}
-	if err := json.Unmarshal(line, &m); err != nil || m.Platform == "" {
-		return bridge.Parcel{}, errors.New("not a JSON object with a platform, so there is no queue to send it to")
+	if err := json.Unmarshal(line, &m); err != nil {
+		return bridge.Parcel{}, fmt.Errorf("not JSON: %w", err)
+	}
+	if m.Platform == "" {
+		return bridge.Parcel{}, errors.New("platform is missing, so there is no queue to send it to")
 	}
 	if _, ok := platform.ByName(m.Platform); !ok {
 		return bridge.Parcel{}, fmt.Errorf("platform %q is not known, so there is no queue to send it to", m.Platform)

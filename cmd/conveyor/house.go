@@ -211,15 +211,28 @@ func (h *house) startWorkers(ctx context.Context, build func() []worker.Worker) 
 
 // api answers HTTP requests until ctx ends, and those under way.
 func (h *house) api(ctx context.Context) error {
+	checks := h.checks()
+	for name, check := range checks {
+		asking, done := context.WithTimeout(ctx, 2*time.Second)
+		if err := check(asking); err != nil {
+			h.log.WarnContext(ctx, "started without it; what needs it answers 503 until it is there", "away", name)
+		}
+		done()
+	}
 	handler := api.New(api.Options{
 		Listings: db.NewListings(h.pool), Launch: h.launch, Blobs: h.blobs, Metrics: h.registry, Log: h.log,
 		TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
-		Checks: map[string]func(context.Context) error{
-			"postgres": h.pool.Ping,
-			"temporal": h.launch.Healthy,
-			"redis":    func(ctx context.Context) error { return h.redis.Ping(ctx).Err() },
-			"rabbitmq": func(ctx context.Context) error { return bridge.Ping(ctx, h.config.RabbitMQ.URL) },
-		},
+		Checks: checks,
 	})
-	return serve(ctx, h.config.API.Address, handler)
+	return serve(ctx, h.log, "api", h.config.API.Address, handler)
+}
+
+// checks ask each service that we depend on whether it is there.
+func (h *house) checks() map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"postgres": h.pool.Ping,
+		"temporal": h.launch.Healthy,
+		"redis":    func(ctx context.Context) error { return h.redis.Ping(ctx).Err() },
+		"rabbitmq": func(ctx context.Context) error { return bridge.Ping(ctx, h.config.RabbitMQ.URL) },
+	}
 }

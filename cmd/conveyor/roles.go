@@ -61,7 +61,7 @@ func (h *house) measured(ctx context.Context, role func(context.Context) error) 
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error { return role(ctx) })
-	both.Go(func() error { return serve(ctx, h.config.Log.Metrics, mux) })
+	both.Go(func() error { return serve(ctx, h.log, "metrics", h.config.Log.Metrics, mux) })
 	return both.Wait()
 }
 

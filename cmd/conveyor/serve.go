@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -13,11 +14,12 @@ import (
 const drainWithin = 10 * time.Second
 
 // serve answers on address until ctx ends, and finishes what is under way.
-func serve(ctx context.Context, address string, handler http.Handler) error {
+func serve(ctx context.Context, log *slog.Logger, what, address string, handler http.Handler) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", address, err)
+		return fmt.Errorf("listen for %s: %w", what, err)
 	}
+	log.InfoContext(ctx, "listening", "for", what, "address", "http://"+listener.Addr().String())
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 	}

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/demosite"
 	"github.com/mtlrent/conveyor/internal/devstack"
 )
@@ -32,14 +33,14 @@ func (c *upCmd) Run(ctx context.Context, cli *CLI) (err error) {
 	if err != nil {
 		return err
 	}
-	if !c.ServicesOnly {
-		if err := ports.CheckRoles(); err != nil {
-			return err
-		}
+	settings, err := roleSettings(ports, cli.Home)
+	if err != nil {
+		return err
 	}
 	fmt.Printf("conveyor: starting services, data in %s\n", cli.Home)
 	stack, err := devstack.Start(ctx, devstack.Options{
 		Dir: cli.Home, Ports: ports, External: devstack.ExternalFrom(os.Getenv), NoInstall: c.NoInstall, Out: os.Stdout,
+		Roles: !c.ServicesOnly, Settings: settings,
 	})
 	if err != nil {
 		return interrupted(ctx, err)
@@ -47,8 +48,9 @@ func (c *upCmd) Run(ctx context.Context, cli *CLI) (err error) {
 	defer func() {
 		fmt.Println("conveyor: stopping services")
 		err = errors.Join(err, stopStack(stack))
+		fmt.Println("conveyor: stopped")
 	}()
-	fmt.Printf("conveyor: services are up; `. %s` sets their addresses, Ctrl-C stops them\n",
+	fmt.Printf("conveyor: services are up; `set -a; . %s` tells a shell and its programs where; Ctrl-C stops them\n",
 		filepath.Join(cli.Home, "env"))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -61,32 +63,46 @@ func (c *upCmd) Run(ctx context.Context, cli *CLI) (err error) {
 	}()
 	if c.ServicesOnly {
 		<-ctx.Done()
-	} else if err := runRoles(ctx, cli.Home, stack); err != nil {
+	} else if err := runRoles(ctx, settings, stack); err != nil {
 		return err
 	}
 	return stack.Err()
 }
 
-// runRoles runs every role and the demo site on the stack until ctx is done. What the environment says goes before
-// what follows from the stack.
-func runRoles(ctx context.Context, home string, stack *devstack.Stack) error {
+// roleSettings are what the roles are told beside the addresses of the services, unless the environment says otherwise.
+// They stand in the env file, so that a role started by hand is told the same. What is wrong in the environment is found
+// here, before anything starts.
+func roleSettings(ports devstack.Ports, home string) (map[string]string, error) {
+	if _, err := config.Load(); err != nil {
+		return nil, err
+	}
 	address := func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
-	demo := address(stack.Ports().Demo)
-	settings := append(stack.Env(),
-		"CONVEYOR_API_ADDRESS="+address(stack.Ports().API),
-		"CONVEYOR_TEMPORAL_UI_URL=http://"+address(stack.Ports().TemporalUI),
-		"CONVEYOR_ALLOW_PRIVATE_HOSTS="+demo,
-		"CONVEYOR_HOME="+home,
-	)
-	for _, line := range settings {
-		key, value, _ := strings.Cut(line, "=")
-		if _, said := os.LookupEnv(key); said {
-			continue
+	settings := map[string]string{
+		"CONVEYOR_API_ADDRESS":         address(ports.API),
+		"CONVEYOR_TEMPORAL_UI_URL":     "http://" + address(ports.TemporalUI),
+		"CONVEYOR_ALLOW_PRIVATE_HOSTS": address(ports.Demo),
+		"CONVEYOR_HOME":                home,
+	}
+	for key := range settings {
+		if said, ok := os.LookupEnv(key); ok {
+			settings[key] = said
 		}
+	}
+	return settings, nil
+}
+
+// runRoles runs every role and the demo site on the stack until ctx is done.
+func runRoles(ctx context.Context, settings map[string]string, stack *devstack.Stack) error {
+	for _, line := range stack.Env() {
+		key, value, _ := strings.Cut(line, "=")
+		settings[key] = value
+	}
+	for key, value := range settings {
 		if err := os.Setenv(key, value); err != nil {
 			return fmt.Errorf("set %s: %w", key, err)
 		}
 	}
+	demo := fmt.Sprintf("127.0.0.1:%d", stack.Ports().Demo)
 	return with(ctx, func(ctx context.Context, h *house) error {
 		if err := h.migrate(ctx); err != nil {
 			return err
@@ -96,7 +112,7 @@ func runRoles(ctx context.Context, home string, stack *devstack.Stack) error {
 		}
 		roles, ctx := errgroup.WithContext(ctx)
 		roles.Go(func() error { return h.all(ctx) })
-		roles.Go(func() error { return serve(ctx, demo, demosite.New(demosite.Options{})) })
+		roles.Go(func() error { return serve(ctx, h.log, "demo site", demo, demosite.New(demosite.Options{})) })
 		h.printAddresses(os.Stdout, "http://"+demo)
 		return roles.Wait()
 	})

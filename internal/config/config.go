@@ -2,6 +2,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -103,7 +104,7 @@ type Log struct {
 func Load() (Config, error) {
 	c, err := env.ParseAs[Config]()
 	if err != nil {
-		return c, fmt.Errorf("read configuration: %w", err)
+		return c, fmt.Errorf("read configuration: %w", unreadable(err))
 	}
 	if c.Images.BlobURL == "" {
 		dir, err := filepath.Abs(filepath.Join(Home(), "blobs"))
@@ -113,6 +114,35 @@ func Load() (Config, error) {
 		c.Images.BlobURL = "file://" + filepath.ToSlash(dir)
 	}
 	return c, c.check()
+}
+
+// unreadable names the variables that could not be read; the library names the fields of our struct.
+func unreadable(err error) error {
+	var all env.AggregateError
+	if !errors.As(err, &all) {
+		return err
+	}
+	var out []error
+	for _, e := range all.Errors {
+		var wrong env.ParseError
+		if errors.As(e, &wrong) {
+			e = fmt.Errorf("%s: %w", variable(wrong), wrong.Err)
+		}
+		out = append(out, e)
+	}
+	return errors.Join(out...)
+}
+
+// variable is the one that a field is read from. Fields of one name differ in type.
+func variable(wrong env.ParseError) string {
+	groups := reflect.TypeFor[Config]()
+	for i := range groups.NumField() {
+		f, ok := groups.Field(i).Type.FieldByName(wrong.Name)
+		if name := f.Tag.Get("env"); ok && f.Type == wrong.Type && os.Getenv(name) != "" {
+			return name
+		}
+	}
+	return wrong.Name
 }
 
 // Home is the folder of the local stack's data: CONVEYOR_HOME, or .conveyor where the command was started.
@@ -194,6 +224,10 @@ func (c Config) Print(w io.Writer) error {
 	for _, s := range c.Settings() {
 		fmt.Fprintf(t, "%s\t%s\t%s\n", s.Variable, s.Value, s.Doc)
 	}
+	fmt.Fprintln(t, "CONVEYOR_HOME\t"+Home()+"\tfolder of the local stack: data, logs, tools, files")
+	fmt.Fprintln(t, "CONVEYOR_*_PORT\t\tports of the local stack: API DEMO POSTGRES REDIS RABBITMQ RABBITMQ_MANAGEMENT"+
+		" TEMPORAL TEMPORAL_UI")
+	fmt.Fprintln(t, "TEMPORAL_*\t\tas for the temporal CLI: ADDRESS NAMESPACE API_KEY TLS… PROFILE, or its profile file")
 	return t.Flush()
 }
 

@@ -50,6 +50,14 @@ func TestLoadNamesWhatIsWrong(t *testing.T) {
 	require.ErrorContains(t, err, `RABBITMQ_QUEUE_TYPE is "mirrored"`)
 }
 
+func TestLoadNamesWhatCannotBeRead(t *testing.T) {
+	t.Setenv("CONVEYOR_IMAGE_INTERVAL", "fast")
+	t.Setenv("CONVEYOR_IMAGE_SLOTS", "many")
+	_, err := config.Load()
+	require.ErrorContains(t, err, "CONVEYOR_IMAGE_INTERVAL: ")
+	require.ErrorContains(t, err, "CONVEYOR_IMAGE_SLOTS: ")
+}
+
 // Every setting says what it is, and no two read the same variable.
 func TestSettingsAreDocumented(t *testing.T) {
 	t.Parallel()

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -41,6 +42,10 @@ type Options struct {
 	FreePorts bool
 	// Services to start; nil means all. What a listed service needs is started too.
 	Services []string
+	// Roles says that the API and the demo site will want their ports too.
+	Roles bool
+	// Settings are more lines for the env file: what the roles are told beside the stack's own addresses.
+	Settings map[string]string
 	// External services are used where they are.
 	External External
 	// NoInstall makes a missing package or tool an error that says what to install.
@@ -96,8 +101,19 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 }
 
 func (s *Stack) start(ctx context.Context) error {
+	all := []string{Postgres, RabbitMQ, Redis, Temporal, TemporalUI}
+	for _, name := range s.opts.Services {
+		if !slices.Contains(all, name) {
+			return fmt.Errorf("there is no service %q; there are %s", name, strings.Join(all, ", "))
+		}
+	}
 	if err := s.claim(); err != nil {
 		return err
+	}
+	if s.opts.Roles {
+		if err := s.ports.CheckRoles(); err != nil {
+			return err
+		}
 	}
 	if err := s.checkPorts(); err != nil {
 		return err
@@ -115,7 +131,7 @@ func (s *Stack) start(ctx context.Context) error {
 	if err := s.launch(ctx, services); err != nil {
 		return err
 	}
-	return writeEnv(filepath.Join(s.opts.Dir, "env"), s.env)
+	return writeEnv(filepath.Join(s.opts.Dir, "env"), s.env, s.opts.Settings)
 }
 
 // claim makes the folder and the ports ours, after ending what a killed run has left in it.

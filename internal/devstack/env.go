@@ -2,6 +2,7 @@ package devstack
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,13 +31,17 @@ func ExternalFrom(getenv func(string) string) External {
 	}
 }
 
-// writeEnv writes KEY=value lines that a POSIX shell can source. A reader sees the old file or the new one, never half.
-func writeEnv(path string, env map[string]string) error {
+// writeEnv writes KEY=value lines that a POSIX shell can source: the stack's own, then the settings. A reader sees the
+// old file or the new one, never half.
+func writeEnv(path string, env, settings map[string]string) error {
 	var b strings.Builder
 	for _, k := range envKeys {
 		if v, ok := env[k]; ok {
 			fmt.Fprintf(&b, "%s=%s\n", k, shellQuote(v))
 		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(settings)) {
+		fmt.Fprintf(&b, "%s=%s\n", k, shellQuote(settings[k]))
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(path), "env-*")
 	if err != nil {

@@ -17,7 +17,7 @@ func TestEnvFileCanBeSourced(t *testing.T) {
 		"DATABASE_URL": "postgres://u:p@127.0.0.1:1/x?sslmode=disable", "RABBITMQ_URL": "amqp://u:it's $HOME `x` &@h/",
 		"UNKNOWN": "not ours",
 	}
-	if err := writeEnv(path, env); err != nil {
+	if err := writeEnv(path, env, nil); err != nil {
 		t.Fatal(err)
 	}
 	out, err := exec.Command("sh", "-c", `. "$0"; printf '%s\n' "$DATABASE_URL" "$RABBITMQ_URL"`, path).Output()

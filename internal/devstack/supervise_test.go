@@ -55,8 +55,12 @@ echo start-` + name + ` >> order; touch ready-` + name + `; while :; do sleep 0.
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.After(10 * time.Second); !ok(); {
+		select {
+		case <-tick.C:
+		case <-end:
 			t.Fatalf("waited in vain: %s", what)
 		}
 	}
