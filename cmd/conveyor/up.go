@@ -83,6 +83,7 @@ func roleSettings(ports devstack.Ports, home string) (map[string]string, error) 
 		"CONVEYOR_ALLOW_PRIVATE_HOSTS": address(ports.Demo),
 		"CONVEYOR_HOME":                home,
 	}
+	settings["TEMPORAL_NAMESPACE"] = devstack.Namespace
 	for key := range settings {
 		if said, ok := os.LookupEnv(key); ok {
 			settings[key] = said
@@ -95,7 +96,9 @@ func roleSettings(ports devstack.Ports, home string) (map[string]string, error) 
 func runRoles(ctx context.Context, settings map[string]string, stack *devstack.Stack) error {
 	for _, line := range stack.Env() {
 		key, value, _ := strings.Cut(line, "=")
-		settings[key] = value
+		if _, said := os.LookupEnv(key); !said {
+			settings[key] = value
+		}
 	}
 	for key, value := range settings {
 		if err := os.Setenv(key, value); err != nil {
