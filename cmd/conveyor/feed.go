@@ -31,6 +31,9 @@ type feedCmd struct {
 // Run publishes each line to the exchange "scraped" with its platform as routing key. Every message is confirmed;
 // lines are sent as they are, so that what the doors say to bad ones can be seen.
 func (c *feedCmd) Run(ctx context.Context) error {
+	if c.Limit < 0 || c.Rate < 0 {
+		return errors.New("--limit and --rate are 0 or more")
+	}
 	conf, err := config.Load()
 	if err != nil {
 		return err

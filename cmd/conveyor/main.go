@@ -18,7 +18,8 @@ import (
 
 // CLI is the command line. A command is a field here and a struct with a Run method in a file of its name.
 type CLI struct {
-	Home string `help:"Folder for data, logs and tools." default:".conveyor" env:"CONVEYOR_HOME" type:"path"`
+	Version kong.VersionFlag `help:"Print the version and stop."`
+	Home    string           `help:"Folder for data, logs and tools." default:".conveyor" env:"CONVEYOR_HOME" type:"path"`
 
 	Up        upCmd        `cmd:"" help:"Start the local services and every role. The one command to begin with."`
 	API       apiCmd       `cmd:"" name:"api" help:"Serve the HTTP API, /docs and /metrics."`
@@ -31,7 +32,7 @@ type CLI struct {
 	Normalize normalizeCmd `cmd:"" help:"Normalize scraped listings from JSONL to JSONL, without any service."`
 
 	WithServices withServicesCmd `cmd:"" help:"Run a command with fresh services of its own, then remove them."`
-	Version      versionCmd      `cmd:"" help:"Print the version."`
+	VersionCmd   versionCmd      `cmd:"" name:"version" help:"Print the version."`
 }
 
 // exitError ends the process with a code of its own and no message, for commands that have already said why.
@@ -46,7 +47,7 @@ func run(args []string) int {
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	var cli CLI
 	parser, err := kong.New(&cli, kong.Name("conveyor"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Description("Scrapes, crawls, imports and publishes, every item in a durable workflow of its own."))
+		kong.Description("Takes rental adverts from the scraper to the published listing, each in a durable workflow of its own."))
 	if err != nil {
 		panic(err) // the struct above is wrong, which no user can cause
 	}

@@ -69,9 +69,9 @@ func (c *upCmd) Run(ctx context.Context, cli *CLI) (err error) {
 	return stack.Err()
 }
 
-// roleSettings are what the roles are told beside the addresses of the services, unless the environment says otherwise.
-// They stand in the env file, so that a role started by hand is told the same. What is wrong in the environment is found
-// here, before anything starts.
+// roleSettings are what the roles are told beside the addresses of the services, unless the environment says
+// otherwise. They stand in the env file, so that a role started by hand is told the same. What is wrong in the
+// environment is found here, before anything starts.
 func roleSettings(ports devstack.Ports, home string) (map[string]string, error) {
 	if _, err := config.Load(); err != nil {
 		return nil, err
