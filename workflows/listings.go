@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -88,6 +89,9 @@ func Listing(ctx workflow.Context, in ListingInput) (ListingResult, error) {
 		for {
 			if next, ok = l.newest(); ok {
 				break
+			}
+			if ctx.Err() != nil { // canceled: images that wait stay pending, for the next version or a person to start
+				l.waiting, l.err = nil, cmp.Or(l.err, ctx.Err())
 			}
 			if l.flying == 0 && len(l.waiting) == 0 {
 				return l.result, l.err

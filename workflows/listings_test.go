@@ -275,6 +275,25 @@ func TestListingDuplicate(t *testing.T) {
 	require.NoError(t, env.GetWorkflowError())
 }
 
+// A canceled run ends as that, without starting the images that wait.
+func TestListingCanceled(t *testing.T) {
+	t.Parallel()
+
+	env := newEnv(t)
+	env.OnActivity(acts.NormalizeListing, mock.Anything, mock.Anything).Return(stage(1, ""))
+	env.OnActivity(acts.DedupeListing, mock.Anything, mock.Anything).Return(stage(1, ""))
+	env.OnActivity(acts.ImportListing, mock.Anything, mock.Anything).Return(stage(1, activities.Imported, photos(9)...))
+	started := 0
+	env.OnActivity(imgs.AttachImage, mock.Anything, mock.Anything).Return(
+		func(context.Context, activities.ImageJob) error { started++; return nil }).After(time.Hour)
+	env.RegisterDelayedCallback(env.CancelWorkflow, time.Minute)
+
+	env.ExecuteWorkflow(workflows.Listing, workflows.ListingInput{Ref: ref, Stages: every})
+
+	require.True(t, temporal.IsCanceledError(env.GetWorkflowError()), "%v", env.GetWorkflowError())
+	require.LessOrEqual(t, started, 5)
+}
+
 func TestSummaryCutsBetweenRunes(t *testing.T) {
 	t.Parallel()
 
