@@ -89,7 +89,7 @@ func (a *Listings) NormalizeListing(ctx context.Context, job ListingJob) (Listin
 		return job, fault.Newf(fault.Invalid, "read payload of %s: %w", job.Ref, err)
 	}
 	raw.Ref = job.Ref // JSON members may differ in case only, and then the door and the database read different ones
-	if arrivedNormalized(payload) {
+	if raw.Title == "" && arrivedNormalized(payload) {
 		return job, fault.Newf(fault.Conflict, "normalize %s: it came normalized by another team; enter at stage %q",
 			job.Ref, listing.StageDedupe)
 	}
@@ -168,16 +168,15 @@ func (a *Listings) ImportListing(ctx context.Context, job ListingJob) (ListingJo
 	if err != nil {
 		return job, err
 	}
-	p := listing.Publication{Version: v, RepostOf: job.RepostOf}
+	p, where := listing.Publication{Version: v, RepostOf: job.RepostOf}, "no known neighbourhood"
 	if l := v.Listing; l.Latitude != nil && l.Longitude != nil {
 		if n, ok := place.At(*l.Latitude, *l.Longitude); ok {
-			p.Neighbourhood = n.Key
+			p.Neighbourhood, where = n.Key, n.Label()
 		}
 	}
 	job.Revision, job.Outcome = v.Revision, Imported
 	job.Images, err = a.Store.Publish(ctx, p, run(ctx), a.Now())
-	job.Note = fmt.Sprintf("%s, %s, %d images to fetch", change(v), cmp.Or(p.Neighbourhood, "no known neighbourhood"),
-		len(job.Images))
+	job.Note = fmt.Sprintf("%s, %s, %d images to fetch", change(v), where, len(job.Images))
 	return job, err
 }
 

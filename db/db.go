@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/place"
@@ -68,9 +69,10 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	}
 	conn := stdlib.OpenDBFromPool(pool)
 	defer conn.Close()
-	locker, err := sessionLocker()
+	// One process migrates at a time; the others wait up to a minute.
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 60))
 	if err != nil {
-		return err
+		return fmt.Errorf("make migration lock: %w", err)
 	}
 	provider, err := goose.NewProvider(goose.DialectPostgres, conn, files, goose.WithSessionLocker(locker))
 	if err != nil {

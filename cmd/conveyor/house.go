@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/contrib/envconfig"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/api"
@@ -65,7 +66,9 @@ func temporalOptions() (client.Options, error) {
 }
 
 func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
-	h = &house{config: c, log: telemetry.Logger(os.Stderr, c.Log.Level, c.Log.Format), registry: telemetry.Registry()}
+	h = &house{
+		config: c, log: telemetry.Logger(os.Stderr, c.Telemetry.Level, c.Telemetry.Format), registry: telemetry.Registry(),
+	}
 	defer func() {
 		if err != nil {
 			h.close()
@@ -90,13 +93,22 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 	if err != nil {
 		return h, fmt.Errorf("read REDIS_URL: %w", err)
 	}
-	r.MaxRetries = -1 // the limiter has its own answer to a Redis that is away
+	// The limiter has its own answer to a Redis that is away, and its metric says so.
+	r.MaxRetries, r.DialerRetries = -1, 1
+	redis.SetLogger(quietly{h.log})
 	h.redis = redis.NewClient(r)
 	if h.blobs, err = blob.Open(ctx, c.Images.BlobURL); err != nil {
 		return h, err
 	}
 	h.launch = &launch.Launch{Temporal: h.temporal, Stages: c.Listings.Stages}
 	return h, nil
+}
+
+// quietly takes the lines that go-redis would write to standard error by itself.
+type quietly struct{ log *slog.Logger }
+
+func (q quietly) Printf(ctx context.Context, format string, args ...any) {
+	q.log.DebugContext(ctx, fmt.Sprintf(format, args...))
 }
 
 // close releases everything, last opened first. The roles have ended by then.
@@ -211,20 +223,15 @@ func (h *house) startWorkers(ctx context.Context, build func() []worker.Worker) 
 
 // api answers HTTP requests until ctx ends, and those under way.
 func (h *house) api(ctx context.Context) error {
-	checks := h.checks()
-	for name, check := range checks {
-		asking, done := context.WithTimeout(ctx, 2*time.Second)
-		if err := check(asking); err != nil {
-			h.log.WarnContext(ctx, "started without it; what needs it answers 503 until it is there", "away", name)
-		}
-		done()
-	}
 	handler := api.New(api.Options{
 		Listings: db.NewListings(h.pool), Launch: h.launch, Blobs: h.blobs, Metrics: h.registry, Log: h.log,
 		TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
-		Checks: checks,
+		Checks: h.checks(),
 	})
-	return serve(ctx, h.log, "api", h.config.API.Address, handler)
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return serve(ctx, h.log, "api", h.config.API.Address, handler) })
+	both.Go(func() error { h.tellWhatIsAway(ctx); return nil })
+	return both.Wait()
 }
 
 // checks ask each service that we depend on whether it is there.
@@ -234,5 +241,16 @@ func (h *house) checks() map[string]func(context.Context) error {
 		"temporal": h.launch.Healthy,
 		"redis":    func(ctx context.Context) error { return h.redis.Ping(ctx).Err() },
 		"rabbitmq": func(ctx context.Context) error { return bridge.Ping(ctx, h.config.RabbitMQ.URL) },
+	}
+}
+
+// tellWhatIsAway logs once, at the start, what /ready would say.
+func (h *house) tellWhatIsAway(ctx context.Context) {
+	for name, check := range h.checks() {
+		asking, done := context.WithTimeout(ctx, 2*time.Second)
+		if err := check(asking); err != nil && ctx.Err() == nil {
+			h.log.WarnContext(ctx, "started without it; what needs it answers 503 until it is there", "away", name)
+		}
+		done()
 	}
 }

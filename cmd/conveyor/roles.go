@@ -52,7 +52,7 @@ func (bridgeCmd) Run(ctx context.Context) error {
 
 // measured runs a role that has no door of its own beside one for its metrics, where that is asked for.
 func (h *house) measured(ctx context.Context, role func(context.Context) error) error {
-	if h.config.Log.Metrics == "" {
+	if h.config.Telemetry.Metrics == "" {
 		return role(ctx)
 	}
 	mux := http.NewServeMux()
@@ -61,7 +61,7 @@ func (h *house) measured(ctx context.Context, role func(context.Context) error) 
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error { return role(ctx) })
-	both.Go(func() error { return serve(ctx, h.log, "metrics", h.config.Log.Metrics, mux) })
+	both.Go(func() error { return serve(ctx, h.log, "metrics", h.config.Telemetry.Metrics, mux) })
 	return both.Wait()
 }
 

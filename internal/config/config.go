@@ -23,16 +23,16 @@ import (
 // Temporal's own connection settings (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TLS, API key, profile file) are read by
 // go.temporal.io/sdk/contrib/envconfig.
 type Config struct {
-	Postgres Postgres
-	RabbitMQ RabbitMQ
-	Redis    Redis
-	Temporal Temporal
-	API      API
-	Listings Listings
-	Images   Images
-	Worker   Worker
-	Outbox   Outbox
-	Log      Log
+	Postgres  Postgres
+	RabbitMQ  RabbitMQ
+	Redis     Redis
+	Temporal  Temporal
+	API       API
+	Listings  Listings
+	Images    Images
+	Worker    Worker
+	Outbox    Outbox
+	Telemetry Telemetry
 }
 
 // Postgres is the database of everything that lasts.
@@ -93,8 +93,8 @@ type Outbox struct {
 	Retention time.Duration `env:"CONVEYOR_OUTBOX_RETENTION" envDefault:"24h" doc:"how long published events are kept"`
 }
 
-// Log is what a process tells of itself.
-type Log struct {
+// Telemetry is what a process tells of itself.
+type Telemetry struct {
 	Metrics string `env:"CONVEYOR_METRICS_ADDRESS" envDefault:"" doc:"address on which worker and bridge serve /metrics and /debug/pprof; empty is none"`
 	Level   string `env:"CONVEYOR_LOG_LEVEL" envDefault:"info" doc:"debug, info, warn or error"`
 	Format  string `env:"CONVEYOR_LOG_FORMAT" envDefault:"text" doc:"text or json"`
@@ -133,12 +133,13 @@ func unreadable(err error) error {
 	return errors.Join(out...)
 }
 
-// variable is the one that a field is read from. Fields of one name differ in type.
+// variable is the one that a field is read from. Fields of one name differ in type or in the value that is quoted.
 func variable(wrong env.ParseError) string {
 	groups := reflect.TypeFor[Config]()
 	for i := range groups.NumField() {
 		f, ok := groups.Field(i).Type.FieldByName(wrong.Name)
-		if name := f.Tag.Get("env"); ok && f.Type == wrong.Type && os.Getenv(name) != "" {
+		name := f.Tag.Get("env")
+		if value := os.Getenv(name); ok && f.Type == wrong.Type && value != "" && strings.Contains(wrong.Err.Error(), value) {
 			return name
 		}
 	}
@@ -184,8 +185,8 @@ func (c Config) check() error {
 		"is %d, expected 1 to CONVEYOR_DB_MAX_CONNS (%d)", c.Worker.StoreSlots, c.Postgres.MaxConns)
 	is(c.Worker.ImageSlots >= 1, "CONVEYOR_IMAGE_SLOTS", "is %d, expected 1 or more", c.Worker.ImageSlots)
 	is(c.Outbox.Relays >= 1 && c.Outbox.Relays <= 16, "CONVEYOR_OUTBOX_RELAYS", "is %d, expected 1 to 16", c.Outbox.Relays)
-	oneOf("CONVEYOR_LOG_LEVEL", c.Log.Level, "debug", "info", "warn", "error")
-	oneOf("CONVEYOR_LOG_FORMAT", c.Log.Format, "text", "json")
+	oneOf("CONVEYOR_LOG_LEVEL", c.Telemetry.Level, "debug", "info", "warn", "error")
+	oneOf("CONVEYOR_LOG_FORMAT", c.Telemetry.Format, "text", "json")
 	if len(wrong) > 0 {
 		return fmt.Errorf("read configuration: %s", strings.Join(wrong, "; "))
 	}

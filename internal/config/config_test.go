@@ -53,7 +53,10 @@ func TestLoadNamesWhatIsWrong(t *testing.T) {
 func TestLoadNamesWhatCannotBeRead(t *testing.T) {
 	t.Setenv("CONVEYOR_IMAGE_INTERVAL", "fast")
 	t.Setenv("CONVEYOR_IMAGE_SLOTS", "many")
+	t.Setenv("CONVEYOR_TEMPORAL_RETENTION", "48h") // two settings are called Retention: this one is right
+	t.Setenv("CONVEYOR_OUTBOX_RETENTION", "long")
 	_, err := config.Load()
+	require.ErrorContains(t, err, "CONVEYOR_OUTBOX_RETENTION: ")
 	require.ErrorContains(t, err, "CONVEYOR_IMAGE_INTERVAL: ")
 	require.ErrorContains(t, err, "CONVEYOR_IMAGE_SLOTS: ")
 }
