@@ -65,6 +65,7 @@ type Temporal struct {
 type API struct {
 	Address string `env:"CONVEYOR_API_ADDRESS" envDefault:"127.0.0.1:8080" doc:"address the API listens on"`
 	URL     string `env:"CONVEYOR_API_URL" envDefault:"http://127.0.0.1:8080" doc:"address others reach the API at"`
+	Key     string `env:"CONVEYOR_API_KEY" envDefault:"" secret:"all" doc:"key with which commands such as conveyor status call the API"`
 }
 
 // Listings is the rental pipeline.
@@ -209,8 +210,13 @@ func (c Config) Settings() []Setting {
 		for j := range group.NumField() {
 			f := group.Type().Field(j)
 			value := show(group.Field(j))
-			if f.Tag.Get("secret") == "url" {
+			switch f.Tag.Get("secret") {
+			case "url":
 				value = redact(value)
+			case "all":
+				if value != "" {
+					value = "(hidden)"
+				}
 			}
 			out = append(out, Setting{f.Tag.Get("env"), value, f.Tag.Get("doc")})
 		}
