@@ -59,14 +59,15 @@ $(WORKFLOWCHECK): | need-go
 	@GOBIN=$(abspath $(TOOLS)) GOFLAGS= go install go.temporal.io/sdk/contrib/tools/workflowcheck@$(WORKFLOWCHECK_VERSION)
 	@mv $(TOOLS)/workflowcheck $@
 
-bench: build ## Measure listings a second, latency and cost on services of its own.
+bench: build ## Measure listings a second, latency and cost on services of its own, beside two yardsticks.
 	@go build -o bin/bench ./bench
 	@echo "all roles in one process, as make run starts them:"
-	@$(CONVEYOR) with-services -- bin/bench -one-process -json bin/bench-one-process.json $(ARGS)
+	@$(CONVEYOR) with-services --durable -- bin/bench -one-process -json bin/bench-one-process.json $(ARGS)
 	@echo "a process a role:"
-	@$(CONVEYOR) with-services -- bin/bench -json bin/bench.json $(ARGS)
+	@$(CONVEYOR) with-services --durable -- bin/bench -json bin/bench.json $(ARGS)
 	@echo "the outbox relay, from a filled outbox to confirms of a quorum queue:"
-	@$(CONVEYOR) with-services --only postgres --only rabbitmq -- go test -run '^$$' -bench Relay -benchtime 1x ./bridge
+	@$(CONVEYOR) with-services --durable --only postgres --only rabbitmq -- \
+		go test -run '^$$' -bench Relay -benchtime 1x ./bridge
 
 replay-fixtures: build ## Record workflow histories for the replay tests. Only from code that is deployed.
 	@$(CONVEYOR) with-services -- go test -count=1 ./test/e2e -run TestHistoriesReplay -record ../../workflows/testdata/replay

@@ -25,8 +25,9 @@ import (
 // Listings are the activities of the listing pipeline. All of them are short steps on our own database, made to run
 // as local activities.
 type Listings struct {
-	Store ListingStore
-	Now   func() time.Time
+	Store         ListingStore
+	WithoutImages bool // publish listings with the addresses of their images only; the images wait
+	Now           func() time.Time
 }
 
 // ListingStore is what the pipeline needs of the database. Each write is one transaction with its events.
@@ -162,7 +163,7 @@ func (a *Listings) DedupeListing(ctx context.Context, job ListingJob) (ListingJo
 }
 
 // ImportListing makes the normalized advert the visible listing, text first, and returns the images that are still
-// to be fetched.
+// to be fetched. Those that wait because images are off are returned by the next import after they are on.
 func (a *Listings) ImportListing(ctx context.Context, job ListingJob) (ListingJob, error) {
 	v, err := a.Store.Load(ctx, job.Ref.ID())
 	if err != nil {
@@ -177,6 +178,10 @@ func (a *Listings) ImportListing(ctx context.Context, job ListingJob) (ListingJo
 	job.Revision, job.Outcome = v.Revision, Imported
 	job.Images, err = a.Store.Publish(ctx, p, run(ctx), a.Now())
 	job.Note = fmt.Sprintf("%s, %s, %d images to fetch", change(v), where, len(job.Images))
+	if a.WithoutImages {
+		job.Note = fmt.Sprintf("%s, %s, %d images wait: fetching them is off", change(v), where, len(job.Images))
+		job.Images = nil
+	}
 	return job, err
 }
 

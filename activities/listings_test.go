@@ -283,6 +283,15 @@ func TestImportListing(t *testing.T) {
 			}, job)
 		})
 	}
+	t.Run("images are off", func(t *testing.T) {
+		t.Parallel()
+		s := &store{version: listing.Version{Listing: home(ref.Platform, ref.PlatformID), Revision: 3}, images: images}
+		a := &activities.Listings{Store: s, WithoutImages: true, Now: clock}
+		job, err := step(t, a.ImportListing, activities.ListingJob{Ref: ref})
+		require.NoError(t, err)
+		require.Empty(t, job.Images)
+		require.Equal(t, activities.Imported, job.Outcome)
+	})
 	t.Run("no normalized form", func(t *testing.T) {
 		t.Parallel()
 		a := &activities.Listings{Store: &store{gone: fault.Newf(fault.Gone, "there is none")}, Now: clock}

@@ -29,6 +29,10 @@ func generateFrom(first, n int) []advert {
 }
 
 func makeAdvert(id, raise int, at time.Time) advert {
+	var images []string
+	for n := range 6 {
+		images = append(images, fmt.Sprintf("https://media.example/images/%d/%d.jpg", id, n))
+	}
 	m := map[string]any{
 		"platform": "kijiji", "platform_id": fmt.Sprint(9_000_000_000 + id), "url": fmt.Sprintf("https://www.kijiji.ca/v/%d", id),
 		"scraped_at": at, "title": fmt.Sprintf("4 ½ rénové, chauffé, près du métro, no %d", id),
@@ -40,7 +44,7 @@ func makeAdvert(id, raise int, at time.Time) advert {
 			"numberbedrooms": {"2"}, "numberbathrooms": {"10"}, "unittype": {"apartment"}, "petsallowed": {"limited"},
 			"furnished": {"0"}, "heat": {"1"}, "hydro": {"0"}, "areainfeet": {"850"}, "balcony": {"1"},
 		},
-		"image_urls": []string{}, "posted_at": "2026-01-09T12:00:00Z",
+		"image_urls": images, "posted_at": "2026-01-09T12:00:00Z",
 	}
 	body, err := json.Marshal(m)
 	if err != nil {
@@ -49,18 +53,15 @@ func makeAdvert(id, raise int, at time.Time) advert {
 	return advert{id: id, body: body}
 }
 
-// rescrape is the real mix: the adverts again, six hours later, five times over; one in twenty has another price.
-func rescrape(adverts []advert) []advert {
+// rescrape is the real mix: the adverts again, six hours later, n times over, from round first on; in each round one in
+// twenty has another price.
+func rescrape(adverts []advert, first, n int) []advert {
 	var out []advert
-	for round := 1; round <= 5; round++ {
+	for round := first; round < first+n; round++ {
 		at := time.Date(2026, 1, 10, 12+6*round, 0, 0, 0, time.UTC)
 		for i, a := range adverts {
-			raise := 0
-			for r := 1; r <= round; r++ { // a price stays until it changes again
-				if i%20 == r {
-					raise = r * 100
-				}
-			}
+			// Its price changes every twenty rounds and stays in between.
+			raise := 100 * ((round + 19 - i%20) / 20)
 			out = append(out, makeAdvert(a.id, raise, at))
 		}
 	}

@@ -16,7 +16,8 @@ const tick = time.Second / 100
 // groups names what a process belongs to by a piece of its command line; the first that fits counts.
 var groups = []struct{ piece, group string }{
 	{"conveyor up", "all roles"},
-	{"conveyor worker", "worker"}, {"conveyor bridge", "bridge"}, {"temporal-server", "temporal"},
+	{"conveyor worker", "worker"}, {"conveyor bridge", "bridge"}, {"conveyor api", "api"},
+	{"-yardstick", "yardstick"}, {"temporal-server", "temporal"},
 	{"postgres", "postgres"}, {"beam.smp", "rabbitmq"}, {"redis-server", "redis"},
 }
 

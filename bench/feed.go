@@ -4,23 +4,60 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
+// A pipeline is what adverts are fed through: Conveyor, or a yardstick.
+type pipeline struct {
+	house         *house
+	exchange, key string // where adverts go in
+	published     string // the queue that tells of each one that came out, as listings.published does
+	workflow      string // ID of an advert's workflow, without the advert's own; "" has none
+	most          int    // adverts in one feed, for a pipeline that is slow
+	// left counts what is not done yet of n messages, of which seen came out.
+	left func(ctx context.Context, n, seen int) (int64, error)
+	// begin is called before a feed, for what left compares with.
+	begin func(ctx context.Context) error
+}
+
+// conveyor is the pipeline that is measured.
+func (h *house) conveyor() *pipeline {
+	var before int64
+	return &pipeline{
+		house: h, exchange: "scraped", key: "kijiji", published: "listings.published", workflow: "listing/kijiji/",
+		begin: func(ctx context.Context) (err error) {
+			before, err = h.scrapes(ctx)
+			return err
+		},
+		left: func(ctx context.Context, n, _ int) (int64, error) {
+			scrapes, err := h.scrapes(ctx)
+			if err != nil {
+				return 0, err
+			}
+			left, err := h.unfinished(ctx)
+			return left + int64(n) - (scrapes - before), err
+		},
+	}
+}
+
+// warmUp feeds a few adverts that nobody measures.
+func (p *pipeline) warmUp(ctx context.Context) error {
+	_, err := p.house.feed(ctx, p, generateFrom(1_000_000, 200), 0)
+	return err
+}
+
 // feed publishes the adverts, as fast as the broker takes them or at rate a second, waits until each is brought to its
 // end, and says what that cost.
-func (h *house) feed(ctx context.Context, adverts []advert, rate float64) (Result, error) {
+func (h *house) feed(ctx context.Context, p *pipeline, adverts []advert, rate float64) (Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	seen := &arrivals{at: map[string]time.Time{}}
-	if err := h.watch(ctx, seen); err != nil {
+	if err := h.watch(ctx, p.published, seen); err != nil {
 		return Result{}, err
 	}
-	scrapes, err := h.scrapes(ctx)
-	if err != nil {
+	if err := p.begin(ctx); err != nil {
 		return Result{}, err
 	}
 	tx, err := h.transactions(ctx)
@@ -29,27 +66,22 @@ func (h *house) feed(ctx context.Context, adverts []advert, rate float64) (Resul
 	}
 	cpu := processes()
 	began := time.Now()
-	sent, err := h.publish(ctx, adverts, rate)
+	sent, err := h.publish(ctx, p, adverts, rate)
 	if err != nil {
 		return Result{}, err
 	}
 	for {
-		n, err := h.scrapes(ctx)
+		left, err := p.left(ctx, len(adverts), seen.count())
 		if err != nil {
 			return Result{}, err
 		}
-		left, err := h.unfinished(ctx)
-		if err != nil {
-			return Result{}, err
-		}
-		if n-scrapes >= int64(len(adverts)) && left == 0 {
+		if left <= 0 {
 			break
 		}
 		select {
 		case <-time.After(100 * time.Millisecond):
 		case <-ctx.Done():
-			return Result{}, fmt.Errorf("%d of %d messages received, %d unfinished: %w",
-				n-scrapes, len(adverts), left, ctx.Err())
+			return Result{}, fmt.Errorf("%d of %d messages are not done: %w", left, len(adverts), ctx.Err())
 		}
 	}
 	ended := time.Now()
@@ -57,7 +89,7 @@ func (h *house) feed(ctx context.Context, adverts []advert, rate float64) (Resul
 	n := float64(len(adverts))
 	r := Result{
 		Messages: len(adverts), Seconds: ended.Sub(began).Seconds(), PerSecond: n / ended.Sub(began).Seconds(),
-		CPUByGroup: map[string]float64{}, Transactions: map[string]float64{}, LatencyMillis: map[string]float64{},
+		CPUByGroup: map[string]float64{}, Transactions: map[string]float64{},
 	}
 	for group, used := range spent(cpu, processes()) {
 		r.CPUByGroup[group] = used.Seconds() * 1000 / n
@@ -70,26 +102,17 @@ func (h *house) feed(ctx context.Context, adverts []advert, rate float64) (Resul
 	for name, count := range after {
 		r.Transactions[name] = float64(count-tx[name]) / n
 	}
-	seen.mu.Lock()
-	defer seen.mu.Unlock()
-	var took []float64
-	for key, at := range seen.at {
-		if s, ok := sent[key]; ok {
-			took = append(took, float64(at.Sub(s).Microseconds())/1000)
-		}
+	r.LatencyMillis = seen.since(sent)
+	if p.workflow != "" {
+		r.StateTransitions, err = h.transitions(ctx, p.workflow, adverts)
 	}
-	slices.Sort(took)
-	for name, p := range map[string]float64{"p50": .5, "p95": .95, "p99": .99} {
-		if len(took) > 0 {
-			r.LatencyMillis[name] = took[int(float64(len(took)-1)*p)]
-		}
-	}
-	r.StateTransitions, err = h.transitions(ctx, adverts)
 	return r, err
 }
 
 // publish returns when each version was sent.
-func (h *house) publish(ctx context.Context, adverts []advert, rate float64) (map[string]time.Time, error) {
+func (h *house) publish(ctx context.Context, p *pipeline, adverts []advert, rate float64) (
+	map[string]time.Time, error,
+) {
 	ch, err := h.broker.Channel()
 	if err != nil {
 		return nil, err
@@ -122,7 +145,7 @@ func (h *house) publish(ctx context.Context, adverts []advert, rate float64) (ma
 		if _, ok := sent[key]; !ok {
 			sent[key] = time.Now()
 		}
-		c, err := ch.PublishWithDeferredConfirmWithContext(ctx, "scraped", "kijiji", true, false,
+		c, err := ch.PublishWithDeferredConfirmWithContext(ctx, p.exchange, p.key, true, false,
 			amqp.Publishing{DeliveryMode: amqp.Persistent, Body: a.body})
 		if err != nil {
 			return nil, fmt.Errorf("publish: %w", err)
@@ -172,11 +195,11 @@ func (h *house) transactions(ctx context.Context) (map[string]int64, error) {
 }
 
 // transitions is the mean of a sample of the newest runs.
-func (h *house) transitions(ctx context.Context, adverts []advert) (float64, error) {
+func (h *house) transitions(ctx context.Context, workflow string, adverts []advert) (float64, error) {
 	const sample = 50
 	var sum, n float64
 	for i := 0; i < len(adverts); i += max(1, len(adverts)/sample) {
-		id := fmt.Sprintf("listing/kijiji/%d", 9_000_000_000+adverts[i].id)
+		id := fmt.Sprintf("%s%d", workflow, 9_000_000_000+adverts[i].id)
 		d, err := h.temporal.DescribeWorkflowExecution(ctx, id, "")
 		if err != nil {
 			return 0, err

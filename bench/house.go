@@ -3,12 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -29,6 +30,8 @@ type house struct {
 	db       *pgxpool.Pool
 	broker   *amqp.Connection
 	temporal client.Client
+	name     string // of its database, vhost and namespace
+	api      string // where its API answers
 	roles    []*exec.Cmd
 	undo     []func()
 }
@@ -39,13 +42,17 @@ func open(ctx context.Context, binary string, oneProcess bool) (h *house, err er
 			return nil, fmt.Errorf("%s is not set; run: make bench", v)
 		}
 	}
-	h = &house{binary: binary}
+	name := "bench_" + uuid.NewString()[:8]
+	ports, err := freePorts(2)
+	if err != nil {
+		return nil, err
+	}
+	h = &house{binary: binary, name: name, api: fmt.Sprintf("http://127.0.0.1:%d", ports[0])}
 	defer func() {
 		if err != nil {
 			h.close()
 		}
 	}()
-	name := "bench_" + uuid.NewString()[:8]
 	admin, err := pgx.Connect(ctx, os.Getenv("DATABASE_URL"))
 	if err != nil {
 		return h, fmt.Errorf("connect: %w", err)
@@ -69,7 +76,9 @@ func open(ctx context.Context, binary string, oneProcess bool) (h *house, err er
 	}
 	broker.Path = "/" + name
 	h.env = append(os.Environ(), "DATABASE_URL="+database.String(), "RABBITMQ_URL="+broker.String(),
-		"TEMPORAL_NAMESPACE="+name, "CONVEYOR_LOG_LEVEL=warn", "GOGC=400")
+		"TEMPORAL_NAMESPACE="+name, "CONVEYOR_LOG_LEVEL=warn", "GOGC=400", "CONVEYOR_IMAGES=false",
+		fmt.Sprintf("CONVEYOR_API_ADDRESS=127.0.0.1:%d", ports[0]), fmt.Sprintf("CONVEYOR_API_PORT=%d", ports[0]),
+		fmt.Sprintf("CONVEYOR_DEMO_PORT=%d", ports[1]))
 	for _, command := range []string{"migrate", "bootstrap"} {
 		cmd := exec.CommandContext(ctx, binary, command)
 		cmd.Env, cmd.Stderr = h.env, os.Stderr
@@ -87,7 +96,7 @@ func open(ctx context.Context, binary string, oneProcess bool) (h *house, err er
 	if err != nil {
 		return h, err
 	}
-	roles := []string{"worker", "bridge"}
+	roles := []string{"worker", "bridge", "api"}
 	if oneProcess {
 		roles = []string{"up"}
 		home, err := os.MkdirTemp("", "conveyor-bench-")
@@ -95,18 +104,40 @@ func open(ctx context.Context, binary string, oneProcess bool) (h *house, err er
 			return h, err
 		}
 		h.undo = append(h.undo, func() { _ = os.RemoveAll(home) })
-		h.env = append(h.env, "CONVEYOR_HOME="+home, "CONVEYOR_API_PORT=18181", "CONVEYOR_DEMO_PORT=18191")
+		h.env = append(h.env, "CONVEYOR_HOME="+home)
 	}
 	for _, role := range roles {
-		cmd := exec.Command(binary, role)
-		cmd.Env, cmd.Stderr = h.env, os.Stderr
-		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-		if err := cmd.Start(); err != nil {
-			return h, fmt.Errorf("start %s: %w", role, err)
+		if err := h.start(binary, role); err != nil {
+			return h, err
 		}
-		h.roles = append(h.roles, cmd)
 	}
-	return h, h.ready(ctx)
+	return h, h.ready(ctx, "scraped.kijiji")
+}
+
+// freePorts returns n ports on which nobody listens.
+func freePorts(n int) ([]int, error) {
+	var out []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close()                                 // not before all are found
+		out = append(out, l.Addr().(*net.TCPAddr).Port) //nolint:forcetypeassert // of a TCP listener
+	}
+	return out, nil
+}
+
+// start starts a process that ends with ours.
+func (h *house) start(binary string, args ...string) error {
+	cmd := exec.Command(binary, args...)
+	cmd.Env, cmd.Stderr = h.env, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s %v: %w", binary, args, err)
+	}
+	h.roles = append(h.roles, cmd)
+	return nil
 }
 
 // vhost makes or removes a broker of our own.
@@ -126,14 +157,14 @@ func vhost(ctx context.Context, method, name string) error {
 	return nil
 }
 
-// ready waits until the bridge consumes.
-func (h *house) ready(ctx context.Context) error {
-	for range 200 {
+// ready waits until somebody consumes the queue.
+func (h *house) ready(ctx context.Context, queue string) error {
+	for range 300 {
 		ch, err := h.broker.Channel()
 		if err != nil {
 			return err
 		}
-		q, err := ch.QueueDeclarePassive("scraped.kijiji", true, false, false, false, nil)
+		q, err := ch.QueueDeclarePassive(queue, true, false, false, false, nil)
 		_ = ch.Close()
 		if err == nil && q.Consumers > 0 {
 			return nil
@@ -144,7 +175,7 @@ func (h *house) ready(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	return errors.New("the bridge does not consume")
+	return fmt.Errorf("nobody consumes %s", queue)
 }
 
 func (h *house) close() {
@@ -170,18 +201,48 @@ func (h *house) close() {
 
 // arrivals notes when listings.published of each advert's revision came.
 type arrivals struct {
-	mu   sync.Mutex
-	at   map[string]time.Time
-	last time.Time
+	mu sync.Mutex
+	at map[string]time.Time
 }
 
-// watch reads listings.published until ctx ends.
-func (h *house) watch(ctx context.Context, a *arrivals) error {
+func (a *arrivals) count() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.at)
+}
+
+// since returns how long what was sent took to come out.
+func (a *arrivals) since(sent map[string]time.Time) map[string]float64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var took []time.Duration
+	for key, at := range a.at {
+		if s, ok := sent[key]; ok {
+			took = append(took, at.Sub(s))
+		}
+	}
+	return percentiles(took)
+}
+
+// percentiles are p50, p95 and p99 in milliseconds, and empty without values.
+func percentiles(took []time.Duration) map[string]float64 {
+	out := map[string]float64{}
+	slices.Sort(took)
+	for name, p := range map[string]float64{"p50": .5, "p95": .95, "p99": .99} {
+		if len(took) > 0 {
+			out[name] = float64(took[int(float64(len(took)-1)*p)].Microseconds()) / 1000
+		}
+	}
+	return out
+}
+
+// watch reads a queue of listings.published until ctx ends.
+func (h *house) watch(ctx context.Context, queue string, a *arrivals) error {
 	ch, err := h.broker.Channel()
 	if err != nil {
 		return err
 	}
-	deliveries, err := ch.ConsumeWithContext(ctx, "listings.published", "bench", true, false, false, false, nil)
+	deliveries, err := ch.ConsumeWithContext(ctx, queue, "", true, false, false, false, nil)
 	if err != nil {
 		return err
 	}
@@ -194,7 +255,6 @@ func (h *house) watch(ctx context.Context, a *arrivals) error {
 			if json.Unmarshal(d.Body, &e) == nil && json.Unmarshal(e.Data, &data) == nil {
 				a.mu.Lock()
 				a.at[fmt.Sprintf("%s/%d", data.PlatformID, data.RentCents)] = now
-				a.last = now
 				a.mu.Unlock()
 			}
 		}

@@ -1,18 +1,17 @@
 // Command bench feeds adverts through Conveyor on this machine and prints what they cost: listings a second, latency
 // from publish to listings.published, CPU time by process group, Postgres transactions and Temporal state transitions.
-// `make bench` runs it with services of its own.
+// Beside it, on the same services, it measures two yardsticks of its own: a bare RabbitMQ pipeline and a textbook
+// Temporal one. `make bench` runs it with services of its own.
 package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
-	"text/tabwriter"
+	"syscall"
 	"time"
 )
 
@@ -24,97 +23,115 @@ type Result struct {
 	PerSecond        float64            `json:"per_second"`  // messages
 	CPUMillis        float64            `json:"cpu_ms_each"` // all processes
 	CPUByGroup       map[string]float64 `json:"cpu_ms_each_by_group"`
-	P50, P95, P99    float64            `json:"-"`
 	LatencyMillis    map[string]float64 `json:"latency_ms,omitempty"` // publish to listings.published
 	StateTransitions float64            `json:"state_transitions_each,omitempty"`
 	Transactions     map[string]float64 `json:"postgres_transactions_each"` // by database
 }
 
+// options are the command line.
+type options struct {
+	n          int
+	binary     string
+	oneProcess bool
+	only       string
+}
+
 func main() {
-	n := flag.Int("n", 2000, "listings to feed")
-	binary := flag.String("conveyor", "bin/conveyor", "binary to measure")
-	one := flag.Bool("one-process", false, "run all roles in one process, as conveyor up does")
+	var o options
+	flag.IntVar(&o.n, "n", 2000, "listings to feed")
+	flag.StringVar(&o.binary, "conveyor", "bin/conveyor", "binary to measure")
+	flag.BoolVar(&o.oneProcess, "one-process", false, "run all roles in one process, as conveyor up does")
+	flag.StringVar(&o.only, "only", "", "scenarios to run after the warm-up, by a piece of their names; empty is all")
+	yardstick := flag.String("yardstick", "", "be this yardstick's process: "+strings.Join(yardsticks(), " or "))
 	out := flag.String("json", "", "file for the figures as JSON")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Minute)
+	if *yardstick != "" {
+		exit(runYardstick(ctx, *yardstick))
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
-	results, err := run(ctx, *binary, *n, *one)
+	report, err := run(ctx, o)
+	report.print(os.Stdout) // also what there is before something failed
+	if err == nil && *out != "" {
+		err = report.write(*out)
+	}
+	exit(err)
+}
+
+func exit(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
-	printTable(results)
-	if *out != "" {
-		doc, err := json.MarshalIndent(results, "", "  ")
-		if err == nil {
-			err = os.WriteFile(*out, append(doc, '\n'), 0o644)
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			os.Exit(1)
-		}
-	}
+	os.Exit(0)
 }
 
 // run measures every scenario in one house.
-func run(ctx context.Context, binary string, n int, oneProcess bool) ([]Result, error) {
-	h, err := open(ctx, binary, oneProcess)
+func run(ctx context.Context, o options) (report Report, err error) {
+	h, err := open(ctx, o.binary, o.oneProcess)
 	if err != nil {
-		return nil, err
+		return report, err
 	}
 	defer h.close()
-	var results []Result
-	adverts := generate(n)
-	for _, s := range []struct {
-		name string
-		run  func() (Result, error)
-	}{
-		{"warm-up", func() (Result, error) { return h.feed(ctx, generateFrom(1_000_000, 200), 0) }},
-		{"all new", func() (Result, error) { return h.feed(ctx, adverts, 0) }},
-		{"95 % unchanged", func() (Result, error) { return h.feed(ctx, rescrape(adverts), 0) }},
-		{"all new, 10 a second", func() (Result, error) { return h.feed(ctx, generateFrom(2_000_000, 200), 10) }},
-	} {
-		fmt.Fprintf(os.Stderr, "bench: %s …\n", s.name)
-		r, err := s.run()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.name, err)
-		}
-		r.Scenario = s.name
-		if s.name != "warm-up" {
-			results = append(results, r)
+	ours, adverts := h.conveyor(), generate(o.n)
+	if err := ours.warmUp(ctx); err != nil {
+		return report, fmt.Errorf("warm up: %w", err)
+	}
+	feed := func(p *pipeline, rate float64, adverts func() []advert) func() error {
+		return func() error {
+			r, err := h.feed(ctx, p, adverts(), rate)
+			report.Results = append(report.Results, r)
+			return err
 		}
 	}
-	return results, nil
+	from := func(first, n int) func() []advert { return func() []advert { return generateFrom(first, n) } }
+	scenarios := []scenario{
+		{"all new", feed(ours, 0, func() []advert { return adverts })},
+		{"95 % unchanged", feed(ours, 0, func() []advert { return rescrape(adverts, 1, 5) })},
+		{"all new, 10 a second", feed(ours, 10, from(2_000_000, 200))},
+		{"100,000 listings", func() error { return h.fill(ctx, 100_000) }},
+		{"all new among 100,000", feed(ours, 0, from(3_000_000, o.n))},
+		{"95 % unchanged among 100,000", feed(ours, 0, func() []advert { return rescrape(adverts, 6, 5) })},
+		{"search among 100,000", func() error { return h.search(ctx, &report) }},
+		{"memory over 50,000", func() error { return h.memory(ctx, ours, adverts, 50_000, &report) }},
+	}
+	for _, name := range yardsticks() {
+		y := &pipeline{}
+		scenarios = append(scenarios,
+			scenario{name, func() error {
+				started, err := h.startYardstick(ctx, name)
+				if err != nil {
+					return err
+				}
+				*y = *started
+				if err := y.warmUp(ctx); err != nil {
+					return err
+				}
+				return feed(y, 0, from(0, min(o.n, y.most)))()
+			}},
+			scenario{name + ", 10 a second", feed(y, 10, from(2_000_000, 100))},
+		)
+	}
+	for _, s := range scenarios {
+		if !strings.Contains(s.name, o.only) {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "bench: %s …\n", s.name)
+		before := len(report.Results)
+		if err := s.run(); err != nil {
+			return report, fmt.Errorf("%s: %w", s.name, err)
+		}
+		for i := before; i < len(report.Results); i++ {
+			report.Results[i].Scenario = s.name
+		}
+	}
+	return report, nil
 }
 
-func printTable(results []Result) {
-	t := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "scenario\tmessages\tper s\tCPU-ms each\tp50 ms\tp95 ms\tp99 ms\ttransitions\tPG tx\t")
-	for _, r := range results {
-		var tx float64
-		for _, v := range r.Transactions {
-			tx += v
-		}
-		fmt.Fprintf(t, "%s\t%d\t%.0f\t%.2f\t%.1f\t%.1f\t%.1f\t%.2f\t%.1f\t\n", r.Scenario, r.Messages, r.PerSecond, r.CPUMillis,
-			r.LatencyMillis["p50"], r.LatencyMillis["p95"], r.LatencyMillis["p99"], r.StateTransitions, tx)
-	}
-	_ = t.Flush() // to a terminal
-	for _, r := range results {
-		var groups []string
-		for g, ms := range r.CPUByGroup {
-			groups = append(groups, fmt.Sprintf("%s %.2f", g, ms))
-		}
-		slices.Sort(groups)
-		fmt.Printf("%s, CPU-ms each: %s\n", r.Scenario, strings.Join(groups, ", "))
-		var databases []string
-		for name, n := range r.Transactions {
-			if n >= 0.05 {
-				databases = append(databases, fmt.Sprintf("%s %.1f", name, n))
-			}
-		}
-		slices.Sort(databases)
-		fmt.Printf("%s, Postgres transactions each: %s\n", r.Scenario, strings.Join(databases, ", "))
-	}
+// A scenario is one thing that is measured.
+type scenario struct {
+	name string
+	run  func() error
 }

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	relayBatch     = 500              // messages a cycle
-	relayTenant    = 50               // of one tenant a cycle, so that a busy one does not shut the others out
-	relayLease     = 30 * time.Second // how long a dead relay's messages wait
-	relayPoll      = time.Second      // in case a notification was missed
+	relayBatch     = 500                    // messages a cycle
+	relayTenant    = 50                     // of one tenant a cycle, so that a busy one does not shut the others out
+	relayLease     = 30 * time.Second       // how long a dead relay's messages wait
+	relayPoll      = 250 * time.Millisecond // for events that wake nobody, and in case a notification was missed
 	relayGather    = 5 * time.Millisecond
 	purgeEvery     = time.Minute
 	purgeAtOnce    = 5000

@@ -166,7 +166,7 @@ func (h *house) worker(ctx context.Context) error {
 	source := fetch.New(fetch.Options{AllowPrivate: h.config.Images.AllowPrivate, Turn: hosts.Wait})
 	defer source.Close()
 	acts := workers.Activities{
-		Listings: &activities.Listings{Store: store, Now: time.Now},
+		Listings: &activities.Listings{Store: store, WithoutImages: !h.config.Images.Fetch, Now: time.Now},
 		Images:   &activities.Images{Store: store, Source: photos{source}, Blobs: pictures{h.blobs}, Now: time.Now},
 	}
 	fatal := make(chan error, 1)

@@ -123,6 +123,7 @@ func runRoles(ctx context.Context, settings map[string]string, stack *devstack.S
 
 type withServicesCmd struct {
 	NoInstall bool     `help:"Say what is missing instead of installing it."`
+	Durable   bool     `help:"Write to disk as a house that lasts does; without it the services are fast and forgetful."`
 	Only      []string `help:"Start only these: postgres, redis, rabbitmq, temporal, temporal-ui." placeholder:"SERVICE"`
 	Command   []string `arg:"" passthrough:"" help:"Command and arguments, after --."`
 }
@@ -140,7 +141,7 @@ func (c *withServicesCmd) Run(ctx context.Context, cli *CLI) (err error) {
 	devstack.Sweep(filepath.Join(cli.Home, "test-*"))
 	dir := filepath.Join(cli.Home, fmt.Sprintf("test-%d", os.Getpid()))
 	stack, err := devstack.Start(ctx, devstack.Options{
-		Dir: dir, Bin: filepath.Join(cli.Home, "bin"), FreePorts: true, Throwaway: true,
+		Dir: dir, Bin: filepath.Join(cli.Home, "bin"), FreePorts: true, Throwaway: !c.Durable,
 		Services: c.Only, NoInstall: c.NoInstall, Out: os.Stderr,
 	})
 	if err != nil {

@@ -77,6 +77,7 @@ type Listings struct {
 // Images is what goes for downloads from foreign hosts.
 type Images struct {
 	BlobURL      string        `env:"CONVEYOR_BLOB_URL" envDefault:"" secret:"url" doc:"where files are kept: file:///path, s3://…, gs://…, azblob://…; empty is .conveyor/blobs"`
+	Fetch        bool          `env:"CONVEYOR_IMAGES" envDefault:"true" doc:"fetch the images of listings; while false they wait, and a listing processed again later gets them"`
 	Interval     time.Duration `env:"CONVEYOR_IMAGE_INTERVAL" envDefault:"500ms" doc:"between two downloads from one host, in all processes together"`
 	AllowPrivate []string      `env:"CONVEYOR_ALLOW_PRIVATE_HOSTS" envDefault:"" doc:"host:port pairs on private networks that downloads may reach all the same"`
 }

@@ -71,7 +71,8 @@ func postgresSettings(throwaway bool) []string {
 		"shared_buffers=256MB",
 		"max_wal_size=2GB",
 		"wal_level=minimal", "max_wal_senders=0", "max_logical_replication_workers=0", // nobody replicates from here
-		"jit=off", // short statements only
+		"jit=off",                       // short statements only
+		"default_toast_compression=lz4", // a tenth of pglz's time for payloads that are read as often as written
 		"timezone=UTC", "log_timezone=UTC",
 		// Temporal's queue tables are all insert and delete; the default waits for 20 % of the table.
 		"autovacuum_vacuum_scale_factor=0.05", "autovacuum_naptime=20s",

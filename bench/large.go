@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// sqlFill copies the adverts that are there until there are about $1, spread over the city and the last ninety days.
+const sqlFill = `
+WITH sample AS (
+    SELECT r.*, l.published_at, l.details, row_number() OVER () AS nr FROM raw_listings r JOIN listings l USING (id)
+    ORDER BY r.id LIMIT 2000
+), copies AS (
+    SELECT s.*, gen_random_uuid() AS new_id, s.platform_id || '-' || k AS new_platform_id,
+        45.41 + random() * 0.28 AS lat, -73.95 + random() * 0.46 AS lon, (60000 + random() * 250000)::bigint AS rent,
+        (random() * 4)::int AS rooms, now() - random() * interval '90 days' AS at
+    FROM sample s CROSS JOIN generate_series(1, ($1::int / (SELECT count(*) FROM sample))::int) k
+), raw AS (
+    INSERT INTO raw_listings (id, platform, platform_id, url, payload, content_hash, revision, status, normalized,
+        normalized_revision, settled_revision, first_scraped_at, last_scraped_at, payload_at, revised_at)
+    SELECT new_id, platform, new_platform_id, url, payload, content_hash, 1, 'imported', normalized, 1, 1, at, now(), at,
+        at
+    FROM copies RETURNING id
+), revisions AS (
+    INSERT INTO raw_listing_revisions (listing_id, revision, content_hash, payload, scraped_at, received_at)
+    SELECT new_id, 1, content_hash, payload, at, at FROM copies
+)
+INSERT INTO listings (id, platform, platform_id, revision, status, url, title, description, rent_cents, bedrooms, rooms,
+    property_type, address, latitude, longitude, neighbourhood, details, details_hash, published_at, updated_at)
+SELECT new_id, platform, new_platform_id, 1, CASE WHEN random() < 0.1 THEN 'archived' ELSE 'active' END, url,
+    details->>'title', details->>'description', rent, rooms, rooms + 2.5, 'apartment', details->'address'->>'text', lat,
+    lon,
+    (SELECT key FROM neighbourhoods ORDER BY hashtext(key || new_id::text) LIMIT 1),
+    details || jsonb_build_object('platform_id', new_platform_id, 'latitude', lat, 'longitude', lon, 'rent_cents', rent,
+        'bedrooms', rooms), new_id::text::bytea, at, at
+FROM copies WHERE EXISTS (SELECT FROM raw)`
+
+// fill puts n listings into the tables.
+func (h *house) fill(ctx context.Context, n int) error {
+	tx, err := h.db.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // after a commit there is nothing to undo
+	// The copies are rows that refer to rows of the same statement, which is checked row by row otherwise.
+	if _, err := tx.Exec(ctx, "SET LOCAL session_replication_role = replica"); err != nil {
+		return fmt.Errorf("fill: %w", err)
+	}
+	if _, err := tx.Exec(ctx, sqlFill, n); err != nil {
+		return fmt.Errorf("fill: %w", err)
+	}
+	if err := tx.Commit(ctx); err != nil {
+		return fmt.Errorf("fill: %w", err)
+	}
+	_, err = h.db.Exec(ctx, "VACUUM ANALYZE")
+	return err
+}
+
+// A Search is one filter of GET /listings and how long answers took, in milliseconds.
+type Search struct {
+	Query         string  `json:"query"`
+	P50, P95, P99 float64 `json:"-"`
+	Millis        map[string]float64
+}
+
+// searches are every filter, alone and with others. # is another number each time.
+var searches = []string{
+	"", "limit=100", "sort=price", "sort=-price", "status=archived", "status=any", "status=any&sort=price",
+	"platform=kijiji", "platform=nobody", "neighbourhood=@", "neighbourhood=@&bedrooms=2&sort=price",
+	"min_price=#", "max_price=#", "min_price=#&max_price=3000&sort=price", "min_price=#&sort=-price",
+	"bedrooms=2", "bedrooms=0,3&max_price=#", "min_bedrooms=4", "min_bedrooms=9",
+	"bbox=-73.60,45.50,-73.58,45.52", "bbox=-74,45,-73,46&sort=price", "bbox=-73.6,45.5,-73.59,45.51&bedrooms=2",
+	"text=métro", "text=balcon+chauffage", "text=%22chauffage+et+eau%22&max_price=#", "text=introuvable",
+	"text=r%C3%A9nov%C3%A9&neighbourhood=@&bedrooms=1", "text=no+@",
+}
+
+// search asks each of them a hundred times, the pages behind the first included.
+func (h *house) search(ctx context.Context, report *Report) error {
+	var places []string
+	if err := h.db.QueryRow(ctx, "SELECT array_agg(key) FROM neighbourhoods").Scan(&places); err != nil {
+		return err
+	}
+	for _, q := range searches {
+		var took []time.Duration
+		for i := range 100 {
+			query := strings.NewReplacer("#", strconv.Itoa(700+i*10), "@", places[rand.IntN(len(places))]).Replace(q) //nolint:gosec // any will do
+			began := time.Now()
+			if err := get(ctx, h.api+"/listings?"+query); err != nil {
+				return err
+			}
+			took = append(took, time.Since(began))
+		}
+		p := percentiles(took[5:]) // the first ones fill caches
+		report.Search = append(report.Search, Search{Query: q, P50: p["p50"], P95: p["p95"], P99: p["p99"], Millis: p})
+	}
+	return nil
+}
+
+func get(ctx context.Context, address string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	u.RawQuery = strings.ReplaceAll(u.RawQuery, "é", "%C3%A9")
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("GET %s: %s: %s", address, resp.Status, body)
+	}
+	return err
+}
+
+// Memory is what one role held while adverts went through, in MiB resident.
+type Memory struct {
+	Role  string `json:"role"`
+	Early int    `json:"after_10_percent"`
+	Half  int    `json:"after_50_percent"`
+	End   int    `json:"at_the_end"`
+	Most  int    `json:"most"`
+}
+
+// memory feeds about n messages of the real mix and looks at the roles' memory ten times a part.
+func (h *house) memory(ctx context.Context, p *pipeline, adverts []advert, n int, report *Report) error {
+	const parts = 10
+	roles := h.roles
+	seen := make([]Memory, len(roles))
+	rounds := max(1, n/parts/len(adverts))
+	for part := range parts {
+		r, err := h.feed(ctx, p, rescrape(adverts, 11+part*rounds, rounds), 0)
+		if err != nil {
+			return err
+		}
+		if part == parts-1 {
+			report.Results = append(report.Results, r)
+		}
+		for i, role := range roles {
+			mib := resident(role.Process.Pid)
+			m := &seen[i]
+			m.Role, m.Most = strings.Join(role.Args[1:], " "), max(m.Most, mib)
+			switch part {
+			case 0:
+				m.Early = mib
+			case parts/2 - 1:
+				m.Half = mib
+			case parts - 1:
+				m.End = mib
+			}
+		}
+	}
+	report.Memory = append(report.Memory, slices.Clone(seen)...)
+	return nil
+}
+
+// resident is what a process holds, in MiB; 0 when it has ended.
+func resident(pid int) int {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "VmRSS:" {
+			kb, _ := strconv.Atoi(fields[1])
+			return kb / 1024
+		}
+	}
+	return 0
+}

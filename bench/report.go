@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// A Report is all that one run measured.
+type Report struct {
+	Results []Result `json:"results"`
+	Search  []Search `json:"search,omitempty"`
+	Memory  []Memory `json:"memory,omitempty"`
+}
+
+func (r Report) write(file string) error {
+	doc, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(doc, '\n'), 0o644)
+}
+
+func (r Report) print(w io.Writer) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "scenario\tmessages\tper s\tCPU-ms each\tp50 ms\tp95 ms\tp99 ms\ttransitions\tPG tx\t")
+	for _, r := range r.Results {
+		var tx float64
+		for _, v := range r.Transactions {
+			tx += v
+		}
+		fmt.Fprintf(t, "%s\t%d\t%.0f\t%.2f\t%.1f\t%.1f\t%.1f\t%.2f\t%.1f\t\n", r.Scenario, r.Messages, r.PerSecond, r.CPUMillis,
+			r.LatencyMillis["p50"], r.LatencyMillis["p95"], r.LatencyMillis["p99"], r.StateTransitions, tx)
+	}
+	_ = t.Flush() // to a terminal, as all below
+	for _, r := range r.Results {
+		fmt.Fprintf(w, "%s, CPU-ms each: %s\n", r.Scenario, list(r.CPUByGroup, 0.005, "%.2f"))
+		fmt.Fprintf(w, "%s, Postgres transactions each: %s\n", r.Scenario, list(r.Transactions, 0.05, "%.1f"))
+	}
+	if len(r.Search) > 0 {
+		fmt.Fprintln(w, "\nGET /listings among 100,000:")
+		t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(t, "p50 ms\tp95 ms\tp99 ms\t")
+		for _, s := range r.Search {
+			fmt.Fprintf(t, "%.1f\t%.1f\t%.1f\t  ?%s\n", s.P50, s.P95, s.P99, s.Query)
+		}
+		_ = t.Flush()
+	}
+	if len(r.Memory) > 0 {
+		fmt.Fprintln(w, "\nmemory of the roles, MiB resident:")
+		t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(t, "role\tafter 10 %\t50 %\t100 %\tmost\t")
+		for _, m := range r.Memory {
+			fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t\n", m.Role, m.Early, m.Half, m.End, m.Most)
+		}
+		_ = t.Flush()
+	}
+}
+
+// list names what is worth naming, sorted.
+func list(values map[string]float64, least float64, format string) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if values[name] >= least {
+			out = append(out, name+" "+fmt.Sprintf(format, values[name]))
+		}
+	}
+	return strings.Join(out, ", ")
+}
