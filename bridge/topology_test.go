@@ -55,10 +55,10 @@ func TestTopologyOnRabbitMQ4(t *testing.T) {
 					want[name+".dlq"]["x-delivery-limit"] = 1e6
 				}
 			}
-			var all []declared
-			broker.Call("GET", "/api/queues/"+broker.Vhost, nil, &all)
+			var declaredQueues, exchanges []declared
+			broker.Call("GET", "/api/queues/"+broker.Vhost, nil, &declaredQueues)
 			got := map[string]map[string]any{}
-			for _, q := range all {
+			for _, q := range declaredQueues {
 				require.Equal(t, kind, q.Type, q.Name)
 				require.True(t, q.Durable, q.Name)
 				require.False(t, q.AutoDelete || q.Exclusive, q.Name)
@@ -66,8 +66,8 @@ func TestTopologyOnRabbitMQ4(t *testing.T) {
 			}
 			require.Equal(t, want, got, "anything else here is an argument that RabbitMQ 4 may not take")
 
-			broker.Call("GET", "/api/exchanges/"+broker.Vhost, nil, &all)
-			for _, e := range all {
+			broker.Call("GET", "/api/exchanges/"+broker.Vhost, nil, &exchanges)
+			for _, e := range exchanges {
 				if e.Name != "" && !strings.HasPrefix(e.Name, "amq.") {
 					require.True(t, e.Durable && !e.AutoDelete && !e.Internal && len(e.Arguments) == 0, e.Name)
 				}

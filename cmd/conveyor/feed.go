@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/mattn/go-isatty"
@@ -26,6 +27,7 @@ type feedCmd struct {
 	Rate  float64 `help:"Messages a second; 0 is as fast as the broker confirms." default:"0"`
 	Limit int     `help:"Stop after this many messages; 0 is all." default:"0"`
 	Now   bool    `help:"Set scraped_at to now, as a scraper would."`
+	Demo  string  `help:"Where workers find the demo site, for adverts that show its photos." default:"http://127.0.0.1:8090"`
 }
 
 // Run publishes each line to the exchange "scraped" with its platform as routing key. Every message is confirmed;
@@ -69,6 +71,7 @@ func (c *feedCmd) Run(ctx context.Context) error {
 		line, readErr := lines.ReadBytes('\n')
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			n++
+			line = bytes.ReplaceAll(line, []byte(demoURL+"/"), []byte(strings.TrimSuffix(c.Demo, "/")+"/"))
 			parcel, err := c.parcel(line)
 			if err != nil {
 				return errors.Join(flush(), fmt.Errorf("line %d: %w; %d messages before it were sent", number, err, n-1))
@@ -98,6 +101,9 @@ func (c *feedCmd) Run(ctx context.Context) error {
 	fmt.Printf("fed %d messages in %s (%.0f/s), all confirmed\n", sent, took.Round(time.Millisecond), float64(sent)/took.Seconds())
 	return nil
 }
+
+// demoURL is where the corpus of this repository says that the demo site is.
+const demoURL = "http://127.0.0.1:8090"
 
 // feedBatch is how many messages wait for their confirms together.
 const feedBatch = 200
