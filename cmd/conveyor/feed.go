@@ -71,7 +71,6 @@ func (c *feedCmd) Run(ctx context.Context) error {
 		line, readErr := lines.ReadBytes('\n')
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			n++
-			line = bytes.ReplaceAll(line, []byte(demoURL+"/"), []byte(strings.TrimSuffix(c.Demo, "/")+"/"))
 			parcel, err := c.parcel(line)
 			if err != nil {
 				return errors.Join(flush(), fmt.Errorf("line %d: %w; %d messages before it were sent", number, err, n-1))
@@ -124,7 +123,11 @@ func (c *feedCmd) open() (io.ReadCloser, int64, error) {
 	return io.NopCloser(bytes.NewReader(data)), total, nil
 }
 
+// parcel is the message that a line says.
 func (c *feedCmd) parcel(line []byte) (bridge.Parcel, error) {
+	if demo := strings.TrimSuffix(c.Demo, "/"); demo != demoURL {
+		line = bytes.ReplaceAll(line, []byte(demoURL+"/"), []byte(demo+"/"))
+	}
 	var m struct {
 		Platform string `json:"platform"`
 	}
