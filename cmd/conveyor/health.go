@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/mtlrent/conveyor/internal/config"
 )
 
 // healthTimeout is shorter than what container runtimes give a health check.
@@ -22,11 +20,11 @@ type healthCmd struct {
 // healthy, 1 is not, and what was answered instead is in the error.
 func (c *healthCmd) Run(ctx context.Context) error {
 	if c.URL == "" {
-		conf, err := config.Load()
+		api, err := newRemote()
 		if err != nil {
 			return err
 		}
-		c.URL = strings.TrimSuffix(conf.API.URL, "/") + "/health"
+		c.URL = api.url + "/health"
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
