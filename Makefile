@@ -15,7 +15,7 @@ LINT                  := $(TOOLS)/golangci-lint@$(LINT_VERSION)
 WORKFLOWCHECK         := $(TOOLS)/workflowcheck@$(WORKFLOWCHECK_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check lint fresh tools bench replay-fixtures clean need-go
+.PHONY: help run build image test check lint fresh tools bench replay-fixtures clean need-go
 
 help: ## List these targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,11 @@ run: build ## Install what is missing, start everything, print what runs where. 
 build: need-go ## Build bin/conveyor.
 	@mkdir -p bin
 	@go build -o $(CONVEYOR) ./cmd/conveyor
+
+IMAGE_VERSION  = $(or $(CONVEYOR_VERSION),$(shell git describe --tags --always --dirty 2>/dev/null),devel)
+
+image: ## Build the container image, conveyor:<version>.
+	docker build --build-arg CONVEYOR_VERSION=$(IMAGE_VERSION) -t conveyor:$(IMAGE_VERSION) .
 
 # Two packages at a time, and all on one set of services: more would measure the machine, not the code.
 test: build ## Run every test against real services of its own.

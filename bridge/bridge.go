@@ -26,6 +26,7 @@ type Options struct {
 	QueueType          string        // quorum or classic, for queues that we declare
 	Declare            bool          // declare the topology; false checks that it is there
 	Prefetch           int           // deliveries of one queue in hand at once
+	Hold               time.Duration // how long deliveries are held while something is away; then they go back
 	ArchiveDeadLetters bool          // move dead letters to Postgres; false leaves them in the broker
 	Relays             int           // outbox cycles under way at once
 	Retention          time.Duration // how long published outbox rows are kept
@@ -68,7 +69,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 	}
 	for _, q := range topology.consumed() {
 		c := &consumer{
-			connect: consume, queue: q, prefetch: b.Prefetch, handle: b.handler(q), dead: dead,
+			connect: consume, queue: q, prefetch: b.Prefetch, hold: b.Hold, handle: b.handler(q), dead: dead,
 			metrics: b.Metrics, log: b.Log.With("queue", q.queue),
 		}
 		work.Go(func() error { c.run(ctx); return nil })

@@ -34,8 +34,8 @@ const (
 func options(url string) bridge.Options {
 	return bridge.Options{
 		URL: url, Stages: []string{"normalize", "dedupe", "import", "images"}, Platforms: []string{"kijiji", "kangalou"},
-		QueueType: "quorum", Declare: true, Prefetch: 50, ArchiveDeadLetters: true, Relays: 3, Retention: time.Hour,
-		Version: "test",
+		QueueType: "quorum", Declare: true, Prefetch: 50, Hold: time.Minute, ArchiveDeadLetters: true, Relays: 3,
+		Retention: time.Hour, Version: "test",
 	}
 }
 
@@ -378,6 +378,52 @@ func TestTemporalAway(t *testing.T) {
 	stop()
 	require.Zero(t, r.broker.Ready("scraped.kijiji"))
 	require.Zero(t, r.rows(t, "dead_letters"))
+}
+
+// TestHeldTooLong: what is away for longer than the broker waits for an ack gives its messages back before the broker
+// takes them, as often as it needs, and each is handled in the end.
+func TestHeldTooLong(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	r.Prefetch, r.Hold = 5, 300*time.Millisecond
+	stop := r.start(t)
+	r.temp.set(func(string) error { return errors.New("temporal is away") })
+	r.broker.Publish("scraped", "kijiji", messages(t, 12)...)
+	r.eventually(t, func() bool {
+		return strings.Count(r.logs.String(), "were held for 300ms") >= 3
+	}, "they are given back, again and again")
+	require.Zero(t, r.temp.started())
+
+	r.temp.set(nil)
+	r.eventually(t, func() bool { return r.temp.started() == 12 }, "it goes on by itself")
+	stop()
+	require.Zero(t, r.broker.Ready("scraped.kijiji"))
+	require.Zero(t, r.rows(t, "dead_letters"))
+}
+
+// TestConsumerCancelledWhileHolding: RabbitMQ 4.3 answers a hold that lasts too long by cancelling the consumer, and
+// leaves its channel open; older ones cancel only when the queue is deleted. Either way there is a new session at once.
+func TestConsumerCancelledWhileHolding(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	stop := r.start(t)
+	r.temp.set(func(string) error { return errors.New("temporal is away") })
+	r.broker.Publish("scraped", "kijiji", message(t, "1"))
+	r.eventually(t, func() bool { return strings.Contains(r.logs.String(), "messages are held") }, "it is held")
+	_, err := r.broker.Channel().QueueDelete("scraped.kijiji", false, false, false)
+	require.NoError(t, err)
+	r.eventually(t, func() bool { return strings.Contains(r.logs.String(), "the broker cancelled the consumer") },
+		"it goes on holding what is no longer its own")
+
+	r.temp.set(nil)
+	require.NoError(t, bridge.Establish(t.Context(), r.Options))
+	r.eventually(t, func() bool { return r.consumers("scraped.kijiji") == 1 }, "no consumer")
+	r.broker.Publish("scraped", "kijiji", message(t, "2"))
+	r.eventually(t, func() bool { return r.temp.started() == 1 }, "it works")
+	stop()
+	require.Zero(t, r.broker.Ready("scraped.kijiji"))
 }
 
 func TestPostgresAway(t *testing.T) {

@@ -28,6 +28,7 @@ type consumer struct {
 	connect  *connector
 	queue    queue
 	prefetch int
+	hold     time.Duration // from a delivery's arrival to its return, while something is away
 	handle   handler
 	dead     *deadLetterer
 	metrics  *Metrics
@@ -54,23 +55,26 @@ func (c *consumer) session(ctx context.Context) error {
 		return fmt.Errorf("set prefetch: %w", err)
 	}
 	gone := ch.NotifyClose(make(chan *amqp.Error, 1))
+	cancelled := ch.NotifyCancel(make(chan string, 1))
 	tag := "conveyor-" + c.queue.queue
 	deliveries, err := ch.Consume(c.queue.queue, tag, false, false, false, false, nil)
 	if err != nil {
 		return fmt.Errorf("consume: %w", err)
 	}
 	// The client hands deliveries over one by one; what waits must be here already for gather to see it.
-	waiting := make(chan amqp.Delivery, c.prefetch)
+	waiting := make(chan arrived, c.prefetch)
 	go func() { // ends with the channel; never blocks, for no more than the prefetch are unacked
 		defer close(waiting)
 		for d := range deliveries {
-			waiting <- d
+			waiting <- arrived{d, time.Now()}
 		}
 	}()
 	c.metrics.consuming(c.queue.queue, 1)
 	defer c.metrics.consuming(c.queue.queue, 0)
 
-	// The work in hand outlives ctx by the grace, and ends with the channel: its acks would come too late.
+	// The work in hand outlives ctx by the grace, and ends with the channel: its acks would come too late. A consumer
+	// that the broker cancels has lost its deliveries too, though its channel is open: RabbitMQ 4.3 takes back what was
+	// held too long, and every version cancels when the queue is deleted.
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	defer context.AfterFunc(ctx, func() {
@@ -84,58 +88,74 @@ func (c *consumer) session(ctx context.Context) error {
 		select {
 		case e := <-gone:
 			stop(fmt.Errorf("channel closed: %w", e))
+		case _, ok := <-cancelled:
+			if !ok { // it ends with its channel
+				stop(fmt.Errorf("channel closed: %w", <-gone))
+				return
+			}
+			stop(errors.New("the broker cancelled the consumer"))
 		case <-work.Done():
 		}
 	}()
 
 	for {
-		batch, ok := gather(ctx, waiting, c.prefetch)
+		batch, since, ok := gather(ctx, waiting, c.prefetch)
 		if !ok {
 			if ctx.Err() != nil {
 				return ctx.Err() // unacked prefetched deliveries go back with the channel
 			}
 			return errors.New("the broker ended the consumer")
 		}
-		c.work(ctx, work, batch)
+		left := c.work(ctx, work, batch, since)
 		if work.Err() != nil {
 			return context.Cause(work)
+		}
+		if left > 0 && ctx.Err() == nil { // the broker gives them out again when the channel is closed
+			return fmt.Errorf("messages go back to the queue: %d were held for %s (RABBITMQ_HOLD)", left, c.hold)
 		}
 	}
 }
 
-// gather returns what waits, at least one delivery and at most n; false when there will be none.
-func gather(ctx context.Context, deliveries <-chan amqp.Delivery, n int) ([]amqp.Delivery, bool) {
-	var batch []amqp.Delivery
+// arrived is a delivery and when it came, which is when the broker's patience with us began.
+type arrived struct {
+	amqp.Delivery
+	at time.Time
+}
+
+// gather returns what waits, at least one delivery and at most n, and when the first of it came; false when there
+// will be none.
+func gather(ctx context.Context, deliveries <-chan arrived, n int) (batch []amqp.Delivery, since time.Time, ok bool) {
 	select {
 	case <-ctx.Done():
-		return nil, false
+		return nil, since, false
 	case d, ok := <-deliveries:
 		if !ok {
-			return nil, false
+			return nil, since, false
 		}
-		batch = append(batch, d)
+		batch, since = append(batch, d.Delivery), d.at
 	}
 	for size := len(batch[0].Body); len(batch) < n && size < batchBytes; size += len(batch[len(batch)-1].Body) {
 		select {
 		case d, ok := <-deliveries:
 			if !ok {
-				return batch, true
+				return batch, since, true
 			}
-			batch = append(batch, d)
+			batch = append(batch, d.Delivery)
 		default:
-			return batch, true
+			return batch, since, true
 		}
 	}
-	return batch, true
+	return batch, since, true
 }
 
-// work handles a batch until every delivery is settled. While something we depend on is away the rest is held, and
-// nothing more is taken.
-func (c *consumer) work(ctx, work context.Context, batch []amqp.Delivery) {
+// work handles a batch until every delivery is settled, and returns how many are not. While something we depend on is
+// away the rest is held and nothing more is taken, but not for ever: the broker ends a consumer that keeps a message
+// unacked for half an hour, and what it counts then is up to its version.
+func (c *consumer) work(ctx, work context.Context, batch []amqp.Delivery, since time.Time) (left int) {
 	began := time.Now()
 	n := len(batch)
 	// Shutdown does not wait for what is away: what is held goes back to its queue.
-	holding, cancel := context.WithCancel(work)
+	holding, cancel := context.WithDeadline(work, since.Add(c.hold))
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
 	again(holding, func() bool {
@@ -150,6 +170,7 @@ func (c *consumer) work(ctx, work context.Context, batch []amqp.Delivery) {
 	})
 	c.metrics.held(c.queue.queue, 0)
 	c.metrics.handled(c.queue.queue, n, time.Since(began))
+	return len(batch)
 }
 
 // safely keeps a message that makes a handler panic from taking the process along: it is as invalid as one that

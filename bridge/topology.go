@@ -139,10 +139,12 @@ func (t topology) queue(conn *amqp.Connection, log *slog.Logger, name, exchange,
 		all[k] = v
 	}
 	if t.queueType == amqp.QueueTypeQuorum {
-		// A delivery that comes back this often kills its consumer. RabbitMQ 4 would say 20, which a day of
-		// somebody else's outage can reach.
-		all["x-delivery-limit"] = 1000
+		// Both limits are said, for RabbitMQ 4 would say 20. A delivery that comes back a thousand times kills its
+		// consumer, or something was away for two weeks: every RABBITMQ_HOLD brings it back once. It becomes a dead
+		// letter. A dead letter that reached its limit would be dropped.
+		all["x-delivery-limit"] = 1_000_000
 		if args != nil { // dead letters are confirmed by their queue before they leave ours
+			all["x-delivery-limit"] = 1000
 			all["x-dead-letter-strategy"] = "at-least-once"
 			all["x-overflow"] = "reject-publish"
 		}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/mattn/go-isatty"
@@ -26,6 +27,7 @@ type feedCmd struct {
 	Rate  float64 `help:"Messages a second; 0 is as fast as the broker confirms." default:"0"`
 	Limit int     `help:"Stop after this many messages; 0 is all." default:"0"`
 	Now   bool    `help:"Set scraped_at to now, as a scraper would."`
+	Demo  string  `help:"Where workers find the demo site, for adverts that show its photos." default:"http://127.0.0.1:8090"`
 }
 
 // Run publishes each line to the exchange "scraped" with its platform as routing key. Every message is confirmed;
@@ -99,6 +101,9 @@ func (c *feedCmd) Run(ctx context.Context) error {
 	return nil
 }
 
+// demoURL is where the corpus of this repository says that the demo site is.
+const demoURL = "http://127.0.0.1:8090"
+
 // feedBatch is how many messages wait for their confirms together.
 const feedBatch = 200
 
@@ -118,7 +123,11 @@ func (c *feedCmd) open() (io.ReadCloser, int64, error) {
 	return io.NopCloser(bytes.NewReader(data)), total, nil
 }
 
+// parcel is the message that a line says.
 func (c *feedCmd) parcel(line []byte) (bridge.Parcel, error) {
+	if demo := strings.TrimSuffix(c.Demo, "/"); demo != demoURL {
+		line = bytes.ReplaceAll(line, []byte(demoURL+"/"), []byte(demo+"/"))
+	}
 	var m struct {
 		Platform string `json:"platform"`
 	}

@@ -148,6 +148,7 @@ func (h *house) bridge(ctx context.Context) error {
 		Options: bridge.Options{
 			URL: h.config.RabbitMQ.URL, Stages: h.config.Listings.Stages, Platforms: names,
 			QueueType: h.config.RabbitMQ.QueueType, Declare: h.config.RabbitMQ.Declare, Prefetch: h.config.RabbitMQ.Prefetch,
+			Hold:               h.config.RabbitMQ.Hold,
 			ArchiveDeadLetters: h.config.Listings.ArchiveDeadLetters, Relays: h.config.Outbox.Relays,
 			Retention: h.config.Outbox.Retention, Version: version(),
 		},

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,10 +28,12 @@ type CLI struct {
 	Bridge    bridgeCmd    `cmd:"" help:"Carry messages between RabbitMQ and Conveyor, and publish events."`
 	Migrate   migrateCmd   `cmd:"" help:"Bring the database schema up to date."`
 	Bootstrap bootstrapCmd `cmd:"" help:"Create what must exist in Temporal: namespace, search attributes, queue limits."`
+	Health    healthCmd    `cmd:"" help:"Ask a role whether it lives: exit code 0 or 1, for health checks of containers."`
 	Config    configCmd    `cmd:"" help:"Print every setting with its value and what it is."`
 	Feed      feedCmd      `cmd:"" help:"Publish scraped listings from a JSONL file."`
 	Normalize normalizeCmd `cmd:"" help:"Normalize scraped listings from JSONL to JSONL, without any service."`
 
+	Demo         demoCmd         `cmd:"" help:"Serve the demo site alone."`
 	WithServices withServicesCmd `cmd:"" help:"Run a command with fresh services of its own, then remove them."`
 	VersionCmd   versionCmd      `cmd:"" name:"version" help:"Print the version."`
 }
@@ -85,13 +88,16 @@ func (versionCmd) Run() error {
 	return nil
 }
 
+// release is set by the linker for builds that see no repository, such as that of the container image.
+var release string
+
 // version is the module version of a released build, the commit of one made in a checkout, and always the Go version.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
 	}
-	parts := []string{"conveyor", strings.Trim(info.Main.Version, "()")}
+	parts := []string{"conveyor", cmp.Or(release, strings.Trim(info.Main.Version, "()"))}
 	for _, s := range info.Settings {
 		switch {
 		case s.Key == "vcs.revision" && len(s.Value) > 12:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/internal/config"
 )
 
@@ -55,14 +57,26 @@ func (h *house) measured(ctx context.Context, role func(context.Context) error) 
 	if h.config.Telemetry.Metrics == "" {
 		return role(ctx)
 	}
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return role(ctx) })
+	both.Go(func() error { return serve(ctx, h.log, "metrics", h.config.Telemetry.Metrics, h.instruments()) })
+	return both.Wait()
+}
+
+// instruments are what a role shows of itself.
+func (h *house) instruments() http.Handler {
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health", alive)
 	mux.Handle("/metrics", promhttp.HandlerFor(h.registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	both, ctx := errgroup.WithContext(ctx)
-	both.Go(func() error { return role(ctx) })
-	both.Go(func() error { return serve(ctx, h.log, "metrics", h.config.Telemetry.Metrics, mux) })
-	return both.Wait()
+	return mux
+}
+
+// alive answers as the API's /health does: the process lives, whatever is away.
+func alive(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(api.Liveness{Status: "ok", Version: version()}) // the asker may have gone
 }
 
 func (migrateCmd) Run(ctx context.Context) error {

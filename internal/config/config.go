@@ -48,6 +48,8 @@ type RabbitMQ struct {
 	QueueType     string `env:"RABBITMQ_QUEUE_TYPE" envDefault:"quorum" doc:"type of the queues that are declared: quorum or classic"`
 	Declare       bool   `env:"RABBITMQ_DECLARE_TOPOLOGY" envDefault:"true" doc:"declare queues at startup; false only checks that they are there"`
 	Prefetch      int    `env:"RABBITMQ_PREFETCH" envDefault:"200" doc:"deliveries of a queue in hand at once, 1 to 1000"`
+
+	Hold time.Duration `env:"RABBITMQ_HOLD" envDefault:"20m" doc:"how long messages are held while something is away, before they go back to their queue; less than the broker's consumer_timeout (30m)"`
 }
 
 // Redis holds what may be lost: the limits that hold across processes.
@@ -65,6 +67,7 @@ type Temporal struct {
 type API struct {
 	Address string `env:"CONVEYOR_API_ADDRESS" envDefault:"127.0.0.1:8080" doc:"address the API listens on"`
 	URL     string `env:"CONVEYOR_API_URL" envDefault:"http://127.0.0.1:8080" doc:"address others reach the API at"`
+	Open    bool   `env:"CONVEYOR_API_OPEN" envDefault:"false" doc:"listen where CONVEYOR_API_ADDRESS says although there are no keys and no OIDC; for networks that are closed otherwise"`
 	Key     string `env:"CONVEYOR_API_KEY" envDefault:"" secret:"all" doc:"key with which commands such as conveyor status call the API"`
 }
 
@@ -177,6 +180,7 @@ func (c Config) check() error {
 	oneOf("RABBITMQ_QUEUE_TYPE", c.RabbitMQ.QueueType, "quorum", "classic")
 	is(c.RabbitMQ.Prefetch >= 1 && c.RabbitMQ.Prefetch <= 1000, "RABBITMQ_PREFETCH", "is %d, expected 1 to 1000",
 		c.RabbitMQ.Prefetch)
+	is(c.RabbitMQ.Hold >= time.Second, "RABBITMQ_HOLD", "is %s, expected 1s or more", c.RabbitMQ.Hold)
 	for _, s := range c.Listings.Stages {
 		oneOf("CONVEYOR_LISTING_STAGES", s, listing.StageNormalize, listing.StageDedupe, listing.StageImport, listing.StageImages)
 	}

@@ -31,31 +31,36 @@ var searchAttributes = []string{
 	"ConveyorTenant", "ConveyorHost",
 }
 
-// Apply creates what is missing and changes what differs. It may run any number of times, in several processes. It
-// returns when the namespace can be used.
+// Apply creates what is missing and changes what differs. It may run any number of times, in several processes. A
+// server that is still starting is waited for. It returns when the namespace can be used.
 func (b Bootstrap) Apply(ctx context.Context, c client.Client) error {
+	if err := until(ctx, func(ctx context.Context) error { return b.register(ctx, c) }); err != nil {
+		return fmt.Errorf("register namespace %s: %w", b.Namespace, err)
+	}
+	// The servers learn of a new namespace and of new attributes by refreshing their caches.
+	if err := until(ctx, func(ctx context.Context) error { return b.addSearchAttributes(ctx, c) }); err != nil {
+		return fmt.Errorf("add search attributes: %w", err)
+	}
+	if err := until(ctx, func(ctx context.Context) error { return b.probe(ctx, c) }); err != nil {
+		return fmt.Errorf("wait for namespace %s: %w", b.Namespace, err)
+	}
+	if err := until(ctx, func(ctx context.Context) error { return b.limitImages(ctx, c) }); err != nil {
+		return fmt.Errorf("limit task queue %s: %w", workflows.QueueImages, err)
+	}
+	return nil
+}
+
+// register creates the namespace, or gives the one that is there the retention that is wanted.
+func (b Bootstrap) register(ctx context.Context, c client.Client) error {
 	_, err := c.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
 		Namespace: b.Namespace, Description: "Conveyor",
 		WorkflowExecutionRetentionPeriod: durationpb.New(b.Retention),
 	})
 	var exists *serviceerror.NamespaceAlreadyExists
 	if errors.As(err, &exists) {
-		err = b.retain(ctx, c)
+		return b.retain(ctx, c)
 	}
-	if err != nil {
-		return fmt.Errorf("register namespace %s: %w", b.Namespace, err)
-	}
-	// The servers learn of a new namespace and of new attributes by refreshing their caches.
-	if err := until(ctx, func() error { return b.addSearchAttributes(ctx, c) }); err != nil {
-		return fmt.Errorf("add search attributes: %w", err)
-	}
-	if err := until(ctx, func() error { return b.probe(ctx, c) }); err != nil {
-		return fmt.Errorf("wait for namespace %s: %w", b.Namespace, err)
-	}
-	if err := b.limitImages(ctx, c); err != nil {
-		return fmt.Errorf("limit task queue %s: %w", workflows.QueueImages, err)
-	}
-	return nil
+	return err
 }
 
 // retain gives a namespace that is there the retention that is wanted.
@@ -118,16 +123,20 @@ func (b Bootstrap) limitImages(ctx context.Context, c client.Client) error {
 	return err
 }
 
-// until repeats f until it works, for up to a minute.
-func until(ctx context.Context, f func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+// startsWithin is how long a server may take from its start to knowing a new namespace and its attributes.
+const startsWithin = time.Minute
+
+// until repeats f until it works, for up to startsWithin. What no time will mend it does not repeat.
+func until(ctx context.Context, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, startsWithin)
 	defer cancel()
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		err := f()
-		if err == nil {
-			return nil
+		err := f(ctx)
+		var denied *serviceerror.PermissionDenied
+		if err == nil || errors.As(err, &denied) {
+			return err
 		}
 		select {
 		case <-tick.C:

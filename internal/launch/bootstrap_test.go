@@ -2,9 +2,14 @@ package launch_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
+	"net"
+	"os"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +20,8 @@ import (
 	taskqueue "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+	"google.golang.org/grpc"
 
 	"github.com/mtlrent/conveyor/internal/launch"
 )
@@ -70,6 +77,31 @@ func TestBootstrap(t *testing.T) {
 	require.NoError(t, b.Apply(t.Context(), c))
 	want.retention, want.perSecond = 48*time.Hour, 0.5
 	require.Equal(t, want, stateOf(t, c, name))
+}
+
+// A server that is still starting is waited for, so that containers may start in any order.
+func TestBootstrapWaits(t *testing.T) {
+	t.Parallel()
+	address, name := os.Getenv("TEMPORAL_ADDRESS"), "test-"+uuid.NewString()
+	require.NotEmpty(t, address, startThem)
+	var dials atomic.Int32
+	c, err := client.NewLazyClient(client.Options{
+		HostPort: address, Namespace: name, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		ConnectionOptions: client.ConnectionOptions{DialOptions: []grpc.DialOption{
+			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+				if dials.Add(1) < 3 {
+					return nil, errors.New("connection refused")
+				}
+				return new(net.Dialer).DialContext(ctx, "tcp", address)
+			}),
+		}},
+	})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	b := launch.Bootstrap{Namespace: name, Retention: 72 * time.Hour, ImageInterval: time.Second}
+	require.NoError(t, b.Apply(t.Context(), c))
+	require.Equal(t, 72*time.Hour, stateOf(t, c, name).retention)
+	require.GreaterOrEqual(t, dials.Load(), int32(3))
 }
 
 func TestBootstrapAway(t *testing.T) {

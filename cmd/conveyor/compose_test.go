@@ -1,0 +1,76 @@
+package main
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/internal/demosite"
+)
+
+// TestCompose runs what docker-compose.yml tells our containers to run, up to the point where services are needed:
+// every command line is one of ours, and every health check asks a path that its role answers.
+func TestCompose(t *testing.T) {
+	t.Parallel()
+
+	o, err := cli.NewProjectOptions([]string{"../../docker-compose.yml"}, cli.WithProfiles([]string{"*"}),
+		cli.WithoutEnvironmentResolution)
+	require.NoError(t, err)
+	project, err := o.LoadProject(t.Context())
+	require.NoError(t, err)
+
+	instruments := (&house{registry: prometheus.NewRegistry()}).instruments()
+	answers := map[string]http.Handler{ // by service
+		"api":    api.New(api.Options{Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)}),
+		"worker": instruments, "bridge": instruments, "demo": demosite.New(demosite.Options{}),
+	}
+	checked := 0
+	for name, s := range project.Services {
+		if s.Build == nil {
+			continue
+		}
+		parse(t, s.Command)
+		if s.HealthCheck == nil {
+			continue
+		}
+		require.Equal(t, []string{"CMD", "/conveyor", "health"}, []string(s.HealthCheck.Test[:3]), name)
+		parse(t, s.HealthCheck.Test[2:])
+		u, err := url.Parse(s.HealthCheck.Test[3])
+		require.NoError(t, err)
+		answer := httptest.NewRecorder()
+		answers[name].ServeHTTP(answer, httptest.NewRequest(http.MethodGet, u.Path, http.NoBody))
+		require.Equal(t, http.StatusOK, answer.Code, "%s of %s", u.Path, name)
+		checked++
+	}
+	require.Equal(t, len(answers), checked)
+}
+
+// parse reads a command line as the program does. Files that it names are looked for in the container.
+func parse(t *testing.T, line []string) {
+	t.Helper()
+
+	parser, err := kong.New(new(CLI))
+	require.NoError(t, err)
+	_, err = parser.Parse(line)
+	require.NoError(t, err, "conveyor %s", strings.Join(line, " "))
+}
+
+// The build of the image names its version by a variable of ours: the linker is silent about one that is not there.
+func TestRelease(t *testing.T) {
+	text, err := os.ReadFile("../../Dockerfile")
+	require.NoError(t, err)
+	require.Contains(t, string(text), "-X main.release=$CONVEYOR_VERSION")
+	release = "v1.2.3"
+	t.Cleanup(func() { release = "" })
+	require.True(t, strings.HasPrefix(version(), "conveyor v1.2.3 "), version())
+}
