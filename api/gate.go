@@ -115,7 +115,8 @@ func (g *gate) route(c *gin.Context) route {
 	if r, ok := g.routes[c.Request.Method+" "+c.FullPath()]; ok {
 		return r
 	}
-	return route{name: "none", open: true, timeout: wholeTimeout, body: maxBody} // the answer is 404 or 405
+	// Where there is no route at all, the answer is 404 or 405.
+	return route{name: "none", role: access.Admin, open: c.FullPath() == "", timeout: wholeTimeout, body: maxBody}
 }
 
 // measure counts requests and writes the access log.

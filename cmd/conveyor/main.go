@@ -30,6 +30,7 @@ type CLI struct {
 	Config    configCmd    `cmd:"" help:"Print every setting with its value and what it is."`
 	Feed      feedCmd      `cmd:"" help:"Publish scraped listings from a JSONL file."`
 	Normalize normalizeCmd `cmd:"" help:"Normalize scraped listings from JSONL to JSONL, without any service."`
+	Keys      keysCmd      `cmd:"" help:"Make, list and revoke keys of the API."`
 
 	WithServices withServicesCmd `cmd:"" help:"Run a command with fresh services of its own, then remove them."`
 	VersionCmd   versionCmd      `cmd:"" name:"version" help:"Print the version."`
