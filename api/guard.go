@@ -72,17 +72,17 @@ func (g *Guard) caller(ctx context.Context, header string) (access.Caller, error
 	if secret = strings.TrimSpace(secret); !strings.EqualFold(scheme, "Bearer") || secret == "" {
 		return access.Caller{}, errBadHeader
 	}
-	id, isKey := access.KeyID(secret)
-	if !isKey && g.o.Tokens != nil {
-		return g.o.Tokens.Verify(ctx, secret)
-	}
 	sum := access.SumOf(secret)
 	for _, grant := range g.o.Fixed {
 		if subtle.ConstantTimeCompare(grant.Sum[:], sum[:]) == 1 {
 			return access.Caller{Name: grant.Name, Role: grant.Role}, nil
 		}
 	}
-	if !isKey || g.ring == nil {
+	id, isKey := access.KeyID(secret)
+	switch {
+	case !isKey && g.o.Tokens != nil:
+		return g.o.Tokens.Verify(ctx, secret)
+	case !isKey || g.ring == nil:
 		return access.Caller{}, errUnknownKey
 	}
 	return g.ring.caller(ctx, id, secret)
@@ -90,8 +90,8 @@ func (g *Guard) caller(ctx context.Context, header string) (access.Caller, error
 
 // Why a caller is not known. Only who holds a key learns that it was revoked or has expired.
 var (
-	errNoCredentials = fault.Newf(fault.Invalid, "who are you? send the header Authorization: Bearer <key or token>")
-	errBadHeader     = fault.Newf(fault.Invalid, "the header Authorization is not of the form: Bearer <key or token>")
+	errNoCredentials = fault.Newf(fault.Invalid, "who are you? send the header Authorization: Bearer KEY, with a key or a token")
+	errBadHeader     = fault.Newf(fault.Invalid, "the header Authorization is not of the form Bearer KEY")
 	errUnknownKey    = fault.Newf(fault.Invalid, "the key is not known")
 	errRevokedKey    = fault.Newf(fault.Invalid, "the key was revoked")
 	errExpiredKey    = fault.Newf(fault.Invalid, "the key has expired")

@@ -202,15 +202,15 @@ func TestCredentials(t *testing.T) {
 		{"a key, more spaces", "Bearer   " + good + " ", 200, ""},
 		{"a key of the settings", "Bearer cvr_bbbbbbbb_" + strings.Repeat("B", 43), 200, ""},
 		{"a key that is good for an hour", "Bearer " + short, 200, ""},
-		{"nothing", "", 401, "who are you? send the header Authorization: Bearer <key or token>"},
+		{"nothing", "", 401, "who are you? send the header Authorization: Bearer KEY, with a key or a token"},
 		{"another secret", "Bearer " + other, 401, "the key is not known"},
 		{"another ID", "Bearer cvr_aaaaaaaa_" + strings.Repeat("A", 43), 401, "the key is not known"},
 		{"a piece of a key", "Bearer " + good[:20], 401, "the key is not known"},
 		{"a token, where no issuer is", "Bearer eyJhbGciOiJSUzI1NiJ9.e30.c2ln", 401, "the key is not known"},
 		{"the name", "Bearer ci", 401, "the key is not known"},
-		{"another scheme", "Basic " + good, 401, "the header Authorization is not of the form: Bearer <key or token>"},
-		{"the key alone", good, 401, "the header Authorization is not of the form: Bearer <key or token>"},
-		{"no key", "Bearer ", 401, "the header Authorization is not of the form: Bearer <key or token>"},
+		{"another scheme", "Basic " + good, 401, "the header Authorization is not of the form Bearer KEY"},
+		{"the key alone", good, 401, "the header Authorization is not of the form Bearer KEY"},
+		{"no key", "Bearer ", 401, "the header Authorization is not of the form Bearer KEY"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := f.get(t, "/listings", "Authorization", tt.header)

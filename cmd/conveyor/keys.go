@@ -59,7 +59,7 @@ func (c *keysCreateCmd) Run(ctx context.Context) error {
 		if err := db.NewKeys(h.pool).Create(ctx, k, access.SumOf(key)); err != nil {
 			return err
 		}
-		fmt.Fprintf(os.Stderr, "conveyor: key %s (ID %s) may %s and %s; this is the only time it is shown\n",
+		fmt.Fprintf(os.Stderr, "conveyor: key %s (ID %s) has the role %s and %s; this is the only time it is shown\n",
 			k.Name, k.ID, k.Role, says)
 		fmt.Println(key)
 		return nil

@@ -6,8 +6,11 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/internal/oidc/oidctest"
 )
 
 // captured is what a command prints to standard output, as $(…) takes it.
@@ -79,4 +82,18 @@ func TestTheLifeOfAKey(t *testing.T) {
 	w.eventually("it opens", func() bool { return w.status(outside, strings.TrimSpace(string(fixed))) == http.StatusOK })
 	require.NotContains(t, again.log.tail(1<<20), "loopback only")
 	require.Equal(t, 2, one[int](w, "SELECT count(*) FROM audit WHERE actor LIKE 'cli:_%' AND subject LIKE 'api-key/%'"))
+
+	// So is a token, where an issuer is set; keys go on being good beside it.
+	again.stop(t)
+	issuer := oidctest.New(t)
+	w.env = append(w.env, "CONVEYOR_OIDC_ISSUER="+issuer.URL, "CONVEYOR_OIDC_AUDIENCE=conveyor",
+		"CONVEYOR_OIDC_ROLES_CLAIM=realm_access.roles", "CONVEYOR_OIDC_ROLES=read=staff,admin=ops-admins")
+	w.start("api")
+	token := func(groups ...string) string {
+		claim := map[string]any{"realm_access": map[string]any{"roles": groups}}
+		return issuer.Token(t, issuer.Claims(time.Now(), claim))
+	}
+	w.eventually("a token opens", func() bool { return w.status(outside, token("staff")) == http.StatusOK })
+	require.Equal(t, http.StatusForbidden, w.status(outside, token("admin")), "the mapping says which values count")
+	require.Equal(t, http.StatusOK, w.status(outside, strings.TrimSpace(string(fixed))))
 }
