@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"reflect"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -20,6 +21,7 @@ import (
 	"github.com/swaggest/swgui/v5emb"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -32,9 +34,13 @@ type Options struct {
 	Blobs      *blob.Store
 	Checks     map[string]func(context.Context) error // what /ready asks, by name
 	Metrics    prometheus.Gatherer
+	Registerer prometheus.Registerer // takes the API's own metrics; nil = none are registered
 	Log        *slog.Logger
-	TemporalUI string // address of the Web UI, for links
-	Namespace  string // of Temporal, for links
+	Keys       *db.Keys
+	Guard      *Guard   // says who asks; nil = everybody is welcome
+	Proxies    []string // addresses and networks whose X-Forwarded-For is believed
+	TemporalUI string   // address of the Web UI, for links
+	Namespace  string   // of Temporal, for links
 	Version    string
 	URL        string // address that others reach us at
 }
@@ -44,7 +50,11 @@ func New(o Options) http.Handler {
 	gin.SetMode(gin.ReleaseMode)
 	r := gin.New()
 	r.HandleMethodNotAllowed = true
-	r.Use(recovered(o.Log))
+	if err := r.SetTrustedProxies(o.Proxies); err != nil {
+		panic(err) // they were checked when the settings were read
+	}
+	gate := newGate(o)
+	r.Use(gate.measure, recovered(o.Log), gate.bound, gate.admit)
 	conf := huma.DefaultConfig("Conveyor", o.Version)
 	conf.Info.Description = "Listings, their images and their way from the advert, and the doors to start work. " +
 		"Errors are RFC 9457 problems that name the field."
@@ -53,16 +63,21 @@ func New(o Options) http.Handler {
 	conf.SchemasPath = "" // the schemas are in the one document
 	conf.CreateHooks = nil
 	conf.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[uuid.UUID](), reflect.TypeFor[uuidSchema]())
+	conf.Components.SecuritySchemes = map[string]*huma.SecurityScheme{securityScheme: {
+		Type: "http", Scheme: "bearer", BearerFormat: "API key or JWT",
+		Description: "A key of `conveyor keys create`, or a token of the OIDC issuer. A house without either asks for none.",
+	}}
 	a := humagin.New(r, conf)
 
 	(&listings{store: o.Listings, launch: o.Launch, log: o.Log, workflows: workflowLinks(o)}).register(a)
 	(&images{blobs: o.Blobs, log: o.Log}).register(a, r)
 	(&health{checks: o.Checks, version: o.Version}).register(a)
-	r.GET("/metrics", gin.WrapH(promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{})))
-	docs := v5emb.NewHandlerWithConfig(swgui.Config{
+	(&keys{store: o.Keys, guard: gate.guard, log: o.Log}).register(a)
+	registerMetrics(a, r, o.Metrics)
+	docs := documented(v5emb.NewHandlerWithConfig(swgui.Config{
 		Title: "Conveyor", SwaggerJSON: "/openapi.json", BasePath: "/docs",
 		SettingsUI: map[string]string{"defaultModelsExpandDepth": "-1"},
-	})
+	}))
 	r.GET("/docs", gin.WrapH(docs))
 	r.GET("/docs/*file", gin.WrapH(docs))
 	r.GET("/", func(c *gin.Context) { c.Redirect(http.StatusFound, "/docs") })
@@ -72,7 +87,21 @@ func New(o Options) http.Handler {
 	r.NoMethod(func(c *gin.Context) {
 		answer(c, huma.Error405MethodNotAllowed(c.Request.URL.Path+" takes "+c.Writer.Header().Get("Allow")))
 	})
-	return front(r)
+	gate.learn(a, r.Routes())
+	return front(r, strings.HasPrefix(o.URL, "https://"))
+}
+
+// registerMetrics serves what Prometheus asks for. It is a gin route; huma is told of it for the gate and the document.
+func registerMetrics(a huma.API, r gin.IRouter, metrics prometheus.Gatherer) {
+	o := needs(access.Read, huma.Operation{
+		OperationID: "metrics", Method: http.MethodGet, Path: "/metrics", Tags: []string{"operations"},
+		Summary: "Metrics, as Prometheus reads them",
+		Responses: map[string]*huma.Response{
+			"200": {Description: "The metrics", Content: map[string]*huma.MediaType{"text/plain": {}}},
+		},
+	})
+	a.OpenAPI().AddOperation(&o)
+	r.GET("/metrics", gin.WrapH(promhttp.HandlerFor(metrics, promhttp.HandlerOpts{})))
 }
 
 // Lists in answers are [] when they are empty, never null. The switch is huma's, for the whole process.
@@ -84,20 +113,6 @@ type uuidSchema struct{}
 // Schema is for huma.
 func (uuidSchema) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Format: "uuid"}
-}
-
-// front is what holds for every answer, redirects and refusals included: browsers do not guess types, and HEAD is
-// answered wherever GET is, for net/http leaves the body out.
-func front(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		if r.Method == http.MethodHead {
-			get := *r
-			get.Method = http.MethodGet
-			r = &get
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 // recovered answers 500 for a handler that panicked, and logs where.

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
@@ -19,12 +20,16 @@ type images struct {
 	log   *slog.Logger
 }
 
+// pictureTimeout is for who reads slowly.
+const pictureTimeout = 5 * time.Minute
+
 func (h *images) register(a huma.API, r gin.IRouter) {
 	a.OpenAPI().AddOperation(&huma.Operation{
 		OperationID: "get-image", Method: http.MethodGet, Path: "/images/{key}", Tags: []string{"listings"},
 		Summary: "Get a picture or its thumbnail",
 		Description: "The key, slashes included, is that of a listing's image. Pictures never change: they are named by " +
-			"their SHA-256.",
+			"their SHA-256. They are open to everybody.",
+		Metadata: map[string]any{timeoutKey: pictureTimeout},
 		Parameters: []*huma.Param{{
 			Name: "key", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString},
 			Example: "thumbs/ab/cd/abcd….jpg",
@@ -60,6 +65,7 @@ func (h *images) get(c *gin.Context) {
 	defer object.Close()
 	c.Header("Content-Type", object.ContentType)
 	c.Header("ETag", object.ETag)
+	c.Header("Cross-Origin-Resource-Policy", "cross-origin") // whoever shows the listing may show them
 	c.Header("Cache-Control", "public, max-age=31536000, immutable")
 	http.ServeContent(c.Writer, c.Request, "", object.ModTime, object)
 }

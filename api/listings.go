@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -28,23 +29,23 @@ type listings struct {
 }
 
 func (h *listings) register(a huma.API) {
-	huma.Register(a, huma.Operation{
+	huma.Register(a, needs(access.Read, huma.Operation{
 		OperationID: "search-listings", Method: http.MethodGet, Path: "/listings", Tags: []string{"listings"},
 		Summary: "Search listings", Errors: []int{422, 503}, RejectUnknownQueryParameters: true, // a misspelt filter
 		Description: "Filters combine. Pages are by position, not by number: pass next_cursor as cursor.",
-	}, h.search)
-	huma.Register(a, huma.Operation{
+	}), h.search)
+	huma.Register(a, needs(access.Read, huma.Operation{
 		OperationID: "get-listing", Method: http.MethodGet, Path: "/listings/{id}", Tags: []string{"listings"},
 		Summary: "Get a listing and its way", Errors: []int{404, 422, 503},
 		Description: "Also for adverts that were rejected or are duplicates: audit says why. The ID is the listing's.",
-	}, h.get)
-	huma.Register(a, huma.Operation{
+	}), h.get)
+	huma.Register(a, needs(access.Operate, huma.Operation{
 		OperationID: "process-listing", Method: http.MethodPost, Path: "/listings/{platform}/{platform_id}/process",
 		Tags: []string{"listings"}, Summary: "Take an advert through the pipeline again",
 		DefaultStatus: http.StatusAccepted, Errors: []int{404, 409, 422, 503},
 		Description: "Starts at a stage with what is stored, changed or not. While the advert is being processed the " +
 			"request joins its workflow.",
-	}, h.process)
+	}), h.process)
 }
 
 type searchInput struct {

@@ -82,6 +82,9 @@ func refusal(resp *http.Response, doc []byte) error {
 		return fmt.Errorf("the API answered %s", resp.Status)
 	}
 	lines := []string{p.Detail}
+	if resp.StatusCode == http.StatusUnauthorized {
+		lines = append(lines, "commands send the key of CONVEYOR_API_KEY")
+	}
 	for _, e := range p.Errors {
 		lines = append(lines, fmt.Sprintf("%s: %s", e.Location, e.Message))
 	}

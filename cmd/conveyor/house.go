@@ -224,13 +224,17 @@ func (h *house) startWorkers(ctx context.Context, build func() []worker.Worker) 
 
 // api answers HTTP requests until ctx ends, and those under way.
 func (h *house) api(ctx context.Context) error {
+	guard, err := h.guard()
+	if err != nil {
+		return err
+	}
 	handler := api.New(api.Options{
-		Listings: db.NewListings(h.pool), Launch: h.launch, Blobs: h.blobs, Metrics: h.registry, Log: h.log,
-		TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
-		Checks: h.checks(),
+		Listings: db.NewListings(h.pool), Launch: h.launch, Blobs: h.blobs, Metrics: h.registry, Registerer: h.registry,
+		Log: h.log, TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
+		Checks: h.checks(), Keys: db.NewKeys(h.pool), Guard: guard, Proxies: h.config.API.Proxies,
 	})
 	both, ctx := errgroup.WithContext(ctx)
-	both.Go(func() error { return serve(ctx, h.log, "api", h.config.API.Address, handler) })
+	both.Go(func() error { return h.serveAPI(ctx, guard, handler) })
 	both.Go(func() error { h.tellWhatIsAway(ctx); return nil })
 	return both.Wait()
 }

@@ -32,6 +32,7 @@ type CLI struct {
 	Config    configCmd    `cmd:"" help:"Print every setting with its value and what it is."`
 	Feed      feedCmd      `cmd:"" help:"Publish scraped listings from a JSONL file."`
 	Normalize normalizeCmd `cmd:"" help:"Normalize scraped listings from JSONL to JSONL, without any service."`
+	Keys      keysCmd      `cmd:"" help:"Make, list and revoke keys of the API."`
 
 	Demo         demoCmd         `cmd:"" help:"Serve the demo site alone."`
 	WithServices withServicesCmd `cmd:"" help:"Run a command with fresh services of its own, then remove them."`

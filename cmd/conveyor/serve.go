@@ -22,6 +22,7 @@ func serve(ctx context.Context, log *slog.Logger, what, address string, handler 
 	log.InfoContext(ctx, "listening", "for", what, "address", "http://"+listener.Addr().String())
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10, // the time to write is bounded by who knows how much there is to say
 	}
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {

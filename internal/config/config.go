@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
+	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -28,6 +30,7 @@ type Config struct {
 	Redis     Redis
 	Temporal  Temporal
 	API       API
+	OIDC      OIDC
 	Listings  Listings
 	Images    Images
 	Worker    Worker
@@ -67,8 +70,21 @@ type Temporal struct {
 type API struct {
 	Address string `env:"CONVEYOR_API_ADDRESS" envDefault:"127.0.0.1:8080" doc:"address the API listens on"`
 	URL     string `env:"CONVEYOR_API_URL" envDefault:"http://127.0.0.1:8080" doc:"address others reach the API at"`
-	Open    bool   `env:"CONVEYOR_API_OPEN" envDefault:"false" doc:"listen where CONVEYOR_API_ADDRESS says although there are no keys and no OIDC; for networks that are closed otherwise"`
 	Key     string `env:"CONVEYOR_API_KEY" envDefault:"" secret:"all" doc:"key with which commands such as conveyor status call the API"`
+
+	Keys    []string `env:"CONVEYOR_API_KEYS" envDefault:"" secret:"all" doc:"keys beside those of conveyor keys: name:role:sha256 by commas, as conveyor keys create --print-env writes them"`
+	Open    bool     `env:"CONVEYOR_API_OPEN" envDefault:"false" doc:"listen on CONVEYOR_API_ADDRESS also while nobody is asked for a key; for networks that are closed otherwise"`
+	Rate    int      `env:"CONVEYOR_API_RATE" envDefault:"50" doc:"requests a second of one caller, in the long run; 0 is any number"`
+	Burst   int      `env:"CONVEYOR_API_BURST" envDefault:"100" doc:"requests of one caller at once"`
+	Proxies []string `env:"CONVEYOR_API_PROXIES" envDefault:"" doc:"addresses and networks of proxies whose X-Forwarded-For is believed"`
+}
+
+// OIDC is the issuer whose tokens the API takes.
+type OIDC struct {
+	Issuer     string   `env:"CONVEYOR_OIDC_ISSUER" envDefault:"" doc:"issuer of bearer tokens, an https URL as it stands in iss; empty is none"`
+	Audience   string   `env:"CONVEYOR_OIDC_AUDIENCE" envDefault:"" doc:"what must stand in aud; required with an issuer"`
+	RolesClaim string   `env:"CONVEYOR_OIDC_ROLES_CLAIM" envDefault:"roles" doc:"claim that gives the role, or a path such as realm_access.roles"`
+	Roles      []string `env:"CONVEYOR_OIDC_ROLES" envDefault:"" doc:"which value of the claim gives which role: admin=ops-admins,operate=ops; empty: the values are read, operate and admin"`
 }
 
 // Listings is the rental pipeline.
@@ -193,10 +209,79 @@ func (c Config) check() error {
 	is(c.Outbox.Relays >= 1 && c.Outbox.Relays <= 16, "CONVEYOR_OUTBOX_RELAYS", "is %d, expected 1 to 16", c.Outbox.Relays)
 	oneOf("CONVEYOR_LOG_LEVEL", c.Telemetry.Level, "debug", "info", "warn", "error")
 	oneOf("CONVEYOR_LOG_FORMAT", c.Telemetry.Format, "text", "json")
+	_, err := c.API.Grants()
+	is(err == nil, "CONVEYOR_API_KEYS", "%v", err)
+	is(c.API.Rate >= 0, "CONVEYOR_API_RATE", "is %d, expected 0 or more", c.API.Rate)
+	is(c.API.Burst >= 1, "CONVEYOR_API_BURST", "is %d, expected 1 or more", c.API.Burst)
+	for _, p := range c.API.Proxies {
+		is(isNetwork(p), "CONVEYOR_API_PROXIES", "has %q, expected addresses and networks such as 10.0.0.0/8", p)
+	}
+	if c.OIDC.Issuer != "" {
+		is(isIssuer(c.OIDC.Issuer), "CONVEYOR_OIDC_ISSUER",
+			"is %q, expected an address that begins with https://, for its keys must not be tampered with", c.OIDC.Issuer)
+		is(c.OIDC.Audience != "", "CONVEYOR_OIDC_AUDIENCE",
+			"is missing; without it a token for any other service of the issuer would be good here")
+	}
+	_, err = c.OIDC.Mapping()
+	is(err == nil, "CONVEYOR_OIDC_ROLES", "%v", err)
 	if len(wrong) > 0 {
 		return fmt.Errorf("read configuration: %s", strings.Join(wrong, "; "))
 	}
 	return nil
+}
+
+// Grants are the keys that stand in the settings. The error quotes no key.
+func (a API) Grants() ([]access.Grant, error) {
+	var out []access.Grant
+	for i, s := range a.Keys {
+		g, err := access.ParseGrant(s)
+		if err != nil {
+			return nil, fmt.Errorf("entry %d: %w", i+1, err)
+		}
+		out = append(out, g)
+	}
+	return out, nil
+}
+
+// Mapping says which role a value of the roles claim gives; nil when the values are the roles' names.
+func (o OIDC) Mapping() (map[string]access.Role, error) {
+	var out map[string]access.Role
+	for _, s := range o.Roles {
+		name, value, ok := strings.Cut(strings.TrimSpace(s), "=")
+		if !ok || value == "" {
+			return nil, fmt.Errorf("has %q, expected role=value", s)
+		}
+		role, err := access.ParseRole(name)
+		if err != nil {
+			return nil, err
+		}
+		if out == nil {
+			out = map[string]access.Role{}
+		}
+		if !out[value].May(role) { // the higher of two
+			out[value] = role
+		}
+	}
+	return out, nil
+}
+
+func isNetwork(s string) bool {
+	_, err := netip.ParsePrefix(s)
+	if err != nil {
+		_, err = netip.ParseAddr(s)
+	}
+	return err == nil
+}
+
+// isIssuer takes plain HTTP on this machine only.
+func isIssuer(s string) bool {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" {
+		return false
+	}
+	address, err := netip.ParseAddr(u.Hostname())
+	local := u.Hostname() == "localhost" || err == nil && address.IsLoopback()
+	return u.Scheme == "https" || u.Scheme == "http" && local
 }
 
 // A Setting is one line of `conveyor config`.

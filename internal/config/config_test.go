@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/internal/config"
 )
 
@@ -72,4 +73,61 @@ func TestSettingsAreDocumented(t *testing.T) {
 		require.False(t, seen[s.Variable], s.Variable)
 		seen[s.Variable] = true
 	}
+}
+
+const sum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+func TestKeysInTheSettings(t *testing.T) {
+	t.Setenv("CONVEYOR_API_KEYS", "grafana:read:"+sum+", ci:operate:"+sum)
+	c, err := config.Load()
+	require.NoError(t, err)
+	grants, err := c.API.Grants()
+	require.NoError(t, err)
+	require.Equal(t, []string{"grafana:read:" + sum, "ci:operate:" + sum}, []string{grants[0].String(), grants[1].String()})
+	var out bytes.Buffer
+	require.NoError(t, c.Print(&out))
+	require.NotContains(t, out.String(), sum)
+
+	t.Setenv("CONVEYOR_API_KEYS", "grafana:read:"+sum+",ci:operate:hunter2")
+	_, err = config.Load()
+	require.ErrorContains(t, err, "CONVEYOR_API_KEYS entry 2: sha256: of ci")
+	require.NotContains(t, err.Error(), "hunter2")
+}
+
+func TestOIDC(t *testing.T) {
+	t.Setenv("CONVEYOR_OIDC_ISSUER", "https://login.example/realms/ops")
+	_, err := config.Load()
+	require.ErrorContains(t, err, "CONVEYOR_OIDC_AUDIENCE is missing")
+	t.Setenv("CONVEYOR_OIDC_AUDIENCE", "conveyor")
+	c, err := config.Load()
+	require.NoError(t, err)
+	mapping, err := c.OIDC.Mapping()
+	require.NoError(t, err)
+	require.Nil(t, mapping)
+	t.Setenv("CONVEYOR_OIDC_ROLES", "admin=ops-admins,read=ops,operate=ops,read=ops")
+	c, err = config.Load()
+	require.NoError(t, err)
+	mapping, err = c.OIDC.Mapping()
+	require.NoError(t, err)
+	require.Equal(t, map[string]access.Role{"ops-admins": access.Admin, "ops": access.Operate}, mapping)
+
+	for variable, values := range map[string][]string{
+		"CONVEYOR_OIDC_ISSUER": {"http://login.example", "login.example", "ftp://login.example", "https://", ":"},
+		"CONVEYOR_OIDC_ROLES":  {"root=x", "admin", "admin="},
+		"CONVEYOR_API_PROXIES": {"proxy.example", "10.0.0.0/33"},
+		"CONVEYOR_API_RATE":    {"-1"},
+		"CONVEYOR_API_BURST":   {"0"},
+	} {
+		for _, value := range values {
+			t.Run(variable+"="+value, func(t *testing.T) {
+				t.Setenv(variable, value)
+				_, err := config.Load()
+				require.ErrorContains(t, err, variable)
+			})
+		}
+	}
+	t.Setenv("CONVEYOR_OIDC_ISSUER", "http://127.0.0.1:9000")
+	t.Setenv("CONVEYOR_API_PROXIES", "10.0.0.1,fd00::/8")
+	_, err = config.Load()
+	require.NoError(t, err)
 }

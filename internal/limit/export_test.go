@@ -6,3 +6,10 @@ func (h *Hosts) Remembered() int {
 	defer h.mu.Unlock()
 	return len(h.hosts)
 }
+
+// Remembered says how many callers r holds a memory of.
+func (r *Rate) Remembered() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.own)
+}

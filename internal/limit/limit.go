@@ -1,4 +1,4 @@
-// Package limit keeps the pace towards hosts, across all processes.
+// Package limit keeps the pace towards hosts (Hosts), and that of callers towards us (Rate), across all processes.
 //
 // Starts are at least an interval apart for each host. Redis keeps the queue: it hands out slots in the order of asking
 // (GCRA, one round trip a start). While Redis is away every process keeps the same pace by itself, so n processes are
@@ -45,15 +45,12 @@ type Options struct {
 // Hosts paces the starts on each host. Its methods may be called by several goroutines at once.
 type Hosts struct {
 	o     Options
-	redis *redis_rate.Limiter
+	redis *reach
 
 	mu    sync.Mutex
 	hosts map[string]pace // what this process did and promised; an entry in the past is as good as none
-	until time.Time       // Redis is left alone until then; zero = it answers
 
-	fallbacks prometheus.Counter
-	active    prometheus.Gauge
-	waits     prometheus.Observer
+	waits prometheus.Observer
 }
 
 // New returns Hosts that share their pace with every other of the same Name on the same Redis. It does not talk to
@@ -75,24 +72,14 @@ func New(rdb redis.UniversalClient, o Options) *Hosts {
 	if o.Started == nil {
 		o.Started = func(string, time.Time, bool) {}
 	}
-	fallbacks := register(o.Registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "conveyor_limiter_fallback_total",
-		Help: "Starts paced by this process alone because Redis was away.",
-	}, []string{"limiter"}))
-	active := register(o.Registerer, prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "conveyor_limiter_fallback_active",
-		Help: "1 while this process paces by itself because Redis is away.",
-	}, []string{"limiter"}))
 	waits := register(o.Registerer, prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "conveyor_limiter_wait_seconds",
 		Help:    "Time from asking for a start on a host to getting it.",
 		Buckets: []float64{.001, .005, .025, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 	}, []string{"limiter"}))
 	return &Hosts{
-		o: o, redis: redis_rate.NewLimiter(rdb), hosts: map[string]pace{},
-		fallbacks: fallbacks.WithLabelValues(o.Name),
-		active:    active.WithLabelValues(o.Name),
-		waits:     waits.WithLabelValues(o.Name),
+		o: o, redis: newReach(rdb, o.Name, o.Timeout, o.Cooldown, o.Now, o.Registerer), hosts: map[string]pace{},
+		waits: waits.WithLabelValues(o.Name),
 	}
 }
 
@@ -125,7 +112,7 @@ func (h *Hosts) Wait(ctx context.Context, host string) error {
 		}
 		if at, ok := h.start(host, s); ok {
 			if !s.redis {
-				h.fallbacks.Inc()
+				h.redis.fallbacks.Inc()
 			}
 			h.waits.Observe(at.Sub(asked).Seconds())
 			h.o.Started(host, at, s.redis)
@@ -133,7 +120,7 @@ func (h *Hosts) Wait(ctx context.Context, host string) error {
 		}
 		if s.to.Before(s.from) { // the answer took longer than Slack, so nobody can say when the slot is
 			if slow++; slow == maxSlow {
-				h.trip()
+				h.redis.trip()
 			}
 		}
 	}
@@ -171,21 +158,21 @@ func (h *Hosts) start(host string, s slot) (at time.Time, ok bool) {
 
 // reserve takes the next free slot of the host, from Redis or, while it is away, from this process.
 func (h *Hosts) reserve(ctx context.Context, host string, giveUp time.Time) (slot, error) {
-	if h.askRedis() {
+	if h.redis.ask() {
 		s, wait, err := h.redisSlot(ctx, host, giveUp)
 		switch {
 		case err == nil && wait > 0:
-			h.reached()
+			h.redis.reached()
 			return slot{}, h.tooFar(host, wait)
 		case err == nil:
-			h.reached()
+			h.redis.reached()
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			return s, h.promise(host, s.from)
 		case ctx.Err() != nil: // says nothing about Redis
 			return slot{}, fmt.Errorf("wait for a turn on %s: %w", host, ctx.Err())
 		}
-		h.trip()
+		h.redis.trip()
 	}
 	return h.localSlot(host, giveUp)
 }
@@ -200,31 +187,16 @@ func (h *Hosts) redisSlot(ctx context.Context, host string, giveUp time.Time) (s
 	if left < 0 {
 		return slot{}, h.o.Interval, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, h.o.Timeout)
-	defer cancel()
-	type answer struct {
-		*redis_rate.Result
-		error
+	r, err := h.redis.allow(ctx, h.o.Name+":"+host, redis_rate.Limit{Rate: 1, Period: gap, Burst: int(left/gap) + 1})
+	if err != nil {
+		return slot{}, 0, err
 	}
-	answered := make(chan answer, 1) // a client may be set up to outstay its context; we do not
-	go func() {
-		r, err := h.redis.Allow(ctx, h.o.Name+":"+host, redis_rate.Limit{Rate: 1, Period: gap, Burst: int(left/gap) + 1})
-		answered <- answer{r, err}
-	}()
-	select {
-	case <-ctx.Done():
-		return slot{}, 0, ctx.Err()
-	case a := <-answered:
-		if a.error != nil {
-			return slot{}, 0, a.error
-		}
-		if a.Allowed == 0 {
-			return slot{}, max(a.ResetAfter, time.Millisecond), nil
-		}
-		// Redis looked at its clock between asked and now. A microsecond is for its rounding.
-		wait := max(0, a.ResetAfter-gap)
-		return slot{from: h.o.Now().Add(wait), to: asked.Add(wait + h.o.Slack - time.Microsecond), redis: true}, 0, nil
+	if r.Allowed == 0 {
+		return slot{}, max(r.ResetAfter, time.Millisecond), nil
 	}
+	// Redis looked at its clock between asked and now. A microsecond is for its rounding.
+	wait = max(0, r.ResetAfter-gap)
+	return slot{from: h.o.Now().Add(wait), to: asked.Add(wait + h.o.Slack - time.Microsecond), redis: true}, 0, nil
 }
 
 // localSlot takes a slot from this process's own queue.
@@ -261,35 +233,6 @@ func (h *Hosts) promise(host string, from time.Time) error {
 func (h *Hosts) tooFar(host string, wait time.Duration) error {
 	return &fault.Error{Class: fault.Limited, After: wait, Err: fmt.Errorf(
 		"wait for a turn on %s: it is %s away", host, wait.Round(time.Millisecond))}
-}
-
-// askRedis says whether to ask Redis. While it is away one caller a cooldown may.
-func (h *Hosts) askRedis() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	now := h.o.Now()
-	if h.until.IsZero() {
-		return true
-	}
-	if now.Before(h.until) {
-		return false
-	}
-	h.until = now.Add(h.o.Cooldown)
-	return true
-}
-
-func (h *Hosts) trip() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.until = h.o.Now().Add(h.o.Cooldown)
-	h.active.Set(1)
-}
-
-func (h *Hosts) reached() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.until = time.Time{}
-	h.active.Set(0)
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

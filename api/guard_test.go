@@ -1,0 +1,640 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/internal/limit"
+	"github.com/mtlrent/conveyor/internal/oidc"
+	"github.com/mtlrent/conveyor/internal/oidc/oidctest"
+	"github.com/mtlrent/conveyor/internal/telemetry"
+)
+
+// A fort is the API of a house that has a table of keys, and a clock that the test moves.
+type fort struct {
+	*door
+	pool  *pgxpool.Pool
+	keys  *db.Keys
+	clock *clock
+}
+
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *clock) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
+// guarded serves the API with a guard, over a database of its own.
+func guarded(t *testing.T, change ...func(*api.GuardOptions)) *fort {
+	t.Helper()
+
+	pool := dbtest.New(t)
+	return guardedBy(t, pool, change...)
+}
+
+func guardedBy(t *testing.T, pool *pgxpool.Pool, change ...func(*api.GuardOptions)) *fort {
+	t.Helper()
+
+	f := &fort{pool: pool, keys: db.NewKeys(pool), clock: &clock{at: now}}
+	o := api.GuardOptions{Keys: f.keys, Log: quiet, Now: f.clock.now}
+	for _, c := range change {
+		c(&o)
+	}
+	f.door = bare(t, func(p *api.Options) {
+		p.Listings, p.Launch, p.Keys, p.Guard = db.NewListings(pool), &starter{}, f.keys, api.NewGuard(o)
+	})
+	return f
+}
+
+// key makes a key in the table.
+func (f *fort) key(t *testing.T, name string, role access.Role, change ...func(*db.Key)) string {
+	t.Helper()
+
+	id, key, err := access.NewKey(rand.Reader)
+	require.NoError(t, err)
+	k := db.Key{ID: id, Name: name, Role: role, CreatedAt: f.clock.now(), CreatedBy: "test"}
+	for _, c := range change {
+		c(&k)
+	}
+	require.NoError(t, f.keys.Create(t.Context(), k, access.SumOf(key)))
+	return key
+}
+
+// as asks for a path with a key or a token.
+func (d *door) as(t *testing.T, key, method, path string, body ...string) reply {
+	t.Helper()
+	return d.ask(t, method, path, strings.Join(body, ""), "Authorization", "Bearer "+key)
+}
+
+// open are the operations that ask nobody; to add one is a decision.
+var openOperations = []string{"health", "ready", "get-image"}
+
+// Every operation that there is and will be says which role it needs, and means it.
+func TestEveryOperationAsksForItsRole(t *testing.T) {
+	t.Parallel()
+	f := guarded(t)
+	held := map[access.Role]string{"": "cvr_aaaaaaaa_" + strings.Repeat("A", 43)}
+	for _, role := range access.Roles {
+		held[role] = f.key(t, string(role), role)
+	}
+	var doc struct {
+		Paths map[string]map[string]struct {
+			OperationID string `json:"operationId"`
+			Role        string `json:"x-required-role"`
+			Description string
+			Security    []map[string][]string
+			Responses   map[string]any
+		}
+		Components struct{ SecuritySchemes map[string]any }
+	}
+	require.NoError(t, json.Unmarshal([]byte(f.get(t, "/openapi.json").Body), &doc))
+	require.Contains(t, doc.Components.SecuritySchemes, "bearer")
+	seen := 0
+	for path, methods := range doc.Paths {
+		for method, o := range methods {
+			seen++
+			name := method + " " + path
+			real := strings.NewReplacer("{", "", "}", "").Replace(path)
+			if slices.Contains(openOperations, o.OperationID) {
+				require.Empty(t, o.Role, name)
+				require.NotEqual(t, http.StatusUnauthorized, f.ask(t, strings.ToUpper(method), real, "").Status, name)
+				continue
+			}
+			role, err := access.ParseRole(o.Role)
+			require.NoErrorf(t, err, "%s: say needs(role, …) where it is registered, or make it open", name)
+			require.Equal(t, []map[string][]string{{"bearer": {}}}, o.Security, name)
+			require.Contains(t, o.Description, "Needs the role "+o.Role, name)
+			if o.OperationID != "metrics" {
+				require.Subset(t, keysOf(o.Responses), []string{"401", "403", "429"}, name)
+			}
+			none := refused(t, f.ask(t, strings.ToUpper(method), real, ""), http.StatusUnauthorized)
+			require.Contains(t, none.Detail, "Authorization: Bearer")
+			for _, has := range append([]access.Role{""}, access.Roles...) {
+				r := f.as(t, held[has], strings.ToUpper(method), real)
+				switch {
+				case has == "":
+					refused(t, r, http.StatusUnauthorized)
+				case !has.May(role):
+					p := refused(t, r, http.StatusForbidden)
+					require.Equal(t, fmt.Sprintf("needs the role %s; %s has %s", role, has, has), p.Detail)
+				default:
+					require.NotContains(t, []int{401, 403, 429}, r.Status, name)
+				}
+			}
+		}
+	}
+	require.Greater(t, seen, 8)
+}
+
+func keysOf(m map[string]any) (out []string) {
+	for k := range m {
+		out = append(out, k)
+	}
+	return out
+}
+
+// What is no operation is open when it is the documentation, and does not exist otherwise.
+func TestOpenRoutes(t *testing.T) {
+	t.Parallel()
+	f := guarded(t)
+	f.key(t, "ci", access.Read)
+	for path, status := range map[string]int{
+		"/": 302, "/docs": 200, "/docs/swagger-ui.css": 200, "/openapi.json": 200, "/openapi.yaml": 200,
+		"/openapi-3.0.json": 200, "/health": 200, "/ready": 200, "/nothing": 404, "/debug/pprof/": 404,
+	} {
+		require.Equal(t, status, f.get(t, path).Status, path)
+	}
+	require.Equal(t, http.StatusMethodNotAllowed, f.ask(t, http.MethodPost, "/listings", "").Status)
+}
+
+func TestCredentials(t *testing.T) {
+	t.Parallel()
+	f := guarded(t, func(o *api.GuardOptions) {
+		grant, err := access.ParseGrant("fixed:read:cvr_bbbbbbbb_" + strings.Repeat("B", 43))
+		require.NoError(t, err)
+		o.Fixed = []access.Grant{grant}
+	})
+	good := f.key(t, "ci", access.Read)
+	soon := now.Add(time.Hour)
+	short := f.key(t, "short", access.Read, func(k *db.Key) { k.ExpiresAt = &soon })
+	other := good[:len(good)-1] + "A"
+	if other == good {
+		other = good[:len(good)-1] + "Q"
+	}
+	for _, tt := range []struct {
+		name, header string
+		status       int
+		detail       string
+	}{
+		{"a key", "Bearer " + good, 200, ""},
+		{"a key, lower case", "bearer " + good, 200, ""},
+		{"a key, more spaces", "Bearer   " + good + " ", 200, ""},
+		{"a key of the settings", "Bearer cvr_bbbbbbbb_" + strings.Repeat("B", 43), 200, ""},
+		{"a key that is good for an hour", "Bearer " + short, 200, ""},
+		{"nothing", "", 401, "who are you? send the header Authorization: Bearer KEY, with a key or a token"},
+		{"another secret", "Bearer " + other, 401, "the key is not known"},
+		{"another ID", "Bearer cvr_aaaaaaaa_" + strings.Repeat("A", 43), 401, "the key is not known"},
+		{"a piece of a key", "Bearer " + good[:20], 401, "the key is not known"},
+		{"a token, where no issuer is", "Bearer eyJhbGciOiJSUzI1NiJ9.e30.c2ln", 401, "the key is not known"},
+		{"the name", "Bearer ci", 401, "the key is not known"},
+		{"another scheme", "Basic " + good, 401, "the header Authorization is not of the form Bearer KEY"},
+		{"the key alone", good, 401, "the header Authorization is not of the form Bearer KEY"},
+		{"no key", "Bearer ", 401, "the header Authorization is not of the form Bearer KEY"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := f.get(t, "/listings", "Authorization", tt.header)
+			if tt.status == 200 {
+				read[page](t, r, 200)
+				return
+			}
+			require.Equal(t, tt.detail, refused(t, r, tt.status).Detail)
+			challenge := r.Header.Get("WWW-Authenticate")
+			require.True(t, strings.HasPrefix(challenge, `Bearer realm="conveyor"`), challenge)
+			require.Equal(t, tt.header != "", strings.Contains(challenge, "invalid_token"))
+		})
+	}
+	for _, elsewhere := range []string{"?key=" + good, "?access_token=" + good} {
+		refused(t, f.get(t, "/listings"+elsewhere), http.StatusUnauthorized) // or it would stand in every log
+	}
+	refused(t, f.get(t, "/listings", "X-API-Key", good), http.StatusUnauthorized)
+
+	f.clock.add(time.Hour)
+	require.Equal(t, "the key has expired", refused(t, f.as(t, short, "GET", "/listings"), 401).Detail)
+	_, err := f.keys.Revoke(t.Context(), "ci", "test", now)
+	require.NoError(t, err)
+	f.clock.add(5 * time.Second)
+	require.Equal(t, "the key was revoked", refused(t, f.as(t, good, "GET", "/listings"), 401).Detail)
+	require.Equal(t, "the key is not known", refused(t, f.as(t, other, "GET", "/listings"), 401).Detail,
+		"who does not have the key learns nothing of it")
+}
+
+// A revoked key is remembered for at most five seconds, a new one is found at once, and its use is noted.
+func TestKeysAreCached(t *testing.T) {
+	t.Parallel()
+	f := guarded(t)
+	first := f.key(t, "first", access.Read)
+	read[page](t, f.as(t, first, "GET", "/listings"), 200)
+	_, err := f.keys.Revoke(t.Context(), "first", "test", now)
+	require.NoError(t, err)
+	f.clock.add(4900 * time.Millisecond)
+	read[page](t, f.as(t, first, "GET", "/listings"), 200)
+	second := f.key(t, "second", access.Read)
+	read[page](t, f.as(t, second, "GET", "/listings"), 200)
+	refused(t, f.as(t, first, "GET", "/listings"), 401)
+
+	used := func() *time.Time {
+		locks, err := f.keys.List(t.Context())
+		require.NoError(t, err)
+		return locks[1].LastUsedAt
+	}
+	require.Eventually(t, func() bool { return used() != nil }, 10*time.Second, 10*time.Millisecond)
+	at := f.clock.now()
+	for range 5 {
+		f.clock.add(6 * time.Second)
+		read[page](t, f.as(t, second, "GET", "/listings"), 200)
+	}
+	require.True(t, used().Equal(at.Truncate(time.Microsecond)), "once a minute is enough")
+	f.clock.add(time.Minute)
+	read[page](t, f.as(t, second, "GET", "/listings"), 200)
+	require.Eventually(t, func() bool { return used().After(at) }, 10*time.Second, 10*time.Millisecond)
+}
+
+// The first key shuts a house that runs, and nothing opens it again: no revocation, no database that is away.
+func TestTheFirstKeyShutsTheHouse(t *testing.T) {
+	t.Parallel()
+	f := guarded(t)
+	read[page](t, f.get(t, "/listings"), 200)
+	made := read[struct{ ID, Key string }](t, f.ask(t, "POST", "/keys", `{"name":"root","role":"admin"}`), 201)
+	refused(t, f.get(t, "/listings"), 401)
+	read[page](t, f.as(t, made.Key, "GET", "/listings"), 200)
+
+	read[db.Key](t, f.as(t, made.Key, "DELETE", "/keys/root"), 200)
+	require.Equal(t, "the key was revoked", refused(t, f.as(t, made.Key, "GET", "/keys"), 401).Detail)
+	f.clock.add(time.Hour)
+	refused(t, f.get(t, "/listings"), 401)
+	f.pool.Close()
+	f.clock.add(time.Hour)
+	refused(t, f.get(t, "/listings"), 401)
+}
+
+func TestKeysOverTheAPI(t *testing.T) {
+	t.Parallel()
+	f := guarded(t)
+	admin := f.key(t, "root", access.Admin)
+	r := f.as(t, admin, "POST", "/keys", `{"name":"ci","role":"operate","expires_at":"2027-01-01T00:00:00Z"}`)
+	made := read[api.KeyMade](t, r, http.StatusCreated)
+	require.Equal(t, "no-store", r.Header.Get("Cache-Control"))
+	require.Equal(t, "root", made.CreatedBy)
+	id, ok := access.KeyID(made.Secret)
+	require.True(t, ok)
+	require.Equal(t, made.ID, id)
+	read[page](t, f.as(t, made.Secret, "GET", "/listings"), 200)
+
+	r = f.as(t, admin, "GET", "/keys")
+	require.Len(t, read[api.KeyList](t, r, 200).Items, 2)
+	require.NotContains(t, r.Body, made.Secret)
+
+	for body, status := range map[string]int{
+		`{"name":"ci","role":"read"}`: 409, `{"name":"cli:x","role":"read"}`: 422, `{"name":"","role":"read"}`: 422,
+		`{"name":"x","role":"root"}`: 422, `{"name":"x"}`: 422, `{"name":"anonymous","role":"read"}`: 422,
+		`{"name":"x","role":"read","expires_at":"2020-01-01T00:00:00Z"}`: 422,
+	} {
+		refused(t, f.as(t, admin, "POST", "/keys", body), status)
+	}
+	for range 2 {
+		require.NotNil(t, read[db.Key](t, f.as(t, admin, "DELETE", "/keys/"+made.ID), 200).RevokedAt)
+	}
+	refused(t, f.as(t, admin, "DELETE", "/keys/nobody"), 404)
+	require.Equal(t, "the key was revoked", refused(t, f.as(t, made.Secret, "GET", "/listings"), 401).Detail)
+	var deeds int
+	require.NoError(t, f.pool.QueryRow(t.Context(),
+		"SELECT count(*) FROM audit WHERE actor = 'root' AND subject = $1", "api-key/"+made.ID).Scan(&deeds))
+	require.Equal(t, 2, deeds)
+}
+
+// A key that is known goes on opening for a minute without the database; what is not known is not refused but told to
+// come back.
+func TestKeysWithoutPostgres(t *testing.T) {
+	t.Parallel()
+	f := guarded(t)
+	key := f.key(t, "ci", access.Read)
+	stranger := "cvr_aaaaaaaa_" + strings.Repeat("A", 43)
+	require.Equal(t, 200, f.as(t, key, "GET", "/metrics").Status)
+	f.pool.Close()
+	f.clock.add(time.Minute)
+	require.Equal(t, 200, f.as(t, key, "GET", "/metrics").Status)
+	comesBack(t, f.as(t, stranger, "GET", "/metrics"))
+	f.clock.add(time.Second)
+	comesBack(t, f.as(t, key, "GET", "/metrics"))
+	require.Equal(t, 200, f.get(t, "/health").Status)
+
+	// A house that has never read the table does not know whether it is open.
+	pool, err := db.Open(t.Context(), "postgres://conveyor@"+nowhere+"/conveyor", 2)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	unknown := guardedBy(t, pool)
+	comesBack(t, unknown.get(t, "/metrics"))
+	comesBack(t, unknown.as(t, key, "GET", "/metrics"))
+	require.Equal(t, 200, unknown.get(t, "/docs").Status)
+
+	// A key of the settings needs no table.
+	fixed := guardedBy(t, pool, func(o *api.GuardOptions) {
+		o.Fixed = []access.Grant{{Name: "ci", Role: access.Read, Sum: access.SumOf(key)}}
+	})
+	require.Equal(t, 200, fixed.as(t, key, "GET", "/metrics").Status)
+}
+
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	issuer := oidctest.New(t)
+	f := guarded(t, func(o *api.GuardOptions) {
+		o.Tokens = oidc.New(oidc.Options{Issuer: issuer.URL, Audience: "conveyor", Now: o.Now})
+	})
+	key := f.key(t, "ci", access.Read)
+	token := func(change map[string]any) string { return issuer.Token(t, issuer.Claims(now, change)) }
+	read[page](t, f.as(t, token(map[string]any{"roles": "read"}), "GET", "/listings"), 200)
+	read[page](t, f.as(t, key, "GET", "/listings"), 200)
+	refused(t, f.get(t, "/listings"), 401)
+	for detail, bad := range map[string]string{
+		"the token has expired":        token(map[string]any{"exp": now.Add(-time.Hour).Unix()}),
+		"the token is not good: expec": token(map[string]any{"aud": "grafana"}),
+		"the token is not good: id to": token(map[string]any{"iss": "https://evil.example"}),
+		"the token is not good: malfo": issuer.Unsigned(t, issuer.Claims(now, map[string]any{"roles": "admin"})),
+		"the token is not good: faile": issuer.Stranger(t, issuer.Claims(now, map[string]any{"roles": "admin"})),
+		"is not a token":               "hunter2",
+	} {
+		require.Contains(t, refused(t, f.as(t, bad, "GET", "/listings"), 401).Detail, detail)
+	}
+	shared := issuer.Shared(t, issuer.Claims(now, map[string]any{"roles": "admin"}))
+	require.Contains(t, refused(t, f.as(t, shared, "GET", "/listings"), 401).Detail, "the token is not good")
+	p := refused(t, f.as(t, token(nil), "GET", "/listings"), 403)
+	require.Equal(t, "needs the role read; oidc:jo has none", p.Detail)
+	p = refused(t, f.as(t, token(map[string]any{"roles": "operate"}), "GET", "/keys"), 403)
+	require.Equal(t, "needs the role admin; oidc:jo has operate", p.Detail)
+	read[api.KeyMade](t, f.as(t, token(map[string]any{"roles": "admin"}), "POST", "/keys", `{"name":"x","role":"read"}`), 201)
+	list := read[api.KeyList](t, f.as(t, token(map[string]any{"roles": "admin"}), "GET", "/keys"), 200)
+	require.True(t, slices.ContainsFunc(list.Items, func(k db.Key) bool { return k.CreatedBy == "oidc:jo" }))
+
+	// An issuer that is away refuses nobody, and shuts nobody out who has a key.
+	issuer.Away.Store(true)
+	issuer.Rotate(t, "second")
+	f.clock.add(time.Minute)
+	comesBack(t, f.as(t, token(map[string]any{"roles": "read"}), "GET", "/listings"))
+	read[page](t, f.as(t, key, "GET", "/listings"), 200)
+}
+
+// rates are limits of a test's own.
+func rates(t *testing.T, events, burst int) *limit.Rate {
+	t.Helper()
+
+	o, err := redis.ParseURL(os.Getenv("REDIS_URL"))
+	require.NoError(t, err, "run: make test")
+	rdb := redis.NewClient(o)
+	t.Cleanup(func() { _ = rdb.Close() })
+	return limit.NewRate(rdb, limit.RateOptions{
+		Name: "test-" + rand.Text(), Events: events, Period: time.Hour, Burst: burst, Timeout: 10 * time.Second,
+	})
+}
+
+func TestRateOfACaller(t *testing.T) {
+	t.Parallel()
+	calls := rates(t, 1, 3)
+	f := guarded(t, func(o *api.GuardOptions) { o.Calls = calls })
+	busy, idle := f.key(t, "busy", access.Admin), f.key(t, "idle", access.Read)
+	for left := 2; left >= 0; left-- {
+		r := f.as(t, busy, "GET", "/listings")
+		require.Equal(t, 200, r.Status)
+		require.Equal(t, "3", r.Header.Get("RateLimit-Limit"))
+		require.Equal(t, fmt.Sprint(left), r.Header.Get("RateLimit-Remaining"))
+		require.NotEmpty(t, r.Header.Get("RateLimit-Reset"))
+	}
+	r := f.as(t, busy, "GET", "/listings")
+	p := refused(t, r, http.StatusTooManyRequests)
+	require.Contains(t, p.Detail, "busy asks too often; try again in 3")
+	require.Regexp(t, `^3[56]\d\d$`, r.Header.Get("Retry-After"))
+	refused(t, f.as(t, busy, "POST", "/listings/kijiji/1/process"), http.StatusTooManyRequests)
+	require.Equal(t, 200, f.as(t, idle, "GET", "/listings").Status)
+	require.Empty(t, f.get(t, "/health").Header.Get("RateLimit-Limit"))
+}
+
+func TestRateOfRefusals(t *testing.T) {
+	t.Parallel()
+	refusals := rates(t, 1, 2)
+	f := guarded(t, func(o *api.GuardOptions) { o.Refusals = refusals })
+	good, bad := f.key(t, "ci", access.Read), "cvr_aaaaaaaa_"+strings.Repeat("A", 43)
+	for range 5 {
+		refused(t, f.get(t, "/listings"), 401) // who sends nothing guesses nothing
+	}
+	refused(t, f.as(t, bad, "GET", "/listings"), 401)
+	refused(t, f.as(t, bad, "GET", "/listings"), 401)
+	r := f.as(t, bad, "GET", "/listings")
+	require.Contains(t, refused(t, r, http.StatusTooManyRequests).Detail, "from your address")
+	require.NotEmpty(t, r.Header.Get("Retry-After"))
+	require.Equal(t, 200, f.as(t, good, "GET", "/listings").Status, "a neighbour behind the same address is let in")
+	r = f.get(t, "/listings", "Authorization", "Bearer "+bad, "X-Forwarded-For", "192.0.2.7")
+	refused(t, r, http.StatusTooManyRequests) // nobody chooses the address that is counted
+}
+
+// A proxy that we were told of says where a request comes from.
+func TestProxies(t *testing.T) {
+	t.Parallel()
+	refusals := rates(t, 1, 1)
+	pool := dbtest.New(t)
+	d := bare(t, func(o *api.Options) {
+		o.Proxies = []string{"127.0.0.0/8"}
+		o.Guard = api.NewGuard(api.GuardOptions{
+			Keys: db.NewKeys(pool), Refusals: refusals, Fixed: []access.Grant{{Name: "x", Role: access.Read}},
+		})
+	})
+	bad := "Bearer cvr_aaaaaaaa_" + strings.Repeat("A", 43)
+	refused(t, d.get(t, "/metrics", "Authorization", bad, "X-Forwarded-For", "192.0.2.7"), 401)
+	refused(t, d.get(t, "/metrics", "Authorization", bad, "X-Forwarded-For", "192.0.2.7"), 429)
+	refused(t, d.get(t, "/metrics", "Authorization", bad, "X-Forwarded-For", "192.0.2.8"), 401)
+}
+
+// Refusals are logged with who and where, and no key is, however it came. Every request is counted.
+func TestWhatIsTold(t *testing.T) {
+	t.Parallel()
+	var lines bytes.Buffer
+	var mu sync.Mutex
+	log := slog.New(slog.NewJSONHandler(writer(func(p []byte) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return lines.Write(p)
+	}), &slog.HandlerOptions{Level: slog.LevelDebug}))
+	reg := telemetry.Registry()
+	pool := dbtest.New(t)
+	f := &fort{pool: pool, keys: db.NewKeys(pool), clock: &clock{at: now}}
+	f.door = bare(t, func(o *api.Options) {
+		o.Listings, o.Keys, o.Metrics, o.Registerer = db.NewListings(pool), f.keys, reg, reg
+		o.Log, o.Guard = log, api.NewGuard(api.GuardOptions{Keys: f.keys, Log: log, Now: f.clock.now})
+	})
+	key, bad := f.key(t, "ci", access.Read), "cvr_aaaaaaaa_"+strings.Repeat("A", 43)
+	made := f.key(t, "root", access.Admin)
+	f.as(t, key, "GET", "/listings")
+	f.as(t, key, "POST", "/listings/kijiji/1/process")
+	f.as(t, bad, "GET", "/listings?text="+bad)
+	f.get(t, "/listings")
+	f.get(t, "/nothing")
+	f.get(t, "/docs")
+	f.as(t, made, "POST", "/keys", `{"name":"x","role":"read"}`)
+	metrics := f.as(t, key, "GET", "/metrics").Body
+	for _, line := range []string{
+		`conveyor_api_requests_total{operation="search-listings",status="200"} 1`,
+		`conveyor_api_requests_total{operation="search-listings",status="401"} 2`,
+		`conveyor_api_requests_total{operation="process-listing",status="403"} 1`,
+		`conveyor_api_requests_total{operation="none",status="404"} 1`,
+		`conveyor_api_requests_total{operation="/docs",status="200"} 1`,
+		`conveyor_api_request_seconds_count{operation="search-listings"} 3`,
+	} {
+		require.Contains(t, metrics, line)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	said := lines.String()
+	for _, part := range []string{
+		`"msg":"refused","operation":"process-listing","status":403,"caller":"ci","remote":"127.0.0.1"`,
+		`"msg":"refused","operation":"search-listings","status":401,"caller":"","remote":"127.0.0.1"`,
+		`"reason":"the key is not known"`, `"msg":"answered","operation":"search-listings","method":"GET","status":200`,
+	} {
+		require.Contains(t, said, part)
+	}
+	for _, secret := range []string{key, bad, made, key[13:]} {
+		require.NotContains(t, said, secret)
+	}
+	require.NotContains(t, said, "cvr_")
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
+
+// A page in the browser of somebody at this machine can neither read a house without keys nor make it do anything.
+func TestForeignPages(t *testing.T) {
+	t.Parallel()
+	f := guarded(t)
+	for host, status := range map[string]int{
+		"": 200, "localhost": 200, "localhost:8080": 200, "127.0.0.1:8080": 200, "[::1]:8080": 200, "10.0.0.7": 200,
+		"conveyor.test": 200, "Conveyor.Test:8080": 200, "api:8080": 200, "x.localhost": 200,
+		"evil.example": 421, "evil.example:8080": 421, "127.0.0.1.evil.example": 421, "localhost.evil.example": 421,
+	} {
+		r := f.hosted(t, host)
+		require.Equal(t, status, r.Status, host)
+		if status == 421 {
+			require.Contains(t, refused(t, r, status).Detail, "CONVEYOR_API_URL")
+		}
+	}
+	for _, foreign := range [][]string{
+		{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}, {"Origin", "null"},
+	} {
+		p := refused(t, f.ask(t, "POST", "/keys", `{"name":"evil","role":"admin"}`, foreign...), 403)
+		require.Contains(t, p.Detail, "a page of another site")
+		refused(t, f.ask(t, "DELETE", "/keys/x", "", foreign...), 403)
+	}
+	for _, own := range [][]string{
+		{"Sec-Fetch-Site", "same-origin"}, {"Sec-Fetch-Site", "none"}, {"Origin", f.url}, {"Origin", "http://conveyor.test"}, nil,
+	} {
+		refused(t, f.ask(t, "DELETE", "/keys/x", "", own...), 404)
+	}
+	// With keys the name does not matter, for no browser sends a key by itself.
+	key := f.key(t, "ci", access.Read)
+	f.clock.add(time.Minute)
+	require.Equal(t, 401, f.hosted(t, "evil.example").Status)
+	require.Equal(t, 200, f.hosted(t, "conveyor.elsewhere.example", "Authorization", "Bearer "+key).Status)
+}
+
+// hosted asks for the listings under a host's name.
+func (d *door) hosted(t *testing.T, host string, headers ...string) reply {
+	t.Helper()
+
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.url+"/listings", nil)
+	require.NoError(t, err)
+	r.Host = host
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return reply{answer.StatusCode, answer.Header, string(body)}
+}
+
+func TestNoCORS(t *testing.T) {
+	t.Parallel()
+	f := guarded(t)
+	for _, method := range []string{"GET", "OPTIONS"} {
+		r := f.ask(t, method, "/listings", "", "Origin", "https://evil.example",
+			"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "Authorization")
+		for name := range r.Header {
+			require.False(t, strings.HasPrefix(name, "Access-Control"), name)
+		}
+		if method == "OPTIONS" {
+			refused(t, r, http.StatusMethodNotAllowed)
+		}
+	}
+}
+
+func TestSecurityHeaders(t *testing.T) {
+	t.Parallel()
+	f := guarded(t)
+	f.key(t, "ci", access.Read)
+	for _, path := range []string{"/listings", "/health", "/nothing", "/", "/docs", "/openapi.json", "/%00"} {
+		r := f.get(t, path)
+		require.Equal(t, "DENY", r.Header.Get("X-Frame-Options"), path)
+		require.Equal(t, "no-referrer", r.Header.Get("Referrer-Policy"), path)
+		require.Equal(t, "same-origin", r.Header.Get("Cross-Origin-Opener-Policy"), path)
+		require.Equal(t, "same-origin", r.Header.Get("Cross-Origin-Resource-Policy"), path)
+		policy := r.Header.Get("Content-Security-Policy")
+		require.True(t, strings.HasPrefix(policy, "default-src 'none'; "), path)
+		require.Contains(t, policy, "frame-ancestors 'none'", path)
+		require.NotContains(t, policy, "unsafe-eval", path)
+		require.Empty(t, r.Header.Get("Strict-Transport-Security"), "it would lock out who uses plain HTTP")
+		require.Empty(t, r.Header.Get("Server"), path)
+		want := "no-store"
+		if path == "/docs" {
+			want = "no-cache"
+			scripts := policy[strings.Index(policy, "script-src"):]
+			require.NotContains(t, scripts[:strings.Index(scripts, ";")], "unsafe-inline")
+			require.Contains(t, scripts, "'sha256-")
+		}
+		require.Equal(t, want, r.Header.Get("Cache-Control"), path)
+	}
+	d, key := gallery(t)
+	require.Equal(t, "cross-origin", d.get(t, "/images/"+key).Header.Get("Cross-Origin-Resource-Policy"))
+	tls := bare(t, func(o *api.Options) { o.URL = "https://conveyor.example" })
+	require.Equal(t, "max-age=31536000", tls.get(t, "/health").Header.Get("Strict-Transport-Security"))
+}
+
+func TestBodyLimit(t *testing.T) {
+	t.Parallel()
+	f := guarded(t)
+	big := `{"name":"` + strings.Repeat("a", 1<<20) + `"}`
+	require.Contains(t, refused(t, f.ask(t, "POST", "/keys", big), http.StatusRequestEntityTooLarge).Detail, "1048576")
+	refused(t, f.ask(t, "POST", "/keys", `{"name":"`+strings.Repeat("a", 1<<19)+`"}`), 422)
+}
+
+// A caller who goes away while the table is read does not spoil the answer for others.
+func TestAnImpatientCaller(t *testing.T) {
+	t.Parallel()
+	f := guarded(t)
+	f.key(t, "ci", access.Read)
+	g := api.NewGuard(api.GuardOptions{Keys: f.keys, Now: f.clock.now})
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	locked, err := g.Locked(gone)
+	require.NoError(t, err)
+	require.True(t, locked)
+}

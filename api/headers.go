@@ -1,0 +1,56 @@
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+)
+
+// front is what holds for every answer, redirects and refusals included: browsers do not guess types, run nothing, show
+// it in no frame and keep it in no cache, unless a handler says otherwise. HEAD is answered wherever GET is, for
+// net/http leaves the body out. Nothing is said of other origins: what says nothing is closed to them.
+func front(next http.Handler, tls bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		h.Set("X-Frame-Options", "DENY") // for browsers that know no frame-ancestors
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		if tls {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
+		if r.Method == http.MethodHead {
+			get := *r
+			get.Method = http.MethodGet
+			r = &get
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+var inlineScript = regexp.MustCompile(`(?s)<script>(.*?)</script>`)
+
+// documented lets the documentation's page run: its own files, and the scripts that stand in it, by their hashes.
+// Swagger UI sets styles by itself, so those are free.
+func documented(docs http.Handler) http.Handler {
+	page := httptest.NewRecorder()
+	docs.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/docs", nil))
+	scripts := []string{"'self'"}
+	for _, m := range inlineScript.FindAllStringSubmatch(page.Body.String(), -1) {
+		sum := sha256.Sum256([]byte(m[1]))
+		scripts = append(scripts, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
+	}
+	policy := "default-src 'none'; script-src " + strings.Join(scripts, " ") + "; style-src 'self' 'unsafe-inline'; " +
+		"img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", policy)
+		w.Header().Set("Cache-Control", "no-cache") // its files are big, and checked by their ETags
+		docs.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/access"
+)
+
+// keysCmd works on the database itself, for the first key must come from somewhere: who can read DATABASE_URL may.
+type keysCmd struct {
+	Create keysCreateCmd `cmd:"" help:"Make a key and print it, this once."`
+	List   keysListCmd   `cmd:"" help:"List every key that there ever was."`
+	Revoke keysRevokeCmd `cmd:"" help:"Revoke a key for good."`
+}
+
+type keysCreateCmd struct {
+	Name     string      `arg:"" help:"What it is called in logs and in the audit: a-z, 0-9, dot, dash, underscore."`
+	Role     access.Role `required:"" enum:"read,operate,admin" help:"What it may do: read, operate or admin."`
+	Expires  lifetime    `help:"How long it is good for, such as 90d or 12h; without it, for ever." placeholder:"90d"`
+	PrintEnv bool        `help:"Store nothing; print the entry for CONVEYOR_API_KEYS to standard error."`
+}
+
+// Run prints the key to standard output and nothing else there, so that it can be captured.
+func (c *keysCreateCmd) Run(ctx context.Context) error {
+	if err := access.CheckName(c.Name); err != nil {
+		return err
+	}
+	if c.PrintEnv && c.Expires > 0 {
+		return errors.New("--print-env and --expires do not go together: an entry of CONVEYOR_API_KEYS is good while it stands there")
+	}
+	id, key, err := access.NewKey(rand.Reader)
+	if err != nil {
+		return err
+	}
+	if c.PrintEnv {
+		fmt.Fprintf(os.Stderr, "CONVEYOR_API_KEYS=%s\n", access.Grant{Name: c.Name, Role: c.Role, Sum: access.SumOf(key)})
+		fmt.Println(key)
+		return nil
+	}
+	now := time.Now().UTC()
+	k := db.Key{ID: id, Name: c.Name, Role: c.Role, CreatedAt: now, CreatedBy: osUser()}
+	says := "never expires"
+	if c.Expires > 0 {
+		end := now.Add(time.Duration(c.Expires))
+		k.ExpiresAt, says = &end, "expires "+end.Format(time.RFC3339)
+	}
+	return with(ctx, func(ctx context.Context, h *house) error {
+		if err := db.NewKeys(h.pool).Create(ctx, k, access.SumOf(key)); err != nil {
+			return err
+		}
+		fmt.Fprintf(os.Stderr, "conveyor: key %s (ID %s) has the role %s and %s; this is the only time it is shown\n",
+			k.Name, k.ID, k.Role, says)
+		fmt.Println(key)
+		return nil
+	})
+}
+
+type keysListCmd struct{}
+
+func (keysListCmd) Run(ctx context.Context) error {
+	return with(ctx, func(ctx context.Context, h *house) error {
+		keys, err := db.NewKeys(h.pool).List(ctx)
+		if err != nil {
+			return err
+		}
+		if len(keys) == 0 {
+			fmt.Fprintln(os.Stderr, "conveyor: there are no keys; make one: conveyor keys create NAME --role read")
+			return nil
+		}
+		return printKeys(os.Stdout, keys, time.Now())
+	})
+}
+
+func printKeys(w io.Writer, keys []db.Key, now time.Time) error {
+	day := func(at *time.Time) string {
+		if at == nil {
+			return "-"
+		}
+		return at.UTC().Format("2006-01-02 15:04Z")
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "ID\tNAME\tROLE\tSTATE\tCREATED\tBY\tEXPIRES\tLAST USED")
+	for _, k := range keys {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Name, k.Role, k.State(now), day(&k.CreatedAt),
+			k.CreatedBy, day(k.ExpiresAt), day(k.LastUsedAt))
+	}
+	return t.Flush()
+}
+
+type keysRevokeCmd struct {
+	Key string `arg:"" help:"Name or ID of the key."`
+}
+
+func (c *keysRevokeCmd) Run(ctx context.Context) error {
+	return with(ctx, func(ctx context.Context, h *house) error {
+		k, err := db.NewKeys(h.pool).Revoke(ctx, c.Key, osUser(), time.Now().UTC())
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(os.Stderr, "conveyor: key %s (ID %s) is revoked; it opens nothing after 5 seconds\n", k.Name, k.ID)
+		return nil
+	})
+}
+
+// osUser is who runs this command, as the audit calls them.
+func osUser() string {
+	if u, err := user.Current(); err == nil {
+		return "cli:" + u.Username
+	}
+	return "cli:" + strconv.Itoa(os.Getuid())
+}
+
+// A lifetime is a duration that may be said in days.
+type lifetime time.Duration
+
+// UnmarshalText reads 90d, and what Go reads: 12h, 36h30m.
+func (l *lifetime) UnmarshalText(text []byte) error {
+	const most = 100 * 365 * 24 * time.Hour
+	d, err := time.ParseDuration(string(text))
+	if days, isDays := strings.CutSuffix(string(text), "d"); isDays {
+		var n int
+		n, err = strconv.Atoi(days)
+		d = time.Duration(min(max(n, 0), 100_000)) * 24 * time.Hour
+	}
+	if err != nil || d <= 0 || d > most {
+		return fmt.Errorf("is %q, expected a time such as 90d or 12h", text)
+	}
+	*l = lifetime(d)
+	return nil
+}

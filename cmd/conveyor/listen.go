@@ -1,0 +1,110 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/internal/limit"
+	"github.com/mtlrent/conveyor/internal/oidc"
+)
+
+// guard is who the API asks who its callers are.
+func (h *house) guard() (*api.Guard, error) {
+	c := h.config
+	grants, err := c.API.Grants()
+	if err != nil {
+		return nil, err
+	}
+	o := api.GuardOptions{Keys: db.NewKeys(h.pool), Fixed: grants, Log: h.log, Now: time.Now}
+	if c.OIDC.Issuer != "" {
+		mapping, err := c.OIDC.Mapping()
+		if err != nil {
+			return nil, err
+		}
+		o.Tokens = oidc.New(oidc.Options{
+			Issuer: c.OIDC.Issuer, Audience: c.OIDC.Audience, RolesClaim: c.OIDC.RolesClaim, Roles: mapping,
+		})
+	}
+	if c.API.Rate > 0 {
+		o.Calls = limit.NewRate(h.redis, limit.RateOptions{
+			Name: "api", Events: c.API.Rate, Period: time.Second, Burst: c.API.Burst, Registerer: h.registry,
+		})
+	}
+	o.Refusals = limit.NewRate(h.redis, limit.RateOptions{
+		Name: "api-refusals", Events: 20, Period: time.Minute, Burst: 20, Registerer: h.registry,
+	})
+	return api.NewGuard(o), nil
+}
+
+// lockedEvery is how often a house that listens on the loopback only looks whether there is a key now.
+const lockedEvery = 2 * time.Second
+
+// serveAPI answers at the API's address when callers must say who they are, or when the settings say that they need not.
+// Until then it answers on the loopback only, and moves to its address when there is a key.
+func (h *house) serveAPI(ctx context.Context, guard *api.Guard, handler http.Handler) error {
+	wide := h.config.API.Address
+	narrow := loopback(wide)
+	locked, err := guard.Locked(ctx)
+	const how = "conveyor keys create NAME --role admin"
+	switch {
+	case locked:
+	case h.config.API.Open:
+		h.log.WarnContext(ctx, "nobody is asked for a key: whoever reaches the API may do everything; make a key",
+			"address", wide, "by", how)
+	case err != nil:
+		h.log.WarnContext(ctx, "the API listens on the loopback only until it knows whether there are keys",
+			"address", narrow, "err", err)
+	default:
+		h.log.WarnContext(ctx, "there are no API keys: the API listens on the loopback only, and whoever is on this machine "+
+			"may do everything; make a key, or set CONVEYOR_OIDC_ISSUER", "address", narrow, "by", how)
+	}
+	if locked || h.config.API.Open || narrow == wide {
+		return serve(ctx, h.log, "api", wide, handler)
+	}
+	inside, widen := context.WithCancel(ctx)
+	defer widen()
+	both, inside := errgroup.WithContext(inside)
+	both.Go(func() error { return serve(inside, h.log, "api", narrow, handler) })
+	both.Go(func() error { defer widen(); return untilLocked(inside, guard) })
+	if err := both.Wait(); err != nil || ctx.Err() != nil {
+		return err
+	}
+	return serve(ctx, h.log, "api", wide, handler)
+}
+
+// untilLocked waits until callers must say who they are, or ctx ends.
+func untilLocked(ctx context.Context, guard *api.Guard) error {
+	tick := time.NewTicker(lockedEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if locked, err := guard.Locked(ctx); locked && err == nil {
+				return nil
+			}
+		}
+	}
+}
+
+// loopback is the address with the same port that only this machine reaches; the same address when it is one already.
+func loopback(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return address // to listen will say what is wrong with it
+	}
+	ip, err := netip.ParseAddr(host)
+	if host == "localhost" || err == nil && ip.IsLoopback() {
+		return address
+	}
+	return net.JoinHostPort("127.0.0.1", cmp.Or(port, "0"))
+}

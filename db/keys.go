@@ -1,0 +1,171 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// Keys are the API keys. The table holds no key, only what tells one from another.
+type Keys struct{ pool *pgxpool.Pool }
+
+// NewKeys returns the keys kept in pool.
+func NewKeys(pool *pgxpool.Pool) *Keys { return &Keys{pool} }
+
+// A Key is what may be shown of an API key.
+type Key struct {
+	ID         string      `json:"id" doc:"the first part of the key, after cvr_"`
+	Name       string      `json:"name"`
+	Role       access.Role `json:"role" enum:"read,operate,admin"`
+	CreatedAt  time.Time   `json:"created_at"`
+	CreatedBy  string      `json:"created_by"`
+	ExpiresAt  *time.Time  `json:"expires_at,omitempty" doc:"absent: never"`
+	RevokedAt  *time.Time  `json:"revoked_at,omitempty"`
+	LastUsedAt *time.Time  `json:"last_used_at,omitempty" doc:"to the minute or so"`
+}
+
+// A KeyState is whether a key opens anything.
+type KeyState string
+
+// The states of a key.
+const (
+	KeyLive    KeyState = "live"
+	KeyExpired KeyState = "expired"
+	KeyRevoked KeyState = "revoked"
+)
+
+// State says whether the key opens anything at a time.
+func (k Key) State(at time.Time) KeyState {
+	switch {
+	case k.RevokedAt != nil:
+		return KeyRevoked
+	case k.ExpiresAt != nil && !at.Before(*k.ExpiresAt):
+		return KeyExpired
+	}
+	return KeyLive
+}
+
+const sqlKeyAdd = `
+INSERT INTO api_keys (id, name, role, sum, created_at, created_by, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`
+
+// uniqueViolation is Postgres's code for a second row of one name.
+const uniqueViolation = "23505"
+
+// Create stores a key by the sum of its secret, and who made it. A name that was ever taken is fault.Conflict; an expiry
+// before the creation and an unknown role are fault.Invalid.
+func (s *Keys) Create(ctx context.Context, k Key, sum access.Sum) error {
+	b := new(pgx.Batch)
+	b.Queue(sqlKeyAdd, k.ID, k.Name, k.Role, sum[:], k.CreatedAt, storable(k.CreatedBy), k.ExpiresAt)
+	err := auditAdd(b, Deed{
+		At: k.CreatedAt, Actor: k.CreatedBy, Action: "api_key.created", Subject: "api-key/" + k.ID, Detail: map[string]any{
+			"name": k.Name, "role": k.Role, "expires_at": k.ExpiresAt,
+		},
+	})
+	if err != nil {
+		return err
+	}
+	err = write(ctx, s.pool, b)
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == uniqueViolation && pg.ConstraintName == "api_keys_name_key" {
+		return fault.Newf(fault.Conflict,
+			"name: there is or was a key %q; a name is used once, so that the audit means one key by it", k.Name)
+	}
+	if err != nil {
+		return fmt.Errorf("create key %q: %w", k.Name, err)
+	}
+	return nil
+}
+
+const sqlKeyColumns = `id, name, role, created_at, created_by, expires_at, revoked_at, last_used_at`
+
+const sqlKeyList = `SELECT ` + sqlKeyColumns + ` FROM api_keys ORDER BY created_at, id`
+
+// List returns every key that there ever was, the oldest first.
+func (s *Keys) List(ctx context.Context) ([]Key, error) {
+	rows, _ := s.pool.Query(ctx, sqlKeyList) // CollectRows reports its error
+	keys, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Key])
+	if err != nil {
+		return nil, fmt.Errorf("list keys: %w", err)
+	}
+	return keys, nil
+}
+
+// A Lock is a key and what proves it.
+type Lock struct {
+	Key
+	Sum []byte
+}
+
+const sqlKeyLocks = `SELECT ` + sqlKeyColumns + `, sum FROM api_keys`
+
+// Locks returns every key, also those that open nothing any more, by ID.
+func (s *Keys) Locks(ctx context.Context) (map[string]Lock, error) {
+	rows, _ := s.pool.Query(ctx, sqlKeyLocks) // CollectRows reports its error
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Lock])
+	if err != nil {
+		return nil, fmt.Errorf("read keys: %w", err)
+	}
+	locks := make(map[string]Lock, len(list))
+	for _, l := range list {
+		locks[l.ID] = l
+	}
+	return locks, nil
+}
+
+const sqlKeyRevoke = `
+UPDATE api_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING ` + sqlKeyColumns
+
+const sqlKeyFind = `
+SELECT ` + sqlKeyColumns + ` FROM api_keys WHERE id = $1 OR name = $1 ORDER BY id = $1 DESC LIMIT 1`
+
+// Revoke ends a key, by its ID or its name, for good. One that is revoked already stays as it is. An unknown one is
+// fault.Gone.
+func (s *Keys) Revoke(ctx context.Context, idOrName, actor string, now time.Time) (k Key, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		rows, _ := tx.Query(ctx, sqlKeyFind, storable(idOrName)) // CollectExactlyOneRow reports its error
+		if k, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Key]); err != nil || k.RevokedAt != nil {
+			return err
+		}
+		rows, _ = tx.Query(ctx, sqlKeyRevoke, k.ID, now)
+		revoked, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Key])
+		if err != nil || len(revoked) == 0 { // somebody else was faster
+			return err
+		}
+		k = revoked[0]
+		b := new(pgx.Batch)
+		err = auditAdd(b, Deed{
+			At: now, Actor: actor, Action: "api_key.revoked", Subject: "api-key/" + k.ID,
+			Detail: map[string]any{"name": k.Name},
+		})
+		if err != nil {
+			return err
+		}
+		return tx.SendBatch(ctx, b).Close()
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return k, fault.Newf(fault.Gone, "there is no key with the ID or name %.80q", idOrName)
+	}
+	if err != nil {
+		return k, fmt.Errorf("revoke key %.80q: %w", idOrName, err)
+	}
+	return k, nil
+}
+
+const sqlKeyUsed = `
+UPDATE api_keys SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)`
+
+// Used notes that a key was used.
+func (s *Keys) Used(ctx context.Context, id string, at time.Time) error {
+	if _, err := s.pool.Exec(ctx, sqlKeyUsed, id, at); err != nil {
+		return fmt.Errorf("note use of key %s: %w", id, err)
+	}
+	return nil
+}

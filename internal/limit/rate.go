@@ -1,0 +1,125 @@
+package limit
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/go-redis/redis_rate/v10"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/time/rate"
+)
+
+// RateOptions are the settings of a Rate. Name, Events, Period and Burst must be set.
+type RateOptions struct {
+	Name   string        // what is limited, e.g. "api": names the keys in Redis and the metrics
+	Events int           // so many in each Period, in the long run
+	Period time.Duration //
+	Burst  int           // and so many at once
+
+	Timeout  time.Duration // how long Redis may take to answer; default 250 ms
+	Cooldown time.Duration // how long it is left alone after a failure; default 5 s
+	MaxWho   int           // callers remembered in this process while Redis is away; default 10,000
+
+	Registerer prometheus.Registerer // takes the metrics; nil = none are registered
+	Now        func() time.Time      // default time.Now
+}
+
+// Rate bounds how often each of many may do a thing, in all processes together. Unlike Hosts it never waits: it says no.
+// While Redis is away each process counts by itself, so that n processes together allow n times as much.
+type Rate struct {
+	o     RateOptions
+	redis *reach
+
+	mu  sync.Mutex
+	own map[string]*rate.Limiter
+}
+
+// A Turn is the answer to who asked for one.
+type Turn struct {
+	OK    bool
+	Limit int           // turns at once, when none were taken for long
+	Left  int           // turns left now
+	Retry time.Duration // until there is one; 0 when OK
+	Reset time.Duration // until all are there again
+}
+
+// NewRate returns a Rate that counts together with every other of the same Name on the same Redis. It does not talk to
+// Redis: one that is away at the start is like one that goes away later.
+func NewRate(rdb redis.UniversalClient, o RateOptions) *Rate {
+	o.Timeout = cmp.Or(o.Timeout, 250*time.Millisecond)
+	o.Cooldown = cmp.Or(o.Cooldown, 5*time.Second)
+	o.MaxWho = cmp.Or(o.MaxWho, 10_000)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Rate{
+		o: o, redis: newReach(rdb, o.Name, o.Timeout, o.Cooldown, o.Now, o.Registerer), own: map[string]*rate.Limiter{},
+	}
+}
+
+// Take takes one of who's turns, if there is one.
+func (r *Rate) Take(ctx context.Context, who string) Turn {
+	if r.redis.ask() {
+		got, err := r.redis.allow(ctx, r.o.Name+":"+who, redis_rate.Limit{
+			Rate: r.o.Events, Period: r.o.Period, Burst: r.o.Burst,
+		})
+		if err == nil {
+			r.redis.reached()
+			return Turn{
+				OK: got.Allowed > 0, Limit: r.o.Burst, Left: got.Remaining, Retry: max(0, got.RetryAfter), Reset: got.ResetAfter,
+			}
+		}
+		if ctx.Err() == nil { // an impatient caller says nothing about Redis
+			r.redis.trip()
+		}
+	}
+	r.redis.fallbacks.Inc()
+	return r.takeOwn(who)
+}
+
+// takeOwn takes a turn by what this process knows.
+func (r *Rate) takeOwn(who string) Turn {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now, l := r.o.Now(), r.limiter(who)
+	ok := l.AllowN(now, 1)
+	have := l.TokensAt(now)
+	t := Turn{OK: ok, Limit: r.o.Burst, Left: max(0, int(have)), Reset: r.until(float64(r.o.Burst) - have)}
+	if !ok {
+		t.Retry = r.until(1 - have)
+	}
+	return t
+}
+
+// until is how long so many turns take to come.
+func (r *Rate) until(turns float64) time.Duration {
+	return max(0, time.Duration(turns*float64(r.o.Period)/float64(r.o.Events)))
+}
+
+// limiter is who's own. When there are too many, those with all their turns are forgotten; when that is not enough, all
+// newcomers share one.
+func (r *Rate) limiter(who string) *rate.Limiter {
+	if l, ok := r.own[who]; ok {
+		return l
+	}
+	if len(r.own) >= r.o.MaxWho {
+		now := r.o.Now()
+		for name, l := range r.own {
+			if l.TokensAt(now) >= float64(r.o.Burst) {
+				delete(r.own, name)
+			}
+		}
+	}
+	if len(r.own) >= r.o.MaxWho {
+		who = ""
+		if l, ok := r.own[who]; ok {
+			return l
+		}
+	}
+	l := rate.NewLimiter(rate.Limit(float64(r.o.Events)/r.o.Period.Seconds()), r.o.Burst)
+	r.own[who] = l
+	return l
+}

@@ -1,0 +1,84 @@
+package limit_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/internal/limit"
+)
+
+// Two processes hand out the burst together, and no more.
+func TestRateAcrossProcesses(t *testing.T) {
+	t.Parallel()
+	o := limit.RateOptions{
+		Name: "test-" + rand.Text(), Events: 1, Period: time.Hour, Burst: 5, Timeout: 10 * time.Second,
+	}
+	one, other := limit.NewRate(client(t, redisURL(t)), o), limit.NewRate(client(t, redisURL(t)), o)
+	for left := 4; left >= 0; left-- {
+		turn := one.Take(t.Context(), "jo")
+		require.True(t, turn.OK)
+		require.Equal(t, 5, turn.Limit)
+		require.Equal(t, left, turn.Left)
+		require.Zero(t, turn.Retry)
+		one, other = other, one
+	}
+	turn := one.Take(t.Context(), "jo")
+	require.False(t, turn.OK)
+	require.Zero(t, turn.Left)
+	require.InDelta(t, time.Hour, turn.Retry, float64(time.Minute))
+	require.InDelta(t, 5*time.Hour, turn.Reset, float64(time.Minute))
+	require.True(t, one.Take(t.Context(), "ann").OK, "everybody has turns of their own")
+}
+
+// Without Redis a process counts by itself, at the same rate, and says so.
+func TestRateWithoutRedis(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
+	reg := prometheus.NewRegistry()
+	r := limit.NewRate(away(t), limit.RateOptions{
+		Name: "test", Events: 2, Period: time.Second, Burst: 3, Registerer: reg, Now: func() time.Time { return now },
+		Timeout: 10 * time.Second,
+	})
+	for left := 2; left >= 0; left-- {
+		turn := r.Take(t.Context(), "jo")
+		require.Equal(t, limit.Turn{
+			OK: true, Limit: 3, Left: left, Reset: time.Duration(3-left) * time.Second / 2,
+		}, turn)
+	}
+	turn := r.Take(t.Context(), "jo")
+	require.Equal(t, limit.Turn{Limit: 3, Retry: time.Second / 2, Reset: 3 * time.Second / 2}, turn)
+	now = now.Add(turn.Retry)
+	require.True(t, r.Take(t.Context(), "jo").OK)
+	require.False(t, r.Take(t.Context(), "jo").OK)
+	require.InDelta(t, 6, value(t, reg, "conveyor_limiter_fallback_total"), 0)
+	require.InDelta(t, 1, value(t, reg, "conveyor_limiter_fallback_active"), 0)
+}
+
+// Strangers without end do not fill the memory; beyond what is remembered they share one set of turns.
+func TestRateForgets(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
+	r := limit.NewRate(away(t), limit.RateOptions{
+		Name: "test", Events: 1, Period: time.Second, Burst: 2, MaxWho: 10, Now: func() time.Time { return now },
+		Timeout: 10 * time.Second,
+	})
+	for i := range 10 {
+		require.True(t, r.Take(t.Context(), fmt.Sprint("known", i)).OK)
+	}
+	allowed := 0
+	for i := range 100 {
+		if r.Take(t.Context(), fmt.Sprint("late", i)).OK {
+			allowed++
+		}
+	}
+	require.Equal(t, 2, allowed)
+	require.LessOrEqual(t, r.Remembered(), 11)
+	now = now.Add(time.Minute)
+	require.True(t, r.Take(t.Context(), "later").OK)
+	require.Equal(t, 1, r.Remembered(), "those who have all their turns are as good as strangers")
+}

@@ -1,0 +1,93 @@
+package limit
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/go-redis/redis_rate/v10"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+)
+
+// reach is the way to Redis. When it fails, Redis is left alone for a while, then one caller tries it while the others
+// stay local.
+type reach struct {
+	redis    *redis_rate.Limiter
+	timeout  time.Duration
+	cooldown time.Duration
+	now      func() time.Time
+
+	mu    sync.Mutex
+	until time.Time // Redis is left alone until then; zero = it answers
+
+	fallbacks prometheus.Counter
+	active    prometheus.Gauge
+}
+
+func newReach(
+	rdb redis.UniversalClient, name string, timeout, cooldown time.Duration, now func() time.Time, r prometheus.Registerer,
+) *reach {
+	fallbacks := register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "conveyor_limiter_fallback_total",
+		Help: "Starts paced by this process alone because Redis was away.",
+	}, []string{"limiter"}))
+	active := register(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "conveyor_limiter_fallback_active",
+		Help: "1 while this process paces by itself because Redis is away.",
+	}, []string{"limiter"}))
+	return &reach{
+		redis: redis_rate.NewLimiter(rdb), timeout: timeout, cooldown: cooldown, now: now,
+		fallbacks: fallbacks.WithLabelValues(name), active: active.WithLabelValues(name),
+	}
+}
+
+// allow asks Redis, for no longer than the timeout. A client may be set up to outstay its context; we do not.
+func (r *reach) allow(ctx context.Context, key string, l redis_rate.Limit) (*redis_rate.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	type answer struct {
+		*redis_rate.Result
+		error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		got, err := r.redis.Allow(ctx, key, l)
+		answered <- answer{got, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case a := <-answered:
+		return a.Result, a.error
+	}
+}
+
+// ask says whether to ask Redis. While it is away one caller a cooldown may.
+func (r *reach) ask() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	if r.until.IsZero() {
+		return true
+	}
+	if now.Before(r.until) {
+		return false
+	}
+	r.until = now.Add(r.cooldown)
+	return true
+}
+
+func (r *reach) trip() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.until = r.now().Add(r.cooldown)
+	r.active.Set(1)
+}
+
+func (r *reach) reached() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.until = time.Time{}
+	r.active.Set(0)
+}

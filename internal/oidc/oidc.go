@@ -1,0 +1,157 @@
+// Package oidc understands the bearer tokens of an OpenID Connect issuer: who it is, and which role that gives.
+package oidc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+
+	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// Options say whose tokens are good. Issuer and Audience must be set.
+type Options struct {
+	Issuer     string                 // as it stands in iss; its discovery document must be below it
+	Audience   string                 // must be in aud
+	RolesClaim string                 // a claim's name, or a path of names with dots between; default roles
+	Roles      map[string]access.Role // the role that a value of the claim gives; nil = the values are our roles' names
+
+	Client *http.Client     // default: one that gives up after 5 s
+	Now    func() time.Time // default time.Now
+}
+
+// A Verifier checks tokens. It asks the issuer for its keys when it first needs them, and again when a token is signed
+// with one that it does not know.
+type Verifier struct {
+	o    Options
+	http context.Context // holds the client, for go-oidc takes it so
+
+	mu      sync.Mutex
+	tokens  *oidc.IDTokenVerifier // nil until the issuer was found
+	tryNext time.Time             // the issuer is left alone until then
+	away    error                 // why
+}
+
+// asymmetric are the signatures that only the issuer can make. A secret that both sides know, and no signature at all,
+// are not among them.
+var asymmetric = []string{
+	oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA,
+}
+
+const (
+	patience = 5 * time.Second // with the issuer; also, how old its keys may be when a token's is not among them
+	pause    = 2 * time.Second // after a failure to find it
+	longest  = 16 << 10        // bytes of a token
+)
+
+// New returns a verifier. It asks nobody anything: an issuer that is away is an error of the first Verify.
+func New(o Options) *Verifier {
+	if o.RolesClaim == "" {
+		o.RolesClaim = "roles"
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Client == nil {
+		o.Client = &http.Client{Timeout: patience}
+	}
+	calm := *o.Client
+	calm.Transport = &sparing{next: calm.Transport, now: o.Now}
+	return &Verifier{o: o, http: oidc.ClientContext(context.Background(), &calm)}
+}
+
+// Verify says who sent the token: "oidc:" and its subject, with the highest role that its claim gives, or none. A token
+// that is not good is fault.Invalid, in words for its sender; an issuer that is away is fault.Transient.
+func (v *Verifier) Verify(ctx context.Context, token string) (access.Caller, error) {
+	if strings.Count(token, ".") != 2 || len(token) > longest {
+		return access.Caller{}, fault.Newf(fault.Invalid, "is not a token")
+	}
+	tokens, err := v.issuer()
+	if err != nil {
+		return access.Caller{}, fault.Newf(fault.Transient, "ask the issuer of tokens: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	t, err := tokens.Verify(ctx, token)
+	var expired *oidc.TokenExpiredError
+	switch {
+	case errors.As(err, &expired):
+		return access.Caller{}, fault.Newf(fault.Invalid, "the token has expired")
+	case err != nil && strings.Contains(err.Error(), "fetching keys"): // go-oidc wraps nothing here
+		return access.Caller{}, fault.Newf(fault.Transient, "ask the issuer of tokens for its keys: %w", err)
+	case err != nil:
+		says := strings.TrimPrefix(err.Error(), "oidc: ")
+		return access.Caller{}, fault.Newf(fault.Invalid, "the token is not good: %.300s", says)
+	case t.Subject == "":
+		return access.Caller{}, fault.Newf(fault.Invalid, "the token is not good: it has no subject")
+	}
+	var claims map[string]any
+	if err := t.Claims(&claims); err != nil {
+		return access.Caller{}, fault.Newf(fault.Invalid, "the token is not good: its claims are no object")
+	}
+	return access.Caller{Name: "oidc:" + t.Subject, Role: v.role(claims)}, nil
+}
+
+// issuer finds the issuer, once.
+func (v *Verifier) issuer() (*oidc.IDTokenVerifier, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.tokens != nil {
+		return v.tokens, nil
+	}
+	if v.o.Now().Before(v.tryNext) {
+		return nil, v.away
+	}
+	provider, err := oidc.NewProvider(v.http, v.o.Issuer)
+	if err != nil {
+		v.tryNext, v.away = v.o.Now().Add(pause), fmt.Errorf("discover %s: %.300s", v.o.Issuer, err)
+		return nil, v.away
+	}
+	v.tokens = provider.VerifierContext(v.http, &oidc.Config{
+		ClientID: v.o.Audience, SupportedSigningAlgs: asymmetric, Now: v.o.Now,
+	})
+	return v.tokens, nil
+}
+
+// role is the highest that the claims give, "" when they give none.
+func (v *Verifier) role(claims map[string]any) (role access.Role) {
+	for _, value := range values(claims, v.o.RolesClaim) {
+		r := access.Role(value)
+		if v.o.Roles != nil {
+			r = v.o.Roles[value]
+		}
+		if slices.Contains(access.Roles, r) && (role == "" || r.May(role)) {
+			role = r
+		}
+	}
+	return role
+}
+
+// values are the texts in a claim: a list of them, or one with spaces between, as in scope. A name with dots is that of
+// a claim, and when there is none, a path: realm_access.roles.
+func values(claims map[string]any, name string) (out []string) {
+	claim, ok := claims[name]
+	if first, rest, dotted := strings.Cut(name, "."); !ok && dotted {
+		inner, _ := claims[first].(map[string]any)
+		return values(inner, rest)
+	}
+	switch claim := claim.(type) {
+	case string:
+		return strings.Fields(claim)
+	case []any:
+		for _, v := range claim {
+			if s, ok := v.(string); ok {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
