@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/swaggest/swgui"
 	"github.com/swaggest/swgui/v5emb"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/listing"
@@ -36,7 +37,8 @@ type Options struct {
 	TemporalUI string // address of the Web UI, for links
 	Namespace  string // of Temporal, for links
 	Version    string
-	URL        string // address that others reach us at
+	URL        string               // address that others reach us at
+	Traces     trace.TracerProvider // where spans of requests go; nil is no tracing
 }
 
 // New returns the whole API. It holds no state: any number may run.
@@ -45,6 +47,9 @@ func New(o Options) http.Handler {
 	r := gin.New()
 	r.HandleMethodNotAllowed = true
 	r.Use(recovered(o.Log))
+	if o.Traces != nil {
+		r.Use(routed)
+	}
 	conf := huma.DefaultConfig("Conveyor", o.Version)
 	conf.Info.Description = "Listings, their images and their way from the advert, and the doors to start work. " +
 		"Errors are RFC 9457 problems that name the field."
@@ -72,7 +77,7 @@ func New(o Options) http.Handler {
 	r.NoMethod(func(c *gin.Context) {
 		answer(c, huma.Error405MethodNotAllowed(c.Request.URL.Path+" takes "+c.Writer.Header().Get("Allow")))
 	})
-	return front(r)
+	return front(traced(r, o.Traces))
 }
 
 // Lists in answers are [] when they are empty, never null. The switch is huma's, for the whole process.
