@@ -18,14 +18,20 @@ type Option func(*pgxpool.Config)
 // no values; what is asked outside of a trace, such as by the outbox relay, makes none.
 func Traced(p trace.TracerProvider) Option {
 	return func(c *pgxpool.Config) {
-		c.ConnConfig.Tracer = otelpgx.NewTracer(
+		tracer := otelpgx.NewTracer(
 			otelpgx.WithTracerProvider(p),
 			otelpgx.WithSpanNameCtxFunc(func(ctx context.Context, sql string) string {
 				return cmp.Or(statements[sql], otelpgx.SQLOperationName(ctx, sql))
 			}),
 			otelpgx.WithDisableSQLStatementInAttributes(), // the name leads to it, and it is up to 3 KB
-			otelpgx.WithDisableAcquireTracer(),
+			otelpgx.WithDisableConnectionDetailsInAttributes(),
 		)
+		// What a connection does for itself, such as preparing a statement once, is part of the statement's time.
+		c.ConnConfig.Tracer = struct {
+			pgx.QueryTracer
+			pgx.BatchTracer
+			pgx.CopyFromTracer
+		}{tracer, tracer, tracer}
 	}
 }
 

@@ -70,7 +70,7 @@ func traced(env func(string) string) bool {
 
 // TemporalTraces carries the trace of a caller into what it starts on Temporal, and from there to workflows and
 // activities. Set it only when tracing is on. It adds headers, never commands: histories replay with it and without it.
-func TemporalTraces(p trace.TracerProvider) (interceptor.ClientInterceptor, error) {
+func TemporalTraces(p trace.TracerProvider) (interceptor.Interceptor, error) {
 	i, err := opentelemetry.NewTracingInterceptor(opentelemetry.TracerOptions{
 		Tracer: p.Tracer("temporal-sdk-go"), TextMapPropagator: propagation.TraceContext{},
 		DisableBaggage: true, DisableQueryTracing: true,
