@@ -12,7 +12,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// traced makes a span of each request, the next one in its caller's trace. What machines ask all day makes none.
+// traced makes a span of each request, the next one in its caller's trace. What is asked all day by machines, or for
+// a page's looks, makes none.
 func traced(next http.Handler, p trace.TracerProvider) http.Handler {
 	if p == nil {
 		return next
@@ -25,7 +26,7 @@ func traced(next http.Handler, p trace.TracerProvider) http.Handler {
 			case "/metrics", "/health", "/ready", "/openapi.json":
 				return false
 			}
-			return !strings.HasPrefix(r.URL.Path, "/docs")
+			return !strings.HasPrefix(r.URL.Path, "/docs") && !strings.HasPrefix(r.URL.Path, "/ui/")
 		}))
 }
 

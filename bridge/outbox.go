@@ -138,7 +138,7 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
 	r.cursor.Store(&last)
 
 	publishing, published := r.patience(ctx, token, batch)
-	defer published()
+	defer published(nil)
 	out, spans := make([]outgoing, len(batch)), make([]trace.Span, len(batch))
 	for i, m := range batch {
 		var headers amqp.Table
@@ -175,6 +175,9 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
 			why = err
 		}
 	}
+	if cause := context.Cause(publishing); cause != nil && why != nil {
+		why = fmt.Errorf("%w: %w", cause, why)
+	}
 	if len(refused) > 0 {
 		if err := r.Outbox.Release(ctx, token, refused, r.now(), refusal.Error(), true); err != nil {
 			return len(batch), err
@@ -204,14 +207,16 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
 // patience is how long a batch waits for the broker's word: publishTimeout, shutdown or not, for half a batch sent and
 // not marked would be sent again. Time in which the broker blocks publishers does not count: the lease is kept
 // meanwhile, and only shutdown ends the wait.
-func (r *Relay) patience(ctx context.Context, token uuid.UUID, batch []db.Message) (context.Context, context.CancelFunc) {
-	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
+func (r *Relay) patience(ctx context.Context, token uuid.UUID, batch []db.Message) (
+	context.Context, context.CancelCauseFunc,
+) {
+	out, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	ids := make([]int64, len(batch))
 	for i, m := range batch {
 		ids[i] = m.ID
 	}
 	go func() { // ends with the publish
-		defer cancel()
+		defer cancel(errSilent)
 		tick := time.NewTicker(r.keep)
 		defer tick.Stop()
 		stop := ctx.Done()
@@ -228,6 +233,7 @@ func (r *Relay) patience(ctx context.Context, token uuid.UUID, batch []db.Messag
 				continue
 			}
 			if ctx.Err() != nil {
+				cancel(errBlocked)
 				return
 			}
 			since = time.Now()

@@ -23,10 +23,13 @@ type outgoing struct {
 	message       amqp.Publishing
 }
 
-// errReturned says that a mandatory message found no queue; errNacked that the broker would not take it.
+// errReturned says that a mandatory message found no queue; errNacked that the broker would not take it; errSilent that
+// it said nothing; errBlocked that it takes nothing for now.
 var (
 	errReturned = errors.New("no queue is bound for it")
 	errNacked   = errors.New("the broker refused it")
+	errSilent   = errors.New("the broker does not answer")
+	errBlocked  = errors.New("the broker blocks publishers")
 )
 
 // A publisher sends batches with confirms on a channel of its own, opened again when it is gone. Safe for use by

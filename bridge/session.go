@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -42,9 +41,6 @@ type gate struct {
 	mu   sync.Mutex
 	shut chan struct{} // closed when the gate opens; nil while it is open
 }
-
-// errBlocked says that the broker takes no messages for now.
-var errBlocked = errors.New("the broker blocks publishers")
 
 // watch keeps a gate by what the broker says on conn. The broker tells a connection only when that publishes.
 func (c *connector) watch(conn *amqp.Connection) {
