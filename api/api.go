@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/swaggest/swgui"
 	"github.com/swaggest/swgui/v5emb"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
@@ -42,7 +43,8 @@ type Options struct {
 	TemporalUI string   // address of the Web UI, for links
 	Namespace  string   // of Temporal, for links
 	Version    string
-	URL        string // address that others reach us at
+	URL        string               // address that others reach us at
+	Traces     trace.TracerProvider // where spans of requests go; nil is no tracing
 }
 
 // New returns the whole API. It holds no state: any number may run.
@@ -54,7 +56,11 @@ func New(o Options) http.Handler {
 		panic(err) // they were checked when the settings were read
 	}
 	gate := newGate(o)
-	r.Use(gate.measure, recovered(o.Log), gate.bound, gate.admit)
+	r.Use(gate.measure, recovered(o.Log))
+	if o.Traces != nil {
+		r.Use(routed)
+	}
+	r.Use(gate.bound, gate.admit)
 	conf := huma.DefaultConfig("Conveyor", o.Version)
 	conf.Info.Description = "Listings, their images and their way from the advert, and the doors to start work. " +
 		"Errors are RFC 9457 problems that name the field."
@@ -88,7 +94,7 @@ func New(o Options) http.Handler {
 		answer(c, huma.Error405MethodNotAllowed(c.Request.URL.Path+" takes "+c.Writer.Header().Get("Allow")))
 	})
 	gate.learn(a, r.Routes())
-	return front(r, strings.HasPrefix(o.URL, "https://"))
+	return front(traced(r, o.Traces), strings.HasPrefix(o.URL, "https://"))
 }
 
 // registerMetrics serves what Prometheus asks for. It is a gin route; huma is told of it for the gate and the document.

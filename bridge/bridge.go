@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/db"
@@ -31,6 +32,8 @@ type Options struct {
 	Relays             int           // outbox cycles under way at once
 	Retention          time.Duration // how long published outbox rows are kept
 	Version            string        // for the header x-conveyor-version
+
+	Traces trace.TracerProvider // where spans go; nil is no tracing
 }
 
 // Starter starts the work that messages ask for. Its methods return nil when the work is durably accepted.
@@ -54,8 +57,8 @@ type Bridge struct {
 // Run works until ctx ends, and then finishes what is in hand. A broker that is away is waited for, without end; the
 // only errors are those of a topology that cannot be right.
 func (b *Bridge) Run(ctx context.Context) error {
-	consume := newConnector(b.URL, "conveyor consumers", b.Metrics)
-	publish := newConnector(b.URL, "conveyor publishers", b.Metrics)
+	consume := newConnector(b.URL, "conveyor consumers", b.Metrics, b.Log)
+	publish := newConnector(b.URL, "conveyor publishers", b.Metrics, b.Log)
 	defer consume.close()
 	defer publish.close()
 
@@ -70,7 +73,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 	for _, q := range topology.consumed() {
 		c := &consumer{
 			connect: consume, queue: q, prefetch: b.Prefetch, hold: b.Hold, handle: b.handler(q), dead: dead,
-			metrics: b.Metrics, log: b.Log.With("queue", q.queue),
+			metrics: b.Metrics, log: b.Log.With("queue", q.queue), spans: newTracing(b.Traces),
 		}
 		work.Go(func() error { c.run(ctx); return nil })
 	}

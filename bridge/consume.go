@@ -33,6 +33,7 @@ type consumer struct {
 	dead     *deadLetterer
 	metrics  *Metrics
 	log      *slog.Logger
+	spans    tracing
 }
 
 // run keeps a session open until ctx ends.
@@ -158,9 +159,17 @@ func (c *consumer) work(ctx, work context.Context, batch []amqp.Delivery, since 
 	holding, cancel := context.WithDeadline(work, since.Add(c.hold))
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
+	// Nor for a broker that blocks publishers, and so takes no dead letters.
+	settling, leave := context.WithCancel(work)
+	defer leave()
+	defer context.AfterFunc(ctx, func() {
+		if c.dead.publisher.connect.blocked() {
+			leave()
+		}
+	})()
 	again(holding, func() bool {
 		var why error
-		batch, why = c.settle(work, batch, c.safely(work, batch))
+		batch, why = c.settle(settling, batch, c.safely(work, batch))
 		if len(batch) == 0 || ctx.Err() != nil {
 			return true
 		}

@@ -10,7 +10,7 @@ import (
 
 // archive moves what lies in a dead-letter queue to Postgres. The queue's rows are keyed by message, so that a
 // delivery that comes twice is counted, not stored twice.
-func (b *Bridge) archive(ctx context.Context, batch []amqp.Delivery) []error {
+func (b *Bridge) archive(ctx context.Context, _ queue, batch []amqp.Delivery) []error {
 	letters := make([]db.DeadLetter, len(batch))
 	for i, d := range batch {
 		from, _ := d.Headers[headerQueue].(string)

@@ -3,11 +3,15 @@ package bridge
 import (
 	"context"
 	"log/slog"
+	"time"
 )
+
+// KeepEvery sets how often a lease is kept while the broker blocks publishers.
+func (r *Relay) KeepEvery(d time.Duration) { r.keep = d }
 
 // Establish declares a bridge's topology, as Run does before anything else.
 func Establish(ctx context.Context, o Options) error {
-	connect := newConnector(o.URL, "conveyor test", nil)
+	connect := newConnector(o.URL, "conveyor test", nil, slog.New(slog.DiscardHandler))
 	defer connect.close()
 	conn, err := connect.get(ctx)
 	if err != nil {

@@ -28,19 +28,20 @@ const startsAtOnce = 16
 func (b *Bridge) handler(q queue) handler {
 	switch {
 	case q.dead:
-		return b.archive
+		return b.together(q, b.archive)
 	case q.stage == listing.StageNormalize:
-		return func(ctx context.Context, batch []amqp.Delivery) []error { return b.scraped(ctx, q, batch) }
+		return b.together(q, b.scraped)
 	case q.stage == listing.StageImages:
-		return b.each(b.image)
+		return b.each(q, b.image)
 	default:
-		return b.each(func(ctx context.Context, d amqp.Delivery) error { return b.staged(ctx, q.stage, d) })
+		return b.each(q, func(ctx context.Context, d amqp.Delivery) error { return b.staged(ctx, q.stage, d) })
 	}
 }
 
 // scraped stores what waits in one statement and starts a Listing for whatever is new or changed. Adverts that did
 // not change since they were last brought to their end are done with that.
 func (b *Bridge) scraped(ctx context.Context, q queue, batch []amqp.Delivery) []error {
+	spans := newTracing(b.Traces)
 	errs := make([]error, len(batch))
 	var (
 		arrivals []db.Arrival
@@ -56,7 +57,9 @@ func (b *Bridge) scraped(ctx context.Context, q queue, batch []amqp.Delivery) []
 			err = b.future(m.ScrapedAt)
 		}
 		if err != nil {
-			errs[i] = &fault.Error{Class: fault.Invalid, Err: err}
+			errs[i] = spans.message(ctx, q, d, func(context.Context) error {
+				return &fault.Error{Class: fault.Invalid, Err: err}
+			})
 			continue
 		}
 		arrival, err := arrivalOf(m, d.Body)
@@ -93,9 +96,11 @@ func (b *Bridge) scraped(ctx context.Context, q queue, batch []amqp.Delivery) []
 		}
 		start.Go(func() error {
 			errs[at[k]] = b.unpanicked(ctx, func() error {
-				return b.Launch.Listing(ctx, arrivals[k].Ref,
-					launch.Arrival{Stage: listing.StageNormalize, Revision: r.Revision},
-					launch.AdvertSummary(adverts[k].Title, adverts[k].Price.AmountCents))
+				return spans.message(ctx, q, batch[at[k]], func(ctx context.Context) error {
+					return b.Launch.Listing(ctx, arrivals[k].Ref,
+						launch.Arrival{Stage: listing.StageNormalize, Revision: r.Revision},
+						launch.AdvertSummary(adverts[k].Title, adverts[k].Price.AmountCents))
+				})
 			})
 			return nil
 		})
@@ -194,15 +199,28 @@ func (b *Bridge) image(ctx context.Context, d amqp.Delivery) error {
 	return b.Launch.Image(ctx, launch.ImageJob{Ref: ref, Image: img})
 }
 
+// together makes a handler of a function for a whole batch.
+func (b *Bridge) together(q queue, f func(context.Context, queue, []amqp.Delivery) []error) handler {
+	spans := newTracing(b.Traces)
+	return func(ctx context.Context, batch []amqp.Delivery) []error {
+		ctx, span := spans.batch(ctx, q, batch)
+		defer span.End()
+		return f(ctx, q, batch)
+	}
+}
+
 // each makes a handler of a function for one delivery, a few at a time.
-func (b *Bridge) each(f func(context.Context, amqp.Delivery) error) handler {
+func (b *Bridge) each(q queue, f func(context.Context, amqp.Delivery) error) handler {
+	spans := newTracing(b.Traces)
 	return func(ctx context.Context, batch []amqp.Delivery) []error {
 		errs := make([]error, len(batch))
 		var work errgroup.Group
 		work.SetLimit(startsAtOnce)
 		for i, d := range batch {
 			work.Go(func() error {
-				errs[i] = b.unpanicked(ctx, func() error { return f(ctx, d) })
+				errs[i] = b.unpanicked(ctx, func() error {
+					return spans.message(ctx, q, d, func(ctx context.Context) error { return f(ctx, d) })
+				})
 				return nil
 			})
 		}

@@ -15,6 +15,7 @@ type Metrics struct {
 	batches      *prometheus.HistogramVec
 	handling     *prometheus.HistogramVec
 	connections  *prometheus.CounterVec
+	blockedN     *prometheus.GaugeVec
 	publishedN   *prometheus.CounterVec
 	publishDelay prometheus.Histogram
 	lostLeases   prometheus.Counter
@@ -46,6 +47,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		connections: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "conveyor_amqp_connections_total", Help: "Connections opened to RabbitMQ, by use.",
 		}, []string{"name"}),
+		blockedN: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "conveyor_amqp_blocked", Help: "1 while the broker takes no messages (memory or disk alarm), by connection.",
+		}, []string{"name"}),
 		publishedN: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "conveyor_outbox_published_total", Help: "Outbox messages confirmed by the broker, by routing key.",
 		}, []string{"key"}),
@@ -57,8 +61,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "conveyor_outbox_leases_lost_total", Help: "Messages confirmed after their lease had run out; must stay 0.",
 		}),
 	}
-	r.MustRegister(m.messages, m.unchangedN, m.heldN, m.consumers, m.batches, m.handling, m.connections, m.publishedN,
-		m.publishDelay, m.lostLeases)
+	r.MustRegister(m.messages, m.unchangedN, m.heldN, m.consumers, m.batches, m.handling, m.connections, m.blockedN,
+		m.publishedN, m.publishDelay, m.lostLeases)
 	return m
 }
 
@@ -71,6 +75,11 @@ func (m *Metrics) consuming(queue string, n float64) { m.consumers.WithLabelValu
 func (m *Metrics) connected(name string) {
 	if m != nil {
 		m.connections.WithLabelValues(name).Inc()
+	}
+}
+func (m *Metrics) blocked(name string, v float64) {
+	if m != nil {
+		m.blockedN.WithLabelValues(name).Set(v)
 	}
 }
 func (m *Metrics) leasesLost(n int) { m.lostLeases.Add(float64(n)) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 	amqp "github.com/rabbitmq/amqp091-go"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/db"
@@ -25,11 +26,15 @@ const (
 	purgeAtOnce    = 5000
 	leaseTimeout   = 5 * time.Second
 	publishTimeout = 20 * time.Second // less than the lease
+	relayKeep      = 5 * time.Second  // how often a lease is kept while the broker blocks us
 )
 
 // A Relay publishes the outbox. Any number may run, in one process or many: each message is leased by one at a time,
 // and marked when the broker has confirmed it and not returned it. A relay that dies in between leaves its messages
 // to the next, which sends them again under the same MessageIds.
+//
+// While the broker blocks publishers, a relay leases nothing more and keeps the lease of what it has sent, so that all
+// of it is confirmed and marked when the broker goes on.
 type Relay struct {
 	Outbox    *db.Outbox
 	Routed    func(exchange, key string) bool // whether a message must find a queue
@@ -40,6 +45,8 @@ type Relay struct {
 	metrics *Metrics
 	log     *slog.Logger
 	now     func() time.Time
+	spans   tracing
+	keep    time.Duration
 	cursor  atomic.Pointer[string] // the tenant served last
 }
 
@@ -47,7 +54,8 @@ type Relay struct {
 func NewRelay(url string, outbox *db.Outbox, o Options, m *Metrics, log *slog.Logger, now func() time.Time) *Relay {
 	return &Relay{
 		Outbox: outbox, Routed: newTopology(o).routes, Cycles: o.Relays, Retention: o.Retention,
-		connect: newConnector(url, "conveyor relay", m), metrics: m, log: log, now: now,
+		connect: newConnector(url, "conveyor relay", m, log), metrics: m, log: log, now: now,
+		spans: newTracing(o.Traces), keep: relayKeep,
 	}
 }
 
@@ -95,7 +103,7 @@ func (r *Relay) cycles(ctx context.Context, more chan<- struct{}, wake <-chan st
 
 // empty runs cycles until one finds little: the rest comes with a wake-up. It returns false when something is away.
 func (r *Relay) empty(ctx context.Context, p *publisher, more chan<- struct{}) bool {
-	for ctx.Err() == nil {
+	for r.connect.unblocked(ctx) {
 		n, err := r.Cycle(ctx, p)
 		if err != nil {
 			r.log.WarnContext(ctx, "outbox waits", "err", err)
@@ -129,19 +137,25 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
 	last := batch[len(batch)-1].Tenant
 	r.cursor.Store(&last)
 
-	// Once leased, shutdown waits for the broker's word: half a batch sent and not marked would be sent again.
-	publishing, published := context.WithTimeout(context.WithoutCancel(ctx), publishTimeout)
-	defer published()
-	out := make([]outgoing, len(batch))
+	publishing, published := r.patience(ctx, token, batch)
+	defer published(nil)
+	out, spans := make([]outgoing, len(batch)), make([]trace.Span, len(batch))
 	for i, m := range batch {
+		var headers amqp.Table
+		headers, spans[i] = r.spans.event(m)
 		out[i] = outgoing{
 			exchange: m.Exchange, key: m.RoutingKey, mandatory: r.Routed(m.Exchange, m.RoutingKey),
 			message: amqp.Publishing{
 				MessageId: m.MessageID.String(), ContentType: "application/json", Timestamp: m.CreatedAt, Body: m.Body,
+				Headers: headers,
 			},
 		}
 	}
 	errs := p.publish(publishing, out)
+	for i, span := range spans {
+		failed(span, errs[i])
+		span.End()
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTimeout) // publishing may have used up its own
 	defer cancel()
 	var sent, refused, unknown []int64
@@ -160,6 +174,9 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
 			unknown = append(unknown, m.ID)
 			why = err
 		}
+	}
+	if cause := context.Cause(publishing); cause != nil && why != nil {
+		why = fmt.Errorf("%w: %w", cause, why)
 	}
 	if len(refused) > 0 {
 		if err := r.Outbox.Release(ctx, token, refused, r.now(), refusal.Error(), true); err != nil {
@@ -185,6 +202,49 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
 		return len(batch), fmt.Errorf("publish %d of %d messages: %w", len(unknown), len(batch), why)
 	}
 	return len(batch), nil
+}
+
+// patience is how long a batch waits for the broker's word: publishTimeout, shutdown or not, for half a batch sent and
+// not marked would be sent again. Time in which the broker blocks publishers does not count: the lease is kept
+// meanwhile, and only shutdown ends the wait.
+func (r *Relay) patience(ctx context.Context, token uuid.UUID, batch []db.Message) (
+	context.Context, context.CancelCauseFunc,
+) {
+	out, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	ids := make([]int64, len(batch))
+	for i, m := range batch {
+		ids[i] = m.ID
+	}
+	go func() { // ends with the publish
+		defer cancel(errSilent)
+		tick := time.NewTicker(r.keep)
+		defer tick.Stop()
+		stop := ctx.Done()
+		for since := time.Now(); time.Since(since) < publishTimeout; {
+			select {
+			case <-out.Done():
+				return
+			case <-stop:
+				stop = nil
+				tick.Reset(relayGather) // that we are blocked may be news
+			case <-tick.C:
+			}
+			if !r.connect.blocked() {
+				continue
+			}
+			if ctx.Err() != nil {
+				cancel(errBlocked)
+				return
+			}
+			since = time.Now()
+			keeping, kept := context.WithTimeout(out, leaseTimeout)
+			if _, err := r.Outbox.Extend(keeping, token, ids, r.now().Add(relayLease)); err != nil && out.Err() == nil {
+				r.log.WarnContext(ctx, "lease is not kept: its events may be sent twice", "err", err)
+			}
+			kept()
+		}
+	}()
+	return out, cancel
 }
 
 // purge deletes published rows that are old enough.

@@ -30,7 +30,14 @@ func relay(t testing.TB, url string, pool *pgxpool.Pool, cycles int, now func() 
 
 	o := options(url)
 	o.Relays = cycles
-	r := bridge.NewRelay(url, db.NewOutbox(pool), o, bridge.NewMetrics(prometheus.NewRegistry()),
+	return run(t, o, pool, now)
+}
+
+// run is relay for any options.
+func run(t testing.TB, o bridge.Options, pool *pgxpool.Pool, now func() time.Time) (stop func()) {
+	t.Helper()
+
+	r := bridge.NewRelay(o.URL, db.NewOutbox(pool), o, bridge.NewMetrics(prometheus.NewRegistry()),
 		slog.New(slog.DiscardHandler), now)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan struct{})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 
@@ -22,10 +23,13 @@ type outgoing struct {
 	message       amqp.Publishing
 }
 
-// errReturned says that a mandatory message found no queue; errNacked that the broker would not take it.
+// errReturned says that a mandatory message found no queue; errNacked that the broker would not take it; errSilent that
+// it said nothing; errBlocked that it takes nothing for now.
 var (
 	errReturned = errors.New("no queue is bound for it")
 	errNacked   = errors.New("the broker refused it")
+	errSilent   = errors.New("the broker does not answer")
+	errBlocked  = errors.New("the broker blocks publishers")
 )
 
 // A publisher sends batches with confirms on a channel of its own, opened again when it is gone. Safe for use by
@@ -38,23 +42,29 @@ type publisher struct {
 	returns chan amqp.Return
 }
 
-// publish sends up to maxPublish messages and waits for the broker's word on each. An error is errReturned,
-// errNacked, or anything else: then it is not known whether the broker has the message, and it is sent again under
-// the same MessageId.
+// publish sends up to maxPublish messages and waits for the broker's word on each, however long it blocks us, until ctx
+// ends. An error is errReturned, errNacked, or anything else: then it is not known whether the broker has the message,
+// and it is sent again under the same MessageId.
 func (p *publisher) publish(ctx context.Context, out []outgoing) []error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	errs := make([]error, len(out))
+	conn, err := p.connect.get(ctx)
 	fail := func(from int, err error) []error {
 		for i := from; i < len(errs); i++ {
 			if errs[i] == nil {
 				errs[i] = err
 			}
 		}
-		p.drop()
+		p.drop(conn)
 		return errs
 	}
-	if err := p.open(ctx); err != nil {
+	if err != nil {
+		return fail(0, err)
+	}
+	// A broker that blocks us reads nothing more, and then neither a write nor a call heeds ctx: the connection must go.
+	defer context.AfterFunc(ctx, func() { p.connect.discard(conn) })()
+	if err := p.open(conn); err != nil {
 		return fail(0, err)
 	}
 	confirms := make([]*amqp.DeferredConfirmation, len(out))
@@ -95,13 +105,13 @@ func (p *publisher) publish(ctx context.Context, out []outgoing) []error {
 	return errs
 }
 
-func (p *publisher) open(ctx context.Context) error {
+func (p *publisher) open(conn *amqp.Connection) error {
 	if p.ch != nil && !p.ch.IsClosed() {
 		return nil
 	}
-	ch, err := p.connect.channel(ctx)
+	ch, err := conn.Channel()
 	if err != nil {
-		return err
+		return fmt.Errorf("open channel: %w", err)
 	}
 	if err := ch.Confirm(false); err != nil {
 		_ = ch.Close()
@@ -113,10 +123,10 @@ func (p *publisher) open(ctx context.Context) error {
 
 // drop gives up the channel with its connection: what they still have to say belongs to a batch that is over, and
 // closing a channel alone waits for the broker's answer without end. Others on the connection open it again.
-func (p *publisher) drop() {
+func (p *publisher) drop(conn *amqp.Connection) {
 	if p.ch != nil {
 		p.ch = nil
-		p.connect.close()
+		p.connect.discard(conn)
 	}
 }
 
@@ -132,7 +142,7 @@ type Sender struct{ publisher *publisher }
 
 // NewSender returns a sender with a connection of its own to the broker at url, dialled when first used.
 func NewSender(url string) *Sender {
-	return &Sender{&publisher{connect: newConnector(url, "conveyor sender", nil)}}
+	return &Sender{&publisher{connect: newConnector(url, "conveyor sender", nil, slog.New(slog.DiscardHandler))}}
 }
 
 // Send returns nil when every parcel has been confirmed by a queue. After an error nothing is known of the rest.

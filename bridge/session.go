@@ -3,9 +3,11 @@ package bridge
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -23,13 +25,75 @@ const (
 type connector struct {
 	url, name string
 	metrics   *Metrics
+	log       *slog.Logger
 
 	mu   sync.Mutex
 	conn *amqp.Connection
+	gate atomic.Pointer[gate] // of conn
 }
 
-func newConnector(url, name string, m *Metrics) *connector {
-	return &connector{url: url, name: name, metrics: m}
+func newConnector(url, name string, m *Metrics, log *slog.Logger) *connector {
+	return &connector{url: url, name: name, metrics: m, log: log}
+}
+
+// A gate is shut while the broker takes no messages on a connection, for it is out of memory or disk.
+type gate struct {
+	mu   sync.Mutex
+	shut chan struct{} // closed when the gate opens; nil while it is open
+}
+
+// watch keeps a gate by what the broker says on conn. The broker tells a connection only when that publishes.
+func (c *connector) watch(conn *amqp.Connection) {
+	g := new(gate)
+	c.gate.Store(g)
+	said := conn.NotifyBlocked(make(chan amqp.Blocking, 1))
+	set := func(shut bool, reason string) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		switch {
+		case shut && g.shut == nil:
+			g.shut = make(chan struct{})
+			c.metrics.blocked(c.name, 1)
+			c.log.Warn("the broker blocks publishers; what is to be sent waits", "connection", c.name, "reason", reason)
+		case !shut && g.shut != nil:
+			close(g.shut)
+			g.shut = nil
+			c.metrics.blocked(c.name, 0)
+			c.log.Info("the broker takes messages again, or its connection is gone", "connection", c.name)
+		}
+	}
+	go func() { // ends with the connection
+		for b := range said {
+			set(b.Active, b.Reason)
+		}
+		set(false, "")
+	}()
+}
+
+// blocked says whether the broker takes no messages now, as far as it has told.
+func (c *connector) blocked() bool { return c.shut() != nil }
+
+// shut is nil while the broker takes messages; otherwise it is closed when it does again, or when the connection ends.
+func (c *connector) shut() <-chan struct{} {
+	g := c.gate.Load()
+	if g == nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.shut
+}
+
+// unblocked waits until the broker takes messages; false when ctx ended first.
+func (c *connector) unblocked(ctx context.Context) bool {
+	for shut := c.shut(); shut != nil; shut = c.shut() {
+		select {
+		case <-shut:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return ctx.Err() == nil
 }
 
 // get returns the open connection, dialled when there is none.
@@ -62,6 +126,7 @@ func (c *connector) get(ctx context.Context) (*amqp.Connection, error) {
 	}
 	c.metrics.connected(c.name)
 	c.conn = conn
+	c.watch(conn)
 	return conn, nil
 }
 
@@ -83,6 +148,19 @@ func (c *connector) channel(ctx context.Context) (*amqp.Channel, error) {
 func (c *connector) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.end()
+}
+
+// discard is close for one who found conn broken: a connection that was opened since stays.
+func (c *connector) discard(conn *amqp.Connection) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.conn == conn {
+		c.end()
+	}
+}
+
+func (c *connector) end() {
 	if c.conn != nil {
 		_ = c.conn.CloseDeadline(time.Now().Add(closeTimeout)) // it may be closed already
 		c.conn = nil
@@ -125,7 +203,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // Ping returns nil when the broker at url opens a connection.
 func Ping(ctx context.Context, url string) error {
-	c := newConnector(url, "conveyor ping", nil)
+	c := newConnector(url, "conveyor ping", nil, slog.New(slog.DiscardHandler))
 	defer c.close()
 	_, err := c.get(ctx)
 	return err

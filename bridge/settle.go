@@ -44,7 +44,7 @@ func (c *consumer) settle(ctx context.Context, batch []amqp.Delivery, errs []err
 				continue
 			}
 			outcome = "dead"
-			c.log.WarnContext(ctx, "message is dead-lettered", "id", d.MessageId, "class", class, "err", err)
+			c.log.WarnContext(c.spans.sender(ctx, d), "message is dead-lettered", "id", d.MessageId, "class", class, "err", err)
 		default:
 			left, why = append(left, d), err
 			continue
@@ -66,8 +66,12 @@ type deadLetterer struct {
 }
 
 // bury returns nil when the dead letter is safe: confirmed by its queue or, where the broker has no place for it
-// (somebody else's topology), stored in Postgres.
+// (somebody else's topology), stored in Postgres. While the broker blocks publishers, nothing is buried: the message is
+// held where it is, which costs the broker no more than it has.
 func (l *deadLetterer) bury(ctx context.Context, q queue, d amqp.Delivery, class fault.Class, cause error) error {
+	if l.publisher.connect.blocked() {
+		return errBlocked
+	}
 	headers := amqp.Table{}
 	for k, v := range d.Headers {
 		headers[k] = v

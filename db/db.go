@@ -45,13 +45,16 @@ func SchemaID() string {
 
 // Open returns a pool on the database at url with at most maxConns connections (0 = pgx's default). It does not wait
 // for the server: a database that is away is an error of the first query.
-func Open(ctx context.Context, url string, maxConns int32) (*pgxpool.Pool, error) {
+func Open(ctx context.Context, url string, maxConns int32, options ...Option) (*pgxpool.Pool, error) {
 	conf, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("read DATABASE_URL: %w", err)
 	}
 	if maxConns > 0 {
 		conf.MaxConns = maxConns
+	}
+	for _, with := range options {
+		with(conf)
 	}
 	return pgxpool.NewWithConfig(ctx, conf)
 }
@@ -91,8 +94,10 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-// write sends b as one transaction: all of it is stored or nothing. What no column takes is fault.Invalid.
+// write sends b as one transaction: all of it is stored or nothing. What no column takes is fault.Invalid. Events among
+// it remember the trace of ctx.
 func write(ctx context.Context, pool *pgxpool.Pool, b *pgx.Batch) error {
+	remember(ctx, b)
 	return refused(pool.SendBatch(ctx, b).Close()) // a batch without BEGIN is one implicit transaction
 }
 

@@ -28,6 +28,9 @@ type Message struct {
 	RoutingKey string
 	Body       []byte // JSON
 	CreatedAt  time.Time
+
+	// The trace of the transaction that wrote it, as W3C headers; "" when that was not traced. Only Lease fills them in.
+	TraceParent, TraceState string
 }
 
 const sqlOutboxAdd = `
@@ -73,7 +76,8 @@ WITH RECURSIVE later AS (
 )
 UPDATE outbox o SET lease_token = $5, leased_until = $6
 FROM due WHERE o.id = due.id
-RETURNING o.id, o.message_id, o.tenant, o.exchange, o.routing_key, o.body, o.created_at, due.turn`
+RETURNING o.id, o.message_id, o.tenant, o.exchange, o.routing_key, o.body, o.created_at,
+    o.traceparent, o.tracestate, due.turn`
 
 // Lease claims up to max pending messages, at most perTenant of each tenant, starting with the tenant after cursor,
 // until now+ttl. No two callers ever hold the same message; a lease that runs out makes its messages due again. The
@@ -96,6 +100,19 @@ func (o *Outbox) Lease(ctx context.Context, token uuid.UUID, cursor string, perT
 		ms[i] = m.Message
 	}
 	return ms, nil
+}
+
+const sqlOutboxExtend = `
+UPDATE outbox SET leased_until = $3 WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
+
+// Extend keeps leased messages until then, for a relay that must wait for the broker. It returns how many of them
+// this token still held.
+func (o *Outbox) Extend(ctx context.Context, token uuid.UUID, ids []int64, until time.Time) (int64, error) {
+	tag, err := o.pool.Exec(ctx, sqlOutboxExtend, ids, token, until)
+	if err != nil {
+		return 0, fmt.Errorf("keep %d leased messages: %w", len(ids), err)
+	}
+	return tag.RowsAffected(), nil
 }
 
 const sqlOutboxPublished = `

@@ -5,8 +5,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/sdk/trace"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/workflows"
 )
 
@@ -26,6 +29,16 @@ func TestReplay(t *testing.T) {
 			r := worker.NewWorkflowReplayer()
 			r.RegisterWorkflow(workflows.Listing)
 			require.NoError(t, r.ReplayWorkflowHistoryFromJSONFile(nil, file))
+
+			// Tracing may be switched on while runs are going.
+			tracing, err := telemetry.TemporalTraces(trace.NewTracerProvider())
+			require.NoError(t, err)
+			r, err = worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
+				Interceptors: []interceptor.WorkerInterceptor{tracing},
+			})
+			require.NoError(t, err)
+			r.RegisterWorkflow(workflows.Listing)
+			require.NoError(t, r.ReplayWorkflowHistoryFromJSONFile(nil, file), "with tracing")
 		})
 	}
 }

@@ -2,8 +2,10 @@
 package bridgetest
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -181,15 +183,17 @@ func (b *Broker) Ready(queue string) int {
 	return q.Messages
 }
 
-// A Line forwards connections to a server until it is cut; it can be mended.
+// A Line forwards connections to a server until it is cut; it can be mended. One to a broker can raise an alarm.
 type Line struct {
 	URL string // of the server, by way of this line
 
 	target string
+	amqp   bool
 	mu     sync.Mutex
 	listen net.Listener // nil while it is cut
 	addr   string
 	conns  map[net.Conn]bool
+	calm   chan struct{} // closed when the alarm is over; nil while there is none
 }
 
 // NewLine returns a line to the server of a URL such as postgres://… or amqp://….
@@ -198,7 +202,7 @@ func NewLine(t testing.TB, server string) *Line {
 
 	u, err := url.Parse(server)
 	require.NoError(t, err)
-	l := &Line{target: u.Host, addr: "127.0.0.1:0", conns: map[net.Conn]bool{}}
+	l := &Line{target: u.Host, amqp: u.Scheme == "amqp", addr: "127.0.0.1:0", conns: map[net.Conn]bool{}}
 	require.NoError(t, l.Mend())
 	u.Host = l.addr
 	l.URL = u.String()
@@ -221,6 +225,7 @@ func (l *Line) Mend() error {
 
 // Cut breaks what is open and refuses what is new.
 func (l *Line) Cut() {
+	l.Alarm(false)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.listen != nil {
@@ -254,11 +259,108 @@ func (l *Line) serve(listen net.Listener) {
 			_, _ = near.Close(), far.Close()
 			return
 		}
-		for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
+		toServer, toClient := io.Copy, io.Copy
+		if l.amqp {
+			toServer, toClient = l.frames(near)
+		}
+		for _, way := range []struct {
+			copy     func(io.Writer, io.Reader) (int64, error)
+			to, from net.Conn
+		}{{toServer, far, near}, {toClient, near, far}} {
 			go func() { // ends when either side is closed
-				_, _ = io.Copy(way[0], way[1])
-				_, _ = way[0].Close(), way[1].Close()
+				_, _ = way.copy(way.to, way.from)
+				_, _ = way.to.Close(), way.from.Close()
 			}()
 		}
 	}
+}
+
+// Alarm makes the line behave as a broker that is out of memory or disk: a connection that publishes is told
+// connection.blocked and not read from any more, until the alarm is over. All others go on.
+func (l *Line) Alarm(on bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case on && l.calm == nil:
+		l.calm = make(chan struct{})
+	case !on && l.calm != nil:
+		close(l.calm)
+		l.calm = nil
+	}
+}
+
+// frames returns how to copy AMQP frames in both directions of a connection to the client.
+func (l *Line) frames(client net.Conn) (toServer, toClient func(io.Writer, io.Reader) (int64, error)) {
+	var mu sync.Mutex // a frame of ours must not fall into one of the server's
+	say := func(frame []byte) error {
+		mu.Lock()
+		defer mu.Unlock()
+		_, err := client.Write(frame)
+		return err
+	}
+	toServer = func(server io.Writer, from io.Reader) (int64, error) {
+		in := bufio.NewReader(from)
+		if n, err := io.CopyN(server, in, 8); err != nil { // the protocol's name
+			return n, err
+		}
+		for {
+			frame, err := readFrame(in)
+			if err != nil {
+				return 0, err
+			}
+			l.mu.Lock()
+			calm := l.calm
+			l.mu.Unlock()
+			if calm != nil && isMethod(frame, 60, 40) { // basic.publish
+				if err := say(methodFrame(10, 60, 3, 'l', 'o', 'w')); err != nil { // connection.blocked
+					return 0, err
+				}
+				<-calm
+				if err := say(methodFrame(10, 61)); err != nil { // connection.unblocked
+					return 0, err
+				}
+			}
+			if _, err := server.Write(frame); err != nil {
+				return 0, err
+			}
+		}
+	}
+	toClient = func(_ io.Writer, from io.Reader) (int64, error) {
+		in := bufio.NewReader(from)
+		for {
+			frame, err := readFrame(in)
+			if err != nil {
+				return 0, err
+			}
+			if err := say(frame); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return toServer, toClient
+}
+
+// readFrame returns one whole frame: type, channel, size, payload and end mark.
+func readFrame(r *bufio.Reader) ([]byte, error) {
+	head, err := r.Peek(7)
+	if err != nil {
+		return nil, err
+	}
+	frame := make([]byte, 7+int(binary.BigEndian.Uint32(head[3:]))+1)
+	_, err = io.ReadFull(r, frame)
+	return frame, err
+}
+
+func isMethod(frame []byte, class, method uint16) bool {
+	return frame[0] == 1 && len(frame) > 11 && binary.BigEndian.Uint16(frame[7:]) == class &&
+		binary.BigEndian.Uint16(frame[9:]) == method
+}
+
+// methodFrame is a method of the connection itself.
+func methodFrame(class, method uint16, arguments ...byte) []byte {
+	out := []byte{1, 0, 0}
+	out = binary.BigEndian.AppendUint32(out, uint32(4+len(arguments)))
+	out = binary.BigEndian.AppendUint16(out, class)
+	out = binary.BigEndian.AppendUint16(out, method)
+	return append(append(out, arguments...), 0xCE)
 }

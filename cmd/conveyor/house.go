@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel/trace"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
 	sdklog "go.temporal.io/sdk/log"
@@ -45,6 +47,8 @@ type house struct {
 	config    config.Config
 	namespace string
 	log       *slog.Logger
+	traces    trace.TracerProvider // nil while tracing is off
+	flush     func()               // sends the last spans
 	registry  *prometheus.Registry
 	pool      *pgxpool.Pool
 	temporal  client.Client
@@ -69,16 +73,29 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 	h = &house{
 		config: c, log: telemetry.Logger(os.Stderr, c.Telemetry.Level, c.Telemetry.Format), registry: telemetry.Registry(),
 	}
+	if h.traces, h.flush, err = telemetry.Tracing(ctx, version(), roleOf(ctx), h.log); err != nil {
+		return h, err
+	}
 	defer func() {
 		if err != nil {
 			h.close()
 		}
 	}()
-	if h.pool, err = db.Open(ctx, c.Postgres.URL, c.Postgres.MaxConns); err != nil {
-		return h, err
-	}
 	o, err := temporalOptions()
 	if err != nil {
+		return h, err
+	}
+	var opened []db.Option
+	if h.traces != nil { // what traces costs nothing while tracing is off: it is not there
+		h.log = telemetry.WithTraceIDs(h.log)
+		opened = append(opened, db.Traced(h.traces))
+		tracing, err := telemetry.TemporalTraces(h.traces)
+		if err != nil {
+			return h, err
+		}
+		o.Interceptors = append(o.Interceptors, tracing) // the workers take it from the client
+	}
+	if h.pool, err = db.Open(ctx, c.Postgres.URL, c.Postgres.MaxConns, opened...); err != nil {
 		return h, err
 	}
 	h.namespace = o.Namespace
@@ -111,6 +128,19 @@ func (q quietly) Printf(ctx context.Context, format string, args ...any) {
 	q.log.DebugContext(ctx, fmt.Sprintf(format, args...))
 }
 
+type roleKey struct{}
+
+// withRole says what this process is, for its traces: the command that was typed.
+func withRole(ctx context.Context, command string) context.Context {
+	role, _, _ := strings.Cut(command, " ")
+	return context.WithValue(ctx, roleKey{}, role)
+}
+
+func roleOf(ctx context.Context) string {
+	role, _ := ctx.Value(roleKey{}).(string)
+	return role
+}
+
 // close releases everything, last opened first. The roles have ended by then.
 func (h *house) close() {
 	if h.blobs != nil {
@@ -124,6 +154,9 @@ func (h *house) close() {
 	}
 	if h.pool != nil {
 		h.pool.Close()
+	}
+	if h.flush != nil {
+		h.flush()
 	}
 }
 
@@ -150,7 +183,7 @@ func (h *house) bridge(ctx context.Context) error {
 			QueueType: h.config.RabbitMQ.QueueType, Declare: h.config.RabbitMQ.Declare, Prefetch: h.config.RabbitMQ.Prefetch,
 			Hold:               h.config.RabbitMQ.Hold,
 			ArchiveDeadLetters: h.config.Listings.ArchiveDeadLetters, Relays: h.config.Outbox.Relays,
-			Retention: h.config.Outbox.Retention, Version: version(),
+			Retention: h.config.Outbox.Retention, Version: version(), Traces: h.traces,
 		},
 		Listings: db.NewListings(h.pool), DeadLetters: db.NewDeadLetters(h.pool), Outbox: db.NewOutbox(h.pool),
 		Launch: h.launch, Metrics: bridge.NewMetrics(h.registry), Log: h.log, Now: time.Now,
@@ -164,7 +197,7 @@ func (h *house) worker(ctx context.Context) error {
 	hosts := limit.New(h.redis, limit.Options{
 		Name: "images", Interval: h.config.Images.Interval, MaxWait: workflows.ImageTimeout / 4, Registerer: h.registry,
 	})
-	source := fetch.New(fetch.Options{AllowPrivate: h.config.Images.AllowPrivate, Turn: hosts.Wait})
+	source := fetch.New(fetch.Options{AllowPrivate: h.config.Images.AllowPrivate, Turn: hosts.Wait, Traces: h.traces})
 	defer source.Close()
 	acts := workers.Activities{
 		Listings: &activities.Listings{Store: store, WithoutImages: !h.config.Images.Fetch, Now: time.Now},
@@ -231,7 +264,7 @@ func (h *house) api(ctx context.Context) error {
 	handler := api.New(api.Options{
 		Listings: db.NewListings(h.pool), Launch: h.launch, Blobs: h.blobs, Metrics: h.registry, Registerer: h.registry,
 		Log: h.log, TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
-		Checks: h.checks(), Keys: db.NewKeys(h.pool), Guard: guard, Proxies: h.config.API.Proxies,
+		Checks: h.checks(), Keys: db.NewKeys(h.pool), Guard: guard, Proxies: h.config.API.Proxies, Traces: h.traces,
 	})
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error { return h.serveAPI(ctx, guard, handler) })

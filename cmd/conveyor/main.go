@@ -69,7 +69,7 @@ func run(args []string) int {
 		<-ctx.Done()
 		stop() // a second Ctrl-C ends us at once
 	}()
-	command.BindTo(ctx, (*context.Context)(nil))
+	command.BindTo(withRole(ctx, command.Command()), (*context.Context)(nil))
 	err = command.Run(&cli)
 	var code exitError
 	switch {

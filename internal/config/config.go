@@ -325,6 +325,22 @@ func (c Config) Print(w io.Writer) error {
 	fmt.Fprintln(t, "CONVEYOR_*_PORT\t\tports of the local stack: API DEMO POSTGRES REDIS RABBITMQ RABBITMQ_MANAGEMENT"+
 		" TEMPORAL TEMPORAL_UI")
 	fmt.Fprintln(t, "TEMPORAL_*\t\tas for the temporal CLI: ADDRESS NAMESPACE API_KEY TLS… PROFILE, or its profile file")
+	for _, v := range [][2]string{
+		{"OTEL_EXPORTER_OTLP_ENDPOINT", "collector for traces, such as http://127.0.0.1:4318; empty, nothing is traced"},
+		{"OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf, the default, or grpc"},
+		{"OTEL_TRACES_EXPORTER", "otlp, the default, console or none"},
+		{"OTEL_TRACES_SAMPLER", "which traces are kept: parentbased_always_on, the default, or parentbased_traceidratio, …"},
+		{"OTEL_TRACES_SAMPLER_ARG", "with that ratio, the share that is kept: 0.05 is one in twenty"},
+		{"OTEL_RESOURCE_ATTRIBUTES", "added to every span: deployment.environment.name=test,…"},
+	} {
+		value := os.Getenv(v[0])
+		if strings.HasSuffix(v[0], "ENDPOINT") {
+			value = redact(value)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", v[0], value, v[1])
+	}
+	fmt.Fprintln(t, "OTEL_*\t\tas in the OpenTelemetry specification: OTEL_EXPORTER_OTLP_HEADERS…, OTEL_SERVICE_NAME,"+
+		" OTEL_BSP_*, OTEL_SPAN_*, OTEL_SDK_DISABLED")
 	return t.Flush()
 }
 

@@ -14,6 +14,8 @@ import (
 func TestLoad(t *testing.T) {
 	t.Setenv("RABBITMQ_URL", "amqp://me:hunter2@broker:5672/")
 	t.Setenv("CONVEYOR_LISTING_STAGES", "import,images")
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "https://me:hunter2@collector:4318")
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=hunter2")
 	c, err := config.Load()
 	require.NoError(t, err)
 	require.Equal(t, []string{"import", "images"}, c.Listings.Stages)
@@ -23,6 +25,7 @@ func TestLoad(t *testing.T) {
 	require.NoError(t, c.Print(&out))
 	require.NotContains(t, out.String(), "hunter2")
 	require.Contains(t, out.String(), "amqp://me:xxxxx@broker:5672/")
+	require.Contains(t, out.String(), "https://me:xxxxx@collector:4318")
 }
 
 // A secret is not printed, however it is spelt, and not quoted in an error.

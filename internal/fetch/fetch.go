@@ -17,6 +17,10 @@ import (
 	"time"
 
 	"code.dny.dev/ssrf"
+	"go.opentelemetry.io/otel/codes"
+	semconv "go.opentelemetry.io/otel/semconv/v1.40.0"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -41,13 +45,15 @@ type Options struct {
 	// the scheme's own. It may wait, and its error ends the fetch. nil = no waiting.
 	Turn func(ctx context.Context, host string) error
 
-	Now      func() time.Time // to read a Retry-After date; default time.Now
-	Resolver *net.Resolver    // default the system's
+	Traces   trace.TracerProvider // where spans of requests go; nil is no tracing
+	Now      func() time.Time     // to read a Retry-After date; default time.Now
+	Resolver *net.Resolver        // default the system's
 }
 
 // Client is safe for concurrent use.
 type Client struct {
 	o         Options
+	tracer    trace.Tracer
 	transport *http.Transport
 	decoders  *semaphore.Weighted // pixels that may be in memory at once
 }
@@ -63,8 +69,12 @@ func New(o Options) *Client {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Traces == nil {
+		o.Traces = noop.NewTracerProvider()
+	}
 	return &Client{
-		o: o,
+		o:      o,
+		tracer: o.Traces.Tracer("github.com/mtlrent/conveyor/internal/fetch"),
 		transport: &http.Transport{
 			Proxy:                  nil, // a proxy would dial for us, past the guard
 			DialContext:            dial(o),
@@ -131,11 +141,22 @@ func (c *Client) get(ctx context.Context, address, accept string) ([]byte, error
 	}
 }
 
-// hop does one request. It returns a body or where to go next.
+// hop does one request, in its turn. It returns a body or where to go next.
 func (c *Client) hop(ctx context.Context, u *url.URL, accept string) (body []byte, next *url.URL, err error) {
 	if err := c.o.Turn(ctx, hostOf(u)); err != nil {
 		return nil, nil, err
 	}
+	// The span ends here: a stranger's host is not told of our traces, and the span not of the stranger's paths.
+	ctx, span := c.tracer.Start(ctx, http.MethodGet, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+		semconv.HTTPRequestMethodGet, semconv.ServerAddress(u.Hostname())))
+	defer func() {
+		if err != nil {
+			class, _ := fault.Of(err)
+			span.SetStatus(codes.Error, err.Error())
+			span.SetAttributes(semconv.ErrorTypeKey.String(string(class)))
+		}
+		span.End()
+	}()
 	ctx, cancel := context.WithTimeoutCause(ctx, c.o.Timeout, errTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
@@ -150,6 +171,7 @@ func (c *Client) hop(ctx context.Context, u *url.URL, accept string) (body []byt
 		return nil, nil, c.failed(ctx, err)
 	}
 	defer resp.Body.Close()
+	span.SetAttributes(semconv.HTTPResponseStatusCode(resp.StatusCode))
 	switch resp.StatusCode {
 	case http.StatusOK:
 		body, err := read(resp)

@@ -1,0 +1,141 @@
+package bridge_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/bridge"
+	"github.com/mtlrent/conveyor/bridge/bridgetest"
+	"github.com/mtlrent/conveyor/db"
+)
+
+// gauge is the value of conveyor_amqp_blocked for a connection.
+func gauge(t testing.TB, r *prometheus.Registry, name string) (v float64) {
+	t.Helper()
+
+	families, err := r.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "conveyor_amqp_blocked" && m.GetLabel()[0].GetValue() == name {
+				v = m.GetGauge().GetValue()
+			}
+		}
+	}
+	return v
+}
+
+// TestRelayWaitsOutAnAlarm: while the broker blocks publishers, what was sent stays leased and the rest is not touched;
+// then all goes on by itself, and nothing is sent twice.
+func TestRelayWaitsOutAnAlarm(t *testing.T) {
+	t.Parallel()
+
+	broker, pool := outbox(t)
+	line := bridgetest.NewLine(t, broker.URL)
+	registry, logs := prometheus.NewRegistry(), new(logs)
+	o := options(line.URL)
+	o.Relays = 2
+	r := bridge.NewRelay(line.URL, db.NewOutbox(pool), o, bridge.NewMetrics(registry),
+		slog.New(slog.NewTextHandler(logs, nil)), time.Now)
+	r.KeepEvery(50 * time.Millisecond)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan struct{})
+	go func() { defer close(done); r.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done })
+
+	fill(t, pool, 5, 10)
+	empty(t, pool)
+	line.Alarm(true)
+	const events = 3000 // far more than the two cycles can have in hand
+	fill(t, pool, 5, events)
+	blocked := func() bool { return gauge(t, registry, "conveyor relay") == 1 }
+	require.Eventually(t, blocked, patience, tick)
+	count := func(where string) (n int) {
+		require.NoError(t, pool.QueryRow(t.Context(), "SELECT count(*) FROM outbox WHERE "+where).Scan(&n))
+		return n
+	}
+	var until time.Time
+	longest := func() (at time.Time) {
+		require.NoError(t, pool.QueryRow(t.Context(), "SELECT max(leased_until) FROM outbox").Scan(&at))
+		return at
+	}
+	for range 3 { // the lease is kept again and again
+		before := longest()
+		require.Eventually(t, func() bool { until = longest(); return until.After(before) }, patience, tick)
+	}
+	require.LessOrEqual(t, count("lease_token IS NOT NULL"), 1000, "no more is leased")
+	require.Equal(t, events, count("published_at IS NULL"))
+	require.Zero(t, count("last_error <> ''"), "no lease is burnt")
+	require.Contains(t, logs.String(), "the broker blocks publishers")
+
+	line.Alarm(false)
+	empty(t, pool)
+	require.False(t, blocked())
+	got := messageIDs(broker.Get("listings.published", events+10))
+	require.ElementsMatch(t, column(t, pool, "message_id"), got)
+	require.Zero(t, broker.Ready("listings.published"), "nothing twice")
+	require.NotContains(t, column(t, pool, "refusals"), "1")
+}
+
+// TestRelayStopsDuringAnAlarm: shutdown is not held up, and what was in hand is due again.
+func TestRelayStopsDuringAnAlarm(t *testing.T) {
+	t.Parallel()
+
+	broker, pool := outbox(t)
+	line := bridgetest.NewLine(t, broker.URL)
+	line.Alarm(true)
+	stop := relay(t, line.URL, pool, 1, time.Now)
+	fill(t, pool, 3, 2000)
+	_, err := pool.Exec(t.Context(), "UPDATE outbox SET body = convert_to(repeat(' ', 100000), 'UTF8') WHERE id % 10 = 0")
+	require.NoError(t, err)
+	leased := func() (n int) {
+		require.NoError(t, pool.QueryRow(t.Context(),
+			"SELECT count(*) FROM outbox WHERE lease_token IS NOT NULL").Scan(&n))
+		return n
+	}
+	require.Eventually(t, func() bool { return leased() > 0 }, patience, tick)
+	began := time.Now()
+	stop()
+	require.Less(t, time.Since(began), 10*time.Second)
+	require.Zero(t, leased())
+	require.Equal(t, 2000, pending(t, pool))
+
+	line.Cut() // what lies in the line is lost with it
+	relay(t, broker.URL, pool, 2, time.Now)
+	empty(t, pool)
+	require.Len(t, broker.Get("listings.published", 2000), 2000)
+}
+
+// TestDeadLettersWaitOutAnAlarm: a message that cannot be buried is held unacked, other queues go on, and shutdown
+// gives it back.
+func TestDeadLettersWaitOutAnAlarm(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	line := bridgetest.NewLine(t, r.broker.URL)
+	r.URL, r.ArchiveDeadLetters = line.URL, false
+	stop := r.start(t)
+	line.Alarm(true)
+	r.broker.Publish("scraped", "kijiji", []byte("<html>"))
+	r.eventually(t, func() bool { return strings.Contains(r.logs.String(), "blocks publishers") }, "not blocked")
+	kangalou := strings.Replace(string(message(t, "7")), `"kijiji"`, `"kangalou"`, 1)
+	r.broker.Publish("scraped", "kangalou", []byte(kangalou))
+	r.eventually(t, func() bool { return r.temp.started() == 1 }, "the other queue waits, too")
+	require.Zero(t, r.broker.Ready("scraped.kijiji.dlq"))
+
+	line.Alarm(false)
+	r.eventually(t, func() bool { return r.broker.Ready("scraped.kijiji.dlq") == 1 }, "it is buried")
+	line.Alarm(true)
+	r.broker.Publish("scraped", "kijiji", []byte("<p>"))
+	r.eventually(t, func() bool { return strings.Count(r.logs.String(), "what is to be sent waits") == 2 }, "not blocked")
+	began := time.Now()
+	stop()
+	require.Less(t, time.Since(began), 10*time.Second)
+	r.eventually(t, func() bool { return r.broker.Ready("scraped.kijiji") == 1 }, "it is not lost")
+}

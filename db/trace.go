@@ -1,0 +1,52 @@
+package db
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/exaring/otelpgx"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// An Option changes how Open connects.
+type Option func(*pgxpool.Config)
+
+// Traced makes a span of each statement that belongs to a trace. It is named like the statement's constant and holds
+// no values; what is asked outside of a trace, such as by the outbox relay, makes none.
+func Traced(p trace.TracerProvider) Option {
+	return func(c *pgxpool.Config) {
+		tracer := otelpgx.NewTracer(
+			otelpgx.WithTracerProvider(p),
+			otelpgx.WithSpanNameCtxFunc(func(ctx context.Context, sql string) string {
+				return cmp.Or(statements[sql], otelpgx.SQLOperationName(ctx, sql))
+			}),
+			otelpgx.WithDisableSQLStatementInAttributes(), // the name leads to it, and it is up to 3 KB
+			otelpgx.WithDisableConnectionDetailsInAttributes(),
+		)
+		// What a connection does for itself, such as preparing a statement once, is part of the statement's time.
+		c.ConnConfig.Tracer = struct {
+			pgx.QueryTracer
+			pgx.BatchTracer
+			pgx.CopyFromTracer
+		}{tracer, tracer, tracer}
+	}
+}
+
+// The columns of the outbox have these settings as their defaults, so that no statement which writes an event needs to
+// know of traces. They hold until the end of the transaction.
+const sqlTrace = `SELECT set_config('conveyor.traceparent', $1, true), set_config('conveyor.tracestate', $2, true)`
+
+// remember puts the trace of ctx, if there is one, before everything else in b.
+func remember(ctx context.Context, b *pgx.Batch) {
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		return
+	}
+	headers := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, headers)
+	first := new(pgx.Batch)
+	first.Queue(sqlTrace, headers["traceparent"], headers["tracestate"])
+	b.QueuedQueries = append(first.QueuedQueries, b.QueuedQueries...)
+}

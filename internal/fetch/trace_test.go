@@ -1,0 +1,58 @@
+package fetch_test
+
+import (
+	"net/http"
+	"testing"
+
+	"go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/mtlrent/conveyor/internal/demosite"
+	"github.com/mtlrent/conveyor/internal/fetch"
+)
+
+// A download is a span of its caller's trace, which the foreign host learns nothing of.
+func TestTraces(t *testing.T) {
+	t.Parallel()
+	recorder := tracetest.NewSpanRecorder()
+	provider := trace.NewTracerProvider(trace.WithSpanProcessor(recorder))
+	srv, site, c := world(t, fetch.Options{Traces: provider})
+	site.Handle("/secret", "/secret", "checks the request", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, name := range []string{"Traceparent", "Tracestate", "Baggage"} {
+			if r.Header.Get(name) != "" {
+				t.Errorf("asked with %v", r.Header)
+			}
+		}
+		_, _ = w.Write(demosite.Photo("secret", 1))
+	}))
+	ctx, parent := provider.Tracer("t").Start(t.Context(), "step")
+	if _, err := c.Image(ctx, srv.URL+"/secret?token=hunter2"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Image(ctx, srv.URL+"/bad/404"); err == nil {
+		t.Fatal("there is a picture")
+	}
+	parent.End()
+	ended := recorder.Ended()
+	if len(ended) != 3 {
+		t.Fatalf("%d spans; want 3", len(ended))
+	}
+	for i, want := range []map[string]string{
+		{"http.request.method": "GET", "server.address": "127.0.0.1", "http.response.status_code": "200"},
+		{"http.request.method": "GET", "server.address": "127.0.0.1", "http.response.status_code": "404",
+			"error.type": "gone"},
+	} {
+		got := map[string]string{}
+		for _, a := range ended[i].Attributes() {
+			got[string(a.Key)] = a.Value.Emit()
+		}
+		if len(got) != len(want) || ended[i].Name() != "GET" || ended[i].Parent().SpanID() != parent.SpanContext().SpanID() {
+			t.Errorf("span %d: %s %v; want %v", i, ended[i].Name(), got, want)
+		}
+		for k, v := range want {
+			if got[k] != v {
+				t.Errorf("span %d: %s is %q; want %q", i, k, got[k], v)
+			}
+		}
+	}
+}
