@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	amqp "github.com/rabbitmq/amqp091-go"
 )
 
 // Metrics is what the bridge counts. Make it once a process.
@@ -15,6 +16,7 @@ type Metrics struct {
 	batches      *prometheus.HistogramVec
 	handling     *prometheus.HistogramVec
 	connections  *prometheus.CounterVec
+	blocked      *prometheus.GaugeVec
 	publishedN   *prometheus.CounterVec
 	publishDelay prometheus.Histogram
 	lostLeases   prometheus.Counter
@@ -46,6 +48,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		connections: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "conveyor_amqp_connections_total", Help: "Connections opened to RabbitMQ, by use.",
 		}, []string{"name"}),
+		blocked: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "conveyor_amqp_blocked", Help: "1 while RabbitMQ, out of memory or disk, takes nothing from the connection.",
+		}, []string{"name"}),
 		publishedN: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "conveyor_outbox_published_total", Help: "Outbox messages confirmed by the broker, by routing key.",
 		}, []string{"key"}),
@@ -57,8 +62,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "conveyor_outbox_leases_lost_total", Help: "Messages confirmed after their lease had run out; must stay 0.",
 		}),
 	}
-	r.MustRegister(m.messages, m.unchangedN, m.heldN, m.consumers, m.batches, m.handling, m.connections, m.publishedN,
-		m.publishDelay, m.lostLeases)
+	r.MustRegister(m.messages, m.unchangedN, m.heldN, m.consumers, m.batches, m.handling, m.connections, m.blocked,
+		m.publishedN, m.publishDelay, m.lostLeases)
 	return m
 }
 
@@ -68,11 +73,27 @@ func (m *Metrics) unchanged(platform string, n int) {
 }
 func (m *Metrics) held(queue string, n int)          { m.heldN.WithLabelValues(queue).Set(float64(n)) }
 func (m *Metrics) consuming(queue string, n float64) { m.consumers.WithLabelValues(queue).Set(n) }
-func (m *Metrics) connected(name string) {
-	if m != nil {
-		m.connections.WithLabelValues(name).Inc()
+
+// connected counts a new connection, and watches whether the broker takes what is published on it.
+func (m *Metrics) connected(name string, conn *amqp.Connection) {
+	if m == nil {
+		return
 	}
+	m.connections.WithLabelValues(name).Inc()
+	blocked := m.blocked.WithLabelValues(name)
+	blocked.Set(0)
+	said := conn.NotifyBlocked(make(chan amqp.Blocking, 1))
+	go func() { // ends with the connection
+		for b := range said {
+			blocked.Set(0)
+			if b.Active {
+				blocked.Set(1)
+			}
+		}
+		blocked.Set(0)
+	}()
 }
+
 func (m *Metrics) leasesLost(n int) { m.lostLeases.Add(float64(n)) }
 func (m *Metrics) published(key string, d time.Duration) {
 	m.publishedN.WithLabelValues(key).Inc()

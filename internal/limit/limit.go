@@ -46,6 +46,7 @@ type Options struct {
 type Hosts struct {
 	o     Options
 	redis *redis_rate.Limiter
+	line  redis.UniversalClient // for what Waits reads
 
 	mu    sync.Mutex
 	hosts map[string]pace // what this process did and promised; an entry in the past is as good as none
@@ -89,7 +90,7 @@ func New(rdb redis.UniversalClient, o Options) *Hosts {
 		Buckets: []float64{.001, .005, .025, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 	}, []string{"limiter"}))
 	return &Hosts{
-		o: o, redis: redis_rate.NewLimiter(rdb), hosts: map[string]pace{},
+		o: o, redis: redis_rate.NewLimiter(rdb), line: rdb, hosts: map[string]pace{},
 		fallbacks: fallbacks.WithLabelValues(o.Name),
 		active:    active.WithLabelValues(o.Name),
 		waits:     waits.WithLabelValues(o.Name),
@@ -210,6 +211,9 @@ func (h *Hosts) redisSlot(ctx context.Context, host string, giveUp time.Time) (s
 	go func() {
 		r, err := h.redis.Allow(ctx, h.o.Name+":"+host, redis_rate.Limit{Rate: 1, Period: gap, Burst: int(left/gap) + 1})
 		answered <- answer{r, err}
+		if err == nil && (r.Allowed == 0 || r.ResetAfter > gap) {
+			h.tell(host, asked.Add(r.ResetAfter))
+		}
 	}()
 	select {
 	case <-ctx.Done():
