@@ -20,6 +20,7 @@ import (
 	"github.com/swaggest/swgui/v5emb"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -31,6 +32,7 @@ type Options struct {
 	Launch     Starter
 	Blobs      *blob.Store
 	Checks     map[string]func(context.Context) error // what /ready asks, by name
+	Backlog    func(context.Context) backlog.Report   // what /queues answers
 	Metrics    prometheus.Gatherer
 	Log        *slog.Logger
 	TemporalUI string // address of the Web UI, for links
@@ -58,6 +60,7 @@ func New(o Options) http.Handler {
 	(&listings{store: o.Listings, launch: o.Launch, log: o.Log, workflows: workflowLinks(o)}).register(a)
 	(&images{blobs: o.Blobs, log: o.Log}).register(a, r)
 	(&health{checks: o.Checks, version: o.Version}).register(a)
+	(&queues{read: o.Backlog}).register(a)
 	r.GET("/metrics", gin.WrapH(promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{})))
 	docs := v5emb.NewHandlerWithConfig(swgui.Config{
 		Title: "Conveyor", SwaggerJSON: "/openapi.json", BasePath: "/docs",

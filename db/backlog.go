@@ -30,9 +30,9 @@ const sqlDeadLettersOpen = `
 SELECT queue, class, count(*) FROM dead_letters WHERE state = 'open' GROUP BY queue, class ORDER BY queue, class`
 
 // OpenByQueue counts the dead letters that wait for a person.
-func (s *DeadLetters) OpenByQueue(ctx context.Context) ([]backlog.DeadLetters, error) {
+func (s *DeadLetters) OpenByQueue(ctx context.Context) ([]backlog.DeadCount, error) {
 	rows, _ := s.pool.Query(ctx, sqlDeadLettersOpen) // CollectRows reports its error
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByPos[backlog.DeadLetters])
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByPos[backlog.DeadCount])
 	if err != nil {
 		return nil, fmt.Errorf("count dead letters: %w", err)
 	}

@@ -33,7 +33,7 @@ func TestOpenByQueue(t *testing.T) {
 	require.NoError(t, err)
 	got, err = s.OpenByQueue(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []backlog.DeadLetters{
+	require.Equal(t, []backlog.DeadCount{
 		{Queue: "images.pending", Class: "gone", Open: 1},
 		{Queue: "scraped.kijiji", Class: "invalid", Open: 2},
 		{Queue: "scraped.kijiji", Class: "transient", Open: 1},

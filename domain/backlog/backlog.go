@@ -12,7 +12,7 @@ type Report struct {
 	Services    map[string]string `json:"services" doc:"by name: ok or away; what is away has nothing to say below"`
 	Warnings    []string          `json:"warnings" doc:"what an operator should look at, all in one list"`
 	Outbox      Outbox            `json:"outbox"`
-	DeadLetters []DeadLetters     `json:"dead_letters"`
+	DeadLetters []DeadCount       `json:"dead_letters"`
 	Queues      []Queue           `json:"queues"`
 	TaskQueues  []TaskQueue       `json:"task_queues"`
 	Limits      []Host            `json:"limits" doc:"hosts whose next turn is not free, the longest wait first"`
@@ -60,8 +60,8 @@ type Outbox struct {
 	OldestAgeSeconds float64 `json:"oldest_age_seconds" doc:"how long the oldest has waited; 0 when none does"`
 }
 
-// DeadLetters are the open ones of a queue and class of failure.
-type DeadLetters struct {
+// DeadCount counts the open dead letters of a queue and class of failure.
+type DeadCount struct {
 	Queue string `json:"queue"`
 	Class string `json:"class"`
 	Open  int64  `json:"open"`

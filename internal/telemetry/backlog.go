@@ -21,7 +21,7 @@ const (
 // and may outstay its context, but not for ever. Its methods may be called by several goroutines at once.
 type Backlog struct {
 	Outbox      func(context.Context) (backlog.Outbox, error)
-	DeadLetters func(context.Context) ([]backlog.DeadLetters, error)
+	DeadLetters func(context.Context) ([]backlog.DeadCount, error)
 	Queues      func(context.Context) ([]backlog.Queue, error)
 	Rates       func(context.Context) (map[string]backlog.Rates, error) // by queue
 	TaskQueues  func(context.Context) ([]backlog.TaskQueue, error)
@@ -46,13 +46,13 @@ func (b *Backlog) Read(ctx context.Context) backlog.Report {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
 	defer cancel()
 	r := backlog.Report{
-		At: now.UTC(), Services: map[string]string{}, DeadLetters: []backlog.DeadLetters{}, Queues: []backlog.Queue{},
+		At: now.UTC(), Services: map[string]string{}, DeadLetters: []backlog.DeadCount{}, Queues: []backlog.Queue{},
 		TaskQueues: []backlog.TaskQueue{}, Limits: []backlog.Host{},
 	}
 	var rates map[string]backlog.Rates
 	b.gather(ctx, &r, []question{
 		ask(backlog.Postgres, b.Outbox, func(v backlog.Outbox) { r.Outbox = v }),
-		ask(backlog.Postgres, b.DeadLetters, func(v []backlog.DeadLetters) { r.DeadLetters = append(r.DeadLetters, v...) }),
+		ask(backlog.Postgres, b.DeadLetters, func(v []backlog.DeadCount) { r.DeadLetters = append(r.DeadLetters, v...) }),
 		ask(backlog.RabbitMQ, b.Queues, func(v []backlog.Queue) { r.Queues = append(r.Queues, v...) }),
 		ask(backlog.Management, b.Rates, func(v map[string]backlog.Rates) { rates = v }),
 		ask(backlog.Temporal, b.TaskQueues, func(v []backlog.TaskQueue) { r.TaskQueues = append(r.TaskQueues, v...) }),

@@ -25,8 +25,8 @@ func waits(asked *atomic.Int32) *telemetry.Backlog {
 			asked.Add(1)
 			return backlog.Outbox{Pending: 3, Refused: 1, OldestAgeSeconds: 4}, nil
 		},
-		DeadLetters: func(context.Context) ([]backlog.DeadLetters, error) {
-			return []backlog.DeadLetters{{Queue: "scraped.kijiji", Class: "invalid", Open: 5}}, nil
+		DeadLetters: func(context.Context) ([]backlog.DeadCount, error) {
+			return []backlog.DeadCount{{Queue: "scraped.kijiji", Class: "invalid", Open: 5}}, nil
 		},
 		Queues: func(context.Context) ([]backlog.Queue, error) {
 			return []backlog.Queue{
@@ -80,7 +80,7 @@ func TestBacklogAway(t *testing.T) {
 	var log syncLog
 	b := waits(&asked)
 	b.Log = slog.New(slog.NewTextHandler(&log, nil))
-	b.DeadLetters = func(context.Context) ([]backlog.DeadLetters, error) { return nil, errors.New("refused") }
+	b.DeadLetters = func(context.Context) ([]backlog.DeadCount, error) { return nil, errors.New("refused") }
 	b.Rates = func(context.Context) (map[string]backlog.Rates, error) { return nil, errors.New("401") }
 	stuck := make(chan struct{})
 	t.Cleanup(func() { close(stuck) })
