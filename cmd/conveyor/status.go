@@ -156,11 +156,10 @@ func (s *statusScreen) summary(b *strings.Builder, r backlog.Report, before *bac
 			fmt.Fprintf(b, ", %s", s.colour(inRed, fmt.Sprintf("%d refused", r.Outbox.Refused)))
 		}
 		fmt.Fprintf(b, "\ndead letters  %s open", s.number(letters))
-		for i, d := range r.DeadLetters {
-			if i == 0 {
-				fmt.Fprint(b, ":")
-			}
-			fmt.Fprintf(b, " %d %s (%s)", d.Open, d.Queue, d.Class)
+		sign := ":"
+		for _, d := range r.DeadLetters {
+			fmt.Fprintf(b, "%s %d %s (%s)", sign, d.Open, d.Queue, d.Class)
+			sign = ","
 		}
 		fmt.Fprintln(b)
 	}
