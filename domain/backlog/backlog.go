@@ -3,6 +3,7 @@ package backlog
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -102,11 +103,7 @@ const (
 // Judge fills in the warnings.
 func (r *Report) Judge() {
 	r.Warnings = []string{}
-	warn := func(format string, args ...any) string {
-		text := fmt.Sprintf(format, args...)
-		r.Warnings = append(r.Warnings, text)
-		return text
-	}
+	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
 	for _, name := range []string{Postgres, RabbitMQ, Management, Temporal, Redis} {
 		if r.Services[name] == Away {
 			warn("%s is away", name)
@@ -116,12 +113,23 @@ func (r *Report) Judge() {
 		warn("outbox: the oldest of %d messages waits for %s", r.Outbox.Pending, age.Round(time.Second))
 	}
 	if r.Outbox.Refused > 0 {
-		warn("outbox: the broker refuses %d messages", r.Outbox.Refused)
+		warn("outbox: messages that the broker refuses: %d", r.Outbox.Refused)
 	}
 	for i := range r.Queues {
-		q := &r.Queues[i]
-		if q.Warning = q.trouble(); q.Warning != "" {
-			warn("queue %s: %s", q.Name, q.Warning)
+		r.Queues[i].Warning = r.Queues[i].trouble()
+	}
+	for _, trouble := range []string{noQueue, noConsumer} { // one bridge that is gone is one thing to tell
+		var names []string
+		for _, q := range r.Queues {
+			if q.Warning == trouble {
+				names = append(names, q.Name)
+			}
+		}
+		switch most := 3; {
+		case len(names) > most:
+			warn("queues %s and %d more: %s", strings.Join(names[:most], ", "), len(names)-most, trouble)
+		case len(names) > 0:
+			warn("queue %s: %s", strings.Join(names, ", "), trouble)
 		}
 	}
 	for i := range r.TaskQueues {
@@ -132,15 +140,21 @@ func (r *Report) Judge() {
 	}
 }
 
+// What is wrong with a queue.
+const (
+	noQueue    = "there is no such queue"
+	noConsumer = "no consumer"
+)
+
 // trouble is what is wrong with a queue. What somebody else should consume is theirs to look at.
 func (q *Queue) trouble() string {
 	switch {
 	case q.Missing && q.DeadLetters:
 		return "" // dead letters go to Postgres at once
 	case q.Missing:
-		return "there is no such queue"
+		return noQueue
 	case q.Ours && q.Consumers == 0:
-		return "nobody consumes it"
+		return noConsumer
 	}
 	return ""
 }
@@ -149,7 +163,7 @@ func (t *TaskQueue) trouble() string {
 	age := seconds(t.OldestAgeSeconds)
 	switch {
 	case t.Workers == 0:
-		return "no worker polls it"
+		return "no worker"
 	case t.Type == WorkflowTasks && age > lateTask:
 		return fmt.Sprintf("a task waits for %s", age.Round(time.Second))
 	}

@@ -58,7 +58,7 @@ func TestBacklog(t *testing.T) {
 	require.Equal(t, map[string]string{
 		"postgres": "ok", "rabbitmq": "ok", "management": "ok", "temporal": "ok", "redis": "ok",
 	}, r.Services)
-	require.Equal(t, []string{"outbox: the broker refuses 1 messages"}, r.Warnings)
+	require.Equal(t, []string{"outbox: messages that the broker refuses: 1"}, r.Warnings)
 	require.EqualValues(t, 2, *r.Queues[0].Unacked)
 	require.Nil(t, r.Queues[1].Unacked)
 	require.EqualValues(t, 5, r.OpenDeadLetters())
