@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -23,7 +25,13 @@ type Inspector struct {
 	vhost      string
 	management *url.URL // of the management API, with credentials
 	client     http.Client
+
+	mu     sync.Mutex
+	missed map[string]time.Time // queues that were not there, and when they were looked for
 }
+
+// lookAgain is when a queue that was not there is looked for again: each look is an error in the broker's log.
+const lookAgain = time.Minute
 
 // NewInspector returns an inspector of the broker in o. management is the address of its management API; its
 // credentials are in it or those of the broker.
@@ -41,7 +49,7 @@ func NewInspector(o Options, management string) (*Inspector, error) {
 	}
 	return &Inspector{
 		topology: newTopology(o), connect: newConnector(o.URL, "conveyor inspector", nil), vhost: broker.Vhost,
-		management: at,
+		management: at, missed: map[string]time.Time{},
 	}, nil
 }
 
@@ -63,6 +71,9 @@ func (i *Inspector) Queues(ctx context.Context) ([]backlog.Queue, error) {
 	out := i.known()
 	var ch *amqp.Channel
 	for n := range out {
+		if out[n].Missing = i.missing(out[n].Name); out[n].Missing {
+			continue
+		}
 		if ch == nil || ch.IsClosed() {
 			if ch, err = conn.Channel(); err != nil {
 				return nil, fmt.Errorf("open channel: %w", err)
@@ -73,6 +84,7 @@ func (i *Inspector) Queues(ctx context.Context) ([]backlog.Queue, error) {
 		switch {
 		case errors.As(err, &refusal) && refusal.Code == amqp.NotFound: // and the channel is gone
 			out[n].Missing = true
+			i.miss(out[n].Name)
 		case err != nil:
 			return nil, fmt.Errorf("look at queue %s: %w", out[n].Name, err)
 		default:
@@ -83,6 +95,20 @@ func (i *Inspector) Queues(ctx context.Context) ([]backlog.Queue, error) {
 		_ = ch.Close() // nothing depends on it
 	}
 	return out, nil
+}
+
+// missing says that a queue was not there a moment ago.
+func (i *Inspector) missing(queue string) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	at, ok := i.missed[queue]
+	return ok && time.Since(at) < lookAgain
+}
+
+func (i *Inspector) miss(queue string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.missed[queue] = time.Now()
 }
 
 // known are the queues of the topology, the work first and each followed by its dead letters.

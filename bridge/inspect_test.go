@@ -67,6 +67,10 @@ func TestInspectorQueues(t *testing.T) {
 		{Name: "listings.published.dlq", Ours: true, DeadLetters: true},
 	}, got)
 
+	again, err := i.Queues(ctx)
+	require.NoError(t, err)
+	require.Equal(t, got, again)
+
 	rates := map[string]backlog.Rates{} // sampled every five seconds
 	require.Eventually(t, func() bool {
 		rates, err = i.Rates(ctx)

@@ -142,7 +142,8 @@ func (h *house) bootstrap(ctx context.Context) error {
 // bridge carries messages until ctx ends.
 func (h *house) bridge(ctx context.Context) error {
 	b := &bridge.Bridge{
-		Options: h.bridgeOptions(), Listings: db.NewListings(h.pool), DeadLetters: db.NewDeadLetters(h.pool), Outbox: db.NewOutbox(h.pool),
+		Options:  h.bridgeOptions(),
+		Listings: db.NewListings(h.pool), DeadLetters: db.NewDeadLetters(h.pool), Outbox: db.NewOutbox(h.pool),
 		Launch: h.launch, Metrics: bridge.NewMetrics(h.registry), Log: h.log, Now: time.Now,
 	}
 	return b.Run(ctx)

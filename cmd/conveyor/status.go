@@ -135,7 +135,7 @@ func (s *statusScreen) frame(r backlog.Report, before *backlog.Report) string {
 // summary is what has one line each: services, outbox, dead letters.
 func (s *statusScreen) summary(b *strings.Builder, r backlog.Report, before *backlog.Report) {
 	var services []string
-	for _, name := range []string{backlog.Postgres, backlog.RabbitMQ, backlog.Management, backlog.Temporal, backlog.Redis} {
+	for _, name := range backlog.Services {
 		state, colour := cmp.Or(r.Services[name], "not asked"), inGreen
 		if state != backlog.OK {
 			colour = inRed

@@ -28,6 +28,9 @@ const (
 	Redis      = "redis"
 )
 
+// Services are all of them, in the order in which people are told.
+var Services = []string{Postgres, RabbitMQ, Management, Temporal, Redis}
+
 // The states of a service in a report.
 const (
 	OK   = "ok"
@@ -104,7 +107,7 @@ const (
 func (r *Report) Judge() {
 	r.Warnings = []string{}
 	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
-	for _, name := range []string{Postgres, RabbitMQ, Management, Temporal, Redis} {
+	for _, name := range Services {
 		if r.Services[name] == Away {
 			warn("%s is away", name)
 		}

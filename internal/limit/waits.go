@@ -18,8 +18,8 @@ func line(limiter string) string { return "line:" + limiter }
 // lineTTL keeps the line of a limiter that nobody uses any more from staying for ever.
 const lineTTL = time.Hour
 
-// tell writes down for Waits when the next turn of a host is free. Only who has to wait does so, beside its waiting; that
-// it may fail changes nothing for the limit.
+// tell writes down for Waits when the next turn of a host is free. Only who has to wait does so, beside its waiting;
+// that it may fail changes nothing for the limit.
 func (h *Hosts) tell(host string, free time.Time) {
 	ctx, cancel := context.WithTimeout(context.Background(), h.o.Timeout)
 	defer cancel()
@@ -31,7 +31,8 @@ func (h *Hosts) tell(host string, free time.Time) {
 
 // Waits returns the hosts that a limiter of that name, in whichever process, holds back now, up to most of them: those
 // with the longest wait. While Redis is away each process has a line of its own, and this is an error.
-func Waits(ctx context.Context, rdb redis.UniversalClient, name string, most int, now time.Time) ([]backlog.Host, error) {
+func Waits(ctx context.Context, rdb redis.UniversalClient, name string, most int, now time.Time) (
+	[]backlog.Host, error) {
 	ms := strconv.FormatInt(now.UnixMilli(), 10)
 	p := rdb.Pipeline()
 	p.ZRemRangeByScore(ctx, line(name), "-inf", ms)
