@@ -53,10 +53,15 @@ const fetchTimeout = 90 * time.Second
 // fault's class allows no more, the image becomes a dead letter, here and not in the workflow, so that an image that
 // came by message ends the same way. Failures of our own stores are retried without end.
 func (a *Images) AttachImage(ctx context.Context, job ImageJob) error {
+	entered(ctx, listing.StageImages, job.Ref)
 	id, img := job.Ref.ID(), job.Image
 	state, err := a.Store.ImageState(ctx, id, img.URL)
-	if err != nil || state != "pending" {
+	if err != nil {
 		return err
+	}
+	if state != "pending" {
+		left(ctx, listing.StageImages, job.Ref, imageUnwanted)
+		return nil
 	}
 	// Less than the whole try may take, so that a host which drips is counted and not only cut off.
 	fetching, done := context.WithTimeout(ctx, fetchTimeout)
@@ -74,7 +79,11 @@ func (a *Images) AttachImage(ctx context.Context, job ImageJob) error {
 	if stored.ThumbnailKey, err = a.Blobs.PutThumbnail(ctx, stored.Key, photo.Thumbnail); err != nil {
 		return fmt.Errorf("store thumbnail of %s: %w", job.Ref, err)
 	}
-	return a.Store.AttachImage(ctx, job.Ref, stored, a.Now())
+	if err := a.Store.AttachImage(ctx, job.Ref, stored, a.Now()); err != nil {
+		return err
+	}
+	left(ctx, listing.StageImages, job.Ref, imageAttached)
+	return nil
 }
 
 // missed counts a failed fetch and gives the image up when its class has no attempt left.
@@ -103,5 +112,9 @@ func (a *Images) missed(ctx context.Context, job ImageJob, cause error) error {
 }
 
 func (a *Images) giveUp(ctx context.Context, job ImageJob, class fault.Class, reason string) error {
-	return a.Store.FailImage(ctx, job.Ref, job.Image, class, reason, run(ctx), a.Now())
+	if err := a.Store.FailImage(ctx, job.Ref, job.Image, class, reason, run(ctx), a.Now()); err != nil {
+		return err
+	}
+	left(ctx, listing.StageImages, job.Ref, imageFailed, string(class))
+	return nil
 }

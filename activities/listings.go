@@ -80,6 +80,10 @@ type ListingJob struct {
 //
 // It is an activity although it computes: a better normalizer must not change the replay of a running workflow.
 func (a *Listings) NormalizeListing(ctx context.Context, job ListingJob) (ListingJob, error) {
+	return counted(ctx, listing.StageNormalize, job, a.normalize)
+}
+
+func (a *Listings) normalize(ctx context.Context, job ListingJob) (ListingJob, error) {
 	revision, payload, err := a.Store.Raw(ctx, job.Ref.ID())
 	if err != nil {
 		return job, err
@@ -129,6 +133,10 @@ func describe(l listing.Listing) string {
 // duplicate, which ends its way; one of the same platform is a repost, which is noted and goes on. An advert that is
 // published already stays what it is.
 func (a *Listings) DedupeListing(ctx context.Context, job ListingJob) (ListingJob, error) {
+	return counted(ctx, listing.StageDedupe, job, a.dedupe)
+}
+
+func (a *Listings) dedupe(ctx context.Context, job ListingJob) (ListingJob, error) {
 	v, err := a.Store.Load(ctx, job.Ref.ID())
 	if err != nil {
 		return job, err
@@ -165,6 +173,10 @@ func (a *Listings) DedupeListing(ctx context.Context, job ListingJob) (ListingJo
 // ImportListing makes the normalized advert the visible listing, text first, and returns the images that are still
 // to be fetched. Those that wait because images are off are returned by the next import after they are on.
 func (a *Listings) ImportListing(ctx context.Context, job ListingJob) (ListingJob, error) {
+	return counted(ctx, listing.StageImport, job, a.publish)
+}
+
+func (a *Listings) publish(ctx context.Context, job ListingJob) (ListingJob, error) {
 	v, err := a.Store.Load(ctx, job.Ref.ID())
 	if err != nil {
 		return job, err
@@ -176,13 +188,17 @@ func (a *Listings) ImportListing(ctx context.Context, job ListingJob) (ListingJo
 		}
 	}
 	job.Revision, job.Outcome = v.Revision, Imported
-	job.Images, err = a.Store.Publish(ctx, p, run(ctx), a.Now())
+	now := a.Now()
+	if job.Images, err = a.Store.Publish(ctx, p, run(ctx), now); err != nil {
+		return job, err
+	}
+	delays(ctx, v, now)
 	job.Note = fmt.Sprintf("%s, %s, %d images to fetch", change(v), where, len(job.Images))
 	if a.WithoutImages {
 		job.Note = fmt.Sprintf("%s, %s, %d images wait: fetching them is off", change(v), where, len(job.Images))
 		job.Images = nil
 	}
-	return job, err
+	return job, nil
 }
 
 // change says in words what publishing a version does.
@@ -210,7 +226,11 @@ func (a *Listings) FailListing(ctx context.Context, job ListingJob) (ListingJob,
 		return job, err
 	}
 	why := &listing.Rejection{Reasons: []listing.Reason{{Field: job.Stage, Code: "failed", Message: job.Note}}}
-	return job, a.Store.Reject(ctx, listing.Raw{Ref: job.Ref}, revision, payload, why, run(ctx), a.Now())
+	if err := a.Store.Reject(ctx, listing.Raw{Ref: job.Ref}, revision, payload, why, run(ctx), a.Now()); err != nil {
+		return job, err
+	}
+	left(ctx, cmp.Or(job.Stage, "any"), job.Ref, Rejected, "failed")
+	return job, nil
 }
 
 // HandOverListing puts the advert into the queue of job.Stage, which is somebody else's.
@@ -253,7 +273,11 @@ func (a *Listings) HandOverListing(ctx context.Context, job ListingJob) (Listing
 	default:
 		return job, fault.Newf(fault.Invalid, "hand %s over: there is no stage %q", job.Ref, job.Stage)
 	}
-	return job, a.Store.HandOver(ctx, h, run(ctx), a.Now())
+	if err := a.Store.HandOver(ctx, h, run(ctx), a.Now()); err != nil {
+		return job, err
+	}
+	left(ctx, job.Stage, job.Ref, HandedOn)
+	return job, nil
 }
 
 // staged writes a normalized listing as other teams' stages read it.

@@ -23,6 +23,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -34,6 +35,7 @@ type Options struct {
 	Launch     Starter
 	Blobs      *blob.Store
 	Checks     map[string]func(context.Context) error // what /ready asks, by name
+	Backlog    func(context.Context) backlog.Report   // what /queues answers
 	Metrics    prometheus.Gatherer
 	Registerer prometheus.Registerer // takes the API's own metrics; nil = none are registered
 	Log        *slog.Logger
@@ -79,6 +81,7 @@ func New(o Options) http.Handler {
 	(&images{blobs: o.Blobs, log: o.Log}).register(a, r)
 	(&health{checks: o.Checks, version: o.Version}).register(a)
 	(&keys{store: o.Keys, guard: gate.guard, log: o.Log}).register(a)
+	(&queues{read: o.Backlog}).register(a)
 	registerMetrics(a, r, o.Metrics)
 	docs := documented(v5emb.NewHandlerWithConfig(swgui.Config{
 		Title: "Conveyor", SwaggerJSON: "/openapi.json", BasePath: "/docs",

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	amqp "github.com/rabbitmq/amqp091-go"
 )
 
 // Metrics is what the bridge counts. Make it once a process.
@@ -72,6 +73,7 @@ func (m *Metrics) unchanged(platform string, n int) {
 }
 func (m *Metrics) held(queue string, n int)          { m.heldN.WithLabelValues(queue).Set(float64(n)) }
 func (m *Metrics) consuming(queue string, n float64) { m.consumers.WithLabelValues(queue).Set(n) }
+
 func (m *Metrics) connected(name string) {
 	if m != nil {
 		m.connections.WithLabelValues(name).Inc()

@@ -23,7 +23,9 @@ func hash(b []byte) []byte {
 }
 
 const sqlRawLoad = `
-SELECT r.normalized, r.normalized_revision, l.status, l.details_hash
+SELECT r.normalized, r.normalized_revision,
+    CASE WHEN r.revision = r.normalized_revision AND r.settled_revision < r.revision THEN r.revised_at END,
+    l.status, l.details_hash
 FROM raw_listings r LEFT JOIN listings l ON l.id = r.id
 WHERE r.id = $1`
 
@@ -31,12 +33,13 @@ WHERE r.id = $1`
 // one is fault.Gone.
 func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, error) {
 	var (
-		v      listing.Version
-		doc    *listing.Listing
-		status *string
-		hash   []byte
+		v        listing.Version
+		doc      *listing.Listing
+		received *time.Time
+		status   *string
+		hash     []byte
 	)
-	err := s.pool.QueryRow(ctx, sqlRawLoad, id).Scan(&doc, &v.Revision, &status, &hash)
+	err := s.pool.QueryRow(ctx, sqlRawLoad, id).Scan(&doc, &v.Revision, &received, &status, &hash)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && doc == nil {
 		return v, fault.Newf(fault.Gone, "read normalized listing %s: there is none; start it at stage normalize", id)
 	}
@@ -44,6 +47,9 @@ func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, err
 		return v, fmt.Errorf("read normalized listing %s: %w", id, err)
 	}
 	v.Listing = *doc
+	if received != nil {
+		v.ReceivedAt = received.UTC()
+	}
 	if status != nil {
 		v.Published, v.Same = *status, bytes.Equal(hash, detailsHash(v.Listing))
 	}

@@ -793,3 +793,30 @@ func TestCandidates(t *testing.T) {
 	want.Latitude = nil
 	require.Empty(t, ids(want))
 }
+
+// When a version arrived is known until it is at its end, so that a replay is not taken for a slow advert.
+func TestLoadReceivedAt(t *testing.T) {
+	t.Parallel()
+
+	s := db.NewListings(dbtest.New(t))
+	l := normalized(refOf("1"))
+	_, err := s.Receive(t.Context(), []db.Arrival{arrival(refOf("1"), "x", 1)}, after(2))
+	require.NoError(t, err)
+	require.NoError(t, s.SaveNormalized(t.Context(), l, 1, after(3)))
+	v, err := s.Load(t.Context(), l.ID())
+	require.NoError(t, err)
+	require.Equal(t, after(2), v.ReceivedAt)
+
+	_, err = s.Publish(t.Context(), listing.Publication{Version: v}, listing.Run{}, after(4))
+	require.NoError(t, err)
+	again, err := s.Load(t.Context(), l.ID())
+	require.NoError(t, err)
+	require.Zero(t, again.ReceivedAt)
+
+	// A newer one has arrived, and the older is on its way still.
+	_, err = s.Receive(t.Context(), []db.Arrival{arrival(refOf("1"), "y", 5)}, after(6))
+	require.NoError(t, err)
+	again, err = s.Load(t.Context(), l.ID())
+	require.NoError(t, err)
+	require.Zero(t, again.ReceivedAt)
+}

@@ -164,20 +164,6 @@ func (o *Outbox) Purge(ctx context.Context, t time.Time, max int) (int64, error)
 	return tag.RowsAffected(), nil
 }
 
-const sqlOutboxPending = `SELECT count(*), min(created_at) FROM outbox WHERE published_at IS NULL`
-
-// Pending returns how many messages wait and since when the oldest does (zero when none does).
-func (o *Outbox) Pending(ctx context.Context) (n int64, oldest time.Time, err error) {
-	var at *time.Time
-	if err := o.pool.QueryRow(ctx, sqlOutboxPending).Scan(&n, &at); err != nil {
-		return 0, time.Time{}, fmt.Errorf("count outbox: %w", err)
-	}
-	if at != nil {
-		oldest = *at
-	}
-	return n, oldest, nil
-}
-
 // Wait sends to added, without waiting for the receiver, whenever something was added to the outbox. It holds a
 // connection and returns when that breaks or ctx ends, always with an error.
 func (o *Outbox) Wait(ctx context.Context, added chan<- struct{}) error {

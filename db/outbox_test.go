@@ -14,6 +14,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/backlog"
 )
 
 // fill adds n pending messages for a tenant.
@@ -170,15 +171,14 @@ func TestRelease(t *testing.T) {
 	require.Equal(t, got, again)
 }
 
-func TestPendingAndPurge(t *testing.T) {
+func TestWaitingAndPurge(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
 	o := db.NewOutbox(pool)
-	n, oldest, err := o.Pending(t.Context())
+	waiting, err := o.Waiting(t.Context(), after(7))
 	require.NoError(t, err)
-	require.Zero(t, n)
-	require.Zero(t, oldest)
+	require.Zero(t, waiting)
 
 	fill(t, pool, "a", 10)
 	token := uuid.New()
@@ -187,10 +187,10 @@ func TestPendingAndPurge(t *testing.T) {
 	require.NoError(t, err)
 	_, err = o.Published(t.Context(), token, ids(got)[4:6], after(5))
 	require.NoError(t, err)
-	n, oldest, err = o.Pending(t.Context())
+	require.NoError(t, o.Release(t.Context(), token, ids(got)[6:7], after(5), "no queue", true))
+	waiting, err = o.Waiting(t.Context(), after(7))
 	require.NoError(t, err)
-	require.Equal(t, int64(4), n)
-	require.Equal(t, start, oldest.UTC())
+	require.Equal(t, backlog.Outbox{Pending: 4, Refused: 1, OldestAgeSeconds: after(7).Sub(start).Seconds()}, waiting)
 
 	for _, want := range []int64{3, 1, 0} { // at most 3 at once; the younger and the pending ones stay
 		n, err := o.Purge(t.Context(), after(5), 3)

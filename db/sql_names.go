@@ -35,7 +35,6 @@ var statements = map[string]string{
 	sqlOutboxAdd:            "sqlOutboxAdd",
 	sqlOutboxExtend:         "sqlOutboxExtend",
 	sqlOutboxLease:          "sqlOutboxLease",
-	sqlOutboxPending:        "sqlOutboxPending",
 	sqlOutboxPublished:      "sqlOutboxPublished",
 	sqlOutboxPurge:          "sqlOutboxPurge",
 	sqlOutboxRelease:        "sqlOutboxRelease",

@@ -22,6 +22,7 @@ import (
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/bridge"
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/platform"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/config"
@@ -173,29 +174,32 @@ func (h *house) bootstrap(ctx context.Context) error {
 
 // bridge carries messages until ctx ends.
 func (h *house) bridge(ctx context.Context) error {
-	var names []string
-	for _, p := range platform.All {
-		names = append(names, p.Name())
-	}
 	b := &bridge.Bridge{
-		Options: bridge.Options{
-			URL: h.config.RabbitMQ.URL, Stages: h.config.Listings.Stages, Platforms: names,
-			QueueType: h.config.RabbitMQ.QueueType, Declare: h.config.RabbitMQ.Declare, Prefetch: h.config.RabbitMQ.Prefetch,
-			Hold:               h.config.RabbitMQ.Hold,
-			ArchiveDeadLetters: h.config.Listings.ArchiveDeadLetters, Relays: h.config.Outbox.Relays,
-			Retention: h.config.Outbox.Retention, Version: version(), Traces: h.traces,
-		},
+		Options:  h.bridgeOptions(),
 		Listings: db.NewListings(h.pool), DeadLetters: db.NewDeadLetters(h.pool), Outbox: db.NewOutbox(h.pool),
 		Launch: h.launch, Metrics: bridge.NewMetrics(h.registry), Log: h.log, Now: time.Now,
 	}
 	return b.Run(ctx)
 }
 
+func (h *house) bridgeOptions() bridge.Options {
+	var names []string
+	for _, p := range platform.All {
+		names = append(names, p.Name())
+	}
+	return bridge.Options{
+		URL: h.config.RabbitMQ.URL, Stages: h.config.Listings.Stages, Platforms: names,
+		QueueType: h.config.RabbitMQ.QueueType, Declare: h.config.RabbitMQ.Declare, Prefetch: h.config.RabbitMQ.Prefetch,
+		Hold: h.config.RabbitMQ.Hold, ArchiveDeadLetters: h.config.Listings.ArchiveDeadLetters,
+		Relays: h.config.Outbox.Relays, Retention: h.config.Outbox.Retention, Version: version(), Traces: h.traces,
+	}
+}
+
 // worker runs workflows and activities until ctx ends, and lets running ones finish.
 func (h *house) worker(ctx context.Context) error {
 	store := db.NewListings(h.pool)
 	hosts := limit.New(h.redis, limit.Options{
-		Name: "images", Interval: h.config.Images.Interval, MaxWait: workflows.ImageTimeout / 4, Registerer: h.registry,
+		Name: imageLimiter, Interval: h.config.Images.Interval, MaxWait: workflows.ImageTimeout / 4, Registerer: h.registry,
 	})
 	source := fetch.New(fetch.Options{AllowPrivate: h.config.Images.AllowPrivate, Turn: hosts.Wait, Traces: h.traces})
 	defer source.Close()
@@ -261,15 +265,46 @@ func (h *house) api(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	inspector, err := bridge.NewInspector(h.bridgeOptions(), h.config.RabbitMQ.ManagementURL)
+	if err != nil {
+		return err
+	}
+	defer inspector.Close()
+	waiting := h.backlog(inspector)
+	h.registry.MustRegister(waiting)
 	handler := api.New(api.Options{
 		Listings: db.NewListings(h.pool), Launch: h.launch, Blobs: h.blobs, Metrics: h.registry, Registerer: h.registry,
 		Log: h.log, TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
-		Checks: h.checks(), Keys: db.NewKeys(h.pool), Guard: guard, Proxies: h.config.API.Proxies, Traces: h.traces,
+		Checks: h.checks(), Backlog: waiting.Read, Keys: db.NewKeys(h.pool), Guard: guard, Proxies: h.config.API.Proxies,
+		Traces: h.traces,
 	})
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error { return h.serveAPI(ctx, guard, handler) })
 	both.Go(func() error { h.tellWhatIsAway(ctx); return nil })
 	return both.Wait()
+}
+
+// imageLimiter names the pace of image downloads, in Redis and in metrics.
+const imageLimiter = "images"
+
+// mostHosts is how many of the hosts that are held back are told of.
+const mostHosts = 50
+
+// backlog reads what waits in every service.
+func (h *house) backlog(inspector *bridge.Inspector) *telemetry.Backlog {
+	return &telemetry.Backlog{
+		Outbox: func(ctx context.Context) (backlog.Outbox, error) {
+			return db.NewOutbox(h.pool).Waiting(ctx, time.Now())
+		},
+		DeadLetters: db.NewDeadLetters(h.pool).OpenByQueue, Queues: inspector.Queues, Rates: inspector.Rates,
+		TaskQueues: func(ctx context.Context) ([]backlog.TaskQueue, error) {
+			return h.launch.TaskQueues(ctx, h.namespace, time.Now())
+		},
+		Limits: func(ctx context.Context) ([]backlog.Host, error) {
+			return limit.Waits(ctx, h.redis, imageLimiter, mostHosts, time.Now())
+		},
+		Log: h.log, Now: time.Now,
+	}
 }
 
 // checks ask each service that we depend on whether it is there.

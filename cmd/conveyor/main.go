@@ -29,6 +29,7 @@ type CLI struct {
 	Migrate   migrateCmd   `cmd:"" help:"Bring the database schema up to date."`
 	Bootstrap bootstrapCmd `cmd:"" help:"Create what must exist in Temporal: namespace, search attributes, queue limits."`
 	Health    healthCmd    `cmd:"" help:"Ask a role whether it lives: exit code 0 or 1, for health checks of containers."`
+	Status    statusCmd    `cmd:"" help:"Show what waits where, live: queues, outbox, dead letters, task queues, hosts."`
 	Config    configCmd    `cmd:"" help:"Print every setting with its value and what it is."`
 	Feed      feedCmd      `cmd:"" help:"Publish scraped listings from a JSONL file."`
 	Normalize normalizeCmd `cmd:"" help:"Normalize scraped listings from JSONL to JSONL, without any service."`

@@ -1,6 +1,10 @@
 package listing
 
-import "github.com/google/uuid"
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
 
 // A Version is the normalized form of one revision of an advert, and how it stands to what is published.
 type Version struct {
@@ -8,6 +12,8 @@ type Version struct {
 	Revision  int64  // of the raw advert that it was made of; counts different payloads, from 1
 	Published string // status of the published listing: active archived claimed; "" = not published
 	Same      bool   // what is published says the same already
+	// When the revision arrived; zero for one that is not the newest, or was brought to its end before: a replay.
+	ReceivedAt time.Time
 }
 
 // A Publication is a version about to become the visible listing.

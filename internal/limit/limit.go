@@ -46,6 +46,7 @@ type Options struct {
 type Hosts struct {
 	o     Options
 	redis *reach
+	line  redis.UniversalClient // for what Waits reads
 
 	mu    sync.Mutex
 	hosts map[string]pace // what this process did and promised; an entry in the past is as good as none
@@ -78,8 +79,8 @@ func New(rdb redis.UniversalClient, o Options) *Hosts {
 		Buckets: []float64{.001, .005, .025, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 	}, []string{"limiter"}))
 	return &Hosts{
-		o: o, redis: newReach(rdb, o.Name, o.Timeout, o.Cooldown, o.Now, o.Registerer), hosts: map[string]pace{},
-		waits: waits.WithLabelValues(o.Name),
+		o: o, redis: newReach(rdb, o.Name, o.Timeout, o.Cooldown, o.Now, o.Registerer), line: rdb,
+		hosts: map[string]pace{}, waits: waits.WithLabelValues(o.Name),
 	}
 }
 
@@ -191,12 +192,16 @@ func (h *Hosts) redisSlot(ctx context.Context, host string, giveUp time.Time) (s
 	if err != nil {
 		return slot{}, 0, err
 	}
+	// Redis looked at its clock between asked and now. A microsecond is for its rounding.
+	turn := max(0, r.ResetAfter-gap)
+	s = slot{from: h.o.Now().Add(turn), to: asked.Add(turn + h.o.Slack - time.Microsecond), redis: true}
+	if r.Allowed == 0 || turn > 0 {
+		h.tell(host, asked.Add(r.ResetAfter)) // whoever has to wait has the time for it
+	}
 	if r.Allowed == 0 {
 		return slot{}, max(r.ResetAfter, time.Millisecond), nil
 	}
-	// Redis looked at its clock between asked and now. A microsecond is for its rounding.
-	wait = max(0, r.ResetAfter-gap)
-	return slot{from: h.o.Now().Add(wait), to: asked.Add(wait + h.o.Slack - time.Microsecond), redis: true}, 0, nil
+	return s, 0, nil
 }
 
 // localSlot takes a slot from this process's own queue.

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -77,7 +78,8 @@ func newWorld(t *testing.T, settings ...string) *world {
 	w.api = "http://" + address
 	w.env = append(os.Environ(),
 		"DATABASE_URL="+w.db.Config().ConnString(), "RABBITMQ_URL="+w.broker.URL, "TEMPORAL_NAMESPACE="+name,
-		"CONVEYOR_HOME="+w.dir, "CONVEYOR_API_ADDRESS="+address, "CONVEYOR_LOG_FORMAT=json",
+		"CONVEYOR_HOME="+w.dir, "CONVEYOR_API_ADDRESS="+address, "CONVEYOR_API_URL="+w.api,
+		"CONVEYOR_LOG_FORMAT=json",
 		"CONVEYOR_ALLOW_PRIVATE_HOSTS="+strings.TrimPrefix(server.URL, "http://"), "CONVEYOR_IMAGE_INTERVAL=10ms",
 	)
 	w.env = append(w.env, settings...)
@@ -118,12 +120,12 @@ type process struct {
 	end  chan struct{}
 }
 
-// start starts a role. It is killed when the test ends, if it has not ended by then.
-func (w *world) start(role string) *process {
+// start starts a role, with settings of its own. It is killed when the test ends, if it has not ended by then.
+func (w *world) start(role string, settings ...string) *process {
 	w.t.Helper()
 
 	p := &process{cmd: exec.Command(binary, role), role: role, log: new(syncBuffer), end: make(chan struct{})}
-	p.cmd.Env = w.env
+	p.cmd.Env = slices.Concat(w.env, settings)
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(w.t, p.cmd.Start())

@@ -1,0 +1,40 @@
+package api_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/domain/backlog"
+)
+
+// The numbers stand beside the names, and what is not known is null and not 0.
+func TestQueues(t *testing.T) {
+	t.Parallel()
+	unacked := int64(3)
+	report := backlog.Report{
+		At: now, Services: map[string]string{"rabbitmq": "ok", "management": "away"}, Warnings: []string{"management is away"},
+		Outbox: backlog.Outbox{Pending: 4, OldestAgeSeconds: 1.5},
+		Queues: []backlog.Queue{
+			{Name: "scraped.kijiji", Ready: 2, Consumers: 1, Ours: true, Rates: backlog.Rates{Unacked: &unacked}},
+			{Name: "listings.published"},
+		},
+		DeadLetters: []backlog.DeadCount{}, TaskQueues: []backlog.TaskQueue{}, Limits: []backlog.Host{},
+	}
+	d := bare(t, func(o *api.Options) { o.Backlog = func(context.Context) backlog.Report { return report } })
+	r := d.get(t, "/queues")
+	require.Equal(t, report, read[backlog.Report](t, r, http.StatusOK))
+	require.JSONEq(t, `{
+		"at": "2026-10-01T12:00:00Z", "services": {"rabbitmq": "ok", "management": "away"},
+		"warnings": ["management is away"], "outbox": {"pending": 4, "refused": 0, "oldest_age_seconds": 1.5},
+		"dead_letters": [], "task_queues": [], "limits": [],
+		"queues": [
+			{"name": "scraped.kijiji", "ready": 2, "consumers": 1, "ours": true, "dead_letters": false,
+			 "unacked": 3, "publish_rate": null, "deliver_rate": null, "ack_rate": null},
+			{"name": "listings.published", "ready": 0, "consumers": 0, "ours": false, "dead_letters": false,
+			 "unacked": null, "publish_rate": null, "deliver_rate": null, "ack_rate": null}
+		]}`, r.Body)
+}

@@ -1,0 +1,173 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/mtlrent/conveyor/domain/backlog"
+)
+
+// An Inspector looks at the queues of the topology and changes nothing. It may be used by several goroutines at once.
+type Inspector struct {
+	topology   topology
+	connect    *connector
+	vhost      string
+	management *url.URL // of the management API, with credentials
+	client     http.Client
+
+	mu     sync.Mutex
+	missed map[string]time.Time // queues that were not there, and when they were looked for
+}
+
+// lookAgain is when a queue that was not there is looked for again: each look is an error in the broker's log.
+const lookAgain = time.Minute
+
+// NewInspector returns an inspector of the broker in o. management is the address of its management API; its
+// credentials are in it or those of the broker.
+func NewInspector(o Options, management string) (*Inspector, error) {
+	broker, err := amqp.ParseURI(o.URL)
+	if err != nil {
+		return nil, errors.New("read RABBITMQ_URL: it is no AMQP URL") // the cause may quote the password
+	}
+	at, err := url.Parse(strings.TrimSuffix(management, "/"))
+	if err != nil || at.Host == "" {
+		return nil, errors.New("read RABBITMQ_MANAGEMENT_URL: it is no URL")
+	}
+	if at.User == nil {
+		at.User = url.UserPassword(broker.Username, broker.Password)
+	}
+	return &Inspector{
+		topology: newTopology(o), connect: newConnector(o.URL, "conveyor inspector", nil), vhost: broker.Vhost,
+		management: at, missed: map[string]time.Time{},
+	}, nil
+}
+
+// Close ends the connection.
+func (i *Inspector) Close() {
+	i.connect.close()
+	i.client.CloseIdleConnections()
+}
+
+// Queues asks the broker for every queue that Conveyor knows, dead-letter queues included: how many messages are
+// ready, and how many consumers there are. It needs no plugin, and is exact.
+func (i *Inspector) Queues(ctx context.Context) ([]backlog.Queue, error) {
+	conn, err := i.connect.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// The client waits for a broker without end; what is closed answers at once.
+	defer context.AfterFunc(ctx, i.connect.close)()
+	out := i.known()
+	var ch *amqp.Channel
+	for n := range out {
+		if out[n].Missing = i.missing(out[n].Name); out[n].Missing {
+			continue
+		}
+		if ch == nil || ch.IsClosed() {
+			if ch, err = conn.Channel(); err != nil {
+				return nil, fmt.Errorf("open channel: %w", err)
+			}
+		}
+		q, err := ch.QueueDeclarePassive(out[n].Name, true, false, false, false, nil)
+		var refusal *amqp.Error
+		switch {
+		case errors.As(err, &refusal) && refusal.Code == amqp.NotFound: // and the channel is gone
+			out[n].Missing = true
+			i.miss(out[n].Name)
+		case err != nil:
+			return nil, fmt.Errorf("look at queue %s: %w", out[n].Name, err)
+		default:
+			out[n].Ready, out[n].Consumers = int64(q.Messages), int64(q.Consumers)
+		}
+	}
+	if ch != nil && !ch.IsClosed() {
+		_ = ch.Close() // nothing depends on it
+	}
+	return out, nil
+}
+
+// missing says that a queue was not there a moment ago.
+func (i *Inspector) missing(queue string) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	at, ok := i.missed[queue]
+	return ok && time.Since(at) < lookAgain
+}
+
+func (i *Inspector) miss(queue string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.missed[queue] = time.Now()
+}
+
+// known are the queues of the topology, the work first and each followed by its dead letters.
+func (i *Inspector) known() []backlog.Queue {
+	var out []backlog.Queue
+	for _, q := range i.topology.queues {
+		out = append(out,
+			backlog.Queue{Name: q.queue, Ours: slices.Contains(i.topology.ours, q.stage)},
+			backlog.Queue{Name: q.dlq(), Ours: i.topology.archive, DeadLetters: true})
+	}
+	return out
+}
+
+// maxRates bounds what is read of the management API: some hundred bytes a queue of the vhost.
+const maxRates = 8 << 20
+
+// Rates asks the management API for what AMQP does not tell, by queue. It is not always there, its numbers are some
+// seconds old, and its user needs the tag monitoring or management.
+func (i *Inspector) Rates(ctx context.Context) (map[string]backlog.Rates, error) {
+	at := *i.management
+	at.User = nil
+	columns := "name,messages_unacknowledged,message_stats.publish_details.rate," +
+		"message_stats.deliver_get_details.rate,message_stats.ack_details.rate"
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		at.String()+"/api/queues/"+url.PathEscape(i.vhost)+"?columns="+columns, http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("ask the management API: %w", err)
+	}
+	password, _ := i.management.User.Password()
+	request.SetBasicAuth(i.management.User.Username(), password)
+	answer, err := i.client.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("ask the management API: %w", err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("ask the management API: it answers %s", answer.Status)
+	}
+	type rate struct {
+		Rate float64 `json:"rate"`
+	}
+	var queues []struct {
+		Name    string `json:"name"`
+		Unacked *int64 `json:"messages_unacknowledged"`
+		Stats   struct {
+			Publish rate `json:"publish_details"`
+			Deliver rate `json:"deliver_get_details"`
+			Ack     rate `json:"ack_details"`
+		} `json:"message_stats"`
+	}
+	if err := json.NewDecoder(io.LimitReader(answer.Body, maxRates)).Decode(&queues); err != nil {
+		return nil, fmt.Errorf("read the answer of the management API: %w", err)
+	}
+	out := make(map[string]backlog.Rates, len(queues))
+	for _, q := range queues { // no stats yet means that nothing has moved
+		s := q.Stats
+		out[q.Name] = backlog.Rates{
+			Unacked: q.Unacked, PublishRate: &s.Publish.Rate, DeliverRate: &s.Deliver.Rate, AckRate: &s.Ack.Rate,
+		}
+	}
+	return out, nil
+}

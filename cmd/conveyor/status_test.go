@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/domain/backlog"
+)
+
+// busy is a house in which things wait; change makes it another.
+func busy(change ...func(*backlog.Report)) backlog.Report {
+	unacked, in, out := int64(200), 12.25, 9.0
+	r := backlog.Report{
+		At: time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC),
+		Services: map[string]string{
+			"postgres": "ok", "rabbitmq": "ok", "management": "ok", "temporal": "ok", "redis": "ok",
+		},
+		Outbox:      backlog.Outbox{Pending: 7, OldestAgeSeconds: 0.25},
+		DeadLetters: []backlog.DeadCount{{Queue: "scraped.kijiji", Class: "invalid", Open: 3}},
+		Queues: []backlog.Queue{
+			{Name: "scraped.kijiji", Ready: 1249, Consumers: 1, Ours: true,
+				Rates: backlog.Rates{Unacked: &unacked, PublishRate: &in, DeliverRate: &out, AckRate: &out}},
+			{Name: "scraped.kijiji.dlq", Consumers: 1, Ours: true, DeadLetters: true},
+			{Name: "listings.published", Ready: 5},
+		},
+		TaskQueues: []backlog.TaskQueue{
+			{Name: "images", Type: "activity", Backlog: 231, OldestAgeSeconds: 112.4, AddRate: 2, DispatchRate: 2, Workers: 2},
+		},
+		Limits: []backlog.Host{{Limiter: "images", Host: "media.kijiji.ca", WaitSeconds: 12.5}},
+	}
+	for _, f := range change {
+		f(&r)
+	}
+	r.Judge()
+	return r
+}
+
+func TestStatusFrame(t *testing.T) {
+	t.Parallel()
+	s := &statusScreen{api: remote{url: "http://127.0.0.1:8080"}}
+	require.Equal(t, `conveyor status  http://127.0.0.1:8080  2026-10-01 12:00:00 UTC
+
+services      postgres ok · rabbitmq ok · management ok · temporal ok · redis ok
+outbox        7 pending, the oldest for 0.2 s
+dead letters  3 open: 3 scraped.kijiji (invalid)
+
+QUEUE               READY  UNACKED  IN/S  OUT/S  DONE/S  CONSUMERS
+scraped.kijiji       1249      200  12.2    9.0     9.0          1
+listings.published      5        –     –      –       –          0  for others
+
+TASK QUEUE         WAIT  OLDEST  IN/S  OUT/S  WORKERS
+images (activity)   231   1m52s   2.0    2.0        2
+
+HOST HELD BACK            NEXT TURN IN
+media.kijiji.ca (images)           13s
+
+nothing is wrong
+`, s.frame(busy(), nil))
+}
+
+func TestStatusFrameOfTrouble(t *testing.T) {
+	t.Parallel()
+	before := busy()
+	now := busy(func(r *backlog.Report) {
+		r.Services["management"], r.Services["postgres"] = "away", "away"
+		r.Queues[0].Consumers, r.Queues[0].Ready, r.Queues[0].Rates = 0, 1300, backlog.Rates{}
+		r.Queues[1].Consumers, r.Queues[2].Ready = 0, 2
+		r.TaskQueues[0].Workers = 0
+	})
+	got := (&statusScreen{}).frame(now, &before)
+	require.Contains(t, got, "postgres away · rabbitmq ok · management away")
+	require.NotContains(t, got, "outbox  ", "it is not known")
+	require.Regexp(t, `(?m)^scraped.kijiji +\+51 1300 +– +– +– +– +0  no consumer$`, got)
+	require.Regexp(t, `(?m)^scraped.kijiji.dlq .*no consumer$`, got)
+	require.Regexp(t, `(?m)^listings.published +-3 2 .* for others$`, got)
+	require.Contains(t, got, "! postgres is away\n! management is away\n! queue scraped.kijiji, scraped.kijiji.dlq: no consumer\n")
+	require.Contains(t, got, "! task queue images (activity): no worker\n")
+
+	painted := (&statusScreen{paint: true}).frame(now, &before)
+	require.Contains(t, painted, "\x1b[33m+51\x1b[0m 1300")
+	require.Contains(t, painted, "\x1b[32m-3\x1b[0m 2")
+	require.Contains(t, painted, "\x1b[31m! postgres is away\x1b[0m")
+	for i, line := range strings.Split(painted, "\n") { // colours take no place
+		require.Equal(t, shownWidth(strings.Split(got, "\n")[i]), shownWidth(line))
+	}
+}
+
+func TestStatusLook(t *testing.T) {
+	t.Parallel()
+	want := busy()
+	door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/queues" || r.Header.Get("Authorization") != "Bearer k" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(want)
+	}))
+	t.Cleanup(door.Close)
+	got, _, err := (&statusScreen{api: remote{door.URL, "k"}}).look(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	_, _, err = (&statusScreen{api: remote{door.URL, ""}}).look(t.Context())
+	require.ErrorContains(t, err, "401")
+	_, _, err = (&statusScreen{api: remote{"http://127.0.0.1:1", ""}}).look(t.Context())
+	require.ErrorContains(t, err, "is it running")
+	require.ErrorContains(t, (&statusCmd{}).Run(context.Background()), "--every")
+}

@@ -1,0 +1,41 @@
+package db_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/backlog"
+)
+
+func TestOpenByQueue(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewDeadLetters(pool)
+	got, err := s.OpenByQueue(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, got)
+
+	at := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
+	require.NoError(t, s.Archive(t.Context(),
+		db.DeadLetter{Key: "1", Queue: "scraped.kijiji", Class: "invalid", At: at},
+		db.DeadLetter{Key: "2", Queue: "scraped.kijiji", Class: "invalid", At: at},
+		db.DeadLetter{Key: "3", Queue: "scraped.kijiji", Class: "transient", At: at},
+		db.DeadLetter{Key: "4", Queue: "images.pending", Class: "gone", At: at},
+		db.DeadLetter{Key: "5", Queue: "images.pending", Class: "gone", At: at},
+	))
+	_, err = pool.Exec(t.Context(), "UPDATE dead_letters SET state = 'resolved' WHERE queue = 'images.pending' "+
+		"AND id = (SELECT min(id) FROM dead_letters WHERE queue = 'images.pending')")
+	require.NoError(t, err)
+	got, err = s.OpenByQueue(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []backlog.DeadCount{
+		{Queue: "images.pending", Class: "gone", Open: 1},
+		{Queue: "scraped.kijiji", Class: "invalid", Open: 2},
+		{Queue: "scraped.kijiji", Class: "transient", Open: 1},
+	}, got)
+}

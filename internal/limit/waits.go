@@ -1,0 +1,51 @@
+package limit
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/mtlrent/conveyor/domain/backlog"
+)
+
+// The line of a limiter is a sorted set: hosts that somebody waits for, scored by when their next turn is free, in
+// milliseconds. What is in the past is nobody's wait.
+func line(limiter string) string { return "line:" + limiter }
+
+// lineTTL keeps the line of a limiter that nobody uses any more from staying for ever.
+const lineTTL = time.Hour
+
+// tell writes down for Waits when the next turn of a host is free. Only who has to wait does so, beside its waiting;
+// that it may fail changes nothing for the limit.
+func (h *Hosts) tell(host string, free time.Time) {
+	ctx, cancel := context.WithTimeout(context.Background(), h.o.Timeout)
+	defer cancel()
+	p := h.line.Pipeline()
+	p.ZAddGT(ctx, line(h.o.Name), redis.Z{Score: float64(free.UnixMilli()), Member: host}) // who asked first may tell last
+	p.Expire(ctx, line(h.o.Name), lineTTL)
+	_, _ = p.Exec(ctx)
+}
+
+// Waits returns the hosts that a limiter of that name, in whichever process, holds back now, up to most of them: those
+// with the longest wait. While Redis is away each process has a line of its own, and this is an error.
+func Waits(ctx context.Context, rdb redis.UniversalClient, name string, most int, now time.Time) (
+	[]backlog.Host, error) {
+	ms := strconv.FormatInt(now.UnixMilli(), 10)
+	p := rdb.Pipeline()
+	p.ZRemRangeByScore(ctx, line(name), "-inf", ms)
+	far := p.ZRevRangeWithScores(ctx, line(name), 0, int64(most)-1)
+	if _, err := p.Exec(ctx); err != nil {
+		return nil, fmt.Errorf("read the line for %s: %w", name, err)
+	}
+	out := make([]backlog.Host, 0, len(far.Val()))
+	for _, z := range far.Val() {
+		host, _ := z.Member.(string)
+		out = append(out, backlog.Host{
+			Limiter: name, Host: host, WaitSeconds: time.UnixMilli(int64(z.Score)).Sub(now).Seconds(),
+		})
+	}
+	return out, nil
+}

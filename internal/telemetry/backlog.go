@@ -1,0 +1,193 @@
+package telemetry
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/mtlrent/conveyor/domain/backlog"
+)
+
+const (
+	askTimeout = 2 * time.Second // a service that takes longer is away
+	fresh      = time.Second     // however many ask, services are asked no more often
+)
+
+// Backlog reads what waits, from all services at once, and makes metrics of it. Each of its functions asks one service,
+// and may outstay its context, but not for ever. Its methods may be called by several goroutines at once.
+type Backlog struct {
+	Outbox      func(context.Context) (backlog.Outbox, error)
+	DeadLetters func(context.Context) ([]backlog.DeadCount, error)
+	Queues      func(context.Context) ([]backlog.Queue, error)
+	Rates       func(context.Context) (map[string]backlog.Rates, error) // by queue
+	TaskQueues  func(context.Context) ([]backlog.TaskQueue, error)
+	Limits      func(context.Context) ([]backlog.Host, error)
+	Log         *slog.Logger
+	Now         func() time.Time
+
+	mu   sync.Mutex
+	last backlog.Report
+}
+
+// Read returns what waits now, or did at most a second ago. It takes little more than two seconds at most, and never
+// fails: a service that does not answer is away in the report. What it returns must not be changed.
+func (b *Backlog) Read(ctx context.Context) backlog.Report {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.Now()
+	if age := now.Sub(b.last.At); age >= 0 && age < fresh {
+		return b.last
+	}
+	// Others may wait for what this one reads, so it does not end with one request.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
+	defer cancel()
+	r := backlog.Report{
+		At: now.UTC(), Services: map[string]string{}, DeadLetters: []backlog.DeadCount{}, Queues: []backlog.Queue{},
+		TaskQueues: []backlog.TaskQueue{}, Limits: []backlog.Host{},
+	}
+	var rates map[string]backlog.Rates
+	b.gather(ctx, &r, []question{
+		ask(backlog.Postgres, b.Outbox, func(v backlog.Outbox) { r.Outbox = v }),
+		ask(backlog.Postgres, b.DeadLetters, func(v []backlog.DeadCount) { r.DeadLetters = append(r.DeadLetters, v...) }),
+		ask(backlog.RabbitMQ, b.Queues, func(v []backlog.Queue) { r.Queues = append(r.Queues, v...) }),
+		ask(backlog.Management, b.Rates, func(v map[string]backlog.Rates) { rates = v }),
+		ask(backlog.Temporal, b.TaskQueues, func(v []backlog.TaskQueue) { r.TaskQueues = append(r.TaskQueues, v...) }),
+		ask(backlog.Redis, b.Limits, func(v []backlog.Host) { r.Limits = append(r.Limits, v...) }),
+	})
+	for i := range r.Queues {
+		r.Queues[i].Rates = rates[r.Queues[i].Name]
+	}
+	r.Judge()
+	b.last = r
+	return r
+}
+
+// A question asks a service, and returns what puts its answer into the report.
+type question struct {
+	service string
+	ask     func(context.Context) (put func(), err error)
+}
+
+func ask[T any](service string, f func(context.Context) (T, error), put func(T)) question {
+	return question{service, func(ctx context.Context) (func(), error) {
+		v, err := f(ctx)
+		return func() { put(v) }, err
+	}}
+}
+
+// gather asks all questions at once. A service is there when it has answered all of its questions in time.
+func (b *Backlog) gather(ctx context.Context, r *backlog.Report, questions []question) {
+	type answer struct {
+		of  int
+		put func()
+		err error
+	}
+	answers := make(chan answer, len(questions)) // with room for those who come too late
+	for i, q := range questions {
+		go func() { // ends with the question
+			put, err := q.ask(ctx)
+			answers <- answer{i, put, err}
+		}()
+	}
+	errs := make([]error, len(questions))
+	for i := range errs {
+		errs[i] = context.DeadlineExceeded
+	}
+	for range questions {
+		select {
+		case a := <-answers:
+			if errs[a.of] = a.err; a.err == nil {
+				a.put()
+			}
+		case <-ctx.Done():
+		}
+	}
+	for i, q := range questions {
+		if errs[i] != nil {
+			r.Services[q.service] = backlog.Away
+			if b.last.Services[q.service] != backlog.Away { // once
+				b.Log.WarnContext(ctx, "its backlog is not known", "away", q.service, "err", errs[i])
+			}
+		} else if r.Services[q.service] == "" {
+			r.Services[q.service] = backlog.OK
+		}
+	}
+}
+
+// The metrics of a backlog. Every process that serves them asks the same services: dashboards take the maximum.
+var (
+	up        = gauge("conveyor_service_up", "1 when the service answers, by service.", "service")
+	ready     = gauge("conveyor_queue_ready", "Messages that wait in a queue of RabbitMQ.", "queue")
+	unacked   = gauge("conveyor_queue_unacked", "Messages of a queue that consumers hold.", "queue")
+	consumers = gauge("conveyor_queue_consumers", "Consumers of a queue; ours says that there should be one.",
+		"queue", "ours")
+	pending = gauge("conveyor_outbox_pending", "Messages that wait to be published.")
+	refused = gauge("conveyor_outbox_refused", "Messages that wait because the broker returned or refused them.")
+	oldest  = gauge("conveyor_outbox_oldest_age_seconds", "How long the oldest unpublished message has waited.")
+	letters = gauge("conveyor_dead_letters_open", "Dead letters that wait for a person, by queue and class of failure.",
+		"queue", "class")
+	tasks   = gauge("conveyor_task_queue_backlog", "Tasks that wait in a task queue of Temporal.", "task_queue", "type")
+	taskAge = gauge("conveyor_task_queue_oldest_age_seconds", "How long the task has waited whose turn is next.",
+		"task_queue", "type")
+	workers = gauge("conveyor_task_queue_workers", "Processes that poll a task queue.", "task_queue", "type")
+	turn    = gauge("conveyor_limiter_host_wait_seconds", "Until the next free turn on a host that is held back.",
+		"limiter", "host")
+)
+
+func gauge(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+// Describe is for prometheus.
+func (b *Backlog) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		up, ready, unacked, consumers, pending, refused, oldest, letters, tasks, taskAge, workers, turn,
+	} {
+		out <- d
+	}
+}
+
+// Collect is for prometheus. What is away has no values, but for conveyor_service_up, which is 0.
+func (b *Backlog) Collect(out chan<- prometheus.Metric) {
+	r := b.Read(context.Background())
+	set := func(d *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	for service, state := range r.Services {
+		if state == backlog.OK {
+			set(up, 1, service)
+		} else {
+			set(up, 0, service)
+		}
+	}
+	if r.Services[backlog.Postgres] == backlog.OK {
+		set(pending, float64(r.Outbox.Pending))
+		set(refused, float64(r.Outbox.Refused))
+		set(oldest, r.Outbox.OldestAgeSeconds)
+	}
+	for _, d := range r.DeadLetters {
+		set(letters, float64(d.Open), d.Queue, d.Class)
+	}
+	for _, q := range r.Queues {
+		if q.Missing && (q.DeadLetters || !q.Ours) {
+			continue
+		}
+		set(ready, float64(q.Ready), q.Name)
+		set(consumers, float64(q.Consumers), q.Name, strconv.FormatBool(q.Ours))
+		if q.Unacked != nil {
+			set(unacked, float64(*q.Unacked), q.Name)
+		}
+	}
+	for _, q := range r.TaskQueues {
+		set(tasks, float64(q.Backlog), q.Name, q.Type)
+		set(taskAge, q.OldestAgeSeconds, q.Name, q.Type)
+		set(workers, float64(q.Workers), q.Name, q.Type)
+	}
+	for _, h := range r.Limits {
+		set(turn, h.WaitSeconds, h.Limiter, h.Host)
+	}
+}

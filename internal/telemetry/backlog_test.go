@@ -1,0 +1,178 @@
+package telemetry_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/internal/telemetry"
+)
+
+// waits is a house in which a little of everything waits. asked counts the questions to Postgres.
+func waits(asked *atomic.Int32) *telemetry.Backlog {
+	unacked, rate := int64(2), 1.5
+	return &telemetry.Backlog{
+		Outbox: func(context.Context) (backlog.Outbox, error) {
+			asked.Add(1)
+			return backlog.Outbox{Pending: 3, Refused: 1, OldestAgeSeconds: 4}, nil
+		},
+		DeadLetters: func(context.Context) ([]backlog.DeadCount, error) {
+			return []backlog.DeadCount{{Queue: "scraped.kijiji", Class: "invalid", Open: 5}}, nil
+		},
+		Queues: func(context.Context) ([]backlog.Queue, error) {
+			return []backlog.Queue{
+				{Name: "scraped.kijiji", Ready: 7, Consumers: 1, Ours: true},
+				{Name: "listings.published", Ready: 8},
+				{Name: "listings.published.dlq", Missing: true, Ours: true, DeadLetters: true},
+			}, nil
+		},
+		Rates: func(context.Context) (map[string]backlog.Rates, error) {
+			return map[string]backlog.Rates{"scraped.kijiji": {Unacked: &unacked, AckRate: &rate}}, nil
+		},
+		TaskQueues: func(context.Context) ([]backlog.TaskQueue, error) {
+			return []backlog.TaskQueue{{Name: "images", Type: "activity", Backlog: 9, OldestAgeSeconds: 10, Workers: 1}}, nil
+		},
+		Limits: func(context.Context) ([]backlog.Host, error) {
+			return []backlog.Host{{Limiter: "images", Host: "a.example", WaitSeconds: 11}}, nil
+		},
+		Log: slog.New(slog.DiscardHandler), Now: time.Now,
+	}
+}
+
+func TestBacklog(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	b, now := waits(&asked), time.Date(2026, 10, 1, 8, 0, 0, 0, time.FixedZone("EDT", -4*3600))
+	b.Now = func() time.Time { return now }
+	r := b.Read(t.Context())
+	require.Equal(t, now.UTC(), r.At)
+	require.Equal(t, map[string]string{
+		"postgres": "ok", "rabbitmq": "ok", "management": "ok", "temporal": "ok", "redis": "ok",
+	}, r.Services)
+	require.Equal(t, []string{"outbox: messages that the broker refuses: 1"}, r.Warnings)
+	require.EqualValues(t, 2, *r.Queues[0].Unacked)
+	require.Nil(t, r.Queues[1].Unacked)
+	require.EqualValues(t, 5, r.OpenDeadLetters())
+
+	now = now.Add(900 * time.Millisecond)
+	require.Equal(t, r, b.Read(t.Context()))
+	require.EqualValues(t, 1, asked.Load(), "services are asked once a second")
+	now = now.Add(time.Second)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Equal(t, "ok", b.Read(ended).Services["postgres"], "others may wait for it")
+	require.EqualValues(t, 2, asked.Load())
+}
+
+// What is away takes nothing else along, and one that does not answer is not waited for.
+func TestBacklogAway(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	var log syncLog
+	b := waits(&asked)
+	b.Log = slog.New(slog.NewTextHandler(&log, nil))
+	b.DeadLetters = func(context.Context) ([]backlog.DeadCount, error) { return nil, errors.New("refused") }
+	b.Rates = func(context.Context) (map[string]backlog.Rates, error) { return nil, errors.New("401") }
+	stuck := make(chan struct{})
+	t.Cleanup(func() { close(stuck) })
+	b.Limits = func(context.Context) ([]backlog.Host, error) { <-stuck; return nil, nil }
+	began := time.Now()
+	r := b.Read(t.Context())
+	require.Less(t, time.Since(began), 4*time.Second)
+	require.Equal(t, map[string]string{
+		"postgres": "away", "rabbitmq": "ok", "management": "away", "temporal": "ok", "redis": "away",
+	}, r.Services)
+	require.EqualValues(t, 3, r.Outbox.Pending)
+	require.Len(t, r.Queues, 3)
+	require.Nil(t, r.Queues[0].Unacked)
+	require.NotNil(t, r.Limits, "[] and not null")
+	require.Subset(t, r.Warnings, []string{"postgres is away", "management is away", "redis is away"})
+	b.Now = func() time.Time { return time.Now().Add(time.Minute) }
+	b.Read(t.Context())
+	require.Equal(t, 3, strings.Count(log.String(), "not known"), "said once")
+}
+
+func TestBacklogMetrics(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	b := waits(&asked)
+	reg := prometheus.NewPedanticRegistry()
+	reg.MustRegister(b)
+	require.Equal(t, map[string]float64{
+		`conveyor_service_up postgres`:                           1,
+		`conveyor_service_up rabbitmq`:                           1,
+		`conveyor_service_up management`:                         1,
+		`conveyor_service_up temporal`:                           1,
+		`conveyor_service_up redis`:                              1,
+		`conveyor_queue_ready scraped.kijiji`:                    7,
+		`conveyor_queue_ready listings.published`:                8,
+		`conveyor_queue_unacked scraped.kijiji`:                  2,
+		`conveyor_queue_consumers true scraped.kijiji`:           1,
+		`conveyor_queue_consumers false listings.published`:      0,
+		`conveyor_outbox_pending`:                                3,
+		`conveyor_outbox_refused`:                                1,
+		`conveyor_outbox_oldest_age_seconds`:                     4,
+		`conveyor_dead_letters_open invalid scraped.kijiji`:      5,
+		`conveyor_task_queue_backlog images activity`:            9,
+		`conveyor_task_queue_oldest_age_seconds images activity`: 10,
+		`conveyor_task_queue_workers images activity`:            1,
+		`conveyor_limiter_host_wait_seconds a.example images`:    11,
+	}, values(t, reg))
+
+	b = waits(&asked)
+	away := errors.New("away")
+	b.Outbox = func(context.Context) (backlog.Outbox, error) { return backlog.Outbox{}, away }
+	b.Queues = func(context.Context) ([]backlog.Queue, error) { return nil, away }
+	reg = prometheus.NewPedanticRegistry()
+	reg.MustRegister(b)
+	got := values(t, reg)
+	require.Zero(t, got["conveyor_service_up postgres"])
+	require.NotContains(t, got, "conveyor_outbox_pending", "not known is not none")
+	require.NotContains(t, got, "conveyor_queue_ready scraped.kijiji")
+}
+
+// values are the gauges of a registry by name and label values.
+func values(t *testing.T, reg prometheus.Gatherer) map[string]float64 {
+	t.Helper()
+
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	out := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			name := f.GetName()
+			for _, l := range m.GetLabel() {
+				name += " " + l.GetValue()
+			}
+			out[name] = m.GetGauge().GetValue()
+		}
+	}
+	return out
+}
+
+// syncLog is a log that is written and read at once.
+type syncLog struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *syncLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *syncLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

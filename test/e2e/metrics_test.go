@@ -1,0 +1,212 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mtlrent/conveyor/domain/backlog"
+)
+
+// An alert or a panel whose metric nobody exposes is silent for ever, so every name and label in deploy/ must stand in
+// what the roles serve once a little of everything has happened to them. The same house shows what waits.
+func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
+	t.Parallel()
+
+	w := newWorld(t, "CONVEYOR_IMAGE_INTERVAL=2s") // images that wait for their turn are seen
+	doors := []string{w.api}
+	w.start("api")
+	for _, role := range []string{"worker", "bridge"} {
+		address := freeAddress(t)
+		w.start(role, "CONVEYOR_METRICS_ADDRESS="+address)
+		doors = append(doors, "http://"+address)
+	}
+	w.ready()
+
+	images := []string{w.siteURL + "/bad/404"}
+	for n := range 4 {
+		images = append(images, fmt.Sprintf("%s/photos/1/%d.jpg", w.siteURL, n+1))
+	}
+	withImages := with("image_urls", images)
+	w.publish("scraped", "kijiji", advert("1", withImages), advert("2"), advert("3", with("price", map[string]any{})),
+		[]byte("not JSON"))
+	w.eventually("two are published", func() bool { return one[int](w, "SELECT count(*) FROM listings") == 2 })
+	w.publish("scraped", "kijiji",
+		advert("1", withImages, with("scraped_at", "2026-01-10T13:00:00Z"), with("title", "Changed while its images wait")),
+		advert("2", with("scraped_at", "2026-01-10T13:00:00Z")))
+	_, err := w.temporal.ExecuteWorkflow(w.ctx(), client.StartWorkflowOptions{ID: "odd", TaskQueue: "listings"},
+		"NobodyRunsThis")
+	require.NoError(t, err)
+
+	wanted := expressions(t)
+	require.Greater(t, len(wanted), 60)
+	seen := map[string]map[string]bool{"up": {}} // label names by metric; up is Prometheus's own
+	w.eventually("every metric is there", func() bool {
+		for _, door := range doors {
+			w.scrape(door, seen)
+		}
+		return len(missing(wanted, seen)) == 0 || t.Context().Err() != nil
+	})
+	require.Empty(t, missing(wanted, seen))
+
+	var report backlog.Report
+	w.eventually("what is dead is told", func() bool {
+		return w.get("/queues", &report) == http.StatusOK && report.OpenDeadLetters() == 3
+	})
+	require.Equal(t, map[string]string{
+		"postgres": "ok", "rabbitmq": "ok", "management": "ok", "temporal": "ok", "redis": "ok",
+	}, report.Services)
+	require.Empty(t, report.Warnings)
+	require.Equal(t, []backlog.DeadCount{
+		{Queue: "images.pending", Class: "gone", Open: 1}, {Queue: "scraped.kijiji", Class: "invalid", Open: 2},
+	}, report.DeadLetters)
+	for _, q := range report.TaskQueues {
+		require.EqualValues(t, 1, q.Workers, q.Name)
+	}
+	for _, q := range report.Queues {
+		require.Equal(t, q.Ours, q.Consumers == 1, q.Name)
+	}
+
+	table := w.run("status", "--check")
+	require.Contains(t, table, "nothing is wrong")
+	require.Regexp(t, `(?m)^listings.published +3 .* for others$`, table)
+	require.NotContains(t, table, "\x1b", "no colours in a pipe")
+	var printed backlog.Report
+	require.NoError(t, json.Unmarshal([]byte(w.run("status", "--json")), &printed))
+	require.Equal(t, report.Services, printed.Services)
+}
+
+// An expression is a PromQL query and what it is for.
+type expression struct{ where, query, legend string }
+
+// expressions are those of every panel and alert in deploy/.
+func expressions(t *testing.T) (out []expression) {
+	t.Helper()
+
+	var rules struct {
+		Groups []struct {
+			Rules []struct {
+				Alert       string
+				Expr        string
+				Labels      map[string]string
+				Annotations map[string]string
+			}
+		}
+	}
+	text, err := os.ReadFile("../../deploy/prometheus/alerts.yml")
+	require.NoError(t, err)
+	require.NoError(t, yaml.Unmarshal(text, &rules))
+	for _, g := range rules.Groups {
+		for _, r := range g.Rules {
+			require.Contains(t, []string{"page", "warn"}, r.Labels["severity"], r.Alert)
+			require.NotEmpty(t, r.Annotations["action"], r.Alert)
+			out = append(out, expression{"alert " + r.Alert, r.Expr, r.Annotations["summary"]})
+		}
+	}
+	files, err := filepath.Glob("../../deploy/grafana/dashboards/*.json")
+	require.NoError(t, err)
+	require.Len(t, files, 3)
+	for _, file := range files {
+		var board struct {
+			Panels []struct {
+				Type, Title string
+				Targets     []struct{ Expr, LegendFormat string }
+			}
+		}
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(text, &board), file)
+		for _, p := range board.Panels {
+			require.True(t, p.Type == "row" || len(p.Targets) > 0, "%s: %s shows nothing", file, p.Title)
+			for _, target := range p.Targets {
+				out = append(out, expression{filepath.Base(file) + ": " + p.Title, target.Expr, target.LegendFormat})
+			}
+		}
+	}
+	return out
+}
+
+var (
+	metricName = regexp.MustCompile(`\b(?:conveyor|temporal|go|process)_[a-z_]+\b|\bup\b`)
+	selector   = regexp.MustCompile(`\{[^}]*\}`)
+	labelName  = regexp.MustCompile(`(\w+)[!=]?[=~]"`)
+	grouping   = regexp.MustCompile(`\b(?:by|on)\s*\(([^)]*)\)`)
+	legendName = regexp.MustCompile(`\{\{\s*\.?(?:\$labels\.)?(\w+)\s*\}\}`)
+	sampleLine = regexp.MustCompile(`^(\w+)(?:\{(.*)\})? `)
+)
+
+// missing are the metrics and labels that expressions speak of and nobody has seen.
+func missing(all []expression, seen map[string]map[string]bool) (out []string) {
+	for _, e := range all {
+		metrics := metricName.FindAllString(grouping.ReplaceAllString(selector.ReplaceAllString(e.query, ""), ""), -1)
+		if len(metrics) == 0 {
+			out = append(out, e.where+": no metric in "+e.query)
+		}
+		known := map[string]bool{"job": true, "instance": true, "role": true} // made by prometheus.yml
+		for _, m := range metrics {
+			if _, ok := seen[m]; !ok {
+				out = append(out, e.where+": "+m)
+			}
+			maps.Copy(known, seen[m])
+		}
+		var labels []string
+		for _, s := range selector.FindAllString(e.query, -1) {
+			for _, m := range labelName.FindAllStringSubmatch(s, -1) {
+				labels = append(labels, m[1])
+			}
+		}
+		for _, g := range grouping.FindAllStringSubmatch(e.query, -1) {
+			labels = append(labels, strings.FieldsFunc(g[1], func(r rune) bool { return r == ',' || r == ' ' })...)
+		}
+		for _, l := range legendName.FindAllStringSubmatch(e.legend, -1) {
+			labels = append(labels, l[1])
+		}
+		for _, l := range labels {
+			if !known[l] {
+				out = append(out, e.where+": label "+l)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// scrape adds what a role serves to what was seen.
+func (w *world) scrape(door string, seen map[string]map[string]bool) {
+	w.t.Helper()
+
+	resp, err := http.Get(door + "/metrics")
+	if err != nil {
+		return // not yet
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(w.t, err)
+	require.Equal(w.t, http.StatusOK, resp.StatusCode, string(body))
+	for line := range bytes.Lines(body) {
+		m := sampleLine.FindSubmatch(line)
+		if m == nil {
+			continue
+		}
+		name := string(m[1])
+		if seen[name] == nil {
+			seen[name] = map[string]bool{}
+		}
+		for _, l := range labelName.FindAllSubmatch(m[2], -1) {
+			seen[name][string(l[1])] = true
+		}
+	}
+}
