@@ -25,6 +25,8 @@ func TestReplay(t *testing.T) {
 
 			r := worker.NewWorkflowReplayer()
 			r.RegisterWorkflow(workflows.Listing)
+			r.RegisterWorkflow(workflows.Replay)
+			r.RegisterWorkflow(workflows.ArchiveStale)
 			require.NoError(t, r.ReplayWorkflowHistoryFromJSONFile(nil, file))
 		})
 	}

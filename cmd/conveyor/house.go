@@ -35,6 +35,9 @@ import (
 var (
 	_ activities.ListingStore = (*db.Listings)(nil)
 	_ activities.ImageStore   = (*db.Listings)(nil)
+	_ activities.ReplayStore  = (*db.Replays)(nil)
+	_ activities.StaleStore   = (*db.Listings)(nil)
+	_ activities.Starter      = (*launch.Launch)(nil)
 	_ activities.ImageBlobs   = pictures{}
 	_ activities.ImageSource  = photos{}
 )
@@ -134,6 +137,7 @@ func (h *house) migrate(ctx context.Context) error { return db.Migrate(ctx, h.po
 func (h *house) bootstrap(ctx context.Context) error {
 	b := launch.Bootstrap{
 		Namespace: h.namespace, Retention: h.config.Temporal.Retention, ImageInterval: h.config.Images.Interval,
+		StaleEvery: h.config.Listings.StaleEvery,
 	}
 	return b.Apply(ctx, h.temporal)
 }
@@ -168,6 +172,10 @@ func (h *house) worker(ctx context.Context) error {
 	acts := workers.Activities{
 		Listings: &activities.Listings{Store: store, Now: time.Now},
 		Images:   &activities.Images{Store: store, Source: photos{source}, Blobs: pictures{h.blobs}, Now: time.Now},
+		Replays:  &activities.Replays{Store: db.NewReplays(h.pool), Start: h.launch, Now: time.Now},
+		Staleness: &activities.Staleness{
+			Store: store, Start: h.launch, After: h.config.Listings.StaleAfter, Now: time.Now,
+		},
 	}
 	fatal := make(chan error, 1)
 	options := workers.Options{
@@ -224,7 +232,8 @@ func (h *house) startWorkers(ctx context.Context, build func() []worker.Worker) 
 // api answers HTTP requests until ctx ends, and those under way.
 func (h *house) api(ctx context.Context) error {
 	handler := api.New(api.Options{
-		Listings: db.NewListings(h.pool), Launch: h.launch, Blobs: h.blobs, Metrics: h.registry, Log: h.log,
+		Listings: db.NewListings(h.pool), Replays: db.NewReplays(h.pool), Audit: db.NewAuditLog(h.pool),
+		Now: time.Now, Launch: h.launch, Blobs: h.blobs, Metrics: h.registry, Log: h.log,
 		TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
 		Checks: h.checks(),
 	})

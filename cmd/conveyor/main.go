@@ -26,10 +26,11 @@ type CLI struct {
 	Worker    workerCmd    `cmd:"" help:"Run workflows and activities."`
 	Bridge    bridgeCmd    `cmd:"" help:"Carry messages between RabbitMQ and Conveyor, and publish events."`
 	Migrate   migrateCmd   `cmd:"" help:"Bring the database schema up to date."`
-	Bootstrap bootstrapCmd `cmd:"" help:"Create what must exist in Temporal: namespace, search attributes, queue limits."`
+	Bootstrap bootstrapCmd `cmd:"" help:"Create what must exist in Temporal: namespace, search attributes, queue limits, schedules."`
 	Config    configCmd    `cmd:"" help:"Print every setting with its value and what it is."`
 	Feed      feedCmd      `cmd:"" help:"Publish scraped listings from a JSONL file."`
 	Normalize normalizeCmd `cmd:"" help:"Normalize scraped listings from JSONL to JSONL, without any service."`
+	Replay    replaysCmd   `cmd:"" help:"Take stored adverts through the pipeline again: start, show, list, cancel."`
 
 	WithServices withServicesCmd `cmd:"" help:"Run a command with fresh services of its own, then remove them."`
 	VersionCmd   versionCmd      `cmd:"" name:"version" help:"Print the version."`
