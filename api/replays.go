@@ -61,10 +61,10 @@ type ReplayStart struct {
 // ReplayWhich says which raw listings. Conditions combine.
 type ReplayWhich struct {
 	Platform     string      `json:"platform,omitempty" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" example:"kijiji"`
-	Status       []string    `json:"status,omitempty" maxItems:"5" enum:"scraped,normalized,imported,duplicate,rejected" doc:"any of these"`
+	Status       []string    `json:"status,omitempty" minItems:"1" maxItems:"5" enum:"scraped,normalized,imported,duplicate,rejected" doc:"any of these"`
 	ScrapedSince *time.Time  `json:"scraped_since,omitempty" doc:"last scraped then or later"`
 	ScrapedUntil *time.Time  `json:"scraped_until,omitempty" doc:"last scraped before"`
-	IDs          []uuid.UUID `json:"ids,omitempty" maxItems:"200" doc:"any of these listings"`
+	IDs          []uuid.UUID `json:"ids,omitempty" minItems:"1" maxItems:"200" doc:"any of these listings"`
 	Reason       string      `json:"reason,omitempty" pattern:"^[a-z_]{1,64}$" doc:"code of a reason for its rejection" example:"missing"`
 }
 

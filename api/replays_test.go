@@ -87,6 +87,8 @@ func TestStartReplayRefuses(t *testing.T) {
 			`{"filter": {"scraped_since": "2026-10-02T00:00:00Z", "scraped_until": "2026-10-01T00:00:00Z"}}`,
 			"body.filter.scraped_until"},
 		{"too many IDs", `{"filter": {"ids": [` + ids + `]}}`, "body.filter.ids"},
+		{"no state at all, which would be all of them or none", `{"filter": {"status": []}}`, "body.filter.status"},
+		{"no IDs at all", `{"filter": {"ids": []}}`, "body.filter.ids"},
 		{"no ID", `{"id": "12"}`, "body.id"},
 		{"a field that is misspelt", `{"filter": {"plattform": "kijiji"}}`, "body.filter.plattform"},
 	} {

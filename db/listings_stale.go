@@ -18,9 +18,11 @@ import (
 // here; one that is being written is left for the next time. There is no index on last_scraped_at: it would cost every
 // scrape more than this scan costs every few hours.
 const sqlListingsStale = `
-SELECT l.id, l.platform, l.platform_id, l.revision, l.url, l.title, l.rent_cents, l.bedrooms, l.neighbourhood, l.updated_at
+SELECT l.id, l.platform, l.platform_id, l.revision, l.url, l.title, l.rent_cents, l.bedrooms, l.neighbourhood,
+    l.updated_at
 FROM listings l JOIN raw_listings r ON r.id = l.id
-WHERE l.status = 'active' AND (r.last_scraped_at < $1 OR r.refused_at < $1) AND l.id > $2
+WHERE l.status = 'active' AND (r.last_scraped_at < $1 OR r.status = 'rejected' AND r.refused_at < $1)
+    AND l.id > $2
 ORDER BY l.id LIMIT $3
 FOR UPDATE OF l, r SKIP LOCKED`
 

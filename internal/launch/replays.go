@@ -86,8 +86,12 @@ func (l *Launch) ArchiveStale(ctx context.Context) (workflowID string, joined bo
 	case errors.As(err, &gone): // not bootstrapped with a schedule: a person may check all the same
 	case err != nil:
 		return "", false, fmt.Errorf("look at schedule %s: %w", stalenessSchedule, err)
-	case len(d.Info.RunningWorkflows) > 0:
-		return d.Info.RunningWorkflows[0].WorkflowID, true, nil
+	default:
+		for _, w := range d.Info.RunningWorkflows { // as the schedule knows it, which may be a while ago
+			if l.runs(ctx, w.WorkflowID) {
+				return w.WorkflowID, true, nil
+			}
+		}
 	}
 	_, err = l.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: stalenessByHand, TaskQueue: workflows.QueueListings, WorkflowExecutionErrorWhenAlreadyStarted: true,
@@ -100,4 +104,10 @@ func (l *Launch) ArchiveStale(ctx context.Context) (workflowID string, joined bo
 		return "", false, fmt.Errorf("start %s: %w", stalenessByHand, err)
 	}
 	return stalenessByHand, false, nil
+}
+
+// runs says whether a workflow is known to run.
+func (l *Launch) runs(ctx context.Context, id string) bool {
+	d, err := l.Temporal.DescribeWorkflowExecution(ctx, id, "")
+	return err == nil && d.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
 }

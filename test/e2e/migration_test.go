@@ -238,6 +238,11 @@ func TestMigrationImagesAreOurs(t *testing.T) {
 	t.Parallel()
 
 	w, roles := withAPI(t, ours("normalize,dedupe,import"))
+	downloader := w.otherTeam(listing.StageImages)
+	theirs := w.siteURL + "/photos/3/1.jpg"
+	w.publish("scraped", "kijiji", advert("3", with("latitude", 45.7), with("image_urls", []string{theirs})))
+	downloader.saw(listing.StageImages, theirs)
+	downloader.stop()
 	photos := []string{w.siteURL + "/photos/1/1.jpg", w.siteURL + "/photos/1/2.jpg"}
 	w.publish("scraped", "kijiji", advert("1", with("image_urls", photos)))
 	w.eventually("the images wait for a downloader", func() bool { return w.broker.Ready("images.pending") == 2 })
@@ -245,6 +250,11 @@ func TestMigrationImagesAreOurs(t *testing.T) {
 	w.publish("scraped", "kijiji", advert("2", with("latitude", 45.6), with("image_urls", []string{w.siteURL + "/photos/2/1.jpg"})))
 	w.eventually("all are attached", func() bool {
 		return one[int](w, "SELECT count(*) FROM listing_images WHERE state = 'attached'") == 3
+	})
+	// What their downloader has fetched, ours has not: a replay takes it over.
+	w.run("replay", "start", "--stage", "import", "--status", "imported", "--wait")
+	w.eventually("theirs is attached too", func() bool {
+		return one[string](w, "SELECT state FROM listing_images WHERE url = $1", theirs) == "attached"
 	})
 	require.Zero(t, one[int](w, "SELECT count(*) FROM dead_letters"))
 }
