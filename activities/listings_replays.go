@@ -70,15 +70,16 @@ const (
 	replayLost = 10 * time.Minute
 	// replayPage is how many adverts a batch looks at, at most: those that are skipped cost nearly nothing.
 	replayPage = 500
-	// replayAhead is how many seconds' worth of adverts may be under way: what the house cannot keep up with slows the
-	// replay down, and not the adverts that are scraped.
-	replayAhead = 2
+	// replayAtOnce is how many adverts a batch starts, at most. Twice as many may be under way: what the house cannot
+	// keep up with slows the replay down, and not the adverts that are scraped. Those come first in the queue, but
+	// share the workers with what has left it.
+	replayAtOnce = 20
 	// startsAtOnce is how many starts a batch asks of Temporal at the same time.
 	startsAtOnce = 8
 )
 
-// RunReplayBatch starts as many of a replay's next adverts as may be started in a second, fewer while those before are
-// under way, and then moves the replay on. When it dies in between, the same adverts are started again, which joins
+// RunReplayBatch starts a few of a replay's next adverts, never more than its rate allows in a second and fewer while
+// those before are under way, and then moves the replay on. When it dies in between, the same adverts are started again, which joins
 // what is running and else does the same once more.
 func (a *Replays) RunReplayBatch(ctx context.Context, b ReplayBatch) (ReplayBatch, error) {
 	now := a.Now()
@@ -87,7 +88,8 @@ func (a *Replays) RunReplayBatch(ctx context.Context, b ReplayBatch) (ReplayBatc
 		return b, err
 	}
 	b.State, b.Rate = p.State, p.Rate
-	room := min(p.Rate, replayAhead*p.Rate-p.UnderWay)
+	most := min(p.Rate, replayAtOnce)
+	room := min(most, 2*most-p.UnderWay)
 	if p.State != listing.ReplayRunning || p.Exhausted || room <= 0 {
 		return b, nil
 	}

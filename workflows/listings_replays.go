@@ -24,10 +24,7 @@ type ReplayResult struct {
 	Started int    `json:"started"` // by this run
 }
 
-// replayTick is how often a replay looks, when there is nothing to start, whether what is under way has ended.
-const replayTick = time.Second
-
-// replayWork is one batch: a read, up to a second's worth of starts, and a write.
+// replayWork is one batch: a read, some starts, and a write.
 var replayWork = workflow.LocalActivityOptions{
 	StartToCloseTimeout: time.Minute, RetryPolicy: storeWork.RetryPolicy, Summary: "batch",
 }
@@ -94,7 +91,8 @@ func pause(b activities.ReplayBatch) time.Duration {
 	case b.Looked > 0: // all of them were skipped
 		return 0
 	}
-	return replayTick
+	// Nothing could be started: look again whether what is under way has ended, sooner where much is wanted.
+	return min(time.Second, 20*time.Second/time.Duration(max(b.Rate, 1)))
 }
 
 // message is what an activity said, without Temporal's wrapping.

@@ -113,9 +113,10 @@ func (r remote) watch(ctx context.Context, id uuid.UUID) (last api.Replay, err e
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for misses := 0; ; {
-		switch err := r.call(ctx, http.MethodGet, "/replays/"+id.String(), nil, &last); {
+		var got api.Replay // anew each time: what is left out of an answer is not so any more
+		switch err := r.call(ctx, http.MethodGet, "/replays/"+id.String(), nil, &got); {
 		case err == nil:
-			misses = 0
+			last, misses = got, 0
 		case ctx.Err() != nil:
 		default:
 			if misses++; misses > 30 {
@@ -203,7 +204,7 @@ func printReplay(w io.Writer, r api.Replay) {
 	row("replay", "%s", r.ID)
 	row("state", "%s", strings.TrimSuffix(r.State+": "+r.Reason, ": "))
 	row("stage", "%s, at most %d a second", r.Stage, r.Rate)
-	row("done", "%d of %d", r.Done, r.Total)
+	row("done", "%d of %d, %d started", r.Done, r.Total, r.Started)
 	for _, n := range []struct {
 		name  string
 		count int64
