@@ -32,6 +32,8 @@ import (
 // Options is what the API stands on.
 type Options struct {
 	Listings   *db.Listings
+	Replays    *db.Replays
+	Audit      *db.AuditLog
 	Launch     Starter
 	Blobs      *blob.Store
 	Checks     map[string]func(context.Context) error // what /ready asks, by name
@@ -47,6 +49,7 @@ type Options struct {
 	Version    string
 	URL        string               // address that others reach us at
 	Traces     trace.TracerProvider // where spans of requests go; nil is no tracing
+	Now        func() time.Time
 }
 
 // New returns the whole API. It holds no state: any number may run.
@@ -78,6 +81,8 @@ func New(o Options) http.Handler {
 	a := humagin.New(r, conf)
 
 	(&listings{store: o.Listings, launch: o.Launch, log: o.Log, workflows: workflowLinks(o)}).register(a)
+	(&replays{store: o.Replays, start: o.Launch, log: o.Log, link: links(o), now: o.Now}).register(a)
+	(&staleness{start: o.Launch, audit: o.Audit, log: o.Log, link: links(o), now: o.Now}).register(a)
 	(&images{blobs: o.Blobs, log: o.Log}).register(a, r)
 	(&health{checks: o.Checks, version: o.Version}).register(a)
 	(&keys{store: o.Keys, guard: gate.guard, log: o.Log}).register(a)
@@ -136,6 +141,9 @@ func recovered(log *slog.Logger) gin.HandlerFunc {
 // Starter starts work: *launch.Launch.
 type Starter interface {
 	Listing(ctx context.Context, ref listing.Ref, a launch.Arrival, summary string) error
+	Replay(ctx context.Context, r listing.Replay) error
+	CancelReplay(ctx context.Context, id uuid.UUID) error
+	ArchiveStale(ctx context.Context) (workflowID string, joined bool, err error)
 }
 
 // requestTimeout bounds what one request may ask of the database or of Temporal.

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
@@ -40,6 +42,7 @@ type door struct {
 	api.Options
 	url      string
 	store    *db.Listings
+	pool     *pgxpool.Pool
 	pictures *blob.Store
 	started  *starter
 }
@@ -48,13 +51,14 @@ type door struct {
 func open(t *testing.T, change ...func(*api.Options)) *door {
 	t.Helper()
 
-	d := &door{store: db.NewListings(dbtest.New(t)), started: &starter{}}
+	pool := dbtest.New(t)
+	d := &door{store: db.NewListings(pool), pool: pool, started: &starter{}}
 	var err error
 	d.pictures, err = blob.Open(t.Context(), t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.pictures.Close()) })
 	d.Options = api.Options{
-		Listings: d.store, Launch: d.started, Blobs: d.pictures, Metrics: telemetry.Registry(),
+		Listings: d.store, Replays: db.NewReplays(pool), Audit: db.NewAuditLog(pool), Launch: d.started, Blobs: d.pictures, Metrics: telemetry.Registry(),
 	}
 	d.serve(t, change...)
 	return d
@@ -74,6 +78,7 @@ func (d *door) serve(t *testing.T, change ...func(*api.Options)) {
 
 	d.Log, d.Version, d.URL = quiet, "1.2.3", "http://conveyor.test"
 	d.TemporalUI, d.Namespace = "http://temporal.test/", "conveyor"
+	d.Now = func() time.Time { return now }
 	for _, f := range change {
 		f(&d.Options)
 	}
@@ -171,6 +176,23 @@ func (s *starter) Listing(_ context.Context, ref listing.Ref, a launch.Arrival, 
 	defer s.mu.Unlock()
 	call := fmt.Sprintf("%s at %s, revision %d, force %v: %s", ref, a.Stage, a.Revision, a.Force, summary)
 	s.calls = append(s.calls, call)
+	return s.err
+}
+
+func (s *starter) Replay(_ context.Context, r listing.Replay) error {
+	return s.note("replay %s by %s", r.ID, r.By)
+}
+
+func (s *starter) CancelReplay(_ context.Context, id uuid.UUID) error { return s.note("cancel %s", id) }
+
+func (s *starter) ArchiveStale(context.Context) (string, bool, error) {
+	return "staleness-by-hand", false, s.note("archive stale")
+}
+
+func (s *starter) note(format string, args ...any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, fmt.Sprintf(format, args...))
 	return s.err
 }
 

@@ -153,18 +153,20 @@ type Advert struct {
 
 type getOutput struct{ Body Advert }
 
-// A WorkflowLink says where an advert's workflow can be looked at.
+// A WorkflowLink says where a workflow can be looked at.
 type WorkflowLink struct {
 	ID  string `json:"id"`
 	URL string `json:"url" doc:"in the Temporal Web UI; gone there after the retention"`
 }
 
 func workflowLinks(o Options) func(listing.Ref) WorkflowLink {
+	link := links(o)
+	return func(ref listing.Ref) WorkflowLink { return link(launch.ListingID(ref)) }
+}
+
+func links(o Options) func(workflowID string) WorkflowLink {
 	base := strings.TrimSuffix(o.TemporalUI, "/") + "/namespaces/" + url.PathEscape(o.Namespace) + "/workflows/"
-	return func(ref listing.Ref) WorkflowLink {
-		id := launch.ListingID(ref)
-		return WorkflowLink{ID: id, URL: base + url.PathEscape(id)}
-	}
+	return func(id string) WorkflowLink { return WorkflowLink{ID: id, URL: base + url.PathEscape(id)} }
 }
 
 func (h *listings) get(ctx context.Context, in *getInput) (*getOutput, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -48,7 +49,7 @@ func NewInspector(o Options, management string) (*Inspector, error) {
 		at.User = url.UserPassword(broker.Username, broker.Password)
 	}
 	return &Inspector{
-		topology: newTopology(o), connect: newConnector(o.URL, "conveyor inspector", nil), vhost: broker.Vhost,
+		topology: newTopology(o), connect: newConnector(o.URL, "conveyor inspector", nil, slog.New(slog.DiscardHandler)), vhost: broker.Vhost,
 		management: at, missed: map[string]time.Time{},
 	}, nil
 }

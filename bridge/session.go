@@ -124,7 +124,7 @@ func (c *connector) get(ctx context.Context) (*amqp.Connection, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to rabbitmq: %w", err)
 	}
-	c.metrics.connected(c.name, conn)
+	c.metrics.connected(c.name)
 	c.conn = conn
 	c.watch(conn)
 	return conn, nil

@@ -70,7 +70,7 @@ WITH incoming AS (
                 CASE WHEN changed THEN 'scraped' ELSE r.status END,
                 CASE WHEN changed THEN '[]'::jsonb ELSE r.reasons END,
                 CASE WHEN changed THEN NULL ELSE r.duplicate_of END) n)
-    RETURNING id, revision, content_hash, settled_revision, revised_at
+    RETURNING id, revision, content_hash, settled_revision, revised_at, archived_at
 ), revised AS (
     INSERT INTO raw_listing_revisions (listing_id, revision, content_hash, payload, scraped_at, received_at)
     SELECT s.id, s.revision, i.content_hash, i.payload, i.scraped_at, $8
@@ -78,9 +78,7 @@ WITH incoming AS (
     WHERE s.revised_at = $8
     ON CONFLICT DO NOTHING
 )
-SELECT id, revision, revision = settled_revision
-    AND NOT EXISTS (SELECT FROM listings l WHERE l.id = stored.id AND l.status = 'archived')
-FROM stored`
+SELECT id, revision, revision = settled_revision AND archived_at IS NULL FROM stored`
 
 // Receive stores what was scraped, in one statement however many there are, and says for each arrival whether there
 // is work to do. An advert that did not change since it was last brought to its end only moves its last_scraped_at:
@@ -220,7 +218,8 @@ func (s *Listings) SaveNormalized(ctx context.Context, l listing.Listing, revisi
 }
 
 const sqlRawReject = `
-UPDATE raw_listings SET status = 'rejected', reasons = $3, settled_revision = $2
+UPDATE raw_listings SET status = 'rejected', reasons = $3, settled_revision = $2, settlements = settlements + 1,
+    archived_at = NULL, refused_at = coalesce(refused_at, $4)
 WHERE id = $1 AND revision = $2`
 
 // Reject settles a revision that cannot become a listing: every reason goes to raw_listings, to listings.rejected
@@ -237,7 +236,7 @@ func (s *Listings) Reject(ctx context.Context, raw listing.Raw, revision int64, 
 		data.Reasons = append(data.Reasons, contract.Reason(reason))
 	}
 	b := new(pgx.Batch)
-	b.Queue(sqlRawReject, raw.ID(), revision, reasons)
+	b.Queue(sqlRawReject, raw.ID(), revision, reasons, now)
 	if err := tell(b, contract.ListingRejected, raw.Ref, data, reasons, now); err != nil {
 		return err
 	}
@@ -281,7 +280,8 @@ func (s *Listings) Candidates(ctx context.Context, l listing.Listing) ([]listing
 }
 
 const sqlRawDuplicate = `
-UPDATE raw_listings SET status = 'duplicate', duplicate_of = $3, reasons = $4, settled_revision = $2
+UPDATE raw_listings SET status = 'duplicate', duplicate_of = $3, reasons = $4, settled_revision = $2,
+    settlements = settlements + 1, archived_at = NULL, refused_at = NULL
 WHERE id = $1 AND revision = $2`
 
 // SaveDuplicate settles a revision that is a home we list already. reasons say why we think so.

@@ -92,8 +92,11 @@ ON CONFLICT (id) DO UPDATE SET
     status = CASE WHEN l.status = 'archived' THEN 'active' ELSE l.status END
 WHERE l.revision <= excluded.revision`
 
+// A listing that was archived while its version was under way stays archived, and the next scrape brings it back.
 const sqlRawSettle = `
-UPDATE raw_listings SET settled_revision = $2, status = $3, reasons = '[]', duplicate_of = NULL
+UPDATE raw_listings r SET settled_revision = $2, status = $3, reasons = '[]', duplicate_of = NULL,
+    settlements = settlements + 1, refused_at = NULL, archived_at = CASE WHEN EXISTS (
+        SELECT FROM listings l WHERE l.id = r.id AND l.status = 'archived') THEN archived_at END
 WHERE id = $1 AND revision = $2`
 
 // What a newer version wants is not undone by an older one: a worker that was frozen may wake up at any time.

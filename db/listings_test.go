@@ -640,8 +640,7 @@ func TestPublishArchived(t *testing.T) {
 	s := db.NewListings(pool)
 	l := imported(t, s, "1")
 	for n := range 2 {
-		_, err := pool.Exec(t.Context(), "UPDATE listings SET status = 'archived'")
-		require.NoError(t, err)
+		archive(t, s, 1)
 		v, err := s.Load(t.Context(), l.ID())
 		require.NoError(t, err)
 		require.Equal(t, "archived", v.Published)

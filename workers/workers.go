@@ -14,8 +14,10 @@ import (
 
 // Activities are the built effects that workers run.
 type Activities struct {
-	Listings *activities.Listings
-	Images   *activities.Images
+	Listings  *activities.Listings
+	Images    *activities.Images
+	Replays   *activities.Replays
+	Staleness *activities.Staleness
 }
 
 // Options bound what one process does at once.
@@ -33,7 +35,7 @@ func New(c client.Client, a Activities, o Options) []worker.Worker {
 		MaxConcurrentWorkflowTaskExecutionSize:  200,
 		LocalActivityWorkerOnly:                 true, // all steps here are local
 	}))
-	registerListings(listings, a.Listings)
+	registerListings(listings, a)
 
 	images := worker.New(c, workflows.QueueImages, base(o, worker.Options{
 		DisableWorkflowWorker:              true,
@@ -44,9 +46,13 @@ func New(c client.Client, a Activities, o Options) []worker.Worker {
 	return []worker.Worker{listings, images}
 }
 
-func registerListings(r worker.Registry, a *activities.Listings) {
+func registerListings(r worker.Registry, a Activities) {
 	r.RegisterWorkflow(workflows.Listing)
-	r.RegisterActivity(a)
+	r.RegisterWorkflow(workflows.Replay)
+	r.RegisterWorkflow(workflows.ArchiveStale)
+	r.RegisterActivity(a.Listings)
+	r.RegisterActivity(a.Replays)
+	r.RegisterActivity(a.Staleness)
 }
 
 // base adds what every worker has in common. Pollers scale by themselves: two fixed ones, the default, are the usual

@@ -16,7 +16,10 @@ import (
 )
 
 // built is every struct of activities, as cmd hands them over.
-var built = workers.Activities{Listings: &activities.Listings{}, Images: &activities.Images{}}
+var built = workers.Activities{
+	Listings: &activities.Listings{}, Images: &activities.Images{}, Replays: &activities.Replays{},
+	Staleness: &activities.Staleness{},
+}
 
 // lazy is a client that asks nobody anything.
 func lazy(t *testing.T) client.Client {
@@ -33,6 +36,8 @@ func TestRegister(t *testing.T) {
 	t.Parallel()
 	all := worker.New(lazy(t), "everything", worker.Options{})
 	all.RegisterWorkflow(workflows.Listing)
+	all.RegisterWorkflow(workflows.Replay)
+	all.RegisterWorkflow(workflows.ArchiveStale)
 	for _, activities := range reflect.ValueOf(built).Fields() {
 		require.False(t, activities.IsNil(), "%s is not built here", activities.Type())
 		all.RegisterActivity(activities.Interface())
@@ -51,7 +56,8 @@ func TestActivityNames(t *testing.T) {
 	}
 	slices.Sort(names)
 	require.Equal(t, []string{
-		"AttachImage", "DedupeListing", "FailListing", "HandOverListing", "ImportListing", "NormalizeListing",
+		"ArchiveStaleListings", "AttachImage", "DedupeListing", "EndReplay", "FailListing", "HandOverListing",
+		"ImportListing", "NormalizeListing", "OpenReplay", "RestartDuplicates", "RunReplayBatch",
 	}, names)
 }
 

@@ -15,6 +15,8 @@ import (
 var do struct {
 	*activities.Listings
 	*activities.Images
+	*activities.Replays
+	*activities.Staleness
 }
 
 // local runs one local activity and waits for it. Unlike workflow.ExecuteLocalActivity it is checked by the

@@ -28,6 +28,8 @@ func TestReplay(t *testing.T) {
 
 			r := worker.NewWorkflowReplayer()
 			r.RegisterWorkflow(workflows.Listing)
+			r.RegisterWorkflow(workflows.Replay)
+			r.RegisterWorkflow(workflows.ArchiveStale)
 			require.NoError(t, r.ReplayWorkflowHistoryFromJSONFile(nil, file))
 
 			// Tracing may be switched on while runs are going.

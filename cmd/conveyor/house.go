@@ -38,6 +38,9 @@ import (
 var (
 	_ activities.ListingStore = (*db.Listings)(nil)
 	_ activities.ImageStore   = (*db.Listings)(nil)
+	_ activities.ReplayStore  = (*db.Replays)(nil)
+	_ activities.StaleStore   = (*db.Listings)(nil)
+	_ activities.Starter      = (*launch.Launch)(nil)
 	_ activities.ImageBlobs   = pictures{}
 	_ activities.ImageSource  = photos{}
 )
@@ -168,6 +171,7 @@ func (h *house) migrate(ctx context.Context) error { return db.Migrate(ctx, h.po
 func (h *house) bootstrap(ctx context.Context) error {
 	b := launch.Bootstrap{
 		Namespace: h.namespace, Retention: h.config.Temporal.Retention, ImageInterval: h.config.Images.Interval,
+		StaleEvery: h.config.Listings.StaleEvery,
 	}
 	return b.Apply(ctx, h.temporal)
 }
@@ -206,6 +210,10 @@ func (h *house) worker(ctx context.Context) error {
 	acts := workers.Activities{
 		Listings: &activities.Listings{Store: store, WithoutImages: !h.config.Images.Fetch, Now: time.Now},
 		Images:   &activities.Images{Store: store, Source: photos{source}, Blobs: pictures{h.blobs}, Now: time.Now},
+		Replays:  &activities.Replays{Store: db.NewReplays(h.pool), Start: h.launch, Now: time.Now},
+		Staleness: &activities.Staleness{
+			Store: store, Start: h.launch, After: h.config.Listings.StaleAfter, Now: time.Now,
+		},
 	}
 	fatal := make(chan error, 1)
 	options := workers.Options{
@@ -273,10 +281,11 @@ func (h *house) api(ctx context.Context) error {
 	waiting := h.backlog(inspector)
 	h.registry.MustRegister(waiting)
 	handler := api.New(api.Options{
-		Listings: db.NewListings(h.pool), Launch: h.launch, Blobs: h.blobs, Metrics: h.registry, Registerer: h.registry,
-		Log: h.log, TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
+		Listings: db.NewListings(h.pool), Replays: db.NewReplays(h.pool), Audit: db.NewAuditLog(h.pool),
+		Launch: h.launch, Blobs: h.blobs, Metrics: h.registry, Registerer: h.registry, Log: h.log,
+		TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
 		Checks: h.checks(), Backlog: waiting.Read, Keys: db.NewKeys(h.pool), Guard: guard, Proxies: h.config.API.Proxies,
-		Traces: h.traces,
+		Traces: h.traces, Now: time.Now,
 	})
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error { return h.serveAPI(ctx, guard, handler) })

@@ -27,13 +27,15 @@ type CLI struct {
 	Worker    workerCmd    `cmd:"" help:"Run workflows and activities."`
 	Bridge    bridgeCmd    `cmd:"" help:"Carry messages between RabbitMQ and Conveyor, and publish events."`
 	Migrate   migrateCmd   `cmd:"" help:"Bring the database schema up to date."`
-	Bootstrap bootstrapCmd `cmd:"" help:"Create what must exist in Temporal: namespace, search attributes, queue limits."`
+	Bootstrap bootstrapCmd `cmd:"" help:"Create what must exist in Temporal: namespace, search attributes, queue limits, schedules."`
 	Health    healthCmd    `cmd:"" help:"Ask a role whether it lives: exit code 0 or 1, for health checks of containers."`
-	Status    statusCmd    `cmd:"" help:"Show what waits where, live: queues, outbox, dead letters, task queues, hosts."`
 	Config    configCmd    `cmd:"" help:"Print every setting with its value and what it is."`
 	Feed      feedCmd      `cmd:"" help:"Publish scraped listings from a JSONL file."`
 	Normalize normalizeCmd `cmd:"" help:"Normalize scraped listings from JSONL to JSONL, without any service."`
-	Keys      keysCmd      `cmd:"" help:"Make, list and revoke keys of the API."`
+
+	Status statusCmd  `cmd:"" help:"Show what waits where, live: queues, outbox, dead letters, task queues, hosts."`
+	Replay replaysCmd `cmd:"" help:"Take stored adverts through the pipeline again: start, show, list, cancel."`
+	Keys   keysCmd    `cmd:"" help:"Make, list and revoke keys of the API."`
 
 	Demo         demoCmd         `cmd:"" help:"Serve the demo site alone."`
 	WithServices withServicesCmd `cmd:"" help:"Run a command with fresh services of its own, then remove them."`

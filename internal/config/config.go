@@ -89,8 +89,10 @@ type OIDC struct {
 
 // Listings is the rental pipeline.
 type Listings struct {
-	Stages             []string `env:"CONVEYOR_LISTING_STAGES" envDefault:"normalize,dedupe,import,images" doc:"the stages that are ours; a listing is handed over at the first other one"`
-	ArchiveDeadLetters bool     `env:"CONVEYOR_ARCHIVE_DEAD_LETTERS" envDefault:"true" doc:"move dead letters to Postgres; false leaves them in the broker"`
+	Stages             []string      `env:"CONVEYOR_LISTING_STAGES" envDefault:"normalize,dedupe,import,images" doc:"the stages that are ours; a listing is handed over at the first other one"`
+	StaleAfter         time.Duration `env:"CONVEYOR_STALE_AFTER" envDefault:"48h" doc:"a listing that was not scraped for so long is archived"`
+	StaleEvery         time.Duration `env:"CONVEYOR_STALENESS_EVERY" envDefault:"4h" doc:"between two checks for stale listings; conveyor bootstrap sets it"`
+	ArchiveDeadLetters bool          `env:"CONVEYOR_ARCHIVE_DEAD_LETTERS" envDefault:"true" doc:"move dead letters to Postgres; false leaves them in the broker"`
 }
 
 // Images is what goes for downloads from foreign hosts.
@@ -200,6 +202,9 @@ func (c Config) check() error {
 	for _, s := range c.Listings.Stages {
 		oneOf("CONVEYOR_LISTING_STAGES", s, listing.StageNormalize, listing.StageDedupe, listing.StageImport, listing.StageImages)
 	}
+	is(c.Listings.StaleAfter >= time.Minute, "CONVEYOR_STALE_AFTER", "is %s, expected 1m or more", c.Listings.StaleAfter)
+	is(c.Listings.StaleEvery >= time.Minute, "CONVEYOR_STALENESS_EVERY", "is %s, expected 1m or more",
+		c.Listings.StaleEvery)
 	is(c.Temporal.Retention >= 24*time.Hour, "CONVEYOR_TEMPORAL_RETENTION", "is %s, expected 24h or more",
 		c.Temporal.Retention)
 	is(c.Images.Interval > 0, "CONVEYOR_IMAGE_INTERVAL", "is %s, expected more than 0", c.Images.Interval)

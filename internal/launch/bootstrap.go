@@ -13,6 +13,7 @@ import (
 	taskqueue "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/mtlrent/conveyor/workflows"
@@ -23,7 +24,11 @@ type Bootstrap struct {
 	Namespace     string
 	Retention     time.Duration // how long closed workflows can be looked at; Postgres keeps the business history
 	ImageInterval time.Duration // between two downloads from one host
+	StaleEvery    time.Duration // between two checks for stale listings
 }
+
+// stalenessSchedule is the ID of the schedule, and what the IDs of its workflows begin with.
+const stalenessSchedule = "staleness"
 
 // searchAttributes are the house's own, all keywords: six of the ten that SQL visibility has room for.
 var searchAttributes = []string{
@@ -47,6 +52,9 @@ func (b Bootstrap) Apply(ctx context.Context, c client.Client) error {
 	if err := until(ctx, func(ctx context.Context) error { return b.limitImages(ctx, c) }); err != nil {
 		return fmt.Errorf("limit task queue %s: %w", workflows.QueueImages, err)
 	}
+	if err := until(ctx, func(ctx context.Context) error { return b.schedule(ctx, c) }); err != nil {
+		return fmt.Errorf("make schedule %s: %w", stalenessSchedule, err)
+	}
 	return nil
 }
 
@@ -61,6 +69,38 @@ func (b Bootstrap) register(ctx context.Context, c client.Client) error {
 		return b.retain(ctx, c)
 	}
 	return err
+}
+
+// schedule makes the check for stale listings regular, or changes how regular it is. What a person did to it stays: a
+// pause, and its note. A check that is due while one runs is left out, and so are those of a server that was away for
+// longer than the catch-up window: the next one does their work.
+func (b Bootstrap) schedule(ctx context.Context, c client.Client) error {
+	const catchUp = 10 * time.Minute
+	want := client.ScheduleOptions{
+		ID:   stalenessSchedule,
+		Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: b.StaleEvery}}},
+		Action: &client.ScheduleWorkflowAction{
+			ID: stalenessSchedule, Workflow: workflows.ArchiveStale, Args: []any{workflows.StaleInput{}},
+			TaskQueue: workflows.QueueListings, StaticSummary: "every " + b.StaleEvery.String(),
+		},
+		Overlap: enums.SCHEDULE_OVERLAP_POLICY_SKIP, CatchupWindow: catchUp,
+	}
+	_, err := c.ScheduleClient().Create(ctx, want)
+	if !errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
+		return err
+	}
+	return c.ScheduleClient().GetHandle(ctx, stalenessSchedule).Update(ctx, client.ScheduleUpdateOptions{
+		DoUpdate: func(have client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
+			s := have.Description.Schedule
+			if every := s.Spec.Intervals; len(every) == 1 && every[0].Every == b.StaleEvery &&
+				s.Policy.Overlap == want.Overlap && s.Policy.CatchupWindow == catchUp {
+				return nil, temporal.ErrSkipScheduleUpdate
+			}
+			s.Spec, s.Action = &want.Spec, want.Action
+			s.Policy.Overlap, s.Policy.CatchupWindow = want.Overlap, catchUp
+			return &client.ScheduleUpdate{Schedule: &s}, nil
+		},
+	})
 }
 
 // retain gives a namespace that is there the retention that is wanted.

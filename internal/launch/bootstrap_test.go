@@ -35,6 +35,8 @@ type state struct {
 	retention  time.Duration
 	attributes []string
 	perSecond  float32 // images of one host
+	staleEvery time.Duration
+	paused     bool // the schedule
 }
 
 func stateOf(t *testing.T, c client.Client, namespace string) (s state) {
@@ -57,6 +59,16 @@ func stateOf(t *testing.T, c client.Client, namespace string) (s state) {
 	})
 	require.NoError(t, err)
 	s.perSecond = queue.GetConfig().GetFairnessKeysRateLimitDefault().GetRateLimit().GetRequestsPerSecond()
+	d, err := c.ScheduleClient().GetHandle(ctx, "staleness").Describe(ctx)
+	require.NoError(t, err)
+	require.Len(t, d.Schedule.Spec.Intervals, 1)
+	s.staleEvery, s.paused = d.Schedule.Spec.Intervals[0].Every, d.Schedule.State.Paused
+	require.Equal(t, enums.SCHEDULE_OVERLAP_POLICY_SKIP, d.Schedule.Policy.Overlap)
+	require.Equal(t, 10*time.Minute, d.Schedule.Policy.CatchupWindow)
+	action, ok := d.Schedule.Action.(*client.ScheduleWorkflowAction)
+	require.True(t, ok)
+	require.Equal(t, "ArchiveStale", action.Workflow)
+	require.Equal(t, "listings", action.TaskQueue)
 	return s
 }
 
@@ -65,17 +77,21 @@ func TestBootstrap(t *testing.T) {
 	t.Parallel()
 	name := "test-" + uuid.NewString()
 	c := connect(t, name)
-	b := launch.Bootstrap{Namespace: name, Retention: 72 * time.Hour, ImageInterval: 500 * time.Millisecond}
+	b := launch.Bootstrap{Namespace: name, Retention: 72 * time.Hour, ImageInterval: 500 * time.Millisecond,
+		StaleEvery: 4 * time.Hour}
 	want := state{72 * time.Hour, []string{
 		"ConveyorHost", "ConveyorOutcome", "ConveyorPlatform", "ConveyorStage", "ConveyorTenant",
-	}, 2}
+	}, 2, 4 * time.Hour, false}
 	for range 2 {
 		require.NoError(t, b.Apply(t.Context(), c))
 		require.Equal(t, want, stateOf(t, c, name))
 	}
-	b.Retention, b.ImageInterval = 48*time.Hour, 2*time.Second
+	// What an operator did to the schedule stays.
+	require.NoError(t, c.ScheduleClient().GetHandle(t.Context(), "staleness").
+		Pause(t.Context(), client.SchedulePauseOptions{Note: "the scraper is down"}))
+	b.Retention, b.ImageInterval, b.StaleEvery = 48*time.Hour, 2*time.Second, time.Hour
 	require.NoError(t, b.Apply(t.Context(), c))
-	want.retention, want.perSecond = 48*time.Hour, 0.5
+	want.retention, want.perSecond, want.staleEvery, want.paused = 48*time.Hour, 0.5, time.Hour, true
 	require.Equal(t, want, stateOf(t, c, name))
 }
 

@@ -47,11 +47,18 @@ func ListingID(ref listing.Ref) string { return workflows.ListingID(ref) }
 // advert has no workflow, so it is started, in one step with its first task where the worker is in our process; while
 // one is running the arrival is a signal to it.
 func (l *Launch) Listing(ctx context.Context, ref listing.Ref, a Arrival, summary string) error {
+	return l.listing(ctx, ref, a, summary, temporal.Priority{})
+}
+
+func (l *Launch) listing(
+	ctx context.Context, ref listing.Ref, a Arrival, summary string, priority temporal.Priority,
+) error {
 	in := workflows.ListingInput{Ref: ref, Summary: summary, Stages: l.Stages, Arrival: a}
 	o := client.StartWorkflowOptions{
 		ID:                                       workflows.ListingID(ref),
 		TaskQueue:                                workflows.QueueListings,
-		EnableEagerStart:                         true,
+		EnableEagerStart:                         priority == temporal.Priority{}, // or it would pass by the queue's order
+		Priority:                                 priority,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		StaticSummary:                            summary,
 		TypedSearchAttributes: temporal.NewSearchAttributes(

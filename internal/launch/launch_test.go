@@ -52,7 +52,8 @@ var namespace = sync.OnceValues(func() (string, error) {
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	b := launch.Bootstrap{Namespace: name, Retention: 72 * time.Hour, ImageInterval: 500 * time.Millisecond}
+	b := launch.Bootstrap{Namespace: name, Retention: 72 * time.Hour, ImageInterval: 500 * time.Millisecond,
+		StaleEvery: 4 * time.Hour}
 	return name, b.Apply(ctx, c)
 })
 

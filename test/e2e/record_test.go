@@ -3,6 +3,7 @@ package e2e
 import (
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -41,19 +42,48 @@ func TestHistoriesReplay(t *testing.T) {
 		return one[int](w, "SELECT count(*) FROM listings WHERE rent_cents = 133300") == 1
 	})
 	for name, platformID := range map[string]string{"imported": "8001", "images_and_a_newer_version": "8002", "rejected": "8003"} {
-		w.eventually(name+" is closed", func() bool {
-			d, err := w.temporal.DescribeWorkflowExecution(w.ctx(), workflowID(platformID), "")
-			return err == nil && d.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
-		})
-		h := w.history(workflowID(platformID))
-		r := worker.NewWorkflowReplayer()
-		r.RegisterWorkflow(workflows.Listing)
-		require.NoError(t, r.ReplayWorkflowHistory(nil, h), name)
-		if *record != "" {
-			doc, err := temporalproto.CustomJSONMarshalOptions{Indent: " "}.Marshal(h)
-			require.NoError(t, err)
-			require.NoError(t, os.WriteFile(filepath.Join(*record, "listing_"+name+".json"), doc, 0o644))
-		}
+		w.replays(workflowID(platformID), "listing_"+name)
+	}
+}
+
+// TestHistoriesReplayOfReplays does the same for replays and the staleness check.
+func TestHistoriesReplayOfReplays(t *testing.T) {
+	t.Parallel()
+
+	w, _ := withAPI(t)
+	w.stock(30)
+	completed := replayID(t, w.run("replay", "start", "--rate", "10"))
+	w.eventually("the replay is completed", func() bool { return w.replay(completed).State == "completed" })
+	w.replays("replay/"+completed, "replay_completed")
+	canceled := replayID(t, w.run("replay", "start", "--rate", "2"))
+	w.eventually("it has begun", func() bool { return w.replay(canceled).Started > 0 })
+	require.NoError(t, w.temporal.CancelWorkflow(w.ctx(), "replay/"+canceled, ""))
+	w.eventually("it says so", func() bool { return w.replay(canceled).State == "canceled" })
+	w.replays("replay/"+canceled, "replay_canceled")
+	run, err := http.Post(w.api+"/staleness/run", "", nil)
+	require.NoError(t, err)
+	require.NoError(t, run.Body.Close())
+	w.replays("staleness-by-hand", "archive_stale")
+}
+
+// replays waits until a workflow is closed, replays its history, and writes it down when that is wanted.
+func (w *world) replays(workflowID, name string) {
+	w.t.Helper()
+
+	w.eventually(name+" is closed", func() bool {
+		d, err := w.temporal.DescribeWorkflowExecution(w.ctx(), workflowID, "")
+		return err == nil && d.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+	})
+	h := w.history(workflowID)
+	r := worker.NewWorkflowReplayer()
+	r.RegisterWorkflow(workflows.Listing)
+	r.RegisterWorkflow(workflows.Replay)
+	r.RegisterWorkflow(workflows.ArchiveStale)
+	require.NoError(w.t, r.ReplayWorkflowHistory(nil, h), name)
+	if *record != "" {
+		doc, err := temporalproto.CustomJSONMarshalOptions{Indent: " "}.Marshal(h)
+		require.NoError(w.t, err)
+		require.NoError(w.t, os.WriteFile(filepath.Join(*record, name+".json"), doc, 0o644))
 	}
 }
 

@@ -1,0 +1,133 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+// Replays are the activities of a replay: they take stored adverts through the pipeline again, a few at a time. How
+// far a replay has come is in the store, so each may run again, on any worker.
+type Replays struct {
+	Store ReplayStore
+	Start Starter
+	Now   func() time.Time
+}
+
+// ReplayStore is what a replay needs of the database.
+type ReplayStore interface {
+	OpenReplay(ctx context.Context, r listing.Replay) error
+	EndReplay(ctx context.Context, id uuid.UUID, state, reason string, now time.Time) error
+	replayProgress
+}
+
+type replayProgress interface {
+	SettleReplay(ctx context.Context, id uuid.UUID, now, lost time.Time) (listing.ReplayPosition, error)
+	NextOfReplay(ctx context.Context, id, last uuid.UUID, n int) ([]listing.ReplayItem, error)
+	AdvanceReplay(ctx context.Context, id, last uuid.UUID, items []listing.ReplayItem, exhausted bool,
+		now time.Time) error
+}
+
+// Starter takes a stored advert through the pipeline again, behind everything that was scraped. When it returns nil
+// the work is durably accepted; a second call for the same advert joins the first.
+type Starter interface {
+	RestartListing(ctx context.Context, r listing.Restart) error
+}
+
+// ReplayEnd says how a replay ends before its time.
+type ReplayEnd struct {
+	ID     uuid.UUID `json:"id"`
+	State  string    `json:"state"`
+	Reason string    `json:"reason,omitempty"`
+}
+
+// ReplayBatch names a replay, and says what a batch of it came to.
+type ReplayBatch struct {
+	ID      uuid.UUID `json:"id"`
+	State   string    `json:"state,omitempty"`   // of the replay afterwards
+	Rate    int       `json:"rate,omitempty"`    // adverts a second that it may start
+	Started int       `json:"started,omitempty"` // adverts of this batch
+	Looked  int       `json:"looked,omitempty"`  // those and the ones that were skipped
+}
+
+// OpenReplay stores a replay, unless whoever started it has done so.
+func (a *Replays) OpenReplay(ctx context.Context, r listing.Replay) (listing.Replay, error) {
+	return listing.Replay{ID: r.ID}, a.Store.OpenReplay(ctx, r)
+}
+
+// EndReplay ends a replay that runs, as canceled or failed.
+func (a *Replays) EndReplay(ctx context.Context, end ReplayEnd) (ReplayEnd, error) {
+	return end, a.Store.EndReplay(ctx, end.ID, end.State, end.Reason, a.Now())
+}
+
+const (
+	// replayLost is how long an advert may take to come to its end before a replay goes on without it.
+	replayLost = 10 * time.Minute
+	// replayPage is how many adverts a batch looks at, at most: those that are skipped cost nearly nothing.
+	replayPage = 500
+	// replayAtOnce is how many adverts a batch starts, at most. Twice as many may be under way: what the house cannot
+	// keep up with slows the replay down, and not the adverts that are scraped. Those come first in the queue, but
+	// share the workers with what has left it.
+	replayAtOnce = 20
+	// startsAtOnce is how many starts a batch asks of Temporal at the same time.
+	startsAtOnce = 8
+)
+
+// RunReplayBatch starts a few of a replay's next adverts, never more than its rate allows in a second and fewer while
+// those before are under way, and then moves the replay on. When it dies in between, the same adverts are started again, which joins
+// what is running and else does the same once more.
+func (a *Replays) RunReplayBatch(ctx context.Context, b ReplayBatch) (ReplayBatch, error) {
+	now := a.Now()
+	p, err := a.Store.SettleReplay(ctx, b.ID, now, now.Add(-replayLost))
+	if err != nil {
+		return b, err
+	}
+	b.State, b.Rate = p.State, p.Rate
+	most := min(p.Rate, replayAtOnce)
+	room := min(most, 2*most-p.UnderWay)
+	if p.State != listing.ReplayRunning || p.Exhausted || room <= 0 {
+		return b, nil
+	}
+	page, err := a.Store.NextOfReplay(ctx, b.ID, p.Last, replayPage)
+	if err != nil {
+		return b, err
+	}
+	exhausted := len(page) < replayPage
+	var starts []listing.Restart
+	for n, item := range page {
+		if item.Skip != "" {
+			continue
+		}
+		if len(starts) == room {
+			page, exhausted = page[:n], false
+			break
+		}
+		starts = append(starts, item.Restart)
+	}
+	if err := restart(ctx, a.Start, starts); err != nil {
+		return b, err
+	}
+	b.Started, b.Looked = len(starts), len(page)
+	return b, a.Store.AdvanceReplay(ctx, b.ID, p.Last, page, exhausted, a.Now())
+}
+
+// restart starts all of them, startsAtOnce at a time, and returns what went wrong.
+func restart(ctx context.Context, s Starter, all []listing.Restart) error {
+	errs := make([]error, len(all))
+	slots := make(chan struct{}, startsAtOnce)
+	var work sync.WaitGroup
+	for i, r := range all {
+		slots <- struct{}{}
+		work.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = s.RestartListing(ctx, r)
+		})
+	}
+	work.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,229 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+// replayBook is a replay over numbered adverts, as the store keeps it.
+type replayBook struct {
+	at       listing.ReplayPosition
+	items    []listing.ReplayItem
+	next     int
+	advanced []string
+	lost     time.Time
+	err      error
+}
+
+func (b *replayBook) OpenReplay(_ context.Context, r listing.Replay) error {
+	b.advanced = append(b.advanced, "open "+r.ID.String())
+	return b.err
+}
+
+func (b *replayBook) EndReplay(_ context.Context, id uuid.UUID, state, reason string, _ time.Time) error {
+	b.advanced = append(b.advanced, fmt.Sprintf("end %s %s %s", id, state, reason))
+	return b.err
+}
+
+func (b *replayBook) SettleReplay(_ context.Context, _ uuid.UUID, _, lost time.Time) (listing.ReplayPosition, error) {
+	b.lost = lost
+	return b.at, b.err
+}
+
+func (b *replayBook) NextOfReplay(_ context.Context, _, _ uuid.UUID, n int) ([]listing.ReplayItem, error) {
+	return b.items[b.next:min(b.next+n, len(b.items))], nil
+}
+
+func (b *replayBook) AdvanceReplay(_ context.Context, _, _ uuid.UUID, items []listing.ReplayItem, exhausted bool,
+	_ time.Time) error {
+	b.next += len(items)
+	b.advanced = append(b.advanced, fmt.Sprintf("%d exhausted %t", len(items), exhausted))
+	return nil
+}
+
+// restarts notes what is started, and how many at once.
+type restarts struct {
+	mu      sync.Mutex
+	started []string
+	now     int
+	most    int
+	err     error
+}
+
+func (r *restarts) RestartListing(_ context.Context, l listing.Restart) error {
+	r.mu.Lock()
+	r.now++
+	r.most = max(r.most, r.now)
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.now--
+	}()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.started = append(r.started, l.Ref.PlatformID)
+	return r.err
+}
+
+// adverts makes n of them; skip says of a number why it is passed by.
+func adverts(n int, skip func(int) string) []listing.ReplayItem {
+	out := make([]listing.ReplayItem, n)
+	for i := range out {
+		out[i].Ref = listing.Ref{Platform: "kijiji", PlatformID: fmt.Sprint(i)}
+		out[i].Stage, out[i].Skip = listing.StageDedupe, skip(i)
+	}
+	return out
+}
+
+func nobody(int) string { return "" }
+
+func TestRunReplayBatch(t *testing.T) {
+	t.Parallel()
+
+	id := uuid.New()
+	odd := func(i int) string {
+		if i%2 == 1 {
+			return listing.SkipStaged
+		}
+		return ""
+	}
+	for _, tt := range []struct {
+		name     string
+		at       listing.ReplayPosition
+		items    []listing.ReplayItem
+		want     activities.ReplayBatch
+		started  int
+		advanced []string
+	}{
+		{"a second's worth", listing.ReplayPosition{State: "running", Rate: 20}, adverts(50, nobody),
+			activities.ReplayBatch{State: "running", Rate: 20, Started: 20, Looked: 20}, 20, []string{"20 exhausted false"}},
+		{"skips are free", listing.ReplayPosition{State: "running", Rate: 20}, adverts(50, odd),
+			activities.ReplayBatch{State: "running", Rate: 20, Started: 20, Looked: 40}, 20, []string{"40 exhausted false"}},
+		{"the last ones", listing.ReplayPosition{State: "running", Rate: 20}, adverts(20, nobody),
+			activities.ReplayBatch{State: "running", Rate: 20, Started: 20, Looked: 20}, 20, []string{"20 exhausted true"}},
+		{"a full page of skips", listing.ReplayPosition{State: "running", Rate: 20},
+			adverts(500, func(int) string { return listing.SkipArchived }),
+			activities.ReplayBatch{State: "running", Rate: 20, Looked: 500}, 0, []string{"500 exhausted false"}},
+		{"nobody at all", listing.ReplayPosition{State: "running", Rate: 20}, nil,
+			activities.ReplayBatch{State: "running", Rate: 20}, 0, []string{"0 exhausted true"}},
+		{"as many as there is room for", listing.ReplayPosition{State: "running", Rate: 20, UnderWay: 33}, adverts(50, nobody),
+			activities.ReplayBatch{State: "running", Rate: 20, Started: 7, Looked: 7}, 7, []string{"7 exhausted false"}},
+		{"at a high rate, a part of a second's worth", listing.ReplayPosition{State: "running", Rate: 100, UnderWay: 15},
+			adverts(500, nobody), activities.ReplayBatch{State: "running", Rate: 100, Started: 20, Looked: 20}, 20,
+			[]string{"20 exhausted false"}},
+		{"at a low rate", listing.ReplayPosition{State: "running", Rate: 2, UnderWay: 3}, adverts(500, nobody),
+			activities.ReplayBatch{State: "running", Rate: 2, Started: 1, Looked: 1}, 1, []string{"1 exhausted false"}},
+		{"no room", listing.ReplayPosition{State: "running", Rate: 20, UnderWay: 40}, adverts(50, nobody),
+			activities.ReplayBatch{State: "running", Rate: 20}, 0, nil},
+		{"all were looked at", listing.ReplayPosition{State: "running", Rate: 20, Exhausted: true, UnderWay: 1},
+			adverts(50, nobody), activities.ReplayBatch{State: "running", Rate: 20}, 0, nil},
+		{"it was canceled", listing.ReplayPosition{State: "canceled", Rate: 20}, adverts(50, nobody),
+			activities.ReplayBatch{State: "canceled", Rate: 20}, 0, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			book, starts := &replayBook{at: tt.at, items: tt.items}, &restarts{}
+			now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+			a := &activities.Replays{Store: book, Start: starts, Now: func() time.Time { return now }}
+			got, err := a.RunReplayBatch(t.Context(), activities.ReplayBatch{ID: id})
+			require.NoError(t, err)
+			tt.want.ID = id
+			require.Equal(t, tt.want, got)
+			require.Len(t, starts.started, tt.started)
+			require.LessOrEqual(t, starts.most, 8, "at once")
+			require.Equal(t, tt.advanced, book.advanced)
+			require.Equal(t, now.Add(-10*time.Minute), book.lost)
+		})
+	}
+}
+
+// A batch whose starts fail does not move on: it is tried again.
+func TestRunReplayBatchThatCannotStart(t *testing.T) {
+	t.Parallel()
+
+	book := &replayBook{at: listing.ReplayPosition{State: "running", Rate: 5}, items: adverts(9, nobody)}
+	starts := &restarts{err: errors.New("temporal is away")}
+	a := &activities.Replays{Store: book, Start: starts, Now: time.Now}
+	_, err := a.RunReplayBatch(t.Context(), activities.ReplayBatch{})
+	require.ErrorContains(t, err, "temporal is away")
+	require.Empty(t, book.advanced)
+	starts.err, book.err = nil, errors.New("postgres is away")
+	_, err = a.RunReplayBatch(t.Context(), activities.ReplayBatch{})
+	require.ErrorContains(t, err, "postgres is away")
+}
+
+func TestOpenAndEndReplay(t *testing.T) {
+	t.Parallel()
+
+	book, id := &replayBook{}, uuid.New()
+	a := &activities.Replays{Store: book, Now: time.Now}
+	got, err := a.OpenReplay(t.Context(), listing.Replay{ID: id, By: "olga", Filter: listing.ReplayFilter{Platform: "kijiji"}})
+	require.NoError(t, err)
+	require.Equal(t, listing.Replay{ID: id}, got, "the history has it once")
+	_, err = a.EndReplay(t.Context(), activities.ReplayEnd{ID: id, State: "failed", Reason: "why"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"open " + id.String(), "end " + id.String() + " failed why"}, book.advanced)
+}
+
+// staleBook archives the given numbers of listings, one a call.
+type staleBook struct {
+	archived   []int
+	duplicates []listing.Restart
+	asked      []time.Time
+}
+
+func (b *staleBook) ArchiveStale(_ context.Context, before time.Time, last uuid.UUID, n int, _ time.Time) (
+	uuid.UUID, int, error,
+) {
+	b.asked = append(b.asked, before)
+	got := b.archived[0]
+	b.archived = b.archived[1:]
+	return last, min(got, n), nil
+}
+
+func (b *staleBook) OrphanedDuplicates(_ context.Context, since time.Time, _ uuid.UUID, n int) ([]listing.Restart, error) {
+	b.asked = append(b.asked, since)
+	return b.duplicates[:min(n, len(b.duplicates))], nil
+}
+
+func TestStaleness(t *testing.T) {
+	t.Parallel()
+
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	book, starts := &staleBook{archived: []int{500, 7}}, &restarts{}
+	a := &activities.Staleness{Store: book, Start: starts, After: 48 * time.Hour, Now: func() time.Time { return now }}
+	got, err := a.ArchiveStaleListings(t.Context(), activities.StaleBatch{More: true})
+	require.NoError(t, err)
+	require.Equal(t, activities.StaleBatch{Done: 500, More: true}, got)
+	got, err = a.ArchiveStaleListings(t.Context(), got)
+	require.NoError(t, err)
+	require.Equal(t, activities.StaleBatch{Done: 7}, got)
+
+	got, err = a.RestartDuplicates(t.Context(), activities.StaleBatch{More: true})
+	require.NoError(t, err)
+	require.Equal(t, activities.StaleBatch{}, got)
+	for _, item := range adverts(150, nobody) {
+		book.duplicates = append(book.duplicates, item.Restart)
+	}
+	got, err = a.RestartDuplicates(t.Context(), activities.StaleBatch{More: true})
+	require.NoError(t, err)
+	require.Equal(t, activities.StaleBatch{Last: book.duplicates[99].Ref.ID(), Done: 100, More: true}, got)
+	require.Len(t, starts.started, 100)
+	for _, at := range book.asked {
+		require.Equal(t, now.Add(-48*time.Hour), at)
+	}
+	starts.err = errors.New("temporal is away")
+	_, err = a.RestartDuplicates(t.Context(), activities.StaleBatch{})
+	require.ErrorContains(t, err, "temporal is away")
+}

@@ -1,0 +1,57 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+// Staleness are the activities that take listings away which nobody sees any more.
+type Staleness struct {
+	Store StaleStore
+	Start Starter
+	After time.Duration // without a scrape, after which a listing is stale
+	Now   func() time.Time
+}
+
+// StaleStore is what the staleness check needs of the database. Each write is one transaction with its events.
+type StaleStore interface {
+	ArchiveStale(ctx context.Context, before time.Time, last uuid.UUID, n int, now time.Time) (
+		next uuid.UUID, archived int, err error)
+	OrphanedDuplicates(ctx context.Context, since time.Time, last uuid.UUID, n int) ([]listing.Restart, error)
+}
+
+// StaleBatch says where a batch of the staleness check begins, and what it came to.
+type StaleBatch struct {
+	Last uuid.UUID `json:"last,omitzero"` // the listing before it
+	Done int       `json:"done"`          // archived, or started
+	More bool      `json:"more,omitempty"`
+}
+
+const (
+	staleAtOnce      = 500
+	duplicatesAtOnce = 100
+)
+
+// ArchiveStaleListings archives the next active listings whose advert was not seen for long. Claimed ones are left
+// alone. What is archived already is not archived again.
+func (a *Staleness) ArchiveStaleListings(ctx context.Context, b StaleBatch) (StaleBatch, error) {
+	now := a.Now()
+	next, n, err := a.Store.ArchiveStale(ctx, now.Add(-a.After), b.Last, staleAtOnce, now)
+	return StaleBatch{Last: next, Done: n, More: n == staleAtOnce}, err
+}
+
+// RestartDuplicates takes adverts through the pipeline again that are still seen, and were held back as duplicates of
+// a listing that is archived now. It asks for what is so, not for what was archived just now: whatever an earlier
+// check left undone is done by the next.
+func (a *Staleness) RestartDuplicates(ctx context.Context, b StaleBatch) (StaleBatch, error) {
+	list, err := a.Store.OrphanedDuplicates(ctx, a.Now().Add(-a.After), b.Last, duplicatesAtOnce)
+	if err != nil || len(list) == 0 {
+		return StaleBatch{}, err
+	}
+	last := list[len(list)-1].Ref.ID()
+	return StaleBatch{Last: last, Done: len(list), More: len(list) == duplicatesAtOnce}, restart(ctx, a.Start, list)
+}

@@ -1,0 +1,166 @@
+package api_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+// deeds are the rows of the audit.
+func (d *door) deeds(t *testing.T) (out []string) {
+	t.Helper()
+
+	rows, err := d.pool.Query(t.Context(), "SELECT actor || ' ' || action || ' ' || subject FROM audit ORDER BY id")
+	require.NoError(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		require.NoError(t, rows.Scan(&s))
+		out = append(out, s)
+	}
+	return out
+}
+
+func TestStartReplay(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	for n := range 3 {
+		d.scrape(t, kijiji(fmt.Sprint(n)), "a", now.Add(-time.Duration(n)*time.Hour))
+	}
+	dry := read[api.ReplayAccepted](t, d.ask(t, http.MethodPost, "/replays", `{"dry_run": true,
+		"filter": {"scraped_since": "2026-10-01T11:00:00Z"}}`), http.StatusOK)
+	require.Equal(t, api.ReplayAccepted{DryRun: true, Total: 2}, dry)
+	require.Empty(t, d.started.calls)
+	require.Empty(t, d.deeds(t))
+
+	r := d.ask(t, http.MethodPost, "/replays", `{"stage": "dedupe", "filter": {"platform": "kijiji", "status": ["scraped"]}}`)
+	got := read[api.ReplayAccepted](t, r, http.StatusAccepted)
+	id := got.Replay.ID
+	require.Equal(t, "/replays/"+id.String(), r.Header.Get("Location"))
+	require.Equal(t, int64(3), got.Total)
+	require.Equal(t, "running", got.Replay.State)
+	require.Equal(t, "dedupe", got.Replay.Stage)
+	require.Equal(t, 20, got.Replay.Rate)
+	require.Equal(t, "anonymous", got.Replay.StartedBy)
+	require.Equal(t, listing.ReplayFilter{Platform: "kijiji", Status: []string{"scraped"}}, got.Replay.Filter)
+	require.Equal(t, api.WorkflowLink{
+		ID: "replay/" + id.String(), URL: "http://temporal.test/namespaces/conveyor/workflows/replay%2F" + id.String(),
+	}, got.Replay.Workflow)
+	require.Equal(t, []string{fmt.Sprintf("replay %s by anonymous", id)}, d.started.calls)
+	require.Equal(t, *got.Replay, read[api.Replay](t, d.get(t, "/replays/"+id.String()), http.StatusOK))
+
+	// The same request again is the same replay.
+	mine := uuid.New()
+	body := fmt.Sprintf(`{"id": %q, "rate": 5}`, mine)
+	for range 2 {
+		again := read[api.ReplayAccepted](t, d.ask(t, http.MethodPost, "/replays", body), http.StatusAccepted)
+		require.Equal(t, mine, again.Replay.ID)
+		require.Equal(t, "normalize", again.Replay.Stage)
+	}
+	require.Equal(t, []string{
+		"anonymous replay.started replay/" + id.String(), "anonymous replay.started replay/" + mine.String(),
+	}, d.deeds(t))
+}
+
+func TestStartReplayRefuses(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	ids := strings.TrimSuffix(strings.Repeat(`"`+uuid.NewString()+`",`, 201), ",")
+	for _, tt := range []struct{ name, body, field string }{
+		{"an unknown stage", `{"stage": "images"}`, "body.stage"},
+		{"too fast", `{"rate": 101}`, "body.rate"},
+		{"standing still", `{"rate": -1}`, "body.rate"},
+		{"an unknown status", `{"filter": {"status": ["archived"]}}`, "body.filter.status[0]"},
+		{"no platform's name", `{"filter": {"platform": "Kijiji!"}}`, "body.filter.platform"},
+		{"no code", `{"filter": {"reason": "a b"}}`, "body.filter.reason"},
+		{"no time", `{"filter": {"scraped_since": "yesterday"}}`, "body.filter.scraped_since"},
+		{"a time before the other",
+			`{"filter": {"scraped_since": "2026-10-02T00:00:00Z", "scraped_until": "2026-10-01T00:00:00Z"}}`,
+			"body.filter.scraped_until"},
+		{"too many IDs", `{"filter": {"ids": [` + ids + `]}}`, "body.filter.ids"},
+		{"no state at all, which would be all of them or none", `{"filter": {"status": []}}`, "body.filter.status"},
+		{"no IDs at all", `{"filter": {"ids": []}}`, "body.filter.ids"},
+		{"no ID", `{"id": "12"}`, "body.id"},
+		{"a field that is misspelt", `{"filter": {"plattform": "kijiji"}}`, "body.filter.plattform"},
+	} {
+		p := refused(t, d.ask(t, http.MethodPost, "/replays", tt.body), http.StatusUnprocessableEntity)
+		require.Equal(t, []string{tt.field}, p.fields(), tt.name)
+	}
+	d.started.err = errors.New("temporal is away")
+	refused(t, d.ask(t, http.MethodPost, "/replays", "{}"), http.StatusServiceUnavailable)
+	require.Empty(t, d.deeds(t))
+	require.Empty(t, read[api.ReplayPage](t, d.get(t, "/replays"), http.StatusOK).Items, "nothing is left of it")
+}
+
+func TestListReplays(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	var want []uuid.UUID
+	for range 3 {
+		want = append(want, read[api.ReplayAccepted](t, d.ask(t, http.MethodPost, "/replays", "{}"), 202).Replay.ID)
+	}
+	first := read[api.ReplayPage](t, d.get(t, "/replays?limit=2"), http.StatusOK)
+	rest := read[api.ReplayPage](t, d.get(t, "/replays?limit=2&cursor="+first.NextCursor), http.StatusOK)
+	require.Empty(t, rest.NextCursor)
+	var got []uuid.UUID
+	for _, r := range append(first.Items, rest.Items...) {
+		got = append(got, r.ID)
+	}
+	require.ElementsMatch(t, want, got)
+	require.Empty(t, read[api.ReplayPage](t, d.get(t, "/replays?state=failed"), http.StatusOK).Items)
+	require.Len(t, read[api.ReplayPage](t, d.get(t, "/replays?state=running"), http.StatusOK).Items, 3)
+	for query, field := range map[string]string{
+		"state=lost": "query.state", "cursor=x": "query.cursor", "limit=0": "query.limit", "page=2": "query.page",
+	} {
+		require.Equal(t, []string{field}, refused(t, d.get(t, "/replays?"+query), 422).fields(), query)
+	}
+}
+
+// A replay is canceled when Postgres says so, whether its workflow can be told or not.
+func TestCancelReplay(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	id := read[api.ReplayAccepted](t, d.ask(t, http.MethodPost, "/replays", "{}"), 202).Replay.ID
+	path := "/replays/" + id.String()
+	d.started.err = errors.New("temporal is away")
+	for range 2 {
+		r := read[api.Replay](t, d.ask(t, http.MethodDelete, path, ""), http.StatusOK)
+		require.Equal(t, "canceled", r.State)
+		require.Equal(t, now, r.EndedAt.UTC())
+	}
+	require.Contains(t, d.started.calls, "cancel "+id.String())
+	require.Equal(t, []string{"anonymous replay.started replay/" + id.String(),
+		"anonymous replay.canceled replay/" + id.String()}, d.deeds(t))
+	nobody := "/replays/" + uuid.NewString()
+	refused(t, d.ask(t, http.MethodDelete, nobody, ""), http.StatusNotFound)
+	refused(t, d.get(t, nobody), http.StatusNotFound)
+	refused(t, d.get(t, "/replays/12"), http.StatusUnprocessableEntity)
+
+	d.started.err = nil
+	done := read[api.ReplayAccepted](t, d.ask(t, http.MethodPost, "/replays", "{}"), 202).Replay.ID
+	require.NoError(t, d.Replays.EndReplay(t.Context(), done, listing.ReplayFailed, "why", now))
+	p := refused(t, d.ask(t, http.MethodDelete, "/replays/"+done.String(), ""), http.StatusConflict)
+	require.Contains(t, p.Detail, "has failed")
+}
+
+func TestRunStaleness(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	got := read[api.StalenessRun](t, d.ask(t, http.MethodPost, "/staleness/run", ""), http.StatusAccepted)
+	require.Equal(t, api.StalenessRun{Workflow: api.WorkflowLink{
+		ID: "staleness-by-hand", URL: "http://temporal.test/namespaces/conveyor/workflows/staleness-by-hand",
+	}}, got)
+	require.Equal(t, []string{"anonymous staleness.started workflow/staleness-by-hand"}, d.deeds(t))
+	d.started.err = errors.New("temporal is away")
+	refused(t, d.ask(t, http.MethodPost, "/staleness/run", ""), http.StatusServiceUnavailable)
+	require.Len(t, d.deeds(t), 1)
+}

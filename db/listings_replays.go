@@ -1,0 +1,350 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+// Replays are wishes to take stored adverts through the pipeline again, and how far each has come. Everything that a
+// replay's workflow must remember is here, so that any worker can go on with it.
+type Replays struct{ pool *pgxpool.Pool }
+
+// NewReplays returns the replays kept in pool.
+func NewReplays(pool *pgxpool.Pool) *Replays { return &Replays{pool} }
+
+// A Replay is one replay and how far it has come.
+type Replay struct {
+	ID        uuid.UUID            `json:"id"`
+	State     string               `json:"state" enum:"running,completed,canceled,failed"`
+	Stage     string               `json:"stage" enum:"normalize,dedupe,import"`
+	Filter    listing.ReplayFilter `json:"filter" doc:"which raw listings it is about"`
+	Rate      int                  `json:"rate" doc:"adverts a second, at most"`
+	Total     int64                `json:"total" doc:"adverts that matched when it was made"`
+	Done      int64                `json:"done" doc:"brought to their end, skipped or failed"`
+	Started   int64                `json:"started" doc:"workflows started, or joined where one was running"`
+	Skipped   int64                `json:"skipped" doc:"passed by; skips says why"`
+	Failed    int64                `json:"failed" doc:"started, and came to no end in ten minutes"`
+	Outcomes  ReplayOutcomes       `json:"outcomes"`
+	Skips     ReplaySkips          `json:"skips"`
+	Reason    string               `json:"reason,omitempty" doc:"why it failed"`
+	StartedBy string               `json:"started_by"`
+	CreatedAt time.Time            `json:"created_at"`
+	UpdatedAt time.Time            `json:"updated_at"`
+	EndedAt   *time.Time           `json:"ended_at,omitempty"`
+	ETA       *time.Time           `json:"eta,omitempty" doc:"when it ends at the pace so far"`
+}
+
+// ReplayOutcomes counts the adverts of a replay by how they ended.
+type ReplayOutcomes struct {
+	Imported  int64 `json:"imported"`
+	Duplicate int64 `json:"duplicate"`
+	Rejected  int64 `json:"rejected"`
+	HandedOn  int64 `json:"handed_on" doc:"to a stage that is another team's"`
+}
+
+// ReplaySkips counts the adverts that a replay passed by.
+type ReplaySkips struct {
+	Staged        int64 `json:"staged" doc:"came normalized by another team: enter at dedupe or import"`
+	NotNormalized int64 `json:"not_normalized" doc:"no normalized form of the newest revision: enter at normalize"`
+	Archived      int64 `json:"archived" doc:"no longer offered; a new scrape brings it back"`
+}
+
+// Adverts that are scraped anew after the replay was made ($7) go through the pipeline by themselves.
+const sqlReplayMatch = `
+    ($1::text IS NULL OR r.platform = $1)
+    AND ($2::text[] IS NULL OR r.status = ANY ($2))
+    AND ($3::timestamptz IS NULL OR r.last_scraped_at >= $3)
+    AND ($4::timestamptz IS NULL OR r.last_scraped_at < $4)
+    AND ($5::uuid[] IS NULL OR r.id = ANY ($5))
+    AND ($6::text IS NULL OR r.reasons @> jsonb_build_array(jsonb_build_object('code', $6::text)))
+    AND r.revised_at <= $7`
+
+// match are the arguments of sqlReplayMatch.
+func match(f listing.ReplayFilter, made time.Time) []any {
+	return []any{stated(f.Platform), f.Status, f.ScrapedSince, f.ScrapedUntil, f.IDs, stated(f.Reason), made}
+}
+
+const sqlReplayCount = `SELECT count(*) FROM raw_listings r WHERE` + sqlReplayMatch
+
+// Count returns how many adverts a replay made now would be about.
+func (s *Replays) Count(ctx context.Context, f listing.ReplayFilter, now time.Time) (n int64, err error) {
+	if err := s.pool.QueryRow(ctx, sqlReplayCount, match(f, now)...).Scan(&n); err != nil {
+		return 0, refused(fmt.Errorf("count adverts to replay: %w", err))
+	}
+	return n, nil
+}
+
+const sqlReplayOpen = `
+INSERT INTO replays (id, stage, filter, rate, started_by, created_at, updated_at, total)
+SELECT $8, $9, $10, $11, $12, $7, $7, (SELECT count(*) FROM raw_listings r WHERE` + sqlReplayMatch + `)
+ON CONFLICT (id) DO NOTHING`
+
+// OpenReplay stores a replay and who asked for it. One that is there already stays as it is.
+func (s *Replays) OpenReplay(ctx context.Context, r listing.Replay) error {
+	filter, err := json.Marshal(r.Filter)
+	if err != nil {
+		return fmt.Errorf("write filter of replay %s: %w", r.ID, err)
+	}
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		args := append(match(r.Filter, r.At), r.ID, r.Stage, filter, r.Rate, storable(r.By))
+		done, err := tx.Exec(ctx, sqlReplayOpen, args...)
+		if err != nil || done.RowsAffected() == 0 {
+			return err
+		}
+		b := new(pgx.Batch)
+		err = auditAdd(b, Deed{
+			At: r.At, Actor: r.By, Action: "replay.started", Subject: replaySubject(r.ID),
+			Detail: map[string]any{"stage": r.Stage, "filter": r.Filter, "rate": r.Rate},
+		})
+		if err != nil {
+			return err
+		}
+		return tx.SendBatch(ctx, b).Close()
+	})
+	if err != nil {
+		return refused(fmt.Errorf("open replay %s: %w", r.ID, err))
+	}
+	return nil
+}
+
+func replaySubject(id uuid.UUID) string { return "replay/" + id.String() }
+
+// What came to its end leaves replay_items and is counted by how; so does, as failed, what was started before $3. The
+// statement sees replay_items as it was, so what is left is what there was without those.
+const sqlReplaySettle = `
+WITH ended AS (
+    DELETE FROM replay_items i USING raw_listings r
+    WHERE i.replay_id = $1 AND r.id = i.listing_id AND (r.settlements > i.settlements OR i.started_at < $3)
+    RETURNING CASE WHEN r.settlements > i.settlements THEN r.status ELSE 'lost' END AS how
+), counted AS (
+    SELECT count(*) AS ended, count(*) FILTER (WHERE how = 'imported') AS imported,
+        count(*) FILTER (WHERE how = 'duplicate') AS duplicate, count(*) FILTER (WHERE how = 'rejected') AS rejected,
+        count(*) FILTER (WHERE how IN ('scraped', 'normalized')) AS handed_on,
+        count(*) FILTER (WHERE how = 'lost') AS lost,
+        (SELECT count(*) FROM replay_items WHERE replay_id = $1) AS before
+    FROM ended
+)
+UPDATE replays p SET
+    imported = p.imported + c.imported, duplicate = p.duplicate + c.duplicate, rejected = p.rejected + c.rejected,
+    handed_on = p.handed_on + c.handed_on, failed = p.failed + c.lost, updated_at = $2,
+    state    = CASE WHEN p.exhausted AND c.before = c.ended THEN 'completed' ELSE p.state END,
+    ended_at = CASE WHEN p.exhausted AND c.before = c.ended THEN $2::timestamptz END
+FROM counted c
+WHERE p.id = $1 AND p.state = 'running'
+RETURNING p.state, p.rate, p.last_id, p.exhausted, (c.before - c.ended)::int`
+
+const sqlReplayPosition = `SELECT state, rate, last_id, exhausted, 0 FROM replays WHERE id = $1`
+
+// SettleReplay counts what has come to its end, gives up what was started before lost, completes the replay when that
+// was the last, and says how far it has come. An unknown one is fault.Gone.
+func (s *Replays) SettleReplay(ctx context.Context, id uuid.UUID, now, lost time.Time) (
+	p listing.ReplayPosition, err error,
+) {
+	rows, _ := s.pool.Query(ctx, sqlReplaySettle, id, now, lost)
+	p, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[listing.ReplayPosition])
+	if errors.Is(err, pgx.ErrNoRows) { // it does not run any more
+		rows, _ = s.pool.Query(ctx, sqlReplayPosition, id)
+		p, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[listing.ReplayPosition])
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		return p, fault.Newf(fault.Gone, "there is no replay %s", id)
+	}
+	if err != nil {
+		return p, fmt.Errorf("settle replay %s: %w", id, err)
+	}
+	return p, nil
+}
+
+const sqlReplayWish = `SELECT stage, filter, created_at FROM replays WHERE id = $1`
+
+const sqlReplayNext = `
+SELECT r.platform, r.platform_id, r.revision, coalesce(l.title, ''), l.rent_cents, r.settlements,
+    CASE WHEN l.status = 'archived' AND r.status <> 'rejected' THEN 'archived'
+        WHEN $9 = 'normalize' AND r.payload ? 'listing' AND NOT r.payload ? 'title' THEN 'staged'
+        WHEN $9 <> 'normalize' AND r.normalized_revision < r.revision THEN 'not_normalized' ELSE '' END
+FROM raw_listings r LEFT JOIN listings l ON l.id = r.id
+WHERE` + sqlReplayMatch + ` AND r.id > $8
+ORDER BY r.id LIMIT $10`
+
+// NextOfReplay returns the next adverts of a replay after the one that is last, at most n, in the order of their IDs.
+// Fewer than n are the last.
+func (s *Replays) NextOfReplay(ctx context.Context, id, last uuid.UUID, n int) ([]listing.ReplayItem, error) {
+	var (
+		stage  string
+		filter listing.ReplayFilter
+		made   time.Time
+	)
+	if err := s.pool.QueryRow(ctx, sqlReplayWish, id).Scan(&stage, &filter, &made); err != nil {
+		return nil, fmt.Errorf("read replay %s: %w", id, err)
+	}
+	rows, _ := s.pool.Query(ctx, sqlReplayNext, append(match(filter, made), last, stage, n)...)
+	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (i listing.ReplayItem, err error) {
+		i.Stage = stage
+		return i, row.Scan(&i.Ref.Platform, &i.Ref.PlatformID, &i.Revision, &i.Title, &i.RentCents, &i.Settlements, &i.Skip)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read adverts of replay %s: %w", id, err)
+	}
+	return out, nil
+}
+
+// Only one of two that advance from the same place does: the other was frozen, or its answer got lost.
+const sqlReplayAdvance = `
+UPDATE replays SET last_id = $3, exhausted = $4, updated_at = $5, started = started + $6,
+    skipped_staged = skipped_staged + $7, skipped_not_normalized = skipped_not_normalized + $8,
+    skipped_archived = skipped_archived + $9
+WHERE id = $1 AND last_id = $2 AND state = 'running' AND NOT exhausted`
+
+const sqlReplayItemsAdd = `
+INSERT INTO replay_items (replay_id, listing_id, settlements, started_at)
+SELECT $1, u.id, u.settlements, $4 FROM unnest($2::uuid[], $3::bigint[]) u (id, settlements)
+ON CONFLICT DO NOTHING`
+
+// AdvanceReplay moves a replay on from the advert that was last past items, which were started or skipped. exhausted
+// says that there are no more. From another place than the replay is at it changes nothing.
+func (s *Replays) AdvanceReplay(ctx context.Context, id, last uuid.UUID, items []listing.ReplayItem, exhausted bool,
+	now time.Time) error {
+	next, skips := last, map[string]int{}
+	ids, settlements := []uuid.UUID{}, []int64{}
+	for _, i := range items {
+		next = i.Ref.ID()
+		if i.Skip != "" {
+			skips[i.Skip]++
+			continue
+		}
+		ids, settlements = append(ids, next), append(settlements, i.Settlements)
+	}
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		done, err := tx.Exec(ctx, sqlReplayAdvance, id, last, next, exhausted, now, len(ids), skips[listing.SkipStaged],
+			skips[listing.SkipNotNormalized], skips[listing.SkipArchived])
+		if err != nil || done.RowsAffected() == 0 {
+			return err
+		}
+		_, err = tx.Exec(ctx, sqlReplayItemsAdd, id, ids, settlements, now)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("advance replay %s: %w", id, err)
+	}
+	return nil
+}
+
+const sqlReplayEnd = `
+UPDATE replays SET state = $2, reason = $3, updated_at = $4, ended_at = $4 WHERE id = $1 AND state = 'running'`
+
+const sqlReplayItemsForget = `DELETE FROM replay_items WHERE replay_id = $1`
+
+// EndReplay ends a replay that runs, as canceled or failed; any other stays as it is. What was started goes its way
+// and is not counted any more.
+func (s *Replays) EndReplay(ctx context.Context, id uuid.UUID, state, reason string, now time.Time) error {
+	_, err := s.end(ctx, id, state, reason, now, nil)
+	return err
+}
+
+// Cancel ends a replay on somebody's behalf. One that is canceled already stays so; one that ended otherwise is
+// fault.Conflict, an unknown one fault.Gone.
+func (s *Replays) Cancel(ctx context.Context, id uuid.UUID, by string, now time.Time) (Replay, error) {
+	_, err := s.end(ctx, id, listing.ReplayCanceled, "", now,
+		&Deed{At: now, Actor: by, Action: "replay.canceled", Subject: replaySubject(id)})
+	if err != nil {
+		return Replay{}, err
+	}
+	r, err := s.Get(ctx, id)
+	if err == nil && r.State != listing.ReplayCanceled {
+		return r, fault.Newf(fault.Conflict, "replay %s has %s: there is nothing left to cancel", id, r.State)
+	}
+	return r, err
+}
+
+func (s *Replays) end(ctx context.Context, id uuid.UUID, state, reason string, now time.Time, deed *Deed) (
+	ended bool, err error,
+) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		done, err := tx.Exec(ctx, sqlReplayEnd, id, state, storable(reason), now)
+		if ended = err == nil && done.RowsAffected() == 1; !ended {
+			return err
+		}
+		b := new(pgx.Batch)
+		b.Queue(sqlReplayItemsForget, id)
+		if deed != nil {
+			if err := auditAdd(b, *deed); err != nil {
+				return err
+			}
+		}
+		return tx.SendBatch(ctx, b).Close()
+	})
+	if err != nil {
+		return false, fmt.Errorf("end replay %s: %w", id, err)
+	}
+	return ended, nil
+}
+
+const sqlReplay = `
+SELECT id, state, stage, filter, rate, total, started, imported, duplicate, rejected, handed_on, failed,
+    skipped_staged, skipped_not_normalized, skipped_archived, reason, started_by, created_at, updated_at, ended_at
+FROM replays`
+
+const sqlReplayOne = sqlReplay + ` WHERE id = $1`
+
+// Get returns a replay. An unknown one is fault.Gone.
+func (s *Replays) Get(ctx context.Context, id uuid.UUID) (Replay, error) {
+	rows, _ := s.pool.Query(ctx, sqlReplayOne, id)
+	r, err := pgx.CollectExactlyOneRow(rows, scanReplay)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return r, fault.Newf(fault.Gone, "there is no replay %s", id)
+	}
+	if err != nil {
+		return r, fmt.Errorf("read replay %s: %w", id, err)
+	}
+	return r, nil
+}
+
+const sqlReplayList = sqlReplay + `
+WHERE ($1::text IS NULL OR state = $1) AND ($3::uuid IS NULL OR (created_at, id) < ($2::timestamptz, $3::uuid))
+ORDER BY created_at DESC, id DESC LIMIT $4`
+
+// List returns up to n replays after a position, the newest first, of a state or of any (""), and the position to go
+// on from: nil when these were the last.
+func (s *Replays) List(ctx context.Context, state string, after *Position, n int) ([]Replay, *Position, error) {
+	var id *uuid.UUID
+	var at *time.Time
+	if after != nil {
+		id, at = &after.ID, &after.PublishedAt
+	}
+	rows, _ := s.pool.Query(ctx, sqlReplayList, stated(state), at, id, n+1)
+	page, err := pgx.CollectRows(rows, scanReplay)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list replays: %w", err)
+	}
+	if len(page) <= n {
+		return page, nil, nil
+	}
+	page = page[:n]
+	return page, &Position{PublishedAt: page[n-1].CreatedAt, ID: page[n-1].ID}, nil
+}
+
+// scanReplay reads a row of sqlReplay and works out what follows from it.
+func scanReplay(row pgx.CollectableRow) (r Replay, err error) {
+	o, k := &r.Outcomes, &r.Skips
+	err = row.Scan(&r.ID, &r.State, &r.Stage, &r.Filter, &r.Rate, &r.Total, &r.Started, &o.Imported, &o.Duplicate,
+		&o.Rejected, &o.HandedOn, &r.Failed, &k.Staged, &k.NotNormalized, &k.Archived, &r.Reason, &r.StartedBy,
+		&r.CreatedAt, &r.UpdatedAt, &r.EndedAt)
+	r.Skipped = k.Staged + k.NotNormalized + k.Archived
+	r.Done = o.Imported + o.Duplicate + o.Rejected + o.HandedOn + r.Failed + r.Skipped
+	if r.State == listing.ReplayRunning && r.Done > 0 {
+		left := time.Duration(float64(r.UpdatedAt.Sub(r.CreatedAt)) * float64(max(r.Total-r.Done, 0)) / float64(r.Done))
+		eta := r.UpdatedAt.Add(left)
+		r.ETA = &eta
+	}
+	return r, err
+}

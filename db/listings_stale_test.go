@@ -1,0 +1,247 @@
+package db_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+// archive archives whatever was last seen up to an hour after the start, and checks how many that was.
+func archive(t testing.TB, s *db.Listings, want int) {
+	t.Helper()
+
+	_, n, err := s.ArchiveStale(t.Context(), after(60), uuid.Nil, 500, after(60*48))
+	require.NoError(t, err)
+	require.Equal(t, want, n)
+}
+
+// What nobody has seen for long is archived with its history and its event; what was seen since, or is claimed, stays.
+func TestArchiveStale(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	l := imported(t, s, "stale")
+	imported(t, s, "claimed")
+	imported(t, s, "fresh")
+	_, err := pool.Exec(t.Context(), "UPDATE listings SET status = 'claimed' WHERE platform_id = 'claimed'")
+	require.NoError(t, err)
+	require.True(t, receive(t, s, arrival(refOf("fresh"), "4 ½ à louer", 90)).Settled)
+	archive(t, s, 1)
+	archive(t, s, 0)
+
+	require.Equal(t, []string{"claimed claimed", "fresh active", "stale archived"},
+		query[string](t, pool, "SELECT platform_id || ' ' || status FROM listings ORDER BY platform_id"))
+	require.Equal(t, int64(1), count(t, pool, `listing_events WHERE kind = 'status' AND old_status = 'active'
+		AND new_status = 'archived' AND at = $1`, after(60*48)))
+	bodies := query[[]byte](t, pool, "SELECT body FROM outbox WHERE routing_key = $1", contract.ListingArchived)
+	require.Len(t, bodies, 1)
+	var e contract.Event
+	require.NoError(t, json.Unmarshal(bodies[0], &e))
+	require.Equal(t, contract.ListingArchived, e.EventName)
+	require.Equal(t, after(60*48), e.TS)
+	var data contract.ListingData
+	require.NoError(t, json.Unmarshal(e.Data, &data))
+	require.Equal(t, contract.ListingData{
+		ListingID: l.ID().String(), PlatformID: "stale", Revision: 1, URL: l.URL, Title: l.Title, RentCents: l.RentCents,
+		Bedrooms: &l.Bedrooms,
+	}, data)
+}
+
+// Each archival of one listing is an event of its own, and none is told twice.
+func TestArchiveStaleAgain(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	l := imported(t, s, "1")
+	for n := range 3 {
+		archive(t, s, 1)
+		archive(t, s, 0)
+		require.Equal(t, int64(n+1), count(t, pool, "outbox WHERE routing_key = $1", contract.ListingArchived))
+		require.False(t, receive(t, s, arrival(l.Ref, l.Title, n)).Settled, "what is back is not settled at the door")
+		v, err := s.Load(t.Context(), l.ID())
+		require.NoError(t, err)
+		_, err = s.Publish(t.Context(), listing.Publication{Version: v}, runOf(l.Ref), after(10+n))
+		require.NoError(t, err)
+		require.True(t, receive(t, s, arrival(l.Ref, l.Title, n)).Settled)
+	}
+	require.Len(t, changes(t, pool), 4, "created, and returned three times")
+}
+
+// Batches go on where the one before ended, and several checks at once archive everything once.
+func TestArchiveStaleInBatches(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	for n := range 25 {
+		imported(t, s, fmt.Sprint(n))
+	}
+	last, n, err := s.ArchiveStale(t.Context(), after(60), uuid.Nil, 10, after(100))
+	require.NoError(t, err)
+	require.Equal(t, 10, n)
+	require.Equal(t, int64(10), count(t, pool, "listings WHERE status = 'archived' AND id <= $1", last))
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() {
+			at, n, err := last, 10, error(nil)
+			for n == 10 && err == nil {
+				at, n, err = s.ArchiveStale(t.Context(), after(60), at, 10, after(100))
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	for n > 0 { // what one had locked, the other left for later
+		_, n, err = s.ArchiveStale(t.Context(), after(60), uuid.Nil, 100, after(100))
+		require.NoError(t, err)
+	}
+	require.Equal(t, int64(25), count(t, pool, "listings WHERE status = 'archived'"))
+	require.Equal(t, int64(25), count(t, pool, "outbox WHERE routing_key = $1", contract.ListingArchived))
+	require.Equal(t, int64(25), count(t, pool, "listing_events WHERE new_status = 'archived'"))
+}
+
+// A scrape that comes while its listing is being archived is either seen by the check or brings the listing back.
+func TestArchiveStaleWhileItIsScraped(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	l := imported(t, s, "1")
+	// The row is held as ArchiveStale holds it; the scrape began before that and waits for it.
+	tx, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "SELECT FROM raw_listings FOR UPDATE")
+	require.NoError(t, err)
+	came := make(chan db.Receipt, 1)
+	go func() {
+		got, err := s.Receive(t.Context(), []db.Arrival{arrival(l.Ref, l.Title, 90)}, after(90))
+		if err == nil {
+			came <- got[0]
+		}
+		close(came)
+	}()
+	require.Eventually(t, func() bool {
+		return count(t, pool, "pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()") == 1
+	}, 10*time.Second, 10*time.Millisecond)
+	_, err = tx.Exec(t.Context(), "UPDATE listings SET status = 'archived'")
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "UPDATE raw_listings SET archived_at = $1", after(89))
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit(t.Context()))
+	receipt, ok := <-came
+	require.True(t, ok)
+	require.False(t, receipt.Settled, "it would stay archived although it was seen")
+}
+
+// A version that its advert replaced by one that cannot be published goes when that has been so for long, however
+// often the advert is scraped; and the refused advert is not processed again for it.
+func TestArchiveStaleOfARefusedEdit(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	l := imported(t, s, "1")
+	r := receive(t, s, arrival(l.Ref, "an edit", 10))
+	for range 2 {
+		reject(t, s, l.Ref, r.Revision, 70)
+	}
+	require.True(t, receive(t, s, arrival(l.Ref, "an edit", 90)).Settled)
+	archive(t, s, 0)
+	r = receive(t, s, arrival(l.Ref, "another edit", 100))
+	reject(t, s, l.Ref, r.Revision, 100)
+	require.Equal(t, int64(1), count(t, pool, "raw_listings WHERE refused_at = $1", after(70)), "since the first time")
+	_, n, err := s.ArchiveStale(t.Context(), after(71), uuid.Nil, 10, after(200))
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.True(t, receive(t, s, arrival(l.Ref, "another edit", 110)).Settled, "there is nothing to bring back")
+
+	r = receive(t, s, arrival(l.Ref, "a good edit", 120))
+	publish(t, s, l, r.Revision, 120)
+	require.Equal(t, []string{"active"}, query[string](t, pool, "SELECT status FROM listings"))
+	require.Equal(t, int64(1), count(t, pool, "raw_listings WHERE refused_at IS NULL AND archived_at IS NULL"))
+}
+
+// reject records that a revision cannot be published.
+func reject(t testing.TB, s *db.Listings, ref listing.Ref, revision int64, minutes int) {
+	t.Helper()
+
+	why := &listing.Rejection{Reasons: []listing.Reason{{Field: "price", Code: "missing", Message: "none is stated"}}}
+	require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: ref}, revision, []byte("{}"), why, runOf(ref), after(minutes)))
+}
+
+// A version that was under way while its listing was archived does not lose the archival.
+func TestALatePublishOfAnArchivedListing(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	l := imported(t, s, "1")
+	v, err := s.Load(t.Context(), l.ID())
+	require.NoError(t, err)
+	archive(t, s, 1)
+	_, err = s.Publish(t.Context(), listing.Publication{Version: v}, runOf(l.Ref), after(99))
+	require.NoError(t, err)
+	require.Equal(t, []string{"archived"}, query[string](t, pool, "SELECT status FROM listings"))
+	require.False(t, receive(t, s, arrival(l.Ref, l.Title, 100)).Settled)
+}
+
+// What was held back as a duplicate is asked for when what it repeats is archived and it is still seen itself.
+func TestOrphanedDuplicates(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	original := imported(t, s, "original")
+	duplicate := func(id string, minutes int) listing.Listing {
+		l := normalized(listing.Ref{Platform: "kangalou", PlatformID: id})
+		r := receive(t, s, arrival(l.Ref, l.Title, minutes))
+		require.NoError(t, s.SaveNormalized(t.Context(), l, r.Revision, after(minutes)))
+		require.NoError(t, s.SaveDuplicate(t.Context(), l.Ref, r.Revision, original.ID(), nil, runOf(l.Ref)))
+		return l
+	}
+	fresh := duplicate("fresh", 90)
+	duplicate("stale", 0)
+	orphans := func() []listing.Restart {
+		got, err := s.OrphanedDuplicates(t.Context(), after(60), uuid.Nil, 10)
+		require.NoError(t, err)
+		return got
+	}
+	require.Empty(t, orphans(), "the original is there")
+	archive(t, s, 1)
+	want := []listing.Restart{{
+		Ref: fresh.Ref, Stage: listing.StageDedupe, Revision: 1, Title: fresh.Title, RentCents: &fresh.RentCents,
+	}}
+	require.Equal(t, want, orphans())
+	require.Equal(t, want, orphans(), "until somebody has done it")
+	publish(t, s, fresh, 1, 100)
+	require.Empty(t, orphans())
+}
+
+func TestArchiveStaleWithPostgresAway(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	pool.Close()
+	s := db.NewListings(pool)
+	_, _, err := s.ArchiveStale(t.Context(), start, uuid.Nil, 10, start)
+	requireClass(t, "transient", err)
+	_, err = s.OrphanedDuplicates(t.Context(), start, uuid.Nil, 10)
+	requireClass(t, "transient", err)
+	require.False(t, errors.Is(err, pgx.ErrNoRows))
+}

@@ -1,0 +1,113 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/workflows"
+)
+
+// lowPriority is the last of Temporal's five: such a task waits while any other of its queue does. What a workflow
+// asks for, such as its images, has the same.
+const lowPriority = 5
+
+// RestartListing takes an advert through the pipeline again, behind all that was scraped. While it is being processed
+// the request joins its workflow, at that one's priority.
+func (l *Launch) RestartListing(ctx context.Context, r listing.Restart) error {
+	summary := r.Ref.String()
+	if r.Title != "" {
+		summary = AdvertSummary(r.Title, r.RentCents)
+	}
+	return l.listing(ctx, r.Ref, Arrival{Stage: r.Stage, Revision: r.Revision, Force: true}, summary,
+		temporal.Priority{PriorityKey: lowPriority})
+}
+
+// ReplayID is the ID of a replay's workflow.
+func ReplayID(id uuid.UUID) string { return workflows.ReplayID(id) }
+
+// Replay starts a replay. When it returns nil the work is durably accepted. One ID is one replay: asked for again, it
+// joins the one that is there, even when that has ended.
+func (l *Launch) Replay(ctx context.Context, r listing.Replay) error {
+	o := client.StartWorkflowOptions{
+		ID:                    workflows.ReplayID(r.ID),
+		TaskQueue:             workflows.QueueListings,
+		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		StaticSummary:         replaySummary(r),
+		TypedSearchAttributes: temporal.NewSearchAttributes(workflows.StageKey.ValueSet(r.Stage)),
+	}
+	_, err := l.Temporal.ExecuteWorkflow(ctx, o, workflows.Replay, workflows.ReplayInput{Replay: r})
+	if err != nil && !temporal.IsWorkflowExecutionAlreadyStartedError(err) {
+		return fmt.Errorf("start %s: %w", o.ID, err)
+	}
+	return nil
+}
+
+// replaySummary says in a line what is replayed.
+func replaySummary(r listing.Replay) string {
+	words := []string{"from " + r.Stage}
+	if r.Filter.Platform != "" {
+		words = append(words, r.Filter.Platform)
+	}
+	words = append(words, r.Filter.Status...)
+	if n := len(r.Filter.IDs); n > 0 {
+		words = append(words, fmt.Sprintf("%d listings by ID", n))
+	}
+	return workflows.Summary(strings.Join(append(words, fmt.Sprintf("%d a second", r.Rate)), " · "), 200)
+}
+
+// CancelReplay asks a replay's workflow to stop. One that has ended, or is not known any more, needs no asking.
+func (l *Launch) CancelReplay(ctx context.Context, id uuid.UUID) error {
+	err := l.Temporal.CancelWorkflow(ctx, workflows.ReplayID(id), "")
+	var gone *serviceerror.NotFound
+	if err != nil && !errors.As(err, &gone) {
+		return fmt.Errorf("cancel %s: %w", workflows.ReplayID(id), err)
+	}
+	return nil
+}
+
+// stalenessByHand is the ID of a check that somebody asked for.
+const stalenessByHand = "staleness-by-hand"
+
+// ArchiveStale checks for stale listings now and returns the ID of the workflow that does. A check that runs already,
+// by the schedule or by hand, is joined.
+func (l *Launch) ArchiveStale(ctx context.Context) (workflowID string, joined bool, err error) {
+	d, err := l.Temporal.ScheduleClient().GetHandle(ctx, stalenessSchedule).Describe(ctx)
+	var gone *serviceerror.NotFound
+	switch {
+	case errors.As(err, &gone): // not bootstrapped with a schedule: a person may check all the same
+	case err != nil:
+		return "", false, fmt.Errorf("look at schedule %s: %w", stalenessSchedule, err)
+	default:
+		for _, w := range d.Info.RunningWorkflows { // as the schedule knows it, which may be a while ago
+			if l.runs(ctx, w.WorkflowID) {
+				return w.WorkflowID, true, nil
+			}
+		}
+	}
+	_, err = l.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: stalenessByHand, TaskQueue: workflows.QueueListings, WorkflowExecutionErrorWhenAlreadyStarted: true,
+		StaticSummary: "asked for by hand",
+	}, workflows.ArchiveStale, workflows.StaleInput{})
+	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
+		return stalenessByHand, true, nil
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("start %s: %w", stalenessByHand, err)
+	}
+	return stalenessByHand, false, nil
+}
+
+// runs says whether a workflow is known to run.
+func (l *Launch) runs(ctx context.Context, id string) bool {
+	d, err := l.Temporal.DescribeWorkflowExecution(ctx, id, "")
+	return err == nil && d.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+}

@@ -1,0 +1,108 @@
+package workflows
+
+import (
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+// ReplayInput is one struct so that a field can be added while old runs are open.
+type ReplayInput struct {
+	Replay listing.Replay `json:"replay"`           // what is wanted; only its ID once it is stored
+	Stored bool           `json:"stored,omitempty"` // it is in Postgres
+}
+
+// ReplayResult is how a Replay ended, for people: what counts is in Postgres.
+type ReplayResult struct {
+	State   string `json:"state"`   // completed canceled
+	Started int    `json:"started"` // by this run
+}
+
+// replayWork is one batch: a read, some starts, and a write.
+var replayWork = workflow.LocalActivityOptions{
+	StartToCloseTimeout: time.Minute, RetryPolicy: storeWork.RetryPolicy, Summary: "batch",
+}
+
+// Replay takes stored adverts through the pipeline again, at a pace, each in its own Listing. Its ID is "replay/" +
+// id. What is wanted and how far it has come is in Postgres; this history says only when each batch was.
+//
+// It ends when every advert came to its end, when somebody cancels it here or in Postgres, or fails when a batch can
+// never work. What was started goes its way in any case.
+func Replay(ctx workflow.Context, in ReplayInput) (ReplayResult, error) {
+	id := in.Replay.ID
+	var result ReplayResult
+	err := replay(ctx, in, &result)
+	if err == nil || workflow.IsContinueAsNewError(err) {
+		return result, err
+	}
+	end := activities.ReplayEnd{ID: id, State: listing.ReplayFailed, Reason: message(err)}
+	if temporal.IsCanceledError(err) {
+		end.State, end.Reason = listing.ReplayCanceled, ""
+	}
+	result.State = end.State
+	ctx, _ = workflow.NewDisconnectedContext(ctx) // a cancellation is what must be stored
+	if _, failed := local(workflow.WithLocalActivityOptions(ctx, storeWork), do.EndReplay, end); failed != nil {
+		err = errors.Join(err, failed)
+	}
+	return result, err
+}
+
+func replay(ctx workflow.Context, in ReplayInput, result *ReplayResult) error {
+	if !in.Stored {
+		if _, err := local(workflow.WithLocalActivityOptions(ctx, storeWork), do.OpenReplay, in.Replay); err != nil {
+			return err
+		}
+	}
+	work := workflow.WithLocalActivityOptions(ctx, replayWork)
+	for {
+		began := workflow.Now(ctx)
+		b, err := local(work, do.RunReplayBatch, activities.ReplayBatch{ID: in.Replay.ID})
+		if err != nil {
+			return err
+		}
+		result.State, result.Started = b.State, result.Started+b.Started
+		if b.State != listing.ReplayRunning {
+			return nil
+		}
+		// A batch that took its time has waited already.
+		if wait := pause(b) - workflow.Now(ctx).Sub(began); wait > 0 {
+			if err := workflow.Sleep(ctx, wait); err != nil {
+				return err
+			}
+		}
+		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+			next := ReplayInput{Replay: listing.Replay{ID: in.Replay.ID}, Stored: true}
+			return workflow.NewContinueAsNewError(ctx, Replay, next)
+		}
+	}
+}
+
+// pause is how long the adverts that a batch started may take by the replay's rate.
+func pause(b activities.ReplayBatch) time.Duration {
+	switch {
+	case b.Started > 0:
+		return time.Duration(b.Started) * time.Second / time.Duration(max(b.Rate, 1))
+	case b.Looked > 0: // all of them were skipped
+		return 0
+	}
+	// Nothing could be started: look again whether what is under way has ended, sooner where much is wanted.
+	return min(time.Second, 20*time.Second/time.Duration(max(b.Rate, 1)))
+}
+
+// message is what an activity said, without Temporal's wrapping.
+func message(err error) string {
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) {
+		return app.Message()
+	}
+	return err.Error()
+}
+
+// ReplayID is the workflow ID of a replay.
+func ReplayID(id uuid.UUID) string { return "replay/" + id.String() }

@@ -1,0 +1,39 @@
+package workflows
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mtlrent/conveyor/activities"
+)
+
+// StaleInput is one struct so that a field can be added while old runs are open.
+type StaleInput struct{}
+
+// StaleResult is what a check came to.
+type StaleResult struct {
+	Archived  int `json:"archived"`  // listings
+	Restarted int `json:"restarted"` // duplicates of archived listings, which may be shown instead
+}
+
+// ArchiveStale archives the listings whose adverts nobody has seen for long, in batches, and then gives the duplicates
+// of archived listings their chance. The schedule "staleness" starts it; two at once do no harm.
+func ArchiveStale(ctx workflow.Context, _ StaleInput) (StaleResult, error) {
+	var result StaleResult
+	archive, restart := storeWork, replayWork
+	archive.Summary, restart.Summary = "archive", "duplicates"
+	for b := (activities.StaleBatch{More: true}); b.More; result.Archived += b.Done {
+		var err error
+		b, err = local(workflow.WithLocalActivityOptions(ctx, archive), do.ArchiveStaleListings, b)
+		if err != nil {
+			return result, err
+		}
+	}
+	for b := (activities.StaleBatch{More: true}); b.More; result.Restarted += b.Done {
+		var err error
+		b, err = local(workflow.WithLocalActivityOptions(ctx, restart), do.RestartDuplicates, b)
+		if err != nil {
+			return result, err
+		}
+	}
+	return result, nil
+}
