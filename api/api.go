@@ -28,6 +28,7 @@ import (
 // Options is what the API stands on.
 type Options struct {
 	Listings   *db.Listings
+	Letters    *db.DeadLetters
 	Launch     Starter
 	Blobs      *blob.Store
 	Checks     map[string]func(context.Context) error // what /ready asks, by name
@@ -37,6 +38,7 @@ type Options struct {
 	Namespace  string // of Temporal, for links
 	Version    string
 	URL        string // address that others reach us at
+	Now        func() time.Time
 }
 
 // New returns the whole API. It holds no state: any number may run.
@@ -56,6 +58,7 @@ func New(o Options) http.Handler {
 	a := humagin.New(r, conf)
 
 	(&listings{store: o.Listings, launch: o.Launch, log: o.Log, workflows: workflowLinks(o)}).register(a)
+	(&deadLetters{store: o.Letters, log: o.Log, now: o.Now, runs: workflowAddress(o)}).register(a)
 	(&images{blobs: o.Blobs, log: o.Log}).register(a, r)
 	(&health{checks: o.Checks, version: o.Version}).register(a)
 	r.GET("/metrics", gin.WrapH(promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{})))

@@ -152,17 +152,28 @@ type Advert struct {
 
 type getOutput struct{ Body Advert }
 
-// A WorkflowLink says where an advert's workflow can be looked at.
+// A WorkflowLink says where a workflow can be looked at.
 type WorkflowLink struct {
 	ID  string `json:"id"`
 	URL string `json:"url" doc:"in the Temporal Web UI; gone there after the retention"`
 }
 
 func workflowLinks(o Options) func(listing.Ref) WorkflowLink {
-	base := strings.TrimSuffix(o.TemporalUI, "/") + "/namespaces/" + url.PathEscape(o.Namespace) + "/workflows/"
+	address := workflowAddress(o)
 	return func(ref listing.Ref) WorkflowLink {
 		id := launch.ListingID(ref)
-		return WorkflowLink{ID: id, URL: base + url.PathEscape(id)}
+		return WorkflowLink{ID: id, URL: address(id, "")}
+	}
+}
+
+// workflowAddress says where the Web UI shows a run of a workflow; "" is the newest run.
+func workflowAddress(o Options) func(id, run string) string {
+	base := strings.TrimSuffix(o.TemporalUI, "/") + "/namespaces/" + url.PathEscape(o.Namespace) + "/workflows/"
+	return func(id, run string) string {
+		if run == "" {
+			return base + url.PathEscape(id)
+		}
+		return base + url.PathEscape(id) + "/" + url.PathEscape(run)
 	}
 }
 

@@ -28,7 +28,7 @@ const startsAtOnce = 16
 func (b *Bridge) handler(q queue) handler {
 	switch {
 	case q.dead:
-		return b.archive
+		return func(ctx context.Context, batch []amqp.Delivery) []error { return b.archive(ctx, q.alive(), batch) }
 	case q.stage == listing.StageNormalize:
 		return func(ctx context.Context, batch []amqp.Delivery) []error { return b.scraped(ctx, q, batch) }
 	case q.stage == listing.StageImages:
@@ -39,7 +39,7 @@ func (b *Bridge) handler(q queue) handler {
 }
 
 // scraped stores what waits in one statement and starts a Listing for whatever is new or changed. Adverts that did
-// not change since they were last brought to their end are done with that.
+// not change since they were last brought to their end are done with that, unless they are dead letters replayed.
 func (b *Bridge) scraped(ctx context.Context, q queue, batch []amqp.Delivery) []error {
 	errs := make([]error, len(batch))
 	var (
@@ -87,14 +87,15 @@ func (b *Bridge) scraped(ctx context.Context, q queue, batch []amqp.Delivery) []
 	start.SetLimit(startsAtOnce)
 	settled := 0
 	for k, r := range receipts {
-		if r.Settled {
+		replay := letterOf(batch[at[k]].Headers) != 0
+		if r.Settled && !replay {
 			settled++
 			continue
 		}
 		start.Go(func() error {
 			errs[at[k]] = b.unpanicked(ctx, func() error {
 				return b.Launch.Listing(ctx, arrivals[k].Ref,
-					launch.Arrival{Stage: listing.StageNormalize, Revision: r.Revision},
+					launch.Arrival{Stage: listing.StageNormalize, Revision: r.Revision, Force: replay},
 					launch.AdvertSummary(adverts[k].Title, adverts[k].Price.AmountCents))
 			})
 			return nil
@@ -187,7 +188,7 @@ func (b *Bridge) image(ctx context.Context, d amqp.Delivery) error {
 		return fault.Newf(fault.Invalid, "listing_id: %q is not a UUID", m.ListingID)
 	}
 	img := listing.Image{URL: m.URL, SortOrder: m.SortOrder}
-	ref, pending, err := b.Listings.WantImage(ctx, id, img, b.Now())
+	ref, pending, err := b.Listings.WantImage(ctx, id, img, letterOf(d.Headers) != 0, b.Now())
 	if err != nil || !pending {
 		return err
 	}

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,10 +136,15 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
 	out := make([]outgoing, len(batch))
 	for i, m := range batch {
 		out[i] = outgoing{
-			exchange: m.Exchange, key: m.RoutingKey, mandatory: r.Routed(m.Exchange, m.RoutingKey),
+			exchange: m.Exchange, key: m.RoutingKey,
+			mandatory: m.Exchange == "" || r.Routed(m.Exchange, m.RoutingKey), // "" names the queue that must get it
 			message: amqp.Publishing{
-				MessageId: m.MessageID.String(), ContentType: "application/json", Timestamp: m.CreatedAt, Body: m.Body,
+				MessageId: cmp.Or(m.PublishAs, m.MessageID.String()), Headers: amqp.Table{},
+				ContentType: "application/json", Timestamp: m.CreatedAt, Body: m.Body,
 			},
+		}
+		for name, value := range m.Headers {
+			out[i].message.Headers[name] = value
 		}
 	}
 	errs := p.publish(publishing, out)

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,7 +16,7 @@ import (
 // the connection's reader, heartbeats included.
 const maxPublish = 500
 
-// An outgoing is one message to publish. Messages of one publish have different MessageIds.
+// An outgoing is one message to publish.
 type outgoing struct {
 	exchange, key string
 	mandatory     bool // it must find a queue
@@ -82,17 +83,28 @@ func (p *publisher) publish(ctx context.Context, out []outgoing) []error {
 		return fail(0, errors.New("channel closed while publishing"))
 	}
 	// An unroutable message is confirmed too, after its return: the same reader delivers both, in that order.
-	returned := map[string]bool{}
+	if len(p.returns) == 0 {
+		return errs
+	}
+	returned := map[identity]bool{}
 	for len(p.returns) > 0 {
 		r := <-p.returns
-		returned[r.MessageId] = true
+		returned[identity{r.Exchange, r.RoutingKey, r.MessageId, sha256.Sum256(r.Body)}] = true
 	}
 	for i, o := range out {
-		if returned[o.message.MessageId] && o.mandatory {
+		id := identity{o.exchange, o.key, o.message.MessageId, sha256.Sum256(o.message.Body)}
+		if o.mandatory && returned[id] {
 			errs[i] = errReturned
 		}
 	}
 	return errs
+}
+
+// identity tells the messages of one publish apart. Replays have the MessageIds of their senders, who may give one to
+// many; two that agree in all of it are the same to everybody.
+type identity struct {
+	exchange, key, messageID string
+	body                     [sha256.Size]byte
 }
 
 func (p *publisher) open(ctx context.Context) error {

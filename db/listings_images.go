@@ -19,17 +19,20 @@ const sqlImageAdd = `
 INSERT INTO listing_images AS i (listing_id, url, sort_order, created_at)
 SELECT id, $2, $3, $4 FROM listings WHERE id = $1
 ON CONFLICT (listing_id, url) DO UPDATE SET
-    sort_order = excluded.sort_order,
-    state      = CASE WHEN i.state IN ('failed', 'dropped') THEN 'pending' ELSE i.state END,
-    attempts   = CASE WHEN i.state IN ('failed', 'dropped') THEN 0 ELSE i.attempts END
+    sort_order = CASE WHEN $5 THEN i.sort_order ELSE excluded.sort_order END,
+    state      = CASE WHEN i.state = 'failed' OR i.state = 'dropped' AND NOT $5 THEN 'pending' ELSE i.state END,
+    attempts   = CASE WHEN i.state = 'failed' OR i.state = 'dropped' AND NOT $5 THEN 0 ELSE i.attempts END
 RETURNING i.state = 'pending', (SELECT platform FROM listings WHERE id = $1),
     (SELECT platform_id FROM listings WHERE id = $1)`
 
 // WantImage notes an image that a message asks for, and says whose it is and whether it is still to be fetched; one
-// that failed gets another chance. A listing that is not there is fault.Invalid.
-func (s *Listings) WantImage(ctx context.Context, id uuid.UUID, img listing.Image, now time.Time) (
+// that failed gets another chance. A replay asks for what was wanted then: the image keeps the place that the advert
+// has given it since, and one that the advert no longer shows is not fetched. A listing that is not there is
+// fault.Invalid.
+func (s *Listings) WantImage(ctx context.Context, id uuid.UUID, img listing.Image, replay bool, now time.Time) (
 	ref listing.Ref, pending bool, err error) {
-	err = s.pool.QueryRow(ctx, sqlImageAdd, id, img.URL, img.SortOrder, now).Scan(&pending, &ref.Platform, &ref.PlatformID)
+	err = s.pool.QueryRow(ctx, sqlImageAdd, id, img.URL, img.SortOrder, now, replay).
+		Scan(&pending, &ref.Platform, &ref.PlatformID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return ref, false, fault.Newf(fault.Invalid, "listing_id: there is no listing %s", id)
 	}
@@ -131,8 +134,8 @@ func (s *Listings) FailImage(ctx context.Context, ref listing.Ref, img listing.I
 	b := new(pgx.Batch)
 	b.Queue(sqlImageFail, ref.ID(), img.URL, storable(reason), now)
 	err = deadLetterAdd(b, DeadLetter{
-		Key: imageKey(ref, img.URL), Queue: "images.pending", Exchange: "listings",
-		RoutingKey: "images.pending", Body: body, Reason: reason, Class: string(class),
+		Key: imageKey(ref, img.URL), Queue: imagesQueue, Exchange: "listings",
+		RoutingKey: imagesQueue, Body: body, Reason: reason, Class: string(class),
 		WorkflowID: run.WorkflowID, RunID: run.RunID, At: now,
 	})
 	if err != nil {

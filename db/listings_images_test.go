@@ -206,7 +206,7 @@ func TestFailImage(t *testing.T) {
 
 	// A scrape that still shows it leaves it failed; a message that asks for it is another chance.
 	require.Equal(t, []listing.Image{{URL: "http://i.example/2.jpg", SortOrder: 1}}, revise(t, s, l, 2, "1.jpg", "2.jpg"))
-	ref, pending, err := s.WantImage(t.Context(), l.ID(), img, after(2))
+	ref, pending, err := s.WantImage(t.Context(), l.ID(), img, true, after(2))
 	require.NoError(t, err)
 	require.True(t, pending)
 	require.Equal(t, l.Ref, ref)
@@ -223,19 +223,19 @@ func TestWantImage(t *testing.T) {
 	t.Parallel()
 
 	s := db.NewListings(dbtest.New(t))
-	_, _, err := s.WantImage(t.Context(), refOf("none").ID(), listing.Image{URL: "http://i.example/1.jpg"}, start)
+	_, _, err := s.WantImage(t.Context(), refOf("none").ID(), listing.Image{URL: "http://i.example/1.jpg"}, false, start)
 	requireClass(t, fault.Invalid, err)
 
 	l := imported(t, s, "1")
 	img := listing.Image{URL: "http://i.example/new.jpg", SortOrder: 7}
 	for range 2 {
-		ref, pending, err := s.WantImage(t.Context(), l.ID(), img, start)
+		ref, pending, err := s.WantImage(t.Context(), l.ID(), img, false, start)
 		require.NoError(t, err)
 		require.True(t, pending)
 		require.Equal(t, l.Ref, ref)
 	}
 	require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture(img.URL, "a"), after(1)))
-	_, pending, err := s.WantImage(t.Context(), l.ID(), img, start)
+	_, pending, err := s.WantImage(t.Context(), l.ID(), img, false, start)
 	require.NoError(t, err)
 	require.False(t, pending, "it is there already")
 	state, err := s.ImageState(t.Context(), l.ID(), img.URL)

@@ -224,9 +224,9 @@ func (h *house) startWorkers(ctx context.Context, build func() []worker.Worker) 
 // api answers HTTP requests until ctx ends, and those under way.
 func (h *house) api(ctx context.Context) error {
 	handler := api.New(api.Options{
-		Listings: db.NewListings(h.pool), Launch: h.launch, Blobs: h.blobs, Metrics: h.registry, Log: h.log,
-		TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
-		Checks: h.checks(),
+		Listings: db.NewListings(h.pool), Letters: db.NewDeadLetters(h.pool), Launch: h.launch, Blobs: h.blobs,
+		Metrics: h.registry, Log: h.log, TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(),
+		URL: h.config.API.URL, Checks: h.checks(), Now: time.Now,
 	})
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error { return serve(ctx, h.log, "api", h.config.API.Address, handler) })

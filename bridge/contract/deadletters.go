@@ -1,0 +1,6 @@
+package contract
+
+// DeadLetterHeader marks a message that is a dead letter published again, and carries the letter's number. Whoever
+// moves such a message on keeps its headers, so that one that dies again is the same letter. A consumer that skips what
+// it has seen does not skip it.
+const DeadLetterHeader = "x-conveyor-dead-letter"
