@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
@@ -40,6 +41,8 @@ type door struct {
 	api.Options
 	url      string
 	store    *db.Listings
+	letters  *db.DeadLetters
+	pool     *pgxpool.Pool
 	pictures *blob.Store
 	started  *starter
 }
@@ -48,13 +51,14 @@ type door struct {
 func open(t *testing.T, change ...func(*api.Options)) *door {
 	t.Helper()
 
-	d := &door{store: db.NewListings(dbtest.New(t)), started: &starter{}}
+	pool := dbtest.New(t)
+	d := &door{pool: pool, store: db.NewListings(pool), letters: db.NewDeadLetters(pool), started: &starter{}}
 	var err error
 	d.pictures, err = blob.Open(t.Context(), t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.pictures.Close()) })
 	d.Options = api.Options{
-		Listings: d.store, Launch: d.started, Blobs: d.pictures, Metrics: telemetry.Registry(),
+		Listings: d.store, Letters: d.letters, Launch: d.started, Blobs: d.pictures, Metrics: telemetry.Registry(),
 	}
 	d.serve(t, change...)
 	return d
@@ -74,6 +78,7 @@ func (d *door) serve(t *testing.T, change ...func(*api.Options)) {
 
 	d.Log, d.Version, d.URL = quiet, "1.2.3", "http://conveyor.test"
 	d.TemporalUI, d.Namespace = "http://temporal.test/", "conveyor"
+	d.Now = func() time.Time { return now }
 	for _, f := range change {
 		f(&d.Options)
 	}

@@ -203,7 +203,7 @@ func (h *deadLetters) get(ctx context.Context, in *letterInput) (*letterOutput, 
 }
 
 type replayLetterInput struct {
-	letterInput
+	ID   int64         `path:"id" minimum:"1" doc:"the dead letter's number"`
 	Body *ReplayLetter // may be left out
 }
 
