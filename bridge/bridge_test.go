@@ -189,9 +189,9 @@ func (r *rig) consumers(queue string) int {
 }
 
 // rows counts the rows of a table that satisfy a condition.
-func (r *rig) rows(t testing.TB, where string) (n int) {
+func (r *rig) rows(t testing.TB, where string, args ...any) (n int) {
 	t.Helper()
-	require.NoError(t, r.pool.QueryRow(context.WithoutCancel(t.Context()), "SELECT count(*) FROM "+where).Scan(&n))
+	require.NoError(t, r.pool.QueryRow(context.WithoutCancel(t.Context()), "SELECT count(*) FROM "+where, args...).Scan(&n))
 	return n
 }
 
