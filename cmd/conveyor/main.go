@@ -31,6 +31,8 @@ type CLI struct {
 	Feed      feedCmd      `cmd:"" help:"Publish scraped listings from a JSONL file."`
 	Normalize normalizeCmd `cmd:"" help:"Normalize scraped listings from JSONL to JSONL, without any service."`
 
+	DeadLetters deadLettersCmd `cmd:"" name:"dead-letters" help:"List, look at, replay and discard what could not be processed."`
+
 	WithServices withServicesCmd `cmd:"" help:"Run a command with fresh services of its own, then remove them."`
 	VersionCmd   versionCmd      `cmd:"" name:"version" help:"Print the version."`
 }

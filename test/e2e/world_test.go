@@ -77,7 +77,7 @@ func newWorld(t *testing.T, settings ...string) *world {
 	w.api = "http://" + address
 	w.env = append(os.Environ(),
 		"DATABASE_URL="+w.db.Config().ConnString(), "RABBITMQ_URL="+w.broker.URL, "TEMPORAL_NAMESPACE="+name,
-		"CONVEYOR_HOME="+w.dir, "CONVEYOR_API_ADDRESS="+address, "CONVEYOR_LOG_FORMAT=json",
+		"CONVEYOR_HOME="+w.dir, "CONVEYOR_API_ADDRESS="+address, "CONVEYOR_API_URL="+w.api, "CONVEYOR_LOG_FORMAT=json",
 		"CONVEYOR_ALLOW_PRIVATE_HOSTS="+strings.TrimPrefix(server.URL, "http://"), "CONVEYOR_IMAGE_INTERVAL=10ms",
 	)
 	w.env = append(w.env, settings...)
