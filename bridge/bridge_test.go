@@ -308,7 +308,9 @@ func TestInvalidMessages(t *testing.T) {
 			require.Equal(t, tt.name, d.MessageId)
 			require.Equal(t, string(tt.body), string(d.Body))
 			require.Contains(t, d.Headers["x-error"], tt.reason)
+			require.Len(t, d.Headers["x-conveyor-death"], 36)
 			delete(d.Headers, "x-error")
+			delete(d.Headers, "x-conveyor-death")
 			require.Equal(t, amqp.Table{
 				"x-error-class": "invalid", "x-origin-queue": "scraped.kijiji", "x-origin-exchange": "scraped",
 				"x-origin-routing-key": "kijiji", "x-attempt": int64(3), "x-conveyor-version": "test", "mine": "kept",

@@ -1,6 +1,8 @@
 package bridge_test
 
 import (
+	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -153,4 +155,35 @@ func TestReplayToAQueueThatIsGone(t *testing.T) {
 	require.NoError(t, r.DeadLetters.Discard(t.Context(), ids[0], "Ginette", time.Now()))
 	require.Zero(t, r.rows(t, "outbox WHERE published_at IS NULL"))
 	require.Zero(t, r.broker.Ready("listings.published"))
+}
+
+// TestReplayIsForbidden: a broker that does not let us write to queues directly keeps replays waiting, and no event.
+func TestReplayIsForbidden(t *testing.T) {
+	t.Parallel()
+
+	broker, pool := outbox(t)
+	user := "events-only-" + broker.Vhost
+	broker.Call("PUT", "/api/users/"+user, map[string]string{"password": "x", "tags": ""}, nil)
+	t.Cleanup(func() { broker.Call("DELETE", "/api/users/"+user, nil, nil) })
+	broker.Call("PUT", "/api/permissions/"+broker.Vhost+"/"+user,
+		map[string]string{"configure": ".*", "write": "^listings[.]events$", "read": ".*"}, nil)
+	at, err := url.Parse(broker.URL)
+	require.NoError(t, err)
+	at.User = url.UserPassword(user, "x")
+
+	letters := db.NewDeadLetters(pool)
+	require.NoError(t, letters.Archive(t.Context(), db.DeadLetter{
+		Key: "a", Queue: "scraped.kijiji", Body: []byte("{}"), Class: "invalid", At: time.Now(),
+	}))
+	_, err = letters.ReplayAll(t.Context(), db.LetterFilter{}, 1, "Ginette", time.Now())
+	require.NoError(t, err)
+	fill(t, pool, 2, 30)
+	relay(t, at.String(), pool, 1, time.Now)
+	require.Len(t, broker.Get("listings.published", 30), 30)
+	require.Eventually(t, func() bool { return pending(t, pool) == 1 }, patience, tick)
+	require.Eventually(t, func() bool {
+		return strings.Contains(column(t, pool, "last_error")[0], "ACCESS_REFUSED")
+	}, patience, tick)
+	require.Equal(t, "1", column(t, pool, "refusals")[0])
+	require.Zero(t, broker.Ready("scraped.kijiji"))
 }

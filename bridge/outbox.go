@@ -133,21 +133,7 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
 	// Once leased, shutdown waits for the broker's word: half a batch sent and not marked would be sent again.
 	publishing, published := context.WithTimeout(context.WithoutCancel(ctx), publishTimeout)
 	defer published()
-	out := make([]outgoing, len(batch))
-	for i, m := range batch {
-		out[i] = outgoing{
-			exchange: m.Exchange, key: m.RoutingKey,
-			mandatory: m.Exchange == "" || r.Routed(m.Exchange, m.RoutingKey), // "" names the queue that must get it
-			message: amqp.Publishing{
-				MessageId: cmp.Or(m.PublishAs, m.MessageID.String()), Headers: amqp.Table{},
-				ContentType: "application/json", Timestamp: m.CreatedAt, Body: m.Body,
-			},
-		}
-		for name, value := range m.Headers {
-			out[i].message.Headers[name] = value
-		}
-	}
-	errs := p.publish(publishing, out)
+	errs := r.send(publishing, p, batch)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTimeout) // publishing may have used up its own
 	defer cancel()
 	var sent, refused, unknown []int64
@@ -157,9 +143,9 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
 		case err == nil:
 			sent = append(sent, m.ID)
 			r.metrics.published(m.RoutingKey, r.now().Sub(m.CreatedAt))
-		case errors.Is(err, errReturned), errors.Is(err, errNacked):
+		case errors.Is(err, errReturned), errors.Is(err, errNacked), m.Exchange == "" && forbidden(err):
 			refused = append(refused, m.ID)
-			r.log.WarnContext(ctx, "event is not taken", "message", m.MessageID,
+			r.log.WarnContext(ctx, "message is not taken", "message", m.MessageID,
 				"exchange", m.Exchange, "key", m.RoutingKey, "err", err)
 			refusal = err
 		default:
@@ -191,6 +177,49 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
 		return len(batch), fmt.Errorf("publish %d of %d messages: %w", len(unknown), len(batch), why)
 	}
 	return len(batch), nil
+}
+
+// send publishes a batch, what goes straight to a queue apart from the events: a broker that does not let us do that
+// closes the channel, and events must not suffer for it.
+func (r *Relay) send(ctx context.Context, p *publisher, batch []db.Message) []error {
+	errs := make([]error, len(batch))
+	for _, direct := range []bool{false, true} {
+		var out []outgoing
+		var at []int // where in batch
+		for i, m := range batch {
+			if (m.Exchange == "") == direct {
+				out, at = append(out, r.outgoing(m)), append(at, i)
+			}
+		}
+		if len(out) == 0 {
+			continue
+		}
+		for k, err := range p.publish(ctx, out) {
+			errs[at[k]] = err
+		}
+	}
+	return errs
+}
+
+func (r *Relay) outgoing(m db.Message) outgoing {
+	headers := amqp.Table{}
+	for name, value := range m.Headers {
+		headers[name] = value
+	}
+	return outgoing{
+		exchange: m.Exchange, key: m.RoutingKey,
+		mandatory: m.Exchange == "" || r.Routed(m.Exchange, m.RoutingKey), // "": the key names the queue that must get it
+		message: amqp.Publishing{
+			MessageId: cmp.Or(m.PublishAs, m.MessageID.String()), Headers: headers,
+			ContentType: "application/json", Timestamp: m.CreatedAt, Body: m.Body,
+		},
+	}
+}
+
+// forbidden says that the broker does not let us publish there.
+func forbidden(err error) bool {
+	var e *amqp.Error
+	return errors.As(err, &e) && e.Code == amqp.AccessRefused
 }
 
 // purge deletes published rows that are old enough.

@@ -37,11 +37,12 @@ type publisher struct {
 	mu      sync.Mutex
 	ch      *amqp.Channel
 	returns chan amqp.Return
+	gone    chan *amqp.Error // why the channel was closed
 }
 
 // publish sends up to maxPublish messages and waits for the broker's word on each. An error is errReturned,
 // errNacked, or anything else: then it is not known whether the broker has the message, and it is sent again under
-// the same MessageId.
+// the same MessageId. When the broker closed the channel, its *amqp.Error says why.
 func (p *publisher) publish(ctx context.Context, out []outgoing) []error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,7 +65,7 @@ func (p *publisher) publish(ctx context.Context, out []outgoing) []error {
 		var err error
 		confirms[i], err = p.ch.PublishWithDeferredConfirmWithContext(ctx, o.exchange, o.key, o.mandatory, false, o.message)
 		if err != nil {
-			return fail(0, fmt.Errorf("publish to %s: %w", o.exchange, err))
+			return fail(0, fmt.Errorf("publish to %s: %w", o.exchange, p.closed(ctx, err)))
 		}
 	}
 	for i, c := range confirms {
@@ -80,7 +81,7 @@ func (p *publisher) publish(ctx context.Context, out []outgoing) []error {
 		for i := range errs {
 			errs[i] = nil
 		}
-		return fail(0, errors.New("channel closed while publishing"))
+		return fail(0, p.closed(ctx, errors.New("channel closed while publishing")))
 	}
 	// An unroutable message is confirmed too, after its return: the same reader delivers both, in that order.
 	if len(p.returns) == 0 {
@@ -120,7 +121,23 @@ func (p *publisher) open(ctx context.Context) error {
 		return fmt.Errorf("ask for confirms: %w", err)
 	}
 	p.ch, p.returns = ch, ch.NotifyReturn(make(chan amqp.Return, maxPublish+1))
+	p.gone = ch.NotifyClose(make(chan *amqp.Error, 1))
 	return nil
+}
+
+// closed adds to err why the broker closed the channel, if it has.
+func (p *publisher) closed(ctx context.Context, err error) error {
+	if !p.ch.IsClosed() {
+		return err
+	}
+	select {
+	case why := <-p.gone: // at the latest when the client has cleaned up
+		if why != nil {
+			return fmt.Errorf("%w: %w", err, why)
+		}
+	case <-ctx.Done():
+	}
+	return err
 }
 
 // drop gives up the channel with its connection: what they still have to say belongs to a batch that is over, and

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/mtlrent/conveyor/bridge/contract"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -22,6 +24,7 @@ const (
 	headerKey      = "x-origin-routing-key"
 	headerAttempt  = "x-attempt"
 	headerVersion  = "x-conveyor-version"
+	headerDeath    = contract.DeathHeader
 )
 
 // settle answers deliveries: the only place that acks. What went well is acked; what can never go well is acked when
@@ -78,6 +81,7 @@ func (l *deadLetterer) bury(ctx context.Context, q queue, d amqp.Delivery, class
 	headers[headerKey] = d.RoutingKey
 	headers[headerAttempt] = int64(attempt + 1)
 	headers[headerVersion] = l.version
+	headers[headerDeath] = uuid.NewString()
 	errs := l.publisher.publish(ctx, []outgoing{{
 		exchange: q.dlx(), key: q.queue, mandatory: true,
 		message: amqp.Publishing{

@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mtlrent/conveyor/bridge/contract"
 )
 
 // DeadLetters is what could not be processed and waits for a person.
@@ -46,7 +48,8 @@ ON CONFLICT (fingerprint) DO UPDATE SET
     last_at = greatest(d.last_at, excluded.last_at), deaths = d.deaths + 1, state = 'open',
     reason = excluded.reason, class = excluded.class, headers = excluded.headers,
     workflow_id = coalesce(nullif(excluded.workflow_id, ''), d.workflow_id),
-    run_id = coalesce(nullif(excluded.run_id, ''), d.run_id)`
+    run_id = coalesce(nullif(excluded.run_id, ''), d.run_id)
+WHERE excluded.headers->>$14 IS NULL OR excluded.headers->>$14 IS DISTINCT FROM d.headers->>$14`
 
 func deadLetterAdd(b *pgx.Batch, d DeadLetter) error {
 	clean := make(map[string]string, len(d.Headers))
@@ -62,7 +65,8 @@ func deadLetterAdd(b *pgx.Batch, d DeadLetter) error {
 		body = []byte{} // NULL would be refused
 	}
 	b.Queue(sqlDeadLetterAdd, fingerprint(d.Key), name(d.Queue), name(d.Exchange), name(d.RoutingKey),
-		name(d.MessageID), headers, body, storable(d.Reason), name(d.Class), d.WorkflowID, d.RunID, d.At, d.Letter)
+		name(d.MessageID), headers, body, storable(d.Reason), name(d.Class), d.WorkflowID, d.RunID, d.At, d.Letter,
+		contract.DeathHeader)
 	return nil
 }
 
@@ -81,7 +85,8 @@ func name(s string) string {
 	return s
 }
 
-// Archive stores dead letters; one that is there already is counted again and opened again.
+// Archive stores dead letters; one that is there already is counted again and opened again, unless it is the same death
+// that comes a second time.
 func (s *DeadLetters) Archive(ctx context.Context, letters ...DeadLetter) error {
 	b := new(pgx.Batch)
 	for _, d := range letters {

@@ -56,7 +56,7 @@ func TestReplay(t *testing.T) {
 	for name, value := range map[string]string{
 		"traceparent": "00-1", "x-attempt": "1", "x-tenant": "t", "x-death": "[map[]]", "x-first-death-queue": "q",
 		"x-last-death-reason": "rejected", "x-origin-queue": "q", "x-origin-exchange": "e", "x-origin-routing-key": "k",
-		"x-error-class": "invalid", "x-conveyor-version": "1", "x-delivery-count": "3", "x-acquired-count": "3",
+		"x-error-class": "invalid", "x-conveyor-version": "1", "x-conveyor-death": "1", "x-delivery-count": "3", "x-acquired-count": "3",
 		"CC": "[a]", "BCC": "[b]", "x-opt-delivery-delay": "1", strings.Repeat("k", 200): "too long a name",
 	} {
 		letter.Headers[name] = value
@@ -255,6 +255,24 @@ func TestDiscard(t *testing.T) {
 	require.Equal(t, []string{"open", "discarded"}, letterStates(t, pool), "what dies again is open again")
 }
 
+// TestArchiveTwice: one death is one death, though its message was not acked.
+func TestArchiveTwice(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewDeadLetters(pool)
+	letter := dead("a", 1)
+	letter.Headers[contract.DeathHeader] = "one"
+	ids := archived(t, pool, letter)
+	require.NoError(t, s.Discard(t.Context(), ids[0], "Guy", after(2)))
+	require.NoError(t, s.Archive(t.Context(), letter, letter))
+	require.Equal(t, []string{"discarded"}, letterStates(t, pool))
+	letter.Headers[contract.DeathHeader] = "two"
+	require.NoError(t, s.Archive(t.Context(), letter, letter))
+	require.Equal(t, []string{"open"}, letterStates(t, pool))
+	require.Equal(t, []int64{2}, query[int64](t, pool, "SELECT deaths::bigint FROM dead_letters"))
+}
+
 // TestReplayedListing: a letter of an advert that was replayed is resolved when its run ends well, and the same letter
 // when it is rejected again.
 func TestReplayedListing(t *testing.T) {
@@ -327,6 +345,7 @@ func TestReplayedImage(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, pending)
 	require.Equal(t, "dropped", states(t, s, l)["1.jpg"])
+	require.Equal(t, []string{"resolved"}, letterStates(t, pool), "nobody misses it any more")
 }
 
 // TestManyLetters: every page shows what the one before did not, and a filter is replayed in batches.
