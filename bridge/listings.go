@@ -188,11 +188,11 @@ func (b *Bridge) image(ctx context.Context, d amqp.Delivery) error {
 		return fault.Newf(fault.Invalid, "listing_id: %q is not a UUID", m.ListingID)
 	}
 	img := listing.Image{URL: m.URL, SortOrder: m.SortOrder}
-	ref, pending, err := b.Listings.WantImage(ctx, id, img, letterOf(d.Headers) != 0, b.Now())
-	if err != nil || !pending {
+	want, err := b.Listings.WantImage(ctx, id, img, letterOf(d.Headers) != 0, b.Now())
+	if err != nil || !want.Pending {
 		return err
 	}
-	return b.Launch.Image(ctx, launch.ImageJob{Ref: ref, Image: img})
+	return b.Launch.Image(ctx, launch.ImageJob{Ref: want.Ref, Image: img}, want.GivenUp)
 }
 
 // each makes a handler of a function for one delivery, a few at a time.

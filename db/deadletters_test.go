@@ -333,17 +333,17 @@ func TestReplayedImage(t *testing.T) {
 	first := listing.Image{URL: "http://i.example/1.jpg"}
 	require.NoError(t, s.FailImage(t.Context(), l.Ref, first, fault.Gone, "status 404", runOf(l.Ref), after(1)))
 	revise(t, s, l, 2, "2.jpg", "1.jpg")
-	_, pending, err := s.WantImage(t.Context(), l.ID(), first, true, after(2))
+	want, err := s.WantImage(t.Context(), l.ID(), first, true, after(2))
 	require.NoError(t, err)
-	require.True(t, pending)
+	require.True(t, want.Pending)
 	require.Equal(t, []string{"http://i.example/2.jpg", "http://i.example/1.jpg"},
 		query[string](t, pool, "SELECT url FROM listing_images ORDER BY sort_order"), "the newer order stays")
 
 	require.NoError(t, s.FailImage(t.Context(), l.Ref, first, fault.Gone, "status 404", runOf(l.Ref), after(3)))
 	revise(t, s, l, 3, "2.jpg")
-	_, pending, err = s.WantImage(t.Context(), l.ID(), first, true, after(4))
+	want, err = s.WantImage(t.Context(), l.ID(), first, true, after(4))
 	require.NoError(t, err)
-	require.False(t, pending)
+	require.False(t, want.Pending)
 	require.Equal(t, "dropped", states(t, s, l)["1.jpg"])
 	require.Equal(t, []string{"resolved"}, letterStates(t, pool), "nobody misses it any more")
 }
