@@ -45,6 +45,7 @@ func TestReplayDiesAgain(t *testing.T) {
 		r.eventually(t, func() bool {
 			return r.rows(t, "dead_letters WHERE state = 'open' AND deaths = $1 AND replays = $1 - 1", deaths) == 1
 		}, "it did not die again")
+		r.eventually(t, func() bool { return r.rows(t, "outbox WHERE published_at IS NULL") == 0 }, "not marked")
 		l, err := r.DeadLetters.Get(t.Context(), id)
 		require.NoError(t, err)
 		require.Equal(t, []string{"scraped.kijiji", "scraped", "kijiji", "m1"},

@@ -53,7 +53,8 @@ func TestARejectedAdvertIsReplayed(t *testing.T) {
 	out := w.run("dead-letters", "replay", id)
 	require.Equal(t, id+": sent to scraped.kijiji again, replay 1\n", out)
 	w.eventually("it dies again, though nothing changed", func() bool {
-		return one[int](w, "SELECT count(*) FROM dead_letters WHERE deaths = 2 AND state = 'open'") == 1
+		return one[int](w, "SELECT count(*) FROM dead_letters WHERE deaths = 2 AND state = 'open'") == 1 &&
+			one[int](w, "SELECT count(*) FROM outbox WHERE published_at IS NULL") == 0
 	})
 	require.Equal(t, 1, one[int](w, "SELECT count(*) FROM dead_letters"), "the same row")
 	require.Equal(t, 1, one[int](w, "SELECT revision::int FROM raw_listings"), "the same revision")
@@ -108,7 +109,8 @@ func TestAnImageIsReplayed(t *testing.T) {
 	first := fmt.Sprint(one[int64](w, "SELECT min(id) FROM dead_letters"))
 	w.run("dead-letters", "replay", first)
 	w.eventually("it dies again as the same letter", func() bool {
-		return one[int](w, "SELECT count(*) FROM dead_letters WHERE deaths = 2 AND state = 'open'") == 1
+		return one[int](w, "SELECT count(*) FROM dead_letters WHERE deaths = 2 AND state = 'open'") == 1 &&
+			one[int](w, "SELECT count(*) FROM outbox WHERE published_at IS NULL") == 0
 	})
 
 	healed.Store(true)
@@ -136,7 +138,8 @@ func TestAStagedListingIsReplayed(t *testing.T) {
 	id := w.letterWhere("workflow_id = 'listing/kijiji/8201'")
 	require.Equal(t, id+": sent to listings.normalized again, replay 1\n", w.run("dead-letters", "replay", id))
 	w.eventually("it dies again", func() bool {
-		return one[int](w, "SELECT count(*) FROM dead_letters WHERE deaths = 2 AND state = 'open'") == 1
+		return one[int](w, "SELECT count(*) FROM dead_letters WHERE deaths = 2 AND state = 'open'") == 1 &&
+			one[int](w, "SELECT count(*) FROM outbox WHERE published_at IS NULL") == 0
 	})
 	require.Equal(t, 1, one[int](w, "SELECT count(*) FROM dead_letters"))
 	require.Equal(t, 1, one[int](w, "SELECT revision::int FROM raw_listings"))
