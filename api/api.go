@@ -34,6 +34,7 @@ type Options struct {
 	Listings   *db.Listings
 	Replays    *db.Replays
 	Audit      *db.AuditLog
+	Letters    *db.DeadLetters
 	Launch     Starter
 	Blobs      *blob.Store
 	Checks     map[string]func(context.Context) error // what /ready asks, by name
@@ -81,6 +82,7 @@ func New(o Options) http.Handler {
 	a := humagin.New(r, conf)
 
 	(&listings{store: o.Listings, launch: o.Launch, log: o.Log, workflows: workflowLinks(o)}).register(a)
+	(&deadLetters{store: o.Letters, log: o.Log, now: o.Now, runs: workflowAddress(o)}).register(a)
 	(&replays{store: o.Replays, start: o.Launch, log: o.Log, link: links(o), now: o.Now}).register(a)
 	(&staleness{start: o.Launch, audit: o.Audit, log: o.Log, link: links(o), now: o.Now}).register(a)
 	(&images{blobs: o.Blobs, log: o.Log}).register(a, r)

@@ -42,6 +42,7 @@ type door struct {
 	api.Options
 	url      string
 	store    *db.Listings
+	letters  *db.DeadLetters
 	pool     *pgxpool.Pool
 	pictures *blob.Store
 	started  *starter
@@ -52,13 +53,14 @@ func open(t *testing.T, change ...func(*api.Options)) *door {
 	t.Helper()
 
 	pool := dbtest.New(t)
-	d := &door{store: db.NewListings(pool), pool: pool, started: &starter{}}
+	d := &door{pool: pool, store: db.NewListings(pool), letters: db.NewDeadLetters(pool), started: &starter{}}
 	var err error
 	d.pictures, err = blob.Open(t.Context(), t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.pictures.Close()) })
 	d.Options = api.Options{
-		Listings: d.store, Replays: db.NewReplays(pool), Audit: db.NewAuditLog(pool), Launch: d.started, Blobs: d.pictures, Metrics: telemetry.Registry(),
+		Listings: d.store, Replays: db.NewReplays(pool), Audit: db.NewAuditLog(pool), Letters: d.letters,
+		Launch: d.started, Blobs: d.pictures, Metrics: telemetry.Registry(),
 	}
 	d.serve(t, change...)
 	return d

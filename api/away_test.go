@@ -33,10 +33,17 @@ func TestPostgresIsAway(t *testing.T) {
 	pool, err := db.Open(t.Context(), "postgres://conveyor@"+nowhere+"/conveyor", 2)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	d := bare(t, func(o *api.Options) { o.Listings, o.Launch = db.NewListings(pool), &starter{} })
+	d := bare(t, func(o *api.Options) {
+		o.Listings, o.Letters, o.Launch = db.NewListings(pool), db.NewDeadLetters(pool), &starter{}
+	})
 	comesBack(t, d.get(t, "/listings"))
 	comesBack(t, d.get(t, "/listings/"+uuid.NewString()))
 	comesBack(t, d.ask(t, http.MethodPost, "/listings/kijiji/1/process", ""))
+	comesBack(t, d.get(t, "/dead-letters"))
+	comesBack(t, d.get(t, "/dead-letters/1"))
+	comesBack(t, d.ask(t, http.MethodPost, "/dead-letters/1/replay", ""))
+	comesBack(t, d.ask(t, http.MethodPost, "/dead-letters/replay", `{}`))
+	comesBack(t, d.ask(t, http.MethodDelete, "/dead-letters/1", ""))
 }
 
 func TestTemporalIsAway(t *testing.T) {

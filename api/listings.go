@@ -164,9 +164,21 @@ func workflowLinks(o Options) func(listing.Ref) WorkflowLink {
 	return func(ref listing.Ref) WorkflowLink { return link(launch.ListingID(ref)) }
 }
 
+// links says where the newest run of a workflow can be looked at.
 func links(o Options) func(workflowID string) WorkflowLink {
+	address := workflowAddress(o)
+	return func(id string) WorkflowLink { return WorkflowLink{ID: id, URL: address(id, "")} }
+}
+
+// workflowAddress says where the Web UI shows a run of a workflow; "" is the newest run.
+func workflowAddress(o Options) func(id, run string) string {
 	base := strings.TrimSuffix(o.TemporalUI, "/") + "/namespaces/" + url.PathEscape(o.Namespace) + "/workflows/"
-	return func(id string) WorkflowLink { return WorkflowLink{ID: id, URL: base + url.PathEscape(id)} }
+	return func(id, run string) string {
+		if run == "" {
+			return base + url.PathEscape(id)
+		}
+		return base + url.PathEscape(id) + "/" + url.PathEscape(run)
+	}
 }
 
 func (h *listings) get(ctx context.Context, in *getInput) (*getOutput, error) {

@@ -47,12 +47,39 @@ type cursor struct {
 	db.Position
 }
 
-func writeCursor(p db.Position, sort string) string {
-	doc, err := json.Marshal(cursor{sort, p})
+func writeCursor(p db.Position, sort string) string { return encodeCursor(cursor{sort, p}) }
+
+// encodeCursor hides what a cursor is made of from those who would make one up.
+func encodeCursor(c any) string {
+	doc, err := json.Marshal(c)
 	if err != nil {
-		panic(err) // a time, a number and an ID
+		panic(err) // times, numbers and IDs
 	}
 	return base64.RawURLEncoding.EncodeToString(doc)
+}
+
+func decodeCursor(s string, c any) error {
+	doc, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(doc, c)
+}
+
+var errCursor = errors.New("expected a next_cursor of an earlier page")
+
+func writeLetterCursor(p db.LetterPosition) string { return encodeCursor(p) }
+
+// parseLetterCursor reads what writeLetterCursor wrote. "" is the first page. Its error says what was expected.
+func parseLetterCursor(s string) (*db.LetterPosition, error) {
+	if s == "" {
+		return nil, nil
+	}
+	var p db.LetterPosition
+	if err := decodeCursor(s, &p); err != nil || p.ID < 1 || p.LastAt.IsZero() {
+		return nil, errCursor
+	}
+	return &p, nil
 }
 
 // parseCursor reads what writeCursor wrote. "" is the first page. Its error says what was expected.
@@ -61,12 +88,8 @@ func parseCursor(s, sort string) (*db.Position, error) {
 		return nil, nil
 	}
 	var c cursor
-	doc, err := base64.RawURLEncoding.DecodeString(s)
-	if err == nil {
-		err = json.Unmarshal(doc, &c)
-	}
-	if err != nil || c.Position.ID == uuid.Nil {
-		return nil, errors.New("expected a next_cursor of an earlier page")
+	if err := decodeCursor(s, &c); err != nil || c.Position.ID == uuid.Nil {
+		return nil, errCursor
 	}
 	if c.Sort != sort {
 		return nil, errors.New("is of a page in another order; keep sort as it was, or start without cursor")

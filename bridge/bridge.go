@@ -39,7 +39,7 @@ type Options struct {
 // Starter starts the work that messages ask for. Its methods return nil when the work is durably accepted.
 type Starter interface {
 	Listing(ctx context.Context, ref listing.Ref, a launch.Arrival, summary string) error
-	Image(ctx context.Context, job launch.ImageJob) error
+	Image(ctx context.Context, job launch.ImageJob, givenUp time.Time) error
 }
 
 // Bridge is everything between RabbitMQ and the rest.

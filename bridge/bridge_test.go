@@ -22,6 +22,7 @@ import (
 	"github.com/mtlrent/conveyor/bridge/bridgetest"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/launch"
 )
@@ -45,6 +46,7 @@ type starter struct {
 	calls    int
 	listings map[string][]launch.Arrival // by platform_id
 	images   []launch.ImageJob
+	givenUp  []time.Time           // of each image
 	fail     func(id string) error // nil or a result of nil accepts
 }
 
@@ -52,8 +54,8 @@ func (s *starter) Listing(_ context.Context, ref listing.Ref, a launch.Arrival, 
 	return s.accept(ref.PlatformID, func() { s.listings[ref.PlatformID] = append(s.listings[ref.PlatformID], a) })
 }
 
-func (s *starter) Image(_ context.Context, job launch.ImageJob) error {
-	return s.accept(job.Image.URL, func() { s.images = append(s.images, job) })
+func (s *starter) Image(_ context.Context, job launch.ImageJob, givenUp time.Time) error {
+	return s.accept(job.Image.URL, func() { s.images, s.givenUp = append(s.images, job), append(s.givenUp, givenUp) })
 }
 
 func (s *starter) accept(id string, remember func()) error {
@@ -189,9 +191,9 @@ func (r *rig) consumers(queue string) int {
 }
 
 // rows counts the rows of a table that satisfy a condition.
-func (r *rig) rows(t testing.TB, where string) (n int) {
+func (r *rig) rows(t testing.TB, where string, args ...any) (n int) {
 	t.Helper()
-	require.NoError(t, r.pool.QueryRow(context.WithoutCancel(t.Context()), "SELECT count(*) FROM "+where).Scan(&n))
+	require.NoError(t, r.pool.QueryRow(context.WithoutCancel(t.Context()), "SELECT count(*) FROM "+where, args...).Scan(&n))
 	return n
 }
 
@@ -308,7 +310,9 @@ func TestInvalidMessages(t *testing.T) {
 			require.Equal(t, tt.name, d.MessageId)
 			require.Equal(t, string(tt.body), string(d.Body))
 			require.Contains(t, d.Headers["x-error"], tt.reason)
+			require.Len(t, d.Headers["x-conveyor-death"], 36)
 			delete(d.Headers, "x-error")
+			delete(d.Headers, "x-conveyor-death")
 			require.Equal(t, amqp.Table{
 				"x-error-class": "invalid", "x-origin-queue": "scraped.kijiji", "x-origin-exchange": "scraped",
 				"x-origin-routing-key": "kijiji", "x-attempt": int64(3), "x-conveyor-version": "test", "mine": "kept",
@@ -677,11 +681,23 @@ func TestPendingImages(t *testing.T) {
 	r.temp.mu.Lock()
 	require.Equal(t,
 		[]launch.ImageJob{{Ref: ref, Image: listing.Image{URL: "http://i.example/1.jpg", SortOrder: 3}}}, r.temp.images)
+	require.True(t, r.temp.givenUp[0].IsZero())
+	r.temp.mu.Unlock()
+
+	// Asked for again after it was given up, it is work of its own.
+	failed := time.Now().UTC().Truncate(time.Microsecond)
+	require.NoError(t, r.Listings.FailImage(t.Context(), ref, listing.Image{URL: "http://i.example/1.jpg"}, fault.Gone, "404",
+		listing.Run{}, failed))
+	ask(ref.ID().String(), "http://i.example/1.jpg")
+	r.eventually(t, func() bool { return r.temp.called() == 2 }, "not started again")
+	r.eventually(t, func() bool { return r.broker.Ready("images.pending") == 0 }, "not acked")
+	r.temp.mu.Lock()
+	require.Equal(t, failed, r.temp.givenUp[1].UTC())
 	r.temp.mu.Unlock()
 
 	ask("not a UUID", "http://i.example/1.jpg")
 	ask(listing.Ref{Platform: "kijiji", PlatformID: "none"}.ID().String(), "http://i.example/1.jpg")
 	ask(ref.ID().String(), "file:///etc/passwd")
-	r.eventually(t, func() bool { return r.rows(t, "dead_letters WHERE queue = 'images.pending'") == 3 }, "not dead")
-	require.Equal(t, 1, r.temp.called())
+	r.eventually(t, func() bool { return r.rows(t, "dead_letters WHERE queue = 'images.pending'") == 4 }, "not dead")
+	require.Equal(t, 2, r.temp.called())
 }

@@ -1,20 +1,28 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/mtlrent/conveyor/bridge/contract"
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // archive moves what lies in a dead-letter queue to Postgres. The queue's rows are keyed by message, so that a
 // delivery that comes twice is counted, not stored twice.
-func (b *Bridge) archive(ctx context.Context, _ queue, batch []amqp.Delivery) []error {
+func (b *Bridge) archive(ctx context.Context, q queue, batch []amqp.Delivery) []error {
 	letters := make([]db.DeadLetter, len(batch))
 	for i, d := range batch {
-		from, _ := d.Headers[headerQueue].(string)
-		letters[i] = deadLetter(from, d.Headers, d, b.Now())
+		letters[i] = deadLetter(q, d.Headers, d, b.Now())
 	}
 	err := b.DeadLetters.Archive(ctx, letters...)
 	errs := make([]error, len(batch))
@@ -22,4 +30,75 @@ func (b *Bridge) archive(ctx context.Context, _ queue, batch []amqp.Delivery) []
 		errs[i] = err
 	}
 	return errs
+}
+
+// deadLetter is what Postgres keeps of a message that died in q. The reason is ours, or the broker's from x-death;
+// where neither says what the message was published to, it is what q is bound to.
+func deadLetter(q queue, headers amqp.Table, d amqp.Delivery, now time.Time) db.DeadLetter {
+	out := db.DeadLetter{
+		Queue: q.queue, Exchange: q.exchange, RoutingKey: q.key, MessageID: d.MessageId, Body: d.Body,
+		Reason: text(headers, headerError), Class: text(headers, headerClass), Headers: map[string]string{},
+		Letter: letterOf(headers), At: now,
+	}
+	for k := range headers {
+		out.Headers[k] = text(headers, k)
+	}
+	_, ours := headers[headerExchange]
+	switch reason, exchange, key, ok := death(headers, q.queue); {
+	case ours:
+		out.Exchange, out.RoutingKey = text(headers, headerExchange), text(headers, headerKey)
+	case ok:
+		out.Exchange, out.RoutingKey = exchange, key
+		if out.Reason == "" {
+			out.Reason = "broker: " + reason
+		}
+	}
+	out.Reason = cmp.Or(out.Reason, "it does not say why")
+	out.Class = cmp.Or(out.Class, string(fault.Transient))
+	sum := sha256.Sum256(d.Body) // a sender may use one MessageId for many bodies
+	out.Key = "message/" + out.Queue + "/" + d.MessageId + "/" + hex.EncodeToString(sum[:])
+	return out
+}
+
+// text is a header of whatever type as text; "" when there is none.
+func text(headers amqp.Table, name string) string {
+	if v, ok := headers[name]; ok {
+		return fmt.Sprint(v)
+	}
+	return ""
+}
+
+// letterOf is the dead letter that a message was replayed from; 0 when it is no replay.
+func letterOf(headers amqp.Table) int64 {
+	id, err := strconv.ParseInt(text(headers, contract.DeadLetterHeader), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
+// death digs out of x-death how a message last died in a queue, and what it was published to then:
+// [{queue, reason, exchange, routing-keys: [key, …], …}, …], the newest first.
+func death(headers amqp.Table, queue string) (reason, exchange, key string, ok bool) {
+	deaths, _ := headers["x-death"].([]any)
+	for _, d := range deaths {
+		one, _ := d.(amqp.Table)
+		if text(one, "queue") != queue {
+			continue
+		}
+		if keys, _ := one["routing-keys"].([]any); len(keys) > 0 {
+			key = fmt.Sprint(keys[0])
+		}
+		return text(one, "reason"), text(one, "exchange"), key, true
+	}
+	return "", "", "", false
+}
+
+// dlqSuffix makes a queue's name that of its dead-letter queue.
+const dlqSuffix = ".dlq"
+
+// alive is the queue whose dead letters q holds.
+func (q queue) alive() queue {
+	q.queue = strings.TrimSuffix(q.queue, dlqSuffix)
+	return q
 }

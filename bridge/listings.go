@@ -28,7 +28,7 @@ const startsAtOnce = 16
 func (b *Bridge) handler(q queue) handler {
 	switch {
 	case q.dead:
-		return b.together(q, b.archive)
+		return b.together(q.alive(), b.archive)
 	case q.stage == listing.StageNormalize:
 		return b.together(q, b.scraped)
 	case q.stage == listing.StageImages:
@@ -39,7 +39,7 @@ func (b *Bridge) handler(q queue) handler {
 }
 
 // scraped stores what waits in one statement and starts a Listing for whatever is new or changed. Adverts that did
-// not change since they were last brought to their end are done with that.
+// not change since they were last brought to their end are done with that, unless they are dead letters replayed.
 func (b *Bridge) scraped(ctx context.Context, q queue, batch []amqp.Delivery) []error {
 	spans := newTracing(b.Traces)
 	errs := make([]error, len(batch))
@@ -90,7 +90,8 @@ func (b *Bridge) scraped(ctx context.Context, q queue, batch []amqp.Delivery) []
 	start.SetLimit(startsAtOnce)
 	settled := 0
 	for k, r := range receipts {
-		if r.Settled {
+		replay := letterOf(batch[at[k]].Headers) != 0
+		if r.Settled && !replay {
 			settled++
 			continue
 		}
@@ -98,7 +99,7 @@ func (b *Bridge) scraped(ctx context.Context, q queue, batch []amqp.Delivery) []
 			errs[at[k]] = b.unpanicked(ctx, func() error {
 				return spans.message(ctx, q, batch[at[k]], func(ctx context.Context) error {
 					return b.Launch.Listing(ctx, arrivals[k].Ref,
-						launch.Arrival{Stage: listing.StageNormalize, Revision: r.Revision},
+						launch.Arrival{Stage: listing.StageNormalize, Revision: r.Revision, Force: replay},
 						launch.AdvertSummary(adverts[k].Title, adverts[k].Price.AmountCents))
 				})
 			})
@@ -192,11 +193,11 @@ func (b *Bridge) image(ctx context.Context, d amqp.Delivery) error {
 		return fault.Newf(fault.Invalid, "listing_id: %q is not a UUID", m.ListingID)
 	}
 	img := listing.Image{URL: m.URL, SortOrder: m.SortOrder}
-	ref, pending, err := b.Listings.WantImage(ctx, id, img, b.Now())
-	if err != nil || !pending {
+	want, err := b.Listings.WantImage(ctx, id, img, letterOf(d.Headers) != 0, b.Now())
+	if err != nil || !want.Pending {
 		return err
 	}
-	return b.Launch.Image(ctx, launch.ImageJob{Ref: ref, Image: img})
+	return b.Launch.Image(ctx, launch.ImageJob{Ref: want.Ref, Image: img}, want.GivenUp)
 }
 
 // together makes a handler of a function for a whole batch.

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,23 +140,7 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
 
 	publishing, published := r.patience(ctx, token, batch)
 	defer published(nil)
-	out, spans := make([]outgoing, len(batch)), make([]trace.Span, len(batch))
-	for i, m := range batch {
-		var headers amqp.Table
-		headers, spans[i] = r.spans.event(m)
-		out[i] = outgoing{
-			exchange: m.Exchange, key: m.RoutingKey, mandatory: r.Routed(m.Exchange, m.RoutingKey),
-			message: amqp.Publishing{
-				MessageId: m.MessageID.String(), ContentType: "application/json", Timestamp: m.CreatedAt, Body: m.Body,
-				Headers: headers,
-			},
-		}
-	}
-	errs := p.publish(publishing, out)
-	for i, span := range spans {
-		failed(span, errs[i])
-		span.End()
-	}
+	errs := r.send(publishing, p, batch)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTimeout) // publishing may have used up its own
 	defer cancel()
 	var sent, refused, unknown []int64
@@ -165,9 +150,9 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
 		case err == nil:
 			sent = append(sent, m.ID)
 			r.metrics.published(m.RoutingKey, r.now().Sub(m.CreatedAt))
-		case errors.Is(err, errReturned), errors.Is(err, errNacked):
+		case errors.Is(err, errReturned), errors.Is(err, errNacked), m.Exchange == "" && forbidden(err):
 			refused = append(refused, m.ID)
-			r.log.WarnContext(ctx, "event is not taken", "message", m.MessageID,
+			r.log.WarnContext(ctx, "message is not taken", "message", m.MessageID,
 				"exchange", m.Exchange, "key", m.RoutingKey, "err", err)
 			refusal = err
 		default:
@@ -245,6 +230,60 @@ func (r *Relay) patience(ctx context.Context, token uuid.UUID, batch []db.Messag
 		}
 	}()
 	return out, cancel
+}
+
+// send publishes a batch, what goes straight to a queue apart from the events: a broker that does not let us do that
+// closes the channel, and events must not suffer for it.
+func (r *Relay) send(ctx context.Context, p *publisher, batch []db.Message) []error {
+	errs := make([]error, len(batch))
+	for _, direct := range []bool{false, true} {
+		var out []outgoing
+		var spans []trace.Span
+		var at []int // where in batch
+		for i, m := range batch {
+			if (m.Exchange == "") == direct {
+				o, span := r.outgoing(m)
+				out, spans, at = append(out, o), append(spans, span), append(at, i)
+			}
+		}
+		if len(out) == 0 {
+			continue
+		}
+		for k, err := range p.publish(ctx, out) {
+			errs[at[k]] = err
+			failed(spans[k], err)
+			spans[k].End()
+		}
+	}
+	return errs
+}
+
+// outgoing makes a message of a row, and the span of sending it. The trace is that of the row's own transaction, not
+// what a replayed message came with.
+func (r *Relay) outgoing(m db.Message) (outgoing, trace.Span) {
+	headers, span := r.spans.event(m)
+	if headers == nil {
+		headers = amqp.Table{}
+	}
+	for name, value := range m.Headers {
+		if _, ours := headers[name]; !ours {
+			headers[name] = value
+		}
+	}
+	return outgoing{
+		exchange: m.Exchange, key: m.RoutingKey,
+		mandatory: m.Exchange == "" || r.Routed(m.Exchange, m.RoutingKey), // "": the key names the queue that must get it
+		message: amqp.Publishing{
+			MessageId: cmp.Or(m.PublishAs, m.MessageID.String()), Headers: headers,
+			ContentType: "application/json", Timestamp: m.CreatedAt, Body: m.Body,
+		},
+	}, span
+}
+
+// forbidden says that the broker does not let us publish there.
+func forbidden(err error) bool {
+	var e *amqp.Error
+	return errors.As(err, &e) && e.Code == amqp.AccessRefused
 }
 
 // purge deletes published rows that are old enough.

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,7 +17,7 @@ import (
 // the connection's reader, heartbeats included.
 const maxPublish = 500
 
-// An outgoing is one message to publish. Messages of one publish have different MessageIds.
+// An outgoing is one message to publish.
 type outgoing struct {
 	exchange, key string
 	mandatory     bool // it must find a queue
@@ -40,11 +41,12 @@ type publisher struct {
 	mu      sync.Mutex
 	ch      *amqp.Channel
 	returns chan amqp.Return
+	gone    chan *amqp.Error // why the channel was closed
 }
 
 // publish sends up to maxPublish messages and waits for the broker's word on each, however long it blocks us, until ctx
 // ends. An error is errReturned, errNacked, or anything else: then it is not known whether the broker has the message,
-// and it is sent again under the same MessageId.
+// and it is sent again under the same MessageId. When the broker closed the channel, its *amqp.Error says why.
 func (p *publisher) publish(ctx context.Context, out []outgoing) []error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,7 +75,7 @@ func (p *publisher) publish(ctx context.Context, out []outgoing) []error {
 		var err error
 		confirms[i], err = p.ch.PublishWithDeferredConfirmWithContext(ctx, o.exchange, o.key, o.mandatory, false, o.message)
 		if err != nil {
-			return fail(0, fmt.Errorf("publish to %s: %w", o.exchange, err))
+			return fail(0, fmt.Errorf("publish to %s: %w", o.exchange, p.closed(ctx, err)))
 		}
 	}
 	for i, c := range confirms {
@@ -89,20 +91,31 @@ func (p *publisher) publish(ctx context.Context, out []outgoing) []error {
 		for i := range errs {
 			errs[i] = nil
 		}
-		return fail(0, errors.New("channel closed while publishing"))
+		return fail(0, p.closed(ctx, errors.New("channel closed while publishing")))
 	}
 	// An unroutable message is confirmed too, after its return: the same reader delivers both, in that order.
-	returned := map[string]bool{}
+	if len(p.returns) == 0 {
+		return errs
+	}
+	returned := map[identity]bool{}
 	for len(p.returns) > 0 {
 		r := <-p.returns
-		returned[r.MessageId] = true
+		returned[identity{r.Exchange, r.RoutingKey, r.MessageId, sha256.Sum256(r.Body)}] = true
 	}
 	for i, o := range out {
-		if returned[o.message.MessageId] && o.mandatory {
+		id := identity{o.exchange, o.key, o.message.MessageId, sha256.Sum256(o.message.Body)}
+		if o.mandatory && returned[id] {
 			errs[i] = errReturned
 		}
 	}
 	return errs
+}
+
+// identity tells the messages of one publish apart. Replays have the MessageIds of their senders, who may give one to
+// many; two that agree in all of it are the same to everybody.
+type identity struct {
+	exchange, key, messageID string
+	body                     [sha256.Size]byte
 }
 
 func (p *publisher) open(conn *amqp.Connection) error {
@@ -118,7 +131,23 @@ func (p *publisher) open(conn *amqp.Connection) error {
 		return fmt.Errorf("ask for confirms: %w", err)
 	}
 	p.ch, p.returns = ch, ch.NotifyReturn(make(chan amqp.Return, maxPublish+1))
+	p.gone = ch.NotifyClose(make(chan *amqp.Error, 1))
 	return nil
+}
+
+// closed adds to err why the broker closed the channel, if it has.
+func (p *publisher) closed(ctx context.Context, err error) error {
+	if !p.ch.IsClosed() {
+		return err
+	}
+	select {
+	case why := <-p.gone: // at the latest when the client has cleaned up
+		if why != nil {
+			return fmt.Errorf("%w: %w", err, why)
+		}
+	case <-ctx.Done():
+	}
+	return err
 }
 
 // drop gives up the channel with its connection: what they still have to say belongs to a batch that is over, and

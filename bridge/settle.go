@@ -2,15 +2,15 @@ package bridge
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/mtlrent/conveyor/bridge/contract"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -24,6 +24,7 @@ const (
 	headerKey      = "x-origin-routing-key"
 	headerAttempt  = "x-attempt"
 	headerVersion  = "x-conveyor-version"
+	headerDeath    = contract.DeathHeader
 )
 
 // settle answers deliveries: the only place that acks. What went well is acked; what can never go well is acked when
@@ -84,6 +85,7 @@ func (l *deadLetterer) bury(ctx context.Context, q queue, d amqp.Delivery, class
 	headers[headerKey] = d.RoutingKey
 	headers[headerAttempt] = int64(attempt + 1)
 	headers[headerVersion] = l.version
+	headers[headerDeath] = uuid.NewString()
 	errs := l.publisher.publish(ctx, []outgoing{{
 		exchange: q.dlx(), key: q.queue, mandatory: true,
 		message: amqp.Publishing{
@@ -93,48 +95,10 @@ func (l *deadLetterer) bury(ctx context.Context, q queue, d amqp.Delivery, class
 	if errs[0] == nil {
 		return nil
 	}
-	if err := l.archive.Archive(ctx, deadLetter(q.queue, headers, d, l.now())); err != nil {
+	if err := l.archive.Archive(ctx, deadLetter(q, headers, d, l.now())); err != nil {
 		return fmt.Errorf("bury message: %w; %w", errs[0], err)
 	}
 	return nil
-}
-
-// deadLetter is what Postgres keeps of a dead message. The reason is ours, or the broker's from x-death.
-func deadLetter(from string, headers amqp.Table, d amqp.Delivery, now time.Time) db.DeadLetter {
-	text := func(name string) string {
-		if v, ok := headers[name]; ok {
-			return fmt.Sprint(v)
-		}
-		return ""
-	}
-	out := db.DeadLetter{
-		Queue: from, Exchange: text(headerExchange), RoutingKey: text(headerKey), MessageID: d.MessageId, Body: d.Body,
-		Reason: text(headerError), Class: text(headerClass), Headers: map[string]string{}, At: now,
-	}
-	for k, v := range headers {
-		out.Headers[k] = fmt.Sprint(v)
-	}
-	if out.Reason == "" { // the broker's own doing
-		out.Queue, out.Exchange = text("x-first-death-queue"), text("x-first-death-exchange")
-		out.Reason, out.Class = "broker: "+text("x-first-death-reason"), string(fault.Transient)
-		out.RoutingKey = firstDeathKey(headers)
-	}
-	sum := sha256.Sum256(d.Body) // a sender may use one MessageId for many bodies
-	out.Key = "message/" + out.Queue + "/" + d.MessageId + "/" + hex.EncodeToString(sum[:])
-	return out
-}
-
-// firstDeathKey digs the original routing key out of x-death: [{routing-keys: [key], …}, …].
-func firstDeathKey(headers amqp.Table) string {
-	deaths, _ := headers["x-death"].([]any)
-	if len(deaths) == 0 {
-		return ""
-	}
-	death, _ := deaths[len(deaths)-1].(amqp.Table)
-	if keys, _ := death["routing-keys"].([]any); len(keys) > 0 {
-		return fmt.Sprint(keys[0])
-	}
-	return ""
 }
 
 // storable makes an error fit for a header: valid, and short enough for a frame.

@@ -22,7 +22,7 @@ type queue struct {
 }
 
 func (q queue) dlx() string { return q.exchange + ".dlx" }
-func (q queue) dlq() string { return q.queue + ".dlq" }
+func (q queue) dlq() string { return q.queue + dlqSuffix }
 
 // topology is every queue that Conveyor knows, as in the table of docs/architecture.md.
 type topology struct {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mtlrent/conveyor/bridge/contract"
 )
 
 // DeadLetters is what could not be processed and waits for a person.
@@ -20,8 +22,9 @@ func NewDeadLetters(pool *pgxpool.Pool) *DeadLetters { return &DeadLetters{pool}
 // A DeadLetter is one message, advert or image that failed for good.
 type DeadLetter struct {
 	Key        string            // what died: the same key is the same dead letter, seen again
-	Queue      string            // where it was consumed
-	Exchange   string            // with RoutingKey: where a replay publishes it
+	Letter     int64             // the letter that it was replayed from, if it says so: the same one; 0 = none
+	Queue      string            // where it was consumed: a replay goes there
+	Exchange   string            // with RoutingKey: what it was published to
 	RoutingKey string            //
 	MessageID  string            //
 	Headers    map[string]string // as they came
@@ -33,14 +36,20 @@ type DeadLetter struct {
 	At         time.Time
 }
 
+// A replay names the letter it was made of. That is believed when the body is that letter's: anybody can set a header.
+// Where the letter came from first stays; a replay comes from elsewhere.
 const sqlDeadLetterAdd = `
 INSERT INTO dead_letters AS d
     (fingerprint, queue, exchange, routing_key, message_id, headers, body, reason, class, workflow_id, run_id,
         first_at, last_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)
+VALUES (coalesce((SELECT fingerprint FROM dead_letters WHERE id = $13 AND body = $7), $1),
+    $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)
 ON CONFLICT (fingerprint) DO UPDATE SET
     last_at = greatest(d.last_at, excluded.last_at), deaths = d.deaths + 1, state = 'open',
-    reason = excluded.reason, class = excluded.class, run_id = excluded.run_id, headers = excluded.headers`
+    reason = excluded.reason, class = excluded.class, headers = excluded.headers,
+    workflow_id = coalesce(nullif(excluded.workflow_id, ''), d.workflow_id),
+    run_id = coalesce(nullif(excluded.run_id, ''), d.run_id)
+WHERE excluded.headers->>$14 IS NULL OR excluded.headers->>$14 IS DISTINCT FROM d.headers->>$14`
 
 func deadLetterAdd(b *pgx.Batch, d DeadLetter) error {
 	clean := make(map[string]string, len(d.Headers))
@@ -56,7 +65,8 @@ func deadLetterAdd(b *pgx.Batch, d DeadLetter) error {
 		body = []byte{} // NULL would be refused
 	}
 	b.Queue(sqlDeadLetterAdd, fingerprint(d.Key), name(d.Queue), name(d.Exchange), name(d.RoutingKey),
-		name(d.MessageID), headers, body, storable(d.Reason), name(d.Class), d.WorkflowID, d.RunID, d.At)
+		name(d.MessageID), headers, body, storable(d.Reason), name(d.Class), d.WorkflowID, d.RunID, d.At, d.Letter,
+		contract.DeathHeader)
 	return nil
 }
 
@@ -65,16 +75,18 @@ func storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }
 
-// name makes a stranger's text fit for a column that is indexed: AMQP's own names have at most 255 bytes.
+// name makes a stranger's text fit for a column that is indexed, and to be sent again: AMQP's names have at most 255
+// bytes.
 func name(s string) string {
 	const most = 255
-	if len(s) > most {
-		s = s[:most]
+	if s = storable(s); len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "")
 	}
-	return storable(s)
+	return s
 }
 
-// Archive stores dead letters; one that is there already is counted again and opened again.
+// Archive stores dead letters; one that is there already is counted again and opened again, unless it is the same death
+// that comes a second time.
 func (s *DeadLetters) Archive(ctx context.Context, letters ...DeadLetter) error {
 	b := new(pgx.Batch)
 	for _, d := range letters {
@@ -90,10 +102,14 @@ func (s *DeadLetters) Archive(ctx context.Context, letters ...DeadLetter) error 
 
 func fingerprint(key string) []byte { return hash([]byte(key)) }
 
-const sqlDeadLetterResolveKey = `UPDATE dead_letters SET state = 'resolved' WHERE fingerprint = $1 AND state = 'open'`
+const sqlDeadLetterResolveKey = `
+UPDATE dead_letters SET state = 'resolved' WHERE fingerprint = $1 AND state IN ('open', 'replayed')`
 
-// An advert's dead letters are resolved when its newest revision has been brought to a good end.
+// An advert's dead letters, its images aside, are resolved when its newest revision has been brought to a good end.
 const sqlDeadLetterResolve = `
 UPDATE dead_letters SET state = 'resolved'
-WHERE workflow_id = $1 AND queue = $2 AND state = 'open'
-    AND EXISTS (SELECT FROM raw_listings WHERE id = $3 AND revision = $4)`
+WHERE workflow_id = $1 AND queue <> 'images.pending' AND state IN ('open', 'replayed')
+    AND EXISTS (SELECT FROM raw_listings WHERE id = $2 AND revision = $3)`
+
+// imagesQueue is where images are asked for. sqlDeadLetterResolve spells it out.
+const imagesQueue = "images.pending"

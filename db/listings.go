@@ -240,18 +240,27 @@ func (s *Listings) Reject(ctx context.Context, raw listing.Raw, revision int64, 
 	if err := tell(b, contract.ListingRejected, raw.Ref, data, reasons, now); err != nil {
 		return err
 	}
-	err = deadLetterAdd(b, DeadLetter{
+	letter := DeadLetter{
 		Key: fmt.Sprintf("listing/%s/%d", raw.Ref, revision), Queue: "scraped." + raw.Platform, Exchange: "scraped",
 		RoutingKey: raw.Platform, Body: payload, Reason: r.Error(), Class: string(fault.Invalid),
 		WorkflowID: run.WorkflowID, RunID: run.RunID, At: now,
-	})
-	if err != nil {
+	}
+	if staged(payload) { // the door for raw adverts would not know what to make of it
+		letter.Queue, letter.Exchange, letter.RoutingKey = "listings.normalized", "listings", "listings.normalized"
+	}
+	if err := deadLetterAdd(b, letter); err != nil {
 		return err
 	}
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("reject %s: %w", raw.Ref, err)
 	}
 	return nil
+}
+
+// staged says that a payload is the message of a later stage: a listing, not an advert. It is what sqlAdvert asks.
+func staged(payload []byte) bool {
+	var m struct{ Title, Listing json.RawMessage }
+	return json.Unmarshal(payload, &m) == nil && m.Listing != nil && m.Title == nil
 }
 
 const sqlHomeCandidates = `
@@ -293,7 +302,7 @@ func (s *Listings) SaveDuplicate(ctx context.Context, ref listing.Ref, revision 
 	}
 	b := new(pgx.Batch)
 	b.Queue(sqlRawDuplicate, ref.ID(), revision, of, doc)
-	b.Queue(sqlDeadLetterResolve, run.WorkflowID, "scraped."+ref.Platform, ref.ID(), revision)
+	b.Queue(sqlDeadLetterResolve, run.WorkflowID, ref.ID(), revision)
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("save duplicate %s: %w", ref, err)
 	}

@@ -19,24 +19,33 @@ const sqlImageAdd = `
 INSERT INTO listing_images AS i (listing_id, url, sort_order, created_at)
 SELECT id, $2, $3, $4 FROM listings WHERE id = $1
 ON CONFLICT (listing_id, url) DO UPDATE SET
-    sort_order = excluded.sort_order,
-    state      = CASE WHEN i.state IN ('failed', 'dropped') THEN 'pending' ELSE i.state END,
-    attempts   = CASE WHEN i.state IN ('failed', 'dropped') THEN 0 ELSE i.attempts END
-RETURNING i.state = 'pending', (SELECT platform FROM listings WHERE id = $1),
+    sort_order = CASE WHEN $5 THEN i.sort_order ELSE excluded.sort_order END,
+    state      = CASE WHEN i.state = 'failed' OR i.state = 'dropped' AND NOT $5 THEN 'pending' ELSE i.state END,
+    attempts   = CASE WHEN i.state = 'failed' OR i.state = 'dropped' AND NOT $5 THEN 0 ELSE i.attempts END
+RETURNING i.state = 'pending', coalesce(i.settled_at, '0001-01-01Z'), (SELECT platform FROM listings WHERE id = $1),
     (SELECT platform_id FROM listings WHERE id = $1)`
 
-// WantImage notes an image that a message asks for, and says whose it is and whether it is still to be fetched; one
-// that failed gets another chance. A listing that is not there is fault.Invalid.
-func (s *Listings) WantImage(ctx context.Context, id uuid.UUID, img listing.Image, now time.Time) (
-	ref listing.Ref, pending bool, err error) {
-	err = s.pool.QueryRow(ctx, sqlImageAdd, id, img.URL, img.SortOrder, now).Scan(&pending, &ref.Platform, &ref.PlatformID)
+// A WantedImage is whose image a message asks for, and whether it is still to be fetched.
+type WantedImage struct {
+	Ref     listing.Ref
+	Pending bool
+	GivenUp time.Time // the last time that it was, before it became wanted again; zero = never
+}
+
+// WantImage notes an image that a message asks for; one that failed gets another chance. A replay asks for what was
+// wanted then: the image keeps the place that the advert has given it since, and one that the advert no longer shows is
+// not fetched. A listing that is not there is fault.Invalid.
+func (s *Listings) WantImage(ctx context.Context, id uuid.UUID, img listing.Image, replay bool, now time.Time) (
+	w WantedImage, err error) {
+	err = s.pool.QueryRow(ctx, sqlImageAdd, id, img.URL, img.SortOrder, now, replay).
+		Scan(&w.Pending, &w.GivenUp, &w.Ref.Platform, &w.Ref.PlatformID)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return ref, false, fault.Newf(fault.Invalid, "listing_id: there is no listing %s", id)
+		return w, fault.Newf(fault.Invalid, "listing_id: there is no listing %s", id)
 	}
 	if err != nil {
-		return ref, false, fmt.Errorf("want image of %s: %w", id, err)
+		return w, fmt.Errorf("want image of %s: %w", id, err)
 	}
-	return ref, pending, nil
+	return w, nil
 }
 
 const sqlImageState = `SELECT state FROM listing_images WHERE listing_id = $1 AND url = $2`
@@ -131,8 +140,8 @@ func (s *Listings) FailImage(ctx context.Context, ref listing.Ref, img listing.I
 	b := new(pgx.Batch)
 	b.Queue(sqlImageFail, ref.ID(), img.URL, storable(reason), now)
 	err = deadLetterAdd(b, DeadLetter{
-		Key: imageKey(ref, img.URL), Queue: "images.pending", Exchange: "listings",
-		RoutingKey: "images.pending", Body: body, Reason: reason, Class: string(class),
+		Key: imageKey(ref, img.URL), Queue: imagesQueue, Exchange: "listings",
+		RoutingKey: imagesQueue, Body: body, Reason: reason, Class: string(class),
 		WorkflowID: run.WorkflowID, RunID: run.RunID, At: now,
 	})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -206,10 +207,10 @@ func TestFailImage(t *testing.T) {
 
 	// A scrape that still shows it leaves it failed; a message that asks for it is another chance.
 	require.Equal(t, []listing.Image{{URL: "http://i.example/2.jpg", SortOrder: 1}}, revise(t, s, l, 2, "1.jpg", "2.jpg"))
-	ref, pending, err := s.WantImage(t.Context(), l.ID(), img, after(2))
+	want, err := s.WantImage(t.Context(), l.ID(), img, true, after(2))
 	require.NoError(t, err)
-	require.True(t, pending)
-	require.Equal(t, l.Ref, ref)
+	want.GivenUp = want.GivenUp.UTC()
+	require.Equal(t, db.WantedImage{Ref: l.Ref, Pending: true, GivenUp: after(1)}, want)
 	attempts, err = s.CountImageAttempt(t.Context(), l.ID(), img.URL, "status 500")
 	require.NoError(t, err)
 	require.Equal(t, 1, attempts)
@@ -223,21 +224,22 @@ func TestWantImage(t *testing.T) {
 	t.Parallel()
 
 	s := db.NewListings(dbtest.New(t))
-	_, _, err := s.WantImage(t.Context(), refOf("none").ID(), listing.Image{URL: "http://i.example/1.jpg"}, start)
+	_, err := s.WantImage(t.Context(), refOf("none").ID(), listing.Image{URL: "http://i.example/1.jpg"}, false, start)
 	requireClass(t, fault.Invalid, err)
 
 	l := imported(t, s, "1")
 	img := listing.Image{URL: "http://i.example/new.jpg", SortOrder: 7}
 	for range 2 {
-		ref, pending, err := s.WantImage(t.Context(), l.ID(), img, start)
+		want, err := s.WantImage(t.Context(), l.ID(), img, false, start)
 		require.NoError(t, err)
-		require.True(t, pending)
-		require.Equal(t, l.Ref, ref)
+		require.True(t, want.GivenUp.IsZero())
+		want.GivenUp = time.Time{}
+		require.Equal(t, db.WantedImage{Ref: l.Ref, Pending: true}, want)
 	}
 	require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture(img.URL, "a"), after(1)))
-	_, pending, err := s.WantImage(t.Context(), l.ID(), img, start)
+	want, err := s.WantImage(t.Context(), l.ID(), img, false, start)
 	require.NoError(t, err)
-	require.False(t, pending, "it is there already")
+	require.False(t, want.Pending, "it is there already")
 	state, err := s.ImageState(t.Context(), l.ID(), img.URL)
 	require.NoError(t, err)
 	require.Equal(t, "attached", state)

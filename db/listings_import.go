@@ -110,10 +110,16 @@ ON CONFLICT (listing_id, url) DO UPDATE SET
     attempts   = CASE WHEN i.state = 'dropped' THEN 0 ELSE i.attempts END
 WHERE i.sort_order <> excluded.sort_order OR i.state = 'dropped'`
 
+// Nobody misses an image that its advert no longer shows: its dead letter is resolved. $5 begins its key.
 const sqlImageDrop = `
-UPDATE listing_images SET state = 'dropped', settled_at = $3
-WHERE listing_id = $1 AND url <> ALL ($2::text[]) AND state <> 'dropped'
-    AND NOT EXISTS (SELECT FROM listings WHERE id = $1 AND revision > $4)`
+WITH dropped AS (
+    UPDATE listing_images SET state = 'dropped', settled_at = $3
+    WHERE listing_id = $1 AND url <> ALL ($2::text[]) AND state <> 'dropped'
+        AND NOT EXISTS (SELECT FROM listings WHERE id = $1 AND revision > $4)
+    RETURNING url
+)
+UPDATE dead_letters SET state = 'resolved' FROM dropped
+WHERE fingerprint = sha256(convert_to($5::text || url, 'UTF8')) AND state IN ('open', 'replayed')`
 
 // A picture whose shown address was dropped is fetched again under the one that repeated it.
 const sqlImageUnrepeat = `
@@ -144,11 +150,11 @@ func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listi
 		b.Queue(sqlImageWant, id, urls, now, p.Revision)
 	}
 	if p.Published != "" {
-		b.Queue(sqlImageDrop, id, urls, now, p.Revision)
+		b.Queue(sqlImageDrop, id, urls, now, p.Revision, imageKey(p.Listing.Ref, ""))
 		b.Queue(sqlImageUnrepeat, id)
 	}
 	b.Queue(sqlRawSettle, id, p.Revision, "imported")
-	b.Queue(sqlDeadLetterResolve, run.WorkflowID, "scraped."+p.Listing.Platform, id, p.Revision)
+	b.Queue(sqlDeadLetterResolve, run.WorkflowID, id, p.Revision)
 	var pending []listing.Image
 	b.Queue(sqlImagePending, id).Query(func(rows pgx.Rows) (err error) {
 		pending, err = pgx.CollectRows(rows, pgx.RowToStructByPos[listing.Image])

@@ -22,12 +22,14 @@ func NewOutbox(pool *pgxpool.Pool) *Outbox { return &Outbox{pool} }
 // A Message is one row of the outbox.
 type Message struct {
 	ID         int64     // the row's number: order of writing, with gaps
-	MessageID  uuid.UUID // AMQP MessageId; the event's ID
+	MessageID  uuid.UUID // the event's ID, and its AMQP MessageId
 	Tenant     string
 	Exchange   string
 	RoutingKey string
-	Body       []byte // JSON
+	Body       []byte // JSON, but for a replay
 	CreatedAt  time.Time
+	PublishAs  string            // AMQP MessageId where it is not MessageID; "" = it is
+	Headers    map[string]string // AMQP headers
 
 	// The trace of the transaction that wrote it, as W3C headers; "" when that was not traced. Only Lease fills them in.
 	TraceParent, TraceState string
@@ -76,7 +78,7 @@ WITH RECURSIVE later AS (
 )
 UPDATE outbox o SET lease_token = $5, leased_until = $6
 FROM due WHERE o.id = due.id
-RETURNING o.id, o.message_id, o.tenant, o.exchange, o.routing_key, o.body, o.created_at,
+RETURNING o.id, o.message_id, o.tenant, o.exchange, o.routing_key, o.body, o.created_at, o.publish_as, o.headers,
     o.traceparent, o.tracestate, due.turn`
 
 // Lease claims up to max pending messages, at most perTenant of each tenant, starting with the tenant after cursor,

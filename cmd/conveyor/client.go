@@ -90,3 +90,30 @@ func refusal(resp *http.Response, doc []byte) error {
 	}
 	return errors.New(strings.Join(lines, "; "))
 }
+
+// when is a moment as people write it.
+type when struct{ time.Time }
+
+// UnmarshalText reads an RFC 3339 time, a day (its beginning, UTC), or how long ago it was.
+func (w *when) UnmarshalText(text []byte) (err error) {
+	s := string(text)
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if w.Time, err = time.Parse(layout, s); err == nil {
+			return nil
+		}
+	}
+	ago, err := time.ParseDuration(s)
+	if err != nil || ago < 0 {
+		return fmt.Errorf("%q is neither a time such as 2026-01-31T12:00:00Z, nor a day such as 2026-01-31, nor an age such as 2h", s)
+	}
+	w.Time = time.Now().Add(-ago).UTC()
+	return nil
+}
+
+// moment is nil for no time.
+func (w when) moment() *time.Time {
+	if w.IsZero() {
+		return nil
+	}
+	return &w.Time
+}

@@ -281,9 +281,9 @@ func (h *house) api(ctx context.Context) error {
 	waiting := h.backlog(inspector)
 	h.registry.MustRegister(waiting)
 	handler := api.New(api.Options{
-		Listings: db.NewListings(h.pool), Replays: db.NewReplays(h.pool), Audit: db.NewAuditLog(h.pool),
-		Launch: h.launch, Blobs: h.blobs, Metrics: h.registry, Registerer: h.registry, Log: h.log,
-		TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
+		Listings: db.NewListings(h.pool), Letters: db.NewDeadLetters(h.pool), Replays: db.NewReplays(h.pool),
+		Audit: db.NewAuditLog(h.pool), Launch: h.launch, Blobs: h.blobs, Metrics: h.registry, Registerer: h.registry,
+		Log: h.log, TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
 		Checks: h.checks(), Backlog: waiting.Read, Keys: db.NewKeys(h.pool), Guard: guard, Proxies: h.config.API.Proxies,
 		Traces: h.traces, Now: time.Now,
 	})

@@ -33,9 +33,10 @@ type CLI struct {
 	Feed      feedCmd      `cmd:"" help:"Publish scraped listings from a JSONL file."`
 	Normalize normalizeCmd `cmd:"" help:"Normalize scraped listings from JSONL to JSONL, without any service."`
 
-	Status statusCmd  `cmd:"" help:"Show what waits where, live: queues, outbox, dead letters, task queues, hosts."`
-	Replay replaysCmd `cmd:"" help:"Take stored adverts through the pipeline again: start, show, list, cancel."`
-	Keys   keysCmd    `cmd:"" help:"Make, list and revoke keys of the API."`
+	Status      statusCmd      `cmd:"" help:"Show what waits where, live: queues, outbox, dead letters, task queues, hosts."`
+	DeadLetters deadLettersCmd `cmd:"" name:"dead-letters" help:"List, look at, replay and discard what could not be processed."`
+	Replay      replaysCmd     `cmd:"" help:"Take stored adverts through the pipeline again: start, show, list, cancel."`
+	Keys        keysCmd        `cmd:"" help:"Make, list and revoke keys of the API."`
 
 	Demo         demoCmd         `cmd:"" help:"Serve the demo site alone."`
 	WithServices withServicesCmd `cmd:"" help:"Run a command with fresh services of its own, then remove them."`

@@ -32,8 +32,8 @@ type replayStartCmd struct {
 	Stage    string      `help:"Where they enter: ${enum}." enum:"normalize,dedupe,import" default:"normalize"`
 	Platform string      `help:"Only adverts of this platform."`
 	Status   []string    `help:"Only those that are any of: scraped, normalized, imported, duplicate, rejected."`
-	Since    string      `help:"Only those last scraped then or later: 2026-11-20, 2026-11-20T14:00:00Z, or 48h for so long ago." placeholder:"WHEN"`
-	Until    string      `help:"Only those last scraped before." placeholder:"WHEN"`
+	Since    when        `help:"Only those last scraped then or later: 2026-11-20, 2026-11-20T14:00:00Z, or 48h for so long ago." placeholder:"WHEN"`
+	Until    when        `help:"Only those last scraped before." placeholder:"WHEN"`
 	ID       []uuid.UUID `help:"Only these listings, by ID."`
 	Reason   string      `help:"Only those rejected for a reason of this code, such as missing."`
 	Rate     int         `help:"Adverts a second, at most: 1 to 100." default:"20"`
@@ -47,19 +47,11 @@ func (c *replayStartCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now, id := time.Now(), uuid.New()
-	since, err := when("--since", c.Since, now)
-	if err != nil {
-		return err
-	}
-	until, err := when("--until", c.Until, now)
-	if err != nil {
-		return err
-	}
+	id := uuid.New()
 	in := api.ReplayStart{
 		ID: &id, Stage: c.Stage, Rate: c.Rate, DryRun: c.DryRun,
 		Filter: api.ReplayWhich{
-			Platform: c.Platform, Status: c.Status, ScrapedSince: since, ScrapedUntil: until, IDs: c.ID, Reason: c.Reason,
+			Platform: c.Platform, Status: c.Status, ScrapedSince: c.Since.moment(), ScrapedUntil: c.Until.moment(), IDs: c.ID, Reason: c.Reason,
 		},
 	}
 	var out api.ReplayAccepted
@@ -84,23 +76,6 @@ func (c *replayStartCmd) Run(ctx context.Context) error {
 		return exitError(1)
 	}
 	return nil
-}
-
-// when reads a time: RFC 3339, a day (UTC), or a duration before now. "" is none.
-func when(flag, s string, now time.Time) (*time.Time, error) {
-	if s == "" {
-		return nil, nil
-	}
-	if d, err := time.ParseDuration(s); err == nil {
-		t := now.Add(-d).UTC()
-		return &t, nil
-	}
-	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return &t, nil
-		}
-	}
-	return nil, fmt.Errorf("%s: %q is no time; expected 2026-11-20, 2026-11-20T14:00:00Z, or 48h for so long ago", flag, s)
 }
 
 // watch shows a replay's progress until it ends. An API that is away for a while is asked again.

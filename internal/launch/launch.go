@@ -6,7 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
@@ -77,10 +79,15 @@ func (l *Launch) listing(
 	return nil
 }
 
-// Image fetches one image of a listing, outside of any workflow. When it returns nil the work is durably accepted.
-func (l *Launch) Image(ctx context.Context, job ImageJob) error {
+// Image fetches one image of a listing, outside of any workflow. When it returns nil the work is durably accepted. An
+// image that was given up before, at givenUp (zero = never), is work of its own: the try that gave it up may not have
+// ended yet, and what joined it would end with it.
+func (l *Launch) Image(ctx context.Context, job ImageJob, givenUp time.Time) error {
 	sum := sha256.Sum256([]byte(job.Image.URL))
 	id := workflows.ImageID(job.Ref.ID().String(), hex.EncodeToString(sum[:8]))
+	if !givenUp.IsZero() {
+		id += "/" + strconv.FormatInt(givenUp.UnixMicro(), 10)
+	}
 	_, err := l.Temporal.ExecuteActivity(ctx, client.StartActivityOptions{
 		ID:                       id,
 		TaskQueue:                workflows.QueueImages,

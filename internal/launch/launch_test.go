@@ -145,11 +145,14 @@ func TestImage(t *testing.T) {
 	t.Parallel()
 	l, ctx := open(t), t.Context()
 	job := launch.ImageJob{Ref: newRef(), Image: listing.Image{URL: "https://img.example/1.jpg?" + uuid.NewString()}}
-	require.NoError(t, l.Image(ctx, job))
-	require.NoError(t, l.Image(ctx, job))
+	require.NoError(t, l.Image(ctx, job, time.Time{}))
+	require.NoError(t, l.Image(ctx, job, time.Time{}))
 	other := job
 	other.Image.URL += "&size=2"
-	require.NoError(t, l.Image(ctx, other))
+	require.NoError(t, l.Image(ctx, other, time.Time{}))
+	for range 2 { // given up since, it does not join the try that gave it up
+		require.NoError(t, l.Image(ctx, job, time.Unix(1_800_000_000, 0)))
+	}
 
 	found := map[string]int{}
 	require.Eventually(t, func() bool {
@@ -166,7 +169,7 @@ func TestImage(t *testing.T) {
 				found[a.ActivityID]++
 			}
 		}
-		return len(found) == 2
+		return len(found) == 3
 	}, 30*time.Second, 100*time.Millisecond)
 	for id, n := range found {
 		require.Equal(t, 1, n, id)
@@ -188,7 +191,7 @@ func TestImageOfAnOddHost(t *testing.T) {
 	l := open(t)
 	for _, host := range []string{"%ff.example", strings.Repeat("é", 40) + ".example"} {
 		job := launch.ImageJob{Ref: newRef(), Image: listing.Image{URL: "https://" + host + "/1.jpg"}}
-		require.NoError(t, l.Image(t.Context(), job), host)
+		require.NoError(t, l.Image(t.Context(), job, time.Time{}), host)
 	}
 }
 
@@ -216,7 +219,7 @@ func TestClasses(t *testing.T) {
 		}},
 		{"Temporal is away for an image", fault.Transient, func(ctx context.Context, t *testing.T) error {
 			l := &launch.Launch{Temporal: dial(t, "127.0.0.1:1", "conveyor")}
-			return l.Image(ctx, launch.ImageJob{Ref: newRef()})
+			return l.Image(ctx, launch.ImageJob{Ref: newRef()}, time.Time{})
 		}},
 		{"a namespace that is not there yet", fault.Transient, func(ctx context.Context, t *testing.T) error {
 			l := &launch.Launch{Temporal: connect(t, "test-"+uuid.NewString())}

@@ -1,0 +1,177 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// A LetterFilter says which dead letters are meant. An empty string and a zero time do not filter.
+type LetterFilter struct {
+	State      string // open replayed resolved discarded
+	Queue      string
+	Class      string // of fault
+	Platform   string // whose adverts, and images of adverts, they are
+	Reason     string // is contained in the reason, in capitals or not
+	WorkflowID string
+	Since      time.Time // the last death, inclusive
+	Until      time.Time // the last death, inclusive
+}
+
+// args are $1 to $8 of sqlLetterFilter.
+func (f LetterFilter) args() []any {
+	return []any{
+		stated(f.State), stated(f.Queue), stated(f.Class), stated(f.Platform), stated(f.Reason), stated(f.WorkflowID),
+		stated(f.Since), stated(f.Until),
+	}
+}
+
+const sqlLetterFilter = `($1::text IS NULL OR state = $1)
+    AND ($2::text IS NULL OR queue = $2)
+    AND ($3::text IS NULL OR class = $3)
+    AND ($4::text IS NULL OR queue = 'scraped.' || $4 OR starts_with(workflow_id, 'listing/' || $4 || '/'))
+    AND ($5::text IS NULL OR position(lower($5) IN lower(reason)) > 0)
+    AND ($6::text IS NULL OR workflow_id = $6)
+    AND ($7::timestamptz IS NULL OR last_at >= $7)
+    AND ($8::timestamptz IS NULL OR last_at <= $8)`
+
+// A LetterPosition is a dead letter's place in the list, for keyset pagination.
+type LetterPosition struct {
+	LastAt time.Time `json:"t"`
+	ID     int64     `json:"i"`
+}
+
+// A LetterSummary is a dead letter in a list: neither body nor headers, where people's data may stand.
+type LetterSummary struct {
+	ID         int64      `json:"id"`
+	State      string     `json:"state" enum:"open,replayed,resolved,discarded" doc:"open waits for a person; replayed has not died since"`
+	Queue      string     `json:"queue" doc:"where it was consumed, and where a replay goes"`
+	Exchange   string     `json:"exchange" doc:"what it was published to first; empty is the default exchange"`
+	RoutingKey string     `json:"routing_key"`
+	MessageID  string     `json:"message_id,omitempty" doc:"the sender's, if there was one"`
+	Class      string     `json:"class" doc:"of the last fault: invalid, gone, …"`
+	Reason     string     `json:"reason" doc:"of the last death; cut to 500 characters in lists"`
+	WorkflowID string     `json:"workflow_id,omitempty"`
+	RunID      string     `json:"run_id,omitempty" doc:"the run that it died in last"`
+	FirstAt    time.Time  `json:"first_at"`
+	LastAt     time.Time  `json:"last_at"`
+	Deaths     int        `json:"deaths" doc:"times it was archived"`
+	Replays    int        `json:"replays"`
+	ReplayedAt *time.Time `json:"replayed_at,omitempty" doc:"the last time"`
+	Bytes      int        `json:"bytes" doc:"of the body"`
+}
+
+const sqlLetterSummary = `id, state, queue, exchange, routing_key, message_id, class, left(reason, 500),
+    workflow_id, run_id, first_at, last_at, deaths, replays, replayed_at, octet_length(body)`
+
+const sqlLetterList = `SELECT ` + sqlLetterSummary + ` FROM dead_letters WHERE ` + sqlLetterFilter + `
+    AND ($9::bigint IS NULL OR (last_at, id) < ($10::timestamptz, $9::bigint))
+ORDER BY last_at DESC, id DESC LIMIT $11`
+
+// List returns up to limit dead letters after a position (nil begins), those that died last first, and the position to
+// go on from: nil when these were the last. A text that Postgres cannot read, for a NUL in it, is fault.Invalid.
+func (s *DeadLetters) List(ctx context.Context, f LetterFilter, after *LetterPosition, limit int) (
+	[]LetterSummary, *LetterPosition, error,
+) {
+	var id *int64
+	var at *time.Time
+	if after != nil {
+		id, at = &after.ID, &after.LastAt
+	}
+	rows, _ := s.pool.Query(ctx, sqlLetterList, append(f.args(), id, at, limit+1)...)
+	page, err := pgx.CollectRows(rows, pgx.RowToStructByPos[LetterSummary])
+	if err != nil {
+		return nil, nil, refused(fmt.Errorf("list dead letters: %w", err))
+	}
+	if len(page) <= limit {
+		return page, nil, nil
+	}
+	last := page[limit-1]
+	return page[:limit], &LetterPosition{LastAt: last.LastAt, ID: last.ID}, nil
+}
+
+const sqlLetterCount = `SELECT count(*) FROM dead_letters WHERE ` + sqlLetterFilter
+
+// Count returns how many dead letters f means.
+func (s *DeadLetters) Count(ctx context.Context, f LetterFilter) (n int, err error) {
+	if err := s.pool.QueryRow(ctx, sqlLetterCount, f.args()...).Scan(&n); err != nil {
+		return 0, refused(fmt.Errorf("count dead letters: %w", err))
+	}
+	return n, nil
+}
+
+// A Letter is all there is of one dead letter. Headers and Body are as they came and may hold people's data.
+type Letter struct {
+	LetterSummary
+	Headers map[string]string
+	Body    []byte
+	Replay  *LetterReplay // nil: never replayed, or long ago
+	Deeds   []LetterDeed  // oldest first
+}
+
+// A LetterReplay says how far the last replay has come.
+type LetterReplay struct {
+	SentAt *time.Time `json:"sent_at,omitempty" doc:"when its queue had it; absent while it waits to be sent"`
+	Error  string     `json:"error,omitempty" doc:"why it could not be sent so far; it is tried again"`
+}
+
+// A LetterDeed is something that somebody did to a dead letter.
+type LetterDeed struct {
+	At     time.Time       `json:"at"`
+	Actor  string          `json:"actor"`
+	Action string          `json:"action" example:"dead_letter.replayed"`
+	Detail json.RawMessage `json:"detail"`
+}
+
+const sqlLetterOne = `SELECT ` + sqlLetterSummary + `, reason, headers, body FROM dead_letters WHERE id = $1`
+
+const sqlLetterReplayState = `
+SELECT o.published_at, CASE WHEN o.published_at IS NULL THEN o.last_error ELSE '' END
+FROM dead_letters d JOIN outbox o ON o.message_id = d.replay_id WHERE d.id = $1`
+
+const sqlLetterDeeds = `
+SELECT at, actor, action, detail FROM audit WHERE subject = 'dead-letter/' || $1::bigint ORDER BY id`
+
+// Get returns one dead letter. An unknown one is fault.Gone.
+func (s *DeadLetters) Get(ctx context.Context, id int64) (l Letter, err error) {
+	type row struct {
+		LetterSummary
+		Whole   string
+		Headers map[string]string
+		Body    []byte
+	}
+	b := new(pgx.Batch)
+	b.Queue(sqlLetterOne, id).Query(func(rows pgx.Rows) error {
+		r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[row])
+		l.LetterSummary, l.Headers, l.Body = r.LetterSummary, r.Headers, r.Body
+		l.Reason = r.Whole
+		return err
+	})
+	b.Queue(sqlLetterReplayState, id).Query(func(rows pgx.Rows) error {
+		r, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByPos[LetterReplay])
+		if len(r) > 0 {
+			l.Replay = r[0]
+		}
+		return err
+	})
+	b.Queue(sqlLetterDeeds, id).Query(func(rows pgx.Rows) (err error) {
+		l.Deeds, err = pgx.CollectRows(rows, pgx.RowToStructByPos[LetterDeed])
+		return err
+	})
+	err = s.pool.SendBatch(ctx, b).Close()
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Letter{}, noLetter(id)
+	}
+	if err != nil {
+		return Letter{}, fmt.Errorf("read dead letter %d: %w", id, err)
+	}
+	return l, nil
+}
+
+func noLetter(id int64) error { return fault.Newf(fault.Gone, "there is no dead letter %d", id) }

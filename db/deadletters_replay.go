@@ -1,0 +1,183 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// A Replayed is one dead letter that goes back to its queue.
+type Replayed struct {
+	ID      int64  `json:"id"`
+	Queue   string `json:"queue"`
+	Replays int    `json:"replays" doc:"times it was replayed, this one included"`
+}
+
+// A replay goes to the queue that the letter died in, by the default exchange: through the exchange that it was
+// published to first, every other queue bound there would get it a second time, and an exchange that is gone would
+// close the relay's channel. It has the headers that it came with, but for those that tell of its deaths or that
+// brokers act on, and the number of its letter. Headers that may not fit into a frame stay behind, or the relay would
+// try for ever.
+//
+// Letters that somebody else holds are passed over, not waited for: two who replay the same ones replay each once.
+// Neither is one taken whose last replay has not been sent yet.
+const sqlLetterReplay = `
+WITH due AS (
+    SELECT id FROM dead_letters d
+    WHERE ` + sqlLetterFilter + `
+        AND ($9::bigint IS NULL OR id = $9) AND id > $10
+        AND octet_length(queue) BETWEEN 1 AND 255
+        AND NOT EXISTS (SELECT FROM outbox WHERE message_id = d.replay_id AND published_at IS NULL)
+    ORDER BY id
+    LIMIT $11
+    FOR UPDATE SKIP LOCKED
+), replayed AS (
+    UPDATE dead_letters d
+    SET state = 'replayed', replays = replays + 1, replayed_at = $12, replay_id = gen_random_uuid()
+    FROM due WHERE d.id = due.id
+    RETURNING d.*
+), sent AS (
+    INSERT INTO outbox (message_id, publish_as, tenant, exchange, routing_key, headers, body, created_at)
+    SELECT replay_id, CASE WHEN octet_length(r.message_id) <= 255 THEN r.message_id ELSE '' END, 'dead-letters', '',
+        queue, CASE WHEN octet_length(h.kept::text) < 65536 THEN h.kept ELSE '{}' END
+            || jsonb_build_object($13::text, r.id::text), body, $12
+    FROM replayed r CROSS JOIN LATERAL (
+        SELECT coalesce(jsonb_object_agg(key, value), '{}') AS kept FROM jsonb_each_text(r.headers)
+        WHERE octet_length(key) < 128
+            AND key !~* '^(cc|bcc|x-(death|delivery-count|acquired-count|error|error-class|'
+                'conveyor-(version|death)|(first|last)-death-.*|origin-(queue|exchange|routing-key)|opt-.*))$'
+    ) h
+    ORDER BY r.id
+), audited AS (
+    INSERT INTO audit (at, actor, action, subject, detail)
+    SELECT $12, $14, 'dead_letter.replayed', 'dead-letter/' || id,
+        jsonb_build_object('queue', queue, 'class', class, 'deaths', deaths, 'replays', replays)
+    FROM replayed ORDER BY id
+)
+SELECT id, queue, replays FROM replayed ORDER BY id`
+
+func (s *DeadLetters) replay(ctx context.Context, f LetterFilter, id *int64, after int64, limit int, actor string,
+	now time.Time) ([]Replayed, error) {
+	args := append(f.args(), id, after, limit, now, contract.DeadLetterHeader, storable(actor))
+	rows, _ := s.pool.Query(ctx, sqlLetterReplay, args...)
+	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Replayed])
+	if err != nil {
+		return nil, refused(fmt.Errorf("replay dead letters: %w", err))
+	}
+	return got, nil
+}
+
+const sqlLetterState = `
+SELECT state, replayed_at, queue <> '' AND octet_length(queue) <= 255,
+    EXISTS (SELECT FROM outbox WHERE message_id = d.replay_id AND published_at IS NULL)
+FROM dead_letters d WHERE id = $1`
+
+// Replay sends a dead letter to its queue again, in one transaction with the audit of who did it. It is on its way when
+// Replay returns, and open again when it dies again. One that is not open is fault.Conflict unless force says to send
+// it all the same, and so is one whose last replay still waits to be sent, whatever force says: asking twice sends it
+// once. An unknown one is fault.Gone.
+func (s *DeadLetters) Replay(ctx context.Context, id int64, force bool, actor string, now time.Time) (Replayed, error) {
+	f := LetterFilter{State: "open"}
+	if force {
+		f.State = ""
+	}
+	got, err := s.replay(ctx, f, &id, 0, 1, actor, now)
+	if err != nil {
+		return Replayed{}, err
+	}
+	if len(got) == 1 {
+		return got[0], nil
+	}
+	return Replayed{}, s.whyNot(ctx, id, force)
+}
+
+// whyNot says why a letter was not replayed.
+func (s *DeadLetters) whyNot(ctx context.Context, id int64, force bool) error {
+	var state string
+	var at *time.Time
+	var addressed, waits bool
+	err := s.pool.QueryRow(ctx, sqlLetterState, id).Scan(&state, &at, &addressed, &waits)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return noLetter(id)
+	case err != nil:
+		return fmt.Errorf("read dead letter %d: %w", id, err)
+	case !addressed:
+		return fault.Newf(fault.Conflict, "dead letter %d does not say which queue it died in", id)
+	case waits:
+		return fault.Newf(fault.Conflict, "dead letter %d was replayed at %s and waits to be sent", id, stamp(at))
+	case state == "replayed" && !force:
+		return fault.Newf(fault.Conflict,
+			"dead letter %d was replayed at %s and has not died since; force sends it all the same", id, stamp(at))
+	case state != "open" && !force:
+		return fault.Newf(fault.Conflict, "dead letter %d is %s; force sends it all the same", id, state)
+	}
+	return fault.Newf(fault.Conflict, "dead letter %d is being changed by somebody else; try again", id)
+}
+
+func stamp(t *time.Time) string {
+	if t == nil {
+		return "some time"
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// replayBatch is how many letters one transaction replays. Their bodies have up to 1 MiB each, mostly 3 KiB.
+const replayBatch = 100
+
+// ReplayAll replays up to limit open letters that f means, the oldest first, in one transaction a batch, and returns
+// how many went. On error so many have gone; those are replayed for good. A letter that dies again while others are
+// still on their way is not taken twice.
+func (s *DeadLetters) ReplayAll(ctx context.Context, f LetterFilter, limit int, actor string, now time.Time) (
+	n int, err error,
+) {
+	f.State = "open"
+	for after := int64(0); n < limit; {
+		got, err := s.replay(ctx, f, nil, after, min(replayBatch, limit-n), actor, now)
+		if err != nil {
+			return n, err
+		}
+		if len(got) == 0 {
+			break
+		}
+		n += len(got)
+		after = got[len(got)-1].ID
+	}
+	return n, nil
+}
+
+const sqlLetterDiscard = `
+WITH due AS (
+    SELECT id, state FROM dead_letters WHERE id = $1 AND state <> 'discarded' FOR UPDATE
+), discarded AS (
+    UPDATE dead_letters d SET state = 'discarded' FROM due WHERE d.id = due.id
+    RETURNING d.id, d.queue, d.class, d.replay_id, due.state
+), unsent AS (
+    DELETE FROM outbox o USING discarded d
+    WHERE o.message_id = d.replay_id AND o.published_at IS NULL AND o.lease_token IS NULL
+), audited AS (
+    INSERT INTO audit (at, actor, action, subject, detail)
+    SELECT $2, $3, 'dead_letter.discarded', 'dead-letter/' || id,
+        jsonb_build_object('queue', queue, 'class', class, 'was', state)
+    FROM discarded
+)
+SELECT id FROM dead_letters WHERE id = $1`
+
+// Discard gives a dead letter up: it stays where it is and is open again only when it dies again. A replay that has not
+// been sent is taken back. Discarding twice is discarding once. An unknown one is fault.Gone.
+func (s *DeadLetters) Discard(ctx context.Context, id int64, actor string, now time.Time) error {
+	err := s.pool.QueryRow(ctx, sqlLetterDiscard, id, now, storable(actor)).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return noLetter(id)
+	}
+	if err != nil {
+		return fmt.Errorf("discard dead letter %d: %w", id, err)
+	}
+	return nil
+}
