@@ -154,6 +154,7 @@ func (w *world) atRandom(table []fault) {
 // A blow is one fault that struck, and how long it took until work went on.
 type blow struct {
 	fault  string
+	alone  bool
 	probe  *message // published when the fault was over
 	healed time.Time
 	missed error // it could not be done: another one was in its way
@@ -165,7 +166,7 @@ func (w *world) strike(f fault, alone bool) *message {
 	w.say("%s …", f.name)
 	began := time.Now()
 	said, err := f.happen(w)
-	b := blow{fault: f.name, healed: time.Now(), missed: err}
+	b := blow{fault: f.name, alone: alone, healed: time.Now(), missed: err}
 	switch {
 	case err == nil:
 		b.probe = w.flow.probe()

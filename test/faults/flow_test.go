@@ -47,6 +47,7 @@ type flow struct {
 	adverts []string
 	waiting []*message
 	wake    chan struct{}
+	blocked int // times that the broker would take no more
 
 	conn     *amqp.Connection // of run alone, as is what follows
 	ch       *amqp.Channel
@@ -256,6 +257,16 @@ func (f *flow) dial() (err error) {
 	if err != nil {
 		return err
 	}
+	blocks := f.conn.NotifyBlocked(make(chan amqp.Blocking, 1))
+	go func() { // ends with the connection
+		for b := range blocks {
+			if b.Active {
+				f.mu.Lock()
+				f.blocked++
+				f.mu.Unlock()
+			}
+		}
+	}()
 	if f.ch, err = f.conn.Channel(); err != nil {
 		return err
 	}
@@ -280,6 +291,13 @@ func (f *flow) snapshot() []message {
 		out[i] = *m
 	}
 	return out
+}
+
+// blocks says how often the broker would take no more.
+func (f *flow) blocks() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.blocked
 }
 
 // unconfirmed says how many messages the broker has not taken yet.

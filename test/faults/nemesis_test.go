@@ -80,14 +80,14 @@ func (w *world) kill(command string) (string, error) {
 // been sent to Postgres and not been answered. Then the statement is executed and nobody is there to hear of it, or it is
 // undone with its sender.
 func (w *world) killAt(command, table, statement string, undone bool) (said string, err error) {
-	err = w.behindLock(table, command, statement, func(tx pgx.Tx, name string, pid int) error {
+	err = w.behindLock(table, command, statement, func(name string, pid int) error {
 		for _, r := range w.of(command) {
 			if r.name != name {
 				continue
 			}
 			said, err = ": "+name, r.signal(syscall.SIGKILL)
 			if undone {
-				_, gone := tx.Exec(w.ctx, "SELECT pg_terminate_backend($1)", pid)
+				_, gone := w.db.Exec(w.ctx, "SELECT pg_terminate_backend($1)", pid)
 				err = errors.Join(err, gone)
 			}
 			return err
@@ -104,7 +104,7 @@ LIMIT 1`
 
 // behindLock locks a table against writers until a statement of a role waits for it, does something at that moment, and
 // lets go. Which statements are caught is luck, so it tries again.
-func (w *world) behindLock(table, command, statement string, act func(tx pgx.Tx, role string, pid int) error) error {
+func (w *world) behindLock(table, command, statement string, act func(role string, pid int) error) error {
 	ctx, cancel := context.WithTimeout(w.ctx, 30*time.Second)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, named(w.vars["DATABASE_URL"], "faults"))
@@ -121,9 +121,9 @@ func (w *world) behindLock(table, command, statement string, act func(tx pgx.Tx,
 			return err
 		}
 		w.flow.feed(1) // there is always somebody who comes
-		name, pid, err := waits(ctx, tx, command, statement)
+		name, pid, err := w.blocked(ctx, command, statement)
 		if err == nil {
-			return errors.Join(act(tx, name, pid), tx.Rollback(ctx))
+			return errors.Join(act(name, pid), tx.Rollback(ctx))
 		}
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return err
@@ -135,11 +135,11 @@ func (w *world) behindLock(table, command, statement string, act func(tx pgx.Tx,
 	}
 }
 
-// waits looks for half a second for a statement that waits, and says whose it is. The error is pgx.ErrNoRows when there
-// was none.
-func waits(ctx context.Context, tx pgx.Tx, command, statement string) (name string, pid int, err error) {
+// blocked looks for half a second for a statement that waits, and says whose it is. The error is pgx.ErrNoRows when there
+// was none. It looks from outside of the transaction that locks, inside of which the world stands still.
+func (w *world) blocked(ctx context.Context, command, statement string) (name string, pid int, err error) {
 	for range 50 {
-		err = tx.QueryRow(ctx, sqlBlocked, command, statement).Scan(&name, &pid)
+		err = w.db.QueryRow(ctx, sqlBlocked, command, statement).Scan(&name, &pid)
 		if !errors.Is(err, pgx.ErrNoRows) || !pause(ctx, 10*time.Millisecond) {
 			break
 		}
@@ -158,7 +158,7 @@ const (
 // after another session has begun, and its deliveries have the same tags.
 func cutBeforeAck(w *world) (string, error) {
 	var n int
-	err := w.behindLock("raw_listings", "bridge", "INSERT INTO raw_listings", func(pgx.Tx, string, int) (err error) {
+	err := w.behindLock("raw_listings", "bridge", "INSERT INTO raw_listings", func(string, int) (err error) {
 		return errors.Join(eventually(w.ctx, 10*time.Second, func() bool {
 			n, err = w.cut(consumers)
 			return n > 0 || err != nil
@@ -183,14 +183,20 @@ func cutOften(w *world) (string, error) {
 
 // memoryAlarm makes the broker block every publisher, as it does when it is short of memory.
 func memoryAlarm(w *world) (string, error) {
+	before := w.flow.blocks()
 	if err := w.rabbitmqctl(w.ctx, "set_vm_memory_high_watermark", "absolute", "1MB"); err != nil {
 		return "", err
 	}
+	blocked := eventually(w.ctx, 10*time.Second, func() bool {
+		w.flow.feed(1)
+		pause(w.ctx, 100*time.Millisecond)
+		return w.flow.blocks() > before
+	})
 	pause(w.ctx, w.spell())
 	calm := func() bool {
 		return w.rabbitmqctl(w.ctx, "set_vm_memory_high_watermark", "absolute", "1GB") == nil
 	}
-	return "", eventually(w.ctx, time.Minute, calm) // it may be being restarted
+	return "", errors.Join(blocked, eventually(w.ctx, time.Minute, calm)) // it may be being restarted
 }
 
 // restart takes a service away for a while.

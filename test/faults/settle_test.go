@@ -221,12 +221,20 @@ func (l *Ledger) recoveries(w *world) {
 			r.Times++
 			if b.missed != nil {
 				r.Missed++
-			} else if at := w.watch.when(b.probe.advert); !at.IsZero() {
-				r.Took = append(r.Took, at.Sub(b.healed).Seconds())
+				continue
+			}
+			at := w.watch.when(b.probe.advert)
+			switch took := at.Sub(b.healed).Seconds(); {
+			case at.IsZero():
+			case b.alone:
+				r.Alone = append(r.Alone, took)
+			default:
+				r.Random = append(r.Random, took)
 			}
 		}
 		if r.Times > 0 {
-			slices.Sort(r.Took)
+			slices.Sort(r.Alone)
+			slices.Sort(r.Random)
 			l.Faults = append(l.Faults, r)
 		}
 	}
