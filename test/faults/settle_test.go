@@ -195,7 +195,7 @@ func (l *Ledger) processes(w *world) {
 	l.row("processes killed -9", kills, "and started again by their supervisor")
 	l.none("processes that ended by themselves", exits)
 	l.must("panics", panics, 0)
-	l.row("leases lost", leases, "by relays that were frozen: what they held another one sent")
+	l.row("leases lost", leases, "confirmed after another relay had taken them over")
 	l.row("requests for images", downloads, "")
 	var odd []string
 	w.reader.mu.Lock()
