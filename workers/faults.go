@@ -30,6 +30,7 @@ type faultsInbound struct {
 }
 
 func (i *faultsInbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
+	defer beat(ctx)()
 	out, err := i.survive(ctx, in)
 	return out, toTemporal(ctx, err)
 }

@@ -245,6 +245,7 @@ func imageWork(address string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		TaskQueue:             QueueImages,
 		StartToCloseTimeout:   ImageTimeout,
+		HeartbeatTimeout:      ImageHeartbeat,
 		RetryPolicy:           ImageRetries(),
 		Priority:              temporal.Priority{FairnessKey: FairnessKey(address)},
 		DisableEagerExecution: true, // eager tasks pass by the queue's limits

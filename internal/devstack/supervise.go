@@ -73,12 +73,20 @@ type child struct {
 	err   error // valid after ended
 }
 
+// restart is somebody's wish that the service be gone for a while.
+type restart struct {
+	kill bool          // by SIGKILL, not by what it takes as "stop cleanly"
+	away time.Duration // between its end and the next start
+	back chan error    // told once, when it answers again or did not come back
+}
+
 // keeper keeps one service alive from start to stop.
 type keeper struct {
 	stack *Stack
 	svc   *service
 	quit  chan struct{} // closed by stop
 	gone  chan struct{} // closed when the loop has ended
+	asked chan restart
 
 	mu      sync.Mutex
 	current *child
@@ -92,7 +100,7 @@ func newKeeper(s *Stack, svc *service) *keeper {
 	if s.opts.Throwaway && svc.name != Postgres { // which would leave its shared memory behind
 		svc.stopBy = syscall.SIGKILL
 	}
-	return &keeper{stack: s, svc: svc, quit: make(chan struct{}), gone: make(chan struct{})}
+	return &keeper{stack: s, svc: svc, quit: make(chan struct{}), gone: make(chan struct{}), asked: make(chan restart)}
 }
 
 func (k *keeper) logPath() string { return filepath.Join(k.stack.opts.Dir, "log", k.svc.name+".log") }
@@ -241,6 +249,9 @@ func (k *keeper) keep(c *child) {
 		case <-checkLog.C:
 			capLog(k.log)
 			continue
+		case r := <-k.asked:
+			c = k.restart(c, r)
+			continue
 		case <-c.ended:
 		}
 		if time.Since(c.born) > pace.slate {
@@ -261,6 +272,28 @@ func (k *keeper) keep(c *child) {
 		backoff = min(2*backoff, pace.most)
 		c = k.revive(c)
 	}
+}
+
+// restart ends the child as asked and starts the next one. That is no death to count.
+func (k *keeper) restart(c *child, r restart) *child {
+	if r.kill && c.cmd != nil {
+		_ = syscall.Kill(c.cmd.Process.Pid, syscall.SIGKILL)
+		<-c.ended
+	} else {
+		k.end(c)
+	}
+	select {
+	case <-k.quit:
+	case <-time.After(r.away):
+	}
+	c = k.revive(c)
+	select {
+	case <-c.ended:
+		r.back <- fmt.Errorf("%s did not come back (%s), see %s", k.svc.name, how(c), k.logPath())
+	default:
+		r.back <- nil
+	}
+	return c
 }
 
 // revive starts the next child. One that cannot be started or does not answer counts as dead.

@@ -68,6 +68,43 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 func alive(pid int) bool { return pid != 0 && len(living([]int{pid})) == 1 }
 
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	s := fakeStack(t)
+	if err := s.launch(t.Context(), []*service{script(s, "a", polite("a"))}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		kill bool
+		want string // in the file order, since the last restart
+	}{{false, "stop-a\nstart-a\n"}, {true, "start-a\n"}, {true, "start-a\n"}, {true, "start-a\n"}, {true, "start-a\n"}} {
+		order := filepath.Join(s.opts.Dir, "order")
+		if err := os.Truncate(order, 0); err != nil {
+			t.Fatal(err)
+		}
+		before, away := s.Pid("a"), 50*time.Millisecond
+		asked := time.Now()
+		if err := s.Restart(t.Context(), "a", tt.kill, away); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(asked); took < away {
+			t.Errorf("it was back after %s; want %s away", took, away)
+		}
+		if after := s.Pid("a"); after == before || !alive(after) || alive(before) {
+			t.Errorf("pid %d after %d; want another one that lives", after, before)
+		}
+		if got, _ := os.ReadFile(order); string(got) != tt.want {
+			t.Errorf("kill %t: order is %q; want %q", tt.kill, got, tt.want)
+		}
+	}
+	if err := s.Err(); err != nil {
+		t.Errorf("a restart counts as a death: %v", err)
+	}
+	if err := s.Restart(t.Context(), "b", false, 0); err == nil {
+		t.Error("a service that is not ours was restarted")
+	}
+}
+
 func TestDeadChildIsRestarted(t *testing.T) {
 	t.Parallel()
 	s := fakeStack(t)

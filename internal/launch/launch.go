@@ -92,6 +92,7 @@ func (l *Launch) Image(ctx context.Context, job ImageJob, givenUp time.Time) err
 		ID:                       id,
 		TaskQueue:                workflows.QueueImages,
 		StartToCloseTimeout:      workflows.ImageTimeout,
+		HeartbeatTimeout:         workflows.ImageHeartbeat,
 		RetryPolicy:              workflows.ImageRetries(),
 		ActivityIDConflictPolicy: enums.ACTIVITY_ID_CONFLICT_POLICY_USE_EXISTING,
 		ActivityIDReusePolicy:    enums.ACTIVITY_ID_REUSE_POLICY_ALLOW_DUPLICATE,

@@ -1,0 +1,120 @@
+package faults
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// honest is a journal of five messages and the books of a run in which nothing went wrong.
+func honest() ([]message, books) {
+	at := func(n int) time.Time { return time.Date(2026, 1, 10, 12, 0, n, 0, time.UTC) }
+	journal := []message{
+		{id: "m1", kind: fresh, advert: "1", at: at(1), rent: 100_000, images: []string{"http://h/a", "http://h/b"}},
+		{id: "m2", kind: changed, advert: "1", at: at(2), rent: 105_000, images: []string{"http://h/b", "http://h/c"}},
+		{id: "m3", kind: unchanged, advert: "1", at: at(3), rent: 105_000, images: []string{"http://h/b", "http://h/c"}},
+		{id: "m4", kind: rejected, advert: "2", at: at(4)},
+		{id: "m5", kind: invalid},
+	}
+	for i := range journal {
+		journal[i].confirmed, journal[i].sends = true, 1
+	}
+	return journal, books{
+		raws: map[string]raw{
+			"1": {"1", "imported", 2, 2, 3, at(3)},
+			"2": {"2", "rejected", 1, 1, 1, at(4)},
+		},
+		live: map[string]live{"1": {"1", "id-1", 2, 105_000}},
+		letters: []letter{
+			{Queue: "scraped.kijiji", MessageID: "m5", State: "open"},
+			{Queue: "scraped.kijiji", WorkflowID: "listing/kijiji/2", State: "open"},
+			{Queue: "images.pending", WorkflowID: "listing/kijiji/1", Body: `{"listing_id":"id-1","url":"http://h/c"}`, State: "open"},
+		},
+		images: []picturedAs{
+			{"1", "http://h/a", "dropped", "", ""}, {"1", "http://h/b", "attached", "k", "sum"}, {"1", "http://h/c", "failed", "", ""},
+		},
+		history: []change{{"1", "created", 0, 100_000}, {"1", "price", 100_000, 105_000}},
+		outbox: []told{
+			{"e1", "listings.published", "id-1", 1, ""}, {"e2", "listings.published", "id-1", 2, ""},
+			{"e3", "images.attached", "id-1", 0, "http://h/b"},
+		},
+		sights: map[string]sight{"e1": {times: 1}, "e2": {times: 2}, "e3": {times: 1}},
+		queued: map[string]bool{"e1": true, "e2": true},
+	}
+}
+
+// A ledger that cannot fail proves nothing: whatever is missing or there twice has a line that says so.
+func TestTheLedgerSeesWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		spoil func(journal []message, b *books)
+		want  string // how a complaint begins; "" for none
+	}{
+		{"nothing is wrong", func([]message, *books) {}, ""},
+		{"an advert is gone", func(_ []message, b *books) { delete(b.raws, "1") }, "lost = confirmed"},
+		{"the last scrape is gone", func(_ []message, b *books) {
+			r := b.raws["1"]
+			r.LastAt = r.LastAt.Add(-time.Second)
+			b.raws["1"] = r
+		}, "lost = confirmed"},
+		{"an invalid message is gone", func(_ []message, b *books) { b.letters = b.letters[1:] }, "lost = confirmed"},
+		{"a message is not confirmed", func(j []message, _ *books) { j[0].confirmed = false }, "messages confirmed"},
+		{"an advert was left half way", func(_ []message, b *books) {
+			r := b.raws["1"]
+			r.Status = "normalized"
+			b.raws["1"] = r
+		}, "not brought to their end"},
+		{"a rejected advert has no dead letter", func(_ []message, b *books) { b.letters = b.letters[:1] }, "not brought to their end"},
+		{"a listing is gone", func(_ []message, b *books) { delete(b.live, "1") }, "listings: 0, must be 1"},
+		{"an old version is shown", func(_ []message, b *books) {
+			v := b.live["1"]
+			v.RentCents = 100_000
+			b.live["1"] = v
+		}, "listings that are not the newest version"},
+		{"an advert comes from nowhere", func(_ []message, b *books) { b.raws["9"] = raw{PlatformID: "9"} }, "adverts that nobody published"},
+		{"a good message is a dead letter", func(_ []message, b *books) {
+			b.letters = append(b.letters, letter{Queue: "scraped.kijiji", MessageID: "m1"})
+		}, "dead letters of good messages"},
+		{"history is told twice", func(_ []message, b *books) { b.history = append(b.history, b.history[1]) }, "history rows"},
+		{"a history row is missing", func(_ []message, b *books) { b.history = b.history[:1] }, "history rows"},
+		{"it was created twice", func(_ []message, b *books) { b.history = append(b.history[:1:1], b.history...) }, "history rows"},
+		{"a revision is there twice", func(_ []message, b *books) { b.twice = 1 }, "revisions twice"},
+		{"an image was forgotten", func(_ []message, b *books) { b.images[1].State = "pending" }, "images neither attached nor failed"},
+		{"a dropped image is shown", func(_ []message, b *books) { b.images[0].State = "attached" }, "images neither attached nor failed"},
+		{"one picture is shown twice", func(_ []message, b *books) {
+			b.images[2] = picturedAs{"1", "http://h/c", "attached", "k", "sum"}
+		}, "images twice"},
+		{"an image failed without a word", func(_ []message, b *books) { b.letters = b.letters[:2] }, "failed images without"},
+		{"a file is damaged", func(_ []message, b *books) { b.broken = []string{"k"} }, "damaged files"},
+		{"an event was never seen", func(_ []message, b *books) { delete(b.sights, "e3") }, "events never seen"},
+		{"an event is not in the queue", func(_ []message, b *books) { delete(b.queued, "e1") }, "events never seen"},
+		{"an event comes from nowhere", func(_ []message, b *books) { b.sights["e9"] = sight{times: 1} }, "events seen and never told"},
+		{"a version was told under two IDs", func(_ []message, b *books) {
+			b.outbox = append(b.outbox, told{"e4", "listings.published", "id-1", 2, ""})
+		}, "imported versions without exactly one event ID"},
+		{"a version was not told", func(_ []message, b *books) { b.outbox = slices.Delete(b.outbox, 1, 2) },
+			"imported versions without exactly one event ID"},
+		{"an image was told under two IDs", func(_ []message, b *books) {
+			b.outbox = append(b.outbox, told{"e4", "images.attached", "id-1", 0, "http://h/b"})
+		}, "images told twice"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			journal, b := honest()
+			tt.spoil(journal, &b)
+			l := &Ledger{}
+			l.compare(journal, b)
+			if tt.want == "" {
+				require.Empty(t, l.Wrong)
+				return
+			}
+			require.True(t, slices.ContainsFunc(l.Wrong, func(s string) bool { return strings.HasPrefix(s, tt.want) }),
+				"%q is not among %q", tt.want, l.Wrong)
+			require.Contains(t, l.String(), "WRONG")
+		})
+	}
+}

@@ -1,0 +1,96 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+// A disk is where the blob store lies, and can be full. As root it is a file system of its own, in memory, that really
+// runs out of space. Without the right to mount one, the workers are forbidden to write to files (RLIMIT_FSIZE), which
+// stops each write as a full disk does, half way, with another error.
+type disk struct {
+	path  string
+	real  bool
+	limit []int // processes that are forbidden to write
+}
+
+const diskSize = "64m"
+
+func newDisk(t *testing.T, dir string) *disk {
+	t.Helper()
+	d := &disk{path: filepath.Join(dir, "blobs")}
+	if err := os.MkdirAll(d.path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if exec.Command("mount", "-t", "tmpfs", "-o", "size="+diskSize, "conveyor-faults", d.path).Run() != nil {
+		return d
+	}
+	// It is taken out of the tree at once and lives as long as we hold it, so that no run leaves a mount behind.
+	held, err := os.Open(d.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = held.Close() })
+	if err := exec.Command("umount", "-l", d.path).Run(); err != nil {
+		t.Fatal(err)
+	}
+	d.path, d.real = fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), held.Fd()), true
+	return d
+}
+
+func (d *disk) filler() string { return filepath.Join(d.path, "filler") }
+
+// fill leaves no room for the workers' files.
+func (d *disk) fill(ctx context.Context, workers []*role) error {
+	if !d.real {
+		for _, r := range workers {
+			if pid := r.pid(); pid != 0 {
+				d.limit = append(d.limit, pid)
+				if err := fileLimit(ctx, pid, "0:"); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	f, err := os.Create(d.filler())
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for block := make([]byte, 1<<20); err == nil; {
+		_, err = f.Write(block)
+	}
+	for b := []byte{0}; len(b) > 0; { // the last page too
+		if _, err := f.Write(b); err != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// free gives the room back.
+func (d *disk) free(ctx context.Context) (err error) {
+	if d.real {
+		return os.Remove(d.filler())
+	}
+	for _, pid := range d.limit {
+		_ = fileLimit(ctx, pid, "unlimited:") // it may have been killed meanwhile
+	}
+	d.limit = nil
+	return err
+}
+
+func fileLimit(ctx context.Context, pid int, limit string) error {
+	out, err := exec.CommandContext(ctx, "prlimit", "--pid", strconv.Itoa(pid), "--fsize="+limit).CombinedOutput()
+	if err != nil {
+		return errors.Join(fmt.Errorf("limit the files of %d: %s", pid, out), err)
+	}
+	return nil
+}

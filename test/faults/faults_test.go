@@ -1,0 +1,207 @@
+// Package faults breaks everything that Conveyor stands on while adverts flow, one thing at a time and then at random,
+// and afterwards balances a ledger: what was confirmed is a listing or a dead letter, nothing is there twice, every role
+// is healthy. It has services of its own, for it kills them.
+//
+// `go test ./test/faults` is the short form; `make test-faults` the long one.
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The form of a run. The short form is for every commit: each fault of the table once, without waiting for the house to
+// recover before the next.
+var (
+	long     = flag.Bool("long", false, "the long form: 1,000 messages, ten minutes at random, waiting after each fault")
+	messages = flag.Int("messages", 0, "messages to publish; default 200, long 1,000, and as many again at random")
+	random   = flag.Duration("random", -1, "how long faults strike at random; default none, long 10m")
+	seed     = flag.Uint64("seed", 0, "of all that is left to chance; default a new one")
+	only     = flag.String("only", "", "only the faults whose names contain this")
+	report   = flag.String("json", "", "file for the ledger as JSON")
+)
+
+// binary is the conveyor under test, built once.
+var binary string
+
+func TestMain(m *testing.M) { os.Exit(build(m)) }
+
+func build(m *testing.M) int {
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "conveyor-faults-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "conveyor")
+	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/conveyor").CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("build: %v\n%s", err, out))
+	}
+	return m.Run()
+}
+
+// form fills in what the flags leave open.
+func form() {
+	n, chance := 200, time.Duration(0)
+	if *long {
+		n, chance = 1000, 10*time.Minute
+	}
+	if *messages == 0 {
+		*messages = n
+	}
+	if *random < 0 {
+		*random = chance
+	}
+	if *seed == 0 {
+		*seed = rand.Uint64()
+	}
+}
+
+// Whatever breaks, nothing is lost and nothing is there twice.
+func TestTheLedgerBalances(t *testing.T) {
+	form()
+	w := newWorld(t)
+	w.say("seed %d: %d messages, %s at random", *seed, *messages, *random)
+
+	var table []fault
+	for _, f := range faults {
+		if (*long || !f.long) && strings.Contains(f.name, *only) {
+			table = append(table, f)
+		}
+	}
+	w.oneAtATime(table)
+	if *random > 0 {
+		w.atRandom(table)
+	}
+	unrest := w.settle()
+	l := w.balance(unrest)
+
+	fmt.Print(l.String())
+	if *report != "" {
+		doc, err := json.MarshalIndent(l, "", "  ")
+		if err == nil {
+			err = os.WriteFile(*report, append(doc, '\n'), 0o644)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	for _, wrong := range l.Wrong {
+		t.Error(wrong)
+	}
+	if t.Failed() {
+		w.keepLogs()
+	}
+}
+
+// oneAtATime strikes with every fault once, each in the middle of its share of the messages.
+func (w *world) oneAtATime(table []fault) {
+	for i, f := range table {
+		n := *messages*(i+1)/len(table) - *messages*i/len(table)
+		w.flow.feed(n - 1) // the last one is the probe
+		probe := w.strike(f, true)
+		if probe != nil && *long {
+			if err := eventually(w.ctx, 3*time.Minute, func() bool { return w.watch.saw(probe.advert) }); err != nil {
+				w.say("%s: an advert published after it is still not a listing", f.name)
+			}
+		}
+	}
+}
+
+// atRandom lets two at a time strike whenever they like, each fault for as long as it likes.
+func (w *world) atRandom(table []fault) {
+	w.say("at random, for %s", *random)
+	ctx, cancel := context.WithTimeout(w.ctx, *random)
+	defer cancel()
+	w.flow.trickle(ctx, *messages, *random)
+	busy := make(chan string, len(table)) // the faults that are not striking
+	for _, n := range rand.New(rand.NewPCG(*seed, 3)).Perm(len(table)) {
+		busy <- table[n].name
+	}
+	byName := map[string]fault{}
+	for _, f := range table {
+		byName[f.name] = f
+	}
+	done := make(chan struct{})
+	for lane := range 2 {
+		dice := rand.New(rand.NewPCG(*seed, 10+uint64(lane)))
+		go func() {
+			defer func() { done <- struct{}{} }()
+			for pause(ctx, time.Duration(dice.IntN(8000))*time.Millisecond) {
+				name := <-busy
+				for range dice.IntN(len(table)) { // any of those that rest
+					busy <- name
+					name = <-busy
+				}
+				w.strike(byName[name], false)
+				busy <- name
+			}
+		}()
+	}
+	<-done
+	<-done
+}
+
+// A blow is one fault that struck, and how long it took until work went on.
+type blow struct {
+	fault  string
+	alone  bool
+	probe  *message // published when the fault was over
+	healed time.Time
+	missed error // it could not be done: another one was in its way
+}
+
+// strike lets a fault happen and be over, and publishes the advert by which it is seen that work goes on. In a house
+// where other faults strike too, one that cannot be done is noted and no failure.
+func (w *world) strike(f fault, alone bool) *message {
+	w.say("%s …", f.name)
+	began := time.Now()
+	said, err := f.happen(w)
+	b := blow{fault: f.name, alone: alone, healed: time.Now(), missed: err}
+	switch {
+	case err == nil:
+		b.probe = w.flow.probe()
+		w.say("%s: over after %s%s", f.name, time.Since(began).Round(100*time.Millisecond), said)
+	case alone:
+		w.t.Errorf("%s could not be done: %v", f.name, err)
+	default:
+		w.say("%s: missed: %v", f.name, err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.blows = append(w.blows, b)
+	return b.probe
+}
+
+// eventually asks until the answer is yes.
+func eventually(ctx context.Context, within time.Duration, ok func() bool) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	for !ok() {
+		if !pause(ctx, 100*time.Millisecond) {
+			return fmt.Errorf("not within %s", within)
+		}
+	}
+	return nil
+}
+
+// pause waits; false when ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

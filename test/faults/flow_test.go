@@ -1,0 +1,311 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+// What a message is, and so what should become of it.
+const (
+	fresh     = "fresh"     // a new advert: a listing
+	changed   = "changed"   // a known advert, another price: a new version, unless a newer one overtook it
+	unchanged = "unchanged" // a known advert, scraped again: settled at the door
+	rejected  = "rejected"  // an advert without a rent: a dead letter
+	invalid   = "invalid"   // what can never be understood: a dead letter
+)
+
+// A message is one publish of the flow. It is sent until it is confirmed, always under the same MessageId.
+type message struct {
+	id     string
+	body   []byte
+	kind   string
+	advert string    // its platform ID; "" for an invalid one
+	at     time.Time // scraped_at; no two messages have the same
+	rent   int64     // cents
+	images []string
+
+	sends     int
+	confirmed bool
+}
+
+// The flow makes the messages, publishes them and remembers all.
+type flow struct {
+	url   string
+	hosts map[string]*host
+
+	mu      sync.Mutex
+	dice    *rand.Rand
+	all     []*message
+	newest  map[string]*message // by advert
+	adverts []string
+	waiting []*message
+	wake    chan struct{}
+	blocked int // times that the broker would take no more
+
+	conn     *amqp.Connection // of run alone, as is what follows
+	ch       *amqp.Channel
+	returned chan amqp.Return // what found no queue
+}
+
+func newFlow(url string, hosts map[string]*host) *flow {
+	return &flow{
+		url: url, hosts: hosts, dice: rand.New(rand.NewPCG(*seed, 1)), newest: map[string]*message{},
+		wake: make(chan struct{}, 1),
+	}
+}
+
+// feed puts n messages into the queue of those to publish.
+func (f *flow) feed(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for range n {
+		kind := fresh
+		switch p := f.dice.IntN(100); {
+		case p < 4:
+			kind = invalid
+		case p < 8:
+			kind = rejected
+		case len(f.adverts) < 10: // too few are known
+		case p < 20:
+			kind = changed
+		case p < 32:
+			kind = unchanged
+		}
+		f.add(kind)
+	}
+}
+
+// probe publishes an advert by whose listing it is seen that work goes on.
+func (f *flow) probe() *message {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.add(fresh)
+}
+
+// trickle feeds n messages in small bursts until the time is up.
+func (f *flow) trickle(ctx context.Context, n int, during time.Duration) {
+	go func() { // ends with ctx
+		began, fed := time.Now(), 0
+		for pause(ctx, 500*time.Millisecond) {
+			due := min(n, int(float64(n)*float64(time.Since(began))/float64(during)))
+			if due-fed > 3 {
+				f.feed(due - fed)
+				fed = due
+			}
+		}
+		f.feed(n - fed)
+	}()
+}
+
+// add makes one message. The caller holds the lock.
+func (f *flow) add(kind string) *message {
+	n := len(f.all) + 1
+	m := &message{
+		id: fmt.Sprintf("message-%d-%d", *seed, n), kind: kind,
+		at: time.Date(2026, 1, 10, 12, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Second),
+	}
+	switch kind {
+	case invalid:
+		m.body = [][]byte{
+			fmt.Appendf(nil, "<html>%d", n), fmt.Appendf(nil, `{"title":"%d"}`, n),
+			fmt.Appendf(nil, `{"platform":"kijiji","platform_id":7,"url":"https://a.example/%d"}`, n),
+		}[n%3]
+	case fresh, rejected:
+		m.advert = fmt.Sprint(10_000_000 + n)
+		m.rent = 90_000 + int64(f.dice.IntN(100))*1000
+		m.images = f.pictures(m.advert, 1+f.dice.IntN(3))
+		m.body = f.body(m)
+		f.newest[m.advert] = m
+		if kind == fresh {
+			f.adverts = append(f.adverts, m.advert)
+		}
+	case changed, unchanged:
+		m.advert = f.adverts[f.dice.IntN(len(f.adverts))]
+		before := f.newest[m.advert]
+		m.rent, m.images = before.rent, before.images
+		if kind == changed {
+			m.rent += 5000
+			if f.dice.IntN(2) == 0 { // its pictures too: the first is gone, another one is new
+				m.images = append(m.images[1:len(m.images):len(m.images)], f.pictures(fmt.Sprint(m.advert, "-", n), 1)...)
+			}
+		}
+		m.body = f.body(m)
+		f.newest[m.advert] = m
+	}
+	f.all = append(f.all, m)
+	f.waiting = append(f.waiting, m)
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+	return m
+}
+
+// pictures are n addresses at some of the hosts.
+func (f *flow) pictures(name string, n int) []string {
+	share := []string{"well", "well", "well", "better", "better", "better", "slow", "moody", "empty"}
+	var urls []string
+	for i := range n {
+		urls = append(urls, fmt.Sprintf("%s/%s/%d.png", f.hosts[share[f.dice.IntN(len(share))]].url, name, i))
+	}
+	return urls
+}
+
+// body writes an advert. Each lies a hundred metres or more from all others, or some would be the same home.
+func (f *flow) body(m *message) []byte {
+	var n int
+	_, _ = fmt.Sscan(m.advert, &n) // it is a number
+	price := map[string]any{"amount_cents": m.rent, "type": "FIXED"}
+	if m.kind == rejected {
+		price = map[string]any{"type": "CONTACT"}
+	}
+	body, err := json.Marshal(map[string]any{
+		"platform": "kijiji", "platform_id": m.advert, "url": "https://www.kijiji.ca/v-appartement/" + m.advert,
+		"scraped_at": m.at, "title": "Grand 4 ½ rénové près du métro " + m.advert,
+		"description": "<p>Deux chambres fermées, chauffé, éclairé.</p>", "price": price,
+		"latitude": 45.40 + float64(n%400)*.001, "longitude": -73.95 + float64(n/400%400)*.0015,
+		"attributes": map[string]any{"numberbedrooms": []string{"2"}}, "image_urls": m.images,
+		"contact": map[string]any{"name": "Jo", "phone": "514 555 0199"},
+	})
+	if err != nil {
+		panic(err)
+	}
+	return body
+}
+
+// run publishes what waits until ctx ends, in the order in which it was made.
+func (f *flow) run(ctx context.Context) {
+	defer f.hangUp()
+	for ctx.Err() == nil {
+		f.mu.Lock()
+		batch := f.waiting[:min(5, len(f.waiting))]
+		f.mu.Unlock()
+		if len(batch) == 0 {
+			select {
+			case <-f.wake:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		if err := f.publish(ctx, batch); err != nil { // whoever is away comes back
+			f.hangUp()
+			pause(ctx, 100*time.Millisecond)
+			continue
+		}
+		f.mu.Lock()
+		f.waiting = f.waiting[len(batch):]
+		f.mu.Unlock()
+		pause(ctx, 20*time.Millisecond) // a flow, not a flood
+	}
+}
+
+// patience is how long the broker may take to confirm. One that is out of memory takes longer: then all of it is sent
+// again, on another connection.
+const patience = 10 * time.Second
+
+// publish returns nil when the broker has confirmed every message that it had not before.
+func (f *flow) publish(ctx context.Context, batch []*message) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := f.dial(); err != nil {
+		return err
+	}
+	confirms := make([]*amqp.DeferredConfirmation, len(batch))
+	for i, m := range batch {
+		if m.confirmed {
+			continue
+		}
+		f.mu.Lock()
+		m.sends++
+		f.mu.Unlock()
+		var err error
+		confirms[i], err = f.ch.PublishWithDeferredConfirmWithContext(ctx, "scraped", "kijiji", true, false,
+			amqp.Publishing{MessageId: m.id, DeliveryMode: amqp.Persistent, ContentType: "application/json", Body: m.body})
+		if err != nil {
+			return err
+		}
+	}
+	for i, c := range confirms {
+		if c == nil {
+			continue
+		}
+		if ok, err := c.WaitContext(ctx); err != nil || !ok || len(f.returned) > 0 {
+			return errors.Join(errors.New("not confirmed"), err)
+		}
+		f.mu.Lock()
+		batch[i].confirmed = true
+		f.mu.Unlock()
+	}
+	return nil
+}
+
+func (f *flow) dial() (err error) {
+	if f.ch != nil && !f.ch.IsClosed() {
+		return nil
+	}
+	f.hangUp()
+	f.conn, err = amqp.DialConfig(f.url, amqp.Config{
+		Dial: amqp.DefaultDial(2 * time.Second), Properties: amqp.Table{"connection_name": "scraper"},
+	})
+	if err != nil {
+		return err
+	}
+	blocks := f.conn.NotifyBlocked(make(chan amqp.Blocking, 1))
+	go func() { // ends with the connection
+		for b := range blocks {
+			if b.Active {
+				f.mu.Lock()
+				f.blocked++
+				f.mu.Unlock()
+			}
+		}
+	}()
+	if f.ch, err = f.conn.Channel(); err != nil {
+		return err
+	}
+	f.returned = f.ch.NotifyReturn(make(chan amqp.Return, 5))
+	return f.ch.Confirm(false)
+}
+
+// hangUp drops the connection. A broker that is out of memory does not listen, and is not waited for.
+func (f *flow) hangUp() {
+	if f.conn != nil {
+		_ = f.conn.CloseDeadline(time.Now().Add(100 * time.Millisecond))
+	}
+	f.conn, f.ch = nil, nil
+}
+
+// snapshot is the journal as it stands.
+func (f *flow) snapshot() []message {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := make([]message, len(f.all))
+	for i, m := range f.all {
+		out[i] = *m
+	}
+	return out
+}
+
+// blocks says how often the broker would take no more.
+func (f *flow) blocks() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.blocked
+}
+
+// unconfirmed says how many messages the broker has not taken yet.
+func (f *flow) unconfirmed() (n int) {
+	for _, m := range f.snapshot() {
+		if !m.confirmed {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,382 @@
+package faults
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// What a run left behind: the books that the ledger compares with the journal of what was published.
+type books struct {
+	raws    map[string]raw // by platform ID
+	live    map[string]live
+	letters []letter
+	images  []picturedAs
+	history []change
+	outbox  []told
+	sights  map[string]sight // by event ID
+	queued  map[string]bool  // event IDs that lie in listings.published
+	broken  []string         // files of the blob store whose content is not what their name says
+	twice   int              // neighbouring revisions of one content
+}
+
+type raw struct {
+	PlatformID string
+	Status     string
+	Revision   int64
+	Settled    int64
+	Scrapes    int64
+	LastAt     time.Time
+}
+
+// live is a listing.
+type live struct {
+	PlatformID string
+	ID         string
+	Revision   int64
+	RentCents  int64
+}
+
+type letter struct {
+	Queue      string
+	MessageID  string
+	WorkflowID string
+	Body       string
+	Reason     string
+	State      string
+	Deaths     int64
+}
+
+type picturedAs struct {
+	PlatformID string
+	URL        string
+	State      string
+	Key        string
+	Hash       string
+}
+
+type change struct {
+	PlatformID string
+	Kind       string
+	Old, New   int64
+}
+
+type told struct {
+	ID         string
+	RoutingKey string
+	ListingID  string
+	Revision   int64
+	URL        string
+}
+
+// A Row is one line of the ledger. Must is what its number has to be, where it has to be something.
+type Row struct {
+	Name  string `json:"name"`
+	Count int64  `json:"count"`
+	Note  string `json:"note,omitempty"`
+	Must  *int64 `json:"must,omitempty"`
+}
+
+// A Recovery says of one fault how long it took until an advert that was published after it was a published listing.
+type Recovery struct {
+	Fault  string    `json:"fault"`
+	Times  int       `json:"times"`
+	Missed int       `json:"missed,omitempty"`            // could not be done: another fault was in its way
+	Alone  []float64 `json:"seconds_alone"`               // sorted
+	Random []float64 `json:"seconds_at_random,omitempty"` // while others struck too; sorted
+}
+
+// A Ledger is the balance of a run.
+type Ledger struct {
+	Seed    uint64     `json:"seed"`
+	Seconds float64    `json:"seconds"`
+	Rows    []Row      `json:"rows"`
+	Faults  []Recovery `json:"faults"`
+	Wrong   []string   `json:"wrong"` // empty when it balances
+}
+
+func (l *Ledger) row(name string, n int, note string, args ...any) {
+	l.Rows = append(l.Rows, Row{Name: name, Count: int64(n), Note: fmt.Sprintf(note, args...)})
+}
+
+// must adds a row whose number has to be want. Examples say what is wrong otherwise.
+func (l *Ledger) must(name string, n, want int, examples ...string) {
+	m := int64(want)
+	l.Rows = append(l.Rows, Row{Name: name, Count: int64(n), Must: &m})
+	if n == want {
+		return
+	}
+	slices.Sort(examples)
+	if len(examples) > 5 {
+		examples = append(examples[:5:5], "…")
+	}
+	l.Wrong = append(l.Wrong, strings.TrimSuffix(fmt.Sprintf("%s: %d, must be %d: %s", name, n, want,
+		strings.Join(examples, "; ")), ": "))
+}
+
+// none is must for what there may be none of.
+func (l *Ledger) none(name string, found []string) { l.must(name, len(found), 0, found...) }
+
+// compare balances what was published against what is there.
+func (l *Ledger) compare(journal []message, b books) {
+	l.messages(journal, b)
+	l.tables(journal, b)
+	l.pictures(journal, b)
+	l.events(b)
+}
+
+// messages follows every confirmed message to its end.
+func (l *Ledger) messages(journal []message, b books) {
+	var confirmed, sends int
+	ends := map[string]int{}
+	var lost, unsettled, good []string
+	newest, dead, kinds := map[string]message{}, map[string]bool{}, map[string]int{}
+	for _, d := range b.letters {
+		if d.MessageID != "" {
+			dead[d.MessageID] = true
+		}
+		if d.WorkflowID != "" && d.Queue == "scraped.kijiji" && d.State == "open" {
+			dead[d.WorkflowID] = true
+		}
+	}
+	published := map[string]bool{} // by MessageId
+	for _, m := range journal {
+		published[m.id] = m.kind == invalid
+		sends += m.sends
+		kinds[m.kind]++
+		if !m.confirmed {
+			continue
+		}
+		confirmed++
+		if m.advert != "" {
+			newest[m.advert] = m
+		}
+		r := b.raws[m.advert]
+		listed := b.live[m.advert].ID != ""
+		switch {
+		case m.kind == invalid && dead[m.id]:
+			ends["dead letters"]++
+		case m.kind == invalid, r.LastAt.Before(m.at):
+			lost = append(lost, m.id+" ("+m.kind+" "+m.advert+")")
+		case r.Status == "rejected" && dead["listing/kijiji/"+m.advert]:
+			ends["dead letters"]++
+		case r.Status == "imported" && listed:
+			ends["listings"]++
+		default:
+			unsettled = append(unsettled, fmt.Sprintf("%s is %s", m.advert, r.Status))
+		}
+	}
+	for _, d := range b.letters {
+		if known, ok := published[d.MessageID]; d.MessageID != "" && !(ok && known) {
+			good = append(good, d.MessageID+": "+d.Reason)
+		}
+	}
+	var old, unexpected []string
+	scrapes, valid := 0, 0
+	for id, r := range b.raws {
+		m, ok := newest[id]
+		scrapes += int(r.Scrapes)
+		switch {
+		case !ok:
+			unexpected = append(unexpected, id)
+		case m.kind != rejected && b.live[id].RentCents != m.rent:
+			old = append(old, fmt.Sprintf("%s costs %d, not %d", id, b.live[id].RentCents, m.rent))
+		case !r.LastAt.Equal(m.at):
+			old = append(old, fmt.Sprintf("%s was scraped %s, not %s", id, r.LastAt, m.at))
+		}
+	}
+	for _, m := range journal {
+		if m.confirmed && m.kind != invalid {
+			valid++
+		}
+	}
+	l.row("messages attempted", len(journal), "%d new, %d changed, %d unchanged, %d to be rejected, %d invalid",
+		kinds[fresh], kinds[changed], kinds[unchanged], kinds[rejected], kinds[invalid])
+	l.must("messages confirmed", confirmed, len(journal))
+	l.row("sent", sends, "what was not confirmed was sent again under the same MessageId")
+	l.row("scrapes counted", scrapes, "of %d: a message may be delivered more than once", valid)
+	l.row("ended as listings", ends["listings"], "of %d adverts", len(b.live))
+	l.row("ended as dead letters", ends["dead letters"], "")
+	l.none("lost = confirmed − (listings ∪ dead letters)", lost)
+	l.none("not brought to their end", unsettled)
+	l.none("listings that are not the newest version", old)
+	l.none("adverts that nobody published", unexpected)
+	l.none("dead letters of good messages", good)
+}
+
+// tables looks for what is there twice.
+func (l *Ledger) tables(journal []message, b books) {
+	var history []string
+	last, created := map[string]int64{}, map[string]int{}
+	for _, c := range b.history { // in the order of writing
+		switch {
+		case c.Kind == "created":
+			created[c.PlatformID]++
+			if created[c.PlatformID] > 1 {
+				history = append(history, c.PlatformID+" created twice")
+			}
+		case c.Kind == "price" && (c.Old != last[c.PlatformID] || c.New == c.Old):
+			history = append(history, fmt.Sprintf("%s: price %d → %d after %d", c.PlatformID, c.Old, c.New, last[c.PlatformID]))
+		}
+		if c.New != 0 {
+			last[c.PlatformID] = c.New
+		}
+	}
+	for id, v := range b.live {
+		if last[id] != v.RentCents {
+			history = append(history, fmt.Sprintf("%s costs %d, its history ends at %d", id, v.RentCents, last[id]))
+		}
+	}
+	adverts := map[string]bool{}
+	for _, m := range journal {
+		if m.confirmed && (m.kind == fresh || m.kind == changed) {
+			adverts[m.advert] = true
+		}
+	}
+	l.must("listings", len(b.live), len(adverts))
+	l.none("history rows twice or missing", history)
+	l.must("revisions twice", b.twice, 0)
+}
+
+// pictures follows every picture that the newest version of an advert wants.
+func (l *Ledger) pictures(journal []message, b books) {
+	wanted := map[string]message{} // by advert
+	for _, m := range journal {
+		if m.confirmed && m.advert != "" && m.kind != rejected {
+			wanted[m.advert] = m
+		}
+	}
+	dead := map[string]bool{}
+	for _, d := range b.letters {
+		if d.Queue == "images.pending" {
+			_, url, _ := strings.Cut(d.Body, `"url":`)
+			dead[strings.Trim(strings.SplitN(strings.TrimSpace(url), ",", 2)[0], `"} `)] = true
+		}
+	}
+	states := map[string]int{}
+	have, shown := map[string]bool{}, map[string]bool{}
+	var twice, missing, silent []string
+	for _, p := range b.images {
+		if !slices.Contains(wanted[p.PlatformID].images, p.URL) {
+			if p.State != "dropped" {
+				missing = append(missing, p.URL+" is "+p.State+", and nobody wants it")
+			}
+			continue
+		}
+		states[p.State]++
+		have[p.URL] = p.State == "attached" || p.State == "failed"
+		if p.State == "failed" && !dead[p.URL] {
+			silent = append(silent, p.URL)
+		}
+		if p.State == "attached" {
+			key := p.PlatformID + " " + p.Hash
+			if shown[key] {
+				twice = append(twice, key)
+			}
+			shown[key] = true
+		}
+	}
+	n := 0
+	for _, m := range wanted {
+		for _, url := range m.images {
+			n++
+			if !have[url] {
+				missing = append(missing, url)
+			}
+		}
+	}
+	l.row("images wanted", n, "%d attached, %d failed with a dead letter", states["attached"], states["failed"])
+	l.none("images neither attached nor failed", missing)
+	l.none("images twice", twice)
+	l.none("failed images without a dead letter", silent)
+	l.none("damaged files", b.broken)
+}
+
+// events compares what was told with what a consumer saw.
+func (l *Ledger) events(b books) {
+	var unseen, several, unheard, repeated []string
+	ids := map[string][]string{} // of listings.published, by listing and revision
+	images := map[string]int{}
+	known := map[string]bool{}
+	for _, e := range b.outbox {
+		known[e.ID] = true
+		if b.sights[e.ID].times == 0 {
+			unseen = append(unseen, e.RoutingKey+" "+e.ID)
+		}
+		switch e.RoutingKey {
+		case "listings.published":
+			key := fmt.Sprintf("%s/%d", e.ListingID, e.Revision)
+			ids[key] = append(ids[key], e.ID)
+			if !b.queued[e.ID] {
+				unseen = append(unseen, e.ID+" is not in listings.published")
+			}
+		case "images.attached":
+			if images[e.ListingID+" "+e.URL]++; images[e.ListingID+" "+e.URL] == 2 {
+				repeated = append(repeated, e.ListingID+" "+e.URL)
+			}
+		}
+	}
+	for key, list := range ids {
+		if len(list) != 1 {
+			several = append(several, fmt.Sprintf("%s: %v", key, list))
+		}
+	}
+	for _, v := range b.live {
+		if len(ids[fmt.Sprintf("%s/%d", v.ID, v.Revision)]) == 0 {
+			several = append(several, fmt.Sprintf("%s/%d: none", v.ID, v.Revision))
+		}
+	}
+	for id := range b.sights {
+		if !known[id] {
+			unheard = append(unheard, id)
+		}
+	}
+	for id := range b.queued {
+		if !known[id] {
+			unheard = append(unheard, id)
+		}
+	}
+	times := 0
+	for _, s := range b.sights {
+		times += s.times
+	}
+	l.row("events told", len(b.outbox), "%d of them listings.published, one an imported version", len(ids))
+	l.row("events seen", len(b.sights), "in %d deliveries: %d came again under the same ID", times, times-len(b.sights))
+	l.none("events never seen", unseen)
+	l.none("events seen and never told", unheard)
+	l.none("imported versions without exactly one event ID", several)
+	l.none("images told twice", repeated)
+}
+
+// String is the ledger as two tables.
+func (l *Ledger) String() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "\nLEDGER of %.0f s, seed %d\n\n", l.Seconds, l.Seed)
+	pad := func(s string, n int) string { return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s))) }
+	for _, r := range l.Rows {
+		verdict := r.Note
+		switch {
+		case r.Must == nil:
+		case *r.Must == r.Count:
+			verdict = "ok"
+		default:
+			verdict = fmt.Sprintf("WRONG, must be %d", *r.Must)
+		}
+		fmt.Fprintln(&out, strings.TrimSpace(fmt.Sprintf("%s %7d  %s", pad(r.Name, 52), r.Count, verdict)))
+	}
+	worst := func(took []float64) string {
+		if len(took) == 0 {
+			return "-"
+		}
+		return fmt.Sprintf("%.1f s", took[len(took)-1])
+	}
+	fmt.Fprintf(&out, "\n%s %7s %7s %9s %10s\n", pad("FAULT", 52), "times", "missed", "recovery", "at random")
+	for _, f := range l.Faults {
+		fmt.Fprintf(&out, "%s %7d %7d %9s %10s\n", pad(f.Fault, 52), f.Times, f.Missed, worst(f.Alone), worst(f.Random))
+	}
+	fmt.Fprint(&out, "\nA recovery is the time from the end of a fault until an advert published after it was a published listing;\n"+
+		"at random other faults struck meanwhile, and the longest is shown.\n")
+	return out.String()
+}

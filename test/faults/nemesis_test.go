@@ -1,0 +1,274 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/internal/devstack"
+)
+
+// A fault is one thing that can go wrong. It happens, and is over when happen returns; what it says beside an error is
+// for the reader of the log.
+type fault struct {
+	name   string
+	long   bool // takes longer than a commit may wait
+	happen func(w *world) (said string, err error)
+}
+
+// faults are all that is tried. Each may strike at any time, while any other does.
+var faults = []fault{
+	{"kill -9 api", false, func(w *world) (string, error) { return w.kill("api") }},
+	{"kill -9 bridge", false, func(w *world) (string, error) { return w.kill("bridge") }},
+	{"kill -9 worker", false, func(w *world) (string, error) { return w.kill("worker") }},
+	{"kill -9 relay, confirmed but not marked", false, func(w *world) (string, error) {
+		return w.killAt("bridge", "outbox", "SET published_at", true)
+	}},
+	{"kill -9 worker, stored but not reported", false, func(w *world) (string, error) {
+		return w.killAt("worker", "listings", "INSERT INTO listings", false)
+	}},
+	{"AMQP cut between delivery and ack", false, cutBeforeAck},
+	{"AMQP cut, again and again", true, cutOften},
+	{"broker memory alarm", false, memoryAlarm},
+	{"RabbitMQ restarted", true, func(w *world) (string, error) { return w.restart(devstack.RabbitMQ, false) }},
+	{"RabbitMQ killed -9", false, func(w *world) (string, error) { return w.restart(devstack.RabbitMQ, true) }},
+	{"Postgres backends terminated", false, terminateBackends},
+	{"Postgres restarted", false, func(w *world) (string, error) { return w.restart(devstack.Postgres, false) }},
+	{"Postgres killed -9", true, func(w *world) (string, error) { return w.restart(devstack.Postgres, true) }},
+	{"Redis killed -9", false, func(w *world) (string, error) { return w.restart(devstack.Redis, true) }},
+	{"Temporal restarted", false, func(w *world) (string, error) { return w.restart(devstack.Temporal, false) }},
+	{"Temporal killed -9", true, func(w *world) (string, error) { return w.restart(devstack.Temporal, true) }},
+	{"image host stalls", false, stallHost},
+	{"blob store's disk full", false, diskFull},
+	{"bridge frozen", true, func(w *world) (string, error) { return w.freeze("bridge") }},
+	{"worker frozen", true, func(w *world) (string, error) { return w.freeze("worker") }},
+}
+
+// spell is how long something is away: long enough to be noticed, and now and then for the patience to end.
+func (w *world) spell() time.Duration {
+	if *long {
+		return 2*time.Second + w.upTo(10*time.Second)
+	}
+	return 1500 * time.Millisecond
+}
+
+// upTo is a time of less than most.
+func (w *world) upTo(most time.Duration) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Duration(w.dice.Int64N(int64(most)))
+}
+
+// any picks one of the roles of a kind.
+func (w *world) any(command string) *role {
+	list := w.of(command)
+	return list[int(w.upTo(time.Duration(len(list))))]
+}
+
+// kill kills one role of a kind while it has something in hand.
+func (w *world) kill(command string) (string, error) {
+	r := w.any(command)
+	pause(w.ctx, w.upTo(time.Second))
+	return ": " + r.name, r.signal(syscall.SIGKILL)
+}
+
+// killAt kills a role at the very moment at which one of its statements, of which only a part of the text is known, has
+// been sent to Postgres and not been answered. Then the statement is executed and nobody is there to hear of it, or it is
+// undone with its sender.
+func (w *world) killAt(command, table, statement string, undone bool) (said string, err error) {
+	err = w.behindLock(table, command, statement, func(name string, pid int) error {
+		for _, r := range w.of(command) {
+			if r.name != name {
+				continue
+			}
+			said, err = ": "+name, r.signal(syscall.SIGKILL)
+			if undone {
+				_, gone := w.db.Exec(w.ctx, "SELECT pg_terminate_backend($1)", pid)
+				err = errors.Join(err, gone)
+			}
+			return err
+		}
+		return fmt.Errorf("there is no %q", name)
+	})
+	return said, err
+}
+
+const sqlBlocked = `
+SELECT application_name, pid FROM pg_stat_activity
+WHERE application_name LIKE $1 || '%' AND query LIKE '%' || $2 || '%' AND wait_event_type = 'Lock'
+LIMIT 1`
+
+// behindLock locks a table against writers until a statement of a role waits for it, does something at that moment, and
+// lets go. Which statements are caught is luck, so it tries again.
+func (w *world) behindLock(table, command, statement string, act func(role string, pid int) error) error {
+	ctx, cancel := context.WithTimeout(w.ctx, 30*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, named(w.vars["DATABASE_URL"], "faults"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	for {
+		tx, err := conn.Begin(ctx)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "LOCK TABLE "+table+" IN EXCLUSIVE MODE"); err != nil {
+			return err
+		}
+		w.flow.feed(1) // there is always somebody who comes
+		name, pid, err := w.blocked(ctx, command, statement)
+		if err == nil {
+			return errors.Join(act(name, pid), tx.Rollback(ctx))
+		}
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		if err := tx.Rollback(ctx); err != nil {
+			return err
+		}
+		pause(ctx, 20*time.Millisecond)
+	}
+}
+
+// blocked looks for half a second for a statement that waits, and says whose it is. The error is pgx.ErrNoRows when there
+// was none. It looks from outside of the transaction that locks, inside of which the world stands still.
+func (w *world) blocked(ctx context.Context, command, statement string) (name string, pid int, err error) {
+	for range 50 {
+		err = w.db.QueryRow(ctx, sqlBlocked, command, statement).Scan(&name, &pid)
+		if !errors.Is(err, pgx.ErrNoRows) || !pause(ctx, 10*time.Millisecond) {
+			break
+		}
+	}
+	return name, pid, err
+}
+
+// Names of the connections that a bridge opens.
+const (
+	consumers  = "conveyor consumers"
+	publishers = "conveyor publishers"
+	relay      = "conveyor relay"
+)
+
+// cutBeforeAck is the trap of the stale ack: deliveries are in hand when their connection is closed, their work ends
+// after another session has begun, and its deliveries have the same tags.
+func cutBeforeAck(w *world) (string, error) {
+	var n int
+	err := w.behindLock("raw_listings", "bridge", "INSERT INTO raw_listings", func(string, int) (err error) {
+		return errors.Join(eventually(w.ctx, 10*time.Second, func() bool {
+			n, err = w.cut(consumers)
+			return n > 0 || err != nil
+		}), err)
+	})
+	return fmt.Sprintf(": %d connections", n), err
+}
+
+// cutOften closes all our connections whenever it sees any, in the middle of whatever they do.
+func cutOften(w *world) (string, error) {
+	cuts := 0
+	for range 60 {
+		n, err := w.cut(consumers, publishers, relay)
+		if err != nil {
+			return "", err
+		}
+		cuts += n
+		pause(w.ctx, w.upTo(500*time.Millisecond))
+	}
+	return fmt.Sprintf(": %d connections", cuts), nil
+}
+
+// memoryAlarm makes the broker block every publisher, as it does when it is short of memory.
+func memoryAlarm(w *world) (string, error) {
+	before := w.flow.blocks()
+	if err := w.rabbitmqctl(w.ctx, "set_vm_memory_high_watermark", "absolute", "1MB"); err != nil {
+		return "", err
+	}
+	blocked := eventually(w.ctx, 10*time.Second, func() bool {
+		w.flow.feed(1)
+		pause(w.ctx, 100*time.Millisecond)
+		return w.flow.blocks() > before
+	})
+	pause(w.ctx, w.spell())
+	calm := func() bool {
+		return w.rabbitmqctl(w.ctx, "set_vm_memory_high_watermark", "absolute", "1GB") == nil
+	}
+	return "", errors.Join(blocked, eventually(w.ctx, time.Minute, calm)) // it may be being restarted
+}
+
+// restart takes a service away for a while.
+func (w *world) restart(service string, kill bool) (string, error) {
+	ctx, cancel := context.WithTimeout(w.ctx, 2*time.Minute)
+	defer cancel()
+	return "", w.stack.Restart(ctx, service, kill, w.spell())
+}
+
+const sqlTerminate = `
+SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+WHERE backend_type = 'client backend' AND application_name NOT LIKE 'faults%'`
+
+// terminateBackends ends every session at the database, ours and Temporal's.
+func terminateBackends(w *world) (string, error) {
+	sessions := 0
+	for range 5 {
+		var n int
+		if err := w.db.QueryRow(w.ctx, sqlTerminate).Scan(&n); err != nil {
+			return "", err
+		}
+		sessions += n
+		pause(w.ctx, w.upTo(500*time.Millisecond))
+	}
+	return fmt.Sprintf(": %d sessions", sessions), nil
+}
+
+// stallHost lets an image host take requests and say nothing. Images of the others must go on, which the ledger sees
+// only as time; what it holds on to comes later.
+func stallHost(w *world) (string, error) {
+	h := w.hosts["well"]
+	resume := h.stall()
+	defer resume()
+	before := h.total()
+	err := eventually(w.ctx, 20*time.Second, func() bool {
+		w.flow.feed(1)
+		pause(w.ctx, 100*time.Millisecond)
+		return h.total() > before
+	})
+	pause(w.ctx, w.spell())
+	return fmt.Sprintf(": %d requests", h.total()-before), err
+}
+
+// diskFull leaves no room for images until a worker has complained.
+func diskFull(w *world) (string, error) {
+	complaints := func() (n int) {
+		for _, r := range w.of("worker") {
+			_, _, full := r.log.counts()
+			n += full
+		}
+		return n
+	}
+	before := complaints()
+	if err := w.disk.fill(w.ctx, w.of("worker")); err != nil {
+		return "", errors.Join(err, w.disk.free(w.ctx))
+	}
+	err := eventually(w.ctx, 20*time.Second, func() bool {
+		w.flow.feed(1)
+		pause(w.ctx, 200*time.Millisecond)
+		return complaints() > before
+	})
+	pause(w.ctx, w.spell()/2)
+	return fmt.Sprintf(": %d writes failed", complaints()-before), errors.Join(err, w.disk.free(w.ctx))
+}
+
+// freeze stops a role for longer than leases, heartbeats and task timeouts last, and lets it go on as if nothing had
+// been. What it then still believes to hold is another's.
+func (w *world) freeze(command string) (string, error) {
+	r := w.any(command)
+	if err := r.signal(syscall.SIGSTOP); err != nil {
+		return "", err
+	}
+	pause(w.ctx, 40*time.Second)
+	return ": " + r.name, r.signal(syscall.SIGCONT)
+}

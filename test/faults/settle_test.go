@@ -1,0 +1,336 @@
+package faults
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	enums "go.temporal.io/api/enums/v1"
+	taskqueue "go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/mtlrent/conveyor/internal/devstack"
+	"github.com/mtlrent/conveyor/workflows"
+)
+
+// settle waits until nothing is left to do and every role is healthy, and then asks the roles to end. It returns what
+// was left when it gave up; "" when nothing was.
+func (w *world) settle() (unrest string) {
+	w.say("no more faults; waiting until nothing is left to do")
+	within := 90 * time.Second
+	if *long {
+		within = 5 * time.Minute
+	}
+	if eventually(w.ctx, within, func() bool { unrest = w.restless(); return unrest == "" }) != nil {
+		w.say("given up: %s", unrest)
+	} else {
+		w.say("nothing is left to do")
+	}
+	w.dismiss()
+	return unrest
+}
+
+const sqlRestless = `
+SELECT (SELECT count(*) FROM raw_listings WHERE settled_revision < revision),
+    (SELECT count(*) FROM outbox WHERE published_at IS NULL),
+    (SELECT count(*) FROM listing_images WHERE state = 'pending')`
+
+// restless says what is still to be done.
+func (w *world) restless() string {
+	var left []string
+	add := func(n int64, what string) {
+		if n > 0 {
+			left = append(left, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	add(int64(w.flow.unconfirmed()), "messages to be confirmed")
+	var raws, events, images int64
+	if err := w.db.QueryRow(w.ctx, sqlRestless).Scan(&raws, &events, &images); err != nil {
+		return err.Error()
+	}
+	add(raws, "adverts under way")
+	add(events, "events in the outbox")
+	add(images, "images pending")
+	running, err := w.workflowsThat(`ExecutionStatus = "Running"`)
+	if err != nil {
+		return err.Error()
+	}
+	add(running, "workflows running")
+	depths, err := w.depths()
+	if err != nil {
+		return err.Error()
+	}
+	for queue, n := range depths {
+		add(int64(n), "messages in "+queue)
+	}
+	if len(left) == 0 {
+		return w.ailing()
+	}
+	return strings.Join(left, ", ")
+}
+
+// depths are the queues that hold messages which wait, without those that others read.
+func (w *world) depths() (map[string]int, error) {
+	conn, err := dial(w.vars["RABBITMQ_URL"])
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	ch, err := conn.Channel()
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]int{}
+	for _, name := range []string{"scraped.kijiji", "scraped.kangalou", "listings.normalized", "listings.ready",
+		"images.pending", "listings.published"} {
+		for _, queue := range []string{name, name + ".dlq"} {
+			q, err := ch.QueueDeclarePassive(queue, true, false, false, false, nil)
+			if err != nil {
+				return nil, err
+			}
+			if queue != "listings.published" && q.Messages > 0 {
+				out[queue] = q.Messages
+			}
+		}
+	}
+	return out, nil
+}
+
+func (w *world) workflowsThat(query string) (int64, error) {
+	ctx, cancel := context.WithTimeout(w.ctx, 5*time.Second)
+	defer cancel()
+	n, err := w.temporal.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
+		Namespace: devstack.Namespace, Query: query,
+	})
+	return n.GetCount(), err
+}
+
+// polls returns nil when a worker's process asks for the work of each of its queues.
+func (w *world) polls(r *role) error {
+	ctx, cancel := context.WithTimeout(w.ctx, 5*time.Second)
+	defer cancel()
+	me := fmt.Sprintf("%d@", r.pid())
+	for queue, kind := range map[string]enums.TaskQueueType{
+		workflows.QueueListings: enums.TASK_QUEUE_TYPE_WORKFLOW, workflows.QueueImages: enums.TASK_QUEUE_TYPE_ACTIVITY,
+	} {
+		d, err := w.temporal.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
+			Namespace: devstack.Namespace, TaskQueue: &taskqueue.TaskQueue{Name: queue}, TaskQueueType: kind,
+		})
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(d.GetPollers(), func(p *taskqueue.PollerInfo) bool {
+			return strings.HasPrefix(p.GetIdentity(), me)
+		}) {
+			return fmt.Errorf("does not poll %s", queue)
+		}
+	}
+	return nil
+}
+
+// balance reads the books, after the roles have ended, and compares them with what was published.
+func (w *world) balance(unrest string) *Ledger {
+	l := &Ledger{Seed: *seed, Seconds: time.Since(w.began).Seconds(), Wrong: []string{}}
+	b, err := w.books()
+	if err != nil {
+		l.Wrong = append(l.Wrong, "the books cannot be read: "+err.Error())
+	}
+	l.compare(w.flow.snapshot(), b)
+	if unrest != "" {
+		l.Wrong = append(l.Wrong, "it did not come to rest: "+unrest)
+	}
+	l.workflows(w)
+	l.processes(w)
+	l.recoveries(w)
+	return l
+}
+
+func (l *Ledger) workflows(w *world) {
+	count := func(query string) int {
+		n, err := w.workflowsThat(query)
+		if err != nil {
+			l.Wrong = append(l.Wrong, err.Error())
+		}
+		return int(n)
+	}
+	l.row("workflows completed", count(`ExecutionStatus = "Completed"`), "%d failed as rejected",
+		count(`ExecutionStatus = "Failed" AND ConveyorOutcome = "rejected"`))
+	l.must("workflows stuck", count(`ExecutionStatus = "Running"`), 0)
+	l.must("workflows ended otherwise", count(`ExecutionStatus != "Running" AND ExecutionStatus != "Completed"`)-
+		count(`ExecutionStatus = "Failed" AND ConveyorOutcome = "rejected"`), 0)
+	depths, err := w.depths() // unacked messages are back: nobody consumes any more
+	if err != nil {
+		l.Wrong = append(l.Wrong, err.Error())
+	}
+	var left []string
+	for queue, n := range depths {
+		left = append(left, fmt.Sprintf("%d in %s", n, queue))
+	}
+	l.none("queues that are not empty", left)
+}
+
+func (l *Ledger) processes(w *world) {
+	var kills, panics, leases, downloads int
+	var exits []string
+	for _, r := range w.roles {
+		p, lost, _ := r.log.counts()
+		r.mu.Lock()
+		kills, panics, leases = kills+r.kills, panics+p, leases+lost
+		for _, how := range r.exits {
+			exits = append(exits, r.name+" "+how)
+		}
+		r.mu.Unlock()
+	}
+	for _, h := range w.hosts {
+		downloads += h.total()
+	}
+	l.row("processes killed -9", kills, "and started again by their supervisor")
+	l.none("processes that ended by themselves", exits)
+	l.must("panics", panics, 0)
+	l.row("leases lost", leases, "confirmed after another relay had taken them over")
+	l.row("requests for images", downloads, "")
+	var odd []string
+	w.reader.mu.Lock()
+	defer w.reader.mu.Unlock()
+	for what, n := range w.reader.odd {
+		odd = append(odd, fmt.Sprintf("%d × %s", n, what))
+	}
+	l.row("answers of the API", w.reader.answers["200"]+w.reader.answers["503"],
+		"%d say 503; %d requests were cut; the slowest took %.1f s", w.reader.answers["503"], w.reader.answers["cut"],
+		w.reader.slowest.Seconds())
+	l.none("other answers of the API", odd)
+}
+
+func (l *Ledger) recoveries(w *world) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, f := range faults {
+		r := Recovery{Fault: f.name}
+		for _, b := range w.blows {
+			if b.fault != f.name {
+				continue
+			}
+			r.Times++
+			if b.missed != nil {
+				r.Missed++
+				continue
+			}
+			at := w.watch.when(b.probe.advert)
+			switch took := at.Sub(b.healed).Seconds(); {
+			case at.IsZero():
+			case b.alone:
+				r.Alone = append(r.Alone, took)
+			default:
+				r.Random = append(r.Random, took)
+			}
+		}
+		if r.Times > 0 {
+			slices.Sort(r.Alone)
+			slices.Sort(r.Random)
+			l.Faults = append(l.Faults, r)
+		}
+	}
+}
+
+const (
+	sqlRaws = `SELECT platform_id, status, revision, settled_revision, scrapes, last_scraped_at FROM raw_listings`
+	sqlLive = `SELECT platform_id, id::text, revision, rent_cents FROM listings WHERE status = 'active'`
+
+	sqlLetters = `
+SELECT queue, message_id, workflow_id, convert_from(body, 'UTF8'), reason, state, deaths FROM dead_letters`
+
+	sqlPictures = `
+SELECT l.platform_id, i.url, i.state, coalesce(i.key, ''), coalesce(encode(i.sha256, 'hex'), '')
+FROM listing_images i JOIN listings l ON l.id = i.listing_id`
+
+	sqlHistory = `
+SELECT l.platform_id, e.kind, coalesce(e.old_rent_cents, 0), coalesce(e.new_rent_cents, 0)
+FROM listing_events e JOIN listings l ON l.id = e.listing_id ORDER BY e.id`
+
+	sqlTold = `
+SELECT message_id::text, routing_key, coalesce(body->'data'->>'listing_id', ''),
+    coalesce((body->'data'->>'revision')::bigint, 0), coalesce(body->'data'->>'url', '')
+FROM (SELECT message_id, routing_key, convert_from(body, 'UTF8')::jsonb AS body FROM outbox) o`
+
+	sqlTwice = `
+SELECT count(*) FROM raw_listing_revisions a JOIN raw_listing_revisions b
+    ON b.listing_id = a.listing_id AND b.revision = a.revision + 1 AND b.content_hash = a.content_hash`
+)
+
+// books reads everything that there is.
+func (w *world) books() (b books, err error) {
+	raws, err1 := table[raw](w, sqlRaws)
+	lives, err2 := table[live](w, sqlLive)
+	b.raws, b.live = map[string]raw{}, map[string]live{}
+	for _, r := range raws {
+		b.raws[r.PlatformID] = r
+	}
+	for _, v := range lives {
+		b.live[v.PlatformID] = v
+	}
+	var err3, err4, err5, err6 error
+	b.letters, err3 = table[letter](w, sqlLetters)
+	b.images, err4 = table[picturedAs](w, sqlPictures)
+	b.history, err5 = table[change](w, sqlHistory)
+	b.outbox, err6 = table[told](w, sqlTold)
+	err = errors.Join(err1, err2, err3, err4, err5, err6, w.db.QueryRow(w.ctx, sqlTwice).Scan(&b.twice))
+	b.broken = w.damaged(b.images)
+	// What is on its way to the watch arrives within moments.
+	_ = eventually(w.ctx, 10*time.Second, func() bool { b.sights = w.watch.snapshot(); return len(b.sights) >= len(b.outbox) })
+	b.queued, err1 = w.drain("listings.published")
+	return b, errors.Join(err, err1)
+}
+
+func table[T any](w *world, sql string) ([]T, error) {
+	rows, _ := w.db.Query(w.ctx, sql) // CollectRows reports the error
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[T])
+}
+
+// damaged lists the files of attached images that are not what their name says, or not there.
+func (w *world) damaged(images []picturedAs) (broken []string) {
+	for _, p := range images {
+		if p.State != "attached" {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(w.disk.path, p.Key))
+		sum := sha256.Sum256(data)
+		if err != nil || hex.EncodeToString(sum[:]) != p.Hash {
+			broken = append(broken, p.Key)
+		}
+		thumb := strings.TrimSuffix(strings.Replace(p.Key, "images/", "thumbs/", 1), ".png") + ".jpg"
+		data, err = os.ReadFile(filepath.Join(w.disk.path, thumb))
+		if err != nil || !strings.HasSuffix(string(data), "\xff\xd9") { // a JPEG's last word
+			broken = append(broken, thumb)
+		}
+	}
+	return broken
+}
+
+// drain takes all messages out of a queue and returns their IDs.
+func (w *world) drain(queue string) (map[string]bool, error) {
+	conn, err := dial(w.vars["RABBITMQ_URL"])
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	ch, err := conn.Channel()
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]bool{}
+	for {
+		d, ok, err := ch.Get(queue, true)
+		if err != nil || !ok {
+			return out, err
+		}
+		out[d.MessageId] = true
+	}
+}

@@ -1,0 +1,343 @@
+package faults
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	amqp "github.com/rabbitmq/amqp091-go"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mtlrent/conveyor/internal/config"
+	"github.com/mtlrent/conveyor/internal/devstack"
+)
+
+// A world is one Conveyor with services of its own: two bridges, two workers and an API, each supervised, adverts that
+// flow, and somebody who reads every event.
+type world struct {
+	t        *testing.T
+	ctx      context.Context // ends with the test, or when it takes too long
+	dir      string
+	began    time.Time
+	stack    *devstack.Stack
+	services *os.File // what the stack says
+	vars     map[string]string
+	db       *pgxpool.Pool
+	temporal client.Client
+	hosts    map[string]*host
+	disk     *disk
+	roles    []*role
+	flow     *flow
+	watch    *watch
+	reader   *reader
+
+	dismiss func() // asks the roles to end
+	gone    sync.WaitGroup
+
+	mu    sync.Mutex
+	dice  *rand.Rand
+	blows []blow
+}
+
+// newWorld starts everything and returns when adverts are taken.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+
+	within := 5 * time.Minute
+	if *long {
+		within = 25*time.Minute + *random
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	t.Cleanup(cancel)
+	home, err := filepath.Abs(filepath.Join("..", "..", config.Home()))
+	if dir := os.Getenv("CONVEYOR_HOME"); dir != "" {
+		home, err = dir, nil
+	}
+	require.NoError(t, err)
+	w := &world{t: t, ctx: ctx, began: time.Now(), dice: rand.New(rand.NewPCG(*seed, 2))}
+	w.dir = filepath.Join(home, fmt.Sprintf("test-faults-%d", os.Getpid())) // what a killed run leaves is swept by its name
+	require.NoError(t, os.MkdirAll(filepath.Join(w.dir, "log"), 0o755))
+	t.Cleanup(func() { _ = os.RemoveAll(w.dir) })
+	w.services, err = os.Create(filepath.Join(w.dir, "log", "stack.log"))
+	require.NoError(t, err)
+	w.stack, err = devstack.Start(ctx, devstack.Options{
+		Dir: w.dir, Bin: filepath.Join(home, "bin"), FreePorts: true, Out: os.Stderr,
+		Services: []string{devstack.Postgres, devstack.RabbitMQ, devstack.Redis, devstack.Temporal},
+		Log:      slog.New(slog.NewTextHandler(w.services, nil)),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = w.stack.Stop(context.WithoutCancel(ctx)) })
+	w.vars = w.stack.Vars()
+	w.hosts = newHosts(t)
+	w.disk = newDisk(t, w.dir)
+	w.db, err = pgxpool.New(ctx, named(w.vars["DATABASE_URL"], "faults"))
+	require.NoError(t, err)
+	t.Cleanup(w.db.Close)
+	w.temporal, err = client.NewLazyClient(client.Options{
+		HostPort: w.vars["TEMPORAL_ADDRESS"], Namespace: devstack.Namespace, Logger: quiet{},
+	})
+	require.NoError(t, err)
+	t.Cleanup(w.temporal.Close)
+
+	for _, command := range []string{"migrate", "bootstrap"} {
+		cmd := exec.CommandContext(ctx, binary, command)
+		cmd.Env = w.env("faults")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "conveyor %s: %s", command, out)
+	}
+	w.startRoles()
+	require.NoError(t, eventually(ctx, time.Minute, w.healthy), "the roles are not healthy: %s", w.ailing())
+	w.flow, w.watch = newFlow(w.vars["RABBITMQ_URL"], w.hosts), newWatch(w.vars["RABBITMQ_URL"])
+	require.NoError(t, w.watch.bind())
+	w.reader = &reader{url: w.vars["CONVEYOR_API_URL"]}
+	for _, run := range []func(context.Context){w.flow.run, w.watch.run, w.reader.run} {
+		w.gone.Go(func() { run(ctx) })
+	}
+	t.Cleanup(func() { cancel(); w.dismiss(); w.gone.Wait() })
+	return w
+}
+
+// env is the environment of a process of ours. Its connections to Postgres carry its name.
+func (w *world) env(name string) []string {
+	env := append(os.Environ(), w.stack.Env()...)
+	return append(env,
+		"DATABASE_URL="+named(w.vars["DATABASE_URL"], name), "CONVEYOR_HOME="+w.dir, "CONVEYOR_LOG_FORMAT=json",
+		"CONVEYOR_BLOB_URL=file://"+w.disk.path, "CONVEYOR_ALLOW_PRIVATE_HOSTS="+addresses(w.hosts),
+		"CONVEYOR_IMAGE_INTERVAL=20ms", "CONVEYOR_STOP_GRACE=5s",
+		"CONVEYOR_API_ADDRESS="+strings.TrimPrefix(w.vars["CONVEYOR_API_URL"], "http://"),
+	)
+}
+
+// named adds a name to the address of a database, by which its connections are told apart.
+func named(database, name string) string { return database + "&application_name=" + name }
+
+// startRoles starts the processes, each under its supervisor.
+func (w *world) startRoles() {
+	ctx, dismiss := context.WithCancel(context.Background())
+	var supervisors sync.WaitGroup
+	w.dismiss = func() { dismiss(); supervisors.Wait() }
+	// A stack on free ports has a block of 32 to itself, beginning with the API's, and uses the first 18.
+	spare := w.stack.Ports().API + 24
+	for i, name := range []string{"bridge-1", "bridge-2", "worker-1", "worker-2", "api"} {
+		command, _, _ := strings.Cut(name, "-")
+		file, err := os.Create(filepath.Join(w.dir, "log", name+".log"))
+		require.NoError(w.t, err)
+		r := &role{name: name, command: command, env: w.env(name), log: &roleLog{file: file}}
+		if command != "api" {
+			r.metrics = fmt.Sprintf("127.0.0.1:%d", spare+i)
+			r.env = append(r.env, "CONVEYOR_METRICS_ADDRESS="+r.metrics)
+		}
+		w.roles = append(w.roles, r)
+		supervisors.Go(func() { r.keep(ctx) })
+	}
+}
+
+// of returns the roles of a kind: bridge, worker or api.
+func (w *world) of(command string) (list []*role) {
+	for _, r := range w.roles {
+		if r.command == command {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+func (w *world) healthy() bool { return w.ailing() == "" }
+
+// ailing says which role is not healthy, and why; "" when all are. It asks each as an operator would.
+func (w *world) ailing() string {
+	var sick []string
+	complain := func(r *role, format string, args ...any) {
+		sick = append(sick, r.name+": "+fmt.Sprintf(format, args...))
+	}
+	for _, r := range w.roles {
+		address := w.vars["CONVEYOR_API_URL"] + "/ready"
+		if r.metrics != "" {
+			address = "http://" + r.metrics + "/metrics"
+		}
+		code, body, err := get(w.ctx, address, 5*time.Second)
+		switch {
+		case err != nil:
+			complain(r, "%v", err)
+		case code != http.StatusOK:
+			complain(r, "%d %s", code, body)
+		case r.command == "bridge":
+			open := 0
+			for line := range strings.Lines(body) {
+				line = strings.TrimSpace(line)
+				switch {
+				case strings.HasPrefix(line, "conveyor_consumer_open{") && strings.HasSuffix(line, " 1"):
+					open++
+				case strings.HasPrefix(line, "conveyor_consumer_open{"),
+					strings.HasPrefix(line, "conveyor_messages_held{") && !strings.HasSuffix(line, " 0"):
+					complain(r, "%s", line)
+				}
+			}
+			if open == 0 {
+				complain(r, "no consumer is open")
+			}
+		case r.command == "worker":
+			if err := w.polls(r); err != nil {
+				complain(r, "%v", err)
+			}
+		}
+	}
+	return strings.Join(sick, "; ")
+}
+
+// get asks for a page.
+func get(ctx context.Context, address string, within time.Duration) (code int, body string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	all, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(all), err
+}
+
+// management asks the broker's management API, and decodes its answer.
+func (w *world) management(method, path string, out any) (code int, err error) {
+	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, w.vars["RABBITMQ_MANAGEMENT_URL"]+path, nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	if out == nil || resp.StatusCode != http.StatusOK {
+		return resp.StatusCode, nil
+	}
+	return resp.StatusCode, json.NewDecoder(resp.Body).Decode(out)
+}
+
+// cut closes every connection of these names that the broker's management knows of, and says how many there were. It
+// learns of a new one within five seconds.
+func (w *world) cut(names ...string) (n int, err error) {
+	var all []struct {
+		Name       string         `json:"name"`
+		Properties map[string]any `json:"client_properties"`
+	}
+	if _, err := w.management(http.MethodGet, "/api/connections", &all); err != nil {
+		return 0, err
+	}
+	for _, c := range all {
+		for _, name := range names {
+			if c.Properties["connection_name"] != name {
+				continue
+			}
+			code, err := w.management(http.MethodDelete, "/api/connections/"+url.PathEscape(c.Name), nil)
+			if err != nil {
+				return n, err
+			}
+			if code == http.StatusNoContent { // it may be gone already
+				n++
+			}
+		}
+	}
+	return n, nil
+}
+
+// rabbitmqctl runs the broker's own tool.
+func (w *world) rabbitmqctl(ctx context.Context, args ...string) error {
+	home := filepath.Join(w.dir, "data", "rabbitmq")
+	// Not the wrapper in /usr/sbin, which insists on the user rabbitmq and on the system's cookie.
+	const script = `set -a; . "$0"; PATH=/usr/lib/rabbitmq/bin:$PATH; exec rabbitmqctl "$@"`
+	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", script, filepath.Join(home, "env")}, args...)...)
+	cmd.Dir = home
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("rabbitmqctl %v: %w: %s", args, err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// say tells whoever watches, with the time since the start.
+func (w *world) say(format string, args ...any) {
+	fmt.Printf("%7.1fs  %s\n", time.Since(w.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// keepLogs moves the logs of a run that failed to where they outlive it.
+func (w *world) keepLogs() {
+	to := filepath.Join(os.TempDir(), fmt.Sprintf("conveyor-faults-%d", *seed))
+	if err := os.CopyFS(to, os.DirFS(filepath.Join(w.dir, "log"))); err == nil {
+		w.t.Logf("what the processes said is in %s", to)
+	}
+}
+
+// A reader asks the API without pause, for as long as the test lasts.
+type reader struct {
+	url string
+
+	mu      sync.Mutex
+	answers map[string]int // by kind
+	odd     map[string]int // what an API must not answer, whatever is away
+	slowest time.Duration
+}
+
+func (r *reader) run(ctx context.Context) {
+	r.answers, r.odd = map[string]int{}, map[string]int{}
+	paths := []string{"/health", "/listings?limit=3", "/ready"}
+	for n := 0; pause(ctx, 200*time.Millisecond); n++ {
+		path := paths[n%len(paths)]
+		began := time.Now()
+		code, body, err := get(ctx, r.url+path, 20*time.Second)
+		if ctx.Err() != nil {
+			return
+		}
+		took := time.Since(began)
+		r.mu.Lock()
+		r.slowest = max(r.slowest, took)
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			r.odd["no answer to "+path]++
+		case err != nil: // it was killed
+			r.answers["cut"]++
+		case code == http.StatusOK || code == http.StatusServiceUnavailable && path != "/health":
+			r.answers[fmt.Sprint(code)]++
+		default:
+			r.odd[fmt.Sprintf("%d to %s: %s", code, path, body)]++
+		}
+		r.mu.Unlock()
+	}
+}
+
+// quiet takes what the Temporal client would tell of a server that is away.
+type quiet struct{}
+
+func (quiet) Debug(string, ...any) {}
+func (quiet) Info(string, ...any)  {}
+func (quiet) Warn(string, ...any)  {}
+func (quiet) Error(string, ...any) {}
+
+// dial opens a connection that is not part of the experiment.
+func dial(address string) (*amqp.Connection, error) {
+	return amqp.DialConfig(address, amqp.Config{
+		Dial: amqp.DefaultDial(2 * time.Second), Properties: amqp.Table{"connection_name": "ledger"},
+	})
+}
