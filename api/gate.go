@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math"
 	"net"
@@ -189,7 +190,7 @@ func (g *gate) known(c *gin.Context) (access.Caller, error) {
 	ctx := c.Request.Context()
 	caller, err := g.guard.caller(ctx, c.GetHeader("Authorization"))
 	if class, _ := fault.Of(err); class == fault.Invalid {
-		if g.guard.o.Refusals != nil && err != errNoCredentials { //nolint:errorlint // it is this very one
+		if g.guard.o.Refusals != nil && !errors.Is(err, errNoCredentials) {
 			if turn := g.guard.o.Refusals.Take(ctx, c.ClientIP()); !turn.OK {
 				return caller, tooMany("too many keys and tokens that are no good came from your address", turn.Retry)
 			}

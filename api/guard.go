@@ -50,8 +50,8 @@ func NewGuard(o GuardOptions) *Guard {
 	return g
 }
 
-// Locked says whether callers must say who they are: there is an issuer, a key in the settings, or there was ever one in
-// the table. It is an error while that is not known, for the table was never read; once it is true it stays true.
+// Locked says whether callers must say who they are: there is an issuer, a key in the settings, or was ever one in the
+// table. It is an error while that is not known, for the table was never read; once it is true it stays true.
 func (g *Guard) Locked(ctx context.Context) (bool, error) {
 	switch {
 	case len(g.o.Fixed) > 0 || g.o.Tokens != nil:

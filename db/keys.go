@@ -59,8 +59,8 @@ INSERT INTO api_keys (id, name, role, sum, created_at, created_by, expires_at) V
 // uniqueViolation is Postgres's code for a second row of one name.
 const uniqueViolation = "23505"
 
-// Create stores a key by the sum of its secret, and who made it. A name that was ever taken is fault.Conflict; an expiry
-// before the creation and an unknown role are fault.Invalid.
+// Create stores a key by the sum of its secret, and who made it. A name that was ever taken is fault.Conflict; an end
+// before the beginning and an unknown role are fault.Invalid.
 func (s *Keys) Create(ctx context.Context, k Key, sum access.Sum) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlKeyAdd, k.ID, k.Name, k.Role, sum[:], k.CreatedAt, storable(k.CreatedBy), k.ExpiresAt)

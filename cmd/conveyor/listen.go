@@ -47,7 +47,7 @@ func (h *house) guard() (*api.Guard, error) {
 // lockedEvery is how often a house that listens on the loopback only looks whether there is a key now.
 const lockedEvery = 2 * time.Second
 
-// serveAPI answers at the API's address when callers must say who they are, or when the settings say that they need not.
+// serveAPI answers at the API's address when callers must say who they are, or when the settings say they need not.
 // Until then it answers on the loopback only, and moves to its address when there is a key.
 func (h *house) serveAPI(ctx context.Context, guard *api.Guard, handler http.Handler) error {
 	wide := h.config.API.Address

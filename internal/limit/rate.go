@@ -27,7 +27,7 @@ type RateOptions struct {
 	Now        func() time.Time      // default time.Now
 }
 
-// Rate bounds how often each of many may do a thing, in all processes together. Unlike Hosts it never waits: it says no.
+// Rate bounds how often each of many may do a thing, in all processes together. Hosts has them wait; Rate says no.
 // While Redis is away each process counts by itself, so that n processes together allow n times as much.
 type Rate struct {
 	o     RateOptions

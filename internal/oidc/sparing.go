@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// sparing asks for each address at most once in a while, and repeats the answer until then. Whoever sends us tokens with
-// made-up signatures would otherwise have us ask the issuer for its keys each time.
+// sparing asks for each address at most once in a while, and repeats the answer until then. Otherwise whoever sends us
+// tokens with made-up signatures would have us ask the issuer for its keys each time.
 type sparing struct {
 	next http.RoundTripper // nil = http.DefaultTransport
 	now  func() time.Time
