@@ -96,7 +96,8 @@ func (t tracing) event(m db.Message) (amqp.Table, trace.Span) {
 	if m.TraceParent == "" {
 		return nil, noop.Span{}
 	}
-	ctx := w3c.Extract(context.Background(), propagation.MapCarrier{"traceparent": m.TraceParent, "tracestate": m.TraceState})
+	written := propagation.MapCarrier{"traceparent": m.TraceParent, "tracestate": m.TraceState}
+	ctx := w3c.Extract(context.Background(), written)
 	span := trace.Span(noop.Span{})
 	if !t.off() {
 		ctx, span = t.tracer.Start(ctx, "publish "+m.RoutingKey, trace.WithSpanKind(trace.SpanKindProducer),
