@@ -79,8 +79,8 @@ const (
 )
 
 // RunReplayBatch starts a few of a replay's next adverts, never more than its rate allows in a second and fewer while
-// those before are under way, and then moves the replay on. When it dies in between, the same adverts are started again, which joins
-// what is running and else does the same once more.
+// those before are under way, and then moves the replay on. When it dies in between, the same adverts are started
+// again, which joins what is running and else does the same once more.
 func (a *Replays) RunReplayBatch(ctx context.Context, b ReplayBatch) (ReplayBatch, error) {
 	now := a.Now()
 	p, err := a.Store.SettleReplay(ctx, b.ID, now, now.Add(-replayLost))

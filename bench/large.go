@@ -27,8 +27,8 @@ WITH sample AS (
 ), raw AS (
     INSERT INTO raw_listings (id, platform, platform_id, url, payload, content_hash, revision, status, normalized,
         normalized_revision, settled_revision, first_scraped_at, last_scraped_at, payload_at, revised_at)
-    SELECT new_id, platform, new_platform_id, url, payload, content_hash, 1, 'imported', normalized, 1, 1, at, now(), at,
-        at
+    SELECT new_id, platform, new_platform_id, url, payload, content_hash, 1, 'imported', normalized, 1, 1, at, now(),
+        at, at
     FROM copies RETURNING id
 ), revisions AS (
     INSERT INTO raw_listing_revisions (listing_id, revision, content_hash, payload, scraped_at, received_at)

@@ -27,8 +27,8 @@ var storeWork = workflow.LocalActivityOptions{
 // ImageTimeout bounds one try at an image: its host's turn, the download, and storing it.
 const ImageTimeout = 2 * time.Minute
 
-// ImageHeartbeat is how long a worker that fetches an image may be silent before another takes it over. The workers beat
-// by themselves.
+// ImageHeartbeat is how long a worker that fetches an image may be silent before another takes it over. The workers
+// beat by themselves.
 const ImageHeartbeat = 20 * time.Second
 
 // ImageRetries paces the tries at an image. How many there are is the activity's to say: it counts them in the

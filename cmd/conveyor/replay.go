@@ -51,7 +51,8 @@ func (c *replayStartCmd) Run(ctx context.Context) error {
 	in := api.ReplayStart{
 		ID: &id, Stage: c.Stage, Rate: c.Rate, DryRun: c.DryRun,
 		Filter: api.ReplayWhich{
-			Platform: c.Platform, Status: c.Status, ScrapedSince: c.Since.moment(), ScrapedUntil: c.Until.moment(), IDs: c.ID, Reason: c.Reason,
+			Platform: c.Platform, Status: c.Status, ScrapedSince: c.Since.moment(), ScrapedUntil: c.Until.moment(),
+			IDs: c.ID, Reason: c.Reason,
 		},
 	}
 	var out api.ReplayAccepted

@@ -44,7 +44,7 @@ func TestTraces(t *testing.T) {
 	} {
 		got := map[string]string{}
 		for _, a := range ended[i].Attributes() {
-			got[string(a.Key)] = a.Value.Emit()
+			got[string(a.Key)] = a.Value.String()
 		}
 		if len(got) != len(want) || ended[i].Name() != "GET" || ended[i].Parent().SpanID() != parent.SpanContext().SpanID() {
 			t.Errorf("span %d: %s %v; want %v", i, ended[i].Name(), got, want)
