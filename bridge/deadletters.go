@@ -22,7 +22,7 @@ import (
 func (b *Bridge) archive(ctx context.Context, q queue, batch []amqp.Delivery) []error {
 	letters := make([]db.DeadLetter, len(batch))
 	for i, d := range batch {
-		letters[i] = deadLetter(q, d.Headers, d, b.Now())
+		letters[i] = deadLetter(q.alive(), d.Headers, d, b.Now())
 	}
 	err := b.DeadLetters.Archive(ctx, letters...)
 	errs := make([]error, len(batch))

@@ -28,7 +28,7 @@ const startsAtOnce = 16
 func (b *Bridge) handler(q queue) handler {
 	switch {
 	case q.dead:
-		return b.together(q.alive(), b.archive)
+		return b.together(q, b.archive)
 	case q.stage == listing.StageNormalize:
 		return b.together(q, b.scraped)
 	case q.stage == listing.StageImages:

@@ -76,6 +76,7 @@ func (m *Metrics) consuming(queue string, n float64) { m.consumers.WithLabelValu
 func (m *Metrics) connected(name string) {
 	if m != nil {
 		m.connections.WithLabelValues(name).Inc()
+		m.blockedN.WithLabelValues(name).Set(0)
 	}
 }
 func (m *Metrics) blocked(name string, v float64) {

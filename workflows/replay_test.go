@@ -26,21 +26,22 @@ func TestReplay(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
 
-			r := worker.NewWorkflowReplayer()
-			r.RegisterWorkflow(workflows.Listing)
-			r.RegisterWorkflow(workflows.Replay)
-			r.RegisterWorkflow(workflows.ArchiveStale)
-			require.NoError(t, r.ReplayWorkflowHistoryFromJSONFile(nil, file))
+			replay := func(o worker.WorkflowReplayerOptions) error {
+				r, err := worker.NewWorkflowReplayerWithOptions(o)
+				require.NoError(t, err)
+				r.RegisterWorkflow(workflows.Listing)
+				r.RegisterWorkflow(workflows.Replay)
+				r.RegisterWorkflow(workflows.ArchiveStale)
+				return r.ReplayWorkflowHistoryFromJSONFile(nil, file)
+			}
+			require.NoError(t, replay(worker.WorkflowReplayerOptions{}))
 
 			// Tracing may be switched on while runs are going.
 			tracing, err := telemetry.TemporalTraces(trace.NewTracerProvider())
 			require.NoError(t, err)
-			r, err = worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
+			require.NoError(t, replay(worker.WorkflowReplayerOptions{
 				Interceptors: []interceptor.WorkerInterceptor{tracing},
-			})
-			require.NoError(t, err)
-			r.RegisterWorkflow(workflows.Listing)
-			require.NoError(t, r.ReplayWorkflowHistoryFromJSONFile(nil, file), "with tracing")
+			}), "with tracing")
 		})
 	}
 }

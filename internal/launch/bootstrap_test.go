@@ -114,7 +114,8 @@ func TestBootstrapWaits(t *testing.T) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
-	b := launch.Bootstrap{Namespace: name, Retention: 72 * time.Hour, ImageInterval: time.Second}
+	b := launch.Bootstrap{Namespace: name, Retention: 72 * time.Hour, ImageInterval: time.Second,
+		StaleEvery: 4 * time.Hour}
 	require.NoError(t, b.Apply(t.Context(), c))
 	require.Equal(t, 72*time.Hour, stateOf(t, c, name).retention)
 	require.GreaterOrEqual(t, dials.Load(), int32(3))

@@ -13,8 +13,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 
@@ -54,13 +56,12 @@ func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 	wanted := expressions(t)
 	require.Greater(t, len(wanted), 60)
 	seen := map[string]map[string]bool{"up": {}} // label names by metric; up is Prometheus's own
-	w.eventually("every metric is there", func() bool {
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		for _, door := range doors {
 			w.scrape(door, seen)
 		}
-		return len(missing(wanted, seen)) == 0 || t.Context().Err() != nil
-	})
-	require.Empty(t, missing(wanted, seen))
+		assert.Empty(c, missing(wanted, seen))
+	}, 2*time.Minute, 200*time.Millisecond)
 
 	var report backlog.Report
 	w.eventually("what is dead is told", func() bool {
