@@ -181,7 +181,8 @@ func (a *Listings) publish(ctx context.Context, job ListingJob) (ListingJob, err
 	if err != nil {
 		return job, err
 	}
-	p, where := listing.Publication{Version: v, RepostOf: job.RepostOf}, "no known neighbourhood"
+	p := listing.Publication{Version: v, RepostOf: job.RepostOf, WithoutImages: a.WithoutImages}
+	where := "no known neighbourhood"
 	if l := v.Listing; l.Latitude != nil && l.Longitude != nil {
 		if n, ok := place.At(*l.Latitude, *l.Longitude); ok {
 			p.Neighbourhood, where = n.Key, n.Label()
@@ -195,8 +196,8 @@ func (a *Listings) publish(ctx context.Context, job ListingJob) (ListingJob, err
 	delays(ctx, v, now)
 	job.Note = fmt.Sprintf("%s, %s, %d images to fetch", change(v), where, len(job.Images))
 	if a.WithoutImages {
-		job.Note = fmt.Sprintf("%s, %s, %d images wait: fetching them is off", change(v), where, len(job.Images))
-		job.Images = nil
+		job.Images = nil // those that wait from before images were off go on waiting
+		job.Note = fmt.Sprintf("%s, %s, images are off", change(v), where)
 	}
 	return job, nil
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -41,7 +42,7 @@ func main() {
 	flag.IntVar(&o.n, "n", 2000, "listings to feed")
 	flag.StringVar(&o.binary, "conveyor", "bin/conveyor", "binary to measure")
 	flag.BoolVar(&o.oneProcess, "one-process", false, "run all roles in one process, as conveyor up does")
-	flag.StringVar(&o.only, "only", "", "scenarios to run after the warm-up, by a piece of their names; empty is all")
+	flag.StringVar(&o.only, "only", "", "scenarios to run after the warm-up, a regular expression; empty is all")
 	yardstick := flag.String("yardstick", "", "be this yardstick's process: "+strings.Join(yardsticks(), " or "))
 	out := flag.String("json", "", "file for the figures as JSON")
 	flag.Parse()
@@ -115,7 +116,7 @@ func run(ctx context.Context, o options) (report Report, err error) {
 		)
 	}
 	for _, s := range scenarios {
-		if !strings.Contains(s.name, o.only) {
+		if ok, err := regexp.MatchString(o.only, s.name); err != nil || !ok {
 			continue
 		}
 		fmt.Fprintf(os.Stderr, "bench: %s …\n", s.name)

@@ -146,7 +146,7 @@ func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listi
 	if urls == nil {
 		urls = []string{} // NULL would drop nothing
 	}
-	if len(urls) > 0 {
+	if len(urls) > 0 && !p.WithoutImages {
 		b.Queue(sqlImageWant, id, urls, now, p.Revision)
 	}
 	if p.Published != "" {

@@ -12,7 +12,7 @@ UPDATE raw_listings SET refused_at = revised_at WHERE status = 'rejected';
 UPDATE raw_listings r SET archived_at = l.updated_at FROM listings l
 WHERE l.id = r.id AND l.status = 'archived' AND r.status <> 'rejected';
 -- Duplicates are asked for when what they repeat is archived.
-CREATE INDEX raw_listings_duplicates ON raw_listings (id) WHERE status = 'duplicate';
+CREATE INDEX raw_listings_duplicates ON raw_listings (duplicate_of) WHERE duplicate_of IS NOT NULL;
 
 -- Stored adverts on their way through the pipeline again.
 CREATE TABLE replays (

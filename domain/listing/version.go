@@ -21,6 +21,7 @@ type Publication struct {
 	Version
 	Neighbourhood string    // key of domain/place; "" = outside of what it knows
 	RepostOf      uuid.UUID // the same home under another advert of the platform; zero = none
+	WithoutImages bool      // its images are not asked for now; publishing it again later asks for them
 }
 
 // An Image is one picture that an advert shows.
