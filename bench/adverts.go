@@ -9,8 +9,9 @@ import (
 
 // An advert is one message of scraped.kijiji, about 3 KB.
 type advert struct {
-	id   int
-	body []byte
+	id    int
+	again bool // it was fed before
+	body  []byte
 }
 
 const text = "Grand et lumineux 4 ½ entièrement rénové, à deux pas du métro et des commerces. Deux chambres fermées, " +
@@ -62,7 +63,9 @@ func rescrape(adverts []advert, first, n int) []advert {
 		for i, a := range adverts {
 			// Its price changes every twenty rounds and stays in between.
 			raise := 100 * ((round + 19 - i%20) / 20)
-			out = append(out, makeAdvert(a.id, raise, at))
+			next := makeAdvert(a.id, raise, at)
+			next.again = true
+			out = append(out, next)
 		}
 	}
 	return out

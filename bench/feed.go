@@ -31,7 +31,11 @@ func (h *house) conveyor() *pipeline {
 			before, err = h.scrapes(ctx)
 			return err
 		},
-		left: func(ctx context.Context, n, _ int) (int64, error) {
+		left: func(ctx context.Context, n, seen int) (int64, error) {
+			// The cheap questions first: the last one reads the whole table, and would be part of what is measured.
+			if left, err := h.waiting(ctx); left > 0 || err != nil {
+				return left, err
+			}
 			scrapes, err := h.scrapes(ctx)
 			if err != nil {
 				return 0, err
@@ -71,15 +75,17 @@ func (h *house) feed(ctx context.Context, p *pipeline, adverts []advert, rate fl
 		return Result{}, err
 	}
 	for {
-		left, err := p.left(ctx, len(adverts), seen.count())
-		if err != nil {
-			return Result{}, err
+		left := int64(len(adverts) - seen.count())
+		if adverts[0].again || left == 0 { // those that did not change have no event
+			if left, err = p.left(ctx, len(adverts), seen.count()); err != nil {
+				return Result{}, err
+			}
 		}
 		if left <= 0 {
 			break
 		}
 		select {
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(200 * time.Millisecond):
 		case <-ctx.Done():
 			return Result{}, fmt.Errorf("%d of %d messages are not done: %w", left, len(adverts), ctx.Err())
 		}
@@ -173,6 +179,21 @@ func (h *house) unfinished(ctx context.Context) (n int64, err error) {
 	err = h.db.QueryRow(ctx, `SELECT (SELECT count(*) FROM raw_listings WHERE settled_revision < revision)
 		+ (SELECT count(*) FROM outbox WHERE published_at IS NULL)`).Scan(&n)
 	return n, err
+}
+
+// waiting counts messages that nobody has taken, and events that are not published.
+func (h *house) waiting(ctx context.Context) (n int64, err error) {
+	ch, err := h.broker.Channel()
+	if err != nil {
+		return 0, err
+	}
+	defer ch.Close()
+	q, err := ch.QueueDeclarePassive("scraped.kijiji", true, false, false, false, nil)
+	if err != nil {
+		return 0, err
+	}
+	err = h.db.QueryRow(ctx, "SELECT count(*) FROM outbox WHERE published_at IS NULL").Scan(&n)
+	return n + int64(q.Messages), err
 }
 
 // transactions are those of every database since the server started.

@@ -76,7 +76,7 @@ func open(ctx context.Context, binary string, oneProcess bool) (h *house, err er
 	}
 	broker.Path = "/" + name
 	h.env = append(os.Environ(), "DATABASE_URL="+database.String(), "RABBITMQ_URL="+broker.String(),
-		"TEMPORAL_NAMESPACE="+name, "CONVEYOR_LOG_LEVEL=warn", "GOGC=400", "CONVEYOR_IMAGES=false",
+		"TEMPORAL_NAMESPACE="+name, "CONVEYOR_LOG_LEVEL=error", "CONVEYOR_IMAGES=false",
 		fmt.Sprintf("CONVEYOR_API_ADDRESS=127.0.0.1:%d", ports[0]), fmt.Sprintf("CONVEYOR_API_PORT=%d", ports[0]),
 		fmt.Sprintf("CONVEYOR_DEMO_PORT=%d", ports[1]))
 	for _, command := range []string{"migrate", "bootstrap"} {

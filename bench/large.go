@@ -6,12 +6,13 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // sqlFill copies the adverts that are there until there are about $1, spread over the city and the last ninety days.
@@ -65,6 +66,16 @@ func (h *house) fill(ctx context.Context, n int) error {
 	return err
 }
 
+// replay takes every listing that is there through the pipeline again, at the usual rate, until stop is called.
+func (h *house) replay(ctx context.Context) (stop func() error, err error) {
+	id := uuid.NewString()
+	body := strings.NewReader(fmt.Sprintf(`{"id": %q, "stage": "normalize", "filter": {"status": ["imported"]}}`, id))
+	if err := ask(ctx, http.MethodPost, h.api+"/replays", body); err != nil {
+		return nil, err
+	}
+	return func() error { return ask(ctx, http.MethodDelete, h.api+"/replays/"+id, nil) }, nil
+}
+
 // A Search is one filter of GET /listings and how long answers took, in milliseconds.
 type Search struct {
 	Query         string  `json:"query"`
@@ -79,7 +90,7 @@ var searches = []string{
 	"min_price=#", "max_price=#", "min_price=#&max_price=3000&sort=price", "min_price=#&sort=-price",
 	"bedrooms=2", "bedrooms=0,3&max_price=#", "min_bedrooms=4", "min_bedrooms=9",
 	"bbox=-73.60,45.50,-73.58,45.52", "bbox=-74,45,-73,46&sort=price", "bbox=-73.6,45.5,-73.59,45.51&bedrooms=2",
-	"text=métro", "text=balcon+chauffage", "text=%22chauffage+et+eau%22&max_price=#", "text=introuvable",
+	"text=m%C3%A9tro", "text=balcon+chauffage", "text=%22chauffage+et+eau%22&max_price=#", "text=introuvable",
 	"text=r%C3%A9nov%C3%A9&neighbourhood=@&bedrooms=1", "text=no+@",
 }
 
@@ -94,7 +105,7 @@ func (h *house) search(ctx context.Context, report *Report) error {
 		for i := range 100 {
 			query := strings.NewReplacer("#", strconv.Itoa(700+i*10), "@", places[rand.IntN(len(places))]).Replace(q) //nolint:gosec // any will do
 			began := time.Now()
-			if err := get(ctx, h.api+"/listings?"+query); err != nil {
+			if err := ask(ctx, http.MethodGet, h.api+"/listings?"+query, nil); err != nil {
 				return err
 			}
 			took = append(took, time.Since(began))
@@ -105,24 +116,21 @@ func (h *house) search(ctx context.Context, report *Report) error {
 	return nil
 }
 
-func get(ctx context.Context, address string) error {
-	u, err := url.Parse(address)
+// ask sends a request and reads the answer, which must be a good one.
+func ask(ctx context.Context, method, address string, body io.Reader) error {
+	req, err := http.NewRequestWithContext(ctx, method, address, body)
 	if err != nil {
 		return err
 	}
-	u.RawQuery = strings.ReplaceAll(u.RawQuery, "é", "%C3%A9")
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		return err
-	}
+	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("GET %s: %s: %s", address, resp.Status, body)
+	answer, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode >= http.StatusBadRequest {
+		err = fmt.Errorf("%s %s: %s: %s", method, address, resp.Status, answer)
 	}
 	return err
 }

@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -95,6 +96,13 @@ func run(ctx context.Context, o options) (report Report, err error) {
 		{"100,000 listings", func() error { return h.fill(ctx, 100_000) }},
 		{"all new among 100,000", feed(ours, 0, from(3_000_000, o.n))},
 		{"95 % unchanged among 100,000", feed(ours, 0, func() []advert { return rescrape(adverts, 6, 5) })},
+		{"10 a second while 100,000 are replayed", func() error {
+			stop, err := h.replay(ctx)
+			if err != nil {
+				return err
+			}
+			return errors.Join(feed(ours, 10, from(4_000_000, 200))(), stop())
+		}},
 		{"search among 100,000", func() error { return h.search(ctx, &report) }},
 		{"memory over 50,000", func() error { return h.memory(ctx, ours, adverts, 50_000, &report) }},
 	}

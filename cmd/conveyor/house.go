@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -74,6 +75,9 @@ func temporalOptions() (client.Options, error) {
 }
 
 func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
+	if _, said := os.LookupEnv("GOGC"); !said {
+		debug.SetGCPercent(400) // a listing costs less, for some 100 MB; GOGC and GOMEMLIMIT say otherwise
+	}
 	h = &house{
 		config: c, log: telemetry.Logger(os.Stderr, c.Telemetry.Level, c.Telemetry.Format), registry: telemetry.Registry(),
 	}
