@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -73,7 +74,15 @@ func (h *house) replay(ctx context.Context) (stop func() error, err error) {
 	if err := ask(ctx, http.MethodPost, h.api+"/replays", body); err != nil {
 		return nil, err
 	}
-	return func() error { return ask(ctx, http.MethodDelete, h.api+"/replays/"+id, nil) }, nil
+	return func() error {
+		var started int
+		err := h.db.QueryRow(ctx, "SELECT started FROM replays WHERE id = $1", id).Scan(&started)
+		if err == nil && started == 0 {
+			err = errors.New("the replay has started nothing, so nothing was measured")
+		}
+		fmt.Fprintf(os.Stderr, "bench: %d were replayed meanwhile\n", started)
+		return errors.Join(err, ask(ctx, http.MethodDelete, h.api+"/replays/"+id, nil))
+	}, nil
 }
 
 // A Search is one filter of GET /listings and how long answers took, in milliseconds.
