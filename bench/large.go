@@ -14,18 +14,21 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// sqlFill copies the adverts that are there until there are about $1, spread over the city and the last ninety days.
+// sqlFill makes adverts with the given IDs and platform IDs like those that are there, spread over the city and the last
+// ninety days.
 const sqlFill = `
 WITH sample AS (
-    SELECT r.*, l.published_at, l.details, row_number() OVER () AS nr FROM raw_listings r JOIN listings l USING (id)
-    ORDER BY r.id LIMIT 2000
+    SELECT r.*, l.published_at, l.details, row_number() OVER (ORDER BY r.id) AS nr
+    FROM raw_listings r JOIN listings l USING (id) ORDER BY r.id LIMIT 200
 ), copies AS (
-    SELECT s.*, gen_random_uuid() AS new_id, s.platform_id || '-' || k AS new_platform_id,
+    SELECT s.*, u.id AS new_id, u.platform_id AS new_platform_id,
         45.41 + random() * 0.28 AS lat, -73.95 + random() * 0.46 AS lon, (60000 + random() * 250000)::bigint AS rent,
         (random() * 4)::int AS rooms, now() - random() * interval '90 days' AS at
-    FROM sample s CROSS JOIN generate_series(1, ($1::int / (SELECT count(*) FROM sample))::int) k
+    FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY u (id, platform_id, nr) JOIN sample s ON s.nr = u.nr % 200 + 1
 ), raw AS (
     INSERT INTO raw_listings (id, platform, platform_id, url, payload, content_hash, revision, status, normalized,
         normalized_revision, settled_revision, first_scraped_at, last_scraped_at, payload_at, revised_at)
@@ -48,6 +51,11 @@ FROM copies WHERE EXISTS (SELECT FROM raw)`
 
 // fill puts n listings into the tables.
 func (h *house) fill(ctx context.Context, n int) error {
+	ids, platformIDs := make([]uuid.UUID, n), make([]string, n)
+	for i := range n {
+		ref := listing.Ref{Platform: "kijiji", PlatformID: strconv.Itoa(7_000_000_000 + i)}
+		ids[i], platformIDs[i] = ref.ID(), ref.PlatformID
+	}
 	tx, err := h.db.Begin(ctx)
 	if err != nil {
 		return err
@@ -57,7 +65,7 @@ func (h *house) fill(ctx context.Context, n int) error {
 	if _, err := tx.Exec(ctx, "SET LOCAL session_replication_role = replica"); err != nil {
 		return fmt.Errorf("fill: %w", err)
 	}
-	if _, err := tx.Exec(ctx, sqlFill, n); err != nil {
+	if _, err := tx.Exec(ctx, sqlFill, ids, platformIDs); err != nil {
 		return fmt.Errorf("fill: %w", err)
 	}
 	if err := tx.Commit(ctx); err != nil {
