@@ -3,6 +3,7 @@ package devstack
 import (
 	"bytes"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,6 +63,42 @@ func TestPortsFrom(t *testing.T) {
 				t.Errorf("PortsFrom(%q) = %d, %v; want %d, error %t", tt.value, p.Redis, err, tt.want, tt.fails)
 			}
 		})
+	}
+}
+
+// A second stack on one machine moves its internal ports: Temporal keeps them in an int2, so not just anywhere.
+func TestInternalPortsMove(t *testing.T) {
+	t.Parallel()
+	p, held, err := freePorts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = held.Close() }()
+	taken := p
+	for _, row := range portTable {
+		if row.internal {
+			l, err := net.Listen("tcp", addr(*row.field(&p)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+		}
+	}
+	if err := p.moveInternal(); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int]bool{}
+	for _, row := range portTable {
+		n := *row.field(&p)
+		if row.internal == (n == *row.field(&taken)) || n > 32767 || seen[n] {
+			t.Errorf("%s moved from %d to %d", row.name, *row.field(&taken), n)
+		}
+		seen[n] = true
+	}
+	if _, err := PortsFrom(func(k string) string {
+		return map[string]string{"CONVEYOR_TEMPORAL_PORT": "40000"}[k]
+	}); err == nil {
+		t.Error("a port that Temporal cannot keep is taken")
 	}
 }
 

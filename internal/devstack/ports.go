@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -70,6 +71,9 @@ func PortsFrom(getenv func(string) string) (Ports, error) {
 		}
 		*row.field(&p) = n
 	}
+	if p.Temporal > highestTemporalPort {
+		return Ports{}, fmt.Errorf("CONVEYOR_TEMPORAL_PORT=%d: Temporal takes ports up to %d", p.Temporal, highestTemporalPort)
+	}
 	return p, nil
 }
 
@@ -93,21 +97,31 @@ func (p Ports) check(want func(portRow) bool) error {
 	return errors.Join(errs...)
 }
 
-// moveInternal gives a free port to every internal row whose port is taken. Ports that are free stay the same from
-// start to start, which spares Temporal a search for members that have moved.
+// highestTemporalPort is what fits into the int2 in which Temporal keeps its members' ports.
+const highestTemporalPort = 1<<15 - 1
+
+// moveInternal gives the next free port to every internal row whose port is taken. Ports that are free stay the same
+// from start to start, which spares Temporal a search for members that have moved.
 func (p *Ports) moveInternal() error {
 	for _, row := range portTable {
 		if !row.internal || portFree(*row.field(p)) {
 			continue
 		}
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return fmt.Errorf("find a free port for %s: %w", row.name, err)
+		n := *row.field(p) + 1
+		for n <= highestTemporalPort && (p.uses(n) || !portFree(n)) {
+			n++
 		}
-		*row.field(p) = l.Addr().(*net.TCPAddr).Port
-		_ = l.Close()
+		if n > highestTemporalPort {
+			return fmt.Errorf("find a free port for %s: none from %d to %d", row.name, *row.field(p), highestTemporalPort)
+		}
+		*row.field(p) = n
 	}
 	return nil
+}
+
+// uses says whether a row has that port.
+func (p *Ports) uses(n int) bool {
+	return slices.ContainsFunc(portTable, func(row portRow) bool { return *row.field(p) == n })
 }
 
 func portFree(n int) bool {
