@@ -18,8 +18,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// sqlFill makes adverts with the given IDs and platform IDs like those that are there, spread over the city and the last
-// ninety days.
+// sqlFill makes adverts with the given IDs and platform IDs like those that are there, spread over the city and the
+// last ninety days.
 const sqlFill = `
 WITH sample AS (
     SELECT r.*, l.published_at, l.details, row_number() OVER (ORDER BY r.id) AS nr
