@@ -48,6 +48,7 @@ func (h *deadLetters) register(a huma.API) {
 	huma.Register(a, needs(access.Operate, huma.Operation{
 		OperationID: "replay-dead-letters", Method: http.MethodPost, Path: "/dead-letters/replay", Tags: tags,
 		Summary: "Send all open dead letters that match", Errors: []int{422, 503},
+		Metadata:    map[string]any{timeoutKey: replayTimeout},
 		Description: "Says what it would do; with dry_run false it does it, the oldest first. When left is not 0, ask again.",
 	}), h.replayAll)
 	huma.Register(a, needs(access.Operate, huma.Operation{
@@ -273,8 +274,6 @@ const sampleSize = 10
 const replayTimeout = 40 * time.Second
 
 func (h *deadLetters) replayAll(ctx context.Context, in *replayLettersInput) (*replayLettersOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, replayTimeout)
-	defer cancel()
 	f := in.Body.filter()
 	out := LettersReplayed{DryRun: in.Body.DryRun == nil || *in.Body.DryRun}
 	var err error

@@ -63,3 +63,16 @@ func TestWhatIsForgottenIsShut(t *testing.T) {
 		}
 	}
 }
+
+// What an operation may take is what its request may take: the gate ends it no earlier.
+func TestALongReplayHasItsTime(t *testing.T) {
+	t.Parallel()
+	g := newGate(Options{Log: slog.New(slog.DiscardHandler)})
+	gin.SetMode(gin.ReleaseMode)
+	r := gin.New()
+	a := humagin.New(r, huma.DefaultConfig("", ""))
+	(&deadLetters{}).register(a)
+	g.learn(a, r.Routes())
+	require.Equal(t, replayTimeout, g.routes["POST /dead-letters/replay"].timeout)
+	require.Equal(t, wholeTimeout, g.routes["GET /dead-letters"].timeout)
+}

@@ -238,8 +238,15 @@ func TestScraped(t *testing.T) {
 	r.broker.Publish("scraped", "kijiji", message(t, "1"), message(t, "2"))
 	r.eventually(t, func() bool { return r.temp.started() == 2 }, "the second was not started")
 	r.eventually(t, func() bool { return r.rows(t, "raw_listings WHERE scrapes = 2") == 1 }, "it was not counted")
-	stop()
 	require.Len(t, r.temp.arrivals("1"), 1)
+
+	// Archived meanwhile: a run of its that has done this revision and still waits for images must do it again.
+	_, err = r.pool.Exec(t.Context(), "UPDATE raw_listings SET archived_at = now() WHERE platform_id = '1'")
+	require.NoError(t, err)
+	r.broker.Publish("scraped", "kijiji", message(t, "1"))
+	r.eventually(t, func() bool { return len(r.temp.arrivals("1")) == 2 }, "it stays archived although it was seen")
+	require.Equal(t, launch.Arrival{Stage: listing.StageNormalize, Revision: 1, Force: true}, r.temp.arrivals("1")[1])
+	stop()
 	require.Zero(t, r.broker.Ready("scraped.kijiji"), "everything is acked")
 	require.Zero(t, r.rows(t, "dead_letters"))
 }

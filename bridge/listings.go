@@ -99,7 +99,7 @@ func (b *Bridge) scraped(ctx context.Context, q queue, batch []amqp.Delivery) []
 			errs[at[k]] = b.unpanicked(ctx, func() error {
 				return spans.message(ctx, q, batch[at[k]], func(ctx context.Context) error {
 					return b.Launch.Listing(ctx, arrivals[k].Ref,
-						launch.Arrival{Stage: listing.StageNormalize, Revision: r.Revision, Force: replay},
+						launch.Arrival{Stage: listing.StageNormalize, Revision: r.Revision, Force: replay || r.Archived},
 						launch.AdvertSummary(adverts[k].Title, adverts[k].Price.AmountCents))
 				})
 			})

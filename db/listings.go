@@ -39,6 +39,7 @@ type Receipt struct {
 	ID       uuid.UUID
 	Revision int64 // the advert's current revision
 	Settled  bool  // that revision was brought to its end before: there is nothing to do
+	Archived bool  // its listing is archived: the revision must be published again, whoever has done it before
 }
 
 // The lock order is that of the IDs, or two bridges that store the same adverts would deadlock. A message that is
@@ -78,7 +79,7 @@ WITH incoming AS (
     WHERE s.revised_at = $8
     ON CONFLICT DO NOTHING
 )
-SELECT id, revision, revision = settled_revision AND archived_at IS NULL FROM stored`
+SELECT id, revision, revision = settled_revision AND archived_at IS NULL, archived_at IS NOT NULL FROM stored`
 
 // Receive stores what was scraped, in one statement however many there are, and says for each arrival whether there
 // is work to do. An advert that did not change since it was last brought to its end only moves its last_scraped_at:
@@ -159,7 +160,7 @@ WITH stored AS (
     SELECT id, revision, $6, $5, $8, $9 FROM stored WHERE revised_at = $9
     ON CONFLICT DO NOTHING
 )
-SELECT id, revision, false FROM stored`
+SELECT id, revision, false, false FROM stored`
 
 // ReceiveStaged stores a listing that somebody else's stage has normalized or checked. One of the scrape that we
 // hold replaces our normalized form and keeps the raw payload; a newer one is a new revision whose payload is the

@@ -55,6 +55,7 @@ func (s *Listings) ArchiveStale(ctx context.Context, before time.Time, last uuid
 		b.Queue(sqlListingsArchive, ids, now)
 		b.Queue(sqlRawArchive, ids, now)
 		next, archived = ids[len(ids)-1], len(ids)
+		remember(ctx, b)
 		return tx.SendBatch(ctx, b).Close()
 	})
 	if err != nil {

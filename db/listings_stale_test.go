@@ -147,6 +147,7 @@ func TestArchiveStaleWhileItIsScraped(t *testing.T) {
 	receipt, ok := <-came
 	require.True(t, ok)
 	require.False(t, receipt.Settled, "it would stay archived although it was seen")
+	require.True(t, receipt.Archived)
 }
 
 // A version that its advert replaced by one that cannot be published goes when that has been so for long, however

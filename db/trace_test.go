@@ -64,6 +64,21 @@ func TestEventsRememberTheirTrace(t *testing.T) {
 		"statements of the trace, by name, and none outside of it")
 }
 
+// What is archived is told by a transaction of its own kind, which remembers its trace like any other.
+func TestArchivedRemembersItsTrace(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	imported(t, s, "1")
+	here := api.NewSpanContext(api.SpanContextConfig{TraceID: api.TraceID{1, 2}, SpanID: api.SpanID{3}})
+	_, n, err := s.ArchiveStale(api.ContextWithSpanContext(t.Context(), here), after(60), uuid.Nil, 10, after(99))
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.Equal(t, []string{"00-" + here.TraceID().String() + "-" + here.SpanID().String() + "-00"},
+		query[string](t, pool, "SELECT traceparent FROM outbox WHERE routing_key = 'listings.archived'"))
+}
+
 // A lease that is kept is not due for others; one that was lost cannot be kept.
 func TestExtend(t *testing.T) {
 	t.Parallel()

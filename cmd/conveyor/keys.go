@@ -93,7 +93,7 @@ func printKeys(w io.Writer, keys []db.Key, now time.Time) error {
 	fmt.Fprintln(t, "ID\tNAME\tROLE\tSTATE\tCREATED\tBY\tEXPIRES\tLAST USED")
 	for _, k := range keys {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Name, k.Role, k.State(now), day(&k.CreatedAt),
-			k.CreatedBy, day(k.ExpiresAt), day(k.LastUsedAt))
+			plain(k.CreatedBy), day(k.ExpiresAt), day(k.LastUsedAt))
 	}
 	return t.Flush()
 }

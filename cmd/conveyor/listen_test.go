@@ -1,11 +1,35 @@
 package main
 
 import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
+
+// A request that does not end is cut, and is no failure of the role that moves or stops.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	came, cut := make(chan struct{}), make(chan error, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(came)
+		<-r.Context().Done()
+	}))
+	t.Cleanup(server.Close)
+	go func() {
+		answer, err := http.Get(server.URL)
+		if err == nil {
+			answer.Body.Close()
+		}
+		cut <- err
+	}()
+	<-came
+	require.NoError(t, drain(t.Context(), slog.New(slog.DiscardHandler), server.Config, 10*time.Millisecond))
+	require.Error(t, <-cut)
+}
 
 func TestLoopback(t *testing.T) {
 	t.Parallel()

@@ -165,7 +165,7 @@ func (c *replayListCmd) Run(ctx context.Context) error {
 	t := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "ID\tSTATE\tSTAGE\tDONE\tTOTAL\tSTARTED BY\tCREATED")
 	for _, p := range page.Items {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\t%s\n", p.ID, p.State, p.Stage, p.Done, p.Total, p.StartedBy,
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\t%s\n", p.ID, p.State, p.Stage, p.Done, p.Total, plain(p.StartedBy),
 			p.CreatedAt.Format(time.RFC3339))
 	}
 	return t.Flush()
@@ -178,7 +178,7 @@ func printReplay(w io.Writer, r api.Replay) {
 		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{name}, args...)...)
 	}
 	row("replay", "%s", r.ID)
-	row("state", "%s", strings.TrimSuffix(r.State+": "+r.Reason, ": "))
+	row("state", "%s", plain(strings.TrimSuffix(r.State+": "+r.Reason, ": ")))
 	row("stage", "%s, at most %d a second", r.Stage, r.Rate)
 	row("done", "%d of %d, %d started", r.Done, r.Total, r.Started)
 	for _, n := range []struct {
@@ -193,7 +193,7 @@ func printReplay(w io.Writer, r api.Replay) {
 			row(n.name, "%d", n.count)
 		}
 	}
-	row("started", "by %s at %s", r.StartedBy, r.CreatedAt.Format(time.RFC3339))
+	row("started", "by %s at %s", plain(r.StartedBy), r.CreatedAt.Format(time.RFC3339))
 	if r.EndedAt != nil {
 		row("ended", "%s, after %s", r.EndedAt.Format(time.RFC3339), r.EndedAt.Sub(r.CreatedAt).Round(time.Second))
 	}

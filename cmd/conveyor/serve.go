@@ -26,13 +26,24 @@ func serve(ctx context.Context, log *slog.Logger, what, address string, handler 
 	}
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
-		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainWithin)
-		defer cancel()
-		stopped <- server.Shutdown(drain)
+		stopped <- drain(context.WithoutCancel(ctx), log, server, drainWithin)
 	})
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		stop()
 		return fmt.Errorf("serve on %s: %w", address, err)
 	}
 	return <-stopped
+}
+
+// drain lets requests under way finish, and cuts those that take longer. That is no failure: the API moves to another
+// address while it runs, and somebody who reads a picture slowly must not end the process.
+func drain(ctx context.Context, log *slog.Logger, server *http.Server, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	err := server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		log.WarnContext(ctx, "requests under way are cut", "after", within)
+		return server.Close()
+	}
+	return err
 }

@@ -158,7 +158,7 @@ func (s *statusScreen) summary(b *strings.Builder, r backlog.Report, before *bac
 		fmt.Fprintf(b, "\ndead letters  %s open", s.number(letters))
 		sign := ":"
 		for _, d := range r.DeadLetters {
-			fmt.Fprintf(b, "%s %d %s (%s)", sign, d.Open, d.Queue, d.Class)
+			fmt.Fprintf(b, "%s %d %s (%s)", sign, d.Open, plain(d.Queue), plain(d.Class)) // strangers may have written it
 			sign = ","
 		}
 		fmt.Fprintln(b)
@@ -223,7 +223,7 @@ func (s *statusScreen) limits(b *strings.Builder, r backlog.Report) {
 			t = append(t, []string{fmt.Sprintf("and %d more", len(r.Limits)-most), ""})
 			break
 		}
-		t = append(t, []string{h.Host + " (" + h.Limiter + ")", spanText(h.WaitSeconds)})
+		t = append(t, []string{plain(h.Host) + " (" + h.Limiter + ")", spanText(h.WaitSeconds)})
 	}
 	s.print(b, t)
 }

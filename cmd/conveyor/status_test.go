@@ -83,6 +83,10 @@ func TestStatusFrameOfTrouble(t *testing.T) {
 	require.Contains(t, got, "! postgres is away\n! management is away\n! queue scraped.kijiji, scraped.kijiji.dlq: no consumer\n")
 	require.Contains(t, got, "! task queue images (activity): no worker\n")
 
+	now.Services["postgres"] = "ok"
+	now.DeadLetters[0].Class, now.Limits[0].Host = "in\x1b[2Jvalid", "a\x1b]0;b"
+	got = (&statusScreen{}).frame(now, &before)
+	require.NotContains(t, got, "\x1b", "what strangers wrote does not steer the terminal")
 	painted := (&statusScreen{paint: true}).frame(now, &before)
 	require.Contains(t, painted, "\x1b[33m+51\x1b[0m 1300")
 	require.Contains(t, painted, "\x1b[32m-3\x1b[0m 2")

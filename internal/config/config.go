@@ -47,7 +47,7 @@ type Postgres struct {
 // RabbitMQ is where messages come from and events go.
 type RabbitMQ struct {
 	URL           string `env:"RABBITMQ_URL" envDefault:"amqp://mtlrent:mtlrent@127.0.0.1:5673/" doc:"broker, as a URL; percent-encode the credentials" secret:"url"`
-	ManagementURL string `env:"RABBITMQ_MANAGEMENT_URL" envDefault:"http://127.0.0.1:15673" doc:"management API, for links" secret:"url"`
+	ManagementURL string `env:"RABBITMQ_MANAGEMENT_URL" envDefault:"http://127.0.0.1:15673" doc:"management API: rates and what is unacked; its credentials, or those of RABBITMQ_URL" secret:"url"`
 	QueueType     string `env:"RABBITMQ_QUEUE_TYPE" envDefault:"quorum" doc:"type of the queues that are declared: quorum or classic"`
 	Declare       bool   `env:"RABBITMQ_DECLARE_TOPOLOGY" envDefault:"true" doc:"declare queues at startup; false only checks that they are there"`
 	Prefetch      int    `env:"RABBITMQ_PREFETCH" envDefault:"200" doc:"deliveries of a queue in hand at once, 1 to 1000"`
