@@ -93,11 +93,12 @@ func (a *Replays) RunReplayBatch(ctx context.Context, b ReplayBatch) (ReplayBatc
 	if p.State != listing.ReplayRunning || p.Exhausted || room <= 0 {
 		return b, nil
 	}
-	page, err := a.Store.NextOfReplay(ctx, b.ID, p.Last, replayPage)
+	looked := min(replayPage, 10*room) // where few match, each more to look for reads more of the table
+	page, err := a.Store.NextOfReplay(ctx, b.ID, p.Last, looked)
 	if err != nil {
 		return b, err
 	}
-	exhausted := len(page) < replayPage
+	exhausted := len(page) < looked
 	var starts []listing.Restart
 	for n, item := range page {
 		if item.Skip != "" {

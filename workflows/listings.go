@@ -162,6 +162,7 @@ func (l *listingRun) process(ctx workflow.Context, a Arrival) {
 	case l.err != nil: // a step can never do it, and nobody but us knows
 		job.Outcome, job.Note = activities.Rejected, l.err.Error()
 		job.Revision = max(job.Revision, a.Revision)
+		job.Stage = reached
 		if _, err := local(workflow.WithLocalActivityOptions(ctx, storeWork), do.FailListing, job); err != nil {
 			l.err = err
 		}

@@ -198,7 +198,8 @@ func (c Config) check() error {
 	oneOf("RABBITMQ_QUEUE_TYPE", c.RabbitMQ.QueueType, "quorum", "classic")
 	is(c.RabbitMQ.Prefetch >= 1 && c.RabbitMQ.Prefetch <= 1000, "RABBITMQ_PREFETCH", "is %d, expected 1 to 1000",
 		c.RabbitMQ.Prefetch)
-	is(c.RabbitMQ.Hold >= time.Second, "RABBITMQ_HOLD", "is %s, expected 1s or more", c.RabbitMQ.Hold)
+	is(c.RabbitMQ.Hold >= time.Minute, "RABBITMQ_HOLD", "is %s, expected 1m or more: each time counts as a delivery",
+		c.RabbitMQ.Hold)
 	for _, s := range c.Listings.Stages {
 		oneOf("CONVEYOR_LISTING_STAGES", s, listing.StageNormalize, listing.StageDedupe, listing.StageImport, listing.StageImages)
 	}
