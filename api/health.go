@@ -10,13 +10,19 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// checkTimeout is how long each of the services may take to answer /ready.
-const checkTimeout = 2 * time.Second
+const (
+	checkTimeout = 2 * time.Second // how long each of the services may take to answer /ready
+	readyFor     = time.Second     // how long an answer is good: anybody may ask, and each asking dials RabbitMQ
+)
 
 // health serves /health and /ready.
 type health struct {
 	checks  map[string]func(context.Context) error
 	version string
+
+	asking sync.Mutex // who comes meanwhile waits for the same answer
+	last   *readyOutput
+	at     time.Time
 }
 
 func (h *health) register(a huma.API) {
@@ -60,7 +66,13 @@ type readyOutput struct {
 }
 
 func (h *health) ready(ctx context.Context, _ *struct{}) (*readyOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	h.asking.Lock()
+	defer h.asking.Unlock()
+	if h.last != nil && time.Since(h.at) < readyFor {
+		return h.last, nil
+	}
+	// The answer is for others too, whatever becomes of who asked.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
 	defer cancel()
 	out := &readyOutput{http.StatusOK, Readiness{Status: "ready", Services: map[string]string{}}}
 	var mu sync.Mutex
@@ -78,5 +90,6 @@ func (h *health) ready(ctx context.Context, _ *struct{}) (*readyOutput, error) {
 		})
 	}
 	asked.Wait()
+	h.last, h.at = out, time.Now()
 	return out, nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -54,6 +56,23 @@ func TestReady(t *testing.T) {
 			require.NotContains(t, r.Body, "10.0.0.7")
 		})
 	}
+}
+
+// Anybody may ask, so asking often is not dialling often.
+func TestReadyIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	d := bare(t, func(o *api.Options) {
+		o.Checks = map[string]func(context.Context) error{
+			"rabbitmq": func(context.Context) error { asked.Add(1); return nil },
+		}
+	})
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() { d.get(t, "/ready") })
+	}
+	all.Wait()
+	require.Less(t, asked.Load(), int32(4))
 }
 
 func TestMetrics(t *testing.T) {
