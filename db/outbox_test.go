@@ -210,7 +210,8 @@ func TestWaitWakesOnInsert(t *testing.T) {
 	added, ended := make(chan struct{}, 1), make(chan error, 1)
 	go func() { ended <- o.Wait(ctx, added) }()
 	require.Eventually(t, func() bool {
-		return count(t, pool, "pg_stat_activity WHERE query = 'LISTEN outbox' AND datname = current_database()") == 1
+		return count(t, pool, `pg_stat_activity
+			WHERE query = 'LISTEN outbox' AND state = 'idle' AND datname = current_database()`) == 1 // it listens by now
 	}, 10*time.Second, 5*time.Millisecond)
 	for range 2 {
 		fill(t, pool, "a", 3)
