@@ -43,7 +43,11 @@ func (b Bootstrap) Apply(ctx context.Context, c client.Client) error {
 		return fmt.Errorf("register namespace %s: %w", b.Namespace, err)
 	}
 	// The servers learn of a new namespace and of new attributes by refreshing their caches.
-	if err := until(ctx, func(ctx context.Context) error { return b.addSearchAttributes(ctx, c) }); err != nil {
+	added := false
+	if err := until(ctx, func(ctx context.Context) (err error) {
+		added, err = b.addSearchAttributes(ctx, c)
+		return err
+	}); err != nil {
 		return fmt.Errorf("add search attributes: %w", err)
 	}
 	if err := until(ctx, func(ctx context.Context) error { return b.probe(ctx, c) }); err != nil {
@@ -55,8 +59,19 @@ func (b Bootstrap) Apply(ctx context.Context, c client.Client) error {
 	if err := until(ctx, func(ctx context.Context) error { return b.schedule(ctx, c) }); err != nil {
 		return fmt.Errorf("make schedule %s: %w", stalenessSchedule, err)
 	}
+	if added { // the history service learns of them later than whom we can ask, and fails workflow tasks until then
+		select {
+		case <-time.After(refreshed):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	return nil
 }
+
+// refreshed is how long the services of a server may take to read a namespace anew, where it is told to hurry, as ours
+// is. Elsewhere the first workflow tasks after a first bootstrap are tried again.
+const refreshed = 3 * time.Second
 
 // register creates the namespace, or gives the one that is there the retention that is wanted.
 func (b Bootstrap) register(ctx context.Context, c client.Client) error {
@@ -117,11 +132,12 @@ func (b Bootstrap) retain(ctx context.Context, c client.Client) error {
 	return err
 }
 
-func (b Bootstrap) addSearchAttributes(ctx context.Context, c client.Client) error {
+// addSearchAttributes says whether any was missing.
+func (b Bootstrap) addSearchAttributes(ctx context.Context, c client.Client) (added bool, err error) {
 	have, err := c.OperatorService().ListSearchAttributes(ctx,
 		&operatorservice.ListSearchAttributesRequest{Namespace: b.Namespace})
 	if err != nil {
-		return err
+		return false, err
 	}
 	missing := map[string]enums.IndexedValueType{}
 	for _, name := range searchAttributes {
@@ -130,16 +146,16 @@ func (b Bootstrap) addSearchAttributes(ctx context.Context, c client.Client) err
 		}
 	}
 	if len(missing) == 0 {
-		return nil
+		return false, nil
 	}
 	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
 		Namespace: b.Namespace, SearchAttributes: missing,
 	})
 	var exists *serviceerror.AlreadyExists
 	if errors.As(err, &exists) {
-		return nil
+		return true, nil
 	}
-	return err
+	return err == nil, err
 }
 
 // probe asks a question that only a server knowing the namespace and the attributes can answer.
