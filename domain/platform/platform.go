@@ -5,10 +5,12 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform/kangalou"
 	"github.com/mtlrent/conveyor/domain/platform/kijiji"
+	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
-// A Platform turns one site's adverts into listings.
+// A Platform reads one site's pages and turns its adverts into listings.
 type Platform interface {
+	scrape.Reader
 	// Name is the site's key in routing keys, queue names, IDs and tables: lower case, [a-z0-9_-].
 	Name() string
 	// Normalize interprets one advert. What cannot become a listing is a *listing.Rejection with every reason.
@@ -29,4 +31,13 @@ func ByName(name string) (Platform, bool) {
 		}
 	}
 	return nil, false
+}
+
+// Names are the names of all platforms, in the order of All.
+func Names() []string {
+	names := make([]string, len(All))
+	for i, p := range All {
+		names[i] = p.Name()
+	}
+	return names
 }

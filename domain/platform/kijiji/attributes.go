@@ -57,7 +57,9 @@ var attributes = map[string]reader{
 	// The page's JSON-LD: bathrooms are not in tenths there, and "rooms" are bedrooms.
 	"numberofbathroomstotal": bathrooms,
 	"numberofrooms":          bedrooms,
+	"numberofbedrooms":       bedrooms,
 	"floorsize.value":        area,
+	"leaselength":            lease,
 }
 
 // bedrooms reads 0 (studio) to 5 (five or more); 2.5 is "2 + den" and never the Quebec 2½. The page's labels

@@ -2,6 +2,7 @@
 package kijiji
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -16,8 +17,8 @@ type Platform struct{}
 func (Platform) Name() string { return "kijiji" }
 
 // Normalize interprets one advert. Raw.Attributes holds canonicalName → canonicalValues of the site's own listing
-// object; older adverts have the labels of the page, or nothing at all, and then the words alone speak. An attribute
-// that is unknown or cannot be read says nothing.
+// object, and its type (OFFER or WANTED) as "adtype"; older adverts have the labels of the page, or nothing at all,
+// and then the words alone speak. An attribute that is unknown or cannot be read says nothing.
 func (Platform) Normalize(raw listing.Raw) (listing.Listing, error) {
 	var s listing.Stated
 	for _, name := range slices.Sorted(maps.Keys(raw.Attributes)) { // in order, so that warnings do not depend on the map
@@ -32,5 +33,26 @@ func (Platform) Normalize(raw listing.Raw) (listing.Listing, error) {
 			}
 		}
 	}
-	return listing.Normalize(raw, s)
+	l, err := listing.Normalize(raw, s)
+	if err = wanted(raw, err); err != nil {
+		return listing.Listing{}, err
+	}
+	return l, nil
+}
+
+// wanted adds to the reasons against an advert that the site itself says that somebody looks for a home: the headline,
+// which the shared rules go by, need not say so.
+func wanted(raw listing.Raw, err error) error {
+	if !slices.Contains(raw.Attributes["adtype"], "WANTED") {
+		return err
+	}
+	var r *listing.Rejection
+	if !errors.As(err, &r) {
+		r = &listing.Rejection{}
+	}
+	if !slices.ContainsFunc(r.Reasons, func(r listing.Reason) bool { return r.Code == listing.CodeWanted }) {
+		r.Reasons = append(r.Reasons, listing.Reason{Field: "adtype", Code: listing.CodeWanted,
+			Message: `somebody looks for a home: the site's type is "WANTED"`})
+	}
+	return r
 }

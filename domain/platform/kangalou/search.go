@@ -1,0 +1,223 @@
+package kangalou
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/scrape"
+)
+
+// ReadSearch reads the cards of a page of HTML, or the pins of the map's JSON. Neither was at hand: the selectors are
+// those that scrapers of 2019 and 2026 used, the members are guesses, and what fits neither is a *ShapeError that names
+// what was found. An HTML page without cards is empty only where the list says so in words.
+func (Platform) ReadSearch(p scrape.Page) (scrape.Results, error) {
+	if err := scrape.Check(p); err != nil {
+		return scrape.Results{}, err
+	}
+	var r scrape.Results
+	var err error
+	if body := jsonOf(p.Body); body != nil {
+		r, err = pins(p, body)
+	} else {
+		r, err = cards(p)
+	}
+	return r, scrape.Unread(p, err)
+}
+
+// jsonOf returns the JSON of a body, also where Chromium shows it as a page; nil for anything else.
+func jsonOf(body []byte) []byte {
+	body = bytes.TrimPrefix(bytes.TrimSpace(body), []byte("\ufeff"))
+	if bytes.HasPrefix(body, []byte("{")) || bytes.HasPrefix(body, []byte("[")) {
+		return body
+	}
+	if !bytes.Contains(body[:min(len(body), 2048)], []byte("<pre")) {
+		return nil
+	}
+	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(body))
+	if err != nil {
+		return nil
+	}
+	text := strings.TrimSpace(doc.Find("body > pre").First().Text())
+	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+		return []byte(text)
+	}
+	return nil
+}
+
+// open parses HTML that has arrived to its end.
+func open(p scrape.Page) (*goquery.Document, error) {
+	if !bytes.Contains(bytes.ToLower(p.Body[max(0, len(p.Body)-1024):]), []byte("</html>")) {
+		return nil, scrape.Unrecognized("the page has no end")
+	}
+	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(p.Body))
+	if err != nil {
+		return nil, scrape.Unrecognized("no HTML: %v", err)
+	}
+	return doc, nil
+}
+
+// cards reads a page of HTML. It is the last when it links to pages and to none that comes after it, or when the site
+// led to another page than the one asked for; without links it is not known, and the next page will say.
+func cards(p scrape.Page) (scrape.Results, error) {
+	doc, err := open(p)
+	if err != nil {
+		return scrape.Results{}, err
+	}
+	r := scrape.Results{Total: count(doc)}
+	var bad error
+	seen := map[string]bool{}
+	doc.Find(card).Each(func(_ int, s *goquery.Selection) {
+		title := s.Find(".js-propertyTitle").First()
+		a := title.Find("a[href]").First()
+		if title.Is("a[href]") {
+			a = title
+		}
+		c, ok := cardAt(p, a.AttrOr("href", ""), a.Text(), s.Find("span.js-cost").First().Text(),
+			s.Find(".property__dimension").First().Text(), s.Find(".property__address").First().Text())
+		if !ok {
+			bad = scrape.Unrecognized("a card has the link %q and the title %q", a.AttrOr("href", ""), line(a.Text()))
+		}
+		if ok && !seen[c.PlatformID] {
+			seen[c.PlatformID] = true
+			r.Cards = append(r.Cards, c)
+		}
+	})
+	if bad != nil {
+		return scrape.Results{}, bad
+	}
+	if len(r.Cards) == 0 {
+		if !none(doc) {
+			return scrape.Results{}, scrape.Unrecognized("no %s, and no word that there are no results", card)
+		}
+		if at, err := url.Parse(p.URL); err == nil && pageOf(at) == 1 {
+			r.Total = 0
+		}
+		r.Last = true
+		return r, nil
+	}
+	r.Last = last(p, doc)
+	return r, nil
+}
+
+// cardAt makes a card of what a page shows of an advert; false without a title or a number in the link.
+func cardAt(p scrape.Page, href, title string, shown ...string) (scrape.Card, bool) {
+	u, title := p.Link(href), line(title)
+	if u == nil || idOf(u) == "" || title == "" {
+		return scrape.Card{}, false
+	}
+	u.RawQuery, u.ForceQuery = "", false // "?keywords=": how one came there
+	return scrape.Card{PlatformID: idOf(u), URL: u.String(), Title: title,
+		Fingerprint: scrape.Fingerprint(append([]string{title}, shown...)...)}, true
+}
+
+var (
+	counted = regexp.MustCompile(`^(\d[\d ]{0,9}) (resultats?|logements?|annonces?|appartements?|results?|listings?)\b`)
+	nothing = regexp.MustCompile(`\b(aucune?|no|0|zero) (resultats?|logements?|annonces?|appartements?|results?|listings?)\b`)
+)
+
+// count is how many adverts the page says that there are, -1 where it does not.
+func count(doc *goquery.Document) int {
+	total := -1
+	doc.Find(`[class*="count"], h1, h2`).EachWithBreak(func(_ int, s *goquery.Selection) bool {
+		if m := counted.FindStringSubmatch(listing.Fold(line(s.Text()))); m != nil {
+			total, _ = strconv.Atoi(strings.ReplaceAll(m[1], " ", ""))
+		}
+		return total < 0
+	})
+	return total
+}
+
+// none tells whether the list of results says that it is empty.
+func none(doc *goquery.Document) bool {
+	return nothing.MatchString(listing.Fold(line(doc.Find("#js-GenResult, #slist").Text())))
+}
+
+func last(p scrape.Page, doc *goquery.Document) bool {
+	at, err := url.Parse(p.URL)
+	if err != nil {
+		return false
+	}
+	if asked, err := url.Parse(p.Asked); err == nil && pageOf(asked) > pageOf(at) {
+		return true
+	}
+	linked, after := doc.Find(`[rel~="prev"]`).Length() > 0, doc.Find(`[rel~="next"]`).Length() > 0
+	doc.Find(`a[href*="page="]`).Each(func(_ int, a *goquery.Selection) {
+		if u := p.Link(a.AttrOr("href", "")); u != nil && u.Query().Has("page") && isSearch(u) {
+			linked = true
+			after = after || pageOf(u) > pageOf(at)
+		}
+	})
+	return linked && !after
+}
+
+// lists are the members under which the map's adverts may be.
+var lists = []string{"pins", "markers", "results", "listings", "properties", "annonces", "items", "data"}
+
+// pins reads the map's JSON: a list of objects or an object with one, or with a piece of HTML that holds cards. The map
+// has one page.
+func pins(p scrape.Page, body []byte) (scrape.Results, error) {
+	var entries []map[string]any
+	r := scrape.Results{Total: -1, Last: true}
+	if json.Unmarshal(body, &entries) != nil {
+		var object map[string]json.RawMessage
+		if err := json.Unmarshal(body, &object); err != nil {
+			return r, scrape.Unrecognized("no JSON of pins: %v", err)
+		}
+		found := false
+		for _, name := range lists {
+			if raw, ok := object[name]; ok && string(raw) != "null" && json.Unmarshal(raw, &entries) == nil {
+				found = true
+				break
+			}
+		}
+		if !found {
+			return r, scrape.Unrecognized("JSON without a list of pins; it has: %s", names(object))
+		}
+		for _, name := range []string{"total", "count", "totalCount", "nb"} {
+			if n := -1; json.Unmarshal(object[name], &n) == nil && n >= 0 {
+				r.Total = n
+			}
+		}
+	}
+	seen := map[string]bool{}
+	for _, pin := range entries {
+		href, title := first(pin, "url", "link", "href", "permalink"), first(pin, "title", "titre", "name")
+		c, ok := cardAt(p, href, title, first(pin, "price", "prix", "cost", "monthlycost"),
+			first(pin, "address", "adresse"))
+		if !ok {
+			return scrape.Results{}, scrape.Unrecognized("a pin has the link %q and the title %q; it has: %s", href, title,
+				names(pin))
+		}
+		if !seen[c.PlatformID] {
+			seen[c.PlatformID] = true
+			r.Cards = append(r.Cards, c)
+		}
+	}
+	if len(r.Cards) == 0 && r.Total != 0 {
+		return scrape.Results{}, scrape.Unrecognized("a list of no pins, and no count of 0")
+	}
+	return r, nil
+}
+
+// first is the first member of those names, as text.
+func first(m map[string]any, names ...string) string {
+	for _, name := range names {
+		switch v := m[name].(type) {
+		case string:
+			return v
+		case float64:
+			return strconv.FormatFloat(v, 'f', -1, 64)
+		}
+	}
+	return ""
+}
+
+// line folds white space.
+func line(s string) string { return strings.Join(strings.Fields(s), " ") }

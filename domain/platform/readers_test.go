@@ -1,0 +1,345 @@
+package platform_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+
+	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/platform"
+	"github.com/mtlrent/conveyor/domain/scrape"
+)
+
+// A fixture is a page of a platform's testdata. By its name: search*.html and search*.json list adverts, empty* lists
+// none, detail* is one advert. The address is that of <link rel="canonical">, else the platform's Start.
+type fixture struct {
+	name string
+	page scrape.Page
+}
+
+func (f fixture) detail() bool { return strings.HasPrefix(f.name, "detail") }
+
+var canonical = regexp.MustCompile(`<link rel="canonical" href="([^"]+)"`)
+
+func fixtures(tb testing.TB, p platform.Platform) (all []fixture) {
+	tb.Helper()
+	for _, pattern := range []string{"search*", "empty*", "detail*"} {
+		paths, err := filepath.Glob(filepath.Join(p.Name(), "testdata", pattern))
+		if err != nil || len(paths) == 0 {
+			tb.Fatalf("%s has no testdata/%s (%v)", p.Name(), pattern, err)
+		}
+		for _, path := range paths {
+			body, err := os.ReadFile(path)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			address := p.Site().Start
+			if m := canonical.FindSubmatch(body); m != nil {
+				address = string(m[1])
+			}
+			all = append(all, fixture{filepath.Base(path), scrape.Page{Asked: address, URL: address, Status: 200, Body: body}})
+		}
+	}
+	return all
+}
+
+// read reads a page as what it is; the result is Results or an Advert.
+func read(p platform.Platform, detail bool, page scrape.Page) (any, error) {
+	if detail {
+		return p.ReadAdvert(page)
+	}
+	return p.ReadSearch(page)
+}
+
+// TestReaders is what every platform's reader must hold to, whatever its site looks like.
+func TestReaders(t *testing.T) {
+	t.Parallel()
+	for _, p := range platform.All {
+		t.Run(p.Name(), func(t *testing.T) {
+			t.Parallel()
+			t.Run("site", func(t *testing.T) { siteIsSane(t, p) })
+			t.Run("requests", func(t *testing.T) { asks(t, p) })
+			for _, f := range fixtures(t, p) {
+				t.Run(f.name, func(t *testing.T) {
+					t.Parallel()
+					got, err := read(p, f.detail(), f.page)
+					if err != nil {
+						t.Fatal(err)
+					}
+					sane(t, p, got)
+					if r, ok := got.(scrape.Results); ok && (len(r.Cards) == 0) != strings.HasPrefix(f.name, "empty") {
+						t.Errorf("%d cards", len(r.Cards))
+					}
+					again, err := read(p, f.detail(), f.page)
+					if err != nil || !reflect.DeepEqual(got, again) {
+						t.Errorf("read twice: %+v and %+v, %v", got, again, err)
+					}
+					statuses(t, p, f)
+					halves(t, p, f, got)
+				})
+			}
+			t.Run("other pages", func(t *testing.T) { refusesOthers(t, p) })
+		})
+	}
+}
+
+func siteIsSane(t *testing.T, p platform.Platform) {
+	t.Parallel()
+	s := p.Site()
+	u, err := url.Parse(s.Start)
+	if err != nil || u.Scheme != "https" || u.Host == "" {
+		t.Errorf("Start = %q, %v; want an https address", s.Start, err)
+	}
+	if s.Transport != scrape.Browser && s.Transport != scrape.HTTP {
+		t.Errorf("Transport = %q", s.Transport)
+	}
+	if s.Delay < time.Second || s.Cooldown < time.Second || s.MaxPages < 1 {
+		t.Errorf("Pace = %+v; want a second and a page at least", s.Pace)
+	}
+	if s != p.Site() {
+		t.Error("Site changes")
+	}
+}
+
+func asks(t *testing.T, p platform.Platform) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, n := range []int{1, 2, 1000} {
+		r, err := p.SearchRequest(p.Site().Start, n)
+		if err != nil {
+			t.Fatalf("page %d: %v", n, err)
+		}
+		key, _ := json.Marshal(r)
+		if u, err := url.Parse(r.URL); err != nil || u.Scheme != "https" || u.Host == "" || seen[string(key)] {
+			t.Errorf("page %d = %+v, %v", n, r, err)
+		}
+		seen[string(key)] = true
+		// Whoever is given the address of a later page gets the same pages.
+		for _, m := range []int{1, 2, 7} {
+			want, err1 := p.SearchRequest(p.Site().Start, m)
+			got, err2 := p.SearchRequest(r.URL, m)
+			if err1 != nil || err2 != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("page %d from %q = %+v, %v; want %+v, %v", m, r.URL, got, err2, want, err1)
+			}
+		}
+	}
+	for _, n := range []int{0, -1} {
+		if r, err := p.SearchRequest(p.Site().Start, n); !invalid(err) {
+			t.Errorf("page %d = %+v, %v; want invalid", n, r, err)
+		}
+	}
+	for _, start := range []string{"", " ", "::", "/", "x", "https://", "https://example.org", "https://example.org/x?y=z",
+		"ftp://example.org/", "javascript:alert(1)", "https://user:secret@example.org/", "http://[::1", "\x00", "%zz"} {
+		if r, err := p.SearchRequest(start, 1); !invalid(err) {
+			t.Errorf("SearchRequest(%q) = %+v, %v; want invalid", start, r, err)
+		}
+	}
+	// The address of an advert is no search.
+	for _, f := range fixtures(t, p) {
+		if f.detail() {
+			if r, err := p.SearchRequest(f.page.URL, 1); !invalid(err) {
+				t.Errorf("SearchRequest(%q) = %+v, %v; want invalid", f.page.URL, r, err)
+			}
+		}
+	}
+}
+
+func invalid(err error) bool {
+	class, _ := fault.Of(err)
+	return class == fault.Invalid
+}
+
+// sane holds for whatever a reader returns without an error.
+func sane(t *testing.T, p platform.Platform, got any) {
+	t.Helper()
+	switch got := got.(type) {
+	case scrape.Results:
+		if got.Total < -1 || len(got.Cards) == 0 && !got.Last {
+			t.Errorf("total %d, last %t, %d cards", got.Total, got.Last, len(got.Cards))
+		}
+		seen := map[string]bool{}
+		for _, c := range got.Cards {
+			if seen[c.PlatformID] {
+				t.Errorf("%s is listed twice", c.PlatformID)
+			}
+			seen[c.PlatformID] = true
+			message(t, contract.ScrapedListing{Platform: p.Name(), PlatformID: c.PlatformID, URL: c.URL})
+			if c.Title == "" || c.Fingerprint == "" {
+				t.Errorf("card = %+v", c)
+			}
+		}
+	case scrape.Advert:
+		message(t, contract.ScrapedListing{Platform: got.Platform, PlatformID: got.PlatformID, URL: got.URL})
+		if got.Platform != p.Name() || got.Title == "" || !got.ScrapedAt.IsZero() {
+			t.Errorf("advert %q of %q, title %q, scraped at %v", got.PlatformID, got.Platform, got.Title, got.ScrapedAt)
+		}
+		for _, s := range got.ImageURLs {
+			if u, err := url.Parse(s); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+				t.Errorf("image at %q", s)
+			}
+		}
+		for name := range got.Attributes {
+			if name == "" {
+				t.Error("an attribute without a name")
+			}
+		}
+		if got.PostedAt != nil && got.PostedAt.Location() != time.UTC {
+			t.Errorf("posted at %v", got.PostedAt)
+		}
+		var extra map[string]any
+		if got.Extra != nil && json.Unmarshal(got.Extra, &extra) != nil {
+			t.Errorf("extra is no object: %s", got.Extra)
+		}
+	}
+}
+
+// message holds an advert to what the queue takes.
+func message(t *testing.T, m contract.ScrapedListing) {
+	t.Helper()
+	m.ScrapedAt = time.Unix(1, 0)
+	if err := m.Check(); err != nil {
+		t.Errorf("%q at %q: %v", m.PlatformID, m.URL, err)
+	}
+	if strings.Contains(m.URL, "#") || !utf8.ValidString(m.URL) {
+		t.Errorf("the address %q", m.URL)
+	}
+}
+
+// statuses: what a status says counts, whatever stands in the page.
+func statuses(t *testing.T, p platform.Platform, f fixture) {
+	for _, tt := range []struct {
+		status  int
+		after   time.Duration
+		class   fault.Class
+		refused bool
+	}{
+		{429, time.Minute, fault.Throttled, true},
+		{403, 0, fault.Throttled, true},
+		{503, time.Minute, fault.Throttled, true},
+		{503, 0, fault.Transient, false},
+		{500, 0, fault.Transient, false},
+		{404, 0, fault.Gone, false},
+		{410, 0, fault.Gone, false},
+	} {
+		page := f.page
+		page.Status, page.RetryAfter, page.Body = tt.status, tt.after, []byte("<html>error</html>")
+		got, err := read(p, f.detail(), page)
+		class, after := fault.Of(err)
+		if class != tt.class || (scrape.RefusalOf(err) != nil) != tt.refused || tt.refused && after != tt.after {
+			t.Errorf("status %d: %+v, %v; want %q", tt.status, got, err, tt.class)
+		}
+	}
+}
+
+// halves cuts the page at many points, as a connection does. What is left is not recognized, or reads like the whole:
+// it never holds fewer adverts without a word.
+func halves(t *testing.T, p platform.Platform, f fixture, whole any) {
+	n := len(f.page.Body)
+	for cut := 0; cut < n; cut += max(1, n/400) {
+		for how, body := range map[string][]byte{"cut off": f.page.Body[:cut], "closed": closed(t, f.page.Body[:cut])} {
+			if how == "closed" && !app.Match(f.page.Body) {
+				continue // nothing tells such a page from one with fewer adverts
+			}
+			page := f.page
+			page.Body = body
+			got, err := read(p, f.detail(), page)
+			if err == nil && !reflect.DeepEqual(got, whole) {
+				t.Fatalf("%d of %d bytes, %s, read as %+v; the whole as %+v", cut, n, how, got, whole)
+			}
+			if err != nil && !invalid(err) && scrape.RefusalOf(err) == nil {
+				t.Fatalf("%d of %d bytes, %s: %v", cut, n, how, err)
+			}
+		}
+	}
+}
+
+// closed is a page as a browser hands it over, which ends every element that is open.
+func closed(t *testing.T, body []byte) []byte {
+	t.Helper()
+	doc, err := html.Parse(bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := html.Render(&out, doc); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// app is a page that carries its data in one piece.
+var app = regexp.MustCompile(`__NEXT_DATA__|^\s*[{[]`)
+
+// refusesOthers: pages of somebody else are errors, and never empty results.
+func refusesOthers(t *testing.T, p platform.Platform) {
+	t.Parallel()
+	pages := map[string]string{
+		"nothing": "", "white space": " \n", "no text": "\xff\xfe\x00\x01", "JSON": `{"ok":true}`, "empty JSON": "{}",
+		"empty list": "[]", "null": "null", "text": "hello", "an empty page": "<html><body></body></html>",
+		"no data":      `<html><script id="__NEXT_DATA__" type="application/json"></script></html>`,
+		"other data":   `<html><script id="__NEXT_DATA__" type="application/json">{"props":{"pageProps":{}}}</script></html>`,
+		"another site": `<html><head><title>Example Domain</title></head><body><h1>Example</h1><a href="/1">1</a></body></html>`,
+	}
+	for _, other := range platform.All {
+		if other.Name() != p.Name() {
+			for _, f := range fixtures(t, other) {
+				pages[other.Name()+" "+f.name] = string(f.page.Body)
+			}
+		}
+	}
+	captcha := "<html><head><title>Just a moment...</title></head><body>" +
+		`<script src="/cdn-cgi/challenge-platform/h/b/orchestrate/chl_page/v1"></script></body></html>`
+	for _, f := range fixtures(t, p) {
+		for name, body := range pages {
+			page := f.page
+			page.Body = []byte(body)
+			if got, err := read(p, f.detail(), page); !invalid(err) && scrape.RefusalOf(err) == nil {
+				t.Errorf("%s for %s: %+v, %v; want a ShapeError", name, f.name, got, err)
+			}
+		}
+		page := f.page
+		page.Body = []byte(captcha)
+		_, err := read(p, f.detail(), page)
+		if r := scrape.RefusalOf(err); r == nil || r.Reason != "captcha" {
+			t.Errorf("a challenge for %s: %v; want a refusal", f.name, err)
+		}
+	}
+}
+
+// fuzzReader seeds with every page of the platform and holds the results to what all must hold to.
+func fuzzReader(f *testing.F, name string) {
+	p, ok := platform.ByName(name)
+	if !ok {
+		f.Fatal(name)
+	}
+	for _, fix := range fixtures(f, p) {
+		f.Add(fix.page.Body, fix.page.URL)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, address string) {
+		page := scrape.Page{Asked: p.Site().Start, URL: address, Status: 200, Body: bytes.Clone(body)}
+		for _, detail := range []bool{false, true} {
+			got, err := read(p, detail, page)
+			if err == nil {
+				sane(t, p, got)
+			}
+		}
+		if !bytes.Equal(page.Body, body) {
+			t.Error("the reader writes to the page")
+		}
+		_, _ = p.SearchRequest(address, 2)
+	})
+}
+
+func FuzzKijiji(f *testing.F)   { fuzzReader(f, "kijiji") }
+func FuzzKangalou(f *testing.F) { fuzzReader(f, "kangalou") }

@@ -1,0 +1,189 @@
+package robots_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/robots"
+)
+
+func TestAllowed(t *testing.T) {
+	t.Parallel()
+	everybody := "User-agent: *\n"
+	for _, tt := range []struct {
+		name, body, agent, path string
+		want                    bool
+	}{
+		{"no file", "", "bot", "/x", true},
+		{"no rule", everybody + "Disallow:\n", "bot", "/x", true},
+		{"everything", everybody + "Disallow: /\n", "bot", "/x", false},
+		{"everything but robots.txt", everybody + "Disallow: /\n", "bot", "/robots.txt", true},
+		{"a rule above all groups", "Disallow: /\n" + everybody + "Disallow: /y\n", "bot", "/x", true},
+		{"not a rule of ours", everybody + "Noindex: /\n", "bot", "/x", true},
+		{"no path is the root", everybody + "Disallow: /\n", "bot", "", false},
+		{"a fragment is not asked for", everybody + "Disallow: /*x\n", "bot", "/y#x", true},
+
+		// RFC 9309, 2.2.1: the user-agent line
+		{"named", "User-agent: bot\nDisallow: /\n", "bot", "/x", false},
+		{"case", "USER-AGENT: BoT\ndisALLOW: /\n", "bOt", "/x", false},
+		{"version", "User-agent: bot/2.1\nDisallow: /\n", "bot/7", "/x", false},
+		{"another", "User-agent: robot\nDisallow: /\n", "bot", "/x", true},
+		{"a longer name", "User-agent: bot-images\nDisallow: /\n", "bot", "/x", true},
+		{"a shorter name", "User-agent: bot\nDisallow: /\n", "bot-images", "/x", true},
+		{"named and everybody", everybody + "Disallow: /\n\nUser-agent: bot\nAllow: /x\n", "bot", "/y", true},
+		{"named with nothing", "User-agent: bot\n\n" + everybody + "Disallow: /\n", "bot", "/y", false}, // one group of two
+		{"named and left alone", "User-agent: bot\nDisallow:\n\n" + everybody + "Disallow: /\n", "bot", "/y", true},
+		{"two names", "User-agent: a\nUser-agent: bot\nDisallow: /x\n", "bot", "/x", false},
+		{"two names, blank line, sitemap", "User-agent: a\n\nSitemap: https://e.org/s.xml\nUser-agent: bot\nDisallow: /x\n", "a",
+			"/x", false},
+		{"two groups of one name", "User-agent: bot\nDisallow: /x\n\nUser-agent: a\nDisallow: /z\n\nUser-agent: bot\n" +
+			"Disallow: /y\n", "bot", "/y", false},
+		{"two groups of everybody", everybody + "Disallow: /x\n\n" + everybody + "Disallow: /y\n", "bot", "/x", false},
+		{"after a delay comes another group", "User-agent: a\nCrawl-delay: 5\nUser-agent: bot\nDisallow: /x\n", "a", "/x",
+			true},
+
+		// 2.2.2: which rule decides
+		{"longest", everybody + "Allow: /x/page.html\nDisallow: /x/\n", "bot", "/x/page.html", true},
+		{"longest, the other way", everybody + "Allow: /x\nDisallow: /x/y\n", "bot", "/x/y/z", false},
+		{"equally long", everybody + "Disallow: /x\nAllow: /x\n", "bot", "/x", true},
+		{"wildcards count", everybody + "Disallow: /*/a/long/way\nAllow: /q\n", "bot", "/q/a/long/way", false},
+		{"case of paths", everybody + "Disallow: /X\n", "bot", "/x", true},
+		{"the query is part", everybody + "Disallow: /*?price=\n", "bot", "/b-apartments/c37l1?price=1", false},
+		{"without the query", everybody + "Disallow: /*?price=\n", "bot", "/b-apartments/c37l1", true},
+		{"not from the beginning", everybody + "Disallow: /x\n", "bot", "/y/x", true},
+		{"a prefix, no segment", everybody + "Disallow: /fish\n", "bot", "/fishing", false},
+		{"a folder", everybody + "Disallow: /fish/\n", "bot", "/fish", true},
+
+		// 2.2.2: encoding, the table of the RFC
+		{"query and ampersand", everybody + "Disallow: /foo/bar?baz=quz\n", "bot", "/foo/bar?baz=quz", false},
+		{"an address in a query", everybody + "Disallow: /foo/bar?baz=https://foo.bar\n", "bot",
+			"/foo/bar?baz=https://foo.bar", false},
+		{"encoded in the page's address", everybody + "Disallow: /foo/bar/ツ\n", "bot", "/foo/bar/%E3%83%84", false},
+		{"encoded in the rule", everybody + "Disallow: /foo/bar/%E3%83%84\n", "bot", "/foo/bar/ツ", false},
+		{"small letters", everybody + "Disallow: /%c3%a9t%c3%a9\n", "bot", "/%C3%A9t%C3%A9", false},
+		{"encoded without need", everybody + "Disallow: /foo/bar/%62%61%7A\n", "bot", "/foo/bar/baz", false},
+		{"encoded without need, there", everybody + "Disallow: /foo/bar/baz\n", "bot", "/foo/bar/%62%61%7a", false},
+		{"an encoded slash is no slash", everybody + "Disallow: /a/b\n", "bot", "/a%2Fb", true},
+		{"half an encoding", everybody + "Disallow: /100%\n", "bot", "/100%", false},
+		{"no encoding", everybody + "Disallow: /%zz\n", "bot", "/%zz", false},
+
+		// 2.2.3: special characters
+		{"end", everybody + "Disallow: /*.gif$\n", "bot", "/a/b.gif", false},
+		{"not the end", everybody + "Disallow: /*.gif$\n", "bot", "/b.gif?x", true},
+		{"whole path", everybody + "Disallow: /x$\n", "bot", "/x", false},
+		{"more than the whole path", everybody + "Disallow: /x$\n", "bot", "/xy", true},
+		{"the last of several", everybody + "Disallow: /a*b*b$\n", "bot", "/abcb", false},
+		{"no overlap", everybody + "Disallow: /ab*b$\n", "bot", "/ab", true},
+		{"wildcard", everybody + "Disallow: /*/private\n", "bot", "/x/y/private/z", false},
+		{"wildcard is nothing, too", everybody + "Disallow: /a*b\n", "bot", "/ab", false},
+		{"only a wildcard", everybody + "Disallow: *\n", "bot", "/x", false},
+		{"a star to be found", everybody + "Disallow: /file-with-a-%2A.html\n", "bot", "/file-with-a-*.html", false},
+		{"a star, not anything", everybody + "Disallow: /file-with-a-%2A.html\n", "bot", "/file-with-a-b.html", true},
+		{"a dollar to be found", everybody + "Disallow: /foo-%24\n", "bot", "/foo-$", false},
+		{"a dollar in the middle", everybody + "Disallow: /a$b\n", "bot", "/a$b", false},
+		{"comment", everybody + "Disallow: /x # not /y\n#Disallow: /y\n", "bot", "/y", true},
+
+		// 2.3, 2.5: the file
+		{"byte order mark", "\ufeff" + everybody + "Disallow: /x\n", "bot", "/x", false},
+		{"line ends of Windows", "User-agent: *\r\nDisallow: /x\r\n", "bot", "/x", false},
+		{"line ends of old", "User-agent: *\rDisallow: /x", "bot", "/x", false},
+		{"no last line end", everybody + "Disallow: /x", "bot", "/x", false},
+		{"white space", " User-agent :\t* \n  Disallow\t:  /x  \n", "bot", "/x", false},
+		{"a page of HTML", "<!DOCTYPE html><html><body>Disallow: /</body></html>", "bot", "/x", true},
+		{"500 KiB are read", everybody + strings.Repeat("#\n", 250<<10-40) + "Disallow: /x\n", "bot", "/x", false},
+		{"what is beyond is not", everybody + strings.Repeat("#\n", 250<<10) + "Disallow: /x\n", "bot", "/x", true},
+		{"a rule that is cut in two", everybody + strings.Repeat("#", robots.MaxSize-len(everybody)-12) + "\n" +
+			"Disallow: /xyz\n", "bot", "/x", true},
+
+		// What Kijiji's file says, in short: filters are not for robots.
+		{"a search", kijiji, "ConveyorBot", "/b-apartments-condos/ville-de-montreal/page-2/c37l1700281", true},
+		{"an advert", kijiji, "ConveyorBot", "/v-apartments-condos/ville-de-montreal/4-1-2/1691588114", true},
+		{"a search by price", kijiji, "ConveyorBot", "/b-apartments-condos/ville-de-montreal/c37l1700281?price=0__900", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := robots.Parse([]byte(tt.body)).Allowed(tt.agent, tt.path); got != tt.want {
+				t.Errorf("Allowed(%q, %q) = %t; want %t", tt.agent, tt.path, got, tt.want)
+			}
+		})
+	}
+}
+
+// kijiji is made up from what is known of the real file: browse pages allowed, every query filter not.
+const kijiji = "User-agent: *\nDisallow: /*?price=\nDisallow: /*&price=\nDisallow: /*?sort=\nDisallow: /m-\n"
+
+func TestCrawlDelay(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		body string
+		want time.Duration
+	}{
+		{"", 0},
+		{"User-agent: *\nCrawl-delay: 10\n", 10 * time.Second},
+		{"User-agent: *\nCrawl-delay: 1.5\n", 1500 * time.Millisecond},
+		{"User-agent: *\nCrawl-delay: 10\nUser-agent: bot\nCrawl-delay: 2\n", 2 * time.Second},
+		{"User-agent: *\nCrawl-delay: 10\nUser-agent: bot\nDisallow:\n", 0},
+		{"User-agent: bot\nCrawl-delay: 2\nUser-agent: bot\nCrawl-delay: 3\n", 3 * time.Second},
+		{"User-agent: *\nCrawl-delay: soon\n", 0},
+		{"User-agent: *\nCrawl-delay: -1\n", 0},
+		{"User-agent: *\nCrawl-delay: NaN\n", 0},
+		{"User-agent: *\nCrawl-delay: Inf\n", 0},
+		{"User-agent: *\nCrawl-delay: 1e300\n", time.Hour},
+	} {
+		if got := robots.Parse([]byte(tt.body)).CrawlDelay("bot/1.0"); got != tt.want {
+			t.Errorf("CrawlDelay of %q = %v; want %v", tt.body, got, tt.want)
+		}
+	}
+}
+
+func TestFromStatus(t *testing.T) {
+	t.Parallel()
+	body := []byte("User-agent: *\nDisallow: /x\n")
+	for _, tt := range []struct {
+		status  int
+		x, y    bool // may be asked for
+		failing bool
+	}{
+		{200, false, true, false},
+		{204, false, true, false},
+		{401, true, true, false},
+		{403, true, true, false},
+		{404, true, true, false},
+		{410, true, true, false},
+		{429, false, false, true},
+		{500, false, false, true},
+		{503, false, false, true},
+		{301, false, false, true}, // one redirect too many
+		{0, false, false, true},   // nobody answers
+	} {
+		r, err := robots.FromStatus(tt.status, body)
+		if r.Allowed("bot", "/x") != tt.x || r.Allowed("bot", "/y") != tt.y {
+			t.Errorf("status %d: /x %t, /y %t; want %t, %t", tt.status, r.Allowed("bot", "/x"), r.Allowed("bot", "/y"), tt.x, tt.y)
+		}
+		if class, _ := fault.Of(err); (class == fault.Transient) != tt.failing {
+			t.Errorf("status %d: %v", tt.status, err)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("User-agent: *\nDisallow: /*?price=$\nAllow: /%62\nCrawl-delay: 1\n"), "bot", "/b?price=")
+	f.Add([]byte("\xef\xbb\xbfUser-agent: a/1\r\rDisallow: *a*a*a*a*b$\n"), "A", "/aaaaaaaaaaaaaaaaaaaa")
+	f.Fuzz(func(t *testing.T, body []byte, agent, path string) {
+		r := robots.Parse(body)
+		got := r.Allowed(agent, path)
+		if again := robots.Parse(append(bytes.Clone(body), "\n# more"...)).Allowed(agent, path); again != got {
+			t.Errorf("a comment changes %t to %t", got, again)
+		}
+		if d := r.CrawlDelay(agent); d < 0 || d > time.Hour {
+			t.Errorf("CrawlDelay = %v", d)
+		}
+		all, _ := robots.FromStatus(503, body)
+		if all.Allowed(agent, "/x") {
+			t.Error("allowed while the site fails")
+		}
+	})
+}

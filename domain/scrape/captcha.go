@@ -1,0 +1,86 @@
+package scrape
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// Check says what a page's status means, nil for one that may be read. A reader asks it before anything else, and
+// passes what it did not recognize to Unread in the end; who only loads pages asks neither. 429, 401 and 403 are a
+// *Refusal called by their number; so is 503 with a Retry-After, and an error page that is a challenge is the
+// *Refusal "captcha". 404 and 410 are fault.Gone, other 5xx, 408 and 425 fault.Transient, and what is left a
+// *ShapeError. Status 0, of a page that was read from a file, is 200.
+func Check(p Page) error {
+	status := strconv.Itoa(p.Status)
+	switch {
+	case p.Status == 0 || p.Status >= 200 && p.Status < 300:
+		return nil
+	case p.Status == 404 || p.Status == 410:
+		return fault.Newf(fault.Gone, "read %q: status %d", p.Asked, p.Status)
+	case p.Status == 429:
+		return Refused(status, p.RetryAfter)
+	}
+	if err := Challenge(p); err != nil {
+		return err
+	}
+	switch {
+	case p.Status == 401 || p.Status == 403 || p.Status == 503 && p.RetryAfter > 0:
+		return Refused(status, p.RetryAfter)
+	case p.Status == 408 || p.Status == 425 || p.Status >= 500:
+		return fault.Newf(fault.Transient, "read %q: status %d", p.Asked, p.Status)
+	}
+	return Unrecognized("status %d", p.Status)
+}
+
+// strong are what only a page holds that stands in for the one asked for; lower case.
+var strong = [][]byte{
+	[]byte("cf_chl_opt"), []byte("cf-challenge"), []byte("<title>just a moment...</title>"),
+	[]byte("<title>attention required! | cloudflare"), // Cloudflare
+	[]byte("captcha-delivery.com"),                    // DataDome
+	[]byte("px-captcha"), []byte("captcha.px-cdn.net"), []byte("press &amp; hold to confirm"),
+	[]byte("press & hold to confirm"),                                         // PerimeterX, now HUMAN
+	[]byte("<title>pardon our interruption"), []byte("incapsula incident id"), // Imperva
+	[]byte("<title>access denied</title>"), []byte("errors.edgesuite.net"), // Akamai
+	[]byte("our systems have detected unusual traffic"), // Google
+}
+
+// weak are what an ordinary page may hold as well: a contact form its reCAPTCHA, a site its guard's script. On a small
+// page in which nothing else is known, they are what the page is for.
+var weak = [][]byte{
+	[]byte("hcaptcha.com/"), []byte("h-captcha"), []byte("g-recaptcha"), []byte("google.com/recaptcha/"),
+	[]byte("recaptcha.net/recaptcha/"), []byte("cf-turnstile"), []byte("/cdn-cgi/challenge-platform/"),
+	[]byte("_incapsula_resource"), []byte("pardon our interruption"), []byte("access denied"), []byte("captcha"),
+	[]byte("verify you are human"), []byte("verify you are a human"), []byte("are you a robot"),
+	[]byte("vérifiez que vous êtes humain"), []byte("vérifiez que vous êtes un humain"), []byte("êtes-vous un robot"),
+}
+
+// smallPage is how large a page may be that weak signs make a challenge, in bytes. Those of the vendors are below 40
+// KiB.
+const smallPage = 64 << 10
+
+// Challenge returns the *Refusal "captcha" for a page that asks who is there instead of answering: hCaptcha, reCAPTCHA,
+// Turnstile, DataDome, PerimeterX, Imperva, Akamai, or plain words; nil for any other. It goes by what such pages load
+// and say, so ask it only of a page in which nothing of the site's own was found.
+func Challenge(p Page) error {
+	body := bytes.ToLower(p.Body)
+	holds := func(sign []byte) bool { return bytes.Contains(body, sign) }
+	if slices.ContainsFunc(strong, holds) || len(body) <= smallPage && slices.ContainsFunc(weak, holds) {
+		return Refused("captcha", p.RetryAfter)
+	}
+	return nil
+}
+
+// Unread is what a reader returns for a page in which it has not found what it knows: the *Refusal where the page is a
+// challenge, else err, nil included.
+func Unread(p Page, err error) error {
+	if shape := (*ShapeError)(nil); errors.As(err, &shape) {
+		if challenge := Challenge(p); challenge != nil {
+			return challenge
+		}
+	}
+	return err
+}

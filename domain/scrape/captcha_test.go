@@ -1,0 +1,96 @@
+package scrape_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/scrape"
+)
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	const cloudflare = `<html><head><title>Just a moment...</title></head><body><script>window._cf_chl_opt={}</script></body></html>`
+	for _, tt := range []struct {
+		name    string
+		status  int
+		after   time.Duration
+		body    string
+		class   fault.Class
+		refusal string
+	}{
+		{"fine", 200, 0, "", "", ""},
+		{"fine, of a file", 0, 0, "", "", ""},
+		{"fine, whatever it holds", 200, 0, cloudflare, "", ""},
+		{"too many", 429, time.Minute, "", fault.Throttled, "429"},
+		{"too many, with a challenge", 429, 0, cloudflare, fault.Throttled, "429"},
+		{"forbidden", 403, 0, "", fault.Throttled, "403"},
+		{"forbidden, with a challenge", 403, 0, cloudflare, fault.Throttled, "captcha"},
+		{"unauthorized", 401, 0, "", fault.Throttled, "401"},
+		{"gone", 404, 0, "", fault.Gone, ""},
+		{"gone for good", 410, 0, "", fault.Gone, ""},
+		{"broken", 500, 0, "", fault.Transient, ""},
+		{"away", 503, 0, "", fault.Transient, ""},
+		{"away for a while", 503, 2 * time.Minute, "", fault.Throttled, "503"},
+		{"away, with a challenge", 503, 0, cloudflare, fault.Throttled, "captcha"},
+		{"slow", 408, 0, "", fault.Transient, ""},
+		{"not followed", 302, 0, "", fault.Invalid, ""},
+		{"wrong", 400, 0, "", fault.Invalid, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			err := scrape.Check(scrape.Page{Asked: "https://example.org", Status: tt.status, RetryAfter: tt.after,
+				Body: []byte(tt.body)})
+			class, after := fault.Of(err)
+			reason := ""
+			if r := scrape.RefusalOf(err); r != nil {
+				reason = r.Reason
+			}
+			if class != tt.class || reason != tt.refusal || tt.refusal != "" && after != tt.after {
+				t.Errorf("%v is %q, %q, after %v; want %q, %q, %v", err, class, reason, after, tt.class, tt.refusal, tt.after)
+			}
+		})
+	}
+}
+
+func TestUnread(t *testing.T) {
+	t.Parallel()
+	shape := scrape.Unrecognized("no cards")
+	for _, tt := range []struct {
+		name, body string
+		challenge  bool
+	}{
+		{"hCaptcha", `<div class="h-captcha" data-sitekey="x"></div><script src="https://js.hcaptcha.com/1/api.js"></script>`, true},
+		{"reCAPTCHA", `<form><div class="g-recaptcha"></div></form>`, true},
+		{"DataDome", `<script>var dd={'rt':'c','host':'geo.captcha-delivery.com'}</script>`, true},
+		{"PerimeterX", `<title>Access to this page has been denied</title><div id="px-captcha"></div>`, true},
+		{"Cloudflare", `<title>Just a moment...</title>`, true},
+		{"Cloudflare, blocked", `<title>Attention Required! | Cloudflare</title>`, true},
+		{"Imperva", `<title>Pardon Our Interruption</title>`, true},
+		{"Imperva, in a frame", `<iframe src="/_Incapsula_Resource?x">Request unsuccessful. Incapsula incident ID: 1</iframe>`, true},
+		{"Akamai", `<TITLE>Access Denied</TITLE><p>https://errors.edgesuite.net/18.1</p>`, true},
+		{"words", `<h1>Vérifiez que vous êtes humain</h1>`, true},
+		{"a strong sign on a large page", `<title>Just a moment...</title>` + strings.Repeat(" ", 100<<10), true},
+		{"a contact form on a large page", `<div class="g-recaptcha"></div>` + strings.Repeat("<p>text</p>", 10<<10), false},
+		{"an ordinary page", `<h1>Logements à louer</h1>`, false},
+		{"nothing", ``, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := scrape.Page{Status: 200, Body: []byte(tt.body), RetryAfter: time.Minute}
+			err := scrape.Unread(p, shape)
+			r := scrape.RefusalOf(err)
+			if tt.challenge != (r != nil && r.Reason == "captcha") || !tt.challenge && !errors.Is(err, shape) {
+				t.Errorf("Unread = %v; want a challenge %t", err, tt.challenge)
+			}
+			if err := scrape.Unread(p, nil); err != nil {
+				t.Errorf("a page that was read: %v", err)
+			}
+			if gone := fault.Newf(fault.Gone, "removed"); !errors.Is(scrape.Unread(p, gone), gone) {
+				t.Error("an advert that is gone is a challenge")
+			}
+		})
+	}
+}

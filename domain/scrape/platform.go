@@ -1,0 +1,110 @@
+package scrape
+
+import (
+	"time"
+
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+// Settings are how a platform is scraped.
+type Settings struct {
+	URL     string `json:"url"` // of the first search page
+	Enabled bool   `json:"enabled"`
+	Pace
+}
+
+// The states of a platform's scraper.
+const (
+	Disabled = "disabled" // nobody wants it scraped
+	Paused   = "paused"   // an operator stopped it for a while
+	Blocked  = "blocked"  // the site refuses; it is left alone for a while
+	Suspect  = "suspect"  // its pages are not what they were: a person should look
+	Scraping = "scraping" // in the middle of a cycle
+	Cooling  = "cooling"  // between two cycles
+	Waiting  = "waiting"  // for its first cycle
+)
+
+// States are all of them.
+var States = []string{Disabled, Paused, Blocked, Suspect, Scraping, Cooling, Waiting}
+
+// Condition is what a platform's state is made of.
+type Condition struct {
+	Enabled, Paused bool
+	BlockedUntil    time.Time // zero = it is not
+	SuspectAt       time.Time // zero = it is not
+	Cycling         bool      // a cycle has begun and not ended
+	Cycles          int64     // begun so far
+}
+
+// State says in a word how a scraper stands.
+func (c Condition) State(now time.Time) string {
+	switch {
+	case !c.Enabled:
+		return Disabled
+	case c.Paused:
+		return Paused
+	case now.Before(c.BlockedUntil):
+		return Blocked
+	case !c.SuspectAt.IsZero():
+		return Suspect
+	case c.Cycling:
+		return Scraping
+	case c.Cycles > 0:
+		return Cooling
+	}
+	return Waiting
+}
+
+// A Plan is what a scraper does next.
+type Plan struct {
+	Go    bool          `json:"go"`             // a cycle is under way: take it up at Page
+	Wait  time.Duration `json:"wait,omitempty"` // until the next cycle; 0 with Go false is until somebody says so
+	Cycle int64         `json:"cycle,omitempty"`
+	Page  int           `json:"page,omitempty"` // 1 for a cycle that has just begun
+}
+
+// A Turn is when the next request to a site may start, for one that has been granted.
+type Turn struct {
+	At       time.Time
+	Stopped  string // Disabled or Paused: no request now
+	Settings Settings
+}
+
+// The reasons for a visit to an advert's detail page. The names are those of a cycle's counts.
+const (
+	New      = "new"      // never visited
+	Changed  = "changed"  // its card says something else
+	Stale    = "stale"    // the last visit is long ago
+	Returned = "returned" // it was gone
+)
+
+// A Visit is an advert whose detail page is to be loaded.
+type Visit struct {
+	Card
+	Why string `json:"why"`
+}
+
+// A Find is an advert as it was found, ready to be stored and published.
+type Find struct {
+	Visit
+	Raw     listing.Raw
+	Payload []byte // the scraped.<platform> message
+}
+
+// StaleAfter is how long an advert that did not change goes without a visit.
+const StaleAfter = 6 * time.Hour
+
+// A Suspicion is that a site is not what it was.
+type Suspicion struct {
+	Of     string // SearchPages, DetailPages or Cycles: a good one of that kind takes it back
+	Reason string // for people
+	Cycle  int64
+	Page   int // of the search, from 1; 0 = of the cycle as a whole
+}
+
+// What a suspicion is about.
+const (
+	SearchPages = "search"
+	DetailPages = "detail"
+	Cycles      = "cycle"
+)

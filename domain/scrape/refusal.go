@@ -1,0 +1,62 @@
+package scrape
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// A Refusal is a site that does not want to be asked now: 429, 403, a CAPTCHA, a refused connection.
+type Refusal struct {
+	Reason string // for people and a metric's label: "429", "403", "captcha", "connection refused", …
+}
+
+func (r *Refusal) Error() string { return "the site refuses: " + r.Reason }
+
+// Refused makes the error of a refusal. after is how long the site itself asks to be left alone, 0 = it does not say.
+func Refused(reason string, after time.Duration) error {
+	return &fault.Error{Class: fault.Throttled, After: after, Err: &Refusal{reason}}
+}
+
+// RefusalOf returns the refusal in err's chain, and nil for any other error.
+func RefusalOf(err error) *Refusal {
+	var r *Refusal
+	if errors.As(err, &r) {
+		return r
+	}
+	return nil
+}
+
+// A ShapeError says that a page is not what the parser knows: the site has changed, or it is another page. It is never
+// mistaken for a page without results.
+type ShapeError struct {
+	What string // what was looked for and not found
+}
+
+func (e *ShapeError) Error() string { return "page not recognized: " + e.What }
+
+// Unrecognized makes a ShapeError. It is fault.Invalid: the same page will not be read the next time either.
+func Unrecognized(format string, args ...any) error {
+	return &fault.Error{Class: fault.Invalid, Err: &ShapeError{fmt.Sprintf(format, args...)}}
+}
+
+// The waits after refusals, in a row: firstWait, doubled each time, at most maxWait.
+const (
+	firstWait = 5 * time.Second
+	maxWait   = 5 * time.Minute
+	// MaxRetryAfter is the longest wait that a site may ask for.
+	MaxRetryAfter = 6 * time.Hour
+)
+
+// Backoff is how long to stay away after the n-th refusal in a row, 1 being the first: 5 s × 2ⁿ⁻¹ ± 20 %, at most five
+// minutes, or what the site itself asks for when that is longer. dice is from 0 to 1 and spreads the wait.
+func Backoff(n int, asked time.Duration, dice float64) time.Duration {
+	wait := maxWait
+	if n = max(n, 1); n < 8 { // 5 s × 2⁶ is above the cap
+		wait = min(firstWait<<(n-1), maxWait)
+	}
+	wait = min(time.Duration(float64(wait)*(0.8+0.4*dice)), maxWait)
+	return max(wait, min(asked, MaxRetryAfter))
+}

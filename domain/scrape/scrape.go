@@ -1,0 +1,88 @@
+// Package scrape is how a rental site is read: what is asked for, what a page that came back says, how fast to ask, and
+// how long to stay away after a refusal. It does no I/O: package internal/fetch and internal/browser load the pages.
+package scrape
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+// Transport is what loads a site's pages.
+type Transport string
+
+// The transports. A site's parser is the same for both.
+const (
+	Browser Transport = "browser" // Chromium, as a visitor's
+	HTTP    Transport = "http"    // a plain client, where no script has to run
+)
+
+// A Pace is how often a site is asked, and for how much.
+type Pace struct {
+	Transport Transport
+	Delay     time.Duration // between two requests, those of search pages included
+	MaxPages  int           // search pages in a cycle, 1 or more
+	Cooldown  time.Duration // between two cycles
+}
+
+// A Site is what is known of a platform before it is asked for anything.
+type Site struct {
+	Start string // address of the first search page
+	Pace         // unless an operator says otherwise
+}
+
+// A Request is what to ask a site for. Without a form it is a GET.
+type Request struct {
+	URL    string
+	Form   map[string][]string // sent by POST, URL-encoded
+	Header map[string]string   // beside those of the transport
+	Wait   string              // CSS selector of what scripts put there; a browser waits for it a while. "" = for nothing
+}
+
+// A Page is what a request was answered with, whatever the status.
+type Page struct {
+	Asked       string        // the request's URL
+	URL         string        // where redirects led
+	Status      int           // HTTP
+	ContentType string        // as the site says it
+	RetryAfter  time.Duration // of that header; 0 = none
+	Body        []byte        // UTF-8; of a browser, the document after its scripts ran
+}
+
+// A Card is an advert as a search page shows it.
+type Card struct {
+	PlatformID string `json:"platform_id"`
+	URL        string `json:"url"` // of the detail page, absolute
+	Title      string `json:"title"`
+	// Fingerprint is a short hash of what the card says of the home: title, price, address, the beginning of the text, how
+	// many images. It changes when the advert is edited and not when it is bumped, promoted or moves in the list.
+	Fingerprint string `json:"fingerprint"`
+}
+
+// Results are what one search page holds.
+type Results struct {
+	Cards []Card `json:"cards"` // each advert once, in the order of the page
+	Total int    `json:"total"` // adverts of the whole search, as the site says it; -1 = it does not
+	Last  bool   `json:"last"`  // no page comes after this one
+}
+
+// An Advert is a detail page as values. Raw.ScrapedAt is left to who asked for the page.
+type Advert struct {
+	listing.Raw
+	Extra json.RawMessage `json:"raw,omitempty"` // an object: what the page says beside, for the audit
+}
+
+// A Reader knows one site's pages: bytes in, values out.
+type Reader interface {
+	Site() Site
+	// SearchRequest asks for the n-th page, 1 being the first, of the search whose first page is at start. An address that
+	// is no search of this site is fault.Invalid.
+	SearchRequest(start string, n int) (Request, error)
+	// ReadSearch reads a search page. A page that it does not recognize is a *ShapeError, never empty Results; a CAPTCHA
+	// is a *Refusal. Empty Results mean that the site itself says so.
+	ReadSearch(p Page) (Results, error)
+	// ReadAdvert reads a detail page. An advert that was removed is fault.Gone, also where the site leads to another page
+	// instead; a page that is not recognized is a *ShapeError, a CAPTCHA a *Refusal.
+	ReadAdvert(p Page) (Advert, error)
+}
