@@ -25,6 +25,7 @@ const (
 	Redis      = "redis"
 	Temporal   = "temporal"
 	TemporalUI = "temporal-ui"
+	Browser    = "browser" // nothing runs: Chromium and its driver are installed
 )
 
 // Namespace is the Temporal namespace of a stack. Start does not create it: `conveyor bootstrap` does, with everything
@@ -101,7 +102,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 }
 
 func (s *Stack) start(ctx context.Context) error {
-	all := []string{Postgres, RabbitMQ, Redis, Temporal, TemporalUI}
+	all := []string{Postgres, RabbitMQ, Redis, Temporal, TemporalUI, Browser}
 	for _, name := range s.opts.Services {
 		if !slices.Contains(all, name) {
 			return fmt.Errorf("there is no service %q; there are %s", name, strings.Join(all, ", "))
@@ -182,6 +183,9 @@ func (s *Stack) starts(name string) bool {
 	e := s.opts.External
 	used := map[string]string{Postgres: e.DatabaseURL, RabbitMQ: e.RabbitMQURL, Redis: e.RedisURL,
 		Temporal: e.TemporalAddress, TemporalUI: e.TemporalAddress}
+	if e.Browser != "" {
+		used[Browser] = e.BrowserDriver // both, or we get the other
+	}
 	return used[name] == "" && s.wanted(name)
 }
 
@@ -242,6 +246,8 @@ func (s *Stack) addresses() map[string]string {
 	if env["TEMPORAL_ADDRESS"] != "" {
 		env["TEMPORAL_NAMESPACE"] = Namespace
 	}
+	put(Browser, "CONVEYOR_BROWSER", e.Browser, s.tools.chromium)
+	put(Browser, "CONVEYOR_BROWSER_DRIVER", e.BrowserDriver, s.tools.driver)
 	env["CONVEYOR_API_URL"] = "http://" + addr(s.ports.API)
 	return env
 }

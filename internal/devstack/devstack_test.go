@@ -98,7 +98,7 @@ func TestPortInUseIsNamed(t *testing.T) {
 func TestExternalServicesAreUsedWhereTheyAre(t *testing.T) {
 	t.Parallel()
 	e := External{DatabaseURL: "postgres://db/x", RabbitMQURL: "amqp://mq/", ManagementURL: "http://mq",
-		RedisURL: "redis://r", TemporalAddress: "t:7233"}
+		RedisURL: "redis://r", TemporalAddress: "t:7233", Browser: "/b/chromium", BrowserDriver: "/b/driver"}
 	s, err := Start(t.Context(), Options{Dir: t.TempDir(), FreePorts: true, External: e, NoInstall: true})
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +108,8 @@ func TestExternalServicesAreUsedWhereTheyAre(t *testing.T) {
 		t.Errorf("%d services were started; want none", len(s.keepers))
 	}
 	want := "DATABASE_URL=postgres://db/x RABBITMQ_URL=amqp://mq/ RABBITMQ_MANAGEMENT_URL=http://mq REDIS_URL=redis://r " +
-		"TEMPORAL_ADDRESS=t:7233 TEMPORAL_NAMESPACE=conveyor CONVEYOR_API_URL=http://" + addr(s.Ports().API)
+		"TEMPORAL_ADDRESS=t:7233 TEMPORAL_NAMESPACE=conveyor CONVEYOR_API_URL=http://" + addr(s.Ports().API) +
+		" CONVEYOR_BROWSER=/b/chromium CONVEYOR_BROWSER_DRIVER=/b/driver"
 	if got := strings.Join(s.Env(), " "); got != want {
 		t.Errorf("Env = %s; want %s", got, want)
 	}

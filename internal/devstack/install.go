@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/mtlrent/conveyor/internal/browser"
 )
 
 // tools are the programs of a stack, as absolute paths. Only those of services that we start are set.
@@ -17,6 +19,7 @@ type tools struct {
 	postgres                                string // the folder of initdb and postgres
 	redis, rabbitmq, epmd                   string
 	temporalServer, temporalSQL, temporalUI string
+	chromium, node, driver                  string // driver is a folder
 }
 
 // minPostgres is the oldest major version that the schema is written for.
@@ -37,6 +40,9 @@ var debPackages = []debPackage{
 		return errors.Join(findProgram(&t.rabbitmq, "/usr/lib/rabbitmq/bin/rabbitmq-server", "rabbitmq-server"),
 			findProgram(&t.epmd, "epmd"))
 	}},
+	{Browser, "chromium", func(t *tools) error { return findProgram(&t.chromium, browser.Executables...) }},
+	{Browser, "nodejs", func(t *tools) error { return findNode(t) }},
+	{Browser, "npm", func(t *tools) error { return findNPM(t) }},
 }
 
 // install finds every program that the stack needs, and gets those that are missing. One install runs at a time on a
@@ -44,6 +50,11 @@ var debPackages = []debPackage{
 func (s *Stack) install(ctx context.Context) error {
 	if missing := s.missingPackages(); len(missing) > 0 {
 		if err := s.alone(ctx, func() error { return s.installPackages(ctx) }); err != nil {
+			return err
+		}
+	}
+	if s.starts(Browser) && s.linkDriver() != nil {
+		if err := s.alone(ctx, func() error { return s.layDriver(ctx) }); err != nil {
 			return err
 		}
 	}
@@ -84,6 +95,7 @@ func (s *Stack) alone(ctx context.Context, f func() error) error {
 // missingPackages fills in tools and returns the packages of programs that are not there.
 func (s *Stack) missingPackages() []debPackage {
 	var missing []debPackage
+	s.tools.chromium, s.tools.driver = s.opts.External.Browser, s.driverDir()
 	for _, p := range debPackages {
 		if s.starts(p.service) && p.find(&s.tools) != nil {
 			missing = append(missing, p)
@@ -108,7 +120,8 @@ func (s *Stack) installPackages(ctx context.Context) error {
 	}
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return fmt.Errorf("%s is missing and there is no apt-get here: install PostgreSQL %d or newer, RabbitMQ 3.10 or "+
-			"newer and Redis with your package manager, or set DATABASE_URL, RABBITMQ_URL and REDIS_URL", list, minPostgres)
+			"newer, Redis, Chromium and Node %d or newer with your package manager, or set DATABASE_URL, RABBITMQ_URL, "+
+			"REDIS_URL and CONVEYOR_BROWSER", list, minPostgres, minNode)
 	}
 	cmd, err := asRoot(ctx, aptScript, debs)
 	if err != nil {
@@ -157,8 +170,11 @@ func asRoot(ctx context.Context, script string, args []string) (*exec.Cmd, error
 	return exec.CommandContext(ctx, line[0], line[1:]...), nil
 }
 
-// findProgram sets path to the first name that exists.
+// findProgram sets path to the first name that exists, and leaves one that is set.
 func findProgram(path *string, names ...string) error {
+	if *path != "" {
+		return nil
+	}
 	for _, n := range names {
 		if p, err := exec.LookPath(n); err == nil {
 			*path = p

@@ -77,7 +77,7 @@ func New(o Options) *Client {
 		tracer: o.Traces.Tracer("github.com/mtlrent/conveyor/internal/fetch"),
 		transport: &http.Transport{
 			Proxy:                  nil, // a proxy would dial for us, past the guard
-			DialContext:            dial(o),
+			DialContext:            Dial(o.AllowPrivate, o.Resolver),
 			ForceAttemptHTTP2:      true,
 			DisableCompression:     true,
 			TLSHandshakeTimeout:    10 * time.Second,
@@ -93,18 +93,23 @@ func New(o Options) *Client {
 // Close drops the idle connections. The client stays usable.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// dial connects to public addresses on ports 80 and 443, and to what is listed. It checks the address that the name led
-// to, at the moment of connecting: so a redirect, or a name that changes its address, is checked like anything else.
-func dial(o Options) func(ctx context.Context, network, addr string) (net.Conn, error) {
-	listed := make(map[string]bool, len(o.AllowPrivate))
-	for _, host := range o.AllowPrivate {
+// A Dialer connects as net.Dialer.DialContext does.
+type Dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// Dial makes the guard: it connects to public addresses on ports 80 and 443, and to what is listed as in
+// Options.AllowPrivate. It checks the address that the name led to, at the moment of connecting: so a redirect, or a
+// name that changes its address, is checked like anything else. Fault classifies its errors. A nil resolver is the
+// system's.
+func Dial(allowPrivate []string, resolver *net.Resolver) Dialer {
+	listed := make(map[string]bool, len(allowPrivate))
+	for _, host := range allowPrivate {
 		if _, _, err := net.SplitHostPort(host); err != nil {
 			host = strings.Trim(host, "[]") // a bare host; an IPv6 address may wear its brackets
 		}
 		listed[strings.ToLower(host)] = true
 	}
-	open := &net.Dialer{Timeout: 10 * time.Second, Resolver: o.Resolver}
-	guarded := &net.Dialer{Timeout: 10 * time.Second, Resolver: o.Resolver, Control: ssrf.New().Safe}
+	open := &net.Dialer{Timeout: 10 * time.Second, Resolver: resolver}
+	guarded := &net.Dialer{Timeout: 10 * time.Second, Resolver: resolver, Control: ssrf.New().Safe}
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		addr = strings.ToLower(addr)
 		host, _, err := net.SplitHostPort(addr)
@@ -201,7 +206,7 @@ func (c *Client) refused(resp *http.Response) error {
 	case code == http.StatusNotFound || code == http.StatusGone:
 		return fault.Newf(fault.Gone, "%s", status)
 	case code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable:
-		return &fault.Error{Class: fault.Throttled, After: c.retryAfter(resp.Header), Err: errors.New(status)}
+		return &fault.Error{Class: fault.Throttled, After: RetryAfter(resp.Header.Get("Retry-After"), c.o.Now(), maxRetryAfter), Err: errors.New(status)}
 	case code == http.StatusUnauthorized || code == http.StatusForbidden ||
 		code == http.StatusUnavailableForLegalReasons:
 		return fault.Newf(fault.Blocked, "%s", status)
@@ -211,17 +216,17 @@ func (c *Client) refused(resp *http.Response) error {
 	return fault.Newf(fault.Invalid, "%s", status)
 }
 
-// retryAfter reads both forms of Retry-After: seconds and a date. It is from 0 (none, or unreadable) to maxRetryAfter.
-func (c *Client) retryAfter(h http.Header) time.Duration {
-	v := textproto.TrimString(h.Get("Retry-After"))
+// RetryAfter reads both forms of that header: seconds and a date. It is from 0 (none, or unreadable) to most.
+func RetryAfter(header string, now time.Time, most time.Duration) time.Duration {
+	v := textproto.TrimString(header)
 	if at, err := http.ParseTime(v); err == nil {
-		return min(max(0, at.Sub(c.o.Now())), maxRetryAfter)
+		return min(max(0, at.Sub(now)), most)
 	}
 	s, err := strconv.ParseInt(v, 10, 64)
 	if errors.Is(err, strconv.ErrRange) && s > 0 {
-		return maxRetryAfter
+		return most
 	}
-	return time.Duration(min(max(0, s), int64(maxRetryAfter/time.Second))) * time.Second
+	return time.Duration(min(max(0, s), int64(most/time.Second))) * time.Second
 }
 
 // read returns the whole body. Its size is checked before and while reading.
@@ -253,15 +258,24 @@ var errTimeout = errors.New("timed out")
 
 // failed classifies what went wrong on the way: guard, names, network, time.
 func (c *Client) failed(ctx context.Context, err error) error {
-	if class, _ := fault.Of(err); class != fault.Transient {
+	switch class, _ := fault.Of(err); {
+	case class != fault.Transient:
 		return err
-	}
-	var dns *net.DNSError
-	switch {
 	case errors.Is(context.Cause(ctx), errTimeout):
 		return fault.Newf(fault.Transient, "%w after %s", errTimeout, c.o.Timeout)
 	case ctx.Err() != nil:
 		return ctx.Err() // the caller's own
+	}
+	return Fault(err)
+}
+
+// Fault classifies an error of the guard, of a name server or of the network: Invalid for what the guard refuses, Gone
+// for a host that does not exist, Transient for the rest. What has another class already keeps it.
+func Fault(err error) error {
+	var dns *net.DNSError
+	switch class, _ := fault.Of(err); {
+	case class != fault.Transient:
+		return err
 	case errors.Is(err, ssrf.ErrProhibitedPort):
 		return fault.Newf(fault.Invalid, "refused: only ports 80 and 443 are asked")
 	case errors.Is(err, ssrf.ErrProhibitedIP), errors.Is(err, ssrf.ErrProhibitedNetwork),

@@ -1,0 +1,294 @@
+// Package browser loads pages as a visitor's browser does: in a Chromium of its own, driven by Playwright, a fresh
+// context a page. Everything that Chromium asks for goes through a proxy of ours, which dials as it is told, so a page
+// reaches no private network.
+package browser
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/scrape"
+)
+
+// Install is what to do where Chromium or its driver is missing.
+const Install = "run `conveyor install-browser`, or by hand: sudo apt-get install -y --no-install-recommends chromium nodejs npm"
+
+// Executables are the names of Chromium, the best first.
+var Executables = []string{"chromium", "chromium-browser", "google-chrome"}
+
+// Options are the settings of a Browser. A zero field takes its default.
+type Options struct {
+	Executable string // of Chromium; default the first of chromium, chromium-browser and google-chrome on the PATH
+	// Driver is the folder of Playwright's driver: package/cli.js of the npm package playwright-core, and node, a link to
+	// Node 18 or newer. Default the tool cache of `conveyor install-browser`.
+	Driver string
+	// Dial is how everything is connected to, see fetch.Dial. Required.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	Pages     int           // at once; default 2
+	MaxCycles int           // calls of CycleDone after which Chromium is started anew; default 50
+	MaxAge    time.Duration // of a Chromium; default 2 h
+	MaxRSS    int64         // bytes of Chromium and the driver together, Linux only; default 1.5 GiB
+	Timeout   time.Duration // for one page, from an open slot to its content; default 30 s
+
+	Now        func() time.Time // default time.Now
+	Rand       func(n int) int  // from 0 to below n; default math/rand
+	Log        *slog.Logger     // default slog.Default
+	Registerer prometheus.Registerer
+}
+
+// Browser is safe for concurrent use.
+//
+// Chromium is started by the first Load, and anew after MaxCycles, MaxAge, a crash, or when it has grown above MaxRSS.
+// A new one takes the new pages while the old one finishes its own: one such Chromium with its driver is a generation.
+type Browser struct {
+	o       Options
+	metrics *metrics
+	slots   *semaphore.Weighted
+	owned   sync.WaitGroup // the generations' goroutines
+
+	mu        sync.Mutex
+	closed    bool
+	proxy     *proxy
+	current   *generation // nil before the first page, and after its end
+	all       map[*generation]struct{}
+	unsandbox bool // Chromium's own sandbox cannot be had here
+}
+
+// ErrClosed is what Load returns after Close.
+var ErrClosed = errors.New("browser is closed")
+
+// New returns a browser. It opens nothing.
+func New(o Options) *Browser {
+	o.Pages = cmp.Or(o.Pages, 2)
+	o.MaxCycles = cmp.Or(o.MaxCycles, 50)
+	o.MaxAge = cmp.Or(o.MaxAge, 2*time.Hour)
+	o.MaxRSS = cmp.Or(o.MaxRSS, 3<<29)
+	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.IntN
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	for _, name := range Executables {
+		if path, err := exec.LookPath(name); err == nil && o.Executable == "" {
+			o.Executable = path
+		}
+	}
+	if o.Driver == "" {
+		o.Driver = DefaultDriver()
+	}
+	b := &Browser{o: o, slots: semaphore.NewWeighted(int64(o.Pages)), all: map[*generation]struct{}{}}
+	b.metrics = newMetrics(o.Registerer)
+	return b
+}
+
+// DriverVersion is the version of playwright-core that the library speaks to.
+const DriverVersion = "1.52.0"
+
+// DefaultDriver is where `conveyor install-browser` puts the driver; "" where this user has no folder for such things.
+func DefaultDriver() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "conveyor", "playwright-core@"+DriverVersion)
+}
+
+// Check says whether everything is there that Load needs, and if not, which command gets it.
+func (b *Browser) Check() error {
+	if b.o.Executable == "" {
+		return fmt.Errorf("find Chromium: none of %q is on the PATH; %s", Executables, Install)
+	}
+	if _, err := exec.LookPath(b.o.Executable); err != nil {
+		return fmt.Errorf("find Chromium: %w; %s", err, Install)
+	}
+	if _, err := os.Stat(filepath.Join(b.o.Driver, "package", "cli.js")); err != nil {
+		return fmt.Errorf("find Playwright's driver: %w; %s", err, Install)
+	}
+	if _, err := exec.LookPath(filepath.Join(b.o.Driver, "node")); err != nil {
+		return fmt.Errorf("find Node of Playwright's driver: %w; %s", err, Install)
+	}
+	return nil
+}
+
+// errDied marks a page that was lost with its Chromium: it may be loaded again.
+var errDied = errors.New("browser died under the page")
+
+// Load opens the page, waits until its document is there and, with Wait, until that element is or has had its time,
+// and returns what came back whatever the status. Images, fonts and media are not loaded. A request with a form is a
+// navigation by POST; what is no HTML comes back as the bytes that were sent.
+//
+// The faults: a *scrape.Refusal (Throttled) where the connection is refused; Gone for a host that does not exist;
+// Transient for timeouts, trouble of the network, and a Chromium that died twice; Invalid for an address that is not
+// public http(s), a download, an endless redirect and a page above fetch.MaxPageBytes.
+func (b *Browser) Load(ctx context.Context, r scrape.Request) (scrape.Page, error) {
+	u, err := url.Parse(r.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+		return scrape.Page{}, fault.Newf(fault.Invalid, "load page: not an address that a browser is sent to")
+	}
+	if err := b.slots.Acquire(ctx, 1); err != nil {
+		return scrape.Page{}, err
+	}
+	defer b.slots.Release(1)
+	b.metrics.open.Inc()
+	began := time.Now()
+	p, err := b.load(ctx, r)
+	b.metrics.open.Dec()
+	b.metrics.seconds.Observe(time.Since(began).Seconds())
+	b.metrics.pages.WithLabelValues(outcome(ctx, err)).Inc()
+	if err != nil {
+		return scrape.Page{}, fmt.Errorf("load %s: %w", u.Scheme+"://"+u.Host+u.EscapedPath(), err)
+	}
+	return p, nil
+}
+
+func outcome(ctx context.Context, err error) string {
+	class, _ := fault.Of(err)
+	switch {
+	case err == nil:
+		return "ok"
+	case ctx.Err() != nil:
+		return "cancelled"
+	}
+	return string(class)
+}
+
+// load tries a second time where the first was lost with its Chromium.
+func (b *Browser) load(ctx context.Context, r scrape.Request) (scrape.Page, error) {
+	for again := false; ; again = true {
+		g, err := b.enter(ctx)
+		if err != nil {
+			return scrape.Page{}, err
+		}
+		p, err := g.load(ctx, r)
+		b.leave(g)
+		switch {
+		case !errors.Is(err, errDied):
+			return p, err
+		case ctx.Err() != nil:
+			return p, ctx.Err()
+		case again:
+			return p, &fault.Error{Class: fault.Transient, Err: err}
+		}
+		b.o.Log.Warn("browser died under a page, which is loaded once more", "err", err)
+	}
+}
+
+// enter returns a generation that takes pages, a new one if need be, and waits until it is up. Leave it afterwards.
+func (b *Browser) enter(ctx context.Context) (*generation, error) {
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		return nil, ErrClosed
+	}
+	if b.proxy == nil {
+		p, err := newProxy(b.o.Dial)
+		if err != nil {
+			b.mu.Unlock()
+			return nil, err
+		}
+		b.proxy = p
+	}
+	if b.current != nil {
+		b.retireWhenDue(b.current)
+	}
+	if b.current == nil {
+		g := newGeneration(b)
+		b.current = g
+		b.all[g] = struct{}{}
+		b.owned.Go(g.run)
+	}
+	g := b.current
+	g.pages++
+	b.mu.Unlock()
+	select {
+	case <-g.ready:
+	case <-ctx.Done():
+		b.leave(g)
+		return nil, ctx.Err()
+	}
+	if g.err != nil {
+		b.leave(g)
+		return nil, g.err
+	}
+	return g, nil
+}
+
+func (b *Browser) leave(g *generation) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	g.pages--
+	g.endWhenIdle()
+}
+
+// retireWhenDue ends a generation's time if it is up. The caller holds mu.
+func (b *Browser) retireWhenDue(g *generation) {
+	switch age := b.o.Now().Sub(g.born); {
+	case g.cycles >= b.o.MaxCycles:
+		b.retire(g, "cycles")
+	case age >= b.o.MaxAge:
+		b.retire(g, "age")
+	}
+}
+
+// retire gives a generation no more pages; it ends with its last one. The caller holds mu.
+func (b *Browser) retire(g *generation, reason string) {
+	if g.retired != "" {
+		return
+	}
+	g.retired = reason
+	if b.current == g {
+		b.current = nil
+	}
+	if reason != reasonClosed && reason != reasonFailed {
+		b.metrics.restarts.WithLabelValues(reason).Inc()
+		b.o.Log.Info("browser is started anew", "reason", reason, "pages", g.pages)
+	}
+	g.endWhenIdle()
+}
+
+// CycleDone says that a platform's cycle has ended.
+func (b *Browser) CycleDone() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.current != nil {
+		b.current.cycles++
+	}
+}
+
+// Close ends Chromium, the driver and the proxy, and what they are loading, and waits until all are gone.
+func (b *Browser) Close() error {
+	b.mu.Lock()
+	b.closed = true
+	p := b.proxy
+	for g := range b.all {
+		b.retire(g, reasonClosed)
+		g.cancel(ErrClosed)
+	}
+	b.mu.Unlock()
+	b.owned.Wait()
+	if p != nil {
+		p.close()
+	}
+	return nil
+}

@@ -1,0 +1,412 @@
+//go:build linux
+
+package browser_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/internal/browser"
+	"github.com/mtlrent/conveyor/internal/fetch"
+)
+
+// eventually waits for what nobody announces.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	tick, end := time.NewTicker(20*time.Millisecond), time.After(time.Minute)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatalf("%s: not after a minute", what)
+		}
+	}
+}
+
+// proc is a process that runs, and what it was started as.
+type proc struct {
+	pid, parent, session int
+	line                 string
+}
+
+func procs() []proc {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	var out []proc
+	for _, dir := range dirs {
+		stat, _ := os.ReadFile(dir + "/stat")
+		line, _ := os.ReadFile(dir + "/cmdline")
+		f := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		if len(f) < 5 || f[0] == "Z" {
+			continue
+		}
+		p := proc{line: strings.ReplaceAll(string(line), "\x00", " ")}
+		p.pid, _ = strconv.Atoi(filepath.Base(dir))
+		p.parent, _ = strconv.Atoi(f[1])
+		p.session, _ = strconv.Atoi(f[3])
+		out = append(out, p)
+	}
+	return out
+}
+
+// marked gives a browser an executable of its own name, so that its processes are told from those of other tests.
+func marked(t testing.TB, o browser.Options, sites ...*site) (b *browser.Browser, chromium, driver func() []proc) {
+	t.Helper()
+	dir := t.TempDir()
+	real := os.Getenv("CONVEYOR_BROWSER_DRIVER")
+	if real == "" {
+		real = browser.DefaultDriver()
+	}
+	for _, name := range []string{"node", "package"} {
+		if err := os.Symlink(filepath.Join(real, name), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("CONVEYOR_BROWSER_DRIVER", dir)
+	b = launch(t, o, sites...)
+	driver = func() (out []proc) {
+		for _, p := range procs() {
+			if p.parent == os.Getpid() && strings.Contains(p.line, dir+"/package/cli.js run-driver") {
+				out = append(out, p)
+			}
+		}
+		return out
+	}
+	chromium = func() (out []proc) {
+		drivers := driver()
+		all := procs()
+		for _, p := range all {
+			for _, d := range drivers {
+				if p.parent == d.pid {
+					for _, m := range all {
+						if m.session == p.pid {
+							out = append(out, m)
+						}
+					}
+				}
+			}
+		}
+		return out
+	}
+	return b, chromium, driver
+}
+
+// gate is a page that answers once it is let through.
+func gate(s *site, path string) (asked chan struct{}, let func()) {
+	asked = make(chan struct{}, 10)
+	through := make(chan struct{})
+	s.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		select {
+		case <-through:
+		case <-r.Context().Done():
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<p>through")
+	})
+	return asked, sync.OnceFunc(func() { close(through) })
+}
+
+func load(b *browser.Browser, url string) chan error {
+	out := make(chan error, 1)
+	go func() {
+		p, err := b.Load(context.Background(), scrape.Request{URL: url})
+		if err == nil && !strings.Contains(string(p.Body), "through") {
+			err = fmt.Errorf("body is %q", p.Body)
+		}
+		out <- err
+	}()
+	return out
+}
+
+// A page in hand survives its Chromium, whatever the reason for its end.
+func TestRestartKeepsThePageInHand(t *testing.T) {
+	clock := struct {
+		sync.Mutex
+		at time.Time
+	}{at: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
+	now := func() time.Time { clock.Lock(); defer clock.Unlock(); return clock.at }
+	registry := prometheus.NewRegistry()
+	s := newSite(t)
+	s.html("/", "<p>through")
+	b, _, driver := marked(t, browser.Options{Now: now, MaxCycles: 2, Registerer: registry}, s)
+	restarts := func(reason string) int {
+		families, _ := registry.Gather()
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				if f.GetName() == "conveyor_browser_restarts_total" && m.GetLabel()[0].GetValue() == reason {
+					return int(m.GetCounter().GetValue())
+				}
+			}
+		}
+		return 0
+	}
+	for reason, due := range map[string]func(){
+		"cycles": func() { b.CycleDone(); b.CycleDone() },
+		"age":    func() { clock.Lock(); defer clock.Unlock(); clock.at = clock.at.Add(2 * time.Hour) },
+	} {
+		asked, let := gate(s, "/"+reason)
+		inHand := load(b, s.URL+"/"+reason)
+		<-asked
+		before := driver()
+		due()
+		if err := <-load(b, s.URL+"/"); err != nil { // the next one, in the next generation
+			t.Fatal(err)
+		}
+		if now := driver(); len(before) != 1 || len(now) != 2 {
+			t.Errorf("%s: %d drivers, then %d; want one more while the old one has a page", reason, len(before), len(now))
+		}
+		let()
+		if err := <-inHand; err != nil {
+			t.Errorf("%s: the page in hand: %v", reason, err)
+		}
+		if len(asked) > 0 {
+			t.Errorf("%s: the page in hand was asked for again", reason)
+		}
+		eventually(t, "the old generation's end", func() bool { return len(driver()) == 1 })
+		if restarts(reason) != 1 {
+			t.Errorf("%d restarts for %s; want 1", restarts(reason), reason)
+		}
+	}
+}
+
+// Memory above the limit is seen without anybody asking.
+func TestRestartForMemory(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	s := newSite(t)
+	s.html("/", "<p>through")
+	asked, let := gate(s, "/gate")
+	b, _, driver := marked(t, browser.Options{MaxRSS: 500 << 20, Registerer: registry}, s)
+	inHand := load(b, s.URL+"/gate")
+	<-asked
+	eventually(t, "a restart for memory", func() bool {
+		n, _ := testutil.GatherAndCount(registry, "conveyor_browser_restarts_total")
+		return n == 1
+	})
+	let()
+	if err := <-inHand; err != nil {
+		t.Error(err)
+	}
+	eventually(t, "the end of the large one", func() bool { return len(driver()) == 0 })
+}
+
+// Whatever dies under a page, the page is loaded by the next Chromium; a second death is a fault that may pass.
+func TestDeathUnderAPage(t *testing.T) {
+	s := newSite(t)
+	b, chromium, driver := marked(t, browser.Options{}, s)
+	kill := func(list []proc, sig syscall.Signal, match func(proc) bool) {
+		n := 0
+		for _, p := range list {
+			if match(p) {
+				n++
+				_ = syscall.Kill(p.pid, sig)
+			}
+		}
+		if n == 0 {
+			t.Errorf("nothing to kill among %v", list)
+		}
+	}
+	isMain := func(p proc) bool { return p.pid == p.session }
+	isRenderer := func(p proc) bool { return strings.Contains(p.line, "--type=renderer") }
+	any := func(proc) bool { return true }
+	for _, tt := range []struct {
+		name string
+		kill func()
+	}{
+		{"chromium", func() { kill(chromium(), syscall.SIGKILL, isMain) }},
+		{"all of chromium", func() { kill(chromium(), syscall.SIGKILL, any) }},
+		{"renderer", func() { kill(chromium(), syscall.SIGKILL, isRenderer) }},
+		{"driver", func() { kill(driver(), syscall.SIGKILL, any) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := "/" + strings.ReplaceAll(tt.name, " ", "-")
+			asked, let := gate(s, path)
+			inHand := load(b, s.URL+path)
+			<-asked
+			before := chromium()
+			tt.kill()
+			<-asked
+			let()
+			if err := <-inHand; err != nil {
+				t.Error(err)
+			}
+			if tt.name == "renderer" {
+				return // one page of many
+			}
+			eventually(t, "the end of what is left", func() bool { return !anyOf(before) && !exists(profileOf(before)) })
+		})
+	}
+	t.Run("twice", func(t *testing.T) {
+		asked, _ := gate(s, "/twice")
+		inHand := load(b, s.URL+"/twice")
+		for range 2 {
+			<-asked
+			kill(chromium(), syscall.SIGKILL, isMain)
+		}
+		err := <-inHand
+		if class, _ := fault.Of(err); class != fault.Transient || !strings.Contains(fmt.Sprint(err), "died") {
+			t.Errorf("Load = %v (%s); want transient", err, class)
+		}
+	})
+	t.Run("chromium that hangs", func(t *testing.T) {
+		o := browser.Options{Timeout: 3 * time.Second}
+		b, chromium, _ := marked(t, o, s)
+		asked, _ := gate(s, "/hangs")
+		inHand := load(b, s.URL+"/hangs")
+		<-asked
+		before := chromium()
+		kill(before, syscall.SIGSTOP, any)
+		if err := <-inHand; err == nil || !strings.Contains(err.Error(), "timed out") {
+			t.Errorf("Load = %v; want timed out", err)
+		}
+		eventually(t, "the end of what hangs", func() bool { return !anyOf(before) })
+		s.html("/after", "<p>through")
+		if err := <-load(b, s.URL+"/after"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// anyOf says whether one of these runs still.
+func anyOf(list []proc) bool {
+	for _, p := range procs() {
+		for _, q := range list {
+			if p.pid == q.pid && p.session == q.session {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func TestCloseLeavesNothing(t *testing.T) {
+	s := newSite(t)
+	asked, _ := gate(s, "/")
+	b, chromium, driver := marked(t, browser.Options{}, s)
+	inHand := load(b, s.URL+"/")
+	<-asked
+	all := append(chromium(), driver()...)
+	if len(all) < 4 {
+		t.Fatalf("only %v run", all)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if anyOf(all) {
+		t.Errorf("of %v some are left", all)
+	}
+	if err := <-inHand; !errors.Is(err, browser.ErrClosed) {
+		t.Errorf("Load = %v; want ErrClosed", err)
+	}
+	if profile := profileOf(all); profile == "" || exists(profile) {
+		t.Errorf("profile %q is left", profile)
+	}
+}
+
+// profileOf is the folder of a Chromium, "" where it does not say.
+func profileOf(family []proc) string {
+	for _, p := range family {
+		if _, rest, ok := strings.Cut(p.line, "--user-data-dir="); ok {
+			dir, _, _ := strings.Cut(rest, " ")
+			return dir
+		}
+	}
+	return ""
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// More pages than allowed wait, and give up with their caller.
+func TestPagesAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var open, most atomic.Int32
+	through := make(chan struct{})
+	s.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		most.Store(max(most.Load(), open.Add(1)))
+		<-through
+		open.Add(-1)
+		fmt.Fprint(w, "<html><p>through")
+	})
+	b := launch(t, browser.Options{Pages: 2}, s)
+	var all []chan error
+	for range 4 {
+		all = append(all, load(b, s.URL+"/"))
+	}
+	eventually(t, "two pages", func() bool { return open.Load() == 2 })
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := b.Load(ctx, scrape.Request{URL: s.URL + "/"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Load = %v; want cancelled", err)
+	}
+	close(through)
+	for _, one := range all {
+		if err := <-one; err != nil {
+			t.Error(err)
+		}
+	}
+	if most.Load() != 2 {
+		t.Errorf("%d pages at once; want 2", most.Load())
+	}
+}
+
+// A process that is killed takes its Chromium with it. The test is its own victim.
+func TestKilledWithItsProcess(t *testing.T) {
+	const victim = "CONVEYOR_TEST_VICTIM"
+	if url := os.Getenv(victim); url != "" {
+		o := browser.Options{
+			Executable: os.Getenv("CONVEYOR_BROWSER"), Driver: os.Getenv("CONVEYOR_BROWSER_DRIVER"),
+			Dial: fetch.Dial([]string{strings.TrimPrefix(strings.TrimSuffix(url, "/"), "http://")}, nil),
+		}
+		_, err := browser.New(o).Load(context.Background(), scrape.Request{URL: url})
+		t.Fatal(err)
+	}
+	s := newSite(t)
+	asked, _ := gate(s, "/")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledWithItsProcess$")
+	cmd.Env = append(os.Environ(), victim+"="+s.URL+"/")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	var family []proc
+	for _, d := range procs() {
+		if d.parent != cmd.Process.Pid {
+			continue
+		}
+		family = append(family, d)
+		for _, c := range procs() {
+			for _, m := range procs() {
+				if c.parent == d.pid && m.session == c.pid {
+					family = append(family, m)
+				}
+			}
+		}
+	}
+	if len(family) < 4 {
+		t.Fatalf("only %v run", family)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	eventually(t, "the end of what was started", func() bool { return !anyOf(family) })
+}

@@ -1,0 +1,38 @@
+package browser
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+type metrics struct {
+	pages    *prometheus.CounterVec
+	seconds  prometheus.Histogram
+	restarts *prometheus.CounterVec
+	rss      prometheus.Gauge
+	open     prometheus.Gauge
+}
+
+// newMetrics registers with r; nil registers with nobody.
+func newMetrics(r prometheus.Registerer) *metrics {
+	with := promauto.With(r)
+	return &metrics{
+		pages: with.NewCounterVec(prometheus.CounterOpts{
+			Name: "conveyor_browser_pages_total", Help: "Pages loaded, by outcome: ok, cancelled or the class of the failure.",
+		}, []string{"outcome"}),
+		seconds: with.NewHistogram(prometheus.HistogramOpts{
+			Name: "conveyor_browser_page_seconds", Help: "From an open slot to the page's content.",
+			Buckets: prometheus.ExponentialBuckets(0.05, 2, 11),
+		}),
+		restarts: with.NewCounterVec(prometheus.CounterOpts{
+			Name: "conveyor_browser_restarts_total",
+			Help: "Times that Chromium was started anew, by reason: cycles, age, memory, crash or hung.",
+		}, []string{"reason"}),
+		rss: with.NewGauge(prometheus.GaugeOpts{
+			Name: "conveyor_browser_rss_bytes", Help: "Resident memory of Chromium and its driver, shared pages counted each time.",
+		}),
+		open: with.NewGauge(prometheus.GaugeOpts{
+			Name: "conveyor_browser_pages_open", Help: "Pages being loaded.",
+		}),
+	}
+}

@@ -1,0 +1,62 @@
+package fetch_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/internal/fetch"
+)
+
+func TestRobots(t *testing.T) {
+	t.Parallel()
+	status, asked := http.StatusOK, 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, "User-agent: *\nDisallow: /*?\nCrawl-delay: 3\n\nUser-agent: Conveyor\nDisallow: /private\n"+
+			"Crawl-delay: 2\n")
+	}))
+	t.Cleanup(srv.Close)
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	r := fetch.NewRobots(fetch.New(fetch.Options{
+		AllowPrivate: []string{srv.Listener.Addr().String()}, Now: func() time.Time { return now },
+	}))
+	allowed := func(path string) bool {
+		t.Helper()
+		ok, delay, err := r.Allowed(t.Context(), srv.URL+path)
+		require.NoError(t, err)
+		require.Equal(t, 2*time.Second, delay)
+		return ok
+	}
+	require.True(t, allowed("/b-apartments-condos/montreal/c37l1700281?price=1"))
+	require.False(t, allowed("/private/1"))
+	require.Equal(t, 1, asked, "an hour's worth")
+
+	now, status = now.Add(time.Hour), http.StatusInternalServerError
+	require.False(t, allowed("/private/1"))
+	require.Equal(t, 2, asked, "what was known is good for a day")
+	now = now.Add(24 * time.Hour)
+	_, _, err := r.Allowed(t.Context(), srv.URL+"/private/1")
+	class, _ := fault.Of(err)
+	require.Equal(t, fault.Transient, class)
+
+	status = http.StatusTooManyRequests
+	_, _, err = r.Allowed(t.Context(), srv.URL+"/")
+	require.Equal(t, "429", scrape.RefusalOf(err).Reason)
+	status = http.StatusForbidden
+	ok, delay, err := r.Allowed(t.Context(), srv.URL+"/private/1")
+	require.NoError(t, err)
+	require.True(t, ok, "a 4xx is a site without rules")
+	require.Zero(t, delay)
+
+	_, _, err = r.Allowed(t.Context(), "http://10.0.0.1/")
+	class, _ = fault.Of(err)
+	require.Equal(t, fault.Invalid, class)
+}
