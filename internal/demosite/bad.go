@@ -131,10 +131,15 @@ func chain(w http.ResponseWriter, r *http.Request) {
 
 func (s *Site) slow(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "image/jpeg")
+	s.drip(w, r, Photo("slow", 1))
+}
+
+// drip sends a byte at a time.
+func (s *Site) drip(w http.ResponseWriter, r *http.Request, data []byte) {
 	tick := time.NewTicker(s.o.Drip)
 	defer tick.Stop()
 	out := http.NewResponseController(w)
-	for _, b := range Photo("slow", 1) {
+	for _, b := range data {
 		if _, err := w.Write([]byte{b}); err != nil || out.Flush() != nil {
 			return
 		}

@@ -1,0 +1,8 @@
+package demosite
+
+import "strings"
+
+// Searches are the first search pages of both halves of a site at base, as CONVEYOR_SCRAPE takes them.
+func Searches(base string) string {
+	return strings.Join([]string{Kijiji + "=" + base + kijijiPath, Kangalou + "=" + base + kangalouPath}, ",")
+}
