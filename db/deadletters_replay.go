@@ -62,16 +62,25 @@ WITH due AS (
 )
 SELECT id, queue, replays FROM replayed ORDER BY id`
 
-func (s *DeadLetters) replay(ctx context.Context, f LetterFilter, id *int64, after int64, limit int, actor string,
+// querier is the pool, or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+func replay(ctx context.Context, q querier, f LetterFilter, id *int64, after int64, limit int, actor string,
 	now time.Time) ([]Replayed, error) {
 	args := append(f.args(), id, after, limit, now, contract.DeadLetterHeader, storable(actor))
-	rows, _ := s.pool.Query(ctx, sqlLetterReplay, args...)
+	rows, _ := q.Query(ctx, sqlLetterReplay, args...)
 	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Replayed])
 	if err != nil {
 		return nil, refused(fmt.Errorf("replay dead letters: %w", err))
 	}
 	return got, nil
 }
+
+// Who comes second sees the letter as the first has left it, and the outbox as it was before: a statement that waits
+// for a row looks at that row anew and at nothing else. So the wait is a statement of its own.
+const sqlLetterHold = `SELECT id FROM dead_letters WHERE id = $1 FOR UPDATE`
 
 const sqlLetterState = `
 SELECT state, replayed_at, queue <> '' AND octet_length(queue) <= 255,
@@ -87,7 +96,13 @@ func (s *DeadLetters) Replay(ctx context.Context, id int64, force bool, actor st
 	if force {
 		f.State = ""
 	}
-	got, err := s.replay(ctx, f, &id, 0, 1, actor, now)
+	var got []Replayed
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
+		if _, err = tx.Exec(ctx, sqlLetterHold, id); err == nil {
+			got, err = replay(ctx, tx, f, &id, 0, 1, actor, now)
+		}
+		return err
+	})
 	if err != nil {
 		return Replayed{}, err
 	}
@@ -139,7 +154,7 @@ func (s *DeadLetters) ReplayAll(ctx context.Context, f LetterFilter, limit int, 
 ) {
 	f.State = "open"
 	for after := int64(0); n < limit; {
-		got, err := s.replay(ctx, f, nil, after, min(replayBatch, limit-n), actor, now)
+		got, err := replay(ctx, s.pool, f, nil, after, min(replayBatch, limit-n), actor, now)
 		if err != nil {
 			return n, err
 		}
