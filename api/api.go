@@ -35,6 +35,7 @@ type Options struct {
 	Replays    *db.Replays
 	Audit      *db.AuditLog
 	Letters    *db.DeadLetters
+	Platforms  *db.Platforms
 	Launch     Starter
 	Blobs      *blob.Store
 	Checks     map[string]func(context.Context) error // what /ready asks, by name
@@ -85,6 +86,7 @@ func New(o Options) http.Handler {
 	(&deadLetters{store: o.Letters, log: o.Log, now: o.Now, runs: workflowAddress(o)}).register(a)
 	(&replays{store: o.Replays, start: o.Launch, log: o.Log, link: links(o), now: o.Now}).register(a)
 	(&staleness{start: o.Launch, audit: o.Audit, log: o.Log, link: links(o), now: o.Now}).register(a)
+	(&platforms{store: o.Platforms, start: o.Launch, log: o.Log, link: links(o), now: o.Now}).register(a)
 	(&images{blobs: o.Blobs, log: o.Log}).register(a, r)
 	(&health{checks: o.Checks, version: o.Version}).register(a)
 	(&keys{store: o.Keys, guard: gate.guard, log: o.Log}).register(a)
@@ -146,6 +148,7 @@ type Starter interface {
 	Replay(ctx context.Context, r listing.Replay) error
 	CancelReplay(ctx context.Context, id uuid.UUID) error
 	ArchiveStale(ctx context.Context) (workflowID string, joined bool, err error)
+	Scraper(ctx context.Context, platform, summary string) error
 }
 
 // requestTimeout bounds what one request may ask of the database or of Temporal.

@@ -59,8 +59,8 @@ func open(t *testing.T, change ...func(*api.Options)) *door {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.pictures.Close()) })
 	d.Options = api.Options{
-		Listings: d.store, Replays: db.NewReplays(pool), Audit: db.NewAuditLog(pool), Letters: d.letters,
-		Launch: d.started, Blobs: d.pictures, Metrics: telemetry.Registry(),
+		Listings: d.store, Replays: db.NewReplays(pool), Platforms: db.NewPlatforms(pool), Audit: db.NewAuditLog(pool),
+		Letters: d.letters, Launch: d.started, Blobs: d.pictures, Metrics: telemetry.Registry(),
 	}
 	d.serve(t, change...)
 	return d
@@ -189,6 +189,10 @@ func (s *starter) CancelReplay(_ context.Context, id uuid.UUID) error { return s
 
 func (s *starter) ArchiveStale(context.Context) (string, bool, error) {
 	return "staleness-by-hand", false, s.note("archive stale")
+}
+
+func (s *starter) Scraper(_ context.Context, platform, summary string) error {
+	return s.note("scrape %s: %s", platform, summary)
 }
 
 func (s *starter) note(format string, args ...any) error {

@@ -23,6 +23,7 @@ func TestQueues(t *testing.T) {
 			{Name: "listings.published"},
 		},
 		DeadLetters: []backlog.DeadCount{}, TaskQueues: []backlog.TaskQueue{}, Limits: []backlog.Host{},
+		Platforms: []backlog.Scraper{{Name: "kijiji", State: "blocked", Refusals: 3, RefusedReason: "429"}},
 	}
 	d := bare(t, func(o *api.Options) { o.Backlog = func(context.Context) backlog.Report { return report } })
 	r := d.get(t, "/queues")
@@ -31,6 +32,8 @@ func TestQueues(t *testing.T) {
 		"at": "2026-10-01T12:00:00Z", "services": {"rabbitmq": "ok", "management": "away"},
 		"warnings": ["management is away"], "outbox": {"pending": 4, "refused": 0, "oldest_age_seconds": 1.5},
 		"dead_letters": [], "task_queues": [], "limits": [],
+		"platforms": [{"name": "kijiji", "state": "blocked", "next": "", "refusals": 3, "refused_reason": "429",
+			"overdue_seconds": 0, "adverts": {"known": 0, "failed": 0, "gone": 0}}],
 		"queues": [
 			{"name": "scraped.kijiji", "ready": 2, "consumers": 1, "ours": true, "dead_letters": false,
 			 "unacked": 3, "publish_rate": null, "deliver_rate": null, "ack_rate": null},

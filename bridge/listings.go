@@ -3,7 +3,6 @@ package bridge
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -137,11 +136,7 @@ func arrivalOf(m contract.ScrapedListing, body []byte) (db.Arrival, error) {
 		Price: listing.RawPrice(m.Price), Address: m.Address, Latitude: m.Latitude, Longitude: m.Longitude,
 		Attributes: m.Attributes, ImageURLs: m.ImageURLs, Contact: listing.RawContact(m.Contact), PostedAt: m.PostedAt,
 	}
-	hash, err := hex.DecodeString(listing.ContentHash(raw))
-	if err != nil {
-		return db.Arrival{}, fmt.Errorf("hash %s: %w", raw.Ref, err)
-	}
-	return db.Arrival{Ref: raw.Ref, URL: m.URL, Payload: body, ContentHash: hash, ScrapedAt: m.ScrapedAt}, nil
+	return db.NewArrival(raw, body)
 }
 
 // staged takes a listing that another team's stage has worked on and enters it at stage.

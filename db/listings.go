@@ -3,6 +3,7 @@ package db
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,6 +35,15 @@ type Arrival struct {
 	ScrapedAt   time.Time
 }
 
+// NewArrival is an advert with the message that it came in, or will be sent in.
+func NewArrival(raw listing.Raw, payload []byte) (Arrival, error) {
+	hash, err := hex.DecodeString(listing.ContentHash(raw))
+	if err != nil {
+		return Arrival{}, fmt.Errorf("hash %s: %w", raw.Ref, err)
+	}
+	return Arrival{Ref: raw.Ref, URL: raw.URL, Payload: payload, ContentHash: hash, ScrapedAt: raw.ScrapedAt}, nil
+}
+
 // A Receipt says what became of an arrival.
 type Receipt struct {
 	ID       uuid.UUID
@@ -50,12 +60,13 @@ WITH incoming AS (
         AS t (id, platform, platform_id, url, payload, content_hash, scraped_at)
     ORDER BY id
 ), stored AS (
-    INSERT INTO raw_listings AS r (id, platform, platform_id, url, payload, content_hash,
+    INSERT INTO raw_listings AS r (id, platform, platform_id, url, payload, content_hash, scrapes,
         first_scraped_at, last_scraped_at, payload_at, revised_at)
-    SELECT id, platform, platform_id, url, payload, content_hash, scraped_at, scraped_at, scraped_at, $8
+    SELECT id, platform, platform_id, url, payload, content_hash, $9, scraped_at, scraped_at, scraped_at, $8
     FROM incoming
     ON CONFLICT (id) DO UPDATE SET
-        scrapes          = r.scrapes + 1,
+        scrapes          = r.scrapes + excluded.scrapes,
+        gone_at          = CASE WHEN excluded.payload_at <= r.gone_at THEN r.gone_at END,
         first_scraped_at = least(r.first_scraped_at, excluded.first_scraped_at),
         last_scraped_at  = greatest(r.last_scraped_at, excluded.last_scraped_at),
         (url, payload, content_hash, payload_at, revised_at, revision, status, reasons, duplicate_of) = (
@@ -114,26 +125,34 @@ func rounds(arrivals []Arrival) [][]int {
 }
 
 func (s *Listings) receive(ctx context.Context, all []Arrival, round []int, receipts []Receipt, now time.Time) error {
-	n := len(round)
-	ids, at := make([]uuid.UUID, n), make(map[uuid.UUID]int, n)
-	platforms, platformIDs, urls := make([]string, n), make([]string, n), make([]string, n)
-	payloads, hashes, scraped := make([][]byte, n), make([][]byte, n), make([]time.Time, n)
+	list, at := make([]Arrival, len(round)), make(map[uuid.UUID]int, len(round))
 	for i, k := range round {
-		a := all[k]
-		ids[i] = a.Ref.ID()
-		at[ids[i]] = k
-		platforms[i], platformIDs[i], urls[i] = a.Ref.Platform, a.Ref.PlatformID, a.URL
-		payloads[i], hashes[i], scraped[i] = a.Payload, a.ContentHash, a.ScrapedAt
+		list[i] = all[k]
+		at[list[i].Ref.ID()] = k
 	}
-	rows, _ := s.pool.Query(ctx, sqlRawReceive, ids, platforms, platformIDs, urls, payloads, hashes, scraped, now)
+	rows, _ := s.pool.Query(ctx, sqlRawReceive, receiving(list, 1, now)...)
 	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Receipt])
 	if err != nil {
-		return refused(fmt.Errorf("store %d adverts: %w", n, err))
+		return refused(fmt.Errorf("store %d adverts: %w", len(list), err))
 	}
 	for _, r := range got {
 		receipts[at[r.ID]] = r
 	}
 	return nil
+}
+
+// receiving are the arguments of sqlRawReceive. messages is what each arrival adds to the count of messages: a scraper
+// that stores what it is about to send adds none.
+func receiving(arrivals []Arrival, messages int, now time.Time) []any {
+	n := len(arrivals)
+	ids := make([]uuid.UUID, n)
+	platforms, platformIDs, urls := make([]string, n), make([]string, n), make([]string, n)
+	payloads, hashes, scraped := make([][]byte, n), make([][]byte, n), make([]time.Time, n)
+	for i, a := range arrivals {
+		ids[i], platforms[i], platformIDs[i], urls[i] = a.Ref.ID(), a.Ref.Platform, a.Ref.PlatformID, a.URL
+		payloads[i], hashes[i], scraped[i] = a.Payload, a.ContentHash, a.ScrapedAt
+	}
+	return []any{ids, platforms, platformIDs, urls, payloads, hashes, scraped, now, messages}
 }
 
 const sqlRawReceiveStaged = `
@@ -150,6 +169,7 @@ WITH stored AS (
         revised_at      = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.revised_at ELSE r.revised_at END,
         payload_at      = excluded.payload_at,
         last_scraped_at = greatest(r.last_scraped_at, excluded.last_scraped_at),
+        gone_at         = CASE WHEN excluded.payload_at <= r.gone_at THEN r.gone_at END,
         normalized      = excluded.normalized,
         normalized_revision = r.revision + (excluded.payload_at > r.payload_at)::int,
         status          = 'normalized'

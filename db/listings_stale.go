@@ -12,17 +12,17 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// Stale is what nobody has seen since $1, or what has not been what its advert says since then: a version that was
-// published and then edited into something that cannot be published would stay visible for ever, for its advert is
-// still scraped. Both rows are locked, so that a scrape which arrives now is either seen here or sees what is done
-// here; one that is being written is left for the next time. There is no index on last_scraped_at: it would cost every
-// scrape more than this scan costs every few hours.
+// Stale is what nobody has seen since $1, what its platform does not offer any more, or what has not been what its
+// advert says since then: a version that was published and then edited into something that cannot be published would
+// stay visible for ever, for its advert is still scraped. Both rows are locked, so that a scrape which arrives now is
+// either seen here or sees what is done here; one that is being written is left for the next time. There is no index on
+// last_scraped_at: it would cost every scrape more than this scan costs every few hours.
 const sqlListingsStale = `
 SELECT l.id, l.platform, l.platform_id, l.revision, l.url, l.title, l.rent_cents, l.bedrooms, l.neighbourhood,
     l.updated_at
 FROM listings l JOIN raw_listings r ON r.id = l.id
-WHERE l.status = 'active' AND (r.last_scraped_at < $1 OR r.status = 'rejected' AND r.refused_at < $1)
-    AND l.id > $2
+WHERE l.status = 'active' AND l.id > $2
+    AND (r.last_scraped_at < $1 OR r.gone_at IS NOT NULL OR r.status = 'rejected' AND r.refused_at < $1)
 ORDER BY l.id LIMIT $3
 FOR UPDATE OF l, r SKIP LOCKED`
 
@@ -36,9 +36,10 @@ const sqlEventArchived = `
 INSERT INTO listing_events (listing_id, revision, kind, at, old_status, new_status)
 SELECT id, revision, 'status', $2, 'active', 'archived' FROM listings WHERE id = ANY ($1)`
 
-// ArchiveStale archives up to n active listings after the one that is last whose advert was not seen, or could not be
-// published, since before. Each gets its history, and listings.archived is told, all in one transaction; claimed ones
-// are left alone. It returns the last one it looked at and how many it archived: fewer than n are the last.
+// ArchiveStale archives up to n active listings after the one that is last whose advert is gone, or was not seen, or
+// could not be published, since before. Each gets its history, and listings.archived is told, all in one transaction;
+// claimed ones are left alone. It returns the last one it looked at and how many it archived: fewer than n are the
+// last.
 func (s *Listings) ArchiveStale(ctx context.Context, before time.Time, last uuid.UUID, n int, now time.Time) (
 	next uuid.UUID, archived int, err error,
 ) {
@@ -92,7 +93,7 @@ SELECT r.platform, r.platform_id, r.revision, coalesce(r.normalized ->> 'title',
     (r.normalized ->> 'rent_cents')::bigint
 FROM raw_listings r JOIN listings o ON o.id = r.duplicate_of
 WHERE r.status = 'duplicate' AND o.status = 'archived' AND r.last_scraped_at >= $1
-    AND r.normalized_revision = r.revision AND r.id > $2
+    AND r.gone_at IS NULL AND r.normalized_revision = r.revision AND r.id > $2
 ORDER BY r.id LIMIT $3`
 
 // OrphanedDuplicates returns up to n adverts after the one that is last which were seen since, and were held back as

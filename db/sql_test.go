@@ -40,8 +40,8 @@ func TestSQL(t *testing.T) {
 		conn, err := pool.Acquire(t.Context())
 		require.NoError(t, err)
 		_, err = conn.Conn().Prepare(t.Context(), name, text)
-		require.NoError(t, err, "%s: %s", name, text)
 		conn.Release()
+		require.NoError(t, err, "%s: %s", name, text)
 	}
 	require.Greater(t, prepared, 25)
 }

@@ -166,7 +166,7 @@ func TestSettingsAreKnown(t *testing.T) {
 		})
 	}
 	connections := 60 // Temporal's, and those of people
-	for range []string{"api", "worker", "worker", "worker", "bridge"} {
+	for range []string{"api", "worker", "worker", "worker", "browser", "bridge"} {
 		connections += 24
 	}
 	require.Contains(t, p.Services["postgres"].Command, "-cmax_connections=300")
@@ -178,12 +178,33 @@ func TestDemo(t *testing.T) {
 	t.Parallel()
 
 	p := load(t)
-	require.Equal(t, "demo:8090", value(p.Services["worker"], "CONVEYOR_ALLOW_PRIVATE_HOSTS"))
+	for _, asks := range []string{"worker", "browser"} {
+		require.Equal(t, "demo:8090", value(p.Services[asks], "CONVEYOR_ALLOW_PRIVATE_HOSTS"), asks)
+	}
 	require.Contains(t, p.Services["demo"].Command, "--address=0.0.0.0:8090")
 	require.Contains(t, p.Services["feed"].Command, "--demo=http://demo:8090")
 	for _, name := range []string{"demo", "feed"} {
 		require.Equal(t, []string{"demo"}, p.Services[name].Profiles)
 	}
+}
+
+// The pages of platforms are loaded where Chromium is, and the rest is done where it is not: the two share a role, an
+// image each, and no task queue.
+func TestBrowser(t *testing.T) {
+	t.Parallel()
+
+	p := load(t)
+	worker, browser := p.Services["worker"], p.Services["browser"]
+	require.Equal(t, worker.Command, browser.Command)
+	require.Equal(t, "listings,images", value(worker, "CONVEYOR_TASK_QUEUES"))
+	require.Equal(t, "browser", value(browser, "CONVEYOR_TASK_QUEUES"))
+	require.Equal(t, "browser", browser.Build.Target)
+	require.Empty(t, worker.Build.Target)
+	require.NotEqual(t, worker.Image, browser.Image)
+	require.True(t, *browser.Init, "nobody else takes care of what a killed Chromium leaves")
+	require.Contains(t, browser.Tmpfs, "/tmp", "Chromium has nothing else to write to")
+	require.Greater(t, int64(browser.Deploy.Resources.Limits.MemoryBytes), int64(2*1536<<20),
+		"two of CONVEYOR_BROWSER_MAX_RSS while one Chromium takes over from another")
 }
 
 // A port that a health check asks is one that its container listens on. Which paths ours answer is tested with the
@@ -243,7 +264,7 @@ func TestPublishedPorts(t *testing.T) {
 				require.NoError(t, err)
 				out = append(out, n)
 			}
-			if name == "worker" || name == "bridge" {
+			if name == "worker" || name == "browser" || name == "bridge" {
 				require.Empty(t, s.Ports, "%s: a second one could not have the same port", name)
 			}
 			require.Empty(t, s.ContainerName, "%s: a second one could not have the same name", name)
@@ -283,7 +304,7 @@ func TestMounts(t *testing.T) {
 		}
 	}
 	require.ElementsMatch(t, p.VolumeNames(), slices.Collect(maps.Keys(used)))
-	for _, name := range []string{"api", "worker"} {
+	for _, name := range []string{"api", "worker", "browser"} {
 		require.True(t, slices.ContainsFunc(p.Services[name].Volumes, func(v types.ServiceVolumeConfig) bool {
 			return v.Source == "files" && v.Target == "/data"
 		}), "%s must see the pictures", name)
@@ -305,7 +326,7 @@ func TestOrder(t *testing.T) {
 			require.Subset(t, s.Profiles, p.Services[on].Profiles, "%s waits for %s, which may not be started", name, on)
 		}
 	}
-	for _, role := range []string{"api", "worker", "bridge"} {
+	for _, role := range []string{"api", "worker", "browser", "bridge"} {
 		require.Equal(t, []string{"bootstrap", "migrate", "rabbitmq", "redis"},
 			slices.Sorted(maps.Keys(p.Services[role].DependsOn)), role)
 		require.Empty(t, p.Services[role].Profiles, role)

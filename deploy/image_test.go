@@ -36,25 +36,37 @@ func TestDockerfile(t *testing.T) {
 
 	last := map[string]string{} // what the final stage says last
 	var froms []string
+	stages := map[string]map[string]string{} // the same by stage
 	for _, line := range instructions(t) {
 		verb, rest, _ := strings.Cut(line, " ")
 		if verb == "FROM" {
 			froms = append(froms, rest)
-			clear(last)
+			last = map[string]string{}
+			stages[rest] = last
 		}
 		last[verb] = rest
 	}
-	require.Len(t, froms, 2)
+	require.Len(t, froms, 3)
 	mod, err := os.ReadFile("../go.mod")
 	require.NoError(t, err)
 	language := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(mod)
 	require.Regexp(t, `golang:`+regexp.QuoteMeta(string(language[1]))+`\.\d+-bookworm AS build$`, froms[0])
-	require.Regexp(t, `^gcr\.io/distroless/static-debian\d+:nonroot@sha256:[0-9a-f]{64}$`, froms[1])
+	require.Regexp(t, `^gcr\.io/distroless/static-debian\d+:nonroot@sha256:[0-9a-f]{64}$`, froms[2])
 	require.Equal(t, "65532:65532", last["USER"], "a number, for Kubernetes cannot tell from a name that it is not root")
 	require.Equal(t, `["/conveyor"]`, last["ENTRYPOINT"])
 	require.Contains(t, last["LABEL"], "org.opencontainers.image.source=")
 	require.Contains(t, last["COPY"], "--chown=65532:65532 /out/data /data", "a new volume takes its owner from here")
 	require.NotContains(t, last, "RUN", "there is no shell")
+
+	require.Regexp(t, `^node:\d+\.\d+\.\d+-bookworm-slim AS browser$`, froms[1])
+	browser := stages[froms[1]]
+	for _, same := range []string{"USER", "ENTRYPOINT", "COPY"} {
+		require.Equal(t, last[same], browser[same], same)
+	}
+	driver := regexp.MustCompile(`"install-browser", "--to=(.+)"`).FindStringSubmatch(browser["RUN"])
+	require.NotNil(t, driver, browser["RUN"])
+	require.Contains(t, browser["ENV"], "CONVEYOR_BROWSER_DRIVER="+driver[1])
+	require.Contains(t, browser["ENV"], "HOME=/tmp", "the only other folder that it may write to")
 }
 
 // TestBuildContext copies what .dockerignore lets through, and sees that the package which the Dockerfile builds is

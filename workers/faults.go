@@ -30,7 +30,8 @@ type faultsInbound struct {
 }
 
 func (i *faultsInbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
-	defer beat(ctx)()
+	ctx, stop := beat(ctx)
+	defer stop()
 	out, err := i.survive(ctx, in)
 	return out, toTemporal(ctx, err)
 }
@@ -58,7 +59,10 @@ func toTemporal(ctx context.Context, err error) error {
 		_, first, _ := class.Retry()
 		after = max(after, first)
 	}
-	name := string(class)
+	name, category := string(class), temporal.ApplicationErrorCategoryUnspecified
+	if class == fault.Throttled || class == fault.Limited { // somebody waits, as he should: nothing to log
+		category = temporal.ApplicationErrorCategoryBenign
+	}
 	var rejection *listing.Rejection
 	if errors.As(err, &rejection) {
 		name = workflows.InvalidListing
@@ -66,5 +70,6 @@ func toTemporal(ctx context.Context, err error) error {
 	return temporal.NewApplicationErrorWithOptions(err.Error(), name, temporal.ApplicationErrorOptions{
 		NonRetryable:   class.Final(),
 		NextRetryDelay: after,
+		Category:       category,
 	})
 }

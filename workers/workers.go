@@ -2,6 +2,7 @@
 package workers
 
 import (
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -18,32 +19,46 @@ type Activities struct {
 	Images    *activities.Images
 	Replays   *activities.Replays
 	Staleness *activities.Staleness
+	Scrapers  *activities.Scrapers
 }
 
 // Options bound what one process does at once.
 type Options struct {
-	StoreSlots int           // local activities at once; not more than the database pool has connections
-	ImageSlots int           // downloads at once
-	StopGrace  time.Duration // how long running activities may finish at shutdown
-	Fatal      func(error)   // told when a worker gives up for good, such as for a namespace that is gone
+	Queues      []string      // the task queues to serve; those of Queues
+	StoreSlots  int           // local activities at once; not more than the database pool has connections
+	ImageSlots  int           // downloads at once
+	ScrapeSlots int           // search pages at once; most of the time each waits for its turn
+	StopGrace   time.Duration // how long running activities may finish at shutdown
+	Fatal       func(error)   // told when a worker gives up for good, such as for a namespace that is gone
 }
 
-// New returns the workers of every task queue, not started: one entry a queue, with what runs there.
+// Queues are all task queues.
+var Queues = []string{workflows.QueueListings, workflows.QueueImages, workflows.QueueBrowser}
+
+// New returns the workers of the task queues that are asked for, not started.
 func New(c client.Client, a Activities, o Options) []worker.Worker {
-	listings := worker.New(c, workflows.QueueListings, base(o, worker.Options{
+	var list []worker.Worker
+	serve := func(queue string, w worker.Options, register func(worker.Registry)) {
+		if slices.Contains(o.Queues, queue) {
+			made := worker.New(c, queue, base(o, w))
+			register(made)
+			list = append(list, made)
+		}
+	}
+	serve(workflows.QueueListings, worker.Options{
 		MaxConcurrentLocalActivityExecutionSize: o.StoreSlots,
 		MaxConcurrentWorkflowTaskExecutionSize:  200,
 		LocalActivityWorkerOnly:                 true, // all steps here are local
-	}))
-	registerListings(listings, a)
-
-	images := worker.New(c, workflows.QueueImages, base(o, worker.Options{
+	}, func(r worker.Registry) { registerListings(r, a) })
+	serve(workflows.QueueImages, worker.Options{
 		DisableWorkflowWorker:              true,
 		MaxConcurrentActivityExecutionSize: o.ImageSlots,
-	}))
-	images.RegisterActivity(a.Images)
-
-	return []worker.Worker{listings, images}
+	}, func(r worker.Registry) { r.RegisterActivity(a.Images) })
+	serve(workflows.QueueBrowser, worker.Options{
+		DisableWorkflowWorker:              true,
+		MaxConcurrentActivityExecutionSize: o.ScrapeSlots,
+	}, func(r worker.Registry) { r.RegisterActivity(a.Scrapers) })
+	return list
 }
 
 func registerListings(r worker.Registry, a Activities) {
@@ -53,6 +68,8 @@ func registerListings(r worker.Registry, a Activities) {
 	r.RegisterActivity(a.Listings)
 	r.RegisterActivity(a.Replays)
 	r.RegisterActivity(a.Staleness)
+	r.RegisterWorkflow(workflows.ScrapePlatform)
+	r.RegisterActivity(a.Scrapers)
 }
 
 // base adds what every worker has in common. Pollers scale by themselves: two fixed ones, the default, are the usual

@@ -18,7 +18,7 @@ import (
 // built is every struct of activities, as cmd hands them over.
 var built = workers.Activities{
 	Listings: &activities.Listings{}, Images: &activities.Images{}, Replays: &activities.Replays{},
-	Staleness: &activities.Staleness{},
+	Staleness: &activities.Staleness{}, Scrapers: &activities.Scrapers{},
 }
 
 // lazy is a client that asks nobody anything.
@@ -38,6 +38,7 @@ func TestRegister(t *testing.T) {
 	all.RegisterWorkflow(workflows.Listing)
 	all.RegisterWorkflow(workflows.Replay)
 	all.RegisterWorkflow(workflows.ArchiveStale)
+	all.RegisterWorkflow(workflows.ScrapePlatform)
 	for _, activities := range reflect.ValueOf(built).Fields() {
 		require.False(t, activities.IsNil(), "%s is not built here", activities.Type())
 		all.RegisterActivity(activities.Interface())
@@ -56,13 +57,18 @@ func TestActivityNames(t *testing.T) {
 	}
 	slices.Sort(names)
 	require.Equal(t, []string{
-		"ArchiveStaleListings", "AttachImage", "DedupeListing", "EndReplay", "FailListing", "HandOverListing",
-		"ImportListing", "NormalizeListing", "OpenReplay", "RestartDuplicates", "RunReplayBatch",
+		"ArchiveStaleListings", "AttachImage", "BeginCycle", "DedupeListing", "EndCycle", "EndReplay", "FailListing",
+		"HandOverListing", "ImportListing", "NormalizeListing", "OpenReplay", "RestartDuplicates", "RunReplayBatch",
+		"ScrapePage",
 	}, names)
 }
 
 func TestNew(t *testing.T) {
 	t.Parallel()
-	list := workers.New(lazy(t), built, workers.Options{StoreSlots: 10, ImageSlots: 20, StopGrace: time.Second})
-	require.Len(t, list, 2, "one a task queue")
+	o := workers.Options{StoreSlots: 10, ImageSlots: 20, ScrapeSlots: 5, StopGrace: time.Second}
+	require.Empty(t, workers.New(lazy(t), built, o))
+	o.Queues = []string{"images"}
+	require.Len(t, workers.New(lazy(t), built, o), 1)
+	o.Queues = workers.Queues
+	require.Len(t, workers.New(lazy(t), built, o), 3, "one a task queue")
 }

@@ -17,6 +17,7 @@ var do struct {
 	*activities.Images
 	*activities.Replays
 	*activities.Staleness
+	*activities.Scrapers
 }
 
 // local runs one local activity and waits for it. Unlike workflow.ExecuteLocalActivity it is checked by the

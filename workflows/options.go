@@ -12,7 +12,8 @@ import (
 // Task queues are kinds of work that must not starve each other, not systems.
 const (
 	QueueListings = "listings"
-	QueueImages   = "images" // foreign hosts, one fairness key a host; limited on the server by conveyor bootstrap
+	QueueImages   = "images"  // foreign hosts, one fairness key a host; limited on the server by conveyor bootstrap
+	QueueBrowser  = "browser" // pages of rental sites, whatever loads them
 )
 
 // storeWork is a short step on our own database. It is retried until the database is back: final failures are

@@ -32,6 +32,7 @@ func TestReplay(t *testing.T) {
 				r.RegisterWorkflow(workflows.Listing)
 				r.RegisterWorkflow(workflows.Replay)
 				r.RegisterWorkflow(workflows.ArchiveStale)
+				r.RegisterWorkflow(workflows.ScrapePlatform)
 				return r.ReplayWorkflowHistoryFromJSONFile(nil, file)
 			}
 			require.NoError(t, replay(worker.WorkflowReplayerOptions{}))

@@ -12,6 +12,7 @@ const (
 	ListingRejected   = "listings.rejected"   // an advert cannot become a listing
 	ListingArchived   = "listings.archived"   // a listing is no longer offered
 	ImageAttached     = "images.attached"     // an image of a listing is stored
+	PlatformSuspect   = "platform.suspect"    // a scraped site's pages are not what they were: a person should look
 )
 
 // Event is the envelope of everything we tell others. EventID is also the AMQP MessageId: a relay may send an event
@@ -55,4 +56,11 @@ type ImageData struct {
 	Width     int    `json:"width"`  // pixels
 	Height    int    `json:"height"` // pixels
 	SortOrder int    `json:"sort_order"`
+}
+
+// PlatformData is the data of platform.suspect.
+type PlatformData struct {
+	Cycle  int64  `json:"cycle"`
+	Page   int    `json:"page,omitempty"` // of the search, from 1; 0 = of the cycle as a whole
+	Reason string `json:"reason"`
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +27,9 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/platform"
+	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/internal/blob"
+	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/fetch"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -41,9 +45,13 @@ var (
 	_ activities.ImageStore   = (*db.Listings)(nil)
 	_ activities.ReplayStore  = (*db.Replays)(nil)
 	_ activities.StaleStore   = (*db.Listings)(nil)
+	_ activities.ScrapeStore  = (*db.Platforms)(nil)
 	_ activities.Starter      = (*launch.Launch)(nil)
 	_ activities.ImageBlobs   = pictures{}
 	_ activities.ImageSource  = photos{}
+	_ activities.PageSource   = pages{}
+	_ activities.PageSource   = (*browser.Browser)(nil)
+	_ activities.RobotsSource = (*fetch.Robots)(nil)
 )
 
 // house is what the roles share, opened once a process. Opening asks nobody anything, but for the blob store: what is
@@ -177,7 +185,43 @@ func (h *house) bootstrap(ctx context.Context) error {
 		Namespace: h.namespace, Retention: h.config.Temporal.Retention, ImageInterval: h.config.Images.Interval,
 		StaleEvery: h.config.Listings.StaleEvery,
 	}
-	return b.Apply(ctx, h.temporal)
+	if err := b.Apply(ctx, h.temporal); err != nil {
+		return err
+	}
+	return h.scrapers(ctx)
+}
+
+// scrapers writes down how each platform is scraped and starts the scrapers of those that are wanted. The others are
+// started when an operator enables them.
+func (h *house) scrapers(ctx context.Context) error {
+	for _, p := range h.config.Scrape.Platforms {
+		name, _, _ := strings.Cut(strings.TrimSpace(p), "=")
+		if _, ok := platform.ByName(name); !ok {
+			return fmt.Errorf("CONVEYOR_SCRAPE: there is no platform %q; known are %s", name, strings.Join(platform.Names(), ", "))
+		}
+	}
+	store := db.NewPlatforms(h.pool)
+	for _, site := range platform.All {
+		name := site.Name()
+		settings := h.config.Scrape.Of(name, site.Site())
+		if _, err := site.SearchRequest(settings.URL, 1); err != nil {
+			return fmt.Errorf("CONVEYOR_SCRAPE: %s: %w", name, err)
+		}
+		if err := store.Configure(ctx, name, settings, time.Now()); err != nil {
+			return err
+		}
+		p, err := store.Get(ctx, name, time.Now())
+		if err != nil {
+			return err
+		}
+		if !p.Settings.Enabled {
+			continue
+		}
+		if err := h.launch.Scraper(ctx, name, settings.URL); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // bridge carries messages until ctx ends.
@@ -191,12 +235,8 @@ func (h *house) bridge(ctx context.Context) error {
 }
 
 func (h *house) bridgeOptions() bridge.Options {
-	var names []string
-	for _, p := range platform.All {
-		names = append(names, p.Name())
-	}
 	return bridge.Options{
-		URL: h.config.RabbitMQ.URL, Stages: h.config.Listings.Stages, Platforms: names,
+		URL: h.config.RabbitMQ.URL, Stages: h.config.Listings.Stages, Platforms: platform.Names(),
 		QueueType: h.config.RabbitMQ.QueueType, Declare: h.config.RabbitMQ.Declare, Prefetch: h.config.RabbitMQ.Prefetch,
 		Hold: h.config.RabbitMQ.Hold, ArchiveDeadLetters: h.config.Listings.ArchiveDeadLetters,
 		Relays: h.config.Outbox.Relays, Retention: h.config.Outbox.Retention, Version: version(), Traces: h.traces,
@@ -211,6 +251,15 @@ func (h *house) worker(ctx context.Context) error {
 	})
 	source := fetch.New(fetch.Options{AllowPrivate: h.config.Images.AllowPrivate, Turn: hosts.Wait, Traces: h.traces})
 	defer source.Close()
+	plain := plainClient(h.config, h.traces)
+	defer plain.Close()
+	chromium := chromium(h.config, h.log, h.registry)
+	defer chromium.Close()
+	if slices.Contains(h.config.Worker.Queues, workflows.QueueBrowser) {
+		if err := chromium.Check(); err != nil {
+			h.log.WarnContext(ctx, "sites that need a browser cannot be scraped here", "err", err)
+		}
+	}
 	acts := workers.Activities{
 		Listings: &activities.Listings{Store: store, WithoutImages: !h.config.Images.Fetch, Now: time.Now},
 		Images:   &activities.Images{Store: store, Source: photos{source}, Blobs: pictures{h.blobs}, Now: time.Now},
@@ -218,10 +267,16 @@ func (h *house) worker(ctx context.Context) error {
 		Staleness: &activities.Staleness{
 			Store: store, Start: h.launch, After: h.config.Listings.StaleAfter, Now: time.Now,
 		},
+		Scrapers: &activities.Scrapers{
+			Store:  db.NewPlatforms(h.pool),
+			Pages:  map[scrape.Transport]activities.PageSource{scrape.HTTP: pages{plain}, scrape.Browser: chromium},
+			Robots: fetch.NewRobots(plain), Now: time.Now, Dice: rand.Float64, Cycled: chromium.CycleDone,
+		},
 	}
 	fatal := make(chan error, 1)
 	options := workers.Options{
-		StoreSlots: h.config.Worker.StoreSlots, ImageSlots: h.config.Worker.ImageSlots, StopGrace: h.config.Worker.StopGrace,
+		Queues: h.config.Worker.Queues, StoreSlots: h.config.Worker.StoreSlots, ImageSlots: h.config.Worker.ImageSlots,
+		ScrapeSlots: h.config.Worker.Scrapes, StopGrace: h.config.Worker.StopGrace,
 		Fatal: func(err error) {
 			select {
 			case fatal <- err:
@@ -286,7 +341,8 @@ func (h *house) api(ctx context.Context) error {
 	h.registry.MustRegister(waiting)
 	handler := api.New(api.Options{
 		Listings: db.NewListings(h.pool), Letters: db.NewDeadLetters(h.pool), Replays: db.NewReplays(h.pool),
-		Audit: db.NewAuditLog(h.pool), Launch: h.launch, Blobs: h.blobs, Metrics: h.registry, Registerer: h.registry,
+		Platforms: db.NewPlatforms(h.pool),
+		Audit:     db.NewAuditLog(h.pool), Launch: h.launch, Blobs: h.blobs, Metrics: h.registry, Registerer: h.registry,
 		Log: h.log, TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
 		Checks: h.checks(), Backlog: waiting.Read, Keys: db.NewKeys(h.pool), Guard: guard, Proxies: h.config.API.Proxies,
 		Traces: h.traces, Now: time.Now,
@@ -316,7 +372,7 @@ func (h *house) backlog(inspector *bridge.Inspector) *telemetry.Backlog {
 		Limits: func(ctx context.Context) ([]backlog.Host, error) {
 			return limit.Waits(ctx, h.redis, imageLimiter, mostHosts, time.Now())
 		},
-		Log: h.log, Now: time.Now,
+		Platforms: h.platforms, Log: h.log, Now: time.Now,
 	}
 }
 

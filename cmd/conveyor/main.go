@@ -32,15 +32,18 @@ type CLI struct {
 	Config    configCmd    `cmd:"" help:"Print every setting with its value and what it is."`
 	Feed      feedCmd      `cmd:"" help:"Publish scraped listings from a JSONL file."`
 	Normalize normalizeCmd `cmd:"" help:"Normalize scraped listings from JSONL to JSONL, without any service."`
+	Scrape    scrapeCmd    `cmd:"" help:"Read one page of a rental site, live or saved, and print what was read: for those who adapt a reader."`
 
-	Status      statusCmd      `cmd:"" help:"Show what waits where, live: queues, outbox, dead letters, task queues, hosts."`
+	Status      statusCmd      `cmd:"" help:"Show what waits where, live: queues, outbox, dead letters, task queues, platforms, hosts."`
 	DeadLetters deadLettersCmd `cmd:"" name:"dead-letters" help:"List, look at, replay and discard what could not be processed."`
 	Replay      replaysCmd     `cmd:"" help:"Take stored adverts through the pipeline again: start, show, list, cancel."`
+	Platforms   platformsCmd   `cmd:"" help:"See how rental sites are scraped, begin a cycle, pause, resume, change the pace."`
 	Keys        keysCmd        `cmd:"" help:"Make, list and revoke keys of the API."`
 
-	Demo         demoCmd         `cmd:"" help:"Serve the demo site alone."`
-	WithServices withServicesCmd `cmd:"" help:"Run a command with fresh services of its own, then remove them."`
-	VersionCmd   versionCmd      `cmd:"" name:"version" help:"Print the version."`
+	InstallBrowser installBrowserCmd `cmd:"" name:"install-browser" help:"Install Chromium and its driver, for workers that are not started by up."`
+	DemoSite       demoCmd           `cmd:"" name:"demo-site" aliases:"demo" help:"Serve the demo site alone."`
+	WithServices   withServicesCmd   `cmd:"" help:"Run a command with fresh services of its own, then remove them."`
+	VersionCmd     versionCmd        `cmd:"" name:"version" help:"Print the version."`
 }
 
 // exitError ends the process with a code of its own and no message, for commands that have already said why.

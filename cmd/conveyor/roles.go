@@ -118,5 +118,5 @@ func (h *house) printAddresses(w io.Writer, demo string) {
 		fmt.Fprintf(t, "  %s\t%s\n", row[0], row[1])
 	}
 	_ = t.Flush() // to a terminal
-	fmt.Fprintln(w, "\nconveyor: all roles run; next, in another terminal: bin/conveyor feed test/corpus/quebec-2018.jsonl")
+	fmt.Fprintln(w, "\nconveyor: all roles run; next, in another terminal: bin/conveyor platforms")
 }

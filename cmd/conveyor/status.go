@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
 type statusCmd struct {
@@ -122,6 +123,7 @@ func (s *statusScreen) frame(r backlog.Report, before *backlog.Report) string {
 	s.summary(&b, r, before)
 	s.queues(&b, r, before)
 	s.taskQueues(&b, r, before)
+	s.platforms(&b, r)
 	s.limits(&b, r)
 	for _, w := range r.Warnings {
 		fmt.Fprintln(&b, s.colour(inRed, "! "+w))
@@ -210,6 +212,29 @@ func (s *statusScreen) taskQueues(b *strings.Builder, r backlog.Report, before *
 		t = append(t, []string{
 			q.Name + " (" + q.Type + ")", s.number(tasks), spanText(q.OldestAgeSeconds), rateText(&q.AddRate),
 			rateText(&q.DispatchRate), fmt.Sprint(q.Workers), s.colour(inRed, q.Warning),
+		})
+	}
+	s.print(b, t)
+}
+
+// platforms says how the scrapers stand that somebody wants.
+func (s *statusScreen) platforms(b *strings.Builder, r backlog.Report) {
+	t := statusTable{{"PLATFORM", "ADVERTS", "FAILED", "GONE", "REFUSALS", "LAST PAGE", " "}}
+	for _, p := range r.Platforms {
+		if p.State == scrape.Disabled {
+			continue
+		}
+		last := "–"
+		if p.LastSuccessAt != nil {
+			last = spanText(max(time.Second, r.At.Sub(*p.LastSuccessAt)).Seconds()) + " ago"
+		}
+		state, next := p.State, s.colour(inFaint, plain(p.Next))
+		if state == scrape.Blocked || state == scrape.Suspect {
+			state, next = s.colour(inRed, state), plain(p.Next)
+		}
+		t = append(t, []string{
+			p.Name + " (" + state + ")", fmt.Sprint(p.Adverts.Known), fmt.Sprint(p.Adverts.Failed), fmt.Sprint(p.Adverts.Gone),
+			fmt.Sprint(p.Refusals), last, next,
 		})
 	}
 	s.print(b, t)

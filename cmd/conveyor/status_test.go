@@ -34,6 +34,12 @@ func busy(change ...func(*backlog.Report)) backlog.Report {
 			{Name: "images", Type: "activity", Backlog: 231, OldestAgeSeconds: 112.4, AddRate: 2, DispatchRate: 2, Workers: 2},
 		},
 		Limits: []backlog.Host{{Limiter: "images", Host: "media.kijiji.ca", WaitSeconds: 12.5}},
+		Platforms: []backlog.Scraper{
+			{Name: "kangalou", State: "disabled", Next: "nothing until it is enabled"},
+			{Name: "kijiji", State: "scraping", Next: "goes on with cycle 2, page 3",
+				LastSuccessAt: new(time.Date(2026, 10, 1, 11, 59, 51, 0, time.UTC)),
+				Adverts:       backlog.AdvertCount{Known: 1200, Failed: 3, Gone: 45}},
+		},
 	}
 	for _, f := range change {
 		f(&r)
@@ -57,6 +63,9 @@ listings.published      5        –     –      –       –          0  for 
 
 TASK QUEUE         WAIT  OLDEST  IN/S  OUT/S  WORKERS
 images (activity)   231   1m52s   2.0    2.0        2
+
+PLATFORM           ADVERTS  FAILED  GONE  REFUSALS  LAST PAGE
+kijiji (scraping)     1200       3    45         0  9.0 s ago  goes on with cycle 2, page 3
 
 HOST HELD BACK            NEXT TURN IN
 media.kijiji.ca (images)           13s
@@ -82,6 +91,14 @@ func TestStatusFrameOfTrouble(t *testing.T) {
 	require.Regexp(t, `(?m)^listings.published +-3 2 .* for others$`, got)
 	require.Contains(t, got, "! postgres is away\n! management is away\n! queue scraped.kijiji, scraped.kijiji.dlq: no consumer\n")
 	require.Contains(t, got, "! task queue images (activity): no worker\n")
+
+	now.Platforms[1].State, now.Platforms[1].Refusals = "blocked", 6
+	now.Platforms[1].RefusedReason, now.Platforms[1].Next = "429", "asks again in 5m0s"
+	now.Judge()
+	got = (&statusScreen{}).frame(now, &before)
+	require.Regexp(t, `(?m)^kijiji \(blocked\) .* 6  9.0 s ago  asks again in 5m0s$`, got)
+	require.Contains(t, got, "! platform kijiji: blocked, 6 refusals in a row (429)\n")
+	require.Contains(t, (&statusScreen{paint: true}).frame(now, &before), "kijiji (\x1b[31mblocked\x1b[0m)")
 
 	now.Services["postgres"] = "ok"
 	now.DeadLetters[0].Class, now.Limits[0].Host = "in\x1b[2Jvalid", "a\x1b]0;b"

@@ -82,6 +82,11 @@ func roleSettings(ports devstack.Ports, home string) (map[string]string, error) 
 		"CONVEYOR_TEMPORAL_UI_URL":     "http://" + address(ports.TemporalUI),
 		"CONVEYOR_ALLOW_PRIVATE_HOSTS": address(ports.Demo),
 		"CONVEYOR_HOME":                home,
+		// The demo site is ours, and people want to see something: faster than any real site would take.
+		"CONVEYOR_SCRAPE":          demosite.Searches("http://" + address(ports.Demo)),
+		"CONVEYOR_SCRAPE_DELAY":    "1s",
+		"CONVEYOR_SCRAPE_COOLDOWN": "10s",
+		"CONVEYOR_IMAGE_INTERVAL":  "100ms",
 	}
 	settings["TEMPORAL_NAMESPACE"] = devstack.Namespace
 	for key := range settings {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
 // A Report is everything that waits, as of At. What could not be asked is away in Services, and its part is empty.
@@ -17,6 +19,7 @@ type Report struct {
 	Queues      []Queue           `json:"queues"`
 	TaskQueues  []TaskQueue       `json:"task_queues"`
 	Limits      []Host            `json:"limits" doc:"hosts whose next turn is not free, the longest wait first"`
+	Platforms   []Scraper         `json:"platforms" doc:"how the scrapers of rental sites stand"`
 }
 
 // The services that a report is made of.
@@ -97,10 +100,34 @@ type Host struct {
 	WaitSeconds float64 `json:"wait_seconds" doc:"until the next free turn: how long who asks now would wait"`
 }
 
+// A Scraper is how that of a rental site stands. GET /platforms has all of it.
+type Scraper struct {
+	Name           string      `json:"name"`
+	State          string      `json:"state" enum:"disabled,paused,blocked,suspect,scraping,cooling,waiting"`
+	Next           string      `json:"next" doc:"what it does next, in words"`
+	Refusals       int         `json:"refusals" doc:"in a row, and not over"`
+	RefusedReason  string      `json:"refused_reason,omitempty" doc:"of the last one" example:"429"`
+	SuspectSince   *time.Time  `json:"suspect_since,omitempty" doc:"its pages are not what they were"`
+	SuspectReason  string      `json:"suspect_reason,omitempty"`
+	LastSuccessAt  *time.Time  `json:"last_success_at,omitempty" doc:"when a page was read last"`
+	OverdueSeconds float64     `json:"overdue_seconds" doc:"how long no page was read, beyond its own pauses; 0 while it is stopped"`
+	Adverts        AdvertCount `json:"adverts"`
+}
+
+// AdvertCount counts what a scraper remembers.
+type AdvertCount struct {
+	Known  int64 `json:"known" doc:"seen on a search page and not gone"`
+	Failed int64 `json:"failed" doc:"known ones whose last visit gave no advert"`
+	Gone   int64 `json:"gone"`
+}
+
 // What is fine for longer than this is not.
 const (
 	lateEvent = 30 * time.Second // an outbox message is published within milliseconds
 	lateTask  = 30 * time.Second // a workflow task starts within milliseconds; images wait for their host, on purpose
+	latePage  = 30 * time.Minute // beyond a scraper's own pauses; after refusals it asks at least every five minutes
+
+	manyRefusals = 3 // in a row; one or two are of every day
 )
 
 // Judge fills in the warnings.
@@ -141,6 +168,11 @@ func (r *Report) Judge() {
 			warn("task queue %s (%s): %s", t.Name, t.Type, t.Warning)
 		}
 	}
+	for i := range r.Platforms {
+		for _, trouble := range r.Platforms[i].troubles(r.At) {
+			warn("platform %s: %s", r.Platforms[i].Name, trouble)
+		}
+	}
 }
 
 // What is wrong with a queue.
@@ -171,6 +203,34 @@ func (t *TaskQueue) trouble() string {
 		return fmt.Sprintf("a task waits for %s", age.Round(time.Second))
 	}
 	return ""
+}
+
+// troubles are what is wrong with a platform that somebody wants scraped.
+func (p *Scraper) troubles(now time.Time) (out []string) {
+	if p.State == scrape.Disabled || p.State == scrape.Paused {
+		return nil
+	}
+	if p.SuspectSince != nil {
+		out = append(out, fmt.Sprintf("suspect since %s: %s", ago(now, *p.SuspectSince), p.SuspectReason))
+	}
+	switch late := seconds(p.OverdueSeconds); {
+	case p.Refusals >= manyRefusals:
+		out = append(out, fmt.Sprintf("blocked, %d refusals in a row (%s)", p.Refusals, p.RefusedReason))
+	case late > latePage && p.LastSuccessAt == nil:
+		out = append(out, "no page read yet, for "+ago(now, now.Add(-late)))
+	case late > latePage:
+		out = append(out, "no page read for "+ago(now, *p.LastSuccessAt))
+	}
+	return out
+}
+
+// ago is a time up to now for people: 45s, 12m, 3h40m.
+func ago(now, since time.Time) string {
+	d := max(0, now.Sub(since))
+	if d < time.Minute {
+		return d.Round(time.Second).String()
+	}
+	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
 }
 
 // OpenDeadLetters is how many there are in all.

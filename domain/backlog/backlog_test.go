@@ -2,11 +2,21 @@ package backlog_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/backlog"
 )
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// scraper is a report of one platform that nothing is wrong with, but for change.
+func scraper(change func(*backlog.Scraper)) backlog.Report {
+	p := backlog.Scraper{Name: "kijiji", State: "scraping", LastSuccessAt: new(noon.Add(-time.Minute))}
+	change(&p)
+	return backlog.Report{At: noon, Platforms: []backlog.Scraper{p}}
+}
 
 func TestJudge(t *testing.T) {
 	t.Parallel()
@@ -43,6 +53,31 @@ func TestJudge(t *testing.T) {
 		{"workflows wait for a worker", backlog.Report{TaskQueues: []backlog.TaskQueue{
 			{Name: "listings", Type: backlog.WorkflowTasks, Workers: 1, Backlog: 10, OldestAgeSeconds: 61}}},
 			[]string{"task queue listings (workflow): a task waits for 1m1s"}},
+		{"a platform that is scraped", scraper(func(*backlog.Scraper) {}), []string{}},
+		{"one that is suspect", scraper(func(p *backlog.Scraper) {
+			p.State, p.SuspectSince, p.SuspectReason = "suspect", new(noon.Add(-12*time.Minute)), "no adverts"
+		}), []string{"platform kijiji: suspect since 12m: no adverts"}},
+		{"suspect and blocked", scraper(func(p *backlog.Scraper) {
+			p.State, p.SuspectSince, p.SuspectReason = "blocked", new(noon.Add(-20*time.Second)), "no adverts"
+			p.Refusals, p.RefusedReason, p.OverdueSeconds = 6, "429", 3600
+		}), []string{"platform kijiji: suspect since 20s: no adverts",
+			"platform kijiji: blocked, 6 refusals in a row (429)"}},
+		{"two refusals are in every day", scraper(func(p *backlog.Scraper) {
+			p.State, p.Refusals, p.RefusedReason = "blocked", 2, "429"
+		}), []string{}},
+		{"one that is silent", scraper(func(p *backlog.Scraper) {
+			p.LastSuccessAt, p.OverdueSeconds = new(noon.Add(-100*time.Minute)), 1801
+		}), []string{"platform kijiji: no page read for 1h40m"}},
+		{"one that asked for a long rest", scraper(func(p *backlog.Scraper) {
+			p.State, p.Refusals, p.LastSuccessAt, p.OverdueSeconds = "blocked", 1, new(noon.Add(-2*time.Hour)), 7000
+		}), []string{"platform kijiji: no page read for 2h0m"}},
+		{"one that never gave a page", scraper(func(p *backlog.Scraper) {
+			p.LastSuccessAt, p.OverdueSeconds = nil, 2400
+		}), []string{"platform kijiji: no page read yet, for 40m"}},
+		{"a pause that is not over", scraper(func(p *backlog.Scraper) { p.OverdueSeconds = 1800 }), []string{}},
+		{"one that nobody wants scraped", scraper(func(p *backlog.Scraper) {
+			p.State, p.SuspectSince, p.Refusals, p.OverdueSeconds = "paused", new(noon), 9, 9999
+		}), []string{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -2,6 +2,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
 // Config is every setting. The tag env names the variable, envDefault what it is without one, doc what it does.
@@ -33,6 +35,8 @@ type Config struct {
 	OIDC      OIDC
 	Listings  Listings
 	Images    Images
+	Browser   Browser
+	Scrape    Scrape
 	Worker    Worker
 	Outbox    Outbox
 	Telemetry Telemetry
@@ -103,10 +107,54 @@ type Images struct {
 	AllowPrivate []string      `env:"CONVEYOR_ALLOW_PRIVATE_HOSTS" envDefault:"" doc:"host:port pairs on private networks that downloads may reach all the same"`
 }
 
+// Browser is the Chromium that loads the pages of platforms.
+type Browser struct {
+	Executable string        `env:"CONVEYOR_BROWSER" envDefault:"" doc:"path of Chromium; empty is the first of chromium, chromium-browser and google-chrome on the PATH"`
+	Driver     string        `env:"CONVEYOR_BROWSER_DRIVER" envDefault:"" doc:"folder of Playwright's driver; empty is where conveyor install-browser puts it"`
+	Pages      int           `env:"CONVEYOR_BROWSER_PAGES" envDefault:"2" doc:"pages at once in a process, 1 to 32"`
+	Timeout    time.Duration `env:"CONVEYOR_BROWSER_TIMEOUT" envDefault:"30s" doc:"how long a page may take"`
+	MaxCycles  int           `env:"CONVEYOR_BROWSER_MAX_CYCLES" envDefault:"50" doc:"cycles of platforms after which Chromium is started anew"`
+	MaxAge     time.Duration `env:"CONVEYOR_BROWSER_MAX_AGE" envDefault:"2h" doc:"age at which Chromium is started anew"`
+	MaxRSS     int64         `env:"CONVEYOR_BROWSER_MAX_RSS" envDefault:"1536" doc:"resident memory of Chromium and its driver at which it is started anew, MiB; seen on Linux only"`
+}
+
+// Scrape is which rental sites are scraped, and how. conveyor bootstrap writes it down for all roles; operators may
+// change it after that.
+type Scrape struct {
+	Platforms []string `env:"CONVEYOR_SCRAPE" envDefault:"" doc:"platforms to scrape, by commas: kijiji,kangalou; kijiji=https://… begins at that search page and not at the site's usual one"`
+	Transport string   `env:"CONVEYOR_SCRAPE_TRANSPORT" envDefault:"" doc:"what loads pages: browser or http; empty is as each site needs"`
+
+	// Below 0 is what each site is known to take.
+	Delay    time.Duration `env:"CONVEYOR_SCRAPE_DELAY" envDefault:"-1s" doc:"between two requests to a site; below 0 is as each site takes it"`
+	Cooldown time.Duration `env:"CONVEYOR_SCRAPE_COOLDOWN" envDefault:"-1s" doc:"between two cycles through a site's search pages; below 0 is as each site takes it"`
+	Pages    int           `env:"CONVEYOR_SCRAPE_PAGES" envDefault:"0" doc:"search pages in a cycle, at most; 0 is as each site has"`
+}
+
+// Of says how a platform is scraped whose own settings are site.
+func (s Scrape) Of(name string, site scrape.Site) scrape.Settings {
+	out := scrape.Settings{URL: site.Start, Pace: site.Pace}
+	for _, p := range s.Platforms {
+		if of, start, _ := strings.Cut(strings.TrimSpace(p), "="); of == name {
+			out.Enabled, out.URL = true, cmp.Or(start, out.URL)
+		}
+	}
+	out.Transport = cmp.Or(scrape.Transport(s.Transport), out.Transport)
+	out.MaxPages = cmp.Or(s.Pages, out.MaxPages)
+	if s.Delay >= 0 {
+		out.Delay = s.Delay
+	}
+	if s.Cooldown >= 0 {
+		out.Cooldown = s.Cooldown
+	}
+	return out
+}
+
 // Worker bounds what one process does at once.
 type Worker struct {
+	Queues     []string      `env:"CONVEYOR_TASK_QUEUES" envDefault:"listings,images,browser" doc:"kinds of work that workers do; browser is reading rental sites, and needs Chromium"`
 	StoreSlots int           `env:"CONVEYOR_STORE_SLOTS" envDefault:"20" doc:"database steps at once; at most CONVEYOR_DB_MAX_CONNS"`
 	ImageSlots int           `env:"CONVEYOR_IMAGE_SLOTS" envDefault:"32" doc:"image downloads at once"`
+	Scrapes    int           `env:"CONVEYOR_SCRAPE_SLOTS" envDefault:"16" doc:"search pages of rental sites worked off at once; mostly they wait for their turn"`
 	StopGrace  time.Duration `env:"CONVEYOR_STOP_GRACE" envDefault:"15s" doc:"how long running work may finish at shutdown"`
 }
 
@@ -209,9 +257,26 @@ func (c Config) check() error {
 	is(c.Temporal.Retention >= 24*time.Hour, "CONVEYOR_TEMPORAL_RETENTION", "is %s, expected 24h or more",
 		c.Temporal.Retention)
 	is(c.Images.Interval > 0, "CONVEYOR_IMAGE_INTERVAL", "is %s, expected more than 0", c.Images.Interval)
+	is(c.Browser.Pages >= 1 && c.Browser.Pages <= 32, "CONVEYOR_BROWSER_PAGES", "is %d, expected 1 to 32", c.Browser.Pages)
+	is(c.Browser.Timeout >= time.Second, "CONVEYOR_BROWSER_TIMEOUT", "is %s, expected 1s or more", c.Browser.Timeout)
+	is(c.Browser.MaxCycles >= 1, "CONVEYOR_BROWSER_MAX_CYCLES", "is %d, expected 1 or more", c.Browser.MaxCycles)
+	is(c.Browser.MaxAge >= time.Minute, "CONVEYOR_BROWSER_MAX_AGE", "is %s, expected 1m or more", c.Browser.MaxAge)
+	is(c.Browser.MaxRSS >= 512, "CONVEYOR_BROWSER_MAX_RSS", "is %d, expected 512 or more: Chromium alone takes that",
+		c.Browser.MaxRSS)
 	is(c.Worker.StoreSlots >= 1 && c.Worker.StoreSlots <= int(c.Postgres.MaxConns), "CONVEYOR_STORE_SLOTS",
 		"is %d, expected 1 to CONVEYOR_DB_MAX_CONNS (%d)", c.Worker.StoreSlots, c.Postgres.MaxConns)
 	is(c.Worker.ImageSlots >= 1, "CONVEYOR_IMAGE_SLOTS", "is %d, expected 1 or more", c.Worker.ImageSlots)
+	is(c.Worker.Scrapes >= 1, "CONVEYOR_SCRAPE_SLOTS", "is %d, expected 1 or more", c.Worker.Scrapes)
+	for _, q := range c.Worker.Queues {
+		oneOf("CONVEYOR_TASK_QUEUES", q, "listings", "images", "browser")
+	}
+	for _, p := range c.Scrape.Platforms {
+		if name, start, said := strings.Cut(strings.TrimSpace(p), "="); said {
+			isURL("CONVEYOR_SCRAPE: "+name, start, "http", "https")
+		}
+	}
+	oneOf("CONVEYOR_SCRAPE_TRANSPORT", c.Scrape.Transport, "", string(scrape.Browser), string(scrape.HTTP))
+	is(c.Scrape.Pages >= 0, "CONVEYOR_SCRAPE_PAGES", "is %d, expected 0 or more", c.Scrape.Pages)
 	is(c.Outbox.Relays >= 1 && c.Outbox.Relays <= 16, "CONVEYOR_OUTBOX_RELAYS", "is %d, expected 1 to 16", c.Outbox.Relays)
 	oneOf("CONVEYOR_LOG_LEVEL", c.Telemetry.Level, "debug", "info", "warn", "error")
 	oneOf("CONVEYOR_LOG_FORMAT", c.Telemetry.Format, "text", "json")

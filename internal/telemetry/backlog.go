@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
 const (
@@ -26,6 +27,7 @@ type Backlog struct {
 	Rates       func(context.Context) (map[string]backlog.Rates, error) // by queue
 	TaskQueues  func(context.Context) ([]backlog.TaskQueue, error)
 	Limits      func(context.Context) ([]backlog.Host, error)
+	Platforms   func(context.Context) ([]backlog.Scraper, error) // of Postgres
 	Log         *slog.Logger
 	Now         func() time.Time
 
@@ -47,7 +49,7 @@ func (b *Backlog) Read(ctx context.Context) backlog.Report {
 	defer cancel()
 	r := backlog.Report{
 		At: now.UTC(), Services: map[string]string{}, DeadLetters: []backlog.DeadCount{}, Queues: []backlog.Queue{},
-		TaskQueues: []backlog.TaskQueue{}, Limits: []backlog.Host{},
+		TaskQueues: []backlog.TaskQueue{}, Limits: []backlog.Host{}, Platforms: []backlog.Scraper{},
 	}
 	var rates map[string]backlog.Rates
 	b.gather(ctx, &r, []question{
@@ -56,6 +58,7 @@ func (b *Backlog) Read(ctx context.Context) backlog.Report {
 		ask(backlog.RabbitMQ, b.Queues, func(v []backlog.Queue) { r.Queues = append(r.Queues, v...) }),
 		ask(backlog.Management, b.Rates, func(v map[string]backlog.Rates) { rates = v }),
 		ask(backlog.Temporal, b.TaskQueues, func(v []backlog.TaskQueue) { r.TaskQueues = append(r.TaskQueues, v...) }),
+		ask(backlog.Postgres, b.Platforms, func(v []backlog.Scraper) { r.Platforms = append(r.Platforms, v...) }),
 		ask(backlog.Redis, b.Limits, func(v []backlog.Host) { r.Limits = append(r.Limits, v...) }),
 	})
 	for i := range r.Queues {
@@ -136,6 +139,14 @@ var (
 	workers = gauge("conveyor_task_queue_workers", "Processes that poll a task queue.", "task_queue", "type")
 	turn    = gauge("conveyor_limiter_host_wait_seconds", "Until the next free turn on a host that is held back.",
 		"limiter", "host")
+	scraper = gauge("conveyor_platform_state", "1 for the state that a platform's scraper is in, 0 for the others.",
+		"platform", "state")
+	lastPage = gauge("conveyor_platform_last_success_age_seconds", "Since a page of it was read last.", "platform")
+	overdue  = gauge("conveyor_platform_overdue_seconds",
+		"How long no page was read, beyond the scraper's own pauses; 0 while it is stopped.", "platform")
+	refusals = gauge("conveyor_platform_refusals", "Refusals of the platform in a row.", "platform")
+	adverts  = gauge("conveyor_platform_adverts",
+		"Adverts that a scraper remembers: known, those of them that failed at the last visit, and gone.", "platform", "state")
 )
 
 func gauge(name, help string, labels ...string) *prometheus.Desc {
@@ -146,6 +157,7 @@ func gauge(name, help string, labels ...string) *prometheus.Desc {
 func (b *Backlog) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		up, ready, unacked, consumers, pending, refused, oldest, letters, tasks, taskAge, workers, turn,
+		scraper, lastPage, overdue, refusals, adverts,
 	} {
 		out <- d
 	}
@@ -189,5 +201,22 @@ func (b *Backlog) Collect(out chan<- prometheus.Metric) {
 	}
 	for _, h := range r.Limits {
 		set(turn, h.WaitSeconds, h.Limiter, h.Host)
+	}
+	for _, p := range r.Platforms {
+		for _, state := range scrape.States {
+			is := 0.0
+			if p.State == state {
+				is = 1
+			}
+			set(scraper, is, p.Name, state)
+		}
+		if p.LastSuccessAt != nil {
+			set(lastPage, max(0, r.At.Sub(*p.LastSuccessAt)).Seconds(), p.Name)
+		}
+		set(overdue, p.OverdueSeconds, p.Name)
+		set(refusals, float64(p.Refusals), p.Name)
+		set(adverts, float64(p.Adverts.Known), p.Name, "known")
+		set(adverts, float64(p.Adverts.Failed), p.Name, "failed")
+		set(adverts, float64(p.Adverts.Gone), p.Name, "gone")
 	}
 }

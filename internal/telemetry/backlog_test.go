@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 )
 
@@ -44,9 +45,18 @@ func waits(asked *atomic.Int32) *telemetry.Backlog {
 		Limits: func(context.Context) ([]backlog.Host, error) {
 			return []backlog.Host{{Limiter: "images", Host: "a.example", WaitSeconds: 11}}, nil
 		},
-		Log: slog.New(slog.DiscardHandler), Now: time.Now,
+		Platforms: func(context.Context) ([]backlog.Scraper, error) {
+			return []backlog.Scraper{
+				{Name: "kijiji", State: "blocked", Refusals: 2, LastSuccessAt: new(noon.Add(-time.Minute)), OverdueSeconds: 12,
+					Adverts: backlog.AdvertCount{Known: 13, Failed: 14, Gone: 15}},
+				{Name: "kangalou", State: "disabled"},
+			}, nil
+		},
+		Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return noon },
 	}
 }
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func TestBacklog(t *testing.T) {
 	t.Parallel()
@@ -95,6 +105,7 @@ func TestBacklogAway(t *testing.T) {
 	require.Len(t, r.Queues, 3)
 	require.Nil(t, r.Queues[0].Unacked)
 	require.NotNil(t, r.Limits, "[] and not null")
+	require.Len(t, r.Platforms, 2)
 	require.Subset(t, r.Warnings, []string{"postgres is away", "management is away", "redis is away"})
 	b.Now = func() time.Time { return time.Now().Add(time.Minute) }
 	b.Read(t.Context())
@@ -107,7 +118,7 @@ func TestBacklogMetrics(t *testing.T) {
 	b := waits(&asked)
 	reg := prometheus.NewPedanticRegistry()
 	reg.MustRegister(b)
-	require.Equal(t, map[string]float64{
+	want := map[string]float64{
 		`conveyor_service_up postgres`:                           1,
 		`conveyor_service_up rabbitmq`:                           1,
 		`conveyor_service_up management`:                         1,
@@ -126,7 +137,23 @@ func TestBacklogMetrics(t *testing.T) {
 		`conveyor_task_queue_oldest_age_seconds images activity`: 10,
 		`conveyor_task_queue_workers images activity`:            1,
 		`conveyor_limiter_host_wait_seconds a.example images`:    11,
-	}, values(t, reg))
+		`conveyor_platform_last_success_age_seconds kijiji`:      60,
+		`conveyor_platform_overdue_seconds kijiji`:               12,
+		`conveyor_platform_overdue_seconds kangalou`:             0,
+		`conveyor_platform_refusals kijiji`:                      2,
+		`conveyor_platform_refusals kangalou`:                    0,
+		`conveyor_platform_adverts kijiji known`:                 13,
+		`conveyor_platform_adverts kijiji failed`:                14,
+		`conveyor_platform_adverts kijiji gone`:                  15,
+		`conveyor_platform_adverts kangalou known`:               0,
+		`conveyor_platform_adverts kangalou failed`:              0,
+		`conveyor_platform_adverts kangalou gone`:                0,
+	}
+	for _, state := range scrape.States {
+		want["conveyor_platform_state kijiji "+state], want["conveyor_platform_state kangalou "+state] = 0, 0
+	}
+	want["conveyor_platform_state kijiji blocked"], want["conveyor_platform_state kangalou disabled"] = 1, 1
+	require.Equal(t, want, values(t, reg))
 
 	b = waits(&asked)
 	away := errors.New("away")

@@ -1,0 +1,311 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/platform"
+	"github.com/mtlrent/conveyor/domain/scrape"
+)
+
+// Scrapers are the activities that read rental sites. What they know is in the store, so any worker can go on.
+type Scrapers struct {
+	Store  ScrapeStore
+	Pages  map[scrape.Transport]PageSource
+	Robots RobotsSource
+	Now    func() time.Time
+	Dice   func() float64 // from 0 to 1
+	Cycled func()         // told of each cycle of a platform whose pages come by browser
+}
+
+// ScrapeStore is what scrapers need of the database. Each write is one transaction with its messages.
+type ScrapeStore interface {
+	cycleStore
+	advertStore
+}
+
+type cycleStore interface {
+	Begin(ctx context.Context, name string, now time.Time) (scrape.Plan, error)
+	End(ctx context.Context, name string, cycle int64, note string, now time.Time) error
+	Turn(ctx context.Context, name string, atLeast time.Duration, now time.Time) (scrape.Turn, error)
+	Settings(ctx context.Context, name string) (scrape.Turn, error)
+	Refused(ctx context.Context, name string, cycle int64, reason string, asked time.Duration, dice float64,
+		now time.Time) (until time.Time, err error)
+	Suspect(ctx context.Context, name string, s scrape.Suspicion, now time.Time) error
+	NoResults(ctx context.Context, name string, cycle int64, page, total int, wrong string, now time.Time) (
+		suspect string, err error)
+	Trouble(ctx context.Context, name, message string, now time.Time) error
+}
+
+type advertStore interface {
+	Seen(ctx context.Context, name string, cycle int64, page int, r scrape.Results, now time.Time) ([]scrape.Visit, error)
+	Due(ctx context.Context, name string, cycle int64, visits []scrape.Visit, now time.Time) ([]scrape.Visit, error)
+	Found(ctx context.Context, cycle int64, f scrape.Find) error
+	Gone(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error
+	Failed(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error
+}
+
+// PageSource loads pages. What the site answers is a page, whatever its status; an error is that it could not be asked:
+// fault.Throttled with a *scrape.Refusal when nobody listens there.
+type PageSource interface {
+	Load(ctx context.Context, r scrape.Request) (scrape.Page, error)
+}
+
+// RobotsSource knows what sites allow robots to ask for. An error is that this cannot be known now.
+type RobotsSource interface {
+	// Allowed says whether an address may be asked for, and how far apart requests must be at least.
+	Allowed(ctx context.Context, address string) (ok bool, delay time.Duration, err error)
+}
+
+// BeginCycle says what the platform's scraper does now, and begins a cycle when one is due.
+func (a *Scrapers) BeginCycle(ctx context.Context, name string) (scrape.Plan, error) {
+	return a.Store.Begin(ctx, name, a.Now())
+}
+
+// CycleEnd is a cycle that has ended.
+type CycleEnd struct {
+	Platform string `json:"platform"`
+	Cycle    int64  `json:"cycle"`
+	Note     string `json:"note,omitempty"` // why it is not complete
+}
+
+// EndCycle ends a cycle, once. Adverts that were in neither of the last two complete ones are gone.
+func (a *Scrapers) EndCycle(ctx context.Context, e CycleEnd) (CycleEnd, error) {
+	if err := a.Store.End(ctx, e.Platform, e.Cycle, e.Note, a.Now()); err != nil {
+		return e, err
+	}
+	return e, nil
+}
+
+// ScrapeJob is one search page of a platform.
+type ScrapeJob struct {
+	Platform string `json:"platform"`
+	Cycle    int64  `json:"cycle"`
+	Page     int    `json:"page"` // 1 is the first
+}
+
+// ScrapedPage is what became of a search page and the adverts on it.
+type ScrapedPage struct {
+	Adverts  int    `json:"adverts"`           // on the page
+	Visits   int    `json:"visits"`            // detail pages that were due
+	Found    int    `json:"found"`             // adverts stored and published
+	Gone     int    `json:"gone,omitempty"`    // adverts that were removed
+	Failed   int    `json:"failed,omitempty"`  // visits that gave no advert
+	Last     bool   `json:"last,omitempty"`    // no page comes after this one
+	Stopped  string `json:"stopped,omitempty"` // disabled or paused meanwhile
+	Suspect  string `json:"suspect,omitempty"` // the page is not what it was
+	MaxPages int    `json:"max_pages,omitempty"`
+}
+
+// cursor is how far a page has come, in the activity's heartbeats.
+type cursor struct {
+	ScrapedPage
+	Rest []scrape.Visit `json:"rest"` // still to be visited
+}
+
+// ScrapePage reads a search page, visits the adverts on it that are new, changed, stale or back, and stores and
+// publishes each before it goes on. A worker that takes over goes on with the next advert. When the site refuses it
+// fails with fault.Throttled and the time to stay away. A page that is not what it was is no error: the platform is
+// suspect, and the result says why.
+func (a *Scrapers) ScrapePage(ctx context.Context, job ScrapeJob) (ScrapedPage, error) {
+	site, ok := platform.ByName(job.Platform)
+	if !ok {
+		return ScrapedPage{}, fault.Newf(fault.Invalid, "platform: no reader for %q", job.Platform)
+	}
+	v := &visitor{Scrapers: a, site: site, job: job}
+	at, resumed := cursor{}, false
+	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &at) == nil {
+		resumed = at.Adverts > 0
+	}
+	var err error
+	if resumed { // more may be done than the last beat said
+		at.Rest, err = a.Store.Due(ctx, job.Platform, job.Cycle, at.Rest, a.Now())
+	} else {
+		at, err = v.search(ctx)
+	}
+	if err != nil {
+		return at.ScrapedPage, v.explain(ctx, err)
+	}
+	for at.Stopped == "" && at.Suspect == "" && len(at.Rest) > 0 {
+		if err := v.visit(ctx, &at); err != nil {
+			return at.ScrapedPage, v.explain(ctx, err)
+		}
+		progress(ctx, at)
+	}
+	if v.transport == scrape.Browser && (at.Last || at.Suspect != "" || job.Page >= at.MaxPages) {
+		a.Cycled()
+	}
+	return at.ScrapedPage, nil
+}
+
+// visitor reads one search page and what it leads to.
+type visitor struct {
+	*Scrapers
+	site      platform.Platform
+	job       ScrapeJob
+	transport scrape.Transport // of the page before
+	asked     time.Time        // when it was asked for
+	bad, gone int              // visits in a row that gave no advert, and that found it removed
+}
+
+// So many in a row are the site's trouble, not an advert's.
+const (
+	badInARow  = 3
+	goneInARow = 5 // a search page shows what is there
+)
+
+// search reads the search page and says which adverts to visit.
+func (v *visitor) search(ctx context.Context) (at cursor, err error) {
+	page, err := v.load(ctx, &at, func(start string) (scrape.Request, error) {
+		return v.site.SearchRequest(start, v.job.Page)
+	})
+	var stopped errStopped
+	if errors.As(err, &stopped) {
+		at.Stopped = stopped.why
+		return at, nil
+	}
+	var results scrape.Results
+	if err == nil {
+		results, err = reading(v.site.ReadSearch, page)
+	}
+	v.loaded(ctx, "search", err)
+	if class, _ := fault.Of(err); class.Final() {
+		at.Suspect = err.Error()
+		return at, v.suspect(ctx, scrape.SearchPages, at.Suspect)
+	}
+	if err != nil {
+		return at, err
+	}
+	at.Adverts, at.Last = len(results.Cards), results.Last
+	if at.Adverts == 0 {
+		wrong := ""
+		if !results.Last {
+			wrong = "no adverts on a page that is not the last"
+		}
+		at.Suspect, err = v.Store.NoResults(ctx, v.job.Platform, v.job.Cycle, v.job.Page, results.Total, wrong, v.Now())
+		return at, err
+	}
+	if at.Rest, err = v.Store.Seen(ctx, v.job.Platform, v.job.Cycle, v.job.Page, results, v.Now()); err != nil {
+		return at, err
+	}
+	if at.Visits = len(at.Rest); at.Visits > 0 { // a page with nothing new costs no beat
+		progress(ctx, at)
+	}
+	return at, nil
+}
+
+// visit loads the next advert's detail page and puts what it says where it belongs. Only what a page says is an advert's
+// fault: an error is the site's or ours, and leaves the advert as it was.
+func (v *visitor) visit(ctx context.Context, at *cursor) error {
+	next := at.Rest[0]
+	ref := listing.Ref{Platform: v.job.Platform, PlatformID: next.PlatformID}
+	find, err := v.advert(ctx, at, next)
+	if err == nil {
+		err = v.Store.Found(ctx, v.job.Cycle, find)
+		if class, _ := fault.Of(err); err != nil && !class.Final() {
+			return err
+		}
+	}
+	var stopped errStopped
+	var ours errOurs
+	class, _ := fault.Of(err)
+	switch {
+	case err == nil:
+		v.bad, v.gone = 0, 0
+		at.Found++
+		v.count(ctx, "conveyor_scrape_adverts", "outcome", next.Why)
+	case errors.As(err, &stopped):
+		at.Stopped = stopped.why
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &ours), scrape.RefusalOf(err) != nil, class == fault.Limited:
+		return err
+	case class == fault.Gone:
+		if v.gone++; v.gone >= goneInARow {
+			at.Suspect = fmt.Sprintf("%d adverts in a row that the search shows are removed: %v", v.gone, err)
+			return v.suspect(ctx, scrape.DetailPages, at.Suspect)
+		}
+		v.bad = 0
+		at.Gone++
+		v.count(ctx, "conveyor_scrape_adverts", "outcome", "gone")
+		if err := v.Store.Gone(ctx, ref, v.job.Cycle, err.Error(), v.Now()); err != nil {
+			return err
+		}
+	default:
+		if err := v.failed(ctx, at, ref, err); err != nil {
+			return err
+		}
+	}
+	at.Rest = at.Rest[1:]
+	return nil
+}
+
+// failed notes a visit that gave no advert.
+func (v *visitor) failed(ctx context.Context, at *cursor, ref listing.Ref, why error) error {
+	activity.GetLogger(ctx).Warn("advert could not be read", "ref", ref.String(), "err", why)
+	v.gone = 0
+	at.Failed++
+	v.count(ctx, "conveyor_scrape_adverts", "outcome", "failed")
+	if err := v.Store.Failed(ctx, ref, v.job.Cycle, why.Error(), v.Now()); err != nil {
+		return err
+	}
+	if v.bad++; v.bad < badInARow {
+		return nil
+	}
+	if class, _ := fault.Of(why); !class.Final() { // the site is down: later, by the retry policy
+		return why
+	}
+	at.Suspect = "detail pages: " + why.Error()
+	return v.suspect(ctx, scrape.DetailPages, at.Suspect)
+}
+
+func (v *visitor) suspect(ctx context.Context, of, reason string) error {
+	s := scrape.Suspicion{Of: of, Reason: reason, Cycle: v.job.Cycle, Page: v.job.Page}
+	return v.Store.Suspect(ctx, v.job.Platform, s, v.Now())
+}
+
+// advert loads one detail page and reads it.
+func (v *visitor) advert(ctx context.Context, at *cursor, next scrape.Visit) (scrape.Find, error) {
+	page, err := v.load(ctx, at, func(start string) (scrape.Request, error) {
+		return scrape.Request{URL: next.URL}, sameSite(start, next.URL)
+	})
+	var advert scrape.Advert
+	if err == nil {
+		advert, err = reading(v.site.ReadAdvert, page)
+	}
+	v.loaded(ctx, "detail", err)
+	if err != nil {
+		return scrape.Find{}, err
+	}
+	if advert.PlatformID != next.PlatformID {
+		return scrape.Find{}, scrape.Unrecognized("advert %s leads to advert %q", next.PlatformID, advert.PlatformID)
+	}
+	advert.ScrapedAt = v.asked.UTC().Truncate(time.Microsecond) // as Postgres keeps it
+	message := contract.ScrapedListing{
+		Platform: advert.Platform, PlatformID: advert.PlatformID, URL: advert.URL, ScrapedAt: advert.ScrapedAt,
+		Title: advert.Title, Description: advert.Description, Price: contract.ScrapedPrice(advert.Price),
+		Address: advert.Address, Latitude: advert.Latitude, Longitude: advert.Longitude, Attributes: advert.Attributes,
+		ImageURLs: advert.ImageURLs, Contact: contract.ScrapedContact(advert.Contact), PostedAt: advert.PostedAt,
+		Raw: advert.Extra,
+	}
+	if err := message.Check(); err != nil {
+		return scrape.Find{}, fault.Newf(fault.Invalid, "advert as it was read: %w", err)
+	}
+	body, err := json.Marshal(message)
+	if err != nil {
+		return scrape.Find{}, fault.Newf(fault.Invalid, "write advert: %w", err)
+	}
+	if len(body) > contract.MaxBody {
+		return scrape.Find{}, fault.Newf(fault.Invalid, "advert has %d bytes, the most is %d", len(body), contract.MaxBody)
+	}
+	return scrape.Find{Visit: next, Raw: advert.Raw, Payload: body}, nil
+}

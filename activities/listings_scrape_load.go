@@ -1,0 +1,177 @@
+package activities
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/scrape"
+)
+
+// errStopped ends a page early: an operator does not want it.
+type errStopped struct{ why string }
+
+func (e errStopped) Error() string { return e.why }
+
+// errOurs is trouble of our own, such as with the database, or of the site as a whole. No advert is to blame.
+type errOurs struct{ error }
+
+func (e errOurs) Unwrap() error { return e.error }
+
+// load asks the site for a page in its turn. request is given the address of the first search page. Its errors are
+// errStopped, errOurs, a *scrape.Refusal, fault.Limited when this worker stops, and otherwise the page's: that it could
+// not be loaded, or must not be asked for. That something is gone only a page can say.
+func (v *visitor) load(ctx context.Context, at *cursor, request func(start string) (scrape.Request, error)) (
+	page scrape.Page, err error,
+) {
+	turn, err := v.Store.Settings(ctx, v.job.Platform)
+	if err != nil {
+		return page, errOurs{err}
+	}
+	r, err := request(turn.Settings.URL)
+	if err != nil {
+		return page, err
+	}
+	allowed, apart, err := v.Robots.Allowed(ctx, r.URL)
+	switch {
+	case scrape.RefusalOf(err) != nil:
+		return page, err
+	case err != nil:
+		return page, errOurs{transient(err)}
+	case !allowed:
+		return page, fault.Newf(fault.Blocked, "robots.txt of the site does not allow %s", r.URL)
+	}
+	if turn, err = v.Store.Turn(ctx, v.job.Platform, apart, v.Now()); err != nil {
+		return page, errOurs{err}
+	}
+	if turn.Stopped != "" {
+		return page, errStopped{turn.Stopped}
+	}
+	at.MaxPages, v.transport = turn.Settings.MaxPages, turn.Settings.Transport
+	if err := v.until(ctx, turn.At, apart); err != nil {
+		return page, err
+	}
+	source := v.Pages[v.transport]
+	if source == nil {
+		return page, fault.Newf(fault.Invalid, "transport: there is no %q", v.transport)
+	}
+	v.asked = v.Now()
+	if page, err = source.Load(ctx, r); err != nil {
+		return page, transient(err)
+	}
+	return page, nil
+}
+
+// transient takes a host whose name is not known for one that is away: the search page came from it.
+func transient(err error) error {
+	if class, _ := fault.Of(err); class == fault.Gone {
+		return &fault.Error{Class: fault.Transient, Err: err}
+	}
+	return err
+}
+
+// sameSite refuses to follow a search page to another host: the address comes from a page.
+func sameSite(start, address string) error {
+	from, err := url.Parse(start)
+	to, wrong := url.Parse(address)
+	site := func(u *url.URL) string { return u.Scheme + "://" + strings.TrimPrefix(u.Host, "www.") }
+	if err != nil || wrong != nil || site(from) != site(to) {
+		return fault.Newf(fault.Invalid, "advert %.200q is not on the site of the search %.200q", address, start)
+	}
+	return nil
+}
+
+// reading is what a parser makes of a page. One that panics has not recognized it.
+func reading[T any](read func(scrape.Page) (T, error), p scrape.Page) (out T, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = scrape.Unrecognized("the parser panicked: %v", r)
+		}
+	}()
+	return read(p)
+}
+
+// loaded counts a page by what became of it.
+func (v *visitor) loaded(ctx context.Context, kind string, err error) {
+	var stopped errStopped
+	if errors.As(err, &stopped) || ctx.Err() != nil {
+		return
+	}
+	class, _ := fault.Of(err)
+	v.count(ctx, "conveyor_scrape_pages", "kind", kind, "outcome", cmp.Or(string(class), "ok"))
+}
+
+// lookUp is how often who waits for a turn looks whether it is still wanted.
+const lookUp = 5 * time.Second
+
+// until waits for a turn. What an operator changes meanwhile counts: a stop ends the wait, a shorter delay shortens it.
+// A worker that is stopped does not wait: another goes on.
+func (v *visitor) until(ctx context.Context, at time.Time, apart time.Duration) error {
+	for {
+		wait := at.Sub(v.Now())
+		if wait <= 0 {
+			return ctx.Err()
+		}
+		timer := time.NewTimer(min(wait, lookUp))
+		select {
+		case <-timer.C:
+		case <-activity.GetWorkerStopChannel(ctx):
+			timer.Stop()
+			return &fault.Error{Class: fault.Limited, Err: errors.New("this worker stops; another goes on")}
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+		turn, err := v.Store.Settings(ctx, v.job.Platform)
+		if err != nil {
+			return errOurs{err}
+		}
+		if turn.Stopped != "" {
+			return errStopped{turn.Stopped}
+		}
+		soonest := v.Now().Add(max(turn.Settings.Delay, apart))
+		if turn.At.After(soonest) { // the site refuses
+			soonest = turn.At
+		}
+		if at.After(soonest) {
+			at = soonest
+		}
+	}
+}
+
+// explain turns a refusal into the wait that it costs, and lets operators know of any other trouble.
+func (v *visitor) explain(ctx context.Context, err error) error {
+	r := scrape.RefusalOf(err)
+	if r == nil {
+		if class, _ := fault.Of(err); class != fault.Limited && ctx.Err() == nil {
+			_ = v.Store.Trouble(ctx, v.job.Platform, err.Error(), v.Now()) // the store may be the trouble
+		}
+		return fmt.Errorf("scrape %s: %w", v.job.Platform, err)
+	}
+	_, asked := fault.Of(err)
+	v.count(ctx, "conveyor_scrape_refusals", "reason", r.Reason)
+	until, err := v.Store.Refused(ctx, v.job.Platform, v.job.Cycle, r.Reason, asked, v.Dice(), v.Now())
+	if err != nil {
+		return err
+	}
+	return &fault.Error{
+		Class: fault.Throttled, After: max(until.Sub(v.Now()), time.Second),
+		Err: fmt.Errorf("%w; asked again at %s", r, until.UTC().Format(time.TimeOnly)),
+	}
+}
+
+// count adds one to a counter of the platform's scraper, with labels by pairs.
+func (v *visitor) count(ctx context.Context, name string, labels ...string) {
+	tags := map[string]string{"platform": v.job.Platform}
+	for i := 0; i+1 < len(labels); i += 2 {
+		tags[labels[i]] = labels[i+1]
+	}
+	activity.GetMetricsHandler(ctx).WithTags(tags).Counter(name).Inc(1)
+}

@@ -1,0 +1,202 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/scrape"
+)
+
+// site is a Kijiji of its own with a store that remembers what it was told, and says no where a test wants it.
+type site struct {
+	adverts []string         // IDs on the one search page, each due for a visit
+	answer  map[string]error // of a detail page, by ID
+	bodies  map[string]string
+	store   map[string]error // of Found, by ID
+	robots  error
+	delay   time.Duration // that robots.txt asks for
+
+	told  []string
+	turns []time.Duration
+}
+
+var errRemoved = errors.New("removed")
+
+func (s *site) Load(_ context.Context, r scrape.Request) (scrape.Page, error) {
+	p := scrape.Page{Asked: r.URL, URL: r.URL, Status: 200, ContentType: "text/html"}
+	id := r.URL[len(r.URL)-10:]
+	if !slices.Contains(s.adverts, id) {
+		list := ""
+		for i, id := range s.adverts {
+			list += fmt.Sprintf(`%s{"__typename":"RealEstateListing","id":%q,"title":"4½","url":"http://127.0.0.1/v-x/m/y/%s",
+				"price":{"type":"FIXED","amount":90000}}`, map[bool]string{true: ","}[i > 0], id, id)
+		}
+		p.Body = fmt.Appendf(nil, `<html><script id="__NEXT_DATA__" type="application/json">{"props":{"pageProps":{
+			"__APOLLO_STATE__":{"ROOT_QUERY":{"searchResultsPageByUrl:/b-x/m/c37l1":{"pagination":{"offset":0,"limit":40,
+			"totalCount":%d},"results":{"topListings":[],"mainListings({})":[%s]}}}}}}}</script></html>`, len(s.adverts), list)
+		return p, nil
+	}
+	err := s.answer[id]
+	if errors.Is(err, errRemoved) {
+		p.URL = "http://127.0.0.1/b-x/m/c37l1?adRemoved=" + id
+		return p, nil
+	}
+	p.Body = []byte(s.bodies[id])
+	if s.bodies[id] == "" {
+		p.Body = fmt.Appendf(nil, `<html><script id="__NEXT_DATA__" type="application/json">{"props":{"pageProps":{
+			"listingId":%[1]q,"__APOLLO_STATE__":{"ROOT_QUERY":{"listing({\"id\":\"%[1]s\"})":{"__typename":"RealEstateListing",
+			"id":%[1]q,"title":"4½","description":"","url":"http://127.0.0.1/v-x/m/y/%[1]s","status":"ACTIVE",
+			"price":{"type":"FIXED","amount":90000}}}}}}}</script></html>`, id)
+	}
+	return p, err
+}
+
+func (s *site) Allowed(context.Context, string) (bool, time.Duration, error) {
+	return true, s.delay, s.robots
+}
+
+func (s *site) say(format string, args ...any) { s.told = append(s.told, fmt.Sprintf(format, args...)) }
+
+func (s *site) Begin(context.Context, string, time.Time) (scrape.Plan, error) {
+	return scrape.Plan{}, nil
+}
+
+func (s *site) End(context.Context, string, int64, string, time.Time) error { return nil }
+
+func (s *site) Settings(context.Context, string) (scrape.Turn, error) {
+	return scrape.Turn{Settings: scrape.Settings{URL: "http://127.0.0.1/b-x/m/c37l1", Enabled: true,
+		Pace: scrape.Pace{Transport: scrape.Browser, MaxPages: 1}}}, nil
+}
+
+func (s *site) Turn(ctx context.Context, name string, apart time.Duration, _ time.Time) (scrape.Turn, error) {
+	s.turns = append(s.turns, apart)
+	return s.Settings(ctx, name)
+}
+
+func (s *site) Refused(_ context.Context, _ string, _ int64, reason string, _ time.Duration, _ float64, now time.Time) (
+	time.Time, error,
+) {
+	s.say("refused %s", reason)
+	return now.Add(time.Minute), nil
+}
+
+func (s *site) Suspect(_ context.Context, _ string, v scrape.Suspicion, _ time.Time) error {
+	s.say("suspect %s", v.Of)
+	return nil
+}
+
+func (s *site) NoResults(context.Context, string, int64, int, int, string, time.Time) (string, error) {
+	s.say("no results")
+	return "", nil
+}
+
+func (s *site) Trouble(context.Context, string, string, time.Time) error {
+	s.say("trouble")
+	return nil
+}
+
+func (s *site) Seen(_ context.Context, _ string, _ int64, _ int, r scrape.Results, _ time.Time) ([]scrape.Visit, error) {
+	var due []scrape.Visit
+	for _, c := range r.Cards {
+		due = append(due, scrape.Visit{Card: c, Why: scrape.New})
+	}
+	return due, nil
+}
+
+func (s *site) Due(_ context.Context, _ string, _ int64, v []scrape.Visit, _ time.Time) ([]scrape.Visit, error) {
+	return v, nil
+}
+
+func (s *site) Found(_ context.Context, _ int64, f scrape.Find) error {
+	if err := s.store[f.PlatformID]; err != nil {
+		return err
+	}
+	s.say("found %s", f.PlatformID)
+	return nil
+}
+
+func (s *site) Gone(_ context.Context, ref listing.Ref, _ int64, _ string, _ time.Time) error {
+	s.say("gone %s", ref.PlatformID)
+	return nil
+}
+
+func (s *site) Failed(_ context.Context, ref listing.Ref, _ int64, _ string, _ time.Time) error {
+	s.say("failed %s", ref.PlatformID)
+	return nil
+}
+
+func TestScrapePage(t *testing.T) {
+	t.Parallel()
+	some := []string{"1000000001", "1000000002", "1000000003"}
+	many := append(slices.Clone(some), "1000000004", "1000000005", "1000000006")
+	all := func(ids []string, err error) map[string]error {
+		out := map[string]error{}
+		for _, id := range ids {
+			out[id] = err
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		name string
+		site site
+		want []string
+		err  string // of the activity; its type is the fault's class
+	}{
+		{"each is stored before the next", site{adverts: some},
+			[]string{"found 1000000001", "found 1000000002", "found 1000000003"}, ""},
+		{"one that the store refuses is in nobody's way", site{adverts: some,
+			store: map[string]error{"1000000001": fault.Newf(fault.Invalid, "postgres cannot store it")}},
+			[]string{"failed 1000000001", "found 1000000002", "found 1000000003"}, ""},
+		{"a store that is away is no advert's fault", site{adverts: some, store: all(some, errors.New("away"))},
+			[]string{"trouble"}, "away"},
+		{"one that was removed", site{adverts: some, answer: map[string]error{"1000000002": errRemoved}},
+			[]string{"found 1000000001", "gone 1000000002", "found 1000000003"}, ""},
+		{"a page that is not recognized", site{adverts: some, bodies: map[string]string{"1000000002": "<html>?</html>"}},
+			[]string{"found 1000000001", "failed 1000000002", "found 1000000003"}, ""},
+		{"a run of removals is the site's", site{adverts: many, answer: all(many, errRemoved)}, []string{
+			"gone 1000000001", "gone 1000000002", "gone 1000000003", "gone 1000000004", "suspect detail"}, ""},
+		{"a name that nobody knows is no removal", site{adverts: some,
+			answer: all(some, fault.Newf(fault.Gone, "host does not exist"))},
+			[]string{"failed 1000000001", "failed 1000000002", "failed 1000000003", "trouble"}, "host does not exist"},
+		{"whatever keeps adverts from being read is told", site{adverts: many,
+			answer: all(many, fault.Newf(fault.Invalid, "body is larger"))},
+			[]string{"failed 1000000001", "failed 1000000002", "failed 1000000003", "suspect detail"}, ""},
+		{"a site that refuses", site{adverts: some, answer: map[string]error{"1000000002": scrape.Refused("429", 0)}},
+			[]string{"found 1000000001", "refused 429"}, "the site refuses: 429"},
+		{"robots.txt that cannot be had", site{adverts: some, robots: fault.Newf(fault.Transient, "status 500")},
+			[]string{"trouble"}, "status 500"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := &tt.site
+			s.delay = time.Minute
+			cycled := 0
+			env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
+			a := &activities.Scrapers{Store: s, Pages: map[scrape.Transport]activities.PageSource{scrape.Browser: s}, Robots: s,
+				Now: time.Now, Dice: func() float64 { return 0.5 }, Cycled: func() { cycled++ }}
+			env.RegisterActivity(a)
+			_, err := env.ExecuteActivity(a.ScrapePage, activities.ScrapeJob{Platform: "kijiji", Cycle: 1, Page: 1})
+			if tt.err == "" {
+				require.NoError(t, err)
+				require.Equal(t, 1, cycled)
+			} else {
+				require.ErrorContains(t, err, tt.err)
+				require.Zero(t, cycled)
+			}
+			require.Equal(t, tt.want, s.told)
+			for _, apart := range s.turns {
+				require.Equal(t, time.Minute, apart, "a request was sooner than robots.txt wants")
+			}
+		})
+	}
+}

@@ -1,0 +1,241 @@
+package api_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/scrape"
+)
+
+const searchURL = "https://www.kijiji.ca/b-apartments-condos/ville-de-montreal/c37l1700281"
+
+// scraped are the platforms of a house that scrapes kijiji, and kangalou when it is asked to.
+func scraped(t *testing.T, d *door) *db.Platforms {
+	t.Helper()
+
+	s := db.NewPlatforms(d.pool)
+	pace := scrape.Pace{Transport: scrape.Browser, Delay: 9 * time.Second, MaxPages: 250, Cooldown: time.Minute}
+	require.NoError(t, s.Configure(t.Context(), "kijiji", scrape.Settings{URL: searchURL, Enabled: true, Pace: pace}, now))
+	pace.Transport = scrape.HTTP
+	require.NoError(t, s.Configure(t.Context(), "kangalou", scrape.Settings{URL: "https://k.example/fr/recherche/", Pace: pace}, now))
+	return s
+}
+
+// cycles brings kijiji through a first cycle and into its second.
+func cycles(t *testing.T, s *db.Platforms) {
+	t.Helper()
+
+	ctx, first := t.Context(), now.Add(-time.Hour)
+	_, err := s.Begin(ctx, "kijiji", first)
+	require.NoError(t, err)
+	_, err = s.Seen(ctx, "kijiji", 1, 1, scrape.Results{Total: 1, Last: true, Cards: []scrape.Card{
+		{PlatformID: "1700000001", URL: "https://www.kijiji.ca/v-x/1700000001", Title: "a", Fingerprint: "f"},
+	}}, first)
+	require.NoError(t, err)
+	require.NoError(t, s.Failed(ctx, kijiji("1700000001"), 1, "page not recognized", first))
+	require.NoError(t, s.End(ctx, "kijiji", 1, "", first.Add(10*time.Minute)))
+	_, err = s.Begin(ctx, "kijiji", now.Add(-time.Minute))
+	require.NoError(t, err)
+}
+
+func (d *door) platform(t *testing.T, name string) api.Platform {
+	t.Helper()
+	return read[api.Platform](t, d.get(t, "/platforms/"+name), http.StatusOK)
+}
+
+func TestPlatforms(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	require.Empty(t, read[api.PlatformList](t, d.get(t, "/platforms"), 200).Items)
+	s := scraped(t, d)
+	cycles(t, s)
+
+	list := read[api.PlatformList](t, d.get(t, "/platforms"), http.StatusOK).Items
+	require.Len(t, list, 2)
+	require.Equal(t, "kangalou", list[0].Name)
+	require.Equal(t, "disabled", list[0].State)
+	require.Nil(t, list[0].Last)
+	p := list[1]
+	require.Equal(t, p, d.platform(t, "kijiji"))
+	require.Equal(t, "scraping", p.State)
+	require.Equal(t, "goes on with cycle 2, page 1", p.Next)
+	require.Equal(t, searchURL, p.URL)
+	require.Equal(t, scrape.Browser, p.Transport)
+	require.Equal(t, db.PlatformSettings{Enabled: true, DelaySeconds: 9, MaxPages: 250, CooldownSeconds: 60}, p.Settings)
+	require.Equal(t, p.Settings, p.Configured)
+	require.Equal(t, db.PlatformAdverts{Known: 1, Failed: 1}, p.Adverts)
+	require.Equal(t, now.Add(-time.Hour), p.LastSuccessAt.UTC())
+	require.EqualValues(t, 2, p.Current.Cycle)
+	require.EqualValues(t, 1, p.Last.Cycle)
+	require.True(t, p.Last.Complete)
+	require.Equal(t, []int{1, 1, 1}, []int{p.Last.Pages, p.Last.Seen, p.Last.Failed})
+	require.Equal(t, api.WorkflowLink{
+		ID: "scrape/kijiji", URL: "http://temporal.test/namespaces/conveyor/workflows/scrape%2Fkijiji",
+	}, p.Workflow)
+	require.Empty(t, d.started.calls, "to look changes nothing")
+
+	until, err := s.Refused(t.Context(), "kijiji", 2, "429", time.Hour, 0.5, now)
+	require.NoError(t, err)
+	p = d.platform(t, "kijiji")
+	require.Equal(t, "blocked", p.State)
+	require.Equal(t, "asks again in 1h0m0s, after refusal 1 in a row (429)", p.Next)
+	require.Equal(t, 1, p.Blocked.Refusals)
+	require.True(t, until.Equal(*p.Blocked.Until))
+	require.NoError(t, s.Suspect(t.Context(), "kijiji",
+		scrape.Suspicion{Of: scrape.SearchPages, Reason: "no adverts", Cycle: 2, Page: 1}, now))
+	require.Equal(t, "no adverts", d.platform(t, "kijiji").Suspect.Reason)
+}
+
+// What operators do is durable and in the audit, and the scraper is told.
+func TestChangePlatform(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	s := scraped(t, d)
+	cycles(t, s)
+	do := func(method, path, body string, status int) api.Platform {
+		t.Helper()
+		return read[api.Platform](t, d.ask(t, method, "/platforms/"+path, body), status)
+	}
+	p := do(http.MethodPatch, "kijiji", `{"delay_between_requests_seconds": 1.5, "max_pages_per_cycle": 20}`, 200)
+	require.Equal(t, db.PlatformSettings{Enabled: true, DelaySeconds: 1.5, MaxPages: 20, CooldownSeconds: 60}, p.Settings)
+	require.Equal(t, 9.0, p.Configured.DelaySeconds)
+	p = do(http.MethodPatch, "kijiji", `{"cooldown_between_cycles_seconds": 0, "enabled": true}`, 200)
+	require.Equal(t, db.PlatformSettings{Enabled: true, DelaySeconds: 1.5, MaxPages: 20}, p.Settings, "the rest stays")
+	p = do(http.MethodPatch, "kijiji", `{"reset": true, "max_pages_per_cycle": 7}`, 200)
+	require.Equal(t, db.PlatformSettings{Enabled: true, DelaySeconds: 9, MaxPages: 7, CooldownSeconds: 60}, p.Settings)
+
+	p = do(http.MethodPost, "kijiji/pause", "", 202)
+	require.Equal(t, "paused", p.State)
+	require.Equal(t, "nothing until it is resumed", p.Next)
+	p = do(http.MethodPost, "kijiji/resume", "", 202)
+	require.Equal(t, "scraping", p.State)
+	require.NoError(t, s.End(t.Context(), "kijiji", 2, "", now))
+	require.Equal(t, "begins cycle 3 in 1m0s", d.platform(t, "kijiji").Next)
+	require.Equal(t, "begins cycle 3 now", do(http.MethodPost, "kijiji/scrape", "", 202).Next)
+
+	wake := "scrape kijiji: " + searchURL
+	require.Equal(t, []string{wake, wake, wake, wake, wake, wake}, d.started.calls)
+	deed := func(what string) string { return "anonymous platform." + what + " platform/kijiji" }
+	require.Equal(t, []string{
+		deed("set"), deed("set"), deed("set"), deed("paused"), deed("resumed"), deed("scrape_wanted"),
+	}, d.deeds(t))
+	var detail string
+	require.NoError(t, d.pool.QueryRow(t.Context(), "SELECT detail FROM audit ORDER BY id LIMIT 1").Scan(&detail))
+	require.JSONEq(t, `{"delay_between_requests_seconds": 1.5, "max_pages_per_cycle": 20}`, detail)
+}
+
+// A scraper that nobody wants is not started; one in the middle of a cycle is told to stop.
+func TestDisablePlatform(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	s := scraped(t, d)
+	set := func(name, body string) api.Platform {
+		t.Helper()
+		return read[api.Platform](t, d.ask(t, http.MethodPatch, "/platforms/"+name, body), 200)
+	}
+	require.Equal(t, "disabled", set("kangalou", `{"max_pages_per_cycle": 3}`).State)
+	require.Empty(t, d.started.calls)
+	require.Equal(t, "waiting", set("kangalou", `{"enabled": true}`).State)
+	require.Equal(t, []string{"scrape kangalou: https://k.example/fr/recherche/"}, d.started.calls)
+	require.Equal(t, "disabled", set("kangalou", `{"reset": true}`).State, "as it is configured")
+	require.Len(t, d.started.calls, 1)
+
+	cycles(t, s)
+	require.Equal(t, "disabled", set("kijiji", `{"enabled": false}`).State)
+	require.Equal(t, "scrape kijiji: "+searchURL, d.started.calls[1])
+}
+
+func TestPlatformRefuses(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	scraped(t, d)
+	for _, tt := range []struct {
+		name, method, path, body string
+		status                   int
+		says                     string
+	}{
+		{"an unknown platform", "GET", "centris", "", 404, `"centris": there is none of that name`},
+		{"a change of it", "PATCH", "centris", `{"enabled": true}`, 404, "there is none of that name"},
+		{"a cycle of it", "POST", "centris/scrape", "", 404, "there is none of that name"},
+		{"a pause of it", "POST", "centris/pause", "", 404, "there is none of that name"},
+		{"a resumption of it", "POST", "centris/resume", "", 404, "there is none of that name"},
+		{"a cycle of a disabled one", "POST", "kangalou/scrape", "", 409, "kangalou is not enabled: enable it first"},
+		{"no name", "GET", "Kijiji", "", 422, "path.name"},
+		{"no name, to scrape", "POST", "a%20b/scrape", "", 422, "path.name"},
+		{"a delay before now", "PATCH", "kijiji", `{"delay_between_requests_seconds": -1}`, 422,
+			"body.delay_between_requests_seconds"},
+		{"a delay of a day", "PATCH", "kijiji", `{"delay_between_requests_seconds": 86400}`, 422,
+			"body.delay_between_requests_seconds"},
+		{"no pages", "PATCH", "kijiji", `{"max_pages_per_cycle": 0}`, 422, "body.max_pages_per_cycle"},
+		{"half a page", "PATCH", "kijiji", `{"max_pages_per_cycle": 0.5}`, 422, "body.max_pages_per_cycle"},
+		{"a long rest", "PATCH", "kijiji", `{"cooldown_between_cycles_seconds": 604801}`, 422,
+			"body.cooldown_between_cycles_seconds"},
+		{"a field that is misspelt", "PATCH", "kijiji", `{"delay": 1}`, 422, "body.delay"},
+		{"a word for a switch", "PATCH", "kijiji", `{"enabled": "no"}`, 422, "body.enabled"},
+		{"another address", "PATCH", "kijiji", `{"url": "https://example.com/"}`, 422, "body.url"},
+	} {
+		p := refused(t, d.ask(t, tt.method, "/platforms/"+tt.path, tt.body), tt.status)
+		require.Contains(t, p.Detail+fmt.Sprint(p.fields()), tt.says, tt.name)
+	}
+	require.Equal(t, http.StatusAccepted, d.ask(t, http.MethodPost, "/platforms/kijiji/pause", "").Status)
+	p := refused(t, d.ask(t, http.MethodPost, "/platforms/kijiji/scrape", ""), http.StatusConflict)
+	require.Contains(t, p.Detail, "kijiji is paused: resume it first")
+	require.Len(t, d.deeds(t), 1, "a refused wish is no deed")
+}
+
+// What is stored holds although the scraper could not be told: it looks for itself.
+func TestChangePlatformWhileTemporalIsAway(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	scraped(t, d)
+	d.started.err = errors.New("temporal is away")
+	r := d.ask(t, http.MethodPatch, "/platforms/kijiji", `{"max_pages_per_cycle": 7}`)
+	refused(t, r, http.StatusServiceUnavailable)
+	require.Equal(t, 7, d.platform(t, "kijiji").Settings.MaxPages)
+}
+
+// The roles of all operations are tested together; this is who may do which of these.
+func TestPlatformRoles(t *testing.T) {
+	t.Parallel()
+	f := guarded(t)
+	store := db.NewPlatforms(f.pool)
+	d := bare(t, func(o *api.Options) {
+		o.Platforms, o.Keys, o.Launch = store, f.keys, &starter{}
+		o.Guard = api.NewGuard(api.GuardOptions{Keys: f.keys, Log: quiet, Now: f.clock.now})
+	})
+	d.pool = f.pool
+	scraped(t, d)
+	reader, operator := f.key(t, "dash", access.Read), f.key(t, "ann", access.Operate)
+	for _, tt := range []struct {
+		method, path, body string
+		status             int
+		operate            bool
+	}{
+		{"GET", "/platforms", "", 200, false},
+		{"GET", "/platforms/kijiji", "", 200, false},
+		{"PATCH", "/platforms/kijiji", `{"max_pages_per_cycle": 9}`, 200, true},
+		{"POST", "/platforms/kijiji/scrape", "", 202, true},
+		{"POST", "/platforms/kijiji/pause", "", 202, true},
+		{"POST", "/platforms/kijiji/resume", "", 202, true},
+	} {
+		refused(t, d.ask(t, tt.method, tt.path, tt.body), http.StatusUnauthorized)
+		r := d.as(t, reader, tt.method, tt.path, tt.body)
+		if tt.operate {
+			require.Contains(t, refused(t, r, http.StatusForbidden).Detail, "needs the role operate")
+			r = d.as(t, operator, tt.method, tt.path, tt.body)
+		}
+		require.Equal(t, tt.status, r.Status, tt.path)
+	}
+	require.Equal(t, []string{
+		"ann platform.set platform/kijiji", "ann platform.scrape_wanted platform/kijiji",
+		"ann platform.paused platform/kijiji", "ann platform.resumed platform/kijiji",
+	}, d.deeds(t)[2:], "after the two keys")
+}

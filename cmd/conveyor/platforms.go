@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/scrape"
+)
+
+// platformsCmd are the commands on the scrapers of rental sites, over the API.
+type platformsCmd struct {
+	List   platformsListCmd  `cmd:"" default:"1" help:"Print how each platform is scraped, and how its last cycle went."`
+	Show   platformShowCmd   `cmd:"" help:"Print all of one platform: settings, refusals, cycles, adverts."`
+	Scrape platformScrapeCmd `cmd:"" help:"Begin the next cycle now."`
+	Pause  platformPauseCmd  `cmd:"" help:"Stop scraping a platform until it is resumed."`
+	Resume platformResumeCmd `cmd:"" help:"Go on where it was paused."`
+	Set    platformSetCmd    `cmd:"" help:"Change how a platform is scraped, from its next request on and across restarts."`
+}
+
+type platformsListCmd struct{}
+
+func (c *platformsListCmd) Run(ctx context.Context) error {
+	r, err := newRemote()
+	if err != nil {
+		return err
+	}
+	var list api.PlatformList
+	if err := r.call(ctx, http.MethodGet, "/platforms", nil, &list); err != nil {
+		return err
+	}
+	if len(list.Items) == 0 {
+		fmt.Println("there are no platforms: conveyor bootstrap writes them down")
+		return nil
+	}
+	return printPlatforms(os.Stdout, list.Items)
+}
+
+// printPlatforms writes a line each, with the counts of the last cycle or, before one has ended, of the first.
+func printPlatforms(w io.Writer, list []api.Platform) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "NAME\tSTATE\tNEXT\tCYCLE\tNEW\tCHANGED\tSKIPPED\tFAILED\tGONE\tBLOCKS")
+	for _, p := range list {
+		fmt.Fprintf(t, "%s\t%s\t%s", p.Name, p.State, plain(p.Next))
+		switch c := p.Last; {
+		case c != nil:
+			fmt.Fprintf(t, "\t%d, ended %s", c.Cycle, c.EndedAt.UTC().Format(time.DateTime))
+			printCounts(t, c)
+		case p.Current != nil:
+			fmt.Fprintf(t, "\t%d, under way", p.Current.Cycle)
+			printCounts(t, p.Current)
+		default:
+			fmt.Fprint(t, "\tnone\t–\t–\t–\t–\t–\t–\n")
+		}
+	}
+	return t.Flush()
+}
+
+func printCounts(w io.Writer, c *db.PlatformCycle) {
+	fmt.Fprintf(w, "\t%d\t%d\t%d\t%d\t%d\t%d\n", c.New, c.Changed, c.Skipped, c.Failed, c.Gone, c.Refusals)
+}
+
+// platformName is the platform that a command is about.
+type platformName struct {
+	Name string `arg:"" help:"Name of the platform, such as kijiji."`
+}
+
+type (
+	platformShowCmd   struct{ platformName }
+	platformScrapeCmd struct{ platformName }
+	platformPauseCmd  struct{ platformName }
+	platformResumeCmd struct{ platformName }
+)
+
+func (c *platformShowCmd) Run(ctx context.Context) error {
+	return c.ask(ctx, http.MethodGet, "", nil)
+}
+
+func (c *platformScrapeCmd) Run(ctx context.Context) error {
+	return c.ask(ctx, http.MethodPost, "/scrape", nil)
+}
+
+func (c *platformPauseCmd) Run(ctx context.Context) error {
+	return c.ask(ctx, http.MethodPost, "/pause", nil)
+}
+
+func (c *platformResumeCmd) Run(ctx context.Context) error {
+	return c.ask(ctx, http.MethodPost, "/resume", nil)
+}
+
+type platformSetCmd struct {
+	platformName
+	Delay    *time.Duration `help:"Between two requests: 9s." placeholder:"TIME"`
+	Pages    *int           `help:"Search pages in a cycle, at most." placeholder:"N"`
+	Cooldown *time.Duration `help:"Between two cycles: 1m." placeholder:"TIME"`
+	Enabled  *bool          `help:"Scrape it, or not." negatable:"disabled"`
+	Reset    bool           `help:"First go back to what is configured."`
+}
+
+// Validate is called by kong.
+func (c *platformSetCmd) Validate() error {
+	if c.Delay == nil && c.Pages == nil && c.Cooldown == nil && c.Enabled == nil && !c.Reset {
+		return errors.New("nothing to set: say --delay, --pages, --cooldown, --enabled, --disabled or --reset")
+	}
+	return nil
+}
+
+func (c *platformSetCmd) Run(ctx context.Context) error {
+	return c.ask(ctx, http.MethodPatch, "", c.patch())
+}
+
+func (c *platformSetCmd) patch() api.PlatformPatch {
+	in := api.PlatformPatch{Enabled: c.Enabled, MaxPages: c.Pages, Reset: c.Reset}
+	if c.Delay != nil {
+		in.DelaySeconds = new(c.Delay.Seconds())
+	}
+	if c.Cooldown != nil {
+		in.CooldownSeconds = new(c.Cooldown.Seconds())
+	}
+	return in
+}
+
+// ask asks for something to be done with the platform and prints how it stands.
+func (c platformName) ask(ctx context.Context, method, action string, in any) error {
+	r, err := newRemote()
+	if err != nil {
+		return err
+	}
+	var out api.Platform
+	if err := r.call(ctx, method, "/platforms/"+url.PathEscape(c.Name)+action, in, &out); err != nil {
+		return err
+	}
+	return printPlatform(os.Stdout, out)
+}
+
+// printPlatform writes how a platform stands, for people.
+func printPlatform(w io.Writer, p api.Platform) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{name}, args...)...)
+	}
+	row("platform", "%s", p.Name)
+	row("state", "%s", p.State)
+	row("next", "%s", plain(p.Next))
+	row("search", "%s, by %s", plain(p.URL), p.Transport)
+	row("pace", "%s", paceText(p.Settings))
+	if p.Settings != p.Configured {
+		row("configured", "%s", paceText(p.Configured))
+	}
+	if s := p.Suspect; s != nil {
+		row("suspect", "since %s: %s", s.Since.UTC().Format(time.RFC3339), plain(s.Reason))
+	}
+	if b := p.Blocked; b != nil {
+		row("refused", "%d in a row (%s)", b.Refusals, plain(b.Reason))
+	}
+	if p.LastSuccessAt != nil {
+		row("read last", "%s", p.LastSuccessAt.UTC().Format(time.RFC3339))
+	}
+	row("adverts", "%d known, %d of them could not be read; %d gone", p.Adverts.Known, p.Adverts.Failed, p.Adverts.Gone)
+	for _, c := range []*db.PlatformCycle{p.Current, p.Last} {
+		if c != nil {
+			printCycle(row, c)
+		}
+	}
+	row("workflow", "%s", p.Workflow.URL)
+	return t.Flush()
+}
+
+func printCycle(row func(name, format string, args ...any), c *db.PlatformCycle) {
+	how := "under way since " + c.StartedAt.UTC().Format(time.RFC3339)
+	if c.EndedAt != nil {
+		how = fmt.Sprintf("ended %s, after %s", c.EndedAt.UTC().Format(time.RFC3339),
+			c.EndedAt.Sub(c.StartedAt).Round(time.Second))
+		if c.Complete {
+			how += ", complete"
+		}
+	}
+	row(fmt.Sprintf("cycle %d", c.Cycle), "%s", how)
+	if c.Note != "" {
+		row("  note", "%s", plain(c.Note))
+	}
+	total := ""
+	if c.Total != nil {
+		total = fmt.Sprintf("; the site says %d", *c.Total)
+	}
+	row("  pages", "%d, %d adverts%s", c.Pages, c.Seen, total)
+	for _, n := range []struct {
+		name  string
+		count int
+	}{
+		{"new", c.New}, {"changed", c.Changed}, {"stale", c.Stale}, {"returned", c.Returned}, {"skipped", c.Skipped},
+		{"failed", c.Failed}, {"rejected", c.Rejected}, {"gone", c.Gone}, {"refusals", c.Refusals},
+	} {
+		if n.count > 0 {
+			row("  "+n.name, "%d", n.count)
+		}
+	}
+}
+
+func paceText(s db.PlatformSettings) string {
+	text := fmt.Sprintf("%s between requests, at most %d pages a cycle, %s between cycles", seconds(s.DelaySeconds), s.MaxPages,
+		seconds(s.CooldownSeconds))
+	if !s.Enabled {
+		text += ", disabled"
+	}
+	return text
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// platforms reads how the scrapers stand, for who watches.
+func (h *house) platforms(ctx context.Context) ([]backlog.Scraper, error) {
+	now := time.Now()
+	list, err := db.NewPlatforms(h.pool).List(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]backlog.Scraper, len(list))
+	for i, p := range list {
+		out[i] = watched(p, now)
+	}
+	return out, nil
+}
+
+func watched(p db.Platform, now time.Time) backlog.Scraper {
+	out := backlog.Scraper{
+		Name: p.Name, State: p.State, Next: p.Next, Adverts: backlog.AdvertCount(p.Adverts), LastSuccessAt: p.LastSuccessAt,
+	}
+	if b := p.Blocked; b != nil {
+		out.Refusals, out.RefusedReason = b.Refusals, b.Reason
+	}
+	if s := p.Suspect; s != nil {
+		out.SuspectSince, out.SuspectReason = &s.Since, s.Reason
+	}
+	if p.State == scrape.Disabled || p.State == scrape.Paused {
+		return out
+	}
+	since := p.LastSuccessAt
+	for _, c := range []*db.PlatformCycle{p.Current, p.Last} { // the earlier one last
+		if p.LastSuccessAt == nil && c != nil {
+			since = &c.StartedAt
+		}
+	}
+	if since != nil {
+		late := now.Sub(*since) - seconds(p.Settings.DelaySeconds) - seconds(p.Settings.CooldownSeconds)
+		out.OverdueSeconds = max(0, late).Seconds()
+	}
+	return out
+}

@@ -1,0 +1,573 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/scrape"
+)
+
+// Platforms are what scrapers know: how each site is scraped, how that goes, and which adverts they have seen. The
+// workflow that runs a scraper keeps nothing itself, so that any worker can go on with it.
+type Platforms struct{ pool *pgxpool.Pool }
+
+// NewPlatforms returns the platforms kept in pool.
+func NewPlatforms(pool *pgxpool.Pool) *Platforms { return &Platforms{pool} }
+
+const sqlPlatformConfigure = `
+INSERT INTO platforms (name, url, transport, enabled, delay_ms, max_pages, cooldown_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT (name) DO UPDATE SET url = excluded.url, transport = excluded.transport, enabled = excluded.enabled,
+    delay_ms = excluded.delay_ms, max_pages = excluded.max_pages, cooldown_ms = excluded.cooldown_ms,
+    results_pages = CASE WHEN platforms.url = excluded.url THEN platforms.results_pages ELSE 0 END`
+
+// Another search shows other adverts: those of the old one are not missing.
+const sqlAdvertsForget = `
+DELETE FROM platform_adverts WHERE platform = $1 AND EXISTS (SELECT FROM platforms WHERE name = $1 AND url <> $2)`
+
+const sqlCycleForget = `
+UPDATE platform_cycles SET ended_at = $3, note = 'another search' WHERE platform = $1 AND ended_at IS NULL
+    AND EXISTS (SELECT FROM platforms WHERE name = $1 AND url <> $2)`
+
+// Configure writes down how a platform is scraped where no operator says otherwise. It may be repeated. With another
+// search the scraper begins anew.
+func (s *Platforms) Configure(ctx context.Context, name string, c scrape.Settings, now time.Time) error {
+	b := new(pgx.Batch)
+	b.Queue(sqlAdvertsForget, name, c.URL)
+	b.Queue(sqlCycleForget, name, c.URL, now)
+	b.Queue(sqlPlatformConfigure, name, c.URL, c.Transport, c.Enabled, c.Delay.Milliseconds(), c.MaxPages,
+		c.Cooldown.Milliseconds())
+	if err := write(ctx, s.pool, b); err != nil {
+		return fmt.Errorf("configure platform %s: %w", name, err)
+	}
+	return nil
+}
+
+// One statement decides, so that two who begin at once get one cycle. A cycle that has begun is taken up where it was.
+const sqlCycleBegin = `
+WITH p AS (
+    SELECT name, coalesce(set_enabled, enabled) AND NOT paused AS wanted, greatest(next_cycle_at, blocked_until) AS due
+    FROM platforms WHERE name = $1 FOR UPDATE
+), last AS (
+    SELECT cycle, ended_at, pages FROM platform_cycles WHERE platform = $1 ORDER BY cycle DESC LIMIT 1
+), begun AS (
+    INSERT INTO platform_cycles (platform, cycle, started_at)
+    SELECT p.name, coalesce((SELECT cycle FROM last), 0) + 1, $2 FROM p
+    WHERE p.wanted AND coalesce(p.due <= $2, true) AND NOT EXISTS (SELECT FROM last WHERE ended_at IS NULL)
+    ON CONFLICT DO NOTHING
+    RETURNING cycle
+)
+SELECT p.wanted, p.due, (SELECT cycle FROM begun), (SELECT cycle FROM last WHERE ended_at IS NULL),
+    coalesce((SELECT pages FROM last), 0)
+FROM p`
+
+// Begin says what a platform's scraper does now: begin a cycle, go on with the one that is open, wait until the next is
+// due, or wait for an operator. It may be repeated: a cycle that has begun is not begun again.
+func (s *Platforms) Begin(ctx context.Context, name string, now time.Time) (scrape.Plan, error) {
+	var (
+		wanted      bool
+		due         *time.Time
+		begun, open *int64
+		pages       int
+		plan        scrape.Plan
+	)
+	err := s.pool.QueryRow(ctx, sqlCycleBegin, name, now).Scan(&wanted, &due, &begun, &open, &pages)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return plan, nil // not configured: bootstrap says so later
+	case err != nil:
+		return plan, fmt.Errorf("begin cycle of %s: %w", name, err)
+	case !wanted:
+		return plan, nil
+	case begun != nil:
+		plan.Go, plan.Cycle, plan.Page = true, *begun, 1
+	case open != nil:
+		plan.Go, plan.Cycle, plan.Page = true, *open, max(pages, 1)
+	case due != nil && due.After(now):
+		plan.Wait = due.Sub(now)
+	default: // another has begun one at this very moment
+		plan.Wait = time.Second
+	}
+	return plan, nil
+}
+
+// A turn is taken also when it lies in the future: who takes it waits. So turns are a delay apart whoever takes them.
+const sqlPlatformTurn = `
+UPDATE platforms SET next_request_at = greatest(next_request_at, blocked_until, $2)
+    + greatest(coalesce(set_delay_ms, delay_ms), $3) * interval '1 ms'
+WHERE name = $1 AND coalesce(set_enabled, enabled) AND NOT paused
+RETURNING next_request_at - greatest(coalesce(set_delay_ms, delay_ms), $3) * interval '1 ms', true, false,
+    url, transport, coalesce(set_delay_ms, delay_ms), coalesce(set_max_pages, max_pages)`
+
+const sqlPlatformSettings = `
+SELECT blocked_until, coalesce(set_enabled, enabled), paused, url, transport, coalesce(set_delay_ms, delay_ms),
+    coalesce(set_max_pages, max_pages)
+FROM platforms WHERE name = $1`
+
+// Turn takes the next turn to ask a platform's site for something, in all processes together: turns are its delay
+// apart, or atLeast where that is longer. Unless the scraper is stopped, the caller waits until Turn.At. A turn that is
+// not used costs a delay and nothing else.
+func (s *Platforms) Turn(ctx context.Context, name string, atLeast time.Duration, now time.Time) (scrape.Turn, error) {
+	t, err := scanTurn(s.pool.QueryRow(ctx, sqlPlatformTurn, name, now, atLeast.Milliseconds()))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return s.Settings(ctx, name)
+	}
+	if err != nil {
+		return t, fmt.Errorf("take a turn at %s: %w", name, err)
+	}
+	return t, nil
+}
+
+// Settings says how a platform is scraped now, and whether it is; it takes no turn: Turn.At is until when the site is
+// left alone, zero when it does not refuse. A platform that is not configured is fault.Gone.
+func (s *Platforms) Settings(ctx context.Context, name string) (scrape.Turn, error) {
+	t, err := scanTurn(s.pool.QueryRow(ctx, sqlPlatformSettings, name))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return t, fault.Newf(fault.Gone, "platform %q: there is none of that name", name)
+	}
+	if err != nil {
+		return t, fmt.Errorf("read settings of %s: %w", name, err)
+	}
+	return t, nil
+}
+
+func scanTurn(row pgx.Row) (t scrape.Turn, err error) {
+	var (
+		at      *time.Time
+		paused  bool
+		delayMS int64
+	)
+	err = row.Scan(&at, &t.Settings.Enabled, &paused, &t.Settings.URL, &t.Settings.Transport, &delayMS,
+		&t.Settings.MaxPages)
+	switch {
+	case !t.Settings.Enabled:
+		t.Stopped = scrape.Disabled
+	case paused:
+		t.Stopped = scrape.Paused
+	case at != nil:
+		t.At = *at
+	}
+	t.Settings.Delay = time.Duration(delayMS) * time.Millisecond
+	return t, err
+}
+
+// $3 is what was read well, and so takes back a suspicion of its kind.
+const sqlPlatformSuccess = `
+UPDATE platforms SET last_success_at = $2, refusals = 0, blocked_until = NULL, trouble_at = NULL,
+    suspect_at = CASE WHEN suspect_of <> $3 THEN suspect_at END
+WHERE name = $1`
+
+const sqlCyclePage = `
+UPDATE platform_cycles SET pages = greatest(pages, $3), total = coalesce($4, total) WHERE platform = $1 AND cycle = $2`
+
+const sqlResultsPages = `
+UPDATE platforms SET results_pages = greatest(results_pages, $2) WHERE name = $1`
+
+// The one query of a search page. Its rows are in the order of the IDs, or two of it would deadlock. An advert that
+// another way brought in lately, such as the scraper before us, is taken for visited.
+const sqlAdvertsSeen = `
+WITH shown AS (
+    SELECT t.* FROM unnest($2::text[], $3::text[], $4::text[]) AS t (platform_id, url, fingerprint) ORDER BY platform_id
+), seen AS (
+    INSERT INTO platform_adverts AS a (platform, platform_id, url, fingerprint, seen_at, seen_cycle,
+        visited_at, visited_fingerprint)
+    SELECT $1, s.platform_id, s.url, s.fingerprint, $5, $6, r.last_scraped_at,
+        CASE WHEN r.last_scraped_at > $7 THEN s.fingerprint END
+    FROM shown s LEFT JOIN raw_listings r ON r.platform = $1 AND r.platform_id = s.platform_id
+    ORDER BY s.platform_id
+    ON CONFLICT (platform, platform_id) DO UPDATE SET url = excluded.url, fingerprint = excluded.fingerprint,
+        seen_at = excluded.seen_at, seen_cycle = greatest(a.seen_cycle, excluded.seen_cycle), missed = 0,
+        retry_at = CASE WHEN a.gone_at IS NULL OR excluded.seen_cycle <= a.seen_cycle + 1 THEN a.retry_at END
+    RETURNING *
+)
+SELECT platform_id, CASE
+    WHEN gone_at IS NOT NULL THEN 'returned'
+    WHEN visited_at IS NULL THEN 'new'
+    WHEN visited_at <= $7 THEN 'stale'
+    ELSE 'changed' END
+FROM seen
+WHERE (retry_at IS NULL OR retry_at <= $5)
+    AND (visited_at IS NULL OR gone_at IS NOT NULL OR visited_at <= $7
+        OR visited_fingerprint IS DISTINCT FROM fingerprint)`
+
+// Seen notes what a search page showed and returns the adverts whose detail pages must be visited, in the order of the
+// page: those never visited, those whose card says something else since, those not visited since stale, and those that
+// were gone. It may be repeated: what was visited meanwhile is left out.
+func (s *Platforms) Seen(ctx context.Context, name string, cycle int64, page int, r scrape.Results, now time.Time) (
+	[]scrape.Visit, error,
+) {
+	var total *int
+	if r.Total >= 0 {
+		total = &r.Total
+	}
+	b := new(pgx.Batch)
+	due := queueSeen(b, name, cycle, r.Cards, now)
+	b.Queue(sqlCyclePage, name, cycle, page, total)
+	b.Queue(sqlPlatformSuccess, name, now, scrape.SearchPages)
+	if len(r.Cards) > 0 {
+		b.Queue(sqlResultsPages, name, page)
+	}
+	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+		return nil, refused(fmt.Errorf("note %d adverts seen on %s: %w", len(r.Cards), name, err))
+	}
+	return due(), nil
+}
+
+// Due returns those of the visits that are still to be made, for who takes up a page that another has read. No page was
+// loaded, so a site that refuses goes on refusing.
+func (s *Platforms) Due(ctx context.Context, name string, cycle int64, visits []scrape.Visit, now time.Time) (
+	[]scrape.Visit, error,
+) {
+	cards := make([]scrape.Card, len(visits))
+	for i, v := range visits {
+		cards[i] = v.Card
+	}
+	b := new(pgx.Batch)
+	due := queueSeen(b, name, cycle, cards, now)
+	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+		return nil, refused(fmt.Errorf("look what is left of %d visits to %s: %w", len(visits), name, err))
+	}
+	return due(), nil
+}
+
+// queueSeen queues the query of a search page. due is what it found, once the batch is done.
+func queueSeen(b *pgx.Batch, name string, cycle int64, cards []scrape.Card, now time.Time) (due func() []scrape.Visit) {
+	n := len(cards)
+	ids, urls, prints := make([]string, n), make([]string, n), make([]string, n)
+	for i, c := range cards {
+		ids[i], urls[i], prints[i] = c.PlatformID, c.URL, c.Fingerprint
+	}
+	why := make(map[string]string, n)
+	b.Queue(sqlAdvertsSeen, name, ids, urls, prints, now, cycle, now.Add(-scrape.StaleAfter)).Query(
+		func(rows pgx.Rows) error {
+			var id, reason string
+			_, err := pgx.ForEachRow(rows, []any{&id, &reason}, func() error {
+				why[id] = reason
+				return nil
+			})
+			return err
+		})
+	return func() (visits []scrape.Visit) {
+		for _, c := range cards {
+			if reason, ok := why[c.PlatformID]; ok {
+				visits = append(visits, scrape.Visit{Card: c, Why: reason})
+			}
+		}
+		return visits
+	}
+}
+
+// What a visit came to is counted once, however often this is repeated.
+const sqlAdvertVisited = `
+WITH visit AS (
+    UPDATE platform_adverts SET visited_at = $4, visited_fingerprint = $5, failures = 0, failure = '', retry_at = NULL,
+        gone_at = NULL, gone_reason = ''
+    WHERE platform = $1 AND platform_id = $2 AND visited_at IS DISTINCT FROM $4
+    RETURNING 1
+)
+UPDATE platform_cycles SET new = new + ($6 = 'new')::int, changed = changed + ($6 = 'changed')::int,
+    stale = stale + ($6 = 'stale')::int, returned = returned + ($6 = 'returned')::int
+WHERE platform = $1 AND cycle = $3 AND EXISTS (SELECT FROM visit)`
+
+// Found stores an advert as its detail page showed it and puts its message into the outbox, in one transaction: it is
+// published as soon as the broker takes it. It may be repeated; Raw.ScrapedAt tells one visit from another.
+func (s *Platforms) Found(ctx context.Context, cycle int64, f scrape.Find) error {
+	ref, now := f.Raw.Ref, f.Raw.ScrapedAt.Truncate(time.Microsecond)
+	f.Raw.ScrapedAt = now
+	arrival, err := NewArrival(f.Raw, f.Payload)
+	if err != nil {
+		return err
+	}
+	b := new(pgx.Batch)
+	b.Queue(sqlRawReceive, receiving([]Arrival{arrival}, 0, now)...)
+	outboxAdd(b, Message{
+		MessageID: uuid.NewSHA1(ref.ID(), now.UTC().AppendFormat([]byte("scraped "), time.RFC3339Nano)), Tenant: ref.Platform,
+		Exchange: "scraped", RoutingKey: ref.Platform, Body: f.Payload, CreatedAt: now,
+	})
+	b.Queue(sqlAdvertVisited, ref.Platform, ref.PlatformID, cycle, now, f.Fingerprint, f.Why)
+	b.Queue(sqlPlatformSuccess, ref.Platform, now, scrape.DetailPages)
+	if err := write(ctx, s.pool, b); err != nil {
+		return fmt.Errorf("store %s: %w", ref, err)
+	}
+	return nil
+}
+
+const sqlRawGone = `
+UPDATE raw_listings SET gone_at = $2 WHERE id IN (
+    SELECT id FROM raw_listings WHERE id = ANY ($1) AND gone_at IS NULL AND last_scraped_at <= $2
+    ORDER BY id FOR UPDATE)`
+
+const sqlAdvertGone = `
+WITH gone AS (
+    UPDATE platform_adverts SET gone_at = $4, gone_reason = $5, failures = 0, failure = ''
+    WHERE platform = $1 AND platform_id = $2 AND gone_at IS NULL
+    RETURNING 1
+)
+UPDATE platform_cycles SET gone = gone + 1 WHERE platform = $1 AND cycle = $3 AND EXISTS (SELECT FROM gone)`
+
+const sqlAdvertRest = `
+UPDATE platform_adverts SET retry_at = $3::timestamptz + interval '1 hour'
+WHERE platform = $1 AND platform_id = $2 AND gone_at IS NOT NULL`
+
+// Gone marks an advert whose detail page says that it was removed. It is not visited again for an hour, or until a
+// search page shows it after a cycle without it. The staleness check archives its listing.
+func (s *Platforms) Gone(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error {
+	b := new(pgx.Batch)
+	b.Queue(sqlRawGone, []uuid.UUID{ref.ID()}, now)
+	b.Queue(sqlAdvertGone, ref.Platform, ref.PlatformID, cycle, now, clip(reason))
+	b.Queue(sqlAdvertRest, ref.Platform, ref.PlatformID, now)
+	b.Queue(sqlPlatformSuccess, ref.Platform, now, "")
+	if err := write(ctx, s.pool, b); err != nil {
+		return fmt.Errorf("mark %s as gone: %w", ref, err)
+	}
+	return nil
+}
+
+const sqlAdvertFailed = `
+UPDATE platform_adverts SET failures = failures + 1, failure = $3,
+    retry_at = $4::timestamptz + least(power(2, least(failures, 10)) * interval '10 minutes', interval '6 hours')
+WHERE platform = $1 AND platform_id = $2`
+
+const sqlCycleFailed = `UPDATE platform_cycles SET failed = failed + 1 WHERE platform = $1 AND cycle = $2`
+
+// Failed notes that an advert's detail page gave no advert, and why. It is visited again after ten minutes, twice that
+// the next time, up to six hours: neither forgotten nor in the way.
+func (s *Platforms) Failed(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error {
+	b := new(pgx.Batch)
+	b.Queue(sqlAdvertFailed, ref.Platform, ref.PlatformID, clip(reason), now)
+	b.Queue(sqlCycleFailed, ref.Platform, cycle)
+	if err := write(ctx, s.pool, b); err != nil {
+		return fmt.Errorf("note the failure of %s: %w", ref, err)
+	}
+	return nil
+}
+
+// clip keeps a reason to a line that people read.
+func clip(reason string) string {
+	return strings.ToValidUTF8(fmt.Sprintf("%.300s", storable(reason)), "")
+}
+
+const sqlPlatformRefusals = `SELECT refusals FROM platforms WHERE name = $1 FOR UPDATE`
+
+const sqlPlatformRefused = `
+UPDATE platforms SET refusals = $2, refused_reason = $3, blocked_until = $4 WHERE name = $1`
+
+const sqlCycleRefused = `UPDATE platform_cycles SET refusals = refusals + 1 WHERE platform = $1 AND cycle = $2`
+
+// Refused notes that the site did not want to be asked, and returns until when it is left alone: longer with each
+// refusal in a row, as scrape.Backoff says with asked and dice.
+func (s *Platforms) Refused(ctx context.Context, name string, cycle int64, reason string, asked time.Duration,
+	dice float64, now time.Time) (until time.Time, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlCycleRefused, name, cycle); err != nil {
+			return err
+		}
+		var n int
+		if err := tx.QueryRow(ctx, sqlPlatformRefusals, name).Scan(&n); err != nil {
+			return err
+		}
+		n++
+		until = now.Add(scrape.Backoff(n, asked, dice))
+		_, err := tx.Exec(ctx, sqlPlatformRefused, name, n, clip(reason), until)
+		return err
+	})
+	if err != nil {
+		return until, fmt.Errorf("note a refusal of %s: %w", name, err)
+	}
+	return until, nil
+}
+
+const sqlPlatformSuspect = `
+UPDATE platforms SET suspect_at = $2, suspect_of = $3, suspect_reason = $4 WHERE name = $1 AND suspect_at IS NULL`
+
+// Suspect notes that a site is not what it was and tells platform.suspect, once until that is taken back.
+func (s *Platforms) Suspect(ctx context.Context, name string, v scrape.Suspicion, now time.Time) error {
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return suspect(ctx, tx, name, v, now) })
+	if err != nil {
+		return fmt.Errorf("suspect platform %s: %w", name, err)
+	}
+	return nil
+}
+
+func suspect(ctx context.Context, tx pgx.Tx, name string, v scrape.Suspicion, now time.Time) error {
+	done, err := tx.Exec(ctx, sqlPlatformSuspect, name, now, v.Of, clip(v.Reason))
+	if err != nil || done.RowsAffected() == 0 {
+		return err
+	}
+	seed := fmt.Appendf(nil, "platform/%s/%d/%s", name, v.Cycle, now.UTC().Format(time.RFC3339Nano))
+	m, err := event(contract.PlatformSuspect, name, uuid.NewSHA1(uuid.NameSpaceURL, seed),
+		contract.PlatformData{Cycle: v.Cycle, Page: v.Page, Reason: clip(v.Reason)}, now)
+	if err != nil {
+		return err
+	}
+	b := new(pgx.Batch)
+	outboxAdd(b, m)
+	remember(ctx, b)
+	return tx.SendBatch(ctx, b).Close()
+}
+
+const sqlPlatformTrouble = `UPDATE platforms SET trouble_at = $2, trouble = $3 WHERE name = $1`
+
+// Trouble notes why a page could not be read where the site did not refuse, until one is read.
+func (s *Platforms) Trouble(ctx context.Context, name, message string, now time.Time) error {
+	if _, err := s.pool.Exec(ctx, sqlPlatformTrouble, name, now, clip(message)); err != nil {
+		return fmt.Errorf("note trouble of %s: %w", name, err)
+	}
+	return nil
+}
+
+const sqlCycleSaw = `SELECT count(*) FROM platform_adverts WHERE platform = $1 AND seen_cycle = $2`
+
+const sqlPlatformHadResults = `
+UPDATE platforms SET last_success_at = $3, refusals = 0, blocked_until = NULL, trouble_at = NULL,
+    results_pages = greatest(least(results_pages, $2 - 1), 1)
+FROM (SELECT results_pages AS before FROM platforms WHERE name = $1 FOR UPDATE) b
+WHERE name = $1
+RETURNING b.before >= $2`
+
+// most says that n adverts are about all of the total that a site states; some come and go while its pages are read.
+func most(n, total int) bool { return n*10 >= total*9 }
+
+// NoResults notes a search page without adverts. It is suspect when wrong says why it cannot be, or when there were
+// some on it before, unless the pages before it held about all that the site says there are. Then the reason is
+// returned, and "" otherwise. Of a list that may have grown shorter that is said once, and never accepted of page 1.
+func (s *Platforms) NoResults(ctx context.Context, name string, cycle int64, page, total int, wrong string,
+	now time.Time) (reason string, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		var n int
+		if err := tx.QueryRow(ctx, sqlCycleSaw, name, cycle).Scan(&n); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sqlCyclePage, name, cycle, page-1, nil); err != nil {
+			return err
+		}
+		var had bool
+		if err := tx.QueryRow(ctx, sqlPlatformHadResults, name, page, now).Scan(&had); err != nil {
+			return err
+		}
+		if reason = wrong; reason == "" && had && !(page > 1 && total > 0 && most(n, total)) {
+			reason = "no adverts on a page that had some before"
+		}
+		if reason == "" {
+			return nil
+		}
+		return suspect(ctx, tx, name, scrape.Suspicion{Of: scrape.SearchPages, Reason: reason, Cycle: cycle, Page: page}, now)
+	})
+	if err != nil {
+		return "", fmt.Errorf("note an empty page of %s: %w", name, err)
+	}
+	return reason, nil
+}
+
+// What a cycle c has seen, and what of it had nothing new and was not visited.
+const sqlCycleSeen = `
+    (SELECT count(*), count(*) FILTER (WHERE a.visited_at < c.started_at
+        AND a.visited_at > c.started_at - interval '6 hours' AND a.visited_fingerprint = a.fingerprint
+        AND a.gone_at IS NULL)
+    FROM platform_adverts a WHERE a.platform = c.platform AND a.seen_cycle = c.cycle)`
+
+const sqlCycleEnd = `
+UPDATE platform_cycles c SET ended_at = $3, note = $4, (seen, skipped) = ` + sqlCycleSeen + `
+WHERE platform = $1 AND cycle = $2 AND ended_at IS NULL
+RETURNING seen, coalesce(total, -1), (SELECT count(*) FROM platform_adverts
+    WHERE platform = $1 AND seen_cycle < $2 AND gone_at IS NULL AND missed = 0)`
+
+const sqlCycleNote = `UPDATE platform_cycles SET note = $3 WHERE platform = $1 AND cycle = $2`
+
+const sqlPlatformRest = `
+UPDATE platforms SET next_cycle_at = $2::timestamptz + coalesce(set_cooldown_ms, cooldown_ms) * interval '1 ms'
+WHERE name = $1`
+
+const sqlCycleComplete = `UPDATE platform_cycles SET complete = true WHERE platform = $1 AND cycle = $2`
+
+const sqlPlatformPages = `
+UPDATE platforms SET results_pages = (SELECT pages FROM platform_cycles WHERE platform = $1 AND cycle = $2),
+    suspect_at = CASE WHEN suspect_of <> 'cycle' THEN suspect_at END
+WHERE name = $1`
+
+const sqlAdvertsMissing = `
+UPDATE platform_adverts SET missed = missed + 1,
+    gone_at = CASE WHEN missed >= 1 THEN $3::timestamptz END,
+    gone_reason = CASE WHEN missed >= 1 THEN 'missing in two cycles' ELSE '' END
+WHERE platform = $1 AND seen_cycle < $2 AND gone_at IS NULL
+RETURNING platform_id, gone_at IS NOT NULL`
+
+const sqlCycleGone = `UPDATE platform_cycles SET gone = gone + $3 WHERE platform = $1 AND cycle = $2`
+
+// unlikely is how many adverts must go missing at once, and be more than those that are left, to be the site's trouble
+// and not its tenants' luck.
+const unlikely = 20
+
+// End ends a cycle, after which the platform rests for its cooldown. note says why it is not complete; "" is that it
+// came to the last search page, and then it is complete if it saw about as many adverts as the site says there are: who
+// was missing in it and in the complete one before is gone. When more adverts go missing at once than are left, nobody
+// is gone and the site is suspected. A cycle that has ended is not ended again.
+func (s *Platforms) End(ctx context.Context, name string, cycle int64, note string, now time.Time) error {
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		var seen, total, missing int
+		err := tx.QueryRow(ctx, sqlCycleEnd, name, cycle, now, clip(note)).Scan(&seen, &total, &missing)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		switch {
+		case note != "":
+		case !most(seen, total):
+			note = fmt.Sprintf("saw %d of %d adverts", seen, total)
+		case missing >= unlikely && missing > seen:
+			note = fmt.Sprintf("%d adverts are missing at once and %d are left", missing, seen)
+			v := scrape.Suspicion{Of: scrape.Cycles, Reason: note, Cycle: cycle}
+			if err := suspect(ctx, tx, name, v, now); err != nil {
+				return err
+			}
+		}
+		if note != "" {
+			if _, err := tx.Exec(ctx, sqlCycleNote, name, cycle, clip(note)); err != nil {
+				return err
+			}
+		} else if err := markMissing(ctx, tx, name, cycle, now); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, sqlPlatformRest, name, now)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("end cycle %d of %s: %w", cycle, name, err)
+	}
+	return nil
+}
+
+// markMissing marks who was not seen in a complete cycle.
+func markMissing(ctx context.Context, tx pgx.Tx, name string, cycle int64, now time.Time) error {
+	rows, _ := tx.Query(ctx, sqlAdvertsMissing, name, cycle, now)
+	var gone []uuid.UUID
+	var id string
+	var isGone bool
+	_, err := pgx.ForEachRow(rows, []any{&id, &isGone}, func() error {
+		if isGone {
+			gone = append(gone, listing.Ref{Platform: name, PlatformID: id}.ID())
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	b := new(pgx.Batch)
+	b.Queue(sqlCycleComplete, name, cycle)
+	b.Queue(sqlPlatformPages, name, cycle)
+	b.Queue(sqlCycleGone, name, cycle, len(gone))
+	b.Queue(sqlRawGone, gone, now)
+	return tx.SendBatch(ctx, b).Close()
+}

@@ -1,0 +1,295 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/scrape"
+)
+
+// A Platform is how a site is scraped and how that goes.
+type Platform struct {
+	Name       string           `json:"name"`
+	State      string           `json:"state" enum:"disabled,paused,blocked,suspect,scraping,cooling,waiting"`
+	Next       string           `json:"next" doc:"what the scraper does next, in words"`
+	URL        string           `json:"url" doc:"of the first search page"`
+	Transport  scrape.Transport `json:"transport" enum:"browser,http" doc:"what loads its pages"`
+	Settings   PlatformSettings `json:"settings" doc:"as they hold now"`
+	Configured PlatformSettings `json:"configured" doc:"as they are where no operator has set them"`
+	Blocked    *PlatformBlock   `json:"blocked,omitempty" doc:"the refusals in a row that are not over"`
+	Suspect    *PlatformTrouble `json:"suspect,omitempty" doc:"in what it is not what it was: a person should look"`
+	Trouble    *PlatformTrouble `json:"trouble,omitempty" doc:"why no page could be read since the last one"`
+
+	NextRequestAt *time.Time `json:"next_request_at,omitempty" doc:"not before"`
+	NextCycleAt   *time.Time `json:"next_cycle_at,omitempty" doc:"not before"`
+	LastSuccessAt *time.Time `json:"last_success_at,omitempty" doc:"when a page was read last"`
+
+	Adverts PlatformAdverts `json:"adverts"`
+	Current *PlatformCycle  `json:"current_cycle,omitempty" doc:"the one under way"`
+	Last    *PlatformCycle  `json:"last_cycle,omitempty" doc:"the last one that ended"`
+}
+
+// PlatformSettings are what operators may change while the scraper runs.
+type PlatformSettings struct {
+	Enabled         bool    `json:"enabled"`
+	DelaySeconds    float64 `json:"delay_between_requests_seconds"`
+	MaxPages        int     `json:"max_pages_per_cycle"`
+	CooldownSeconds float64 `json:"cooldown_between_cycles_seconds"`
+}
+
+// PlatformBlock is a site that refuses.
+type PlatformBlock struct {
+	Refusals int        `json:"refusals" doc:"in a row"`
+	Reason   string     `json:"reason" doc:"of the last one" example:"429"`
+	Until    *time.Time `json:"until,omitempty" doc:"when it is asked again"`
+}
+
+// PlatformTrouble is what is wrong with a site, or with reading it.
+type PlatformTrouble struct {
+	Since  time.Time `json:"since"`
+	Reason string    `json:"reason"`
+}
+
+// PlatformAdverts counts what a scraper remembers.
+type PlatformAdverts struct {
+	Known  int64 `json:"known" doc:"seen on a search page and not gone"`
+	Failed int64 `json:"failed" doc:"known ones whose last visit gave no advert"`
+	Gone   int64 `json:"gone"`
+}
+
+// PlatformCycle is one time through the search pages.
+type PlatformCycle struct {
+	Cycle     int64      `json:"cycle"`
+	StartedAt time.Time  `json:"started_at"`
+	EndedAt   *time.Time `json:"ended_at,omitempty"`
+	Complete  bool       `json:"complete" doc:"it came to the last search page"`
+	Note      string     `json:"note,omitempty" doc:"why it did not"`
+	Pages     int        `json:"pages" doc:"search pages read"`
+	Total     *int       `json:"total,omitempty" doc:"adverts of the search, as the site says"`
+	Seen      int        `json:"seen" doc:"adverts on these pages"`
+	New       int        `json:"new" doc:"visited for the first time"`
+	Changed   int        `json:"changed" doc:"visited because the search page says something else of them"`
+	Stale     int        `json:"stale" doc:"visited because the last visit was six hours ago"`
+	Returned  int        `json:"returned" doc:"visited because they were gone"`
+	Skipped   int        `json:"skipped" doc:"seen and not visited: nothing new"`
+	Failed    int        `json:"failed" doc:"visits that gave no advert"`
+	Rejected  int        `json:"rejected" doc:"adverts of this cycle that cannot become listings"`
+	Gone      int        `json:"gone" doc:"not offered any more"`
+	Refusals  int        `json:"refusals" doc:"times that the site did not want to be asked"`
+}
+
+const sqlPlatforms = `
+SELECT name, url, transport, coalesce(set_enabled, enabled), coalesce(set_delay_ms, delay_ms) / 1000.0::float8,
+    coalesce(set_max_pages, max_pages), coalesce(set_cooldown_ms, cooldown_ms) / 1000.0::float8,
+    enabled, delay_ms / 1000.0::float8, max_pages, cooldown_ms / 1000.0::float8,
+    paused, next_cycle_at, next_request_at, last_success_at, refusals, refused_reason, blocked_until, suspect_at,
+    suspect_reason, trouble_at, trouble,
+    n.known, n.failed, n.gone
+FROM platforms p, LATERAL (SELECT count(*) FILTER (WHERE gone_at IS NULL),
+    count(*) FILTER (WHERE gone_at IS NULL AND failures > 0), count(*) FILTER (WHERE gone_at IS NOT NULL)
+    FROM platform_adverts a WHERE a.platform = p.name) n (known, failed, gone)
+WHERE $1::text IS NULL OR name = $1
+ORDER BY name`
+
+// The last two cycles of each platform. What a cycle has seen is stored when it ends; of the one under way it is
+// counted.
+const sqlPlatformCycles = `
+SELECT p.name, c.cycle, c.started_at, c.ended_at, c.complete, c.note, c.pages, c.total,
+    CASE WHEN c.ended_at IS NULL THEN n.seen ELSE c.seen END,
+    CASE WHEN c.ended_at IS NULL THEN n.skipped ELSE c.skipped END,
+    c.new, c.changed, c.stale, c.returned, c.failed, c.gone, c.refusals,
+    (SELECT count(*) FROM platform_adverts a JOIN raw_listings r USING (platform, platform_id)
+        WHERE a.platform = p.name AND a.visited_at BETWEEN c.started_at AND coalesce(c.ended_at, 'infinity')
+            AND r.status = 'rejected')
+FROM platforms p CROSS JOIN LATERAL (
+    SELECT * FROM platform_cycles WHERE platform = p.name ORDER BY cycle DESC LIMIT 2) c
+LEFT JOIN LATERAL ` + sqlCycleSeen + ` n (seen, skipped) ON c.ended_at IS NULL
+WHERE $1::text IS NULL OR p.name = $1
+ORDER BY p.name, c.cycle`
+
+// List returns every platform that is configured, by name.
+func (s *Platforms) List(ctx context.Context, now time.Time) ([]Platform, error) {
+	return s.read(ctx, "", now)
+}
+
+// Get returns one platform. One that is not configured is fault.Gone.
+func (s *Platforms) Get(ctx context.Context, name string, now time.Time) (Platform, error) {
+	list, err := s.read(ctx, name, now)
+	if err == nil && len(list) == 0 {
+		err = fault.Newf(fault.Gone, "platform %q: there is none of that name", name)
+	}
+	if err != nil {
+		return Platform{}, err
+	}
+	return list[0], nil
+}
+
+func (s *Platforms) read(ctx context.Context, name string, now time.Time) (list []Platform, err error) {
+	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
+		func(tx pgx.Tx) error {
+			list = nil
+			rows, _ := tx.Query(ctx, sqlPlatformCycles, stated(name))
+			cycles := map[string][]PlatformCycle{}
+			var of string
+			var c PlatformCycle
+			into := []any{&of, &c.Cycle, &c.StartedAt, &c.EndedAt, &c.Complete, &c.Note, &c.Pages, &c.Total, &c.Seen, &c.Skipped,
+				&c.New, &c.Changed, &c.Stale, &c.Returned, &c.Failed, &c.Gone, &c.Refusals, &c.Rejected}
+			_, err := pgx.ForEachRow(rows, into, func() error {
+				cycles[of] = append(cycles[of], c)
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			rows, _ = tx.Query(ctx, sqlPlatforms, stated(name))
+			list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Platform, error) {
+				return scanPlatform(row, cycles, now)
+			})
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("read platforms: %w", err)
+	}
+	return list, nil
+}
+
+func scanPlatform(row pgx.CollectableRow, cycles map[string][]PlatformCycle, now time.Time) (p Platform, err error) {
+	var (
+		paused         bool
+		b              PlatformBlock
+		suspectAt      *time.Time
+		suspectReason  string
+		troubleAt      *time.Time
+		trouble        string
+		how, otherwise = &p.Settings, &p.Configured
+	)
+	err = row.Scan(&p.Name, &p.URL, &p.Transport, &how.Enabled, &how.DelaySeconds, &how.MaxPages, &how.CooldownSeconds,
+		&otherwise.Enabled, &otherwise.DelaySeconds, &otherwise.MaxPages, &otherwise.CooldownSeconds,
+		&paused, &p.NextCycleAt, &p.NextRequestAt, &p.LastSuccessAt, &b.Refusals, &b.Reason, &b.Until, &suspectAt,
+		&suspectReason, &troubleAt, &trouble, &p.Adverts.Known, &p.Adverts.Failed, &p.Adverts.Gone)
+	if err != nil {
+		return p, err
+	}
+	is := scrape.Condition{Enabled: how.Enabled, Paused: paused}
+	if b.Refusals > 0 {
+		p.Blocked = &b
+		if b.Until != nil {
+			is.BlockedUntil = *b.Until
+		}
+	}
+	if suspectAt != nil {
+		p.Suspect, is.SuspectAt = &PlatformTrouble{*suspectAt, suspectReason}, *suspectAt
+	}
+	if troubleAt != nil {
+		p.Trouble = &PlatformTrouble{*troubleAt, trouble}
+	}
+	for _, c := range cycles[p.Name] {
+		is.Cycles, is.Cycling = c.Cycle, c.EndedAt == nil
+		if is.Cycling {
+			p.Current = &c
+		} else {
+			p.Last = &c
+		}
+	}
+	p.State = is.State(now)
+	p.Next = p.next(now)
+	return p, nil
+}
+
+// next says in words what the scraper does next.
+func (p *Platform) next(now time.Time) string {
+	at := func(t *time.Time) string {
+		if t == nil || !t.After(now) {
+			return "now"
+		}
+		return "in " + max(t.Sub(now), time.Second).Round(time.Second).String()
+	}
+	switch {
+	case p.State == scrape.Disabled:
+		return "nothing until it is enabled"
+	case p.State == scrape.Paused:
+		return "nothing until it is resumed"
+	case p.State == scrape.Blocked:
+		return fmt.Sprintf("asks again %s, after refusal %d in a row (%s)", at(p.Blocked.Until), p.Blocked.Refusals,
+			p.Blocked.Reason)
+	case p.Trouble != nil:
+		return "tries again: " + p.Trouble.Reason
+	case p.Current != nil:
+		return fmt.Sprintf("goes on with cycle %d, page %d", p.Current.Cycle, max(1, p.Current.Pages))
+	case p.Last != nil:
+		return fmt.Sprintf("begins cycle %d %s", p.Last.Cycle+1, at(p.NextCycleAt))
+	}
+	return "begins its first cycle now"
+}
+
+// A PlatformChange is what an operator changes; nil leaves a setting as it is.
+type PlatformChange struct {
+	Enabled  *bool
+	Paused   *bool
+	Delay    *time.Duration
+	MaxPages *int
+	Cooldown *time.Duration
+	Reset    bool // first forget what operators have set before, and what the site did: refusals and suspicions
+	Now      bool // the next cycle is due now
+}
+
+const sqlPlatformSet = `
+UPDATE platforms SET
+    set_enabled     = coalesce($2, CASE WHEN $6 THEN NULL ELSE set_enabled END),
+    set_delay_ms    = coalesce($3, CASE WHEN $6 THEN NULL ELSE set_delay_ms END),
+    set_max_pages   = coalesce($4, CASE WHEN $6 THEN NULL ELSE set_max_pages END),
+    set_cooldown_ms = coalesce($5, CASE WHEN $6 THEN NULL ELSE set_cooldown_ms END),
+    paused          = coalesce($7, paused),
+    next_cycle_at   = CASE WHEN $8 OR $5 IS NOT NULL AND next_cycle_at > $9::timestamptz + $5 * interval '1 ms'
+        THEN $9::timestamptz + CASE WHEN $8 THEN 0 ELSE $5 END * interval '1 ms' ELSE next_cycle_at END,
+    refusals        = CASE WHEN $6 THEN 0 ELSE refusals END,
+    blocked_until   = CASE WHEN $6 THEN NULL ELSE blocked_until END,
+    suspect_at      = CASE WHEN $6 THEN NULL ELSE suspect_at END,
+    results_pages   = CASE WHEN $6 THEN 0 ELSE results_pages END,
+    next_request_at = CASE WHEN $3 IS NOT NULL AND next_request_at > $9::timestamptz + $3 * interval '1 ms'
+        THEN $9::timestamptz + $3 * interval '1 ms' ELSE next_request_at END
+WHERE name = $1
+RETURNING coalesce(set_enabled, enabled), paused`
+
+// Set changes how a platform is scraped, together with the deed that says who did it. It holds from the next request
+// on, in every process. A cycle that is wanted now of a platform that is stopped is fault.Conflict; a platform that is
+// not configured is fault.Gone.
+func (s *Platforms) Set(ctx context.Context, name string, c PlatformChange, d Deed) error {
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		var enabled, paused bool
+		err := tx.QueryRow(ctx, sqlPlatformSet, name, c.Enabled, millis(c.Delay), c.MaxPages, millis(c.Cooldown), c.Reset,
+			c.Paused, c.Now, d.At).Scan(&enabled, &paused)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return fault.Newf(fault.Gone, "platform %q: there is none of that name", name)
+		case err != nil:
+			return err
+		case c.Now && !enabled:
+			return fault.Newf(fault.Conflict, "platform %s is not enabled: enable it first", name)
+		case c.Now && paused:
+			return fault.Newf(fault.Conflict, "platform %s is paused: resume it first", name)
+		}
+		b := new(pgx.Batch)
+		if err := auditAdd(b, d); err != nil {
+			return err
+		}
+		return tx.SendBatch(ctx, b).Close()
+	})
+	if err != nil {
+		return fmt.Errorf("set platform: %w", err)
+	}
+	return nil
+}
+
+func millis(d *time.Duration) *int64 {
+	if d == nil {
+		return nil
+	}
+	ms := d.Milliseconds()
+	return &ms
+}

@@ -1,0 +1,143 @@
+package workflows_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/workflows"
+)
+
+var scrapers *activities.Scrapers
+
+// scraping is a ScrapePlatform that is told these plans, one after the other, and nothing else: it must not ask more.
+func scraping(t *testing.T, plans ...scrape.Plan) *testsuite.TestWorkflowEnvironment {
+	t.Helper()
+
+	env := newEnv(t)
+	env.RegisterActivity(scrapers)
+	n := 0
+	env.OnActivity(scrapers.BeginCycle, mock.Anything, "kijiji").Return(
+		func(context.Context, string) (scrape.Plan, error) {
+			require.Less(t, n, len(plans), "it asks once more")
+			n++
+			return plans[n-1], nil
+		}).Times(len(plans))
+	return env
+}
+
+func page(n int) activities.ScrapeJob {
+	return activities.ScrapeJob{Platform: "kijiji", Cycle: 3, Page: n}
+}
+
+func ended(note string) activities.CycleEnd {
+	return activities.CycleEnd{Platform: "kijiji", Cycle: 3, Note: note}
+}
+
+// run runs it and requires that it continues as new.
+func runScrape(t *testing.T, env *testsuite.TestWorkflowEnvironment) {
+	t.Helper()
+
+	env.ExecuteWorkflow(workflows.ScrapePlatform, workflows.ScrapeInput{Platform: "kijiji"})
+	require.True(t, env.IsWorkflowCompleted())
+	var next *workflow.ContinueAsNewError
+	require.ErrorAs(t, env.GetWorkflowError(), &next)
+	env.AssertExpectations(t)
+}
+
+// open is what stands for a cycle that does not end.
+const open = "open"
+
+func TestScrapeACycle(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct {
+		name  string
+		plan  scrape.Plan
+		pages []activities.ScrapedPage
+		note  string
+	}{
+		{"to the last page", scrape.Plan{Go: true, Cycle: 3, Page: 1},
+			[]activities.ScrapedPage{{Adverts: 40, MaxPages: 9}, {Adverts: 40, MaxPages: 9}, {Adverts: 5, MaxPages: 9, Last: true}}, ""},
+		{"taken up in the middle", scrape.Plan{Go: true, Cycle: 3, Page: 2},
+			[]activities.ScrapedPage{{}, {Adverts: 5, MaxPages: 9, Last: true}}, ""},
+		{"as many pages as are wanted", scrape.Plan{Go: true, Cycle: 3, Page: 1},
+			[]activities.ScrapedPage{{Adverts: 40, MaxPages: 2}, {Adverts: 40, MaxPages: 2}}, "stopped after 2 pages, the most"},
+		{"an operator stops it", scrape.Plan{Go: true, Cycle: 3, Page: 1},
+			[]activities.ScrapedPage{{Adverts: 40, MaxPages: 9}, {Stopped: scrape.Paused}}, open},
+		{"a page that is not what it was", scrape.Plan{Go: true, Cycle: 3, Page: 1},
+			[]activities.ScrapedPage{{Adverts: 40, MaxPages: 9}, {Suspect: "no adverts", Last: true}},
+			"suspect on page 2: no adverts"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			env := scraping(t, tt.plan)
+			for i, p := range tt.pages {
+				if i+1 >= tt.plan.Page {
+					env.OnActivity(scrapers.ScrapePage, mock.Anything, page(i+1)).Return(p, nil).Once()
+				}
+			}
+			if tt.note != open {
+				env.OnActivity(scrapers.EndCycle, mock.Anything, ended(tt.note)).Return(ended(tt.note), nil).Once()
+			}
+			runScrape(t, env)
+		})
+	}
+}
+
+// Between two cycles it waits, or until somebody wakes it; without a cycle in sight it looks again now and then.
+func TestScrapeWaits(t *testing.T) {
+	t.Parallel()
+
+	env := scraping(t, scrape.Plan{}, scrape.Plan{}, scrape.Plan{Wait: time.Minute}, scrape.Plan{Wait: time.Hour},
+		scrape.Plan{Go: true, Cycle: 3, Page: 1})
+	began := env.Now()
+	wake := func() { env.SignalWorkflow(workflows.WakeSignal, nil) }
+	env.RegisterDelayedCallback(wake, 7*time.Minute)
+	env.RegisterDelayedCallback(wake, 9*time.Minute)
+	env.OnActivity(scrapers.ScrapePage, mock.Anything, page(1)).Return(
+		activities.ScrapedPage{Adverts: 1, MaxPages: 1, Last: true}, nil).Once()
+	env.OnActivity(scrapers.EndCycle, mock.Anything, ended("")).Return(ended(""), nil).Once()
+	runScrape(t, env)
+	require.InDelta(t, (9 * time.Minute).Seconds(), env.Now().Sub(began).Seconds(), 5, "a look after five minutes, a wake, the wait, a wake")
+}
+
+// A page is tried until it works, whatever is away; what can never work ends the cycle and not the scraper.
+func TestScrapeFailures(t *testing.T) {
+	t.Parallel()
+
+	env := scraping(t, scrape.Plan{Go: true, Cycle: 3, Page: 1})
+	tries := 0
+	env.OnActivity(scrapers.ScrapePage, mock.Anything, page(1)).Return(
+		func(context.Context, activities.ScrapeJob) (activities.ScrapedPage, error) {
+			if tries++; tries < 9 { // the test environment gives up at ten
+				return activities.ScrapedPage{}, temporal.NewApplicationErrorWithOptions("429", "throttled",
+					temporal.ApplicationErrorOptions{NextRetryDelay: 5 * time.Minute})
+			}
+			return activities.ScrapedPage{}, temporal.NewNonRetryableApplicationError("no such page", "invalid", nil)
+		})
+	env.OnActivity(scrapers.EndCycle, mock.Anything, ended("no such page")).Return(ended(""), nil).Once()
+	began := env.Now()
+	runScrape(t, env)
+	require.Equal(t, 9, tries)
+	require.GreaterOrEqual(t, env.Now().Sub(began), 8*5*time.Minute)
+}
+
+// A canceled scraper ends, in the middle of a page as well as between two cycles.
+func TestScrapeCanceled(t *testing.T) {
+	t.Parallel()
+
+	env := scraping(t, scrape.Plan{Wait: time.Hour})
+	env.RegisterDelayedCallback(env.CancelWorkflow, time.Minute)
+	env.ExecuteWorkflow(workflows.ScrapePlatform, workflows.ScrapeInput{Platform: "kijiji"})
+	require.True(t, temporal.IsCanceledError(env.GetWorkflowError()), "%v", env.GetWorkflowError())
+}
