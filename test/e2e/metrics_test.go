@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,6 +22,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/internal/demosite"
 )
 
 // An alert or a panel whose metric nobody exposes is silent for ever, so every name and label in deploy/ must stand in
@@ -28,7 +30,15 @@ import (
 func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 	t.Parallel()
 
-	w := newWorld(t, "CONVEYOR_IMAGE_INTERVAL=2s") // images that wait for their turn are seen
+	// A site of one advert, which refuses once.
+	rentals := demosite.New(demosite.Options{Adverts: 1, Frozen: true})
+	require.NoError(t, rentals.Break(demosite.Fault{Platform: demosite.Kangalou, Kind: "429", Times: 1}))
+	site := httptest.NewServer(rentals)
+	t.Cleanup(site.Close)
+	w := newWorld(t, "CONVEYOR_IMAGE_INTERVAL=2s", // images that wait for their turn are seen
+		"CONVEYOR_ALLOW_PRIVATE_HOSTS=127.0.0.1", "CONVEYOR_SCRAPE=kangalou="+site.URL+"/fr/recherche/",
+		"CONVEYOR_SCRAPE_TRANSPORT=browser", "CONVEYOR_SCRAPE_DELAY=0s", "CONVEYOR_SCRAPE_COOLDOWN=24h",
+		"CONVEYOR_BROWSER_MAX_CYCLES=1") // the second one has a new browser
 	doors := []string{w.api}
 	w.start("api")
 	for _, role := range []string{"worker", "bridge"} {
@@ -45,13 +55,19 @@ func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 	withImages := with("image_urls", images)
 	w.publish("scraped", "kijiji", advert("1", withImages), advert("2"), advert("3", with("price", map[string]any{})),
 		[]byte("not JSON"))
-	w.eventually("two are published", func() bool { return one[int](w, "SELECT count(*) FROM listings") == 2 })
+	w.eventually("two are published", func() bool {
+		return one[int](w, "SELECT count(*) FROM listings WHERE platform = 'kijiji'") == 2
+	})
 	w.publish("scraped", "kijiji",
 		advert("1", withImages, with("scraped_at", "2026-01-10T13:00:00Z"), with("title", "Changed while its images wait")),
 		advert("2", with("scraped_at", "2026-01-10T13:00:00Z")))
 	_, err := w.temporal.ExecuteWorkflow(w.ctx(), client.StartWorkflowOptions{ID: "odd", TaskQueue: "listings"},
 		"NobodyRunsThis")
 	require.NoError(t, err)
+
+	cycles := func() int { return one[int](w, "SELECT count(*) FROM platform_cycles WHERE ended_at IS NOT NULL") }
+	w.eventually("a cycle has ended", func() bool { return cycles() == 1 })
+	w.run("platforms", "scrape", "kangalou")
 
 	wanted := expressions(t)
 	require.Greater(t, len(wanted), 60)
@@ -81,10 +97,13 @@ func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 		require.Equal(t, q.Ours, q.Consumers == 1, q.Name)
 	}
 
+	w.eventually("the one that was wanted has ended", func() bool { return cycles() == 2 })
 	table := w.run("status", "--check")
 	require.Contains(t, table, "nothing is wrong")
-	require.Regexp(t, `(?m)^listings.published +3 .* for others$`, table)
+	require.Regexp(t, `(?m)^listings.published +4 .* for others$`, table)
+	require.Regexp(t, `(?m)^kangalou \(cooling\) +1 +0 +0 +0 .* ago  begins cycle 3 in `, table)
 	require.NotContains(t, table, "\x1b", "no colours in a pipe")
+	require.Regexp(t, `(?m)^kangalou +cooling +begins cycle 3 in .* 2, ended .* 0 +0 +1 +0 +0 +0$`, w.run("platforms"))
 	var printed backlog.Report
 	require.NoError(t, json.Unmarshal([]byte(w.run("status", "--json")), &printed))
 	require.Equal(t, report.Services, printed.Services)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,6 +15,7 @@ import (
 	"go.temporal.io/api/temporalproto"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/mtlrent/conveyor/internal/demosite"
 	"github.com/mtlrent/conveyor/workflows"
 )
 
@@ -66,19 +68,59 @@ func TestHistoriesReplayOfReplays(t *testing.T) {
 	w.replays("staleness-by-hand", "archive_stale")
 }
 
+// TestHistoriesReplayOfScrapers does the same for scrapers: a run that waits, is woken and goes through a cycle, and one
+// whose cycle ends at a page that is not what it was.
+func TestHistoriesReplayOfScrapers(t *testing.T) {
+	t.Parallel()
+
+	w := scraping(t, 44)
+	w.start("worker")
+	w.ended(demosite.Kijiji, 1)
+	w.runBefore("scrape/kijiji") // the next one waits
+	c := w.cycle(demosite.Kijiji)
+	require.True(t, c.Complete, c.Note)
+	w.replaysRun("scrape/kijiji", w.runBefore("scrape/kijiji"), "scrape_woken")
+	w.breaks(demosite.Fault{Platform: demosite.Kijiji, Kind: "shape", Pages: "search"})
+	w.suspect(demosite.Kijiji, w.cycle(demosite.Kijiji))
+	w.replaysRun("scrape/kijiji", w.runBefore("scrape/kijiji"), "scrape_suspect")
+}
+
+// runBefore waits until the workflow has continued as new after its newest cycle, and returns the run that had it.
+func (w *world) runBefore(workflowID string) (runID string) {
+	w.t.Helper()
+
+	w.eventually("a new run waits", func() bool {
+		events := w.history(workflowID, "").GetEvents()
+		runID = events[0].GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId()
+		return runID != "" && slices.ContainsFunc(events, func(e *history.HistoryEvent) bool {
+			return e.GetEventType() == enums.EVENT_TYPE_TIMER_STARTED
+		}) && !slices.ContainsFunc(events, func(e *history.HistoryEvent) bool {
+			return e.GetEventType() == enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
+		})
+	})
+	return runID
+}
+
 // replays waits until a workflow is closed, replays its history, and writes it down when that is wanted.
 func (w *world) replays(workflowID, name string) {
 	w.t.Helper()
+	w.replaysRun(workflowID, "", name)
+}
+
+// replaysRun does so with one run; "" is the newest.
+func (w *world) replaysRun(workflowID, runID, name string) {
+	w.t.Helper()
 
 	w.eventually(name+" is closed", func() bool {
-		d, err := w.temporal.DescribeWorkflowExecution(w.ctx(), workflowID, "")
+		d, err := w.temporal.DescribeWorkflowExecution(w.ctx(), workflowID, runID)
 		return err == nil && d.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
 	})
-	h := w.history(workflowID)
+	h := w.history(workflowID, runID)
 	r := worker.NewWorkflowReplayer()
 	r.RegisterWorkflow(workflows.Listing)
 	r.RegisterWorkflow(workflows.Replay)
 	r.RegisterWorkflow(workflows.ArchiveStale)
+	r.RegisterWorkflow(workflows.ScrapePlatform)
 	require.NoError(w.t, r.ReplayWorkflowHistory(nil, h), name)
 	if *record != "" {
 		doc, err := temporalproto.CustomJSONMarshalOptions{Indent: " "}.Marshal(h)
@@ -87,12 +129,12 @@ func (w *world) replays(workflowID, name string) {
 	}
 }
 
-// history reads the whole history of a workflow's newest run.
-func (w *world) history(workflowID string) *history.History {
+// history reads the whole history of a workflow's run; "" is the newest.
+func (w *world) history(workflowID, runID string) *history.History {
 	w.t.Helper()
 
 	h := new(history.History)
-	events := w.temporal.GetWorkflowHistory(w.ctx(), workflowID, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := w.temporal.GetWorkflowHistory(w.ctx(), workflowID, runID, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		e, err := events.Next()
 		require.NoError(w.t, err)

@@ -231,5 +231,5 @@ func TestATraceGoesFromMessageToEvent(t *testing.T) {
 	// A run that was traced replays where tracing is off.
 	r := worker.NewWorkflowReplayer()
 	r.RegisterWorkflow(workflows.Listing)
-	require.NoError(t, r.ReplayWorkflowHistory(nil, w.history(workflowID("1001"))))
+	require.NoError(t, r.ReplayWorkflowHistory(nil, w.history(workflowID("1001"), "")))
 }

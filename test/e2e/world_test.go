@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -62,15 +63,27 @@ type world struct {
 	api      string // address
 	site     *demosite.Site
 	siteURL  string
+	door     atomic.Pointer[func(*http.Request)] // told of each request before the site is
 }
 
 // newWorld makes a world in which the schema, the queues and the namespace exist and nothing runs.
 func newWorld(t *testing.T, settings ...string) *world {
 	t.Helper()
+	return newWorldAround(t, demosite.New(demosite.Options{}), settings...)
+}
+
+// newWorldAround makes a world whose outside is site.
+func newWorldAround(t *testing.T, site *demosite.Site, settings ...string) *world {
+	t.Helper()
 
 	name := "e2e-" + uuid.NewString()[:8]
-	w := &world{t: t, dir: t.TempDir(), db: dbtest.New(t), space: name, site: demosite.New(demosite.Options{})}
-	server := httptest.NewServer(w.site)
+	w := &world{t: t, dir: t.TempDir(), db: dbtest.New(t), space: name, site: site}
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if told := w.door.Load(); told != nil {
+			(*told)(r)
+		}
+		w.site.ServeHTTP(rw, r)
+	}))
 	t.Cleanup(server.Close)
 	w.siteURL = server.URL
 	w.broker = bridgetest.New(t)
@@ -181,6 +194,21 @@ func one[T any](w *world, sql string, args ...any) T {
 	var v T
 	require.NoError(w.t, w.db.QueryRow(w.t.Context(), sql, args...).Scan(&v), sql)
 	return v
+}
+
+// send asks the API to do something; "" is no body.
+func (w *world) send(method, path, body string) int {
+	w.t.Helper()
+
+	r, err := http.NewRequestWithContext(w.ctx(), method, w.api+path, strings.NewReader(body))
+	require.NoError(w.t, err)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := http.DefaultClient.Do(r)
+	require.NoError(w.t, err)
+	require.NoError(w.t, resp.Body.Close())
+	return resp.StatusCode
 }
 
 // get reads JSON from the API. The status is 0 while it does not answer.

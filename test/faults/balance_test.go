@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/internal/demosite"
 )
 
 // honest is a journal of five messages and the books of a run in which nothing went wrong.
@@ -115,6 +117,103 @@ func TestTheLedgerSeesWhatIsWrong(t *testing.T) {
 			require.True(t, slices.ContainsFunc(l.Wrong, func(s string) bool { return strings.HasPrefix(s, tt.want) }),
 				"%q is not among %q", tt.want, l.Wrong)
 			require.Contains(t, l.String(), "WRONG")
+		})
+	}
+}
+
+// The same goes for what it says of scrapers.
+func TestTheLedgerSeesWhatScrapersDoWrong(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		spoil func(s *site, a []scrapedAdvert, c []cycleSums) []scrapedAdvert
+		want  string // how a complaint begins; "" for none
+	}{
+		{"nothing is wrong", func(_ *site, a []scrapedAdvert, _ []cycleSums) []scrapedAdvert { return a }, ""},
+		{"an advert was never seen", func(_ *site, a []scrapedAdvert, _ []cycleSums) []scrapedAdvert { return a[1:] },
+			"adverts skipped"},
+		{"an old price is known", func(_ *site, a []scrapedAdvert, _ []cycleSums) []scrapedAdvert {
+			a[0].Price = "90000 "
+			return a
+		}, "adverts skipped"},
+		{"an old price is listed", func(_ *site, a []scrapedAdvert, _ []cycleSums) []scrapedAdvert {
+			a[0].RentCents = 90_000
+			return a
+		}, "adverts skipped"},
+		{"an old title is known", func(_ *site, a []scrapedAdvert, _ []cycleSums) []scrapedAdvert {
+			a[0].Title = "Autre"
+			return a
+		}, "adverts skipped"},
+		{"an advert is left half way", func(_ *site, a []scrapedAdvert, _ []cycleSums) []scrapedAdvert {
+			a[0].Settled = 1
+			return a
+		}, "adverts skipped"},
+		{"a rejected advert has no dead letter", func(_ *site, a []scrapedAdvert, _ []cycleSums) []scrapedAdvert {
+			a[0].Status, a[0].Listed = "rejected", 0
+			return a
+		}, "adverts skipped"},
+		{"an advert is taken for gone", func(_ *site, a []scrapedAdvert, _ []cycleSums) []scrapedAdvert {
+			a[0].Gone = true
+			return a
+		}, "adverts skipped"},
+		{"a removed one is not", func(_ *site, a []scrapedAdvert, _ []cycleSums) []scrapedAdvert {
+			a[1].Gone = false
+			return a
+		}, "removed adverts"},
+		{"an advert comes from nowhere", func(_ *site, a []scrapedAdvert, _ []cycleSums) []scrapedAdvert {
+			return append(a, scrapedAdvert{Platform: demosite.Kijiji, ID: "9"})
+		}, "adverts that the site does not have"},
+		{"a visit failed", func(_ *site, a []scrapedAdvert, _ []cycleSums) []scrapedAdvert {
+			a[0].Failures = 1
+			return a
+		}, "adverts whose last visit failed"},
+		{"there is an alarm", func(_ *site, a []scrapedAdvert, c []cycleSums) []scrapedAdvert {
+			c[0].Suspect = "no adverts"
+			return a
+		}, "alarms"},
+		{"a page is visited twice", func(s *site, a []scrapedAdvert, _ []cycleSums) []scrapedAdvert {
+			h := s.halves[demosite.Kijiji]
+			h.visit(h.offers["1"])
+			h.visit(h.offers["1"])
+			return a
+		}, "visits for no reason"},
+		{"again, after the faults' share", func(s *site, a []scrapedAdvert, _ []cycleSums) []scrapedAdvert {
+			h := s.halves[demosite.Kijiji]
+			h.visit(h.offers["1"])
+			return a
+		}, ""},
+		{"again, because its card was older", func(s *site, a []scrapedAdvert, _ []cycleSums) []scrapedAdvert {
+			h := s.halves[demosite.Kijiji]
+			h.offers["1"].version = 5
+			h.visit(h.offers["1"])
+			h.search(true, []byte(`<li data-listingid="1">`))
+			h.visit(h.offers["1"])
+			return a
+		}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := &half{name: demosite.Kijiji, offers: map[string]*offer{}, paths: map[string]*offer{}}
+			h.add(demosite.Advert{ID: "1", Title: "Beau 4 ½", State: demosite.Active})
+			h.add(demosite.Advert{ID: "2", Title: "Parti", State: demosite.Removed})
+			h.search(true, []byte(`<li data-listingid="1"><li data-listingid="2">`))
+			h.visit(h.offers["1"])
+			s := &site{halves: map[string]*half{h.name: h}, read: func(string, *offer) page {
+				return page{"Beau 4 ½", "100000 ", 100_000}
+			}}
+			cycles := []cycleSums{{Platform: h.name}}
+			adverts := tt.spoil(s, []scrapedAdvert{
+				{h.name, "1", false, 0, "imported", "Beau 4 ½", "100000 ", 2, 2, 2, 100_000},
+				{h.name, "2", true, 0, "", "", "", 0, 0, 0, 0},
+			}, cycles)
+			l := &Ledger{}
+			l.scrapes(s, adverts, cycles, nil, 1)
+			if tt.want == "" {
+				require.Empty(t, l.Wrong)
+				return
+			}
+			require.True(t, slices.ContainsFunc(l.Wrong, func(s string) bool { return strings.HasPrefix(s, tt.want) }),
+				"%q is not among %q", tt.want, l.Wrong)
 		})
 	}
 }

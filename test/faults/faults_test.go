@@ -22,12 +22,13 @@ import (
 // The form of a run. The short form is for every commit: each fault of the table once, without waiting for the house to
 // recover before the next.
 var (
-	long     = flag.Bool("long", false, "the long form: 1,000 messages, ten minutes at random, waiting after each fault")
-	messages = flag.Int("messages", 0, "messages to publish; default 200, long 1,000, and as many again at random")
-	random   = flag.Duration("random", -1, "how long faults strike at random; default none, long 10m")
-	seed     = flag.Uint64("seed", 0, "of all that is left to chance; default a new one")
-	only     = flag.String("only", "", "only the faults whose names contain this")
-	report   = flag.String("json", "", "file for the ledger as JSON")
+	long      = flag.Bool("long", false, "the long form: 1,000 messages, ten minutes at random, waiting after each fault")
+	messages  = flag.Int("messages", 0, "messages to publish; default 200, long 1,000, and as many again at random")
+	random    = flag.Duration("random", -1, "how long faults strike at random; default none, long 10m")
+	seed      = flag.Uint64("seed", 0, "of all that is left to chance; default a new one")
+	only      = flag.String("only", "", "only the faults whose names contain this")
+	transport = flag.String("transport", "http", "what loads the pages of the demo site for scrapers: browser or http")
+	report    = flag.String("json", "", "file for the ledger as JSON")
 )
 
 // binary is the conveyor under test, built once.

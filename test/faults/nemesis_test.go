@@ -120,7 +120,7 @@ func (w *world) behindLock(table, command, statement string, act func(role strin
 		if _, err := tx.Exec(ctx, "LOCK TABLE "+table+" IN EXCLUSIVE MODE"); err != nil {
 			return err
 		}
-		w.flow.feed(1) // there is always somebody who comes
+		w.tempt() // there is always somebody who comes
 		name, pid, err := w.blocked(ctx, command, statement)
 		if err == nil {
 			return errors.Join(act(name, pid), tx.Rollback(ctx))

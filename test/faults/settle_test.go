@@ -59,7 +59,7 @@ func (w *world) restless() string {
 	add(raws, "adverts under way")
 	add(events, "events in the outbox")
 	add(images, "images pending")
-	running, err := w.workflowsThat(`ExecutionStatus = "Running"`)
+	running, err := w.workflowsThat(`ExecutionStatus = "Running"` + others)
 	if err != nil {
 		return err.Error()
 	}
@@ -76,6 +76,9 @@ func (w *world) restless() string {
 	}
 	return strings.Join(left, ", ")
 }
+
+// others are the workflows that end: a scraper never does, and continues as new.
+const others = ` AND WorkflowType != "ScrapePlatform"`
 
 // depths are the queues that hold messages which wait, without those that others read.
 func (w *world) depths() (map[string]int, error) {
@@ -155,7 +158,7 @@ func (w *world) balance(unrest string) *Ledger {
 
 func (l *Ledger) workflows(w *world) {
 	count := func(query string) int {
-		n, err := w.workflowsThat(query)
+		n, err := w.workflowsThat(query + others)
 		if err != nil {
 			l.Wrong = append(l.Wrong, err.Error())
 		}
@@ -258,7 +261,8 @@ FROM listing_events e JOIN listings l ON l.id = e.listing_id ORDER BY e.id`
 	sqlTold = `
 SELECT message_id::text, routing_key, coalesce(body->'data'->>'listing_id', ''),
     coalesce((body->'data'->>'revision')::bigint, 0), coalesce(body->'data'->>'url', '')
-FROM (SELECT message_id, routing_key, convert_from(body, 'UTF8')::jsonb AS body FROM outbox) o`
+FROM (SELECT message_id, routing_key, convert_from(body, 'UTF8')::jsonb AS body FROM outbox
+    WHERE exchange = 'listings.events') o`
 
 	sqlTwice = `
 SELECT count(*) FROM raw_listing_revisions a JOIN raw_listing_revisions b

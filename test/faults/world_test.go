@@ -46,6 +46,8 @@ type world struct {
 	flow     *flow
 	watch    *watch
 	reader   *reader
+	settings []string // of every process, beside those of all worlds
+	tempt    func()   // makes something happen that is written to the database
 
 	dismiss func() // asks the roles to end
 	gone    sync.WaitGroup
@@ -56,7 +58,7 @@ type world struct {
 }
 
 // newWorld starts everything and returns when adverts are taken.
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, settings ...string) *world {
 	t.Helper()
 
 	within := 5 * time.Minute
@@ -70,7 +72,9 @@ func newWorld(t *testing.T) *world {
 		home, err = dir, nil
 	}
 	require.NoError(t, err)
-	w := &world{t: t, ctx: ctx, began: time.Now(), dice: rand.New(rand.NewPCG(*seed, 2))}
+	w := &world{t: t, ctx: ctx, began: time.Now(), dice: rand.New(rand.NewPCG(*seed, 2)),
+		settings: settings}
+	w.tempt = func() { w.flow.feed(1) }
 	w.dir = filepath.Join(home, fmt.Sprintf("test-faults-%d", os.Getpid())) // what a killed run leaves is swept by its name
 	require.NoError(t, os.MkdirAll(filepath.Join(w.dir, "log"), 0o755))
 	t.Cleanup(func() { _ = os.RemoveAll(w.dir) })
@@ -116,12 +120,13 @@ func newWorld(t *testing.T) *world {
 // env is the environment of a process of ours. Its connections to Postgres carry its name.
 func (w *world) env(name string) []string {
 	env := append(os.Environ(), w.stack.Env()...)
-	return append(env,
+	env = append(env,
 		"DATABASE_URL="+named(w.vars["DATABASE_URL"], name), "CONVEYOR_HOME="+w.dir, "CONVEYOR_LOG_FORMAT=json",
 		"CONVEYOR_BLOB_URL=file://"+w.disk.path, "CONVEYOR_ALLOW_PRIVATE_HOSTS="+addresses(w.hosts),
 		"CONVEYOR_IMAGE_INTERVAL=20ms", "CONVEYOR_STOP_GRACE=5s",
 		"CONVEYOR_API_ADDRESS="+strings.TrimPrefix(w.vars["CONVEYOR_API_URL"], "http://"),
 	)
+	return append(env, w.settings...)
 }
 
 // named adds a name to the address of a database, by which its connections are told apart.
