@@ -18,6 +18,7 @@ var groups = []struct{ piece, group string }{
 	{"conveyor up", "all roles"},
 	{"conveyor worker", "worker"}, {"conveyor bridge", "bridge"}, {"conveyor api", "api"},
 	{"-yardstick", "yardstick"}, {"temporal-server", "temporal"},
+	{"chromium", "chromium"}, {"playwright", "chromium"},
 	{"postgres", "postgres"}, {"beam.smp", "rabbitmq"}, {"redis-server", "redis"},
 }
 

@@ -33,6 +33,7 @@ type house struct {
 	name     string // of its database, vhost and namespace
 	api      string // where its API answers
 	roles    []*exec.Cmd
+	demo     *demo
 	undo     []func()
 }
 
@@ -75,10 +76,16 @@ func open(ctx context.Context, binary string, oneProcess bool) (h *house, err er
 		return h, err
 	}
 	broker.Path = "/" + name
+	if h.demo, err = startDemo(); err != nil {
+		return h, err
+	}
+	h.undo = append(h.undo, func() { _ = h.demo.server.Close() })
 	h.env = append(os.Environ(), "DATABASE_URL="+database.String(), "RABBITMQ_URL="+broker.String(),
 		"TEMPORAL_NAMESPACE="+name, "CONVEYOR_LOG_LEVEL=error", "CONVEYOR_IMAGES=false",
 		fmt.Sprintf("CONVEYOR_API_ADDRESS=127.0.0.1:%d", ports[0]), fmt.Sprintf("CONVEYOR_API_PORT=%d", ports[0]),
-		fmt.Sprintf("CONVEYOR_DEMO_PORT=%d", ports[1]))
+		fmt.Sprintf("CONVEYOR_DEMO_PORT=%d", ports[1]),
+		"CONVEYOR_SCRAPE=", "CONVEYOR_SCRAPE_DELAY=0s", "CONVEYOR_SCRAPE_COOLDOWN=0s",
+		"CONVEYOR_ALLOW_PRIVATE_HOSTS="+h.demo.server.Addr)
 	for _, command := range []string{"migrate", "bootstrap"} {
 		cmd := exec.CommandContext(ctx, binary, command)
 		cmd.Env, cmd.Stderr = h.env, os.Stderr

@@ -106,6 +106,13 @@ func run(ctx context.Context, o options) (report Report, err error) {
 		{"search among 100,000", func() error { return h.search(ctx, &report) }},
 		{"memory over 50,000", func() error { return h.memory(ctx, ours, adverts, 50_000, &report) }},
 	}
+	if o.oneProcess { // a site is scraped by one worker at a time, in any house
+		scenarios = append(scenarios,
+			scenario{"scrape by http", func() error { return h.scrape(ctx, "http", 600, &report) }},
+			scenario{"scrape by browser", func() error { return h.scrape(ctx, "browser", 120, &report) }},
+			scenario{"scrape 200 cycles", func() error { return h.scrapeMemory(ctx, 200, &report) }},
+		)
+	}
 	for _, name := range yardsticks() {
 		y := &pipeline{}
 		scenarios = append(scenarios,
