@@ -22,11 +22,16 @@ var groups = []struct{ piece, group string }{
 	{"postgres", "postgres"}, {"beam.smp", "rabbitmq"}, {"redis-server", "redis"},
 }
 
-// processes returns the CPU time used so far by every group of the stack that we were started by: its descendants,
-// or every process of the machine when it was not with-services that started us. A process that has ended counts with
-// its parent's children, so a group loses nothing.
-func processes() map[string]time.Duration {
-	out := map[string]time.Duration{}
+// A process is one of the stack that we were started by, with its command line.
+type process struct {
+	pid     int
+	dir     string // below /proc
+	command string
+}
+
+// descendants are the processes of the stack that we were started by, or every process of the machine when it was not
+// with-services that started us.
+func descendants() (out []process) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*") // the pattern is right
 	parents := map[int]int{}
 	for _, dir := range dirs {
@@ -40,24 +45,29 @@ func processes() map[string]time.Duration {
 		root = 1
 	}
 	for _, dir := range dirs {
-		pid, _ := strconv.Atoi(filepath.Base(dir))
+		own, _ := strconv.Atoi(filepath.Base(dir))
+		pid := own
 		for pid > 1 && pid != root {
 			pid = parents[pid]
 		}
-		if pid != root {
-			continue
+		if line, err := os.ReadFile(filepath.Join(dir, "cmdline")); pid == root && err == nil { // or it has ended
+			out = append(out, process{own, dir, strings.ReplaceAll(string(line), "\x00", " ")})
 		}
-		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
-		if err != nil {
-			continue // it has ended
-		}
-		command := strings.ReplaceAll(string(line), "\x00", " ")
-		fields := stat(dir)
+	}
+	return out
+}
+
+// processes returns the CPU time used so far by every group of the stack. A process that has ended counts with its
+// parent's children, so a group loses nothing.
+func processes() map[string]time.Duration {
+	out := map[string]time.Duration{}
+	for _, p := range descendants() {
+		fields := stat(p.dir)
 		if len(fields) < 15 {
 			continue
 		}
 		for _, g := range groups {
-			if strings.Contains(command, g.piece) {
+			if strings.Contains(p.command, g.piece) {
 				for _, i := range []int{11, 12, 13, 14} { // utime stime cutime cstime
 					n, _ := strconv.ParseInt(fields[i], 10, 64)
 					out[g.group] += time.Duration(n) * tick

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,8 +8,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -182,7 +179,7 @@ func (h *house) appear(ctx context.Context, site *demosite.Site, n int) (map[str
 	return nil, errors.New("adverts that appeared did not become listings")
 }
 
-// scrapeMemory goes through many cycles of a site that changes a little in each, in Chromium, and looks at the memory.
+// scrapeMemory goes through many cycles of a site that changes a little, in Chromium, and looks at the memory.
 func (h *house) scrapeMemory(ctx context.Context, cycles int, report *Report) error {
 	site, stop, err := h.scraping(ctx, "browser", 60)
 	if err != nil {
@@ -190,7 +187,7 @@ func (h *house) scrapeMemory(ctx context.Context, cycles int, report *Report) er
 	}
 	roles := []Memory{{Role: "200 cycles: all roles"}, {Role: "200 cycles: Chromium, driver"}}
 	for n := range cycles {
-		if n > 0 {
+		if n%10 == 9 { // something, now and then
 			if _, err := site.Publish(demosite.Kijiji); err != nil {
 				return err
 			}
@@ -215,14 +212,11 @@ func (h *house) scrapeMemory(ctx context.Context, cycles int, report *Report) er
 	return stop()
 }
 
-// chromium is what all processes of Chromium and its driver hold, in MiB; pages that they share count for each.
+// chromium is what Chromium and its driver hold, in MiB; memory that their processes share counts for each.
 func chromium() (mib int) {
-	dirs, _ := filepath.Glob("/proc/[0-9]*") // the pattern is right
-	for _, dir := range dirs {
-		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
-		if bytes.Contains(line, []byte("/chromium/")) || bytes.Contains(line, []byte("playwright")) {
-			pid, _ := strconv.Atoi(filepath.Base(dir))
-			mib += resident(pid)
+	for _, p := range descendants() {
+		if strings.Contains(p.command, "/chromium/") || strings.Contains(p.command, "playwright") {
+			mib += resident(p.pid)
 		}
 	}
 	return mib

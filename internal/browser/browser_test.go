@@ -179,7 +179,7 @@ func TestLoadThatCannotBe(t *testing.T) {
 		for _, s := range list {
 			listed = append(listed, s.Listener.Addr().String())
 		}
-		return browser.Options{Dial: fetch.Dial(listed, nil), Timeout: 20 * time.Second}
+		return browser.Options{Dial: fetch.Dial(listed, nil), Timeout: time.Minute}
 	}
 	b := launch(t, names(s))
 	o := names(s)
