@@ -202,8 +202,8 @@ func (v *visitor) search(ctx context.Context) (at cursor, err error) {
 	return at, nil
 }
 
-// visit loads the next advert's detail page and puts what it says where it belongs. Only what a page says is an advert's
-// fault: an error is the site's or ours, and leaves the advert as it was.
+// visit loads the next advert's detail page and puts what it says where it belongs. Only what a page says is an
+// advert's fault: an error is the site's or ours, and leaves the advert as it was.
 func (v *visitor) visit(ctx context.Context, at *cursor) error {
 	next := at.Rest[0]
 	ref := listing.Ref{Platform: v.job.Platform, PlatformID: next.PlatformID}
