@@ -79,10 +79,7 @@ type CycleEnd struct {
 
 // EndCycle ends a cycle, once. Adverts that were in neither of the last two complete ones are gone.
 func (a *Scrapers) EndCycle(ctx context.Context, e CycleEnd) (CycleEnd, error) {
-	if err := a.Store.End(ctx, e.Platform, e.Cycle, e.Note, a.Now()); err != nil {
-		return e, err
-	}
-	return e, nil
+	return e, a.Store.End(ctx, e.Platform, e.Cycle, e.Note, a.Now())
 }
 
 // ScrapeJob is one search page of a platform.

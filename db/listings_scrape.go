@@ -430,7 +430,7 @@ const sqlCycleSaw = `SELECT count(*) FROM platform_adverts WHERE platform = $1 A
 
 const sqlPlatformHadResults = `
 UPDATE platforms SET last_success_at = $3, refusals = 0, blocked_until = NULL, trouble_at = NULL,
-    results_pages = greatest(least(results_pages, $2 - 1), 1)
+    results_pages = least(results_pages, greatest($2 - 1, 1))
 FROM (SELECT results_pages AS before FROM platforms WHERE name = $1 FOR UPDATE) b
 WHERE name = $1
 RETURNING b.before >= $2`
@@ -469,7 +469,7 @@ func (s *Platforms) NoResults(ctx context.Context, name string, cycle int64, pag
 	return reason, nil
 }
 
-// What a cycle c has seen, and what of it had nothing new and was not visited.
+// What a cycle c has seen, and what of it had nothing new and was not visited; the hours are scrape.StaleAfter.
 const sqlCycleSeen = `
     (SELECT count(*), count(*) FILTER (WHERE a.visited_at < c.started_at
         AND a.visited_at > c.started_at - interval '6 hours' AND a.visited_fingerprint = a.fingerprint

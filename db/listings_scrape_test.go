@@ -370,6 +370,9 @@ func TestSuspects(t *testing.T) {
 		v := scrape.Suspicion{Of: of, Reason: "another", Cycle: 1, Page: 1}
 		require.NoError(t, s.Suspect(t.Context(), "kijiji", v, s.now))
 	}
+	for range 2 {
+		require.Empty(t, empty(1, 0, ""), "there never was anything")
+	}
 	require.NotEmpty(t, empty(1, -1, "the site says there is more"))
 	suspect(scrape.SearchPages)
 	require.Equal(t, 1, events(), "told once")

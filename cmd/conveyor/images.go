@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/mtlrent/conveyor/domain/listing"
-	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/fetch"
 )
@@ -28,12 +27,4 @@ type pictures struct{ *blob.Store }
 
 func (p pictures) PutThumbnail(ctx context.Context, key string, data []byte) (string, error) {
 	return blob.ThumbnailKey(key), p.Store.PutThumbnail(ctx, key, data)
-}
-
-// pages are those that the plain client loads.
-type pages struct{ *fetch.Client }
-
-// Load returns what a site answers.
-func (p pages) Load(ctx context.Context, r scrape.Request) (scrape.Page, error) {
-	return p.Page(ctx, r)
 }

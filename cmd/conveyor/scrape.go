@@ -184,6 +184,14 @@ func loader(c config.Config, t scrape.Transport) (source activities.PageSource, 
 	return b, func() { _ = b.Close() }, b.Check()
 }
 
+// pages are those that the plain client loads.
+type pages struct{ *fetch.Client }
+
+// Load returns what a site answers.
+func (p pages) Load(ctx context.Context, r scrape.Request) (scrape.Page, error) {
+	return p.Page(ctx, r)
+}
+
 // plainClient loads pages where no script has to run.
 func plainClient(c config.Config, traces trace.TracerProvider) *fetch.Client {
 	return fetch.New(fetch.Options{AllowPrivate: c.Images.AllowPrivate, Timeout: c.Browser.Timeout, Traces: traces})
