@@ -35,7 +35,7 @@ func newWatch(url string) *watch {
 	return &watch{url: url, seen: map[string]*sight{}, listed: map[string]time.Time{}}
 }
 
-// bind declares the queue. The exchange is there when a bridge is.
+// bind declares the queue, and the exchange as a bridge does: a scraper publishes before all roles are healthy.
 func (w *watch) bind() error {
 	conn, err := dial(w.url)
 	if err != nil {
@@ -44,6 +44,9 @@ func (w *watch) bind() error {
 	defer conn.Close()
 	ch, err := conn.Channel()
 	if err != nil {
+		return err
+	}
+	if err := ch.ExchangeDeclare("listings.events", "topic", true, false, false, false, nil); err != nil {
 		return err
 	}
 	_, err = ch.QueueDeclare(seenQueue, true, false, false, false, map[string]any{"x-queue-type": "quorum"})

@@ -105,10 +105,10 @@ func newWorld(t *testing.T, settings ...string) *world {
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "conveyor %s: %s", command, out)
 	}
-	w.startRoles()
-	require.NoError(t, eventually(ctx, time.Minute, w.healthy), "the roles are not healthy: %s", w.ailing())
 	w.flow, w.watch = newFlow(w.vars["RABBITMQ_URL"], w.hosts), newWatch(w.vars["RABBITMQ_URL"])
 	require.NoError(t, w.watch.bind())
+	w.startRoles()
+	require.NoError(t, eventually(ctx, time.Minute, w.healthy), "the roles are not healthy: %s", w.ailing())
 	w.reader = &reader{url: w.vars["CONVEYOR_API_URL"]}
 	for _, run := range []func(context.Context){w.flow.run, w.watch.run, w.reader.run} {
 		w.gone.Go(func() { run(ctx) })
