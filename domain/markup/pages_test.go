@@ -1,0 +1,81 @@
+package markup_test
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/mtlrent/conveyor/domain/markup"
+)
+
+// TestPages reads the pages of real shops in the folder "shared" beside the repository, or in CONVEYOR_SHARED; they may
+// not be published. The counts are those of the pages, so they do not fall unless the reader gets worse.
+func TestPages(t *testing.T) {
+	t.Parallel()
+
+	dir := os.Getenv("CONVEYOR_SHARED")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared")
+	}
+	dir = filepath.Join(dir, "data", "products")
+	list, err := os.ReadFile(filepath.Join(dir, "ground-truth.json"))
+	if os.IsNotExist(err) {
+		t.Skipf("%s is not there (CONVEYOR_SHARED names its folder): the markup of real shops goes unchecked", dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pages map[string]struct{ URL string }
+	if err := json.Unmarshal(list, &pages); err != nil {
+		t.Fatal(err)
+	}
+	products := map[markup.Syntax]int{}
+	prices, none := 0, 0
+	for name, page := range pages {
+		d := readPage(t, filepath.Join(dir, "html", name+".html.gz"), page.URL)
+		seen := map[markup.Syntax]bool{}
+		for _, p := range d.Find("Product", "ProductGroup") {
+			seen[p.Syntax] = true
+		}
+		for syntax := range seen {
+			products[syntax]++
+		}
+		if d.Meta["og:price:amount"] != nil || d.Meta["product:price:amount"] != nil {
+			prices++
+		} else if len(seen) == 0 {
+			none++
+		}
+		t.Logf("%s %v, %d items, %d names of meta: %s", name[:8], seen, len(d.Items), len(d.Meta), page.URL)
+	}
+	t.Logf("%d pages: %v have a product, %d a price in their meta elements, %d none of these", len(pages), products, prices, none)
+	if products[markup.JSONLD] < 15 || products[markup.Microdata] < 10 {
+		t.Errorf("products on %v pages", products)
+	}
+}
+
+func readPage(t *testing.T, path, address string) markup.Data {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := html.Parse(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return markup.Read(doc, base)
+}
