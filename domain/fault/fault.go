@@ -24,6 +24,9 @@ const (
 	Conflict  Class = "conflict"  // it clashes with what is there now: look again, then decide
 )
 
+// Classes are all of them.
+var Classes = []Class{Transient, Throttled, Limited, Blocked, Gone, Invalid, Conflict}
+
 // Retry says how often the same thing may be tried, the first time included: 1 means never again, 0 without end.
 // Ends are for the world outside (an image host); our own stores are retried until they are back.
 func (c Class) Retry() (attempts int, first, cap time.Duration) {

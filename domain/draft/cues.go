@@ -1,0 +1,157 @@
+package draft
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The words around an amount that say it is not what the product costs now, in the languages of shops; lower case. They
+// are looked for as whole words; "*" lets a word go on, or begin earlier.
+var (
+	cuesWas = []string{"was", "rrp", "msrp", "list price", "list:", "original price", "originally",
+		"regular price", "retail price", "reg.", "save", "saving", "statt", "uvp", "sie sparen", "*ersparnis",
+		"ursprünglich*", "unverb. preisempf*", "listenpreis*", "bisher*", "au lieu de", "prix conseillé", "prix barré",
+		"prix d'origine", "économisez", "avant", "prezzo consigliato", "prezzo di listino", "risparmi*", "invece di",
+		"anziché", "antes", "precio recomendado", "precio anterior", "ahorra*", "pvp", "pvr", "de:", "por antes",
+		"cena regularna", "najniższa cena", "cena katalogowa", "oszczędzasz", "poprzednia cena", "běžná cena",
+		"původní", "ušetříte", "ušetríte", "pôvodná", "bežná cena", "pret vechi", "prp", "prețul recomandat", "économie",
+		"m.r.p", "mrp", "old price", "previous*", "poupe", "economize", "de r$", "van", "adviesprijs*", "ord.",
+		"ordinarie", "tidigare", "førpris", "før", "vejl*", "normalpris*", "ovh", "norm.", "старая цена", "экономия",
+		"通常価格", "参考価格", "定価", "原價", "市價", "建議售價", "قبل", "كان", "discount*", "rabatt*", "remise", "sconto",
+		"descuento", "desconto", "rabat", "lowest price in the last", "30 days", "30 tage", "30 jours", "30 dni"}
+	cuesExtra = []string{"shipping", "delivery", "postage", "p&p", "*versand*", "lieferung*", "porto", "livraison",
+		"frais de port", "spedizione", "consegna", "envío", "envio", "gastos de", "dostaw*", "wysyłk*", "doprava",
+		"doručení", "livrare", "transport", "transportkosten", "frete", "verzending", "verzendkosten", "bezorg*",
+		"frakt*", "levering*", "toimitus*", "доставк*", "配送料", "送料", "運費", "per month", "/month", "/mo", "a month",
+		"monthly", "mtl.", "monatlich*", "par mois", "al mese", "al mes", "por mes", "miesięcznie", "měsíčně",
+		"pe luna", "pe lună", "/luna", "/lună", "installment", "instalment", "interest-free", "interest free",
+		"payments of", "klarna", "afterpay", "clearpay", "affirm", "raten", "rate da", "rate von", "mensualit*", "en 3x",
+		"en 4x", "3x", "4x", "10x", "12x", "cuotas", "parcelas", "sem juros", "ratą", "rat", "splát*", "cashback",
+		"points", "gift card", "coupon", "voucher", "*gutschein*", "bon d'achat", "buono", "cupón", "kupon*",
+		"warranty", "garantie*", "garanzia", "insurance", "protection plan", "trade-in", "trade in", "deposit",
+		"kaution", "pfand", "tax", "taxes", "vat", "excl", "excluding", "zzgl", "hors taxe", "ht", "minimum", "spend",
+		"orders over", "orders above", "ab einem", "*bestellwert", "dès", "a partire da", "above", "over", "free on",
+		"when you spend", "earn", "finance", "financing", "import charges", "per unit", "each", "subscribe",
+		"abonnement*", "sparabo", "bid", "enchère", "gebot", "gebote", "offerta attuale", "used", "gebraucht*", "usato",
+		"d'occasion", "seconda mano", "estimate*", "accessor*", "reserve", "handling", "fee", "approximately", "approx",
+		"circa", "environ", "ungefähr", "priced", "budget"}
+	cuesFrom = []string{"from", "as low as", "starting at", "starts at", "ab", "à partir de", "a partir de", "desde",
+		"da", "od", "vanaf", "fra", "från", "от", "al", "others from", "new from", "new (", "neu ab"}
+	// After an amount, and about it even where another follows.
+	cuesUnit = []string{"/*", "per", "pro", "je", "al kg", "le kilo", "par", "al litro", "x m", "x", "off", "- off",
+		"a month", "al mese", "monthly", "mensual*", "de réduction", "di sconto", "de descuento", "discount", "cashback",
+		"saved", "sparen", "gespart", "voucher", "gutschein*", "mehr", "more", "deposit", "including postage",
+		"including shipping"}
+	// After an amount, but about the next if there is one.
+	cuesNext = []string{"rabatt*", "shipping", "delivery", "*versand*", "livraison", "postage", "spedizion*", "zľava",
+		"sleva"}
+)
+
+// cuesFree say that what follows an amount is free: "36,49 € Spedizione GRATUITA" is no cost of shipping.
+var cuesFree = []string{"free", "gratis", "gratuit*", "kostenlos*", "kostenfrei*", "*frei", "offert", "offerte",
+	"grátis", "darmow*", "zdarma", "zadarmo", "бесплатн*", "incl*", "inkl*", "compris*", "inclus*", "enthalten"}
+
+// words4 is what the words before and after an amount take from its points.
+func words4(before, after string) float64 {
+	points := 0.0
+	if containsAny(before, cuesWas) {
+		points -= 2.5
+	}
+	if containsAny(before, cuesExtra) {
+		points -= 2.5
+	}
+	if endsInAny(before, cuesFrom) {
+		points--
+	}
+	after = strings.TrimLeft(after, " (*")
+	if (beginsWithAny(after, cuesUnit) || beginsWithAny(after, cuesNext)) && !containsAny(cutAt(after, 30), cuesFree) {
+		points -= 2
+	}
+	return points
+}
+
+// cutAt cuts s at n bytes or a little before.
+func cutAt(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// containsAny says that one of the words stands in s.
+func containsAny(s string, list []string) bool {
+	for _, w := range list {
+		if n, _ := findCue(s, w, 0); n >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// beginsWithAny says that s begins with one of the words.
+func beginsWithAny(s string, list []string) bool {
+	for _, w := range list {
+		w, stem := strings.CutSuffix(strings.TrimPrefix(w, "*"), "*")
+		if strings.HasPrefix(s, w) && (stem || !goesOn(s, len(w))) {
+			return true
+		}
+	}
+	return false
+}
+
+// endsInAny says that s ends in one of the words, which lead to what follows s.
+func endsInAny(s string, list []string) bool {
+	s = strings.TrimRight(s, " \n:")
+	for _, w := range list {
+		if strings.HasSuffix(s, w) && !goesOn(s, len(s)-len(w)) {
+			return true
+		}
+	}
+	return false
+}
+
+// findCue finds a word in s at or after from, and its end; -1 = it is not there.
+func findCue(s, cue string, from int) (start, end int) {
+	w, open := strings.CutPrefix(cue, "*")
+	w, stem := strings.CutSuffix(w, "*")
+	for from <= len(s) {
+		n := strings.Index(s[from:], w)
+		if n < 0 {
+			break
+		}
+		start, end = from+n, from+n+len(w)
+		stop := end
+		if stop < len(s) && s[stop] == 's' && 'a' <= s[stop-1] && s[stop-1] <= 'z' { // fees, points
+			stop++
+		}
+		if (open || !goesOn(s, start)) && (stem || !goesOn(s, end) || !goesOn(s, stop)) {
+			return start, end
+		}
+		_, size := utf8.DecodeRuneInString(s[start:])
+		from = start + max(size, 1)
+	}
+	return -1, -1
+}
+
+// goesOn says that a word goes on over a position in s: letters stand on both sides of it, or digits do. In scripts
+// that part no words, it never does.
+func goesOn(s string, at int) bool {
+	if at <= 0 || at >= len(s) {
+		return false
+	}
+	a, _ := utf8.DecodeLastRuneInString(s[:at])
+	b, _ := utf8.DecodeRuneInString(s[at:])
+	if unicode.IsDigit(a) && unicode.IsDigit(b) {
+		return true
+	}
+	return inWord(a) && inWord(b)
+}
+
+func inWord(r rune) bool {
+	return (unicode.IsLetter(r) || unicode.IsMark(r)) &&
+		!unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai)
+}

@@ -1,0 +1,208 @@
+package draft
+
+import (
+	"bytes"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/markup"
+	"github.com/mtlrent/conveyor/domain/price"
+)
+
+// MaxPage is the largest page that is read, in bytes.
+const MaxPage = 10 << 20
+
+// Extract reads a product page, UTF-8, that was loaded from address: data meant for machines first, then what the page
+// shows, and by what it shows it chooses where the data contradicts itself. A draft of a page
+// without a product, see IsProduct, has no price, availability or variants. It returns fault.Invalid for a page above
+// MaxPage and for an address that is not absolute.
+func Extract(page []byte, address string) (Draft, error) {
+	at, err := url.Parse(address)
+	if err != nil || !at.IsAbs() || at.Host == "" {
+		return Draft{}, fault.Newf(fault.Invalid, "extract %q: its address is not absolute", address)
+	}
+	if len(page) > MaxPage {
+		return Draft{}, fault.Newf(fault.Invalid, "extract %q: %d bytes are above %d", address, len(page), MaxPage)
+	}
+	doc, err := html.Parse(bytes.NewReader(page))
+	if err != nil { // elements that nobody closed nest too deep for the parser
+		doc, err = html.Parse(bytes.NewReader(shallow(page)))
+	}
+	if err != nil {
+		return Draft{}, fault.Newf(fault.Invalid, "extract %q: %w", address, err)
+	}
+	return extract(doc, page, at), nil
+}
+
+// shallow drops the tags that nest deeper than any shop's.
+func shallow(page []byte) []byte {
+	const deepest = 300
+	var out bytes.Buffer
+	z := html.NewTokenizer(bytes.NewReader(page))
+	for depth := 0; ; {
+		kind := z.Next()
+		raw := z.Raw()
+		switch kind {
+		case html.ErrorToken:
+			return out.Bytes()
+		case html.StartTagToken:
+			if name, _ := z.TagName(); !void[atom.Lookup(name)] {
+				depth++
+			}
+		case html.EndTagToken:
+			depth--
+			if depth >= deepest {
+				continue
+			}
+			depth = max(depth, 0)
+		}
+		if kind != html.StartTagToken || depth <= deepest {
+			out.Write(raw)
+		}
+	}
+}
+
+// void elements have no end.
+var void = map[atom.Atom]bool{atom.Area: true, atom.Base: true, atom.Br: true, atom.Col: true, atom.Embed: true,
+	atom.Hr: true, atom.Img: true, atom.Input: true, atom.Link: true, atom.Meta: true, atom.Source: true,
+	atom.Track: true, atom.Wbr: true}
+
+func extract(doc *html.Node, raw []byte, address *url.URL) Draft {
+	base, title := head(doc, address)
+	data := markup.Read(doc, base)
+	p := newPage(doc, base)
+	p.hint = hintOf(doc, address, data)
+
+	called := calledOf(data, title)
+	for _, i := range data.Find(productTypes...) {
+		if n := i.Text("name"); n != "" && len(called) < 8 {
+			called = append(called, fold(n))
+		}
+	}
+	p.called = called
+	p.findTitle(called)
+	if p.title >= 0 {
+		p.name = p.heading()
+	} else if len(called) > 0 {
+		p.name = called[0]
+	}
+	p.amounts = p.findAmounts()
+	p.findCards(p.amounts)
+	p.findButton()
+
+	products := p.products(data)
+	var offers []offer
+	for _, i := range products {
+		offers = append(offers, p.offersOf(i)...)
+	}
+	st := stateOf(p.scripts, p.hint)
+	labelled := p.readLabels()
+
+	var d Draft
+	d.Name = p.nameOf(products, data.Meta)
+	d.Description = p.descriptionOf(products, data.Meta)
+	q := p.priceOf(offers, data.Meta, st)
+	sku := p.skuOf(products, offers, labelled, st, raw, address)
+	if c, ok := sku.best(2); ok {
+		d.SKU = found(c.value, "sku", c.source)
+	}
+	if c, ok := p.brandOf(products, data.Meta, labelled, st).best(1.7); ok {
+		d.Brand = found(c.value, "brand", c.source)
+	}
+	gtin := p.gtinOf(products, offers, data.Meta, labelled)
+	if c, ok := gtin.best(2); ok {
+		d.GTIN = found(c.value, "gtin", c.source)
+	}
+	mpn := p.mpnOf(products, offers, data.Meta, labelled)
+	if c, ok := mpn.best(2); ok {
+		d.MPN = found(c.value, "mpn", c.source)
+	}
+	if d.MPN != nil && d.SKU != nil && sameCode(d.MPN.Value, d.SKU.Value) {
+		d.MPN = nil // the shop's own number, written twice
+	}
+	d.product = p.isProduct(products, data, q, sku, gtin, mpn)
+	if d.product {
+		p.sale(&d, q, p.availability(offers, data.Meta, q != nil || p.title >= 0 && (d.SKU != nil || d.Brand != nil)))
+		d.Variants = p.variantsOf(products, offers)
+	}
+	d.Images = p.imagesOf(products, data.Meta)
+	d.Breadcrumbs = p.crumbsOf(data)
+	return d
+}
+
+// sale fills in what the product costs and whether it can be had.
+func (p *page) sale(d *Draft, q *quote, stock *Found[Availability]) {
+	d.Availability = stock
+	if q == nil {
+		return
+	}
+	source := Page
+	if len(q.sources) > 0 {
+		source = q.sources[0]
+	}
+	d.Price = found(q.amount, "price", source)
+	if source == Page {
+		d.Price.Confidence = doubted(d.Price.Confidence, guessed[Page], q.margin)
+	}
+	currencySource := source
+	if q.currency == "" {
+		q.currency, currencySource = p.hint.Currency, Assumed
+	}
+	if q.currency != "" {
+		d.Currency = found(q.currency, "currency", currencySource)
+	}
+}
+
+// head reads what the page's head says: the base of its addresses and its title.
+func head(doc *html.Node, address *url.URL) (base *url.URL, title string) {
+	base = address
+	for n := range doc.Descendants() {
+		switch n.DataAtom {
+		case atom.Base:
+			if u, err := address.Parse(attr(n, "href")); err == nil && u.Host != "" && base == address {
+				base = u
+			}
+		case atom.Title:
+			if title == "" && n.Parent.DataAtom == atom.Head {
+				title = innerText(n, 500)
+			}
+		case atom.Body:
+			return base, title
+		}
+	}
+	return base, title
+}
+
+// hintOf is what the page's data, its language and its address say of how it writes money.
+func hintOf(doc *html.Node, address *url.URL, data markup.Data) price.Hint {
+	for _, i := range data.Find("Offer", "AggregateOffer", "UnitPriceSpecification", "PriceSpecification") {
+		if c := currencyCode(i.Text("priceCurrency")); c != "" {
+			return price.Hint{Currency: c}
+		}
+	}
+	for _, key := range []string{"product:price:currency", "og:price:currency"} {
+		for _, v := range data.Meta[key] {
+			if c := currencyCode(v); c != "" {
+				return price.Hint{Currency: c}
+			}
+		}
+	}
+	if c := price.CurrencyOfHost(address.Hostname()); c != "" {
+		return price.Hint{Currency: c}
+	}
+	if root := htmlElement(doc); root != nil {
+		if c := price.CurrencyOfLanguage(attr(root, "lang")); c != "" {
+			return price.Hint{Currency: c}
+		}
+	}
+	for _, v := range data.Meta["og:locale"] {
+		if c := price.CurrencyOfLanguage(strings.ReplaceAll(v, "_", "-")); c != "" {
+			return price.Hint{Currency: c}
+		}
+	}
+	return price.Hint{}
+}

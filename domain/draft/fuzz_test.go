@@ -1,0 +1,124 @@
+package draft_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mtlrent/conveyor/domain/draft"
+)
+
+func FuzzExtract(f *testing.F) {
+	pages, err := filepath.Glob(filepath.Join("testdata", "*.html"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range pages {
+		page, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(page, shop)
+	}
+	f.Add([]byte(`<h1>a<p>SKU<i itemprop=price>٣٫٥ ر.س`), "https://x.example/%zz/?id=&p=1")
+	f.Fuzz(func(t *testing.T, page []byte, address string) {
+		d, err := draft.Extract(page, address)
+		if err != nil {
+			return
+		}
+		out, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, _ := draft.Extract(page, address); true {
+			twice, _ := json.Marshal(again)
+			if !bytes.Equal(out, twice) {
+				t.Errorf("two drafts of one page:\n%s\n%s", out, twice)
+			}
+		}
+		if d.Price != nil && strings.Trim(d.Price.Value, "0123456789.") != "" {
+			t.Errorf("the price %q is not decimal", d.Price.Value)
+		}
+		if d.Description != nil && utf8.RuneCountInString(d.Description.Value) > 5000 {
+			t.Error("the description is too long")
+		}
+		if len(d.Images) > 50 || len(d.Variants) > 200 {
+			t.Errorf("%d images, %d variants", len(d.Images), len(d.Variants))
+		}
+	})
+}
+
+// TestExtractHostile reads pages that were made to take long. Each takes 0.1 to 2 s alone on a core; the limit is for a
+// machine that is busy with other tests, and far below what quadratic time would take.
+func TestExtractHostile(t *testing.T) {
+	t.Parallel()
+
+	var table strings.Builder
+	for range 20_000 {
+		table.WriteString(`<div class="price"><a href="/x"><b>SKU: 1234</b> $1.99</a></div>`)
+	}
+	var numbers strings.Builder
+	for n := range 300_000 {
+		fmt.Fprintf(&numbers, "<i data-id=%d></i>", 100_000+n)
+	}
+	pages := map[string]string{
+		"5 MB of inline script": "<h1>Lamp</h1><script>" + strings.Repeat(`var a={"price":1.5,b:"x"};`,
+			200_000) + "</script><b>$5</b>",
+		"one string of 5 MB":     `<h1>Lamp</h1><script>"price":"` + strings.Repeat("a", 5<<20) + "</script>",
+		"deep":                   strings.Repeat(`<div class="price"><span>$1</span>`, 400) + "<h1>Lamp</h1>",
+		"deeper than parsers go": strings.Repeat("<font>", 100_000) + "<h1>Lamp</h1><b>$5</b>",
+		"many amounts":           "<h1>Lamp</h1>" + table.String(),
+		"one long line":          "<h1>Lamp</h1><p>" + strings.Repeat("$1.00 Brand: x ", 200_000),
+		"colons":                 "<h1>Lamp</h1><script>" + strings.Repeat(":", 5<<20) + "</script>",
+		"many inline elements":   "<h1>Lamp</h1><p>" + strings.Repeat("<sup>1</sup>", 200_000),
+		"nested breadcrumbs": "<h1>Lamp</h1>" + strings.Repeat("<div class=breadcrumb>", 290) + "x" +
+			strings.Repeat("<a></a>", 1_000_000),
+		"nested prices": "<h1>Lamp</h1>" + strings.Repeat("<span class=price>", 290) + "5" +
+			strings.Repeat("<a></a>", 1_000_000),
+		"nested, a digit before each": "<h1>Lamp</h1>" + strings.Repeat("<span>5<b class=title>", 140) +
+			strings.Repeat("<a></a>", 1_000_000),
+		"a million elements":  "<h1>Lamp</h1>" + strings.Repeat("<b>x</b>\n", 1_000_000),
+		"many names":          "<title>" + strings.Repeat("lamp ", 90) + "</title>" + strings.Repeat("<b class=name>x</b>", 500_000),
+		"many numbers":        "<h1>Lamp</h1>" + numbers.String(),
+		"deep, each a number": strings.Repeat("<div>", 290) + strings.Repeat("<i data-id=1234></i>", 400_000),
+		"long attributes": "<h1>Lamp</h1>" + strings.Repeat(`<i class="`+strings.Repeat("price-old ",
+			50)+`">1</i>`, 5_000),
+	}
+	for name, page := range pages {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			if _, err := draft.Extract([]byte(page), shop); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(start); took > 40*time.Second {
+				t.Errorf("took %v", took)
+			} else {
+				t.Logf("%d bytes took %v", len(page), took)
+			}
+		})
+	}
+}
+
+// BenchmarkExtract reads the 40 pages, one after another.
+func BenchmarkExtract(b *testing.B) {
+	all := samples(b)
+	size := 0
+	for _, s := range all {
+		size += len(s.html)
+	}
+	b.SetBytes(int64(size))
+	for b.Loop() {
+		for _, s := range all {
+			if _, err := draft.Extract(s.html, s.url); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(float64(len(all)*b.N)/b.Elapsed().Seconds(), "pages/s")
+}

@@ -1,0 +1,63 @@
+package draft
+
+import "strings"
+
+// GTIN reads a product's global number and returns its digits: 8, 12, 13 or 14 of them, the check digit right, and not
+// all zeros. Spaces and hyphens in it are dropped; an ISBN-10 becomes its ISBN-13. It says false to everything else.
+func GTIN(s string) (string, bool) {
+	if len(s) > 64 {
+		return "", false
+	}
+	s = strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" \u00a0\t\n-‐‑–", r) {
+			return -1
+		}
+		return r
+	}, s)
+	if len(s) == 10 {
+		return isbn13(s)
+	}
+	if len(s) != 8 && len(s) != 12 && len(s) != 13 && len(s) != 14 {
+		return "", false
+	}
+	if strings.Trim(s, "0123456789") != "" || strings.Trim(s, "0") == "" {
+		return "", false
+	}
+	if checkDigit(s[:len(s)-1]) != s[len(s)-1] {
+		return "", false
+	}
+	return s, true
+}
+
+// checkDigit is the last digit of a GTIN, by those before it.
+func checkDigit(digits string) byte {
+	sum := 0
+	for i := range digits {
+		weight := 1
+		if (len(digits)-i)%2 == 1 {
+			weight = 3
+		}
+		sum += weight * int(digits[i]-'0')
+	}
+	return '0' + byte((10-sum%10)%10)
+}
+
+// isbn13 makes an ISBN-13 of an ISBN-10 whose own check digit, 0 to 9 or X for ten, is right.
+func isbn13(s string) (string, bool) {
+	if strings.Trim(s[:9], "0123456789") != "" || strings.Trim(s, "0") == "" {
+		return "", false
+	}
+	sum := 0
+	for i := range 10 {
+		d := int(s[i] - '0')
+		if i == 9 && (s[i] == 'X' || s[i] == 'x') {
+			d = 10
+		}
+		sum += (10 - i) * d
+	}
+	if sum%11 != 0 || strings.Trim(s[9:], "0123456789Xx") != "" {
+		return "", false
+	}
+	s = "978" + s[:9]
+	return s + string(checkDigit(s)), true
+}

@@ -1,0 +1,522 @@
+package draft
+
+import (
+	"bytes"
+	"maps"
+	"math"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html/atom"
+
+	"github.com/mtlrent/conveyor/domain/markup"
+)
+
+// A claim is a value that something on the page says a field has.
+type claim struct {
+	value  string
+	points float64
+	hints  float64 // what else on the page agrees; it counts for maxHints at most
+	source Source
+}
+
+// maxHints is less than a label is worth: a number in the address, in attributes and in scripts may be the shop's own
+// key, which nobody who shops there ever sees.
+const maxHints = 2.4
+
+func (c claim) total() float64 { return c.points + min(c.hints, maxHints) }
+
+// maxClaims bounds how many values of a field are weighed.
+const maxClaims = 300
+
+// claims collects what speaks for each value of a field.
+type claims struct {
+	list []claim
+	at   map[string]int
+}
+
+// add notes that a source says a value, worth so many points. A second witness adds less, and the better source names
+// the value.
+func (c *claims) add(value string, points float64, s Source) {
+	if value = strings.TrimSpace(value); value == "" {
+		return
+	}
+	key := bare(value)
+	if c.at == nil {
+		c.at = map[string]int{}
+	}
+	n, ok := c.at[key]
+	if !ok {
+		if len(c.list) >= maxClaims {
+			return
+		}
+		c.at[key] = len(c.list)
+		c.list = append(c.list, claim{value: value, points: points, source: s})
+		return
+	}
+	was := &c.list[n]
+	if points > was.points {
+		was.points, points = points, was.points
+		if was.source == Page || s != Page {
+			was.value, was.source = value, s
+		}
+	}
+	was.points += points / 3
+}
+
+// bare is a value as claims compare it: 002.937.72 is 00293772.
+func bare(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, s)
+}
+
+// sameCode says that two numbers differ in how they are set at most.
+func sameCode(a, b string) bool { return bare(a) == bare(b) }
+
+// best is the value that most speaks for, if it is worth enough.
+func (c claims) best(least float64) (claim, bool) {
+	var out claim
+	for _, x := range c.list {
+		if x.total() > out.total() {
+			out = x
+		}
+	}
+	return out, out.total() >= least
+}
+
+// date is one in figures, "2024-11-05" or "5.11.2024".
+var date = regexp.MustCompile(`^(?:(?:19|20)\d\d[-./][01]?\d[-./][0-3]?\d|[0-3]?\d[-./][0-3]?\d[-./](?:19|20)\d\d)$`)
+
+// code cuts an article number from the text behind its label: one word, with a digit or in capitals.
+func code(s string) string {
+	if n := strings.IndexAny(s, "|•;\n\t"); n >= 0 {
+		s = s[:n]
+	}
+	s = strings.TrimSpace(s)
+	fields := strings.Fields(s)
+	if len(fields) == 0 || len(fields) > 1 && len(s) > 80 {
+		return ""
+	}
+	w := strings.Trim(fields[0], ",;:()[]\"'.#")
+	if len(fields) > 1 && len(fields) <= 4 && len(s) <= 24 && digits(w) > 0 && digits(fields[1]) > 0 &&
+		!strings.ContainsAny(s, ":,()") {
+		w = strings.Join(fields, " ") // 12 345 67
+	}
+	if date.MatchString(w) {
+		return ""
+	}
+	if len(w) < 2 || len(w) > 40 || strings.ContainsAny(w, "€$£%@?!<>{}=") || strings.Contains(w, "://") {
+		return ""
+	}
+	if digits(w) == 0 && (len(fields) > 1 || len(w) < 4 || w != strings.ToUpper(w) || w == strings.ToLower(w)) {
+		return ""
+	}
+	return w
+}
+
+func digits(s string) int {
+	n := 0
+	for i := range len(s) {
+		if isDigit(s[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// maker cuts a brand from the text behind its label.
+func maker(s string) string {
+	if n := strings.IndexAny(s, "|•;\n\t"); n >= 0 {
+		s = s[:n]
+	}
+	s = cleanText(s, 60)
+	s = strings.Trim(s, " ,;:-–\"'")
+	if strings.Count(s, ".") == 1 {
+		s = strings.TrimRight(s, ".")
+	}
+	s = shopOf(s)
+	if len(s) < 2 && digits(s) == len(s) || len(s) > 50 || len(strings.Fields(s)) > 5 || strings.Contains(s, "://") {
+		return ""
+	}
+	if strings.ContainsAny(s, "{}$<>=") {
+		return "" // a template that nobody filled in
+	}
+	switch strings.ToLower(s) {
+	case "n/a", "na", "none", "unknown", "no brand", "keine", "default", "null", "undefined", "-", "generic", "brand",
+		"see all", "does not apply", "other":
+		return ""
+	}
+	return s
+}
+
+// shopPhrases are what a link to a brand's shop says around its name.
+var shopPhrases = [][2]string{{"visit the ", " store"}, {"shop all ", ""}, {"shop ", " products"}, {"besuche den ",
+	"-store"},
+	{"besuchen sie den ", "-store"}, {"visitez la boutique ", ""}, {"visita lo store di ", ""},
+	{"visita la tienda de ", ""}, {"visite a loja ", ""}, {"visite a loja da ", ""}, {"see all ", " products"},
+	{"more from ", ""}, {"mehr von ", ""}, {"alle produkte von ", ""}, {"brand: ", ""}, {"marke: ", ""}, {"marca: ", ""},
+	{"marque: ", ""}, {"marque : ", ""}, {"by ", ""}, {"von ", ""}, {"par ", ""}, {"di ", ""}}
+
+// shopOf cuts a brand from what a link to its shop says.
+func shopOf(s string) string {
+	lower := strings.ToLower(s)
+	if len(lower) != len(s) {
+		return s
+	}
+	for _, p := range shopPhrases {
+		if len(s) > len(p[0])+len(p[1]) && strings.HasPrefix(lower, p[0]) && strings.HasSuffix(lower, p[1]) {
+			return strings.TrimSpace(s[len(p[0]) : len(s)-len(p[1])])
+		}
+	}
+	return s
+}
+
+// urlTokens are the parts of an address that may be a product's number, the likeliest last.
+func urlTokens(address *url.URL) []string {
+	var out []string
+	add := func(s string) {
+		if n := digits(s); n >= 4 && len(s) <= 30 || n >= 2 && len(s) >= 6 && len(s) <= 24 && !strings.Contains(s, "-") {
+			if !slices.Contains(out, s) {
+				out = append(out, s)
+			}
+		}
+	}
+	for seg := range strings.SplitSeq(address.Path, "/") {
+		seg = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(seg, ".html"), ".htm"), ".php")
+		for _, part := range strings.FieldsFunc(seg, func(r rune) bool { return strings.ContainsRune("-_.,~", r) }) {
+			add(part)
+			if len(part) > 5 && !isDigit(part[0]) && digits(part) == len(part)-1 {
+				add(part[1:])
+			}
+		}
+		if parts := strings.Split(seg, "-"); len(parts) > 2 { // abc12d00-k11 at the end of words
+			add(strings.Join(parts[len(parts)-2:], "-"))
+		}
+		add(seg)
+	}
+	query := address.Query()
+	for _, key := range sorted(query) {
+		values := query[key]
+		switch strings.ToLower(key) {
+		case "id", "sku", "pid", "productid", "product_id", "itemid", "item", "p", "product", "articleid", "article",
+			"prod", "products_id", "code":
+			add(values[0])
+		}
+	}
+	return out
+}
+
+// numberAttrs are attributes that carry a product's number.
+var numberAttrs = map[string]float64{"data-sku": 1.5, "data-product-id": 1.2, "data-productid": 1.2,
+	"data-product-sku": 1.8,
+	"data-item-id":     0.8, "data-itemid": 0.8, "data-pid": 1.2, "data-asin": 0.5, "data-product-code": 1.5,
+	"data-article-id": 1,
+	"data-article":    1, "data-master-id": 0.8, "data-productcode": 1.5, "data-product": 0.5, "data-id": 0.3}
+
+// numberInputs are the names of form fields that carry one.
+var numberInputs = map[string]bool{"sku": true, "product_id": true, "productid": true, "product": true, "pid": true,
+	"item_id": true, "itemid": true, "id_product": true, "products_id": true, "asin": true, "article": true,
+	"product_sku": true, "productcode": true, "product_code": true, "add-to-cart": true, "code": true, "id": true}
+
+// skuOf chooses the product's number: what it is called by on the page, and in its address.
+func (p *page) skuOf(products []*markup.Item, offers []offer, found []labelled, s state, html []byte,
+	address *url.URL) claims {
+	var c claims
+	for _, i := range products {
+		src := sourceOf(i)
+		c.add(number(i.Text("sku")), 3.5, src)
+		c.add(number(i.Text("productID")), 2.5, src)
+		c.add(number(i.Text("identifier")), 1, src)
+		c.add(number(i.Text("productId")), 2.5, src)
+	}
+	for _, o := range offers {
+		w := 1.5
+		if o.second {
+			w = 0.5
+		}
+		c.add(number(o.sku), w, o.source)
+	}
+	for _, l := range found {
+		if l.field != "sku" && !(l.field == "mpn" && l.points < 2) {
+			continue
+		}
+		w := p.worth(l)
+		if l.field == "mpn" {
+			w += 1 - l.points
+		}
+		c.add(code(l.value), w, Page)
+	}
+	tokens := urlTokens(address)
+	for n, t := range tokens {
+		c.support(t, 1+0.5*float64(n+1)/float64(len(tokens)),
+			digits(t) >= 5 || digits(t) >= 2 && len(t) >= 8 && bare(t) == strings.ToLower(t))
+	}
+	path := bare(address.Path)
+	for i := range p.els {
+		e := &p.els[i]
+		if e.own&numbers != 0 && e.end-e.start < 80 && e.end > e.start && !p.beside(i) && !p.veiledAt(i) {
+			text := p.of(i)
+			if n := strings.LastIndexAny(text, ":#\n"); n >= 0 {
+				text = text[n+1:]
+			}
+			if v := code(text); digits(v) >= 3 {
+				c.add(v, 3.2, Page)
+			}
+		}
+		for _, a := range e.node.Attr {
+			if w := numberAttrs[a.Key]; w > 0 && len(a.Val) <= 40 && digits(a.Val) > 2 && !p.beside(i) {
+				if p.els[i].inside(i, p.title) || p.button >= 0 && p.els[i].inside(i, p.button) {
+					w *= 1.5
+				}
+				c.support(a.Val, w, true)
+			}
+		}
+		if e.tag == atom.Input && numberInputs[strings.ToLower(attr(e.node, "name"))] && !p.beside(i) {
+			if v := attr(e.node, "value"); len(v) <= 40 && digits(v) > 2 {
+				c.support(v, 1.2, true)
+			}
+		}
+	}
+	for _, v := range sorted(s.ids) {
+		n := s.ids[v]
+		c.support(v, min(0.4+0.05*float64(n), 0.8), false)
+	}
+	counted := 0
+	for n := range c.list {
+		x := &c.list[n]
+		if x.source != Page && p.shows(x.value) {
+			x.points += 0.7
+		}
+		inURL := len(bare(x.value)) >= 6 && strings.Contains(path, bare(x.value)) ||
+			slices.ContainsFunc(tokens, func(t string) bool { return sameCode(t, x.value) })
+		if inURL && x.points > 1.6 {
+			x.points++
+		}
+		if inURL && digits(x.value) >= 2 && counted < 20 {
+			counted++ // each reads the whole page
+			x.hints += 0.35 * math.Log2(1+float64(min(bytes.Count(html, []byte(x.value)), 60)))
+		}
+	}
+	return c
+}
+
+// support says that something else agrees with a value that is claimed already; create lets it be a claim of its own.
+func (c *claims) support(value string, points float64, create bool) {
+	n, ok := c.at[bare(value)]
+	if !ok {
+		if !create {
+			return
+		}
+		c.add(value, 0, Page)
+		if n, ok = c.at[bare(value)]; !ok {
+			return
+		}
+	}
+	c.list[n].hints += points
+}
+
+// shows says that a value is to be read on the page.
+func (p *page) shows(value string) bool {
+	return len(value) > 3 && strings.Contains(p.text, value)
+}
+
+// number is a value of structured data that may be an article number.
+func number(s string) string {
+	s = cleanText(s, 100)
+	for _, prefix := range []string{"sku:", "mpn:", "asin:", "isbn:", "productid:"} {
+		if len(s) > len(prefix) && strings.EqualFold(s[:len(prefix)], prefix) {
+			s = strings.TrimSpace(s[len(prefix):])
+		}
+	}
+	if len(s) > 60 || strings.Contains(s, "://") || s == "0" || strings.EqualFold(s, "null") ||
+		strings.EqualFold(s, "undefined") || strings.EqualFold(s, "n/a") {
+		return ""
+	}
+	return s
+}
+
+// brandOf chooses the brand.
+func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found []labelled, s state) claims {
+	var c claims
+	for _, i := range products {
+		c.add(maker(i.Text("brand")), 4.5, sourceOf(i))
+		c.add(maker(i.Text("manufacturer")), 2, sourceOf(i))
+	}
+	for _, key := range []string{"product:brand", "og:brand", "brand"} {
+		for _, v := range meta[key] {
+			c.add(maker(v), 3.5, OpenGraph)
+		}
+	}
+	for l, w := range p.labelledAs("brand", found) {
+		if l.points < 2 && p.title >= 0 && abs(p.els[l.at].start-p.els[p.title].end) > 300 {
+			continue
+		}
+		c.add(maker(l.value), w, Page)
+	}
+	for i := range p.els {
+		e := &p.els[i]
+		if e.own&brands == 0 || p.title < 0 || e.end-e.start > 60 || p.beside(i) {
+			continue
+		}
+		d := abs(e.start - p.els[p.title].start)
+		if d > 600 {
+			continue
+		}
+		v := maker(p.of(i))
+		if v == "" && e.tag == atom.Img {
+			v = maker(attr(e.node, "alt"))
+		}
+		if _, isLabel := labels[labelKey(v)]; isLabel {
+			continue
+		}
+		c.add(v, 3-float64(d)/300, Page)
+	}
+	for _, v := range p.prefixes() {
+		c.add(maker(v), 2.3, Page)
+	}
+	for n := range c.list {
+		switch name, brand := " "+labelKey(p.name)+" ", " "+labelKey(c.list[n].value)+" "; {
+		case strings.HasPrefix(name, brand):
+			c.list[n].points++
+		case strings.Contains(name, brand):
+			c.list[n].points += 0.5
+		}
+	}
+	for _, v := range sorted(s.brands) {
+		n := s.brands[v]
+		if w := maker(v); w != "" {
+			if strings.HasPrefix(strings.ToLower(p.name), strings.ToLower(w)+" ") {
+				c.add(w, 1.8, Page)
+			} else {
+				c.support(w, min(0.5+0.1*float64(n), 1), false)
+			}
+		}
+	}
+	return c
+}
+
+// prefixes are the words that the page's title has before the product's name, and that stand alone above it: in "Acme
+// Boots - green", with Boots as its heading, Acme.
+func (p *page) prefixes() []string {
+	if p.title < 0 {
+		return nil
+	}
+	heading := fold(p.of(p.title))
+	above := "\n" + strings.ToLower(p.text[max(p.els[p.title].start-400, 0):p.els[p.title].start]) + "\n"
+	var out []string
+	for _, c := range p.called {
+		n := strings.Index(strings.ToLower(c), strings.ToLower(heading))
+		if n < 2 || n > 40 {
+			continue
+		}
+		before := strings.Trim(c[:n], " -–|:,")
+		if before != "" && strings.Contains(above, "\n"+strings.ToLower(before)+"\n") {
+			out = append(out, before)
+		}
+	}
+	return out
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// gtinOf chooses the global trade item number.
+func (p *page) gtinOf(products []*markup.Item, offers []offer, meta map[string][]string, found []labelled) claims {
+	var c claims
+	props := []string{"gtin13", "gtin", "gtin12", "gtin14", "gtin8", "ean", "upc", "isbn", "productID", "sku"}
+	read := func(i *markup.Item, w float64) {
+		for n, prop := range props {
+			text := i.Text(prop)
+			if prop == "productID" || prop == "sku" {
+				if prop == "productID" && !strings.Contains(text, ":") || prop == "sku" {
+					continue
+				}
+				_, text, _ = strings.Cut(text, ":")
+			}
+			if g, ok := GTIN(text); ok {
+				c.add(g, w-0.01*float64(n), sourceOf(i))
+			}
+		}
+	}
+	for _, i := range products {
+		read(i, 4)
+	}
+	for _, o := range offers {
+		if o.item != nil && !o.second {
+			read(o.item, 3)
+		}
+	}
+	for _, key := range []string{"product:ean", "product:upc", "product:isbn", "og:ean", "og:upc", "og:isbn",
+		"product:gtin"} {
+		for _, v := range meta[key] {
+			if g, ok := GTIN(v); ok {
+				c.add(g, 3, OpenGraph)
+			}
+		}
+	}
+	for l, w := range p.labelledAs("gtin", found) {
+		for _, v := range []string{l.value, code(l.value), firstWord(l.value)} {
+			if g, ok := GTIN(v); ok {
+				c.add(g, w, Page)
+				break
+			}
+		}
+	}
+	return c
+}
+
+// sorted are a map's keys in order, for the same page must always give the same draft.
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func firstWord(s string) string {
+	w, _, _ := strings.Cut(strings.TrimSpace(s), " ")
+	return strings.Trim(w, ",;|.")
+}
+
+// mpnOf chooses the manufacturer's number.
+func (p *page) mpnOf(products []*markup.Item, offers []offer, meta map[string][]string, found []labelled) claims {
+	var c claims
+	for _, i := range products {
+		v := number(i.Text("mpn"))
+		if sameCode(v, i.Text("sku")) || digits(v) == len(v) && len(v) < 10 && !p.shows(v) {
+			v = "" // a key of the shop's own
+		}
+		c.add(v, 4, sourceOf(i))
+		c.add(code(i.Text("model")), 1.5, sourceOf(i))
+	}
+	for _, o := range offers {
+		if o.item != nil && !o.second {
+			c.add(number(o.item.Text("mpn")), 3, o.source)
+		}
+	}
+	for _, key := range []string{"product:mfr_part_no", "product:mpn"} {
+		for _, v := range meta[key] {
+			c.add(number(v), 3, OpenGraph)
+		}
+	}
+	for l, w := range p.labelledAs("mpn", found) {
+		v := code(l.value)
+		if l.points < 2 { // a model is a number, or it is a name
+			if len(v) < 5 || digits(v) == 0 {
+				continue
+			}
+			if len(v) >= 6 && digits(v) < len(v) {
+				w += 0.7
+			}
+		}
+		c.add(v, w, Page)
+	}
+	for _, l := range found { // a number that is part of the name is not the shop's own
+		if v := code(l.value); l.field == "sku" && len(v) >= 5 && digits(v) > 0 && digits(v) < len(v) && l.points > 3 &&
+			!p.beside(l.at) && slices.Contains(strings.Fields(strings.ToLower(p.name)), strings.ToLower(v)) {
+			c.add(v, 2.2, Page)
+		}
+	}
+	return c
+}

@@ -1,0 +1,255 @@
+package draft
+
+import (
+	"iter"
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html/atom"
+)
+
+// A label is what a page writes before a value.
+type label struct {
+	field  string  // sku, mpn, gtin, brand
+	points float64 // how surely it means that field
+}
+
+// labels are what pages write before a value; lower case, marks and spaces folded into single spaces.
+var labels = func() map[string]label {
+	m := map[string]label{}
+	add := func(field string, points float64, list ...string) {
+		for _, l := range list {
+			m[l] = label{field, points}
+		}
+	}
+	add("sku", 4, "sku", "item number", "item no", "item code", "item id", "product code", "product id",
+		"product number", "product no", "article number", "article no", "art no", "art nr", "art",
+		"catalog number",
+		"catalogue number", "cat no", "web code", "web id", "stock code", "stock no", "stock number",
+		"artikelnummer", "artikel nr", "artikelnr", "bestellnummer", "bestell nr", "bestellnr", "produktnummer",
+		"produkt nr", "produktcode", "best nr", "asin", "sku code", "item sku", "product sku", "style number",
+		"style no", "style code", "ad number", "lot number", "id",
+		"référence", "reference", "réf", "ref", "référence produit", "code article", "numéro de l objet", "réf produit",
+		"n d article", "référence article", "code produit", "réf article",
+		"codice", "codice prodotto", "codice articolo", "cod prodotto", "cod articolo",
+		"numero oggetto", "sku prodotto", "riferimento", "articolo",
+		"referencia", "código", "código de producto", "código producto", "número de artículo", "ref producto",
+		"código del producto", "cód produto", "código do produto", "referência", "cód item", "cod produto",
+		"nr artykułu", "nr katalogowy", "kod produktu", "numer katalogowy", "nr ref", "numer artykułu",
+		"id produktu", "nr produktu", "nr aukcji", "numer oferty",
+		"kód produktu", "kód zboží", "kód tovaru", "objednací číslo", "katalogové číslo", "číslo produktu",
+		"cod produs", "cod intern", "id produs", "cikkszám", "termékkód", "kod proizvoda", "šifra izdelka",
+		"artikelcode", "productcode", "bestelnummer", "artnr", "varenummer", "varenr", "vare nr", "artikelkod",
+		"tuotenumero",
+		"tuotekoodi", "ürün kodu", "stok kodu", "κωδικός", "κωδικός προϊόντος", "артикул", "код товара", "код",
+		"код продукта",
+		"код товару", "номенклатурный номер", "номер товара", "каталожен номер",
+		"商品番号", "商品コード", "品番", "管理番号", "商品編號", "商品编号", "貨號", "货号", "商品貨號", "상품번호", "상품코드", "رمز المنتج", "رقم المنتج",
+		"رقم الموديل",
+		"מק ט", "รหัสสินค้า", "mã sản phẩm", "kode produk")
+	add("sku", 2.8, "item", "article", "art", "code", "id", "artikel", "style", "cod", "rif",
+		"cód", "kod", "kód", "indeks", "symbol", "код", "арт", "šifra", "listing id", "ad id")
+	add("mpn", 4, "mpn", "manufacturer part number", "manufacturer s part number", "mfr part number", "mfg part number",
+		"mfr part", "part number", "part no", "mfg part", "manufacturer number", "manufacturer product number",
+		"manufacturer no", "manufacturer code", "mfr", "supplier part number", "vendor code", "manufacturer product code",
+		"herstellernummer", "hersteller nr", "herstellerartikelnummer", "hersteller artikelnummer", "teilenummer",
+		"herstellerreferenz", "hersteller teilenummer", "herst nr", "hersteller art nr",
+		"référence fabricant", "réf fabricant", "référence constructeur", "numéro de pièce", "numéro de pièce fabricant",
+		"code fabricant", "codice produttore", "codice fornitore", "numero parte produttore mpn", "codice costruttore",
+		"mpn codice", "produktové číslo", "part no výrobcu", "model name number", "model number name",
+		"numer producenta", "herstellercode",
+		"referencia del fabricante", "número de pieza", "número de parte", "referencia fabricante", "part number pn",
+		"kod producenta", "numer katalogowy producenta", "nr katalogowy producenta", "kod výrobce", "kód výrobcu",
+		"part no výrobcu", "cod producator", "cod producător", "gyártói cikkszám", "fabrikantcode",
+		"producentens varenummer", "tillverkarens artikelnummer", "tillverkarens artnr", "код производителя", "メーカー型番",
+		"produktcode des herstellers", "modellnummer des herstellers", "product part number", "p n", "kód od výrobcu", "pn")
+	add("mpn", 2.5, "model number", "item model number", "model no", "modellnummer", "modell nr", "numéro de modèle",
+		"numero modello articolo", "numero modello", "número de modelo", "número de modelo del producto",
+		"numéro du modèle de l article", "modell nummer", "artikelmodellnummer", "model nr", "型番", "メーカー型番",
+		"número do modelo", "nr modelu", "modelnummer", "model code", "style id", "référence du modèle", "part")
+	add("mpn", 1.5, "model", "modell", "modèle", "modello", "modelo", "модель", "型號", "型号", "model name")
+	add("gtin", 4, "gtin", "ean", "upc", "ean code", "ean upc", "upc ean", "gtin ean", "ean gtin", "ean nummer",
+		"barcode", "bar code", "isbn", "isbn 13", "isbn 10", "isbn13", "isbn10", "code ean", "codice ean", "código ean",
+		"ean 13", "ean13", "gtin 13",
+		"kod ean", "ean kód", "ean kod", "strichcode", "code barre", "code barres", "codice a barre", "código de barras",
+		"kod kreskowy", "čárový kód", "čiarový kód", "штрихкод", "штрих код", "streepjescode", "streckkod", "stregkode",
+		"jan",
+		"janコード", "jan コード", "gtin13", "upc code", "cod ean", "cod de bare", "universal product code",
+		"global trade identification number", "vonalkód")
+	add("brand", 4, "brand", "brand name", "marke", "marque", "marca", "merk", "märke", "merke", "mærke", "značka",
+		"marka",
+		"бренд", "торговая марка", "торгова марка", "ブランド", "品牌", "브랜드", "العلامة التجارية", "الماركة", "מותג", "μάρκα",
+		"merkki", "tuotemerkki",
+		"thương hiệu", "ยี่ห้อ", "แบรนด์", "márka", "brend", "znamka", "zīmols")
+	add("brand", 2.5, "manufacturer", "hersteller", "fabricant", "produttore", "fabricante", "producent", "výrobce",
+		"výrobca", "producator", "producător", "gyártó", "valmistaja", "tillverkare", "fabrikant", "производитель",
+		"виробник",
+		"メーカー", "製造元", "maker", "publisher", "verlag", "éditeur", "editore", "editorial", "mfg", "κατασκευαστής",
+		"proizvođač", "proizvajalec", "tootja", "gamintojas")
+	add("brand", 1.5, "vendor", "designer", "by", "von", "par", "di", "de la marque", "sold by brand", "lieferant")
+	return m
+}()
+
+// labelKey folds what is written before a value into how labels has it.
+func labelKey(s string) string {
+	var b strings.Builder
+	space := false
+	for _, r := range strings.ToLower(s) {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) {
+			space = true
+			continue
+		}
+		if space && b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		space = false
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// labelOf looks a label up, also without what it says in parentheses, "Part Number (MPN)", and without the site's own
+// name, "Acme item number" on acme.example.
+func (p *page) labelOf(s string) (label, bool) {
+	key := labelKey(s)
+	l, ok := labels[key]
+	if n := strings.IndexByte(s, '('); !ok && n > 0 {
+		l, ok = labels[labelKey(s[:n])]
+	}
+	if !ok && p.site != "" && strings.Contains(key, p.site) {
+		l, ok = labels[fold(strings.ReplaceAll(key, p.site, ""))]
+	}
+	return l, ok
+}
+
+// siteOf is what a site calls itself by its host: acme, of www.acme.co.uk; "" for too short a name.
+func siteOf(host string) string {
+	name := ""
+	for part := range strings.SplitSeq(strings.ToLower(host), ".") {
+		if len(part) > 3 && (len(name) == 0 || name == "shop" || name == "store") {
+			name = part
+		}
+	}
+	return name
+}
+
+// A labelled is a value that stands on the page behind its label.
+type labelled struct {
+	label
+	value string
+	at    int // the element of the label
+}
+
+// maxLabelled bounds how many are kept.
+const maxLabelled = 400
+
+// readLabels finds the values of the labels that show: in tables and definition lists, in elements of their own that
+// follow the label's, and in "Label: value" lines.
+func (p *page) readLabels() []labelled {
+	var out []labelled
+	seen := map[string]bool{}
+	add := func(l label, value string, at int) {
+		if key := l.field + " " + value; at >= 0 && value != "" && !seen[key] {
+			seen[key] = !p.beside(at) && !p.veiledAt(at)
+			out = append(out, labelled{l, value, at})
+		}
+	}
+	for i := range p.els {
+		e := &p.els[i]
+		size := e.end - e.start
+		if size < 2 || size > 60 || len(out) >= maxLabelled {
+			continue
+		}
+		l, ok := p.labelOf(p.of(i))
+		if !ok || e.tag == atom.A || e.tag == atom.Button {
+			continue
+		}
+		add(l, p.following(e.end), i)
+	}
+	cover := p.coverer()
+	for start, line := range p.lines() {
+		if len(line) > 300 || len(out) >= maxLabelled {
+			continue
+		}
+		for segment := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune("|•·()", r) }) {
+			fields := strings.Fields(segment)
+			if len(segment) >= 60 || strings.ContainsAny(segment, ":#") {
+				continue
+			}
+			for k := 1; k < len(fields) && k <= 3; k++ { // "Nr ref. 45979556"
+				l, ok := labels[labelKey(strings.Join(fields[:k], " "))]
+				if v := code(strings.Join(fields[k:], " ")); ok && digits(v) >= 4 && l.field != "brand" && l.points >= 4 {
+					add(l, v, cover(start, start+1))
+				}
+			}
+		}
+		for at := 0; at < len(line); {
+			n := strings.IndexAny(line[at:], ":#：№")
+			if n < 0 {
+				break
+			}
+			n += at
+			from := strings.LastIndexAny(line[:n], "|•·,;()/") + 1
+			_, after := cutMark(line[n:])
+			key := labelKey(line[max(from, at):n])
+			l, ok := p.labelOf(line[max(from, at):n])
+			if !ok {
+				if words := strings.Fields(key); len(words) > 1 { // "More details Item No: 5"
+					for k := 1; k < len(words) && !ok && k < 8; k++ {
+						l, ok = labels[strings.Join(words[k:], " ")]
+						ok = ok && l.points >= 4 // "use code: SAVE20" is no number of a product
+						l.points--
+					}
+				}
+			}
+			if ok {
+				value := strings.TrimLeft(after, " :#.：")
+				if value == "" && start+len(line) < len(p.text) {
+					value = p.following(start + len(line))
+				}
+				add(l, value, cover(start+n, start+n+1))
+			}
+			at = len(line) - len(after)
+		}
+	}
+	return out
+}
+
+// worth is how much a labelled value counts where it stands.
+func (p *page) worth(l labelled) float64 {
+	if p.beside(l.at) || p.veiledAt(l.at) {
+		return l.points - 2.5
+	}
+	return l.points
+}
+
+// labelledAs yields the values of a field and what they are worth.
+func (p *page) labelledAs(field string, found []labelled) iter.Seq2[labelled, float64] {
+	return func(yield func(labelled, float64) bool) {
+		for _, l := range found {
+			if l.field == field && !yield(l, p.worth(l)) {
+				return
+			}
+		}
+	}
+}
+
+// cutMark cuts the mark at the beginning of s.
+func cutMark(s string) (string, string) {
+	for i, r := range s {
+		if i > 0 {
+			return s[:i], s[i:]
+		}
+		_ = r
+	}
+	return s, ""
+}
+
+// following is the text after a position up to the line's end; where the line ends there, the next line.
+func (p *page) following(at int) string {
+	rest := strings.TrimLeft(p.text[at:min(at+300, len(p.text))], " :#.：\n\t-–|")
+	if n := strings.IndexByte(rest, '\n'); n >= 0 {
+		rest = rest[:n]
+	}
+	return rest
+}

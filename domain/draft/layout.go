@@ -1,0 +1,171 @@
+package draft
+
+import (
+	"iter"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// lines yields the lines of the visible text and where they begin.
+func (p *page) lines() iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for start := 0; start < len(p.text); {
+			end := strings.IndexByte(p.text[start:], '\n')
+			if end < 0 {
+				end = len(p.text) - start
+			}
+			if end > 0 && !yield(start, p.text[start:start+end]) {
+				return
+			}
+			start += end + 1
+		}
+	}
+}
+
+// coverer returns a function that finds the innermost element that holds the text [start:end). It must be asked in the
+// order of start, roughly: it goes on from where it was.
+func (p *page) coverer() func(start, end int) int {
+	// starts in document order never fall, so the innermost element that begins at or before start is found by walking
+	// up from the last such element.
+	i := 0
+	return func(start, end int) int {
+		for i > 0 && p.els[i].start > start {
+			i--
+		}
+		for i+1 < len(p.els) && p.els[i+1].start <= start {
+			i++
+		}
+		for e := i; e >= 0; e = p.els[e].parent {
+			if p.els[e].start <= start && end <= p.els[e].end {
+				return e
+			}
+		}
+		return -1
+	}
+}
+
+// holdsTitle says that the product's name shows within the element i.
+func (p *page) holdsTitle(i int) bool {
+	return p.title >= 0 && p.els[i].inside(i, p.title)
+}
+
+// beside says that an element belongs to what is not the product: other products, reviews, the frame of the site. An
+// ancestor that holds the product's name, too, is not held against it.
+func (p *page) beside(i int) bool {
+	for ; i >= 0; i = p.els[i].parent {
+		if p.holdsTitle(i) {
+			return false
+		}
+		if p.els[i].own&(aside|chrome) != 0 || p.card(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// veiledAt says that an element is in what its class calls hidden.
+func (p *page) veiledAt(i int) bool {
+	for ; i >= 0; i = p.els[i].parent {
+		if p.holdsTitle(i) {
+			return false
+		}
+		if p.els[i].own&veiled != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// card says that the element i is one of three or more alike that each hold an amount: other products, or other
+// offers.
+func (p *page) card(i int) bool { return p.cards[i] }
+
+// findCards fills p.cards by the amounts that show.
+func (p *page) findCards(amounts []amountShown) {
+	p.cards = map[int]bool{}
+	holds := map[int]int{}     // element → how many amounts it holds
+	counted := map[shape]int{} // how many of them hold an amount
+	for _, a := range amounts {
+		for i := a.el; i >= 0; i = p.els[i].parent {
+			if holds[i]++; holds[i] == 1 && p.els[i].parent >= 0 {
+				counted[p.shape(i)]++
+			}
+		}
+	}
+	for i := range holds {
+		if p.els[i].parent < 0 || p.holdsTitle(i) || !p.holdsLink(i) {
+			continue
+		}
+		least := 3
+		switch p.els[i].tag {
+		case atom.Tr, atom.Td, atom.Dd, atom.P, atom.Span, atom.Tbody:
+			continue // rows of one product's prices, of its sizes
+		default:
+			if attr(p.els[i].node, "class") == "" && p.els[i].tag != atom.Li {
+				least = 4
+			}
+		}
+		if counted[p.shape(i)] >= least {
+			p.cards[i] = true
+		}
+	}
+}
+
+// A shape is what an element has in common with its like: parent, tag and first class.
+type shape struct {
+	parent     int
+	tag, class string
+}
+
+func (p *page) shape(i int) shape {
+	e := &p.els[i]
+	class, _, _ := strings.Cut(strings.TrimSpace(attr(e.node, "class")), " ")
+	return shape{e.parent, e.node.Data, class}
+}
+
+// holdsLink says that the element i is, or holds, a link or a picture.
+func (p *page) holdsLink(i int) bool {
+	until := p.els[i].last + 1
+	return until < len(p.els) && p.els[until].links > p.els[i].links || until == len(p.els) && p.links > p.els[i].links
+}
+
+// leads says that a link goes to another page.
+func leads(href string) bool {
+	return href != "" && !strings.HasPrefix(href, "#") && !strings.HasPrefix(href, "javascript:")
+}
+
+// link is an element's address made absolute, "" where it is none for a browser to load.
+func (p *page) link(s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" || strings.HasPrefix(s, "data:") || len(s) > 2000 {
+		return ""
+	}
+	u, err := p.base.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return ""
+	}
+	return u.String()
+}
+
+// childElements yields the child elements of the element i.
+func (p *page) childElements(i int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for k := i + 1; k <= p.els[i].last; k = p.els[k].last + 1 {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// htmlElement is a document's <html>, nil where there is none.
+func htmlElement(doc *html.Node) *html.Node {
+	for c := range doc.ChildNodes() {
+		if c.Type == html.ElementNode && c.DataAtom == atom.Html {
+			return c
+		}
+	}
+	return nil
+}

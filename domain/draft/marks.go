@@ -1,0 +1,210 @@
+package draft
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// A mark is what an element's tag, names and style say of what it holds.
+type mark uint32
+
+const (
+	hidden   mark = 1 << iota // not shown
+	veiled                    // not shown, if its class says what it means
+	struck                    // <del>, strike-through
+	costs                     // named price
+	now                       // named current, sale, final …
+	was                       // named old, list, save …
+	extra                     // named shipping, instalment, unit …
+	aside                     // named related, recommended, reviews, advertisement …
+	chrome                    // header, footer, navigation, basket, dialogs
+	buys                      // named add-to-cart …
+	crumbs                    // named breadcrumb
+	fraction                  // named cents
+	gallery                   // named gallery, zoom, product image
+	main                      // named product, detail, buy box
+	brands                    // named brand
+	stocks                    // named stock, availability
+	titled                    // named title, name
+	list                      // named carousel, grid, list, items
+	option                    // named variant, swatch, option, size
+	cut                       // named discount: beside price the price, else what is taken off
+	numbers                   // named sku, article number …
+)
+
+// notInherited is what an element says of itself only.
+const notInherited = fraction | titled | brands | stocks | numbers
+
+// words says what the words of class names, identifiers and such mean, in the languages in which shops write them.
+var words = func() map[string]mark {
+	m := map[string]mark{}
+	add := func(k mark, list string) {
+		for _, w := range strings.Fields(list) {
+			m[w] |= k
+		}
+	}
+	add(costs, `price prices pricing preis preise prix prezzo precio preco cena ceny pris prijs pricetag prc
+		productprice pricebox priceblock pdpprice kaina hinta fiyat harga tsena narx giá gia`)
+	add(now, `current now sale special final our actual selling sell deal today discounted promo new offer main
+		promotional aktuell aktueller actuel actuelle attuale actual nowprice finalprice saleprice currentprice
+		specialprice offerprice nouveau neu nuevo`)
+	add(was, `old was list rrp msrp strike striked strikethrough crossed crossedout before original previous compare
+		save saving savings saved retail barre barré barred reference uvp streichpreis oldprice
+		listprice wasprice originalprice regularprice compareat statt ancien anterior linethrough through
+		suggested off percent percentage uplift rebate cashback badge mrp antes alt alter`)
+	add(cut, `discount discounts rabatt remise sconto descuento desconto rabat`)
+	add(extra, `shipping delivery versand livraison spedizione envio envío installment installments instalment
+		instalments monthly month finance financing credit klarna afterpay affirm paypal loan leasing unit perunit
+		grundpreis baseprice points reward rewards coupon voucher gift warranty insurance tax vat deposit postage
+		parcelas parcela mensualite mensuel rate raten cuotas cuota fee fees subscribe subscription tradein trade
+		minimum threshold history chart tooltip wholesale used refurbished bulk tier tiers quantity`)
+	add(aside, `related recommend recommended recommendation recommendations recommender recs similar upsell
+		upsells crosssell crosssells cross also viewed recent recently sponsored ads advert adverts
+		advertisement banner bundle bundles accessories accessory suggestions suggested suggestion others bought
+		frequently together complementary complete look outfit review reviews rating ratings comment comments
+		feedback qa questions faq alternatives alternative comparison popular trending bestseller bestsellers
+		seen history lastviewed marketing social share newsletter blog merchandising feat sims`)
+	add(chrome, `header footer nav navbar navigation menu megamenu minicart cartsummary basket
+		minibasket topbar toolbar modal popup dialog overlay cookie cookies consent gdpr signin login
+		drawer offcanvas flyout search wishlist chat toast subfooter sitemap`)
+	add(buys,
+		`addtocart addtobasket addtobag buynow buybutton buybox purchase atc addcart addtocart addtobasket tocart warenkorb panier
+		carrello carrito comprar acheter acquista kaufen kopen kosik koszyka`)
+	add(crumbs, `breadcrumb breadcrumbs crumb crumbs breadcrumblist ariane fildariane migas`)
+	add(fraction, `cents cent decimal decimals fraction fractional centimes centesimi centavos superscript sup penny
+		pence fractiondigits`)
+	add(gallery, `gallery zoom mainimage productimage heroimage hero imagegallery thumbs thumbnails photo photos
+		media slideshow`)
+	add(main, `product detail details pdp productdetail productdetails productpage productinfo summary buybox item
+		itemdetail productmain essential`)
+	add(brands, `brand marca marke marque manufacturer hersteller fabricante designer vendor producent znacka byline
+		brandname productbrand fabricant`)
+	add(stocks, `stock availability available disponibilita disponibilite disponibilidad verfügbarkeit verfugbarkeit
+		lieferbar instock outofstock soldout dostupnost dostepnosc disponibilidade`)
+	add(titled, `title name productname producttitle heading headline itemname titre titel titolo titulo`)
+	add(list, `carousel slider swiper slick owl grid list items tiles tile cards card row teaser teasers listing
+		results products thumbnail`)
+	add(numbers,
+		`sku productsku itemsku skuid skuvalue articlenumber articleno artnr articlecode itemnumber itemno itemcode
+		productnumber productcode productreference partnumber stylenumber modelnumber refnumber productref articlenr
+		itemid productidvalue artikelnummer bestellnummer catalognumber referencenumber skunumber codeproduit refproduit`)
+	add(option, `variant variants variation variations swatch swatches option options size sizes color colors colour
+		colours twister selector`)
+	return m
+}()
+
+// named are the attributes whose words say what an element holds.
+var named = map[string]bool{"class": true, "id": true, "itemprop": true, "data-testid": true, "data-test": true,
+	"data-test-id": true, "data-qa": true, "data-qa-qualifier": true, "data-role": true, "data-component": true,
+	"data-hook":    true,
+	"data-auto-id": true, "data-automation-id": true, "data-section": true, "data-feature-name": true,
+	"data-locator": true, "property": true, "data-name": true, "data-price-type": true, "data-element": true}
+
+// marksOf reads an element's own marks.
+func marksOf(n *html.Node) mark {
+	var m mark
+	switch n.DataAtom {
+	case atom.Del, atom.S, atom.Strike:
+		m |= struck
+	case atom.Nav, atom.Footer, atom.Dialog:
+		m |= chrome
+	case atom.Aside:
+		m |= list
+	}
+	for _, a := range n.Attr {
+		switch {
+		case a.Key == "hidden":
+			m |= hidden
+		case a.Key == "style":
+			m |= styleMarks(a.Val)
+		case a.Key == "type" && n.DataAtom == atom.Input && strings.EqualFold(a.Val, "hidden"):
+			m |= hidden
+		case named[a.Key] && len(a.Val) < 600:
+			m |= nameMarks(a.Val)
+		}
+	}
+	return m
+}
+
+// styleMarks reads an inline style.
+func styleMarks(s string) mark {
+	s = strings.ToLower(strings.ReplaceAll(s, " ", ""))
+	var m mark
+	if strings.Contains(s, "display:none") || strings.Contains(s, "visibility:hidden") {
+		m |= hidden
+	}
+	if strings.Contains(s, "line-through") {
+		m |= struck
+	}
+	return m
+}
+
+// nameMarks reads the words of a class attribute or an identifier: split at what is neither letter nor digit and
+// where a small letter meets a capital one; two neighbours are looked up glued, too.
+func nameMarks(s string) mark {
+	var m mark
+	for name := range strings.FieldsSeq(s) {
+		lower := strings.ToLower(name)
+		switch lower {
+		case "hidden", "hide", "d-none", "display-none", "invisible", "none", "hideme", "nodisplay", "no-display":
+			m |= veiled
+		case "visually-hidden", "overflow-hidden", "text-hidden": // read out, or cut off
+		case "line-through", "text-line-through", "u-strike":
+			m |= struck
+		default:
+			if strings.HasSuffix(lower, "-hidden") || strings.HasSuffix(lower, "-hide") ||
+				strings.HasSuffix(lower, "-invisible") {
+				m |= veiled
+			}
+		}
+		own, last, before := mark(0), "", ""
+		for _, w := range split(name) {
+			own |= words[w] | words[before+last+w]
+			if last != "" {
+				own |= words[last+w]
+			}
+			before, last = last, w
+		}
+		switch {
+		case own&cut != 0 && own&costs != 0:
+			own = own&^cut | now
+		case own&cut != 0:
+			own = own&^cut | was
+		}
+		if own&(main|buys) != 0 { // product-header, add-to-basket
+			own &^= chrome
+		}
+		m |= own
+	}
+	return m
+}
+
+// split cuts a name into its words, lower case.
+func split(name string) []string {
+	var out []string
+	start := -1
+	var before rune
+	for i, r := range name {
+		letter := unicode.IsLetter(r) || unicode.IsDigit(r)
+		switch {
+		case !letter:
+			if start >= 0 {
+				out = append(out, strings.ToLower(name[start:i]))
+			}
+			start = -1
+		case start < 0:
+			start = i
+		case unicode.IsUpper(r) && unicode.IsLower(before):
+			out = append(out, strings.ToLower(name[start:i]))
+			start = i
+		}
+		before = r
+	}
+	if start >= 0 {
+		out = append(out, strings.ToLower(name[start:]))
+	}
+	return out
+}

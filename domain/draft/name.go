@@ -1,0 +1,156 @@
+package draft
+
+import (
+	"math"
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html/atom"
+
+	"github.com/mtlrent/conveyor/domain/markup"
+)
+
+// maxTitles bounds how many elements are looked at for the name.
+const maxTitles = 3000
+
+// findTitle finds the element that shows the product's name: the <h1> most like what the page calls itself, else the
+// named or large element that is.
+func (p *page) findTitle(called []string) {
+	best, tried := 0.0, 0
+	for i := range p.els {
+		e := &p.els[i]
+		if tried > maxTitles {
+			break
+		}
+		if e.end == e.start || e.end-e.start > 400 && e.tag != atom.H1 || e.end-e.start > 2000 {
+			continue
+		}
+		points := 0.0
+		switch e.tag {
+		case atom.H1:
+			points = 1.2
+		case atom.H2:
+			points = 0.3
+		case atom.H3, atom.H4:
+			points = 0.1
+		case atom.Title, atom.A, atom.Button, atom.Li:
+			continue
+		default:
+			if e.own&titled == 0 {
+				continue
+			}
+			points = 0.2
+		}
+		tried++
+		text := p.of(i)
+		if strings.Count(text, "\n") > 4 {
+			if e.tag != atom.H1 {
+				continue
+			}
+			text, _, _ = strings.Cut(text, "\n") // a button inside, and what it opens
+		}
+		like := 0.0
+		for n, c := range called {
+			like = max(like, alike(text, c)-0.05*float64(n))
+		}
+		points += 2 * like
+		if e.own&titled != 0 {
+			points += 0.3
+		}
+		if e.marks&(aside|crumbs) != 0 {
+			points -= 0.5
+		}
+		if e.marks&veiled != 0 {
+			points -= 0.7
+		}
+		if e.tag != atom.H1 && like < 0.6 {
+			continue
+		}
+		points -= 0.1 * math.Log2(1+float64(e.start)/3000)
+		if points > best+0.01 {
+			best, p.title = points, i
+		}
+	}
+}
+
+// heading is the product's name as the page shows it.
+func (p *page) heading() string {
+	text := p.of(p.title)
+	if strings.Count(text, "\n") > 4 {
+		text, _, _ = strings.Cut(text, "\n")
+	}
+	return fold(text)
+}
+
+// alike is how much two names have in common, 0..1: the share of the words of the shorter that are in the longer, less
+// a little where their lengths differ.
+func alike(a, b string) float64 {
+	x, y := wordsOf(a), wordsOf(b)
+	if len(x) == 0 || len(y) == 0 {
+		return 0
+	}
+	if len(x) > len(y) {
+		x, y = y, x
+	}
+	in := map[string]bool{}
+	for _, w := range y {
+		in[w] = true
+	}
+	common := 0
+	for _, w := range x {
+		if in[w] {
+			common++
+		}
+	}
+	share := float64(common) / float64(len(x))
+	return share * (0.7 + 0.3*float64(len(x))/float64(len(y)))
+}
+
+// wordsOf are the first words of a text, lower case.
+func wordsOf(s string) []string {
+	if len(s) > 500 {
+		s = s[:500]
+	}
+	w := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return w[:min(len(w), 40)]
+}
+
+// calledOf is what the page calls its product, outside its visible text, the best first.
+func calledOf(data markup.Data, title string) []string {
+	var out []string
+	add := func(s string) {
+		if s = fold(s); s != "" && len(s) < 500 {
+			out = append(out, s)
+		}
+	}
+	add(title)
+	for _, key := range []string{"og:title", "twitter:title"} {
+		for _, v := range data.Meta[key] {
+			add(v)
+		}
+	}
+	return out
+}
+
+// nameOf is what the product is called.
+func (p *page) nameOf(products []*markup.Item, meta map[string][]string) *Found[string] {
+	for _, i := range products {
+		if n := cleanText(i.Text("name"), 500); n != "" {
+			return found(n, "name", sourceOf(i))
+		}
+	}
+	if p.title >= 0 && p.els[p.title].tag == atom.H1 {
+		if n := cleanText(p.heading(), 500); n != "" {
+			return found(n, "name", Page)
+		}
+	}
+	for _, v := range meta["og:title"] {
+		if n := cleanText(v, 500); n != "" {
+			return found(n, "name", OpenGraph)
+		}
+	}
+	if p.title >= 0 {
+		return found(cleanText(p.heading(), 500), "name", Page)
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+package draft
+
+import (
+	"strings"
+
+	"github.com/mtlrent/conveyor/domain/markup"
+	"github.com/mtlrent/conveyor/domain/price"
+)
+
+// productTypes are what schema.org calls things for sale.
+var productTypes = []string{"Product", "ProductGroup", "IndividualProduct", "ProductModel", "SomeProducts", "Vehicle",
+	"Car", "Motorcycle", "Book"}
+
+// An offer is a price that structured data names.
+type offer struct {
+	amount, currency string
+	availability     Availability
+	sku, name, url   string
+	source           Source
+	second           bool // a variant's, or the upper end of a range
+	item             *markup.Item
+	of               *markup.Item // the product it is for
+}
+
+// sourceOf is the source that an item's syntax is.
+func sourceOf(i *markup.Item) Source { return Source(i.Syntax) }
+
+// related are the properties that lead to other products.
+var related = map[string]bool{"isRelatedTo": true, "isSimilarTo": true, "isAccessoryOrSparePartFor": true,
+	"itemListElement": true, "isConsumableFor": true, "review": true, "reviews": true, "mentions": true,
+	"hasVariant": true, "model": true, "isVariantOf": true, "aggregateRating": true}
+
+// products are the items that describe the page's product, the best of each syntax, in the order of trust.
+func (p *page) products(data markup.Data) []*markup.Item {
+	beside := map[*markup.Item]bool{}
+	var walk func(i *markup.Item, out bool, depth int)
+	walk = func(i *markup.Item, out bool, depth int) {
+		if depth > 16 || beside[i] {
+			return
+		}
+		if out {
+			beside[i] = true
+		}
+		for prop, values := range i.Props {
+			for _, v := range values {
+				if v.Item != nil {
+					walk(v.Item, out || related[prop] || i.Is("ItemList", "OfferCatalog"), depth+1)
+				}
+			}
+		}
+	}
+	for _, i := range data.Items {
+		walk(i, i.Is("ItemList", "OfferCatalog", "BreadcrumbList"), 0)
+	}
+	best := map[markup.Syntax]*markup.Item{}
+	points := map[markup.Syntax]float64{}
+	for _, i := range data.Find(productTypes...) {
+		s := 0.0
+		if beside[i] {
+			s -= 3
+		}
+		s += 3 * alike(i.Text("name"), p.name)
+		if len(i.Props["offers"]) > 0 || i.Is("ProductGroup") {
+			s++
+		}
+		if i.Node != nil && i.Syntax != "json-ld" {
+			if at, ok := p.at[i.Node]; ok {
+				if p.els[at].marks&(aside|chrome) != 0 && !p.holdsTitle(at) {
+					s -= 2
+				}
+				if p.holdsTitle(at) {
+					s += 2
+				}
+			}
+		}
+		if best[i.Syntax] == nil || s > points[i.Syntax] {
+			best[i.Syntax], points[i.Syntax] = i, s
+		}
+	}
+	var out []*markup.Item
+	for _, syntax := range []markup.Syntax{"json-ld", "microdata", "rdfa"} {
+		if best[syntax] != nil && points[syntax] > -2 {
+			out = append(out, best[syntax])
+		}
+	}
+	return out
+}
+
+// offersOf are the prices that a product's data names, the likeliest first.
+func (p *page) offersOf(product *markup.Item) []offer {
+	var out []offer
+	var read func(i *markup.Item, of *markup.Item, second bool, depth int)
+	read = func(i *markup.Item, of *markup.Item, second bool, depth int) {
+		if depth > 4 || len(out) > 500 {
+			return
+		}
+		o := offer{source: sourceOf(i), second: second, item: i, of: of, sku: number(i.Text("sku")), name: i.Text("name"),
+			url: i.Text("url"), availability: availabilityOf(i.Text("availability"))}
+		o.currency = currencyCode(i.Text("priceCurrency"))
+		if o.currency == "" {
+			o.currency = currencyCode(i.Text("currency"))
+		}
+		o.amount = p.amount(i.Text("price"))
+		if o.amount == "" && len(i.Items("offers")) == 0 {
+			o.amount = p.amount(i.Text("lowPrice"))
+		}
+		for _, spec := range i.Items("priceSpecification") {
+			kind := i.Text("priceType") + spec.Text("priceType")
+			if strings.Contains(kind, "ListPrice") || strings.Contains(kind, "SRP") ||
+				len(spec.Props["referenceQuantity"]) > 0 {
+				continue
+			}
+			if o.amount == "" {
+				if o.amount = p.amount(spec.Text("price")); o.amount == "" {
+					o.amount = p.amount(spec.Text("minPrice"))
+				}
+			}
+			if o.currency == "" {
+				o.currency = currencyCode(spec.Text("priceCurrency"))
+			}
+		}
+		if o.amount != "" || o.availability != "" {
+			out = append(out, o)
+		}
+		nested := i.Items("offers")
+		for n, sub := range nested {
+			read(sub, of, second || n > 0 || o.amount != "", depth+1)
+		}
+		if len(nested) > 0 && i.Text("lowPrice") != "" && o.amount == "" {
+			if a := p.amount(i.Text("lowPrice")); a != "" {
+				o.amount, o.second = a, true
+				out = append(out, o)
+			}
+		}
+	}
+	for n, i := range product.Items("offers") {
+		read(i, product, n > 0, 0)
+	}
+	if a := p.amount(product.Text("price")); a != "" { // where it does not belong, but is written
+		out = append(out, offer{amount: a, currency: currencyCode(product.Text("priceCurrency")),
+			availability: availabilityOf(product.Text("availability")), source: sourceOf(product), item: product,
+			of: product})
+	} else if v := availabilityOf(product.Text("availability")); v != "" && len(out) == 0 {
+		out = append(out, offer{availability: v, source: sourceOf(product), item: product, of: product})
+	}
+	for _, variant := range product.Items("hasVariant") {
+		for _, i := range variant.Items("offers") {
+			read(i, variant, len(out) > 0, 0)
+		}
+	}
+	return out
+}
+
+// amount reads the price of structured data, in which a point is a decimal point unless that makes no sense. "" = none.
+func (p *page) amount(s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" || len(s) > 40 {
+		return ""
+	}
+	if plainAmount(s) {
+		return strip(s)
+	}
+	if m, ok := price.Parse(s, p.hint); ok {
+		return m.Amount
+	}
+	return ""
+}
+
+// plainAmount says that s is digits with at most one point.
+func plainAmount(s string) bool {
+	points := 0
+	for i := range len(s) {
+		switch {
+		case isDigit(s[i]):
+		case s[i] == '.' && i > 0 && i < len(s)-1 && points == 0:
+			points++
+		default:
+			return false
+		}
+	}
+	return s != ""
+}
+
+// strip cuts leading zeros, and zeros beyond the second decimal.
+func strip(s string) string {
+	s = strings.TrimLeft(s, "0")
+	if s == "" || s[0] == '.' {
+		s = "0" + s
+	}
+	if dot := strings.IndexByte(s, '.'); dot >= 0 {
+		for len(s)-dot > 3 && s[len(s)-1] == '0' {
+			s = s[:len(s)-1]
+		}
+	}
+	return s
+}
+
+// currencyCode is the code of a currency that data names, "" = it names none.
+func currencyCode(s string) string {
+	s = strings.TrimSpace(s)
+	if len(s) == 3 {
+		if u := strings.ToUpper(s); isCode(u) {
+			return u
+		}
+	}
+	return price.CurrencyOf(s, price.Hint{})
+}
+
+func isCode(s string) bool {
+	for i := range len(s) {
+		if s[i] < 'A' || s[i] > 'Z' {
+			return false
+		}
+	}
+	return len(s) == 3
+}
+
+// availabilityOf reads what data says of an availability, an address of schema.org or, as some write, words.
+func availabilityOf(s string) Availability {
+	s = strings.TrimSpace(s)
+	if i := strings.LastIndexAny(s, "/#:"); i >= 0 {
+		s = s[i+1:]
+	}
+	switch strings.ToLower(strings.NewReplacer(" ", "", "_", "", "-", "").Replace(s)) {
+	case "instock", "available", "onlineonly", "instoreonly", "limitedavailability", "yes", "true", "in", "1",
+		"availablefororder", "availablenow", "madetoorder":
+		return InStock
+	case "outofstock", "soldout", "oos", "unavailable", "notavailable", "no", "false", "0", "reserved",
+		"availableoutofstock":
+		return OutOfStock
+	case "preorder", "presale":
+		return PreOrder
+	case "backorder":
+		return BackOrder
+	case "discontinued":
+		return Discontinued
+	}
+	return ""
+}

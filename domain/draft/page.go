@@ -1,0 +1,315 @@
+package draft
+
+import (
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/mtlrent/conveyor/domain/price"
+)
+
+// A page is a document laid flat: its elements in document order, and its visible text as one string in which each
+// block stands on lines of its own. Text offsets tell which element holds which text.
+type page struct {
+	base    *url.URL
+	site    string // see siteOf
+	hint    price.Hint
+	els     []element
+	at      map[*html.Node]int
+	text    string
+	scripts []string
+	options []int        // the <option> elements, whose text is not in text
+	links   int          // how many links and pictures there are
+	cards   map[int]bool // see findCards
+
+	amounts []amountShown
+	spans   []span // where they stand, in order
+
+	called []string // what the page calls its product outside its text
+	name   string   // what it shows as the product's name, else the first of called
+	title  int      // the element that shows the product's name, -1 = none
+	button int      // the element that buys, -1 = none
+}
+
+// A span is text[start:end].
+type span struct{ start, end int }
+
+// An element is one element of a page. The text inside it is text[start:end], the elements inside it are those after
+// it up to last.
+type element struct {
+	node       *html.Node
+	tag        atom.Atom
+	parent     int // -1 = none
+	last       int
+	start, end int
+	own        mark // what its own tag, names and style say
+	marks      mark // the same, its ancestors' too
+	links      int  // how many links and pictures come before it
+}
+
+// inside says that the element i is e itself (which is at index at) or within it.
+func (e *element) inside(at, i int) bool { return at <= i && i <= e.last }
+
+// A pageWalk builds a page.
+type pageWalk struct {
+	p     *page
+	text  strings.Builder
+	space bool // white space waits to be written
+	line  bool // a line end does
+	gap   bool // a space does, where a digit follows: "$400" and "5 bids"
+}
+
+// maxDepth bounds recursion; a browser nests no deeper than 512 either.
+const maxDepth = 512
+
+// newPage lays a document out.
+func newPage(doc *html.Node, base *url.URL) *page {
+	p := &page{base: base, site: siteOf(base.Hostname()), at: map[*html.Node]int{}, title: -1, button: -1}
+	w := pageWalk{p: p}
+	w.node(doc, -1, 0)
+	p.text = w.text.String()
+	return p
+}
+
+func (w *pageWalk) node(n *html.Node, parent, depth int) {
+	switch n.Type {
+	case html.TextNode:
+		if parent >= 0 {
+			w.write(n.Data)
+		}
+		return
+	case html.DocumentNode:
+		w.children(n, parent, depth)
+		return
+	case html.ElementNode:
+	default:
+		return
+	}
+	if depth > maxDepth {
+		return
+	}
+	switch n.DataAtom {
+	case atom.Script:
+		if n.FirstChild != nil && n.FirstChild.Type == html.TextNode {
+			w.p.scripts = append(w.p.scripts, n.FirstChild.Data)
+		}
+		return
+	case atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Iframe, atom.Object, atom.Head, atom.Textarea,
+		atom.Video, atom.Audio, atom.Canvas:
+		if n.DataAtom == atom.Head {
+			w.scriptsOf(n)
+		}
+		return
+	}
+	own := mark(0)
+	if n.DataAtom != atom.Html && n.DataAtom != atom.Body { // their names are of the site, their style is of a moment
+		own = marksOf(n)
+	}
+	if own&hidden != 0 && n.DataAtom != atom.Input {
+		w.scriptsOf(n)
+		return
+	}
+	if block[n.DataAtom] {
+		w.line = true
+	}
+	i := len(w.p.els)
+	e := element{node: n, tag: n.DataAtom, parent: parent, own: own, marks: own, links: w.p.links}
+	if n.DataAtom == atom.A || n.DataAtom == atom.Img {
+		w.p.links++
+	}
+	if parent >= 0 {
+		e.marks |= w.p.els[parent].marks &^ notInherited
+	}
+	if !block[n.DataAtom] {
+		switch {
+		case w.endsInDigit() && w.cents(n, own, parent):
+			w.text.WriteByte('.')
+		case w.endsInDigit() && begins(n), w.endsInSymbol() && complete(n):
+			w.space = true
+		}
+	}
+	e.start = w.text.Len()
+	w.p.els = append(w.p.els, e)
+	w.p.at[n] = i
+	switch n.DataAtom {
+	case atom.Option:
+		w.p.options = append(w.p.options, i)
+	case atom.Select:
+		w.selected(n, i, depth)
+	case atom.Input:
+		if t := strings.ToLower(attr(n, "type")); t == "submit" || t == "button" {
+			w.write(attr(n, "value"))
+		}
+	default:
+		w.children(n, i, depth)
+	}
+	w.p.els[i].last = len(w.p.els) - 1
+	w.p.els[i].end = w.text.Len()
+	if block[n.DataAtom] {
+		w.line = true
+	} else if s := strings.TrimSpace(w.text.String()[w.p.els[i].start:]); len(s) > 1 && len(s) < 20 &&
+		isDigit(s[len(s)-1]) && (s[0] == '$' || s[0] >= utf8.RuneSelf) {
+		w.gap = true
+	}
+}
+
+func (w *pageWalk) children(n *html.Node, parent, depth int) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		w.node(c, parent, depth+1)
+	}
+}
+
+// selected keeps the options of a select as elements without text: of a closed list nothing but the choice shows.
+func (w *pageWalk) selected(n *html.Node, parent, depth int) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		switch {
+		case c.DataAtom == atom.Option:
+			w.node(c, parent, depth+1)
+		case c.DataAtom == atom.Optgroup:
+			w.selected(c, parent, depth+1)
+		}
+	}
+}
+
+// scriptsOf keeps the scripts inside what is not shown.
+func (w *pageWalk) scriptsOf(n *html.Node) {
+	for d := range n.Descendants() {
+		if d.DataAtom == atom.Script && d.FirstChild != nil && d.FirstChild.Type == html.TextNode {
+			w.p.scripts = append(w.p.scripts, d.FirstChild.Data)
+		}
+	}
+}
+
+// write adds text with its white space folded.
+func (w *pageWalk) write(s string) {
+	for i := 0; i < len(s); {
+		r, size := rune(s[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(s[i:])
+		}
+		switch {
+		case r <= ' ' || r >= utf8.RuneSelf && unicode.IsSpace(r):
+			w.space = true
+		case r == '\u200b' || r == '\u200e' || r == '\u200f' || r == '\ufeff' || r == '\u00ad' || r == '\u2060' ||
+			r == '\u061c' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069':
+		default:
+			switch {
+			case w.text.Len() == 0:
+			case w.line:
+				w.text.WriteByte('\n')
+			case w.space || w.gap && r <= '9' && isDigit(byte(r)):
+				w.text.WriteByte(' ')
+			}
+			w.space, w.line, w.gap = false, false, false
+			w.text.WriteString(s[i : i+size])
+		}
+		i += size
+	}
+}
+
+// endsInDigit says that what comes next is glued to a digit.
+func (w *pageWalk) endsInDigit() bool {
+	s := w.text.String()
+	return s != "" && !w.line && isDigit(s[len(s)-1])
+}
+
+// cents says that an element within an amount holds two digits and nothing else, set apart as cents are: what the eye
+// reads as 12.99 is 1299 in the text.
+func (w *pageWalk) cents(n *html.Node, own mark, parent int) bool {
+	if n.DataAtom != atom.Sup && n.DataAtom != atom.Small && own&fraction == 0 &&
+		(parent < 0 || (w.p.els[parent].own|own)&costs == 0) {
+		return false
+	}
+	s := innerText(n, 16)
+	return len(s) >= 2 && isDigit(s[0]) && isDigit(s[1]) && (len(s) == 2 || len(s) < 8 && !strings.ContainsAny(s[2:],
+		".,0123456789"))
+}
+
+// begins says that an element holds an amount of its own, which is not to be glued to the digit before it.
+func begins(n *html.Node) bool {
+	s := innerText(n, 16)
+	digit := strings.IndexAny(s, "0123456789")
+	if digit < 0 || digit > 6 {
+		return false
+	}
+	return digit > 0 && !strings.ContainsAny(s[:1], ".,' -%") || digit == 0 && strings.ContainsAny(s, ".,")
+}
+
+// endsInSymbol says that what comes next is glued to the symbol of a currency.
+func (w *pageWalk) endsInSymbol() bool {
+	r, _ := utf8.DecodeLastRuneInString(w.text.String())
+	return !w.line && unicode.Is(unicode.Sc, r)
+}
+
+// complete says that an element begins with a number and has a currency of its own, so that the one before it belongs
+// to another amount: "1 299 ₽" and "1 999 ₽".
+func complete(n *html.Node) bool {
+	s := innerText(n, 16)
+	return s != "" && isDigit(s[0]) && strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Sc, r) })
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// block elements stand on lines of their own.
+var block = func() map[atom.Atom]bool {
+	m := map[atom.Atom]bool{}
+	for _, a := range []atom.Atom{atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Body, atom.Br,
+		atom.Button, atom.Caption, atom.Dd, atom.Details, atom.Dialog, atom.Div, atom.Dl, atom.Dt, atom.Fieldset,
+		atom.Figcaption, atom.Figure, atom.Footer, atom.Form, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6,
+		atom.Header, atom.Hr, atom.Label, atom.Legend, atom.Li, atom.Main, atom.Nav, atom.Ol, atom.P, atom.Pre,
+		atom.Section, atom.Select, atom.Summary, atom.Table, atom.Tbody, atom.Td, atom.Tfoot, atom.Th, atom.Thead,
+		atom.Tr, atom.Ul} {
+		m[a] = true
+	}
+	return m
+}()
+
+// attr is an attribute's value, "" where there is none.
+func attr(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name && a.Namespace == "" {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// has says that an attribute is there.
+func has(n *html.Node, name string) bool {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return true
+		}
+	}
+	return false
+}
+
+// innerText is the text inside a node with its white space folded, cut at about max bytes, and after so many nodes that
+// pages of empty elements take no longer.
+func innerText(n *html.Node, max int) string {
+	var b strings.Builder
+	nodes := 0
+	for d := range n.Descendants() {
+		if nodes++; nodes > 200+4*max {
+			break
+		}
+		if d.Type == html.TextNode && d.Parent.DataAtom != atom.Script && d.Parent.DataAtom != atom.Style {
+			b.WriteString(d.Data)
+			b.WriteByte(' ')
+			if b.Len() > max+64 {
+				break
+			}
+		}
+	}
+	return fold(b.String())
+}
+
+// fold makes every run of white space one space.
+func fold(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// of is the visible text inside an element.
+func (p *page) of(i int) string { return strings.TrimSpace(p.text[p.els[i].start:p.els[i].end]) }

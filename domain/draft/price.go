@@ -1,0 +1,438 @@
+package draft
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html/atom"
+
+	"github.com/mtlrent/conveyor/domain/price"
+)
+
+// A quote is an amount that a page names, and how much speaks for its being the price.
+type quote struct {
+	amount, currency string
+	told             float64 // points for what says so outside the visible text
+	shown            float64 // points for where it shows, at its best
+	sources          []Source
+	seen, again      int     // how often it shows, and how often in a place of any weight
+	at               int     // the element it shows in, at its best; -1 = none
+	start, end       int     // where in the text it does
+	margin           float64 // how many points it has more than the runner-up
+}
+
+func (q *quote) total() float64 { return q.told + q.shown }
+
+// maxShown bounds how many amounts of a page are looked at.
+const maxShown = 3000
+
+// Points that structured data is worth. An amount that shows in a well-named element by the product's name is worth 4
+// to 8: data is overruled where the page shows another price plainly, and its own nowhere.
+var sourcePoints = map[Source]float64{JSONLD: 4.5, Microdata: 4.5, RDFa: 4, OpenGraph: 4}
+
+// priceOf chooses the price among what the data says and what the page shows.
+func (p *page) priceOf(offers []offer, meta map[string][]string, state state) *quote {
+	quotes := map[string]*quote{}
+	var order []*quote
+	get := func(amount string) *quote {
+		key := canonical(amount)
+		q := quotes[key]
+		if q == nil {
+			q = &quote{amount: amount, at: -1}
+			quotes[key] = q
+			order = append(order, q)
+		}
+		return q
+	}
+	told := map[Source]map[*quote]bool{}
+	tell := func(amount, currency string, s Source, second bool) {
+		q := get(amount)
+		if q.currency == "" {
+			q.currency = currency
+		}
+		if told[s] == nil {
+			told[s] = map[*quote]bool{}
+		}
+		if told[s][q] {
+			return
+		}
+		told[s][q] = true
+		worth := sourcePoints[s]
+		if second {
+			worth *= 0.7
+		}
+		if isZero(amount) {
+			worth = 0.5
+		}
+		if len(q.sources) > 0 {
+			worth /= 3
+		}
+		q.told += worth
+		q.sources = append(q.sources, s)
+	}
+	for _, o := range offers {
+		if o.amount != "" {
+			tell(o.amount, o.currency, o.source, o.second)
+		}
+	}
+	for _, key := range []string{"product:sale_price:amount", "product:price:amount", "og:price:amount"} {
+		for n, v := range meta[key] {
+			if a := p.amount(v); a != "" {
+				currency := ""
+				if c := meta[strings.TrimSuffix(key, "amount")+"currency"]; n < len(c) {
+					currency = currencyCode(c[n])
+				}
+				tell(a, currency, OpenGraph, n > 0)
+			}
+		}
+	}
+	for _, key := range []string{"twitter:data1", "twitter:data2"} {
+		for _, v := range meta[key] {
+			if all := price.All(v, p.hint); len(all) == 1 {
+				tell(all[0].Amount, all[0].Currency, OpenGraph, true)
+			}
+		}
+	}
+	for _, a := range p.amounts {
+		p.spans = append(p.spans, span{a.start, a.end})
+	}
+	slices.SortFunc(p.spans, func(a, b span) int { return a.start - b.start })
+	for _, s := range p.amounts {
+		s.points += p.weigh(s)
+		q := get(s.amount)
+		if len(s.amount) > len(q.amount) && len(s.amount)-len(canonical(s.amount)) < 4 {
+			q.amount = s.amount // 99.90 on the page, 99.9 in its data
+		}
+		if s.points > -1 {
+			q.again++
+		}
+		if q.seen++; q.seen == 1 || s.points > q.shown {
+			q.shown, q.at, q.start, q.end = s.points, s.el, s.start, s.end
+			if s.currency != "" {
+				q.currency = s.currency
+			}
+		}
+		if q.currency == "" {
+			q.currency = s.currency
+		}
+	}
+	for _, q := range order {
+		if q.seen == 0 {
+			q.shown = -1.5 // what one pays is somewhere to be seen
+		}
+		q.told += 0.3*float64(min(max(q.again-1, 0), 3)) + state.price(q.amount)
+	}
+	var best *quote
+	second := math.Inf(-1)
+	for _, q := range order {
+		switch {
+		case isZero(q.amount) && len(q.sources) == 0:
+		case best == nil:
+			best = q
+		case q.total() > best.total():
+			best, second = q, best.total()
+		default:
+			second = max(second, q.total())
+		}
+	}
+	if best != nil {
+		best.margin = best.total() - second
+	}
+	if best != nil && best.total() >= -1 {
+		return best
+	}
+	if amount := state.likeliest(); amount != "" { // a page that shows its price later, or in a picture
+		return &quote{amount: amount, at: -1}
+	}
+	return nil
+}
+
+// canonical is an amount without what does not change it, so that 12, 12.0 and 12.00 are one.
+func canonical(amount string) string {
+	if strings.Contains(amount, ".") {
+		amount = strings.TrimRight(strings.TrimRight(amount, "0"), ".")
+	}
+	return amount
+}
+
+func isZero(amount string) bool { return strings.Trim(amount, "0.") == "" }
+
+// An amountShown is an amount in the visible text.
+type amountShown struct {
+	amount, currency string
+	el               int
+	start, end       int
+	points           float64
+}
+
+// findAmounts finds the amounts of the visible text.
+func (p *page) findAmounts() []amountShown {
+	var out []amountShown
+	cover := p.coverer()
+	for start, line := range p.lines() {
+		if !strings.ContainsAny(line, "0123456789٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹") || len(line) > 2000 {
+			continue
+		}
+		for _, m := range price.All(line, p.hint) {
+			if len(out) >= maxShown {
+				break
+			}
+			a := amountShown{amount: m.Amount, currency: m.Currency, start: start + m.Start, end: start + m.End}
+			a.el = cover(a.start, a.end)
+			out = append(out, a)
+		}
+	}
+	pairs(p.text, out)
+	var taken []int // elements, in order
+	for _, a := range out {
+		taken = append(taken, a.el)
+	}
+	slices.Sort(taken)
+	read := len(out)
+	// Elements that are named price, too, and hold a number without its currency or spread over lines.
+	for i := range p.els {
+		e := &p.els[i]
+		if e.own&costs == 0 || e.end-e.start > 40 || e.end == e.start || len(out) >= maxShown {
+			continue
+		}
+		if n, _ := slices.BinarySearchFunc(out[:read], e.start, func(a amountShown,
+			at int) int {
+			return a.end - at
+		}); n < read &&
+			out[n].start < e.end {
+			continue // the cents of another
+		}
+		text := fold(p.of(i))
+		if text == "" || strings.Contains(text, "%") || letters(text) > 6 || anyFrom(taken, i, e.last) {
+			continue
+		}
+		m, ok := price.Parse(text, p.hint)
+		if !ok || !strings.ContainsAny(text, "0123456789") {
+			continue
+		}
+		a := amountShown{amount: m.Amount, currency: m.Currency, start: e.start, end: e.end, el: i}
+		if m.Symbol == "" {
+			a.points = -1.5
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// letters counts the letters of a text.
+func letters(s string) int {
+	n := 0
+	for _, r := range s {
+		if unicode.IsLetter(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// anyFrom says that a sorted list holds a number from first to last.
+func anyFrom(list []int, first, last int) bool {
+	n, _ := slices.BinarySearch(list, first)
+	return n < len(list) && list[n] <= last
+}
+
+// farPoints are what the elements around an amount, however far, say of it.
+var farPoints = []struct {
+	mark   mark
+	points float64
+}{{struck, -6}, {aside, -3.5}, {chrome, -3}, {veiled, -2.5}, {option, -0.7}, {main, 0.5}, {buys, 0.7}}
+
+// weigh says how much speaks for an amount's being the price, by where it stands.
+func (p *page) weigh(a amountShown) float64 {
+	points := 0.0
+	var near, far mark
+	level := 0
+	inTitle := false
+	for i := a.el; i >= 0; i, level = p.els[i].parent, level+1 {
+		e := &p.els[i]
+		if p.title >= 0 && e.inside(i, p.title) {
+			if i != p.title {
+				break
+			}
+			inTitle = true
+		}
+		if level < 4 && e.end-e.start < 400 {
+			if level < 3 {
+				near |= e.own
+			} else {
+				near |= e.own & (costs | was | struck | extra)
+			}
+		}
+		far |= e.own
+		switch e.tag {
+		case atom.H1, atom.H2, atom.H3, atom.Strong, atom.B, atom.Ins:
+			if level < 3 {
+				points += 0.4
+			}
+		case atom.A:
+			if leads(attr(e.node, "href")) {
+				points -= 0.8
+			}
+		}
+		if p.card(i) {
+			points -= 3
+			far |= list
+		}
+	}
+	if inTitle {
+		points--
+	}
+	switch size := p.lineAt(a.start); { // prose
+	case size > 120:
+		points -= 1.5
+	case size > 60:
+		points -= 0.7
+	}
+	if near&costs != 0 {
+		points += 2
+	}
+	switch {
+	case near&now != 0 && near&was == 0 && near&costs != 0:
+		points += 1.5
+	case near&now != 0 && near&was == 0:
+		points += 0.5
+	case near&was != 0 && near&now == 0:
+		points -= 2.5
+	case near&was != 0:
+		points -= 0.7
+	}
+	if near&extra != 0 {
+		points -= 2
+	}
+	for _, x := range farPoints {
+		if far&x.mark != 0 {
+			points += x.points
+		}
+	}
+	before, after := p.around(a)
+	points += words4(before, after)
+	if p.title >= 0 {
+		d := float64(a.start - p.els[p.title].end)
+		if d < 0 {
+			points -= 1.2
+			d = -d
+		}
+		points += 2 - 0.6*math.Log2(1+d/150)
+	} else {
+		points -= 0.2 * math.Log2(1+float64(a.start)/500)
+	}
+	if p.button >= 0 {
+		d := math.Abs(float64(a.start - p.els[p.button].start))
+		points += 1.2 - 0.35*math.Log2(1+d/150)
+	}
+	return points
+}
+
+// lineAt is how long the line is that holds a position, in bytes.
+func (p *page) lineAt(at int) int {
+	end := strings.IndexByte(p.text[at:], '\n')
+	if end < 0 {
+		end = len(p.text) - at
+	}
+	return at + end - strings.LastIndexByte(p.text[:at], '\n') - 1
+}
+
+// pairs tells the price from what it was where two amounts stand side by side, as a sale is written in all the world:
+// the lower one counts.
+func pairs(text string, amounts []amountShown) {
+	for i := 1; i < len(amounts); i++ {
+		a, b := &amounts[i-1], &amounts[i]
+		if b.start < a.end || b.start-a.end > 4 || strings.Trim(text[a.end:b.start], " \n") != "" {
+			continue
+		}
+		x, _ := strconv.ParseFloat(a.amount, 64)
+		y, _ := strconv.ParseFloat(b.amount, 64)
+		if x > y {
+			a, b, x, y = b, a, y, x
+		}
+		if x > 0 && y > 1.01*x && y < 4*x {
+			a.points += 0.6
+			b.points -= 1.2
+		}
+	}
+}
+
+// ranges are what stands between the ends of one.
+var ranges = map[string]bool{"-": true, "–": true, "—": true, "~": true, "to": true, "bis": true, "à": true, "a": true}
+
+// lists is what stands between amounts that are listed.
+var lists = map[string]bool{",": true, "and": true, "or": true, "und": true, "oder": true, "et": true, "ou": true}
+
+// around is what stands on an amount's line before and after it, up to the amounts beside it; lower case. What stands
+// between two amounts speaks for the one it is about, as a rule for the second.
+func (p *page) around(a amountShown) (before, after string) {
+	from, until := max(a.start-70, 0), min(a.end+50, len(p.text))
+	n, _ := slices.BinarySearchFunc(p.spans, a.start, func(s span, at int) int { return s.start - at })
+	for k := n - 1; k >= 0 && k > n-8; k-- {
+		if end := p.spans[k].end; end <= a.start {
+			if end > from && !strings.Contains(p.text[end:a.start], "\n") {
+				switch between := strings.ToLower(strings.Trim(p.text[end:a.start], " ;(")); {
+				case ranges[between]: // "RRP $79 - $89"
+					before, _ = p.around(amountShown{start: p.spans[k].start, end: end})
+					from = a.start
+				case lists[between]: // "priced $1, $2 and $4", but "was $79, $49"
+					if before, _ = p.around(amountShown{start: p.spans[k].start, end: end}); containsAny(before, cuesWas) {
+						before = ""
+					}
+					from = a.start
+				case beginsWithAny(between, cuesUnit) && !strings.HasSuffix(between, ":"): // "$4.16/mo $49.90"
+					from = a.start
+				default:
+					from = end
+				}
+			}
+			break
+		}
+	}
+	if from < a.start {
+		before = p.label(from, a.start)
+	}
+	for k := n; k < len(p.spans) && k < n+8; k++ {
+		if start := p.spans[k].start; start >= a.end {
+			if between := p.text[a.end:max(min(start, until), a.end)]; start < until && !strings.Contains(between, "\n") {
+				until = start
+				if beginsWithAny(strings.ToLower(strings.TrimLeft(between, " (*")), cuesNext) ||
+					strings.HasSuffix(strings.TrimSpace(between), ":") {
+					until = a.end
+				}
+			}
+			break
+		}
+	}
+	after, _, _ = strings.Cut(p.text[a.end:until], "\n")
+	return before, strings.ToLower(after)
+}
+
+// label is what the line says from a position up to an amount, or, where the amount begins its line, the line above if
+// that may be a label: short, and without a number of its own. The product's name is none; lower case.
+func (p *page) label(from, at int) string {
+	to := at
+	if n := strings.LastIndexByte(p.text[from:at], '\n'); n >= 0 {
+		line := from + n + 1
+		above := from + strings.LastIndexByte(p.text[from:line-1], '\n') + 1
+		if text := p.text[above : line-1]; strings.TrimSpace(p.text[line:at]) == "" && len(text) < 45 && digits(text) == 0 {
+			from, to = above, line-1
+		} else {
+			from = line
+		}
+	}
+	if p.title >= 0 {
+		if e := &p.els[p.title]; e.start < to && from < e.end {
+			from = min(max(from, e.end), to)
+		}
+	}
+	text := strings.ToLower(fold(p.text[from:to]))
+	same := func(name string) bool { return strings.EqualFold(name, text) }
+	if same(p.name) || slices.ContainsFunc(p.called, same) {
+		return ""
+	}
+	return text
+}

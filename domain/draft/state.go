@@ -1,0 +1,183 @@
+package draft
+
+import (
+	"strings"
+
+	"github.com/mtlrent/conveyor/domain/price"
+)
+
+// A state is what the scripts of a page hold in the way of JSON or JavaScript objects: "price": 12.99. Nobody says
+// which product it is about, so it only speaks for values that are found elsewhere, too.
+type state struct {
+	prices map[string]float64 // canonical amount → points
+	finals map[string]int     // canonical amount → how often a key says that it is what one pays
+	ids    map[string]int     // value of sku, productId, … → how often
+	mpns   map[string]int
+	gtins  map[string]int
+	brands map[string]int
+}
+
+// Limits on what is read of scripts.
+const (
+	maxScripts = 8 << 20 // bytes
+	maxKey     = 40
+	maxValue   = 80
+)
+
+// stateOf reads the scripts of a page. Only "key: value" is understood, wherever it stands.
+func stateOf(scripts []string, hint price.Hint) state {
+	s := state{map[string]float64{}, map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{},
+		map[string]int{}}
+	left := maxScripts
+	for _, script := range scripts {
+		if left -= len(script); left < 0 {
+			break
+		}
+		for i := 0; i < len(script); i++ {
+			n := strings.IndexByte(script[i:], ':')
+			if n < 0 {
+				break
+			}
+			i += n
+			key := keyBefore(script, i)
+			if key == "" {
+				continue
+			}
+			kind := stateKeys[key]
+			if kind == 0 {
+				continue
+			}
+			value := valueAfter(script, i+1)
+			if value == "" {
+				continue
+			}
+			switch kind {
+			case 'p', 'P':
+				if m, ok := price.Parse(value, hint); ok && !isZero(m.Amount) {
+					w := 0.4
+					if kind == 'P' {
+						w = 0.8
+						s.finals[canonical(m.Amount)]++
+					}
+					s.prices[canonical(m.Amount)] = max(s.prices[canonical(m.Amount)], w)
+				}
+			case 'i':
+				s.ids[value]++
+			case 'm':
+				s.mpns[value]++
+			case 'g':
+				if g, ok := GTIN(value); ok {
+					s.gtins[g]++
+				}
+			case 'b':
+				s.brands[value]++
+			}
+		}
+	}
+	return s
+}
+
+// price is what the scripts add to an amount's points.
+func (s state) price(amount string) float64 { return s.prices[canonical(amount)] }
+
+// likeliest is the amount that most keys call what one pays, "" where none or two do.
+func (s state) likeliest() string {
+	best, most, tie := "", 0, false
+	for amount, n := range s.finals {
+		switch {
+		case n > most:
+			best, most, tie = amount, n, false
+		case n == most:
+			tie = true
+		}
+	}
+	if tie {
+		return ""
+	}
+	return best
+}
+
+// stateKeys are the keys that tell something, lower case without separators.
+var stateKeys = func() map[string]byte {
+	m := map[string]byte{}
+	add := func(kind byte, list string) {
+		for _, k := range strings.Fields(list) {
+			m[k] = kind
+		}
+	}
+	add('p', `price unitprice baseprice amount value displayprice formattedprice priceamount itemprice pricevalue
+		prix preis precio prezzo preco lowprice`)
+	add('P', `saleprice finalprice currentprice sellingprice offerprice productprice nowprice specialprice
+		productpricelocal ecommprodvalue ecommtotalvalue ecommpvalue totalvalue prodprice productdiscountprice
+		discountedprice promoprice pricecurrent finalpriceamount unitsaleprice`)
+	add('i', `sku productid productsku itemid prodid ecommprodid productcode articlenumber itemnumber asin pid
+		productnumber skuid masterid variationid modelnumber partnumber articleid ecommpid reference productreference
+		styleid stylecode parentsku defaultsku`)
+	add('m', `mpn manufacturerpartnumber mfrpartno manufacturernumber modelno vendorpartnumber`)
+	add('g', `gtin gtin13 gtin12 gtin14 gtin8 ean ean13 upc isbn barcode eancode isbn13`)
+	add('b', `brand brandname productbrand manufacturer marca marke itembrand vendor manufacturername brandlabel`)
+	return m
+}()
+
+// keyBefore is the object key that ends before a colon, lower case without separators; "" = none.
+func keyBefore(s string, colon int) string {
+	i := colon
+	for i > 0 && (s[i-1] == ' ' || s[i-1] == '"' || s[i-1] == '\'' || s[i-1] == '\\') && colon-i < 6 {
+		i--
+	}
+	end := i
+	for i > 0 && (isWord(s[i-1]) || s[i-1] == '-') && end-i < maxKey {
+		i--
+	}
+	if end == i || end-i == maxKey {
+		return ""
+	}
+	key := s[i:end]
+	for k := range len(key) {
+		if c := key[k]; 'A' <= c && c <= 'Z' || c == '_' || c == '-' {
+			return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(key))
+		}
+	}
+	return key
+}
+
+func isWord(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || isDigit(c)
+}
+
+// valueAfter is the string or number after a colon, "" = something else, or too long.
+func valueAfter(s string, i int) string {
+	for n := 0; i < len(s) && (s[i] == ' ' || s[i] == '\\' || s[i] == '['); n++ {
+		if i++; n > 4 {
+			return ""
+		}
+	}
+	if i >= len(s) {
+		return ""
+	}
+	from := i
+	switch q := s[i]; {
+	case q == '"' || q == '\'':
+		from++
+		for i = from; i < len(s) && i-from <= maxValue; i++ {
+			if s[i] == q || s[i] == '\\' && i+1 < len(s) && s[i+1] == q {
+				return strings.TrimSpace(unescape(s[from:i]))
+			}
+		}
+		return ""
+	case isDigit(q):
+		for i < len(s) && (isDigit(s[i]) || s[i] == '.') && i-from < 20 {
+			i++
+		}
+		return strings.TrimRight(s[from:i], ".")
+	}
+	return ""
+}
+
+// unescape undoes the escapes that names are written with in scripts.
+func unescape(s string) string {
+	if !strings.Contains(s, "\\") {
+		return s
+	}
+	return strings.NewReplacer(`\u0026`, "&", `\/`, "/", `\u0027`, "'", `\u002F`, "/", `\u002f`, "/").Replace(s)
+}

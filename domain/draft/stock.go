@@ -1,0 +1,391 @@
+package draft
+
+import (
+	"iter"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/atom"
+)
+
+// What buttons that buy say, in the languages of shops; lower case, looked for at the beginning or as a whole.
+var buyWords = []string{"add to cart", "add to basket", "add to bag", "add to trolley", "add to shopping",
+	"add to my bag",
+	"buy now", "buy it now", "buy", "add item", "place bid", "bid now", "add to order", "purchase", "order now",
+	"checkout now",
+	"in den warenkorb", "in den einkaufswagen", "in den korb", "jetzt kaufen", "sofort-kaufen", "sofort kaufen",
+	"kaufen", "bestellen", "ajouter au panier", "ajouter à mon panier", "ajouter au cabas", "acheter", "j'achète",
+	"mettre au panier", "aggiungi al carrello", "acquista", "compra", "compralo subito", "añadir", "agregar al carro",
+	"agregar al carrito", "agregar a la bolsa", "comprar", "lo quiero", "adicionar ao carrinho", "adicionar à sacola",
+	"adicionar ao cesto",
+	"do koszyka", "dodaj do koszyka", "kup teraz", "kup", "do košíka", "vložiť do košíka", "pridať do košíka",
+	"kúpiť", "přidat do košíku", "do košíku", "koupit", "adauga in cos", "adaugă în coș", "adauga în coş",
+	"cumpara", "cumpără", "kosárba", "in winkelwagen", "in winkelmandje", "voeg toe aan", "bestel", "læg i kurv",
+	"lägg i varukorg", "köp", "kjøp", "legg i handlekurv", "lisää ostoskoriin", "lisa ostukorvi", "į krepšelį",
+	"pievienot grozam", "sepete ekle", "hemen al", "satın al", "προσθήκη στο καλάθι", "αγορά", "в корзину",
+	"добавить в корзину", "купить", "у кошик", "купити", "в кошик", "добави в количката", "カートに入れる", "カートに追加",
+	"買い物かごに入れる", "ご購入手続き", "加入購物車", "加入购物车", "立即購買", "立即购买", "直接購買", "放入購物車", "장바구니", "구매하기", "바로구매",
+	"أضف إلى", "اضف الى", "اشتري", "הוסף לסל", "ใส่ตะกร้า", "เพิ่มลงในรถเข็น", "thêm vào giỏ", "mua ngay",
+	"tambah ke keranjang", "beli sekarang", "masukkan keranjang", "dodaj u", "u košaricu", "v košarico",
+	"contact seller",
+	"go to store", "go to shop", "visit store", "zum shop", "zum angebot", "voir l'offre", "get deal", "view deal"}
+
+// outWords say that the product cannot be had, wherever in a line they stand.
+var outWords = []string{"out of stock", "sold out", "currently unavailable", "temporarily unavailable",
+	"no longer available", "item is unavailable", "product is unavailable", "item unavailable", "product unavailable",
+	"this listing has ended", "this listing was ended", "bidding has ended", "out-of-stock", "unavailable online",
+	"currently not available", "not currently available", "notify me when", "email me when", "e-mail me when",
+	"back in stock", "join the waitlist", "join waitlist", "no longer sold", "has been discontinued",
+	"item discontinued",
+	"product discontinued", "when or if this item will be back", "not in stock",
+	"ausverkauft", "nicht auf lager", "derzeit nicht verfügbar", "derzeit nicht lieferbar", "zurzeit nicht",
+	"momentan nicht", "aktuell nicht", "nicht mehr verfügbar", "nicht mehr lieferbar", "leider vergriffen",
+	"benachrichtigen sie mich, wenn", "angebot wurde beendet",
+	"rupture de stock", "en rupture", "actuellement indisponible", "temporairement indisponible",
+	"momentanément indisponible",
+	"plus disponible", "produit indisponible", "m'avertir", "victime de son succès", "article épuisé", "produit épuisé",
+	"esaurito", "attualmente non disponibile", "non più disponibile", "avvisami quando", "inserzione è scaduta",
+	"prodotto non disponibile", "momentaneamente non disponibile",
+	"agotado", "sin stock", "fuera de stock", "avísame cuando", "producto no disponible", "no disponible por el momento",
+	"esgotado", "produto indisponível", "avise-me", "fora de estoque", "sem estoque", "sem stock",
+	"brak w magazynie", "produkt niedostępny", "wyprzedan", "powiadom o dostępności", "powiadom mnie",
+	"vyprodané", "vyprodáno", "není skladem", "nie je skladom", "momentálne nedostupn", "momentálně nedostupn",
+	"hlídat dostupnost", "strážiť dostupnosť",
+	"stoc epuizat", "nu este in stoc", "nu este în stoc", "nu mai este disponibil", "elfogyott", "nincs készleten",
+	"nincs raktáron",
+	"uitverkocht", "niet op voorraad", "niet leverbaar", "tijdelijk niet", "udsolgt", "ikke på lager", "slutsåld",
+	"slut i lager", "ej i lager", "utsolgt", "loppuunmyyty", "ei saatavilla", "tükendi", "stokta yok", "εξαντλήθηκε",
+	"μη διαθέσιμο", "нет в наличии", "нет на складе", "распродан", "снят с производства", "немає в наявності",
+	"сообщить о поступлении", "няма наличност", "在庫切れ", "品切れ", "売り切れ", "在庫なし", "入荷お知らせ", "缺貨", "售完", "補貨中",
+	"缺货", "无货", "無貨",
+	"沒有貨", "沒有货", "没有货", "貨到通知", "품절", "غير متوفر", "نفذت الكمية", "نفدت الكمية", "אזל מהמלאי", "สินค้าหมด", "hết hàng",
+	"stok habis", "rasprodano", "ni na zalogi"}
+
+// outAlone say so where a line says nothing else but, perhaps, what it speaks of.
+var outAlone = []string{"unavailable", "not available", "discontinued", "nicht verfügbar", "nicht lieferbar",
+	"vergriffen",
+	"non disponible", "indisponible", "épuisé", "non disponibile", "no disponible", "terminato", "scaduta",
+	"indisponível",
+	"niedostępny", "nedostupné", "není k dispozici", "indisponibil", "loppu", "habis", "ended", "sold",
+	"no stock"}
+
+// preWords say that it is yet to come.
+var preWords = []string{"pre-order", "preorder", "pre order", "vorbestellen", "précommander", "preordina",
+	"reservar ahora", "予約"}
+
+// inWords say that the product can be had, if nothing denies it.
+var inWords = []string{"in stock", "auf lager", "lieferbar", "verfügbar", "en stock", "disponibile",
+	"disponibilità immediata", "disponible", "em estoque", "disponível", "in magazzino", "na skladě", "skladem",
+	"skladom", "w magazynie", "dostępny", "dostępna", "dostępne", "in stoc", "disponibil", "raktáron", "op voorraad",
+	"leverbaar", "beschikbaar", "på lager", "i lager", "tilgængelig", "tillgänglig", "tilgjengelig", "varastossa",
+	"saatavilla", "stokta var", "σε απόθεμα", "άμεσα διαθέσιμο", "в наличии", "є в наявності", "в наявності", "доступен",
+	"доступно", "在庫あり", "有貨", "有货", "現貨", "متوفر", "available", "nur noch"}
+
+// nots deny what follows them within a few words, noNouns what follows at once: "no reviews are available" says nothing
+// of the product.
+var (
+	nots = wordSet(`not nicht non niet pas ikke inte ej ei nie ne nu no não nao не ні není nije nincs nem isn't
+		isn’t aren't aren’t n'est`)
+	noNouns = wordSet(`0 zero kein keine keiner geen ingen inget nessun aucun ningún ninguna brak нет sem sin senza`)
+	// denials answer what stands before a colon.
+	denials = wordSet(`0 no out none nein nicht non niet nej nei nee nie ne não nao нет немає ei hayır zero`)
+)
+
+// stockLabels are what stands before a colon and a denial.
+var stockLabels = []string{"stock", "availability", "available", "verfügbar*", "lieferbar*", "lager", "lagerbestand",
+	"disponibil*", "disponible", "disponív*", "estoque", "magazzino", "voorraad", "beschikbaar*", "dostępno*",
+	"dostupnos*", "skladem", "skladom", "наличи*", "stan magazynowy"}
+
+// otherThings are what a shop may lack beside the product.
+var otherThings = []string{"shipping", "delivery", "pickup", "pick up", "pick-up", "collect", "collection", "store",
+	"return", "review", "rating", "image", "photo", "video", "description", "coupon", "gift", "financing", "installment",
+	"abholung", "filiale", "markt", "versand", "lieferung", "livraison", "retrait", "magasin", "ritiro", "negozio",
+	"spedizione", "tienda", "recogida", "envío", "loja", "odbiór", "winkel"}
+
+func wordSet(list string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(list) {
+		m[w] = true
+	}
+	return m
+}
+
+// inStock reads a line, lower case: whether it says that the product can be had, or that it cannot. A denial counts
+// within its clause: "no minimum, in stock".
+func inStock(line string) (in, out bool) {
+	for clause := range clauses(line) {
+		if subject, answer, ok := strings.Cut(clause, ":"); ok {
+			answer = strings.TrimLeft(answer, " :")
+			word, rest, _ := strings.Cut(answer, " ")
+			if denials[word] && len(rest) < 12 && containsAny(subject, stockLabels) && !containsAny(subject, otherThings) {
+				return false, true
+			}
+		}
+		for _, w := range inWords {
+			n := wordAt(clause, w)
+			if n < 0 {
+				continue
+			}
+			before := clause[:n]
+			before = before[strings.LastIndexByte(before, ':')+1:]
+			switch {
+			case !denied(before, w):
+				in = true
+			case !containsAny(clause, otherThings):
+				return false, true
+			}
+			break
+		}
+	}
+	return in, false
+}
+
+// clauses yields the parts of a line that stand between commas and such.
+func clauses(line string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		start := 0
+		for i := 0; i < len(line); i++ {
+			if strings.IndexByte(",;.!|", line[i]) < 0 || i+1 < len(line) && line[i+1] != ' ' {
+				continue
+			}
+			if !yield(line[start:i]) {
+				return
+			}
+			start = i + 1
+		}
+		yield(line[start:])
+	}
+}
+
+// denied says that the words before one of inWords deny it.
+func denied(before, in string) bool {
+	words := strings.Fields(before)
+	for k := 1; k <= 3 && k <= len(words); k++ {
+		w := strings.Trim(words[len(words)-k], "()\"'*-–")
+		if k == 1 && (noNouns[w] || nots[w]) {
+			return true
+		}
+		if !nots[w] {
+			continue
+		}
+		next := words[len(words)-k+1]
+		switch {
+		case w == "no" && (digits(next) > 0 || in == "available" || in == "in stock"): // item no 12345; no reviews available
+		case w == "ne" && next == "reste": // … que 2
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// findButton finds the button that buys: the first after the product's name that is not of another product, else the
+// first at all.
+func (p *page) findButton() {
+	best := 0.0
+	for i := range p.els {
+		e := &p.els[i]
+		control := e.tag == atom.Button || e.tag == atom.A || e.tag == atom.Input || attr(e.node, "role") == "button"
+		if !control || e.end-e.start > 80 || has(e.node, "disabled") || e.marks&veiled != 0 {
+			continue
+		}
+		points := 0.0
+		if text := strings.ToLower(p.of(i)); text != "" && buysBy(text) {
+			points = 1
+		} else if text := strings.ToLower(attr(e.node, "aria-label") + attr(e.node, "title")); text != "" && buysBy(text) {
+			points = 0.8
+		} else if e.own&buys != 0 && e.own&(aside|chrome) == 0 && e.tag != atom.A {
+			points = 0.7
+		}
+		if points == 0 || p.beside(i) {
+			continue
+		}
+		if strings.Contains(strings.ToLower(attr(e.node, "class")), "disabled") {
+			points /= 2
+		}
+		if p.title >= 0 && e.start < p.els[p.title].start {
+			points -= 0.3
+		}
+		if points > best+0.05 {
+			best, p.button = points, i
+		}
+	}
+}
+
+// buysBy says that a button's text is one that buys.
+func buysBy(text string) bool {
+	if len(text) > 60 || strings.HasPrefix(text, "added") {
+		return false
+	}
+	if rest, ok := strings.CutPrefix(text, "add "); ok { // to your basket, 2 to cart
+		for _, w := range []string{"basket", "cart", "bag", "trolley"} {
+			if strings.Contains(rest, w) {
+				return true
+			}
+		}
+	}
+	for _, w := range buyWords {
+		if text == w || len(w) > 4 && strings.HasPrefix(text, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// stockShown reads the visible text for whether the product can be had: the sum of the signs for and against, above 0
+// in stock. A line counts by how near to the product's name and to the button it is.
+func (p *page) stockShown() (points float64, pre bool) {
+	if p.button >= 0 {
+		points += 1.5
+	}
+	from, to := 0, len(p.text)
+	if p.title >= 0 {
+		from = max(p.els[p.title].start-300, 0)
+		to = min(p.els[p.title].end+6000, len(p.text))
+	} else {
+		to = min(to, 8000)
+	}
+	cover := p.coverer()
+	lower := ""
+	for start, line := range p.lines() {
+		if start < from || start > to || len(line) > 120 {
+			lower = ""
+			continue
+		}
+		above := lower
+		lower = strings.ToLower(line)
+		out, in := hasWord(lower, outWords) || aloneOf(lower, outAlone), false
+		if !out && len(lower) < 80 {
+			if in, out = inStock(lower); out && containsAny(above, otherThings) { // "Click & Collect" / "Not available"
+				continue
+			}
+		}
+		before := hasWord(lower, preWords)
+		if !out && !in && !before {
+			continue
+		}
+		i := cover(start, start+len(line))
+		if i < 0 || p.beside(i) || p.veiledAt(i) || p.optional(i) || strings.Contains(lower, "?") {
+			continue
+		}
+		weight := 1.0
+		if p.named(i, stocks) {
+			weight = 2
+		}
+		if len(line) > 60 {
+			weight *= 0.6
+		}
+		d := float64(start - from)
+		weight /= 1 + d/3000
+		switch {
+		case out:
+			points -= 1.6 * weight
+		case before:
+			pre = pre || len(line) < 40
+		default:
+			points += 0.7 * weight
+		}
+	}
+	return points, pre
+}
+
+// aloneOf says that a line is one of the words, or ends in one after a colon.
+func aloneOf(s string, list []string) bool {
+	if n := strings.LastIndexByte(s, ':'); n >= 0 {
+		s = s[n+1:]
+	}
+	return slices.Contains(list, strings.Trim(s, " .!"))
+}
+
+// hasWord says that one of the words stands in s.
+func hasWord(s string, list []string) bool {
+	for _, w := range list {
+		if wordAt(s, w) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// wordAt finds a word in s; -1 = it is not there. Long ones, and those that end in a letter of another alphabet, may go
+// on: "dostępność", "nedostupné".
+func wordAt(s, w string) int {
+	if len(w) >= 9 || w[len(w)-1] >= utf8.RuneSelf {
+		w += "*"
+	}
+	n, _ := findCue(s, w, 0)
+	return n
+}
+
+// optional says that an element is one of the choices of a product: that a size is sold out does not say that all are.
+func (p *page) optional(i int) bool {
+	for level := 0; i >= 0 && level < 6; i, level = p.els[i].parent, level+1 {
+		if p.holdsTitle(i) {
+			return false
+		}
+		e := &p.els[i]
+		if e.own&option != 0 || e.tag == atom.Option || e.tag == atom.Select || attr(e.node, "role") == "option" {
+			return true
+		}
+	}
+	return false
+}
+
+// named says that an element or one of the next three around it has a mark of its own.
+func (p *page) named(i int, m mark) bool {
+	for level := 0; i >= 0 && level < 4; i, level = p.els[i].parent, level+1 {
+		if p.els[i].own&m != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// availability decides whether the product can be had. Data is taken at its word, in stock if any of its offers is,
+// unless the page plainly says otherwise. A page that names a price and says nothing sells it.
+func (p *page) availability(offers []offer, meta map[string][]string, sold bool) *Found[Availability] {
+	told := map[Source]Availability{}
+	var order []Source
+	tell := func(s Source, a Availability) {
+		if a == "" {
+			return
+		}
+		if old, ok := told[s]; !ok {
+			told[s] = a
+			order = append(order, s)
+		} else if old != InStock && a == InStock {
+			told[s] = a
+		}
+	}
+	for _, o := range offers {
+		tell(o.source, o.availability)
+	}
+	for _, key := range []string{"product:availability", "og:availability"} {
+		for _, v := range meta[key] {
+			tell(OpenGraph, availabilityOf(v))
+		}
+	}
+	shown, pre := p.stockShown()
+	if len(order) > 0 {
+		a := told[order[0]]
+		switch {
+		case a == InStock && shown < -1.5 && p.button < 0:
+			return foundAs(OutOfStock, "availability", Page)
+		case a == OutOfStock && shown > 2.5:
+			return foundAs(InStock, "availability", Page)
+		}
+		return foundAs(a, "availability", order[0])
+	}
+	switch {
+	case shown < -0.8:
+		return foundAs(OutOfStock, "availability", Page)
+	case pre && shown < 1.5:
+		return foundAs(PreOrder, "availability", Page)
+	case shown > 0.3:
+		return foundAs(InStock, "availability", Page)
+	case sold:
+		return foundAs(InStock, "availability", Assumed)
+	}
+	return nil
+}
