@@ -32,7 +32,8 @@ func TestCompose(t *testing.T) {
 	instruments := (&house{registry: prometheus.NewRegistry()}).instruments()
 	answers := map[string]http.Handler{ // by service
 		"api":    api.New(api.Options{Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)}),
-		"worker": instruments, "browser": instruments, "bridge": instruments, "demo": demosite.New(demosite.Options{}),
+		"worker": instruments, "browser": instruments, "drafts": instruments, "bridge": instruments,
+		"demo": demosite.New(demosite.Options{}),
 	}
 	checked := 0
 	for name, s := range project.Services {

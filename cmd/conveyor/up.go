@@ -129,7 +129,7 @@ func runRoles(ctx context.Context, settings map[string]string, stack *devstack.S
 type withServicesCmd struct {
 	NoInstall bool     `help:"Say what is missing instead of installing it."`
 	Durable   bool     `help:"Write to disk as a house that lasts does; without it the services are fast and forgetful."`
-	Only      []string `help:"Start only these: postgres, redis, rabbitmq, temporal, temporal-ui." placeholder:"SERVICE"`
+	Only      []string `help:"Start only these: postgres, redis, rabbitmq, temporal, temporal-ui, chromium." placeholder:"SERVICE"`
 	Command   []string `arg:"" passthrough:"" help:"Command and arguments, after --."`
 }
 
@@ -145,8 +145,10 @@ func (c *withServicesCmd) Run(ctx context.Context, cli *CLI) (err error) {
 	}
 	devstack.Sweep(filepath.Join(cli.Home, "test-*"))
 	dir := filepath.Join(cli.Home, fmt.Sprintf("test-%d", os.Getpid()))
+	given := devstack.ExternalFrom(os.Getenv) // of it, the tools only
 	stack, err := devstack.Start(ctx, devstack.Options{
-		Dir: dir, Bin: filepath.Join(cli.Home, "bin"), FreePorts: true, Throwaway: !c.Durable,
+		External: devstack.External{Browser: given.Browser, BrowserDriver: given.BrowserDriver},
+		Dir:      dir, Bin: filepath.Join(cli.Home, "bin"), FreePorts: true, Throwaway: !c.Durable,
 		Services: c.Only, NoInstall: c.NoInstall, Out: os.Stderr,
 	})
 	if err != nil {
@@ -158,16 +160,26 @@ func (c *withServicesCmd) Run(ctx context.Context, cli *CLI) (err error) {
 		}
 		_ = os.RemoveAll(dir)
 	}()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-stack.Done():
+			fmt.Fprintf(os.Stderr, "conveyor: %v\n", stack.Err())
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	return runCommand(ctx, line, append(stack.Env(), "CONVEYOR_TEST=1"))
 }
 
-// runCommand runs a command in the foreground. A signal to us is passed on, and the command has ten seconds for it.
+// runCommand runs a command in the foreground. A signal to us is passed on, and the command has 30 seconds for it.
 func runCommand(ctx context.Context, line, env []string) error {
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 10 * time.Second
+	cmd.WaitDelay = 30 * time.Second
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	devstack.Tie(cmd)

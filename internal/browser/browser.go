@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -122,13 +121,7 @@ func (b *Browser) Check() error {
 	if _, err := exec.LookPath(b.o.Executable); err != nil {
 		return fmt.Errorf("find Chromium: %w; %s", err, Install)
 	}
-	if _, err := os.Stat(filepath.Join(b.o.Driver, "package", "cli.js")); err != nil {
-		return fmt.Errorf("find Playwright's driver: %w; %s", err, Install)
-	}
-	if _, err := exec.LookPath(filepath.Join(b.o.Driver, "node")); err != nil {
-		return fmt.Errorf("find Node of Playwright's driver: %w; %s", err, Install)
-	}
-	return nil
+	return checkDriver(b.o.Driver)
 }
 
 // errDied marks a page that was lost with its Chromium: it may be loaded again.
@@ -142,9 +135,9 @@ var errDied = errors.New("browser died under the page")
 // Transient for timeouts, trouble of the network, and a Chromium that died twice; Invalid for an address that is not
 // public http(s), a download, an endless redirect and a page above fetch.MaxPageBytes.
 func (b *Browser) Load(ctx context.Context, r scrape.Request) (scrape.Page, error) {
-	u, err := url.Parse(r.URL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
-		return scrape.Page{}, fault.Newf(fault.Invalid, "load page: not an address that a browser is sent to")
+	u, err := pageAddress(r.URL)
+	if err != nil {
+		return scrape.Page{}, fmt.Errorf("load page: %w", err)
 	}
 	if err := b.slots.Acquire(ctx, 1); err != nil {
 		return scrape.Page{}, err
@@ -202,7 +195,7 @@ func (b *Browser) enter(ctx context.Context) (*generation, error) {
 		return nil, ErrClosed
 	}
 	if b.proxy == nil {
-		p, err := newProxy(b.o.Dial)
+		p, err := newProxy("127.0.0.1:0", b.o.Dial)
 		if err != nil {
 			b.mu.Unlock()
 			return nil, err

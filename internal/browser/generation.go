@@ -2,12 +2,9 @@ package browser
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/playwright-community/playwright-go"
@@ -40,14 +37,9 @@ type generation struct {
 
 	languages []string // of its identities
 
-	pw      *playwright.Playwright
+	driver  driver
 	browser playwright.Browser
 	version string
-
-	family struct {
-		sync.Mutex
-		family
-	}
 
 	// Browser.mu guards these.
 	pages   int
@@ -58,6 +50,7 @@ type generation struct {
 
 func newGeneration(b *Browser) *generation {
 	g := &generation{b: b, born: b.o.Now(), ready: make(chan struct{}), idle: make(chan struct{})}
+	g.driver.folder, g.driver.log = b.o.Driver, b.o.Log
 	g.languages = languages[b.o.Rand(len(languages))]
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
 	return g
@@ -109,9 +102,9 @@ func (g *generation) run() {
 
 // watch looks after a generation that runs.
 func (g *generation) watch() {
-	g.family.Lock()
-	alive, rss := g.family.alive(), g.family.rss()
-	g.family.Unlock()
+	g.driver.family.Lock()
+	alive, rss := g.driver.family.alive(), g.driver.family.rss()
+	g.driver.family.Unlock()
 	g.b.metrics.rss.Set(float64(rss))
 	switch {
 	case !alive:
@@ -128,9 +121,6 @@ func (g *generation) watch() {
 	}
 }
 
-// starting is held while a driver starts, so that it can be told from others of this process.
-var starting sync.Mutex
-
 // start brings up the driver and Chromium.
 func (g *generation) start() error {
 	if err := g.b.Check(); err != nil {
@@ -145,56 +135,28 @@ func (g *generation) start() error {
 }
 
 func (g *generation) launch() error {
-	if err := g.runDriver(); err != nil {
+	if err := g.driver.run(); err != nil {
 		return err
 	}
 	g.b.mu.Lock()
 	unsandbox := g.b.unsandbox || os.Geteuid() == 0 // Chromium refuses to sandbox for root
 	g.b.mu.Unlock()
-	browser, err := g.pw.Chromium.Launch(g.launchOptions(!unsandbox))
+	browser, err := g.driver.pw.Chromium.Launch(g.launchOptions(!unsandbox))
 	if err != nil && !unsandbox && strings.Contains(err.Error(), "sandbox") {
 		g.b.o.Log.Warn("Chromium runs without its sandbox: the kernel or the container allows no user namespaces")
 		g.b.mu.Lock()
 		g.b.unsandbox = true
 		g.b.mu.Unlock()
-		browser, err = g.pw.Chromium.Launch(g.launchOptions(false))
+		browser, err = g.driver.pw.Chromium.Launch(g.launchOptions(false))
 	}
 	if err != nil {
 		return briefly(err)
 	}
 	g.browser, g.version = browser, browser.Version()
-	g.family.Lock()
-	g.family.find()
-	g.family.Unlock()
+	g.driver.family.Lock()
+	g.driver.family.find()
+	g.driver.family.Unlock()
 	browser.OnDisconnected(func(playwright.Browser) { g.lost(reasonCrash) })
-	return nil
-}
-
-// runDriver starts the driver and remembers its process.
-func (g *generation) runDriver() error {
-	starting.Lock()
-	defer starting.Unlock()
-	others := drivers(g.b.o.Driver)
-	seen := func() {
-		for pid, p := range drivers(g.b.o.Driver) {
-			if _, other := others[pid]; !other {
-				g.family.Lock()
-				g.family.driver = p
-				g.family.Unlock()
-			}
-		}
-	}
-	// A driver that hangs is found by then, and killed by bounded.
-	t := time.AfterFunc(callGrace, seen)
-	defer t.Stop()
-	pw, err := playwright.Run(&playwright.RunOptions{
-		DriverDirectory: g.b.o.Driver, SkipInstallBrowsers: true, Stdout: io.Discard, Stderr: io.Discard, Logger: g.b.o.Log,
-	})
-	seen()
-	if err != nil {
-		return briefly(err)
-	}
-	g.pw = pw
 	return nil
 }
 
@@ -218,16 +180,10 @@ func (g *generation) launchOptions(sandbox bool) playwright.BrowserTypeLaunchOpt
 func (g *generation) bounded(most time.Duration, f func()) {
 	t := time.AfterFunc(most, func() {
 		g.retire(reasonHung)
-		g.kill()
+		g.driver.kill()
 	})
 	f()
 	t.Stop()
-}
-
-func (g *generation) kill() {
-	g.family.Lock()
-	defer g.family.Unlock()
-	g.family.kill()
 }
 
 // end closes Chromium and the driver, and makes sure that nothing of them is left.
@@ -236,25 +192,7 @@ func (g *generation) end() {
 		if g.browser != nil {
 			_ = g.browser.Close()
 		}
-		if g.pw != nil {
-			_ = g.pw.Stop()
-		}
+		g.driver.stop()
 	})
-	g.family.Lock()
-	defer g.family.Unlock()
-	// Until all are gone: one that is dying still writes to the profile.
-	for end := time.Now().Add(callGrace); len(g.family.members()) > 0 && time.Now().Before(end); {
-		g.family.kill()
-		time.Sleep(10 * time.Millisecond)
-	}
-	g.family.cleanUp()
-}
-
-// briefly cuts what Playwright adds to its messages: a log of the call, and of Chromium.
-func briefly(err error) error {
-	text, _, _ := strings.Cut(err.Error(), "\nCall log:")
-	if len(text) > 600 {
-		text = text[:600] + "…"
-	}
-	return errors.New(strings.TrimPrefix(strings.TrimSpace(text), "playwright: "))
+	g.driver.end()
 }

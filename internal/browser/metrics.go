@@ -36,3 +36,31 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		}),
 	}
 }
+
+type devtoolsMetrics struct {
+	pages    *prometheus.CounterVec
+	seconds  prometheus.Histogram
+	connects prometheus.Counter
+	open     prometheus.Gauge
+}
+
+// newDevtoolsMetrics registers with r; nil registers with nobody.
+func newDevtoolsMetrics(r prometheus.Registerer) *devtoolsMetrics {
+	with := promauto.With(r)
+	return &devtoolsMetrics{
+		pages: with.NewCounterVec(prometheus.CounterOpts{
+			Name: "conveyor_devtools_pages_total",
+			Help: "Pages captured, by outcome: ok, unstable, cancelled or the class of the failure.",
+		}, []string{"outcome"}),
+		seconds: with.NewHistogram(prometheus.HistogramOpts{
+			Name: "conveyor_devtools_page_seconds", Help: "From an open slot to the page's content and screenshot.",
+			Buckets: prometheus.ExponentialBuckets(0.1, 2, 10),
+		}),
+		connects: with.NewCounter(prometheus.CounterOpts{
+			Name: "conveyor_devtools_connects_total", Help: "Times that a Chromium was connected to by DevTools.",
+		}),
+		open: with.NewGauge(prometheus.GaugeOpts{
+			Name: "conveyor_devtools_pages_open", Help: "Pages being captured.",
+		}),
+	}
+}

@@ -244,11 +244,7 @@ func (v *visitor) handle(done <-chan struct{}) {
 func (v *visitor) answer(e event) (method string, params map[string]any) {
 	id := e.params["requestId"]
 	if e.method == "Fetch.authRequired" {
-		challenge, _ := e.params["authChallenge"].(map[string]any)
-		say := map[string]any{"response": "CancelAuth"} // a site's own question is none for us
-		if challenge["source"] == "Proxy" {
-			say = map[string]any{"response": "ProvideCredentials", "username": v.visit.user, "password": v.visit.password}
-		}
+		say := v.visit.credentials(e.params)
 		return "Fetch.continueWithAuth", map[string]any{"requestId": id, "authChallengeResponse": say}
 	}
 	if e.params["resourceType"] != "Document" {
@@ -359,21 +355,11 @@ func (v *visitor) explain(ctx context.Context, err error) error {
 	text := briefly(err).Error()
 	if _, code, ok := strings.Cut(text, "net::"); ok {
 		code, _, _ = strings.Cut(code, " ")
-		if failure := v.visit.failure(); failure != nil {
-			return fetch.Fault(fetch.Refused(failure))
-		}
-		switch code {
-		case "ERR_ABORTED":
-			return fault.Newf(fault.Invalid, "not a page: a download, or an answer without one")
-		case "ERR_TOO_MANY_REDIRECTS", "ERR_UNSAFE_PORT", "ERR_INVALID_REDIRECT", "ERR_UNSAFE_REDIRECT",
-			"ERR_UNKNOWN_URL_SCHEME", "ERR_DISALLOWED_URL_SCHEME":
-			return fault.Newf(fault.Invalid, "%s", code)
-		}
-		return fault.Newf(fault.Transient, "%s", code)
+		return unreached(code, v.visit)
 	}
 	switch {
 	case strings.Contains(text, "Download is starting"):
-		return fault.Newf(fault.Invalid, "not a page: a download, or an answer without one")
+		return noPage()
 	case errors.Is(err, playwright.ErrTimeout):
 		return fault.Newf(fault.Transient, "%w after %s", errTimeout, v.g.b.o.Timeout)
 	}
@@ -382,6 +368,25 @@ func (v *visitor) explain(ctx context.Context, err error) error {
 		v.g.lost(reasonCrash)
 	}
 	return fmt.Errorf("%w: %s", errDied, text)
+}
+
+// unreached turns Chromium's name for a failed navigation into a fault; the proxy may know more.
+func unreached(code string, v *visit) error {
+	if failure := v.failure(); failure != nil {
+		return fetch.Fault(fetch.Refused(failure))
+	}
+	switch code {
+	case "ERR_ABORTED":
+		return noPage()
+	case "ERR_TOO_MANY_REDIRECTS", "ERR_UNSAFE_PORT", "ERR_INVALID_REDIRECT", "ERR_UNSAFE_REDIRECT",
+		"ERR_UNKNOWN_URL_SCHEME", "ERR_DISALLOWED_URL_SCHEME":
+		return fault.Newf(fault.Invalid, "%s", code)
+	}
+	return fault.Newf(fault.Transient, "%s", code)
+}
+
+func noPage() error {
+	return fault.Newf(fault.Invalid, "not a page: a download, or an answer without one")
 }
 
 // length is that of the header, 0 where it says none.

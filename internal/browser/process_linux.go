@@ -94,18 +94,13 @@ func (f *family) members() []process {
 	return out
 }
 
-// alive says whether both main processes run; true while they are not known.
+// alive says whether the main processes that are known run.
 func (f *family) alive() bool {
-	if f.driver.pid == 0 || f.chromium.pid == 0 {
-		return true
-	}
-	left := 0
+	left := map[int]bool{0: true}
 	for _, p := range f.members() {
-		if p.pid == f.driver.pid || p.pid == f.chromium.pid {
-			left++
-		}
+		left[p.pid] = true
 	}
-	return left == 2
+	return left[f.driver.pid] && left[f.chromium.pid]
 }
 
 // rss is the memory of all of them in bytes. What they share counts once for each, so it is an upper bound.

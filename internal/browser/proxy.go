@@ -27,6 +27,7 @@ const maxWireBytes = 32 << 20
 type proxy struct {
 	dial      func(ctx context.Context, network, addr string) (net.Conn, error)
 	listener  net.Listener
+	at        string // where Chromium reaches it
 	server    *http.Server
 	transport *http.Transport
 	work      sync.WaitGroup // the server, and what it is asked
@@ -41,6 +42,7 @@ type visit struct {
 	user, password string
 
 	left atomic.Int64 // bytes that it may still receive
+	last atomic.Int64 // when it received some, in nanoseconds since 1970; 0 is never
 	over func()       // called when there are none
 
 	mu     sync.Mutex
@@ -49,13 +51,14 @@ type visit struct {
 	failed error                 // the first dial that failed: the document's, for nothing is asked for before it
 }
 
-func newProxy(dial func(ctx context.Context, network, addr string) (net.Conn, error)) (*proxy, error) {
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+// newProxy opens a proxy at an address such as 127.0.0.1:0.
+func newProxy(at string, dial func(ctx context.Context, network, addr string) (net.Conn, error)) (*proxy, error) {
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", at)
 	if err != nil {
 		return nil, fmt.Errorf("open the browser's proxy: %w", err)
 	}
 	p := &proxy{
-		dial: dial, listener: l, visits: map[string]*visit{},
+		dial: dial, listener: l, at: l.Addr().String(), visits: map[string]*visit{},
 		transport: &http.Transport{
 			Proxy: nil, DialContext: dial, DisableCompression: true, MaxResponseHeaderBytes: 256 << 10,
 			MaxIdleConnsPerHost: 2, IdleConnTimeout: 10 * time.Second,
@@ -69,7 +72,7 @@ func newProxy(dial func(ctx context.Context, network, addr string) (net.Conn, er
 	return p, nil
 }
 
-func (p *proxy) url() string { return "http://" + p.listener.Addr().String() }
+func (p *proxy) url() string { return "http://" + p.at }
 
 // close ends every connection and returns when all are gone.
 func (p *proxy) close() {
@@ -126,6 +129,17 @@ func (v *visit) fail(err error) {
 	}
 }
 
+// quiet is how long ago the page received anything.
+func (v *visit) quiet() time.Duration { return time.Since(time.Unix(0, v.last.Load())) }
+
+// credentials answer a Fetch.authRequired: the proxy's question with its page's, a site's own with none.
+func (v *visit) credentials(asked map[string]any) map[string]any {
+	if text(asked, "authChallenge", "source") != "Proxy" {
+		return map[string]any{"response": "CancelAuth"}
+	}
+	return map[string]any{"response": "ProvideCredentials", "username": v.user, "password": v.password}
+}
+
 // hold ties a connection to the page; it is closed at once where the page has ended.
 func (v *visit) hold(c net.Conn) {
 	v.mu.Lock()
@@ -154,6 +168,7 @@ var errTooMuch = errors.New("page takes too much")
 
 func (m metered) Read(b []byte) (int, error) {
 	n, err := m.ReadCloser.Read(b)
+	m.v.last.Store(time.Now().UnixNano())
 	if m.v.left.Add(-int64(n)) < 0 {
 		m.v.over()
 		return 0, errTooMuch

@@ -29,6 +29,7 @@ import (
 type Config struct {
 	Postgres  Postgres
 	RabbitMQ  RabbitMQ
+	Crawls    CrawlRequests
 	Redis     Redis
 	Temporal  Temporal
 	API       API
@@ -36,6 +37,7 @@ type Config struct {
 	Listings  Listings
 	Images    Images
 	Browser   Browser
+	Drafts    Drafts
 	Scrape    Scrape
 	Worker    Worker
 	Outbox    Outbox
@@ -54,9 +56,18 @@ type RabbitMQ struct {
 	ManagementURL string `env:"RABBITMQ_MANAGEMENT_URL" envDefault:"http://127.0.0.1:15673" doc:"management API: rates and what is unacked; its credentials, or those of RABBITMQ_URL" secret:"url"`
 	QueueType     string `env:"RABBITMQ_QUEUE_TYPE" envDefault:"quorum" doc:"type of the queues that are declared: quorum or classic"`
 	Declare       bool   `env:"RABBITMQ_DECLARE_TOPOLOGY" envDefault:"true" doc:"declare queues at startup; false only checks that they are there"`
-	Prefetch      int    `env:"RABBITMQ_PREFETCH" envDefault:"200" doc:"deliveries of a queue in hand at once, 1 to 1000"`
+	Prefetch      int    `env:"CONVEYOR_PREFETCH" envDefault:"200" doc:"deliveries of a queue in hand at once, those of crawl requests aside, 1 to 1000"`
 
 	Hold time.Duration `env:"RABBITMQ_HOLD" envDefault:"20m" doc:"how long messages are held while something is away, before they go back to their queue; less than the broker's consumer_timeout (30m)"`
+}
+
+// CrawlRequests is where wishes for product drafts come from.
+type CrawlRequests struct {
+	Ours       bool   `env:"CONVEYOR_CRAWL_REQUESTS" envDefault:"true" doc:"take crawl requests; false leaves them to others, and their queue alone"`
+	Exchange   string `env:"RABBITMQ_EXCHANGE" envDefault:"events" doc:"exchange that crawl requests are published to, a topic one"`
+	Queue      string `env:"RABBITMQ_QUEUE" envDefault:"crawler.url.requested.v1" doc:"queue of crawl requests"`
+	RoutingKey string `env:"RABBITMQ_ROUTING_KEY" envDefault:"crawler.url.requested.v1" doc:"routing key of crawl requests"`
+	Prefetch   int    `env:"RABBITMQ_PREFETCH" envDefault:"1" doc:"crawl requests in hand at once in a bridge, 1 to 100"`
 }
 
 // Redis holds what may be lost: the limits that hold across processes.
@@ -118,6 +129,15 @@ type Browser struct {
 	MaxRSS     int64         `env:"CONVEYOR_BROWSER_MAX_RSS" envDefault:"1536" doc:"resident memory of Chromium and its driver at which it is started anew, MiB; seen on Linux only"`
 }
 
+// Drafts is the Chromium that takes product pages: one that somebody else runs.
+type Drafts struct {
+	DevtoolsURL string        `env:"CHROME_DEVTOOLS_URL" envDefault:"" secret:"url" doc:"DevTools endpoint of the Chromium that takes product pages: http, https, ws or wss; empty, this worker takes none; conveyor up starts one"`
+	ProxyHost   string        `env:"CONVEYOR_DRAFT_PROXY_HOST" envDefault:"127.0.0.1" doc:"host, or host:port, at which that Chromium reaches the proxy that a worker opens for it"`
+	Pages       int           `env:"CONVEYOR_DRAFT_PAGES" envDefault:"2" doc:"pages at once in a process, 1 to 32"`
+	Timeout     time.Duration `env:"CONVEYOR_DRAFT_TIMEOUT" envDefault:"30s" doc:"how long a page may take; one that is there after 5/6 of it is taken as it is"`
+	OutRoot     string        `env:"CONVEYOR_OUT_ROOT" envDefault:"" doc:"folder below which the out_dir of a crawl request lies, on each worker; empty is .conveyor/drafts"`
+}
+
 // Scrape is which rental sites are scraped, and how. conveyor bootstrap writes it down for all roles; operators may
 // change it after that.
 type Scrape struct {
@@ -151,7 +171,7 @@ func (s Scrape) Of(name string, site scrape.Site) scrape.Settings {
 
 // Worker bounds what one process does at once.
 type Worker struct {
-	Queues     []string      `env:"CONVEYOR_TASK_QUEUES" envDefault:"listings,images,browser" doc:"kinds of work that workers do; browser is reading rental sites, and needs Chromium"`
+	Queues     []string      `env:"CONVEYOR_TASK_QUEUES" envDefault:"listings,images,browser,drafts" doc:"kinds of work that workers do; browser is reading rental sites, and needs Chromium; drafts is crawl requests, and needs the one at CHROME_DEVTOOLS_URL"`
 	StoreSlots int           `env:"CONVEYOR_STORE_SLOTS" envDefault:"20" doc:"database steps at once; at most CONVEYOR_DB_MAX_CONNS"`
 	ImageSlots int           `env:"CONVEYOR_IMAGE_SLOTS" envDefault:"32" doc:"image downloads at once"`
 	Scrapes    int           `env:"CONVEYOR_SCRAPE_SLOTS" envDefault:"16" doc:"search pages of rental sites worked off at once; mostly they wait for their turn"`
@@ -183,6 +203,13 @@ func Load() (Config, error) {
 			return c, fmt.Errorf("find blob folder: %w", err)
 		}
 		c.Images.BlobURL = "file://" + filepath.ToSlash(dir)
+	}
+	if c.Drafts.OutRoot == "" {
+		dir, err := filepath.Abs(filepath.Join(Home(), "drafts"))
+		if err != nil {
+			return c, fmt.Errorf("find folder of drafts: %w", err)
+		}
+		c.Drafts.OutRoot = dir
 	}
 	return c, c.check()
 }
@@ -244,8 +271,16 @@ func (c Config) check() error {
 	isURL("RABBITMQ_URL", c.RabbitMQ.URL, "amqp", "amqps")
 	isURL("REDIS_URL", c.Redis.URL, "redis", "rediss")
 	oneOf("RABBITMQ_QUEUE_TYPE", c.RabbitMQ.QueueType, "quorum", "classic")
-	is(c.RabbitMQ.Prefetch >= 1 && c.RabbitMQ.Prefetch <= 1000, "RABBITMQ_PREFETCH", "is %d, expected 1 to 1000",
+	is(c.RabbitMQ.Prefetch >= 1 && c.RabbitMQ.Prefetch <= 1000, "CONVEYOR_PREFETCH", "is %d, expected 1 to 1000",
 		c.RabbitMQ.Prefetch)
+	is(c.Crawls.Prefetch >= 1 && c.Crawls.Prefetch <= 100, "RABBITMQ_PREFETCH",
+		"is %d, expected 1 to 100 crawl requests; CONVEYOR_PREFETCH is that of the other queues", c.Crawls.Prefetch)
+	for variable, name := range map[string]string{
+		"RABBITMQ_EXCHANGE": c.Crawls.Exchange, "RABBITMQ_QUEUE": c.Crawls.Queue, "RABBITMQ_ROUTING_KEY": c.Crawls.RoutingKey,
+	} {
+		is(name != "" && len(name) <= 240 && !strings.HasPrefix(name, "amq."), variable,
+			"is %q, expected a name of at most 240 bytes that is not the broker's own", name)
+	}
 	is(c.RabbitMQ.Hold >= time.Minute, "RABBITMQ_HOLD", "is %s, expected 1m or more: each time counts as a delivery",
 		c.RabbitMQ.Hold)
 	for _, s := range c.Listings.Stages {
@@ -263,12 +298,18 @@ func (c Config) check() error {
 	is(c.Browser.MaxAge >= time.Minute, "CONVEYOR_BROWSER_MAX_AGE", "is %s, expected 1m or more", c.Browser.MaxAge)
 	is(c.Browser.MaxRSS >= 512, "CONVEYOR_BROWSER_MAX_RSS", "is %d, expected 512 or more: Chromium alone takes that",
 		c.Browser.MaxRSS)
+	if c.Drafts.DevtoolsURL != "" {
+		isURL("CHROME_DEVTOOLS_URL", c.Drafts.DevtoolsURL, "http", "https", "ws", "wss")
+	}
+	is(c.Drafts.Pages >= 1 && c.Drafts.Pages <= 32, "CONVEYOR_DRAFT_PAGES", "is %d, expected 1 to 32", c.Drafts.Pages)
+	is(c.Drafts.Timeout >= time.Second && c.Drafts.Timeout <= 45*time.Second, "CONVEYOR_DRAFT_TIMEOUT",
+		"is %s, expected 1s to 45s", c.Drafts.Timeout)
 	is(c.Worker.StoreSlots >= 1 && c.Worker.StoreSlots <= int(c.Postgres.MaxConns), "CONVEYOR_STORE_SLOTS",
 		"is %d, expected 1 to CONVEYOR_DB_MAX_CONNS (%d)", c.Worker.StoreSlots, c.Postgres.MaxConns)
 	is(c.Worker.ImageSlots >= 1, "CONVEYOR_IMAGE_SLOTS", "is %d, expected 1 or more", c.Worker.ImageSlots)
 	is(c.Worker.Scrapes >= 1, "CONVEYOR_SCRAPE_SLOTS", "is %d, expected 1 or more", c.Worker.Scrapes)
 	for _, q := range c.Worker.Queues {
-		oneOf("CONVEYOR_TASK_QUEUES", q, "listings", "images", "browser")
+		oneOf("CONVEYOR_TASK_QUEUES", q, "listings", "images", "browser", "drafts")
 	}
 	for _, p := range c.Scrape.Platforms {
 		if name, start, said := strings.Cut(strings.TrimSpace(p), "="); said {
@@ -394,7 +435,7 @@ func (c Config) Print(w io.Writer) error {
 	}
 	fmt.Fprintln(t, "CONVEYOR_HOME\t"+Home()+"\tfolder of the local stack: data, logs, tools, files")
 	fmt.Fprintln(t, "CONVEYOR_*_PORT\t\tports of the local stack: API DEMO POSTGRES REDIS RABBITMQ RABBITMQ_MANAGEMENT"+
-		" TEMPORAL TEMPORAL_UI")
+		" TEMPORAL TEMPORAL_UI CHROMIUM")
 	fmt.Fprintln(t, "TEMPORAL_*\t\tas for the temporal CLI: ADDRESS NAMESPACE API_KEY TLS… PROFILE, or its profile file")
 	for _, v := range [][2]string{
 		{"OTEL_EXPORTER_OTLP_ENDPOINT", "collector for traces, such as http://127.0.0.1:4318; empty, nothing is traced"},

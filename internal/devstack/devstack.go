@@ -1,6 +1,6 @@
-// Package devstack runs the services that Conveyor stands on — Postgres, RabbitMQ, Redis, Temporal and its Web UI — as
-// supervised child processes of this one, with everything they write below one folder. It is for one machine: a
-// developer's, a test run's, a demo's. In production the same binary is pointed at services that others run.
+// Package devstack runs the services that Conveyor stands on — Postgres, RabbitMQ, Redis, Temporal and its Web UI, a
+// Chromium — as supervised child processes of this one, with everything they write below one folder. It is for one
+// machine: a developer's, a test run's, a demo's. In production the same binary is pointed at services that others run.
 package devstack
 
 import (
@@ -25,7 +25,8 @@ const (
 	Redis      = "redis"
 	Temporal   = "temporal"
 	TemporalUI = "temporal-ui"
-	Browser    = "browser" // nothing runs: Chromium and its driver are installed
+	Chromium   = "chromium" // with its DevTools port open
+	Browser    = "browser"  // nothing runs: Chromium and its driver are installed
 )
 
 // Namespace is the Temporal namespace of a stack. Start does not create it: `conveyor bootstrap` does, with everything
@@ -102,7 +103,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 }
 
 func (s *Stack) start(ctx context.Context) error {
-	all := []string{Postgres, RabbitMQ, Redis, Temporal, TemporalUI, Browser}
+	all := []string{Postgres, RabbitMQ, Redis, Temporal, TemporalUI, Chromium, Browser}
 	for _, name := range s.opts.Services {
 		if !slices.Contains(all, name) {
 			return fmt.Errorf("there is no service %q; there are %s", name, strings.Join(all, ", "))
@@ -174,6 +175,8 @@ func (s *Stack) wanted(name string) bool {
 		return s.opts.External.DatabaseURL == "" && s.starts(Temporal)
 	case Temporal:
 		return slices.Contains(s.opts.Services, TemporalUI)
+	case Browser: // the driver, and a path to Chromium
+		return s.opts.External.DevtoolsURL == "" && slices.Contains(s.opts.Services, Chromium)
 	}
 	return false
 }
@@ -182,7 +185,7 @@ func (s *Stack) wanted(name string) bool {
 func (s *Stack) starts(name string) bool {
 	e := s.opts.External
 	used := map[string]string{Postgres: e.DatabaseURL, RabbitMQ: e.RabbitMQURL, Redis: e.RedisURL,
-		Temporal: e.TemporalAddress, TemporalUI: e.TemporalAddress}
+		Temporal: e.TemporalAddress, TemporalUI: e.TemporalAddress, Chromium: e.DevtoolsURL}
 	if e.Browser != "" {
 		used[Browser] = e.BrowserDriver // both, or we get the other
 	}
@@ -195,7 +198,7 @@ func (s *Stack) checkPorts() error {
 		return nil
 	}
 	rows := map[string]string{"Postgres": Postgres, "Redis": Redis, "RabbitMQ": RabbitMQ,
-		"RabbitMQ management": RabbitMQ, "Temporal": Temporal, "Temporal Web UI": TemporalUI}
+		"RabbitMQ management": RabbitMQ, "Temporal": Temporal, "Temporal Web UI": TemporalUI, "Chromium": Chromium}
 	if err := s.ports.check(func(r portRow) bool { return rows[r.name] != "" && s.starts(rows[r.name]) }); err != nil {
 		return err
 	}
@@ -211,7 +214,7 @@ func (s *Stack) plan() ([]*service, error) {
 		list func() ([]*service, error)
 	}{
 		{Postgres, s.postgres}, {Redis, s.redis}, {RabbitMQ, s.rabbitmq},
-		{Temporal, s.temporal}, {TemporalUI, s.temporalUI},
+		{Temporal, s.temporal}, {TemporalUI, s.temporalUI}, {Chromium, s.chromium},
 	} {
 		switch {
 		case s.starts(make.name):
@@ -246,6 +249,7 @@ func (s *Stack) addresses() map[string]string {
 	if env["TEMPORAL_ADDRESS"] != "" {
 		env["TEMPORAL_NAMESPACE"] = Namespace
 	}
+	put(Chromium, "CHROME_DEVTOOLS_URL", e.DevtoolsURL, "http://"+addr(s.ports.Chromium))
 	put(Browser, "CONVEYOR_BROWSER", e.Browser, s.tools.chromium)
 	put(Browser, "CONVEYOR_BROWSER_DRIVER", e.BrowserDriver, s.tools.driver)
 	env["CONVEYOR_API_URL"] = "http://" + addr(s.ports.API)

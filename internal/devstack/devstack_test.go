@@ -63,6 +63,44 @@ func TestStackLives(t *testing.T) {
 	}
 }
 
+// Chromium answers with an empty profile, comes back when it dies, and leaves nothing.
+func TestChromiumLives(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := Start(t.Context(), Options{Dir: dir, FreePorts: true, Services: []string{Chromium}, NoInstall: true,
+		External: External{Browser: os.Getenv("CONVEYOR_BROWSER"), BrowserDriver: os.Getenv("CONVEYOR_BROWSER_DRIVER")},
+		Log:      slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Stop(context.Background()) }()
+	at := s.Vars()["CHROME_DEVTOOLS_URL"]
+	if want := "http://" + addr(s.Ports().Chromium); at != want || s.Vars()["CONVEYOR_BROWSER_DRIVER"] == "" {
+		t.Errorf("variables are %v; want %s and the driver", s.Vars(), want)
+	}
+	old := filepath.Join(dir, "data", Chromium, "profile", "old")
+	if err := os.WriteFile(old, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first := s.Pid(Chromium)
+	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "Chromium is back", func() bool {
+		p := s.Pid(Chromium)
+		return p != 0 && p != first && pingHTTP(t.Context(), at+"/json/version") == nil
+	})
+	if _, err := os.Stat(old); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("file of the old profile: %v; want it gone", err)
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := living(leftovers(mark(dir))); len(left) > 0 {
+		t.Errorf("processes %v are left", left)
+	}
+}
+
 func TestSecondStartInOneFolderIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -98,7 +136,8 @@ func TestPortInUseIsNamed(t *testing.T) {
 func TestExternalServicesAreUsedWhereTheyAre(t *testing.T) {
 	t.Parallel()
 	e := External{DatabaseURL: "postgres://db/x", RabbitMQURL: "amqp://mq/", ManagementURL: "http://mq",
-		RedisURL: "redis://r", TemporalAddress: "t:7233", Browser: "/b/chromium", BrowserDriver: "/b/driver"}
+		RedisURL: "redis://r", TemporalAddress: "t:7233", DevtoolsURL: "http://c:9222",
+		Browser: "/b/chromium", BrowserDriver: "/b/driver"}
 	s, err := Start(t.Context(), Options{Dir: t.TempDir(), FreePorts: true, External: e, NoInstall: true})
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +148,7 @@ func TestExternalServicesAreUsedWhereTheyAre(t *testing.T) {
 	}
 	want := "DATABASE_URL=postgres://db/x RABBITMQ_URL=amqp://mq/ RABBITMQ_MANAGEMENT_URL=http://mq REDIS_URL=redis://r " +
 		"TEMPORAL_ADDRESS=t:7233 TEMPORAL_NAMESPACE=conveyor CONVEYOR_API_URL=http://" + addr(s.Ports().API) +
-		" CONVEYOR_BROWSER=/b/chromium CONVEYOR_BROWSER_DRIVER=/b/driver"
+		" CHROME_DEVTOOLS_URL=http://c:9222 CONVEYOR_BROWSER=/b/chromium CONVEYOR_BROWSER_DRIVER=/b/driver"
 	if got := strings.Join(s.Env(), " "); got != want {
 		t.Errorf("Env = %s; want %s", got, want)
 	}
@@ -152,6 +191,7 @@ func TestWholeStack(t *testing.T) {
 		Postgres:     pingPostgres(ctx, os.Getenv("DATABASE_URL")),
 		RabbitMQ:     pingAMQP(os.Getenv("RABBITMQ_URL")),
 		"management": pingHTTP(ctx, os.Getenv("RABBITMQ_MANAGEMENT_URL")+"/api/overview"),
+		Chromium:     pingHTTP(ctx, os.Getenv("CHROME_DEVTOOLS_URL")+"/json/version"),
 		Temporal:     pingTemporal(ctx, os.Getenv("TEMPORAL_ADDRESS")),
 	} {
 		if err != nil {

@@ -98,6 +98,11 @@ func (s *Stack) linkDriver() error {
 	if !hasDriver(s.tools.driver) {
 		return errors.New("there is no driver")
 	}
+	if s.opts.External.BrowserDriver == "" { // one of ours, perhaps from an older Conveyor
+		if err := patchDriver(s.tools.driver); err != nil {
+			return err
+		}
+	}
 	link := filepath.Join(s.tools.driver, "node")
 	if _, err := exec.LookPath(link); err == nil {
 		return nil
@@ -137,6 +142,9 @@ func (s *Stack) layDriver(ctx context.Context) error {
 	}
 	archive := filepath.Join(fresh, strings.ReplaceAll(driverPackage, "@", "-")+".tgz")
 	err = unpackDriver(archive, fresh)
+	if err == nil {
+		err = patchDriver(fresh)
+	}
 	if err == nil {
 		err = errors.Join(os.Remove(archive), relink(s.tools.node, filepath.Join(fresh, "node")), os.Chmod(fresh, 0o755),
 			os.Rename(fresh, dir))
@@ -179,9 +187,6 @@ func unpackDriver(archive, dir string) error {
 			continue
 		}
 		content, err := io.ReadAll(io.LimitReader(files, maxDriverFile))
-		if err == nil && h.Name == builtinsFile {
-			content, err = hidden(content)
-		}
 		if err == nil {
 			err = errors.Join(root.MkdirAll(filepath.Dir(h.Name), 0o755), root.WriteFile(h.Name, content, 0o644))
 		}
@@ -191,14 +196,35 @@ func unpackDriver(archive, dir string) error {
 	}
 }
 
-// builtinsFile sets a property in each page by which any site can tell Playwright.
-const builtinsFile = "package/lib/utils/isomorphic/builtins.js"
+// patches are what is changed in the driver: a file, what stands in it once, and what takes its place.
+var patches = []struct{ file, old, new string }{
+	// A property in each page by which any site can tell Playwright: lets package browser delete it.
+	{"package/lib/utils/isomorphic/builtins.js", "configurable: false", "configurable: true"},
+	// Who is connected to a shared Chromium would look after the pages of everybody else there, and wait for a busy one
+	// of them before it is connected.
+	{"package/lib/server/chromium/crBrowser.js", "context = this._defaultContext;", "context = null;"},
+}
 
-// hidden lets package browser delete that property.
-func hidden(source []byte) ([]byte, error) {
-	const fixed, free = "configurable: false", "configurable: true"
-	if bytes.Count(source, []byte(fixed)) != 1 {
-		return nil, fmt.Errorf("%q is not there once", fixed)
+// patchDriver applies the patches to a driver that may have some of them.
+func patchDriver(dir string) error {
+	for _, p := range patches {
+		path := filepath.Join(dir, p.file)
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("patch the driver: %w", err)
+		}
+		switch n := bytes.Count(source, []byte(p.old)); {
+		case n == 0 && bytes.Contains(source, []byte(p.new)):
+			continue
+		case n != 1:
+			return fmt.Errorf("patch %s: %q is there %d times, expected once", p.file, p.old, n)
+		}
+		if err := os.WriteFile(path+".new", bytes.Replace(source, []byte(p.old), []byte(p.new), 1), 0o644); err != nil {
+			return fmt.Errorf("patch the driver: %w", err)
+		}
+		if err := os.Rename(path+".new", path); err != nil {
+			return fmt.Errorf("patch the driver: %w", err)
+		}
 	}
-	return bytes.Replace(source, []byte(fixed), []byte(free), 1), nil
+	return nil
 }

@@ -12,25 +12,28 @@ import (
 // envKeys are the variables of a stack, in the order in which the env file lists them.
 var envKeys = []string{
 	"DATABASE_URL", "RABBITMQ_URL", "RABBITMQ_MANAGEMENT_URL", "REDIS_URL", "TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE",
-	"CONVEYOR_API_URL", "CONVEYOR_BROWSER", "CONVEYOR_BROWSER_DRIVER",
+	"CONVEYOR_API_URL", "CHROME_DEVTOOLS_URL", "CONVEYOR_BROWSER", "CONVEYOR_BROWSER_DRIVER",
 }
 
 // External are services that already run and are used where they are. An empty field means: start our own.
 type External struct {
 	DatabaseURL, RabbitMQURL, ManagementURL, RedisURL, TemporalAddress string
 
+	DevtoolsURL string
+
 	Browser, BrowserDriver string // Chromium's path, and the folder of Playwright's driver
 }
 
-// ExternalFrom reads DATABASE_URL, RABBITMQ_URL, RABBITMQ_MANAGEMENT_URL, REDIS_URL, TEMPORAL_ADDRESS, CONVEYOR_BROWSER
-// and CONVEYOR_BROWSER_DRIVER through getenv. With a DATABASE_URL and no TEMPORAL_ADDRESS our own Temporal keeps its
-// two databases on that server, so its user must be allowed to create databases.
+// ExternalFrom reads DATABASE_URL, RABBITMQ_URL, RABBITMQ_MANAGEMENT_URL, REDIS_URL, TEMPORAL_ADDRESS,
+// CHROME_DEVTOOLS_URL, CONVEYOR_BROWSER and CONVEYOR_BROWSER_DRIVER through getenv. With a DATABASE_URL and no
+// TEMPORAL_ADDRESS our own Temporal keeps its two databases on that server, so its user must be allowed to create
+// databases.
 func ExternalFrom(getenv func(string) string) External {
 	return External{
 		DatabaseURL: getenv("DATABASE_URL"), RabbitMQURL: getenv("RABBITMQ_URL"),
 		ManagementURL: getenv("RABBITMQ_MANAGEMENT_URL"), RedisURL: getenv("REDIS_URL"),
-		TemporalAddress: getenv("TEMPORAL_ADDRESS"),
-		Browser:         getenv("CONVEYOR_BROWSER"), BrowserDriver: getenv("CONVEYOR_BROWSER_DRIVER"),
+		TemporalAddress: getenv("TEMPORAL_ADDRESS"), DevtoolsURL: getenv("CHROME_DEVTOOLS_URL"),
+		Browser: getenv("CONVEYOR_BROWSER"), BrowserDriver: getenv("CONVEYOR_BROWSER_DRIVER"),
 	}
 }
 

@@ -40,6 +40,7 @@ var debPackages = []debPackage{
 		return errors.Join(findProgram(&t.rabbitmq, "/usr/lib/rabbitmq/bin/rabbitmq-server", "rabbitmq-server"),
 			findProgram(&t.epmd, "epmd"))
 	}},
+	{Chromium, "chromium", func(t *tools) error { return findProgram(&t.chromium, browser.Executables...) }},
 	{Browser, "chromium", func(t *tools) error { return findProgram(&t.chromium, browser.Executables...) }},
 	{Browser, "nodejs", func(t *tools) error { return findNode(t) }},
 	{Browser, "npm", func(t *tools) error { return findNPM(t) }},

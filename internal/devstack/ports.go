@@ -23,6 +23,7 @@ type Ports struct {
 	History, Matching, Worker  int // gRPC between the Temporal services
 	MemberFrontend, MemberHist int // ringpop
 	MemberMatch, MemberWorker  int
+	Chromium                   int // DevTools
 }
 
 // portRow says how one port is called, overridden and defaulted. An internal port that is taken is moved to a free one
@@ -44,6 +45,7 @@ var portTable = []portRow{
 		func(p *Ports) *int { return &p.Management }},
 	{"Temporal", "CONVEYOR_TEMPORAL_PORT", 7233, false, func(p *Ports) *int { return &p.Temporal }},
 	{"Temporal Web UI", "CONVEYOR_TEMPORAL_UI_PORT", 8233, false, func(p *Ports) *int { return &p.TemporalUI }},
+	{"Chromium", "CONVEYOR_CHROMIUM_PORT", 9222, false, func(p *Ports) *int { return &p.Chromium }},
 	{"Temporal HTTP", "", 7243, true, func(p *Ports) *int { return &p.TemporalHTTP }},
 	{"Temporal history", "", 7234, true, func(p *Ports) *int { return &p.History }},
 	{"Temporal matching", "", 7235, true, func(p *Ports) *int { return &p.Matching }},

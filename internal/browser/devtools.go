@@ -1,0 +1,396 @@
+package browser
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/playwright-community/playwright-go"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// DevtoolsOptions are the settings of Devtools. A zero field takes its default.
+type DevtoolsOptions struct {
+	// URL is the DevTools endpoint of a Chromium; default http://127.0.0.1:9222. ws, wss and https will do too. Its path
+	// does not matter. Its user, password and query are passed on, and shown nowhere.
+	URL    string
+	Driver string // as in Options
+	// Dial is how everything is connected to that a page asks for, see fetch.Dial. Required.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// ProxyHost is where Chromium reaches our proxy: a host, or host:port for a fixed port. Default 127.0.0.1. With a
+	// name the proxy listens on all interfaces: it lets in nobody but our pages.
+	ProxyHost string
+
+	Pages   int           // at once; default 2
+	Timeout time.Duration // for one page, all in all; default 30 s. A page that is there after 5/6 of it is taken
+	Stable  time.Duration // without a request and without a change, after which a page is stable; default 500 ms
+	Settle  time.Duration // after its load event, in which a page may become stable; default 10 s
+
+	Now        func() time.Time // default time.Now
+	Log        *slog.Logger     // default slog.Default
+	Registerer prometheus.Registerer
+}
+
+// Devtools takes pages as they are in a Chromium that somebody else runs. It is safe for concurrent use, and for
+// several processes at one Chromium.
+//
+// Each page has a browser context of its own. Chromium itself ends those of a client that is gone. Everything that a
+// page asks for goes through our proxy, but for what only the one who starts Chromium can switch off: start it with
+// --disable-quic and --force-webrtc-ip-handling-policy=disable_non_proxied_udp, or WebRTC sends UDP past the proxy.
+type Devtools struct {
+	o       DevtoolsOptions
+	metrics *devtoolsMetrics
+	slots   *semaphore.Weighted
+	owned   sync.WaitGroup // the links' goroutines
+
+	mu     sync.Mutex
+	closed bool
+	proxy  *proxy
+	link   *link // nil before the first page, and after its end
+	all    map[*link]struct{}
+}
+
+// NewDevtools opens nothing.
+func NewDevtools(o DevtoolsOptions) *Devtools {
+	o.URL = cmp.Or(o.URL, "http://127.0.0.1:9222")
+	o.Driver = cmp.Or(o.Driver, DefaultDriver())
+	o.ProxyHost = cmp.Or(o.ProxyHost, "127.0.0.1")
+	o.Pages = cmp.Or(o.Pages, 2)
+	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
+	o.Stable = cmp.Or(o.Stable, 500*time.Millisecond)
+	o.Settle = cmp.Or(o.Settle, 10*time.Second)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return &Devtools{
+		o: o, metrics: newDevtoolsMetrics(o.Registerer), slots: semaphore.NewWeighted(int64(o.Pages)),
+		all: map[*link]struct{}{},
+	}
+}
+
+// CheckDevtools says whether Chromium answers and lets itself be driven. The connection is kept for the pages. Its
+// errors are draft.ErrNoBrowser, fault.Transient, and say what to do; or, where it was stopped, ErrClosed or the cause
+// of ctx's end, without a class.
+func (d *Devtools) CheckDevtools(ctx context.Context) error {
+	_, err := d.check(ctx)
+	return err
+}
+
+func (d *Devtools) check(ctx context.Context) (*link, error) {
+	e, err := parseEndpoint(d.o.URL)
+	if err != nil {
+		return nil, fault.Newf(fault.Transient, "check devtools: %w: %w", draft.ErrNoBrowser, err)
+	}
+	var l *link
+	ws, err := e.version(ctx)
+	if err == nil {
+		l, err = d.enter(ctx, e, ws)
+	}
+	switch {
+	case err == nil:
+		return l, nil
+	case d.isClosed():
+		return nil, ErrClosed
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	}
+	return nil, fault.Newf(fault.Transient, "check devtools at %s: %w: %w", e.at, draft.ErrNoBrowser, err)
+}
+
+func (d *Devtools) isClosed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.closed
+}
+
+// Capture opens the page and takes it once it is stable: its load event was, no request is under way, and nothing is
+// added to it, removed or rewritten. What only moves (style, class) does not count. A page that does not become stable
+// is taken as it is, Unstable: Settle after its load event, 5/6 of Timeout after it was asked for, or as soon as it
+// has shown 20 dialogs and popups. A page with a status of 400 or more is returned like any other.
+//
+// What goes beyond 32 MiB over the network is not loaded. The screenshot is of the whole page, at most 8,000 pixels
+// high, or where that would be above 5 MiB of its top; it is nil where Chromium cannot make one.
+//
+// The faults: a *scrape.Refusal (Throttled) where the connection is refused; Gone for a host that does not exist;
+// Transient for timeouts, trouble of the network, and a Chromium that is away or died; Invalid for an address that is
+// not public http(s), a download, an endless redirect, and a document above fetch.MaxPageBytes. What fails before the
+// site was asked for anything is draft.ErrNoBrowser too. A Capture that is stopped says nothing of the page: its error
+// is ErrClosed or the cause of ctx's end, without a class.
+//
+// A page that is lost because another one could not be ended is opened once more, with a Timeout of its own. So is one
+// that was not opened because the connection to Chromium was lost.
+func (d *Devtools) Capture(ctx context.Context, address string) (draft.Capture, error) {
+	u, err := pageAddress(address)
+	if err != nil {
+		return draft.Capture{}, fmt.Errorf("capture page: %w", err)
+	}
+	if err := d.slots.Acquire(ctx, 1); err != nil {
+		return draft.Capture{}, context.Cause(ctx)
+	}
+	defer d.slots.Release(1)
+	d.metrics.open.Inc()
+	began := time.Now()
+	c, err := d.capture(ctx, u.String())
+	d.metrics.open.Dec()
+	d.metrics.seconds.Observe(time.Since(began).Seconds())
+	result := outcome(ctx, err)
+	if c.Unstable {
+		result = "unstable"
+	}
+	d.metrics.pages.WithLabelValues(result).Inc()
+	if err != nil {
+		return draft.Capture{}, fmt.Errorf("capture %s: %w", u.Scheme+"://"+u.Host+u.EscapedPath(), err)
+	}
+	c.Asked = address
+	return c, nil
+}
+
+var (
+	errUnopened = errors.New("no page was opened")
+	errKilled   = fmt.Errorf("%w: its driver was ended, for another page did not end", errDied)
+)
+
+func (d *Devtools) capture(ctx context.Context, address string) (draft.Capture, error) {
+	var lost error // the first try, where there is a second
+	for {
+		l, err := d.current(ctx)
+		var c draft.Capture
+		if err == nil {
+			c, err = l.capture(ctx, address)
+		}
+		unopened := errors.Is(err, errUnopened) || errors.Is(err, draft.ErrNoBrowser)
+		switch {
+		case err == nil:
+			return c, nil
+		case ctx.Err() != nil:
+			return c, context.Cause(ctx)
+		case errors.Is(err, ErrClosed):
+			return c, ErrClosed
+		case lost == nil && errors.Is(err, errDied) && (unopened || errors.Is(err, errKilled)):
+			lost = err
+		case unopened && lost != nil && !errors.Is(lost, errUnopened): // the first try had opened it
+			return c, &fault.Error{Class: fault.Transient, Err: lost}
+		case errors.Is(err, errUnopened):
+			return c, fault.Newf(fault.Transient, "%w: %w", draft.ErrNoBrowser, err)
+		case errors.Is(err, errDied):
+			return c, &fault.Error{Class: fault.Transient, Err: err}
+		default:
+			return c, err
+		}
+	}
+}
+
+// current is the link that takes pages, made anew where there is none.
+func (d *Devtools) current(ctx context.Context) (*link, error) {
+	d.mu.Lock()
+	l := d.link
+	d.mu.Unlock()
+	if l != nil && l.up() {
+		return l, nil
+	}
+	return d.check(ctx)
+}
+
+// enter returns a link that is up, a new one if need be.
+func (d *Devtools) enter(ctx context.Context, e endpoint, ws string) (*link, error) {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return nil, ErrClosed
+	}
+	if d.link != nil && d.link.down() {
+		d.link.cancel(errDied)
+		d.link = nil
+	}
+	if d.link == nil {
+		l, err := d.newLink(e, ws)
+		if err != nil {
+			d.mu.Unlock()
+			return nil, err
+		}
+		d.link = l
+		d.all[l] = struct{}{}
+		d.owned.Go(l.run)
+	}
+	l := d.link
+	d.mu.Unlock()
+	select {
+	case <-l.ready:
+		return l, l.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// newLink prepares a link, and the proxy with the first. The caller holds mu.
+func (d *Devtools) newLink(e endpoint, ws string) (*link, error) {
+	if err := checkDriver(d.o.Driver); err != nil {
+		return nil, err
+	}
+	if d.proxy == nil {
+		host, port, err := net.SplitHostPort(d.o.ProxyHost)
+		if err != nil {
+			host, port = d.o.ProxyHost, "0"
+		}
+		listen := host
+		if net.ParseIP(host) == nil {
+			listen = ""
+		}
+		p, err := newProxy(net.JoinHostPort(listen, port), d.o.Dial)
+		if err != nil {
+			return nil, err
+		}
+		_, port, _ = net.SplitHostPort(p.listener.Addr().String())
+		p.at = net.JoinHostPort(host, port)
+		d.proxy = p
+	}
+	l := &link{d: d, endpoint: e, ws: ws, ready: make(chan struct{})}
+	l.driver.folder, l.driver.log = d.o.Driver, d.o.Log
+	l.ctx, l.cancel = context.WithCancelCause(context.Background())
+	return l, nil
+}
+
+// Close ends the driver and the proxy, and what is being loaded, and waits until all are gone. Chromium lives on.
+func (d *Devtools) Close() error {
+	d.mu.Lock()
+	d.closed = true
+	p := d.proxy
+	for l := range d.all {
+		l.cancel(ErrClosed)
+	}
+	d.mu.Unlock()
+	d.owned.Wait()
+	if p != nil {
+		p.close()
+	}
+	return nil
+}
+
+// connectGrace is how long a connection to Chromium may take.
+const connectGrace = 10 * time.Second
+
+// link is a driver of ours that is connected to Chromium. When either is lost, so is the link.
+type link struct {
+	d        *Devtools
+	endpoint endpoint
+	ws       string
+	driver   driver
+	browser  playwright.Browser
+	ready    chan struct{} // closed when it is up, or err says why not
+	err      error
+	ctx      context.Context // cancelled with the link: its pages are lost
+	cancel   context.CancelCauseFunc
+	pages    sync.WaitGroup
+}
+
+// up says whether pages can be opened.
+func (l *link) up() bool {
+	select {
+	case <-l.ready:
+		return !l.down()
+	default:
+		return false
+	}
+}
+
+// down says whether the link is lost, noticed or not.
+func (l *link) down() bool {
+	select {
+	case <-l.ready:
+		return l.err != nil || l.ctx.Err() != nil || !l.browser.IsConnected() || !l.driver.alive()
+	default:
+		return false
+	}
+}
+
+// run is a link's life.
+func (l *link) run() {
+	if l.err = l.connect(); l.err != nil {
+		l.lost(l.err)
+	}
+	close(l.ready)
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for l.ctx.Err() == nil {
+		select {
+		case <-l.ctx.Done():
+		case <-tick.C:
+			if !l.driver.alive() {
+				l.lost(errDied)
+			}
+		}
+	}
+	l.bounded(callGrace, func() {
+		l.pages.Wait()
+		if l.browser != nil {
+			_ = l.browser.Close() // the connection only
+		}
+		l.driver.stop()
+	})
+	l.driver.end()
+	l.d.mu.Lock()
+	delete(l.d.all, l)
+	l.d.mu.Unlock()
+}
+
+// lost gives up a link and its pages: the next page makes another.
+func (l *link) lost(cause error) {
+	l.cancel(cause)
+	l.d.mu.Lock()
+	defer l.d.mu.Unlock()
+	if l.d.link == l {
+		l.d.link = nil
+	}
+}
+
+// bounded calls f, and kills the driver when that takes longer: f's calls to it then fail.
+func (l *link) bounded(most time.Duration, f func()) {
+	t := time.AfterFunc(most, func() {
+		l.lost(errKilled)
+		l.driver.kill()
+	})
+	f()
+	t.Stop()
+}
+
+func (l *link) connect() error {
+	var err error
+	l.bounded(startGrace, func() { err = l.driver.run() })
+	if err != nil {
+		return fmt.Errorf("start Playwright's driver: %w", err)
+	}
+	l.d.metrics.connects.Inc()
+	l.bounded(connectGrace+callGrace, func() {
+		l.browser, err = l.driver.pw.Chromium.ConnectOverCDP(l.ws, playwright.BrowserTypeConnectOverCDPOptions{
+			Headers: l.endpoint.header(), Timeout: milliseconds(connectGrace),
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("connect to its browser: %s", l.endpoint.clean(briefly(err).Error()))
+	}
+	l.browser.OnDisconnected(func(playwright.Browser) { l.lost(errDied) })
+	return nil
+}
+
+// pageAddress reads what a browser may be sent to. Its error quotes nothing.
+func pageAddress(address string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+		return nil, fault.Newf(fault.Invalid, "not an address that a browser is sent to")
+	}
+	return u, nil
+}

@@ -1,0 +1,359 @@
+//go:build linux
+
+package browser_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/playwright-community/playwright-go"
+
+	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/browser"
+	"github.com/mtlrent/conveyor/internal/devstack"
+	"github.com/mtlrent/conveyor/internal/fetch"
+)
+
+// ownDriver is a folder of a driver, of its own so that its processes are told from those of other tests.
+func ownDriver(t testing.TB) (dir string, running func() []proc) {
+	t.Helper()
+	dir = t.TempDir()
+	real := os.Getenv("CONVEYOR_BROWSER_DRIVER")
+	if real == "" {
+		real = browser.DefaultDriver()
+	}
+	for _, name := range []string{"node", "package"} {
+		if err := os.Symlink(filepath.Join(real, name), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, func() (out []proc) {
+		for _, p := range procs() {
+			if strings.Contains(p.line, dir+"/package/cli.js run-driver") {
+				out = append(out, p)
+			}
+		}
+		return out
+	}
+}
+
+// family is a process and what descends from it.
+func family(pid int) (list []proc) {
+	all := procs()
+	for _, p := range all {
+		if p.pid == pid {
+			list = append(list, p)
+		}
+	}
+	for i := 0; i < len(list); i++ {
+		for _, p := range all {
+			if p.parent == list[i].pid {
+				list = append(list, p)
+			}
+		}
+	}
+	return list
+}
+
+// contexts counts the browser contexts of a Chromium beside its own.
+func contexts(t testing.TB, stack *devstack.Stack) func() int {
+	t.Helper()
+	dir, _ := ownDriver(t)
+	pw, err := playwright.Run(&playwright.RunOptions{DriverDirectory: dir, SkipInstallBrowsers: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pw.Stop() })
+	b, err := pw.Chromium.ConnectOverCDP(stack.Vars()["CHROME_DEVTOOLS_URL"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := b.NewBrowserCDPSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() int {
+		result, err := session.Send("Target.getBrowserContexts", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, _ := result.(map[string]any)["browserContextIds"].([]any)
+		return len(list)
+	}
+}
+
+func capture(d *browser.Devtools, url string) chan error {
+	out := make(chan error, 1)
+	go func() {
+		c, err := d.Capture(context.Background(), url)
+		if err == nil && !strings.Contains(string(c.HTML), "through") {
+			err = fmt.Errorf("document is %q", c.HTML)
+		}
+		out <- err
+	}()
+	return out
+}
+
+// Whatever dies under a page, the page fails soon, and the next one is taken.
+func TestDeathUnderACapture(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.html("/next", "<p>through")
+	stack := startChromium(t)
+	driver, drivers := ownDriver(t)
+	d := drive(t, stack, browser.DevtoolsOptions{Driver: driver, Timeout: time.Minute}, s)
+	for _, tt := range []struct {
+		name string
+		kill func()
+	}{
+		{"chromium", func() { _ = syscall.Kill(stack.Pid(devstack.Chromium), syscall.SIGKILL) }},
+		{"driver", func() { _ = syscall.Kill(drivers()[0].pid, syscall.SIGKILL) }},
+		{"page", func() {
+			for _, p := range family(stack.Pid(devstack.Chromium)) {
+				if strings.Contains(p.line, "--type=renderer") {
+					_ = syscall.Kill(p.pid, syscall.SIGKILL)
+				}
+			}
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			asked, _ := gate(s, "/"+tt.name)
+			inHand := capture(d, s.URL+"/"+tt.name)
+			<-asked
+			began := time.Now()
+			tt.kill()
+			err := <-inHand
+			if class, _ := fault.Of(err); err == nil || class != fault.Transient || errors.Is(err, draft.ErrNoBrowser) {
+				t.Errorf("Capture = %v (%s); want transient, and that it was opened", err, class)
+			}
+			if again := len(asked); again > 0 {
+				t.Errorf("the site was asked %d times more", again)
+			}
+			if took := time.Since(began); took > 20*time.Second {
+				t.Errorf("it took %s to fail", took)
+			}
+			eventually(t, "the next check", func() bool { return d.CheckDevtools(t.Context()) == nil })
+			if err := <-capture(d, s.URL+"/next"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left := drivers(); len(left) > 0 {
+		t.Errorf("%v are left", left)
+	}
+}
+
+// A Chromium that is away is told from a page that cannot be had.
+func TestCaptureWithoutChromium(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		lose func(*devstack.Stack)
+	}{
+		{"stopped", func(s *devstack.Stack) { _ = s.Stop(context.Background()) }},
+		{"hung", func(s *devstack.Stack) {
+			pid := s.Pid(devstack.Chromium)
+			_ = syscall.Kill(pid, syscall.SIGSTOP)
+			t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+		}},
+	} {
+		for _, used := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, used %t", tt.name, used), func(t *testing.T) {
+				t.Parallel()
+				s := newSite(t)
+				s.html("/", "<p>through")
+				stack := startChromium(t)
+				d := drive(t, stack, browser.DevtoolsOptions{Timeout: 5 * time.Second}, s)
+				if used {
+					eventually(t, "a first page", func() bool { return <-capture(d, s.URL+"/") == nil })
+				}
+				before := len(s.requests())
+				tt.lose(stack)
+				err := <-capture(d, s.URL+"/")
+				if class, _ := fault.Of(err); class != fault.Transient || !errors.Is(err, draft.ErrNoBrowser) {
+					t.Errorf("Capture = %v (%s); want ErrNoBrowser, transient", err, class)
+				}
+				t.Log(err)
+				if asked := s.requests()[before:]; len(asked) > 0 {
+					t.Errorf("the site was asked for %q", asked)
+				}
+			})
+		}
+	}
+}
+
+// A driver that hangs is ended for a page that does not end. The pages beside it are opened once more, and only once.
+func TestHungDriver(t *testing.T) {
+	t.Parallel()
+	stack := startChromium(t)
+	for _, hangs := range []int{1, 2} {
+		t.Run(fmt.Sprint(hangs), func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			asked, let := gate(s, "/beside")
+			driver, drivers := ownDriver(t)
+			d := drive(t, stack, browser.DevtoolsOptions{Driver: driver, Timeout: time.Minute}, s)
+			beside := capture(d, s.URL+"/beside")
+			for i := range hangs {
+				<-asked
+				path := fmt.Sprintf("/given-up-%d", i)
+				begun, _ := gate(s, path)
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() {
+					_, err := d.Capture(ctx, s.URL+path)
+					ended <- err
+				}()
+				<-begun
+				_ = syscall.Kill(drivers()[0].pid, syscall.SIGSTOP)
+				cancel()
+				if err := <-ended; !errors.Is(err, context.Canceled) || classified(err) {
+					t.Errorf("Capture = %v; want cancelled, without a class", err)
+				}
+			}
+			if hangs == 1 {
+				<-asked
+				let()
+				if err := <-beside; err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			err := <-beside
+			if class, _ := fault.Of(err); err == nil || class != fault.Transient || errors.Is(err, draft.ErrNoBrowser) {
+				t.Errorf("Capture = %v (%s); want transient, and that it was opened", err, class)
+			}
+			if len(asked) > 0 {
+				t.Error("it was opened a third time")
+			}
+		})
+	}
+}
+
+// A page leaves no context behind: not when it is taken, not when it fails, not with its process.
+func TestContextsAreNotLeft(t *testing.T) {
+	t.Parallel()
+	const victim = "CONVEYOR_TEST_CAPTURE_VICTIM"
+	if url := os.Getenv(victim); url != "" {
+		d := browser.NewDevtools(browser.DevtoolsOptions{
+			URL: os.Getenv("CHROME_DEVTOOLS_URL"), Driver: os.Getenv("CONVEYOR_BROWSER_DRIVER"),
+			Dial: fetch.Dial([]string{strings.TrimPrefix(strings.TrimSuffix(url, "/gate"), "http://")}, nil),
+		})
+		_, err := d.Capture(context.Background(), url)
+		t.Fatal(err)
+	}
+	s := newSite(t)
+	s.html("/", "<p>through")
+	asked, _ := gate(s, "/gate")
+	stack := startChromium(t)
+	count := contexts(t, stack)
+	d := drive(t, stack, browser.DevtoolsOptions{}, s)
+	if err := <-capture(d, s.URL+"/"); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(); n != 0 {
+		t.Errorf("%d contexts after a page", n)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error, 1)
+	go func() {
+		_, err := d.Capture(ctx, s.URL+"/gate")
+		failed <- err
+	}()
+	<-asked
+	if n := count(); n != 1 {
+		t.Errorf("%d contexts for a page", n)
+	}
+	cancel()
+	if err := <-failed; !errors.Is(err, context.Canceled) {
+		t.Errorf("Capture = %v; want cancelled", err)
+	}
+	if n := count(); n != 0 {
+		t.Errorf("%d contexts after a page that was cancelled", n)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestContextsAreNotLeft$")
+	driver, drivers := ownDriver(t)
+	cmd.Env = append(os.Environ(), victim+"="+s.URL+"/gate", "CHROME_DEVTOOLS_URL="+stack.Vars()["CHROME_DEVTOOLS_URL"],
+		"CONVEYOR_BROWSER_DRIVER="+driver)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	if n := count(); n != 1 {
+		t.Errorf("%d contexts for a page of another process", n)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	eventually(t, "the end of its context", func() bool { return count() == 0 })
+	eventually(t, "the end of its driver", func() bool { return len(drivers()) == 0 })
+}
+
+// Two processes at one Chromium do not get into each other's way, even when one of them has a page that is busy.
+func TestTwoAtOneChromium(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	busy := make(chan struct{})
+	s.html("/next", "<p>through")
+	s.html("/busy", `<p>busy<script src="/started.js"></script><script>for(;;);</script>`)
+	s.HandleFunc("/started.js", func(http.ResponseWriter, *http.Request) { close(busy) })
+	stack := startChromium(t)
+	one := drive(t, stack, browser.DevtoolsOptions{}, s)
+	two := drive(t, stack, browser.DevtoolsOptions{}, s)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := one.Capture(ctx, s.URL+"/busy")
+		ended <- err
+	}()
+	<-busy
+	began := time.Now()
+	if err := two.CheckDevtools(t.Context()); err != nil {
+		t.Errorf("after %s: %v", time.Since(began), err)
+	}
+	t.Logf("connected after %s", time.Since(began))
+	if err := <-capture(two, s.URL+"/next"); err != nil {
+		t.Errorf("after %s: %v", time.Since(began), err)
+	}
+	t.Logf("taken after %s", time.Since(began))
+	cancel()
+	<-ended
+}
+
+func TestCloseUnderACapture(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	asked, _ := gate(s, "/")
+	stack := startChromium(t)
+	driver, drivers := ownDriver(t)
+	d := drive(t, stack, browser.DevtoolsOptions{Driver: driver}, s)
+	inHand := capture(d, s.URL+"/")
+	<-asked
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-inHand; !errors.Is(err, browser.ErrClosed) || classified(err) {
+		t.Errorf("Capture = %v; want ErrClosed, without a class", err)
+	}
+	if left := drivers(); len(left) > 0 {
+		t.Errorf("%v are left", left)
+	}
+	if err := d.CheckDevtools(t.Context()); !errors.Is(err, browser.ErrClosed) || classified(err) {
+		t.Errorf("CheckDevtools = %v; want ErrClosed, without a class", err)
+	}
+	if err := <-capture(d, s.URL+"/"); !errors.Is(err, browser.ErrClosed) || classified(err) {
+		t.Errorf("Capture = %v; want ErrClosed, without a class", err)
+	}
+}

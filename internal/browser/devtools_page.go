@@ -1,0 +1,567 @@
+package browser
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/playwright-community/playwright-go"
+
+	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/fetch"
+)
+
+const (
+	pageWidth, pageHeight = 1365, 1024 // of the window, in pixels
+	maxScreenshotHeight   = 8000
+	maxScreenshotBytes    = 5 << 20
+
+	maxDocuments = 20     // that lead to one another, by redirects or by themselves
+	maxNuisances = 20     // dialogs and popups
+	maxRequests  = 10_000 // under way that are counted, and held back until they are answered
+
+	lookEvery = 50 * time.Millisecond
+	stopGrace = 2 * time.Second // for a page that is busy, before its scripts are stopped
+)
+
+// tab is one page in a context of its own.
+type tab struct {
+	l       *link
+	address string
+	visit   *visit
+	cancel  context.CancelCauseFunc
+	owned   sync.WaitGroup
+
+	context playwright.BrowserContext
+	once    sync.Once // closes context
+	page    playwright.Page
+	session playwright.CDPSession
+	asked   chan struct{}   // has room for one: there are questions
+	enough  context.Context // ends when the page has shown too many dialogs and popups
+	bother  context.CancelFunc
+	world   any  // ours in the page, nil where there is none yet
+	stopped bool // its scripts are
+
+	mu        sync.Mutex
+	questions []map[string]any   // of Chromium's, to be answered in their order
+	frame     string             // the main one
+	responses map[string]*answer // of documents, by navigation
+	document  *answer            // the one that is shown
+	trail     []string           // addresses of the documents that were asked for, without repetitions
+	documents int
+	waiting   map[string]struct{} // requests under way
+	active    time.Time           // when the last one began or ended
+	nuisances int
+	size      int    // bytes of the document that is coming in
+	coming    string // its request
+}
+
+// capture opens a page and takes it. Its error is a fault, the caller's own, or wraps errDied. It wraps errUnopened
+// where the site was asked for nothing.
+func (l *link) capture(ctx context.Context, address string) (c draft.Capture, err error) {
+	l.pages.Add(1)
+	defer l.pages.Done()
+	began := time.Now()
+	ctx, cancel := context.WithTimeoutCause(ctx, l.d.o.Timeout, errTimeout)
+	defer cancel()
+	ctx, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
+	defer context.AfterFunc(l.ctx, func() { lose(context.Cause(l.ctx)) })()
+	t := &tab{
+		l: l, address: address, cancel: lose, asked: make(chan struct{}, 1),
+		responses: map[string]*answer{}, waiting: map[string]struct{}{}, active: began,
+	}
+	t.enough, t.bother = context.WithCancel(ctx)
+	t.visit = l.d.proxy.begin(func() {}) // what is beyond is not loaded
+	defer l.d.proxy.end(t.visit)
+
+	// Calls to the driver know no context: they are made to fail by closing what they are about.
+	done, opened := make(chan struct{}), make(chan struct{})
+	t.owned.Go(func() {
+		select {
+		case <-done:
+			return
+		case <-ctx.Done():
+		}
+		l.bounded(callGrace, func() {
+			select {
+			case <-opened:
+				t.close()
+			case <-done:
+			}
+			<-done
+		})
+	})
+	t.owned.Go(func() { t.handle(done) })
+	c, err = t.capture(ctx, opened, began.Add(l.d.o.Timeout*5/6))
+	lose(nil) // calls that nobody waits for any more
+	close(done)
+	l.bounded(callGrace, func() {
+		if t.context != nil {
+			t.close()
+		}
+		t.owned.Wait()
+	})
+	return c, err
+}
+
+// close ends the page, whatever it is doing: calls to the driver about it fail.
+func (t *tab) close() { t.once.Do(func() { _ = t.context.Close() }) }
+
+// capture does the work. At the time takeAt a page that is there is taken as it is.
+func (t *tab) capture(ctx context.Context, opened chan<- struct{}, takeAt time.Time) (draft.Capture, error) {
+	if err := t.open(opened); err != nil {
+		return draft.Capture{}, fmt.Errorf("%w: %w", errUnopened, t.explain(ctx, err))
+	}
+	if err := t.navigate(ctx); err != nil {
+		return draft.Capture{}, t.explain(ctx, err)
+	}
+	stable, err := t.settle(ctx, takeAt)
+	if err != nil {
+		return draft.Capture{}, t.explain(ctx, err)
+	}
+	html, err := t.content(ctx)
+	if err != nil {
+		return draft.Capture{}, t.explain(ctx, err)
+	}
+	c := draft.Capture{HTML: html, Screenshot: t.screenshot(ctx), Unstable: !stable || t.stopped}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.document == nil {
+		return draft.Capture{}, fault.Newf(fault.Transient, "no answer was seen")
+	}
+	c.URL, c.Status, c.ContentType = t.document.url, t.document.status, t.document.header.Get("Content-Type")
+	for _, a := range t.trail {
+		if a != c.URL || len(c.Redirects) == 0 && len(t.trail) > 1 {
+			c.Redirects = append(c.Redirects, a)
+		}
+	}
+	return c, nil
+}
+
+// interruptible puts a function around each dialog: in a loop of the bare ones V8 looks for an end of its script only
+// after hundreds of them.
+const interruptible = `for (const f of ["alert", "confirm", "prompt"]) {
+	const ask = window[f]; window[f] = (...said) => ask(...said);
+}`
+
+// open makes a context with an empty page.
+func (t *tab) open(opened chan<- struct{}) error {
+	b := t.l.browser
+	id := identity{languages: []string{"en-US", "en"}, width: pageWidth, height: pageHeight, scale: 1}
+	c, err := b.NewContext(playwright.BrowserNewContextOptions{
+		Proxy:           &playwright.Proxy{Server: t.l.d.proxy.url()}, // Playwright adds <-loopback>: nothing bypasses it
+		AcceptDownloads: playwright.Bool(false), ServiceWorkers: playwright.ServiceWorkerPolicyBlock,
+		Viewport:  &playwright.Size{Width: pageWidth, Height: pageHeight},
+		UserAgent: playwright.String(id.userAgent(b.Version())), Locale: &id.languages[0],
+	})
+	if err != nil {
+		return err
+	}
+	t.context = c
+	close(opened)
+	if t.page, err = c.NewPage(); err != nil {
+		return err
+	}
+	c.OnPage(func(p playwright.Page) {
+		t.nuisance()
+		t.owned.Go(func() { _ = p.Close() })
+	})
+	t.page.OnCrash(func(playwright.Page) { t.cancel(errCrashed) })
+	if t.session, err = c.NewCDPSession(t.page); err != nil {
+		return err
+	}
+	for method, see := range map[string]func(map[string]any){
+		"Fetch.requestPaused": t.ask, "Fetch.authRequired": t.ask,
+		"Page.frameNavigated": t.navigated, "Page.javascriptDialogOpening": func(map[string]any) { t.nuisance() },
+		"Network.requestWillBeSent": t.requested, "Network.responseReceived": t.answered,
+		"Network.dataReceived": t.received, "Network.loadingFinished": t.finished, "Network.loadingFailed": t.finished,
+	} {
+		t.session.On(method, see)
+	}
+	tree, err := t.session.Send("Page.getFrameTree", nil)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	t.frame = text(tree, "frameTree", "frame", "id")
+	t.mu.Unlock()
+	for _, step := range []event{
+		// Playwright has said it too, but for the brands.
+		{"Emulation.setUserAgentOverride", id.override(b.Version())},
+		{"Page.enable", nil},
+		{"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": interruptible}},
+		{"Network.enable", map[string]any{"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}},
+		// For the questions of proxy and sites to come here: one that nobody answers is a window that nobody sees.
+		{"Fetch.enable", map[string]any{"handleAuthRequests": true, "patterns": []map[string]string{{"urlPattern": "*"}}}},
+	} {
+		if _, err := t.session.Send(step.method, step.params); err != nil {
+			return fmt.Errorf("%s: %w", step.method, err)
+		}
+	}
+	return nil
+}
+
+// What follows is called by the library, one at a time, and must not call it.
+
+// ask passes on a question of Chromium's. Each is a request that waits for its answer, and the page for it. Only a
+// page that asks beyond all measure gets some of them lost.
+func (t *tab) ask(params map[string]any) {
+	t.mu.Lock()
+	if len(t.questions) < maxRequests {
+		t.questions = append(t.questions, params)
+	}
+	t.mu.Unlock()
+	select {
+	case t.asked <- struct{}{}:
+	default:
+	}
+}
+
+// nuisance counts what the page bothers people with.
+func (t *tab) nuisance() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.nuisances++; t.nuisances == maxNuisances {
+		t.bother()
+	}
+}
+
+func (t *tab) requested(params map[string]any) {
+	id, kind := text(params, "requestId"), text(params, "type")
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if kind == "Document" && text(params, "frameId") == t.frame {
+		address, _, _ := strings.Cut(text(params, "request", "url"), "#")
+		if len(t.trail) == 0 || t.trail[len(t.trail)-1] != address {
+			t.trail = append(t.trail, address)
+		}
+		if t.documents++; t.documents > maxDocuments+1 {
+			t.cancel(fault.Newf(fault.Invalid, "redirects for ever"))
+		}
+		t.coming, t.size = id, 0
+	}
+	// Those of other forms are documents and workers, whose end is told elsewhere; the load event waits for them.
+	if !strings.Contains(id, ".") || kind == "EventSource" || kind == "Ping" || len(t.waiting) >= maxRequests {
+		return
+	}
+	t.waiting[id], t.active = struct{}{}, time.Now()
+}
+
+func (t *tab) answered(params map[string]any) {
+	if text(params, "type") != "Document" || text(params, "frameId") != t.frame {
+		return
+	}
+	status, _ := number(params["response"].(map[string]any)["status"])
+	a := &answer{url: text(params, "response", "url"), status: status, header: http.Header{}}
+	a.header.Set("Content-Type", text(params, "response", "mimeType"))
+	given, _ := params["response"].(map[string]any)["headers"].(map[string]any)
+	for name, value := range given {
+		if said, _ := value.(string); strings.EqualFold(name, "Content-Type") {
+			a.header.Set("Content-Type", said)
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.responses[text(params, "loaderId")] = a
+}
+
+func (t *tab) received(params map[string]any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if text(params, "requestId") != t.coming {
+		return
+	}
+	n, _ := number(params["dataLength"])
+	if t.size += n; t.size > fetch.MaxPageBytes {
+		t.cancel(tooLarge())
+	}
+}
+
+func (t *tab) finished(params map[string]any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if id := text(params, "requestId"); t.waiting != nil {
+		if _, ok := t.waiting[id]; ok {
+			delete(t.waiting, id)
+			t.active = time.Now()
+		}
+	}
+}
+
+func (t *tab) navigated(params map[string]any) {
+	if text(params, "frame", "parentId") != "" {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if a := t.responses[text(params, "frame", "loaderId")]; a != nil {
+		t.document = a
+	}
+}
+
+// idle says whether no request was under way for that long.
+func (t *tab) idle(stable time.Duration) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.waiting) == 0 && time.Since(t.active) >= stable && t.visit.quiet() >= stable
+}
+
+// handle answers Chromium's questions until the page is done.
+func (t *tab) handle(done <-chan struct{}) {
+	for {
+		select {
+		case <-done:
+			return
+		case <-t.asked:
+		}
+		t.mu.Lock()
+		questions := t.questions
+		t.questions = nil
+		t.mu.Unlock()
+		for _, asked := range questions {
+			select {
+			case <-done:
+				return
+			default:
+				_, _ = t.session.Send(t.answer(asked)) // fails where the page has gone on
+			}
+		}
+	}
+}
+
+// answer is what to say to a question.
+func (t *tab) answer(asked map[string]any) (method string, params map[string]any) {
+	params = map[string]any{"requestId": asked["requestId"]}
+	if asked["authChallenge"] == nil {
+		return "Fetch.continueRequest", params
+	}
+	params["authChallengeResponse"] = t.visit.credentials(asked)
+	return "Fetch.continueWithAuth", params
+}
+
+// call is a call of the protocol that is given up when ctx ends.
+func (t *tab) call(ctx context.Context, method string, params map[string]any) (map[string]any, error) {
+	type reply struct {
+		result any
+		err    error
+	}
+	back := make(chan reply, 1)
+	t.owned.Go(func() {
+		result, err := t.session.Send(method, params)
+		back <- reply{result, err}
+	})
+	select {
+	case r := <-back:
+		result, _ := r.result.(map[string]any)
+		return result, r.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// navigate sends the page to its address and returns when the first byte of an answer is there.
+func (t *tab) navigate(ctx context.Context) error {
+	result, err := t.call(ctx, "Page.navigate", map[string]any{"url": t.address})
+	if err != nil {
+		return err
+	}
+	code, failed := strings.CutPrefix(text(result, "errorText"), "net::")
+	switch {
+	case !failed || code == "ERR_HTTP_RESPONSE_CODE_FAILURE": // a status without a body, for which there is a page of Chromium's own
+		return nil
+	case context.Cause(ctx) != nil:
+		return context.Cause(ctx)
+	}
+	t.mu.Lock()
+	answered := len(t.responses) > 0 || result["isDownload"] == true
+	t.mu.Unlock()
+	if code == "ERR_ABORTED" && !answered && t.visit.failure() == nil { // not by the site
+		return errCrashed
+	}
+	return unreached(code, t.visit)
+}
+
+// settle waits until the page is stable, or it is time to take it as it is: then it returns false.
+func (t *tab) settle(ctx context.Context, takeAt time.Time) (stable bool, err error) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	quiet, loaded := t.l.d.o.Stable, false
+	until, cancel := context.WithDeadline(t.enough, takeAt)
+	defer cancel()
+	for {
+		unchanged, complete := t.look(until)
+		if complete && !loaded {
+			loaded = true
+			var sooner context.CancelFunc
+			until, sooner = context.WithTimeout(until, t.l.d.o.Settle)
+			defer sooner()
+		}
+		if complete && unchanged >= quiet && t.idle(quiet) {
+			return true, nil
+		}
+		select {
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		case <-t.enough.Done():
+			t.stop()
+			return false, nil
+		case <-until.Done():
+			return false, nil
+		case <-tick.C:
+		}
+	}
+}
+
+// watch is since when nothing has changed in the document, in milliseconds, below 0 before its load event. It is run
+// in a world of ours: what the page's scripts have made of JavaScript does not matter to it.
+const watch = `(() => {
+	globalThis.changed ??= performance.now();
+	globalThis.observer ??= (() => {
+		const o = new MutationObserver(() => { globalThis.changed = performance.now() });
+		o.observe(document, {subtree: true, childList: true, characterData: true,
+			attributeFilter: ["src", "href", "content", "value"]});
+		return o;
+	})();
+	return document.readyState === "complete" ? performance.now() - globalThis.changed : -1;
+})()`
+
+// look is for how long the document is unchanged, and whether it is complete. A page that is busy, or between two
+// documents, is neither.
+func (t *tab) look(ctx context.Context) (unchanged time.Duration, complete bool) {
+	result, err := t.evaluate(ctx, watch)
+	if err != nil {
+		return 0, false
+	}
+	n, ok := number(result)
+	return time.Duration(n) * time.Millisecond, ok && n >= 0
+}
+
+// evaluate runs an expression in a world of ours in the page.
+func (t *tab) evaluate(ctx context.Context, expression string) (any, error) {
+	if t.world == nil {
+		t.mu.Lock()
+		frame := t.frame
+		t.mu.Unlock()
+		made, err := t.call(ctx, "Page.createIsolatedWorld", map[string]any{"frameId": frame, "worldName": "conveyor"})
+		if err != nil {
+			return nil, err
+		}
+		t.world = made["executionContextId"]
+	}
+	result, err := t.call(ctx, "Runtime.evaluate", map[string]any{
+		"contextId": t.world, "returnByValue": true, "expression": expression,
+	})
+	if err != nil {
+		if ctx.Err() == nil {
+			t.world = nil // it ended with its document
+		}
+		return nil, err
+	}
+	value, _ := result["result"].(map[string]any)
+	return value["value"], nil
+}
+
+// stop has the page's scripts ended, and what it is still loading. It does not wait: a page that is busy answers late.
+func (t *tab) stop() {
+	t.stopped = true
+	for _, step := range []event{
+		{"Emulation.setScriptExecutionDisabled", map[string]any{"value": true}},
+		{"Runtime.terminateExecution", nil},
+		{"Page.stopLoading", nil},
+	} {
+		t.owned.Go(func() { _, _ = t.session.Send(step.method, step.params) })
+	}
+}
+
+// content is the document as it is now. Scripts that keep the page busy are stopped.
+func (t *tab) content(ctx context.Context) ([]byte, error) {
+	expression := fmt.Sprintf(serialize, fetch.MaxPageBytes)
+	for tries := 0; ; tries++ {
+		soon, cancel := context.WithTimeout(ctx, stopGrace)
+		value, err := t.evaluate(soon, expression)
+		busy := soon.Err() != nil
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case err == nil:
+			html, ok := value.(string)
+			if !ok || len(html) > fetch.MaxPageBytes {
+				return nil, tooLarge()
+			}
+			return []byte(strings.ToValidUTF8(html, "\ufffd")), nil
+		case busy && !t.stopped:
+			t.stop()
+		case !busy && tries >= maxDocuments:
+			return nil, err
+		}
+		select { // it is between two documents
+		case <-ctx.Done():
+		case <-time.After(lookEvery):
+		}
+	}
+}
+
+// screenshot is a PNG of the page, nil where none can be made.
+func (t *tab) screenshot(ctx context.Context) []byte {
+	height := float64(pageHeight)
+	if sizes, err := t.call(ctx, "Page.getLayoutMetrics", nil); err == nil {
+		size, _ := sizes["cssContentSize"].(map[string]any)
+		if n, ok := number(size["height"]); ok {
+			height = float64(min(max(n, pageHeight), maxScreenshotHeight))
+		}
+	}
+	for _, height := range []float64{height, pageHeight} {
+		soon, cancel := context.WithTimeout(ctx, 2*stopGrace)
+		shot, err := t.call(soon, "Page.captureScreenshot", map[string]any{
+			"format": "png", "captureBeyondViewport": height > pageHeight,
+			"clip": map[string]any{"x": 0, "y": 0, "width": pageWidth, "height": height, "scale": 1},
+		})
+		cancel()
+		png, bad := base64.StdEncoding.DecodeString(text(shot, "data"))
+		if err == nil && bad == nil && len(png) > 0 && len(png) <= maxScreenshotBytes {
+			return png
+		}
+	}
+	return nil
+}
+
+// explain turns an error into a fault by what it was about: time, network, page or Chromium.
+func (t *tab) explain(ctx context.Context, err error) error {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errTimeout):
+		return fault.Newf(fault.Transient, "%w after %s", errTimeout, t.l.d.o.Timeout)
+	case cause != nil:
+		return cause // the caller's own, ErrClosed, errDied, or a fault
+	}
+	if known := (*fault.Error)(nil); errors.As(err, &known) {
+		return err
+	}
+	if t.l.down() {
+		t.l.lost(errDied)
+	}
+	if cause := context.Cause(t.l.ctx); cause != nil {
+		return cause
+	}
+	if errors.Is(err, errDied) {
+		return err
+	}
+	return fmt.Errorf("%w: %s", errDied, briefly(err))
+}
+
+// text is a string in a message of the protocol, "" where there is none.
+func text(message any, path ...string) string {
+	for _, name := range path {
+		object, _ := message.(map[string]any)
+		message = object[name]
+	}
+	s, _ := message.(string)
+	return s
+}

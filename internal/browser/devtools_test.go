@@ -1,0 +1,504 @@
+package browser_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image/png"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/browser"
+	"github.com/mtlrent/conveyor/internal/devstack"
+	"github.com/mtlrent/conveyor/internal/fetch"
+)
+
+// startChromium starts a Chromium with its DevTools port open, as `conveyor up` does.
+func startChromium(t testing.TB) *devstack.Stack {
+	t.Helper()
+	s, err := devstack.Start(context.Background(), devstack.Options{
+		Dir: t.TempDir(), FreePorts: true, Services: []string{devstack.Chromium}, NoInstall: true,
+		External: devstack.External{
+			Browser: os.Getenv("CONVEYOR_BROWSER"), BrowserDriver: os.Getenv("CONVEYOR_BROWSER_DRIVER"),
+		},
+		Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Stop(context.Background()) })
+	return s
+}
+
+// drive returns a Devtools at that Chromium that may ask the sites.
+func drive(t testing.TB, stack *devstack.Stack, o browser.DevtoolsOptions, sites ...*site) *browser.Devtools {
+	t.Helper()
+	var listed []string
+	for _, s := range sites {
+		address := s.Listener.Addr().String()
+		listed = append(listed, address, strings.Replace(address, "127.0.0.1", "localhost", 1))
+	}
+	if o.Dial == nil {
+		o.Dial = fetch.Dial(listed, nil)
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if stack != nil {
+		o.URL = stack.Vars()["CHROME_DEVTOOLS_URL"]
+	}
+	if o.Driver == "" {
+		o.Driver = os.Getenv("CONVEYOR_BROWSER_DRIVER")
+	}
+	d := browser.NewDevtools(o)
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// classified says whether an error was given a class, as what is said of pages has.
+func classified(err error) bool {
+	var f *fault.Error
+	return errors.As(err, &f)
+}
+
+// size is that of a PNG.
+func size(t testing.TB, shot []byte) (width, height int) {
+	t.Helper()
+	c, err := png.DecodeConfig(bytes.NewReader(shot))
+	if err != nil {
+		t.Errorf("screenshot of %d bytes: %v", len(shot), err)
+	}
+	return c.Width, c.Height
+}
+
+// shop is a product page as shops make them: a style sheet, a script that fills in the price, and pictures.
+func shop(s *site) {
+	dot := []byte(`<svg xmlns="http://www.w3.org/2000/svg" width="400" height="300"><rect width="400" height="300" fill="teal"/></svg>`)
+	s.HandleFunc("/photo/", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "image/svg+xml")
+		_, _ = w.Write(dot)
+	})
+	s.page("/price.json", "application/json", 200, `{"price":"19,99 €"}`)
+	s.page("/shop.css", "text/css", 200, `body{font:16px sans-serif;margin:2em}.price{color:#b00;font-size:2em}`)
+	var b strings.Builder
+	b.WriteString(`<!DOCTYPE html><title>Théière</title><link rel=stylesheet href=/shop.css><h1>Théière en fonte</h1>` +
+		`<p class=price id=price></p><script>fetch("/price.json").then(r=>r.json()).then(p=>price.textContent=p.price)</script>`)
+	for i := range 24 {
+		fmt.Fprintf(&b, `<p><img src="/photo/%d" width=400 height=300 alt="photo %d"> 1,2 litre, émaillée à l'intérieur</p>`, i, i)
+	}
+	fmt.Fprintf(&b, `<script type="application/json">%q</script>`, strings.Repeat("x", 90_000))
+	s.html("/shop", b.String())
+}
+
+// Pages as they are, and as they misbehave: each is taken.
+func TestCapture(t *testing.T) {
+	t.Parallel()
+	s, other := newSite(t), newSite(t)
+	d := drive(t, startChromium(t), browser.DevtoolsOptions{Pages: 4, Settle: 5 * time.Second}, s, other)
+	shop(s)
+	shop(other)
+	s.html("/plain", `<p>plain`)
+	s.page("/latin1", "text/html; charset=iso-8859-1", 200, "<p>Montr\xe9al")
+	s.page("/404", "text/html", 404, "<p>gone")
+	s.page("/500", "text/html", 500, "<p>broken")
+	s.page("/503", "text/html", 503, "")
+	s.page("/json", "application/json", 200, `{"n":1}`)
+	for from, to := range map[string]string{"/a": "/b?x=1", "/b": "/c", "/c": "/plain"} {
+		s.HandleFunc(from, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) })
+	}
+	s.html("/meta", `<meta http-equiv=refresh content="0;url=/js">`)
+	s.html("/js", `<script>location.replace("/plain")</script>`)
+	s.html("/tall", `<p>tall<div style="height:50000px;background:linear-gradient(red,blue)">`)
+	s.html("/inline", `<p>inline<script>const a="`+strings.Repeat("x", 5<<20)+`"; document.body.append("ran")</script>`)
+	s.html("/alerts", `<p>alerts<script>for(;;)alert("again")</script>`)
+	s.html("/dialogs", `<p>dialogs<script>alert(1);confirm(2);prompt(3);onbeforeunload=()=>"stay"</script><p>after`)
+	s.html("/print", `<p>print<script>print()</script><p>after`)
+	s.html("/popups", `<p>popups<script>for(let i=0;i<300;i++)open("/plain?"+i,"_blank","width=100");document.body.append("ran")</script>`)
+	s.html("/popups-for-ever", `<p>popups<script>setInterval(()=>open("/plain"),10)</script>`)
+	s.html("/permissions", `<p>permissions<script>navigator.geolocation.getCurrentPosition(()=>{});Notification.requestPermission();
+		navigator.mediaDevices?.getUserMedia({audio:true})</script>`)
+	s.html("/busy", `<p>busy<script>for(;;);</script>`)
+	s.html("/busy-later", `<p>busy<script>onload=()=>setTimeout(()=>{for(;;);})</script>`)
+	s.html("/mutates", `<p>mutates<script>setInterval(()=>{document.body.append("x")},20)</script>`)
+	s.html("/moves", `<p id=p>moves<script>let n=0;setInterval(()=>{p.style.marginLeft=n+++"px"},20)</script>`)
+	s.html("/tampers", `<p>real<script>
+		for (const o of [Document.prototype, Element.prototype, Node.prototype]) for (const k of ["outerHTML","documentElement","doctype"])
+			try { Object.defineProperty(o, k, {get() { return "fake" }}) } catch {}
+		window.XMLSerializer = window.MutationObserver = null; JSON.stringify = () => "fake"; Promise = null;
+		Object.defineProperty(document, "readyState", {get() { return "loading" }}); performance.now = () => 0</script>`)
+	s.HandleFunc("/401", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" || r.Header.Get("Proxy-Authorization") != "" {
+			t.Errorf("the site was given credentials: %v", r.Header)
+		}
+		w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprint(w, "<p>who")
+	})
+	s.html("/401-inside", `<p>inside<img src=/401>`)
+	s.html("/401-inside2", `<p>inside<iframe src=/401></iframe>`)
+	s.html("/401-inside3", `<p>inside<iframe src="`+strings.Replace(other.URL, "127.0.0.1", "localhost", 1)+`/401"></iframe>`)
+	other.Handle("/401", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("WWW-Authenticate", `Basic realm="y"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	s.HandleFunc("/drips", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<p>drips")
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-r.Context().Done():
+				return
+			case <-tick.C:
+				fmt.Fprint(w, " on")
+				_ = http.NewResponseController(w).Flush()
+			}
+		}
+	})
+	s.HandleFunc("/hangs", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	s.html("/long-poll", `<p>polls<script>fetch("/hangs")</script>`)
+	s.html("/stream", `<p>stream<script>new EventSource("/drips")</script>`)
+	s.HandleFunc("/large.bin", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "image/png")
+		_, _ = w.Write(make([]byte, 8<<20))
+	})
+	heavy := "<p>heavy"
+	for i := range 9 {
+		heavy += fmt.Sprintf(`<img src="/large.bin?%d">`, i)
+	}
+	s.html("/heavy", heavy)
+	otherName := strings.Replace(other.URL, "127.0.0.1", "localhost", 1)
+	s.html("/frames", `<p>frames<iframe src="`+otherName+`/shop"></iframe><script>
+		new Worker(URL.createObjectURL(new Blob(["fetch('`+s.URL+`/price.json')"])))</script>`)
+	for _, tt := range []struct {
+		name      string
+		want      draft.Capture // URL and Redirects without the site
+		body      string        // what it contains
+		unstable  bool
+		unlimited bool // more than one outcome is fine
+	}{
+		{name: "/shop", body: "19,99 €"},
+		{name: "/latin1", body: "<p>Montréal"},
+		{name: "/404", want: draft.Capture{Status: 404}, body: "<p>gone"},
+		{name: "/500", want: draft.Capture{Status: 500}, body: "<p>broken"},
+		{name: "/503", want: draft.Capture{Status: 503}},
+		{name: "/json", body: `{"n":1}`},
+		{name: "/a", want: draft.Capture{URL: "/plain", Redirects: []string{"/a", "/b?x=1", "/c"}}, body: "<p>plain"},
+		{name: "/meta", want: draft.Capture{URL: "/plain", Redirects: []string{"/meta", "/js"}}, body: "<p>plain"},
+		{name: "/tall", body: "<p>tall"},
+		{name: "/inline", body: "ran"},
+		{name: "/alerts", body: "<p>alerts", unstable: true},
+		{name: "/dialogs", body: "<p>after"},
+		{name: "/print", body: "<p>after"},
+		{name: "/popups", body: "<p>popups", unlimited: true},
+		{name: "/popups-for-ever", body: "<p>popups", unlimited: true},
+		{name: "/permissions", body: "<p>permissions"},
+		{name: "/busy", body: "<p>busy", unstable: true},
+		{name: "/busy-later", body: "<p>busy", unstable: true},
+		{name: "/mutates", body: "<p>mutates", unstable: true},
+		{name: "/moves", body: "moves"},
+		{name: "/tampers", body: "<p>real"},
+		{name: "/401", want: draft.Capture{Status: 401}, body: "<p>who"},
+		{name: "/401-inside", body: "<p>inside"},
+		{name: "/401-inside2", body: "<p>inside"},
+		{name: "/401-inside3", body: "<p>inside"},
+		{name: "/drips", body: "<p>drips on on", unstable: true},
+		{name: "/long-poll", body: "<p>polls", unstable: true},
+		{name: "/stream", body: "<p>stream", unlimited: true},
+		{name: "/heavy", body: "<p>heavy", unlimited: true},
+		{name: "/frames", body: "<p>frames"},
+	} {
+		t.Run(tt.name[1:], func(t *testing.T) {
+			t.Parallel()
+			began := time.Now()
+			c, err := d.Capture(t.Context(), s.URL+tt.name)
+			took := time.Since(began)
+			if err != nil {
+				t.Fatalf("%v after %s", err, took)
+			}
+			t.Logf("took %s, %d bytes, screenshot %d bytes", took.Round(10*time.Millisecond), len(c.HTML), len(c.Screenshot))
+			if tt.want.Status == 0 {
+				tt.want.Status = 200
+			}
+			if tt.want.URL == "" {
+				tt.want.URL = tt.name
+			}
+			for i, r := range tt.want.Redirects {
+				tt.want.Redirects[i] = s.URL + r
+			}
+			if c.Asked != s.URL+tt.name || c.URL != s.URL+tt.want.URL || c.Status != tt.want.Status ||
+				!slices.Equal(c.Redirects, tt.want.Redirects) || !strings.Contains(string(c.HTML), tt.body) {
+				t.Errorf("Capture = %q, %d, %q, %.300q; want %+v with %q", c.URL, c.Status, c.Redirects, c.HTML, tt.want, tt.body)
+			}
+			if c.Unstable != tt.unstable && !tt.unlimited {
+				t.Errorf("Unstable = %t after %s", c.Unstable, took)
+			}
+			width, height := size(t, c.Screenshot)
+			if tt.name == "/tall" && height != 8000 || width != 1365 || height < 1024 || height > 8000 {
+				t.Errorf("screenshot is %d × %d", width, height)
+			}
+			if dir := os.Getenv("CONVEYOR_TEST_SHOTS"); dir != "" {
+				_ = os.WriteFile(filepath.Join(dir, tt.name+".png"), c.Screenshot, 0o644)
+			}
+		})
+	}
+}
+
+// However much a page asks for at once, all of it is answered.
+func TestCaptureAsksForAll(t *testing.T) {
+	t.Parallel()
+	const pictures = 500
+	s := newSite(t)
+	var b strings.Builder
+	for i := range pictures {
+		fmt.Fprintf(&b, `<img src="/dot/%d">`, i)
+	}
+	s.html("/gallery", "<p>gallery"+b.String())
+	s.HandleFunc("/dot/", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "image/gif")
+		fmt.Fprint(w, "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;")
+	})
+	d := drive(t, startChromium(t), browser.DevtoolsOptions{Timeout: time.Minute}, s)
+	began := time.Now()
+	c, err := d.Capture(t.Context(), s.URL+"/gallery")
+	if err != nil || c.Unstable {
+		t.Errorf("Capture: unstable %t, %v after %s", c.Unstable, err, time.Since(began))
+	}
+	asked := map[string]bool{}
+	for _, path := range s.requests() {
+		if strings.HasPrefix(path, "GET /dot/") {
+			asked[path] = true
+		}
+	}
+	if len(asked) != pictures {
+		t.Errorf("the site was asked for %d pictures", len(asked))
+	}
+}
+
+// What goes wrong has a class, and comes to an end.
+func TestCaptureThatCannotBe(t *testing.T) {
+	t.Parallel()
+	s, nobody := newSite(t), newSite(t)
+	nobody.Server.Close()
+	stack := startChromium(t)
+	d := drive(t, stack, browser.DevtoolsOptions{Pages: 3, Timeout: time.Minute}, s, nobody)
+	quick := drive(t, stack, browser.DevtoolsOptions{Timeout: 3 * time.Second}, s)
+	s.HandleFunc("/to", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, r.URL.Query().Get("url"), http.StatusFound)
+	})
+	s.HandleFunc("/loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/loop?n=1", http.StatusFound) })
+	s.html("/reloads", `<p>again<script>location.href = "/reloads?" + Math.random()</script>`)
+	s.HandleFunc("/download", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Disposition", "attachment; filename=x.zip")
+		_, _ = w.Write([]byte("PK"))
+	})
+	s.HandleFunc("/204", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	s.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	s.HandleFunc("/cut", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	s.HandleFunc("/endless", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		for line := []byte("<p>" + strings.Repeat("for ever ", 10_000)); ; {
+			if _, err := w.Write(line); err != nil {
+				return
+			}
+		}
+	})
+	s.html("/large", `<script>document.write("<p>"+"x".repeat(11<<20))</script>`)
+	for _, tt := range []struct {
+		name, url string
+		class     fault.Class
+		text      string
+	}{
+		{"private", "http://127.0.0.1/", fault.Invalid, "private or reserved network"},
+		{"private, by tls", "https://10.0.0.1/", fault.Invalid, "private or reserved network"},
+		{"metadata", "http://169.254.169.254/latest/meta-data/", fault.Invalid, "private or reserved network"},
+		{"localhost", "http://localhost/", fault.Invalid, "private or reserved network"},
+		{"redirected to private", s.URL + "/to?url=http://127.0.0.2/", fault.Invalid, "private or reserved network"},
+		{"redirected to a file", s.URL + "/to?url=file:///etc/passwd", fault.Invalid, ""},
+		{"a file", "file:///etc/passwd", fault.Invalid, "not an address that a browser is sent to"},
+		{"its own pages", "chrome://version", fault.Invalid, "not an address that a browser is sent to"},
+		{"data", "data:text/html,x", fault.Invalid, "not an address that a browser is sent to"},
+		{"credentials", "http://user:s3cr3t@example.org/", fault.Invalid, "not an address that a browser is sent to"},
+		{"nobody there", nobody.URL + "/", fault.Throttled, "the site refuses: connection refused"},
+		{"redirects for ever", s.URL + "/loop", fault.Invalid, "ERR_TOO_MANY_REDIRECTS"},
+		{"goes on for ever by itself", s.URL + "/reloads", fault.Invalid, "redirects for ever"},
+		{"a download", s.URL + "/download", fault.Invalid, "not a page"},
+		{"nothing", s.URL + "/204", fault.Invalid, "not a page"},
+		{"cut off", s.URL + "/cut", fault.Transient, ""},
+		{"endless", s.URL + "/endless", fault.Invalid, "larger than 10 MiB"},
+		{"large by its script", s.URL + "/large", fault.Invalid, "larger than 10 MiB"},
+		{"no answer", s.URL + "/slow?token=s3cr3t", fault.Transient, "timed out after 3s"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := d
+			if tt.name == "no answer" {
+				d = quick
+			}
+			_, err := d.Capture(t.Context(), tt.url)
+			if class, _ := fault.Of(err); err == nil || class != tt.class || !strings.Contains(fmt.Sprint(err), tt.text) ||
+				strings.Contains(fmt.Sprint(err), "s3cr3t") {
+				t.Errorf("Capture = %v (%s); want %s, %q", err, class, tt.class, tt.text)
+			}
+		})
+	}
+}
+
+// What a page asks for passes the guard, by whatever way, and is just not answered.
+func TestCaptureIsGuarded(t *testing.T) {
+	t.Parallel()
+	s, inside := newSite(t), newSite(t)
+	stack := startChromium(t)
+	d := drive(t, stack, browser.DevtoolsOptions{}, s)
+	_, port, _ := net.SplitHostPort(inside.Listener.Addr().String())
+	s.HandleFunc("/to-inside", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, inside.URL+"/redirected", http.StatusFound)
+	})
+	s.page("/sw.js", "text/javascript", 200, `fetch("`+inside.URL+`/service-worker")`)
+	s.html("/", fmt.Sprintf(`<body><script src="%[1]s/script.js"></script><iframe src="%[1]s/frame"></iframe><img src="%[1]s/image">
+		<iframe src="/to-inside"></iframe><img src="/to-inside"><link rel=stylesheet href="%[1]s/style.css">
+		<link rel=preconnect href="%[1]s"><link rel=prefetch href="%[1]s/prefetch"><script>
+		navigator.serviceWorker?.register("/sw.js").catch(() => {}); open("%[1]s/popup"); navigator.sendBeacon("%[1]s/beacon");
+		const tries = ["%[1]s/fetch", "http://localhost:%[2]s/name", "http://[::1]:%[2]s/v6", "http://0.0.0.0:%[2]s/zero", "%[3]s/json/list"]
+			.map(u => fetch(u, {mode: "no-cors"}).then(() => u, () => "refused"));
+		tries.push(new Promise(done => { const w = new WebSocket("ws://127.0.0.1:%[2]s/socket"); w.onopen = () => done("socket");
+			w.onerror = () => done("refused") }));
+		tries.push(new Promise(done => new Worker(URL.createObjectURL(new Blob(["fetch('%[1]s/worker', {mode: 'no-cors'})" +
+			".then(() => postMessage('worker'), () => postMessage('refused'))"]))).onmessage = e => done(e.data)));
+		Promise.all(tries).then(r => { document.body.append("got " + r.join()) });
+		</script>`, inside.URL, port, stack.Vars()["CHROME_DEVTOOLS_URL"]))
+	c, err := d.Capture(t.Context(), s.URL+"/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "got refused,refused,refused,refused,refused,refused,refused"; !strings.Contains(string(c.HTML), want) {
+		t.Errorf("Capture = %q; want %q", c.HTML, want)
+	}
+	if asked := inside.requests(); len(asked) > 0 {
+		t.Errorf("the inside was asked for %q", asked)
+	}
+}
+
+// The answers of what is no Chromium, and of a Chromium that is asked by name.
+func TestCheckDevtools(t *testing.T) {
+	t.Parallel()
+	stack := startChromium(t)
+	chromium := strings.TrimPrefix(stack.Vars()["CHROME_DEVTOOLS_URL"], "http://")
+	answer := func(status int, body string) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			fmt.Fprint(w, body)
+		}))
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	byName := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // as Chromium does
+		if host, _, _ := net.SplitHostPort(r.Host); net.ParseIP(host) == nil {
+			http.Error(w, "Host header is specified and is not an IP address or localhost.", http.StatusInternalServerError)
+			return
+		}
+		http.Error(w, "asked by address", http.StatusTeapot)
+	}))
+	t.Cleanup(byName.Close)
+	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	t.Cleanup(hangs.Close)
+	t.Cleanup(hangs.CloseClientConnections)
+	nobody := httptest.NewServer(nil)
+	nobody.Close()
+	name := func(url string) string { return strings.Replace(url, "127.0.0.1", "localhost", 1) }
+	_, port, _ := net.SplitHostPort(chromium)
+	for _, tt := range []struct{ name, url, text string }{
+		{"by address", "http://" + chromium, ""},
+		{"by name", "http://localhost:" + port, ""},
+		{"a socket", "ws://" + chromium + "/devtools/browser/x", ""},
+		{"with secrets", "http://user:s3cr3t@" + chromium + "?token=s3cr3t", ""},
+		{"a name is resolved", name(byName.URL), "it answers 418"},
+		{"nobody", nobody.URL, "connection refused"},
+		{"hangs", hangs.URL, "no answer within 2s"},
+		{"hangs, with secrets", strings.Replace(hangs.URL, "http://", "http://user:s3cr3t@", 1) + "?token=s3cr3t", "no answer within 2s"},
+		{"refuses names", answer(500, "Host header is specified and is not an IP address or localhost."), "it answers 500: \"Host header"},
+		{"no Chromium", answer(200, "<html>"), "without a webSocketDebuggerUrl"},
+		{"no socket", answer(200, "{}"), "without a webSocketDebuggerUrl"},
+		{"a socket that is none", answer(200, `{"webSocketDebuggerUrl":"ws://x/devtools/browser/1?token=s3cr3t"}`) + "?token=s3cr3t",
+			"connect to its browser"},
+		{"no host", "http://", "names no host"},
+		{"not an address", "://s3cr3t", "cannot be read"},
+		{"another scheme", "ftp://s3cr3t@x/", "is no http"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := drive(t, nil, browser.DevtoolsOptions{URL: tt.url, Dial: fetch.Dial(nil, nil)})
+			began := time.Now()
+			err := d.CheckDevtools(t.Context())
+			switch class, _ := fault.Of(err); {
+			case tt.text == "":
+				if err != nil {
+					t.Error(err)
+				}
+			case class != fault.Transient || !errors.Is(err, draft.ErrNoBrowser) || !strings.Contains(fmt.Sprint(err), tt.text) || strings.Contains(fmt.Sprint(err), "s3cr3t"):
+				t.Errorf("CheckDevtools = %v (%s); want %q", err, class, tt.text)
+			}
+			if took := time.Since(began); tt.name == "hangs" && took > 10*time.Second {
+				t.Errorf("it took %s", took)
+			}
+		})
+	}
+	for _, call := range []struct {
+		name string
+		of   func(context.Context, *browser.Devtools) error
+	}{
+		{"check", func(ctx context.Context, d *browser.Devtools) error { return d.CheckDevtools(ctx) }},
+		{"capture", func(ctx context.Context, d *browser.Devtools) error {
+			_, err := d.Capture(ctx, "http://example.test/")
+			return err
+		}},
+	} {
+		for _, how := range []string{"given up", "closed"} {
+			t.Run(call.name+", "+how, func(t *testing.T) {
+				t.Parallel()
+				asked := make(chan struct{}, 1)
+				slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+					asked <- struct{}{}
+					<-r.Context().Done()
+				}))
+				t.Cleanup(slow.Close)
+				d := drive(t, nil, browser.DevtoolsOptions{URL: slow.URL, Dial: fetch.Dial(nil, nil)})
+				want := errors.New("the worker stops")
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				go func() {
+					<-asked
+					if how == "closed" {
+						_ = d.Close()
+						return
+					}
+					cancel(want)
+				}()
+				err := call.of(ctx, d)
+				if how == "closed" {
+					want = browser.ErrClosed
+				}
+				if !errors.Is(err, want) || classified(err) {
+					t.Errorf("it returns %v; want %q, without a class", err, want)
+				}
+			})
+		}
+	}
+}
