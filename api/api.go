@@ -36,6 +36,8 @@ type Options struct {
 	Audit      *db.AuditLog
 	Letters    *db.DeadLetters
 	Platforms  *db.Platforms
+	Drafts     *db.Drafts
+	Crawls     Crawls
 	Launch     Starter
 	Blobs      *blob.Store
 	Checks     map[string]func(context.Context) error // what /ready asks, by name
@@ -69,7 +71,7 @@ func New(o Options) http.Handler {
 	}
 	r.Use(gate.bound, gate.admit)
 	conf := huma.DefaultConfig("Conveyor", o.Version)
-	conf.Info.Description = "Listings, their images and their way from the advert, and the doors to start work. " +
+	conf.Info.Description = "Listings, their images and their way from the advert; product drafts; and the doors to start work. " +
 		"Errors are RFC 9457 problems that name the field."
 	conf.Servers = []*huma.Server{{URL: o.URL}}
 	conf.DocsPath = ""    // served below, without a foreign host's scripts
@@ -87,6 +89,9 @@ func New(o Options) http.Handler {
 	(&replays{store: o.Replays, start: o.Launch, log: o.Log, link: links(o), now: o.Now}).register(a)
 	(&staleness{start: o.Launch, audit: o.Audit, log: o.Log, link: links(o), now: o.Now}).register(a)
 	(&platforms{store: o.Platforms, start: o.Launch, log: o.Log, link: links(o), now: o.Now}).register(a)
+	(&drafts{
+		store: o.Drafts, start: o.Launch, blobs: o.Blobs, crawls: o.Crawls, log: o.Log, link: links(o), now: o.Now,
+	}).register(a)
 	(&images{blobs: o.Blobs, log: o.Log}).register(a, r)
 	(&health{checks: o.Checks, version: o.Version}).register(a)
 	(&keys{store: o.Keys, guard: gate.guard, log: o.Log}).register(a)
@@ -149,6 +154,7 @@ type Starter interface {
 	CancelReplay(ctx context.Context, id uuid.UUID) error
 	ArchiveStale(ctx context.Context) (workflowID string, joined bool, err error)
 	Scraper(ctx context.Context, platform, summary string) error
+	DraftState(ctx context.Context, event uuid.UUID) (string, error)
 }
 
 // requestTimeout bounds what one request may ask of the database or of Temporal.

@@ -60,6 +60,7 @@ func open(t *testing.T, change ...func(*api.Options)) *door {
 	t.Cleanup(func() { require.NoError(t, d.pictures.Close()) })
 	d.Options = api.Options{
 		Listings: d.store, Replays: db.NewReplays(pool), Platforms: db.NewPlatforms(pool), Audit: db.NewAuditLog(pool),
+		Drafts: db.NewDrafts(pool), Crawls: api.Crawls{Target: db.Target{Exchange: "events", RoutingKey: crawls}, Queue: crawls, Ours: true},
 		Letters: d.letters, Launch: d.started, Blobs: d.pictures, Metrics: telemetry.Registry(),
 	}
 	d.serve(t, change...)
@@ -171,6 +172,7 @@ type starter struct {
 	mu    sync.Mutex
 	err   error
 	calls []string
+	draft string // state of a crawl request's workflow
 }
 
 func (s *starter) Listing(_ context.Context, ref listing.Ref, a launch.Arrival, summary string) error {
@@ -193,6 +195,12 @@ func (s *starter) ArchiveStale(context.Context) (string, bool, error) {
 
 func (s *starter) Scraper(_ context.Context, platform, summary string) error {
 	return s.note("scrape %s: %s", platform, summary)
+}
+
+func (s *starter) DraftState(context.Context, uuid.UUID) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.draft, s.err
 }
 
 func (s *starter) note(format string, args ...any) error {

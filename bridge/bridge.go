@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/launch"
 )
@@ -26,7 +27,8 @@ type Options struct {
 	Platforms          []string      // whose scraped.<platform> queues there are
 	QueueType          string        // quorum or classic, for queues that we declare
 	Declare            bool          // declare the topology; false checks that it is there
-	Prefetch           int           // deliveries of one queue in hand at once
+	Prefetch           int           // deliveries of one queue in hand at once, that of crawl requests aside
+	Crawls             CrawlRequests // where crawl requests come from
 	Hold               time.Duration // how long deliveries are held while something is away; then they go back
 	ArchiveDeadLetters bool          // move dead letters to Postgres; false leaves them in the broker
 	Relays             int           // outbox cycles under way at once
@@ -36,10 +38,19 @@ type Options struct {
 	Traces trace.TracerProvider // where spans go; nil is no tracing
 }
 
+// CrawlRequests is where wishes for product drafts come from.
+type CrawlRequests struct {
+	Ours                        bool // false leaves them, and their queue, to others
+	Exchange, Queue, RoutingKey string
+	Prefetch                    int // in hand at once
+}
+
 // Starter starts the work that messages ask for. Its methods return nil when the work is durably accepted.
 type Starter interface {
 	Listing(ctx context.Context, ref listing.Ref, a launch.Arrival, summary string) error
 	Image(ctx context.Context, job launch.ImageJob, givenUp time.Time) error
+	// Draft returns when the draft is stored, or with a *launch.Failed when it never will be.
+	Draft(ctx context.Context, r draft.Request) error
 }
 
 // Bridge is everything between RabbitMQ and the rest.
@@ -71,11 +82,17 @@ func (b *Bridge) Run(ctx context.Context) error {
 		publisher: &publisher{connect: publish}, archive: b.DeadLetters, version: b.Version, now: b.Now,
 	}
 	for _, q := range topology.consumed() {
-		c := &consumer{
+		c := consumer{
 			connect: consume, queue: q, prefetch: b.Prefetch, hold: b.Hold, handle: b.handler(q), dead: dead,
 			metrics: b.Metrics, log: b.Log.With("queue", q.queue), spans: newTracing(b.Traces),
 		}
-		work.Go(func() error { c.run(ctx); return nil })
+		consumers := 1
+		if q.drafts { // each takes as long as its page: none waits for its neighbours
+			c.prefetch, consumers = 1, b.Crawls.Prefetch
+		}
+		for range consumers {
+			work.Go(func() error { c.run(ctx); return nil })
+		}
 	}
 	relay := NewRelay(b.URL, b.Outbox, b.Options, b.Metrics, b.Log, b.Now)
 	work.Go(func() error { relay.Run(ctx); return nil })

@@ -22,6 +22,7 @@ import (
 	"github.com/mtlrent/conveyor/bridge/bridgetest"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -36,7 +37,9 @@ func options(url string) bridge.Options {
 	return bridge.Options{
 		URL: url, Stages: []string{"normalize", "dedupe", "import", "images"}, Platforms: []string{"kijiji", "kangalou"},
 		QueueType: "quorum", Declare: true, Prefetch: 50, Hold: time.Minute, ArchiveDeadLetters: true, Relays: 3,
-		Retention: time.Hour, Version: "test",
+		Retention: time.Hour, Version: "test", Crawls: bridge.CrawlRequests{
+			Ours: true, Exchange: "events", Queue: "crawler.url.requested.v1", RoutingKey: "crawler.url.requested.v1", Prefetch: 1,
+		},
 	}
 }
 
@@ -46,12 +49,17 @@ type starter struct {
 	calls    int
 	listings map[string][]launch.Arrival // by platform_id
 	images   []launch.ImageJob
+	drafts   []draft.Request
 	givenUp  []time.Time           // of each image
 	fail     func(id string) error // nil or a result of nil accepts
 }
 
 func (s *starter) Listing(_ context.Context, ref listing.Ref, a launch.Arrival, _ string) error {
 	return s.accept(ref.PlatformID, func() { s.listings[ref.PlatformID] = append(s.listings[ref.PlatformID], a) })
+}
+
+func (s *starter) Draft(_ context.Context, r draft.Request) error {
+	return s.accept(r.URL, func() { s.drafts = append(s.drafts, r) })
 }
 
 func (s *starter) Image(_ context.Context, job launch.ImageJob, givenUp time.Time) error {

@@ -71,7 +71,7 @@ func (c *consumer) session(ctx context.Context) error {
 		}
 	}()
 	c.metrics.consuming(c.queue.queue, 1)
-	defer c.metrics.consuming(c.queue.queue, 0)
+	defer c.metrics.consuming(c.queue.queue, -1)
 
 	// The work in hand outlives ctx by the grace, and ends with the channel: its acks would come too late. A consumer
 	// that the broker cancels has lost its deliveries too, though its channel is open: RabbitMQ 4.3 takes back what was
@@ -154,7 +154,12 @@ func gather(ctx context.Context, deliveries <-chan arrived, n int) (batch []amqp
 // unacked for half an hour, and what it counts then is up to its version.
 func (c *consumer) work(ctx, work context.Context, batch []amqp.Delivery, since time.Time) (left int) {
 	began := time.Now()
-	n := len(batch)
+	n, held := len(batch), 0
+	hold := func(n int) {
+		c.metrics.held(c.queue.queue, n-held)
+		held = n
+	}
+	defer hold(0)
 	// Shutdown does not wait for what is away: what is held goes back to its queue.
 	holding, cancel := context.WithDeadline(work, since.Add(c.hold))
 	defer cancel()
@@ -173,11 +178,10 @@ func (c *consumer) work(ctx, work context.Context, batch []amqp.Delivery, since 
 		if len(batch) == 0 || ctx.Err() != nil {
 			return true
 		}
-		c.metrics.held(c.queue.queue, len(batch))
+		hold(len(batch))
 		c.log.WarnContext(ctx, "messages are held until it works", "held", len(batch), "err", why)
 		return false
 	})
-	c.metrics.held(c.queue.queue, 0)
 	c.metrics.handled(c.queue.queue, n, time.Since(began))
 	return len(batch)
 }

@@ -38,7 +38,7 @@ func deadLetter(q queue, headers amqp.Table, d amqp.Delivery, now time.Time) db.
 	out := db.DeadLetter{
 		Queue: q.queue, Exchange: q.exchange, RoutingKey: q.key, MessageID: d.MessageId, Body: d.Body,
 		Reason: text(headers, headerError), Class: text(headers, headerClass), Headers: map[string]string{},
-		Letter: letterOf(headers), At: now,
+		Letter: letterOf(headers), At: now, WorkflowID: text(headers, headerWorkflow), RunID: text(headers, headerRun),
 	}
 	for k := range headers {
 		out.Headers[k] = text(headers, k)

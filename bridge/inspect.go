@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -117,7 +116,7 @@ func (i *Inspector) known() []backlog.Queue {
 	var out []backlog.Queue
 	for _, q := range i.topology.queues {
 		out = append(out,
-			backlog.Queue{Name: q.queue, Ours: slices.Contains(i.topology.ours, q.stage)},
+			backlog.Queue{Name: q.queue, Ours: i.topology.isOurs(q)},
 			backlog.Queue{Name: q.dlq(), Ours: i.topology.archive, DeadLetters: true})
 	}
 	return out

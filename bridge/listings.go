@@ -28,6 +28,8 @@ func (b *Bridge) handler(q queue) handler {
 	switch {
 	case q.dead:
 		return b.together(q, b.archive)
+	case q.drafts:
+		return b.each(q, b.crawlRequested)
 	case q.stage == listing.StageNormalize:
 		return b.together(q, b.scraped)
 	case q.stage == listing.StageImages:

@@ -34,7 +34,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "conveyor_messages_held", Help: "Deliveries held back because something is away, by queue.",
 		}, []string{"queue"}),
 		consumers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "conveyor_consumer_open", Help: "1 while the queue's consumer has a session.",
+			Name: "conveyor_consumer_open", Help: "The queue's consumers that have a session.",
 		}, []string{"queue"}),
 		batches: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "conveyor_batch_messages", Help: "Deliveries handled together, by queue.",
@@ -70,8 +70,8 @@ func (m *Metrics) settled(queue, outcome string) { m.messages.WithLabelValues(qu
 func (m *Metrics) unchanged(platform string, n int) {
 	m.unchangedN.WithLabelValues(platform).Add(float64(n))
 }
-func (m *Metrics) held(queue string, n int)          { m.heldN.WithLabelValues(queue).Set(float64(n)) }
-func (m *Metrics) consuming(queue string, n float64) { m.consumers.WithLabelValues(queue).Set(n) }
+func (m *Metrics) held(queue string, n int)          { m.heldN.WithLabelValues(queue).Add(float64(n)) }
+func (m *Metrics) consuming(queue string, n float64) { m.consumers.WithLabelValues(queue).Add(n) }
 
 func (m *Metrics) connected(name string) {
 	if m != nil {

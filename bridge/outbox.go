@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/mtlrent/conveyor/bridge/contract"
 	"github.com/mtlrent/conveyor/db"
 )
 
@@ -270,12 +271,16 @@ func (r *Relay) outgoing(m db.Message) (outgoing, trace.Span) {
 			headers[name] = value
 		}
 	}
+	kind := ""
+	if m.Tenant == db.CrawlTenant {
+		kind = contract.CrawlRequestedName
+	}
 	return outgoing{
 		exchange: m.Exchange, key: m.RoutingKey,
 		mandatory: m.Exchange == "" || r.Routed(m.Exchange, m.RoutingKey), // "": the key names the queue that must get it
 		message: amqp.Publishing{
 			MessageId: cmp.Or(m.PublishAs, m.MessageID.String()), Headers: headers,
-			ContentType: "application/json", Timestamp: m.CreatedAt, Body: m.Body,
+			ContentType: "application/json", Type: kind, Timestamp: m.CreatedAt, Body: m.Body,
 		},
 	}, span
 }

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/mtlrent/conveyor/bridge/contract"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/launch"
 )
 
 // Headers of a dead letter.
@@ -25,11 +27,13 @@ const (
 	headerAttempt  = "x-attempt"
 	headerVersion  = "x-conveyor-version"
 	headerDeath    = contract.DeathHeader
+	headerWorkflow = "x-workflow-id" // where one was started and failed
+	headerRun      = "x-workflow-run"
 )
 
-// settle answers deliveries: the only place that acks. What went well is acked; what can never go well is acked when
-// it is safe with the dead letters. The rest is returned, still unacked: nothing here is ever requeued, for a
-// requeued message comes back at once and spins.
+// settle answers deliveries: the only place that acks. What went well is acked; what can never go well, or is not to
+// be tried again, is acked when it is safe with the dead letters. The rest is returned, still unacked: nothing here is
+// ever requeued, for a requeued message comes back at once and spins.
 //
 // An ack that fails means that the channel is gone and the broker will deliver again, which every handler can take.
 func (c *consumer) settle(ctx context.Context, batch []amqp.Delivery, errs []error) (left []amqp.Delivery, why error) {
@@ -37,9 +41,10 @@ func (c *consumer) settle(ctx context.Context, batch []amqp.Delivery, errs []err
 		err := errs[i]
 		class, _ := fault.Of(err)
 		outcome := "done"
+		var failed *launch.Failed
 		switch {
 		case err == nil:
-		case class.Final():
+		case class.Final(), errors.As(err, &failed):
 			if buried := c.dead.bury(ctx, c.queue, d, class, err); buried != nil {
 				left, why = append(left, d), buried
 				continue
@@ -86,6 +91,12 @@ func (l *deadLetterer) bury(ctx context.Context, q queue, d amqp.Delivery, class
 	headers[headerAttempt] = int64(attempt + 1)
 	headers[headerVersion] = l.version
 	headers[headerDeath] = uuid.NewString()
+	delete(headers, headerWorkflow) // a stranger's, or that of an earlier death
+	delete(headers, headerRun)
+	var failed *launch.Failed
+	if errors.As(cause, &failed) {
+		headers[headerWorkflow], headers[headerRun] = failed.WorkflowID, failed.RunID
+	}
 	errs := l.publisher.publish(ctx, []outgoing{{
 		exchange: q.dlx(), key: q.queue, mandatory: true,
 		message: amqp.Publishing{

@@ -18,6 +18,7 @@ type queue struct {
 	key      string
 	platform string // of scraped.<platform>
 	stage    string // whose work it carries; "" is for others to consume
+	drafts   bool   // it carries crawl requests
 	dead     bool   // a dead-letter queue, to be archived
 }
 
@@ -53,14 +54,20 @@ func newTopology(o Options) topology {
 		work("images.pending", listing.StageImages),
 		queue{queue: "listings.published", exchange: "listings.events", key: "listings.published"},
 	)
+	if c := o.Crawls; c.Ours {
+		t.queues = append(t.queues, queue{queue: c.Queue, exchange: c.Exchange, key: c.RoutingKey, drafts: true})
+	}
 	return t
 }
+
+// isOurs says whether this bridge reads the queue.
+func (t topology) isOurs(q queue) bool { return q.drafts || slices.Contains(t.ours, q.stage) }
 
 // consumed are the queues that this bridge reads: those of our stages, and dead letters.
 func (t topology) consumed() []queue {
 	var out []queue
 	for _, q := range t.queues {
-		if slices.Contains(t.ours, q.stage) {
+		if t.isOurs(q) {
 			out = append(out, q)
 		}
 		if t.archive && !t.absent[q.dlq()] {
@@ -89,7 +96,11 @@ func (t topology) establish(conn *amqp.Connection, log *slog.Logger) error {
 			}
 			continue
 		}
-		for name, kind := range map[string]string{q.exchange: amqp.ExchangeTopic, q.dlx(): amqp.ExchangeDirect} {
+		dlx := amqp.ExchangeDirect
+		if q.drafts { // as its contract has it
+			dlx = amqp.ExchangeTopic
+		}
+		for name, kind := range map[string]string{q.exchange: amqp.ExchangeTopic, q.dlx(): dlx} {
 			err := on(conn, func(ch *amqp.Channel) error {
 				return ch.ExchangeDeclare(name, kind, true, false, false, false, nil)
 			})

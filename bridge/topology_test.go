@@ -32,6 +32,7 @@ func TestTopologyOnRabbitMQ4(t *testing.T) {
 	queues := map[string]string{ // and their exchanges
 		"scraped.kijiji": "scraped", "scraped.kangalou": "scraped", "listings.normalized": "listings",
 		"listings.ready": "listings", "images.pending": "listings", "listings.published": "listings.events",
+		"crawler.url.requested.v1": "events",
 	}
 	for _, kind := range []string{amqp.QueueTypeQuorum, amqp.QueueTypeClassic} {
 		t.Run(kind, func(t *testing.T) {

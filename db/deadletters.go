@@ -65,7 +65,8 @@ func deadLetterAdd(b *pgx.Batch, d DeadLetter) error {
 		body = []byte{} // NULL would be refused
 	}
 	b.Queue(sqlDeadLetterAdd, fingerprint(d.Key), name(d.Queue), name(d.Exchange), name(d.RoutingKey),
-		name(d.MessageID), headers, body, storable(d.Reason), name(d.Class), d.WorkflowID, d.RunID, d.At, d.Letter,
+		name(d.MessageID), headers, body, storable(d.Reason), name(d.Class), name(d.WorkflowID), name(d.RunID), d.At,
+		d.Letter,
 		contract.DeathHeader)
 	return nil
 }

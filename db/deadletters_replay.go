@@ -51,7 +51,8 @@ WITH due AS (
         SELECT coalesce(jsonb_object_agg(key, value), '{}') AS kept FROM jsonb_each_text(r.headers)
         WHERE octet_length(key) < 128
             AND key !~* '^(cc|bcc|x-(death|delivery-count|acquired-count|error|error-class|'
-                'conveyor-(version|death)|(first|last)-death-.*|origin-(queue|exchange|routing-key)|opt-.*))$'
+                'conveyor-(version|death)|workflow-(id|run)|(first|last)-death-.*|origin-(queue|exchange|routing-key)|'
+                'opt-.*))$'
     ) h
     ORDER BY r.id
 ), audited AS (

@@ -20,6 +20,7 @@ type Activities struct {
 	Replays   *activities.Replays
 	Staleness *activities.Staleness
 	Scrapers  *activities.Scrapers
+	Drafts    *activities.Drafts
 }
 
 // Options bound what one process does at once.
@@ -28,12 +29,13 @@ type Options struct {
 	StoreSlots  int           // local activities at once; not more than the database pool has connections
 	ImageSlots  int           // downloads at once
 	ScrapeSlots int           // search pages at once; most of the time each waits for its turn
+	DraftSlots  int           // pages of crawl requests at once
 	StopGrace   time.Duration // how long running activities may finish at shutdown
 	Fatal       func(error)   // told when a worker gives up for good, such as for a namespace that is gone
 }
 
 // Queues are all task queues.
-var Queues = []string{workflows.QueueListings, workflows.QueueImages, workflows.QueueBrowser}
+var Queues = []string{workflows.QueueListings, workflows.QueueImages, workflows.QueueBrowser, workflows.QueueDrafts}
 
 // New returns the workers of the task queues that are asked for, not started.
 func New(c client.Client, a Activities, o Options) []worker.Worker {
@@ -58,6 +60,13 @@ func New(c client.Client, a Activities, o Options) []worker.Worker {
 		DisableWorkflowWorker:              true,
 		MaxConcurrentActivityExecutionSize: o.ScrapeSlots,
 	}, func(r worker.Registry) { r.RegisterActivity(a.Scrapers) })
+	serve(workflows.QueueDrafts, worker.Options{
+		MaxConcurrentLocalActivityExecutionSize: o.StoreSlots,
+		MaxConcurrentActivityExecutionSize:      o.DraftSlots,
+	}, func(r worker.Registry) {
+		r.RegisterWorkflow(workflows.CrawlDraft)
+		r.RegisterActivity(a.Drafts)
+	})
 	return list
 }
 

@@ -18,7 +18,7 @@ import (
 // built is every struct of activities, as cmd hands them over.
 var built = workers.Activities{
 	Listings: &activities.Listings{}, Images: &activities.Images{}, Replays: &activities.Replays{},
-	Staleness: &activities.Staleness{}, Scrapers: &activities.Scrapers{},
+	Staleness: &activities.Staleness{}, Scrapers: &activities.Scrapers{}, Drafts: &activities.Drafts{},
 }
 
 // lazy is a client that asks nobody anything.
@@ -39,6 +39,7 @@ func TestRegister(t *testing.T) {
 	all.RegisterWorkflow(workflows.Replay)
 	all.RegisterWorkflow(workflows.ArchiveStale)
 	all.RegisterWorkflow(workflows.ScrapePlatform)
+	all.RegisterWorkflow(workflows.CrawlDraft)
 	for _, activities := range reflect.ValueOf(built).Fields() {
 		require.False(t, activities.IsNil(), "%s is not built here", activities.Type())
 		all.RegisterActivity(activities.Interface())
@@ -57,18 +58,18 @@ func TestActivityNames(t *testing.T) {
 	}
 	slices.Sort(names)
 	require.Equal(t, []string{
-		"ArchiveStaleListings", "AttachImage", "BeginCycle", "DedupeListing", "EndCycle", "EndReplay", "FailListing",
-		"HandOverListing", "ImportListing", "NormalizeListing", "OpenReplay", "RestartDuplicates", "RunReplayBatch",
-		"ScrapePage",
+		"ArchiveStaleListings", "AttachImage", "BeginCycle", "CheckDevtools", "DedupeListing", "EndCycle", "EndReplay", "FailListing",
+		"HandOverListing", "ImportListing", "NormalizeListing", "OpenReplay", "PersistDraft", "ResolveOutDir",
+		"RestartDuplicates", "RunCrawler", "RunReplayBatch", "ScrapePage",
 	}, names)
 }
 
 func TestNew(t *testing.T) {
 	t.Parallel()
-	o := workers.Options{StoreSlots: 10, ImageSlots: 20, ScrapeSlots: 5, StopGrace: time.Second}
+	o := workers.Options{StoreSlots: 10, ImageSlots: 20, ScrapeSlots: 5, DraftSlots: 2, StopGrace: time.Second}
 	require.Empty(t, workers.New(lazy(t), built, o))
 	o.Queues = []string{"images"}
 	require.Len(t, workers.New(lazy(t), built, o), 1)
 	o.Queues = workers.Queues
-	require.Len(t, workers.New(lazy(t), built, o), 3, "one a task queue")
+	require.Len(t, workers.New(lazy(t), built, o), 4, "one a task queue")
 }

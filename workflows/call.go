@@ -18,6 +18,7 @@ var do struct {
 	*activities.Replays
 	*activities.Staleness
 	*activities.Scrapers
+	*activities.Drafts
 }
 
 // local runs one local activity and waits for it. Unlike workflow.ExecuteLocalActivity it is checked by the

@@ -33,6 +33,7 @@ func TestReplay(t *testing.T) {
 				r.RegisterWorkflow(workflows.Replay)
 				r.RegisterWorkflow(workflows.ArchiveStale)
 				r.RegisterWorkflow(workflows.ScrapePlatform)
+				r.RegisterWorkflow(workflows.CrawlDraft)
 				return r.ReplayWorkflowHistoryFromJSONFile(nil, file)
 			}
 			require.NoError(t, replay(worker.WorkflowReplayerOptions{}))

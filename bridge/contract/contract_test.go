@@ -83,6 +83,10 @@ func TestGolden(t *testing.T) {
 		}, decoded[contract.PendingImage]},
 		{contract.ListingNormalized, event(contract.ListingNormalized, eventData(published)), read[contract.Event]},
 		{contract.ListingPublished, event(contract.ListingPublished, eventData(published)), read[contract.Event]},
+		{"crawler.url.requested", contract.CrawlRequested{
+			EventName: contract.CrawlRequestedName, EventID: id, TS: ptr(time.Date(2026, 1, 27, 12, 34, 56, 0, time.UTC)),
+			Data: contract.CrawlRequest{URL: "https://example.com/p/123", OutDir: "out"},
+		}, decoded[contract.CrawlRequested]},
 		{contract.ListingRejected, event(contract.ListingRejected, eventData(rejected)), read[contract.Event]},
 		{contract.ListingArchived, event(contract.ListingArchived, eventData(archived)), read[contract.Event]},
 		{contract.ImageAttached, event(contract.ImageAttached, eventData(image)), read[contract.Event]},

@@ -83,21 +83,55 @@ func (s *Store) Close() error {
 }
 
 // keys is the form of every key that this package makes; it opens no other. Two folder levels keep folders small.
-var keys = regexp.MustCompile(`^(images|thumbs)/([0-9a-f]{2})/([0-9a-f]{2})/([0-9a-f]{64})\.(jpg|png|gif|webp)$`)
+var keys = regexp.MustCompile(`^(images|thumbs|files)/([0-9a-f]{2})/([0-9a-f]{2})/([0-9a-f]{64})\.([a-z]{3,4})$`)
 
-var contentTypes = map[string]string{"jpg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp"}
+// What may lie in which folder.
+var (
+	pictures = map[string]string{"jpg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp"}
+	files    = map[string]string{"html": "text/html; charset=utf-8", "png": "image/png", "json": "application/json"}
+	folders  = map[string]map[string]string{
+		"images": pictures, "thumbs": {"jpg": "image/jpeg"}, "files": files,
+	}
+)
 
 // PutImage stores a picture under its SHA-256, which it returns in lower-case hex, and returns the key, of the form
 // images/ab/cd/abcd….jpg. ext is jpg, png, gif or webp; anything else is fault.Invalid. The same bytes twice are stored
 // once. A reader sees all of a file or none. A full disk is fault.Transient.
 func (s *Store) PutImage(ctx context.Context, data []byte, ext string) (key, sum string, err error) {
-	h := sha256.Sum256(data)
-	sum = hex.EncodeToString(h[:])
-	key = fmt.Sprintf("images/%s/%s/%s.%s", sum[:2], sum[2:4], sum, ext)
-	if contentTypes[ext] == "" {
+	if pictures[ext] == "" {
 		return "", "", fault.Newf(fault.Invalid, "store image: bad extension %.20q", ext)
 	}
+	return s.putAs(ctx, "images", data, ext)
+}
+
+// PutFile does for what a draft keeps, with an ext of html, png or json, as PutImage for pictures: its key is of the
+// form files/ab/cd/abcd….html.
+func (s *Store) PutFile(ctx context.Context, data []byte, ext string) (key, sum string, err error) {
+	if files[ext] == "" {
+		return "", "", fault.Newf(fault.Invalid, "store file: bad extension %.20q", ext)
+	}
+	return s.putAs(ctx, "files", data, ext)
+}
+
+func (s *Store) putAs(ctx context.Context, folder string, data []byte, ext string) (key, sum string, err error) {
+	h := sha256.Sum256(data)
+	sum = hex.EncodeToString(h[:])
+	key = fmt.Sprintf("%s/%s/%s/%s.%s", folder, sum[:2], sum[2:4], sum, ext)
 	return key, sum, s.put(ctx, key, data)
+}
+
+// ReadFile returns a whole file by its key, with the faults of Open.
+func (s *Store) ReadFile(ctx context.Context, key string) ([]byte, error) {
+	f, err := s.Open(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return nil, classify("read", key, err)
+	}
+	return data, nil
 }
 
 // PutThumbnail stores the JPEG thumbnail of the picture at key under ThumbnailKey(key). Bytes of another length replace
@@ -113,7 +147,7 @@ func (s *Store) PutThumbnail(ctx context.Context, key string, data []byte) error
 // ThumbnailKey is where the thumbnail of a picture lies: thumbs/ab/cd/abcd….jpg for images/ab/cd/abcd….png. It is ""
 // for anything but the key of a picture.
 func ThumbnailKey(key string) string {
-	sum, ext, err := parse(key)
+	sum, ext, _, err := parse(key)
 	if err != nil || !strings.HasPrefix(key, "images/") {
 		return ""
 	}
@@ -123,7 +157,7 @@ func ThumbnailKey(key string) string {
 // put writes unless the same is there. It compares lengths too: a machine that lost its power may have left a short
 // file.
 func (s *Store) put(ctx context.Context, key string, data []byte) error {
-	_, ext, err := parse(key)
+	_, _, contentType, err := parse(key)
 	if err != nil {
 		return err
 	}
@@ -134,7 +168,7 @@ func (s *Store) put(ctx context.Context, key string, data []byte) error {
 	if err != nil && gcerrors.Code(err) != gcerrors.NotFound {
 		return classify("look for", key, err)
 	}
-	if err := s.write(ctx, key, contentTypes[ext], data); err != nil {
+	if err := s.write(ctx, key, contentType, data); err != nil {
 		return classify("write", key, err)
 	}
 	return nil
@@ -167,10 +201,10 @@ type Object struct {
 	ModTime     time.Time
 }
 
-// Open opens a file by its key. A key that PutImage or PutThumbnail did not make is fault.Invalid, one that is not
+// Open opens a file by its key. A key that no Put of ours made is fault.Invalid, one that is not
 // there fault.Gone.
 func (s *Store) Open(ctx context.Context, key string) (*Object, error) {
-	sum, ext, err := parse(key)
+	sum, _, contentType, err := parse(key)
 	if err != nil {
 		return nil, err
 	}
@@ -183,17 +217,17 @@ func (s *Store) Open(ctx context.Context, key string) (*Object, error) {
 		etag = fmt.Sprintf(`"%s-%d"`, sum, r.Size())
 	}
 	return &Object{
-		ReadSeekCloser: r, ContentType: contentTypes[ext], Size: r.Size(), ETag: etag, ModTime: r.ModTime().UTC(),
+		ReadSeekCloser: r, ContentType: contentType, Size: r.Size(), ETag: etag, ModTime: r.ModTime().UTC(),
 	}, nil
 }
 
 // parse takes a key of ours apart.
-func parse(key string) (sum, ext string, err error) {
+func parse(key string) (sum, ext, contentType string, err error) {
 	m := keys.FindStringSubmatch(key)
-	if m == nil || m[2] != m[4][:2] || m[3] != m[4][2:4] || m[1] == "thumbs" && m[5] != "jpg" {
-		return "", "", fault.Newf(fault.Invalid, "read blob key: %.120q is none of ours", key)
+	if m == nil || m[2] != m[4][:2] || m[3] != m[4][2:4] || folders[m[1]][m[5]] == "" {
+		return "", "", "", fault.Newf(fault.Invalid, "read blob key: %.120q is none of ours", key)
 	}
-	return m[4], m[5], nil
+	return m[4], m[5], folders[m[1]][m[5]], nil
 }
 
 // classify turns an error of the store into a fault. What is not plainly the key's fault may pass.

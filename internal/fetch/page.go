@@ -155,7 +155,7 @@ func readPage(resp *http.Response) ([]byte, error) {
 		return nil, fmt.Errorf("read body after %d bytes: %w", len(data), err)
 	}
 	if len(data) <= MaxPageBytes {
-		data = inUTF8(data, resp.Header.Get("Content-Type"))
+		data = UTF8(data, resp.Header.Get("Content-Type"))
 	}
 	if len(data) > MaxPageBytes {
 		return nil, fault.Newf(fault.Invalid, "page is larger than %d MiB", MaxPageBytes>>20)
@@ -163,9 +163,9 @@ func readPage(resp *http.Response) ([]byte, error) {
 	return data, nil
 }
 
-// inUTF8 decodes text by the charset that the header, a byte order mark or the page itself names. Where nobody names
+// UTF8 decodes text by the charset that the header, a byte order mark or the page itself names. Where nobody names
 // one, it is UTF-8 if it can be. Other types of content, and JSON by its standard, are UTF-8.
-func inUTF8(body []byte, contentType string) []byte {
+func UTF8(body []byte, contentType string) []byte {
 	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
 	text := kind == "" || strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "xml")
 	encoding, _, named := charset.DetermineEncoding(body, contentType)

@@ -22,6 +22,7 @@ var taskQueues = []struct {
 	{workflows.QueueListings, enums.TASK_QUEUE_TYPE_WORKFLOW}, // its activities are local: they are in no queue
 	{workflows.QueueImages, enums.TASK_QUEUE_TYPE_ACTIVITY},
 	{workflows.QueueBrowser, enums.TASK_QUEUE_TYPE_ACTIVITY},
+	{workflows.QueueDrafts, enums.TASK_QUEUE_TYPE_ACTIVITY},
 }
 
 // A worker asks at least once a minute, and when all its slots are taken by images for as long as one may take; who has

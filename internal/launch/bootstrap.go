@@ -33,7 +33,7 @@ const stalenessSchedule = "staleness"
 // searchAttributes are the house's own, all keywords: six of the ten that SQL visibility has room for.
 var searchAttributes = []string{
 	workflows.PlatformKey.GetName(), workflows.StageKey.GetName(), workflows.OutcomeKey.GetName(),
-	"ConveyorTenant", "ConveyorHost",
+	workflows.HostKey.GetName(), "ConveyorTenant",
 }
 
 // Apply creates what is missing and changes what differs. It may run any number of times, in several processes. A

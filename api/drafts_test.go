@@ -1,0 +1,229 @@
+package api_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// crawls is the queue of crawl requests, and its key.
+const crawls = "crawler.url.requested.v1"
+
+// outboxed are the messages that the outbox holds.
+func (d *door) outboxed(t *testing.T) (ids []uuid.UUID, last contract.CrawlRequested) {
+	t.Helper()
+
+	rows, err := d.pool.Query(t.Context(), `SELECT message_id, exchange || '/' || routing_key, body FROM outbox ORDER BY id`)
+	require.NoError(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var id uuid.UUID
+		var to string
+		var body []byte
+		require.NoError(t, rows.Scan(&id, &to, &body))
+		require.Equal(t, "events/"+crawls, to)
+		last, err = contract.Decode[contract.CrawlRequested](body)
+		require.NoError(t, err)
+		require.Equal(t, id.String(), last.EventID)
+		ids = append(ids, id)
+	}
+	require.NoError(t, rows.Err())
+	return ids, last
+}
+
+func (d *door) wish(t *testing.T, body string, headers ...string) api.CrawlAccepted {
+	t.Helper()
+
+	r := d.ask(t, http.MethodPost, "/crawl-requests", body, headers...)
+	got := read[api.CrawlAccepted](t, r, http.StatusAccepted)
+	require.Equal(t, "/crawl-requests/"+got.EventID.String(), r.Header.Get("Location"))
+	require.Equal(t, draft.ID(got.EventID), got.DraftID)
+	return got
+}
+
+func TestRequestCrawl(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	first := d.wish(t, `{"url":" https://shop.example/p/1 ","out_dir":"a/b"}`)
+	ids, m := d.outboxed(t)
+	require.Equal(t, []uuid.UUID{first.EventID}, ids)
+	require.Equal(t, contract.CrawlRequest{URL: "https://shop.example/p/1", OutDir: "a/b"}, m.Data)
+	require.Equal(t, contract.CrawlRequestedName, m.EventName)
+
+	other := d.wish(t, `{"url":"https://shop.example/p/1"}`)
+	require.NotEqual(t, first.EventID, other.EventID, "nothing says that it is the same wish")
+	keyed := d.wish(t, `{"url":"https://shop.example/p/1"}`, "Idempotency-Key", "order 7")
+	require.Equal(t, keyed, d.wish(t, `{"url":"https://shop.example/p/1"}`, "Idempotency-Key", "order 7"))
+	named := `{"url":"https://shop.example/p/1","event_id":"3f0d6f5e-5c0e-4d3c-9c45-0d6b1f0a7a11"}`
+	require.Equal(t, "3f0d6f5e-5c0e-4d3c-9c45-0d6b1f0a7a11", d.wish(t, named).EventID.String())
+	d.wish(t, named, "Idempotency-Key", "order 7")
+	ids, _ = d.outboxed(t)
+	require.Len(t, ids, 4, "the same wish is published once")
+
+	changed := d.ask(t, http.MethodPost, "/crawl-requests", `{"url":"https://shop.example/p/2"}`, "Idempotency-Key", "order 7")
+	require.Contains(t, refused(t, changed, http.StatusConflict).Detail, "another url")
+}
+
+func TestRequestCrawlRefuses(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	for body, field := range map[string]string{
+		`{"url":""}`:                                "body.url",
+		`{"url":"ftp://shop.example/"}`:             "body.url",
+		`{"url":"/p/1"}`:                            "body.url",
+		`{"url":"https://me:secret@shop.example/"}`: "body.url",
+		`{"url":"https://s.example/` + strings.Repeat("x", 5000) + `"}`:       "body.url",
+		`{"url":"https://s.example/","out_dir":"../x"}`:                       "body.out_dir",
+		`{"url":"https://s.example/","out_dir":"/etc"}`:                       "body.out_dir",
+		`{"url":"https://s.example/","out_dir":"a\\b"}`:                       "body.out_dir",
+		`{"url":"https://s.example/","event_id":"7"}`:                         "body.event_id",
+		`{"url":"https://s.example/","event_id":"` + uuid.Nil.String() + `"}`: "body.event_id",
+	} {
+		p := refused(t, d.ask(t, http.MethodPost, "/crawl-requests", body), http.StatusUnprocessableEntity)
+		require.Equal(t, []string{field}, slices.Compact(p.fields()), body)
+		require.NotContains(t, fmt.Sprint(p.Detail, p.Errors[0].Message), "secret")
+	}
+	ids, _ := d.outboxed(t)
+	require.Empty(t, ids)
+}
+
+// What is known of a request changes with its way.
+func TestCrawlRequest(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	w := d.wish(t, `{"url":"https://shop.example/p/1"}`)
+	path := "/crawl-requests/" + w.EventID.String()
+	see := func() api.CrawlState { return read[api.CrawlState](t, d.get(t, path), http.StatusOK) }
+	got := see()
+	require.Equal(t, "queued", got.State)
+	require.Equal(t, "https://shop.example/p/1", got.URL)
+	require.Equal(t, now, got.RequestedAt.UTC())
+	require.Equal(t, "http://temporal.test/namespaces/conveyor/workflows/draft%2F"+w.EventID.String(), got.Workflow.URL)
+	d.started.draft = "running"
+	require.Equal(t, "running", see().State)
+	d.started.draft = "failed"
+	require.Equal(t, "dead", see().State)
+
+	letter := db.DeadLetter{
+		Key: "message/" + w.EventID.String(), Queue: crawls, Exchange: "events", RoutingKey: crawls, Body: []byte("{}"),
+		Reason: "no Chromium", Class: "transient", WorkflowID: "draft/" + w.EventID.String(), At: now,
+	}
+	require.NoError(t, d.letters.Archive(t.Context(), letter))
+	got = see()
+	require.Equal(t, "dead", got.State)
+	require.Equal(t, "no Chromium", got.Error)
+	require.NotNil(t, got.DeadLetter)
+
+	result := draft.Fail(draft.Request{EventID: w.EventID, URL: got.URL, OutDir: "out"}, fault.Gone, "HTTP 404", now)
+	require.NoError(t, d.Drafts.PersistDraft(t.Context(), result, nil, now))
+	got = see()
+	require.Equal(t, "failed", got.State)
+	require.Equal(t, "HTTP 404", got.Error)
+	require.Equal(t, w.DraftID, *got.DraftID)
+	require.Nil(t, got.DeadLetter)
+
+	d.started.draft = ""
+	refused(t, d.get(t, "/crawl-requests/"+uuid.NewString()), http.StatusNotFound)
+	refused(t, d.get(t, "/crawl-requests/x"), http.StatusUnprocessableEntity)
+	d.started.err = errors.New("temporal is away")
+	refused(t, d.get(t, "/crawl-requests/"+uuid.NewString()), http.StatusServiceUnavailable)
+	require.Equal(t, "failed", see().State, "what is stored needs no Temporal")
+}
+
+// persist stores a draft n minutes after now.
+func (d *door) persist(t *testing.T, n int, name, price, sku string, files ...draft.File) uuid.UUID {
+	t.Helper()
+
+	found := func(s string) *draft.Found[string] {
+		return &draft.Found[string]{Value: s, Source: draft.JSONLD, Confidence: 0.9}
+	}
+	at := now.Add(time.Duration(n) * time.Minute)
+	r := draft.Result{
+		Request: draft.Request{EventID: uuid.New(), URL: fmt.Sprintf("https://shop%d.example/p", n%2), OutDir: "out"},
+		Outcome: draft.Succeeded, Status: 200, Files: files, CrawledAt: at, TookMS: 1500,
+	}
+	document := draft.Document{URL: r.URL, FinalURL: r.URL + "?final", Redirects: []string{r.URL}, Draft: draft.Draft{
+		Name: found(name), Price: found(price), Currency: found("EUR"), Brand: found("Acme"), SKU: found(sku), GTIN: found("4006381333931"),
+		Availability: &draft.Found[draft.Availability]{Value: draft.InStock, Source: draft.Page, Confidence: 0.8},
+	}}
+	require.NoError(t, d.Drafts.PersistDraft(t.Context(), r, &document, at))
+	return draft.ID(r.EventID)
+}
+
+func TestDrafts(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	kettle := d.persist(t, 1, "Kettle, 1.7 l", "25.00", "K-1")
+	pot := d.persist(t, 2, "Tea pot", "9.5", "K-2")
+	gone := draft.Fail(draft.Request{EventID: uuid.New(), URL: "https://shop1.example/q", OutDir: "out"}, fault.Gone, "HTTP 404", now)
+	require.NoError(t, d.Drafts.PersistDraft(t.Context(), gone, nil, now.Add(3*time.Minute)))
+	ids := func(query string) (list []uuid.UUID) {
+		for _, item := range read[api.DraftPage](t, d.get(t, "/drafts"+query), http.StatusOK).Items {
+			list = append(list, item.ID)
+		}
+		return list
+	}
+	all := []uuid.UUID{draft.ID(gone.EventID), pot, kettle}
+	for query, want := range map[string][]uuid.UUID{
+		"": all, "?outcome=failed": all[:1], "?outcome=succeeded": all[1:], "?host=SHOP1.example": {all[0], kettle},
+		"?name=KETTLE": {kettle}, "?brand=acme": {pot, kettle}, "?sku=K-2": {pot}, "?gtin=4006381333931": {pot, kettle},
+		"?min_price=9.5&max_price=10": {pot}, "?min_price=10&currency=EUR": {kettle}, "?currency=USD": nil,
+		"?availability=InStock": {pot, kettle}, "?url=https://shop0.example/p": {pot},
+		"?since=" + now.Add(2*time.Minute).UTC().Format(time.RFC3339): all[:2],
+	} {
+		require.Equal(t, want, ids(query), query)
+	}
+	first := read[api.DraftPage](t, d.get(t, "/drafts?limit=2"), http.StatusOK)
+	require.Len(t, first.Items, 2)
+	require.Equal(t, all[2:], ids("?limit=2&cursor="+first.NextCursor))
+
+	got := read[api.DraftAnswer](t, d.get(t, "/drafts/"+kettle.String()), http.StatusOK)
+	require.Equal(t, "25.00", *got.Price)
+	require.Equal(t, draft.JSONLD, got.Draft.Name.Source)
+	require.Len(t, got.Redirects, 1)
+	bad := read[api.DraftAnswer](t, d.get(t, "/drafts/"+all[0].String()), http.StatusOK)
+	require.Nil(t, bad.Draft)
+	require.Equal(t, "HTTP 404", bad.Error)
+
+	for _, query := range []string{"?min_price=x", "?currency=eur", "?gtin=1", "?cursor=x", "?colour=red", "?outcome=good", "?limit=0", "?name=%00"} {
+		refused(t, d.get(t, "/drafts"+query), http.StatusUnprocessableEntity)
+	}
+	refused(t, d.get(t, "/drafts/"+uuid.NewString()), http.StatusNotFound)
+	refused(t, d.get(t, "/drafts/x"), http.StatusUnprocessableEntity)
+}
+
+// A stranger's page is shown for what it was, and runs nothing.
+func TestDraftFiles(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	page := "<script>alert(1)</script>"
+	key, sum, err := d.pictures.PutFile(t.Context(), []byte(page), "html")
+	require.NoError(t, err)
+	id := d.persist(t, 1, "Kettle", "1", "K",
+		draft.File{Name: "page.html", Key: key, SHA256: sum, Bytes: int64(len(page))},
+		draft.File{Name: "screenshot.png", Key: "files/aa/aa/" + strings.Repeat("a", 64) + ".png"})
+	path := "/drafts/" + id.String() + "/files/"
+	r := d.get(t, path+"page.html")
+	require.Equal(t, http.StatusOK, r.Status)
+	require.Equal(t, page, r.Body)
+	require.Equal(t, "text/html; charset=utf-8", r.Header.Get("Content-Type"))
+	require.Contains(t, r.Header.Get("Content-Security-Policy"), "sandbox; default-src 'none'")
+	require.Equal(t, http.StatusNotModified, d.get(t, path+"page.html", "If-None-Match", r.Header.Get("ETag")).Status)
+	refused(t, d.get(t, path+"screenshot.png"), http.StatusNotFound)
+	refused(t, d.get(t, path+"draft.json"), http.StatusNotFound)
+	refused(t, d.get(t, path+"other.html"), http.StatusUnprocessableEntity)
+	refused(t, d.get(t, "/drafts/"+uuid.NewString()+"/files/page.html"), http.StatusNotFound)
+}

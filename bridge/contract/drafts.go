@@ -1,0 +1,70 @@
+package contract
+
+import (
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// CrawlRequestedName is the event name of a CrawlRequested, and its AMQP type.
+const CrawlRequestedName = "crawler/url.requested"
+
+// CrawlRequested asks for a product draft of one page: exchange "events", routing key and queue
+// crawler.url.requested.v1.
+type CrawlRequested struct {
+	EventName string       `json:"event_name"` // CrawlRequestedName; may be left out
+	EventID   string       `json:"event_id"`   // required, a UUID made by the sender: the same one twice is one draft
+	TS        *time.Time   `json:"ts,omitempty"`
+	Data      CrawlRequest `json:"data"`
+}
+
+// CrawlRequest is what is to be crawled, and where its files go.
+type CrawlRequest struct {
+	URL    string `json:"url"`               // required: http(s) address
+	OutDir string `json:"out_dir,omitempty"` // a folder below the one of all drafts; "" = out
+}
+
+var eventID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// Check says whether a draft can be asked for.
+func (m CrawlRequested) Check() error {
+	var e Errors
+	if m.EventName != "" && m.EventName != CrawlRequestedName {
+		e.add("event_name", "is %q, expected %q", cut(m.EventName), CrawlRequestedName)
+	}
+	switch {
+	case m.EventID == "":
+		e.add("event_id", "is missing")
+	case !eventID.MatchString(m.EventID):
+		e.add("event_id", "%q is not a UUID", cut(m.EventID))
+	}
+	m.Data.check(&e)
+	return e.or()
+}
+
+// Check says what is wrong with the request itself.
+func (r CrawlRequest) Check() error {
+	var e Errors
+	r.check(&e)
+	return e.or()
+}
+
+// maxOutDir is how long the name of a folder may be, in bytes.
+const maxOutDir = 255
+
+func (r CrawlRequest) check(e *Errors) {
+	address := strings.TrimSpace(r.URL)
+	checkURL(e, "data.url", address)
+	if u, err := url.Parse(address); err == nil && u.User != nil {
+		e.add("data.url", "carries a user's name or password, which would be stored")
+	}
+	switch dir := strings.TrimSpace(r.OutDir); {
+	case dir == "":
+	case len(dir) > maxOutDir:
+		e.add("data.out_dir", "has %d bytes, the most is %d", len(dir), maxOutDir)
+	case strings.ContainsAny(dir, "\\\x00") || !filepath.IsLocal(dir):
+		e.add("data.out_dir", "%q is not a folder below that of all drafts: relative, and without ..", cut(dir))
+	}
+}

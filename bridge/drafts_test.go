@@ -1,0 +1,159 @@
+package bridge_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	amqp "github.com/rabbitmq/amqp091-go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/launch"
+)
+
+const crawls = "crawler.url.requested.v1"
+
+func wish(id, url string) []byte {
+	return fmt.Appendf(nil, `{"event_name":"crawler/url.requested","event_id":%q,"ts":"2026-01-27T12:34:56Z","data":{"url":%q,"out_dir":" a "}}`, id, url)
+}
+
+func (r *rig) publishCrawl(body []byte, messageID string) {
+	r.broker.Send("events", crawls, amqp.Publishing{MessageId: messageID, Body: body})
+}
+
+// settled stops the bridge and requires that it leaves nothing behind.
+func (r *rig) settled(t *testing.T, stop func()) {
+	t.Helper()
+
+	stop()
+	require.Zero(t, r.broker.Ready(crawls), "what was not acked is there again")
+}
+
+// A crawl request is acked when its draft is stored, and not before.
+func TestCrawlRequested(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	slow := make(chan struct{})
+	r.temp.set(func(string) error { <-slow; return nil })
+	stop := r.start(t)
+	id := uuid.New()
+	r.publishCrawl(wish(strings.ToUpper(id.String()), " https://shop.example/p "), id.String())
+	r.publishCrawl(wish(uuid.NewString(), "https://shop.example/q"), "")
+	r.eventually(t, func() bool { return r.temp.called() == 1 && r.broker.Ready(crawls) == 1 }, "one is in hand, one waits")
+	close(slow)
+	r.eventually(t, func() bool { return r.temp.called() == 2 }, "the other is taken")
+	r.settled(t, stop)
+	r.temp.mu.Lock()
+	defer r.temp.mu.Unlock()
+	require.Equal(t, id, r.temp.drafts[0].EventID)
+	require.Equal(t, "https://shop.example/p", r.temp.drafts[0].URL)
+	require.Equal(t, "a", r.temp.drafts[0].OutDir)
+}
+
+// What cannot become a draft is a dead letter at once, whatever its class, and the next request is taken.
+func TestCrawlRequestedDies(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	down := &launch.Failed{WorkflowID: "draft/x", RunID: "run", Err: fault.Newf(fault.Transient, "no Chromium at 127.0.0.1:9222")}
+	r.temp.set(func(url string) error {
+		if strings.Contains(url, "down") {
+			return down
+		}
+		return nil
+	})
+	stop := r.start(t)
+	id := uuid.NewString()
+	bodies := [][]byte{
+		[]byte("{"), wish("", "https://shop.example/"), wish("7", "https://shop.example/"), wish(id, ""), wish(id, "ftp://shop.example/"),
+		[]byte(`{"event_name":"other","event_id":"` + id + `","data":{"url":"https://shop.example/"}}`),
+		[]byte(`{"event_id":"` + id + `","data":{"url":"https://shop.example/","out_dir":"../x"}}`),
+		[]byte(`{"event_id":"` + id + `","data":[]}`),
+	}
+	for _, body := range bodies {
+		r.publishCrawl(body, "")
+	}
+	r.publishCrawl(wish(id, "https://shop.example/"), uuid.NewString()) // another MessageId
+	r.publishCrawl(wish(id, "https://shop.example/down"), id)
+	last := uuid.NewString()
+	r.publishCrawl(wish(last, "https://shop.example/good"), last)
+	want := len(bodies) + 2
+	r.eventually(t, func() bool { return r.rows(t, "dead_letters WHERE queue = $1", crawls) == want }, "dead letters")
+	r.eventually(t, func() bool { return r.temp.called() == 2 }, "the good one is taken")
+	r.settled(t, stop)
+
+	var reason, class, workflow, run string
+	require.NoError(t, r.pool.QueryRow(t.Context(), `SELECT reason, class, workflow_id, run_id FROM dead_letters
+		WHERE convert_from(body, 'UTF8') LIKE '%/down%'`).Scan(&reason, &class, &workflow, &run))
+	require.Equal(t, []string{"no Chromium at 127.0.0.1:9222", "transient", "draft/x", "run"}, []string{reason, class, workflow, run})
+	require.NoError(t, r.pool.QueryRow(t.Context(), `SELECT reason FROM dead_letters WHERE message_id <> '' AND workflow_id = ''`).Scan(&reason))
+	require.Contains(t, reason, "event_id: is not the message's MessageId")
+}
+
+// While Temporal is away the request is held; nothing else is taken, and nothing is lost.
+func TestCrawlRequestedHeld(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.temp.set(func(string) error { return errors.New("temporal is away") })
+	stop := r.start(t)
+	id := uuid.NewString()
+	r.publishCrawl(wish(id, "https://shop.example/"), id)
+	r.publishCrawl(wish(uuid.NewString(), "https://shop.example/"), "")
+	r.eventually(t, func() bool { return r.temp.called() >= 3 }, "it is tried again")
+	require.Equal(t, 1, r.broker.Ready(crawls))
+	require.Zero(t, r.rows(t, "dead_letters"))
+	r.temp.set(nil)
+	r.eventually(t, func() bool { return r.broker.Ready(crawls) == 0 }, "both are taken")
+	r.settled(t, stop)
+}
+
+// Prefetch is how many are in hand, each on its own: none waits for a slow neighbour.
+func TestCrawlsAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.Crawls.Prefetch = 3
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r.temp.set(func(url string) error {
+		if strings.Contains(url, "slow") {
+			<-ctx.Done()
+		}
+		return nil
+	})
+	stop := r.start(t)
+	for _, path := range []string{"slow", "slow", "1", "2", "3", "4"} {
+		r.publishCrawl(wish(uuid.NewString(), "https://shop.example/"+path), "")
+	}
+	r.eventually(t, func() bool { return r.temp.called() == 6 }, "the quick ones are done")
+	cancel()
+	r.settled(t, stop)
+}
+
+// What a stranger's headers say of workflows is not believed, and stops nobody's archive.
+func TestStrangersWorkflowHeaders(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start(t)
+	for _, said := range []string{"\xff\x00", strings.Repeat("x", 3000), "draft/" + uuid.NewString()} {
+		r.broker.Send("events", crawls, amqp.Publishing{
+			Body: []byte("{"), Headers: amqp.Table{"x-workflow-id": said, "x-workflow-run": said},
+		})
+	}
+	r.broker.Send("events.dlx", crawls, amqp.Publishing{ // past the bridge, into the dead-letter queue itself
+		Body: []byte("["), Headers: amqp.Table{"x-workflow-id": "\xff\x00", "x-workflow-run": strings.Repeat("x", 3000)},
+	})
+	r.eventually(t, func() bool { return r.rows(t, "dead_letters WHERE queue = $1", crawls) == 2 }, "all are archived")
+	require.Zero(t, r.rows(t, "dead_letters WHERE workflow_id <> '' AND convert_from(body, 'UTF8') = '{'"))
+}
+
+// A house whose requests are others' has no such queue, and needs none.
+func TestCrawlRequestsOfOthers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.Crawls.Ours = false
+	r.start(t)
+	require.Equal(t, -1, r.consumers(crawls))
+}

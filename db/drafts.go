@@ -1,0 +1,142 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// Drafts are the product drafts, and the wishes for them.
+type Drafts struct{ pool *pgxpool.Pool }
+
+// NewDrafts returns the drafts kept in pool.
+func NewDrafts(pool *pgxpool.Pool) *Drafts { return &Drafts{pool} }
+
+const sqlDraftPersist = `
+INSERT INTO product_drafts AS d (id, event_id, url, host, final_url, out_dir, outcome, class, error, http_status, name,
+    brand, price, currency, availability, sku, gtin, mpn, document, files, crawled_at, took_ms, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, nullif($10, 0), $11, $12, $13::text::numeric, $14, $15, $16, $17, $18, $19,
+    $20, $21, $22, $23, $23)
+ON CONFLICT (event_id) DO UPDATE SET
+    url = excluded.url, host = excluded.host, final_url = excluded.final_url, out_dir = excluded.out_dir,
+    outcome = excluded.outcome, class = excluded.class, error = excluded.error, http_status = excluded.http_status,
+    name = excluded.name, brand = excluded.brand, price = excluded.price, currency = excluded.currency,
+    availability = excluded.availability, sku = excluded.sku, gtin = excluded.gtin, mpn = excluded.mpn,
+    document = excluded.document, files = excluded.files, crawled_at = excluded.crawled_at, took_ms = excluded.took_ms,
+    updated_at = excluded.updated_at
+WHERE d.crawled_at <= excluded.crawled_at`
+
+// Its dead letters are those of its workflow, and of a message that got none.
+const sqlDraftResolve = `
+UPDATE dead_letters SET state = 'resolved'
+WHERE (workflow_id = $1 OR message_id = $2 AND workflow_id = '') AND state IN ('open', 'replayed')`
+
+// PersistDraft stores what came of a crawl under its event's ID, in place of what an earlier one came to, and resolves
+// its dead letters. A crawl that began earlier than the stored one changes nothing. d is nil where there was no page.
+func (s *Drafts) PersistDraft(ctx context.Context, r draft.Result, d *draft.Document, now time.Time) error {
+	var finalURL *string
+	var document []byte
+	var product draft.Draft
+	if d != nil {
+		finalURL, product = stated(storable(d.FinalURL)), d.Draft
+		var err error
+		if document, err = json.Marshal(d); err != nil {
+			return fmt.Errorf("write draft of %s: %w", r.EventID, err)
+		}
+		// JSON spells NUL, which Postgres does not store.
+		document = []byte(strings.ReplaceAll(string(document), `\u0000`, `\ufffd`))
+	}
+	files, err := json.Marshal(append([]draft.File{}, r.Files...))
+	if err != nil {
+		return fmt.Errorf("write files of %s: %w", r.EventID, err)
+	}
+	b := new(pgx.Batch)
+	b.Queue(sqlDraftPersist, draft.ID(r.EventID), r.EventID, storable(r.URL), hostOf(r.URL), finalURL, r.OutDir, r.Outcome,
+		string(r.Class), storable(r.Error), r.Status, value(product.Name), value(product.Brand), value(product.Price),
+		value(product.Currency), value(product.Availability), value(product.SKU), value(product.GTIN), value(product.MPN),
+		document, files, r.CrawledAt, r.TookMS, now)
+	b.Queue(sqlDraftResolve, "draft/"+r.EventID.String(), r.EventID.String())
+	if err := write(ctx, s.pool, b); err != nil {
+		return fmt.Errorf("store draft of %s: %w", r.EventID, err)
+	}
+	return nil
+}
+
+// hostOf is the host of an address in lower case, "" where it has none.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Hostname())
+}
+
+// value is what was found, NULL where nothing was.
+func value[T ~string](f *draft.Found[T]) *string {
+	if f == nil {
+		return nil
+	}
+	return stated(storable(string(f.Value)))
+}
+
+const sqlCrawlRequestAdd = `
+INSERT INTO crawl_requests (event_id, url, out_dir, requested_by, requested_at) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (event_id) DO NOTHING`
+
+const sqlCrawlRequestGet = `SELECT url, out_dir FROM crawl_requests WHERE event_id = $1`
+
+// Target is where a message is published to.
+type Target struct{ Exchange, RoutingKey string }
+
+// RequestCrawl stores a wish and its message, which the relay publishes. The same wish again is stored and published
+// once; another one of the same event ID is fault.Conflict.
+func (s *Drafts) RequestCrawl(ctx context.Context, r draft.Request, by string, to Target, now time.Time) error {
+	at := now.UTC()
+	body, err := json.Marshal(contract.CrawlRequested{
+		EventName: contract.CrawlRequestedName, EventID: r.EventID.String(), TS: &at,
+		Data: contract.CrawlRequest{URL: r.URL, OutDir: r.OutDir},
+	})
+	if err != nil {
+		return fmt.Errorf("write crawl request %s: %w", r.EventID, err)
+	}
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, sqlCrawlRequestAdd, r.EventID, r.URL, r.OutDir, by, now)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			var had draft.Request
+			if err := tx.QueryRow(ctx, sqlCrawlRequestGet, r.EventID).Scan(&had.URL, &had.OutDir); err != nil {
+				return err
+			}
+			if had.URL != r.URL || had.OutDir != r.OutDir {
+				return fault.Newf(fault.Conflict, "event_id: %s was asked for with another url or out_dir before", r.EventID)
+			}
+			return nil
+		}
+		b := new(pgx.Batch)
+		outboxAdd(b, Message{
+			MessageID: r.EventID, Tenant: CrawlTenant, Exchange: to.Exchange, RoutingKey: to.RoutingKey, Body: body,
+			CreatedAt: now,
+		})
+		remember(ctx, b)
+		return tx.SendBatch(ctx, b).Close()
+	})
+	if err != nil {
+		return fmt.Errorf("store crawl request: %w", refused(err))
+	}
+	return nil
+}
+
+// CrawlTenant is whose turn crawl requests have in the outbox.
+const CrawlTenant = "drafts"

@@ -1,0 +1,177 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// A DraftFilter says which drafts to return. Zero values do not filter.
+type DraftFilter struct {
+	Outcome      string
+	Host         string
+	URL          string
+	Name         string // a part of it
+	Brand        string // whatever its case
+	SKU          string
+	GTIN         string
+	MPN          string
+	Availability string
+	Currency     string
+	MinPrice     string // decimal
+	MaxPrice     string
+	Since        *time.Time
+	After        *Position // the last draft of the page before
+	Limit        int       // 1 to 100
+}
+
+// A DraftSummary is a draft in a list.
+type DraftSummary struct {
+	ID           uuid.UUID    `json:"id"`
+	EventID      uuid.UUID    `json:"event_id" doc:"of the crawl request"`
+	URL          string       `json:"url" doc:"that was asked for"`
+	FinalURL     *string      `json:"final_url,omitempty" doc:"where redirects led"`
+	Outcome      string       `json:"outcome" enum:"succeeded,failed"`
+	Class        string       `json:"class,omitempty" doc:"of the failure: transient ones may work another time"`
+	Error        string       `json:"error,omitempty" doc:"why it failed"`
+	Status       *int         `json:"status,omitempty" doc:"HTTP"`
+	Name         *string      `json:"name,omitempty"`
+	Brand        *string      `json:"brand,omitempty"`
+	Price        *string      `json:"price,omitempty" doc:"decimal" example:"1299.00"`
+	Currency     *string      `json:"currency,omitempty" doc:"ISO 4217"`
+	Availability *string      `json:"availability,omitempty" doc:"of schema.org" example:"InStock"`
+	SKU          *string      `json:"sku,omitempty"`
+	GTIN         *string      `json:"gtin,omitempty"`
+	MPN          *string      `json:"mpn,omitempty"`
+	OutDir       string       `json:"out_dir" doc:"where the worker has put the files"`
+	Files        []draft.File `json:"files" doc:"for GET /drafts/{id}/files/{name}"`
+	CrawledAt    time.Time    `json:"crawled_at"`
+	TookMS       int64        `json:"took_ms" doc:"milliseconds from the page to its files"`
+	CreatedAt    time.Time    `json:"created_at"`
+	UpdatedAt    time.Time    `json:"updated_at"`
+}
+
+const sqlDraftColumns = `
+    id, event_id, url, final_url, outcome, class, error, http_status, name, brand, price::text, currency, availability,
+    sku, gtin, mpn, out_dir, files, crawled_at, took_ms, created_at, updated_at`
+
+const sqlDraftsSearch = `
+SELECT ` + sqlDraftColumns + ` FROM product_drafts
+WHERE ($1::text IS NULL OR outcome = $1)
+    AND ($2::text IS NULL OR host = lower($2))
+    AND ($3::text IS NULL OR url = $3)
+    AND ($4::text IS NULL OR strpos(lower(name), lower($4)) > 0)
+    AND ($5::text IS NULL OR lower(brand) = lower($5))
+    AND ($6::text IS NULL OR sku = $6)
+    AND ($7::text IS NULL OR gtin = $7)
+    AND ($8::text IS NULL OR mpn = $8)
+    AND ($9::text IS NULL OR availability = $9)
+    AND ($10::text IS NULL OR currency = $10)
+    AND ($11::text IS NULL OR price >= $11::text::numeric)
+    AND ($12::text IS NULL OR price <= $12::text::numeric)
+    AND ($13::timestamptz IS NULL OR created_at >= $13)
+    AND ($14::uuid IS NULL OR (created_at, id) < ($15::timestamptz, $14))
+ORDER BY created_at DESC, id DESC LIMIT $16`
+
+// Search returns the page of drafts after f.After, the newest first, and the position to go on from: nil when this was
+// the last.
+func (s *Drafts) Search(ctx context.Context, f DraftFilter) ([]DraftSummary, *Position, error) {
+	if f.Host == "" { // an address has one, which has an index
+		f.Host = hostOf(f.URL)
+	}
+	var id *uuid.UUID
+	var at *time.Time
+	if f.After != nil {
+		id, at = &f.After.ID, &f.After.PublishedAt
+	}
+	rows, _ := s.pool.Query(ctx, sqlDraftsSearch, stated(f.Outcome), stated(f.Host), stated(f.URL), stated(f.Name),
+		stated(f.Brand), stated(f.SKU), stated(f.GTIN), stated(f.MPN), stated(f.Availability), stated(f.Currency),
+		stated(f.MinPrice), stated(f.MaxPrice), f.Since, id, at, f.Limit+1)
+	page, err := pgx.CollectRows(rows, pgx.RowToStructByPos[DraftSummary])
+	if err != nil {
+		return nil, nil, refused(fmt.Errorf("search drafts: %w", err))
+	}
+	if len(page) <= f.Limit {
+		return page, nil, nil
+	}
+	page = page[:f.Limit]
+	last := page[f.Limit-1]
+	return page, &Position{PublishedAt: last.CreatedAt, ID: last.ID}, nil
+}
+
+// A DraftDetail is a draft with where each value was found.
+type DraftDetail struct {
+	DraftSummary
+	Redirects []string     `json:"redirects" doc:"the addresses on the way to final_url, url being the first"`
+	Unstable  bool         `json:"unstable" doc:"the page was still changing when it was taken"`
+	Draft     *draft.Draft `json:"draft,omitempty" doc:"every value with its source and a confidence; absent where there was no page"`
+}
+
+const sqlDraftGet = `SELECT ` + sqlDraftColumns + `, document FROM product_drafts WHERE id = $1`
+
+// Draft returns a draft by its ID. One that is not there is fault.Gone.
+func (s *Drafts) Draft(ctx context.Context, id uuid.UUID) (DraftDetail, error) {
+	rows, _ := s.pool.Query(ctx, sqlDraftGet, id)
+	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[struct {
+		DraftSummary
+		Document []byte
+	}])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return DraftDetail{}, fault.Newf(fault.Gone, "there is no draft %s", id)
+	}
+	if err != nil {
+		return DraftDetail{}, fmt.Errorf("read draft %s: %w", id, err)
+	}
+	out := DraftDetail{DraftSummary: row.DraftSummary, Redirects: []string{}}
+	if row.Document != nil {
+		var d draft.Document
+		if err := json.Unmarshal(row.Document, &d); err != nil {
+			return out, fmt.Errorf("read draft %s: %w", id, err)
+		}
+		out.Draft, out.Unstable = &d.Draft, d.Unstable
+		out.Redirects = append(out.Redirects, d.Redirects...)
+	}
+	return out, nil
+}
+
+// A CrawlRequestState is how far a crawl request has come, by what is stored.
+type CrawlRequestState struct {
+	URL         *string    // NULL where the request came by message, and nothing is stored of it yet
+	RequestedAt *time.Time // by REST
+	DraftID     *uuid.UUID
+	Outcome     *string // of the draft
+	Error       *string // of the draft, or of its dead letter
+	DeadLetter  *int64  // where there is no draft
+	DeadState   *string // open, replayed or discarded
+}
+
+// What is stored of a page counts more than a letter.
+const sqlCrawlRequestState = `
+SELECT coalesce(d.url, r.url), r.requested_at, d.id, d.outcome, coalesce(d.error, l.reason), l.id, l.state
+FROM (SELECT $1::uuid AS event_id) e
+LEFT JOIN crawl_requests r USING (event_id)
+LEFT JOIN product_drafts d USING (event_id)
+LEFT JOIN LATERAL (
+    SELECT id, state, reason FROM dead_letters
+    WHERE (workflow_id = 'draft/' || e.event_id::text OR message_id = e.event_id::text) AND queue = $2
+        AND state IN ('open', 'replayed', 'discarded') AND d.id IS NULL
+    ORDER BY last_at DESC, id DESC LIMIT 1
+) l ON true`
+
+// CrawlRequest returns what is known of a crawl request. queue is where such requests are consumed.
+func (s *Drafts) CrawlRequest(ctx context.Context, eventID uuid.UUID, queue string) (CrawlRequestState, error) {
+	rows, _ := s.pool.Query(ctx, sqlCrawlRequestState, eventID, queue)
+	out, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[CrawlRequestState])
+	if err != nil {
+		return out, fmt.Errorf("read crawl request %s: %w", eventID, err)
+	}
+	return out, nil
+}

@@ -1,0 +1,125 @@
+package db_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+func named(name, price string) *draft.Document {
+	return &draft.Document{FinalURL: "https://shop.example/p", Draft: draft.Draft{
+		Name:  &draft.Found[string]{Value: name, Source: draft.Page, Confidence: 0.5},
+		Price: &draft.Found[string]{Value: price, Source: draft.Page, Confidence: 0.5},
+	}}
+}
+
+func crawled(event uuid.UUID, at time.Time) draft.Result {
+	return draft.Result{
+		Request: draft.Request{EventID: event, URL: "https://Shop.example/p", OutDir: "out"}, Outcome: draft.Succeeded,
+		Status: 200, CrawledAt: at,
+	}
+}
+
+// One event is one draft, however often it is crawled, and the newest crawl is what stays.
+func TestPersistDraft(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t)
+	s, ctx, event := db.NewDrafts(pool), t.Context(), uuid.New()
+	require.NoError(t, s.PersistDraft(ctx, crawled(event, start), named("Kettle", "25.00"), start))
+	var same sync.WaitGroup
+	for i := range 8 {
+		same.Go(func() {
+			at := start.Add(time.Duration(i) * time.Second)
+			require.NoError(t, s.PersistDraft(ctx, crawled(event, at), named("Pot", "1299.990"), at))
+		})
+	}
+	same.Wait()
+	failed := draft.Fail(crawled(event, start).Request, fault.Gone, "HTTP 404", start.Add(-time.Minute))
+	require.NoError(t, s.PersistDraft(ctx, failed, nil, start.Add(time.Hour)))
+
+	page, next, err := s.Search(ctx, db.DraftFilter{Limit: 10, Host: "shop.example"})
+	require.NoError(t, err)
+	require.Nil(t, next)
+	require.Len(t, page, 1)
+	got := page[0]
+	require.Equal(t, draft.ID(event), got.ID)
+	require.Equal(t, "Pot", *got.Name)
+	require.Equal(t, "1299.990", *got.Price, "as the page says it")
+	require.Equal(t, draft.Succeeded, got.Outcome, "an older crawl that comes late changes nothing")
+	require.Equal(t, start.Add(7*time.Second), got.CrawledAt.UTC())
+	require.Equal(t, start, got.CreatedAt.UTC())
+}
+
+// What a stranger's page says is stored whatever it is.
+func TestPersistOddDraft(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t)
+	s, ctx, event := db.NewDrafts(pool), t.Context(), uuid.New()
+	odd := named("a\x00b \xff "+strings.Repeat("long ", 2000), "0."+strings.Repeat("1", 40))
+	odd.Draft.SKU = &draft.Found[string]{Value: strings.Repeat("s", 9000)}
+	odd.FinalURL = "https://shop.example/\x00"
+	r := crawled(event, start)
+	r.Error, r.Outcome = "read \x00", draft.Failed
+	require.NoError(t, s.PersistDraft(ctx, r, odd, start))
+	got, err := s.Draft(ctx, draft.ID(event))
+	require.NoError(t, err)
+	require.Contains(t, got.Draft.Name.Value, "a\ufffdb")
+	_, err = s.Draft(ctx, uuid.New())
+	class, _ := fault.Of(err)
+	require.Equal(t, fault.Gone, class)
+}
+
+// A draft that is there answers its dead letters.
+func TestPersistDraftResolves(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t)
+	s, letters, ctx, event, other := db.NewDrafts(pool), db.NewDeadLetters(pool), t.Context(), uuid.New(), uuid.New()
+	for _, id := range []uuid.UUID{event, other} {
+		require.NoError(t, letters.Archive(ctx, db.DeadLetter{
+			Key: id.String(), Queue: "q", Body: []byte("{}"), Class: "transient", WorkflowID: "draft/" + id.String(), At: start,
+		}))
+	}
+	require.NoError(t, s.PersistDraft(ctx, crawled(event, start), nil, start))
+	var open []string
+	rows, err := pool.Query(ctx, `SELECT workflow_id FROM dead_letters WHERE state = 'open'`)
+	require.NoError(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		require.NoError(t, rows.Scan(&id))
+		open = append(open, id)
+	}
+	require.Equal(t, []string{"draft/" + other.String()}, open)
+}
+
+// A wish that is asked for many times at once is published once.
+func TestRequestCrawl(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t)
+	s, ctx := db.NewDrafts(pool), t.Context()
+	r := draft.Request{EventID: uuid.New(), URL: "https://shop.example/p"}
+	to := db.Target{Exchange: "events", RoutingKey: "k"}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() { require.NoError(t, s.RequestCrawl(ctx, r, "me", to, start)) })
+	}
+	all.Wait()
+	var n int
+	require.NoError(t, pool.QueryRow(ctx, `SELECT count(*) FROM outbox WHERE message_id = $1`, r.EventID).Scan(&n))
+	require.Equal(t, 1, n)
+	r.OutDir = "elsewhere"
+	class, _ := fault.Of(s.RequestCrawl(ctx, r, "me", to, start))
+	require.Equal(t, fault.Conflict, class)
+	r.EventID, r.URL = uuid.New(), "https://shop.example/\x00"
+	class, _ = fault.Of(s.RequestCrawl(ctx, r, "me", to, start))
+	require.Equal(t, fault.Invalid, class)
+}

@@ -1,0 +1,89 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/google/uuid"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/workflows"
+)
+
+// Failed is a workflow that ended badly. It is of the class that its last error had, and nobody tries it again.
+type Failed struct {
+	WorkflowID, RunID string
+	Err               error
+}
+
+func (f *Failed) Error() string { return f.Err.Error() }
+func (f *Failed) Unwrap() error { return f.Err }
+
+// DraftID is the workflow ID of a crawl request.
+func DraftID(r draft.Request) string { return workflows.DraftID(r.EventID) }
+
+// Draft makes a draft of a page and returns nil when it is stored, by this call or one before. A workflow that fails
+// is a *Failed, and asking again for what failed is another run; every other error is transient, and the workflow may
+// go on: call again, which joins it.
+func (l *Launch) Draft(ctx context.Context, r draft.Request) error {
+	id := DraftID(r)
+	var host string
+	if u, err := url.Parse(r.URL); err == nil {
+		host = strings.ToLower(u.Hostname())
+	}
+	run, err := l.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: id, TaskQueue: workflows.QueueDrafts, EnableEagerStart: true,
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		StaticSummary:            workflows.Summary(workflows.Place(r.URL), 180),
+		TypedSearchAttributes:    temporal.NewSearchAttributes(workflows.HostKey.ValueSet(host)),
+	}, workflows.CrawlDraft, workflows.DraftInput{Request: r})
+	if err != nil {
+		return fmt.Errorf("start %s: %w", id, err)
+	}
+	err = run.Get(ctx, nil) // of the run that was there, where this one is none
+	var ended *temporal.WorkflowExecutionError
+	if errors.As(err, &ended) {
+		return &Failed{WorkflowID: id, RunID: run.GetRunID(), Err: workflows.Fault(ended)}
+	}
+	if err != nil {
+		return fmt.Errorf("wait for %s: %w", id, err)
+	}
+	return nil
+}
+
+// How far the workflow of a crawl request has come.
+const (
+	DraftUnknown = ""        // there is none, or not any more
+	DraftRunning = "running" //
+	DraftEnded   = "ended"   // well: its draft is stored
+	DraftFailed  = "failed"  // its message is dead-lettered, or about to be
+)
+
+// DraftState looks the workflow of a crawl request up.
+func (l *Launch) DraftState(ctx context.Context, event uuid.UUID) (string, error) {
+	id := workflows.DraftID(event)
+	d, err := l.Temporal.DescribeWorkflowExecution(ctx, id, "")
+	var none *serviceerror.NotFound
+	switch {
+	case errors.As(err, &none):
+		return DraftUnknown, nil
+	case err != nil:
+		return "", fmt.Errorf("describe %s: %w", id, err)
+	}
+	switch d.GetWorkflowExecutionInfo().GetStatus() {
+	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
+		return DraftRunning, nil
+	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+		return DraftEnded, nil
+	default:
+		return DraftFailed, nil
+	}
+}

@@ -1,0 +1,122 @@
+package workflows
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// HostKey is the search attribute of whose page a workflow is about.
+var HostKey = temporal.NewSearchAttributeKeyKeyword("ConveyorHost")
+
+// DraftInput is one struct so that a field can be added while old runs are open.
+type DraftInput struct {
+	Request draft.Request `json:"request"`
+}
+
+// DraftResult is how a CrawlDraft ended, for people: what counts is in Postgres.
+type DraftResult struct {
+	Outcome string `json:"outcome"` // draft.Succeeded or draft.Failed
+	activities.Persisted
+	Status int    `json:"status,omitempty"` // HTTP
+	Error  string `json:"error,omitempty"`  // why it failed
+}
+
+// No step is tried again: that is the contract of crawl requests. A worker that dies or stops is another matter, as it
+// was when the broker delivered its message again: then the step is taken over, so it may happen twice, and is written
+// to bear that. Every class of fault is listed but Limited, which says that the worker stopped.
+var draftOnce = &temporal.RetryPolicy{
+	InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumAttempts: 3,
+	NonRetryableErrorTypes: classes(),
+}
+
+func classes() (names []string) {
+	for _, c := range fault.Classes {
+		if c != fault.Limited {
+			names = append(names, string(c))
+		}
+	}
+	return names
+}
+
+// DraftHeartbeat is how long a worker that makes a draft may be silent before another takes it over.
+const DraftHeartbeat = 10 * time.Second
+
+// CrawlDraft makes a product draft of one page. Its ID is "draft/" + event ID.
+//
+// It completes when a draft is stored, also one that says why the page could not be had. It fails, and nothing is
+// stored, when there is no Chromium, when the folder for its files is none, or when keeping them or storing fails.
+func CrawlDraft(ctx workflow.Context, in DraftInput) (DraftResult, error) {
+	request := in.Request
+	devtools := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: 20 * time.Second, HeartbeatTimeout: DraftHeartbeat, RetryPolicy: draftOnce,
+		Summary: "devtools",
+	})
+	if err := workflow.ExecuteActivity(devtools, do.CheckDevtools, request).Get(ctx, nil); err != nil {
+		return DraftResult{}, err
+	}
+	once := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+		StartToCloseTimeout: 15 * time.Second, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
+	})
+	request, err := local(once, do.ResolveOutDir, request)
+	if err != nil {
+		return DraftResult{}, err
+	}
+	crawler := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: 2 * time.Minute, HeartbeatTimeout: DraftHeartbeat, Summary: Summary(Place(request.URL), 200),
+		// A page that cannot be had is no error: what is one is a run that was stopped in the middle.
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumAttempts: 3},
+	})
+	var result draft.Result
+	err = workflow.ExecuteActivity(crawler, do.RunCrawler, request).Get(ctx, &result)
+	switch {
+	case temporal.IsCanceledError(err):
+		return DraftResult{}, err
+	case err != nil: // a bug, or one worker after the other died of this page
+		class, _ := fault.Of(Fault(err))
+		result = draft.Fail(request, class, "run crawler: "+message(err), workflow.Now(ctx).UTC())
+	case result.Outcome == draft.Unmade:
+		return DraftResult{}, temporal.NewApplicationError(result.Error, string(result.Class))
+	}
+	persisted, err := local(once, do.PersistDraft, result)
+	if err != nil {
+		return DraftResult{}, err
+	}
+	out := DraftResult{Outcome: result.Outcome, Persisted: persisted, Status: result.Status, Error: result.Error}
+	return out, workflow.UpsertTypedSearchAttributes(ctx, OutcomeKey.ValueSet(out.Outcome))
+}
+
+// Fault is what made an activity fail, or a workflow of ours, in its own words and with its class. What none of them
+// said, such as that a worker went silent, is transient.
+func Fault(err error) error {
+	var app *temporal.ApplicationError
+	if !errors.As(err, &app) {
+		return fault.Newf(fault.Transient, "%w", err)
+	}
+	class := fault.Class(app.Type())
+	if !slices.Contains(fault.Classes, class) {
+		class = fault.Transient
+	}
+	return fault.Newf(class, "%s", app.Message())
+}
+
+// DraftID is the workflow ID of a crawl request.
+func DraftID(event uuid.UUID) string { return "draft/" + event.String() }
+
+// Place is an address without what may be somebody's secret: its query, and who asks.
+func Place(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host + u.EscapedPath()
+}
