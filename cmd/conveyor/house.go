@@ -34,6 +34,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/fetch"
 	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/internal/limit"
+	"github.com/mtlrent/conveyor/internal/outdir"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/workers"
 	"github.com/mtlrent/conveyor/workflows"
@@ -46,6 +47,10 @@ var (
 	_ activities.ReplayStore  = (*db.Replays)(nil)
 	_ activities.StaleStore   = (*db.Listings)(nil)
 	_ activities.ScrapeStore  = (*db.Platforms)(nil)
+	_ activities.DraftStore   = (*db.Drafts)(nil)
+	_ activities.DraftBrowser = (*browser.Devtools)(nil)
+	_ activities.DraftBlobs   = (*blob.Store)(nil)
+	_ activities.DraftFolders = outdir.Root{}
 	_ activities.Starter      = (*launch.Launch)(nil)
 	_ activities.ImageBlobs   = pictures{}
 	_ activities.ImageSource  = photos{}
@@ -238,6 +243,10 @@ func (h *house) bridgeOptions() bridge.Options {
 	return bridge.Options{
 		URL: h.config.RabbitMQ.URL, Stages: h.config.Listings.Stages, Platforms: platform.Names(),
 		QueueType: h.config.RabbitMQ.QueueType, Declare: h.config.RabbitMQ.Declare, Prefetch: h.config.RabbitMQ.Prefetch,
+		Crawls: bridge.CrawlRequests{
+			Ours: h.config.Crawls.Ours, Exchange: h.config.Crawls.Exchange, Queue: h.config.Crawls.Queue,
+			RoutingKey: h.config.Crawls.RoutingKey, Prefetch: h.config.Crawls.Prefetch,
+		},
 		Hold: h.config.RabbitMQ.Hold, ArchiveDeadLetters: h.config.Listings.ArchiveDeadLetters,
 		Relays: h.config.Outbox.Relays, Retention: h.config.Outbox.Retention, Version: version(), Traces: h.traces,
 	}
@@ -260,6 +269,8 @@ func (h *house) worker(ctx context.Context) error {
 			h.log.WarnContext(ctx, "sites that need a browser cannot be scraped here", "err", err)
 		}
 	}
+	devtools := devtools(h.config, h.log, h.registry)
+	defer devtools.Close()
 	acts := workers.Activities{
 		Listings: &activities.Listings{Store: store, WithoutImages: !h.config.Images.Fetch, Now: time.Now},
 		Images:   &activities.Images{Store: store, Source: photos{source}, Blobs: pictures{h.blobs}, Now: time.Now},
@@ -272,11 +283,20 @@ func (h *house) worker(ctx context.Context) error {
 			Pages:  map[scrape.Transport]activities.PageSource{scrape.HTTP: pages{plain}, scrape.Browser: chromium},
 			Robots: fetch.NewRobots(plain), Now: time.Now, Dice: rand.Float64, Cycled: chromium.CycleDone,
 		},
+		Drafts: &activities.Drafts{
+			Browser: devtools, Folders: outdir.New(h.config.Drafts.OutRoot), Blobs: h.blobs, Store: db.NewDrafts(h.pool),
+			Now: time.Now,
+		},
 	}
 	fatal := make(chan error, 1)
+	queues := h.config.Worker.Queues
+	if h.config.Drafts.DevtoolsURL == "" && slices.Contains(queues, workflows.QueueDrafts) {
+		queues = slices.DeleteFunc(slices.Clone(queues), func(q string) bool { return q == workflows.QueueDrafts })
+		h.log.InfoContext(ctx, "crawl requests are not worked on here: CHROME_DEVTOOLS_URL is not set")
+	}
 	options := workers.Options{
-		Queues: h.config.Worker.Queues, StoreSlots: h.config.Worker.StoreSlots, ImageSlots: h.config.Worker.ImageSlots,
-		ScrapeSlots: h.config.Worker.Scrapes, StopGrace: h.config.Worker.StopGrace,
+		Queues: queues, StoreSlots: h.config.Worker.StoreSlots, ImageSlots: h.config.Worker.ImageSlots,
+		ScrapeSlots: h.config.Worker.Scrapes, DraftSlots: h.config.Drafts.Pages, StopGrace: h.config.Worker.StopGrace,
 		Fatal: func(err error) {
 			select {
 			case fatal <- err:
@@ -341,8 +361,11 @@ func (h *house) api(ctx context.Context) error {
 	h.registry.MustRegister(waiting)
 	handler := api.New(api.Options{
 		Listings: db.NewListings(h.pool), Letters: db.NewDeadLetters(h.pool), Replays: db.NewReplays(h.pool),
-		Platforms: db.NewPlatforms(h.pool),
-		Audit:     db.NewAuditLog(h.pool), Launch: h.launch, Blobs: h.blobs, Metrics: h.registry, Registerer: h.registry,
+		Platforms: db.NewPlatforms(h.pool), Drafts: db.NewDrafts(h.pool), Crawls: api.Crawls{
+			Target: db.Target{Exchange: h.config.Crawls.Exchange, RoutingKey: h.config.Crawls.RoutingKey},
+			Queue:  h.config.Crawls.Queue, Ours: h.config.Crawls.Ours,
+		},
+		Audit: db.NewAuditLog(h.pool), Launch: h.launch, Blobs: h.blobs, Metrics: h.registry, Registerer: h.registry,
 		Log: h.log, TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
 		Checks: h.checks(), Backlog: waiting.Read, Keys: db.NewKeys(h.pool), Guard: guard, Proxies: h.config.API.Proxies,
 		Traces: h.traces, Now: time.Now,

@@ -33,6 +33,8 @@ type CLI struct {
 	Feed      feedCmd      `cmd:"" help:"Publish scraped listings from a JSONL file."`
 	Normalize normalizeCmd `cmd:"" help:"Normalize scraped listings from JSONL to JSONL, without any service."`
 	Scrape    scrapeCmd    `cmd:"" help:"Read one page of a rental site, live or saved, and print what was read: for those who adapt a reader."`
+	Draft     draftCmd     `cmd:"" help:"Make a product draft of a page, and print it."`
+	Extract   extractCmd   `cmd:"" help:"Print the product draft of a saved page, without any service."`
 
 	Status      statusCmd      `cmd:"" help:"Show what waits where, live: queues, outbox, dead letters, task queues, platforms, hosts."`
 	DeadLetters deadLettersCmd `cmd:"" name:"dead-letters" help:"List, look at, replay and discard what could not be processed."`

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +16,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/PuerkitoBio/goquery"
 	"github.com/prometheus/client_golang/prometheus"
@@ -78,34 +81,52 @@ func (c *scrapeCmd) run(ctx context.Context, conf config.Config, in io.Reader, o
 		return err
 	}
 	if c.JSON {
-		enc := json.NewEncoder(out)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(r)
+		return printJSON(out, r)
 	}
 	return r.print(out)
 }
 
 // saved reads a page from a file or standard input.
 func (c *scrapeCmd) saved(in io.Reader, site platform.Platform) (scrape.Page, error) {
-	if c.File != "-" {
-		f, err := os.Open(c.File)
+	body, err := savedPage(c.File, in)
+	if err != nil {
+		return scrape.Page{}, err
+	}
+	body = nextPage(body)
+	address := cmp.Or(c.URL, ownAddress(body, site.Site().Start))
+	return scrape.Page{Asked: address, URL: address, Body: body}, nil
+}
+
+// savedPage reads a file, or in for "-", as UTF-8. It may be compressed by gzip.
+func savedPage(file string, in io.Reader) ([]byte, error) {
+	if file != "-" {
+		f, err := os.Open(file)
 		if err != nil {
-			return scrape.Page{}, fmt.Errorf("read page: %w", err)
+			return nil, fmt.Errorf("read page: %w", err)
 		}
 		defer f.Close()
 		in = f
 	}
+	buffered := bufio.NewReader(in)
+	in = buffered
+	if magic, _ := buffered.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		unpacked, err := gzip.NewReader(buffered)
+		if err != nil {
+			return nil, fmt.Errorf("read page: %w", err)
+		}
+		in = unpacked
+	}
 	body, err := io.ReadAll(io.LimitReader(in, fetch.MaxPageBytes+1))
 	if err != nil {
-		return scrape.Page{}, fmt.Errorf("read page: %w", err)
+		return nil, fmt.Errorf("read page: %w", err)
 	}
 	if len(body) > fetch.MaxPageBytes {
-		return scrape.Page{}, fmt.Errorf("read page: is larger than %d MiB", fetch.MaxPageBytes>>20)
+		return nil, fmt.Errorf("read page: is larger than %d MiB", fetch.MaxPageBytes>>20)
 	}
-	body = nextPage(bytes.ToValidUTF8(bytes.TrimPrefix(body, []byte("\ufeff")), []byte("\ufffd")))
-	address := cmp.Or(c.URL, ownAddress(body, site.Site().Start))
-	return scrape.Page{Asked: address, URL: address, Body: body}, nil
+	if utf8.Valid(body) { // whatever it says of itself: a browser that saves a page may leave that as it was
+		return bytes.TrimPrefix(body, []byte("\ufeff")), nil
+	}
+	return fetch.UTF8(body, "text/html"), nil
 }
 
 // nextPage makes a page of the data of one, for what Next.js has in __NEXT_DATA__ is often all that was kept. Anything
@@ -203,6 +224,15 @@ func chromium(c config.Config, log *slog.Logger, registry prometheus.Registerer)
 	return browser.New(browser.Options{
 		Executable: b.Executable, Driver: b.Driver, Dial: fetch.Dial(c.Images.AllowPrivate, nil), Pages: b.Pages,
 		MaxCycles: b.MaxCycles, MaxAge: b.MaxAge, MaxRSS: b.MaxRSS << 20, Timeout: b.Timeout, Log: log, Registerer: registry,
+	})
+}
+
+// devtools is the Chromium that drafts are made with.
+func devtools(c config.Config, log *slog.Logger, registry prometheus.Registerer) *browser.Devtools {
+	d := c.Drafts
+	return browser.NewDevtools(browser.DevtoolsOptions{
+		URL: d.DevtoolsURL, Driver: c.Browser.Driver, Dial: fetch.Dial(c.Images.AllowPrivate, nil), ProxyHost: d.ProxyHost,
+		Pages: d.Pages, Timeout: d.Timeout, Log: log, Registerer: registry,
 	})
 }
 
