@@ -89,6 +89,7 @@ func New(o Options) *Site {
 	s.admin()
 	s.Handle("/photos/{id}/{file}", "/photos/1/1.jpg", "a photo, drawn from its address: /photos/<id>/<n>.jpg",
 		http.HandlerFunc(photo))
+	s.shop()
 	for _, b := range bad(s) {
 		s.Handle(b.pattern, cmp.Or(b.example, b.pattern), b.about, b.handler)
 	}
@@ -168,7 +169,7 @@ func (s *Site) index(w http.ResponseWriter, _ *http.Request) {
 	for _, k := range kinds {
 		fmt.Fprintf(&b, "<li><a href=\"%s?fault=%s\">%[2]s</a> %s</li>\n", kijijiPath, k[0], e(k[1]))
 	}
-	b.WriteString("</ul>\n<h2>Photos, and addresses that misbehave</h2>\n<ul>\n")
+	b.WriteString("</ul>\n<h2>A shop, photos, and addresses that misbehave</h2>\n<ul>\n")
 	s.mu.Lock()
 	for _, p := range s.pages {
 		fmt.Fprintf(&b, "<li><a href=\"%[1]s\">%[1]s</a> %[2]s</li>\n", e(p.path), e(p.about))

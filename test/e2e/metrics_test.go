@@ -61,6 +61,7 @@ func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 	w.publish("scraped", "kijiji",
 		advert("1", withImages, with("scraped_at", "2026-01-10T13:00:00Z"), with("title", "Changed while its images wait")),
 		advert("2", with("scraped_at", "2026-01-10T13:00:00Z")))
+	w.run("draft", w.siteURL+"/shop/kettle", "--no-wait")
 	_, err := w.temporal.ExecuteWorkflow(w.ctx(), client.StartWorkflowOptions{ID: "odd", TaskQueue: "listings"},
 		"NobodyRunsThis")
 	require.NoError(t, err)
@@ -138,7 +139,7 @@ func expressions(t *testing.T) (out []expression) {
 	}
 	files, err := filepath.Glob("../../deploy/grafana/dashboards/*.json")
 	require.NoError(t, err)
-	require.Len(t, files, 3)
+	require.Len(t, files, 4)
 	for _, file := range files {
 		var board struct {
 			Panels []struct {

@@ -85,6 +85,24 @@ func TestHistoriesReplayOfScrapers(t *testing.T) {
 	w.replaysRun("scrape/kijiji", w.runBefore("scrape/kijiji"), "scrape_suspect")
 }
 
+// TestHistoriesReplayOfDrafts does the same for drafts: one of a good page, one of a page that is gone, and one that there
+// was no Chromium for.
+func TestHistoriesReplayOfDrafts(t *testing.T) {
+	t.Parallel()
+
+	w, _ := drafting(t)
+	alone := w.start("worker", "CHROME_DEVTOOLS_URL=http://"+freeAddress(t))
+	dead := w.wished("/shop/kettle")
+	w.dies(dead)
+	alone.stop(t)
+	w.start("worker")
+	good, gone := w.wished("/shop/kettle"), w.wished("/shop/bad/gone")
+	w.made(good)
+	for name, q := range map[string]wish{"succeeded": good, "failed": gone, "without_devtools": dead} {
+		w.replays("draft/"+q.event.String(), "draft_"+name)
+	}
+}
+
 // runBefore waits until the workflow has continued as new after its newest cycle, and returns the run that had it.
 func (w *world) runBefore(workflowID string) (runID string) {
 	w.t.Helper()
@@ -121,6 +139,7 @@ func (w *world) replaysRun(workflowID, runID, name string) {
 	r.RegisterWorkflow(workflows.Replay)
 	r.RegisterWorkflow(workflows.ArchiveStale)
 	r.RegisterWorkflow(workflows.ScrapePlatform)
+	r.RegisterWorkflow(workflows.CrawlDraft)
 	require.NoError(w.t, r.ReplayWorkflowHistory(nil, h), name)
 	if *record != "" {
 		doc, err := temporalproto.CustomJSONMarshalOptions{Indent: " "}.Marshal(h)
