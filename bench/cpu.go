@@ -18,7 +18,7 @@ var groups = []struct{ piece, group string }{
 	{"conveyor up", "all roles"},
 	{"conveyor worker", "worker"}, {"conveyor bridge", "bridge"}, {"conveyor api", "api"},
 	{"-yardstick", "yardstick"}, {"temporal-server", "temporal"},
-	{"chromium", "chromium"}, {"playwright", "chromium"},
+	{"chromium", "chromium"}, {"playwright", "driver"},
 	{"postgres", "postgres"}, {"beam.smp", "rabbitmq"}, {"redis-server", "redis"},
 }
 
@@ -66,15 +66,31 @@ func processes() map[string]time.Duration {
 		if len(fields) < 15 {
 			continue
 		}
-		for _, g := range groups {
-			if strings.Contains(p.command, g.piece) {
-				for _, i := range []int{11, 12, 13, 14} { // utime stime cutime cstime
-					n, _ := strconv.ParseInt(fields[i], 10, 64)
-					out[g.group] += time.Duration(n) * tick
-				}
-				break
+		if g := p.group(); g != "" {
+			for _, i := range []int{11, 12, 13, 14} { // utime stime cutime cstime
+				n, _ := strconv.ParseInt(fields[i], 10, 64)
+				out[g] += time.Duration(n) * tick
 			}
 		}
+	}
+	return out
+}
+
+// group is what a process belongs to, "" for one that is not measured.
+func (p process) group() string {
+	for _, g := range groups {
+		if strings.Contains(p.command, g.piece) {
+			return g.group
+		}
+	}
+	return ""
+}
+
+// held is what the processes of each group hold, in MiB; memory that they share counts for each.
+func held() map[string]int {
+	out := map[string]int{}
+	for _, p := range descendants() {
+		out[p.group()] += resident(p.pid)
 	}
 	return out
 }

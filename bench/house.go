@@ -147,6 +147,30 @@ func (h *house) start(binary string, args ...string) error {
 	return nil
 }
 
+// restart ends every role and starts it again with these settings more. Those of an earlier restart are gone.
+func (h *house) restart(settings ...string) error {
+	was, env := h.roles, h.env
+	h.stop()
+	h.roles, h.env = nil, append(slices.Clone(env), settings...)
+	defer func() { h.env = env }()
+	for _, r := range was {
+		if err := h.start(r.Args[0], r.Args[1:]...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stop ends every role, and returns when they are gone.
+func (h *house) stop() {
+	for _, r := range h.roles {
+		_ = r.Process.Signal(syscall.SIGTERM)
+	}
+	for _, r := range h.roles {
+		_ = r.Wait()
+	}
+}
+
 // vhost makes or removes a broker of our own.
 func vhost(ctx context.Context, method, name string) error {
 	req, err := http.NewRequestWithContext(ctx, method, os.Getenv("RABBITMQ_MANAGEMENT_URL")+"/api/vhosts/"+name, nil)
@@ -186,12 +210,7 @@ func (h *house) ready(ctx context.Context, queue string) error {
 }
 
 func (h *house) close() {
-	for _, r := range h.roles {
-		_ = r.Process.Signal(syscall.SIGTERM)
-	}
-	for _, r := range h.roles {
-		_ = r.Wait()
-	}
+	h.stop()
 	if h.temporal != nil {
 		h.temporal.Close()
 	}

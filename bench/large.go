@@ -161,6 +161,18 @@ type Memory struct {
 	Most  int    `json:"most"`
 }
 
+// see notes what is held when done of n are.
+func (m *Memory) see(mib, done, n int) {
+	m.Most = max(m.Most, mib)
+	if done <= max(1, n/10) {
+		m.Early = mib
+	}
+	if done <= n/2 {
+		m.Half = mib
+	}
+	m.End = mib
+}
+
 // memory feeds about n messages of the real mix and looks at the roles' memory ten times a part.
 func (h *house) memory(ctx context.Context, p *pipeline, adverts []advert, n int, report *Report) error {
 	const parts = 10

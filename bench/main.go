@@ -1,7 +1,8 @@
 // Command bench feeds adverts through Conveyor on this machine and prints what they cost: listings a second, latency
 // from publish to listings.published, CPU time by process group, Postgres transactions and Temporal state transitions.
 // Beside it, on the same services, it measures two yardsticks of its own: a bare RabbitMQ pipeline and a textbook
-// Temporal one. `make bench` runs it with services of its own.
+// Temporal one. It also scrapes a site, makes product drafts through a Chromium, and grades what is read off real
+// pages. `make bench` runs it with services of its own.
 package main
 
 import (
@@ -72,6 +73,9 @@ func exit(err error) {
 
 // run measures every scenario in one house.
 func run(ctx context.Context, o options) (report Report, err error) {
+	if o.only == extractionName { // needs no services
+		return report, extraction(&report)
+	}
 	h, err := open(ctx, o.binary, o.oneProcess)
 	if err != nil {
 		return report, err
@@ -106,12 +110,16 @@ func run(ctx context.Context, o options) (report Report, err error) {
 		{"search among 100,000", func() error { return h.search(ctx, &report) }},
 		{"memory over 50,000", func() error { return h.memory(ctx, ours, adverts, 50_000, &report) }},
 	}
-	if o.oneProcess { // a site is scraped by one worker at a time, in any house
+	if o.oneProcess { // a site is scraped by one worker at a time, and a page is Chromium's work, in any house
 		scenarios = append(scenarios,
 			scenario{"scrape by http", func() error { return h.scrape(ctx, "http", 600, &report) }},
 			scenario{"scrape by browser", func() error { return h.scrape(ctx, "browser", 120, &report) }},
 			scenario{"scrape 200 cycles", func() error { return h.scrapeMemory(ctx, 200, &report) }},
+			scenario{extractionName, func() error { return extraction(&report) }},
 		)
+		for _, d := range draftings {
+			scenarios = append(scenarios, scenario{d.name, func() error { return h.drafts(ctx, d, &report) }})
+		}
 	}
 	for _, name := range yardsticks() {
 		y := &pipeline{}

@@ -13,10 +13,12 @@ import (
 
 // A Report is all that one run measured.
 type Report struct {
-	Results []Result `json:"results"`
-	Search  []Search `json:"search,omitempty"`
-	Memory  []Memory `json:"memory,omitempty"`
-	Scrapes []Scrape `json:"scrapes,omitempty"`
+	Results    []Result    `json:"results"`
+	Search     []Search    `json:"search,omitempty"`
+	Memory     []Memory    `json:"memory,omitempty"`
+	Scrapes    []Scrape    `json:"scrapes,omitempty"`
+	Drafts     []Drafting  `json:"drafts,omitempty"`
+	Extraction *Extraction `json:"extraction,omitempty"`
 }
 
 func (r Report) write(file string) error {
@@ -29,7 +31,9 @@ func (r Report) write(file string) error {
 
 func (r Report) print(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "scenario\tmessages\tper s\tCPU-ms each\tp50 ms\tp95 ms\tp99 ms\ttransitions\tPG tx\t")
+	if len(r.Results) > 0 {
+		fmt.Fprintln(t, "scenario\tmessages\tper s\tCPU-ms each\tp50 ms\tp95 ms\tp99 ms\ttransitions\tPG tx\t")
+	}
 	for _, r := range r.Results {
 		var tx float64
 		for _, v := range r.Transactions {
@@ -61,6 +65,12 @@ func (r Report) print(w io.Writer) {
 				s.PerReadingCPU, s.PerCPU, s.Saved, s.LatencyMillis["p50"], s.LatencyMillis["p95"])
 		}
 		_ = t.Flush()
+	}
+	if len(r.Drafts) > 0 {
+		r.printDrafts(w)
+	}
+	if r.Extraction != nil {
+		r.Extraction.print(w)
 	}
 	if len(r.Memory) > 0 {
 		fmt.Fprintln(w, "\nmemory of the roles, MiB resident:")

@@ -32,10 +32,17 @@ type Scrape struct {
 // demo is the site that is scraped, behind an address that stays.
 type demo struct {
 	site   atomic.Pointer[demosite.Site]
+	shop   http.Handler
 	server *http.Server
 }
 
-func (d *demo) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.site.Load().ServeHTTP(w, r) }
+func (d *demo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, shopPath) {
+		d.shop.ServeHTTP(w, r)
+		return
+	}
+	d.site.Load().ServeHTTP(w, r)
+}
 
 // open makes it a new site with so many adverts, which change only when they are told to.
 func (d *demo) open(adverts int) *demosite.Site {
@@ -49,7 +56,7 @@ func startDemo() (*demo, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &demo{}
+	d := &demo{shop: newShop()}
 	d.server = &http.Server{Addr: l.Addr().String(), Handler: d, ReadHeaderTimeout: time.Minute}
 	d.open(1)
 	go func() { _ = d.server.Serve(l) }() // ends with Close
@@ -132,7 +139,7 @@ func (h *house) scrape(ctx context.Context, transport string, adverts int, repor
 	}
 	s := Scrape{Transport: transport, Adverts: adverts, Pages: first.pages + first.visits}
 	s.PerSecond = float64(s.Pages) / first.took.Seconds()
-	reading, all := used["worker"]+used["all roles"]+used["chromium"], time.Duration(0)
+	reading, all := used["worker"]+used["all roles"]+used["chromium"]+used["driver"], time.Duration(0)
 	for _, cpu := range used {
 		all += cpu
 	}
@@ -195,7 +202,8 @@ func (h *house) scrapeMemory(ctx context.Context, cycles int, report *Report) er
 		if _, err := h.cycle(ctx, n+1); err != nil {
 			return err
 		}
-		for i, mib := range []int{resident(h.roles[0].Process.Pid), chromium()} {
+		now := held()
+		for i, mib := range []int{resident(h.roles[0].Process.Pid), now["chromium"] + now["driver"]} {
 			m := &roles[i]
 			m.Most = max(m.Most, mib)
 			switch n + 1 {
@@ -210,14 +218,4 @@ func (h *house) scrapeMemory(ctx context.Context, cycles int, report *Report) er
 	}
 	report.Memory = append(report.Memory, roles...)
 	return stop()
-}
-
-// chromium is what Chromium and its driver hold, in MiB; memory that their processes share counts for each.
-func chromium() (mib int) {
-	for _, p := range descendants() {
-		if strings.Contains(p.command, "/chromium/") || strings.Contains(p.command, "playwright") {
-			mib += resident(p.pid)
-		}
-	}
-	return mib
 }
