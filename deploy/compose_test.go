@@ -166,7 +166,7 @@ func TestSettingsAreKnown(t *testing.T) {
 		})
 	}
 	connections := 60 // Temporal's, and those of people
-	for range []string{"api", "worker", "worker", "worker", "browser", "bridge"} {
+	for range []string{"api", "worker", "worker", "worker", "browser", "drafts", "bridge"} {
 		connections += 24
 	}
 	require.Contains(t, p.Services["postgres"].Command, "-cmax_connections=300")
@@ -178,7 +178,7 @@ func TestDemo(t *testing.T) {
 	t.Parallel()
 
 	p := load(t)
-	for _, asks := range []string{"worker", "browser"} {
+	for _, asks := range []string{"worker", "browser", "drafts"} {
 		require.Equal(t, "demo:8090", value(p.Services[asks], "CONVEYOR_ALLOW_PRIVATE_HOSTS"), asks)
 	}
 	require.Contains(t, p.Services["demo"].Command, "--address=0.0.0.0:8090")
@@ -205,6 +205,20 @@ func TestBrowser(t *testing.T) {
 	require.Contains(t, browser.Tmpfs, "/tmp", "Chromium has nothing else to write to")
 	require.Greater(t, int64(browser.Deploy.Resources.Limits.MemoryBytes), int64(2*1536<<20),
 		"two of CONVEYOR_BROWSER_MAX_RSS while one Chromium takes over from another")
+}
+
+// Each worker that takes product pages has a Chromium of its own, which starts and ends with it.
+func TestDrafts(t *testing.T) {
+	t.Parallel()
+
+	p := load(t)
+	browser, drafts := p.Services["browser"], p.Services["drafts"]
+	require.Equal(t, browser.Image, drafts.Image)
+	require.Equal(t, "drafts", value(drafts, "CONVEYOR_TASK_QUEUES"))
+	require.Contains(t, drafts.Command, "--only="+devstack.Chromium)
+	require.Contains(t, drafts.Command, "--home=/tmp/conveyor", "containers share /data")
+	require.Contains(t, drafts.Tmpfs, "/tmp")
+	require.True(t, *drafts.Init)
 }
 
 // A port that a health check asks is one that its container listens on. Which paths ours answer is tested with the
@@ -264,7 +278,7 @@ func TestPublishedPorts(t *testing.T) {
 				require.NoError(t, err)
 				out = append(out, n)
 			}
-			if name == "worker" || name == "browser" || name == "bridge" {
+			if name == "worker" || name == "browser" || name == "drafts" || name == "bridge" {
 				require.Empty(t, s.Ports, "%s: a second one could not have the same port", name)
 			}
 			require.Empty(t, s.ContainerName, "%s: a second one could not have the same name", name)
@@ -326,7 +340,7 @@ func TestOrder(t *testing.T) {
 			require.Subset(t, s.Profiles, p.Services[on].Profiles, "%s waits for %s, which may not be started", name, on)
 		}
 	}
-	for _, role := range []string{"api", "worker", "browser", "bridge"} {
+	for _, role := range []string{"api", "worker", "browser", "drafts", "bridge"} {
 		require.Equal(t, []string{"bootstrap", "migrate", "rabbitmq", "redis"},
 			slices.Sorted(maps.Keys(p.Services[role].DependsOn)), role)
 		require.Empty(t, p.Services[role].Profiles, role)
