@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -123,9 +124,10 @@ func (c *extractCmd) run(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	const unknown = "http://unknown.invalid"
 	address := c.URL
 	if address == "" {
-		address = ownAddress(page, "http://unknown.invalid/")
+		address = ownAddress(page, unknown+"/")
 	}
 	if u, err := url.Parse(address); err != nil || u.Host == "" {
 		return fmt.Errorf("read --url: %q is not an address", address)
@@ -133,6 +135,12 @@ func (c *extractCmd) run(in io.Reader, out io.Writer) error {
 	d, err := draft.Extract(page, address)
 	if err != nil {
 		return err
+	}
+	if strings.HasPrefix(address, unknown) { // what is relative stays so
+		address = ""
+		for i, image := range d.Images {
+			d.Images[i].Value = strings.TrimPrefix(image.Value, unknown)
+		}
 	}
 	return printJSON(out, draft.Document{URL: address, FinalURL: address, Draft: d})
 }

@@ -64,9 +64,9 @@ type File struct {
 
 // A Document is draft.json: the draft, and the page that it was made of.
 type Document struct {
-	EventID   *uuid.UUID `json:"event_id,omitempty"` // nil where nobody asked by message
-	URL       string     `json:"url"`
-	FinalURL  string     `json:"final_url"`
+	EventID   *uuid.UUID `json:"event_id,omitempty"`  // nil where nobody asked by message
+	URL       string     `json:"url,omitempty"`       // "" where nobody knows, as of a saved page
+	FinalURL  string     `json:"final_url,omitempty"` // where redirects led
 	Redirects []string   `json:"redirects,omitempty"` // the addresses on the way, URL being the first
 	Status    int        `json:"status,omitempty"`    // HTTP
 	Unstable  bool       `json:"unstable,omitempty"`  // the page was still changing
