@@ -93,6 +93,8 @@ func (g *generation) load(ctx context.Context, r scrape.Request) (p scrape.Page,
 	})
 	owned.Go(func() { v.handle(done) })
 	p, err = v.load(ctx, opened)
+	// Before nobody answers Chromium's questions any more: it goes on with what was not answered when its page is closed.
+	g.b.proxy.end(v.visit)
 	close(done)
 	g.bounded(callGrace, func() {
 		if v.context != nil {
