@@ -54,9 +54,9 @@ func (a *Drafts) CheckDevtools(ctx context.Context, r draft.Request) (draft.Requ
 	return r, stopped(ctx, a.Browser.CheckDevtools(ctx))
 }
 
-// stopped makes the error of a step that was cut off by the end of its worker one that another worker may mend.
+// stopped says of a step that was cut off by the end of its worker that another worker may take it over.
 func stopped(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() == nil {
+	if ctx.Err() == nil {
 		return err
 	}
 	return fault.Newf(fault.Limited, "stopped in the middle: %w", errors.Join(err, context.Cause(ctx)))
@@ -77,7 +77,7 @@ func (a *Drafts) RunCrawler(ctx context.Context, r draft.Request) (draft.Result,
 	var result draft.Result
 	files, status, err := a.crawl(ctx, r)
 	if ctx.Err() != nil { // whatever it looks like now, it is no verdict on the page
-		return result, stopped(ctx, errors.Join(err, ctx.Err()))
+		return result, stopped(ctx, err)
 	}
 	var ours *houseError
 	switch class, _ := fault.Of(err); {
