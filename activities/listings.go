@@ -15,7 +15,7 @@ import (
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/activity"
 
-	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/place"
@@ -236,15 +236,17 @@ func (a *Listings) FailListing(ctx context.Context, job ListingJob) (ListingJob,
 
 // HandOverListing puts the advert into the queue of job.Stage, which is somebody else's.
 func (a *Listings) HandOverListing(ctx context.Context, job ListingJob) (ListingJob, error) {
-	h := listing.Handover{Ref: job.Ref, Revision: job.Revision, Exchange: "listings"}
+	route := listing.StageRoute(job.Stage, job.Ref.Platform)
+	h := listing.Handover{
+		Ref: job.Ref, Revision: job.Revision, Exchange: route.Exchange, RoutingKey: route.RoutingKey,
+	}
 	switch job.Stage {
 	case listing.StageNormalize:
 		revision, payload, err := a.Store.Raw(ctx, job.Ref.ID())
 		if err != nil {
 			return job, err
 		}
-		h.Revision, h.Bodies = revision, [][]byte{payload}
-		h.Exchange, h.RoutingKey, h.Status = "scraped", job.Ref.Platform, "scraped"
+		h.Revision, h.Bodies, h.Status = revision, [][]byte{payload}, "scraped"
 		job.Outcome = HandedOn
 	case listing.StageDedupe, listing.StageImport:
 		v, err := a.Store.Load(ctx, job.Ref.ID())
@@ -256,9 +258,6 @@ func (a *Listings) HandOverListing(ctx context.Context, job ListingJob) (Listing
 			return job, err
 		}
 		h.Revision, h.Bodies, h.Status = v.Revision, [][]byte{body}, "normalized"
-		if h.RoutingKey = "listings.normalized"; job.Stage == listing.StageImport {
-			h.RoutingKey = "listings.ready"
-		}
 		job.Outcome = HandedOn
 	case listing.StageImages:
 		for _, img := range job.Images {
@@ -270,7 +269,6 @@ func (a *Listings) HandOverListing(ctx context.Context, job ListingJob) (Listing
 			}
 			h.Bodies = append(h.Bodies, body)
 		}
-		h.RoutingKey = "images.pending"
 	default:
 		return job, fault.Newf(fault.Invalid, "hand %s over: there is no stage %q", job.Ref, job.Stage)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/listing"
 )
 
 // bury archives a dead letter of scraped.kijiji that died some minutes after now, and returns its number.
@@ -20,7 +21,7 @@ func (d *door) bury(t *testing.T, key string, minutes int, change ...func(*db.De
 	t.Helper()
 
 	l := db.DeadLetter{
-		Key: key, Queue: "scraped.kijiji", Exchange: "scraped", RoutingKey: "kijiji", MessageID: "m-" + key,
+		Key: key, Route: listing.StageRoute(listing.StageNormalize, "kijiji"), MessageID: "m-" + key,
 		Headers: map[string]string{"x-error": "price: is missing", "mine": "kept"},
 		Body: []byte(fmt.Sprintf(`{"platform_id":%q,"size":1.50,"contact":{"name":%q,"phone":%q}}`, key, personalData[0],
 			personalData[1])),

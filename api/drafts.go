@@ -13,9 +13,9 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 	"github.com/google/uuid"
 
-	"github.com/mtlrent/conveyor/bridge/contract"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/blob"

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
-	"github.com/mtlrent/conveyor/bridge/contract"
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -118,7 +118,8 @@ func TestCrawlRequest(t *testing.T) {
 	require.Equal(t, "dead", see().State)
 
 	letter := db.DeadLetter{
-		Key: "message/" + w.EventID.String(), Queue: crawls, Exchange: "events", RoutingKey: crawls, Body: []byte("{}"),
+		Key: "message/" + w.EventID.String(), Body: []byte("{}"),
+		Route: contract.Route{Exchange: "events", RoutingKey: crawls, Queue: crawls},
 		Reason: "no Chromium", Class: "transient", WorkflowID: "draft/" + w.EventID.String(), At: now,
 	}
 	require.NoError(t, d.letters.Archive(t.Context(), letter))

@@ -15,7 +15,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 	"go.temporal.io/api/enums/v1"
 
-	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/domain/contract"
 )
 
 const crawlRequests = "crawler.url.requested.v1" // queue and routing key

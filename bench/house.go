@@ -20,7 +20,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 	"go.temporal.io/sdk/client"
 
-	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/domain/contract"
 )
 
 // A house is a Conveyor to be measured: its own database, vhost and namespace on the services of the environment.

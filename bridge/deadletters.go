@@ -12,8 +12,8 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/mtlrent/conveyor/bridge/contract"
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
@@ -36,7 +36,7 @@ func (b *Bridge) archive(ctx context.Context, q queue, batch []amqp.Delivery) []
 // where neither says what the message was published to, it is what q is bound to.
 func deadLetter(q queue, headers amqp.Table, d amqp.Delivery, now time.Time) db.DeadLetter {
 	out := db.DeadLetter{
-		Queue: q.queue, Exchange: q.exchange, RoutingKey: q.key, MessageID: d.MessageId, Body: d.Body,
+		Route: contract.Route{Exchange: q.exchange, RoutingKey: q.key, Queue: q.queue}, MessageID: d.MessageId, Body: d.Body,
 		Reason: text(headers, headerError), Class: text(headers, headerClass), Headers: map[string]string{},
 		Letter: letterOf(headers), At: now, WorkflowID: text(headers, headerWorkflow), RunID: text(headers, headerRun),
 	}

@@ -9,8 +9,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/bridge/contract"
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/launch"
 )
@@ -138,7 +138,7 @@ func TestReplayToAQueueThatIsGone(t *testing.T) {
 
 	r := newRig(t)
 	letter := func(queue string) db.DeadLetter {
-		return db.DeadLetter{Key: queue, Queue: queue, MessageID: "m1", Body: []byte(queue), Class: "invalid", At: time.Now()}
+		return db.DeadLetter{Key: queue, Route: contract.Route{Queue: queue}, MessageID: "m1", Body: []byte(queue), Class: "invalid", At: time.Now()}
 	}
 	require.NoError(t, r.DeadLetters.Archive(t.Context(), letter("gone"), letter("listings.published")))
 	ids := []int64{
@@ -174,7 +174,7 @@ func TestReplayIsForbidden(t *testing.T) {
 
 	letters := db.NewDeadLetters(pool)
 	require.NoError(t, letters.Archive(t.Context(), db.DeadLetter{
-		Key: "a", Queue: "scraped.kijiji", Body: []byte("{}"), Class: "invalid", At: time.Now(),
+		Key: "a", Route: contract.Route{Queue: "scraped.kijiji"}, Body: []byte("{}"), Class: "invalid", At: time.Now(),
 	}))
 	_, err = letters.ReplayAll(t.Context(), db.LetterFilter{}, 1, "Ginette", time.Now())
 	require.NoError(t, err)

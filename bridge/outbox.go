@@ -14,8 +14,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/mtlrent/conveyor/bridge/contract"
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/contract"
 )
 
 const (

@@ -18,9 +18,9 @@ import (
 
 	"github.com/mtlrent/conveyor/bridge"
 	"github.com/mtlrent/conveyor/bridge/bridgetest"
-	"github.com/mtlrent/conveyor/bridge/contract"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/mtlrent/conveyor/bridge/contract"
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/launch"
 )

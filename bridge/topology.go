@@ -8,6 +8,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -42,17 +43,20 @@ func newTopology(o Options) topology {
 	}
 	for _, p := range o.Platforms {
 		t.queues = append(t.queues, queue{
-			queue: "scraped." + p, exchange: "scraped", key: p, platform: p, stage: listing.StageNormalize,
+			queue: contract.QueueScraped(p), exchange: contract.ExchangeScraped, key: p, platform: p,
+			stage: listing.StageNormalize,
 		})
 	}
 	work := func(name, stage string) queue {
-		return queue{queue: name, exchange: "listings", key: name, stage: stage}
+		return queue{queue: name, exchange: contract.ExchangeListings, key: name, stage: stage}
 	}
 	t.queues = append(t.queues,
-		work("listings.normalized", listing.StageDedupe),
-		work("listings.ready", listing.StageImport),
-		work("images.pending", listing.StageImages),
-		queue{queue: "listings.published", exchange: "listings.events", key: "listings.published"},
+		work(contract.QueueNormalized, listing.StageDedupe),
+		work(contract.QueueReady, listing.StageImport),
+		work(contract.QueueImages, listing.StageImages),
+		queue{
+			queue: contract.QueuePublished, exchange: contract.ExchangeListingEvents, key: contract.ListingPublished,
+		},
 	)
 	if c := o.Crawls; c.Ours {
 		t.queues = append(t.queues, queue{queue: c.Queue, exchange: c.Exchange, key: c.RoutingKey, drafts: true})

@@ -9,6 +9,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/contract"
 )
 
 func TestOpenByQueue(t *testing.T) {
@@ -22,11 +23,11 @@ func TestOpenByQueue(t *testing.T) {
 
 	at := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 	require.NoError(t, s.Archive(t.Context(),
-		db.DeadLetter{Key: "1", Queue: "scraped.kijiji", Class: "invalid", At: at},
-		db.DeadLetter{Key: "2", Queue: "scraped.kijiji", Class: "invalid", At: at},
-		db.DeadLetter{Key: "3", Queue: "scraped.kijiji", Class: "transient", At: at},
-		db.DeadLetter{Key: "4", Queue: "images.pending", Class: "gone", At: at},
-		db.DeadLetter{Key: "5", Queue: "images.pending", Class: "gone", At: at},
+		db.DeadLetter{Key: "1", Route: contract.Route{Queue: "scraped.kijiji"}, Class: "invalid", At: at},
+		db.DeadLetter{Key: "2", Route: contract.Route{Queue: "scraped.kijiji"}, Class: "invalid", At: at},
+		db.DeadLetter{Key: "3", Route: contract.Route{Queue: "scraped.kijiji"}, Class: "transient", At: at},
+		db.DeadLetter{Key: "4", Route: contract.Route{Queue: "images.pending"}, Class: "gone", At: at},
+		db.DeadLetter{Key: "5", Route: contract.Route{Queue: "images.pending"}, Class: "gone", At: at},
 	))
 	_, err = pool.Exec(t.Context(), "UPDATE dead_letters SET state = 'resolved' WHERE queue = 'images.pending' "+
 		"AND id = (SELECT min(id) FROM dead_letters WHERE queue = 'images.pending')")

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/domain/contract"
 )
 
 // DeadLetters is what could not be processed and waits for a person.
@@ -21,19 +21,17 @@ func NewDeadLetters(pool *pgxpool.Pool) *DeadLetters { return &DeadLetters{pool}
 
 // A DeadLetter is one message, advert or image that failed for good.
 type DeadLetter struct {
-	Key        string            // what died: the same key is the same dead letter, seen again
-	Letter     int64             // the letter that it was replayed from, if it says so: the same one; 0 = none
-	Queue      string            // where it was consumed: a replay goes there
-	Exchange   string            // with RoutingKey: what it was published to
-	RoutingKey string            //
-	MessageID  string            //
-	Headers    map[string]string // as they came
-	Body       []byte            // any bytes
-	Reason     string            // may quote a stranger; cleaned before it is stored
-	Class      string            // fault class
-	WorkflowID string            // "" when none was started
-	RunID      string            //
-	At         time.Time
+	Key            string            // what died: the same key is the same dead letter, seen again
+	Letter         int64             // the letter that it was replayed from, if it says so: the same one; 0 = none
+	contract.Route                   // Queue is where it was consumed, and a replay goes there; the rest what it was published to
+	MessageID      string            //
+	Headers        map[string]string // as they came
+	Body           []byte            // any bytes
+	Reason         string            // may quote a stranger; cleaned before it is stored
+	Class          string            // fault class
+	WorkflowID     string            // "" when none was started
+	RunID          string            //
+	At             time.Time
 }
 
 // A replay names the letter it was made of. That is believed when the body is that letter's: anybody can set a header.
@@ -109,8 +107,5 @@ UPDATE dead_letters SET state = 'resolved' WHERE fingerprint = $1 AND state IN (
 // An advert's dead letters, its images aside, are resolved when its newest revision has been brought to a good end.
 const sqlDeadLetterResolve = `
 UPDATE dead_letters SET state = 'resolved'
-WHERE workflow_id = $1 AND queue <> 'images.pending' AND state IN ('open', 'replayed')
+WHERE workflow_id = $1 AND queue <> '` + contract.QueueImages + `' AND state IN ('open', 'replayed')
     AND EXISTS (SELECT FROM raw_listings WHERE id = $2 AND revision = $3)`
-
-// imagesQueue is where images are asked for. sqlDeadLetterResolve spells it out.
-const imagesQueue = "images.pending"

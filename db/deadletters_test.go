@@ -11,9 +11,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/bridge/contract"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
@@ -21,7 +21,7 @@ import (
 // dead is a dead letter of scraped.kijiji that died some minutes after the start.
 func dead(key string, minutes int) db.DeadLetter {
 	return db.DeadLetter{
-		Key: key, Queue: "scraped.kijiji", Exchange: "scraped", RoutingKey: "kijiji", MessageID: "m-" + key,
+		Key: key, Route: listing.StageRoute(listing.StageNormalize, "kijiji"), MessageID: "m-" + key,
 		Headers: map[string]string{"mine": "kept", "x-error": "not JSON"}, Body: []byte("<" + key + ">"),
 		Reason: "not JSON", Class: "invalid", At: after(minutes),
 	}

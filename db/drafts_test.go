@@ -11,6 +11,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -85,7 +86,7 @@ func TestPersistDraftResolves(t *testing.T) {
 	s, letters, ctx, event, other := db.NewDrafts(pool), db.NewDeadLetters(pool), t.Context(), uuid.New(), uuid.New()
 	for _, id := range []uuid.UUID{event, other} {
 		require.NoError(t, letters.Archive(ctx, db.DeadLetter{
-			Key: id.String(), Queue: "q", Body: []byte("{}"), Class: "transient", WorkflowID: "draft/" + id.String(), At: start,
+			Key: id.String(), Route: contract.Route{Queue: "q"}, Body: []byte("{}"), Class: "transient", WorkflowID: "draft/" + id.String(), At: start,
 		}))
 	}
 	require.NoError(t, s.PersistDraft(ctx, crawled(event, start), nil, start))

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
@@ -261,13 +261,13 @@ func (s *Listings) Reject(ctx context.Context, raw listing.Raw, revision int64, 
 	if err := tell(b, contract.ListingRejected, raw.Ref, data, reasons, now); err != nil {
 		return err
 	}
-	letter := DeadLetter{
-		Key: fmt.Sprintf("listing/%s/%d", raw.Ref, revision), Queue: "scraped." + raw.Platform, Exchange: "scraped",
-		RoutingKey: raw.Platform, Body: payload, Reason: r.Error(), Class: string(fault.Invalid),
-		WorkflowID: run.WorkflowID, RunID: run.RunID, At: now,
-	}
+	stage := listing.StageNormalize
 	if staged(payload) { // the door for raw adverts would not know what to make of it
-		letter.Queue, letter.Exchange, letter.RoutingKey = "listings.normalized", "listings", "listings.normalized"
+		stage = listing.StageDedupe
+	}
+	letter := DeadLetter{
+		Key: fmt.Sprintf("listing/%s/%d", raw.Ref, revision), Route: listing.StageRoute(stage, raw.Platform), Body: payload, Reason: r.Error(), Class: string(fault.Invalid),
+		WorkflowID: run.WorkflowID, RunID: run.RunID, At: now,
 	}
 	if err := deadLetterAdd(b, letter); err != nil {
 		return err
@@ -359,10 +359,8 @@ func tell(b *pgx.Batch, name string, ref listing.Ref, data contract.ListingData,
 	return nil
 }
 
-// eventsExchange is where all events go: never to the exchange of the work queues, or they would come back as work.
-const eventsExchange = "listings.events"
-
-// event puts data into an envelope and addresses it.
+// event puts data into an envelope and addresses it: never to the exchange of the work queues, or it would come back as
+// work.
 func event(name, platform string, id uuid.UUID, data any, now time.Time) (Message, error) {
 	inner, err := json.Marshal(data)
 	if err != nil {
@@ -375,7 +373,7 @@ func event(name, platform string, id uuid.UUID, data any, now time.Time) (Messag
 		return Message{}, fmt.Errorf("write event %s: %w", name, err)
 	}
 	return Message{
-		MessageID: id, Tenant: platform, Exchange: eventsExchange, RoutingKey: name, Body: body, CreatedAt: now,
+		MessageID: id, Tenant: platform, Exchange: contract.ExchangeListingEvents, RoutingKey: name, Body: body, CreatedAt: now,
 	}, nil
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
@@ -104,7 +104,7 @@ func (s *Listings) AttachImage(ctx context.Context, ref listing.Ref, img listing
 	b.Queue(sqlImageLock, id)
 	b.Queue(sqlDeadLetterResolveKey, fingerprint(imageKey(ref, img.URL)))
 	b.Queue(sqlImageAttach, id, img.URL, img.SHA256, img.Key, img.ThumbnailKey, img.ContentType, img.Bytes, img.Width,
-		img.Height, now, message, ref.Platform, eventsExchange, contract.ImageAttached, event)
+		img.Height, now, message, ref.Platform, contract.ExchangeListingEvents, contract.ImageAttached, event)
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("attach image to %s: %w", ref, err)
 	}
@@ -140,8 +140,7 @@ func (s *Listings) FailImage(ctx context.Context, ref listing.Ref, img listing.I
 	b := new(pgx.Batch)
 	b.Queue(sqlImageFail, ref.ID(), img.URL, storable(reason), now)
 	err = deadLetterAdd(b, DeadLetter{
-		Key: imageKey(ref, img.URL), Queue: imagesQueue, Exchange: "listings",
-		RoutingKey: imagesQueue, Body: body, Reason: reason, Class: string(class),
+		Key: imageKey(ref, img.URL), Route: contract.ListingsRoute(contract.QueueImages), Body: body, Reason: reason, Class: string(class),
 		WorkflowID: run.WorkflowID, RunID: run.RunID, At: now,
 	})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/scrape"
@@ -292,7 +292,7 @@ func (s *Platforms) Found(ctx context.Context, cycle int64, f scrape.Find) error
 	b.Queue(sqlRawReceive, receiving([]Arrival{arrival}, 0, now)...)
 	outboxAdd(b, Message{
 		MessageID: uuid.NewSHA1(ref.ID(), now.UTC().AppendFormat([]byte("scraped "), time.RFC3339Nano)), Tenant: ref.Platform,
-		Exchange: "scraped", RoutingKey: ref.Platform, Body: f.Payload, CreatedAt: now,
+		Exchange: contract.ExchangeScraped, RoutingKey: ref.Platform, Body: f.Payload, CreatedAt: now,
 	})
 	b.Queue(sqlAdvertVisited, ref.Platform, ref.PlatformID, cycle, now, f.Fingerprint, f.Why)
 	b.Queue(sqlPlatformSuccess, ref.Platform, now, scrape.DetailPages)

@@ -16,7 +16,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/mtlrent/conveyor/bridge"
-	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform"
 	"github.com/mtlrent/conveyor/internal/config"
@@ -148,7 +148,7 @@ func (c *feedCmd) parcel(line []byte) (bridge.Parcel, error) {
 		all["scraped_at"], _ = json.Marshal(time.Now().UTC()) // a time can be written
 		line, _ = json.Marshal(all)                           // as it was read
 	}
-	return bridge.Parcel{Exchange: "scraped", RoutingKey: m.Platform, Body: line}, nil
+	return bridge.Parcel{Exchange: contract.ExchangeScraped, RoutingKey: m.Platform, Body: line}, nil
 }
 
 // keepPace waits until it is time for the next message.

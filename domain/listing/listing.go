@@ -15,7 +15,7 @@ type Ref struct {
 func (r Ref) String() string { return r.Platform + "/" + r.PlatformID }
 
 // Raw is an advert as the platform shows it, before any interpretation. Its JSON is the scraped.<platform> message
-// of bridge/contract; members that the contract does not name are kept in raw_listings.payload and ignored here.
+// of domain/contract; members that the contract does not name are kept in raw_listings.payload and ignored here.
 type Raw struct {
 	Ref
 	URL         string              `json:"url"`

@@ -13,8 +13,8 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 
 	"github.com/mtlrent/conveyor/bridge/bridgetest"
-	"github.com/mtlrent/conveyor/bridge/contract"
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 

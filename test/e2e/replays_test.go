@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
-	"github.com/mtlrent/conveyor/bridge/contract"
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/contract"
 )
 
 // withAPI makes a world with every role, whose commands call its API.

@@ -17,8 +17,8 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 
 	"github.com/mtlrent/conveyor/api"
-	"github.com/mtlrent/conveyor/bridge/contract"
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/internal/demosite"

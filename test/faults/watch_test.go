@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mtlrent/conveyor/bridge/contract"
+	"github.com/mtlrent/conveyor/domain/contract"
 )
 
 // seenQueue gets a copy of every event.

@@ -1,0 +1,33 @@
+package contract
+
+// The exchanges. All are topics: a queue is bound by its routing key.
+const (
+	ExchangeScraped       = "scraped"         // adverts as scrapers saw them; routing key = platform
+	ExchangeListings      = "listings"        // work of the listing stages; routing key = queue
+	ExchangeListingEvents = "listings.events" // what happened; routing key = event name
+	ExchangeEvents        = "events"          // requests of other services; RABBITMQ_EXCHANGE may name another
+)
+
+// The queues. Where an exchange says so, each is also its routing key.
+const (
+	QueueNormalized     = "listings.normalized"      // StagedListing, next is dedupe
+	QueueReady          = "listings.ready"           // StagedListing, next is import
+	QueueImages         = "images.pending"           // PendingImage
+	QueuePublished      = "listings.published"       // Event, for other services to consume
+	QueueDraftRequested = "crawler.url.requested.v1" // CrawlRequested; RABBITMQ_QUEUE may name another
+)
+
+// QueueScraped is the queue of a platform's ScrapedListing messages.
+func QueueScraped(platform string) string { return ExchangeScraped + "." + platform }
+
+// Every queue has a dead-letter exchange and a dead-letter queue.
+const (
+	SuffixDLX = ".dlx" // after an exchange: where its queues' dead letters go
+	SuffixDLQ = ".dlq" // after a queue: where they stay
+)
+
+// A Route is how a message gets to a queue.
+type Route struct{ Exchange, RoutingKey, Queue string }
+
+// ListingsRoute is the Route of a queue on ExchangeListings.
+func ListingsRoute(queue string) Route { return Route{ExchangeListings, queue, queue} }
