@@ -119,7 +119,7 @@ func TestCrawlRequest(t *testing.T) {
 
 	letter := db.DeadLetter{
 		Key: "message/" + w.EventID.String(), Body: []byte("{}"),
-		Route: contract.Route{Exchange: "events", RoutingKey: crawls, Queue: crawls},
+		Route:  contract.Route{Exchange: "events", RoutingKey: crawls, Queue: crawls},
 		Reason: "no Chromium", Class: "transient", WorkflowID: "draft/" + w.EventID.String(), At: now,
 	}
 	require.NoError(t, d.letters.Archive(t.Context(), letter))
