@@ -14,6 +14,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform"
 	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // Scrapers are the activities that read rental sites. What they know is in the store, so any worker can go on.
@@ -54,9 +55,9 @@ type advertStore interface {
 }
 
 // PageSource loads pages. What the site answers is a page, whatever its status; an error is that it could not be asked:
-// fault.Throttled with a *scrape.Refusal when nobody listens there.
+// fault.Throttled with a *web.Refusal when nobody listens there.
 type PageSource interface {
-	Load(ctx context.Context, r scrape.Request) (scrape.Page, error)
+	Load(ctx context.Context, r web.Request) (web.Page, error)
 }
 
 // RobotsSource knows what sites allow robots to ask for. An error is that this cannot be known now.
@@ -161,7 +162,7 @@ const (
 
 // search reads the search page and says which adverts to visit.
 func (v *visitor) search(ctx context.Context) (at cursor, err error) {
-	page, err := v.load(ctx, &at, func(start string) (scrape.Request, error) {
+	page, err := v.load(ctx, &at, func(start string) (web.Request, error) {
 		return v.site.SearchRequest(start, v.job.Page)
 	})
 	var stopped errStopped
@@ -224,7 +225,7 @@ func (v *visitor) visit(ctx context.Context, at *cursor) error {
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.As(err, &ours), scrape.RefusalOf(err) != nil, class == fault.Limited:
+	case errors.As(err, &ours), web.RefusalOf(err) != nil, class == fault.Limited:
 		return err
 	case class == fault.Gone:
 		if v.gone++; v.gone >= goneInARow {
@@ -272,8 +273,8 @@ func (v *visitor) suspect(ctx context.Context, of, reason string) error {
 
 // advert loads one detail page and reads it.
 func (v *visitor) advert(ctx context.Context, at *cursor, next scrape.Visit) (scrape.Find, error) {
-	page, err := v.load(ctx, at, func(start string) (scrape.Request, error) {
-		return scrape.Request{URL: next.URL}, sameSite(start, next.URL)
+	page, err := v.load(ctx, at, func(start string) (web.Request, error) {
+		return web.Request{URL: next.URL}, sameSite(start, next.URL)
 	})
 	var advert scrape.Advert
 	if err == nil {
@@ -284,7 +285,7 @@ func (v *visitor) advert(ctx context.Context, at *cursor, next scrape.Visit) (sc
 		return scrape.Find{}, err
 	}
 	if advert.PlatformID != next.PlatformID {
-		return scrape.Find{}, scrape.Unrecognized("advert %s leads to advert %q", next.PlatformID, advert.PlatformID)
+		return scrape.Find{}, web.Unrecognized("advert %s leads to advert %q", next.PlatformID, advert.PlatformID)
 	}
 	advert.ScrapedAt = v.asked.UTC().Truncate(time.Microsecond) // as Postgres keeps it
 	message := contract.ScrapedListing{

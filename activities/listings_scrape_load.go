@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/mtlrent/conveyor/domain/fault"
-	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // errStopped ends a page early: an operator does not want it.
@@ -26,10 +26,10 @@ type errOurs struct{ error }
 func (e errOurs) Unwrap() error { return e.error }
 
 // load asks the site for a page in its turn. request is given the address of the first search page. Its errors are
-// errStopped, errOurs, a *scrape.Refusal, fault.Limited when this worker stops, and otherwise the page's: that it could
+// errStopped, errOurs, a *web.Refusal, fault.Limited when this worker stops, and otherwise the page's: that it could
 // not be loaded, or must not be asked for. That something is gone only a page can say.
-func (v *visitor) load(ctx context.Context, at *cursor, request func(start string) (scrape.Request, error)) (
-	page scrape.Page, err error,
+func (v *visitor) load(ctx context.Context, at *cursor, request func(start string) (web.Request, error)) (
+	page web.Page, err error,
 ) {
 	turn, err := v.Store.Settings(ctx, v.job.Platform)
 	if err != nil {
@@ -41,7 +41,7 @@ func (v *visitor) load(ctx context.Context, at *cursor, request func(start strin
 	}
 	allowed, apart, err := v.Robots.Allowed(ctx, r.URL)
 	switch {
-	case scrape.RefusalOf(err) != nil:
+	case web.RefusalOf(err) != nil:
 		return page, err
 	case err != nil:
 		return page, errOurs{transient(err)}
@@ -89,10 +89,10 @@ func sameSite(start, address string) error {
 }
 
 // reading is what a parser makes of a page. One that panics has not recognized it.
-func reading[T any](read func(scrape.Page) (T, error), p scrape.Page) (out T, err error) {
+func reading[T any](read func(web.Page) (T, error), p web.Page) (out T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = scrape.Unrecognized("the parser panicked: %v", r)
+			err = web.Unrecognized("the parser panicked: %v", r)
 		}
 	}()
 	return read(p)
@@ -148,7 +148,7 @@ func (v *visitor) until(ctx context.Context, at time.Time, apart time.Duration) 
 
 // explain turns a refusal into the wait that it costs, and lets operators know of any other trouble.
 func (v *visitor) explain(ctx context.Context, err error) error {
-	r := scrape.RefusalOf(err)
+	r := web.RefusalOf(err)
 	if r == nil {
 		if class, _ := fault.Of(err); class != fault.Limited && ctx.Err() == nil {
 			_ = v.Store.Trouble(ctx, v.job.Platform, err.Error(), v.Now()) // the store may be the trouble

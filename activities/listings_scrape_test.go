@@ -15,6 +15,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // site is a Kijiji of its own with a store that remembers what it was told, and says no where a test wants it.
@@ -32,8 +33,8 @@ type site struct {
 
 var errRemoved = errors.New("removed")
 
-func (s *site) Load(_ context.Context, r scrape.Request) (scrape.Page, error) {
-	p := scrape.Page{Asked: r.URL, URL: r.URL, Status: 200, ContentType: "text/html"}
+func (s *site) Load(_ context.Context, r web.Request) (web.Page, error) {
+	p := web.Page{Asked: r.URL, URL: r.URL, Status: 200, ContentType: "text/html"}
 	id := r.URL[len(r.URL)-10:]
 	if !slices.Contains(s.adverts, id) {
 		list := ""
@@ -171,7 +172,7 @@ func TestScrapePage(t *testing.T) {
 		{"whatever keeps adverts from being read is told", site{adverts: many,
 			answer: all(many, fault.Newf(fault.Invalid, "body is larger"))},
 			[]string{"failed 1000000001", "failed 1000000002", "failed 1000000003", "suspect detail"}, ""},
-		{"a site that refuses", site{adverts: some, answer: map[string]error{"1000000002": scrape.Refused("429", 0)}},
+		{"a site that refuses", site{adverts: some, answer: map[string]error{"1000000002": web.Refused("429", 0)}},
 			[]string{"found 1000000001", "refused 429"}, "the site refuses: 429"},
 		{"robots.txt that cannot be had", site{adverts: some, robots: fault.Newf(fault.Transient, "status 500")},
 			[]string{"trouble"}, "status 500"},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // Drafts are the product drafts, and the wishes for them.
@@ -61,7 +61,7 @@ func (s *Drafts) PersistDraft(ctx context.Context, r draft.Result, d *draft.Docu
 		return fmt.Errorf("write files of %s: %w", r.EventID, err)
 	}
 	b := new(pgx.Batch)
-	b.Queue(sqlDraftPersist, draft.ID(r.EventID), r.EventID, storable(r.URL), hostOf(r.URL), finalURL, r.OutDir, r.Outcome,
+	b.Queue(sqlDraftPersist, draft.ID(r.EventID), r.EventID, storable(r.URL), web.Host(r.URL), finalURL, r.OutDir, r.Outcome,
 		string(r.Class), storable(r.Error), r.Status, value(product.Name), value(product.Brand), value(product.Price),
 		value(product.Currency), value(product.Availability), value(product.SKU), value(product.GTIN), value(product.MPN),
 		document, files, r.CrawledAt, r.TookMS, now)
@@ -70,15 +70,6 @@ func (s *Drafts) PersistDraft(ctx context.Context, r draft.Result, d *draft.Docu
 		return fmt.Errorf("store draft of %s: %w", r.EventID, err)
 	}
 	return nil
-}
-
-// hostOf is the host of an address in lower case, "" where it has none.
-func hostOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return strings.ToLower(u.Hostname())
 }
 
 // value is what was found, NULL where nothing was.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // A DraftFilter says which drafts to return. Zero values do not filter.
@@ -85,7 +86,7 @@ ORDER BY created_at DESC, id DESC LIMIT $16`
 // the last.
 func (s *Drafts) Search(ctx context.Context, f DraftFilter) ([]DraftSummary, *Position, error) {
 	if f.Host == "" { // an address has one, which has an index
-		f.Host = hostOf(f.URL)
+		f.Host = web.Host(f.URL)
 	}
 	var id *uuid.UUID
 	var at *time.Time

@@ -2,7 +2,6 @@ package workflows
 
 import (
 	"errors"
-	"net/url"
 	"slices"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // HostKey is the search attribute of whose page a workflow is about.
@@ -72,7 +72,7 @@ func CrawlDraft(ctx workflow.Context, in DraftInput) (DraftResult, error) {
 		return DraftResult{}, err
 	}
 	crawler := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: 2 * time.Minute, HeartbeatTimeout: DraftHeartbeat, Summary: Summary(Place(request.URL), 200),
+		StartToCloseTimeout: 2 * time.Minute, HeartbeatTimeout: DraftHeartbeat, Summary: Summary(web.Show(request.URL), 200),
 		// A page that cannot be had is no error: what is one is a run that was stopped in the middle.
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumAttempts: 3},
 	})
@@ -111,12 +111,3 @@ func Fault(err error) error {
 
 // DraftID is the workflow ID of a crawl request.
 func DraftID(event uuid.UUID) string { return "draft/" + event.String() }
-
-// Place is an address without what may be somebody's secret: its query, and who asks.
-func Place(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return u.Scheme + "://" + u.Host + u.EscapedPath()
-}

@@ -179,10 +179,3 @@ func TestCrawlDraftCanceled(t *testing.T) {
 	_, err := crawl(env)
 	require.True(t, temporal.IsCanceledError(err), "%v", err)
 }
-
-func TestPlace(t *testing.T) {
-	t.Parallel()
-
-	require.Equal(t, "https://shop.example/a%2Fb", workflows.Place("https://me:secret@shop.example/a%2Fb?token=x#y"))
-	require.Empty(t, workflows.Place("http://%zz"))
-}

@@ -26,6 +26,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/platform"
 	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/fetch"
@@ -66,7 +67,7 @@ func (c *scrapeCmd) run(ctx context.Context, conf config.Config, in io.Reader, o
 	if !ok {
 		return fmt.Errorf("there is no platform %q", c.Platform)
 	}
-	var page scrape.Page
+	var page web.Page
 	var err error
 	if c.File != "" {
 		page, err = c.saved(in, site)
@@ -87,14 +88,14 @@ func (c *scrapeCmd) run(ctx context.Context, conf config.Config, in io.Reader, o
 }
 
 // saved reads a page from a file or standard input.
-func (c *scrapeCmd) saved(in io.Reader, site platform.Platform) (scrape.Page, error) {
+func (c *scrapeCmd) saved(in io.Reader, site platform.Platform) (web.Page, error) {
 	body, err := savedPage(c.File, in)
 	if err != nil {
-		return scrape.Page{}, err
+		return web.Page{}, err
 	}
 	body = nextPage(body)
 	address := cmp.Or(c.URL, ownAddress(body, site.Site().Start))
-	return scrape.Page{Asked: address, URL: address, Body: body}, nil
+	return web.Page{Asked: address, URL: address, Body: body}, nil
 }
 
 // savedPage reads a file, or in for "-", as UTF-8. It may be compressed by gzip.
@@ -159,20 +160,20 @@ func ownAddress(body []byte, start string) string {
 	}
 	said := cmp.Or(doc.Find(`link[rel="canonical"]`).AttrOr("href", ""),
 		doc.Find(`meta[property="og:url"]`).AttrOr("content", ""))
-	if u := (scrape.Page{URL: root.String()}).Link(said); u != nil {
+	if u := (web.Page{URL: root.String()}).Link(said); u != nil {
 		return u.String()
 	}
 	return root.String()
 }
 
 // load asks the site for the page, if its robots.txt allows that.
-func (c *scrapeCmd) load(ctx context.Context, conf config.Config, site platform.Platform) (scrape.Page, error) {
+func (c *scrapeCmd) load(ctx context.Context, conf config.Config, site platform.Platform) (web.Page, error) {
 	settings := conf.Scrape.Of(c.Platform, site.Site())
 	address := cmp.Or(c.URL, settings.URL)
 	request, err := site.SearchRequest(address, 1)
 	switch {
 	case err != nil: // not a search: an advert
-		request = scrape.Request{URL: address}
+		request = web.Request{URL: address}
 	case request.Form == nil: // the page that the address names, not the first one
 		request.URL = address
 	}
@@ -180,15 +181,15 @@ func (c *scrapeCmd) load(ctx context.Context, conf config.Config, site platform.
 	defer client.Close()
 	allowed, _, err := fetch.NewRobots(client).Allowed(ctx, request.URL)
 	if err != nil {
-		return scrape.Page{}, err
+		return web.Page{}, err
 	}
 	if !allowed {
-		return scrape.Page{}, fmt.Errorf("robots.txt of the site does not allow %q; a page that is saved can be read with --file",
+		return web.Page{}, fmt.Errorf("robots.txt of the site does not allow %q; a page that is saved can be read with --file",
 			request.URL)
 	}
 	source, done, err := loader(conf, cmp.Or(c.Transport, settings.Transport))
 	if err != nil {
-		return scrape.Page{}, err
+		return web.Page{}, err
 	}
 	defer done()
 	return source.Load(ctx, request)
@@ -209,7 +210,7 @@ func loader(c config.Config, t scrape.Transport) (source activities.PageSource, 
 type pages struct{ *fetch.Client }
 
 // Load returns what a site answers.
-func (p pages) Load(ctx context.Context, r scrape.Request) (scrape.Page, error) {
+func (p pages) Load(ctx context.Context, r web.Request) (web.Page, error) {
 	return p.Page(ctx, r)
 }
 
@@ -250,7 +251,7 @@ type reading struct {
 
 // read tries both readers; which of them knows a page is what the page is. An advert that was removed and a search page
 // look the same where the site leads from one to the other, so there the address decides.
-func read(site platform.Platform, p scrape.Page, now time.Time) (reading, error) {
+func read(site platform.Platform, p web.Page, now time.Time) (reading, error) {
 	r := reading{Platform: site.Name(), Asked: p.Asked, URL: p.URL}
 	_, noSearch := site.SearchRequest(p.Asked, 1)
 	results, notSearch := site.ReadSearch(p)
@@ -269,7 +270,7 @@ func read(site platform.Platform, p scrape.Page, now time.Time) (reading, error)
 		r.Kind, r.Gone = "detail", notAdvert.Error()
 	case notSearch == nil:
 		r.Kind, r.Results = "search", &results
-	case scrape.RefusalOf(notSearch) != nil || class == fault.Gone: // the advert's reader says no more than that
+	case web.RefusalOf(notSearch) != nil || class == fault.Gone: // the advert's reader says no more than that
 		return r, fmt.Errorf("read %q: %w", p.URL, notSearch)
 	default:
 		return r, fmt.Errorf("read %q: no reader of %s knows this page\n  as a search page: %w\n  as an advert's page: %w", p.URL,

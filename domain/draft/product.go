@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/mtlrent/conveyor/domain/markup"
-	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // IsProduct says that the page is that of a product: by its data, a price where a product's stands, a number of the
@@ -14,7 +14,7 @@ func (d Draft) IsProduct() bool { return d.product }
 
 // Challenge says that a page, UTF-8, asks who is there instead of answering: a CAPTCHA, a robot wall. Ask it only of a
 // page that is not of a product, for a shop's contact form may have a CAPTCHA as well.
-func Challenge(page []byte) bool { return scrape.Challenge(scrape.Page{Body: page}) != nil }
+func Challenge(page []byte) bool { return web.Challenge(web.Page{Body: page}) != nil }
 
 // Points that make an amount the price of a product with no other sign of one, and a number a product's.
 const (

@@ -19,13 +19,14 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/platform"
 	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // A fixture is a page of a platform's testdata. By its name: search*.html and search*.json list adverts, empty* lists
 // none, detail* is one advert. The address is that of <link rel="canonical">, else the platform's Start.
 type fixture struct {
 	name string
-	page scrape.Page
+	page web.Page
 }
 
 func (f fixture) detail() bool { return strings.HasPrefix(f.name, "detail") }
@@ -48,14 +49,14 @@ func fixtures(tb testing.TB, p platform.Platform) (all []fixture) {
 			if m := canonical.FindSubmatch(body); m != nil {
 				address = string(m[1])
 			}
-			all = append(all, fixture{filepath.Base(path), scrape.Page{Asked: address, URL: address, Status: 200, Body: body}})
+			all = append(all, fixture{filepath.Base(path), web.Page{Asked: address, URL: address, Status: 200, Body: body}})
 		}
 	}
 	return all
 }
 
 // read reads a page as what it is; the result is Results or an Advert.
-func read(p platform.Platform, detail bool, page scrape.Page) (any, error) {
+func read(p platform.Platform, detail bool, page web.Page) (any, error) {
 	if detail {
 		return p.ReadAdvert(page)
 	}
@@ -236,7 +237,7 @@ func statuses(t *testing.T, p platform.Platform, f fixture) {
 		page.Status, page.RetryAfter, page.Body = tt.status, tt.after, []byte("<html>error</html>")
 		got, err := read(p, f.detail(), page)
 		class, after := fault.Of(err)
-		if class != tt.class || (scrape.RefusalOf(err) != nil) != tt.refused || tt.refused && after != tt.after {
+		if class != tt.class || (web.RefusalOf(err) != nil) != tt.refused || tt.refused && after != tt.after {
 			t.Errorf("status %d: %+v, %v; want %q", tt.status, got, err, tt.class)
 		}
 	}
@@ -257,7 +258,7 @@ func halves(t *testing.T, p platform.Platform, f fixture, whole any) {
 			if err == nil && !reflect.DeepEqual(got, whole) {
 				t.Fatalf("%d of %d bytes, %s, read as %+v; the whole as %+v", cut, n, how, got, whole)
 			}
-			if err != nil && !invalid(err) && scrape.RefusalOf(err) == nil {
+			if err != nil && !invalid(err) && web.RefusalOf(err) == nil {
 				t.Fatalf("%d of %d bytes, %s: %v", cut, n, how, err)
 			}
 		}
@@ -304,14 +305,14 @@ func refusesOthers(t *testing.T, p platform.Platform) {
 		for name, body := range pages {
 			page := f.page
 			page.Body = []byte(body)
-			if got, err := read(p, f.detail(), page); !invalid(err) && scrape.RefusalOf(err) == nil {
+			if got, err := read(p, f.detail(), page); !invalid(err) && web.RefusalOf(err) == nil {
 				t.Errorf("%s for %s: %+v, %v; want a ShapeError", name, f.name, got, err)
 			}
 		}
 		page := f.page
 		page.Body = []byte(captcha)
 		_, err := read(p, f.detail(), page)
-		if r := scrape.RefusalOf(err); r == nil || r.Reason != "captcha" {
+		if r := web.RefusalOf(err); r == nil || r.Reason != "captcha" {
 			t.Errorf("a challenge for %s: %v; want a refusal", f.name, err)
 		}
 	}
@@ -327,7 +328,7 @@ func fuzzReader(f *testing.F, name string) {
 		f.Add(fix.page.Body, fix.page.URL)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, address string) {
-		page := scrape.Page{Asked: p.Site().Start, URL: address, Status: 200, Body: bytes.Clone(body)}
+		page := web.Page{Asked: p.Site().Start, URL: address, Status: 200, Body: bytes.Clone(body)}
 		for _, detail := range []bool{false, true} {
 			got, err := read(p, detail, page)
 			if err == nil {

@@ -3,7 +3,6 @@ package scrape
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"net/url"
 	"strconv"
 	"strings"
 )
@@ -17,24 +16,4 @@ func Fingerprint(parts ...string) string {
 		h.Write([]byte(strconv.Itoa(len(p)) + ":" + p))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
-}
-
-// Link resolves an address that stands on the page against the page's own: absolute http or https, without its
-// fragment. It returns nil for what is no such address.
-func (p Page) Link(href string) *url.URL {
-	u, err := url.Parse(strings.TrimSpace(href))
-	if err != nil || href == "" {
-		return nil
-	}
-	for _, own := range [...]string{p.URL, p.Asked} {
-		if base, err := url.Parse(own); err == nil && base.Host != "" {
-			u = base.ResolveReference(u)
-			break
-		}
-	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-		return nil
-	}
-	u.Fragment, u.RawFragment = "", ""
-	return u
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // Transport is what loads a site's pages.
@@ -30,24 +31,6 @@ type Pace struct {
 type Site struct {
 	Start string // address of the first search page
 	Pace         // unless an operator says otherwise
-}
-
-// A Request is what to ask a site for. Without a form it is a GET.
-type Request struct {
-	URL    string
-	Form   map[string][]string // sent by POST, URL-encoded
-	Header map[string]string   // beside those of the transport
-	Wait   string              // CSS selector of what scripts put there; a browser waits for it a while. "" = for nothing
-}
-
-// A Page is what a request was answered with, whatever the status.
-type Page struct {
-	Asked       string        // the request's URL
-	URL         string        // where redirects led
-	Status      int           // HTTP
-	ContentType string        // as the site says it
-	RetryAfter  time.Duration // of that header; 0 = none
-	Body        []byte        // UTF-8; of a browser, the document after its scripts ran
 }
 
 // A Card is an advert as a search page shows it.
@@ -78,11 +61,11 @@ type Reader interface {
 	Site() Site
 	// SearchRequest asks for the n-th page, 1 being the first, of the search whose first page is at start. An address that
 	// is no search of this site is fault.Invalid.
-	SearchRequest(start string, n int) (Request, error)
-	// ReadSearch reads a search page. A page that it does not recognize is a *ShapeError, never empty Results; a CAPTCHA
-	// is a *Refusal. Empty Results mean that the site itself says so.
-	ReadSearch(p Page) (Results, error)
+	SearchRequest(start string, n int) (web.Request, error)
+	// ReadSearch reads a search page. A page that it does not recognize is a *web.ShapeError, never empty Results; a CAPTCHA
+	// is a *web.Refusal. Empty Results mean that the site itself says so.
+	ReadSearch(p web.Page) (Results, error)
 	// ReadAdvert reads a detail page. An advert that was removed is fault.Gone, also where the site leads to another page
-	// instead; a page that is not recognized is a *ShapeError, a CAPTCHA a *Refusal.
-	ReadAdvert(p Page) (Advert, error)
+	// instead; a page that is not recognized is a *web.ShapeError, a CAPTCHA a *web.Refusal.
+	ReadAdvert(p web.Page) (Advert, error)
 }

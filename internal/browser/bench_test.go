@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/browser"
 )
 
@@ -32,7 +32,7 @@ func BenchmarkLoad(b *testing.B) {
 	})
 	br, chromium, driver := marked(b, browser.Options{}, s)
 	load := func() {
-		if p, err := br.Load(b.Context(), scrape.Request{URL: s.URL + "/"}); err != nil || len(p.Body) < 50_000 {
+		if p, err := br.Load(b.Context(), web.Request{URL: s.URL + "/"}); err != nil || len(p.Body) < 50_000 {
 			b.Errorf("Load = %d bytes, %v", len(p.Body), err)
 		}
 	}

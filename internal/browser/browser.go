@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/mtlrent/conveyor/domain/fault"
-	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // Install is what to do where Chromium or its driver is missing.
@@ -131,16 +131,16 @@ var errDied = errors.New("browser died under the page")
 // and returns what came back whatever the status. Images, fonts and media are not loaded. A request with a form is a
 // navigation by POST; what is no HTML comes back as the bytes that were sent.
 //
-// The faults: a *scrape.Refusal (Throttled) where the connection is refused; Gone for a host that does not exist;
+// The faults: a *web.Refusal (Throttled) where the connection is refused; Gone for a host that does not exist;
 // Transient for timeouts, trouble of the network, and a Chromium that died twice; Invalid for an address that is not
 // public http(s), a download, an endless redirect and a page above fetch.MaxPageBytes.
-func (b *Browser) Load(ctx context.Context, r scrape.Request) (scrape.Page, error) {
+func (b *Browser) Load(ctx context.Context, r web.Request) (web.Page, error) {
 	u, err := pageAddress(r.URL)
 	if err != nil {
-		return scrape.Page{}, fmt.Errorf("load page: %w", err)
+		return web.Page{}, fmt.Errorf("load page: %w", err)
 	}
 	if err := b.slots.Acquire(ctx, 1); err != nil {
-		return scrape.Page{}, err
+		return web.Page{}, err
 	}
 	defer b.slots.Release(1)
 	b.metrics.open.Inc()
@@ -150,7 +150,7 @@ func (b *Browser) Load(ctx context.Context, r scrape.Request) (scrape.Page, erro
 	b.metrics.seconds.Observe(time.Since(began).Seconds())
 	b.metrics.pages.WithLabelValues(outcome(ctx, err)).Inc()
 	if err != nil {
-		return scrape.Page{}, fmt.Errorf("load %s: %w", u.Scheme+"://"+u.Host+u.EscapedPath(), err)
+		return web.Page{}, fmt.Errorf("load %s: %w", u.Scheme+"://"+u.Host+u.EscapedPath(), err)
 	}
 	return p, nil
 }
@@ -167,11 +167,11 @@ func outcome(ctx context.Context, err error) string {
 }
 
 // load tries a second time where the first was lost with its Chromium.
-func (b *Browser) load(ctx context.Context, r scrape.Request) (scrape.Page, error) {
+func (b *Browser) load(ctx context.Context, r web.Request) (web.Page, error) {
 	for again := false; ; again = true {
 		g, err := b.enter(ctx)
 		if err != nil {
-			return scrape.Page{}, err
+			return web.Page{}, err
 		}
 		p, err := g.load(ctx, r)
 		b.leave(g)

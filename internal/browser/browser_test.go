@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/fault"
-	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/fetch"
 )
@@ -123,25 +123,25 @@ func TestLoad(t *testing.T) {
 	})
 	for _, tt := range []struct {
 		name string
-		r    scrape.Request
-		want scrape.Page
+		r    web.Request
+		want web.Page
 		body string // what it contains
 	}{
-		{"a page", scrape.Request{URL: "/plain"}, scrape.Page{URL: "/plain", Status: 200}, "<!DOCTYPE html><html><head><title>4½</title>" +
+		{"a page", web.Request{URL: "/plain"}, web.Page{URL: "/plain", Status: 200}, "<!DOCTYPE html><html><head><title>4½</title>" +
 			`<script id="__NEXT_DATA__" type="application/json">{"a":"\u003c"}</script>`},
-		{"after its scripts", scrape.Request{URL: "/plain"}, scrape.Page{URL: "/plain", Status: 200}, "made"},
-		{"another charset", scrape.Request{URL: "/latin1"}, scrape.Page{URL: "/latin1", Status: 200}, "<p>Montréal"},
-		{"json", scrape.Request{URL: "/json"}, scrape.Page{URL: "/json", Status: 200}, `{"city":"Montréal","n":[1,2]}`},
-		{"text", scrape.Request{URL: "/text"}, scrape.Page{URL: "/text", Status: 200}, "Montréal"},
-		{"not found", scrape.Request{URL: "/404"}, scrape.Page{URL: "/404", Status: 404}, "<p>gone"},
-		{"failed, empty", scrape.Request{URL: "/503"}, scrape.Page{URL: "/503", Status: 503}, ""},
-		{"too many", scrape.Request{URL: "/429"}, scrape.Page{URL: "/429", Status: 429, RetryAfter: 2 * time.Minute}, ""},
-		{"redirected", scrape.Request{URL: "/removed"}, scrape.Page{URL: "/plain?adRemoved=1", Status: 200}, "made"},
-		{"a form", scrape.Request{URL: "/echo", Form: map[string][]string{"ville": {"Montréal"}}, Header: map[string]string{
-			"X-Requested-With": "XMLHttpRequest"}}, scrape.Page{URL: "/echo", Status: 200}, "POST XMLHttpRequest ville=Montr%C3%A9al"},
-		{"made by a script", scrape.Request{URL: "/late", Wait: ".card"}, scrape.Page{URL: "/late", Status: 200}, `<b class="card">4½</b>`},
-		{"dialogs", scrape.Request{URL: "/dialogs"}, scrape.Page{URL: "/dialogs", Status: 200}, "<p>after"},
-		{"asked who we are", scrape.Request{URL: "/401"}, scrape.Page{URL: "/401", Status: 401}, "<p>who"},
+		{"after its scripts", web.Request{URL: "/plain"}, web.Page{URL: "/plain", Status: 200}, "made"},
+		{"another charset", web.Request{URL: "/latin1"}, web.Page{URL: "/latin1", Status: 200}, "<p>Montréal"},
+		{"json", web.Request{URL: "/json"}, web.Page{URL: "/json", Status: 200}, `{"city":"Montréal","n":[1,2]}`},
+		{"text", web.Request{URL: "/text"}, web.Page{URL: "/text", Status: 200}, "Montréal"},
+		{"not found", web.Request{URL: "/404"}, web.Page{URL: "/404", Status: 404}, "<p>gone"},
+		{"failed, empty", web.Request{URL: "/503"}, web.Page{URL: "/503", Status: 503}, ""},
+		{"too many", web.Request{URL: "/429"}, web.Page{URL: "/429", Status: 429, RetryAfter: 2 * time.Minute}, ""},
+		{"redirected", web.Request{URL: "/removed"}, web.Page{URL: "/plain?adRemoved=1", Status: 200}, "made"},
+		{"a form", web.Request{URL: "/echo", Form: map[string][]string{"ville": {"Montréal"}}, Header: map[string]string{
+			"X-Requested-With": "XMLHttpRequest"}}, web.Page{URL: "/echo", Status: 200}, "POST XMLHttpRequest ville=Montr%C3%A9al"},
+		{"made by a script", web.Request{URL: "/late", Wait: ".card"}, web.Page{URL: "/late", Status: 200}, `<b class="card">4½</b>`},
+		{"dialogs", web.Request{URL: "/dialogs"}, web.Page{URL: "/dialogs", Status: 200}, "<p>after"},
+		{"asked who we are", web.Request{URL: "/401"}, web.Page{URL: "/401", Status: 401}, "<p>who"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -239,7 +239,7 @@ func TestLoadThatCannotBe(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := tt.b.Load(t.Context(), scrape.Request{URL: tt.url})
+			_, err := tt.b.Load(t.Context(), web.Request{URL: tt.url})
 			if class, _ := fault.Of(err); class != tt.class || !strings.Contains(fmt.Sprint(err), tt.text) ||
 				strings.Contains(fmt.Sprint(err), "s3cr3t") {
 				t.Errorf("Load = %v (%s); want %s, %q", err, class, tt.class, tt.text)
@@ -263,7 +263,7 @@ func TestSubRequestsAreGuarded(t *testing.T) {
 			w.onerror = () => done("refused") }));
 		Promise.all(tries).then(r => { document.body.innerHTML = "<b class=done>" + r.join() + "</b>" });
 		</script>`, inside.URL, port))
-	p, err := b.Load(t.Context(), scrape.Request{URL: s.URL + "/", Wait: ".done"})
+	p, err := b.Load(t.Context(), web.Request{URL: s.URL + "/", Wait: ".done"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +282,7 @@ func TestCloseWithoutLoad(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := b.Load(t.Context(), scrape.Request{URL: "http://example.test/"}); !errors.Is(err, browser.ErrClosed) {
+	if _, err := b.Load(t.Context(), web.Request{URL: "http://example.test/"}); !errors.Is(err, browser.ErrClosed) {
 		t.Errorf("Load = %v; want ErrClosed", err)
 	}
 }
@@ -346,7 +346,7 @@ func TestIdentity(t *testing.T) {
 	})
 	seen := map[string]bool{}
 	for range 8 {
-		if _, err := b.Load(t.Context(), scrape.Request{URL: s.URL + "/", Wait: ".done"}); err != nil {
+		if _, err := b.Load(t.Context(), web.Request{URL: s.URL + "/", Wait: ".done"}); err != nil {
 			t.Fatal(err)
 		}
 		var x told

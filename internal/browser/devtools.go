@@ -125,7 +125,7 @@ func (d *Devtools) isClosed() bool {
 // What goes beyond 32 MiB over the network is not loaded. The screenshot is of the whole page, at most 8,000 pixels
 // high, or where that would be above 5 MiB of its top; it is nil where Chromium cannot make one.
 //
-// The faults: a *scrape.Refusal (Throttled) where the connection is refused; Gone for a host that does not exist;
+// The faults: a *web.Refusal (Throttled) where the connection is refused; Gone for a host that does not exist;
 // Transient for timeouts, trouble of the network, and a Chromium that is away or died; Invalid for an address that is
 // not public http(s), a download, an endless redirect, and a document above fetch.MaxPageBytes. What fails before the
 // site was asked for anything is draft.ErrNoBrowser too. A Capture that is stopped says nothing of the page: its error

@@ -22,7 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/mtlrent/conveyor/domain/fault"
-	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/fetch"
 )
@@ -127,7 +127,7 @@ func gate(s *site, path string) (asked chan struct{}, let func()) {
 func load(b *browser.Browser, url string) chan error {
 	out := make(chan error, 1)
 	go func() {
-		p, err := b.Load(context.Background(), scrape.Request{URL: url})
+		p, err := b.Load(context.Background(), web.Request{URL: url})
 		if err == nil && !strings.Contains(string(p.Body), "through") {
 			err = fmt.Errorf("body is %q", p.Body)
 		}
@@ -356,7 +356,7 @@ func TestPagesAtOnce(t *testing.T) {
 	eventually(t, "two pages", func() bool { return open.Load() == 2 })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := b.Load(ctx, scrape.Request{URL: s.URL + "/"}); !errors.Is(err, context.Canceled) {
+	if _, err := b.Load(ctx, web.Request{URL: s.URL + "/"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Load = %v; want cancelled", err)
 	}
 	close(through)
@@ -378,7 +378,7 @@ func TestKilledWithItsProcess(t *testing.T) {
 			Executable: os.Getenv("CONVEYOR_BROWSER"), Driver: os.Getenv("CONVEYOR_BROWSER_DRIVER"),
 			Dial: fetch.Dial([]string{strings.TrimPrefix(strings.TrimSuffix(url, "/"), "http://")}, nil),
 		}
-		_, err := browser.New(o).Load(context.Background(), scrape.Request{URL: url})
+		_, err := browser.New(o).Load(context.Background(), web.Request{URL: url})
 		t.Fatal(err)
 	}
 	s := newSite(t)

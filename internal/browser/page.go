@@ -17,7 +17,7 @@ import (
 	"github.com/playwright-community/playwright-go"
 
 	"github.com/mtlrent/conveyor/domain/fault"
-	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/fetch"
 )
 
@@ -32,7 +32,7 @@ var (
 // visitor is one page in a context of its own.
 type visitor struct {
 	g      *generation
-	r      scrape.Request
+	r      web.Request
 	visit  *visit
 	cancel context.CancelCauseFunc
 
@@ -62,7 +62,7 @@ type event struct {
 }
 
 // load opens a page and returns its content. Its error is a fault, the caller's own, or wraps errDied.
-func (g *generation) load(ctx context.Context, r scrape.Request) (p scrape.Page, err error) {
+func (g *generation) load(ctx context.Context, r web.Request) (p web.Page, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, g.b.o.Timeout, errTimeout)
 	defer cancel()
 	ctx, lose := context.WithCancelCause(ctx)
@@ -103,15 +103,15 @@ func (g *generation) load(ctx context.Context, r scrape.Request) (p scrape.Page,
 		owned.Wait()
 	})
 	if err != nil {
-		return scrape.Page{}, v.explain(ctx, err)
+		return web.Page{}, v.explain(ctx, err)
 	}
 	return p, nil
 }
 
 // load does the work. Its error is the driver's or a fault.
-func (v *visitor) load(ctx context.Context, opened chan<- struct{}) (scrape.Page, error) {
+func (v *visitor) load(ctx context.Context, opened chan<- struct{}) (web.Page, error) {
 	if err := v.open(opened); err != nil {
-		return scrape.Page{}, err
+		return web.Page{}, err
 	}
 	deadline, _ := ctx.Deadline()
 	response, err := v.page.Goto(v.r.URL, playwright.PageGotoOptions{
@@ -121,14 +121,14 @@ func (v *visitor) load(ctx context.Context, opened chan<- struct{}) (scrape.Page
 	document := v.document
 	v.mu.Unlock()
 	if err != nil && (document == nil || !strings.Contains(err.Error(), "net::ERR_HTTP_RESPONSE_CODE_FAILURE")) {
-		return scrape.Page{}, err
+		return web.Page{}, err
 	}
 	if document == nil {
-		return scrape.Page{}, fault.Newf(fault.Transient, "no answer was seen")
+		return web.Page{}, fault.Newf(fault.Transient, "no answer was seen")
 	}
-	p := scrape.Page{
+	p := web.Page{
 		Asked: v.r.URL, URL: document.url, Status: document.status, ContentType: document.header.Get("Content-Type"),
-		RetryAfter: fetch.RetryAfter(document.header.Get("Retry-After"), v.g.b.o.Now(), scrape.MaxRetryAfter),
+		RetryAfter: fetch.RetryAfter(document.header.Get("Retry-After"), v.g.b.o.Now(), web.MaxRetryAfter),
 	}
 	switch kind, _, _ := strings.Cut(strings.ToLower(p.ContentType), ";"); {
 	case err != nil: // an error without a body, for which Chromium shows a page of its own

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/demosite"
 )
 
@@ -270,8 +271,8 @@ func TestFaults(t *testing.T) {
 			now := start
 			site := demosite.New(demosite.Options{Now: func() time.Time { return now }})
 			p := reader(t, platform)
-			search := scrape.Request{URL: starts[platform]}
-			detail := scrape.Request{URL: host + adverts(t, site, platform)[0].URL}
+			search := web.Request{URL: starts[platform]}
+			detail := web.Request{URL: host + adverts(t, site, platform)[0].URL}
 			// read returns the errors of the search page and of the detail page.
 			read := func() (scrape.Results, error, error) {
 				r, first := p.ReadSearch(load(t, site, search))
@@ -397,7 +398,7 @@ func TestAdmin(t *testing.T) {
 		if changed.PriceCents == nil || *changed.PriceCents != 12345 || changed.Title != "<b>Neuf</b>" || changed.URL != made.URL {
 			t.Errorf("changed %+v", changed)
 		}
-		got, err := reader(t, platform).ReadAdvert(load(t, site, scrape.Request{URL: made.URL}))
+		got, err := reader(t, platform).ReadAdvert(load(t, site, web.Request{URL: made.URL}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/place"
 	"github.com/mtlrent/conveyor/domain/platform"
 	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/demosite"
 	"github.com/mtlrent/conveyor/internal/demosite/corpus"
 )
@@ -34,9 +35,9 @@ var starts = map[string]string{
 }
 
 // load asks the site as a scraper does.
-func load(t testing.TB, site http.Handler, r scrape.Request) scrape.Page {
+func load(t testing.TB, site http.Handler, r web.Request) web.Page {
 	t.Helper()
-	page := scrape.Page{Asked: r.URL, URL: r.URL}
+	page := web.Page{Asked: r.URL, URL: r.URL}
 	for range 3 {
 		u, err := url.Parse(page.URL)
 		if err != nil {
@@ -144,7 +145,7 @@ func TestReaders(t *testing.T) {
 				if c.URL != host+a.URL || squeeze(c.Title) != squeeze(a.Title) {
 					t.Errorf("card = %+v; want %+v", c, a)
 				}
-				got, err := p.ReadAdvert(load(t, site, scrape.Request{URL: c.URL}))
+				got, err := p.ReadAdvert(load(t, site, web.Request{URL: c.URL}))
 				if err != nil {
 					t.Fatalf("read %s: %v", c.URL, err)
 				}
@@ -164,7 +165,7 @@ func TestReaders(t *testing.T) {
 				if a.State != demosite.Removed {
 					continue
 				}
-				if _, err := p.ReadAdvert(load(t, site, scrape.Request{URL: host + a.URL})); class(err) != fault.Gone {
+				if _, err := p.ReadAdvert(load(t, site, web.Request{URL: host + a.URL})); class(err) != fault.Gone {
 					t.Errorf("read the removed %s: %v; want gone", a.ID, err)
 				}
 			}

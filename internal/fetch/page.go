@@ -20,7 +20,7 @@ import (
 	"golang.org/x/net/html/charset"
 
 	"github.com/mtlrent/conveyor/domain/fault"
-	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // MaxPageBytes is the largest body of a page, decompressed and in UTF-8.
@@ -30,13 +30,13 @@ const MaxPageBytes = 10 << 20
 // redirects. It returns what came back whatever the status; the body is in UTF-8 and may be empty. Cookies live as long
 // as the call. The request's headers win over ours; Accept-Encoding is always gzip.
 //
-// The faults: a *scrape.Refusal (Throttled) where the connection is refused; Gone for a host that does not exist;
+// The faults: a *web.Refusal (Throttled) where the connection is refused; Gone for a host that does not exist;
 // Transient for timeouts, cut connections and name servers that do not answer; Invalid for an address that is not
 // public http(s), too many redirects and too large a body. Errors hold no query string and no credentials.
-func (c *Client) Page(ctx context.Context, r scrape.Request) (p scrape.Page, err error) {
+func (c *Client) Page(ctx context.Context, r web.Request) (p web.Page, err error) {
 	u, err := parse(nil, r.URL)
 	if err != nil {
-		return scrape.Page{}, fmt.Errorf("fetch: %w", err)
+		return web.Page{}, fmt.Errorf("fetch: %w", err)
 	}
 	// The span ends here: a stranger's host is not told of our traces, and the span not of the stranger's paths.
 	ctx, span := c.tracer.Start(ctx, methodOf(r), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
@@ -55,13 +55,13 @@ func (c *Client) Page(ctx context.Context, r scrape.Request) (p scrape.Page, err
 	defer cancel()
 	p, err = c.page(limited, u, r)
 	if err != nil {
-		return scrape.Page{}, fmt.Errorf("fetch %s: %w", show(u), c.failed(limited, Refused(err)))
+		return web.Page{}, fmt.Errorf("fetch %s: %w", show(u), c.failed(limited, Refused(err)))
 	}
 	p.Asked = r.URL
 	return p, nil
 }
 
-func methodOf(r scrape.Request) string {
+func methodOf(r web.Request) string {
 	if r.Form != nil {
 		return http.MethodPost
 	}
@@ -69,13 +69,13 @@ func methodOf(r scrape.Request) string {
 }
 
 // page does the requests. What is not yet a fault, Client.failed makes one.
-func (c *Client) page(ctx context.Context, u *url.URL, r scrape.Request) (scrape.Page, error) {
+func (c *Client) page(ctx context.Context, u *url.URL, r web.Request) (web.Page, error) {
 	if err := c.o.Turn(ctx, hostOf(u)); err != nil {
-		return scrape.Page{}, err
+		return web.Page{}, err
 	}
 	jar, err := cookiejar.New(nil)
 	if err != nil {
-		return scrape.Page{}, fmt.Errorf("make a cookie jar: %w", err)
+		return web.Page{}, fmt.Errorf("make a cookie jar: %w", err)
 	}
 	client := http.Client{Transport: c.transport, Jar: jar}
 	client.CheckRedirect = func(next *http.Request, via []*http.Request) error {
@@ -95,7 +95,7 @@ func (c *Client) page(ctx context.Context, u *url.URL, r scrape.Request) (scrape
 	}
 	req, err := http.NewRequestWithContext(ctx, methodOf(r), u.String(), form)
 	if err != nil {
-		return scrape.Page{}, fault.Newf(fault.Invalid, "not an address that can be asked")
+		return web.Page{}, fault.Newf(fault.Invalid, "not an address that can be asked")
 	}
 	req.Header.Set("User-Agent", c.o.UserAgent)
 	req.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
@@ -111,24 +111,24 @@ func (c *Client) page(ctx context.Context, u *url.URL, r scrape.Request) (scrape
 		if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
 			err = wrapped.Err // the wrapper quotes the address, query and all
 		}
-		return scrape.Page{}, err
+		return web.Page{}, err
 	}
 	defer resp.Body.Close()
 	body, err := readPage(resp)
 	if err != nil {
-		return scrape.Page{}, err
+		return web.Page{}, err
 	}
-	return scrape.Page{
+	return web.Page{
 		URL: resp.Request.URL.String(), Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"),
-		RetryAfter: RetryAfter(resp.Header.Get("Retry-After"), c.o.Now(), scrape.MaxRetryAfter), Body: body,
+		RetryAfter: RetryAfter(resp.Header.Get("Retry-After"), c.o.Now(), web.MaxRetryAfter), Body: body,
 	}, nil
 }
 
-// Refused makes a connection that nobody takes a *scrape.Refusal, for it is how some sites block, and returns any other
+// Refused makes a connection that nobody takes a *web.Refusal, for it is how some sites block, and returns any other
 // error as it is.
 func Refused(err error) error {
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		return scrape.Refused("connection refused", 0)
+		return web.Refused("connection refused", 0)
 	}
 	return err
 }

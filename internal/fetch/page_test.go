@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/fault"
-	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/fetch"
 )
 
@@ -105,19 +105,19 @@ func TestPage(t *testing.T) {
 		{"/gzip", "", 200, 0, strings.Repeat("4½ à louer\n", 100)[:1200]},
 		{"/429?after=7", "", 429, 7 * time.Second, ""},
 		{"/429?after=Fri,+20+Nov+2026+12:01:30+GMT", "", 429, 90 * time.Second, ""},
-		{"/429?after=86400", "", 429, scrape.MaxRetryAfter, ""},
+		{"/429?after=86400", "", 429, web.MaxRetryAfter, ""},
 		{"/429?after=soon", "", 429, 0, ""},
 		{"/hop/5", "/hop/0", 200, 0, "arrived"},
 		{"/echo#part", "/echo", 200, 0, "GET test/1   "},
 	} {
 		t.Run(tt.path, func(t *testing.T) {
 			t.Parallel()
-			p, err := c.Page(t.Context(), scrape.Request{URL: srv.URL + tt.path})
+			p, err := c.Page(t.Context(), web.Request{URL: srv.URL + tt.path})
 			if tt.url == "" {
 				tt.url = tt.path
 			}
 			p.ContentType = ""
-			want := scrape.Page{
+			want := web.Page{
 				Asked: srv.URL + tt.path, URL: srv.URL + tt.url, Status: tt.status, RetryAfter: tt.after, Body: []byte(tt.body),
 			}
 			if len(p.Body) == 0 {
@@ -133,7 +133,7 @@ func TestPage(t *testing.T) {
 func TestPageByForm(t *testing.T) {
 	t.Parallel()
 	srv, c := rentals(t, fetch.Options{})
-	p, err := c.Page(t.Context(), scrape.Request{
+	p, err := c.Page(t.Context(), web.Request{
 		URL: srv.URL + "/echo", Form: map[string][]string{"ville": {"Montréal"}, "page": {"2"}},
 		Header: map[string]string{"X-Requested-With": "XMLHttpRequest", "User-Agent": "visitor/1"},
 	})
@@ -175,7 +175,7 @@ func TestPageThatCannotBe(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := tt.client.Page(t.Context(), scrape.Request{URL: tt.url})
+			_, err := tt.client.Page(t.Context(), web.Request{URL: tt.url})
 			if class, _ := fault.Of(err); class != tt.class || !strings.Contains(fmt.Sprint(err), tt.text) ||
 				strings.Contains(fmt.Sprint(err), "s3cr3t") {
 				t.Errorf("Page = %v (%s); want %s, %q", err, class, tt.class, tt.text)

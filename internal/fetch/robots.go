@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/robots"
-	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // RobotName is the product token by which robots.txt may speak of us.
@@ -40,7 +40,7 @@ func NewRobots(c *Client) *Robots { return &Robots{client: c, now: c.o.Now, site
 
 // Allowed says whether an address may be asked for, and how far apart requests to its site must be at least. A site's
 // robots.txt is read once an hour, and for a day where it cannot be read again. An error is that it cannot be known: a
-// *scrape.Refusal when the site refuses, fault.Transient otherwise.
+// *web.Refusal when the site refuses, fault.Transient otherwise.
 func (r *Robots) Allowed(ctx context.Context, address string) (ok bool, delay time.Duration, err error) {
 	u, err := parse(nil, address)
 	if err != nil {
@@ -63,7 +63,7 @@ func (r *Robots) rules(ctx context.Context, u *url.URL) (robots.Rules, error) {
 	}
 	rules, err := r.read(ctx, site)
 	if err != nil {
-		if ok && r.now().Sub(have.at) < robotsOld && scrape.RefusalOf(err) == nil {
+		if ok && r.now().Sub(have.at) < robotsOld && web.RefusalOf(err) == nil {
 			return have.rules, nil
 		}
 		return rules, err
@@ -78,11 +78,11 @@ func (r *Robots) rules(ctx context.Context, u *url.URL) (robots.Rules, error) {
 }
 
 func (r *Robots) read(ctx context.Context, site string) (robots.Rules, error) {
-	page, err := r.client.Page(ctx, scrape.Request{URL: site + "/robots.txt"})
+	page, err := r.client.Page(ctx, web.Request{URL: site + "/robots.txt"})
 	if err != nil {
 		return robots.Rules{}, err
 	}
-	if err := scrape.Check(page); scrape.RefusalOf(err) != nil && page.Status != 403 { // a 403 is a site without rules
+	if err := web.Check(page); web.RefusalOf(err) != nil && page.Status != 403 { // a 403 is a site without rules
 		return robots.Rules{}, err
 	}
 	return robots.FromStatus(page.Status, page.Body)

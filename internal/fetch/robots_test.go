@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/fault"
-	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/fetch"
 )
 
@@ -49,7 +49,7 @@ func TestRobots(t *testing.T) {
 
 	status = http.StatusTooManyRequests
 	_, _, err = r.Allowed(t.Context(), srv.URL+"/")
-	require.Equal(t, "429", scrape.RefusalOf(err).Reason)
+	require.Equal(t, "429", web.RefusalOf(err).Reason)
 	status = http.StatusForbidden
 	ok, delay, err := r.Allowed(t.Context(), srv.URL+"/private/1")
 	require.NoError(t, err)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"strings"
 
 	"github.com/google/uuid"
 	enums "go.temporal.io/api/enums/v1"
@@ -14,6 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/workflows"
 )
 
@@ -34,15 +33,12 @@ func DraftID(r draft.Request) string { return workflows.DraftID(r.EventID) }
 // go on: call again, which joins it.
 func (l *Launch) Draft(ctx context.Context, r draft.Request) error {
 	id := DraftID(r)
-	var host string
-	if u, err := url.Parse(r.URL); err == nil {
-		host = strings.ToLower(u.Hostname())
-	}
+	host := web.Host(r.URL)
 	run, err := l.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: id, TaskQueue: workflows.QueueDrafts, EnableEagerStart: true,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		StaticSummary:            workflows.Summary(workflows.Place(r.URL), 180),
+		StaticSummary:            workflows.Summary(web.Show(r.URL), 180),
 		TypedSearchAttributes:    temporal.NewSearchAttributes(workflows.HostKey.ValueSet(host)),
 	}, workflows.CrawlDraft, workflows.DraftInput{Request: r})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/platform"
-	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/demosite"
 )
 
@@ -44,7 +44,7 @@ func (s *site) now(half string, o *offer) page {
 	answer := httptest.NewRecorder()
 	s.Site.ServeHTTP(answer, r)
 	site, _ := platform.ByName(half)
-	a, err := site.ReadAdvert(scrape.Page{Asked: s.url + o.URL, URL: s.url + o.URL, Status: answer.Code,
+	a, err := site.ReadAdvert(web.Page{Asked: s.url + o.URL, URL: s.url + o.URL, Status: answer.Code,
 		ContentType: answer.Header().Get("Content-Type"), Body: answer.Body.Bytes()})
 	if err != nil {
 		return page{title: err.Error()}

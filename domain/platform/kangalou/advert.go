@@ -12,29 +12,30 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // ReadAdvert reads a detail page by the selectors of a scraper of 2019 and the ids of the owner's form; no page was at
 // hand. An advert that leads back to a search was removed.
-func (Platform) ReadAdvert(p scrape.Page) (scrape.Advert, error) {
-	if err := scrape.Check(p); err != nil {
+func (Platform) ReadAdvert(p web.Page) (scrape.Advert, error) {
+	if err := web.Check(p); err != nil {
 		return scrape.Advert{}, err
 	}
 	if u, err := url.Parse(p.URL); err == nil && isSearch(u) {
 		return scrape.Advert{}, fault.Newf(fault.Gone, "read %q: the site leads to %q: removed", p.Asked, p.URL)
 	}
 	a, err := advert(p)
-	return a, scrape.Unread(p, err)
+	return a, web.Unread(p, err)
 }
 
-func advert(p scrape.Page) (scrape.Advert, error) {
+func advert(p web.Page) (scrape.Advert, error) {
 	doc, err := open(p)
 	if err != nil {
 		return scrape.Advert{}, err
 	}
 	price, meta := line(doc.Find("span.cost").First().Text()), doc.Find("p.details-title-meta").First()
 	if price == "" || meta.Length() == 0 {
-		return scrape.Advert{}, scrape.Unrecognized("no span.cost and p.details-title-meta")
+		return scrape.Advert{}, web.Unrecognized("no span.cost and p.details-title-meta")
 	}
 	// The page's own address, or the one that a saved page says it has.
 	var at *url.URL
@@ -46,7 +47,7 @@ func advert(p scrape.Page) (scrape.Advert, error) {
 		}
 	}
 	if at == nil {
-		return scrape.Advert{}, scrape.Unrecognized("no number in the address %q", p.URL)
+		return scrape.Advert{}, web.Unrecognized("no number in the address %q", p.URL)
 	}
 	id := idOf(at)
 	at.RawQuery, at.ForceQuery = "", false
@@ -67,7 +68,7 @@ func advert(p scrape.Page) (scrape.Advert, error) {
 		title = lines[4]
 	}
 	if title == "" {
-		return scrape.Advert{}, scrape.Unrecognized("advert %s has no title", id)
+		return scrape.Advert{}, web.Unrecognized("advert %s has no title", id)
 	}
 	a := scrape.Advert{Raw: listing.Raw{
 		Ref: listing.Ref{Platform: "kangalou", PlatformID: id}, URL: at.String(), Title: title,
@@ -137,7 +138,7 @@ func value(s *goquery.Selection) string {
 }
 
 // images returns the photos of the slider in order. Its script copies slides to both ends.
-func images(p scrape.Page, doc *goquery.Document) (out []string) {
+func images(p web.Page, doc *goquery.Document) (out []string) {
 	doc.Find("div.slick-slide:not(.slick-cloned) a.js-LightobxTrigger img").Each(func(_ int, s *goquery.Selection) {
 		src := s.AttrOr("src", "")
 		for _, lazy := range []string{"data-src", "data-lazy"} {

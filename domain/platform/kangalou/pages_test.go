@@ -13,7 +13,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform/kangalou"
-	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 const (
@@ -23,13 +23,13 @@ const (
 )
 
 // fixture is a synthetic page of testdata.
-func fixture(t *testing.T, name, address string) scrape.Page {
+func fixture(t *testing.T, name, address string) web.Page {
 	t.Helper()
 	body, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return scrape.Page{Asked: address, URL: address, Status: 200, Body: body}
+	return web.Page{Asked: address, URL: address, Status: 200, Body: body}
 }
 
 func TestReadSearch(t *testing.T) {
@@ -111,8 +111,8 @@ func TestUnknownShape(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r, err := kangalou.Platform{}.ReadSearch(scrape.Page{URL: mapAt, Status: 200, Body: []byte(tt.body)})
-			if shape := (*scrape.ShapeError)(nil); !errors.As(err, &shape) {
+			r, err := kangalou.Platform{}.ReadSearch(web.Page{URL: mapAt, Status: 200, Body: []byte(tt.body)})
+			if shape := (*web.ShapeError)(nil); !errors.As(err, &shape) {
 				t.Fatalf("%+v, %v; want a ShapeError", r, err)
 			}
 			for _, says := range tt.says {

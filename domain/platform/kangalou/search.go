@@ -12,13 +12,14 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // ReadSearch reads the cards of a page of HTML, or the pins of the map's JSON. Neither was at hand: the selectors are
 // those that scrapers of 2019 and 2026 used, the members are guesses, and what fits neither is a *ShapeError that names
 // what was found. An HTML page without cards is empty only where the list says so in words.
-func (Platform) ReadSearch(p scrape.Page) (scrape.Results, error) {
-	if err := scrape.Check(p); err != nil {
+func (Platform) ReadSearch(p web.Page) (scrape.Results, error) {
+	if err := web.Check(p); err != nil {
 		return scrape.Results{}, err
 	}
 	var r scrape.Results
@@ -28,7 +29,7 @@ func (Platform) ReadSearch(p scrape.Page) (scrape.Results, error) {
 	} else {
 		r, err = cards(p)
 	}
-	return r, scrape.Unread(p, err)
+	return r, web.Unread(p, err)
 }
 
 // jsonOf returns the JSON of a body, also where Chromium shows it as a page; nil for anything else.
@@ -52,20 +53,20 @@ func jsonOf(body []byte) []byte {
 }
 
 // open parses HTML that has arrived to its end.
-func open(p scrape.Page) (*goquery.Document, error) {
+func open(p web.Page) (*goquery.Document, error) {
 	if !bytes.Contains(bytes.ToLower(p.Body[max(0, len(p.Body)-1024):]), []byte("</html>")) {
-		return nil, scrape.Unrecognized("the page has no end")
+		return nil, web.Unrecognized("the page has no end")
 	}
 	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(p.Body))
 	if err != nil {
-		return nil, scrape.Unrecognized("no HTML: %v", err)
+		return nil, web.Unrecognized("no HTML: %v", err)
 	}
 	return doc, nil
 }
 
 // cards reads a page of HTML. It is the last when it links to pages and to none that comes after it, or when the site
 // led to another page than the one asked for; without links it is not known, and the next page will say.
-func cards(p scrape.Page) (scrape.Results, error) {
+func cards(p web.Page) (scrape.Results, error) {
 	doc, err := open(p)
 	if err != nil {
 		return scrape.Results{}, err
@@ -82,7 +83,7 @@ func cards(p scrape.Page) (scrape.Results, error) {
 		c, ok := cardAt(p, a.AttrOr("href", ""), a.Text(), s.Find("span.js-cost").First().Text(),
 			s.Find(".property__dimension").First().Text(), s.Find(".property__address").First().Text())
 		if !ok {
-			bad = scrape.Unrecognized("a card has the link %q and the title %q", a.AttrOr("href", ""), line(a.Text()))
+			bad = web.Unrecognized("a card has the link %q and the title %q", a.AttrOr("href", ""), line(a.Text()))
 		}
 		if ok && !seen[c.PlatformID] {
 			seen[c.PlatformID] = true
@@ -94,7 +95,7 @@ func cards(p scrape.Page) (scrape.Results, error) {
 	}
 	if len(r.Cards) == 0 {
 		if !none(doc) {
-			return scrape.Results{}, scrape.Unrecognized("no %s, and no word that there are no results", card)
+			return scrape.Results{}, web.Unrecognized("no %s, and no word that there are no results", card)
 		}
 		if at, err := url.Parse(p.URL); err == nil && pageOf(at) == 1 {
 			r.Total = 0
@@ -107,7 +108,7 @@ func cards(p scrape.Page) (scrape.Results, error) {
 }
 
 // cardAt makes a card of what a page shows of an advert; false without a title or a number in the link.
-func cardAt(p scrape.Page, href, title string, shown ...string) (scrape.Card, bool) {
+func cardAt(p web.Page, href, title string, shown ...string) (scrape.Card, bool) {
 	u, title := p.Link(href), line(title)
 	if u == nil || idOf(u) == "" || title == "" {
 		return scrape.Card{}, false
@@ -139,7 +140,7 @@ func none(doc *goquery.Document) bool {
 	return nothing.MatchString(listing.Fold(line(doc.Find("#js-GenResult, #slist").Text())))
 }
 
-func last(p scrape.Page, doc *goquery.Document) bool {
+func last(p web.Page, doc *goquery.Document) bool {
 	at, err := url.Parse(p.URL)
 	if err != nil {
 		return false
@@ -162,13 +163,13 @@ var lists = []string{"pins", "markers", "results", "listings", "properties", "an
 
 // pins reads the map's JSON: a list of objects or an object with one, or with a piece of HTML that holds cards. The map
 // has one page.
-func pins(p scrape.Page, body []byte) (scrape.Results, error) {
+func pins(p web.Page, body []byte) (scrape.Results, error) {
 	var entries []map[string]any
 	r := scrape.Results{Total: -1, Last: true}
 	if json.Unmarshal(body, &entries) != nil {
 		var object map[string]json.RawMessage
 		if err := json.Unmarshal(body, &object); err != nil {
-			return r, scrape.Unrecognized("no JSON of pins: %v", err)
+			return r, web.Unrecognized("no JSON of pins: %v", err)
 		}
 		found := false
 		for _, name := range lists {
@@ -178,7 +179,7 @@ func pins(p scrape.Page, body []byte) (scrape.Results, error) {
 			}
 		}
 		if !found {
-			return r, scrape.Unrecognized("JSON without a list of pins; it has: %s", names(object))
+			return r, web.Unrecognized("JSON without a list of pins; it has: %s", names(object))
 		}
 		for _, name := range []string{"total", "count", "totalCount", "nb"} {
 			if n := -1; json.Unmarshal(object[name], &n) == nil && n >= 0 {
@@ -192,7 +193,7 @@ func pins(p scrape.Page, body []byte) (scrape.Results, error) {
 		c, ok := cardAt(p, href, title, first(pin, "price", "prix", "cost", "monthlycost"),
 			first(pin, "address", "adresse"))
 		if !ok {
-			return scrape.Results{}, scrape.Unrecognized("a pin has the link %q and the title %q; it has: %s", href, title,
+			return scrape.Results{}, web.Unrecognized("a pin has the link %q and the title %q; it has: %s", href, title,
 				names(pin))
 		}
 		if !seen[c.PlatformID] {
@@ -201,7 +202,7 @@ func pins(p scrape.Page, body []byte) (scrape.Results, error) {
 		}
 	}
 	if len(r.Cards) == 0 && r.Total != 0 {
-		return scrape.Results{}, scrape.Unrecognized("a list of no pins, and no count of 0")
+		return scrape.Results{}, web.Unrecognized("a list of no pins, and no count of 0")
 	}
 	return r, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // Site is the search of the whole province. How fast it may be asked is not known, so it is asked as slowly as
@@ -46,17 +47,17 @@ func isSearch(u *url.URL) bool { return searchPath.MatchString(u.Path) && idOf(u
 // SearchRequest asks for the n-th page of the search at start: an address such as Site().Start, "/fr/location/…" or
 // that of the map, "/fr/recherche/ajax/search-map/", on any host. What the query of start filters by is kept. The map
 // is asked by a form, as the site's own script does, and answers with everything at once.
-func (Platform) SearchRequest(start string, n int) (scrape.Request, error) {
+func (Platform) SearchRequest(start string, n int) (web.Request, error) {
 	u, err := url.Parse(start)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" {
-		return scrape.Request{}, fault.Newf(fault.Invalid, "search %q: not an http or https address", start)
+		return web.Request{}, fault.Newf(fault.Invalid, "search %q: not an http or https address", start)
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil || !isSearch(u) {
-		return scrape.Request{}, fault.Newf(fault.Invalid, "search %q: not a search of kangalou, want /fr/recherche/", start)
+		return web.Request{}, fault.Newf(fault.Invalid, "search %q: not a search of kangalou, want /fr/recherche/", start)
 	}
 	if n < 1 {
-		return scrape.Request{}, fault.Newf(fault.Invalid, "search %q: page %d, want 1 or more", start, n)
+		return web.Request{}, fault.Newf(fault.Invalid, "search %q: page %d, want 1 or more", start, n)
 	}
 	if mapPath.MatchString(u.Path) {
 		form := url.Values{"s": {"newest"}, "pinsOnly": {"true"}, "z[]": {""}, "pmin": {""}, "pmax": {""}}
@@ -65,7 +66,7 @@ func (Platform) SearchRequest(start string, n int) (scrape.Request, error) {
 			form.Set("page", strconv.Itoa(n))
 		}
 		u.RawQuery, u.ForceQuery = "", false
-		return scrape.Request{URL: u.String(), Form: form, Header: map[string]string{
+		return web.Request{URL: u.String(), Form: form, Header: map[string]string{
 			"X-Requested-With": "XMLHttpRequest", "Accept": "application/json, text/javascript, */*; q=0.01"}}, nil
 	}
 	query.Del("page")
@@ -73,7 +74,7 @@ func (Platform) SearchRequest(start string, n int) (scrape.Request, error) {
 		query.Set("page", strconv.Itoa(n))
 	}
 	u.RawQuery = query.Encode()
-	return scrape.Request{URL: u.String(), Wait: card}, nil
+	return web.Request{URL: u.String(), Wait: card}, nil
 }
 
 // pageOf is the number of a search page, 1 where the address names none.

@@ -13,14 +13,15 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // ReadAdvert reads the listing of the page's Apollo cache, or the JSON-LD of a page without one, which knows less:
 // the text has lost its lines, and nothing says whether the advert is still up. The site answers for a removed advert
 // with a search page, and says adRemoved in its address; an advert whose status is not ACTIVE is fault.Gone as well.
 // Whether somebody offers a home or looks for one is the attribute "adtype", OFFER or WANTED.
-func (Platform) ReadAdvert(p scrape.Page) (scrape.Advert, error) {
-	if err := scrape.Check(p); err != nil {
+func (Platform) ReadAdvert(p web.Page) (scrape.Advert, error) {
+	if err := web.Check(p); err != nil {
 		return scrape.Advert{}, err
 	}
 	if u, err := url.Parse(p.URL); err == nil && (u.Query().Has("adRemoved") || search(u.EscapedPath()) != nil) {
@@ -37,7 +38,7 @@ func (Platform) ReadAdvert(p scrape.Page) (scrape.Advert, error) {
 		return d.cache.advert(p, d.id)
 	}
 	a, err := advertLD(p, d.ld)
-	return a, scrape.Unread(p, err)
+	return a, web.Unread(p, err)
 }
 
 // A detail is what only the advert's own page says.
@@ -108,7 +109,7 @@ type neighbourhood struct {
 }
 
 // advert reads the listing that the page is about.
-func (c cache) advert(p scrape.Page, id string) (scrape.Advert, error) {
+func (c cache) advert(p web.Page, id string) (scrape.Advert, error) {
 	var none scrape.Advert
 	keys, queries, err := c.query("listing")
 	if err != nil {
@@ -122,27 +123,27 @@ func (c cache) advert(p scrape.Page, id string) (scrape.Advert, error) {
 		keys = keys[own:]
 	}
 	if len(keys) == 0 {
-		return none, scrape.Unrecognized("no listing in the Apollo cache")
+		return none, web.Unrecognized("no listing in the Apollo cache")
 	}
 	var n detail
 	if err := c.get(queries[keys[0]], &n); err != nil {
 		return none, err
 	}
 	if n.ID == "" || id != "" && id != string(n.ID) || !ids.MatchString(string(n.ID)) {
-		return none, scrape.Unrecognized("%s is %q with id %q, want advert %q", keys[0], n.Type, n.ID, id)
+		return none, web.Unrecognized("%s is %q with id %q, want advert %q", keys[0], n.Type, n.ID, id)
 	}
 	if n.Status != "" && n.Status != "ACTIVE" {
 		return none, fault.Newf(fault.Gone, "read %q: its status is %q", p.Asked, n.Status)
 	}
 	if n.Title == "" {
-		return none, scrape.Unrecognized("%s has no title", n.ID)
+		return none, web.Unrecognized("%s has no title", n.ID)
 	}
 	u := p.Link(n.URL)
 	if n.URL == "" {
 		u = p.Link(p.URL)
 	}
 	if u == nil {
-		return none, scrape.Unrecognized("%s is at %q", n.ID, n.URL)
+		return none, web.Unrecognized("%s is at %q", n.ID, n.URL)
 	}
 	u.RawQuery = ""
 
@@ -157,7 +158,7 @@ func (c cache) advert(p scrape.Page, id string) (scrape.Advert, error) {
 	}
 	for _, attribute := range n.Attributes.All {
 		if attribute.CanonicalName == "" {
-			return none, scrape.Unrecognized("%s has an attribute without a canonicalName", n.ID)
+			return none, web.Unrecognized("%s has an attribute without a canonicalName", n.ID)
 		}
 		values := a.Attributes[attribute.CanonicalName]
 		for _, v := range attribute.CanonicalValues {
@@ -252,7 +253,7 @@ func idOf(address string) string {
 }
 
 // images makes image addresses absolute and drops what is none, in order.
-func images(p scrape.Page, urls []string) (out []string) {
+func images(p web.Page, urls []string) (out []string) {
 	for _, s := range urls {
 		if u := p.Link(s); u != nil {
 			out = append(out, u.String())

@@ -10,7 +10,7 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
-	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // A document is what a page holds: the site's own cache, and what it tells search engines.
@@ -25,11 +25,11 @@ type cache map[string]json.RawMessage
 
 // open takes a page apart. A page that was cut off is a *ShapeError, unless all of the cache is in what arrived. A page
 // with the site's own data, whatever is in it, is no challenge.
-func open(p scrape.Page) (document, error) {
+func open(p web.Page) (document, error) {
 	var d document
 	html, err := goquery.NewDocumentFromReader(bytes.NewReader(p.Body))
 	if err != nil {
-		return d, scrape.Unrecognized("no HTML: %v", err)
+		return d, web.Unrecognized("no HTML: %v", err)
 	}
 	next := html.Find("script#__NEXT_DATA__")
 	if next.Length() > 0 {
@@ -42,7 +42,7 @@ func open(p scrape.Page) (document, error) {
 			} `json:"props"`
 		}
 		if err := json.Unmarshal([]byte(next.First().Text()), &data); err != nil {
-			return d, scrape.Unrecognized("__NEXT_DATA__: %v", err)
+			return d, web.Unrecognized("__NEXT_DATA__: %v", err)
 		}
 		d.cache, d.id = data.Props.PageProps.Apollo, string(data.Props.PageProps.ListingID)
 	}
@@ -52,7 +52,7 @@ func open(p scrape.Page) (document, error) {
 	// A browser closes what is open: of a page that was cut off, it leaves the application without its data, or no text.
 	if !bytes.Contains(bytes.ToLower(p.Body[max(0, len(p.Body)-1024):]), []byte("</html>")) ||
 		next.Length() == 0 && (html.Find("#__next").Length() > 0 || blank(html.Find("body"))) {
-		return d, scrape.Unread(p, scrape.Unrecognized("neither __NEXT_DATA__ nor a whole page without it"))
+		return d, web.Unread(p, web.Unrecognized("neither __NEXT_DATA__ nor a whole page without it"))
 	}
 	html.Find(`script[type="application/ld+json"]`).Each(func(_ int, s *goquery.Selection) {
 		if raw := []byte(s.Text()); json.Valid(raw) {
@@ -76,20 +76,20 @@ func (c cache) get(raw json.RawMessage, out any) error {
 	}
 	if len(raw) > 0 && raw[0] == '{' {
 		if err := json.Unmarshal(raw, &link); err != nil {
-			return scrape.Unrecognized("%v", err)
+			return web.Unrecognized("%v", err)
 		}
 	}
 	if link.Ref != "" {
 		var ok bool
 		if raw, ok = c[link.Ref]; !ok {
-			return scrape.Unrecognized("%s is referred to and missing", link.Ref)
+			return web.Unrecognized("%s is referred to and missing", link.Ref)
 		}
 	}
 	if len(raw) == 0 {
 		return nil
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
-		return scrape.Unrecognized("%s: %v", link.Ref, err)
+		return web.Unrecognized("%s: %v", link.Ref, err)
 	}
 	return nil
 }

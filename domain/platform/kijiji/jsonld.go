@@ -10,6 +10,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // A residence is what the page tells search engines of an advert. Its strings hold entities.
@@ -42,7 +43,7 @@ type residence struct {
 var residences = []string{"SingleFamilyResidence", "Residence", "Apartment", "House", "Accommodation"}
 
 // searchLD reads an ItemList. It has no count, so an empty one is not known to be meant, and no page is the last.
-func searchLD(p scrape.Page, blocks []json.RawMessage) (scrape.Results, error) {
+func searchLD(p web.Page, blocks []json.RawMessage) (scrape.Results, error) {
 	r := scrape.Results{Total: -1}
 	seen := map[string]bool{}
 	for _, block := range blocks {
@@ -58,7 +59,7 @@ func searchLD(p scrape.Page, blocks []json.RawMessage) (scrape.Results, error) {
 		for _, e := range list.Items {
 			u, id := e.Item.at(p)
 			if u == "" || e.Item.Name == "" {
-				return scrape.Results{}, scrape.Unrecognized("JSON-LD lists %q at %q", e.Item.Name, e.Item.URL)
+				return scrape.Results{}, web.Unrecognized("JSON-LD lists %q at %q", e.Item.Name, e.Item.URL)
 			}
 			if seen[id] {
 				continue
@@ -70,13 +71,13 @@ func searchLD(p scrape.Page, blocks []json.RawMessage) (scrape.Results, error) {
 		}
 	}
 	if len(r.Cards) == 0 {
-		return r, scrape.Unrecognized("neither an Apollo cache nor a JSON-LD list of adverts")
+		return r, web.Unrecognized("neither an Apollo cache nor a JSON-LD list of adverts")
 	}
 	return r, nil
 }
 
 // advertLD reads a residence.
-func advertLD(p scrape.Page, blocks []json.RawMessage) (scrape.Advert, error) {
+func advertLD(p web.Page, blocks []json.RawMessage) (scrape.Advert, error) {
 	for _, block := range blocks {
 		var r residence
 		if json.Unmarshal(block, &r) != nil || !slices.Contains(residences, r.Type) {
@@ -87,7 +88,7 @@ func advertLD(p scrape.Page, blocks []json.RawMessage) (scrape.Advert, error) {
 		}
 		u, id := r.at(p)
 		if own := idOf(p.URL); u == "" || r.Name == "" || own != "" && own != id {
-			return scrape.Advert{}, scrape.Unrecognized("JSON-LD has %q at %q", r.Name, r.URL)
+			return scrape.Advert{}, web.Unrecognized("JSON-LD has %q at %q", r.Name, r.URL)
 		}
 		a := scrape.Advert{Raw: listing.Raw{
 			Ref: listing.Ref{Platform: "kijiji", PlatformID: id}, URL: u, Title: html.UnescapeString(r.Name),
@@ -121,11 +122,11 @@ func advertLD(p scrape.Page, blocks []json.RawMessage) (scrape.Advert, error) {
 		a.Extra = json.RawMessage(`{"from":"json-ld"}`)
 		return a, nil
 	}
-	return scrape.Advert{}, scrape.Unrecognized("neither an Apollo cache nor a JSON-LD residence")
+	return scrape.Advert{}, web.Unrecognized("neither an Apollo cache nor a JSON-LD residence")
 }
 
 // at returns the advert's address and ID, "" and "" where it has none.
-func (r residence) at(p scrape.Page) (address, id string) {
+func (r residence) at(p web.Page) (address, id string) {
 	u := p.Link(html.UnescapeString(r.URL))
 	if u == nil {
 		return "", ""

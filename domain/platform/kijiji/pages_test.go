@@ -16,7 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform/kijiji"
-	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 const (
@@ -44,13 +44,13 @@ func shared(t *testing.T, name, unchecked string) []byte {
 }
 
 // fixture is a synthetic page of testdata.
-func fixture(t *testing.T, name, address string) scrape.Page {
+func fixture(t *testing.T, name, address string) web.Page {
 	t.Helper()
 	body, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return scrape.Page{Asked: address, URL: address, Status: 200, Body: body}
+	return web.Page{Asked: address, URL: address, Status: 200, Body: body}
 }
 
 // app wraps the site's data into a page.
@@ -64,7 +64,7 @@ func TestRealSearch(t *testing.T) {
 	t.Parallel()
 	body := shared(t, "data/kijiji/search_toronto_2025-05.reduced.html", "a real search page of Kijiji")
 	const address = "https://www.kijiji.ca/b-apartments-condos/city-of-toronto/c37l1700273"
-	p := scrape.Page{Asked: address, URL: address, Status: 200, Body: body}
+	p := web.Page{Asked: address, URL: address, Status: 200, Body: body}
 	r, err := kijiji.Platform{}.ReadSearch(p)
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestRealAdvert(t *testing.T) {
 	body := shared(t, "data/kijiji/detail_montreal_2026-03.redacted.next_data.json", "a real advert of Kijiji")
 	const address = "https://www.kijiji.ca/v-apartments-condos/ville-de-montreal/" +
 		"appartement-4-5-a-louer-st-leonard-condo-logement-a-louer/1691588114"
-	a, err := kijiji.Platform{}.ReadAdvert(scrape.Page{Asked: address + "?siteLocale=en_CA", Status: 200, Body: app(string(body)),
+	a, err := kijiji.Platform{}.ReadAdvert(web.Page{Asked: address + "?siteLocale=en_CA", Status: 200, Body: app(string(body)),
 		URL: address + "?siteLocale=en_CA"})
 	if err != nil {
 		t.Fatal(err)
@@ -283,10 +283,10 @@ func TestPagination(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r, err := kijiji.Platform{}.ReadSearch(scrape.Page{Asked: searchAt, URL: searchAt, Status: 200,
+			r, err := kijiji.Platform{}.ReadSearch(web.Page{Asked: searchAt, URL: searchAt, Status: 200,
 				Body: app(results(tt.pagination, tt.top, tt.main))})
 			if tt.cards < 0 {
-				if shape := (*scrape.ShapeError)(nil); !errors.As(err, &shape) {
+				if shape := (*web.ShapeError)(nil); !errors.As(err, &shape) {
 					t.Fatalf("%+v, %v; want a ShapeError", r, err)
 				}
 				return
@@ -444,7 +444,7 @@ func TestPrices(t *testing.T) {
 		{`{"type":"FIXED","amount":1e300}`, listing.RawPrice{Type: "FIXED"}},
 		{`null`, listing.RawPrice{}},
 	} {
-		a, err := kijiji.Platform{}.ReadAdvert(scrape.Page{URL: advertAt, Status: 200,
+		a, err := kijiji.Platform{}.ReadAdvert(web.Page{URL: advertAt, Status: 200,
 			Body: app(one(`"title":"t","price":` + tt.price))})
 		if err != nil || !reflect.DeepEqual(a.Price, tt.want) {
 			t.Errorf("price %s = %+v, %v; want %+v", tt.price, a.Price, err, tt.want)
@@ -463,27 +463,27 @@ func TestGone(t *testing.T) {
 	active := app(one(`"title":"t","status":"ACTIVE"`))
 	for _, tt := range []struct {
 		name string
-		page scrape.Page
+		page web.Page
 		want fault.Class
 	}{
-		{"up", scrape.Page{Asked: advertAt, URL: advertAt, Status: 200, Body: active}, ""},
-		{"of a file", scrape.Page{Body: active}, fault.Invalid}, // nothing says where it is
-		{"404", scrape.Page{Asked: advertAt, URL: advertAt, Status: 404}, fault.Gone},
-		{"410", scrape.Page{Asked: advertAt, URL: advertAt, Status: 410}, fault.Gone},
-		{"led to a search", scrape.Page{Asked: advertAt, URL: searchAt + "?adRemoved=1700000001", Status: 200}, fault.Gone},
-		{"led to a search in French", scrape.Page{Asked: advertAt, Status: 200,
+		{"up", web.Page{Asked: advertAt, URL: advertAt, Status: 200, Body: active}, ""},
+		{"of a file", web.Page{Body: active}, fault.Invalid}, // nothing says where it is
+		{"404", web.Page{Asked: advertAt, URL: advertAt, Status: 404}, fault.Gone},
+		{"410", web.Page{Asked: advertAt, URL: advertAt, Status: 410}, fault.Gone},
+		{"led to a search", web.Page{Asked: advertAt, URL: searchAt + "?adRemoved=1700000001", Status: 200}, fault.Gone},
+		{"led to a search in French", web.Page{Asked: advertAt, Status: 200,
 			URL: "https://www.kijiji.ca/b-appartement-condo/ville-de-montreal/c37l1700281"}, fault.Gone},
-		{"led to the front page", scrape.Page{Asked: advertAt, Status: 200, URL: "https://www.kijiji.ca/?adRemoved=1700000001"},
+		{"led to the front page", web.Page{Asked: advertAt, Status: 200, URL: "https://www.kijiji.ca/?adRemoved=1700000001"},
 			fault.Gone},
-		{"led to another advert", scrape.Page{Asked: advertAt, Status: 200, URL: advertAt[:len(advertAt)-1] + "2", Body: active},
+		{"led to another advert", web.Page{Asked: advertAt, Status: 200, URL: advertAt[:len(advertAt)-1] + "2", Body: active},
 			fault.Gone},
-		{"another advert in its place", scrape.Page{URL: advertAt[:len(advertAt)-1] + "2", Status: 200, Body: active},
+		{"another advert in its place", web.Page{URL: advertAt[:len(advertAt)-1] + "2", Status: 200, Body: active},
 			fault.Invalid},
-		{"no longer active", scrape.Page{URL: advertAt, Status: 200, Body: app(one(`"title":"t","status":"EXPIRED"`))},
+		{"no longer active", web.Page{URL: advertAt, Status: 200, Body: app(one(`"title":"t","status":"EXPIRED"`))},
 			fault.Gone},
-		{"an attribute without a name", scrape.Page{URL: advertAt, Status: 200,
+		{"an attribute without a name", web.Page{URL: advertAt, Status: 200,
 			Body: app(one(`"title":"t","attributes":{"all":[{"name":"Bedrooms"}]}`))}, fault.Invalid},
-		{"no title", scrape.Page{URL: advertAt, Status: 200, Body: app(one(`"status":"ACTIVE"`))}, fault.Invalid},
+		{"no title", web.Page{URL: advertAt, Status: 200, Body: app(one(`"status":"ACTIVE"`))}, fault.Invalid},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -499,7 +499,7 @@ func TestGone(t *testing.T) {
 func TestWanted(t *testing.T) {
 	t.Parallel()
 	for title, reasons := range map[string]int{"Famille tranquille": 1, "Recherche 4 1/2 à louer": 1} {
-		a, err := kijiji.Platform{}.ReadAdvert(scrape.Page{URL: advertAt, Status: 200, Body: app(one(`"title":"` + title + `",` +
+		a, err := kijiji.Platform{}.ReadAdvert(web.Page{URL: advertAt, Status: 200, Body: app(one(`"title":"` + title + `",` +
 			`"type":"WANTED","price":{"type":"FIXED","amount":100000},"attributes":{"all":[{"canonicalName":"numberbedrooms",` +
 			`"canonicalValues":["2"]}]}`))})
 		if err != nil {

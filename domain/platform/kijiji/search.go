@@ -10,13 +10,14 @@ import (
 	"strings"
 
 	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // ReadSearch reads the adverts of the page's Apollo cache, paid ones first, or those of its JSON-LD where it has no
 // cache; Total is then -1. Without a count, a page after the first that lists none is the last. A page that lists
 // none although its count says that there are some is a *ShapeError.
-func (Platform) ReadSearch(p scrape.Page) (scrape.Results, error) {
-	if err := scrape.Check(p); err != nil {
+func (Platform) ReadSearch(p web.Page) (scrape.Results, error) {
+	if err := web.Check(p); err != nil {
 		return scrape.Results{}, err
 	}
 	d, err := open(p)
@@ -27,17 +28,17 @@ func (Platform) ReadSearch(p scrape.Page) (scrape.Results, error) {
 		return d.cache.search(p)
 	}
 	r, err := searchLD(p, d.ld)
-	return r, scrape.Unread(p, err)
+	return r, web.Unread(p, err)
 }
 
-func (c cache) search(p scrape.Page) (scrape.Results, error) {
+func (c cache) search(p web.Page) (scrape.Results, error) {
 	var none scrape.Results
 	keys, queries, err := c.query("searchResultsPageByUrl")
 	if err != nil {
 		return none, err
 	}
 	if len(keys) == 0 {
-		return none, scrape.Unrecognized("no searchResultsPageByUrl in the Apollo cache")
+		return none, web.Unrecognized("no searchResultsPageByUrl in the Apollo cache")
 	}
 	key := keys[0]
 	if u, err := url.Parse(p.URL); err == nil { // a browser's cache may hold the pages before, too
@@ -56,7 +57,7 @@ func (c cache) search(p scrape.Page) (scrape.Results, error) {
 	}
 	main := members(found.Results, "mainListings")
 	if len(main) == 0 {
-		return none, scrape.Unrecognized("no mainListings in %s", key)
+		return none, web.Unrecognized("no mainListings in %s", key)
 	}
 	r := scrape.Results{Total: -1}
 	seen := map[string]bool{}
@@ -99,9 +100,9 @@ func (c cache) search(p scrape.Page) (scrape.Results, error) {
 	case organic > 0:
 		r.Last = r.Total >= 0 && at+limit >= r.Total
 	case r.Total > at:
-		return none, scrape.Unrecognized("%d adverts from %d on, and none is listed", r.Total-at, at)
+		return none, web.Unrecognized("%d adverts from %d on, and none is listed", r.Total-at, at)
 	case r.Total < 0 && at <= 0:
-		return none, scrape.Unrecognized("no adverts and no count")
+		return none, web.Unrecognized("no adverts and no count")
 	default:
 		r.Last = true
 	}
@@ -152,7 +153,7 @@ func cents(amount *float64) *int64 {
 var ids = regexp.MustCompile(`^\d{4,20}$`)
 
 // card reads one entry of a list; ok is false for what is no advert.
-func (c cache) card(p scrape.Page, raw json.RawMessage) (card scrape.Card, ok bool, err error) {
+func (c cache) card(p web.Page, raw json.RawMessage) (card scrape.Card, ok bool, err error) {
 	var n node
 	if err := c.get(raw, &n); err != nil {
 		return card, false, err
@@ -162,7 +163,7 @@ func (c cache) card(p scrape.Page, raw json.RawMessage) (card scrape.Card, ok bo
 	}
 	u := p.Link(n.URL)
 	if !ids.MatchString(string(n.ID)) || u == nil || n.Title == "" {
-		return card, false, scrape.Unrecognized("%s has id %q, url %q and title %q", n.Type, n.ID, n.URL, n.Title)
+		return card, false, web.Unrecognized("%s has id %q, url %q and title %q", n.Type, n.ID, n.URL, n.Title)
 	}
 	u.RawQuery = ""
 	images := len(n.ImageURLs)

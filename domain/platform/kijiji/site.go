@@ -10,6 +10,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // Site is the long-term rentals of the city of Montréal. Asked every 6 s the site refused after some 25 requests,
@@ -58,30 +59,30 @@ func search(path string) []string {
 
 // SearchRequest asks for the n-th page of the search at start, an address such as Site().Start, on any host. Filters in
 // a query are fault.Invalid, for the site's robots.txt keeps them from robots; those in the path ("a27949001") are not.
-func (Platform) SearchRequest(start string, n int) (scrape.Request, error) {
+func (Platform) SearchRequest(start string, n int) (web.Request, error) {
 	u, err := url.Parse(start)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-		return scrape.Request{}, fault.Newf(fault.Invalid, "search %q: not an http or https address", start)
+		return web.Request{}, fault.Newf(fault.Invalid, "search %q: not an http or https address", start)
 	}
 	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-		return scrape.Request{}, fault.Newf(fault.Invalid,
+		return web.Request{}, fault.Newf(fault.Invalid,
 			"search %q: has a query or fragment; the site's robots.txt disallows search filters in queries", start)
 	}
 	parts := search(u.EscapedPath())
 	if parts == nil {
-		return scrape.Request{}, fault.Newf(fault.Invalid,
+		return web.Request{}, fault.Newf(fault.Invalid,
 			"search %q: not a search of kijiji, want /b-<category>/<place>/c<number>l<number>", start)
 	}
 	if n < 1 {
-		return scrape.Request{}, fault.Newf(fault.Invalid, "search %q: page %d, want 1 or more", start, n)
+		return web.Request{}, fault.Newf(fault.Invalid, "search %q: page %d, want 1 or more", start, n)
 	}
 	if n > 1 {
 		parts = slices.Insert(parts, len(parts)-1, "page-"+strconv.Itoa(n))
 	}
 	path := strings.Join(parts, "/")
 	if u.Path, err = url.PathUnescape(path); err != nil {
-		return scrape.Request{}, fault.Newf(fault.Invalid, "search %q: %v", start, err)
+		return web.Request{}, fault.Newf(fault.Invalid, "search %q: %v", start, err)
 	}
 	u.RawPath = path
-	return scrape.Request{URL: u.String()}, nil
+	return web.Request{URL: u.String()}, nil
 }

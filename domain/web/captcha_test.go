@@ -1,4 +1,4 @@
-package scrape_test
+package web_test
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/fault"
-	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 func TestCheck(t *testing.T) {
@@ -41,11 +41,11 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			err := scrape.Check(scrape.Page{Asked: "https://example.org", Status: tt.status, RetryAfter: tt.after,
+			err := web.Check(web.Page{Asked: "https://example.org", Status: tt.status, RetryAfter: tt.after,
 				Body: []byte(tt.body)})
 			class, after := fault.Of(err)
 			reason := ""
-			if r := scrape.RefusalOf(err); r != nil {
+			if r := web.RefusalOf(err); r != nil {
 				reason = r.Reason
 			}
 			if class != tt.class || reason != tt.refusal || tt.refusal != "" && after != tt.after {
@@ -57,7 +57,7 @@ func TestCheck(t *testing.T) {
 
 func TestUnread(t *testing.T) {
 	t.Parallel()
-	shape := scrape.Unrecognized("no cards")
+	shape := web.Unrecognized("no cards")
 	for _, tt := range []struct {
 		name, body string
 		challenge  bool
@@ -79,16 +79,16 @@ func TestUnread(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p := scrape.Page{Status: 200, Body: []byte(tt.body), RetryAfter: time.Minute}
-			err := scrape.Unread(p, shape)
-			r := scrape.RefusalOf(err)
+			p := web.Page{Status: 200, Body: []byte(tt.body), RetryAfter: time.Minute}
+			err := web.Unread(p, shape)
+			r := web.RefusalOf(err)
 			if tt.challenge != (r != nil && r.Reason == "captcha") || !tt.challenge && !errors.Is(err, shape) {
 				t.Errorf("Unread = %v; want a challenge %t", err, tt.challenge)
 			}
-			if err := scrape.Unread(p, nil); err != nil {
+			if err := web.Unread(p, nil); err != nil {
 				t.Errorf("a page that was read: %v", err)
 			}
-			if gone := fault.Newf(fault.Gone, "removed"); !errors.Is(scrape.Unread(p, gone), gone) {
+			if gone := fault.Newf(fault.Gone, "removed"); !errors.Is(web.Unread(p, gone), gone) {
 				t.Error("an advert that is gone is a challenge")
 			}
 		})
