@@ -31,29 +31,29 @@ import (
 
 // Options is what the API stands on.
 type Options struct {
-	Listings   *db.Listings
-	Replays    *db.Replays
-	Audit      *db.AuditLog
-	Letters    *db.DeadLetters
-	Platforms  *db.Platforms
-	Drafts     *db.Drafts
-	Crawls     Crawls
-	Launch     Starter
-	Blobs      *blob.Store
-	Checks     map[string]func(context.Context) error // what /ready asks, by name
-	Backlog    func(context.Context) backlog.Report   // what /queues answers
-	Metrics    prometheus.Gatherer
-	Registerer prometheus.Registerer // takes the API's own metrics; nil = none are registered
-	Log        *slog.Logger
-	Keys       *db.Keys
-	Guard      *Guard   // says who asks; nil = everybody is welcome
-	Proxies    []string // addresses and networks whose X-Forwarded-For is believed
-	TemporalUI string   // address of the Web UI, for links
-	Namespace  string   // of Temporal, for links
-	Version    string
-	URL        string               // address that others reach us at
-	Traces     trace.TracerProvider // where spans of requests go; nil is no tracing
-	Now        func() time.Time
+	Listings      *db.Listings
+	Replays       *db.Replays
+	Audit         *db.AuditLog
+	Letters       *db.DeadLetters
+	Platforms     *db.Platforms
+	Drafts        *db.Drafts
+	DraftRequests DraftRequests
+	Launch        Starter
+	Blobs         *blob.Store
+	Checks        map[string]func(context.Context) error // what /ready asks, by name
+	Backlog       func(context.Context) backlog.Report   // what /queues answers
+	Metrics       prometheus.Gatherer
+	Registerer    prometheus.Registerer // takes the API's own metrics; nil = none are registered
+	Log           *slog.Logger
+	Keys          *db.Keys
+	Guard         *Guard   // says who asks; nil = everybody is welcome
+	Proxies       []string // addresses and networks whose X-Forwarded-For is believed
+	TemporalUI    string   // address of the Web UI, for links
+	Namespace     string   // of Temporal, for links
+	Version       string
+	URL           string               // address that others reach us at
+	Traces        trace.TracerProvider // where spans of requests go; nil is no tracing
+	Now           func() time.Time
 }
 
 // New returns the whole API. It holds no state: any number may run.
@@ -90,7 +90,7 @@ func New(o Options) http.Handler {
 	(&staleness{start: o.Launch, audit: o.Audit, log: o.Log, link: links(o), now: o.Now}).register(a)
 	(&platforms{store: o.Platforms, start: o.Launch, log: o.Log, link: links(o), now: o.Now}).register(a)
 	(&drafts{
-		store: o.Drafts, start: o.Launch, blobs: o.Blobs, crawls: o.Crawls, log: o.Log, link: links(o), now: o.Now,
+		store: o.Drafts, start: o.Launch, blobs: o.Blobs, requests: o.DraftRequests, log: o.Log, link: links(o), now: o.Now,
 	}).register(a)
 	(&images{blobs: o.Blobs, log: o.Log}).register(a, r)
 	(&health{checks: o.Checks, version: o.Version}).register(a)

@@ -60,7 +60,7 @@ func open(t *testing.T, change ...func(*api.Options)) *door {
 	t.Cleanup(func() { require.NoError(t, d.pictures.Close()) })
 	d.Options = api.Options{
 		Listings: d.store, Replays: db.NewReplays(pool), Platforms: db.NewPlatforms(pool), Audit: db.NewAuditLog(pool),
-		Drafts: db.NewDrafts(pool), Crawls: api.Crawls{Target: db.Target{Exchange: "events", RoutingKey: crawls}, Queue: crawls, Ours: true},
+		Drafts: db.NewDrafts(pool), DraftRequests: api.DraftRequests{Target: db.Target{Exchange: "events", RoutingKey: crawls}, Queue: crawls, Ours: true},
 		Letters: d.letters, Launch: d.started, Blobs: d.pictures, Metrics: telemetry.Registry(),
 	}
 	d.serve(t, change...)

@@ -22,8 +22,8 @@ import (
 	"github.com/mtlrent/conveyor/internal/launch"
 )
 
-// Crawls says where crawl requests are published, and consumed.
-type Crawls struct {
+// DraftRequests says where crawl requests are published, and consumed.
+type DraftRequests struct {
 	db.Target
 	Queue string
 	Ours  bool // false: others take them, and nobody is asked for one here
@@ -31,13 +31,13 @@ type Crawls struct {
 
 // drafts serves /crawl-requests and /drafts.
 type drafts struct {
-	store  *db.Drafts
-	start  Starter
-	blobs  *blob.Store
-	crawls Crawls
-	log    *slog.Logger
-	link   func(workflowID string) WorkflowLink
-	now    func() time.Time
+	store    *db.Drafts
+	start    Starter
+	blobs    *blob.Store
+	requests DraftRequests
+	log      *slog.Logger
+	link     func(workflowID string) WorkflowLink
+	now      func() time.Time
 }
 
 func (h *drafts) register(a huma.API) {
@@ -71,22 +71,22 @@ func (h *drafts) register(a huma.API) {
 	}), h.file)
 }
 
-// CrawlWish is what POST /crawl-requests takes.
-type CrawlWish struct {
+// DraftRequest is what POST /crawl-requests takes.
+type DraftRequest struct {
 	URL     string     `json:"url" doc:"of the product's page, http or https" example:"https://shop.example/p/123"`
 	OutDir  string     `json:"out_dir,omitempty" doc:"folder for its files on the worker, below CONVEYOR_OUT_ROOT; out if left out"`
 	EventID *uuid.UUID `json:"event_id,omitempty" doc:"chosen by the caller, so that the request can be repeated"`
 }
 
-type crawlInput struct {
+type draftRequestInput struct {
 	Key  string `header:"Idempotency-Key" maxLength:"200" doc:"any text: the same one of the same caller is the same event_id"`
-	Body CrawlWish
+	Body DraftRequest
 
 	request draft.Request
 }
 
 // Resolve says of the request what the bridge would say of its message.
-func (in *crawlInput) Resolve(huma.Context) (wrong []error) {
+func (in *draftRequestInput) Resolve(huma.Context) (wrong []error) {
 	in.request = draft.Request{URL: strings.TrimSpace(in.Body.URL), OutDir: strings.TrimSpace(in.Body.OutDir)}
 	var fields contract.Errors
 	if errors.As(contract.CrawlRequest{URL: in.request.URL, OutDir: in.request.OutDir}.Check(), &fields) {
@@ -108,21 +108,21 @@ func (in *crawlInput) Resolve(huma.Context) (wrong []error) {
 // keyed is the namespace of event IDs that are made of an Idempotency-Key.
 var keyed = uuid.MustParse("0c2ff5a0-6f43-5a9c-8d55-0d1c6f8f2a4e")
 
-// CrawlAccepted is the answer of POST /crawl-requests.
-type CrawlAccepted struct {
+// DraftRequestAccepted is the answer of POST /crawl-requests.
+type DraftRequestAccepted struct {
 	EventID uuid.UUID `json:"event_id"`
 	DraftID uuid.UUID `json:"draft_id" doc:"of the draft that will be"`
 }
 
-type crawlOutput struct {
+type draftRequestOutput struct {
 	Location string `header:"Location" doc:"where to see what came of it"`
-	Body     CrawlAccepted
+	Body     DraftRequestAccepted
 }
 
-func (h *drafts) request(ctx context.Context, in *crawlInput) (*crawlOutput, error) {
+func (h *drafts) request(ctx context.Context, in *draftRequestInput) (*draftRequestOutput, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	if !h.crawls.Ours {
+	if !h.requests.Ours {
 		return nil, problem(ctx, h.log, fault.Newf(fault.Conflict, "crawl requests are not taken here (CONVEYOR_CRAWL_REQUESTS)"))
 	}
 	by := callerOf(ctx).Name
@@ -134,15 +134,15 @@ func (h *drafts) request(ctx context.Context, in *crawlInput) (*crawlOutput, err
 	default:
 		in.request.EventID = uuid.New()
 	}
-	if err := h.store.RequestCrawl(ctx, in.request, by, h.crawls.Target, h.now()); err != nil {
+	if err := h.store.RequestDraft(ctx, in.request, by, h.requests.Target, h.now()); err != nil {
 		return nil, problem(ctx, h.log, err)
 	}
 	id := in.request.EventID
-	return &crawlOutput{"/crawl-requests/" + id.String(), CrawlAccepted{id, draft.ID(id)}}, nil
+	return &draftRequestOutput{"/crawl-requests/" + id.String(), DraftRequestAccepted{id, draft.ID(id)}}, nil
 }
 
-// CrawlState is the answer of GET /crawl-requests/{event_id}.
-type CrawlState struct {
+// DraftRequestState is the answer of GET /crawl-requests/{event_id}.
+type DraftRequestState struct {
 	EventID     uuid.UUID    `json:"event_id"`
 	State       string       `json:"state" enum:"queued,running,succeeded,failed,dead" doc:"failed: there is a draft that says why; dead: there is none, and a person decides"`
 	URL         string       `json:"url,omitempty"`
@@ -153,24 +153,24 @@ type CrawlState struct {
 	Workflow    WorkflowLink `json:"workflow"`
 }
 
-type crawlStateInput struct {
+type draftRequestStateInput struct {
 	EventID string `path:"event_id" format:"uuid"`
 }
 
-type crawlStateOutput struct{ Body CrawlState }
+type draftRequestStateOutput struct{ Body DraftRequestState }
 
-func (h *drafts) state(ctx context.Context, in *crawlStateInput) (*crawlStateOutput, error) {
+func (h *drafts) state(ctx context.Context, in *draftRequestStateInput) (*draftRequestStateOutput, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	id, err := uuid.Parse(in.EventID)
 	if err != nil {
 		return nil, problem(ctx, h.log, fault.Newf(fault.Invalid, "event_id: %q is not a UUID", in.EventID))
 	}
-	known, err := h.store.CrawlRequest(ctx, id, h.crawls.Queue)
+	known, err := h.store.Request(ctx, id, h.requests.Queue)
 	if err != nil {
 		return nil, problem(ctx, h.log, err)
 	}
-	out := CrawlState{
+	out := DraftRequestState{
 		EventID: id, RequestedAt: known.RequestedAt, DraftID: known.DraftID, DeadLetter: known.DeadLetter,
 		URL: text(known.URL), Error: text(known.Error), Workflow: h.link(launch.DraftID(draft.Request{EventID: id})),
 	}
@@ -198,7 +198,7 @@ func (h *drafts) state(ctx context.Context, in *crawlStateInput) (*crawlStateOut
 			return nil, problem(ctx, h.log, fault.Newf(fault.Gone, "there is no crawl request %s", id))
 		}
 	}
-	return &crawlStateOutput{out}, nil
+	return &draftRequestStateOutput{out}, nil
 }
 
 func text(s *string) string {

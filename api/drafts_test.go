@@ -44,11 +44,11 @@ func (d *door) outboxed(t *testing.T) (ids []uuid.UUID, last contract.CrawlReque
 	return ids, last
 }
 
-func (d *door) wish(t *testing.T, body string, headers ...string) api.CrawlAccepted {
+func (d *door) wish(t *testing.T, body string, headers ...string) api.DraftRequestAccepted {
 	t.Helper()
 
 	r := d.ask(t, http.MethodPost, "/crawl-requests", body, headers...)
-	got := read[api.CrawlAccepted](t, r, http.StatusAccepted)
+	got := read[api.DraftRequestAccepted](t, r, http.StatusAccepted)
 	require.Equal(t, "/crawl-requests/"+got.EventID.String(), r.Header.Get("Location"))
 	require.Equal(t, draft.ID(got.EventID), got.DraftID)
 	return got
@@ -106,7 +106,7 @@ func TestCrawlRequest(t *testing.T) {
 	d := open(t)
 	w := d.wish(t, `{"url":"https://shop.example/p/1"}`)
 	path := "/crawl-requests/" + w.EventID.String()
-	see := func() api.CrawlState { return read[api.CrawlState](t, d.get(t, path), http.StatusOK) }
+	see := func() api.DraftRequestState { return read[api.DraftRequestState](t, d.get(t, path), http.StatusOK) }
 	got := see()
 	require.Equal(t, "queued", got.State)
 	require.Equal(t, "https://shop.example/p/1", got.URL)

@@ -100,8 +100,8 @@ func (in *searchInput) Resolve(ctx huma.Context) (wrong []error) {
 
 // ListingPage is the answer of GET /listings.
 type ListingPage struct {
-	Items      []db.Summary `json:"items"`
-	NextCursor string       `json:"next_cursor,omitempty" doc:"absent on the last page"`
+	Items      []db.ListingSummary `json:"items"`
+	NextCursor string              `json:"next_cursor,omitempty" doc:"absent on the last page"`
 }
 
 type searchOutput struct{ Body ListingPage }
@@ -109,8 +109,8 @@ type searchOutput struct{ Body ListingPage }
 func (h *listings) search(ctx context.Context, in *searchInput) (*searchOutput, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	f := db.Filter{
-		Platform: in.Platform, Neighbourhood: in.Neighbourhood, Text: in.Text, Sort: db.Sort(in.Sort), Limit: in.Limit,
+	f := db.ListingFilter{
+		Platform: in.Platform, Neighbourhood: in.Neighbourhood, Text: in.Text, Sort: db.ListingSort(in.Sort), Limit: in.Limit,
 		Bedrooms: in.Bedrooms, MinRentCents: cents(in.MinPrice), MaxRentCents: cents(in.MaxPrice), Box: in.box,
 		After: in.after,
 	}
@@ -147,7 +147,7 @@ type getInput struct {
 // Advert is the answer of GET /listings/{id}.
 type Advert struct {
 	ID uuid.UUID `json:"id"`
-	db.Detail
+	db.ListingDetail
 	Workflow WorkflowLink `json:"workflow"`
 }
 
@@ -196,7 +196,7 @@ func (h *listings) get(ctx context.Context, in *getInput) (*getOutput, error) {
 		d.Audit.Revisions[i].Payload = withoutContact(r.Payload)
 	}
 	ref := listing.Ref{Platform: d.Audit.Platform, PlatformID: d.Audit.PlatformID}
-	return &getOutput{Advert{ID: id, Detail: d, Workflow: h.workflows(ref)}}, nil
+	return &getOutput{Advert{ID: id, ListingDetail: d, Workflow: h.workflows(ref)}}, nil
 }
 
 type processInput struct {

@@ -21,8 +21,8 @@ import (
 // last mark.
 func BenchmarkRelay(b *testing.B) {
 	const events = 20_000
-	for _, tenants := range []int{20, 1} {
-		b.Run(fmt.Sprintf("%d tenants", tenants), func(b *testing.B) {
+	for _, lanes := range []int{20, 1} {
+		b.Run(fmt.Sprintf("%d lanes", lanes), func(b *testing.B) {
 			pool, broker := dbtest.New(b), bridgetest.New(b)
 			o := options(broker.URL)
 			require.NoError(b, bridge.Establish(b.Context(), o))
@@ -30,7 +30,7 @@ func BenchmarkRelay(b *testing.B) {
 				slog.New(slog.DiscardHandler), time.Now)
 			var took time.Duration
 			for b.Loop() {
-				fill(b, pool, tenants, events)
+				fill(b, pool, lanes, events)
 				_, err := pool.Exec(b.Context(), "ANALYZE outbox")
 				require.NoError(b, err)
 				ctx, stop := context.WithCancel(b.Context())
@@ -47,14 +47,14 @@ func BenchmarkRelay(b *testing.B) {
 	}
 }
 
-// fill writes events to the outbox, about 500 bytes each, of as many tenants.
-func fill(t testing.TB, pool *pgxpool.Pool, tenants, events int) {
+// fill writes events to the outbox, about 500 bytes each, of as many lanes.
+func fill(t testing.TB, pool *pgxpool.Pool, lanes, events int) {
 	t.Helper()
 
-	_, err := pool.Exec(t.Context(), `INSERT INTO outbox (message_id, tenant, exchange, routing_key, body, created_at)
+	_, err := pool.Exec(t.Context(), `INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 		SELECT gen_random_uuid(), 't' || lpad((n % $1)::text, 4, '0'), 'listings.events', 'listings.published',
 			convert_to('{"pad":"' || repeat('x', 490) || '"}', 'UTF8'), now()
-		FROM generate_series(1, $2) n`, tenants, events)
+		FROM generate_series(1, $2) n`, lanes, events)
 	require.NoError(t, err)
 }
 

@@ -28,7 +28,7 @@ type Options struct {
 	QueueType          string        // quorum or classic, for queues that we declare
 	Declare            bool          // declare the topology; false checks that it is there
 	Prefetch           int           // deliveries of one queue in hand at once, that of crawl requests aside
-	Crawls             CrawlRequests // where crawl requests come from
+	DraftRequests      DraftRequests // where crawl requests come from
 	Hold               time.Duration // how long deliveries are held while something is away; then they go back
 	ArchiveDeadLetters bool          // move dead letters to Postgres; false leaves them in the broker
 	Relays             int           // outbox cycles under way at once
@@ -38,8 +38,8 @@ type Options struct {
 	Traces trace.TracerProvider // where spans go; nil is no tracing
 }
 
-// CrawlRequests is where wishes for product drafts come from.
-type CrawlRequests struct {
+// DraftRequests is where wishes for product drafts come from.
+type DraftRequests struct {
 	Ours                        bool // false leaves them, and their queue, to others
 	Exchange, Queue, RoutingKey string
 	Prefetch                    int // in hand at once
@@ -88,7 +88,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 		}
 		consumers := 1
 		if q.drafts { // each takes as long as its page: none waits for its neighbours
-			c.prefetch, consumers = 1, b.Crawls.Prefetch
+			c.prefetch, consumers = 1, b.DraftRequests.Prefetch
 		}
 		for range consumers {
 			work.Go(func() error { c.run(ctx); return nil })

@@ -37,7 +37,7 @@ func options(url string) bridge.Options {
 	return bridge.Options{
 		URL: url, Stages: []string{"normalize", "dedupe", "import", "images"}, Platforms: []string{"kijiji", "kangalou"},
 		QueueType: "quorum", Declare: true, Prefetch: 50, Hold: time.Minute, ArchiveDeadLetters: true, Relays: 3,
-		Retention: time.Hour, Version: "test", Crawls: bridge.CrawlRequests{
+		Retention: time.Hour, Version: "test", DraftRequests: bridge.DraftRequests{
 			Ours: true, Exchange: "events", Queue: "crawler.url.requested.v1", RoutingKey: "crawler.url.requested.v1", Prefetch: 1,
 		},
 	}

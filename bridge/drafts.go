@@ -12,9 +12,9 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// crawlRequested makes a draft, and returns when it is stored. A draft that cannot be made is never tried again: its
+// draftRequested makes a draft, and returns when it is stored. A draft that cannot be made is never tried again: its
 // message is dead-lettered, and a person decides.
-func (b *Bridge) crawlRequested(ctx context.Context, d amqp.Delivery) error {
+func (b *Bridge) draftRequested(ctx context.Context, d amqp.Delivery) error {
 	m, err := contract.Decode[contract.CrawlRequested](d.Body)
 	if err != nil {
 		return &fault.Error{Class: fault.Invalid, Err: err}

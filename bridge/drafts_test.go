@@ -15,14 +15,14 @@ import (
 	"github.com/mtlrent/conveyor/internal/launch"
 )
 
-const crawls = "crawler.url.requested.v1"
+const requests = "crawler.url.requested.v1"
 
 func wish(id, url string) []byte {
 	return fmt.Appendf(nil, `{"event_name":"crawler/url.requested","event_id":%q,"ts":"2026-01-27T12:34:56Z","data":{"url":%q,"out_dir":" a "}}`, id, url)
 }
 
 func (r *rig) publishCrawl(body []byte, messageID string) {
-	r.broker.Send("events", crawls, amqp.Publishing{MessageId: messageID, Body: body})
+	r.broker.Send("events", requests, amqp.Publishing{MessageId: messageID, Body: body})
 }
 
 // settled stops the bridge and requires that it leaves nothing behind.
@@ -30,7 +30,7 @@ func (r *rig) settled(t *testing.T, stop func()) {
 	t.Helper()
 
 	stop()
-	require.Zero(t, r.broker.Ready(crawls), "what was not acked is there again")
+	require.Zero(t, r.broker.Ready(requests), "what was not acked is there again")
 }
 
 // A crawl request is acked when its draft is stored, and not before.
@@ -43,7 +43,7 @@ func TestCrawlRequested(t *testing.T) {
 	id := uuid.New()
 	r.publishCrawl(wish(strings.ToUpper(id.String()), " https://shop.example/p "), id.String())
 	r.publishCrawl(wish(uuid.NewString(), "https://shop.example/q"), "")
-	r.eventually(t, func() bool { return r.temp.called() == 1 && r.broker.Ready(crawls) == 1 }, "one is in hand, one waits")
+	r.eventually(t, func() bool { return r.temp.called() == 1 && r.broker.Ready(requests) == 1 }, "one is in hand, one waits")
 	close(slow)
 	r.eventually(t, func() bool { return r.temp.called() == 2 }, "the other is taken")
 	r.settled(t, stop)
@@ -81,7 +81,7 @@ func TestCrawlRequestedDies(t *testing.T) {
 	last := uuid.NewString()
 	r.publishCrawl(wish(last, "https://shop.example/good"), last)
 	want := len(bodies) + 2
-	r.eventually(t, func() bool { return r.rows(t, "dead_letters WHERE queue = $1", crawls) == want }, "dead letters")
+	r.eventually(t, func() bool { return r.rows(t, "dead_letters WHERE queue = $1", requests) == want }, "dead letters")
 	r.eventually(t, func() bool { return r.temp.called() == 2 }, "the good one is taken")
 	r.settled(t, stop)
 
@@ -103,10 +103,10 @@ func TestCrawlRequestedHeld(t *testing.T) {
 	r.publishCrawl(wish(id, "https://shop.example/"), id)
 	r.publishCrawl(wish(uuid.NewString(), "https://shop.example/"), "")
 	r.eventually(t, func() bool { return r.temp.called() >= 3 }, "it is tried again")
-	require.Equal(t, 1, r.broker.Ready(crawls))
+	require.Equal(t, 1, r.broker.Ready(requests))
 	require.Zero(t, r.rows(t, "dead_letters"))
 	r.temp.set(nil)
-	r.eventually(t, func() bool { return r.broker.Ready(crawls) == 0 }, "both are taken")
+	r.eventually(t, func() bool { return r.broker.Ready(requests) == 0 }, "both are taken")
 	r.settled(t, stop)
 }
 
@@ -114,7 +114,7 @@ func TestCrawlRequestedHeld(t *testing.T) {
 func TestCrawlsAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.Crawls.Prefetch = 3
+	r.DraftRequests.Prefetch = 3
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	r.temp.set(func(url string) error {
@@ -138,14 +138,14 @@ func TestStrangersWorkflowHeaders(t *testing.T) {
 	r := newRig(t)
 	r.start(t)
 	for _, said := range []string{"\xff\x00", strings.Repeat("x", 3000), "draft/" + uuid.NewString()} {
-		r.broker.Send("events", crawls, amqp.Publishing{
+		r.broker.Send("events", requests, amqp.Publishing{
 			Body: []byte("{"), Headers: amqp.Table{"x-workflow-id": said, "x-workflow-run": said},
 		})
 	}
-	r.broker.Send("events.dlx", crawls, amqp.Publishing{ // past the bridge, into the dead-letter queue itself
+	r.broker.Send("events.dlx", requests, amqp.Publishing{ // past the bridge, into the dead-letter queue itself
 		Body: []byte("["), Headers: amqp.Table{"x-workflow-id": "\xff\x00", "x-workflow-run": strings.Repeat("x", 3000)},
 	})
-	r.eventually(t, func() bool { return r.rows(t, "dead_letters WHERE queue = $1", crawls) == 2 }, "all are archived")
+	r.eventually(t, func() bool { return r.rows(t, "dead_letters WHERE queue = $1", requests) == 2 }, "all are archived")
 	require.Zero(t, r.rows(t, "dead_letters WHERE workflow_id <> '' AND convert_from(body, 'UTF8') = '{'"))
 }
 
@@ -153,7 +153,7 @@ func TestStrangersWorkflowHeaders(t *testing.T) {
 func TestCrawlRequestsOfOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.Crawls.Ours = false
+	r.DraftRequests.Ours = false
 	r.start(t)
-	require.Equal(t, -1, r.consumers(crawls))
+	require.Equal(t, -1, r.consumers(requests))
 }

@@ -65,8 +65,8 @@ func TestInspectorQueues(t *testing.T) {
 		{Name: "images.pending.dlq", Ours: true, DeadLetters: true},
 		{Name: "listings.published", Ready: 1},
 		{Name: "listings.published.dlq", Ours: true, DeadLetters: true},
-		{Name: crawls, Ours: true},
-		{Name: crawls + ".dlq", Ours: true, DeadLetters: true},
+		{Name: requests, Ours: true},
+		{Name: requests + ".dlq", Ours: true, DeadLetters: true},
 	}, got)
 
 	again, err := i.Queues(ctx)

@@ -29,7 +29,7 @@ func (b *Bridge) handler(q queue) handler {
 	case q.dead:
 		return b.together(q, b.archive)
 	case q.drafts:
-		return b.each(q, b.crawlRequested)
+		return b.each(q, b.draftRequested)
 	case q.stage == listing.StageNormalize:
 		return b.together(q, b.scraped)
 	case q.stage == listing.StageImages:

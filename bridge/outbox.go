@@ -20,7 +20,7 @@ import (
 
 const (
 	relayBatch     = 500                    // messages a cycle
-	relayTenant    = 50                     // of one tenant a cycle, so that a busy one does not shut the others out
+	relayLane      = 50                     // of one lane a cycle, so that a busy one does not shut the others out
 	relayLease     = 30 * time.Second       // how long a dead relay's messages wait
 	relayPoll      = 250 * time.Millisecond // for events that wake nobody, and in case a notification was missed
 	relayGather    = 5 * time.Millisecond
@@ -49,7 +49,7 @@ type Relay struct {
 	now     func() time.Time
 	spans   tracing
 	keep    time.Duration
-	cursor  atomic.Pointer[string] // the tenant served last
+	cursor  atomic.Pointer[string] // the lane served last
 }
 
 // NewRelay returns a relay on a connection of its own to the broker at url.
@@ -111,7 +111,7 @@ func (r *Relay) empty(ctx context.Context, p *publisher, more chan<- struct{}) b
 			r.log.WarnContext(ctx, "outbox waits", "err", err)
 			return false
 		}
-		if n < relayTenant { // every tenant gave all it had
+		if n < relayLane { // every lane gave all it had
 			return true
 		}
 		select {
@@ -132,11 +132,11 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
 	// A lease that is cancelled may have been granted all the same, and would keep its messages from the next relay.
 	leasing, leased := context.WithTimeout(context.WithoutCancel(ctx), leaseTimeout)
 	defer leased()
-	batch, err := r.Outbox.Lease(leasing, token, cursor, relayTenant, relayBatch, r.now(), relayLease)
+	batch, err := r.Outbox.Lease(leasing, token, cursor, relayLane, relayBatch, r.now(), relayLease)
 	if err != nil || len(batch) == 0 {
 		return 0, err
 	}
-	last := batch[len(batch)-1].Tenant
+	last := batch[len(batch)-1].Lane
 	r.cursor.Store(&last)
 
 	publishing, published := r.patience(ctx, token, batch)
@@ -272,7 +272,7 @@ func (r *Relay) outgoing(m db.Message) (outgoing, trace.Span) {
 		}
 	}
 	kind := ""
-	if m.Tenant == db.CrawlTenant {
+	if m.Lane == db.DraftLane {
 		kind = contract.CrawlRequestedName
 	}
 	return outgoing{

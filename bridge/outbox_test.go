@@ -171,36 +171,36 @@ func TestTwoRelaysDoNotOverlap(t *testing.T) {
 	require.ElementsMatch(t, column(t, pool, "message_id"), got)
 }
 
-// TestRelayIsFair: however much a busy tenant has, another one's events go out with the next batch.
+// TestRelayIsFair: however much a busy lane has, another one's events go out with the next batch.
 func TestRelayIsFair(t *testing.T) {
 	t.Parallel()
 
 	broker, pool := outbox(t)
 	fill(t, pool, 1, 2000)
-	_, err := pool.Exec(t.Context(), "UPDATE outbox SET tenant = 'busy'")
+	_, err := pool.Exec(t.Context(), "UPDATE outbox SET lane = 'busy'")
 	require.NoError(t, err)
 	fill(t, pool, 12, 12*60)
 	relay(t, broker.URL, pool, 1, time.Now)
 	empty(t, pool)
 	got := messageIDs(broker.Get("listings.published", 2720))
-	tenant := map[string]string{}
-	ids, of := column(t, pool, "message_id"), column(t, pool, "tenant")
+	lane := map[string]string{}
+	ids, of := column(t, pool, "message_id"), column(t, pool, "lane")
 	for i, id := range ids {
-		tenant[id] = of[i]
+		lane[id] = of[i]
 	}
-	// 13 tenants have something: ten of them in the first cycle, the other three and what is left in the second.
+	// 13 lanes have something: ten of them in the first cycle, the other three and what is left in the second.
 	for _, batch := range [][]string{got[:500], got[500 : 4*50+9*10+500]} {
 		n := map[string]int{}
 		for _, id := range batch {
-			n[tenant[id]]++
+			n[lane[id]]++
 		}
 		for name, of := range n {
 			require.LessOrEqual(t, of, 50, "of %s in a cycle", name)
 		}
 	}
-	last := slices.IndexFunc(got, func(id string) bool { return tenant[id] == "t0011" })
+	last := slices.IndexFunc(got, func(id string) bool { return lane[id] == "t0011" })
 	require.Less(t, last, 1000, "everybody had a turn within two cycles")
-	busy := slices.DeleteFunc(slices.Clone(got), func(id string) bool { return tenant[id] != "busy" })
+	busy := slices.DeleteFunc(slices.Clone(got), func(id string) bool { return lane[id] != "busy" })
 	require.Equal(t, ids[:2000], busy, "in the order of writing")
 }
 

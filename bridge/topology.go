@@ -58,7 +58,7 @@ func newTopology(o Options) topology {
 			queue: contract.QueuePublished, exchange: contract.ExchangeListingEvents, key: contract.ListingPublished,
 		},
 	)
-	if c := o.Crawls; c.Ours {
+	if c := o.DraftRequests; c.Ours {
 		t.queues = append(t.queues, queue{queue: c.Queue, exchange: c.Exchange, key: c.RoutingKey, drafts: true})
 	}
 	return t

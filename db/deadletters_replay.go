@@ -43,7 +43,7 @@ WITH due AS (
     FROM due WHERE d.id = due.id
     RETURNING d.*
 ), sent AS (
-    INSERT INTO outbox (message_id, publish_as, tenant, exchange, routing_key, headers, body, created_at)
+    INSERT INTO outbox (message_id, publish_as, lane, exchange, routing_key, headers, body, created_at)
     SELECT replay_id, CASE WHEN octet_length(r.message_id) <= 255 THEN r.message_id ELSE '' END, 'dead-letters', '',
         queue, CASE WHEN octet_length(h.kept::text) < 65536 THEN h.kept ELSE '{}' END
             || jsonb_build_object($13::text, r.id::text), body, $12

@@ -68,7 +68,7 @@ func TestReplay(t *testing.T) {
 	m := sent(t, pool)
 	require.Len(t, m, 1)
 	require.Equal(t, []string{"", "scraped.kijiji", "m-a", "<a>", "dead-letters"},
-		[]string{m[0].Exchange, m[0].RoutingKey, m[0].PublishAs, string(m[0].Body), m[0].Tenant})
+		[]string{m[0].Exchange, m[0].RoutingKey, m[0].PublishAs, string(m[0].Body), m[0].Lane})
 	require.Equal(t, map[string]string{
 		"mine": "kept", "traceparent": "00-1", "x-attempt": "1", "x-tenant": "t", contract.DeadLetterHeader: fmt.Sprint(id),
 	}, m[0].Headers)

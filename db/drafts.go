@@ -80,18 +80,18 @@ func value[T ~string](f *draft.Found[T]) *string {
 	return stated(storable(string(f.Value)))
 }
 
-const sqlCrawlRequestAdd = `
-INSERT INTO crawl_requests (event_id, url, out_dir, requested_by, requested_at) VALUES ($1, $2, $3, $4, $5)
+const sqlDraftRequestAdd = `
+INSERT INTO draft_requests (event_id, url, out_dir, requested_by, requested_at) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (event_id) DO NOTHING`
 
-const sqlCrawlRequestGet = `SELECT url, out_dir FROM crawl_requests WHERE event_id = $1`
+const sqlDraftRequestGet = `SELECT url, out_dir FROM draft_requests WHERE event_id = $1`
 
 // Target is where a message is published to.
 type Target struct{ Exchange, RoutingKey string }
 
-// RequestCrawl stores a wish and its message, which the relay publishes. The same wish again is stored and published
+// RequestDraft stores a wish and its message, which the relay publishes. The same wish again is stored and published
 // once; another one of the same event ID is fault.Conflict.
-func (s *Drafts) RequestCrawl(ctx context.Context, r draft.Request, by string, to Target, now time.Time) error {
+func (s *Drafts) RequestDraft(ctx context.Context, r draft.Request, by string, to Target, now time.Time) error {
 	at := now.UTC()
 	body, err := json.Marshal(contract.CrawlRequested{
 		EventName: contract.CrawlRequestedName, EventID: r.EventID.String(), TS: &at,
@@ -101,13 +101,13 @@ func (s *Drafts) RequestCrawl(ctx context.Context, r draft.Request, by string, t
 		return fmt.Errorf("write crawl request %s: %w", r.EventID, err)
 	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, sqlCrawlRequestAdd, r.EventID, r.URL, r.OutDir, by, now)
+		tag, err := tx.Exec(ctx, sqlDraftRequestAdd, r.EventID, r.URL, r.OutDir, by, now)
 		if err != nil {
 			return err
 		}
 		if tag.RowsAffected() == 0 {
 			var had draft.Request
-			if err := tx.QueryRow(ctx, sqlCrawlRequestGet, r.EventID).Scan(&had.URL, &had.OutDir); err != nil {
+			if err := tx.QueryRow(ctx, sqlDraftRequestGet, r.EventID).Scan(&had.URL, &had.OutDir); err != nil {
 				return err
 			}
 			if had.URL != r.URL || had.OutDir != r.OutDir {
@@ -117,7 +117,7 @@ func (s *Drafts) RequestCrawl(ctx context.Context, r draft.Request, by string, t
 		}
 		b := new(pgx.Batch)
 		outboxAdd(b, Message{
-			MessageID: r.EventID, Tenant: CrawlTenant, Exchange: to.Exchange, RoutingKey: to.RoutingKey, Body: body,
+			MessageID: r.EventID, Lane: DraftLane, Exchange: to.Exchange, RoutingKey: to.RoutingKey, Body: body,
 			CreatedAt: now,
 		})
 		remember(ctx, b)
@@ -129,5 +129,5 @@ func (s *Drafts) RequestCrawl(ctx context.Context, r draft.Request, by string, t
 	return nil
 }
 
-// CrawlTenant is whose turn crawl requests have in the outbox.
-const CrawlTenant = "drafts"
+// DraftLane is whose turn crawl requests have in the outbox.
+const DraftLane = "drafts"

@@ -91,7 +91,7 @@ func (s *Drafts) Search(ctx context.Context, f DraftFilter) ([]DraftSummary, *Po
 	var id *uuid.UUID
 	var at *time.Time
 	if f.After != nil {
-		id, at = &f.After.ID, &f.After.PublishedAt
+		id, at = &f.After.ID, &f.After.At
 	}
 	rows, _ := s.pool.Query(ctx, sqlDraftsSearch, stated(f.Outcome), stated(f.Host), stated(f.URL), stated(f.Name),
 		stated(f.Brand), stated(f.SKU), stated(f.GTIN), stated(f.MPN), stated(f.Availability), stated(f.Currency),
@@ -105,7 +105,7 @@ func (s *Drafts) Search(ctx context.Context, f DraftFilter) ([]DraftSummary, *Po
 	}
 	page = page[:f.Limit]
 	last := page[f.Limit-1]
-	return page, &Position{PublishedAt: last.CreatedAt, ID: last.ID}, nil
+	return page, &Position{At: last.CreatedAt, ID: last.ID}, nil
 }
 
 // A DraftDetail is a draft with where each value was found.
@@ -143,8 +143,8 @@ func (s *Drafts) Draft(ctx context.Context, id uuid.UUID) (DraftDetail, error) {
 	return out, nil
 }
 
-// A CrawlRequestState is how far a crawl request has come, by what is stored.
-type CrawlRequestState struct {
+// A DraftRequestState is how far a crawl request has come, by what is stored.
+type DraftRequestState struct {
 	URL         *string    // NULL where the request came by message, and nothing is stored of it yet
 	RequestedAt *time.Time // by REST
 	DraftID     *uuid.UUID
@@ -155,10 +155,10 @@ type CrawlRequestState struct {
 }
 
 // What is stored of a page counts more than a letter.
-const sqlCrawlRequestState = `
+const sqlDraftRequestState = `
 SELECT coalesce(d.url, r.url), r.requested_at, d.id, d.outcome, coalesce(d.error, l.reason), l.id, l.state
 FROM (SELECT $1::uuid AS event_id) e
-LEFT JOIN crawl_requests r USING (event_id)
+LEFT JOIN draft_requests r USING (event_id)
 LEFT JOIN product_drafts d USING (event_id)
 LEFT JOIN LATERAL (
     SELECT id, state, reason FROM dead_letters
@@ -167,10 +167,10 @@ LEFT JOIN LATERAL (
     ORDER BY last_at DESC, id DESC LIMIT 1
 ) l ON true`
 
-// CrawlRequest returns what is known of a crawl request. queue is where such requests are consumed.
-func (s *Drafts) CrawlRequest(ctx context.Context, eventID uuid.UUID, queue string) (CrawlRequestState, error) {
-	rows, _ := s.pool.Query(ctx, sqlCrawlRequestState, eventID, queue)
-	out, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[CrawlRequestState])
+// Request returns what is known of a crawl request. queue is where such requests are consumed.
+func (s *Drafts) Request(ctx context.Context, eventID uuid.UUID, queue string) (DraftRequestState, error) {
+	rows, _ := s.pool.Query(ctx, sqlDraftRequestState, eventID, queue)
+	out, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[DraftRequestState])
 	if err != nil {
 		return out, fmt.Errorf("read crawl request %s: %w", eventID, err)
 	}

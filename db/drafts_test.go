@@ -111,16 +111,16 @@ func TestRequestCrawl(t *testing.T) {
 	to := db.Target{Exchange: "events", RoutingKey: "k"}
 	var all sync.WaitGroup
 	for range 8 {
-		all.Go(func() { require.NoError(t, s.RequestCrawl(ctx, r, "me", to, start)) })
+		all.Go(func() { require.NoError(t, s.RequestDraft(ctx, r, "me", to, start)) })
 	}
 	all.Wait()
 	var n int
 	require.NoError(t, pool.QueryRow(ctx, `SELECT count(*) FROM outbox WHERE message_id = $1`, r.EventID).Scan(&n))
 	require.Equal(t, 1, n)
 	r.OutDir = "elsewhere"
-	class, _ := fault.Of(s.RequestCrawl(ctx, r, "me", to, start))
+	class, _ := fault.Of(s.RequestDraft(ctx, r, "me", to, start))
 	require.Equal(t, fault.Conflict, class)
 	r.EventID, r.URL = uuid.New(), "https://shop.example/\x00"
-	class, _ = fault.Of(s.RequestCrawl(ctx, r, "me", to, start))
+	class, _ = fault.Of(s.RequestDraft(ctx, r, "me", to, start))
 	require.Equal(t, fault.Invalid, class)
 }

@@ -373,7 +373,7 @@ func event(name, platform string, id uuid.UUID, data any, now time.Time) (Messag
 		return Message{}, fmt.Errorf("write event %s: %w", name, err)
 	}
 	return Message{
-		MessageID: id, Tenant: platform, Exchange: contract.ExchangeListingEvents, RoutingKey: name, Body: body, CreatedAt: now,
+		MessageID: id, Lane: platform, Exchange: contract.ExchangeListingEvents, RoutingKey: name, Body: body, CreatedAt: now,
 	}, nil
 }
 
@@ -387,7 +387,7 @@ func (s *Listings) HandOver(ctx context.Context, v listing.Handover, run listing
 	for _, body := range v.Bodies {
 		seed := slices.Concat(fmt.Appendf(nil, "%s/%d/%s/", v.RoutingKey, v.Revision, run.RunID), hash(body))
 		outboxAdd(b, Message{
-			MessageID: uuid.NewSHA1(v.Ref.ID(), seed), Tenant: v.Ref.Platform, Exchange: v.Exchange,
+			MessageID: uuid.NewSHA1(v.Ref.ID(), seed), Lane: v.Ref.Platform, Exchange: v.Exchange,
 			RoutingKey: v.RoutingKey, Body: body, CreatedAt: now,
 		})
 	}

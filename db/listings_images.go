@@ -76,7 +76,7 @@ WITH done AS (
     WHERE listing_id = $1 AND url = $2 AND state IN ('pending', 'failed')
     RETURNING state, sort_order
 )
-INSERT INTO outbox (message_id, tenant, exchange, routing_key, body, created_at)
+INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 SELECT $11, $12, $13, $14,
     convert_to(jsonb_set($15::jsonb, '{data,sort_order}', to_jsonb(sort_order))::text, 'UTF8'), $10
 FROM done WHERE state = 'attached'

@@ -203,7 +203,7 @@ func publish(b *pgx.Batch, p listing.Publication, now time.Time) error {
 }
 
 const sqlOutboxReturned = `
-INSERT INTO outbox (message_id, tenant, exchange, routing_key, body, created_at)
+INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 SELECT $1, $2, $3, $4, $5, $6 FROM listings WHERE id = $7 AND status = 'archived'`
 
 // tellReturned tells that a listing is back. It may be back any number of times with the same words, so what was
@@ -213,7 +213,7 @@ func tellReturned(b *pgx.Batch, ref listing.Ref, data contract.ListingData, now 
 	if err != nil {
 		return err
 	}
-	b.Queue(sqlOutboxReturned, m.MessageID, m.Tenant, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt, ref.ID())
+	b.Queue(sqlOutboxReturned, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt, ref.ID())
 	return nil
 }
 

@@ -17,8 +17,8 @@ import (
 // A Box is a part of the map, in degrees WGS 84.
 type Box struct{ West, South, East, North float64 }
 
-// Filter says which listings to return. A nil pointer and an empty string do not filter.
-type Filter struct {
+// ListingFilter says which listings to return. A nil pointer and an empty string do not filter.
+type ListingFilter struct {
 	Status        string // active archived claimed
 	Platform      string
 	Neighbourhood string // key
@@ -28,31 +28,31 @@ type Filter struct {
 	MinBedrooms   *int
 	Box           *Box
 	Text          string // as typed by a person: words, "a phrase", -without
-	Sort          Sort
+	Sort          ListingSort
 	After         *Position // the last listing of the page before
 	Limit         int       // 1 to 100
 }
 
-// Sort is an order of listings.
-type Sort string
+// ListingSort is an order of listings.
+type ListingSort string
 
 // The orders. Each ends with the ID, so that pages neither repeat nor miss a listing.
 const (
-	Newest   Sort = "newest"
-	Cheapest Sort = "price"
-	Dearest  Sort = "-price"
+	Newest   ListingSort = "newest"
+	Cheapest ListingSort = "price"
+	Dearest  ListingSort = "-price"
 )
 
 // A Position is a listing's place in an order: keyset pagination, so that the thousandth page costs what the first
 // does.
 type Position struct {
-	PublishedAt time.Time `json:"t,omitzero"`
-	RentCents   int64     `json:"r,omitempty"`
-	ID          uuid.UUID `json:"i"`
+	At        time.Time `json:"t,omitzero"`
+	RentCents int64     `json:"r,omitempty"`
+	ID        uuid.UUID `json:"i"`
 }
 
-// A Summary is a listing in a list.
-type Summary struct {
+// A ListingSummary is a listing in a list.
+type ListingSummary struct {
 	ID                uuid.UUID  `json:"id"`
 	Platform          string     `json:"platform"`
 	PlatformID        string     `json:"platform_id"`
@@ -117,7 +117,7 @@ const sqlListingsDearest = sqlSummary + sqlListingFilter + `(rent_cents, id) < (
 
 // Search returns the page of listings after f.After, and the position to go on from: nil when this was the last. A
 // text that Postgres cannot read, for a NUL in it, is fault.Invalid.
-func (s *Listings) Search(ctx context.Context, f Filter) ([]Summary, *Position, error) {
+func (s *Listings) Search(ctx context.Context, f ListingFilter) ([]ListingSummary, *Position, error) {
 	var west, south, east, north *float64
 	if b := f.Box; b != nil {
 		west, south, east, north = &b.West, &b.South, &b.East, &b.North
@@ -126,7 +126,7 @@ func (s *Listings) Search(ctx context.Context, f Filter) ([]Summary, *Position, 
 	var id *uuid.UUID
 	var after any
 	if p := f.After; p != nil {
-		id, after = &p.ID, p.PublishedAt
+		id, after = &p.ID, p.At
 	}
 	switch f.Sort {
 	case Newest:
@@ -140,7 +140,7 @@ func (s *Listings) Search(ctx context.Context, f Filter) ([]Summary, *Position, 
 	}
 	rows, _ := s.pool.Query(ctx, sql, stated(f.Status), stated(f.Platform), stated(f.Neighbourhood), f.MinRentCents,
 		f.MaxRentCents, f.Bedrooms, f.MinBedrooms, west, south, east, north, stated(f.Text), id, after, f.Limit+1)
-	page, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Summary])
+	page, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ListingSummary])
 	if err != nil {
 		return nil, nil, refused(fmt.Errorf("search listings: %w", err))
 	}
@@ -149,12 +149,12 @@ func (s *Listings) Search(ctx context.Context, f Filter) ([]Summary, *Position, 
 	}
 	page = page[:f.Limit]
 	last := page[f.Limit-1]
-	return page, &Position{PublishedAt: last.PublishedAt, RentCents: last.RentCents, ID: last.ID}, nil
+	return page, &Position{At: last.PublishedAt, RentCents: last.RentCents, ID: last.ID}, nil
 }
 
-// A Detail is everything we know of one advert, published or not.
-type Detail struct {
-	Summary *Summary         `json:"listing,omitempty" doc:"as published; absent for an advert that is not"`
+// A ListingDetail is everything we know of one advert, published or not.
+type ListingDetail struct {
+	Summary *ListingSummary  `json:"listing,omitempty" doc:"as published; absent for an advert that is not"`
 	Details *listing.Listing `json:"details,omitempty" doc:"the newest normalized form, with the source of every field and its warnings"`
 	Images  []ImageDetail    `json:"images"`
 	History []HistoryEvent   `json:"history" doc:"prices and states, oldest first"`
@@ -260,8 +260,8 @@ SELECT revision, encode(content_hash, 'hex'), scraped_at, received_at,
 FROM raw_listing_revisions WHERE listing_id = $1 ORDER BY revision DESC LIMIT 50`
 
 // Detail returns everything known of an advert, by its listing's ID. An unknown one is fault.Gone.
-func (s *Listings) Detail(ctx context.Context, id uuid.UUID) (Detail, error) {
-	var d Detail
+func (s *Listings) Detail(ctx context.Context, id uuid.UUID) (ListingDetail, error) {
+	var d ListingDetail
 	err := s.pool.QueryRow(ctx, sqlAudit, id).Scan(&d.Audit.Platform, &d.Audit.PlatformID, &d.Audit.URL, &d.Audit.Status,
 		&d.Audit.Reasons, &d.Audit.DuplicateOf, &d.Audit.Revision, &d.Audit.Settled, &d.Audit.Scrapes,
 		&d.Audit.FirstScrapedAt, &d.Audit.LastScrapedAt, &d.Details)
@@ -273,7 +273,7 @@ func (s *Listings) Detail(ctx context.Context, id uuid.UUID) (Detail, error) {
 	}
 	b := new(pgx.Batch)
 	b.Queue(sqlSummaryOne, id).Query(func(rows pgx.Rows) error {
-		found, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByPos[Summary])
+		found, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByPos[ListingSummary])
 		if len(found) > 0 {
 			d.Summary = found[0]
 		}

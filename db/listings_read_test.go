@@ -45,34 +45,34 @@ func TestSearchFilters(t *testing.T) {
 
 	for _, tt := range []struct {
 		name string
-		f    db.Filter
+		f    db.ListingFilter
 		want []string
 	}{
-		{"nothing asked", db.Filter{}, []string{"dddd", "ccc", "bb", "a"}},
-		{"newest", db.Filter{Sort: db.Newest}, []string{"dddd", "ccc", "bb", "a"}},
-		{"cheapest", db.Filter{Sort: db.Cheapest}, []string{"a", "bb", "dddd", "ccc"}},
-		{"dearest", db.Filter{Sort: db.Dearest}, []string{"ccc", "dddd", "bb", "a"}},
-		{"active", db.Filter{Status: "active"}, []string{"ccc", "bb", "a"}},
-		{"archived", db.Filter{Status: "archived"}, []string{"dddd"}},
-		{"a platform", db.Filter{Platform: "kijiji"}, []string{"bb", "a"}},
-		{"a platform nobody knows", db.Filter{Platform: "x"}, nil},
-		{"a neighbourhood", db.Filter{Neighbourhood: hood}, []string{"ccc", "a"}},
-		{"a rent from, inclusive", db.Filter{MinRentCents: ptr(int64(150_000))}, []string{"dddd", "ccc"}},
-		{"a rent up to, inclusive", db.Filter{MaxRentCents: ptr(int64(120_000))}, []string{"bb", "a"}},
-		{"a studio", db.Filter{Bedrooms: []int{0}}, []string{"a"}},
-		{"two or three bedrooms", db.Filter{Bedrooms: []int{2, 3}}, []string{"ccc", "bb"}},
-		{"at least one bedroom", db.Filter{MinBedrooms: ptr(1)}, []string{"dddd", "ccc", "bb"}},
-		{"a part of the map", db.Filter{Box: &db.Box{West: -73.61, South: 45.49, East: -73.54, North: 45.52}},
+		{"nothing asked", db.ListingFilter{}, []string{"dddd", "ccc", "bb", "a"}},
+		{"newest", db.ListingFilter{Sort: db.Newest}, []string{"dddd", "ccc", "bb", "a"}},
+		{"cheapest", db.ListingFilter{Sort: db.Cheapest}, []string{"a", "bb", "dddd", "ccc"}},
+		{"dearest", db.ListingFilter{Sort: db.Dearest}, []string{"ccc", "dddd", "bb", "a"}},
+		{"active", db.ListingFilter{Status: "active"}, []string{"ccc", "bb", "a"}},
+		{"archived", db.ListingFilter{Status: "archived"}, []string{"dddd"}},
+		{"a platform", db.ListingFilter{Platform: "kijiji"}, []string{"bb", "a"}},
+		{"a platform nobody knows", db.ListingFilter{Platform: "x"}, nil},
+		{"a neighbourhood", db.ListingFilter{Neighbourhood: hood}, []string{"ccc", "a"}},
+		{"a rent from, inclusive", db.ListingFilter{MinRentCents: ptr(int64(150_000))}, []string{"dddd", "ccc"}},
+		{"a rent up to, inclusive", db.ListingFilter{MaxRentCents: ptr(int64(120_000))}, []string{"bb", "a"}},
+		{"a studio", db.ListingFilter{Bedrooms: []int{0}}, []string{"a"}},
+		{"two or three bedrooms", db.ListingFilter{Bedrooms: []int{2, 3}}, []string{"ccc", "bb"}},
+		{"at least one bedroom", db.ListingFilter{MinBedrooms: ptr(1)}, []string{"dddd", "ccc", "bb"}},
+		{"a part of the map", db.ListingFilter{Box: &db.Box{West: -73.61, South: 45.49, East: -73.54, North: 45.52}},
 			[]string{"ccc", "bb"}},
-		{"a word with its accents", db.Filter{Text: "métro"}, []string{"a"}},
-		{"a word without them", db.Filter{Text: "metro montreal"}, []string{"a"}},
-		{"accents that the advert has not", db.Filter{Text: "Dénis"}, []string{"ccc"}},
-		{"a phrase", db.Filter{Text: `"saint denis"`}, []string{"ccc"}},
-		{"one word or another", db.Filter{Text: "loft or studio"}, []string{"dddd", "a"}},
-		{"a word and not another", db.Filter{Text: "balcon -loft"}, []string{"bb"}},
-		{"marks only", db.Filter{Text: `" & | ! ( '`}, nil},
+		{"a word with its accents", db.ListingFilter{Text: "métro"}, []string{"a"}},
+		{"a word without them", db.ListingFilter{Text: "metro montreal"}, []string{"a"}},
+		{"accents that the advert has not", db.ListingFilter{Text: "Dénis"}, []string{"ccc"}},
+		{"a phrase", db.ListingFilter{Text: `"saint denis"`}, []string{"ccc"}},
+		{"one word or another", db.ListingFilter{Text: "loft or studio"}, []string{"dddd", "a"}},
+		{"a word and not another", db.ListingFilter{Text: "balcon -loft"}, []string{"bb"}},
+		{"marks only", db.ListingFilter{Text: `" & | ! ( '`}, nil},
 		{"several at once",
-			db.Filter{Status: "active", Platform: "kijiji", MaxRentCents: ptr(int64(100_000)), Text: "studio"},
+			db.ListingFilter{Status: "active", Platform: "kijiji", MaxRentCents: ptr(int64(100_000)), Text: "studio"},
 			[]string{"a"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestSearchFilters(t *testing.T) {
 			require.Equal(t, tt.want, got)
 		})
 	}
-	_, _, err = s.Search(t.Context(), db.Filter{Text: "a\x00b", Limit: 10})
+	_, _, err = s.Search(t.Context(), db.ListingFilter{Text: "a\x00b", Limit: 10})
 	requireClass(t, fault.Invalid, err)
 }
 
@@ -111,13 +111,13 @@ func TestSearchPages(t *testing.T) {
 		}, runOf(a.Ref), after(i%2))
 		require.NoError(t, err)
 	}
-	for _, order := range []db.Sort{db.Newest, db.Cheapest, db.Dearest} {
+	for _, order := range []db.ListingSort{db.Newest, db.Cheapest, db.Dearest} {
 		for _, limit := range []int{1, 7, 100} {
 			t.Run(fmt.Sprintf("%s by %d", order, limit), func(t *testing.T) {
 				t.Parallel()
 
 				var ids []uuid.UUID
-				f := db.Filter{Sort: order, Limit: limit}
+				f := db.ListingFilter{Sort: order, Limit: limit}
 				for {
 					page, next, err := s.Search(t.Context(), f)
 					require.NoError(t, err)

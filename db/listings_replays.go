@@ -319,7 +319,7 @@ func (s *Replays) List(ctx context.Context, state string, after *Position, n int
 	var id *uuid.UUID
 	var at *time.Time
 	if after != nil {
-		id, at = &after.ID, &after.PublishedAt
+		id, at = &after.ID, &after.At
 	}
 	rows, _ := s.pool.Query(ctx, sqlReplayList, stated(state), at, id, n+1)
 	page, err := pgx.CollectRows(rows, scanReplay)
@@ -330,7 +330,7 @@ func (s *Replays) List(ctx context.Context, state string, after *Position, n int
 		return page, nil, nil
 	}
 	page = page[:n]
-	return page, &Position{PublishedAt: page[n-1].CreatedAt, ID: page[n-1].ID}, nil
+	return page, &Position{At: page[n-1].CreatedAt, ID: page[n-1].ID}, nil
 }
 
 // scanReplay reads a row of sqlReplay and works out what follows from it.

@@ -291,7 +291,7 @@ func (s *Platforms) Found(ctx context.Context, cycle int64, f scrape.Find) error
 	b := new(pgx.Batch)
 	b.Queue(sqlRawReceive, receiving([]Arrival{arrival}, 0, now)...)
 	outboxAdd(b, Message{
-		MessageID: uuid.NewSHA1(ref.ID(), now.UTC().AppendFormat([]byte("scraped "), time.RFC3339Nano)), Tenant: ref.Platform,
+		MessageID: uuid.NewSHA1(ref.ID(), now.UTC().AppendFormat([]byte("scraped "), time.RFC3339Nano)), Lane: ref.Platform,
 		Exchange: contract.ExchangeScraped, RoutingKey: ref.Platform, Body: f.Payload, CreatedAt: now,
 	})
 	b.Queue(sqlAdvertVisited, ref.Platform, ref.PlatformID, cycle, now, f.Fingerprint, f.Why)

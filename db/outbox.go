@@ -23,7 +23,7 @@ func NewOutbox(pool *pgxpool.Pool) *Outbox { return &Outbox{pool} }
 type Message struct {
 	ID         int64     // the row's number: order of writing, with gaps
 	MessageID  uuid.UUID // the event's ID, and its AMQP MessageId
-	Tenant     string
+	Lane       string
 	Exchange   string
 	RoutingKey string
 	Body       []byte // JSON, but for a replay
@@ -36,41 +36,41 @@ type Message struct {
 }
 
 const sqlOutboxAdd = `
-INSERT INTO outbox (message_id, tenant, exchange, routing_key, body, created_at)
+INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (message_id) DO NOTHING`
 
 // outboxAdd queues m with the change that it tells of. A message ID that is there already is not written again.
 func outboxAdd(b *pgx.Batch, m Message) {
-	b.Queue(sqlOutboxAdd, m.MessageID, m.Tenant, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt)
+	b.Queue(sqlOutboxAdd, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt)
 }
 
-// The tenants that have something pending come from a loose index scan, and each one's rows are locked inside the
+// The lanes that have something pending come from a loose index scan, and each one's rows are locked inside the
 // LATERAL: ranking all pending rows first costs 500 times as much at a million rows, and locks them for one relay.
-// Tenants after the cursor come first, then the rest, or the first names of the alphabet would always win. Nothing
-// here sorts, so that the scan ends with the batch and does not visit every tenant.
+// Lanes after the cursor come first, then the rest, or the first names of the alphabet would always win. Nothing
+// here sorts, so that the scan ends with the batch and does not visit every lane.
 // BETWEEN is an equality that the planner does not see through: with "=" it may walk the primary key, and with that
 // every published row.
 const sqlOutboxLease = `
 WITH RECURSIVE later AS (
-    (SELECT tenant, 1 AS turn FROM outbox WHERE published_at IS NULL AND tenant > $1 ORDER BY tenant LIMIT 1)
+    (SELECT lane, 1 AS turn FROM outbox WHERE published_at IS NULL AND lane > $1 ORDER BY lane LIMIT 1)
     UNION ALL
-    SELECT o.tenant, t.turn + 1 FROM later t CROSS JOIN LATERAL (
-        SELECT tenant FROM outbox WHERE published_at IS NULL AND tenant > t.tenant ORDER BY tenant LIMIT 1) o
+    SELECT o.lane, t.turn + 1 FROM later t CROSS JOIN LATERAL (
+        SELECT lane FROM outbox WHERE published_at IS NULL AND lane > t.lane ORDER BY lane LIMIT 1) o
 ), earlier AS (
-    (SELECT tenant, 1000000000 AS turn FROM outbox WHERE published_at IS NULL AND tenant <= $1 ORDER BY tenant LIMIT 1)
+    (SELECT lane, 1000000000 AS turn FROM outbox WHERE published_at IS NULL AND lane <= $1 ORDER BY lane LIMIT 1)
     UNION ALL
-    SELECT o.tenant, t.turn + 1 FROM earlier t CROSS JOIN LATERAL (
-        SELECT tenant FROM outbox WHERE published_at IS NULL AND tenant > t.tenant AND tenant <= $1
-        ORDER BY tenant LIMIT 1) o
+    SELECT o.lane, t.turn + 1 FROM earlier t CROSS JOIN LATERAL (
+        SELECT lane FROM outbox WHERE published_at IS NULL AND lane > t.lane AND lane <= $1
+        ORDER BY lane LIMIT 1) o
 ), due AS (
     SELECT o.id, t.turn
-    FROM (SELECT tenant, turn FROM later UNION ALL SELECT tenant, turn FROM earlier) t
+    FROM (SELECT lane, turn FROM later UNION ALL SELECT lane, turn FROM earlier) t
     CROSS JOIN LATERAL (
         SELECT id FROM outbox
-        WHERE tenant BETWEEN t.tenant AND t.tenant AND published_at IS NULL
+        WHERE lane BETWEEN t.lane AND t.lane AND published_at IS NULL
             AND (leased_until IS NULL OR leased_until < $2)
-        ORDER BY tenant, id
+        ORDER BY lane, id
         LIMIT $3
         FOR UPDATE SKIP LOCKED
     ) o
@@ -78,16 +78,16 @@ WITH RECURSIVE later AS (
 )
 UPDATE outbox o SET lease_token = $5, leased_until = $6
 FROM due WHERE o.id = due.id
-RETURNING o.id, o.message_id, o.tenant, o.exchange, o.routing_key, o.body, o.created_at, o.publish_as, o.headers,
+RETURNING o.id, o.message_id, o.lane, o.exchange, o.routing_key, o.body, o.created_at, o.publish_as, o.headers,
     o.traceparent, o.tracestate, due.turn`
 
-// Lease claims up to max pending messages, at most perTenant of each tenant, starting with the tenant after cursor,
+// Lease claims up to max pending messages, at most perLane of each lane, starting with the lane after cursor,
 // until now+ttl. No two callers ever hold the same message; a lease that runs out makes its messages due again. The
-// slice is in the tenants' turns, the cursor for the next call being its last tenant, and then in the order of writing.
-func (o *Outbox) Lease(ctx context.Context, token uuid.UUID, cursor string, perTenant, max int,
+// slice is in the lanes' turns, the cursor for the next call being its last lane, and then in the order of writing.
+func (o *Outbox) Lease(ctx context.Context, token uuid.UUID, cursor string, perLane, max int,
 	now time.Time, ttl time.Duration) ([]Message, error) {
 	// CollectRows reports the error.
-	rows, _ := o.pool.Query(ctx, sqlOutboxLease, cursor, now, perTenant, max, token, now.Add(ttl))
+	rows, _ := o.pool.Query(ctx, sqlOutboxLease, cursor, now, perLane, max, token, now.Add(ttl))
 	type leased struct {
 		Message
 		Turn int64

@@ -17,17 +17,17 @@ import (
 	"github.com/mtlrent/conveyor/domain/backlog"
 )
 
-// fill adds n pending messages for a tenant.
-func fill(t testing.TB, pool *pgxpool.Pool, tenant string, n int) {
+// fill adds n pending messages for a lane.
+func fill(t testing.TB, pool *pgxpool.Pool, lane string, n int) {
 	t.Helper()
 
-	_, err := pool.Exec(t.Context(), `INSERT INTO outbox (message_id, tenant, exchange, routing_key, body, created_at)
+	_, err := pool.Exec(t.Context(), `INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 		SELECT gen_random_uuid(), $1, 'listings.events', 'listings.published', '{}', $3 FROM generate_series(1, $2)`,
-		tenant, n, start)
+		lane, n, start)
 	require.NoError(t, err)
 }
 
-// lease takes up to 500 messages, 50 a tenant, for half a minute.
+// lease takes up to 500 messages, 50 a lane, for half a minute.
 func lease(t testing.TB, o *db.Outbox, token uuid.UUID, cursor string, now time.Time) []db.Message {
 	t.Helper()
 
@@ -45,10 +45,10 @@ func ids(ms []db.Message) []int64 {
 	return out
 }
 
-// tenants returns the tenants of ms in their turns.
-func tenants(ms []db.Message) (out []string) {
+// lanes returns the lanes of ms in their turns.
+func lanes(ms []db.Message) (out []string) {
 	for _, m := range ms {
-		out = append(out, m.Tenant)
+		out = append(out, m.Lane)
 	}
 	return slices.Compact(out)
 }
@@ -105,22 +105,22 @@ func TestLeaseIsFair(t *testing.T) {
 	for i := range 9 {
 		want = append(want, name(i))
 	}
-	require.Equal(t, want, tenants(first), "50 of each, in turns")
+	require.Equal(t, want, lanes(first), "50 of each, in turns")
 	require.True(t, slices.IsSorted(ids(first[:50])), "in the order of writing")
 
-	second := lease(t, o, uuid.New(), first[len(first)-1].Tenant, start)
+	second := lease(t, o, uuid.New(), first[len(first)-1].Lane, start)
 	want = want[:0]
 	for i := range 10 {
 		want = append(want, name(9+i))
 	}
-	require.Equal(t, want, tenants(second), "the turn goes on after the last tenant")
+	require.Equal(t, want, lanes(second), "the turn goes on after the last lane")
 
-	third := lease(t, o, uuid.New(), second[len(second)-1].Tenant, start)
+	third := lease(t, o, uuid.New(), second[len(second)-1].Lane, start)
 	want = []string{"t19", "t20", "t21", "t22", "t23", "t24", "heavy"}
 	for i := range 15 {
 		want = append(want, name(i))
 	}
-	require.Equal(t, want, tenants(third), "and around: what is left of those who had their turn")
+	require.Equal(t, want, lanes(third), "and around: what is left of those who had their turn")
 	require.Len(t, third, 7*50+15*10)
 }
 
@@ -228,13 +228,13 @@ func TestWaitWakesOnInsert(t *testing.T) {
 	}, 10*time.Second, 5*time.Millisecond, "no connection that listens goes back to the pool")
 }
 
-// BenchmarkLease leases and marks batches of an outbox of about 100,000 pending messages of 1,000 tenants, one of which
+// BenchmarkLease leases and marks batches of an outbox of about 100,000 pending messages of 1,000 lanes, one of which
 // has nine tenths of them.
 func BenchmarkLease(b *testing.B) {
 	pool := dbtest.New(b)
 	o := db.NewOutbox(pool)
 	refill := func(n int) {
-		_, err := pool.Exec(b.Context(), `INSERT INTO outbox (message_id, tenant, exchange, routing_key, body, created_at)
+		_, err := pool.Exec(b.Context(), `INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 			SELECT gen_random_uuid(), CASE WHEN n % 10 = 0 THEN 't' || (n / 10) % 999 ELSE 'heavy' END, 'listings.events',
 				'listings.published', convert_to(repeat('x', 500), 'UTF8'), $1
 			FROM generate_series(1, $2) n`, start, n)
@@ -255,7 +255,7 @@ func BenchmarkLease(b *testing.B) {
 		if len(got) == 0 {
 			b.Fatal("the outbox ran empty")
 		}
-		cursor = got[len(got)-1].Tenant
+		cursor = got[len(got)-1].Lane
 		messages += len(got)
 		_, err := o.Published(b.Context(), token, ids(got), start)
 		require.NoError(b, err)

@@ -37,11 +37,11 @@ func (c *draftCmd) Run(ctx context.Context) error {
 }
 
 func (c *draftCmd) run(ctx context.Context, r remote, out, told io.Writer) error {
-	wish := api.CrawlWish{URL: c.URL, OutDir: c.OutDir}
+	wish := api.DraftRequest{URL: c.URL, OutDir: c.OutDir}
 	if c.EventID != uuid.Nil {
 		wish.EventID = &c.EventID
 	}
-	var accepted api.CrawlAccepted
+	var accepted api.DraftRequestAccepted
 	if err := r.call(ctx, http.MethodPost, "/crawl-requests", wish, &accepted); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (c *draftCmd) run(ctx context.Context, r remote, out, told io.Writer) error
 // wait returns when the request has come to its end, and tells of each state on the way.
 func (c *draftCmd) wait(
 	ctx context.Context, r remote, event uuid.UUID, told io.Writer,
-) (state api.CrawlState, err error) {
+) (state api.DraftRequestState, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout,
 		fmt.Errorf("it is not there after %s; look again with GET /crawl-requests/%s", c.Timeout, event))
 	defer cancel()

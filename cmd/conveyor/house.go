@@ -243,9 +243,9 @@ func (h *house) bridgeOptions() bridge.Options {
 	return bridge.Options{
 		URL: h.config.RabbitMQ.URL, Stages: h.config.Listings.Stages, Platforms: platform.Names(),
 		QueueType: h.config.RabbitMQ.QueueType, Declare: h.config.RabbitMQ.Declare, Prefetch: h.config.RabbitMQ.Prefetch,
-		Crawls: bridge.CrawlRequests{
-			Ours: h.config.Crawls.Ours, Exchange: h.config.Crawls.Exchange, Queue: h.config.Crawls.Queue,
-			RoutingKey: h.config.Crawls.RoutingKey, Prefetch: h.config.Crawls.Prefetch,
+		DraftRequests: bridge.DraftRequests{
+			Ours: h.config.DraftRequests.Ours, Exchange: h.config.DraftRequests.Exchange, Queue: h.config.DraftRequests.Queue,
+			RoutingKey: h.config.DraftRequests.RoutingKey, Prefetch: h.config.DraftRequests.Prefetch,
 		},
 		Hold: h.config.RabbitMQ.Hold, ArchiveDeadLetters: h.config.Listings.ArchiveDeadLetters,
 		Relays: h.config.Outbox.Relays, Retention: h.config.Outbox.Retention, Version: version(), Traces: h.traces,
@@ -361,9 +361,9 @@ func (h *house) api(ctx context.Context) error {
 	h.registry.MustRegister(waiting)
 	handler := api.New(api.Options{
 		Listings: db.NewListings(h.pool), Letters: db.NewDeadLetters(h.pool), Replays: db.NewReplays(h.pool),
-		Platforms: db.NewPlatforms(h.pool), Drafts: db.NewDrafts(h.pool), Crawls: api.Crawls{
-			Target: db.Target{Exchange: h.config.Crawls.Exchange, RoutingKey: h.config.Crawls.RoutingKey},
-			Queue:  h.config.Crawls.Queue, Ours: h.config.Crawls.Ours,
+		Platforms: db.NewPlatforms(h.pool), Drafts: db.NewDrafts(h.pool), DraftRequests: api.DraftRequests{
+			Target: db.Target{Exchange: h.config.DraftRequests.Exchange, RoutingKey: h.config.DraftRequests.RoutingKey},
+			Queue:  h.config.DraftRequests.Queue, Ours: h.config.DraftRequests.Ours,
 		},
 		Audit: db.NewAuditLog(h.pool), Launch: h.launch, Blobs: h.blobs, Metrics: h.registry, Registerer: h.registry,
 		Log: h.log, TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,

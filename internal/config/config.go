@@ -27,21 +27,21 @@ import (
 // Temporal's own connection settings (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TLS, API key, profile file) are read by
 // go.temporal.io/sdk/contrib/envconfig.
 type Config struct {
-	Postgres  Postgres
-	RabbitMQ  RabbitMQ
-	Crawls    CrawlRequests
-	Redis     Redis
-	Temporal  Temporal
-	API       API
-	OIDC      OIDC
-	Listings  Listings
-	Images    Images
-	Browser   Browser
-	Drafts    Drafts
-	Scrape    Scrape
-	Worker    Worker
-	Outbox    Outbox
-	Telemetry Telemetry
+	Postgres      Postgres
+	RabbitMQ      RabbitMQ
+	DraftRequests DraftRequests
+	Redis         Redis
+	Temporal      Temporal
+	API           API
+	OIDC          OIDC
+	Listings      Listings
+	Images        Images
+	Browser       Browser
+	Drafts        Drafts
+	Scrape        Scrape
+	Worker        Worker
+	Outbox        Outbox
+	Telemetry     Telemetry
 }
 
 // Postgres is the database of everything that lasts.
@@ -61,8 +61,8 @@ type RabbitMQ struct {
 	Hold time.Duration `env:"RABBITMQ_HOLD" envDefault:"20m" doc:"how long messages are held while something is away, before they go back to their queue; less than the broker's consumer_timeout (30m)"`
 }
 
-// CrawlRequests is where wishes for product drafts come from.
-type CrawlRequests struct {
+// DraftRequests is where wishes for product drafts come from.
+type DraftRequests struct {
 	Ours       bool   `env:"CONVEYOR_CRAWL_REQUESTS" envDefault:"true" doc:"take crawl requests; false leaves them to others, and their queue alone"`
 	Exchange   string `env:"RABBITMQ_EXCHANGE" envDefault:"events" doc:"exchange that crawl requests are published to, a topic one"`
 	Queue      string `env:"RABBITMQ_QUEUE" envDefault:"crawler.url.requested.v1" doc:"queue of crawl requests"`
@@ -273,10 +273,10 @@ func (c Config) check() error {
 	oneOf("RABBITMQ_QUEUE_TYPE", c.RabbitMQ.QueueType, "quorum", "classic")
 	is(c.RabbitMQ.Prefetch >= 1 && c.RabbitMQ.Prefetch <= 1000, "CONVEYOR_PREFETCH", "is %d, expected 1 to 1000",
 		c.RabbitMQ.Prefetch)
-	is(c.Crawls.Prefetch >= 1 && c.Crawls.Prefetch <= 100, "RABBITMQ_PREFETCH",
-		"is %d, expected 1 to 100 crawl requests; CONVEYOR_PREFETCH is that of the other queues", c.Crawls.Prefetch)
+	is(c.DraftRequests.Prefetch >= 1 && c.DraftRequests.Prefetch <= 100, "RABBITMQ_PREFETCH",
+		"is %d, expected 1 to 100 crawl requests; CONVEYOR_PREFETCH is that of the other queues", c.DraftRequests.Prefetch)
 	for variable, name := range map[string]string{
-		"RABBITMQ_EXCHANGE": c.Crawls.Exchange, "RABBITMQ_QUEUE": c.Crawls.Queue, "RABBITMQ_ROUTING_KEY": c.Crawls.RoutingKey,
+		"RABBITMQ_EXCHANGE": c.DraftRequests.Exchange, "RABBITMQ_QUEUE": c.DraftRequests.Queue, "RABBITMQ_ROUTING_KEY": c.DraftRequests.RoutingKey,
 	} {
 		is(name != "" && len(name) <= 240 && !strings.HasPrefix(name, "amq."), variable,
 			"is %q, expected a name of at most 240 bytes that is not the broker's own", name)

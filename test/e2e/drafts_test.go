@@ -92,7 +92,7 @@ func (w *world) ask(wishes ...wish) {
 func (w *world) drafted(q wish) (d api.DraftAnswer) {
 	w.t.Helper()
 
-	var state api.CrawlState
+	var state api.DraftRequestState
 	w.eventually("a draft of "+q.url, func() bool {
 		return w.get("/crawl-requests/"+q.event.String(), &state) == http.StatusOK && state.DraftID != nil
 	})
@@ -122,7 +122,7 @@ func (w *world) dies(q wish) (letter api.LetterDetail) {
 	require.Equal(w.t, http.StatusOK, w.get("/dead-letters/"+id, &letter))
 	require.Equal(w.t, crawls, letter.Queue)
 	require.Zero(w.t, one[int](w, "SELECT count(*) FROM product_drafts WHERE event_id = $1", q.event))
-	var state api.CrawlState
+	var state api.DraftRequestState
 	require.Equal(w.t, http.StatusOK, w.get("/crawl-requests/"+q.event.String(), &state))
 	require.Equal(w.t, "dead", state.State)
 	require.Equal(w.t, letter.ID, *state.DeadLetter)
@@ -375,7 +375,7 @@ func TestDraftsByRESTAndCommand(t *testing.T) {
 
 	w, bridge := drafting(t, "RABBITMQ_PREFETCH=3")
 	w.start("worker")
-	post := func(key, body string) (code int, accepted api.CrawlAccepted, location string) {
+	post := func(key, body string) (code int, accepted api.DraftRequestAccepted, location string) {
 		r, err := http.NewRequestWithContext(w.ctx(), http.MethodPost, w.api+"/crawl-requests", strings.NewReader(body))
 		require.NoError(t, err)
 		r.Header.Set("Content-Type", "application/json")
@@ -392,7 +392,7 @@ func TestDraftsByRESTAndCommand(t *testing.T) {
 	require.Equal(t, http.StatusAccepted, code)
 	require.Equal(t, "/crawl-requests/"+first.EventID.String(), location)
 	w.eventually("the page is asked for", func() bool { return asked() == 1 })
-	var state api.CrawlState
+	var state api.DraftRequestState
 	require.Equal(t, http.StatusOK, w.get(location, &state))
 	require.Equal(t, "running", state.State)
 	require.NotNil(t, state.RequestedAt)

@@ -36,7 +36,7 @@ func TestAScrapedMessageBecomesAPublishedListingWithItsImages(t *testing.T) {
 	w.publish("scraped", "kijiji", advert("1001", with("image_urls", photos)))
 
 	var got struct {
-		Listing db.Summary        `json:"listing"`
+		Listing db.ListingSummary        `json:"listing"`
 		Images  []db.ImageDetail  `json:"images"`
 		History []db.HistoryEvent `json:"history"`
 		Audit   db.Audit          `json:"audit"`

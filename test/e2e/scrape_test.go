@@ -130,7 +130,7 @@ func listingID(platform, id string) string {
 
 // shown is a listing with its history, as GET /listings/{id} has it.
 type shown struct {
-	Listing db.Summary        `json:"listing"`
+	Listing db.ListingSummary        `json:"listing"`
 	Images  []db.ImageDetail  `json:"images"`
 	History []db.HistoryEvent `json:"history"`
 	Audit   db.Audit          `json:"audit"`
