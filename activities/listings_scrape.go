@@ -288,13 +288,7 @@ func (v *visitor) advert(ctx context.Context, at *cursor, next scrape.Visit) (sc
 		return scrape.Find{}, web.Unrecognized("advert %s leads to advert %q", next.PlatformID, advert.PlatformID)
 	}
 	advert.ScrapedAt = v.asked.UTC().Truncate(time.Microsecond) // as Postgres keeps it
-	message := contract.ScrapedListing{
-		Platform: advert.Platform, PlatformID: advert.PlatformID, URL: advert.URL, ScrapedAt: advert.ScrapedAt,
-		Title: advert.Title, Description: advert.Description, Price: contract.ScrapedPrice(advert.Price),
-		Address: advert.Address, Latitude: advert.Latitude, Longitude: advert.Longitude, Attributes: advert.Attributes,
-		ImageURLs: advert.ImageURLs, Contact: contract.ScrapedContact(advert.Contact), PostedAt: advert.PostedAt,
-		Raw: advert.Extra,
-	}
+	message := advert.Raw.Message(advert.Extra)
 	if err := message.Check(); err != nil {
 		return scrape.Find{}, fault.Newf(fault.Invalid, "advert as it was read: %w", err)
 	}

@@ -322,7 +322,7 @@ func TestHandOverListing(t *testing.T) {
 		{"images", "listings", "images.pending", "", activities.Imported, func(t *testing.T, bodies [][]byte) {
 			require.Len(t, bodies, 2)
 			for i, body := range bodies {
-				m, err := contract.Decode[contract.PendingImage](body)
+				m, err := contract.Decode[contract.PendingImage](body, contract.MaxBody)
 				require.NoError(t, err)
 				require.Equal(t, contract.PendingImage{
 					ListingID: ref.ID().String(), URL: job.Images[i].URL, SortOrder: i,
@@ -373,7 +373,7 @@ func isStaged(want listing.Listing) func(*testing.T, [][]byte) {
 	return func(t *testing.T, bodies [][]byte) {
 		t.Helper()
 		require.Len(t, bodies, 1)
-		m, err := contract.Decode[contract.StagedListing](bodies[0])
+		m, err := contract.Decode[contract.StagedListing](bodies[0], contract.MaxBody)
 		require.NoError(t, err)
 		var got listing.Listing
 		require.NoError(t, json.Unmarshal(m.Listing, &got))

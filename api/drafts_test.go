@@ -35,7 +35,7 @@ func (d *door) outboxed(t *testing.T) (ids []uuid.UUID, last contract.CrawlReque
 		var body []byte
 		require.NoError(t, rows.Scan(&id, &to, &body))
 		require.Equal(t, "events/"+crawls, to)
-		last, err = contract.Decode[contract.CrawlRequested](body)
+		last, err = contract.Decode[contract.CrawlRequested](body, contract.MaxBody)
 		require.NoError(t, err)
 		require.Equal(t, id.String(), last.EventID)
 		ids = append(ids, id)

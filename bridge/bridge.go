@@ -15,57 +15,36 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/db"
-	"github.com/mtlrent/conveyor/domain/draft"
-	"github.com/mtlrent/conveyor/domain/listing"
-	"github.com/mtlrent/conveyor/internal/launch"
 )
 
-// Options is what a bridge is told. There are no zero values to rely on: config sets them all.
+// Options are the settings of a bridge. There are no zero values to rely on: config sets them all.
 type Options struct {
 	URL                string        // amqp://user:password@host:port/vhost
-	Stages             []string      // the listing stages that are ours; we consume only their queues
-	Platforms          []string      // whose scraped.<platform> queues there are
-	QueueType          string        // quorum or classic, for queues that we declare
-	Declare            bool          // declare the topology; false checks that it is there
-	Prefetch           int           // deliveries of one queue in hand at once, that of crawl requests aside
-	DraftRequests      DraftRequests // where crawl requests come from
-	Hold               time.Duration // how long deliveries are held while something is away; then they go back
+	Queues             []Queue       // the rows of all systems: Listings.Queues, Drafts.Queues, …
+	QueueType          string        // quorum or classic, for the queues that are declared here
+	Declare            bool          // declare the topology; false checks that it exists
+	Prefetch           int           // unacked deliveries of one dead-letter queue; fewer where its row's MaxBody is larger
+	Hold               time.Duration // how long deliveries are held while a dependency is down, before they are given back
 	ArchiveDeadLetters bool          // move dead letters to Postgres; false leaves them in the broker
-	Relays             int           // outbox cycles under way at once
+	Relays             int           // outbox batches being published at the same time
 	Retention          time.Duration // how long published outbox rows are kept
 	Version            string        // for the header x-conveyor-version
 
-	Traces trace.TracerProvider // where spans go; nil is no tracing
+	Traces trace.TracerProvider // receives the spans; nil turns tracing off
 }
 
-// DraftRequests is where wishes for product drafts come from.
-type DraftRequests struct {
-	Ours                        bool // false leaves them, and their queue, to others
-	Exchange, Queue, RoutingKey string
-	Prefetch                    int // in hand at once
-}
-
-// Starter starts the work that messages ask for. Its methods return nil when the work is durably accepted.
-type Starter interface {
-	Listing(ctx context.Context, ref listing.Ref, a launch.Arrival, summary string) error
-	Image(ctx context.Context, job launch.ImageJob, givenUp time.Time) error
-	// Draft returns when the draft is stored, or with a *launch.Failed when it never will be.
-	Draft(ctx context.Context, r draft.Request) error
-}
-
-// Bridge is everything between RabbitMQ and the rest.
+// Bridge connects RabbitMQ to the database and to Temporal: it consumes the queues of its Options, archives their dead
+// letters and publishes the outbox.
 type Bridge struct {
 	Options
-	Listings    *db.Listings
 	DeadLetters *db.DeadLetters
 	Outbox      *db.Outbox
-	Launch      Starter
 	Metrics     *Metrics
 	Log         *slog.Logger
 	Now         func() time.Time
 }
 
-// Run works until ctx ends, and then finishes what is in hand. A broker that is away is waited for, without end; the
+// Run works until ctx ends, and then finishes what is in hand. It waits without end for a broker that is down; the
 // only errors are those of a topology that cannot be right.
 func (b *Bridge) Run(ctx context.Context) error {
 	consume := newConnector(b.URL, "conveyor consumers", b.Metrics, b.Log)
@@ -81,16 +60,15 @@ func (b *Bridge) Run(ctx context.Context) error {
 	dead := &deadLetterer{
 		publisher: &publisher{connect: publish}, archive: b.DeadLetters, version: b.Version, now: b.Now,
 	}
-	for _, q := range topology.consumed() {
+	for _, q := range topology.consumed(b.Prefetch, b.archive) {
 		c := consumer{
-			connect: consume, queue: q, prefetch: b.Prefetch, hold: b.Hold, handle: b.handler(q), dead: dead,
-			metrics: b.Metrics, log: b.Log.With("queue", q.queue), spans: newTracing(b.Traces),
+			source: source{
+				Queue: q, hold: b.Hold, metrics: b.Metrics, log: b.Log.With("queue", q.Name), spans: newTracing(b.Traces),
+				now: b.Now,
+			},
+			connect: consume, dead: dead,
 		}
-		consumers := 1
-		if q.drafts { // each takes as long as its page: none waits for its neighbours
-			c.prefetch, consumers = 1, b.DraftRequests.Prefetch
-		}
-		for range consumers {
+		for range q.Consumers {
 			work.Go(func() error { c.run(ctx); return nil })
 		}
 	}
@@ -99,7 +77,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 	return work.Wait()
 }
 
-// prepare declares or checks the topology, waiting for a broker that is away.
+// prepare declares or checks the topology, waiting for a broker that is down.
 func (b *Bridge) prepare(ctx context.Context, connect *connector, t topology) error {
 	var failed error
 	again(ctx, func() bool {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
 	"time"
 
@@ -19,21 +18,11 @@ const batchBytes = 16 << 20
 // drainGrace is how long the work in hand may take after shutdown began.
 const drainGrace = 15 * time.Second
 
-// A handler acts on deliveries of one queue and returns an error for each: nil is done, a final fault can never be
-// done, anything else is tried again. It may see a delivery any number of times.
-type handler func(ctx context.Context, batch []amqp.Delivery) []error
-
-// A consumer reads one queue on a channel of its own, again and again until its context ends.
+// A consumer reads one queue on a channel of its own, in one session after the other until its context ends.
 type consumer struct {
-	connect  *connector
-	queue    queue
-	prefetch int
-	hold     time.Duration // from a delivery's arrival to its return, while something is away
-	handle   handler
-	dead     *deadLetterer
-	metrics  *Metrics
-	log      *slog.Logger
-	spans    tracing
+	source
+	connect *connector
+	dead    *deadLetterer
 }
 
 // run keeps a session open until ctx ends.
@@ -52,26 +41,26 @@ func (c *consumer) session(ctx context.Context) error {
 		return err
 	}
 	defer ch.Close()
-	if err := ch.Qos(c.prefetch, 0, false); err != nil {
+	if err := ch.Qos(c.Prefetch, 0, false); err != nil {
 		return fmt.Errorf("set prefetch: %w", err)
 	}
 	gone := ch.NotifyClose(make(chan *amqp.Error, 1))
 	cancelled := ch.NotifyCancel(make(chan string, 1))
-	tag := "conveyor-" + c.queue.queue
-	deliveries, err := ch.Consume(c.queue.queue, tag, false, false, false, false, nil)
+	tag := "conveyor-" + c.Name
+	deliveries, err := ch.Consume(c.Name, tag, false, false, false, false, nil)
 	if err != nil {
 		return fmt.Errorf("consume: %w", err)
 	}
 	// The client hands deliveries over one by one; what waits must be here already for gather to see it.
-	waiting := make(chan arrived, c.prefetch)
+	waiting := make(chan arrived, c.Prefetch)
 	go func() { // ends with the channel; never blocks, for no more than the prefetch are unacked
 		defer close(waiting)
 		for d := range deliveries {
 			waiting <- arrived{d, time.Now()}
 		}
 	}()
-	c.metrics.consuming(c.queue.queue, 1)
-	defer c.metrics.consuming(c.queue.queue, -1)
+	c.metrics.consuming(c.Name, 1)
+	defer c.metrics.consuming(c.Name, -1)
 
 	// The work in hand outlives ctx by the grace, and ends with the channel: its acks would come too late. A consumer
 	// that the broker cancels has lost its deliveries too, though its channel is open: RabbitMQ 4.3 takes back what was
@@ -100,7 +89,7 @@ func (c *consumer) session(ctx context.Context) error {
 	}()
 
 	for {
-		batch, since, ok := gather(ctx, waiting, c.prefetch)
+		batch, since, ok := gather(ctx, waiting, c.Prefetch)
 		if !ok {
 			if ctx.Err() != nil {
 				return ctx.Err() // unacked prefetched deliveries go back with the channel
@@ -156,7 +145,7 @@ func (c *consumer) work(ctx, work context.Context, batch []amqp.Delivery, since 
 	began := time.Now()
 	n, held := len(batch), 0
 	hold := func(n int) {
-		c.metrics.held(c.queue.queue, n-held)
+		c.metrics.held(c.Name, n-held)
 		held = n
 	}
 	defer hold(0)
@@ -182,7 +171,7 @@ func (c *consumer) work(ctx, work context.Context, batch []amqp.Delivery, since 
 		c.log.WarnContext(ctx, "messages are held until it works", "held", len(batch), "err", why)
 		return false
 	})
-	c.metrics.handled(c.queue.queue, n, time.Since(began))
+	c.metrics.handled(c.Name, n, time.Since(began))
 	return len(batch)
 }
 
@@ -203,19 +192,7 @@ func (c *consumer) safely(ctx context.Context, batch []amqp.Delivery) (errs []er
 			}
 		}
 	}()
-	return c.handle(ctx, batch)
-}
-
-// unpanicked is f with a panic as its error. Every goroutine of a handler needs it: a panic ends the process unless
-// the goroutine that it happens in recovers.
-func (b *Bridge) unpanicked(ctx context.Context, f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			b.Log.ErrorContext(ctx, "handler panicked", "panic", p, "stack", string(debug.Stack()))
-			err = panicked(p)
-		}
-	}()
-	return f()
+	return c.Handle(ctx, c.source, batch)
 }
 
 func panicked(p any) error { return fault.Newf(fault.Invalid, "handler panicked: %v", p) }

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -17,26 +16,28 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// archive moves what lies in a dead-letter queue to Postgres. The queue's rows are keyed by message, so that a
-// delivery that comes twice is counted, not stored twice.
-func (b *Bridge) archive(ctx context.Context, q queue, batch []amqp.Delivery) []error {
-	letters := make([]db.DeadLetter, len(batch))
-	for i, d := range batch {
-		letters[i] = deadLetter(q.alive(), d.Headers, d, b.Now())
-	}
-	err := b.DeadLetters.Archive(ctx, letters...)
-	errs := make([]error, len(batch))
-	for i := range errs {
-		errs[i] = err
-	}
-	return errs
+// archive makes the handler that moves the dead letters of q to Postgres. They are keyed by message: a delivery that
+// comes twice is counted, not stored twice.
+func (b *Bridge) archive(q Queue) Handler {
+	return together(func(ctx context.Context, from source, batch []amqp.Delivery) []error {
+		letters := make([]db.DeadLetter, len(batch))
+		for i, d := range batch {
+			letters[i] = deadLetter(q, d.Headers, d, from.now())
+		}
+		err := b.DeadLetters.Archive(ctx, letters...)
+		errs := make([]error, len(batch))
+		for i := range errs {
+			errs[i] = err
+		}
+		return errs
+	})
 }
 
 // deadLetter is what Postgres keeps of a message that died in q. The reason is ours, or the broker's from x-death;
 // where neither says what the message was published to, it is what q is bound to.
-func deadLetter(q queue, headers amqp.Table, d amqp.Delivery, now time.Time) db.DeadLetter {
+func deadLetter(q Queue, headers amqp.Table, d amqp.Delivery, now time.Time) db.DeadLetter {
 	out := db.DeadLetter{
-		Route: contract.Route{Exchange: q.exchange, RoutingKey: q.key, Queue: q.queue}, MessageID: d.MessageId, Body: d.Body,
+		Route: contract.Route{Exchange: q.Exchange, RoutingKey: q.Key, Queue: q.Name}, MessageID: d.MessageId, Body: d.Body,
 		Reason: text(headers, headerError), Class: text(headers, headerClass), Headers: map[string]string{},
 		Letter: letterOf(headers), At: now, WorkflowID: text(headers, headerWorkflow), RunID: text(headers, headerRun),
 	}
@@ -44,7 +45,7 @@ func deadLetter(q queue, headers amqp.Table, d amqp.Delivery, now time.Time) db.
 		out.Headers[k] = text(headers, k)
 	}
 	_, ours := headers[headerExchange]
-	switch reason, exchange, key, ok := death(headers, q.queue); {
+	switch reason, exchange, key, ok := death(headers, q.Name); {
 	case ours:
 		out.Exchange, out.RoutingKey = text(headers, headerExchange), text(headers, headerKey)
 	case ok:
@@ -92,13 +93,4 @@ func death(headers amqp.Table, queue string) (reason, exchange, key string, ok b
 		return text(one, "reason"), text(one, "exchange"), key, true
 	}
 	return "", "", "", false
-}
-
-// dlqSuffix makes a queue's name that of its dead-letter queue.
-const dlqSuffix = ".dlq"
-
-// alive is the queue whose dead letters q holds.
-func (q queue) alive() queue {
-	q.queue = strings.TrimSuffix(q.queue, dlqSuffix)
-	return q
 }

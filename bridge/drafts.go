@@ -12,13 +12,33 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// draftRequested makes a draft, and returns when it is stored. A draft that cannot be made is never tried again: its
-// message is dead-lettered, and a person decides.
-func (b *Bridge) draftRequested(ctx context.Context, d amqp.Delivery) error {
-	m, err := contract.Decode[contract.CrawlRequested](d.Body)
-	if err != nil {
-		return &fault.Error{Class: fault.Invalid, Err: err}
-	}
+// Drafts are the queues of the drafts system.
+type Drafts struct {
+	Launch DraftStarter
+	// Where requests arrive: the topic exchange that they are published to, their routing key and their queue.
+	Exchange, Queue, RoutingKey string
+	Prefetch                    int // requests in hand at once in a bridge, 1 or more
+}
+
+// DraftStarter makes product drafts.
+type DraftStarter interface {
+	// Draft returns when the draft is stored, or with a *launch.Failed when it never will be.
+	Draft(ctx context.Context, r draft.Request) error
+}
+
+// Queues returns the row of the queue that draft requests arrive on. Each request takes as long as its page takes to
+// load, so each has a consumer of its own and waits for no other. The dead-letter exchange is a topic: the contract of
+// this queue says so.
+func (s *Drafts) Queues() []Queue {
+	return []Queue{{
+		Name: s.Queue, Exchange: s.Exchange, Key: s.RoutingKey, DLX: s.Exchange + contract.SuffixDLX,
+		DLXKind: amqp.ExchangeTopic, MaxBody: contract.MaxBody, Prefetch: 1, Consumers: s.Prefetch, Handle: each(s.requested),
+	}}
+}
+
+// requested makes a draft, and returns when it is stored. A draft that cannot be made is never tried again: its message
+// is dead-lettered, and an operator decides.
+func (s *Drafts) requested(ctx context.Context, from source, d amqp.Delivery, m contract.CrawlRequested) error {
 	if d.MessageId != "" && !strings.EqualFold(d.MessageId, m.EventID) && letterOf(d.Headers) == 0 {
 		return &fault.Error{Class: fault.Invalid, Err: contract.Errors{{
 			Field: "event_id", Reason: "is not the message's MessageId; leave that out, or make it the same",
@@ -28,10 +48,10 @@ func (b *Bridge) draftRequested(ctx context.Context, d amqp.Delivery) error {
 	if err != nil {
 		return fault.Newf(fault.Invalid, "event_id: %w", err)
 	}
-	// Before the broker loses its patience the message goes back to its queue; whoever gets it joins the workflow.
-	ctx, cancel := context.WithTimeout(ctx, b.Hold)
+	// The message is given back before the broker's ack timeout; the next consumer joins the workflow that is running.
+	ctx, cancel := context.WithTimeout(ctx, from.hold)
 	defer cancel()
-	return b.Launch.Draft(ctx, draft.Request{
+	return s.Launch.Draft(ctx, draft.Request{
 		EventID: id, URL: strings.TrimSpace(m.Data.URL), OutDir: strings.TrimSpace(m.Data.OutDir),
 	})
 }

@@ -114,7 +114,7 @@ func TestCrawlRequestedHeld(t *testing.T) {
 func TestCrawlsAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.DraftRequests.Prefetch = 3
+	r.drafts.Prefetch = 3
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	r.temp.set(func(url string) error {
@@ -149,11 +149,11 @@ func TestStrangersWorkflowHeaders(t *testing.T) {
 	require.Zero(t, r.rows(t, "dead_letters WHERE workflow_id <> '' AND convert_from(body, 'UTF8') = '{'"))
 }
 
-// A house whose requests are others' has no such queue, and needs none.
+// A bridge without draft requests neither declares nor needs their queue.
 func TestCrawlRequestsOfOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.DraftRequests.Ours = false
+	r.drafts = nil
 	r.start(t)
 	require.Equal(t, -1, r.consumers(requests))
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
 )
 
 // KeepEvery sets how often a lease is kept while the broker blocks publishers.
@@ -18,4 +20,9 @@ func Establish(ctx context.Context, o Options) error {
 		return err
 	}
 	return newTopology(o).establish(conn, slog.New(slog.DiscardHandler))
+}
+
+// Each makes a handler of a function for one message.
+func Each[M interface{ Check() error }](f func(ctx context.Context, m M) error) Handler {
+	return each(func(ctx context.Context, _ source, _ amqp.Delivery, m M) error { return f(ctx, m) })
 }

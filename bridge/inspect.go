@@ -116,7 +116,7 @@ func (i *Inspector) known() []backlog.Queue {
 	var out []backlog.Queue
 	for _, q := range i.topology.queues {
 		out = append(out,
-			backlog.Queue{Name: q.queue, Ours: i.topology.isOurs(q)},
+			backlog.Queue{Name: q.Name, Ours: q.ours()},
 			backlog.Queue{Name: q.dlq(), Ours: i.topology.archive, DeadLetters: true})
 	}
 	return out

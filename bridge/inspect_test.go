@@ -36,7 +36,9 @@ func inspect(t *testing.T, management string, change ...func(*bridge.Options)) (
 func TestInspectorQueues(t *testing.T) {
 	t.Parallel()
 	i, b := inspect(t, os.Getenv("RABBITMQ_MANAGEMENT_URL"), func(o *bridge.Options) {
-		o.Stages = []string{"normalize", "import"}
+		some := listings()
+		some.Stages = []string{"normalize", "import"}
+		o.Queues = append(some.Queues(), drafts().Queues()...)
 	})
 	b.Publish("scraped", "kijiji", []byte("1"), []byte("2"), []byte("3"))
 	b.Publish("listings.events", "listings.published", []byte("4"))

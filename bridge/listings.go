@@ -20,29 +20,52 @@ import (
 	"github.com/mtlrent/conveyor/internal/launch"
 )
 
-// startsAtOnce is how many workflows one batch starts at the same time.
-const startsAtOnce = 16
-
-// handler returns what acts on a queue's deliveries.
-func (b *Bridge) handler(q queue) handler {
-	switch {
-	case q.dead:
-		return b.together(q, b.archive)
-	case q.drafts:
-		return b.each(q, b.draftRequested)
-	case q.stage == listing.StageNormalize:
-		return b.together(q, b.scraped)
-	case q.stage == listing.StageImages:
-		return b.each(q, b.image)
-	default:
-		return b.each(q, func(ctx context.Context, d amqp.Delivery) error { return b.staged(ctx, q.stage, d) })
-	}
+// Listings are the queues of the listings system.
+type Listings struct {
+	Store     *db.Listings
+	Launch    ListingStarter
+	Stages    []string // the stages that are ours, of listing.Stages: only their queues are consumed here
+	Platforms []string // the platforms that have a queue scraped.<platform>
+	Prefetch  int      // unacked deliveries of each queue, 1 or more
 }
 
-// scraped stores what waits in one statement and starts a Listing for whatever is new or changed. Adverts that did
-// not change since they were last brought to their end are done with that, unless they are dead letters replayed.
-func (b *Bridge) scraped(ctx context.Context, q queue, batch []amqp.Delivery) []error {
-	spans := newTracing(b.Traces)
+// ListingStarter starts the workflows of listings. Its methods return nil when the work is durably accepted.
+type ListingStarter interface {
+	Listing(ctx context.Context, ref listing.Ref, a launch.Arrival, summary string) error
+	Image(ctx context.Context, job launch.ImageJob, givenUp time.Time) error
+}
+
+// Queues returns a row for every platform and every later stage, and one for the events that other services consume.
+func (s *Listings) Queues() []Queue {
+	var rows []Queue
+	add := func(to contract.Route, h Handler) {
+		rows = append(rows, Queue{
+			Name: to.Queue, Exchange: to.Exchange, Key: to.RoutingKey, DLX: to.Exchange + contract.SuffixDLX,
+			DLXKind: amqp.ExchangeDirect, MaxBody: contract.MaxBody, Prefetch: s.Prefetch, Consumers: 1, Handle: h,
+		})
+	}
+	stage := func(stage, platform string, h Handler) {
+		if !slices.Contains(s.Stages, stage) {
+			h = nil
+		}
+		add(listing.StageRoute(stage, platform), h)
+	}
+	for _, p := range s.Platforms {
+		stage(listing.StageNormalize, p, together(s.scraped))
+	}
+	stage(listing.StageDedupe, "", each(s.staged(listing.StageDedupe)))
+	stage(listing.StageImport, "", each(s.staged(listing.StageImport)))
+	stage(listing.StageImages, "", each(s.image))
+	add(contract.Route{
+		Exchange: contract.ExchangeListingEvents, RoutingKey: contract.ListingPublished, Queue: contract.QueuePublished,
+	}, nil)
+	return rows
+}
+
+// scraped stores the waiting adverts of a platform in one statement and starts a Listing for each that is new or
+// changed. An advert that has not changed since it was last processed to the end needs nothing more, unless its message
+// is a replayed dead letter.
+func (s *Listings) scraped(ctx context.Context, from source, batch []amqp.Delivery) []error {
 	errs := make([]error, len(batch))
 	var (
 		arrivals []db.Arrival
@@ -50,20 +73,12 @@ func (b *Bridge) scraped(ctx context.Context, q queue, batch []amqp.Delivery) []
 		at       []int // where in batch
 	)
 	for i, d := range batch {
-		m, err := contract.Decode[contract.ScrapedListing](d.Body)
-		if err == nil && m.Platform != q.platform {
-			err = b.wrongPlatform(q, m.Platform)
-		}
-		if err == nil {
-			err = b.future(m.ScrapedAt)
-		}
+		m, err := s.advert(from, d)
 		if err != nil {
-			errs[i] = spans.message(ctx, q, d, func(context.Context) error {
-				return &fault.Error{Class: fault.Invalid, Err: err}
-			})
+			errs[i] = from.message(ctx, d, func(context.Context) error { return err })
 			continue
 		}
-		arrival, err := arrivalOf(m, d.Body)
+		arrival, err := db.NewArrival(listing.RawOf(m), d.Body)
 		if err != nil {
 			errs[i] = err
 			continue
@@ -73,11 +88,11 @@ func (b *Bridge) scraped(ctx context.Context, q queue, batch []amqp.Delivery) []
 	if len(arrivals) == 0 {
 		return errs
 	}
-	receipts, err := b.Listings.Receive(ctx, arrivals, b.Now())
+	receipts, err := s.Store.Receive(ctx, arrivals, from.now())
 	if class, _ := fault.Of(err); class.Final() && len(arrivals) > 1 {
 		// One of them is more than Postgres takes: find it, so that the others go on.
 		for _, i := range at {
-			errs[i] = b.scraped(ctx, q, batch[i:i+1])[0]
+			errs[i] = s.scraped(ctx, from, batch[i:i+1])[0]
 		}
 		return errs
 	}
@@ -89,83 +104,86 @@ func (b *Bridge) scraped(ctx context.Context, q queue, batch []amqp.Delivery) []
 	}
 	var start errgroup.Group
 	start.SetLimit(startsAtOnce)
-	settled := 0
+	unchanged := 0
 	for k, r := range receipts {
 		replay := letterOf(batch[at[k]].Headers) != 0
 		if r.Settled && !replay {
-			settled++
+			unchanged++
 			continue
 		}
 		start.Go(func() error {
-			errs[at[k]] = b.unpanicked(ctx, func() error {
-				return spans.message(ctx, q, batch[at[k]], func(ctx context.Context) error {
-					return b.Launch.Listing(ctx, arrivals[k].Ref,
-						launch.Arrival{Stage: listing.StageNormalize, Revision: r.Revision, Force: replay || r.Archived},
-						launch.AdvertSummary(adverts[k].Title, adverts[k].Price.AmountCents))
-				})
+			errs[at[k]] = from.message(ctx, batch[at[k]], func(ctx context.Context) error {
+				return s.Launch.Listing(ctx, arrivals[k].Ref,
+					launch.Arrival{Stage: listing.StageNormalize, Revision: r.Revision, Force: replay || r.Archived},
+					launch.AdvertSummary(adverts[k].Title, adverts[k].Price.AmountCents))
 			})
 			return nil
 		})
 	}
 	_ = start.Wait() // each error is in errs
-	b.Metrics.unchanged(q.platform, settled)
+	from.metrics.unchanged(platformOf(from.Queue), unchanged)
 	return errs
 }
 
-func (b *Bridge) wrongPlatform(q queue, platform string) error {
-	if !slices.Contains(b.Platforms, platform) {
-		return contract.Errors{{Field: "platform", Reason: fmt.Sprintf("%q is not known; known are %s", platform,
-			strings.Join(b.Platforms, ", "))}}
+// platformOf is the platform whose adverts q carries: they are published with its name as their routing key.
+func platformOf(q Queue) string { return q.Key }
+
+// advert reads a message of a platform's queue. Every error is fault.Invalid.
+func (s *Listings) advert(from source, d amqp.Delivery) (contract.ScrapedListing, error) {
+	m, err := contract.Decode[contract.ScrapedListing](d.Body, from.MaxBody)
+	if err == nil && m.Platform != platformOf(from.Queue) {
+		err = s.wrongPlatform(from.Queue, m.Platform)
 	}
-	return contract.Errors{{Field: "platform", Reason: fmt.Sprintf("is %q in queue %s; publish it with routing key %q",
-		platform, q.queue, platform)}}
+	if err == nil {
+		err = future(m.ScrapedAt, from.now())
+	}
+	if err != nil {
+		return m, &fault.Error{Class: fault.Invalid, Err: err}
+	}
+	return m, nil
 }
 
-// future refuses a scrape of tomorrow: no later one would ever be newer.
-func (b *Bridge) future(scraped time.Time) error {
-	if now := b.Now(); scraped.After(now.Add(time.Hour)) {
+func (s *Listings) wrongPlatform(q Queue, platform string) error {
+	if !slices.Contains(s.Platforms, platform) {
+		return contract.Errors{{Field: "platform", Reason: fmt.Sprintf("%q is not known; known are %s", platform,
+			strings.Join(s.Platforms, ", "))}}
+	}
+	return contract.Errors{{Field: "platform", Reason: fmt.Sprintf("is %q in queue %s; publish it with routing key %q",
+		platform, q.Name, platform)}}
+}
+
+// future refuses an advert that was scraped more than an hour after now: no later scrape would ever be newer.
+func future(scraped, now time.Time) error {
+	if scraped.After(now.Add(time.Hour)) {
 		return contract.Errors{{Field: "scraped_at", Reason: fmt.Sprintf("is %s, more than an hour after now (%s)",
 			scraped.Format(time.RFC3339), now.UTC().Format(time.RFC3339))}}
 	}
 	return nil
 }
 
-// arrivalOf turns a checked message into what the store takes.
-func arrivalOf(m contract.ScrapedListing, body []byte) (db.Arrival, error) {
-	raw := listing.Raw{
-		Ref: listing.Ref{Platform: m.Platform, PlatformID: m.PlatformID},
-		URL: m.URL, ScrapedAt: m.ScrapedAt, Title: m.Title, Description: m.Description,
-		Price: listing.RawPrice(m.Price), Address: m.Address, Latitude: m.Latitude, Longitude: m.Longitude,
-		Attributes: m.Attributes, ImageURLs: m.ImageURLs, Contact: listing.RawContact(m.Contact), PostedAt: m.PostedAt,
-	}
-	return db.NewArrival(raw, body)
-}
-
 // staged takes a listing that another team's stage has worked on and enters it at stage.
-func (b *Bridge) staged(ctx context.Context, stage string, d amqp.Delivery) error {
-	m, err := contract.Decode[contract.StagedListing](d.Body)
-	if err != nil {
-		return &fault.Error{Class: fault.Invalid, Err: err}
+func (s *Listings) staged(stage string) func(context.Context, source, amqp.Delivery, contract.StagedListing) error {
+	return func(ctx context.Context, from source, d amqp.Delivery, m contract.StagedListing) error {
+		if err := future(m.ScrapedAt, from.now()); err != nil {
+			return &fault.Error{Class: fault.Invalid, Err: err}
+		}
+		ref := listing.Ref{Platform: m.Platform, PlatformID: m.PlatformID}
+		var l listing.Listing
+		if err := json.Unmarshal(m.Listing, &l); err != nil {
+			return fault.Newf(fault.Invalid, "listing: %w", err)
+		}
+		l.Ref, l.URL, l.ScrapedAt = ref, m.URL, m.ScrapedAt // the envelope is the authority
+		l.ImageURLs = distinct(l.ImageURLs, listing.MaxImages)
+		hash := sha256.Sum256(m.Listing)
+		receipt, err := s.Store.ReceiveStaged(ctx, db.Arrival{
+			Ref: ref, URL: m.URL, Payload: d.Body, ContentHash: hash[:], ScrapedAt: m.ScrapedAt,
+		}, l, from.now())
+		if err != nil || receipt.Settled {
+			return err
+		}
+		return s.Launch.Listing(ctx, ref, launch.Arrival{Stage: stage, Revision: receipt.Revision, Force: true},
+			launch.AdvertSummary(l.Title, &l.RentCents))
 	}
-	if err := b.future(m.ScrapedAt); err != nil {
-		return &fault.Error{Class: fault.Invalid, Err: err}
-	}
-	ref := listing.Ref{Platform: m.Platform, PlatformID: m.PlatformID}
-	var l listing.Listing
-	if err := json.Unmarshal(m.Listing, &l); err != nil {
-		return fault.Newf(fault.Invalid, "listing: %w", err)
-	}
-	l.Ref, l.URL, l.ScrapedAt = ref, m.URL, m.ScrapedAt // the envelope is the authority
-	l.ImageURLs = distinct(l.ImageURLs, listing.MaxImages)
-	hash := sha256.Sum256(m.Listing)
-	receipt, err := b.Listings.ReceiveStaged(ctx, db.Arrival{
-		Ref: ref, URL: m.URL, Payload: d.Body, ContentHash: hash[:], ScrapedAt: m.ScrapedAt,
-	}, l, b.Now())
-	if err != nil || receipt.Settled {
-		return err
-	}
-	return b.Launch.Listing(ctx, ref, launch.Arrival{Stage: stage, Revision: receipt.Revision, Force: true},
-		launch.AdvertSummary(l.Title, &l.RentCents))
 }
 
 // distinct drops repeats, and what comes after the first most.
@@ -180,49 +198,15 @@ func distinct(urls []string, most int) []string {
 }
 
 // image starts the download of one image that another team's import asks for.
-func (b *Bridge) image(ctx context.Context, d amqp.Delivery) error {
-	m, err := contract.Decode[contract.PendingImage](d.Body)
-	if err != nil {
-		return &fault.Error{Class: fault.Invalid, Err: err}
-	}
+func (s *Listings) image(ctx context.Context, from source, d amqp.Delivery, m contract.PendingImage) error {
 	id, err := uuid.Parse(m.ListingID)
 	if err != nil {
 		return fault.Newf(fault.Invalid, "listing_id: %q is not a UUID", m.ListingID)
 	}
 	img := listing.Image{URL: m.URL, SortOrder: m.SortOrder}
-	want, err := b.Listings.WantImage(ctx, id, img, letterOf(d.Headers) != 0, b.Now())
+	want, err := s.Store.WantImage(ctx, id, img, letterOf(d.Headers) != 0, from.now())
 	if err != nil || !want.Pending {
 		return err
 	}
-	return b.Launch.Image(ctx, launch.ImageJob{Ref: want.Ref, Image: img}, want.GivenUp)
-}
-
-// together makes a handler of a function for a whole batch.
-func (b *Bridge) together(q queue, f func(context.Context, queue, []amqp.Delivery) []error) handler {
-	spans := newTracing(b.Traces)
-	return func(ctx context.Context, batch []amqp.Delivery) []error {
-		ctx, span := spans.batch(ctx, q, batch)
-		defer span.End()
-		return f(ctx, q, batch)
-	}
-}
-
-// each makes a handler of a function for one delivery, a few at a time.
-func (b *Bridge) each(q queue, f func(context.Context, amqp.Delivery) error) handler {
-	spans := newTracing(b.Traces)
-	return func(ctx context.Context, batch []amqp.Delivery) []error {
-		errs := make([]error, len(batch))
-		var work errgroup.Group
-		work.SetLimit(startsAtOnce)
-		for i, d := range batch {
-			work.Go(func() error {
-				errs[i] = b.unpanicked(ctx, func() error {
-					return spans.message(ctx, q, d, func(ctx context.Context) error { return f(ctx, d) })
-				})
-				return nil
-			})
-		}
-		_ = work.Wait() // each error is in errs
-		return errs
-	}
+	return s.Launch.Image(ctx, launch.ImageJob{Ref: want.Ref, Image: img}, want.GivenUp)
 }

@@ -15,11 +15,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/db"
-	"github.com/mtlrent/conveyor/domain/contract"
 )
 
 const (
-	relayBatch     = 500                    // messages a cycle
+	relayBatch     = 500                    // messages a cycle, and batchBytes of bodies
 	relayLane      = 50                     // of one lane a cycle, so that a busy one does not shut the others out
 	relayLease     = 30 * time.Second       // how long a dead relay's messages wait
 	relayPoll      = 250 * time.Millisecond // for events that wake nobody, and in case a notification was missed
@@ -106,12 +105,12 @@ func (r *Relay) cycles(ctx context.Context, more chan<- struct{}, wake <-chan st
 // empty runs cycles until one finds little: the rest comes with a wake-up. It returns false when something is away.
 func (r *Relay) empty(ctx context.Context, p *publisher, more chan<- struct{}) bool {
 	for r.connect.unblocked(ctx) {
-		n, err := r.Cycle(ctx, p)
+		full, err := r.Cycle(ctx, p)
 		if err != nil {
-			r.log.WarnContext(ctx, "outbox waits", "err", err)
+			r.log.WarnContext(ctx, "cannot publish the outbox, trying again", "err", err)
 			return false
 		}
-		if n < relayLane { // every lane gave all it had
+		if !full {
 			return true
 		}
 		select {
@@ -122,9 +121,9 @@ func (r *Relay) empty(ctx context.Context, p *publisher, more chan<- struct{}) b
 	return true
 }
 
-// Cycle sends one batch and returns how many messages it leased. On error some of them may have been sent; none is
-// lost and none marked that was not confirmed.
-func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
+// Cycle sends one batch and says whether it was full, so that more may wait: otherwise every lane gave all that it had.
+// On error some of the batch may have been sent; none is lost and none marked that was not confirmed.
+func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) {
 	token, cursor := uuid.New(), ""
 	if c := r.cursor.Load(); c != nil {
 		cursor = *c
@@ -132,10 +131,15 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
 	// A lease that is cancelled may have been granted all the same, and would keep its messages from the next relay.
 	leasing, leased := context.WithTimeout(context.WithoutCancel(ctx), leaseTimeout)
 	defer leased()
-	batch, err := r.Outbox.Lease(leasing, token, cursor, relayLane, relayBatch, r.now(), relayLease)
+	batch, err := r.Outbox.Lease(leasing, token, cursor, relayLane, relayBatch, batchBytes, r.now(), relayLease)
 	if err != nil || len(batch) == 0 {
-		return 0, err
+		return false, err
 	}
+	size := 0
+	for _, m := range batch {
+		size += len(m.Body)
+	}
+	full = len(batch) >= relayLane || size >= batchBytes
 	last := batch[len(batch)-1].Lane
 	r.cursor.Store(&last)
 
@@ -166,18 +170,18 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
 	}
 	if len(refused) > 0 {
 		if err := r.Outbox.Release(ctx, token, refused, r.now(), refusal.Error(), true); err != nil {
-			return len(batch), err
+			return full, err
 		}
 	}
 	if len(unknown) > 0 {
 		if err := r.Outbox.Release(ctx, token, unknown, r.now(), why.Error(), false); err != nil {
-			return len(batch), err
+			return full, err
 		}
 	}
 	if len(sent) > 0 {
 		held, err := r.Outbox.Published(ctx, token, sent, r.now())
 		if err != nil {
-			return len(batch), err
+			return full, err
 		}
 		if lost := len(sent) - int(held); lost > 0 {
 			r.metrics.leasesLost(lost)
@@ -185,9 +189,9 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (int, error) {
 		}
 	}
 	if len(unknown) > 0 {
-		return len(batch), fmt.Errorf("publish %d of %d messages: %w", len(unknown), len(batch), why)
+		return full, fmt.Errorf("publish %d of %d messages: %w", len(unknown), len(batch), why)
 	}
-	return len(batch), nil
+	return full, nil
 }
 
 // patience is how long a batch waits for the broker's word: publishTimeout, shutdown or not, for half a batch sent and
@@ -271,16 +275,12 @@ func (r *Relay) outgoing(m db.Message) (outgoing, trace.Span) {
 			headers[name] = value
 		}
 	}
-	kind := ""
-	if m.Lane == db.DraftLane {
-		kind = contract.CrawlRequestedName
-	}
 	return outgoing{
 		exchange: m.Exchange, key: m.RoutingKey,
 		mandatory: m.Exchange == "" || r.Routed(m.Exchange, m.RoutingKey), // "": the key names the queue that must get it
 		message: amqp.Publishing{
 			MessageId: cmp.Or(m.PublishAs, m.MessageID.String()), Headers: headers,
-			ContentType: "application/json", Type: kind, Timestamp: m.CreatedAt, Body: m.Body,
+			ContentType: "application/json", Type: m.Type, Timestamp: m.CreatedAt, Body: m.Body,
 		},
 	}, span
 }

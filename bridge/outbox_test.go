@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,6 +22,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/contract"
+	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -202,6 +204,49 @@ func TestRelayIsFair(t *testing.T) {
 	require.Less(t, last, 1000, "everybody had a turn within two cycles")
 	busy := slices.DeleteFunc(slices.Clone(got), func(id string) bool { return lane[id] != "busy" })
 	require.Equal(t, ids[:2000], busy, "in the order of writing")
+}
+
+// TestRelayBoundsBytes: a cycle has no more of large messages in hand than fit into memory, and goes on at once with the
+// next slice.
+func TestRelayBoundsBytes(t *testing.T) {
+	t.Parallel()
+
+	broker, pool := outbox(t)
+	line := bridgetest.NewLine(t, broker.URL)
+	line.Alarm(true)
+	fill(t, pool, 1, 50)
+	_, err := pool.Exec(t.Context(), "UPDATE outbox SET body = convert_to(repeat('x', $1), 'UTF8')", 1<<20)
+	require.NoError(t, err)
+	relay(t, line.URL, pool, 1, time.Now)
+	leased := func() (n int) {
+		require.NoError(t, pool.QueryRow(t.Context(),
+			"SELECT count(*) FROM outbox WHERE lease_token IS NOT NULL").Scan(&n))
+		return n
+	}
+	require.Eventually(t, func() bool { return leased() > 0 }, patience, tick)
+	require.Equal(t, 16, leased())
+
+	line.Alarm(false)
+	for pending(t, pool) > 0 {
+		require.LessOrEqual(t, leased(), 16)
+	}
+	require.ElementsMatch(t, column(t, pool, "message_id"), messageIDs(broker.Get("listings.published", 50)))
+}
+
+// TestRelaySetsType: the AMQP type of a message is that of its row.
+func TestRelaySetsType(t *testing.T) {
+	t.Parallel()
+
+	broker, pool := outbox(t)
+	id := uuid.New()
+	require.NoError(t, db.NewDrafts(pool).RequestDraft(t.Context(), draft.Request{EventID: id, URL: "https://shop.example/"},
+		"Ginette", db.Target{Exchange: "events", RoutingKey: requests}, time.Now()))
+	fill(t, pool, 1, 1)
+	relay(t, broker.URL, pool, 1, time.Now)
+	d := broker.Get(requests, 1)[0]
+	require.Equal(t, id.String(), d.MessageId)
+	require.Equal(t, contract.CrawlRequestedName, d.Type)
+	require.Empty(t, broker.Get("listings.published", 1)[0].Type)
 }
 
 // TestRelayLosesNothing cuts its line to the broker again and again while it publishes: every event arrives, those of

@@ -45,7 +45,7 @@ func (c *consumer) settle(ctx context.Context, batch []amqp.Delivery, errs []err
 		switch {
 		case err == nil:
 		case class.Final(), errors.As(err, &failed):
-			if buried := c.dead.bury(ctx, c.queue, d, class, err); buried != nil {
+			if buried := c.dead.bury(ctx, c.Queue, d, class, err); buried != nil {
 				left, why = append(left, d), buried
 				continue
 			}
@@ -55,7 +55,7 @@ func (c *consumer) settle(ctx context.Context, batch []amqp.Delivery, errs []err
 			left, why = append(left, d), err
 			continue
 		}
-		c.metrics.settled(c.queue.queue, outcome)
+		c.metrics.settled(c.Name, outcome)
 		if err := d.Ack(false); err != nil {
 			c.log.InfoContext(ctx, "ack came too late: the message will be delivered again", "err", err)
 		}
@@ -74,7 +74,7 @@ type deadLetterer struct {
 // bury returns nil when the dead letter is safe: confirmed by its queue or, where the broker has no place for it
 // (somebody else's topology), stored in Postgres. While the broker blocks publishers, nothing is buried: the message is
 // held where it is, which costs the broker no more than it has.
-func (l *deadLetterer) bury(ctx context.Context, q queue, d amqp.Delivery, class fault.Class, cause error) error {
+func (l *deadLetterer) bury(ctx context.Context, q Queue, d amqp.Delivery, class fault.Class, cause error) error {
 	if l.publisher.connect.blocked() {
 		return errBlocked
 	}
@@ -85,7 +85,7 @@ func (l *deadLetterer) bury(ctx context.Context, q queue, d amqp.Delivery, class
 	attempt, _ := strconv.Atoi(fmt.Sprint(headers[headerAttempt])) // absent or a stranger's: 0
 	headers[headerError] = storable(cause.Error())
 	headers[headerClass] = string(class)
-	headers[headerQueue] = q.queue
+	headers[headerQueue] = q.Name
 	headers[headerExchange] = d.Exchange
 	headers[headerKey] = d.RoutingKey
 	headers[headerAttempt] = int64(attempt + 1)
@@ -98,7 +98,7 @@ func (l *deadLetterer) bury(ctx context.Context, q queue, d amqp.Delivery, class
 		headers[headerWorkflow], headers[headerRun] = failed.WorkflowID, failed.RunID
 	}
 	errs := l.publisher.publish(ctx, []outgoing{{
-		exchange: q.dlx(), key: q.queue, mandatory: true,
+		exchange: q.DLX, key: q.Name, mandatory: true,
 		message: amqp.Publishing{
 			Headers: headers, ContentType: d.ContentType, MessageId: d.MessageId, Timestamp: l.now(), Body: d.Body,
 		},

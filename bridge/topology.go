@@ -9,85 +9,73 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/mtlrent/conveyor/domain/contract"
-	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// A queue is one row of the message table.
-type queue struct {
-	queue    string
-	exchange string
-	key      string
-	platform string // of scraped.<platform>
-	stage    string // whose work it carries; "" is for others to consume
-	drafts   bool   // it carries crawl requests
-	dead     bool   // a dead-letter queue, to be archived
+// A Queue is one row of the message table in docs/architecture.md: a queue, the exchange that feeds it, the place of its
+// dead letters, and the code that consumes it. Each system returns its rows; the bridge, the relay and the inspector
+// read the same ones.
+type Queue struct {
+	Name string
+	// Exchange is the topic exchange that the queue is bound to by Key. "" is the default exchange, which is never
+	// declared, checked or bound: every queue is bound to it by its own name, and Key is that name.
+	Exchange, Key string
+	// DLX is the exchange that dead letters are published to, with Name as their key: the original key may be anything.
+	// The dead-letter queue bound to it is Name and contract.SuffixDLQ.
+	DLX, DLXKind string // kind: direct or topic
+	MaxBody      int    // size of the largest body that is read, in bytes; a larger one is dead-lettered
+	Prefetch     int    // unacked deliveries of each consumer, 1 or more
+	Consumers    int    // consumers in each bridge, 1 or more
+	Handle       Handler
 }
 
-func (q queue) dlx() string { return q.exchange + ".dlx" }
-func (q queue) dlq() string { return q.queue + dlqSuffix }
+// dlq is the name of the dead-letter queue.
+func (q Queue) dlq() string { return q.Name + contract.SuffixDLQ }
+
+// ours says whether this bridge consumes the queue. One without a handler is declared and bound for other services.
+func (q Queue) ours() bool { return q.Handle != nil }
 
 // topology is every queue that Conveyor knows, as in the table of docs/architecture.md.
 type topology struct {
-	queues    []queue
+	queues    []Queue
 	queueType string
 	declare   bool
-	ours      []string
 	archive   bool
-	absent    map[string]bool // dead-letter queues that others did not declare; known after establish
+	absent    map[string]bool // dead-letter queues that were not declared by their owners; known after establish
 }
 
 func newTopology(o Options) topology {
-	t := topology{
-		queueType: o.QueueType, declare: o.Declare, ours: o.Stages, archive: o.ArchiveDeadLetters,
+	return topology{
+		queues: o.Queues, queueType: o.QueueType, declare: o.Declare, archive: o.ArchiveDeadLetters,
 		absent: map[string]bool{},
 	}
-	for _, p := range o.Platforms {
-		t.queues = append(t.queues, queue{
-			queue: contract.QueueScraped(p), exchange: contract.ExchangeScraped, key: p, platform: p,
-			stage: listing.StageNormalize,
-		})
-	}
-	work := func(name, stage string) queue {
-		return queue{queue: name, exchange: contract.ExchangeListings, key: name, stage: stage}
-	}
-	t.queues = append(t.queues,
-		work(contract.QueueNormalized, listing.StageDedupe),
-		work(contract.QueueReady, listing.StageImport),
-		work(contract.QueueImages, listing.StageImages),
-		queue{
-			queue: contract.QueuePublished, exchange: contract.ExchangeListingEvents, key: contract.ListingPublished,
-		},
-	)
-	if c := o.DraftRequests; c.Ours {
-		t.queues = append(t.queues, queue{queue: c.Queue, exchange: c.Exchange, key: c.RoutingKey, drafts: true})
-	}
-	return t
 }
 
-// isOurs says whether this bridge reads the queue.
-func (t topology) isOurs(q queue) bool { return q.drafts || slices.Contains(t.ours, q.stage) }
-
-// consumed are the queues that this bridge reads: those of our stages, and dead letters.
-func (t topology) consumed() []queue {
-	var out []queue
+// consumed are the queues that this bridge reads: those with a handler, and the dead-letter queue of every row.
+// prefetch is that of a dead-letter queue whose bodies have contract.MaxBody bytes; where they may be larger, as many
+// fewer are in memory. archive makes the handler of the dead-letter queue of q.
+func (t topology) consumed(prefetch int, archive func(q Queue) Handler) []Queue {
+	var out []Queue
 	for _, q := range t.queues {
-		if t.isOurs(q) {
+		if q.ours() {
 			out = append(out, q)
 		}
 		if t.archive && !t.absent[q.dlq()] {
-			out = append(out, queue{queue: q.dlq(), exchange: q.exchange, key: q.key, dead: true})
+			dead := q
+			dead.Name, dead.Handle, dead.Consumers = q.dlq(), archive(q), 1
+			dead.Prefetch = max(1, prefetch*contract.MaxBody/max(q.MaxBody, contract.MaxBody))
+			out = append(out, dead)
 		}
 	}
 	return out
 }
 
-// routes says whether a message must find a queue: one of ours does, an event that nobody subscribed to need not.
+// routes says whether a message must reach a queue: one for a queue of ours must, an event without subscribers need not.
 func (t topology) routes(exchange, key string) bool {
-	return slices.ContainsFunc(t.queues, func(q queue) bool { return q.exchange == exchange && q.key == key })
+	return slices.ContainsFunc(t.queues, func(q Queue) bool { return q.Exchange == exchange && q.Key == key })
 }
 
-// establish declares what is missing, or only checks. A queue that another team has declared otherwise is used as it
-// is, with a warning that names the difference.
+// establish declares what is missing, or only checks. A queue that another team has declared with other arguments is
+// used as it is, with a warning that names the difference.
 func (t topology) establish(conn *amqp.Connection, log *slog.Logger) error {
 	for _, q := range t.queues {
 		if !t.declare {
@@ -95,16 +83,15 @@ func (t topology) establish(conn *amqp.Connection, log *slog.Logger) error {
 				return fmt.Errorf("%w; declare it, or set RABBITMQ_DECLARE_TOPOLOGY=true", err)
 			}
 			if err := there(conn, q.dlq()); err != nil {
-				log.Info("there is no such dead-letter queue: dead letters go to Postgres at once", "queue", q.dlq())
+				log.Info("dead-letter queue does not exist: dead letters go to Postgres at once", "queue", q.dlq())
 				t.absent[q.dlq()] = true
 			}
 			continue
 		}
-		dlx := amqp.ExchangeDirect
-		if q.drafts { // as its contract has it
-			dlx = amqp.ExchangeTopic
-		}
-		for name, kind := range map[string]string{q.exchange: amqp.ExchangeTopic, q.dlx(): dlx} {
+		for name, kind := range map[string]string{q.Exchange: amqp.ExchangeTopic, q.DLX: q.DLXKind} {
+			if name == "" {
+				continue
+			}
 			err := on(conn, func(ch *amqp.Channel) error {
 				return ch.ExchangeDeclare(name, kind, true, false, false, false, nil)
 			})
@@ -112,12 +99,11 @@ func (t topology) establish(conn *amqp.Connection, log *slog.Logger) error {
 				return err
 			}
 		}
-		// The queue's own name is the dead-letter key: the original one may be anything.
-		if err := t.queue(conn, log, q.dlq(), q.dlx(), q.queue, nil); err != nil {
+		if err := t.queue(conn, log, q.dlq(), q.DLX, q.Name, nil); err != nil {
 			return err
 		}
-		if err := t.queue(conn, log, q.queue, q.exchange, q.key, amqp.Table{
-			"x-dead-letter-exchange": q.dlx(), "x-dead-letter-routing-key": q.queue,
+		if err := t.queue(conn, log, q.Name, q.Exchange, q.Key, amqp.Table{
+			"x-dead-letter-exchange": q.DLX, "x-dead-letter-routing-key": q.Name,
 		}); err != nil {
 			return err
 		}
@@ -125,17 +111,19 @@ func (t topology) establish(conn *amqp.Connection, log *slog.Logger) error {
 	return nil
 }
 
-// check says whether the queue and its exchange are there. A dead-letter queue need not be: without one, dead letters
-// go to Postgres at once.
-func (q queue) check(conn *amqp.Connection) error {
-	err := on(conn, func(ch *amqp.Channel) error {
-		return ch.ExchangeDeclarePassive(q.exchange, amqp.ExchangeTopic, true, false, false, false, nil)
-	})
-	if err != nil {
-		return fmt.Errorf("check exchange %s: %w", q.exchange, err)
+// check returns an error when the queue or its exchange does not exist. The dead-letter queue is optional: without one,
+// dead letters go to Postgres at once.
+func (q Queue) check(conn *amqp.Connection) error {
+	if q.Exchange != "" {
+		err := on(conn, func(ch *amqp.Channel) error {
+			return ch.ExchangeDeclarePassive(q.Exchange, amqp.ExchangeTopic, true, false, false, false, nil)
+		})
+		if err != nil {
+			return fmt.Errorf("check exchange %s: %w", q.Exchange, err)
+		}
 	}
-	if err := there(conn, q.queue); err != nil {
-		return fmt.Errorf("check queue %s: %w", q.queue, err)
+	if err := there(conn, q.Name); err != nil {
+		return fmt.Errorf("check queue %s: %w", q.Name, err)
 	}
 	return nil
 }
@@ -148,15 +136,16 @@ func there(conn *amqp.Connection, queue string) error {
 	})
 }
 
+// queue declares a queue and binds it. args are those of a queue with dead letters; nil for one that keeps them.
 func (t topology) queue(conn *amqp.Connection, log *slog.Logger, name, exchange, key string, args amqp.Table) error {
 	all := amqp.Table{"x-queue-type": t.queueType}
 	for k, v := range args {
 		all[k] = v
 	}
 	if t.queueType == amqp.QueueTypeQuorum {
-		// Both limits are said, for RabbitMQ 4 would say 20. A delivery that comes back a thousand times kills its
-		// consumer, or something was away for two weeks: every RABBITMQ_HOLD brings it back once. It becomes a dead
-		// letter. A dead letter that reached its limit would be dropped.
+		// Both limits are set because the default of RabbitMQ 4 is 20. A message that comes back a thousand times kills
+		// its consumer, or a dependency was down for two weeks, for it comes back once every RABBITMQ_HOLD; it becomes a
+		// dead letter. A dead letter that reached its limit would be dropped.
 		all["x-delivery-limit"] = 1_000_000
 		if args != nil { // dead letters are confirmed by their queue before they leave ours
 			all["x-delivery-limit"] = 1000
@@ -171,18 +160,21 @@ func (t topology) queue(conn *amqp.Connection, log *slog.Logger, name, exchange,
 	if err := asItIs(err, log, "queue", name); err != nil {
 		return err
 	}
+	if exchange == "" {
+		return nil
+	}
 	return on(conn, func(ch *amqp.Channel) error { return ch.QueueBind(name, key, exchange, false, nil) })
 }
 
-// asItIs forgives a thing that exists with other arguments.
-func asItIs(err error, log *slog.Logger, what, name string) error {
+// asItIs turns the error that a queue or exchange exists with other arguments into a warning.
+func asItIs(err error, log *slog.Logger, kind, name string) error {
 	var e *amqp.Error
 	if errors.As(err, &e) && e.Code == amqp.PreconditionFailed {
-		log.Warn("used as it is: somebody declared it otherwise", what, name, "difference", e.Reason)
+		log.Warn("declared with other arguments; used as it is", kind, name, "difference", e.Reason)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("declare %s %s: %w", what, name, err)
+		return fmt.Errorf("declare %s %s: %w", kind, name, err)
 	}
 	return nil
 }

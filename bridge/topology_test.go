@@ -1,6 +1,7 @@
 package bridge_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/mtlrent/conveyor/bridge"
 	"github.com/mtlrent/conveyor/bridge/bridgetest"
+	"github.com/mtlrent/conveyor/domain/contract"
 )
 
 // A declared queue or exchange, as the management API shows it.
@@ -94,4 +96,115 @@ func requireNoneDeprecated(t *testing.T, broker *bridgetest.Broker) {
 		broker.Call("GET", "/api/deprecated-features/used", nil, &used)
 		require.Empty(t, used)
 	}
+}
+
+// A page is a message of a queue on the default exchange.
+type page struct {
+	URL  string `json:"url"`
+	HTML string `json:"html"`
+}
+
+func (p page) Check() error {
+	if p.URL == "" {
+		return contract.Errors{{Field: "url", Reason: "is missing"}}
+	}
+	return nil
+}
+
+// TestQueueOnTheDefaultExchange: a row whose queue has no exchange of its own, larger bodies than others and a
+// dead-letter exchange that is not named after its exchange.
+func TestQueueOnTheDefaultExchange(t *testing.T) {
+	t.Parallel()
+
+	const queue = "crawler_queue"
+	publish := func(r *rig) {
+		body := func(bytes int) []byte {
+			return []byte(`{"url":"https://shop.example/","html":"` + strings.Repeat("x", bytes) + `"}`)
+		}
+		r.broker.Send("", queue,
+			amqp.Publishing{MessageId: "too large", Body: body(6 << 20)},
+			amqp.Publishing{MessageId: "bad", Body: []byte(`{"html":""}`)},
+			amqp.Publishing{MessageId: "good", Body: body(4 << 20)},
+		)
+	}
+	row := func(pages chan<- page) bridge.Queue {
+		return bridge.Queue{
+			Name: queue, Key: queue, DLX: "crawler.dlx", DLXKind: amqp.ExchangeDirect, MaxBody: 5 << 20, Prefetch: 10,
+			Consumers: 2, Handle: bridge.Each(func(_ context.Context, p page) error { pages <- p; return nil }),
+		}
+	}
+	reasons := map[string]string{"too large": "the most is 5242880", "bad": "url: is missing"}
+
+	t.Run("dead letters stay in the broker", func(t *testing.T) {
+		t.Parallel()
+
+		r, pages := newRig(t), make(chan page, 3)
+		r.more, r.ArchiveDeadLetters = []bridge.Queue{row(pages)}, false
+		r.start(t)
+		r.eventually(t, func() bool { return r.consumers(queue) == 2 }, "the row says how many consumers there are")
+		publish(r)
+		require.Len(t, (<-pages).HTML, 4<<20)
+		for _, d := range r.broker.Get(queue+".dlq", 2) {
+			require.Equal(t, "crawler.dlx", d.Exchange)
+			require.Equal(t, queue, d.RoutingKey)
+			require.Contains(t, d.Headers["x-error"], reasons[d.MessageId], d.MessageId)
+			require.Equal(t, "invalid", d.Headers["x-error-class"])
+			require.Empty(t, d.Headers["x-origin-exchange"])
+			require.Equal(t, queue, d.Headers["x-origin-routing-key"])
+		}
+		require.Empty(t, pages)
+	})
+
+	t.Run("dead letters are archived and replayed", func(t *testing.T) {
+		t.Parallel()
+
+		r, pages := newRig(t), make(chan page, 3)
+		r.more = []bridge.Queue{row(pages)}
+		stop := r.start(t)
+		publish(r)
+		r.eventually(t, func() bool { return r.rows(t, "dead_letters WHERE queue = $1", queue) == 2 }, "not archived")
+		for id, reason := range reasons {
+			require.Equal(t, 1, r.rows(t, `dead_letters WHERE message_id = $1 AND position($2 IN reason) > 0
+				AND exchange = '' AND routing_key = $3`, id, reason, queue), id)
+		}
+		r.replay(t, one[int64](t, r, "SELECT id FROM dead_letters WHERE message_id = 'too large'"))
+		r.eventually(t, func() bool { return r.rows(t, "dead_letters WHERE deaths = 2") == 1 }, "it dies again")
+		stop()
+		require.Len(t, pages, 1)
+		require.Zero(t, r.broker.Ready(queue))
+		require.Zero(t, r.broker.Ready(queue+".dlq"))
+	})
+
+	t.Run("only checked", func(t *testing.T) {
+		t.Parallel()
+
+		r, pages := newRig(t), make(chan page, 3)
+		r.more = []bridge.Queue{row(pages)}
+		r.arrange()
+		require.NoError(t, bridge.Establish(t.Context(), r.Options))
+		r.Declare = false
+		require.NoError(t, bridge.Establish(t.Context(), r.Options))
+		_, err := r.broker.Channel().QueueDelete(queue, false, false, false)
+		require.NoError(t, err)
+		require.ErrorContains(t, bridge.Establish(t.Context(), r.Options), "check queue "+queue)
+	})
+
+	t.Run("declared", func(t *testing.T) {
+		t.Parallel()
+
+		broker := bridgetest.New(t)
+		o := options(broker.URL)
+		o.Queues = []bridge.Queue{row(nil)}
+		require.NoError(t, bridge.Establish(t.Context(), o))
+		var dlx declared
+		broker.Call("GET", "/api/exchanges/"+broker.Vhost+"/crawler.dlx", nil, &dlx)
+		require.Equal(t, amqp.ExchangeDirect, dlx.Type)
+		var q declared
+		broker.Call("GET", "/api/queues/"+broker.Vhost+"/"+queue, nil, &q)
+		require.Equal(t, "crawler.dlx", q.Arguments["x-dead-letter-exchange"])
+		require.Equal(t, queue, q.Arguments["x-dead-letter-routing-key"])
+		var bindings []map[string]any
+		broker.Call("GET", "/api/bindings/"+broker.Vhost, nil, &bindings)
+		require.Len(t, bindings, 3, "of both queues to the default exchange, and of the dead-letter queue to its own")
+	})
 }

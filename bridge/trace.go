@@ -57,7 +57,7 @@ func (t tracing) sender(ctx context.Context, d amqp.Delivery) context.Context {
 
 // batch begins the span of what is done for a whole batch at once, such as the statement that stores it. It is a trace
 // of its own, linked to those of the messages: none of them can be its only parent.
-func (t tracing) batch(ctx context.Context, q queue, batch []amqp.Delivery) (context.Context, trace.Span) {
+func (t tracing) batch(ctx context.Context, q Queue, batch []amqp.Delivery) (context.Context, trace.Span) {
 	if t.off() {
 		return ctx, noop.Span{}
 	}
@@ -67,13 +67,13 @@ func (t tracing) batch(ctx context.Context, q queue, batch []amqp.Delivery) (con
 			links = append(links, trace.Link{SpanContext: s})
 		}
 	}
-	return t.tracer.Start(ctx, "receive "+q.queue, trace.WithSpanKind(trace.SpanKindConsumer), trace.WithLinks(links...),
+	return t.tracer.Start(ctx, "receive "+q.Name, trace.WithSpanKind(trace.SpanKindConsumer), trace.WithLinks(links...),
 		trace.WithAttributes(append(q.attributes(), semconv.MessagingOperationTypeReceive,
 			semconv.MessagingOperationName("receive"), semconv.MessagingBatchMessageCount(len(batch)))...))
 }
 
 // message runs f in the span of one message: the next one in its sender's trace, linked to the batch of ctx.
-func (t tracing) message(ctx context.Context, q queue, d amqp.Delivery, f func(context.Context) error) error {
+func (t tracing) message(ctx context.Context, q Queue, d amqp.Delivery, f func(context.Context) error) error {
 	if t.off() {
 		return f(ctx)
 	}
@@ -81,7 +81,7 @@ func (t tracing) message(ctx context.Context, q queue, d amqp.Delivery, f func(c
 	if together := trace.SpanContextFromContext(ctx); together.IsValid() {
 		links = append(links, trace.Link{SpanContext: together})
 	}
-	ctx, span := t.tracer.Start(t.sender(ctx, d), "process "+q.queue, trace.WithSpanKind(trace.SpanKindConsumer),
+	ctx, span := t.tracer.Start(t.sender(ctx, d), "process "+q.Name, trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithLinks(links...), trace.WithAttributes(append(q.attributes(), semconv.MessagingOperationTypeProcess,
 			semconv.MessagingOperationName("process"), semconv.MessagingMessageID(d.MessageId))...))
 	defer span.End()
@@ -112,10 +112,10 @@ func (t tracing) event(m db.Message) (amqp.Table, trace.Span) {
 }
 
 // attributes say where a delivery came from.
-func (q queue) attributes() []attribute.KeyValue {
+func (q Queue) attributes() []attribute.KeyValue {
 	return []attribute.KeyValue{
-		semconv.MessagingSystemRabbitMQ, semconv.MessagingDestinationName(q.exchange + ":" + q.key + ":" + q.queue),
-		semconv.MessagingRabbitMQDestinationRoutingKey(q.key),
+		semconv.MessagingSystemRabbitMQ, semconv.MessagingDestinationName(q.Exchange + ":" + q.Key + ":" + q.Name),
+		semconv.MessagingRabbitMQDestinationRoutingKey(q.Key),
 	}
 }
 

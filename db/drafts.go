@@ -117,8 +117,8 @@ func (s *Drafts) RequestDraft(ctx context.Context, r draft.Request, by string, t
 		}
 		b := new(pgx.Batch)
 		outboxAdd(b, Message{
-			MessageID: r.EventID, Lane: DraftLane, Exchange: to.Exchange, RoutingKey: to.RoutingKey, Body: body,
-			CreatedAt: now,
+			MessageID: r.EventID, Lane: draftLane, Exchange: to.Exchange, RoutingKey: to.RoutingKey,
+			Type: contract.CrawlRequestedName, Body: body, CreatedAt: now,
 		})
 		remember(ctx, b)
 		return tx.SendBatch(ctx, b).Close()
@@ -129,5 +129,5 @@ func (s *Drafts) RequestDraft(ctx context.Context, r draft.Request, by string, t
 	return nil
 }
 
-// DraftLane is whose turn crawl requests have in the outbox.
-const DraftLane = "drafts"
+// draftLane is the lane of draft requests in the outbox.
+const draftLane = "drafts"

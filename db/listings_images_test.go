@@ -201,7 +201,7 @@ func TestFailImage(t *testing.T) {
 	require.Equal(t, "failed", states(t, s, l)["1.jpg"])
 	require.Equal(t, []string{"open"}, letters())
 	body := query[[]byte](t, pool, "SELECT body FROM dead_letters")[0]
-	m, err := contract.Decode[contract.PendingImage](body)
+	m, err := contract.Decode[contract.PendingImage](body, contract.MaxBody)
 	require.NoError(t, err, "the dead letter replays as a request for the image")
 	require.Equal(t, contract.PendingImage{ListingID: l.ID().String(), URL: img.URL}, m)
 

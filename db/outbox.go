@@ -23,9 +23,10 @@ func NewOutbox(pool *pgxpool.Pool) *Outbox { return &Outbox{pool} }
 type Message struct {
 	ID         int64     // the row's number: order of writing, with gaps
 	MessageID  uuid.UUID // the event's ID, and its AMQP MessageId
-	Lane       string
+	Lane       string    // lanes are published in turns: a platform, or a kind of message
 	Exchange   string
 	RoutingKey string
+	Type       string // AMQP type; "" = none
 	Body       []byte // JSON, but for a replay
 	CreatedAt  time.Time
 	PublishAs  string            // AMQP MessageId where it is not MessageID; "" = it is
@@ -36,19 +37,21 @@ type Message struct {
 }
 
 const sqlOutboxAdd = `
-INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
-VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO outbox (message_id, lane, exchange, routing_key, type, body, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (message_id) DO NOTHING`
 
 // outboxAdd queues m with the change that it tells of. A message ID that is there already is not written again.
 func outboxAdd(b *pgx.Batch, m Message) {
-	b.Queue(sqlOutboxAdd, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt)
+	b.Queue(sqlOutboxAdd, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Type, m.Body, m.CreatedAt)
 }
 
 // The lanes that have something pending come from a loose index scan, and each one's rows are locked inside the
 // LATERAL: ranking all pending rows first costs 500 times as much at a million rows, and locks them for one relay.
 // Lanes after the cursor come first, then the rest, or the first names of the alphabet would always win. Nothing
-// here sorts, so that the scan ends with the batch and does not visit every lane.
+// here sorts, so that the scan ends with the batch and does not visit every lane. The window keeps that order; it reads
+// the sizes of bodies from their headers, not the bodies. What is locked beyond the cut is free again when the statement
+// ends.
 // BETWEEN is an equality that the planner does not see through: with "=" it may walk the primary key, and with that
 // every published row.
 const sqlOutboxLease = `
@@ -64,10 +67,10 @@ WITH RECURSIVE later AS (
         SELECT lane FROM outbox WHERE published_at IS NULL AND lane > t.lane AND lane <= $1
         ORDER BY lane LIMIT 1) o
 ), due AS (
-    SELECT o.id, t.turn
+    SELECT o.id, t.turn, o.size
     FROM (SELECT lane, turn FROM later UNION ALL SELECT lane, turn FROM earlier) t
     CROSS JOIN LATERAL (
-        SELECT id FROM outbox
+        SELECT id, octet_length(body) AS size FROM outbox
         WHERE lane BETWEEN t.lane AND t.lane AND published_at IS NULL
             AND (leased_until IS NULL OR leased_until < $2)
         ORDER BY lane, id
@@ -75,19 +78,24 @@ WITH RECURSIVE later AS (
         FOR UPDATE SKIP LOCKED
     ) o
     LIMIT $4
+), fitting AS (
+    SELECT id, turn
+    FROM (SELECT id, turn, size, sum(size) OVER (ROWS UNBOUNDED PRECEDING) AS total FROM due) d
+    WHERE total - size < $7
 )
 UPDATE outbox o SET lease_token = $5, leased_until = $6
-FROM due WHERE o.id = due.id
-RETURNING o.id, o.message_id, o.lane, o.exchange, o.routing_key, o.body, o.created_at, o.publish_as, o.headers,
-    o.traceparent, o.tracestate, due.turn`
+FROM fitting f WHERE o.id = f.id
+RETURNING o.id, o.message_id, o.lane, o.exchange, o.routing_key, o.type, o.body, o.created_at, o.publish_as, o.headers,
+    o.traceparent, o.tracestate, f.turn`
 
 // Lease claims up to max pending messages, at most perLane of each lane, starting with the lane after cursor,
-// until now+ttl. No two callers ever hold the same message; a lease that runs out makes its messages due again. The
+// until now+ttl. The message with which their bodies reach maxBytes is the last one, so that even a larger one is
+// claimed, by itself. No two callers ever hold the same message; a lease that runs out makes its messages due again. The
 // slice is in the lanes' turns, the cursor for the next call being its last lane, and then in the order of writing.
-func (o *Outbox) Lease(ctx context.Context, token uuid.UUID, cursor string, perLane, max int,
+func (o *Outbox) Lease(ctx context.Context, token uuid.UUID, cursor string, perLane, max, maxBytes int,
 	now time.Time, ttl time.Duration) ([]Message, error) {
 	// CollectRows reports the error.
-	rows, _ := o.pool.Query(ctx, sqlOutboxLease, cursor, now, perLane, max, token, now.Add(ttl))
+	rows, _ := o.pool.Query(ctx, sqlOutboxLease, cursor, now, perLane, max, token, now.Add(ttl), maxBytes)
 	type leased struct {
 		Message
 		Turn int64

@@ -27,11 +27,14 @@ func fill(t testing.TB, pool *pgxpool.Pool, lane string, n int) {
 	require.NoError(t, err)
 }
 
-// lease takes up to 500 messages, 50 a lane, for half a minute.
+// leaseBytes is where a lease ends although more waits.
+const leaseBytes = 16 << 20
+
+// lease takes up to 500 messages, 50 a lane, of leaseBytes, for half a minute.
 func lease(t testing.TB, o *db.Outbox, token uuid.UUID, cursor string, now time.Time) []db.Message {
 	t.Helper()
 
-	got, err := o.Lease(t.Context(), token, cursor, 50, 500, now, 30*time.Second)
+	got, err := o.Lease(t.Context(), token, cursor, 50, 500, leaseBytes, now, 30*time.Second)
 	require.NoError(t, err)
 	return got
 }
@@ -69,7 +72,7 @@ func TestLeaseIsDisjoint(t *testing.T) {
 	for range 4 {
 		work.Go(func() {
 			for range 2 {
-				got, err := o.Lease(t.Context(), uuid.New(), "", 50, 250, start, time.Minute)
+				got, err := o.Lease(t.Context(), uuid.New(), "", 50, 250, leaseBytes, start, time.Minute)
 				if err != nil {
 					t.Error(err)
 				}
@@ -122,6 +125,48 @@ func TestLeaseIsFair(t *testing.T) {
 	}
 	require.Equal(t, want, lanes(third), "and around: what is left of those who had their turn")
 	require.Len(t, third, 7*50+15*10)
+}
+
+// TestLeaseIsBoundedByBytes: large messages come in slices that fit into memory, each lane still has its turn, and one
+// that is larger than a slice is leased by itself.
+func TestLeaseIsBoundedByBytes(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	o := db.NewOutbox(pool)
+	grow := func(lane string, bytes int) {
+		_, err := pool.Exec(t.Context(), "UPDATE outbox SET body = convert_to(repeat('x', $2), 'UTF8') WHERE lane = $1", lane, bytes)
+		require.NoError(t, err)
+	}
+	fill(t, pool, "large", 50)
+	grow("large", 1<<20)
+	fill(t, pool, "small", 5)
+	fill(t, pool, "vast", 2)
+	grow("vast", leaseBytes+1)
+
+	type slice struct {
+		messages int
+		lanes    []string
+	}
+	var got []slice
+	seen, cursor := map[int64]bool{}, ""
+	for {
+		ms := lease(t, o, uuid.New(), cursor, start)
+		if len(ms) == 0 {
+			break
+		}
+		for _, m := range ms {
+			require.False(t, seen[m.ID], "twice")
+			seen[m.ID] = true
+		}
+		got = append(got, slice{len(ms), lanes(ms)})
+		cursor = ms[len(ms)-1].Lane
+	}
+	require.Equal(t, []slice{
+		{16, []string{"large"}}, {6, []string{"small", "vast"}}, {16, []string{"large"}}, {1, []string{"vast"}},
+		{16, []string{"large"}}, {2, []string{"large"}},
+	}, got)
+	require.Len(t, seen, 57)
 }
 
 func TestLeaseExpires(t *testing.T) {

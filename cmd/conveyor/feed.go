@@ -227,7 +227,7 @@ func (c *normalizeCmd) Run() error {
 
 // normalizeLine is the door and the normalizer in one: what would become of this message.
 func normalizeLine(line []byte) normalized {
-	m, err := contract.Decode[contract.ScrapedListing](line)
+	m, err := contract.Decode[contract.ScrapedListing](line, contract.MaxBody)
 	row := normalized{PlatformID: m.PlatformID}
 	var fields contract.Errors
 	if errors.As(err, &fields) {

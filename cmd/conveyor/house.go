@@ -232,21 +232,32 @@ func (h *house) scrapers(ctx context.Context) error {
 // bridge carries messages until ctx ends.
 func (h *house) bridge(ctx context.Context) error {
 	b := &bridge.Bridge{
-		Options:  h.bridgeOptions(),
-		Listings: db.NewListings(h.pool), DeadLetters: db.NewDeadLetters(h.pool), Outbox: db.NewOutbox(h.pool),
-		Launch: h.launch, Metrics: bridge.NewMetrics(h.registry), Log: h.log, Now: time.Now,
+		Options: h.bridgeOptions(), DeadLetters: db.NewDeadLetters(h.pool), Outbox: db.NewOutbox(h.pool),
+		Metrics: bridge.NewMetrics(h.registry), Log: h.log, Now: time.Now,
 	}
 	return b.Run(ctx)
 }
 
+// queues are the rows of all systems.
+func (h *house) queues() []bridge.Queue {
+	listings := bridge.Listings{
+		Store: db.NewListings(h.pool), Launch: h.launch, Stages: h.config.Listings.Stages, Platforms: platform.Names(),
+		Prefetch: h.config.RabbitMQ.Prefetch,
+	}
+	rows := listings.Queues()
+	if r := h.config.DraftRequests; r.Ours {
+		drafts := bridge.Drafts{
+			Launch: h.launch, Exchange: r.Exchange, Queue: r.Queue, RoutingKey: r.RoutingKey, Prefetch: r.Prefetch,
+		}
+		rows = append(rows, drafts.Queues()...)
+	}
+	return rows
+}
+
 func (h *house) bridgeOptions() bridge.Options {
 	return bridge.Options{
-		URL: h.config.RabbitMQ.URL, Stages: h.config.Listings.Stages, Platforms: platform.Names(),
-		QueueType: h.config.RabbitMQ.QueueType, Declare: h.config.RabbitMQ.Declare, Prefetch: h.config.RabbitMQ.Prefetch,
-		DraftRequests: bridge.DraftRequests{
-			Ours: h.config.DraftRequests.Ours, Exchange: h.config.DraftRequests.Exchange, Queue: h.config.DraftRequests.Queue,
-			RoutingKey: h.config.DraftRequests.RoutingKey, Prefetch: h.config.DraftRequests.Prefetch,
-		},
+		URL: h.config.RabbitMQ.URL, Queues: h.queues(), QueueType: h.config.RabbitMQ.QueueType,
+		Declare: h.config.RabbitMQ.Declare, Prefetch: h.config.RabbitMQ.Prefetch,
 		Hold: h.config.RabbitMQ.Hold, ArchiveDeadLetters: h.config.Listings.ArchiveDeadLetters,
 		Relays: h.config.Outbox.Relays, Retention: h.config.Outbox.Retention, Version: version(), Traces: h.traces,
 	}

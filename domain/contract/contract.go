@@ -14,7 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxBody is the largest message body in bytes that a consumer reads. The broker's own limit is 16 MiB (RabbitMQ 4).
+// MaxBody is the size of the largest body in bytes that the consumers of most queues read; pages of a crawl may be
+// larger. The broker's own limit is 16 MiB (RabbitMQ 4).
 const MaxBody = 1 << 20
 
 // A FieldError is one thing that is wrong with a message.
@@ -46,12 +47,12 @@ func (e Errors) or() error {
 	return e
 }
 
-// Decode reads one message and checks it. Every error means that this body can never be understood. Members that M
-// does not name are ignored.
-func Decode[M interface{ Check() error }](body []byte) (M, error) {
+// Decode reads one message of at most maxBody bytes and checks it. Every error is Errors and means that this body can
+// never be read. Members that M does not name are ignored.
+func Decode[M interface{ Check() error }](body []byte, maxBody int) (M, error) {
 	var m M
-	if len(body) > MaxBody {
-		return m, Errors{{Reason: fmt.Sprintf("body has %d bytes, the most is %d", len(body), MaxBody)}}
+	if len(body) > maxBody {
+		return m, Errors{{Reason: fmt.Sprintf("body has %d bytes, the most is %d", len(body), maxBody)}}
 	}
 	if at := invalidUTF8(body); at >= 0 {
 		return m, Errors{{Reason: fmt.Sprintf("body is not UTF-8 at byte %d", at)}}

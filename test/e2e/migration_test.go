@@ -74,7 +74,7 @@ func (o *team) work(ch *amqp.Channel, stage string, body []byte) error {
 	var next, name string
 	switch stage {
 	case listing.StageNormalize:
-		m, err := contract.Decode[contract.ScrapedListing](body)
+		m, err := contract.Decode[contract.ScrapedListing](body, contract.MaxBody)
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (o *team) work(ch *amqp.Channel, stage string, body []byte) error {
 		}
 		next, name = "listings.normalized", m.PlatformID
 	case listing.StageDedupe, listing.StageImport:
-		m, err := contract.Decode[contract.StagedListing](body)
+		m, err := contract.Decode[contract.StagedListing](body, contract.MaxBody)
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (o *team) work(ch *amqp.Channel, stage string, body []byte) error {
 			next = "listings.ready"
 		}
 	case listing.StageImages:
-		m, err := contract.Decode[contract.PendingImage](body)
+		m, err := contract.Decode[contract.PendingImage](body, contract.MaxBody)
 		if err != nil {
 			return err
 		}
