@@ -72,7 +72,7 @@ func TestRelayWaitsOutAnAlarm(t *testing.T) {
 	require.LessOrEqual(t, count("lease_token IS NOT NULL"), 1000, "no more is leased")
 	require.Equal(t, events, count("published_at IS NULL"))
 	require.Zero(t, count("last_error <> ''"), "no lease is burnt")
-	require.Contains(t, logs.String(), "the broker blocks publishers")
+	require.Contains(t, logs.String(), "broker blocks publishers")
 
 	line.Alarm(false)
 	empty(t, pool)
@@ -133,7 +133,7 @@ func TestDeadLettersWaitOutAnAlarm(t *testing.T) {
 	r.eventually(t, func() bool { return r.broker.Ready("scraped.kijiji.dlq") == 1 }, "it is buried")
 	line.Alarm(true)
 	r.broker.Publish("scraped", "kijiji", []byte("<p>"))
-	r.eventually(t, func() bool { return strings.Count(r.logs.String(), "what is to be sent waits") == 2 }, "not blocked")
+	r.eventually(t, func() bool { return strings.Count(r.logs.String(), "messages to be sent wait") == 2 }, "not blocked")
 	began := time.Now()
 	stop()
 	require.Less(t, time.Since(began), 10*time.Second)

@@ -1,8 +1,8 @@
-// Package bridge carries messages between RabbitMQ and Conveyor: consumers that store what arrives and start its
-// workflow, the relay that publishes the outbox, and the archive of dead letters.
+// Package bridge carries messages between RabbitMQ and Conveyor: consumers that store the messages that arrive and
+// start their workflows, the relay that publishes the outbox, and the archive of dead letters.
 //
-// Every connection is supervised here, not by the client library: its automatic recovery acks the wrong message
-// after a reconnect. A session has a channel of its own, so an ack of the session before fails instead.
+// Connections are supervised here, not by the client library, whose automatic recovery acks the wrong message after a
+// reconnect. Each session has a channel of its own, so a late ack of the session before fails instead.
 package bridge
 
 import (
@@ -23,8 +23,8 @@ type Options struct {
 	Queues             []Queue       // the rows of all systems: Listings.Queues, Drafts.Queues, …
 	QueueType          string        // quorum or classic, for the queues that are declared here
 	Declare            bool          // declare the topology; false checks that it exists
-	Prefetch           int           // unacked deliveries of one dead-letter queue; fewer where its row's MaxBody is larger
-	Hold               time.Duration // how long deliveries are held while a dependency is down, before they are given back
+	Prefetch           int           // unacked deliveries of each dead-letter queue; fewer for larger bodies
+	Hold               time.Duration // how long deliveries are held while a dependency is down
 	ArchiveDeadLetters bool          // move dead letters to Postgres; false leaves them in the broker
 	Relays             int           // outbox batches being published at the same time
 	Retention          time.Duration // how long published outbox rows are kept
@@ -63,8 +63,8 @@ func (b *Bridge) Run(ctx context.Context) error {
 	for _, q := range topology.consumed(b.Prefetch, b.archive) {
 		c := consumer{
 			source: source{
-				Queue: q, hold: b.Hold, metrics: b.Metrics, log: b.Log.With("queue", q.Name), spans: newTracing(b.Traces),
-				now: b.Now,
+				Queue: q, hold: b.Hold, metrics: b.Metrics, log: b.Log.With("queue", q.Name),
+				spans: newTracing(b.Traces), now: b.Now,
 			},
 			connect: consume, dead: dead,
 		}
@@ -83,12 +83,12 @@ func (b *Bridge) prepare(ctx context.Context, connect *connector, t topology) er
 	again(ctx, func() bool {
 		conn, err := connect.get(ctx)
 		if err != nil {
-			b.Log.WarnContext(ctx, "rabbitmq is away", "err", err)
+			b.Log.WarnContext(ctx, "cannot connect to rabbitmq, trying again", "err", err)
 			return false
 		}
 		failed = t.establish(conn, b.Log)
 		if failed != nil && conn.IsClosed() {
-			b.Log.WarnContext(ctx, "rabbitmq went away", "err", failed)
+			b.Log.WarnContext(ctx, "lost the connection to rabbitmq, trying again", "err", failed)
 			return false
 		}
 		return true

@@ -416,7 +416,7 @@ func TestTemporalAway(t *testing.T) {
 	require.LessOrEqual(t, r.temp.called(), 5*rounds, "nothing spins")
 	require.Equal(t, 7, r.broker.Ready("scraped.kijiji"), "no more is taken")
 	require.Zero(t, r.temp.started())
-	require.Contains(t, r.logs.String(), "messages are held until it works")
+	require.Contains(t, r.logs.String(), "messages are held, trying again")
 
 	r.temp.set(nil)
 	r.eventually(t, func() bool { return r.temp.started() == 12 }, "it goes on by itself")
@@ -573,7 +573,7 @@ func TestBrokerAway(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(ctx) }()
-	r.eventually(t, func() bool { return strings.Contains(r.logs.String(), "rabbitmq is away") }, "it says so")
+	r.eventually(t, func() bool { return strings.Contains(r.logs.String(), "cannot connect to rabbitmq") }, "it says so")
 	for n := range 2 {
 		require.NoError(t, line.Mend())
 		r.eventually(t, func() bool { return r.consumers("scraped.kijiji") == 1 }, "no consumer")

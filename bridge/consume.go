@@ -12,10 +12,11 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// batchBytes is where a batch ends although more waits: it is one statement, and in memory several times.
+// batchBytes is the size at which a batch ends although more messages wait: a batch is one statement, and in memory
+// several times.
 const batchBytes = 16 << 20
 
-// drainGrace is how long the work in hand may take after shutdown began.
+// drainGrace is how long the handling of received messages may take after shutdown began.
 const drainGrace = 15 * time.Second
 
 // A consumer reads one queue on a channel of its own, in one session after the other until its context ends.
@@ -34,7 +35,7 @@ func (c *consumer) run(ctx context.Context) {
 	})
 }
 
-// session consumes until the channel or ctx ends. Deliveries that are not acked by then come again.
+// session consumes until the channel or ctx ends. Deliveries that are not acked by then are delivered again.
 func (c *consumer) session(ctx context.Context) error {
 	ch, err := c.connect.channel(ctx)
 	if err != nil {
@@ -51,7 +52,7 @@ func (c *consumer) session(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("consume: %w", err)
 	}
-	// The client hands deliveries over one by one; what waits must be here already for gather to see it.
+	// The client hands deliveries over one by one; gather sees only those that are in this buffer.
 	waiting := make(chan arrived, c.Prefetch)
 	go func() { // ends with the channel; never blocks, for no more than the prefetch are unacked
 		defer close(waiting)
@@ -106,14 +107,14 @@ func (c *consumer) session(ctx context.Context) error {
 	}
 }
 
-// arrived is a delivery and when it came, which is when the broker's patience with us began.
+// arrived is a delivery and the time of its arrival, from which the broker's ack timeout counts.
 type arrived struct {
 	amqp.Delivery
 	at time.Time
 }
 
-// gather returns what waits, at least one delivery and at most n, and when the first of it came; false when there
-// will be none.
+// gather returns the deliveries that wait, at least one and at most n, and when the first of them arrived; false when
+// there will be none.
 func gather(ctx context.Context, deliveries <-chan arrived, n int) (batch []amqp.Delivery, since time.Time, ok bool) {
 	select {
 	case <-ctx.Done():
@@ -138,9 +139,9 @@ func gather(ctx context.Context, deliveries <-chan arrived, n int) (batch []amqp
 	return batch, since, true
 }
 
-// work handles a batch until every delivery is settled, and returns how many are not. While something we depend on is
-// away the rest is held and nothing more is taken, but not for ever: the broker ends a consumer that keeps a message
-// unacked for half an hour, and what it counts then is up to its version.
+// work handles a batch until every delivery is settled, and returns how many are not. While a dependency is down the
+// rest is held and no more messages are taken, but not for ever: the broker ends a consumer that keeps a message
+// unacked for half an hour, and its version decides whether that counts as a delivery.
 func (c *consumer) work(ctx, work context.Context, batch []amqp.Delivery, since time.Time) (left int) {
 	began := time.Now()
 	n, held := len(batch), 0
@@ -149,11 +150,11 @@ func (c *consumer) work(ctx, work context.Context, batch []amqp.Delivery, since 
 		held = n
 	}
 	defer hold(0)
-	// Shutdown does not wait for what is away: what is held goes back to its queue.
+	// Shutdown does not wait for a dependency that is down: held messages go back to their queue.
 	holding, cancel := context.WithDeadline(work, since.Add(c.hold))
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
-	// Nor for a broker that blocks publishers, and so takes no dead letters.
+	// Nor does it wait for a broker that blocks publishers, and so takes no dead letters.
 	settling, leave := context.WithCancel(work)
 	defer leave()
 	defer context.AfterFunc(ctx, func() {
@@ -168,15 +169,15 @@ func (c *consumer) work(ctx, work context.Context, batch []amqp.Delivery, since 
 			return true
 		}
 		hold(len(batch))
-		c.log.WarnContext(ctx, "messages are held until it works", "held", len(batch), "err", why)
+		c.log.WarnContext(ctx, "messages are held, trying again", "held", len(batch), "err", why)
 		return false
 	})
 	c.metrics.handled(c.Name, n, time.Since(began))
 	return len(batch)
 }
 
-// safely keeps a message that makes a handler panic from taking the process along: it is as invalid as one that
-// cannot be read. Which of a batch it was is found by handling them one by one.
+// safely keeps a message that makes a handler panic from ending the process: it is as invalid as one that cannot be
+// read. After a panic the messages of a batch are handled one by one, which finds the one that causes it.
 func (c *consumer) safely(ctx context.Context, batch []amqp.Delivery) (errs []error) {
 	defer func() {
 		if p := recover(); p != nil {

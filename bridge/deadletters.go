@@ -33,8 +33,8 @@ func (b *Bridge) archive(q Queue) Handler {
 	})
 }
 
-// deadLetter is what Postgres keeps of a message that died in q. The reason is ours, or the broker's from x-death;
-// where neither says what the message was published to, it is what q is bound to.
+// deadLetter is the row of a message that died in q. The reason is that of our headers, or of the broker's x-death;
+// where neither names the exchange that the message was published to, it is the one that q is bound to.
 func deadLetter(q Queue, headers amqp.Table, d amqp.Delivery, now time.Time) db.DeadLetter {
 	out := db.DeadLetter{
 		Route: contract.Route{Exchange: q.Exchange, RoutingKey: q.Key, Queue: q.Name}, MessageID: d.MessageId, Body: d.Body,
@@ -54,14 +54,14 @@ func deadLetter(q Queue, headers amqp.Table, d amqp.Delivery, now time.Time) db.
 			out.Reason = "broker: " + reason
 		}
 	}
-	out.Reason = cmp.Or(out.Reason, "it does not say why")
+	out.Reason = cmp.Or(out.Reason, "no reason is given")
 	out.Class = cmp.Or(out.Class, string(fault.Transient))
 	sum := sha256.Sum256(d.Body) // a sender may use one MessageId for many bodies
 	out.Key = "message/" + out.Queue + "/" + d.MessageId + "/" + hex.EncodeToString(sum[:])
 	return out
 }
 
-// text is a header of whatever type as text; "" when there is none.
+// text is a header of any type as text; "" when there is none.
 func text(headers amqp.Table, name string) string {
 	if v, ok := headers[name]; ok {
 		return fmt.Sprint(v)
@@ -78,7 +78,7 @@ func letterOf(headers amqp.Table) int64 {
 	return id
 }
 
-// death digs out of x-death how a message last died in a queue, and what it was published to then:
+// death reads from x-death how a message last died in a queue, and the exchange and key that it was published to then:
 // [{queue, reason, exchange, routing-keys: [key, …], …}, …], the newest first.
 func death(headers amqp.Table, queue string) (reason, exchange, key string, ok bool) {
 	deaths, _ := headers["x-death"].([]any)

@@ -127,7 +127,7 @@ func TestDeadLettersWithoutAWord(t *testing.T) {
 	r.eventually(t, func() bool { return r.rows(t, "dead_letters") == 1 }, "not archived")
 	l, err := r.DeadLetters.Get(t.Context(), one[int64](t, r, "SELECT id FROM dead_letters"))
 	require.NoError(t, err)
-	require.Equal(t, []string{"images.pending", "listings", "images.pending", "it does not say why"},
+	require.Equal(t, []string{"images.pending", "listings", "images.pending", "no reason is given"},
 		[]string{l.Queue, l.Exchange, l.RoutingKey, l.Reason})
 }
 

@@ -30,7 +30,7 @@ type Inspector struct {
 	missed map[string]time.Time // queues that were not there, and when they were looked for
 }
 
-// lookAgain is when a queue that was not there is looked for again: each look is an error in the broker's log.
+// lookAgain is how long a missing queue is not looked for again: each look is an error in the broker's log.
 const lookAgain = time.Minute
 
 // NewInspector returns an inspector of the broker in o. management is the address of its management API; its
@@ -38,18 +38,18 @@ const lookAgain = time.Minute
 func NewInspector(o Options, management string) (*Inspector, error) {
 	broker, err := amqp.ParseURI(o.URL)
 	if err != nil {
-		return nil, errors.New("read RABBITMQ_URL: it is no AMQP URL") // the cause may quote the password
+		return nil, errors.New("read RABBITMQ_URL: not an AMQP URL") // the cause may quote the password
 	}
 	at, err := url.Parse(strings.TrimSuffix(management, "/"))
 	if err != nil || at.Host == "" {
-		return nil, errors.New("read RABBITMQ_MANAGEMENT_URL: it is no URL")
+		return nil, errors.New("read RABBITMQ_MANAGEMENT_URL: not a URL")
 	}
 	if at.User == nil {
 		at.User = url.UserPassword(broker.Username, broker.Password)
 	}
 	return &Inspector{
-		topology: newTopology(o), connect: newConnector(o.URL, "conveyor inspector", nil, slog.New(slog.DiscardHandler)), vhost: broker.Vhost,
-		management: at, missed: map[string]time.Time{},
+		topology: newTopology(o), connect: newConnector(o.URL, "conveyor inspector", nil, slog.New(slog.DiscardHandler)),
+		vhost: broker.Vhost, management: at, missed: map[string]time.Time{},
 	}, nil
 }
 
@@ -66,7 +66,7 @@ func (i *Inspector) Queues(ctx context.Context) ([]backlog.Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The client waits for a broker without end; what is closed answers at once.
+	// The client waits for a broker without end; closing the connection ends the call.
 	defer context.AfterFunc(ctx, i.connect.close)()
 	out := i.known()
 	var ch *amqp.Channel
@@ -97,7 +97,7 @@ func (i *Inspector) Queues(ctx context.Context) ([]backlog.Queue, error) {
 	return out, nil
 }
 
-// missing says that a queue was not there a moment ago.
+// missing says whether a queue was found missing within lookAgain.
 func (i *Inspector) missing(queue string) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -122,11 +122,11 @@ func (i *Inspector) known() []backlog.Queue {
 	return out
 }
 
-// maxRates bounds what is read of the management API: some hundred bytes a queue of the vhost.
+// maxRates is the most bytes that are read of an answer of the management API: it has a few hundred for each queue.
 const maxRates = 8 << 20
 
-// Rates asks the management API for what AMQP does not tell, by queue. It is not always there, its numbers are some
-// seconds old, and its user needs the tag monitoring or management.
+// Rates asks the management API for the unacked messages and the rates of each queue, which AMQP does not tell. That
+// API is not always enabled, its numbers are some seconds old, and its user needs the tag monitoring or management.
 func (i *Inspector) Rates(ctx context.Context) (map[string]backlog.Rates, error) {
 	at := *i.management
 	at.User = nil

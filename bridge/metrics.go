@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics is what the bridge counts. Make it once a process.
+// Metrics are the counters of the bridge. Make them once in a process.
 type Metrics struct {
 	messages     *prometheus.CounterVec
 	unchangedN   *prometheus.CounterVec
@@ -28,13 +28,14 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "conveyor_messages_total", Help: "Deliveries settled, by queue and outcome (done, dead).",
 		}, []string{"queue", "outcome"}),
 		unchangedN: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "conveyor_listings_unchanged_total", Help: "Adverts settled at the door, by platform.",
+			Name: "conveyor_listings_unchanged_total",
+			Help: "Scraped adverts that had not changed since they were last processed, by platform.",
 		}, []string{"platform"}),
 		heldN: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "conveyor_messages_held", Help: "Deliveries held back because something is away, by queue.",
+			Name: "conveyor_messages_held", Help: "Deliveries held because a dependency is down, by queue.",
 		}, []string{"queue"}),
 		consumers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "conveyor_consumer_open", Help: "The queue's consumers that have a session.",
+			Name: "conveyor_consumer_open", Help: "Consumers that have a session with the broker, by queue.",
 		}, []string{"queue"}),
 		batches: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "conveyor_batch_messages", Help: "Deliveries handled together, by queue.",
@@ -48,13 +49,13 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "conveyor_amqp_connections_total", Help: "Connections opened to RabbitMQ, by use.",
 		}, []string{"name"}),
 		blockedN: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "conveyor_amqp_blocked", Help: "1 while the broker takes no messages (memory or disk alarm), by connection.",
+			Name: "conveyor_amqp_blocked", Help: "1 while the broker blocks publishers (memory or disk alarm), by connection.",
 		}, []string{"name"}),
 		publishedN: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "conveyor_outbox_published_total", Help: "Outbox messages confirmed by the broker, by routing key.",
 		}, []string{"key"}),
 		publishDelay: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "conveyor_outbox_delay_seconds", Help: "From an event's transaction to the broker's confirm.",
+			Name: "conveyor_outbox_delay_seconds", Help: "Time from an event's transaction to the broker's confirm.",
 			Buckets: prometheus.ExponentialBuckets(0.002, 2.5, 12),
 		}),
 		lostLeases: prometheus.NewCounter(prometheus.CounterOpts{

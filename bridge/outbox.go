@@ -19,27 +19,27 @@ import (
 
 const (
 	relayBatch     = 500                    // messages a cycle, and batchBytes of bodies
-	relayLane      = 50                     // of one lane a cycle, so that a busy one does not shut the others out
-	relayLease     = 30 * time.Second       // how long a dead relay's messages wait
-	relayPoll      = 250 * time.Millisecond // for events that wake nobody, and in case a notification was missed
+	relayLane      = 50                     // of one lane a cycle, so that a busy lane does not hold up the others
+	relayLease     = 30 * time.Second       // how long the messages of a relay that died wait
+	relayPoll      = 250 * time.Millisecond // for messages that cause no notification, and in case one was missed
 	relayGather    = 5 * time.Millisecond
 	purgeEvery     = time.Minute
 	purgeAtOnce    = 5000
 	leaseTimeout   = 5 * time.Second
 	publishTimeout = 20 * time.Second // less than the lease
-	relayKeep      = 5 * time.Second  // how often a lease is kept while the broker blocks us
+	relayKeep      = 5 * time.Second  // how often a lease is extended while the broker blocks publishers
 )
 
 // A Relay publishes the outbox. Any number may run, in one process or many: each message is leased by one at a time,
 // and marked when the broker has confirmed it and not returned it. A relay that dies in between leaves its messages
 // to the next, which sends them again under the same MessageIds.
 //
-// While the broker blocks publishers, a relay leases nothing more and keeps the lease of what it has sent, so that all
-// of it is confirmed and marked when the broker goes on.
+// While the broker blocks publishers, a relay leases no more messages and extends the lease of those it has sent, so
+// that all of them are confirmed and marked when the broker continues.
 type Relay struct {
 	Outbox    *db.Outbox
 	Routed    func(exchange, key string) bool // whether a message must find a queue
-	Cycles    int                             // under way at once
+	Cycles    int                             // batches being published at the same time
 	Retention time.Duration                   // of published rows
 
 	connect *connector
@@ -67,12 +67,12 @@ func (r *Relay) Run(ctx context.Context) {
 	work.Go(func() error {
 		lasting(ctx, func() {
 			if err := r.Outbox.Wait(ctx, added); ctx.Err() == nil {
-				r.log.WarnContext(ctx, "outbox is only polled for a moment", "err", err)
+				r.log.WarnContext(ctx, "cannot listen for outbox notifications, polling instead", "err", err)
 			}
 		})
 		return nil
 	})
-	more := make(chan struct{}, r.Cycles) // what one cycle could not take
+	more := make(chan struct{}, r.Cycles) // wakes the other cycles when one was full
 	work.Go(func() error { r.cycles(ctx, more, added); return nil })
 	for range r.Cycles - 1 {
 		work.Go(func() error { r.cycles(ctx, more, more); return nil })
@@ -82,8 +82,8 @@ func (r *Relay) Run(ctx context.Context) {
 	r.connect.close()
 }
 
-// cycles empties the outbox whenever wake says so, and asks for help through more while there is more than one cycle
-// takes. While events come one after the other it lets a few gather: each cycle costs two transactions.
+// cycles empties the outbox at every signal on wake, and wakes others through more while its batches are full. While
+// events are written one after the other it waits for a few to gather: each cycle costs two transactions.
 func (r *Relay) cycles(ctx context.Context, more chan<- struct{}, wake <-chan struct{}) {
 	p := &publisher{connect: r.connect}
 	poll := time.NewTicker(relayPoll)
@@ -102,7 +102,8 @@ func (r *Relay) cycles(ctx context.Context, more chan<- struct{}, wake <-chan st
 	}
 }
 
-// empty runs cycles until one finds little: the rest comes with a wake-up. It returns false when something is away.
+// empty runs cycles until one is not full: later messages come with a wake-up. It returns false when the database or
+// the broker is down.
 func (r *Relay) empty(ctx context.Context, p *publisher, more chan<- struct{}) bool {
 	for r.connect.unblocked(ctx) {
 		full, err := r.Cycle(ctx, p)
@@ -115,7 +116,7 @@ func (r *Relay) empty(ctx context.Context, p *publisher, more chan<- struct{}) b
 		}
 		select {
 		case more <- struct{}{}:
-		default: // they know
+		default: // they are awake
 		}
 	}
 	return true
@@ -157,7 +158,7 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 			r.metrics.published(m.RoutingKey, r.now().Sub(m.CreatedAt))
 		case errors.Is(err, errReturned), errors.Is(err, errNacked), m.Exchange == "" && forbidden(err):
 			refused = append(refused, m.ID)
-			r.log.WarnContext(ctx, "message is not taken", "message", m.MessageID,
+			r.log.WarnContext(ctx, "broker did not accept a message, sending it again later", "message", m.MessageID,
 				"exchange", m.Exchange, "key", m.RoutingKey, "err", err)
 			refusal = err
 		default:
@@ -194,9 +195,9 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 	return full, nil
 }
 
-// patience is how long a batch waits for the broker's word: publishTimeout, shutdown or not, for half a batch sent and
-// not marked would be sent again. Time in which the broker blocks publishers does not count: the lease is kept
-// meanwhile, and only shutdown ends the wait.
+// patience returns the context of one batch. It ends when the broker has not confirmed within publishTimeout, also
+// during shutdown, for messages that are sent and not marked would be sent again. Time in which the broker blocks
+// publishers does not count: the lease is extended meanwhile, and only shutdown ends the wait.
 func (r *Relay) patience(ctx context.Context, token uuid.UUID, batch []db.Message) (
 	context.Context, context.CancelCauseFunc,
 ) {
@@ -216,7 +217,7 @@ func (r *Relay) patience(ctx context.Context, token uuid.UUID, batch []db.Messag
 				return
 			case <-stop:
 				stop = nil
-				tick.Reset(relayGather) // that we are blocked may be news
+				tick.Reset(relayGather) // look soon whether the broker blocks publishers
 			case <-tick.C:
 			}
 			if !r.connect.blocked() {
@@ -229,7 +230,7 @@ func (r *Relay) patience(ctx context.Context, token uuid.UUID, batch []db.Messag
 			since = time.Now()
 			keeping, kept := context.WithTimeout(out, leaseTimeout)
 			if _, err := r.Outbox.Extend(keeping, token, ids, r.now().Add(relayLease)); err != nil && out.Err() == nil {
-				r.log.WarnContext(ctx, "lease is not kept: its events may be sent twice", "err", err)
+				r.log.WarnContext(ctx, "cannot extend the lease: its messages may be sent twice", "err", err)
 			}
 			kept()
 		}
@@ -237,8 +238,8 @@ func (r *Relay) patience(ctx context.Context, token uuid.UUID, batch []db.Messag
 	return out, cancel
 }
 
-// send publishes a batch, what goes straight to a queue apart from the events: a broker that does not let us do that
-// closes the channel, and events must not suffer for it.
+// send publishes a batch, and messages for the default exchange apart from the others: a broker that forbids those
+// closes the channel, which would fail the others with them.
 func (r *Relay) send(ctx context.Context, p *publisher, batch []db.Message) []error {
 	errs := make([]error, len(batch))
 	for _, direct := range []bool{false, true} {
@@ -264,7 +265,7 @@ func (r *Relay) send(ctx context.Context, p *publisher, batch []db.Message) []er
 }
 
 // outgoing makes a message of a row, and the span of sending it. The trace is that of the row's own transaction, not
-// what a replayed message came with.
+// the one in the headers of a replayed message.
 func (r *Relay) outgoing(m db.Message) (outgoing, trace.Span) {
 	headers, span := r.spans.event(m)
 	if headers == nil {
@@ -285,7 +286,7 @@ func (r *Relay) outgoing(m db.Message) (outgoing, trace.Span) {
 	}, span
 }
 
-// forbidden says that the broker does not let us publish there.
+// forbidden says whether the broker denied permission to publish to an exchange.
 func forbidden(err error) bool {
 	var e *amqp.Error
 	return errors.As(err, &e) && e.Code == amqp.AccessRefused
@@ -297,7 +298,7 @@ func (r *Relay) purge(ctx context.Context) {
 		for {
 			n, err := r.Outbox.Purge(ctx, r.now().Add(-r.Retention), purgeAtOnce)
 			if err != nil && ctx.Err() == nil {
-				r.log.WarnContext(ctx, "outbox is not purged", "err", err)
+				r.log.WarnContext(ctx, "cannot purge the outbox", "err", err)
 			}
 			if n < purgeAtOnce {
 				break

@@ -206,8 +206,8 @@ func TestRelayIsFair(t *testing.T) {
 	require.Equal(t, ids[:2000], busy, "in the order of writing")
 }
 
-// TestRelayBoundsBytes: a cycle has no more of large messages in hand than fit into memory, and goes on at once with the
-// next slice.
+// TestRelayBoundsBytes: a cycle has no more of large messages in hand than fit into memory, and goes on at once with
+// the next slice.
 func TestRelayBoundsBytes(t *testing.T) {
 	t.Parallel()
 

@@ -24,8 +24,8 @@ type outgoing struct {
 	message       amqp.Publishing
 }
 
-// errReturned says that a mandatory message found no queue; errNacked that the broker would not take it; errSilent that
-// it said nothing; errBlocked that it takes nothing for now.
+// The reasons for which a message is not published: errReturned, a mandatory message that no queue is bound for;
+// errNacked, a negative confirm; errSilent, no confirm in time; errBlocked, a memory or disk alarm of the broker.
 var (
 	errReturned = errors.New("no queue is bound for it")
 	errNacked   = errors.New("the broker refused it")
@@ -44,9 +44,9 @@ type publisher struct {
 	gone    chan *amqp.Error // why the channel was closed
 }
 
-// publish sends up to maxPublish messages and waits for the broker's word on each, however long it blocks us, until ctx
-// ends. An error is errReturned, errNacked, or anything else: then it is not known whether the broker has the message,
-// and it is sent again under the same MessageId. When the broker closed the channel, its *amqp.Error says why.
+// publish sends up to maxPublish messages and waits for the confirm of each, however long the broker blocks publishers,
+// until ctx ends. An error is errReturned, errNacked, or anything else: then it is not known whether the broker has the
+// message, and it is sent again under the same MessageId. When the broker closed the channel, its *amqp.Error says why.
 func (p *publisher) publish(ctx context.Context, out []outgoing) []error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,7 +64,8 @@ func (p *publisher) publish(ctx context.Context, out []outgoing) []error {
 	if err != nil {
 		return fail(0, err)
 	}
-	// A broker that blocks us reads nothing more, and then neither a write nor a call heeds ctx: the connection must go.
+	// A broker that blocks publishers stops reading, and then neither a write nor a call heeds ctx: close the
+	// connection.
 	defer context.AfterFunc(ctx, func() { p.connect.discard(conn) })()
 	if err := p.open(conn); err != nil {
 		return fail(0, err)
@@ -87,7 +88,7 @@ func (p *publisher) publish(ctx context.Context, out []outgoing) []error {
 			errs[i] = errNacked
 		}
 	}
-	if p.ch.IsClosed() { // its pending confirms all read "no": nobody knows
+	if p.ch.IsClosed() { // its pending confirms all read "no": it is not known which the broker has
 		for i := range errs {
 			errs[i] = nil
 		}
@@ -111,8 +112,8 @@ func (p *publisher) publish(ctx context.Context, out []outgoing) []error {
 	return errs
 }
 
-// identity tells the messages of one publish apart. Replays have the MessageIds of their senders, who may give one to
-// many; two that agree in all of it are the same to everybody.
+// identity tells the messages of one publish apart. Replays have the MessageIds of their senders, which need not be
+// unique; two messages that agree in all of it are interchangeable.
 type identity struct {
 	exchange, key, messageID string
 	body                     [sha256.Size]byte
@@ -150,8 +151,8 @@ func (p *publisher) closed(ctx context.Context, err error) error {
 	return err
 }
 
-// drop gives up the channel with its connection: what they still have to say belongs to a batch that is over, and
-// closing a channel alone waits for the broker's answer without end. Others on the connection open it again.
+// drop gives up the channel with its connection: late confirms belong to a batch that is over, and closing a channel
+// alone waits for the broker's answer without end. Other users of the connection open it again.
 func (p *publisher) drop(conn *amqp.Connection) {
 	if p.ch != nil {
 		p.ch = nil
@@ -159,7 +160,7 @@ func (p *publisher) drop(conn *amqp.Connection) {
 	}
 }
 
-// A Parcel is a message for somebody else's sender to send: an exchange, a key and a body.
+// A Parcel is a message for a Sender: an exchange, a routing key and a body.
 type Parcel struct {
 	Exchange   string
 	RoutingKey string

@@ -20,8 +20,8 @@ const (
 	mostBackoff  = 15 * time.Second
 )
 
-// A connector keeps one connection for those who share it and dials again when it is gone. Consumers and publishers
-// have one each: a broker that blocks publishers must not stop acks.
+// A connector keeps one shared connection and dials again when it is gone. Consumers and publishers have one each: a
+// broker that blocks publishers must not stop acks.
 type connector struct {
 	url, name string
 	metrics   *Metrics
@@ -36,13 +36,13 @@ func newConnector(url, name string, m *Metrics, log *slog.Logger) *connector {
 	return &connector{url: url, name: name, metrics: m, log: log}
 }
 
-// A gate is shut while the broker takes no messages on a connection, for it is out of memory or disk.
+// A gate is shut while the broker blocks publishers on a connection because it is out of memory or disk.
 type gate struct {
 	mu   sync.Mutex
 	shut chan struct{} // closed when the gate opens; nil while it is open
 }
 
-// watch keeps a gate by what the broker says on conn. The broker tells a connection only when that publishes.
+// watch opens and shuts the gate of conn. The broker tells a connection that it is blocked only when that publishes.
 func (c *connector) watch(conn *amqp.Connection) {
 	g := new(gate)
 	c.gate.Store(g)
@@ -54,12 +54,12 @@ func (c *connector) watch(conn *amqp.Connection) {
 		case shut && g.shut == nil:
 			g.shut = make(chan struct{})
 			c.metrics.blocked(c.name, 1)
-			c.log.Warn("the broker blocks publishers; what is to be sent waits", "connection", c.name, "reason", reason)
+			c.log.Warn("broker blocks publishers, messages to be sent wait", "connection", c.name, "reason", reason)
 		case !shut && g.shut != nil:
 			close(g.shut)
 			g.shut = nil
 			c.metrics.blocked(c.name, 0)
-			c.log.Info("the broker takes messages again, or its connection is gone", "connection", c.name)
+			c.log.Info("broker no longer blocks publishers, or its connection is gone", "connection", c.name)
 		}
 	}
 	go func() { // ends with the connection
@@ -70,10 +70,11 @@ func (c *connector) watch(conn *amqp.Connection) {
 	}()
 }
 
-// blocked says whether the broker takes no messages now, as far as it has told.
+// blocked says whether the broker blocks publishers, as far as it has told this connection.
 func (c *connector) blocked() bool { return c.shut() != nil }
 
-// shut is nil while the broker takes messages; otherwise it is closed when it does again, or when the connection ends.
+// shut is nil while the broker takes messages; otherwise the channel is closed when it takes them again, or when the
+// connection ends.
 func (c *connector) shut() <-chan struct{} {
 	g := c.gate.Load()
 	if g == nil {
@@ -151,7 +152,7 @@ func (c *connector) close() {
 	c.end()
 }
 
-// discard is close for one who found conn broken: a connection that was opened since stays.
+// discard closes conn, which was found broken; a connection that was opened since stays.
 func (c *connector) discard(conn *amqp.Connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,8 +168,8 @@ func (c *connector) end() {
 	}
 }
 
-// again calls f until it returns true or ctx ends, with growing pauses and jitter: a broker that comes back should
-// not meet everybody at once.
+// again calls f until it returns true or ctx ends, with growing pauses and jitter: clients should not reconnect all at
+// once.
 func again(ctx context.Context, f func() bool) {
 	for wait := firstBackoff; !f(); wait = min(2*wait, mostBackoff) {
 		if !pause(ctx, wait) {
@@ -177,8 +178,8 @@ func again(ctx context.Context, f func() bool) {
 	}
 }
 
-// lasting calls f, which works until something breaks, until ctx ends. What broke after it had worked for a while is
-// tried again at once, what breaks again and again with growing pauses.
+// lasting calls f, which returns when its connection breaks, again and again until ctx ends: at once after it had
+// worked for a while, with growing pauses while it keeps failing.
 func lasting(ctx context.Context, f func()) {
 	for ctx.Err() == nil {
 		again(ctx, func() bool {

@@ -31,11 +31,11 @@ const (
 	headerRun      = "x-workflow-run"
 )
 
-// settle answers deliveries: the only place that acks. What went well is acked; what can never go well, or is not to
-// be tried again, is acked when it is safe with the dead letters. The rest is returned, still unacked: nothing here is
-// ever requeued, for a requeued message comes back at once and spins.
+// settle is the only place that acks. A message that was handled is acked; one that failed for good, or is not to be
+// tried again, is acked once its dead letter is safe. The rest is returned, still unacked: messages are never requeued,
+// for a requeued message comes back at once and spins.
 //
-// An ack that fails means that the channel is gone and the broker will deliver again, which every handler can take.
+// An ack that fails means that the channel is gone and the broker will deliver again, which every handler allows for.
 func (c *consumer) settle(ctx context.Context, batch []amqp.Delivery, errs []error) (left []amqp.Delivery, why error) {
 	for i, d := range batch {
 		err := errs[i]
@@ -71,9 +71,9 @@ type deadLetterer struct {
 	now       func() time.Time
 }
 
-// bury returns nil when the dead letter is safe: confirmed by its queue or, where the broker has no place for it
-// (somebody else's topology), stored in Postgres. While the broker blocks publishers, nothing is buried: the message is
-// held where it is, which costs the broker no more than it has.
+// bury returns nil when the dead letter is safe: confirmed by its queue or, where the broker has no queue for it (the
+// topology of another team), stored in Postgres. While the broker blocks publishers it returns errBlocked: the message
+// is held, which costs the broker no more memory than before.
 func (l *deadLetterer) bury(ctx context.Context, q Queue, d amqp.Delivery, class fault.Class, cause error) error {
 	if l.publisher.connect.blocked() {
 		return errBlocked
@@ -82,7 +82,7 @@ func (l *deadLetterer) bury(ctx context.Context, q Queue, d amqp.Delivery, class
 	for k, v := range d.Headers {
 		headers[k] = v
 	}
-	attempt, _ := strconv.Atoi(fmt.Sprint(headers[headerAttempt])) // absent or a stranger's: 0
+	attempt, _ := strconv.Atoi(fmt.Sprint(headers[headerAttempt])) // 0 when absent or no number
 	headers[headerError] = storable(cause.Error())
 	headers[headerClass] = string(class)
 	headers[headerQueue] = q.Name
@@ -91,7 +91,7 @@ func (l *deadLetterer) bury(ctx context.Context, q Queue, d amqp.Delivery, class
 	headers[headerAttempt] = int64(attempt + 1)
 	headers[headerVersion] = l.version
 	headers[headerDeath] = uuid.NewString()
-	delete(headers, headerWorkflow) // a stranger's, or that of an earlier death
+	delete(headers, headerWorkflow) // set by the sender, or by an earlier death
 	delete(headers, headerRun)
 	var failed *launch.Failed
 	if errors.As(cause, &failed) {

@@ -11,9 +11,9 @@ import (
 	"github.com/mtlrent/conveyor/domain/contract"
 )
 
-// A Queue is one row of the message table in docs/architecture.md: a queue, the exchange that feeds it, the place of its
-// dead letters, and the code that consumes it. Each system returns its rows; the bridge, the relay and the inspector
-// read the same ones.
+// A Queue is one row of the message table in docs/architecture.md: a queue, the exchange that feeds it, the place of
+// its dead letters, and the code that consumes it. Each system returns its rows; the bridge, the relay and the
+// inspector read the same ones.
 type Queue struct {
 	Name string
 	// Exchange is the topic exchange that the queue is bound to by Key. "" is the default exchange, which is never
@@ -69,7 +69,8 @@ func (t topology) consumed(prefetch int, archive func(q Queue) Handler) []Queue 
 	return out
 }
 
-// routes says whether a message must reach a queue: one for a queue of ours must, an event without subscribers need not.
+// routes says whether a message must reach a queue: one for a queue of ours must, an event without subscribers need
+// not.
 func (t topology) routes(exchange, key string) bool {
 	return slices.ContainsFunc(t.queues, func(q Queue) bool { return q.Exchange == exchange && q.Key == key })
 }
@@ -144,8 +145,8 @@ func (t topology) queue(conn *amqp.Connection, log *slog.Logger, name, exchange,
 	}
 	if t.queueType == amqp.QueueTypeQuorum {
 		// Both limits are set because the default of RabbitMQ 4 is 20. A message that comes back a thousand times kills
-		// its consumer, or a dependency was down for two weeks, for it comes back once every RABBITMQ_HOLD; it becomes a
-		// dead letter. A dead letter that reached its limit would be dropped.
+		// its consumer, or a dependency was down for two weeks, for it comes back once every RABBITMQ_HOLD; it becomes
+		// a dead letter. A dead letter that reached its limit would be dropped.
 		all["x-delivery-limit"] = 1_000_000
 		if args != nil { // dead letters are confirmed by their queue before they leave ours
 			all["x-delivery-limit"] = 1000

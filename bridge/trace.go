@@ -55,8 +55,8 @@ func (t tracing) sender(ctx context.Context, d amqp.Delivery) context.Context {
 	return w3c.Extract(trace.ContextWithSpanContext(ctx, trace.SpanContext{}), headers(d.Headers))
 }
 
-// batch begins the span of what is done for a whole batch at once, such as the statement that stores it. It is a trace
-// of its own, linked to those of the messages: none of them can be its only parent.
+// batch begins the span of the work on a whole batch, such as the statement that stores it. It is a trace of its own,
+// linked to those of the messages: none of them can be its only parent.
 func (t tracing) batch(ctx context.Context, q Queue, batch []amqp.Delivery) (context.Context, trace.Span) {
 	if t.off() {
 		return ctx, noop.Span{}
@@ -111,7 +111,7 @@ func (t tracing) event(m db.Message) (amqp.Table, trace.Span) {
 	return out, span
 }
 
-// attributes say where a delivery came from.
+// attributes name the queue of a delivery, for its spans.
 func (q Queue) attributes() []attribute.KeyValue {
 	return []attribute.KeyValue{
 		semconv.MessagingSystemRabbitMQ, semconv.MessagingDestinationName(q.Exchange + ":" + q.Key + ":" + q.Name),
@@ -119,7 +119,7 @@ func (q Queue) attributes() []attribute.KeyValue {
 	}
 }
 
-// failed marks a span whose work went wrong with what the log says, too.
+// failed records err, if there is one, as the status of a span.
 func failed(span trace.Span, err error) {
 	if err == nil {
 		return

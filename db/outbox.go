@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Outbox is what must be published. Rows are written by the other stores, in the transaction of the change they
+// Outbox holds the messages to be published. The other stores write them, in the transaction of the change that they
 // tell of; the relay of package bridge leases, publishes and marks them.
 type Outbox struct{ pool *pgxpool.Pool }
 
@@ -32,7 +32,8 @@ type Message struct {
 	PublishAs  string            // AMQP MessageId where it is not MessageID; "" = it is
 	Headers    map[string]string // AMQP headers
 
-	// The trace of the transaction that wrote it, as W3C headers; "" when that was not traced. Only Lease fills them in.
+	// The trace of the transaction that wrote it, as W3C headers; "" when that was not traced. Only Lease fills them
+	// in.
 	TraceParent, TraceState string
 }
 
@@ -41,19 +42,18 @@ INSERT INTO outbox (message_id, lane, exchange, routing_key, type, body, created
 VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (message_id) DO NOTHING`
 
-// outboxAdd queues m with the change that it tells of. A message ID that is there already is not written again.
+// outboxAdd adds m to the batch of the change that it tells of. A message ID that exists already is not written again.
 func outboxAdd(b *pgx.Batch, m Message) {
 	b.Queue(sqlOutboxAdd, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Type, m.Body, m.CreatedAt)
 }
 
 // The lanes that have something pending come from a loose index scan, and each one's rows are locked inside the
 // LATERAL: ranking all pending rows first costs 500 times as much at a million rows, and locks them for one relay.
-// Lanes after the cursor come first, then the rest, or the first names of the alphabet would always win. Nothing
-// here sorts, so that the scan ends with the batch and does not visit every lane. The window keeps that order; it reads
-// the sizes of bodies from their headers, not the bodies. What is locked beyond the cut is free again when the statement
-// ends.
-// BETWEEN is an equality that the planner does not see through: with "=" it may walk the primary key, and with that
-// every published row.
+// Lanes after the cursor come first, then the rest, or the first names of the alphabet would always win. Nothing here
+// sorts, so that the scan ends with the batch and does not visit every lane. The window keeps that order; it reads the
+// sizes of bodies from their headers, not the bodies. What is locked beyond the cut is free again when the statement
+// ends. BETWEEN is an equality that the planner does not see through: with "=" it may walk the primary key, and with
+// that every published row.
 const sqlOutboxLease = `
 WITH RECURSIVE later AS (
     (SELECT lane, 1 AS turn FROM outbox WHERE published_at IS NULL AND lane > $1 ORDER BY lane LIMIT 1)
@@ -88,10 +88,10 @@ FROM fitting f WHERE o.id = f.id
 RETURNING o.id, o.message_id, o.lane, o.exchange, o.routing_key, o.type, o.body, o.created_at, o.publish_as, o.headers,
     o.traceparent, o.tracestate, f.turn`
 
-// Lease claims up to max pending messages, at most perLane of each lane, starting with the lane after cursor,
-// until now+ttl. The message with which their bodies reach maxBytes is the last one, so that even a larger one is
-// claimed, by itself. No two callers ever hold the same message; a lease that runs out makes its messages due again. The
-// slice is in the lanes' turns, the cursor for the next call being its last lane, and then in the order of writing.
+// Lease claims up to max pending messages, at most perLane of each lane, starting with the lane after cursor, until
+// now+ttl. The message with which their bodies reach maxBytes is the last one, so that even a larger one is claimed, by
+// itself. No two callers ever hold the same message; a lease that runs out makes its messages due again. The slice is
+// in the lanes' turns, the cursor for the next call being its last lane, and then in the order of writing.
 func (o *Outbox) Lease(ctx context.Context, token uuid.UUID, cursor string, perLane, max, maxBytes int,
 	now time.Time, ttl time.Duration) ([]Message, error) {
 	// CollectRows reports the error.
@@ -146,7 +146,7 @@ UPDATE outbox SET lease_token = NULL, last_error = $4, refusals = refusals + $5,
 WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
 
 // Release gives messages back that could not be published. refused says that the broker returned or refused them: then
-// they are not leased again for half a minute, twice that the next time, up to an hour. A broker that was away costs
+// they are not leased again for half a minute, twice that the next time, up to an hour. A broker that was down costs
 // nothing.
 func (o *Outbox) Release(ctx context.Context, token uuid.UUID, ids []int64, now time.Time, reason string,
 	refused bool) error {

@@ -108,7 +108,7 @@ func (b *Broker) Cut(name string) int {
 	return n
 }
 
-// Channel returns a new channel on a connection that the test's own acts share.
+// Channel returns a new channel on a connection that all calls of the test share.
 func (b *Broker) Channel() *amqp.Channel {
 	b.t.Helper()
 
@@ -223,7 +223,7 @@ func (l *Line) Mend() error {
 	return nil
 }
 
-// Cut breaks what is open and refuses what is new.
+// Cut closes the open connections and refuses new ones.
 func (l *Line) Cut() {
 	l.Alarm(false)
 	l.mu.Lock()

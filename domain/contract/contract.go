@@ -1,5 +1,5 @@
-// Package contract is the language spoken on the queues: one struct per message and nothing else. It imports only
-// the standard library, so another service may import it.
+// Package contract describes the messages on the queues: a struct for each, the exchanges, queues and routing keys, and
+// the size limits. It imports only the standard library, so that other services may import it.
 package contract
 
 import (
@@ -18,13 +18,13 @@ import (
 // larger. The broker's own limit is 16 MiB (RabbitMQ 4).
 const MaxBody = 1 << 20
 
-// A FieldError is one thing that is wrong with a message.
+// A FieldError is one error in a message.
 type FieldError struct {
 	Field  string // dotted path in the JSON: "price.amount_cents"; "" for the body as a whole
 	Reason string
 }
 
-// Errors is everything that is wrong with a message: a sender should not have to find out one by one.
+// Errors is everything that is wrong with a message, so that its sender can mend all of it at once.
 type Errors []FieldError
 
 func (e Errors) Error() string {
@@ -66,7 +66,7 @@ func Decode[M interface{ Check() error }](body []byte, maxBody int) (M, error) {
 	return m, m.Check()
 }
 
-// explain names the field that encoding/json stumbled over.
+// explain names the field that encoding/json could not decode.
 func explain(err error, body []byte, message reflect.Type) error {
 	var wrong *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
@@ -167,7 +167,7 @@ func checkRef(e *Errors, platform, id string) {
 	}
 }
 
-// cut keeps a stranger's text from flooding a reason.
+// cut shortens text of a message for use in a reason.
 func cut(s string) string {
 	if r := []rune(s); len(r) > 80 {
 		return string(r[:80]) + "…"

@@ -152,7 +152,8 @@ func TestRawReadsTheSame(t *testing.T) {
 	require.Equal(t, names, rawNames)
 }
 
-// TestScrapedRoundTrip: a field that is forgotten in the conversion between a ScrapedListing and a Raw is lost silently.
+// TestScrapedRoundTrip: a field that is forgotten in the conversion between a ScrapedListing and a Raw is lost
+// silently.
 func TestScrapedRoundTrip(t *testing.T) {
 	t.Parallel()
 

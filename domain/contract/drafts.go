@@ -20,7 +20,7 @@ type CrawlRequested struct {
 	Data      CrawlRequest `json:"data"`
 }
 
-// CrawlRequest is what is to be crawled, and where its files go.
+// CrawlRequest is the page to be crawled, and the folder for its files.
 type CrawlRequest struct {
 	URL    string `json:"url"`               // required: http(s) address
 	OutDir string `json:"out_dir,omitempty"` // a folder below the one of all drafts; "" = out
@@ -28,7 +28,7 @@ type CrawlRequest struct {
 
 var eventID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// Check says whether a draft can be asked for.
+// Check returns Errors when the message is no valid request for a draft.
 func (m CrawlRequested) Check() error {
 	var e Errors
 	if m.EventName != "" && m.EventName != CrawlRequestedName {
@@ -44,7 +44,7 @@ func (m CrawlRequested) Check() error {
 	return e.or()
 }
 
-// Check says what is wrong with the request itself.
+// Check returns Errors when the request itself is not valid.
 func (r CrawlRequest) Check() error {
 	var e Errors
 	r.check(&e)
@@ -58,13 +58,13 @@ func (r CrawlRequest) check(e *Errors) {
 	address := strings.TrimSpace(r.URL)
 	checkURL(e, "data.url", address)
 	if u, err := url.Parse(address); err == nil && u.User != nil {
-		e.add("data.url", "carries a user's name or password, which would be stored")
+		e.add("data.url", "contains a user name or password, which would be stored")
 	}
 	switch dir := strings.TrimSpace(r.OutDir); {
 	case dir == "":
 	case len(dir) > maxOutDir:
 		e.add("data.out_dir", "has %d bytes, the most is %d", len(dir), maxOutDir)
 	case strings.ContainsAny(dir, "\\\x00") || !filepath.IsLocal(dir):
-		e.add("data.out_dir", "%q is not a folder below that of all drafts: relative, and without ..", cut(dir))
+		e.add("data.out_dir", "%q is not a folder below that of all drafts: it must be relative, without ..", cut(dir))
 	}
 }

@@ -15,7 +15,7 @@ const (
 	PlatformSuspect   = "platform.suspect"    // a scraped site's pages are not what they were: a person should look
 )
 
-// Event is the envelope of everything we tell others. EventID is also the AMQP MessageId: a relay may send an event
+// Event is the envelope of every event that is published. EventID is also the AMQP MessageId: a relay may send an event
 // twice, always under one ID.
 type Event struct {
 	EventID   string          `json:"event_id"` // UUID
@@ -26,7 +26,7 @@ type Event struct {
 	Data      json.RawMessage `json:"data"`
 }
 
-// ListingData is the data of every listings.* event; what an event has nothing to say of is left out.
+// ListingData is the data of every listings.* event; members that an event knows nothing about are left out.
 type ListingData struct {
 	ListingID     string   `json:"listing_id"` // UUID
 	PlatformID    string   `json:"platform_id"`
@@ -40,7 +40,7 @@ type ListingData struct {
 	Reasons       []Reason `json:"reasons,omitempty"`
 }
 
-// Reason says what keeps an advert from becoming a listing.
+// Reason is one reason for which an advert cannot become a listing.
 type Reason struct {
 	Field   string `json:"field"`
 	Code    string `json:"code"`

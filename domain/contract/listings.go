@@ -23,7 +23,7 @@ type ScrapedListing struct {
 	ImageURLs   []string            `json:"image_urls"` // in the order of the advert
 	Contact     ScrapedContact      `json:"contact"`
 	PostedAt    *time.Time          `json:"posted_at"`
-	Raw         json.RawMessage     `json:"raw,omitempty"` // whatever else the scraper wants to keep
+	Raw         json.RawMessage     `json:"raw,omitempty"` // further data of the scraper, kept with the stored payload
 }
 
 // ScrapedPrice is a price as the platform states it.
@@ -33,13 +33,13 @@ type ScrapedPrice struct {
 	Text        string `json:"text"`         // as printed
 }
 
-// ScrapedContact is who to call: personal data, kept with the raw listing and nowhere else.
+// ScrapedContact is the contact of the advert: personal data, kept with the raw listing and nowhere else.
 type ScrapedContact struct {
 	Name  string `json:"name"`
 	Phone string `json:"phone"`
 }
 
-// Check says whether the advert can be stored at all; whether it can become a listing is the normalizer's to say.
+// Check returns Errors when the advert cannot be stored; the normalizer decides whether it can become a listing.
 func (m ScrapedListing) Check() error {
 	var e Errors
 	checkRef(&e, m.Platform, m.PlatformID)
@@ -57,10 +57,10 @@ type StagedListing struct {
 	PlatformID string          `json:"platform_id"` // required
 	URL        string          `json:"url"`         // required
 	ScrapedAt  time.Time       `json:"scraped_at"`  // required
-	Listing    json.RawMessage `json:"listing"`     // required: title, rent_cents, bedrooms, and what else is known
+	Listing    json.RawMessage `json:"listing"`     // required: title, rent_cents, bedrooms, and other attributes, if known
 }
 
-// Check says whether the message names an advert and carries what a listing cannot be without.
+// Check returns Errors when the message names no advert or lacks what every listing needs.
 func (m StagedListing) Check() error {
 	var e Errors
 	checkRef(&e, m.Platform, m.PlatformID)
@@ -99,7 +99,7 @@ type PendingImage struct {
 	SortOrder int    `json:"sort_order"` // place in the advert, 0 first; 0..999
 }
 
-// Check says whether the message names an image.
+// Check returns Errors when the message names no image.
 func (m PendingImage) Check() error {
 	var e Errors
 	if m.ListingID == "" {

@@ -1,10 +1,10 @@
 package contract
 
-// The exchanges. All are topics: a queue is bound by its routing key.
+// The topic exchanges. Each queue is bound to one of them by a routing key.
 const (
 	ExchangeScraped       = "scraped"         // adverts as scrapers saw them; routing key = platform
 	ExchangeListings      = "listings"        // work of the listing stages; routing key = queue
-	ExchangeListingEvents = "listings.events" // what happened; routing key = event name
+	ExchangeListingEvents = "listings.events" // events; routing key = event name
 	ExchangeEvents        = "events"          // requests of other services; RABBITMQ_EXCHANGE may name another
 )
 

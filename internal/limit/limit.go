@@ -1,8 +1,9 @@
-// Package limit keeps the pace towards hosts (Hosts), and that of callers towards us (Rate), across all processes.
+// Package limit limits the rate of our requests to hosts (Hosts), and of callers to our API (Rate), across all
+// processes.
 //
 // Starts are at least an interval apart for each host. Redis keeps the queue: it hands out slots in the order of asking
-// (GCRA, one round trip a start). While Redis is away every process keeps the same pace by itself, so n processes are
-// together at most n times too fast, and two metrics say so.
+// (GCRA, one round trip a start). While Redis is down every process keeps the same pace by itself, so n processes are
+// together at most n times too fast, and two metrics show it.
 package limit
 
 import (
@@ -26,11 +27,11 @@ type Options struct {
 	Name     string        // what is limited, e.g. "images": names the keys in Redis and the metrics; default "hosts"
 	Interval time.Duration // least time between two starts on one host, 1 ms or more; default 500 ms
 	MaxWait  time.Duration // a longer wait is refused instead of waited for; default 5 s
-	// Slack is how late a caller may start in its slot; later, it takes another. Slots are Interval+Slack apart, which is
-	// what makes Interval hold whatever the network and the scheduler do. Default Interval/20.
+	// Slack is how late a caller may start in its slot; later, it takes another. Slots are Interval+Slack apart, which
+	// is what makes Interval hold whatever the network and the scheduler do. Default Interval/20.
 	Slack time.Duration
-	// Timeout is how long Redis may take to answer; default 250 ms. After a failure it is left alone for Cooldown (default
-	// 5 s), then one caller tries it while the others stay local.
+	// Timeout is how long Redis may take to answer; default 250 ms. After a failure it is left alone for Cooldown
+	// (default 5 s), then one caller tries it while the others stay local.
 	Timeout  time.Duration
 	Cooldown time.Duration
 	MaxHosts int // hosts remembered in this process, those that may start at once excepted; default 10,000
@@ -39,7 +40,7 @@ type Options struct {
 
 	Now     func() time.Time                                 // default time.Now
 	Sleep   func(ctx context.Context, d time.Duration) error // returns ctx.Err() when ctx ends first; default a timer
-	Started func(host string, at time.Time, fromRedis bool)  // told of each start, before Wait returns; default nobody
+	Started func(host string, at time.Time, fromRedis bool)  // called at each start, before Wait returns; default none
 }
 
 // Hosts paces the starts on each host. Its methods may be called by several goroutines at once.
@@ -49,13 +50,13 @@ type Hosts struct {
 	line  redis.UniversalClient // for what Waits reads
 
 	mu    sync.Mutex
-	hosts map[string]pace // what this process did and promised; an entry in the past is as good as none
+	hosts map[string]pace // starts and reserved slots of this process; an entry in the past is as good as none
 
 	waits prometheus.Observer
 }
 
 // New returns Hosts that share their pace with every other of the same Name on the same Redis. It does not talk to
-// Redis: one that is away at the start is like one that goes away later.
+// Redis: one that is down at startup is like one that goes down later.
 func New(rdb redis.UniversalClient, o Options) *Hosts {
 	o.Name = cmp.Or(o.Name, "hosts")
 	o.Interval = max(cmp.Or(o.Interval, 500*time.Millisecond), time.Millisecond)
@@ -75,7 +76,7 @@ func New(rdb redis.UniversalClient, o Options) *Hosts {
 	}
 	waits := register(o.Registerer, prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "conveyor_limiter_wait_seconds",
-		Help:    "Time from asking for a start on a host to getting it.",
+		Help:    "Time from asking for a start on a host until it was granted.",
 		Buckets: []float64{.001, .005, .025, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 	}, []string{"limiter"}))
 	return &Hosts{
@@ -119,7 +120,7 @@ func (h *Hosts) Wait(ctx context.Context, host string) error {
 			h.o.Started(host, at, s.redis)
 			return nil
 		}
-		if s.to.Before(s.from) { // the answer took longer than Slack, so nobody can say when the slot is
+		if s.to.Before(s.from) { // the answer took longer than Slack, so the time of the slot is not known
 			if slow++; slow == maxSlow {
 				h.redis.trip()
 			}
@@ -127,7 +128,7 @@ func (h *Hosts) Wait(ctx context.Context, host string) error {
 	}
 }
 
-// maxSlow is how many answers slower than Slack make a Redis that is as good as away.
+// maxSlow is how many answers slower than Slack make a Redis count as down.
 const maxSlow = 3
 
 // slot is the right to start on a host between from and to.
@@ -136,7 +137,7 @@ type slot struct {
 	redis    bool
 }
 
-// pace is what one process knows of one host.
+// pace is the state of one host in this process.
 type pace struct {
 	next time.Time // an interval after the last start
 	tail time.Time // the end of the last slot that was promised here
@@ -157,7 +158,7 @@ func (h *Hosts) start(host string, s slot) (at time.Time, ok bool) {
 	return at, true
 }
 
-// reserve takes the next free slot of the host, from Redis or, while it is away, from this process.
+// reserve takes the next free slot of the host, from Redis or, while that is down, from this process.
 func (h *Hosts) reserve(ctx context.Context, host string, giveUp time.Time) (slot, error) {
 	if h.redis.ask() {
 		s, wait, err := h.redisSlot(ctx, host, giveUp)
@@ -196,7 +197,7 @@ func (h *Hosts) redisSlot(ctx context.Context, host string, giveUp time.Time) (s
 	turn := max(0, r.ResetAfter-gap)
 	s = slot{from: h.o.Now().Add(turn), to: asked.Add(turn + h.o.Slack - time.Microsecond), redis: true}
 	if r.Allowed == 0 || turn > 0 {
-		h.tell(host, asked.Add(r.ResetAfter)) // whoever has to wait has the time for it
+		h.tell(host, asked.Add(r.ResetAfter)) // its caller has to wait, so the round trip costs nothing
 	}
 	if r.Allowed == 0 {
 		return slot{}, max(r.ResetAfter, time.Millisecond), nil
@@ -237,7 +238,7 @@ func (h *Hosts) promise(host string, from time.Time) error {
 
 func (h *Hosts) tooFar(host string, wait time.Duration) error {
 	return &fault.Error{Class: fault.Limited, After: wait, Err: fmt.Errorf(
-		"wait for a turn on %s: it is %s away", host, wait.Round(time.Millisecond))}
+		"wait for a turn on %s: the next one is in %s", host, wait.Round(time.Millisecond))}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -15,20 +15,20 @@ import (
 // RateOptions are the settings of a Rate. Name, Events, Period and Burst must be set.
 type RateOptions struct {
 	Name   string        // what is limited, e.g. "api": names the keys in Redis and the metrics
-	Events int           // so many in each Period, in the long run
+	Events int           // turns in each Period, in the long run
 	Period time.Duration //
-	Burst  int           // and so many at once
+	Burst  int           // turns at once
 
-	Timeout  time.Duration // how long Redis may take to answer; default 250 ms
-	Cooldown time.Duration // how long it is left alone after a failure; default 5 s
-	MaxWho   int           // callers remembered in this process while Redis is away; default 10,000
+	Timeout    time.Duration // how long Redis may take to answer; default 250 ms
+	Cooldown   time.Duration // how long it is left alone after a failure; default 5 s
+	MaxCallers int           // remembered in this process while Redis is down; default 10,000
 
 	Registerer prometheus.Registerer // takes the metrics; nil = none are registered
 	Now        func() time.Time      // default time.Now
 }
 
-// Rate bounds how often each of many may do a thing, in all processes together. Hosts has them wait; Rate says no.
-// While Redis is away each process counts by itself, so that n processes together allow n times as much.
+// Rate limits how often each caller may act, in all processes together. Hosts makes a caller wait; Rate refuses.
+// While Redis is down each process counts by itself, so that n processes together allow n times as much.
 type Rate struct {
 	o     RateOptions
 	redis *reach
@@ -37,7 +37,7 @@ type Rate struct {
 	own map[string]*rate.Limiter
 }
 
-// A Turn is the answer to who asked for one.
+// A Turn is the result of Take.
 type Turn struct {
 	OK    bool
 	Limit int           // turns at once, when none were taken for long
@@ -47,11 +47,11 @@ type Turn struct {
 }
 
 // NewRate returns a Rate that counts together with every other of the same Name on the same Redis. It does not talk to
-// Redis: one that is away at the start is like one that goes away later.
+// Redis: one that is down at startup is like one that goes down later.
 func NewRate(rdb redis.UniversalClient, o RateOptions) *Rate {
 	o.Timeout = cmp.Or(o.Timeout, 250*time.Millisecond)
 	o.Cooldown = cmp.Or(o.Cooldown, 5*time.Second)
-	o.MaxWho = cmp.Or(o.MaxWho, 10_000)
+	o.MaxCallers = cmp.Or(o.MaxCallers, 10_000)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -60,10 +60,10 @@ func NewRate(rdb redis.UniversalClient, o RateOptions) *Rate {
 	}
 }
 
-// Take takes one of who's turns, if there is one.
-func (r *Rate) Take(ctx context.Context, who string) Turn {
+// Take takes one turn of the caller, if there is one.
+func (r *Rate) Take(ctx context.Context, caller string) Turn {
 	if r.redis.ask() {
-		got, err := r.redis.allow(ctx, r.o.Name+":"+who, redis_rate.Limit{
+		got, err := r.redis.allow(ctx, r.o.Name+":"+caller, redis_rate.Limit{
 			Rate: r.o.Events, Period: r.o.Period, Burst: r.o.Burst,
 		})
 		if err == nil {
@@ -77,14 +77,14 @@ func (r *Rate) Take(ctx context.Context, who string) Turn {
 		}
 	}
 	r.redis.fallbacks.Inc()
-	return r.takeOwn(who)
+	return r.takeOwn(caller)
 }
 
-// takeOwn takes a turn by what this process knows.
-func (r *Rate) takeOwn(who string) Turn {
+// takeOwn takes a turn of those that this process counts.
+func (r *Rate) takeOwn(caller string) Turn {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now, l := r.o.Now(), r.limiter(who)
+	now, l := r.o.Now(), r.limiter(caller)
 	ok := l.AllowN(now, 1)
 	have := l.TokensAt(now)
 	t := Turn{OK: ok, Limit: r.o.Burst, Left: max(0, int(have)), Reset: r.until(float64(r.o.Burst) - have)}
@@ -99,13 +99,13 @@ func (r *Rate) until(turns float64) time.Duration {
 	return max(0, time.Duration(turns*float64(r.o.Period)/float64(r.o.Events)))
 }
 
-// limiter is who's own. When there are too many, those with all their turns are forgotten; when that is not enough, all
-// newcomers share one.
-func (r *Rate) limiter(who string) *rate.Limiter {
-	if l, ok := r.own[who]; ok {
+// limiter is the caller's own. When there are too many, those with all their turns are forgotten; when that is not
+// enough, all new callers share one.
+func (r *Rate) limiter(caller string) *rate.Limiter {
+	if l, ok := r.own[caller]; ok {
 		return l
 	}
-	if len(r.own) >= r.o.MaxWho {
+	if len(r.own) >= r.o.MaxCallers {
 		now := r.o.Now()
 		for name, l := range r.own {
 			if l.TokensAt(now) >= float64(r.o.Burst) {
@@ -113,13 +113,13 @@ func (r *Rate) limiter(who string) *rate.Limiter {
 			}
 		}
 	}
-	if len(r.own) >= r.o.MaxWho {
-		who = ""
-		if l, ok := r.own[who]; ok {
+	if len(r.own) >= r.o.MaxCallers {
+		caller = ""
+		if l, ok := r.own[caller]; ok {
 			return l
 		}
 	}
 	l := rate.NewLimiter(rate.Limit(float64(r.o.Events)/r.o.Period.Seconds()), r.o.Burst)
-	r.own[who] = l
+	r.own[caller] = l
 	return l
 }

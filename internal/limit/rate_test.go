@@ -64,7 +64,7 @@ func TestRateForgets(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 	r := limit.NewRate(away(t), limit.RateOptions{
-		Name: "test", Events: 1, Period: time.Second, Burst: 2, MaxWho: 10, Now: func() time.Time { return now },
+		Name: "test", Events: 1, Period: time.Second, Burst: 2, MaxCallers: 10, Now: func() time.Time { return now },
 		Timeout: 10 * time.Second,
 	})
 	for i := range 10 {

@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// reach is the way to Redis. When it fails, Redis is left alone for a while, then one caller tries it while the others
-// stay local.
+// reach asks Redis. After a failure Redis is not asked for a while, then one caller tries it while the others stay
+// local.
 type reach struct {
 	redis    *redis_rate.Limiter
 	timeout  time.Duration
@@ -30,11 +30,11 @@ func newReach(
 ) *reach {
 	fallbacks := register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "conveyor_limiter_fallback_total",
-		Help: "Starts paced by this process alone because Redis was away.",
+		Help: "Starts and turns granted by this process alone because Redis was down.",
 	}, []string{"limiter"}))
 	active := register(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "conveyor_limiter_fallback_active",
-		Help: "1 while this process paces by itself because Redis is away.",
+		Help: "1 while this process limits by itself because Redis is down.",
 	}, []string{"limiter"}))
 	return &reach{
 		redis: redis_rate.NewLimiter(rdb), timeout: timeout, cooldown: cooldown, now: now,
@@ -42,7 +42,8 @@ func newReach(
 	}
 }
 
-// allow asks Redis, for no longer than the timeout. A client may be set up to outstay its context; we do not.
+// allow asks Redis, for no longer than the timeout. A client may be configured to return later than its context ends;
+// allow does not.
 func (r *reach) allow(ctx context.Context, key string, l redis_rate.Limit) (*redis_rate.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -63,7 +64,7 @@ func (r *reach) allow(ctx context.Context, key string, l redis_rate.Limit) (*red
 	}
 }
 
-// ask says whether to ask Redis. While it is away one caller a cooldown may.
+// ask says whether to ask Redis. While it is down one caller in each cooldown may.
 func (r *reach) ask() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,26 +11,27 @@ import (
 	"github.com/mtlrent/conveyor/domain/backlog"
 )
 
-// The line of a limiter is a sorted set: hosts that somebody waits for, scored by when their next turn is free, in
-// milliseconds. What is in the past is nobody's wait.
+// The line of a limiter is a sorted set of the hosts that callers wait for, scored by when their next turn is free, in
+// Unix milliseconds. A score in the past means that no caller waits any more.
 func line(limiter string) string { return "line:" + limiter }
 
-// lineTTL keeps the line of a limiter that nobody uses any more from staying for ever.
+// lineTTL removes the line of a limiter that is no longer used.
 const lineTTL = time.Hour
 
-// tell writes down for Waits when the next turn of a host is free. Only who has to wait does so, beside its waiting;
-// that it may fail changes nothing for the limit.
+// tell records for Waits when the next turn of a host is free. Only a caller that has to wait does so, during its wait;
+// a failure does not affect the limit.
 func (h *Hosts) tell(host string, free time.Time) {
 	ctx, cancel := context.WithTimeout(context.Background(), h.o.Timeout)
 	defer cancel()
 	p := h.line.Pipeline()
-	p.ZAddGT(ctx, line(h.o.Name), redis.Z{Score: float64(free.UnixMilli()), Member: host}) // who asked first may tell last
+	// The later time wins: callers may come here in another order than they asked in.
+	p.ZAddGT(ctx, line(h.o.Name), redis.Z{Score: float64(free.UnixMilli()), Member: host})
 	p.Expire(ctx, line(h.o.Name), lineTTL)
 	_, _ = p.Exec(ctx)
 }
 
 // Waits returns the hosts that a limiter of that name, in whichever process, holds back now, up to most of them: those
-// with the longest wait. While Redis is away each process has a line of its own, and this is an error.
+// with the longest wait. While Redis is down there is no common line, and this is an error.
 func Waits(ctx context.Context, rdb redis.UniversalClient, name string, most int, now time.Time) (
 	[]backlog.Host, error) {
 	ms := strconv.FormatInt(now.UnixMilli(), 10)

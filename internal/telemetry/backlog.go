@@ -14,12 +14,13 @@ import (
 )
 
 const (
-	askTimeout = 2 * time.Second // a service that takes longer is away
-	fresh      = time.Second     // however many ask, services are asked no more often
+	askTimeout = 2 * time.Second // a service that takes longer is reported as away
+	fresh      = time.Second     // the least time between two questions to the services, however many requests there are
 )
 
-// Backlog reads what waits, from all services at once, and makes metrics of it. Each of its functions asks one service,
-// and may outstay its context, but not for ever. Its methods may be called by several goroutines at once.
+// Backlog reads the work that waits in all services, concurrently, and exports it as metrics. Each of its functions
+// asks one service, and may return later than its context ends, but not never. Its methods may be called by several
+// goroutines at once.
 type Backlog struct {
 	Outbox      func(context.Context) (backlog.Outbox, error)
 	DeadLetters func(context.Context) ([]backlog.DeadCount, error)
@@ -35,8 +36,8 @@ type Backlog struct {
 	last backlog.Report
 }
 
-// Read returns what waits now, or did at most a second ago. It takes little more than two seconds at most, and never
-// fails: a service that does not answer is away in the report. What it returns must not be changed.
+// Read returns the work that waits, or a report that is at most a second old. It takes little more than two seconds at
+// most, and never fails: a service that does not answer is away in the report. The report must not be changed.
 func (b *Backlog) Read(ctx context.Context) backlog.Report {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -44,7 +45,7 @@ func (b *Backlog) Read(ctx context.Context) backlog.Report {
 	if age := now.Sub(b.last.At); age >= 0 && age < fresh {
 		return b.last
 	}
-	// Others may wait for what this one reads, so it does not end with one request.
+	// Other callers may wait for this report, so it does not end with the request of one.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
 	defer cancel()
 	r := backlog.Report{
@@ -69,7 +70,7 @@ func (b *Backlog) Read(ctx context.Context) backlog.Report {
 	return r
 }
 
-// A question asks a service, and returns what puts its answer into the report.
+// A question asks a service, and returns a function that puts its answer into the report.
 type question struct {
 	service string
 	ask     func(context.Context) (put func(), err error)
@@ -89,7 +90,7 @@ func (b *Backlog) gather(ctx context.Context, r *backlog.Report, questions []que
 		put func()
 		err error
 	}
-	answers := make(chan answer, len(questions)) // with room for those who come too late
+	answers := make(chan answer, len(questions)) // with room for late answers
 	for i, q := range questions {
 		go func() { // ends with the question
 			put, err := q.ask(ctx)
@@ -113,7 +114,7 @@ func (b *Backlog) gather(ctx context.Context, r *backlog.Report, questions []que
 		if errs[i] != nil {
 			r.Services[q.service] = backlog.Away
 			if b.last.Services[q.service] != backlog.Away { // once
-				b.Log.WarnContext(ctx, "its backlog is not known", "away", q.service, "err", errs[i])
+				b.Log.WarnContext(ctx, "cannot read backlog", "service", q.service, "err", errs[i])
 			}
 		} else if r.Services[q.service] == "" {
 			r.Services[q.service] = backlog.OK
@@ -124,29 +125,29 @@ func (b *Backlog) gather(ctx context.Context, r *backlog.Report, questions []que
 // The metrics of a backlog. Every process that serves them asks the same services: dashboards take the maximum.
 var (
 	up        = gauge("conveyor_service_up", "1 when the service answers, by service.", "service")
-	ready     = gauge("conveyor_queue_ready", "Messages that wait in a queue of RabbitMQ.", "queue")
-	unacked   = gauge("conveyor_queue_unacked", "Messages of a queue that consumers hold.", "queue")
-	consumers = gauge("conveyor_queue_consumers", "Consumers of a queue; ours says that there should be one.",
+	ready     = gauge("conveyor_queue_ready", "Messages that wait in a RabbitMQ queue.", "queue")
+	unacked   = gauge("conveyor_queue_unacked", "Messages that are delivered and not acked, by queue.", "queue")
+	consumers = gauge("conveyor_queue_consumers", "Consumers of a queue; ours is true when Conveyor should consume it.",
 		"queue", "ours")
 	pending = gauge("conveyor_outbox_pending", "Messages that wait to be published.")
 	refused = gauge("conveyor_outbox_refused", "Messages that wait because the broker returned or refused them.")
 	oldest  = gauge("conveyor_outbox_oldest_age_seconds", "How long the oldest unpublished message has waited.")
-	letters = gauge("conveyor_dead_letters_open", "Dead letters that wait for a person, by queue and class of failure.",
+	letters = gauge("conveyor_dead_letters_open", "Dead letters that wait for an operator, by queue and class of failure.",
 		"queue", "class")
-	tasks   = gauge("conveyor_task_queue_backlog", "Tasks that wait in a task queue of Temporal.", "task_queue", "type")
-	taskAge = gauge("conveyor_task_queue_oldest_age_seconds", "How long the task has waited whose turn is next.",
+	tasks   = gauge("conveyor_task_queue_backlog", "Tasks that wait in a Temporal task queue.", "task_queue", "type")
+	taskAge = gauge("conveyor_task_queue_oldest_age_seconds", "How long the next task in a Temporal task queue has waited.",
 		"task_queue", "type")
-	workers = gauge("conveyor_task_queue_workers", "Processes that poll a task queue.", "task_queue", "type")
-	turn    = gauge("conveyor_limiter_host_wait_seconds", "Until the next free turn on a host that is held back.",
+	workers = gauge("conveyor_task_queue_workers", "Processes that poll a Temporal task queue.", "task_queue", "type")
+	turn    = gauge("conveyor_limiter_host_wait_seconds", "Time until a host that is rate limited may be requested again.",
 		"limiter", "host")
 	scraper = gauge("conveyor_platform_state", "1 for the state that a platform's scraper is in, 0 for the others.",
 		"platform", "state")
-	lastPage = gauge("conveyor_platform_last_success_age_seconds", "Since a page of it was read last.", "platform")
+	lastPage = gauge("conveyor_platform_last_success_age_seconds", "Time since a page of the platform was last read.", "platform")
 	overdue  = gauge("conveyor_platform_overdue_seconds",
-		"How long no page was read, beyond the scraper's own pauses; 0 while it is stopped.", "platform")
-	refusals = gauge("conveyor_platform_refusals", "Refusals of the platform in a row.", "platform")
+		"Time without a page read, beyond the scraper's own pauses; 0 while it is stopped.", "platform")
+	refusals = gauge("conveyor_platform_refusals", "Consecutive refusals by the platform.", "platform")
 	adverts  = gauge("conveyor_platform_adverts",
-		"Adverts that a scraper remembers: known, those of them that failed at the last visit, and gone.", "platform", "state")
+		"Adverts that a scraper remembers: known, failed at the last visit (a part of known), and gone.", "platform", "state")
 )
 
 func gauge(name, help string, labels ...string) *prometheus.Desc {
@@ -163,7 +164,7 @@ func (b *Backlog) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect is for prometheus. What is away has no values, but for conveyor_service_up, which is 0.
+// Collect is for prometheus. A service that is away has no values, except conveyor_service_up, which is 0.
 func (b *Backlog) Collect(out chan<- prometheus.Metric) {
 	r := b.Read(context.Background())
 	set := func(d *prometheus.Desc, value float64, labels ...string) {

@@ -1,4 +1,4 @@
-// Package telemetry is how a process tells what it does: logs to standard error, metrics for Prometheus.
+// Package telemetry makes the logs, metrics and traces of a process.
 package telemetry
 
 import (
@@ -52,6 +52,6 @@ func Temporal(r prometheus.Registerer, log *slog.Logger) (client.MetricsHandler,
 	return opentelemetry.NewMetricsHandler(opentelemetry.MetricsHandlerOptions{
 		Meter:                meter,
 		UseMonotonicCounters: true,
-		OnError:              func(err error) { log.Warn("a metric of the SDK is lost", "err", err) },
+		OnError:              func(err error) { log.Warn("cannot record a metric of the Temporal SDK", "err", err) },
 	}), nil
 }

@@ -20,13 +20,13 @@ import (
 	"go.temporal.io/sdk/interceptor"
 )
 
-// flushWithin is how long the last spans may take at shutdown; a collector that is away loses them.
+// flushWithin is how long sending the last spans may take at shutdown; they are lost when the collector is down.
 const flushWithin = 3 * time.Second
 
-// Tracing returns where spans go, nil when tracing is off, and what sends the last of them at shutdown. The standard
-// OTEL_* variables say all of it: tracing is on when OTEL_EXPORTER_OTLP_ENDPOINT, its form for traces, or
-// OTEL_TRACES_EXPORTER is set. Every span says version and role. It opens nothing and waits for nobody: a collector
-// that is away costs spans, and a warning, never work.
+// Tracing returns the provider of tracers, nil when tracing is off, and a function that sends the last spans at
+// shutdown. The standard OTEL_* variables are its settings: tracing is on when OTEL_EXPORTER_OTLP_ENDPOINT, its form
+// for traces, or OTEL_TRACES_EXPORTER is set. Every span says version and role. It opens no connection: a collector
+// that is down costs spans, and a warning, never work.
 func Tracing(ctx context.Context, version, role string, log *slog.Logger) (trace.TracerProvider, func(), error) {
 	if !traced(os.Getenv) {
 		return nil, func() {}, nil
@@ -44,19 +44,19 @@ func Tracing(ctx context.Context, version, role string, log *slog.Logger) (trace
 	if err != nil {
 		return nil, nil, fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("spans are lost", "err", err) }))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("cannot export spans", "err", err) }))
 	provider := sdk.NewTracerProvider(sdk.WithBatcher(discreet{export}), sdk.WithResource(about))
 	return provider, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushWithin)
 		defer cancel()
 		if err := provider.Shutdown(ctx); err != nil {
-			log.Warn("the last spans are lost", "err", err)
+			log.Warn("cannot export the last spans", "err", err)
 		}
 	}, nil
 }
 
-// traced says whether the environment asks for traces. The exporters alone would send them to localhost when nobody
-// said anything.
+// traced says whether the environment asks for traces. The exporters alone would send them to localhost when no
+// variable is set.
 func traced(env func(string) string) bool {
 	exporter := env("OTEL_TRACES_EXPORTER")
 	switch {
@@ -74,7 +74,7 @@ func TemporalTraces(p trace.TracerProvider) (interceptor.Interceptor, error) {
 	i, err := opentelemetry.NewTracingInterceptor(opentelemetry.TracerOptions{
 		Tracer: p.Tracer("temporal-sdk-go"), TextMapPropagator: propagation.TraceContext{},
 		DisableBaggage: true, DisableQueryTracing: true,
-		AllowInvalidParentSpans: true, // a header that somebody else wrote fails no workflow
+		AllowInvalidParentSpans: true, // a header written by another service must not fail a workflow
 	})
 	if err != nil {
 		return nil, fmt.Errorf("trace temporal: %w", err)
@@ -82,7 +82,7 @@ func TemporalTraces(p trace.TracerProvider) (interceptor.Interceptor, error) {
 	return i, nil
 }
 
-// discreet takes out of spans what libraries tell of people: the addresses and programs of those who call us.
+// discreet removes personal data that libraries put into spans: the addresses and user agents of callers.
 type discreet struct{ sdk.SpanExporter }
 
 // ExportSpans is for the SDK.
@@ -111,7 +111,7 @@ func (s discreetSpan) Attributes() []attribute.KeyValue {
 	return kept
 }
 
-// WithTraceIDs makes lines that are written within a span say which trace it belongs to.
+// WithTraceIDs adds trace_id and span_id to the lines that are logged within a span.
 func WithTraceIDs(log *slog.Logger) *slog.Logger { return slog.New(traceIDs{log.Handler()}) }
 
 type traceIDs struct{ slog.Handler }

@@ -92,7 +92,7 @@ func TestTracingCollectorAway(t *testing.T) {
 	began := time.Now()
 	flush()
 	require.Less(t, time.Since(began), 10*time.Second)
-	require.Contains(t, log.String(), "spans are lost")
+	require.Contains(t, log.String(), "cannot export spans")
 }
 
 func TestTraceIDsInLogs(t *testing.T) {
