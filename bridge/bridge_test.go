@@ -336,7 +336,7 @@ func TestInvalidMessages(t *testing.T) {
 		{"invalid UTF-8", "not UTF-8", extra("\"\xff\"")},
 		{"half of a surrogate pair", "SQLSTATE 22", extra(`"\ud800"`)},
 		{"a number that no column holds", "SQLSTATE 22003", extra("1e999999")},
-		{"a platform nobody knows", `"centris" is not known`,
+		{"an unknown platform", `"centris" is not known`,
 			bytes.Replace(message(t, "x"), []byte(`"kijiji"`), []byte(`"centris"`), 1)},
 		{"a platform of another queue", "publish it with routing key", bytes.Replace(message(t, "x"), []byte(`"kijiji"`),
 			[]byte(`"kangalou"`), 1)},
@@ -384,7 +384,7 @@ func TestDeadLettersAreArchived(t *testing.T) {
 		[]string{queue, exchange, key, id, class, body, version})
 	require.Contains(t, reason, "not JSON")
 
-	// A stranger's dead letters are archived as well, whatever they carry.
+	// Dead letters of other services are archived as well, whatever they contain.
 	r.broker.Send("", "scraped.kijiji.dlq",
 		amqp.Publishing{MessageId: "nothing at all"},
 		amqp.Publishing{MessageId: "no\x00text", Body: []byte{0, 0xff}, Headers: amqp.Table{

@@ -59,8 +59,8 @@ func TestReplayDiesAgain(t *testing.T) {
 	require.Equal(t, 2, r.rows(t, "audit WHERE action = 'dead_letter.replayed' AND actor = 'Ginette'"))
 }
 
-// TestReplayPassesTheDoor: an advert that did not change is settled at the door, unless somebody replays it.
-func TestReplayPassesTheDoor(t *testing.T) {
+// TestReplayIsNotSkipped: an advert that did not change is acked without a workflow, unless its message is a replay.
+func TestReplayIsNotSkipped(t *testing.T) {
 	t.Parallel()
 
 	r := newRig(t)
@@ -74,7 +74,7 @@ func TestReplayPassesTheDoor(t *testing.T) {
 		&listing.Rejection{Reasons: []listing.Reason{{Field: "price", Message: "is missing"}}}, listing.Run{}, time.Now()))
 	r.broker.Publish("scraped", "kijiji", message(t, "1"))
 	r.eventually(t, func() bool { return r.rows(t, "raw_listings WHERE scrapes = 2") == 1 }, "not counted")
-	require.Len(t, r.temp.arrivals("1"), 1, "settled at the door")
+	require.Len(t, r.temp.arrivals("1"), 1, "no workflow is started")
 
 	r.replay(t, one[int64](t, r, "SELECT id FROM dead_letters"))
 	r.eventually(t, func() bool { return len(r.temp.arrivals("1")) == 2 }, "the replay was not let through")
@@ -82,17 +82,17 @@ func TestReplayPassesTheDoor(t *testing.T) {
 	require.Equal(t, 1, r.rows(t, "raw_listings WHERE revision = 1"))
 }
 
-// TestReplayOfAConsumersRefusal: what another team's consumer refused goes back to its queue, and to nobody else.
+// TestReplayOfAConsumersRefusal: what another team's consumer refused goes back to its queue, and to no other.
 func TestReplayOfAConsumersRefusal(t *testing.T) {
 	t.Parallel()
 
 	r := newRig(t)
 	r.start(t)
 	ch := r.broker.Channel()
-	_, err := ch.QueueDeclare("somebody-else", true, false, false, false, amqp.Table{"x-queue-type": "quorum"})
+	_, err := ch.QueueDeclare("another-queue", true, false, false, false, amqp.Table{"x-queue-type": "quorum"})
 	require.NoError(t, err)
 	r.broker.Send("listings.events", "listings.published", amqp.Publishing{MessageId: "m1", Body: []byte(`{"n":1}`)})
-	require.NoError(t, ch.QueueBind("somebody-else", "#", "listings.events", false, nil))
+	require.NoError(t, ch.QueueBind("another-queue", "#", "listings.events", false, nil))
 	var d amqp.Delivery
 	r.eventually(t, func() bool {
 		var ok bool
@@ -112,7 +112,7 @@ func TestReplayOfAConsumersRefusal(t *testing.T) {
 	require.Equal(t, `{"n":1}`, string(again.Body))
 	require.Contains(t, again.Headers, contract.DeadLetterHeader)
 	require.NotContains(t, again.Headers, "x-death")
-	require.Zero(t, r.broker.Ready("somebody-else"))
+	require.Zero(t, r.broker.Ready("another-queue"))
 }
 
 // TestDeadLettersWithoutAWord: the dead-letter queue itself says where a message died.

@@ -17,7 +17,7 @@ import (
 
 const requests = "crawler.url.requested.v1"
 
-func wish(id, url string) []byte {
+func request(id, url string) []byte {
 	return fmt.Appendf(nil, `{"event_name":"crawler/url.requested","event_id":%q,"ts":"2026-01-27T12:34:56Z","data":{"url":%q,"out_dir":" a "}}`, id, url)
 }
 
@@ -41,8 +41,8 @@ func TestCrawlRequested(t *testing.T) {
 	r.temp.set(func(string) error { <-slow; return nil })
 	stop := r.start(t)
 	id := uuid.New()
-	r.publishCrawl(wish(strings.ToUpper(id.String()), " https://shop.example/p "), id.String())
-	r.publishCrawl(wish(uuid.NewString(), "https://shop.example/q"), "")
+	r.publishCrawl(request(strings.ToUpper(id.String()), " https://shop.example/p "), id.String())
+	r.publishCrawl(request(uuid.NewString(), "https://shop.example/q"), "")
 	r.eventually(t, func() bool { return r.temp.called() == 1 && r.broker.Ready(requests) == 1 }, "one is in hand, one waits")
 	close(slow)
 	r.eventually(t, func() bool { return r.temp.called() == 2 }, "the other is taken")
@@ -68,7 +68,7 @@ func TestCrawlRequestedDies(t *testing.T) {
 	stop := r.start(t)
 	id := uuid.NewString()
 	bodies := [][]byte{
-		[]byte("{"), wish("", "https://shop.example/"), wish("7", "https://shop.example/"), wish(id, ""), wish(id, "ftp://shop.example/"),
+		[]byte("{"), request("", "https://shop.example/"), request("7", "https://shop.example/"), request(id, ""), request(id, "ftp://shop.example/"),
 		[]byte(`{"event_name":"other","event_id":"` + id + `","data":{"url":"https://shop.example/"}}`),
 		[]byte(`{"event_id":"` + id + `","data":{"url":"https://shop.example/","out_dir":"../x"}}`),
 		[]byte(`{"event_id":"` + id + `","data":[]}`),
@@ -76,10 +76,10 @@ func TestCrawlRequestedDies(t *testing.T) {
 	for _, body := range bodies {
 		r.publishCrawl(body, "")
 	}
-	r.publishCrawl(wish(id, "https://shop.example/"), uuid.NewString()) // another MessageId
-	r.publishCrawl(wish(id, "https://shop.example/down"), id)
+	r.publishCrawl(request(id, "https://shop.example/"), uuid.NewString()) // another MessageId
+	r.publishCrawl(request(id, "https://shop.example/down"), id)
 	last := uuid.NewString()
-	r.publishCrawl(wish(last, "https://shop.example/good"), last)
+	r.publishCrawl(request(last, "https://shop.example/good"), last)
 	want := len(bodies) + 2
 	r.eventually(t, func() bool { return r.rows(t, "dead_letters WHERE queue = $1", requests) == want }, "dead letters")
 	r.eventually(t, func() bool { return r.temp.called() == 2 }, "the good one is taken")
@@ -100,8 +100,8 @@ func TestCrawlRequestedHeld(t *testing.T) {
 	r.temp.set(func(string) error { return errors.New("temporal is away") })
 	stop := r.start(t)
 	id := uuid.NewString()
-	r.publishCrawl(wish(id, "https://shop.example/"), id)
-	r.publishCrawl(wish(uuid.NewString(), "https://shop.example/"), "")
+	r.publishCrawl(request(id, "https://shop.example/"), id)
+	r.publishCrawl(request(uuid.NewString(), "https://shop.example/"), "")
 	r.eventually(t, func() bool { return r.temp.called() >= 3 }, "it is tried again")
 	require.Equal(t, 1, r.broker.Ready(requests))
 	require.Zero(t, r.rows(t, "dead_letters"))
@@ -125,15 +125,15 @@ func TestCrawlsAtOnce(t *testing.T) {
 	})
 	stop := r.start(t)
 	for _, path := range []string{"slow", "slow", "1", "2", "3", "4"} {
-		r.publishCrawl(wish(uuid.NewString(), "https://shop.example/"+path), "")
+		r.publishCrawl(request(uuid.NewString(), "https://shop.example/"+path), "")
 	}
 	r.eventually(t, func() bool { return r.temp.called() == 6 }, "the quick ones are done")
 	cancel()
 	r.settled(t, stop)
 }
 
-// What a stranger's headers say of workflows is not believed, and stops nobody's archive.
-func TestStrangersWorkflowHeaders(t *testing.T) {
+// Workflow headers set by a sender are ignored, and do not stop the archive.
+func TestWorkflowHeadersOfSenders(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.start(t)

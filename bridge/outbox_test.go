@@ -94,7 +94,7 @@ func TestRelayPublishes(t *testing.T) {
 	}}, time.Now())
 	require.NoError(t, err)
 	l := listing.Listing{Ref: ref, URL: "https://k.example/1", Title: "4 ½", RentCents: 125_000}
-	require.NoError(t, s.SaveNormalized(t.Context(), l, 1, time.Now())) // nobody is bound to listings.normalized
+	require.NoError(t, s.SaveNormalized(t.Context(), l, 1, time.Now())) // no queue is bound to listings.normalized
 	_, err = s.Publish(t.Context(), listing.Publication{Version: listing.Version{Revision: 1, Listing: l}},
 		listing.Run{}, time.Now())
 	require.NoError(t, err)
@@ -108,7 +108,7 @@ func TestRelayPublishes(t *testing.T) {
 	require.Equal(t, "application/json", d.ContentType)
 	require.Equal(t, "listings.events", d.Exchange)
 	empty(t, pool)
-	require.Equal(t, []string{"0", "0"}, column(t, pool, "refusals"), "an event that nobody subscribed to is published")
+	require.Equal(t, []string{"0", "0"}, column(t, pool, "refusals"), "an event without subscribers is published")
 }
 
 // TestRelayUnroutable: an event that its queue must get, and does not, stays until the queue is bound again.
@@ -201,7 +201,7 @@ func TestRelayIsFair(t *testing.T) {
 		}
 	}
 	last := slices.IndexFunc(got, func(id string) bool { return lane[id] == "t0011" })
-	require.Less(t, last, 1000, "everybody had a turn within two cycles")
+	require.Less(t, last, 1000, "every lane had a turn within two cycles")
 	busy := slices.DeleteFunc(slices.Clone(got), func(id string) bool { return lane[id] != "busy" })
 	require.Equal(t, ids[:2000], busy, "in the order of writing")
 }
@@ -250,7 +250,7 @@ func TestRelaySetsType(t *testing.T) {
 }
 
 // TestRelayLosesNothing cuts its line to the broker again and again while it publishes: every event arrives, those of
-// which nobody knew again under the same MessageId, and none is marked that did not arrive.
+// unknown fate again under the same MessageId, and none is marked that did not arrive.
 func TestRelayLosesNothing(t *testing.T) {
 	t.Parallel()
 

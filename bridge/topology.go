@@ -21,11 +21,11 @@ type Queue struct {
 	Exchange, Key string
 	// DLX is the exchange that dead letters are published to, with Name as their key: the original key may be anything.
 	// The dead-letter queue bound to it is Name and contract.SuffixDLQ.
-	DLX, DLXKind string // kind: direct or topic
-	MaxBody      int    // size of the largest body that is read, in bytes; a larger one is dead-lettered
-	Prefetch     int    // unacked deliveries of each consumer, 1 or more
-	Consumers    int    // consumers in each bridge, 1 or more
-	Handle       Handler
+	DLX, DLXKind string  // kind: direct or topic
+	MaxBody      int     // size of the largest body that is read, in bytes; a larger one is dead-lettered
+	Prefetch     int     // unacked deliveries of each consumer, 1 or more
+	Consumers    int     // consumers in each bridge, 1 or more
+	Handle       Handler // nil: the queue is declared and bound for other services, which consume it
 }
 
 // dlq is the name of the dead-letter queue.

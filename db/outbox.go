@@ -32,8 +32,7 @@ type Message struct {
 	PublishAs  string            // AMQP MessageId where it is not MessageID; "" = it is
 	Headers    map[string]string // AMQP headers
 
-	// The trace of the transaction that wrote it, as W3C headers; "" when that was not traced. Only Lease fills them
-	// in.
+	// The trace of the transaction that wrote it, as W3C headers; "" when that was not traced. Only Lease sets them.
 	TraceParent, TraceState string
 }
 
@@ -89,9 +88,9 @@ RETURNING o.id, o.message_id, o.lane, o.exchange, o.routing_key, o.type, o.body,
     o.traceparent, o.tracestate, f.turn`
 
 // Lease claims up to max pending messages, at most perLane of each lane, starting with the lane after cursor, until
-// now+ttl. The message with which their bodies reach maxBytes is the last one, so that even a larger one is claimed, by
-// itself. No two callers ever hold the same message; a lease that runs out makes its messages due again. The slice is
-// in the lanes' turns, the cursor for the next call being its last lane, and then in the order of writing.
+// now+ttl. The message with which their bodies reach maxBytes is the last one: at least one is claimed, whatever its
+// size. No two callers ever hold the same message; a lease that runs out makes its messages due again. The slice is in
+// the lanes' turns, the cursor for the next call being its last lane, and then in the order of writing.
 func (o *Outbox) Lease(ctx context.Context, token uuid.UUID, cursor string, perLane, max, maxBytes int,
 	now time.Time, ttl time.Duration) ([]Message, error) {
 	// CollectRows reports the error.

@@ -252,7 +252,7 @@ func TestDecodeScraped(t *testing.T) {
 		reason string   // part of the first one's
 	}{
 		{"the golden message", with("title", `"x"`), nil, ""},
-		{"members that nobody knows", with("extra", `{"a":[1e400]}`), nil, ""},
+		{"unknown members", with("extra", `{"a":[1e400]}`), nil, ""},
 		{"a title of 10,000 runes", with("title", `"`+strings.Repeat("é", 10_000)+`"`), nil, ""},
 		{"a price of 10^12", with("price", `{"amount_cents":1000000000000}`), nil, ""},
 		{"optional members are null", with("price", `null`), nil, ""},
@@ -291,7 +291,7 @@ func TestDecodeScraped(t *testing.T) {
 		{"an escaped NUL in a nested value", with("attributes", `{"a":["x",{"b":1},"\u0000"]}`), []string{"attributes"}, ""},
 		{"an escaped NUL in a nested name", with("raw", `{"a":{"b\u0000":1}}`), []string{"raw"}, "contains a NUL"},
 		{"an escaped NUL in a member's name", with(`a\u0000b`, `1`), []string{"ab"}, "contains a NUL"},
-		{"an escaped NUL in a member nobody knows", with("extra", `["\u0000"]`), []string{"extra"}, "contains a NUL"},
+		{"an escaped NUL in an unknown member", with("extra", `["\u0000"]`), []string{"extra"}, "contains a NUL"},
 		{"an escaped backslash before u0000", with("title", `"a\\u0000b"`), nil, ""},
 		{"invalid UTF-8", with("title", "\"a\xffb\""), []string{""}, "not UTF-8 at byte"},
 		{"half a rune at the end", []byte("{\"title\":\"\xc3"), []string{""}, "not UTF-8 at byte 10"},

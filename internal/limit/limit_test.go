@@ -375,7 +375,7 @@ func (l *log) check(t *testing.T, host string, interval time.Duration, n int) {
 	}
 }
 
-// clock moves when somebody sleeps.
+// clock moves when a caller sleeps.
 type clock struct {
 	mu       sync.Mutex
 	now, was time.Time
@@ -488,7 +488,7 @@ func client(t *testing.T, url string) *redis.Client {
 func away(t *testing.T) *redis.Client {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{
-		Dialer: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("nobody is there") },
+		Dialer: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no server is there") },
 	})
 	t.Cleanup(func() { _ = c.Close() })
 	return c

@@ -32,7 +32,7 @@ func TestRateAcrossProcesses(t *testing.T) {
 	require.Zero(t, turn.Left)
 	require.InDelta(t, time.Hour, turn.Retry, float64(time.Minute))
 	require.InDelta(t, 5*time.Hour, turn.Reset, float64(time.Minute))
-	require.True(t, one.Take(t.Context(), "ann").OK, "everybody has turns of their own")
+	require.True(t, one.Take(t.Context(), "ann").OK, "every caller has turns of its own")
 }
 
 // Without Redis a process counts by itself, at the same rate, and says so.
@@ -59,7 +59,7 @@ func TestRateWithoutRedis(t *testing.T) {
 	require.InDelta(t, 1, value(t, reg, "conveyor_limiter_fallback_active"), 0)
 }
 
-// Strangers without end do not fill the memory; beyond what is remembered they share one set of turns.
+// New callers without end do not fill the memory; beyond MaxCallers they share one set of turns.
 func TestRateForgets(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
@@ -80,5 +80,5 @@ func TestRateForgets(t *testing.T) {
 	require.LessOrEqual(t, r.Remembered(), 11)
 	now = now.Add(time.Minute)
 	require.True(t, r.Take(t.Context(), "later").OK)
-	require.Equal(t, 1, r.Remembered(), "those who have all their turns are as good as strangers")
+	require.Equal(t, 1, r.Remembered(), "callers that have all their turns are forgotten")
 }

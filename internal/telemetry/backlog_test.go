@@ -109,7 +109,7 @@ func TestBacklogAway(t *testing.T) {
 	require.Subset(t, r.Warnings, []string{"postgres is away", "management is away", "redis is away"})
 	b.Now = func() time.Time { return time.Now().Add(time.Minute) }
 	b.Read(t.Context())
-	require.Equal(t, 3, strings.Count(log.String(), "not known"), "said once")
+	require.Equal(t, 3, strings.Count(log.String(), "cannot read backlog"), "said once")
 }
 
 func TestBacklogMetrics(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// Nothing is traced unless somebody said so.
+// Nothing is traced unless a variable asks for it.
 func TestTracingIsOff(t *testing.T) {
 	for _, env := range []map[string]string{
 		{},
