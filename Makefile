@@ -15,7 +15,7 @@ LINT                  := $(TOOLS)/golangci-lint@$(LINT_VERSION)
 WORKFLOWCHECK         := $(TOOLS)/workflowcheck@$(WORKFLOWCHECK_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build image test test-faults check lint fresh tools bench replay-fixtures clean need-go
+.PHONY: help run build image test test-fast test-faults check lint fresh tools bench replay-fixtures clean need-go
 
 help: ## List these targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,10 @@ image: ## Build the container image, conveyor:<version>.
 # Two packages at a time, and all on one set of services: more would measure the machine, not the code.
 test: build ## Run every test against real services of its own.
 	@$(CONVEYOR) with-services -- go test -count=1 -timeout 20m -p 2 $(PKG) $(ARGS)
+
+# What computes: no service, no browser, and the test cache says at once what has not changed.
+test-fast: need-go ## Run the tests that need no services: domain, workflows, activities, workers, layers.
+	@go test -timeout 5m . ./domain/... ./activities/... ./workflows/... ./workers/... $(ARGS)
 
 test-faults: need-go ## Break everything while 1,000 adverts flow, then at random; print the ledger after 20 minutes.
 	@mkdir -p bin

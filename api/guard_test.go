@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +26,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/limit"
 	"github.com/mtlrent/conveyor/internal/oidc"
 	"github.com/mtlrent/conveyor/internal/oidc/oidctest"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 )
 
@@ -398,8 +398,8 @@ func TestTokens(t *testing.T) {
 func rates(t *testing.T, events, burst int) *limit.Rate {
 	t.Helper()
 
-	o, err := redis.ParseURL(os.Getenv("REDIS_URL"))
-	require.NoError(t, err, "run: make test")
+	o, err := redis.ParseURL(servicetest.Address(t, "REDIS_URL"))
+	require.NoError(t, err)
 	rdb := redis.NewClient(o)
 	t.Cleanup(func() { _ = rdb.Close() })
 	return limit.NewRate(rdb, limit.RateOptions{

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"maps"
 	"net"
-	"os"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -24,6 +23,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 func countOf(workflowID string) *workflowservice.CountWorkflowExecutionsRequest {
@@ -98,8 +98,7 @@ func TestBootstrap(t *testing.T) {
 // A server that is still starting is waited for, so that containers may start in any order.
 func TestBootstrapWaits(t *testing.T) {
 	t.Parallel()
-	address, name := os.Getenv("TEMPORAL_ADDRESS"), "test-"+uuid.NewString()
-	require.NotEmpty(t, address, startThem)
+	address, name := servicetest.Address(t, "TEMPORAL_ADDRESS"), "test-"+uuid.NewString()
 	var dials atomic.Int32
 	c, err := client.NewLazyClient(client.Options{
 		HostPort: address, Namespace: name, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),

@@ -19,17 +19,14 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
-
-const startThem = "TEMPORAL_ADDRESS is not set; run: make test, or: bin/conveyor with-services -- go test ./..."
 
 // connect returns a client of the tests' Temporal in a namespace.
 func connect(t *testing.T, namespace string) client.Client {
 	t.Helper()
 
-	address := os.Getenv("TEMPORAL_ADDRESS")
-	require.NotEmpty(t, address, startThem)
-	return dial(t, address, namespace)
+	return dial(t, servicetest.Address(t, "TEMPORAL_ADDRESS"), namespace)
 }
 
 func dial(t *testing.T, address, namespace string) client.Client {
@@ -60,7 +57,7 @@ var namespace = sync.OnceValues(func() (string, error) {
 func open(t *testing.T) *launch.Launch {
 	t.Helper()
 
-	require.NotEmpty(t, os.Getenv("TEMPORAL_ADDRESS"), startThem)
+	servicetest.Address(t, "TEMPORAL_ADDRESS")
 	name, err := namespace()
 	require.NoError(t, err)
 	return &launch.Launch{Temporal: connect(t, name), Stages: []string{listing.StageNormalize, listing.StageDedupe}}
