@@ -3,10 +3,10 @@ package activities
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/domain/listing"
 )
@@ -120,15 +120,14 @@ func (a *Replays) RunReplayBatch(ctx context.Context, b ReplayBatch) (ReplayBatc
 // restart starts all of them, startsAtOnce at a time, and returns what went wrong.
 func restart(ctx context.Context, s Starter, all []listing.Restart) error {
 	errs := make([]error, len(all))
-	slots := make(chan struct{}, startsAtOnce)
-	var work sync.WaitGroup
+	var work errgroup.Group
+	work.SetLimit(startsAtOnce)
 	for i, r := range all {
-		slots <- struct{}{}
-		work.Go(func() {
-			defer func() { <-slots }()
-			errs[i] = s.RestartListing(ctx, r)
+		work.Go(func() error {
+			errs[i] = s.RestartListing(ctx, r) // one that fails keeps none of the others from starting
+			return nil
 		})
 	}
-	work.Wait()
+	_ = work.Wait()
 	return errors.Join(errs...)
 }
