@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
 )
 
 // A LetterFilter says which dead letters are meant. An empty string and a zero time do not filter.
@@ -35,7 +36,8 @@ func (f LetterFilter) args() []any {
 const sqlLetterFilter = `($1::text IS NULL OR state = $1)
     AND ($2::text IS NULL OR queue = $2)
     AND ($3::text IS NULL OR class = $3)
-    AND ($4::text IS NULL OR queue = 'scraped.' || $4 OR starts_with(workflow_id, 'listing/' || $4 || '/'))
+    AND ($4::text IS NULL OR queue = 'scraped.' || $4
+        OR starts_with(workflow_id, '` + listing.WorkflowIDPrefix + `' || $4 || '/'))
     AND ($5::text IS NULL OR position(lower($5) IN lower(reason)) > 0)
     AND ($6::text IS NULL OR workflow_id = $6)
     AND ($7::timestamptz IS NULL OR last_at >= $7)

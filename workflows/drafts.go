@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -51,7 +50,7 @@ func classes() (names []string) {
 // DraftHeartbeat is how long a worker that makes a draft may be silent before another takes it over.
 const DraftHeartbeat = 10 * time.Second
 
-// CrawlDraft makes a product draft of one page. Its ID is "draft/" + event ID.
+// CrawlDraft makes a product draft of one page. Its ID is draft.WorkflowID of the request's event.
 //
 // It completes when a draft is stored, also one that says why the page could not be had. It fails, and nothing is
 // stored, when there is no Chromium, when the folder for its files is none, or when keeping them or storing fails.
@@ -61,7 +60,7 @@ func CrawlDraft(ctx workflow.Context, in DraftInput) (DraftResult, error) {
 		StartToCloseTimeout: 20 * time.Second, HeartbeatTimeout: DraftHeartbeat, RetryPolicy: draftOnce,
 		Summary: "devtools",
 	})
-	if err := workflow.ExecuteActivity(devtools, do.CheckDevtools, request).Get(ctx, nil); err != nil {
+	if _, err := call(devtools, do.CheckDevtools, request); err != nil {
 		return DraftResult{}, err
 	}
 	once := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
@@ -76,8 +75,7 @@ func CrawlDraft(ctx workflow.Context, in DraftInput) (DraftResult, error) {
 		// A page that cannot be had is no error: what is one is a run that was stopped in the middle.
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumAttempts: 3},
 	})
-	var result draft.Result
-	err = workflow.ExecuteActivity(crawler, do.RunCrawler, request).Get(ctx, &result)
+	result, err := call(crawler, do.RunCrawler, request)
 	switch {
 	case temporal.IsCanceledError(err):
 		return DraftResult{}, err
@@ -108,6 +106,3 @@ func Fault(err error) error {
 	}
 	return fault.Newf(class, "%s", app.Message())
 }
-
-// DraftID is the workflow ID of a crawl request.
-func DraftID(event uuid.UUID) string { return "draft/" + event.String() }

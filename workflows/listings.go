@@ -3,7 +3,6 @@ package workflows
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -15,12 +14,13 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// listingSteps is the way of an advert through the pipeline. Add a step here, and only here; give it a since when
-// the change goes to a house with running workflows: those started before it replay without it.
+// listingSteps is the way of an advert through the pipeline, in the order of listing.Stages. Add a step here, and only
+// here. Give it the stage of a neighbour, and a since when workflows may be running where it is deployed: those that
+// were started before it replay without it.
 var listingSteps = []step[activities.ListingJob]{
-	{name: listing.StageNormalize, run: do.NormalizeListing},
-	{name: listing.StageDedupe, run: do.DedupeListing},
-	{name: listing.StageImport, run: do.ImportListing},
+	{name: "normalize", stage: listing.StageNormalize, run: do.NormalizeListing},
+	{name: "dedupe", stage: listing.StageDedupe, run: do.DedupeListing},
+	{name: "import", stage: listing.StageImport, run: do.ImportListing},
 }
 
 // ArrivalSignal tells a Listing that there is something to do. It carries an Arrival.
@@ -66,15 +66,19 @@ const InvalidListing = "InvalidListing"
 // imagesAtOnce is how many images of one listing are on their way at the same time.
 const imagesAtOnce = 5
 
-// Listing is one advert, for as long as something is to be done for it. Its ID is "listing/" + ref. Every version
+// Listing is one advert, for as long as something is to be done for it. Its ID is ref.WorkflowID(). Every version
 // that arrives goes through the steps; its new images are attached while the next version may already be processed;
 // it completes when nothing is pending.
 //
 // It ends without error when the advert is imported, a duplicate, or handed over, and fails with InvalidListing when
 // the newest version cannot become a listing.
 func Listing(ctx workflow.Context, in ListingInput) (ListingResult, error) {
+	return takeThrough(ctx, listingSteps, in)
+}
+
+func takeThrough(ctx workflow.Context, steps []step[activities.ListingJob], in ListingInput) (ListingResult, error) {
 	l := &listingRun{
-		in: in, arrivals: workflow.GetSignalChannel(ctx, ArrivalSignal),
+		in: in, steps: steps, arrivals: workflow.GetSignalChannel(ctx, ArrivalSignal),
 		attached: workflow.NewBufferedChannel(ctx, imagesAtOnce), known: map[string]bool{},
 	}
 	next, ok := l.newest()
@@ -105,6 +109,7 @@ func Listing(ctx workflow.Context, in ListingInput) (ListingResult, error) {
 // listingRun is the state of one Listing.
 type listingRun struct {
 	in       ListingInput
+	steps    []step[activities.ListingJob]
 	arrivals workflow.ReceiveChannel
 	result   ListingResult // so far
 	err      error         // why the newest version ended badly
@@ -127,15 +132,11 @@ func (l *listingRun) newest() (next Arrival, ok bool) {
 
 // merge makes one of two arrivals: the newest revision, entering as early as either asks for. A zero one adds nothing.
 func merge(a, b Arrival) Arrival {
-	if b.Stage != "" && stageOrder(b.Stage) < stageOrder(a.Stage) {
+	if b.Stage != "" && listing.StageOrder(b.Stage) < listing.StageOrder(a.Stage) {
 		a.Stage = b.Stage
 	}
 	a.Revision, a.Force = max(a.Revision, b.Revision), a.Force || b.Force
 	return a
-}
-
-func stageOrder(stage string) int {
-	return slices.IndexFunc(listingSteps, func(s step[activities.ListingJob]) bool { return s.name == stage })
 }
 
 // process takes the newest version through the steps from a.Stage on.
@@ -143,12 +144,14 @@ func (l *listingRun) process(ctx workflow.Context, a Arrival) {
 	job := activities.ListingJob{Ref: l.in.Ref}
 	reached := a.Stage
 	l.err = nil
-	for i := max(stageOrder(a.Stage), 0); i < len(listingSteps) && job.Outcome == "" && l.err == nil; i++ {
-		s := listingSteps[i]
+	for _, s := range l.steps[entry(l.steps, a.Stage):] {
+		if job.Outcome != "" || l.err != nil {
+			break
+		}
 		if !s.runs(ctx) {
 			continue
 		}
-		reached = s.name
+		reached = s.stage
 		var next activities.ListingJob
 		if next, l.err = l.step(ctx, s, job); l.err == nil {
 			job = next
@@ -184,12 +187,12 @@ func (l *listingRun) process(ctx workflow.Context, a Arrival) {
 func (l *listingRun) step(ctx workflow.Context, s step[activities.ListingJob], job activities.ListingJob) (
 	activities.ListingJob, error,
 ) {
-	run := s.run
-	if !l.in.owns(s.name) {
-		run, job.Stage = do.HandOverListing, s.name
+	run, name := s.run, s.name
+	if !l.in.owns(s.stage) { // whatever the step: another team does all of the stage
+		run, name, job.Stage = do.HandOverListing, s.stage, s.stage
 	}
 	options := storeWork
-	options.Summary = s.name
+	options.Summary = name
 	return local(workflow.WithLocalActivityOptions(ctx, options), run, job)
 }
 
@@ -218,7 +221,7 @@ func (l *listingRun) attach(ctx workflow.Context) {
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			job := activities.ImageJob{Ref: l.in.Ref, Image: img}
 			ctx = workflow.WithActivityOptions(ctx, imageWork(img.URL))
-			if err := workflow.ExecuteActivity(ctx, do.AttachImage, job).Get(ctx, nil); err != nil {
+			if err := perform(ctx, do.AttachImage, job); err != nil {
 				l.result.Missing++
 			} else {
 				l.result.Images++
@@ -279,12 +282,6 @@ func rejected(err error) bool {
 	var app *temporal.ApplicationError
 	return errors.As(err, &app) && app.Type() == InvalidListing
 }
-
-// ListingID is the workflow ID of an advert.
-func ListingID(ref listing.Ref) string { return "listing/" + ref.String() }
-
-// ImageID is the ID of the standalone activity for an image that came by message.
-func ImageID(listingID, hash string) string { return fmt.Sprintf("image/%s/%s", listingID, hash) }
 
 // AttachImage is the activity that fetches one image, for those who start it without a workflow.
 var AttachImage = do.AttachImage

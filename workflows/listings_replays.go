@@ -4,7 +4,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/google/uuid"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -103,6 +102,3 @@ func message(err error) string {
 	}
 	return err.Error()
 }
-
-// ReplayID is the workflow ID of a replay.
-func ReplayID(id uuid.UUID) string { return "replay/" + id.String() }

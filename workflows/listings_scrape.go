@@ -38,7 +38,7 @@ func scrapePage(page int) workflow.ActivityOptions {
 	}
 }
 
-// ScrapePlatform scrapes a platform for as long as there is one, cycle by cycle. Its ID is "scrape/" + name. It keeps
+// ScrapePlatform scrapes a platform for as long as there is one, cycle by cycle. Its ID is scrape.WorkflowID of its name. It keeps
 // nothing: what to do next, how far a cycle has come and what was seen is in Postgres, so it can be terminated and
 // started again at any time. Each cycle is a run; the next one continues as new.
 func ScrapePlatform(ctx workflow.Context, in ScrapeInput) error {
@@ -98,10 +98,9 @@ func scrapeCycle(ctx workflow.Context, name string, plan scrape.Plan) error {
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			return nil
 		}
-		var got activities.ScrapedPage
 		job := activities.ScrapeJob{Platform: name, Cycle: plan.Cycle, Page: page}
 		work := workflow.WithActivityOptions(ctx, scrapePage(page))
-		err := workflow.ExecuteActivity(work, do.ScrapePage, job).Get(ctx, &got)
+		got, err := call(work, do.ScrapePage, job)
 		switch {
 		case temporal.IsCanceledError(err):
 			return err
@@ -121,6 +120,3 @@ func scrapeCycle(ctx workflow.Context, name string, plan scrape.Plan) error {
 		return err
 	}
 }
-
-// ScrapeID is the workflow ID of a platform's scraper.
-func ScrapeID(platform string) string { return "scrape/" + platform }

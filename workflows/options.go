@@ -9,14 +9,6 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// Task queues are kinds of work that must not starve each other, not systems.
-const (
-	QueueListings = "listings"
-	QueueImages   = "images"  // foreign hosts, one fairness key a host; limited on the server by conveyor bootstrap
-	QueueBrowser  = "browser" // pages of rental sites, whatever loads them
-	QueueDrafts   = "drafts"  // crawl requests: one page each, in a Chromium that is reached by its DevTools
-)
-
 // storeWork is a short step on our own database. It is retried until the database is back: final failures are
 // the faults that say so.
 var storeWork = workflow.LocalActivityOptions{

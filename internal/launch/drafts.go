@@ -25,14 +25,11 @@ type Failed struct {
 func (f *Failed) Error() string { return f.Err.Error() }
 func (f *Failed) Unwrap() error { return f.Err }
 
-// DraftID is the workflow ID of a crawl request.
-func DraftID(r draft.Request) string { return workflows.DraftID(r.EventID) }
-
 // Draft makes a draft of a page and returns nil when it is stored, by this call or one before. A workflow that fails
 // is a *Failed, and asking again for what failed is another run; every other error is transient, and the workflow may
 // go on: call again, which joins it.
 func (l *Launch) Draft(ctx context.Context, r draft.Request) error {
-	id := DraftID(r)
+	id := draft.WorkflowID(r.EventID)
 	host := web.Host(r.URL)
 	run, err := l.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: id, TaskQueue: workflows.QueueDrafts, EnableEagerStart: true,
@@ -65,7 +62,7 @@ const (
 
 // DraftState looks the workflow of a crawl request up.
 func (l *Launch) DraftState(ctx context.Context, event uuid.UUID) (string, error) {
-	id := workflows.DraftID(event)
+	id := draft.WorkflowID(event)
 	d, err := l.Temporal.DescribeWorkflowExecution(ctx, id, "")
 	var none *serviceerror.NotFound
 	switch {

@@ -3,8 +3,6 @@ package launch
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -42,9 +40,6 @@ func AdvertSummary(title string, rentCents *int64) string {
 	return workflows.Summary(title, 160) + fmt.Sprintf(" · %d $", *rentCents/100)
 }
 
-// ListingID is the ID of an advert's workflow.
-func ListingID(ref listing.Ref) string { return workflows.ListingID(ref) }
-
 // Listing takes an advert through the pipeline. When it returns nil the work is durably accepted. Nearly always the
 // advert has no workflow, so it is started, in one step with its first task where the worker is in our process; while
 // one is running the arrival is a signal to it.
@@ -57,7 +52,7 @@ func (l *Launch) listing(
 ) error {
 	in := workflows.ListingInput{Ref: ref, Summary: summary, Stages: l.Stages, Arrival: a}
 	o := client.StartWorkflowOptions{
-		ID:                                       workflows.ListingID(ref),
+		ID:                                       ref.WorkflowID(),
 		TaskQueue:                                workflows.QueueListings,
 		EnableEagerStart:                         priority == temporal.Priority{}, // or it would pass by the queue's order
 		Priority:                                 priority,
@@ -83,8 +78,7 @@ func (l *Launch) listing(
 // image that was given up before, at givenUp (zero = never), is work of its own: the try that gave it up may not have
 // ended yet, and what joined it would end with it.
 func (l *Launch) Image(ctx context.Context, job ImageJob, givenUp time.Time) error {
-	sum := sha256.Sum256([]byte(job.Image.URL))
-	id := workflows.ImageID(job.Ref.ID().String(), hex.EncodeToString(sum[:8]))
+	id := job.Ref.ImageActivityID(job.Image.URL)
 	if !givenUp.IsZero() {
 		id += "/" + strconv.FormatInt(givenUp.UnixMicro(), 10)
 	}

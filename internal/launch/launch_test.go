@@ -77,7 +77,7 @@ func TestListing(t *testing.T) {
 	before, err := l.Temporal.DescribeWorkflow(ctx, "listing/"+ref.String(), "")
 	require.NoError(t, err)
 	require.NoError(t, l.Listing(ctx, ref, launch.Arrival{Stage: listing.StageDedupe, Force: true}, "Another title"))
-	after, err := l.Temporal.DescribeWorkflow(ctx, launch.ListingID(ref), "")
+	after, err := l.Temporal.DescribeWorkflow(ctx, ref.WorkflowID(), "")
 	require.NoError(t, err)
 
 	require.Equal(t, before.WorkflowExecution.RunID, after.WorkflowExecution.RunID)
@@ -95,7 +95,7 @@ func TestListing(t *testing.T) {
 	var arrivals []launch.Arrival
 	var stages []string
 	all := enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT
-	history := l.Temporal.GetWorkflowHistory(ctx, launch.ListingID(ref), "", false, all)
+	history := l.Temporal.GetWorkflowHistory(ctx, ref.WorkflowID(), "", false, all)
 	for history.HasNext() {
 		e, err := history.Next()
 		require.NoError(t, err)

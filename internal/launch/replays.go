@@ -31,14 +31,11 @@ func (l *Launch) RestartListing(ctx context.Context, r listing.Restart) error {
 		temporal.Priority{PriorityKey: lowPriority})
 }
 
-// ReplayID is the ID of a replay's workflow.
-func ReplayID(id uuid.UUID) string { return workflows.ReplayID(id) }
-
 // Replay starts a replay. When it returns nil the work is durably accepted. One ID is one replay: asked for again, it
 // joins the one that is there, even when that has ended.
 func (l *Launch) Replay(ctx context.Context, r listing.Replay) error {
 	o := client.StartWorkflowOptions{
-		ID:                    workflows.ReplayID(r.ID),
+		ID:                    listing.ReplayWorkflowID(r.ID),
 		TaskQueue:             workflows.QueueListings,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		StaticSummary:         replaySummary(r),
@@ -66,10 +63,10 @@ func replaySummary(r listing.Replay) string {
 
 // CancelReplay asks a replay's workflow to stop. One that has ended, or is not known any more, needs no asking.
 func (l *Launch) CancelReplay(ctx context.Context, id uuid.UUID) error {
-	err := l.Temporal.CancelWorkflow(ctx, workflows.ReplayID(id), "")
+	err := l.Temporal.CancelWorkflow(ctx, listing.ReplayWorkflowID(id), "")
 	var gone *serviceerror.NotFound
 	if err != nil && !errors.As(err, &gone) {
-		return fmt.Errorf("cancel %s: %w", workflows.ReplayID(id), err)
+		return fmt.Errorf("cancel %s: %w", listing.ReplayWorkflowID(id), err)
 	}
 	return nil
 }
