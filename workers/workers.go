@@ -14,13 +14,13 @@ import (
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-// A Row is what a system runs of one task queue beside its workflows, which workflows.Queues knows. Several systems may
-// have rows of one queue: one worker serves them all.
+// A Row has the activities that a system runs on one task queue. (Its workflows are in workflows.Queues.) Several
+// systems may have rows of one queue: one worker serves them all.
 type Row struct {
 	Queue         string // its name, as in workflows.Queues
 	Activities    []any  // pointers to built structs; each of their exported methods is an activity, local or regular
-	Slots         int    // regular activities at once, in all rows of the queue: the most of them; 0 = 1,000
-	WorkflowSlots int    // workflow tasks at once, likewise; 0 = 1,000
+	Slots         int    // regular activities at once; of several rows of a queue the largest counts; 0 = 1,000
+	WorkflowSlots int    // workflow tasks at once; of several rows likewise; 0 = 1,000
 }
 
 // Options are what all workers of a process have in common.
@@ -28,13 +28,13 @@ type Options struct {
 	Queues     []string      // the task queues to serve; those of workflows.QueueNames
 	StoreSlots int           // local activities at once in a queue; at most as many as the database pool has connections
 	StopGrace  time.Duration // how long running activities may finish at shutdown
-	Fatal      func(error)   // told when a worker gives up for good, as when its namespace was deleted
+	Fatal      func(error)   // called when a worker gives up for good, as when its namespace was deleted
 }
 
-// New returns the workers of the task queues that o asks for, in the order of workflows.Queues, not started. The rows are
-// those of all queues, also of queues that this process does not serve. What is forgotten would be found out by a
-// workflow that gets stuck, so New panics: at a row of a queue that workflows.Queues does not have, at activities that no
-// row has, and, as the SDK does, at two activities of one name.
+// New returns the workers of the task queues in o.Queues, in the order of workflows.Queues, not started. The rows are
+// those of all queues, also of queues that this process does not serve. It panics at a row of a queue that is not in
+// workflows.Queues, at activities that no row has, which would leave workflows stuck, and, as the SDK does, at two
+// activities of one name.
 func New(c client.Client, rows []Row, o Options) (list []worker.Worker) {
 	check(rows)
 	for _, q := range workflows.Queues {

@@ -1,4 +1,4 @@
-// Package workflows says what happens, in which order, and for how long.
+// Package workflows has the workflows: what happens, in which order, and for how long.
 package workflows
 
 import (
@@ -22,8 +22,8 @@ var do struct {
 	*activities.Drafts
 }
 
-// The functions below are the only ones that run activities. Unlike the SDK's they are checked by the compiler: act must
-// take In and return Out.
+// The functions below are the only ones that run activities. Unlike the SDK's they are checked by the compiler: act
+// must take In and return Out.
 
 // local runs one local activity and waits for its result.
 func local[In, Out any](ctx workflow.Context, act func(context.Context, In) (Out, error), in In) (Out, error) {
@@ -62,10 +62,10 @@ type step[T any] struct {
 	name  string // in the Web UI, as the activity's summary; unique in its pipeline
 	stage string // that it belongs to: a run that does not own the stage hands its T over instead
 	run   func(context.Context, T) (T, error)
-	since string // change ID, if added after the first release: runs that are older skip the step
+	since string // change ID, if added after the first release: runs that had gone past its place skip it
 }
 
-// runs says whether a run has the step: a run that was under way before the step was added does not.
+// runs reports whether a run has the step. A run that had gone past its place before it was added does not.
 func (s step[T]) runs(ctx workflow.Context) bool {
 	return s.since == "" || workflow.GetVersion(ctx, s.since, workflow.DefaultVersion, 1) != workflow.DefaultVersion
 }

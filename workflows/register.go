@@ -35,7 +35,7 @@ var Queues = []Queue{
 	},
 }
 
-// All are the functions of all workflows, each once.
+// All has the functions of all workflows, each once.
 var All = all()
 
 func all() (functions []any) {
@@ -45,7 +45,7 @@ func all() (functions []any) {
 	return functions
 }
 
-// QueueNames are the names of all task queues, in the order of Queues.
+// QueueNames returns the names of all task queues, in the order of Queues.
 func QueueNames() []string {
 	names := make([]string, len(Queues))
 	for i, q := range Queues {
@@ -54,8 +54,8 @@ func QueueNames() []string {
 	return names
 }
 
-// Activities are nil pointers to the structs whose exported methods are the activities, each struct once: all that a
-// workflow can ask for.
+// Activities returns a nil pointer to each struct whose exported methods are activities: together all the activities
+// that workflows can run.
 func Activities() (structs []any) {
 	for _, field := range reflect.ValueOf(do).Fields() {
 		structs = append(structs, field.Interface())

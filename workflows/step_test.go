@@ -210,7 +210,7 @@ func TestStepOfASharedStage(t *testing.T) {
 	}
 }
 
-// A step that can never work is recorded under its stage, which is what operators can replay from.
+// A step that will never succeed is recorded under its stage, where operators can replay from.
 func TestStepThatFails(t *testing.T) {
 	t.Parallel()
 
@@ -224,7 +224,7 @@ func TestStepThatFails(t *testing.T) {
 
 var kijiji = listing.Ref{Platform: "kijiji", PlatformID: "1329279535"}
 
-// stepping is a world in which every step goes well, but for "enrich" where it fails, and the list of those that ran.
+// stepping is an environment in which every step succeeds, but for "enrich" where it fails, and the list of those that ran.
 func stepping(t *testing.T, code any, enrich error) (*testsuite.TestWorkflowEnvironment, *[]string) {
 	t.Helper()
 

@@ -14,7 +14,7 @@ import (
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-// A kind is one kind of tasks of a task queue, and what a report calls it.
+// A kind is one kind of tasks of a task queue, and its name in reports.
 type kind struct {
 	queue, called string
 	tasks         enums.TaskQueueType
@@ -37,8 +37,8 @@ func kinds() (out []kind) {
 // take all its slots, as soon as one of them is done.
 const gone = time.Minute + workflows.ImageTimeout
 
-// TaskQueues returns what waits in Temporal for workers of the namespace: one entry for each kind of tasks of each task
-// queue, in the order of workflows.Queues, workflow tasks first.
+// TaskQueues returns the tasks that wait in Temporal for workers of the namespace: one entry for each kind of tasks of
+// each task queue, in the order of workflows.Queues, workflow tasks first. Every error is transient.
 func (l *Launch) TaskQueues(ctx context.Context, namespace string, now time.Time) ([]backlog.TaskQueue, error) {
 	list := kinds()
 	out := make([]backlog.TaskQueue, len(list))

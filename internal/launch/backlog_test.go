@@ -10,7 +10,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/launch"
 )
 
-// Tasks that no worker polls for wait, and their age is known. Each kind of tasks of a queue is told of.
+// Tasks that no worker polls for wait, and their age is known. Each kind of tasks of a queue has an entry.
 func TestTaskQueues(t *testing.T) {
 	t.Parallel()
 	l := open(t)

@@ -17,21 +17,21 @@ import (
 )
 
 // Launch starts what Conveyor runs on Temporal. Its methods may be called again for the same thing: IDs are natural,
-// so the second start joins the first. Every error is transient: what is started was checked at the door, so a start
-// that is refused, even as invalid, means a server that is away or not bootstrapped yet.
+// so the second start joins the first. Every error is transient: the input was validated by the caller, so a start that
+// is refused, even as invalid, means that the server is down or not bootstrapped yet.
 type Launch struct {
 	Temporal client.Client
-	Stages   []string // the listing stages that are ours, as in CONVEYOR_LISTING_STAGES
+	Stages   []string // the listing stages that this deployment does, as in CONVEYOR_LISTING_STAGES
 }
 
-// Arrival is one reason to take an advert through the pipeline; ImageJob names one image. They are what workflows and
-// activities take, for doors that see neither.
+// Arrival is one reason to take an advert through the pipeline; ImageJob names one image. They are the types of
+// workflows and activities, for packages that import neither.
 type (
 	Arrival  = workflows.Arrival
 	ImageJob = workflows.ImageJob
 )
 
-// AdvertSummary is what the Web UI shows of an advert: its title and price, never contact data.
+// AdvertSummary is the line that the Web UI shows of an advert: its title and price, never contact data.
 func AdvertSummary(title string, rentCents *int64) string {
 	title = strings.Join(strings.Fields(title), " ")
 	if rentCents == nil {
@@ -54,7 +54,7 @@ func (l *Launch) listing(
 	o := client.StartWorkflowOptions{
 		ID:                                       ref.WorkflowID(),
 		TaskQueue:                                workflows.QueueListings,
-		EnableEagerStart:                         priority == temporal.Priority{}, // or it would pass by the queue's order
+		EnableEagerStart:                         priority == temporal.Priority{}, // or it would bypass the queue's order
 		Priority:                                 priority,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		StaticSummary:                            summary,
@@ -64,7 +64,7 @@ func (l *Launch) listing(
 	}
 	_, err := l.Temporal.ExecuteWorkflow(ctx, o, workflows.Listing, in)
 	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
-		// It may end in between: then this starts it, and the signal is all that its run is told.
+		// It may end in between: then this starts it, and its run gets the arrival from the signal only.
 		in.Arrival, o.EnableEagerStart = Arrival{}, false
 		_, err = l.Temporal.SignalWithStartWorkflow(ctx, o.ID, workflows.ArrivalSignal, a, o, workflows.Listing, in)
 	}
@@ -75,8 +75,8 @@ func (l *Launch) listing(
 }
 
 // Image fetches one image of a listing, outside of any workflow. When it returns nil the work is durably accepted. An
-// image that was given up before, at givenUp (zero = never), is work of its own: the try that gave it up may not have
-// ended yet, and what joined it would end with it.
+// image that was given up before, at givenUp (zero = never), gets an activity of its own: the try that gave it up may
+// not have ended yet, and a request that joined it would end with it.
 func (l *Launch) Image(ctx context.Context, job ImageJob, givenUp time.Time) error {
 	id := job.Ref.ImageActivityID(job.Image.URL)
 	if !givenUp.IsZero() {
@@ -99,10 +99,10 @@ func (l *Launch) Image(ctx context.Context, job ImageJob, givenUp time.Time) err
 	return nil
 }
 
-// Healthy returns nil when Temporal answers.
+// Healthy returns nil when Temporal answers a health check.
 func (l *Launch) Healthy(ctx context.Context) error {
 	if _, err := l.Temporal.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
-		return fmt.Errorf("ask temporal: %w", err)
+		return fmt.Errorf("check temporal: %w", err)
 	}
 	return nil
 }

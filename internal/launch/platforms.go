@@ -11,8 +11,7 @@ import (
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-// Scraper makes sure that a platform's scraper runs, and that it looks at once at what it should do. It may be
-// repeated.
+// Scraper makes sure that a platform's scraper runs, and that it reads its settings at once. It is idempotent.
 func (l *Launch) Scraper(ctx context.Context, platform, summary string) error {
 	o := client.StartWorkflowOptions{
 		ID: scrape.WorkflowID(platform), TaskQueue: workflows.QueueListings, StaticSummary: summary,

@@ -16,7 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/launch"
 )
 
-// A restart comes after all that was scraped, and joins a run that is there.
+// A restart comes after all adverts that were scraped, and joins a run that is there.
 func TestRestartListing(t *testing.T) {
 	t.Parallel()
 	l, ref, ctx := open(t), newRef(), t.Context()
@@ -96,10 +96,10 @@ func soon(t *testing.T) context.Context {
 	return ctx
 }
 
-// A check that runs is joined, whether a person or the schedule started it.
+// A check that runs is joined, whether an operator or the schedule started it.
 func TestArchiveStale(t *testing.T) {
 	t.Parallel()
-	l, ctx := open(t), t.Context() // nobody works here: what is started runs on
+	l, ctx := open(t), t.Context() // there are no workers: what is started stays running
 	id, joined, err := l.ArchiveStale(ctx)
 	require.NoError(t, err)
 	require.Equal(t, "staleness-by-hand", id)
