@@ -10,11 +10,11 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// The metrics of the stages. They go through the SDK's handler, so they stand beside its own metrics, with the same labels,
-// and no activity needs a registry. The exporter adds _total and _seconds.
+// The metrics of the stages. They go through the SDK's handler, so they stand beside its own metrics, with the same
+// labels, and no activity needs a registry. The exporter adds _total and _seconds.
 //
-// Effects are counted when they are stored. A process that dies in between has stored effects that it did not count, and
-// a step that Temporal retries counts again: these are for rates; exact numbers are in Postgres.
+// Effects are counted when they are stored. A process that dies in between has stored effects that it did not count,
+// and a step that Temporal retries counts again: these are for rates; exact numbers are in Postgres.
 const (
 	stageIn       = "conveyor_stage_in"       // first tries, by stage and platform
 	stageOut      = "conveyor_stage_out"      // adverts or images that are through, by stage, platform and outcome
