@@ -172,7 +172,7 @@ func (h *drafts) state(ctx context.Context, in *draftRequestStateInput) (*draftR
 	}
 	out := DraftRequestState{
 		EventID: id, RequestedAt: known.RequestedAt, DraftID: known.DraftID, DeadLetter: known.DeadLetter,
-		URL: text(known.URL), Error: text(known.Error), Workflow: h.link(launch.DraftID(draft.Request{EventID: id})),
+		URL: text(known.URL), Error: text(known.Error), Workflow: h.link(draft.WorkflowID(id)),
 	}
 	switch {
 	case known.DraftID != nil:
@@ -296,7 +296,7 @@ func (h *drafts) get(ctx context.Context, in *draftInput) (*draftOutput, error) 
 	if err != nil {
 		return nil, problem(ctx, h.log, err)
 	}
-	return &draftOutput{DraftAnswer{d, h.link(launch.DraftID(draft.Request{EventID: d.EventID}))}}, nil
+	return &draftOutput{DraftAnswer{d, h.link(draft.WorkflowID(d.EventID))}}, nil
 }
 
 func (h *drafts) find(ctx context.Context, text string) (db.DraftDetail, error) {

@@ -161,7 +161,7 @@ type WorkflowLink struct {
 
 func workflowLinks(o Options) func(listing.Ref) WorkflowLink {
 	link := links(o)
-	return func(ref listing.Ref) WorkflowLink { return link(launch.ListingID(ref)) }
+	return func(ref listing.Ref) WorkflowLink { return link(ref.WorkflowID()) }
 }
 
 // links says where the newest run of a workflow can be looked at.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
-	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
 // platforms serves /platforms.
@@ -85,7 +85,9 @@ func (h *platforms) list(ctx context.Context, _ *struct{}) (*platformsOutput, er
 	return out, nil
 }
 
-func (h *platforms) show(p db.Platform) Platform { return Platform{p, h.link(launch.ScrapeID(p.Name))} }
+func (h *platforms) show(p db.Platform) Platform {
+	return Platform{p, h.link(scrape.WorkflowID(p.Name))}
+}
 
 type platformInput struct {
 	Name string `path:"name" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" example:"kijiji"`

@@ -14,7 +14,6 @@ import (
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
-	"github.com/mtlrent/conveyor/internal/launch"
 )
 
 // replays serves /replays.
@@ -136,7 +135,9 @@ func (h *replays) create(ctx context.Context, in *createReplayInput) (*createRep
 	}, nil
 }
 
-func (h *replays) show(r db.Replay) *Replay { return &Replay{r, h.link(launch.ReplayID(r.ID))} }
+func (h *replays) show(r db.Replay) *Replay {
+	return &Replay{r, h.link(listing.ReplayWorkflowID(r.ID))}
+}
 
 type listReplaysInput struct {
 	State  string `query:"state" enum:"running,completed,canceled,failed,any" default:"any"`
@@ -221,7 +222,7 @@ func (h *replays) cancel(ctx context.Context, in *replayInput) (*replayOutput, e
 		return nil, problem(ctx, h.log, err)
 	}
 	if err := h.start.CancelReplay(ctx, id); err != nil && !errors.Is(err, context.Canceled) {
-		h.log.WarnContext(ctx, "replay ends with its next batch", "workflow_id", launch.ReplayID(id), "err", err)
+		h.log.WarnContext(ctx, "replay ends with its next batch", "workflow_id", listing.ReplayWorkflowID(id), "err", err)
 	}
 	return &replayOutput{h.show(r)}, nil
 }

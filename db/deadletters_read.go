@@ -9,7 +9,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
 )
 
 // A LetterFilter says which dead letters are meant. An empty string and a zero time do not filter.
@@ -26,8 +28,12 @@ type LetterFilter struct {
 
 // args are $1 to $8 of sqlLetterFilter.
 func (f LetterFilter) args() []any {
+	var platform []string // the queue of its adverts, and what the IDs of their workflows begin with
+	if f.Platform != "" {
+		platform = []string{contract.QueueScraped(f.Platform), listing.Ref{Platform: f.Platform}.WorkflowID()}
+	}
 	return []any{
-		stated(f.State), stated(f.Queue), stated(f.Class), stated(f.Platform), stated(f.Reason), stated(f.WorkflowID),
+		stated(f.State), stated(f.Queue), stated(f.Class), platform, stated(f.Reason), stated(f.WorkflowID),
 		stated(f.Since), stated(f.Until),
 	}
 }
@@ -35,7 +41,7 @@ func (f LetterFilter) args() []any {
 const sqlLetterFilter = `($1::text IS NULL OR state = $1)
     AND ($2::text IS NULL OR queue = $2)
     AND ($3::text IS NULL OR class = $3)
-    AND ($4::text IS NULL OR queue = 'scraped.' || $4 OR starts_with(workflow_id, 'listing/' || $4 || '/'))
+    AND ($4::text[] IS NULL OR queue = ($4::text[])[1] OR starts_with(workflow_id, ($4::text[])[2]))
     AND ($5::text IS NULL OR position(lower($5) IN lower(reason)) > 0)
     AND ($6::text IS NULL OR workflow_id = $6)
     AND ($7::timestamptz IS NULL OR last_at >= $7)

@@ -162,14 +162,14 @@ LEFT JOIN draft_requests r USING (event_id)
 LEFT JOIN product_drafts d USING (event_id)
 LEFT JOIN LATERAL (
     SELECT id, state, reason FROM dead_letters
-    WHERE (workflow_id = 'draft/' || e.event_id::text OR message_id = e.event_id::text) AND queue = $2
+    WHERE (workflow_id = $3 OR message_id = e.event_id::text) AND queue = $2
         AND state IN ('open', 'replayed', 'discarded') AND d.id IS NULL
     ORDER BY last_at DESC, id DESC LIMIT 1
 ) l ON true`
 
 // Request returns what is known of a crawl request. queue is where such requests are consumed.
 func (s *Drafts) Request(ctx context.Context, eventID uuid.UUID, queue string) (DraftRequestState, error) {
-	rows, _ := s.pool.Query(ctx, sqlDraftRequestState, eventID, queue)
+	rows, _ := s.pool.Query(ctx, sqlDraftRequestState, eventID, queue, draft.WorkflowID(eventID))
 	out, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[DraftRequestState])
 	if err != nil {
 		return out, fmt.Errorf("read crawl request %s: %w", eventID, err)

@@ -271,22 +271,28 @@ func (h *house) worker(ctx context.Context) error {
 	}
 	devtools := devtools(h.config, h.log, h.registry)
 	defer devtools.Close()
-	acts := workers.Activities{
-		Listings: &activities.Listings{Store: store, WithoutImages: !h.config.Images.Fetch, Now: time.Now},
-		Images:   &activities.Images{Store: store, Source: photos{source}, Blobs: pictures{h.blobs}, Now: time.Now},
-		Replays:  &activities.Replays{Store: db.NewReplays(h.pool), Start: h.launch, Now: time.Now},
-		Staleness: &activities.Staleness{
-			Store: store, Start: h.launch, After: h.config.Listings.StaleAfter, Now: time.Now,
-		},
-		Scrapers: &activities.Scrapers{
-			Store:  db.NewPlatforms(h.pool),
-			Pages:  map[scrape.Transport]activities.PageSource{scrape.HTTP: pages{plain}, scrape.Browser: chromium},
-			Robots: fetch.NewRobots(plain), Now: time.Now, Dice: rand.Float64, Cycled: chromium.CycleDone,
-		},
-		Drafts: &activities.Drafts{
-			Browser: devtools, Folders: outdir.New(h.config.Drafts.OutRoot), Blobs: h.blobs, Store: db.NewDrafts(h.pool),
-			Now: time.Now,
-		},
+	scrapers := &activities.Scrapers{
+		Store:  db.NewPlatforms(h.pool),
+		Pages:  map[scrape.Transport]activities.PageSource{scrape.HTTP: pages{plain}, scrape.Browser: chromium},
+		Robots: fetch.NewRobots(plain), Now: time.Now, Dice: rand.Float64, Cycled: chromium.CycleDone,
+	}
+	rows := []workers.Row{
+		{Queue: workflows.QueueListings, WorkflowSlots: 200, Activities: []any{
+			&activities.Listings{Store: store, WithoutImages: !h.config.Images.Fetch, Now: time.Now},
+			&activities.Replays{Store: db.NewReplays(h.pool), Start: h.launch, Now: time.Now},
+			&activities.Staleness{Store: store, Start: h.launch, After: h.config.Listings.StaleAfter, Now: time.Now},
+			scrapers, // the local ones: BeginCycle and EndCycle
+		}},
+		{Queue: workflows.QueueImages, Slots: h.config.Worker.ImageSlots, Activities: []any{
+			&activities.Images{Store: store, Source: photos{source}, Blobs: pictures{h.blobs}, Now: time.Now},
+		}},
+		{Queue: workflows.QueueBrowser, Slots: h.config.Worker.Scrapes, Activities: []any{scrapers}},
+		{Queue: workflows.QueueDrafts, Slots: h.config.Drafts.Pages, Activities: []any{
+			&activities.Drafts{
+				Browser: devtools, Folders: outdir.New(h.config.Drafts.OutRoot), Blobs: h.blobs, Store: db.NewDrafts(h.pool),
+				Now: time.Now,
+			},
+		}},
 	}
 	fatal := make(chan error, 1)
 	queues := h.config.Worker.Queues
@@ -295,8 +301,7 @@ func (h *house) worker(ctx context.Context) error {
 		h.log.InfoContext(ctx, "crawl requests are not worked on here: CHROME_DEVTOOLS_URL is not set")
 	}
 	options := workers.Options{
-		Queues: queues, StoreSlots: h.config.Worker.StoreSlots, ImageSlots: h.config.Worker.ImageSlots,
-		ScrapeSlots: h.config.Worker.Scrapes, DraftSlots: h.config.Drafts.Pages, StopGrace: h.config.Worker.StopGrace,
+		Queues: queues, StoreSlots: h.config.Worker.StoreSlots, StopGrace: h.config.Worker.StopGrace,
 		Fatal: func(err error) {
 			select {
 			case fatal <- err:
@@ -304,7 +309,7 @@ func (h *house) worker(ctx context.Context) error {
 			}
 		},
 	}
-	running, err := h.startWorkers(ctx, func() []worker.Worker { return workers.New(h.temporal, acts, options) })
+	running, err := h.startWorkers(ctx, func() []worker.Worker { return workers.New(h.temporal, rows, options) })
 	if err != nil {
 		return nil // ctx ended before Temporal came
 	}

@@ -30,7 +30,7 @@ func countOf(workflowID string) *workflowservice.CountWorkflowExecutionsRequest 
 	return &workflowservice.CountWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId=%q", workflowID)}
 }
 
-// state is what Bootstrap is about, as the server has it.
+// state has the settings of Bootstrap as the server has them.
 type state struct {
 	retention  time.Duration
 	attributes []string
@@ -72,7 +72,7 @@ func stateOf(t *testing.T, c client.Client, namespace string) (s state) {
 	return s
 }
 
-// Bootstrap makes what is missing, leaves what is right, and changes what differs.
+// Bootstrap creates what is missing, keeps what is right, and changes what differs.
 func TestBootstrap(t *testing.T) {
 	t.Parallel()
 	name := "test-" + uuid.NewString()
@@ -86,7 +86,7 @@ func TestBootstrap(t *testing.T) {
 		require.NoError(t, b.Apply(t.Context(), c))
 		require.Equal(t, want, stateOf(t, c, name))
 	}
-	// What an operator did to the schedule stays.
+	// A pause by an operator is kept.
 	require.NoError(t, c.ScheduleClient().GetHandle(t.Context(), "staleness").
 		Pause(t.Context(), client.SchedulePauseOptions{Note: "the scraper is down"}))
 	b.Retention, b.ImageInterval, b.StaleEvery = 48*time.Hour, 2*time.Second, time.Hour
