@@ -12,7 +12,7 @@ import (
 var taskQueues = []string{workflows.QueueListings, workflows.QueueImages, workflows.QueueBrowser, workflows.QueueDrafts}
 
 // settings reads the configuration from the environment.
-func settings() (config.Config, error) { return config.Load() }
+func settings() (config.Config, error) { return config.Load(taskQueues) }
 
 // connect returns a client of the API at CONVEYOR_API_URL, with the key in CONVEYOR_API_KEY.
 func connect() (cli.Client, error) {
