@@ -86,7 +86,8 @@ func TestHealth(t *testing.T) {
 	require.ErrorContains(t, (&HealthCmd{URL: server.URL}).Run(t.Context(), nil), "503 Service Unavailable: redis is down")
 }
 
-// One dead letter that cannot be replayed is an exit code, for its reason is printed; of several, the count is an error.
+// One dead letter that cannot be replayed is an exit code, for its reason is printed; of several, the count is an
+// error.
 func TestDeadLettersByID(t *testing.T) {
 	t.Parallel()
 

@@ -24,8 +24,8 @@ type DraftCmd struct {
 	Timeout time.Duration `help:"Maximum time to wait for the draft." default:"2m"`
 }
 
-// Run requests a draft, waits for it, and prints it as JSON. A draft that failed, or whose request was dead-lettered, is
-// an error.
+// Run requests a draft, waits for it, and prints it as JSON. A draft that failed, or whose request was dead-lettered,
+// is an error.
 func (c *DraftCmd) Run(ctx context.Context, connect Connect) error {
 	r, err := connect()
 	if err != nil {
@@ -34,7 +34,7 @@ func (c *DraftCmd) Run(ctx context.Context, connect Connect) error {
 	return c.run(ctx, r, os.Stdout, os.Stderr)
 }
 
-func (c *DraftCmd) run(ctx context.Context, r Client, out, told io.Writer) error {
+func (c *DraftCmd) run(ctx context.Context, r Client, out, progress io.Writer) error {
 	request := api.DraftRequest{URL: c.URL, OutDir: c.OutDir}
 	if c.EventID != uuid.Nil {
 		request.EventID = &c.EventID
@@ -47,7 +47,7 @@ func (c *DraftCmd) run(ctx context.Context, r Client, out, told io.Writer) error
 		_, err := fmt.Fprintln(out, accepted.EventID)
 		return err
 	}
-	state, err := c.wait(ctx, r, accepted.EventID, told)
+	state, err := c.wait(ctx, r, accepted.EventID, progress)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (c *DraftCmd) run(ctx context.Context, r Client, out, told io.Writer) error
 
 // wait returns the final state of the request, and prints each state on the way.
 func (c *DraftCmd) wait(
-	ctx context.Context, r Client, event uuid.UUID, told io.Writer,
+	ctx context.Context, r Client, event uuid.UUID, progress io.Writer,
 ) (state api.DraftRequestState, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout,
 		fmt.Errorf("no draft after %s; GET /crawl-requests/%s returns its state", c.Timeout, event))
@@ -82,10 +82,10 @@ func (c *DraftCmd) wait(
 	defer tick.Stop()
 	began, last := time.Now(), ""
 	tell := func(end string) {
-		if f, ok := told.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
-			fmt.Fprintf(told, "\rdraft %s: %-9s %4.1f s%s", event, state.State, time.Since(began).Seconds(), end)
+		if f, ok := progress.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
+			fmt.Fprintf(progress, "\rdraft %s: %-9s %4.1f s%s", event, state.State, time.Since(began).Seconds(), end)
 		} else if last != state.State {
-			fmt.Fprintf(told, "draft %s: %s\n", event, state.State)
+			fmt.Fprintf(progress, "draft %s: %s\n", event, state.State)
 		}
 		last = state.State
 	}

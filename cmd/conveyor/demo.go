@@ -15,7 +15,7 @@ type demoCmd struct {
 	Seed    uint64  `help:"Seed of the adverts; another seed makes other adverts." default:"1"`
 }
 
-// Run serves the demo site alone, until a signal; conveyor up has it built in. It needs none of the services.
+// Run serves the demo site until a signal, without any service; conveyor up serves it too.
 func (c *demoCmd) Run(ctx context.Context) error {
 	conf, err := settings()
 	if err != nil {

@@ -29,8 +29,8 @@ type feedCmd struct {
 	Demo  string  `help:"URL at which workers reach the demo site, for the photos of its adverts." default:"http://127.0.0.1:8090"`
 }
 
-// Run publishes each line to the exchange "scraped" with its platform as routing key, and waits for the confirm of each.
-// Lines are sent unchanged, invalid messages too, so that their handling can be tried.
+// Run publishes each line to the exchange "scraped" with its platform as routing key, and waits for the confirm of
+// each. Lines are sent unchanged, invalid messages too, so that their handling can be tried.
 func (c *feedCmd) Run(ctx context.Context) error {
 	if c.Limit < 0 || c.Rate < 0 {
 		return errors.New("read --limit and --rate: expected 0 or more")
@@ -150,7 +150,7 @@ func (c *feedCmd) parcel(line []byte) (bridge.Parcel, error) {
 	return bridge.Parcel{Exchange: contract.ExchangeScraped, RoutingKey: m.Platform, Body: line}, nil
 }
 
-// keepPace waits until it is time for the next message.
+// keepPace waits until the next message is due at --rate.
 func (c *feedCmd) keepPace(ctx context.Context, began time.Time, sent int) error {
 	if c.Rate <= 0 {
 		return ctx.Err()

@@ -23,8 +23,8 @@ import (
 	"github.com/mtlrent/conveyor/internal/telemetry"
 )
 
-// house is the connections and tools that the roles share, opened once a process. Opening connects to the blob store
-// only: a role that needs another dependency waits for it.
+// house holds the connections and tools that the roles share, opened once a process. Opening connects to the blob
+// store only: a role that needs another dependency waits for it.
 type house struct {
 	config    config.Config
 	namespace string

@@ -18,8 +18,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/access"
 )
 
-// keysCmd works on the database directly, not through the API, because the first key cannot be created with a key. Access
-// to DATABASE_URL is the permission.
+// keysCmd works on the database directly, not through the API, because the first key cannot be created with a key.
+// Access to DATABASE_URL is the permission.
 type keysCmd struct {
 	Create keysCreateCmd `cmd:"" help:"Create a key and print it; it cannot be shown again."`
 	List   keysListCmd   `cmd:"" help:"List all keys, expired and revoked ones included."`

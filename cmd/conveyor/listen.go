@@ -47,8 +47,8 @@ func (h *house) guard() (*api.Guard, error) {
 // lockedEvery is the interval at which an API on the loopback interface looks for the first key.
 const lockedEvery = 2 * time.Second
 
-// serveAPI listens on CONVEYOR_API_ADDRESS while authentication is on, or when CONVEYOR_API_OPEN allows it to be off. Until
-// then it listens on the loopback interface only, and moves to its address once there is a key.
+// serveAPI listens on CONVEYOR_API_ADDRESS while authentication is on, or when CONVEYOR_API_OPEN allows it to be off.
+// Until then it listens on the loopback interface only, and moves to its address once there is a key.
 func (h *house) serveAPI(ctx context.Context, guard *api.Guard, handler http.Handler) error {
 	wide := h.config.API.Address
 	narrow := loopback(wide)
@@ -96,7 +96,7 @@ func untilLocked(ctx context.Context, guard *api.Guard) error {
 	}
 }
 
-// loopback is the address with the same port that only this machine reaches; the same address when it is one already.
+// loopback is the loopback address with the port of address; address itself when it is one already.
 func loopback(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -115,8 +115,8 @@ func chromium(c config.Config, log *slog.Logger, registry prometheus.Registerer)
 	})
 }
 
-// bootstrapScrapers stores the configured settings of each platform and starts the scrapers of those that are enabled. The
-// others are started when an operator enables them.
+// bootstrapScrapers stores the configured settings of each platform and starts the scrapers of those that are enabled.
+// The others are started when an operator enables them.
 func (h *house) bootstrapScrapers(ctx context.Context) error {
 	for _, p := range h.config.Scrape.Platforms {
 		name, _, _ := strings.Cut(strings.TrimSpace(p), "=")

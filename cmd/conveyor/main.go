@@ -19,8 +19,8 @@ import (
 	"github.com/mtlrent/conveyor/cli"
 )
 
-// CLI is the command line. A command is a field here and a struct with a Run method: those that work through the HTTP API
-// are in package cli, the others in files of this package.
+// CLI is the command line. A command is a field here and a struct with a Run method: those that work through the HTTP
+// API are in package cli, the others in files of this package.
 type CLI struct {
 	Version kong.VersionFlag `help:"Print the version and stop."`
 	Home    string           `help:"Folder for data, logs and tools." default:".conveyor" env:"CONVEYOR_HOME" type:"path"`

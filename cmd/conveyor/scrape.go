@@ -121,14 +121,14 @@ func savedPage(file string, in io.Reader) ([]byte, error) {
 	if len(body) > fetch.MaxPageBytes {
 		return nil, fmt.Errorf("read page: is larger than %d MiB", fetch.MaxPageBytes>>20)
 	}
-	if utf8.Valid(body) { // whatever charset it declares: a browser that saves a page as UTF-8 may keep the old declaration
+	if utf8.Valid(body) { // whatever it declares: a browser that saves a page as UTF-8 may keep the declaration
 		return bytes.TrimPrefix(body, []byte("\ufeff")), nil
 	}
 	return fetch.UTF8(body, "text/html"), nil
 }
 
-// nextPage wraps the JSON of a Next.js page, its __NEXT_DATA__, in a page again: often only the JSON was saved. Anything
-// else stays as it is.
+// nextPage wraps the JSON of a Next.js page, its __NEXT_DATA__, in a page again: often only the JSON was saved.
+// Anything else stays as it is.
 func nextPage(body []byte) []byte {
 	var data struct {
 		Props json.RawMessage `json:"props"`
@@ -203,7 +203,7 @@ func loader(c config.Config, t scrape.Transport) (source activities.PageSource, 
 	return b, func() { _ = b.Close() }, b.Check()
 }
 
-// pages makes a fetch.Client the source of pages that need no script.
+// pages adapts a fetch.Client to activities.PageSource, for pages that need no script.
 type pages struct{ *fetch.Client }
 
 // Load returns the response of the site.
@@ -223,8 +223,8 @@ type reading struct {
 	Outcome  *normalized     `json:"normalized,omitempty"`
 }
 
-// read tries both readers; the one that recognizes the page gives its kind. Where a site redirects from a removed advert
-// to a search page, both may recognize it, so the requested URL decides.
+// read tries both readers; the one that recognizes the page gives its kind. Where a site redirects from a removed
+// advert to a search page, both may recognize it, so the requested URL decides.
 func read(site platform.Platform, p web.Page, now time.Time) (reading, error) {
 	r := reading{Platform: site.Name(), Asked: p.Asked, URL: p.URL}
 	_, noSearch := site.SearchRequest(p.Asked, 1)

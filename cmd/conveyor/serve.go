@@ -35,8 +35,8 @@ func serve(ctx context.Context, log *slog.Logger, purpose, address string, handl
 	return <-stopped
 }
 
-// drain lets requests under way finish, and closes the connections of those that take longer. That is no failure: the API
-// moves to another address while it runs, and one slow download of an image must not end the process.
+// drain lets requests under way finish, and closes the connections of those that take longer. That is no failure: the
+// API moves to another address while it runs, and one slow download of an image must not end the process.
 func drain(ctx context.Context, log *slog.Logger, server *http.Server, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()

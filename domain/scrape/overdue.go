@@ -11,8 +11,8 @@ type Progress struct {
 	Started  []time.Time // when the cycles that are known began, in any order
 }
 
-// Overdue is how long no page was read, beyond the scraper's own pauses: 0 or more. Before the first page it counts from
-// the start of the earliest cycle. It is 0 for a scraper that is disabled or paused, or has not begun.
+// Overdue is how long no page was read, beyond the scraper's own pauses: 0 or more. Before the first page it counts
+// from the start of the earliest cycle. It is 0 for a scraper that is disabled or paused, or has not begun.
 func (p Progress) Overdue(now time.Time) time.Duration {
 	if p.State == Disabled || p.State == Paused {
 		return 0

@@ -1,5 +1,5 @@
-// Package config is every setting of Conveyor: one struct, read from the environment, printed by `conveyor config`. Each
-// system has a file with its settings and a field in Config.
+// Package config is every setting of Conveyor: one struct, read from the environment, printed by `conveyor config`.
+// Each system has a file with its settings and a field in Config.
 package config
 
 import (
@@ -40,8 +40,8 @@ type Config struct {
 	Telemetry     Telemetry
 }
 
-// Load reads the configuration from the environment. taskQueues are the names that CONVEYOR_TASK_QUEUES may have, all of
-// them by default. The error names every variable that is wrong and what was expected; it quotes no secret.
+// Load reads the configuration from the environment. taskQueues are the names that CONVEYOR_TASK_QUEUES may have, all
+// of them by default. The error names every variable that is wrong and what was expected; it quotes no secret.
 func Load(taskQueues []string) (Config, error) {
 	c, err := env.ParseAs[Config]()
 	if err != nil {

@@ -77,8 +77,8 @@ func show(v reflect.Value) string {
 	return fmt.Sprint(v.Interface())
 }
 
-// redact hides the secrets in a URL: the password, and the values of its query. A value that is not a URL is hidden as a
-// whole.
+// redact hides the secrets in a URL: the password, and the values of its query. A value that is not a URL is hidden as
+// a whole.
 func redact(s string) string {
 	u, err := url.Parse(s)
 	switch {

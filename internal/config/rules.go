@@ -131,7 +131,8 @@ func (r rules) expected(tag string) string {
 	return low + " or more"
 }
 
-// isURL reports whether s is an absolute URL with one of the schemes. url.Parse's error is dropped: it quotes passwords.
+// isURL reports whether s is an absolute URL with one of the schemes. url.Parse's error is dropped: it quotes
+// passwords.
 func isURL(s string, schemes ...string) bool {
 	u, err := url.Parse(s)
 	return err == nil && slices.Contains(schemes, u.Scheme) && u.Host != ""
