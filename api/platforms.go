@@ -69,6 +69,12 @@ type PlatformList struct {
 	Items []Platform `json:"items"`
 }
 
+// PlatformSettings and PlatformCycle are parts of a Platform.
+type (
+	PlatformSettings = db.PlatformSettings
+	PlatformCycle    = db.PlatformCycle
+)
+
 type platformsOutput struct{ Body PlatformList }
 
 func (h *platforms) list(ctx context.Context, _ *struct{}) (*platformsOutput, error) {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"encoding/json"
@@ -13,22 +13,21 @@ import (
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
-	"github.com/mtlrent/conveyor/domain/backlog"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // kijiji is a platform in the middle of its second cycle.
 func kijiji() db.Platform {
-	pace := db.PlatformSettings{Enabled: true, DelaySeconds: 9, MaxPages: 250, CooldownSeconds: 60}
+	pace := api.PlatformSettings{Enabled: true, DelaySeconds: 9, MaxPages: 250, CooldownSeconds: 60}
 	slow := pace
 	slow.DelaySeconds = 30
 	return db.Platform{
 		Name: "kijiji", State: "scraping", Next: "goes on with cycle 2, page 3", URL: "https://www.kijiji.ca/b-x/y/c37l1",
 		Transport: "browser", Settings: slow, Configured: pace, LastSuccessAt: new(noon.Add(-20 * time.Second)),
 		Adverts: db.PlatformAdverts{Known: 120, Failed: 2, Gone: 7},
-		Current: &db.PlatformCycle{Cycle: 2, StartedAt: noon.Add(-5 * time.Minute), Pages: 3, Seen: 120, New: 4},
-		Last: &db.PlatformCycle{
+		Current: &api.PlatformCycle{Cycle: 2, StartedAt: noon.Add(-5 * time.Minute), Pages: 3, Seen: 120, New: 4},
+		Last: &api.PlatformCycle{
 			Cycle: 1, StartedAt: noon.Add(-time.Hour), EndedAt: new(noon.Add(-6 * time.Minute)), Complete: true, Pages: 9,
 			Total: new(350), Seen: 350, New: 346, Changed: 1, Skipped: 2, Failed: 3, Gone: 5, Refusals: 6,
 		},
@@ -82,8 +81,9 @@ workflow    http://ui/scrape
 `, b.String())
 }
 
-// The commands ask the API for what they say. Not parallel: the environment is the process's.
+// Each command sends the one request that it stands for.
 func TestPlatformCommands(t *testing.T) {
+	t.Parallel()
 	var asked []string
 	door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -101,59 +101,31 @@ func TestPlatformCommands(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(answer)
 	}))
 	t.Cleanup(door.Close)
-	t.Setenv("CONVEYOR_API_URL", door.URL)
 	for _, tt := range []struct {
-		args, want string
-		code       int
+		args, want, err string
 	}{
-		{"platforms", "GET /platforms", 0},
-		{"platforms list", "GET /platforms", 0},
-		{"platforms show kijiji", "GET /platforms/kijiji", 0},
-		{"platforms show nobody", "GET /platforms/nobody", 1},
-		{"platforms scrape kijiji", "POST /platforms/kijiji/scrape", 0},
-		{"platforms pause kijiji", "POST /platforms/kijiji/pause", 0},
-		{"platforms resume kijiji", "POST /platforms/kijiji/resume", 0},
-		{"platforms set kijiji --disabled", `PATCH /platforms/kijiji {"enabled":false}`, 0},
-		{"platforms set kijiji --enabled --reset", `PATCH /platforms/kijiji {"enabled":true,"reset":true}`, 0},
+		{"platforms", "GET /platforms", ""},
+		{"platforms list", "GET /platforms", ""},
+		{"platforms show kijiji", "GET /platforms/kijiji", ""},
+		{"platforms show nobody", "GET /platforms/nobody", "there is none"},
+		{"platforms scrape kijiji", "POST /platforms/kijiji/scrape", ""},
+		{"platforms pause kijiji", "POST /platforms/kijiji/pause", ""},
+		{"platforms resume kijiji", "POST /platforms/kijiji/resume", ""},
+		{"platforms set kijiji --disabled", `PATCH /platforms/kijiji {"enabled":false}`, ""},
+		{"platforms set kijiji --enabled --reset", `PATCH /platforms/kijiji {"enabled":true,"reset":true}`, ""},
 		{"platforms set kijiji --delay 1.5s --pages 20 --cooldown 1m",
 			`PATCH /platforms/kijiji {"delay_between_requests_seconds":1.5,"max_pages_per_cycle":20,` +
-				`"cooldown_between_cycles_seconds":60}`, 0},
+				`"cooldown_between_cycles_seconds":60}`, ""},
 		{"platforms set kijiji --delay 0s --pages 0",
-			`PATCH /platforms/kijiji {"delay_between_requests_seconds":0,"max_pages_per_cycle":0}`, 0},
+			`PATCH /platforms/kijiji {"delay_between_requests_seconds":0,"max_pages_per_cycle":0}`, ""},
 	} {
 		asked = nil
-		require.Equal(t, tt.code, run(strings.Fields(tt.args)), tt.args)
+		err := run(t, door.URL, strings.Fields(tt.args)...)
+		if tt.err == "" {
+			require.NoError(t, err, tt.args)
+		} else {
+			require.EqualError(t, err, tt.err, tt.args)
+		}
 		require.Equal(t, []string{tt.want}, asked, tt.args)
 	}
-}
-
-// Silence counts from when the scraper's own pauses are over, and only while somebody wants it scraped.
-func TestWatched(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name   string
-		change func(*db.Platform)
-		want   time.Duration
-	}{
-		{"a page was just read", func(*db.Platform) {}, 0},
-		{"longer than the pauses", func(p *db.Platform) { p.LastSuccessAt = new(noon.Add(-10 * time.Minute)) }, 510 * time.Second},
-		{"a long cooldown", func(p *db.Platform) {
-			p.LastSuccessAt, p.Settings.CooldownSeconds = new(noon.Add(-10*time.Minute)), 3600
-		}, 0},
-		{"none was ever read", func(p *db.Platform) { p.LastSuccessAt = nil }, time.Hour - 90*time.Second},
-		{"none was ever read in the first cycle", func(p *db.Platform) { p.LastSuccessAt, p.Last = nil, nil }, 210 * time.Second},
-		{"it never began", func(p *db.Platform) { p.LastSuccessAt, p.Last, p.Current = nil, nil, nil }, 0},
-		{"it is paused", func(p *db.Platform) { p.LastSuccessAt, p.State = nil, "paused" }, 0},
-	} {
-		p := kijiji()
-		tt.change(&p)
-		require.InDelta(t, tt.want.Seconds(), watched(p, noon).OverdueSeconds, 0.001, tt.name)
-	}
-	p := kijiji()
-	p.Blocked = &db.PlatformBlock{Refusals: 3, Reason: "429"}
-	p.Suspect = &db.PlatformTrouble{Since: noon, Reason: "why"}
-	require.Equal(t, backlog.Scraper{
-		Name: "kijiji", State: "scraping", Next: p.Next, Refusals: 3, RefusedReason: "429", SuspectSince: new(noon),
-		SuspectReason: "why", LastSuccessAt: p.LastSuccessAt, Adverts: backlog.AdvertCount{Known: 120, Failed: 2, Gone: 7},
-	}, watched(p, noon))
 }

@@ -1,7 +1,6 @@
-package main
+package cli
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -14,7 +13,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/backlog"
 )
 
-// busy is a house in which things wait; change makes it another.
+// busy is a report with a backlog everywhere; change alters it before it is judged.
 func busy(change ...func(*backlog.Report)) backlog.Report {
 	unacked, in, out := int64(200), 12.25, 9.0
 	r := backlog.Report{
@@ -50,7 +49,7 @@ func busy(change ...func(*backlog.Report)) backlog.Report {
 
 func TestStatusFrame(t *testing.T) {
 	t.Parallel()
-	s := &statusScreen{api: remote{url: "http://127.0.0.1:8080"}}
+	s := &statusScreen{api: Client{URL: "http://127.0.0.1:8080"}}
 	require.Equal(t, `conveyor status  http://127.0.0.1:8080  2026-10-01 12:00:00 UTC
 
 services      postgres ok · rabbitmq ok · management ok · temporal ok · redis ok
@@ -124,12 +123,12 @@ func TestStatusLook(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(want)
 	}))
 	t.Cleanup(door.Close)
-	got, _, err := (&statusScreen{api: remote{door.URL, "k"}}).look(t.Context())
+	got, _, err := (&statusScreen{api: Client{door.URL, "k"}}).look(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	_, _, err = (&statusScreen{api: remote{door.URL, ""}}).look(t.Context())
+	_, _, err = (&statusScreen{api: Client{door.URL, ""}}).look(t.Context())
 	require.ErrorContains(t, err, "401")
-	_, _, err = (&statusScreen{api: remote{"http://127.0.0.1:1", ""}}).look(t.Context())
+	_, _, err = (&statusScreen{api: Client{"http://127.0.0.1:1", ""}}).look(t.Context())
 	require.ErrorContains(t, err, "is it running")
-	require.ErrorContains(t, (&statusCmd{}).Run(context.Background()), "--every")
+	require.ErrorContains(t, (&StatusCmd{}).Run(t.Context(), nil), "--every")
 }
