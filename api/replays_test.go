@@ -147,7 +147,7 @@ func TestCancelReplay(t *testing.T) {
 
 	d.started.err = nil
 	done := read[api.ReplayAccepted](t, d.ask(t, http.MethodPost, "/replays", "{}"), 202).Replay.ID
-	require.NoError(t, d.Replays.EndReplay(t.Context(), done, listing.ReplayFailed, "why", now))
+	require.NoError(t, d.Replays.Store.EndReplay(t.Context(), done, listing.ReplayFailed, "why", now))
 	p := refused(t, d.ask(t, http.MethodDelete, "/replays/"+done.String(), ""), http.StatusConflict)
 	require.Contains(t, p.Detail, "has failed")
 }

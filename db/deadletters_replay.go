@@ -14,9 +14,9 @@ import (
 
 // A Replayed is one dead letter that goes back to its queue.
 type Replayed struct {
-	ID      int64  `json:"id"`
-	Queue   string `json:"queue"`
-	Replays int    `json:"replays" doc:"times it was replayed, this one included"`
+	ID      int64
+	Queue   string
+	Replays int // times it was replayed, this one included
 }
 
 // A replay goes to the queue that the letter died in, by the default exchange: through the exchange that it was

@@ -360,16 +360,24 @@ func (h *house) api(ctx context.Context) error {
 	waiting := h.backlog(inspector)
 	h.registry.MustRegister(waiting)
 	handler := api.New(api.Options{
-		Listings: db.NewListings(h.pool), Letters: db.NewDeadLetters(h.pool), Replays: db.NewReplays(h.pool),
-		Platforms: db.NewPlatforms(h.pool), Drafts: db.NewDrafts(h.pool), DraftRequests: api.DraftRequests{
+		Metrics: h.registry, Registerer: h.registry, Log: h.log, Guard: guard, Proxies: h.config.API.Proxies,
+		TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
+		Traces: h.traces, Now: time.Now,
+	},
+		api.Listings{Store: db.NewListings(h.pool), Launch: h.launch},
+		api.DeadLetters{Store: db.NewDeadLetters(h.pool)},
+		api.Replays{Store: db.NewReplays(h.pool), Launch: h.launch},
+		api.Staleness{Launch: h.launch, Audit: db.NewAuditLog(h.pool)},
+		api.Platforms{Store: db.NewPlatforms(h.pool), Launch: h.launch},
+		api.Drafts{Store: db.NewDrafts(h.pool), Launch: h.launch, Blobs: h.blobs, Requests: api.DraftRequests{
 			Target: db.Target{Exchange: h.config.DraftRequests.Exchange, RoutingKey: h.config.DraftRequests.RoutingKey},
 			Queue:  h.config.DraftRequests.Queue, Ours: h.config.DraftRequests.Ours,
-		},
-		Audit: db.NewAuditLog(h.pool), Launch: h.launch, Blobs: h.blobs, Metrics: h.registry, Registerer: h.registry,
-		Log: h.log, TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
-		Checks: h.checks(), Backlog: waiting.Read, Keys: db.NewKeys(h.pool), Guard: guard, Proxies: h.config.API.Proxies,
-		Traces: h.traces, Now: time.Now,
-	})
+		}},
+		api.Images{Blobs: h.blobs},
+		api.Health{Checks: h.checks()},
+		api.Keys{Store: db.NewKeys(h.pool)},
+		api.Queues{Read: waiting.Read},
+	)
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error { return h.serveAPI(ctx, guard, handler) })
 	both.Go(func() error { h.tellWhatIsAway(ctx); return nil })

@@ -65,7 +65,7 @@ func printPlatforms(w io.Writer, list []api.Platform) error {
 	return t.Flush()
 }
 
-func printCounts(w io.Writer, c *db.PlatformCycle) {
+func printCounts(w io.Writer, c *api.PlatformCycle) {
 	fmt.Fprintf(w, "\t%d\t%d\t%d\t%d\t%d\t%d\n", c.New, c.Changed, c.Skipped, c.Failed, c.Gone, c.Refusals)
 }
 
@@ -166,7 +166,7 @@ func printPlatform(w io.Writer, p api.Platform) error {
 		row("read last", "%s", p.LastSuccessAt.UTC().Format(time.RFC3339))
 	}
 	row("adverts", "%d known, %d of them could not be read; %d gone", p.Adverts.Known, p.Adverts.Failed, p.Adverts.Gone)
-	for _, c := range []*db.PlatformCycle{p.Current, p.Last} {
+	for _, c := range []*api.PlatformCycle{p.Current, p.Last} {
 		if c != nil {
 			printCycle(row, c)
 		}
@@ -175,7 +175,7 @@ func printPlatform(w io.Writer, p api.Platform) error {
 	return t.Flush()
 }
 
-func printCycle(row func(name, format string, args ...any), c *db.PlatformCycle) {
+func printCycle(row func(name, format string, args ...any), c *api.PlatformCycle) {
 	how := "under way since " + c.StartedAt.UTC().Format(time.RFC3339)
 	if c.EndedAt != nil {
 		how = fmt.Sprintf("ended %s, after %s", c.EndedAt.UTC().Format(time.RFC3339),
@@ -206,7 +206,7 @@ func printCycle(row func(name, format string, args ...any), c *db.PlatformCycle)
 	}
 }
 
-func paceText(s db.PlatformSettings) string {
+func paceText(s api.PlatformSettings) string {
 	text := fmt.Sprintf("%s between requests, at most %d pages a cycle, %s between cycles", seconds(s.DelaySeconds), s.MaxPages,
 		seconds(s.CooldownSeconds))
 	if !s.Enabled {

@@ -14,6 +14,7 @@ import (
 	"github.com/mattn/go-isatty"
 	"golang.org/x/term"
 
+	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
@@ -60,7 +61,7 @@ type statusScreen struct {
 	paint bool // colours are wanted
 }
 
-func (s *statusScreen) look(ctx context.Context) (r backlog.Report, raw json.RawMessage, err error) {
+func (s *statusScreen) look(ctx context.Context) (r api.Report, raw json.RawMessage, err error) {
 	if err := s.api.call(ctx, http.MethodGet, "/queues", nil, &raw); err != nil {
 		return r, nil, err
 	}
@@ -86,7 +87,7 @@ func (s *statusScreen) watch(ctx context.Context, every time.Duration) error {
 	defer func() { fmt.Print(screenClose + text) }()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	var last *backlog.Report
+	var last *api.Report
 	for {
 		r, _, err := s.look(ctx)
 		switch {
@@ -117,7 +118,7 @@ func cutToScreen(text string) string {
 }
 
 // frame is the whole table. With an earlier report it says how what waits has changed since.
-func (s *statusScreen) frame(r backlog.Report, before *backlog.Report) string {
+func (s *statusScreen) frame(r api.Report, before *api.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s  %s\n\n", s.colour(inBold, "conveyor status"), s.api.url, r.At.Format(time.DateTime+" MST"))
 	s.summary(&b, r, before)
@@ -135,7 +136,7 @@ func (s *statusScreen) frame(r backlog.Report, before *backlog.Report) string {
 }
 
 // summary is what has one line each: services, outbox, dead letters.
-func (s *statusScreen) summary(b *strings.Builder, r backlog.Report, before *backlog.Report) {
+func (s *statusScreen) summary(b *strings.Builder, r api.Report, before *api.Report) {
 	var services []string
 	for _, name := range backlog.Services {
 		state, colour := cmp.Or(r.Services[name], "not asked"), inGreen
@@ -168,7 +169,7 @@ func (s *statusScreen) summary(b *strings.Builder, r backlog.Report, before *bac
 	fmt.Fprintln(b)
 }
 
-func (s *statusScreen) queues(b *strings.Builder, r backlog.Report, before *backlog.Report) {
+func (s *statusScreen) queues(b *strings.Builder, r api.Report, before *api.Report) {
 	was := map[string]int64{}
 	if before != nil {
 		for _, q := range before.Queues {
@@ -196,7 +197,7 @@ func (s *statusScreen) queues(b *strings.Builder, r backlog.Report, before *back
 	s.print(b, t)
 }
 
-func (s *statusScreen) taskQueues(b *strings.Builder, r backlog.Report, before *backlog.Report) {
+func (s *statusScreen) taskQueues(b *strings.Builder, r api.Report, before *api.Report) {
 	was := map[string]int64{}
 	if before != nil {
 		for _, q := range before.TaskQueues {
@@ -218,7 +219,7 @@ func (s *statusScreen) taskQueues(b *strings.Builder, r backlog.Report, before *
 }
 
 // platforms says how the scrapers stand that somebody wants.
-func (s *statusScreen) platforms(b *strings.Builder, r backlog.Report) {
+func (s *statusScreen) platforms(b *strings.Builder, r api.Report) {
 	t := statusTable{{"PLATFORM", "ADVERTS", "FAILED", "GONE", "REFUSALS", "LAST PAGE", " "}}
 	for _, p := range r.Platforms {
 		if p.State == scrape.Disabled {
@@ -240,7 +241,7 @@ func (s *statusScreen) platforms(b *strings.Builder, r backlog.Report) {
 	s.print(b, t)
 }
 
-func (s *statusScreen) limits(b *strings.Builder, r backlog.Report) {
+func (s *statusScreen) limits(b *strings.Builder, r api.Report) {
 	const most = 10
 	t := statusTable{{"HOST HELD BACK", "NEXT TURN IN"}}
 	for i, h := range r.Limits {
