@@ -89,6 +89,7 @@ func document(o Options) huma.Config {
 	conf.SchemasPath = "" // the schemas are in the one document
 	conf.CreateHooks = nil
 	conf.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[uuid.UUID](), reflect.TypeFor[uuidSchema]())
+	conf.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[access.Role](), reflect.TypeFor[roleSchema]())
 	conf.Components.SecuritySchemes = map[string]*huma.SecurityScheme{securityScheme: {
 		Type: "http", Scheme: "bearer", BearerFormat: "API key or JWT",
 		Description: "An API key made by `conveyor keys create`, or a token of the OIDC issuer. Without keys or an issuer, no " +
@@ -119,6 +120,14 @@ type uuidSchema struct{}
 // Schema implements huma.SchemaProvider.
 func (uuidSchema) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Format: "uuid"}
+}
+
+// roleSchema stands for access.Role in the OpenAPI document.
+type roleSchema struct{}
+
+// Schema implements huma.SchemaProvider.
+func (roleSchema) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: each(access.Roles, func(r access.Role) any { return string(r) })}
 }
 
 // recovered answers 500 for a handler that panicked, and logs the panic with its stack.

@@ -44,7 +44,7 @@ func (h Keys) register(d *door) {
 type Key struct {
 	ID         string      `json:"id" doc:"the first part of the key, after cvr_"`
 	Name       string      `json:"name"`
-	Role       access.Role `json:"role" enum:"read,operate,admin"`
+	Role       access.Role `json:"role"`
 	CreatedAt  time.Time   `json:"created_at"`
 	CreatedBy  string      `json:"created_by"`
 	ExpiresAt  *time.Time  `json:"expires_at,omitempty" doc:"absent: never"`
@@ -72,7 +72,7 @@ func (h Keys) list(ctx context.Context, _ *struct{}) (*listKeysOutput, error) {
 // KeyStart is the body of POST /keys.
 type KeyStart struct {
 	Name      string      `json:"name" minLength:"1" maxLength:"63" doc:"a-z, 0-9, dot, dash, underscore; never used before"`
-	Role      access.Role `json:"role" enum:"read,operate,admin"`
+	Role      access.Role `json:"role"`
 	ExpiresAt *time.Time  `json:"expires_at,omitempty" doc:"absent: never"`
 }
 

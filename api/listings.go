@@ -158,9 +158,17 @@ type processListingInput struct {
 	Body       *ProcessStart // may be left out
 }
 
+// A Stage is one of listing.Entries, the stages that an advert can enter the pipeline at.
+type Stage string
+
+// Schema implements huma.SchemaProvider.
+func (Stage) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: each(listing.Entries, func(s string) any { return s })}
+}
+
 // ProcessStart is the body of POST …/process.
 type ProcessStart struct {
-	Stage string `json:"stage,omitempty" enum:"normalize,dedupe,import" default:"normalize" doc:"where to enter the pipeline"`
+	Stage Stage `json:"stage,omitempty" default:"normalize" doc:"where to enter the pipeline"`
 }
 
 // ProcessStarted is the answer of POST …/process.
@@ -183,7 +191,7 @@ func (h Listings) process(ctx context.Context, in *processListingInput) (*proces
 	}
 	stage := listing.StageNormalize
 	if in.Body != nil && in.Body.Stage != "" {
-		stage = in.Body.Stage
+		stage = string(in.Body.Stage)
 	}
 	switch {
 	case stage == listing.StageNormalize && advert.Staged:

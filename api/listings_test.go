@@ -367,6 +367,7 @@ func TestGet(t *testing.T) {
 			t.Parallel()
 			p := refused(t, d.get(t, "/listings/"+id), http.StatusUnprocessableEntity)
 			require.Equal(t, []string{"path.id"}, p.fields())
+			require.Contains(t, p.Errors[0].Message, "UUID")
 		})
 	}
 }

@@ -59,7 +59,7 @@ func (h Replays) register(d *door) {
 // ReplayStart is the body of POST /replays.
 type ReplayStart struct {
 	ID     *uuid.UUID  `json:"id,omitempty" doc:"chosen by the caller, so that the request can be repeated"`
-	Stage  string      `json:"stage,omitempty" enum:"normalize,dedupe,import" default:"normalize" doc:"where to enter the pipeline"`
+	Stage  Stage       `json:"stage,omitempty" default:"normalize" doc:"where to enter the pipeline"`
 	Filter ReplayWhich `json:"filter,omitempty" doc:"which raw listings; empty is all of them"`
 	Rate   int         `json:"rate,omitempty" minimum:"1" maximum:"100" default:"20" doc:"adverts a second, at most"`
 	DryRun bool        `json:"dry_run,omitempty" doc:"start nothing, only count"`
@@ -93,7 +93,7 @@ func (in *createReplayInput) Resolve(huma.Context) []error {
 type Replay struct {
 	ID        uuid.UUID            `json:"id"`
 	State     string               `json:"state" enum:"running,completed,canceled,failed"`
-	Stage     string               `json:"stage" enum:"normalize,dedupe,import"`
+	Stage     Stage                `json:"stage"`
 	Filter    listing.ReplayFilter `json:"filter" doc:"which raw listings it takes"`
 	Rate      int                  `json:"rate" doc:"adverts a second, at most"`
 	Total     int64                `json:"total" doc:"adverts that matched when it was made"`
@@ -129,7 +129,7 @@ type ReplaySkips struct {
 
 func (h Replays) show(r db.Replay) *Replay {
 	return &Replay{
-		ID: r.ID, State: r.State, Stage: r.Stage, Filter: r.Filter, Rate: r.Rate, Total: r.Total, Done: r.Done,
+		ID: r.ID, State: r.State, Stage: Stage(r.Stage), Filter: r.Filter, Rate: r.Rate, Total: r.Total, Done: r.Done,
 		Started: r.Started, Skipped: r.Skipped, Failed: r.Failed, Outcomes: ReplayOutcomes(r.Outcomes),
 		Skips: ReplaySkips(r.Skips), Reason: r.Reason, StartedBy: r.StartedBy, CreatedAt: r.CreatedAt,
 		UpdatedAt: r.UpdatedAt, EndedAt: r.EndedAt, ETA: r.ETA, Workflow: h.door.workflow(launch.ReplayID(r.ID)),
@@ -161,7 +161,7 @@ func (h Replays) create(ctx context.Context, in *createReplayInput) (*createRepl
 		return &createReplayOutput{Status: http.StatusOK, Body: ReplayAccepted{DryRun: true, Total: total}}, nil
 	}
 	r := listing.Replay{
-		ID: uuid.New(), Stage: in.Body.Stage, Filter: filter, Rate: in.Body.Rate, By: callerOf(ctx).Name, At: now,
+		ID: uuid.New(), Stage: string(in.Body.Stage), Filter: filter, Rate: in.Body.Rate, By: callerOf(ctx).Name, At: now,
 	}
 	if in.Body.ID != nil {
 		r.ID = *in.Body.ID

@@ -118,7 +118,7 @@ type LetterReplay struct {
 	Error  string     // why it could not be sent so far; it is retried
 }
 
-// A LetterDeed is something that somebody did to a dead letter.
+// A LetterDeed is one replay or discard of a dead letter.
 type LetterDeed struct {
 	At     time.Time
 	Actor  string

@@ -15,7 +15,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// Replays are wishes to take stored adverts through the pipeline again, and how far each has come. Everything that a
+// Replays take stored adverts through the pipeline again; each row is a request and its progress. Everything that a
 // replay's workflow must remember is here, so that any worker can go on with it.
 type Replays struct{ pool *pgxpool.Pool }
 
@@ -89,7 +89,7 @@ INSERT INTO replays (id, stage, filter, rate, started_by, created_at, updated_at
 SELECT $8, $9, $10, $11, $12, $7, $7, (SELECT count(*) FROM raw_listings r WHERE` + sqlReplayMatch + `)
 ON CONFLICT (id) DO NOTHING`
 
-// OpenReplay stores a replay and who asked for it. One that is there already stays as it is.
+// OpenReplay stores a replay and the caller that asked for it. One that is there already stays as it is.
 func (s *Replays) OpenReplay(ctx context.Context, r listing.Replay) error {
 	filter, err := json.Marshal(r.Filter)
 	if err != nil {
@@ -251,7 +251,7 @@ func (s *Replays) EndReplay(ctx context.Context, id uuid.UUID, state, reason str
 	return err
 }
 
-// Cancel ends a replay on somebody's behalf. One that is canceled already stays so; one that ended otherwise is
+// Cancel ends a replay on behalf of a caller. One that is canceled already stays so; one that ended otherwise is
 // fault.Conflict, an unknown one fault.Gone.
 func (s *Replays) Cancel(ctx context.Context, id uuid.UUID, by string, now time.Time) (Replay, error) {
 	_, err := s.end(ctx, id, listing.ReplayCanceled, "", now,

@@ -256,7 +256,7 @@ UPDATE platforms SET
 WHERE name = $1
 RETURNING coalesce(set_enabled, enabled), paused`
 
-// Set changes how a platform is scraped, together with the deed that says who did it. It holds from the next request
+// Set changes how a platform is scraped, together with the deed for the audit. It holds from the next request
 // on, in every process. A cycle that is wanted now of a platform that is stopped is fault.Conflict; a platform that is
 // not configured is fault.Gone.
 func (s *Platforms) Set(ctx context.Context, name string, c PlatformChange, d Deed) error {

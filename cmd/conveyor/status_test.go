@@ -116,7 +116,7 @@ func TestStatusFrameOfTrouble(t *testing.T) {
 
 func TestStatusLook(t *testing.T) {
 	t.Parallel()
-	want := busy()
+	want := api.NewReport(busy())
 	door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/queues" || r.Header.Get("Authorization") != "Bearer k" {
 			w.WriteHeader(http.StatusUnauthorized)
