@@ -82,8 +82,8 @@ func New(o Options, parts ...Part) http.Handler {
 // document is the head of the OpenAPI document: all but the operations and their types.
 func document(o Options) huma.Config {
 	conf := huma.DefaultConfig("Conveyor", o.Version)
-	conf.Info.Description = "Listings, their images and how each advert was processed; product drafts; and operations that " +
-		"start work. Errors are RFC 9457 problems that name the field."
+	conf.Info.Description = "Listings, their images and how each advert was processed; product drafts; and operations " +
+		"that start work. Errors are RFC 9457 problems that name the field."
 	conf.Servers = []*huma.Server{{URL: o.URL}}
 	conf.DocsPath = ""    // New serves them, without scripts of another host
 	conf.SchemasPath = "" // the schemas are in the one document
@@ -92,8 +92,8 @@ func document(o Options) huma.Config {
 	conf.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[access.Role](), reflect.TypeFor[roleSchema]())
 	conf.Components.SecuritySchemes = map[string]*huma.SecurityScheme{securityScheme: {
 		Type: "http", Scheme: "bearer", BearerFormat: "API key or JWT",
-		Description: "An API key made by `conveyor keys create`, or a token of the OIDC issuer. Without keys or an issuer, no " +
-			"credentials are required.",
+		Description: "An API key made by `conveyor keys create`, or a token of the OIDC issuer. Without keys or an issuer, " +
+			"no credentials are required.",
 	}}
 	return conf
 }

@@ -18,8 +18,8 @@ const (
 // securityScheme is the name of the document's only security scheme.
 const securityScheme = "bearer"
 
-// needs sets the role that an operation requires, for the gate and for the document. An operation without a role that is
-// not in openOperations is for admins.
+// needs sets the role that an operation requires, for the gate and for the document. An operation without a role that
+// is not in openOperations is for admins.
 func needs(role access.Role, o huma.Operation) huma.Operation {
 	if o.Metadata == nil {
 		o.Metadata = map[string]any{}

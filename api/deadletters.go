@@ -48,8 +48,8 @@ func (h DeadLetters) register(d *door) {
 		OperationID: "replay-dead-letters", Method: http.MethodPost, Path: "/dead-letters/replay", Tags: tags,
 		Summary: "Send all open dead letters that match a filter to their queues again", Errors: []int{422, 503},
 		Metadata: map[string]any{timeoutKey: replayTimeout},
-		Description: "Reports what would be replayed; with dry_run false, replays it, the oldest first. When left is not 0, " +
-			"repeat the request.",
+		Description: "Reports what would be replayed; with dry_run false, replays it, the oldest first. When left is not " +
+			"0, repeat the request.",
 	}), h.replayAll)
 	serve(d, needs(access.Operate, huma.Operation{
 		OperationID: "discard-dead-letter", Method: http.MethodDelete, Path: "/dead-letters/{id}", Tags: tags,

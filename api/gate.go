@@ -213,9 +213,10 @@ func (g *gate) known(c *gin.Context) (access.Caller, error) {
 	return caller, nil
 }
 
-// ours refuses a host by which the API may not be called while authentication is off. A web page whose own name is made to
-// resolve to the API's address (DNS rebinding) could read every answer, so a name with a dot must be that of Options.URL.
-// Addresses, bare names such as those of containers, and localhost cannot be made to resolve to it from outside.
+// ours refuses a host by which the API may not be called while authentication is off. A web page whose own name is made
+// to resolve to the API's address (DNS rebinding) could read every answer, so a name with a dot must be that of
+// Options.URL. Addresses, bare names such as those of containers, and localhost cannot be made to resolve to it from
+// outside.
 func (g *gate) ours(host string) error {
 	name := strings.ToLower(host)
 	if h, _, err := net.SplitHostPort(name); err == nil {

@@ -50,8 +50,8 @@ func NewGuard(o GuardOptions) *Guard {
 	return g
 }
 
-// Locked says whether authentication is on: there is an issuer, a key in the settings, or was ever one in the table. It is
-// an error while the table could not be read yet; once it is true it stays true.
+// Locked says whether authentication is on: there is an issuer, a key in the settings, or was ever one in the table. It
+// is an error while the table could not be read yet; once it is true it stays true.
 func (g *Guard) Locked(ctx context.Context) (bool, error) {
 	switch {
 	case len(g.o.Fixed) > 0 || g.o.Tokens != nil:
@@ -62,8 +62,8 @@ func (g *Guard) Locked(ctx context.Context) (bool, error) {
 	return g.ring.locked(ctx)
 }
 
-// caller is the sender of an Authorization header. fault.Invalid means invalid credentials, in words for the sender; any
-// other error that they cannot be checked now.
+// caller is the sender of an Authorization header. fault.Invalid means invalid credentials, in words for the sender;
+// any other error that they cannot be checked now.
 func (g *Guard) caller(ctx context.Context, header string) (access.Caller, error) {
 	if header == "" {
 		return access.Caller{}, errNoCredentials
@@ -90,11 +90,12 @@ func (g *Guard) caller(ctx context.Context, header string) (access.Caller, error
 
 // Why credentials are refused. That a key was revoked or has expired is told only to senders of the whole key.
 var (
-	errNoCredentials = fault.Newf(fault.Invalid, "no credentials: send the header Authorization: Bearer KEY, with an API key or a token")
-	errBadHeader     = fault.Newf(fault.Invalid, "the header Authorization is not of the form Bearer KEY")
-	errUnknownKey    = fault.Newf(fault.Invalid, "unknown API key")
-	errRevokedKey    = fault.Newf(fault.Invalid, "the API key was revoked")
-	errExpiredKey    = fault.Newf(fault.Invalid, "the API key has expired")
+	errNoCredentials = fault.Newf(fault.Invalid,
+		"no credentials: send the header Authorization: Bearer KEY, with an API key or a token")
+	errBadHeader  = fault.Newf(fault.Invalid, "the header Authorization is not of the form Bearer KEY")
+	errUnknownKey = fault.Newf(fault.Invalid, "unknown API key")
+	errRevokedKey = fault.Newf(fault.Invalid, "the API key was revoked")
+	errExpiredKey = fault.Newf(fault.Invalid, "the API key has expired")
 )
 
 // unauthorized is the 401 answer.

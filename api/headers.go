@@ -10,8 +10,8 @@ import (
 )
 
 // front sets the headers of every answer, redirects and refusals included: a browser does not guess its type, run it,
-// show it in a frame or cache it, unless a handler sets other headers. HEAD is answered wherever GET is; net/http leaves
-// the body out. There are no CORS headers, so other origins cannot read answers.
+// show it in a frame or cache it, unless a handler sets other headers. HEAD is answered wherever GET is; net/http
+// leaves the body out. There are no CORS headers, so other origins cannot read answers.
 func front(next http.Handler, tls bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

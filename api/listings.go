@@ -43,7 +43,8 @@ func (h Listings) register(d *door) {
 	serve(d, needs(access.Read, huma.Operation{
 		OperationID: "get-listing", Method: http.MethodGet, Path: "/listings/{id}", Tags: []string{"listings"},
 		Summary: "Get a listing and how its advert was processed", Errors: []int{404, 422, 503},
-		Description: "Also for adverts that were rejected or are duplicates: audit gives the reasons. The ID is the listing's.",
+		Description: "Also for adverts that were rejected or are duplicates: audit gives the reasons. The ID is that of " +
+			"the listing.",
 	}), h.get)
 	serve(d, needs(access.Operate, huma.Operation{
 		OperationID: "process-listing", Method: http.MethodPost, Path: "/listings/{platform}/{platform_id}/process",

@@ -40,9 +40,9 @@ func (h Platforms) register(d *door) {
 	serve(d, needs(access.Operate, huma.Operation{
 		OperationID: "set-platform", Method: http.MethodPatch, Path: "/platforms/{name}", Tags: []string{"platforms"},
 		Summary: "Change how a site is scraped", Errors: []int{404, 422, 503},
-		Description: "Settings that are left out stay as they are. A change holds from the next request to the site until the " +
-			"next change; with reset, all settings first go back to their configured values, and refusals and suspicions are " +
-			"forgotten.",
+		Description: "Settings that are left out stay as they are. A change holds from the next request to the site until " +
+			"the next change; with reset, all settings first go back to their configured values, and refusals and suspicions " +
+			"are forgotten.",
 	}), h.set)
 	for _, act := range []struct {
 		name, summary, description string

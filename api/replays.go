@@ -149,8 +149,8 @@ type createReplayOutput struct {
 	Body     ReplayAccepted
 }
 
-// create is durably accepted when it answers. The workflow comes first, for it stores the replay itself if the API stops
-// in between; that create stores it too lets GET answer at once.
+// create is durably accepted when it answers. The workflow comes first, for it stores the replay itself if the API
+// stops in between; that create stores it too lets GET answer at once.
 func (h Replays) create(ctx context.Context, in *createReplayInput) (*createReplayOutput, error) {
 	filter, now := listing.ReplayFilter(in.Body.Filter), h.door.Now().UTC().Truncate(time.Microsecond)
 	total, err := h.Store.Count(ctx, filter, now)
@@ -231,8 +231,8 @@ func (h Replays) get(ctx context.Context, in *replayInput) (*replayOutput, error
 	return &replayOutput{h.show(r)}, nil
 }
 
-// cancel is done when it is stored: the workflow reads that before its next batch. The signal to the workflow only makes
-// that sooner, so cancel succeeds also while Temporal is unavailable.
+// cancel is done when it is stored: the workflow reads that before its next batch. The signal to the workflow only
+// makes that sooner, so cancel succeeds also while Temporal is unavailable.
 func (h Replays) cancel(ctx context.Context, in *replayInput) (*replayOutput, error) {
 	r, err := h.Store.Cancel(ctx, in.ID, callerOf(ctx).Name, h.door.Now())
 	if err != nil {

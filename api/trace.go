@@ -12,8 +12,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// traced makes a span of each request, as a child of its caller's span. Probes, scrapes of metrics, and the files of the
-// documentation make none.
+// traced makes a span of each request, as a child of its caller's span. Probes, scrapes of metrics, and the files of
+// the documentation make none.
 func traced(next http.Handler, p trace.TracerProvider) http.Handler {
 	if p == nil {
 		return next

@@ -25,8 +25,8 @@ type Replayed struct {
 // brokers act on, and the number of its letter. Headers that may not fit into a frame stay behind, or the relay would
 // try for ever.
 //
-// Letters that another transaction holds are passed over, not waited for: two replays of the same letters send each once.
-// Neither is one taken whose last replay has not been sent yet.
+// Letters that another transaction holds are passed over, not waited for: two replays of the same letters send each
+// once. Neither is one taken whose last replay has not been sent yet.
 const sqlLetterReplay = `
 WITH due AS (
     SELECT id FROM dead_letters d
@@ -90,7 +90,8 @@ FROM dead_letters d WHERE id = $1`
 
 // Replay sends a dead letter to its queue again, in one transaction with its audit record. It is on its way when Replay
 // returns, and open again when it dies again. One that is not open is fault.Conflict unless force is set, and so is one
-// whose last replay still waits to be sent, whatever force is: asking twice sends it once. An unknown one is fault.Gone.
+// whose last replay still waits to be sent, whatever force is: asking twice sends it once. An unknown one is
+// fault.Gone.
 func (s *DeadLetters) Replay(ctx context.Context, id int64, force bool, actor string, now time.Time) (Replayed, error) {
 	f := LetterFilter{State: "open"}
 	if force {

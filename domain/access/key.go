@@ -13,8 +13,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// An API key is cvr_<id>_<secret>: eight letters that identify it, and 256 random bits. Only its SHA-256 is stored; with
-// that many random bits it needs no salt and no slow hash.
+// An API key is cvr_<id>_<secret>: eight letters that identify it, and 256 random bits. Only its SHA-256 is stored;
+// with that many random bits it needs no salt and no slow hash.
 const (
 	keyPrefix   = "cvr_"
 	idBytes     = 5
@@ -52,8 +52,9 @@ func KeyID(key string) (id string, ok bool) {
 // SumOf is the part of a key that is stored.
 func SumOf(key string) Sum { return sha256.Sum256([]byte(key)) }
 
-// CheckName refuses, as fault.Invalid, a text that cannot be the name of a key. The audit tells actors apart by name, so
-// a key cannot have that of another kind of actor: token subjects and users of the command line have a colon in theirs.
+// CheckName refuses, as fault.Invalid, a text that cannot be the name of a key. The audit tells actors apart by name,
+// so a key cannot have that of another kind of actor: token subjects and users of the command line have a colon in
+// theirs.
 func CheckName(name string) error {
 	if !keyName.MatchString(name) {
 		return fault.Newf(fault.Invalid,

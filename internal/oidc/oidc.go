@@ -28,8 +28,8 @@ type Options struct {
 	Now    func() time.Time // default time.Now
 }
 
-// A Verifier checks tokens. It fetches the issuer's keys when it first needs them, and again when a token is signed with
-// an unknown one.
+// A Verifier checks tokens. It fetches the issuer's keys when it first needs them, and again when a token is signed
+// with an unknown one.
 type Verifier struct {
 	o    Options
 	http context.Context // holds the client, for go-oidc takes it so
@@ -40,8 +40,8 @@ type Verifier struct {
 	away    error                 // of the last discovery
 }
 
-// asymmetric are the signature algorithms that are accepted: only the issuer can sign with them. HMAC and "none" are not
-// among them.
+// asymmetric are the signature algorithms that are accepted: only the issuer can sign with them. HMAC and "none" are
+// not among them.
 var asymmetric = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA,
 }
@@ -135,8 +135,8 @@ func (v *Verifier) role(claims map[string]any) (role access.Role) {
 	return role
 }
 
-// values are the texts in a claim: a list of them, or one text with spaces between, as in scope. A name with dots is that
-// of a claim, or when there is no such claim, a path: realm_access.roles.
+// values are the texts in a claim: a list of them, or one text with spaces between, as in scope. A name with dots is
+// that of a claim, or when there is no such claim, a path: realm_access.roles.
 func values(claims map[string]any, name string) (out []string) {
 	claim, ok := claims[name]
 	if first, rest, dotted := strings.Cut(name, "."); !ok && dotted {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// sparing requests each address at most once in patience, and repeats the answer until then. Otherwise each token with a
-// made-up signature would cost the issuer a request for its keys.
+// sparing requests each address at most once in patience, and repeats the answer until then. Otherwise each token with
+// a made-up signature would cost the issuer a request for its keys.
 type sparing struct {
 	next http.RoundTripper // nil = http.DefaultTransport
 	now  func() time.Time
