@@ -12,20 +12,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
-	"github.com/mtlrent/conveyor/db"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // kijiji is a platform in the middle of its second cycle.
-func kijiji() db.Platform {
+func kijiji() api.Platform {
 	pace := api.PlatformSettings{Enabled: true, DelaySeconds: 9, MaxPages: 250, CooldownSeconds: 60}
 	slow := pace
 	slow.DelaySeconds = 30
-	return db.Platform{
+	return api.Platform{
 		Name: "kijiji", State: "scraping", Next: "goes on with cycle 2, page 3", URL: "https://www.kijiji.ca/b-x/y/c37l1",
 		Transport: "browser", Settings: slow, Configured: pace, LastSuccessAt: new(noon.Add(-20 * time.Second)),
-		Adverts: db.PlatformAdverts{Known: 120, Failed: 2, Gone: 7},
+		Adverts: api.PlatformAdverts{Known: 120, Failed: 2, Gone: 7},
 		Current: &api.PlatformCycle{Cycle: 2, StartedAt: noon.Add(-5 * time.Minute), Pages: 3, Seen: 120, New: 4},
 		Last: &api.PlatformCycle{
 			Cycle: 1, StartedAt: noon.Add(-time.Hour), EndedAt: new(noon.Add(-6 * time.Minute)), Complete: true, Pages: 9,
@@ -36,10 +35,10 @@ func kijiji() db.Platform {
 
 func TestPrintPlatforms(t *testing.T) {
 	t.Parallel()
-	first, idle := kijiji(), db.Platform{Name: "centris", State: "disabled", Next: "nothing until it is enabled"}
+	first, idle := kijiji(), api.Platform{Name: "centris", State: "disabled", Next: "nothing until it is enabled"}
 	first.Name, first.Last = "kangalou", nil
 	var b strings.Builder
-	require.NoError(t, printPlatforms(&b, []api.Platform{{Platform: idle}, {Platform: first}, {Platform: kijiji()}}))
+	require.NoError(t, printPlatforms(&b, []api.Platform{idle, first, kijiji()}))
 	require.Equal(t, `NAME      STATE     NEXT                          CYCLE                         NEW  CHANGED  SKIPPED  FAILED  GONE  BLOCKS
 centris   disabled  nothing until it is enabled   none                          –    –        –        –       –     –
 kangalou  scraping  goes on with cycle 2, page 3  2, under way                  4    0        0        0       0     0
@@ -50,11 +49,11 @@ kijiji    scraping  goes on with cycle 2, page 3  1, ended 2026-11-21 11:54:00  
 func TestPrintPlatform(t *testing.T) {
 	t.Parallel()
 	p := kijiji()
-	p.Suspect = &db.PlatformTrouble{Since: noon.Add(-time.Minute), Reason: "no mainListings\x1b[2J"}
-	p.Blocked = &db.PlatformBlock{Refusals: 3, Reason: "429"}
-	p.Current.Note = "stopped"
+	p.Suspect = &api.PlatformTrouble{Since: noon.Add(-time.Minute), Reason: "no mainListings\x1b[2J"}
+	p.Blocked = &api.PlatformBlock{Refusals: 3, Reason: "429"}
+	p.Current.Note, p.Workflow.URL = "stopped", "http://ui/scrape"
 	var b strings.Builder
-	require.NoError(t, printPlatform(&b, api.Platform{Platform: p, Workflow: api.WorkflowLink{URL: "http://ui/scrape"}}))
+	require.NoError(t, printPlatform(&b, p))
 	require.Equal(t, `platform    kijiji
 state       scraping
 next        goes on with cycle 2, page 3
@@ -94,9 +93,9 @@ func TestPlatformCommands(t *testing.T) {
 			_, _ = io.WriteString(w, `{"status": 404, "detail": "there is none"}`)
 			return
 		}
-		var answer any = api.Platform{Platform: kijiji()}
+		var answer any = kijiji()
 		if r.URL.Path == "/platforms" {
-			answer = api.PlatformList{Items: []api.Platform{{Platform: kijiji()}}}
+			answer = api.PlatformList{Items: []api.Platform{kijiji()}}
 		}
 		_ = json.NewEncoder(w).Encode(answer)
 	}))

@@ -50,7 +50,7 @@ func (c *replayStartCmd) Run(ctx context.Context, connect Connect) error {
 	}
 	id := uuid.New()
 	in := api.ReplayStart{
-		ID: &id, Stage: c.Stage, Rate: c.Rate, DryRun: c.DryRun,
+		ID: &id, Stage: api.Stage(c.Stage), Rate: c.Rate, DryRun: c.DryRun,
 		Filter: api.ReplayWhich{
 			Platform: c.Platform, Status: c.Status, ScrapedSince: c.Since.moment(), ScrapedUntil: c.Until.moment(),
 			IDs: c.ID, Reason: c.Reason,

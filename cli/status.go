@@ -14,6 +14,7 @@ import (
 	"github.com/mattn/go-isatty"
 	"golang.org/x/term"
 
+	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
@@ -61,7 +62,7 @@ type statusScreen struct {
 	paint bool // with colours
 }
 
-func (s *statusScreen) look(ctx context.Context) (r backlog.Report, raw json.RawMessage, err error) {
+func (s *statusScreen) look(ctx context.Context) (r api.Report, raw json.RawMessage, err error) {
 	if err := s.api.call(ctx, http.MethodGet, "/queues", nil, &raw); err != nil {
 		return r, nil, err
 	}
@@ -88,7 +89,7 @@ func (s *statusScreen) watch(ctx context.Context, every time.Duration) error {
 	defer func() { fmt.Print(screenClose + text) }()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	var last *backlog.Report
+	var last *api.Report
 	for {
 		r, _, err := s.look(ctx)
 		switch {
@@ -119,7 +120,7 @@ func cutToScreen(text string) string {
 }
 
 // frame renders the whole table. With an earlier report it also shows by how much each backlog has changed since.
-func (s *statusScreen) frame(r backlog.Report, before *backlog.Report) string {
+func (s *statusScreen) frame(r api.Report, before *api.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s  %s\n\n", s.colour(inBold, "conveyor status"), s.api.URL, r.At.Format(time.DateTime+" MST"))
 	s.summary(&b, r, before)
@@ -137,7 +138,7 @@ func (s *statusScreen) frame(r backlog.Report, before *backlog.Report) string {
 }
 
 // summary writes the lines of services, outbox and dead letters.
-func (s *statusScreen) summary(b *strings.Builder, r backlog.Report, before *backlog.Report) {
+func (s *statusScreen) summary(b *strings.Builder, r api.Report, before *api.Report) {
 	var services []string
 	for _, name := range backlog.Services {
 		state, colour := cmp.Or(r.Services[name], "not checked"), inGreen
@@ -170,7 +171,7 @@ func (s *statusScreen) summary(b *strings.Builder, r backlog.Report, before *bac
 	fmt.Fprintln(b)
 }
 
-func (s *statusScreen) queues(b *strings.Builder, r backlog.Report, before *backlog.Report) {
+func (s *statusScreen) queues(b *strings.Builder, r api.Report, before *api.Report) {
 	was := map[string]int64{}
 	if before != nil {
 		for _, q := range before.Queues {
@@ -198,7 +199,7 @@ func (s *statusScreen) queues(b *strings.Builder, r backlog.Report, before *back
 	s.print(b, t)
 }
 
-func (s *statusScreen) taskQueues(b *strings.Builder, r backlog.Report, before *backlog.Report) {
+func (s *statusScreen) taskQueues(b *strings.Builder, r api.Report, before *api.Report) {
 	was := map[string]int64{}
 	if before != nil {
 		for _, q := range before.TaskQueues {
@@ -220,7 +221,7 @@ func (s *statusScreen) taskQueues(b *strings.Builder, r backlog.Report, before *
 }
 
 // platforms writes the state of every scraper that is not disabled.
-func (s *statusScreen) platforms(b *strings.Builder, r backlog.Report) {
+func (s *statusScreen) platforms(b *strings.Builder, r api.Report) {
 	t := statusTable{{"PLATFORM", "ADVERTS", "FAILED", "GONE", "REFUSALS", "LAST PAGE", " "}}
 	for _, p := range r.Platforms {
 		if p.State == scrape.Disabled {
@@ -242,7 +243,7 @@ func (s *statusScreen) platforms(b *strings.Builder, r backlog.Report) {
 	s.print(b, t)
 }
 
-func (s *statusScreen) limits(b *strings.Builder, r backlog.Report) {
+func (s *statusScreen) limits(b *strings.Builder, r api.Report) {
 	const most = 10
 	t := statusTable{{"HOST HELD BACK", "NEXT TURN IN"}}
 	for i, h := range r.Limits {

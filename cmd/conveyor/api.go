@@ -32,18 +32,18 @@ func (h *house) api(ctx context.Context) error {
 	defer inspector.Close()
 	waiting := h.backlog(inspector)
 	h.registry.MustRegister(waiting)
-	o := api.Options{
-		Letters: db.NewDeadLetters(h.pool), Audit: db.NewAuditLog(h.pool), Launch: h.launch, Metrics: h.registry,
-		Registerer: h.registry, Log: h.log, TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(),
-		URL: h.config.API.URL, Checks: h.checks(), Backlog: waiting.Read, Keys: db.NewKeys(h.pool), Guard: guard,
-		Proxies: h.config.API.Proxies, Traces: h.traces, Now: time.Now,
+	parts := []api.Part{
+		api.DeadLetters{Store: db.NewDeadLetters(h.pool)}, api.Queues{Read: waiting.Read}, api.Health{Checks: h.checks()},
+		api.Keys{Store: db.NewKeys(h.pool)},
 	}
 	for _, s := range h.systems() {
-		if s.parts != nil {
-			s.parts(&o)
-		}
+		parts = append(parts, s.parts...)
 	}
-	handler := api.New(o)
+	handler := api.New(api.Options{
+		Metrics: h.registry, Registerer: h.registry, Log: h.log, Guard: guard, Proxies: h.config.API.Proxies,
+		TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
+		Traces: h.traces, Now: time.Now,
+	}, parts...)
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error { return h.serveAPI(ctx, guard, handler) })
 	both.Go(func() error { h.warnOfDependencies(ctx); return nil })

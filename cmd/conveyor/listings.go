@@ -46,9 +46,12 @@ var (
 func (h *house) listings() system {
 	return system{
 		activities: h.listingActivities,
-		parts: func(o *api.Options) {
-			o.Listings, o.Replays, o.Platforms = db.NewListings(h.pool), db.NewReplays(h.pool), db.NewPlatforms(h.pool)
-			o.Blobs = h.blobs
+		parts: []api.Part{
+			api.Listings{Store: db.NewListings(h.pool), Launch: h.launch},
+			api.Replays{Store: db.NewReplays(h.pool), Launch: h.launch},
+			api.Staleness{Launch: h.launch, Audit: db.NewAuditLog(h.pool)},
+			api.Platforms{Store: db.NewPlatforms(h.pool), Launch: h.launch},
+			api.Images{Blobs: h.blobs},
 		},
 		queues: func(o *bridge.Options) {
 			o.Stages, o.Platforms = h.config.Listings.Stages, platform.Names()

@@ -16,8 +16,8 @@ type system struct {
 	// worker role calls done after its workers have stopped; ctx bounds the call, not the activities.
 	activities func(ctx context.Context) (rows []workers.Row, done func())
 
-	// parts adds what the system's endpoints need.
-	parts func(*api.Options)
+	// parts are the system's endpoints.
+	parts []api.Part
 
 	// queues adds what the system's queues need.
 	queues func(*bridge.Options)
