@@ -1,4 +1,4 @@
-# Everything works on a fresh machine that has Go: what else is missing is installed on the way.
+# Every target works on a fresh machine with Go; other missing tools are installed on the way.
 
 HOME_DIR := $(or $(CONVEYOR_HOME),.conveyor)
 TOOLS    := $(HOME_DIR)/bin
@@ -15,12 +15,12 @@ LINT                  := $(TOOLS)/golangci-lint@$(LINT_VERSION)
 WORKFLOWCHECK         := $(TOOLS)/workflowcheck@$(WORKFLOWCHECK_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build image test test-faults check lint fresh tools bench replay-fixtures clean need-go
+.PHONY: help run build image test test-fast test-faults check lint fresh tools bench replay-fixtures clean need-go
 
 help: ## List these targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: build ## Install what is missing, start everything, print what runs where. Ctrl-C stops it.
+run: build ## Install missing tools, start everything, print all addresses. Ctrl-C stops it.
 	@exec $(CONVEYOR) up $(ARGS)
 
 build: need-go ## Build bin/conveyor.
@@ -32,11 +32,15 @@ IMAGE_VERSION  = $(or $(CONVEYOR_VERSION),$(shell git describe --tags --always -
 image: ## Build the container image, conveyor:<version>.
 	docker build --build-arg CONVEYOR_VERSION=$(IMAGE_VERSION) -t conveyor:$(IMAGE_VERSION) .
 
-# Two packages at a time, and all on one set of services: more would measure the machine, not the code.
+# Two packages at a time, and all on one set of services: more at a time would test the machine, not the code.
 test: build ## Run every test against real services of its own.
 	@$(CONVEYOR) with-services -- go test -count=1 -timeout 20m -p 2 $(PKG) $(ARGS)
 
-test-faults: need-go ## Break everything while 1,000 adverts flow, then at random; print the ledger after 20 minutes.
+# Packages that only compute: no service, no browser; the test cache answers for what has not changed.
+test-fast: need-go ## Run the tests that need no services: domain, workflows, activities, workers, layers.
+	@go test -timeout 5m . ./domain/... ./activities/... ./workflows/... ./workers/... $(ARGS)
+
+test-faults: need-go ## Inject faults while 1,000 adverts flow, then at random; print the ledger after 20 minutes.
 	@mkdir -p bin
 	@go test -count=1 -v -timeout 60m -run TestTheLedgerBalances ./test/faults -args -long -json $(abspath bin)/faults.json $(ARGS)
 
@@ -54,7 +58,7 @@ lint: tools
 fresh: need-go
 	go mod tidy -diff
 	@before=$$(git diff | cksum); go generate ./... || exit 1; \
-	if [ "$$before" != "$$(git diff | cksum)" ]; then echo "generated files were stale: commit what changed"; exit 1; fi
+	if [ "$$before" != "$$(git diff | cksum)" ]; then echo "generated files were stale: commit the changes"; exit 1; fi
 
 tools: $(LINT) $(WORKFLOWCHECK)
 
@@ -72,7 +76,7 @@ bench: build ## Measure listings a second, latency and cost on services of its o
 	@go build -o bin/bench ./bench
 	@echo "all roles in one process, as make run starts them:"
 	@$(CONVEYOR) with-services --durable -- bin/bench -one-process -json bin/bench-one-process.json $(ARGS)
-	@echo "a process a role:"
+	@echo "one process per role:"
 	@$(CONVEYOR) with-services --durable -- bin/bench -json bin/bench.json $(ARGS)
 	@echo "the outbox relay, from a filled outbox to confirms of a quorum queue:"
 	@$(CONVEYOR) with-services --durable --only postgres --only rabbitmq -- \

@@ -24,6 +24,7 @@ var may = map[string][]string{
 	"workflows":       {"domain", "activities"},
 	"workers":         {"domain", "activities", "workflows"},
 	"db":              {"domain"},
+	"db/dbtest":       {"db", "internal"},
 	"bridge":          {"domain", "db", "internal"},
 	"api":             {"domain", "db", "internal"},
 	"cli":             {"domain", "api"},

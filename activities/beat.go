@@ -8,17 +8,17 @@ import (
 	"go.temporal.io/sdk/activity"
 )
 
-// Pulse is what the heartbeats of an activity carry: how far it has come, for the worker that takes over when this one
-// dies. The worker beats by itself; the activity says what with progress.
+// Pulse is the progress that the heartbeats of an activity carry, for the worker that takes over when this one dies.
+// The worker sends the heartbeats; the activity reports its progress with progress.
 type Pulse struct {
 	mu   sync.Mutex
-	last any // nil = nothing was said
+	last any // the last progress; nil = none was reported
 }
 
 type pulseKey struct{}
 
-// WithPulse returns a context in which progress tells p. What an earlier try of the activity had said is in p already:
-// the first beat would wipe it out otherwise.
+// WithPulse returns a context in which progress is reported to p. The progress of an earlier try of the activity is in
+// p already: the first heartbeat would erase it otherwise.
 func WithPulse(ctx context.Context) (context.Context, *Pulse) {
 	p := &Pulse{}
 	if activity.HasHeartbeatDetails(ctx) {
@@ -30,7 +30,7 @@ func WithPulse(ctx context.Context) (context.Context, *Pulse) {
 	return context.WithValue(ctx, pulseKey{}, p), p
 }
 
-// Beat tells Temporal that the activity of ctx lives, and how far it has come.
+// Beat sends a heartbeat of the activity of ctx to Temporal, with its last progress.
 func (p *Pulse) Beat(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -41,8 +41,8 @@ func (p *Pulse) Beat(ctx context.Context) {
 	}
 }
 
-// progress says how far an activity has come. Temporal may learn of it only with a later beat, so whoever takes over
-// must be ready to find more done than it says.
+// progress reports how far an activity has come. Temporal may receive it only with a later heartbeat, so a worker that
+// takes over must be ready to find more done than was reported.
 func progress(ctx context.Context, v any) {
 	p, ok := ctx.Value(pulseKey{}).(*Pulse)
 	if !ok {

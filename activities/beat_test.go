@@ -12,7 +12,7 @@ import (
 	"github.com/mtlrent/conveyor/activities"
 )
 
-// The first beat of a new try does not wipe out what the try before had said.
+// The first heartbeat of a new try does not erase the progress of the try before.
 func TestBeatsRepeatWhatWasSaid(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite

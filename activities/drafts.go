@@ -23,18 +23,17 @@ type Drafts struct {
 	Now     func() time.Time
 }
 
-// DraftBrowser is the Chromium that drafts are made with, reached by its DevTools.
+// DraftBrowser is the Chromium that loads the pages of drafts, reached by its DevTools.
 type DraftBrowser interface {
 	CheckDevtools(ctx context.Context) error
 	Capture(ctx context.Context, address string) (draft.Capture, error)
 }
 
-// DraftFolders is where a draft's files are put for whoever asked for it, below one folder that nothing leaves.
+// DraftFolders is where a draft's files are put for the requester, all below one root folder.
 type DraftFolders interface {
-	// ResolveOutDir makes the folder and returns its cleaned name. One that would lie elsewhere is fault.Invalid.
+	// ResolveOutDir makes the folder and returns its cleaned name. One outside of the root folder is fault.Invalid.
 	ResolveOutDir(dir string) (string, error)
-	// WriteOut puts a file there, in place of what is there; without data there is none afterwards. A reader sees all of
-	// it or none.
+	// WriteOut writes a file, in place of an older one; without data it removes it. A reader sees all of the file or none.
 	WriteOut(dir, name string, data []byte) error
 }
 
@@ -49,12 +48,12 @@ type DraftStore interface {
 	PersistDraft(ctx context.Context, r draft.Result, d *draft.Document, now time.Time) error
 }
 
-// CheckDevtools says whether there is a Chromium to make the draft with.
+// CheckDevtools returns r, and an error when Chromium cannot be reached.
 func (a *Drafts) CheckDevtools(ctx context.Context, r draft.Request) (draft.Request, error) {
 	return r, stopped(ctx, a.Browser.CheckDevtools(ctx))
 }
 
-// stopped says of a step that was cut off by the end of its worker that another worker may take it over.
+// stopped makes the error of a step that was cut off by the end of its worker one that another worker retries.
 func stopped(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
@@ -62,28 +61,28 @@ func stopped(ctx context.Context, err error) error {
 	return fault.Newf(fault.Limited, "stopped in the middle: %w", errors.Join(err, context.Cause(ctx)))
 }
 
-// ResolveOutDir says where the draft's files go: DefaultOutDir unless the request says.
+// ResolveOutDir sets the folder of the draft's files, DefaultOutDir unless the request has one, and makes it.
 func (a *Drafts) ResolveOutDir(_ context.Context, r draft.Request) (draft.Request, error) {
 	var err error
 	r.OutDir, err = a.Folders.ResolveOutDir(r.OutDir)
 	return r, err
 }
 
-// RunCrawler loads the page, reads the product off it, and keeps page, screenshot and draft. A page that cannot be had
-// is no error but a failure-shaped result, and so is trouble of our own: an Unmade one. An error means that the run was
-// stopped in the middle.
+// RunCrawler loads the page, extracts the product, and stores page, screenshot and draft as files. A page that cannot
+// be loaded is a result with the outcome Failed, and a failure of our own storage or browser one with the outcome
+// Unmade. An error means that the run was stopped in the middle.
 func (a *Drafts) RunCrawler(ctx context.Context, r draft.Request) (draft.Result, error) {
 	began := a.Now()
 	var result draft.Result
 	files, status, err := a.crawl(ctx, r)
-	if ctx.Err() != nil { // whatever it looks like now, it is no verdict on the page
+	if ctx.Err() != nil { // the error comes from the stop, not from the page
 		return result, stopped(ctx, err)
 	}
-	var ours *houseError
+	var unstored *storageError
 	switch class, _ := fault.Of(err); {
 	case err == nil:
 		result = draft.Result{Request: r, Outcome: draft.Succeeded}
-	case errors.As(err, &ours), errors.Is(err, draft.ErrNoBrowser):
+	case errors.As(err, &unstored), errors.Is(err, draft.ErrNoBrowser):
 		result = draft.Fail(r, class, err.Error(), began)
 		result.Outcome = draft.Unmade
 	default:
@@ -94,18 +93,18 @@ func (a *Drafts) RunCrawler(ctx context.Context, r draft.Request) (draft.Result,
 	return result, nil
 }
 
-// houseError is trouble with keeping a draft's files.
-type houseError struct{ error }
+// storageError is a failure to store a draft's files.
+type storageError struct{ error }
 
-func (e *houseError) Unwrap() error { return e.error }
+func (e *storageError) Unwrap() error { return e.error }
 
-// What a page without a product comes to.
+// The faults of a page without a product.
 var (
 	errNoProduct = fault.Newf(fault.Invalid, "read page: there is no product on it")
-	errChallenge = fault.Newf(fault.Blocked, "read page: the site asks whether we are a robot")
+	errChallenge = fault.Newf(fault.Blocked, "read page: the site shows a CAPTCHA")
 )
 
-// crawl returns what could be kept, also beside an error.
+// crawl returns the files that could be stored and the HTTP status, 0 without an answer, also beside an error.
 func (a *Drafts) crawl(ctx context.Context, r draft.Request) (files []draft.File, status int, err error) {
 	page, err := a.Browser.Capture(ctx, r.URL)
 	if err != nil {
@@ -126,15 +125,15 @@ func (a *Drafts) crawl(ctx context.Context, r draft.Request) (files []draft.File
 		{draft.PageName, "html", page.HTML}, {draft.ScreenshotName, "png", page.Screenshot},
 		{draft.DocumentName, "json", document},
 	} {
-		if len(f.data) > 0 { // a screenshot cannot always be made
+		if len(f.data) > 0 { // a screenshot may be missing
 			kept := draft.File{Name: f.name, Bytes: int64(len(f.data))}
 			if kept.Key, kept.SHA256, err = a.Blobs.PutFile(ctx, f.data, f.ext); err != nil {
-				return files, page.Status, &houseError{fmt.Errorf("keep %s: %w", f.name, err)}
+				return files, page.Status, &storageError{fmt.Errorf("keep %s: %w", f.name, err)}
 			}
 			files = append(files, kept)
 		}
 		if err := a.Folders.WriteOut(r.OutDir, f.name, f.data); err != nil {
-			return files, page.Status, &houseError{fmt.Errorf("write %s: %w", f.name, err)}
+			return files, page.Status, &storageError{fmt.Errorf("write %s: %w", f.name, err)}
 		}
 	}
 	switch refused := draft.StatusFault(page.Status); {
@@ -157,7 +156,7 @@ type Persisted struct {
 	Price   string    `json:"price,omitempty"` // with its currency
 }
 
-// PersistDraft stores what came of a crawl, good or bad, under its event's ID.
+// PersistDraft stores the result of a crawl, a draft or a failure, under its event's ID. It is idempotent.
 func (a *Drafts) PersistDraft(ctx context.Context, r draft.Result) (Persisted, error) {
 	out := Persisted{DraftID: draft.ID(r.EventID)}
 	var document *draft.Document

@@ -20,10 +20,10 @@ const kettle = `<html><head><title>Kettle</title><script type="application/ld+js
 	{"@context":"https://schema.org","@type":"Product","name":"Kettle","offers":{"@type":"Offer","price":"25.00",
 	"priceCurrency":"EUR"}}</script></head><body><h1>Kettle</h1></body></html>`
 
-// workshop is the world as the draft activities see it.
+// workshop fakes every dependency of the draft activities.
 type workshop struct {
 	page  draft.Capture
-	fails map[string]error // by what is called
+	fails map[string]error // by the name of the method
 	stop  func()           // called while the page loads
 
 	out    map[string][]byte // by folder and name
@@ -73,7 +73,7 @@ func drafting(w *workshop) *activities.Drafts {
 	return &activities.Drafts{Browser: w, Folders: w, Blobs: w, Store: w, Now: func() time.Time { return now }}
 }
 
-var wish = draft.Request{
+var requested = draft.Request{
 	EventID: uuid.MustParse("3f0d6f5e-5c0e-4d3c-9c45-0d6b1f0a7a11"), URL: "https://s.example/k", OutDir: "a/b",
 }
 
@@ -90,40 +90,40 @@ func persist(t *testing.T, a *activities.Drafts, r draft.Result) (out activities
 func TestDraft(t *testing.T) {
 	t.Parallel()
 	w := &workshop{page: draft.Capture{
-		Asked: wish.URL, URL: "https://s.example/kettle", Redirects: []string{wish.URL}, Status: 200,
+		Asked: requested.URL, URL: "https://s.example/kettle", Redirects: []string{requested.URL}, Status: 200,
 		HTML: []byte(kettle), Screenshot: []byte("png"),
 	}}
 	a := drafting(w)
 	ctx := t.Context()
-	got, err := a.ResolveOutDir(ctx, draft.Request{EventID: wish.EventID, URL: wish.URL})
+	got, err := a.ResolveOutDir(ctx, draft.Request{EventID: requested.EventID, URL: requested.URL})
 	require.NoError(t, err)
 	require.Equal(t, "out", got.OutDir)
 
-	result, err := a.RunCrawler(ctx, wish)
+	result, err := a.RunCrawler(ctx, requested)
 	require.NoError(t, err)
 	require.Equal(t, draft.Succeeded, result.Outcome, result.Error)
-	require.Equal(t, wish, result.Request)
+	require.Equal(t, requested, result.Request)
 	require.Len(t, result.Files, 3)
 	require.Equal(t, kettle, string(w.out["a/b/page.html"]))
 	require.Equal(t, "png", string(w.out["a/b/screenshot.png"]))
 	var document draft.Document
 	require.NoError(t, json.Unmarshal(w.out["a/b/draft.json"], &document))
 	require.Equal(t, "Kettle", document.Draft.Name.Value)
-	require.Equal(t, []string{wish.URL}, document.Redirects)
+	require.Equal(t, []string{requested.URL}, document.Redirects)
 	require.Equal(t, "https://s.example/kettle", document.FinalURL)
 
 	persisted, err := persist(t, a, result)
 	require.NoError(t, err)
-	require.Equal(t, activities.Persisted{DraftID: draft.ID(wish.EventID), Name: "Kettle", Price: "25.00 EUR"}, persisted)
+	require.Equal(t, activities.Persisted{DraftID: draft.ID(requested.EventID), Name: "Kettle", Price: "25.00 EUR"}, persisted)
 	require.Equal(t, &result, w.result)
 	require.Equal(t, document.Draft, w.doc.Draft)
 }
 
-// Whatever is wrong with a page or with keeping it is a result, not an error.
+// A failure of a page, or of storing its files, is a result, not an error.
 func TestDraftOfABadPage(t *testing.T) {
 	t.Parallel()
 	page := func(status int, html string) draft.Capture {
-		return draft.Capture{URL: wish.URL, Status: status, HTML: []byte(html), Screenshot: []byte("png")}
+		return draft.Capture{URL: requested.URL, Status: status, HTML: []byte(html), Screenshot: []byte("png")}
 	}
 	for _, tt := range []struct {
 		name  string
@@ -133,7 +133,7 @@ func TestDraftOfABadPage(t *testing.T) {
 		files int
 	}{
 		{"no host", workshop{fails: map[string]error{"capture": fault.Newf(fault.Gone, "no such host")}}, fault.Gone, "no such host", 0},
-		{"nobody classified it", workshop{fails: map[string]error{"capture": errors.New("odd")}}, fault.Transient, "odd", 0},
+		{"not classified", workshop{fails: map[string]error{"capture": errors.New("odd")}}, fault.Transient, "odd", 0},
 		{"404", workshop{page: page(404, kettle)}, fault.Gone, "HTTP 404", 3},
 		{"503", workshop{page: page(503, kettle)}, fault.Transient, "HTTP 503", 3},
 		{"no product", workshop{page: page(200, "<h1>Page not found</h1>")}, fault.Invalid, "no product", 3},
@@ -141,7 +141,7 @@ func TestDraftOfABadPage(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			a := drafting(&tt.w)
-			result, err := a.RunCrawler(t.Context(), wish)
+			result, err := a.RunCrawler(t.Context(), requested)
 			require.NoError(t, err)
 			require.Equal(t, draft.Failed, result.Outcome)
 			require.Equal(t, tt.class, result.Class)
@@ -155,17 +155,17 @@ func TestDraftOfABadPage(t *testing.T) {
 	}
 }
 
-// What is wrong with the house says nothing of the page.
+// A failure of our own storage or browser is no failure of the page.
 func TestDraftWithoutAHouse(t *testing.T) {
 	t.Parallel()
 	full := fault.Newf(fault.Transient, "the disk is full")
-	page := draft.Capture{URL: wish.URL, Status: 200, HTML: []byte(kettle), Screenshot: []byte("png")}
+	page := draft.Capture{URL: requested.URL, Status: 200, HTML: []byte(kettle), Screenshot: []byte("png")}
 	for name, w := range map[string]*workshop{
 		"no browser":            {fails: map[string]error{"capture": fmt.Errorf("capture: %w", draft.ErrNoBrowser)}},
 		"no room":               {page: page, fails: map[string]error{"put png": full}},
 		"no room in the folder": {page: page, fails: map[string]error{"out": full}},
 	} {
-		result, err := drafting(w).RunCrawler(t.Context(), wish)
+		result, err := drafting(w).RunCrawler(t.Context(), requested)
 		require.NoError(t, err, name)
 		require.Equal(t, draft.Unmade, result.Outcome, name)
 		require.Equal(t, fault.Transient, result.Class, name)
@@ -173,18 +173,18 @@ func TestDraftWithoutAHouse(t *testing.T) {
 	}
 }
 
-// A run that is stopped in the middle says nothing of the page.
+// A run that is stopped in the middle is no failure of the page.
 func TestDraftStopped(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	w := &workshop{fails: map[string]error{"capture": errors.New("closed")}}
 	w.stop = func() { cancel(errors.New("worker stops")) }
-	_, err := drafting(w).RunCrawler(ctx, wish)
+	_, err := drafting(w).RunCrawler(ctx, requested)
 	class, _ := fault.Of(err)
 	require.Equal(t, fault.Limited, class, "another worker takes it over")
 	require.ErrorContains(t, err, "worker stops")
 	w.fails = map[string]error{"check": errors.New("closed")}
-	_, err = drafting(w).CheckDevtools(ctx, wish)
+	_, err = drafting(w).CheckDevtools(ctx, requested)
 	class, _ = fault.Of(err)
 	require.Equal(t, fault.Limited, class)
 }
@@ -194,12 +194,12 @@ func TestDraftFailures(t *testing.T) {
 	down := fault.Newf(fault.Transient, "away")
 	w := &workshop{page: draft.Capture{Status: 200, HTML: []byte(kettle), Screenshot: []byte("png")}, fails: map[string]error{"check": down}}
 	a := drafting(w)
-	_, err := a.CheckDevtools(t.Context(), wish)
+	_, err := a.CheckDevtools(t.Context(), requested)
 	require.ErrorIs(t, err, down)
 	w.fails = map[string]error{"resolve": down, "persist": down}
-	_, err = a.ResolveOutDir(t.Context(), wish)
+	_, err = a.ResolveOutDir(t.Context(), requested)
 	require.ErrorIs(t, err, down)
-	result, err := a.RunCrawler(t.Context(), wish)
+	result, err := a.RunCrawler(t.Context(), requested)
 	require.NoError(t, err)
 	_, err = persist(t, a, result)
 	require.ErrorIs(t, err, down)

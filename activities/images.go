@@ -19,7 +19,7 @@ type Images struct {
 	Now    func() time.Time
 }
 
-// ImageStore keeps what is known of a listing's images.
+// ImageStore stores the state of a listing's images.
 type ImageStore interface {
 	ImageState(ctx context.Context, id uuid.UUID, url string) (string, error)
 	AttachImage(ctx context.Context, ref listing.Ref, img listing.StoredImage, now time.Time) error
@@ -28,8 +28,8 @@ type ImageStore interface {
 		run listing.Run, now time.Time) error
 }
 
-// ImageSource downloads a picture that a stranger's page points to, when it is that host's turn. Its faults say whether
-// trying again can help; fault.Limited says that the turn is too far off to wait for.
+// ImageSource downloads an image from a foreign host, when it is that host's turn. The class of its faults decides
+// whether the download is retried; fault.Limited means that the turn is too far off to wait for.
 type ImageSource interface {
 	Photo(ctx context.Context, url string) (listing.Photo, error)
 }
@@ -63,7 +63,7 @@ func (a *Images) AttachImage(ctx context.Context, job ImageJob) error {
 		left(ctx, listing.StageImages, job.Ref, imageUnwanted)
 		return nil
 	}
-	// Less than the whole try may take, so that a host which drips is counted and not only cut off.
+	// Less than the whole try may take, so that a slow host's failure is counted and not only cut off.
 	fetching, done := context.WithTimeout(ctx, fetchTimeout)
 	defer done()
 	photo, err := a.Source.Photo(fetching, img.URL)
@@ -88,11 +88,11 @@ func (a *Images) AttachImage(ctx context.Context, job ImageJob) error {
 
 // missed counts a failed fetch and gives the image up when its class has no attempt left.
 func (a *Images) missed(ctx context.Context, job ImageJob, cause error) error {
-	if ctx.Err() != nil { // whatever the cause looks like now, half a picture is no verdict on the whole one
+	if ctx.Err() != nil { // the cause is the stop, not the image
 		return &fault.Error{Class: fault.Transient, Err: fmt.Errorf("stopped in the middle: %w", cause)}
 	}
 	class, _ := fault.Of(cause)
-	if class == fault.Limited { // the host has nothing to do with it
+	if class == fault.Limited { // our own limit, not a failure of the host
 		return cause
 	}
 	attempts, err := a.Store.CountImageAttempt(ctx, job.Ref.ID(), job.Image.URL, cause.Error())

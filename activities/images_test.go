@@ -17,12 +17,12 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// gallery is the world as the image activity sees it: table, image host and blob store.
+// gallery fakes every dependency of the image activity: table, image host and blob store.
 type gallery struct {
 	state    string
 	attempts int // failed ones so far
 	fetch    error
-	fails    map[string]error // by what is called
+	fails    map[string]error // by the name of the method
 
 	fetched  int
 	attached *listing.StoredImage
@@ -100,7 +100,7 @@ func TestAttachImage(t *testing.T) {
 	require.Zero(t, g.attempts)
 }
 
-// An image that is settled asks its host for nothing.
+// An image that is settled sends its host no request.
 func TestAttachImageSettled(t *testing.T) {
 	t.Parallel()
 	for _, state := range []string{"attached", "repeated", "failed", "dropped", ""} {
@@ -127,7 +127,7 @@ func TestAttachImageMissed(t *testing.T) {
 		{"the last time but one", fault.Newf(fault.Transient, "HTTP 502"), 3, false, fault.Transient, 4, ""},
 		{"the last time", fault.Newf(fault.Transient, "HTTP 502"), 4, false, fault.Gone, 5, fault.Transient},
 		{"after the last time", fault.Newf(fault.Transient, "HTTP 502"), 5, false, fault.Gone, 6, fault.Transient},
-		{"nobody classified it", errAway, 4, false, fault.Gone, 5, fault.Transient},
+		{"not classified", errAway, 4, false, fault.Gone, 5, fault.Transient},
 		{"throttled has more", throttled, 4, false, fault.Throttled, 5, ""},
 		{"throttled to the end", throttled, 7, false, fault.Gone, 8, fault.Throttled},
 		{"not there", fault.Newf(fault.Gone, "HTTP 404"), 0, false, fault.Gone, 1, fault.Gone},
@@ -160,7 +160,7 @@ func TestAttachImageMissed(t *testing.T) {
 	}
 }
 
-// Failures of our own stores say nothing about the picture: it is neither counted nor given up.
+// A failure of our own stores is no failure of the image: it is neither counted nor given up.
 func TestAttachImageStoreAway(t *testing.T) {
 	t.Parallel()
 	gone := fault.Newf(fault.Gone, "HTTP 404")

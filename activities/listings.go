@@ -1,4 +1,4 @@
-// Package activities holds every effect a workflow may ask for.
+// Package activities has the activities: every effect that workflows can run.
 //
 // One struct a system carries its dependencies; each exported method is one activity. Activities run at least once,
 // so each is idempotent, and they return plain fault errors: package workers translates those for Temporal.
@@ -30,7 +30,7 @@ type Listings struct {
 	Now           func() time.Time
 }
 
-// ListingStore is what the pipeline needs of the database. Each write is one transaction with its events.
+// ListingStore has the database methods of the pipeline. Each write is one transaction with its events.
 type ListingStore interface {
 	rawStore
 	homeStore
@@ -61,7 +61,7 @@ const (
 	Imported  = "imported"  // it is visible
 	Duplicate = "duplicate" // it is a home that we list already
 	Rejected  = "rejected"  // it cannot become a listing
-	HandedOn  = "handed_on" // the next stage is somebody else's
+	HandedOn  = "handed_on" // another team does the next stage
 )
 
 // ListingJob is one advert on its way through the steps. It carries names, not payloads: those are in Postgres.
@@ -69,10 +69,10 @@ type ListingJob struct {
 	Ref      listing.Ref     `json:"ref"`
 	Revision int64           `json:"revision,omitempty"` // that was normalized
 	RepostOf uuid.UUID       `json:"repost_of,omitzero"` // the same home under an older advert of this platform
-	Outcome  string          `json:"outcome,omitempty"`  // "" goes on to the next step
+	Outcome  string          `json:"outcome,omitempty"`  // "" = it goes on to the next step
 	Images   []listing.Image `json:"images,omitempty"`   // still to be fetched
-	Stage    string          `json:"stage,omitempty"`    // for HandOverListing: whose turn it is
-	Note     string          `json:"note,omitempty"`     // what the step found, for whoever looks at it in the Web UI
+	Stage    string          `json:"stage,omitempty"`    // that HandOverListing hands over, or that failed
+	Note     string          `json:"note,omitempty"`     // what the step found, for the Web UI
 }
 
 // NormalizeListing interprets the advert's newest payload. An advert that cannot become a listing is recorded with
@@ -93,9 +93,9 @@ func (a *Listings) normalize(ctx context.Context, job ListingJob) (ListingJob, e
 	if err := json.Unmarshal(payload, &raw); err != nil {
 		return job, fault.Newf(fault.Invalid, "read payload of %s: %w", job.Ref, err)
 	}
-	raw.Ref = job.Ref // JSON members may differ in case only, and then the door and the database read different ones
+	raw.Ref = job.Ref // JSON members may differ in case only, and then bridge and database read different ones
 	if raw.Title == "" && arrivedNormalized(payload) {
-		return job, fault.Newf(fault.Conflict, "normalize %s: it came normalized by another team; enter at stage %q",
+		return job, fault.Newf(fault.Conflict, "normalize %s: it arrived normalized by another team; enter at stage %q",
 			job.Ref, listing.StageDedupe)
 	}
 	site, ok := platform.ByName(raw.Platform)
@@ -117,13 +117,14 @@ func (a *Listings) normalize(ctx context.Context, job ListingJob) (ListingJob, e
 	return job, a.Store.SaveNormalized(ctx, l, revision, a.Now())
 }
 
-// arrivedNormalized says that a payload is the message of a later stage: there is no raw advert to interpret.
+// arrivedNormalized reports whether a payload is the message of a later stage: then there is no raw advert to
+// interpret.
 func arrivedNormalized(payload []byte) bool {
 	var m contract.StagedListing
 	return json.Unmarshal(payload, &m) == nil && m.Check() == nil
 }
 
-// describe says in a line what was understood, and how many doubts there are.
+// describe summarizes a listing in a line, with the number of its warnings.
 func describe(l listing.Listing) string {
 	return fmt.Sprintf("%d $ a month, %d bedrooms, %g rooms, %s; %d warnings",
 		l.RentCents/100, l.Bedrooms, l.Rooms, cmp.Or(l.PropertyType, "type not stated"), len(l.Warnings))
@@ -202,7 +203,7 @@ func (a *Listings) publish(ctx context.Context, job ListingJob) (ListingJob, err
 	return job, nil
 }
 
-// change says in words what publishing a version does.
+// change describes in words the effect of publishing a version.
 func change(v listing.Version) string {
 	switch {
 	case v.Published == "":
@@ -215,9 +216,9 @@ func change(v listing.Version) string {
 	return "published with changes"
 }
 
-// FailListing records that a step can never work for the advert, for a reason that is no rejection: as a rejection with
-// that reason, so that no message ends without a trace. job.Note is the reason; a revision that came after job.Revision
-// is not touched.
+// FailListing records that a step will never succeed for the advert, for a reason that is no rejection: as a rejection
+// with that reason, so that no message ends without a trace. job.Note is the reason and job.Stage the stage of the
+// step; a revision that came after job.Revision is not touched.
 func (a *Listings) FailListing(ctx context.Context, job ListingJob) (ListingJob, error) {
 	revision, payload, err := a.Store.Raw(ctx, job.Ref.ID())
 	if class, _ := fault.Of(err); class == fault.Gone {
@@ -234,7 +235,7 @@ func (a *Listings) FailListing(ctx context.Context, job ListingJob) (ListingJob,
 	return job, nil
 }
 
-// HandOverListing puts the advert into the queue of job.Stage, which is somebody else's.
+// HandOverListing publishes the advert to the queue of job.Stage, a stage that another team does.
 func (a *Listings) HandOverListing(ctx context.Context, job ListingJob) (ListingJob, error) {
 	route := listing.StageRoute(job.Stage, job.Ref.Platform)
 	h := listing.Handover{
@@ -294,7 +295,7 @@ func staged(l listing.Listing) ([]byte, error) {
 	return body, nil
 }
 
-// run names the workflow run that asked for the activity of ctx.
+// run names the workflow run of the activity of ctx.
 func run(ctx context.Context) listing.Run {
 	w := activity.GetInfo(ctx).WorkflowExecution
 	return listing.Run{WorkflowID: w.ID, RunID: w.RunID}

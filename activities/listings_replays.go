@@ -3,10 +3,10 @@ package activities
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/domain/listing"
 )
@@ -19,7 +19,7 @@ type Replays struct {
 	Now   func() time.Time
 }
 
-// ReplayStore is what a replay needs of the database.
+// ReplayStore has the database methods of a replay.
 type ReplayStore interface {
 	OpenReplay(ctx context.Context, r listing.Replay) error
 	EndReplay(ctx context.Context, id uuid.UUID, state, reason string, now time.Time) error
@@ -39,14 +39,14 @@ type Starter interface {
 	RestartListing(ctx context.Context, r listing.Restart) error
 }
 
-// ReplayEnd says how a replay ends before its time.
+// ReplayEnd is the end of a replay that was canceled or failed.
 type ReplayEnd struct {
 	ID     uuid.UUID `json:"id"`
 	State  string    `json:"state"`
 	Reason string    `json:"reason,omitempty"`
 }
 
-// ReplayBatch names a replay, and says what a batch of it came to.
+// ReplayBatch names a replay, and has the counts of one batch of it.
 type ReplayBatch struct {
 	ID      uuid.UUID `json:"id"`
 	State   string    `json:"state,omitempty"`   // of the replay afterwards
@@ -55,7 +55,7 @@ type ReplayBatch struct {
 	Looked  int       `json:"looked,omitempty"`  // those and the ones that were skipped
 }
 
-// OpenReplay stores a replay, unless whoever started it has done so.
+// OpenReplay stores a replay, unless it is stored already.
 func (a *Replays) OpenReplay(ctx context.Context, r listing.Replay) (listing.Replay, error) {
 	return listing.Replay{ID: r.ID}, a.Store.OpenReplay(ctx, r)
 }
@@ -70,11 +70,11 @@ const (
 	replayLost = 10 * time.Minute
 	// replayPage is how many adverts a batch looks at, at most: those that are skipped cost nearly nothing.
 	replayPage = 500
-	// replayAtOnce is how many adverts a batch starts, at most. Twice as many may be under way: what the house cannot
-	// keep up with slows the replay down, and not the adverts that are scraped. Those come first in the queue, but
-	// share the workers with what has left it.
+	// replayAtOnce is how many adverts a batch starts, at most. Twice as many may be under way: when the workers cannot
+	// keep up, the replay gets slower, and not the adverts that are scraped. Those come first in the queue, but share the
+	// workers with the adverts that have left it.
 	replayAtOnce = 20
-	// startsAtOnce is how many starts a batch asks of Temporal at the same time.
+	// startsAtOnce is how many workflows a batch starts at the same time.
 	startsAtOnce = 8
 )
 
@@ -117,18 +117,17 @@ func (a *Replays) RunReplayBatch(ctx context.Context, b ReplayBatch) (ReplayBatc
 	return b, a.Store.AdvanceReplay(ctx, b.ID, p.Last, page, exhausted, a.Now())
 }
 
-// restart starts all of them, startsAtOnce at a time, and returns what went wrong.
+// restart starts all of them, startsAtOnce at a time, and returns the errors of all that could not be started.
 func restart(ctx context.Context, s Starter, all []listing.Restart) error {
 	errs := make([]error, len(all))
-	slots := make(chan struct{}, startsAtOnce)
-	var work sync.WaitGroup
+	var work errgroup.Group
+	work.SetLimit(startsAtOnce)
 	for i, r := range all {
-		slots <- struct{}{}
-		work.Go(func() {
-			defer func() { <-slots }()
-			errs[i] = s.RestartListing(ctx, r)
+		work.Go(func() error {
+			errs[i] = s.RestartListing(ctx, r) // a failure does not keep the others from starting
+			return nil
 		})
 	}
-	work.Wait()
+	_ = work.Wait()
 	return errors.Join(errs...)
 }

@@ -51,7 +51,7 @@ func (b *replayBook) AdvanceReplay(_ context.Context, _, _ uuid.UUID, items []li
 	return nil
 }
 
-// restarts notes what is started, and how many at once.
+// restarts records the adverts that are started, and how many at once.
 type restarts struct {
 	mu      sync.Mutex
 	started []string
@@ -76,7 +76,7 @@ func (r *restarts) RestartListing(_ context.Context, l listing.Restart) error {
 	return r.err
 }
 
-// adverts makes n of them; skip says of a number why it is passed by.
+// adverts makes n of them; skip returns the reason why a number is skipped, "" for none.
 func adverts(n int, skip func(int) string) []listing.ReplayItem {
 	out := make([]listing.ReplayItem, n)
 	for i := range out {
@@ -86,7 +86,7 @@ func adverts(n int, skip func(int) string) []listing.ReplayItem {
 	return out
 }
 
-func nobody(int) string { return "" }
+func none(int) string { return "" }
 
 func TestRunReplayBatch(t *testing.T) {
 	t.Parallel()
@@ -106,29 +106,29 @@ func TestRunReplayBatch(t *testing.T) {
 		started  int
 		advanced []string
 	}{
-		{"a second's worth", listing.ReplayPosition{State: "running", Rate: 20}, adverts(50, nobody),
+		{"a second's worth", listing.ReplayPosition{State: "running", Rate: 20}, adverts(50, none),
 			activities.ReplayBatch{State: "running", Rate: 20, Started: 20, Looked: 20}, 20, []string{"20 exhausted false"}},
 		{"skips are free", listing.ReplayPosition{State: "running", Rate: 20}, adverts(50, odd),
 			activities.ReplayBatch{State: "running", Rate: 20, Started: 20, Looked: 40}, 20, []string{"40 exhausted false"}},
-		{"the last ones", listing.ReplayPosition{State: "running", Rate: 20}, adverts(20, nobody),
+		{"the last ones", listing.ReplayPosition{State: "running", Rate: 20}, adverts(20, none),
 			activities.ReplayBatch{State: "running", Rate: 20, Started: 20, Looked: 20}, 20, []string{"20 exhausted true"}},
 		{"a full page of skips", listing.ReplayPosition{State: "running", Rate: 20},
 			adverts(200, func(int) string { return listing.SkipArchived }),
 			activities.ReplayBatch{State: "running", Rate: 20, Looked: 200}, 0, []string{"200 exhausted false"}},
-		{"nobody at all", listing.ReplayPosition{State: "running", Rate: 20}, nil,
+		{"no advert at all", listing.ReplayPosition{State: "running", Rate: 20}, nil,
 			activities.ReplayBatch{State: "running", Rate: 20}, 0, []string{"0 exhausted true"}},
-		{"as many as there is room for", listing.ReplayPosition{State: "running", Rate: 20, UnderWay: 33}, adverts(50, nobody),
+		{"as many as there is room for", listing.ReplayPosition{State: "running", Rate: 20, UnderWay: 33}, adverts(50, none),
 			activities.ReplayBatch{State: "running", Rate: 20, Started: 7, Looked: 7}, 7, []string{"7 exhausted false"}},
 		{"at a high rate, a part of a second's worth", listing.ReplayPosition{State: "running", Rate: 100, UnderWay: 15},
-			adverts(500, nobody), activities.ReplayBatch{State: "running", Rate: 100, Started: 20, Looked: 20}, 20,
+			adverts(500, none), activities.ReplayBatch{State: "running", Rate: 100, Started: 20, Looked: 20}, 20,
 			[]string{"20 exhausted false"}},
-		{"at a low rate", listing.ReplayPosition{State: "running", Rate: 2, UnderWay: 3}, adverts(500, nobody),
+		{"at a low rate", listing.ReplayPosition{State: "running", Rate: 2, UnderWay: 3}, adverts(500, none),
 			activities.ReplayBatch{State: "running", Rate: 2, Started: 1, Looked: 1}, 1, []string{"1 exhausted false"}},
-		{"no room", listing.ReplayPosition{State: "running", Rate: 20, UnderWay: 40}, adverts(50, nobody),
+		{"no room", listing.ReplayPosition{State: "running", Rate: 20, UnderWay: 40}, adverts(50, none),
 			activities.ReplayBatch{State: "running", Rate: 20}, 0, nil},
 		{"all were looked at", listing.ReplayPosition{State: "running", Rate: 20, Exhausted: true, UnderWay: 1},
-			adverts(50, nobody), activities.ReplayBatch{State: "running", Rate: 20}, 0, nil},
-		{"it was canceled", listing.ReplayPosition{State: "canceled", Rate: 20}, adverts(50, nobody),
+			adverts(50, none), activities.ReplayBatch{State: "running", Rate: 20}, 0, nil},
+		{"it was canceled", listing.ReplayPosition{State: "canceled", Rate: 20}, adverts(50, none),
 			activities.ReplayBatch{State: "canceled", Rate: 20}, 0, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -152,15 +152,15 @@ func TestRunReplayBatch(t *testing.T) {
 func TestRunReplayBatchThatCannotStart(t *testing.T) {
 	t.Parallel()
 
-	book := &replayBook{at: listing.ReplayPosition{State: "running", Rate: 5}, items: adverts(9, nobody)}
-	starts := &restarts{err: errors.New("temporal is away")}
+	book := &replayBook{at: listing.ReplayPosition{State: "running", Rate: 5}, items: adverts(9, none)}
+	starts := &restarts{err: errors.New("temporal is down")}
 	a := &activities.Replays{Store: book, Start: starts, Now: time.Now}
 	_, err := a.RunReplayBatch(t.Context(), activities.ReplayBatch{})
-	require.ErrorContains(t, err, "temporal is away")
+	require.ErrorContains(t, err, "temporal is down")
 	require.Empty(t, book.advanced)
-	starts.err, book.err = nil, errors.New("postgres is away")
+	starts.err, book.err = nil, errors.New("postgres is down")
 	_, err = a.RunReplayBatch(t.Context(), activities.ReplayBatch{})
-	require.ErrorContains(t, err, "postgres is away")
+	require.ErrorContains(t, err, "postgres is down")
 }
 
 func TestOpenAndEndReplay(t *testing.T) {
@@ -213,7 +213,7 @@ func TestStaleness(t *testing.T) {
 	got, err = a.RestartDuplicates(t.Context(), activities.StaleBatch{More: true})
 	require.NoError(t, err)
 	require.Equal(t, activities.StaleBatch{}, got)
-	for _, item := range adverts(150, nobody) {
+	for _, item := range adverts(150, none) {
 		book.duplicates = append(book.duplicates, item.Restart)
 	}
 	got, err = a.RestartDuplicates(t.Context(), activities.StaleBatch{More: true})
@@ -223,7 +223,7 @@ func TestStaleness(t *testing.T) {
 	for _, at := range book.asked {
 		require.Equal(t, now.Add(-48*time.Hour), at)
 	}
-	starts.err = errors.New("temporal is away")
+	starts.err = errors.New("temporal is down")
 	_, err = a.RestartDuplicates(t.Context(), activities.StaleBatch{})
-	require.ErrorContains(t, err, "temporal is away")
+	require.ErrorContains(t, err, "temporal is down")
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// Staleness are the activities that take listings away which nobody sees any more.
+// Staleness are the activities that archive listings whose adverts are no longer seen.
 type Staleness struct {
 	Store StaleStore
 	Start Starter
@@ -17,14 +17,14 @@ type Staleness struct {
 	Now   func() time.Time
 }
 
-// StaleStore is what the staleness check needs of the database. Each write is one transaction with its events.
+// StaleStore has the database methods of the staleness check. Each write is one transaction with its events.
 type StaleStore interface {
 	ArchiveStale(ctx context.Context, before time.Time, last uuid.UUID, n int, now time.Time) (
 		next uuid.UUID, archived int, err error)
 	OrphanedDuplicates(ctx context.Context, since time.Time, last uuid.UUID, n int) ([]listing.Restart, error)
 }
 
-// StaleBatch says where a batch of the staleness check begins, and what it came to.
+// StaleBatch is where a batch of the staleness check begins, and its count.
 type StaleBatch struct {
 	Last uuid.UUID `json:"last,omitzero"` // the listing before it
 	Done int       `json:"done"`          // archived, or started
@@ -36,8 +36,8 @@ const (
 	duplicatesAtOnce = 100
 )
 
-// ArchiveStaleListings archives the next active listings whose advert was not seen for long. Claimed ones are left
-// alone. What is archived already is not archived again.
+// ArchiveStaleListings archives the next active listings whose advert was not seen for After. Claimed ones are left
+// alone. It is idempotent.
 func (a *Staleness) ArchiveStaleListings(ctx context.Context, b StaleBatch) (StaleBatch, error) {
 	now := a.Now()
 	next, n, err := a.Store.ArchiveStale(ctx, now.Add(-a.After), b.Last, staleAtOnce, now)
@@ -45,8 +45,8 @@ func (a *Staleness) ArchiveStaleListings(ctx context.Context, b StaleBatch) (Sta
 }
 
 // RestartDuplicates takes adverts through the pipeline again that are still seen, and were held back as duplicates of
-// a listing that is archived now. It asks for what is so, not for what was archived just now: whatever an earlier
-// check left undone is done by the next.
+// a listing that is archived now. It reads the state of all listings, not only of those just archived: duplicates that
+// an earlier check has not restarted are restarted by the next.
 func (a *Staleness) RestartDuplicates(ctx context.Context, b StaleBatch) (StaleBatch, error) {
 	list, err := a.Store.OrphanedDuplicates(ctx, a.Now().Add(-a.After), b.Last, duplicatesAtOnce)
 	if err != nil || len(list) == 0 {

@@ -28,7 +28,7 @@ var (
 
 func clock() time.Time { return now }
 
-// do runs an activity where Temporal would, and returns what it returned, faults and all.
+// do runs an activity in a test environment, and returns its result and error.
 func do(t *testing.T, act func(context.Context) error) (err error) {
 	t.Helper()
 
@@ -147,9 +147,9 @@ func TestNormalizeListing(t *testing.T) {
 			[]string{"title", "price", "bedrooms"}},
 		{"a payload that is no advert", store{payload: `{"title": 7}`}, fault.Invalid, nil},
 		{"an advert that is not there", store{gone: fault.Newf(fault.Gone, "there is none")}, fault.Gone, nil},
-		{"the database goes away before", store{gone: errAway}, fault.Transient, nil},
-		{"the database goes away after", store{payload: good, err: errAway}, fault.Transient, nil},
-		{"the database goes away at a rejection", store{payload: `{"platform": "kijiji"}`, err: errAway},
+		{"the database goes down before", store{gone: errAway}, fault.Transient, nil},
+		{"the database goes down after", store{payload: good, err: errAway}, fault.Transient, nil},
+		{"the database goes down at a rejection", store{payload: `{"platform": "kijiji"}`, err: errAway},
 			fault.Transient, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestDedupeListing(t *testing.T) {
 			homes: []listing.Listing{home("kangalou", "7")}}, activities.ListingJob{}, "", false},
 		{"no normalized form", store{gone: fault.Newf(fault.Gone, "there is none")}, activities.ListingJob{}, fault.Gone,
 			false},
-		{"the database goes away", store{homes: []listing.Listing{home("kangalou", "7")}, err: errAway},
+		{"the database goes down", store{homes: []listing.Listing{home("kangalou", "7")}, err: errAway},
 			activities.ListingJob{Outcome: activities.Duplicate}, fault.Transient, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -258,7 +258,7 @@ func TestImportListing(t *testing.T) {
 		{"in Montréal", 45.6050, -73.5550, true, "anjou", nil, ""},
 		{"in Québec", 46.81, -71.21, true, "", nil, ""},
 		{"nowhere", 0, 0, false, "", nil, ""},
-		{"the database goes away", 45.6050, -73.5550, true, "anjou", errAway, fault.Transient},
+		{"the database goes down", 45.6050, -73.5550, true, "anjou", errAway, fault.Transient},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -355,8 +355,8 @@ func TestHandOverListing(t *testing.T) {
 		"a stage that there is not":             {"enrich", store{}, fault.Invalid},
 		"nothing to normalize":                  {"normalize", store{gone: fault.Newf(fault.Gone, "none")}, fault.Gone},
 		"nothing to dedupe":                     {"dedupe", store{gone: fault.Newf(fault.Gone, "none")}, fault.Gone},
-		"the database goes away":                {"import", store{err: errAway}, fault.Transient},
-		"the database goes away for the images": {"images", store{err: errAway}, fault.Transient},
+		"the database goes down":                {"import", store{err: errAway}, fault.Transient},
+		"the database goes down for the images": {"images", store{err: errAway}, fault.Transient},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -10,18 +10,18 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// The metrics of the stages. They go by the SDK's handler, so they stand beside its own, with the same labels, and no
-// activity needs to be handed a registry. The exporter adds _total and _seconds.
+// The metrics of the stages. They go through the SDK's handler, so they stand beside its own metrics, with the same
+// labels, and no activity needs a registry. The exporter adds _total and _seconds.
 //
-// Effects are counted when they are stored. A process that dies in between has stored what it did not count, and a step
-// that Temporal lets run again counts again: these are rates to look at, the numbers that add up are in Postgres.
+// Effects are counted when they are stored. A process that dies in between has stored effects that it did not count,
+// and a step that Temporal retries counts again: these are for rates; exact numbers are in Postgres.
 const (
 	stageIn       = "conveyor_stage_in"       // first tries, by stage and platform
 	stageOut      = "conveyor_stage_out"      // adverts or images that are through, by stage, platform and outcome
 	stageRejected = "conveyor_stage_rejected" // reasons, by stage, platform and reason; one advert may have several
 
-	// From an advert's arrival at the bridge, or its scrape, to the moment it is visible. Only of what is published new
-	// or with changes, and not when a replay brings up what is old.
+	// From an advert's arrival at the bridge, or its scrape, to the moment it is visible. Only of versions that are new or
+	// changed, and not of old ones that a replay publishes.
 	receivedToPublished = "conveyor_received_to_published"
 	scrapedToPublished  = "conveyor_scraped_to_published"
 )
@@ -45,14 +45,14 @@ func count(ctx context.Context, name, stage string, ref listing.Ref, label, valu
 	activity.GetMetricsHandler(ctx).WithTags(tags).Counter(name).Inc(1)
 }
 
-// entered counts what comes into a stage, once however often it is tried.
+// entered counts an advert or image that enters a stage, once however often it is tried.
 func entered(ctx context.Context, stage string, ref listing.Ref) {
 	if activity.GetInfo(ctx).Attempt == 1 {
 		count(ctx, stageIn, stage, ref, "", "")
 	}
 }
 
-// left counts what is through a stage, with every reason when it ends there.
+// left counts an advert or image that is through a stage, with every reason when it ends there.
 func left(ctx context.Context, stage string, ref listing.Ref, outcome string, reasons ...string) {
 	count(ctx, stageOut, stage, ref, "outcome", outcome)
 	for _, r := range reasons {
@@ -60,7 +60,7 @@ func left(ctx context.Context, stage string, ref listing.Ref, outcome string, re
 	}
 }
 
-// counted runs a step of the pipeline, and counts what goes in and what comes out.
+// counted runs a step of the pipeline, and counts the adverts that enter and leave it.
 func counted(ctx context.Context, stage string, job ListingJob, step func(context.Context, ListingJob) (
 	ListingJob, error)) (ListingJob, error) {
 	entered(ctx, stage, job.Ref)

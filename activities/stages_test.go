@@ -65,7 +65,7 @@ func (m meter) Timer(name string) client.MetricsTimer {
 	return timer(func(d time.Duration) { m.note(name, " "+d.String()) })
 }
 
-// What goes through a stage is counted when it is stored, and not before.
+// An advert that is through a stage is counted when it is stored, and not before.
 func TestStageMetrics(t *testing.T) {
 	t.Parallel()
 	away := &store{err: errAway, payload: message("kijiji", "Grand 4 ½", 150000, "2")}

@@ -37,9 +37,40 @@ var now = time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 
 var quiet = slog.New(slog.DiscardHandler)
 
+// parts are the API's settings and all of its parts.
+type parts struct {
+	api.Options
+	Listings    api.Listings
+	DeadLetters api.DeadLetters
+	Replays     api.Replays
+	Staleness   api.Staleness
+	Platforms   api.Platforms
+	Drafts      api.Drafts
+	Images      api.Images
+	Health      api.Health
+	Keys        api.Keys
+	Queues      api.Queues
+}
+
+func (p *parts) handler() http.Handler {
+	return api.New(p.Options, p.Listings, p.DeadLetters, p.Replays, p.Staleness, p.Platforms, p.Drafts, p.Images, p.Health,
+		p.Keys, p.Queues)
+}
+
+// starting makes s start the work of every part.
+func (p *parts) starting(s interface {
+	api.ListingStarter
+	api.ReplayStarter
+	api.StalenessStarter
+	api.ScraperStarter
+	api.DraftStater
+}) {
+	p.Listings.Launch, p.Replays.Launch, p.Staleness.Launch, p.Platforms.Launch, p.Drafts.Launch = s, s, s, s, s
+}
+
 // door is the API on a real server.
 type door struct {
-	api.Options
+	parts
 	url      string
 	store    *db.Listings
 	letters  *db.DeadLetters
@@ -49,7 +80,7 @@ type door struct {
 }
 
 // open serves the API over a database and a folder of its own; change may take parts of them away.
-func open(t *testing.T, change ...func(*api.Options)) *door {
+func open(t *testing.T, change ...func(*parts)) *door {
 	t.Helper()
 
 	pool := dbtest.New(t)
@@ -58,34 +89,39 @@ func open(t *testing.T, change ...func(*api.Options)) *door {
 	d.pictures, err = blob.Open(t.Context(), t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.pictures.Close()) })
-	d.Options = api.Options{
-		Listings: d.store, Replays: db.NewReplays(pool), Platforms: db.NewPlatforms(pool), Audit: db.NewAuditLog(pool),
-		Drafts: db.NewDrafts(pool), DraftRequests: api.DraftRequests{Target: db.Target{Exchange: "events", RoutingKey: crawls}, Queue: crawls, Ours: true},
-		Letters: d.letters, Launch: d.started, Blobs: d.pictures, Metrics: telemetry.Registry(),
+	d.Metrics = telemetry.Registry()
+	d.Listings.Store, d.DeadLetters.Store, d.Replays.Store = d.store, d.letters, db.NewReplays(pool)
+	d.Platforms.Store, d.Staleness.Audit = db.NewPlatforms(pool), db.NewAuditLog(pool)
+	d.Drafts = api.Drafts{
+		Store: db.NewDrafts(pool), Blobs: d.pictures,
+		Requests: api.DraftRequests{Target: db.Target{Exchange: "events", RoutingKey: crawls}, Queue: crawls, Ours: true},
 	}
+	d.Images.Blobs = d.pictures
+	d.starting(d.started)
 	d.serve(t, change...)
 	return d
 }
 
 // bare serves the API without anything behind it, but for what change adds.
-func bare(t *testing.T, change ...func(*api.Options)) *door {
+func bare(t *testing.T, change ...func(*parts)) *door {
 	t.Helper()
 
-	d := &door{Options: api.Options{Metrics: prometheus.NewRegistry()}}
+	d := &door{}
+	d.Metrics = prometheus.NewRegistry()
 	d.serve(t, change...)
 	return d
 }
 
-func (d *door) serve(t *testing.T, change ...func(*api.Options)) {
+func (d *door) serve(t *testing.T, change ...func(*parts)) {
 	t.Helper()
 
 	d.Log, d.Version, d.URL = quiet, "1.2.3", "http://conveyor.test"
 	d.TemporalUI, d.Namespace = "http://temporal.test/", "conveyor"
 	d.Now = func() time.Time { return now }
 	for _, f := range change {
-		f(&d.Options)
+		f(&d.parts)
 	}
-	server := httptest.NewServer(api.New(d.Options))
+	server := httptest.NewServer(d.handler())
 	t.Cleanup(server.Close)
 	d.url = server.URL
 }
@@ -221,7 +257,7 @@ func TestUnknownRoute(t *testing.T) {
 		require.NotContains(t, r.Body, "goroutine")
 		refused(t, r, http.StatusNotFound)
 	}
-	require.Equal(t, "GET /nothing is not here; see /docs", refused(t, d.get(t, "/nothing"), 404).Detail)
+	require.Equal(t, "there is no GET /nothing; see /docs", refused(t, d.get(t, "/nothing"), 404).Detail)
 }
 
 func TestWrongMethod(t *testing.T) {
@@ -237,7 +273,7 @@ func TestWrongMethod(t *testing.T) {
 		r := d.ask(t, tt.method, tt.path, "")
 		p := refused(t, r, http.StatusMethodNotAllowed)
 		require.Equal(t, tt.allow, r.Header.Get("Allow"), tt.path)
-		require.Equal(t, tt.path+" takes "+tt.allow, p.Detail)
+		require.Equal(t, tt.path+" allows "+tt.allow, p.Detail)
 	}
 }
 
@@ -255,7 +291,7 @@ func TestHead(t *testing.T) {
 // A bug of ours is a 500 that keeps to itself what went wrong; the next request is answered.
 func TestPanic(t *testing.T) {
 	t.Parallel()
-	d := bare(t, func(o *api.Options) { o.Listings = nil })
+	d := bare(t, func(p *parts) { p.Listings.Store = nil })
 	p := refused(t, d.get(t, "/listings"), http.StatusInternalServerError)
 	require.NotContains(t, p.Detail, "nil")
 	require.Equal(t, http.StatusOK, d.get(t, "/health").Status)

@@ -9,17 +9,17 @@ import (
 	"github.com/mtlrent/conveyor/domain/access"
 )
 
-// What an operation's metadata may say.
+// Keys of an operation's metadata.
 const (
 	roleKey    = "role"    // the access.Role it needs
-	timeoutKey = "timeout" // the time.Duration its answer may take, where wholeTimeout is not right
+	timeoutKey = "timeout" // the time.Duration its answer may take, instead of requestTimeout and wholeTimeout
 )
 
-// securityScheme is the name under which the document describes how a caller proves who it is.
+// securityScheme is the name of the document's only security scheme.
 const securityScheme = "bearer"
 
-// needs says which role an operation asks for, to the gate and to the document. One that says nothing and is not in
-// openOperations is for admins.
+// needs sets the role that an operation requires, for the gate and for the document. An operation without a role that
+// is not in openOperations is for admins.
 func needs(role access.Role, o huma.Operation) huma.Operation {
 	if o.Metadata == nil {
 		o.Metadata = map[string]any{}
@@ -43,21 +43,21 @@ func needs(role access.Role, o huma.Operation) huma.Operation {
 	return o
 }
 
-// openOperations are those that ask nobody who they are: a load balancer asks for health and readiness, and pictures
-// are shown by <img>, which sends no key. They are public adverts' pictures under names that cannot be guessed.
+// openOperations require no credentials: a load balancer polls health and readiness, and <img> loads pictures without
+// sending a key. The pictures are of public adverts, under names that cannot be guessed.
 var openOperations = []string{"health", "ready", "get-image"}
 
-// openRoutes are the same among the routes that are no operations: the documentation.
+// openRoutes are the open routes that are no operations: the documentation.
 var openRoutes = []string{
 	"/", "/docs", "/docs/*file", "/openapi.json", "/openapi.yaml", "/openapi-3.0.json", "/openapi-3.0.yaml",
 }
 
 type callerKey struct{}
 
-// anonymous is who calls a house that asks for no keys.
+// anonymous is the caller while authentication is off.
 var anonymous = access.Caller{Name: "anonymous", Role: access.Admin}
 
-// callerOf is who sent the request of ctx, for the audit.
+// callerOf is the caller whose request ctx belongs to.
 func callerOf(ctx context.Context) access.Caller {
 	if c, ok := ctx.Value(callerKey{}).(access.Caller); ok {
 		return c

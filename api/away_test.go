@@ -10,7 +10,6 @@ import (
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 
-	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -25,7 +24,7 @@ func comesBack(t *testing.T, r reply) {
 
 	p := refused(t, r, http.StatusServiceUnavailable)
 	require.Equal(t, "5", r.Header.Get("Retry-After"))
-	require.Equal(t, "something this needs is away; try again in 5 s; /ready says what", p.Detail)
+	require.Equal(t, "a service that this needs is unavailable; try again in 5 s; see /ready", p.Detail)
 }
 
 func TestPostgresIsAway(t *testing.T) {
@@ -33,8 +32,9 @@ func TestPostgresIsAway(t *testing.T) {
 	pool, err := db.Open(t.Context(), "postgres://conveyor@"+nowhere+"/conveyor", 2)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	d := bare(t, func(o *api.Options) {
-		o.Listings, o.Letters, o.Launch = db.NewListings(pool), db.NewDeadLetters(pool), &starter{}
+	d := bare(t, func(p *parts) {
+		p.Listings.Store, p.DeadLetters.Store = db.NewListings(pool), db.NewDeadLetters(pool)
+		p.starting(&starter{})
 	})
 	comesBack(t, d.get(t, "/listings"))
 	comesBack(t, d.get(t, "/listings/"+uuid.NewString()))
@@ -51,7 +51,7 @@ func TestTemporalIsAway(t *testing.T) {
 	temporal, err := client.NewLazyClient(client.Options{HostPort: nowhere, Logger: sdklog.NewStructuredLogger(quiet)})
 	require.NoError(t, err)
 	t.Cleanup(temporal.Close)
-	d := open(t, func(o *api.Options) { o.Launch = &launch.Launch{Temporal: temporal} })
+	d := open(t, func(p *parts) { p.starting(&launch.Launch{Temporal: temporal}) })
 	d.publish(t, listing.Listing{Ref: kijiji("1"), Title: "4½", RentCents: 100_000}, "", now)
 	start := time.Now()
 	comesBack(t, d.ask(t, http.MethodPost, "/listings/kijiji/1/process", ""))

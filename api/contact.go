@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// personal are the parts of member names that hold contact data, whatever the scraper's spelling.
+// personal are parts of the names of members with contact data, in the spellings of all scrapers.
 var personal = []string{"contact", "phone", "mail", "courriel", "mobile"}
 
-// withoutContact drops every member of a payload, at any depth, whose name says that it holds contact data. What
-// people write in their texts stays: it is public on the platform.
+// withoutContact drops every member of a payload, at any depth, whose name is one of contact data. Contact data inside
+// texts stays: it is public on the platform. A payload that is not JSON becomes null.
 func withoutContact(payload json.RawMessage) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(payload))
 	d.UseNumber() // numbers stay as they were printed
 	var v any
 	if err := d.Decode(&v); err != nil {
-		return json.RawMessage("null") // not from jsonb, then
+		return json.RawMessage("null") // nil, or not from jsonb
 	}
 	doc, err := json.Marshal(dropPersonal(v))
 	if err != nil {

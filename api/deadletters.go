@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -16,70 +15,69 @@ import (
 	"github.com/mtlrent/conveyor/domain/access"
 )
 
-// deadLetters serves /dead-letters.
-type deadLetters struct {
-	store *db.DeadLetters
-	log   *slog.Logger
-	now   func() time.Time
-	runs  func(id, run string) string // address of a workflow's run
+// DeadLetters serves /dead-letters.
+type DeadLetters struct {
+	Store *db.DeadLetters
+
+	door *door
 }
 
-func (h *deadLetters) register(a huma.API) {
+func (h DeadLetters) register(d *door) {
+	h.door = d
 	tags := []string{"dead letters"}
-	huma.Register(a, needs(access.Read, huma.Operation{
+	serve(d, needs(access.Read, huma.Operation{
 		OperationID: "list-dead-letters", Method: http.MethodGet, Path: "/dead-letters", Tags: tags,
-		Summary: "List what could not be processed", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
-		Description: "Filters combine; those that died last come first. Pages are by position: pass next_cursor as cursor.",
+		Summary: "List messages that could not be processed", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
+		Description: "Filters combine; the latest death comes first. Pages are by position: pass next_cursor as cursor.",
 	}), h.list)
-	huma.Register(a, needs(access.Read, huma.Operation{
+	serve(d, needs(access.Read, huma.Operation{
 		OperationID: "get-dead-letter", Method: http.MethodGet, Path: "/dead-letters/{id}", Tags: tags,
-		Summary: "Get a dead letter with its body and what was done to it", Errors: []int{404, 422, 503},
-		Description: "Contact data is left out of body and headers. A body that is not JSON is shown, as base64, to those " +
-			"who may replay it.",
+		Summary: "Get a dead letter with its body and its audit trail", Errors: []int{404, 422, 503},
+		Description: "Contact data is left out of body and headers. A body that is not JSON is shown, as base64, only to " +
+			"callers that may replay it.",
 	}), h.get)
-	huma.Register(a, needs(access.Operate, huma.Operation{
+	serve(d, needs(access.Operate, huma.Operation{
 		OperationID: "replay-dead-letter", Method: http.MethodPost, Path: "/dead-letters/{id}/replay", Tags: tags,
 		Summary: "Send a dead letter to its queue again", DefaultStatus: http.StatusAccepted,
 		Errors: []int{404, 409, 422, 503},
-		Description: "Body and headers as they came; an advert that did not change is processed all the same. 409 when it " +
-			"is not open, so that a repeated request sends it once; force sends it again. When it dies again it is the " +
-			"same dead letter, open, with one more death.",
+		Description: "Body and headers are sent as they were received; an advert that did not change is processed all the " +
+			"same. 409 when it is not open, so that a repeated request sends it once; force sends it again. When it dies " +
+			"again it is the same dead letter, open, with one more death.",
 	}), h.replay)
-	huma.Register(a, needs(access.Operate, huma.Operation{
+	serve(d, needs(access.Operate, huma.Operation{
 		OperationID: "replay-dead-letters", Method: http.MethodPost, Path: "/dead-letters/replay", Tags: tags,
-		Summary: "Send all open dead letters that match", Errors: []int{422, 503},
-		Metadata:    map[string]any{timeoutKey: replayTimeout},
-		Description: "Says what it would do; with dry_run false it does it, the oldest first. When left is not 0, ask again.",
+		Summary: "Send all open dead letters that match a filter to their queues again", Errors: []int{422, 503},
+		Metadata: map[string]any{timeoutKey: replayTimeout},
+		Description: "Reports what would be replayed; with dry_run false, replays it, the oldest first. When left is not " +
+			"0, repeat the request.",
 	}), h.replayAll)
-	huma.Register(a, needs(access.Operate, huma.Operation{
+	serve(d, needs(access.Operate, huma.Operation{
 		OperationID: "discard-dead-letter", Method: http.MethodDelete, Path: "/dead-letters/{id}", Tags: tags,
-		Summary: "Give a dead letter up", DefaultStatus: http.StatusNoContent, Errors: []int{404, 422, 503},
-		Description: "It can still be looked at and, by force, replayed. When it dies again it is open again.",
+		Summary: "Discard a dead letter", DefaultStatus: http.StatusNoContent, Errors: []int{404, 422, 503},
+		Description: "It stays on record and can be replayed with force. When it dies again it is open again.",
 	}), h.discard)
 }
 
-type lettersInput struct {
+type listLettersInput struct {
 	State      string    `query:"state" enum:"open,replayed,resolved,discarded,any" default:"open"`
 	Queue      string    `query:"queue" maxLength:"255" doc:"where it died" example:"scraped.kijiji"`
 	Class      string    `query:"class" maxLength:"50" doc:"of the fault" example:"invalid"`
-	Platform   string    `query:"platform" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" doc:"whose adverts, and their images" example:"kijiji"`
-	Reason     string    `query:"reason" maxLength:"200" doc:"words that the reason contains, in capitals or not"`
+	Platform   string    `query:"platform" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" doc:"of the advert, or of the advert that an image belongs to" example:"kijiji"`
+	Reason     string    `query:"reason" maxLength:"200" doc:"text that the reason contains, ignoring case"`
 	WorkflowID string    `query:"workflow_id" maxLength:"255" example:"listing/kijiji/1668602387"`
 	Since      time.Time `query:"since" doc:"of the last death, inclusive, RFC 3339"`
 	Until      time.Time `query:"until" doc:"of the last death, inclusive, RFC 3339"`
 	Limit      int       `query:"limit" minimum:"1" maximum:"100" default:"20"`
-	Cursor     string    `query:"cursor" maxLength:"400" doc:"next_cursor of the page before, for the same query"`
+	Cursor     string    `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
 
 	after *db.LetterPosition
 }
 
-// Resolve checks what a schema cannot say.
-func (in *lettersInput) Resolve(ctx huma.Context) (wrong []error) {
+// Resolve checks what a schema cannot express.
+func (in *listLettersInput) Resolve(ctx huma.Context) (wrong []error) {
 	var err error
-	if in.after, err = parseLetterCursor(in.Cursor); err != nil {
-		wrong = append(wrong, &huma.ErrorDetail{Message: err.Error(), Location: "query.cursor", Value: in.Cursor})
-	}
-	wrong = append(wrong, wrongFilter("query.", in.filter())...)
+	in.after, err = parseLetterCursor(in.Cursor)
+	wrong = append(wrongCursor(in.Cursor, err), wrongFilter("query.", in.filter())...)
 	address := ctx.URL()
 	for name, values := range address.Query() {
 		if len(values) > 1 { // or all but the first would be ignored
@@ -91,7 +89,7 @@ func (in *lettersInput) Resolve(ctx huma.Context) (wrong []error) {
 	return wrong
 }
 
-func (in *lettersInput) filter() db.LetterFilter {
+func (in *listLettersInput) filter() db.LetterFilter {
 	f := db.LetterFilter{
 		State: in.State, Queue: in.Queue, Class: in.Class, Platform: in.Platform, Reason: in.Reason,
 		WorkflowID: in.WorkflowID, Since: in.Since, Until: in.Until,
@@ -102,7 +100,7 @@ func (in *lettersInput) filter() db.LetterFilter {
 	return f
 }
 
-// wrongFilter says what Postgres could not take, and what nothing can match.
+// wrongFilter lists the values that Postgres cannot take, and the conditions that nothing can match.
 func wrongFilter(at string, f db.LetterFilter) (wrong []error) {
 	for _, text := range []struct{ name, value string }{
 		{"queue", f.Queue}, {"class", f.Class}, {"reason", f.Reason}, {"workflow_id", f.WorkflowID},
@@ -121,48 +119,51 @@ func wrongFilter(at string, f db.LetterFilter) (wrong []error) {
 	return wrong
 }
 
+// A LetterSummary is a dead letter without its body and headers, which may hold personal data.
+type LetterSummary struct {
+	ID         int64      `json:"id"`
+	State      string     `json:"state" enum:"open,replayed,resolved,discarded" doc:"open needs an operator's decision; replayed has not died since"`
+	Queue      string     `json:"queue" doc:"that it was consumed from, and that a replay goes to"`
+	Exchange   string     `json:"exchange" doc:"that it was first published to; empty is the default exchange"`
+	RoutingKey string     `json:"routing_key"`
+	MessageID  string     `json:"message_id,omitempty" doc:"set by the sender, if any"`
+	Class      string     `json:"class" doc:"of the last fault: invalid, gone, …"`
+	Reason     string     `json:"reason" doc:"of the last death; cut to 500 characters in lists"`
+	WorkflowID string     `json:"workflow_id,omitempty"`
+	RunID      string     `json:"run_id,omitempty" doc:"the run that it died in last"`
+	FirstAt    time.Time  `json:"first_at"`
+	LastAt     time.Time  `json:"last_at"`
+	Deaths     int        `json:"deaths" doc:"times it was archived"`
+	Replays    int        `json:"replays"`
+	ReplayedAt *time.Time `json:"replayed_at,omitempty" doc:"the last time"`
+	Bytes      int        `json:"bytes" doc:"of the body"`
+}
+
 // A LetterItem is a dead letter in a list.
 type LetterItem struct {
-	db.LetterSummary
+	LetterSummary
 	Workflow *WorkflowLink `json:"workflow,omitempty" doc:"the run that it died in last"`
 }
 
-func (h *deadLetters) item(l db.LetterSummary) LetterItem {
-	item := LetterItem{LetterSummary: l}
+func (h DeadLetters) item(l db.LetterSummary) LetterItem {
+	item := LetterItem{LetterSummary: LetterSummary(l)}
 	if l.WorkflowID != "" {
-		item.Workflow = &WorkflowLink{ID: l.WorkflowID, URL: h.runs(l.WorkflowID, l.RunID)}
+		item.Workflow = new(h.door.run(l.WorkflowID, l.RunID))
 	}
 	return item
 }
 
-func (h *deadLetters) items(list []db.LetterSummary) []LetterItem {
-	out := make([]LetterItem, len(list))
-	for i, l := range list {
-		out[i] = h.item(l)
-	}
-	return out
-}
-
 // LetterPage is the answer of GET /dead-letters.
-type LetterPage struct {
-	Items      []LetterItem `json:"items"`
-	NextCursor string       `json:"next_cursor,omitempty" doc:"absent on the last page"`
-}
+type LetterPage Page[LetterItem]
 
-type lettersOutput struct{ Body LetterPage }
+type listLettersOutput struct{ Body LetterPage }
 
-func (h *deadLetters) list(ctx context.Context, in *lettersInput) (*lettersOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	page, next, err := h.store.List(ctx, in.filter(), in.after, in.Limit)
+func (h DeadLetters) list(ctx context.Context, in *listLettersInput) (*listLettersOutput, error) {
+	rows, next, err := h.Store.List(ctx, in.filter(), in.after, in.Limit)
 	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
-	out := &lettersOutput{LetterPage{Items: h.items(page)}}
-	if next != nil {
-		out.Body.NextCursor = writeLetterCursor(*next)
-	}
-	return out, nil
+	return &listLettersOutput{LetterPage(page(rows, h.item, letterCursorAt(next)))}, nil
 }
 
 type letterInput struct {
@@ -172,23 +173,39 @@ type letterInput struct {
 // LetterDetail is the answer of GET /dead-letters/{id}.
 type LetterDetail struct {
 	LetterItem
-	Headers    map[string]string `json:"headers" doc:"as they came last, but for contact data"`
-	Body       json.RawMessage   `json:"body,omitempty" doc:"when it is JSON, but for contact data"`
-	BodyBase64 []byte            `json:"body_base64,omitempty" doc:"when it is not JSON, for those who may replay it"`
-	Replay     *db.LetterReplay  `json:"replay,omitempty" doc:"how far the last replay has come; absent when that is long ago"`
-	Audit      []db.LetterDeed   `json:"audit" doc:"who replayed or discarded it, oldest first"`
+	Headers    map[string]string `json:"headers" doc:"as last received, without contact data"`
+	Body       json.RawMessage   `json:"body,omitempty" doc:"when it is JSON, without contact data"`
+	BodyBase64 []byte            `json:"body_base64,omitempty" doc:"when it is not JSON, for callers that may replay it"`
+	Replay     *LetterReplay     `json:"replay,omitempty" doc:"progress of the last replay; absent when that was long ago"`
+	Audit      []LetterDeed      `json:"audit" doc:"replays and discards, oldest first"`
+}
+
+// LetterReplay is the progress of the last replay.
+type LetterReplay struct {
+	SentAt *time.Time `json:"sent_at,omitempty" doc:"when the broker confirmed it for its queue; absent while it waits to be sent"`
+	Error  string     `json:"error,omitempty" doc:"why it could not be sent so far; it is retried"`
+}
+
+// A LetterDeed is one replay or discard of a dead letter.
+type LetterDeed struct {
+	At     time.Time       `json:"at"`
+	Actor  string          `json:"actor"`
+	Action string          `json:"action" example:"dead_letter.replayed"`
+	Detail json.RawMessage `json:"detail"`
 }
 
 type letterOutput struct{ Body LetterDetail }
 
-func (h *deadLetters) get(ctx context.Context, in *letterInput) (*letterOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	l, err := h.store.Get(ctx, in.ID)
+func (h DeadLetters) get(ctx context.Context, in *letterInput) (*letterOutput, error) {
+	l, err := h.Store.Get(ctx, in.ID)
 	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
-	out := LetterDetail{LetterItem: h.item(l.LetterSummary), Headers: l.Headers, Replay: l.Replay, Audit: l.Deeds}
+	out := LetterDetail{
+		LetterItem: h.item(l.LetterSummary), Headers: l.Headers,
+		Replay: maybe(l.Replay, func(r db.LetterReplay) LetterReplay { return LetterReplay(r) }),
+		Audit:  each(l.Deeds, func(d db.LetterDeed) LetterDeed { return LetterDeed(d) }),
+	}
 	for name := range out.Headers {
 		if isPersonal(name) {
 			delete(out.Headers, name)
@@ -197,7 +214,7 @@ func (h *deadLetters) get(ctx context.Context, in *letterInput) (*letterOutput, 
 	switch {
 	case json.Valid(l.Body) && utf8.Valid(l.Body):
 		out.Body = withoutContact(l.Body)
-	case callerOf(ctx).Role.May(access.Operate): // nobody can tell what stands in it
+	case callerOf(ctx).Role.May(access.Operate): // contact data in it cannot be found
 		out.BodyBase64 = l.Body
 	}
 	return &letterOutput{out}, nil
@@ -208,38 +225,43 @@ type replayLetterInput struct {
 	Body *ReplayLetter // may be left out
 }
 
-// ReplayLetter is what POST /dead-letters/{id}/replay takes.
+// ReplayLetter is the body of POST /dead-letters/{id}/replay.
 type ReplayLetter struct {
 	Force bool `json:"force,omitempty" doc:"also when it is replayed, resolved or discarded"`
 }
 
+// Replayed is the answer of POST /dead-letters/{id}/replay.
+type Replayed struct {
+	ID      int64  `json:"id"`
+	Queue   string `json:"queue"`
+	Replays int    `json:"replays" doc:"times it was replayed, this one included"`
+}
+
 type replayLetterOutput struct {
-	Location string `header:"Location" doc:"where to see what came of it"`
-	Body     db.Replayed
+	Location string `header:"Location" doc:"where to see the outcome"`
+	Body     Replayed
 }
 
-func (h *deadLetters) replay(ctx context.Context, in *replayLetterInput) (*replayLetterOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
+func (h DeadLetters) replay(ctx context.Context, in *replayLetterInput) (*replayLetterOutput, error) {
 	force := in.Body != nil && in.Body.Force
-	got, err := h.store.Replay(ctx, in.ID, force, callerOf(ctx).Name, h.now())
+	got, err := h.Store.Replay(ctx, in.ID, force, callerOf(ctx).Name, h.door.Now())
 	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
-	return &replayLetterOutput{fmt.Sprintf("/dead-letters/%d", got.ID), got}, nil
+	return &replayLetterOutput{fmt.Sprintf("/dead-letters/%d", got.ID), Replayed(got)}, nil
 }
 
-// ReplayLetters is what POST /dead-letters/replay takes. Without a filter it means every open dead letter.
+// ReplayLetters is the body of POST /dead-letters/replay. Without a filter it means every open dead letter.
 type ReplayLetters struct {
 	Queue      string    `json:"queue,omitempty" maxLength:"255" example:"scraped.kijiji"`
 	Class      string    `json:"class,omitempty" maxLength:"50" example:"invalid"`
 	Platform   string    `json:"platform,omitempty" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$"`
-	Reason     string    `json:"reason,omitempty" maxLength:"200" doc:"words that the reason contains"`
+	Reason     string    `json:"reason,omitempty" maxLength:"200" doc:"text that the reason contains, ignoring case"`
 	WorkflowID string    `json:"workflow_id,omitempty" maxLength:"255"`
 	Since      time.Time `json:"since,omitzero" doc:"of the last death, inclusive"`
 	Until      time.Time `json:"until,omitzero" doc:"of the last death, inclusive"`
 	Limit      int       `json:"limit,omitempty" minimum:"1" maximum:"10000" default:"10000" doc:"replay no more than this"`
-	DryRun     *bool     `json:"dry_run,omitempty" default:"true" doc:"only say what would be replayed"`
+	DryRun     *bool     `json:"dry_run,omitempty" default:"true" doc:"only report what would be replayed"`
 }
 
 func (r *ReplayLetters) filter() db.LetterFilter {
@@ -251,7 +273,7 @@ func (r *ReplayLetters) filter() db.LetterFilter {
 
 type replayLettersInput struct{ Body ReplayLetters }
 
-// Resolve checks what a schema cannot say.
+// Resolve checks what a schema cannot express.
 func (in *replayLettersInput) Resolve(huma.Context) []error {
 	return wrongFilter("body.", in.Body.filter())
 }
@@ -259,50 +281,45 @@ func (in *replayLettersInput) Resolve(huma.Context) []error {
 // LettersReplayed is the answer of POST /dead-letters/replay.
 type LettersReplayed struct {
 	DryRun   bool         `json:"dry_run"`
-	Matched  int          `json:"matched" doc:"open dead letters that the filter means"`
+	Matched  int          `json:"matched" doc:"open dead letters that match the filter"`
 	Replayed int          `json:"replayed"`
 	Left     int          `json:"left" doc:"of those that matched: beyond the limit, or for the next request"`
-	Sample   []LetterItem `json:"sample" doc:"up to ten of those that matched, the last that died"`
+	Sample   []LetterItem `json:"sample" doc:"up to ten of those that matched, the latest deaths first"`
 }
 
 type replayLettersOutput struct{ Body LettersReplayed }
 
-// sampleSize is how many dead letters a replay by filter shows.
+// sampleSize is how many dead letters the answer to a replay by filter shows.
 const sampleSize = 10
 
-// replayTimeout bounds a replay by filter: what it does not get to is left for the next request.
+// replayTimeout bounds a replay by filter: dead letters that it does not reach are left for the next request.
 const replayTimeout = 40 * time.Second
 
-func (h *deadLetters) replayAll(ctx context.Context, in *replayLettersInput) (*replayLettersOutput, error) {
+func (h DeadLetters) replayAll(ctx context.Context, in *replayLettersInput) (*replayLettersOutput, error) {
 	f := in.Body.filter()
 	out := LettersReplayed{DryRun: in.Body.DryRun == nil || *in.Body.DryRun}
 	var err error
-	if out.Matched, err = h.store.Count(ctx, f); err != nil {
-		return nil, problem(ctx, h.log, err)
+	if out.Matched, err = h.Store.Count(ctx, f); err != nil {
+		return nil, err
 	}
-	sample, _, err := h.store.List(ctx, f, nil, sampleSize)
+	sample, _, err := h.Store.List(ctx, f, nil, sampleSize)
 	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
-	out.Sample = h.items(sample)
+	out.Sample = each(sample, h.item)
 	if !out.DryRun {
-		out.Replayed, err = h.store.ReplayAll(ctx, f, in.Body.Limit, callerOf(ctx).Name, h.now())
+		out.Replayed, err = h.Store.ReplayAll(ctx, f, in.Body.Limit, callerOf(ctx).Name, h.door.Now())
 		switch {
 		case err != nil && out.Replayed == 0:
-			return nil, problem(ctx, h.log, err)
-		case err != nil: // what has gone has gone, and the caller should know how many
-			h.log.WarnContext(ctx, "replay of dead letters stopped half-way", "replayed", out.Replayed, "err", err)
+			return nil, err
+		case err != nil: // those replayed stay replayed, and the caller needs their number
+			h.door.Log.WarnContext(ctx, "replay of dead letters stopped half-way", "replayed", out.Replayed, "err", err)
 		}
 	}
 	out.Left = max(0, out.Matched-out.Replayed)
 	return &replayLettersOutput{out}, nil
 }
 
-func (h *deadLetters) discard(ctx context.Context, in *letterInput) (*struct{}, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	if err := h.store.Discard(ctx, in.ID, callerOf(ctx).Name, h.now()); err != nil {
-		return nil, problem(ctx, h.log, err)
-	}
-	return nil, nil
+func (h DeadLetters) discard(ctx context.Context, in *letterInput) (*struct{}, error) {
+	return nil, h.Store.Discard(ctx, in.ID, callerOf(ctx).Name, h.door.Now())
 }

@@ -207,7 +207,7 @@ func TestReplayDeadLetter(t *testing.T) {
 	id := d.bury(t, "a", 1)
 	replay := func(body string) reply { return d.ask(t, http.MethodPost, letterPath(id)+"/replay", body) }
 	r := replay("")
-	require.Equal(t, db.Replayed{ID: id, Queue: "scraped.kijiji", Replays: 1}, read[db.Replayed](t, r, http.StatusAccepted))
+	require.Equal(t, api.Replayed{ID: id, Queue: "scraped.kijiji", Replays: 1}, read[api.Replayed](t, r, http.StatusAccepted))
 	require.Equal(t, letterPath(id), r.Header.Get("Location"))
 	require.Equal(t, 1, value[int](t, d, "SELECT count(*) FROM outbox WHERE routing_key = 'scraped.kijiji' AND exchange = ''"))
 
@@ -220,7 +220,7 @@ func TestReplayDeadLetter(t *testing.T) {
 	require.Contains(t, refused(t, replay(""), http.StatusConflict).Detail, "has not died since; force")
 	require.Contains(t, refused(t, replay(`{"force":false}`), http.StatusConflict).Detail, "2026-10-01T12:00:00Z")
 	require.Equal(t, 1, value[int](t, d, "SELECT count(*) FROM outbox"))
-	require.Equal(t, 2, read[db.Replayed](t, replay(`{"force":true}`), http.StatusAccepted).Replays)
+	require.Equal(t, 2, read[api.Replayed](t, replay(`{"force":true}`), http.StatusAccepted).Replays)
 
 	got := read[letter](t, d.get(t, letterPath(id)), http.StatusOK)
 	require.Equal(t, "replayed", got.State)

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,46 +21,52 @@ import (
 	"github.com/mtlrent/conveyor/internal/launch"
 )
 
-// DraftRequests says where crawl requests are published, and consumed.
+// Drafts serves /crawl-requests and /drafts.
+type Drafts struct {
+	Store    *db.Drafts
+	Launch   DraftStater
+	Blobs    *blob.Store
+	Requests DraftRequests
+
+	door *door
+}
+
+// DraftRequests names the exchange and queue of crawl requests.
 type DraftRequests struct {
 	db.Target
 	Queue string
-	Ours  bool // false: others take them, and nobody is asked for one here
+	Ours  bool // false: another system consumes them, and POST /crawl-requests is a conflict
 }
 
-// drafts serves /crawl-requests and /drafts.
-type drafts struct {
-	store    *db.Drafts
-	start    Starter
-	blobs    *blob.Store
-	requests DraftRequests
-	log      *slog.Logger
-	link     func(workflowID string) WorkflowLink
-	now      func() time.Time
+// A DraftStater knows the states of crawl requests' workflows: *launch.Launch.
+type DraftStater interface {
+	// DraftState is launch.DraftRunning, DraftEnded or DraftFailed, and "" where there is no workflow.
+	DraftState(ctx context.Context, event uuid.UUID) (string, error)
 }
 
-func (h *drafts) register(a huma.API) {
-	huma.Register(a, needs(access.Operate, huma.Operation{
+func (h Drafts) register(d *door) {
+	h.door = d
+	serve(d, needs(access.Operate, huma.Operation{
 		OperationID: "request-crawl", Method: http.MethodPost, Path: "/crawl-requests", Tags: []string{"drafts"},
-		Summary: "Ask for a product draft of a page", DefaultStatus: http.StatusAccepted, Errors: []int{409, 422, 503},
-		Description: "Publishes a crawl request, as other services do by RabbitMQ. Repeat it with the same event_id, or the " +
-			"same Idempotency-Key, as often as you like: it is one draft. GET on Location says what came of it.",
+		Summary: "Request a product draft of a page", DefaultStatus: http.StatusAccepted, Errors: []int{409, 422, 503},
+		Description: "Publishes a crawl request, as other services do through RabbitMQ. It can be repeated with the same " +
+			"event_id, or the same Idempotency-Key, any number of times: it is one draft. GET on Location has the outcome.",
 	}), h.request)
-	huma.Register(a, needs(access.Read, huma.Operation{
+	serve(d, needs(access.Read, huma.Operation{
 		OperationID: "get-crawl-request", Method: http.MethodGet, Path: "/crawl-requests/{event_id}",
-		Tags: []string{"drafts"}, Summary: "See what came of a crawl request", Errors: []int{404, 422, 503},
-		Description: "Also of one that came by RabbitMQ.",
+		Tags: []string{"drafts"}, Summary: "Get the state of a crawl request", Errors: []int{404, 422, 503},
+		Description: "Also of one that came through RabbitMQ.",
 	}), h.state)
-	huma.Register(a, needs(access.Read, huma.Operation{
+	serve(d, needs(access.Read, huma.Operation{
 		OperationID: "search-drafts", Method: http.MethodGet, Path: "/drafts", Tags: []string{"drafts"},
 		Summary: "Search drafts", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
 		Description: "The newest first. Filters combine. Pages are by position: pass next_cursor as cursor.",
 	}), h.search)
-	huma.Register(a, needs(access.Read, huma.Operation{
+	serve(d, needs(access.Read, huma.Operation{
 		OperationID: "get-draft", Method: http.MethodGet, Path: "/drafts/{id}", Tags: []string{"drafts"},
-		Summary: "Get a draft, with where each value was found", Errors: []int{404, 422, 503},
+		Summary: "Get a draft, with the source of each value", Errors: []int{404, 422, 503},
 	}), h.get)
-	huma.Register(a, needs(access.Read, huma.Operation{
+	stream(d, needs(access.Read, huma.Operation{
 		OperationID: "get-draft-file", Method: http.MethodGet, Path: "/drafts/{id}/files/{name}", Tags: []string{"drafts"},
 		Summary: "Get a file of a draft", Errors: []int{404, 422, 503}, Metadata: map[string]any{timeoutKey: pictureTimeout},
 		Description: "The page as it was after its scripts ran, its screenshot, or the draft as a document.",
@@ -71,22 +76,22 @@ func (h *drafts) register(a huma.API) {
 	}), h.file)
 }
 
-// DraftRequest is what POST /crawl-requests takes.
+// DraftRequest is the body of POST /crawl-requests.
 type DraftRequest struct {
 	URL     string     `json:"url" doc:"of the product's page, http or https" example:"https://shop.example/p/123"`
-	OutDir  string     `json:"out_dir,omitempty" doc:"folder for its files on the worker, below CONVEYOR_OUT_ROOT; out if left out"`
+	OutDir  string     `json:"out_dir,omitempty" doc:"folder for its files on the worker, below CONVEYOR_OUT_ROOT; default out"`
 	EventID *uuid.UUID `json:"event_id,omitempty" doc:"chosen by the caller, so that the request can be repeated"`
 }
 
-type draftRequestInput struct {
-	Key  string `header:"Idempotency-Key" maxLength:"200" doc:"any text: the same one of the same caller is the same event_id"`
+type requestCrawlInput struct {
+	Key  string `header:"Idempotency-Key" maxLength:"200" doc:"any text: the same key of the same caller is the same event_id"`
 	Body DraftRequest
 
 	request draft.Request
 }
 
-// Resolve says of the request what the bridge would say of its message.
-func (in *draftRequestInput) Resolve(huma.Context) (wrong []error) {
+// Resolve makes the checks that the bridge makes of the message.
+func (in *requestCrawlInput) Resolve(huma.Context) (wrong []error) {
 	in.request = draft.Request{URL: strings.TrimSpace(in.Body.URL), OutDir: strings.TrimSpace(in.Body.OutDir)}
 	var fields contract.Errors
 	if errors.As(contract.CrawlRequest{URL: in.request.URL, OutDir: in.request.OutDir}.Check(), &fields) {
@@ -100,7 +105,7 @@ func (in *draftRequestInput) Resolve(huma.Context) (wrong []error) {
 		}
 	}
 	if in.Body.EventID != nil && *in.Body.EventID == uuid.Nil {
-		wrong = append(wrong, &huma.ErrorDetail{Message: "is the UUID of nothing", Location: "body.event_id"})
+		wrong = append(wrong, &huma.ErrorDetail{Message: "is the nil UUID", Location: "body.event_id"})
 	}
 	return wrong
 }
@@ -111,19 +116,17 @@ var keyed = uuid.MustParse("0c2ff5a0-6f43-5a9c-8d55-0d1c6f8f2a4e")
 // DraftRequestAccepted is the answer of POST /crawl-requests.
 type DraftRequestAccepted struct {
 	EventID uuid.UUID `json:"event_id"`
-	DraftID uuid.UUID `json:"draft_id" doc:"of the draft that will be"`
+	DraftID uuid.UUID `json:"draft_id" doc:"of the draft to be made"`
 }
 
-type draftRequestOutput struct {
-	Location string `header:"Location" doc:"where to see what came of it"`
+type requestCrawlOutput struct {
+	Location string `header:"Location" doc:"where to see the outcome"`
 	Body     DraftRequestAccepted
 }
 
-func (h *drafts) request(ctx context.Context, in *draftRequestInput) (*draftRequestOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	if !h.requests.Ours {
-		return nil, problem(ctx, h.log, fault.Newf(fault.Conflict, "crawl requests are not taken here (CONVEYOR_CRAWL_REQUESTS)"))
+func (h Drafts) request(ctx context.Context, in *requestCrawlInput) (*requestCrawlOutput, error) {
+	if !h.Requests.Ours {
+		return nil, fault.Newf(fault.Conflict, "crawl requests are not taken here (CONVEYOR_CRAWL_REQUESTS)")
 	}
 	by := callerOf(ctx).Name
 	switch {
@@ -134,45 +137,40 @@ func (h *drafts) request(ctx context.Context, in *draftRequestInput) (*draftRequ
 	default:
 		in.request.EventID = uuid.New()
 	}
-	if err := h.store.RequestDraft(ctx, in.request, by, h.requests.Target, h.now()); err != nil {
-		return nil, problem(ctx, h.log, err)
+	if err := h.Store.RequestDraft(ctx, in.request, by, h.Requests.Target, h.door.Now()); err != nil {
+		return nil, err
 	}
 	id := in.request.EventID
-	return &draftRequestOutput{"/crawl-requests/" + id.String(), DraftRequestAccepted{id, draft.ID(id)}}, nil
+	return &requestCrawlOutput{"/crawl-requests/" + id.String(), DraftRequestAccepted{id, draft.ID(id)}}, nil
 }
 
 // DraftRequestState is the answer of GET /crawl-requests/{event_id}.
 type DraftRequestState struct {
 	EventID     uuid.UUID    `json:"event_id"`
-	State       string       `json:"state" enum:"queued,running,succeeded,failed,dead" doc:"failed: there is a draft that says why; dead: there is none, and a person decides"`
+	State       string       `json:"state" enum:"queued,running,succeeded,failed,dead" doc:"failed: there is a draft with the reason; dead: there is no draft, and an operator must decide"`
 	URL         string       `json:"url,omitempty"`
-	RequestedAt *time.Time   `json:"requested_at,omitempty" doc:"by REST"`
+	RequestedAt *time.Time   `json:"requested_at,omitempty" doc:"absent when it came through RabbitMQ"`
 	DraftID     *uuid.UUID   `json:"draft_id,omitempty"`
 	DeadLetter  *int64       `json:"dead_letter,omitempty" doc:"for POST /dead-letters/{id}/replay"`
 	Error       string       `json:"error,omitempty"`
 	Workflow    WorkflowLink `json:"workflow"`
 }
 
-type draftRequestStateInput struct {
-	EventID string `path:"event_id" format:"uuid"`
+type crawlRequestInput struct {
+	EventID uuid.UUID `path:"event_id"`
 }
 
-type draftRequestStateOutput struct{ Body DraftRequestState }
+type crawlRequestOutput struct{ Body DraftRequestState }
 
-func (h *drafts) state(ctx context.Context, in *draftRequestStateInput) (*draftRequestStateOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	id, err := uuid.Parse(in.EventID)
+func (h Drafts) state(ctx context.Context, in *crawlRequestInput) (*crawlRequestOutput, error) {
+	id := in.EventID
+	known, err := h.Store.Request(ctx, id, h.Requests.Queue)
 	if err != nil {
-		return nil, problem(ctx, h.log, fault.Newf(fault.Invalid, "event_id: %q is not a UUID", in.EventID))
-	}
-	known, err := h.store.Request(ctx, id, h.requests.Queue)
-	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
 	out := DraftRequestState{
 		EventID: id, RequestedAt: known.RequestedAt, DraftID: known.DraftID, DeadLetter: known.DeadLetter,
-		URL: text(known.URL), Error: text(known.Error), Workflow: h.link(launch.DraftID(draft.Request{EventID: id})),
+		URL: text(known.URL), Error: text(known.Error), Workflow: h.link(id),
 	}
 	switch {
 	case known.DraftID != nil:
@@ -181,24 +179,29 @@ func (h *drafts) state(ctx context.Context, in *draftRequestStateInput) (*draftR
 		out.State = "dead"
 	default:
 		out.DeadLetter, out.Error = nil, ""
-		running, err := h.start.DraftState(ctx, id)
+		running, err := h.Launch.DraftState(ctx, id)
 		if err != nil {
-			return nil, problem(ctx, h.log, err)
+			return nil, err
 		}
 		switch {
 		case running == launch.DraftRunning || running == launch.DraftEnded: // ended this instant
 			out.State = "running"
-		case known.DeadLetter != nil: // it is replayed, and what failed is the run before
+		case known.DeadLetter != nil: // it is replayed, and the run that failed is the one before
 			out.State = "queued"
 		case running == launch.DraftFailed:
-			out.State, out.Error = "dead", "the workflow failed, and says why"
+			out.State, out.Error = "dead", "the workflow failed; the Temporal Web UI shows why"
 		case known.RequestedAt != nil:
 			out.State = "queued"
 		default:
-			return nil, problem(ctx, h.log, fault.Newf(fault.Gone, "there is no crawl request %s", id))
+			return nil, fault.Newf(fault.Gone, "there is no crawl request %s", id)
 		}
 	}
-	return &draftRequestStateOutput{out}, nil
+	return &crawlRequestOutput{out}, nil
+}
+
+// link is the workflow of a crawl request.
+func (h Drafts) link(event uuid.UUID) WorkflowLink {
+	return h.door.workflow(draft.WorkflowID(event))
 }
 
 func text(s *string) string {
@@ -208,22 +211,22 @@ func text(s *string) string {
 	return *s
 }
 
-type draftsInput struct {
+type searchDraftsInput struct {
 	Outcome      string    `query:"outcome" enum:"succeeded,failed"`
 	Host         string    `query:"host" maxLength:"253" doc:"of url, without a port" example:"shop.example"`
-	URL          string    `query:"url" maxLength:"2048" doc:"exactly as it was asked for"`
-	Name         string    `query:"name" maxLength:"200" doc:"a part of the product's name, whatever its case"`
-	Brand        string    `query:"brand" maxLength:"200" doc:"whatever its case"`
+	URL          string    `query:"url" maxLength:"2048" doc:"exactly as requested"`
+	Name         string    `query:"name" maxLength:"200" doc:"a part of the product's name, ignoring case"`
+	Brand        string    `query:"brand" maxLength:"200" doc:"ignoring case"`
 	SKU          string    `query:"sku" maxLength:"200"`
 	GTIN         string    `query:"gtin" pattern:"^[0-9]{8,14}$"`
 	MPN          string    `query:"mpn" maxLength:"200"`
 	Availability string    `query:"availability" maxLength:"40" example:"InStock"`
 	Currency     string    `query:"currency" pattern:"^[A-Z]{3}$" doc:"ISO 4217" example:"EUR"`
-	MinPrice     string    `query:"min_price" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" doc:"inclusive, in whatever currency; combine with currency"`
+	MinPrice     string    `query:"min_price" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" doc:"inclusive, in any currency; combine with currency"`
 	MaxPrice     string    `query:"max_price" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" doc:"inclusive"`
 	Since        time.Time `query:"since" doc:"made at this time or later, RFC 3339"`
 	Limit        int       `query:"limit" minimum:"1" maximum:"100" default:"20"`
-	Cursor       string    `query:"cursor" maxLength:"400" doc:"next_cursor of the page before, for the same query"`
+	Cursor       string    `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
 
 	after *db.Position
 }
@@ -231,12 +234,11 @@ type draftsInput struct {
 // draftOrder is the only order of drafts, for their cursors.
 const draftOrder = "drafts"
 
-// Resolve checks what a schema cannot say.
-func (in *draftsInput) Resolve(huma.Context) (wrong []error) {
+// Resolve checks what a schema cannot express.
+func (in *searchDraftsInput) Resolve(huma.Context) (wrong []error) {
 	var err error
-	if in.after, err = parseCursor(in.Cursor, draftOrder); err != nil {
-		wrong = append(wrong, &huma.ErrorDetail{Message: err.Error(), Location: "query.cursor", Value: in.Cursor})
-	}
+	in.after, err = parseCursor(in.Cursor, draftOrder)
+	wrong = wrongCursor(in.Cursor, err)
 	for name, s := range map[string]string{
 		"name": in.Name, "brand": in.Brand, "sku": in.SKU, "mpn": in.MPN, "url": in.URL, "availability": in.Availability,
 	} {
@@ -247,17 +249,40 @@ func (in *draftsInput) Resolve(huma.Context) (wrong []error) {
 	return wrong
 }
 
-// DraftPage is the answer of GET /drafts.
-type DraftPage struct {
-	Items      []db.DraftSummary `json:"items"`
-	NextCursor string            `json:"next_cursor,omitempty" doc:"absent on the last page"`
+// A DraftSummary is a draft in a list.
+type DraftSummary struct {
+	ID           uuid.UUID    `json:"id"`
+	EventID      uuid.UUID    `json:"event_id" doc:"of the crawl request"`
+	URL          string       `json:"url" doc:"as requested"`
+	FinalURL     *string      `json:"final_url,omitempty" doc:"after redirects"`
+	Outcome      string       `json:"outcome" enum:"succeeded,failed"`
+	Class        string       `json:"class,omitempty" doc:"of the failure: transient ones may succeed another time"`
+	Error        string       `json:"error,omitempty" doc:"why it failed"`
+	Status       *int         `json:"status,omitempty" doc:"HTTP"`
+	Name         *string      `json:"name,omitempty"`
+	Brand        *string      `json:"brand,omitempty"`
+	Price        *string      `json:"price,omitempty" doc:"decimal" example:"1299.00"`
+	Currency     *string      `json:"currency,omitempty" doc:"ISO 4217"`
+	Availability *string      `json:"availability,omitempty" doc:"of schema.org" example:"InStock"`
+	SKU          *string      `json:"sku,omitempty"`
+	GTIN         *string      `json:"gtin,omitempty"`
+	MPN          *string      `json:"mpn,omitempty"`
+	OutDir       string       `json:"out_dir" doc:"folder of its files on the worker"`
+	Files        []draft.File `json:"files" doc:"for GET /drafts/{id}/files/{name}"`
+	CrawledAt    time.Time    `json:"crawled_at"`
+	TookMS       int64        `json:"took_ms" doc:"milliseconds from opening the page to storing its files"`
+	CreatedAt    time.Time    `json:"created_at"`
+	UpdatedAt    time.Time    `json:"updated_at"`
 }
 
-type draftsOutput struct{ Body DraftPage }
+func showDraft(d db.DraftSummary) DraftSummary { return DraftSummary(d) }
 
-func (h *drafts) search(ctx context.Context, in *draftsInput) (*draftsOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
+// DraftPage is the answer of GET /drafts.
+type DraftPage Page[DraftSummary]
+
+type searchDraftsOutput struct{ Body DraftPage }
+
+func (h Drafts) search(ctx context.Context, in *searchDraftsInput) (*searchDraftsOutput, error) {
 	f := db.DraftFilter{
 		Outcome: in.Outcome, Host: in.Host, URL: in.URL, Name: in.Name, Brand: in.Brand, SKU: in.SKU, GTIN: in.GTIN,
 		MPN: in.MPN, Availability: in.Availability, Currency: in.Currency, MinPrice: in.MinPrice, MaxPrice: in.MaxPrice,
@@ -266,59 +291,50 @@ func (h *drafts) search(ctx context.Context, in *draftsInput) (*draftsOutput, er
 	if !in.Since.IsZero() {
 		f.Since = &in.Since
 	}
-	page, next, err := h.store.Search(ctx, f)
+	rows, next, err := h.Store.Search(ctx, f)
 	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
-	out := &draftsOutput{DraftPage{Items: page}}
-	if next != nil {
-		out.Body.NextCursor = writeCursor(*next, draftOrder)
-	}
-	return out, nil
+	return &searchDraftsOutput{DraftPage(page(rows, showDraft, cursorAt(next, draftOrder)))}, nil
 }
 
 type draftInput struct {
-	ID string `path:"id" format:"uuid" doc:"the draft's ID"`
+	ID uuid.UUID `path:"id" doc:"the draft's ID"`
 }
 
 // DraftAnswer is the answer of GET /drafts/{id}.
 type DraftAnswer struct {
-	db.DraftDetail
-	Workflow WorkflowLink `json:"workflow"`
+	DraftSummary
+	Redirects []string     `json:"redirects" doc:"the addresses before final_url, in order, beginning with url"`
+	Unstable  bool         `json:"unstable" doc:"the page was still changing when it was read"`
+	Draft     *draft.Draft `json:"draft,omitempty" doc:"every value with its source and a confidence; absent where there was no page"`
+	Workflow  WorkflowLink `json:"workflow"`
 }
 
 type draftOutput struct{ Body DraftAnswer }
 
-func (h *drafts) get(ctx context.Context, in *draftInput) (*draftOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	d, err := h.find(ctx, in.ID)
+func (h Drafts) get(ctx context.Context, in *draftInput) (*draftOutput, error) {
+	d, err := h.Store.Draft(ctx, in.ID)
 	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
-	return &draftOutput{DraftAnswer{d, h.link(launch.DraftID(draft.Request{EventID: d.EventID}))}}, nil
+	return &draftOutput{DraftAnswer{
+		showDraft(d.DraftSummary), d.Redirects, d.Unstable, d.Draft, h.link(d.EventID),
+	}}, nil
 }
 
-func (h *drafts) find(ctx context.Context, text string) (db.DraftDetail, error) {
-	id, err := uuid.Parse(text)
-	if err != nil {
-		return db.DraftDetail{}, fault.Newf(fault.Invalid, "id: %q is not a UUID", text)
-	}
-	return h.store.Draft(ctx, id)
-}
-
-// sandbox shows a stranger's page for what it looked like: none of its scripts run, and it asks nobody anything.
+// sandbox lets a browser show the saved page of a shop without running its scripts or loading anything.
 const sandbox = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 type draftFileInput struct {
-	ID   string `path:"id" format:"uuid" doc:"the draft's ID"`
-	Name string `path:"name" enum:"page.html,screenshot.png,draft.json"`
+	ID   uuid.UUID `path:"id" doc:"the draft's ID"`
+	Name string    `path:"name" enum:"page.html,screenshot.png,draft.json"`
 }
 
-func (h *drafts) file(ctx context.Context, in *draftFileInput) (*huma.StreamResponse, error) {
+func (h Drafts) file(ctx context.Context, in *draftFileInput) (*huma.StreamResponse, error) {
 	object, err := h.open(ctx, in.ID, in.Name)
 	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		defer object.Close()
@@ -331,10 +347,11 @@ func (h *drafts) file(ctx context.Context, in *draftFileInput) (*huma.StreamResp
 	}}, nil
 }
 
-func (h *drafts) open(ctx context.Context, id, name string) (*blob.Object, error) {
+// open finds a file within requestTimeout; reading it may take as long as ctx.
+func (h Drafts) open(ctx context.Context, id uuid.UUID, name string) (*blob.Object, error) {
 	finding, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	d, err := h.find(finding, id)
+	d, err := h.Store.Draft(finding, id)
 	if err != nil {
 		return nil, err
 	}
@@ -342,5 +359,5 @@ func (h *drafts) open(ctx context.Context, id, name string) (*blob.Object, error
 	if i < 0 {
 		return nil, fault.Newf(fault.Gone, "draft %s has no file %.80q", d.ID, name)
 	}
-	return h.blobs.Open(ctx, d.Files[i].Key)
+	return h.Blobs.Open(ctx, d.Files[i].Key)
 }

@@ -129,7 +129,7 @@ func TestCrawlRequest(t *testing.T) {
 	require.NotNil(t, got.DeadLetter)
 
 	result := draft.Fail(draft.Request{EventID: w.EventID, URL: got.URL, OutDir: "out"}, fault.Gone, "HTTP 404", now)
-	require.NoError(t, d.Drafts.PersistDraft(t.Context(), result, nil, now))
+	require.NoError(t, d.Drafts.Store.PersistDraft(t.Context(), result, nil, now))
 	got = see()
 	require.Equal(t, "failed", got.State)
 	require.Equal(t, "HTTP 404", got.Error)
@@ -160,7 +160,7 @@ func (d *door) persist(t *testing.T, n int, name, price, sku string, files ...dr
 		Name: found(name), Price: found(price), Currency: found("EUR"), Brand: found("Acme"), SKU: found(sku), GTIN: found("4006381333931"),
 		Availability: &draft.Found[draft.Availability]{Value: draft.InStock, Source: draft.Page, Confidence: 0.8},
 	}}
-	require.NoError(t, d.Drafts.PersistDraft(t.Context(), r, &document, at))
+	require.NoError(t, d.Drafts.Store.PersistDraft(t.Context(), r, &document, at))
 	return draft.ID(r.EventID)
 }
 
@@ -170,7 +170,7 @@ func TestDrafts(t *testing.T) {
 	kettle := d.persist(t, 1, "Kettle, 1.7 l", "25.00", "K-1")
 	pot := d.persist(t, 2, "Tea pot", "9.5", "K-2")
 	gone := draft.Fail(draft.Request{EventID: uuid.New(), URL: "https://shop1.example/q", OutDir: "out"}, fault.Gone, "HTTP 404", now)
-	require.NoError(t, d.Drafts.PersistDraft(t.Context(), gone, nil, now.Add(3*time.Minute)))
+	require.NoError(t, d.Drafts.Store.PersistDraft(t.Context(), gone, nil, now.Add(3*time.Minute)))
 	ids := func(query string) (list []uuid.UUID) {
 		for _, item := range read[api.DraftPage](t, d.get(t, "/drafts"+query), http.StatusOK).Items {
 			list = append(list, item.ID)

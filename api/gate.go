@@ -26,29 +26,29 @@ import (
 )
 
 const (
-	wholeTimeout = 30 * time.Second // for an answer, unless the operation says another
+	wholeTimeout = 30 * time.Second // for an answer, unless the operation has a timeoutKey
 	writeMargin  = 5 * time.Second  // for its last bytes
-	maxBody      = 1 << 20          // bytes of a request's body, unless the operation says another
+	maxBody      = 1 << 20          // bytes of a request's body, unless the operation has a MaxBodyBytes
 )
 
-// gate is what every request goes through: it is counted, its sender is known and may do it, and it ends.
+// gate is the middleware of every request: it measures, bounds, authenticates and authorizes it.
 type gate struct {
 	guard  *Guard
 	log    *slog.Logger
-	own    string // host of the address that others reach us at
+	own    string // host of Options.URL
 	cross  *http.CrossOriginProtection
 	routes map[string]route // by method and path as gin writes them
-	lines  *rate.Limiter    // so that who is refused all day does not fill the log
+	lines  *rate.Limiter    // of refusals in the log
 
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
 }
 
-// A route is what the gate knows of one.
+// A route is the rules of one route.
 type route struct {
 	name    string
 	role    access.Role
-	open    bool // asks nobody
+	open    bool // requires no credentials
 	timeout time.Duration
 	body    int64 // bytes; below 0 = any number
 }
@@ -76,8 +76,8 @@ func newGate(o Options) *gate {
 // ginParam is a part of a gin path that stands for any text.
 var ginParam = regexp.MustCompile(`[:*](\w+)`)
 
-// learn tells the gate of every route that there is. What neither is an operation with a role nor stands among the open
-// ones is for admins: to forget is to shut.
+// learn gives the gate every route. A route that is neither an operation with a role nor among the open ones is for
+// admins, so forgetting a role closes the route.
 func (g *gate) learn(a huma.API, routes gin.RoutesInfo) {
 	operations := map[string]*huma.Operation{}
 	for path, item := range a.OpenAPI().Paths {
@@ -111,7 +111,7 @@ func operationsOf(item *huma.PathItem) []*huma.Operation {
 	return slices.DeleteFunc(all, func(o *huma.Operation) bool { return o == nil })
 }
 
-// route is the one that a request is for. Its name is "none" when there is no such.
+// route is the route of a request. Its name is "none" when there is no such route.
 func (g *gate) route(c *gin.Context) route {
 	if r, ok := g.routes[c.Request.Method+" "+c.FullPath()]; ok {
 		return r
@@ -120,7 +120,7 @@ func (g *gate) route(c *gin.Context) route {
 	return route{name: "none", role: access.Admin, open: c.FullPath() == "", timeout: wholeTimeout, body: maxBody}
 }
 
-// measure counts requests and writes the access log.
+// measure counts and times requests and writes the access log.
 func (g *gate) measure(c *gin.Context) {
 	start := time.Now()
 	name := g.route(c).name
@@ -132,25 +132,25 @@ func (g *gate) measure(c *gin.Context) {
 		"took", took, "caller", callerOf(c.Request.Context()).Name, "remote", c.ClientIP())
 }
 
-// bound ends a request that takes too long or is too long.
+// bound limits the time and the body of a request.
 func (g *gate) bound(c *gin.Context) {
 	r := g.route(c)
-	if r.body >= 0 && c.Request.Body != nil { // one more, for huma has its own answer at the limit
+	if r.body >= 0 && c.Request.Body != nil { // one more byte, for huma has its own answer at the limit
 		c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, r.body+1)
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), r.timeout)
 	defer cancel()
-	// A server that cannot, in a test, goes without; every request sets it anew.
+	// The server of a test may not support deadlines. Every request sets its own.
 	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(r.timeout + writeMargin))
 	c.Request = c.Request.WithContext(ctx)
 	c.Next()
 }
 
-// admit lets a request in whose sender is known and may do it.
+// admit authenticates and authorizes the sender of a request.
 func (g *gate) admit(c *gin.Context) {
 	r := g.route(c)
 	if err := g.cross.Check(c.Request); err != nil {
-		g.refuse(c, r, access.Caller{}, huma.Error403Forbidden("a page of another site sent this: "+err.Error()))
+		g.refuse(c, r, access.Caller{}, huma.Error403Forbidden("the request comes from a page of another site: "+err.Error()))
 		return
 	}
 	if r.open {
@@ -185,14 +185,14 @@ func (g *gate) admit(c *gin.Context) {
 	c.Next()
 }
 
-// known is who sent a request to a house that asks, if it has a turn left. Its error is the answer.
+// known is the sender of a request while authentication is on, within its rate limit. Its error is the answer.
 func (g *gate) known(c *gin.Context) (access.Caller, error) {
 	ctx := c.Request.Context()
 	caller, err := g.guard.caller(ctx, c.GetHeader("Authorization"))
 	if class, _ := fault.Of(err); class == fault.Invalid {
 		if g.guard.o.Refusals != nil && !errors.Is(err, errNoCredentials) {
 			if turn := g.guard.o.Refusals.Take(ctx, c.ClientIP()); !turn.OK {
-				return caller, tooMany("too many keys and tokens that are no good came from your address", turn.Retry)
+				return caller, tooMany("too many invalid keys and tokens from your address", turn.Retry)
 			}
 		}
 		return caller, unauthorized(err)
@@ -208,14 +208,15 @@ func (g *gate) known(c *gin.Context) (access.Caller, error) {
 	c.Header("RateLimit-Remaining", strconv.Itoa(turn.Left))
 	c.Header("RateLimit-Reset", strconv.Itoa(seconds(turn.Reset)))
 	if !turn.OK {
-		return caller, tooMany(caller.Name+" asks too often", turn.Retry)
+		return caller, tooMany("too many requests by "+caller.Name, turn.Retry)
 	}
 	return caller, nil
 }
 
-// ours says whether a host is one by which a house that asks for no keys may be called. A page that makes its own name
-// point to us would be read by every browser here; so a name with a dot must be the one we were told. Addresses, bare
-// names as containers have, and localhost cannot be made to point to us by a stranger.
+// ours refuses a host by which the API may not be called while authentication is off. A web page whose own name is made
+// to resolve to the API's address (DNS rebinding) could read every answer, so a name with a dot must be that of
+// Options.URL. Addresses, bare names such as those of containers, and localhost cannot be made to resolve to it from
+// outside.
 func (g *gate) ours(host string) error {
 	name := strings.ToLower(host)
 	if h, _, err := net.SplitHostPort(name); err == nil {
@@ -226,11 +227,12 @@ func (g *gate) ours(host string) error {
 	if err == nil || name == g.own || !strings.Contains(name, ".") || strings.HasSuffix(name, ".localhost") {
 		return nil
 	}
-	return huma.NewError(http.StatusMisdirectedRequest, "without keys this answers only to the host of CONVEYOR_API_URL, "+
-		"to localhost and to addresses, so that no foreign page can read it; make a key, or set CONVEYOR_API_URL")
+	return huma.NewError(http.StatusMisdirectedRequest, "while authentication is off, only requests to the host "+
+		"of CONVEYOR_API_URL, to localhost and to IP addresses are answered, so that no page of another site can read the "+
+		"answers; create an API key, or set CONVEYOR_API_URL")
 }
 
-// tooMany is the answer to who comes too often.
+// tooMany is the 429 answer.
 func tooMany(says string, retry time.Duration) error {
 	wait := strconv.Itoa(max(1, seconds(retry)))
 	return huma.ErrorWithHeaders(huma.Error429TooManyRequests(says+"; try again in "+wait+" s"),
@@ -240,7 +242,7 @@ func tooMany(says string, retry time.Duration) error {
 // seconds rounds up.
 func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
-// refuse answers with err and logs whom, never what was sent.
+// refuse answers with err and logs the caller and the reason, never the credentials.
 func (g *gate) refuse(c *gin.Context, r route, caller access.Caller, err error) {
 	c.Abort()
 	answer(c, err)

@@ -18,24 +18,24 @@ import (
 	"github.com/mtlrent/conveyor/internal/oidc"
 )
 
-// GuardOptions say by what callers are known. All may be left out: then everybody is welcome.
+// GuardOptions are the credentials that callers may send. Without Keys, Fixed and Tokens authentication is off.
 type GuardOptions struct {
 	Keys     *db.Keys       // the table
-	Fixed    []access.Grant // keys that stand in the settings
+	Fixed    []access.Grant // keys of the settings
 	Tokens   *oidc.Verifier // tokens of an issuer
-	Calls    *limit.Rate    // how often each caller may ask
-	Refusals *limit.Rate    // how often each address may come with what is no good
+	Calls    *limit.Rate    // of requests, by caller; nil = unlimited
+	Refusals *limit.Rate    // of invalid credentials, by address; nil = unlimited
 	Log      *slog.Logger
 	Now      func() time.Time
 }
 
-// A Guard knows callers by what they send.
+// A Guard authenticates callers.
 type Guard struct {
 	o    GuardOptions
 	ring *keyring // nil = there is no table
 }
 
-// NewGuard asks nobody anything.
+// NewGuard reads nothing: the first request does.
 func NewGuard(o GuardOptions) *Guard {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -50,8 +50,8 @@ func NewGuard(o GuardOptions) *Guard {
 	return g
 }
 
-// Locked says whether callers must say who they are: there is an issuer, a key in the settings, or was ever one in the
-// table. It is an error while that is not known, for the table was never read; once it is true it stays true.
+// Locked says whether authentication is on: there is an issuer, a key in the settings, or was ever one in the table. It
+// is an error while the table could not be read yet; once it is true it stays true.
 func (g *Guard) Locked(ctx context.Context) (bool, error) {
 	switch {
 	case len(g.o.Fixed) > 0 || g.o.Tokens != nil:
@@ -62,8 +62,8 @@ func (g *Guard) Locked(ctx context.Context) (bool, error) {
 	return g.ring.locked(ctx)
 }
 
-// caller is who sent an Authorization header. fault.Invalid says that it is no good, in words for the sender; any other
-// error that it cannot be told now.
+// caller is the sender of an Authorization header. fault.Invalid means invalid credentials, in words for the sender;
+// any other error that they cannot be checked now.
 func (g *Guard) caller(ctx context.Context, header string) (access.Caller, error) {
 	if header == "" {
 		return access.Caller{}, errNoCredentials
@@ -88,16 +88,17 @@ func (g *Guard) caller(ctx context.Context, header string) (access.Caller, error
 	return g.ring.caller(ctx, id, secret)
 }
 
-// Why a caller is not known. Only who holds a key learns that it was revoked or has expired.
+// Why credentials are refused. That a key was revoked or has expired is told only to senders of the whole key.
 var (
-	errNoCredentials = fault.Newf(fault.Invalid, "who are you? send the header Authorization: Bearer KEY, with a key or a token")
-	errBadHeader     = fault.Newf(fault.Invalid, "the header Authorization is not of the form Bearer KEY")
-	errUnknownKey    = fault.Newf(fault.Invalid, "the key is not known")
-	errRevokedKey    = fault.Newf(fault.Invalid, "the key was revoked")
-	errExpiredKey    = fault.Newf(fault.Invalid, "the key has expired")
+	errNoCredentials = fault.Newf(fault.Invalid,
+		"no credentials: send the header Authorization: Bearer KEY, with an API key or a token")
+	errBadHeader  = fault.Newf(fault.Invalid, "the header Authorization is not of the form Bearer KEY")
+	errUnknownKey = fault.Newf(fault.Invalid, "unknown API key")
+	errRevokedKey = fault.Newf(fault.Invalid, "the API key was revoked")
+	errExpiredKey = fault.Newf(fault.Invalid, "the API key has expired")
 )
 
-// unauthorized is the answer to who cannot be known.
+// unauthorized is the 401 answer.
 func unauthorized(err error) error {
 	challenge := `Bearer realm="conveyor"`
 	if !errors.Is(err, errNoCredentials) {
@@ -106,7 +107,7 @@ func unauthorized(err error) error {
 	return huma.ErrorWithHeaders(huma.Error401Unauthorized(err.Error()), http.Header{"Www-Authenticate": {challenge}})
 }
 
-// forget makes the guard look at the table for the next request.
+// forget makes the guard read the table for the next request.
 func (g *Guard) forget() {
 	if g.ring != nil {
 		g.ring.forget()

@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +26,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/limit"
 	"github.com/mtlrent/conveyor/internal/oidc"
 	"github.com/mtlrent/conveyor/internal/oidc/oidctest"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 )
 
@@ -71,8 +71,9 @@ func guardedBy(t *testing.T, pool *pgxpool.Pool, change ...func(*api.GuardOption
 	for _, c := range change {
 		c(&o)
 	}
-	f.door = bare(t, func(p *api.Options) {
-		p.Listings, p.Launch, p.Keys, p.Guard = db.NewListings(pool), &starter{}, f.keys, api.NewGuard(o)
+	f.door = bare(t, func(p *parts) {
+		p.Listings.Store, p.Keys.Store, p.Guard = db.NewListings(pool), f.keys, api.NewGuard(o)
+		p.starting(&starter{})
 	})
 	return f
 }
@@ -202,12 +203,12 @@ func TestCredentials(t *testing.T) {
 		{"a key, more spaces", "Bearer   " + good + " ", 200, ""},
 		{"a key of the settings", "Bearer cvr_bbbbbbbb_" + strings.Repeat("B", 43), 200, ""},
 		{"a key that is good for an hour", "Bearer " + short, 200, ""},
-		{"nothing", "", 401, "who are you? send the header Authorization: Bearer KEY, with a key or a token"},
-		{"another secret", "Bearer " + other, 401, "the key is not known"},
-		{"another ID", "Bearer cvr_aaaaaaaa_" + strings.Repeat("A", 43), 401, "the key is not known"},
-		{"a piece of a key", "Bearer " + good[:20], 401, "the key is not known"},
-		{"a token, where no issuer is", "Bearer eyJhbGciOiJSUzI1NiJ9.e30.c2ln", 401, "the key is not known"},
-		{"the name", "Bearer ci", 401, "the key is not known"},
+		{"nothing", "", 401, "no credentials: send the header Authorization: Bearer KEY, with an API key or a token"},
+		{"another secret", "Bearer " + other, 401, "unknown API key"},
+		{"another ID", "Bearer cvr_aaaaaaaa_" + strings.Repeat("A", 43), 401, "unknown API key"},
+		{"a piece of a key", "Bearer " + good[:20], 401, "unknown API key"},
+		{"a token, where no issuer is", "Bearer eyJhbGciOiJSUzI1NiJ9.e30.c2ln", 401, "unknown API key"},
+		{"the name", "Bearer ci", 401, "unknown API key"},
 		{"another scheme", "Basic " + good, 401, "the header Authorization is not of the form Bearer KEY"},
 		{"the key alone", good, 401, "the header Authorization is not of the form Bearer KEY"},
 		{"no key", "Bearer ", 401, "the header Authorization is not of the form Bearer KEY"},
@@ -230,12 +231,12 @@ func TestCredentials(t *testing.T) {
 	refused(t, f.get(t, "/listings", "X-API-Key", good), http.StatusUnauthorized)
 
 	f.clock.add(time.Hour)
-	require.Equal(t, "the key has expired", refused(t, f.as(t, short, "GET", "/listings"), 401).Detail)
+	require.Equal(t, "the API key has expired", refused(t, f.as(t, short, "GET", "/listings"), 401).Detail)
 	_, err := f.keys.Revoke(t.Context(), "ci", "test", now)
 	require.NoError(t, err)
 	f.clock.add(5 * time.Second)
-	require.Equal(t, "the key was revoked", refused(t, f.as(t, good, "GET", "/listings"), 401).Detail)
-	require.Equal(t, "the key is not known", refused(t, f.as(t, other, "GET", "/listings"), 401).Detail,
+	require.Equal(t, "the API key was revoked", refused(t, f.as(t, good, "GET", "/listings"), 401).Detail)
+	require.Equal(t, "unknown API key", refused(t, f.as(t, other, "GET", "/listings"), 401).Detail,
 		"who does not have the key learns nothing of it")
 }
 
@@ -279,8 +280,8 @@ func TestTheFirstKeyShutsTheHouse(t *testing.T) {
 	refused(t, f.get(t, "/listings"), 401)
 	read[page](t, f.as(t, made.Key, "GET", "/listings"), 200)
 
-	read[db.Key](t, f.as(t, made.Key, "DELETE", "/keys/root"), 200)
-	require.Equal(t, "the key was revoked", refused(t, f.as(t, made.Key, "GET", "/keys"), 401).Detail)
+	read[api.Key](t, f.as(t, made.Key, "DELETE", "/keys/root"), 200)
+	require.Equal(t, "the API key was revoked", refused(t, f.as(t, made.Key, "GET", "/keys"), 401).Detail)
 	f.clock.add(time.Hour)
 	refused(t, f.get(t, "/listings"), 401)
 	f.pool.Close()
@@ -313,10 +314,10 @@ func TestKeysOverTheAPI(t *testing.T) {
 		refused(t, f.as(t, admin, "POST", "/keys", body), status)
 	}
 	for range 2 {
-		require.NotNil(t, read[db.Key](t, f.as(t, admin, "DELETE", "/keys/"+made.ID), 200).RevokedAt)
+		require.NotNil(t, read[api.Key](t, f.as(t, admin, "DELETE", "/keys/"+made.ID), 200).RevokedAt)
 	}
 	refused(t, f.as(t, admin, "DELETE", "/keys/nobody"), 404)
-	require.Equal(t, "the key was revoked", refused(t, f.as(t, made.Secret, "GET", "/listings"), 401).Detail)
+	require.Equal(t, "the API key was revoked", refused(t, f.as(t, made.Secret, "GET", "/listings"), 401).Detail)
 	var deeds int
 	require.NoError(t, f.pool.QueryRow(t.Context(),
 		"SELECT count(*) FROM audit WHERE actor = 'root' AND subject = $1", "api-key/"+made.ID).Scan(&deeds))
@@ -367,24 +368,24 @@ func TestTokens(t *testing.T) {
 	read[page](t, f.as(t, key, "GET", "/listings"), 200)
 	refused(t, f.get(t, "/listings"), 401)
 	for detail, bad := range map[string]string{
-		"the token has expired":        token(map[string]any{"exp": now.Add(-time.Hour).Unix()}),
-		"the token is not good: expec": token(map[string]any{"aud": "grafana"}),
-		"the token is not good: id to": token(map[string]any{"iss": "https://evil.example"}),
-		"the token is not good: malfo": issuer.Unsigned(t, issuer.Claims(now, map[string]any{"roles": "admin"})),
-		"the token is not good: faile": issuer.Stranger(t, issuer.Claims(now, map[string]any{"roles": "admin"})),
-		"is not a token":               "hunter2",
+		"the token has expired":         token(map[string]any{"exp": now.Add(-time.Hour).Unix()}),
+		"the token is invalid: expecte": token(map[string]any{"aud": "grafana"}),
+		"the token is invalid: id toke": token(map[string]any{"iss": "https://evil.example"}),
+		"the token is invalid: malform": issuer.Unsigned(t, issuer.Claims(now, map[string]any{"roles": "admin"})),
+		"the token is invalid: failed ": issuer.Stranger(t, issuer.Claims(now, map[string]any{"roles": "admin"})),
+		"the token is malformed":        "hunter2",
 	} {
 		require.Contains(t, refused(t, f.as(t, bad, "GET", "/listings"), 401).Detail, detail)
 	}
 	shared := issuer.Shared(t, issuer.Claims(now, map[string]any{"roles": "admin"}))
-	require.Contains(t, refused(t, f.as(t, shared, "GET", "/listings"), 401).Detail, "the token is not good")
+	require.Contains(t, refused(t, f.as(t, shared, "GET", "/listings"), 401).Detail, "the token is invalid")
 	p := refused(t, f.as(t, token(nil), "GET", "/listings"), 403)
 	require.Equal(t, "needs the role read; oidc:jo has none", p.Detail)
 	p = refused(t, f.as(t, token(map[string]any{"roles": "operate"}), "GET", "/keys"), 403)
 	require.Equal(t, "needs the role admin; oidc:jo has operate", p.Detail)
 	read[api.KeyMade](t, f.as(t, token(map[string]any{"roles": "admin"}), "POST", "/keys", `{"name":"x","role":"read"}`), 201)
 	list := read[api.KeyList](t, f.as(t, token(map[string]any{"roles": "admin"}), "GET", "/keys"), 200)
-	require.True(t, slices.ContainsFunc(list.Items, func(k db.Key) bool { return k.CreatedBy == "oidc:jo" }))
+	require.True(t, slices.ContainsFunc(list.Items, func(k api.Key) bool { return k.CreatedBy == "oidc:jo" }))
 
 	// An issuer that is away refuses nobody, and shuts nobody out who has a key.
 	issuer.Away.Store(true)
@@ -398,8 +399,8 @@ func TestTokens(t *testing.T) {
 func rates(t *testing.T, events, burst int) *limit.Rate {
 	t.Helper()
 
-	o, err := redis.ParseURL(os.Getenv("REDIS_URL"))
-	require.NoError(t, err, "run: make test")
+	o, err := redis.ParseURL(servicetest.Address(t, "REDIS_URL"))
+	require.NoError(t, err)
 	rdb := redis.NewClient(o)
 	t.Cleanup(func() { _ = rdb.Close() })
 	return limit.NewRate(rdb, limit.RateOptions{
@@ -421,7 +422,7 @@ func TestRateOfACaller(t *testing.T) {
 	}
 	r := f.as(t, busy, "GET", "/listings")
 	p := refused(t, r, http.StatusTooManyRequests)
-	require.Contains(t, p.Detail, "busy asks too often; try again in 3")
+	require.Contains(t, p.Detail, "too many requests by busy; try again in 3")
 	require.Regexp(t, `^3[56]\d\d$`, r.Header.Get("Retry-After"))
 	refused(t, f.as(t, busy, "POST", "/listings/kijiji/1/process"), http.StatusTooManyRequests)
 	require.Equal(t, 200, f.as(t, idle, "GET", "/listings").Status)
@@ -451,7 +452,7 @@ func TestProxies(t *testing.T) {
 	t.Parallel()
 	refusals := rates(t, 1, 1)
 	pool := dbtest.New(t)
-	d := bare(t, func(o *api.Options) {
+	d := bare(t, func(o *parts) {
 		o.Proxies = []string{"127.0.0.0/8"}
 		o.Guard = api.NewGuard(api.GuardOptions{
 			Keys: db.NewKeys(pool), Refusals: refusals, Fixed: []access.Grant{{Name: "x", Role: access.Read}},
@@ -476,8 +477,8 @@ func TestWhatIsTold(t *testing.T) {
 	reg := telemetry.Registry()
 	pool := dbtest.New(t)
 	f := &fort{pool: pool, keys: db.NewKeys(pool), clock: &clock{at: now}}
-	f.door = bare(t, func(o *api.Options) {
-		o.Listings, o.Keys, o.Metrics, o.Registerer = db.NewListings(pool), f.keys, reg, reg
+	f.door = bare(t, func(o *parts) {
+		o.Listings.Store, o.Keys.Store, o.Metrics, o.Registerer = db.NewListings(pool), f.keys, reg, reg
 		o.Log, o.Guard = log, api.NewGuard(api.GuardOptions{Keys: f.keys, Log: log, Now: f.clock.now})
 	})
 	key, bad := f.key(t, "ci", access.Read), "cvr_aaaaaaaa_"+strings.Repeat("A", 43)
@@ -506,7 +507,7 @@ func TestWhatIsTold(t *testing.T) {
 	for _, part := range []string{
 		`"msg":"refused","operation":"process-listing","status":403,"caller":"ci","remote":"127.0.0.1"`,
 		`"msg":"refused","operation":"search-listings","status":401,"caller":"","remote":"127.0.0.1"`,
-		`"reason":"the key is not known"`, `"msg":"answered","operation":"search-listings","method":"GET","status":200`,
+		`"reason":"unknown API key"`, `"msg":"answered","operation":"search-listings","method":"GET","status":200`,
 	} {
 		require.Contains(t, said, part)
 	}
@@ -614,7 +615,7 @@ func TestSecurityHeaders(t *testing.T) {
 	}
 	d, key := gallery(t)
 	require.Equal(t, "cross-origin", d.get(t, "/images/"+key).Header.Get("Cross-Origin-Resource-Policy"))
-	tls := bare(t, func(o *api.Options) { o.URL = "https://conveyor.example" })
+	tls := bare(t, func(o *parts) { o.URL = "https://conveyor.example" })
 	require.Equal(t, "max-age=31536000", tls.get(t, "/health").Header.Get("Strict-Transport-Security"))
 }
 

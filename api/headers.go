@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// front is what holds for every answer, redirects and refusals included: browsers do not guess types, run nothing, show
-// it in no frame and keep it in no cache, unless a handler says otherwise. HEAD is answered wherever GET is, for
-// net/http leaves the body out. Nothing is said of other origins: what says nothing is closed to them.
+// front sets the headers of every answer, redirects and refusals included: a browser does not guess its type, run it,
+// show it in a frame or cache it, unless a handler sets other headers. HEAD is answered wherever GET is; net/http
+// leaves the body out. There are no CORS headers, so other origins cannot read answers.
 func front(next http.Handler, tls bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-		h.Set("X-Frame-Options", "DENY") // for browsers that know no frame-ancestors
+		h.Set("X-Frame-Options", "DENY") // for browsers without frame-ancestors
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -36,8 +36,8 @@ func front(next http.Handler, tls bool) http.Handler {
 
 var inlineScript = regexp.MustCompile(`(?s)<script>(.*?)</script>`)
 
-// documented lets the documentation's page run: its own files, and the scripts that stand in it, by their hashes.
-// Swagger UI sets styles by itself, so those are free.
+// documented allows the documentation's page to run its own files, and its inline scripts by their hashes. Swagger UI
+// sets inline styles, so those are allowed.
 func documented(docs http.Handler) http.Handler {
 	page := httptest.NewRecorder()
 	docs.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/docs", nil))
@@ -50,7 +50,7 @@ func documented(docs http.Handler) http.Handler {
 		"img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", policy)
-		w.Header().Set("Cache-Control", "no-cache") // its files are big, and checked by their ETags
+		w.Header().Set("Cache-Control", "no-cache") // its files are big, and revalidated by their ETags
 		docs.ServeHTTP(w, r)
 	})
 }

@@ -11,35 +11,34 @@ import (
 )
 
 const (
-	checkTimeout = 2 * time.Second // how long each of the services may take to answer /ready
-	readyFor     = time.Second     // how long an answer is good: anybody may ask, and each asking dials RabbitMQ
+	checkTimeout = 2 * time.Second // for the check of each service
+	readyFor     = time.Second     // how long an answer is reused: /ready is open, and each check dials RabbitMQ
 )
 
-// health serves /health and /ready.
-type health struct {
-	checks  map[string]func(context.Context) error
-	version string
-
-	asking sync.Mutex // who comes meanwhile waits for the same answer
-	last   *readyOutput
-	at     time.Time
+// Health serves /health and /ready.
+type Health struct {
+	Checks map[string]func(context.Context) error // by name of the service: nil when it answers
 }
 
-func (h *health) register(a huma.API) {
-	huma.Register(a, huma.Operation{
+func (h Health) register(d *door) {
+	r := &readiness{checks: h.Checks}
+	serve(d, huma.Operation{
 		OperationID: "health", Method: http.MethodGet, Path: "/health", Tags: []string{"operations"},
-		Summary: "Say that the process lives", Description: "It asks nobody: what is away does not make us unhealthy.",
-	}, h.live)
-	huma.Register(a, huma.Operation{
+		Summary: "Check that the process is alive", Description: "Depends on no other service. No credentials are required.",
+	}, func(context.Context, *struct{}) (*liveOutput, error) {
+		return &liveOutput{Liveness{Status: "ok", Version: d.Version}}, nil
+	})
+	serve(d, huma.Operation{
 		OperationID: "ready", Method: http.MethodGet, Path: "/ready", Tags: []string{"operations"},
-		Summary: "Say what is away", Description: "200 when all that we depend on answers, 503 when something does not.",
+		Summary:     "Check the services that the API depends on",
+		Description: "200 when every service answers, 503 when one does not. No credentials are required.",
 		Responses: map[string]*huma.Response{"503": {
-			Description: "Something is away",
+			Description: "A service does not answer",
 			Content: map[string]*huma.MediaType{"application/json": {
-				Schema: a.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Readiness](), true, ""),
+				Schema: d.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Readiness](), true, ""),
 			}},
 		}},
-	}, h.ready)
+	}, r.ready)
 }
 
 // Liveness is the answer of /health.
@@ -50,14 +49,10 @@ type Liveness struct {
 
 type liveOutput struct{ Body Liveness }
 
-func (h *health) live(context.Context, *struct{}) (*liveOutput, error) {
-	return &liveOutput{Liveness{Status: "ok", Version: h.version}}, nil
-}
-
 // Readiness is the answer of /ready.
 type Readiness struct {
 	Status   string            `json:"status" enum:"ready,degraded"`
-	Services map[string]string `json:"services" doc:"by name: ok or away"`
+	Services map[string]string `json:"services" doc:"by name: ok, or away when it does not answer"`
 }
 
 type readyOutput struct {
@@ -65,13 +60,22 @@ type readyOutput struct {
 	Body   Readiness
 }
 
-func (h *health) ready(ctx context.Context, _ *struct{}) (*readyOutput, error) {
+// readiness runs the checks, and reuses their answer.
+type readiness struct {
+	checks map[string]func(context.Context) error
+
+	asking sync.Mutex // requests that come meanwhile wait for the same answer
+	last   *readyOutput
+	at     time.Time
+}
+
+func (h *readiness) ready(ctx context.Context, _ *struct{}) (*readyOutput, error) {
 	h.asking.Lock()
 	defer h.asking.Unlock()
 	if h.last != nil && time.Since(h.at) < readyFor {
 		return h.last, nil
 	}
-	// The answer is for others too, whatever becomes of who asked.
+	// The answer is for later requests too, so it outlives this one.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
 	defer cancel()
 	out := &readyOutput{http.StatusOK, Readiness{Status: "ready", Services: map[string]string{}}}
@@ -84,7 +88,7 @@ func (h *health) ready(ctx context.Context, _ *struct{}) (*readyOutput, error) {
 			defer mu.Unlock()
 			out.Body.Services[name] = "ok"
 			if err != nil {
-				out.Body.Services[name] = "away" // the log of the role that needs it says more
+				out.Body.Services[name] = "away" // the log of the role that needs it has the error
 				out.Body.Status, out.Status = "degraded", http.StatusServiceUnavailable
 			}
 		})

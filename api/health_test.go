@@ -11,14 +11,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 )
 
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	d := bare(t, func(o *api.Options) {
-		o.Checks = map[string]func(context.Context) error{
+	d := bare(t, func(p *parts) {
+		p.Health.Checks = map[string]func(context.Context) error{
 			"postgres": func(context.Context) error { return errors.New("away") },
 		}
 	})
@@ -51,7 +50,7 @@ func TestReady(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := bare(t, func(o *api.Options) { o.Checks = tt.checks }).get(t, "/ready")
+			r := bare(t, func(p *parts) { p.Health.Checks = tt.checks }).get(t, "/ready")
 			require.Equal(t, tt.want, read[state](t, r, tt.status))
 			require.NotContains(t, r.Body, "10.0.0.7")
 		})
@@ -62,8 +61,8 @@ func TestReady(t *testing.T) {
 func TestReadyIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
-	d := bare(t, func(o *api.Options) {
-		o.Checks = map[string]func(context.Context) error{
+	d := bare(t, func(p *parts) {
+		p.Health.Checks = map[string]func(context.Context) error{
 			"rabbitmq": func(context.Context) error { asked.Add(1); return nil },
 		}
 	})
@@ -77,10 +76,10 @@ func TestReadyIsAskedOnce(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	d := bare(t, func(o *api.Options) {
+	d := bare(t, func(p *parts) {
 		r := telemetry.Registry()
 		r.MustRegister(prometheus.NewCounter(prometheus.CounterOpts{Name: "conveyor_test_total", Help: "For this test."}))
-		o.Metrics = r
+		p.Metrics = r
 	})
 	r := d.get(t, "/metrics")
 	require.Equal(t, http.StatusOK, r.Status)

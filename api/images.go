@@ -1,7 +1,6 @@
 package api
 
 import (
-	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -13,22 +12,24 @@ import (
 	"github.com/mtlrent/conveyor/internal/blob"
 )
 
-// images serves /images/{key}. It is a gin route, for http.ServeContent does ranges and conditions; huma is told of
-// it for the documentation.
-type images struct {
-	blobs *blob.Store
-	log   *slog.Logger
+// Images serves /images/{key}. It is a gin route, for http.ServeContent does ranges and conditions; huma knows it for
+// the document.
+type Images struct {
+	Blobs *blob.Store
+
+	door *door
 }
 
-// pictureTimeout is for who reads slowly.
+// pictureTimeout bounds the answer with a file: a slow reader's connection is open that long.
 const pictureTimeout = 5 * time.Minute
 
-func (h *images) register(a huma.API, r gin.IRouter) {
-	a.OpenAPI().AddOperation(&huma.Operation{
+func (h Images) register(d *door) {
+	h.door = d
+	d.api.OpenAPI().AddOperation(&huma.Operation{
 		OperationID: "get-image", Method: http.MethodGet, Path: "/images/{key}", Tags: []string{"listings"},
 		Summary: "Get a picture or its thumbnail",
 		Description: "The key, slashes included, is that of a listing's image. Pictures never change: they are named by " +
-			"their SHA-256. They are open to everybody.",
+			"their SHA-256. No credentials are required.",
 		Metadata: map[string]any{timeoutKey: pictureTimeout},
 		Parameters: []*huma.Param{{
 			Name: "key", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString},
@@ -45,27 +46,27 @@ func (h *images) register(a huma.API, r gin.IRouter) {
 			},
 		},
 	})
-	r.GET("/images/*key", h.get)
+	d.router.GET("/images/*key", h.get)
 }
 
-func (h *images) get(c *gin.Context) {
+func (h Images) get(c *gin.Context) {
 	key := strings.TrimPrefix(c.Param("key"), "/")
 	if !strings.HasPrefix(key, "images/") && !strings.HasPrefix(key, "thumbs/") {
 		key = "images/" + key
 	}
-	object, err := h.blobs.Open(c.Request.Context(), key)
+	object, err := h.Blobs.Open(c.Request.Context(), key)
 	switch class, _ := fault.Of(err); class {
-	case fault.Invalid, fault.Gone: // not one of our keys, or not there; the store's own words name its folders
+	case fault.Invalid, fault.Gone: // the blob store's own text names its folders
 		err = fault.Newf(fault.Gone, "there is no picture %.120q", key)
 	}
 	if err != nil {
-		answer(c, problem(c.Request.Context(), h.log, err))
+		answer(c, problem(c.Request.Context(), h.door.Log, err))
 		return
 	}
 	defer object.Close()
 	c.Header("Content-Type", object.ContentType)
 	c.Header("ETag", object.ETag)
-	c.Header("Cross-Origin-Resource-Policy", "cross-origin") // whoever shows the listing may show them
+	c.Header("Cross-Origin-Resource-Policy", "cross-origin") // a site that shows the listing may show its pictures
 	c.Header("Cache-Control", "public, max-age=31536000, immutable")
 	http.ServeContent(c.Writer, c.Request, "", object.ModTime, object)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/internal/blob"
 )
 
@@ -25,7 +24,7 @@ func gallery(t *testing.T) (d *door, key string) {
 	key, _, err = pictures.PutImage(t.Context(), []byte("0123456789"), "png")
 	require.NoError(t, err)
 	require.NoError(t, pictures.PutThumbnail(t.Context(), key, []byte("small")))
-	return bare(t, func(o *api.Options) { o.Blobs = pictures }), key
+	return bare(t, func(p *parts) { p.Images.Blobs = pictures }), key
 }
 
 func TestImage(t *testing.T) {
@@ -104,7 +103,7 @@ func TestImageIsNotThere(t *testing.T) {
 func TestImagesAreAway(t *testing.T) {
 	t.Parallel()
 	d, key := gallery(t)
-	require.NoError(t, d.Blobs.Close())
+	require.NoError(t, d.Images.Blobs.Close())
 	r := d.get(t, "/images/"+key)
 	refused(t, r, http.StatusServiceUnavailable)
 	require.Equal(t, "5", r.Header.Get("Retry-After"))

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	keysFresh   = 5 * time.Second        // so long what was read of the table counts: a revoked key opens nothing after it
-	keysGrace   = time.Minute            // and so long when the database is away
-	keysAgain   = 200 * time.Millisecond // least time between two looks for a key that is not known
-	keysPause   = 2 * time.Second        // after the database did not answer
-	keysTimeout = time.Second            // for the database to answer
-	usedEvery   = time.Minute            // how exact the last use is
+	keysFresh   = 5 * time.Second        // how long a read of the table is valid: a revoked key is refused after it
+	keysGrace   = time.Minute            // how long it is valid while the database is unavailable
+	keysAgain   = 200 * time.Millisecond // least time between two reads for unknown keys
+	keysPause   = 2 * time.Second        // after a read that failed
+	keysTimeout = time.Second            // for a read
+	usedEvery   = time.Minute            // resolution of the last use
 )
 
-// keyring is what a process knows of the table of keys. It is small, so it is read as a whole: a made-up key costs the
-// database nothing, and the answer to whether there is any key comes with it.
+// keyring caches the table of keys. The table is small, so it is read as a whole: a made-up key costs the database
+// nothing, and whether there is any key is known with it.
 type keyring struct {
 	store *db.Keys
 	log   *slog.Logger
@@ -30,12 +30,12 @@ type keyring struct {
 	mu    sync.Mutex
 	locks map[string]db.Lock
 	read  time.Time // when the table last answered; zero = never
-	next  time.Time // it is not asked again before
-	err   error     // what it said to the last question
+	next  time.Time // earliest time of the next read
+	err   error     // of the last read
 	any   bool      // there is or was a key; never false again
 }
 
-// locked says whether there is or was any key. It is an error while nobody knows: the table was never read.
+// locked says whether there is or was any key. It is an error while the table was never read.
 func (k *keyring) locked(ctx context.Context) (bool, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -46,7 +46,7 @@ func (k *keyring) locked(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// caller finds who holds a key. fault.Invalid says why it opens nothing; any other error is the database's.
+// caller finds the holder of a key. fault.Invalid says why the key is refused; any other error is the database's.
 func (k *keyring) caller(ctx context.Context, id, key string) (access.Caller, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -71,7 +71,7 @@ func (k *keyring) caller(ctx context.Context, id, key string) (access.Caller, er
 	return access.Caller{Name: lock.Name, Role: lock.Role}, nil
 }
 
-// refresh reads the table when what is known is older than age. The caller holds the lock, so one asks for all.
+// refresh reads the table when the last read is older than age. The caller holds the lock, so one reads for all.
 func (k *keyring) refresh(ctx context.Context, age time.Duration) error {
 	now := k.now()
 	if !k.read.IsZero() && now.Sub(k.read) < age {
@@ -80,7 +80,7 @@ func (k *keyring) refresh(ctx context.Context, age time.Duration) error {
 	if now.Before(k.next) {
 		return k.err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTimeout) // others need the answer too
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTimeout) // other requests wait for it too
 	defer cancel()
 	locks, err := k.store.Locks(ctx)
 	k.err = err
@@ -91,12 +91,12 @@ func (k *keyring) refresh(ctx context.Context, age time.Duration) error {
 	k.locks, k.read, k.next = locks, now, now.Add(keysAgain)
 	if len(locks) > 0 && !k.any {
 		k.any = true
-		k.log.InfoContext(ctx, "there are API keys: every operation but the open ones asks for one")
+		k.log.InfoContext(ctx, "authentication is on: there are API keys")
 	}
 	return nil
 }
 
-// forget makes the next question go to the table.
+// forget makes the next request read the table.
 func (k *keyring) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -106,7 +106,7 @@ func (k *keyring) forget() {
 	}
 }
 
-// used notes the use of a key, at most once in usedEvery, beside the request. The caller holds the lock.
+// used stores the last use of a key, at most once in usedEvery, beside the request. The caller holds the lock.
 func (k *keyring) used(ctx context.Context, lock db.Lock, now time.Time) {
 	if lock.LastUsedAt != nil && now.Sub(*lock.LastUsedAt) < usedEvery {
 		return
@@ -114,10 +114,10 @@ func (k *keyring) used(ctx context.Context, lock db.Lock, now time.Time) {
 	lock.LastUsedAt = &now
 	k.locks[lock.ID] = lock
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysPause)
-	go func() { // ends with its time
+	go func() { // ends with ctx
 		defer cancel()
 		if err := k.store.Used(ctx, lock.ID, now); err != nil {
-			k.log.DebugContext(ctx, "the use of a key was not noted", "id", lock.ID, "err", err)
+			k.log.DebugContext(ctx, "cannot store the last use of a key", "id", lock.ID, "err", err)
 		}
 	}()
 }

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"crypto/rand"
-	"log/slog"
 	"net/http"
 	"time"
 
@@ -14,105 +13,114 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// keys serves /keys.
-type keys struct {
-	store *db.Keys
-	guard *Guard
-	log   *slog.Logger
+// Keys serves /keys. Times are those of the Guard's clock.
+type Keys struct {
+	Store *db.Keys
+
+	door *door
 }
 
-func (h *keys) register(a huma.API) {
-	huma.Register(a, needs(access.Admin, huma.Operation{
+func (h Keys) register(d *door) {
+	h.door = d
+	serve(d, needs(access.Admin, huma.Operation{
 		OperationID: "list-keys", Method: http.MethodGet, Path: "/keys", Tags: []string{"keys"},
 		Summary: "List API keys", Errors: []int{503},
-		Description: "Every key that there ever was, the oldest first; what opens is shown of none.",
+		Description: "Every key ever created, the oldest first, without their secrets.",
 	}), h.list)
-	huma.Register(a, needs(access.Admin, huma.Operation{
+	serve(d, needs(access.Admin, huma.Operation{
 		OperationID: "create-key", Method: http.MethodPost, Path: "/keys", Tags: []string{"keys"},
-		Summary: "Make an API key", DefaultStatus: http.StatusCreated, Errors: []int{409, 422, 503},
-		Description: "The answer holds the key, this once. The first key of a house shuts it: from then on every operation " +
-			"asks for one.",
+		Summary: "Create an API key", DefaultStatus: http.StatusCreated, Errors: []int{409, 422, 503},
+		Description: "The answer holds the key, which is not shown again. Creating the first key turns authentication on: " +
+			"from then on, operations require a key or token.",
 	}), h.create)
-	huma.Register(a, needs(access.Admin, huma.Operation{
+	serve(d, needs(access.Admin, huma.Operation{
 		OperationID: "revoke-key", Method: http.MethodDelete, Path: "/keys/{key}", Tags: []string{"keys"},
 		Summary: "Revoke an API key", Errors: []int{404, 503},
-		Description: "For good, and everywhere within 5 seconds. A key that is revoked already stays as it is.",
+		Description: "Permanently, in every process within 5 seconds. A key that is revoked already stays as it is.",
 	}), h.revoke)
 }
 
+// A Key is an API key without its secret.
+type Key struct {
+	ID         string      `json:"id" doc:"the first part of the key, after cvr_"`
+	Name       string      `json:"name"`
+	Role       access.Role `json:"role"`
+	CreatedAt  time.Time   `json:"created_at"`
+	CreatedBy  string      `json:"created_by"`
+	ExpiresAt  *time.Time  `json:"expires_at,omitempty" doc:"absent: never"`
+	RevokedAt  *time.Time  `json:"revoked_at,omitempty"`
+	LastUsedAt *time.Time  `json:"last_used_at,omitempty" doc:"to about a minute"`
+}
+
+func showKey(k db.Key) Key { return Key(k) }
+
 // KeyList is the answer of GET /keys.
 type KeyList struct {
-	Items []db.Key `json:"items"`
+	Items []Key `json:"items"`
 }
 
 type listKeysOutput struct{ Body KeyList }
 
-func (h *keys) list(ctx context.Context, _ *struct{}) (*listKeysOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	items, err := h.store.List(ctx)
+func (h Keys) list(ctx context.Context, _ *struct{}) (*listKeysOutput, error) {
+	list, err := h.Store.List(ctx)
 	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
-	return &listKeysOutput{KeyList{items}}, nil
+	return &listKeysOutput{KeyList{each(list, showKey)}}, nil
 }
 
-// KeyStart is what POST /keys takes.
+// KeyStart is the body of POST /keys.
 type KeyStart struct {
-	Name      string      `json:"name" minLength:"1" maxLength:"63" doc:"a-z, 0-9, dot, dash, underscore; used once"`
-	Role      access.Role `json:"role" enum:"read,operate,admin"`
+	Name      string      `json:"name" minLength:"1" maxLength:"63" doc:"a-z, 0-9, dot, dash, underscore; never used before"`
+	Role      access.Role `json:"role"`
 	ExpiresAt *time.Time  `json:"expires_at,omitempty" doc:"absent: never"`
 }
 
 // KeyMade is the answer of POST /keys.
 type KeyMade struct {
-	db.Key
-	Secret string `json:"key" doc:"send it as Authorization: Bearer; it is shown this once"`
+	Key
+	Secret string `json:"key" doc:"send it as Authorization: Bearer; it is not shown again"`
 }
 
 type createKeyInput struct{ Body KeyStart }
 
 type createKeyOutput struct{ Body KeyMade }
 
-func (h *keys) create(ctx context.Context, in *createKeyInput) (*createKeyOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	now := h.guard.o.Now()
+func (h Keys) create(ctx context.Context, in *createKeyInput) (*createKeyOutput, error) {
+	now := h.door.guard.o.Now()
 	if err := access.CheckName(in.Body.Name); err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
 	if in.Body.ExpiresAt != nil && !in.Body.ExpiresAt.After(now) {
-		return nil, problem(ctx, h.log, fault.Newf(fault.Invalid, "expires_at: is %s, expected a time to come",
-			in.Body.ExpiresAt.Format(time.RFC3339)))
+		return nil, fault.Newf(fault.Invalid, "expires_at: is %s, expected a time in the future",
+			in.Body.ExpiresAt.Format(time.RFC3339))
 	}
 	id, secret, err := access.NewKey(rand.Reader)
 	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
 	k := db.Key{
 		ID: id, Name: in.Body.Name, Role: in.Body.Role, CreatedAt: now.UTC(), CreatedBy: callerOf(ctx).Name,
 		ExpiresAt: in.Body.ExpiresAt,
 	}
-	if err := h.store.Create(ctx, k, access.SumOf(secret)); err != nil {
-		return nil, problem(ctx, h.log, err)
+	if err := h.Store.Create(ctx, k, access.SumOf(secret)); err != nil {
+		return nil, err
 	}
-	h.guard.forget()
-	return &createKeyOutput{KeyMade{k, secret}}, nil
+	h.door.guard.forget()
+	return &createKeyOutput{KeyMade{showKey(k), secret}}, nil
 }
 
 type revokeKeyInput struct {
 	Key string `path:"key" maxLength:"63" doc:"its ID or its name"`
 }
 
-type revokeKeyOutput struct{ Body db.Key }
+type revokeKeyOutput struct{ Body Key }
 
-func (h *keys) revoke(ctx context.Context, in *revokeKeyInput) (*revokeKeyOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	k, err := h.store.Revoke(ctx, in.Key, callerOf(ctx).Name, h.guard.o.Now().UTC())
+func (h Keys) revoke(ctx context.Context, in *revokeKeyInput) (*revokeKeyOutput, error) {
+	k, err := h.Store.Revoke(ctx, in.Key, callerOf(ctx).Name, h.door.guard.o.Now().UTC())
 	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
-	h.guard.forget()
-	return &revokeKeyOutput{k}, nil
+	h.door.guard.forget()
+	return &revokeKeyOutput{showKey(k)}, nil
 }

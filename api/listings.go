@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"net/url"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -20,54 +19,62 @@ import (
 	"github.com/mtlrent/conveyor/internal/launch"
 )
 
-// listings serves /listings.
-type listings struct {
-	store     *db.Listings
-	launch    Starter
-	log       *slog.Logger
-	workflows func(listing.Ref) WorkflowLink
+// Listings serves /listings.
+type Listings struct {
+	Store  *db.Listings
+	Launch ListingStarter
+
+	door *door
 }
 
-func (h *listings) register(a huma.API) {
-	huma.Register(a, needs(access.Read, huma.Operation{
+// A ListingStarter starts the workflows of adverts: *launch.Launch.
+type ListingStarter interface {
+	// Listing starts the workflow of an advert, or joins the one that runs.
+	Listing(ctx context.Context, ref listing.Ref, a launch.Arrival, summary string) error
+}
+
+func (h Listings) register(d *door) {
+	h.door = d
+	serve(d, needs(access.Read, huma.Operation{
 		OperationID: "search-listings", Method: http.MethodGet, Path: "/listings", Tags: []string{"listings"},
 		Summary: "Search listings", Errors: []int{422, 503}, RejectUnknownQueryParameters: true, // a misspelt filter
 		Description: "Filters combine. Pages are by position, not by number: pass next_cursor as cursor.",
 	}), h.search)
-	huma.Register(a, needs(access.Read, huma.Operation{
+	serve(d, needs(access.Read, huma.Operation{
 		OperationID: "get-listing", Method: http.MethodGet, Path: "/listings/{id}", Tags: []string{"listings"},
-		Summary: "Get a listing and its way", Errors: []int{404, 422, 503},
-		Description: "Also for adverts that were rejected or are duplicates: audit says why. The ID is the listing's.",
+		Summary: "Get a listing and how its advert was processed", Errors: []int{404, 422, 503},
+		Description: "Also for adverts that were rejected or are duplicates: audit gives the reasons. The ID is that of " +
+			"the listing.",
 	}), h.get)
-	huma.Register(a, needs(access.Operate, huma.Operation{
+	serve(d, needs(access.Operate, huma.Operation{
 		OperationID: "process-listing", Method: http.MethodPost, Path: "/listings/{platform}/{platform_id}/process",
 		Tags: []string{"listings"}, Summary: "Take an advert through the pipeline again",
 		DefaultStatus: http.StatusAccepted, Errors: []int{404, 409, 422, 503},
-		Description: "Starts at a stage with what is stored, changed or not. While the advert is being processed the " +
+		Description: "Starts at a stage with the stored advert, changed or not. While the advert is being processed, the " +
 			"request joins its workflow.",
 	}), h.process)
 }
 
-type searchInput struct {
+type searchListingsInput struct {
 	Platform      string `query:"platform" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" example:"kijiji"`
 	Status        string `query:"status" enum:"active,archived,claimed,any" default:"active"`
 	Neighbourhood string `query:"neighbourhood" pattern:"^[a-z0-9-]{1,100}$" doc:"key, as in the answer"`
 	MinPrice      int64  `query:"min_price" minimum:"0" maximum:"100000000" doc:"whole CAD a month, inclusive"`
 	MaxPrice      int64  `query:"max_price" minimum:"0" maximum:"100000000" doc:"whole CAD a month, inclusive"`
-	Bedrooms      []int  `query:"bedrooms" maxItems:"10" doc:"any of these, by commas; 0 is a studio" example:"[2,3]"`
+	Bedrooms      []int  `query:"bedrooms" maxItems:"10" doc:"any of these, separated by commas; 0 is a studio" example:"[2,3]"`
 	MinBedrooms   int    `query:"min_bedrooms" minimum:"0" maximum:"50"`
 	BBox          string `query:"bbox" maxLength:"100" doc:"west,south,east,north in degrees" example:"-74,45,-73,46"`
 	Text          string `query:"text" maxLength:"200" doc:"words in title and description; \"a phrase\", -without"`
 	Sort          string `query:"sort" enum:"newest,price,-price" default:"newest"`
 	Limit         int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
-	Cursor        string `query:"cursor" maxLength:"400" doc:"next_cursor of the page before, for the same query"`
+	Cursor        string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
 
 	box   *db.Box
 	after *db.Position
 }
 
-// Resolve checks what a schema cannot say. Huma calls it and reports its errors with those of the schema.
-func (in *searchInput) Resolve(ctx huma.Context) (wrong []error) {
+// Resolve checks what a schema cannot express. Huma calls it and reports its errors with those of the schema.
+func (in *searchListingsInput) Resolve(ctx huma.Context) (wrong []error) {
 	refuse := func(name string, value any, err error) {
 		if err != nil {
 			wrong = append(wrong, &huma.ErrorDetail{Message: err.Error(), Location: "query." + name, Value: value})
@@ -99,16 +106,11 @@ func (in *searchInput) Resolve(ctx huma.Context) (wrong []error) {
 }
 
 // ListingPage is the answer of GET /listings.
-type ListingPage struct {
-	Items      []db.ListingSummary `json:"items"`
-	NextCursor string              `json:"next_cursor,omitempty" doc:"absent on the last page"`
-}
+type ListingPage Page[ListingSummary]
 
-type searchOutput struct{ Body ListingPage }
+type searchListingsOutput struct{ Body ListingPage }
 
-func (h *listings) search(ctx context.Context, in *searchInput) (*searchOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
+func (h Listings) search(ctx context.Context, in *searchListingsInput) (*searchListingsOutput, error) {
 	f := db.ListingFilter{
 		Platform: in.Platform, Neighbourhood: in.Neighbourhood, Text: in.Text, Sort: db.ListingSort(in.Sort), Limit: in.Limit,
 		Bedrooms: in.Bedrooms, MinRentCents: cents(in.MinPrice), MaxRentCents: cents(in.MaxPrice), Box: in.box,
@@ -120,15 +122,11 @@ func (h *listings) search(ctx context.Context, in *searchInput) (*searchOutput, 
 	if in.MinBedrooms > 0 {
 		f.MinBedrooms = &in.MinBedrooms
 	}
-	page, next, err := h.store.Search(ctx, f)
+	rows, next, err := h.Store.Search(ctx, f)
 	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
-	out := &searchOutput{ListingPage{Items: page}}
-	if next != nil {
-		out.Body.NextCursor = writeCursor(*next, in.Sort)
-	}
-	return out, nil
+	return &searchListingsOutput{ListingPage(page(rows, showListing, cursorAt(next, in.Sort)))}, nil
 }
 
 // cents is nil for 0 dollars: no limit.
@@ -140,74 +138,38 @@ func cents(dollars int64) *int64 {
 	return &c
 }
 
-type getInput struct {
-	ID string `path:"id" format:"uuid" doc:"the listing's ID"`
+type getListingInput struct {
+	ID uuid.UUID `path:"id" doc:"the listing's ID"`
 }
 
-// Advert is the answer of GET /listings/{id}.
-type Advert struct {
-	ID uuid.UUID `json:"id"`
-	db.ListingDetail
-	Workflow WorkflowLink `json:"workflow"`
-}
+type getListingOutput struct{ Body Advert }
 
-type getOutput struct{ Body Advert }
-
-// A WorkflowLink says where a workflow can be looked at.
-type WorkflowLink struct {
-	ID  string `json:"id"`
-	URL string `json:"url" doc:"in the Temporal Web UI; gone there after the retention"`
-}
-
-func workflowLinks(o Options) func(listing.Ref) WorkflowLink {
-	link := links(o)
-	return func(ref listing.Ref) WorkflowLink { return link(launch.ListingID(ref)) }
-}
-
-// links says where the newest run of a workflow can be looked at.
-func links(o Options) func(workflowID string) WorkflowLink {
-	address := workflowAddress(o)
-	return func(id string) WorkflowLink { return WorkflowLink{ID: id, URL: address(id, "")} }
-}
-
-// workflowAddress says where the Web UI shows a run of a workflow; "" is the newest run.
-func workflowAddress(o Options) func(id, run string) string {
-	base := strings.TrimSuffix(o.TemporalUI, "/") + "/namespaces/" + url.PathEscape(o.Namespace) + "/workflows/"
-	return func(id, run string) string {
-		if run == "" {
-			return base + url.PathEscape(id)
-		}
-		return base + url.PathEscape(id) + "/" + url.PathEscape(run)
-	}
-}
-
-func (h *listings) get(ctx context.Context, in *getInput) (*getOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	id, err := uuid.Parse(in.ID)
+func (h Listings) get(ctx context.Context, in *getListingInput) (*getListingOutput, error) {
+	d, err := h.Store.Detail(ctx, in.ID)
 	if err != nil {
-		return nil, problem(ctx, h.log, fault.Newf(fault.Invalid, "id: %q is not a UUID", in.ID))
-	}
-	d, err := h.store.Detail(ctx, id)
-	if err != nil {
-		return nil, problem(ctx, h.log, err)
-	}
-	for i, r := range d.Audit.Revisions {
-		d.Audit.Revisions[i].Payload = withoutContact(r.Payload)
+		return nil, err
 	}
 	ref := listing.Ref{Platform: d.Audit.Platform, PlatformID: d.Audit.PlatformID}
-	return &getOutput{Advert{ID: id, ListingDetail: d, Workflow: h.workflows(ref)}}, nil
+	return &getListingOutput{showAdvert(in.ID, d, h.door.workflow(ref.WorkflowID()))}, nil
 }
 
-type processInput struct {
+type processListingInput struct {
 	Platform   string        `path:"platform" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$"`
 	PlatformID string        `path:"platform_id" maxLength:"100"`
 	Body       *ProcessStart // may be left out
 }
 
-// ProcessStart is what POST …/process takes.
+// A Stage is one of listing.Entries, the stages that an advert can enter the pipeline at.
+type Stage string
+
+// Schema implements huma.SchemaProvider.
+func (Stage) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: each(listing.Entries, func(s string) any { return s })}
+}
+
+// ProcessStart is the body of POST …/process.
 type ProcessStart struct {
-	Stage string `json:"stage,omitempty" enum:"normalize,dedupe,import" default:"normalize" doc:"where to enter"`
+	Stage Stage `json:"stage,omitempty" default:"normalize" doc:"where to enter the pipeline"`
 }
 
 // ProcessStarted is the answer of POST …/process.
@@ -216,40 +178,69 @@ type ProcessStarted struct {
 	Workflow  WorkflowLink `json:"workflow"`
 }
 
-type processOutput struct {
-	Location string `header:"Location" doc:"where to see what came of it"`
+type processListingOutput struct {
+	Location string `header:"Location" doc:"where to see the outcome"`
 	Body     ProcessStarted
 }
 
-// process is durably accepted when it answers; GET on Location shows what came of it.
-func (h *listings) process(ctx context.Context, in *processInput) (*processOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
+// process is durably accepted when it answers; GET on Location shows the outcome.
+func (h Listings) process(ctx context.Context, in *processListingInput) (*processListingOutput, error) {
 	ref := listing.Ref{Platform: in.Platform, PlatformID: in.PlatformID}
-	advert, err := h.store.Advert(ctx, ref)
+	advert, err := h.Store.Advert(ctx, ref)
 	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
 	stage := listing.StageNormalize
 	if in.Body != nil && in.Body.Stage != "" {
-		stage = in.Body.Stage
+		stage = string(in.Body.Stage)
 	}
 	switch {
 	case stage == listing.StageNormalize && advert.Staged:
-		return nil, problem(ctx, h.log, fault.Newf(fault.Conflict,
-			"stage: %s came normalized by another team; start it at %q", ref, listing.StageDedupe))
+		return nil, fault.Newf(fault.Conflict,
+			"stage: %s came normalized by another team; start it at %q", ref, listing.StageDedupe)
 	case stage != listing.StageNormalize && advert.NormalizedRevision < advert.Revision:
-		return nil, problem(ctx, h.log, fault.Newf(fault.Conflict,
+		return nil, fault.Newf(fault.Conflict,
 			"stage: the newest revision of %s has no normalized form to enter at %q with; start it at %q",
-			ref, stage, listing.StageNormalize))
+			ref, stage, listing.StageNormalize)
 	}
 	summary := ref.String()
 	if advert.Title != "" {
 		summary = launch.AdvertSummary(advert.Title, advert.RentCents)
 	}
-	err = h.launch.Listing(ctx, ref, launch.Arrival{Stage: stage, Revision: advert.Revision, Force: true}, summary)
+	err = h.Launch.Listing(ctx, ref, launch.Arrival{Stage: stage, Revision: advert.Revision, Force: true}, summary)
 	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
-	return &processOutput{"/listings/" + ref.ID().String(), ProcessStarted{ref.ID(), h.workflows(ref)}}, nil
+	return &processListingOutput{
+		"/listings/" + ref.ID().String(), ProcessStarted{ref.ID(), h.door.workflow(ref.WorkflowID())},
+	}, nil
+}
+
+// parseBox reads west,south,east,north, the order of GeoJSON. "" is no box. Its error says what was expected.
+func parseBox(s string) (*db.Box, error) {
+	if s == "" {
+		return nil, nil
+	}
+	wrong := errors.New("expected west,south,east,north in degrees")
+	parts := strings.Split(s, ",")
+	if len(parts) != 4 {
+		return nil, wrong
+	}
+	var v [4]float64
+	for i, p := range parts {
+		f, err := strconv.ParseFloat(strings.TrimSpace(p), 64)
+		limit := 180.0
+		if i%2 == 1 {
+			limit = 90
+		}
+		if err != nil || !(f >= -limit && f <= limit) { // NaN is neither
+			return nil, wrong
+		}
+		v[i] = f
+	}
+	b := &db.Box{West: v[0], South: v[1], East: v[2], North: v[3]}
+	if b.West > b.East || b.South > b.North {
+		return nil, errors.New("expected west <= east and south <= north")
+	}
+	return b, nil
 }

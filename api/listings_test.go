@@ -57,7 +57,7 @@ func (d *door) publish(t *testing.T, l listing.Listing, neighbourhood string, at
 func kijiji(id string) listing.Ref { return listing.Ref{Platform: "kijiji", PlatformID: id} }
 
 type page struct {
-	Items      []db.ListingSummary
+	Items      []api.ListingSummary
 	NextCursor string `json:"next_cursor"`
 }
 
@@ -149,7 +149,7 @@ func TestSearchPages(t *testing.T) {
 	for _, sort := range []string{"newest", "price", "-price"} {
 		t.Run(sort, func(t *testing.T) {
 			t.Parallel()
-			var all []db.ListingSummary
+			var all []api.ListingSummary
 			cursor := ""
 			for pages := 1; ; pages++ {
 				p := read[page](t, d.get(t, "/listings?limit=5&sort="+sort+"&cursor="+cursor), http.StatusOK)
@@ -265,11 +265,11 @@ func TestSearchRefuses(t *testing.T) {
 // advert is GET /listings/{id} as a client reads it.
 type advert struct {
 	ID       uuid.UUID
-	Listing  *db.ListingSummary
+	Listing  *api.ListingSummary
 	Details  *listing.Listing
-	Images   []db.ImageDetail
-	History  []db.HistoryEvent
-	Audit    db.Audit
+	Images   []api.ImageDetail
+	History  []api.HistoryEvent
+	Audit    api.Audit
 	Workflow api.WorkflowLink
 }
 
@@ -367,6 +367,7 @@ func TestGet(t *testing.T) {
 			t.Parallel()
 			p := refused(t, d.get(t, "/listings/"+id), http.StatusUnprocessableEntity)
 			require.Equal(t, []string{"path.id"}, p.fields())
+			require.Contains(t, p.Errors[0].Message, "UUID")
 		})
 	}
 }

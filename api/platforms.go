@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"time"
 
@@ -10,45 +9,52 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
-	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
-// platforms serves /platforms.
-type platforms struct {
-	store *db.Platforms
-	start Starter
-	log   *slog.Logger
-	link  func(workflowID string) WorkflowLink
-	now   func() time.Time
+// Platforms serves /platforms.
+type Platforms struct {
+	Store  *db.Platforms
+	Launch ScraperStarter
+
+	door *door
 }
 
-func (h *platforms) register(a huma.API) {
-	huma.Register(a, needs(access.Read, huma.Operation{
+// A ScraperStarter starts the scrapers of platforms: *launch.Launch.
+type ScraperStarter interface {
+	// Scraper starts the scraper of a platform, or wakes the one that runs.
+	Scraper(ctx context.Context, platform, summary string) error
+}
+
+func (h Platforms) register(d *door) {
+	h.door = d
+	serve(d, needs(access.Read, huma.Operation{
 		OperationID: "list-platforms", Method: http.MethodGet, Path: "/platforms", Tags: []string{"platforms"},
-		Summary: "See how each rental site is scraped, and how that goes", Errors: []int{503},
+		Summary: "List rental sites with the settings and state of their scrapers", Errors: []int{503},
 	}), h.list)
-	huma.Register(a, needs(access.Read, huma.Operation{
+	serve(d, needs(access.Read, huma.Operation{
 		OperationID: "get-platform", Method: http.MethodGet, Path: "/platforms/{name}", Tags: []string{"platforms"},
-		Summary: "See how one rental site is scraped", Errors: []int{404, 503},
+		Summary: "Get a rental site with the settings and state of its scraper", Errors: []int{404, 503},
 	}), h.get)
-	huma.Register(a, needs(access.Operate, huma.Operation{
+	serve(d, needs(access.Operate, huma.Operation{
 		OperationID: "set-platform", Method: http.MethodPatch, Path: "/platforms/{name}", Tags: []string{"platforms"},
 		Summary: "Change how a site is scraped", Errors: []int{404, 422, 503},
-		Description: "What is left out stays. It holds from the next request to the site on, and until it is changed again; " +
-			"with reset, first everything is as it was configured, and refusals and suspicions are forgotten.",
+		Description: "Settings that are left out stay as they are. A change holds from the next request to the site until " +
+			"the next change; with reset, all settings first go back to their configured values, and refusals and suspicions " +
+			"are forgotten.",
 	}), h.set)
 	for _, act := range []struct {
 		name, summary, description string
 		change                     db.PlatformChange
 	}{
-		{"scrape", "Begin the next cycle now", "The pause between two cycles is left out. A cycle that is under way goes on; " +
-			"a site that refuses is left alone until its time is over.", db.PlatformChange{Now: true}},
-		{"pause", "Stop scraping a site for a while", "A page that is loading is finished; nothing more is asked.",
+		{"scrape", "Begin the next cycle now", "Skips the pause between two cycles. A cycle that is under way goes on; " +
+			"a site that refuses requests is still left alone until its pause ends.", db.PlatformChange{Now: true}},
+		{"pause", "Pause scraping a site", "The page that is loading is finished; no more requests are sent.",
 			db.PlatformChange{Paused: new(true)}},
-		{"resume", "Go on scraping a site", "An open cycle is taken up where it stopped.",
+		{"resume", "Resume scraping a site", "An open cycle continues from where it stopped.",
 			db.PlatformChange{Paused: new(false)}},
 	} {
-		huma.Register(a, needs(access.Operate, huma.Operation{
+		serve(d, needs(access.Operate, huma.Operation{
 			OperationID: act.name + "-platform", Method: http.MethodPost, Path: "/platforms/{name}/" + act.name,
 			Tags: []string{"platforms"}, Summary: act.summary, Description: act.description, Errors: []int{404, 409, 503},
 			DefaultStatus: http.StatusAccepted,
@@ -58,10 +64,77 @@ func (h *platforms) register(a huma.API) {
 	}
 }
 
-// Platform is a rental site with the address of its scraper's workflow.
+// Platform is a rental site: how it is scraped, and how that goes.
 type Platform struct {
-	db.Platform
+	Name       string           `json:"name"`
+	State      string           `json:"state" enum:"disabled,paused,blocked,suspect,scraping,cooling,waiting"`
+	Next       string           `json:"next" doc:"the scraper's next action, in words"`
+	URL        string           `json:"url" doc:"of the first search page"`
+	Transport  scrape.Transport `json:"transport" enum:"browser,http" doc:"the client that loads its pages"`
+	Settings   PlatformSettings `json:"settings" doc:"in force now"`
+	Configured PlatformSettings `json:"configured" doc:"in force where no operator has changed them"`
+	Blocked    *PlatformBlock   `json:"blocked,omitempty" doc:"the current run of refusals"`
+	Suspect    *PlatformTrouble `json:"suspect,omitempty" doc:"an unexpected change of its pages; an operator should look"`
+	Trouble    *PlatformTrouble `json:"trouble,omitempty" doc:"why no page could be read since the last one"`
+
+	NextRequestAt *time.Time `json:"next_request_at,omitempty" doc:"at the earliest"`
+	NextCycleAt   *time.Time `json:"next_cycle_at,omitempty" doc:"at the earliest"`
+	LastSuccessAt *time.Time `json:"last_success_at,omitempty" doc:"when a page was last read"`
+
+	Adverts PlatformAdverts `json:"adverts"`
+	Current *PlatformCycle  `json:"current_cycle,omitempty" doc:"the one under way"`
+	Last    *PlatformCycle  `json:"last_cycle,omitempty" doc:"the last one that ended"`
+
 	Workflow WorkflowLink `json:"workflow"`
+}
+
+// PlatformSettings are the settings that operators may change while the scraper runs.
+type PlatformSettings struct {
+	Enabled         bool    `json:"enabled"`
+	DelaySeconds    float64 `json:"delay_between_requests_seconds"`
+	MaxPages        int     `json:"max_pages_per_cycle"`
+	CooldownSeconds float64 `json:"cooldown_between_cycles_seconds"`
+}
+
+// PlatformBlock describes a site that refuses requests.
+type PlatformBlock struct {
+	Refusals int        `json:"refusals" doc:"in a row"`
+	Reason   string     `json:"reason" doc:"of the last one" example:"429"`
+	Until    *time.Time `json:"until,omitempty" doc:"when the next request is sent"`
+}
+
+// PlatformTrouble is a problem with a site, or with reading its pages.
+type PlatformTrouble struct {
+	Since  time.Time `json:"since"`
+	Reason string    `json:"reason"`
+}
+
+// PlatformAdverts counts the adverts that a scraper has on record.
+type PlatformAdverts struct {
+	Known  int64 `json:"known" doc:"seen on a search page and not gone"`
+	Failed int64 `json:"failed" doc:"known ones that could not be read on the last visit"`
+	Gone   int64 `json:"gone"`
+}
+
+// PlatformCycle is one pass through the search pages.
+type PlatformCycle struct {
+	Cycle     int64      `json:"cycle"`
+	StartedAt time.Time  `json:"started_at"`
+	EndedAt   *time.Time `json:"ended_at,omitempty"`
+	Complete  bool       `json:"complete" doc:"it reached the last search page"`
+	Note      string     `json:"note,omitempty" doc:"why it is not complete"`
+	Pages     int        `json:"pages" doc:"search pages read"`
+	Total     *int       `json:"total,omitempty" doc:"adverts of the search, as stated by the site"`
+	Seen      int        `json:"seen" doc:"adverts on these pages"`
+	New       int        `json:"new" doc:"visited for the first time"`
+	Changed   int        `json:"changed" doc:"visited because their entry on the search page changed"`
+	Stale     int        `json:"stale" doc:"visited because the last visit was six hours ago"`
+	Returned  int        `json:"returned" doc:"visited because they were gone"`
+	Skipped   int        `json:"skipped" doc:"seen and not visited: nothing new"`
+	Failed    int        `json:"failed" doc:"visited and could not be read"`
+	Rejected  int        `json:"rejected" doc:"adverts of this cycle that cannot become listings"`
+	Gone      int        `json:"gone" doc:"no longer offered"`
+	Refusals  int        `json:"refusals" doc:"requests that the site refused"`
 }
 
 // PlatformList is the answer of GET /platforms.
@@ -71,21 +144,27 @@ type PlatformList struct {
 
 type platformsOutput struct{ Body PlatformList }
 
-func (h *platforms) list(ctx context.Context, _ *struct{}) (*platformsOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	list, err := h.store.List(ctx, h.now())
+func (h Platforms) list(ctx context.Context, _ *struct{}) (*platformsOutput, error) {
+	list, err := h.Store.List(ctx, h.door.Now())
 	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
-	out := &platformsOutput{PlatformList{Items: make([]Platform, len(list))}}
-	for i, p := range list {
-		out.Body.Items[i] = h.show(p)
-	}
-	return out, nil
+	return &platformsOutput{PlatformList{each(list, h.show)}}, nil
 }
 
-func (h *platforms) show(p db.Platform) Platform { return Platform{p, h.link(launch.ScrapeID(p.Name))} }
+func (h Platforms) show(p db.Platform) Platform {
+	trouble := func(t db.PlatformTrouble) PlatformTrouble { return PlatformTrouble(t) }
+	cycle := func(c db.PlatformCycle) PlatformCycle { return PlatformCycle(c) }
+	return Platform{
+		Name: p.Name, State: p.State, Next: p.Next, URL: p.URL, Transport: p.Transport,
+		Settings: PlatformSettings(p.Settings), Configured: PlatformSettings(p.Configured),
+		Blocked: maybe(p.Blocked, func(b db.PlatformBlock) PlatformBlock { return PlatformBlock(b) }),
+		Suspect: maybe(p.Suspect, trouble), Trouble: maybe(p.Trouble, trouble),
+		NextRequestAt: p.NextRequestAt, NextCycleAt: p.NextCycleAt, LastSuccessAt: p.LastSuccessAt,
+		Adverts: PlatformAdverts(p.Adverts), Current: maybe(p.Current, cycle), Last: maybe(p.Last, cycle),
+		Workflow: h.door.workflow(scrape.WorkflowID(p.Name)),
+	}
+}
 
 type platformInput struct {
 	Name string `path:"name" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" example:"kijiji"`
@@ -93,23 +172,21 @@ type platformInput struct {
 
 type platformOutput struct{ Body Platform }
 
-func (h *platforms) get(ctx context.Context, in *platformInput) (*platformOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	p, err := h.store.Get(ctx, in.Name, h.now())
+func (h Platforms) get(ctx context.Context, in *platformInput) (*platformOutput, error) {
+	p, err := h.Store.Get(ctx, in.Name, h.door.Now())
 	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
 	return &platformOutput{h.show(p)}, nil
 }
 
-// PlatformPatch is what PATCH /platforms/{name} takes.
+// PlatformPatch is the body of PATCH /platforms/{name}.
 type PlatformPatch struct {
 	Enabled         *bool    `json:"enabled,omitempty"`
 	DelaySeconds    *float64 `json:"delay_between_requests_seconds,omitempty" minimum:"0" maximum:"3600"`
 	MaxPages        *int     `json:"max_pages_per_cycle,omitempty" minimum:"1" maximum:"10000"`
 	CooldownSeconds *float64 `json:"cooldown_between_cycles_seconds,omitempty" minimum:"0" maximum:"604800"`
-	Reset           bool     `json:"reset,omitempty" doc:"first forget what was set before, refusals and suspicions"`
+	Reset           bool     `json:"reset,omitempty" doc:"first forget earlier changes, refusals and suspicions"`
 }
 
 // It does not embed platformInput: huma looks for parameters in exported fields only.
@@ -118,7 +195,7 @@ type setPlatformInput struct {
 	Body PlatformPatch
 }
 
-func (h *platforms) set(ctx context.Context, in *setPlatformInput) (*platformOutput, error) {
+func (h Platforms) set(ctx context.Context, in *setPlatformInput) (*platformOutput, error) {
 	return h.change(ctx, in.Name, db.PlatformChange{
 		Enabled: in.Body.Enabled, Delay: duration(in.Body.DelaySeconds), MaxPages: in.Body.MaxPages,
 		Cooldown: duration(in.Body.CooldownSeconds), Reset: in.Body.Reset,
@@ -126,17 +203,12 @@ func (h *platforms) set(ctx context.Context, in *setPlatformInput) (*platformOut
 }
 
 func duration(seconds *float64) *time.Duration {
-	if seconds == nil {
-		return nil
-	}
-	return new(time.Duration(*seconds * float64(time.Second)))
+	return maybe(seconds, func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) })
 }
 
-// change is durable when it answers. The store comes first: the scraper reads it when it is woken, and would find it
+// change is durable when it answers. The store comes first: the scraper reads it when it is woken, and would read it
 // with its next request anyway.
-func (h *platforms) change(ctx context.Context, name string, c db.PlatformChange, detail any) (*platformOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
+func (h Platforms) change(ctx context.Context, name string, c db.PlatformChange, detail any) (*platformOutput, error) {
 	action := "platform.set"
 	switch {
 	case c.Now:
@@ -146,19 +218,19 @@ func (h *platforms) change(ctx context.Context, name string, c db.PlatformChange
 	case c.Paused != nil:
 		action = "platform.resumed"
 	}
-	err := h.store.Set(ctx, name, c, db.Deed{
-		At: h.now(), Actor: callerOf(ctx).Name, Action: action, Subject: "platform/" + name, Detail: detail,
+	err := h.Store.Set(ctx, name, c, db.Deed{
+		At: h.door.Now(), Actor: callerOf(ctx).Name, Action: action, Subject: "platform/" + name, Detail: detail,
 	})
 	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
-	p, err := h.store.Get(ctx, name, h.now())
+	p, err := h.Store.Get(ctx, name, h.door.Now())
 	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
 	if p.Settings.Enabled || p.Current != nil {
-		if err := h.start.Scraper(ctx, name, p.URL); err != nil {
-			return nil, problem(ctx, h.log, err)
+		if err := h.Launch.Scraper(ctx, name, p.URL); err != nil {
+			return nil, err
 		}
 	}
 	return &platformOutput{h.show(p)}, nil

@@ -69,9 +69,9 @@ func TestPlatforms(t *testing.T) {
 	require.Equal(t, "goes on with cycle 2, page 1", p.Next)
 	require.Equal(t, searchURL, p.URL)
 	require.Equal(t, scrape.Browser, p.Transport)
-	require.Equal(t, db.PlatformSettings{Enabled: true, DelaySeconds: 9, MaxPages: 250, CooldownSeconds: 60}, p.Settings)
+	require.Equal(t, api.PlatformSettings{Enabled: true, DelaySeconds: 9, MaxPages: 250, CooldownSeconds: 60}, p.Settings)
 	require.Equal(t, p.Settings, p.Configured)
-	require.Equal(t, db.PlatformAdverts{Known: 1, Failed: 1}, p.Adverts)
+	require.Equal(t, api.PlatformAdverts{Known: 1, Failed: 1}, p.Adverts)
 	require.Equal(t, now.Add(-time.Hour), p.LastSuccessAt.UTC())
 	require.EqualValues(t, 2, p.Current.Cycle)
 	require.EqualValues(t, 1, p.Last.Cycle)
@@ -105,12 +105,12 @@ func TestChangePlatform(t *testing.T) {
 		return read[api.Platform](t, d.ask(t, method, "/platforms/"+path, body), status)
 	}
 	p := do(http.MethodPatch, "kijiji", `{"delay_between_requests_seconds": 1.5, "max_pages_per_cycle": 20}`, 200)
-	require.Equal(t, db.PlatformSettings{Enabled: true, DelaySeconds: 1.5, MaxPages: 20, CooldownSeconds: 60}, p.Settings)
+	require.Equal(t, api.PlatformSettings{Enabled: true, DelaySeconds: 1.5, MaxPages: 20, CooldownSeconds: 60}, p.Settings)
 	require.Equal(t, 9.0, p.Configured.DelaySeconds)
 	p = do(http.MethodPatch, "kijiji", `{"cooldown_between_cycles_seconds": 0, "enabled": true}`, 200)
-	require.Equal(t, db.PlatformSettings{Enabled: true, DelaySeconds: 1.5, MaxPages: 20}, p.Settings, "the rest stays")
+	require.Equal(t, api.PlatformSettings{Enabled: true, DelaySeconds: 1.5, MaxPages: 20}, p.Settings, "the rest stays")
 	p = do(http.MethodPatch, "kijiji", `{"reset": true, "max_pages_per_cycle": 7}`, 200)
-	require.Equal(t, db.PlatformSettings{Enabled: true, DelaySeconds: 9, MaxPages: 7, CooldownSeconds: 60}, p.Settings)
+	require.Equal(t, api.PlatformSettings{Enabled: true, DelaySeconds: 9, MaxPages: 7, CooldownSeconds: 60}, p.Settings)
 
 	p = do(http.MethodPost, "kijiji/pause", "", 202)
 	require.Equal(t, "paused", p.State)
@@ -207,9 +207,10 @@ func TestPlatformRoles(t *testing.T) {
 	t.Parallel()
 	f := guarded(t)
 	store := db.NewPlatforms(f.pool)
-	d := bare(t, func(o *api.Options) {
-		o.Platforms, o.Keys, o.Launch = store, f.keys, &starter{}
-		o.Guard = api.NewGuard(api.GuardOptions{Keys: f.keys, Log: quiet, Now: f.clock.now})
+	d := bare(t, func(p *parts) {
+		p.Platforms.Store, p.Keys.Store = store, f.keys
+		p.starting(&starter{})
+		p.Guard = api.NewGuard(api.GuardOptions{Keys: f.keys, Log: quiet, Now: f.clock.now})
 	})
 	d.pool = f.pool
 	scraped(t, d)

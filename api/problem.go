@@ -14,11 +14,11 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// retryAfter is what a client is told to wait when something we depend on is away.
+// retryAfter is the least Retry-After of a 503.
 const retryAfter = 5 * time.Second
 
-// problem turns a fault into an RFC 9457 answer. What may pass by itself is a 503 without its text: the log has it,
-// the client should not.
+// problem turns a fault into an RFC 9457 answer. A fault that retrying may heal is a 503 without its text, which names
+// parts of the system: that is logged.
 func problem(ctx context.Context, log *slog.Logger, err error) error {
 	class, after := fault.Of(err)
 	switch class {
@@ -35,7 +35,7 @@ func problem(ctx context.Context, log *slog.Logger, err error) error {
 	log.WarnContext(ctx, "request failed", "class", class, "err", err)
 	seconds := strconv.Itoa(int(max(after, retryAfter).Seconds()))
 	return huma.ErrorWithHeaders(
-		huma.Error503ServiceUnavailable("something this needs is away; try again in "+seconds+" s; /ready says what"),
+		huma.Error503ServiceUnavailable("a service that this needs is unavailable; try again in "+seconds+" s; see /ready"),
 		http.Header{"Retry-After": {seconds}},
 	)
 }

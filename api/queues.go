@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -10,23 +11,142 @@ import (
 	"github.com/mtlrent/conveyor/domain/backlog"
 )
 
-// queues serves /queues.
-type queues struct {
-	read func(context.Context) backlog.Report
+// Queues serves /queues.
+type Queues struct {
+	Read func(context.Context) backlog.Report // never fails; bounds itself
 }
 
-func (q *queues) register(a huma.API) {
-	huma.Register(a, needs(access.Read, huma.Operation{
+func (h Queues) register(d *door) {
+	serve(d, needs(access.Read, huma.Operation{
 		OperationID: "queues", Method: http.MethodGet, Path: "/queues", Tags: []string{"operations"},
-		Summary: "Say what waits where",
+		Summary: "Get the backlog of every queue",
 		Description: "Depth, consumers and rates of every queue; the outbox; open dead letters; backlog and " +
-			"schedule-to-start of Temporal's task queues; hosts that the limiter holds back. A service that is away has " +
-			"nothing to say, and the answer says so; it is never older than a second.",
-	}), q.report)
+			"schedule-to-start of Temporal's task queues; hosts delayed by the rate limiter. The part of a service that is " +
+			"unavailable is empty, and services lists it as away. The answer is at most a second old.",
+	}), h.report)
 }
 
-type queuesOutput struct{ Body backlog.Report }
+type queuesOutput struct{ Body Report }
 
-func (q *queues) report(ctx context.Context, _ *struct{}) (*queuesOutput, error) {
-	return &queuesOutput{q.read(ctx)}, nil
+func (h Queues) report(ctx context.Context, _ *struct{}) (*queuesOutput, error) {
+	return &queuesOutput{NewReport(h.Read(ctx))}, nil
+}
+
+// A Report is the answer of GET /queues.
+type Report struct {
+	At          time.Time         `json:"at"`
+	Services    map[string]string `json:"services" doc:"by name: ok, or away when the service did not answer and its part below is empty"`
+	Warnings    []string          `json:"warnings" doc:"everything that an operator should look at, in one list"`
+	Outbox      Outbox            `json:"outbox"`
+	DeadLetters []DeadCount       `json:"dead_letters"`
+	Queues      []Queue           `json:"queues"`
+	TaskQueues  []TaskQueue       `json:"task_queues"`
+	Limits      []Host            `json:"limits" doc:"hosts with no free turn now, the longest wait first"`
+	Platforms   []Scraper         `json:"platforms" doc:"state of the scrapers of rental sites"`
+}
+
+// OpenDeadLetters is the number of open dead letters of all queues.
+func (r *Report) OpenDeadLetters() (n int64) {
+	for _, d := range r.DeadLetters {
+		n += d.Open
+	}
+	return n
+}
+
+// A Queue is one queue of RabbitMQ.
+type Queue struct {
+	Name        string `json:"name"`
+	Ready       int64  `json:"ready" doc:"messages ready for delivery"`
+	Consumers   int64  `json:"consumers"`
+	Ours        bool   `json:"ours" doc:"a bridge of this system should consume it"`
+	DeadLetters bool   `json:"dead_letters" doc:"it holds messages that could not be processed"`
+	Missing     bool   `json:"missing,omitempty" doc:"the queue does not exist"`
+	Rates
+	Warning string `json:"warning,omitempty"`
+}
+
+// Rates are the numbers of a queue that only RabbitMQ's management API has, up to 5 seconds old; nil is unknown.
+type Rates struct {
+	Unacked     *int64   `json:"unacked" doc:"messages delivered and not yet acknowledged"`
+	PublishRate *float64 `json:"publish_rate" doc:"messages a second that are published to it"`
+	DeliverRate *float64 `json:"deliver_rate" doc:"messages a second that are delivered to consumers"`
+	AckRate     *float64 `json:"ack_rate" doc:"messages a second that are acknowledged"`
+}
+
+// Outbox is the messages that wait to be published.
+type Outbox struct {
+	Pending          int64   `json:"pending" doc:"messages"`
+	Refused          int64   `json:"refused" doc:"pending ones that the broker has returned or refused before"`
+	OldestAgeSeconds float64 `json:"oldest_age_seconds" doc:"age of the oldest pending message; 0 when there is none"`
+}
+
+// DeadCount counts the open dead letters of a queue and class of failure.
+type DeadCount struct {
+	Queue string `json:"queue"`
+	Class string `json:"class"`
+	Open  int64  `json:"open"`
+}
+
+// A TaskQueue is one type of tasks of one of Temporal's task queues. A task that a worker got with the start of its
+// workflow, or from its cache, was never in it.
+type TaskQueue struct {
+	Name             string  `json:"name"`
+	Type             string  `json:"type" enum:"workflow,activity"`
+	Backlog          int64   `json:"backlog" doc:"tasks waiting, approximately; 0 some minutes after the last worker left"`
+	OldestAgeSeconds float64 `json:"oldest_age_seconds" doc:"schedule-to-start of the task whose turn is next; 0 when none waits"`
+	AddRate          float64 `json:"add_rate" doc:"tasks a second that are added, over the last 30 s"`
+	DispatchRate     float64 `json:"dispatch_rate" doc:"tasks a second that workers get, over the last 30 s"`
+	Workers          int64   `json:"workers" doc:"processes that have polled in the last three minutes"`
+	Warning          string  `json:"warning,omitempty"`
+}
+
+// A Host is one that the rate limiter delays.
+type Host struct {
+	Limiter     string  `json:"limiter" doc:"the limited kind of request: images"`
+	Host        string  `json:"host"`
+	WaitSeconds float64 `json:"wait_seconds" doc:"until the next free turn: how long a request made now would wait"`
+}
+
+// A Scraper is the state of a rental site's scraper. GET /platforms has all of it.
+type Scraper struct {
+	Name           string      `json:"name"`
+	State          string      `json:"state" enum:"disabled,paused,blocked,suspect,scraping,cooling,waiting"`
+	Next           string      `json:"next" doc:"its next action, in words"`
+	Refusals       int         `json:"refusals" doc:"in a row, up to now"`
+	RefusedReason  string      `json:"refused_reason,omitempty" doc:"of the last one" example:"429"`
+	SuspectSince   *time.Time  `json:"suspect_since,omitempty" doc:"when a change of its pages was first noticed"`
+	SuspectReason  string      `json:"suspect_reason,omitempty"`
+	LastSuccessAt  *time.Time  `json:"last_success_at,omitempty" doc:"when a page was last read"`
+	OverdueSeconds float64     `json:"overdue_seconds" doc:"how long no page was read, beyond its own pauses; 0 while it is stopped"`
+	Adverts        AdvertCount `json:"adverts"`
+}
+
+// AdvertCount counts the adverts that a scraper has on record.
+type AdvertCount struct {
+	Known  int64 `json:"known" doc:"seen on a search page and not gone"`
+	Failed int64 `json:"failed" doc:"known ones that could not be read on the last visit"`
+	Gone   int64 `json:"gone"`
+}
+
+// NewReport shows a backlog.
+func NewReport(r backlog.Report) Report {
+	return Report{
+		At: r.At, Services: r.Services, Warnings: r.Warnings, Outbox: Outbox(r.Outbox),
+		DeadLetters: each(r.DeadLetters, func(d backlog.DeadCount) DeadCount { return DeadCount(d) }),
+		Queues: each(r.Queues, func(q backlog.Queue) Queue {
+			return Queue{
+				Name: q.Name, Ready: q.Ready, Consumers: q.Consumers, Ours: q.Ours, DeadLetters: q.DeadLetters,
+				Missing: q.Missing, Rates: Rates(q.Rates), Warning: q.Warning,
+			}
+		}),
+		TaskQueues: each(r.TaskQueues, func(q backlog.TaskQueue) TaskQueue { return TaskQueue(q) }),
+		Limits:     each(r.Limits, func(h backlog.Host) Host { return Host(h) }),
+		Platforms: each(r.Platforms, func(s backlog.Scraper) Scraper {
+			return Scraper{
+				Name: s.Name, State: s.State, Next: s.Next, Refusals: s.Refusals, RefusedReason: s.RefusedReason,
+				SuspectSince: s.SuspectSince, SuspectReason: s.SuspectReason, LastSuccessAt: s.LastSuccessAt,
+				OverdueSeconds: s.OverdueSeconds, Adverts: AdvertCount(s.Adverts),
+			}
+		}),
+	}
 }

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"time"
 
@@ -12,53 +11,60 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
-	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
-	"github.com/mtlrent/conveyor/internal/launch"
 )
 
-// replays serves /replays.
-type replays struct {
-	store *db.Replays
-	start Starter
-	log   *slog.Logger
-	link  func(workflowID string) WorkflowLink
-	now   func() time.Time
+// Replays serves /replays.
+type Replays struct {
+	Store  *db.Replays
+	Launch ReplayStarter
+
+	door *door
 }
 
-func (h *replays) register(a huma.API) {
-	huma.Register(a, needs(access.Operate, huma.Operation{
+// A ReplayStarter starts and cancels the workflows of replays: *launch.Launch.
+type ReplayStarter interface {
+	// Replay starts the workflow of a replay, or joins the one of the same ID.
+	Replay(ctx context.Context, r listing.Replay) error
+	// CancelReplay tells the workflow of a replay to end.
+	CancelReplay(ctx context.Context, id uuid.UUID) error
+}
+
+func (h Replays) register(d *door) {
+	h.door = d
+	serve(d, needs(access.Operate, huma.Operation{
 		OperationID: "start-replay", Method: http.MethodPost, Path: "/replays", Tags: []string{"replays"},
 		Summary: "Take stored adverts through the pipeline again", Errors: []int{422, 503},
 		DefaultStatus: http.StatusAccepted,
-		Description: "For every raw listing that matches, whether it changed or not, behind everything that is scraped. " +
-			"With dry_run it only says how many match. A request with the id of an earlier one joins that replay.",
+		Description: "For every raw listing that matches, whether it changed or not, at a lower priority than new adverts. " +
+			"With dry_run it only counts how many match. A request with the id of an earlier one joins that replay.",
 	}), h.create)
-	huma.Register(a, needs(access.Read, huma.Operation{
+	serve(d, needs(access.Read, huma.Operation{
 		OperationID: "list-replays", Method: http.MethodGet, Path: "/replays", Tags: []string{"replays"},
 		Summary: "List replays, the newest first", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
 	}), h.list)
-	huma.Register(a, needs(access.Read, huma.Operation{
+	serve(d, needs(access.Read, huma.Operation{
 		OperationID: "get-replay", Method: http.MethodGet, Path: "/replays/{id}", Tags: []string{"replays"},
-		Summary: "See how far a replay has come", Errors: []int{404, 422, 503},
+		Summary: "Get a replay and its progress", Errors: []int{404, 422, 503},
 	}), h.get)
-	huma.Register(a, needs(access.Operate, huma.Operation{
+	serve(d, needs(access.Operate, huma.Operation{
 		OperationID: "cancel-replay", Method: http.MethodDelete, Path: "/replays/{id}", Tags: []string{"replays"},
-		Summary: "Stop a replay", Errors: []int{404, 409, 422, 503}, DefaultStatus: http.StatusOK,
-		Description: "Nothing more is started; what was started goes its way. The replay stays on record, as canceled.",
+		Summary: "Cancel a replay", Errors: []int{404, 409, 422, 503}, DefaultStatus: http.StatusOK,
+		Description: "No more adverts are started; those already started are processed to their end. The replay stays on " +
+			"record, as canceled.",
 	}), h.cancel)
 }
 
-// ReplayStart is what POST /replays takes.
+// ReplayStart is the body of POST /replays.
 type ReplayStart struct {
 	ID     *uuid.UUID  `json:"id,omitempty" doc:"chosen by the caller, so that the request can be repeated"`
-	Stage  string      `json:"stage,omitempty" enum:"normalize,dedupe,import" default:"normalize" doc:"where to enter"`
+	Stage  Stage       `json:"stage,omitempty" default:"normalize" doc:"where to enter the pipeline"`
 	Filter ReplayWhich `json:"filter,omitempty" doc:"which raw listings; empty is all of them"`
 	Rate   int         `json:"rate,omitempty" minimum:"1" maximum:"100" default:"20" doc:"adverts a second, at most"`
 	DryRun bool        `json:"dry_run,omitempty" doc:"start nothing, only count"`
 }
 
-// ReplayWhich says which raw listings. Conditions combine.
+// ReplayWhich selects raw listings. Conditions combine.
 type ReplayWhich struct {
 	Platform     string      `json:"platform,omitempty" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" example:"kijiji"`
 	Status       []string    `json:"status,omitempty" minItems:"1" maxItems:"5" enum:"scraped,normalized,imported,duplicate,rejected" doc:"any of these"`
@@ -70,7 +76,7 @@ type ReplayWhich struct {
 
 type createReplayInput struct{ Body ReplayStart }
 
-// Resolve checks what a schema cannot say.
+// Resolve checks what a schema cannot express.
 func (in *createReplayInput) Resolve(huma.Context) []error {
 	f := in.Body.Filter
 	if f.ScrapedSince != nil && f.ScrapedUntil != nil && !f.ScrapedSince.Before(*f.ScrapedUntil) {
@@ -82,10 +88,51 @@ func (in *createReplayInput) Resolve(huma.Context) []error {
 	return nil
 }
 
-// Replay is a replay with the address of its workflow.
+// Replay is a replay and its progress.
 type Replay struct {
-	db.Replay
-	Workflow WorkflowLink `json:"workflow"`
+	ID        uuid.UUID            `json:"id"`
+	State     string               `json:"state" enum:"running,completed,canceled,failed"`
+	Stage     Stage                `json:"stage"`
+	Filter    listing.ReplayFilter `json:"filter" doc:"which raw listings it takes"`
+	Rate      int                  `json:"rate" doc:"adverts a second, at most"`
+	Total     int64                `json:"total" doc:"adverts that matched when it was made"`
+	Done      int64                `json:"done" doc:"processed to their end, skipped or failed"`
+	Started   int64                `json:"started" doc:"workflows started, or joined where one was running"`
+	Skipped   int64                `json:"skipped" doc:"not started; skips gives the reasons"`
+	Failed    int64                `json:"failed" doc:"started, and not processed to their end within ten minutes"`
+	Outcomes  ReplayOutcomes       `json:"outcomes"`
+	Skips     ReplaySkips          `json:"skips"`
+	Reason    string               `json:"reason,omitempty" doc:"why it failed"`
+	StartedBy string               `json:"started_by"`
+	CreatedAt time.Time            `json:"created_at"`
+	UpdatedAt time.Time            `json:"updated_at"`
+	EndedAt   *time.Time           `json:"ended_at,omitempty"`
+	ETA       *time.Time           `json:"eta,omitempty" doc:"when it ends at the pace so far"`
+	Workflow  WorkflowLink         `json:"workflow"`
+}
+
+// ReplayOutcomes counts the adverts of a replay by how they ended.
+type ReplayOutcomes struct {
+	Imported  int64 `json:"imported"`
+	Duplicate int64 `json:"duplicate"`
+	Rejected  int64 `json:"rejected"`
+	HandedOn  int64 `json:"handed_on" doc:"handed over to a stage that another team runs"`
+}
+
+// ReplaySkips counts the adverts that a replay did not start.
+type ReplaySkips struct {
+	Staged        int64 `json:"staged" doc:"came normalized by another team: enter at dedupe or import"`
+	NotNormalized int64 `json:"not_normalized" doc:"no normalized form of the newest revision: enter at normalize"`
+	Archived      int64 `json:"archived" doc:"no longer offered; a new scrape brings it back"`
+}
+
+func (h Replays) show(r db.Replay) *Replay {
+	return &Replay{
+		ID: r.ID, State: r.State, Stage: Stage(r.Stage), Filter: r.Filter, Rate: r.Rate, Total: r.Total, Done: r.Done,
+		Started: r.Started, Skipped: r.Skipped, Failed: r.Failed, Outcomes: ReplayOutcomes(r.Outcomes),
+		Skips: ReplaySkips(r.Skips), Reason: r.Reason, StartedBy: r.StartedBy, CreatedAt: r.CreatedAt,
+		UpdatedAt: r.UpdatedAt, EndedAt: r.EndedAt, ETA: r.ETA, Workflow: h.door.workflow(listing.ReplayWorkflowID(r.ID)),
+	}
 }
 
 // ReplayAccepted is the answer of POST /replays.
@@ -97,38 +144,36 @@ type ReplayAccepted struct {
 
 type createReplayOutput struct {
 	Status   int
-	Location string `header:"Location" doc:"where to see how far it has come"`
+	Location string `header:"Location" doc:"where to see its progress"`
 	Body     ReplayAccepted
 }
 
-// create is durably accepted when it answers. The workflow comes first, for it stores the replay itself if we die in
-// between; that we store it too lets GET answer at once.
-func (h *replays) create(ctx context.Context, in *createReplayInput) (*createReplayOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	filter, now := listing.ReplayFilter(in.Body.Filter), h.now().UTC().Truncate(time.Microsecond)
-	total, err := h.store.Count(ctx, filter, now)
+// create is durably accepted when it answers. The workflow comes first, for it stores the replay itself if the API
+// stops in between; that create stores it too lets GET answer at once.
+func (h Replays) create(ctx context.Context, in *createReplayInput) (*createReplayOutput, error) {
+	filter, now := listing.ReplayFilter(in.Body.Filter), h.door.Now().UTC().Truncate(time.Microsecond)
+	total, err := h.Store.Count(ctx, filter, now)
 	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
 	if in.Body.DryRun {
 		return &createReplayOutput{Status: http.StatusOK, Body: ReplayAccepted{DryRun: true, Total: total}}, nil
 	}
 	r := listing.Replay{
-		ID: uuid.New(), Stage: in.Body.Stage, Filter: filter, Rate: in.Body.Rate, By: callerOf(ctx).Name, At: now,
+		ID: uuid.New(), Stage: string(in.Body.Stage), Filter: filter, Rate: in.Body.Rate, By: callerOf(ctx).Name, At: now,
 	}
 	if in.Body.ID != nil {
 		r.ID = *in.Body.ID
 	}
-	if err := h.start.Replay(ctx, r); err != nil {
-		return nil, problem(ctx, h.log, err)
+	if err := h.Launch.Replay(ctx, r); err != nil {
+		return nil, err
 	}
-	if err := h.store.OpenReplay(ctx, r); err != nil {
-		return nil, problem(ctx, h.log, err)
+	if err := h.Store.OpenReplay(ctx, r); err != nil {
+		return nil, err
 	}
-	stored, err := h.store.Get(ctx, r.ID)
+	stored, err := h.Store.Get(ctx, r.ID)
 	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
 	return &createReplayOutput{
 		Status: http.StatusAccepted, Location: "/replays/" + r.ID.String(),
@@ -136,92 +181,64 @@ func (h *replays) create(ctx context.Context, in *createReplayInput) (*createRep
 	}, nil
 }
 
-func (h *replays) show(r db.Replay) *Replay { return &Replay{r, h.link(launch.ReplayID(r.ID))} }
-
 type listReplaysInput struct {
 	State  string `query:"state" enum:"running,completed,canceled,failed,any" default:"any"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
-	Cursor string `query:"cursor" maxLength:"400" doc:"next_cursor of the page before"`
+	Cursor string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
 
 	after *db.Position
 }
 
-// replayOrder is what cursors of this list belong to.
+// replayOrder is the only order of replays, for their cursors.
 const replayOrder = "replays"
 
 // Resolve reads the cursor.
 func (in *listReplaysInput) Resolve(huma.Context) []error {
 	var err error
-	if in.after, err = parseCursor(in.Cursor, replayOrder); err != nil {
-		return []error{&huma.ErrorDetail{Message: err.Error(), Location: "query.cursor", Value: in.Cursor}}
-	}
-	return nil
+	in.after, err = parseCursor(in.Cursor, replayOrder)
+	return wrongCursor(in.Cursor, err)
 }
 
 // ReplayPage is the answer of GET /replays.
-type ReplayPage struct {
-	Items      []*Replay `json:"items"`
-	NextCursor string    `json:"next_cursor,omitempty" doc:"absent on the last page"`
-}
+type ReplayPage Page[*Replay]
 
 type listReplaysOutput struct{ Body ReplayPage }
 
-func (h *replays) list(ctx context.Context, in *listReplaysInput) (*listReplaysOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
+func (h Replays) list(ctx context.Context, in *listReplaysInput) (*listReplaysOutput, error) {
 	state := in.State
 	if state == "any" {
 		state = ""
 	}
-	page, next, err := h.store.List(ctx, state, in.after, in.Limit)
+	rows, next, err := h.Store.List(ctx, state, in.after, in.Limit)
 	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
-	out := &listReplaysOutput{ReplayPage{Items: make([]*Replay, len(page))}}
-	for i, r := range page {
-		out.Body.Items[i] = h.show(r)
-	}
-	if next != nil {
-		out.Body.NextCursor = writeCursor(*next, replayOrder)
-	}
-	return out, nil
+	return &listReplaysOutput{ReplayPage(page(rows, h.show, cursorAt(next, replayOrder)))}, nil
 }
 
 type replayInput struct {
-	ID string `path:"id" format:"uuid"`
+	ID uuid.UUID `path:"id"`
 }
 
 type replayOutput struct{ Body *Replay }
 
-func (h *replays) get(ctx context.Context, in *replayInput) (*replayOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	id, err := uuid.Parse(in.ID)
+func (h Replays) get(ctx context.Context, in *replayInput) (*replayOutput, error) {
+	r, err := h.Store.Get(ctx, in.ID)
 	if err != nil {
-		return nil, problem(ctx, h.log, fault.Newf(fault.Invalid, "id: %q is not a UUID", in.ID))
-	}
-	r, err := h.store.Get(ctx, id)
-	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
 	return &replayOutput{h.show(r)}, nil
 }
 
-// cancel is done when Postgres says so: the next batch sees it there. Telling the workflow only makes it sooner, so a
-// Temporal that is away does not matter.
-func (h *replays) cancel(ctx context.Context, in *replayInput) (*replayOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	id, err := uuid.Parse(in.ID)
+// cancel is done when it is stored: the workflow reads that before its next batch. The signal to the workflow only
+// makes that sooner, so cancel succeeds also while Temporal is unavailable.
+func (h Replays) cancel(ctx context.Context, in *replayInput) (*replayOutput, error) {
+	r, err := h.Store.Cancel(ctx, in.ID, callerOf(ctx).Name, h.door.Now())
 	if err != nil {
-		return nil, problem(ctx, h.log, fault.Newf(fault.Invalid, "id: %q is not a UUID", in.ID))
+		return nil, err
 	}
-	r, err := h.store.Cancel(ctx, id, callerOf(ctx).Name, h.now())
-	if err != nil {
-		return nil, problem(ctx, h.log, err)
-	}
-	if err := h.start.CancelReplay(ctx, id); err != nil && !errors.Is(err, context.Canceled) {
-		h.log.WarnContext(ctx, "replay ends with its next batch", "workflow_id", launch.ReplayID(id), "err", err)
+	if err := h.Launch.CancelReplay(ctx, in.ID); err != nil && !errors.Is(err, context.Canceled) {
+		h.door.Log.WarnContext(ctx, "replay ends with its next batch", "workflow_id", listing.ReplayWorkflowID(in.ID), "err", err)
 	}
 	return &replayOutput{h.show(r)}, nil
 }

@@ -48,7 +48,7 @@ func TestStartReplay(t *testing.T) {
 	require.Equal(t, "/replays/"+id.String(), r.Header.Get("Location"))
 	require.Equal(t, int64(3), got.Total)
 	require.Equal(t, "running", got.Replay.State)
-	require.Equal(t, "dedupe", got.Replay.Stage)
+	require.EqualValues(t, "dedupe", got.Replay.Stage)
 	require.Equal(t, 20, got.Replay.Rate)
 	require.Equal(t, "anonymous", got.Replay.StartedBy)
 	require.Equal(t, listing.ReplayFilter{Platform: "kijiji", Status: []string{"scraped"}}, got.Replay.Filter)
@@ -64,7 +64,7 @@ func TestStartReplay(t *testing.T) {
 	for range 2 {
 		again := read[api.ReplayAccepted](t, d.ask(t, http.MethodPost, "/replays", body), http.StatusAccepted)
 		require.Equal(t, mine, again.Replay.ID)
-		require.Equal(t, "normalize", again.Replay.Stage)
+		require.EqualValues(t, "normalize", again.Replay.Stage)
 	}
 	require.Equal(t, []string{
 		"anonymous replay.started replay/" + id.String(), "anonymous replay.started replay/" + mine.String(),
@@ -147,7 +147,7 @@ func TestCancelReplay(t *testing.T) {
 
 	d.started.err = nil
 	done := read[api.ReplayAccepted](t, d.ask(t, http.MethodPost, "/replays", "{}"), 202).Replay.ID
-	require.NoError(t, d.Replays.EndReplay(t.Context(), done, listing.ReplayFailed, "why", now))
+	require.NoError(t, d.Replays.Store.EndReplay(t.Context(), done, listing.ReplayFailed, "why", now))
 	p := refused(t, d.ask(t, http.MethodDelete, "/replays/"+done.String(), ""), http.StatusConflict)
 	require.Contains(t, p.Detail, "has failed")
 }

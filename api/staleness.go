@@ -2,9 +2,7 @@ package api
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -12,45 +10,49 @@ import (
 	"github.com/mtlrent/conveyor/domain/access"
 )
 
-// staleness serves /staleness.
-type staleness struct {
-	start Starter
-	audit *db.AuditLog
-	log   *slog.Logger
-	link  func(workflowID string) WorkflowLink
-	now   func() time.Time
+// Staleness serves /staleness.
+type Staleness struct {
+	Launch StalenessStarter
+	Audit  *db.AuditLog
+
+	door *door
 }
 
-func (h *staleness) register(a huma.API) {
-	huma.Register(a, needs(access.Operate, huma.Operation{
+// A StalenessStarter starts the workflow that archives stale listings: *launch.Launch.
+type StalenessStarter interface {
+	// ArchiveStale starts the workflow, or joins the one that runs.
+	ArchiveStale(ctx context.Context) (workflowID string, joined bool, err error)
+}
+
+func (h Staleness) register(d *door) {
+	h.door = d
+	serve(d, needs(access.Operate, huma.Operation{
 		OperationID: "run-staleness", Method: http.MethodPost, Path: "/staleness/run", Tags: []string{"listings"},
 		Summary: "Archive stale listings now", Errors: []int{503}, DefaultStatus: http.StatusAccepted,
-		Description: "What the schedule does every few hours. A check that runs already is joined.",
+		Description: "Runs the check that is scheduled every few hours. A check that is running already is joined.",
 	}), h.run)
 }
 
 // StalenessRun is the answer of POST /staleness/run.
 type StalenessRun struct {
-	Joined   bool         `json:"joined" doc:"a check was running"`
+	Joined   bool         `json:"joined" doc:"a check was running already"`
 	Workflow WorkflowLink `json:"workflow"`
 }
 
 type stalenessOutput struct{ Body StalenessRun }
 
 // run is durably accepted when it answers.
-func (h *staleness) run(ctx context.Context, _ *struct{}) (*stalenessOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	id, joined, err := h.start.ArchiveStale(ctx)
+func (h Staleness) run(ctx context.Context, _ *struct{}) (*stalenessOutput, error) {
+	id, joined, err := h.Launch.ArchiveStale(ctx)
 	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
-	err = h.audit.Record(ctx, db.Deed{
-		At: h.now(), Actor: callerOf(ctx).Name, Action: "staleness.started", Subject: "workflow/" + id,
+	err = h.Audit.Record(ctx, db.Deed{
+		At: h.door.Now(), Actor: callerOf(ctx).Name, Action: "staleness.started", Subject: "workflow/" + id,
 		Detail: map[string]any{"joined": joined},
 	})
 	if err != nil {
-		return nil, problem(ctx, h.log, err)
+		return nil, err
 	}
-	return &stalenessOutput{StalenessRun{Joined: joined, Workflow: h.link(id)}}, nil
+	return &stalenessOutput{StalenessRun{Joined: joined, Workflow: h.door.workflow(id)}}, nil
 }

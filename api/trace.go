@@ -12,14 +12,14 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// traced makes a span of each request, the next one in its caller's trace. What is asked all day by machines, or for
-// a page's looks, makes none.
+// traced makes a span of each request, as a child of its caller's span. Probes, scrapes of metrics, and the files of
+// the documentation make none.
 func traced(next http.Handler, p trace.TracerProvider) http.Handler {
 	if p == nil {
 		return next
 	}
 	return otelhttp.NewHandler(next, "api", otelhttp.WithTracerProvider(p),
-		otelhttp.WithMeterProvider(noop.NewMeterProvider()), // its metrics are those of a provider that nobody reads
+		otelhttp.WithMeterProvider(noop.NewMeterProvider()), // the API has its own metrics
 		otelhttp.WithPropagators(propagation.TraceContext{}),
 		otelhttp.WithFilter(func(r *http.Request) bool {
 			switch r.URL.Path {
@@ -30,7 +30,7 @@ func traced(next http.Handler, p trace.TracerProvider) http.Handler {
 		}))
 }
 
-// routed names a request's span by its route, which only the router knows: paths are too many.
+// routed names the span of a request by its route, which only the router knows: paths are too many for names.
 func routed(c *gin.Context) {
 	if route := c.FullPath(); route != "" {
 		span := trace.SpanFromContext(c.Request.Context())

@@ -9,8 +9,6 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-
-	"github.com/mtlrent/conveyor/api"
 )
 
 // A request is a span named by its route, in its caller's trace; what machines ask all day is none.
@@ -18,7 +16,7 @@ func TestTraces(t *testing.T) {
 	t.Parallel()
 
 	recorder := tracetest.NewSpanRecorder()
-	d := open(t, func(o *api.Options) { o.Traces = trace.NewTracerProvider(trace.WithSpanProcessor(recorder)) })
+	d := open(t, func(p *parts) { p.Traces = trace.NewTracerProvider(trace.WithSpanProcessor(recorder)) })
 	for _, path := range []string{"/health", "/metrics", "/ready", "/docs", "/openapi.json"} {
 		d.get(t, path)
 	}

@@ -10,24 +10,24 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// AuditLog is who did what, and when. Rows are only ever added.
+// AuditLog records the actions of callers. Rows are only ever added.
 type AuditLog struct{ pool *pgxpool.Pool }
 
 // NewAuditLog returns the audit kept in pool.
 func NewAuditLog(pool *pgxpool.Pool) *AuditLog { return &AuditLog{pool} }
 
-// A Deed is one thing that somebody did.
+// A Deed is one action of a caller.
 type Deed struct {
 	At      time.Time
 	Actor   string // name of the API key, or subject of the token
 	Action  string // noun.past-tense: dead_letter.replayed
-	Subject string // what it was done to: dead-letter/12
+	Subject string // that it was done to: dead-letter/12
 	Detail  any    // JSON; nil is {}. Never secrets or personal data
 }
 
 const sqlAuditAdd = `INSERT INTO audit (at, actor, action, subject, detail) VALUES ($1, $2, $3, $4, $5)`
 
-// auditAdd queues a deed into the transaction of what was done.
+// auditAdd queues a deed into the transaction of its action.
 func auditAdd(b *pgx.Batch, d Deed) error {
 	detail := []byte("{}")
 	if d.Detail != nil {

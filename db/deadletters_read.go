@@ -9,7 +9,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
 )
 
 // A LetterFilter says which dead letters are meant. An empty string and a zero time do not filter.
@@ -26,8 +28,12 @@ type LetterFilter struct {
 
 // args are $1 to $8 of sqlLetterFilter.
 func (f LetterFilter) args() []any {
+	var platform []string // the queue of its adverts, and what the IDs of their workflows begin with
+	if f.Platform != "" {
+		platform = []string{contract.QueueScraped(f.Platform), listing.Ref{Platform: f.Platform}.WorkflowID()}
+	}
 	return []any{
-		stated(f.State), stated(f.Queue), stated(f.Class), stated(f.Platform), stated(f.Reason), stated(f.WorkflowID),
+		stated(f.State), stated(f.Queue), stated(f.Class), platform, stated(f.Reason), stated(f.WorkflowID),
 		stated(f.Since), stated(f.Until),
 	}
 }
@@ -35,7 +41,7 @@ func (f LetterFilter) args() []any {
 const sqlLetterFilter = `($1::text IS NULL OR state = $1)
     AND ($2::text IS NULL OR queue = $2)
     AND ($3::text IS NULL OR class = $3)
-    AND ($4::text IS NULL OR queue = 'scraped.' || $4 OR starts_with(workflow_id, 'listing/' || $4 || '/'))
+    AND ($4::text[] IS NULL OR queue = ($4::text[])[1] OR starts_with(workflow_id, ($4::text[])[2]))
     AND ($5::text IS NULL OR position(lower($5) IN lower(reason)) > 0)
     AND ($6::text IS NULL OR workflow_id = $6)
     AND ($7::timestamptz IS NULL OR last_at >= $7)
@@ -43,28 +49,28 @@ const sqlLetterFilter = `($1::text IS NULL OR state = $1)
 
 // A LetterPosition is a dead letter's place in the list, for keyset pagination.
 type LetterPosition struct {
-	LastAt time.Time `json:"t"`
-	ID     int64     `json:"i"`
+	LastAt time.Time
+	ID     int64
 }
 
 // A LetterSummary is a dead letter in a list: neither body nor headers, where people's data may stand.
 type LetterSummary struct {
-	ID         int64      `json:"id"`
-	State      string     `json:"state" enum:"open,replayed,resolved,discarded" doc:"open waits for a person; replayed has not died since"`
-	Queue      string     `json:"queue" doc:"where it was consumed, and where a replay goes"`
-	Exchange   string     `json:"exchange" doc:"what it was published to first; empty is the default exchange"`
-	RoutingKey string     `json:"routing_key"`
-	MessageID  string     `json:"message_id,omitempty" doc:"the sender's, if there was one"`
-	Class      string     `json:"class" doc:"of the last fault: invalid, gone, …"`
-	Reason     string     `json:"reason" doc:"of the last death; cut to 500 characters in lists"`
-	WorkflowID string     `json:"workflow_id,omitempty"`
-	RunID      string     `json:"run_id,omitempty" doc:"the run that it died in last"`
-	FirstAt    time.Time  `json:"first_at"`
-	LastAt     time.Time  `json:"last_at"`
-	Deaths     int        `json:"deaths" doc:"times it was archived"`
-	Replays    int        `json:"replays"`
-	ReplayedAt *time.Time `json:"replayed_at,omitempty" doc:"the last time"`
-	Bytes      int        `json:"bytes" doc:"of the body"`
+	ID         int64
+	State      string // open replayed resolved discarded; open needs an operator's decision; replayed has not died since
+	Queue      string // that it was consumed from, and that a replay goes to
+	Exchange   string // that it was first published to; empty is the default exchange
+	RoutingKey string
+	MessageID  string // set by the sender, if any
+	Class      string // of the last fault: invalid, gone, …
+	Reason     string // of the last death; cut to 500 characters in lists
+	WorkflowID string
+	RunID      string // the run that it died in last
+	FirstAt    time.Time
+	LastAt     time.Time
+	Deaths     int // times it was archived
+	Replays    int
+	ReplayedAt *time.Time // the last time
+	Bytes      int        // of the body
 }
 
 const sqlLetterSummary = `id, state, queue, exchange, routing_key, message_id, class, left(reason, 500),
@@ -85,15 +91,12 @@ func (s *DeadLetters) List(ctx context.Context, f LetterFilter, after *LetterPos
 		id, at = &after.ID, &after.LastAt
 	}
 	rows, _ := s.pool.Query(ctx, sqlLetterList, append(f.args(), id, at, limit+1)...)
-	page, err := pgx.CollectRows(rows, pgx.RowToStructByPos[LetterSummary])
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[LetterSummary])
 	if err != nil {
 		return nil, nil, refused(fmt.Errorf("list dead letters: %w", err))
 	}
-	if len(page) <= limit {
-		return page, nil, nil
-	}
-	last := page[limit-1]
-	return page[:limit], &LetterPosition{LastAt: last.LastAt, ID: last.ID}, nil
+	found, next := page(found, limit, func(l LetterSummary) LetterPosition { return LetterPosition{l.LastAt, l.ID} })
+	return found, next, nil
 }
 
 const sqlLetterCount = `SELECT count(*) FROM dead_letters WHERE ` + sqlLetterFilter
@@ -117,16 +120,16 @@ type Letter struct {
 
 // A LetterReplay says how far the last replay has come.
 type LetterReplay struct {
-	SentAt *time.Time `json:"sent_at,omitempty" doc:"when its queue had it; absent while it waits to be sent"`
-	Error  string     `json:"error,omitempty" doc:"why it could not be sent so far; it is tried again"`
+	SentAt *time.Time // when the broker confirmed it for its queue; nil while it waits to be sent
+	Error  string     // why it could not be sent so far; it is retried
 }
 
-// A LetterDeed is something that somebody did to a dead letter.
+// A LetterDeed is one replay or discard of a dead letter.
 type LetterDeed struct {
-	At     time.Time       `json:"at"`
-	Actor  string          `json:"actor"`
-	Action string          `json:"action" example:"dead_letter.replayed"`
-	Detail json.RawMessage `json:"detail"`
+	At     time.Time
+	Actor  string
+	Action string
+	Detail json.RawMessage
 }
 
 const sqlLetterOne = `SELECT ` + sqlLetterSummary + `, reason, headers, body FROM dead_letters WHERE id = $1`

@@ -14,9 +14,9 @@ import (
 
 // A Replayed is one dead letter that goes back to its queue.
 type Replayed struct {
-	ID      int64  `json:"id"`
-	Queue   string `json:"queue"`
-	Replays int    `json:"replays" doc:"times it was replayed, this one included"`
+	ID      int64
+	Queue   string
+	Replays int // times it was replayed, this one included
 }
 
 // A replay goes to the queue that the letter died in, by the default exchange: through the exchange that it was
@@ -25,8 +25,8 @@ type Replayed struct {
 // brokers act on, and the number of its letter. Headers that may not fit into a frame stay behind, or the relay would
 // try for ever.
 //
-// Letters that somebody else holds are passed over, not waited for: two who replay the same ones replay each once.
-// Neither is one taken whose last replay has not been sent yet.
+// Letters that another transaction holds are passed over, not waited for: two replays of the same letters send each
+// once. Neither is one taken whose last replay has not been sent yet.
 const sqlLetterReplay = `
 WITH due AS (
     SELECT id FROM dead_letters d
@@ -79,8 +79,8 @@ func replay(ctx context.Context, q querier, f LetterFilter, id *int64, after int
 	return got, nil
 }
 
-// Who comes second sees the letter as the first has left it, and the outbox as it was before: a statement that waits
-// for a row looks at that row anew and at nothing else. So the wait is a statement of its own.
+// The second of two replays sees the letter as the first has left it, and the outbox as it was before: a statement that
+// waits for a row looks at that row anew and at nothing else. So the wait is a statement of its own.
 const sqlLetterHold = `SELECT id FROM dead_letters WHERE id = $1 FOR UPDATE`
 
 const sqlLetterState = `
@@ -88,10 +88,10 @@ SELECT state, replayed_at, queue <> '' AND octet_length(queue) <= 255,
     EXISTS (SELECT FROM outbox WHERE message_id = d.replay_id AND published_at IS NULL)
 FROM dead_letters d WHERE id = $1`
 
-// Replay sends a dead letter to its queue again, in one transaction with the audit of who did it. It is on its way when
-// Replay returns, and open again when it dies again. One that is not open is fault.Conflict unless force says to send
-// it all the same, and so is one whose last replay still waits to be sent, whatever force says: asking twice sends it
-// once. An unknown one is fault.Gone.
+// Replay sends a dead letter to its queue again, in one transaction with its audit record. It is on its way when Replay
+// returns, and open again when it dies again. One that is not open is fault.Conflict unless force is set, and so is one
+// whose last replay still waits to be sent, whatever force is: asking twice sends it once. An unknown one is
+// fault.Gone.
 func (s *DeadLetters) Replay(ctx context.Context, id int64, force bool, actor string, now time.Time) (Replayed, error) {
 	f := LetterFilter{State: "open"}
 	if force {
@@ -134,7 +134,7 @@ func (s *DeadLetters) whyNot(ctx context.Context, id int64, force bool) error {
 	case state != "open" && !force:
 		return fault.Newf(fault.Conflict, "dead letter %d is %s; force sends it all the same", id, state)
 	}
-	return fault.Newf(fault.Conflict, "dead letter %d is being changed by somebody else; try again", id)
+	return fault.Newf(fault.Conflict, "dead letter %d is being changed by another request; try again", id)
 }
 
 func stamp(t *time.Time) string {

@@ -65,7 +65,7 @@ func (s *Drafts) PersistDraft(ctx context.Context, r draft.Result, d *draft.Docu
 		string(r.Class), storable(r.Error), r.Status, value(product.Name), value(product.Brand), value(product.Price),
 		value(product.Currency), value(product.Availability), value(product.SKU), value(product.GTIN), value(product.MPN),
 		document, files, r.CrawledAt, r.TookMS, now)
-	b.Queue(sqlDraftResolve, "draft/"+r.EventID.String(), r.EventID.String())
+	b.Queue(sqlDraftResolve, draft.WorkflowID(r.EventID), r.EventID.String())
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("store draft of %s: %w", r.EventID, err)
 	}

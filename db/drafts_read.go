@@ -36,28 +36,28 @@ type DraftFilter struct {
 
 // A DraftSummary is a draft in a list.
 type DraftSummary struct {
-	ID           uuid.UUID    `json:"id"`
-	EventID      uuid.UUID    `json:"event_id" doc:"of the crawl request"`
-	URL          string       `json:"url" doc:"that was asked for"`
-	FinalURL     *string      `json:"final_url,omitempty" doc:"where redirects led"`
-	Outcome      string       `json:"outcome" enum:"succeeded,failed"`
-	Class        string       `json:"class,omitempty" doc:"of the failure: transient ones may work another time"`
-	Error        string       `json:"error,omitempty" doc:"why it failed"`
-	Status       *int         `json:"status,omitempty" doc:"HTTP"`
-	Name         *string      `json:"name,omitempty"`
-	Brand        *string      `json:"brand,omitempty"`
-	Price        *string      `json:"price,omitempty" doc:"decimal" example:"1299.00"`
-	Currency     *string      `json:"currency,omitempty" doc:"ISO 4217"`
-	Availability *string      `json:"availability,omitempty" doc:"of schema.org" example:"InStock"`
-	SKU          *string      `json:"sku,omitempty"`
-	GTIN         *string      `json:"gtin,omitempty"`
-	MPN          *string      `json:"mpn,omitempty"`
-	OutDir       string       `json:"out_dir" doc:"where the worker has put the files"`
-	Files        []draft.File `json:"files" doc:"for GET /drafts/{id}/files/{name}"`
-	CrawledAt    time.Time    `json:"crawled_at"`
-	TookMS       int64        `json:"took_ms" doc:"milliseconds from the page to its files"`
-	CreatedAt    time.Time    `json:"created_at"`
-	UpdatedAt    time.Time    `json:"updated_at"`
+	ID           uuid.UUID
+	EventID      uuid.UUID // of the crawl request
+	URL          string    // as requested
+	FinalURL     *string   // after redirects
+	Outcome      string    // succeeded failed
+	Class        string    // of the failure: transient ones may succeed another time
+	Error        string    // why it failed
+	Status       *int      // HTTP
+	Name         *string
+	Brand        *string
+	Price        *string // decimal
+	Currency     *string // ISO 4217
+	Availability *string // of schema.org
+	SKU          *string
+	GTIN         *string
+	MPN          *string
+	OutDir       string       // folder of its files on the worker
+	Files        []draft.File // for GET /drafts/{id}/files/{name}
+	CrawledAt    time.Time
+	TookMS       int64 // milliseconds from opening the page to storing its files
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
 }
 
 const sqlDraftColumns = `
@@ -88,32 +88,24 @@ func (s *Drafts) Search(ctx context.Context, f DraftFilter) ([]DraftSummary, *Po
 	if f.Host == "" { // an address has one, which has an index
 		f.Host = web.Host(f.URL)
 	}
-	var id *uuid.UUID
-	var at *time.Time
-	if f.After != nil {
-		id, at = &f.After.ID, &f.After.At
-	}
+	id, at := f.After.keys()
 	rows, _ := s.pool.Query(ctx, sqlDraftsSearch, stated(f.Outcome), stated(f.Host), stated(f.URL), stated(f.Name),
 		stated(f.Brand), stated(f.SKU), stated(f.GTIN), stated(f.MPN), stated(f.Availability), stated(f.Currency),
 		stated(f.MinPrice), stated(f.MaxPrice), f.Since, id, at, f.Limit+1)
-	page, err := pgx.CollectRows(rows, pgx.RowToStructByPos[DraftSummary])
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[DraftSummary])
 	if err != nil {
 		return nil, nil, refused(fmt.Errorf("search drafts: %w", err))
 	}
-	if len(page) <= f.Limit {
-		return page, nil, nil
-	}
-	page = page[:f.Limit]
-	last := page[f.Limit-1]
-	return page, &Position{At: last.CreatedAt, ID: last.ID}, nil
+	found, next := page(found, f.Limit, func(d DraftSummary) Position { return Position{At: d.CreatedAt, ID: d.ID} })
+	return found, next, nil
 }
 
 // A DraftDetail is a draft with where each value was found.
 type DraftDetail struct {
 	DraftSummary
-	Redirects []string     `json:"redirects" doc:"the addresses on the way to final_url, url being the first"`
-	Unstable  bool         `json:"unstable" doc:"the page was still changing when it was taken"`
-	Draft     *draft.Draft `json:"draft,omitempty" doc:"every value with its source and a confidence; absent where there was no page"`
+	Redirects []string     // the addresses before final_url, in order, beginning with url
+	Unstable  bool         // the page was still changing when it was read
+	Draft     *draft.Draft // every value with its source and a confidence; nil where there was no page
 }
 
 const sqlDraftGet = `SELECT ` + sqlDraftColumns + `, document FROM product_drafts WHERE id = $1`
@@ -162,14 +154,14 @@ LEFT JOIN draft_requests r USING (event_id)
 LEFT JOIN product_drafts d USING (event_id)
 LEFT JOIN LATERAL (
     SELECT id, state, reason FROM dead_letters
-    WHERE (workflow_id = 'draft/' || e.event_id::text OR message_id = e.event_id::text) AND queue = $2
+    WHERE (workflow_id = $3 OR message_id = e.event_id::text) AND queue = $2
         AND state IN ('open', 'replayed', 'discarded') AND d.id IS NULL
     ORDER BY last_at DESC, id DESC LIMIT 1
 ) l ON true`
 
 // Request returns what is known of a crawl request. queue is where such requests are consumed.
 func (s *Drafts) Request(ctx context.Context, eventID uuid.UUID, queue string) (DraftRequestState, error) {
-	rows, _ := s.pool.Query(ctx, sqlDraftRequestState, eventID, queue)
+	rows, _ := s.pool.Query(ctx, sqlDraftRequestState, eventID, queue, draft.WorkflowID(eventID))
 	out, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[DraftRequestState])
 	if err != nil {
 		return out, fmt.Errorf("read crawl request %s: %w", eventID, err)

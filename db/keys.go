@@ -14,25 +14,25 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// Keys are the API keys. The table holds no key, only what tells one from another.
+// Keys are the API keys. The table holds no secrets, only their sums.
 type Keys struct{ pool *pgxpool.Pool }
 
 // NewKeys returns the keys kept in pool.
 func NewKeys(pool *pgxpool.Pool) *Keys { return &Keys{pool} }
 
-// A Key is what may be shown of an API key.
+// A Key is an API key without its secret.
 type Key struct {
-	ID         string      `json:"id" doc:"the first part of the key, after cvr_"`
-	Name       string      `json:"name"`
-	Role       access.Role `json:"role" enum:"read,operate,admin"`
-	CreatedAt  time.Time   `json:"created_at"`
-	CreatedBy  string      `json:"created_by"`
-	ExpiresAt  *time.Time  `json:"expires_at,omitempty" doc:"absent: never"`
-	RevokedAt  *time.Time  `json:"revoked_at,omitempty"`
-	LastUsedAt *time.Time  `json:"last_used_at,omitempty" doc:"to the minute or so"`
+	ID         string // the first part of the key, after cvr_
+	Name       string
+	Role       access.Role
+	CreatedAt  time.Time
+	CreatedBy  string
+	ExpiresAt  *time.Time // nil: never
+	RevokedAt  *time.Time
+	LastUsedAt *time.Time // to about a minute
 }
 
-// A KeyState is whether a key opens anything.
+// A KeyState says whether a key is valid.
 type KeyState string
 
 // The states of a key.
@@ -42,7 +42,7 @@ const (
 	KeyRevoked KeyState = "revoked"
 )
 
-// State says whether the key opens anything at a time.
+// State is the key's state at a time.
 func (k Key) State(at time.Time) KeyState {
 	switch {
 	case k.RevokedAt != nil:
@@ -59,8 +59,8 @@ INSERT INTO api_keys (id, name, role, sum, created_at, created_by, expires_at) V
 // uniqueViolation is Postgres's code for a second row of one name.
 const uniqueViolation = "23505"
 
-// Create stores a key by the sum of its secret, and who made it. A name that was ever taken is fault.Conflict; an end
-// before the beginning and an unknown role are fault.Invalid.
+// Create stores a key with the sum of its secret and an audit record. A name that was ever used is fault.Conflict; an
+// expiry before the creation and an unknown role are fault.Invalid.
 func (s *Keys) Create(ctx context.Context, k Key, sum access.Sum) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlKeyAdd, k.ID, k.Name, k.Role, sum[:], k.CreatedAt, storable(k.CreatedBy), k.ExpiresAt)
@@ -76,7 +76,7 @@ func (s *Keys) Create(ctx context.Context, k Key, sum access.Sum) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == uniqueViolation && pg.ConstraintName == "api_keys_name_key" {
 		return fault.Newf(fault.Conflict,
-			"name: there is or was a key %q; a name is used once, so that the audit means one key by it", k.Name)
+			"name: there is or was a key %q; a name is used once, so that it identifies one key in the audit", k.Name)
 	}
 	if err != nil {
 		return fmt.Errorf("create key %q: %w", k.Name, err)
@@ -88,7 +88,7 @@ const sqlKeyColumns = `id, name, role, created_at, created_by, expires_at, revok
 
 const sqlKeyList = `SELECT ` + sqlKeyColumns + ` FROM api_keys ORDER BY created_at, id`
 
-// List returns every key that there ever was, the oldest first.
+// List returns every key ever created, the oldest first.
 func (s *Keys) List(ctx context.Context) ([]Key, error) {
 	rows, _ := s.pool.Query(ctx, sqlKeyList) // CollectRows reports its error
 	keys, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Key])
@@ -98,7 +98,7 @@ func (s *Keys) List(ctx context.Context) ([]Key, error) {
 	return keys, nil
 }
 
-// A Lock is a key and what proves it.
+// A Lock is a key with the sum of its secret.
 type Lock struct {
 	Key
 	Sum []byte
@@ -106,7 +106,7 @@ type Lock struct {
 
 const sqlKeyLocks = `SELECT ` + sqlKeyColumns + `, sum FROM api_keys`
 
-// Locks returns every key, also those that open nothing any more, by ID.
+// Locks returns every key by ID, including those that are revoked or expired.
 func (s *Keys) Locks(ctx context.Context) (map[string]Lock, error) {
 	rows, _ := s.pool.Query(ctx, sqlKeyLocks) // CollectRows reports its error
 	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Lock])
@@ -136,7 +136,7 @@ func (s *Keys) Revoke(ctx context.Context, idOrName, actor string, now time.Time
 		}
 		rows, _ = tx.Query(ctx, sqlKeyRevoke, k.ID, now)
 		revoked, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Key])
-		if err != nil || len(revoked) == 0 { // somebody else was faster
+		if err != nil || len(revoked) == 0 { // revoked meanwhile
 			return err
 		}
 		k = revoked[0]
@@ -162,7 +162,7 @@ func (s *Keys) Revoke(ctx context.Context, idOrName, actor string, now time.Time
 const sqlKeyUsed = `
 UPDATE api_keys SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)`
 
-// Used notes that a key was used.
+// Used stores the last use of a key.
 func (s *Keys) Used(ctx context.Context, id string, at time.Time) error {
 	if _, err := s.pool.Exec(ctx, sqlKeyUsed, id, at); err != nil {
 		return fmt.Errorf("note use of key %s: %w", id, err)

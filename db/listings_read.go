@@ -43,39 +43,31 @@ const (
 	Dearest  ListingSort = "-price"
 )
 
-// A Position is a listing's place in an order: keyset pagination, so that the thousandth page costs what the first
-// does.
-type Position struct {
-	At        time.Time `json:"t,omitzero"`
-	RentCents int64     `json:"r,omitempty"`
-	ID        uuid.UUID `json:"i"`
-}
-
 // A ListingSummary is a listing in a list.
 type ListingSummary struct {
-	ID                uuid.UUID  `json:"id"`
-	Platform          string     `json:"platform"`
-	PlatformID        string     `json:"platform_id"`
-	Status            string     `json:"status" enum:"active,archived,claimed"`
-	URL               string     `json:"url"`
-	Title             string     `json:"title"`
-	RentCents         int64      `json:"rent_cents" doc:"CAD cents a month"`
-	Bedrooms          int        `json:"bedrooms" doc:"0 is a studio"`
-	Rooms             *float64   `json:"rooms,omitempty" doc:"Quebec room count: 4.5 is a 4½"`
-	Bathrooms         *float64   `json:"bathrooms,omitempty"`
-	AreaSqFt          *int       `json:"area_sqft,omitempty"`
-	PropertyType      string     `json:"property_type,omitempty"`
-	Address           string     `json:"address,omitempty"`
-	Latitude          *float64   `json:"latitude,omitempty"`
-	Longitude         *float64   `json:"longitude,omitempty"`
-	Neighbourhood     *string    `json:"neighbourhood,omitempty" doc:"key of the neighbourhood"`
-	NeighbourhoodName *string    `json:"neighbourhood_name,omitempty"`
-	Borough           *string    `json:"borough,omitempty"`
-	Thumbnail         *string    `json:"thumbnail,omitempty" doc:"key for GET /images/{key}"`
-	Images            int        `json:"images" doc:"attached so far"`
-	PublishedAt       time.Time  `json:"published_at"`
-	UpdatedAt         time.Time  `json:"updated_at"`
-	PostedAt          *time.Time `json:"posted_at,omitempty"`
+	ID                uuid.UUID
+	Platform          string
+	PlatformID        string
+	Status            string // active archived claimed
+	URL               string
+	Title             string
+	RentCents         int64    // CAD cents a month
+	Bedrooms          int      // 0 is a studio
+	Rooms             *float64 // Quebec room count: 4.5 is a 4½
+	Bathrooms         *float64
+	AreaSqFt          *int
+	PropertyType      string
+	Address           string
+	Latitude          *float64
+	Longitude         *float64
+	Neighbourhood     *string // key of the neighbourhood
+	NeighbourhoodName *string
+	Borough           *string
+	Thumbnail         *string // key for GET /images/{key}
+	Images            int     // attached so far
+	PublishedAt       time.Time
+	UpdatedAt         time.Time
+	PostedAt          *time.Time
 }
 
 const sqlSummary = `
@@ -123,11 +115,8 @@ func (s *Listings) Search(ctx context.Context, f ListingFilter) ([]ListingSummar
 		west, south, east, north = &b.West, &b.South, &b.East, &b.North
 	}
 	sql := sqlListingsNewest
-	var id *uuid.UUID
-	var after any
-	if p := f.After; p != nil {
-		id, after = &p.ID, p.At
-	}
+	id, at := f.After.keys()
+	var after any = at
 	switch f.Sort {
 	case Newest:
 	case Cheapest, Dearest:
@@ -140,78 +129,77 @@ func (s *Listings) Search(ctx context.Context, f ListingFilter) ([]ListingSummar
 	}
 	rows, _ := s.pool.Query(ctx, sql, stated(f.Status), stated(f.Platform), stated(f.Neighbourhood), f.MinRentCents,
 		f.MaxRentCents, f.Bedrooms, f.MinBedrooms, west, south, east, north, stated(f.Text), id, after, f.Limit+1)
-	page, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ListingSummary])
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ListingSummary])
 	if err != nil {
 		return nil, nil, refused(fmt.Errorf("search listings: %w", err))
 	}
-	if len(page) <= f.Limit {
-		return page, nil, nil
-	}
-	page = page[:f.Limit]
-	last := page[f.Limit-1]
-	return page, &Position{At: last.PublishedAt, RentCents: last.RentCents, ID: last.ID}, nil
+	found, next := page(found, f.Limit, func(l ListingSummary) Position {
+		return Position{At: l.PublishedAt, RentCents: l.RentCents, ID: l.ID}
+	})
+	return found, next, nil
 }
 
 // A ListingDetail is everything we know of one advert, published or not.
 type ListingDetail struct {
-	Summary *ListingSummary  `json:"listing,omitempty" doc:"as published; absent for an advert that is not"`
-	Details *listing.Listing `json:"details,omitempty" doc:"the newest normalized form, with the source of every field and its warnings"`
-	Images  []ImageDetail    `json:"images"`
-	History []HistoryEvent   `json:"history" doc:"prices and states, oldest first"`
-	Audit   Audit            `json:"audit"`
+	Summary *ListingSummary  // as published; nil for an advert that is not
+	Details *listing.Listing // the newest normalized form, with the source of every field and its warnings
+	Images  []ImageDetail
+	History []HistoryEvent // prices and states, oldest first
+	Audit   Audit
 }
 
 // An ImageDetail is one picture of a listing.
 type ImageDetail struct {
-	URL          string  `json:"url"`
-	SortOrder    int     `json:"sort_order"`
-	State        string  `json:"state" enum:"pending,attached,repeated,failed,dropped"`
-	Key          *string `json:"key,omitempty" doc:"for GET /images/{key}"`
-	ThumbnailKey *string `json:"thumbnail_key,omitempty"`
-	SHA256       *string `json:"sha256,omitempty"`
-	Width        *int    `json:"width,omitempty" doc:"pixels"`
-	Height       *int    `json:"height,omitempty" doc:"pixels"`
-	Attempts     int     `json:"attempts" doc:"failed fetches"`
-	Reason       string  `json:"reason,omitempty" doc:"why it failed"`
+	URL          string
+	SortOrder    int
+	State        string  // pending attached repeated failed dropped
+	Key          *string // for GET /images/{key}
+	ThumbnailKey *string
+	SHA256       *string
+	Width        *int   // pixels
+	Height       *int   // pixels
+	Attempts     int    // failed fetches
+	Reason       string // why it failed
 }
 
 // A HistoryEvent is a change of price or state.
 type HistoryEvent struct {
-	Kind         string    `json:"kind" enum:"created,price,status"`
-	Revision     int64     `json:"revision"`
-	At           time.Time `json:"at"`
-	OldRentCents *int64    `json:"old_rent_cents,omitempty"`
-	NewRentCents *int64    `json:"new_rent_cents,omitempty"`
-	OldStatus    *string   `json:"old_status,omitempty"`
-	NewStatus    *string   `json:"new_status,omitempty"`
+	Kind         string // created price status
+	Revision     int64
+	At           time.Time
+	OldRentCents *int64
+	NewRentCents *int64
+	OldStatus    *string
+	NewStatus    *string
 }
 
-// Audit is the way of an advert: what came, what was made of it, and why.
+// Audit is how an advert was processed: the payloads received, the outcome, and the reasons.
 type Audit struct {
-	Platform       string           `json:"platform"`
-	PlatformID     string           `json:"platform_id"`
-	URL            string           `json:"url"`
-	Status         string           `json:"status" enum:"scraped,normalized,imported,duplicate,rejected"`
-	Reasons        []listing.Reason `json:"reasons" doc:"why it was rejected or is a duplicate: every reason"`
-	DuplicateOf    *uuid.UUID       `json:"duplicate_of,omitempty"`
-	Revision       int64            `json:"revision" doc:"counts different payloads"`
-	Settled        bool             `json:"settled" doc:"the newest revision was brought to its end"`
-	Scrapes        int64            `json:"scrapes" doc:"messages received"`
-	FirstScrapedAt time.Time        `json:"first_scraped_at"`
-	LastScrapedAt  time.Time        `json:"last_scraped_at"`
-	Revisions      []RawRevision    `json:"revisions" doc:"newest first"`
+	Platform       string
+	PlatformID     string
+	URL            string
+	Status         string           // scraped normalized imported duplicate rejected
+	Reasons        []listing.Reason // why it was rejected or is a duplicate: every reason
+	DuplicateOf    *uuid.UUID
+	Revision       int64 // counts different payloads
+	Settled        bool  // the newest revision has been processed to its end
+	Scrapes        int64 // messages received
+	FirstScrapedAt time.Time
+	LastScrapedAt  time.Time
+	Revisions      []RawRevision // newest first
 }
 
-// A RawRevision is one payload of an advert as it came, but for contact data.
+// A RawRevision is one payload of an advert as received, without the member contact. Payload is nil for all but
+// the newest five.
 type RawRevision struct {
-	Revision    int64           `json:"revision"`
-	ContentHash string          `json:"content_hash"`
-	ScrapedAt   time.Time       `json:"scraped_at"`
-	ReceivedAt  time.Time       `json:"received_at"`
-	Payload     json.RawMessage `json:"payload"`
+	Revision    int64
+	ContentHash string
+	ScrapedAt   time.Time
+	ReceivedAt  time.Time
+	Payload     json.RawMessage
 }
 
-// An Advert is what starting an advert's work again takes to know.
+// An Advert is the state of an advert that processing it again depends on.
 type Advert struct {
 	Revision           int64
 	NormalizedRevision int64  // 0 = there is no normalized form

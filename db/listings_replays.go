@@ -15,7 +15,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// Replays are wishes to take stored adverts through the pipeline again, and how far each has come. Everything that a
+// Replays take stored adverts through the pipeline again; each row is a request and its progress. Everything that a
 // replay's workflow must remember is here, so that any worker can go on with it.
 type Replays struct{ pool *pgxpool.Pool }
 
@@ -24,39 +24,39 @@ func NewReplays(pool *pgxpool.Pool) *Replays { return &Replays{pool} }
 
 // A Replay is one replay and how far it has come.
 type Replay struct {
-	ID        uuid.UUID            `json:"id"`
-	State     string               `json:"state" enum:"running,completed,canceled,failed"`
-	Stage     string               `json:"stage" enum:"normalize,dedupe,import"`
-	Filter    listing.ReplayFilter `json:"filter" doc:"which raw listings it is about"`
-	Rate      int                  `json:"rate" doc:"adverts a second, at most"`
-	Total     int64                `json:"total" doc:"adverts that matched when it was made"`
-	Done      int64                `json:"done" doc:"brought to their end, skipped or failed"`
-	Started   int64                `json:"started" doc:"workflows started, or joined where one was running"`
-	Skipped   int64                `json:"skipped" doc:"passed by; skips says why"`
-	Failed    int64                `json:"failed" doc:"started, and came to no end in ten minutes"`
-	Outcomes  ReplayOutcomes       `json:"outcomes"`
-	Skips     ReplaySkips          `json:"skips"`
-	Reason    string               `json:"reason,omitempty" doc:"why it failed"`
-	StartedBy string               `json:"started_by"`
-	CreatedAt time.Time            `json:"created_at"`
-	UpdatedAt time.Time            `json:"updated_at"`
-	EndedAt   *time.Time           `json:"ended_at,omitempty"`
-	ETA       *time.Time           `json:"eta,omitempty" doc:"when it ends at the pace so far"`
+	ID        uuid.UUID
+	State     string               // running completed canceled failed
+	Stage     string               // normalize dedupe import
+	Filter    listing.ReplayFilter // which raw listings it takes
+	Rate      int                  // adverts a second, at most
+	Total     int64                // adverts that matched when it was made
+	Done      int64                // processed to their end, skipped or failed
+	Started   int64                // workflows started, or joined where one was running
+	Skipped   int64                // not started; skips gives the reasons
+	Failed    int64                // started, and not processed to their end within ten minutes
+	Outcomes  ReplayOutcomes
+	Skips     ReplaySkips
+	Reason    string // why it failed
+	StartedBy string
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	EndedAt   *time.Time
+	ETA       *time.Time // when it ends at the pace so far
 }
 
 // ReplayOutcomes counts the adverts of a replay by how they ended.
 type ReplayOutcomes struct {
-	Imported  int64 `json:"imported"`
-	Duplicate int64 `json:"duplicate"`
-	Rejected  int64 `json:"rejected"`
-	HandedOn  int64 `json:"handed_on" doc:"to a stage that is another team's"`
+	Imported  int64
+	Duplicate int64
+	Rejected  int64
+	HandedOn  int64 // handed over to a stage that another team runs
 }
 
 // ReplaySkips counts the adverts that a replay passed by.
 type ReplaySkips struct {
-	Staged        int64 `json:"staged" doc:"came normalized by another team: enter at dedupe or import"`
-	NotNormalized int64 `json:"not_normalized" doc:"no normalized form of the newest revision: enter at normalize"`
-	Archived      int64 `json:"archived" doc:"no longer offered; a new scrape brings it back"`
+	Staged        int64 // came normalized by another team: enter at dedupe or import
+	NotNormalized int64 // no normalized form of the newest revision: enter at normalize
+	Archived      int64 // no longer offered; a new scrape brings it back
 }
 
 // Adverts that are scraped anew after the replay was made ($7) go through the pipeline by themselves.
@@ -89,7 +89,7 @@ INSERT INTO replays (id, stage, filter, rate, started_by, created_at, updated_at
 SELECT $8, $9, $10, $11, $12, $7, $7, (SELECT count(*) FROM raw_listings r WHERE` + sqlReplayMatch + `)
 ON CONFLICT (id) DO NOTHING`
 
-// OpenReplay stores a replay and who asked for it. One that is there already stays as it is.
+// OpenReplay stores a replay and the caller that asked for it. One that is there already stays as it is.
 func (s *Replays) OpenReplay(ctx context.Context, r listing.Replay) error {
 	filter, err := json.Marshal(r.Filter)
 	if err != nil {
@@ -251,7 +251,7 @@ func (s *Replays) EndReplay(ctx context.Context, id uuid.UUID, state, reason str
 	return err
 }
 
-// Cancel ends a replay on somebody's behalf. One that is canceled already stays so; one that ended otherwise is
+// Cancel ends a replay on behalf of a caller. One that is canceled already stays so; one that ended otherwise is
 // fault.Conflict, an unknown one fault.Gone.
 func (s *Replays) Cancel(ctx context.Context, id uuid.UUID, by string, now time.Time) (Replay, error) {
 	_, err := s.end(ctx, id, listing.ReplayCanceled, "", now,
@@ -316,21 +316,14 @@ ORDER BY created_at DESC, id DESC LIMIT $4`
 // List returns up to n replays after a position, the newest first, of a state or of any (""), and the position to go
 // on from: nil when these were the last.
 func (s *Replays) List(ctx context.Context, state string, after *Position, n int) ([]Replay, *Position, error) {
-	var id *uuid.UUID
-	var at *time.Time
-	if after != nil {
-		id, at = &after.ID, &after.At
-	}
+	id, at := after.keys()
 	rows, _ := s.pool.Query(ctx, sqlReplayList, stated(state), at, id, n+1)
-	page, err := pgx.CollectRows(rows, scanReplay)
+	found, err := pgx.CollectRows(rows, scanReplay)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list replays: %w", err)
 	}
-	if len(page) <= n {
-		return page, nil, nil
-	}
-	page = page[:n]
-	return page, &Position{At: page[n-1].CreatedAt, ID: page[n-1].ID}, nil
+	found, next := page(found, n, func(r Replay) Position { return Position{At: r.CreatedAt, ID: r.ID} })
+	return found, next, nil
 }
 
 // scanReplay reads a row of sqlReplay and works out what follows from it.

@@ -14,73 +14,73 @@ import (
 
 // A Platform is how a site is scraped and how that goes.
 type Platform struct {
-	Name       string           `json:"name"`
-	State      string           `json:"state" enum:"disabled,paused,blocked,suspect,scraping,cooling,waiting"`
-	Next       string           `json:"next" doc:"what the scraper does next, in words"`
-	URL        string           `json:"url" doc:"of the first search page"`
-	Transport  scrape.Transport `json:"transport" enum:"browser,http" doc:"what loads its pages"`
-	Settings   PlatformSettings `json:"settings" doc:"as they hold now"`
-	Configured PlatformSettings `json:"configured" doc:"as they are where no operator has set them"`
-	Blocked    *PlatformBlock   `json:"blocked,omitempty" doc:"the refusals in a row that are not over"`
-	Suspect    *PlatformTrouble `json:"suspect,omitempty" doc:"in what it is not what it was: a person should look"`
-	Trouble    *PlatformTrouble `json:"trouble,omitempty" doc:"why no page could be read since the last one"`
+	Name       string
+	State      string           // disabled paused blocked suspect scraping cooling waiting
+	Next       string           // the scraper's next action, in words
+	URL        string           // of the first search page
+	Transport  scrape.Transport // browser http; the client that loads its pages
+	Settings   PlatformSettings // in force now
+	Configured PlatformSettings // in force where no operator has changed them
+	Blocked    *PlatformBlock   // the current run of refusals
+	Suspect    *PlatformTrouble // an unexpected change of its pages; an operator should look
+	Trouble    *PlatformTrouble // why no page could be read since the last one
 
-	NextRequestAt *time.Time `json:"next_request_at,omitempty" doc:"not before"`
-	NextCycleAt   *time.Time `json:"next_cycle_at,omitempty" doc:"not before"`
-	LastSuccessAt *time.Time `json:"last_success_at,omitempty" doc:"when a page was read last"`
+	NextRequestAt *time.Time // at the earliest
+	NextCycleAt   *time.Time // at the earliest
+	LastSuccessAt *time.Time // when a page was last read
 
-	Adverts PlatformAdverts `json:"adverts"`
-	Current *PlatformCycle  `json:"current_cycle,omitempty" doc:"the one under way"`
-	Last    *PlatformCycle  `json:"last_cycle,omitempty" doc:"the last one that ended"`
+	Adverts PlatformAdverts
+	Current *PlatformCycle // the one under way
+	Last    *PlatformCycle // the last one that ended
 }
 
 // PlatformSettings are what operators may change while the scraper runs.
 type PlatformSettings struct {
-	Enabled         bool    `json:"enabled"`
-	DelaySeconds    float64 `json:"delay_between_requests_seconds"`
-	MaxPages        int     `json:"max_pages_per_cycle"`
-	CooldownSeconds float64 `json:"cooldown_between_cycles_seconds"`
+	Enabled         bool
+	DelaySeconds    float64
+	MaxPages        int
+	CooldownSeconds float64
 }
 
 // PlatformBlock is a site that refuses.
 type PlatformBlock struct {
-	Refusals int        `json:"refusals" doc:"in a row"`
-	Reason   string     `json:"reason" doc:"of the last one" example:"429"`
-	Until    *time.Time `json:"until,omitempty" doc:"when it is asked again"`
+	Refusals int        // in a row
+	Reason   string     // of the last one
+	Until    *time.Time // when the next request is sent
 }
 
 // PlatformTrouble is what is wrong with a site, or with reading it.
 type PlatformTrouble struct {
-	Since  time.Time `json:"since"`
-	Reason string    `json:"reason"`
+	Since  time.Time
+	Reason string
 }
 
 // PlatformAdverts counts what a scraper remembers.
 type PlatformAdverts struct {
-	Known  int64 `json:"known" doc:"seen on a search page and not gone"`
-	Failed int64 `json:"failed" doc:"known ones whose last visit gave no advert"`
-	Gone   int64 `json:"gone"`
+	Known  int64 // seen on a search page and not gone
+	Failed int64 // known ones that could not be read on the last visit
+	Gone   int64
 }
 
 // PlatformCycle is one time through the search pages.
 type PlatformCycle struct {
-	Cycle     int64      `json:"cycle"`
-	StartedAt time.Time  `json:"started_at"`
-	EndedAt   *time.Time `json:"ended_at,omitempty"`
-	Complete  bool       `json:"complete" doc:"it came to the last search page"`
-	Note      string     `json:"note,omitempty" doc:"why it did not"`
-	Pages     int        `json:"pages" doc:"search pages read"`
-	Total     *int       `json:"total,omitempty" doc:"adverts of the search, as the site says"`
-	Seen      int        `json:"seen" doc:"adverts on these pages"`
-	New       int        `json:"new" doc:"visited for the first time"`
-	Changed   int        `json:"changed" doc:"visited because the search page says something else of them"`
-	Stale     int        `json:"stale" doc:"visited because the last visit was six hours ago"`
-	Returned  int        `json:"returned" doc:"visited because they were gone"`
-	Skipped   int        `json:"skipped" doc:"seen and not visited: nothing new"`
-	Failed    int        `json:"failed" doc:"visits that gave no advert"`
-	Rejected  int        `json:"rejected" doc:"adverts of this cycle that cannot become listings"`
-	Gone      int        `json:"gone" doc:"not offered any more"`
-	Refusals  int        `json:"refusals" doc:"times that the site did not want to be asked"`
+	Cycle     int64
+	StartedAt time.Time
+	EndedAt   *time.Time
+	Complete  bool   // it reached the last search page
+	Note      string // why it is not complete
+	Pages     int    // search pages read
+	Total     *int   // adverts of the search, as stated by the site
+	Seen      int    // adverts on these pages
+	New       int    // visited for the first time
+	Changed   int    // visited because their entry on the search page changed
+	Stale     int    // visited because the last visit was six hours ago
+	Returned  int    // visited because they were gone
+	Skipped   int    // seen and not visited: nothing new
+	Failed    int    // visited and could not be read
+	Rejected  int    // adverts of this cycle that cannot become listings
+	Gone      int    // no longer offered
+	Refusals  int    // requests that the site refused
 }
 
 const sqlPlatforms = `
@@ -256,7 +256,7 @@ UPDATE platforms SET
 WHERE name = $1
 RETURNING coalesce(set_enabled, enabled), paused`
 
-// Set changes how a platform is scraped, together with the deed that says who did it. It holds from the next request
+// Set changes how a platform is scraped, together with the deed for the audit. It holds from the next request
 // on, in every process. A cycle that is wanted now of a platform that is stopped is fault.Conflict; a platform that is
 // not configured is fault.Gone.
 func (s *Platforms) Set(ctx context.Context, name string, c PlatformChange, d Deed) error {

@@ -24,6 +24,7 @@ import (
 
 	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/devstack"
+	"github.com/mtlrent/conveyor/workflows"
 )
 
 const composeFile = "../docker-compose.yml"
@@ -134,7 +135,9 @@ func TestSettingsAreKnown(t *testing.T) {
 				require.NotNil(t, v, variable)
 				t.Setenv(variable, *v)
 			}
-			c, err := config.Load()
+			c, err := config.Load([]string{
+				workflows.QueueListings, workflows.QueueImages, workflows.QueueBrowser, workflows.QueueDrafts,
+			})
 			require.NoError(t, err)
 			require.Greater(t, time.Duration(*s.StopGracePeriod), c.Worker.StopGrace+15*time.Second,
 				"a container must not be killed while it finishes what is under way")

@@ -9,10 +9,10 @@ import (
 	"github.com/mtlrent/conveyor/activities"
 )
 
-// beat tells Temporal that the activity's worker lives, until the returned function is called: when the beats end,
-// because the worker was killed, another takes over after the heartbeat timeout and not only after that of the whole
-// try. An activity that ends before the first beat costs the server nothing. A local one has no timeout to keep. Each
-// beat repeats what the activity has last said of its progress, in the context that is returned.
+// beat sends Temporal the heartbeats of an activity until the returned function is called. When they end, because the
+// worker was killed, another worker takes over after the heartbeat timeout and not only after that of the whole try. An
+// activity that ends before the first heartbeat costs the server nothing. A local one has no heartbeat timeout. Each
+// heartbeat carries the progress that the activity has reported last, in the context that is returned.
 func beat(ctx context.Context) (_ context.Context, stop func()) {
 	timeout := activity.GetInfo(ctx).HeartbeatTimeout
 	if timeout <= 0 {

@@ -2,5 +2,5 @@ package workers
 
 import "go.temporal.io/sdk/interceptor"
 
-// Faults is what every worker runs its activities through.
+// Faults is the interceptor of the activities of every worker.
 var Faults interceptor.WorkerInterceptor = &faults{}

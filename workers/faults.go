@@ -47,20 +47,20 @@ func (i *faultsInbound) survive(ctx context.Context, in *interceptor.ExecuteActi
 	return i.Next.ExecuteActivity(ctx, in)
 }
 
-// toTemporal gives err the type, retryability and delay its class asks for. The type of a rejected advert is
-// InvalidListing, so that it can be found by name; for Temporal only the outermost error counts. An activity that
-// was asked to stop has not failed: what it says passes as it is.
+// toTemporal gives err the type, retryability and delay of its class. The type of a rejected advert is InvalidListing,
+// so that it can be found by name; for Temporal only the outermost error counts. The error of an activity that was
+// canceled is returned as it is.
 func toTemporal(ctx context.Context, err error) error {
 	if err == nil || temporal.IsCanceledError(err) || temporal.IsCanceledError(context.Cause(ctx)) {
 		return err
 	}
 	class, after := fault.Of(err)
-	if class == fault.Throttled || class == fault.Limited { // the rest may go by their retry policy
+	if class == fault.Throttled || class == fault.Limited { // the other classes go by their retry policy
 		_, first, _ := class.Retry()
 		after = max(after, first)
 	}
 	name, category := string(class), temporal.ApplicationErrorCategoryUnspecified
-	if class == fault.Throttled || class == fault.Limited { // somebody waits, as he should: nothing to log
+	if class == fault.Throttled || class == fault.Limited { // waiting is expected: nothing to log
 		category = temporal.ApplicationErrorCategoryBenign
 	}
 	var rejection *listing.Rejection

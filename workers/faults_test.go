@@ -24,7 +24,7 @@ func TestFaults(t *testing.T) {
 		{Field: "title", Code: "missing", Message: "is missing"},
 		{Field: "price", Code: "missing", Message: "none is stated"},
 	}}
-	away := errors.New("dial tcp: connection refused")
+	down := errors.New("dial tcp: connection refused")
 	for _, tt := range []struct {
 		name  string
 		err   error
@@ -38,11 +38,11 @@ func TestFaults(t *testing.T) {
 		{"blocked", fault.Newf(fault.Blocked, "a private address"), "blocked", true, 0},
 		{"in conflict", fault.Newf(fault.Conflict, "changed meanwhile"), "conflict", true, 0},
 		{"transient", fault.Newf(fault.Transient, "HTTP 502"), "transient", false, 0},
-		{"nobody classified it", away, "transient", false, 0},
-		{"throttled, with a wait", &fault.Error{Class: fault.Throttled, After: 90 * time.Second, Err: away}, "throttled",
+		{"not classified", down, "transient", false, 0},
+		{"throttled, with a wait", &fault.Error{Class: fault.Throttled, After: 90 * time.Second, Err: down}, "throttled",
 			false, 90 * time.Second},
 		{"throttled, without one", fault.Newf(fault.Throttled, "HTTP 429"), "throttled", false, 5 * time.Second},
-		{"held back by our own limit", &fault.Error{Class: fault.Limited, After: 40 * time.Second, Err: away}, "limited",
+		{"held back by our own limit", &fault.Error{Class: fault.Limited, After: 40 * time.Second, Err: down}, "limited",
 			false, 40 * time.Second},
 		{"wrapped twice", fmt.Errorf("attach: %w", fmt.Errorf("fetch: %w", fault.Newf(fault.Gone, "HTTP 404"))), "gone",
 			true, 0},

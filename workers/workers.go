@@ -1,7 +1,9 @@
-// Package workers says which process runs what: the table of task queues.
+// Package workers runs workflows and activities: one Temporal worker a task queue.
 package workers
 
 import (
+	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -9,85 +11,86 @@ import (
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-// Activities are the built effects that workers run.
-type Activities struct {
-	Listings  *activities.Listings
-	Images    *activities.Images
-	Replays   *activities.Replays
-	Staleness *activities.Staleness
-	Scrapers  *activities.Scrapers
-	Drafts    *activities.Drafts
+// A Row has the activities that a system runs on one task queue. (Its workflows are in workflows.Queues.) Several
+// systems may have rows of one queue: one worker serves them all.
+type Row struct {
+	Queue         string // its name, as in workflows.Queues
+	Activities    []any  // pointers to built structs; each of their exported methods is an activity, local or regular
+	Slots         int    // regular activities at once; of several rows of a queue the largest counts; 0 = 1,000
+	WorkflowSlots int    // workflow tasks at once; of several rows likewise; 0 = 1,000
 }
 
-// Options bound what one process does at once.
+// Options are what all workers of a process have in common.
 type Options struct {
-	Queues      []string      // the task queues to serve; those of Queues
-	StoreSlots  int           // local activities at once; not more than the database pool has connections
-	ImageSlots  int           // downloads at once
-	ScrapeSlots int           // search pages at once; most of the time each waits for its turn
-	DraftSlots  int           // pages of crawl requests at once
-	StopGrace   time.Duration // how long running activities may finish at shutdown
-	Fatal       func(error)   // told when a worker gives up for good, such as for a namespace that is gone
+	Queues     []string      // the task queues to serve; those of workflows.QueueNames
+	StoreSlots int           // local activities at once in a queue; at most as many as the database pool has connections
+	StopGrace  time.Duration // how long running activities may finish at shutdown
+	Fatal      func(error)   // called when a worker gives up for good, as when its namespace was deleted
 }
 
-// Queues are all task queues.
-var Queues = []string{workflows.QueueListings, workflows.QueueImages, workflows.QueueBrowser, workflows.QueueDrafts}
-
-// New returns the workers of the task queues that are asked for, not started.
-func New(c client.Client, a Activities, o Options) []worker.Worker {
-	var list []worker.Worker
-	serve := func(queue string, w worker.Options, register func(worker.Registry)) {
-		if slices.Contains(o.Queues, queue) {
-			made := worker.New(c, queue, base(o, w))
-			register(made)
-			list = append(list, made)
+// New returns the workers of the task queues in o.Queues, in the order of workflows.Queues, not started. The rows are
+// those of all queues, also of queues that this process does not serve. It panics at a row of a queue that is not in
+// workflows.Queues, at activities that no row has, which would leave workflows stuck, and, as the SDK does, at two
+// activities of one name.
+func New(c client.Client, rows []Row, o Options) (list []worker.Worker) {
+	check(rows)
+	for _, q := range workflows.Queues {
+		if slices.Contains(o.Queues, q.Name) {
+			list = append(list, serve(c, q, rows, o))
 		}
 	}
-	serve(workflows.QueueListings, worker.Options{
-		MaxConcurrentLocalActivityExecutionSize: o.StoreSlots,
-		MaxConcurrentWorkflowTaskExecutionSize:  200,
-		LocalActivityWorkerOnly:                 true, // all steps here are local
-	}, func(r worker.Registry) { registerListings(r, a) })
-	serve(workflows.QueueImages, worker.Options{
-		DisableWorkflowWorker:              true,
-		MaxConcurrentActivityExecutionSize: o.ImageSlots,
-	}, func(r worker.Registry) { r.RegisterActivity(a.Images) })
-	serve(workflows.QueueBrowser, worker.Options{
-		DisableWorkflowWorker:              true,
-		MaxConcurrentActivityExecutionSize: o.ScrapeSlots,
-	}, func(r worker.Registry) { r.RegisterActivity(a.Scrapers) })
-	serve(workflows.QueueDrafts, worker.Options{
-		MaxConcurrentLocalActivityExecutionSize: o.StoreSlots,
-		MaxConcurrentActivityExecutionSize:      o.DraftSlots,
-	}, func(r worker.Registry) {
-		r.RegisterWorkflow(workflows.CrawlDraft)
-		r.RegisterActivity(a.Drafts)
-	})
 	return list
 }
 
-func registerListings(r worker.Registry, a Activities) {
-	r.RegisterWorkflow(workflows.Listing)
-	r.RegisterWorkflow(workflows.Replay)
-	r.RegisterWorkflow(workflows.ArchiveStale)
-	r.RegisterActivity(a.Listings)
-	r.RegisterActivity(a.Replays)
-	r.RegisterActivity(a.Staleness)
-	r.RegisterWorkflow(workflows.ScrapePlatform)
-	r.RegisterActivity(a.Scrapers)
+// check panics when rows name a task queue that does not exist, or lack one of workflows.Activities.
+func check(rows []Row) {
+	built := map[reflect.Type]bool{}
+	for _, r := range rows {
+		if !slices.Contains(workflows.QueueNames(), r.Queue) {
+			panic(fmt.Sprintf("build workers: there is no task queue %q", r.Queue))
+		}
+		for _, a := range r.Activities {
+			built[reflect.TypeOf(a)] = true
+		}
+	}
+	for _, a := range workflows.Activities() {
+		if !built[reflect.TypeOf(a)] {
+			panic(fmt.Sprintf("build workers: no task queue has %T", a))
+		}
+	}
 }
 
-// base adds what every worker has in common. Pollers scale by themselves: two fixed ones, the default, are the usual
-// cap on throughput.
-func base(o Options, w worker.Options) worker.Options {
+// serve returns the worker of one task queue.
+func serve(c client.Client, q workflows.Queue, rows []Row, o Options) worker.Worker {
+	// Pollers scale by themselves: two fixed ones, the default, are the usual cap on throughput.
 	pollers := worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{})
-	w.WorkflowTaskPollerBehavior, w.ActivityTaskPollerBehavior = pollers, pollers
-	w.WorkerStopTimeout = o.StopGrace
-	w.OnFatalError = o.Fatal
-	w.Interceptors = []interceptor.WorkerInterceptor{&faults{}}
-	return w
+	w := worker.Options{
+		DisableWorkflowWorker:                   len(q.Workflows) == 0,
+		LocalActivityWorkerOnly:                 !q.Activities,
+		MaxConcurrentLocalActivityExecutionSize: o.StoreSlots,
+		WorkflowTaskPollerBehavior:              pollers,
+		ActivityTaskPollerBehavior:              pollers,
+		WorkerStopTimeout:                       o.StopGrace,
+		OnFatalError:                            o.Fatal,
+		Interceptors:                            []interceptor.WorkerInterceptor{&faults{}},
+	}
+	var structs []any
+	for _, r := range rows {
+		if r.Queue == q.Name {
+			structs = append(structs, r.Activities...)
+			w.MaxConcurrentActivityExecutionSize = max(w.MaxConcurrentActivityExecutionSize, r.Slots)
+			w.MaxConcurrentWorkflowTaskExecutionSize = max(w.MaxConcurrentWorkflowTaskExecutionSize, r.WorkflowSlots)
+		}
+	}
+	made := worker.New(c, q.Name, w)
+	for _, f := range q.Workflows {
+		made.RegisterWorkflow(f)
+	}
+	for _, a := range structs {
+		made.RegisterActivity(a)
+	}
+	return made
 }

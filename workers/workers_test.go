@@ -1,6 +1,7 @@
 package workers_test
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"testing"
@@ -15,13 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-// built is every struct of activities, as cmd hands them over.
-var built = workers.Activities{
-	Listings: &activities.Listings{}, Images: &activities.Images{}, Replays: &activities.Replays{},
-	Staleness: &activities.Staleness{}, Scrapers: &activities.Scrapers{}, Drafts: &activities.Drafts{},
-}
-
-// lazy is a client that asks nobody anything.
+// lazy is a client that never connects.
 func lazy(t *testing.T) client.Client {
 	t.Helper()
 
@@ -35,24 +30,22 @@ func lazy(t *testing.T) client.Client {
 func TestRegister(t *testing.T) {
 	t.Parallel()
 	all := worker.New(lazy(t), "everything", worker.Options{})
-	all.RegisterWorkflow(workflows.Listing)
-	all.RegisterWorkflow(workflows.Replay)
-	all.RegisterWorkflow(workflows.ArchiveStale)
-	all.RegisterWorkflow(workflows.ScrapePlatform)
-	all.RegisterWorkflow(workflows.CrawlDraft)
-	for _, activities := range reflect.ValueOf(built).Fields() {
-		require.False(t, activities.IsNil(), "%s is not built here", activities.Type())
-		all.RegisterActivity(activities.Interface())
+	for _, f := range workflows.All {
+		all.RegisterWorkflow(f)
 	}
-	require.Panics(t, func() { all.RegisterActivity(built.Listings) }, "a clash goes unnoticed")
+	for _, a := range workflows.Activities() {
+		all.RegisterActivity(a)
+	}
+	require.Panics(t, func() { all.RegisterActivity(&activities.Listings{}) }, "a clash goes unnoticed")
 }
 
-// Every exported method of these structs is an activity. A helper among them would be one too.
+// Every exported method of these structs is an activity. A helper among them would be one too. Histories of running
+// workflows hold the names, so none may change.
 func TestActivityNames(t *testing.T) {
 	t.Parallel()
 	var names []string
-	for _, activities := range reflect.ValueOf(built).Fields() {
-		for m := range activities.Type().Methods() {
+	for _, a := range workflows.Activities() {
+		for m := range reflect.TypeOf(a).Methods() {
 			names = append(names, m.Name)
 		}
 	}
@@ -66,10 +59,39 @@ func TestActivityNames(t *testing.T) {
 
 func TestNew(t *testing.T) {
 	t.Parallel()
-	o := workers.Options{StoreSlots: 10, ImageSlots: 20, ScrapeSlots: 5, DraftSlots: 2, StopGrace: time.Second}
-	require.Empty(t, workers.New(lazy(t), built, o))
+	rows := []workers.Row{
+		{Queue: "listings", Activities: []any{&activities.Listings{}, &activities.Replays{}}, WorkflowSlots: 200},
+		{Queue: "listings", Activities: []any{&activities.Staleness{}}},
+		{Queue: "images", Activities: []any{&activities.Images{}}, Slots: 20},
+		{Queue: "browser", Activities: []any{&activities.Scrapers{}}, Slots: 5},
+		{Queue: "drafts", Activities: []any{&activities.Drafts{}}, Slots: 2},
+	}
+	o := workers.Options{StoreSlots: 10, StopGrace: time.Second}
+	require.Empty(t, workers.New(lazy(t), rows, o))
 	o.Queues = []string{"images"}
-	require.Len(t, workers.New(lazy(t), built, o), 1)
-	o.Queues = workers.Queues
-	require.Len(t, workers.New(lazy(t), built, o), 4, "one a task queue")
+	require.Len(t, workers.New(lazy(t), rows, o), 1)
+	o.Queues = workflows.QueueNames()
+	made := workers.New(lazy(t), rows, o)
+	require.Len(t, made, 4, "one a task queue")
+	for _, a := range rows[0].Activities {
+		require.Panics(t, func() { made[0].RegisterActivity(a) }, "%T is not served", a)
+	}
+	require.Panics(t, func() { made[0].RegisterActivity(&activities.Staleness{}) }, "the second row is not served")
+	require.NotPanics(t, func() { made[1].RegisterActivity(&activities.Listings{}) }, "a row is served by another queue")
+
+	for name, tt := range map[string]struct {
+		rows []workers.Row
+		says string
+	}{
+		"an unknown queue":     {append(slices.Clone(rows), workers.Row{Queue: "nowhere"}), `there is no task queue "nowhere"`},
+		"forgotten activities": {rows[:len(rows)-1], `no task queue has *activities.Drafts`},
+		"one name twice": {append(slices.Clone(rows), workers.Row{Queue: "images", Activities: []any{&activities.Images{}}}),
+			`activity type "AttachImage" is already registered`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			defer func() { require.Contains(t, fmt.Sprint(recover()), tt.says) }()
+			workers.New(lazy(t), tt.rows, o)
+		})
+	}
 }

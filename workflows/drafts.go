@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -15,7 +14,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
-// HostKey is the search attribute of whose page a workflow is about.
+// HostKey is the search attribute with the host of the page that a workflow loads.
 var HostKey = temporal.NewSearchAttributeKeyKeyword("ConveyorHost")
 
 // DraftInput is one struct so that a field can be added while old runs are open.
@@ -23,7 +22,7 @@ type DraftInput struct {
 	Request draft.Request `json:"request"`
 }
 
-// DraftResult is how a CrawlDraft ended, for people: what counts is in Postgres.
+// DraftResult is how a CrawlDraft ended, for the Web UI. The result of record is in Postgres.
 type DraftResult struct {
 	Outcome string `json:"outcome"` // draft.Succeeded or draft.Failed
 	activities.Persisted
@@ -31,9 +30,9 @@ type DraftResult struct {
 	Error  string `json:"error,omitempty"`  // why it failed
 }
 
-// No step is tried again: that is the contract of crawl requests. A worker that dies or stops is another matter, as it
-// was when the broker delivered its message again: then the step is taken over, so it may happen twice, and is written
-// to bear that. Every class of fault is listed but Limited, which says that the worker stopped.
+// draftOnce retries no step that failed: that is the contract of crawl requests. Only a step whose worker died or
+// stopped is taken over by another worker, as the broker would deliver its message again; so a step may happen twice,
+// and is idempotent. Every class of fault is listed but Limited, which means that the worker stopped.
 var draftOnce = &temporal.RetryPolicy{
 	InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumAttempts: 3,
 	NonRetryableErrorTypes: classes(),
@@ -51,17 +50,18 @@ func classes() (names []string) {
 // DraftHeartbeat is how long a worker that makes a draft may be silent before another takes it over.
 const DraftHeartbeat = 10 * time.Second
 
-// CrawlDraft makes a product draft of one page. Its ID is "draft/" + event ID.
+// CrawlDraft makes a product draft of one page. Its ID is draft.WorkflowID of the request's event.
 //
-// It completes when a draft is stored, also one that says why the page could not be had. It fails, and nothing is
-// stored, when there is no Chromium, when the folder for its files is none, or when keeping them or storing fails.
+// It completes when a draft is stored, also one that says why the page could not be loaded. It fails, and nothing is
+// stored, when Chromium cannot be reached, when the folder for its files is invalid, or when writing the files or
+// storing the draft fails.
 func CrawlDraft(ctx workflow.Context, in DraftInput) (DraftResult, error) {
 	request := in.Request
 	devtools := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 20 * time.Second, HeartbeatTimeout: DraftHeartbeat, RetryPolicy: draftOnce,
 		Summary: "devtools",
 	})
-	if err := workflow.ExecuteActivity(devtools, do.CheckDevtools, request).Get(ctx, nil); err != nil {
+	if _, err := call(devtools, do.CheckDevtools, request); err != nil {
 		return DraftResult{}, err
 	}
 	once := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
@@ -73,15 +73,14 @@ func CrawlDraft(ctx workflow.Context, in DraftInput) (DraftResult, error) {
 	}
 	crawler := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 2 * time.Minute, HeartbeatTimeout: DraftHeartbeat, Summary: Summary(web.Show(request.URL), 200),
-		// A page that cannot be had is no error: what is one is a run that was stopped in the middle.
+		// A page that cannot be loaded is a result, not an error. An error is a run that was stopped in the middle.
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumAttempts: 3},
 	})
-	var result draft.Result
-	err = workflow.ExecuteActivity(crawler, do.RunCrawler, request).Get(ctx, &result)
+	result, err := call(crawler, do.RunCrawler, request)
 	switch {
 	case temporal.IsCanceledError(err):
 		return DraftResult{}, err
-	case err != nil: // a bug, or one worker after the other died of this page
+	case err != nil: // a panic, or this page crashed one worker after another
 		class, _ := fault.Of(Fault(err))
 		result = draft.Fail(request, class, "run crawler: "+message(err), workflow.Now(ctx).UTC())
 	case result.Outcome == draft.Unmade:
@@ -95,8 +94,8 @@ func CrawlDraft(ctx workflow.Context, in DraftInput) (DraftResult, error) {
 	return out, workflow.UpsertTypedSearchAttributes(ctx, OutcomeKey.ValueSet(out.Outcome))
 }
 
-// Fault is what made an activity fail, or a workflow of ours, in its own words and with its class. What none of them
-// said, such as that a worker went silent, is transient.
+// Fault returns the error of an activity or a workflow with the message and class that it had before Temporal wrapped
+// it. An error that Temporal made itself, such as a heartbeat timeout, is transient.
 func Fault(err error) error {
 	var app *temporal.ApplicationError
 	if !errors.As(err, &app) {
@@ -108,6 +107,3 @@ func Fault(err error) error {
 	}
 	return fault.Newf(class, "%s", app.Message())
 }
-
-// DraftID is the workflow ID of a crawl request.
-func DraftID(event uuid.UUID) string { return "draft/" + event.String() }

@@ -19,9 +19,9 @@ import (
 )
 
 var (
-	drafts   *activities.Drafts
-	wished   = draft.Request{EventID: uuid.MustParse("3f0d6f5e-5c0e-4d3c-9c45-0d6b1f0a7a11"), URL: "https://shop.example/p/1?who=me"}
-	resolved = draft.Request{EventID: wished.EventID, URL: wished.URL, OutDir: "out"}
+	drafts    *activities.Drafts
+	requested = draft.Request{EventID: uuid.MustParse("3f0d6f5e-5c0e-4d3c-9c45-0d6b1f0a7a11"), URL: "https://shop.example/p/1?who=me"}
+	resolved  = draft.Request{EventID: requested.EventID, URL: requested.URL, OutDir: "out"}
 )
 
 func drafting(t *testing.T) *testsuite.TestWorkflowEnvironment {
@@ -38,7 +38,7 @@ func failing(class fault.Class) error {
 		temporal.ApplicationErrorOptions{NonRetryable: class.Final()})
 }
 
-// steps says what each step comes to, in order; those after the last must not be asked.
+// steps has the outcome of each step, in order; those after the last must not be run.
 type steps struct {
 	check, resolve, run, persist error
 	result                       draft.Result
@@ -47,29 +47,29 @@ type steps struct {
 
 func (s steps) on(env *testsuite.TestWorkflowEnvironment, persisted any) {
 	if s.upTo >= 1 {
-		env.OnActivity(drafts.CheckDevtools, mock.Anything, wished).Return(wished, s.check).Once()
+		env.OnActivity(drafts.CheckDevtools, mock.Anything, requested).Return(requested, s.check).Once()
 	}
 	if s.upTo >= 2 {
-		env.OnActivity(drafts.ResolveOutDir, mock.Anything, wished).Return(resolved, s.resolve).Once()
+		env.OnActivity(drafts.ResolveOutDir, mock.Anything, requested).Return(resolved, s.resolve).Once()
 	}
 	if s.upTo >= 3 {
 		env.OnActivity(drafts.RunCrawler, mock.Anything, resolved).Return(s.result, s.run).Once()
 	}
 	if s.upTo >= 4 {
 		env.OnActivity(drafts.PersistDraft, mock.Anything, persisted).Return(
-			activities.Persisted{DraftID: draft.ID(wished.EventID), Name: "Kettle", Price: "25.00 EUR"}, s.persist).Once()
+			activities.Persisted{DraftID: draft.ID(requested.EventID), Name: "Kettle", Price: "25.00 EUR"}, s.persist).Once()
 	}
 }
 
 func crawl(env *testsuite.TestWorkflowEnvironment) (out workflows.DraftResult, err error) {
-	env.ExecuteWorkflow(workflows.CrawlDraft, workflows.DraftInput{Request: wished})
+	env.ExecuteWorkflow(workflows.CrawlDraft, workflows.DraftInput{Request: requested})
 	if err := env.GetWorkflowError(); err != nil {
 		return out, err
 	}
 	return out, env.GetWorkflowResult(&out)
 }
 
-// What a page comes to is stored, good or bad.
+// The result of a page is stored, a draft or a failure.
 func TestCrawlDraft(t *testing.T) {
 	t.Parallel()
 
@@ -82,12 +82,12 @@ func TestCrawlDraft(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, result.Outcome, got.Outcome)
 		require.Equal(t, result.Error, got.Error)
-		require.Equal(t, draft.ID(wished.EventID), got.DraftID)
+		require.Equal(t, draft.ID(requested.EventID), got.DraftID)
 		require.Equal(t, "25.00 EUR", got.Price)
 	}
 }
 
-// No step that fails is tried again, whatever the class, and nothing comes after it.
+// No step that fails is retried, in any class, and no step runs after it.
 func TestCrawlDraftFails(t *testing.T) {
 	t.Parallel()
 
@@ -113,7 +113,7 @@ func TestCrawlDraftFails(t *testing.T) {
 	}
 }
 
-// A worker that dies is no failure of the page: another takes over. When that goes on, it is stored as one.
+// When a worker dies, another takes over. When several die, that is stored as a failure of the page.
 func TestCrawlDraftLosesItsWorker(t *testing.T) {
 	t.Parallel()
 
@@ -141,7 +141,7 @@ func TestCrawlDraftLosesItsWorker(t *testing.T) {
 	require.Equal(t, draft.Succeeded, got.Outcome)
 }
 
-// A bug on the page's account is stored as what it is.
+// A page that makes an activity panic is stored as a failure.
 func TestCrawlDraftOfAPageThatPanics(t *testing.T) {
 	t.Parallel()
 
@@ -155,19 +155,19 @@ func TestCrawlDraftOfAPageThatPanics(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A worker that stops while it looks for Chromium leaves that to another.
+// When a worker stops while it checks for Chromium, another one checks again.
 func TestCrawlDraftChecksAgain(t *testing.T) {
 	t.Parallel()
 
 	env := drafting(t)
-	env.OnActivity(drafts.CheckDevtools, mock.Anything, wished).Return(wished, failing(fault.Limited)).Once()
+	env.OnActivity(drafts.CheckDevtools, mock.Anything, requested).Return(requested, failing(fault.Limited)).Once()
 	good := draft.Result{Request: resolved, Outcome: draft.Succeeded}
 	steps{upTo: 4, result: good}.on(env, good)
 	_, err := crawl(env)
 	require.NoError(t, err)
 }
 
-// A person who cancels it gets nothing stored.
+// A canceled run stores nothing.
 func TestCrawlDraftCanceled(t *testing.T) {
 	t.Parallel()
 

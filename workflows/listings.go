@@ -3,7 +3,6 @@ package workflows
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -15,42 +14,43 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// listingSteps is the way of an advert through the pipeline. Add a step here, and only here; give it a since when
-// the change goes to a house with running workflows: those started before it replay without it.
+// listingSteps is the way of an advert through the pipeline, in the order of listing.Stages. Add a step here, and only
+// here. Give it the stage of a neighbour, and a since when workflows may be running where it is deployed: those that
+// were started before it replay without it.
 var listingSteps = []step[activities.ListingJob]{
-	{name: listing.StageNormalize, run: do.NormalizeListing},
-	{name: listing.StageDedupe, run: do.DedupeListing},
-	{name: listing.StageImport, run: do.ImportListing},
+	{name: "normalize", stage: listing.StageNormalize, run: do.NormalizeListing},
+	{name: "dedupe", stage: listing.StageDedupe, run: do.DedupeListing},
+	{name: "import", stage: listing.StageImport, run: do.ImportListing},
 }
 
-// ArrivalSignal tells a Listing that there is something to do. It carries an Arrival.
+// ArrivalSignal is the signal that a running Listing has a new version to process. It carries an Arrival.
 const ArrivalSignal = "arrival"
 
 // Arrival is one reason to take an advert through the pipeline.
 type Arrival struct {
 	Stage    string `json:"stage"`              // where it enters: normalize dedupe import
 	Revision int64  `json:"revision,omitempty"` // of the raw advert; one that this run has done is not done again
-	Force    bool   `json:"force,omitempty"`    // done again all the same: an operator's wish, a replay
+	Force    bool   `json:"force,omitempty"`    // done again all the same: by an operator or a replay
 }
 
 // ListingInput is one struct so that a field can be added while old runs are open.
 type ListingInput struct {
 	Ref     listing.Ref `json:"ref"`
-	Summary string      `json:"summary,omitempty"` // title and price, for people
-	Stages  []string    `json:"stages"`            // the stages that are ours; for any other the advert is handed over
-	Arrival Arrival     `json:"arrival"`           // why it was started; without a stage a signal says it
+	Summary string      `json:"summary,omitempty"` // title and price, for the Web UI
+	Stages  []string    `json:"stages"`            // that this deployment does; at any other the advert is handed over
+	Arrival Arrival     `json:"arrival"`           // why it was started; without a stage, a signal says it
 }
 
-// ListingResult is how a Listing ended, for people: what counts is in Postgres.
+// ListingResult is how a Listing ended, for the Web UI. The result of record is in Postgres.
 type ListingResult struct {
 	Outcome  string `json:"outcome"`           // imported duplicate handed_on
 	Revision int64  `json:"revision"`          // the newest that was processed
 	Note     string `json:"note,omitempty"`    // what its last step found
 	Images   int    `json:"images,omitempty"`  // attached by this run
-	Missing  int    `json:"missing,omitempty"` // images that could not be had
+	Missing  int    `json:"missing,omitempty"` // images that could not be fetched
 }
 
-// owns says whether a stage is ours.
+// owns reports whether this deployment does a stage.
 func (in ListingInput) owns(stage string) bool { return slices.Contains(in.Stages, stage) }
 
 // The search attributes of a Listing.
@@ -66,22 +66,26 @@ const InvalidListing = "InvalidListing"
 // imagesAtOnce is how many images of one listing are on their way at the same time.
 const imagesAtOnce = 5
 
-// Listing is one advert, for as long as something is to be done for it. Its ID is "listing/" + ref. Every version
+// Listing is one advert, for as long as something is to be done for it. Its ID is ref.WorkflowID(). Every version
 // that arrives goes through the steps; its new images are attached while the next version may already be processed;
 // it completes when nothing is pending.
 //
 // It ends without error when the advert is imported, a duplicate, or handed over, and fails with InvalidListing when
 // the newest version cannot become a listing.
 func Listing(ctx workflow.Context, in ListingInput) (ListingResult, error) {
+	return takeThrough(ctx, listingSteps, in)
+}
+
+func takeThrough(ctx workflow.Context, steps []step[activities.ListingJob], in ListingInput) (ListingResult, error) {
 	l := &listingRun{
-		in: in, arrivals: workflow.GetSignalChannel(ctx, ArrivalSignal),
+		in: in, steps: steps, arrivals: workflow.GetSignalChannel(ctx, ArrivalSignal),
 		attached: workflow.NewBufferedChannel(ctx, imagesAtOnce), known: map[string]bool{},
 	}
 	next, ok := l.newest()
 	switch {
 	case in.Arrival.Stage != "":
 		next = merge(in.Arrival, next)
-	case !ok: // started by hand, without a word
+	case !ok: // started by hand, without an arrival
 		next = Arrival{Stage: listing.StageNormalize, Force: true}
 	}
 	for {
@@ -90,7 +94,7 @@ func Listing(ctx workflow.Context, in ListingInput) (ListingResult, error) {
 			if next, ok = l.newest(); ok {
 				break
 			}
-			if ctx.Err() != nil { // canceled: images that wait stay pending, for the next version or a person to start
+			if ctx.Err() != nil { // canceled: images that wait stay pending, for the next version or an operator to start
 				l.waiting, l.err = nil, cmp.Or(l.err, ctx.Err())
 			}
 			if l.flying == 0 && len(l.waiting) == 0 {
@@ -105,6 +109,7 @@ func Listing(ctx workflow.Context, in ListingInput) (ListingResult, error) {
 // listingRun is the state of one Listing.
 type listingRun struct {
 	in       ListingInput
+	steps    []step[activities.ListingJob]
 	arrivals workflow.ReceiveChannel
 	result   ListingResult // so far
 	err      error         // why the newest version ended badly
@@ -115,7 +120,7 @@ type listingRun struct {
 	attached workflow.Channel // the address of each image that is settled
 }
 
-// newest takes what has arrived and returns what is left to do, all in one.
+// newest receives all arrivals that wait and merges into one those that are still to be done.
 func (l *listingRun) newest() (next Arrival, ok bool) {
 	for a := (Arrival{}); l.arrivals.ReceiveAsync(&a); a = (Arrival{}) {
 		if a.Revision > l.result.Revision || a.Force {
@@ -125,17 +130,13 @@ func (l *listingRun) newest() (next Arrival, ok bool) {
 	return next, ok
 }
 
-// merge makes one of two arrivals: the newest revision, entering as early as either asks for. A zero one adds nothing.
+// merge makes one of two arrivals: the newer revision, at the earlier of the two stages. A zero one adds nothing.
 func merge(a, b Arrival) Arrival {
-	if b.Stage != "" && stageOrder(b.Stage) < stageOrder(a.Stage) {
+	if b.Stage != "" && listing.StageOrder(b.Stage) < listing.StageOrder(a.Stage) {
 		a.Stage = b.Stage
 	}
 	a.Revision, a.Force = max(a.Revision, b.Revision), a.Force || b.Force
 	return a
-}
-
-func stageOrder(stage string) int {
-	return slices.IndexFunc(listingSteps, func(s step[activities.ListingJob]) bool { return s.name == stage })
 }
 
 // process takes the newest version through the steps from a.Stage on.
@@ -143,12 +144,14 @@ func (l *listingRun) process(ctx workflow.Context, a Arrival) {
 	job := activities.ListingJob{Ref: l.in.Ref}
 	reached := a.Stage
 	l.err = nil
-	for i := max(stageOrder(a.Stage), 0); i < len(listingSteps) && job.Outcome == "" && l.err == nil; i++ {
-		s := listingSteps[i]
+	for _, s := range l.steps[entry(l.steps, a.Stage):] {
+		if job.Outcome != "" || l.err != nil {
+			break
+		}
 		if !s.runs(ctx) {
 			continue
 		}
-		reached = s.name
+		reached = s.stage
 		var next activities.ListingJob
 		if next, l.err = l.step(ctx, s, job); l.err == nil {
 			job = next
@@ -159,7 +162,7 @@ func (l *listingRun) process(ctx workflow.Context, a Arrival) {
 		job.Outcome = activities.Rejected
 	case temporal.IsCanceledError(l.err):
 		job.Outcome = "canceled"
-	case l.err != nil: // a step can never do it, and nobody but us knows
+	case l.err != nil: // the step will never succeed, and has recorded nothing
 		job.Outcome, job.Note = activities.Rejected, l.err.Error()
 		job.Revision = max(job.Revision, a.Revision)
 		job.Stage = reached
@@ -171,7 +174,7 @@ func (l *listingRun) process(ctx workflow.Context, a Arrival) {
 	l.result.Revision = max(l.result.Revision, a.Revision, job.Revision)
 	if len(job.Images) > 0 && l.err == nil {
 		reached = listing.StageImages
-		l.want(ctx, job)
+		l.queueImages(ctx, job)
 	}
 	// One upsert a version: each costs the server a visibility task.
 	err := workflow.UpsertTypedSearchAttributes(ctx, StageKey.ValueSet(reached), OutcomeKey.ValueSet(job.Outcome))
@@ -180,21 +183,22 @@ func (l *listingRun) process(ctx workflow.Context, a Arrival) {
 	}
 }
 
-// step runs one step, or hands the advert over when the step's stage is not ours.
+// step runs one step, or hands the advert over when another team does the step's stage.
 func (l *listingRun) step(ctx workflow.Context, s step[activities.ListingJob], job activities.ListingJob) (
 	activities.ListingJob, error,
 ) {
-	run := s.run
-	if !l.in.owns(s.name) {
-		run, job.Stage = do.HandOverListing, s.name
+	run, name := s.run, s.name
+	if !l.in.owns(s.stage) { // all of the stage is handed over, at its first step
+		run, name, job.Stage = do.HandOverListing, s.stage, s.stage
 	}
 	options := storeWork
-	options.Summary = s.name
+	options.Summary = name
 	return local(workflow.WithLocalActivityOptions(ctx, options), run, job)
 }
 
-// want notes the images of a new version that are not on their way already, or hands them all over.
-func (l *listingRun) want(ctx workflow.Context, job activities.ListingJob) {
+// queueImages adds the images of a new version that are not on their way already to those that wait, or hands them all
+// over when another team does images.
+func (l *listingRun) queueImages(ctx workflow.Context, job activities.ListingJob) {
 	if !l.in.owns(listing.StageImages) {
 		job.Stage = listing.StageImages
 		_, l.err = local(workflow.WithLocalActivityOptions(ctx, storeWork), do.HandOverListing, job)
@@ -218,7 +222,7 @@ func (l *listingRun) attach(ctx workflow.Context) {
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			job := activities.ImageJob{Ref: l.in.Ref, Image: img}
 			ctx = workflow.WithActivityOptions(ctx, imageWork(img.URL))
-			if err := workflow.ExecuteActivity(ctx, do.AttachImage, job).Get(ctx, nil); err != nil {
+			if err := perform(ctx, do.AttachImage, job); err != nil {
 				l.result.Missing++
 			} else {
 				l.result.Images++
@@ -228,7 +232,7 @@ func (l *listingRun) attach(ctx workflow.Context) {
 	}
 }
 
-// wait blocks until an image is settled or something arrives.
+// wait blocks until an image is settled or an arrival is received.
 func (l *listingRun) wait(ctx workflow.Context) {
 	s := workflow.NewSelector(ctx)
 	s.AddReceive(l.attached, func(c workflow.ReceiveChannel, _ bool) {
@@ -237,7 +241,7 @@ func (l *listingRun) wait(ctx workflow.Context) {
 		delete(l.known, address)
 		l.flying--
 	})
-	s.AddReceive(l.arrivals, func(workflow.ReceiveChannel, bool) {}) // newest takes it
+	s.AddReceive(l.arrivals, func(workflow.ReceiveChannel, bool) {}) // newest receives it
 	s.Select(ctx)
 }
 
@@ -249,18 +253,18 @@ func imageWork(address string) workflow.ActivityOptions {
 		HeartbeatTimeout:      ImageHeartbeat,
 		RetryPolicy:           ImageRetries(),
 		Priority:              temporal.Priority{FairnessKey: FairnessKey(address)},
-		DisableEagerExecution: true, // eager tasks pass by the queue's limits
+		DisableEagerExecution: true, // eager tasks bypass the rate limit of the queue
 		Summary:               Summary(address, 200),
 	}
 }
 
-// FairnessKey is the host of an address, cut to the 64 bytes that Temporal takes.
+// FairnessKey is the host of an address, cut to the 64 bytes that Temporal allows.
 func FairnessKey(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return ""
 	}
-	return Summary(strings.ToValidUTF8(u.Host, "?"), 64) // "%ff.example" parses, and gRPC would refuse it for ever
+	return Summary(strings.ToValidUTF8(u.Host, "?"), 64) // "%ff.example" parses, and gRPC would refuse it on every retry
 }
 
 // Summary cuts a line for the Web UI to at most n bytes, between runes.
@@ -274,19 +278,13 @@ func Summary(s string, n int) string {
 	return s[:n]
 }
 
-// rejected tells an advert that cannot become a listing from a step that failed.
+// rejected reports whether err means that the advert cannot become a listing, and not that a step failed.
 func rejected(err error) bool {
 	var app *temporal.ApplicationError
 	return errors.As(err, &app) && app.Type() == InvalidListing
 }
 
-// ListingID is the workflow ID of an advert.
-func ListingID(ref listing.Ref) string { return "listing/" + ref.String() }
-
-// ImageID is the ID of the standalone activity for an image that came by message.
-func ImageID(listingID, hash string) string { return fmt.Sprintf("image/%s/%s", listingID, hash) }
-
-// AttachImage is the activity that fetches one image, for those who start it without a workflow.
+// AttachImage is the activity that fetches one image, for starting it without a workflow.
 var AttachImage = do.AttachImage
 
 // ImageJob names one image of one listing.

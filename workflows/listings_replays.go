@@ -4,7 +4,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/google/uuid"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -14,11 +13,11 @@ import (
 
 // ReplayInput is one struct so that a field can be added while old runs are open.
 type ReplayInput struct {
-	Replay listing.Replay `json:"replay"`           // what is wanted; only its ID once it is stored
-	Stored bool           `json:"stored,omitempty"` // it is in Postgres
+	Replay listing.Replay `json:"replay"`           // only its ID once it is stored
+	Stored bool           `json:"stored,omitempty"` // Replay is in Postgres
 }
 
-// ReplayResult is how a Replay ended, for people: what counts is in Postgres.
+// ReplayResult is how a Replay ended, for the Web UI. The result of record is in Postgres.
 type ReplayResult struct {
 	State   string `json:"state"`   // completed canceled
 	Started int    `json:"started"` // by this run
@@ -29,11 +28,12 @@ var replayWork = workflow.LocalActivityOptions{
 	StartToCloseTimeout: time.Minute, RetryPolicy: storeWork.RetryPolicy, Summary: "batch",
 }
 
-// Replay takes stored adverts through the pipeline again, at a pace, each in its own Listing. Its ID is "replay/" +
-// id. What is wanted and how far it has come is in Postgres; this history says only when each batch was.
+// Replay takes stored adverts through the pipeline again, at a pace, each in its own Listing. Its ID is
+// listing.ReplayWorkflowID of the replay. The request and its progress are in Postgres; this history has only the time
+// of each batch.
 //
-// It ends when every advert came to its end, when somebody cancels it here or in Postgres, or fails when a batch can
-// never work. What was started goes its way in any case.
+// It ends when every advert came to its end or when it is canceled, here or in Postgres. It fails when a batch can
+// never succeed. Adverts that were started are processed to their end in any case.
 func Replay(ctx workflow.Context, in ReplayInput) (ReplayResult, error) {
 	id := in.Replay.ID
 	var result ReplayResult
@@ -46,7 +46,7 @@ func Replay(ctx workflow.Context, in ReplayInput) (ReplayResult, error) {
 		end.State, end.Reason = listing.ReplayCanceled, ""
 	}
 	result.State = end.State
-	ctx, _ = workflow.NewDisconnectedContext(ctx) // a cancellation is what must be stored
+	ctx, _ = workflow.NewDisconnectedContext(ctx) // so that a cancellation can be stored
 	if _, failed := local(workflow.WithLocalActivityOptions(ctx, storeWork), do.EndReplay, end); failed != nil {
 		err = errors.Join(err, failed)
 	}
@@ -70,7 +70,7 @@ func replay(ctx workflow.Context, in ReplayInput, result *ReplayResult) error {
 		if b.State != listing.ReplayRunning {
 			return nil
 		}
-		// A batch that took its time has waited already.
+		// The time that the batch took counts as waited.
 		if wait := pause(b) - workflow.Now(ctx).Sub(began); wait > 0 {
 			if err := workflow.Sleep(ctx, wait); err != nil {
 				return err
@@ -83,7 +83,7 @@ func replay(ctx workflow.Context, in ReplayInput, result *ReplayResult) error {
 	}
 }
 
-// pause is how long the adverts that a batch started may take by the replay's rate.
+// pause is the time between two batches: that of the adverts which the last one started, at the replay's rate.
 func pause(b activities.ReplayBatch) time.Duration {
 	switch {
 	case b.Started > 0:
@@ -91,11 +91,11 @@ func pause(b activities.ReplayBatch) time.Duration {
 	case b.Looked > 0: // all of them were skipped
 		return 0
 	}
-	// Nothing could be started: look again whether what is under way has ended, sooner where much is wanted.
+	// Nothing could be started: check again whether the adverts under way have ended, sooner at a high rate.
 	return min(time.Second, 20*time.Second/time.Duration(max(b.Rate, 1)))
 }
 
-// message is what an activity said, without Temporal's wrapping.
+// message is an activity's error message without what Temporal wraps around it.
 func message(err error) string {
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) {
@@ -103,6 +103,3 @@ func message(err error) string {
 	}
 	return err.Error()
 }
-
-// ReplayID is the workflow ID of a replay.
-func ReplayID(id uuid.UUID) string { return "replay/" + id.String() }

@@ -22,7 +22,7 @@ import (
 var (
 	replays *activities.Replays
 	stales  *activities.Staleness
-	wanted  = listing.Replay{
+	rerun   = listing.Replay{
 		ID: uuid.MustParse("0e0d5b2e-9f5e-4c8e-8d3f-0f5f4b1f7a10"), Stage: listing.StageNormalize, Rate: 20, By: "olga",
 		Filter: listing.ReplayFilter{Platform: "kijiji"},
 	}
@@ -37,12 +37,12 @@ func newReplayEnv(t *testing.T) *testsuite.TestWorkflowEnvironment {
 	return env
 }
 
-// batches answers with one batch after the other; what it is asked is always the same.
+// batches returns one batch after the other; the request is always the same.
 func batches(t *testing.T, env *testsuite.TestWorkflowEnvironment, answers ...activities.ReplayBatch) {
 	t.Helper()
 
 	n := 0
-	env.OnActivity(replays.RunReplayBatch, mock.Anything, activities.ReplayBatch{ID: wanted.ID}).Return(
+	env.OnActivity(replays.RunReplayBatch, mock.Anything, activities.ReplayBatch{ID: rerun.ID}).Return(
 		func(_ context.Context, b activities.ReplayBatch) (activities.ReplayBatch, error) {
 			require.Less(t, n, len(answers), "there is another batch after the end")
 			a := answers[n]
@@ -56,16 +56,16 @@ func running(started, looked int) activities.ReplayBatch {
 	return activities.ReplayBatch{State: listing.ReplayRunning, Rate: 20, Started: started, Looked: looked}
 }
 
-// A replay is stored first, goes on at its rate, skips without waiting, and waits for what is under way at its end.
+// A replay is stored first, goes on at its rate, skips without waiting, and waits for the adverts under way at its end.
 func TestReplayOfListings(t *testing.T) {
 	t.Parallel()
 
 	env := newReplayEnv(t)
-	env.OnActivity(replays.OpenReplay, mock.Anything, wanted).Return(wanted, nil).Once()
+	env.OnActivity(replays.OpenReplay, mock.Anything, rerun).Return(rerun, nil).Once()
 	batches(t, env, running(20, 25), running(10, 10), running(0, 500), running(0, 0),
 		activities.ReplayBatch{State: listing.ReplayCompleted, Rate: 20})
 	began := env.Now()
-	env.ExecuteWorkflow(workflows.Replay, workflows.ReplayInput{Replay: wanted})
+	env.ExecuteWorkflow(workflows.Replay, workflows.ReplayInput{Replay: rerun})
 	require.NoError(t, env.GetWorkflowError())
 	var result workflows.ReplayResult
 	require.NoError(t, env.GetWorkflowResult(&result))
@@ -78,37 +78,37 @@ func TestReplayContinuesAsNew(t *testing.T) {
 	t.Parallel()
 
 	env := newReplayEnv(t)
-	env.OnActivity(replays.OpenReplay, mock.Anything, mock.Anything).Return(wanted, nil).Once()
+	env.OnActivity(replays.OpenReplay, mock.Anything, mock.Anything).Return(rerun, nil).Once()
 	batches(t, env, running(20, 20))
 	env.SetContinueAsNewSuggested(true)
-	env.ExecuteWorkflow(workflows.Replay, workflows.ReplayInput{Replay: wanted})
+	env.ExecuteWorkflow(workflows.Replay, workflows.ReplayInput{Replay: rerun})
 	var again *workflow.ContinueAsNewError
 	require.ErrorAs(t, env.GetWorkflowError(), &again)
 	var in workflows.ReplayInput
 	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(again.Input, &in))
-	require.Equal(t, workflows.ReplayInput{Replay: listing.Replay{ID: wanted.ID}, Stored: true}, in)
+	require.Equal(t, workflows.ReplayInput{Replay: listing.Replay{ID: rerun.ID}, Stored: true}, in)
 
 	env = newReplayEnv(t)
 	batches(t, env, activities.ReplayBatch{State: listing.ReplayCompleted, Rate: 20})
-	env.ExecuteWorkflow(workflows.Replay, workflows.ReplayInput{Replay: listing.Replay{ID: wanted.ID}, Stored: true})
+	env.ExecuteWorkflow(workflows.Replay, workflows.ReplayInput{Replay: listing.Replay{ID: rerun.ID}, Stored: true})
 	require.NoError(t, env.GetWorkflowError())
 }
 
-// Somebody cancels it in Postgres: that is a good end. Cancelled in Temporal it says so in Postgres.
+// A replay that is canceled in Postgres completes. One that is canceled in Temporal is canceled in Postgres too.
 func TestReplayCanceled(t *testing.T) {
 	t.Parallel()
 
 	env := newReplayEnv(t)
 	batches(t, env, running(20, 20), activities.ReplayBatch{State: listing.ReplayCanceled, Rate: 20})
-	env.ExecuteWorkflow(workflows.Replay, workflows.ReplayInput{Replay: wanted, Stored: true})
+	env.ExecuteWorkflow(workflows.Replay, workflows.ReplayInput{Replay: rerun, Stored: true})
 	require.NoError(t, env.GetWorkflowError())
 
 	env = newReplayEnv(t)
 	batches(t, env, running(20, 20))
-	end := activities.ReplayEnd{ID: wanted.ID, State: listing.ReplayCanceled}
+	end := activities.ReplayEnd{ID: rerun.ID, State: listing.ReplayCanceled}
 	env.OnActivity(replays.EndReplay, mock.Anything, end).Return(end, nil).Once()
 	env.RegisterDelayedCallback(env.CancelWorkflow, 500*time.Millisecond)
-	env.ExecuteWorkflow(workflows.Replay, workflows.ReplayInput{Replay: wanted, Stored: true})
+	env.ExecuteWorkflow(workflows.Replay, workflows.ReplayInput{Replay: rerun, Stored: true})
 	var canceled *temporal.CanceledError
 	require.ErrorAs(t, env.GetWorkflowError(), &canceled)
 }
@@ -122,13 +122,13 @@ func TestReplayFails(t *testing.T) {
 	env.OnActivity(replays.RunReplayBatch, mock.Anything, mock.Anything).Return(
 		func(_ context.Context, b activities.ReplayBatch) (activities.ReplayBatch, error) {
 			if tries++; tries < 4 {
-				return b, fmt.Errorf("temporal is away")
+				return b, fmt.Errorf("temporal is down")
 			}
 			return b, temporal.NewNonRetryableApplicationError("there is no replay", "gone", nil)
 		})
-	end := activities.ReplayEnd{ID: wanted.ID, State: listing.ReplayFailed, Reason: "there is no replay"}
+	end := activities.ReplayEnd{ID: rerun.ID, State: listing.ReplayFailed, Reason: "there is no replay"}
 	env.OnActivity(replays.EndReplay, mock.Anything, end).Return(end, nil).Once()
-	env.ExecuteWorkflow(workflows.Replay, workflows.ReplayInput{Replay: wanted, Stored: true})
+	env.ExecuteWorkflow(workflows.Replay, workflows.ReplayInput{Replay: rerun, Stored: true})
 	require.ErrorContains(t, env.GetWorkflowError(), "there is no replay")
 	require.Equal(t, 4, tries)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
-// WakeSignal tells a ScrapePlatform to look again at what it should do: an operator has changed something. What that is
-// stands in Postgres, so a signal carries nothing, and one that is lost is only late.
+// WakeSignal makes a ScrapePlatform read its settings again after an operator has changed them. The settings are in
+// Postgres, so the signal carries nothing, and a lost one only delays the change.
 const WakeSignal = "wake"
 
 // ScrapeInput is one struct so that a field can be added while old runs are open.
@@ -21,30 +21,31 @@ type ScrapeInput struct {
 	Platform string `json:"platform"`
 }
 
-// ScrapeHeartbeat is how long a worker that scrapes a page may be silent before another takes it over. The workers beat
-// by themselves.
+// ScrapeHeartbeat is how long a worker that scrapes a page may be silent before another takes it over. Package workers
+// sends the heartbeats.
 const ScrapeHeartbeat = 20 * time.Second
 
-// scrapePage is how a search page and the visits that it leads to are done. Its tries have no end: what cannot work is
-// no error, and after a refusal the activity itself says when it is tried again.
+// scrapePage are the options of the activity that reads a search page and visits its adverts. It is retried without
+// end: a page that cannot be read is a result, not an error, and after a refusal the activity itself sets the next
+// retry.
 func scrapePage(page int) workflow.ActivityOptions {
 	_, first, most := fault.Throttled.Retry()
 	return workflow.ActivityOptions{
 		TaskQueue:           QueueBrowser,
-		StartToCloseTimeout: 12 * time.Hour, // a page has up to fifty visits, and an operator may want them minutes apart
+		StartToCloseTimeout: 12 * time.Hour, // a page has up to fifty visits, and an operator may set them minutes apart
 		HeartbeatTimeout:    ScrapeHeartbeat,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: first, BackoffCoefficient: 2, MaximumInterval: most},
 		Summary:             fmt.Sprintf("page %d", page),
 	}
 }
 
-// ScrapePlatform scrapes a platform for as long as there is one, cycle by cycle. Its ID is "scrape/" + name. It keeps
-// nothing: what to do next, how far a cycle has come and what was seen is in Postgres, so it can be terminated and
-// started again at any time. Each cycle is a run; the next one continues as new.
+// ScrapePlatform scrapes a platform without end, cycle by cycle. Its ID is scrape.WorkflowID of the platform. It keeps
+// no state: the next action, the progress of a cycle and the adverts that were seen are in Postgres, so it can be
+// terminated and started again at any time. Each cycle is a run; the next one continues as new.
 func ScrapePlatform(ctx workflow.Context, in ScrapeInput) error {
 	wake := workflow.GetSignalChannel(ctx, WakeSignal)
 	store := workflow.WithLocalActivityOptions(ctx, storeWork)
-	drain := func() { // what they are about is in Postgres, and read after this
+	drain := func() { // the settings that the signals are about are read from Postgres after this
 		for wake.ReceiveAsync(nil) {
 		}
 	}
@@ -55,7 +56,7 @@ func ScrapePlatform(ctx workflow.Context, in ScrapeInput) error {
 			return err
 		}
 		if !plan.Go {
-			if err := rest(ctx, wake, plan.Wait); err != nil {
+			if err := awaitCycle(ctx, wake, plan.Wait); err != nil {
 				return err
 			}
 			continue
@@ -69,18 +70,18 @@ func ScrapePlatform(ctx workflow.Context, in ScrapeInput) error {
 	return workflow.NewContinueAsNewError(ctx, ScrapePlatform, in)
 }
 
-// lookAgain is how long a scraper that nobody wants goes without a look: a wake that got lost is late by that.
+// lookAgain is how often a stopped scraper reads its settings: a lost WakeSignal delays a change by that much.
 const lookAgain = 5 * time.Minute
 
-// rest waits until the next cycle is due, or until somebody says that there is something new.
-func rest(ctx workflow.Context, wake workflow.ReceiveChannel, wait time.Duration) error {
+// awaitCycle waits until the next cycle is due, or for lookAgain where none is (wait <= 0), or for a WakeSignal.
+func awaitCycle(ctx workflow.Context, wake workflow.ReceiveChannel, wait time.Duration) error {
 	var err error
 	s := workflow.NewSelector(ctx)
 	s.AddReceive(wake, func(workflow.ReceiveChannel, bool) {}) // the caller takes it
 	s.AddReceive(ctx.Done(), func(workflow.ReceiveChannel, bool) { err = ctx.Err() })
 	why := "until the next cycle"
 	if wait <= 0 {
-		wait, why = lookAgain, "until it is wanted"
+		wait, why = lookAgain, "until scraping is resumed"
 	}
 	timed, cancel := workflow.WithCancel(ctx)
 	defer cancel()
@@ -90,24 +91,23 @@ func rest(ctx workflow.Context, wake workflow.ReceiveChannel, wait time.Duration
 	return err
 }
 
-// scrapeCycle goes through the search pages from the one that the plan says. A cycle that the history has no room for
-// stays open: the next run takes it up.
+// scrapeCycle goes through the search pages from plan.Page on. When the history gets too long for the whole cycle, it
+// leaves the cycle open: the next run continues it.
 func scrapeCycle(ctx workflow.Context, name string, plan scrape.Plan) error {
 	end := activities.CycleEnd{Platform: name, Cycle: plan.Cycle}
 	for page := plan.Page; ; page++ {
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			return nil
 		}
-		var got activities.ScrapedPage
 		job := activities.ScrapeJob{Platform: name, Cycle: plan.Cycle, Page: page}
 		work := workflow.WithActivityOptions(ctx, scrapePage(page))
-		err := workflow.ExecuteActivity(work, do.ScrapePage, job).Get(ctx, &got)
+		got, err := call(work, do.ScrapePage, job)
 		switch {
 		case temporal.IsCanceledError(err):
 			return err
-		case err != nil: // such as an address that is none
+		case err != nil: // such as an invalid address
 			end.Note = message(err)
-		case got.Stopped != "": // the cycle stays open, and is taken up here when it is wanted again
+		case got.Stopped != "": // the cycle stays open, and is continued when scraping is resumed
 			return nil
 		case got.Suspect != "":
 			end.Note = "suspect on page " + fmt.Sprint(page) + ": " + got.Suspect
@@ -121,6 +121,3 @@ func scrapeCycle(ctx workflow.Context, name string, plan scrape.Plan) error {
 		return err
 	}
 }
-
-// ScrapeID is the workflow ID of a platform's scraper.
-func ScrapeID(platform string) string { return "scrape/" + platform }

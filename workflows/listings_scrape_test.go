@@ -18,7 +18,7 @@ import (
 
 var scrapers *activities.Scrapers
 
-// scraping is a ScrapePlatform that is told these plans, one after the other, and nothing else: it must not ask more.
+// scraping is the environment of a ScrapePlatform that gets these plans, one after the other, and must ask for no more.
 func scraping(t *testing.T, plans ...scrape.Plan) *testsuite.TestWorkflowEnvironment {
 	t.Helper()
 
@@ -53,7 +53,7 @@ func runScrape(t *testing.T, env *testsuite.TestWorkflowEnvironment) {
 	env.AssertExpectations(t)
 }
 
-// open is what stands for a cycle that does not end.
+// open stands for the note of a cycle that does not end.
 const open = "open"
 
 func TestScrapeACycle(t *testing.T) {
@@ -94,7 +94,7 @@ func TestScrapeACycle(t *testing.T) {
 	}
 }
 
-// Between two cycles it waits, or until somebody wakes it; without a cycle in sight it looks again now and then.
+// Between two cycles it waits, or until a signal; without a next cycle it reads its settings every five minutes.
 func TestScrapeWaits(t *testing.T) {
 	t.Parallel()
 
@@ -111,7 +111,7 @@ func TestScrapeWaits(t *testing.T) {
 	require.InDelta(t, (9 * time.Minute).Seconds(), env.Now().Sub(began).Seconds(), 5, "a look after five minutes, a wake, the wait, a wake")
 }
 
-// A page is tried until it works, whatever is away; what can never work ends the cycle and not the scraper.
+// A page is retried until it succeeds; an error that is final ends the cycle and not the scraper.
 func TestScrapeFailures(t *testing.T) {
 	t.Parallel()
 

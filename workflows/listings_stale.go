@@ -9,14 +9,15 @@ import (
 // StaleInput is one struct so that a field can be added while old runs are open.
 type StaleInput struct{}
 
-// StaleResult is what a check came to.
+// StaleResult has the counts of a check.
 type StaleResult struct {
 	Archived  int `json:"archived"`  // listings
 	Restarted int `json:"restarted"` // duplicates of archived listings, which may be shown instead
 }
 
-// ArchiveStale archives the listings whose adverts nobody has seen for long, in batches, and then gives the duplicates
-// of archived listings their chance. The schedule "staleness" starts it; two at once do no harm.
+// ArchiveStale archives the listings whose adverts were not seen for longer than the staleness limit, in batches, and
+// then takes the duplicates of archived listings through the pipeline again. The schedule "staleness" starts it; two
+// at once do no harm.
 func ArchiveStale(ctx workflow.Context, _ StaleInput) (StaleResult, error) {
 	var result StaleResult
 	archive, restart := storeWork, replayWork

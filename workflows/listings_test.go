@@ -25,7 +25,7 @@ var (
 	every = []string{listing.StageNormalize, listing.StageDedupe, listing.StageImport, listing.StageImages}
 )
 
-// newEnv is a world in which every step goes well, but for what a test says otherwise.
+// newEnv is an environment with the activities of listings and images, for a test to mock.
 func newEnv(t *testing.T) *testsuite.TestWorkflowEnvironment {
 	t.Helper()
 
@@ -135,7 +135,7 @@ func TestListingTakesTheNewestVersionWhileImagesAreAttached(t *testing.T) {
 	require.NoError(t, env.GetWorkflowError())
 }
 
-// A revision that this run has brought to its end is not done again, unless somebody insists.
+// A revision that this run has brought to its end is not done again, unless it is forced.
 func TestListingSkipsWhatItHasDone(t *testing.T) {
 	t.Parallel()
 
@@ -167,7 +167,7 @@ func TestListingRejected(t *testing.T) {
 	require.ErrorContains(t, app, "bedrooms: is missing")
 }
 
-// What a step can never do, for a reason that is no rejection, is recorded as one: nothing ends without a trace.
+// A step that will never succeed, for a reason that is no rejection, is recorded as one: nothing ends without a trace.
 func TestListingThatCanNeverBeStored(t *testing.T) {
 	t.Parallel()
 
@@ -210,7 +210,7 @@ func TestListingRejectedThenImported(t *testing.T) {
 	require.NoError(t, env.GetWorkflowError())
 }
 
-// At the first stage that is not ours the advert is handed over, and the run ends.
+// At the first stage that another team does the advert is handed over, and the run ends.
 func TestListingHandsOver(t *testing.T) {
 	t.Parallel()
 

@@ -9,16 +9,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// Task queues are kinds of work that must not starve each other, not systems.
-const (
-	QueueListings = "listings"
-	QueueImages   = "images"  // foreign hosts, one fairness key a host; limited on the server by conveyor bootstrap
-	QueueBrowser  = "browser" // pages of rental sites, whatever loads them
-	QueueDrafts   = "drafts"  // crawl requests: one page each, in a Chromium that is reached by its DevTools
-)
-
-// storeWork is a short step on our own database. It is retried until the database is back: final failures are
-// the faults that say so.
+// storeWork are the options of a short step on our own database. It is retried until the database is back; faults of a
+// final class are not retried.
 var storeWork = workflow.LocalActivityOptions{
 	StartToCloseTimeout: 15 * time.Second,
 	RetryPolicy: &temporal.RetryPolicy{
@@ -26,15 +18,15 @@ var storeWork = workflow.LocalActivityOptions{
 	},
 }
 
-// ImageTimeout bounds one try at an image: its host's turn, the download, and storing it.
+// ImageTimeout bounds one try at an image: waiting for its host's turn, the download, and storing it.
 const ImageTimeout = 2 * time.Minute
 
-// ImageHeartbeat is how long a worker that fetches an image may be silent before another takes it over. The workers
-// beat by themselves.
+// ImageHeartbeat is how long a worker that fetches an image may be silent before another worker takes it over. Package
+// workers sends the heartbeats.
 const ImageHeartbeat = 20 * time.Second
 
-// ImageRetries paces the tries at an image. How many there are is the activity's to say: it counts them in the
-// table, by the fault's class, so that a worker's death costs none.
+// ImageRetries paces the tries at an image. The activity limits their number: it counts them in the table, by the
+// fault's class, so that the crash of a worker costs none.
 func ImageRetries() *temporal.RetryPolicy {
 	_, first, most := fault.Transient.Retry()
 	return &temporal.RetryPolicy{InitialInterval: first, BackoffCoefficient: 2, MaximumInterval: most}

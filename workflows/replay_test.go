@@ -29,11 +29,9 @@ func TestReplay(t *testing.T) {
 			replay := func(o worker.WorkflowReplayerOptions) error {
 				r, err := worker.NewWorkflowReplayerWithOptions(o)
 				require.NoError(t, err)
-				r.RegisterWorkflow(workflows.Listing)
-				r.RegisterWorkflow(workflows.Replay)
-				r.RegisterWorkflow(workflows.ArchiveStale)
-				r.RegisterWorkflow(workflows.ScrapePlatform)
-				r.RegisterWorkflow(workflows.CrawlDraft)
+				for _, f := range workflows.All {
+					r.RegisterWorkflow(f)
+				}
 				return r.ReplayWorkflowHistoryFromJSONFile(nil, file)
 			}
 			require.NoError(t, replay(worker.WorkflowReplayerOptions{}))

@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +20,8 @@ import (
 	"github.com/google/uuid"
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // A Broker is one virtual host. It is deleted, with all that is in it, when its test ends.
@@ -34,15 +35,11 @@ type Broker struct {
 	conn       *amqp.Connection
 }
 
-// New returns a fresh virtual host. Without RABBITMQ_URL the test fails with the command that starts the services.
+// New returns a fresh virtual host. Without a broker the test fails with the command that starts one.
 func New(t testing.TB) *Broker {
 	t.Helper()
 
-	server, api := os.Getenv("RABBITMQ_URL"), os.Getenv("RABBITMQ_MANAGEMENT_URL")
-	if server == "" || api == "" {
-		t.Fatal("RABBITMQ_URL or RABBITMQ_MANAGEMENT_URL is not set; " +
-			"run: make test, or: bin/conveyor with-services -- go test ./...")
-	}
+	server, api := servicetest.Address(t, "RABBITMQ_URL"), servicetest.Address(t, "RABBITMQ_MANAGEMENT_URL")
 	at, err := url.Parse(server)
 	require.NoError(t, err)
 	management, err := url.Parse(api)

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
-	"github.com/compose-spec/compose-go/v2/cli"
+	compose "github.com/compose-spec/compose-go/v2/cli"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
@@ -23,15 +23,15 @@ import (
 func TestCompose(t *testing.T) {
 	t.Parallel()
 
-	o, err := cli.NewProjectOptions([]string{"../../docker-compose.yml"}, cli.WithProfiles([]string{"*"}),
-		cli.WithoutEnvironmentResolution)
+	o, err := compose.NewProjectOptions([]string{"../../docker-compose.yml"}, compose.WithProfiles([]string{"*"}),
+		compose.WithoutEnvironmentResolution)
 	require.NoError(t, err)
 	project, err := o.LoadProject(t.Context())
 	require.NoError(t, err)
 
 	instruments := (&house{registry: prometheus.NewRegistry()}).instruments()
 	answers := map[string]http.Handler{ // by service
-		"api":    api.New(api.Options{Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)}),
+		"api":    api.New(api.Options{Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)}, api.Health{}),
 		"worker": instruments, "browser": instruments, "drafts": instruments, "bridge": instruments,
 		"demo": demosite.New(demosite.Options{}),
 	}

@@ -4,21 +4,20 @@ import (
 	"context"
 	"os"
 
-	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/demosite"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 )
 
 type demoCmd struct {
-	Address string  `help:"Address the site listens on." default:"127.0.0.1:8090"`
-	Adverts int     `help:"Adverts at the start on Kijiji's half, half as many on Kangalou's." default:"90"`
-	Tempo   float64 `help:"How fast the adverts change: 2 is twice as fast, 0 is not at all." default:"1"`
-	Seed    uint64  `help:"Other seeds show other adverts." default:"1"`
+	Address string  `help:"Address to listen on." default:"127.0.0.1:8090"`
+	Adverts int     `help:"Adverts at the start on the Kijiji pages; the Kangalou pages have half as many." default:"90"`
+	Tempo   float64 `help:"Speed at which adverts change: 2 is twice as fast, 0 is no change." default:"1"`
+	Seed    uint64  `help:"Seed of the adverts; another seed makes other adverts." default:"1"`
 }
 
-// Run serves the demo site alone, until a signal; conveyor up has it built in. It needs none of the services.
+// Run serves the demo site until a signal, without any service; conveyor up serves it too.
 func (c *demoCmd) Run(ctx context.Context) error {
-	conf, err := config.Load()
+	conf, err := settings()
 	if err != nil {
 		return err
 	}

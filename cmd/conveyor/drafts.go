@@ -2,152 +2,66 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
-	"net/url"
-	"os"
-	"strings"
+	"log/slog"
 	"time"
 
-	"github.com/google/uuid"
-	"github.com/mattn/go-isatty"
+	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/api"
-	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/bridge"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/internal/blob"
+	"github.com/mtlrent/conveyor/internal/browser"
+	"github.com/mtlrent/conveyor/internal/config"
+	"github.com/mtlrent/conveyor/internal/fetch"
+	"github.com/mtlrent/conveyor/internal/outdir"
+	"github.com/mtlrent/conveyor/workers"
+	"github.com/mtlrent/conveyor/workflows"
 )
 
-type draftCmd struct {
-	URL     string        `arg:"" help:"Address of a product's page."`
-	OutDir  string        `help:"Folder for its files on the worker, below CONVEYOR_OUT_ROOT; the default is out." placeholder:"DIR"`
-	EventID uuid.UUID     `help:"UUID of the request; the same one twice is one draft. The default is a new one." placeholder:"UUID"`
-	NoWait  bool          `help:"Say the event ID and stop."`
-	Timeout time.Duration `help:"How long to wait." default:"2m"`
-}
+// The concrete stores and tools of drafts implement the interfaces of its activities.
+var (
+	_ activities.DraftStore   = (*db.Drafts)(nil)
+	_ activities.DraftBrowser = (*browser.Devtools)(nil)
+	_ activities.DraftBlobs   = (*blob.Store)(nil)
+	_ activities.DraftFolders = outdir.Root{}
+)
 
-// Run asks the API for a draft, waits for it, and prints it as JSON. A draft that failed, or will never be, is exit
-// code 1.
-func (c *draftCmd) Run(ctx context.Context) error {
-	r, err := newRemote()
-	if err != nil {
-		return err
-	}
-	return c.run(ctx, r, os.Stdout, os.Stderr)
-}
-
-func (c *draftCmd) run(ctx context.Context, r remote, out, told io.Writer) error {
-	wish := api.DraftRequest{URL: c.URL, OutDir: c.OutDir}
-	if c.EventID != uuid.Nil {
-		wish.EventID = &c.EventID
-	}
-	var accepted api.DraftRequestAccepted
-	if err := r.call(ctx, http.MethodPost, "/crawl-requests", wish, &accepted); err != nil {
-		return err
-	}
-	if c.NoWait {
-		_, err := fmt.Fprintln(out, accepted.EventID)
-		return err
-	}
-	state, err := c.wait(ctx, r, accepted.EventID, told)
-	if err != nil {
-		return err
-	}
-	if state.State == "dead" {
-		letter := ""
-		if state.DeadLetter != nil {
-			letter = fmt.Sprintf("; mend that and run conveyor dead-letters replay %d", *state.DeadLetter)
+// drafts is product drafts, made of the pages that crawl requests name.
+func (h *house) drafts() system {
+	requests := h.config.DraftRequests
+	var queues []bridge.Queue
+	if requests.Ours { // otherwise another service takes them, and this one leaves their queue alone
+		drafts := bridge.Drafts{
+			Launch: h.launch, Exchange: requests.Exchange, Queue: requests.Queue, RoutingKey: requests.RoutingKey,
+			Prefetch: requests.Prefetch,
 		}
-		return fmt.Errorf("make draft: %s%s", state.Error, letter)
+		queues = drafts.Queues()
 	}
-	var made api.DraftAnswer
-	if err := r.call(ctx, http.MethodGet, "/drafts/"+accepted.DraftID.String(), nil, &made); err != nil {
-		return err
-	}
-	if err := printJSON(out, made); err != nil {
-		return err
-	}
-	if made.Outcome == draft.Failed {
-		return fmt.Errorf("make draft: %s", made.Error)
-	}
-	return nil
-}
-
-// wait returns when the request has come to its end, and tells of each state on the way.
-func (c *draftCmd) wait(
-	ctx context.Context, r remote, event uuid.UUID, told io.Writer,
-) (state api.DraftRequestState, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout,
-		fmt.Errorf("it is not there after %s; look again with GET /crawl-requests/%s", c.Timeout, event))
-	defer cancel()
-	tick := time.NewTicker(300 * time.Millisecond)
-	defer tick.Stop()
-	began, last := time.Now(), ""
-	tell := func(end string) {
-		if f, ok := told.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
-			fmt.Fprintf(told, "\rdraft %s: %-9s %4.1f s%s", event, state.State, time.Since(began).Seconds(), end)
-		} else if last != state.State {
-			fmt.Fprintf(told, "draft %s: %s\n", event, state.State)
-		}
-		last = state.State
-	}
-	for {
-		if err = r.call(ctx, http.MethodGet, "/crawl-requests/"+event.String(), nil, &state); err != nil {
-			if ctx.Err() != nil {
-				err = context.Cause(ctx)
+	return system{
+		activities: func(context.Context) ([]workers.Row, func()) {
+			devtools := devtools(h.config, h.log, h.registry)
+			drafts := &activities.Drafts{
+				Browser: devtools, Folders: outdir.New(h.config.Drafts.OutRoot), Blobs: h.blobs, Store: db.NewDrafts(h.pool),
+				Now: time.Now,
 			}
-			return state, err
-		}
-		if state.State != "queued" && state.State != "running" {
-			tell("\n")
-			return state, nil
-		}
-		tell("")
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return state, context.Cause(ctx)
-		}
+			row := workers.Row{Queue: workflows.QueueDrafts, Slots: h.config.Drafts.Pages, Activities: []any{drafts}}
+			return []workers.Row{row}, func() { _ = devtools.Close() }
+		},
+		parts: []api.Part{api.Drafts{Store: db.NewDrafts(h.pool), Launch: h.launch, Blobs: h.blobs, Requests: api.DraftRequests{
+			Target: db.Target{Exchange: requests.Exchange, RoutingKey: requests.RoutingKey}, Queue: requests.Queue,
+			Ours: requests.Ours,
+		}}},
+		queues: queues,
 	}
 }
 
-type extractCmd struct {
-	File string `arg:"" help:"Saved page, HTML or that compressed by gzip; - is standard input."`
-	URL  string `name:"url" help:"Where it came from: for links, and to know the country. The default is what the page says." placeholder:"URL"`
-}
-
-// Run prints the draft of a saved page as JSON. It needs none of the services.
-func (c *extractCmd) Run() error { return c.run(os.Stdin, os.Stdout) }
-
-func (c *extractCmd) run(in io.Reader, out io.Writer) error {
-	page, err := savedPage(c.File, in)
-	if err != nil {
-		return err
-	}
-	const unknown = "http://unknown.invalid"
-	address := c.URL
-	if address == "" {
-		address = ownAddress(page, unknown+"/")
-	}
-	if u, err := url.Parse(address); err != nil || u.Host == "" {
-		return fmt.Errorf("read --url: %q is not an address", address)
-	}
-	d, err := draft.Extract(page, address)
-	if err != nil {
-		return err
-	}
-	if strings.HasPrefix(address, unknown) { // what is relative stays so
-		address = ""
-		for i, image := range d.Images {
-			d.Images[i].Value = strings.TrimPrefix(image.Value, unknown)
-		}
-	}
-	return printJSON(out, draft.Document{URL: address, FinalURL: address, Draft: d})
-}
-
-func printJSON(out io.Writer, v any) error {
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+// devtools is the Chromium at CHROME_DEVTOOLS_URL, which loads product pages.
+func devtools(c config.Config, log *slog.Logger, registry prometheus.Registerer) *browser.Devtools {
+	d := c.Drafts
+	return browser.NewDevtools(browser.DevtoolsOptions{
+		URL: d.DevtoolsURL, Driver: c.Browser.Driver, Dial: fetch.Dial(c.Images.AllowPrivate, nil), ProxyHost: d.ProxyHost,
+		Pages: d.Pages, Timeout: d.Timeout, Log: log, Registerer: registry,
+	})
 }

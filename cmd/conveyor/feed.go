@@ -19,24 +19,23 @@ import (
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform"
-	"github.com/mtlrent/conveyor/internal/config"
 )
 
 type feedCmd struct {
-	File  string  `arg:"" help:"Messages of scraped.<platform>, one JSON object a line; - is standard input."`
-	Rate  float64 `help:"Messages a second; 0 is as fast as the broker confirms." default:"0"`
-	Limit int     `help:"Stop after this many messages; 0 is all." default:"0"`
-	Now   bool    `help:"Set scraped_at to now, as a scraper would."`
-	Demo  string  `help:"Where workers find the demo site, for adverts that show its photos." default:"http://127.0.0.1:8090"`
+	File  string  `arg:"" help:"Messages of scraped.<platform>, one JSON object per line; - is standard input."`
+	Rate  float64 `help:"Messages per second; 0 is as fast as the broker confirms." default:"0"`
+	Limit int     `help:"Stop after this many messages; 0 sends all." default:"0"`
+	Now   bool    `help:"Set scraped_at to the current time, as a scraper does."`
+	Demo  string  `help:"URL at which workers reach the demo site, for the photos of its adverts." default:"http://127.0.0.1:8090"`
 }
 
-// Run publishes each line to the exchange "scraped" with its platform as routing key. Every message is confirmed;
-// lines are sent as they are, so that what the doors say to bad ones can be seen.
+// Run publishes each line to the exchange "scraped" with its platform as routing key, and waits for the confirm of
+// each. Lines are sent unchanged, invalid messages too, so that their handling can be tried.
 func (c *feedCmd) Run(ctx context.Context) error {
 	if c.Limit < 0 || c.Rate < 0 {
-		return errors.New("--limit and --rate are 0 or more")
+		return errors.New("read --limit and --rate: expected 0 or more")
 	}
-	conf, err := config.Load()
+	conf, err := settings()
 	if err != nil {
 		return err
 	}
@@ -101,10 +100,10 @@ func (c *feedCmd) Run(ctx context.Context) error {
 	return nil
 }
 
-// demoURL is where the corpus of this repository says that the demo site is.
+// demoURL is the URL of the demo site in the corpus of this repository.
 const demoURL = "http://127.0.0.1:8090"
 
-// feedBatch is how many messages wait for their confirms together.
+// feedBatch is the number of messages published before their confirms are awaited.
 const feedBatch = 200
 
 // open opens the file and counts its lines, for the progress bar; -1 is unknown.
@@ -123,7 +122,7 @@ func (c *feedCmd) open() (io.ReadCloser, int64, error) {
 	return io.NopCloser(bytes.NewReader(data)), total, nil
 }
 
-// parcel is the message that a line says.
+// parcel is the message of a line.
 func (c *feedCmd) parcel(line []byte) (bridge.Parcel, error) {
 	if demo := strings.TrimSuffix(c.Demo, "/"); demo != demoURL {
 		line = bytes.ReplaceAll(line, []byte(demoURL+"/"), []byte(demo+"/"))
@@ -135,23 +134,23 @@ func (c *feedCmd) parcel(line []byte) (bridge.Parcel, error) {
 		return bridge.Parcel{}, fmt.Errorf("not JSON: %w", err)
 	}
 	if m.Platform == "" {
-		return bridge.Parcel{}, errors.New("platform is missing, so there is no queue to send it to")
+		return bridge.Parcel{}, errors.New("platform is missing, so there is no queue for it")
 	}
 	if _, ok := platform.ByName(m.Platform); !ok {
-		return bridge.Parcel{}, fmt.Errorf("platform %q is not known, so there is no queue to send it to", m.Platform)
+		return bridge.Parcel{}, fmt.Errorf("platform %q is not known, so there is no queue for it", m.Platform)
 	}
 	if c.Now {
 		var all map[string]json.RawMessage
 		if err := json.Unmarshal(line, &all); err != nil {
 			return bridge.Parcel{}, err
 		}
-		all["scraped_at"], _ = json.Marshal(time.Now().UTC()) // a time can be written
-		line, _ = json.Marshal(all)                           // as it was read
+		all["scraped_at"], _ = json.Marshal(time.Now().UTC()) // a time always marshals
+		line, _ = json.Marshal(all)                           // so does what was unmarshaled
 	}
 	return bridge.Parcel{Exchange: contract.ExchangeScraped, RoutingKey: m.Platform, Body: line}, nil
 }
 
-// keepPace waits until it is time for the next message.
+// keepPace waits until the next message is due at --rate.
 func (c *feedCmd) keepPace(ctx context.Context, began time.Time, sent int) error {
 	if c.Rate <= 0 {
 		return ctx.Err()
@@ -168,18 +167,18 @@ func (c *feedCmd) keepPace(ctx context.Context, began time.Time, sent int) error
 }
 
 type normalizeCmd struct {
-	File   string `arg:"" optional:"" default:"-" help:"Scraped messages, one JSON object a line; - is standard input."`
-	Pretty bool   `help:"Indent the output, for reading."`
+	File   string `arg:"" optional:"" default:"-" help:"Scraped messages, one JSON object per line; - is standard input."`
+	Pretty bool   `help:"Indent the output."`
 }
 
-// normalized is a line of output: the listing, or why there is none.
+// normalized is a line of output: the listing, or the reasons for its rejection.
 type normalized struct {
 	PlatformID string           `json:"platform_id"`
 	Listing    *listing.Listing `json:"listing,omitempty"`
 	Reasons    []listing.Reason `json:"reasons,omitempty"`
 }
 
-// Run writes a line for each line it reads: the normalized listing, or every reason why it is none.
+// Run writes a line for each line it reads: the normalized listing, or every reason for its rejection.
 func (c *normalizeCmd) Run() error {
 	in := io.ReadCloser(os.Stdin)
 	if c.File != "-" {
@@ -225,7 +224,7 @@ func (c *normalizeCmd) Run() error {
 	return nil
 }
 
-// normalizeLine is the door and the normalizer in one: what would become of this message.
+// normalizeLine decodes and normalizes a message as the pipeline does.
 func normalizeLine(line []byte) normalized {
 	m, err := contract.Decode[contract.ScrapedListing](line, contract.MaxBody)
 	row := normalized{PlatformID: m.PlatformID}

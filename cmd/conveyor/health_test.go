@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/cli"
 )
 
 // A health check asks what worker and bridge show of themselves, and says what it got instead.
@@ -26,7 +27,7 @@ func TestHealth(t *testing.T) {
 
 	require.Equal(t, 0, run([]string{"health", door.URL + "/health"}))
 	require.Equal(t, 1, run([]string{"health", away.URL}))
-	require.ErrorContains(t, (&healthCmd{URL: away.URL}).Run(t.Context()), "503 Service Unavailable: redis is away")
+	require.ErrorContains(t, (&cli.HealthCmd{URL: away.URL}).Run(t.Context(), nil), "503 Service Unavailable: redis is away")
 	require.Equal(t, 1, run([]string{"health", "http://127.0.0.1:1/health"}), "nobody listens")
 
 	resp, err := http.Get(door.URL + "/health")

@@ -8,7 +8,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/fetch"
 )
 
-// photos makes a fetch.Client what the image activity asks for.
+// photos adapts a fetch.Client to activities.ImageSource.
 type photos struct{ *fetch.Client }
 
 func (p photos) Photo(ctx context.Context, address string) (listing.Photo, error) {
@@ -22,7 +22,7 @@ func (p photos) Photo(ctx context.Context, address string) (listing.Photo, error
 	}, nil
 }
 
-// pictures makes a blob.Store what the image activity asks for.
+// pictures adapts a blob.Store to activities.ImageBlobs.
 type pictures struct{ *blob.Store }
 
 func (p pictures) PutThumbnail(ctx context.Context, key string, data []byte) (string, error) {

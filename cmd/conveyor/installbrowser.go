@@ -9,11 +9,11 @@ import (
 )
 
 type installBrowserCmd struct {
-	To        string `help:"Folder for Playwright's driver; CONVEYOR_BROWSER_DRIVER names it to the roles. Default: this user's cache, where they look." type:"path"`
-	NoInstall bool   `help:"Say what is missing instead of installing it."`
+	To        string `help:"Folder for Playwright's driver; set CONVEYOR_BROWSER_DRIVER to it for the roles. The default is the user's cache, where they look without that setting." type:"path"`
+	NoInstall bool   `help:"Report missing tools instead of installing them."`
 }
 
-// Run installs what is missing and prints the settings that lead to it.
+// Run installs Chromium and the driver where they are missing, and prints the settings for them.
 func (c *installBrowserCmd) Run(ctx context.Context) error {
 	chromium, driver, err := devstack.InstallBrowser(ctx, devstack.BrowserOptions{
 		Dir: c.To, NoInstall: c.NoInstall, Out: os.Stderr,

@@ -13,31 +13,33 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/mtlrent/conveyor/cli"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
 )
 
-// keysCmd works on the database itself, for the first key must come from somewhere: who can read DATABASE_URL may.
+// keysCmd works on the database directly, not through the API, because the first key cannot be created with a key.
+// Access to DATABASE_URL is the permission.
 type keysCmd struct {
-	Create keysCreateCmd `cmd:"" help:"Make a key and print it, this once."`
-	List   keysListCmd   `cmd:"" help:"List every key that there ever was."`
-	Revoke keysRevokeCmd `cmd:"" help:"Revoke a key for good."`
+	Create keysCreateCmd `cmd:"" help:"Create a key and print it; it cannot be shown again."`
+	List   keysListCmd   `cmd:"" help:"List all keys, expired and revoked ones included."`
+	Revoke keysRevokeCmd `cmd:"" help:"Revoke a key permanently."`
 }
 
 type keysCreateCmd struct {
-	Name     string      `arg:"" help:"What it is called in logs and in the audit: a-z, 0-9, dot, dash, underscore."`
-	Role     access.Role `required:"" enum:"read,operate,admin" help:"What it may do: read, operate or admin."`
-	Expires  lifetime    `help:"How long it is good for, such as 90d or 12h; without it, for ever." placeholder:"90d"`
-	PrintEnv bool        `help:"Store nothing; print the entry for CONVEYOR_API_KEYS to standard error."`
+	Name     string      `arg:"" help:"Name of the key in logs and in the audit log: a-z, 0-9, dot, dash, underscore."`
+	Role     access.Role `required:"" enum:"read,operate,admin" help:"Role of the key: ${enum}."`
+	Expires  lifetime    `help:"Lifetime of the key, such as 90d or 12h; by default it never expires." placeholder:"90d"`
+	PrintEnv bool        `help:"Do not store the key; print an entry for CONVEYOR_API_KEYS to standard error."`
 }
 
-// Run prints the key to standard output and nothing else there, so that it can be captured.
+// Run prints only the key to standard output, so that it can be captured.
 func (c *keysCreateCmd) Run(ctx context.Context) error {
 	if err := access.CheckName(c.Name); err != nil {
 		return err
 	}
 	if c.PrintEnv && c.Expires > 0 {
-		return errors.New("--print-env and --expires do not go together: an entry of CONVEYOR_API_KEYS is good while it stands there")
+		return errors.New("--print-env and --expires do not go together: an entry of CONVEYOR_API_KEYS does not expire")
 	}
 	id, key, err := access.NewKey(rand.Reader)
 	if err != nil {
@@ -50,17 +52,17 @@ func (c *keysCreateCmd) Run(ctx context.Context) error {
 	}
 	now := time.Now().UTC()
 	k := db.Key{ID: id, Name: c.Name, Role: c.Role, CreatedAt: now, CreatedBy: osUser()}
-	says := "never expires"
+	expiry := "never expires"
 	if c.Expires > 0 {
 		end := now.Add(time.Duration(c.Expires))
-		k.ExpiresAt, says = &end, "expires "+end.Format(time.RFC3339)
+		k.ExpiresAt, expiry = &end, "expires "+end.Format(time.RFC3339)
 	}
 	return with(ctx, func(ctx context.Context, h *house) error {
 		if err := db.NewKeys(h.pool).Create(ctx, k, access.SumOf(key)); err != nil {
 			return err
 		}
-		fmt.Fprintf(os.Stderr, "conveyor: key %s (ID %s) has the role %s and %s; this is the only time it is shown\n",
-			k.Name, k.ID, k.Role, says)
+		fmt.Fprintf(os.Stderr, "conveyor: key %s (ID %s) has the role %s and %s; it cannot be shown again\n",
+			k.Name, k.ID, k.Role, expiry)
 		fmt.Println(key)
 		return nil
 	})
@@ -75,7 +77,7 @@ func (keysListCmd) Run(ctx context.Context) error {
 			return err
 		}
 		if len(keys) == 0 {
-			fmt.Fprintln(os.Stderr, "conveyor: there are no keys; make one: conveyor keys create NAME --role read")
+			fmt.Fprintln(os.Stderr, "conveyor: there are no keys; create one with conveyor keys create NAME --role read")
 			return nil
 		}
 		return printKeys(os.Stdout, keys, time.Now())
@@ -93,7 +95,7 @@ func printKeys(w io.Writer, keys []db.Key, now time.Time) error {
 	fmt.Fprintln(t, "ID\tNAME\tROLE\tSTATE\tCREATED\tBY\tEXPIRES\tLAST USED")
 	for _, k := range keys {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Name, k.Role, k.State(now), day(&k.CreatedAt),
-			plain(k.CreatedBy), day(k.ExpiresAt), day(k.LastUsedAt))
+			cli.Plain(k.CreatedBy), day(k.ExpiresAt), day(k.LastUsedAt))
 	}
 	return t.Flush()
 }
@@ -108,12 +110,12 @@ func (c *keysRevokeCmd) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(os.Stderr, "conveyor: key %s (ID %s) is revoked; it opens nothing after 5 seconds\n", k.Name, k.ID)
+		fmt.Fprintf(os.Stderr, "conveyor: key %s (ID %s) is revoked; the API rejects it after 5 seconds at most\n", k.Name, k.ID)
 		return nil
 	})
 }
 
-// osUser is who runs this command, as the audit calls them.
+// osUser is the user of this process, as the audit log names it.
 func osUser() string {
 	if u, err := user.Current(); err == nil {
 		return "cli:" + u.Username
@@ -121,10 +123,10 @@ func osUser() string {
 	return "cli:" + strconv.Itoa(os.Getuid())
 }
 
-// A lifetime is a duration that may be said in days.
+// A lifetime is a duration that may be given in days, up to 100 years.
 type lifetime time.Duration
 
-// UnmarshalText reads 90d, and what Go reads: 12h, 36h30m.
+// UnmarshalText reads days such as 90d, and durations of Go such as 12h and 36h30m.
 func (l *lifetime) UnmarshalText(text []byte) error {
 	const most = 100 * 365 * 24 * time.Hour
 	d, err := time.ParseDuration(string(text))

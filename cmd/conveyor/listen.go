@@ -16,7 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/oidc"
 )
 
-// guard is who the API asks who its callers are.
+// guard builds the authenticator of the API.
 func (h *house) guard() (*api.Guard, error) {
 	c := h.config
 	grants, err := c.API.Grants()
@@ -44,11 +44,11 @@ func (h *house) guard() (*api.Guard, error) {
 	return api.NewGuard(o), nil
 }
 
-// lockedEvery is how often a house that listens on the loopback only looks whether there is a key now.
+// lockedEvery is the interval at which an API on the loopback interface looks for the first key.
 const lockedEvery = 2 * time.Second
 
-// serveAPI answers at the API's address when callers must say who they are, or when the settings say they need not.
-// Until then it answers on the loopback only, and moves to its address when there is a key.
+// serveAPI listens on CONVEYOR_API_ADDRESS while authentication is on, or when CONVEYOR_API_OPEN allows it to be off.
+// Until then it listens on the loopback interface only, and moves to its address once there is a key.
 func (h *house) serveAPI(ctx context.Context, guard *api.Guard, handler http.Handler) error {
 	wide := h.config.API.Address
 	narrow := loopback(wide)
@@ -57,14 +57,14 @@ func (h *house) serveAPI(ctx context.Context, guard *api.Guard, handler http.Han
 	switch {
 	case locked:
 	case h.config.API.Open:
-		h.log.WarnContext(ctx, "nobody is asked for a key: whoever reaches the API may do everything; make a key",
-			"address", wide, "by", how)
+		h.log.WarnContext(ctx, "authentication is off: every caller that reaches the API has the role admin; create a key",
+			"address", wide, "command", how)
 	case err != nil:
-		h.log.WarnContext(ctx, "the API listens on the loopback only until it knows whether there are keys",
+		h.log.WarnContext(ctx, "cannot read API keys: the API listens on the loopback interface only until it can",
 			"address", narrow, "err", err)
 	default:
-		h.log.WarnContext(ctx, "there are no API keys: the API listens on the loopback only, and whoever is on this machine "+
-			"may do everything; make a key, or set CONVEYOR_OIDC_ISSUER", "address", narrow, "by", how)
+		h.log.WarnContext(ctx, "there are no API keys: the API listens on the loopback interface only, and every local "+
+			"caller has the role admin; create a key, or set CONVEYOR_OIDC_ISSUER", "address", narrow, "command", how)
 	}
 	if locked || h.config.API.Open || narrow == wide {
 		return serve(ctx, h.log, "api", wide, handler)
@@ -80,7 +80,7 @@ func (h *house) serveAPI(ctx context.Context, guard *api.Guard, handler http.Han
 	return serve(ctx, h.log, "api", wide, handler)
 }
 
-// untilLocked waits until callers must say who they are, or ctx ends.
+// untilLocked waits until authentication is on, or ctx ends.
 func untilLocked(ctx context.Context, guard *api.Guard) error {
 	tick := time.NewTicker(lockedEvery)
 	defer tick.Stop()
@@ -96,11 +96,11 @@ func untilLocked(ctx context.Context, guard *api.Guard) error {
 	}
 }
 
-// loopback is the address with the same port that only this machine reaches; the same address when it is one already.
+// loopback is the loopback address with the port of address; address itself when it is one already.
 func loopback(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return address // to listen will say what is wrong with it
+		return address // Listen reports what is wrong with it
 	}
 	ip, err := netip.ParseAddr(host)
 	if host == "localhost" || err == nil && ip.IsLoopback() {

@@ -15,54 +15,52 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/mtlrent/conveyor/cli"
 )
 
-// CLI is the command line. A command is a field here and a struct with a Run method in a file of its name.
+// CLI is the command line. A command is a field here and a struct with a Run method: those that work through the HTTP
+// API are in package cli, the others in files of this package.
 type CLI struct {
 	Version kong.VersionFlag `help:"Print the version and stop."`
 	Home    string           `help:"Folder for data, logs and tools." default:".conveyor" env:"CONVEYOR_HOME" type:"path"`
 
-	Up        upCmd        `cmd:"" help:"Start the local services and every role. The one command to begin with."`
-	API       apiCmd       `cmd:"" name:"api" help:"Serve the HTTP API, /docs and /metrics."`
-	Worker    workerCmd    `cmd:"" help:"Run workflows and activities."`
-	Bridge    bridgeCmd    `cmd:"" help:"Carry messages between RabbitMQ and Conveyor, and publish events."`
-	Migrate   migrateCmd   `cmd:"" help:"Bring the database schema up to date."`
-	Bootstrap bootstrapCmd `cmd:"" help:"Create what must exist in Temporal: namespace, search attributes, queue limits, schedules."`
-	Health    healthCmd    `cmd:"" help:"Ask a role whether it lives: exit code 0 or 1, for health checks of containers."`
-	Config    configCmd    `cmd:"" help:"Print every setting with its value and what it is."`
-	Feed      feedCmd      `cmd:"" help:"Publish scraped listings from a JSONL file."`
-	Normalize normalizeCmd `cmd:"" help:"Normalize scraped listings from JSONL to JSONL, without any service."`
-	Scrape    scrapeCmd    `cmd:"" help:"Read one page of a rental site, live or saved, and print what was read: for those who adapt a reader."`
-	Draft     draftCmd     `cmd:"" help:"Make a product draft of a page, and print it."`
-	Extract   extractCmd   `cmd:"" help:"Print the product draft of a saved page, without any service."`
+	Up        upCmd         `cmd:"" help:"Start the local services and every role. Start here."`
+	API       apiCmd        `cmd:"" name:"api" help:"Serve the HTTP API, /docs and /metrics."`
+	Worker    workerCmd     `cmd:"" help:"Run workflows and activities."`
+	Bridge    bridgeCmd     `cmd:"" help:"Consume messages from RabbitMQ, and publish events."`
+	Migrate   migrateCmd    `cmd:"" help:"Apply database migrations."`
+	Bootstrap bootstrapCmd  `cmd:"" help:"Create the namespace, search attributes, queue limits and schedules in Temporal, and start the scrapers."`
+	Health    cli.HealthCmd `cmd:"" help:"Check the health endpoint of a role: exit code 0 or 1, for health checks of containers."`
+	Config    configCmd     `cmd:"" help:"Print every setting with its value and description."`
+	Feed      feedCmd       `cmd:"" help:"Publish scraped listings from a JSONL file."`
+	Normalize normalizeCmd  `cmd:"" help:"Normalize scraped listings from JSONL to JSONL, without any service."`
+	Scrape    scrapeCmd     `cmd:"" help:"Read one page of a rental site, live or saved, and print the result; for developers of platform readers."`
+	Draft     cli.DraftCmd  `cmd:"" help:"Request the product draft of a page, and print it."`
+	Extract   extractCmd    `cmd:"" help:"Print the product draft of a saved page, without any service."`
 
-	Status      statusCmd      `cmd:"" help:"Show what waits where, live: queues, outbox, dead letters, task queues, platforms, hosts."`
-	DeadLetters deadLettersCmd `cmd:"" name:"dead-letters" help:"List, look at, replay and discard what could not be processed."`
-	Replay      replaysCmd     `cmd:"" help:"Take stored adverts through the pipeline again: start, show, list, cancel."`
-	Platforms   platformsCmd   `cmd:"" help:"See how rental sites are scraped, begin a cycle, pause, resume, change the pace."`
-	Keys        keysCmd        `cmd:"" help:"Make, list and revoke keys of the API."`
+	Status      cli.StatusCmd      `cmd:"" help:"Show queues, outbox, dead letters, task queues, platforms and hosts, live."`
+	DeadLetters cli.DeadLettersCmd `cmd:"" name:"dead-letters" help:"List, show, replay and discard messages that could not be processed."`
+	Replay      cli.ReplayCmd      `cmd:"" help:"Process stored adverts again: start, show, list and cancel replays."`
+	Platforms   cli.PlatformsCmd   `cmd:"" help:"Show and control the scraping of rental sites: start a cycle, pause, resume, change settings."`
+	Keys        keysCmd            `cmd:"" help:"Create, list and revoke API keys."`
 
-	InstallBrowser installBrowserCmd `cmd:"" name:"install-browser" help:"Install Chromium and its driver, for workers that are not started by up."`
-	DemoSite       demoCmd           `cmd:"" name:"demo-site" aliases:"demo" help:"Serve the demo site alone."`
-	WithServices   withServicesCmd   `cmd:"" help:"Run a command with fresh services of its own, then remove them."`
+	InstallBrowser installBrowserCmd `cmd:"" name:"install-browser" help:"Install Chromium and its driver, for workers that are not started by conveyor up."`
+	DemoSite       demoCmd           `cmd:"" name:"demo-site" aliases:"demo" help:"Serve the demo site."`
+	WithServices   withServicesCmd   `cmd:"" help:"Run a command with temporary services, and remove them afterwards."`
 	VersionCmd     versionCmd        `cmd:"" name:"version" help:"Print the version."`
 }
 
-// exitError ends the process with a code of its own and no message, for commands that have already said why.
-type exitError int
-
-func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
-
 func main() { os.Exit(run(os.Args[1:])) }
 
-// run returns the exit code: 0 done, 1 failed, 2 the command line is wrong, or the code of an exitError.
+// run returns the exit code: 0 done, 1 failed, 2 the command line is wrong, or the code of a cli.ExitError.
 func run(args []string) int {
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, nil)))
-	var cli CLI
-	parser, err := kong.New(&cli, kong.Name("conveyor"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	var line CLI
+	parser, err := kong.New(&line, kong.Name("conveyor"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Description("Takes rental adverts from the scraper to the published listing, each in a durable workflow of its own."))
 	if err != nil {
-		panic(err) // the struct above is wrong, which no user can cause
+		panic(err) // a bug in CLI, not an input of the user
 	}
 	if len(args) == 0 {
 		args = []string{"--help"}
@@ -76,11 +74,11 @@ func run(args []string) int {
 	defer stop()
 	go func() {
 		<-ctx.Done()
-		stop() // a second Ctrl-C ends us at once
+		stop() // a second Ctrl-C ends the process at once
 	}()
 	command.BindTo(withRole(ctx, command.Command()), (*context.Context)(nil))
-	err = command.Run(&cli)
-	var code exitError
+	err = command.Run(&line, cli.Connect(connect))
+	var code cli.ExitError
 	switch {
 	case err == nil:
 		return 0

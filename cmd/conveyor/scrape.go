@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/url"
 	"os"
 	"strings"
@@ -19,43 +18,41 @@ import (
 	"unicode/utf8"
 
 	"github.com/PuerkitoBio/goquery"
-	"github.com/prometheus/client_golang/prometheus"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/cli"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/platform"
 	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/domain/web"
-	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/fetch"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 )
 
 type scrapeCmd struct {
-	Platform  string           `arg:"" help:"Whose readers are tried: kijiji, kangalou, …"`
-	Once      bool             `help:"Load one page. It must be said: what scrapes all the time is a workflow, see conveyor platforms."`
-	URL       string           `name:"url" help:"Address of the page, or where a saved one came from. The default is the first search page, or what the saved page says." placeholder:"URL"`
-	Transport scrape.Transport `help:"What loads it, browser or http; the default is as the platform needs." enum:",browser,http" default:""`
-	File      string           `help:"Read a saved page, HTML or JSON, and ask nobody; - is standard input." placeholder:"FILE"`
+	Platform  string           `arg:"" help:"Platform whose readers are used: kijiji, kangalou, …"`
+	Once      bool             `help:"Load one page. Required without --file: continuous scraping is a workflow, see conveyor platforms."`
+	URL       string           `name:"url" help:"URL of the page, or the original one of a saved page. The default is the first search page, or the canonical URL in the saved page." placeholder:"URL"`
+	Transport scrape.Transport `help:"Transport that loads the page, browser or http; the default is the one that the platform needs." enum:",browser,http" default:""`
+	File      string           `help:"Read a saved page, HTML or JSON, without any request; - is standard input." placeholder:"FILE"`
 	JSON      bool             `name:"json" help:"Print the values as JSON."`
 }
 
-// Validate is called by kong: what it returns is a command line that is wrong.
+// Validate reports a wrong command line; kong calls it.
 func (c *scrapeCmd) Validate() error {
 	if _, ok := platform.ByName(c.Platform); !ok {
 		return fmt.Errorf("there is no platform %q; known are %s", c.Platform, strings.Join(platform.Names(), ", "))
 	}
 	if !c.Once && c.File == "" {
-		return errors.New("--once is missing: this loads one page; the scraper that goes on is a workflow, see conveyor platforms")
+		return errors.New("--once is missing: this command loads one page; continuous scraping is a workflow, see conveyor platforms")
 	}
 	return nil
 }
 
-// Run prints what the platform's readers make of one page. It needs none of the services.
+// Run prints the result of the platform's readers on one page. It needs none of the services.
 func (c *scrapeCmd) Run(ctx context.Context) error {
-	conf, err := config.Load()
+	conf, err := settings()
 	if err != nil {
 		return err
 	}
@@ -82,7 +79,7 @@ func (c *scrapeCmd) run(ctx context.Context, conf config.Config, in io.Reader, o
 		return err
 	}
 	if c.JSON {
-		return printJSON(out, r)
+		return cli.PrintJSON(out, r)
 	}
 	return r.print(out)
 }
@@ -124,14 +121,14 @@ func savedPage(file string, in io.Reader) ([]byte, error) {
 	if len(body) > fetch.MaxPageBytes {
 		return nil, fmt.Errorf("read page: is larger than %d MiB", fetch.MaxPageBytes>>20)
 	}
-	if utf8.Valid(body) { // whatever it says of itself: a browser that saves a page may leave that as it was
+	if utf8.Valid(body) { // whatever it declares: a browser that saves a page as UTF-8 may keep the declaration
 		return bytes.TrimPrefix(body, []byte("\ufeff")), nil
 	}
 	return fetch.UTF8(body, "text/html"), nil
 }
 
-// nextPage makes a page of the data of one, for what Next.js has in __NEXT_DATA__ is often all that was kept. Anything
-// else stays as it is.
+// nextPage wraps the JSON of a Next.js page, its __NEXT_DATA__, in a page again: often only the JSON was saved.
+// Anything else stays as it is.
 func nextPage(body []byte) []byte {
 	var data struct {
 		Props json.RawMessage `json:"props"`
@@ -146,8 +143,8 @@ func nextPage(body []byte) []byte {
 	return page.Bytes()
 }
 
-// ownAddress is what a page says its address is. A page that says nothing is somewhere on the site of start: its links
-// resolve, and it is neither a search's nor an advert's.
+// ownAddress is the canonical URL that a page declares. The default is the root of start's site: links resolve against
+// it, and it is neither a search page nor an advert.
 func ownAddress(body []byte, start string) string {
 	root, err := url.Parse(start)
 	if err != nil {
@@ -166,7 +163,7 @@ func ownAddress(body []byte, start string) string {
 	return root.String()
 }
 
-// load asks the site for the page, if its robots.txt allows that.
+// load requests the page from the site, if robots.txt allows that.
 func (c *scrapeCmd) load(ctx context.Context, conf config.Config, site platform.Platform) (web.Page, error) {
 	settings := conf.Scrape.Of(c.Platform, site.Site())
 	address := cmp.Or(c.URL, settings.URL)
@@ -184,7 +181,7 @@ func (c *scrapeCmd) load(ctx context.Context, conf config.Config, site platform.
 		return web.Page{}, err
 	}
 	if !allowed {
-		return web.Page{}, fmt.Errorf("robots.txt of the site does not allow %q; a page that is saved can be read with --file",
+		return web.Page{}, fmt.Errorf("robots.txt of the site does not allow %q; a saved page can be read with --file",
 			request.URL)
 	}
 	source, done, err := loader(conf, cmp.Or(c.Transport, settings.Transport))
@@ -195,7 +192,7 @@ func (c *scrapeCmd) load(ctx context.Context, conf config.Config, site platform.
 	return source.Load(ctx, request)
 }
 
-// loader opens what loads pages by a transport; the caller calls done afterwards.
+// loader opens the source of pages of a transport; the caller calls done afterwards.
 func loader(c config.Config, t scrape.Transport) (source activities.PageSource, done func(), err error) {
 	if t == scrape.HTTP {
 		client := plainClient(c, nil)
@@ -206,38 +203,15 @@ func loader(c config.Config, t scrape.Transport) (source activities.PageSource, 
 	return b, func() { _ = b.Close() }, b.Check()
 }
 
-// pages are those that the plain client loads.
+// pages adapts a fetch.Client to activities.PageSource, for pages that need no script.
 type pages struct{ *fetch.Client }
 
-// Load returns what a site answers.
+// Load returns the response of the site.
 func (p pages) Load(ctx context.Context, r web.Request) (web.Page, error) {
 	return p.Page(ctx, r)
 }
 
-// plainClient loads pages where no script has to run.
-func plainClient(c config.Config, traces trace.TracerProvider) *fetch.Client {
-	return fetch.New(fetch.Options{AllowPrivate: c.Images.AllowPrivate, Timeout: c.Browser.Timeout, Traces: traces})
-}
-
-// chromium is the browser of this process. It starts with the first page that needs it.
-func chromium(c config.Config, log *slog.Logger, registry prometheus.Registerer) *browser.Browser {
-	b := c.Browser
-	return browser.New(browser.Options{
-		Executable: b.Executable, Driver: b.Driver, Dial: fetch.Dial(c.Images.AllowPrivate, nil), Pages: b.Pages,
-		MaxCycles: b.MaxCycles, MaxAge: b.MaxAge, MaxRSS: b.MaxRSS << 20, Timeout: b.Timeout, Log: log, Registerer: registry,
-	})
-}
-
-// devtools is the Chromium that drafts are made with.
-func devtools(c config.Config, log *slog.Logger, registry prometheus.Registerer) *browser.Devtools {
-	d := c.Drafts
-	return browser.NewDevtools(browser.DevtoolsOptions{
-		URL: d.DevtoolsURL, Driver: c.Browser.Driver, Dial: fetch.Dial(c.Images.AllowPrivate, nil), ProxyHost: d.ProxyHost,
-		Pages: d.Pages, Timeout: d.Timeout, Log: log, Registerer: registry,
-	})
-}
-
-// A reading is what a platform's readers make of a page.
+// A reading is the result of a platform's readers on a page.
 type reading struct {
 	Platform string          `json:"platform"`
 	Kind     string          `json:"kind"` // search or detail
@@ -249,8 +223,8 @@ type reading struct {
 	Outcome  *normalized     `json:"normalized,omitempty"`
 }
 
-// read tries both readers; which of them knows a page is what the page is. An advert that was removed and a search page
-// look the same where the site leads from one to the other, so there the address decides.
+// read tries both readers; the one that recognizes the page gives its kind. Where a site redirects from a removed
+// advert to a search page, both may recognize it, so the requested URL decides.
 func read(site platform.Platform, p web.Page, now time.Time) (reading, error) {
 	r := reading{Platform: site.Name(), Asked: p.Asked, URL: p.URL}
 	_, noSearch := site.SearchRequest(p.Asked, 1)
@@ -270,27 +244,27 @@ func read(site platform.Platform, p web.Page, now time.Time) (reading, error) {
 		r.Kind, r.Gone = "detail", notAdvert.Error()
 	case notSearch == nil:
 		r.Kind, r.Results = "search", &results
-	case web.RefusalOf(notSearch) != nil || class == fault.Gone: // the advert's reader says no more than that
+	case web.RefusalOf(notSearch) != nil || class == fault.Gone: // the error of the advert's reader is the same
 		return r, fmt.Errorf("read %q: %w", p.URL, notSearch)
 	default:
-		return r, fmt.Errorf("read %q: no reader of %s knows this page\n  as a search page: %w\n  as an advert's page: %w", p.URL,
+		return r, fmt.Errorf("read %q: no reader of %s recognizes this page\n  as a search page: %w\n  as an advert's page: %w", p.URL,
 			r.Platform, notSearch, notAdvert)
 	}
 	return r, nil
 }
 
-// print writes a reading for people.
+// print writes a reading as text.
 func (r reading) print(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s page of %s: %s\n", r.Kind, r.Platform, plain(r.URL))
+	fmt.Fprintf(&b, "%s page of %s: %s\n", r.Kind, r.Platform, cli.Plain(r.URL))
 	if r.URL != r.Asked {
-		fmt.Fprintf(&b, "where %s led\n", plain(r.Asked))
+		fmt.Fprintf(&b, "redirected from %s\n", cli.Plain(r.Asked))
 	}
 	switch {
 	case r.Results != nil:
 		printResults(&b, *r.Results)
 	case r.Advert == nil:
-		fmt.Fprintf(&b, "\nthe advert is gone: %s\n", plain(r.Gone))
+		fmt.Fprintf(&b, "\nthe advert is gone: %s\n", cli.Plain(r.Gone))
 	default:
 		fmt.Fprintln(&b)
 		outline(&b, "", *r.Advert)
@@ -301,7 +275,7 @@ func (r reading) print(w io.Writer) error {
 }
 
 func printResults(b *strings.Builder, r scrape.Results) {
-	total, last := "the site does not say how many in all", "more pages follow"
+	total, last := "the site does not state a total", "more pages follow"
 	if r.Total >= 0 {
 		total = fmt.Sprintf("%d in all", r.Total)
 	}
@@ -315,7 +289,7 @@ func printResults(b *strings.Builder, r scrape.Results) {
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "\nID\tTITLE\tFINGERPRINT\tURL")
 	for _, c := range r.Cards {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", plain(c.PlatformID), short(plain(c.Title), 50), c.Fingerprint, plain(c.URL))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", cli.Plain(c.PlatformID), cli.Short(cli.Plain(c.Title), 50), c.Fingerprint, cli.Plain(c.URL))
 	}
 	_ = t.Flush() // to memory
 }
@@ -324,7 +298,7 @@ func printOutcome(b *strings.Builder, n normalized) {
 	if n.Listing == nil {
 		fmt.Fprintf(b, "\nit cannot become a listing, for %d reasons:\n", len(n.Reasons))
 		for _, r := range n.Reasons {
-			fmt.Fprintf(b, "  %s (%s): %s\n", plain(r.Field), r.Code, plain(r.Message))
+			fmt.Fprintf(b, "  %s (%s): %s\n", cli.Plain(r.Field), r.Code, cli.Plain(r.Message))
 		}
 		return
 	}
@@ -332,7 +306,7 @@ func printOutcome(b *strings.Builder, n normalized) {
 	outline(b, "  ", *n.Listing)
 }
 
-// outline writes a value as its JSON has it, a line each, for people: members in their order, a dash for what is empty.
+// outline writes the members of a value's JSON in their order, a line each; an empty value is a dash.
 func outline(b *strings.Builder, indent string, v any) {
 	doc, err := json.Marshal(v)
 	if err != nil {
@@ -345,7 +319,7 @@ func outline(b *strings.Builder, indent string, v any) {
 // members calls f for each member of an object, in order.
 func members(object json.RawMessage, f func(name string, value json.RawMessage)) {
 	dec := json.NewDecoder(bytes.NewReader(object))
-	_, _ = dec.Token() // it begins, and what we have marshaled can be read
+	_, _ = dec.Token() // the opening brace; our own JSON is valid
 	for dec.More() {
 		name, _ := dec.Token()
 		var value json.RawMessage
@@ -360,9 +334,9 @@ func outlineMember(b *strings.Builder, indent, name string, value json.RawMessag
 	within := indent + "  "
 	switch text := string(value); {
 	case text == "null" || text == `""` || text == "[]" || text == "{}":
-		fmt.Fprintf(b, "%s%s: –\n", indent, plain(name))
+		fmt.Fprintf(b, "%s%s: –\n", indent, cli.Plain(name))
 	case value[0] == '{':
-		fmt.Fprintf(b, "%s%s:\n", indent, plain(name))
+		fmt.Fprintf(b, "%s%s:\n", indent, cli.Plain(name))
 		members(value, func(name string, value json.RawMessage) { outlineMember(b, within, name, value) })
 	case value[0] == '[':
 		var list []json.RawMessage
@@ -371,7 +345,7 @@ func outlineMember(b *strings.Builder, indent, name string, value json.RawMessag
 			outlineMember(b, indent, name, list[0])
 			return
 		}
-		fmt.Fprintf(b, "%s%s:\n", indent, plain(name))
+		fmt.Fprintf(b, "%s%s:\n", indent, cli.Plain(name))
 		for i, v := range list {
 			outlineMember(b, within, fmt.Sprint(i+1), v)
 		}
@@ -380,14 +354,14 @@ func outlineMember(b *strings.Builder, indent, name string, value json.RawMessag
 		_ = json.Unmarshal(value, &s)
 		lines := strings.Split(strings.TrimSpace(s), "\n")
 		if len(lines) == 1 {
-			fmt.Fprintf(b, "%s%s: %s\n", indent, plain(name), plain(lines[0]))
+			fmt.Fprintf(b, "%s%s: %s\n", indent, cli.Plain(name), cli.Plain(lines[0]))
 			return
 		}
-		fmt.Fprintf(b, "%s%s:\n", indent, plain(name))
+		fmt.Fprintf(b, "%s%s:\n", indent, cli.Plain(name))
 		for _, line := range lines {
-			fmt.Fprintf(b, "%s%s\n", within, plain(line))
+			fmt.Fprintf(b, "%s%s\n", within, cli.Plain(line))
 		}
 	default:
-		fmt.Fprintf(b, "%s%s: %s\n", indent, plain(name), text)
+		fmt.Fprintf(b, "%s%s: %s\n", indent, cli.Plain(name), text)
 	}
 }

@@ -111,7 +111,7 @@ func TestScrapeOnceRefuses(t *testing.T) {
 		site.Mend("")
 	}
 	err := (&scrapeCmd{Platform: "kijiji", File: "-"}).run(t.Context(), conf, strings.NewReader("<html></html>"), io.Discard)
-	require.ErrorContains(t, err, "no reader of kijiji knows this page\n  as a search page: page not recognized: ")
+	require.ErrorContains(t, err, "no reader of kijiji recognizes this page\n  as a search page: page not recognized: ")
 	require.ErrorContains(t, err, "\n  as an advert's page: page not recognized: ")
 	_, err = scraped(t, conf, scrapeCmd{Platform: "kijiji", URL: address + demoSearch + "?sort=price", Transport: scrape.HTTP})
 	require.ErrorContains(t, err, "robots.txt of the site does not allow")
@@ -144,7 +144,7 @@ func TestScrapeOnceOfARemovedAdvert(t *testing.T) {
 		Platform: "kijiji", URL: server.URL + "/v-apartments-condos/montreal/gone/1700000001", Transport: scrape.HTTP,
 	})
 	require.NoError(t, err)
-	require.Contains(t, out, "where "+server.URL+"/v-apartments-condos/montreal/gone/1700000001 led\n")
+	require.Contains(t, out, "redirected from "+server.URL+"/v-apartments-condos/montreal/gone/1700000001\n")
 	require.Contains(t, out, "the advert is gone: ")
 }
 
@@ -218,6 +218,6 @@ func TestScrapePrintsPlainly(t *testing.T) {
 	}}.print(&b))
 	outline(&b, "", map[string]any{"na\x1bme": "one\ntwo \u009b2J", "list": []any{1, nil}, "empty": map[string]int{}})
 	require.NotRegexp(t, "[\x00-\x09\x0b-\x1f\u007f-\u009f\u202e]", b.String())
-	require.Contains(t, b.String(), "the site does not say how many in all; this is the last page")
+	require.Contains(t, b.String(), "the site does not state a total; this is the last page")
 	require.Contains(t, b.String(), "empty: –\nlist:\n  1: 1\n  2: –\nna me:\n  one\n  two  2J\n")
 }

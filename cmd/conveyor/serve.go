@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// drainWithin is how long requests under way may take after the signal to stop.
+// drainWithin bounds requests under way after the signal to stop.
 const drainWithin = 10 * time.Second
 
-// serve answers on address until ctx ends, and finishes what is under way.
-func serve(ctx context.Context, log *slog.Logger, what, address string, handler http.Handler) error {
+// serve serves HTTP on address until ctx ends, and finishes requests under way. purpose names the server in the log.
+func serve(ctx context.Context, log *slog.Logger, purpose, address string, handler http.Handler) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
-		return fmt.Errorf("listen for %s: %w", what, err)
+		return fmt.Errorf("listen for %s: %w", purpose, err)
 	}
-	log.InfoContext(ctx, "listening", "for", what, "address", "http://"+listener.Addr().String())
+	log.InfoContext(ctx, "listening", "for", purpose, "address", "http://"+listener.Addr().String())
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, // the time to write is bounded by who knows how much there is to say
+		MaxHeaderBytes: 64 << 10, // no WriteTimeout: handlers bound the time of their responses
 	}
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
@@ -35,14 +35,14 @@ func serve(ctx context.Context, log *slog.Logger, what, address string, handler 
 	return <-stopped
 }
 
-// drain lets requests under way finish, and cuts those that take longer. That is no failure: the API moves to another
-// address while it runs, and somebody who reads a picture slowly must not end the process.
+// drain lets requests under way finish, and closes the connections of those that take longer. That is no failure: the
+// API moves to another address while it runs, and one slow download of an image must not end the process.
 func drain(ctx context.Context, log *slog.Logger, server *http.Server, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	err := server.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		log.WarnContext(ctx, "requests under way are cut", "after", within)
+		log.WarnContext(ctx, "requests under way were closed", "after", within)
 		return server.Close()
 	}
 	return err

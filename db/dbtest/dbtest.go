@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 
@@ -15,18 +14,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // template is migrated once and copied for every test, which takes a tenth of the time.
 var template = "conveyor_test_" + db.SchemaID()
 
-// New returns a pool on a fresh database, dropped when the test ends. Without DATABASE_URL the test fails with the
-// command that starts the services.
+// New returns a pool on a fresh database, dropped when the test ends. Without a server the test fails with the
+// command that starts one.
 func New(t testing.TB) *pgxpool.Pool {
 	t.Helper()
 
-	server := os.Getenv("DATABASE_URL")
-	require.NotEmpty(t, server, "DATABASE_URL is not set; run: make test, or: bin/conveyor with-services -- go test ./...")
+	server := servicetest.Address(t, "DATABASE_URL")
 	ctx := t.Context()
 	admin, err := pgx.Connect(ctx, server)
 	require.NoError(t, err)

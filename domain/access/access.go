@@ -1,4 +1,4 @@
-// Package access knows who may do what: three roles, each holding what the one before it may do.
+// Package access has the roles of callers, and the API keys that grant them. Each role includes the one before it.
 package access
 
 import (
@@ -7,14 +7,14 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// A Role is what a caller may do. The zero value may do nothing.
+// A Role is a set of permissions. The zero value permits nothing.
 type Role string
 
 // The roles, from least to most.
 const (
-	Read    Role = "read"    // look at everything
-	Operate Role = "operate" // start, replay, discard
-	Admin   Role = "admin"   // decide who may
+	Read    Role = "read"    // read everything but keys
+	Operate Role = "operate" // also start, replay, discard
+	Admin   Role = "admin"   // also manage API keys
 )
 
 // Roles are all roles, from least to most.
@@ -28,12 +28,12 @@ func ParseRole(s string) (Role, error) {
 	return "", fault.Newf(fault.Invalid, "role: is %q, expected one of %v", s, Roles)
 }
 
-// May says whether r holds what need asks for. Nobody may do what needs a role that there is not.
+// May says whether r includes need. No role includes an unknown one.
 func (r Role) May(need Role) bool {
 	return slices.Contains(Roles, need) && slices.Index(Roles, r) >= slices.Index(Roles, need)
 }
 
-// A Caller is who asks: the name of an API key, or the subject of a token.
+// A Caller is the sender of a request: the name of an API key, or the subject of a token.
 type Caller struct {
 	Name string
 	Role Role

@@ -13,8 +13,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// An API key is cvr_<id>_<secret>: eight letters by which it is found and spoken of, and 256 random bits that prove it.
-// Only its SHA-256 is kept anywhere; with so many random bits that needs no salt and no slow hash.
+// An API key is cvr_<id>_<secret>: eight letters that identify it, and 256 random bits. Only its SHA-256 is stored;
+// with that many random bits it needs no salt and no slow hash.
 const (
 	keyPrefix   = "cvr_"
 	idBytes     = 5
@@ -30,7 +30,7 @@ var (
 // A Sum is the SHA-256 of a whole key.
 type Sum [sha256.Size]byte
 
-// NewKey makes a key from random, which must be good enough for cryptography. The ID is no secret; the key is.
+// NewKey makes a key from random, which must be cryptographically secure. The ID is no secret; the key is.
 func NewKey(random io.Reader) (id, key string, err error) {
 	var b [idBytes + secretBytes]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
@@ -40,7 +40,7 @@ func NewKey(random io.Reader) (id, key string, err error) {
 	return id, keyPrefix + id + "_" + base64.RawURLEncoding.EncodeToString(b[idBytes:]), nil
 }
 
-// KeyID is the ID in a key. It is false for what has not the form of a key, such as a token.
+// KeyID is the ID in a key. ok is false for a text that has not the form of a key, such as a token.
 func KeyID(key string) (id string, ok bool) {
 	m := keyForm.FindStringSubmatch(key)
 	if m == nil {
@@ -49,23 +49,24 @@ func KeyID(key string) (id string, ok bool) {
 	return m[1], true
 }
 
-// SumOf is what is kept of a key.
+// SumOf is the part of a key that is stored.
 func SumOf(key string) Sum { return sha256.Sum256([]byte(key)) }
 
-// CheckName says whether a key may be called so. The name stands in the audit, so it cannot be that of anybody else:
-// subjects of tokens and users of the command line have a colon in theirs.
+// CheckName refuses, as fault.Invalid, a text that cannot be the name of a key. The audit tells actors apart by name,
+// so a key cannot have that of another kind of actor: token subjects and users of the command line have a colon in
+// theirs.
 func CheckName(name string) error {
 	if !keyName.MatchString(name) {
 		return fault.Newf(fault.Invalid,
 			"name: is %.80q, expected 1 to 63 of a-z, 0-9, dot, dash and underscore, a letter or digit first", name)
 	}
 	if name == "anonymous" {
-		return fault.Newf(fault.Invalid, "name: %q is what callers without a key are called", name)
+		return fault.Newf(fault.Invalid, "name: %q is reserved for callers without credentials", name)
 	}
 	return nil
 }
 
-// A Grant says that who has the key may do what the role may.
+// A Grant gives the holder of a key a role.
 type Grant struct {
 	Name string
 	Role Role

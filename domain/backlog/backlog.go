@@ -1,4 +1,4 @@
-// Package backlog knows what may wait where, and when a wait means that something is wrong.
+// Package backlog describes the messages and tasks that wait in queues, and decides which waits are worth a warning.
 package backlog
 
 import (
@@ -9,29 +9,30 @@ import (
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
-// A Report is everything that waits, as of At. What could not be asked is away in Services, and its part is empty.
+// A Report is the backlog of all services, as of At. A service that did not answer is Away in Services, and its part is
+// empty.
 type Report struct {
-	At          time.Time         `json:"at"`
-	Services    map[string]string `json:"services" doc:"by name: ok or away; what is away has nothing to say below"`
-	Warnings    []string          `json:"warnings" doc:"what an operator should look at, all in one list"`
-	Outbox      Outbox            `json:"outbox"`
-	DeadLetters []DeadCount       `json:"dead_letters"`
-	Queues      []Queue           `json:"queues"`
-	TaskQueues  []TaskQueue       `json:"task_queues"`
-	Limits      []Host            `json:"limits" doc:"hosts whose next turn is not free, the longest wait first"`
-	Platforms   []Scraper         `json:"platforms" doc:"how the scrapers of rental sites stand"`
+	At          time.Time
+	Services    map[string]string // by name: ok, or away when the service did not answer and its part below is empty
+	Warnings    []string          // everything that an operator should look at, in one list
+	Outbox      Outbox
+	DeadLetters []DeadCount
+	Queues      []Queue
+	TaskQueues  []TaskQueue
+	Limits      []Host    // hosts with no free turn now, the longest wait first
+	Platforms   []Scraper // state of the scrapers of rental sites
 }
 
-// The services that a report is made of.
+// The services whose backlogs a report holds.
 const (
 	RabbitMQ   = "rabbitmq"
-	Management = "management" // RabbitMQ's own page: what is unacked, and rates
+	Management = "management" // RabbitMQ's management API: unacked messages, and rates
 	Postgres   = "postgres"
 	Temporal   = "temporal"
 	Redis      = "redis"
 )
 
-// Services are all of them, in the order in which people are told.
+// Services are all of them, in the order of display.
 var Services = []string{Postgres, RabbitMQ, Management, Temporal, Redis}
 
 // The states of a service in a report.
@@ -42,92 +43,92 @@ const (
 
 // A Queue is one queue of RabbitMQ.
 type Queue struct {
-	Name        string `json:"name"`
-	Ready       int64  `json:"ready" doc:"messages that wait"`
-	Consumers   int64  `json:"consumers"`
-	Ours        bool   `json:"ours" doc:"a bridge of ours should consume it"`
-	DeadLetters bool   `json:"dead_letters" doc:"it holds what could not be processed"`
-	Missing     bool   `json:"missing,omitempty" doc:"there is no such queue"`
+	Name        string
+	Ready       int64 // messages ready for delivery
+	Consumers   int64
+	Ours        bool // a bridge of this system should consume it
+	DeadLetters bool // it holds messages that could not be processed
+	Missing     bool // the queue does not exist
 	Rates
-	Warning string `json:"warning,omitempty"`
+	Warning string
 }
 
-// Rates are what only RabbitMQ's management API knows of a queue, as of up to 5 seconds ago; nil is not known.
+// Rates are the numbers of a queue that only RabbitMQ's management API has, up to 5 seconds old; nil is unknown.
 type Rates struct {
-	Unacked     *int64   `json:"unacked" doc:"messages that consumers hold"`
-	PublishRate *float64 `json:"publish_rate" doc:"messages a second that come in"`
-	DeliverRate *float64 `json:"deliver_rate" doc:"messages a second that consumers get"`
-	AckRate     *float64 `json:"ack_rate" doc:"messages a second that are done"`
+	Unacked     *int64   // messages delivered and not yet acknowledged
+	PublishRate *float64 // messages a second that are published to it
+	DeliverRate *float64 // messages a second that are delivered to consumers
+	AckRate     *float64 // messages a second that are acknowledged
 }
 
-// Outbox is what waits to be published.
+// Outbox is the messages that wait to be published.
 type Outbox struct {
-	Pending          int64   `json:"pending" doc:"messages"`
-	Refused          int64   `json:"refused" doc:"pending ones that the broker has returned or refused before"`
-	OldestAgeSeconds float64 `json:"oldest_age_seconds" doc:"how long the oldest has waited; 0 when none does"`
+	Pending          int64   // messages
+	Refused          int64   // pending ones that the broker has returned or refused before
+	OldestAgeSeconds float64 // age of the oldest pending message; 0 when there is none
 }
 
 // DeadCount counts the open dead letters of a queue and class of failure.
 type DeadCount struct {
-	Queue string `json:"queue"`
-	Class string `json:"class"`
-	Open  int64  `json:"open"`
+	Queue string
+	Class string
+	Open  int64
 }
 
-// The kinds of tasks in Temporal.
+// The types of tasks in Temporal.
 const (
 	WorkflowTasks = "workflow"
 	ActivityTasks = "activity"
 )
 
-// A TaskQueue is one kind of tasks of one of Temporal's task queues. What a worker got in one step with the start, or
-// because it has the workflow in its cache, has never been in it.
+// A TaskQueue is one type of tasks of one of Temporal's task queues. A task that a worker got with the start of its
+// workflow, or from its cache, was never in it.
 type TaskQueue struct {
-	Name             string  `json:"name"`
-	Type             string  `json:"type" enum:"workflow,activity"`
-	Backlog          int64   `json:"backlog" doc:"tasks that wait, approximately; 0 some minutes after the last worker left"`
-	OldestAgeSeconds float64 `json:"oldest_age_seconds" doc:"schedule-to-start of the task whose turn is next; 0 when none waits"`
-	AddRate          float64 `json:"add_rate" doc:"tasks a second that come in, over the last 30 s"`
-	DispatchRate     float64 `json:"dispatch_rate" doc:"tasks a second that workers get, over the last 30 s"`
-	Workers          int64   `json:"workers" doc:"processes that have polled in the last three minutes"`
-	Warning          string  `json:"warning,omitempty"`
+	Name             string
+	Type             string  // workflow activity
+	Backlog          int64   // tasks waiting, approximately; 0 some minutes after the last worker left
+	OldestAgeSeconds float64 // schedule-to-start of the task whose turn is next; 0 when none waits
+	AddRate          float64 // tasks a second that are added, over the last 30 s
+	DispatchRate     float64 // tasks a second that workers get, over the last 30 s
+	Workers          int64   // processes that have polled in the last three minutes
+	Warning          string
 }
 
-// A Host is one that the limiter holds back.
+// A Host is one that the rate limiter delays.
 type Host struct {
-	Limiter     string  `json:"limiter" doc:"what is limited: images"`
-	Host        string  `json:"host"`
-	WaitSeconds float64 `json:"wait_seconds" doc:"until the next free turn: how long who asks now would wait"`
+	Limiter     string // the limited kind of request: images
+	Host        string
+	WaitSeconds float64 // until the next free turn: how long a request made now would wait
 }
 
-// A Scraper is how that of a rental site stands. GET /platforms has all of it.
+// A Scraper is the state of a rental site's scraper.
 type Scraper struct {
-	Name           string      `json:"name"`
-	State          string      `json:"state" enum:"disabled,paused,blocked,suspect,scraping,cooling,waiting"`
-	Next           string      `json:"next" doc:"what it does next, in words"`
-	Refusals       int         `json:"refusals" doc:"in a row, and not over"`
-	RefusedReason  string      `json:"refused_reason,omitempty" doc:"of the last one" example:"429"`
-	SuspectSince   *time.Time  `json:"suspect_since,omitempty" doc:"its pages are not what they were"`
-	SuspectReason  string      `json:"suspect_reason,omitempty"`
-	LastSuccessAt  *time.Time  `json:"last_success_at,omitempty" doc:"when a page was read last"`
-	OverdueSeconds float64     `json:"overdue_seconds" doc:"how long no page was read, beyond its own pauses; 0 while it is stopped"`
-	Adverts        AdvertCount `json:"adverts"`
+	Name           string
+	State          string     // disabled paused blocked suspect scraping cooling waiting
+	Next           string     // its next action, in words
+	Refusals       int        // in a row, up to now
+	RefusedReason  string     // of the last one
+	SuspectSince   *time.Time // when a change of its pages was first noticed
+	SuspectReason  string
+	LastSuccessAt  *time.Time // when a page was last read
+	OverdueSeconds float64    // how long no page was read, beyond its own pauses; 0 while it is stopped
+	Adverts        AdvertCount
 }
 
-// AdvertCount counts what a scraper remembers.
+// AdvertCount counts the adverts that a scraper has on record.
 type AdvertCount struct {
-	Known  int64 `json:"known" doc:"seen on a search page and not gone"`
-	Failed int64 `json:"failed" doc:"known ones whose last visit gave no advert"`
-	Gone   int64 `json:"gone"`
+	Known  int64 // seen on a search page and not gone
+	Failed int64 // known ones that could not be read on the last visit
+	Gone   int64
 }
 
-// What is fine for longer than this is not.
+// The longest waits without a warning.
 const (
 	lateEvent = 30 * time.Second // an outbox message is published within milliseconds
-	lateTask  = 30 * time.Second // a workflow task starts within milliseconds; images wait for their host, on purpose
-	latePage  = 30 * time.Minute // beyond a scraper's own pauses; after refusals it asks at least every five minutes
+	lateTask  = 30 * time.Second // a workflow task starts within milliseconds; activities may wait for a host's turn
+	latePage  = 30 * time.Minute // beyond a scraper's own pauses; after refusals it retries at least every five minutes
 
-	manyRefusals = 3 // in a row; one or two are of every day
+	manyRefusals = 3 // in a row; one or two are common
 )
 
 // Judge fills in the warnings.
@@ -148,7 +149,7 @@ func (r *Report) Judge() {
 	for i := range r.Queues {
 		r.Queues[i].Warning = r.Queues[i].trouble()
 	}
-	for _, trouble := range []string{noQueue, noConsumer} { // one bridge that is gone is one thing to tell
+	for _, trouble := range []string{noQueue, noConsumer} { // all queues of a stopped bridge are one warning
 		var names []string
 		for _, q := range r.Queues {
 			if q.Warning == trouble {
@@ -175,17 +176,17 @@ func (r *Report) Judge() {
 	}
 }
 
-// What is wrong with a queue.
+// The warnings of a queue.
 const (
 	noQueue    = "there is no such queue"
 	noConsumer = "no consumer"
 )
 
-// trouble is what is wrong with a queue. What somebody else should consume is theirs to look at.
+// trouble is the warning of a queue, "" for none. A queue that another system consumes has none for its consumers.
 func (q *Queue) trouble() string {
 	switch {
 	case q.Missing && q.DeadLetters:
-		return "" // dead letters go to Postgres at once
+		return "" // dead letters are archived in Postgres at once
 	case q.Missing:
 		return noQueue
 	case q.Ours && q.Consumers == 0:
@@ -205,7 +206,7 @@ func (t *TaskQueue) trouble() string {
 	return ""
 }
 
-// troubles are what is wrong with a platform that somebody wants scraped.
+// troubles are the warnings of a platform that is enabled and not paused.
 func (p *Scraper) troubles(now time.Time) (out []string) {
 	if p.State == scrape.Disabled || p.State == scrape.Paused {
 		return nil
@@ -224,21 +225,13 @@ func (p *Scraper) troubles(now time.Time) (out []string) {
 	return out
 }
 
-// ago is a time up to now for people: 45s, 12m, 3h40m.
+// ago is the time from since to now as text: 45s, 12m, 3h40m.
 func ago(now, since time.Time) string {
 	d := max(0, now.Sub(since))
 	if d < time.Minute {
 		return d.Round(time.Second).String()
 	}
 	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
-}
-
-// OpenDeadLetters is how many there are in all.
-func (r *Report) OpenDeadLetters() (n int64) {
-	for _, d := range r.DeadLetters {
-		n += d.Open
-	}
-	return n
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

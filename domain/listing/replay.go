@@ -16,6 +16,9 @@ type Replay struct {
 	At     time.Time    `json:"at,omitzero"`    // when; what is scraped anew after that is not replayed
 }
 
+// ReplayWorkflowID is the ID of a replay's workflow, a workflows.Replay.
+func ReplayWorkflowID(replay uuid.UUID) string { return "replay/" + replay.String() }
+
 // A ReplayFilter says which raw listings a replay is about. Conditions combine; a zero one does not filter.
 type ReplayFilter struct {
 	Platform     string      `json:"platform,omitempty"`

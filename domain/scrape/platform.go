@@ -6,6 +6,9 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
+// WorkflowID is the ID of the workflow, a workflows.ScrapePlatform, that scrapes the platform of that name.
+func WorkflowID(platform string) string { return "scrape/" + platform }
+
 // Settings are how a platform is scraped.
 type Settings struct {
 	URL     string `json:"url"` // of the first search page

@@ -14,41 +14,48 @@ import (
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-// taskQueues are those with tasks of their own, for TaskQueues. Add a task queue here and in package workers.
-var taskQueues = []struct {
-	name string
-	kind enums.TaskQueueType
-}{
-	{workflows.QueueListings, enums.TASK_QUEUE_TYPE_WORKFLOW}, // its activities are local: they are in no queue
-	{workflows.QueueImages, enums.TASK_QUEUE_TYPE_ACTIVITY},
-	{workflows.QueueBrowser, enums.TASK_QUEUE_TYPE_ACTIVITY},
-	{workflows.QueueDrafts, enums.TASK_QUEUE_TYPE_ACTIVITY},
+// A kind is one kind of tasks of a task queue, and its name in reports.
+type kind struct {
+	queue, called string
+	tasks         enums.TaskQueueType
 }
 
-// A worker asks at least once a minute, and when all its slots are taken by images for as long as one may take; who has
-// not for longer is gone.
+// kinds are those of all workflows.Queues. A queue of workflows and activities has two.
+func kinds() (out []kind) {
+	for _, q := range workflows.Queues {
+		if len(q.Workflows) > 0 {
+			out = append(out, kind{q.Name, backlog.WorkflowTasks, enums.TASK_QUEUE_TYPE_WORKFLOW})
+		}
+		if q.Activities {
+			out = append(out, kind{q.Name, backlog.ActivityTasks, enums.TASK_QUEUE_TYPE_ACTIVITY})
+		}
+	}
+	return out
+}
+
+// gone is how long after its last poll a worker counts as gone. A worker polls at least once a minute, or, while images
+// take all its slots, as soon as one of them is done.
 const gone = time.Minute + workflows.ImageTimeout
 
-// TaskQueues says what waits in Temporal for workers of the namespace.
+// TaskQueues returns the tasks that wait in Temporal for workers of the namespace: one entry for each kind of tasks of
+// each task queue, in the order of workflows.Queues, workflow tasks first. Every error is transient.
 func (l *Launch) TaskQueues(ctx context.Context, namespace string, now time.Time) ([]backlog.TaskQueue, error) {
-	out := make([]backlog.TaskQueue, len(taskQueues))
+	list := kinds()
+	out := make([]backlog.TaskQueue, len(list))
 	asking, ctx := errgroup.WithContext(ctx)
-	for i, q := range taskQueues {
+	for i, q := range list {
 		asking.Go(func() error {
 			d, err := l.Temporal.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
-				Namespace: namespace, TaskQueue: &taskqueue.TaskQueue{Name: q.name}, TaskQueueType: q.kind, ReportStats: true,
+				Namespace: namespace, TaskQueue: &taskqueue.TaskQueue{Name: q.queue}, TaskQueueType: q.tasks, ReportStats: true,
 			})
 			if err != nil {
-				return fmt.Errorf("describe task queue %s: %w", q.name, err)
+				return fmt.Errorf("describe task queue %s: %w", q.queue, err)
 			}
 			s := d.GetStats()
 			out[i] = backlog.TaskQueue{
-				Name: q.name, Type: backlog.WorkflowTasks, Backlog: s.GetApproximateBacklogCount(),
+				Name: q.queue, Type: q.called, Backlog: s.GetApproximateBacklogCount(),
 				OldestAgeSeconds: s.GetApproximateBacklogAge().AsDuration().Seconds(),
 				AddRate:          float64(s.GetTasksAddRate()), DispatchRate: float64(s.GetTasksDispatchRate()),
-			}
-			if q.kind == enums.TASK_QUEUE_TYPE_ACTIVITY {
-				out[i].Type = backlog.ActivityTasks
 			}
 			for _, p := range d.GetPollers() {
 				if now.Sub(p.GetLastAccessTime().AsTime()) < gone {

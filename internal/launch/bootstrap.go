@@ -19,30 +19,30 @@ import (
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-// Bootstrap is what must exist in Temporal before anything runs.
+// Bootstrap has the settings of the namespace that must exist in Temporal before anything runs.
 type Bootstrap struct {
 	Namespace     string
-	Retention     time.Duration // how long closed workflows can be looked at; Postgres keeps the business history
+	Retention     time.Duration // how long closed workflows can be read; Postgres keeps the business history
 	ImageInterval time.Duration // between two downloads from one host
 	StaleEvery    time.Duration // between two checks for stale listings
 }
 
-// stalenessSchedule is the ID of the schedule, and what the IDs of its workflows begin with.
+// stalenessSchedule is the ID of the schedule, and the prefix of the IDs of its workflows.
 const stalenessSchedule = "staleness"
 
-// searchAttributes are the house's own, all keywords: six of the ten that SQL visibility has room for.
+// searchAttributes are Conveyor's own, all keywords: five of the ten that SQL visibility has room for.
 var searchAttributes = []string{
 	workflows.PlatformKey.GetName(), workflows.StageKey.GetName(), workflows.OutcomeKey.GetName(),
 	workflows.HostKey.GetName(), "ConveyorTenant",
 }
 
 // Apply creates what is missing and changes what differs. It may run any number of times, in several processes. A
-// server that is still starting is waited for. It returns when the namespace can be used.
+// server that is still starting is waited for, up to startsWithin a step. It returns when the namespace can be used.
 func (b Bootstrap) Apply(ctx context.Context, c client.Client) error {
 	if err := until(ctx, func(ctx context.Context) error { return b.register(ctx, c) }); err != nil {
 		return fmt.Errorf("register namespace %s: %w", b.Namespace, err)
 	}
-	// The servers learn of a new namespace and of new attributes by refreshing their caches.
+	// The servers see a new namespace and new attributes when they refresh their caches.
 	added := false
 	if err := until(ctx, func(ctx context.Context) (err error) {
 		added, err = b.addSearchAttributes(ctx, c)
@@ -59,7 +59,7 @@ func (b Bootstrap) Apply(ctx context.Context, c client.Client) error {
 	if err := until(ctx, func(ctx context.Context) error { return b.schedule(ctx, c) }); err != nil {
 		return fmt.Errorf("make schedule %s: %w", stalenessSchedule, err)
 	}
-	if added { // the history service learns of them later than whom we can ask, and fails workflow tasks until then
+	if added { // the history service sees them later than the frontend, and fails workflow tasks until then
 		select {
 		case <-time.After(refreshed):
 		case <-ctx.Done():
@@ -69,11 +69,11 @@ func (b Bootstrap) Apply(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// refreshed is how long the services of a server may take to read a namespace anew, where it is told to hurry, as ours
-// is. Elsewhere the first workflow tasks after a first bootstrap are tried again.
+// refreshed is how long the services of a server may take to refresh their namespace caches, where it is configured to
+// refresh often, as ours is. Elsewhere the first workflow tasks after a first bootstrap are retried.
 const refreshed = 3 * time.Second
 
-// register creates the namespace, or gives the one that is there the retention that is wanted.
+// register creates the namespace, or sets the retention of the one that exists.
 func (b Bootstrap) register(ctx context.Context, c client.Client) error {
 	_, err := c.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
 		Namespace: b.Namespace, Description: "Conveyor",
@@ -86,9 +86,9 @@ func (b Bootstrap) register(ctx context.Context, c client.Client) error {
 	return err
 }
 
-// schedule makes the check for stale listings regular, or changes how regular it is. What a person did to it stays: a
-// pause, and its note. A check that is due while one runs is left out, and so are those of a server that was away for
-// longer than the catch-up window: the next one does their work.
+// schedule creates the schedule of the check for stale listings, or changes its interval. What an operator has changed
+// is kept: a pause, and its note. A check that is due while one runs is skipped, and so are those that were due while
+// the server was down for longer than the catch-up window: the next check does their work.
 func (b Bootstrap) schedule(ctx context.Context, c client.Client) error {
 	const catchUp = 10 * time.Minute
 	want := client.ScheduleOptions{
@@ -118,7 +118,7 @@ func (b Bootstrap) schedule(ctx context.Context, c client.Client) error {
 	})
 }
 
-// retain gives a namespace that is there the retention that is wanted.
+// retain sets the retention of a namespace that exists.
 func (b Bootstrap) retain(ctx context.Context, c client.Client) error {
 	have, err := c.WorkflowService().DescribeNamespace(ctx,
 		&workflowservice.DescribeNamespaceRequest{Namespace: b.Namespace})
@@ -132,7 +132,7 @@ func (b Bootstrap) retain(ctx context.Context, c client.Client) error {
 	return err
 }
 
-// addSearchAttributes says whether any was missing.
+// addSearchAttributes adds those that are missing and reports whether any was.
 func (b Bootstrap) addSearchAttributes(ctx context.Context, c client.Client) (added bool, err error) {
 	have, err := c.OperatorService().ListSearchAttributes(ctx,
 		&operatorservice.ListSearchAttributesRequest{Namespace: b.Namespace})
@@ -158,7 +158,7 @@ func (b Bootstrap) addSearchAttributes(ctx context.Context, c client.Client) (ad
 	return err == nil, err
 }
 
-// probe asks a question that only a server knowing the namespace and the attributes can answer.
+// probe sends a query that only succeeds when the server knows the namespace and the attributes.
 func (b Bootstrap) probe(ctx context.Context, c client.Client) error {
 	_, err := c.WorkflowService().CountWorkflowExecutions(ctx, &workflowservice.CountWorkflowExecutionsRequest{
 		Namespace: b.Namespace, Query: searchAttributes[0] + `="none"`,
@@ -166,8 +166,8 @@ func (b Bootstrap) probe(ctx context.Context, c client.Client) error {
 	return err
 }
 
-// limitImages lets the server hold back images of one host, so that they do not hold a worker's slots while they
-// wait for their turn. The hard limit is in Redis; this one keeps the queue in order.
+// limitImages makes the server hold back images of one host, so that they do not take a worker's slots while they wait
+// for their turn. The hard limit is in Redis; this one keeps the queue in order.
 func (b Bootstrap) limitImages(ctx context.Context, c client.Client) error {
 	_, err := c.WorkflowService().UpdateTaskQueueConfig(ctx, &workflowservice.UpdateTaskQueueConfigRequest{
 		Namespace: b.Namespace, TaskQueue: workflows.QueueImages, TaskQueueType: enums.TASK_QUEUE_TYPE_ACTIVITY,
@@ -179,10 +179,10 @@ func (b Bootstrap) limitImages(ctx context.Context, c client.Client) error {
 	return err
 }
 
-// startsWithin is how long a server may take from its start to knowing a new namespace and its attributes.
+// startsWithin is how long a server may take from its start until it knows a new namespace and its attributes.
 const startsWithin = time.Minute
 
-// until repeats f until it works, for up to startsWithin. What no time will mend it does not repeat.
+// until retries f until it succeeds, for up to startsWithin. PermissionDenied is not retried.
 func until(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, startsWithin)
 	defer cancel()

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"maps"
 	"net"
-	"os"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -24,13 +23,14 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 func countOf(workflowID string) *workflowservice.CountWorkflowExecutionsRequest {
 	return &workflowservice.CountWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId=%q", workflowID)}
 }
 
-// state is what Bootstrap is about, as the server has it.
+// state has the settings of Bootstrap as the server has them.
 type state struct {
 	retention  time.Duration
 	attributes []string
@@ -72,7 +72,7 @@ func stateOf(t *testing.T, c client.Client, namespace string) (s state) {
 	return s
 }
 
-// Bootstrap makes what is missing, leaves what is right, and changes what differs.
+// Bootstrap creates what is missing, keeps what is right, and changes what differs.
 func TestBootstrap(t *testing.T) {
 	t.Parallel()
 	name := "test-" + uuid.NewString()
@@ -86,7 +86,7 @@ func TestBootstrap(t *testing.T) {
 		require.NoError(t, b.Apply(t.Context(), c))
 		require.Equal(t, want, stateOf(t, c, name))
 	}
-	// What an operator did to the schedule stays.
+	// A pause by an operator is kept.
 	require.NoError(t, c.ScheduleClient().GetHandle(t.Context(), "staleness").
 		Pause(t.Context(), client.SchedulePauseOptions{Note: "the scraper is down"}))
 	b.Retention, b.ImageInterval, b.StaleEvery = 48*time.Hour, 2*time.Second, time.Hour
@@ -98,8 +98,7 @@ func TestBootstrap(t *testing.T) {
 // A server that is still starting is waited for, so that containers may start in any order.
 func TestBootstrapWaits(t *testing.T) {
 	t.Parallel()
-	address, name := os.Getenv("TEMPORAL_ADDRESS"), "test-"+uuid.NewString()
-	require.NotEmpty(t, address, startThem)
+	address, name := servicetest.Address(t, "TEMPORAL_ADDRESS"), "test-"+uuid.NewString()
 	var dials atomic.Int32
 	c, err := client.NewLazyClient(client.Options{
 		HostPort: address, Namespace: name, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),

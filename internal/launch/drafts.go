@@ -16,7 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-// Failed is a workflow that ended badly. It is of the class that its last error had, and nobody tries it again.
+// Failed is a workflow that ended in failure. It has the class of the last error, and is not retried.
 type Failed struct {
 	WorkflowID, RunID string
 	Err               error
@@ -25,14 +25,11 @@ type Failed struct {
 func (f *Failed) Error() string { return f.Err.Error() }
 func (f *Failed) Unwrap() error { return f.Err }
 
-// DraftID is the workflow ID of a crawl request.
-func DraftID(r draft.Request) string { return workflows.DraftID(r.EventID) }
-
 // Draft makes a draft of a page and returns nil when it is stored, by this call or one before. A workflow that fails
-// is a *Failed, and asking again for what failed is another run; every other error is transient, and the workflow may
-// go on: call again, which joins it.
+// is a *Failed, and a call after that is another run; every other error is transient, and the workflow may still be
+// running: call again, which joins it.
 func (l *Launch) Draft(ctx context.Context, r draft.Request) error {
-	id := DraftID(r)
+	id := draft.WorkflowID(r.EventID)
 	host := web.Host(r.URL)
 	run, err := l.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: id, TaskQueue: workflows.QueueDrafts, EnableEagerStart: true,
@@ -44,7 +41,7 @@ func (l *Launch) Draft(ctx context.Context, r draft.Request) error {
 	if err != nil {
 		return fmt.Errorf("start %s: %w", id, err)
 	}
-	err = run.Get(ctx, nil) // of the run that was there, where this one is none
+	err = run.Get(ctx, nil) // of the run that this call has started or joined
 	var ended *temporal.WorkflowExecutionError
 	if errors.As(err, &ended) {
 		return &Failed{WorkflowID: id, RunID: run.GetRunID(), Err: workflows.Fault(ended)}
@@ -57,15 +54,15 @@ func (l *Launch) Draft(ctx context.Context, r draft.Request) error {
 
 // How far the workflow of a crawl request has come.
 const (
-	DraftUnknown = ""        // there is none, or not any more
-	DraftRunning = "running" //
-	DraftEnded   = "ended"   // well: its draft is stored
+	DraftUnknown = ""        // there is no such workflow, or its retention is over
+	DraftRunning = "running" // its draft is being made
+	DraftEnded   = "ended"   // its draft is stored
 	DraftFailed  = "failed"  // its message is dead-lettered, or about to be
 )
 
-// DraftState looks the workflow of a crawl request up.
+// DraftState returns how far the workflow of a crawl request has come.
 func (l *Launch) DraftState(ctx context.Context, event uuid.UUID) (string, error) {
-	id := workflows.DraftID(event)
+	id := draft.WorkflowID(event)
 	d, err := l.Temporal.DescribeWorkflowExecution(ctx, id, "")
 	var none *serviceerror.NotFound
 	switch {

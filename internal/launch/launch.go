@@ -3,8 +3,6 @@ package launch
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -19,21 +17,21 @@ import (
 )
 
 // Launch starts what Conveyor runs on Temporal. Its methods may be called again for the same thing: IDs are natural,
-// so the second start joins the first. Every error is transient: what is started was checked at the door, so a start
-// that is refused, even as invalid, means a server that is away or not bootstrapped yet.
+// so the second start joins the first. Every error is transient: the input was validated by the caller, so a start that
+// is refused, even as invalid, means that the server is down or not bootstrapped yet.
 type Launch struct {
 	Temporal client.Client
-	Stages   []string // the listing stages that are ours, as in CONVEYOR_LISTING_STAGES
+	Stages   []string // the listing stages that this deployment does, as in CONVEYOR_LISTING_STAGES
 }
 
-// Arrival is one reason to take an advert through the pipeline; ImageJob names one image. They are what workflows and
-// activities take, for doors that see neither.
+// Arrival is one reason to take an advert through the pipeline; ImageJob names one image. They are the types of
+// workflows and activities, for packages that import neither.
 type (
 	Arrival  = workflows.Arrival
 	ImageJob = workflows.ImageJob
 )
 
-// AdvertSummary is what the Web UI shows of an advert: its title and price, never contact data.
+// AdvertSummary is the line that the Web UI shows of an advert: its title and price, never contact data.
 func AdvertSummary(title string, rentCents *int64) string {
 	title = strings.Join(strings.Fields(title), " ")
 	if rentCents == nil {
@@ -41,9 +39,6 @@ func AdvertSummary(title string, rentCents *int64) string {
 	}
 	return workflows.Summary(title, 160) + fmt.Sprintf(" · %d $", *rentCents/100)
 }
-
-// ListingID is the ID of an advert's workflow.
-func ListingID(ref listing.Ref) string { return workflows.ListingID(ref) }
 
 // Listing takes an advert through the pipeline. When it returns nil the work is durably accepted. Nearly always the
 // advert has no workflow, so it is started, in one step with its first task where the worker is in our process; while
@@ -57,9 +52,9 @@ func (l *Launch) listing(
 ) error {
 	in := workflows.ListingInput{Ref: ref, Summary: summary, Stages: l.Stages, Arrival: a}
 	o := client.StartWorkflowOptions{
-		ID:                                       workflows.ListingID(ref),
+		ID:                                       ref.WorkflowID(),
 		TaskQueue:                                workflows.QueueListings,
-		EnableEagerStart:                         priority == temporal.Priority{}, // or it would pass by the queue's order
+		EnableEagerStart:                         priority == temporal.Priority{}, // or it would bypass the queue's order
 		Priority:                                 priority,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		StaticSummary:                            summary,
@@ -69,7 +64,7 @@ func (l *Launch) listing(
 	}
 	_, err := l.Temporal.ExecuteWorkflow(ctx, o, workflows.Listing, in)
 	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
-		// It may end in between: then this starts it, and the signal is all that its run is told.
+		// It may end in between: then this starts it, and its run gets the arrival from the signal only.
 		in.Arrival, o.EnableEagerStart = Arrival{}, false
 		_, err = l.Temporal.SignalWithStartWorkflow(ctx, o.ID, workflows.ArrivalSignal, a, o, workflows.Listing, in)
 	}
@@ -80,11 +75,10 @@ func (l *Launch) listing(
 }
 
 // Image fetches one image of a listing, outside of any workflow. When it returns nil the work is durably accepted. An
-// image that was given up before, at givenUp (zero = never), is work of its own: the try that gave it up may not have
-// ended yet, and what joined it would end with it.
+// image that was given up before, at givenUp (zero = never), gets an activity of its own: the try that gave it up may
+// not have ended yet, and a request that joined it would end with it.
 func (l *Launch) Image(ctx context.Context, job ImageJob, givenUp time.Time) error {
-	sum := sha256.Sum256([]byte(job.Image.URL))
-	id := workflows.ImageID(job.Ref.ID().String(), hex.EncodeToString(sum[:8]))
+	id := job.Ref.ImageActivityID(job.Image.URL)
 	if !givenUp.IsZero() {
 		id += "/" + strconv.FormatInt(givenUp.UnixMicro(), 10)
 	}
@@ -105,10 +99,10 @@ func (l *Launch) Image(ctx context.Context, job ImageJob, givenUp time.Time) err
 	return nil
 }
 
-// Healthy returns nil when Temporal answers.
+// Healthy returns nil when Temporal answers a health check.
 func (l *Launch) Healthy(ctx context.Context) error {
 	if _, err := l.Temporal.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
-		return fmt.Errorf("ask temporal: %w", err)
+		return fmt.Errorf("check temporal: %w", err)
 	}
 	return nil
 }

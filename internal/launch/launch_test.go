@@ -19,17 +19,14 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
-
-const startThem = "TEMPORAL_ADDRESS is not set; run: make test, or: bin/conveyor with-services -- go test ./..."
 
 // connect returns a client of the tests' Temporal in a namespace.
 func connect(t *testing.T, namespace string) client.Client {
 	t.Helper()
 
-	address := os.Getenv("TEMPORAL_ADDRESS")
-	require.NotEmpty(t, address, startThem)
-	return dial(t, address, namespace)
+	return dial(t, servicetest.Address(t, "TEMPORAL_ADDRESS"), namespace)
 }
 
 func dial(t *testing.T, address, namespace string) client.Client {
@@ -42,7 +39,7 @@ func dial(t *testing.T, address, namespace string) client.Client {
 	return c
 }
 
-// namespace is made once for the tests that start things in it; a new one takes the servers seconds to learn of.
+// namespace is made once for the tests that start things in it: it takes seconds until the servers know a new one.
 var namespace = sync.OnceValues(func() (string, error) {
 	name := "test-" + uuid.NewString()
 	c, err := client.NewLazyClient(client.Options{HostPort: os.Getenv("TEMPORAL_ADDRESS"), Namespace: name})
@@ -60,7 +57,7 @@ var namespace = sync.OnceValues(func() (string, error) {
 func open(t *testing.T) *launch.Launch {
 	t.Helper()
 
-	require.NotEmpty(t, os.Getenv("TEMPORAL_ADDRESS"), startThem)
+	servicetest.Address(t, "TEMPORAL_ADDRESS")
 	name, err := namespace()
 	require.NoError(t, err)
 	return &launch.Launch{Temporal: connect(t, name), Stages: []string{listing.StageNormalize, listing.StageDedupe}}
@@ -77,7 +74,7 @@ func TestListing(t *testing.T) {
 	before, err := l.Temporal.DescribeWorkflow(ctx, "listing/"+ref.String(), "")
 	require.NoError(t, err)
 	require.NoError(t, l.Listing(ctx, ref, launch.Arrival{Stage: listing.StageDedupe, Force: true}, "Another title"))
-	after, err := l.Temporal.DescribeWorkflow(ctx, launch.ListingID(ref), "")
+	after, err := l.Temporal.DescribeWorkflow(ctx, ref.WorkflowID(), "")
 	require.NoError(t, err)
 
 	require.Equal(t, before.WorkflowExecution.RunID, after.WorkflowExecution.RunID)
@@ -95,7 +92,7 @@ func TestListing(t *testing.T) {
 	var arrivals []launch.Arrival
 	var stages []string
 	all := enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT
-	history := l.Temporal.GetWorkflowHistory(ctx, launch.ListingID(ref), "", false, all)
+	history := l.Temporal.GetWorkflowHistory(ctx, ref.WorkflowID(), "", false, all)
 	for history.HasNext() {
 		e, err := history.Next()
 		require.NoError(t, err)
@@ -120,7 +117,7 @@ func TestListing(t *testing.T) {
 	require.Equal(t, l.Stages, stages)
 }
 
-// Many doors at once start one run.
+// Many concurrent callers start one run.
 func TestListingAtOnce(t *testing.T) {
 	t.Parallel()
 	l, ref := open(t), newRef()
@@ -185,7 +182,7 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// A host that is no UTF-8, or is cut inside a rune, would be refused by gRPC for ever.
+// A host that is no UTF-8, or is cut inside a rune, would be refused by gRPC on every retry.
 func TestImageOfAnOddHost(t *testing.T) {
 	t.Parallel()
 	l := open(t)
@@ -204,7 +201,7 @@ func TestHealthy(t *testing.T) {
 	require.Error(t, away.Healthy(ctx))
 }
 
-// A start that fails says whether it can work later, and soon: doors keep what they hold.
+// A start that fails is transient, and fails soon: its callers keep their message or request.
 func TestClasses(t *testing.T) {
 	t.Parallel()
 	long := listing.Ref{Platform: "kijiji", PlatformID: strings.Repeat("9", 5000)}
@@ -213,11 +210,11 @@ func TestClasses(t *testing.T) {
 		class fault.Class
 		start func(context.Context, *testing.T) error
 	}{
-		{"Temporal is away", fault.Transient, func(ctx context.Context, t *testing.T) error {
+		{"Temporal is down", fault.Transient, func(ctx context.Context, t *testing.T) error {
 			l := &launch.Launch{Temporal: dial(t, "127.0.0.1:1", "conveyor")}
 			return l.Listing(ctx, newRef(), launch.Arrival{Stage: listing.StageNormalize}, "4½")
 		}},
-		{"Temporal is away for an image", fault.Transient, func(ctx context.Context, t *testing.T) error {
+		{"Temporal is down for an image", fault.Transient, func(ctx context.Context, t *testing.T) error {
 			l := &launch.Launch{Temporal: dial(t, "127.0.0.1:1", "conveyor")}
 			return l.Image(ctx, launch.ImageJob{Ref: newRef()}, time.Time{})
 		}},

@@ -7,17 +7,14 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-// ScrapeID is the ID of the workflow that scrapes a platform.
-func ScrapeID(platform string) string { return workflows.ScrapeID(platform) }
-
-// Scraper makes sure that a platform's scraper runs, and that it looks at once at what it should do. It may be
-// repeated.
+// Scraper makes sure that a platform's scraper runs, and that it reads its settings at once. It is idempotent.
 func (l *Launch) Scraper(ctx context.Context, platform, summary string) error {
 	o := client.StartWorkflowOptions{
-		ID: workflows.ScrapeID(platform), TaskQueue: workflows.QueueListings, StaticSummary: summary,
+		ID: scrape.WorkflowID(platform), TaskQueue: workflows.QueueListings, StaticSummary: summary,
 		TypedSearchAttributes: temporal.NewSearchAttributes(workflows.PlatformKey.ValueSet(platform)),
 	}
 	_, err := l.Temporal.SignalWithStartWorkflow(ctx, o.ID, workflows.WakeSignal, nil, o, workflows.ScrapePlatform,

@@ -16,12 +16,12 @@ import (
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-// lowPriority is the last of Temporal's five: such a task waits while any other of its queue does. What a workflow
-// asks for, such as its images, has the same.
+// lowPriority is the last of Temporal's five: such a task waits while any other of its queue does. The activities of a
+// workflow, such as its images, inherit it.
 const lowPriority = 5
 
-// RestartListing takes an advert through the pipeline again, behind all that was scraped. While it is being processed
-// the request joins its workflow, at that one's priority.
+// RestartListing takes an advert through the pipeline again, behind all adverts that were scraped. While it is being
+// processed the request joins its workflow, at that one's priority.
 func (l *Launch) RestartListing(ctx context.Context, r listing.Restart) error {
 	summary := r.Ref.String()
 	if r.Title != "" {
@@ -31,14 +31,11 @@ func (l *Launch) RestartListing(ctx context.Context, r listing.Restart) error {
 		temporal.Priority{PriorityKey: lowPriority})
 }
 
-// ReplayID is the ID of a replay's workflow.
-func ReplayID(id uuid.UUID) string { return workflows.ReplayID(id) }
-
-// Replay starts a replay. When it returns nil the work is durably accepted. One ID is one replay: asked for again, it
-// joins the one that is there, even when that has ended.
+// Replay starts a replay. When it returns nil the work is durably accepted. One ID is one replay: a second
+// call joins the first, even when that replay has ended.
 func (l *Launch) Replay(ctx context.Context, r listing.Replay) error {
 	o := client.StartWorkflowOptions{
-		ID:                    workflows.ReplayID(r.ID),
+		ID:                    listing.ReplayWorkflowID(r.ID),
 		TaskQueue:             workflows.QueueListings,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		StaticSummary:         replaySummary(r),
@@ -51,7 +48,7 @@ func (l *Launch) Replay(ctx context.Context, r listing.Replay) error {
 	return nil
 }
 
-// replaySummary says in a line what is replayed.
+// replaySummary describes a replay in a line, for the Web UI.
 func replaySummary(r listing.Replay) string {
 	words := []string{"from " + r.Stage}
 	if r.Filter.Platform != "" {
@@ -64,30 +61,30 @@ func replaySummary(r listing.Replay) string {
 	return workflows.Summary(strings.Join(append(words, fmt.Sprintf("%d a second", r.Rate)), " · "), 200)
 }
 
-// CancelReplay asks a replay's workflow to stop. One that has ended, or is not known any more, needs no asking.
+// CancelReplay cancels a replay's workflow. It returns nil also when the workflow has ended or is not known any more.
 func (l *Launch) CancelReplay(ctx context.Context, id uuid.UUID) error {
-	err := l.Temporal.CancelWorkflow(ctx, workflows.ReplayID(id), "")
+	err := l.Temporal.CancelWorkflow(ctx, listing.ReplayWorkflowID(id), "")
 	var gone *serviceerror.NotFound
 	if err != nil && !errors.As(err, &gone) {
-		return fmt.Errorf("cancel %s: %w", workflows.ReplayID(id), err)
+		return fmt.Errorf("cancel %s: %w", listing.ReplayWorkflowID(id), err)
 	}
 	return nil
 }
 
-// stalenessByHand is the ID of a check that somebody asked for.
+// stalenessByHand is the ID of a check that an operator has started.
 const stalenessByHand = "staleness-by-hand"
 
-// ArchiveStale checks for stale listings now and returns the ID of the workflow that does. A check that runs already,
-// by the schedule or by hand, is joined.
+// ArchiveStale starts a check for stale listings now and returns the ID of its workflow. A check that runs already,
+// started by the schedule or by an operator, is joined.
 func (l *Launch) ArchiveStale(ctx context.Context) (workflowID string, joined bool, err error) {
 	d, err := l.Temporal.ScheduleClient().GetHandle(ctx, stalenessSchedule).Describe(ctx)
 	var gone *serviceerror.NotFound
 	switch {
-	case errors.As(err, &gone): // not bootstrapped with a schedule: a person may check all the same
+	case errors.As(err, &gone): // not bootstrapped with a schedule: an operator may check all the same
 	case err != nil:
-		return "", false, fmt.Errorf("look at schedule %s: %w", stalenessSchedule, err)
+		return "", false, fmt.Errorf("describe schedule %s: %w", stalenessSchedule, err)
 	default:
-		for _, w := range d.Info.RunningWorkflows { // as the schedule knows it, which may be a while ago
+		for _, w := range d.Info.RunningWorkflows { // as the schedule knows them, which may be out of date
 			if l.runs(ctx, w.WorkflowID) {
 				return w.WorkflowID, true, nil
 			}
@@ -95,7 +92,7 @@ func (l *Launch) ArchiveStale(ctx context.Context) (workflowID string, joined bo
 	}
 	_, err = l.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: stalenessByHand, TaskQueue: workflows.QueueListings, WorkflowExecutionErrorWhenAlreadyStarted: true,
-		StaticSummary: "asked for by hand",
+		StaticSummary: "started by an operator",
 	}, workflows.ArchiveStale, workflows.StaleInput{})
 	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
 		return stalenessByHand, true, nil
@@ -106,7 +103,7 @@ func (l *Launch) ArchiveStale(ctx context.Context) (workflowID string, joined bo
 	return stalenessByHand, false, nil
 }
 
-// runs says whether a workflow is known to run.
+// runs reports whether a workflow is running, as far as Temporal answers.
 func (l *Launch) runs(ctx context.Context, id string) bool {
 	d, err := l.Temporal.DescribeWorkflowExecution(ctx, id, "")
 	return err == nil && d.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING

@@ -16,7 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/launch"
 )
 
-// A restart comes after all that was scraped, and joins a run that is there.
+// A restart comes after all adverts that were scraped, and joins a run that is there.
 func TestRestartListing(t *testing.T) {
 	t.Parallel()
 	l, ref, ctx := open(t), newRef(), t.Context()
@@ -24,14 +24,14 @@ func TestRestartListing(t *testing.T) {
 	r := listing.Restart{Ref: ref, Stage: listing.StageDedupe, Revision: 3, Title: "Beau 4½", RentCents: &rent}
 	require.NoError(t, l.RestartListing(ctx, r))
 	require.NoError(t, l.RestartListing(ctx, r))
-	d, err := l.Temporal.DescribeWorkflow(ctx, launch.ListingID(ref), "")
+	d, err := l.Temporal.DescribeWorkflow(ctx, ref.WorkflowID(), "")
 	require.NoError(t, err)
 	summary, err := d.GetStaticSummary()
 	require.NoError(t, err)
 	require.Equal(t, "Beau 4½ · 1500 $", summary)
 
 	signals := 0
-	events := l.Temporal.GetWorkflowHistory(ctx, launch.ListingID(ref), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := l.Temporal.GetWorkflowHistory(ctx, ref.WorkflowID(), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		e, err := events.Next()
 		require.NoError(t, err)
@@ -50,7 +50,7 @@ func TestRestartListing(t *testing.T) {
 
 	unknown := listing.Restart{Ref: newRef(), Stage: listing.StageNormalize, Revision: 1}
 	require.NoError(t, l.RestartListing(ctx, unknown))
-	d, err = l.Temporal.DescribeWorkflow(ctx, launch.ListingID(unknown.Ref), "")
+	d, err = l.Temporal.DescribeWorkflow(ctx, unknown.Ref.WorkflowID(), "")
 	require.NoError(t, err)
 	summary, err = d.GetStaticSummary()
 	require.NoError(t, err)
@@ -75,9 +75,9 @@ func TestReplay(t *testing.T) {
 	require.NotContains(t, summary, r.By)
 	require.NoError(t, l.Replay(ctx, r))
 	require.NoError(t, l.CancelReplay(ctx, r.ID))
-	require.NoError(t, l.Temporal.TerminateWorkflow(ctx, launch.ReplayID(r.ID), "", "the test has seen enough"))
+	require.NoError(t, l.Temporal.TerminateWorkflow(ctx, listing.ReplayWorkflowID(r.ID), "", "the test has seen enough"))
 	require.NoError(t, l.Replay(ctx, r))
-	after, err := l.Temporal.DescribeWorkflow(ctx, launch.ReplayID(r.ID), "")
+	after, err := l.Temporal.DescribeWorkflow(ctx, listing.ReplayWorkflowID(r.ID), "")
 	require.NoError(t, err)
 	require.Equal(t, before.WorkflowExecution.RunID, after.WorkflowExecution.RunID)
 	require.NoError(t, l.CancelReplay(ctx, r.ID))
@@ -96,10 +96,10 @@ func soon(t *testing.T) context.Context {
 	return ctx
 }
 
-// A check that runs is joined, whether a person or the schedule started it.
+// A check that runs is joined, whether an operator or the schedule started it.
 func TestArchiveStale(t *testing.T) {
 	t.Parallel()
-	l, ctx := open(t), t.Context() // nobody works here: what is started runs on
+	l, ctx := open(t), t.Context() // there are no workers: what is started stays running
 	id, joined, err := l.ArchiveStale(ctx)
 	require.NoError(t, err)
 	require.Equal(t, "staleness-by-hand", id)

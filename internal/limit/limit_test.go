@@ -21,6 +21,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/limit"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 func TestMain(m *testing.M) {
@@ -39,7 +40,7 @@ func TestOneRedisManyProcesses(t *testing.T) {
 	}
 	var g errgroup.Group
 	for range 2 {
-		h := limit.New(client(t, redisURL(t)), o)
+		h := limit.New(client(t, servicetest.Address(t, "REDIS_URL")), o)
 		for range callers {
 			for _, host := range []string{"a.example", "B.example:8080"} {
 				g.Go(func() error {
@@ -70,7 +71,7 @@ func TestOneRedisManyProcesses(t *testing.T) {
 func TestRedisKilledInTheMiddle(t *testing.T) {
 	t.Parallel()
 	const interval = 40 * time.Millisecond
-	p := newProxy(t, redisURL(t))
+	p := newProxy(t, servicetest.Address(t, "REDIS_URL"))
 	type process struct {
 		log
 		reg *prometheus.Registry
@@ -258,7 +259,7 @@ func TestWaitTooFar(t *testing.T) {
 			t.Parallel()
 			rdb := away(t)
 			if where == "redis" {
-				rdb = client(t, redisURL(t))
+				rdb = client(t, servicetest.Address(t, "REDIS_URL"))
 			}
 			h := limit.New(rdb, limit.Options{
 				Name: "test-" + rand.Text(), Interval: time.Hour, Slack: time.Minute, MaxWait: 2 * time.Second,
@@ -462,15 +463,6 @@ func (p *proxy) down() {
 		_ = c.Close()
 	}
 	p.conns = nil
-}
-
-func redisURL(t *testing.T) string {
-	t.Helper()
-	url := os.Getenv("REDIS_URL")
-	if url == "" {
-		t.Fatal("run: make test (or: go run ./cmd/conveyor with-services -- go test ./...)")
-	}
-	return url
 }
 
 func client(t *testing.T, url string) *redis.Client {

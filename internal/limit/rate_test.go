@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/internal/limit"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // Two processes hand out the burst together, and no more.
@@ -18,7 +19,7 @@ func TestRateAcrossProcesses(t *testing.T) {
 	o := limit.RateOptions{
 		Name: "test-" + rand.Text(), Events: 1, Period: time.Hour, Burst: 5, Timeout: 10 * time.Second,
 	}
-	one, other := limit.NewRate(client(t, redisURL(t)), o), limit.NewRate(client(t, redisURL(t)), o)
+	one, other := limit.NewRate(client(t, servicetest.Address(t, "REDIS_URL")), o), limit.NewRate(client(t, servicetest.Address(t, "REDIS_URL")), o)
 	for left := 4; left >= 0; left-- {
 		turn := one.Take(t.Context(), "jo")
 		require.True(t, turn.OK)

@@ -10,12 +10,13 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/limit"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // Whoever asks sees how long the next one would wait, whichever process made the queue.
 func TestWaits(t *testing.T) {
 	t.Parallel()
-	rdb, name := client(t, redisURL(t)), "test-"+rand.Text()
+	rdb, name := client(t, servicetest.Address(t, "REDIS_URL")), "test-"+rand.Text()
 	now := time.Now()
 	stay := func(context.Context, time.Duration) error { return context.Canceled } // takes its slot and leaves
 	hosts := limit.New(rdb, limit.Options{

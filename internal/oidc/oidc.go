@@ -1,4 +1,4 @@
-// Package oidc understands the bearer tokens of an OpenID Connect issuer: who it is, and which role that gives.
+// Package oidc verifies bearer tokens of an OpenID Connect issuer and maps their claims to roles.
 package oidc
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// Options say whose tokens are good. Issuer and Audience must be set.
+// Options name the issuer whose tokens are accepted. Issuer and Audience must be set.
 type Options struct {
 	Issuer     string                 // as it stands in iss; its discovery document must be below it
 	Audience   string                 // must be in aud
@@ -28,31 +28,31 @@ type Options struct {
 	Now    func() time.Time // default time.Now
 }
 
-// A Verifier checks tokens. It asks the issuer for its keys when it first needs them, and again when a token is signed
-// with one that it does not know.
+// A Verifier checks tokens. It fetches the issuer's keys when it first needs them, and again when a token is signed
+// with an unknown one.
 type Verifier struct {
 	o    Options
 	http context.Context // holds the client, for go-oidc takes it so
 
 	mu      sync.Mutex
-	tokens  *oidc.IDTokenVerifier // nil until the issuer was found
-	tryNext time.Time             // the issuer is left alone until then
-	away    error                 // why
+	tokens  *oidc.IDTokenVerifier // nil until discovery succeeded
+	tryNext time.Time             // earliest time of the next discovery
+	away    error                 // of the last discovery
 }
 
-// asymmetric are the signatures that only the issuer can make. A secret that both sides know, and no signature at all,
-// are not among them.
+// asymmetric are the signature algorithms that are accepted: only the issuer can sign with them. HMAC and "none" are
+// not among them.
 var asymmetric = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA,
 }
 
 const (
-	patience = 5 * time.Second // with the issuer; also, how old its keys may be when a token's is not among them
-	pause    = 2 * time.Second // after a failure to find it
+	patience = 5 * time.Second // for a request to the issuer; also the least time between two fetches of its keys
+	pause    = 2 * time.Second // after a discovery that failed
 	longest  = 16 << 10        // bytes of a token
 )
 
-// New returns a verifier. It asks nobody anything: an issuer that is away is an error of the first Verify.
+// New returns a verifier. It sends no request: an issuer that is unavailable is an error of the first Verify.
 func New(o Options) *Verifier {
 	if o.RolesClaim == "" {
 		o.RolesClaim = "roles"
@@ -68,15 +68,15 @@ func New(o Options) *Verifier {
 	return &Verifier{o: o, http: oidc.ClientContext(context.Background(), &calm)}
 }
 
-// Verify says who sent the token: "oidc:" and its subject, with the highest role that its claim gives, or none. A token
-// that is not good is fault.Invalid, in words for its sender; an issuer that is away is fault.Transient.
+// Verify returns the caller that a token is of: "oidc:" and its subject, with the highest role that its claim gives, or
+// none. An invalid token is fault.Invalid, in words for its sender; an issuer that is unavailable is fault.Transient.
 func (v *Verifier) Verify(ctx context.Context, token string) (access.Caller, error) {
 	if strings.Count(token, ".") != 2 || len(token) > longest {
-		return access.Caller{}, fault.Newf(fault.Invalid, "is not a token")
+		return access.Caller{}, fault.Newf(fault.Invalid, "the token is malformed")
 	}
 	tokens, err := v.issuer()
 	if err != nil {
-		return access.Caller{}, fault.Newf(fault.Transient, "ask the issuer of tokens: %w", err)
+		return access.Caller{}, fault.Newf(fault.Transient, "discover the token issuer: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -86,21 +86,21 @@ func (v *Verifier) Verify(ctx context.Context, token string) (access.Caller, err
 	case errors.As(err, &expired):
 		return access.Caller{}, fault.Newf(fault.Invalid, "the token has expired")
 	case err != nil && strings.Contains(err.Error(), "fetching keys"): // go-oidc wraps nothing here
-		return access.Caller{}, fault.Newf(fault.Transient, "ask the issuer of tokens for its keys: %w", err)
+		return access.Caller{}, fault.Newf(fault.Transient, "fetch the keys of the token issuer: %w", err)
 	case err != nil:
 		says := strings.TrimPrefix(err.Error(), "oidc: ")
-		return access.Caller{}, fault.Newf(fault.Invalid, "the token is not good: %.300s", says)
+		return access.Caller{}, fault.Newf(fault.Invalid, "the token is invalid: %.300s", says)
 	case t.Subject == "":
-		return access.Caller{}, fault.Newf(fault.Invalid, "the token is not good: it has no subject")
+		return access.Caller{}, fault.Newf(fault.Invalid, "the token is invalid: it has no subject")
 	}
 	var claims map[string]any
 	if err := t.Claims(&claims); err != nil {
-		return access.Caller{}, fault.Newf(fault.Invalid, "the token is not good: its claims are no object")
+		return access.Caller{}, fault.Newf(fault.Invalid, "the token is invalid: its claims are not an object")
 	}
 	return access.Caller{Name: "oidc:" + t.Subject, Role: v.role(claims)}, nil
 }
 
-// issuer finds the issuer, once.
+// issuer discovers the issuer, once.
 func (v *Verifier) issuer() (*oidc.IDTokenVerifier, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -121,7 +121,7 @@ func (v *Verifier) issuer() (*oidc.IDTokenVerifier, error) {
 	return v.tokens, nil
 }
 
-// role is the highest that the claims give, "" when they give none.
+// role is the highest role that the claims give, "" when they give none.
 func (v *Verifier) role(claims map[string]any) (role access.Role) {
 	for _, value := range values(claims, v.o.RolesClaim) {
 		r := access.Role(value)
@@ -135,8 +135,8 @@ func (v *Verifier) role(claims map[string]any) (role access.Role) {
 	return role
 }
 
-// values are the texts in a claim: a list of them, or one with spaces between, as in scope. A name with dots is that of
-// a claim, and when there is none, a path: realm_access.roles.
+// values are the texts in a claim: a list of them, or one text with spaces between, as in scope. A name with dots is
+// that of a claim, or when there is no such claim, a path: realm_access.roles.
 func values(claims map[string]any, name string) (out []string) {
 	claim, ok := claims[name]
 	if first, rest, dotted := strings.Cut(name, "."); !ok && dotted {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// sparing asks for each address at most once in a while, and repeats the answer until then. Otherwise whoever sends us
-// tokens with made-up signatures would have us ask the issuer for its keys each time.
+// sparing requests each address at most once in patience, and repeats the answer until then. Otherwise each token with
+// a made-up signature would cost the issuer a request for its keys.
 type sparing struct {
 	next http.RoundTripper // nil = http.DefaultTransport
 	now  func() time.Time
@@ -25,10 +25,10 @@ type answer struct {
 	body   []byte
 }
 
-// biggest is how much of an answer is read.
+// biggest is the number of bytes of an answer that are read.
 const biggest = 1 << 20
 
-// RoundTrip answers from memory or asks. Failures to ask are not remembered.
+// RoundTrip answers from memory or sends the request. Errors are not remembered.
 func (s *sparing) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -71,7 +71,7 @@ func TestBacklog(t *testing.T) {
 	require.Equal(t, []string{"outbox: messages that the broker refuses: 1"}, r.Warnings)
 	require.EqualValues(t, 2, *r.Queues[0].Unacked)
 	require.Nil(t, r.Queues[1].Unacked)
-	require.EqualValues(t, 5, r.OpenDeadLetters())
+	require.EqualValues(t, 5, r.DeadLetters[0].Open)
 
 	now = now.Add(900 * time.Millisecond)
 	require.Equal(t, r, b.Read(t.Context()))

@@ -116,7 +116,7 @@ func TestAnImageIsReplayed(t *testing.T) {
 	healed.Store(true)
 	code, said := w.fails("dead-letters", "replay", "--queue", "images.pending")
 	require.Equal(t, 1, code)
-	require.Contains(t, said, "say --yes to replay them, or --dry-run to only look")
+	require.Contains(t, said, "give --yes to replay, or --dry-run to show")
 	require.Contains(t, w.run("dead-letters", "replay", "--queue", "images.pending", "--dry-run"), "would replay 2 of 2\n")
 	require.Contains(t, w.run("dead-letters", "replay", "--queue", "images.pending", "-y"), "replayed 2\n")
 	w.eventually("both are attached", func() bool {
@@ -203,10 +203,10 @@ func TestDeadLettersByCommand(t *testing.T) {
 		code int
 		want string
 	}{
-		{"replay", 1, "say which: numbers, filters, or --all"},
-		{"replay 1 --queue x", 1, "numbers and filters do not go together"},
-		{"replay --queue x --all", 1, "--all means no filter"},
-		{"replay --queue x --force", 1, "--force goes with numbers"},
+		{"replay", 1, "give IDs, filters or --all"},
+		{"replay 1 --queue x", 1, "IDs and filters do not go together"},
+		{"replay --queue x --all", 1, "--all and filters do not go together"},
+		{"replay --queue x --force", 1, "--force goes with IDs"},
 		{"replay 1 --dry-run", 1, "--dry-run goes with filters"},
 		{"replay --all --limit 10001 --yes", 1, "body.limit: expected number <= 10000"},
 		{"replay x", 2, "expected a valid 64 bit int"},
@@ -217,7 +217,7 @@ func TestDeadLettersByCommand(t *testing.T) {
 		{"list --since yesterday", 2, `"yesterday" is neither a time such as`},
 		{"list --state dead", 2, "--state must be one of"},
 		{"list --platform Kijiji", 1, "query.platform"},
-		{"list --limit=-1", 1, "--limit is 0 or more"},
+		{"list --limit=-1", 1, "read --limit: expected 0 or more"},
 	} {
 		code, said := w.fails(append([]string{"dead-letters"}, strings.Fields(tt.args)...)...)
 		require.Equal(t, tt.code, code, "%s: %s", tt.args, said)

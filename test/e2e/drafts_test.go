@@ -24,6 +24,7 @@ import (
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/workflows"
 )
 
@@ -34,7 +35,7 @@ const crawls = "crawler.url.requested.v1"
 func drafting(t *testing.T, settings ...string) (w *world, bridge *process) {
 	t.Helper()
 
-	require.NotEmpty(t, os.Getenv("CHROME_DEVTOOLS_URL"), "run: make test, or: bin/conveyor with-services -- go test ./...")
+	servicetest.Address(t, "CHROME_DEVTOOLS_URL")
 	w = newWorld(t, settings...)
 	bridge = w.start("bridge")
 	w.start("api")

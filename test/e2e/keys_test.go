@@ -56,7 +56,7 @@ func TestTheLifeOfAKey(t *testing.T) {
 	api := w.start("api")
 	w.eventually("it answers on the loopback", func() bool { return w.status("127.0.0.1", "") == http.StatusOK })
 	require.Zero(t, w.status(outside, ""))
-	require.Contains(t, api.log.tail(5000), "listens on the loopback only")
+	require.Contains(t, api.log.tail(5000), "listens on the loopback interface only")
 
 	key := w.captured("keys", "create", "grafana", "--role", "read", "--expires", "90d")
 	require.Regexp(t, `^cvr_[a-z2-7]{8}_[\w-]{43}$`, key, "nothing but the key")
@@ -80,7 +80,7 @@ func TestTheLifeOfAKey(t *testing.T) {
 	w.env = append(w.env, strings.TrimSpace(line.tail(1000)))
 	again := w.start("api")
 	w.eventually("it opens", func() bool { return w.status(outside, strings.TrimSpace(string(fixed))) == http.StatusOK })
-	require.NotContains(t, again.log.tail(1<<20), "loopback only")
+	require.NotContains(t, again.log.tail(1<<20), "loopback interface only")
 	require.Equal(t, 2, one[int](w, "SELECT count(*) FROM audit WHERE actor LIKE 'cli:_%' AND subject LIKE 'api-key/%'"))
 
 	// So is a token, where an issuer is set; keys go on being good beside it.

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
 
+	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/bridge/bridgetest"
-	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
@@ -36,11 +36,11 @@ func TestAScrapedMessageBecomesAPublishedListingWithItsImages(t *testing.T) {
 	w.publish("scraped", "kijiji", advert("1001", with("image_urls", photos)))
 
 	var got struct {
-		Listing db.ListingSummary        `json:"listing"`
-		Images  []db.ImageDetail  `json:"images"`
-		History []db.HistoryEvent `json:"history"`
-		Audit   db.Audit          `json:"audit"`
-		Flow    map[string]string `json:"workflow"`
+		Listing api.ListingSummary `json:"listing"`
+		Images  []api.ImageDetail  `json:"images"`
+		History []api.HistoryEvent `json:"history"`
+		Audit   api.Audit          `json:"audit"`
+		Flow    map[string]string  `json:"workflow"`
 	}
 	w.eventually("three images are attached", func() bool {
 		return w.get("/listings/"+id("1001"), nil) == http.StatusOK &&

@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 
-	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/internal/demosite"
 )
 
@@ -80,7 +80,7 @@ func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 		assert.Empty(c, missing(wanted, seen))
 	}, 2*time.Minute, 200*time.Millisecond)
 
-	var report backlog.Report
+	var report api.Report
 	w.eventually("what is dead is told", func() bool {
 		return w.get("/queues", &report) == http.StatusOK && report.OpenDeadLetters() == 3
 	})
@@ -88,7 +88,7 @@ func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 		"postgres": "ok", "rabbitmq": "ok", "management": "ok", "temporal": "ok", "redis": "ok",
 	}, report.Services)
 	require.Empty(t, report.Warnings)
-	require.Equal(t, []backlog.DeadCount{
+	require.Equal(t, []api.DeadCount{
 		{Queue: "images.pending", Class: "gone", Open: 1}, {Queue: "scraped.kijiji", Class: "invalid", Open: 2},
 	}, report.DeadLetters)
 	for _, q := range report.TaskQueues {
@@ -105,7 +105,7 @@ func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 	require.Regexp(t, `(?m)^kangalou \(cooling\) +1 +0 +0 +0 .* ago  begins cycle 3 in `, table)
 	require.NotContains(t, table, "\x1b", "no colours in a pipe")
 	require.Regexp(t, `(?m)^kangalou +cooling +begins cycle 3 in .* 2, ended .* 0 +0 +1 +0 +0 +0$`, w.run("platforms"))
-	var printed backlog.Report
+	var printed api.Report
 	require.NoError(t, json.Unmarshal([]byte(w.run("status", "--json")), &printed))
 	require.Equal(t, report.Services, printed.Services)
 }

@@ -135,11 +135,9 @@ func (w *world) replaysRun(workflowID, runID, name string) {
 	})
 	h := w.history(workflowID, runID)
 	r := worker.NewWorkflowReplayer()
-	r.RegisterWorkflow(workflows.Listing)
-	r.RegisterWorkflow(workflows.Replay)
-	r.RegisterWorkflow(workflows.ArchiveStale)
-	r.RegisterWorkflow(workflows.ScrapePlatform)
-	r.RegisterWorkflow(workflows.CrawlDraft)
+	for _, f := range workflows.All {
+		r.RegisterWorkflow(f)
+	}
 	require.NoError(w.t, r.ReplayWorkflowHistory(nil, h), name)
 	if *record != "" {
 		doc, err := temporalproto.CustomJSONMarshalOptions{Indent: " "}.Marshal(h)

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
-	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/contract"
 )
 
@@ -61,7 +60,7 @@ func replayID(t *testing.T, out string) string {
 	return id.String()
 }
 
-func (w *world) replay(id string) (r db.Replay) {
+func (w *world) replay(id string) (r api.Replay) {
 	w.t.Helper()
 	require.Equal(w.t, http.StatusOK, w.get("/replays/"+id, &r))
 	return r
@@ -87,7 +86,7 @@ func TestAReplayResumesAfterKills(t *testing.T) {
 	w.eventually("it is completed", func() bool { return w.replay(id).State == "completed" })
 	got := w.replay(id)
 	require.Equal(t, [4]int64{adverts, adverts, adverts, 0}, [4]int64{got.Total, got.Done, got.Started, got.Failed})
-	require.Equal(t, db.ReplayOutcomes{Imported: adverts - adverts/10, Rejected: adverts / 10}, got.Outcomes)
+	require.Equal(t, api.ReplayOutcomes{Imported: adverts - adverts/10, Rejected: adverts / 10}, got.Outcomes)
 	require.Equal(t, before, one[string](w, tables), "nothing happened twice")
 	require.Contains(t, w.run("replay", "show", id), "300 of 300")
 	require.Contains(t, w.run("replay", "list", "--state", "completed"), id)

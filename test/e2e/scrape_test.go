@@ -17,7 +17,6 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 
 	"github.com/mtlrent/conveyor/api"
-	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/scrape"
@@ -48,17 +47,17 @@ func scraping(t *testing.T, adverts int, settings ...string) *world {
 // halves are the platforms that the demo site has.
 var halves = []string{demosite.Kijiji, demosite.Kangalou}
 
-func (w *world) platform(name string) (p db.Platform) {
+func (w *world) platform(name string) (p api.Platform) {
 	w.t.Helper()
 	require.Equal(w.t, http.StatusOK, w.get("/platforms/"+name, &p))
 	return p
 }
 
 // ended waits until cycle n of a platform has ended, and returns it.
-func (w *world) ended(name string, n int64) db.PlatformCycle {
+func (w *world) ended(name string, n int64) api.PlatformCycle {
 	w.t.Helper()
 
-	var p db.Platform
+	var p api.Platform
 	w.eventually(fmt.Sprintf("cycle %d of %s has ended", n, name), func() bool {
 		p = w.platform(name)
 		return p.Last != nil && p.Last.Cycle >= n
@@ -68,7 +67,7 @@ func (w *world) ended(name string, n int64) db.PlatformCycle {
 }
 
 // cycle asks for the next cycle of a platform that rests, and returns it when it has ended.
-func (w *world) cycle(name string) db.PlatformCycle {
+func (w *world) cycle(name string) api.PlatformCycle {
 	w.t.Helper()
 
 	n := w.platform(name).Last.Cycle + 1
@@ -130,10 +129,10 @@ func listingID(platform, id string) string {
 
 // shown is a listing with its history, as GET /listings/{id} has it.
 type shown struct {
-	Listing db.ListingSummary        `json:"listing"`
-	Images  []db.ImageDetail  `json:"images"`
-	History []db.HistoryEvent `json:"history"`
-	Audit   db.Audit          `json:"audit"`
+	Listing api.ListingSummary `json:"listing"`
+	Images  []api.ImageDetail  `json:"images"`
+	History []api.HistoryEvent `json:"history"`
+	Audit   api.Audit          `json:"audit"`
 }
 
 func (w *world) listing(platform, id string) (s shown) {
@@ -208,7 +207,7 @@ func TestScrapedAdvertsLiveAndDie(t *testing.T) {
 	pictured := w.priced(demosite.Kangalou)[0]
 	w.eventually("images are attached", func() bool {
 		s := w.listing(demosite.Kangalou, pictured.ID)
-		return len(s.Images) > 0 && !slices.ContainsFunc(s.Images, func(i db.ImageDetail) bool { return i.State != "attached" })
+		return len(s.Images) > 0 && !slices.ContainsFunc(s.Images, func(i api.ImageDetail) bool { return i.State != "attached" })
 	})
 
 	// Nothing has changed: nothing is visited.
@@ -289,7 +288,7 @@ func (w *world) follows(name string) {
 	require.Equal(t, "archived", w.listing(name, price.ID).Listing.Status)
 }
 
-func kinds(history []db.HistoryEvent) (out []string) {
+func kinds(history []api.HistoryEvent) (out []string) {
 	for _, h := range history {
 		out = append(out, h.Kind)
 	}
@@ -361,7 +360,7 @@ func TestASiteThatRefusesIsLeftAlone(t *testing.T) {
 }
 
 // blocked waits for the n-th refusal in a row.
-func (w *world) blocked(name string, n int) (p db.Platform) {
+func (w *world) blocked(name string, n int) (p api.Platform) {
 	w.t.Helper()
 
 	w.eventually(fmt.Sprintf("%s is blocked, %d", name, n), func() bool {
@@ -508,7 +507,7 @@ func TestASiteThatIsNotWhatItWas(t *testing.T) {
 }
 
 // suspect checks that a cycle was stopped by a page that was not what it was, and returns why.
-func (w *world) suspect(name string, c db.PlatformCycle) string {
+func (w *world) suspect(name string, c api.PlatformCycle) string {
 	w.t.Helper()
 
 	require.False(w.t, c.Complete)
@@ -627,7 +626,7 @@ func TestOperatorsDriveScrapers(t *testing.T) {
 	require.Equal(t, 3, w.cycle(demosite.Kijiji).New)
 	asked.apart(t, 1500*time.Millisecond, 1+3)
 	p := w.platform(demosite.Kijiji)
-	require.Equal(t, db.PlatformSettings{Enabled: true, DelaySeconds: 1.5, MaxPages: 7, CooldownSeconds: 86400}, p.Settings)
+	require.Equal(t, api.PlatformSettings{Enabled: true, DelaySeconds: 1.5, MaxPages: 7, CooldownSeconds: 86400}, p.Settings)
 	require.InDelta(t, delay.Seconds(), p.Configured.DelaySeconds, 0)
 
 	// Who waits for his turn learns of a shorter delay; max pages end a cycle early, and so do not tell what is gone.

@@ -31,6 +31,7 @@ import (
 	"github.com/mtlrent/conveyor/bridge/bridgetest"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/internal/demosite"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // binary is the conveyor under test, built once.
@@ -98,7 +99,7 @@ func newWorldAround(t *testing.T, site *demosite.Site, settings ...string) *worl
 	)
 	w.env = append(w.env, settings...)
 	var err error
-	w.temporal, err = client.NewLazyClient(client.Options{HostPort: os.Getenv("TEMPORAL_ADDRESS"), Namespace: name})
+	w.temporal, err = client.NewLazyClient(client.Options{HostPort: servicetest.Address(t, "TEMPORAL_ADDRESS"), Namespace: name})
 	require.NoError(t, err)
 	t.Cleanup(w.temporal.Close)
 	w.run("migrate")

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -14,23 +14,25 @@ import (
 	"github.com/mattn/go-isatty"
 	"golang.org/x/term"
 
+	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
-type statusCmd struct {
-	Every time.Duration `help:"Time between two looks." default:"2s"`
-	Once  bool          `help:"Print the table once. That is so anyway where the output is no terminal."`
-	Check bool          `help:"Print it once, and exit with 1 when something is wrong."`
-	JSON  bool          `name:"json" help:"Print the answer of GET /queues once."`
+// StatusCmd shows queues, outbox, dead letters, task queues, platforms and hosts, from GET /queues.
+type StatusCmd struct {
+	Every time.Duration `help:"Refresh interval." default:"2s"`
+	Once  bool          `help:"Print the table once. This is the default when standard output is not a terminal."`
+	Check bool          `help:"Print the table once, and exit with 1 when there are warnings."`
+	JSON  bool          `name:"json" help:"Print the response of GET /queues once."`
 }
 
-// Run prints what waits where. On a terminal it goes on until Ctrl-C.
-func (c *statusCmd) Run(ctx context.Context) error {
+// Run prints the status table. On a terminal it refreshes until ctx ends. With --check, warnings are ExitError 1.
+func (c *StatusCmd) Run(ctx context.Context, connect Connect) error {
 	if c.Every <= 0 {
 		return fmt.Errorf("read --every: is %s, expected more than 0", c.Every)
 	}
-	api, err := newRemote()
+	api, err := connect()
 	if err != nil {
 		return err
 	}
@@ -49,28 +51,28 @@ func (c *statusCmd) Run(ctx context.Context) error {
 		_, err = io.WriteString(os.Stdout, s.frame(r, nil))
 	}
 	if err == nil && c.Check && len(r.Warnings) > 0 {
-		return exitError(1)
+		return ExitError(1)
 	}
 	return err
 }
 
-// statusScreen is the table on its way to a terminal or a file.
+// statusScreen renders the status table for a terminal or a file.
 type statusScreen struct {
-	api   remote
-	paint bool // colours are wanted
+	api   Client
+	paint bool // with colours
 }
 
-func (s *statusScreen) look(ctx context.Context) (r backlog.Report, raw json.RawMessage, err error) {
+func (s *statusScreen) look(ctx context.Context) (r api.Report, raw json.RawMessage, err error) {
 	if err := s.api.call(ctx, http.MethodGet, "/queues", nil, &raw); err != nil {
 		return r, nil, err
 	}
 	if err := json.Unmarshal(raw, &r); err != nil {
-		return r, nil, fmt.Errorf("read the answer of GET /queues: %w", err)
+		return r, nil, fmt.Errorf("read response to GET /queues: %w", err)
 	}
 	return r, raw, nil
 }
 
-// What a terminal is told: another screen without cursor and line breaks of its own, and back.
+// Terminal control: switch to the alternate screen with cursor and line wrapping off, and back.
 const (
 	screenOpen  = "\x1b[?1049h\x1b[?25l\x1b[?7l"
 	screenClose = "\x1b[?7h\x1b[?25h\x1b[?1049l"
@@ -79,14 +81,15 @@ const (
 	screenRest  = "\x1b[J"
 )
 
-// watch draws the table over itself until ctx ends, and leaves the last one behind. An API that is away may come back.
+// watch redraws the table until ctx ends, and leaves the last one on the normal screen. Failed calls to the API are
+// shown and tried again.
 func (s *statusScreen) watch(ctx context.Context, every time.Duration) error {
 	fmt.Print(screenOpen)
 	var text string
 	defer func() { fmt.Print(screenClose + text) }()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	var last *backlog.Report
+	var last *api.Report
 	for {
 		r, _, err := s.look(ctx)
 		switch {
@@ -106,7 +109,7 @@ func (s *statusScreen) watch(ctx context.Context, every time.Duration) error {
 	}
 }
 
-// cutToScreen cuts a text to the lines that the terminal has.
+// cutToScreen cuts a text to the height of the terminal.
 func cutToScreen(text string) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if _, height, err := term.GetSize(int(os.Stdout.Fd())); err == nil && len(lines) > height {
@@ -116,10 +119,10 @@ func cutToScreen(text string) string {
 	return strings.Join(lines, lineEnd)
 }
 
-// frame is the whole table. With an earlier report it says how what waits has changed since.
-func (s *statusScreen) frame(r backlog.Report, before *backlog.Report) string {
+// frame renders the whole table. With an earlier report it also shows by how much each backlog has changed since.
+func (s *statusScreen) frame(r api.Report, before *api.Report) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s  %s\n\n", s.colour(inBold, "conveyor status"), s.api.url, r.At.Format(time.DateTime+" MST"))
+	fmt.Fprintf(&b, "%s  %s  %s\n\n", s.colour(inBold, "conveyor status"), s.api.URL, r.At.Format(time.DateTime+" MST"))
 	s.summary(&b, r, before)
 	s.queues(&b, r, before)
 	s.taskQueues(&b, r, before)
@@ -134,11 +137,11 @@ func (s *statusScreen) frame(r backlog.Report, before *backlog.Report) string {
 	return b.String()
 }
 
-// summary is what has one line each: services, outbox, dead letters.
-func (s *statusScreen) summary(b *strings.Builder, r backlog.Report, before *backlog.Report) {
+// summary writes the lines of services, outbox and dead letters.
+func (s *statusScreen) summary(b *strings.Builder, r api.Report, before *api.Report) {
 	var services []string
 	for _, name := range backlog.Services {
-		state, colour := cmp.Or(r.Services[name], "not asked"), inGreen
+		state, colour := cmp.Or(r.Services[name], "not checked"), inGreen
 		if state != backlog.OK {
 			colour = inRed
 		}
@@ -160,7 +163,7 @@ func (s *statusScreen) summary(b *strings.Builder, r backlog.Report, before *bac
 		fmt.Fprintf(b, "\ndead letters  %s open", s.number(letters))
 		sign := ":"
 		for _, d := range r.DeadLetters {
-			fmt.Fprintf(b, "%s %d %s (%s)", sign, d.Open, plain(d.Queue), plain(d.Class)) // strangers may have written it
+			fmt.Fprintf(b, "%s %d %s (%s)", sign, d.Open, Plain(d.Queue), Plain(d.Class)) // both come from message headers
 			sign = ","
 		}
 		fmt.Fprintln(b)
@@ -168,7 +171,7 @@ func (s *statusScreen) summary(b *strings.Builder, r backlog.Report, before *bac
 	fmt.Fprintln(b)
 }
 
-func (s *statusScreen) queues(b *strings.Builder, r backlog.Report, before *backlog.Report) {
+func (s *statusScreen) queues(b *strings.Builder, r api.Report, before *api.Report) {
 	was := map[string]int64{}
 	if before != nil {
 		for _, q := range before.Queues {
@@ -196,7 +199,7 @@ func (s *statusScreen) queues(b *strings.Builder, r backlog.Report, before *back
 	s.print(b, t)
 }
 
-func (s *statusScreen) taskQueues(b *strings.Builder, r backlog.Report, before *backlog.Report) {
+func (s *statusScreen) taskQueues(b *strings.Builder, r api.Report, before *api.Report) {
 	was := map[string]int64{}
 	if before != nil {
 		for _, q := range before.TaskQueues {
@@ -217,8 +220,8 @@ func (s *statusScreen) taskQueues(b *strings.Builder, r backlog.Report, before *
 	s.print(b, t)
 }
 
-// platforms says how the scrapers stand that somebody wants.
-func (s *statusScreen) platforms(b *strings.Builder, r backlog.Report) {
+// platforms writes the state of every scraper that is not disabled.
+func (s *statusScreen) platforms(b *strings.Builder, r api.Report) {
 	t := statusTable{{"PLATFORM", "ADVERTS", "FAILED", "GONE", "REFUSALS", "LAST PAGE", " "}}
 	for _, p := range r.Platforms {
 		if p.State == scrape.Disabled {
@@ -228,9 +231,9 @@ func (s *statusScreen) platforms(b *strings.Builder, r backlog.Report) {
 		if p.LastSuccessAt != nil {
 			last = spanText(max(time.Second, r.At.Sub(*p.LastSuccessAt)).Seconds()) + " ago"
 		}
-		state, next := p.State, s.colour(inFaint, plain(p.Next))
+		state, next := p.State, s.colour(inFaint, Plain(p.Next))
 		if state == scrape.Blocked || state == scrape.Suspect {
-			state, next = s.colour(inRed, state), plain(p.Next)
+			state, next = s.colour(inRed, state), Plain(p.Next)
 		}
 		t = append(t, []string{
 			p.Name + " (" + state + ")", fmt.Sprint(p.Adverts.Known), fmt.Sprint(p.Adverts.Failed), fmt.Sprint(p.Adverts.Gone),
@@ -240,7 +243,7 @@ func (s *statusScreen) platforms(b *strings.Builder, r backlog.Report) {
 	s.print(b, t)
 }
 
-func (s *statusScreen) limits(b *strings.Builder, r backlog.Report) {
+func (s *statusScreen) limits(b *strings.Builder, r api.Report) {
 	const most = 10
 	t := statusTable{{"HOST HELD BACK", "NEXT TURN IN"}}
 	for i, h := range r.Limits {
@@ -248,18 +251,18 @@ func (s *statusScreen) limits(b *strings.Builder, r backlog.Report) {
 			t = append(t, []string{fmt.Sprintf("and %d more", len(r.Limits)-most), ""})
 			break
 		}
-		t = append(t, []string{plain(h.Host) + " (" + h.Limiter + ")", spanText(h.WaitSeconds)})
+		t = append(t, []string{Plain(h.Host) + " (" + h.Limiter + ")", spanText(h.WaitSeconds)})
 	}
 	s.print(b, t)
 }
 
-// change is how much waits, and how much did at the last look.
+// change is a backlog now and in the previous report, if there is one.
 type change struct {
 	now    int64
 	before *int64
 }
 
-// number says how much waits, and how that has changed.
+// number renders a backlog and its change.
 func (s *statusScreen) number(w change) string {
 	n := fmt.Sprint(w.now)
 	if w.before == nil || *w.before == w.now {
@@ -286,7 +289,7 @@ func rateText(r *float64) string {
 	return fmt.Sprintf("%.1f", *r)
 }
 
-// spanText writes seconds for people; none is a dash.
+// spanText renders a number of seconds as a duration; 0 is a dash.
 func spanText(seconds float64) string {
 	switch d := time.Duration(seconds * float64(time.Second)); {
 	case d <= 0:
@@ -298,11 +301,11 @@ func spanText(seconds float64) string {
 	}
 }
 
-// A statusTable's first row is its header; the first column is words, what follows are numbers, and a last one without
-// a name is words again.
+// A statusTable has its header in the first row. The first column is text and left-aligned, the others are numbers and
+// right-aligned; a last column headed by a space is text again.
 type statusTable [][]string
 
-// print writes a table that has more than a header.
+// print writes the table, unless it has only a header.
 func (s *statusScreen) print(b *strings.Builder, t statusTable) {
 	if len(t) < 2 {
 		return
@@ -332,7 +335,7 @@ func (s *statusScreen) print(b *strings.Builder, t statusTable) {
 	fmt.Fprintln(b)
 }
 
-// The colours of a terminal, as it is told them.
+// Terminal colours, as SGR codes.
 const (
 	inBold   = "1"
 	inFaint  = "2"
@@ -348,7 +351,7 @@ func (s *statusScreen) colour(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// shownWidth is how many places a text takes on a terminal, without its colours.
+// shownWidth is the number of columns that a text takes on a terminal, without its colour codes.
 func shownWidth(text string) int {
 	n, colour := 0, false
 	for _, r := range text {

@@ -1,7 +1,6 @@
-package main
+package cli
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -11,10 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/domain/backlog"
 )
 
-// busy is a house in which things wait; change makes it another.
+// busy is a report with a backlog everywhere; change alters it before it is judged.
 func busy(change ...func(*backlog.Report)) backlog.Report {
 	unacked, in, out := int64(200), 12.25, 9.0
 	r := backlog.Report{
@@ -50,7 +50,7 @@ func busy(change ...func(*backlog.Report)) backlog.Report {
 
 func TestStatusFrame(t *testing.T) {
 	t.Parallel()
-	s := &statusScreen{api: remote{url: "http://127.0.0.1:8080"}}
+	s := &statusScreen{api: Client{URL: "http://127.0.0.1:8080"}}
 	require.Equal(t, `conveyor status  http://127.0.0.1:8080  2026-10-01 12:00:00 UTC
 
 services      postgres ok · rabbitmq ok · management ok · temporal ok · redis ok
@@ -71,19 +71,19 @@ HOST HELD BACK            NEXT TURN IN
 media.kijiji.ca (images)           13s
 
 nothing is wrong
-`, s.frame(busy(), nil))
+`, s.frame(api.NewReport(busy()), nil))
 }
 
 func TestStatusFrameOfTrouble(t *testing.T) {
 	t.Parallel()
-	before := busy()
+	before := api.NewReport(busy())
 	now := busy(func(r *backlog.Report) {
 		r.Services["management"], r.Services["postgres"] = "away", "away"
 		r.Queues[0].Consumers, r.Queues[0].Ready, r.Queues[0].Rates = 0, 1300, backlog.Rates{}
 		r.Queues[1].Consumers, r.Queues[2].Ready = 0, 2
 		r.TaskQueues[0].Workers = 0
 	})
-	got := (&statusScreen{}).frame(now, &before)
+	got := (&statusScreen{}).frame(api.NewReport(now), &before)
 	require.Contains(t, got, "postgres away · rabbitmq ok · management away")
 	require.NotContains(t, got, "outbox  ", "it is not known")
 	require.Regexp(t, `(?m)^scraped.kijiji +\+51 1300 +– +– +– +– +0  no consumer$`, got)
@@ -95,16 +95,16 @@ func TestStatusFrameOfTrouble(t *testing.T) {
 	now.Platforms[1].State, now.Platforms[1].Refusals = "blocked", 6
 	now.Platforms[1].RefusedReason, now.Platforms[1].Next = "429", "asks again in 5m0s"
 	now.Judge()
-	got = (&statusScreen{}).frame(now, &before)
+	got = (&statusScreen{}).frame(api.NewReport(now), &before)
 	require.Regexp(t, `(?m)^kijiji \(blocked\) .* 6  9.0 s ago  asks again in 5m0s$`, got)
 	require.Contains(t, got, "! platform kijiji: blocked, 6 refusals in a row (429)\n")
-	require.Contains(t, (&statusScreen{paint: true}).frame(now, &before), "kijiji (\x1b[31mblocked\x1b[0m)")
+	require.Contains(t, (&statusScreen{paint: true}).frame(api.NewReport(now), &before), "kijiji (\x1b[31mblocked\x1b[0m)")
 
 	now.Services["postgres"] = "ok"
 	now.DeadLetters[0].Class, now.Limits[0].Host = "in\x1b[2Jvalid", "a\x1b]0;b"
-	got = (&statusScreen{}).frame(now, &before)
+	got = (&statusScreen{}).frame(api.NewReport(now), &before)
 	require.NotContains(t, got, "\x1b", "what strangers wrote does not steer the terminal")
-	painted := (&statusScreen{paint: true}).frame(now, &before)
+	painted := (&statusScreen{paint: true}).frame(api.NewReport(now), &before)
 	require.Contains(t, painted, "\x1b[33m+51\x1b[0m 1300")
 	require.Contains(t, painted, "\x1b[32m-3\x1b[0m 2")
 	require.Contains(t, painted, "\x1b[31m! postgres is away\x1b[0m")
@@ -115,7 +115,7 @@ func TestStatusFrameOfTrouble(t *testing.T) {
 
 func TestStatusLook(t *testing.T) {
 	t.Parallel()
-	want := busy()
+	want := api.NewReport(busy())
 	door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/queues" || r.Header.Get("Authorization") != "Bearer k" {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -124,12 +124,12 @@ func TestStatusLook(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(want)
 	}))
 	t.Cleanup(door.Close)
-	got, _, err := (&statusScreen{api: remote{door.URL, "k"}}).look(t.Context())
+	got, _, err := (&statusScreen{api: Client{door.URL, "k"}}).look(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	_, _, err = (&statusScreen{api: remote{door.URL, ""}}).look(t.Context())
+	_, _, err = (&statusScreen{api: Client{door.URL, ""}}).look(t.Context())
 	require.ErrorContains(t, err, "401")
-	_, _, err = (&statusScreen{api: remote{"http://127.0.0.1:1", ""}}).look(t.Context())
+	_, _, err = (&statusScreen{api: Client{"http://127.0.0.1:1", ""}}).look(t.Context())
 	require.ErrorContains(t, err, "is it running")
-	require.ErrorContains(t, (&statusCmd{}).Run(context.Background()), "--every")
+	require.ErrorContains(t, (&StatusCmd{}).Run(t.Context(), nil), "--every")
 }

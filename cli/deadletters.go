@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -17,32 +17,32 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/mattn/go-isatty"
 
 	"github.com/mtlrent/conveyor/api"
 )
 
-type deadLettersCmd struct {
-	List    lettersListCmd    `cmd:"" help:"List dead letters, those that died last first."`
-	Show    lettersShowCmd    `cmd:"" help:"Show one with its headers, its body and what was done to it; contact data is left out."`
-	Replay  lettersReplayCmd  `cmd:"" help:"Send dead letters to their queues again, by number or by filter."`
-	Discard lettersDiscardCmd `cmd:"" help:"Give dead letters up. They can still be looked at and, by force, replayed."`
+// DeadLettersCmd lists, shows, replays and discards the messages and images that could not be processed.
+type DeadLettersCmd struct {
+	List    lettersListCmd    `cmd:"" help:"List dead letters, most recently dead-lettered first."`
+	Show    lettersShowCmd    `cmd:"" help:"Show one dead letter with its headers, body and audit trail; contact data is removed."`
+	Replay  lettersReplayCmd  `cmd:"" help:"Send dead letters to their queues again, by ID or by filter."`
+	Discard lettersDiscardCmd `cmd:"" help:"Discard dead letters. They can still be shown and, with --force, replayed."`
 }
 
-// letterFlags are the filters. They combine.
+// letterFlags are the filters of dead letters: all that are given must match.
 type letterFlags struct {
-	Queue    string `help:"Where it died, such as scraped.kijiji or images.pending." placeholder:"NAME"`
-	Class    string `help:"Class of the fault: invalid, gone, blocked, transient, …" placeholder:"NAME"`
-	Platform string `help:"Whose adverts, and their images." placeholder:"NAME"`
-	Reason   string `help:"Words that the reason contains, in capitals or not." placeholder:"TEXT"`
-	Workflow string `help:"Workflow that it died in, such as listing/kijiji/1668602387." placeholder:"ID"`
-	Since    when   `help:"Died last at this time or after: 2026-01-31, 2026-01-31T12:00:00Z, or 2h for two hours ago." placeholder:"TIME"`
-	Until    when   `help:"Died last at this time or before." placeholder:"TIME"`
+	Queue    string `help:"Queue it was dead-lettered from, such as scraped.kijiji or images.pending." placeholder:"NAME"`
+	Class    string `help:"Class of the failure: invalid, gone, blocked, transient, …" placeholder:"NAME"`
+	Platform string `help:"Adverts of this platform, and their images." placeholder:"NAME"`
+	Reason   string `help:"Text that the reason contains; case is ignored." placeholder:"TEXT"`
+	Workflow string `help:"Workflow that failed on it, such as listing/kijiji/1668602387." placeholder:"ID"`
+	Since    when   `help:"Last dead-lettered at this time or later: 2026-01-31, 2026-01-31T12:00:00Z, or 2h for two hours ago." placeholder:"TIME"`
+	Until    when   `help:"Last dead-lettered at this time or earlier." placeholder:"TIME"`
 }
 
-// query is the filter as GET /dead-letters takes it.
+// query returns the filter as the query of GET /dead-letters.
 func (f letterFlags) query() url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{
@@ -62,20 +62,20 @@ func (f letterFlags) query() url.Values {
 
 type lettersListCmd struct {
 	letterFlags
-	State string `help:"open, replayed, resolved, discarded or any." enum:"open,replayed,resolved,discarded,any" default:"open"`
-	Limit int    `help:"Show at most this many; 0 is all." default:"50"`
-	JSON  bool   `name:"json" help:"One JSON object a line instead of the table."`
+	State string `help:"State: ${enum}." enum:"open,replayed,resolved,discarded,any" default:"open"`
+	Limit int    `help:"Show at most this many; 0 shows all." default:"50"`
+	JSON  bool   `name:"json" help:"Print one JSON object per line instead of the table."`
 }
 
-// lettersPage is the most that one request answers.
+// lettersPage is the largest page that GET /dead-letters returns.
 const lettersPage = 100
 
-// Run asks for page after page.
-func (c *lettersListCmd) Run(ctx context.Context) error {
+// Run prints page after page, up to --limit.
+func (c *lettersListCmd) Run(ctx context.Context, connect Connect) error {
 	if c.Limit < 0 {
-		return errors.New("--limit is 0 or more")
+		return errors.New("read --limit: expected 0 or more")
 	}
-	r, err := newRemote()
+	r, err := connect()
 	if err != nil {
 		return err
 	}
@@ -115,12 +115,12 @@ func (c *lettersListCmd) Run(ctx context.Context) error {
 	case shown == 0:
 		fmt.Fprintln(os.Stderr, "no dead letter matches")
 	case more:
-		fmt.Fprintf(os.Stderr, "%d shown, there are more: --limit 0 shows all\n", shown)
+		fmt.Fprintf(os.Stderr, "%d shown, there are more; --limit 0 shows all\n", shown)
 	}
 	return nil
 }
 
-// A lettersTable prints dead letters in columns; its head comes with the first row.
+// A lettersTable prints dead letters in columns, with a header before the first row.
 type lettersTable struct {
 	*tabwriter.Writer
 	begun bool
@@ -136,35 +136,17 @@ func (t *lettersTable) row(l api.LetterItem) {
 		fmt.Fprintln(t, "ID\tDIED LAST (UTC)\tSTATE\tQUEUE\tCLASS\tDEATHS\tREPLAYS\tREASON")
 	}
 	fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", l.ID, l.LastAt.UTC().Format(time.DateTime), l.State,
-		plain(l.Queue), plain(l.Class), l.Deaths, l.Replays, short(plain(l.Reason), 80))
-}
-
-// plain keeps what strangers wrote from steering the terminal, on one line.
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-			return ' '
-		}
-		return r
-	}, s)
-}
-
-// short cuts s to n runes.
-func short(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
+		Plain(l.Queue), Plain(l.Class), l.Deaths, l.Replays, Short(Plain(l.Reason), 80))
 }
 
 type lettersShowCmd struct {
-	ID   int64 `arg:"" help:"Its number, from the list."`
-	JSON bool  `name:"json" help:"As the API answers it."`
+	ID   int64 `arg:"" help:"ID of the dead letter, from the list."`
+	JSON bool  `name:"json" help:"Print the response of the API."`
 }
 
-// Run shows all there is of a dead letter.
-func (c *lettersShowCmd) Run(ctx context.Context) error {
-	r, err := newRemote()
+// Run prints everything that the API returns of a dead letter.
+func (c *lettersShowCmd) Run(ctx context.Context, connect Connect) error {
+	r, err := connect()
 	if err != nil {
 		return err
 	}
@@ -185,11 +167,11 @@ func (c *lettersShowCmd) Run(ctx context.Context) error {
 
 func letterPath(id int64) string { return "/dead-letters/" + strconv.FormatInt(id, 10) }
 
-// showLetter prints a dead letter for people.
+// showLetter prints a dead letter as text.
 func showLetter(w io.Writer, l api.LetterDetail) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(t, "%s\t%s\n", name, plain(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(t, "%s\t%s\n", name, Plain(fmt.Sprintf(format, args...)))
 	}
 	line("id", "%d", l.ID)
 	line("state", "%s", l.State)
@@ -229,14 +211,14 @@ func showLetter(w io.Writer, l api.LetterDetail) error {
 	case len(l.BodyBase64) > 0:
 		fmt.Fprintf(w, ", not JSON:\n%q\n", l.BodyBase64)
 	case l.Bytes > 0:
-		fmt.Fprintln(w, ", not JSON, so it is shown only to those who may replay it")
+		fmt.Fprintln(w, ", not JSON: only keys with the role operate or admin may see it")
 	default:
 		fmt.Fprintln(w)
 	}
 	return nil
 }
 
-// readable lays JSON out for people: < as it is, numbers as they were printed.
+// readable indents JSON, with < as it is and numbers as they were written.
 func readable(doc json.RawMessage) (string, error) {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.UseNumber()
@@ -253,7 +235,7 @@ func readable(doc json.RawMessage) (string, error) {
 	}
 	lines := strings.Split(out.String(), "\n")
 	for i, line := range lines {
-		lines[i] = plain(line)
+		lines[i] = Plain(line)
 	}
 	return strings.Join(lines, "\n"), nil
 }
@@ -265,7 +247,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// howFar says how far the last replay has come.
+// howFar is the progress of the last replay, to be appended to a line.
 func howFar(l api.LetterDetail) string {
 	switch {
 	case l.Replay == nil, l.Replay.SentAt != nil:
@@ -277,40 +259,41 @@ func howFar(l api.LetterDetail) string {
 }
 
 type lettersReplayCmd struct {
-	IDs []int64 `arg:"" name:"id" optional:"" help:"Numbers, from the list. Without any, filters say which."`
+	IDs []int64 `arg:"" name:"id" optional:"" help:"IDs, from the list. Without any, the filters select."`
 	letterFlags
-	All    bool `help:"All open ones, when there is no filter."`
-	Limit  int  `help:"With filters: replay no more than this, 1 to 10000, the oldest first." default:"10000"`
-	Force  bool `help:"With numbers: also those that are replayed, resolved or discarded."`
-	DryRun bool `help:"Only show what would be replayed."`
-	Yes    bool `short:"y" help:"Do not ask."`
+	All    bool `help:"Replay all open dead letters; goes without filters."`
+	Limit  int  `help:"With filters: replay at most this many, 1 to 10000, oldest first." default:"10000"`
+	Force  bool `help:"With IDs: also dead letters that are replayed, resolved or discarded."`
+	DryRun bool `help:"Show what would be replayed and stop."`
+	Yes    bool `short:"y" help:"Do not ask for confirmation."`
 }
 
 // Help is shown by --help.
 func (lettersReplayCmd) Help() string {
-	return "A replay sends body and headers, as they came, to the queue that the letter died in. It bypasses the check for " +
-		"unchanged adverts. What dies again is the same dead letter, open again; what does not stays as replayed, or is " +
-		"resolved when its workflow or image ends well. Everything is written to the audit.\n\n" +
+	return "A replay sends the original body and headers to the queue that the message was dead-lettered from. It bypasses " +
+		"the check for unchanged adverts. A message that fails again becomes the same dead letter, open again; otherwise the " +
+		"dead letter stays replayed, and becomes resolved when its workflow or image succeeds. Every replay is written to " +
+		"the audit log.\n\n" +
 		"  conveyor dead-letters replay 12 13\n" +
 		"  conveyor dead-letters replay --queue images.pending --class gone --since 24h"
 }
 
-// Run replays the letters with the given numbers, or those that the filters mean after it has asked.
-func (c *lettersReplayCmd) Run(ctx context.Context) error {
+// Run replays the dead letters with the given IDs, or those that match the filters after a confirmation.
+func (c *lettersReplayCmd) Run(ctx context.Context, connect Connect) error {
 	filtered := len(c.query()) > 0
 	switch {
 	case len(c.IDs) > 0 && (filtered || c.All):
-		return errors.New("numbers and filters do not go together: give one or the other")
+		return errors.New("IDs and filters do not go together: give one or the other")
 	case len(c.IDs) > 0 && c.DryRun:
-		return errors.New("--dry-run goes with filters; conveyor dead-letters show ID shows what one is")
+		return errors.New("--dry-run goes with filters; conveyor dead-letters show ID shows one dead letter")
 	case len(c.IDs) == 0 && !filtered && !c.All:
-		return errors.New("say which: numbers, filters, or --all; see conveyor dead-letters replay --help")
+		return errors.New("nothing selected: give IDs, filters or --all; see conveyor dead-letters replay --help")
 	case filtered && c.All:
-		return errors.New("--all means no filter: give one or the other")
+		return errors.New("--all and filters do not go together: give one or the other")
 	case len(c.IDs) == 0 && c.Force:
-		return errors.New("--force goes with numbers: filters mean open dead letters only")
+		return errors.New("--force goes with IDs: filters select open dead letters only")
 	}
-	r, err := newRemote()
+	r, err := connect()
 	if err != nil {
 		return err
 	}
@@ -323,12 +306,12 @@ func (c *lettersReplayCmd) Run(ctx context.Context) error {
 			Replays int
 		}
 		err := r.call(ctx, http.MethodPost, letterPath(id)+"/replay", api.ReplayLetter{Force: c.Force}, &got)
-		return fmt.Sprintf("sent to %s again, replay %d", plain(got.Queue), got.Replays), err
+		return fmt.Sprintf("sent to %s again, replay %d", Plain(got.Queue), got.Replays), err
 	})
 }
 
-// byFilter shows what would be replayed, asks, and replays it.
-func (c *lettersReplayCmd) byFilter(ctx context.Context, r remote) error {
+// byFilter shows what would be replayed, asks for confirmation, and replays it.
+func (c *lettersReplayCmd) byFilter(ctx context.Context, r Client) error {
 	yes, no := true, false
 	in := api.ReplayLetters{
 		Queue: c.Queue, Class: c.Class, Platform: c.Platform, Reason: c.Reason, WorkflowID: c.Workflow,
@@ -359,7 +342,7 @@ func (c *lettersReplayCmd) byFilter(ctx context.Context, r remote) error {
 	}
 	if !c.Yes {
 		if !isatty.IsTerminal(os.Stdin.Fd()) {
-			return errors.New("nobody is there to ask: say --yes to replay them, or --dry-run to only look")
+			return errors.New("standard input is not a terminal, so there is no confirmation: give --yes to replay, or --dry-run to show")
 		}
 		if !confirmed(os.Stdin, os.Stderr, fmt.Sprintf("Replay %d of %d dead letters?", n, dry.Matched)) {
 			fmt.Println("nothing was replayed")
@@ -372,25 +355,25 @@ func (c *lettersReplayCmd) byFilter(ctx context.Context, r remote) error {
 	}
 	fmt.Printf("replayed %d\n", done.Replayed)
 	if done.Left > 0 {
-		fmt.Printf("%d are left: run it again for them\n", done.Left)
+		fmt.Printf("%d are left: run the command again for them\n", done.Left)
 	}
 	return nil
 }
 
-// confirmed asks a question. Only yes is yes.
+// confirmed asks a question and reads the answer: only y and yes, in any case, confirm.
 func confirmed(in io.Reader, out io.Writer, question string) bool {
 	fmt.Fprint(out, question+" [y/N] ")
-	line, _ := bufio.NewReader(in).ReadString('\n') // an end without a line is no
+	line, _ := bufio.NewReader(in).ReadString('\n') // the end of the input is no
 	return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(line)))
 }
 
 type lettersDiscardCmd struct {
-	IDs []int64 `arg:"" name:"id" help:"Numbers, from the list."`
+	IDs []int64 `arg:"" name:"id" help:"IDs, from the list."`
 }
 
-// Run discards the letters with the given numbers.
-func (c *lettersDiscardCmd) Run(ctx context.Context) error {
-	r, err := newRemote()
+// Run discards the dead letters with the given IDs.
+func (c *lettersDiscardCmd) Run(ctx context.Context, connect Connect) error {
+	r, err := connect()
 	if err != nil {
 		return err
 	}
@@ -399,7 +382,8 @@ func (c *lettersDiscardCmd) Run(ctx context.Context) error {
 	})
 }
 
-// eachLetter does something to each letter, whatever came of those before, and says what.
+// eachLetter does something to each dead letter, also after a failure, and prints the result of each. what is the past
+// participle for its error.
 func eachLetter(ids []int64, what string, do func(id int64) (string, error)) error {
 	failed := 0
 	for _, id := range ids {
@@ -415,7 +399,7 @@ func eachLetter(ids []int64, what string, do func(id int64) (string, error)) err
 	case failed == 0:
 		return nil
 	case len(ids) == 1:
-		return exitError(1) // it has been said
+		return ExitError(1) // the reason is printed above
 	}
 	return fmt.Errorf("%d of %d were not %s", failed, len(ids), what)
 }

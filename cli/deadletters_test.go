@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -44,16 +44,5 @@ func TestWhen(t *testing.T) {
 		if err := ago.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q is %v; want an error", text, ago)
 		}
-	}
-}
-
-func TestPlain(t *testing.T) {
-	t.Parallel()
-
-	if got, want := plain("a\x1b[31m\n\tb\u202ec\u0085é"), "a [31m  b c é"; got != want {
-		t.Errorf("plain = %q; want %q", got, want)
-	}
-	if got, want := short("4 ½ à louer", 5), "4 ½ …"; got != want {
-		t.Errorf("short = %q; want %q", got, want)
 	}
 }

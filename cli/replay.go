@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -20,36 +20,37 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// replaysCmd are the commands on replays, over the API.
-type replaysCmd struct {
-	Start  replayStartCmd  `cmd:"" help:"Start a replay of the raw listings that match, all of them without a filter."`
-	Show   replayShowCmd   `cmd:"" help:"Print how far a replay has come."`
-	List   replayListCmd   `cmd:"" help:"Print replays, the newest first."`
-	Cancel replayCancelCmd `cmd:"" help:"Stop a replay; what was started goes its way."`
+// ReplayCmd starts, shows, lists and cancels replays of stored adverts through the pipeline.
+type ReplayCmd struct {
+	Start  replayStartCmd  `cmd:"" help:"Start a replay of the raw listings that match the filters, of all without a filter."`
+	Show   replayShowCmd   `cmd:"" help:"Show the progress of a replay."`
+	List   replayListCmd   `cmd:"" help:"List replays, newest first."`
+	Cancel replayCancelCmd `cmd:"" help:"Cancel a replay; adverts already started are finished."`
 }
 
 type replayStartCmd struct {
-	Stage    string      `help:"Where they enter: ${enum}." enum:"normalize,dedupe,import" default:"normalize"`
+	Stage    string      `help:"Stage at which the adverts enter: ${enum}." enum:"normalize,dedupe,import" default:"normalize"`
 	Platform string      `help:"Only adverts of this platform."`
-	Status   []string    `help:"Only those that are any of: scraped, normalized, imported, duplicate, rejected."`
-	Since    when        `help:"Only those last scraped then or later: 2026-11-20, 2026-11-20T14:00:00Z, or 48h for so long ago." placeholder:"WHEN"`
-	Until    when        `help:"Only those last scraped before." placeholder:"WHEN"`
-	ID       []uuid.UUID `help:"Only these listings, by ID."`
-	Reason   string      `help:"Only those rejected for a reason of this code, such as missing."`
-	Rate     int         `help:"Adverts a second, at most: 1 to 100." default:"20"`
-	DryRun   bool        `help:"Start nothing, only say how many match."`
-	Wait     bool        `help:"Stay and show how far it has come. Ctrl-C leaves; the replay goes on."`
+	Status   []string    `help:"Only adverts in one of these states: scraped, normalized, imported, duplicate, rejected."`
+	Since    when        `help:"Only adverts last scraped at this time or later: 2026-11-20, 2026-11-20T14:00:00Z, or 48h for 48 hours ago." placeholder:"TIME"`
+	Until    when        `help:"Only adverts last scraped before this time." placeholder:"TIME"`
+	ID       []uuid.UUID `help:"Only the listings with these IDs."`
+	Reason   string      `help:"Only adverts rejected for a reason with this code, such as missing."`
+	Rate     int         `help:"Maximum of adverts per second, 1 to 100." default:"20"`
+	DryRun   bool        `help:"Start nothing; print how many match."`
+	Wait     bool        `help:"Show the progress until the replay ends. Ctrl-C stops watching; the replay goes on."`
 }
 
-// Run starts the replay under an ID of our own, so that a request whose answer got lost can be sent again.
-func (c *replayStartCmd) Run(ctx context.Context) error {
-	r, err := newRemote()
+// Run starts a replay. It chooses the ID, so that a request whose response was lost can be sent again. With --wait, a
+// replay that does not complete is ExitError 1.
+func (c *replayStartCmd) Run(ctx context.Context, connect Connect) error {
+	r, err := connect()
 	if err != nil {
 		return err
 	}
 	id := uuid.New()
 	in := api.ReplayStart{
-		ID: &id, Stage: c.Stage, Rate: c.Rate, DryRun: c.DryRun,
+		ID: &id, Stage: api.Stage(c.Stage), Rate: c.Rate, DryRun: c.DryRun,
 		Filter: api.ReplayWhich{
 			Platform: c.Platform, Status: c.Status, ScrapedSince: c.Since.moment(), ScrapedUntil: c.Until.moment(),
 			IDs: c.ID, Reason: c.Reason,
@@ -74,13 +75,13 @@ func (c *replayStartCmd) Run(ctx context.Context) error {
 	}
 	printReplay(os.Stdout, done)
 	if done.State != listing.ReplayCompleted {
-		return exitError(1)
+		return ExitError(1)
 	}
 	return nil
 }
 
-// watch shows a replay's progress until it ends. An API that is away for a while is asked again.
-func (r remote) watch(ctx context.Context, id uuid.UUID) (last api.Replay, err error) {
+// watch shows the progress of a replay until it ends. It gives up after 31 failed calls in a row, a second apart.
+func (r Client) watch(ctx context.Context, id uuid.UUID) (last api.Replay, err error) {
 	bar := progressbar.NewOptions64(-1,
 		progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription("replaying"),
 		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(),
@@ -89,7 +90,7 @@ func (r remote) watch(ctx context.Context, id uuid.UUID) (last api.Replay, err e
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for misses := 0; ; {
-		var got api.Replay // anew each time: what is left out of an answer is not so any more
+		var got api.Replay // a new value each time: a field that the response leaves out must not keep its old value
 		switch err := r.call(ctx, http.MethodGet, "/replays/"+id.String(), nil, &got); {
 		case err == nil:
 			last, misses = got, 0
@@ -117,21 +118,21 @@ type replayShowCmd struct {
 	ID uuid.UUID `arg:"" help:"ID of the replay."`
 }
 
-func (c *replayShowCmd) Run(ctx context.Context) error {
-	return onReplay(ctx, http.MethodGet, c.ID)
+func (c *replayShowCmd) Run(ctx context.Context, connect Connect) error {
+	return onReplay(ctx, connect, http.MethodGet, c.ID)
 }
 
 type replayCancelCmd struct {
 	ID uuid.UUID `arg:"" help:"ID of the replay."`
 }
 
-func (c *replayCancelCmd) Run(ctx context.Context) error {
-	return onReplay(ctx, http.MethodDelete, c.ID)
+func (c *replayCancelCmd) Run(ctx context.Context, connect Connect) error {
+	return onReplay(ctx, connect, http.MethodDelete, c.ID)
 }
 
-// onReplay asks for something to be done with a replay and prints how it stands.
-func onReplay(ctx context.Context, method string, id uuid.UUID) error {
-	r, err := newRemote()
+// onReplay sends a request about a replay and prints its state afterwards.
+func onReplay(ctx context.Context, connect Connect, method string, id uuid.UUID) error {
+	r, err := connect()
 	if err != nil {
 		return err
 	}
@@ -144,12 +145,12 @@ func onReplay(ctx context.Context, method string, id uuid.UUID) error {
 }
 
 type replayListCmd struct {
-	State string `help:"Only those that are: ${enum}." enum:"running,completed,canceled,failed,any" default:"any"`
-	Limit int    `help:"How many, at most 100." default:"20"`
+	State string `help:"State: ${enum}." enum:"running,completed,canceled,failed,any" default:"any"`
+	Limit int    `help:"Show at most this many, 1 to 100." default:"20"`
 }
 
-func (c *replayListCmd) Run(ctx context.Context) error {
-	r, err := newRemote()
+func (c *replayListCmd) Run(ctx context.Context, connect Connect) error {
+	r, err := connect()
 	if err != nil {
 		return err
 	}
@@ -165,20 +166,20 @@ func (c *replayListCmd) Run(ctx context.Context) error {
 	t := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "ID\tSTATE\tSTAGE\tDONE\tTOTAL\tSTARTED BY\tCREATED")
 	for _, p := range page.Items {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\t%s\n", p.ID, p.State, p.Stage, p.Done, p.Total, plain(p.StartedBy),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\t%s\n", p.ID, p.State, p.Stage, p.Done, p.Total, Plain(p.StartedBy),
 			p.CreatedAt.Format(time.RFC3339))
 	}
 	return t.Flush()
 }
 
-// printReplay writes how a replay stands, for people. Counts that are zero are left out.
+// printReplay writes the state of a replay as text. Counts that are zero are left out.
 func printReplay(w io.Writer, r api.Replay) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{name}, args...)...)
 	}
 	row("replay", "%s", r.ID)
-	row("state", "%s", plain(strings.TrimSuffix(r.State+": "+r.Reason, ": ")))
+	row("state", "%s", Plain(strings.TrimSuffix(r.State+": "+r.Reason, ": ")))
 	row("stage", "%s, at most %d a second", r.Stage, r.Rate)
 	row("done", "%d of %d, %d started", r.Done, r.Total, r.Started)
 	for _, n := range []struct {
@@ -193,7 +194,7 @@ func printReplay(w io.Writer, r api.Replay) {
 			row(n.name, "%d", n.count)
 		}
 	}
-	row("started", "by %s at %s", plain(r.StartedBy), r.CreatedAt.Format(time.RFC3339))
+	row("started", "by %s at %s", Plain(r.StartedBy), r.CreatedAt.Format(time.RFC3339))
 	if r.EndedAt != nil {
 		row("ended", "%s, after %s", r.EndedAt.Format(time.RFC3339), r.EndedAt.Sub(r.CreatedAt).Round(time.Second))
 	}
@@ -201,5 +202,5 @@ func printReplay(w io.Writer, r api.Replay) {
 		row("ends", "about %s", r.ETA.Format(time.RFC3339))
 	}
 	row("workflow", "%s", r.Workflow.URL)
-	_ = t.Flush() // to a terminal
+	_ = t.Flush() // an error of standard output has no reader
 }

@@ -1,0 +1,88 @@
+package api
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/gin-gonic/gin"
+)
+
+// door is what a Part registers its operations with.
+type door struct {
+	Options
+
+	api    huma.API
+	router gin.IRouter // for routes that huma cannot serve; the document must be told of them
+	guard  *Guard      // never nil
+}
+
+// requestTimeout bounds the work of one request in Postgres and Temporal, where the operation sets no time of its own.
+const requestTimeout = 10 * time.Second
+
+// serve registers an operation. The context of its handler ends after requestTimeout, or the operation's timeoutKey,
+// and when the handler returns. A fault that the handler returns becomes a problem.
+func serve[I, O any](d *door, o huma.Operation, handle func(context.Context, *I) (*O, error)) {
+	timeout := requestTimeout
+	if own, ok := o.Metadata[timeoutKey].(time.Duration); ok {
+		timeout = own
+	}
+	stream(d, o, func(ctx context.Context, in *I) (*O, error) {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		return handle(ctx, in)
+	})
+}
+
+// stream registers an operation whose answer goes on being written after its handler has returned: only the gate bounds
+// it. A fault that the handler returns becomes a problem.
+func stream[I, O any](d *door, o huma.Operation, handle func(context.Context, *I) (*O, error)) {
+	huma.Register(d.api, o, func(ctx context.Context, in *I) (*O, error) {
+		out, err := handle(ctx, in)
+		if err != nil {
+			return nil, problem(ctx, d.Log, err)
+		}
+		return out, nil
+	})
+}
+
+// A WorkflowLink is the address of a workflow in the Temporal Web UI.
+type WorkflowLink struct {
+	ID  string `json:"id"`
+	URL string `json:"url" doc:"in the Temporal Web UI; not found there after the retention period"`
+}
+
+// workflow links to the newest run of a workflow.
+func (d *door) workflow(id string) WorkflowLink { return d.run(id, "") }
+
+// run links to a run of a workflow; "" is the newest run.
+func (d *door) run(id, run string) WorkflowLink {
+	address := strings.TrimSuffix(d.TemporalUI, "/") + "/namespaces/" + url.PathEscape(d.Namespace) + "/workflows/" +
+		url.PathEscape(id)
+	if run != "" {
+		address += "/" + url.PathEscape(run)
+	}
+	return WorkflowLink{ID: id, URL: address}
+}
+
+// each converts a list. nil stays nil.
+func each[A, B any](list []A, convert func(A) B) []B {
+	if list == nil {
+		return nil
+	}
+	out := make([]B, len(list))
+	for i, v := range list {
+		out[i] = convert(v)
+	}
+	return out
+}
+
+// maybe converts what v points to. nil stays nil.
+func maybe[A, B any](v *A, convert func(A) B) *B {
+	if v == nil {
+		return nil
+	}
+	return new(convert(*v))
+}

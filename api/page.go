@@ -1,0 +1,104 @@
+package api
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/mtlrent/conveyor/db"
+)
+
+// A Page is one page of a list. The page of each list is a type of its own, for its name in the OpenAPI document.
+type Page[T any] struct {
+	Items      []T    `json:"items"`
+	NextCursor string `json:"next_cursor,omitempty" doc:"absent on the last page"`
+}
+
+// page makes the answer for rows. next is the cursor that the next page begins at, nil on the last page.
+func page[R, T, C any](rows []R, show func(R) T, next *C) Page[T] {
+	out := Page[T]{Items: each(rows, show)}
+	if next != nil {
+		out.NextCursor = encodeCursor(*next)
+	}
+	return out
+}
+
+// cursor is a position in a list together with the list's order, so that it is not taken for a position in another one.
+type cursor struct {
+	Sort      string    `json:"s"`
+	At        time.Time `json:"t,omitzero"`
+	RentCents int64     `json:"r,omitempty"`
+	ID        uuid.UUID `json:"i"`
+}
+
+func cursorAt(p *db.Position, sort string) *cursor {
+	return maybe(p, func(p db.Position) cursor { return cursor{sort, p.At, p.RentCents, p.ID} })
+}
+
+// letterCursor is a position in the list of dead letters.
+type letterCursor struct {
+	LastAt time.Time `json:"t"`
+	ID     int64     `json:"i"`
+}
+
+func letterCursorAt(p *db.LetterPosition) *letterCursor {
+	return maybe(p, func(p db.LetterPosition) letterCursor { return letterCursor(p) })
+}
+
+// encodeCursor writes a cursor as callers see it: opaque, so that none is made by hand.
+func encodeCursor(c any) string {
+	doc, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // times, numbers and IDs
+	}
+	return base64.RawURLEncoding.EncodeToString(doc)
+}
+
+func decodeCursor(s string, c any) error {
+	doc, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(doc, c)
+}
+
+var errCursor = errors.New("expected a next_cursor of an earlier page")
+
+// parseCursor reads a next_cursor of a list in an order. "" is the first page. Its error is for the caller.
+func parseCursor(s, sort string) (*db.Position, error) {
+	if s == "" {
+		return nil, nil
+	}
+	var c cursor
+	if err := decodeCursor(s, &c); err != nil || c.ID == uuid.Nil {
+		return nil, errCursor
+	}
+	if c.Sort != sort {
+		return nil, errors.New("is of a page in another order; keep sort as it was, or start without cursor")
+	}
+	return &db.Position{At: c.At, RentCents: c.RentCents, ID: c.ID}, nil
+}
+
+// parseLetterCursor reads a next_cursor of the list of dead letters. "" is the first page. Its error is for the caller.
+func parseLetterCursor(s string) (*db.LetterPosition, error) {
+	if s == "" {
+		return nil, nil
+	}
+	var c letterCursor
+	if err := decodeCursor(s, &c); err != nil || c.ID < 1 || c.LastAt.IsZero() {
+		return nil, errCursor
+	}
+	return new(db.LetterPosition(c)), nil
+}
+
+// wrongCursor is the answer's detail for a cursor that cannot be read; none when err is nil.
+func wrongCursor(value string, err error) []error {
+	if err == nil {
+		return nil
+	}
+	return []error{&huma.ErrorDetail{Message: err.Error(), Location: "query.cursor", Value: value}}
+}

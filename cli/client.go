@@ -1,0 +1,118 @@
+// Package cli is the operator's commands that work through the HTTP API: status, dead-letters, replay, platforms, draft
+// and health. Each is a struct for kong with a Run method that gets a Connect; the program that embeds them says where
+// the API is. They print to standard output, and write progress and errors to standard error.
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// A Client calls the API.
+type Client struct {
+	URL string // base URL, with or without a slash at its end
+	Key string // sent as a bearer token; none is sent when it is empty
+}
+
+// Connect returns the client of the configured API. Its error is one in the configuration: nothing is called yet.
+type Connect func() (Client, error)
+
+// callTimeout is longer than the API takes for any request.
+const callTimeout = time.Minute
+
+// call sends in as JSON, unless it is nil, and decodes the response into out, unless that is nil. A problem document in
+// the response becomes an error with its detail and the fields it names.
+func (r Client) call(ctx context.Context, method, path string, in, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	var body io.Reader
+	if in != nil {
+		doc, err := json.Marshal(in)
+		if err != nil {
+			return fmt.Errorf("write request: %w", err)
+		}
+		body = bytes.NewReader(doc)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(r.URL, "/")+path, body)
+	if err != nil {
+		return fmt.Errorf("read CONVEYOR_API_URL: %w", err)
+	}
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+r.Key)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("call the API; is it running, and is CONVEYOR_API_URL right? %w", err)
+	}
+	defer resp.Body.Close()
+	doc, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return fmt.Errorf("read response to %s %s: %w", method, path, err)
+	}
+	if resp.StatusCode >= http.StatusBadRequest {
+		return refusal(resp, doc)
+	}
+	if out == nil || len(doc) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(doc, out); err != nil {
+		return fmt.Errorf("read response to %s %s: %w", method, path, err)
+	}
+	return nil
+}
+
+// refusal turns a problem document into an error with its detail and every field it names.
+func refusal(resp *http.Response, doc []byte) error {
+	var p struct {
+		Detail string `json:"detail"`
+		Errors []struct{ Message, Location string }
+	}
+	if err := json.Unmarshal(doc, &p); err != nil || p.Detail == "" {
+		return fmt.Errorf("the API answered %s", resp.Status)
+	}
+	lines := []string{p.Detail}
+	if resp.StatusCode == http.StatusUnauthorized {
+		lines = append(lines, "commands authenticate with the key in CONVEYOR_API_KEY")
+	}
+	for _, e := range p.Errors {
+		lines = append(lines, fmt.Sprintf("%s: %s", e.Location, e.Message))
+	}
+	return errors.New(strings.Join(lines, "; "))
+}
+
+// when is a time on the command line; the zero value is none.
+type when struct{ time.Time }
+
+// UnmarshalText reads an RFC 3339 time, a day (its start in UTC), or an age: a duration before now.
+func (w *when) UnmarshalText(text []byte) (err error) {
+	s := string(text)
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if w.Time, err = time.Parse(layout, s); err == nil {
+			return nil
+		}
+	}
+	ago, err := time.ParseDuration(s)
+	if err != nil || ago < 0 {
+		return fmt.Errorf("%q is neither a time such as 2026-01-31T12:00:00Z, nor a day such as 2026-01-31, nor an age such as 2h", s)
+	}
+	w.Time = time.Now().Add(-ago).UTC()
+	return nil
+}
+
+// moment returns nil for the zero value.
+func (w when) moment() *time.Time {
+	if w.IsZero() {
+		return nil
+	}
+	return &w.Time
+}

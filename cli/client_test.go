@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+)
+
+// run parses a command line as the program does, and runs its command against the API at url.
+func run(t *testing.T, url string, args ...string) error {
+	t.Helper()
+
+	var commands struct {
+		Status      StatusCmd      `cmd:""`
+		DeadLetters DeadLettersCmd `cmd:""`
+		Replay      ReplayCmd      `cmd:""`
+		Platforms   PlatformsCmd   `cmd:""`
+		Draft       DraftCmd       `cmd:""`
+		Health      HealthCmd      `cmd:""`
+	}
+	parser, err := kong.New(&commands)
+	require.NoError(t, err)
+	command, err := parser.Parse(args)
+	require.NoError(t, err, args)
+	command.BindTo(t.Context(), (*context.Context)(nil))
+	return command.Run(Connect(func() (Client, error) { return Client{URL: url + "/", Key: "k"}, nil }))
+}
+
+// A problem document becomes an error with its detail, its fields and, for 401, the setting of the key.
+func TestProblems(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct {
+		status     int
+		body, want string
+	}{
+		{http.StatusBadGateway, "<html>", "the API answered 502 Bad Gateway"},
+		{http.StatusBadGateway, "{}", "the API answered 502 Bad Gateway"},
+		{http.StatusUnauthorized, `{"detail":"no key"}`, "no key; commands authenticate with the key in CONVEYOR_API_KEY"},
+		{http.StatusUnprocessableEntity, `{"detail":"wrong","errors":[{"message":"is 7","location":"body.rate"}]}`,
+			"wrong; body.rate: is 7"},
+		{http.StatusOK, "<html>", "read response to GET /replays?limit=20&state=any: invalid character '<' looking for beginning of value"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(tt.status)
+			_, _ = io.WriteString(w, tt.body)
+		}))
+		t.Cleanup(server.Close)
+		require.EqualError(t, run(t, server.URL, "replay", "list"), tt.want)
+	}
+}
+
+// Commands need no API until they connect, and say why they cannot.
+func TestConnectFails(t *testing.T) {
+	t.Parallel()
+
+	wrong := errors.New("DATABASE_URL is wrong")
+	require.ErrorIs(t, (&StatusCmd{Every: time.Second}).Run(t.Context(), func() (Client, error) { return Client{}, wrong }), wrong)
+	require.ErrorContains(t, (&lettersReplayCmd{}).Run(t.Context(), nil), "nothing selected")
+}
+
+// A health check with a URL asks that URL and needs no configuration; without one it asks the API.
+func TestHealth(t *testing.T) {
+	t.Parallel()
+
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/health" {
+			http.Error(w, "redis is down", http.StatusServiceUnavailable)
+		}
+	}))
+	t.Cleanup(server.Close)
+	require.NoError(t, run(t, server.URL, "health"))
+	require.NoError(t, (&HealthCmd{URL: server.URL + "/health"}).Run(t.Context(), nil))
+	require.ErrorContains(t, (&HealthCmd{URL: server.URL}).Run(t.Context(), nil), "503 Service Unavailable: redis is down")
+}
+
+// One dead letter that cannot be replayed is an exit code, for its reason is printed; of several, the count is an
+// error.
+func TestDeadLettersByID(t *testing.T) {
+	t.Parallel()
+
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/dead-letters/12") {
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, `{"detail": "there is none"}`)
+			return
+		}
+		if r.Method == http.MethodDelete {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		_, _ = io.WriteString(w, `{"queue": "images.pending", "replays": 2}`)
+	}))
+	t.Cleanup(server.Close)
+	require.NoError(t, run(t, server.URL, "dead-letters", "replay", "12"))
+	require.NoError(t, run(t, server.URL, "dead-letters", "discard", "12"))
+	var code ExitError
+	require.ErrorAs(t, run(t, server.URL, "dead-letters", "replay", "13"), &code)
+	require.Equal(t, ExitError(1), code)
+	require.EqualError(t, run(t, server.URL, "dead-letters", "discard", "12", "13"), "1 of 2 were not discarded")
+}
+
+// A draft is waited for and printed; a dead-lettered request is an error that names the dead letter.
+func TestDraft(t *testing.T) {
+	t.Parallel()
+
+	event, id := uuid.New(), uuid.New()
+	state, letter := "succeeded", int64(7)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/crawl-requests":
+			var in api.DraftRequest
+			_ = json.NewDecoder(r.Body).Decode(&in)
+			w.WriteHeader(http.StatusAccepted)
+			_ = json.NewEncoder(w).Encode(map[string]any{"event_id": in.EventID, "draft_id": id})
+		case "/crawl-requests/" + event.String():
+			_ = json.NewEncoder(w).Encode(api.DraftRequestState{State: state, Error: "invalid: no URL", DeadLetter: &letter})
+		default:
+			_ = json.NewEncoder(w).Encode(map[string]any{"url": "http://shop.example/1"})
+		}
+	}))
+	t.Cleanup(server.Close)
+	c := DraftCmd{URL: "http://shop.example/1", EventID: event, Timeout: time.Minute}
+	var out, progress strings.Builder
+	require.NoError(t, c.run(t.Context(), Client{URL: server.URL}, &out, &progress))
+	require.Contains(t, out.String(), `"url": "http://shop.example/1"`)
+	require.Equal(t, "draft "+event.String()+": succeeded\n", progress.String())
+	state = "dead"
+	require.EqualError(t, c.run(t.Context(), Client{URL: server.URL}, &out, &progress),
+		"make draft: invalid: no URL; fix the cause and run conveyor dead-letters replay 7")
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/mattn/go-isatty"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/domain/draft"
+)
+
+// DraftCmd requests the product draft of a page.
+type DraftCmd struct {
+	URL     string        `arg:"" help:"URL of a product page."`
+	OutDir  string        `help:"Folder for the files of the draft on the worker, below CONVEYOR_OUT_ROOT; the default is out." placeholder:"DIR"`
+	EventID uuid.UUID     `help:"UUID of the request; two requests with the same one make one draft. The default is a new one." placeholder:"UUID"`
+	NoWait  bool          `help:"Print the event ID and stop."`
+	Timeout time.Duration `help:"Maximum time to wait for the draft." default:"2m"`
+}
+
+// Run requests a draft, waits for it, and prints it as JSON. A draft that failed, or whose request was dead-lettered,
+// is an error.
+func (c *DraftCmd) Run(ctx context.Context, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	return c.run(ctx, r, os.Stdout, os.Stderr)
+}
+
+func (c *DraftCmd) run(ctx context.Context, r Client, out, progress io.Writer) error {
+	request := api.DraftRequest{URL: c.URL, OutDir: c.OutDir}
+	if c.EventID != uuid.Nil {
+		request.EventID = &c.EventID
+	}
+	var accepted api.DraftRequestAccepted
+	if err := r.call(ctx, http.MethodPost, "/crawl-requests", request, &accepted); err != nil {
+		return err
+	}
+	if c.NoWait {
+		_, err := fmt.Fprintln(out, accepted.EventID)
+		return err
+	}
+	state, err := c.wait(ctx, r, accepted.EventID, progress)
+	if err != nil {
+		return err
+	}
+	if state.State == "dead" {
+		letter := ""
+		if state.DeadLetter != nil {
+			letter = fmt.Sprintf("; fix the cause and run conveyor dead-letters replay %d", *state.DeadLetter)
+		}
+		return fmt.Errorf("make draft: %s%s", state.Error, letter)
+	}
+	var made api.DraftAnswer
+	if err := r.call(ctx, http.MethodGet, "/drafts/"+accepted.DraftID.String(), nil, &made); err != nil {
+		return err
+	}
+	if err := PrintJSON(out, made); err != nil {
+		return err
+	}
+	if made.Outcome == draft.Failed {
+		return fmt.Errorf("make draft: %s", made.Error)
+	}
+	return nil
+}
+
+// wait returns the final state of the request, and prints each state on the way.
+func (c *DraftCmd) wait(
+	ctx context.Context, r Client, event uuid.UUID, progress io.Writer,
+) (state api.DraftRequestState, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout,
+		fmt.Errorf("no draft after %s; GET /crawl-requests/%s returns its state", c.Timeout, event))
+	defer cancel()
+	tick := time.NewTicker(300 * time.Millisecond)
+	defer tick.Stop()
+	began, last := time.Now(), ""
+	tell := func(end string) {
+		if f, ok := progress.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
+			fmt.Fprintf(progress, "\rdraft %s: %-9s %4.1f s%s", event, state.State, time.Since(began).Seconds(), end)
+		} else if last != state.State {
+			fmt.Fprintf(progress, "draft %s: %s\n", event, state.State)
+		}
+		last = state.State
+	}
+	for {
+		if err = r.call(ctx, http.MethodGet, "/crawl-requests/"+event.String(), nil, &state); err != nil {
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			return state, err
+		}
+		if state.State != "queued" && state.State != "running" {
+			tell("\n")
+			return state, nil
+		}
+		tell("")
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return state, context.Cause(ctx)
+		}
+	}
+}

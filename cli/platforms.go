@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mtlrent/conveyor/api"
+)
+
+// PlatformsCmd shows and controls the scrapers of rental sites.
+type PlatformsCmd struct {
+	List   platformsListCmd  `cmd:"" default:"1" help:"List platforms with the state and the last cycle of each."`
+	Show   platformShowCmd   `cmd:"" help:"Show one platform: settings, refusals, cycles, adverts."`
+	Scrape platformScrapeCmd `cmd:"" help:"Start the next cycle now."`
+	Pause  platformPauseCmd  `cmd:"" help:"Pause scraping a platform until it is resumed."`
+	Resume platformResumeCmd `cmd:"" help:"Resume a paused platform where it stopped."`
+	Set    platformSetCmd    `cmd:"" help:"Change the settings of a platform, from its next request on and across restarts."`
+}
+
+type platformsListCmd struct{}
+
+func (c *platformsListCmd) Run(ctx context.Context, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	var list api.PlatformList
+	if err := r.call(ctx, http.MethodGet, "/platforms", nil, &list); err != nil {
+		return err
+	}
+	if len(list.Items) == 0 {
+		fmt.Println("there are no platforms; conveyor bootstrap creates them")
+		return nil
+	}
+	return printPlatforms(os.Stdout, list.Items)
+}
+
+// printPlatforms writes a line per platform, with the counts of the last cycle, or of the first while it is under way.
+func printPlatforms(w io.Writer, list []api.Platform) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "NAME\tSTATE\tNEXT\tCYCLE\tNEW\tCHANGED\tSKIPPED\tFAILED\tGONE\tBLOCKS")
+	for _, p := range list {
+		fmt.Fprintf(t, "%s\t%s\t%s", p.Name, p.State, Plain(p.Next))
+		switch c := p.Last; {
+		case c != nil:
+			fmt.Fprintf(t, "\t%d, ended %s", c.Cycle, c.EndedAt.UTC().Format(time.DateTime))
+			printCounts(t, c)
+		case p.Current != nil:
+			fmt.Fprintf(t, "\t%d, under way", p.Current.Cycle)
+			printCounts(t, p.Current)
+		default:
+			fmt.Fprint(t, "\tnone\t–\t–\t–\t–\t–\t–\n")
+		}
+	}
+	return t.Flush()
+}
+
+func printCounts(w io.Writer, c *api.PlatformCycle) {
+	fmt.Fprintf(w, "\t%d\t%d\t%d\t%d\t%d\t%d\n", c.New, c.Changed, c.Skipped, c.Failed, c.Gone, c.Refusals)
+}
+
+// platformName is the argument of the commands on one platform.
+type platformName struct {
+	Name string `arg:"" help:"Name of the platform, such as kijiji."`
+}
+
+type (
+	platformShowCmd   struct{ platformName }
+	platformScrapeCmd struct{ platformName }
+	platformPauseCmd  struct{ platformName }
+	platformResumeCmd struct{ platformName }
+)
+
+func (c *platformShowCmd) Run(ctx context.Context, connect Connect) error {
+	return c.ask(ctx, connect, http.MethodGet, "", nil)
+}
+
+func (c *platformScrapeCmd) Run(ctx context.Context, connect Connect) error {
+	return c.ask(ctx, connect, http.MethodPost, "/scrape", nil)
+}
+
+func (c *platformPauseCmd) Run(ctx context.Context, connect Connect) error {
+	return c.ask(ctx, connect, http.MethodPost, "/pause", nil)
+}
+
+func (c *platformResumeCmd) Run(ctx context.Context, connect Connect) error {
+	return c.ask(ctx, connect, http.MethodPost, "/resume", nil)
+}
+
+type platformSetCmd struct {
+	platformName
+	Delay    *time.Duration `help:"Pause between two requests, such as 9s." placeholder:"TIME"`
+	Pages    *int           `help:"Maximum of search pages in a cycle." placeholder:"N"`
+	Cooldown *time.Duration `help:"Pause between two cycles, such as 1m." placeholder:"TIME"`
+	Enabled  *bool          `help:"Scrape the platform, or not." negatable:"disabled"`
+	Reset    bool           `help:"First return to the configured settings."`
+}
+
+// Validate reports a command line that sets nothing; kong calls it.
+func (c *platformSetCmd) Validate() error {
+	if c.Delay == nil && c.Pages == nil && c.Cooldown == nil && c.Enabled == nil && !c.Reset {
+		return errors.New("nothing to set: give --delay, --pages, --cooldown, --enabled, --disabled or --reset")
+	}
+	return nil
+}
+
+func (c *platformSetCmd) Run(ctx context.Context, connect Connect) error {
+	return c.ask(ctx, connect, http.MethodPatch, "", c.patch())
+}
+
+func (c *platformSetCmd) patch() api.PlatformPatch {
+	in := api.PlatformPatch{Enabled: c.Enabled, MaxPages: c.Pages, Reset: c.Reset}
+	if c.Delay != nil {
+		in.DelaySeconds = new(c.Delay.Seconds())
+	}
+	if c.Cooldown != nil {
+		in.CooldownSeconds = new(c.Cooldown.Seconds())
+	}
+	return in
+}
+
+// ask sends a request about the platform and prints its state afterwards.
+func (c platformName) ask(ctx context.Context, connect Connect, method, action string, in any) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	var out api.Platform
+	if err := r.call(ctx, method, "/platforms/"+url.PathEscape(c.Name)+action, in, &out); err != nil {
+		return err
+	}
+	return printPlatform(os.Stdout, out)
+}
+
+// printPlatform writes the state of a platform as text.
+func printPlatform(w io.Writer, p api.Platform) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{name}, args...)...)
+	}
+	row("platform", "%s", p.Name)
+	row("state", "%s", p.State)
+	row("next", "%s", Plain(p.Next))
+	row("search", "%s, by %s", Plain(p.URL), p.Transport)
+	row("pace", "%s", paceText(p.Settings))
+	if p.Settings != p.Configured {
+		row("configured", "%s", paceText(p.Configured))
+	}
+	if s := p.Suspect; s != nil {
+		row("suspect", "since %s: %s", s.Since.UTC().Format(time.RFC3339), Plain(s.Reason))
+	}
+	if b := p.Blocked; b != nil {
+		row("refused", "%d in a row (%s)", b.Refusals, Plain(b.Reason))
+	}
+	if p.LastSuccessAt != nil {
+		row("read last", "%s", p.LastSuccessAt.UTC().Format(time.RFC3339))
+	}
+	row("adverts", "%d known, %d of them could not be read; %d gone", p.Adverts.Known, p.Adverts.Failed, p.Adverts.Gone)
+	for _, c := range []*api.PlatformCycle{p.Current, p.Last} {
+		if c != nil {
+			printCycle(row, c)
+		}
+	}
+	row("workflow", "%s", p.Workflow.URL)
+	return t.Flush()
+}
+
+func printCycle(row func(name, format string, args ...any), c *api.PlatformCycle) {
+	how := "under way since " + c.StartedAt.UTC().Format(time.RFC3339)
+	if c.EndedAt != nil {
+		how = fmt.Sprintf("ended %s, after %s", c.EndedAt.UTC().Format(time.RFC3339),
+			c.EndedAt.Sub(c.StartedAt).Round(time.Second))
+		if c.Complete {
+			how += ", complete"
+		}
+	}
+	row(fmt.Sprintf("cycle %d", c.Cycle), "%s", how)
+	if c.Note != "" {
+		row("  note", "%s", Plain(c.Note))
+	}
+	total := ""
+	if c.Total != nil {
+		total = fmt.Sprintf("; the site says %d", *c.Total)
+	}
+	row("  pages", "%d, %d adverts%s", c.Pages, c.Seen, total)
+	for _, n := range []struct {
+		name  string
+		count int
+	}{
+		{"new", c.New}, {"changed", c.Changed}, {"stale", c.Stale}, {"returned", c.Returned}, {"skipped", c.Skipped},
+		{"failed", c.Failed}, {"rejected", c.Rejected}, {"gone", c.Gone}, {"refusals", c.Refusals},
+	} {
+		if n.count > 0 {
+			row("  "+n.name, "%d", n.count)
+		}
+	}
+}
+
+func paceText(s api.PlatformSettings) string {
+	text := fmt.Sprintf("%s between requests, at most %d pages a cycle, %s between cycles", seconds(s.DelaySeconds), s.MaxPages,
+		seconds(s.CooldownSeconds))
+	if !s.Enabled {
+		text += ", disabled"
+	}
+	return text
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

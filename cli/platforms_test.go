@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// kijiji is a platform in the middle of its second cycle.
+func kijiji() api.Platform {
+	pace := api.PlatformSettings{Enabled: true, DelaySeconds: 9, MaxPages: 250, CooldownSeconds: 60}
+	slow := pace
+	slow.DelaySeconds = 30
+	return api.Platform{
+		Name: "kijiji", State: "scraping", Next: "goes on with cycle 2, page 3", URL: "https://www.kijiji.ca/b-x/y/c37l1",
+		Transport: "browser", Settings: slow, Configured: pace, LastSuccessAt: new(noon.Add(-20 * time.Second)),
+		Adverts: api.PlatformAdverts{Known: 120, Failed: 2, Gone: 7},
+		Current: &api.PlatformCycle{Cycle: 2, StartedAt: noon.Add(-5 * time.Minute), Pages: 3, Seen: 120, New: 4},
+		Last: &api.PlatformCycle{
+			Cycle: 1, StartedAt: noon.Add(-time.Hour), EndedAt: new(noon.Add(-6 * time.Minute)), Complete: true, Pages: 9,
+			Total: new(350), Seen: 350, New: 346, Changed: 1, Skipped: 2, Failed: 3, Gone: 5, Refusals: 6,
+		},
+	}
+}
+
+func TestPrintPlatforms(t *testing.T) {
+	t.Parallel()
+	first, idle := kijiji(), api.Platform{Name: "centris", State: "disabled", Next: "nothing until it is enabled"}
+	first.Name, first.Last = "kangalou", nil
+	var b strings.Builder
+	require.NoError(t, printPlatforms(&b, []api.Platform{idle, first, kijiji()}))
+	require.Equal(t, `NAME      STATE     NEXT                          CYCLE                         NEW  CHANGED  SKIPPED  FAILED  GONE  BLOCKS
+centris   disabled  nothing until it is enabled   none                          –    –        –        –       –     –
+kangalou  scraping  goes on with cycle 2, page 3  2, under way                  4    0        0        0       0     0
+kijiji    scraping  goes on with cycle 2, page 3  1, ended 2026-11-21 11:54:00  346  1        2        3       5     6
+`, b.String())
+}
+
+func TestPrintPlatform(t *testing.T) {
+	t.Parallel()
+	p := kijiji()
+	p.Suspect = &api.PlatformTrouble{Since: noon.Add(-time.Minute), Reason: "no mainListings\x1b[2J"}
+	p.Blocked = &api.PlatformBlock{Refusals: 3, Reason: "429"}
+	p.Current.Note, p.Workflow.URL = "stopped", "http://ui/scrape"
+	var b strings.Builder
+	require.NoError(t, printPlatform(&b, p))
+	require.Equal(t, `platform    kijiji
+state       scraping
+next        goes on with cycle 2, page 3
+search      https://www.kijiji.ca/b-x/y/c37l1, by browser
+pace        30s between requests, at most 250 pages a cycle, 1m0s between cycles
+configured  9s between requests, at most 250 pages a cycle, 1m0s between cycles
+suspect     since 2026-11-21T11:59:00Z: no mainListings [2J
+refused     3 in a row (429)
+read last   2026-11-21T11:59:40Z
+adverts     120 known, 2 of them could not be read; 7 gone
+cycle 2     under way since 2026-11-21T11:55:00Z
+  note      stopped
+  pages     3, 120 adverts
+  new       4
+cycle 1     ended 2026-11-21T11:54:00Z, after 54m0s, complete
+  pages     9, 350 adverts; the site says 350
+  new       346
+  changed   1
+  skipped   2
+  failed    3
+  gone      5
+  refusals  6
+workflow    http://ui/scrape
+`, b.String())
+}
+
+// Each command sends the one request that it stands for.
+func TestPlatformCommands(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		asked = append(asked, strings.TrimSpace(r.Method+" "+r.URL.Path+" "+string(body)))
+		if strings.HasPrefix(r.URL.Path, "/platforms/nobody") {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, `{"status": 404, "detail": "there is none"}`)
+			return
+		}
+		var answer any = kijiji()
+		if r.URL.Path == "/platforms" {
+			answer = api.PlatformList{Items: []api.Platform{kijiji()}}
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	t.Cleanup(door.Close)
+	for _, tt := range []struct {
+		args, want, err string
+	}{
+		{"platforms", "GET /platforms", ""},
+		{"platforms list", "GET /platforms", ""},
+		{"platforms show kijiji", "GET /platforms/kijiji", ""},
+		{"platforms show nobody", "GET /platforms/nobody", "there is none"},
+		{"platforms scrape kijiji", "POST /platforms/kijiji/scrape", ""},
+		{"platforms pause kijiji", "POST /platforms/kijiji/pause", ""},
+		{"platforms resume kijiji", "POST /platforms/kijiji/resume", ""},
+		{"platforms set kijiji --disabled", `PATCH /platforms/kijiji {"enabled":false}`, ""},
+		{"platforms set kijiji --enabled --reset", `PATCH /platforms/kijiji {"enabled":true,"reset":true}`, ""},
+		{"platforms set kijiji --delay 1.5s --pages 20 --cooldown 1m",
+			`PATCH /platforms/kijiji {"delay_between_requests_seconds":1.5,"max_pages_per_cycle":20,` +
+				`"cooldown_between_cycles_seconds":60}`, ""},
+		{"platforms set kijiji --delay 0s --pages 0",
+			`PATCH /platforms/kijiji {"delay_between_requests_seconds":0,"max_pages_per_cycle":0}`, ""},
+	} {
+		asked = nil
+		err := run(t, door.URL, strings.Fields(tt.args)...)
+		if tt.err == "" {
+			require.NoError(t, err, tt.args)
+		} else {
+			require.EqualError(t, err, tt.err, tt.args)
+		}
+		require.Equal(t, []string{tt.want}, asked, tt.args)
+	}
+}

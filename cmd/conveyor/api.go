@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/bridge"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/internal/telemetry"
+)
+
+type apiCmd struct{}
+
+func (apiCmd) Run(ctx context.Context) error {
+	return with(ctx, func(ctx context.Context, h *house) error { return h.api(ctx) })
+}
+
+// api serves HTTP requests until ctx ends, and finishes those under way.
+func (h *house) api(ctx context.Context) error {
+	guard, err := h.guard()
+	if err != nil {
+		return err
+	}
+	inspector, err := bridge.NewInspector(h.bridgeOptions(), h.config.RabbitMQ.ManagementURL)
+	if err != nil {
+		return err
+	}
+	defer inspector.Close()
+	waiting := h.backlog(inspector)
+	h.registry.MustRegister(waiting)
+	parts := []api.Part{
+		api.DeadLetters{Store: db.NewDeadLetters(h.pool)}, api.Queues{Read: waiting.Read}, api.Health{Checks: h.checks()},
+		api.Keys{Store: db.NewKeys(h.pool)},
+	}
+	for _, s := range h.systems() {
+		parts = append(parts, s.parts...)
+	}
+	handler := api.New(api.Options{
+		Metrics: h.registry, Registerer: h.registry, Log: h.log, Guard: guard, Proxies: h.config.API.Proxies,
+		TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
+		Traces: h.traces, Now: time.Now,
+	}, parts...)
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return h.serveAPI(ctx, guard, handler) })
+	both.Go(func() error { h.warnOfDependencies(ctx); return nil })
+	return both.Wait()
+}
+
+// backlog reads the backlog of every service, and of each system.
+func (h *house) backlog(inspector *bridge.Inspector) *telemetry.Backlog {
+	b := &telemetry.Backlog{
+		Outbox: func(ctx context.Context) (backlog.Outbox, error) {
+			return db.NewOutbox(h.pool).Waiting(ctx, time.Now())
+		},
+		DeadLetters: db.NewDeadLetters(h.pool).OpenByQueue, Queues: inspector.Queues, Rates: inspector.Rates,
+		TaskQueues: func(ctx context.Context) ([]backlog.TaskQueue, error) {
+			return h.launch.TaskQueues(ctx, h.namespace, time.Now())
+		},
+		Log: h.log, Now: time.Now,
+	}
+	for _, s := range h.systems() {
+		if s.backlog != nil {
+			s.backlog(b)
+		}
+	}
+	return b
+}
+
+// checks test the connection to each dependency, by its name in GET /ready.
+func (h *house) checks() map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"postgres": h.pool.Ping,
+		"temporal": h.launch.Healthy,
+		"redis":    func(ctx context.Context) error { return h.redis.Ping(ctx).Err() },
+		"rabbitmq": func(ctx context.Context) error { return bridge.Ping(ctx, h.config.RabbitMQ.URL) },
+	}
+}
+
+// warnOfDependencies logs once, at startup, the dependencies that GET /ready would report.
+func (h *house) warnOfDependencies(ctx context.Context) {
+	for name, check := range h.checks() {
+		checking, done := context.WithTimeout(ctx, 2*time.Second)
+		if err := check(checking); err != nil && ctx.Err() == nil {
+			h.log.WarnContext(ctx, "dependency is down at startup", "dependency", name)
+		}
+		done()
+	}
+}

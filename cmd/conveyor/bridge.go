@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/mtlrent/conveyor/bridge"
+	"github.com/mtlrent/conveyor/db"
+)
+
+type bridgeCmd struct{}
+
+func (bridgeCmd) Run(ctx context.Context) error {
+	return with(ctx, func(ctx context.Context, h *house) error { return h.measured(ctx, h.bridge) })
+}
+
+// bridge carries messages until ctx ends.
+func (h *house) bridge(ctx context.Context) error {
+	b := &bridge.Bridge{
+		Options: h.bridgeOptions(), DeadLetters: db.NewDeadLetters(h.pool), Outbox: db.NewOutbox(h.pool),
+		Metrics: bridge.NewMetrics(h.registry), Log: h.log, Now: time.Now,
+	}
+	return b.Run(ctx)
+}
+
+// bridgeOptions are those of the bridge, and of the inspector that watches its queues.
+func (h *house) bridgeOptions() bridge.Options {
+	c := h.config
+	o := bridge.Options{
+		URL: c.RabbitMQ.URL, QueueType: c.RabbitMQ.QueueType, Declare: c.RabbitMQ.Declare, Prefetch: c.RabbitMQ.Prefetch,
+		Hold: c.RabbitMQ.Hold, ArchiveDeadLetters: c.Listings.ArchiveDeadLetters, Relays: c.Outbox.Relays,
+		Retention: c.Outbox.Retention, Version: version(), Traces: h.traces,
+	}
+	for _, s := range h.systems() {
+		o.Queues = append(o.Queues, s.queues...)
+	}
+	return o
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/mtlrent/conveyor/cli"
+	"github.com/mtlrent/conveyor/domain/draft"
+)
+
+type extractCmd struct {
+	File string `arg:"" help:"Saved page, HTML, may be compressed by gzip; - is standard input."`
+	URL  string `name:"url" help:"Original URL of the page: resolves links and tells the country. The default is the canonical URL in the page." placeholder:"URL"`
+}
+
+// Run prints the draft of a saved page as JSON. It needs none of the services.
+func (c *extractCmd) Run() error { return c.run(os.Stdin, os.Stdout) }
+
+func (c *extractCmd) run(in io.Reader, out io.Writer) error {
+	page, err := savedPage(c.File, in)
+	if err != nil {
+		return err
+	}
+	const unknown = "http://unknown.invalid"
+	address := c.URL
+	if address == "" {
+		address = ownAddress(page, unknown+"/")
+	}
+	if u, err := url.Parse(address); err != nil || u.Host == "" {
+		return fmt.Errorf("read --url: %q is not an absolute URL", address)
+	}
+	d, err := draft.Extract(page, address)
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(address, unknown) { // relative links stay relative
+		address = ""
+		for i, image := range d.Images {
+			d.Images[i].Value = strings.TrimPrefix(image.Value, unknown)
+		}
+	}
+	return cli.PrintJSON(out, draft.Document{URL: address, FinalURL: address, Draft: d})
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/pprof"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mtlrent/conveyor/api"
+)
+
+// measured runs a role that serves no HTTP itself, with a server for its metrics when CONVEYOR_METRICS_ADDRESS is set.
+func (h *house) measured(ctx context.Context, role func(context.Context) error) error {
+	if h.config.Telemetry.Metrics == "" {
+		return role(ctx)
+	}
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return role(ctx) })
+	both.Go(func() error { return serve(ctx, h.log, "metrics", h.config.Telemetry.Metrics, h.instruments()) })
+	return both.Wait()
+}
+
+// instruments serves the health, metrics and profiles of a role.
+func (h *house) instruments() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health", alive)
+	mux.Handle("/metrics", promhttp.HandlerFor(h.registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	return mux
+}
+
+// alive answers as the API's /health does: ok while the process runs, whether or not its dependencies are up.
+func alive(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(api.Liveness{Status: "ok", Version: version()}) // the caller may have disconnected
+}

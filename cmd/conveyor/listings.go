@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/bridge"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/platform"
+	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/internal/browser"
+	"github.com/mtlrent/conveyor/internal/config"
+	"github.com/mtlrent/conveyor/internal/fetch"
+	"github.com/mtlrent/conveyor/internal/limit"
+	"github.com/mtlrent/conveyor/internal/telemetry"
+	"github.com/mtlrent/conveyor/workers"
+	"github.com/mtlrent/conveyor/workflows"
+)
+
+// The concrete stores and tools of listings implement the interfaces of its activities.
+var (
+	_ activities.ListingStore = (*db.Listings)(nil)
+	_ activities.ImageStore   = (*db.Listings)(nil)
+	_ activities.ReplayStore  = (*db.Replays)(nil)
+	_ activities.StaleStore   = (*db.Listings)(nil)
+	_ activities.ScrapeStore  = (*db.Platforms)(nil)
+	_ activities.ImageBlobs   = pictures{}
+	_ activities.ImageSource  = photos{}
+	_ activities.PageSource   = pages{}
+	_ activities.PageSource   = (*browser.Browser)(nil)
+	_ activities.RobotsSource = (*fetch.Robots)(nil)
+)
+
+// listings is rental adverts: scraping them, the pipeline, its replays, images and staleness.
+func (h *house) listings() system {
+	queues := bridge.Listings{
+		Store: db.NewListings(h.pool), Launch: h.launch, Stages: h.config.Listings.Stages, Platforms: platform.Names(),
+		Prefetch: h.config.RabbitMQ.Prefetch,
+	}
+	return system{
+		activities: h.listingActivities,
+		parts: []api.Part{
+			api.Listings{Store: db.NewListings(h.pool), Launch: h.launch},
+			api.Replays{Store: db.NewReplays(h.pool), Launch: h.launch},
+			api.Staleness{Launch: h.launch, Audit: db.NewAuditLog(h.pool)},
+			api.Platforms{Store: db.NewPlatforms(h.pool), Launch: h.launch},
+			api.Images{Blobs: h.blobs},
+		},
+		queues: queues.Queues(),
+		backlog: func(b *telemetry.Backlog) {
+			b.Limits = func(ctx context.Context) ([]backlog.Host, error) {
+				return limit.Waits(ctx, h.redis, imageLimiter, maxHosts, time.Now())
+			}
+			b.Platforms = h.scraperStates
+		},
+		bootstrap: h.bootstrapScrapers,
+	}
+}
+
+// imageLimiter names the limiter of image downloads, in Redis and in metrics.
+const imageLimiter = "images"
+
+// maxHosts is how many waiting hosts a report lists at most.
+const maxHosts = 50
+
+// listingActivities opens the clients and the browser that the activities of listings use.
+func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done func()) {
+	store := db.NewListings(h.pool)
+	hosts := limit.New(h.redis, limit.Options{
+		Name: imageLimiter, Interval: h.config.Images.Interval, MaxWait: workflows.ImageTimeout / 4, Registerer: h.registry,
+	})
+	source := fetch.New(fetch.Options{AllowPrivate: h.config.Images.AllowPrivate, Turn: hosts.Wait, Traces: h.traces})
+	plain := plainClient(h.config, h.traces)
+	chromium := chromium(h.config, h.log, h.registry)
+	if slices.Contains(h.config.Worker.Queues, workflows.QueueBrowser) {
+		if err := chromium.Check(); err != nil {
+			h.log.WarnContext(ctx, "sites that need a browser cannot be scraped by this worker", "err", err)
+		}
+	}
+	scrapers := &activities.Scrapers{
+		Store:  db.NewPlatforms(h.pool),
+		Pages:  map[scrape.Transport]activities.PageSource{scrape.HTTP: pages{plain}, scrape.Browser: chromium},
+		Robots: fetch.NewRobots(plain), Now: time.Now, Dice: rand.Float64, Cycled: chromium.CycleDone,
+	}
+	rows = []workers.Row{
+		{Queue: workflows.QueueListings, WorkflowSlots: 200, Activities: []any{
+			&activities.Listings{Store: store, WithoutImages: !h.config.Images.Fetch, Now: time.Now},
+			&activities.Replays{Store: db.NewReplays(h.pool), Start: h.launch, Now: time.Now},
+			&activities.Staleness{Store: store, Start: h.launch, After: h.config.Listings.StaleAfter, Now: time.Now},
+			scrapers, // the local ones: BeginCycle and EndCycle
+		}},
+		{Queue: workflows.QueueImages, Slots: h.config.Worker.ImageSlots, Activities: []any{
+			&activities.Images{Store: store, Source: photos{source}, Blobs: pictures{h.blobs}, Now: time.Now},
+		}},
+		{Queue: workflows.QueueBrowser, Slots: h.config.Worker.Scrapes, Activities: []any{scrapers}},
+	}
+	return rows, func() {
+		_ = chromium.Close()
+		plain.Close()
+		source.Close()
+	}
+}
+
+// plainClient loads pages where no script has to run.
+func plainClient(c config.Config, traces trace.TracerProvider) *fetch.Client {
+	return fetch.New(fetch.Options{AllowPrivate: c.Images.AllowPrivate, Timeout: c.Browser.Timeout, Traces: traces})
+}
+
+// chromium is the browser of this process. It starts with the first page that needs it.
+func chromium(c config.Config, log *slog.Logger, registry prometheus.Registerer) *browser.Browser {
+	b := c.Browser
+	return browser.New(browser.Options{
+		Executable: b.Executable, Driver: b.Driver, Dial: fetch.Dial(c.Images.AllowPrivate, nil), Pages: b.Pages,
+		MaxCycles: b.MaxCycles, MaxAge: b.MaxAge, MaxRSS: b.MaxRSS << 20, Timeout: b.Timeout, Log: log, Registerer: registry,
+	})
+}
+
+// bootstrapScrapers stores the configured settings of each platform and starts the scrapers of those that are enabled.
+// The others are started when an operator enables them.
+func (h *house) bootstrapScrapers(ctx context.Context) error {
+	for _, p := range h.config.Scrape.Platforms {
+		name, _, _ := strings.Cut(strings.TrimSpace(p), "=")
+		if _, ok := platform.ByName(name); !ok {
+			return fmt.Errorf("CONVEYOR_SCRAPE: there is no platform %q; known are %s", name, strings.Join(platform.Names(), ", "))
+		}
+	}
+	store := db.NewPlatforms(h.pool)
+	for _, site := range platform.All {
+		name := site.Name()
+		settings := h.config.Scrape.Of(name, site.Site())
+		if _, err := site.SearchRequest(settings.URL, 1); err != nil {
+			return fmt.Errorf("CONVEYOR_SCRAPE: %s: %w", name, err)
+		}
+		if err := store.Configure(ctx, name, settings, time.Now()); err != nil {
+			return err
+		}
+		p, err := store.Get(ctx, name, time.Now())
+		if err != nil {
+			return err
+		}
+		if !p.Settings.Enabled {
+			continue
+		}
+		if err := h.launch.Scraper(ctx, name, settings.URL); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scraperStates reads the state of every scraper, for reports and metrics.
+func (h *house) scraperStates(ctx context.Context) ([]backlog.Scraper, error) {
+	now := time.Now()
+	list, err := db.NewPlatforms(h.pool).List(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]backlog.Scraper, len(list))
+	for i, p := range list {
+		out[i] = scraperState(p, now)
+	}
+	return out, nil
+}
+
+func scraperState(p db.Platform, now time.Time) backlog.Scraper {
+	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+	out := backlog.Scraper{
+		Name: p.Name, State: p.State, Next: p.Next, Adverts: backlog.AdvertCount(p.Adverts), LastSuccessAt: p.LastSuccessAt,
+	}
+	if b := p.Blocked; b != nil {
+		out.Refusals, out.RefusedReason = b.Refusals, b.Reason
+	}
+	if s := p.Suspect; s != nil {
+		out.SuspectSince, out.SuspectReason = &s.Since, s.Reason
+	}
+	progress := scrape.Progress{
+		State: p.State, Delay: seconds(p.Settings.DelaySeconds), Cooldown: seconds(p.Settings.CooldownSeconds),
+	}
+	if p.LastSuccessAt != nil {
+		progress.LastPage = *p.LastSuccessAt
+	}
+	for _, c := range []*db.PlatformCycle{p.Current, p.Last} {
+		if c != nil {
+			progress.Started = append(progress.Started, c.StartedAt)
+		}
+	}
+	out.OverdueSeconds = progress.Overdue(now).Seconds()
+	return out
+}

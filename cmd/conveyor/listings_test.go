@@ -1,0 +1,34 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/backlog"
+)
+
+func TestScraperState(t *testing.T) {
+	t.Parallel()
+
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	p := db.Platform{
+		Name: "kijiji", State: "scraping", Next: "goes on with cycle 2, page 3",
+		Settings: db.PlatformSettings{Enabled: true, DelaySeconds: 30, MaxPages: 250, CooldownSeconds: 60},
+		Blocked:  &db.PlatformBlock{Refusals: 3, Reason: "429"},
+		Suspect:  &db.PlatformTrouble{Since: noon, Reason: "why"}, LastSuccessAt: new(noon.Add(-10 * time.Minute)),
+		Adverts: db.PlatformAdverts{Known: 120, Failed: 2, Gone: 7},
+		Current: &db.PlatformCycle{Cycle: 2, StartedAt: noon.Add(-5 * time.Minute)},
+		Last:    &db.PlatformCycle{Cycle: 1, StartedAt: noon.Add(-time.Hour)},
+	}
+	want := backlog.Scraper{
+		Name: "kijiji", State: "scraping", Next: p.Next, Refusals: 3, RefusedReason: "429", SuspectSince: new(noon),
+		SuspectReason: "why", LastSuccessAt: p.LastSuccessAt, OverdueSeconds: 510,
+		Adverts: backlog.AdvertCount{Known: 120, Failed: 2, Gone: 7},
+	}
+	require.Equal(t, want, scraperState(p, noon))
+	p.LastSuccessAt, want.LastSuccessAt, want.OverdueSeconds = nil, nil, 3510 // since its earliest cycle
+	require.Equal(t, want, scraperState(p, noon))
+}

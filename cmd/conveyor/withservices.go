@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/mtlrent/conveyor/cli"
+	"github.com/mtlrent/conveyor/internal/devstack"
+)
+
+type withServicesCmd struct {
+	NoInstall bool     `help:"Report missing tools instead of installing them."`
+	Durable   bool     `help:"Write to disk durably, as in production. By default the services are faster and may lose data in a crash."`
+	Only      []string `help:"Start only these services: postgres, redis, rabbitmq, temporal, temporal-ui, chromium." placeholder:"SERVICE"`
+	Command   []string `arg:"" passthrough:"" help:"Command and arguments, after --."`
+}
+
+// Run starts services on free ports with data in a folder of their own, runs the command with their addresses in its
+// environment, and returns its exit code. Several may run at once.
+func (c *withServicesCmd) Run(ctx context.Context, cli *CLI) (err error) {
+	line := c.Command
+	if len(line) > 0 && line[0] == "--" {
+		line = line[1:]
+	}
+	if len(line) == 0 {
+		return errors.New("no command given: conveyor with-services -- COMMAND ARGUMENTS")
+	}
+	devstack.Sweep(filepath.Join(cli.Home, "test-*"))
+	dir := filepath.Join(cli.Home, fmt.Sprintf("test-%d", os.Getpid()))
+	given := devstack.ExternalFrom(os.Getenv) // only its tools are used
+	stack, err := devstack.Start(ctx, devstack.Options{
+		External: devstack.External{Browser: given.Browser, BrowserDriver: given.BrowserDriver},
+		Dir:      dir, Bin: filepath.Join(cli.Home, "bin"), FreePorts: true, Throwaway: !c.Durable,
+		Services: c.Only, NoInstall: c.NoInstall, Out: os.Stderr,
+	})
+	if err != nil {
+		return interrupted(ctx, err)
+	}
+	defer func() {
+		if stopErr := stopStack(stack); stopErr != nil {
+			fmt.Fprintf(os.Stderr, "conveyor: %v\n", stopErr)
+		}
+		_ = os.RemoveAll(dir)
+	}()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-stack.Done():
+			fmt.Fprintf(os.Stderr, "conveyor: %v\n", stack.Err())
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return runCommand(ctx, line, append(stack.Env(), "CONVEYOR_TEST=1"))
+}
+
+// runCommand runs a command in the foreground. When ctx ends, the command gets SIGTERM and 30 seconds to stop. Its exit
+// code is a cli.ExitError.
+func runCommand(ctx context.Context, line, env []string) error {
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 30 * time.Second
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	devstack.Tie(cmd)
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		if err != nil {
+			return fmt.Errorf("run %s: %w", strings.Join(line, " "), err)
+		}
+		return nil
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return cli.ExitError(128 + int(status.Signal()))
+	}
+	return cli.ExitError(exit.ExitCode())
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/worker"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/workers"
+	"github.com/mtlrent/conveyor/workflows"
+)
+
+var _ activities.Starter = (*launch.Launch)(nil)
+
+type workerCmd struct{}
+
+func (workerCmd) Run(ctx context.Context) error {
+	return with(ctx, func(ctx context.Context, h *house) error { return h.measured(ctx, h.worker) })
+}
+
+// worker runs workflows and activities until ctx ends, and lets running ones finish.
+func (h *house) worker(ctx context.Context) error {
+	var rows []workers.Row
+	for _, s := range h.systems() {
+		if s.activities != nil {
+			more, done := s.activities(ctx)
+			defer done()
+			rows = append(rows, more...)
+		}
+	}
+	fatal := make(chan error, 1)
+	options := workers.Options{
+		Queues: h.servedQueues(ctx), StoreSlots: h.config.Worker.StoreSlots, StopGrace: h.config.Worker.StopGrace,
+		Fatal: func(err error) {
+			select {
+			case fatal <- err:
+			default: // one is enough
+			}
+		},
+	}
+	running, err := h.startWorkers(ctx, func() []worker.Worker { return workers.New(h.temporal, rows, options) })
+	if err != nil {
+		return nil // ctx ended before Temporal came
+	}
+	defer func() {
+		for _, w := range running {
+			w.Stop()
+		}
+	}()
+	select {
+	case err := <-fatal:
+		return fmt.Errorf("worker stopped: %w", err)
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// servedQueues are the task queues of CONVEYOR_TASK_QUEUES, without that of drafts when there is no browser for it.
+func (h *house) servedQueues(ctx context.Context) []string {
+	queues := h.config.Worker.Queues
+	if h.config.Drafts.DevtoolsURL != "" || !slices.Contains(queues, workflows.QueueDrafts) {
+		return queues
+	}
+	h.log.InfoContext(ctx, "this worker makes no product drafts: CHROME_DEVTOOLS_URL is not set")
+	return slices.DeleteFunc(slices.Clone(queues), func(q string) bool { return q == workflows.QueueDrafts })
+}
+
+// startWorkers starts all workers, waiting for Temporal when it is down. A worker remembers that its start failed, so
+// each attempt builds new ones.
+func (h *house) startWorkers(ctx context.Context, build func() []worker.Worker) ([]worker.Worker, error) {
+	for {
+		list, err := build(), error(nil)
+		for i, w := range list {
+			if err = w.Start(); err != nil {
+				for _, started := range list[:i] {
+					started.Stop()
+				}
+				break
+			}
+		}
+		if err == nil {
+			return list, nil
+		}
+		h.log.WarnContext(ctx, "workers wait for temporal", "err", err)
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(2 * time.Second):
+		}
+	}
+}

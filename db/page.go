@@ -1,0 +1,32 @@
+package db
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// A Position is a row's place in a list, for keyset pagination: the thousandth page costs what the first does.
+// RentCents counts only in the orders by rent.
+type Position struct {
+	At        time.Time
+	RentCents int64
+	ID        uuid.UUID
+}
+
+// keys are the position of the newest first as arguments of a query, NULL for the beginning.
+func (p *Position) keys() (id *uuid.UUID, at *time.Time) {
+	if p == nil {
+		return nil, nil
+	}
+	return &p.ID, &p.At
+}
+
+// page cuts rows, read with a limit of one more, to limit. next is the position of the last row, to go on from: nil
+// when there are no more rows.
+func page[T, P any](rows []T, limit int, position func(T) P) (cut []T, next *P) {
+	if len(rows) <= limit {
+		return rows, nil
+	}
+	return rows[:limit], new(position(rows[limit-1]))
+}

@@ -1,0 +1,20 @@
+package config
+
+import "time"
+
+// RabbitMQ is the broker of messages and events.
+type RabbitMQ struct {
+	URL           string `env:"RABBITMQ_URL" envDefault:"amqp://mtlrent:mtlrent@127.0.0.1:5673/" doc:"URL of the broker; percent-encode the credentials" secret:"url" validate:"scheme=amqp amqps"`
+	ManagementURL string `env:"RABBITMQ_MANAGEMENT_URL" envDefault:"http://127.0.0.1:15673" doc:"URL of the management API, for rates and unacked counts; without credentials, those of RABBITMQ_URL are used" secret:"url"`
+	QueueType     string `env:"RABBITMQ_QUEUE_TYPE" envDefault:"quorum" doc:"type of declared queues: quorum or classic" validate:"oneof=quorum classic"`
+	Declare       bool   `env:"RABBITMQ_DECLARE_TOPOLOGY" envDefault:"true" doc:"declare exchanges and queues at startup; false only checks that they exist"`
+	Prefetch      int    `env:"CONVEYOR_PREFETCH" envDefault:"200" doc:"unacknowledged deliveries per queue, except the queue of crawl requests; 1 to 1000" validate:"min=1,max=1000"`
+
+	Hold time.Duration `env:"RABBITMQ_HOLD" envDefault:"20m" doc:"how long a bridge holds messages while a dependency is down, before it returns them to their queue; less than the broker's consumer_timeout (30m)" validate:"min=1m" why:"each return to the queue counts as a delivery"`
+}
+
+// Outbox is the relay of events from the database to the broker.
+type Outbox struct {
+	Relays    int           `env:"CONVEYOR_OUTBOX_RELAYS" envDefault:"3" doc:"batches of events that a bridge publishes at once, 1 to 16" validate:"min=1,max=16"`
+	Retention time.Duration `env:"CONVEYOR_OUTBOX_RETENTION" envDefault:"24h" doc:"retention of published events"`
+}

@@ -1,0 +1,133 @@
+package config_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/internal/config"
+)
+
+// bounds are the rules of settings: valid values at their edges, invalid ones beyond them, and the error of the first.
+var bounds = []struct {
+	variable, valid, invalid string // values separated by |
+	err                      string
+}{
+	{"DATABASE_URL", "postgres://db/x|postgresql://db/x", "mysql://db/x|postgres:///x|db|postgres://me:hunter2%zz@db/",
+		"DATABASE_URL is not a URL that begins with postgres:// or postgresql://"},
+	{"RABBITMQ_URL", "amqp://b/|amqps://b/", "http://b/|amqp:b", "RABBITMQ_URL is not a URL that begins with amqp:// or amqps://"},
+	{"REDIS_URL", "redis://r/0|rediss://r/0", "http://r/", "REDIS_URL is not a URL that begins with redis:// or rediss://"},
+	{"RABBITMQ_QUEUE_TYPE", "quorum|classic", "mirrored|Quorum", `RABBITMQ_QUEUE_TYPE is "mirrored", expected one of quorum, classic`},
+	{"CONVEYOR_PREFETCH", "1|1000", "0|1001|-1", "CONVEYOR_PREFETCH is 0, expected 1 to 1000"},
+	{"RABBITMQ_HOLD", "1m|20m", "59s|0|-1m",
+		"RABBITMQ_HOLD is 59s, expected 1m or more: each return to the queue counts as a delivery"},
+	{"RABBITMQ_PREFETCH", "1|100", "0|101",
+		"RABBITMQ_PREFETCH is 0, expected 1 to 100: it applies to crawl requests; CONVEYOR_PREFETCH is that of the other queues"},
+	{"RABBITMQ_EXCHANGE", "x|" + strings.Repeat("x", 240), "amq.topic|" + strings.Repeat("x", 241),
+		`RABBITMQ_EXCHANGE is "amq.topic", expected a name of 1 to 240 bytes that does not begin with amq.`},
+	{"RABBITMQ_QUEUE", "x|" + strings.Repeat("x", 240), "amq.gen|" + strings.Repeat("x", 241),
+		`RABBITMQ_QUEUE is "amq.gen", expected a name of 1 to 240 bytes that does not begin with amq.`},
+	{"RABBITMQ_ROUTING_KEY", "x|" + strings.Repeat("x", 240), "amq.x|" + strings.Repeat("x", 241),
+		`RABBITMQ_ROUTING_KEY is "amq.x", expected a name of 1 to 240 bytes that does not begin with amq.`},
+	{"CONVEYOR_TEMPORAL_RETENTION", "24h|72h", "23h59m|0", "CONVEYOR_TEMPORAL_RETENTION is 23h59m0s, expected 24h or more"},
+	{"CONVEYOR_API_RATE", "0|50", "-1", "CONVEYOR_API_RATE is -1, expected 0 or more"},
+	{"CONVEYOR_API_BURST", "1|100", "0", "CONVEYOR_API_BURST is 0, expected 1 or more"},
+	{"CONVEYOR_API_PROXIES", "|10.0.0.1,fd00::/8", "proxy.example|10.0.0.0/33|10.0.0.1,x",
+		`CONVEYOR_API_PROXIES is "proxy.example", expected an address or a network such as 10.0.0.0/8`},
+	{"CONVEYOR_OIDC_ISSUER", "|https://login.example/realms/ops|http://127.0.0.1:9000|http://[::1]:9000|http://localhost:9000",
+		"http://login.example|login.example|ftp://login.example|https://|:",
+		`CONVEYOR_OIDC_ISSUER is "http://login.example", expected a URL that begins with https://, or with http:// on the loopback interface`},
+	{"CONVEYOR_OIDC_ROLES", "|admin=ops-admins,read=ops", "admin|root=x|admin=",
+		`CONVEYOR_OIDC_ROLES has "admin", expected role=value`},
+	{"CONVEYOR_LISTING_STAGES", "|normalize|import,images|normalize,dedupe,import,images", "normalise|import,|import,publish",
+		`CONVEYOR_LISTING_STAGES is "normalise", expected one of normalize, dedupe, import, images`},
+	{"CONVEYOR_STALE_AFTER", "1m|48h", "59s", "CONVEYOR_STALE_AFTER is 59s, expected 1m or more"},
+	{"CONVEYOR_STALENESS_EVERY", "1m|4h", "59s", "CONVEYOR_STALENESS_EVERY is 59s, expected 1m or more"},
+	{"CONVEYOR_IMAGE_INTERVAL", "1ns|500ms", "0s|-1s", "CONVEYOR_IMAGE_INTERVAL is 0s, expected more than 0"},
+	{"CONVEYOR_BROWSER_PAGES", "1|32", "0|33", "CONVEYOR_BROWSER_PAGES is 0, expected 1 to 32"},
+	{"CONVEYOR_BROWSER_TIMEOUT", "1s|30s", "999ms", "CONVEYOR_BROWSER_TIMEOUT is 999ms, expected 1s or more"},
+	{"CONVEYOR_BROWSER_MAX_CYCLES", "1|50", "0", "CONVEYOR_BROWSER_MAX_CYCLES is 0, expected 1 or more"},
+	{"CONVEYOR_BROWSER_MAX_AGE", "1m|2h", "59s", "CONVEYOR_BROWSER_MAX_AGE is 59s, expected 1m or more"},
+	{"CONVEYOR_BROWSER_MAX_RSS", "512|1536", "511|0",
+		"CONVEYOR_BROWSER_MAX_RSS is 511, expected 512 or more: Chromium alone takes that"},
+	{"CHROME_DEVTOOLS_URL", "|http://c:9222|https://c|ws://c/x|wss://c/x", "chrome:9222|amqp://c|c",
+		"CHROME_DEVTOOLS_URL is not a URL that begins with http:// or https:// or ws:// or wss://"},
+	{"CONVEYOR_DRAFT_PAGES", "1|32", "0|33", "CONVEYOR_DRAFT_PAGES is 0, expected 1 to 32"},
+	{"CONVEYOR_DRAFT_TIMEOUT", "1s|45s", "999ms|46s", "CONVEYOR_DRAFT_TIMEOUT is 999ms, expected 1s to 45s"},
+	{"CONVEYOR_SCRAPE", "|kijiji|kijiji=https://www.kijiji.ca/b-x,kangalou", "kijiji=|kijiji=www.kijiji.ca|kijiji=ftp://x",
+		"CONVEYOR_SCRAPE: kijiji is not a URL that begins with http:// or https://"},
+	{"CONVEYOR_SCRAPE_TRANSPORT", "|browser|http", "curl", `CONVEYOR_SCRAPE_TRANSPORT is "curl", expected one of browser, http`},
+	{"CONVEYOR_SCRAPE_PAGES", "0|250", "-1", "CONVEYOR_SCRAPE_PAGES is -1, expected 0 or more"},
+	{"CONVEYOR_TASK_QUEUES", "|listings|images,listings", "listing|images,drafts",
+		`CONVEYOR_TASK_QUEUES is "listing", expected one of listings, images`},
+	{"CONVEYOR_STORE_SLOTS", "1|24", "0|25", "CONVEYOR_STORE_SLOTS is 0, expected 1 to CONVEYOR_DB_MAX_CONNS (24)"},
+	{"CONVEYOR_IMAGE_SLOTS", "1|32", "0", "CONVEYOR_IMAGE_SLOTS is 0, expected 1 or more"},
+	{"CONVEYOR_SCRAPE_SLOTS", "1|16", "0", "CONVEYOR_SCRAPE_SLOTS is 0, expected 1 or more"},
+	{"CONVEYOR_OUTBOX_RELAYS", "1|16", "0|17", "CONVEYOR_OUTBOX_RELAYS is 0, expected 1 to 16"},
+	{"CONVEYOR_LOG_LEVEL", "debug|info|warn|error", "trace", `CONVEYOR_LOG_LEVEL is "trace", expected one of debug, info, warn, error`},
+	{"CONVEYOR_LOG_FORMAT", "text|json", "xml", `CONVEYOR_LOG_FORMAT is "xml", expected one of text, json`},
+}
+
+func TestBounds(t *testing.T) {
+	t.Setenv("CONVEYOR_OIDC_AUDIENCE", "conveyor")
+	for _, b := range bounds {
+		t.Run(b.variable, func(t *testing.T) {
+			for value := range strings.SplitSeq(b.valid, "|") {
+				t.Setenv(b.variable, value)
+				_, err := config.Load(queues)
+				require.NoError(t, err, value)
+			}
+			for i, value := range strings.Split(b.invalid, "|") {
+				t.Setenv(b.variable, value)
+				_, err := config.Load(queues)
+				require.ErrorContains(t, err, "read configuration: "+b.variable, value)
+				require.NotContains(t, err.Error(), "hunter2")
+				if i == 0 {
+					require.EqualError(t, err, "read configuration: "+b.err)
+				}
+			}
+		})
+	}
+}
+
+// Every setting with a validate tag is in the table above.
+func TestEveryRuleIsTested(t *testing.T) {
+	t.Parallel()
+
+	tested := map[string]bool{}
+	for _, b := range bounds {
+		tested[b.variable] = true
+	}
+	for group := range reflect.TypeFor[config.Config]().Fields() {
+		for f := range group.Type.Fields() {
+			if f.Tag.Get("validate") != "" {
+				require.True(t, tested[f.Tag.Get("env")], f.Tag.Get("env"))
+			}
+		}
+	}
+}
+
+// One error names every setting that is wrong.
+func TestAllProblemsAtOnce(t *testing.T) {
+	t.Setenv("CONVEYOR_PREFETCH", "0")
+	t.Setenv("CONVEYOR_LISTING_STAGES", "a,import,b")
+	t.Setenv("CONVEYOR_STORE_SLOTS", "99")
+	t.Setenv("CONVEYOR_OIDC_ISSUER", "https://login.example")
+	_, err := config.Load(queues)
+	require.EqualError(t, err, "read configuration: CONVEYOR_PREFETCH is 0, expected 1 to 1000; "+
+		`CONVEYOR_LISTING_STAGES is "a", expected one of normalize, dedupe, import, images; `+
+		`CONVEYOR_LISTING_STAGES is "b", expected one of normalize, dedupe, import, images; `+
+		"CONVEYOR_OIDC_AUDIENCE is missing; without it the API would accept tokens for any other service of the issuer; "+
+		"CONVEYOR_STORE_SLOTS is 99, expected 1 to CONVEYOR_DB_MAX_CONNS (24)")
+}
+
+// Lists that are not set are complete: all task queues that the program knows, all stages.
+func TestDefaultLists(t *testing.T) {
+	t.Setenv("CONVEYOR_TASK_QUEUES", "")
+	c, err := config.Load(queues)
+	require.NoError(t, err)
+	require.Equal(t, queues, c.Worker.Queues)
+	require.Equal(t, []string{"normalize", "dedupe", "import", "images"}, c.Listings.Stages)
+}

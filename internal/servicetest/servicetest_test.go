@@ -1,0 +1,57 @@
+package servicetest_test
+
+import (
+	"fmt"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/internal/servicetest"
+)
+
+// failing takes the place of a test that fails.
+type failing struct {
+	testing.TB
+	said string
+}
+
+func (f *failing) Helper() {}
+
+func (f *failing) Fatalf(format string, args ...any) {
+	f.said = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
+
+// said is what a test that asks for variable fails with; "" when it does not fail.
+func said(t *testing.T, variable string) string {
+	t.Helper()
+
+	f := &failing{TB: t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		servicetest.Address(f, variable)
+	}()
+	<-done
+	return f.said
+}
+
+func TestAddress(t *testing.T) {
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Setenv("TEMPORAL_ADDRESS", l.Addr().String())
+	t.Setenv("DATABASE_URL", "postgres://u:p@"+l.Addr().String()+"/db?sslmode=disable")
+	t.Setenv("REDIS_URL", "")
+	require.Empty(t, said(t, "TEMPORAL_ADDRESS"))
+	require.Empty(t, said(t, "DATABASE_URL"))
+	require.Contains(t, said(t, "REDIS_URL"), "REDIS_URL is not set; run: make test")
+
+	require.NoError(t, l.Close())
+	got := said(t, "DATABASE_URL")
+	require.Contains(t, got, "cannot be reached")
+	require.Contains(t, got, "run: make test")
+	require.False(t, strings.Contains(got, "u:p"), "the password is shown: %s", got)
+}

@@ -1,0 +1,64 @@
+package workflows
+
+import "reflect"
+
+// The task queues. They are kinds of work that must not starve each other, not systems.
+const (
+	QueueListings = "listings"
+	QueueImages   = "images"
+	QueueBrowser  = "browser"
+	QueueDrafts   = "drafts"
+)
+
+// A Queue is one of Temporal's task queues. Each has workflows, activities, or both.
+type Queue struct {
+	Name       string
+	Workflows  []any  // the workflow functions whose tasks are in it
+	Activities bool   // it has tasks of regular activities; those of local ones are in no queue
+	Doc        string // the kind of work, in a line
+}
+
+// Queues are all task queues and, with All, the only list of either. Add a workflow or a queue here, and only here.
+var Queues = []Queue{
+	{
+		Name: QueueListings, Workflows: []any{Listing, Replay, ArchiveStale, ScrapePlatform},
+		Doc: "short steps on the database, all of them local activities",
+	},
+	{
+		Name: QueueImages, Activities: true,
+		Doc: "images from foreign hosts, one fairness key a host; `conveyor bootstrap` sets a rate limit on the server",
+	},
+	{Name: QueueBrowser, Activities: true, Doc: "pages of rental sites, by Chromium or a plain client"},
+	{
+		Name: QueueDrafts, Workflows: []any{CrawlDraft}, Activities: true,
+		Doc: "requests for product drafts: one page each, in a Chromium that is reached by its DevTools",
+	},
+}
+
+// All has the functions of all workflows, each once.
+var All = all()
+
+func all() (functions []any) {
+	for _, q := range Queues {
+		functions = append(functions, q.Workflows...)
+	}
+	return functions
+}
+
+// QueueNames returns the names of all task queues, in the order of Queues.
+func QueueNames() []string {
+	names := make([]string, len(Queues))
+	for i, q := range Queues {
+		names[i] = q.Name
+	}
+	return names
+}
+
+// Activities returns a nil pointer to each struct whose exported methods are activities: together all the activities
+// that workflows can run.
+func Activities() (structs []any) {
+	for _, field := range reflect.ValueOf(do).Fields() {
+		structs = append(structs, field.Interface())
+	}
+	return structs
+}
