@@ -104,8 +104,9 @@ func fingerprint(key string) []byte { return hash([]byte(key)) }
 const sqlDeadLetterResolveKey = `
 UPDATE dead_letters SET state = 'resolved' WHERE fingerprint = $1 AND state IN ('open', 'replayed')`
 
-// An advert's dead letters, its images aside, are resolved when its newest revision has been brought to a good end.
+// An advert's dead letters, those of the images' queue $4 aside, are resolved when its newest revision has been brought
+// to a good end.
 const sqlDeadLetterResolve = `
 UPDATE dead_letters SET state = 'resolved'
-WHERE workflow_id = $1 AND queue <> '` + contract.QueueImages + `' AND state IN ('open', 'replayed')
+WHERE workflow_id = $1 AND queue <> $4 AND state IN ('open', 'replayed')
     AND EXISTS (SELECT FROM raw_listings WHERE id = $2 AND revision = $3)`

@@ -283,7 +283,7 @@ func TestReplayedListing(t *testing.T) {
 	l := normalized(refOf("1"))
 	receive(t, s, arrival(l.Ref, "x", 1))
 	reject := func(minutes int) {
-		require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: l.Ref}, 1, []byte(`{"a":1}`), &listing.Rejection{
+		require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: l.Ref}, listing.Payload{Revision: 1, Body: []byte(`{"a":1}`)}, &listing.Rejection{
 			Reasons: []listing.Reason{{Field: "price", Code: "missing", Message: "no price"}},
 		}, runOf(l.Ref), after(minutes)))
 	}
@@ -313,8 +313,11 @@ func TestDeadLetterOfAStagedListing(t *testing.T) {
 	pool := dbtest.New(t)
 	s := db.NewListings(pool)
 	ref := refOf("1")
-	receive(t, s, arrival(ref, "x", 1))
-	require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: ref}, 1, []byte(`{"platform":"kijiji","listing":{}}`),
+	_, err := s.ReceiveStaged(t.Context(), arrival(ref, "x", 1), normalized(ref), after(1))
+	require.NoError(t, err)
+	p, err := s.Raw(t.Context(), ref.ID())
+	require.NoError(t, err)
+	require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: ref}, p,
 		&listing.Rejection{Reasons: []listing.Reason{{Message: "too large"}}}, runOf(ref), after(1)))
 	require.Equal(t, []string{"listings.normalized listings listings.normalized"},
 		query[string](t, pool, "SELECT queue || ' ' || exchange || ' ' || routing_key FROM dead_letters"))

@@ -69,12 +69,13 @@ WITH incoming AS (
         gone_at          = CASE WHEN excluded.payload_at <= r.gone_at THEN r.gone_at END,
         first_scraped_at = least(r.first_scraped_at, excluded.first_scraped_at),
         last_scraped_at  = greatest(r.last_scraped_at, excluded.last_scraped_at),
-        (url, payload, content_hash, payload_at, revised_at, revision, status, reasons, duplicate_of) = (
+        (url, payload, staged, content_hash, payload_at, revised_at, revision, status, reasons, duplicate_of) = (
             SELECT n.* FROM (
                 SELECT excluded.content_hash <> r.content_hash AND excluded.payload_at >= r.last_scraped_at) c (changed)
             CROSS JOIN LATERAL (SELECT
                 CASE WHEN changed THEN excluded.url ELSE r.url END,
                 CASE WHEN changed THEN excluded.payload ELSE r.payload END,
+                CASE WHEN changed THEN excluded.staged ELSE r.staged END,
                 CASE WHEN changed THEN excluded.content_hash ELSE r.content_hash END,
                 CASE WHEN changed THEN excluded.payload_at ELSE r.payload_at END,
                 CASE WHEN changed THEN excluded.revised_at ELSE r.revised_at END,
@@ -157,13 +158,14 @@ func receiving(arrivals []Arrival, messages int, now time.Time) []any {
 
 const sqlRawReceiveStaged = `
 WITH stored AS (
-    INSERT INTO raw_listings AS r (id, platform, platform_id, url, payload, content_hash, status, normalized,
+    INSERT INTO raw_listings AS r (id, platform, platform_id, url, payload, staged, content_hash, status, normalized,
         normalized_revision, first_scraped_at, last_scraped_at, payload_at, revised_at)
-    VALUES ($1, $2, $3, $4, $5, $6, 'normalized', $7, 1, $8, $8, $8, $9)
+    VALUES ($1, $2, $3, $4, $5, true, $6, 'normalized', $7, 1, $8, $8, $8, $9)
     ON CONFLICT (id) DO UPDATE SET
         url             = excluded.url,
         revision        = r.revision + (excluded.payload_at > r.payload_at)::int,
         payload         = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.payload ELSE r.payload END,
+        staged          = r.staged OR excluded.payload_at > r.payload_at,
         content_hash    = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.content_hash
             ELSE r.content_hash END,
         revised_at      = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.revised_at ELSE r.revised_at END,
@@ -199,18 +201,18 @@ func (s *Listings) ReceiveStaged(ctx context.Context, a Arrival, l listing.Listi
 	return got[0], nil
 }
 
-const sqlRawPayload = `SELECT revision, payload FROM raw_listings WHERE id = $1`
+const sqlRawPayload = `SELECT revision, payload, staged FROM raw_listings WHERE id = $1`
 
-// Raw returns the advert's current revision. An unknown ID is fault.Gone.
-func (s *Listings) Raw(ctx context.Context, id uuid.UUID) (revision int64, payload []byte, err error) {
-	err = s.pool.QueryRow(ctx, sqlRawPayload, id).Scan(&revision, &payload)
+// Raw returns the payload of the advert's current revision. An unknown ID is fault.Gone.
+func (s *Listings) Raw(ctx context.Context, id uuid.UUID) (p listing.Payload, err error) {
+	err = s.pool.QueryRow(ctx, sqlRawPayload, id).Scan(&p.Revision, &p.Body, &p.Staged)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, nil, fault.Newf(fault.Gone, "read raw listing %s: there is none", id)
+		return p, fault.Newf(fault.Gone, "read raw listing %s: there is none", id)
 	}
 	if err != nil {
-		return 0, nil, fmt.Errorf("read raw listing %s: %w", id, err)
+		return p, fmt.Errorf("read raw listing %s: %w", id, err)
 	}
-	return revision, payload, nil
+	return p, nil
 }
 
 const sqlRawNormalized = `
@@ -244,30 +246,31 @@ UPDATE raw_listings SET status = 'rejected', reasons = $3, settled_revision = $2
 WHERE id = $1 AND revision = $2`
 
 // Reject settles a revision that cannot become a listing: every reason goes to raw_listings, to listings.rejected
-// and, with the payload, to the dead letters.
-func (s *Listings) Reject(ctx context.Context, raw listing.Raw, revision int64, payload []byte,
-	r *listing.Rejection, run listing.Run, now time.Time) error {
+// and, with the payload, to the dead letters, whose replay goes to the queue that such a payload arrives on.
+func (s *Listings) Reject(ctx context.Context, raw listing.Raw, p listing.Payload, r *listing.Rejection,
+	run listing.Run, now time.Time) error {
 	reasons, err := json.Marshal(r.Reasons)
 	if err != nil {
 		return fmt.Errorf("write reasons of %s: %w", raw.Ref, err)
 	}
 	data := contract.ListingData{
-		ListingID: raw.ID().String(), PlatformID: raw.PlatformID, Revision: revision, URL: raw.URL}
+		ListingID: raw.ID().String(), PlatformID: raw.PlatformID, Revision: p.Revision, URL: raw.URL}
 	for _, reason := range r.Reasons {
 		data.Reasons = append(data.Reasons, contract.Reason(reason))
 	}
 	b := new(pgx.Batch)
-	b.Queue(sqlRawReject, raw.ID(), revision, reasons, now)
+	b.Queue(sqlRawReject, raw.ID(), p.Revision, reasons, now)
 	if err := tell(b, contract.ListingRejected, raw.Ref, data, reasons, now); err != nil {
 		return err
 	}
 	stage := listing.StageNormalize
-	if staged(payload) { // the door for raw adverts would not know what to make of it
+	if p.Staged {
 		stage = listing.StageDedupe
 	}
 	letter := DeadLetter{
-		Key: fmt.Sprintf("listing/%s/%d", raw.Ref, revision), Route: listing.StageRoute(stage, raw.Platform), Body: payload, Reason: r.Error(), Class: string(fault.Invalid),
-		WorkflowID: run.WorkflowID, RunID: run.RunID, At: now,
+		Key: fmt.Sprintf("listing/%s/%d", raw.Ref, p.Revision), Route: listing.StageRoute(stage, raw.Platform),
+		Body: p.Body, Reason: r.Error(), Class: string(fault.Invalid), WorkflowID: run.WorkflowID, RunID: run.RunID,
+		At: now,
 	}
 	if err := deadLetterAdd(b, letter); err != nil {
 		return err
@@ -276,12 +279,6 @@ func (s *Listings) Reject(ctx context.Context, raw listing.Raw, revision int64, 
 		return fmt.Errorf("reject %s: %w", raw.Ref, err)
 	}
 	return nil
-}
-
-// staged says that a payload is the message of a later stage: a listing, not an advert. It is what sqlAdvert asks.
-func staged(payload []byte) bool {
-	var m struct{ Title, Listing json.RawMessage }
-	return json.Unmarshal(payload, &m) == nil && m.Listing != nil && m.Title == nil
 }
 
 const sqlHomeCandidates = `
@@ -323,7 +320,7 @@ func (s *Listings) SaveDuplicate(ctx context.Context, ref listing.Ref, revision 
 	}
 	b := new(pgx.Batch)
 	b.Queue(sqlRawDuplicate, ref.ID(), revision, of, doc)
-	b.Queue(sqlDeadLetterResolve, run.WorkflowID, ref.ID(), revision)
+	b.Queue(sqlDeadLetterResolve, run.WorkflowID, ref.ID(), revision, contract.QueueImages)
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("save duplicate %s: %w", ref, err)
 	}

@@ -154,7 +154,7 @@ func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listi
 		b.Queue(sqlImageUnrepeat, id)
 	}
 	b.Queue(sqlRawSettle, id, p.Revision, "imported")
-	b.Queue(sqlDeadLetterResolve, run.WorkflowID, id, p.Revision)
+	b.Queue(sqlDeadLetterResolve, run.WorkflowID, id, p.Revision, contract.QueueImages)
 	var pending []listing.Image
 	b.Queue(sqlImagePending, id).Query(func(rows pgx.Rows) (err error) {
 		pending, err = pgx.CollectRows(rows, pgx.RowToStructByPos[listing.Image])

@@ -170,7 +170,7 @@ const sqlReplayWish = `SELECT stage, filter, created_at FROM replays WHERE id = 
 const sqlReplayNext = `
 SELECT r.platform, r.platform_id, r.revision, coalesce(l.title, ''), l.rent_cents, r.settlements,
     CASE WHEN l.status = 'archived' AND r.status <> 'rejected' THEN 'archived'
-        WHEN $9 = 'normalize' AND r.payload ? 'listing' AND NOT r.payload ? 'title' THEN 'staged'
+        WHEN $9 = 'normalize' AND r.staged THEN 'staged'
         WHEN $9 <> 'normalize' AND r.normalized_revision < r.revision THEN 'not_normalized' ELSE '' END
 FROM raw_listings r LEFT JOIN listings l ON l.id = r.id
 WHERE` + sqlReplayMatch + ` AND r.id > $8

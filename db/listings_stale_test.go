@@ -183,7 +183,7 @@ func reject(t testing.TB, s *db.Listings, ref listing.Ref, revision int64, minut
 	t.Helper()
 
 	why := &listing.Rejection{Reasons: []listing.Reason{{Field: "price", Code: "missing", Message: "none is stated"}}}
-	require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: ref}, revision, []byte("{}"), why, runOf(ref), after(minutes)))
+	require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: ref}, listing.Payload{Revision: revision, Body: []byte("{}")}, why, runOf(ref), after(minutes)))
 }
 
 // A version that was under way while its listing was archived does not lose the archival.
