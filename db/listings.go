@@ -283,20 +283,20 @@ func (s *Listings) Reject(ctx context.Context, raw listing.Raw, p listing.Payloa
 
 const sqlHomeCandidates = `
 SELECT details FROM listings
-WHERE bedrooms = $2 AND latitude BETWEEN $3::float8 - 0.0005 AND $3::float8 + 0.0005
-    AND longitude BETWEEN $4::float8 - 0.0008 AND $4::float8 + 0.0008
-    AND rent_cents BETWEEN $5::bigint * 9 / 10 AND $5::bigint * 11 / 10
+WHERE bedrooms = $2 AND latitude BETWEEN $3 AND $4 AND longitude BETWEEN $5 AND $6 AND rent_cents BETWEEN $7 AND $8
     AND status <> 'archived' AND id <> $1
 ORDER BY published_at, id
 LIMIT 50`
 
-// Candidates returns the published listings that could be the same home as l: about 55 m around it, as many
-// bedrooms, a rent within 10 %. The oldest come first. Without coordinates there are none.
+// Candidates returns the published listings that could be the same home as l: up to 50 within listing.HomeBounds, the
+// oldest first. Without coordinates there are none.
 func (s *Listings) Candidates(ctx context.Context, l listing.Listing) ([]listing.Listing, error) {
-	if l.Latitude == nil || l.Longitude == nil {
+	near, ok := listing.HomeBounds(l)
+	if !ok {
 		return nil, nil
 	}
-	rows, _ := s.pool.Query(ctx, sqlHomeCandidates, l.ID(), l.Bedrooms, *l.Latitude, *l.Longitude, l.RentCents)
+	rows, _ := s.pool.Query(ctx, sqlHomeCandidates, l.ID(), near.Bedrooms, near.South, near.North, near.West, near.East,
+		near.MinRentCents, near.MaxRentCents)
 	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c listing.Listing, err error) {
 		return c, row.Scan(&c)
 	})

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -316,16 +317,16 @@ WITH gone AS (
 UPDATE platform_cycles SET gone = gone + 1 WHERE platform = $1 AND cycle = $3 AND EXISTS (SELECT FROM gone)`
 
 const sqlAdvertRest = `
-UPDATE platform_adverts SET retry_at = $3::timestamptz + interval '1 hour'
+UPDATE platform_adverts SET retry_at = $3
 WHERE platform = $1 AND platform_id = $2 AND gone_at IS NOT NULL`
 
-// Gone marks an advert whose detail page says that it was removed. It is not visited again for an hour, or until a
-// search page shows it after a cycle without it. The staleness check archives its listing.
+// Gone marks an advert whose detail page says that it was removed. It is not visited again for scrape.GoneWait, or until
+// a search page shows it after a cycle without it. The staleness check archives its listing.
 func (s *Platforms) Gone(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlRawGone, []uuid.UUID{ref.ID()}, now)
 	b.Queue(sqlAdvertGone, ref.Platform, ref.PlatformID, cycle, now, clip(reason))
-	b.Queue(sqlAdvertRest, ref.Platform, ref.PlatformID, now)
+	b.Queue(sqlAdvertRest, ref.Platform, ref.PlatformID, now.Add(scrape.GoneWait))
 	b.Queue(sqlPlatformSuccess, ref.Platform, now, "")
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("mark %s as gone: %w", ref, err)
@@ -335,16 +336,16 @@ func (s *Platforms) Gone(ctx context.Context, ref listing.Ref, cycle int64, reas
 
 const sqlAdvertFailed = `
 UPDATE platform_adverts SET failures = failures + 1, failure = $3,
-    retry_at = $4::timestamptz + least(power(2, least(failures, 10)) * interval '10 minutes', interval '6 hours')
+    retry_at = $4::timestamptz + ($5::interval[])[least(failures + 1, cardinality($5))]
 WHERE platform = $1 AND platform_id = $2`
 
 const sqlCycleFailed = `UPDATE platform_cycles SET failed = failed + 1 WHERE platform = $1 AND cycle = $2`
 
-// Failed notes that an advert's detail page gave no advert, and why. It is visited again after ten minutes, twice that
-// the next time, up to six hours: neither forgotten nor in the way.
+// Failed notes that an advert's detail page gave no advert, and why. It is visited again after the wait that
+// scrape.RevisitWaits gives for its failures in a row.
 func (s *Platforms) Failed(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error {
 	b := new(pgx.Batch)
-	b.Queue(sqlAdvertFailed, ref.Platform, ref.PlatformID, clip(reason), now)
+	b.Queue(sqlAdvertFailed, ref.Platform, ref.PlatformID, clip(reason), now, scrape.RevisitWaits)
 	b.Queue(sqlCycleFailed, ref.Platform, cycle)
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("note the failure of %s: %w", ref, err)
@@ -435,12 +436,9 @@ FROM (SELECT results_pages AS before FROM platforms WHERE name = $1 FOR UPDATE) 
 WHERE name = $1
 RETURNING b.before >= $2`
 
-// most says that n adverts are about all of the total that a site states; some come and go while its pages are read.
-func most(n, total int) bool { return n*10 >= total*9 }
-
-// NoResults notes a search page without adverts. It is suspect when wrong says why it cannot be, or when there were
-// some on it before, unless the pages before it held about all that the site says there are. Then the reason is
-// returned, and "" otherwise. Of a list that may have grown shorter that is said once, and never accepted of page 1.
+// NoResults notes a search page without adverts. The platform is suspect when wrong says why such a page cannot be, or
+// else when scrape.EmptyPage does. The reason is returned, and "" when there is none. A list that may have grown shorter
+// is suspect once: the page is taken for one that never had adverts then, page 1 excepted.
 func (s *Platforms) NoResults(ctx context.Context, name string, cycle int64, page, total int, wrong string,
 	now time.Time) (reason string, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
@@ -455,10 +453,7 @@ func (s *Platforms) NoResults(ctx context.Context, name string, cycle int64, pag
 		if err := tx.QueryRow(ctx, sqlPlatformHadResults, name, page, now).Scan(&had); err != nil {
 			return err
 		}
-		if reason = wrong; reason == "" && had && !(page > 1 && total > 0 && most(n, total)) {
-			reason = "no adverts on a page that had some before"
-		}
-		if reason == "" {
+		if reason = cmp.Or(wrong, scrape.EmptyPage(page, n, total, had)); reason == "" {
 			return nil
 		}
 		return suspect(ctx, tx, name, scrape.Suspicion{Of: scrape.SearchPages, Reason: reason, Cycle: cycle, Page: page}, now)
@@ -469,18 +464,19 @@ func (s *Platforms) NoResults(ctx context.Context, name string, cycle int64, pag
 	return reason, nil
 }
 
-// What a cycle c has seen, and what of it had nothing new and was not visited; the hours are scrape.StaleAfter.
+// How many adverts a cycle c has seen, and how many of these had nothing new and were not visited. $2 is
+// scrape.StaleAfter.
 const sqlCycleSeen = `
     (SELECT count(*), count(*) FILTER (WHERE a.visited_at < c.started_at
-        AND a.visited_at > c.started_at - interval '6 hours' AND a.visited_fingerprint = a.fingerprint
+        AND a.visited_at > c.started_at - $2::interval AND a.visited_fingerprint = a.fingerprint
         AND a.gone_at IS NULL)
     FROM platform_adverts a WHERE a.platform = c.platform AND a.seen_cycle = c.cycle)`
 
 const sqlCycleEnd = `
-UPDATE platform_cycles c SET ended_at = $3, note = $4, (seen, skipped) = ` + sqlCycleSeen + `
-WHERE platform = $1 AND cycle = $2 AND ended_at IS NULL
+UPDATE platform_cycles c SET ended_at = $4, note = $5, (seen, skipped) = ` + sqlCycleSeen + `
+WHERE platform = $1 AND cycle = $3 AND ended_at IS NULL
 RETURNING seen, coalesce(total, -1), (SELECT count(*) FROM platform_adverts
-    WHERE platform = $1 AND seen_cycle < $2 AND gone_at IS NULL AND missed = 0)`
+    WHERE platform = $1 AND seen_cycle < $3 AND gone_at IS NULL AND missed = 0)`
 
 const sqlCycleNote = `UPDATE platform_cycles SET note = $3 WHERE platform = $1 AND cycle = $2`
 
@@ -497,48 +493,31 @@ WHERE name = $1`
 
 const sqlAdvertsMissing = `
 UPDATE platform_adverts SET missed = missed + 1,
-    gone_at = CASE WHEN missed >= 1 THEN $3::timestamptz END,
-    gone_reason = CASE WHEN missed >= 1 THEN 'missing in two cycles' ELSE '' END
+    gone_at = CASE WHEN missed + 1 >= $4 THEN $3::timestamptz END,
+    gone_reason = CASE WHEN missed + 1 >= $4 THEN $5 ELSE '' END
 WHERE platform = $1 AND seen_cycle < $2 AND gone_at IS NULL
 RETURNING platform_id, gone_at IS NOT NULL`
 
 const sqlCycleGone = `UPDATE platform_cycles SET gone = gone + $3 WHERE platform = $1 AND cycle = $2`
 
-// unlikely is how many adverts must go missing at once, and be more than those that are left, to be the site's trouble
-// and not its tenants' luck.
-const unlikely = 20
-
 // End ends a cycle, after which the platform rests for its cooldown. note says why it is not complete; "" is that it
-// came to the last search page, and then it is complete if it saw about as many adverts as the site says there are: who
-// was missing in it and in the complete one before is gone. When more adverts go missing at once than are left, nobody
-// is gone and the site is suspected. A cycle that has ended is not ended again.
+// reached the last search page, and then scrape.Judge says what it amounts to: adverts missing from scrape.GoneAfter
+// complete cycles in a row are gone, and a suspicious cycle makes the platform suspect. A cycle that has ended is not
+// ended again.
 func (s *Platforms) End(ctx context.Context, name string, cycle int64, note string, now time.Time) error {
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var seen, total, missing int
-		err := tx.QueryRow(ctx, sqlCycleEnd, name, cycle, now, clip(note)).Scan(&seen, &total, &missing)
+		err := tx.QueryRow(ctx, sqlCycleEnd, name, scrape.StaleAfter, cycle, now, clip(note)).Scan(&seen, &total, &missing)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		switch {
-		case note != "":
-		case !most(seen, total):
-			note = fmt.Sprintf("saw %d of %d adverts", seen, total)
-		case missing >= unlikely && missing > seen:
-			note = fmt.Sprintf("%d adverts are missing at once and %d are left", missing, seen)
-			v := scrape.Suspicion{Of: scrape.Cycles, Reason: note, Cycle: cycle}
-			if err := suspect(ctx, tx, name, v, now); err != nil {
+		if note == "" {
+			if err := judgeCycle(ctx, tx, name, cycle, seen, total, missing, now); err != nil {
 				return err
 			}
-		}
-		if note != "" {
-			if _, err := tx.Exec(ctx, sqlCycleNote, name, cycle, clip(note)); err != nil {
-				return err
-			}
-		} else if err := markMissing(ctx, tx, name, cycle, now); err != nil {
-			return err
 		}
 		_, err = tx.Exec(ctx, sqlPlatformRest, name, now)
 		return err
@@ -549,9 +528,25 @@ func (s *Platforms) End(ctx context.Context, name string, cycle int64, note stri
 	return nil
 }
 
-// markMissing marks who was not seen in a complete cycle.
+// judgeCycle does what follows from scrape.Judge of a cycle that reached the last search page.
+func judgeCycle(ctx context.Context, tx pgx.Tx, name string, cycle int64, seen, total, missing int, now time.Time) error {
+	verdict, note := scrape.Judge(seen, total, missing)
+	if verdict == scrape.Complete {
+		return markMissing(ctx, tx, name, cycle, now)
+	}
+	if verdict == scrape.Suspicious {
+		v := scrape.Suspicion{Of: scrape.Cycles, Reason: note, Cycle: cycle}
+		if err := suspect(ctx, tx, name, v, now); err != nil {
+			return err
+		}
+	}
+	_, err := tx.Exec(ctx, sqlCycleNote, name, cycle, clip(note))
+	return err
+}
+
+// markMissing counts a complete cycle against the adverts that it did not see, and marks those that are gone.
 func markMissing(ctx context.Context, tx pgx.Tx, name string, cycle int64, now time.Time) error {
-	rows, _ := tx.Query(ctx, sqlAdvertsMissing, name, cycle, now)
+	rows, _ := tx.Query(ctx, sqlAdvertsMissing, name, cycle, now, scrape.GoneAfter, scrape.GoneReason)
 	var gone []uuid.UUID
 	var id string
 	var isGone bool

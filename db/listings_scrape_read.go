@@ -133,7 +133,7 @@ func (s *Platforms) read(ctx context.Context, name string, now time.Time) (list 
 	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
 		func(tx pgx.Tx) error {
 			list = nil
-			rows, _ := tx.Query(ctx, sqlPlatformCycles, stated(name))
+			rows, _ := tx.Query(ctx, sqlPlatformCycles, stated(name), scrape.StaleAfter)
 			cycles := map[string][]PlatformCycle{}
 			var of string
 			var c PlatformCycle

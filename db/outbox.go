@@ -10,6 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // Outbox is what must be published. Rows are written by the other stores, in the transaction of the change they
@@ -132,21 +134,19 @@ func (o *Outbox) Published(ctx context.Context, token uuid.UUID, ids []int64, no
 }
 
 const sqlOutboxRelease = `
-UPDATE outbox SET lease_token = NULL, last_error = $4, refusals = refusals + $5,
-    leased_until = $3::timestamptz + CASE WHEN $5::int = 0 THEN interval '0'
-        ELSE least(power(2, least(refusals, 10)), 120) * interval '30 seconds' END
+UPDATE outbox SET lease_token = NULL, last_error = $4, refusals = refusals + ($5::interval[] IS NOT NULL)::int,
+    leased_until = $3::timestamptz + coalesce(($5::interval[])[least(refusals + 1, cardinality($5))], interval '0')
 WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
 
 // Release gives messages back that could not be published. refused says that the broker returned or refused them: then
-// they are not leased again for half a minute, twice that the next time, up to an hour. A broker that was away costs
-// nothing.
+// they are not leased again for as long as fault.RefusalWaits says. Otherwise they may be leased again at once.
 func (o *Outbox) Release(ctx context.Context, token uuid.UUID, ids []int64, now time.Time, reason string,
 	refused bool) error {
-	count := 0
+	var waits []time.Duration
 	if refused {
-		count = 1
+		waits = fault.RefusalWaits
 	}
-	if _, err := o.pool.Exec(ctx, sqlOutboxRelease, ids, token, now, reason, count); err != nil {
+	if _, err := o.pool.Exec(ctx, sqlOutboxRelease, ids, token, now, reason, waits); err != nil {
 		return fmt.Errorf("release %d messages: %w", len(ids), err)
 	}
 	return nil
