@@ -17,25 +17,33 @@ import (
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
-// Scrapers are the activities that read rental sites. What they know is in the store, so any worker can go on.
-type Scrapers struct {
-	Store  ScrapeStore
-	Pages  map[scrape.Transport]PageSource
-	Robots RobotsSource
-	Now    func() time.Time
-	Dice   func() float64 // from 0 to 1
-	Cycled func()         // told of each cycle of a platform whose pages come by browser
+// Cycles are the activities that begin and end the cycles of a platform's scraper. All of them are short steps on our own
+// database, made to run as local activities.
+type Cycles struct {
+	Store CycleStore
+	Now   func() time.Time
 }
 
-// ScrapeStore is what scrapers need of the database. Each write is one transaction with its messages.
-type ScrapeStore interface {
-	cycleStore
-	advertStore
-}
-
-type cycleStore interface {
+// CycleStore keeps the cycles of platforms. Each write is one transaction with its messages.
+type CycleStore interface {
 	Begin(ctx context.Context, name string, now time.Time) (scrape.Plan, error)
 	End(ctx context.Context, name string, cycle int64, note string, now time.Time) error
+}
+
+// Visits is the activity that reads the pages of rental sites. Its state is in the stores, so any worker can take it over.
+type Visits struct {
+	Sites   SiteStore
+	Adverts AdvertStore
+	Pages   map[scrape.Transport]PageSource
+	Robots  RobotsSource
+	Now     func() time.Time
+	Dice    func() float64 // from 0 to 1
+	Cycled  func()         // called after each cycle of a platform whose pages a browser loads
+}
+
+// SiteStore keeps when and how a platform's site is asked for pages, and how that went. Each write is one transaction
+// with its messages.
+type SiteStore interface {
 	Turn(ctx context.Context, name string, atLeast time.Duration, now time.Time) (scrape.Turn, error)
 	Settings(ctx context.Context, name string) (scrape.Turn, error)
 	Refused(ctx context.Context, name string, cycle int64, reason string, asked time.Duration, dice float64,
@@ -46,7 +54,9 @@ type cycleStore interface {
 	Trouble(ctx context.Context, name, message string, now time.Time) error
 }
 
-type advertStore interface {
+// AdvertStore keeps which adverts a platform shows, and what their visits came to. Each write is one transaction with its
+// messages.
+type AdvertStore interface {
 	Seen(ctx context.Context, name string, cycle int64, page int, r scrape.Results, now time.Time) ([]scrape.Visit, error)
 	Due(ctx context.Context, name string, cycle int64, visits []scrape.Visit, now time.Time) ([]scrape.Visit, error)
 	Found(ctx context.Context, cycle int64, f scrape.Find) error
@@ -67,7 +77,7 @@ type RobotsSource interface {
 }
 
 // BeginCycle says what the platform's scraper does now, and begins a cycle when one is due.
-func (a *Scrapers) BeginCycle(ctx context.Context, name string) (scrape.Plan, error) {
+func (a *Cycles) BeginCycle(ctx context.Context, name string) (scrape.Plan, error) {
 	return a.Store.Begin(ctx, name, a.Now())
 }
 
@@ -79,7 +89,7 @@ type CycleEnd struct {
 }
 
 // EndCycle ends a cycle, once. Adverts that were in neither of the last two complete ones are gone.
-func (a *Scrapers) EndCycle(ctx context.Context, e CycleEnd) (CycleEnd, error) {
+func (a *Cycles) EndCycle(ctx context.Context, e CycleEnd) (CycleEnd, error) {
 	return e, a.Store.End(ctx, e.Platform, e.Cycle, e.Note, a.Now())
 }
 
@@ -113,19 +123,19 @@ type cursor struct {
 // publishes each before it goes on. A worker that takes over goes on with the next advert. When the site refuses it
 // fails with fault.Throttled and the time to stay away. A page that is not what it was is no error: the platform is
 // suspect, and the result says why.
-func (a *Scrapers) ScrapePage(ctx context.Context, job ScrapeJob) (ScrapedPage, error) {
+func (a *Visits) ScrapePage(ctx context.Context, job ScrapeJob) (ScrapedPage, error) {
 	site, ok := platform.ByName(job.Platform)
 	if !ok {
 		return ScrapedPage{}, fault.Newf(fault.Invalid, "platform: no reader for %q", job.Platform)
 	}
-	v := &visitor{Scrapers: a, site: site, job: job}
+	v := &visitor{Visits: a, site: site, job: job}
 	at, resumed := cursor{}, false
 	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &at) == nil {
 		resumed = at.Adverts > 0
 	}
 	var err error
 	if resumed { // more may be done than the last beat said
-		at.Rest, err = a.Store.Due(ctx, job.Platform, job.Cycle, at.Rest, a.Now())
+		at.Rest, err = a.Adverts.Due(ctx, job.Platform, job.Cycle, at.Rest, a.Now())
 	} else {
 		at, err = v.search(ctx)
 	}
@@ -146,7 +156,7 @@ func (a *Scrapers) ScrapePage(ctx context.Context, job ScrapeJob) (ScrapedPage, 
 
 // visitor reads one search page and what it leads to.
 type visitor struct {
-	*Scrapers
+	*Visits
 	site      platform.Platform
 	job       ScrapeJob
 	transport scrape.Transport // of the page before
@@ -188,10 +198,10 @@ func (v *visitor) search(ctx context.Context) (at cursor, err error) {
 		if !results.Last {
 			wrong = "no adverts on a page that is not the last"
 		}
-		at.Suspect, err = v.Store.NoResults(ctx, v.job.Platform, v.job.Cycle, v.job.Page, results.Total, wrong, v.Now())
+		at.Suspect, err = v.Sites.NoResults(ctx, v.job.Platform, v.job.Cycle, v.job.Page, results.Total, wrong, v.Now())
 		return at, err
 	}
-	if at.Rest, err = v.Store.Seen(ctx, v.job.Platform, v.job.Cycle, v.job.Page, results, v.Now()); err != nil {
+	if at.Rest, err = v.Adverts.Seen(ctx, v.job.Platform, v.job.Cycle, v.job.Page, results, v.Now()); err != nil {
 		return at, err
 	}
 	if at.Visits = len(at.Rest); at.Visits > 0 { // a page with nothing new costs no beat
@@ -207,7 +217,7 @@ func (v *visitor) visit(ctx context.Context, at *cursor) error {
 	ref := listing.Ref{Platform: v.job.Platform, PlatformID: next.PlatformID}
 	find, err := v.advert(ctx, at, next)
 	if err == nil {
-		err = v.Store.Found(ctx, v.job.Cycle, find)
+		err = v.Adverts.Found(ctx, v.job.Cycle, find)
 		if class, _ := fault.Of(err); err != nil && !class.Final() {
 			return err
 		}
@@ -235,7 +245,7 @@ func (v *visitor) visit(ctx context.Context, at *cursor) error {
 		v.bad = 0
 		at.Gone++
 		v.count(ctx, "conveyor_scrape_adverts", "outcome", "gone")
-		if err := v.Store.Gone(ctx, ref, v.job.Cycle, err.Error(), v.Now()); err != nil {
+		if err := v.Adverts.Gone(ctx, ref, v.job.Cycle, err.Error(), v.Now()); err != nil {
 			return err
 		}
 	default:
@@ -253,7 +263,7 @@ func (v *visitor) failed(ctx context.Context, at *cursor, ref listing.Ref, why e
 	v.gone = 0
 	at.Failed++
 	v.count(ctx, "conveyor_scrape_adverts", "outcome", "failed")
-	if err := v.Store.Failed(ctx, ref, v.job.Cycle, why.Error(), v.Now()); err != nil {
+	if err := v.Adverts.Failed(ctx, ref, v.job.Cycle, why.Error(), v.Now()); err != nil {
 		return err
 	}
 	if v.bad++; v.bad < badInARow {
@@ -268,7 +278,7 @@ func (v *visitor) failed(ctx context.Context, at *cursor, ref listing.Ref, why e
 
 func (v *visitor) suspect(ctx context.Context, of, reason string) error {
 	s := scrape.Suspicion{Of: of, Reason: reason, Cycle: v.job.Cycle, Page: v.job.Page}
-	return v.Store.Suspect(ctx, v.job.Platform, s, v.Now())
+	return v.Sites.Suspect(ctx, v.job.Platform, s, v.Now())
 }
 
 // advert loads one detail page and reads it.

@@ -31,7 +31,7 @@ func (e errOurs) Unwrap() error { return e.error }
 func (v *visitor) load(ctx context.Context, at *cursor, request func(start string) (web.Request, error)) (
 	page web.Page, err error,
 ) {
-	turn, err := v.Store.Settings(ctx, v.job.Platform)
+	turn, err := v.Sites.Settings(ctx, v.job.Platform)
 	if err != nil {
 		return page, errOurs{err}
 	}
@@ -48,7 +48,7 @@ func (v *visitor) load(ctx context.Context, at *cursor, request func(start strin
 	case !allowed:
 		return page, fault.Newf(fault.Blocked, "robots.txt of the site does not allow %s", r.URL)
 	}
-	if turn, err = v.Store.Turn(ctx, v.job.Platform, apart, v.Now()); err != nil {
+	if turn, err = v.Sites.Turn(ctx, v.job.Platform, apart, v.Now()); err != nil {
 		return page, errOurs{err}
 	}
 	if turn.Stopped != "" {
@@ -129,7 +129,7 @@ func (v *visitor) until(ctx context.Context, at time.Time, apart time.Duration) 
 			timer.Stop()
 			return ctx.Err()
 		}
-		turn, err := v.Store.Settings(ctx, v.job.Platform)
+		turn, err := v.Sites.Settings(ctx, v.job.Platform)
 		if err != nil {
 			return errOurs{err}
 		}
@@ -151,13 +151,13 @@ func (v *visitor) explain(ctx context.Context, err error) error {
 	r := web.RefusalOf(err)
 	if r == nil {
 		if class, _ := fault.Of(err); class != fault.Limited && ctx.Err() == nil {
-			_ = v.Store.Trouble(ctx, v.job.Platform, err.Error(), v.Now()) // the store may be the trouble
+			_ = v.Sites.Trouble(ctx, v.job.Platform, err.Error(), v.Now()) // the store may be the trouble
 		}
 		return fmt.Errorf("scrape %s: %w", v.job.Platform, err)
 	}
 	_, asked := fault.Of(err)
 	v.count(ctx, "conveyor_scrape_refusals", "reason", r.Reason)
-	until, err := v.Store.Refused(ctx, v.job.Platform, v.job.Cycle, r.Reason, asked, v.Dice(), v.Now())
+	until, err := v.Sites.Refused(ctx, v.job.Platform, v.job.Cycle, r.Reason, asked, v.Dice(), v.Now())
 	if err != nil {
 		return err
 	}

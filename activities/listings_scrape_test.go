@@ -68,12 +68,6 @@ func (s *site) Allowed(context.Context, string) (bool, time.Duration, error) {
 
 func (s *site) say(format string, args ...any) { s.told = append(s.told, fmt.Sprintf(format, args...)) }
 
-func (s *site) Begin(context.Context, string, time.Time) (scrape.Plan, error) {
-	return scrape.Plan{}, nil
-}
-
-func (s *site) End(context.Context, string, int64, string, time.Time) error { return nil }
-
 func (s *site) Settings(context.Context, string) (scrape.Turn, error) {
 	return scrape.Turn{Settings: scrape.Settings{URL: "http://127.0.0.1/b-x/m/c37l1", Enabled: true,
 		Pace: scrape.Pace{Transport: scrape.Browser, MaxPages: 1}}}, nil
@@ -183,8 +177,8 @@ func TestScrapePage(t *testing.T) {
 			s.delay = time.Minute
 			cycled := 0
 			env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
-			a := &activities.Scrapers{Store: s, Pages: map[scrape.Transport]activities.PageSource{scrape.Browser: s}, Robots: s,
-				Now: time.Now, Dice: func() float64 { return 0.5 }, Cycled: func() { cycled++ }}
+			a := &activities.Visits{Sites: s, Adverts: s, Robots: s,
+				Pages: map[scrape.Transport]activities.PageSource{scrape.Browser: s}, Now: time.Now, Dice: func() float64 { return 0.5 }, Cycled: func() { cycled++ }}
 			env.RegisterActivity(a)
 			_, err := env.ExecuteActivity(a.ScrapePage, activities.ScrapeJob{Platform: "kijiji", Cycle: 1, Page: 1})
 			if tt.err == "" {

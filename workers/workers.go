@@ -19,7 +19,8 @@ type Activities struct {
 	Images    *activities.Images
 	Replays   *activities.Replays
 	Staleness *activities.Staleness
-	Scrapers  *activities.Scrapers
+	Cycles    *activities.Cycles
+	Visits    *activities.Visits
 	Drafts    *activities.Drafts
 }
 
@@ -59,7 +60,7 @@ func New(c client.Client, a Activities, o Options) []worker.Worker {
 	serve(workflows.QueueBrowser, worker.Options{
 		DisableWorkflowWorker:              true,
 		MaxConcurrentActivityExecutionSize: o.ScrapeSlots,
-	}, func(r worker.Registry) { r.RegisterActivity(a.Scrapers) })
+	}, func(r worker.Registry) { r.RegisterActivity(a.Visits) })
 	serve(workflows.QueueDrafts, worker.Options{
 		MaxConcurrentLocalActivityExecutionSize: o.StoreSlots,
 		MaxConcurrentActivityExecutionSize:      o.DraftSlots,
@@ -78,7 +79,7 @@ func registerListings(r worker.Registry, a Activities) {
 	r.RegisterActivity(a.Replays)
 	r.RegisterActivity(a.Staleness)
 	r.RegisterWorkflow(workflows.ScrapePlatform)
-	r.RegisterActivity(a.Scrapers)
+	r.RegisterActivity(a.Cycles)
 }
 
 // base adds what every worker has in common. Pollers scale by themselves: two fixed ones, the default, are the usual

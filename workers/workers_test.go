@@ -18,7 +18,7 @@ import (
 // built is every struct of activities, as cmd hands them over.
 var built = workers.Activities{
 	Listings: &activities.Listings{}, Images: &activities.Images{}, Replays: &activities.Replays{},
-	Staleness: &activities.Staleness{}, Scrapers: &activities.Scrapers{}, Drafts: &activities.Drafts{},
+	Staleness: &activities.Staleness{}, Cycles: &activities.Cycles{}, Visits: &activities.Visits{}, Drafts: &activities.Drafts{},
 }
 
 // lazy is a client that asks nobody anything.

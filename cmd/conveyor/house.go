@@ -46,7 +46,9 @@ var (
 	_ activities.ImageStore   = (*db.Listings)(nil)
 	_ activities.ReplayStore  = (*db.Replays)(nil)
 	_ activities.StaleStore   = (*db.Listings)(nil)
-	_ activities.ScrapeStore  = (*db.Platforms)(nil)
+	_ activities.CycleStore   = (*db.Platforms)(nil)
+	_ activities.SiteStore    = (*db.Platforms)(nil)
+	_ activities.AdvertStore  = (*db.Platforms)(nil)
 	_ activities.DraftStore   = (*db.Drafts)(nil)
 	_ activities.DraftBrowser = (*browser.Devtools)(nil)
 	_ activities.DraftBlobs   = (*blob.Store)(nil)
@@ -271,6 +273,7 @@ func (h *house) worker(ctx context.Context) error {
 	}
 	devtools := devtools(h.config, h.log, h.registry)
 	defer devtools.Close()
+	platforms := db.NewPlatforms(h.pool)
 	acts := workers.Activities{
 		Listings: &activities.Listings{Store: store, WithoutImages: !h.config.Images.Fetch, Now: time.Now},
 		Images:   &activities.Images{Store: store, Source: photos{source}, Blobs: pictures{h.blobs}, Now: time.Now},
@@ -278,8 +281,9 @@ func (h *house) worker(ctx context.Context) error {
 		Staleness: &activities.Staleness{
 			Store: store, Start: h.launch, After: h.config.Listings.StaleAfter, Now: time.Now,
 		},
-		Scrapers: &activities.Scrapers{
-			Store:  db.NewPlatforms(h.pool),
+		Cycles: &activities.Cycles{Store: platforms, Now: time.Now},
+		Visits: &activities.Visits{
+			Sites: platforms, Adverts: platforms,
 			Pages:  map[scrape.Transport]activities.PageSource{scrape.HTTP: pages{plain}, scrape.Browser: chromium},
 			Robots: fetch.NewRobots(plain), Now: time.Now, Dice: rand.Float64, Cycled: chromium.CycleDone,
 		},
