@@ -59,7 +59,7 @@ type SiteStore interface {
 type AdvertStore interface {
 	Seen(ctx context.Context, name string, cycle int64, page int, r scrape.Results, now time.Time) ([]scrape.Visit, error)
 	Due(ctx context.Context, name string, cycle int64, visits []scrape.Visit, now time.Time) ([]scrape.Visit, error)
-	Found(ctx context.Context, cycle int64, f scrape.Find) error
+	Found(ctx context.Context, cycle int64, f scrape.FoundAdvert) error
 	Gone(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error
 	Failed(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error
 }
@@ -282,7 +282,7 @@ func (v *visitor) suspect(ctx context.Context, of, reason string) error {
 }
 
 // advert loads one detail page and reads it.
-func (v *visitor) advert(ctx context.Context, at *cursor, next scrape.Visit) (scrape.Find, error) {
+func (v *visitor) advert(ctx context.Context, at *cursor, next scrape.Visit) (scrape.FoundAdvert, error) {
 	page, err := v.load(ctx, at, func(start string) (web.Request, error) {
 		return web.Request{URL: next.URL}, sameSite(start, next.URL)
 	})
@@ -292,10 +292,10 @@ func (v *visitor) advert(ctx context.Context, at *cursor, next scrape.Visit) (sc
 	}
 	v.loaded(ctx, "detail", err)
 	if err != nil {
-		return scrape.Find{}, err
+		return scrape.FoundAdvert{}, err
 	}
 	if advert.PlatformID != next.PlatformID {
-		return scrape.Find{}, web.Unrecognized("advert %s leads to advert %q", next.PlatformID, advert.PlatformID)
+		return scrape.FoundAdvert{}, web.Unrecognized("advert %s leads to advert %q", next.PlatformID, advert.PlatformID)
 	}
 	advert.ScrapedAt = v.asked.UTC().Truncate(time.Microsecond) // as Postgres keeps it
 	message := contract.ScrapedListing{
@@ -306,14 +306,14 @@ func (v *visitor) advert(ctx context.Context, at *cursor, next scrape.Visit) (sc
 		Raw: advert.Extra,
 	}
 	if err := message.Check(); err != nil {
-		return scrape.Find{}, fault.Newf(fault.Invalid, "advert as it was read: %w", err)
+		return scrape.FoundAdvert{}, fault.Newf(fault.Invalid, "advert as it was read: %w", err)
 	}
 	body, err := json.Marshal(message)
 	if err != nil {
-		return scrape.Find{}, fault.Newf(fault.Invalid, "write advert: %w", err)
+		return scrape.FoundAdvert{}, fault.Newf(fault.Invalid, "write advert: %w", err)
 	}
 	if len(body) > contract.MaxBody {
-		return scrape.Find{}, fault.Newf(fault.Invalid, "advert has %d bytes, the most is %d", len(body), contract.MaxBody)
+		return scrape.FoundAdvert{}, fault.Newf(fault.Invalid, "advert has %d bytes, the most is %d", len(body), contract.MaxBody)
 	}
-	return scrape.Find{Visit: next, Raw: advert.Raw, Payload: body}, nil
+	return scrape.FoundAdvert{Visit: next, Raw: advert.Raw, Payload: body}, nil
 }

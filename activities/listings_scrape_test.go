@@ -112,7 +112,7 @@ func (s *site) Due(_ context.Context, _ string, _ int64, v []scrape.Visit, _ tim
 	return v, nil
 }
 
-func (s *site) Found(_ context.Context, _ int64, f scrape.Find) error {
+func (s *site) Found(_ context.Context, _ int64, f scrape.FoundAdvert) error {
 	if err := s.store[f.PlatformID]; err != nil {
 		return err
 	}

@@ -146,7 +146,7 @@ func (h *platforms) change(ctx context.Context, name string, c db.PlatformChange
 	case c.Paused != nil:
 		action = "platform.resumed"
 	}
-	err := h.store.Set(ctx, name, c, db.Deed{
+	err := h.store.Set(ctx, name, c, db.AuditEntry{
 		At: h.now(), Actor: callerOf(ctx).Name, Action: action, Subject: "platform/" + name, Detail: detail,
 	})
 	if err != nil {

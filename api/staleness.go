@@ -45,7 +45,7 @@ func (h *staleness) run(ctx context.Context, _ *struct{}) (*stalenessOutput, err
 	if err != nil {
 		return nil, problem(ctx, h.log, err)
 	}
-	err = h.audit.Record(ctx, db.Deed{
+	err = h.audit.Record(ctx, db.AuditEntry{
 		At: h.now(), Actor: callerOf(ctx).Name, Action: "staleness.started", Subject: "workflow/" + id,
 		Detail: map[string]any{"joined": joined},
 	})

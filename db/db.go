@@ -97,7 +97,7 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 // write sends b as one transaction: all of it is stored or nothing. What no column takes is fault.Invalid. Events among
 // it remember the trace of ctx.
 func write(ctx context.Context, pool *pgxpool.Pool, b *pgx.Batch) error {
-	remember(ctx, b)
+	rememberTrace(ctx, b)
 	return refused(pool.SendBatch(ctx, b).Close()) // a batch without BEGIN is one implicit transaction
 }
 

@@ -62,8 +62,8 @@ func deadLetterAdd(b *pgx.Batch, d DeadLetter) error {
 	if body == nil {
 		body = []byte{} // NULL would be refused
 	}
-	b.Queue(sqlDeadLetterAdd, fingerprint(d.Key), name(d.Queue), name(d.Exchange), name(d.RoutingKey),
-		name(d.MessageID), headers, body, storable(d.Reason), name(d.Class), name(d.WorkflowID), name(d.RunID), d.At,
+	b.Queue(sqlDeadLetterAdd, letterFingerprint(d.Key), amqpName(d.Queue), amqpName(d.Exchange), amqpName(d.RoutingKey),
+		amqpName(d.MessageID), headers, body, storable(d.Reason), amqpName(d.Class), amqpName(d.WorkflowID), amqpName(d.RunID), d.At,
 		d.Letter,
 		contract.DeathHeader)
 	return nil
@@ -74,9 +74,9 @@ func storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }
 
-// name makes a stranger's text fit for a column that is indexed, and to be sent again: AMQP's names have at most 255
+// amqpName makes a stranger's text fit for a column that is indexed, and to be sent again: AMQP's names have at most 255
 // bytes.
-func name(s string) string {
+func amqpName(s string) string {
 	const most = 255
 	if s = storable(s); len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "")
@@ -99,7 +99,7 @@ func (s *DeadLetters) Archive(ctx context.Context, letters ...DeadLetter) error 
 	return nil
 }
 
-func fingerprint(key string) []byte { return hash([]byte(key)) }
+func letterFingerprint(key string) []byte { return hash([]byte(key)) }
 
 const sqlDeadLetterResolveKey = `
 UPDATE dead_letters SET state = 'resolved' WHERE fingerprint = $1 AND state IN ('open', 'replayed')`

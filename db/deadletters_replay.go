@@ -68,7 +68,7 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-func replay(ctx context.Context, q querier, f LetterFilter, id *int64, after int64, limit int, actor string,
+func letterReplay(ctx context.Context, q querier, f LetterFilter, id *int64, after int64, limit int, actor string,
 	now time.Time) ([]Replayed, error) {
 	args := append(f.args(), id, after, limit, now, contract.DeadLetterHeader, storable(actor))
 	rows, _ := q.Query(ctx, sqlLetterReplay, args...)
@@ -100,7 +100,7 @@ func (s *DeadLetters) Replay(ctx context.Context, id int64, force bool, actor st
 	var got []Replayed
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
 		if _, err = tx.Exec(ctx, sqlLetterHold, id); err == nil {
-			got, err = replay(ctx, tx, f, &id, 0, 1, actor, now)
+			got, err = letterReplay(ctx, tx, f, &id, 0, 1, actor, now)
 		}
 		return err
 	})
@@ -144,8 +144,8 @@ func stamp(t *time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// replayBatch is how many letters one transaction replays. Their bodies have up to 1 MiB each, mostly 3 KiB.
-const replayBatch = 100
+// letterReplayBatch is how many letters one transaction replays. Their bodies have up to 1 MiB each, mostly 3 KiB.
+const letterReplayBatch = 100
 
 // ReplayAll replays up to limit open letters that f means, the oldest first, in one transaction a batch, and returns
 // how many went. On error so many have gone; those are replayed for good. A letter that dies again while others are
@@ -155,7 +155,7 @@ func (s *DeadLetters) ReplayAll(ctx context.Context, f LetterFilter, limit int, 
 ) {
 	f.State = "open"
 	for after := int64(0); n < limit; {
-		got, err := replay(ctx, s.pool, f, nil, after, min(replayBatch, limit-n), actor, now)
+		got, err := letterReplay(ctx, s.pool, f, nil, after, min(letterReplayBatch, limit-n), actor, now)
 		if err != nil {
 			return n, err
 		}

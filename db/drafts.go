@@ -62,8 +62,8 @@ func (s *Drafts) PersistDraft(ctx context.Context, r draft.Result, d *draft.Docu
 	}
 	b := new(pgx.Batch)
 	b.Queue(sqlDraftPersist, draft.ID(r.EventID), r.EventID, storable(r.URL), web.Host(r.URL), finalURL, r.OutDir, r.Outcome,
-		string(r.Class), storable(r.Error), r.Status, value(product.Name), value(product.Brand), value(product.Price),
-		value(product.Currency), value(product.Availability), value(product.SKU), value(product.GTIN), value(product.MPN),
+		string(r.Class), storable(r.Error), r.Status, draftValue(product.Name), draftValue(product.Brand), draftValue(product.Price),
+		draftValue(product.Currency), draftValue(product.Availability), draftValue(product.SKU), draftValue(product.GTIN), draftValue(product.MPN),
 		document, files, r.CrawledAt, r.TookMS, now)
 	b.Queue(sqlDraftResolve, "draft/"+r.EventID.String(), r.EventID.String())
 	if err := write(ctx, s.pool, b); err != nil {
@@ -72,8 +72,8 @@ func (s *Drafts) PersistDraft(ctx context.Context, r draft.Result, d *draft.Docu
 	return nil
 }
 
-// value is what was found, NULL where nothing was.
-func value[T ~string](f *draft.Found[T]) *string {
+// draftValue is what was found, NULL where nothing was.
+func draftValue[T ~string](f *draft.Found[T]) *string {
 	if f == nil {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (s *Drafts) RequestDraft(ctx context.Context, r draft.Request, by string, t
 			MessageID: r.EventID, Lane: DraftLane, Exchange: to.Exchange, RoutingKey: to.RoutingKey, Body: body,
 			CreatedAt: now,
 		})
-		remember(ctx, b)
+		rememberTrace(ctx, b)
 		return tx.SendBatch(ctx, b).Close()
 	})
 	if err != nil {

@@ -100,8 +100,8 @@ SELECT id, revision, revision = settled_revision AND archived_at IS NULL, archiv
 func (s *Listings) Receive(ctx context.Context, arrivals []Arrival, now time.Time) ([]Receipt, error) {
 	receipts := make([]Receipt, len(arrivals))
 	now = now.Truncate(time.Microsecond) // what Postgres keeps: the statement compares it with itself
-	for _, round := range rounds(arrivals) {
-		if err := s.receive(ctx, arrivals, round, receipts, now); err != nil {
+	for _, round := range arrivalRounds(arrivals) {
+		if err := s.receiveRound(ctx, arrivals, round, receipts, now); err != nil {
 			return nil, err
 		}
 		now = now.Add(time.Microsecond)
@@ -109,9 +109,9 @@ func (s *Listings) Receive(ctx context.Context, arrivals []Arrival, now time.Tim
 	return receipts, nil
 }
 
-// rounds splits arrivals so that no advert is twice in one statement, which Postgres refuses; the order of two
+// arrivalRounds splits arrivals so that no advert is twice in one statement, which Postgres refuses; the order of two
 // scrapes of one advert is kept. Nearly always that is one round.
-func rounds(arrivals []Arrival) [][]int {
+func arrivalRounds(arrivals []Arrival) [][]int {
 	var out [][]int
 	seen := make(map[listing.Ref]int, len(arrivals))
 	for i, a := range arrivals {
@@ -125,13 +125,13 @@ func rounds(arrivals []Arrival) [][]int {
 	return out
 }
 
-func (s *Listings) receive(ctx context.Context, all []Arrival, round []int, receipts []Receipt, now time.Time) error {
+func (s *Listings) receiveRound(ctx context.Context, all []Arrival, round []int, receipts []Receipt, now time.Time) error {
 	list, at := make([]Arrival, len(round)), make(map[uuid.UUID]int, len(round))
 	for i, k := range round {
 		list[i] = all[k]
 		at[list[i].Ref.ID()] = k
 	}
-	rows, _ := s.pool.Query(ctx, sqlRawReceive, receiving(list, 1, now)...)
+	rows, _ := s.pool.Query(ctx, sqlRawReceive, arrivalArgs(list, 1, now)...)
 	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Receipt])
 	if err != nil {
 		return refused(fmt.Errorf("store %d adverts: %w", len(list), err))
@@ -142,9 +142,9 @@ func (s *Listings) receive(ctx context.Context, all []Arrival, round []int, rece
 	return nil
 }
 
-// receiving are the arguments of sqlRawReceive. messages is what each arrival adds to the count of messages: a scraper
+// arrivalArgs are the arguments of sqlRawReceive. messages is what each arrival adds to the count of messages: a scraper
 // that stores what it is about to send adds none.
-func receiving(arrivals []Arrival, messages int, now time.Time) []any {
+func arrivalArgs(arrivals []Arrival, messages int, now time.Time) []any {
 	n := len(arrivals)
 	ids := make([]uuid.UUID, n)
 	platforms, platformIDs, urls := make([]string, n), make([]string, n), make([]string, n)
@@ -231,7 +231,7 @@ func (s *Listings) SaveNormalized(ctx context.Context, l listing.Listing, revisi
 	}
 	b := new(pgx.Batch)
 	b.Queue(sqlRawNormalized, l.ID(), revision, doc)
-	if err := tell(b, contract.ListingNormalized, l.Ref, listingData(l, revision), detailsHash(l), now); err != nil {
+	if err := listingTell(b, contract.ListingNormalized, l.Ref, listingData(l, revision), listingHash(l), now); err != nil {
 		return err
 	}
 	if err := write(ctx, s.pool, b); err != nil {
@@ -260,7 +260,7 @@ func (s *Listings) Reject(ctx context.Context, raw listing.Raw, p listing.Payloa
 	}
 	b := new(pgx.Batch)
 	b.Queue(sqlRawReject, raw.ID(), p.Revision, reasons, now)
-	if err := tell(b, contract.ListingRejected, raw.Ref, data, reasons, now); err != nil {
+	if err := listingTell(b, contract.ListingRejected, raw.Ref, data, reasons, now); err != nil {
 		return err
 	}
 	stage := listing.StageNormalize
@@ -327,8 +327,8 @@ func (s *Listings) SaveDuplicate(ctx context.Context, ref listing.Ref, revision 
 	return nil
 }
 
-// detailsHash tells a changed listing from a repeated one: everything but when it was scraped.
-func detailsHash(l listing.Listing) []byte {
+// listingHash tells a changed listing from a repeated one: everything but when it was scraped.
+func listingHash(l listing.Listing) []byte {
 	l.ScrapedAt = time.Time{}
 	doc, err := json.Marshal(l)
 	if err != nil { // finite numbers and strings only
@@ -344,11 +344,11 @@ func listingData(l listing.Listing, revision int64) contract.ListingData {
 	}
 }
 
-// tell queues an event about a listing. Its ID is made from the listing, the event, the revision and what was
+// listingTell queues an event about a listing. Its ID is made from the listing, the event, the revision and what was
 // found, so that a step that runs twice tells it once, and one that finds something else tells that.
-func tell(b *pgx.Batch, name string, ref listing.Ref, data contract.ListingData, found []byte, now time.Time) error {
+func listingTell(b *pgx.Batch, name string, ref listing.Ref, data contract.ListingData, found []byte, now time.Time) error {
 	seed := bytes.Join([][]byte{[]byte(name), fmt.Appendf(nil, "%d", data.Revision), found}, []byte{0})
-	m, err := event(name, ref.Platform, uuid.NewSHA1(ref.ID(), seed), data, now)
+	m, err := outboxEvent(name, ref.Platform, uuid.NewSHA1(ref.ID(), seed), data, now)
 	if err != nil {
 		return err
 	}
@@ -356,9 +356,9 @@ func tell(b *pgx.Batch, name string, ref listing.Ref, data contract.ListingData,
 	return nil
 }
 
-// event puts data into an envelope and addresses it: never to the exchange of the work queues, or it would come back as
+// outboxEvent puts data into an envelope and addresses it: never to the exchange of the work queues, or it would come back as
 // work.
-func event(name, platform string, id uuid.UUID, data any, now time.Time) (Message, error) {
+func outboxEvent(name, platform string, id uuid.UUID, data any, now time.Time) (Message, error) {
 	inner, err := json.Marshal(data)
 	if err != nil {
 		return Message{}, fmt.Errorf("write event %s: %w", name, err)

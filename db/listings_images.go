@@ -102,7 +102,7 @@ func (s *Listings) AttachImage(ctx context.Context, ref listing.Ref, img listing
 	}
 	b := new(pgx.Batch)
 	b.Queue(sqlImageLock, id)
-	b.Queue(sqlDeadLetterResolveKey, fingerprint(imageKey(ref, img.URL)))
+	b.Queue(sqlDeadLetterResolveKey, letterFingerprint(imageKey(ref, img.URL)))
 	b.Queue(sqlImageAttach, id, img.URL, img.SHA256, img.Key, img.ThumbnailKey, img.ContentType, img.Bytes, img.Width,
 		img.Height, now, message, ref.Platform, contract.ExchangeListingEvents, contract.ImageAttached, event)
 	if err := write(ctx, s.pool, b); err != nil {

@@ -51,7 +51,7 @@ func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, err
 		v.ReceivedAt = received.UTC()
 	}
 	if status != nil {
-		v.Published, v.Same = *status, bytes.Equal(hash, detailsHash(v.Listing))
+		v.Published, v.Same = *status, bytes.Equal(hash, listingHash(v.Listing))
 	}
 	return v, nil
 }
@@ -138,7 +138,7 @@ func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listi
 	now time.Time) ([]listing.Image, error) {
 	b := new(pgx.Batch)
 	if !p.Same || p.Published == "archived" {
-		if err := publish(b, p, now); err != nil {
+		if err := listingPublish(b, p, now); err != nil {
 			return nil, err
 		}
 	}
@@ -166,14 +166,14 @@ func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listi
 	return pending, nil
 }
 
-// publish queues the row, its history and its event. Which history there is comes from what was published before.
-func publish(b *pgx.Batch, p listing.Publication, now time.Time) error {
+// listingPublish queues the row, its history and its event. Which history there is comes from what was published before.
+func listingPublish(b *pgx.Batch, p listing.Publication, now time.Time) error {
 	l, id := p.Listing, p.Listing.ID()
 	doc, err := json.Marshal(l)
 	if err != nil {
 		return fmt.Errorf("write listing %s: %w", l.Ref, err)
 	}
-	sum := detailsHash(l)
+	sum := listingHash(l)
 	data := listingData(l, p.Revision)
 	data.Neighbourhood = p.Neighbourhood
 	switch p.Published {
@@ -181,7 +181,7 @@ func publish(b *pgx.Batch, p listing.Publication, now time.Time) error {
 		data.Change = "created"
 	case "archived":
 		data.Change = "returned"
-		if err := tellReturned(b, l.Ref, data, now); err != nil {
+		if err := listingTellReturned(b, l.Ref, data, now); err != nil {
 			return err
 		}
 		b.Queue(sqlEventReturned, id, p.Revision, now)
@@ -199,17 +199,17 @@ func publish(b *pgx.Batch, p listing.Publication, now time.Time) error {
 	case "returned":
 		return nil
 	}
-	return tell(b, contract.ListingPublished, l.Ref, data, sum, now)
+	return listingTell(b, contract.ListingPublished, l.Ref, data, sum, now)
 }
 
 const sqlOutboxReturned = `
 INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 SELECT $1, $2, $3, $4, $5, $6 FROM listings WHERE id = $7 AND status = 'archived'`
 
-// tellReturned tells that a listing is back. It may be back any number of times with the same words, so what was
+// listingTellReturned tells that a listing is back. It may be back any number of times with the same words, so what was
 // found cannot name the event: the state before does, and this must be queued before the listing is saved.
-func tellReturned(b *pgx.Batch, ref listing.Ref, data contract.ListingData, now time.Time) error {
-	m, err := event(contract.ListingPublished, ref.Platform, uuid.New(), data, now)
+func listingTellReturned(b *pgx.Batch, ref listing.Ref, data contract.ListingData, now time.Time) error {
+	m, err := outboxEvent(contract.ListingPublished, ref.Platform, uuid.New(), data, now)
 	if err != nil {
 		return err
 	}

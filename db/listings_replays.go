@@ -69,8 +69,8 @@ const sqlReplayMatch = `
     AND ($6::text IS NULL OR r.reasons @> jsonb_build_array(jsonb_build_object('code', $6::text)))
     AND r.revised_at <= $7`
 
-// match are the arguments of sqlReplayMatch.
-func match(f listing.ReplayFilter, made time.Time) []any {
+// replayMatchArgs are the arguments of sqlReplayMatch.
+func replayMatchArgs(f listing.ReplayFilter, made time.Time) []any {
 	return []any{stated(f.Platform), f.Status, f.ScrapedSince, f.ScrapedUntil, f.IDs, stated(f.Reason), made}
 }
 
@@ -78,7 +78,7 @@ const sqlReplayCount = `SELECT count(*) FROM raw_listings r WHERE` + sqlReplayMa
 
 // Count returns how many adverts a replay made now would be about.
 func (s *Replays) Count(ctx context.Context, f listing.ReplayFilter, now time.Time) (n int64, err error) {
-	if err := s.pool.QueryRow(ctx, sqlReplayCount, match(f, now)...).Scan(&n); err != nil {
+	if err := s.pool.QueryRow(ctx, sqlReplayCount, replayMatchArgs(f, now)...).Scan(&n); err != nil {
 		return 0, refused(fmt.Errorf("count adverts to replay: %w", err))
 	}
 	return n, nil
@@ -96,13 +96,13 @@ func (s *Replays) OpenReplay(ctx context.Context, r listing.Replay) error {
 		return fmt.Errorf("write filter of replay %s: %w", r.ID, err)
 	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		args := append(match(r.Filter, r.At), r.ID, r.Stage, filter, r.Rate, storable(r.By))
+		args := append(replayMatchArgs(r.Filter, r.At), r.ID, r.Stage, filter, r.Rate, storable(r.By))
 		done, err := tx.Exec(ctx, sqlReplayOpen, args...)
 		if err != nil || done.RowsAffected() == 0 {
 			return err
 		}
 		b := new(pgx.Batch)
-		err = auditAdd(b, Deed{
+		err = auditAdd(b, AuditEntry{
 			At: r.At, Actor: r.By, Action: "replay.started", Subject: replaySubject(r.ID),
 			Detail: map[string]any{"stage": r.Stage, "filter": r.Filter, "rate": r.Rate},
 		})
@@ -165,7 +165,7 @@ func (s *Replays) SettleReplay(ctx context.Context, id uuid.UUID, now, lost time
 	return p, nil
 }
 
-const sqlReplayWish = `SELECT stage, filter, created_at FROM replays WHERE id = $1`
+const sqlReplayRequest = `SELECT stage, filter, created_at FROM replays WHERE id = $1`
 
 const sqlReplayNext = `
 SELECT r.platform, r.platform_id, r.revision, coalesce(l.title, ''), l.rent_cents, r.settlements,
@@ -184,10 +184,10 @@ func (s *Replays) NextOfReplay(ctx context.Context, id, last uuid.UUID, n int) (
 		filter listing.ReplayFilter
 		made   time.Time
 	)
-	if err := s.pool.QueryRow(ctx, sqlReplayWish, id).Scan(&stage, &filter, &made); err != nil {
+	if err := s.pool.QueryRow(ctx, sqlReplayRequest, id).Scan(&stage, &filter, &made); err != nil {
 		return nil, fmt.Errorf("read replay %s: %w", id, err)
 	}
-	rows, _ := s.pool.Query(ctx, sqlReplayNext, append(match(filter, made), last, stage, n)...)
+	rows, _ := s.pool.Query(ctx, sqlReplayNext, append(replayMatchArgs(filter, made), last, stage, n)...)
 	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (i listing.ReplayItem, err error) {
 		i.Stage = stage
 		return i, row.Scan(&i.Ref.Platform, &i.Ref.PlatformID, &i.Revision, &i.Title, &i.RentCents, &i.Settlements, &i.Skip)
@@ -255,7 +255,7 @@ func (s *Replays) EndReplay(ctx context.Context, id uuid.UUID, state, reason str
 // fault.Conflict, an unknown one fault.Gone.
 func (s *Replays) Cancel(ctx context.Context, id uuid.UUID, by string, now time.Time) (Replay, error) {
 	_, err := s.end(ctx, id, listing.ReplayCanceled, "", now,
-		&Deed{At: now, Actor: by, Action: "replay.canceled", Subject: replaySubject(id)})
+		&AuditEntry{At: now, Actor: by, Action: "replay.canceled", Subject: replaySubject(id)})
 	if err != nil {
 		return Replay{}, err
 	}
@@ -266,7 +266,7 @@ func (s *Replays) Cancel(ctx context.Context, id uuid.UUID, by string, now time.
 	return r, err
 }
 
-func (s *Replays) end(ctx context.Context, id uuid.UUID, state, reason string, now time.Time, deed *Deed) (
+func (s *Replays) end(ctx context.Context, id uuid.UUID, state, reason string, now time.Time, entry *AuditEntry) (
 	ended bool, err error,
 ) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
@@ -276,8 +276,8 @@ func (s *Replays) end(ctx context.Context, id uuid.UUID, state, reason string, n
 		}
 		b := new(pgx.Batch)
 		b.Queue(sqlReplayItemsForget, id)
-		if deed != nil {
-			if err := auditAdd(b, *deed); err != nil {
+		if entry != nil {
+			if err := auditAdd(b, *entry); err != nil {
 				return err
 			}
 		}

@@ -171,7 +171,7 @@ WHERE name = $1`
 const sqlCyclePage = `
 UPDATE platform_cycles SET pages = greatest(pages, $3), total = coalesce($4, total) WHERE platform = $1 AND cycle = $2`
 
-const sqlResultsPages = `
+const sqlPlatformResultsPages = `
 UPDATE platforms SET results_pages = greatest(results_pages, $2) WHERE name = $1`
 
 // The one query of a search page. Its rows are in the order of the IDs, or two of it would deadlock. An advert that
@@ -212,11 +212,11 @@ func (s *Platforms) Seen(ctx context.Context, name string, cycle int64, page int
 		total = &r.Total
 	}
 	b := new(pgx.Batch)
-	due := queueSeen(b, name, cycle, r.Cards, now)
+	due := advertsSeen(b, name, cycle, r.Cards, now)
 	b.Queue(sqlCyclePage, name, cycle, page, total)
 	b.Queue(sqlPlatformSuccess, name, now, scrape.SearchPages)
 	if len(r.Cards) > 0 {
-		b.Queue(sqlResultsPages, name, page)
+		b.Queue(sqlPlatformResultsPages, name, page)
 	}
 	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
 		return nil, refused(fmt.Errorf("note %d adverts seen on %s: %w", len(r.Cards), name, err))
@@ -234,15 +234,15 @@ func (s *Platforms) Due(ctx context.Context, name string, cycle int64, visits []
 		cards[i] = v.Card
 	}
 	b := new(pgx.Batch)
-	due := queueSeen(b, name, cycle, cards, now)
+	due := advertsSeen(b, name, cycle, cards, now)
 	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
 		return nil, refused(fmt.Errorf("look what is left of %d visits to %s: %w", len(visits), name, err))
 	}
 	return due(), nil
 }
 
-// queueSeen queues the query of a search page. due is what it found, once the batch is done.
-func queueSeen(b *pgx.Batch, name string, cycle int64, cards []scrape.Card, now time.Time) (due func() []scrape.Visit) {
+// advertsSeen queues the query of a search page. due is what it found, once the batch is done.
+func advertsSeen(b *pgx.Batch, name string, cycle int64, cards []scrape.Card, now time.Time) (due func() []scrape.Visit) {
 	n := len(cards)
 	ids, urls, prints := make([]string, n), make([]string, n), make([]string, n)
 	for i, c := range cards {
@@ -282,7 +282,7 @@ WHERE platform = $1 AND cycle = $3 AND EXISTS (SELECT FROM visit)`
 
 // Found stores an advert as its detail page showed it and puts its message into the outbox, in one transaction: it is
 // published as soon as the broker takes it. It may be repeated; Raw.ScrapedAt tells one visit from another.
-func (s *Platforms) Found(ctx context.Context, cycle int64, f scrape.Find) error {
+func (s *Platforms) Found(ctx context.Context, cycle int64, f scrape.FoundAdvert) error {
 	ref, now := f.Raw.Ref, f.Raw.ScrapedAt.Truncate(time.Microsecond)
 	f.Raw.ScrapedAt = now
 	arrival, err := NewArrival(f.Raw, f.Payload)
@@ -290,7 +290,7 @@ func (s *Platforms) Found(ctx context.Context, cycle int64, f scrape.Find) error
 		return err
 	}
 	b := new(pgx.Batch)
-	b.Queue(sqlRawReceive, receiving([]Arrival{arrival}, 0, now)...)
+	b.Queue(sqlRawReceive, arrivalArgs([]Arrival{arrival}, 0, now)...)
 	outboxAdd(b, Message{
 		MessageID: uuid.NewSHA1(ref.ID(), now.UTC().AppendFormat([]byte("scraped "), time.RFC3339Nano)), Lane: ref.Platform,
 		Exchange: contract.ExchangeScraped, RoutingKey: ref.Platform, Body: f.Payload, CreatedAt: now,
@@ -316,7 +316,7 @@ WITH gone AS (
 )
 UPDATE platform_cycles SET gone = gone + 1 WHERE platform = $1 AND cycle = $3 AND EXISTS (SELECT FROM gone)`
 
-const sqlAdvertRest = `
+const sqlAdvertRetry = `
 UPDATE platform_adverts SET retry_at = $3
 WHERE platform = $1 AND platform_id = $2 AND gone_at IS NOT NULL`
 
@@ -325,8 +325,8 @@ WHERE platform = $1 AND platform_id = $2 AND gone_at IS NOT NULL`
 func (s *Platforms) Gone(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlRawGone, []uuid.UUID{ref.ID()}, now)
-	b.Queue(sqlAdvertGone, ref.Platform, ref.PlatformID, cycle, now, clip(reason))
-	b.Queue(sqlAdvertRest, ref.Platform, ref.PlatformID, now.Add(scrape.GoneWait))
+	b.Queue(sqlAdvertGone, ref.Platform, ref.PlatformID, cycle, now, clipReason(reason))
+	b.Queue(sqlAdvertRetry, ref.Platform, ref.PlatformID, now.Add(scrape.GoneWait))
 	b.Queue(sqlPlatformSuccess, ref.Platform, now, "")
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("mark %s as gone: %w", ref, err)
@@ -345,7 +345,7 @@ const sqlCycleFailed = `UPDATE platform_cycles SET failed = failed + 1 WHERE pla
 // scrape.RevisitWaits gives for its failures in a row.
 func (s *Platforms) Failed(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error {
 	b := new(pgx.Batch)
-	b.Queue(sqlAdvertFailed, ref.Platform, ref.PlatformID, clip(reason), now, scrape.RevisitWaits)
+	b.Queue(sqlAdvertFailed, ref.Platform, ref.PlatformID, clipReason(reason), now, scrape.RevisitWaits)
 	b.Queue(sqlCycleFailed, ref.Platform, cycle)
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("note the failure of %s: %w", ref, err)
@@ -353,8 +353,8 @@ func (s *Platforms) Failed(ctx context.Context, ref listing.Ref, cycle int64, re
 	return nil
 }
 
-// clip keeps a reason to a line that people read.
-func clip(reason string) string {
+// clipReason keeps a reason to a line that people read.
+func clipReason(reason string) string {
 	return strings.ToValidUTF8(fmt.Sprintf("%.300s", storable(reason)), "")
 }
 
@@ -379,7 +379,7 @@ func (s *Platforms) Refused(ctx context.Context, name string, cycle int64, reaso
 		}
 		n++
 		until = now.Add(scrape.Backoff(n, asked, dice))
-		_, err := tx.Exec(ctx, sqlPlatformRefused, name, n, clip(reason), until)
+		_, err := tx.Exec(ctx, sqlPlatformRefused, name, n, clipReason(reason), until)
 		return err
 	})
 	if err != nil {
@@ -393,27 +393,27 @@ UPDATE platforms SET suspect_at = $2, suspect_of = $3, suspect_reason = $4 WHERE
 
 // Suspect notes that a site is not what it was and tells platform.suspect, once until that is taken back.
 func (s *Platforms) Suspect(ctx context.Context, name string, v scrape.Suspicion, now time.Time) error {
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return suspect(ctx, tx, name, v, now) })
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return platformSuspect(ctx, tx, name, v, now) })
 	if err != nil {
 		return fmt.Errorf("suspect platform %s: %w", name, err)
 	}
 	return nil
 }
 
-func suspect(ctx context.Context, tx pgx.Tx, name string, v scrape.Suspicion, now time.Time) error {
-	done, err := tx.Exec(ctx, sqlPlatformSuspect, name, now, v.Of, clip(v.Reason))
+func platformSuspect(ctx context.Context, tx pgx.Tx, name string, v scrape.Suspicion, now time.Time) error {
+	done, err := tx.Exec(ctx, sqlPlatformSuspect, name, now, v.Of, clipReason(v.Reason))
 	if err != nil || done.RowsAffected() == 0 {
 		return err
 	}
 	seed := fmt.Appendf(nil, "platform/%s/%d/%s", name, v.Cycle, now.UTC().Format(time.RFC3339Nano))
-	m, err := event(contract.PlatformSuspect, name, uuid.NewSHA1(uuid.NameSpaceURL, seed),
-		contract.PlatformData{Cycle: v.Cycle, Page: v.Page, Reason: clip(v.Reason)}, now)
+	m, err := outboxEvent(contract.PlatformSuspect, name, uuid.NewSHA1(uuid.NameSpaceURL, seed),
+		contract.PlatformData{Cycle: v.Cycle, Page: v.Page, Reason: clipReason(v.Reason)}, now)
 	if err != nil {
 		return err
 	}
 	b := new(pgx.Batch)
 	outboxAdd(b, m)
-	remember(ctx, b)
+	rememberTrace(ctx, b)
 	return tx.SendBatch(ctx, b).Close()
 }
 
@@ -421,13 +421,13 @@ const sqlPlatformTrouble = `UPDATE platforms SET trouble_at = $2, trouble = $3 W
 
 // Trouble notes why a page could not be read where the site did not refuse, until one is read.
 func (s *Platforms) Trouble(ctx context.Context, name, message string, now time.Time) error {
-	if _, err := s.pool.Exec(ctx, sqlPlatformTrouble, name, now, clip(message)); err != nil {
+	if _, err := s.pool.Exec(ctx, sqlPlatformTrouble, name, now, clipReason(message)); err != nil {
 		return fmt.Errorf("note trouble of %s: %w", name, err)
 	}
 	return nil
 }
 
-const sqlCycleSaw = `SELECT count(*) FROM platform_adverts WHERE platform = $1 AND seen_cycle = $2`
+const sqlCycleSeenCount = `SELECT count(*) FROM platform_adverts WHERE platform = $1 AND seen_cycle = $2`
 
 const sqlPlatformHadResults = `
 UPDATE platforms SET last_success_at = $3, refusals = 0, blocked_until = NULL, trouble_at = NULL,
@@ -443,7 +443,7 @@ func (s *Platforms) NoResults(ctx context.Context, name string, cycle int64, pag
 	now time.Time) (reason string, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var n int
-		if err := tx.QueryRow(ctx, sqlCycleSaw, name, cycle).Scan(&n); err != nil {
+		if err := tx.QueryRow(ctx, sqlCycleSeenCount, name, cycle).Scan(&n); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, sqlCyclePage, name, cycle, page-1, nil); err != nil {
@@ -456,7 +456,7 @@ func (s *Platforms) NoResults(ctx context.Context, name string, cycle int64, pag
 		if reason = cmp.Or(wrong, scrape.EmptyPage(page, n, total, had)); reason == "" {
 			return nil
 		}
-		return suspect(ctx, tx, name, scrape.Suspicion{Of: scrape.SearchPages, Reason: reason, Cycle: cycle, Page: page}, now)
+		return platformSuspect(ctx, tx, name, scrape.Suspicion{Of: scrape.SearchPages, Reason: reason, Cycle: cycle, Page: page}, now)
 	})
 	if err != nil {
 		return "", fmt.Errorf("note an empty page of %s: %w", name, err)
@@ -466,27 +466,27 @@ func (s *Platforms) NoResults(ctx context.Context, name string, cycle int64, pag
 
 // How many adverts a cycle c has seen, and how many of these had nothing new and were not visited. $2 is
 // scrape.StaleAfter.
-const sqlCycleSeen = `
+const sqlCycleSeenAdverts = `
     (SELECT count(*), count(*) FILTER (WHERE a.visited_at < c.started_at
         AND a.visited_at > c.started_at - $2::interval AND a.visited_fingerprint = a.fingerprint
         AND a.gone_at IS NULL)
     FROM platform_adverts a WHERE a.platform = c.platform AND a.seen_cycle = c.cycle)`
 
 const sqlCycleEnd = `
-UPDATE platform_cycles c SET ended_at = $4, note = $5, (seen, skipped) = ` + sqlCycleSeen + `
+UPDATE platform_cycles c SET ended_at = $4, note = $5, (seen, skipped) = ` + sqlCycleSeenAdverts + `
 WHERE platform = $1 AND cycle = $3 AND ended_at IS NULL
 RETURNING seen, coalesce(total, -1), (SELECT count(*) FROM platform_adverts
     WHERE platform = $1 AND seen_cycle < $3 AND gone_at IS NULL AND missed = 0)`
 
 const sqlCycleNote = `UPDATE platform_cycles SET note = $3 WHERE platform = $1 AND cycle = $2`
 
-const sqlPlatformRest = `
+const sqlPlatformCooldown = `
 UPDATE platforms SET next_cycle_at = $2::timestamptz + coalesce(set_cooldown_ms, cooldown_ms) * interval '1 ms'
 WHERE name = $1`
 
 const sqlCycleComplete = `UPDATE platform_cycles SET complete = true WHERE platform = $1 AND cycle = $2`
 
-const sqlPlatformPages = `
+const sqlPlatformResultsPagesSet = `
 UPDATE platforms SET results_pages = (SELECT pages FROM platform_cycles WHERE platform = $1 AND cycle = $2),
     suspect_at = CASE WHEN suspect_of <> 'cycle' THEN suspect_at END
 WHERE name = $1`
@@ -507,7 +507,7 @@ const sqlCycleGone = `UPDATE platform_cycles SET gone = gone + $3 WHERE platform
 func (s *Platforms) End(ctx context.Context, name string, cycle int64, note string, now time.Time) error {
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var seen, total, missing int
-		err := tx.QueryRow(ctx, sqlCycleEnd, name, scrape.StaleAfter, cycle, now, clip(note)).Scan(&seen, &total, &missing)
+		err := tx.QueryRow(ctx, sqlCycleEnd, name, scrape.StaleAfter, cycle, now, clipReason(note)).Scan(&seen, &total, &missing)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
@@ -515,11 +515,11 @@ func (s *Platforms) End(ctx context.Context, name string, cycle int64, note stri
 			return err
 		}
 		if note == "" {
-			if err := judgeCycle(ctx, tx, name, cycle, seen, total, missing, now); err != nil {
+			if err := cycleJudge(ctx, tx, name, cycle, seen, total, missing, now); err != nil {
 				return err
 			}
 		}
-		_, err = tx.Exec(ctx, sqlPlatformRest, name, now)
+		_, err = tx.Exec(ctx, sqlPlatformCooldown, name, now)
 		return err
 	})
 	if err != nil {
@@ -528,24 +528,24 @@ func (s *Platforms) End(ctx context.Context, name string, cycle int64, note stri
 	return nil
 }
 
-// judgeCycle does what follows from scrape.Judge of a cycle that reached the last search page.
-func judgeCycle(ctx context.Context, tx pgx.Tx, name string, cycle int64, seen, total, missing int, now time.Time) error {
+// cycleJudge does what follows from scrape.Judge of a cycle that reached the last search page.
+func cycleJudge(ctx context.Context, tx pgx.Tx, name string, cycle int64, seen, total, missing int, now time.Time) error {
 	verdict, note := scrape.Judge(seen, total, missing)
 	if verdict == scrape.Complete {
-		return markMissing(ctx, tx, name, cycle, now)
+		return cycleMarkMissing(ctx, tx, name, cycle, now)
 	}
 	if verdict == scrape.Suspicious {
 		v := scrape.Suspicion{Of: scrape.Cycles, Reason: note, Cycle: cycle}
-		if err := suspect(ctx, tx, name, v, now); err != nil {
+		if err := platformSuspect(ctx, tx, name, v, now); err != nil {
 			return err
 		}
 	}
-	_, err := tx.Exec(ctx, sqlCycleNote, name, cycle, clip(note))
+	_, err := tx.Exec(ctx, sqlCycleNote, name, cycle, clipReason(note))
 	return err
 }
 
-// markMissing counts a complete cycle against the adverts that it did not see, and marks those that are gone.
-func markMissing(ctx context.Context, tx pgx.Tx, name string, cycle int64, now time.Time) error {
+// cycleMarkMissing counts a complete cycle against the adverts that it did not see, and marks those that are gone.
+func cycleMarkMissing(ctx context.Context, tx pgx.Tx, name string, cycle int64, now time.Time) error {
 	rows, _ := tx.Query(ctx, sqlAdvertsMissing, name, cycle, now, scrape.GoneAfter, scrape.GoneReason)
 	var gone []uuid.UUID
 	var id string
@@ -561,7 +561,7 @@ func markMissing(ctx context.Context, tx pgx.Tx, name string, cycle int64, now t
 	}
 	b := new(pgx.Batch)
 	b.Queue(sqlCycleComplete, name, cycle)
-	b.Queue(sqlPlatformPages, name, cycle)
+	b.Queue(sqlPlatformResultsPagesSet, name, cycle)
 	b.Queue(sqlCycleGone, name, cycle, len(gone))
 	b.Queue(sqlRawGone, gone, now)
 	return tx.SendBatch(ctx, b).Close()

@@ -89,7 +89,7 @@ func (s *scraped) found(t *testing.T, cycle int64, c, why string, rent int64) {
 	require.NoError(t, s.Found(t.Context(), cycle, s.find(t, c, why, rent)))
 }
 
-func (s *scraped) find(t *testing.T, c, why string, rent int64) scrape.Find {
+func (s *scraped) find(t *testing.T, c, why string, rent int64) scrape.FoundAdvert {
 	t.Helper()
 
 	visit := scrape.Visit{Card: card(c), Why: why}
@@ -97,7 +97,7 @@ func (s *scraped) find(t *testing.T, c, why string, rent int64) scrape.Find {
 		Title: "Beau 4½", Price: contract.ScrapedPrice{AmountCents: &rent, Type: "FIXED"}}
 	body, err := json.Marshal(m)
 	require.NoError(t, err)
-	return scrape.Find{Visit: visit, Payload: body, Raw: listing.Raw{
+	return scrape.FoundAdvert{Visit: visit, Payload: body, Raw: listing.Raw{
 		Ref: listing.Ref{Platform: "kijiji", PlatformID: visit.PlatformID}, URL: m.URL, ScrapedAt: m.ScrapedAt, Title: m.Title,
 		Price: listing.RawPrice(m.Price)}}
 }
@@ -303,7 +303,7 @@ func TestTurnsAreADelayApart(t *testing.T) {
 	require.True(t, turn(30*time.Second).At.Equal(began.Add(18*time.Second)))
 	require.True(t, turn(0).At.Equal(began.Add(48*time.Second)), "robots.txt asks for more")
 
-	deed := db.Deed{At: s.now, Actor: "ann", Action: "platform.set", Subject: "platform/kijiji"}
+	deed := db.AuditEntry{At: s.now, Actor: "ann", Action: "platform.set", Subject: "platform/kijiji"}
 	require.NoError(t, s.Set(t.Context(), "kijiji", db.PlatformChange{Delay: new(time.Second)}, deed))
 	require.True(t, turn(0).At.Equal(began.Add(time.Second)), "a shorter delay counts at once")
 	require.NoError(t, s.Configure(t.Context(), "kijiji", kijiji, s.now))

@@ -47,7 +47,7 @@ func (s *Listings) ArchiveStale(ctx context.Context, before time.Time, last uuid
 		b := new(pgx.Batch)
 		rows, _ := tx.Query(ctx, sqlListingsStale, before, last, n)
 		ids, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (uuid.UUID, error) {
-			return tellArchived(b, row, now)
+			return listingTellArchived(b, row, now)
 		})
 		if err != nil || len(ids) == 0 {
 			return err
@@ -56,7 +56,7 @@ func (s *Listings) ArchiveStale(ctx context.Context, before time.Time, last uuid
 		b.Queue(sqlListingsArchive, ids, now)
 		b.Queue(sqlRawArchive, ids, now)
 		next, archived = ids[len(ids)-1], len(ids)
-		remember(ctx, b)
+		rememberTrace(ctx, b)
 		return tx.SendBatch(ctx, b).Close()
 	})
 	if err != nil {
@@ -65,9 +65,9 @@ func (s *Listings) ArchiveStale(ctx context.Context, before time.Time, last uuid
 	return next, archived, nil
 }
 
-// tellArchived queues the event of one row of sqlListingsStale. A listing may be archived any number of times at one
+// listingTellArchived queues the event of one row of sqlListingsStale. A listing may be archived any number of times at one
 // revision; when it last became what it was tells these apart.
-func tellArchived(b *pgx.Batch, row pgx.CollectableRow, now time.Time) (uuid.UUID, error) {
+func listingTellArchived(b *pgx.Batch, row pgx.CollectableRow, now time.Time) (uuid.UUID, error) {
 	var (
 		id            uuid.UUID
 		ref           listing.Ref
@@ -85,7 +85,7 @@ func tellArchived(b *pgx.Batch, row pgx.CollectableRow, now time.Time) (uuid.UUI
 	if neighbourhood != nil {
 		data.Neighbourhood = *neighbourhood
 	}
-	return id, tell(b, contract.ListingArchived, ref, data, since.UTC().AppendFormat(nil, time.RFC3339Nano), now)
+	return id, listingTell(b, contract.ListingArchived, ref, data, since.UTC().AppendFormat(nil, time.RFC3339Nano), now)
 }
 
 const sqlDuplicatesOrphaned = `

@@ -39,8 +39,8 @@ func Traced(p trace.TracerProvider) Option {
 // know of traces. They hold until the end of the transaction.
 const sqlTrace = `SELECT set_config('conveyor.traceparent', $1, true), set_config('conveyor.tracestate', $2, true)`
 
-// remember puts the trace of ctx, if there is one, before everything else in b.
-func remember(ctx context.Context, b *pgx.Batch) {
+// rememberTrace puts the trace of ctx, if there is one, before everything else in b.
+func rememberTrace(ctx context.Context, b *pgx.Batch) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return
 	}

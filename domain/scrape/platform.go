@@ -84,8 +84,8 @@ type Visit struct {
 	Why string `json:"why"`
 }
 
-// A Find is an advert as it was found, ready to be stored and published.
-type Find struct {
+// A FoundAdvert is an advert as it was found, ready to be stored and published.
+type FoundAdvert struct {
 	Visit
 	Raw     listing.Raw
 	Payload []byte // the scraped.<platform> message
