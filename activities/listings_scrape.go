@@ -17,8 +17,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
-// Cycles are the activities that begin and end the cycles of a platform's scraper. All of them are short steps on our own
-// database, made to run as local activities.
+// Cycles are the activities that begin and end the cycles of a platform's scraper. All of them are short steps on our
+// own database, made to run as local activities.
 type Cycles struct {
 	Store CycleStore
 	Now   func() time.Time
@@ -30,7 +30,8 @@ type CycleStore interface {
 	End(ctx context.Context, name string, cycle int64, note string, now time.Time) error
 }
 
-// Visits is the activity that reads the pages of rental sites. Its state is in the stores, so any worker can take it over.
+// Visits is the activity that reads the pages of rental sites. Its state is in the stores, so any worker can continue
+// it.
 type Visits struct {
 	Sites   SiteStore
 	Adverts AdvertStore
@@ -41,8 +42,8 @@ type Visits struct {
 	Cycled  func()         // called after each cycle of a platform whose pages a browser loads
 }
 
-// SiteStore keeps when and how a platform's site is asked for pages, and how that went. Each write is one transaction
-// with its messages.
+// SiteStore keeps when and how pages of a platform's site are requested, and how that went. Each write is one
+// transaction with its messages.
 type SiteStore interface {
 	Turn(ctx context.Context, name string, atLeast time.Duration, now time.Time) (scrape.Turn, error)
 	Settings(ctx context.Context, name string) (scrape.Turn, error)
@@ -54,8 +55,8 @@ type SiteStore interface {
 	Trouble(ctx context.Context, name, message string, now time.Time) error
 }
 
-// AdvertStore keeps which adverts a platform shows, and what their visits came to. Each write is one transaction with its
-// messages.
+// AdvertStore keeps which adverts a platform shows, and the results of their visits. Each write is one transaction with
+// its messages.
 type AdvertStore interface {
 	Seen(ctx context.Context, name string, cycle int64, page int, r scrape.Results, now time.Time) ([]scrape.Visit, error)
 	Due(ctx context.Context, name string, cycle int64, visits []scrape.Visit, now time.Time) ([]scrape.Visit, error)
@@ -64,19 +65,19 @@ type AdvertStore interface {
 	Failed(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error
 }
 
-// PageSource loads pages. What the site answers is a page, whatever its status; an error is that it could not be asked:
-// fault.Throttled with a *web.Refusal when nobody listens there.
+// PageSource loads pages. Any response of the site is a page, whatever its status; an error means that there was none:
+// fault.Throttled with a *web.Refusal when the site refused the connection.
 type PageSource interface {
 	Load(ctx context.Context, r web.Request) (web.Page, error)
 }
 
-// RobotsSource knows what sites allow robots to ask for. An error is that this cannot be known now.
+// RobotsSource knows which addresses sites allow robots to request. An error means that this cannot be known now.
 type RobotsSource interface {
-	// Allowed says whether an address may be asked for, and how far apart requests must be at least.
+	// Allowed says whether an address may be requested, and how far apart requests must be at least.
 	Allowed(ctx context.Context, address string) (ok bool, delay time.Duration, err error)
 }
 
-// BeginCycle says what the platform's scraper does now, and begins a cycle when one is due.
+// BeginCycle returns what the platform's scraper does now, and begins a cycle when one is due.
 func (a *Cycles) BeginCycle(ctx context.Context, name string) (scrape.Plan, error) {
 	return a.Store.Begin(ctx, name, a.Now())
 }
@@ -88,7 +89,7 @@ type CycleEnd struct {
 	Note     string `json:"note,omitempty"` // why it is not complete
 }
 
-// EndCycle ends a cycle, once. Adverts that were in neither of the last two complete ones are gone.
+// EndCycle ends a cycle, once. Adverts that were in neither of the last two complete cycles are gone.
 func (a *Cycles) EndCycle(ctx context.Context, e CycleEnd) (CycleEnd, error) {
 	return e, a.Store.End(ctx, e.Platform, e.Cycle, e.Note, a.Now())
 }
@@ -100,7 +101,7 @@ type ScrapeJob struct {
 	Page     int    `json:"page"` // 1 is the first
 }
 
-// ScrapedPage is what became of a search page and the adverts on it.
+// ScrapedPage is the result of a search page and the visits to the adverts on it.
 type ScrapedPage struct {
 	Adverts  int    `json:"adverts"`           // on the page
 	Visits   int    `json:"visits"`            // detail pages that were due
@@ -109,7 +110,7 @@ type ScrapedPage struct {
 	Failed   int    `json:"failed,omitempty"`  // visits that gave no advert
 	Last     bool   `json:"last,omitempty"`    // no page comes after this one
 	Stopped  string `json:"stopped,omitempty"` // disabled or paused meanwhile
-	Suspect  string `json:"suspect,omitempty"` // the page is not what it was
+	Suspect  string `json:"suspect,omitempty"` // why the page does not look as expected
 	MaxPages int    `json:"max_pages,omitempty"`
 }
 
@@ -120,9 +121,9 @@ type cursor struct {
 }
 
 // ScrapePage reads a search page, visits the adverts on it that are new, changed, stale or back, and stores and
-// publishes each before it goes on. A worker that takes over goes on with the next advert. When the site refuses it
-// fails with fault.Throttled and the time to stay away. A page that is not what it was is no error: the platform is
-// suspect, and the result says why.
+// publishes each before it goes on. A worker that takes over continues with the next advert. When the site refuses, it
+// fails with fault.Throttled and the time to wait. A page that does not look as expected is no error: the platform
+// becomes suspect, and the result says why.
 func (a *Visits) ScrapePage(ctx context.Context, job ScrapeJob) (ScrapedPage, error) {
 	site, ok := platform.ByName(job.Platform)
 	if !ok {
@@ -134,7 +135,7 @@ func (a *Visits) ScrapePage(ctx context.Context, job ScrapeJob) (ScrapedPage, er
 		resumed = at.Adverts > 0
 	}
 	var err error
-	if resumed { // more may be done than the last beat said
+	if resumed { // more may be done than the last heartbeat says
 		at.Rest, err = a.Adverts.Due(ctx, job.Platform, job.Cycle, at.Rest, a.Now())
 	} else {
 		at, err = v.search(ctx)
@@ -154,20 +155,20 @@ func (a *Visits) ScrapePage(ctx context.Context, job ScrapeJob) (ScrapedPage, er
 	return at.ScrapedPage, nil
 }
 
-// visitor reads one search page and what it leads to.
+// visitor reads one search page and the detail pages that it links to.
 type visitor struct {
 	*Visits
 	site      platform.Platform
 	job       ScrapeJob
 	transport scrape.Transport // of the page before
-	asked     time.Time        // when it was asked for
+	asked     time.Time        // when that page was requested
 	bad, gone int              // visits in a row that gave no advert, and that found it removed
 }
 
-// So many in a row are the site's trouble, not an advert's.
+// After so many visits in a row the site is at fault, not an advert.
 const (
 	badInARow  = 3
-	goneInARow = 5 // a search page shows what is there
+	goneInARow = 5 // a search page shows adverts that exist
 )
 
 // search reads the search page and says which adverts to visit.
@@ -204,14 +205,14 @@ func (v *visitor) search(ctx context.Context) (at cursor, err error) {
 	if at.Rest, err = v.Adverts.Seen(ctx, v.job.Platform, v.job.Cycle, v.job.Page, results, v.Now()); err != nil {
 		return at, err
 	}
-	if at.Visits = len(at.Rest); at.Visits > 0 { // a page with nothing new costs no beat
+	if at.Visits = len(at.Rest); at.Visits > 0 { // a page with nothing new costs no heartbeat
 		progress(ctx, at)
 	}
 	return at, nil
 }
 
-// visit loads the next advert's detail page and puts what it says where it belongs. Only what a page says is an
-// advert's fault: an error is the site's or ours, and leaves the advert as it was.
+// visit loads the next advert's detail page and stores the result. Only the content of a page is held against the
+// advert: an error is the site's or our own, and leaves the advert as it was.
 func (v *visitor) visit(ctx context.Context, at *cursor) error {
 	next := at.Rest[0]
 	ref := listing.Ref{Platform: v.job.Platform, PlatformID: next.PlatformID}
@@ -257,7 +258,7 @@ func (v *visitor) visit(ctx context.Context, at *cursor) error {
 	return nil
 }
 
-// failed notes a visit that gave no advert.
+// failed stores that a visit gave no advert.
 func (v *visitor) failed(ctx context.Context, at *cursor, ref listing.Ref, why error) error {
 	activity.GetLogger(ctx).Warn("advert could not be read", "ref", ref.String(), "err", why)
 	v.gone = 0
@@ -313,7 +314,8 @@ func (v *visitor) advert(ctx context.Context, at *cursor, next scrape.Visit) (sc
 		return scrape.FoundAdvert{}, fault.Newf(fault.Invalid, "write advert: %w", err)
 	}
 	if len(body) > contract.MaxBody {
-		return scrape.FoundAdvert{}, fault.Newf(fault.Invalid, "advert has %d bytes, the most is %d", len(body), contract.MaxBody)
+		return scrape.FoundAdvert{},
+			fault.Newf(fault.Invalid, "advert has %d bytes, the most is %d", len(body), contract.MaxBody)
 	}
 	return scrape.FoundAdvert{Visit: next, Raw: advert.Raw, Payload: body}, nil
 }

@@ -16,7 +16,7 @@ type AuditLog struct{ pool *pgxpool.Pool }
 // NewAuditLog returns the audit kept in pool.
 func NewAuditLog(pool *pgxpool.Pool) *AuditLog { return &AuditLog{pool} }
 
-// A AuditEntry records one action of an operator.
+// An AuditEntry records one action of an operator.
 type AuditEntry struct {
 	At      time.Time
 	Actor   string // name of the API key, or subject of the token

@@ -19,7 +19,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// Listings keeps adverts as they came (raw_listings and their revisions), the listings made of them, and their
+// Listings keeps adverts as they arrived (raw_listings and their revisions), the listings made of them, and their
 // history. Every write is one transaction together with the events it causes, and may be repeated.
 type Listings struct{ pool *pgxpool.Pool }
 
@@ -35,7 +35,7 @@ type Arrival struct {
 	ScrapedAt   time.Time
 }
 
-// NewArrival is an advert with the message that it came in, or will be sent in.
+// NewArrival is an advert with the message that it arrived in, or will be sent in.
 func NewArrival(raw listing.Raw, payload []byte) (Arrival, error) {
 	hash, err := hex.DecodeString(listing.ContentHash(raw))
 	if err != nil {
@@ -44,16 +44,16 @@ func NewArrival(raw listing.Raw, payload []byte) (Arrival, error) {
 	return Arrival{Ref: raw.Ref, URL: raw.URL, Payload: payload, ContentHash: hash, ScrapedAt: raw.ScrapedAt}, nil
 }
 
-// A Receipt says what became of an arrival.
+// A Receipt says how an advert stands after its arrival.
 type Receipt struct {
 	ID       uuid.UUID
 	Revision int64 // the advert's current revision
-	Settled  bool  // that revision was brought to its end before: there is nothing to do
-	Archived bool  // its listing is archived: the revision must be published again, whoever has done it before
+	Settled  bool  // that revision went through the pipeline before: there is nothing to do
+	Archived bool  // its listing is archived: the revision must be published again, though it was before
 }
 
-// The lock order is that of the IDs, or two bridges that store the same adverts would deadlock. A message that is
-// older than the newest scrape, one that found nothing new included, counts as a scrape and changes nothing.
+// Rows are locked in the order of the IDs, or two bridges that store the same adverts would deadlock. A message older
+// than the newest scrape, even one that found nothing new, counts as a scrape and changes nothing else.
 const sqlRawReceive = `
 WITH incoming AS (
     SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::jsonb[], $6::bytea[], $7::timestamptz[])
@@ -93,13 +93,13 @@ WITH incoming AS (
 )
 SELECT id, revision, revision = settled_revision AND archived_at IS NULL, archived_at IS NOT NULL FROM stored`
 
-// Receive stores what was scraped, in one statement however many there are, and says for each arrival whether there
-// is work to do. An advert that did not change since it was last brought to its end only moves its last_scraped_at:
-// it is settled at the door, unless its listing is archived and so is back now. Receiving the same message again
-// counts one more scrape and changes nothing else.
+// Receive stores scraped adverts, in one statement unless an advert is among them twice, and says for each arrival
+// whether there is work to do. Of an advert that did not change since it last went through the pipeline only
+// last_scraped_at moves: it is settled here, unless its listing is archived and so is offered again now. Receiving the
+// same message again counts one more scrape and changes nothing else.
 func (s *Listings) Receive(ctx context.Context, arrivals []Arrival, now time.Time) ([]Receipt, error) {
 	receipts := make([]Receipt, len(arrivals))
-	now = now.Truncate(time.Microsecond) // what Postgres keeps: the statement compares it with itself
+	now = now.Truncate(time.Microsecond) // as Postgres keeps it: the statement compares it with the stored value
 	for _, round := range arrivalRounds(arrivals) {
 		if err := s.receiveRound(ctx, arrivals, round, receipts, now); err != nil {
 			return nil, err
@@ -109,8 +109,8 @@ func (s *Listings) Receive(ctx context.Context, arrivals []Arrival, now time.Tim
 	return receipts, nil
 }
 
-// arrivalRounds splits arrivals so that no advert is twice in one statement, which Postgres refuses; the order of two
-// scrapes of one advert is kept. Nearly always that is one round.
+// arrivalRounds splits arrivals, as indices, so that no advert is twice in one statement, which Postgres rejects. The
+// order of two scrapes of one advert is kept. There is nearly always one round.
 func arrivalRounds(arrivals []Arrival) [][]int {
 	var out [][]int
 	seen := make(map[listing.Ref]int, len(arrivals))
@@ -125,7 +125,8 @@ func arrivalRounds(arrivals []Arrival) [][]int {
 	return out
 }
 
-func (s *Listings) receiveRound(ctx context.Context, all []Arrival, round []int, receipts []Receipt, now time.Time) error {
+func (s *Listings) receiveRound(ctx context.Context, all []Arrival, round []int, receipts []Receipt,
+	now time.Time) error {
 	list, at := make([]Arrival, len(round)), make(map[uuid.UUID]int, len(round))
 	for i, k := range round {
 		list[i] = all[k]
@@ -142,8 +143,8 @@ func (s *Listings) receiveRound(ctx context.Context, all []Arrival, round []int,
 	return nil
 }
 
-// arrivalArgs are the arguments of sqlRawReceive. messages is what each arrival adds to the count of messages: a scraper
-// that stores what it is about to send adds none.
+// arrivalArgs are the arguments of sqlRawReceive. messages is how many messages each arrival counts as: 1, and 0 for a
+// scraper that stores an advert before its message is sent.
 func arrivalArgs(arrivals []Arrival, messages int, now time.Time) []any {
 	n := len(arrivals)
 	ids := make([]uuid.UUID, n)
@@ -184,11 +185,11 @@ WITH stored AS (
 )
 SELECT id, revision, false, false FROM stored`
 
-// ReceiveStaged stores a listing that somebody else's stage has normalized or checked. One of the scrape that we
-// hold replaces our normalized form and keeps the raw payload; a newer one is a new revision whose payload is the
-// message. An older one changes nothing and is settled.
+// ReceiveStaged stores a listing that another team's stage has normalized or checked. One made of the stored scrape
+// replaces the normalized form and keeps the raw payload; a newer one is a new revision whose payload is the message.
+// An older one changes nothing and is settled.
 func (s *Listings) ReceiveStaged(ctx context.Context, a Arrival, l listing.Listing, now time.Time) (Receipt, error) {
-	now = now.Truncate(time.Microsecond) // what Postgres keeps: the statement compares it with itself
+	now = now.Truncate(time.Microsecond) // as Postgres keeps it: the statement compares it with the stored value
 	rows, _ := s.pool.Query(ctx, sqlRawReceiveStaged, a.Ref.ID(), a.Ref.Platform, a.Ref.PlatformID, a.URL, a.Payload,
 		a.ContentHash, l, a.ScrapedAt, now)
 	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Receipt])
@@ -222,8 +223,8 @@ UPDATE raw_listings SET normalized = $3, normalized_revision = $2,
     duplicate_of = CASE WHEN revision = $2 THEN NULL ELSE duplicate_of END
 WHERE id = $1 AND normalized_revision <= $2`
 
-// SaveNormalized stores the listing made of a revision and tells listings.normalized. When a newer revision has
-// arrived meanwhile, this one goes its way all the same: the newer one is work of its own, and is not settled by it.
+// SaveNormalized stores the listing made of a revision and publishes listings.normalized. When a newer revision has
+// arrived meanwhile, this one is processed all the same: it does not settle the newer one, which has a run of its own.
 func (s *Listings) SaveNormalized(ctx context.Context, l listing.Listing, revision int64, now time.Time) error {
 	doc, err := json.Marshal(l)
 	if err != nil {
@@ -231,7 +232,8 @@ func (s *Listings) SaveNormalized(ctx context.Context, l listing.Listing, revisi
 	}
 	b := new(pgx.Batch)
 	b.Queue(sqlRawNormalized, l.ID(), revision, doc)
-	if err := listingTell(b, contract.ListingNormalized, l.Ref, listingData(l, revision), listingHash(l), now); err != nil {
+	err = listingTell(b, contract.ListingNormalized, l.Ref, listingData(l, revision), listingHash(l), now)
+	if err != nil {
 		return err
 	}
 	if err := write(ctx, s.pool, b); err != nil {
@@ -301,7 +303,7 @@ func (s *Listings) Candidates(ctx context.Context, l listing.Listing) ([]listing
 		return c, row.Scan(&c)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look for the home of %s: %w", l.Ref, err)
+		return nil, fmt.Errorf("find adverts near %s: %w", l.Ref, err)
 	}
 	return out, nil
 }
@@ -311,7 +313,7 @@ UPDATE raw_listings SET status = 'duplicate', duplicate_of = $3, reasons = $4, s
     settlements = settlements + 1, archived_at = NULL, refused_at = NULL
 WHERE id = $1 AND revision = $2`
 
-// SaveDuplicate settles a revision that is a home we list already. reasons say why we think so.
+// SaveDuplicate settles a revision as a duplicate of the listing of, for these reasons.
 func (s *Listings) SaveDuplicate(ctx context.Context, ref listing.Ref, revision int64, of uuid.UUID,
 	reasons []listing.Reason, run listing.Run) error {
 	doc, err := json.Marshal(reasons)
@@ -327,7 +329,7 @@ func (s *Listings) SaveDuplicate(ctx context.Context, ref listing.Ref, revision 
 	return nil
 }
 
-// listingHash tells a changed listing from a repeated one: everything but when it was scraped.
+// listingHash is the SHA-256 of everything in a listing but the time of its scrape: equal hashes are equal listings.
 func listingHash(l listing.Listing) []byte {
 	l.ScrapedAt = time.Time{}
 	doc, err := json.Marshal(l)
@@ -344,9 +346,10 @@ func listingData(l listing.Listing, revision int64) contract.ListingData {
 	}
 }
 
-// listingTell queues an event about a listing. Its ID is made from the listing, the event, the revision and what was
-// found, so that a step that runs twice tells it once, and one that finds something else tells that.
-func listingTell(b *pgx.Batch, name string, ref listing.Ref, data contract.ListingData, found []byte, now time.Time) error {
+// listingTell queues an event about a listing. Its ID is made of the listing, the event's name, the revision and found,
+// the result of the step: a step that runs twice publishes one event, and another result is another event.
+func listingTell(b *pgx.Batch, name string, ref listing.Ref, data contract.ListingData, found []byte,
+	now time.Time) error {
 	seed := bytes.Join([][]byte{[]byte(name), fmt.Appendf(nil, "%d", data.Revision), found}, []byte{0})
 	m, err := outboxEvent(name, ref.Platform, uuid.NewSHA1(ref.ID(), seed), data, now)
 	if err != nil {
@@ -356,8 +359,8 @@ func listingTell(b *pgx.Batch, name string, ref listing.Ref, data contract.Listi
 	return nil
 }
 
-// outboxEvent puts data into an envelope and addresses it: never to the exchange of the work queues, or it would come back as
-// work.
+// outboxEvent puts data into an envelope and addresses it to the events' exchange, never to that of the work queues,
+// where it would be consumed as work.
 func outboxEvent(name, platform string, id uuid.UUID, data any, now time.Time) (Message, error) {
 	inner, err := json.Marshal(data)
 	if err != nil {
@@ -370,12 +373,14 @@ func outboxEvent(name, platform string, id uuid.UUID, data any, now time.Time) (
 		return Message{}, fmt.Errorf("write event %s: %w", name, err)
 	}
 	return Message{
-		MessageID: id, Lane: platform, Exchange: contract.ExchangeListingEvents, RoutingKey: name, Body: body, CreatedAt: now,
+		MessageID: id, Lane: platform, Exchange: contract.ExchangeListingEvents, RoutingKey: name, Body: body,
+		CreatedAt: now,
 	}, nil
 }
 
-// HandOver puts work into the queue of a stage that is somebody else's. With a status the revision is settled with
-// it: what comes back is a message of its own. A run hands the same thing over once; a replay is a run of its own.
+// HandOver puts work into the queue of a stage that another team owns. With a status the revision is settled: the
+// result will arrive as a message of its own. One run hands the same work over once, however often this is repeated; a
+// replay is another run.
 func (s *Listings) HandOver(ctx context.Context, v listing.Handover, run listing.Run, now time.Time) error {
 	b := new(pgx.Batch)
 	if v.Status != "" {

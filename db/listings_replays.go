@@ -15,25 +15,25 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// Replays are wishes to take stored adverts through the pipeline again, and how far each has come. Everything that a
-// replay's workflow must remember is here, so that any worker can go on with it.
+// Replays are requests to take stored adverts through the pipeline again, and the progress of each. All state of a
+// replay's workflow is here, so that any worker can continue it.
 type Replays struct{ pool *pgxpool.Pool }
 
 // NewReplays returns the replays kept in pool.
 func NewReplays(pool *pgxpool.Pool) *Replays { return &Replays{pool} }
 
-// A Replay is one replay and how far it has come.
+// A Replay is one replay and its progress.
 type Replay struct {
 	ID        uuid.UUID            `json:"id"`
 	State     string               `json:"state" enum:"running,completed,canceled,failed"`
 	Stage     string               `json:"stage" enum:"normalize,dedupe,import"`
-	Filter    listing.ReplayFilter `json:"filter" doc:"which raw listings it is about"`
+	Filter    listing.ReplayFilter `json:"filter" doc:"the raw listings to replay"`
 	Rate      int                  `json:"rate" doc:"adverts a second, at most"`
-	Total     int64                `json:"total" doc:"adverts that matched when it was made"`
-	Done      int64                `json:"done" doc:"brought to their end, skipped or failed"`
+	Total     int64                `json:"total" doc:"adverts that matched when it was created"`
+	Done      int64                `json:"done" doc:"finished, skipped or failed"`
 	Started   int64                `json:"started" doc:"workflows started, or joined where one was running"`
-	Skipped   int64                `json:"skipped" doc:"passed by; skips says why"`
-	Failed    int64                `json:"failed" doc:"started, and came to no end in ten minutes"`
+	Skipped   int64                `json:"skipped" doc:"not started; skips gives the reasons"`
+	Failed    int64                `json:"failed" doc:"started, and not finished within ten minutes"`
 	Outcomes  ReplayOutcomes       `json:"outcomes"`
 	Skips     ReplaySkips          `json:"skips"`
 	Reason    string               `json:"reason,omitempty" doc:"why it failed"`
@@ -41,7 +41,7 @@ type Replay struct {
 	CreatedAt time.Time            `json:"created_at"`
 	UpdatedAt time.Time            `json:"updated_at"`
 	EndedAt   *time.Time           `json:"ended_at,omitempty"`
-	ETA       *time.Time           `json:"eta,omitempty" doc:"when it ends at the pace so far"`
+	ETA       *time.Time           `json:"eta,omitempty" doc:"estimated end at the pace so far"`
 }
 
 // ReplayOutcomes counts the adverts of a replay by how they ended.
@@ -49,17 +49,17 @@ type ReplayOutcomes struct {
 	Imported  int64 `json:"imported"`
 	Duplicate int64 `json:"duplicate"`
 	Rejected  int64 `json:"rejected"`
-	HandedOn  int64 `json:"handed_on" doc:"to a stage that is another team's"`
+	HandedOn  int64 `json:"handed_on" doc:"to a stage that another team owns"`
 }
 
-// ReplaySkips counts the adverts that a replay passed by.
+// ReplaySkips counts the adverts that a replay did not start, by reason.
 type ReplaySkips struct {
 	Staged        int64 `json:"staged" doc:"came normalized by another team: enter at dedupe or import"`
 	NotNormalized int64 `json:"not_normalized" doc:"no normalized form of the newest revision: enter at normalize"`
 	Archived      int64 `json:"archived" doc:"no longer offered; a new scrape brings it back"`
 }
 
-// Adverts that are scraped anew after the replay was made ($7) go through the pipeline by themselves.
+// Adverts whose newest revision arrived after the replay was created ($7) go through the pipeline without it.
 const sqlReplayMatch = `
     ($1::text IS NULL OR r.platform = $1)
     AND ($2::text[] IS NULL OR r.status = ANY ($2))
@@ -76,7 +76,7 @@ func replayMatchArgs(f listing.ReplayFilter, made time.Time) []any {
 
 const sqlReplayCount = `SELECT count(*) FROM raw_listings r WHERE` + sqlReplayMatch
 
-// Count returns how many adverts a replay made now would be about.
+// Count returns how many adverts a replay created now would match.
 func (s *Replays) Count(ctx context.Context, f listing.ReplayFilter, now time.Time) (n int64, err error) {
 	if err := s.pool.QueryRow(ctx, sqlReplayCount, replayMatchArgs(f, now)...).Scan(&n); err != nil {
 		return 0, refused(fmt.Errorf("count adverts to replay: %w", err))
@@ -89,7 +89,7 @@ INSERT INTO replays (id, stage, filter, rate, started_by, created_at, updated_at
 SELECT $8, $9, $10, $11, $12, $7, $7, (SELECT count(*) FROM raw_listings r WHERE` + sqlReplayMatch + `)
 ON CONFLICT (id) DO NOTHING`
 
-// OpenReplay stores a replay and who asked for it. One that is there already stays as it is.
+// OpenReplay stores a replay, with the audit entry of the operator. One that is stored already stays as it is.
 func (s *Replays) OpenReplay(ctx context.Context, r listing.Replay) error {
 	filter, err := json.Marshal(r.Filter)
 	if err != nil {
@@ -119,8 +119,8 @@ func (s *Replays) OpenReplay(ctx context.Context, r listing.Replay) error {
 
 func replaySubject(id uuid.UUID) string { return "replay/" + id.String() }
 
-// What came to its end leaves replay_items and is counted by how; so does, as failed, what was started before $3. The
-// statement sees replay_items as it was, so what is left is what there was without those.
+// Adverts that have finished leave replay_items and are counted by outcome; those started before $3 leave it as failed.
+// The statement sees replay_items as it was before, so the rest is the count before without the deleted ones.
 const sqlReplaySettle = `
 WITH ended AS (
     DELETE FROM replay_items i USING raw_listings r
@@ -145,8 +145,8 @@ RETURNING p.state, p.rate, p.last_id, p.exhausted, (c.before - c.ended)::int`
 
 const sqlReplayPosition = `SELECT state, rate, last_id, exhausted, 0 FROM replays WHERE id = $1`
 
-// SettleReplay counts what has come to its end, gives up what was started before lost, completes the replay when that
-// was the last, and says how far it has come. An unknown one is fault.Gone.
+// SettleReplay counts the adverts that have finished, gives up those started before lost, completes the replay when
+// none is left, and returns its position. An unknown replay is fault.Gone.
 func (s *Replays) SettleReplay(ctx context.Context, id uuid.UUID, now, lost time.Time) (
 	p listing.ReplayPosition, err error,
 ) {
@@ -198,7 +198,8 @@ func (s *Replays) NextOfReplay(ctx context.Context, id, last uuid.UUID, n int) (
 	return out, nil
 }
 
-// Only one of two that advance from the same place does: the other was frozen, or its answer got lost.
+// Of two calls that advance from the same place only the first does: the other worker was frozen, or repeats a call
+// whose answer was lost.
 const sqlReplayAdvance = `
 UPDATE replays SET last_id = $3, exhausted = $4, updated_at = $5, started = started + $6,
     skipped_staged = skipped_staged + $7, skipped_not_normalized = skipped_not_normalized + $8,
@@ -210,8 +211,8 @@ INSERT INTO replay_items (replay_id, listing_id, settlements, started_at)
 SELECT $1, u.id, u.settlements, $4 FROM unnest($2::uuid[], $3::bigint[]) u (id, settlements)
 ON CONFLICT DO NOTHING`
 
-// AdvanceReplay moves a replay on from the advert that was last past items, which were started or skipped. exhausted
-// says that there are no more. From another place than the replay is at it changes nothing.
+// AdvanceReplay moves a replay from the advert last past items, which were started or skipped. exhausted says that no
+// adverts follow. When the replay is at another place it changes nothing.
 func (s *Replays) AdvanceReplay(ctx context.Context, id, last uuid.UUID, items []listing.ReplayItem, exhausted bool,
 	now time.Time) error {
 	next, skips := last, map[string]int{}
@@ -244,15 +245,15 @@ UPDATE replays SET state = $2, reason = $3, updated_at = $4, ended_at = $4 WHERE
 
 const sqlReplayItemsForget = `DELETE FROM replay_items WHERE replay_id = $1`
 
-// EndReplay ends a replay that runs, as canceled or failed; any other stays as it is. What was started goes its way
-// and is not counted any more.
+// EndReplay ends a replay that runs, as canceled or failed; any other stays as it is. Adverts that it
+// started go on, and are not counted any more.
 func (s *Replays) EndReplay(ctx context.Context, id uuid.UUID, state, reason string, now time.Time) error {
 	_, err := s.end(ctx, id, state, reason, now, nil)
 	return err
 }
 
-// Cancel ends a replay on somebody's behalf. One that is canceled already stays so; one that ended otherwise is
-// fault.Conflict, an unknown one fault.Gone.
+// Cancel ends a replay as canceled, with the audit entry of by. One that is canceled already stays so; one that ended
+// otherwise is fault.Conflict, an unknown one fault.Gone.
 func (s *Replays) Cancel(ctx context.Context, id uuid.UUID, by string, now time.Time) (Replay, error) {
 	_, err := s.end(ctx, id, listing.ReplayCanceled, "", now,
 		&AuditEntry{At: now, Actor: by, Action: "replay.canceled", Subject: replaySubject(id)})
@@ -333,7 +334,7 @@ func (s *Replays) List(ctx context.Context, state string, after *Position, n int
 	return page, &Position{At: page[n-1].CreatedAt, ID: page[n-1].ID}, nil
 }
 
-// scanReplay reads a row of sqlReplay and works out what follows from it.
+// scanReplay reads a row of sqlReplay and derives the sums and the ETA.
 func scanReplay(row pgx.CollectableRow) (r Replay, err error) {
 	o, k := &r.Outcomes, &r.Skips
 	err = row.Scan(&r.ID, &r.State, &r.Stage, &r.Filter, &r.Rate, &r.Total, &r.Started, &o.Imported, &o.Duplicate,

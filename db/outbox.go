@@ -14,8 +14,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// Outbox is what must be published. Rows are written by the other stores, in the transaction of the change they
-// tell of; the relay of package bridge leases, publishes and marks them.
+// Outbox keeps the messages to be published. The other stores write them, in the transaction of the change that a
+// message announces; the relay of package bridge leases, publishes and marks them.
 type Outbox struct{ pool *pgxpool.Pool }
 
 // NewOutbox returns the outbox kept in pool.
@@ -28,7 +28,7 @@ type Message struct {
 	Lane       string
 	Exchange   string
 	RoutingKey string
-	Body       []byte // JSON, but for a replay
+	Body       []byte // JSON; any bytes in the replay of a dead letter
 	CreatedAt  time.Time
 	PublishAs  string            // AMQP MessageId where it is not MessageID; "" = it is
 	Headers    map[string]string // AMQP headers
@@ -42,7 +42,8 @@ INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (message_id) DO NOTHING`
 
-// outboxAdd queues m with the change that it tells of. A message ID that is there already is not written again.
+// outboxAdd queues m into the transaction of the change that it announces. A message ID that is stored already is not
+// written again.
 func outboxAdd(b *pgx.Batch, m Message) {
 	b.Queue(sqlOutboxAdd, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt)
 }
@@ -138,8 +139,9 @@ UPDATE outbox SET lease_token = NULL, last_error = $4, refusals = refusals + ($5
     leased_until = $3::timestamptz + coalesce(($5::interval[])[least(refusals + 1, cardinality($5))], interval '0')
 WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
 
-// Release gives messages back that could not be published. refused says that the broker returned or refused them: then
-// they are not leased again for as long as fault.RefusalWaits says. Otherwise they may be leased again at once.
+// Release ends the leases of messages that could not be published. refused says that the broker returned or refused
+// them: then they are not leased again for as long as fault.RefusalWaits says. Otherwise they may be leased again at
+// once.
 func (o *Outbox) Release(ctx context.Context, token uuid.UUID, ids []int64, now time.Time, reason string,
 	refused bool) error {
 	var waits []time.Duration

@@ -24,8 +24,8 @@ var RevisitWaits = []time.Duration{
 // pages show it all the same.
 const GoneWait = time.Hour
 
-// Backoff is how long to stay away after the n-th refusal in a row, 1 being the first: 5 s × 2ⁿ⁻¹ ± 20 %, at most five
-// minutes, or what the site itself asks for when that is longer. dice is from 0 to 1 and spreads the wait.
+// Backoff is how long to wait after the n-th refusal in a row, 1 being the first: 5 s × 2ⁿ⁻¹ ± 20 %, at most five
+// minutes, or as long as the site itself asks for when that is longer. dice is from 0 to 1 and spreads the wait.
 func Backoff(n int, asked time.Duration, dice float64) time.Duration {
 	wait := maxWait
 	if n = max(n, 1); n < 8 { // 5 s × 2⁶ is above the cap

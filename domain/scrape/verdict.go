@@ -36,8 +36,8 @@ func Judge(seen, total, missing int) (v Verdict, note string) {
 }
 
 // EmptyPage says why an empty search page is suspicious, and "" when it is not. page is its number, 1 being the first;
-// had says that it held adverts before; the pages before it held seen adverts of the total that the site states (-1 = it
-// states none). A page that had adverts before may be empty when those pages held nearly all. Page 1 never may.
+// had says that it held adverts before; the pages before it held seen adverts of the total that the site states (-1 =
+// it states none). A page that had adverts before may be empty when those pages held nearly all. Page 1 never may.
 func EmptyPage(page, seen, total int, had bool) (reason string) {
 	if !had || page > 1 && total > 0 && nearlyAll(seen, total) {
 		return ""
