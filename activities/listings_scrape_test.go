@@ -18,7 +18,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
-// site is a Kijiji of its own with a store that remembers what it was told, and says no where a test wants it.
+// site is a fake Kijiji and its store: it records the calls, and fails where a test asks for it.
 type site struct {
 	adverts []string         // IDs on the one search page, each due for a visit
 	answer  map[string]error // of a detail page, by ID
@@ -149,10 +149,10 @@ func TestScrapePage(t *testing.T) {
 	}{
 		{"each is stored before the next", site{adverts: some},
 			[]string{"found 1000000001", "found 1000000002", "found 1000000003"}, ""},
-		{"one that the store refuses is in nobody's way", site{adverts: some,
+		{"one that the store refuses does not stop the others", site{adverts: some,
 			store: map[string]error{"1000000001": fault.Newf(fault.Invalid, "postgres cannot store it")}},
 			[]string{"failed 1000000001", "found 1000000002", "found 1000000003"}, ""},
-		{"a store that is away is no advert's fault", site{adverts: some, store: all(some, errors.New("away"))},
+		{"a store that is down is not held against the advert", site{adverts: some, store: all(some, errors.New("away"))},
 			[]string{"trouble"}, "away"},
 		{"one that was removed", site{adverts: some, answer: map[string]error{"1000000002": errRemoved}},
 			[]string{"found 1000000001", "gone 1000000002", "found 1000000003"}, ""},
@@ -160,10 +160,10 @@ func TestScrapePage(t *testing.T) {
 			[]string{"found 1000000001", "failed 1000000002", "found 1000000003"}, ""},
 		{"a run of removals is the site's", site{adverts: many, answer: all(many, errRemoved)}, []string{
 			"gone 1000000001", "gone 1000000002", "gone 1000000003", "gone 1000000004", "suspect detail"}, ""},
-		{"a name that nobody knows is no removal", site{adverts: some,
+		{"an unknown host name is no removal", site{adverts: some,
 			answer: all(some, fault.Newf(fault.Gone, "host does not exist"))},
 			[]string{"failed 1000000001", "failed 1000000002", "failed 1000000003", "trouble"}, "host does not exist"},
-		{"whatever keeps adverts from being read is told", site{adverts: many,
+		{"a run of pages that cannot be read is the site's", site{adverts: many,
 			answer: all(many, fault.Newf(fault.Invalid, "body is larger"))},
 			[]string{"failed 1000000001", "failed 1000000002", "failed 1000000003", "suspect detail"}, ""},
 		{"a site that refuses", site{adverts: some, answer: map[string]error{"1000000002": web.Refused("429", 0)}},

@@ -148,7 +148,7 @@ func TestReceive(t *testing.T) {
 			2, []int64{1}, "a", "scraped", 5, 6, 5, 0,
 		},
 		{
-			"unchanged is settled at the door",
+			"unchanged is settled on arrival",
 			[]step{{"a", 5, false, db.Receipt{Revision: 1}}, {"a", 6, true, db.Receipt{Revision: 1, Settled: true}}},
 			2, []int64{1}, "a", "duplicate", 5, 6, 5, 0,
 		},
@@ -295,7 +295,7 @@ func TestReceiveNewConcurrently(t *testing.T) {
 	require.Equal(t, int64(adverts*rounds), count(t, pool, "raw_listings WHERE scrapes = $1", bridges))
 }
 
-// TestReceiveBadJSON: what Go's JSON takes and Postgres does not can never be stored, so it must not be tried again.
+// TestReceiveBadJSON: JSON that Go accepts and Postgres does not can never be stored, so it must not be tried again.
 func TestReceiveBadJSON(t *testing.T) {
 	t.Parallel()
 
@@ -393,7 +393,7 @@ func TestReceiveStaged(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, db.Receipt{ID: other.ID(), Revision: 1}, got)
 
-	// An advert that nobody scraped for us.
+	// An advert that our scrapers never saw.
 	third := refOf("3")
 	got, err = s.ReceiveStaged(t.Context(), arrival(third, "staged", 5), normalized(third), after(8))
 	require.NoError(t, err)
@@ -526,7 +526,7 @@ func TestTwice(t *testing.T) {
 	}
 }
 
-// TestStepsOnAnOldRevision: a step that is late must not settle what came meanwhile.
+// TestStepsOnAnOldRevision: a step that is late must not settle a revision that arrived meanwhile.
 func TestStepsOnAnOldRevision(t *testing.T) {
 	t.Parallel()
 
@@ -644,7 +644,7 @@ func TestPublishHistory(t *testing.T) {
 	created := db.HistoryEvent{Kind: "created", Revision: 1, NewRentCents: ptr(int64(125_000)), NewStatus: ptr("active")}
 	require.Equal(t, []db.HistoryEvent{created}, history())
 
-	// The same version again tells nothing.
+	// The same version again causes no event.
 	publish(t, s, l, 1, 1)
 	require.Equal(t, []string{contract.ListingNormalized, contract.ListingPublished}, told(t, pool))
 
@@ -686,8 +686,8 @@ func TestPublishArchived(t *testing.T) {
 		v, err := s.Load(t.Context(), l.ID())
 		require.NoError(t, err)
 		require.Equal(t, "archived", v.Published)
-		require.False(t, receive(t, s, arrival(l.Ref, l.Title, n)).Settled, "what is back is not settled at the door")
-		for range 2 { // a step that runs twice tells once
+		require.False(t, receive(t, s, arrival(l.Ref, l.Title, n)).Settled, "an advert that is back is not settled on arrival")
+		for range 2 { // a step that runs twice publishes once
 			_, err = s.Publish(t.Context(), listing.Publication{Version: v}, runOf(l.Ref), after(10+n))
 			require.NoError(t, err)
 		}
@@ -741,7 +741,7 @@ func TestPublishWhatNoColumnTakes(t *testing.T) {
 	}
 }
 
-// TestDeadLetterOfAListing: what a later run brings to its end is no dead letter any more.
+// TestDeadLetterOfAListing: a later run that ends well resolves the dead letter.
 func TestDeadLetterOfAListing(t *testing.T) {
 	t.Parallel()
 

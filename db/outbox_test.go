@@ -81,7 +81,7 @@ func TestLeaseIsDisjoint(t *testing.T) {
 		})
 	}
 	work.Wait()
-	require.GreaterOrEqual(t, len(all), 1900, "nobody waits for a row that another holds")
+	require.GreaterOrEqual(t, len(all), 1900, "no lease waits for a row that another holds")
 	all = append(all, ids(lease(t, o, uuid.New(), "", start))...) // a row that two met at once may be left over
 	require.Equal(t, 2000, len(all))
 	slices.Sort(all)
@@ -237,7 +237,7 @@ func TestWaitWakesOnInsert(t *testing.T) {
 		select {
 		case <-added:
 		case <-time.After(10 * time.Second):
-			t.Fatal("nobody was woken")
+			t.Fatal("Wait did not report the message")
 		}
 	}
 	stop()
