@@ -165,12 +165,6 @@ type visitor struct {
 	bad, gone int              // visits in a row that gave no advert, and that found it removed
 }
 
-// After so many visits in a row the site is at fault, not an advert.
-const (
-	badInARow  = 3
-	goneInARow = 5 // a search page shows adverts that exist
-)
-
 // search reads the search page and says which adverts to visit.
 func (v *visitor) search(ctx context.Context) (at cursor, err error) {
 	page, err := v.load(ctx, &at, func(start string) (web.Request, error) {
@@ -239,7 +233,7 @@ func (v *visitor) visit(ctx context.Context, at *cursor) error {
 	case errors.As(err, &ours), web.RefusalOf(err) != nil, class == fault.Limited:
 		return err
 	case class == fault.Gone:
-		if v.gone++; v.gone >= goneInARow {
+		if v.gone++; v.gone >= scrape.GoneInARow {
 			at.Suspect = fmt.Sprintf("%d adverts in a row that the search shows are removed: %v", v.gone, err)
 			return v.suspect(ctx, scrape.DetailPages, at.Suspect)
 		}
@@ -267,7 +261,7 @@ func (v *visitor) failed(ctx context.Context, at *cursor, ref listing.Ref, why e
 	if err := v.Adverts.Failed(ctx, ref, v.job.Cycle, why.Error(), v.Now()); err != nil {
 		return err
 	}
-	if v.bad++; v.bad < badInARow {
+	if v.bad++; v.bad < scrape.FailedInARow {
 		return nil
 	}
 	if class, _ := fault.Of(why); !class.Final() { // the site is down: later, by the retry policy

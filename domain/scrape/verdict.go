@@ -22,6 +22,12 @@ const (
 	GoneReason = "missing in two cycles"
 )
 
+// After so many visits in a row that failed, or found the advert removed, the site is at fault and not an advert.
+const (
+	FailedInARow = 3
+	GoneInARow   = 5 // a search page shows adverts that exist
+)
+
 // Judge says what a cycle amounts to that saw so many adverts of the total that the site states (-1 = it states none),
 // with so many newly missing: in the complete cycle before and not in this one. The note says in words why it is not
 // complete, and is "" when it is.
