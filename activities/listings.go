@@ -38,10 +38,10 @@ type ListingStore interface {
 }
 
 type rawStore interface {
-	Raw(ctx context.Context, id uuid.UUID) (revision int64, payload []byte, err error)
+	Raw(ctx context.Context, id uuid.UUID) (listing.Payload, error)
 	SaveNormalized(ctx context.Context, l listing.Listing, revision int64, now time.Time) error
-	Reject(ctx context.Context, raw listing.Raw, revision int64, payload []byte, r *listing.Rejection,
-		run listing.Run, now time.Time) error
+	Reject(ctx context.Context, raw listing.Raw, p listing.Payload, r *listing.Rejection, run listing.Run,
+		now time.Time) error
 }
 
 type homeStore interface {
@@ -84,20 +84,20 @@ func (a *Listings) NormalizeListing(ctx context.Context, job ListingJob) (Listin
 }
 
 func (a *Listings) normalize(ctx context.Context, job ListingJob) (ListingJob, error) {
-	revision, payload, err := a.Store.Raw(ctx, job.Ref.ID())
+	p, err := a.Store.Raw(ctx, job.Ref.ID())
 	if err != nil {
 		return job, err
 	}
-	job.Revision = revision
-	var raw listing.Raw
-	if err := json.Unmarshal(payload, &raw); err != nil {
-		return job, fault.Newf(fault.Invalid, "read payload of %s: %w", job.Ref, err)
-	}
-	raw.Ref = job.Ref // JSON members may differ in case only, and then bridge and database read different ones
-	if raw.Title == "" && arrivedNormalized(payload) {
-		return job, fault.Newf(fault.Conflict, "normalize %s: it arrived normalized by another team; enter at stage %q",
+	job.Revision = p.Revision
+	if p.Staged {
+		return job, fault.Newf(fault.Conflict, "normalize %s: it came normalized by another team; enter at stage %q",
 			job.Ref, listing.StageDedupe)
 	}
+	var raw listing.Raw
+	if err := json.Unmarshal(p.Body, &raw); err != nil {
+		return job, fault.Newf(fault.Invalid, "read payload of %s: %w", job.Ref, err)
+	}
+	raw.Ref = job.Ref // JSON members may differ in case only, and then the door and the database read different ones
 	site, ok := platform.ByName(raw.Platform)
 	if !ok {
 		return job, fault.Newf(fault.Invalid, "platform: no normalizer for %q", raw.Platform)
@@ -105,7 +105,7 @@ func (a *Listings) normalize(ctx context.Context, job ListingJob) (ListingJob, e
 	l, err := site.Normalize(raw)
 	var rejection *listing.Rejection
 	if errors.As(err, &rejection) {
-		if err := a.Store.Reject(ctx, raw, revision, payload, rejection, run(ctx), a.Now()); err != nil {
+		if err := a.Store.Reject(ctx, raw, p, rejection, run(ctx), a.Now()); err != nil {
 			return job, err
 		}
 		return job, fmt.Errorf("normalize %s: %w", job.Ref, rejection)
@@ -114,14 +114,7 @@ func (a *Listings) normalize(ctx context.Context, job ListingJob) (ListingJob, e
 		return job, fmt.Errorf("normalize %s: %w", job.Ref, err)
 	}
 	job.Note = describe(l)
-	return job, a.Store.SaveNormalized(ctx, l, revision, a.Now())
-}
-
-// arrivedNormalized reports whether a payload is the message of a later stage: then there is no raw advert to
-// interpret.
-func arrivedNormalized(payload []byte) bool {
-	var m contract.StagedListing
-	return json.Unmarshal(payload, &m) == nil && m.Check() == nil
+	return job, a.Store.SaveNormalized(ctx, l, p.Revision, a.Now())
 }
 
 // describe summarizes a listing in a line, with the number of its warnings.
@@ -220,15 +213,15 @@ func change(v listing.Version) string {
 // with that reason, so that no message ends without a trace. job.Note is the reason and job.Stage the stage of the
 // step; a revision that came after job.Revision is not touched.
 func (a *Listings) FailListing(ctx context.Context, job ListingJob) (ListingJob, error) {
-	revision, payload, err := a.Store.Raw(ctx, job.Ref.ID())
+	p, err := a.Store.Raw(ctx, job.Ref.ID())
 	if class, _ := fault.Of(err); class == fault.Gone {
 		return job, nil // nothing was stored that could be rejected
 	}
-	if err != nil || revision > job.Revision && job.Revision > 0 {
+	if err != nil || p.Revision > job.Revision && job.Revision > 0 {
 		return job, err
 	}
 	why := &listing.Rejection{Reasons: []listing.Reason{{Field: job.Stage, Code: "failed", Message: job.Note}}}
-	if err := a.Store.Reject(ctx, listing.Raw{Ref: job.Ref}, revision, payload, why, run(ctx), a.Now()); err != nil {
+	if err := a.Store.Reject(ctx, listing.Raw{Ref: job.Ref}, p, why, run(ctx), a.Now()); err != nil {
 		return job, err
 	}
 	left(ctx, cmp.Or(job.Stage, "any"), job.Ref, Rejected, "failed")
@@ -243,11 +236,11 @@ func (a *Listings) HandOverListing(ctx context.Context, job ListingJob) (Listing
 	}
 	switch job.Stage {
 	case listing.StageNormalize:
-		revision, payload, err := a.Store.Raw(ctx, job.Ref.ID())
+		p, err := a.Store.Raw(ctx, job.Ref.ID())
 		if err != nil {
 			return job, err
 		}
-		h.Revision, h.Bodies, h.Status = revision, [][]byte{payload}, "scraped"
+		h.Revision, h.Bodies, h.Status = p.Revision, [][]byte{p.Body}, "scraped"
 		job.Outcome = HandedOn
 	case listing.StageDedupe, listing.StageImport:
 		v, err := a.Store.Load(ctx, job.Ref.ID())

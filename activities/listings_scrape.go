@@ -17,25 +17,34 @@ import (
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
-// Scrapers are the activities that read rental sites. What they know is in the store, so any worker can go on.
-type Scrapers struct {
-	Store  ScrapeStore
-	Pages  map[scrape.Transport]PageSource
-	Robots RobotsSource
-	Now    func() time.Time
-	Dice   func() float64 // from 0 to 1
-	Cycled func()         // told of each cycle of a platform whose pages come by browser
+// Cycles are the activities that begin and end the cycles of a platform's scraper. All of them are short steps on our
+// own database, made to run as local activities.
+type Cycles struct {
+	Store CycleStore
+	Now   func() time.Time
 }
 
-// ScrapeStore is what scrapers need of the database. Each write is one transaction with its messages.
-type ScrapeStore interface {
-	cycleStore
-	advertStore
-}
-
-type cycleStore interface {
+// CycleStore keeps the cycles of platforms. Each write is one transaction with its messages.
+type CycleStore interface {
 	Begin(ctx context.Context, name string, now time.Time) (scrape.Plan, error)
 	End(ctx context.Context, name string, cycle int64, note string, now time.Time) error
+}
+
+// Visits is the activity that reads the pages of rental sites. Its state is in the stores, so any worker can continue
+// it.
+type Visits struct {
+	Sites   SiteStore
+	Adverts AdvertStore
+	Pages   map[scrape.Transport]PageSource
+	Robots  RobotsSource
+	Now     func() time.Time
+	Dice    func() float64 // from 0 to 1
+	Cycled  func()         // called after each cycle of a platform whose pages a browser loads
+}
+
+// SiteStore keeps when and how pages of a platform's site are requested, and how that went. Each write is one
+// transaction with its messages.
+type SiteStore interface {
 	Turn(ctx context.Context, name string, atLeast time.Duration, now time.Time) (scrape.Turn, error)
 	Settings(ctx context.Context, name string) (scrape.Turn, error)
 	Refused(ctx context.Context, name string, cycle int64, reason string, asked time.Duration, dice float64,
@@ -46,28 +55,30 @@ type cycleStore interface {
 	Trouble(ctx context.Context, name, message string, now time.Time) error
 }
 
-type advertStore interface {
+// AdvertStore keeps which adverts a platform shows, and the results of their visits. Each write is one transaction with
+// its messages.
+type AdvertStore interface {
 	Seen(ctx context.Context, name string, cycle int64, page int, r scrape.Results, now time.Time) ([]scrape.Visit, error)
 	Due(ctx context.Context, name string, cycle int64, visits []scrape.Visit, now time.Time) ([]scrape.Visit, error)
-	Found(ctx context.Context, cycle int64, f scrape.Find) error
+	Found(ctx context.Context, cycle int64, f scrape.FoundAdvert) error
 	Gone(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error
 	Failed(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error
 }
 
-// PageSource loads pages. What the site answers is a page, whatever its status; an error is that it could not be asked:
-// fault.Throttled with a *web.Refusal when nobody listens there.
+// PageSource loads pages. Any response of the site is a page, whatever its status; an error means that there was none:
+// fault.Throttled with a *web.Refusal when the site refused the connection.
 type PageSource interface {
 	Load(ctx context.Context, r web.Request) (web.Page, error)
 }
 
-// RobotsSource knows what sites allow robots to ask for. An error is that this cannot be known now.
+// RobotsSource knows which addresses sites allow robots to request. An error means that this cannot be known now.
 type RobotsSource interface {
-	// Allowed says whether an address may be asked for, and how far apart requests must be at least.
+	// Allowed says whether an address may be requested, and how far apart requests must be at least.
 	Allowed(ctx context.Context, address string) (ok bool, delay time.Duration, err error)
 }
 
-// BeginCycle says what the platform's scraper does now, and begins a cycle when one is due.
-func (a *Scrapers) BeginCycle(ctx context.Context, name string) (scrape.Plan, error) {
+// BeginCycle returns what the platform's scraper does now, and begins a cycle when one is due.
+func (a *Cycles) BeginCycle(ctx context.Context, name string) (scrape.Plan, error) {
 	return a.Store.Begin(ctx, name, a.Now())
 }
 
@@ -78,8 +89,8 @@ type CycleEnd struct {
 	Note     string `json:"note,omitempty"` // why it is not complete
 }
 
-// EndCycle ends a cycle, once. Adverts that were in neither of the last two complete ones are gone.
-func (a *Scrapers) EndCycle(ctx context.Context, e CycleEnd) (CycleEnd, error) {
+// EndCycle ends a cycle, once. Adverts that were in neither of the last two complete cycles are gone.
+func (a *Cycles) EndCycle(ctx context.Context, e CycleEnd) (CycleEnd, error) {
 	return e, a.Store.End(ctx, e.Platform, e.Cycle, e.Note, a.Now())
 }
 
@@ -90,7 +101,7 @@ type ScrapeJob struct {
 	Page     int    `json:"page"` // 1 is the first
 }
 
-// ScrapedPage is what became of a search page and the adverts on it.
+// ScrapedPage is the result of a search page and the visits to the adverts on it.
 type ScrapedPage struct {
 	Adverts  int    `json:"adverts"`           // on the page
 	Visits   int    `json:"visits"`            // detail pages that were due
@@ -99,7 +110,7 @@ type ScrapedPage struct {
 	Failed   int    `json:"failed,omitempty"`  // visits that gave no advert
 	Last     bool   `json:"last,omitempty"`    // no page comes after this one
 	Stopped  string `json:"stopped,omitempty"` // disabled or paused meanwhile
-	Suspect  string `json:"suspect,omitempty"` // the page is not what it was
+	Suspect  string `json:"suspect,omitempty"` // why the page does not look as expected
 	MaxPages int    `json:"max_pages,omitempty"`
 }
 
@@ -110,22 +121,22 @@ type cursor struct {
 }
 
 // ScrapePage reads a search page, visits the adverts on it that are new, changed, stale or back, and stores and
-// publishes each before it goes on. A worker that takes over goes on with the next advert. When the site refuses it
-// fails with fault.Throttled and the time to stay away. A page that is not what it was is no error: the platform is
-// suspect, and the result says why.
-func (a *Scrapers) ScrapePage(ctx context.Context, job ScrapeJob) (ScrapedPage, error) {
+// publishes each before it goes on. A worker that takes over continues with the next advert. When the site refuses, it
+// fails with fault.Throttled and the time to wait. A page that does not look as expected is no error: the platform
+// becomes suspect, and the result says why.
+func (a *Visits) ScrapePage(ctx context.Context, job ScrapeJob) (ScrapedPage, error) {
 	site, ok := platform.ByName(job.Platform)
 	if !ok {
 		return ScrapedPage{}, fault.Newf(fault.Invalid, "platform: no reader for %q", job.Platform)
 	}
-	v := &visitor{Scrapers: a, site: site, job: job}
+	v := &visitor{Visits: a, site: site, job: job}
 	at, resumed := cursor{}, false
 	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &at) == nil {
 		resumed = at.Adverts > 0
 	}
 	var err error
-	if resumed { // more may be done than the last beat said
-		at.Rest, err = a.Store.Due(ctx, job.Platform, job.Cycle, at.Rest, a.Now())
+	if resumed { // more may be done than the last heartbeat says
+		at.Rest, err = a.Adverts.Due(ctx, job.Platform, job.Cycle, at.Rest, a.Now())
 	} else {
 		at, err = v.search(ctx)
 	}
@@ -144,21 +155,15 @@ func (a *Scrapers) ScrapePage(ctx context.Context, job ScrapeJob) (ScrapedPage, 
 	return at.ScrapedPage, nil
 }
 
-// visitor reads one search page and what it leads to.
+// visitor reads one search page and the detail pages that it links to.
 type visitor struct {
-	*Scrapers
+	*Visits
 	site      platform.Platform
 	job       ScrapeJob
 	transport scrape.Transport // of the page before
-	asked     time.Time        // when it was asked for
+	asked     time.Time        // when that page was requested
 	bad, gone int              // visits in a row that gave no advert, and that found it removed
 }
-
-// So many in a row are the site's trouble, not an advert's.
-const (
-	badInARow  = 3
-	goneInARow = 5 // a search page shows what is there
-)
 
 // search reads the search page and says which adverts to visit.
 func (v *visitor) search(ctx context.Context) (at cursor, err error) {
@@ -188,26 +193,26 @@ func (v *visitor) search(ctx context.Context) (at cursor, err error) {
 		if !results.Last {
 			wrong = "no adverts on a page that is not the last"
 		}
-		at.Suspect, err = v.Store.NoResults(ctx, v.job.Platform, v.job.Cycle, v.job.Page, results.Total, wrong, v.Now())
+		at.Suspect, err = v.Sites.NoResults(ctx, v.job.Platform, v.job.Cycle, v.job.Page, results.Total, wrong, v.Now())
 		return at, err
 	}
-	if at.Rest, err = v.Store.Seen(ctx, v.job.Platform, v.job.Cycle, v.job.Page, results, v.Now()); err != nil {
+	if at.Rest, err = v.Adverts.Seen(ctx, v.job.Platform, v.job.Cycle, v.job.Page, results, v.Now()); err != nil {
 		return at, err
 	}
-	if at.Visits = len(at.Rest); at.Visits > 0 { // a page with nothing new costs no beat
+	if at.Visits = len(at.Rest); at.Visits > 0 { // a page with nothing new costs no heartbeat
 		progress(ctx, at)
 	}
 	return at, nil
 }
 
-// visit loads the next advert's detail page and puts what it says where it belongs. Only what a page says is an
-// advert's fault: an error is the site's or ours, and leaves the advert as it was.
+// visit loads the next advert's detail page and stores the result. Only the content of a page is held against the
+// advert: an error is the site's or our own, and leaves the advert as it was.
 func (v *visitor) visit(ctx context.Context, at *cursor) error {
 	next := at.Rest[0]
 	ref := listing.Ref{Platform: v.job.Platform, PlatformID: next.PlatformID}
 	find, err := v.advert(ctx, at, next)
 	if err == nil {
-		err = v.Store.Found(ctx, v.job.Cycle, find)
+		err = v.Adverts.Found(ctx, v.job.Cycle, find)
 		if class, _ := fault.Of(err); err != nil && !class.Final() {
 			return err
 		}
@@ -228,14 +233,14 @@ func (v *visitor) visit(ctx context.Context, at *cursor) error {
 	case errors.As(err, &ours), web.RefusalOf(err) != nil, class == fault.Limited:
 		return err
 	case class == fault.Gone:
-		if v.gone++; v.gone >= goneInARow {
+		if v.gone++; v.gone >= scrape.GoneInARow {
 			at.Suspect = fmt.Sprintf("%d adverts in a row that the search shows are removed: %v", v.gone, err)
 			return v.suspect(ctx, scrape.DetailPages, at.Suspect)
 		}
 		v.bad = 0
 		at.Gone++
 		v.count(ctx, "conveyor_scrape_adverts", "outcome", "gone")
-		if err := v.Store.Gone(ctx, ref, v.job.Cycle, err.Error(), v.Now()); err != nil {
+		if err := v.Adverts.Gone(ctx, ref, v.job.Cycle, err.Error(), v.Now()); err != nil {
 			return err
 		}
 	default:
@@ -247,16 +252,16 @@ func (v *visitor) visit(ctx context.Context, at *cursor) error {
 	return nil
 }
 
-// failed notes a visit that gave no advert.
+// failed stores that a visit gave no advert.
 func (v *visitor) failed(ctx context.Context, at *cursor, ref listing.Ref, why error) error {
 	activity.GetLogger(ctx).Warn("advert could not be read", "ref", ref.String(), "err", why)
 	v.gone = 0
 	at.Failed++
 	v.count(ctx, "conveyor_scrape_adverts", "outcome", "failed")
-	if err := v.Store.Failed(ctx, ref, v.job.Cycle, why.Error(), v.Now()); err != nil {
+	if err := v.Adverts.Failed(ctx, ref, v.job.Cycle, why.Error(), v.Now()); err != nil {
 		return err
 	}
-	if v.bad++; v.bad < badInARow {
+	if v.bad++; v.bad < scrape.FailedInARow {
 		return nil
 	}
 	if class, _ := fault.Of(why); !class.Final() { // the site is down: later, by the retry policy
@@ -268,11 +273,11 @@ func (v *visitor) failed(ctx context.Context, at *cursor, ref listing.Ref, why e
 
 func (v *visitor) suspect(ctx context.Context, of, reason string) error {
 	s := scrape.Suspicion{Of: of, Reason: reason, Cycle: v.job.Cycle, Page: v.job.Page}
-	return v.Store.Suspect(ctx, v.job.Platform, s, v.Now())
+	return v.Sites.Suspect(ctx, v.job.Platform, s, v.Now())
 }
 
 // advert loads one detail page and reads it.
-func (v *visitor) advert(ctx context.Context, at *cursor, next scrape.Visit) (scrape.Find, error) {
+func (v *visitor) advert(ctx context.Context, at *cursor, next scrape.Visit) (scrape.FoundAdvert, error) {
 	page, err := v.load(ctx, at, func(start string) (web.Request, error) {
 		return web.Request{URL: next.URL}, sameSite(start, next.URL)
 	})
@@ -282,22 +287,23 @@ func (v *visitor) advert(ctx context.Context, at *cursor, next scrape.Visit) (sc
 	}
 	v.loaded(ctx, "detail", err)
 	if err != nil {
-		return scrape.Find{}, err
+		return scrape.FoundAdvert{}, err
 	}
 	if advert.PlatformID != next.PlatformID {
-		return scrape.Find{}, web.Unrecognized("advert %s leads to advert %q", next.PlatformID, advert.PlatformID)
+		return scrape.FoundAdvert{}, web.Unrecognized("advert %s leads to advert %q", next.PlatformID, advert.PlatformID)
 	}
 	advert.ScrapedAt = v.asked.UTC().Truncate(time.Microsecond) // as Postgres keeps it
 	message := advert.Raw.Message(advert.Extra)
 	if err := message.Check(); err != nil {
-		return scrape.Find{}, fault.Newf(fault.Invalid, "advert as it was read: %w", err)
+		return scrape.FoundAdvert{}, fault.Newf(fault.Invalid, "advert as it was read: %w", err)
 	}
 	body, err := json.Marshal(message)
 	if err != nil {
-		return scrape.Find{}, fault.Newf(fault.Invalid, "write advert: %w", err)
+		return scrape.FoundAdvert{}, fault.Newf(fault.Invalid, "write advert: %w", err)
 	}
 	if len(body) > contract.MaxBody {
-		return scrape.Find{}, fault.Newf(fault.Invalid, "advert has %d bytes, the most is %d", len(body), contract.MaxBody)
+		return scrape.FoundAdvert{},
+			fault.Newf(fault.Invalid, "advert has %d bytes, the most is %d", len(body), contract.MaxBody)
 	}
-	return scrape.Find{Visit: next, Raw: advert.Raw, Payload: body}, nil
+	return scrape.FoundAdvert{Visit: next, Raw: advert.Raw, Payload: body}, nil
 }

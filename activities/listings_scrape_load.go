@@ -15,23 +15,25 @@ import (
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
-// errStopped ends a page early: an operator does not want it.
+// errStopped ends a page early: an operator has disabled or paused the platform.
 type errStopped struct{ why string }
 
 func (e errStopped) Error() string { return e.why }
 
-// errOurs is trouble of our own, such as with the database, or of the site as a whole. No advert is to blame.
+// errOurs is a failure of our own, such as of the database, or of the site as a whole. It is not counted against an
+// advert.
 type errOurs struct{ error }
 
 func (e errOurs) Unwrap() error { return e.error }
 
-// load asks the site for a page in its turn. request is given the address of the first search page. Its errors are
-// errStopped, errOurs, a *web.Refusal, fault.Limited when this worker stops, and otherwise the page's: that it could
-// not be loaded, or must not be asked for. That something is gone only a page can say.
+// load requests a page of the site in its turn. request is given the address of the first search page. Errors are
+// errStopped, errOurs, a *web.Refusal, fault.Limited when this worker stops, and otherwise about the page: that it
+// could not be loaded, or must not be requested. None is fault.Gone: only the content of a page says that an advert is
+// gone.
 func (v *visitor) load(ctx context.Context, at *cursor, request func(start string) (web.Request, error)) (
 	page web.Page, err error,
 ) {
-	turn, err := v.Store.Settings(ctx, v.job.Platform)
+	turn, err := v.Sites.Settings(ctx, v.job.Platform)
 	if err != nil {
 		return page, errOurs{err}
 	}
@@ -48,7 +50,7 @@ func (v *visitor) load(ctx context.Context, at *cursor, request func(start strin
 	case !allowed:
 		return page, fault.Newf(fault.Blocked, "robots.txt of the site does not allow %s", r.URL)
 	}
-	if turn, err = v.Store.Turn(ctx, v.job.Platform, apart, v.Now()); err != nil {
+	if turn, err = v.Sites.Turn(ctx, v.job.Platform, apart, v.Now()); err != nil {
 		return page, errOurs{err}
 	}
 	if turn.Stopped != "" {
@@ -69,7 +71,7 @@ func (v *visitor) load(ctx context.Context, at *cursor, request func(start strin
 	return page, nil
 }
 
-// transient takes a host whose name is not known for one that is away: the search page came from it.
+// transient makes fault.Gone, an unknown host name, transient: the search page came from that host, so it exists.
 func transient(err error) error {
 	if class, _ := fault.Of(err); class == fault.Gone {
 		return &fault.Error{Class: fault.Transient, Err: err}
@@ -88,7 +90,7 @@ func sameSite(start, address string) error {
 	return nil
 }
 
-// reading is what a parser makes of a page. One that panics has not recognized it.
+// reading calls a parser on a page. A parser that panics has not recognized the page.
 func reading[T any](read func(web.Page) (T, error), p web.Page) (out T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -98,7 +100,7 @@ func reading[T any](read func(web.Page) (T, error), p web.Page) (out T, err erro
 	return read(p)
 }
 
-// loaded counts a page by what became of it.
+// loaded counts a page by its outcome.
 func (v *visitor) loaded(ctx context.Context, kind string, err error) {
 	var stopped errStopped
 	if errors.As(err, &stopped) || ctx.Err() != nil {
@@ -108,11 +110,11 @@ func (v *visitor) loaded(ctx context.Context, kind string, err error) {
 	v.count(ctx, "conveyor_scrape_pages", "kind", kind, "outcome", cmp.Or(string(class), "ok"))
 }
 
-// lookUp is how often who waits for a turn looks whether it is still wanted.
+// lookUp is how often the settings are read again during the wait for a turn.
 const lookUp = 5 * time.Second
 
-// until waits for a turn. What an operator changes meanwhile counts: a stop ends the wait, a shorter delay shortens it.
-// A worker that is stopped does not wait: another goes on.
+// until waits for a turn. Changes by an operator apply meanwhile: a stop ends the wait, a shorter delay shortens it. A
+// worker that is being stopped does not wait: another continues.
 func (v *visitor) until(ctx context.Context, at time.Time, apart time.Duration) error {
 	for {
 		wait := at.Sub(v.Now())
@@ -124,12 +126,12 @@ func (v *visitor) until(ctx context.Context, at time.Time, apart time.Duration) 
 		case <-timer.C:
 		case <-activity.GetWorkerStopChannel(ctx):
 			timer.Stop()
-			return &fault.Error{Class: fault.Limited, Err: errors.New("this worker stops; another goes on")}
+			return &fault.Error{Class: fault.Limited, Err: errors.New("this worker is stopping; another will continue")}
 		case <-ctx.Done():
 			timer.Stop()
 			return ctx.Err()
 		}
-		turn, err := v.Store.Settings(ctx, v.job.Platform)
+		turn, err := v.Sites.Settings(ctx, v.job.Platform)
 		if err != nil {
 			return errOurs{err}
 		}
@@ -146,18 +148,18 @@ func (v *visitor) until(ctx context.Context, at time.Time, apart time.Duration) 
 	}
 }
 
-// explain turns a refusal into the wait that it costs, and lets operators know of any other trouble.
+// explain turns a refusal into the wait that it costs, and stores any other failure for operators.
 func (v *visitor) explain(ctx context.Context, err error) error {
 	r := web.RefusalOf(err)
 	if r == nil {
 		if class, _ := fault.Of(err); class != fault.Limited && ctx.Err() == nil {
-			_ = v.Store.Trouble(ctx, v.job.Platform, err.Error(), v.Now()) // the store may be the trouble
+			_ = v.Sites.Trouble(ctx, v.job.Platform, err.Error(), v.Now()) // the store may be the trouble
 		}
 		return fmt.Errorf("scrape %s: %w", v.job.Platform, err)
 	}
 	_, asked := fault.Of(err)
 	v.count(ctx, "conveyor_scrape_refusals", "reason", r.Reason)
-	until, err := v.Store.Refused(ctx, v.job.Platform, v.job.Cycle, r.Reason, asked, v.Dice(), v.Now())
+	until, err := v.Sites.Refused(ctx, v.job.Platform, v.job.Cycle, r.Reason, asked, v.Dice(), v.Now())
 	if err != nil {
 		return err
 	}

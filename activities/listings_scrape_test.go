@@ -18,7 +18,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
-// site is a Kijiji of its own with a store that remembers what it was told, and says no where a test wants it.
+// site is a fake Kijiji and its store: it records the calls, and fails where a test asks for it.
 type site struct {
 	adverts []string         // IDs on the one search page, each due for a visit
 	answer  map[string]error // of a detail page, by ID
@@ -68,12 +68,6 @@ func (s *site) Allowed(context.Context, string) (bool, time.Duration, error) {
 
 func (s *site) say(format string, args ...any) { s.told = append(s.told, fmt.Sprintf(format, args...)) }
 
-func (s *site) Begin(context.Context, string, time.Time) (scrape.Plan, error) {
-	return scrape.Plan{}, nil
-}
-
-func (s *site) End(context.Context, string, int64, string, time.Time) error { return nil }
-
 func (s *site) Settings(context.Context, string) (scrape.Turn, error) {
 	return scrape.Turn{Settings: scrape.Settings{URL: "http://127.0.0.1/b-x/m/c37l1", Enabled: true,
 		Pace: scrape.Pace{Transport: scrape.Browser, MaxPages: 1}}}, nil
@@ -118,7 +112,7 @@ func (s *site) Due(_ context.Context, _ string, _ int64, v []scrape.Visit, _ tim
 	return v, nil
 }
 
-func (s *site) Found(_ context.Context, _ int64, f scrape.Find) error {
+func (s *site) Found(_ context.Context, _ int64, f scrape.FoundAdvert) error {
 	if err := s.store[f.PlatformID]; err != nil {
 		return err
 	}
@@ -155,10 +149,10 @@ func TestScrapePage(t *testing.T) {
 	}{
 		{"each is stored before the next", site{adverts: some},
 			[]string{"found 1000000001", "found 1000000002", "found 1000000003"}, ""},
-		{"one that the store refuses is in nobody's way", site{adverts: some,
+		{"one that the store refuses does not stop the others", site{adverts: some,
 			store: map[string]error{"1000000001": fault.Newf(fault.Invalid, "postgres cannot store it")}},
 			[]string{"failed 1000000001", "found 1000000002", "found 1000000003"}, ""},
-		{"a store that is away is no advert's fault", site{adverts: some, store: all(some, errors.New("away"))},
+		{"a store that is down is not held against the advert", site{adverts: some, store: all(some, errors.New("away"))},
 			[]string{"trouble"}, "away"},
 		{"one that was removed", site{adverts: some, answer: map[string]error{"1000000002": errRemoved}},
 			[]string{"found 1000000001", "gone 1000000002", "found 1000000003"}, ""},
@@ -166,10 +160,10 @@ func TestScrapePage(t *testing.T) {
 			[]string{"found 1000000001", "failed 1000000002", "found 1000000003"}, ""},
 		{"a run of removals is the site's", site{adverts: many, answer: all(many, errRemoved)}, []string{
 			"gone 1000000001", "gone 1000000002", "gone 1000000003", "gone 1000000004", "suspect detail"}, ""},
-		{"a name that nobody knows is no removal", site{adverts: some,
+		{"an unknown host name is no removal", site{adverts: some,
 			answer: all(some, fault.Newf(fault.Gone, "host does not exist"))},
 			[]string{"failed 1000000001", "failed 1000000002", "failed 1000000003", "trouble"}, "host does not exist"},
-		{"whatever keeps adverts from being read is told", site{adverts: many,
+		{"a run of pages that cannot be read is the site's", site{adverts: many,
 			answer: all(many, fault.Newf(fault.Invalid, "body is larger"))},
 			[]string{"failed 1000000001", "failed 1000000002", "failed 1000000003", "suspect detail"}, ""},
 		{"a site that refuses", site{adverts: some, answer: map[string]error{"1000000002": web.Refused("429", 0)}},
@@ -183,8 +177,8 @@ func TestScrapePage(t *testing.T) {
 			s.delay = time.Minute
 			cycled := 0
 			env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
-			a := &activities.Scrapers{Store: s, Pages: map[scrape.Transport]activities.PageSource{scrape.Browser: s}, Robots: s,
-				Now: time.Now, Dice: func() float64 { return 0.5 }, Cycled: func() { cycled++ }}
+			a := &activities.Visits{Sites: s, Adverts: s, Robots: s,
+				Pages: map[scrape.Transport]activities.PageSource{scrape.Browser: s}, Now: time.Now, Dice: func() float64 { return 0.5 }, Cycled: func() { cycled++ }}
 			env.RegisterActivity(a)
 			_, err := env.ExecuteActivity(a.ScrapePage, activities.ScrapeJob{Platform: "kijiji", Cycle: 1, Page: 1})
 			if tt.err == "" {

@@ -63,6 +63,7 @@ type store struct {
 	err     error // of every write
 	gone    error // of every read
 	payload string
+	staged  bool
 	version listing.Version
 	homes   []listing.Listing
 	images  []listing.Image
@@ -77,8 +78,8 @@ type store struct {
 	at          time.Time
 }
 
-func (s *store) Raw(context.Context, uuid.UUID) (int64, []byte, error) {
-	return 3, []byte(s.payload), s.gone
+func (s *store) Raw(context.Context, uuid.UUID) (listing.Payload, error) {
+	return listing.Payload{Revision: 3, Body: []byte(s.payload), Staged: s.staged}, s.gone
 }
 
 func (s *store) Load(context.Context, uuid.UUID) (listing.Version, error) { return s.version, s.gone }
@@ -92,7 +93,7 @@ func (s *store) SaveNormalized(_ context.Context, l listing.Listing, _ int64, at
 	return s.err
 }
 
-func (s *store) Reject(_ context.Context, _ listing.Raw, _ int64, _ []byte, r *listing.Rejection, run listing.Run,
+func (s *store) Reject(_ context.Context, _ listing.Raw, _ listing.Payload, r *listing.Rejection, run listing.Run,
 	at time.Time) error {
 	s.rejection, s.run, s.at = r, run, at
 	return s.err
@@ -145,6 +146,7 @@ func TestNormalizeListing(t *testing.T) {
 		{"a good advert", store{payload: good}, "", nil},
 		{"all that is missing", store{payload: `{"platform": "kijiji", "platform_id": "1329279535"}`}, fault.Invalid,
 			[]string{"title", "price", "bedrooms"}},
+		{"an advert that came normalized", store{payload: good, staged: true}, fault.Conflict, nil},
 		{"a payload that is no advert", store{payload: `{"title": 7}`}, fault.Invalid, nil},
 		{"an advert that is not there", store{gone: fault.Newf(fault.Gone, "there is none")}, fault.Gone, nil},
 		{"the database goes down before", store{gone: errAway}, fault.Transient, nil},

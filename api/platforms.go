@@ -218,7 +218,7 @@ func (h Platforms) change(ctx context.Context, name string, c db.PlatformChange,
 	case c.Paused != nil:
 		action = "platform.resumed"
 	}
-	err := h.Store.Set(ctx, name, c, db.Deed{
+	err := h.Store.Set(ctx, name, c, db.AuditEntry{
 		At: h.door.Now(), Actor: callerOf(ctx).Name, Action: action, Subject: "platform/" + name, Detail: detail,
 	})
 	if err != nil {

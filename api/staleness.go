@@ -47,7 +47,7 @@ func (h Staleness) run(ctx context.Context, _ *struct{}) (*stalenessOutput, erro
 	if err != nil {
 		return nil, err
 	}
-	err = h.Audit.Record(ctx, db.Deed{
+	err = h.Audit.Record(ctx, db.AuditEntry{
 		At: h.door.Now(), Actor: callerOf(ctx).Name, Action: "staleness.started", Subject: "workflow/" + id,
 		Detail: map[string]any{"joined": joined},
 	})

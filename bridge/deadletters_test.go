@@ -68,9 +68,9 @@ func TestReplayIsNotSkipped(t *testing.T) {
 	r.broker.Publish("scraped", "kijiji", message(t, "1"))
 	r.eventually(t, func() bool { return r.temp.started() == 1 }, "not started")
 	ref := listing.Ref{Platform: "kijiji", PlatformID: "1"}
-	_, payload, err := r.Listings.Raw(t.Context(), ref.ID())
+	payload, err := r.Listings.Raw(t.Context(), ref.ID())
 	require.NoError(t, err)
-	require.NoError(t, r.Listings.Reject(t.Context(), listing.Raw{Ref: ref}, 1, payload,
+	require.NoError(t, r.Listings.Reject(t.Context(), listing.Raw{Ref: ref}, payload,
 		&listing.Rejection{Reasons: []listing.Reason{{Field: "price", Message: "is missing"}}}, listing.Run{}, time.Now()))
 	r.broker.Publish("scraped", "kijiji", message(t, "1"))
 	r.eventually(t, func() bool { return r.rows(t, "raw_listings WHERE scrapes = 2") == 1 }, "not counted")

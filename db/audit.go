@@ -16,8 +16,8 @@ type AuditLog struct{ pool *pgxpool.Pool }
 // NewAuditLog returns the audit kept in pool.
 func NewAuditLog(pool *pgxpool.Pool) *AuditLog { return &AuditLog{pool} }
 
-// A Deed is one action of a caller.
-type Deed struct {
+// An AuditEntry records one action of an operator.
+type AuditEntry struct {
 	At      time.Time
 	Actor   string // name of the API key, or subject of the token
 	Action  string // noun.past-tense: dead_letter.replayed
@@ -27,8 +27,8 @@ type Deed struct {
 
 const sqlAuditAdd = `INSERT INTO audit (at, actor, action, subject, detail) VALUES ($1, $2, $3, $4, $5)`
 
-// auditAdd queues a deed into the transaction of its action.
-func auditAdd(b *pgx.Batch, d Deed) error {
+// auditAdd queues an entry into the transaction of the action that it records.
+func auditAdd(b *pgx.Batch, d AuditEntry) error {
 	detail := []byte("{}")
 	if d.Detail != nil {
 		var err error
@@ -40,8 +40,8 @@ func auditAdd(b *pgx.Batch, d Deed) error {
 	return nil
 }
 
-// Record stores a deed that has no transaction of its own, such as the start of a workflow.
-func (s *AuditLog) Record(ctx context.Context, d Deed) error {
+// Record stores an entry for an action that has no transaction of its own, such as the start of a workflow.
+func (s *AuditLog) Record(ctx context.Context, d AuditEntry) error {
 	b := new(pgx.Batch)
 	if err := auditAdd(b, d); err != nil {
 		return err

@@ -44,7 +44,7 @@ func SchemaID() string {
 }
 
 // Open returns a pool on the database at url with at most maxConns connections (0 = pgx's default). It does not wait
-// for the server: a database that is away is an error of the first query.
+// for the server: a database that is down is an error of the first query.
 func Open(ctx context.Context, url string, maxConns int32, options ...Option) (*pgxpool.Pool, error) {
 	conf, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -63,8 +63,8 @@ const sqlNeighbourhoodSave = `
 INSERT INTO neighbourhoods (key, name, borough, city) VALUES ($1, $2, $3, $4)
 ON CONFLICT (key) DO UPDATE SET name = excluded.name, borough = excluded.borough, city = excluded.city`
 
-// Migrate brings the schema and the neighbourhoods up to date. It may run in several processes at once, one after
-// the other; what is done already is not done again.
+// Migrate brings the schema and the neighbourhoods up to date. Several processes may call it at once: they take turns,
+// and a migration that has been applied is not applied again.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -94,17 +94,17 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-// write sends b as one transaction: all of it is stored or nothing. What no column takes is fault.Invalid. Events among
-// it remember the trace of ctx.
+// write sends b as one transaction: all of it is stored or nothing. Data that no column takes is fault.Invalid. Its
+// outbox messages carry the trace of ctx.
 func write(ctx context.Context, pool *pgxpool.Pool, b *pgx.Batch) error {
-	remember(ctx, b)
+	rememberTrace(ctx, b)
 	return refused(pool.SendBatch(ctx, b).Close()) // a batch without BEGIN is one implicit transaction
 }
 
 const checkViolation = "23514"
 
-// refused gives an error the class Invalid when it was the data that Postgres would not take: a JSON escape that is
-// no character, a number out of range, a nesting too deep, a value that a check forbids.
+// refused gives err the class Invalid when Postgres rejected the data itself: a JSON escape that is no character, a
+// number out of range, a nesting too deep, a value that a check forbids.
 func refused(err error) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {

@@ -13,7 +13,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/contract"
 )
 
-// DeadLetters is what could not be processed and waits for a person.
+// DeadLetters are the messages, adverts and images that could not be processed and wait for an operator.
 type DeadLetters struct{ pool *pgxpool.Pool }
 
 // NewDeadLetters returns the dead letters kept in pool.
@@ -21,21 +21,21 @@ func NewDeadLetters(pool *pgxpool.Pool) *DeadLetters { return &DeadLetters{pool}
 
 // A DeadLetter is one message, advert or image that failed for good.
 type DeadLetter struct {
-	Key            string            // what died: the same key is the same dead letter, seen again
-	Letter         int64             // the letter that it was replayed from, if it says so: the same one; 0 = none
-	contract.Route                   // Queue is where it was consumed, and a replay goes there; the rest what it was published to
+	Key            string            // names the message, advert or image: the same key is the same dead letter again
+	Letter         int64             // number of the dead letter that it claims to be a replay of; 0 = none
+	contract.Route                   // Queue is where it was consumed, and where a replay goes
 	MessageID      string            //
-	Headers        map[string]string // as they came
+	Headers        map[string]string // as they arrived
 	Body           []byte            // any bytes
-	Reason         string            // may quote a stranger; cleaned before it is stored
+	Reason         string            // may quote untrusted text; cleaned before it is stored
 	Class          string            // fault class
 	WorkflowID     string            // "" when none was started
 	RunID          string            //
 	At             time.Time
 }
 
-// A replay names the letter it was made of. That is believed when the body is that letter's: anybody can set a header.
-// Where the letter came from first stays; a replay comes from elsewhere.
+// A replay names the dead letter it was made of. Any sender can set that header, so it counts only when the body is
+// that letter's. The exchange and key of the first death stay: a replay is published elsewhere.
 const sqlDeadLetterAdd = `
 INSERT INTO dead_letters AS d
     (fingerprint, queue, exchange, routing_key, message_id, headers, body, reason, class, workflow_id, run_id,
@@ -62,21 +62,20 @@ func deadLetterAdd(b *pgx.Batch, d DeadLetter) error {
 	if body == nil {
 		body = []byte{} // NULL would be refused
 	}
-	b.Queue(sqlDeadLetterAdd, fingerprint(d.Key), name(d.Queue), name(d.Exchange), name(d.RoutingKey),
-		name(d.MessageID), headers, body, storable(d.Reason), name(d.Class), name(d.WorkflowID), name(d.RunID), d.At,
-		d.Letter,
-		contract.DeathHeader)
+	b.Queue(sqlDeadLetterAdd, letterFingerprint(d.Key), amqpName(d.Queue), amqpName(d.Exchange), amqpName(d.RoutingKey),
+		amqpName(d.MessageID), headers, body, storable(d.Reason), amqpName(d.Class), amqpName(d.WorkflowID),
+		amqpName(d.RunID), d.At, d.Letter, contract.DeathHeader)
 	return nil
 }
 
-// storable makes a stranger's text fit for a text column, which takes neither NUL nor broken UTF-8.
+// storable makes untrusted text fit for a text column, which takes neither NUL nor broken UTF-8.
 func storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }
 
-// name makes a stranger's text fit for a column that is indexed, and to be sent again: AMQP's names have at most 255
+// amqpName makes untrusted text fit for an indexed column and for sending it again: AMQP's names have at most 255
 // bytes.
-func name(s string) string {
+func amqpName(s string) string {
 	const most = 255
 	if s = storable(s); len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "")
@@ -84,8 +83,8 @@ func name(s string) string {
 	return s
 }
 
-// Archive stores dead letters; one that is there already is counted again and opened again, unless it is the same death
-// that comes a second time.
+// Archive stores dead letters. One that is stored already is counted and opened again, unless this is a redelivery of
+// the same death.
 func (s *DeadLetters) Archive(ctx context.Context, letters ...DeadLetter) error {
 	b := new(pgx.Batch)
 	for _, d := range letters {
@@ -99,13 +98,14 @@ func (s *DeadLetters) Archive(ctx context.Context, letters ...DeadLetter) error 
 	return nil
 }
 
-func fingerprint(key string) []byte { return hash([]byte(key)) }
+func letterFingerprint(key string) []byte { return hash([]byte(key)) }
 
 const sqlDeadLetterResolveKey = `
 UPDATE dead_letters SET state = 'resolved' WHERE fingerprint = $1 AND state IN ('open', 'replayed')`
 
-// An advert's dead letters, its images aside, are resolved when its newest revision has been brought to a good end.
+// An advert's dead letters, those of the images' queue $4 aside, are resolved when its newest revision has been brought
+// to a good end.
 const sqlDeadLetterResolve = `
 UPDATE dead_letters SET state = 'resolved'
-WHERE workflow_id = $1 AND queue <> '` + contract.QueueImages + `' AND state IN ('open', 'replayed')
+WHERE workflow_id = $1 AND queue <> $4 AND state IN ('open', 'replayed')
     AND EXISTS (SELECT FROM raw_listings WHERE id = $2 AND revision = $3)`

@@ -21,12 +21,12 @@ type Replayed struct {
 
 // A replay goes to the queue that the letter died in, by the default exchange: through the exchange that it was
 // published to first, every other queue bound there would get it a second time, and an exchange that is gone would
-// close the relay's channel. It has the headers that it came with, but for those that tell of its deaths or that
-// brokers act on, and the number of its letter. Headers that may not fit into a frame stay behind, or the relay would
-// try for ever.
+// close the relay's channel. It carries the headers that the message arrived with, without those that describe its
+// deaths or that brokers act on, and the number of its letter. Headers that may not fit into a frame are dropped, or
+// the relay would try for ever.
 //
-// Letters that another transaction holds are passed over, not waited for: two replays of the same letters send each
-// once. Neither is one taken whose last replay has not been sent yet.
+// Letters that another transaction has locked are skipped: two replays of the same letters at once replay each one
+// once. Letters whose last replay has not been sent yet are skipped too.
 const sqlLetterReplay = `
 WITH due AS (
     SELECT id FROM dead_letters d
@@ -68,7 +68,7 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-func replay(ctx context.Context, q querier, f LetterFilter, id *int64, after int64, limit int, actor string,
+func letterReplay(ctx context.Context, q querier, f LetterFilter, id *int64, after int64, limit int, actor string,
 	now time.Time) ([]Replayed, error) {
 	args := append(f.args(), id, after, limit, now, contract.DeadLetterHeader, storable(actor))
 	rows, _ := q.Query(ctx, sqlLetterReplay, args...)
@@ -79,8 +79,8 @@ func replay(ctx context.Context, q querier, f LetterFilter, id *int64, after int
 	return got, nil
 }
 
-// The second of two replays sees the letter as the first has left it, and the outbox as it was before: a statement that
-// waits for a row looks at that row anew and at nothing else. So the wait is a statement of its own.
+// A statement that waits for a locked row reads that row anew and nothing else: it would see the letter as the other
+// transaction left it, and the outbox as it was before. So the wait is a statement of its own.
 const sqlLetterHold = `SELECT id FROM dead_letters WHERE id = $1 FOR UPDATE`
 
 const sqlLetterState = `
@@ -88,10 +88,10 @@ SELECT state, replayed_at, queue <> '' AND octet_length(queue) <= 255,
     EXISTS (SELECT FROM outbox WHERE message_id = d.replay_id AND published_at IS NULL)
 FROM dead_letters d WHERE id = $1`
 
-// Replay sends a dead letter to its queue again, in one transaction with its audit record. It is on its way when Replay
-// returns, and open again when it dies again. One that is not open is fault.Conflict unless force is set, and so is one
-// whose last replay still waits to be sent, whatever force is: asking twice sends it once. An unknown one is
-// fault.Gone.
+// Replay sends a dead letter to its queue again, in one transaction with the audit entry of actor. It is in the outbox
+// when Replay returns, and open again when it dies again. A letter that is not open is fault.Conflict unless force is
+// set; one whose last replay still waits to be sent is fault.Conflict even then, so that two calls send it once. An
+// unknown letter is fault.Gone.
 func (s *DeadLetters) Replay(ctx context.Context, id int64, force bool, actor string, now time.Time) (Replayed, error) {
 	f := LetterFilter{State: "open"}
 	if force {
@@ -100,7 +100,7 @@ func (s *DeadLetters) Replay(ctx context.Context, id int64, force bool, actor st
 	var got []Replayed
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
 		if _, err = tx.Exec(ctx, sqlLetterHold, id); err == nil {
-			got, err = replay(ctx, tx, f, &id, 0, 1, actor, now)
+			got, err = letterReplay(ctx, tx, f, &id, 0, 1, actor, now)
 		}
 		return err
 	})
@@ -144,18 +144,17 @@ func stamp(t *time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// replayBatch is how many letters one transaction replays. Their bodies have up to 1 MiB each, mostly 3 KiB.
-const replayBatch = 100
+// letterReplayBatch is how many letters one transaction replays. Their bodies have up to 1 MiB each, mostly 3 KiB.
+const letterReplayBatch = 100
 
-// ReplayAll replays up to limit open letters that f means, the oldest first, in one transaction a batch, and returns
-// how many went. On error so many have gone; those are replayed for good. A letter that dies again while others are
-// still on their way is not taken twice.
+// ReplayAll replays up to limit open letters that f selects, the oldest first, in one transaction a batch, and returns
+// their number, on an error too: those stay replayed. A letter that dies again meanwhile is not replayed twice.
 func (s *DeadLetters) ReplayAll(ctx context.Context, f LetterFilter, limit int, actor string, now time.Time) (
 	n int, err error,
 ) {
 	f.State = "open"
 	for after := int64(0); n < limit; {
-		got, err := replay(ctx, s.pool, f, nil, after, min(replayBatch, limit-n), actor, now)
+		got, err := letterReplay(ctx, s.pool, f, nil, after, min(letterReplayBatch, limit-n), actor, now)
 		if err != nil {
 			return n, err
 		}
@@ -185,8 +184,8 @@ WITH due AS (
 )
 SELECT id FROM dead_letters WHERE id = $1`
 
-// Discard gives a dead letter up: it stays where it is and is open again only when it dies again. A replay that has not
-// been sent is taken back. Discarding twice is discarding once. An unknown one is fault.Gone.
+// Discard closes a dead letter without a replay: it stays stored and is open again only when it dies again. A replay
+// that has not been sent is withdrawn. Discarding twice is discarding once. An unknown letter is fault.Gone.
 func (s *DeadLetters) Discard(ctx context.Context, id int64, actor string, now time.Time) error {
 	err := s.pool.QueryRow(ctx, sqlLetterDiscard, id, now, storable(actor)).Scan(&id)
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -36,7 +36,7 @@ func archived(t testing.TB, pool *pgxpool.Pool, letters ...db.DeadLetter) []int6
 	return ids[len(ids)-len(letters):]
 }
 
-// sent returns what the outbox holds, as its relay sees it.
+// sent returns the messages in the outbox, as its relay reads them.
 func sent(t testing.TB, pool *pgxpool.Pool) []db.Message {
 	t.Helper()
 	return lease(t, db.NewOutbox(pool), uuid.New(), "", after(600))
@@ -92,7 +92,7 @@ func TestReplay(t *testing.T) {
 	require.Equal(t, []string{"scraped", "kijiji", "m-a", "not JSON either"},
 		[]string{l.Exchange, l.RoutingKey, l.MessageID, l.Reason}, "where it came from first stays")
 
-	// Whoever only says so is believed when the body is that letter's.
+	// A message that claims to be a letter's replay is one when the body is that letter's.
 	again.Body = []byte("other")
 	require.NoError(t, s.Archive(t.Context(), again))
 	require.Len(t, letterStates(t, pool), 2)
@@ -102,7 +102,7 @@ func TestReplay(t *testing.T) {
 	require.Len(t, letterStates(t, pool), 3)
 }
 
-// What a stranger put into a message must not keep the relay from sending the rest.
+// Untrusted content of one message must not keep the relay from sending the rest.
 func TestReplayFitsIntoAFrame(t *testing.T) {
 	t.Parallel()
 
@@ -167,7 +167,7 @@ func TestReplayOnce(t *testing.T) {
 	requireClass(t, fault.Gone, err)
 }
 
-// TestReplayAllAtOnce: two who replay the same letters replay each of them once.
+// TestReplayAllAtOnce: two concurrent replays of the same letters replay each of them once.
 func TestReplayAllAtOnce(t *testing.T) {
 	t.Parallel()
 
@@ -241,7 +241,7 @@ func TestDiscard(t *testing.T) {
 	}
 	require.Equal(t, []string{"discarded", "discarded"}, letterStates(t, pool))
 	require.Equal(t, []int64{leased[1].ID}, query[int64](t, pool, "SELECT id FROM outbox"),
-		"what is not sent is taken back, what is being sent is not")
+		"an unsent replay is withdrawn, one that is being sent is not")
 	require.Equal(t, []string{"Guy\ufffd", "Guy\ufffd"},
 		query[string](t, pool, "SELECT actor FROM audit WHERE action = 'dead_letter.discarded'"), "twice is once")
 	l, err := s.Get(t.Context(), ids[0])
@@ -252,7 +252,7 @@ func TestDiscard(t *testing.T) {
 	requireClass(t, fault.Gone, s.Discard(t.Context(), 999, "Guy", after(3)))
 
 	require.NoError(t, s.Archive(t.Context(), dead("a", 4)))
-	require.Equal(t, []string{"open", "discarded"}, letterStates(t, pool), "what dies again is open again")
+	require.Equal(t, []string{"open", "discarded"}, letterStates(t, pool), "a letter that dies again is open again")
 }
 
 // TestArchiveTwice: one death is one death, though its message was not acked.
@@ -283,7 +283,7 @@ func TestReplayedListing(t *testing.T) {
 	l := normalized(refOf("1"))
 	receive(t, s, arrival(l.Ref, "x", 1))
 	reject := func(minutes int) {
-		require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: l.Ref}, 1, []byte(`{"a":1}`), &listing.Rejection{
+		require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: l.Ref}, listing.Payload{Revision: 1, Body: []byte(`{"a":1}`)}, &listing.Rejection{
 			Reasons: []listing.Reason{{Field: "price", Code: "missing", Message: "no price"}},
 		}, runOf(l.Ref), after(minutes)))
 	}
@@ -306,15 +306,18 @@ func TestReplayedListing(t *testing.T) {
 	require.Equal(t, []int64{2}, query[int64](t, pool, "SELECT deaths::bigint FROM dead_letters"))
 }
 
-// TestDeadLetterOfAStagedListing: what another team normalized goes back to where such things come in.
+// TestDeadLetterOfAStagedListing: a listing that another team normalized is replayed to the queue it arrived on.
 func TestDeadLetterOfAStagedListing(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
 	s := db.NewListings(pool)
 	ref := refOf("1")
-	receive(t, s, arrival(ref, "x", 1))
-	require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: ref}, 1, []byte(`{"platform":"kijiji","listing":{}}`),
+	_, err := s.ReceiveStaged(t.Context(), arrival(ref, "x", 1), normalized(ref), after(1))
+	require.NoError(t, err)
+	p, err := s.Raw(t.Context(), ref.ID())
+	require.NoError(t, err)
+	require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: ref}, p,
 		&listing.Rejection{Reasons: []listing.Reason{{Message: "too large"}}}, runOf(ref), after(1)))
 	require.Equal(t, []string{"listings.normalized listings listings.normalized"},
 		query[string](t, pool, "SELECT queue || ' ' || exchange || ' ' || routing_key FROM dead_letters"))
@@ -345,10 +348,10 @@ func TestReplayedImage(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, want.Pending)
 	require.Equal(t, "dropped", states(t, s, l)["1.jpg"])
-	require.Equal(t, []string{"resolved"}, letterStates(t, pool), "nobody misses it any more")
+	require.Equal(t, []string{"resolved"}, letterStates(t, pool), "the advert does not show it any more")
 }
 
-// TestManyLetters: every page shows what the one before did not, and a filter is replayed in batches.
+// TestManyLetters: no two pages show the same letter, and a filter is replayed in batches.
 func TestManyLetters(t *testing.T) {
 	t.Parallel()
 

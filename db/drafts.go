@@ -16,7 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
-// Drafts are the product drafts, and the wishes for them.
+// Drafts are the product drafts, and the requests for them.
 type Drafts struct{ pool *pgxpool.Pool }
 
 // NewDrafts returns the drafts kept in pool.
@@ -41,8 +41,9 @@ const sqlDraftResolve = `
 UPDATE dead_letters SET state = 'resolved'
 WHERE (workflow_id = $1 OR message_id = $2 AND workflow_id = '') AND state IN ('open', 'replayed')`
 
-// PersistDraft stores what came of a crawl under its event's ID, in place of what an earlier one came to, and resolves
-// its dead letters. A crawl that began earlier than the stored one changes nothing. d is nil where there was no page.
+// PersistDraft stores the result of a crawl under its event's ID, in place of an earlier result, and resolves its dead
+// letters. The result of a crawl that began earlier than the stored one changes nothing. d is nil where there was no
+// page.
 func (s *Drafts) PersistDraft(ctx context.Context, r draft.Result, d *draft.Document, now time.Time) error {
 	var finalURL *string
 	var document []byte
@@ -61,10 +62,11 @@ func (s *Drafts) PersistDraft(ctx context.Context, r draft.Result, d *draft.Docu
 		return fmt.Errorf("write files of %s: %w", r.EventID, err)
 	}
 	b := new(pgx.Batch)
-	b.Queue(sqlDraftPersist, draft.ID(r.EventID), r.EventID, storable(r.URL), web.Host(r.URL), finalURL, r.OutDir, r.Outcome,
-		string(r.Class), storable(r.Error), r.Status, value(product.Name), value(product.Brand), value(product.Price),
-		value(product.Currency), value(product.Availability), value(product.SKU), value(product.GTIN), value(product.MPN),
-		document, files, r.CrawledAt, r.TookMS, now)
+	b.Queue(sqlDraftPersist, draft.ID(r.EventID), r.EventID, storable(r.URL), web.Host(r.URL), finalURL, r.OutDir,
+		r.Outcome, string(r.Class), storable(r.Error), r.Status, draftValue(product.Name), draftValue(product.Brand),
+		draftValue(product.Price), draftValue(product.Currency), draftValue(product.Availability),
+		draftValue(product.SKU), draftValue(product.GTIN), draftValue(product.MPN), document, files, r.CrawledAt,
+		r.TookMS, now)
 	b.Queue(sqlDraftResolve, draft.WorkflowID(r.EventID), r.EventID.String())
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("store draft of %s: %w", r.EventID, err)
@@ -72,8 +74,8 @@ func (s *Drafts) PersistDraft(ctx context.Context, r draft.Result, d *draft.Docu
 	return nil
 }
 
-// value is what was found, NULL where nothing was.
-func value[T ~string](f *draft.Found[T]) *string {
+// draftValue is the value that was found, and NULL where none was.
+func draftValue[T ~string](f *draft.Found[T]) *string {
 	if f == nil {
 		return nil
 	}
@@ -89,8 +91,8 @@ const sqlDraftRequestGet = `SELECT url, out_dir FROM draft_requests WHERE event_
 // Target is where a message is published to.
 type Target struct{ Exchange, RoutingKey string }
 
-// RequestDraft stores a wish and its message, which the relay publishes. The same wish again is stored and published
-// once; another one of the same event ID is fault.Conflict.
+// RequestDraft stores a request and its message, which the relay publishes. A repeated request is stored and published
+// once; a different one with the same event ID is fault.Conflict.
 func (s *Drafts) RequestDraft(ctx context.Context, r draft.Request, by string, to Target, now time.Time) error {
 	at := now.UTC()
 	body, err := json.Marshal(contract.CrawlRequested{
@@ -111,7 +113,7 @@ func (s *Drafts) RequestDraft(ctx context.Context, r draft.Request, by string, t
 				return err
 			}
 			if had.URL != r.URL || had.OutDir != r.OutDir {
-				return fault.Newf(fault.Conflict, "event_id: %s was asked for with another url or out_dir before", r.EventID)
+				return fault.Newf(fault.Conflict, "event_id: %s was requested before with another url or out_dir", r.EventID)
 			}
 			return nil
 		}
@@ -120,7 +122,7 @@ func (s *Drafts) RequestDraft(ctx context.Context, r draft.Request, by string, t
 			MessageID: r.EventID, Lane: draftLane, Exchange: to.Exchange, RoutingKey: to.RoutingKey,
 			Type: contract.CrawlRequestedName, Body: body, CreatedAt: now,
 		})
-		remember(ctx, b)
+		rememberTrace(ctx, b)
 		return tx.SendBatch(ctx, b).Close()
 	})
 	if err != nil {

@@ -30,7 +30,7 @@ func crawled(event uuid.UUID, at time.Time) draft.Result {
 	}
 }
 
-// One event is one draft, however often it is crawled, and the newest crawl is what stays.
+// One event is one draft, however often it is crawled, and the newest crawl stays.
 func TestPersistDraft(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)
@@ -60,7 +60,7 @@ func TestPersistDraft(t *testing.T) {
 	require.Equal(t, start, got.CreatedAt.UTC())
 }
 
-// What a stranger's page says is stored whatever it is.
+// Any content of a page can be stored.
 func TestPersistOddDraft(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)
@@ -102,7 +102,7 @@ func TestPersistDraftResolves(t *testing.T) {
 	require.Equal(t, []string{"draft/" + other.String()}, open)
 }
 
-// A wish that is asked for many times at once is published once.
+// A request that is repeated many times at once is published once.
 func TestRequestCrawl(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// Listings keeps adverts as they came (raw_listings and their revisions), the listings made of them, and their
+// Listings keeps adverts as they arrived (raw_listings and their revisions), the listings made of them, and their
 // history. Every write is one transaction together with the events it causes, and may be repeated.
 type Listings struct{ pool *pgxpool.Pool }
 
@@ -35,7 +35,7 @@ type Arrival struct {
 	ScrapedAt   time.Time
 }
 
-// NewArrival is an advert with the message that it came in, or will be sent in.
+// NewArrival is an advert with the message that it arrived in, or will be sent in.
 func NewArrival(raw listing.Raw, payload []byte) (Arrival, error) {
 	hash, err := hex.DecodeString(listing.ContentHash(raw))
 	if err != nil {
@@ -44,16 +44,16 @@ func NewArrival(raw listing.Raw, payload []byte) (Arrival, error) {
 	return Arrival{Ref: raw.Ref, URL: raw.URL, Payload: payload, ContentHash: hash, ScrapedAt: raw.ScrapedAt}, nil
 }
 
-// A Receipt says what became of an arrival.
+// A Receipt says how an advert stands after its arrival.
 type Receipt struct {
 	ID       uuid.UUID
 	Revision int64 // the advert's current revision
-	Settled  bool  // that revision was brought to its end before: there is nothing to do
-	Archived bool  // its listing is archived: the revision must be published again, whoever has done it before
+	Settled  bool  // that revision went through the pipeline before: there is nothing to do
+	Archived bool  // its listing is archived: the revision must be published again, though it was before
 }
 
-// The lock order is that of the IDs, or two bridges that store the same adverts would deadlock. A message that is
-// older than the newest scrape, one that found nothing new included, counts as a scrape and changes nothing.
+// Rows are locked in the order of the IDs, or two bridges that store the same adverts would deadlock. A message older
+// than the newest scrape, even one that found nothing new, counts as a scrape and changes nothing else.
 const sqlRawReceive = `
 WITH incoming AS (
     SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::jsonb[], $6::bytea[], $7::timestamptz[])
@@ -69,12 +69,13 @@ WITH incoming AS (
         gone_at          = CASE WHEN excluded.payload_at <= r.gone_at THEN r.gone_at END,
         first_scraped_at = least(r.first_scraped_at, excluded.first_scraped_at),
         last_scraped_at  = greatest(r.last_scraped_at, excluded.last_scraped_at),
-        (url, payload, content_hash, payload_at, revised_at, revision, status, reasons, duplicate_of) = (
+        (url, payload, staged, content_hash, payload_at, revised_at, revision, status, reasons, duplicate_of) = (
             SELECT n.* FROM (
                 SELECT excluded.content_hash <> r.content_hash AND excluded.payload_at >= r.last_scraped_at) c (changed)
             CROSS JOIN LATERAL (SELECT
                 CASE WHEN changed THEN excluded.url ELSE r.url END,
                 CASE WHEN changed THEN excluded.payload ELSE r.payload END,
+                CASE WHEN changed THEN excluded.staged ELSE r.staged END,
                 CASE WHEN changed THEN excluded.content_hash ELSE r.content_hash END,
                 CASE WHEN changed THEN excluded.payload_at ELSE r.payload_at END,
                 CASE WHEN changed THEN excluded.revised_at ELSE r.revised_at END,
@@ -92,15 +93,15 @@ WITH incoming AS (
 )
 SELECT id, revision, revision = settled_revision AND archived_at IS NULL, archived_at IS NOT NULL FROM stored`
 
-// Receive stores what was scraped, in one statement however many there are, and says for each arrival whether there
-// is work to do. An advert that did not change since it was last brought to its end only moves its last_scraped_at:
-// it is settled at the door, unless its listing is archived and so is back now. Receiving the same message again
-// counts one more scrape and changes nothing else.
+// Receive stores scraped adverts, in one statement unless an advert is among them twice, and says for each arrival
+// whether there is work to do. Of an advert that did not change since it last went through the pipeline only
+// last_scraped_at moves: it is settled here, unless its listing is archived and so is offered again now. Receiving the
+// same message again counts one more scrape and changes nothing else.
 func (s *Listings) Receive(ctx context.Context, arrivals []Arrival, now time.Time) ([]Receipt, error) {
 	receipts := make([]Receipt, len(arrivals))
-	now = now.Truncate(time.Microsecond) // what Postgres keeps: the statement compares it with itself
-	for _, round := range rounds(arrivals) {
-		if err := s.receive(ctx, arrivals, round, receipts, now); err != nil {
+	now = now.Truncate(time.Microsecond) // as Postgres keeps it: the statement compares it with the stored value
+	for _, round := range arrivalRounds(arrivals) {
+		if err := s.receiveRound(ctx, arrivals, round, receipts, now); err != nil {
 			return nil, err
 		}
 		now = now.Add(time.Microsecond)
@@ -108,9 +109,9 @@ func (s *Listings) Receive(ctx context.Context, arrivals []Arrival, now time.Tim
 	return receipts, nil
 }
 
-// rounds splits arrivals so that no advert is twice in one statement, which Postgres refuses; the order of two
-// scrapes of one advert is kept. Nearly always that is one round.
-func rounds(arrivals []Arrival) [][]int {
+// arrivalRounds splits arrivals, as indices, so that no advert is twice in one statement, which Postgres rejects. The
+// order of two scrapes of one advert is kept. There is nearly always one round.
+func arrivalRounds(arrivals []Arrival) [][]int {
 	var out [][]int
 	seen := make(map[listing.Ref]int, len(arrivals))
 	for i, a := range arrivals {
@@ -124,13 +125,14 @@ func rounds(arrivals []Arrival) [][]int {
 	return out
 }
 
-func (s *Listings) receive(ctx context.Context, all []Arrival, round []int, receipts []Receipt, now time.Time) error {
+func (s *Listings) receiveRound(ctx context.Context, all []Arrival, round []int, receipts []Receipt,
+	now time.Time) error {
 	list, at := make([]Arrival, len(round)), make(map[uuid.UUID]int, len(round))
 	for i, k := range round {
 		list[i] = all[k]
 		at[list[i].Ref.ID()] = k
 	}
-	rows, _ := s.pool.Query(ctx, sqlRawReceive, receiving(list, 1, now)...)
+	rows, _ := s.pool.Query(ctx, sqlRawReceive, arrivalArgs(list, 1, now)...)
 	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Receipt])
 	if err != nil {
 		return refused(fmt.Errorf("store %d adverts: %w", len(list), err))
@@ -141,9 +143,9 @@ func (s *Listings) receive(ctx context.Context, all []Arrival, round []int, rece
 	return nil
 }
 
-// receiving are the arguments of sqlRawReceive. messages is what each arrival adds to the count of messages: a scraper
-// that stores what it is about to send adds none.
-func receiving(arrivals []Arrival, messages int, now time.Time) []any {
+// arrivalArgs are the arguments of sqlRawReceive. messages is how many messages each arrival counts as: 1, and 0 for a
+// scraper that stores an advert before its message is sent.
+func arrivalArgs(arrivals []Arrival, messages int, now time.Time) []any {
 	n := len(arrivals)
 	ids := make([]uuid.UUID, n)
 	platforms, platformIDs, urls := make([]string, n), make([]string, n), make([]string, n)
@@ -157,13 +159,14 @@ func receiving(arrivals []Arrival, messages int, now time.Time) []any {
 
 const sqlRawReceiveStaged = `
 WITH stored AS (
-    INSERT INTO raw_listings AS r (id, platform, platform_id, url, payload, content_hash, status, normalized,
+    INSERT INTO raw_listings AS r (id, platform, platform_id, url, payload, staged, content_hash, status, normalized,
         normalized_revision, first_scraped_at, last_scraped_at, payload_at, revised_at)
-    VALUES ($1, $2, $3, $4, $5, $6, 'normalized', $7, 1, $8, $8, $8, $9)
+    VALUES ($1, $2, $3, $4, $5, true, $6, 'normalized', $7, 1, $8, $8, $8, $9)
     ON CONFLICT (id) DO UPDATE SET
         url             = excluded.url,
         revision        = r.revision + (excluded.payload_at > r.payload_at)::int,
         payload         = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.payload ELSE r.payload END,
+        staged          = r.staged OR excluded.payload_at > r.payload_at,
         content_hash    = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.content_hash
             ELSE r.content_hash END,
         revised_at      = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.revised_at ELSE r.revised_at END,
@@ -182,11 +185,11 @@ WITH stored AS (
 )
 SELECT id, revision, false, false FROM stored`
 
-// ReceiveStaged stores a listing that somebody else's stage has normalized or checked. One of the scrape that we
-// hold replaces our normalized form and keeps the raw payload; a newer one is a new revision whose payload is the
-// message. An older one changes nothing and is settled.
+// ReceiveStaged stores a listing that another team's stage has normalized or checked. One made of the stored scrape
+// replaces the normalized form and keeps the raw payload; a newer one is a new revision whose payload is the message.
+// An older one changes nothing and is settled.
 func (s *Listings) ReceiveStaged(ctx context.Context, a Arrival, l listing.Listing, now time.Time) (Receipt, error) {
-	now = now.Truncate(time.Microsecond) // what Postgres keeps: the statement compares it with itself
+	now = now.Truncate(time.Microsecond) // as Postgres keeps it: the statement compares it with the stored value
 	rows, _ := s.pool.Query(ctx, sqlRawReceiveStaged, a.Ref.ID(), a.Ref.Platform, a.Ref.PlatformID, a.URL, a.Payload,
 		a.ContentHash, l, a.ScrapedAt, now)
 	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Receipt])
@@ -199,18 +202,18 @@ func (s *Listings) ReceiveStaged(ctx context.Context, a Arrival, l listing.Listi
 	return got[0], nil
 }
 
-const sqlRawPayload = `SELECT revision, payload FROM raw_listings WHERE id = $1`
+const sqlRawPayload = `SELECT revision, payload, staged FROM raw_listings WHERE id = $1`
 
-// Raw returns the advert's current revision. An unknown ID is fault.Gone.
-func (s *Listings) Raw(ctx context.Context, id uuid.UUID) (revision int64, payload []byte, err error) {
-	err = s.pool.QueryRow(ctx, sqlRawPayload, id).Scan(&revision, &payload)
+// Raw returns the payload of the advert's current revision. An unknown ID is fault.Gone.
+func (s *Listings) Raw(ctx context.Context, id uuid.UUID) (p listing.Payload, err error) {
+	err = s.pool.QueryRow(ctx, sqlRawPayload, id).Scan(&p.Revision, &p.Body, &p.Staged)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, nil, fault.Newf(fault.Gone, "read raw listing %s: there is none", id)
+		return p, fault.Newf(fault.Gone, "read raw listing %s: there is none", id)
 	}
 	if err != nil {
-		return 0, nil, fmt.Errorf("read raw listing %s: %w", id, err)
+		return p, fmt.Errorf("read raw listing %s: %w", id, err)
 	}
-	return revision, payload, nil
+	return p, nil
 }
 
 const sqlRawNormalized = `
@@ -220,8 +223,8 @@ UPDATE raw_listings SET normalized = $3, normalized_revision = $2,
     duplicate_of = CASE WHEN revision = $2 THEN NULL ELSE duplicate_of END
 WHERE id = $1 AND normalized_revision <= $2`
 
-// SaveNormalized stores the listing made of a revision and tells listings.normalized. When a newer revision has
-// arrived meanwhile, this one goes its way all the same: the newer one is work of its own, and is not settled by it.
+// SaveNormalized stores the listing made of a revision and publishes listings.normalized. When a newer revision has
+// arrived meanwhile, this one is processed all the same: it does not settle the newer one, which has a run of its own.
 func (s *Listings) SaveNormalized(ctx context.Context, l listing.Listing, revision int64, now time.Time) error {
 	doc, err := json.Marshal(l)
 	if err != nil {
@@ -229,7 +232,8 @@ func (s *Listings) SaveNormalized(ctx context.Context, l listing.Listing, revisi
 	}
 	b := new(pgx.Batch)
 	b.Queue(sqlRawNormalized, l.ID(), revision, doc)
-	if err := tell(b, contract.ListingNormalized, l.Ref, listingData(l, revision), detailsHash(l), now); err != nil {
+	err = listingTell(b, contract.ListingNormalized, l.Ref, listingData(l, revision), listingHash(l), now)
+	if err != nil {
 		return err
 	}
 	if err := write(ctx, s.pool, b); err != nil {
@@ -244,30 +248,31 @@ UPDATE raw_listings SET status = 'rejected', reasons = $3, settled_revision = $2
 WHERE id = $1 AND revision = $2`
 
 // Reject settles a revision that cannot become a listing: every reason goes to raw_listings, to listings.rejected
-// and, with the payload, to the dead letters.
-func (s *Listings) Reject(ctx context.Context, raw listing.Raw, revision int64, payload []byte,
-	r *listing.Rejection, run listing.Run, now time.Time) error {
+// and, with the payload, to the dead letters, whose replay goes to the queue that such a payload arrives on.
+func (s *Listings) Reject(ctx context.Context, raw listing.Raw, p listing.Payload, r *listing.Rejection,
+	run listing.Run, now time.Time) error {
 	reasons, err := json.Marshal(r.Reasons)
 	if err != nil {
 		return fmt.Errorf("write reasons of %s: %w", raw.Ref, err)
 	}
 	data := contract.ListingData{
-		ListingID: raw.ID().String(), PlatformID: raw.PlatformID, Revision: revision, URL: raw.URL}
+		ListingID: raw.ID().String(), PlatformID: raw.PlatformID, Revision: p.Revision, URL: raw.URL}
 	for _, reason := range r.Reasons {
 		data.Reasons = append(data.Reasons, contract.Reason(reason))
 	}
 	b := new(pgx.Batch)
-	b.Queue(sqlRawReject, raw.ID(), revision, reasons, now)
-	if err := tell(b, contract.ListingRejected, raw.Ref, data, reasons, now); err != nil {
+	b.Queue(sqlRawReject, raw.ID(), p.Revision, reasons, now)
+	if err := listingTell(b, contract.ListingRejected, raw.Ref, data, reasons, now); err != nil {
 		return err
 	}
 	stage := listing.StageNormalize
-	if staged(payload) { // the door for raw adverts would not know what to make of it
+	if p.Staged {
 		stage = listing.StageDedupe
 	}
 	letter := DeadLetter{
-		Key: fmt.Sprintf("listing/%s/%d", raw.Ref, revision), Route: listing.StageRoute(stage, raw.Platform), Body: payload, Reason: r.Error(), Class: string(fault.Invalid),
-		WorkflowID: run.WorkflowID, RunID: run.RunID, At: now,
+		Key: fmt.Sprintf("listing/%s/%d", raw.Ref, p.Revision), Route: listing.StageRoute(stage, raw.Platform),
+		Body: p.Body, Reason: r.Error(), Class: string(fault.Invalid), WorkflowID: run.WorkflowID, RunID: run.RunID,
+		At: now,
 	}
 	if err := deadLetterAdd(b, letter); err != nil {
 		return err
@@ -278,33 +283,27 @@ func (s *Listings) Reject(ctx context.Context, raw listing.Raw, revision int64, 
 	return nil
 }
 
-// staged says that a payload is the message of a later stage: a listing, not an advert. It is what sqlAdvert asks.
-func staged(payload []byte) bool {
-	var m struct{ Title, Listing json.RawMessage }
-	return json.Unmarshal(payload, &m) == nil && m.Listing != nil && m.Title == nil
-}
-
 const sqlHomeCandidates = `
 SELECT details FROM listings
-WHERE bedrooms = $2 AND latitude BETWEEN $3::float8 - 0.0005 AND $3::float8 + 0.0005
-    AND longitude BETWEEN $4::float8 - 0.0008 AND $4::float8 + 0.0008
-    AND rent_cents BETWEEN $5::bigint * 9 / 10 AND $5::bigint * 11 / 10
+WHERE bedrooms = $2 AND latitude BETWEEN $3 AND $4 AND longitude BETWEEN $5 AND $6 AND rent_cents BETWEEN $7 AND $8
     AND status <> 'archived' AND id <> $1
 ORDER BY published_at, id
 LIMIT 50`
 
-// Candidates returns the published listings that could be the same home as l: about 55 m around it, as many
-// bedrooms, a rent within 10 %. The oldest come first. Without coordinates there are none.
+// Candidates returns the published listings that could be the same home as l: up to 50 within listing.HomeBounds, the
+// oldest first. Without coordinates there are none.
 func (s *Listings) Candidates(ctx context.Context, l listing.Listing) ([]listing.Listing, error) {
-	if l.Latitude == nil || l.Longitude == nil {
+	near, ok := listing.HomeBounds(l)
+	if !ok {
 		return nil, nil
 	}
-	rows, _ := s.pool.Query(ctx, sqlHomeCandidates, l.ID(), l.Bedrooms, *l.Latitude, *l.Longitude, l.RentCents)
+	rows, _ := s.pool.Query(ctx, sqlHomeCandidates, l.ID(), near.Bedrooms, near.South, near.North, near.West, near.East,
+		near.MinRentCents, near.MaxRentCents)
 	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c listing.Listing, err error) {
 		return c, row.Scan(&c)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look for the home of %s: %w", l.Ref, err)
+		return nil, fmt.Errorf("find adverts near %s: %w", l.Ref, err)
 	}
 	return out, nil
 }
@@ -314,7 +313,7 @@ UPDATE raw_listings SET status = 'duplicate', duplicate_of = $3, reasons = $4, s
     settlements = settlements + 1, archived_at = NULL, refused_at = NULL
 WHERE id = $1 AND revision = $2`
 
-// SaveDuplicate settles a revision that is a home we list already. reasons say why we think so.
+// SaveDuplicate settles a revision as a duplicate of the listing of, for these reasons.
 func (s *Listings) SaveDuplicate(ctx context.Context, ref listing.Ref, revision int64, of uuid.UUID,
 	reasons []listing.Reason, run listing.Run) error {
 	doc, err := json.Marshal(reasons)
@@ -323,15 +322,15 @@ func (s *Listings) SaveDuplicate(ctx context.Context, ref listing.Ref, revision 
 	}
 	b := new(pgx.Batch)
 	b.Queue(sqlRawDuplicate, ref.ID(), revision, of, doc)
-	b.Queue(sqlDeadLetterResolve, run.WorkflowID, ref.ID(), revision)
+	b.Queue(sqlDeadLetterResolve, run.WorkflowID, ref.ID(), revision, contract.QueueImages)
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("save duplicate %s: %w", ref, err)
 	}
 	return nil
 }
 
-// detailsHash tells a changed listing from a repeated one: everything but when it was scraped.
-func detailsHash(l listing.Listing) []byte {
+// listingHash is the SHA-256 of everything in a listing but the time of its scrape: equal hashes are equal listings.
+func listingHash(l listing.Listing) []byte {
 	l.ScrapedAt = time.Time{}
 	doc, err := json.Marshal(l)
 	if err != nil { // finite numbers and strings only
@@ -347,11 +346,12 @@ func listingData(l listing.Listing, revision int64) contract.ListingData {
 	}
 }
 
-// tell queues an event about a listing. Its ID is made from the listing, the event, the revision and what was
-// found, so that a step that runs twice tells it once, and one that finds something else tells that.
-func tell(b *pgx.Batch, name string, ref listing.Ref, data contract.ListingData, found []byte, now time.Time) error {
+// listingTell queues an event about a listing. Its ID is made of the listing, the event's name, the revision and found,
+// the result of the step: a step that runs twice publishes one event, and another result is another event.
+func listingTell(b *pgx.Batch, name string, ref listing.Ref, data contract.ListingData, found []byte,
+	now time.Time) error {
 	seed := bytes.Join([][]byte{[]byte(name), fmt.Appendf(nil, "%d", data.Revision), found}, []byte{0})
-	m, err := event(name, ref.Platform, uuid.NewSHA1(ref.ID(), seed), data, now)
+	m, err := outboxEvent(name, ref.Platform, uuid.NewSHA1(ref.ID(), seed), data, now)
 	if err != nil {
 		return err
 	}
@@ -359,9 +359,9 @@ func tell(b *pgx.Batch, name string, ref listing.Ref, data contract.ListingData,
 	return nil
 }
 
-// event puts data into an envelope and addresses it: never to the exchange of the work queues, or it would come back as
-// work.
-func event(name, platform string, id uuid.UUID, data any, now time.Time) (Message, error) {
+// outboxEvent puts data into an envelope and addresses it to the events' exchange, never to that of the work queues,
+// where it would be consumed as work.
+func outboxEvent(name, platform string, id uuid.UUID, data any, now time.Time) (Message, error) {
 	inner, err := json.Marshal(data)
 	if err != nil {
 		return Message{}, fmt.Errorf("write event %s: %w", name, err)
@@ -373,12 +373,14 @@ func event(name, platform string, id uuid.UUID, data any, now time.Time) (Messag
 		return Message{}, fmt.Errorf("write event %s: %w", name, err)
 	}
 	return Message{
-		MessageID: id, Lane: platform, Exchange: contract.ExchangeListingEvents, RoutingKey: name, Body: body, CreatedAt: now,
+		MessageID: id, Lane: platform, Exchange: contract.ExchangeListingEvents, RoutingKey: name, Body: body,
+		CreatedAt: now,
 	}, nil
 }
 
-// HandOver puts work into the queue of a stage that is somebody else's. With a status the revision is settled with
-// it: what comes back is a message of its own. A run hands the same thing over once; a replay is a run of its own.
+// HandOver puts work into the queue of a stage that another team owns. With a status the revision is settled: the
+// result will arrive as a message of its own. One run hands the same work over once, however often this is repeated; a
+// replay is another run.
 func (s *Listings) HandOver(ctx context.Context, v listing.Handover, run listing.Run, now time.Time) error {
 	b := new(pgx.Batch)
 	if v.Status != "" {

@@ -25,16 +25,16 @@ ON CONFLICT (listing_id, url) DO UPDATE SET
 RETURNING i.state = 'pending', coalesce(i.settled_at, '0001-01-01Z'), (SELECT platform FROM listings WHERE id = $1),
     (SELECT platform_id FROM listings WHERE id = $1)`
 
-// A WantedImage is whose image a message asks for, and whether it is still to be fetched.
+// A WantedImage is an image that a message asks for: its listing, and whether it is still to be fetched.
 type WantedImage struct {
 	Ref     listing.Ref
 	Pending bool
-	GivenUp time.Time // the last time that it was, before it became wanted again; zero = never
+	GivenUp time.Time // when it failed or was dropped last; zero = never
 }
 
-// WantImage notes an image that a message asks for; one that failed gets another chance. A replay asks for what was
-// wanted then: the image keeps the place that the advert has given it since, and one that the advert no longer shows is
-// not fetched. A listing that is not there is fault.Invalid.
+// WantImage stores that a message asks for an image; one that failed is fetched again. In a replayed message the place
+// may be out of date: the image keeps the place that the advert has given it since, and one that the advert no longer
+// shows is not fetched. An unknown listing is fault.Invalid.
 func (s *Listings) WantImage(ctx context.Context, id uuid.UUID, img listing.Image, replay bool, now time.Time) (
 	w WantedImage, err error) {
 	err = s.pool.QueryRow(ctx, sqlImageAdd, id, img.URL, img.SortOrder, now, replay).
@@ -50,7 +50,7 @@ func (s *Listings) WantImage(ctx context.Context, id uuid.UUID, img listing.Imag
 
 const sqlImageState = `SELECT state FROM listing_images WHERE listing_id = $1 AND url = $2`
 
-// ImageState returns pending, attached, repeated, failed or dropped, and "" for an image that nobody wants.
+// ImageState returns pending, attached, repeated, failed or dropped, and "" for an unknown image.
 func (s *Listings) ImageState(ctx context.Context, id uuid.UUID, url string) (state string, err error) {
 	err = s.pool.QueryRow(ctx, sqlImageState, id, url).Scan(&state)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
@@ -82,8 +82,8 @@ SELECT $11, $12, $13, $14,
 FROM done WHERE state = 'attached'
 ON CONFLICT (message_id) DO NOTHING`
 
-// AttachImage shows a stored picture with its listing and tells images.attached. An image that is attached already,
-// or no longer wanted, is left as it is.
+// AttachImage shows a stored picture with its listing and publishes images.attached. An image that is attached already,
+// or was dropped, is left as it is.
 func (s *Listings) AttachImage(ctx context.Context, ref listing.Ref, img listing.StoredImage, now time.Time) error {
 	id := ref.ID()
 	message := uuid.NewSHA1(id, append([]byte(contract.ImageAttached+"\x00"+img.URL+"\x00"), img.SHA256...))
@@ -102,7 +102,7 @@ func (s *Listings) AttachImage(ctx context.Context, ref listing.Ref, img listing
 	}
 	b := new(pgx.Batch)
 	b.Queue(sqlImageLock, id)
-	b.Queue(sqlDeadLetterResolveKey, fingerprint(imageKey(ref, img.URL)))
+	b.Queue(sqlDeadLetterResolveKey, letterFingerprint(imageKey(ref, img.URL)))
 	b.Queue(sqlImageAttach, id, img.URL, img.SHA256, img.Key, img.ThumbnailKey, img.ContentType, img.Bytes, img.Width,
 		img.Height, now, message, ref.Platform, contract.ExchangeListingEvents, contract.ImageAttached, event)
 	if err := write(ctx, s.pool, b); err != nil {
@@ -117,7 +117,7 @@ func imageKey(ref listing.Ref, url string) string { return "image/" + ref.String
 const sqlImageAttempt = `
 UPDATE listing_images SET attempts = attempts + 1, reason = $3 WHERE listing_id = $1 AND url = $2 RETURNING attempts`
 
-// CountImageAttempt notes a failed fetch and returns how many there were. An image nobody wants has none.
+// CountImageAttempt counts a failed fetch and returns how many there were: 0 for an unknown image.
 func (s *Listings) CountImageAttempt(ctx context.Context, id uuid.UUID, url, reason string) (attempts int, err error) {
 	err = s.pool.QueryRow(ctx, sqlImageAttempt, id, url, storable(reason)).Scan(&attempts)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
@@ -130,7 +130,7 @@ const sqlImageFail = `
 UPDATE listing_images SET state = 'failed', reason = $3, settled_at = $4
 WHERE listing_id = $1 AND url = $2 AND state = 'pending'`
 
-// FailImage gives an image up: its listing stands without it, and the dead letter replays as a request for it.
+// FailImage gives an image up: its listing is shown without it, and a replay of its dead letter requests it again.
 func (s *Listings) FailImage(ctx context.Context, ref listing.Ref, img listing.Image, class fault.Class,
 	reason string, run listing.Run, now time.Time) error {
 	body, err := json.Marshal(contract.PendingImage{ListingID: ref.ID().String(), URL: img.URL, SortOrder: img.SortOrder})
@@ -140,8 +140,8 @@ func (s *Listings) FailImage(ctx context.Context, ref listing.Ref, img listing.I
 	b := new(pgx.Batch)
 	b.Queue(sqlImageFail, ref.ID(), img.URL, storable(reason), now)
 	err = deadLetterAdd(b, DeadLetter{
-		Key: imageKey(ref, img.URL), Route: contract.ListingsRoute(contract.QueueImages), Body: body, Reason: reason, Class: string(class),
-		WorkflowID: run.WorkflowID, RunID: run.RunID, At: now,
+		Key: imageKey(ref, img.URL), Route: contract.ListingsRoute(contract.QueueImages), Body: body, Reason: reason,
+		Class: string(class), WorkflowID: run.WorkflowID, RunID: run.RunID, At: now,
 	})
 	if err != nil {
 		return err

@@ -135,7 +135,7 @@ func TestAttachImage(t *testing.T) {
 	require.Equal(t, int64(1), attached(t, pool))
 }
 
-// TestAttachImageConcurrently: two addresses with the same bytes show one picture, whoever is first.
+// TestAttachImageConcurrently: two addresses with the same bytes show one picture, whichever is first.
 func TestAttachImageConcurrently(t *testing.T) {
 	t.Parallel()
 

@@ -51,7 +51,7 @@ func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, err
 		v.ReceivedAt = received.UTC()
 	}
 	if status != nil {
-		v.Published, v.Same = *status, bytes.Equal(hash, detailsHash(v.Listing))
+		v.Published, v.Same = *status, bytes.Equal(hash, listingHash(v.Listing))
 	}
 	return v, nil
 }
@@ -72,9 +72,8 @@ SELECT id, $2, 'status', $3, status, 'active' FROM listings
 WHERE id = $1 AND status = 'archived' AND revision <= $2
 ON CONFLICT DO NOTHING`
 
-// The numbers are cast to bigint, so that it is Postgres who refuses those that are too large, and not the client,
-// whose errors do not tell bad data from a bad connection. A claimed listing stays claimed: its owner has taken it
-// over.
+// The numbers are cast to bigint, so that Postgres rejects those that are too large, and not the client, whose errors
+// do not tell bad data from a bad connection. A claimed listing stays claimed: its owner has taken it over.
 const sqlListingSave = `
 INSERT INTO listings AS l (id, platform, platform_id, revision, url, title, description, rent_cents, bedrooms, rooms,
     bathrooms, area_sqft, property_type, address, postal_code, latitude, longitude, neighbourhood, details,
@@ -99,7 +98,7 @@ UPDATE raw_listings r SET settled_revision = $2, status = $3, reasons = '[]', du
         SELECT FROM listings l WHERE l.id = r.id AND l.status = 'archived') THEN archived_at END
 WHERE id = $1 AND revision = $2`
 
-// What a newer version wants is not undone by an older one: a worker that was frozen may wake up at any time.
+// An older version changes nothing in the images of a newer one: a worker that was frozen may resume at any time.
 const sqlImageWant = `
 INSERT INTO listing_images AS i (listing_id, url, sort_order, created_at)
 SELECT $1, u.url, u.ord - 1, $3 FROM unnest($2::text[]) WITH ORDINALITY u (url, ord)
@@ -110,7 +109,7 @@ ON CONFLICT (listing_id, url) DO UPDATE SET
     attempts   = CASE WHEN i.state = 'dropped' THEN 0 ELSE i.attempts END
 WHERE i.sort_order <> excluded.sort_order OR i.state = 'dropped'`
 
-// Nobody misses an image that its advert no longer shows: its dead letter is resolved. $5 begins its key.
+// The dead letter of an image that its advert no longer shows is resolved. $5 is the start of its key.
 const sqlImageDrop = `
 WITH dropped AS (
     UPDATE listing_images SET state = 'dropped', settled_at = $3
@@ -132,13 +131,13 @@ const sqlImagePending = `
 SELECT url, sort_order FROM listing_images WHERE listing_id = $1 AND state = 'pending' ORDER BY sort_order, url`
 
 // Publish makes a version the visible listing: row, price and status history, wanted images, listings.published and
-// the audit trail's status, all or nothing. It returns the images that are still to be fetched. A version that says
-// what is published already changes nothing and tells nothing, and so does publishing one twice.
+// the audit trail's status, all or nothing. It returns the images that are still to be fetched. A version that
+// equals the published one changes nothing and causes no event, and so does publishing one twice.
 func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listing.Run,
 	now time.Time) ([]listing.Image, error) {
 	b := new(pgx.Batch)
 	if !p.Same || p.Published == "archived" {
-		if err := publish(b, p, now); err != nil {
+		if err := listingPublish(b, p, now); err != nil {
 			return nil, err
 		}
 	}
@@ -154,7 +153,7 @@ func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listi
 		b.Queue(sqlImageUnrepeat, id)
 	}
 	b.Queue(sqlRawSettle, id, p.Revision, "imported")
-	b.Queue(sqlDeadLetterResolve, run.WorkflowID, id, p.Revision)
+	b.Queue(sqlDeadLetterResolve, run.WorkflowID, id, p.Revision, contract.QueueImages)
 	var pending []listing.Image
 	b.Queue(sqlImagePending, id).Query(func(rows pgx.Rows) (err error) {
 		pending, err = pgx.CollectRows(rows, pgx.RowToStructByPos[listing.Image])
@@ -166,14 +165,14 @@ func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listi
 	return pending, nil
 }
 
-// publish queues the row, its history and its event. Which history there is comes from what was published before.
-func publish(b *pgx.Batch, p listing.Publication, now time.Time) error {
+// listingPublish queues the row, its history and its event. The history depends on the state that was published before.
+func listingPublish(b *pgx.Batch, p listing.Publication, now time.Time) error {
 	l, id := p.Listing, p.Listing.ID()
 	doc, err := json.Marshal(l)
 	if err != nil {
 		return fmt.Errorf("write listing %s: %w", l.Ref, err)
 	}
-	sum := detailsHash(l)
+	sum := listingHash(l)
 	data := listingData(l, p.Revision)
 	data.Neighbourhood = p.Neighbourhood
 	switch p.Published {
@@ -181,7 +180,7 @@ func publish(b *pgx.Batch, p listing.Publication, now time.Time) error {
 		data.Change = "created"
 	case "archived":
 		data.Change = "returned"
-		if err := tellReturned(b, l.Ref, data, now); err != nil {
+		if err := listingTellReturned(b, l.Ref, data, now); err != nil {
 			return err
 		}
 		b.Queue(sqlEventReturned, id, p.Revision, now)
@@ -199,17 +198,18 @@ func publish(b *pgx.Batch, p listing.Publication, now time.Time) error {
 	case "returned":
 		return nil
 	}
-	return tell(b, contract.ListingPublished, l.Ref, data, sum, now)
+	return listingTell(b, contract.ListingPublished, l.Ref, data, sum, now)
 }
 
 const sqlOutboxReturned = `
 INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 SELECT $1, $2, $3, $4, $5, $6 FROM listings WHERE id = $7 AND status = 'archived'`
 
-// tellReturned tells that a listing is back. It may be back any number of times with the same words, so what was
-// found cannot name the event: the state before does, and this must be queued before the listing is saved.
-func tellReturned(b *pgx.Batch, ref listing.Ref, data contract.ListingData, now time.Time) error {
-	m, err := event(contract.ListingPublished, ref.Platform, uuid.New(), data, now)
+// listingTellReturned queues the event that an archived listing is published again. It may return any number of times
+// with the same content, so the content cannot make the event's ID. Instead the event is written only while the listing
+// is archived: it must be queued before the listing is saved.
+func listingTellReturned(b *pgx.Batch, ref listing.Ref, data contract.ListingData, now time.Time) error {
+	m, err := outboxEvent(contract.ListingPublished, ref.Platform, uuid.New(), data, now)
 	if err != nil {
 		return err
 	}

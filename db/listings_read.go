@@ -209,8 +209,7 @@ type Advert struct {
 }
 
 const sqlAdvert = `
-SELECT r.revision, r.normalized_revision, r.payload ? 'listing' AND NOT r.payload ? 'title', coalesce(l.title, ''),
-    l.rent_cents
+SELECT r.revision, r.normalized_revision, r.staged, coalesce(l.title, ''), l.rent_cents
 FROM raw_listings r LEFT JOIN listings l ON l.id = r.id
 WHERE r.id = $1`
 

@@ -156,7 +156,7 @@ func TestDetail(t *testing.T) {
 	receive(t, s, rejected)
 	reasons := []listing.Reason{{Field: "price", Code: "missing", Message: "none"},
 		{Field: "title", Code: "wanted", Message: "x"}}
-	require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: rejected.Ref}, 1, rejected.Payload,
+	require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: rejected.Ref}, listing.Payload{Revision: 1, Body: rejected.Payload},
 		&listing.Rejection{Reasons: reasons}, runOf(rejected.Ref), after(2)))
 	d, err := s.Detail(t.Context(), rejected.Ref.ID())
 	require.NoError(t, err)

@@ -15,14 +15,14 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// Replays take stored adverts through the pipeline again; each row is a request and its progress. Everything that a
-// replay's workflow must remember is here, so that any worker can go on with it.
+// Replays are requests to take stored adverts through the pipeline again, and the progress of each. All state of a
+// replay's workflow is here, so that any worker can continue it.
 type Replays struct{ pool *pgxpool.Pool }
 
 // NewReplays returns the replays kept in pool.
 func NewReplays(pool *pgxpool.Pool) *Replays { return &Replays{pool} }
 
-// A Replay is one replay and how far it has come.
+// A Replay is one replay and its progress.
 type Replay struct {
 	ID        uuid.UUID
 	State     string               // running completed canceled failed
@@ -52,14 +52,14 @@ type ReplayOutcomes struct {
 	HandedOn  int64 // handed over to a stage that another team runs
 }
 
-// ReplaySkips counts the adverts that a replay passed by.
+// ReplaySkips counts the adverts that a replay did not start, by reason.
 type ReplaySkips struct {
 	Staged        int64 // came normalized by another team: enter at dedupe or import
 	NotNormalized int64 // no normalized form of the newest revision: enter at normalize
 	Archived      int64 // no longer offered; a new scrape brings it back
 }
 
-// Adverts that are scraped anew after the replay was made ($7) go through the pipeline by themselves.
+// Adverts whose newest revision arrived after the replay was created ($7) go through the pipeline without it.
 const sqlReplayMatch = `
     ($1::text IS NULL OR r.platform = $1)
     AND ($2::text[] IS NULL OR r.status = ANY ($2))
@@ -69,16 +69,16 @@ const sqlReplayMatch = `
     AND ($6::text IS NULL OR r.reasons @> jsonb_build_array(jsonb_build_object('code', $6::text)))
     AND r.revised_at <= $7`
 
-// match are the arguments of sqlReplayMatch.
-func match(f listing.ReplayFilter, made time.Time) []any {
+// replayMatchArgs are the arguments of sqlReplayMatch.
+func replayMatchArgs(f listing.ReplayFilter, made time.Time) []any {
 	return []any{stated(f.Platform), f.Status, f.ScrapedSince, f.ScrapedUntil, f.IDs, stated(f.Reason), made}
 }
 
 const sqlReplayCount = `SELECT count(*) FROM raw_listings r WHERE` + sqlReplayMatch
 
-// Count returns how many adverts a replay made now would be about.
+// Count returns how many adverts a replay created now would match.
 func (s *Replays) Count(ctx context.Context, f listing.ReplayFilter, now time.Time) (n int64, err error) {
-	if err := s.pool.QueryRow(ctx, sqlReplayCount, match(f, now)...).Scan(&n); err != nil {
+	if err := s.pool.QueryRow(ctx, sqlReplayCount, replayMatchArgs(f, now)...).Scan(&n); err != nil {
 		return 0, refused(fmt.Errorf("count adverts to replay: %w", err))
 	}
 	return n, nil
@@ -89,20 +89,20 @@ INSERT INTO replays (id, stage, filter, rate, started_by, created_at, updated_at
 SELECT $8, $9, $10, $11, $12, $7, $7, (SELECT count(*) FROM raw_listings r WHERE` + sqlReplayMatch + `)
 ON CONFLICT (id) DO NOTHING`
 
-// OpenReplay stores a replay and the caller that asked for it. One that is there already stays as it is.
+// OpenReplay stores a replay, with the audit entry of the operator. One that is stored already stays as it is.
 func (s *Replays) OpenReplay(ctx context.Context, r listing.Replay) error {
 	filter, err := json.Marshal(r.Filter)
 	if err != nil {
 		return fmt.Errorf("write filter of replay %s: %w", r.ID, err)
 	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		args := append(match(r.Filter, r.At), r.ID, r.Stage, filter, r.Rate, storable(r.By))
+		args := append(replayMatchArgs(r.Filter, r.At), r.ID, r.Stage, filter, r.Rate, storable(r.By))
 		done, err := tx.Exec(ctx, sqlReplayOpen, args...)
 		if err != nil || done.RowsAffected() == 0 {
 			return err
 		}
 		b := new(pgx.Batch)
-		err = auditAdd(b, Deed{
+		err = auditAdd(b, AuditEntry{
 			At: r.At, Actor: r.By, Action: "replay.started", Subject: replaySubject(r.ID),
 			Detail: map[string]any{"stage": r.Stage, "filter": r.Filter, "rate": r.Rate},
 		})
@@ -119,8 +119,8 @@ func (s *Replays) OpenReplay(ctx context.Context, r listing.Replay) error {
 
 func replaySubject(id uuid.UUID) string { return "replay/" + id.String() }
 
-// What came to its end leaves replay_items and is counted by how; so does, as failed, what was started before $3. The
-// statement sees replay_items as it was, so what is left is what there was without those.
+// Adverts that have finished leave replay_items and are counted by outcome; those started before $3 leave it as failed.
+// The statement sees replay_items as it was before, so the rest is the count before without the deleted ones.
 const sqlReplaySettle = `
 WITH ended AS (
     DELETE FROM replay_items i USING raw_listings r
@@ -145,8 +145,8 @@ RETURNING p.state, p.rate, p.last_id, p.exhausted, (c.before - c.ended)::int`
 
 const sqlReplayPosition = `SELECT state, rate, last_id, exhausted, 0 FROM replays WHERE id = $1`
 
-// SettleReplay counts what has come to its end, gives up what was started before lost, completes the replay when that
-// was the last, and says how far it has come. An unknown one is fault.Gone.
+// SettleReplay counts the adverts that have finished, gives up those started before lost, completes the replay when
+// none is left, and returns its position. An unknown replay is fault.Gone.
 func (s *Replays) SettleReplay(ctx context.Context, id uuid.UUID, now, lost time.Time) (
 	p listing.ReplayPosition, err error,
 ) {
@@ -165,12 +165,12 @@ func (s *Replays) SettleReplay(ctx context.Context, id uuid.UUID, now, lost time
 	return p, nil
 }
 
-const sqlReplayWish = `SELECT stage, filter, created_at FROM replays WHERE id = $1`
+const sqlReplayRequest = `SELECT stage, filter, created_at FROM replays WHERE id = $1`
 
 const sqlReplayNext = `
 SELECT r.platform, r.platform_id, r.revision, coalesce(l.title, ''), l.rent_cents, r.settlements,
     CASE WHEN l.status = 'archived' AND r.status <> 'rejected' THEN 'archived'
-        WHEN $9 = 'normalize' AND r.payload ? 'listing' AND NOT r.payload ? 'title' THEN 'staged'
+        WHEN $9 = 'normalize' AND r.staged THEN 'staged'
         WHEN $9 <> 'normalize' AND r.normalized_revision < r.revision THEN 'not_normalized' ELSE '' END
 FROM raw_listings r LEFT JOIN listings l ON l.id = r.id
 WHERE` + sqlReplayMatch + ` AND r.id > $8
@@ -184,10 +184,10 @@ func (s *Replays) NextOfReplay(ctx context.Context, id, last uuid.UUID, n int) (
 		filter listing.ReplayFilter
 		made   time.Time
 	)
-	if err := s.pool.QueryRow(ctx, sqlReplayWish, id).Scan(&stage, &filter, &made); err != nil {
+	if err := s.pool.QueryRow(ctx, sqlReplayRequest, id).Scan(&stage, &filter, &made); err != nil {
 		return nil, fmt.Errorf("read replay %s: %w", id, err)
 	}
-	rows, _ := s.pool.Query(ctx, sqlReplayNext, append(match(filter, made), last, stage, n)...)
+	rows, _ := s.pool.Query(ctx, sqlReplayNext, append(replayMatchArgs(filter, made), last, stage, n)...)
 	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (i listing.ReplayItem, err error) {
 		i.Stage = stage
 		return i, row.Scan(&i.Ref.Platform, &i.Ref.PlatformID, &i.Revision, &i.Title, &i.RentCents, &i.Settlements, &i.Skip)
@@ -198,7 +198,8 @@ func (s *Replays) NextOfReplay(ctx context.Context, id, last uuid.UUID, n int) (
 	return out, nil
 }
 
-// Only one of two that advance from the same place does: the other was frozen, or its answer got lost.
+// Of two calls that advance from the same place only the first does: the other worker was frozen, or repeats a call
+// whose answer was lost.
 const sqlReplayAdvance = `
 UPDATE replays SET last_id = $3, exhausted = $4, updated_at = $5, started = started + $6,
     skipped_staged = skipped_staged + $7, skipped_not_normalized = skipped_not_normalized + $8,
@@ -210,8 +211,8 @@ INSERT INTO replay_items (replay_id, listing_id, settlements, started_at)
 SELECT $1, u.id, u.settlements, $4 FROM unnest($2::uuid[], $3::bigint[]) u (id, settlements)
 ON CONFLICT DO NOTHING`
 
-// AdvanceReplay moves a replay on from the advert that was last past items, which were started or skipped. exhausted
-// says that there are no more. From another place than the replay is at it changes nothing.
+// AdvanceReplay moves a replay from the advert last past items, which were started or skipped. exhausted says that no
+// adverts follow. When the replay is at another place it changes nothing.
 func (s *Replays) AdvanceReplay(ctx context.Context, id, last uuid.UUID, items []listing.ReplayItem, exhausted bool,
 	now time.Time) error {
 	next, skips := last, map[string]int{}
@@ -244,18 +245,18 @@ UPDATE replays SET state = $2, reason = $3, updated_at = $4, ended_at = $4 WHERE
 
 const sqlReplayItemsForget = `DELETE FROM replay_items WHERE replay_id = $1`
 
-// EndReplay ends a replay that runs, as canceled or failed; any other stays as it is. What was started goes its way
-// and is not counted any more.
+// EndReplay ends a replay that runs, as canceled or failed; any other stays as it is. Adverts that it
+// started go on, and are not counted any more.
 func (s *Replays) EndReplay(ctx context.Context, id uuid.UUID, state, reason string, now time.Time) error {
 	_, err := s.end(ctx, id, state, reason, now, nil)
 	return err
 }
 
-// Cancel ends a replay on behalf of a caller. One that is canceled already stays so; one that ended otherwise is
-// fault.Conflict, an unknown one fault.Gone.
+// Cancel ends a replay as canceled, with the audit entry of by. One that is canceled already stays so; one that ended
+// otherwise is fault.Conflict, an unknown one fault.Gone.
 func (s *Replays) Cancel(ctx context.Context, id uuid.UUID, by string, now time.Time) (Replay, error) {
 	_, err := s.end(ctx, id, listing.ReplayCanceled, "", now,
-		&Deed{At: now, Actor: by, Action: "replay.canceled", Subject: replaySubject(id)})
+		&AuditEntry{At: now, Actor: by, Action: "replay.canceled", Subject: replaySubject(id)})
 	if err != nil {
 		return Replay{}, err
 	}
@@ -266,7 +267,7 @@ func (s *Replays) Cancel(ctx context.Context, id uuid.UUID, by string, now time.
 	return r, err
 }
 
-func (s *Replays) end(ctx context.Context, id uuid.UUID, state, reason string, now time.Time, deed *Deed) (
+func (s *Replays) end(ctx context.Context, id uuid.UUID, state, reason string, now time.Time, entry *AuditEntry) (
 	ended bool, err error,
 ) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
@@ -276,8 +277,8 @@ func (s *Replays) end(ctx context.Context, id uuid.UUID, state, reason string, n
 		}
 		b := new(pgx.Batch)
 		b.Queue(sqlReplayItemsForget, id)
-		if deed != nil {
-			if err := auditAdd(b, *deed); err != nil {
+		if entry != nil {
+			if err := auditAdd(b, *entry); err != nil {
 				return err
 			}
 		}
@@ -326,7 +327,7 @@ func (s *Replays) List(ctx context.Context, state string, after *Position, n int
 	return found, next, nil
 }
 
-// scanReplay reads a row of sqlReplay and works out what follows from it.
+// scanReplay reads a row of sqlReplay and derives the sums and the ETA.
 func scanReplay(row pgx.CollectableRow) (r Replay, err error) {
 	o, k := &r.Outcomes, &r.Skips
 	err = row.Scan(&r.ID, &r.State, &r.Stage, &r.Filter, &r.Rate, &r.Total, &r.Started, &o.Imported, &o.Duplicate,

@@ -16,8 +16,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// wish is a replay of everything from normalize on, asked for an hour after the start.
-func wish(change ...func(*listing.Replay)) listing.Replay {
+// request is a replay of everything from normalize on, created an hour after the start.
+func request(change ...func(*listing.Replay)) listing.Replay {
 	r := listing.Replay{ID: uuid.New(), Stage: listing.StageNormalize, Rate: 20, By: "olga", At: after(60)}
 	for _, f := range change {
 		f(&r)
@@ -64,9 +64,9 @@ func TestReplayFilters(t *testing.T) {
 		{"scraped since", listing.ReplayFilter{ScrapedSince: ptr(after(5))}, []string{"duplicate", "rejected"}},
 		{"scraped until", listing.ReplayFilter{ScrapedUntil: ptr(after(5))}, []string{"imported", "scraped"}},
 		{"between", listing.ReplayFilter{ScrapedSince: ptr(after(1)), ScrapedUntil: ptr(after(9))}, []string{"rejected"}},
-		{"by ID", listing.ReplayFilter{IDs: []uuid.UUID{refOf("scraped").ID(), refOf("nobody").ID()}}, []string{"scraped"}},
+		{"by ID", listing.ReplayFilter{IDs: []uuid.UUID{refOf("scraped").ID(), refOf("unknown").ID()}}, []string{"scraped"}},
 		{"by a reason's code", listing.ReplayFilter{Reason: "missing"}, []string{"rejected"}},
-		{"by a reason that nobody has", listing.ReplayFilter{Reason: "odd"}, []string{}},
+		{"by a reason that no advert has", listing.ReplayFilter{Reason: "odd"}, []string{}},
 		{"combined", listing.ReplayFilter{Platform: "kijiji", Status: []string{"duplicate"}}, []string{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestReplayFilters(t *testing.T) {
 			n, err := s.Count(t.Context(), tt.filter, after(60))
 			require.NoError(t, err)
 			require.Equal(t, int64(len(tt.want)), n)
-			r := openReplay(t, s, wish(func(r *listing.Replay) { r.Filter = tt.filter }))
+			r := openReplay(t, s, request(func(r *listing.Replay) { r.Filter = tt.filter }))
 			got := []string{}
 			items, err := s.NextOfReplay(t.Context(), r.ID, uuid.Nil, 10)
 			require.NoError(t, err)
@@ -88,7 +88,7 @@ func TestReplayFilters(t *testing.T) {
 			require.Equal(t, n, stored.Total)
 		})
 	}
-	// What arrives after the replay was made goes its way by itself.
+	// Adverts that arrive after the replay was created are not part of it.
 	n, err := s.Count(t.Context(), listing.ReplayFilter{}, after(7))
 	require.NoError(t, err)
 	require.Equal(t, int64(3), n)
@@ -103,7 +103,7 @@ func TestReplayToItsEnd(t *testing.T) {
 	pool, ctx := dbtest.New(t), t.Context()
 	listings := zoo(t, pool)
 	s := db.NewReplays(pool)
-	r := openReplay(t, s, wish())
+	r := openReplay(t, s, request())
 	openReplay(t, s, r)
 	require.Equal(t, []string{"olga replay.started replay/" + r.ID.String()},
 		query[string](t, pool, "SELECT actor || ' ' || action || ' ' || subject FROM audit"))
@@ -118,7 +118,7 @@ func TestReplayToItsEnd(t *testing.T) {
 		x, y := a.Ref.ID(), b.Ref.ID()
 		return bytes.Compare(x[:], y[:])
 	}))
-	for range 2 { // whose answer got lost
+	for range 2 { // the first answer was lost
 		require.NoError(t, s.AdvanceReplay(ctx, r.ID, p.Last, first, false, after(62)))
 	}
 	p, err = s.SettleReplay(ctx, r.ID, after(63), after(53))
@@ -167,7 +167,7 @@ func TestReplayToItsEnd(t *testing.T) {
 	require.Equal(t, int64(1), count(t, pool, "audit"))
 }
 
-// utc is r with its times in UTC: what Postgres gives is in the zone of the machine.
+// utc is r with its times in UTC: those of Postgres are in the zone of the machine.
 func utc(r db.Replay) db.Replay {
 	r.CreatedAt, r.UpdatedAt = r.CreatedAt.UTC(), r.UpdatedAt.UTC()
 	if r.EndedAt != nil {
@@ -176,7 +176,7 @@ func utc(r db.Replay) db.Replay {
 	return r
 }
 
-// Whom a replay passes by, and why, depends on where it enters.
+// Which adverts a replay skips, and why, depends on the stage that it enters at.
 func TestReplaySkips(t *testing.T) {
 	t.Parallel()
 
@@ -190,7 +190,7 @@ func TestReplaySkips(t *testing.T) {
 	receive(t, listings, arrival(refOf("edited"), "an edit", 30))
 	staged := normalized(refOf("staged"))
 	_, err := listings.ReceiveStaged(ctx, db.Arrival{
-		Ref: staged.Ref, URL: staged.URL, Payload: []byte(`{"listing": {}}`), ContentHash: []byte("x"), ScrapedAt: start,
+		Ref: staged.Ref, URL: staged.URL, Payload: []byte(`{"listing": {}, "title": "x"}`), ContentHash: []byte("x"), ScrapedAt: start,
 	}, staged, start)
 	require.NoError(t, err)
 	for stage, want := range map[string]map[string]string{
@@ -199,7 +199,7 @@ func TestReplaySkips(t *testing.T) {
 		listing.StageImport:    {"archived": "archived", "refused": "not_normalized", "edited": "not_normalized", "staged": ""},
 	} {
 		s := db.NewReplays(pool)
-		r := openReplay(t, s, wish(func(r *listing.Replay) { r.Stage = stage }))
+		r := openReplay(t, s, request(func(r *listing.Replay) { r.Stage = stage }))
 		items, err := s.NextOfReplay(ctx, r.ID, uuid.Nil, 10)
 		require.NoError(t, err)
 		got := map[string]string{}
@@ -211,14 +211,14 @@ func TestReplaySkips(t *testing.T) {
 	}
 }
 
-// A replay that was cancelled goes no further, whoever tries.
+// A replay that was cancelled cannot be advanced.
 func TestCancelReplay(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
 	zoo(t, pool)
 	s := db.NewReplays(pool)
-	r := openReplay(t, s, wish())
+	r := openReplay(t, s, request())
 	items, err := s.NextOfReplay(ctx, r.ID, uuid.Nil, 2)
 	require.NoError(t, err)
 	require.NoError(t, s.AdvanceReplay(ctx, r.ID, uuid.Nil, items, false, after(61)))
@@ -238,12 +238,12 @@ func TestCancelReplay(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "canceled", p.State)
 
-	nobody := uuid.New()
-	_, err = s.Cancel(ctx, nobody, "otto", after(62))
+	unknown := uuid.New()
+	_, err = s.Cancel(ctx, unknown, "otto", after(62))
 	requireClass(t, fault.Gone, err)
-	_, err = s.Get(ctx, nobody)
+	_, err = s.Get(ctx, unknown)
 	requireClass(t, fault.Gone, err)
-	_, err = s.SettleReplay(ctx, nobody, after(62), start)
+	_, err = s.SettleReplay(ctx, unknown, after(62), start)
 	requireClass(t, fault.Gone, err)
 }
 
@@ -254,7 +254,7 @@ func TestListReplays(t *testing.T) {
 	s := db.NewReplays(pool)
 	var want []uuid.UUID
 	for n := range 5 {
-		r := openReplay(t, s, wish(func(r *listing.Replay) { r.At = after(n / 2) })) // some at the same time
+		r := openReplay(t, s, request(func(r *listing.Replay) { r.At = after(n / 2) })) // some at the same time
 		want = append(want, r.ID)
 	}
 	require.NoError(t, s.EndReplay(ctx, want[0], "failed", "why\x00", after(9)))
@@ -277,7 +277,7 @@ func TestListReplays(t *testing.T) {
 	require.Equal(t, "why\ufffd", page[0].Reason)
 }
 
-// What a workflow cannot undo is refused: a stage or a rate that there is not.
+// A workflow could not correct an unknown stage or rate, so they are invalid.
 func TestOpenReplayRefuses(t *testing.T) {
 	t.Parallel()
 
@@ -287,6 +287,6 @@ func TestOpenReplayRefuses(t *testing.T) {
 		func(r *listing.Replay) { r.Rate = 0 },
 		func(r *listing.Replay) { r.Filter.Reason = "a\x00" },
 	} {
-		requireClass(t, fault.Invalid, s.OpenReplay(t.Context(), wish(change)))
+		requireClass(t, fault.Invalid, s.OpenReplay(t.Context(), request(change)))
 	}
 }

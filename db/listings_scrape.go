@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +18,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
-// Platforms are what scrapers know: how each site is scraped, how that goes, and which adverts they have seen. The
-// workflow that runs a scraper keeps nothing itself, so that any worker can go on with it.
+// Platforms keeps the state of scrapers: how each site is scraped, how that goes, and which adverts were seen there.
+// The workflow that runs a scraper keeps no state itself, so that any worker can continue it.
 type Platforms struct{ pool *pgxpool.Pool }
 
 // NewPlatforms returns the platforms kept in pool.
@@ -31,7 +32,7 @@ ON CONFLICT (name) DO UPDATE SET url = excluded.url, transport = excluded.transp
     delay_ms = excluded.delay_ms, max_pages = excluded.max_pages, cooldown_ms = excluded.cooldown_ms,
     results_pages = CASE WHEN platforms.url = excluded.url THEN platforms.results_pages ELSE 0 END`
 
-// Another search shows other adverts: those of the old one are not missing.
+// A changed search shows other adverts: those of the old search are not missing from it.
 const sqlAdvertsForget = `
 DELETE FROM platform_adverts WHERE platform = $1 AND EXISTS (SELECT FROM platforms WHERE name = $1 AND url <> $2)`
 
@@ -39,8 +40,8 @@ const sqlCycleForget = `
 UPDATE platform_cycles SET ended_at = $3, note = 'another search' WHERE platform = $1 AND ended_at IS NULL
     AND EXISTS (SELECT FROM platforms WHERE name = $1 AND url <> $2)`
 
-// Configure writes down how a platform is scraped where no operator says otherwise. It may be repeated. With another
-// search the scraper begins anew.
+// Configure stores the settings of a platform; those that an operator has set take precedence. It may be repeated. When
+// the search changes, the scraper starts over with the adverts of the new one.
 func (s *Platforms) Configure(ctx context.Context, name string, c scrape.Settings, now time.Time) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlAdvertsForget, name, c.URL)
@@ -53,7 +54,7 @@ func (s *Platforms) Configure(ctx context.Context, name string, c scrape.Setting
 	return nil
 }
 
-// One statement decides, so that two who begin at once get one cycle. A cycle that has begun is taken up where it was.
+// One statement decides, so that two calls at once begin one cycle. An open cycle continues where it was.
 const sqlCycleBegin = `
 WITH p AS (
     SELECT name, coalesce(set_enabled, enabled) AND NOT paused AS wanted, greatest(next_cycle_at, blocked_until) AS due
@@ -71,8 +72,8 @@ SELECT p.wanted, p.due, (SELECT cycle FROM begun), (SELECT cycle FROM last WHERE
     coalesce((SELECT pages FROM last), 0)
 FROM p`
 
-// Begin says what a platform's scraper does now: begin a cycle, go on with the one that is open, wait until the next is
-// due, or wait for an operator. It may be repeated: a cycle that has begun is not begun again.
+// Begin returns what a platform's scraper does now: begin a cycle, continue the open one, wait until the next is due,
+// or wait for an operator. It may be repeated: an open cycle is not begun again.
 func (s *Platforms) Begin(ctx context.Context, name string, now time.Time) (scrape.Plan, error) {
 	var (
 		wanted      bool
@@ -84,7 +85,7 @@ func (s *Platforms) Begin(ctx context.Context, name string, now time.Time) (scra
 	err := s.pool.QueryRow(ctx, sqlCycleBegin, name, now).Scan(&wanted, &due, &begun, &open, &pages)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return plan, nil // not configured: bootstrap says so later
+		return plan, nil // not configured yet: bootstrap does that
 	case err != nil:
 		return plan, fmt.Errorf("begin cycle of %s: %w", name, err)
 	case !wanted:
@@ -95,13 +96,13 @@ func (s *Platforms) Begin(ctx context.Context, name string, now time.Time) (scra
 		plan.Go, plan.Cycle, plan.Page = true, *open, max(pages, 1)
 	case due != nil && due.After(now):
 		plan.Wait = due.Sub(now)
-	default: // another has begun one at this very moment
+	default: // another call has begun one at the same moment
 		plan.Wait = time.Second
 	}
 	return plan, nil
 }
 
-// A turn is taken also when it lies in the future: who takes it waits. So turns are a delay apart whoever takes them.
+// A turn may lie in the future: the caller waits for it. So turns are a delay apart in all processes together.
 const sqlPlatformTurn = `
 UPDATE platforms SET next_request_at = greatest(next_request_at, blocked_until, $2)
     + greatest(coalesce(set_delay_ms, delay_ms), $3) * interval '1 ms'
@@ -114,9 +115,9 @@ SELECT blocked_until, coalesce(set_enabled, enabled), paused, url, transport, co
     coalesce(set_max_pages, max_pages)
 FROM platforms WHERE name = $1`
 
-// Turn takes the next turn to ask a platform's site for something, in all processes together: turns are its delay
-// apart, or atLeast where that is longer. Unless the scraper is stopped, the caller waits until Turn.At. A turn that is
-// not used costs a delay and nothing else.
+// Turn takes the next turn to request a page of a platform's site. In all processes together turns are its delay apart,
+// or atLeast where that is longer. Unless the scraper is stopped, the caller waits until Turn.At. A turn that is not
+// used costs a delay and nothing else.
 func (s *Platforms) Turn(ctx context.Context, name string, atLeast time.Duration, now time.Time) (scrape.Turn, error) {
 	t, err := scanTurn(s.pool.QueryRow(ctx, sqlPlatformTurn, name, now, atLeast.Milliseconds()))
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -128,8 +129,8 @@ func (s *Platforms) Turn(ctx context.Context, name string, atLeast time.Duration
 	return t, nil
 }
 
-// Settings says how a platform is scraped now, and whether it is; it takes no turn: Turn.At is until when the site is
-// left alone, zero when it does not refuse. A platform that is not configured is fault.Gone.
+// Settings returns how a platform is scraped now, and whether it is, without taking a turn: Turn.At is when the pause
+// after a refusal ends, and zero without one. A platform that is not configured is fault.Gone.
 func (s *Platforms) Settings(ctx context.Context, name string) (scrape.Turn, error) {
 	t, err := scanTurn(s.pool.QueryRow(ctx, sqlPlatformSettings, name))
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -161,7 +162,7 @@ func scanTurn(row pgx.Row) (t scrape.Turn, err error) {
 	return t, err
 }
 
-// $3 is what was read well, and so takes back a suspicion of its kind.
+// $3 is the kind of page that was read, or "": a suspicion about pages of that kind ends.
 const sqlPlatformSuccess = `
 UPDATE platforms SET last_success_at = $2, refusals = 0, blocked_until = NULL, trouble_at = NULL,
     suspect_at = CASE WHEN suspect_of <> $3 THEN suspect_at END
@@ -170,11 +171,11 @@ WHERE name = $1`
 const sqlCyclePage = `
 UPDATE platform_cycles SET pages = greatest(pages, $3), total = coalesce($4, total) WHERE platform = $1 AND cycle = $2`
 
-const sqlResultsPages = `
+const sqlPlatformResultsPages = `
 UPDATE platforms SET results_pages = greatest(results_pages, $2) WHERE name = $1`
 
-// The one query of a search page. Its rows are in the order of the IDs, or two of it would deadlock. An advert that
-// another way brought in lately, such as the scraper before us, is taken for visited.
+// The one query of a search page. It locks rows in the order of the IDs, or two of it would deadlock. An advert that
+// arrived lately in another way, such as from a scraper of another team, counts as visited.
 const sqlAdvertsSeen = `
 WITH shown AS (
     SELECT t.* FROM unnest($2::text[], $3::text[], $4::text[]) AS t (platform_id, url, fingerprint) ORDER BY platform_id
@@ -200,9 +201,9 @@ WHERE (retry_at IS NULL OR retry_at <= $5)
     AND (visited_at IS NULL OR gone_at IS NOT NULL OR visited_at <= $7
         OR visited_fingerprint IS DISTINCT FROM fingerprint)`
 
-// Seen notes what a search page showed and returns the adverts whose detail pages must be visited, in the order of the
-// page: those never visited, those whose card says something else since, those not visited since stale, and those that
-// were gone. It may be repeated: what was visited meanwhile is left out.
+// Seen stores which adverts a search page shows and returns those whose detail pages must be visited, in the order of
+// the page: never visited, with another card since the last visit, not visited for scrape.StaleAfter, or back after
+// they were gone. It may be repeated: adverts that were visited meanwhile are left out.
 func (s *Platforms) Seen(ctx context.Context, name string, cycle int64, page int, r scrape.Results, now time.Time) (
 	[]scrape.Visit, error,
 ) {
@@ -211,20 +212,20 @@ func (s *Platforms) Seen(ctx context.Context, name string, cycle int64, page int
 		total = &r.Total
 	}
 	b := new(pgx.Batch)
-	due := queueSeen(b, name, cycle, r.Cards, now)
+	due := advertsSeen(b, name, cycle, r.Cards, now)
 	b.Queue(sqlCyclePage, name, cycle, page, total)
 	b.Queue(sqlPlatformSuccess, name, now, scrape.SearchPages)
 	if len(r.Cards) > 0 {
-		b.Queue(sqlResultsPages, name, page)
+		b.Queue(sqlPlatformResultsPages, name, page)
 	}
 	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
-		return nil, refused(fmt.Errorf("note %d adverts seen on %s: %w", len(r.Cards), name, err))
+		return nil, refused(fmt.Errorf("store %d adverts seen on %s: %w", len(r.Cards), name, err))
 	}
 	return due(), nil
 }
 
-// Due returns those of the visits that are still to be made, for who takes up a page that another has read. No page was
-// loaded, so a site that refuses goes on refusing.
+// Due returns those of the visits that are still to be made, for a worker that continues a page which another has read.
+// No page was loaded, so it does not end a pause after a refusal.
 func (s *Platforms) Due(ctx context.Context, name string, cycle int64, visits []scrape.Visit, now time.Time) (
 	[]scrape.Visit, error,
 ) {
@@ -233,15 +234,17 @@ func (s *Platforms) Due(ctx context.Context, name string, cycle int64, visits []
 		cards[i] = v.Card
 	}
 	b := new(pgx.Batch)
-	due := queueSeen(b, name, cycle, cards, now)
+	due := advertsSeen(b, name, cycle, cards, now)
 	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
-		return nil, refused(fmt.Errorf("look what is left of %d visits to %s: %w", len(visits), name, err))
+		return nil, refused(fmt.Errorf("find which of %d visits to %s are due: %w", len(visits), name, err))
 	}
 	return due(), nil
 }
 
-// queueSeen queues the query of a search page. due is what it found, once the batch is done.
-func queueSeen(b *pgx.Batch, name string, cycle int64, cards []scrape.Card, now time.Time) (due func() []scrape.Visit) {
+// advertsSeen queues the query of a search page. due returns its result, once the batch is done.
+func advertsSeen(b *pgx.Batch, name string, cycle int64, cards []scrape.Card, now time.Time) (
+	due func() []scrape.Visit,
+) {
 	n := len(cards)
 	ids, urls, prints := make([]string, n), make([]string, n), make([]string, n)
 	for i, c := range cards {
@@ -267,7 +270,7 @@ func queueSeen(b *pgx.Batch, name string, cycle int64, cards []scrape.Card, now 
 	}
 }
 
-// What a visit came to is counted once, however often this is repeated.
+// The result of a visit is counted once, however often this is repeated.
 const sqlAdvertVisited = `
 WITH visit AS (
     UPDATE platform_adverts SET visited_at = $4, visited_fingerprint = $5, failures = 0, failure = '', retry_at = NULL,
@@ -279,9 +282,9 @@ UPDATE platform_cycles SET new = new + ($6 = 'new')::int, changed = changed + ($
     stale = stale + ($6 = 'stale')::int, returned = returned + ($6 = 'returned')::int
 WHERE platform = $1 AND cycle = $3 AND EXISTS (SELECT FROM visit)`
 
-// Found stores an advert as its detail page showed it and puts its message into the outbox, in one transaction: it is
-// published as soon as the broker takes it. It may be repeated; Raw.ScrapedAt tells one visit from another.
-func (s *Platforms) Found(ctx context.Context, cycle int64, f scrape.Find) error {
+// Found stores an advert as its detail page showed it and puts its message into the outbox, in one transaction: the
+// message is published as soon as the broker takes it. It may be repeated; Raw.ScrapedAt identifies the visit.
+func (s *Platforms) Found(ctx context.Context, cycle int64, f scrape.FoundAdvert) error {
 	ref, now := f.Raw.Ref, f.Raw.ScrapedAt.Truncate(time.Microsecond)
 	f.Raw.ScrapedAt = now
 	arrival, err := NewArrival(f.Raw, f.Payload)
@@ -289,7 +292,7 @@ func (s *Platforms) Found(ctx context.Context, cycle int64, f scrape.Find) error
 		return err
 	}
 	b := new(pgx.Batch)
-	b.Queue(sqlRawReceive, receiving([]Arrival{arrival}, 0, now)...)
+	b.Queue(sqlRawReceive, arrivalArgs([]Arrival{arrival}, 0, now)...)
 	outboxAdd(b, Message{
 		MessageID: uuid.NewSHA1(ref.ID(), now.UTC().AppendFormat([]byte("scraped "), time.RFC3339Nano)), Lane: ref.Platform,
 		Exchange: contract.ExchangeScraped, RoutingKey: ref.Platform, Body: f.Payload, CreatedAt: now,
@@ -315,17 +318,17 @@ WITH gone AS (
 )
 UPDATE platform_cycles SET gone = gone + 1 WHERE platform = $1 AND cycle = $3 AND EXISTS (SELECT FROM gone)`
 
-const sqlAdvertRest = `
-UPDATE platform_adverts SET retry_at = $3::timestamptz + interval '1 hour'
+const sqlAdvertRetry = `
+UPDATE platform_adverts SET retry_at = $3
 WHERE platform = $1 AND platform_id = $2 AND gone_at IS NOT NULL`
 
-// Gone marks an advert whose detail page says that it was removed. It is not visited again for an hour, or until a
-// search page shows it after a cycle without it. The staleness check archives its listing.
+// Gone marks an advert whose detail page says that it was removed. It is not visited again for scrape.GoneWait, or
+// until a search page shows it after a cycle without it. The staleness check archives its listing.
 func (s *Platforms) Gone(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlRawGone, []uuid.UUID{ref.ID()}, now)
-	b.Queue(sqlAdvertGone, ref.Platform, ref.PlatformID, cycle, now, clip(reason))
-	b.Queue(sqlAdvertRest, ref.Platform, ref.PlatformID, now)
+	b.Queue(sqlAdvertGone, ref.Platform, ref.PlatformID, cycle, now, clipReason(reason))
+	b.Queue(sqlAdvertRetry, ref.Platform, ref.PlatformID, now.Add(scrape.GoneWait))
 	b.Queue(sqlPlatformSuccess, ref.Platform, now, "")
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("mark %s as gone: %w", ref, err)
@@ -335,25 +338,25 @@ func (s *Platforms) Gone(ctx context.Context, ref listing.Ref, cycle int64, reas
 
 const sqlAdvertFailed = `
 UPDATE platform_adverts SET failures = failures + 1, failure = $3,
-    retry_at = $4::timestamptz + least(power(2, least(failures, 10)) * interval '10 minutes', interval '6 hours')
+    retry_at = $4::timestamptz + ($5::interval[])[least(failures + 1, cardinality($5))]
 WHERE platform = $1 AND platform_id = $2`
 
 const sqlCycleFailed = `UPDATE platform_cycles SET failed = failed + 1 WHERE platform = $1 AND cycle = $2`
 
-// Failed notes that an advert's detail page gave no advert, and why. It is visited again after ten minutes, twice that
-// the next time, up to six hours: neither forgotten nor in the way.
+// Failed stores that an advert's detail page could not be read, and why. It is visited again after the wait that
+// scrape.RevisitWaits gives for its failures in a row.
 func (s *Platforms) Failed(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error {
 	b := new(pgx.Batch)
-	b.Queue(sqlAdvertFailed, ref.Platform, ref.PlatformID, clip(reason), now)
+	b.Queue(sqlAdvertFailed, ref.Platform, ref.PlatformID, clipReason(reason), now, scrape.RevisitWaits)
 	b.Queue(sqlCycleFailed, ref.Platform, cycle)
 	if err := write(ctx, s.pool, b); err != nil {
-		return fmt.Errorf("note the failure of %s: %w", ref, err)
+		return fmt.Errorf("store the failure of %s: %w", ref, err)
 	}
 	return nil
 }
 
-// clip keeps a reason to a line that people read.
-func clip(reason string) string {
+// clipReason cuts a reason to a line of at most 300 characters.
+func clipReason(reason string) string {
 	return strings.ToValidUTF8(fmt.Sprintf("%.300s", storable(reason)), "")
 }
 
@@ -364,8 +367,8 @@ UPDATE platforms SET refusals = $2, refused_reason = $3, blocked_until = $4 WHER
 
 const sqlCycleRefused = `UPDATE platform_cycles SET refusals = refusals + 1 WHERE platform = $1 AND cycle = $2`
 
-// Refused notes that the site did not want to be asked, and returns until when it is left alone: longer with each
-// refusal in a row, as scrape.Backoff says with asked and dice.
+// Refused stores that the site refused a request, and returns until when it gets no more: longer with each refusal in a
+// row, as scrape.Backoff says with asked and dice.
 func (s *Platforms) Refused(ctx context.Context, name string, cycle int64, reason string, asked time.Duration,
 	dice float64, now time.Time) (until time.Time, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
@@ -378,11 +381,11 @@ func (s *Platforms) Refused(ctx context.Context, name string, cycle int64, reaso
 		}
 		n++
 		until = now.Add(scrape.Backoff(n, asked, dice))
-		_, err := tx.Exec(ctx, sqlPlatformRefused, name, n, clip(reason), until)
+		_, err := tx.Exec(ctx, sqlPlatformRefused, name, n, clipReason(reason), until)
 		return err
 	})
 	if err != nil {
-		return until, fmt.Errorf("note a refusal of %s: %w", name, err)
+		return until, fmt.Errorf("store a refusal of %s: %w", name, err)
 	}
 	return until, nil
 }
@@ -390,43 +393,44 @@ func (s *Platforms) Refused(ctx context.Context, name string, cycle int64, reaso
 const sqlPlatformSuspect = `
 UPDATE platforms SET suspect_at = $2, suspect_of = $3, suspect_reason = $4 WHERE name = $1 AND suspect_at IS NULL`
 
-// Suspect notes that a site is not what it was and tells platform.suspect, once until that is taken back.
+// Suspect stores that pages of a site no longer look as expected and publishes platform.suspect, once until the
+// suspicion ends.
 func (s *Platforms) Suspect(ctx context.Context, name string, v scrape.Suspicion, now time.Time) error {
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return suspect(ctx, tx, name, v, now) })
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return platformSuspect(ctx, tx, name, v, now) })
 	if err != nil {
-		return fmt.Errorf("suspect platform %s: %w", name, err)
+		return fmt.Errorf("mark platform %s as suspect: %w", name, err)
 	}
 	return nil
 }
 
-func suspect(ctx context.Context, tx pgx.Tx, name string, v scrape.Suspicion, now time.Time) error {
-	done, err := tx.Exec(ctx, sqlPlatformSuspect, name, now, v.Of, clip(v.Reason))
+func platformSuspect(ctx context.Context, tx pgx.Tx, name string, v scrape.Suspicion, now time.Time) error {
+	done, err := tx.Exec(ctx, sqlPlatformSuspect, name, now, v.Of, clipReason(v.Reason))
 	if err != nil || done.RowsAffected() == 0 {
 		return err
 	}
 	seed := fmt.Appendf(nil, "platform/%s/%d/%s", name, v.Cycle, now.UTC().Format(time.RFC3339Nano))
-	m, err := event(contract.PlatformSuspect, name, uuid.NewSHA1(uuid.NameSpaceURL, seed),
-		contract.PlatformData{Cycle: v.Cycle, Page: v.Page, Reason: clip(v.Reason)}, now)
+	m, err := outboxEvent(contract.PlatformSuspect, name, uuid.NewSHA1(uuid.NameSpaceURL, seed),
+		contract.PlatformData{Cycle: v.Cycle, Page: v.Page, Reason: clipReason(v.Reason)}, now)
 	if err != nil {
 		return err
 	}
 	b := new(pgx.Batch)
 	outboxAdd(b, m)
-	remember(ctx, b)
+	rememberTrace(ctx, b)
 	return tx.SendBatch(ctx, b).Close()
 }
 
 const sqlPlatformTrouble = `UPDATE platforms SET trouble_at = $2, trouble = $3 WHERE name = $1`
 
-// Trouble notes why a page could not be read where the site did not refuse, until one is read.
+// Trouble stores why a page could not be read although the site did not refuse it, until the next page is read.
 func (s *Platforms) Trouble(ctx context.Context, name, message string, now time.Time) error {
-	if _, err := s.pool.Exec(ctx, sqlPlatformTrouble, name, now, clip(message)); err != nil {
-		return fmt.Errorf("note trouble of %s: %w", name, err)
+	if _, err := s.pool.Exec(ctx, sqlPlatformTrouble, name, now, clipReason(message)); err != nil {
+		return fmt.Errorf("store the trouble of %s: %w", name, err)
 	}
 	return nil
 }
 
-const sqlCycleSaw = `SELECT count(*) FROM platform_adverts WHERE platform = $1 AND seen_cycle = $2`
+const sqlCycleSeenCount = `SELECT count(*) FROM platform_adverts WHERE platform = $1 AND seen_cycle = $2`
 
 const sqlPlatformHadResults = `
 UPDATE platforms SET last_success_at = $3, refusals = 0, blocked_until = NULL, trouble_at = NULL,
@@ -435,17 +439,14 @@ FROM (SELECT results_pages AS before FROM platforms WHERE name = $1 FOR UPDATE) 
 WHERE name = $1
 RETURNING b.before >= $2`
 
-// most says that n adverts are about all of the total that a site states; some come and go while its pages are read.
-func most(n, total int) bool { return n*10 >= total*9 }
-
-// NoResults notes a search page without adverts. It is suspect when wrong says why it cannot be, or when there were
-// some on it before, unless the pages before it held about all that the site says there are. Then the reason is
-// returned, and "" otherwise. Of a list that may have grown shorter that is said once, and never accepted of page 1.
+// NoResults stores that a search page had no adverts. The platform is suspect for the reason wrong, or else for that of
+// scrape.EmptyPage. The reason is returned, and "" when there is none. A list that may have grown shorter is suspect
+// once: afterwards the page counts as one that never had adverts, page 1 excepted.
 func (s *Platforms) NoResults(ctx context.Context, name string, cycle int64, page, total int, wrong string,
 	now time.Time) (reason string, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var n int
-		if err := tx.QueryRow(ctx, sqlCycleSaw, name, cycle).Scan(&n); err != nil {
+		if err := tx.QueryRow(ctx, sqlCycleSeenCount, name, cycle).Scan(&n); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, sqlCyclePage, name, cycle, page-1, nil); err != nil {
@@ -455,92 +456,75 @@ func (s *Platforms) NoResults(ctx context.Context, name string, cycle int64, pag
 		if err := tx.QueryRow(ctx, sqlPlatformHadResults, name, page, now).Scan(&had); err != nil {
 			return err
 		}
-		if reason = wrong; reason == "" && had && !(page > 1 && total > 0 && most(n, total)) {
-			reason = "no adverts on a page that had some before"
-		}
-		if reason == "" {
+		if reason = cmp.Or(wrong, scrape.EmptyPage(page, n, total, had)); reason == "" {
 			return nil
 		}
-		return suspect(ctx, tx, name, scrape.Suspicion{Of: scrape.SearchPages, Reason: reason, Cycle: cycle, Page: page}, now)
+		v := scrape.Suspicion{Of: scrape.SearchPages, Reason: reason, Cycle: cycle, Page: page}
+		return platformSuspect(ctx, tx, name, v, now)
 	})
 	if err != nil {
-		return "", fmt.Errorf("note an empty page of %s: %w", name, err)
+		return "", fmt.Errorf("store an empty page of %s: %w", name, err)
 	}
 	return reason, nil
 }
 
-// What a cycle c has seen, and what of it had nothing new and was not visited; the hours are scrape.StaleAfter.
-const sqlCycleSeen = `
+// How many adverts a cycle c has seen, and how many of these had nothing new and were not visited. $2 is
+// scrape.StaleAfter.
+const sqlCycleSeenAdverts = `
     (SELECT count(*), count(*) FILTER (WHERE a.visited_at < c.started_at
-        AND a.visited_at > c.started_at - interval '6 hours' AND a.visited_fingerprint = a.fingerprint
+        AND a.visited_at > c.started_at - $2::interval AND a.visited_fingerprint = a.fingerprint
         AND a.gone_at IS NULL)
     FROM platform_adverts a WHERE a.platform = c.platform AND a.seen_cycle = c.cycle)`
 
 const sqlCycleEnd = `
-UPDATE platform_cycles c SET ended_at = $3, note = $4, (seen, skipped) = ` + sqlCycleSeen + `
-WHERE platform = $1 AND cycle = $2 AND ended_at IS NULL
+UPDATE platform_cycles c SET ended_at = $4, note = $5, (seen, skipped) = ` + sqlCycleSeenAdverts + `
+WHERE platform = $1 AND cycle = $3 AND ended_at IS NULL
 RETURNING seen, coalesce(total, -1), (SELECT count(*) FROM platform_adverts
-    WHERE platform = $1 AND seen_cycle < $2 AND gone_at IS NULL AND missed = 0)`
+    WHERE platform = $1 AND seen_cycle < $3 AND gone_at IS NULL AND missed = 0)`
 
 const sqlCycleNote = `UPDATE platform_cycles SET note = $3 WHERE platform = $1 AND cycle = $2`
 
-const sqlPlatformRest = `
+const sqlPlatformCooldown = `
 UPDATE platforms SET next_cycle_at = $2::timestamptz + coalesce(set_cooldown_ms, cooldown_ms) * interval '1 ms'
 WHERE name = $1`
 
 const sqlCycleComplete = `UPDATE platform_cycles SET complete = true WHERE platform = $1 AND cycle = $2`
 
-const sqlPlatformPages = `
+const sqlPlatformResultsPagesSet = `
 UPDATE platforms SET results_pages = (SELECT pages FROM platform_cycles WHERE platform = $1 AND cycle = $2),
     suspect_at = CASE WHEN suspect_of <> 'cycle' THEN suspect_at END
 WHERE name = $1`
 
 const sqlAdvertsMissing = `
 UPDATE platform_adverts SET missed = missed + 1,
-    gone_at = CASE WHEN missed >= 1 THEN $3::timestamptz END,
-    gone_reason = CASE WHEN missed >= 1 THEN 'missing in two cycles' ELSE '' END
+    gone_at = CASE WHEN missed + 1 >= $4 THEN $3::timestamptz END,
+    gone_reason = CASE WHEN missed + 1 >= $4 THEN $5 ELSE '' END
 WHERE platform = $1 AND seen_cycle < $2 AND gone_at IS NULL
 RETURNING platform_id, gone_at IS NOT NULL`
 
 const sqlCycleGone = `UPDATE platform_cycles SET gone = gone + $3 WHERE platform = $1 AND cycle = $2`
 
-// unlikely is how many adverts must go missing at once, and be more than those that are left, to be the site's trouble
-// and not its tenants' luck.
-const unlikely = 20
-
-// End ends a cycle, after which the platform rests for its cooldown. note says why it is not complete; "" is that it
-// came to the last search page, and then it is complete if it saw about as many adverts as the site says there are: who
-// was missing in it and in the complete one before is gone. When more adverts go missing at once than are left, nobody
-// is gone and the site is suspected. A cycle that has ended is not ended again.
+// End ends a cycle; the next one is due after the platform's cooldown. note says why the cycle is not complete. ""
+// means that it reached the last search page, and then scrape.Judge decides: adverts missing from scrape.GoneAfter
+// complete cycles in a row are gone, and a suspicious cycle makes the platform suspect. A cycle that has ended is not
+// ended again.
 func (s *Platforms) End(ctx context.Context, name string, cycle int64, note string, now time.Time) error {
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var seen, total, missing int
-		err := tx.QueryRow(ctx, sqlCycleEnd, name, cycle, now, clip(note)).Scan(&seen, &total, &missing)
+		err := tx.QueryRow(ctx, sqlCycleEnd, name, scrape.StaleAfter, cycle, now, clipReason(note)).
+			Scan(&seen, &total, &missing)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		switch {
-		case note != "":
-		case !most(seen, total):
-			note = fmt.Sprintf("saw %d of %d adverts", seen, total)
-		case missing >= unlikely && missing > seen:
-			note = fmt.Sprintf("%d adverts are missing at once and %d are left", missing, seen)
-			v := scrape.Suspicion{Of: scrape.Cycles, Reason: note, Cycle: cycle}
-			if err := suspect(ctx, tx, name, v, now); err != nil {
+		if note == "" {
+			if err := cycleJudge(ctx, tx, name, cycle, seen, total, missing, now); err != nil {
 				return err
 			}
 		}
-		if note != "" {
-			if _, err := tx.Exec(ctx, sqlCycleNote, name, cycle, clip(note)); err != nil {
-				return err
-			}
-		} else if err := markMissing(ctx, tx, name, cycle, now); err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, sqlPlatformRest, name, now)
+		_, err = tx.Exec(ctx, sqlPlatformCooldown, name, now)
 		return err
 	})
 	if err != nil {
@@ -549,9 +533,26 @@ func (s *Platforms) End(ctx context.Context, name string, cycle int64, note stri
 	return nil
 }
 
-// markMissing marks who was not seen in a complete cycle.
-func markMissing(ctx context.Context, tx pgx.Tx, name string, cycle int64, now time.Time) error {
-	rows, _ := tx.Query(ctx, sqlAdvertsMissing, name, cycle, now)
+// cycleJudge stores what scrape.Judge says of a cycle that reached the last search page.
+func cycleJudge(ctx context.Context, tx pgx.Tx, name string, cycle int64, seen, total, missing int,
+	now time.Time) error {
+	verdict, note := scrape.Judge(seen, total, missing)
+	if verdict == scrape.Complete {
+		return cycleMarkMissing(ctx, tx, name, cycle, now)
+	}
+	if verdict == scrape.Suspicious {
+		v := scrape.Suspicion{Of: scrape.Cycles, Reason: note, Cycle: cycle}
+		if err := platformSuspect(ctx, tx, name, v, now); err != nil {
+			return err
+		}
+	}
+	_, err := tx.Exec(ctx, sqlCycleNote, name, cycle, clipReason(note))
+	return err
+}
+
+// cycleMarkMissing counts a complete cycle against the adverts that it did not see, and marks those that are gone.
+func cycleMarkMissing(ctx context.Context, tx pgx.Tx, name string, cycle int64, now time.Time) error {
+	rows, _ := tx.Query(ctx, sqlAdvertsMissing, name, cycle, now, scrape.GoneAfter, scrape.GoneReason)
 	var gone []uuid.UUID
 	var id string
 	var isGone bool
@@ -566,7 +567,7 @@ func markMissing(ctx context.Context, tx pgx.Tx, name string, cycle int64, now t
 	}
 	b := new(pgx.Batch)
 	b.Queue(sqlCycleComplete, name, cycle)
-	b.Queue(sqlPlatformPages, name, cycle)
+	b.Queue(sqlPlatformResultsPagesSet, name, cycle)
 	b.Queue(sqlCycleGone, name, cycle, len(gone))
 	b.Queue(sqlRawGone, gone, now)
 	return tx.SendBatch(ctx, b).Close()

@@ -108,7 +108,7 @@ SELECT p.name, c.cycle, c.started_at, c.ended_at, c.complete, c.note, c.pages, c
             AND r.status = 'rejected')
 FROM platforms p CROSS JOIN LATERAL (
     SELECT * FROM platform_cycles WHERE platform = p.name ORDER BY cycle DESC LIMIT 2) c
-LEFT JOIN LATERAL ` + sqlCycleSeen + ` n (seen, skipped) ON c.ended_at IS NULL
+LEFT JOIN LATERAL ` + sqlCycleSeenAdverts + ` n (seen, skipped) ON c.ended_at IS NULL
 WHERE $1::text IS NULL OR p.name = $1
 ORDER BY p.name, c.cycle`
 
@@ -133,7 +133,7 @@ func (s *Platforms) read(ctx context.Context, name string, now time.Time) (list 
 	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
 		func(tx pgx.Tx) error {
 			list = nil
-			rows, _ := tx.Query(ctx, sqlPlatformCycles, stated(name))
+			rows, _ := tx.Query(ctx, sqlPlatformCycles, stated(name), scrape.StaleAfter)
 			cycles := map[string][]PlatformCycle{}
 			var of string
 			var c PlatformCycle
@@ -256,10 +256,10 @@ UPDATE platforms SET
 WHERE name = $1
 RETURNING coalesce(set_enabled, enabled), paused`
 
-// Set changes how a platform is scraped, together with the deed for the audit. It holds from the next request
+// Set changes how a platform is scraped, together with the audit entry d. It holds from the next request
 // on, in every process. A cycle that is wanted now of a platform that is stopped is fault.Conflict; a platform that is
 // not configured is fault.Gone.
-func (s *Platforms) Set(ctx context.Context, name string, c PlatformChange, d Deed) error {
+func (s *Platforms) Set(ctx context.Context, name string, c PlatformChange, d AuditEntry) error {
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var enabled, paused bool
 		err := tx.QueryRow(ctx, sqlPlatformSet, name, c.Enabled, millis(c.Delay), c.MaxPages, millis(c.Cooldown), c.Reset,

@@ -89,7 +89,7 @@ func (s *scraped) found(t *testing.T, cycle int64, c, why string, rent int64) {
 	require.NoError(t, s.Found(t.Context(), cycle, s.find(t, c, why, rent)))
 }
 
-func (s *scraped) find(t *testing.T, c, why string, rent int64) scrape.Find {
+func (s *scraped) find(t *testing.T, c, why string, rent int64) scrape.FoundAdvert {
 	t.Helper()
 
 	visit := scrape.Visit{Card: card(c), Why: why}
@@ -97,7 +97,7 @@ func (s *scraped) find(t *testing.T, c, why string, rent int64) scrape.Find {
 		Title: "Beau 4½", Price: contract.ScrapedPrice{AmountCents: &rent, Type: "FIXED"}}
 	body, err := json.Marshal(m)
 	require.NoError(t, err)
-	return scrape.Find{Visit: visit, Payload: body, Raw: listing.Raw{
+	return scrape.FoundAdvert{Visit: visit, Payload: body, Raw: listing.Raw{
 		Ref: listing.Ref{Platform: "kijiji", PlatformID: visit.PlatformID}, URL: m.URL, ScrapedAt: m.ScrapedAt, Title: m.Title,
 		Price: listing.RawPrice(m.Price)}}
 }
@@ -113,7 +113,7 @@ func TestCyclesOfAPlatform(t *testing.T) {
 	require.Equal(t, "waiting", s.get(t).State)
 	plan := s.begin(t)
 	require.Equal(t, scrape.Plan{Go: true, Cycle: 1, Page: 1}, plan)
-	require.Equal(t, plan, s.begin(t), "what has begun is not begun again")
+	require.Equal(t, plan, s.begin(t), "an open cycle is not begun again")
 	s.page(t, 1, 2, "1000000001")
 	require.Equal(t, 2, s.begin(t).Page, "taken up where it was")
 	require.Equal(t, "goes on with cycle 1, page 2", s.get(t).Next)
@@ -128,14 +128,14 @@ func TestCyclesOfAPlatform(t *testing.T) {
 	s.now = s.now.Add(time.Minute)
 	require.Equal(t, int64(2), s.begin(t).Cycle)
 
-	_, err := s.Get(t.Context(), "nobody", s.now)
+	_, err := s.Get(t.Context(), "unknown", s.now)
 	requireClass(t, fault.Gone, err)
-	plan, err = s.Begin(t.Context(), "nobody", s.now)
+	plan, err = s.Begin(t.Context(), "unknown", s.now)
 	require.NoError(t, err)
-	require.Zero(t, plan, "what is not configured waits")
+	require.Zero(t, plan, "a platform that is not configured waits")
 }
 
-func TestTwoWhoBeginGetOneCycle(t *testing.T) {
+func TestConcurrentBeginsGetOneCycle(t *testing.T) {
 	t.Parallel()
 	s := scraper(t)
 	var all sync.WaitGroup
@@ -175,7 +175,7 @@ func TestVisitsThatAreDue(t *testing.T) {
 	require.Equal(t, []int{2, 2, 1, 1, 0}, []int{c.Seen, c.New, c.Changed, c.Stale, c.Skipped})
 }
 
-// An advert that came in by another way lately need not be visited again to be known.
+// An advert that arrived lately in another way need not be visited again to be known.
 func TestAdvertsOfTheScraperBeforeUs(t *testing.T) {
 	t.Parallel()
 	s := scraper(t)
@@ -203,7 +203,7 @@ func TestFoundIsOnce(t *testing.T) {
 	require.Equal(t, 1, s.count(t, `SELECT count(*) FROM outbox`))
 	require.Equal(t, 1, s.get(t).Current.New)
 
-	// The message comes back through the door: nothing is counted or revised twice, and there is work to do.
+	// The message arrives at the bridge: nothing is counted or revised twice, and there is work to do.
 	f := s.find(t, "1000000001", "", 90_000)
 	arrival, err := db.NewArrival(f.Raw, f.Payload)
 	require.NoError(t, err)
@@ -236,7 +236,7 @@ func TestGoneAndBack(t *testing.T) {
 	plan := s.begin(t)
 	require.NoError(t, s.End(t.Context(), "kijiji", plan.Cycle, "blocked", s.now))
 	s.now = s.now.Add(time.Minute)
-	require.Zero(t, gone("1000000002"), "a cycle that is not complete misses nobody")
+	require.Zero(t, gone("1000000002"), "no advert is missing from a cycle that is not complete")
 	cycle("1000000001")
 	require.Equal(t, 1, gone("1000000002"))
 	require.Equal(t, db.PlatformAdverts{Known: 1, Gone: 1}, s.get(t).Adverts)
@@ -253,7 +253,7 @@ func TestGoneAndBack(t *testing.T) {
 		require.NoError(t, s.Gone(t.Context(), ref, 6, "removed", s.now))
 	}
 	require.Equal(t, 1, gone("1000000001"))
-	require.Empty(t, cycle("1000000001", "1000000002"), "an hour of peace")
+	require.Empty(t, cycle("1000000001", "1000000002"), "not visited for an hour")
 	s.now = s.now.Add(time.Hour)
 	require.Equal(t, []string{"1000000001 returned"}, cycle("1000000001", "1000000002"))
 	require.NoError(t, s.Gone(t.Context(), ref, 8, "removed", s.now))
@@ -303,24 +303,24 @@ func TestTurnsAreADelayApart(t *testing.T) {
 	require.True(t, turn(30*time.Second).At.Equal(began.Add(18*time.Second)))
 	require.True(t, turn(0).At.Equal(began.Add(48*time.Second)), "robots.txt asks for more")
 
-	deed := db.Deed{At: s.now, Actor: "ann", Action: "platform.set", Subject: "platform/kijiji"}
-	require.NoError(t, s.Set(t.Context(), "kijiji", db.PlatformChange{Delay: new(time.Second)}, deed))
+	entry := db.AuditEntry{At: s.now, Actor: "ann", Action: "platform.set", Subject: "platform/kijiji"}
+	require.NoError(t, s.Set(t.Context(), "kijiji", db.PlatformChange{Delay: new(time.Second)}, entry))
 	require.True(t, turn(0).At.Equal(began.Add(time.Second)), "a shorter delay counts at once")
 	require.NoError(t, s.Configure(t.Context(), "kijiji", kijiji, s.now))
-	require.Equal(t, 1.0, s.get(t).Settings.DelaySeconds, "what an operator set survives a restart")
-	require.NoError(t, s.Set(t.Context(), "kijiji", db.PlatformChange{Reset: true}, deed))
+	require.Equal(t, 1.0, s.get(t).Settings.DelaySeconds, "the setting of an operator survives a restart")
+	require.NoError(t, s.Set(t.Context(), "kijiji", db.PlatformChange{Reset: true}, entry))
 	require.Equal(t, 9.0, s.get(t).Settings.DelaySeconds)
 
-	require.NoError(t, s.Set(t.Context(), "kijiji", db.PlatformChange{Paused: new(true)}, deed))
+	require.NoError(t, s.Set(t.Context(), "kijiji", db.PlatformChange{Paused: new(true)}, entry))
 	require.Equal(t, scrape.Paused, turn(0).Stopped)
 	require.False(t, s.begin(t).Go)
-	err := s.Set(t.Context(), "kijiji", db.PlatformChange{Now: true}, deed)
+	err := s.Set(t.Context(), "kijiji", db.PlatformChange{Now: true}, entry)
 	requireClass(t, fault.Conflict, err)
-	require.NoError(t, s.Set(t.Context(), "kijiji", db.PlatformChange{Paused: new(false), Enabled: new(false)}, deed))
+	require.NoError(t, s.Set(t.Context(), "kijiji", db.PlatformChange{Paused: new(false), Enabled: new(false)}, entry))
 	require.Equal(t, scrape.Disabled, turn(0).Stopped)
 	require.Equal(t, "nothing until it is enabled", s.get(t).Next)
-	require.Equal(t, 4, s.count(t, `SELECT count(*) FROM audit WHERE actor = 'ann'`), "a refused wish is no deed")
-	_, err = s.Turn(t.Context(), "nobody", 0, s.now)
+	require.Equal(t, 4, s.count(t, `SELECT count(*) FROM audit WHERE actor = 'ann'`), "a rejected change has no audit entry")
+	_, err = s.Turn(t.Context(), "unknown", 0, s.now)
 	requireClass(t, fault.Gone, err)
 }
 
@@ -349,7 +349,7 @@ func TestRefusals(t *testing.T) {
 	due, err := s.Due(t.Context(), "kijiji", 1, []scrape.Visit{{Card: card("1000000001")}}, s.now)
 	require.NoError(t, err)
 	require.Len(t, due, 1)
-	require.Equal(t, 9, s.get(t).Blocked.Refusals, "looking what is left is no success")
+	require.Equal(t, 9, s.get(t).Blocked.Refusals, "finding the visits that are left is no success")
 	s.page(t, 1, 1, "1000000001")
 	require.Nil(t, s.get(t).Blocked, "the first success ends it")
 	require.Equal(t, 5*time.Second, refused(0))
@@ -375,7 +375,7 @@ func TestSuspects(t *testing.T) {
 	}
 	require.NotEmpty(t, empty(1, -1, "the site says there is more"))
 	suspect(scrape.SearchPages)
-	require.Equal(t, 1, events(), "told once")
+	require.Equal(t, 1, events(), "published once")
 	require.Equal(t, "suspect", s.get(t).State)
 	s.page(t, 1, 1, "1000000001")
 	require.Equal(t, "scraping", s.get(t).State, "until a page is read again")
@@ -433,7 +433,7 @@ func TestMostAdvertsMissingAtOnce(t *testing.T) {
 	}
 }
 
-// A cycle that saw far fewer adverts than the site says there are misses nobody.
+// From a cycle that saw far fewer adverts than the site states no advert is missing.
 func TestACycleThatSawTooLittle(t *testing.T) {
 	t.Parallel()
 	s := scraper(t)
@@ -449,7 +449,7 @@ func TestACycleThatSawTooLittle(t *testing.T) {
 	require.False(t, s.get(t).Last.Complete)
 }
 
-// Another search begins anew: what only the old one showed is not missing in it.
+// A changed search starts over: adverts that only the old one showed are not missing from it.
 func TestAnotherSearch(t *testing.T) {
 	t.Parallel()
 	s := scraper(t)

@@ -12,10 +12,10 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// Stale is what nobody has seen since $1, what its platform does not offer any more, or what has not been what its
-// advert says since then: a version that was published and then edited into something that cannot be published would
-// stay visible for ever, for its advert is still scraped. Both rows are locked, so that a scrape which arrives now is
-// either seen here or sees what is done here; one that is being written is left for the next time. There is no index on
+// A listing is stale when its advert was not scraped since $1, is no longer offered by its platform, or has been
+// rejected since before then: a listing whose advert was edited into something that cannot be published would stay
+// visible for ever, for the advert is still scraped. Both rows are locked, so that a concurrent scrape is either
+// visible here or sees the result; rows locked by others are left for the next time. There is no index on
 // last_scraped_at: it would cost every scrape more than this scan costs every few hours.
 const sqlListingsStale = `
 SELECT l.id, l.platform, l.platform_id, l.revision, l.url, l.title, l.rent_cents, l.bedrooms, l.neighbourhood,
@@ -28,7 +28,7 @@ FOR UPDATE OF l, r SKIP LOCKED`
 
 const sqlListingsArchive = `UPDATE listings SET status = 'archived', updated_at = $2 WHERE id = ANY ($1)`
 
-// A refused advert has nothing to bring back until it changes.
+// A rejected advert cannot be published again until it changes.
 const sqlRawArchive = `
 UPDATE raw_listings SET archived_at = $2 WHERE id = ANY ($1) AND status <> 'rejected'`
 
@@ -36,10 +36,10 @@ const sqlEventArchived = `
 INSERT INTO listing_events (listing_id, revision, kind, at, old_status, new_status)
 SELECT id, revision, 'status', $2, 'active', 'archived' FROM listings WHERE id = ANY ($1)`
 
-// ArchiveStale archives up to n active listings after the one that is last whose advert is gone, or was not seen, or
-// could not be published, since before. Each gets its history, and listings.archived is told, all in one transaction;
-// claimed ones are left alone. It returns the last one it looked at and how many it archived: fewer than n are the
-// last.
+// ArchiveStale archives up to n active listings with IDs after last whose advert is gone, or was not scraped or could
+// not be published since before. The history and the listings.archived events are written in the same transaction.
+// Claimed listings are left alone. It returns the ID of the last listing that it archived and their number: fewer than
+// n are the last.
 func (s *Listings) ArchiveStale(ctx context.Context, before time.Time, last uuid.UUID, n int, now time.Time) (
 	next uuid.UUID, archived int, err error,
 ) {
@@ -47,7 +47,7 @@ func (s *Listings) ArchiveStale(ctx context.Context, before time.Time, last uuid
 		b := new(pgx.Batch)
 		rows, _ := tx.Query(ctx, sqlListingsStale, before, last, n)
 		ids, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (uuid.UUID, error) {
-			return tellArchived(b, row, now)
+			return listingTellArchived(b, row, now)
 		})
 		if err != nil || len(ids) == 0 {
 			return err
@@ -56,7 +56,7 @@ func (s *Listings) ArchiveStale(ctx context.Context, before time.Time, last uuid
 		b.Queue(sqlListingsArchive, ids, now)
 		b.Queue(sqlRawArchive, ids, now)
 		next, archived = ids[len(ids)-1], len(ids)
-		remember(ctx, b)
+		rememberTrace(ctx, b)
 		return tx.SendBatch(ctx, b).Close()
 	})
 	if err != nil {
@@ -65,9 +65,9 @@ func (s *Listings) ArchiveStale(ctx context.Context, before time.Time, last uuid
 	return next, archived, nil
 }
 
-// tellArchived queues the event of one row of sqlListingsStale. A listing may be archived any number of times at one
-// revision; when it last became what it was tells these apart.
-func tellArchived(b *pgx.Batch, row pgx.CollectableRow, now time.Time) (uuid.UUID, error) {
+// listingTellArchived queues the event of one row of sqlListingsStale. A listing may be archived any number of times at
+// one revision; the time of its last change makes each event's ID its own.
+func listingTellArchived(b *pgx.Batch, row pgx.CollectableRow, now time.Time) (uuid.UUID, error) {
 	var (
 		id            uuid.UUID
 		ref           listing.Ref
@@ -85,7 +85,7 @@ func tellArchived(b *pgx.Batch, row pgx.CollectableRow, now time.Time) (uuid.UUI
 	if neighbourhood != nil {
 		data.Neighbourhood = *neighbourhood
 	}
-	return id, tell(b, contract.ListingArchived, ref, data, since.UTC().AppendFormat(nil, time.RFC3339Nano), now)
+	return id, listingTell(b, contract.ListingArchived, ref, data, since.UTC().AppendFormat(nil, time.RFC3339Nano), now)
 }
 
 const sqlDuplicatesOrphaned = `
@@ -96,7 +96,7 @@ WHERE r.status = 'duplicate' AND o.status = 'archived' AND r.last_scraped_at >= 
     AND r.gone_at IS NULL AND r.normalized_revision = r.revision AND r.id > $2
 ORDER BY r.id LIMIT $3`
 
-// OrphanedDuplicates returns up to n adverts after the one that is last which were seen since, and were held back as
+// OrphanedDuplicates returns up to n adverts with IDs after last that were scraped since, and were held back as
 // duplicates of a listing that is archived now: their home may be shown again.
 func (s *Listings) OrphanedDuplicates(ctx context.Context, since time.Time, last uuid.UUID, n int) (
 	[]listing.Restart, error,

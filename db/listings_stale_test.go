@@ -18,7 +18,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// archive archives whatever was last seen up to an hour after the start, and checks how many that was.
+// archive archives the listings that were last seen up to an hour after the start, and checks their number.
 func archive(t testing.TB, s *db.Listings, want int) {
 	t.Helper()
 
@@ -27,7 +27,7 @@ func archive(t testing.TB, s *db.Listings, want int) {
 	require.Equal(t, want, n)
 }
 
-// What nobody has seen for long is archived with its history and its event; what was seen since, or is claimed, stays.
+// A listing that was not seen for long is archived with its history and its event; one seen since, or claimed, stays.
 func TestArchiveStale(t *testing.T) {
 	t.Parallel()
 
@@ -60,7 +60,7 @@ func TestArchiveStale(t *testing.T) {
 	}, data)
 }
 
-// Each archival of one listing is an event of its own, and none is told twice.
+// Each archival of one listing is an event of its own, and none is published twice.
 func TestArchiveStaleAgain(t *testing.T) {
 	t.Parallel()
 
@@ -71,7 +71,7 @@ func TestArchiveStaleAgain(t *testing.T) {
 		archive(t, s, 1)
 		archive(t, s, 0)
 		require.Equal(t, int64(n+1), count(t, pool, "outbox WHERE routing_key = $1", contract.ListingArchived))
-		require.False(t, receive(t, s, arrival(l.Ref, l.Title, n)).Settled, "what is back is not settled at the door")
+		require.False(t, receive(t, s, arrival(l.Ref, l.Title, n)).Settled, "an advert that is back is not settled on arrival")
 		v, err := s.Load(t.Context(), l.ID())
 		require.NoError(t, err)
 		_, err = s.Publish(t.Context(), listing.Publication{Version: v}, runOf(l.Ref), after(10+n))
@@ -107,7 +107,7 @@ func TestArchiveStaleInBatches(t *testing.T) {
 		})
 	}
 	both.Wait()
-	for n > 0 { // what one had locked, the other left for later
+	for n > 0 { // rows that one had locked, the other left for later
 		_, n, err = s.ArchiveStale(t.Context(), after(60), uuid.Nil, 100, after(100))
 		require.NoError(t, err)
 	}
@@ -183,7 +183,7 @@ func reject(t testing.TB, s *db.Listings, ref listing.Ref, revision int64, minut
 	t.Helper()
 
 	why := &listing.Rejection{Reasons: []listing.Reason{{Field: "price", Code: "missing", Message: "none is stated"}}}
-	require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: ref}, revision, []byte("{}"), why, runOf(ref), after(minutes)))
+	require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: ref}, listing.Payload{Revision: revision, Body: []byte("{}")}, why, runOf(ref), after(minutes)))
 }
 
 // A version that was under way while its listing was archived does not lose the archival.
@@ -202,7 +202,7 @@ func TestALatePublishOfAnArchivedListing(t *testing.T) {
 	require.False(t, receive(t, s, arrival(l.Ref, l.Title, 100)).Settled)
 }
 
-// What was held back as a duplicate is asked for when what it repeats is archived and it is still seen itself.
+// A duplicate is restarted when the listing that it repeats is archived and it is still seen itself.
 func TestOrphanedDuplicates(t *testing.T) {
 	t.Parallel()
 
@@ -229,7 +229,7 @@ func TestOrphanedDuplicates(t *testing.T) {
 		Ref: fresh.Ref, Stage: listing.StageDedupe, Revision: 1, Title: fresh.Title, RentCents: &fresh.RentCents,
 	}}
 	require.Equal(t, want, orphans())
-	require.Equal(t, want, orphans(), "until somebody has done it")
+	require.Equal(t, want, orphans(), "until one has been restarted")
 	publish(t, s, fresh, 1, 100)
 	require.Empty(t, orphans())
 }

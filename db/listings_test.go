@@ -148,7 +148,7 @@ func TestReceive(t *testing.T) {
 			2, []int64{1}, "a", "scraped", 5, 6, 5, 0,
 		},
 		{
-			"unchanged is settled at the door",
+			"unchanged is settled on arrival",
 			[]step{{"a", 5, false, db.Receipt{Revision: 1}}, {"a", 6, true, db.Receipt{Revision: 1, Settled: true}}},
 			2, []int64{1}, "a", "duplicate", 5, 6, 5, 0,
 		},
@@ -295,7 +295,7 @@ func TestReceiveNewConcurrently(t *testing.T) {
 	require.Equal(t, int64(adverts*rounds), count(t, pool, "raw_listings WHERE scrapes = $1", bridges))
 }
 
-// TestReceiveBadJSON: what Go's JSON takes and Postgres does not can never be stored, so it must not be tried again.
+// TestReceiveBadJSON: JSON that Go accepts and Postgres does not can never be stored, so it must not be tried again.
 func TestReceiveBadJSON(t *testing.T) {
 	t.Parallel()
 
@@ -393,7 +393,7 @@ func TestReceiveStaged(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, db.Receipt{ID: other.ID(), Revision: 1}, got)
 
-	// An advert that nobody scraped for us.
+	// An advert that our scrapers never saw.
 	third := refOf("3")
 	got, err = s.ReceiveStaged(t.Context(), arrival(third, "staged", 5), normalized(third), after(8))
 	require.NoError(t, err)
@@ -405,20 +405,62 @@ func TestReceiveStaged(t *testing.T) {
 	require.Empty(t, v.Published)
 }
 
+// TestStagedFollowsThePayload: whether an advert came normalized is said of the payload that is kept.
+func TestStagedFollowsThePayload(t *testing.T) {
+	t.Parallel()
+
+	s, ref := db.NewListings(dbtest.New(t)), refOf("1")
+	scraped := func(title string, minutes int) { receive(t, s, arrival(ref, title, minutes)) }
+	staged := func(title string, minutes int) {
+		t.Helper()
+		_, err := s.ReceiveStaged(t.Context(), arrival(ref, "staged "+title, minutes), normalized(ref), after(minutes))
+		require.NoError(t, err)
+	}
+	for _, tt := range []struct {
+		name     string
+		receive  func(title string, minutes int)
+		title    string
+		minutes  int
+		revision int64
+		staged   bool
+	}{
+		{"scraped", scraped, "raw", 5, 1, false},
+		{"the normalized form of that scrape keeps its payload", staged, "of it", 5, 1, false},
+		{"a newer normalized form", staged, "newer", 6, 2, true},
+		{"the same again", staged, "newer", 6, 2, true},
+		{"another normalized form of the same scrape", staged, "corrected", 6, 2, true},
+		{"an older scrape changes nothing", scraped, "late", 5, 2, true},
+		{"an older normalized form changes nothing", staged, "late", 5, 2, true},
+		{"scraped again", scraped, "raw", 7, 3, false},
+		{"scraped once more, without a change", scraped, "raw", 8, 3, false},
+		{"normalized by another team again", staged, "newest", 9, 4, true},
+	} {
+		tt.receive(tt.title, tt.minutes)
+		p, err := s.Raw(t.Context(), ref.ID())
+		require.NoError(t, err)
+		require.Equal(t, tt.staged, p.Staged, tt.name)
+		require.Equal(t, tt.revision, p.Revision, tt.name)
+		a, err := s.Advert(t.Context(), ref)
+		require.NoError(t, err)
+		require.Equal(t, tt.staged, a.Staged, tt.name)
+	}
+}
+
 func TestRawAndLoad(t *testing.T) {
 	t.Parallel()
 
 	s := db.NewListings(dbtest.New(t))
-	_, _, err := s.Raw(t.Context(), refOf("none").ID())
+	_, err := s.Raw(t.Context(), refOf("none").ID())
 	requireClass(t, fault.Gone, err)
 	_, err = s.Load(t.Context(), refOf("none").ID())
 	requireClass(t, fault.Gone, err)
 
 	receive(t, s, arrival(refOf("1"), "x", 1))
-	revision, payload, err := s.Raw(t.Context(), refOf("1").ID())
+	p, err := s.Raw(t.Context(), refOf("1").ID())
 	require.NoError(t, err)
-	require.Equal(t, int64(1), revision)
-	require.Contains(t, string(payload), `"title": "x"`)
+	require.Equal(t, int64(1), p.Revision)
+	require.Contains(t, string(p.Body), `"title": "x"`)
+	require.False(t, p.Staged)
 	_, err = s.Load(t.Context(), refOf("1").ID())
 	requireClass(t, fault.Gone, err)
 }
@@ -448,7 +490,7 @@ func TestTwice(t *testing.T) {
 			return s.SaveNormalized(t.Context(), l, 1, after(1))
 		}, "normalized", false, []string{contract.ListingNormalized}, 0, 0, 0},
 		{"Reject", func(s *db.Listings) error {
-			return s.Reject(t.Context(), listing.Raw{Ref: ref}, 1, []byte(`{}`), rejection, runOf(ref), after(1))
+			return s.Reject(t.Context(), listing.Raw{Ref: ref}, listing.Payload{Revision: 1, Body: []byte(`{}`)}, rejection, runOf(ref), after(1))
 		}, "rejected", true, []string{contract.ListingRejected}, 0, 0, 1},
 		{"SaveDuplicate", func(s *db.Listings) error {
 			return s.SaveDuplicate(t.Context(), ref, 1, refOf("2").ID(), rejection.Reasons, runOf(ref))
@@ -484,7 +526,7 @@ func TestTwice(t *testing.T) {
 	}
 }
 
-// TestStepsOnAnOldRevision: a step that is late must not settle what came meanwhile.
+// TestStepsOnAnOldRevision: a step that is late must not settle a revision that arrived meanwhile.
 func TestStepsOnAnOldRevision(t *testing.T) {
 	t.Parallel()
 
@@ -495,7 +537,7 @@ func TestStepsOnAnOldRevision(t *testing.T) {
 	}{
 		{"SaveNormalized", func(s *db.Listings) error { return s.SaveNormalized(t.Context(), normalized(ref), 1, after(3)) }},
 		{"Reject", func(s *db.Listings) error {
-			return s.Reject(t.Context(), listing.Raw{Ref: ref}, 1, []byte(`{}`), &listing.Rejection{}, runOf(ref), after(3))
+			return s.Reject(t.Context(), listing.Raw{Ref: ref}, listing.Payload{Revision: 1, Body: []byte(`{}`)}, &listing.Rejection{}, runOf(ref), after(3))
 		}},
 		{"SaveDuplicate", func(s *db.Listings) error {
 			return s.SaveDuplicate(t.Context(), ref, 1, refOf("2").ID(), nil, runOf(ref))
@@ -602,7 +644,7 @@ func TestPublishHistory(t *testing.T) {
 	created := db.HistoryEvent{Kind: "created", Revision: 1, NewRentCents: ptr(int64(125_000)), NewStatus: ptr("active")}
 	require.Equal(t, []db.HistoryEvent{created}, history())
 
-	// The same version again tells nothing.
+	// The same version again causes no event.
 	publish(t, s, l, 1, 1)
 	require.Equal(t, []string{contract.ListingNormalized, contract.ListingPublished}, told(t, pool))
 
@@ -644,8 +686,8 @@ func TestPublishArchived(t *testing.T) {
 		v, err := s.Load(t.Context(), l.ID())
 		require.NoError(t, err)
 		require.Equal(t, "archived", v.Published)
-		require.False(t, receive(t, s, arrival(l.Ref, l.Title, n)).Settled, "what is back is not settled at the door")
-		for range 2 { // a step that runs twice tells once
+		require.False(t, receive(t, s, arrival(l.Ref, l.Title, n)).Settled, "an advert that is back is not settled on arrival")
+		for range 2 { // a step that runs twice publishes once
 			_, err = s.Publish(t.Context(), listing.Publication{Version: v}, runOf(l.Ref), after(10+n))
 			require.NoError(t, err)
 		}
@@ -699,7 +741,7 @@ func TestPublishWhatNoColumnTakes(t *testing.T) {
 	}
 }
 
-// TestDeadLetterOfAListing: what a later run brings to its end is no dead letter any more.
+// TestDeadLetterOfAListing: a later run that ends well resolves the dead letter.
 func TestDeadLetterOfAListing(t *testing.T) {
 	t.Parallel()
 
@@ -719,7 +761,7 @@ func TestDeadLetterOfAListing(t *testing.T) {
 			s := db.NewListings(pool)
 			l := normalized(refOf("1"))
 			receive(t, s, arrival(l.Ref, "x", 1))
-			require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: l.Ref}, 1, []byte(`{"a":1}`), &listing.Rejection{
+			require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: l.Ref}, listing.Payload{Revision: 1, Body: []byte(`{"a":1}`)}, &listing.Rejection{
 				Reasons: []listing.Reason{{Field: "price", Code: "missing", Message: "no price"}},
 			}, runOf(l.Ref), after(1)))
 			states := func() []string { return query[string](t, pool, "SELECT state FROM dead_letters") }

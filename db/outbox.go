@@ -10,10 +10,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// Outbox holds the messages to be published. The other stores write them, in the transaction of the change that they
-// tell of; the relay of package bridge leases, publishes and marks them.
+// Outbox keeps the messages to be published. The other stores write them, in the transaction of the change that a
+// message announces; the relay of package bridge leases, publishes and marks them.
 type Outbox struct{ pool *pgxpool.Pool }
 
 // NewOutbox returns the outbox kept in pool.
@@ -27,7 +29,7 @@ type Message struct {
 	Exchange   string
 	RoutingKey string
 	Type       string // AMQP type; "" = none
-	Body       []byte // JSON, but for a replay
+	Body       []byte // JSON; any bytes in the replay of a dead letter
 	CreatedAt  time.Time
 	PublishAs  string            // AMQP MessageId where it is not MessageID; "" = it is
 	Headers    map[string]string // AMQP headers
@@ -41,7 +43,8 @@ INSERT INTO outbox (message_id, lane, exchange, routing_key, type, body, created
 VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (message_id) DO NOTHING`
 
-// outboxAdd adds m to the batch of the change that it tells of. A message ID that exists already is not written again.
+// outboxAdd queues m into the transaction of the change that it announces. A message ID that is stored already is not
+// written again.
 func outboxAdd(b *pgx.Batch, m Message) {
 	b.Queue(sqlOutboxAdd, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Type, m.Body, m.CreatedAt)
 }
@@ -139,21 +142,20 @@ func (o *Outbox) Published(ctx context.Context, token uuid.UUID, ids []int64, no
 }
 
 const sqlOutboxRelease = `
-UPDATE outbox SET lease_token = NULL, last_error = $4, refusals = refusals + $5,
-    leased_until = $3::timestamptz + CASE WHEN $5::int = 0 THEN interval '0'
-        ELSE least(power(2, least(refusals, 10)), 120) * interval '30 seconds' END
+UPDATE outbox SET lease_token = NULL, last_error = $4, refusals = refusals + ($5::interval[] IS NOT NULL)::int,
+    leased_until = $3::timestamptz + coalesce(($5::interval[])[least(refusals + 1, cardinality($5))], interval '0')
 WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
 
-// Release gives messages back that could not be published. refused says that the broker returned or refused them: then
-// they are not leased again for half a minute, twice that the next time, up to an hour. A broker that was down costs
-// nothing.
+// Release ends the leases of messages that could not be published. refused says that the broker returned or refused
+// them: then they are not leased again for as long as fault.RefusalWaits says. Otherwise they may be leased again at
+// once.
 func (o *Outbox) Release(ctx context.Context, token uuid.UUID, ids []int64, now time.Time, reason string,
 	refused bool) error {
-	count := 0
+	var waits []time.Duration
 	if refused {
-		count = 1
+		waits = fault.RefusalWaits
 	}
-	if _, err := o.pool.Exec(ctx, sqlOutboxRelease, ids, token, now, reason, count); err != nil {
+	if _, err := o.pool.Exec(ctx, sqlOutboxRelease, ids, token, now, reason, waits); err != nil {
 		return fmt.Errorf("release %d messages: %w", len(ids), err)
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // fill adds n pending messages for a lane.
@@ -216,6 +217,24 @@ func TestRelease(t *testing.T) {
 	require.Equal(t, got, again)
 }
 
+// TestReleaseWaitsLonger: each refusal of a message costs it the next of the waits, and those after the last cost that.
+func TestReleaseWaitsLonger(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	o := db.NewOutbox(pool)
+	fill(t, pool, "a", 1)
+	now, last := start, fault.RefusalWaits[len(fault.RefusalWaits)-1]
+	for n, wait := range append(slices.Clone(fault.RefusalWaits), last, last) {
+		token := uuid.New()
+		got := lease(t, o, token, "", now)
+		require.Len(t, got, 1, "refusal %d", n)
+		require.NoError(t, o.Release(t.Context(), token, ids(got), now, "no queue is bound", true))
+		require.Empty(t, lease(t, o, uuid.New(), "", now.Add(wait)), "refusal %d", n+1)
+		now = now.Add(wait + time.Microsecond)
+	}
+}
+
 func TestWaitingAndPurge(t *testing.T) {
 	t.Parallel()
 
@@ -263,7 +282,7 @@ func TestWaitWakesOnInsert(t *testing.T) {
 		select {
 		case <-added:
 		case <-time.After(10 * time.Second):
-			t.Fatal("the relay was not woken")
+			t.Fatal("Wait did not report the message")
 		}
 	}
 	stop()

@@ -15,7 +15,7 @@ import (
 type Option func(*pgxpool.Config)
 
 // Traced makes a span of each statement that belongs to a trace. It is named like the statement's constant and holds
-// no values; what is asked outside of a trace, such as by the outbox relay, makes none.
+// no values. A statement outside of a trace, such as the outbox relay's, makes none.
 func Traced(p trace.TracerProvider) Option {
 	return func(c *pgxpool.Config) {
 		tracer := otelpgx.NewTracer(
@@ -26,7 +26,7 @@ func Traced(p trace.TracerProvider) Option {
 			otelpgx.WithDisableSQLStatementInAttributes(), // the name leads to it, and it is up to 3 KB
 			otelpgx.WithDisableConnectionDetailsInAttributes(),
 		)
-		// What a connection does for itself, such as preparing a statement once, is part of the statement's time.
+		// The connection's own work, such as preparing a statement once, is part of the statement's time.
 		c.ConnConfig.Tracer = struct {
 			pgx.QueryTracer
 			pgx.BatchTracer
@@ -35,12 +35,12 @@ func Traced(p trace.TracerProvider) Option {
 	}
 }
 
-// The columns of the outbox have these settings as their defaults, so that no statement which writes an event needs to
-// know of traces. They hold until the end of the transaction.
+// The trace columns of the outbox default to these settings, so that the statements which write events need not mention
+// traces. The settings hold until the end of the transaction.
 const sqlTrace = `SELECT set_config('conveyor.traceparent', $1, true), set_config('conveyor.tracestate', $2, true)`
 
-// remember puts the trace of ctx, if there is one, before everything else in b.
-func remember(ctx context.Context, b *pgx.Batch) {
+// rememberTrace puts the trace of ctx, if there is one, before everything else in b.
+func rememberTrace(ctx context.Context, b *pgx.Batch) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return
 	}

@@ -57,14 +57,14 @@ func TestEventsRememberTheirTrace(t *testing.T) {
 	for _, ended := range recorder.Ended() {
 		names = append(names, ended.Name())
 		for _, a := range ended.Attributes() {
-			require.NotContains(t, a.Value.String(), "4 ½", "a statement's values are not told")
+			require.NotContains(t, a.Value.String(), "4 ½", "a statement's values are not recorded")
 		}
 	}
 	require.Equal(t, []string{"sqlTrace", "sqlRawNormalized", "sqlOutboxAdd", "batch start", "step"}, names,
 		"statements of the trace, by name, and none outside of it")
 }
 
-// What is archived is told by a transaction of its own kind, which remembers its trace like any other.
+// Archiving has a transaction of its own kind, whose events carry the trace like any other.
 func TestArchivedRemembersItsTrace(t *testing.T) {
 	t.Parallel()
 

@@ -61,9 +61,9 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	rows := []workers.Row{
 		{Queue: "listings", Activities: []any{&activities.Listings{}, &activities.Replays{}}, WorkflowSlots: 200},
-		{Queue: "listings", Activities: []any{&activities.Staleness{}}},
+		{Queue: "listings", Activities: []any{&activities.Staleness{}, &activities.Cycles{}}},
 		{Queue: "images", Activities: []any{&activities.Images{}}, Slots: 20},
-		{Queue: "browser", Activities: []any{&activities.Scrapers{}}, Slots: 5},
+		{Queue: "browser", Activities: []any{&activities.Visits{}}, Slots: 5},
 		{Queue: "drafts", Activities: []any{&activities.Drafts{}}, Slots: 2},
 	}
 	o := workers.Options{StoreSlots: 10, StopGrace: time.Second}

@@ -18,7 +18,8 @@ var do struct {
 	*activities.Images
 	*activities.Replays
 	*activities.Staleness
-	*activities.Scrapers
+	*activities.Cycles
+	*activities.Visits
 	*activities.Drafts
 }
 

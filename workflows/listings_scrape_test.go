@@ -16,16 +16,20 @@ import (
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-var scrapers *activities.Scrapers
+var (
+	cycles *activities.Cycles
+	visits *activities.Visits
+)
 
 // scraping is the environment of a ScrapePlatform that gets these plans, one after the other, and must ask for no more.
 func scraping(t *testing.T, plans ...scrape.Plan) *testsuite.TestWorkflowEnvironment {
 	t.Helper()
 
 	env := newEnv(t)
-	env.RegisterActivity(scrapers)
+	env.RegisterActivity(cycles)
+	env.RegisterActivity(visits)
 	n := 0
-	env.OnActivity(scrapers.BeginCycle, mock.Anything, "kijiji").Return(
+	env.OnActivity(cycles.BeginCycle, mock.Anything, "kijiji").Return(
 		func(context.Context, string) (scrape.Plan, error) {
 			require.Less(t, n, len(plans), "it asks once more")
 			n++
@@ -83,11 +87,11 @@ func TestScrapeACycle(t *testing.T) {
 			env := scraping(t, tt.plan)
 			for i, p := range tt.pages {
 				if i+1 >= tt.plan.Page {
-					env.OnActivity(scrapers.ScrapePage, mock.Anything, page(i+1)).Return(p, nil).Once()
+					env.OnActivity(visits.ScrapePage, mock.Anything, page(i+1)).Return(p, nil).Once()
 				}
 			}
 			if tt.note != open {
-				env.OnActivity(scrapers.EndCycle, mock.Anything, ended(tt.note)).Return(ended(tt.note), nil).Once()
+				env.OnActivity(cycles.EndCycle, mock.Anything, ended(tt.note)).Return(ended(tt.note), nil).Once()
 			}
 			runScrape(t, env)
 		})
@@ -104,9 +108,9 @@ func TestScrapeWaits(t *testing.T) {
 	wake := func() { env.SignalWorkflow(workflows.WakeSignal, nil) }
 	env.RegisterDelayedCallback(wake, 7*time.Minute)
 	env.RegisterDelayedCallback(wake, 9*time.Minute)
-	env.OnActivity(scrapers.ScrapePage, mock.Anything, page(1)).Return(
+	env.OnActivity(visits.ScrapePage, mock.Anything, page(1)).Return(
 		activities.ScrapedPage{Adverts: 1, MaxPages: 1, Last: true}, nil).Once()
-	env.OnActivity(scrapers.EndCycle, mock.Anything, ended("")).Return(ended(""), nil).Once()
+	env.OnActivity(cycles.EndCycle, mock.Anything, ended("")).Return(ended(""), nil).Once()
 	runScrape(t, env)
 	require.InDelta(t, (9 * time.Minute).Seconds(), env.Now().Sub(began).Seconds(), 5, "a look after five minutes, a wake, the wait, a wake")
 }
@@ -117,7 +121,7 @@ func TestScrapeFailures(t *testing.T) {
 
 	env := scraping(t, scrape.Plan{Go: true, Cycle: 3, Page: 1})
 	tries := 0
-	env.OnActivity(scrapers.ScrapePage, mock.Anything, page(1)).Return(
+	env.OnActivity(visits.ScrapePage, mock.Anything, page(1)).Return(
 		func(context.Context, activities.ScrapeJob) (activities.ScrapedPage, error) {
 			if tries++; tries < 9 { // the test environment gives up at ten
 				return activities.ScrapedPage{}, temporal.NewApplicationErrorWithOptions("429", "throttled",
@@ -125,7 +129,7 @@ func TestScrapeFailures(t *testing.T) {
 			}
 			return activities.ScrapedPage{}, temporal.NewNonRetryableApplicationError("no such page", "invalid", nil)
 		})
-	env.OnActivity(scrapers.EndCycle, mock.Anything, ended("no such page")).Return(ended(""), nil).Once()
+	env.OnActivity(cycles.EndCycle, mock.Anything, ended("no such page")).Return(ended(""), nil).Once()
 	began := env.Now()
 	runScrape(t, env)
 	require.Equal(t, 9, tries)

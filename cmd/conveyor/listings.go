@@ -34,7 +34,9 @@ var (
 	_ activities.ImageStore   = (*db.Listings)(nil)
 	_ activities.ReplayStore  = (*db.Replays)(nil)
 	_ activities.StaleStore   = (*db.Listings)(nil)
-	_ activities.ScrapeStore  = (*db.Platforms)(nil)
+	_ activities.CycleStore   = (*db.Platforms)(nil)
+	_ activities.SiteStore    = (*db.Platforms)(nil)
+	_ activities.AdvertStore  = (*db.Platforms)(nil)
 	_ activities.ImageBlobs   = pictures{}
 	_ activities.ImageSource  = photos{}
 	_ activities.PageSource   = pages{}
@@ -88,8 +90,9 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 			h.log.WarnContext(ctx, "sites that need a browser cannot be scraped by this worker", "err", err)
 		}
 	}
-	scrapers := &activities.Scrapers{
-		Store:  db.NewPlatforms(h.pool),
+	platforms := db.NewPlatforms(h.pool)
+	visits := &activities.Visits{
+		Sites: platforms, Adverts: platforms,
 		Pages:  map[scrape.Transport]activities.PageSource{scrape.HTTP: pages{plain}, scrape.Browser: chromium},
 		Robots: fetch.NewRobots(plain), Now: time.Now, Dice: rand.Float64, Cycled: chromium.CycleDone,
 	}
@@ -98,12 +101,12 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 			&activities.Listings{Store: store, WithoutImages: !h.config.Images.Fetch, Now: time.Now},
 			&activities.Replays{Store: db.NewReplays(h.pool), Start: h.launch, Now: time.Now},
 			&activities.Staleness{Store: store, Start: h.launch, After: h.config.Listings.StaleAfter, Now: time.Now},
-			scrapers, // the local ones: BeginCycle and EndCycle
+			&activities.Cycles{Store: platforms, Now: time.Now},
 		}},
 		{Queue: workflows.QueueImages, Slots: h.config.Worker.ImageSlots, Activities: []any{
 			&activities.Images{Store: store, Source: photos{source}, Blobs: pictures{h.blobs}, Now: time.Now},
 		}},
-		{Queue: workflows.QueueBrowser, Slots: h.config.Worker.Scrapes, Activities: []any{scrapers}},
+		{Queue: workflows.QueueBrowser, Slots: h.config.Worker.Scrapes, Activities: []any{visits}},
 	}
 	return rows, func() {
 		_ = chromium.Close()

@@ -30,7 +30,7 @@ func New(t testing.TB) *pgxpool.Pool {
 	admin, err := pgx.Connect(ctx, server)
 	require.NoError(t, err)
 	defer admin.Close(context.WithoutCancel(ctx))
-	// A database with connections cannot be copied, so whoever migrates or copies the template is alone.
+	// A database with connections cannot be copied, so one process at a time migrates or copies the template.
 	_, err = admin.Exec(ctx, "SELECT pg_advisory_lock(hashtext($1))", template)
 	require.NoError(t, err)
 	prepare(t, admin, server)

@@ -6,6 +6,13 @@ import (
 	"github.com/google/uuid"
 )
 
+// A Payload is the message that an advert's newest revision arrived in.
+type Payload struct {
+	Revision int64  // counts different payloads, from 1
+	Body     []byte // JSON, as it arrived
+	Staged   bool   // it is a contract.StagedListing, normalized by another team: there is no raw advert to normalize
+}
+
 // A Version is the normalized form of one revision of an advert, and how it stands to what is published.
 type Version struct {
 	Listing   Listing

@@ -1,5 +1,5 @@
 // Package place names the Montréal neighbourhood of a coordinate. It does no I/O: the polygons are in the binary
-// (data/README.md says whose they are; the attribution must stay).
+// (data/README.md names their source; the attribution must stay).
 package place
 
 import (

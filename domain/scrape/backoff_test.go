@@ -8,6 +8,20 @@ import (
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
+func TestRevisitWaits(t *testing.T) {
+	t.Parallel()
+	want := 10 * time.Minute
+	for n, wait := range scrape.RevisitWaits {
+		if wait != min(want, 6*time.Hour) {
+			t.Errorf("wait after failure %d = %s; want %s", n+1, wait, min(want, 6*time.Hour))
+		}
+		want *= 2
+	}
+	if last := scrape.RevisitWaits[len(scrape.RevisitWaits)-1]; last != 6*time.Hour {
+		t.Errorf("the last wait is %s; want 6h", last)
+	}
+}
+
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

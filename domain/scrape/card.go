@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Fingerprint hashes what a card says of the home, in an order that each platform keeps: 16 hexadecimal digits. White
+// Fingerprint hashes the parts of a card, in an order that each platform keeps: 16 hexadecimal digits. White
 // space is folded, and no two lists of parts run into each other.
 func Fingerprint(parts ...string) string {
 	h := sha256.New()

@@ -18,10 +18,10 @@ type Settings struct {
 
 // The states of a platform's scraper.
 const (
-	Disabled = "disabled" // nobody wants it scraped
+	Disabled = "disabled" // it is not to be scraped
 	Paused   = "paused"   // an operator stopped it for a while
-	Blocked  = "blocked"  // the site refuses; it is left alone for a while
-	Suspect  = "suspect"  // its pages are not what they were: a person should look
+	Blocked  = "blocked"  // the site refuses; it gets no requests for a while
+	Suspect  = "suspect"  // its pages do not look as expected: an operator should look
 	Scraping = "scraping" // in the middle of a cycle
 	Cooling  = "cooling"  // between two cycles
 	Waiting  = "waiting"  // for its first cycle
@@ -30,7 +30,7 @@ const (
 // States are all of them.
 var States = []string{Disabled, Paused, Blocked, Suspect, Scraping, Cooling, Waiting}
 
-// Condition is what a platform's state is made of.
+// A Condition is everything that decides a platform's state.
 type Condition struct {
 	Enabled, Paused bool
 	BlockedUntil    time.Time // zero = it is not
@@ -39,7 +39,7 @@ type Condition struct {
 	Cycles          int64     // begun so far
 }
 
-// State says in a word how a scraper stands.
+// State returns the scraper's state at now: one of States.
 func (c Condition) State(now time.Time) string {
 	switch {
 	case !c.Enabled:
@@ -58,25 +58,25 @@ func (c Condition) State(now time.Time) string {
 	return Waiting
 }
 
-// A Plan is what a scraper does next.
+// A Plan is the next step of a scraper.
 type Plan struct {
-	Go    bool          `json:"go"`             // a cycle is under way: take it up at Page
-	Wait  time.Duration `json:"wait,omitempty"` // until the next cycle; 0 with Go false is until somebody says so
+	Go    bool          `json:"go"`             // a cycle is under way: continue it at Page
+	Wait  time.Duration `json:"wait,omitempty"` // until the next cycle; 0 with Go false = until an operator acts
 	Cycle int64         `json:"cycle,omitempty"`
 	Page  int           `json:"page,omitempty"` // 1 for a cycle that has just begun
 }
 
-// A Turn is when the next request to a site may start, for one that has been granted.
+// A Turn is a grant to start one request to a site.
 type Turn struct {
-	At       time.Time
-	Stopped  string // Disabled or Paused: no request now
+	At       time.Time // when the request may start
+	Stopped  string    // Disabled or Paused: no request now
 	Settings Settings
 }
 
 // The reasons for a visit to an advert's detail page. The names are those of a cycle's counts.
 const (
 	New      = "new"      // never visited
-	Changed  = "changed"  // its card says something else
+	Changed  = "changed"  // its card differs from that of the last visit
 	Stale    = "stale"    // the last visit is long ago
 	Returned = "returned" // it was gone
 )
@@ -87,8 +87,8 @@ type Visit struct {
 	Why string `json:"why"`
 }
 
-// A Find is an advert as it was found, ready to be stored and published.
-type Find struct {
+// A FoundAdvert is an advert as its detail page shows it, ready to be stored and published.
+type FoundAdvert struct {
 	Visit
 	Raw     listing.Raw
 	Payload []byte // the scraped.<platform> message
@@ -97,15 +97,15 @@ type Find struct {
 // StaleAfter is how long an advert that did not change goes without a visit.
 const StaleAfter = 6 * time.Hour
 
-// A Suspicion is that a site is not what it was.
+// A Suspicion says that pages of a site do not look as expected.
 type Suspicion struct {
-	Of     string // SearchPages, DetailPages or Cycles: a good one of that kind takes it back
-	Reason string // for people
+	Of     string // SearchPages, DetailPages or Cycles: a good one of that kind ends it
+	Reason string // for operators
 	Cycle  int64
 	Page   int // of the search, from 1; 0 = of the cycle as a whole
 }
 
-// What a suspicion is about.
+// The kinds of suspicions, by their subject.
 const (
 	SearchPages = "search"
 	DetailPages = "detail"

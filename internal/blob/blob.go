@@ -29,7 +29,7 @@ import (
 type Store struct{ bucket *blob.Bucket }
 
 // Open opens a store by URL: a folder's path or file:// URL (it is created), s3://, gs:// or azblob:// with the
-// parameters of gocloud.dev/blob, such as ?region= and ?prefix=. It does not look whether a cloud bucket is there.
+// parameters of gocloud.dev/blob, such as ?region= and ?prefix=. It does not check that a cloud bucket exists.
 func Open(ctx context.Context, location string) (*Store, error) {
 	dir, isDir, err := folder(location)
 	var bucket *blob.Bucket
@@ -85,7 +85,7 @@ func (s *Store) Close() error {
 // keys is the form of every key that this package makes; it opens no other. Two folder levels keep folders small.
 var keys = regexp.MustCompile(`^(images|thumbs|files)/([0-9a-f]{2})/([0-9a-f]{2})/([0-9a-f]{64})\.([a-z]{3,4})$`)
 
-// What may lie in which folder.
+// The extensions that a folder may hold, with their content types.
 var (
 	pictures = map[string]string{"jpg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp"}
 	files    = map[string]string{"html": "text/html; charset=utf-8", "png": "image/png", "json": "application/json"}
@@ -104,8 +104,8 @@ func (s *Store) PutImage(ctx context.Context, data []byte, ext string) (key, sum
 	return s.putAs(ctx, "images", data, ext)
 }
 
-// PutFile does for what a draft keeps, with an ext of html, png or json, as PutImage for pictures: its key is of the
-// form files/ab/cd/abcd….html.
+// PutFile stores a file of a draft as PutImage stores a picture; ext is html, png or json. The key is of the form
+// files/ab/cd/abcd….html.
 func (s *Store) PutFile(ctx context.Context, data []byte, ext string) (key, sum string, err error) {
 	if files[ext] == "" {
 		return "", "", fault.Newf(fault.Invalid, "store file: bad extension %.20q", ext)
@@ -135,7 +135,7 @@ func (s *Store) ReadFile(ctx context.Context, key string) ([]byte, error) {
 }
 
 // PutThumbnail stores the JPEG thumbnail of the picture at key under ThumbnailKey(key). Bytes of another length replace
-// what is there.
+// the stored ones.
 func (s *Store) PutThumbnail(ctx context.Context, key string, data []byte) error {
 	thumb := ThumbnailKey(key)
 	if thumb == "" {
@@ -195,7 +195,7 @@ func (s *Store) write(ctx context.Context, key, contentType string, data []byte)
 // Object is a file to be served. It is an io.ReadSeekCloser, as http.ServeContent wants; Close it.
 type Object struct {
 	io.ReadSeekCloser
-	ContentType string // by the key; what was stored decides nothing
+	ContentType string // by the key, whatever was stored
 	Size        int64  // bytes
 	ETag        string // strong, quoted, as the HTTP header has it
 	ModTime     time.Time
@@ -230,7 +230,7 @@ func parse(key string) (sum, ext, contentType string, err error) {
 	return m[4], m[5], folders[m[1]][m[5]], nil
 }
 
-// classify turns an error of the store into a fault. What is not plainly the key's fault may pass.
+// classify turns an error of the store into a fault. An unknown key is fault.Gone; everything else may pass.
 func classify(verb, key string, err error) error {
 	switch {
 	case gcerrors.Code(err) == gcerrors.NotFound:

@@ -98,7 +98,7 @@ func TestPutImage(t *testing.T) {
 	})
 }
 
-// What a cut of power left short is written again.
+// A file that a power failure cut short is written again.
 func TestPutImageMendsShortFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -223,7 +223,7 @@ func TestOpenLocations(t *testing.T) {
 			t.Errorf("Open(%q) = %v", location, s)
 		}
 	}
-	// The cloud drivers are linked in, and open without asking anybody.
+	// The cloud drivers are linked in, and open without a connection.
 	t.Setenv("AWS_ACCESS_KEY_ID", "id")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "key")
 	t.Setenv("AZURE_STORAGE_ACCOUNT", "account")
