@@ -202,8 +202,8 @@ func (e *Extraction) print(w io.Writer) {
 			"recall and F1 of %s and currency, and pages a second, go unmeasured\n", e.Missing, strings.Join(draft.Graded, ", "))
 		return
 	}
-	fmt.Fprintf(w, "\nextraction from %d saved pages of real shops, which its rules were tried on; the F1 of others are "+
-		"published, on all 140 pages:\n", e.Pages)
+	fmt.Fprintf(w, "\nextraction from %d saved pages of real shops, 40 of which the rules were written with; the F1 of "+
+		"others are published, on all 140 pages:\n", e.Pages)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "field\tF1\tprecision\trecall\tright\twrong\tmissed\t%s\t\n", strings.Join(publishedBy, "\t"))
 	for _, f := range e.Fields {

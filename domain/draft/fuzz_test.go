@@ -105,7 +105,7 @@ func TestExtractHostile(t *testing.T) {
 	}
 }
 
-// BenchmarkExtract reads the 40 pages, one after another.
+// BenchmarkExtract reads the pages of the benchmark, one after another.
 func BenchmarkExtract(b *testing.B) {
 	all := samples(b)
 	size := 0
