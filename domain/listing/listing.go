@@ -1,5 +1,5 @@
-// Package listing is the vocabulary of rental adverts: what one is, how raw text becomes it, and when two adverts
-// are one home. It does no I/O and reads no clock.
+// Package listing is the vocabulary of rental adverts: what one is, what identifies its content, and when two adverts are
+// one home. The rules that read adverts are in domain/listing/prose. It does no I/O and reads no clock.
 package listing
 
 import (
@@ -44,6 +44,25 @@ type RawContact struct {
 	Name  string `json:"name"`
 	Phone string `json:"phone"`
 }
+
+// Limits on what a listing keeps of an advert.
+const (
+	MaxTitle       = 300    // runes
+	MaxDescription = 20_000 // runes
+	MaxImages      = 50
+)
+
+// MinRentCents and MaxRentCents bound a monthly rent. Above is a sale price or a typing error.
+const (
+	MinRentCents int64 = 1
+	MaxRentCents int64 = 10_000_000
+)
+
+// MinAreaSqFt and MaxAreaSqFt bound a plausible home. What is outside is a placeholder (Kijiji's 0 and 1) or a lot.
+const (
+	MinAreaSqFt = 50
+	MaxAreaSqFt = 20_000
+)
 
 // Listing is a normalized advert. A zero number, an empty string and a nil pointer mean "not stated", but for
 // Bedrooms, which is always stated (0 = studio).

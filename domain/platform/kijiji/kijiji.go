@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/listing/prose"
 )
 
 // Platform is kijiji.ca.
@@ -20,7 +21,7 @@ func (Platform) Name() string { return "kijiji" }
 // object, and its type (OFFER or WANTED) as "adtype"; older adverts have the labels of the page, or nothing at all,
 // and then the words alone speak. An attribute that is unknown or cannot be read says nothing.
 func (Platform) Normalize(raw listing.Raw) (listing.Listing, error) {
-	var s listing.Stated
+	var s prose.Stated
 	for _, name := range slices.Sorted(maps.Keys(raw.Attributes)) { // in order, so that warnings do not depend on the map
 		read, known := attributes[strings.ToLower(strings.TrimSpace(name))]
 		if !known {
@@ -33,7 +34,7 @@ func (Platform) Normalize(raw listing.Raw) (listing.Listing, error) {
 			}
 		}
 	}
-	l, err := listing.Normalize(raw, s)
+	l, err := prose.Normalize(raw, s)
 	if err = wanted(raw, err); err != nil {
 		return listing.Listing{}, err
 	}
