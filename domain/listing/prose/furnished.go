@@ -2,6 +2,27 @@ package prose
 
 import "github.com/mtlrent/conveyor/domain/page"
 
+// What words near "meublé" say of it: the value of Listing.Furnished that they make of it.
+var (
+	furnishedBefore = meanings(map[string]string{
+		"semi":     "semi demi half partiellement partially partly mi partialy semie",
+		"no":       "non not pas un sans no jamais", // "un" of "un-furnished"
+		"optional": "be etre possibilite option optionally optionnel either",
+	})
+	furnishedAnswers = meanings(map[string]string{ // after a colon
+		"no":   "non no",
+		"semi": "semi partiellement partially",
+	})
+	furnishedOptions = set("possible optional optionnel optionnelle option disponible available")
+	furnishedWishes  = set("desire desiree voulu besoin needed wanted") // "si désiré", "as needed"
+	// ownMeubles stand before "meubles" where these are pieces of furniture, and not apartments.
+	ownMeubles = set("les mes des de vos nos ses quelques certains ces leurs the plusieurs")
+	// What leads to "louer meublé": "possibilité de le louer meublé".
+	furnishedOffers = set("possibilite possibility possible poss peut pouvons could can option")
+	offerFillers    = set("de d l le la a etre be louer loue louee offert offerte avoir have rent rented come to it of " +
+		"logement appartement s il aussi also vous fournir ajouter livre offrir getting having renting")
+)
+
 // ParseFurnished returns yes, no, semi (stove and fridge, usually), optional, or "" when s says nothing. "Semi-meublé
 // ou non meublé" and "possibilité meublé" are optional; "équipé" says nothing about furniture.
 func ParseFurnished(s string) string {
@@ -63,13 +84,12 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 			return "", i, i // "meuble lavabo": a writer who uses accents means a piece of furniture
 		}
 	case "meubles": // furniture, or furnished apartments
-		switch p.word(i - 1) {
-		case "les", "mes", "des", "de", "vos", "nos", "ses", "quelques", "certains", "ces", "leurs", "the",
-			"plusieurs":
+		switch l := p.word(i - 1); {
+		case ownMeubles[l]:
 			if n := p.word(i + 1); n != "inclus" && n != "fournis" && n != "compris" {
 				return "", i, i
 			}
-		case "sans", "no":
+		case l == "sans" || l == "no":
 			return "no", i - 1, i
 		}
 	case "meubler":
@@ -84,19 +104,17 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 	for p.sym(k) == '-' || p.sym(k) == '/' && p.word(k-1) == "semi" {
 		k--
 	}
-	switch p.word(k) {
-	case "semi", "demi", "half", "partiellement", "partially", "partly", "mi", "partialy", "semie":
+	switch said := furnishedBefore[p.word(k)]; said {
+	case "semi":
 		if !p.words[k+1].line {
-			v, from = "semi", k
+			v, from = said, k
 		}
-	case "non", "not", "pas", "un", "sans", "no", "jamais":
+	case "no":
 		if p.word(k) != "un" || !p.words[i].space && p.sym(k+1) == '-' {
-			v, from = "no", k
+			v, from = said, k
 		}
-	case "be", "etre", "possibilite", "option", "optionally", "optionnel", "either", "entierement", "totalement":
-		if w := p.word(k); w != "entierement" && w != "totalement" {
-			v, from = "optional", k
-		}
+	case "optional":
+		v, from = said, k
 	}
 	if t := p.num(k); t != nil && t.cents == 50 && t.digits == 0 && p.word(k+1) != "" { // "1/2 meublé"
 		v, from = "semi", k
@@ -112,35 +130,30 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 		return "optional", max(k, 0), i
 	}
 	for n := i + 1; n <= i+4 && n < len(p.words) && !p.words[n].line; n++ {
-		switch p.word(n) {
-		case "ou", "or":
+		switch w := p.word(n); {
+		case w == "ou" || w == "or":
 			m := n + 1
 			if p.word(m) == "non" || p.word(m) == "pas" || p.word(m) == "not" || p.word(m) == "unfurnished" {
 				return "optional", from, m
 			}
-		case "possible", "optional", "optionnel", "optionnelle", "option", "disponible", "available":
+		case furnishedOptions[w]:
 			if n == i+1 || p.word(n-1) == "si" || n == i+2 && (p.word(i+1) == "est" || p.word(i+1) == "en") {
-				if (p.word(n) == "disponible" || p.word(n) == "available") && !p.optionalOffer(i) {
+				if (w == "disponible" || w == "available") && !p.optionalOffer(i) {
 					continue
 				}
 				return "optional", from, n
 			}
-		case "desire", "desiree", "voulu", "besoin", "needed", "wanted":
+		case furnishedWishes[w]:
 			if w := p.word(n - 1); w == "si" || w == "if" || w == "as" || w == "au" {
 				return "optional", from, n
 			}
-		case "":
-			if p.sym(n) == '?' {
-				return "", i, i
-			}
+		case p.sym(n) == '?':
+			return "", i, i
 		}
 	}
 	if p.sym(i+1) == ':' {
-		switch p.word(i + 2) {
-		case "non", "no":
-			return "no", i, i + 2
-		case "semi", "partiellement", "partially":
-			return "semi", i, i + 2
+		if said := furnishedAnswers[p.word(i+2)]; said != "" {
+			return said, i, i + 2
 		}
 	}
 	return v, from, to
@@ -149,13 +162,11 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 // offered returns the "possibilité", "peut" or "could" that leads to "louer meublé" before token i, or -1.
 func (p *Prose) offered(i int) int {
 	for k, n := i-1, 0; k >= 0 && n < 6 && !p.words[k+1].line; k, n = k-1, n+1 {
-		switch p.word(k) {
-		case "possibilite", "possibility", "possible", "poss", "peut", "pouvons", "could", "can", "option":
+		switch w := p.word(k); {
+		case furnishedOffers[w]:
 			return k
-		case "de", "d", "l", "le", "la", "a", "etre", "be", "louer", "loue", "louee", "offert", "offerte", "avoir", "have",
-			"rent", "rented", "come", "to", "it", "of", "logement", "appartement", "s", "il", "aussi", "also", "vous",
-			"fournir", "ajouter", "livre", "offrir", "getting", "having", "renting":
-		case "":
+		case offerFillers[w]:
+		case w == "":
 			if p.sym(k) != '.' || p.word(k-1) != "poss" {
 				return -1
 			}

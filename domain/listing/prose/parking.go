@@ -2,6 +2,56 @@ package prose
 
 import "github.com/mtlrent/conveyor/domain/listing"
 
+// A parkingWord is what a word near "stationnement" says of it.
+type parkingWord uint8
+
+const (
+	parkIndoors parkingWord = iota + 1
+	parkOutdoors
+	parkOnStreet
+	parkPermit // of the city, to park in the street
+	parkNone
+	parkIncluded
+	parkOnOffer
+	parkForMore // at a price of its own
+	parkSecond  // of another place than the first
+	parkTwo
+	parkCars   // a number before it counts places
+	parkFiller // says nothing, and what stands beyond it counts
+)
+
+// What words before "stationnement" say of it, from the nearest on, and those after it.
+var (
+	parkingBefore = meanings(map[parkingWord]string{
+		parkIndoors:  "indoor underground interieur inside heated",
+		parkOutdoors: "outdoor exterieur exterior outside",
+		parkOnStreet: "street vignette vignettes",
+		parkNone:     "pas sans aucun aucune no without",
+		parkIncluded: "avec with incluant includes including inclut free comprend inclus included",
+		parkOnOffer:  "possibilite possiblite possibility possible option",
+		parkSecond:   "ieme e eme nd second deuxieme th",
+		parkTwo:      "two deux",
+		parkFiller: "de d une un le l a place places espace espaces space spaces private prive car louer rent " +
+			"avoir",
+	})
+	parkingAfter = meanings(map[parkingWord]string{
+		parkIndoors:  "interieur interieurs interieure int indoor souterrain souterrains underground inside",
+		parkOutdoors: "exterieur exterieurs exterieure outdoor outside ext",
+		parkOnStreet: "rue rues street",
+		parkPermit:   "vignette vignettes",
+		parkNone:     "non",
+		parkIncluded: "inclus incluse included inclue inclut inclu compris comprise fourni fournis gratuit gratuits " +
+			"gratuite free incl deneige deneiges deneigee deneigees",
+		parkOnOffer: "disponible disponibles available possible possibles optionnel optional option optionel dispo",
+		parkForMore: "sus extra supplement additionnel additional payant supplementaire supplementaires surplus",
+		parkCars:    "voitures voiture autos auto vehicules cars",
+	})
+	parkingTypes = map[string]string{"garage": "indoor", "garages": "indoor", "carport": "outdoor"}
+	// inStreet stand before "rue" where it is the street that one parks in, and not a part of an address.
+	inStreet     = set("la les sur dans the on")
+	parkingSpots = set("place places espace espaces case cases air aire")
+)
+
 // parking reads the mentions of parking; a clear offer beats an unclear one, the first beats the rest. Best tells how
 // clear: 0 nothing, 1 a bare mention.
 func (p *Prose) parking() (out listing.Parking, best, from, to int) {
@@ -46,58 +96,52 @@ func (p *Prose) parking() (out listing.Parking, best, from, to int) {
 func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 	from, to = i, i
 	k := i - 1
-	if p.word(k) == "de" && (spot(p.word(k - 1))) {
+	if p.word(k) == "de" && parkingSpots[p.word(k-1)] {
 		k -= 2
 		from = k + 1
 	}
 	if p.sym(k) == '(' {
 		k--
 	}
-	if p.word(i) == "garage" || p.word(i) == "garages" || p.word(i) == "carport" {
-		m.Type = "indoor"
-		if p.word(i) == "carport" {
-			m.Type = "outdoor"
-		}
-	}
+	m.Type = parkingTypes[p.word(i)]
 	nth := false
 	for n := 0; n < 5 && k >= 0 && !p.words[k+1].line; n, k = n+1, k-1 {
-		switch w := p.word(k); w {
-		case "indoor", "underground", "interieur", "inside", "heated":
+		switch w := p.word(k); parkingBefore[w] {
+		case parkIndoors:
 			m.Type = "indoor"
 			continue
-		case "outdoor", "exterieur", "exterior", "outside":
+		case parkOutdoors:
 			m.Type = "outdoor"
 			continue
-		case "street", "vignette", "vignettes":
+		case parkOnStreet:
 			return listing.Parking{Offer: "street"}, 3, k, i
-		case "pas", "sans", "aucun", "aucune", "no", "without":
+		case parkNone:
 			return listing.Parking{Offer: "none"}, 3, k, i
-		case "avec", "with", "incluant", "includes", "including", "inclut", "free", "comprend", "inclus", "included":
+		case parkIncluded:
 			if (w == "inclus" || w == "included") && p.sym(k+1) != ':' && !p.words[k].line &&
 				!(p.sym(k-1) == '-' && p.words[k-1].line) {
 				break // "chauffage inclus, stationnement 50 $"
 			}
 			m.Offer, rank, from = "included", 3, k
-		case "possibilite", "possiblite", "possibility", "possible", "option":
+		case parkOnOffer:
 			m.Offer, rank, from = "available", 3, k
-		case "ieme", "e", "eme", "nd", "second", "deuxieme", "th":
+		case parkSecond:
 			nth = true
 			if p.num(k-1) != nil {
 				k--
 			}
 			continue
-		case "de", "d", "une", "un", "le", "l", "a", "place", "places", "espace", "espaces", "space", "spaces", "private",
-			"prive", "car", "louer", "rent", "avoir":
+		case parkFiller:
 			if (w == "un" || w == "une") && m.Spots == 0 && !nth && k == i-1 {
 				m.Spots = 1
 				rank = max(rank, 2)
 			}
 			continue
-		case "two", "deux":
+		case parkTwo:
 			m.Spots = 2
 			rank = max(rank, 2)
 			from = k
-		case "":
+		default:
 			if t := p.num(k); t != nil && t.dec == 0 && t.digits == 1 && t.cents > 0 && !nth {
 				m.Spots = int(t.cents / 100)
 				rank, from = max(rank, 2), k
@@ -111,30 +155,27 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 		if t.line || p.stop(end) && (end > i+1 || p.word(i) != "stat") || p.about(end, aParking) && end > i+1 {
 			break
 		}
-		switch w := t.w; w {
-		case "interieur", "interieurs", "interieure", "int", "indoor", "souterrain", "souterrains", "underground", "inside":
+		switch parkingAfter[t.w] {
+		case parkIndoors:
 			if m.Type == "" {
 				m.Type = "indoor"
 			}
-		case "exterieur", "exterieurs", "exterieure", "outdoor", "outside", "ext":
+		case parkOutdoors:
 			if m.Type == "" {
 				m.Type = "outdoor"
 			}
-		case "rue", "rues", "street":
-			if l := p.word(end - 1); l == "la" || l == "les" || l == "sur" || l == "dans" || l == "the" || l == "on" ||
-				w == "street" {
+		case parkOnStreet:
+			if inStreet[p.word(end-1)] || t.w == "street" {
 				return listing.Parking{Offer: "street"}, 3, i, end
 			}
-		case "voitures", "voiture", "autos", "auto", "vehicules", "cars":
+		case parkCars:
 			if t := p.num(end - 1); t != nil && t.dec == 0 && t.digits == 1 && t.cents > 0 && m.Spots == 0 {
 				m.Spots = int(t.cents / 100)
 				rank = max(rank, 2)
 			}
-		case "vignette", "vignettes":
+		case parkPermit:
 			return listing.Parking{Offer: "street"}, 3, i, end
-		case "inclus", "incluse", "included", "inclue", "inclut", "inclu", "compris", "comprise",
-			"fourni", "gratuit", "gratuits", "gratuite", "free", "incl", "deneige", "deneiges",
-			"deneigee", "deneigees", "fournis":
+		case parkIncluded:
 			if rank == 3 && m.Offer != "included" {
 				break
 			}
@@ -143,21 +184,19 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 				break
 			}
 			m.Offer, rank, to = "included", 4, end
-		case "disponible", "disponibles", "available", "possible", "possibles", "optionnel", "optional", "option", "optionel",
-			"dispo":
+		case parkOnOffer:
 			if rank < 3 {
 				m.Offer, rank, to = "available", 3, end
 			}
-		case "sus", "extra", "supplement", "additionnel", "additional", "payant", "supplementaire", "supplementaires",
-			"surplus":
+		case parkForMore:
 			if rank < 4 && !p.about(end+1, anInclusion) { // "rangement supplémentaire inclus"
 				m.Offer, rank, to = "extra", 3, end
 			}
-		case "non":
+		case parkNone:
 			if rank == 0 && end == i+1 {
 				return listing.Parking{Offer: "none"}, 3, i, end
 			}
-		case "":
+		default:
 			if t.kind == number && m.Spots == 0 && t.dec == 0 && t.digits == 1 && t.cents > 0 && p.sym(end-1) == '(' &&
 				p.sym(end+1) == ')' {
 				m.Spots = int(t.cents / 100)
@@ -191,12 +230,4 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 		m.Spots = 0
 	}
 	return m, rank, from, max(to, i)
-}
-
-func spot(w string) bool {
-	switch w {
-	case "place", "places", "espace", "espaces", "case", "cases", "air", "aire":
-		return true
-	}
-	return false
 }

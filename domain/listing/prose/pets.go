@@ -22,32 +22,17 @@ const (
 	conditional
 )
 
-var petVerdicts = map[string]verdictOnPets{
-	"accepte": allowed, "acceptes": allowed, "acceptee": allowed, "acceptees": allowed, "accepter": allowed,
-	"accepted": allowed,
-	"permis":   allowed, "permise": allowed, "permises": allowed, "admis": allowed, "admise": allowed, "tolere": allowed,
-	"toleres": allowed,
-	"toleree": allowed, "bienvenu": allowed, "bienvenue": allowed, "bienvenus": allowed, "bienvenues": allowed,
-	"ok":      allowed,
-	"allowed": allowed, "welcome": allowed, "friendly": allowed, "autorise": allowed, "autorises": allowed,
-	"autorisee": allowed, "oui": allowed, "yes": allowed,
-	"considere": conditional, "consideres": conditional, "considered": conditional, "opere": allowed, "operes": allowed,
-	"degriffe":  allowed,
-	"degriffes": allowed, "sterilise": allowed, "sterilises": allowed, "accept": allowed, "allow": allowed,
-	"acceptable": allowed, "tolerated": allowed, "permitted": allowed,
-	"interdit": banned, "interdits": banned, "interdis": banned, "interdi": banned, "permi": allowed, "autoriser": allowed,
-	"tolerer": allowed, "tolerees": allowed,
-	"acept": allowed, "accepts": allowed, "excluded": banned, "interdite": banned, "interdites": banned, "refuse": banned,
-	"refuses":    banned,
-	"prohibited": banned, "forbidden": banned, "exclu": banned, "exclus": banned, "prohibe": banned, "prohibes": banned,
-	"defendu": banned, "defendus": banned,
-	"discuter": conditional, "negociable": conditional, "negociables": conditional, "negotiable": conditional,
-	"possible": conditional, "possibles": conditional,
-	"condition": conditional, "conditions": conditional, "conditionnel": conditional, "conditionnels": conditional,
-	"conditional": conditional, "approval": conditional,
-	"approbation": conditional, "certains": conditional, "certain": conditional, "limited": conditional,
-	"restriction": conditional, "restrictions": conditional, "limites": conditional,
-}
+var petVerdicts = meanings(map[verdictOnPets]string{
+	allowed: "accepte acceptes acceptee acceptees accepter accepted permis permise permises admis admise " +
+		"tolere toleres toleree bienvenu bienvenue bienvenus bienvenues ok allowed welcome friendly " +
+		"autorise autorises autorisee oui yes opere operes degriffe degriffes sterilise sterilises " +
+		"accept allow acceptable tolerated permitted permi autoriser tolerer tolerees acept accepts",
+	banned: "interdit interdits interdis interdi excluded interdite interdites refuse refuses prohibited " +
+		"forbidden exclu exclus prohibe prohibes defendu defendus",
+	conditional: "considere consideres considered discuter negociable negociables negotiable possible " +
+		"possibles condition conditions conditionnel conditionnels conditional approval approbation " +
+		"certains certain limited restriction restrictions limites",
+})
 
 const (
 	anyPet = iota
@@ -56,15 +41,44 @@ const (
 	petKinds
 )
 
-func petKind(w string) int {
-	switch w {
-	case "chat", "chats", "cat", "cats", "minou", "minous", "chaton", "chatons", "chatte", "chattes":
-		return cats
-	case "chien", "chiens", "dog", "dogs", "puppy", "puppies":
-		return dogs
-	}
-	return anyPet
-}
+// petNames are the animals that are told apart; a word that is none of these is of anyPet.
+var petNames = meanings(map[int]string{
+	cats: "chat chats cat cats minou minous chaton chatons chatte chattes",
+	dogs: "chien chiens dog dogs puppy puppies",
+})
+
+// A petLead is what a word before an animal says of the rule.
+type petLead uint8
+
+const (
+	petDenied petLead = iota + 1
+	petBanned
+	petLimited
+	petLet
+	petFiller // says nothing, and what stands beyond it counts
+)
+
+var (
+	petLeads = meanings(map[petLead]string{
+		petDenied:  "pas aucun aucune aucuns no sans ni not without non neither",
+		petBanned:  "interdit interdits refuse prohibe",
+		petLimited: "limited certains",
+		petLet:     "accepte accept allow accepter acceptent acceptons droit max maximum",
+		petFiller: "d de les des petit petits petite un une le small any aux a l allowed autre autres gros large big grand " +
+			"grands seul only ou",
+	})
+	petDenials    = set("pas aucun aucune no sans non")
+	petExceptions = set("sauf except excepte exception but")
+	smallWords    = set("petit petits petite petites small little mini")
+	smokeWords    = set("fumeur fumeurs fumer smoking smoker fumee")
+	weightUnits   = set("lb lbs livres livre pounds kg")
+	// Where dogs may go, after "dog" and before "à chiens".
+	petPlacesAfter  = set("park parks run walking wash spa area")
+	petPlacesBefore = set("parc parcs aire enclos park douche bain exercice")
+	// petJoints may stand between two animals that share a verdict.
+	petJoints = set("et ou and or ni les petit petits petite small un des de d le nor domestique domestiques compagnie " +
+		"neither")
+)
 
 // pets reads the rules about animals and the tokens of the first one.
 func (p *Prose) pets() (out listing.Pets, from, to int) {
@@ -85,11 +99,11 @@ func (p *Prose) pets() (out listing.Pets, from, to int) {
 				if k > last+1 && (!p.joined(last, k) || p.ownVerdict(start, last, k)) {
 					break
 				}
-				kind := petKind(p.word(k))
+				kind := petNames[p.word(k)]
 				group[kind] = true
-				little[kind] = isSmall(p.word(k-1)) || isSmall(p.word(k+1)) || p.word(k-1) == "dog" && isSmall(p.word(k-2))
+				little[kind] = smallWords[p.word(k-1)] || smallWords[p.word(k+1)] || p.word(k-1) == "dog" && smallWords[p.word(k-2)]
 				last = k
-				little[kind] = little[kind] || p.weighed(k) || p.word(k+1) == "de" && isSmall(p.word(k+2))
+				little[kind] = little[kind] || p.weighed(k) || p.word(k+1) == "de" && smallWords[p.word(k+2)]
 				if p.words[k].w == "pet" && p.sym(k+1) == '-' {
 					continue
 				}
@@ -103,7 +117,7 @@ func (p *Prose) pets() (out listing.Pets, from, to int) {
 		}
 		if v == silent && except == nil {
 			open := start - 1
-			if isSmall(p.word(open)) || p.num(open) != nil {
+			if smallWords[p.word(open)] || p.num(open) != nil {
 				open--
 			}
 			if p.sym(open) == '(' || p.sym(open) == ':' { // "Animaux permis (petit chien)"
@@ -132,7 +146,7 @@ func (p *Prose) pets() (out listing.Pets, from, to int) {
 			if v == allowed || v == conditional {
 				said[kind] = banned
 			}
-			if isSmall(p.word(exceptEnd-1)) || isSmall(p.word(exceptEnd+1)) {
+			if smallWords[p.word(exceptEnd-1)] || smallWords[p.word(exceptEnd+1)] {
 				small[kind] = true
 			}
 			if v != silent && group[anyPet] {
@@ -148,10 +162,7 @@ func (p *Prose) pets() (out listing.Pets, from, to int) {
 func (p *Prose) ownVerdict(start, last, k int) bool {
 	denied := false
 	for n := start - 1; n >= start-3; n-- {
-		switch p.word(n) {
-		case "pas", "aucun", "aucune", "no", "sans", "non":
-			denied = true
-		}
+		denied = denied || petDenials[p.word(n)]
 	}
 	if !denied || p.sym(last+1) != ',' && p.sym(last+1) != '/' && p.sym(last+1) != '-' {
 		return false
@@ -207,21 +218,14 @@ func petPolicy(said [petKinds]verdictOnPets, small [petKinds]bool) (out listing.
 	return out
 }
 
-func isSmall(w string) bool {
-	return w == "petit" || w == "petits" || w == "petite" || w == "petites" || w == "small" || w == "little" || w == "mini"
-}
-
 // petPlace tells whether the animal at i is part of a place: "parc à chiens", "dog park".
 func (p *Prose) petPlace(i int) bool {
-	switch p.word(i + 1) {
-	case "park", "parks", "run", "walking", "wash", "spa", "area":
-		return petKind(p.word(i)) == dogs || p.word(i) == "pet"
+	if petPlacesAfter[p.word(i+1)] {
+		return petNames[p.word(i)] == dogs || p.word(i) == "pet"
 	}
 	switch p.word(i - 1) {
 	case "a", "aux", "pour":
-		w := p.word(i - 2)
-		return w == "parc" || w == "parcs" || w == "aire" || w == "enclos" || w == "park" || w == "douche" || w == "bain" ||
-			w == "exercice"
+		return petPlacesBefore[p.word(i-2)]
 	case "hot":
 		return true
 	}
@@ -234,10 +238,9 @@ func (p *Prose) joined(i, j int) bool {
 		if p.words[k].line {
 			return false
 		}
-		switch p.word(k) {
-		case "et", "ou", "and", "or", "ni", "les", "petit", "petits", "petite", "small", "un", "des", "de", "d", "le", "nor",
-			"domestique", "domestiques", "compagnie", "neither":
-		case "":
+		switch w := p.word(k); {
+		case petJoints[w]:
+		case w == "":
 			if s := p.words[k].sym; s != ',' && s != '/' && s != '&' && s != '-' && p.words[k].kind != number {
 				return false
 			}
@@ -255,8 +258,7 @@ func (p *Prose) weighed(i int) bool {
 		if p.about(k, aPet) {
 			return false
 		}
-		switch p.word(k) {
-		case "lb", "lbs", "livres", "livre", "pounds", "kg":
+		if weightUnits[p.word(k)] {
 			return p.num(k-1) != nil
 		}
 	}
@@ -274,7 +276,7 @@ func (p *Prose) contrast(i int) bool {
 	switch p.word(i) {
 	case "pas", "aucun", "no", "sans":
 		for k := i + 1; k <= i+3; k++ {
-			if petKind(p.word(k)) != anyPet {
+			if petNames[p.word(k)] != anyPet {
 				return true
 			}
 			if w := p.word(k); w != "de" && w != "d" && w != "les" && w != "gros" {
@@ -323,26 +325,24 @@ func (p *Prose) petVerdict(i, j int) (v verdictOnPets, end int) {
 		if p.words[k+1].line {
 			break
 		}
-		switch p.word(k) {
-		case "pas", "aucun", "aucune", "aucuns", "no", "sans", "ni", "not", "without", "non", "neither", "0":
+		switch petLeads[p.word(k)] {
+		case petDenied:
 			deniedBefore = true
-		case "d", "de", "les", "des", "petit", "petits", "petite", "un", "une", "le", "small", "any", "aux", "a", "l",
-			"accepte", "accepter", "acceptent", "acceptons", "droit", "accept", "allow", "allowed", "autre",
-			"autres", "gros", "large", "big", "grand", "grands", "seul", "only", "ou", "max", "maximum", "limited", "certains":
-			switch p.word(k) {
-			case "limited", "certains":
-				conditionalBefore = true
-			case "accepte", "accept", "allow", "accepter", "acceptent", "acceptons", "droit", "max", "maximum":
-				allowedBefore = true
-			}
+		case petLimited:
+			conditionalBefore = true
 			continue
-		case "":
-			if p.words[k].kind == number || p.sym(k) == ':' || p.sym(k) == '-' || p.sym(k) == '/' {
-				continue
-			}
-		case "interdit", "interdits", "refuse", "prohibe":
+		case petLet:
+			allowedBefore = true
+			continue
+		case petFiller:
+			continue
+		case petBanned:
 			if k == i-1 || k == i-2 {
 				return banned, end
+			}
+		default:
+			if p.words[k].kind == number || p.sym(k) == ':' || p.sym(k) == '-' || p.sym(k) == '/' {
+				continue
 			}
 		}
 		break
@@ -355,16 +355,13 @@ func (p *Prose) petVerdict(i, j int) (v verdictOnPets, end int) {
 			break
 		}
 		w := p.word(k)
-		switch w {
-		case "sauf", "except", "excepte", "but", "seulement", "only":
-			if w != "seulement" && w != "only" {
-				break
-			}
+		switch {
+		case w == "seulement" || w == "only":
 			if v == silent && !deniedBefore {
 				v, end = allowed, k
 			}
 			continue
-		case "fumeur", "fumeurs", "fumer", "smoking", "smoker", "fumee":
+		case smokeWords[w]:
 			if v == silent && deniedBefore {
 				return banned, j
 			}
@@ -372,7 +369,7 @@ func (p *Prose) petVerdict(i, j int) (v verdictOnPets, end int) {
 				return silent, j
 			}
 		}
-		if w == "sauf" || w == "except" || w == "excepte" || w == "exception" || w == "but" {
+		if petExceptions[w] {
 			break
 		}
 		if p.sym(k) == ',' && v != silent {
@@ -415,13 +412,12 @@ func (p *Prose) petVerdict(i, j int) (v verdictOnPets, end int) {
 func (p *Prose) petException(i int) (kinds []int, end int) {
 	end = i
 	for k := i + 1; k < len(p.words) && k <= i+4; k++ {
-		switch p.word(k) {
-		case "sauf", "except", "excepte", "exception", "but":
+		if petExceptions[p.word(k)] {
 			for n := k + 1; n < len(p.words) && n <= k+8; n++ {
 				if p.words[n].line || p.sym(n) == '.' {
 					break
 				}
-				if kind := petKind(p.word(n)); kind != anyPet {
+				if kind := petNames[p.word(n)]; kind != anyPet {
 					kinds = append(kinds, kind)
 					end = n
 				}

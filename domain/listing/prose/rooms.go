@@ -385,18 +385,3 @@ func (p *Prose) studio() (i int, ok bool) {
 	}
 	return 0, false
 }
-
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for len(words) > 0 {
-		i := 0
-		for i < len(words) && words[i] != ' ' {
-			i++
-		}
-		if i > 0 {
-			m[words[:i]] = true
-		}
-		words = words[min(i+1, len(words)):]
-	}
-	return m
-}

@@ -418,6 +418,30 @@ func quoted(s string) string {
 	return s
 }
 
+// set is a table of words that share one meaning.
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		m[w] = true
+	}
+	return m
+}
+
+// meanings is a table of words, folded, by what they mean; the zero value means none of it. A word has one meaning: it
+// panics at start otherwise.
+func meanings[T comparable](words map[T]string) map[string]T {
+	m := map[string]T{}
+	for meaning, list := range words {
+		for w := range strings.FieldsSeq(list) {
+			if was, ok := m[w]; ok && was != meaning {
+				panic("two meanings of " + w)
+			}
+			m[w] = meaning
+		}
+	}
+	return m
+}
+
 var numberWords = map[string]int{
 	"un": 1, "une": 1, "one": 1, "deux": 2, "two": 2, "trois": 3, "three": 3, "quatre": 4, "four": 4,
 	"cinq": 5, "five": 5, "six": 6, "sept": 7, "seven": 7,
