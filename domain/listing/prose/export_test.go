@@ -102,3 +102,6 @@ func ParseUtilities(s string) listing.Utilities {
 	u, _ := Read(page.Text(s)).utilities()
 	return u.Utilities
 }
+
+// Meanings is a table of words by what they mean.
+var Meanings = meanings[int]

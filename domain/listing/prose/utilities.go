@@ -156,27 +156,33 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 	return u, where
 }
 
+// What is heated and lit; between the two, a word that says neither.
+var (
+	heatedWords = set("chauffe chauffes chauffee chauffees chauffer chauffez")
+	litWords    = set("eclaire eclaires eclairee eclairees eclairer eclairez")
+	litFillers  = set("et eau chaude inclus incluse inclue compris comprise fourni fournie")
+)
+
 // participle reads "chauffé", "non éclairé", "heated" at i.
 func (p *Prose) participle(i int) (yes bool, on utility) {
 	w := p.word(i)
-	switch w {
-	case "chauffe", "chauffes", "chauffee", "chauffees", "chauffer", "chauffez", "heated", "chauf", "unheated":
+	switch {
+	case heatedWords[w] || w == "heated" || w == "chauf" || w == "unheated":
 		if p.heatedThing(i) {
 			return false, noUtility
 		}
 		return w != "unheated" && !p.denied(i), heat
-	case "eclaire", "eclaires", "eclairee", "eclairees", "eclairer", "eclairez":
+	case litWords[w]:
 		if p.denied(i) {
 			return false, electricity
 		}
 		// Without a denial it is electricity only beside "chauffé" or "eau chaude": alone, and after "bien", it means
 		// bright.
 		for k := i - 1; k >= 0 && k >= i-7; k-- {
-			switch p.word(k) {
-			case "chauffe", "chauffes", "chauffee", "chauffees", "chauffer", "chauffez":
+			switch w := p.word(k); {
+			case heatedWords[w]:
 				return !p.denied(k) || p.word(i-1) == "mais", electricity
-			case "et", "", "eau", "chaude", "inclus", "incluse", "inclue", "compris", "comprise", "fourni", "fournie":
-			default:
+			case w != "" && !litFillers[w]:
 				return false, noUtility
 			}
 			if p.sym(k) == '.' || p.sym(k) == ';' || p.words[k].line {
@@ -193,7 +199,7 @@ func (p *Prose) participle(i int) (yes bool, on utility) {
 				return true, electricity
 			}
 		}
-	case "ecl": // "chauffé/écl."
+	case w == "ecl": // "chauffé/écl."
 		if s := p.sym(i - 1); s == '/' || s == '-' || s == '&' {
 			if w := p.word(i - 2); w == "chauffe" || w == "chauffee" || w == "chauf" || w == "ch" {
 				return !p.denied(i - 2), electricity
@@ -257,15 +263,41 @@ func (p *Prose) onTop(i int) utility {
 	return what
 }
 
+// An inclusionWord is how a word says whether something is in the rent.
+type inclusionWord uint8
+
+const (
+	saysIncluded inclusionWord = iota + 1
+	saysExcluded
+	saysExtra  // "extra", "en sus"
+	saysFree   // unless it is a month
+	saysPays   // "tenant pays"
+	saysPaid   // "payé par le locataire", "à payer"
+	saysCost   // "at renter's cost"
+	saysCharge // "à la charge du locataire", "à vos frais"
+)
+
+var (
+	inclusionWords = meanings(map[inclusionWord]string{
+		saysIncluded: "inclus incluse incluses inclue inclues inclu included incl include includes including inclut incluant " +
+			"inclusive inclusif compris comprise comprises comprend comprenant fourni fournis fournie fournies provided",
+		saysExcluded: "excluded exclu exclus exclue exclues separate separately excluding",
+		saysExtra:    "sus extra",
+		saysFree:     "gratuit gratuits gratuite free",
+		saysPays:     "pays pay paie",
+		saysPaid:     "paye payes payee payees paid payable payables payer",
+		saysCost:     "cost expense expenses",
+		saysCharge:   "charge frais",
+	})
+	tenants = set("locataire locataires tenant tenants")
+)
+
 // verdict reads a word of inclusion at i with its negation: "inclus", "non compris", "not included", "en sus", "à vos
 // frais", "gratuit".
 func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 	from, to = i, i
-	switch w := p.word(i); w {
-	case "inclus", "incluse", "incluses", "inclue", "inclues", "inclu", "included", "incl", "include", "includes",
-		"including",
-		"inclut", "incluant", "inclusive", "inclusif", "compris", "comprise", "comprises", "comprend", "comprenant",
-		"fourni", "fournis", "fournie", "fournies", "provided":
+	switch w := p.word(i); inclusionWords[w] {
+	case saysIncluded:
 		if l := p.word(i - 1); l == "ne" || l == "n" { // "n'inclut pas", "ne comprend ni"
 			if n := p.word(i + 1); n == "pas" || n == "ni" || n == "aucun" || w == "comprend" {
 				if n == "pas" {
@@ -305,34 +337,32 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 			}
 		}
 		return yes, from, to, true
-	case "excluded", "exclu", "exclus", "exclue", "exclues", "separate", "separately":
+	case saysExcluded:
 		return false, i, i, true
-	case "excluding":
-		return false, i, i, true
-	case "sus", "extra":
+	case saysExtra:
 		if p.word(i-1) == "en" {
 			from--
 		}
 		return false, from, i, w == "extra" || from < i
-	case "gratuit", "gratuits", "gratuite", "free":
+	case saysFree:
 		return true, i, i, !p.about(i-1, aMonth) && p.word(i-1) != "mois" && p.word(i-1) != "month"
-	case "pays", "pay", "paie":
+	case saysPays:
 		l := p.word(i - 1)
 		return false, i - 1, i, l == "tenant" || l == "tenants" || l == "locataire"
-	case "paye", "payes", "payee", "payees", "paid", "payable", "payables", "payer":
+	case saysPaid:
 		for k := i + 1; k <= i+3; k++ {
-			if l := p.word(k); l == "locataire" || l == "locataires" || l == "tenant" || l == "tenants" {
+			if tenants[p.word(k)] {
 				return false, i, k, true
 			}
 		}
 		return false, i, i, w == "payer" && p.word(i-1) == "a" && p.word(i+1) != "par"
-	case "cost", "expense", "expenses": // "at renter's cost"
+	case saysCost: // "at renter's cost"
 		for k := i - 1; k >= i-3; k-- {
 			if p.word(k) == "at" {
 				return false, k, i, true
 			}
 		}
-	case "charge", "frais":
+	case saysCharge:
 		if p.word(i-2) == "a" && (w == "charge" || p.word(i-1) != "pas") { // "à la charge du locataire", "à vos frais"
 			return false, i - 2, i, true
 		}
@@ -348,81 +378,63 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 	return false, i, i, false
 }
 
+var (
+	allWords = set("tout toute toutes tous all everything utilities services utilites depenses charges")
+	provided = set("fourni fournis fournie fournies provided")
+)
+
 // everything tells whether "tout", "all", "utilities", "everything" is what the verdict at i is about.
 func (p *Prose) everything(i int) bool {
 	for k := i; k <= i+3; k++ {
-		switch p.word(k) {
-		case "fourni", "fournis", "fournie", "fournies", "provided": // "tout est fourni": dishes and bedding
+		if provided[p.word(k)] { // "tout est fourni": dishes and bedding
 			return false
 		}
 	}
-	switch p.word(i - 1) {
-	case "tout", "toute", "toutes", "tous", "all", "everything", "utilities":
-		return true
-	case "est", "is", "are":
-		w := p.word(i - 2)
+	w := p.word(i - 1)
+	if w == "est" || w == "is" || w == "are" {
+		w = p.word(i - 2)
 		return w == "tout" || w == "everything" || w == "all"
-	case "services", "utilites", "depenses", "charges":
-		return true
 	}
-	return false
+	return allWords[w]
 }
+
+// thingNames are the names of one word of what a rent may include.
+var thingNames = meanings(map[utility]string{
+	heat:         "chauffage heat heating",
+	electricity:  "eclairage electricite electricity hydro elec electrique",
+	water:        "eau water",
+	internet:     "internet wifi",
+	cable:        "cable cables cablo television tv tele",
+	parkingPlace: "stationnement stationnements stationement parking parkings",
+	furniture:    "meubles furniture",
+	otherThing:   "chauffe chauffee",
+})
 
 // thing reads the name of something that a rent may include, at i, and returns its last token.
 func (p *Prose) thing(i int) (utility, int) {
-	switch w := p.word(i); w {
-	case "chauffage", "heat", "heating":
-		if p.word(i+1) == "electrique" || p.word(i+1) == "central" {
-			return heat, i + 1
-		}
-		if p.seq(i+1, "et", "eclairage") {
-			return heat, i
-		}
-		return heat, i
-	case "chauffe", "chauffee":
-		if p.seq(i+1, "eau") || p.sym(i+1) == '-' && p.word(i+2) == "eau" { // "chauffe-eau"
-			return otherThing, i + 1
-		}
-		return otherThing, i
-	case "eclairage", "electricite", "electricity", "hydro", "elec":
-		if w == "hydro" && p.sym(i+1) == '-' {
-			return electricity, i + 2
-		}
-		if w == "hydro" && p.word(i+1) == "quebec" {
-			return electricity, i + 1
-		}
-		return electricity, i
-	case "electrique":
-		return electricity, i
-	case "eau", "water":
-		if w == "water" && p.word(i-1) == "hot" {
-			return hotWater, i
-		}
-		if n := p.word(i + 1); n == "chaude" || n == "ch" || n == "chaud" {
-			return hotWater, i + 1
-		}
-		if p.sym(i+1) == '-' && p.word(i+2) == "chaude" {
-			return hotWater, i + 2
-		}
-		return water, i
-	case "hot":
-		if p.word(i+1) == "water" {
-			return hotWater, i + 1
-		}
-	case "internet", "wifi":
-		return internet, i
-	case "wi":
-		if p.word(i+2) == "fi" || p.word(i+1) == "fi" {
-			return internet, i + 2
-		}
-	case "cable", "cables", "cablo", "television", "tv", "tele":
-		return cable, i
-	case "stationnement", "stationnements", "stationement", "parking", "parkings":
-		return parkingPlace, i
-	case "meubles", "furniture":
-		return furniture, i
-	}
-	if w := p.word(i); things[w] || p.about(i, anAmenity) {
+	w, next := p.word(i), p.word(i+1)
+	switch what := thingNames[w]; {
+	case what == heat && (next == "electrique" || next == "central"):
+		return heat, i + 1
+	case what == otherThing && (next == "eau" || p.sym(i+1) == '-' && p.word(i+2) == "eau"): // "chauffe-eau"
+		return otherThing, i + 1
+	case w == "hydro" && p.sym(i+1) == '-':
+		return electricity, i + 2
+	case w == "hydro" && next == "quebec":
+		return electricity, i + 1
+	case w == "water" && p.word(i-1) == "hot":
+		return hotWater, i
+	case what == water && (next == "chaude" || next == "ch" || next == "chaud"):
+		return hotWater, i + 1
+	case what == water && p.sym(i+1) == '-' && p.word(i+2) == "chaude":
+		return hotWater, i + 2
+	case what != noUtility:
+		return what, i
+	case w == "hot" && next == "water":
+		return hotWater, i + 1
+	case w == "wi" && (p.word(i+2) == "fi" || next == "fi"):
+		return internet, i + 2
+	case things[w] || p.about(i, anAmenity):
 		return otherThing, i
 	}
 	return noUtility, i

@@ -59,26 +59,29 @@ func (p *Prose) nothing(i, from int) int {
 	return -1
 }
 
+// What is heated without being the home, before "chauffé" and after "heated".
+var (
+	heatedBefore = set("piscine piscines plancher planchers garage garages stationnement stationnements parking sol spa " +
+		"interieur interieure interieurs souterrain terrasse pool")
+	heatedFillers = set("et non exterieure exterieur creusee creuse")
+	heatedAfter   = set("pool floor floors garage parking indoor underground bathroom towel swimming inground salt")
+)
+
 // heatedThing tells whether "chauffé" at i is said of a pool, a floor or a garage.
 func (p *Prose) heatedThing(i int) bool {
 	for k := i - 1; k >= i-3 && k >= 0; k-- {
-		switch p.word(k) {
-		case "piscine", "piscines", "plancher", "planchers", "garage", "garages", "stationnement", "stationnements",
-			"parking",
-			"sol", "spa", "interieur", "interieure", "interieurs", "souterrain", "terrasse", "pool":
+		w := p.word(k)
+		if heatedBefore[w] {
 			return true
-		case "et", "non", "exterieure", "exterieur", "creusee", "creuse":
-			continue
 		}
-		break
+		if !heatedFillers[w] {
+			break
+		}
 	}
-	switch p.word(i + 1) {
-	case "pool", "floor", "floors", "garage", "parking", "indoor", "underground", "bathroom", "towel", "swimming",
-		"inground", "salt":
-		return true
-	}
-	return false
+	return heatedAfter[p.word(i+1)]
 }
+
+var denials = set("non pas not ni no nor isn aren jamais never sans")
 
 // denied tells whether a negation stands right before i: "non", "pas", "not", "ni".
 func (p *Prose) denied(i int) bool {
@@ -86,15 +89,10 @@ func (p *Prose) denied(i int) bool {
 	for p.sym(k) == '-' || p.sym(k) == '(' {
 		k--
 	}
-	switch p.word(k) {
-	case "non", "pas", "not", "ni", "no", "nor", "isn", "aren", "jamais", "never", "sans":
-		return true
-	case "ou", "et": // "non chauffé et éclairé" is read as one denial by the caller
-		return false
-	case "t":
+	if p.word(k) == "t" {
 		return p.word(k-1) == "isn" || p.word(k-1) == "aren"
 	}
-	return false
+	return denials[p.word(k)] // "non chauffé et éclairé" is read as one denial by the caller
 }
 
 // notHeatedNotLit reads "NC/NÉ", "n.c / n.é", "nc ne", "N/C N/E" at i and returns its last token, or i. "NE" alone is

@@ -1,14 +1,21 @@
 package prose
 
+var (
+	glueWords = set("et and l le la les d de du des ou aussi est sont is are the avec with plus ainsi que your votre a en " +
+		"mais n ne or un une tous ni both deja")
+	// halfNames are the second halves of names, read with their first.
+	halfNames    = set("chaude fi quebec hot haute central centrale")
+	headingWords = set("dans le la loyer prix in the rent with your au bail")
+	onOffer      = set("disponible possible available optional option")
+	exceptWords  = set("sauf except excepte excluding hors excluant but")
+)
+
 // glue may stand between the items of a list.
 func (p *Prose) glue(i int) bool {
-	switch p.word(i) {
-	case "et", "and", "l", "le", "la", "les", "d", "de", "du", "des", "ou", "aussi", "est", "sont", "is", "are", "the",
-		"avec", "with",
-		"plus", "ainsi", "que", "your", "votre", "a", "en", "mais", "n", "ne", "or", "un", "une", "tous", "ni", "both",
-		"deja":
+	switch w := p.word(i); {
+	case glueWords[w]:
 		return true
-	case "":
+	case w == "":
 		if i < 0 || i >= len(p.words) {
 			return false
 		}
@@ -41,8 +48,7 @@ func (p *Prose) listBefore(i int, f func(utility, int)) {
 			f(what, k)
 			continue
 		}
-		switch p.word(k) {
-		case "chaude", "fi", "quebec", "hot", "haute", "central", "centrale":
+		if halfNames[p.word(k)] {
 			continue
 		}
 		if !p.glue(k) || p.sym(k) == ':' || p.sym(k) == ')' && k < i-8 {
@@ -91,15 +97,10 @@ func (p *Prose) list(i int, f func(utility, int)) {
 func (p *Prose) heading(i int) int {
 	k := i + 1
 	for n := 0; n < 5 && k < len(p.words) && !p.words[k].line; n++ {
-		switch p.word(k) {
-		case "dans", "le", "la", "loyer", "prix", "in", "the", "rent", "with", "your", "au", "bail", "":
-			if s := p.sym(k); s != 0 && s != ':' || p.words[k].kind == number {
-				return 0
-			}
-			k++
-			continue
+		if s := p.sym(k); s != ':' && !headingWords[p.word(k)] {
+			return 0
 		}
-		return 0
+		k++
 	}
 	if k >= len(p.words) || !p.words[k].line {
 		return 0
@@ -122,7 +123,7 @@ func (p *Prose) lines(i int, f func(utility, int)) {
 			if p.sym(k) == '$' || p.about(k, anInclusion) && p.word(k) != "gratuit" && p.word(k) != "free" {
 				return
 			}
-			if w := p.word(k); w == "disponible" || w == "possible" || w == "available" || w == "optional" || w == "option" {
+			if onOffer[p.word(k)] {
 				k = end
 				i = end
 			}
@@ -160,8 +161,7 @@ func (p *Prose) exceptions(i int, f func(utility, int)) {
 		if p.stop(k) && k > i+1 && p.words[k].line {
 			return
 		}
-		switch p.word(k) {
-		case "sauf", "except", "excepte", "excluding", "hors", "excluant", "but":
+		if exceptWords[p.word(k)] {
 			p.list(k+1, f)
 			return
 		}

@@ -35,3 +35,17 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(_ *testing.T, s string) { prose.Read(page.Text(s)) })
 }
+
+func TestMeanings(t *testing.T) {
+	t.Parallel()
+	m := prose.Meanings(map[int]string{1: "chat  chats\n\tcat", 2: "chien"})
+	if len(m) != 4 || m["cat"] != 1 || m["chien"] != 2 || m["loup"] != 0 {
+		t.Errorf("meanings = %v", m)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a word with two meanings is taken")
+		}
+	}()
+	prose.Meanings(map[int]string{1: "chat", 2: "chien chat"})
+}
