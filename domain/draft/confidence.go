@@ -3,9 +3,9 @@ package draft
 import "math"
 
 // measured counts, for a field and a source, the values that were right and those that were found on the 74 pages of
-// the product extraction benchmark that we have; for Page, on the same pages without their data. The counts are in part
-// in-sample: the rules were made with 40 of these pages at hand, and do worse on others. The truth has numbers only where
-// a page shows them, so GTIN and MPN are counted where it has one. TestConfidence counts again.
+// the product extraction benchmark that we have; for Page, on the same pages without their data. The counts are in
+// part in-sample: the rules were made with 40 of these pages at hand, and do worse on others. The truth has numbers
+// only where a page shows them, so GTIN and MPN are counted where it has one. TestConfidence counts again.
 var measured = map[string]map[Source][2]int{
 	"price":        {JSONLD: {33, 35}, Microdata: {21, 22}, OpenGraph: {1, 1}, Page: {59, 66}},
 	"availability": {JSONLD: {31, 32}, Microdata: {16, 16}, Page: {49, 49}},

@@ -93,7 +93,7 @@ func firstField(s string) string {
 func (p *page) large(n *html.Node) bool {
 	w, h := pixels(n, "width"), pixels(n, "height")
 	if w == 0 && h == 0 {
-		return p.name != "" && alike(attr(n, "alt"), p.name) > 0.6
+		return p.name != "" && alike(attr(n, "alt"), p.name) > sameImage
 	}
 	return max(w, h) >= 200
 }
@@ -160,7 +160,7 @@ func (p *page) trail(list []string) []string {
 		}
 		out = append(out, s)
 	}
-	if n := len(out); n > 0 && p.name != "" && alike(out[n-1], p.name) > 0.9 {
+	if n := len(out); n > 0 && p.name != "" && alike(out[n-1], p.name) > sameCrumb {
 		out = out[:n-1]
 	}
 	return out[:min(len(out), 20)]

@@ -15,6 +15,7 @@ import (
 // A page is a document laid flat: its elements in document order, and its visible text as one string in which each
 // block stands on lines of its own. Text offsets tell which element holds which text.
 type page struct {
+	w       weights
 	base    *url.URL
 	site    string // see siteOf
 	hint    price.Hint
@@ -67,11 +68,11 @@ type pageWalk struct {
 const maxDepth = 512
 
 // newPage lays a document out.
-func newPage(doc *html.Node, base *url.URL) *page {
-	p := &page{base: base, site: siteOf(base.Hostname()), at: map[*html.Node]int{}, title: -1, button: -1}
-	w := pageWalk{p: p}
-	w.node(doc, -1, 0)
-	p.text = w.text.String()
+func newPage(w weights, doc *html.Node, base *url.URL) *page {
+	p := &page{w: w, base: base, site: siteOf(base.Hostname()), at: map[*html.Node]int{}, title: -1, button: -1}
+	walk := pageWalk{p: p}
+	walk.node(doc, -1, 0)
+	p.text = walk.text.String()
 	return p
 }
 

@@ -25,7 +25,7 @@ const (
 )
 
 // stateOf reads the scripts of a page. Only "key: value" is understood, wherever it stands.
-func stateOf(scripts []string, hint price.Hint) state {
+func stateOf(w weights, scripts []string, hint price.Hint) state {
 	s := state{map[string]float64{}, map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{},
 		map[string]int{}}
 	left := maxScripts
@@ -54,12 +54,12 @@ func stateOf(scripts []string, hint price.Hint) state {
 			switch kind {
 			case 'p', 'P':
 				if m, ok := price.Parse(value, hint); ok && !isZero(m.Amount) {
-					w := 0.4
+					worth := w[priceScript]
 					if kind == 'P' {
-						w = 0.8
+						worth = w[priceScriptFinal]
 						s.finals[canonical(m.Amount)]++
 					}
-					s.prices[canonical(m.Amount)] = max(s.prices[canonical(m.Amount)], w)
+					s.prices[canonical(m.Amount)] = max(s.prices[canonical(m.Amount)], worth)
 				}
 			case 'i':
 				s.ids[value]++

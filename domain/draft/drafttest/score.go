@@ -1,16 +1,20 @@
-package draft
+// Package drafttest grades drafts against what people have read on the same pages. It serves the tests of domain/draft
+// and the bench.
+package drafttest
 
 import (
 	"math/big"
 	"slices"
 	"strings"
+
+	"github.com/mtlrent/conveyor/domain/draft"
 )
 
 // A Truth is what people have read on a page, a field's name → the values that are right. A field that is not there is
 // not on the page.
 type Truth map[string][]string
 
-// Graded are the fields that Grade compares.
+// Graded are the fields that Score compares.
 var Graded = []string{"price", "availability", "sku", "brand", "gtin", "mpn"}
 
 // A Grade counts how often a field was read right. A value where there should be another counts as wrong and as
@@ -47,9 +51,9 @@ func share(right, of, other int) float64 {
 	return float64(right) / float64(of)
 }
 
-// Value is what the draft says of one of the Graded fields, and from where; "" = nothing.
-func (d Draft) Value(field string) (value string, from Source) {
-	text := func(f *Found[string]) (string, Source) {
+// Value is what a draft says of one of the Graded fields, and from where; "" = nothing.
+func Value(d draft.Draft, field string) (value string, from draft.Source) {
+	text := func(f *draft.Found[string]) (string, draft.Source) {
 		if f == nil {
 			return "", ""
 		}
@@ -75,11 +79,11 @@ func (d Draft) Value(field string) (value string, from Source) {
 }
 
 // Confidence is that of one of the Graded fields, 0 for one that was not found.
-func (d Draft) Confidence(field string) float64 {
+func Confidence(d draft.Draft, field string) float64 {
 	if field == "availability" && d.Availability != nil {
 		return d.Availability.Confidence
 	}
-	f := map[string]*Found[string]{"price": d.Price, "sku": d.SKU, "brand": d.Brand, "gtin": d.GTIN, "mpn": d.MPN}[field]
+	f := map[string]*draft.Found[string]{"price": d.Price, "sku": d.SKU, "brand": d.Brand, "gtin": d.GTIN, "mpn": d.MPN}[field]
 	if f == nil {
 		return 0
 	}
@@ -88,8 +92,8 @@ func (d Draft) Confidence(field string) float64 {
 
 // Score compares one field with the truth: prices as numbers, all else to the letter, as the product extraction
 // benchmark does; only white space around a value counts for nothing.
-func Score(d Draft, truth Truth, field string) Grade {
-	got, _ := d.Value(field)
+func Score(d draft.Draft, truth Truth, field string) Grade {
+	got, _ := Value(d, field)
 	want := truth[field]
 	same := func(w string) bool { return strings.TrimSpace(w) == got }
 	if field == "price" {
