@@ -1,5 +1,5 @@
-// Package listing is the vocabulary of rental adverts: what one is, what identifies its content, and when two adverts are
-// one home. The rules that read adverts are in domain/listing/prose. It does no I/O and reads no clock.
+// Package listing is the vocabulary of rental adverts: what one is, what identifies its content, and when two adverts
+// are one home. The rules that read adverts are in domain/listing/prose. It does no I/O and reads no clock.
 package listing
 
 import (

@@ -1,5 +1,5 @@
-// Package page turns what a page or a field of one holds into plain text, and makes texts comparable. It knows nothing of
-// what the text is about.
+// Package page turns what a page or a field of one holds into plain text, and makes texts comparable. It knows nothing
+// of what the text is about.
 package page
 
 import (
@@ -26,8 +26,8 @@ func Line(s string) string {
 	return out
 }
 
-// Clean is Text, or Line where lines is false; dirty says that bytes were dropped that no text should hold (NUL, controls,
-// invalid UTF-8).
+// Clean is Text, or Line where lines is false; dirty says that bytes were dropped that no text should hold (NUL,
+// controls, invalid UTF-8).
 func Clean(s string, lines bool) (out string, dirty bool) {
 	if strings.IndexByte(s, '<') >= 0 {
 		s = stripTags(s)

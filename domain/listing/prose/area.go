@@ -7,8 +7,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/page"
 )
 
-// ParseArea returns the floor area in s in square feet, rounded: "600 pi²", "1000p2", "850 pc", "1,900 sqft",
-// "1250 pi ca", "900 pieds carrés", "75 m²" (× 10.7639). Placeholders (0, 1) and anything outside listing.MinAreaSqFt to
+// ParseArea returns the floor area in s in square feet, rounded: "600 pi²", "1000p2", "850 pc", "1,900 sqft", "1250 pi
+// ca", "900 pieds carrés", "75 m²" (× 10.7639). Placeholders (0, 1) and anything outside listing.MinAreaSqFt to
 // listing.MaxAreaSqFt give 0.
 func ParseArea(s string) int {
 	c, ok := Read(page.Line(s)).area(0, 1<<30)

@@ -52,9 +52,10 @@ func (s *Stated) AddAmenity(amenity, name, value string) {
 
 func (s *Stated) has(field string) bool { _, ok := s.Sources[field]; return ok }
 
-// Normalize makes the listing: what the platform's fields state, then what title, description, price and address
-// say. A title, a rent in listing.MinRentCents..MaxRentCents and bedrooms are required; everything that keeps the advert
-// out is in the *listing.Rejection, not only the first thing. Fields that disagree are warnings which name both values.
+// Normalize makes the listing: what the platform's fields state, then what title, description, price and address say.
+// A title, a rent in listing.MinRentCents..MaxRentCents and bedrooms are required; everything that keeps the advert
+// out is in the *listing.Rejection, not only the first thing. Fields that disagree are warnings which name both
+// values.
 //
 // Precedence: the title counts bedrooms best, then the platform's field, then the description, then rooms − 2; "2
 // chambres et un bureau" against a field of 3 is 2 and a den. The rent is the platform's amount, then its printed

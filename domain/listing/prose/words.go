@@ -1,6 +1,6 @@
 // Package prose reads rental adverts: what their words say about rent, rooms, pets and all else, and how that and the
-// platform's own fields become one Listing. The words of each topic are data in tables where they can be. It does no I/O
-// and reads no clock.
+// platform's own fields become one Listing. The words of each topic are data in tables where they can be. It does no
+// I/O and reads no clock.
 package prose
 
 import (
