@@ -25,7 +25,7 @@ const extractionName = "extraction"
 type Extraction struct {
 	Missing    string       `json:"missing,omitempty"`  // where the pages should be; then nothing was measured
 	LeftOut    string       `json:"left_out,omitempty"` // the weight that extraction went without; "" = none
-	Without    []Without    `json:"without,omitempty"`  // what each weight is worth, where that was asked for
+	Without    []Without    `json:"without,omitempty"`  // F1 without each weight, where that was asked for
 	Pages      int          `json:"pages"`
 	Fields     []FieldGrade `json:"fields"`
 	PerCPU     float64      `json:"pages_per_cpu_second"`
@@ -116,7 +116,7 @@ func extraction(report *Report, without string) error {
 	return nil
 }
 
-// grade fills in the fields and what was missed.
+// grade fills in the fields and the misses.
 func (e *Extraction) grade(pages []drafttest.Sample, extract extractor) error {
 	sum := map[string]drafttest.Grade{}
 	for _, p := range pages {

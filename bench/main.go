@@ -59,7 +59,7 @@ func main() {
 	ctx, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
 	report, err := run(ctx, o)
-	report.print(os.Stdout) // also what there is before something failed
+	report.print(os.Stdout) // also the results before a failure
 	if err == nil && *out != "" {
 		err = report.write(*out)
 	}
@@ -74,7 +74,7 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// run measures every scenario in one house.
+// run measures every scenario on one system.
 func run(ctx context.Context, o options) (report Report, err error) {
 	if o.only == extractionName { // needs no services
 		return report, extraction(&report, o.without)
@@ -113,7 +113,7 @@ func run(ctx context.Context, o options) (report Report, err error) {
 		{"search among 100,000", func() error { return h.search(ctx, &report) }},
 		{"memory over 50,000", func() error { return h.memory(ctx, ours, adverts, 50_000, &report) }},
 	}
-	if o.oneProcess { // a site is scraped by one worker at a time, and a page is Chromium's work, in any house
+	if o.oneProcess { // a site is scraped by one worker at a time, and a page is Chromium's work, on any system
 		scenarios = append(scenarios,
 			scenario{"scrape by http", func() error { return h.scrape(ctx, "http", 600, &report) }},
 			scenario{"scrape by browser", func() error { return h.scrape(ctx, "browser", 120, &report) }},

@@ -118,7 +118,7 @@ func TestConfidence(t *testing.T) {
 		t.Logf("%-24s %d of %d, claimed %.2f", k, n[0], n[1], claim)
 		if strings.HasSuffix(k, string(draft.Assumed)) {
 			if claim > 0.5 {
-				t.Errorf("%s: confidence says %.2f of what nobody said", k, claim)
+				t.Errorf("%s: confidence says %.2f of an assumed value", k, claim)
 			}
 			continue
 		}

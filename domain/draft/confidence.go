@@ -15,7 +15,7 @@ var measured = map[string]map[Source][2]int{
 	"mpn":          {Microdata: {1, 1}, Page: {6, 6}},
 }
 
-// guessed is for what the benchmark does not say: names, images …
+// guessed is for values that the benchmark does not have: names, images …
 var guessed = map[Source]float64{JSONLD: 0.9, Microdata: 0.9, RDFa: 0.85, OpenGraph: 0.8, Page: 0.6, Assumed: 0.5}
 
 // confidence is the share of a field's values from a source that were right, smoothed by four more finds as good as was
@@ -37,7 +37,7 @@ func confidence(field string, s Source) float64 {
 // ones were in general.
 const surely = 2
 
-// doubted is a confidence less what a close runner-up takes from it, down to what is guessed.
+// doubted is a confidence, reduced where the runner-up is close, down to the guess.
 func doubted(confidence, guess, margin float64) float64 {
 	return math.Round(100*(guess+(confidence-guess)*min(max(margin/surely, 0), 1))) / 100
 }

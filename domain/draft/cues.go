@@ -52,7 +52,7 @@ var (
 var cuesFree = []string{"free", "gratis", "gratuit*", "kostenlos*", "kostenfrei*", "*frei", "offert", "offerte",
 	"grátis", "darmow*", "zdarma", "zadarmo", "бесплатн*", "incl*", "inkl*", "compris*", "inclus*", "enthalten"}
 
-// cued is what the words before and after an amount take from its points.
+// cued is the points, 0 or less, that the words before and after an amount give it.
 func (p *page) cued(before, after string) float64 {
 	points := 0.0
 	if containsAny(before, cuesWas) {

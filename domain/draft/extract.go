@@ -16,8 +16,8 @@ import (
 // MaxPage is the largest page that is read, in bytes.
 const MaxPage = 10 << 20
 
-// Extract reads a product page, UTF-8, that was loaded from address: data meant for machines first, then what the page
-// shows, and by what it shows it chooses where the data contradicts itself. A draft of a page
+// Extract reads a product page, UTF-8, that was loaded from address: data meant for machines first, then the visible
+// text, which also decides where the data contradicts itself. A draft of a page
 // without a product, see IsProduct, has no price, availability or variants. It returns fault.Invalid for a page above
 // MaxPage and for an address that is not absolute.
 func Extract(page []byte, address string) (Draft, error) {
@@ -34,7 +34,7 @@ func extractWith(w weights, page []byte, address string) (Draft, error) {
 		return Draft{}, fault.Newf(fault.Invalid, "extract %q: %d bytes are above %d", address, len(page), MaxPage)
 	}
 	doc, err := html.Parse(bytes.NewReader(page))
-	if err != nil { // elements that nobody closed nest too deep for the parser
+	if err != nil { // unclosed elements nest too deep for the parser
 		doc, err = html.Parse(bytes.NewReader(shallow(page)))
 	}
 	if err != nil {
@@ -139,7 +139,7 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 	return d
 }
 
-// sale fills in what the product costs and whether it can be had.
+// sale fills in the price and the availability.
 func (p *page) sale(d *Draft, q *quote, stock *Found[Availability]) {
 	d.Availability = stock
 	if q == nil {

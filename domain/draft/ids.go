@@ -19,7 +19,7 @@ import (
 type claim struct {
 	value  string
 	points float64
-	hints  float64 // what else on the page agrees; it counts for maxHints at most
+	hints  float64 // for other signs on the page that agree; at most maxHints count
 	source Source
 }
 
@@ -28,7 +28,7 @@ func (c claim) total() float64 { return c.points + min(c.hints, maxHints) }
 // maxClaims bounds how many values of a field are weighed.
 const maxClaims = 300
 
-// claims collects what speaks for each value of a field.
+// claims collects the evidence for each value of a field.
 type claims struct {
 	list []claim
 	at   map[string]int
@@ -142,7 +142,7 @@ func maker(s string) string {
 		return ""
 	}
 	if strings.ContainsAny(s, "{}$<>=") {
-		return "" // a template that nobody filled in
+		return "" // a template that was not filled in
 	}
 	switch strings.ToLower(s) {
 	case "n/a", "na", "none", "unknown", "no brand", "keine", "default", "null", "undefined", "-", "generic", "brand",

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// A label is what a page writes before a value.
+// A label is a text before a value, "Item no.:", and its meaning.
 type label struct {
 	field  string // sku, mpn, gtin, brand
 	weight weight // how surely it means that field
 }
 
-// labels are what pages write before a value; lower case, marks and spaces folded into single spaces.
+// labels are the labels that pages use; lower case, marks and spaces folded into single spaces.
 var labels = func() map[string]label {
 	m := map[string]label{}
 	add := func(field string, weight weight, list ...string) {
@@ -93,7 +93,7 @@ var labels = func() map[string]label {
 	return m
 }()
 
-// labelKey folds what is written before a value into how labels has it.
+// labelKey folds the text before a value as the keys of labels are.
 func labelKey(s string) string {
 	var b strings.Builder
 	space := false

@@ -115,7 +115,7 @@ func wordsOf(s string) []string {
 	return w[:min(len(w), 40)]
 }
 
-// calledOf is what the page calls its product, outside its visible text, the best first.
+// calledOf are the names of the product outside the visible text, the best first.
 func calledOf(data markup.Data, title string) []string {
 	var out []string
 	add := func(s string) {
@@ -132,7 +132,7 @@ func calledOf(data markup.Data, title string) []string {
 	return out
 }
 
-// nameOf is what the product is called.
+// nameOf is the product's name.
 func (p *page) nameOf(products []*markup.Item, meta map[string][]string) *Found[string] {
 	for _, i := range products {
 		if n := cleanText(i.Text("name"), 500); n != "" {

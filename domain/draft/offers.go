@@ -7,7 +7,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/price"
 )
 
-// productTypes are what schema.org calls things for sale.
+// productTypes are the types of schema.org for things for sale.
 var productTypes = []string{"Product", "ProductGroup", "IndividualProduct", "ProductModel", "SomeProducts", "Vehicle",
 	"Car", "Motorcycle", "Book"}
 
@@ -215,7 +215,7 @@ func isCode(s string) bool {
 	return len(s) == 3
 }
 
-// availabilityOf reads what data says of an availability, an address of schema.org or, as some write, words.
+// availabilityOf reads an availability in data: an address of schema.org or, as some write, words.
 func availabilityOf(s string) Availability {
 	s = strings.TrimSpace(s)
 	if i := strings.LastIndexAny(s, "/#:"); i >= 0 {

@@ -30,8 +30,8 @@ type page struct {
 	amounts []amountShown
 	spans   []span // where they stand, in order
 
-	called []string // what the page calls its product outside its text
-	name   string   // what it shows as the product's name, else the first of called
+	called []string // names of the product outside the visible text
+	name   string   // the product's name as the page shows it, else the first of called
 	title  int      // the element that shows the product's name, -1 = none
 	button int      // the element that buys, -1 = none
 }
@@ -47,7 +47,7 @@ type element struct {
 	parent     int // -1 = none
 	last       int
 	start, end int
-	own        mark // what its own tag, names and style say
+	own        mark // of its own tag, names and style
 	marks      mark // the same, its ancestors' too
 	links      int  // how many links and pictures come before it
 }

@@ -15,7 +15,7 @@ import (
 // A quote is an amount that a page names, and how much speaks for its being the price.
 type quote struct {
 	amount, currency string
-	told             float64 // points for what says so outside the visible text
+	told             float64 // points from outside the visible text
 	shown            float64 // points for where it shows, at its best
 	sources          []Source
 	seen, again      int     // how often it shows, and how often in a place of any weight
@@ -29,11 +29,11 @@ func (q *quote) total() float64 { return q.told + q.shown }
 // maxShown bounds how many amounts of a page are looked at.
 const maxShown = 3000
 
-// sourceWeights are what structured data is worth.
+// sourceWeights are the weights of structured data.
 var sourceWeights = map[Source]weight{JSONLD: priceJSONLD, Microdata: priceMicrodata, RDFa: priceRDFa,
 	OpenGraph: priceOpenGraph}
 
-// priceOf chooses the price among what the data says and what the page shows.
+// priceOf chooses the price among the amounts of the data and those of the visible text.
 func (p *page) priceOf(offers []offer, meta map[string][]string, state state) *quote {
 	quotes := map[string]*quote{}
 	var order []*quote
@@ -117,7 +117,7 @@ func (p *page) priceOf(offers []offer, meta map[string][]string, state state) *q
 	}
 	for _, q := range order {
 		if q.seen == 0 {
-			q.shown = p.w[priceUnseen] // what one pays is somewhere to be seen
+			q.shown = p.w[priceUnseen] // the price is somewhere to be seen
 		}
 		q.told += p.w[priceAgain]*float64(min(max(q.again-1, 0), maxAgain)) + state.price(q.amount)
 	}
@@ -146,7 +146,7 @@ func (p *page) priceOf(offers []offer, meta map[string][]string, state state) *q
 	return nil
 }
 
-// canonical is an amount without what does not change it, so that 12, 12.0 and 12.00 are one.
+// canonical is an amount without insignificant zeros, so that 12, 12.0 and 12.00 are one.
 func canonical(amount string) string {
 	if strings.Contains(amount, ".") {
 		amount = strings.TrimRight(strings.TrimRight(amount, "0"), ".")
@@ -240,7 +240,7 @@ func anyFrom(list []int, first, last int) bool {
 	return n < len(list) && list[n] <= last
 }
 
-// farWeights are what the elements around an amount, however far, say of it.
+// farWeights are the weights of marks on the elements around an amount, however far.
 var farWeights = []struct {
 	mark   mark
 	weight weight
@@ -362,14 +362,14 @@ func (p *page) pairs(amounts []amountShown) {
 	}
 }
 
-// ranges are what stands between the ends of one.
+// ranges are the signs between the two ends of a range.
 var ranges = map[string]bool{"-": true, "–": true, "—": true, "~": true, "to": true, "bis": true, "à": true, "a": true}
 
-// lists is what stands between amounts that are listed.
+// lists are the signs between amounts that are listed.
 var lists = map[string]bool{",": true, "and": true, "or": true, "und": true, "oder": true, "et": true, "ou": true}
 
-// around is what stands on an amount's line before and after it, up to the amounts beside it; lower case. What stands
-// between two amounts speaks for the one it is about, as a rule for the second.
+// around is the text before and after an amount on its line, up to the amounts beside it; lower case. The text between
+// two amounts belongs to the one that it is about, as a rule to the second.
 func (p *page) around(a amountShown) (before, after string) {
 	from, until := max(a.start-70, 0), min(a.end+50, len(p.text))
 	n, _ := slices.BinarySearchFunc(p.spans, a.start, func(s span, at int) int { return s.start - at })
@@ -413,8 +413,8 @@ func (p *page) around(a amountShown) (before, after string) {
 	return before, strings.ToLower(after)
 }
 
-// label is what the line says from a position up to an amount, or, where the amount begins its line, the line above if
-// that may be a label: short, and without a number of its own. The product's name is none; lower case.
+// label is the text of the line from a position up to an amount, or, where the amount begins its line, the line above
+// if that may be a label: short, and without a number of its own. The product's name is none; lower case.
 func (p *page) label(from, at int) string {
 	to := at
 	if n := strings.LastIndexByte(p.text[from:at], '\n'); n >= 0 {

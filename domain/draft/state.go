@@ -6,8 +6,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/price"
 )
 
-// A state is what the scripts of a page hold in the way of JSON or JavaScript objects: "price": 12.99. Nobody says
-// which product it is about, so it only speaks for values that are found elsewhere, too.
+// A state is the JSON and the JavaScript objects in the scripts of a page: "price": 12.99. It does not say which
+// product they are about, so it only speaks for values that are found elsewhere, too.
 type state struct {
 	prices map[string]float64 // canonical amount → points
 	finals map[string]int     // canonical amount → how often a key says that it is what one pays
@@ -77,7 +77,7 @@ func stateOf(w weights, scripts []string, hint price.Hint) state {
 	return s
 }
 
-// price is what the scripts add to an amount's points.
+// price is the points that scripts add to an amount.
 func (s state) price(amount string) float64 { return s.prices[canonical(amount)] }
 
 // likeliest is the amount that most keys call what one pays, "" where none or two do.

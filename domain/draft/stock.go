@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// What buttons that buy say, in the languages of shops; lower case, looked for at the beginning or as a whole.
+// The texts of buttons that buy, in the languages of shops; lower case, looked for at the beginning or as a whole.
 var buyWords = []string{"add to cart", "add to basket", "add to bag", "add to trolley", "add to shopping",
 	"add to my bag",
 	"buy now", "buy it now", "buy", "add item", "place bid", "bid now", "add to order", "purchase", "order now",
@@ -88,16 +88,16 @@ var (
 	nots = wordSet(`not nicht non niet pas ikke inte ej ei nie ne nu no não nao не ні není nije nincs nem isn't
 		isn’t aren't aren’t n'est`)
 	noNouns = wordSet(`0 zero kein keine keiner geen ingen inget nessun aucun ningún ninguna brak нет sem sin senza`)
-	// denials answer what stands before a colon.
+	// denials are answers after a colon.
 	denials = wordSet(`0 no out none nein nicht non niet nej nei nee nie ne não nao нет немає ei hayır zero`)
 )
 
-// stockLabels are what stands before a colon and a denial.
+// stockLabels are labels before a colon and a denial.
 var stockLabels = []string{"stock", "availability", "available", "verfügbar*", "lieferbar*", "lager", "lagerbestand",
 	"disponibil*", "disponible", "disponív*", "estoque", "magazzino", "voorraad", "beschikbaar*", "dostępno*",
 	"dostupnos*", "skladem", "skladom", "наличи*", "stan magazynowy"}
 
-// otherThings are what a shop may lack beside the product.
+// otherThings are things beside the product that may be unavailable.
 var otherThings = []string{"shipping", "delivery", "pickup", "pick up", "pick-up", "collect", "collection", "store",
 	"return", "review", "rating", "image", "photo", "video", "description", "coupon", "gift", "financing", "installment",
 	"abholung", "filiale", "markt", "versand", "lieferung", "livraison", "retrait", "magasin", "ritiro", "negozio",

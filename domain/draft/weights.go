@@ -7,13 +7,13 @@ import (
 )
 
 // A Weight is one number that values are weighed with. The numbers were found by trial on pages of real shops; `make
-// bench ARGS='-only extraction -without all'` tells what each is worth.
+// bench ARGS='-only extraction -without all'` tells how much each is worth.
 type Weight struct {
 	Name  string  // price.struck
 	Value float64 // points, or a factor
 	Why   string  // when it counts
 
-	without float64 // what leaves it out
+	without float64 // the value that leaves it out
 }
 
 // weight is the place of a Weight in weightTable, and of its value in weights.
@@ -70,9 +70,9 @@ var (
 	priceRDFa        = adds("price.rdfa", 4, "an offer in RDFa does, which is rarer and older")
 	priceOpenGraph   = adds("price.opengraph", 4, "a meta element does")
 	priceSecond      = multiplies("price.second", 0.7, "the data names it for a variant, or as the upper end of a range")
-	priceZero        = adds("price.zero", 0.5, "an amount of zero in data is what templates write")
+	priceZero        = adds("price.zero", 0.5, "an amount of zero in data, as templates write it")
 	priceFurther     = multiplies("price.further", 3, "a divisor: a further source that names the same amount")
-	priceUnseen      = adds("price.unseen", -1.5, "the amount shows nowhere, but what one pays is somewhere to be seen")
+	priceUnseen      = adds("price.unseen", -1.5, "the visible text does not have the amount")
 	priceAgain       = adds("price.again", 0.3, "each further place that shows it, up to maxAgain")
 	priceScript      = adds("price.script", 0.4, "a script has it under a key such as price")
 	priceScriptFinal = adds("price.script-final", 0.8, "a script has it under a key such as salePrice")
@@ -80,10 +80,10 @@ var (
 	priceStruck      = adds("price.struck", -6, "it is struck through, at any distance")
 	priceAside       = adds("price.aside", -3.5, "it is among related products, reviews, advertisements")
 	priceChrome      = adds("price.chrome", -3, "it is in the frame of the site: header, footer, cart")
-	priceVeiled      = adds("price.veiled", -2.5, "it is in what a class calls hidden")
+	priceVeiled      = adds("price.veiled", -2.5, "it is in an element whose class says hidden")
 	priceOption      = adds("price.option", -0.7, "it belongs to one of the choices")
-	priceMain        = adds("price.main", 0.5, "it is in what is named product or detail")
-	priceBuys        = adds("price.buys", 0.7, "it is in what is named buy box or cart button")
+	priceMain        = adds("price.main", 0.5, "it is in an element named product or detail")
+	priceBuys        = adds("price.buys", 0.7, "it is in an element named buy box or cart")
 	priceHeading     = adds("price.heading", 0.4, "it is in a heading or in bold, each")
 	priceLink        = adds("price.link", -0.8, "it is in a link to another page, each")
 	priceCard        = adds("price.card", -3, "it is in one of several like elements with amounts: other products")
@@ -104,7 +104,7 @@ var (
 	priceFromButton  = adds("price.from-button", 0.35, "… less this for each doubling of the distance")
 	pricePairLower   = adds("price.pair-lower", 0.6, "the lower of two amounts side by side: a sale")
 	pricePairHigher  = adds("price.pair-higher", -1.2, "the higher of the two")
-	priceCueWas      = adds("price.cue-was", -2.5, "the words before it say what it was: RRP, statt, au lieu de")
+	priceCueWas      = adds("price.cue-was", -2.5, "the words before it announce an old price: RRP, statt, au lieu de")
 	priceCueExtra    = adds("price.cue-extra", -2.5,
 		"the words before it are about something else: shipping, per month")
 	priceCueFrom = adds("price.cue-from", -1, "the words before it say that prices begin there")
@@ -139,8 +139,8 @@ var (
 	skuInput          = adds("sku.input", 1.2, "a form field such as product_id has it")
 	skuScript         = adds("sku.script", 0.4, "a script has it under a key such as productId …")
 	skuScriptEach     = adds("sku.script-each", 0.05, "… each time")
-	skuShows          = adds("sku.shows", 0.7, "the page shows what its data says")
-	skuAgrees         = adds("sku.agrees", 1, "the address has what something else says")
+	skuShows          = adds("sku.shows", 0.7, "the visible text has a value of the data")
+	skuAgrees         = adds("sku.agrees", 1, "the address has a value that another source has")
 	skuRepeated       = adds("sku.repeated", 0.35, "it is in the address, and in the page: for each doubling of how often")
 
 	// The brand.
@@ -173,15 +173,15 @@ var (
 		"the shop's number is part of the product's name, so it is the manufacturer's")
 
 	// The element that shows the product's name.
-	titleH1     = adds("titleh1.", 1.2, "<h1>")
-	titleH2     = adds("titleh2.", 0.3, "<h2>")
-	titleH3     = adds("titleh3.", 0.1, "<h3>, <h4>")
+	titleH1     = adds("title.h1", 1.2, "<h1>")
+	titleH2     = adds("title.h2", 0.3, "<h2>")
+	titleH3     = adds("title.h3", 0.1, "<h3>, <h4>")
 	titleOther  = adds("title.other", 0.2, "any other element, if it is named title or name")
-	titleAlike  = adds("title.alike", 2, "what it says is like what the page calls itself: times alike, 0..1")
+	titleAlike  = adds("title.alike", 2, "its text is like the page's own title: times the likeness, 0..1")
 	titleOrder  = adds("title.order", 0.05, "less for each further of the names that the page calls itself by")
 	titleNamed  = adds("title.named", 0.3, "it is named title or name")
 	titleAside  = adds("title.aside", -0.5, "it is among other products, or in the breadcrumbs")
-	titleVeiled = adds("title.veiled", -0.7, "it is in what a class calls hidden")
+	titleVeiled = adds("title.veiled", -0.7, "it is in an element whose class says hidden")
 	titleDown   = adds("title.down", 0.1, "less this for each doubling of the distance from the top")
 
 	// The item of the data that describes the page's product.
@@ -191,7 +191,7 @@ var (
 	itemAside  = adds("item.aside", -2, "its element is among other products or in the frame of the site")
 	itemTitle  = adds("item.title", 2, "its element holds the product's name")
 
-	// The button that buys, and what the page shows of the stock.
+	// The button that buys, and the visible signs of stock.
 	buttonText     = adds("button.text", 1, "its text says so")
 	buttonLabel    = adds("button.label", 0.8, "its title or its label for screen readers says so")
 	buttonNamed    = adds("button.named", 0.7, "its class says so")
@@ -204,7 +204,7 @@ var (
 	stockLong      = multiplies("stock.long", 0.6, "the line is long, and may speak of something else")
 )
 
-// What a value must be worth at least to be taken, and other bounds that no single weight makes.
+// The points that a value needs to be taken, and other bounds.
 const (
 	leastTotal = -1  // of an amount, to be the price
 	leastSKU   = 2   // of a claim; also of GTIN and MPN: half a sure label
@@ -223,7 +223,7 @@ const (
 	buttonMargin   = 0.05 // by which a later button must be a better one
 
 	// maxHints is less than a label is worth: a number in the address, in attributes and in scripts may be the shop's
-	// own key, which nobody who shops there ever sees.
+	// own key, which no customer ever sees.
 	maxHints       = 2.4
 	maxAgain       = 3   // places that priceAgain counts
 	maxSKUScript   = 0.8 // points of scripts

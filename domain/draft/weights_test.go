@@ -1,6 +1,7 @@
 package draft_test
 
 import (
+	"regexp"
 	"testing"
 
 	"github.com/mtlrent/conveyor/domain/draft"
@@ -10,9 +11,10 @@ import (
 
 func TestWeights(t *testing.T) {
 	t.Parallel()
+	name := regexp.MustCompile(`^[a-z]+\.[a-z0-9]+(-[a-z0-9]+)*$`)
 	seen := map[string]bool{}
 	for _, w := range draft.Weights() {
-		if w.Name == "" || w.Why == "" || w.Value == 0 || seen[w.Name] {
+		if !name.MatchString(w.Name) || w.Why == "" || w.Value == 0 || seen[w.Name] {
 			t.Errorf("%+v", w)
 		}
 		seen[w.Name] = true

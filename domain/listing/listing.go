@@ -45,7 +45,7 @@ type RawContact struct {
 	Phone string `json:"phone"`
 }
 
-// Limits on what a listing keeps of an advert.
+// Limits on the parts of an advert that a listing keeps.
 const (
 	MaxTitle       = 300    // runes
 	MaxDescription = 20_000 // runes
@@ -58,7 +58,7 @@ const (
 	MaxRentCents int64 = 10_000_000
 )
 
-// MinAreaSqFt and MaxAreaSqFt bound a plausible home. What is outside is a placeholder (Kijiji's 0 and 1) or a lot.
+// MinAreaSqFt and MaxAreaSqFt bound a plausible home. A value outside is a placeholder (Kijiji's 0 and 1) or a lot.
 const (
 	MinAreaSqFt = 50
 	MaxAreaSqFt = 20_000
@@ -87,7 +87,7 @@ type Listing struct {
 	AreaSqFt  int     `json:"area_sqft,omitempty"`
 	// apartment condo house townhouse duplex-triplex basement studio loft room
 	PropertyType string `json:"property_type,omitempty"`
-	Building     string `json:"building,omitempty"`    // duplex triplex …: what the home is part of
+	Building     string `json:"building,omitempty"`    // duplex triplex …: the building that the home is part of
 	Floor        string `json:"floor,omitempty"`       // basement half-basement ground top 1 2 3 …
 	RoomRental   bool   `json:"room_rental,omitempty"` // a room in a shared home, not a home
 	Sublet       bool   `json:"sublet,omitempty"`      // sublet or lease transfer

@@ -10,7 +10,7 @@ import (
 const (
 	CodeMissing     = "missing"      // reason: a required field is not stated anywhere
 	CodeOutOfRange  = "out_of_range" // reason, or warning for a value that was dropped
-	CodeWanted      = "wanted"       // reason: somebody looks for a home
+	CodeWanted      = "wanted"       // reason: the advert looks for a home
 	CodeSwap        = "swap"         // reason: a home for a home
 	CodeSale        = "sale"         // reason: for sale
 	CodeNotAHome    = "not_a_home"   // reason: shop, office, parking place
@@ -32,7 +32,7 @@ const (
 type Reason struct {
 	Field   string `json:"field"`   // as in the scraped message: title, price, bedrooms, …
 	Code    string `json:"code"`    // e.g. missing, out_of_range, wanted, not_a_rental
-	Message string `json:"message"` // what was found and what is expected
+	Message string `json:"message"` // the value found and the one expected
 }
 
 // Rejection is the error for an advert that can never become a listing. It carries every reason, not only the

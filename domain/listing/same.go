@@ -8,10 +8,10 @@ import (
 	"github.com/mtlrent/conveyor/domain/page"
 )
 
-// MatchKind says what to do with two adverts for one home.
+// MatchKind is how two adverts for one home are treated.
 type MatchKind string
 
-// What two adverts for one home are to each other.
+// The kinds of match.
 const (
 	Duplicate MatchKind = "duplicate" // on two platforms: one home, two adverts
 	Repost    MatchKind = "repost"    // on one platform: link them, merge nothing
@@ -20,7 +20,7 @@ const (
 // A Match is the verdict on two adverts. Its zero value means two homes, or too little to tell.
 type Match struct {
 	Kind    MatchKind `json:"kind,omitempty"`
-	Reasons []string  `json:"reasons,omitempty"` // for a person, the gates first; for a non-match, what tells them apart
+	Reasons []string  `json:"reasons,omitempty"` // for a person, the gates first; for a non-match, the difference
 }
 
 // The gates of SameHome.
@@ -42,7 +42,7 @@ const (
 //   - Without a civic number in either advert the coordinates are those of a postal code, which a street shares, so
 //     alike words are needed there too.
 //
-// What this buys, measured on 1,249 adverts of one city: of the 573 pairs within 30 m three quarters are other units of
+// The effect, measured on 1,249 adverts of one city: of the 573 pairs within 30 m three quarters are other units of
 // one building, and so are 71 % of the pairs with nearly equal descriptions, for landlords copy their texts; neither
 // place nor text is evidence alone. Identical units of one tower at one rent still pass, by nature of the data: a match
 // is a link that a person can undo, never a deletion. The verdict is symmetric.

@@ -1,5 +1,5 @@
-// Package page turns what a page or a field of one holds into plain text, and makes texts comparable. It knows nothing
-// of what the text is about.
+// Package page turns the HTML of a page, or of a field, into plain text, and makes texts comparable. It knows nothing
+// of their subject.
 package page
 
 import (
@@ -185,7 +185,7 @@ func Cut(s string, n int) (string, bool) {
 	return s, false
 }
 
-// latin maps the accented Latin letters to what they look like without accents, in lower case.
+// latin maps the accented Latin letters to those that look like them without accents, in lower case.
 var latin = func() (t [0x180]string) {
 	for r := rune(0xa0); r < 0x180; r++ {
 		if d := norm.NFD.String(string(r)); d[0] < utf8.RuneSelf {

@@ -11,7 +11,7 @@ import (
 // ParseAddress takes a printed address apart: "3515-53 avenue Lacombe, Montréal, QC, H3T 1M2" is civic 3515, unit 53;
 // "4500 - 4520 - 4570, 4e Avenue Est, Québec" is three buildings; "Montréal, QC H2L 3Z1" has no street. City names lose
 // "Ville de" and get their hyphens and accents ("St Leonard" → "Saint-Léonard"); a postal code may be its first half.
-// Text is always all of s. What cannot be told stays empty.
+// Text is always all of s. Parts that cannot be told stay empty.
 func ParseAddress(s string) listing.Address {
 	text := page.Line(s)
 	a := listing.Address{Text: text}
@@ -45,7 +45,8 @@ func ParseAddress(s string) listing.Address {
 
 var closeHyphens = strings.NewReplacer(" - ", "-", " -", "-", "- ", "-")
 
-// streetLine reads a part into a as civic number, unit and street. A part without a number is a street only if it says so.
+// streetLine reads a part into a as civic number, unit and street. A part without a number is a street only if it says
+// so.
 func streetLine(a *listing.Address, part string, i, n int) bool {
 	unit := ""
 	if strings.HasPrefix(part, "#") { // "#302 - 2055 rue Principale"

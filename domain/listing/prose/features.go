@@ -82,11 +82,11 @@ func (n *normalizer) pets() {
 		l.Pets = merged(stated, words)
 	case stated.Policy == "yes" && words.Policy == "no":
 		l.Pets = listing.Pets{Policy: "conflict", Cats: words.Cats, Dogs: words.Dogs}
-		n.warn("pets", listing.CodeConflict, "%s says yes, %s says no (%q); both stand until someone asks", n.stated.from("pets"),
+		n.warn("pets", listing.CodeConflict, "%s says yes, %s says no (%q); both stand until an operator settles it", n.stated.from("pets"),
 			from, p.quote(i, j))
 	case stated.Policy == "no" && !n.stated.blank["pets"]:
 		l.Pets = listing.Pets{Policy: "conflict", Cats: words.Cats, Dogs: words.Dogs}
-		n.warn("pets", listing.CodeConflict, "%s says no, %s says %s (%q); both stand until someone asks", n.stated.from("pets"),
+		n.warn("pets", listing.CodeConflict, "%s says no, %s says %s (%q); both stand until an operator settles it", n.stated.from("pets"),
 			from, words.Policy, p.quote(i, j))
 	default: // the words say more
 		if stated.Policy != "yes" || words.Policy != "limited" {

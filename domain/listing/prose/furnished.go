@@ -2,7 +2,7 @@ package prose
 
 import "github.com/mtlrent/conveyor/domain/page"
 
-// What words near "meublé" say of it: the value of Listing.Furnished that they make of it.
+// The words near "meublé", by the value of Listing.Furnished that they make of it.
 var (
 	furnishedBefore = meanings(map[string]string{
 		"semi":     "semi demi half partiellement partially partly mi partialy semie",
@@ -14,10 +14,10 @@ var (
 		"semi": "semi partiellement partially",
 	})
 	furnishedOptions = set("possible optional optionnel optionnelle option disponible available")
-	furnishedWishes  = set("desire desiree voulu besoin needed wanted") // "si désiré", "as needed"
+	furnishedIfAsked = set("desire desiree voulu besoin needed wanted") // "si désiré", "as needed"
 	// ownMeubles stand before "meubles" where these are pieces of furniture, and not apartments.
 	ownMeubles = set("les mes des de vos nos ses quelques certains ces leurs the plusieurs")
-	// What leads to "louer meublé": "possibilité de le louer meublé".
+	// The words that lead to "louer meublé": "possibilité de le louer meublé".
 	furnishedOffers = set("possibilite possibility possible poss peut pouvons could can option")
 	offerFillers    = set("de d l le la a etre be louer loue louee offert offerte avoir have rent rented come to it of " +
 		"logement appartement s il aussi also vous fournir ajouter livre offrir getting having renting")
@@ -143,7 +143,7 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 				}
 				return "optional", from, n
 			}
-		case furnishedWishes[w]:
+		case furnishedIfAsked[w]:
 			if w := p.word(n - 1); w == "si" || w == "if" || w == "as" || w == "au" {
 				return "optional", from, n
 			}

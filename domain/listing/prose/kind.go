@@ -34,7 +34,7 @@ var kinds = map[string]string{
 	"appartemant": "apartment", "penthouse": "apartment",
 }
 
-// rank orders what a text names side by side: "grand loft (studio)" is a loft, "condo style loft" a condo.
+// rank orders the kinds that a text names side by side: "grand loft (studio)" is a loft, "condo style loft" a condo.
 var rank = map[string]int{"townhouse": 6, "condo": 5, "loft": 4, "studio": 3, "house": 2, "apartment": 1}
 
 func (p *Prose) kind() (value string, from, to int) {
@@ -271,7 +271,7 @@ type offer uint8
 
 const (
 	aHome    offer = iota
-	wanted         // somebody looks for a home
+	wanted         // the advert looks for a home
 	swapped        // a home for a home
 	sold           // for sale
 	business       // shop, office, warehouse
@@ -447,7 +447,7 @@ func (p *Prose) smallAt(i int) (int, bool) {
 	return p.small(i)
 }
 
-// sublet tells whether somebody passes their own lease on.
+// sublet tells whether tenants pass their own lease on.
 func (p *Prose) sublet(headline bool) (bool, int) {
 	for i := range p.words {
 		if !p.about(i, aSublet) {

@@ -1,6 +1,6 @@
 package prose
 
-// A period says what an amount is paid for.
+// A period is the time that an amount pays for.
 type period uint8
 
 const (
@@ -13,7 +13,7 @@ const (
 
 var periodNames = [...]string{"", "month", "week", "day", "year"}
 
-// An amount is a sum of money in a text and what it is for.
+// An amount is a sum of money in a text, and its purpose.
 type amount struct {
 	cents int64
 	role  role
@@ -24,7 +24,7 @@ type amount struct {
 	to    int
 }
 
-// A role is what an amount pays for.
+// A role is the purpose of an amount.
 type role string
 
 const (
@@ -63,7 +63,7 @@ var costs = map[string]role{
 	"deneigement": forOther, "balance": forOther, "penalite": forOther,
 }
 
-// ceilings are what a side cost can reach a month, in cents. "4 1/2 avec stationnement 800 $" is a rent.
+// ceilings are the most that a side cost can be a month, in cents. "4 1/2 avec stationnement 800 $" is a rent.
 var ceilings = map[role]int64{forParking: 350_00, forHydro: 450_00, forFurniture: 600_00, forSemi: 400_00,
 	forOther: 600_00}
 

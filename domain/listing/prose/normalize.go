@@ -151,7 +151,7 @@ func (n *normalizer) text() {
 func (n *normalizer) headline() {
 	switch o, i, j := n.title.offer(); o {
 	case wanted:
-		n.reject("title", listing.CodeWanted, "somebody looks for a home: %q", n.title.quote(i, j+1))
+		n.reject("title", listing.CodeWanted, "the advert looks for a home: %q", n.title.quote(i, j+1))
 	case swapped:
 		n.reject("title", listing.CodeSwap, "a home for a home: %q", n.title.quote(i-1, j))
 	case sold:

@@ -174,7 +174,7 @@ func TestNormalizeMends(t *testing.T) {
 	}
 }
 
-// TestNormalizeSources: an operator sees where each value comes from, and nobody's telephone number.
+// TestNormalizeSources: an operator sees where each value comes from, and no telephone number.
 func TestNormalizeSources(t *testing.T) {
 	t.Parallel()
 	l, err := normalize(listing.Raw{

@@ -2,7 +2,7 @@ package prose
 
 import "github.com/mtlrent/conveyor/domain/listing"
 
-// A parkingWord is what a word near "stationnement" says of it.
+// A parkingWord is the meaning of a word near "stationnement".
 type parkingWord uint8
 
 const (
@@ -17,10 +17,10 @@ const (
 	parkSecond  // of another place than the first
 	parkTwo
 	parkCars   // a number before it counts places
-	parkFiller // says nothing, and what stands beyond it counts
+	parkFiller // says nothing: the words beyond it count
 )
 
-// What words before "stationnement" say of it, from the nearest on, and those after it.
+// The words before "stationnement", read from the nearest on, and those after it.
 var (
 	parkingBefore = meanings(map[parkingWord]string{
 		parkIndoors:  "indoor underground interieur inside heated",
@@ -211,7 +211,7 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 			break
 		}
 	}
-	if nth { // what a second place costs tells nothing of the first
+	if nth { // the price of a second place tells nothing of the first
 		m.Spots, rank = 0, min(rank, 1)
 		if m.Offer == "included" {
 			m.Offer = "available"

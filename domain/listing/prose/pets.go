@@ -47,7 +47,7 @@ var petNames = meanings(map[int]string{
 	dogs: "chien chiens dog dogs puppy puppies",
 })
 
-// A petLead is what a word before an animal says of the rule.
+// A petLead is the meaning of a word before an animal.
 type petLead uint8
 
 const (
@@ -55,7 +55,7 @@ const (
 	petBanned
 	petLimited
 	petLet
-	petFiller // says nothing, and what stands beyond it counts
+	petFiller // says nothing: the words beyond it count
 )
 
 var (
@@ -317,7 +317,7 @@ func letters(w string) (n letterCount) {
 	return n
 }
 
-// petVerdict finds what is said of the animals in tokens i..j.
+// petVerdict finds the rule about the animals in tokens i..j.
 func (p *Prose) petVerdict(i, j int) (v verdictOnPets, end int) {
 	end = j
 	deniedBefore, conditionalBefore, allowedBefore := false, false, false

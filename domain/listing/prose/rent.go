@@ -11,7 +11,7 @@ import (
 // lowRentCents is where a rent becomes doubtful: "1 $" is a placeholder and "20 $" a commercial rent per square foot.
 const lowRentCents = 100_00
 
-// A Price is what a text says about the rent.
+// A Price is the rent as a text states it.
 type Price struct {
 	Cents  int64  // CAD cents a month; 0 when none can be told
 	Stated int64  // as written, before a weekly rent is converted

@@ -2,7 +2,7 @@ package prose
 
 import "github.com/mtlrent/conveyor/domain/listing"
 
-// A utility is what a rent may include.
+// A utility is one of the things that a rent may include.
 type utility uint8
 
 const (
@@ -57,7 +57,7 @@ func (u *inclusions) say(what utility, yes bool) (first bool) {
 	return true
 }
 
-// utilities reads every verdict about what is included.
+// utilities reads every verdict on what the rent includes.
 func (p *Prose) utilities() (u inclusions, where findings) {
 	all, allAt := false, [2]int{}
 	say := func(what utility, yes bool, from, to int) {
@@ -156,7 +156,7 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 	return u, where
 }
 
-// What is heated and lit; between the two, a word that says neither.
+// The words for heated and for lit, and those that may stand between the two.
 var (
 	heatedWords = set("chauffe chauffes chauffee chauffees chauffer chauffez")
 	litWords    = set("eclaire eclaires eclairee eclairees eclairer eclairez")
@@ -398,7 +398,7 @@ func (p *Prose) everything(i int) bool {
 	return allWords[w]
 }
 
-// thingNames are the names of one word of what a rent may include.
+// thingNames are the one-word names of the things that a rent may include.
 var thingNames = meanings(map[utility]string{
 	heat:         "chauffage heat heating",
 	electricity:  "eclairage electricite electricity hydro elec electrique",
@@ -440,7 +440,7 @@ func (p *Prose) thing(i int) (utility, int) {
 	return noUtility, i
 }
 
-// things go on lists of what is included without being a field of Utilities.
+// things go on lists of inclusions without being a field of Utilities.
 var things = set("electromenager electromenagers electros electro refrigerateur refrigerateurs frigo frigidaire " +
 	"poele cuisiniere four laveuse " +
 	"secheuse lave vaisselle deneigement gym piscine casier rangement locker balcon micro ondes micros onde ac " +

@@ -59,7 +59,7 @@ func (p *Prose) nothing(i, from int) int {
 	return -1
 }
 
-// What is heated without being the home, before "chauffé" and after "heated".
+// Heated things that are not the home, before "chauffé" and after "heated".
 var (
 	heatedBefore = set("piscine piscines plancher planchers garage garages stationnement stationnements parking sol spa " +
 		"interieur interieure interieurs souterrain terrasse pool")

@@ -37,7 +37,7 @@ type token struct {
 	cents int64  // the value × 100
 	start int32
 	end   int32
-	topic topic // what the word may be about
+	topic topic // the subjects that the word may be about
 
 	kind   kind
 	sym    byte // the symbol itself
@@ -82,7 +82,7 @@ func Read(plain string) *Prose {
 			t.topic = topics[t.w]
 			if t.topic == 0 && j-i >= 6 {
 				if k := p.seam(i, j); k < j {
-					j, line = k, true // what a lost tag held apart was a line of its own
+					j, line = k, true // words that a lost tag held apart were lines of their own
 					t.w = s[i:j]
 					t.topic = topics[t.w]
 				} else {
@@ -160,7 +160,7 @@ var misspelt = map[string]string{
 }
 
 // readNumber reads the number at i: a room count in any of its spellings, a decimal with comma or point, thousands
-// with comma or point ("1,250.50"). Thousands with a space are left to those who know that they read money.
+// with comma or point ("1,250.50"). Thousands with a space are left to the reader of money.
 func (t *token) readNumber(s string, i int) int {
 	j := i
 	var v int64

@@ -94,7 +94,7 @@ func advert(p web.Page) (scrape.Advert, error) {
 	return a, err
 }
 
-// inner is what an element holds, with its tags; "" for none.
+// inner is the content of an element, with its tags; "" for none.
 func inner(s *goquery.Selection) string {
 	if s.Length() == 0 {
 		return ""
@@ -128,7 +128,7 @@ func attributes(doc *goquery.Document) map[string][]string {
 	return out
 }
 
-// value is what a field holds: an input's value, the chosen option of a select, or the text.
+// value is the value of a field: an input's value, the chosen option of a select, or the text.
 func value(s *goquery.Selection) string {
 	if s.Is("select") {
 		return line(s.Find("option[selected]").First().Text())

@@ -107,7 +107,7 @@ func cards(p web.Page) (scrape.Results, error) {
 	return r, nil
 }
 
-// cardAt makes a card of what a page shows of an advert; false without a title or a number in the link.
+// cardAt makes a card of an advert on a search page; false without a title or a number in the link.
 func cardAt(p web.Page, href, title string, shown ...string) (scrape.Card, bool) {
 	u, title := p.Link(href), line(title)
 	if u == nil || idOf(u) == "" || title == "" {

@@ -41,7 +41,7 @@ func (Platform) Normalize(raw listing.Raw) (listing.Listing, error) {
 	return l, nil
 }
 
-// wanted adds to the reasons against an advert that the site itself says that somebody looks for a home: the headline,
+// wanted adds to the reasons against an advert that the site itself says that it looks for a home: the headline,
 // which the shared rules go by, need not say so.
 func wanted(raw listing.Raw, err error) error {
 	if !slices.Contains(raw.Attributes["adtype"], "WANTED") {
@@ -53,7 +53,7 @@ func wanted(raw listing.Raw, err error) error {
 	}
 	if !slices.ContainsFunc(r.Reasons, func(r listing.Reason) bool { return r.Code == listing.CodeWanted }) {
 		r.Reasons = append(r.Reasons, listing.Reason{Field: "adtype", Code: listing.CodeWanted,
-			Message: `somebody looks for a home: the site's type is "WANTED"`})
+			Message: `the advert looks for a home: the site's type is "WANTED"`})
 	}
 	return r
 }

@@ -487,7 +487,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestWanted: who looks for a home says so to the site, and perhaps not in the headline.
+// TestWanted: an advert that looks for a home says so to the site, and perhaps not in the headline.
 func TestWanted(t *testing.T) {
 	t.Parallel()
 	for title, reasons := range map[string]int{"Famille tranquille": 1, "Recherche 4 1/2 à louer": 1} {

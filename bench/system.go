@@ -23,8 +23,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/contract"
 )
 
-// A house is a Conveyor to be measured: its own database, vhost and namespace on the services of the environment.
-type house struct {
+// A system is a Conveyor to be measured: its own database, vhost and namespace on the services of the environment.
+type system struct {
 	binary   string
 	env      []string
 	db       *pgxpool.Pool
@@ -37,7 +37,7 @@ type house struct {
 	undo     []func()
 }
 
-func open(ctx context.Context, binary string, oneProcess bool) (h *house, err error) {
+func open(ctx context.Context, binary string, oneProcess bool) (h *system, err error) {
 	for _, v := range []string{"DATABASE_URL", "RABBITMQ_URL", "RABBITMQ_MANAGEMENT_URL", "TEMPORAL_ADDRESS"} {
 		if os.Getenv(v) == "" {
 			return nil, fmt.Errorf("%s is not set; run: make bench", v)
@@ -48,7 +48,7 @@ func open(ctx context.Context, binary string, oneProcess bool) (h *house, err er
 	if err != nil {
 		return nil, err
 	}
-	h = &house{binary: binary, name: name, api: fmt.Sprintf("http://127.0.0.1:%d", ports[0])}
+	h = &system{binary: binary, name: name, api: fmt.Sprintf("http://127.0.0.1:%d", ports[0])}
 	defer func() {
 		if err != nil {
 			h.close()
@@ -121,7 +121,7 @@ func open(ctx context.Context, binary string, oneProcess bool) (h *house, err er
 	return h, h.ready(ctx, "scraped.kijiji")
 }
 
-// freePorts returns n ports on which nobody listens.
+// freePorts returns n ports that are free.
 func freePorts(n int) ([]int, error) {
 	var out []int
 	for range n {
@@ -136,7 +136,7 @@ func freePorts(n int) ([]int, error) {
 }
 
 // start starts a process that ends with ours.
-func (h *house) start(binary string, args ...string) error {
+func (h *system) start(binary string, args ...string) error {
 	cmd := exec.Command(binary, args...)
 	cmd.Env, cmd.Stderr = h.env, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -148,7 +148,7 @@ func (h *house) start(binary string, args ...string) error {
 }
 
 // restart ends every role and starts it again with these settings more. Those of an earlier restart are gone.
-func (h *house) restart(settings ...string) error {
+func (h *system) restart(settings ...string) error {
 	was, env := h.roles, h.env
 	h.stop()
 	h.roles, h.env = nil, append(slices.Clone(env), settings...)
@@ -162,7 +162,7 @@ func (h *house) restart(settings ...string) error {
 }
 
 // stop ends every role, and returns when they are gone.
-func (h *house) stop() {
+func (h *system) stop() {
 	for _, r := range h.roles {
 		_ = r.Process.Signal(syscall.SIGTERM)
 	}
@@ -188,8 +188,8 @@ func vhost(ctx context.Context, method, name string) error {
 	return nil
 }
 
-// ready waits until somebody consumes the queue.
-func (h *house) ready(ctx context.Context, queue string) error {
+// ready waits until the queue has a consumer.
+func (h *system) ready(ctx context.Context, queue string) error {
 	for range 300 {
 		ch, err := h.broker.Channel()
 		if err != nil {
@@ -206,10 +206,10 @@ func (h *house) ready(ctx context.Context, queue string) error {
 			return ctx.Err()
 		}
 	}
-	return fmt.Errorf("nobody consumes %s", queue)
+	return fmt.Errorf("queue %s has no consumer", queue)
 }
 
-func (h *house) close() {
+func (h *system) close() {
 	h.stop()
 	if h.temporal != nil {
 		h.temporal.Close()
@@ -237,7 +237,7 @@ func (a *arrivals) count() int {
 	return len(a.at)
 }
 
-// since returns how long what was sent took to come out.
+// since returns how long each message took to come out.
 func (a *arrivals) since(sent map[string]time.Time) map[string]float64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -263,7 +263,7 @@ func percentiles(took []time.Duration) map[string]float64 {
 }
 
 // watch reads a queue of listings.published until ctx ends.
-func (h *house) watch(ctx context.Context, queue string, a *arrivals) error {
+func (h *system) watch(ctx context.Context, queue string, a *arrivals) error {
 	ch, err := h.broker.Channel()
 	if err != nil {
 		return err
