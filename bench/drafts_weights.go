@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"golang.org/x/sync/errgroup"
@@ -64,7 +65,7 @@ func leaveOut(pages []drafttest.Sample) ([]Without, error) {
 }
 
 // printWithout prints F1 with all weights and with each left out in turn: first those that cost most, then those whose
-// loss would be a gain, and the names of the rest, which change nothing on these pages.
+// loss would be a gain, and the names of the rest, which change none of these fields on these pages.
 func (e *Extraction) printWithout(w io.Writer) {
 	whole, rest := e.Without[0], slices.Clone(e.Without[1:])
 	lost := func(x Without) (sum float64) {
@@ -106,5 +107,5 @@ func (e *Extraction) printWithout(w io.Writer) {
 	}
 	_ = t.Flush() // to a terminal
 	slices.Sort(same)
-	fmt.Fprintf(w, "%d weights change nothing on these pages: %v\n", len(same), same)
+	fmt.Fprintf(w, "%d weights change none of these fields on these pages: %s\n", len(same), strings.Join(same, ", "))
 }
