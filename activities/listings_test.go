@@ -17,6 +17,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/listing/prose"
 )
 
 var (
@@ -188,7 +189,7 @@ func home(platform, id string) listing.Listing {
 	lat, lon := 45.52, -73.58
 	return listing.Listing{
 		Ref: listing.Ref{Platform: platform, PlatformID: id}, Title: "Beau 4½ rénové", RentCents: 150_000, Bedrooms: 2,
-		Rooms: 4.5, Address: listing.ParseAddress("4200 rue Saint-Denis, Montréal"), Latitude: &lat, Longitude: &lon,
+		Rooms: 4.5, Address: prose.ParseAddress("4200 rue Saint-Denis, Montréal"), Latitude: &lat, Longitude: &lon,
 	}
 }
 

@@ -295,7 +295,7 @@ func TestGet(t *testing.T) {
 
 	raw := listing.Raw{Ref: kijiji("2")}
 	revision := d.scrape(t, raw.Ref, "Cherche 4½", now)
-	reasons := []listing.Reason{{Field: "title", Code: "wanted", Message: "somebody looks for a home"},
+	reasons := []listing.Reason{{Field: "title", Code: "wanted", Message: "the advert looks for a home"},
 		{Field: "price", Code: "missing", Message: "none is stated"}}
 	require.NoError(t, d.store.Reject(ctx, raw, listing.Payload{Revision: revision, Body: []byte(`{}`)}, &listing.Rejection{Reasons: reasons},
 		listing.Run{WorkflowID: "listing/kijiji/2"}, now))

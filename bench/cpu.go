@@ -13,7 +13,7 @@ import (
 // tick is the unit of /proc/*/stat: USER_HZ, 100 on every Linux.
 const tick = time.Second / 100
 
-// groups names what a process belongs to by a piece of its command line; the first that fits counts.
+// groups names the group of a process by a piece of its command line; the first that fits counts.
 var groups = []struct{ piece, group string }{
 	{"conveyor up", "all roles"},
 	{"conveyor worker", "worker"}, {"conveyor bridge", "bridge"}, {"conveyor api", "api"},
@@ -76,7 +76,7 @@ func processes() map[string]time.Duration {
 	return out
 }
 
-// group is what a process belongs to, "" for one that is not measured.
+// group is the group of a process, "" for one that is not measured.
 func (p process) group() string {
 	for _, g := range groups {
 		if strings.Contains(p.command, g.piece) {
@@ -86,7 +86,7 @@ func (p process) group() string {
 	return ""
 }
 
-// held is what the processes of each group hold, in MiB; memory that they share counts for each.
+// held is the memory that the processes of each group hold, in MiB; memory that they share counts for each.
 func held() map[string]int {
 	out := map[string]int{}
 	for _, p := range descendants() {
@@ -104,7 +104,7 @@ func stat(dir string) []string {
 	return strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:]))
 }
 
-// spent is what each group used between two looks.
+// spent is the CPU time that each group used between two looks.
 func spent(before, after map[string]time.Duration) map[string]time.Duration {
 	out := map[string]time.Duration{}
 	for g, used := range after {

@@ -20,7 +20,7 @@ import (
 
 const crawlRequests = "crawler.url.requested.v1" // queue and routing key
 
-// A Drafting is what making drafts of a shop's pages through one Chromium came to.
+// A Drafting is the cost of making drafts of a shop's pages through one Chromium.
 type Drafting struct {
 	Scenario         string             `json:"scenario"`
 	Drafts           int                `json:"drafts"`
@@ -57,7 +57,7 @@ var draftings = []drafting{
 	{name: "drafts, prefetch 4", n: 200, prefetch: 4, pages: 4, memory: true},
 }
 
-// draftRow is what the house made of one request.
+// draftRow is the draft of one request, as stored.
 type draftRow struct {
 	EventID   uuid.UUID
 	URL       string
@@ -67,7 +67,7 @@ type draftRow struct {
 }
 
 // drafts asks for drafts of so many products, and waits until each has its row.
-func (h *house) drafts(ctx context.Context, how drafting, report *Report) error {
+func (h *system) drafts(ctx context.Context, how drafting, report *Report) error {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
 	err := h.restart(fmt.Sprintf("RABBITMQ_PREFETCH=%d", how.prefetch), fmt.Sprintf("CONVEYOR_DRAFT_PAGES=%d", how.pages))
@@ -114,7 +114,7 @@ func (h *house) drafts(ctx context.Context, how drafting, report *Report) error 
 		}
 	}
 	d.PerSecond, d.LatencyMillis = float64(how.n)/last.Sub(began).Seconds(), percentiles(took)
-	<-time.After(2 * time.Second) // what trails behind belongs to the cost
+	<-time.After(2 * time.Second) // work that trails behind belongs to the cost
 	d.CPUByGroup = map[string]float64{}
 	for group, used := range spent(cpu, processes()) {
 		d.CPUByGroup[group] = used.Seconds() / float64(how.n)
@@ -139,7 +139,7 @@ func (h *house) drafts(ctx context.Context, how drafting, report *Report) error 
 
 // askForDrafts publishes the requests and returns when each was sent and what became of it. seen is told now and then
 // how many are done.
-func (h *house) askForDrafts(ctx context.Context, how drafting, seen func(done int)) (
+func (h *system) askForDrafts(ctx context.Context, how drafting, seen func(done int)) (
 	sent map[uuid.UUID]time.Time, rows []draftRow, err error,
 ) {
 	ch, err := h.broker.Channel()
@@ -178,7 +178,7 @@ func (h *house) askForDrafts(ctx context.Context, how drafting, seen func(done i
 }
 
 // askForDraft publishes a request for the n-th product, and returns once it is confirmed.
-func (h *house) askForDraft(ctx context.Context, ch *amqp.Channel, event uuid.UUID, n int) error {
+func (h *system) askForDraft(ctx context.Context, ch *amqp.Channel, event uuid.UUID, n int) error {
 	body, err := json.Marshal(contract.CrawlRequested{
 		EventName: contract.CrawlRequestedName, EventID: event.String(),
 		Data: contract.CrawlRequest{
@@ -200,7 +200,7 @@ func (h *house) askForDraft(ctx context.Context, ch *amqp.Channel, event uuid.UU
 }
 
 // drafted are the rows of the requests that have one. A dead letter is an error: it never will have one.
-func (h *house) drafted(ctx context.Context, events []uuid.UUID) ([]draftRow, error) {
+func (h *system) drafted(ctx context.Context, events []uuid.UUID) ([]draftRow, error) {
 	var dead int
 	if err := h.db.QueryRow(ctx, "SELECT count(*) FROM dead_letters").Scan(&dead); err != nil {
 		return nil, err
@@ -226,7 +226,7 @@ func (h *house) drafted(ctx context.Context, events []uuid.UUID) ([]draftRow, er
 }
 
 // phases reads a sample of the workflows: what they cost Temporal, and where their time went.
-func (h *house) phases(ctx context.Context, sent map[uuid.UUID]time.Time, rows []draftRow, d *Drafting) error {
+func (h *system) phases(ctx context.Context, sent map[uuid.UUID]time.Time, rows []draftRow, d *Drafting) error {
 	const sample = 40
 	names := []string{"to the workflow", "check devtools", "folder", "wait for a slot", "run crawler", "persist and end"}
 	sums := make([]time.Duration, len(names))

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
-	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,13 +16,16 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/draft/drafttest"
 )
 
 const extractionName = "extraction"
 
 // An Extraction is how well and how fast products are read off real pages.
 type Extraction struct {
-	Missing    string       `json:"missing,omitempty"` // where the pages should be; then nothing was measured
+	Missing    string       `json:"missing,omitempty"`  // where the pages should be; then nothing was measured
+	LeftOut    string       `json:"left_out,omitempty"` // the weight that extraction went without; "" = none
+	Without    []Without    `json:"without,omitempty"`  // F1 without each weight, where that was asked for
 	Pages      int          `json:"pages"`
 	Fields     []FieldGrade `json:"fields"`
 	PerCPU     float64      `json:"pages_per_cpu_second"`
@@ -60,61 +60,17 @@ var sameCurrency = map[string]string{
 	"$": "ARS AUD CAD CLP COP HKD MXN NZD SGD TWD USD",
 }
 
-type realPage struct {
-	id, url string
-	html    []byte
-	truth   draft.Truth
+// productsDir is where the pages of the product extraction benchmark lie. They may not be published, so that is the
+// folder "shared" beside the repository, or CONVEYOR_SHARED.
+func productsDir() string {
+	return filepath.Join(cmp.Or(os.Getenv("CONVEYOR_SHARED"), filepath.Join("..", "shared")), "data", "products")
 }
 
-// realPages reads the pages of the product extraction benchmark that we have. They may not be published: they lie in
-// the folder "shared" beside the repository, or in CONVEYOR_SHARED.
-func realPages(dir string) ([]realPage, error) {
-	raw, err := os.ReadFile(filepath.Join(dir, "ground-truth.json"))
-	if err != nil {
-		return nil, err
-	}
-	var truths map[string]map[string]any
-	if err := json.Unmarshal(raw, &truths); err != nil {
-		return nil, fmt.Errorf("read ground-truth.json: %w", err)
-	}
-	var out []realPage
-	for id, fields := range truths {
-		p := realPage{id: id, truth: draft.Truth{}}
-		for name, v := range fields {
-			switch v := v.(type) {
-			case string:
-				p.url = v
-			case []any:
-				for _, x := range v {
-					p.truth[name] = append(p.truth[name], fmt.Sprint(x))
-				}
-			}
-		}
-		if p.html, err = gunzip(filepath.Join(dir, "html", id+".html.gz")); err != nil {
-			return nil, err
-		}
-		out = append(out, p)
-	}
-	slices.SortFunc(out, func(a, b realPage) int { return cmp.Compare(a.id, b.id) })
-	return out, nil
-}
-
-func gunzip(file string) ([]byte, error) {
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	z, err := gzip.NewReader(bytes.NewReader(raw))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", file, err)
-	}
-	return io.ReadAll(z)
-}
-
-// extraction reads every page, grades what was found, and takes the time of some rounds more.
-func extraction(report *Report) error {
-	dir := filepath.Join(cmp.Or(os.Getenv("CONVEYOR_SHARED"), filepath.Join("..", "shared")), "data", "products")
-	pages, err := realPages(dir)
+// extraction reads every page, grades what was found, and takes the time of some rounds more. without names a weight
+// that is left out, "" none, and allWeights each in turn.
+func extraction(report *Report, without string) error {
+	dir := productsDir()
+	pages, err := drafttest.Samples(os.DirFS(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		report.Extraction = &Extraction{Missing: dir}
 		return nil
@@ -123,35 +79,32 @@ func extraction(report *Report) error {
 		return err
 	}
 	e := &Extraction{Pages: len(pages)}
-	sum := map[string]draft.Grade{}
-	fields := append(slices.Clone(draft.Graded), "currency")
+	extract := draft.Extract
+	switch without {
+	case "":
+	case allWeights:
+		if e.Without, err = leaveOut(pages); err != nil {
+			return err
+		}
+	default:
+		e.LeftOut = without
+		extract = func(page []byte, address string) (draft.Draft, error) {
+			return draft.ExtractWithout(without, page, address)
+		}
+	}
+	if err := e.grade(pages, extract); err != nil {
+		return err
+	}
 	size := 0
 	for _, p := range pages {
-		size += len(p.html)
-		d, err := draft.Extract(p.html, p.url)
-		if err != nil {
-			return fmt.Errorf("extract %s: %w", p.url, err)
-		}
-		for _, field := range fields {
-			got, from, g := gradeField(d, p.truth, field)
-			sum[field] = sum[field].Add(g)
-			if g.Wrong+g.Missed > 0 {
-				e.Misses = append(e.Misses, fmt.Sprintf("%s: %q %s, expected %q: %.100s",
-					field, got, from, p.truth[field], p.url))
-			}
-		}
+		size += len(p.HTML)
 	}
-	for _, field := range fields {
-		g := sum[field]
-		e.Fields = append(e.Fields, FieldGrade{field, g.Right, g.Wrong, g.Missed, g.Precision(), g.Recall(), g.F1()})
-	}
-	slices.Sort(e.Misses)
 	const rounds = 5
 	before := cpuTime()
 	for range rounds {
 		for _, p := range pages {
 			began := time.Now()
-			if _, err := draft.Extract(p.html, p.url); err != nil {
+			if _, err := extract(p.HTML, p.URL); err != nil {
 				return err
 			}
 			e.SlowMillis = math.Max(e.SlowMillis, float64(time.Since(began).Microseconds())/1000)
@@ -163,11 +116,41 @@ func extraction(report *Report) error {
 	return nil
 }
 
-// gradeField is draft.Score, and the same for the currency.
-func gradeField(d draft.Draft, truth draft.Truth, field string) (got, from string, g draft.Grade) {
+// grade fills in the fields and the misses.
+func (e *Extraction) grade(pages []drafttest.Sample, extract extractor) error {
+	sum := map[string]drafttest.Grade{}
+	for _, p := range pages {
+		d, err := extract(p.HTML, p.URL)
+		if err != nil {
+			return fmt.Errorf("extract %s: %w", p.URL, err)
+		}
+		for _, field := range gradedFields() {
+			got, from, g := gradeField(d, p.Truth, field)
+			sum[field] = sum[field].Add(g)
+			if g.Wrong+g.Missed > 0 {
+				e.Misses = append(e.Misses, fmt.Sprintf("%s: %q %s, expected %q: %.100s",
+					field, got, from, p.Truth[field], p.URL))
+			}
+		}
+	}
+	for _, field := range gradedFields() {
+		g := sum[field]
+		e.Fields = append(e.Fields, FieldGrade{field, g.Right, g.Wrong, g.Missed, g.Precision(), g.Recall(), g.F1()})
+	}
+	slices.Sort(e.Misses)
+	return nil
+}
+
+// An extractor is draft.Extract, or the same with other weights.
+type extractor = func(page []byte, address string) (draft.Draft, error)
+
+func gradedFields() []string { return append(slices.Clone(drafttest.Graded), "currency") }
+
+// gradeField is drafttest.Score, and the same for the currency.
+func gradeField(d draft.Draft, truth drafttest.Truth, field string) (got, from string, g drafttest.Grade) {
 	if field != "currency" {
-		value, source := d.Value(field)
-		return value, string(source), draft.Score(d, truth, field)
+		value, source := drafttest.Value(d, field)
+		return value, string(source), drafttest.Score(d, truth, field)
 	}
 	if d.Currency != nil {
 		got, from = d.Currency.Value, string(d.Currency.Source)
@@ -198,12 +181,15 @@ func cpuTime() time.Duration {
 
 func (e *Extraction) print(w io.Writer) {
 	if e.Missing != "" {
-		fmt.Fprintf(w, "\nextraction: %s is not there (CONVEYOR_SHARED names the folder that data lies in): precision, "+
-			"recall and F1 of %s and currency, and pages a second, go unmeasured\n", e.Missing, strings.Join(draft.Graded, ", "))
+		fmt.Fprintf(w, "\nextraction: %s is missing (CONVEYOR_SHARED may name another folder): precision, "+
+			"recall and F1 of %s and currency, and pages a second, are not measured\n", e.Missing, strings.Join(drafttest.Graded, ", "))
 		return
 	}
-	fmt.Fprintf(w, "\nextraction from %d saved pages of real shops, which its rules were tried on; the F1 of others are "+
-		"published, on all 140 pages:\n", e.Pages)
+	fmt.Fprintf(w, "\nextraction from %d saved pages of real shops, 40 of which the rules were written with; the F1 of "+
+		"others are published, on all 140 pages:\n", e.Pages)
+	if e.LeftOut != "" {
+		fmt.Fprintf(w, "without the weight %s:\n", e.LeftOut)
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "field\tF1\tprecision\trecall\tright\twrong\tmissed\t%s\t\n", strings.Join(publishedBy, "\t"))
 	for _, f := range e.Fields {
@@ -220,6 +206,10 @@ func (e *Extraction) print(w io.Writer) {
 	}
 	_ = t.Flush() // to a terminal
 	fmt.Fprintf(w, "%.0f pages a CPU-second, %.0f MB; the slowest took %.0f ms\n", e.PerCPU, e.MegabytesS, e.SlowMillis)
+	if len(e.Without) > 0 {
+		e.printWithout(w)
+		return
+	}
 	for _, m := range e.Misses {
 		fmt.Fprintln(w, "  "+m)
 	}

@@ -9,9 +9,9 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// A pipeline is what adverts are fed through: Conveyor, or a yardstick.
+// A pipeline takes adverts: Conveyor, or a yardstick.
 type pipeline struct {
-	house         *house
+	system        *system
 	exchange, key string // where adverts go in
 	published     string // the queue that tells of each one that came out, as listings.published does
 	workflow      string // ID of an advert's workflow, without the advert's own; "" has none
@@ -23,10 +23,10 @@ type pipeline struct {
 }
 
 // conveyor is the pipeline that is measured.
-func (h *house) conveyor() *pipeline {
+func (h *system) conveyor() *pipeline {
 	var before int64
 	return &pipeline{
-		house: h, exchange: "scraped", key: "kijiji", published: "listings.published", workflow: "listing/kijiji/",
+		system: h, exchange: "scraped", key: "kijiji", published: "listings.published", workflow: "listing/kijiji/",
 		begin: func(ctx context.Context) (err error) {
 			before, err = h.scrapes(ctx)
 			return err
@@ -46,15 +46,15 @@ func (h *house) conveyor() *pipeline {
 	}
 }
 
-// warmUp feeds a few adverts that nobody measures.
+// warmUp feeds a few adverts that are not measured.
 func (p *pipeline) warmUp(ctx context.Context) error {
-	_, err := p.house.feed(ctx, p, generateFrom(1_000_000, 200), 0)
+	_, err := p.system.feed(ctx, p, generateFrom(1_000_000, 200), 0)
 	return err
 }
 
 // feed publishes the adverts, as fast as the broker takes them or at rate a second, waits until each is brought to its
 // end, and says what that cost.
-func (h *house) feed(ctx context.Context, p *pipeline, adverts []advert, rate float64) (Result, error) {
+func (h *system) feed(ctx context.Context, p *pipeline, adverts []advert, rate float64) (Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	seen := &arrivals{at: map[string]time.Time{}}
@@ -91,7 +91,7 @@ func (h *house) feed(ctx context.Context, p *pipeline, adverts []advert, rate fl
 		}
 	}
 	ended := time.Now()
-	<-time.After(2 * time.Second) // what trails behind belongs to the cost
+	<-time.After(2 * time.Second) // work that trails behind belongs to the cost
 	n := float64(len(adverts))
 	r := Result{
 		Messages: len(adverts), Seconds: ended.Sub(began).Seconds(), PerSecond: n / ended.Sub(began).Seconds(),
@@ -116,7 +116,7 @@ func (h *house) feed(ctx context.Context, p *pipeline, adverts []advert, rate fl
 }
 
 // publish returns when each version was sent.
-func (h *house) publish(ctx context.Context, p *pipeline, adverts []advert, rate float64) (
+func (h *system) publish(ctx context.Context, p *pipeline, adverts []advert, rate float64) (
 	map[string]time.Time, error,
 ) {
 	ch, err := h.broker.Channel()
@@ -169,20 +169,20 @@ func (h *house) publish(ctx context.Context, p *pipeline, adverts []advert, rate
 	return sent, nil
 }
 
-func (h *house) scrapes(ctx context.Context) (n int64, err error) {
+func (h *system) scrapes(ctx context.Context) (n int64, err error) {
 	err = h.db.QueryRow(ctx, "SELECT coalesce(sum(scrapes), 0)::bigint FROM raw_listings").Scan(&n)
 	return n, err
 }
 
 // unfinished counts revisions under way and events not yet published.
-func (h *house) unfinished(ctx context.Context) (n int64, err error) {
+func (h *system) unfinished(ctx context.Context) (n int64, err error) {
 	err = h.db.QueryRow(ctx, `SELECT (SELECT count(*) FROM raw_listings WHERE settled_revision < revision)
 		+ (SELECT count(*) FROM outbox WHERE published_at IS NULL)`).Scan(&n)
 	return n, err
 }
 
-// waiting counts messages that nobody has taken, and events that are not published.
-func (h *house) waiting(ctx context.Context) (n int64, err error) {
+// waiting counts messages that were not consumed, and events that are not published.
+func (h *system) waiting(ctx context.Context) (n int64, err error) {
 	ch, err := h.broker.Channel()
 	if err != nil {
 		return 0, err
@@ -197,7 +197,7 @@ func (h *house) waiting(ctx context.Context) (n int64, err error) {
 }
 
 // transactions are those of every database since the server started.
-func (h *house) transactions(ctx context.Context) (map[string]int64, error) {
+func (h *system) transactions(ctx context.Context) (map[string]int64, error) {
 	rows, err := h.db.Query(ctx, "SELECT datname, xact_commit FROM pg_stat_database WHERE datname IS NOT NULL")
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (h *house) transactions(ctx context.Context) (map[string]int64, error) {
 }
 
 // transitions is the mean of a sample of the newest runs.
-func (h *house) transitions(ctx context.Context, workflow string, adverts []advert) (float64, error) {
+func (h *system) transitions(ctx context.Context, workflow string, adverts []advert) (float64, error) {
 	const sample = 50
 	var sum, n float64
 	for i := 0; i < len(adverts); i += max(1, len(adverts)/sample) {

@@ -50,7 +50,7 @@ SELECT new_id, platform, new_platform_id, 1, CASE WHEN random() < 0.1 THEN 'arch
 FROM copies WHERE EXISTS (SELECT FROM raw)`
 
 // fill puts n listings into the tables.
-func (h *house) fill(ctx context.Context, n int) error {
+func (h *system) fill(ctx context.Context, n int) error {
 	ids, platformIDs := make([]uuid.UUID, n), make([]string, n)
 	for i := range n {
 		ref := listing.Ref{Platform: "kijiji", PlatformID: strconv.Itoa(7_000_000_000 + i)}
@@ -76,7 +76,7 @@ func (h *house) fill(ctx context.Context, n int) error {
 }
 
 // replay takes every listing that is there through the pipeline again, at the usual rate, until stop is called.
-func (h *house) replay(ctx context.Context) (stop func() error, err error) {
+func (h *system) replay(ctx context.Context) (stop func() error, err error) {
 	id := uuid.NewString()
 	body := strings.NewReader(fmt.Sprintf(`{"id": %q, "stage": "normalize", "filter": {"status": ["imported"]}}`, id))
 	if err := ask(ctx, http.MethodPost, h.api+"/replays", body); err != nil {
@@ -112,7 +112,7 @@ var searches = []string{
 }
 
 // search asks each of them a hundred times, the pages behind the first included.
-func (h *house) search(ctx context.Context, report *Report) error {
+func (h *system) search(ctx context.Context, report *Report) error {
 	var places []string
 	if err := h.db.QueryRow(ctx, "SELECT array_agg(key) FROM neighbourhoods").Scan(&places); err != nil {
 		return err
@@ -152,7 +152,7 @@ func ask(ctx context.Context, method, address string, body io.Reader) error {
 	return err
 }
 
-// Memory is what one role held while adverts went through, in MiB resident.
+// Memory is the resident memory of one role while adverts went through, in MiB.
 type Memory struct {
 	Role  string `json:"role"`
 	Early int    `json:"after_10_percent"`
@@ -161,7 +161,7 @@ type Memory struct {
 	Most  int    `json:"most"`
 }
 
-// see notes what is held when done of n are.
+// see notes the memory held when done of n adverts are through.
 func (m *Memory) see(mib, done, n int) {
 	m.Most = max(m.Most, mib)
 	if done <= max(1, n/10) {
@@ -174,7 +174,7 @@ func (m *Memory) see(mib, done, n int) {
 }
 
 // memory feeds about n messages of the real mix and looks at the roles' memory ten times a part.
-func (h *house) memory(ctx context.Context, p *pipeline, adverts []advert, n int, report *Report) error {
+func (h *system) memory(ctx context.Context, p *pipeline, adverts []advert, n int, report *Report) error {
 	const parts = 10
 	roles := h.roles
 	seen := make([]Memory, len(roles))
@@ -205,7 +205,7 @@ func (h *house) memory(ctx context.Context, p *pipeline, adverts []advert, n int
 	return nil
 }
 
-// resident is what a process holds, in MiB; 0 when it has ended.
+// resident is the resident memory of a process, in MiB; 0 when it has ended.
 func resident(pid int) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -37,6 +37,7 @@ type options struct {
 	binary     string
 	oneProcess bool
 	only       string
+	without    string
 }
 
 func main() {
@@ -45,6 +46,8 @@ func main() {
 	flag.StringVar(&o.binary, "conveyor", "bin/conveyor", "binary to measure")
 	flag.BoolVar(&o.oneProcess, "one-process", false, "run all roles in one process, as conveyor up does")
 	flag.StringVar(&o.only, "only", "", "scenarios to run after the warm-up, a regular expression; empty is all")
+	flag.StringVar(&o.without, "without", "",
+		"weight of extraction to leave out, such as price.struck; \"all\" leaves out each in turn")
 	yardstick := flag.String("yardstick", "", "be this yardstick's process: "+strings.Join(yardsticks(), " or "))
 	out := flag.String("json", "", "file for the figures as JSON")
 	flag.Parse()
@@ -56,7 +59,7 @@ func main() {
 	ctx, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
 	report, err := run(ctx, o)
-	report.print(os.Stdout) // also what there is before something failed
+	report.print(os.Stdout) // also the results before a failure
 	if err == nil && *out != "" {
 		err = report.write(*out)
 	}
@@ -71,10 +74,10 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// run measures every scenario in one house.
+// run measures every scenario on one system.
 func run(ctx context.Context, o options) (report Report, err error) {
 	if o.only == extractionName { // needs no services
-		return report, extraction(&report)
+		return report, extraction(&report, o.without)
 	}
 	h, err := open(ctx, o.binary, o.oneProcess)
 	if err != nil {
@@ -110,12 +113,12 @@ func run(ctx context.Context, o options) (report Report, err error) {
 		{"search among 100,000", func() error { return h.search(ctx, &report) }},
 		{"memory over 50,000", func() error { return h.memory(ctx, ours, adverts, 50_000, &report) }},
 	}
-	if o.oneProcess { // a site is scraped by one worker at a time, and a page is Chromium's work, in any house
+	if o.oneProcess { // a site is scraped by one worker at a time, and a page is Chromium's work, on any system
 		scenarios = append(scenarios,
 			scenario{"scrape by http", func() error { return h.scrape(ctx, "http", 600, &report) }},
 			scenario{"scrape by browser", func() error { return h.scrape(ctx, "browser", 120, &report) }},
 			scenario{"scrape 200 cycles", func() error { return h.scrapeMemory(ctx, 200, &report) }},
-			scenario{extractionName, func() error { return extraction(&report) }},
+			scenario{extractionName, func() error { return extraction(&report, o.without) }},
 		)
 		for _, d := range draftings {
 			scenarios = append(scenarios, scenario{d.name, func() error { return h.drafts(ctx, d, &report) }})

@@ -17,7 +17,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/demosite"
 )
 
-// A Scrape is what scraping a demo site by one transport came to.
+// A Scrape is the cost of scraping a demo site by one transport.
 type Scrape struct {
 	Transport     string             `json:"transport"`
 	Adverts       int                `json:"adverts"`
@@ -63,8 +63,8 @@ func startDemo() (*demo, error) {
 	return d, nil
 }
 
-// scraping begins to scrape Kijiji's half of a new site, as nobody had ever seen it, and returns what stops that.
-func (h *house) scraping(ctx context.Context, transport string, adverts int) (*demosite.Site, func() error, error) {
+// scraping begins to scrape Kijiji's half of a new site, and returns the function that stops it.
+func (h *system) scraping(ctx context.Context, transport string, adverts int) (*demosite.Site, func() error, error) {
 	site := h.demo.open(adverts)
 	_, err := h.db.Exec(ctx, "TRUNCATE platform_adverts, platform_cycles, raw_listings CASCADE")
 	if err != nil {
@@ -86,7 +86,7 @@ func (h *house) scraping(ctx context.Context, transport string, adverts int) (*d
 	}, nil
 }
 
-func (h *house) patch(ctx context.Context, body string) error {
+func (h *system) patch(ctx context.Context, body string) error {
 	return ask(ctx, http.MethodPatch, h.api+"/platforms/kijiji", strings.NewReader(body))
 }
 
@@ -99,8 +99,8 @@ type cycle struct {
 	took          time.Duration
 }
 
-// cycle waits until a cycle is over and returns what it came to.
-func (h *house) cycle(ctx context.Context, n int) (c cycle, err error) {
+// cycle waits until a cycle is over and returns its counts.
+func (h *system) cycle(ctx context.Context, n int) (c cycle, err error) {
 	for {
 		err := h.db.QueryRow(ctx, `SELECT complete, note, pages, new + changed + stale + returned + failed, seen, skipped,
 				ended_at - started_at
@@ -121,7 +121,7 @@ func (h *house) cycle(ctx context.Context, n int) (c cycle, err error) {
 }
 
 // scrape measures a first cycle, the second one over the unchanged site, and how soon new adverts are listings.
-func (h *house) scrape(ctx context.Context, transport string, adverts int, report *Report) error {
+func (h *system) scrape(ctx context.Context, transport string, adverts int, report *Report) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
 	defer cancel()
 	before := processes()
@@ -157,7 +157,7 @@ func (h *house) scrape(ctx context.Context, transport string, adverts int, repor
 }
 
 // appear publishes adverts on the site, one each half second, and returns how long they take to be listings.
-func (h *house) appear(ctx context.Context, site *demosite.Site, n int) (map[string]float64, error) {
+func (h *system) appear(ctx context.Context, site *demosite.Site, n int) (map[string]float64, error) {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
 	seen := &arrivals{at: map[string]time.Time{}}
@@ -187,7 +187,7 @@ func (h *house) appear(ctx context.Context, site *demosite.Site, n int) (map[str
 }
 
 // scrapeMemory goes through many cycles of a site that changes a little, in Chromium, and looks at the memory.
-func (h *house) scrapeMemory(ctx context.Context, cycles int, report *Report) error {
+func (h *system) scrapeMemory(ctx context.Context, cycles int, report *Report) error {
 	site, stop, err := h.scraping(ctx, "browser", 60)
 	if err != nil {
 		return err

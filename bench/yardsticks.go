@@ -36,8 +36,8 @@ const (
 	yardPublished  = "yardstick.published"
 )
 
-// startYardstick starts the yardstick's process, as a role of the house.
-func (h *house) startYardstick(ctx context.Context, name string) (*pipeline, error) {
+// startYardstick starts the yardstick's process, as a role of the system is.
+func (h *system) startYardstick(ctx context.Context, name string) (*pipeline, error) {
 	_, err := h.db.Exec(ctx, `
 		CREATE TABLE IF NOT EXISTS yardstick_raw (id uuid PRIMARY KEY, payload jsonb NOT NULL);
 		CREATE TABLE IF NOT EXISTS yardstick_listings
@@ -64,7 +64,7 @@ func (h *house) startYardstick(ctx context.Context, name string) (*pipeline, err
 		return nil, err
 	}
 	p := &pipeline{
-		house: h, key: yardScraped, published: yardPublished, most: 2000,
+		system: h, key: yardScraped, published: yardPublished, most: 2000,
 		begin: func(context.Context) error { return nil },
 		left:  func(_ context.Context, n, seen int) (int64, error) { return int64(n - seen), nil },
 	}
@@ -75,7 +75,7 @@ func (h *house) startYardstick(ctx context.Context, name string) (*pipeline, err
 }
 
 // onlyYardstick starts the process of a yardstick, and ends that of another one first.
-func (h *house) onlyYardstick(name string) error {
+func (h *system) onlyYardstick(name string) error {
 	if last := h.roles[len(h.roles)-1]; slices.Contains(last.Args, "-yardstick") {
 		if err := last.Process.Kill(); err != nil {
 			return err
@@ -112,7 +112,7 @@ func runYardstick(ctx context.Context, name string) error {
 	return fmt.Errorf("there is no yardstick %q; there are %q", name, yardsticks())
 }
 
-// A yardstick is what both of them share: the steps, written plainly.
+// A yardstick is the part that both of them share: the steps, written plainly.
 type yardstick struct {
 	db     *pgxpool.Pool
 	broker *amqp.Connection

@@ -3,6 +3,7 @@
 ALTER TABLE outbox RENAME COLUMN tenant TO lane;
 -- The AMQP property "type" of the message.
 ALTER TABLE outbox ADD COLUMN type text NOT NULL DEFAULT '';
+UPDATE outbox SET type = 'crawler/url.requested' WHERE lane = 'drafts' AND published_at IS NULL;
 
 -- A crawl is something else: these are requests for product drafts.
 ALTER TABLE crawl_requests RENAME TO draft_requests;

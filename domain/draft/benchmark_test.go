@@ -2,10 +2,6 @@ package draft_test
 
 import (
 	"bytes"
-	"compress/gzip"
-	"encoding/json"
-	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,77 +13,31 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/draft/drafttest"
+	"github.com/mtlrent/conveyor/internal/sharedtest"
 )
 
-// A sample is a page of the benchmark and what is right on it.
-type sample struct {
-	id, url string
-	html    []byte
-	truth   draft.Truth
-}
-
-// samples reads the pages of the product extraction benchmark. They may not be published: they lie in the folder "shared"
-// beside the repository, or in CONVEYOR_SHARED.
-func samples(t testing.TB) []sample {
+// samples reads the pages of the product extraction benchmark, which may not be published.
+func samples(t testing.TB) []drafttest.Sample {
 	t.Helper()
-	dir := os.Getenv("CONVEYOR_SHARED")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared")
-	}
-	dir = filepath.Join(dir, "data", "products")
-	raw, err := os.ReadFile(filepath.Join(dir, "ground-truth.json"))
-	if os.IsNotExist(err) {
-		t.Skipf("%s is not there (CONVEYOR_SHARED names its folder): extraction from real pages goes unchecked", dir)
-	}
+	dir := sharedtest.Dir(t, "extraction from real pages")
+	out, err := drafttest.Samples(os.DirFS(filepath.Join(dir, "data", "products")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var truths map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &truths); err != nil {
-		t.Fatal(err)
-	}
-	var out []sample
-	for id, raw := range truths {
-		s := sample{id: id, truth: draft.Truth{}}
-		var fields map[string]any
-		if err := json.Unmarshal(raw, &fields); err != nil {
-			t.Fatal(err)
-		}
-		for name, v := range fields {
-			switch v := v.(type) {
-			case string:
-				s.url = v
-			case []any:
-				for _, x := range v {
-					s.truth[name] = append(s.truth[name], fmt.Sprint(x))
-				}
-			}
-		}
-		file, err := os.Open(filepath.Join(dir, "html", id+".html.gz"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer file.Close()
-		z, err := gzip.NewReader(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var b bytes.Buffer
-		if _, err := io.Copy(&b, z); err != nil {
-			t.Fatal(err)
-		}
-		s.html = b.Bytes()
-		out = append(out, s)
-	}
-	slices.SortFunc(out, func(a, b sample) int { return strings.Compare(a.id, b.id) })
 	return out
 }
 
-// The floors are a little below what is reached, so that a rule that costs more than a page is noticed.
+// The floors are what would be left if one page more went wrong, rounded down, so that a rule that costs more than a
+// page is noticed. They are measured on all 74 pages. The rules were written with 40 of these at hand and 34 came
+// later, so a floor is no aim: raise it when extraction gets better, and tune no rule to a page. "product" is the
+// share of the pages that are seen to be of a product; all of them are.
 var (
-	floors = map[string]float64{"price": .94, "availability": .97, "sku": .95, "brand": .84, "gtin": .6, "mpn": .85}
+	floors = map[string]float64{"price": .88, "availability": .955, "sku": .81, "brand": .78, "gtin": .7, "mpn": .55,
+		"product": .955}
 	// Without their data.
-	floorsText = map[string]float64{"price": .92, "availability": .95, "sku": .93, "brand": .77, "gtin": .8, "mpn": .85}
+	floorsText = map[string]float64{"price": .84, "availability": .95, "sku": .80, "brand": .70, "gtin": .85, "mpn": .62,
+		"product": .915}
 )
 
 func TestBenchmark(t *testing.T) {
@@ -101,7 +51,7 @@ func TestBenchmarkText(t *testing.T) {
 	t.Parallel()
 	all := samples(t)
 	for i := range all {
-		all[i].html = withoutData(t, all[i].html)
+		all[i].HTML = withoutData(t, all[i].HTML)
 	}
 	grade(t, all, floorsText)
 }
@@ -135,31 +85,31 @@ func withoutData(t *testing.T, page []byte) []byte {
 }
 
 // TestConfidence counts again what the confidences are made of: values whose confidence has become wrong are lies. It
-// counts on the pages that the rules were made with, so it says nothing of others.
+// counts on pages of which many were at hand when the rules were made, so others may fare worse.
 func TestConfidence(t *testing.T) {
 	t.Parallel()
 
 	counts := map[string][2]int{}
 	claimed := map[string]float64{} // sums
-	count := func(s sample, page bool) {
-		d, err := draft.Extract(s.html, s.url)
+	count := func(s drafttest.Sample, page bool) {
+		d, err := draft.Extract(s.HTML, s.URL)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, field := range draft.Graded {
-			got, source := d.Value(field)
-			shy := (field == "gtin" || field == "mpn") && len(s.truth[field]) == 0
+		for _, field := range drafttest.Graded {
+			got, source := drafttest.Value(d, field)
+			shy := (field == "gtin" || field == "mpn") && len(s.Truth[field]) == 0
 			if got == "" || shy || (source == draft.Page) != page {
 				continue
 			}
 			n := counts[field+" "+string(source)]
-			counts[field+" "+string(source)] = [2]int{n[0] + draft.Score(d, s.truth, field).Right, n[1] + 1}
-			claimed[field+" "+string(source)] += d.Confidence(field)
+			counts[field+" "+string(source)] = [2]int{n[0] + drafttest.Score(d, s.Truth, field).Right, n[1] + 1}
+			claimed[field+" "+string(source)] += drafttest.Confidence(d, field)
 		}
 	}
 	for _, s := range samples(t) {
 		count(s, false)
-		s.html = withoutData(t, s.html)
+		s.HTML = withoutData(t, s.HTML)
 		count(s, true)
 	}
 	for _, k := range slices.Sorted(maps.Keys(counts)) {
@@ -168,7 +118,7 @@ func TestConfidence(t *testing.T) {
 		t.Logf("%-24s %d of %d, claimed %.2f", k, n[0], n[1], claim)
 		if strings.HasSuffix(k, string(draft.Assumed)) {
 			if claim > 0.5 {
-				t.Errorf("%s: confidence says %.2f of what nobody said", k, claim)
+				t.Errorf("%s: confidence says %.2f of an assumed value", k, claim)
 			}
 			continue
 		}
@@ -180,30 +130,38 @@ func TestConfidence(t *testing.T) {
 }
 
 // grade extracts every page, prints what was missed and holds the sums to floors.
-func grade(t *testing.T, all []sample, floors map[string]float64) {
+func grade(t *testing.T, all []drafttest.Sample, floors map[string]float64) {
 	t.Helper()
-	sum := map[string]draft.Grade{}
-	bySource := map[string]draft.Grade{}
+	sum := map[string]drafttest.Grade{}
+	bySource := map[string]drafttest.Grade{}
+	products := 0
 	for _, s := range all {
-		d, err := draft.Extract(s.html, s.url)
+		d, err := draft.Extract(s.HTML, s.URL)
 		if err != nil {
-			t.Errorf("%s: %v", s.url, err)
+			t.Errorf("%s: %v", s.URL, err)
 			continue
 		}
-		if !d.IsProduct() {
-			t.Errorf("%s: is no product", s.url)
+		if d.IsProduct() {
+			products++
+		} else {
+			t.Logf("product: %s is not seen to be one: %s", s.ID[:4], s.URL)
 		}
-		for _, field := range draft.Graded {
-			g := draft.Score(d, s.truth, field)
+		for _, field := range drafttest.Graded {
+			g := drafttest.Score(d, s.Truth, field)
 			sum[field] = sum[field].Add(g)
-			got, source := d.Value(field)
+			got, source := drafttest.Value(d, field)
 			bySource[field+" "+string(source)] = bySource[field+" "+string(source)].Add(g)
 			if g.Wrong+g.Missed > 0 {
-				t.Logf("%s: %s %q from %q, want %q: %s", field, s.id[:4], got, source, s.truth[field], s.url)
+				t.Logf("%s: %s %q from %q, want %q: %s", field, s.ID[:4], got, source, s.Truth[field], s.URL)
 			}
 		}
 	}
-	for _, field := range draft.Graded {
+	share := float64(products) / float64(len(all))
+	t.Logf("%-12s %d of %d", "product", products, len(all))
+	if share < floors["product"] {
+		t.Errorf("product: %.3f of the pages is below %.3f", share, floors["product"])
+	}
+	for _, field := range drafttest.Graded {
 		g := sum[field]
 		t.Logf("%-12s precision %.3f recall %.3f F1 %.3f %+v", field, g.Precision(), g.Recall(), g.F1(), g)
 		if g.F1() < floors[field] {

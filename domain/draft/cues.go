@@ -52,21 +52,21 @@ var (
 var cuesFree = []string{"free", "gratis", "gratuit*", "kostenlos*", "kostenfrei*", "*frei", "offert", "offerte",
 	"grátis", "darmow*", "zdarma", "zadarmo", "бесплатн*", "incl*", "inkl*", "compris*", "inclus*", "enthalten"}
 
-// words4 is what the words before and after an amount take from its points.
-func words4(before, after string) float64 {
+// cued is the points, 0 or less, that the words before and after an amount give it.
+func (p *page) cued(before, after string) float64 {
 	points := 0.0
 	if containsAny(before, cuesWas) {
-		points -= 2.5
+		points += p.w[priceCueWas]
 	}
 	if containsAny(before, cuesExtra) {
-		points -= 2.5
+		points += p.w[priceCueExtra]
 	}
 	if endsInAny(before, cuesFrom) {
-		points--
+		points += p.w[priceCueFrom]
 	}
 	after = strings.TrimLeft(after, " (*")
 	if (beginsWithAny(after, cuesUnit) || beginsWithAny(after, cuesNext)) && !containsAny(cutAt(after, 30), cuesFree) {
-		points -= 2
+		points += p.w[priceCueUnit]
 	}
 	return points
 }

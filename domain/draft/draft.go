@@ -1,5 +1,5 @@
-// Package draft reads a product page: what it is called, costs, and is identified by, and where on the page that
-// stands.
+// Package draft reads a product page: the product's name, price, numbers, availability, and the place on the page where
+// each stands.
 package draft
 
 // A Source is where on a page a value was found.
@@ -41,7 +41,7 @@ type Draft struct {
 	Name         *Found[string]       `json:"name,omitempty"`
 	Description  *Found[string]       `json:"description,omitempty"` // plain text, at most 5,000 characters
 	Brand        *Found[string]       `json:"brand,omitempty"`
-	Price        *Found[string]       `json:"price,omitempty"`    // decimal: 1299.00; what it costs now, not what it was
+	Price        *Found[string]       `json:"price,omitempty"`    // decimal: 1299.00; the current price, not a former one
 	Currency     *Found[string]       `json:"currency,omitempty"` // ISO 4217
 	Availability *Found[Availability] `json:"availability,omitempty"`
 	SKU          *Found[string]       `json:"sku,omitempty"`

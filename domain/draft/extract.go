@@ -16,11 +16,16 @@ import (
 // MaxPage is the largest page that is read, in bytes.
 const MaxPage = 10 << 20
 
-// Extract reads a product page, UTF-8, that was loaded from address: data meant for machines first, then what the page
-// shows, and by what it shows it chooses where the data contradicts itself. A draft of a page
+// Extract reads a product page, UTF-8, that was loaded from address: data meant for machines first, then the visible
+// text, which also decides where the data contradicts itself. A draft of a page
 // without a product, see IsProduct, has no price, availability or variants. It returns fault.Invalid for a page above
 // MaxPage and for an address that is not absolute.
 func Extract(page []byte, address string) (Draft, error) {
+	return extractWith(allWeights(), page, address)
+}
+
+// extractWith is Extract with these weights.
+func extractWith(w weights, page []byte, address string) (Draft, error) {
 	at, err := url.Parse(address)
 	if err != nil || !at.IsAbs() || at.Host == "" {
 		return Draft{}, fault.Newf(fault.Invalid, "extract %q: its address is not absolute", address)
@@ -29,13 +34,13 @@ func Extract(page []byte, address string) (Draft, error) {
 		return Draft{}, fault.Newf(fault.Invalid, "extract %q: %d bytes are above %d", address, len(page), MaxPage)
 	}
 	doc, err := html.Parse(bytes.NewReader(page))
-	if err != nil { // elements that nobody closed nest too deep for the parser
+	if err != nil { // unclosed elements nest too deep for the parser
 		doc, err = html.Parse(bytes.NewReader(shallow(page)))
 	}
 	if err != nil {
 		return Draft{}, fault.Newf(fault.Invalid, "extract %q: %w", address, err)
 	}
-	return extract(doc, page, at), nil
+	return extract(w, doc, page, at), nil
 }
 
 // shallow drops the tags that nest deeper than any shop's.
@@ -71,10 +76,10 @@ var void = map[atom.Atom]bool{atom.Area: true, atom.Base: true, atom.Br: true, a
 	atom.Hr: true, atom.Img: true, atom.Input: true, atom.Link: true, atom.Meta: true, atom.Source: true,
 	atom.Track: true, atom.Wbr: true}
 
-func extract(doc *html.Node, raw []byte, address *url.URL) Draft {
+func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 	base, title := head(doc, address)
 	data := markup.Read(doc, base)
-	p := newPage(doc, base)
+	p := newPage(w, doc, base)
 	p.hint = hintOf(doc, address, data)
 
 	called := calledOf(data, title)
@@ -90,7 +95,7 @@ func extract(doc *html.Node, raw []byte, address *url.URL) Draft {
 	} else if len(called) > 0 {
 		p.name = called[0]
 	}
-	p.amounts = p.findAmounts()
+	p.findAmounts()
 	p.findCards(p.amounts)
 	p.findButton()
 
@@ -99,7 +104,7 @@ func extract(doc *html.Node, raw []byte, address *url.URL) Draft {
 	for _, i := range products {
 		offers = append(offers, p.offersOf(i)...)
 	}
-	st := stateOf(p.scripts, p.hint)
+	st := stateOf(p.w, p.scripts, p.hint)
 	labelled := p.readLabels()
 
 	var d Draft
@@ -107,18 +112,18 @@ func extract(doc *html.Node, raw []byte, address *url.URL) Draft {
 	d.Description = p.descriptionOf(products, data.Meta)
 	q := p.priceOf(offers, data.Meta, st)
 	sku := p.skuOf(products, offers, labelled, st, raw, address)
-	if c, ok := sku.best(2); ok {
+	if c, ok := sku.best(leastSKU); ok {
 		d.SKU = found(c.value, "sku", c.source)
 	}
-	if c, ok := p.brandOf(products, data.Meta, labelled, st).best(1.7); ok {
+	if c, ok := p.brandOf(products, data.Meta, labelled, st).best(leastBrand); ok {
 		d.Brand = found(c.value, "brand", c.source)
 	}
 	gtin := p.gtinOf(products, offers, data.Meta, labelled)
-	if c, ok := gtin.best(2); ok {
+	if c, ok := gtin.best(leastSKU); ok {
 		d.GTIN = found(c.value, "gtin", c.source)
 	}
 	mpn := p.mpnOf(products, offers, data.Meta, labelled)
-	if c, ok := mpn.best(2); ok {
+	if c, ok := mpn.best(leastSKU); ok {
 		d.MPN = found(c.value, "mpn", c.source)
 	}
 	if d.MPN != nil && d.SKU != nil && sameCode(d.MPN.Value, d.SKU.Value) {
@@ -134,7 +139,7 @@ func extract(doc *html.Node, raw []byte, address *url.URL) Draft {
 	return d
 }
 
-// sale fills in what the product costs and whether it can be had.
+// sale fills in the price and the availability.
 func (p *page) sale(d *Draft, q *quote, stock *Found[Availability]) {
 	d.Availability = stock
 	if q == nil {

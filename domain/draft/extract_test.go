@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/draft/drafttest"
 )
 
 const shop = "https://shop.example/p/lamp"
@@ -33,7 +34,7 @@ func (w want) check(t *testing.T, d draft.Draft) {
 	}
 	for _, f := range []struct{ field, want string }{{"price", w.price}, {"availability", w.stock}, {"sku", w.sku},
 		{"brand", w.brand}, {"gtin", w.gtin}, {"mpn", w.mpn}} {
-		got, _ := d.Value(f.field)
+		got, _ := drafttest.Value(d, f.field)
 		ask(f.field, f.want, got)
 	}
 	ask("currency", w.currency, currency)

@@ -105,17 +105,17 @@ func TestExtractHostile(t *testing.T) {
 	}
 }
 
-// BenchmarkExtract reads the 40 pages, one after another.
+// BenchmarkExtract reads the pages of the benchmark, one after another.
 func BenchmarkExtract(b *testing.B) {
 	all := samples(b)
 	size := 0
 	for _, s := range all {
-		size += len(s.html)
+		size += len(s.HTML)
 	}
 	b.SetBytes(int64(size))
 	for b.Loop() {
 		for _, s := range all {
-			if _, err := draft.Extract(s.html, s.url); err != nil {
+			if _, err := draft.Extract(s.HTML, s.URL); err != nil {
 				b.Fatal(err)
 			}
 		}

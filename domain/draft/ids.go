@@ -19,20 +19,16 @@ import (
 type claim struct {
 	value  string
 	points float64
-	hints  float64 // what else on the page agrees; it counts for maxHints at most
+	hints  float64 // for other signs on the page that agree; at most maxHints count
 	source Source
 }
-
-// maxHints is less than a label is worth: a number in the address, in attributes and in scripts may be the shop's own
-// key, which nobody who shops there ever sees.
-const maxHints = 2.4
 
 func (c claim) total() float64 { return c.points + min(c.hints, maxHints) }
 
 // maxClaims bounds how many values of a field are weighed.
 const maxClaims = 300
 
-// claims collects what speaks for each value of a field.
+// claims collects the evidence for each value of a field.
 type claims struct {
 	list []claim
 	at   map[string]int
@@ -64,7 +60,7 @@ func (c *claims) add(value string, points float64, s Source) {
 			was.value, was.source = value, s
 		}
 	}
-	was.points += points / 3
+	was.points += points / witnesses
 }
 
 // bare is a value as claims compare it: 002.937.72 is 00293772.
@@ -146,7 +142,7 @@ func maker(s string) string {
 		return ""
 	}
 	if strings.ContainsAny(s, "{}$<>=") {
-		return "" // a template that nobody filled in
+		return "" // a template that was not filled in
 	}
 	switch strings.ToLower(s) {
 	case "n/a", "na", "none", "unknown", "no brand", "keine", "default", "null", "undefined", "-", "generic", "brand",
@@ -157,9 +153,8 @@ func maker(s string) string {
 }
 
 // shopPhrases are what a link to a brand's shop says around its name.
-var shopPhrases = [][2]string{{"visit the ", " store"}, {"shop all ", ""}, {"shop ", " products"}, {"besuche den ",
-	"-store"},
-	{"besuchen sie den ", "-store"}, {"visitez la boutique ", ""}, {"visita lo store di ", ""},
+var shopPhrases = [][2]string{{"visit the ", " store"}, {"shop all ", ""}, {"shop ", " products"},
+	{"besuche den ", "-store"}, {"besuchen sie den ", "-store"}, {"visitez la boutique ", ""}, {"visita lo store di ", ""},
 	{"visita la tienda de ", ""}, {"visite a loja ", ""}, {"visite a loja da ", ""}, {"see all ", " products"},
 	{"more from ", ""}, {"mehr von ", ""}, {"alle produkte von ", ""}, {"brand: ", ""}, {"marke: ", ""}, {"marca: ", ""},
 	{"marque: ", ""}, {"marque : ", ""}, {"by ", ""}, {"von ", ""}, {"par ", ""}, {"di ", ""}}
@@ -214,11 +209,15 @@ func urlTokens(address *url.URL) []string {
 }
 
 // numberAttrs are attributes that carry a product's number.
-var numberAttrs = map[string]float64{"data-sku": 1.5, "data-product-id": 1.2, "data-productid": 1.2,
-	"data-product-sku": 1.8,
-	"data-item-id":     0.8, "data-itemid": 0.8, "data-pid": 1.2, "data-asin": 0.5, "data-product-code": 1.5,
-	"data-article-id": 1,
-	"data-article":    1, "data-master-id": 0.8, "data-productcode": 1.5, "data-product": 0.5, "data-id": 0.3}
+var numberAttrs = map[string]weight{
+	"data-product-sku": skuAttrProductSKU,
+	"data-sku":         skuAttrSKU, "data-product-code": skuAttrSKU, "data-productcode": skuAttrSKU,
+	"data-product-id": skuAttrProduct, "data-productid": skuAttrProduct, "data-pid": skuAttrProduct,
+	"data-article-id": skuAttrArticle, "data-article": skuAttrArticle,
+	"data-item-id": skuAttrItem, "data-itemid": skuAttrItem, "data-master-id": skuAttrItem,
+	"data-asin": skuAttrASIN, "data-product": skuAttrASIN,
+	"data-id": skuAttrID,
+}
 
 // numberInputs are the names of form fields that carry one.
 var numberInputs = map[string]bool{"sku": true, "product_id": true, "productid": true, "product": true, "pid": true,
@@ -231,31 +230,31 @@ func (p *page) skuOf(products []*markup.Item, offers []offer, found []labelled, 
 	var c claims
 	for _, i := range products {
 		src := sourceOf(i)
-		c.add(number(i.Text("sku")), 3.5, src)
-		c.add(number(i.Text("productID")), 2.5, src)
-		c.add(number(i.Text("identifier")), 1, src)
-		c.add(number(i.Text("productId")), 2.5, src)
+		c.add(number(i.Text("sku")), p.w[skuData], src)
+		c.add(number(i.Text("productID")), p.w[skuProductID], src)
+		c.add(number(i.Text("identifier")), p.w[skuIdentifier], src)
+		c.add(number(i.Text("productId")), p.w[skuProductID], src)
 	}
 	for _, o := range offers {
-		w := 1.5
+		w := p.w[skuOffer]
 		if o.second {
-			w = 0.5
+			w = p.w[skuVariant]
 		}
 		c.add(number(o.sku), w, o.source)
 	}
 	for _, l := range found {
-		if l.field != "sku" && !(l.field == "mpn" && l.points < 2) {
+		if l.field != "sku" && !(l.field == "mpn" && l.weight == labelWeak) {
 			continue
 		}
 		w := p.worth(l)
 		if l.field == "mpn" {
-			w += 1 - l.points
+			w += p.w[skuModel] - p.w[labelWeak]
 		}
 		c.add(code(l.value), w, Page)
 	}
 	tokens := urlTokens(address)
 	for n, t := range tokens {
-		c.support(t, 1+0.5*float64(n+1)/float64(len(tokens)),
+		c.support(t, p.w[skuAddress]+p.w[skuAddressLate]*float64(n+1)/float64(len(tokens)),
 			digits(t) >= 5 || digits(t) >= 2 && len(t) >= 8 && bare(t) == strings.ToLower(t))
 	}
 	path := bare(address.Path)
@@ -267,41 +266,42 @@ func (p *page) skuOf(products []*markup.Item, offers []offer, found []labelled, 
 				text = text[n+1:]
 			}
 			if v := code(text); digits(v) >= 3 {
-				c.add(v, 3.2, Page)
+				c.add(v, p.w[skuNamed], Page)
 			}
 		}
 		for _, a := range e.node.Attr {
-			if w := numberAttrs[a.Key]; w > 0 && len(a.Val) <= 40 && digits(a.Val) > 2 && !p.beside(i) {
+			if attr, ok := numberAttrs[a.Key]; ok && len(a.Val) <= 40 && digits(a.Val) > 2 && !p.beside(i) {
+				w := p.w[attr]
 				if p.els[i].inside(i, p.title) || p.button >= 0 && p.els[i].inside(i, p.button) {
-					w *= 1.5
+					w *= p.w[skuAttrNear]
 				}
 				c.support(a.Val, w, true)
 			}
 		}
 		if e.tag == atom.Input && numberInputs[strings.ToLower(attr(e.node, "name"))] && !p.beside(i) {
 			if v := attr(e.node, "value"); len(v) <= 40 && digits(v) > 2 {
-				c.support(v, 1.2, true)
+				c.support(v, p.w[skuInput], true)
 			}
 		}
 	}
 	for _, v := range sorted(s.ids) {
 		n := s.ids[v]
-		c.support(v, min(0.4+0.05*float64(n), 0.8), false)
+		c.support(v, min(p.w[skuScript]+p.w[skuScriptEach]*float64(n), maxSKUScript), false)
 	}
 	counted := 0
 	for n := range c.list {
 		x := &c.list[n]
 		if x.source != Page && p.shows(x.value) {
-			x.points += 0.7
+			x.points += p.w[skuShows]
 		}
 		inURL := len(bare(x.value)) >= 6 && strings.Contains(path, bare(x.value)) ||
 			slices.ContainsFunc(tokens, func(t string) bool { return sameCode(t, x.value) })
-		if inURL && x.points > 1.6 {
-			x.points++
+		if inURL && x.points > leastAddressed {
+			x.points += p.w[skuAgrees]
 		}
 		if inURL && digits(x.value) >= 2 && counted < 20 {
 			counted++ // each reads the whole page
-			x.hints += 0.35 * math.Log2(1+float64(min(bytes.Count(html, []byte(x.value)), 60)))
+			x.hints += p.w[skuRepeated] * math.Log2(1+float64(min(bytes.Count(html, []byte(x.value)), maxRepeats)))
 		}
 	}
 	return c
@@ -346,16 +346,16 @@ func number(s string) string {
 func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found []labelled, s state) claims {
 	var c claims
 	for _, i := range products {
-		c.add(maker(i.Text("brand")), 4.5, sourceOf(i))
-		c.add(maker(i.Text("manufacturer")), 2, sourceOf(i))
+		c.add(maker(i.Text("brand")), p.w[brandData], sourceOf(i))
+		c.add(maker(i.Text("manufacturer")), p.w[brandMaker], sourceOf(i))
 	}
 	for _, key := range []string{"product:brand", "og:brand", "brand"} {
 		for _, v := range meta[key] {
-			c.add(maker(v), 3.5, OpenGraph)
+			c.add(maker(v), p.w[brandMeta], OpenGraph)
 		}
 	}
 	for l, w := range p.labelledAs("brand", found) {
-		if l.points < 2 && p.title >= 0 && abs(p.els[l.at].start-p.els[p.title].end) > 300 {
+		if l.weight == labelWeak && p.title >= 0 && abs(p.els[l.at].start-p.els[p.title].end) > 300 {
 			continue
 		}
 		c.add(maker(l.value), w, Page)
@@ -376,26 +376,26 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 		if _, isLabel := labels[labelKey(v)]; isLabel {
 			continue
 		}
-		c.add(v, 3-float64(d)/300, Page)
+		c.add(v, p.w[brandNamed]-float64(d)/brandReach, Page)
 	}
 	for _, v := range p.prefixes() {
-		c.add(maker(v), 2.3, Page)
+		c.add(maker(v), p.w[brandPrefix], Page)
 	}
 	for n := range c.list {
 		switch name, brand := " "+labelKey(p.name)+" ", " "+labelKey(c.list[n].value)+" "; {
 		case strings.HasPrefix(name, brand):
-			c.list[n].points++
+			c.list[n].points += p.w[brandBegins]
 		case strings.Contains(name, brand):
-			c.list[n].points += 0.5
+			c.list[n].points += p.w[brandWithin]
 		}
 	}
 	for _, v := range sorted(s.brands) {
 		n := s.brands[v]
 		if w := maker(v); w != "" {
 			if strings.HasPrefix(strings.ToLower(p.name), strings.ToLower(w)+" ") {
-				c.add(w, 1.8, Page)
+				c.add(w, p.w[brandScriptBegins], Page)
 			} else {
-				c.support(w, min(0.5+0.1*float64(n), 1), false)
+				c.support(w, min(p.w[brandScript]+p.w[brandScriptEach]*float64(n), maxBrandScript), false)
 			}
 		}
 	}
@@ -440,23 +440,23 @@ func (p *page) gtinOf(products []*markup.Item, offers []offer, meta map[string][
 				_, text, _ = strings.Cut(text, ":")
 			}
 			if g, ok := GTIN(text); ok {
-				c.add(g, w-0.01*float64(n), sourceOf(i))
+				c.add(g, w-p.w[gtinOrder]*float64(n), sourceOf(i))
 			}
 		}
 	}
 	for _, i := range products {
-		read(i, 4)
+		read(i, p.w[gtinData])
 	}
 	for _, o := range offers {
 		if o.item != nil && !o.second {
-			read(o.item, 3)
+			read(o.item, p.w[gtinOffer])
 		}
 	}
 	for _, key := range []string{"product:ean", "product:upc", "product:isbn", "og:ean", "og:upc", "og:isbn",
 		"product:gtin"} {
 		for _, v := range meta[key] {
 			if g, ok := GTIN(v); ok {
-				c.add(g, 3, OpenGraph)
+				c.add(g, p.w[gtinMeta], OpenGraph)
 			}
 		}
 	}
@@ -487,35 +487,35 @@ func (p *page) mpnOf(products []*markup.Item, offers []offer, meta map[string][]
 		if sameCode(v, i.Text("sku")) || digits(v) == len(v) && len(v) < 10 && !p.shows(v) {
 			v = "" // a key of the shop's own
 		}
-		c.add(v, 4, sourceOf(i))
-		c.add(code(i.Text("model")), 1.5, sourceOf(i))
+		c.add(v, p.w[mpnData], sourceOf(i))
+		c.add(code(i.Text("model")), p.w[mpnModel], sourceOf(i))
 	}
 	for _, o := range offers {
 		if o.item != nil && !o.second {
-			c.add(number(o.item.Text("mpn")), 3, o.source)
+			c.add(number(o.item.Text("mpn")), p.w[mpnOffer], o.source)
 		}
 	}
 	for _, key := range []string{"product:mfr_part_no", "product:mpn"} {
 		for _, v := range meta[key] {
-			c.add(number(v), 3, OpenGraph)
+			c.add(number(v), p.w[mpnMeta], OpenGraph)
 		}
 	}
 	for l, w := range p.labelledAs("mpn", found) {
 		v := code(l.value)
-		if l.points < 2 { // a model is a number, or it is a name
+		if l.weight == labelWeak { // a model is a number, or it is a name
 			if len(v) < 5 || digits(v) == 0 {
 				continue
 			}
 			if len(v) >= 6 && digits(v) < len(v) {
-				w += 0.7
+				w += p.w[mpnMixed]
 			}
 		}
 		c.add(v, w, Page)
 	}
 	for _, l := range found { // a number that is part of the name is not the shop's own
-		if v := code(l.value); l.field == "sku" && len(v) >= 5 && digits(v) > 0 && digits(v) < len(v) && l.points > 3 &&
-			!p.beside(l.at) && slices.Contains(strings.Fields(strings.ToLower(p.name)), strings.ToLower(v)) {
-			c.add(v, 2.2, Page)
+		if v := code(l.value); l.field == "sku" && len(v) >= 5 && digits(v) > 0 && digits(v) < len(v) &&
+			l.weight == labelSure && !p.beside(l.at) && slices.Contains(strings.Fields(strings.ToLower(p.name)), strings.ToLower(v)) {
+			c.add(v, p.w[mpnInName], Page)
 		}
 	}
 	return c

@@ -8,21 +8,21 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// A label is what a page writes before a value.
+// A label is a text before a value, "Item no.:", and its meaning.
 type label struct {
-	field  string  // sku, mpn, gtin, brand
-	points float64 // how surely it means that field
+	field  string // sku, mpn, gtin, brand
+	weight weight // how surely it means that field
 }
 
-// labels are what pages write before a value; lower case, marks and spaces folded into single spaces.
+// labels are the labels that pages use; lower case, marks and spaces folded into single spaces.
 var labels = func() map[string]label {
 	m := map[string]label{}
-	add := func(field string, points float64, list ...string) {
+	add := func(field string, weight weight, list ...string) {
 		for _, l := range list {
-			m[l] = label{field, points}
+			m[l] = label{field, weight}
 		}
 	}
-	add("sku", 4, "sku", "item number", "item no", "item code", "item id", "product code", "product id",
+	add("sku", labelSure, "sku", "item number", "item no", "item code", "item id", "product code", "product id",
 		"product number", "product no", "article number", "article no", "art no", "art nr", "art",
 		"catalog number",
 		"catalogue number", "cat no", "web code", "web id", "stock code", "stock no", "stock number",
@@ -47,9 +47,10 @@ var labels = func() map[string]label {
 		"商品番号", "商品コード", "品番", "管理番号", "商品編號", "商品编号", "貨號", "货号", "商品貨號", "상품번호", "상품코드", "رمز المنتج", "رقم المنتج",
 		"رقم الموديل",
 		"מק ט", "รหัสสินค้า", "mã sản phẩm", "kode produk")
-	add("sku", 2.8, "item", "article", "art", "code", "id", "artikel", "style", "cod", "rif",
+	add("sku", labelVague, "item", "article", "art", "code", "id", "artikel", "style", "cod", "rif",
 		"cód", "kod", "kód", "indeks", "symbol", "код", "арт", "šifra", "listing id", "ad id")
-	add("mpn", 4, "mpn", "manufacturer part number", "manufacturer s part number", "mfr part number", "mfg part number",
+	add("mpn", labelSure, "mpn",
+		"manufacturer part number", "manufacturer s part number", "mfr part number", "mfg part number",
 		"mfr part", "part number", "part no", "mfg part", "manufacturer number", "manufacturer product number",
 		"manufacturer no", "manufacturer code", "mfr", "supplier part number", "vendor code", "manufacturer product code",
 		"herstellernummer", "hersteller nr", "herstellerartikelnummer", "hersteller artikelnummer", "teilenummer",
@@ -63,12 +64,13 @@ var labels = func() map[string]label {
 		"part no výrobcu", "cod producator", "cod producător", "gyártói cikkszám", "fabrikantcode",
 		"producentens varenummer", "tillverkarens artikelnummer", "tillverkarens artnr", "код производителя", "メーカー型番",
 		"produktcode des herstellers", "modellnummer des herstellers", "product part number", "p n", "kód od výrobcu", "pn")
-	add("mpn", 2.5, "model number", "item model number", "model no", "modellnummer", "modell nr", "numéro de modèle",
+	add("mpn", labelLikely,
+		"model number", "item model number", "model no", "modellnummer", "modell nr", "numéro de modèle",
 		"numero modello articolo", "numero modello", "número de modelo", "número de modelo del producto",
 		"numéro du modèle de l article", "modell nummer", "artikelmodellnummer", "model nr", "型番", "メーカー型番",
 		"número do modelo", "nr modelu", "modelnummer", "model code", "style id", "référence du modèle", "part")
-	add("mpn", 1.5, "model", "modell", "modèle", "modello", "modelo", "модель", "型號", "型号", "model name")
-	add("gtin", 4, "gtin", "ean", "upc", "ean code", "ean upc", "upc ean", "gtin ean", "ean gtin", "ean nummer",
+	add("mpn", labelWeak, "model", "modell", "modèle", "modello", "modelo", "модель", "型號", "型号", "model name")
+	add("gtin", labelSure, "gtin", "ean", "upc", "ean code", "ean upc", "upc ean", "gtin ean", "ean gtin", "ean nummer",
 		"barcode", "bar code", "isbn", "isbn 13", "isbn 10", "isbn13", "isbn10", "code ean", "codice ean", "código ean",
 		"ean 13", "ean13", "gtin 13",
 		"kod ean", "ean kód", "ean kod", "strichcode", "code barre", "code barres", "codice a barre", "código de barras",
@@ -76,21 +78,22 @@ var labels = func() map[string]label {
 		"jan",
 		"janコード", "jan コード", "gtin13", "upc code", "cod ean", "cod de bare", "universal product code",
 		"global trade identification number", "vonalkód")
-	add("brand", 4, "brand", "brand name", "marke", "marque", "marca", "merk", "märke", "merke", "mærke", "značka",
+	add("brand", labelSure, "brand", "brand name", "marke", "marque", "marca", "merk", "märke", "merke", "mærke", "značka",
 		"marka",
 		"бренд", "торговая марка", "торгова марка", "ブランド", "品牌", "브랜드", "العلامة التجارية", "الماركة", "מותג", "μάρκα",
 		"merkki", "tuotemerkki",
 		"thương hiệu", "ยี่ห้อ", "แบรนด์", "márka", "brend", "znamka", "zīmols")
-	add("brand", 2.5, "manufacturer", "hersteller", "fabricant", "produttore", "fabricante", "producent", "výrobce",
+	add("brand", labelLikely,
+		"manufacturer", "hersteller", "fabricant", "produttore", "fabricante", "producent", "výrobce",
 		"výrobca", "producator", "producător", "gyártó", "valmistaja", "tillverkare", "fabrikant", "производитель",
 		"виробник",
 		"メーカー", "製造元", "maker", "publisher", "verlag", "éditeur", "editore", "editorial", "mfg", "κατασκευαστής",
 		"proizvođač", "proizvajalec", "tootja", "gamintojas")
-	add("brand", 1.5, "vendor", "designer", "by", "von", "par", "di", "de la marque", "sold by brand", "lieferant")
+	add("brand", labelWeak, "vendor", "designer", "by", "von", "par", "di", "de la marque", "sold by brand", "lieferant")
 	return m
 }()
 
-// labelKey folds what is written before a value into how labels has it.
+// labelKey folds the text before a value as the keys of labels are.
 func labelKey(s string) string {
 	var b strings.Builder
 	space := false
@@ -178,7 +181,7 @@ func (p *page) readLabels() []labelled {
 			}
 			for k := 1; k < len(fields) && k <= 3; k++ { // "Nr ref. 45979556"
 				l, ok := labels[labelKey(strings.Join(fields[:k], " "))]
-				if v := code(strings.Join(fields[k:], " ")); ok && digits(v) >= 4 && l.field != "brand" && l.points >= 4 {
+				if v := code(strings.Join(fields[k:], " ")); ok && digits(v) >= 4 && l.field != "brand" && l.weight == labelSure {
 					add(l, v, cover(start, start+1))
 				}
 			}
@@ -197,8 +200,8 @@ func (p *page) readLabels() []labelled {
 				if words := strings.Fields(key); len(words) > 1 { // "More details Item No: 5"
 					for k := 1; k < len(words) && !ok && k < 8; k++ {
 						l, ok = labels[strings.Join(words[k:], " ")]
-						ok = ok && l.points >= 4 // "use code: SAVE20" is no number of a product
-						l.points--
+						ok = ok && l.weight == labelSure // "use code: SAVE20" is no number of a product
+						l.weight = labelTail
 					}
 				}
 			}
@@ -218,9 +221,9 @@ func (p *page) readLabels() []labelled {
 // worth is how much a labelled value counts where it stands.
 func (p *page) worth(l labelled) float64 {
 	if p.beside(l.at) || p.veiledAt(l.at) {
-		return l.points - 2.5
+		return p.w[l.weight] + p.w[labelBeside]
 	}
-	return l.points
+	return p.w[l.weight]
 }
 
 // labelledAs yields the values of a field and what they are worth.

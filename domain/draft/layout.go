@@ -51,7 +51,7 @@ func (p *page) holdsTitle(i int) bool {
 	return p.title >= 0 && p.els[i].inside(i, p.title)
 }
 
-// beside says that an element belongs to what is not the product: other products, reviews, the frame of the site. An
+// beside says that an element does not belong to the product: other products, reviews, the frame of the site. An
 // ancestor that holds the product's name, too, is not held against it.
 func (p *page) beside(i int) bool {
 	for ; i >= 0; i = p.els[i].parent {
@@ -65,7 +65,7 @@ func (p *page) beside(i int) bool {
 	return false
 }
 
-// veiledAt says that an element is in what its class calls hidden.
+// veiledAt says that an element, or one around it, has a class that says hidden.
 func (p *page) veiledAt(i int) bool {
 	for ; i >= 0; i = p.els[i].parent {
 		if p.holdsTitle(i) {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// A mark is what an element's tag, names and style say of what it holds.
+// A mark is a property of an element's content, as its tag, names and style tell it.
 type mark uint32
 
 const (
@@ -35,7 +35,7 @@ const (
 	numbers                   // named sku, article number …
 )
 
-// notInherited is what an element says of itself only.
+// notInherited are the marks that hold for an element only, and not for those within.
 const notInherited = fraction | titled | brands | stocks | numbers
 
 // words says what the words of class names, identifiers and such mean, in the languages in which shops write them.

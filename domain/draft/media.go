@@ -93,7 +93,7 @@ func firstField(s string) string {
 func (p *page) large(n *html.Node) bool {
 	w, h := pixels(n, "width"), pixels(n, "height")
 	if w == 0 && h == 0 {
-		return p.name != "" && alike(attr(n, "alt"), p.name) > 0.6
+		return p.name != "" && alike(attr(n, "alt"), p.name) > sameImage
 	}
 	return max(w, h) >= 200
 }
@@ -160,7 +160,7 @@ func (p *page) trail(list []string) []string {
 		}
 		out = append(out, s)
 	}
-	if n := len(out); n > 0 && p.name != "" && alike(out[n-1], p.name) > 0.9 {
+	if n := len(out); n > 0 && p.name != "" && alike(out[n-1], p.name) > sameCrumb {
 		out = out[:n-1]
 	}
 	return out[:min(len(out), 20)]
@@ -179,7 +179,7 @@ func (p *page) holdsTag(i int, tag atom.Atom) bool {
 // maxDescription is how long a description may be, in characters.
 const maxDescription = 5000
 
-// descriptionOf is what the page says of the product.
+// descriptionOf is the product's description.
 func (p *page) descriptionOf(products []*markup.Item, meta map[string][]string) *Found[string] {
 	for _, i := range products {
 		if d := cleanText(i.Text("description"), maxDescription); d != "" {
@@ -209,7 +209,7 @@ func (p *page) descriptionOf(products []*markup.Item, meta map[string][]string) 
 	return nil
 }
 
-// cleanText makes plain text of what may be HTML, white space folded, cut at max characters.
+// cleanText makes plain text of a text that may be HTML, white space folded, cut at max characters.
 func cleanText(s string, max int) string {
 	if strings.ContainsRune(s, '&') {
 		s = html.UnescapeString(s)

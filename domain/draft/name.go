@@ -28,18 +28,18 @@ func (p *page) findTitle(called []string) {
 		points := 0.0
 		switch e.tag {
 		case atom.H1:
-			points = 1.2
+			points = p.w[titleH1]
 		case atom.H2:
-			points = 0.3
+			points = p.w[titleH2]
 		case atom.H3, atom.H4:
-			points = 0.1
+			points = p.w[titleH3]
 		case atom.Title, atom.A, atom.Button, atom.Li:
 			continue
 		default:
 			if e.own&titled == 0 {
 				continue
 			}
-			points = 0.2
+			points = p.w[titleOther]
 		}
 		tried++
 		text := p.of(i)
@@ -51,23 +51,23 @@ func (p *page) findTitle(called []string) {
 		}
 		like := 0.0
 		for n, c := range called {
-			like = max(like, alike(text, c)-0.05*float64(n))
+			like = max(like, alike(text, c)-p.w[titleOrder]*float64(n))
 		}
-		points += 2 * like
+		points += p.w[titleAlike] * like
 		if e.own&titled != 0 {
-			points += 0.3
+			points += p.w[titleNamed]
 		}
 		if e.marks&(aside|crumbs) != 0 {
-			points -= 0.5
+			points += p.w[titleAside]
 		}
 		if e.marks&veiled != 0 {
-			points -= 0.7
+			points += p.w[titleVeiled]
 		}
-		if e.tag != atom.H1 && like < 0.6 {
+		if e.tag != atom.H1 && like < leastTitle {
 			continue
 		}
-		points -= 0.1 * math.Log2(1+float64(e.start)/3000)
-		if points > best+0.01 {
+		points -= p.w[titleDown] * math.Log2(1+float64(e.start)/titleReach)
+		if points > best+titleMargin {
 			best, p.title = points, i
 		}
 	}
@@ -115,7 +115,7 @@ func wordsOf(s string) []string {
 	return w[:min(len(w), 40)]
 }
 
-// calledOf is what the page calls its product, outside its visible text, the best first.
+// calledOf are the names of the product outside the visible text, the best first.
 func calledOf(data markup.Data, title string) []string {
 	var out []string
 	add := func(s string) {
@@ -132,7 +132,7 @@ func calledOf(data markup.Data, title string) []string {
 	return out
 }
 
-// nameOf is what the product is called.
+// nameOf is the product's name.
 func (p *page) nameOf(products []*markup.Item, meta map[string][]string) *Found[string] {
 	for _, i := range products {
 		if n := cleanText(i.Text("name"), 500); n != "" {

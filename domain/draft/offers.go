@@ -7,7 +7,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/price"
 )
 
-// productTypes are what schema.org calls things for sale.
+// productTypes are the types of schema.org for things for sale.
 var productTypes = []string{"Product", "ProductGroup", "IndividualProduct", "ProductModel", "SomeProducts", "Vehicle",
 	"Car", "Motorcycle", "Book"}
 
@@ -57,19 +57,19 @@ func (p *page) products(data markup.Data) []*markup.Item {
 	for _, i := range data.Find(productTypes...) {
 		s := 0.0
 		if beside[i] {
-			s -= 3
+			s += p.w[itemBeside]
 		}
-		s += 3 * alike(i.Text("name"), p.name)
+		s += p.w[itemAlike] * alike(i.Text("name"), p.name)
 		if len(i.Props["offers"]) > 0 || i.Is("ProductGroup") {
-			s++
+			s += p.w[itemOffers]
 		}
 		if i.Node != nil && i.Syntax != "json-ld" {
 			if at, ok := p.at[i.Node]; ok {
 				if p.els[at].marks&(aside|chrome) != 0 && !p.holdsTitle(at) {
-					s -= 2
+					s += p.w[itemAside]
 				}
 				if p.holdsTitle(at) {
-					s += 2
+					s += p.w[itemTitle]
 				}
 			}
 		}
@@ -79,7 +79,7 @@ func (p *page) products(data markup.Data) []*markup.Item {
 	}
 	var out []*markup.Item
 	for _, syntax := range []markup.Syntax{"json-ld", "microdata", "rdfa"} {
-		if best[syntax] != nil && points[syntax] > -2 {
+		if best[syntax] != nil && points[syntax] > leastItem {
 			out = append(out, best[syntax])
 		}
 	}
@@ -215,7 +215,7 @@ func isCode(s string) bool {
 	return len(s) == 3
 }
 
-// availabilityOf reads what data says of an availability, an address of schema.org or, as some write, words.
+// availabilityOf reads an availability in data: an address of schema.org or, as some write, words.
 func availabilityOf(s string) Availability {
 	s = strings.TrimSpace(s)
 	if i := strings.LastIndexAny(s, "/#:"); i >= 0 {

@@ -15,6 +15,7 @@ import (
 // A page is a document laid flat: its elements in document order, and its visible text as one string in which each
 // block stands on lines of its own. Text offsets tell which element holds which text.
 type page struct {
+	w       weights
 	base    *url.URL
 	site    string // see siteOf
 	hint    price.Hint
@@ -29,8 +30,8 @@ type page struct {
 	amounts []amountShown
 	spans   []span // where they stand, in order
 
-	called []string // what the page calls its product outside its text
-	name   string   // what it shows as the product's name, else the first of called
+	called []string // names of the product outside the visible text
+	name   string   // the product's name as the page shows it, else the first of called
 	title  int      // the element that shows the product's name, -1 = none
 	button int      // the element that buys, -1 = none
 }
@@ -46,7 +47,7 @@ type element struct {
 	parent     int // -1 = none
 	last       int
 	start, end int
-	own        mark // what its own tag, names and style say
+	own        mark // of its own tag, names and style
 	marks      mark // the same, its ancestors' too
 	links      int  // how many links and pictures come before it
 }
@@ -67,11 +68,11 @@ type pageWalk struct {
 const maxDepth = 512
 
 // newPage lays a document out.
-func newPage(doc *html.Node, base *url.URL) *page {
-	p := &page{base: base, site: siteOf(base.Hostname()), at: map[*html.Node]int{}, title: -1, button: -1}
-	w := pageWalk{p: p}
-	w.node(doc, -1, 0)
-	p.text = w.text.String()
+func newPage(w weights, doc *html.Node, base *url.URL) *page {
+	p := &page{w: w, base: base, site: siteOf(base.Hostname()), at: map[*html.Node]int{}, title: -1, button: -1}
+	walk := pageWalk{p: p}
+	walk.node(doc, -1, 0)
+	p.text = walk.text.String()
 	return p
 }
 

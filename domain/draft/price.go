@@ -15,7 +15,7 @@ import (
 // A quote is an amount that a page names, and how much speaks for its being the price.
 type quote struct {
 	amount, currency string
-	told             float64 // points for what says so outside the visible text
+	told             float64 // points from outside the visible text
 	shown            float64 // points for where it shows, at its best
 	sources          []Source
 	seen, again      int     // how often it shows, and how often in a place of any weight
@@ -29,11 +29,11 @@ func (q *quote) total() float64 { return q.told + q.shown }
 // maxShown bounds how many amounts of a page are looked at.
 const maxShown = 3000
 
-// Points that structured data is worth. An amount that shows in a well-named element by the product's name is worth 4
-// to 8: data is overruled where the page shows another price plainly, and its own nowhere.
-var sourcePoints = map[Source]float64{JSONLD: 4.5, Microdata: 4.5, RDFa: 4, OpenGraph: 4}
+// sourceWeights are the weights of structured data.
+var sourceWeights = map[Source]weight{JSONLD: priceJSONLD, Microdata: priceMicrodata, RDFa: priceRDFa,
+	OpenGraph: priceOpenGraph}
 
-// priceOf chooses the price among what the data says and what the page shows.
+// priceOf chooses the price among the amounts of the data and those of the visible text.
 func (p *page) priceOf(offers []offer, meta map[string][]string, state state) *quote {
 	quotes := map[string]*quote{}
 	var order []*quote
@@ -60,15 +60,15 @@ func (p *page) priceOf(offers []offer, meta map[string][]string, state state) *q
 			return
 		}
 		told[s][q] = true
-		worth := sourcePoints[s]
+		worth := p.w[sourceWeights[s]]
 		if second {
-			worth *= 0.7
+			worth *= p.w[priceSecond]
 		}
 		if isZero(amount) {
-			worth = 0.5
+			worth = p.w[priceZero]
 		}
 		if len(q.sources) > 0 {
-			worth /= 3
+			worth /= p.w[priceFurther]
 		}
 		q.told += worth
 		q.sources = append(q.sources, s)
@@ -96,10 +96,6 @@ func (p *page) priceOf(offers []offer, meta map[string][]string, state state) *q
 			}
 		}
 	}
-	for _, a := range p.amounts {
-		p.spans = append(p.spans, span{a.start, a.end})
-	}
-	slices.SortFunc(p.spans, func(a, b span) int { return a.start - b.start })
 	for _, s := range p.amounts {
 		s.points += p.weigh(s)
 		q := get(s.amount)
@@ -121,9 +117,9 @@ func (p *page) priceOf(offers []offer, meta map[string][]string, state state) *q
 	}
 	for _, q := range order {
 		if q.seen == 0 {
-			q.shown = -1.5 // what one pays is somewhere to be seen
+			q.shown = p.w[priceUnseen] // the price is somewhere to be seen
 		}
-		q.told += 0.3*float64(min(max(q.again-1, 0), 3)) + state.price(q.amount)
+		q.told += p.w[priceAgain]*float64(min(max(q.again-1, 0), maxAgain)) + state.price(q.amount)
 	}
 	var best *quote
 	second := math.Inf(-1)
@@ -141,7 +137,7 @@ func (p *page) priceOf(offers []offer, meta map[string][]string, state state) *q
 	if best != nil {
 		best.margin = best.total() - second
 	}
-	if best != nil && best.total() >= -1 {
+	if best != nil && best.total() >= leastTotal {
 		return best
 	}
 	if amount := state.likeliest(); amount != "" { // a page that shows its price later, or in a picture
@@ -150,7 +146,7 @@ func (p *page) priceOf(offers []offer, meta map[string][]string, state state) *q
 	return nil
 }
 
-// canonical is an amount without what does not change it, so that 12, 12.0 and 12.00 are one.
+// canonical is an amount without insignificant zeros, so that 12, 12.0 and 12.00 are one.
 func canonical(amount string) string {
 	if strings.Contains(amount, ".") {
 		amount = strings.TrimRight(strings.TrimRight(amount, "0"), ".")
@@ -168,8 +164,16 @@ type amountShown struct {
 	points           float64
 }
 
-// findAmounts finds the amounts of the visible text.
-func (p *page) findAmounts() []amountShown {
+// findAmounts finds the amounts of the visible text, and where they stand.
+func (p *page) findAmounts() {
+	p.amounts = p.amountsShown()
+	for _, a := range p.amounts {
+		p.spans = append(p.spans, span{a.start, a.end})
+	}
+	slices.SortFunc(p.spans, func(a, b span) int { return a.start - b.start })
+}
+
+func (p *page) amountsShown() []amountShown {
 	var out []amountShown
 	cover := p.coverer()
 	for start, line := range p.lines() {
@@ -185,7 +189,7 @@ func (p *page) findAmounts() []amountShown {
 			out = append(out, a)
 		}
 	}
-	pairs(p.text, out)
+	p.pairs(out)
 	var taken []int // elements, in order
 	for _, a := range out {
 		taken = append(taken, a.el)
@@ -198,11 +202,8 @@ func (p *page) findAmounts() []amountShown {
 		if e.own&costs == 0 || e.end-e.start > 40 || e.end == e.start || len(out) >= maxShown {
 			continue
 		}
-		if n, _ := slices.BinarySearchFunc(out[:read], e.start, func(a amountShown,
-			at int) int {
-			return a.end - at
-		}); n < read &&
-			out[n].start < e.end {
+		next, _ := slices.BinarySearchFunc(out[:read], e.start, func(a amountShown, at int) int { return a.end - at })
+		if next < read && out[next].start < e.end {
 			continue // the cents of another
 		}
 		text := fold(p.of(i))
@@ -215,7 +216,7 @@ func (p *page) findAmounts() []amountShown {
 		}
 		a := amountShown{amount: m.Amount, currency: m.Currency, start: e.start, end: e.end, el: i}
 		if m.Symbol == "" {
-			a.points = -1.5
+			a.points = p.w[priceBare]
 		}
 		out = append(out, a)
 	}
@@ -239,11 +240,12 @@ func anyFrom(list []int, first, last int) bool {
 	return n < len(list) && list[n] <= last
 }
 
-// farPoints are what the elements around an amount, however far, say of it.
-var farPoints = []struct {
+// farWeights are the weights of marks on the elements around an amount, however far.
+var farWeights = []struct {
 	mark   mark
-	points float64
-}{{struck, -6}, {aside, -3.5}, {chrome, -3}, {veiled, -2.5}, {option, -0.7}, {main, 0.5}, {buys, 0.7}}
+	weight weight
+}{{struck, priceStruck}, {aside, priceAside}, {chrome, priceChrome}, {veiled, priceVeiled}, {option, priceOption},
+	{main, priceMain}, {buys, priceBuys}}
 
 // weigh says how much speaks for an amount's being the price, by where it stands.
 func (p *page) weigh(a amountShown) float64 {
@@ -270,63 +272,63 @@ func (p *page) weigh(a amountShown) float64 {
 		switch e.tag {
 		case atom.H1, atom.H2, atom.H3, atom.Strong, atom.B, atom.Ins:
 			if level < 3 {
-				points += 0.4
+				points += p.w[priceHeading]
 			}
 		case atom.A:
 			if leads(attr(e.node, "href")) {
-				points -= 0.8
+				points += p.w[priceLink]
 			}
 		}
 		if p.card(i) {
-			points -= 3
+			points += p.w[priceCard]
 			far |= list
 		}
 	}
 	if inTitle {
-		points--
+		points += p.w[priceInTitle]
 	}
 	switch size := p.lineAt(a.start); { // prose
 	case size > 120:
-		points -= 1.5
+		points += p.w[priceProse]
 	case size > 60:
-		points -= 0.7
+		points += p.w[priceSentence]
 	}
 	if near&costs != 0 {
-		points += 2
+		points += p.w[priceNamed]
 	}
 	switch {
 	case near&now != 0 && near&was == 0 && near&costs != 0:
-		points += 1.5
+		points += p.w[priceNow]
 	case near&now != 0 && near&was == 0:
-		points += 0.5
+		points += p.w[priceNowAlone]
 	case near&was != 0 && near&now == 0:
-		points -= 2.5
+		points += p.w[priceWas]
 	case near&was != 0:
-		points -= 0.7
+		points += p.w[priceWasAndNow]
 	}
 	if near&extra != 0 {
-		points -= 2
+		points += p.w[priceExtra]
 	}
-	for _, x := range farPoints {
+	for _, x := range farWeights {
 		if far&x.mark != 0 {
-			points += x.points
+			points += p.w[x.weight]
 		}
 	}
 	before, after := p.around(a)
-	points += words4(before, after)
+	points += p.cued(before, after)
 	if p.title >= 0 {
 		d := float64(a.start - p.els[p.title].end)
 		if d < 0 {
-			points -= 1.2
+			points += p.w[priceAbove]
 			d = -d
 		}
-		points += 2 - 0.6*math.Log2(1+d/150)
+		points += p.w[priceByTitle] - p.w[priceFromTitle]*math.Log2(1+d/priceReach)
 	} else {
-		points -= 0.2 * math.Log2(1+float64(a.start)/500)
+		points -= p.w[priceDown] * math.Log2(1+float64(a.start)/topReach)
 	}
 	if p.button >= 0 {
 		d := math.Abs(float64(a.start - p.els[p.button].start))
-		points += 1.2 - 0.35*math.Log2(1+d/150)
+		points += p.w[priceByButton] - p.w[priceFromButton]*math.Log2(1+d/priceReach)
 	}
 	return points
 }
@@ -342,10 +344,10 @@ func (p *page) lineAt(at int) int {
 
 // pairs tells the price from what it was where two amounts stand side by side, as a sale is written in all the world:
 // the lower one counts.
-func pairs(text string, amounts []amountShown) {
+func (p *page) pairs(amounts []amountShown) {
 	for i := 1; i < len(amounts); i++ {
 		a, b := &amounts[i-1], &amounts[i]
-		if b.start < a.end || b.start-a.end > 4 || strings.Trim(text[a.end:b.start], " \n") != "" {
+		if b.start < a.end || b.start-a.end > 4 || strings.Trim(p.text[a.end:b.start], " \n") != "" {
 			continue
 		}
 		x, _ := strconv.ParseFloat(a.amount, 64)
@@ -353,21 +355,21 @@ func pairs(text string, amounts []amountShown) {
 		if x > y {
 			a, b, x, y = b, a, y, x
 		}
-		if x > 0 && y > 1.01*x && y < 4*x {
-			a.points += 0.6
-			b.points -= 1.2
+		if x > 0 && y > pairLeast*x && y < pairMost*x {
+			a.points += p.w[pricePairLower]
+			b.points += p.w[pricePairHigher]
 		}
 	}
 }
 
-// ranges are what stands between the ends of one.
+// ranges are the signs between the two ends of a range.
 var ranges = map[string]bool{"-": true, "–": true, "—": true, "~": true, "to": true, "bis": true, "à": true, "a": true}
 
-// lists is what stands between amounts that are listed.
+// lists are the signs between amounts that are listed.
 var lists = map[string]bool{",": true, "and": true, "or": true, "und": true, "oder": true, "et": true, "ou": true}
 
-// around is what stands on an amount's line before and after it, up to the amounts beside it; lower case. What stands
-// between two amounts speaks for the one it is about, as a rule for the second.
+// around is the text before and after an amount on its line, up to the amounts beside it; lower case. The text between
+// two amounts belongs to the one that it is about, as a rule to the second.
 func (p *page) around(a amountShown) (before, after string) {
 	from, until := max(a.start-70, 0), min(a.end+50, len(p.text))
 	n, _ := slices.BinarySearchFunc(p.spans, a.start, func(s span, at int) int { return s.start - at })
@@ -411,8 +413,8 @@ func (p *page) around(a amountShown) (before, after string) {
 	return before, strings.ToLower(after)
 }
 
-// label is what the line says from a position up to an amount, or, where the amount begins its line, the line above if
-// that may be a label: short, and without a number of its own. The product's name is none; lower case.
+// label is the text of the line from a position up to an amount, or, where the amount begins its line, the line above
+// if that may be a label: short, and without a number of its own. The product's name is none; lower case.
 func (p *page) label(from, at int) string {
 	to := at
 	if n := strings.LastIndexByte(p.text[from:at], '\n'); n >= 0 {

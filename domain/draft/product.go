@@ -9,25 +9,21 @@ import (
 )
 
 // IsProduct says that the page is that of a product: by its data, a price where a product's stands, a number of the
-// product's, or a button that buys. Only what Extract returns knows; a draft that was read from JSON says no.
+// product's, or a button that buys. Only a draft that Extract returned knows; one that was read from JSON says no.
 func (d Draft) IsProduct() bool { return d.product }
 
-// Challenge says that a page, UTF-8, asks who is there instead of answering: a CAPTCHA, a robot wall. Ask it only of a
-// page that is not of a product, for a shop's contact form may have a CAPTCHA as well.
+// Challenge says that a page, UTF-8, is a check for robots instead of an answer: a CAPTCHA, a robot wall. Ask it only
+// of a page that is not of a product, for a shop's contact form may have a CAPTCHA as well.
 func Challenge(page []byte) bool { return web.Challenge(web.Page{Body: page}) != nil }
 
-// Points that make an amount the price of a product with no other sign of one, and a number a product's.
-const (
-	leastPrice   = 1.2
-	leastNumber  = 4
-	longestPrice = 50 // bytes of a line that is a price and not a sentence that names one
-)
+// longestPrice is how long a line is, in bytes, that is a price and not a sentence that names one.
+const longestPrice = 50
 
 // isProduct weighs what speaks for the page's being that of a product.
 func (p *page) isProduct(products []*markup.Item, data markup.Data, q *quote, numbers ...claims) bool {
 	if refusal(p.name) {
 		for _, i := range products {
-			if alike(i.Text("name"), p.name) > 0.5 {
+			if alike(i.Text("name"), p.name) > sameProduct {
 				return true
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// A Request is one wish for a draft. The event's ID is its whole identity: the same one twice is one draft.
+// A Request asks for one draft. The event's ID is its whole identity: the same one twice is one draft.
 type Request struct {
 	EventID uuid.UUID `json:"event_id"`
 	URL     string    `json:"url"`
@@ -30,17 +30,17 @@ func WorkflowID(eventID uuid.UUID) string { return "draft/" + eventID.String() }
 const (
 	Succeeded = "succeeded"
 	Failed    = "failed" // for a reason of the page's
-	Unmade    = "unmade" // for a reason of the house's, which says nothing of the page: it is not stored
+	Unmade    = "unmade" // for a reason of our own, which says nothing of the page: it is not stored
 )
 
-// A Result is what came of one crawl. A failure has the same shape, so that it is kept as a draft is.
+// A Result is the outcome of one crawl. A failure has the same shape, so that it is kept as a draft is.
 type Result struct {
 	Request
 	Outcome   string      `json:"outcome"`          // Succeeded, Failed or Unmade
 	Class     fault.Class `json:"class,omitempty"`  // of the failure
 	Error     string      `json:"error,omitempty"`  // of the failure
 	Status    int         `json:"status,omitempty"` // HTTP; 0 = there was no answer
-	Files     []File      `json:"files,omitempty"`  // what could be kept; the document of a draft is DocumentName
+	Files     []File      `json:"files,omitempty"`  // the files that could be kept; the document of a draft is DocumentName
 	CrawledAt time.Time   `json:"crawled_at"`
 	TookMS    int64       `json:"took_ms"`
 }
@@ -67,8 +67,8 @@ type File struct {
 
 // A Document is draft.json: the draft, and the page that it was made of.
 type Document struct {
-	EventID   *uuid.UUID `json:"event_id,omitempty"`  // nil where nobody asked by message
-	URL       string     `json:"url,omitempty"`       // "" where nobody knows, as of a saved page
+	EventID   *uuid.UUID `json:"event_id,omitempty"`  // nil where no message asked for it
+	URL       string     `json:"url,omitempty"`       // "" where it is not known, as of a saved page
 	FinalURL  string     `json:"final_url,omitempty"` // where redirects led
 	Redirects []string   `json:"redirects,omitempty"` // the addresses on the way, URL being the first
 	Status    int        `json:"status,omitempty"`    // HTTP

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/draft/drafttest"
 )
 
 // TestPriceMarkup reads prices as the templates of shops set them, the page's name before and a button after them.
@@ -64,7 +65,7 @@ func TestPriceMarkup(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, _ := d.Value("price"); got != tt.price {
+			if got, _ := drafttest.Value(d, "price"); got != tt.price {
 				t.Errorf("price = %q, want %q", got, tt.price)
 			}
 		})
@@ -116,7 +117,7 @@ func TestStockTexts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, _ := d.Value("availability"); draft.Availability(got) != tt.want {
+			if got, _ := drafttest.Value(d, "availability"); draft.Availability(got) != tt.want {
 				t.Errorf("availability = %q, want %q", got, tt.want)
 			}
 		})

@@ -6,8 +6,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/price"
 )
 
-// A state is what the scripts of a page hold in the way of JSON or JavaScript objects: "price": 12.99. Nobody says
-// which product it is about, so it only speaks for values that are found elsewhere, too.
+// A state is the JSON and the JavaScript objects in the scripts of a page: "price": 12.99. It does not say which
+// product they are about, so it only speaks for values that are found elsewhere, too.
 type state struct {
 	prices map[string]float64 // canonical amount → points
 	finals map[string]int     // canonical amount → how often a key says that it is what one pays
@@ -25,7 +25,7 @@ const (
 )
 
 // stateOf reads the scripts of a page. Only "key: value" is understood, wherever it stands.
-func stateOf(scripts []string, hint price.Hint) state {
+func stateOf(w weights, scripts []string, hint price.Hint) state {
 	s := state{map[string]float64{}, map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{},
 		map[string]int{}}
 	left := maxScripts
@@ -54,12 +54,12 @@ func stateOf(scripts []string, hint price.Hint) state {
 			switch kind {
 			case 'p', 'P':
 				if m, ok := price.Parse(value, hint); ok && !isZero(m.Amount) {
-					w := 0.4
+					worth := w[priceScript]
 					if kind == 'P' {
-						w = 0.8
+						worth = w[priceScriptFinal]
 						s.finals[canonical(m.Amount)]++
 					}
-					s.prices[canonical(m.Amount)] = max(s.prices[canonical(m.Amount)], w)
+					s.prices[canonical(m.Amount)] = max(s.prices[canonical(m.Amount)], worth)
 				}
 			case 'i':
 				s.ids[value]++
@@ -77,7 +77,7 @@ func stateOf(scripts []string, hint price.Hint) state {
 	return s
 }
 
-// price is what the scripts add to an amount's points.
+// price is the points that scripts add to an amount.
 func (s state) price(amount string) float64 { return s.prices[canonical(amount)] }
 
 // likeliest is the amount that most keys call what one pays, "" where none or two do.

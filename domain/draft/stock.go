@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// What buttons that buy say, in the languages of shops; lower case, looked for at the beginning or as a whole.
+// The texts of buttons that buy, in the languages of shops; lower case, looked for at the beginning or as a whole.
 var buyWords = []string{"add to cart", "add to basket", "add to bag", "add to trolley", "add to shopping",
 	"add to my bag",
 	"buy now", "buy it now", "buy", "add item", "place bid", "bid now", "add to order", "purchase", "order now",
@@ -88,16 +88,16 @@ var (
 	nots = wordSet(`not nicht non niet pas ikke inte ej ei nie ne nu no não nao не ні není nije nincs nem isn't
 		isn’t aren't aren’t n'est`)
 	noNouns = wordSet(`0 zero kein keine keiner geen ingen inget nessun aucun ningún ninguna brak нет sem sin senza`)
-	// denials answer what stands before a colon.
+	// denials are answers after a colon.
 	denials = wordSet(`0 no out none nein nicht non niet nej nei nee nie ne não nao нет немає ei hayır zero`)
 )
 
-// stockLabels are what stands before a colon and a denial.
+// stockLabels are labels before a colon and a denial.
 var stockLabels = []string{"stock", "availability", "available", "verfügbar*", "lieferbar*", "lager", "lagerbestand",
 	"disponibil*", "disponible", "disponív*", "estoque", "magazzino", "voorraad", "beschikbaar*", "dostępno*",
 	"dostupnos*", "skladem", "skladom", "наличи*", "stan magazynowy"}
 
-// otherThings are what a shop may lack beside the product.
+// otherThings are things beside the product that may be unavailable.
 var otherThings = []string{"shipping", "delivery", "pickup", "pick up", "pick-up", "collect", "collection", "store",
 	"return", "review", "rating", "image", "photo", "video", "description", "coupon", "gift", "financing", "installment",
 	"abholung", "filiale", "markt", "versand", "lieferung", "livraison", "retrait", "magasin", "ritiro", "negozio",
@@ -192,22 +192,22 @@ func (p *page) findButton() {
 		}
 		points := 0.0
 		if text := strings.ToLower(p.of(i)); text != "" && buysBy(text) {
-			points = 1
+			points = p.w[buttonText]
 		} else if text := strings.ToLower(attr(e.node, "aria-label") + attr(e.node, "title")); text != "" && buysBy(text) {
-			points = 0.8
+			points = p.w[buttonLabel]
 		} else if e.own&buys != 0 && e.own&(aside|chrome) == 0 && e.tag != atom.A {
-			points = 0.7
+			points = p.w[buttonNamed]
 		}
 		if points == 0 || p.beside(i) {
 			continue
 		}
 		if strings.Contains(strings.ToLower(attr(e.node, "class")), "disabled") {
-			points /= 2
+			points /= p.w[buttonDisabled]
 		}
 		if p.title >= 0 && e.start < p.els[p.title].start {
-			points -= 0.3
+			points += p.w[buttonAbove]
 		}
-		if points > best+0.05 {
+		if points > best+buttonMargin {
 			best, p.button = points, i
 		}
 	}
@@ -237,7 +237,7 @@ func buysBy(text string) bool {
 // in stock. A line counts by how near to the product's name and to the button it is.
 func (p *page) stockShown() (points float64, pre bool) {
 	if p.button >= 0 {
-		points += 1.5
+		points += p.w[stockButton]
 	}
 	from, to := 0, len(p.text)
 	if p.title >= 0 {
@@ -269,22 +269,22 @@ func (p *page) stockShown() (points float64, pre bool) {
 		if i < 0 || p.beside(i) || p.veiledAt(i) || p.optional(i) || strings.Contains(lower, "?") {
 			continue
 		}
-		weight := 1.0
+		times := 1.0
 		if p.named(i, stocks) {
-			weight = 2
+			times = p.w[stockNamed]
 		}
 		if len(line) > 60 {
-			weight *= 0.6
+			times *= p.w[stockLong]
 		}
 		d := float64(start - from)
-		weight /= 1 + d/3000
+		times /= 1 + d/stockReach
 		switch {
 		case out:
-			points -= 1.6 * weight
+			points += p.w[stockOut] * times
 		case before:
 			pre = pre || len(line) < 40
 		default:
-			points += 0.7 * weight
+			points += p.w[stockIn] * times
 		}
 	}
 	return points, pre
@@ -370,19 +370,19 @@ func (p *page) availability(offers []offer, meta map[string][]string, sold bool)
 	if len(order) > 0 {
 		a := told[order[0]]
 		switch {
-		case a == InStock && shown < -1.5 && p.button < 0:
+		case a == InStock && shown < stockSurelyOut && p.button < 0:
 			return foundAs(OutOfStock, "availability", Page)
-		case a == OutOfStock && shown > 2.5:
+		case a == OutOfStock && shown > stockSurelyIn:
 			return foundAs(InStock, "availability", Page)
 		}
 		return foundAs(a, "availability", order[0])
 	}
 	switch {
-	case shown < -0.8:
+	case shown < stockNo:
 		return foundAs(OutOfStock, "availability", Page)
-	case pre && shown < 1.5:
+	case pre && shown < stockPreOrder:
 		return foundAs(PreOrder, "availability", Page)
-	case shown > 0.3:
+	case shown > stockYes:
 		return foundAs(InStock, "availability", Page)
 	case sold:
 		return foundAs(InStock, "availability", Assumed)

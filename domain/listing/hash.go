@@ -17,7 +17,8 @@ import (
 // Left out: scraped_at, the advert's own address (its slug is cosmetic and its query is tracking), members that the
 // contract does not name, and the size that an image address asks for ("?rule=kijijica-640-webp", "$_59.JPG"), since a
 // search page and a detail page show one picture in two sizes. A nil and an empty list are one. Unlike the listing it
-// does not depend on the rules of this package, so a better rule needs a replay to reach adverts that did not change.
+// does not depend on the rules of domain/listing/prose, so a better rule needs a replay to reach adverts that did not
+// change.
 func ContentHash(raw Raw) string {
 	b := make([]byte, 0, 1024+len(raw.Title)+len(raw.Description)+96*len(raw.ImageURLs)+48*len(raw.Attributes))
 	text := func(s string) {
@@ -70,7 +71,7 @@ func ContentHash(raw Raw) string {
 	}
 	b = binary.AppendUvarint(b, uint64(len(raw.ImageURLs)))
 	for _, u := range raw.ImageURLs {
-		text(imageKey(u))
+		text(ImageKey(u))
 	}
 	text(raw.Contact.Name)
 	text(raw.Contact.Phone)
@@ -85,8 +86,8 @@ func ContentHash(raw Raw) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// imageKey is an image's address without the size it asks for. Queries of other hosts stay: they may name the picture.
-func imageKey(u string) string {
+// ImageKey is an image's address without the size it asks for. Queries of other hosts stay: they may name the picture.
+func ImageKey(u string) string {
 	switch {
 	case strings.Contains(u, "kijiji.ca/"):
 		base, query, found := strings.Cut(u, "?")

@@ -1,5 +1,5 @@
-// Package listing is the vocabulary of rental adverts: what one is, how raw text becomes it, and when two adverts
-// are one home. It does no I/O and reads no clock.
+// Package listing is the vocabulary of rental adverts: what one is, what identifies its content, and when two adverts
+// are one home. The rules that read adverts are in domain/listing/prose. It does no I/O and reads no clock.
 package listing
 
 import (
@@ -45,6 +45,25 @@ type RawContact struct {
 	Phone string `json:"phone"`
 }
 
+// Limits on the parts of an advert that a listing keeps.
+const (
+	MaxTitle       = 300    // runes
+	MaxDescription = 20_000 // runes
+	MaxImages      = 50
+)
+
+// MinRentCents and MaxRentCents bound a monthly rent. Above is a sale price or a typing error.
+const (
+	MinRentCents int64 = 1
+	MaxRentCents int64 = 10_000_000
+)
+
+// MinAreaSqFt and MaxAreaSqFt bound a plausible home. A value outside is a placeholder (Kijiji's 0 and 1) or a lot.
+const (
+	MinAreaSqFt = 50
+	MaxAreaSqFt = 20_000
+)
+
 // Listing is a normalized advert. A zero number, an empty string and a nil pointer mean "not stated", but for
 // Bedrooms, which is always stated (0 = studio).
 type Listing struct {
@@ -68,7 +87,7 @@ type Listing struct {
 	AreaSqFt  int     `json:"area_sqft,omitempty"`
 	// apartment condo house townhouse duplex-triplex basement studio loft room
 	PropertyType string `json:"property_type,omitempty"`
-	Building     string `json:"building,omitempty"`    // duplex triplex …: what the home is part of
+	Building     string `json:"building,omitempty"`    // duplex triplex …: the building that the home is part of
 	Floor        string `json:"floor,omitempty"`       // basement half-basement ground top 1 2 3 …
 	RoomRental   bool   `json:"room_rental,omitempty"` // a room in a shared home, not a home
 	Sublet       bool   `json:"sublet,omitempty"`      // sublet or lease transfer

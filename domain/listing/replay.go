@@ -6,14 +6,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// A Replay is somebody's wish to take stored adverts through the pipeline again.
+// A Replay takes stored adverts through the pipeline again, on an operator's request.
 type Replay struct {
 	ID     uuid.UUID    `json:"id"`
 	Stage  string       `json:"stage,omitempty"` // where they enter: normalize dedupe import
 	Filter ReplayFilter `json:"filter,omitzero"`
 	Rate   int          `json:"rate,omitempty"` // adverts a second, 1 or more
-	By     string       `json:"by,omitempty"`   // who asked for it, for the audit
-	At     time.Time    `json:"at,omitzero"`    // when; what is scraped anew after that is not replayed
+	By     string       `json:"by,omitempty"`   // the caller that asked for it, for the audit
+	At     time.Time    `json:"at,omitzero"`    // when; adverts that are scraped anew after that are not replayed
 }
 
 // ReplayWorkflowID is the ID of a replay's workflow, a workflows.Replay.
@@ -33,7 +33,7 @@ type ReplayFilter struct {
 const (
 	ReplayRunning   = "running"
 	ReplayCompleted = "completed" // every advert was brought to its end, skipped or given up
-	ReplayCanceled  = "canceled"  // somebody stopped it; what was started goes its way
+	ReplayCanceled  = "canceled"  // an operator stopped it; adverts that were started go on
 	ReplayFailed    = "failed"    // it could not go on
 )
 

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/mtlrent/conveyor/domain/page"
 )
 
-// MatchKind says what to do with two adverts for one home.
+// MatchKind is how two adverts for one home are treated.
 type MatchKind string
 
-// What two adverts for one home are to each other.
+// The kinds of match.
 const (
 	Duplicate MatchKind = "duplicate" // on two platforms: one home, two adverts
 	Repost    MatchKind = "repost"    // on one platform: link them, merge nothing
@@ -18,7 +20,7 @@ const (
 // A Match is the verdict on two adverts. Its zero value means two homes, or too little to tell.
 type Match struct {
 	Kind    MatchKind `json:"kind,omitempty"`
-	Reasons []string  `json:"reasons,omitempty"` // for a person, the gates first; for a non-match, what tells them apart
+	Reasons []string  `json:"reasons,omitempty"` // for a person, the gates first; for a non-match, the difference
 }
 
 // The gates of SameHome.
@@ -40,7 +42,7 @@ const (
 //   - Without a civic number in either advert the coordinates are those of a postal code, which a street shares, so
 //     alike words are needed there too.
 //
-// What this buys, measured on 1,249 adverts of one city: of the 573 pairs within 30 m three quarters are other units of
+// The effect, measured on 1,249 adverts of one city: of the 573 pairs within 30 m three quarters are other units of
 // one building, and so are 71 % of the pairs with nearly equal descriptions, for landlords copy their texts; neither
 // place nor text is evidence alone. Identical units of one tower at one rent still pass, by nature of the data: a match
 // is a link that a person can undo, never a deletion. The verdict is symmetric.
@@ -55,21 +57,20 @@ func SameHome(a, b Listing) Match {
 	gap := math.Abs(float64(a.RentCents-b.RentCents)) / float64(max(a.RentCents, b.RentCents))
 	switch {
 	case gap > nearRent:
-		return differ("rents differ: %s and %s", dollars(min(a.RentCents, b.RentCents)), dollars(max(a.RentCents,
-			b.RentCents)))
+		return differ("rents differ: %s and %s", Dollars(min(a.RentCents, b.RentCents)),
+			Dollars(max(a.RentCents, b.RentCents)))
 	case a.Bedrooms != b.Bedrooms:
 		return differ("bedrooms differ: %d and %d", min(a.Bedrooms, b.Bedrooms), max(a.Bedrooms, b.Bedrooms))
 	case a.Rooms > 0 && b.Rooms > 0 && a.Rooms != b.Rooms:
 		return differ("rooms differ: %g and %g", min(a.Rooms, b.Rooms), max(a.Rooms, b.Rooms))
 	case a.RoomRental != b.RoomRental:
 		return differ("one is a room, the other a home")
-	case a.Address.Unit != "" && b.Address.Unit != "" && Fold(a.Address.Unit) != Fold(b.Address.Unit):
+	case a.Address.Unit != "" && b.Address.Unit != "" && page.Fold(a.Address.Unit) != page.Fold(b.Address.Unit):
 		return differ("units differ: %s and %s", min(a.Address.Unit, b.Address.Unit), max(a.Address.Unit, b.Address.Unit))
 	}
 	civic := len(a.Address.Civic) > 0 && len(b.Address.Civic) > 0
 	shared := civic && slices.ContainsFunc(a.Address.Civic, func(c string) bool {
-		return slices.Contains(b.Address.Civic,
-			c)
+		return slices.Contains(b.Address.Civic, c)
 	})
 	if civic && !shared {
 		return differ("civic numbers differ")
@@ -100,17 +101,17 @@ func SameHome(a, b Listing) Match {
 	}
 	equal := gap <= sameRent
 	if equal {
-		reasons = append(reasons, "same rent: "+dollars(max(a.RentCents, b.RentCents)))
+		reasons = append(reasons, "same rent: "+Dollars(max(a.RentCents, b.RentCents)))
 	} else {
-		reasons = append(reasons, fmt.Sprintf("near rents: %s and %s", dollars(min(a.RentCents, b.RentCents)),
-			dollars(max(a.RentCents, b.RentCents))))
+		reasons = append(reasons, fmt.Sprintf("near rents: %s and %s", Dollars(min(a.RentCents, b.RentCents)),
+			Dollars(max(a.RentCents, b.RentCents))))
 	}
-	unit := a.Address.Unit != "" && shared && Fold(a.Address.Unit) == Fold(b.Address.Unit)
+	unit := a.Address.Unit != "" && shared && page.Fold(a.Address.Unit) == page.Fold(b.Address.Unit)
 	if unit {
 		reasons = append(reasons, "same unit")
 	}
 	coarse := len(a.Address.Civic) == 0 && len(b.Address.Civic) == 0
-	title, text := alike(Fold(a.Title), Fold(b.Title), 3), alike(Fold(head(a.Description)), Fold(head(b.Description)), 8)
+	title, text := alike(page.Fold(a.Title), page.Fold(b.Title), 3), alike(page.Fold(head(a.Description)), page.Fold(head(b.Description)), 8)
 	if title >= .6 {
 		reasons = append(reasons, fmt.Sprintf("titles alike: %.2f", title))
 	}
@@ -132,7 +133,7 @@ func SameHome(a, b Listing) Match {
 
 // head is the part of a description that is compared; the cost grows with its length.
 func head(s string) string {
-	s, _ = cut(s, 2000)
+	s, _ = page.Cut(s, 2000)
 	return s
 }
 
@@ -172,7 +173,8 @@ func alike(a, b string, n int) float64 {
 	return float64(both) / float64(total)
 }
 
-func dollars(cents int64) string {
+// Dollars prints an amount as messages do: "1250 $", "1250.50 $".
+func Dollars(cents int64) string {
 	if cents%100 == 0 {
 		return fmt.Sprintf("%d $", cents/100)
 	}

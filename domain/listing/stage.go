@@ -20,7 +20,7 @@ var Stages = []string{StageNormalize, StageDedupe, StageImport, StageImages}
 // Entries are the stages at which an advert can enter the pipeline: all but images, which follow an import.
 var Entries = Stages[:3]
 
-// StageOrder is the place of a stage in Stages, and -1 for what is no stage.
+// StageOrder is the place of a stage in Stages, and -1 for any other text.
 func StageOrder(stage string) int { return slices.Index(Stages, stage) }
 
 // StageRoute is where the work of a stage is published for an advert of platform. It is the zero Route for what is no

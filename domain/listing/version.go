@@ -13,12 +13,12 @@ type Payload struct {
 	Staged   bool   // it is a contract.StagedListing, normalized by another team: there is no raw advert to normalize
 }
 
-// A Version is the normalized form of one revision of an advert, and how it stands to what is published.
+// A Version is the normalized form of one revision of an advert, and how it compares with the published listing.
 type Version struct {
 	Listing   Listing
 	Revision  int64  // of the raw advert that it was made of; counts different payloads, from 1
 	Published string // status of the published listing: active archived claimed; "" = not published
-	Same      bool   // what is published says the same already
+	Same      bool   // the published listing says the same already
 	// When the revision arrived; zero for one that is not the newest, or was brought to its end before: a replay.
 	ReceivedAt time.Time
 }
@@ -62,7 +62,7 @@ type StoredImage struct {
 // A Run names the workflow run on whose behalf something is stored.
 type Run struct{ WorkflowID, RunID string }
 
-// A Handover is work for a stage that is somebody else's.
+// A Handover is work for a stage that another team owns.
 type Handover struct {
 	Ref        Ref
 	Revision   int64

@@ -24,7 +24,7 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
-// A parser reads JSON in one pass. What is valid it reads as it is. Of the rest it makes what the author most probably
+// A parser reads JSON in one pass. Valid JSON it reads as it is. Of the rest it makes what the author most probably
 // meant: comments, raw line ends and quotes in texts, commas too many or too few, several values, names without quotes,
 // NaN, a missing end. It never fails; libraries that repair JSON were tried and take quadratic time or worse on it.
 type parser struct {
@@ -124,7 +124,7 @@ func (p *parser) object(depth int) *node {
 	n := &node{kind: '{'}
 	for {
 		p.skip()
-		if p.at >= len(p.text) || p.text[p.at] == ']' { // which closes what is around it
+		if p.at >= len(p.text) || p.text[p.at] == ']' { // which closes the value around it
 			return n
 		}
 		var key string
@@ -178,7 +178,7 @@ func name(c byte) bool {
 		c == '-' || c >= utf8.RuneSelf
 }
 
-// unquoted reads what stands without quotes: a number, true, or a text whose quotes were forgotten.
+// unquoted reads a value without quotes: a number, true, or a text whose quotes were forgotten.
 func (p *parser) unquoted(member bool) *node {
 	start := p.at
 	for p.at < len(p.text) {

@@ -36,16 +36,16 @@ type Value struct {
 	Item *Item
 }
 
-// Data is what a page says in its markup.
+// Data is the structured data of a page.
 type Data struct {
-	// Items are those that are not a part of another, in the order of the document. An item may be a part of several, so
-	// that going through all paths may take for ever where Find does not; no item is a part of itself.
+	// Items are those that are not a part of another, in the order of the document. An item may be a part of several,
+	// so that going through all paths may take for ever where Find does not; no item is a part of itself.
 	Items []*Item
 	// Meta is the content of meta elements by property, name, or, outside of items, itemprop; names in lower case.
 	Meta map[string][]string
 }
 
-// What a hostile page may cost. More than that is left out.
+// Limits against hostile pages. Data beyond them is left out.
 const (
 	maxDepth = 64      // of objects in objects
 	maxItems = 20_000  // of a page
@@ -228,7 +228,7 @@ var blocks = map[string]bool{"br": true, "p": true, "div": true, "li": true, "ul
 var raised = strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷",
 	"8", "⁸", "9", "⁹")
 
-// text is what an element says to a reader.
+// text is the text of an element as a reader sees it.
 func (r *reader) text(n *html.Node) string {
 	var b strings.Builder
 	var walk func(n *html.Node)
@@ -260,8 +260,8 @@ func (r *reader) text(n *html.Node) string {
 var textual = map[string]bool{"name": true, "brand": true, "manufacturer": true, "title": true, "sku": true,
 	"mpn": true, "price": true, "description": true, "category": true}
 
-// value is what an element says for a property. The content attribute counts on every element, as search engines have
-// it.
+// value is the value that an element gives a property. The content attribute counts on every element, as search
+// engines have it.
 func (r *reader) value(n *html.Node, prop string) string {
 	if v, ok := attr(n, "content"); ok {
 		return strings.TrimSpace(v)

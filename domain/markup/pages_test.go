@@ -11,22 +11,16 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/mtlrent/conveyor/domain/markup"
+	"github.com/mtlrent/conveyor/internal/sharedtest"
 )
 
-// TestPages reads the pages of real shops in the folder "shared" beside the repository, or in CONVEYOR_SHARED; they may
-// not be published. The counts are those of the pages, so they do not fall unless the reader gets worse.
+// TestPages reads the pages of real shops, which may not be published. The counts are those of the pages, so they do
+// not fall unless the reader gets worse.
 func TestPages(t *testing.T) {
 	t.Parallel()
 
-	dir := os.Getenv("CONVEYOR_SHARED")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared")
-	}
-	dir = filepath.Join(dir, "data", "products")
+	dir := filepath.Join(sharedtest.Dir(t, "the markup of real shops"), "data", "products")
 	list, err := os.ReadFile(filepath.Join(dir, "ground-truth.json"))
-	if os.IsNotExist(err) {
-		t.Skipf("%s is not there (CONVEYOR_SHARED names its folder): the markup of real shops goes unchecked", dir)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}

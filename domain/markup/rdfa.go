@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// A scope is what an element of RDFa stands in.
+// A scope is the context of an element of RDFa.
 type scope struct {
 	item *Item
 	rel  []string // properties of item that the next items below are (rel, from before RDFa 1.1)
@@ -32,7 +32,7 @@ func (r *reader) rdfaAt(n *html.Node, in scope) {
 	}
 }
 
-// rdfaElement reads one element and returns what its children stand in.
+// rdfaElement reads one element and returns the scope of its children.
 func (r *reader) rdfaElement(n *html.Node, in scope) scope {
 	names, hasProp := attr(n, "property")
 	kinds, hasType := attr(n, "typeof")
@@ -96,7 +96,7 @@ func (r *reader) rdfaElement(n *html.Node, in scope) scope {
 	return in
 }
 
-// rdfaValue is what an element says for a property.
+// rdfaValue is the value that an element gives a property.
 func (r *reader) rdfaValue(n *html.Node, prop string) string {
 	if _, ok := attr(n, "content"); !ok {
 		if ref, ok := attr(n, "resource"); ok {

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/listing/prose"
 	"github.com/mtlrent/conveyor/domain/platform"
 	"github.com/mtlrent/conveyor/domain/platform/kangalou"
 )
@@ -173,7 +174,7 @@ func observe(c labelled) map[string]any {
 		cents := int64(c.Raw.(float64))
 		raw.Price.AmountCents, from = &cents, "price"
 	case "date":
-		d, ok := listing.ParseDate(text)
+		d, ok := prose.ParseDate(text)
 		if !ok {
 			return nil
 		}
@@ -205,7 +206,7 @@ func observe(c labelled) map[string]any {
 	default:
 		raw.Description = text
 	}
-	normalize := func(r listing.Raw) (listing.Listing, error) { return listing.Normalize(r, listing.Stated{}) }
+	normalize := func(r listing.Raw) (listing.Listing, error) { return prose.Normalize(r, prose.Stated{}) }
 	if p, ok := platform.ByName(c.Platform); ok {
 		normalize = p.Normalize
 	}
@@ -237,7 +238,7 @@ func observe(c labelled) map[string]any {
 		l, err = normalize(raw)
 		if err != nil && c.Platform != "kijiji" {
 			raw.Attributes = map[string][]string{}
-			l, err = listing.Normalize(raw, stub(listing.ParsePropertyType(text)))
+			l, err = prose.Normalize(raw, stub(prose.ParsePropertyType(text)))
 		}
 	}
 	if err == nil {
@@ -250,7 +251,7 @@ func observe(c labelled) map[string]any {
 		money(got, text)
 	}
 	if got["property_type"] == nil {
-		if t := listing.ParsePropertyType(text); t != "" {
+		if t := prose.ParsePropertyType(text); t != "" {
 			got["property_type"] = t
 		}
 	}
@@ -258,8 +259,8 @@ func observe(c labelled) map[string]any {
 }
 
 // stub stands for a platform that states bedrooms.
-func stub(string) listing.Stated {
-	var s listing.Stated
+func stub(string) prose.Stated {
+	var s prose.Stated
 	s.Bedrooms = 7
 	s.Note("bedrooms", "stub", "7")
 	return s
@@ -383,7 +384,7 @@ func report(got map[string]any, l listing.Listing, from string, rentIsOurs bool)
 
 // money adds what the labels say about a price beside the rent.
 func money(got map[string]any, text string) {
-	p := listing.ParsePrice(text)
+	p := prose.ParsePrice(text)
 	if got["price"] == nil && p.Cents > 0 && !p.Low && got["units"] == nil && got["anomaly"] == nil {
 		got["price"] = math.Round(float64(p.Cents) / 100)
 	}

@@ -13,7 +13,8 @@ type Platform interface {
 	scrape.Reader
 	// Name is the site's key in routing keys, queue names, IDs and tables: lower case, [a-z0-9_-].
 	Name() string
-	// Normalize interprets one advert. What cannot become a listing is a *listing.Rejection with every reason.
+	// Normalize interprets one advert. An advert that cannot become a listing is a *listing.Rejection with every
+	// reason.
 	Normalize(raw listing.Raw) (listing.Listing, error)
 }
 
@@ -23,7 +24,7 @@ var All = []Platform{
 	kangalou.Platform{},
 }
 
-// ByName returns the platform of that name, and false for a name nobody answers to.
+// ByName returns the platform of that name, and false for an unknown name.
 func ByName(name string) (Platform, bool) {
 	for _, p := range All {
 		if p.Name() == name {

@@ -126,7 +126,7 @@ func asks(t *testing.T, p platform.Platform) {
 			t.Errorf("page %d = %+v, %v", n, r, err)
 		}
 		seen[string(key)] = true
-		// Whoever is given the address of a later page gets the same pages.
+		// The address of a later page leads to the same pages.
 		for _, m := range []int{1, 2, 7} {
 			want, err1 := p.SearchRequest(p.Site().Start, m)
 			got, err2 := p.SearchRequest(r.URL, m)
@@ -282,7 +282,7 @@ func closed(t *testing.T, body []byte) []byte {
 // app is a page that carries its data in one piece.
 var app = regexp.MustCompile(`__NEXT_DATA__|^\s*[{[]`)
 
-// refusesOthers: pages of somebody else are errors, and never empty results.
+// refusesOthers: pages of other platforms are errors, and never empty results.
 func refusesOthers(t *testing.T, p platform.Platform) {
 	t.Parallel()
 	pages := map[string]string{

@@ -104,7 +104,7 @@ const faint = "ALL AMD ANG BAM BOB COP CUP DOP ERN GEL GIP LAK MAD MOP PEN PHP R
 // faintBefore are faint only where they stand before the number: "din 912", and not "912 din".
 const faintBefore = "TL Tl Fr Fr. kn din din. lira kc zl lv. р р. rub francs dollar dollars euro euros"
 
-// A meaning is what a name stands for.
+// A meaning is the currency that a name stands for.
 type meaning struct {
 	codes []string
 	vague bool // without a hint it is none of them

@@ -14,7 +14,7 @@ type Price struct {
 	Symbol   string // the currency as the text writes it: "£", "USD", "kr."; "" = none
 }
 
-// A Hint says what is known of a text besides the text.
+// A Hint is context that a text itself does not give.
 type Hint struct {
 	Currency string // ISO 4217: what an ambiguous symbol means, or none; "" = not known
 	Decimal  byte   // what stands before a fraction: '.' or ','; 0 = guess
@@ -98,7 +98,7 @@ type scanner struct {
 	text string
 	hint Hint
 	at   int // where to look for the next number
-	used int // what is before belongs to an earlier price
+	used int // the text before belongs to an earlier price
 }
 
 // next returns the next number that can be an amount, with its currency where it has one.

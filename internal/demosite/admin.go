@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// admin adds the endpoints that drive the site. They ask nobody who he is: the site is for loopback.
+// admin adds the endpoints that drive the site. They need no authentication: the site is for loopback.
 func (s *Site) admin() {
 	s.mux.HandleFunc("GET /admin/adverts", func(w http.ResponseWriter, r *http.Request) {
 		list := []Advert{}
@@ -74,9 +74,9 @@ func (s *Site) admin() {
 	})
 }
 
-// endpoints are what admin adds, for people.
+// endpoints lists the endpoints that admin adds, for people.
 var endpoints = [][2]string{
-	{"GET /admin/adverts?platform=kijiji", "what is on the site, the removed adverts too"},
+	{"GET /admin/adverts?platform=kijiji", "all adverts of the site, the removed ones too"},
 	{"POST /admin/adverts", `a new advert, now: {"platform":"kijiji"}`},
 	{"PATCH /admin/adverts/{id}", `change one: {"price_cents":90000,"title":"…","removed":true,"bump":true}, each optional`},
 	{"POST /admin/faults", `misbehave: {"platform":"kijiji","kind":"429","retry_after":30,"times":5,"for":"2m","pages":"search"},` +

@@ -17,7 +17,7 @@ type badPage struct {
 	handler                 http.HandlerFunc
 }
 
-// bad is everything that an image address can do to who fetches it.
+// bad is everything that an image address can do to a client.
 func bad(s *Site) []badPage {
 	status := func(code int) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -46,7 +46,7 @@ func bad(s *Site) []badPage {
 		{"/bad/451", "", "unavailable for legal reasons", status(http.StatusUnavailableForLegalReasons)},
 		{"/bad/400", "", "bad request", status(http.StatusBadRequest)},
 		{"/bad/500", "", "server error", status(http.StatusInternalServerError)},
-		{"/bad/304", "", "not modified, to one who never had it", status(http.StatusNotModified)},
+		{"/bad/304", "", "not modified, though the client never had it", status(http.StatusNotModified)},
 		{"/bad/503-then-ok/{key}", "/bad/503-then-ok/1", "503 twice for each address, then a photo", s.busyThenFine},
 		{"/bad/429", "", "too many requests, Retry-After 7 seconds; ?after= says another value", tooMany},
 		{"/bad/429-date", "", "too many requests, Retry-After as a date in 90 seconds", s.tooManyDate},
@@ -177,7 +177,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// hugePNG is a PNG that is right in everything but has no pixels: what it costs shows only when it is decoded.
+// hugePNG is a PNG that is right in everything but has no pixels: its cost shows only when it is decoded.
 func hugePNG(width, height uint32) []byte {
 	b := []byte("\x89PNG\r\n\x1a\n")
 	chunk := func(name string, data []byte) {

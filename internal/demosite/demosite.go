@@ -49,7 +49,7 @@ const (
 )
 
 // New returns a site with two halves, Kijiji's and Kangalou's, photos and misbehaviour. Its inventory is a function of
-// the seed and the time since the start; it has no goroutine. Homes are made when somebody first asks for them.
+// the seed and the time since the start; it has no goroutine. Homes are made at the first request for them.
 func New(o Options) *Site {
 	o.Drip = cmp.Or(o.Drip, time.Second)
 	if o.Now == nil {
@@ -96,7 +96,7 @@ func New(o Options) *Site {
 	return s
 }
 
-// robots is what Kijiji asks of robots, as far as the demo has it: everything that leads to adverts, but no filters.
+// robots is Kijiji's robots.txt, as far as the demo has it: everything that leads to adverts, but no filters.
 const robots = `# This is a demo site.
 User-agent: *
 Disallow: /*?address=
@@ -148,7 +148,7 @@ func (s *Site) index(w http.ResponseWriter, _ *http.Request) {
 	for _, half := range [][3]string{
 		{Kijiji, kijijiPath, "Kijiji's half: the pages as the real site builds them, with their <code>__NEXT_DATA__</code>. " +
 			"40 adverts a page and up to 6 paid ones; an advert that is gone leads to the search."},
-		{Kangalou, kangalouPath, "Kangalou's half: our guess at the real site, after what its scrapers look for. " +
+		{Kangalou, kangalouPath, "Kangalou's half: our guess at the real site, after the elements that its scrapers look for. " +
 			"20 adverts a page; the map asks <code>POST /fr/recherche/ajax/search-map/</code>."},
 	} {
 		all, _ := s.Adverts(half[0]) // both are there

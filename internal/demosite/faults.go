@@ -22,7 +22,7 @@ type Fault struct {
 	Pages      string        // "search", "detail" or "all", which "" is too
 }
 
-// kinds are the kinds of Fault, each with what it is, for people.
+// kinds are the kinds of Fault, each with a description for people.
 var kinds = [][2]string{
 	{"429", "too many requests"}, {"403", "forbidden"}, {"503", "unavailable"},
 	{"captcha", "a CAPTCHA page, with status 200"}, {"slow", "a byte at a time"},
@@ -85,7 +85,7 @@ func (l script) over(now time.Time) bool {
 	return l.left == 0 || !l.until.IsZero() && !now.Before(l.until)
 }
 
-// fault is what this request meets. A query ?fault=kind&retry_after=seconds goes before the script.
+// fault is the fault that this request meets. A query ?fault=kind&retry_after=seconds goes before the script.
 func (s *Site) fault(platform, pages string, r *http.Request) Fault {
 	if q := r.URL.Query(); isKind(q.Get("fault")) {
 		seconds, _ := strconv.Atoi(q.Get("retry_after"))

@@ -27,7 +27,7 @@ const (
 // maxPublished bounds the adverts that Publish makes on one half, for a demo may run for weeks.
 const maxPublished = 10_000
 
-// An Advert is what the owner of the demo site knows of one advert: what a scraper should find.
+// An Advert is one advert as the demo site knows it: the values that a scraper should find.
 type Advert struct {
 	Platform   string    `json:"platform"`
 	ID         string    `json:"id"`
@@ -38,7 +38,7 @@ type Advert struct {
 	AppearedAt time.Time `json:"appeared_at"`
 }
 
-// A Change is what Patch does to an advert. What is nil stays as it is, and goes on changing with the clock.
+// A Change is a change by Patch to an advert. A nil field stays as it is, and goes on changing with the clock.
 type Change struct {
 	PriceCents *int64  `json:"price_cents,omitempty"` // 1 to 10,000,000
 	Title      *string `json:"title,omitempty"`       // 1 to 200 characters
@@ -79,7 +79,7 @@ func (p published) state() state {
 	return state{cents: p.rent, sorted: p.at, posted: p.at, appeared: p.at}
 }
 
-// fix is what Patch says of an advert.
+// fix is the change that Patch has made to an advert.
 type fix struct {
 	title   *string
 	cents   *int64
@@ -226,7 +226,7 @@ func (h *half) grow(n int) {
 	}
 }
 
-// state is what the clock says of advert k at t.
+// state is the state of advert k at t, by the clock.
 func (s *Site) state(h *half, k int, t time.Duration) state {
 	home := h.homes[k]
 	d := h.dice(k)
@@ -299,7 +299,7 @@ func (d dice) price(cents, round int64) int64 {
 	return max(500, (cents*(100+percent)/100+250)/500*500)
 }
 
-// fix lays over a what Patch says of it. The caller holds the lock.
+// fix lays the changes of Patch over a. The caller holds the lock.
 func (h *half) fix(a shown) shown {
 	f, ok := h.fixed[a.id]
 	if !ok {

@@ -20,7 +20,7 @@ const (
 	kijijiPath = "/b-apartments-condos/ville-de-montreal/c37l1700281"
 )
 
-// look is what search pages show of an advert, kept while its state stays.
+// look is the part of an advert that search pages show, kept while its state stays.
 type look struct {
 	of          state
 	nodes       [2][]byte // organic, top

@@ -34,7 +34,7 @@ type node struct {
 	*detail
 }
 
-// detail is what only the advert's own page has.
+// detail is the data that only the advert's own page has.
 type detail struct {
 	Kind    string         `json:"type"`
 	Status  string         `json:"status"`

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/listing/prose"
 	"github.com/mtlrent/conveyor/domain/place"
 	"github.com/mtlrent/conveyor/domain/platform"
 	"github.com/mtlrent/conveyor/domain/scrape"
@@ -188,7 +189,7 @@ func checkAdvert(t *testing.T, got listing.Raw, want demosite.Advert) {
 	}
 	amount := got.Price.AmountCents
 	if amount == nil { // Kangalou prints its prices
-		if r := listing.ParsePrice(got.Price.Text); r.Stated > 0 {
+		if r := prose.ParsePrice(got.Price.Text); r.Stated > 0 {
 			amount = &r.Stated
 		}
 	}

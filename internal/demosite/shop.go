@@ -79,7 +79,7 @@ var products = map[string]product{
 	},
 }
 
-// JSON is what a page of this kind says to machines.
+// JSON is the structured data of a page of this kind.
 func (p product) JSON() template.JS {
 	text := fmt.Sprintf(`{"@context":"https://schema.org","@graph":[{"@type":"Product","name":%q,"brand":{"@type":"Brand",`+
 		`"name":%q},"description":%q,"sku":%q,"gtin13":%q,"mpn":%q,"image":["/shop/%s.svg"],"offers":[{"@type":"Offer",`+

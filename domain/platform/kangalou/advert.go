@@ -11,6 +11,8 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/listing/prose"
+	"github.com/mtlrent/conveyor/domain/page"
 	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/domain/web"
 )
@@ -55,7 +57,7 @@ func advert(p web.Page) (scrape.Advert, error) {
 	// The lines of the meta: address, two more, availability, number of the advert. Tags inside are none of them.
 	lines := strings.Split(strings.TrimSpace(meta.Text()), "\n")
 	if len(lines) == 1 {
-		lines = strings.Split(listing.Plain(inner(meta)), "\n") // <br> instead of line ends
+		lines = strings.Split(page.Text(inner(meta)), "\n") // <br> instead of line ends
 	}
 	for i := range lines {
 		lines[i] = line(lines[i])
@@ -80,7 +82,7 @@ func advert(p web.Page) (scrape.Advert, error) {
 	}
 	if d := line(doc.Find(".details-header .property__dimension").First().Text()); d != "" {
 		name := "appartmentsize"
-		if len(listing.ParseRooms(d)) == 0 {
+		if len(prose.ParseRooms(d)) == 0 {
 			name = "size"
 		}
 		if a.Attributes[name] == nil {
@@ -92,7 +94,7 @@ func advert(p web.Page) (scrape.Advert, error) {
 	return a, err
 }
 
-// inner is what an element holds, with its tags; "" for none.
+// inner is the content of an element, with its tags; "" for none.
 func inner(s *goquery.Selection) string {
 	if s.Length() == 0 {
 		return ""
@@ -126,7 +128,7 @@ func attributes(doc *goquery.Document) map[string][]string {
 	return out
 }
 
-// value is what a field holds: an input's value, the chosen option of a select, or the text.
+// value is the value of a field: an input's value, the chosen option of a select, or the text.
 func value(s *goquery.Selection) string {
 	if s.Is("select") {
 		return line(s.Find("option[selected]").First().Text())

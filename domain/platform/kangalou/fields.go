@@ -5,9 +5,11 @@ import (
 	"strings"
 
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/listing/prose"
+	"github.com/mtlrent/conveyor/domain/page"
 )
 
-type reader func(s *listing.Stated, name, value string)
+type reader func(s *prose.Stated, name, value string)
 
 // fields are the owner form's inputs.
 var fields = map[string]reader{
@@ -22,14 +24,14 @@ var fields = map[string]reader{
 
 // criteria are the form's boxes. A box that is not ticked says nothing.
 var criteria = map[string]reader{
-	"cat-allowed": func(s *listing.Stated, name, v string) { allow(s, name, v, "yes", "") },
-	"dog-allowed": func(s *listing.Stated, name, v string) { allow(s, name, v, "", "yes") },
-	"small-dog-allowed": func(s *listing.Stated, name, v string) {
+	"cat-allowed": func(s *prose.Stated, name, v string) { allow(s, name, v, "yes", "") },
+	"dog-allowed": func(s *prose.Stated, name, v string) { allow(s, name, v, "", "yes") },
+	"small-dog-allowed": func(s *prose.Stated, name, v string) {
 		if s.Pets.Dogs != "yes" { // "dogs" says more than "small dogs"
 			allow(s, name, v, "", "small")
 		}
 	},
-	"no-animals-allowed": func(s *listing.Stated, name, v string) {
+	"no-animals-allowed": func(s *prose.Stated, name, v string) {
 		if s.Pets.Cats != "" || s.Pets.Dogs != "" {
 			s.Warn("pets", listing.CodeConflict, "boxes for and against animals are both ticked")
 			s.Pets.Policy = "conflict"
@@ -38,18 +40,18 @@ var criteria = map[string]reader{
 		s.Pets = listing.Pets{Policy: "no"}
 		s.Note("pets", name, v)
 	},
-	"parking":  func(s *listing.Stated, name, v string) { park(s, name, v, "") },
-	"interior": func(s *listing.Stated, name, v string) { park(s, name, v, "indoor") },
-	"exterior": func(s *listing.Stated, name, v string) { park(s, name, v, "outdoor") },
-	"hot-water": func(s *listing.Stated, name, v string) {
+	"parking":  func(s *prose.Stated, name, v string) { park(s, name, v, "") },
+	"interior": func(s *prose.Stated, name, v string) { park(s, name, v, "indoor") },
+	"exterior": func(s *prose.Stated, name, v string) { park(s, name, v, "outdoor") },
+	"hot-water": func(s *prose.Stated, name, v string) {
 		s.Utilities.HotWater = yes()
 		s.Note("utilities.hot_water", name, v)
 	},
-	"heated": func(s *listing.Stated, name, v string) {
+	"heated": func(s *prose.Stated, name, v string) {
 		s.Utilities.Heat = yes()
 		s.Note("utilities.heat", name, v)
 	},
-	"furnished": func(s *listing.Stated, name, v string) {
+	"furnished": func(s *prose.Stated, name, v string) {
 		s.Furnished = "yes"
 		s.Note("furnished", name, v)
 	},
@@ -79,7 +81,7 @@ func yes() *bool {
 }
 
 // allow adds a kind of animal. Naming one kind alone leaves the others out; both without limits is a yes.
-func allow(s *listing.Stated, name, value, cats, dogs string) {
+func allow(s *prose.Stated, name, value, cats, dogs string) {
 	if s.Pets.Policy == "no" {
 		s.Warn("pets", listing.CodeConflict, "boxes for and against animals are both ticked")
 		s.Pets.Policy = "conflict"
@@ -98,7 +100,7 @@ func allow(s *listing.Stated, name, value, cats, dogs string) {
 	s.Note("pets", name, value)
 }
 
-func park(s *listing.Stated, name, value, where string) {
+func park(s *prose.Stated, name, value, where string) {
 	s.Parking.Offer = "included" // the boxes are what comes with the home
 	if where != "" {
 		s.Parking.Type = where
@@ -107,12 +109,12 @@ func park(s *listing.Stated, name, value, where string) {
 }
 
 func amenity(key string) reader {
-	return func(s *listing.Stated, name, value string) { s.AddAmenity(key, name, value) }
+	return func(s *prose.Stated, name, value string) { s.AddAmenity(key, name, value) }
 }
 
 // rooms reads the size select, "4 ½" up to "6 ½ +".
-func rooms(s *listing.Stated, name, value string) {
-	list := listing.ParseRooms(strings.TrimSuffix(strings.TrimSpace(value), "+"))
+func rooms(s *prose.Stated, name, value string) {
+	list := prose.ParseRooms(strings.TrimSuffix(strings.TrimSpace(value), "+"))
 	if len(list) == 0 {
 		return
 	}
@@ -120,7 +122,7 @@ func rooms(s *listing.Stated, name, value string) {
 	s.Note("rooms", name, value)
 }
 
-func bedrooms(s *listing.Stated, name, value string) {
+func bedrooms(s *prose.Stated, name, value string) {
 	n, err := strconv.Atoi(strings.TrimSuffix(value, "+"))
 	if err != nil || n < 0 || n > 20 {
 		return
@@ -129,7 +131,7 @@ func bedrooms(s *listing.Stated, name, value string) {
 	s.Note("bedrooms", name, value)
 }
 
-func bathrooms(s *listing.Stated, name, value string) {
+func bathrooms(s *prose.Stated, name, value string) {
 	v, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimSuffix(value, "+"), ",", "."), 64)
 	if err != nil || !(v >= .5 && v <= 12) {
 		return
@@ -139,11 +141,11 @@ func bathrooms(s *listing.Stated, name, value string) {
 }
 
 // area reads "75 m" and "800 ft", the form's units, and the usual spellings of square feet and metres.
-func area(s *listing.Stated, name, value string) {
-	v := listing.ParseArea(value)
+func area(s *prose.Stated, name, value string) {
+	v := prose.ParseArea(value)
 	if v == 0 {
-		if f := strings.Fields(listing.Fold(value)); len(f) == 2 && (f[1] == "m" || f[1] == "ft") {
-			v = listing.ParseArea(f[0] + " " + f[1] + "2")
+		if f := strings.Fields(page.Fold(value)); len(f) == 2 && (f[1] == "m" || f[1] == "ft") {
+			v = prose.ParseArea(f[0] + " " + f[1] + "2")
 		}
 	}
 	if v == 0 {
@@ -153,10 +155,10 @@ func area(s *listing.Stated, name, value string) {
 	s.Note("area_sqft", name, value)
 }
 
-func kind(s *listing.Stated, name, value string) {
-	t := listing.ParsePropertyType(value)
+func kind(s *prose.Stated, name, value string) {
+	t := prose.ParsePropertyType(value)
 	if t == "" {
-		switch listing.Fold(value) {
+		switch page.Fold(value) {
 		case "single family", "unifamilial", "unifamiliale":
 			t = "house"
 		default:
@@ -167,8 +169,8 @@ func kind(s *listing.Stated, name, value string) {
 	s.Note("property_type", name, value)
 }
 
-func available(s *listing.Stated, name, value string) {
-	if s.Available = listing.ParseAvailable(value); s.Available == "" {
+func available(s *prose.Stated, name, value string) {
+	if s.Available = prose.ParseAvailable(value); s.Available == "" {
 		return
 	}
 	s.Note("available", name, value)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/listing/prose"
+	"github.com/mtlrent/conveyor/domain/page"
 )
 
 // Platform is kangalou.com.
@@ -22,7 +24,7 @@ func (Platform) Name() string { return "kangalou" }
 // the live site was at hand when this was written: the vocabulary is that of its form, and what is unknown says
 // nothing.
 func (Platform) Normalize(raw listing.Raw) (listing.Listing, error) {
-	var s listing.Stated
+	var s prose.Stated
 	for _, name := range slices.Sorted(maps.Keys(raw.Attributes)) {
 		values := raw.Attributes[name]
 		key := strings.ToLower(strings.TrimSpace(name))
@@ -50,7 +52,7 @@ func (Platform) Normalize(raw listing.Raw) (listing.Listing, error) {
 	case "day":
 		raw.Price = each(raw.Price, "jour")
 	}
-	return listing.Normalize(raw, s)
+	return prose.Normalize(raw, s)
 }
 
 // period returns the rent's period as the form has it: "month" or "week", "" when it is not stated.
@@ -65,7 +67,7 @@ func period(raw listing.Raw) string {
 
 // ParseFrequency reads the form's rent frequency ("Every month", "Chaque semaine"): month, week, day, year or "".
 func ParseFrequency(s string) string {
-	f := listing.Fold(s)
+	f := page.Fold(s)
 	switch {
 	case strings.Contains(f, "month"), strings.Contains(f, "mois"), strings.Contains(f, "mensuel"):
 		return "month"
@@ -85,14 +87,14 @@ func each(p listing.RawPrice, period string) listing.RawPrice {
 		p.Text = strconv.FormatFloat(float64(*p.AmountCents)/100, 'f', 2, 64) + " $ / " + period
 		return p
 	}
-	if r := listing.ParsePrice(p.Text); r.Stated > 0 && r.Per == "" {
+	if r := prose.ParsePrice(p.Text); r.Stated > 0 && r.Per == "" {
 		p.Text = strconv.FormatFloat(float64(r.Stated)/100, 'f', 2, 64) + " $ / " + period
 	}
 	return p
 }
 
 func on(v string) bool {
-	switch listing.Fold(strings.TrimSpace(v)) {
+	switch page.Fold(strings.TrimSpace(v)) {
 	case "0", "false", "no", "non", "off":
 		return false
 	}
@@ -106,7 +108,7 @@ func criterion(id string) string {
 	return strings.ReplaceAll(id, "_", "-")
 }
 
-func tick(s *listing.Stated, name, id string) {
+func tick(s *prose.Stated, name, id string) {
 	if f := criteria[criterion(id)]; f != nil {
 		f(s, name, id)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
-	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/page"
 	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/domain/web"
 )
@@ -107,7 +107,7 @@ func cards(p web.Page) (scrape.Results, error) {
 	return r, nil
 }
 
-// cardAt makes a card of what a page shows of an advert; false without a title or a number in the link.
+// cardAt makes a card of an advert on a search page; false without a title or a number in the link.
 func cardAt(p web.Page, href, title string, shown ...string) (scrape.Card, bool) {
 	u, title := p.Link(href), line(title)
 	if u == nil || idOf(u) == "" || title == "" {
@@ -127,7 +127,7 @@ var (
 func count(doc *goquery.Document) int {
 	total := -1
 	doc.Find(`[class*="count"], h1, h2`).EachWithBreak(func(_ int, s *goquery.Selection) bool {
-		if m := counted.FindStringSubmatch(listing.Fold(line(s.Text()))); m != nil {
+		if m := counted.FindStringSubmatch(page.Fold(line(s.Text()))); m != nil {
 			total, _ = strconv.Atoi(strings.ReplaceAll(m[1], " ", ""))
 		}
 		return total < 0
@@ -137,7 +137,7 @@ func count(doc *goquery.Document) int {
 
 // none tells whether the list of results says that it is empty.
 func none(doc *goquery.Document) bool {
-	return nothing.MatchString(listing.Fold(line(doc.Find("#js-GenResult, #slist").Text())))
+	return nothing.MatchString(page.Fold(line(doc.Find("#js-GenResult, #slist").Text())))
 }
 
 func last(p web.Page, doc *goquery.Document) bool {

@@ -23,7 +23,7 @@ func (Platform) Site() scrape.Site {
 	}
 }
 
-// card is what an advert stands in on a search page, where a script of the site puts it.
+// card is the element of an advert on a search page, where a script of the site puts it.
 const card = "div.property__inner"
 
 var (

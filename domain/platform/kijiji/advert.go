@@ -19,7 +19,7 @@ import (
 // ReadAdvert reads the listing of the page's Apollo cache, or the JSON-LD of a page without one, which knows less:
 // the text has lost its lines, and nothing says whether the advert is still up. The site answers for a removed advert
 // with a search page, and says adRemoved in its address; an advert whose status is not ACTIVE is fault.Gone as well.
-// Whether somebody offers a home or looks for one is the attribute "adtype", OFFER or WANTED.
+// Whether an advert offers a home or looks for one is the attribute "adtype", OFFER or WANTED.
 func (Platform) ReadAdvert(p web.Page) (scrape.Advert, error) {
 	if err := web.Check(p); err != nil {
 		return scrape.Advert{}, err
@@ -41,7 +41,7 @@ func (Platform) ReadAdvert(p web.Page) (scrape.Advert, error) {
 	return a, web.Unread(p, err)
 }
 
-// A detail is what only the advert's own page says.
+// A detail is the data that only the advert's own page has.
 type detail struct {
 	node
 	Kind           string `json:"type"` // OFFER or WANTED
@@ -75,7 +75,7 @@ type detail struct {
 	RentalBadge    json.RawMessage `json:"rentalBadge"`
 }
 
-// extra is kept for the audit: what may explain an advert later, and nothing that tells who posted it. An advert that
+// extra is kept for the audit: what may explain an advert later, and nothing that identifies its poster. An advert that
 // was read from JSON-LD has "from": "json-ld" instead.
 type extra struct {
 	Status              string         `json:"status,omitempty"`
@@ -237,7 +237,7 @@ func (c cache) profile(queries map[string]json.RawMessage) (string, error) {
 	return "", nil
 }
 
-// phone is a number to call; the site shows "514256xxxx" until somebody asks for the rest.
+// phone is a number to call; the site shows "514256xxxx" until a visitor asks for the rest.
 var phone = regexp.MustCompile(`^\+?[\d().\s-]{10,20}$`)
 
 // idOf is the last segment of an advert's address, "" for another address.

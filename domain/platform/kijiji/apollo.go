@@ -13,7 +13,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
-// A document is what a page holds: the site's own cache, and what it tells search engines.
+// A document is the data of a page: the site's own cache, and the data for search engines.
 type document struct {
 	cache cache             // nil = the page has none
 	id    string            // of the advert, on a detail page
@@ -23,7 +23,7 @@ type document struct {
 // A cache is Apollo's: entities by "Type:id", and under "ROOT_QUERY" what each query of the page returned.
 type cache map[string]json.RawMessage
 
-// open takes a page apart. A page that was cut off is a *ShapeError, unless all of the cache is in what arrived. A page
+// open takes a page apart. A page that was cut off is a *ShapeError, unless all of the cache arrived. A page
 // with the site's own data, whatever is in it, is no challenge.
 func open(p web.Page) (document, error) {
 	var d document
@@ -49,7 +49,8 @@ func open(p web.Page) (document, error) {
 	if d.cache != nil {
 		return d, nil
 	}
-	// A browser closes what is open: of a page that was cut off, it leaves the application without its data, or no text.
+	// A browser closes what is open: of a page that was cut off, it leaves the application without its data, or no
+	// text.
 	if !bytes.Contains(bytes.ToLower(p.Body[max(0, len(p.Body)-1024):]), []byte("</html>")) ||
 		next.Length() == 0 && (html.Find("#__next").Length() > 0 || blank(html.Find("body"))) {
 		return d, web.Unread(p, web.Unrecognized("neither __NEXT_DATA__ nor a whole page without it"))

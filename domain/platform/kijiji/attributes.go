@@ -5,10 +5,12 @@ import (
 	"strings"
 
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/listing/prose"
+	"github.com/mtlrent/conveyor/domain/page"
 )
 
 // A reader puts one attribute's value into s, or leaves s alone when it does not understand it.
-type reader func(s *listing.Stated, name, value string)
+type reader func(s *prose.Stated, name, value string)
 
 // attributes is everything that the site states in fields of their own. Those of the first group are the canonical
 // names of today; those of the second are what older pages and their scrapers called the same things.
@@ -64,10 +66,10 @@ var attributes = map[string]reader{
 
 // bedrooms reads 0 (studio) to 5 (five or more); 2.5 is "2 + den" and never the Quebec 2½. The page's labels
 // ("Bachelor/Studio", " 1 + Den", "5+") are taken too.
-func bedrooms(s *listing.Stated, name, value string) {
+func bedrooms(s *prose.Stated, name, value string) {
 	v, err := strconv.ParseFloat(strings.TrimSuffix(value, "+"), 64)
 	if err != nil {
-		n, den, ok := listing.ParseBedrooms(value)
+		n, den, ok := prose.ParseBedrooms(value)
 		if !ok {
 			if t := strings.ToLower(value); !strings.Contains(t, "studio") && !strings.Contains(t, "bachelor") {
 				return
@@ -88,18 +90,18 @@ func bedrooms(s *listing.Stated, name, value string) {
 }
 
 // studio notes the kind of home that a label names beside the count.
-func studio(s *listing.Stated, name, value string) {
-	if listing.ParsePropertyType(value) == "studio" && s.PropertyType == "" {
+func studio(s *prose.Stated, name, value string) {
+	if prose.ParsePropertyType(value) == "studio" && s.PropertyType == "" {
 		s.PropertyType = "studio"
 		s.Note("property_type", name, value)
 	}
 }
 
 // bathrooms reads tenths: 15 is one and a half. A value below ten is the count itself, as pages before 2022 had it.
-func bathrooms(s *listing.Stated, name, value string) {
+func bathrooms(s *prose.Stated, name, value string) {
 	v, err := strconv.ParseFloat(strings.TrimSuffix(value, "+"), 64)
 	if err != nil {
-		v = listing.ParseBathrooms(value)
+		v = prose.ParseBathrooms(value)
 	} else if v >= 10 {
 		v /= 10
 	}
@@ -118,11 +120,11 @@ var unitTypes = map[string]string{
 	"townhouse": "townhouse", "duplex-triplex": "duplex-triplex", "room": "room", "loft": "loft", "studio": "studio",
 }
 
-func unitType(s *listing.Stated, name, value string) {
+func unitType(s *prose.Stated, name, value string) {
 	key := strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(value), "/", "-"), " ", "-")
 	t, ok := unitTypes[key]
 	if !ok {
-		if t = listing.ParsePropertyType(value); t == "" {
+		if t = prose.ParsePropertyType(value); t == "" {
 			return
 		}
 	}
@@ -135,10 +137,10 @@ func unitType(s *listing.Stated, name, value string) {
 }
 
 // area reads square feet. 0 and 1 are what people type to get past the form.
-func area(s *listing.Stated, name, value string) {
+func area(s *prose.Stated, name, value string) {
 	v, err := strconv.ParseFloat(strings.ReplaceAll(value, ",", ""), 64)
 	if err != nil {
-		v = float64(listing.ParseArea(value))
+		v = float64(prose.ParseArea(value))
 	}
 	switch {
 	case v == 0: // left blank
@@ -151,8 +153,8 @@ func area(s *listing.Stated, name, value string) {
 	}
 }
 
-func poster(s *listing.Stated, name, value string) {
-	switch listing.Fold(value) {
+func poster(s *prose.Stated, name, value string) {
+	switch page.Fold(value) {
 	case "ownr", "owner", "proprietaire", "private", "particulier":
 		s.Poster = "owner"
 	case "reprofessional", "professional", "professionnel", "agency", "business":
@@ -163,24 +165,24 @@ func poster(s *listing.Stated, name, value string) {
 	s.Note("poster", name, value)
 }
 
-func lease(s *listing.Stated, name, value string) {
-	switch listing.Fold(value) {
+func lease(s *prose.Stated, name, value string) {
+	switch page.Fold(value) {
 	case "one-year", "1 year", "1 an", "year":
 		s.Lease = "one-year"
 	case "month-to-month", "mois a mois", "month":
 		s.Lease = "month-to-month"
 	default:
-		if s.Lease = listing.ParseLease(value + " lease"); s.Lease == "" {
+		if s.Lease = prose.ParseLease(value + " lease"); s.Lease == "" {
 			return
 		}
 	}
 	s.Note("lease", name, value)
 }
 
-func available(s *listing.Stated, name, value string) {
-	d, ok := listing.ParseDate(value)
+func available(s *prose.Stated, name, value string) {
+	d, ok := prose.ParseDate(value)
 	if !ok || d.Year == 0 {
-		if s.Available = listing.ParseAvailable(value); s.Available == "" {
+		if s.Available = prose.ParseAvailable(value); s.Available == "" {
 			return
 		}
 	} else {
@@ -190,8 +192,8 @@ func available(s *listing.Stated, name, value string) {
 }
 
 // pets reads 1, 0 and limited. 0 is also what a form left blank sends, so words may overrule it.
-func pets(s *listing.Stated, name, value string) {
-	switch listing.Fold(value) {
+func pets(s *prose.Stated, name, value string) {
+	switch page.Fold(value) {
 	case "1", "yes", "true", "oui":
 		s.Pets.Policy = "yes"
 	case "0", "no", "false", "non":
@@ -201,15 +203,15 @@ func pets(s *listing.Stated, name, value string) {
 	case "limited", "limite":
 		s.Pets.Policy = "limited"
 	default:
-		if s.Pets = listing.ParsePets(value); s.Pets.Policy == "" {
+		if s.Pets = prose.ParsePets(value); s.Pets.Policy == "" {
 			return
 		}
 	}
 	s.Note("pets", name, value)
 }
 
-func smoking(s *listing.Stated, name, value string) {
-	switch listing.Fold(value) {
+func smoking(s *prose.Stated, name, value string) {
+	switch page.Fold(value) {
 	case "1", "yes", "true", "oui":
 		s.Smoking = "yes"
 	case "2", "outdoors", "outdoors only", "exterieur seulement":
@@ -224,8 +226,8 @@ func smoking(s *listing.Stated, name, value string) {
 	s.Note("smoking", name, value)
 }
 
-func furnished(s *listing.Stated, name, value string) {
-	switch listing.Fold(value) {
+func furnished(s *prose.Stated, name, value string) {
+	switch page.Fold(value) {
 	case "1", "yes", "true", "oui":
 		s.Furnished = "yes"
 	case "0", "no", "false", "non":
@@ -233,7 +235,7 @@ func furnished(s *listing.Stated, name, value string) {
 		s.NoteBlank("furnished", name, value)
 		return
 	default:
-		if s.Furnished = listing.ParseFurnished(value); s.Furnished == "" {
+		if s.Furnished = prose.ParseFurnished(value); s.Furnished == "" {
 			return
 		}
 	}
@@ -241,7 +243,7 @@ func furnished(s *listing.Stated, name, value string) {
 }
 
 // parkingSpots reads 0 to 3, where 3 is three or more.
-func parkingSpots(s *listing.Stated, name, value string) {
+func parkingSpots(s *prose.Stated, name, value string) {
 	n, err := strconv.Atoi(strings.TrimSuffix(value, "+"))
 	switch {
 	case err != nil || n < 0 || n > 50:
@@ -255,10 +257,10 @@ func parkingSpots(s *listing.Stated, name, value string) {
 }
 
 // quebecRooms reads the room count of the old categories: 4.5 is a 4 ½.
-func quebecRooms(s *listing.Stated, name, value string) {
+func quebecRooms(s *prose.Stated, name, value string) {
 	v, err := strconv.ParseFloat(strings.ReplaceAll(value, ",", "."), 64)
 	if err != nil {
-		rooms := listing.ParseRooms(value)
+		rooms := prose.ParseRooms(value)
 		if len(rooms) == 0 {
 			return
 		}
@@ -274,7 +276,7 @@ func quebecRooms(s *listing.Stated, name, value string) {
 // utility reads a box of what the rent includes. Only a ticked one says something: an empty box may mean "no" or that
 // nobody looked at it.
 func utility(field string, slot func(*listing.Utilities) **bool) reader {
-	return func(s *listing.Stated, name, value string) {
+	return func(s *prose.Stated, name, value string) {
 		if yes, ok := ticked(value); ok && yes {
 			*slot(&s.Utilities) = &yes
 			s.Note(field, name, value)
@@ -283,7 +285,7 @@ func utility(field string, slot func(*listing.Utilities) **bool) reader {
 }
 
 func amenity(key string) reader {
-	return func(s *listing.Stated, name, value string) {
+	return func(s *prose.Stated, name, value string) {
 		if yes, ok := ticked(value); ok && yes {
 			s.AddAmenity(key, name, value)
 		}
@@ -291,7 +293,7 @@ func amenity(key string) reader {
 }
 
 func ticked(value string) (yes, ok bool) {
-	switch listing.Fold(value) {
+	switch page.Fold(value) {
 	case "1", "yes", "true", "oui", "included", "inclus":
 		return true, true
 	case "0", "no", "false", "non", "not included":

@@ -13,7 +13,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
-// A residence is what the page tells search engines of an advert. Its strings hold entities.
+// A residence is the data about an advert that the page has for search engines. Its strings hold entities.
 type residence struct {
 	Type        string          `json:"@type"`
 	Name        string          `json:"name"`

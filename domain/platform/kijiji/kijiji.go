@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/listing/prose"
 )
 
 // Platform is kijiji.ca.
@@ -20,7 +21,7 @@ func (Platform) Name() string { return "kijiji" }
 // object, and its type (OFFER or WANTED) as "adtype"; older adverts have the labels of the page, or nothing at all,
 // and then the words alone speak. An attribute that is unknown or cannot be read says nothing.
 func (Platform) Normalize(raw listing.Raw) (listing.Listing, error) {
-	var s listing.Stated
+	var s prose.Stated
 	for _, name := range slices.Sorted(maps.Keys(raw.Attributes)) { // in order, so that warnings do not depend on the map
 		read, known := attributes[strings.ToLower(strings.TrimSpace(name))]
 		if !known {
@@ -33,14 +34,14 @@ func (Platform) Normalize(raw listing.Raw) (listing.Listing, error) {
 			}
 		}
 	}
-	l, err := listing.Normalize(raw, s)
+	l, err := prose.Normalize(raw, s)
 	if err = wanted(raw, err); err != nil {
 		return listing.Listing{}, err
 	}
 	return l, nil
 }
 
-// wanted adds to the reasons against an advert that the site itself says that somebody looks for a home: the headline,
+// wanted adds to the reasons against an advert that the site itself says that it looks for a home: the headline,
 // which the shared rules go by, need not say so.
 func wanted(raw listing.Raw, err error) error {
 	if !slices.Contains(raw.Attributes["adtype"], "WANTED") {
@@ -52,7 +53,7 @@ func wanted(raw listing.Raw, err error) error {
 	}
 	if !slices.ContainsFunc(r.Reasons, func(r listing.Reason) bool { return r.Code == listing.CodeWanted }) {
 		r.Reasons = append(r.Reasons, listing.Reason{Field: "adtype", Code: listing.CodeWanted,
-			Message: `somebody looks for a home: the site's type is "WANTED"`})
+			Message: `the advert looks for a home: the site's type is "WANTED"`})
 	}
 	return r
 }

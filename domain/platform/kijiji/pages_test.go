@@ -17,6 +17,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform/kijiji"
 	"github.com/mtlrent/conveyor/domain/web"
+	"github.com/mtlrent/conveyor/internal/sharedtest"
 )
 
 const (
@@ -24,19 +25,10 @@ const (
 	advertAt = "https://www.kijiji.ca/v-apartments-condos/ville-de-montreal/annonce-inventee/1700000001"
 )
 
-// shared reads a file that may not be published; it lies in the folder "shared" beside the repository, or in
-// CONVEYOR_SHARED.
+// shared reads a file that may not be published.
 func shared(t *testing.T, name, unchecked string) []byte {
 	t.Helper()
-	dir := os.Getenv("CONVEYOR_SHARED")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "..", "shared")
-	}
-	path := filepath.Join(dir, filepath.FromSlash(name))
-	data, err := os.ReadFile(path)
-	if os.IsNotExist(err) {
-		t.Skipf("%s is not there (CONVEYOR_SHARED names its folder): %s goes unchecked", path, unchecked)
-	}
+	data, err := os.ReadFile(filepath.Join(sharedtest.Dir(t, unchecked), filepath.FromSlash(name)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -495,7 +487,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestWanted: who looks for a home says so to the site, and perhaps not in the headline.
+// TestWanted: an advert that looks for a home says so to the site, and perhaps not in the headline.
 func TestWanted(t *testing.T) {
 	t.Parallel()
 	for title, reasons := range map[string]int{"Famille tranquille": 1, "Recherche 4 1/2 à louer": 1} {

@@ -141,7 +141,7 @@ type price struct {
 	Currency       string   `json:"currency"`
 }
 
-// cents rounds an amount; nil stays nil, and so does what no rent can be.
+// cents rounds an amount; nil stays nil, and an amount that no rent can be becomes nil.
 func cents(amount *float64) *int64 {
 	if amount == nil || !(*amount >= 0 && *amount < 1e12) {
 		return nil
@@ -152,7 +152,7 @@ func cents(amount *float64) *int64 {
 
 var ids = regexp.MustCompile(`^\d{4,20}$`)
 
-// card reads one entry of a list; ok is false for what is no advert.
+// card reads one entry of a list; ok is false for an entry that is no advert.
 func (c cache) card(p web.Page, raw json.RawMessage) (card scrape.Card, ok bool, err error) {
 	var n node
 	if err := c.get(raw, &n); err != nil {

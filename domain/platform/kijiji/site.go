@@ -26,9 +26,9 @@ func (Platform) Site() scrape.Site {
 
 var (
 	// code is the last segment of a search's path: category, place and filters, "c37l1700281a27949001".
-	code = regexp.MustCompile(`^(k0)?c\d+l\d+(a\d+)*$`)
-	page = regexp.MustCompile(`^page-\d+$`)
-	nth  = regexp.MustCompile(`/page-(\d{1,9})/`)
+	code  = regexp.MustCompile(`^(k0)?c\d+l\d+(a\d+)*$`)
+	paged = regexp.MustCompile(`^page-\d+$`)
+	nth   = regexp.MustCompile(`/page-(\d{1,9})/`)
 )
 
 // pageOf is the number of a search page, 1 where the address names none.
@@ -51,7 +51,7 @@ func search(path string) []string {
 	}) {
 		return nil
 	}
-	if page.MatchString(parts[last-1]) {
+	if paged.MatchString(parts[last-1]) {
 		parts = slices.Delete(parts, last-1, last)
 	}
 	return parts

@@ -1,0 +1,518 @@
+package prose
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/page"
+)
+
+// ParseAddress takes a printed address apart: "3515-53 avenue Lacombe, Montréal, QC, H3T 1M2" is civic 3515, unit 53;
+// "4500 - 4520 - 4570, 4e Avenue Est, Québec" is three buildings; "Montréal, QC H2L 3Z1" has no street. City names lose
+// "Ville de" and get their hyphens and accents ("St Leonard" → "Saint-Léonard"); a postal code may be its first half.
+// Text is always all of s. Parts that cannot be told stay empty.
+func ParseAddress(s string) listing.Address {
+	text := page.Line(s)
+	a := listing.Address{Text: text}
+	rest, code := cutPostalCode(text)
+	a.PostalCode = code
+	parts := strings.FieldsFunc(rest, func(r rune) bool { return r == ',' || r == '\n' || r == ';' })
+	kept := parts[:0]
+	for _, part := range parts {
+		part = strings.Trim(part, " -.")
+		if part = cutProvince(part); part != "" {
+			kept = append(kept, part)
+		}
+	}
+	parts = kept
+	// A civic number that stands alone belongs to the street after it: "4500 - 4520, 4e Avenue Est".
+	if len(parts) > 1 && isCivic(parts[0]) {
+		parts[1] = parts[0] + " " + parts[1]
+		parts = parts[1:]
+	}
+	for i, part := range parts {
+		switch {
+		case a.Street == "" && streetLine(&a, part, i, len(parts)):
+		case a.Unit == "" && unitOf(part) != "":
+			a.Unit = unitOf(part)
+		case a.City == "" && !strings.ContainsAny(part, "0123456789"):
+			a.City = cityName(part)
+		}
+	}
+	return a
+}
+
+var closeHyphens = strings.NewReplacer(" - ", "-", " -", "-", "- ", "-")
+
+// streetLine reads a part into a as civic number, unit and street. A part without a number is a street only if it says
+// so.
+func streetLine(a *listing.Address, part string, i, n int) bool {
+	unit := ""
+	if strings.HasPrefix(part, "#") { // "#302 - 2055 rue Principale"
+		u, rest, ok := strings.Cut(part[1:], "-")
+		if u = strings.TrimSpace(u); ok && isCivic(u) && len(u) <= 6 {
+			unit, part = u, strings.TrimSpace(rest)
+		}
+	}
+	words := strings.Fields(spaceHyphens(part))
+	if len(words) == 0 {
+		return false
+	}
+	var civic []string
+	k := 0
+	for k < len(words) {
+		w := words[k]
+		switch {
+		case w == "-" || w == "/" || w == "&" || w == "à" || w == "et":
+			if k == 0 || len(civic) == 0 || w == "et" && k+1 < len(words) && !isCivic(words[k+1]) {
+				break
+			}
+			k++
+			continue
+		case isCivic(w) && !isOrdinal(words, k) && len(civic) < 20:
+			if len(civic) > 0 && words[k-1] != "-" && words[k-1] != "/" && words[k-1] != "&" && words[k-1] != "et" &&
+				words[k-1] != "à" {
+				break
+			}
+			civic = append(civic, w)
+			k++
+			continue
+		}
+		break
+	}
+	if len(civic) == 2 && strings.Contains(part, civic[0]+"-"+civic[1]) { // "3515-53", "53-3515" or a row of doors
+		x, y := civic[0], civic[1]
+		switch {
+		case len(y) < len(x):
+			civic, unit = []string{x}, y
+		case len(y) > len(x):
+			civic, unit = []string{y}, x
+		}
+	}
+	street := strings.Join(words[k:], " ")
+	if strings.IndexByte(street, '-') >= 0 {
+		street = closeHyphens.Replace(street)
+	}
+	if s, u := cutUnit(street); u != "" {
+		street, unit = s, u
+	}
+	if street == "" || len(civic) == 0 && !namesStreet(street) {
+		return false
+	}
+	if len(civic) == 0 && i > 0 && n > 1 && !namesStreet(street) {
+		return false
+	}
+	a.Civic, a.Street = civic, street
+	if unit != "" {
+		a.Unit = unit
+	}
+	return true
+}
+
+// spaceHyphens sets hyphens between numbers apart, so that "4500-4520" is two words and "Saint-Jean" one.
+func spaceHyphens(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if s[i] == '-' && i > 0 && i+1 < len(s) && isDigit(s[i-1]) && isDigit(s[i+1]) {
+			b.WriteString(" - ")
+			continue
+		}
+		if s[i] == '-' && i > 0 && isDigit(s[i-1]) && i+1 < len(s) && s[i+1] == ' ' {
+			b.WriteString(" -")
+			continue
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// isCivic accepts "3515", "12A", and several of them.
+func isCivic(s string) bool {
+	digits, letters := 0, 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case isDigit(c):
+			digits++
+			letters = 0
+		case isLetter(c | 0x20):
+			letters++
+			if digits == 0 {
+				return false
+			}
+		case c == ' ' || c == '-' || c == '/' || c == '&':
+		default:
+			return false
+		}
+		if letters > 1 || digits > 40 {
+			return false
+		}
+	}
+	return digits > 0
+}
+
+// isOrdinal tells whether the word is part of a street's name: "4e", "1re", "41st", or "4 e" as two words.
+func isOrdinal(words []string, k int) bool {
+	w := page.Fold(words[k])
+	for _, end := range [...]string{"e", "er", "re", "ieme", "eme", "st", "nd", "rd", "th"} {
+		if n := strings.TrimSuffix(w, end); n != w && n != "" && strings.Trim(n, "0123456789") == "" {
+			return true
+		}
+	}
+	if k+1 < len(words) {
+		switch page.Fold(words[k+1]) {
+		case "e", "ieme", "eme", "er", "re":
+			return true
+		case "avenue", "rue", "rang", "av":
+			return k > 0 && len(w) <= 2 && words[k-1] != "-"
+		}
+	}
+	return false
+}
+
+// namesStreet tells whether a line names a street: "Av. Pigeon", "4e Avenue Est", "Sherbrooke Street West".
+func namesStreet(s string) bool {
+	words := strings.Fields(page.Fold(s))
+	for i, w := range words {
+		w = strings.Trim(w, ".,")
+		if !listing.StreetWord(w) || len(words) == 1 {
+			continue
+		}
+		switch {
+		case w == "st" && i == 0, w == "cote" && len(words) < 3 && i == 0: // "St Leonard" is a city
+			continue
+		case i == 0, strings.ContainsAny(words[0], "0123456789"), i == len(words)-1, i == len(words)-2:
+			return true
+		}
+	}
+	return false
+}
+
+// cutUnit takes "#101", "app. 4", "apt 3", "unité 5" off a line.
+func cutUnit(s string) (rest, unit string) {
+	if i := strings.LastIndexByte(s, '#'); i >= 0 {
+		u := strings.Fields(s[i+1:])
+		if len(u) > 0 && len(u[0]) <= 6 {
+			return strings.Trim(s[:i], " ,-") + tail(u[1:]), strings.Trim(u[0], ".,")
+		}
+	}
+	words := strings.Fields(s)
+	for i, w := range words {
+		switch strings.Trim(page.Fold(w), ".:") {
+		case "app", "apt", "appartement", "apartment", "apt#", "unit", "unite", "suite", "bureau", "local", "condo", "appart",
+			"porte", "ste":
+			if i+1 < len(words) && i > 0 && len(words[i+1]) <= 6 && strings.ContainsAny(words[i+1], "0123456789") ||
+				i+1 < len(words) && len(words[i+1]) == 1 {
+				return strings.Trim(strings.Join(words[:i], " "), " ,-") + tail(words[i+2:]), strings.Trim(words[i+1], ".,#")
+			}
+		}
+	}
+	return s, ""
+}
+
+func tail(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return " " + strings.Join(words, " ")
+}
+
+func unitOf(part string) string {
+	_, u := cutUnit("x " + part)
+	return u
+}
+
+// cutPostalCode takes a Canadian postal code, or its first half at the end, off an address.
+func cutPostalCode(s string) (rest, code string) {
+	best, end := -1, -1
+	for i := 0; i+3 <= len(s); i++ {
+		if i > 0 && (isLetter(s[i-1]|0x20) || isDigit(s[i-1])) || !isLetter(s[i]|0x20) || !isDigit(s[i+1]) ||
+			!isLetter(s[i+2]|0x20) {
+			continue
+		}
+		j := i + 3
+		if char(s, j) == ' ' || char(s, j) == '-' {
+			j++
+		}
+		if j+3 <= len(s) && isDigit(s[j]) && isLetter(s[j+1]|0x20) && isDigit(s[j+2]) && (j+3 == len(s) ||
+			!isLetter(s[j+3]|0x20) && !isDigit(s[j+3])) {
+			return strings.TrimRight(s[:i], " ,") + s[j+3:], strings.ToUpper(s[i:i+3] + " " + s[j:j+3])
+		}
+		if (i+3 == len(s) || s[i+3] == ',' || s[i+3] == ' ') && strings.IndexByte("GHJKghjk", s[i]) >= 0 {
+			best, end = i, i+3
+		}
+	}
+	if best >= 0 {
+		return strings.TrimRight(s[:best], " ,") + s[end:], strings.ToUpper(s[best:end])
+	}
+	return s, ""
+}
+
+// cutProvince drops "QC", "Quebec" as a province, "Canada".
+func cutProvince(part string) string {
+	switch strings.Trim(page.Fold(part), " .()") {
+	case "qc", "canada", "pq", "p.q", "q.c", "qc canada", "quebec canada", "ca", "quebec qc canada":
+		return ""
+	case "quebec qc", "qc quebec":
+		return "Québec"
+	case "quebec":
+		return part
+	}
+	if other := province(part); other != "" {
+		return strings.TrimSpace(part[:len(part)-len(other)])
+	}
+	words := strings.Fields(part)
+	for len(words) > 1 {
+		switch strings.Trim(page.Fold(words[len(words)-1]), ".()") {
+		case "qc", "canada", "pq":
+			words = words[:len(words)-1]
+			continue
+		case "quebec":
+			if w := page.Fold(words[len(words)-2]); w != "de" && w != "of" {
+				words = words[:len(words)-1]
+				continue
+			}
+		}
+		break
+	}
+	return strings.Join(words, " ")
+}
+
+// province returns the code of a province other than Quebec that a part of an address ends in, or "".
+func province(part string) string {
+	words := strings.Fields(part)
+	if len(words) == 0 {
+		return ""
+	}
+	switch last := words[len(words)-1]; last {
+	case "AB", "BC", "MB", "NB", "NL", "NS", "NT", "NU", "ON", "PE", "SK", "YT":
+		return last
+	}
+	return ""
+}
+
+// cities spells the places that adverts spell in many ways; the key is folded, with spaces for hyphens.
+var cities = map[string]string{
+	"quebec": "Québec", "quebec city": "Québec", "montreal": "Montréal", "levis": "Lévis",
+	"saint leonard": "Saint-Léonard",
+	"saint laurent": "Saint-Laurent", "montreal nord": "Montréal-Nord", "montreal est": "Montréal-Est",
+	"montreal ouest": "Montréal-Ouest",
+	"cote saint luc": "Côte-Saint-Luc", "mont royal": "Mont-Royal", "town of mount royal": "Mont-Royal",
+	"saint michel":   "Saint-Michel",
+	"trois rivieres": "Trois-Rivières", "beaupre": "Beaupré", "sainte foy": "Sainte-Foy", "saint jerome": "Saint-Jérôme",
+	"saint hubert": "Saint-Hubert", "pointe claire": "Pointe-Claire", "dollard des ormeaux": "Dollard-Des Ormeaux",
+	"pointe aux trembles": "Pointe-aux-Trembles", "ancienne lorette": "L'Ancienne-Lorette",
+	"l'ancienne lorette":          "L'Ancienne-Lorette",
+	"saint augustin de desmaures": "Saint-Augustin-de-Desmaures", "saint romuald": "Saint-Romuald", "laval": "Laval",
+	"longueuil": "Longueuil",
+	"gatineau":  "Gatineau", "sherbrooke": "Sherbrooke", "verdun": "Verdun", "lasalle": "LaSalle", "anjou": "Anjou",
+	"lachine":   "Lachine",
+	"outremont": "Outremont", "westmount": "Westmount", "brossard": "Brossard", "terrebonne": "Terrebonne",
+	"repentigny":   "Repentigny",
+	"charlesbourg": "Charlesbourg", "beauport": "Beauport", "vanier": "Vanier", "wendake": "Wendake",
+	"boischatel":    "Boischatel",
+	"saint lambert": "Saint-Lambert", "boucherville": "Boucherville", "chateauguay": "Châteauguay",
+	"saint eustache":         "Saint-Eustache",
+	"saint jean chrysostome": "Saint-Jean-Chrysostome", "saint nicolas": "Saint-Nicolas",
+	"saint gabriel de valcartier": "Saint-Gabriel-de-Valcartier",
+	"saguenay":                    "Saguenay",
+	"chicoutimi":                  "Chicoutimi",
+	"rimouski":                    "Rimouski",
+	"drummondville":               "Drummondville",
+	"hampstead":                   "Hampstead", "dorval": "Dorval", "kirkland": "Kirkland", "beaconsfield": "Beaconsfield",
+	"saint hyacinthe": "Saint-Hyacinthe",
+}
+
+func cityName(s string) string {
+	folded := page.Fold(s)
+	for _, prefix := range [...]string{"ville de ", "city of ", "cite de ", "municipalite de "} {
+		if strings.HasPrefix(folded, prefix) && len(folded) > len(prefix) {
+			n := len([]rune(prefix))
+			s = string([]rune(s)[min(n, len([]rune(s))):])
+			folded = folded[len(prefix):]
+		}
+	}
+	key := strings.Join(strings.FieldsFunc(folded, func(r rune) bool { return r == ' ' || r == '-' || r == '.' }), " ")
+	words := strings.Fields(key)
+	for i, w := range words {
+		switch w {
+		case "st":
+			words[i] = "saint"
+		case "ste":
+			words[i] = "sainte"
+		}
+	}
+	if name := cities[strings.Join(words, " ")]; name != "" {
+		return name
+	}
+	return strings.TrimSpace(s)
+}
+
+func (p *Prose) address(headline bool) (a listing.Address, from, to int, ok bool) {
+	for i := range p.words {
+		t := &p.words[i]
+		if t.kind != number || t.digits < 1 || t.digits > 5 || t.dec > 0 || t.half || t.cents < 100 {
+			continue
+		}
+		if p.sym(i-1) == '$' || p.sym(i+1) == '$' || p.sym(i-1) == '#' || p.sym(i-1) == '/' || p.sym(i+1) == '/' {
+			continue
+		}
+		k := i + 1
+		if p.sym(k) == '-' && p.num(k+1) != nil && !p.words[k+1].space && p.num(k+1).dec == 0 && !p.num(k+1).half &&
+			p.num(k+1).digits <= 5 {
+			k += 2
+		}
+		if p.sym(k) == ',' {
+			k++
+		}
+		if k >= len(p.words) || p.words[k].line {
+			continue
+		}
+		typed := listing.StreetWord(p.word(k)) && p.word(k) != "ch" && p.word(k) != "st" && p.word(k) != "cours" &&
+			p.word(k) != "place" && p.word(k) != "voie" && p.word(k) != "passage"
+		if n := p.num(k); n != nil && n.dec == 0 && !n.half && n.digits <= 3 { // "4500 4e Avenue", "965 18e rue"
+			m := k + 1
+			switch p.word(m) {
+			case "e", "eme", "ieme", "er", "ere", "re", "st", "nd", "rd", "th":
+				m++
+			}
+			typed = m > k+1 && listing.StreetWord(p.word(m))
+		}
+		year := t.digits == 4 && t.cents >= 1950_00 && t.cents <= 2040_00
+		if !typed {
+			if !headline || year || t.digits < 2 || !p.properName(k) || p.sym(k-1) == ',' {
+				continue
+			}
+		}
+		if t.digits == 1 && !typed {
+			continue
+		}
+		end := p.streetEnd(k, typed)
+		line := p.original(i, end)
+		line = strings.Trim(line, " ,-()")
+		if _, code := cutPostalCode(line); typed && code == "" { // the code may come a little later
+			if far := p.addressTail(end); far > end {
+				end = far
+				line = strings.Trim(p.original(i, end), " ,-()")
+			}
+		}
+		a = ParseAddress(line)
+		if len(a.Civic) == 0 || a.Street == "" {
+			continue
+		}
+		if !typed {
+			a.Street = titleCase(a.Street)
+		}
+		return a, i, end, true
+	}
+	return a, 0, 0, false
+}
+
+// original returns the advert's own words from token i to token j, unmasked and uncut.
+func (p *Prose) original(i, j int) string {
+	from, to := int(p.at[p.words[i].start]), len(p.text)
+	if end := int(p.words[j].end); end < len(p.at) {
+		to = int(p.at[end])
+	}
+	if to < from {
+		return ""
+	}
+	return p.text[from:to]
+}
+
+// properName tells whether the word at i is a name in a headline: capitalized, and not a word of the trade.
+func (p *Prose) properName(i int) bool {
+	t := &p.words[i]
+	if t.kind != word || len(t.w) < 4 && t.w != "st" && t.w != "ste" || t.topic != 0 || adjectives[t.w] || notNames[t.w] ||
+		!t.space {
+		return false
+	}
+	r := []rune(p.text[p.at[t.start]:])
+	return len(r) > 0 && unicode.IsUpper(r[0])
+}
+
+var notNames = set("pieces personnes dollars minutes grand grande tout avec pour dans ideal superbe beau belle neuf " +
+	"neuve luxueux " +
+	"near next steps from with vacant louer renove renovee renovated location rental rent week weekly jours heures " +
+	"places secteur quartier metro " +
+	"proche pres inclus incl salles logis loyers lits stationnements fermees closed bright sunny spacious beautiful " +
+	"modern")
+
+// streetEnd returns the last token of the street that starts at i.
+func (p *Prose) streetEnd(i int, typed bool) int {
+	end := i
+	for k := i + 1; k < len(p.words) && k < i+7; k++ {
+		t := &p.words[k]
+		if t.line {
+			break
+		}
+		if s := t.sym; s != 0 {
+			if s == '-' && !t.space && k+1 < len(p.words) && !p.words[k+1].space && p.words[k+1].kind == word || s == '.' &&
+				k == i+1 && typed {
+				continue
+			}
+			if s == '#' && p.num(k+1) != nil {
+				return k + 1
+			}
+			break
+		}
+		if t.kind == number {
+			if n := p.word(k + 1); !p.words[k].half && (n == "e" || n == "eme" || n == "ieme") && k <= i+1 {
+				end = k
+				continue
+			}
+			break
+		}
+		if t.topic&^(aPiece|anArea|aUtility|aMoney) != 0 && !listing.StreetWord(t.w) && t.w != "mont" && t.w != "maisonneuve" ||
+			t.w == "a" || t.w == "et" || t.w == "au" || t.w == "pres" || t.w == "avec" || t.w == "coin" || t.w == "dans" ||
+			t.w == "est" && !p.eastWest(k) {
+			break
+		}
+		end = k
+		if !typed && !p.words[k].space && p.sym(k-1) != '-' {
+			break
+		}
+		if !typed && (k >= i+2 || k+1 < len(p.words) && p.words[k+1].space && p.sym(k-1) != '-' && !p.eastWest(k+1)) {
+			break
+		}
+	}
+	return end
+}
+
+func (p *Prose) eastWest(i int) bool {
+	switch p.word(i) {
+	case "est", "ouest", "nord", "sud", "east", "west", "north", "south", "e", "o":
+		return i+1 >= len(p.words) || p.words[i+1].kind != word || p.words[i+1].line || !p.words[i+1].space ||
+			p.word(i+1) == "a"
+	}
+	return false
+}
+
+// addressTail extends an address to its postal code when city and province lead there directly.
+func (p *Prose) addressTail(i int) int {
+	for k := i + 1; k < len(p.words) && k <= i+9 && !p.words[k].line; k++ {
+		t := &p.words[k]
+		if t.kind == word && len(t.w) == 1 && t.space && p.num(k+1) != nil && !p.words[k+1].space && len(p.word(k+2)) == 1 &&
+			p.num(k+3) != nil && len(p.word(k+4)) == 1 && p.num(k+5) != nil {
+			return k + 5
+		}
+		if t.kind == symbol && t.sym != ',' && t.sym != '-' && t.sym != '(' && t.sym != ')' && t.sym != '.' ||
+			t.kind == number {
+			return i
+		}
+	}
+	return i
+}
+
+func titleCase(s string) string {
+	if s != strings.ToUpper(s) {
+		return s
+	}
+	r := []rune(strings.ToLower(s))
+	for i := range r {
+		if i == 0 || r[i-1] == ' ' || r[i-1] == '-' || r[i-1] == '\'' {
+			r[i] = unicode.ToUpper(r[i])
+		}
+	}
+	return string(r)
+}

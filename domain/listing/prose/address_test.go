@@ -1,0 +1,111 @@
+package prose_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/listing/prose"
+	"github.com/mtlrent/conveyor/domain/page"
+)
+
+func TestParseAddress(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		in   string
+		want listing.Address
+	}{
+		{"Montréal, QC H2L 3Z1", listing.Address{City: "Montréal", PostalCode: "H2L 3Z1"}},
+		{"Av. Pigeon, Montréal, QC H1G", listing.Address{Street: "Av. Pigeon", City: "Montréal", PostalCode: "H1G"}},
+		{"4500 - 4520 - 4570, 4e Avenue Est, QUÉBEC, QC, G1H 3N3", listing.Address{Civic: []string{"4500", "4520", "4570"},
+			Street: "4e Avenue Est", City: "Québec", PostalCode: "G1H 3N3"}},
+		{"400 Rue de l'Érablière, Beaupré, QC G0A 1E0, Canada", listing.Address{Civic: []string{"400"},
+			Street: "Rue de l'Érablière", City: "Beaupré", PostalCode: "G0A 1E0"}},
+		{"3515-53 avenue Lacombe, Montréal, QC, H3T 1M2", listing.Address{Civic: []string{"3515"}, Unit: "53",
+			Street: "avenue Lacombe", City: "Montréal", PostalCode: "H3T 1M2"}},
+		{"53-3515 avenue Lacombe, Montréal", listing.Address{Civic: []string{"3515"}, Unit: "53", Street: "avenue Lacombe",
+			City: "Montréal"}},
+		{"4500-4520 rue Sherbrooke Ouest, Montréal", listing.Address{Civic: []string{"4500", "4520"},
+			Street: "rue Sherbrooke Ouest", City: "Montréal"}},
+		{"1885 Avenue Maufils #1, Ville de Québec, QC G1J 4J5, Canada", listing.Address{Civic: []string{"1885"}, Unit: "1",
+			Street: "Avenue Maufils", City: "Québec", PostalCode: "G1J 4J5"}},
+		{"900 rue Laudance, app. 101, Québec", listing.Address{Civic: []string{"900"}, Unit: "101", Street: "rue Laudance",
+			City: "Québec"}},
+		{"8535 Gordon Ave Unit 301, Fort McMurray, AB T9H 0B7, Canada", listing.Address{Civic: []string{"8535"}, Unit: "301",
+			Street: "Gordon Ave", City: "Fort McMurray", PostalCode: "T9H 0B7"}},
+		{"576 115e Rue, Ville de Québec, QC G1C 3H2, Canada", listing.Address{Civic: []string{"576"}, Street: "115e Rue",
+			City: "Québec", PostalCode: "G1C 3H2"}},
+		{"6060 Rue Jean Talon Est, St Leonard, Quebec H1S 3A9", listing.Address{Civic: []string{"6060"},
+			Street: "Rue Jean Talon Est", City: "Saint-Léonard", PostalCode: "H1S 3A9"}},
+		{"6280 Northcrest, Montreal, QC, H3S 2N1", listing.Address{Civic: []string{"6280"}, Street: "Northcrest",
+			City: "Montréal", PostalCode: "H3S 2N1"}},
+		{"1234A rue Saint-Denis, Montréal, QC H2X3K1", listing.Address{Civic: []string{"1234A"}, Street: "rue Saint-Denis",
+			City: "Montréal", PostalCode: "H2X 3K1"}},
+		{"Québec, QC", listing.Address{City: "Québec"}},
+		{"City of Montréal", listing.Address{City: "Montréal"}},
+		{"", listing.Address{}},
+	} {
+		t.Run(tt.in, func(t *testing.T) {
+			t.Parallel()
+			got := prose.ParseAddress(tt.in)
+			if got.Text != tt.in {
+				t.Errorf("Text = %q", got.Text)
+			}
+			if !slices.Equal(got.Civic, tt.want.Civic) || got.Unit != tt.want.Unit || got.Street != tt.want.Street ||
+				got.City != tt.want.City || got.PostalCode != tt.want.PostalCode {
+				t.Errorf("ParseAddress(%q) = %+v; want %+v", tt.in, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestAddressIn(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		in       string
+		headline bool
+		civic    string
+		unit     string
+		street   string
+	}{
+		{"LE BARON II6060 Rue Jean Talon Est, St Leonard, Quebec H1S 3A9", false, "6060", "", "Rue Jean Talon Est"},
+		{"5 1/2 À LOUER STYLE CONDO/VILLERAY (7078 CLARK) 1er JUILLET 2026", true, "7078", "", "Clark"},
+		{"250 Joseph-Isabelle - 4.5", true, "250", "", "Joseph-Isabelle"},
+		{"1025 Chauvigny - 4.5", true, "1025", "", "Chauvigny"},
+		{"5 1/2 à louer au 900 rue Laudance #101", true, "900", "101", "rue Laudance"},
+		{"4 1/2 à louer au 2200 avenue Chapdelaine, Ville De Québec", true, "2200", "", "avenue Chapdelaine"},
+		{"situé au 121 rue d'Orléans, à beauport", false, "121", "", "rue d'Orléans"},
+		{"4 1/2 - 800 Pieds carrés", true, "", "", ""},
+		{"3 1/2 JUILLET 2018 Limoilou", true, "", "", ""},
+		{"850$ Beauport", true, "", "", ""},
+		{"à 5 minutes de la rue Cartier", false, "", "", ""},
+		{"", true, "", "", ""},
+	} {
+		t.Run(tt.in, func(t *testing.T) {
+			t.Parallel()
+			a, ok := prose.AddressIn(tt.in, tt.headline)
+			civic := ""
+			if len(a.Civic) > 0 {
+				civic = a.Civic[0]
+			}
+			if ok != (tt.civic != "") || civic != tt.civic || a.Unit != tt.unit || a.Street != tt.street {
+				t.Errorf("AddressIn(%q) = %+v, %t; want %q %q %q", tt.in, a, ok, tt.civic, tt.unit, tt.street)
+			}
+		})
+	}
+}
+
+func FuzzParseAddress(f *testing.F) {
+	for _, s := range []string{"3515-53 avenue Lacombe, Montréal, QC, H3T 1M2", "4500 - 4520, 4e", "#", "H1H1H1", "- - -",
+		"1 - 2 - 3", "ville de", "12 # 3 # 4"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		a := prose.ParseAddress(s)
+		if len(a.Civic) > 20 || len(a.PostalCode) > 7 {
+			t.Errorf("ParseAddress(%q) = %+v", s, a)
+		}
+		prose.AddressIn(page.Line(s), true)
+		prose.AddressIn(page.Line(s), false)
+	})
+}

@@ -1,0 +1,354 @@
+package prose
+
+import (
+	"strings"
+
+	"github.com/mtlrent/conveyor/domain/page"
+)
+
+var months = func() map[string]int {
+	m := map[string]int{}
+	for n, names := range []string{
+		"janvier janv jan january", "fevrier fev fevr feb february", "mars mar march", "avril avr apr april", "mai may",
+		"juin jun june",
+		"juillet juil juill jul july", "aout aug august", "septembre sept sep september", "octobre oct october",
+		"novembre nov november", "decembre dec december",
+	} {
+		for w := range strings.FieldsSeq(names) {
+			m[w] = n + 1
+		}
+	}
+	return m
+}()
+
+// ParseAvailable returns when s says that the home is free: a day ("2026-07-01"), a month ("2018-07"), a day of any
+// year ("07-01"; a month without a day is its first, when Quebec leases begin, and "mi-août" its 15th), "now", and "<="
+// before it for "juillet ou avant" and "au plus tard". It is "" when s says nothing. The clock is not consulted: a year
+// that is not written is not guessed.
+func ParseAvailable(s string) string {
+	p := Read(page.Line(s))
+	v, _, _ := p.available(true)
+	if v == "" {
+		v, _, _ = p.vacant()
+	}
+	return v
+}
+
+// vacant finds a bare "libre": with no date beside it, it means now.
+func (p *Prose) vacant() (value string, from, to int) {
+	for i := range p.words {
+		if w := p.word(i); w != "libre" && w != "libres" {
+			continue
+		}
+		switch p.word(i - 1) {
+		case "visite", "visites", "air", "temps", "non", "pas", "acces", "espace", "aire":
+			continue
+		}
+		if p.word(i+1) != "service" && p.word(i+2) != "service" && p.word(i+1) != "en" && p.word(i+1) != "sur" {
+			return "now", i, i
+		}
+	}
+	return "", -1, -1
+}
+
+// A Date is a calendar date of which the year or the day may be unknown (0).
+type Date struct{ Year, Month, Day int }
+
+// ParseDate reads a printed date: "16-mars-17", "26-avr.-17", "1er juillet 2018", "July 1st, 2026",
+// "2025-06-01T00:00:00Z", "01/07/2018" (day first). A two-digit year is of this century.
+func ParseDate(s string) (Date, bool) {
+	p := Read(page.Line(s))
+	for i := range p.words {
+		if d, _, _, ok := p.date(i); ok {
+			return d, true
+		}
+	}
+	return Date{}, false
+}
+
+func (d Date) String() string {
+	switch {
+	case d.Year > 0 && d.Day > 0:
+		return itoa(d.Year) + "-" + two(d.Month) + "-" + two(d.Day)
+	case d.Year > 0:
+		return itoa(d.Year) + "-" + two(d.Month)
+	case d.Day > 0:
+		return two(d.Month) + "-" + two(d.Day)
+	}
+	return two(d.Month) + "-01"
+}
+
+// orEarlier spells a latest day.
+func (d Date) orEarlier() string { return "<=" + Date{d.Year, d.Month, max(d.Day, 1)}.String() }
+
+func two(n int) string {
+	if n < 10 {
+		return "0" + itoa(n)
+	}
+	return itoa(n)
+}
+
+// date reads a date that has token i in its middle (a month's name) or begins there (figures).
+func (p *Prose) date(i int) (d Date, from, to int, ok bool) {
+	t := &p.words[i]
+	from, to = i, i
+	if t.kind == number {
+		return p.figures(i)
+	}
+	month := 0
+	if t.topic&aMonth != 0 {
+		month = months[t.w]
+	}
+	if month == 0 {
+		return d, i, i, false
+	}
+	if t.w == "mai" || t.w == "may" || t.w == "mars" || t.w == "mar" || t.w == "sept" || t.w == "dec" || t.w == "jan" {
+		if !p.monthly(i) {
+			return d, i, i, false
+		}
+	}
+	d.Month = month
+	// The day before: "1er juillet", "1 er mars", "16-mars".
+	k := i - 1
+	if s := p.sym(k); s == '-' || s == '.' || s == '/' {
+		k--
+	}
+	switch p.word(k) {
+	case "er", "ier", "re", "st", "nd", "rd", "th", "e", "ere", "iere":
+		k--
+	case "of", "de":
+		if w := p.word(k - 1); w == "st" || w == "nd" || w == "rd" || w == "th" {
+			k -= 2
+		}
+	}
+	switch n := p.num(k); {
+	case n != nil && n.dec == 0 && n.digits >= 1 && n.digits <= 2 && n.cents >= 100 && n.cents <= 31_00 &&
+		!p.words[i].line:
+		d.Day, from = int(n.cents/100), k
+	case p.word(k) == "premier":
+		d.Day, from = 1, k
+	case p.word(k) == "mi" || p.word(k) == "mid": // "mi-août"
+		d.Day, from = 15, k
+	}
+	// What follows: the day in English, the year.
+	k = i + 1
+	if s := p.sym(k); s == '.' {
+		k++
+	}
+	if s := p.sym(k); s == '-' || s == ',' || s == '/' {
+		k++
+	}
+	year := func(k int) bool {
+		n := p.num(k)
+		if n == nil || n.dec > 0 || n.half || n.line {
+			return false
+		}
+		y := int(n.cents / 100)
+		switch {
+		case n.digits == 4 && y >= 1990 && y <= 2099 && p.sym(k+1) != '$':
+			d.Year = y
+		case n.digits == 2 && y >= 10 && p.sym(k-1) == '-' && from < i:
+			d.Year = 2000 + y
+		default:
+			return false
+		}
+		to = k
+		return true
+	}
+	if year(k) {
+		return d, from, to, true
+	}
+	if n := p.num(k); n != nil && from == i && n.dec == 0 && n.digits <= 2 && n.digits >= 1 && n.cents >= 100 &&
+		n.cents <= 31_00 && !n.half && !n.line {
+		after := k + 1
+		switch p.word(after) {
+		case "st", "nd", "rd", "th", "er":
+			after++
+		}
+		if p.sym(after) != '$' && !p.about(after, aBedroom) && !p.about(after, aPiece) && !p.isMonthSpan(after) {
+			d.Day, to = int(n.cents/100), after-1
+			if p.sym(after) == ',' || p.sym(after) == '.' {
+				after++
+			}
+			year(after)
+		}
+	}
+	return d, from, to, true
+}
+
+func (p *Prose) isMonthSpan(i int) bool {
+	return p.word(i) == "mois" || p.word(i) == "month" || p.word(i) == "months"
+}
+
+// monthly tells whether a word that is a month's name among other things ("may", "mars") is one here.
+func (p *Prose) monthly(i int) bool {
+	for _, k := range [...]int{i - 1, i - 2, i - 3, i + 1, i + 2} {
+		if k < 0 || k >= len(p.words) {
+			continue
+		}
+		t := &p.words[k]
+		if t.kind == number && t.dec == 0 && !t.half && (k >= i-2 || p.word(i-1) == "of") && p.sym(k+1) != '$' {
+			return true
+		}
+		if t.topic&(aFreedom|aMonth) != 0 || t.w == "pour" || t.w == "des" || t.w == "from" || t.w == "premier" ||
+			t.w == "for" && k == i-1 {
+			return true
+		}
+	}
+	return len(p.words) <= 2
+}
+
+// figures reads "2026-07-01", "01/07/2018", "01/07" at i.
+func (p *Prose) figures(i int) (d Date, from, to int, ok bool) {
+	a, b, c := p.num(i), p.num(i+2), p.num(i+4)
+	s := p.sym(i + 1)
+	if a == nil || b == nil || s != '-' && s != '/' && s != '.' || a.dec > 0 || b.dec > 0 || a.half || b.half ||
+		p.words[i+1].space || b.space {
+		return d, i, i, false
+	}
+	x, y := int(a.cents/100), int(b.cents/100)
+	switch {
+	case a.digits == 4 && x >= 1990 && x <= 2099 && b.digits == 2 && y >= 1 && y <= 12:
+		d.Year, d.Month, to = x, y, i+2
+		if c != nil && p.sym(i+3) == s && c.digits == 2 && c.cents >= 100 && c.cents <= 31_00 && c.dec == 0 {
+			d.Day, to = int(c.cents/100), i+4
+		}
+		return d, i, to, true
+	case a.digits <= 2 && b.digits <= 2 && c != nil && p.sym(i+3) == s && c.dec == 0 && (c.digits == 4 || c.digits == 2):
+		z := int(c.cents / 100)
+		if c.digits == 2 {
+			z += 2000
+		}
+		if y > 12 && x <= 12 { // month first
+			x, y = y, x
+		}
+		if y < 1 || y > 12 || x < 1 || x > 31 || z < 1990 || z > 2099 {
+			return d, i, i, false
+		}
+		return Date{z, y, x}, i, i + 4, true
+	case a.digits == 2 && b.digits == 2 && s == '/' && p.fold[a.start] <= '3' && (p.fold[a.start] == '0' ||
+		p.fold[b.start] == '0') &&
+		y >= 1 && y <= 12 && x >= 1 && x <= 31:
+		return Date{0, y, x}, i, i + 2, true
+	}
+	return d, i, i, false
+}
+
+// available finds when the home is free. In a headline any month is that; in running text it must be said.
+func (p *Prose) available(headline bool) (value string, from, to int) {
+	for i := range p.words {
+		if p.words[i].topic&aFreedom == 0 {
+			continue
+		}
+		// "visite libre", an open house
+		if w := p.word(i - 1); w == "visite" || w == "visites" || w == "air" || w == "temps" {
+			continue
+		}
+		if v, a, b := p.freeAt(i); v != "" {
+			return v, a, b
+		}
+	}
+	for i := range p.words {
+		if p.words[i].topic&aMonth == 0 || !headline && !p.announced(i) {
+			continue
+		}
+		if d, a, b, ok := p.date(i); ok {
+			v, end := p.orBefore(d, b)
+			return v, a, end
+		}
+	}
+	return "", -1, -1
+}
+
+// freeAt reads what follows "libre", "disponible", "available" at i.
+func (p *Prose) freeAt(i int) (value string, from, to int) {
+	switch p.word(i) {
+	case "immediatement", "immediate", "immediately", "asap", "vacant":
+		return "now", i, i
+	case "maintenant", "now":
+		if l := p.word(i - 1); l == "des" || l == "available" || l == "libre" || l == "disponible" || l == "dispo" ||
+			p.about(i-1, aFreedom) {
+			return "now", i - 1, i
+		}
+		return "", i, i
+	}
+	for k := i + 1; k < len(p.words) && k <= i+9; k++ {
+		if p.words[k].line && k > i+2 || k > i+1 && (p.sym(k) == '!' || p.sym(k) == '.' && p.stop(k)) {
+			break
+		}
+		switch p.word(k) {
+		case "immediatement", "immediate", "immediately", "maintenant", "now", "asap":
+			return "now", i, k
+		case "suite":
+			if p.word(k-1) == "de" {
+				return "now", i, k
+			}
+		case "tot":
+			if p.word(k-1) == "plus" {
+				return "now", i, k
+			}
+		case "sur", "pour", "par", "on", "at", "dans", "a":
+			if p.word(k) == "sur" || p.word(k) == "dans" || p.word(k) == "par" {
+				return "", i, i
+			}
+		}
+		if p.words[k].topic&aMonth != 0 || p.words[k].kind == number {
+			if d, a, b, ok := p.date(k); ok {
+				v, end := p.orBefore(d, b)
+				return v, min(i, a), end
+			}
+		}
+	}
+	return "", i, i
+}
+
+// announced tells whether the month at i is said to be a beginning: "pour le 1er juillet", "starting July 1".
+func (p *Prose) announced(i int) bool {
+	if i == 0 || p.words[i].line { // "Juillet 2018", on its own
+		if y := p.num(i + 1); y != nil && y.digits == 4 && y.dec == 0 {
+			return true
+		}
+	}
+	for k := i - 1; k >= 0 && k >= i-5; k-- {
+		if p.words[k+1].line {
+			return false
+		}
+		switch p.word(k) {
+		case "pour", "des", "starting", "partir", "compter", "debutant", "from", "entree", "commencant":
+			return true
+		case "le", "er", "premier", "st", "of", "the", "du", "de", "mois":
+			continue
+		case "":
+			if p.words[k].kind == number || p.sym(k) == ':' {
+				continue
+			}
+			return false
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// orBefore reads "ou avant", "or sooner" after token i, and "au plus tard" before the date.
+func (p *Prose) orBefore(d Date, i int) (string, int) {
+	for k := i - 2; k >= i-6; k-- {
+		if p.word(k) == "tard" && p.word(k-1) == "plus" && p.word(k-2) == "au" {
+			return d.orEarlier(), i
+		}
+	}
+	k := i + 1
+	if p.sym(k) == ',' || p.sym(k) == '(' {
+		k++
+	}
+	if w := p.word(k); w == "ou" || w == "or" || w == "et" {
+		switch p.word(k + 1) {
+		case "avant", "sooner", "earlier", "before", "plus":
+			if p.word(k+1) == "plus" && p.word(k+2) != "tot" {
+				break
+			}
+			return d.orEarlier(), k + 1
+		}
+	}
+	return d.String(), i
+}

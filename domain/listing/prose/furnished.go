@@ -1,0 +1,225 @@
+package prose
+
+import "github.com/mtlrent/conveyor/domain/page"
+
+// The words near "meublé", by the value of Listing.Furnished that they make of it.
+var (
+	furnishedBefore = meanings(map[string]string{
+		"semi":     "semi demi half partiellement partially partly mi partialy semie",
+		"no":       "non not pas un sans no jamais", // "un" of "un-furnished"
+		"optional": "be etre possibilite option optionally optionnel either",
+	})
+	furnishedAnswers = meanings(map[string]string{ // after a colon
+		"no":   "non no",
+		"semi": "semi partiellement partially",
+	})
+	furnishedOptions = set("possible optional optionnel optionnelle option disponible available")
+	furnishedIfAsked = set("desire desiree voulu besoin needed wanted") // "si désiré", "as needed"
+	// ownMeubles stand before "meubles" where these are pieces of furniture, and not apartments.
+	ownMeubles = set("les mes des de vos nos ses quelques certains ces leurs the plusieurs")
+	// The words that lead to "louer meublé": "possibilité de le louer meublé".
+	furnishedOffers = set("possibilite possibility possible poss peut pouvons could can option")
+	offerFillers    = set("de d l le la a etre be louer loue louee offert offerte avoir have rent rented come to it of " +
+		"logement appartement s il aussi also vous fournir ajouter livre offrir getting having renting")
+)
+
+// ParseFurnished returns yes, no, semi (stove and fridge, usually), optional, or "" when s says nothing. "Semi-meublé
+// ou non meublé" and "possibilité meublé" are optional; "équipé" says nothing about furniture.
+func ParseFurnished(s string) string {
+	v, _, _ := Read(page.Text(s)).furnished()
+	return v
+}
+
+func (p *Prose) furnished() (value string, from, to int) {
+	from, to = -1, -1
+	for i := range p.words {
+		if !p.about(i, aFurnishing) {
+			continue
+		}
+		v, a, b := p.furnishedAt(i)
+		switch {
+		case v == "":
+		case value == "":
+			value, from, to = v, a, b
+		case value != v && (p.nearOr(to, a)):
+			return "optional", from, b
+		case v == "optional":
+			return v, a, b
+		}
+	}
+	return value, from, to
+}
+
+// nearOr tells whether "ou" stands between two tokens of one thought.
+func (p *Prose) nearOr(i, j int) bool {
+	for k := i + 1; k < j && k < i+10; k++ {
+		if p.words[k].line {
+			return false
+		}
+		if w := p.word(k); w == "ou" || w == "or" {
+			return true
+		}
+		if p.sym(k) == '/' && j-i <= 3 {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Prose) furnishedAt(i int) (v string, from, to int) {
+	w := p.word(i)
+	v, from, to = "yes", i, i
+	switch w {
+	case "unfurnished":
+		v = "no"
+	case "semimeuble":
+		v = "semi"
+	case "furniture", "meublement":
+		if n := p.word(i + 1); n != "included" && n != "provided" {
+			return "", i, i
+		}
+	case "meuble":
+		if p.accented() && p.bare(i) && p.word(i-1) != "tout" && p.sym(i-1) != '-' && p.word(i-1) != "semi" &&
+			p.word(i-1) != "non" {
+			return "", i, i // "meuble lavabo": a writer who uses accents means a piece of furniture
+		}
+	case "meubles": // furniture, or furnished apartments
+		switch l := p.word(i - 1); {
+		case ownMeubles[l]:
+			if n := p.word(i + 1); n != "inclus" && n != "fournis" && n != "compris" {
+				return "", i, i
+			}
+		case l == "sans" || l == "no":
+			return "no", i - 1, i
+		}
+	case "meubler":
+		if p.word(i-1) == "de" && p.word(i-2) == "possibilite" {
+			return "optional", i - 2, i
+		}
+		if l := p.word(i - 1); l == "a" || l == "pour" || l == "de" || l == "le" || l == "l" {
+			return "", i, i
+		}
+	}
+	k := i - 1
+	for p.sym(k) == '-' || p.sym(k) == '/' && p.word(k-1) == "semi" {
+		k--
+	}
+	switch said := furnishedBefore[p.word(k)]; said {
+	case "semi":
+		if !p.words[k+1].line {
+			v, from = said, k
+		}
+	case "no":
+		if p.word(k) != "un" || !p.words[i].space && p.sym(k+1) == '-' {
+			v, from = said, k
+		}
+	case "optional":
+		v, from = said, k
+	}
+	if t := p.num(k); t != nil && t.cents == 50 && t.digits == 0 && p.word(k+1) != "" { // "1/2 meublé"
+		v, from = "semi", k
+	}
+	if v == "semi" && p.denied(from) {
+		v, from = "no", from-1
+	}
+	if p.word(from-1) == "etre" || p.word(from-1) == "be" || p.word(from-1) == "possibilite" || p.seq(from-2,
+		"possibilite", "de") {
+		return "optional", from - 1, i
+	}
+	if k := p.offered(from); k >= 0 || p.atPrice(i+1) {
+		return "optional", max(k, 0), i
+	}
+	for n := i + 1; n <= i+4 && n < len(p.words) && !p.words[n].line; n++ {
+		switch w := p.word(n); {
+		case w == "ou" || w == "or":
+			m := n + 1
+			if p.word(m) == "non" || p.word(m) == "pas" || p.word(m) == "not" || p.word(m) == "unfurnished" {
+				return "optional", from, m
+			}
+		case furnishedOptions[w]:
+			if n == i+1 || p.word(n-1) == "si" || n == i+2 && (p.word(i+1) == "est" || p.word(i+1) == "en") {
+				if (w == "disponible" || w == "available") && !p.optionalOffer(i) {
+					continue
+				}
+				return "optional", from, n
+			}
+		case furnishedIfAsked[w]:
+			if w := p.word(n - 1); w == "si" || w == "if" || w == "as" || w == "au" {
+				return "optional", from, n
+			}
+		case p.sym(n) == '?':
+			return "", i, i
+		}
+	}
+	if p.sym(i+1) == ':' {
+		if said := furnishedAnswers[p.word(i+2)]; said != "" {
+			return said, i, i + 2
+		}
+	}
+	return v, from, to
+}
+
+// offered returns the "possibilité", "peut" or "could" that leads to "louer meublé" before token i, or -1.
+func (p *Prose) offered(i int) int {
+	for k, n := i-1, 0; k >= 0 && n < 6 && !p.words[k+1].line; k, n = k-1, n+1 {
+		switch w := p.word(k); {
+		case furnishedOffers[w]:
+			return k
+		case offerFillers[w]:
+		case w == "":
+			if p.sym(k) != '.' || p.word(k-1) != "poss" {
+				return -1
+			}
+		default:
+			return -1
+		}
+	}
+	return -1
+}
+
+// atPrice tells whether "pour 30 $", "+ 50 $" or "(frais en sus)" follows at i: furniture at a price of its own. What
+// costs more is the rent.
+func (p *Prose) atPrice(i int) bool {
+	if p.sym(i) == '(' {
+		i++
+	}
+	switch {
+	case p.word(i) == "frais" || p.word(i) == "supplement":
+		w := p.word(i + 1)
+		return w == "en" || w == "supplementaire" || w == "supplementaires" || w == "additionnels"
+	case p.word(i) == "pour" || p.word(i) == "for" || p.sym(i) == '+':
+		i++
+	default:
+		return false
+	}
+	if p.sym(i) == '$' {
+		t := p.num(i + 1)
+		return t != nil && t.cents <= 200_00 && !t.half
+	}
+	t := p.num(i)
+	return t != nil && t.cents <= 200_00 && !t.half && p.sym(i+1) == '$'
+}
+
+// accented tells whether the text uses accents at all.
+func (p *Prose) accented() bool { return len(p.text) > len(p.fold) || !isASCII(p.text) }
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// bare tells whether the word at i was written in lower case without accents.
+func (p *Prose) bare(i int) bool {
+	t := &p.words[i]
+	from := int(p.at[t.start])
+	return from+len(t.w) <= len(p.text) && p.text[from:from+len(t.w)] == t.w
+}
+
+// optionalOffer tells whether "meublé disponible" is an option and not "appartement meublé disponible le 1er mai".
+func (p *Prose) optionalOffer(i int) bool {
+	return p.word(i-1) == "aussi" || p.word(i-1) == "also" || p.word(i+2) == "aussi"
+}

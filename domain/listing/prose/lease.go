@@ -1,0 +1,78 @@
+package prose
+
+import "github.com/mtlrent/conveyor/domain/page"
+
+// ParseLease returns the lease that s offers: "one-year" (a year, 12 months), "month-to-month", "6-month" for another
+// length, or "" when s says nothing.
+func ParseLease(s string) string {
+	v, _, _ := Read(page.Line(s)).lease()
+	return v
+}
+
+func (p *Prose) lease() (value string, from, to int) {
+	for i := range p.words {
+		switch p.word(i) {
+		case "mois", "month":
+			if w := p.word(i - 2); p.word(i-1) == "au" && (p.about(i-2, aLease) || w == "location" || w == "louer" ||
+				w == "loue") && p.word(i+1) != "ou" {
+				return "month-to-month", i - 2, i // "bail au mois"
+			}
+			k := i + 1
+			for p.sym(k) == '-' {
+				k++
+			}
+			if w := p.word(k); w == "a" || w == "to" || w == "par" {
+				k++
+				for p.sym(k) == '-' {
+					k++
+				}
+				if n := p.word(k); n == "mois" || n == "month" {
+					return "month-to-month", i, k
+				}
+			}
+		}
+		if !p.about(i, aLease) {
+			continue
+		}
+		for _, step := range [...]int{1, -1} {
+			for k, n := i+step, 0; n < 5 && k >= 0 && k < len(p.words); k, n = k+step, n+1 {
+				if p.words[max(k, k-step)].line {
+					break
+				}
+				switch p.word(k) {
+				case "annuel", "annuelle", "yearly", "annual":
+					return "one-year", min(i, k), max(i, k)
+				case "mensuel", "monthly":
+					return "month-to-month", min(i, k), max(i, k)
+				case "an", "ans", "annee", "year", "years", "mois", "month", "months", "yr":
+					count := 0
+					m := k - 1
+					if p.sym(m) == '-' {
+						m--
+					}
+					if t := p.num(m); t != nil && t.dec == 0 && t.digits <= 2 {
+						count = int(t.cents / 100)
+					} else {
+						count = numberWords[p.word(m)]
+						if w := p.word(m); w == "twelve" || w == "douze" {
+							count = 12
+						}
+					}
+					if count == 0 || p.about(k+1, aPromotion) || p.about(m-1, aPromotion) {
+						continue
+					}
+					if w := p.word(k); w[0] == 'a' || w[0] == 'y' {
+						count *= 12
+					}
+					if count == 12 {
+						return "one-year", min(i, m), max(i, k)
+					}
+					if count <= 36 {
+						return itoa(count) + "-month", min(i, m), max(i, k)
+					}
+				}
+			}
+		}
+	}
+	return "", -1, -1
+}

@@ -1,0 +1,105 @@
+package prose
+
+import "strings"
+
+// A topic is a set of subjects that a word may be about. Readers look only at the words of their own topic, which
+// keeps a long advert cheap.
+type topic uint32
+
+const (
+	aMoney      topic = 1 << iota // may be a currency or announce a rent
+	aCost                         // names something other than the home that costs money
+	aBedroom                      // counts sleeping rooms
+	aBathroom                     // counts bathrooms
+	aPiece                        // counts rooms in the Quebec manner
+	anArea                        // is a unit of area
+	anInclusion                   // says that something is in the rent or is not
+	aUtility                      // names heat, electricity, water …
+	aPet                          // names animals
+	aParking                      // names a place for a car
+	aFurnishing                   // furnished or not
+	aMonth                        // names a month
+	aFreedom                      // says when the home is free
+	aLease                        // is about the lease
+	aType                         // names a kind of home or building
+	anAmenity                     // begins the name of an amenity
+	aPromotion                    // may begin a promotion
+	aSmoke                        // is about smoking
+	aNegation                     // no, not, pas, sans …
+	aStudio                       // studio, bachelor …
+	aSublet                       // sublets and lease transfers
+	aNumber                       // is a number in letters
+	inFrench                      // is a small French word
+	inEnglish                     // is a small English word
+)
+
+// topics is the whole vocabulary that triggers a reader. Words are folded.
+var topics = func() map[string]topic {
+	m := map[string]topic{}
+	for t, list := range map[topic]string{
+		aMoney: "dollar dollars cad piastre piastres prix loyer loyers rent price mois moi month mo m monthly mensuel " +
+			"mensuelle " +
+			"semaine semaines week weekly wk jour day daily hebdomadaire par per",
+		aBedroom: "chambre chambres chbre chbres chbr ch chs cac cacs cc bedroom bedrooms bedrom bedrrom beedroom bdrm " +
+			"bdrms bdm bdms " +
+			"bdr bdrs bed beds br brs bd bds bedrm bedrms chamber chambers chambe camere chanbres chmbres",
+		aBathroom: "bain bains bath baths bathroom bathrooms sdb sdbs eau washroom washrooms douche toilette toilettes " +
+			"bth bths ba sb",
+		aPiece: "piece pieces pces pce pcs",
+		anArea: "pi pied pieds p pc sq sqft sf ft feet foot m metre metres meter meters pica square sqf pca",
+		anInclusion: "inclus incluse incluses inclue inclues inclu included incl include includes including inclut " +
+			"incluant inclusif inclusive compris comprise comprises comprend comprenant fourni fournis fournie fournies sus " +
+			"extra excluded exclu exclus exclue exclues charge charges frais pays pay paie paye payes payee payees paid " +
+			"payable payables payer cost expense expenses excluding gratuit gratuits gratuite free provided separate separately",
+		aUtility: "chauffage chauffe chauffes chauffee chauffees chauffer chauf chauffez heat heated heating unheated " +
+			"eclaire eclaires eclairee " +
+			"eclairees eclairer eclairez eclairage electricite electricity electrique elec hydro eau water internet wifi wi " +
+			"cable " +
+			"cables cablo nc ne n non ecl c h chaude energie energy utilities",
+		aPet: "animal animaux animeaux animeau animals pet pets chat chats cat cats chien chiens dog dogs minou minous " +
+			"chaton chatons chatte chattes puppy puppies",
+		aParking: "stationnement stationnements stationement stationements stat parking parkings parkings garage garages " +
+			"driveway carport abri",
+		aFurnishing: "meuble meubles meublee meublees meubler furnished unfurnished semimeuble furniture meublement",
+		aMonth: "janvier janv jan january fevrier fev fevr feb february mars mar march avril avr apr april mai may juin " +
+			"jun june " +
+			"juillet juil juill jul july aout aug august septembre sept sep september octobre oct october novembre nov " +
+			"november decembre dec december",
+		aFreedom: "libre libres disponible disponibles dispo dispos available availability disponibilite immediatement " +
+			"immediate immediately now maintenant asap vacant occupation emmenagement",
+		aLease: "bail lease leases baux",
+		aType: "condo condos condominium condominiums coop loft lofts maison maisons house houses home cottage " +
+			"bungalow chalet jumele jumelee townhouse townhouses townhome town duplex triplex quadruplex quadriplex fourplex " +
+			"quintuplex sixplex plex multiplex appartement appartements apartment apartments appart apparts apt logement " +
+			"logements app flat flats unit penthouse storey stories sous basement semi demi rdc rez etage etages floor " +
+			"floors soussol sousol ss immeuble building unifamiliale detached condominum appartment appartments " +
+			"appartemant apartement appt split family villa condominio",
+		aPromotion: "gratuit gratuits gratuite gratuites free offert offerts",
+		aSmoke:     "fumeur fumeurs fumeuse fumer fume smoking smoke smoker smokers smokefree cigarette",
+		aNegation:  "non pas no not aucun aucune aucuns sans ni nor without",
+		aStudio:    "studio studios bachelor bachelors garconniere studette",
+		aSublet: "sublet sublease sublets subletting cession cessation reprise transfert transfer transfere sous " +
+			"location takeover ceder cede cedons transferer reprendre assignment",
+		inFrench: "le la les de des du un une et est dans pour avec sur au aux vous nous je situe louer tres pas plus ou " +
+			"par sont " +
+			"grand grande chambre chambres appartement logement disponible libre pres salle cuisine rue mois juillet inclus " +
+			"chauffe eclaire beau belle",
+		inEnglish: "the and of in to for with is are you we on at near available apartment bedroom bedrooms rent located " +
+			"close kitchen bathroom " +
+			"included street month july heated this all no your from very large new it has room please",
+	} {
+		for w := range strings.FieldsSeq(list) {
+			m[w] |= t
+		}
+	}
+	for w := range costs {
+		m[w] |= aCost
+	}
+	for w := range numberWords {
+		m[w] |= aNumber
+	}
+	for _, a := range amenityNames {
+		m[a.words[0]] |= anAmenity
+	}
+	return m
+}()

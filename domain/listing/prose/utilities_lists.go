@@ -1,0 +1,169 @@
+package prose
+
+var (
+	glueWords = set("et and l le la les d de du des ou aussi est sont is are the avec with plus ainsi que your votre a en " +
+		"mais n ne or un une tous ni both deja")
+	// halfNames are the second halves of names, read with their first.
+	halfNames    = set("chaude fi quebec hot haute central centrale")
+	headingWords = set("dans le la loyer prix in the rent with your au bail")
+	onOffer      = set("disponible possible available optional option")
+	exceptWords  = set("sauf except excepte excluding hors excluant but")
+)
+
+// glue may stand between the items of a list.
+func (p *Prose) glue(i int) bool {
+	switch w := p.word(i); {
+	case glueWords[w]:
+		return true
+	case w == "":
+		if i < 0 || i >= len(p.words) {
+			return false
+		}
+		switch p.words[i].sym {
+		case ',', '&', '+', '/', '-', '(', ')', ':', '*', '"':
+			return true
+		}
+	}
+	return false
+}
+
+// listBefore calls f for each thing of the list that ends at token i.
+func (p *Prose) listBefore(i int, f func(utility, int)) {
+	for k, n := i, 0; k >= 0 && n < 40; k, n = k-1, n+1 {
+		if p.words[k+1].line && p.sym(k+1) == 0 && k < i || p.sym(k) == '.' || p.sym(k) == ';' || p.sym(k) == '!' {
+			return
+		}
+		if p.words[k+1].line {
+			return
+		}
+		if what, _ := p.thing(k); what != noUtility {
+			if p.word(k) == "chaude" {
+				continue
+			}
+			if what == electricity && p.word(k) == "electrique" && p.word(k-1) == "chauffage" {
+				f(heat, k-1)
+				k--
+				continue
+			}
+			f(what, k)
+			continue
+		}
+		if halfNames[p.word(k)] {
+			continue
+		}
+		if !p.glue(k) || p.sym(k) == ':' || p.sym(k) == ')' && k < i-8 {
+			return
+		}
+	}
+}
+
+// list calls f for each thing of the list that starts at token i. After a colon the list may go on over lines.
+func (p *Prose) list(i int, f func(utility, int)) {
+	colon := p.sym(i) == ':' || p.sym(i) == '-'
+	strange := 0
+	for k, n := i, 0; k < len(p.words) && n < 40; k, n = k+1, n+1 {
+		if p.words[k].line && k > i && !colon || p.sym(k) == ';' && !colon || p.sym(k) == '!' || p.sym(k) == '.' {
+			return
+		}
+		if _, on := p.participle(k); on != noUtility {
+			continue
+		}
+		what, end := p.thing(k)
+		if what != noUtility {
+			// the next verdict has its own list
+			if _, _, to, ok := p.verdict(end + 1); ok && to > 0 && p.word(end+1) != "included" {
+				return
+			}
+			f(what, end)
+			k = end
+			continue
+		}
+		if k < len(p.words) && (p.sym(k) == ';' || adjectives[p.word(k)] || p.word(k) == "chaude" ||
+			p.words[k].kind == number) {
+			continue
+		}
+		if !p.glue(k) {
+			if s := p.sym(k + 1); strange >= 2 || p.words[k].kind != word || s != ',' && s != '/' && s != '+' &&
+				p.word(k+1) != "et" && p.word(k+1) != "and" {
+				return
+			}
+			strange++ // an item that we do not know
+		}
+	}
+}
+
+// heading tells whether the verdict that ends at token i heads a list of lines ("INCLUS DANS LE LOYER"): it returns the
+// first token of the next line, or 0.
+func (p *Prose) heading(i int) int {
+	k := i + 1
+	for n := 0; n < 5 && k < len(p.words) && !p.words[k].line; n++ {
+		if s := p.sym(k); s != ':' && !headingWords[p.word(k)] {
+			return 0
+		}
+		k++
+	}
+	if k >= len(p.words) || !p.words[k].line {
+		return 0
+	}
+	return k
+}
+
+// lines calls f for each short line from token i that names a thing, until a line that is a sentence, a heading of its
+// own or names money.
+func (p *Prose) lines(i int, f func(utility, int)) {
+	for n := 0; n < 15 && i < len(p.words); n++ {
+		end := i + 1
+		for end < len(p.words) && !p.words[end].line {
+			end++
+		}
+		if end-i > 9 {
+			return
+		}
+		for k := i; k < end; k++ {
+			if p.sym(k) == '$' || p.about(k, anInclusion) && p.word(k) != "gratuit" && p.word(k) != "free" {
+				return
+			}
+			if onOffer[p.word(k)] {
+				k = end
+				i = end
+			}
+		}
+		strange := 0
+		for k := i; k < end && strange < 2; k++ {
+			if what, last := p.thing(k); what != noUtility {
+				f(what, last)
+				k = last
+			} else if !p.glue(k) && p.sym(k) != ';' {
+				strange++
+			}
+		}
+		i = end
+	}
+}
+
+// butNot passes "mais pas", "but not" at i and returns the next token, or 0.
+func (p *Prose) butNot(i int) int {
+	if p.sym(i) == ',' {
+		i++
+	}
+	if w := p.word(i); w != "mais" && w != "but" && w != "et" {
+		return 0
+	}
+	if w := p.word(i + 1); w != "pas" && w != "not" {
+		return 0
+	}
+	return i + 2
+}
+
+// exceptions calls f for what follows "sauf" after token i.
+func (p *Prose) exceptions(i int, f func(utility, int)) {
+	for k := i + 1; k < len(p.words) && k < i+8; k++ {
+		if p.stop(k) && k > i+1 && p.words[k].line {
+			return
+		}
+		if exceptWords[p.word(k)] {
+			p.list(k+1, f)
+			return
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package prose_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mtlrent/conveyor/domain/listing/prose"
+	"github.com/mtlrent/conveyor/domain/page"
+)
+
+func TestLanguage(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"Grand 4 1/2 à louer dans le quartier": "fr", "Large apartment for rent in the heart of the city": "en", "4 1/2": "",
+		"":                            "",
+		"GRAND LOGEMENT POUR JUILLET": "fr",
+	} {
+		if got := prose.Language(in); got != want {
+			t.Errorf("Language(%q) = %q; want %q", in, got, want)
+		}
+	}
+}
+
+func TestReadIsLinear(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"<!--", "<a", "<script>", "&", "<", "</", "41/2", "1 ", "$", "- ", "a "} {
+		prose.Read(page.Text(strings.Repeat(s, 200_000/len(s))))
+	}
+}
+
+// FuzzRead reads any text.
+func FuzzRead(f *testing.F) {
+	for _, s := range []string{"<div>a</div>", "a\x00\xff", "½4½", "\u0301", "é́"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(_ *testing.T, s string) { prose.Read(page.Text(s)) })
+}
+
+func TestMeanings(t *testing.T) {
+	t.Parallel()
+	m := prose.Meanings(map[int]string{1: "chat  chats\n\tcat", 2: "chien"})
+	if len(m) != 4 || m["cat"] != 1 || m["chien"] != 2 || m["loup"] != 0 {
+		t.Errorf("meanings = %v", m)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a word with two meanings is taken")
+		}
+	}()
+	prose.Meanings(map[int]string{1: "chat", 2: "chien chat"})
+}

@@ -1,0 +1,98 @@
+package page_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/mtlrent/conveyor/domain/page"
+)
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, in, want string }{
+		{"block tags end lines", "<div><p>Superficie<br>4 1/2</p><p>libre</p></div>", "Superficie\n4 1/2\n\nlibre"},
+		{"inline tags are spaces", "4<sup>1/2</sup> <b>chauffé</b>", "4 1/2 chauffé"},
+		{"list", "<ul><li>balcon</li><li>piscine</li></ul>", "balcon\n\npiscine"},
+		{"scripts and comments vanish", "a<script>alert('<b>')</script><!-- x > y -->b<style>p{}</style>", "a b"},
+		{"entities", "Caf&eacute; &amp; Cie &#233; &nbsp; fin", "Café & Cie é fin"},
+		{"decoded once", "&amp;lt;", "&lt;"},
+		{"not a tag", "chien < 25 lbs, 3 > 2, <3", "chien < 25 lbs, 3 > 2, <3"},
+		{"unclosed tag", "avant <div class=\"x", "avant <div class=\"x"},
+		{"unclosed comment", "a <!-- b", "a <!-- b"},
+		{"spaces of all kinds", " a\u00a0\u202f\t b \r\n c ", "a b\nc"},
+		{"zero width", "a\u200bb\ufeffc\u00ad", "abc"},
+		{"nul and controls", "a\x00b\x07c\x7f", "abc"},
+		{"not utf-8", "a\xffb\xc3", "ab"},
+		{"composed", "e\u0301te\u0301", "été"},
+		{"empty", "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := page.Text(tt.in); got != tt.want {
+				t.Errorf("Text(%q) = %q; want %q", tt.in, got, tt.want)
+			}
+		})
+	}
+	if got := page.Line("a<br>b\nc"); got != "a b c" {
+		t.Errorf("Line = %q", got)
+	}
+}
+
+func TestTextIsLinear(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"<!--", "<a", "<script>", "&", "<", "</", "41/2", "1 ", "$", "- ", "a "} {
+		in := strings.Repeat(s, 200_000/len(s))
+		page.Text(in)
+	}
+}
+
+func TestFold(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"4½ À LOUER": "4 1/2 a louer", "Cœur": "coeur", "L’Érablière": "l'erabliere", "pi²": "pi2", "𝟒": "4", "a–b": "a-b",
+		"É": "e", "ﬁn": "fin",
+	} {
+		if got := page.Fold(in); got != want {
+			t.Errorf("Fold(%q) = %q; want %q", in, got, want)
+		}
+	}
+}
+
+func TestMask(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"tél. 418-555-1234":           "tél. [phone]",
+		"(418) 555 1234 jour":         "[phone] jour",
+		"+1 418.555.1234":             "[phone]",
+		"4185551234":                  "[phone]",
+		"écrire à jean@exemple.ca":    "écrire à [email]",
+		"1 250 $ le 1er juillet 2018": "1 250 $ le 1er juillet 2018",
+		"4 1/2":                       "4 1/2",
+		"":                            "",
+	} {
+		if got := page.Mask(in); got != want {
+			t.Errorf("Mask(%q) = %q; want %q", in, got, want)
+		}
+	}
+}
+
+func FuzzText(f *testing.F) {
+	for _, s := range []string{"<div>a</div>", "&amp;lt;b&gt;", "a\x00\xff", "<!--<script>-->", "<a<b>", "½4½", "\u0301",
+		"é́"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		p := page.Text(s)
+		if !utf8.ValidString(p) || strings.ContainsRune(p, 0) || strings.TrimSpace(p) != p {
+			t.Errorf("Text(%q) = %q", s, p)
+		}
+		if line := page.Line(s); strings.ContainsAny(line, "\r\n") {
+			t.Errorf("Line(%q) = %q", s, line)
+		}
+		if folded := page.Fold(p); strings.ToLower(folded) != folded {
+			t.Errorf("Fold(%q) = %q", p, folded)
+		}
+		page.Mask(s)
+	})
+}
