@@ -16,6 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/demosite"
+	"github.com/mtlrent/conveyor/internal/sharedtest"
 )
 
 const (
@@ -183,22 +184,14 @@ func TestScrapeSavedPage(t *testing.T) {
 // The real pages may not be published: they lie in the folder "shared" beside the repository, or in CONVEYOR_SHARED.
 func TestScrapeRealPages(t *testing.T) {
 	t.Parallel()
-	dir := os.Getenv("CONVEYOR_SHARED")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared")
+	dir := sharedtest.Dir(t, "conveyor scrape of real pages")
+	real := func(name string) scrapeCmd {
+		return scrapeCmd{Platform: "kijiji", File: filepath.Join(dir, "data", "kijiji", name)}
 	}
-	real := func(name, unchecked string) scrapeCmd {
-		path := filepath.Join(dir, "data", "kijiji", name)
-		if _, err := os.Stat(path); os.IsNotExist(err) {
-			t.Skipf("%s is not there (CONVEYOR_SHARED names its folder): %s goes unchecked", path, unchecked)
-		}
-		return scrapeCmd{Platform: "kijiji", File: path}
-	}
-	out, err := scraped(t, config.Config{}, real("search_toronto_2025-05.reduced.html", "conveyor scrape of a real search page"))
+	out, err := scraped(t, config.Config{}, real("search_toronto_2025-05.reduced.html"))
 	require.NoError(t, err)
 	require.Contains(t, out, "\n45 adverts on the page; 9018 in all; more pages follow\n")
-	out, err = scraped(t, config.Config{}, real("detail_montreal_2026-03.redacted.next_data.json",
-		"conveyor scrape of a real advert"))
+	out, err = scraped(t, config.Config{}, real("detail_montreal_2026-03.redacted.next_data.json"))
 	require.NoError(t, err)
 	for _, want := range []string{
 		"detail page of kijiji: ", "\nplatform_id: 1691588114\n", "\n  amount_cents: 188000\n", "\n  numberbedrooms: 2\n",
