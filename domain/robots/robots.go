@@ -9,6 +9,7 @@ package robots
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"net/url"
 	"slices"
@@ -87,10 +88,10 @@ func Parse(body []byte) Rules {
 	return r
 }
 
-// FromStatus is what the answer to GET /robots.txt means. A 2xx is parsed; a 4xx allows everything, but for 429; a
-// 429, a 5xx and anything else is fault.Transient, and until it is answered nothing may be asked for: Rules that
-// disallow everything come with the error. Status 0 is a site that cannot be reached. Redirects are the caller's to
-// follow, five at least.
+// FromStatus returns the rules that an answer to GET /robots.txt stands for. By RFC 9309 a 2xx is parsed, and a 4xx
+// other than 429 allows everything. A 429 or 5xx is an error of the class that fault.OfStatus gives it; anything else,
+// status 0 of a site that cannot be reached included, is fault.Transient. Rules that disallow everything come with the
+// error, for nothing may be requested until it is resolved. The caller follows redirects, five at least.
 func FromStatus(status int, body []byte) (Rules, error) {
 	switch {
 	case status >= 200 && status < 300:
@@ -99,7 +100,7 @@ func FromStatus(status int, body []byte) (Rules, error) {
 		return Rules{}, nil
 	}
 	return Rules{groups: []group{{agents: []string{"*"}, rules: []rule{{pattern: "/"}}}}},
-		fault.Newf(fault.Transient, "read robots.txt: status %d", status)
+		fault.Newf(cmp.Or(fault.OfStatus(status), fault.Transient), "read robots.txt: status %d", status)
 }
 
 // Allowed tells whether a robot may ask for path, which may have a query, on this site. agent is its product token,

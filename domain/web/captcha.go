@@ -9,18 +9,18 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// Check says what a page's status means, nil for one that may be read. A reader asks it before anything else, and
-// passes what it did not recognize to Unread in the end; who only loads pages asks neither. 429, 401 and 403 are a
-// *Refusal called by their number; so is 503 with a Retry-After, and an error page that is a challenge is the
-// *Refusal "captcha". 404 and 410 are fault.Gone, other 5xx, 408 and 425 fault.Transient, and what is left a
-// *ShapeError. Status 0, of a page that was read from a file, is 200.
+// Check returns nil for a page that a parser may read, and otherwise the error that its status stands for. A parser
+// calls it first, and Unread in the end where it did not recognize the page; code that only loads pages calls neither.
+// 429, 401 and 403 are a *Refusal with the status as its reason, and so is 503 with a Retry-After; an error page that
+// is a challenge is the *Refusal "captcha". A status whose class is fault.Invalid, and a redirect, are a *ShapeError;
+// the others have the class of fault.OfStatus. Status 0, of a page that was read from a file, counts as 200.
 func Check(p Page) error {
-	status := strconv.Itoa(p.Status)
+	status, class := strconv.Itoa(p.Status), fault.OfStatus(p.Status)
 	switch {
 	case p.Status == 0 || p.Status >= 200 && p.Status < 300:
 		return nil
-	case p.Status == 404 || p.Status == 410:
-		return fault.Newf(fault.Gone, "read %q: status %d", p.Asked, p.Status)
+	case class == fault.Gone:
+		return fault.Newf(class, "read %q: status %d", p.Asked, p.Status)
 	case p.Status == 429:
 		return Refused(status, p.RetryAfter)
 	}
@@ -30,8 +30,8 @@ func Check(p Page) error {
 	switch {
 	case p.Status == 401 || p.Status == 403 || p.Status == 503 && p.RetryAfter > 0:
 		return Refused(status, p.RetryAfter)
-	case p.Status == 408 || p.Status == 425 || p.Status >= 500:
-		return fault.Newf(fault.Transient, "read %q: status %d", p.Asked, p.Status)
+	case class != "" && class != fault.Invalid:
+		return fault.Newf(class, "read %q: status %d", p.Asked, p.Status)
 	}
 	return Unrecognized("status %d", p.Status)
 }
