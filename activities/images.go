@@ -9,6 +9,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // Images are the activities that talk to foreign image hosts.
@@ -31,7 +32,7 @@ type ImageStore interface {
 // ImageSource downloads a picture that a stranger's page points to, when it is that host's turn. Its faults say whether
 // trying again can help; fault.Limited says that the turn is too far off to wait for.
 type ImageSource interface {
-	Photo(ctx context.Context, url string) (listing.Photo, error)
+	Photo(ctx context.Context, url string) (web.Photo, error)
 }
 
 // ImageBlobs keeps bytes under a key made of their content; storing them twice is storing them once.

@@ -52,9 +52,9 @@ var (
 	_ activities.DraftBlobs   = (*blob.Store)(nil)
 	_ activities.DraftFolders = outdir.Root{}
 	_ activities.Starter      = (*launch.Launch)(nil)
-	_ activities.ImageBlobs   = pictures{}
-	_ activities.ImageSource  = photos{}
-	_ activities.PageSource   = pages{}
+	_ activities.ImageBlobs   = (*blob.Store)(nil)
+	_ activities.ImageSource  = (*fetch.Client)(nil)
+	_ activities.PageSource   = (*fetch.Client)(nil)
 	_ activities.PageSource   = (*browser.Browser)(nil)
 	_ activities.RobotsSource = (*fetch.Robots)(nil)
 )
@@ -273,14 +273,14 @@ func (h *house) worker(ctx context.Context) error {
 	defer devtools.Close()
 	acts := workers.Activities{
 		Listings: &activities.Listings{Store: store, WithoutImages: !h.config.Images.Fetch, Now: time.Now},
-		Images:   &activities.Images{Store: store, Source: photos{source}, Blobs: pictures{h.blobs}, Now: time.Now},
+		Images:   &activities.Images{Store: store, Source: source, Blobs: h.blobs, Now: time.Now},
 		Replays:  &activities.Replays{Store: db.NewReplays(h.pool), Start: h.launch, Now: time.Now},
 		Staleness: &activities.Staleness{
 			Store: store, Start: h.launch, After: h.config.Listings.StaleAfter, Now: time.Now,
 		},
 		Scrapers: &activities.Scrapers{
 			Store:  db.NewPlatforms(h.pool),
-			Pages:  map[scrape.Transport]activities.PageSource{scrape.HTTP: pages{plain}, scrape.Browser: chromium},
+			Pages:  map[scrape.Transport]activities.PageSource{scrape.HTTP: plain, scrape.Browser: chromium},
 			Robots: fetch.NewRobots(plain), Now: time.Now, Dice: rand.Float64, Cycled: chromium.CycleDone,
 		},
 		Drafts: &activities.Drafts{

@@ -150,7 +150,7 @@ func (b *Browser) Load(ctx context.Context, r web.Request) (web.Page, error) {
 	b.metrics.seconds.Observe(time.Since(began).Seconds())
 	b.metrics.pages.WithLabelValues(outcome(ctx, err)).Inc()
 	if err != nil {
-		return web.Page{}, fmt.Errorf("load %s: %w", u.Scheme+"://"+u.Host+u.EscapedPath(), err)
+		return web.Page{}, fmt.Errorf("load %s: %w", web.ShowURL(u), err)
 	}
 	return p, nil
 }

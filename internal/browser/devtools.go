@@ -18,6 +18,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // DevtoolsOptions are the settings of Devtools. A zero field takes its default.
@@ -153,7 +154,7 @@ func (d *Devtools) Capture(ctx context.Context, address string) (draft.Capture, 
 	}
 	d.metrics.pages.WithLabelValues(result).Inc()
 	if err != nil {
-		return draft.Capture{}, fmt.Errorf("capture %s: %w", u.Scheme+"://"+u.Host+u.EscapedPath(), err)
+		return draft.Capture{}, fmt.Errorf("capture %s: %w", web.ShowURL(u), err)
 	}
 	c.Asked = address
 	return c, nil
