@@ -11,9 +11,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -22,13 +19,8 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
+	"github.com/mtlrent/conveyor/internal/chromium"
 )
-
-// Install is what to do where Chromium or its driver is missing.
-const Install = "run `conveyor install-browser`, or by hand: sudo apt-get install -y --no-install-recommends chromium nodejs npm"
-
-// Executables are the names of Chromium, the best first.
-var Executables = []string{"chromium", "chromium-browser", "google-chrome"}
 
 // Options are the settings of a Browser. A zero field takes its default.
 type Options struct {
@@ -88,40 +80,21 @@ func New(o Options) *Browser {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	for _, name := range Executables {
-		if path, err := exec.LookPath(name); err == nil && o.Executable == "" {
-			o.Executable = path
-		}
+	if o.Executable == "" {
+		o.Executable = chromium.Find()
 	}
-	if o.Driver == "" {
-		o.Driver = DefaultDriver()
-	}
+	o.Driver = cmp.Or(o.Driver, chromium.DefaultDriver())
 	b := &Browser{o: o, slots: semaphore.NewWeighted(int64(o.Pages)), all: map[*generation]struct{}{}}
 	b.metrics = newMetrics(o.Registerer)
 	return b
 }
 
-// DriverVersion is the version of playwright-core that the library speaks to.
-const DriverVersion = "1.52.0"
-
-// DefaultDriver is where `conveyor install-browser` puts the driver; "" where this user has no folder for such things.
-func DefaultDriver() string {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, "conveyor", "playwright-core@"+DriverVersion)
-}
-
-// Check says whether everything is there that Load needs, and if not, which command gets it.
+// Check returns nil where Load can start Chromium. Its error names the command that installs what is missing.
 func (b *Browser) Check() error {
-	if b.o.Executable == "" {
-		return fmt.Errorf("find Chromium: none of %q is on the PATH; %s", Executables, Install)
+	if err := chromium.Check(b.o.Executable); err != nil {
+		return err
 	}
-	if _, err := exec.LookPath(b.o.Executable); err != nil {
-		return fmt.Errorf("find Chromium: %w; %s", err, Install)
-	}
-	return checkDriver(b.o.Driver)
+	return chromium.CheckDriver(b.o.Driver)
 }
 
 // errDied marks a page that was lost with its Chromium: it may be loaded again.

@@ -19,6 +19,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
+	"github.com/mtlrent/conveyor/internal/chromium"
 )
 
 // DevtoolsOptions are the settings of Devtools. A zero field takes its default.
@@ -65,7 +66,7 @@ type Devtools struct {
 // NewDevtools opens nothing.
 func NewDevtools(o DevtoolsOptions) *Devtools {
 	o.URL = cmp.Or(o.URL, "http://127.0.0.1:9222")
-	o.Driver = cmp.Or(o.Driver, DefaultDriver())
+	o.Driver = cmp.Or(o.Driver, chromium.DefaultDriver())
 	o.ProxyHost = cmp.Or(o.ProxyHost, "127.0.0.1")
 	o.Pages = cmp.Or(o.Pages, 2)
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
@@ -239,7 +240,7 @@ func (d *Devtools) enter(ctx context.Context, e endpoint, ws string) (*link, err
 
 // newLink prepares a link, and the proxy with the first. The caller holds mu.
 func (d *Devtools) newLink(e endpoint, ws string) (*link, error) {
-	if err := checkDriver(d.o.Driver); err != nil {
+	if err := chromium.CheckDriver(d.o.Driver); err != nil {
 		return nil, err
 	}
 	if d.proxy == nil {

@@ -2,12 +2,8 @@ package browser
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -25,17 +21,6 @@ type driver struct {
 		sync.Mutex
 		family
 	}
-}
-
-// checkDriver says whether a driver can be run, and if not, which command gets it.
-func checkDriver(folder string) error {
-	if _, err := os.Stat(filepath.Join(folder, "package", "cli.js")); err != nil {
-		return fmt.Errorf("find Playwright's driver: %w; %s", err, Install)
-	}
-	if _, err := exec.LookPath(filepath.Join(folder, "node")); err != nil {
-		return fmt.Errorf("find Node of Playwright's driver: %w; %s", err, Install)
-	}
-	return nil
 }
 
 // starting is held while a driver starts, so that it can be told from others of this process.
