@@ -1,7 +1,7 @@
 package fault
 
 // OfStatus is the class of an HTTP status, and "" below 400: the one table that fetching, scraping, drafts and
-// robots.txt go by. What a caller knows better, such as that 403 is how a site refuses robots, it decides before.
+// robots.txt go by. A caller that treats a status otherwise, as scraping takes 403 for a refusal, does so before.
 func OfStatus(status int) Class {
 	switch {
 	case status < 400:

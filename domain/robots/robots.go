@@ -33,7 +33,7 @@ type Rules struct {
 
 // A group is the lines below one or several User-agent lines.
 type group struct {
-	agents []string // lower case; "*" = everybody who is not named elsewhere
+	agents []string // lower case; "*" = every agent that is not named elsewhere
 	rules  []rule
 	delay  time.Duration // 0 = not stated
 }
@@ -69,7 +69,7 @@ func Parse(body []byte) Rules {
 			continue
 		}
 		if len(r.groups) == 0 {
-			continue // nobody is addressed yet
+			continue // no agent is named yet
 		}
 		g := &r.groups[len(r.groups)-1]
 		switch key {
@@ -135,7 +135,7 @@ func (r Rules) CrawlDelay(agent string) (delay time.Duration) {
 	return delay
 }
 
-// of returns every group that names agent, and those for everybody if none does.
+// of returns every group that names agent, and those for "*" if none does.
 func (r Rules) of(agent string) []group {
 	named := func(name string) []group {
 		return slices.DeleteFunc(slices.Clone(r.groups), func(g group) bool { return !slices.Contains(g.agents, name) })
@@ -161,7 +161,7 @@ func product(agent string) string {
 	return agent[:end]
 }
 
-// pattern normalizes all of a rule's path but what is special in it.
+// pattern normalizes a rule's path, but for its special characters.
 func pattern(path string) string {
 	path, end := strings.CutSuffix(path, "$")
 	parts := strings.Split(path, "*")

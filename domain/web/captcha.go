@@ -36,7 +36,7 @@ func Check(p Page) error {
 	return Unrecognized("status %d", p.Status)
 }
 
-// strong are what only a page holds that stands in for the one asked for; lower case.
+// strong are signs that only a page holds which stands in for the one that was asked for; lower case.
 var strong = [][]byte{
 	[]byte("cf_chl_opt"), []byte("cf-challenge"), []byte("<title>just a moment...</title>"),
 	[]byte("<title>attention required! | cloudflare"), // Cloudflare
@@ -48,8 +48,8 @@ var strong = [][]byte{
 	[]byte("our systems have detected unusual traffic"), // Google
 }
 
-// weak are what an ordinary page may hold as well: a contact form its reCAPTCHA, a site its guard's script. On a small
-// page in which nothing else is known, they are what the page is for.
+// weak are signs that an ordinary page may hold as well: a contact form its reCAPTCHA, a site its guard's script. On a
+// small page that is not recognized otherwise, they make a challenge.
 var weak = [][]byte{
 	[]byte("hcaptcha.com/"), []byte("h-captcha"), []byte("g-recaptcha"), []byte("google.com/recaptcha/"),
 	[]byte("recaptcha.net/recaptcha/"), []byte("cf-turnstile"), []byte("/cdn-cgi/challenge-platform/"),
@@ -62,7 +62,7 @@ var weak = [][]byte{
 // KiB.
 const smallPage = 64 << 10
 
-// Challenge returns the *Refusal "captcha" for a page that asks who is there instead of answering: hCaptcha, reCAPTCHA,
+// Challenge returns the *Refusal "captcha" for a page that wants proof of a human visitor: hCaptcha, reCAPTCHA,
 // Turnstile, DataDome, PerimeterX, Imperva, Akamai, or plain words; nil for any other. It goes by what such pages load
 // and say, so ask it only of a page in which nothing of the site's own was found.
 func Challenge(p Page) error {
@@ -74,8 +74,8 @@ func Challenge(p Page) error {
 	return nil
 }
 
-// Unread is what a reader returns for a page in which it has not found what it knows: the *Refusal where the page is a
-// challenge, else err, nil included.
+// Unread is the last call of a parser: where err is a *ShapeError and the page is a challenge it returns that *Refusal,
+// and otherwise err, nil included.
 func Unread(p Page, err error) error {
 	if shape := (*ShapeError)(nil); errors.As(err, &shape) {
 		if challenge := Challenge(p); challenge != nil {

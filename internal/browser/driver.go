@@ -40,7 +40,7 @@ func (d *driver) run() error {
 			}
 		}
 	}
-	// A driver that hangs is found by then, and killed by who waits for it.
+	// A driver that hangs is found by then, so that bounded can kill it.
 	t := time.AfterFunc(callGrace, seen)
 	defer t.Stop()
 	pw, err := playwright.Run(&playwright.RunOptions{
@@ -73,7 +73,7 @@ func (d *driver) kill() {
 	d.family.kill()
 }
 
-// end makes sure that nothing is left of the driver and of what it has started.
+// end makes sure that nothing is left of the driver and of the processes that it has started.
 func (d *driver) end() {
 	d.family.Lock()
 	defer d.family.Unlock()

@@ -89,7 +89,7 @@ func (s *Stack) alone(ctx context.Context, f func() error) error {
 			}
 			return f()
 		}
-		s.show.set("install", installing, "another conveyor is at it, waiting")
+		s.show.set("install", installing, "waiting for another conveyor to finish installing")
 		if err := sleep(ctx, pollLock); err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (s *Stack) installPackages(ctx context.Context) error {
 	}
 	cmd, err := asRoot(ctx, aptScript, debs)
 	if err != nil {
-		return fmt.Errorf("%s is missing and we are not root; %s", list, byHand)
+		return fmt.Errorf("%s is missing, and installing it needs root; %s", list, byHand)
 	}
 	stopGently(cmd)
 	s.show.set("packages", installing, list)
@@ -147,7 +147,7 @@ func (s *Stack) installPackages(ctx context.Context) error {
 }
 
 // aptScript installs the packages of its arguments. policy-rc.d keeps them from starting daemons of their own, which
-// nobody asked for; one that is there already is somebody's decision and stays.
+// would take the ports; a policy-rc.d that is there already stays as it is.
 const aptScript = `
 set -e
 export DEBIAN_FRONTEND=noninteractive
@@ -185,7 +185,7 @@ func findProgram(path *string, names ...string) error {
 			return nil
 		}
 	}
-	for _, n := range names { // Debian's sbin is not on everybody's PATH
+	for _, n := range names { // Debian's sbin may not be on the PATH
 		if p, err := exec.LookPath(filepath.Join("/usr/sbin", filepath.Base(n))); err == nil {
 			*path = p
 			return nil

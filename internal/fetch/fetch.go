@@ -1,5 +1,6 @@
-// Package fetch gets what an address supplied by a user or a page points to. It trusts neither the address nor the
-// answer: it reaches no private network, takes no more than it can hold, and says what was wrong as a domain/fault.
+// Package fetch downloads pages and pictures from addresses supplied by users or found on pages. It trusts neither the
+// address nor the answer: it reaches no private network, bounds all that it reads, and classifies errors by
+// domain/fault.
 package fetch
 
 import (
@@ -98,7 +99,7 @@ func (c *Client) Close() { c.transport.CloseIdleConnections() }
 // A Dialer connects as net.Dialer.DialContext does.
 type Dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// Dial makes the guard: it connects to public addresses on ports 80 and 443, and to what is listed as in
+// Dial makes the guard: it connects to public addresses on ports 80 and 443, and to hosts listed as in
 // Options.AllowPrivate. It checks the address that the name led to, at the moment of connecting: so a redirect, or a
 // name that changes its address, is checked like anything else. Fault classifies its errors. A nil resolver is the
 // system's.
@@ -128,11 +129,13 @@ type answer struct {
 	header   http.Header // of the response, as it came
 }
 
-// do makes one request in its host's turn, and follows no redirect: get and Load do. take reads what is wanted of the
-// response, whose error is do's; it has the time that is left of Options.Timeout. The request's headers win over ours.
-// A body is taken compressed by gzip where the request does not name another Accept-Encoding. Errors are faults, and
-// hold no query string and no credentials.
-func (c *Client) do(ctx context.Context, r web.Request, take func(*http.Response) ([]byte, error)) (a answer, err error) {
+// A taker reads the body of a response, or says why it is not wanted. It has the rest of Options.Timeout.
+type taker func(*http.Response) ([]byte, error)
+
+// do makes one request in its host's turn, and follows no redirect: get and Load do. The request's headers win over
+// ours; a body may come compressed by gzip unless they name another Accept-Encoding. Errors are faults, take's as they
+// are, and hold no query string and no credentials.
+func (c *Client) do(ctx context.Context, r web.Request, take taker) (a answer, err error) {
 	u, err := parse(nil, r.URL)
 	if err != nil {
 		return a, err
@@ -219,7 +222,8 @@ func (c *Client) get(ctx context.Context, address, accept string) ([]byte, error
 	for {
 		seen[u.String()] = true
 		a, err := c.do(ctx, web.Request{URL: u.String(), Header: map[string]string{
-			"Accept": accept, "Accept-Encoding": "identity", // images are compressed already; anything more is a bomb or a mistake
+			"Accept":          accept,
+			"Accept-Encoding": "identity", // images are compressed already; anything more is a bomb or a mistake
 		}}, c.whole)
 		var next *url.URL
 		if err == nil {
@@ -334,7 +338,7 @@ func (c *Client) failed(ctx context.Context, err error) error {
 	return Fault(err)
 }
 
-// Fault classifies an error of the guard, of a name server or of the network: Invalid for what the guard refuses, Gone
+// Fault classifies an error of the guard, of a name server or of the network: Invalid where the guard refuses, Gone
 // for a host that does not exist, Transient for the rest. What has another class already keeps it.
 func Fault(err error) error {
 	var dns *net.DNSError
@@ -342,7 +346,7 @@ func Fault(err error) error {
 	case class != fault.Transient:
 		return err
 	case errors.Is(err, ssrf.ErrProhibitedPort):
-		return fault.Newf(fault.Invalid, "refused: only ports 80 and 443 are asked")
+		return fault.Newf(fault.Invalid, "refused: only ports 80 and 443 are allowed")
 	case errors.Is(err, ssrf.ErrProhibitedIP), errors.Is(err, ssrf.ErrProhibitedNetwork),
 		errors.Is(err, ssrf.ErrInvalidHostPort):
 		return fault.Newf(fault.Invalid, "refused: the host is on a private or reserved network")
@@ -361,7 +365,7 @@ func (b brief) Error() string { return fmt.Sprintf("%.200s", b.error.Error()) }
 func (b brief) Unwrap() error { return b.error }
 
 // parse reads an address, in relation to base if there is one. It takes http and https without credentials. Its errors
-// do not repeat what they cannot read: there may be a password in it.
+// do not quote an address that cannot be read: there may be a password in it.
 func parse(base *url.URL, address string) (*url.URL, error) {
 	var u *url.URL
 	var err error

@@ -367,7 +367,7 @@ func TestPhotoBombs(t *testing.T) {
 		"/bad/gzip-bomb":   "content encoding",
 		"/bomb/scans":      "201 scans of 4000 x 4000 px",
 		"/bomb/cut-header": "image is damaged or cut off",
-		"/bomb/one-byte":   "not an image we take",
+		"/bomb/one-byte":   "unsupported type of image",
 	} {
 		_, err := c.Photo(t.Context(), srv.URL+path)
 		if class, _ := fault.Of(err); class != fault.Invalid || !strings.Contains(err.Error(), text) {

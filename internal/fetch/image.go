@@ -64,7 +64,7 @@ func (c *Client) decode(ctx context.Context, data []byte) (web.Photo, error) {
 	}
 	ext, ok := extensions[mime]
 	if !ok {
-		return web.Photo{}, fault.Newf(fault.Invalid, "not an image we take: it is %s, not JPEG, PNG, GIF or WebP", mime)
+		return web.Photo{}, fault.Newf(fault.Invalid, "unsupported type of image: it is %s, not JPEG, PNG, GIF or WebP", mime)
 	}
 	config, format, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
@@ -103,7 +103,7 @@ func (c *Client) decode(ctx context.Context, data []byte) (web.Photo, error) {
 }
 
 // Thumbnail scales a picture down to ThumbWidth pixels wide and four times as high at most, keeping its proportions,
-// and returns a JPEG. A smaller one keeps its size; what is transparent becomes white. A picture without pixels is
+// and returns a JPEG. A smaller one keeps its size; transparent pixels become white. A picture without pixels is
 // fault.Invalid.
 func Thumbnail(src image.Image) ([]byte, error) {
 	from := src.Bounds()

@@ -23,7 +23,7 @@ import (
 const MaxPageBytes = 10 << 20
 
 // Load asks for a page by GET, or by POST where the request has a form, and follows at most Options.MaxRedirects
-// redirects, all within Options.Timeout. It returns what came back whatever the status; the body is in UTF-8 and may be
+// redirects, all within Options.Timeout. It returns the answer whatever its status; the body is in UTF-8 and may be
 // empty. Cookies live as long as the call. The request's headers win over ours, but for Accept-Encoding; those that
 // identify the caller do not go to another host.
 //
@@ -104,8 +104,8 @@ func page(resp *http.Response) ([]byte, error) {
 	return body, nil
 }
 
-// Refused makes a connection that nobody takes a *web.Refusal, for it is how some sites block, and returns any other
-// error as it is.
+// Refused turns the error of a connection that was refused, which is how some sites block, into a *web.Refusal, and
+// returns any other error as it is.
 func Refused(err error) error {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return web.Refused("connection refused", 0)
@@ -113,8 +113,8 @@ func Refused(err error) error {
 	return err
 }
 
-// UTF8 decodes text by the charset that the header, a byte order mark or the page itself names. Where nobody names
-// one, it is UTF-8 if it can be. Other types of content, and JSON by its standard, are UTF-8.
+// UTF8 decodes text by the charset that the header, a byte order mark or the page itself names. Without one
+// it is UTF-8 if it is valid as such. Other types of content, and JSON by its standard, are UTF-8.
 func UTF8(body []byte, contentType string) []byte {
 	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
 	text := kind == "" || strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "xml")
