@@ -60,9 +60,13 @@ func (l *link) capture(ctx context.Context, address string) (c draft.Capture, er
 		defer t.bother()
 		c, err = t.capture(ctx, opened, began.Add(t.timeout*5/6))
 		return err
-	})
+	}, explained)
 	return c, err
 }
+
+// explained is for an error that was explained while its page was open: whether the page then ends in time does not
+// change it.
+func explained(_ context.Context, err error) error { return err }
 
 // continued lets a request that was paused go on: only the questions of proxy and sites for credentials matter.
 func continued(map[string]any) (method string, params map[string]any) {
@@ -381,7 +385,7 @@ func (t *tab) screenshot(ctx context.Context) []byte {
 
 // explain turns an error into a fault by its cause: time, network, page or Chromium.
 func (t *tab) explain(ctx context.Context, err error) error {
-	if known := t.explained(ctx, err); known != nil {
+	if known := t.known(ctx, err); known != nil {
 		return known
 	}
 	if t.l.down() {

@@ -36,11 +36,9 @@ func (g *generation) load(ctx context.Context, r web.Request) (p web.Page, err e
 	v.session = session{engine: &g.engine, proxy: g.b.proxy, timeout: g.b.o.Timeout, answer: v.continued,
 		over: func() { v.lose(tooLarge()) }}
 	err = v.run(ctx, func(ctx context.Context, opened chan<- struct{}) error {
-		if p, err = v.load(ctx, opened); err != nil {
-			return v.explain(ctx, err)
-		}
-		return nil
-	})
+		p, err = v.load(ctx, opened)
+		return err
+	}, v.explain)
 	if err != nil {
 		return web.Page{}, err
 	}
@@ -206,7 +204,7 @@ func (v *visitor) content(ctx context.Context) ([]byte, error) {
 
 // explain turns an error into a fault by its cause: time, network, page or Chromium.
 func (v *visitor) explain(ctx context.Context, err error) error {
-	if known := v.explained(ctx, err); known != nil {
+	if known := v.known(ctx, err); known != nil {
 		return known
 	}
 	said := briefly(err).Error()
@@ -219,9 +217,6 @@ func (v *visitor) explain(ctx context.Context, err error) error {
 		return noPage()
 	case errors.Is(err, playwright.ErrTimeout):
 		return fault.Newf(fault.Transient, "%w after %s", errTimeout, v.timeout)
-	}
-	if v.context != nil {
-		v.g.bounded(callGrace, v.close) // the driver reports the end of Chromium before it answers
 	}
 	v.g.watch() // the driver says little about the state of Chromium
 	if !v.g.browser.IsConnected() {

@@ -63,13 +63,18 @@ type command struct {
 }
 
 // run calls work with a context that ends after the session's timeout and with the engine, and then ends the page and
-// all that was begun for it. work opens the page with the channel that it is given.
-func (s *session) run(ctx context.Context, work func(ctx context.Context, opened chan<- struct{}) error) error {
+// all that was begun for it. work opens the page with the channel that it is given. Its error is explained once the page
+// has ended: by then the driver has reported a crash that may be the reason.
+func (s *session) run(
+	ctx context.Context, work func(ctx context.Context, opened chan<- struct{}) error,
+	explain func(ctx context.Context, err error) error,
+) error {
 	s.engine.open.Add(1)
 	defer s.engine.open.Done()
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errTimeout)
 	defer cancel()
 	ctx, s.lose = context.WithCancelCause(ctx)
+	defer s.lose(nil)
 	defer context.AfterFunc(s.engine.ctx, func() { s.lose(context.Cause(s.engine.ctx)) })()
 	s.asked = make(chan struct{}, 1)
 	s.visit = s.proxy.begin(s.over)
@@ -94,7 +99,6 @@ func (s *session) run(ctx context.Context, work func(ctx context.Context, opened
 	})
 	s.owned.Go(func() { s.handle(done) })
 	err := work(ctx, opened)
-	s.lose(nil) // calls whose result is no longer waited for
 	// Before the questions go unanswered: Chromium goes on with such requests when it closes their page.
 	s.proxy.end(s.visit)
 	close(done)
@@ -104,7 +108,10 @@ func (s *session) run(ctx context.Context, work func(ctx context.Context, opened
 		}
 		s.owned.Wait()
 	})
-	return err
+	if err != nil {
+		return explain(ctx, err)
+	}
+	return nil
 }
 
 // close ends the page, whatever it is doing: calls to the driver about it fail.
@@ -254,9 +261,9 @@ func tooLarge() error {
 	return fault.Newf(fault.Invalid, "page is larger than %d MiB", fetch.MaxPageBytes>>20)
 }
 
-// explained is the error of a page that was given up (the caller's own, ErrClosed, errDied, or a fault), or a fault as
-// it is. It is nil for an error of the driver's.
-func (s *session) explained(ctx context.Context, err error) error {
+// known is the error of a page that was given up (the caller's own, ErrClosed, errDied, or a fault), or a fault as it
+// is. It is nil for an error of the driver's.
+func (s *session) known(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errTimeout):
 		return fault.Newf(fault.Transient, "%w after %s", errTimeout, s.timeout)
