@@ -41,7 +41,7 @@ type Options struct {
 	// addresses: another spelling of the same host stays refused. Empty = none.
 	AllowPrivate []string
 	UserAgent    string        // default names this project
-	Timeout      time.Duration // for one request, its body included; default 20 s
+	Timeout      time.Duration // for one request, its body included, and for all those of a page; default 20 s
 	MaxRedirects int           // default 5; below 0 = none
 
 	// Turn is called before every request, redirects included, with the host in lower case and its port, unless that is
