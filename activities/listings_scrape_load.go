@@ -154,7 +154,7 @@ func (v *visitor) explain(ctx context.Context, err error) error {
 		if class != fault.Limited && ctx.Err() == nil {
 			_ = v.Store.Trouble(ctx, v.job.Platform, err.Error(), v.Now()) // the store may be the trouble
 		}
-		if class == fault.Throttled { // 503 without a Retry-After: the waits of the retry policy grow, a throttled one's do not
+		if class == fault.Throttled { // 503 without a Retry-After: the retry policy's waits grow, those of Throttled do not
 			err = &fault.Error{Class: fault.Transient, Err: err}
 		}
 		return fmt.Errorf("scrape %s: %w", v.job.Platform, err)

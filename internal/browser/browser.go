@@ -98,7 +98,7 @@ func (b *Browser) Check() error {
 }
 
 // errDied marks a page that was lost with its Chromium: it may be loaded again.
-var errDied = errors.New("Chromium ended while the page was open")
+var errDied = errors.New("browser ended while the page was open")
 
 // Load opens the page, waits until its document is there and, with Wait, until that element is or has had its time,
 // and returns what came back whatever the status. Images, fonts and media are not loaded. A request with a form is a

@@ -65,8 +65,8 @@ func (id identity) override(version string) map[string]any {
 	}
 }
 
-// brandList is Chromium's own way to name its brands: their order, and a name that no browser has, follow from the major
-// version (GenerateBrandVersionList in components/embedder_support/user_agent_utils.cc).
+// brandList is Chromium's own way to name its brands: their order, and a name that no browser has, follow from the
+// major version (GenerateBrandVersionList in components/embedder_support/user_agent_utils.cc).
 func (id identity) brandList(major, version, greased string) []map[string]string {
 	seed, _ := strconv.Atoi(major)
 	marks := []string{" ", "(", ":", "-", ".", "/", ")", ";", "=", "?", "_"}

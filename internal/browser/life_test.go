@@ -262,7 +262,7 @@ func TestDeathUnderAPage(t *testing.T) {
 			kill(chromium(), syscall.SIGKILL, isMain)
 		}
 		err := <-inHand
-		if class, _ := fault.Of(err); class != fault.Transient || !strings.Contains(fmt.Sprint(err), "Chromium ended") {
+		if class, _ := fault.Of(err); class != fault.Transient || !strings.Contains(fmt.Sprint(err), "browser ended") {
 			t.Errorf("Load = %v (%s); want transient", err, class)
 		}
 	})

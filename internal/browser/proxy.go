@@ -23,7 +23,7 @@ const maxWireBytes = 32 << 20
 
 // proxy is the only way out of Chromium: a forward proxy on the loopback that dials as it is told, so what the guard
 // refuses is refused to redirects, sub-requests and WebSockets too, at the moment of connecting. Each page has
-// credentials of its own. A client without them is refused: other processes of this machine, and Chromium's own requests.
+// credentials of its own. A client without them is refused: another process of this machine, or Chromium on its own.
 type proxy struct {
 	dial      func(ctx context.Context, network, addr string) (net.Conn, error)
 	listener  net.Listener
@@ -260,7 +260,7 @@ func (p *proxy) forward(w http.ResponseWriter, r *http.Request, v *visit) {
 		Transport:     p.transport,
 		FlushInterval: -1,
 		ErrorLog:      p.server.ErrorLog,
-		Rewrite:       func(*httputil.ProxyRequest) {}, // the address is whole; ReverseProxy removes the headers that are for us
+		Rewrite:       func(*httputil.ProxyRequest) {}, // the address is whole; headers for us are removed
 		ModifyResponse: func(resp *http.Response) error {
 			if resp.StatusCode != http.StatusSwitchingProtocols {
 				resp.Body = metered{resp.Body, v}

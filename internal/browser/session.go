@@ -63,8 +63,8 @@ type command struct {
 }
 
 // run calls work with a context that ends after the session's timeout and with the engine, and then ends the page and
-// all that was begun for it. work opens the page with the channel that it is given. Its error is explained once the page
-// has ended: by then the driver has reported a crash that may be the reason.
+// all that was begun for it. work opens the page with the channel that it is given. Its error is explained once the
+// page has ended: by then the driver has reported a crash that may be the reason.
 func (s *session) run(
 	ctx context.Context, work func(ctx context.Context, opened chan<- struct{}) error,
 	explain func(ctx context.Context, err error) error,

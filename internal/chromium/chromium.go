@@ -40,8 +40,8 @@ func Check(executable string) error {
 	return nil
 }
 
-// Args are the arguments of a headless Chromium with its profile below data. No page gets past the proxy of its context,
-// and Chromium makes no requests of its own.
+// Args are the arguments of a headless Chromium with its profile below data. No page gets past the proxy of its
+// context, and Chromium makes no requests of its own.
 func Args(data string, sandbox bool) []string {
 	args := []string{
 		"--headless=new", "--user-data-dir=" + filepath.Join(data, "profile"),

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// service is one child process, and how it is started, probed and stopped. Every function may be called again after a crash.
+// service is one child process, and how it is started, probed and stopped. Every function may be called again after a
+// crash.
 type service struct {
 	name   string
 	hidden bool     // no line of its own on the display
@@ -365,8 +366,8 @@ func (k *keeper) stop(ctx context.Context) {
 	}
 }
 
-// baseEnv is the environment that a child inherits: enough to run, nothing that configures it behind our back, as PGDATA or
-// RABBITMQ_NODENAME would. Later entries win.
+// baseEnv is the environment that a child inherits: enough to run, nothing that configures it behind our back, as
+// PGDATA or RABBITMQ_NODENAME would. Later entries win.
 func baseEnv() []string {
 	var env []string
 	for _, k := range []string{"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG"} {
