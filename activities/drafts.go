@@ -136,9 +136,9 @@ func (a *Drafts) crawl(ctx context.Context, r draft.Request) (files []draft.File
 			return files, page.Status, &storageError{fmt.Errorf("write %s: %w", f.name, err)}
 		}
 	}
-	switch refused := draft.StatusFault(page.Status); {
-	case refused != nil:
-		return files, page.Status, refused
+	switch class := fault.OfStatus(page.Status); {
+	case class != "":
+		return files, page.Status, fault.Newf(class, "HTTP %d", page.Status)
 	case unread != nil:
 		return files, page.Status, unread
 	case !found.IsProduct() && draft.Challenge(page.HTML):

@@ -135,7 +135,7 @@ func TestDraftOfABadPage(t *testing.T) {
 		{"no host", workshop{fails: map[string]error{"capture": fault.Newf(fault.Gone, "no such host")}}, fault.Gone, "no such host", 0},
 		{"not classified", workshop{fails: map[string]error{"capture": errors.New("odd")}}, fault.Transient, "odd", 0},
 		{"404", workshop{page: page(404, kettle)}, fault.Gone, "HTTP 404", 3},
-		{"503", workshop{page: page(503, kettle)}, fault.Transient, "HTTP 503", 3},
+		{"503", workshop{page: page(503, kettle)}, fault.Throttled, "HTTP 503", 3},
 		{"no product", workshop{page: page(200, "<h1>Page not found</h1>")}, fault.Invalid, "no product", 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // Images are the activities that talk to foreign image hosts.
@@ -31,7 +32,7 @@ type ImageStore interface {
 // ImageSource downloads an image from a foreign host, when it is that host's turn. The class of its faults decides
 // whether the download is retried; fault.Limited means that the turn is too far off to wait for.
 type ImageSource interface {
-	Photo(ctx context.Context, url string) (listing.Photo, error)
+	Photo(ctx context.Context, url string) (web.Photo, error)
 }
 
 // ImageBlobs keeps bytes under a key made of their content; storing them twice is storing them once.

@@ -13,6 +13,7 @@ import (
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -53,12 +54,12 @@ func (g *gallery) FailImage(_ context.Context, _ listing.Ref, _ listing.Image, c
 	return g.fails["fail"]
 }
 
-func (g *gallery) Photo(context.Context, string) (listing.Photo, error) {
+func (g *gallery) Photo(context.Context, string) (web.Photo, error) {
 	g.fetched++
 	if g.fetch != nil {
-		return listing.Photo{}, g.fetch
+		return web.Photo{}, g.fetch
 	}
-	return listing.Photo{
+	return web.Photo{
 		Data: []byte("picture"), ContentType: "image/png", Ext: "png", Width: 4, Height: 3, Thumbnail: []byte("small"),
 	}, nil
 }

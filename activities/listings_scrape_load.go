@@ -152,8 +152,12 @@ func (v *visitor) until(ctx context.Context, at time.Time, apart time.Duration) 
 func (v *visitor) explain(ctx context.Context, err error) error {
 	r := web.RefusalOf(err)
 	if r == nil {
-		if class, _ := fault.Of(err); class != fault.Limited && ctx.Err() == nil {
+		class, _ := fault.Of(err)
+		if class != fault.Limited && ctx.Err() == nil {
 			_ = v.Sites.Trouble(ctx, v.job.Platform, err.Error(), v.Now()) // the store may be the trouble
+		}
+		if class == fault.Throttled { // 503 without a Retry-After: the retry policy's waits grow, those of Throttled do not
+			err = &fault.Error{Class: fault.Transient, Err: err}
 		}
 		return fmt.Errorf("scrape %s: %w", v.job.Platform, err)
 	}

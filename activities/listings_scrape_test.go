@@ -195,3 +195,23 @@ func TestScrapePage(t *testing.T) {
 		})
 	}
 }
+
+// A site that answers 503 and does not say for how long is asked again by the retry policy, whose waits grow.
+func TestScrapePageOfASiteThatIsDown(t *testing.T) {
+	t.Parallel()
+	down := &site{robots: web.Check(web.Page{Status: 503})}
+	a := &activities.Visits{Sites: down, Adverts: down, Robots: down, Now: time.Now}
+	var failed error
+	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
+	scrapePage := func(ctx context.Context, job activities.ScrapeJob) error {
+		_, failed = a.ScrapePage(ctx, job)
+		return failed
+	}
+	env.RegisterActivity(scrapePage)
+	_, err := env.ExecuteActivity(scrapePage, activities.ScrapeJob{Platform: "kijiji", Cycle: 1, Page: 1})
+	require.ErrorContains(t, err, "status 503")
+	class, after := fault.Of(failed)
+	require.Equal(t, fault.Transient, class)
+	require.Zero(t, after)
+	require.Equal(t, []string{"trouble"}, down.told)
+}

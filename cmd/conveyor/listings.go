@@ -19,6 +19,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/platform"
 	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/fetch"
@@ -37,9 +38,9 @@ var (
 	_ activities.CycleStore   = (*db.Platforms)(nil)
 	_ activities.SiteStore    = (*db.Platforms)(nil)
 	_ activities.AdvertStore  = (*db.Platforms)(nil)
-	_ activities.ImageBlobs   = pictures{}
-	_ activities.ImageSource  = photos{}
-	_ activities.PageSource   = pages{}
+	_ activities.ImageBlobs   = (*blob.Store)(nil)
+	_ activities.ImageSource  = (*fetch.Client)(nil)
+	_ activities.PageSource   = (*fetch.Client)(nil)
 	_ activities.PageSource   = (*browser.Browser)(nil)
 	_ activities.RobotsSource = (*fetch.Robots)(nil)
 )
@@ -93,7 +94,7 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 	platforms := db.NewPlatforms(h.pool)
 	visits := &activities.Visits{
 		Sites: platforms, Adverts: platforms,
-		Pages:  map[scrape.Transport]activities.PageSource{scrape.HTTP: pages{plain}, scrape.Browser: chromium},
+		Pages:  map[scrape.Transport]activities.PageSource{scrape.HTTP: plain, scrape.Browser: chromium},
 		Robots: fetch.NewRobots(plain), Now: time.Now, Dice: rand.Float64, Cycled: chromium.CycleDone,
 	}
 	rows = []workers.Row{
@@ -104,7 +105,7 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 			&activities.Cycles{Store: platforms, Now: time.Now},
 		}},
 		{Queue: workflows.QueueImages, Slots: h.config.Worker.ImageSlots, Activities: []any{
-			&activities.Images{Store: store, Source: photos{source}, Blobs: pictures{h.blobs}, Now: time.Now},
+			&activities.Images{Store: store, Source: source, Blobs: h.blobs, Now: time.Now},
 		}},
 		{Queue: workflows.QueueBrowser, Slots: h.config.Worker.Scrapes, Activities: []any{visits}},
 	}

@@ -196,19 +196,11 @@ func (c *scrapeCmd) load(ctx context.Context, conf config.Config, site platform.
 func loader(c config.Config, t scrape.Transport) (source activities.PageSource, done func(), err error) {
 	if t == scrape.HTTP {
 		client := plainClient(c, nil)
-		return pages{client}, client.Close, nil
+		return client, client.Close, nil
 	}
 	log := telemetry.Logger(os.Stderr, c.Telemetry.Level, c.Telemetry.Format)
 	b := chromium(c, log, nil)
 	return b, func() { _ = b.Close() }, b.Check()
-}
-
-// pages adapts a fetch.Client to activities.PageSource, for pages that need no script.
-type pages struct{ *fetch.Client }
-
-// Load returns the response of the site.
-func (p pages) Load(ctx context.Context, r web.Request) (web.Page, error) {
-	return p.Page(ctx, r)
 }
 
 // A reading is the result of a platform's readers on a page.

@@ -118,7 +118,7 @@ func TestScrapeOnceRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "robots.txt of the site does not allow")
 	require.Empty(t, site.Hits(demoSearch+"?sort=price"))
 	_, err = scraped(t, config.Config{}, search)
-	require.ErrorContains(t, err, "refused: only ports 80 and 443 are asked", "the guard stays")
+	require.ErrorContains(t, err, "refused: only ports 80 and 443 are allowed", "the guard stays")
 	_, err = scraped(t, conf, scrapeCmd{Platform: "kijiji", URL: "ftp://example.com/", Transport: scrape.HTTP})
 	require.Error(t, err)
 

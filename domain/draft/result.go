@@ -76,20 +76,3 @@ type Document struct {
 	CrawledAt time.Time  `json:"crawled_at,omitzero"`
 	Draft     Draft      `json:"draft"`
 }
-
-// StatusFault is the fault of a page that was answered with an error; nil below 400.
-func StatusFault(status int) error {
-	switch {
-	case status < 400:
-		return nil
-	case status == 404 || status == 410:
-		return fault.Newf(fault.Gone, "HTTP %d", status)
-	case status == 401 || status == 403 || status == 451:
-		return fault.Newf(fault.Blocked, "HTTP %d", status)
-	case status == 429:
-		return fault.Newf(fault.Throttled, "HTTP %d", status)
-	case status >= 500 || status == 408:
-		return fault.Newf(fault.Transient, "HTTP %d", status)
-	}
-	return fault.Newf(fault.Invalid, "HTTP %d", status)
-}

@@ -67,7 +67,7 @@ func Newf(c Class, format string, args ...any) error {
 	return &Error{Class: c, Err: fmt.Errorf(format, args...)}
 }
 
-// Of returns the class and the minimum wait found in err's chain, and "" for nil. An error nobody classified is
+// Of returns the class and the minimum wait found in err's chain, and "" for nil. An error without a class is
 // Transient: everything that returns one is idempotent, so trying again is the safe guess.
 func Of(err error) (Class, time.Duration) {
 	if err == nil {

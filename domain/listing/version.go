@@ -37,16 +37,6 @@ type Image struct {
 	SortOrder int    `json:"sort_order"` // 0 first
 }
 
-// A Photo is a downloaded picture.
-type Photo struct {
-	Data        []byte
-	ContentType string // as sniffed: image/jpeg image/png image/gif image/webp
-	Ext         string // that goes with it: jpg png gif webp
-	Width       int    // pixels
-	Height      int    // pixels
-	Thumbnail   []byte // JPEG
-}
-
 // A StoredImage is a picture that lies in the blob store.
 type StoredImage struct {
 	Image

@@ -228,7 +228,7 @@ func statuses(t *testing.T, p platform.Platform, f fixture) {
 		{429, time.Minute, fault.Throttled, true},
 		{403, 0, fault.Throttled, true},
 		{503, time.Minute, fault.Throttled, true},
-		{503, 0, fault.Transient, false},
+		{503, 0, fault.Throttled, false},
 		{500, 0, fault.Transient, false},
 		{404, 0, fault.Gone, false},
 		{410, 0, fault.Gone, false},

@@ -9,6 +9,7 @@ package robots
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"net/url"
 	"slices"
@@ -32,7 +33,7 @@ type Rules struct {
 
 // A group is the lines below one or several User-agent lines.
 type group struct {
-	agents []string // lower case; "*" = everybody who is not named elsewhere
+	agents []string // lower case; "*" = every agent that is not named elsewhere
 	rules  []rule
 	delay  time.Duration // 0 = not stated
 }
@@ -68,7 +69,7 @@ func Parse(body []byte) Rules {
 			continue
 		}
 		if len(r.groups) == 0 {
-			continue // nobody is addressed yet
+			continue // no agent is named yet
 		}
 		g := &r.groups[len(r.groups)-1]
 		switch key {
@@ -87,10 +88,10 @@ func Parse(body []byte) Rules {
 	return r
 }
 
-// FromStatus is what the answer to GET /robots.txt means. A 2xx is parsed; a 4xx allows everything, but for 429; a
-// 429, a 5xx and anything else is fault.Transient, and until it is answered nothing may be asked for: Rules that
-// disallow everything come with the error. Status 0 is a site that cannot be reached. Redirects are the caller's to
-// follow, five at least.
+// FromStatus returns the rules that an answer to GET /robots.txt stands for. By RFC 9309 a 2xx is parsed, and a 4xx
+// other than 429 allows everything. A 429 or 5xx is an error of the class that fault.OfStatus gives it; anything else,
+// status 0 of a site that cannot be reached included, is fault.Transient. Rules that disallow everything come with the
+// error, for nothing may be requested until it is resolved. The caller follows redirects, five at least.
 func FromStatus(status int, body []byte) (Rules, error) {
 	switch {
 	case status >= 200 && status < 300:
@@ -99,7 +100,7 @@ func FromStatus(status int, body []byte) (Rules, error) {
 		return Rules{}, nil
 	}
 	return Rules{groups: []group{{agents: []string{"*"}, rules: []rule{{pattern: "/"}}}}},
-		fault.Newf(fault.Transient, "read robots.txt: status %d", status)
+		fault.Newf(cmp.Or(fault.OfStatus(status), fault.Transient), "read robots.txt: status %d", status)
 }
 
 // Allowed tells whether a robot may ask for path, which may have a query, on this site. agent is its product token,
@@ -134,7 +135,7 @@ func (r Rules) CrawlDelay(agent string) (delay time.Duration) {
 	return delay
 }
 
-// of returns every group that names agent, and those for everybody if none does.
+// of returns every group that names agent, and those for "*" if none does.
 func (r Rules) of(agent string) []group {
 	named := func(name string) []group {
 		return slices.DeleteFunc(slices.Clone(r.groups), func(g group) bool { return !slices.Contains(g.agents, name) })
@@ -160,7 +161,7 @@ func product(agent string) string {
 	return agent[:end]
 }
 
-// pattern normalizes all of a rule's path but what is special in it.
+// pattern normalizes a rule's path, but for its special characters.
 func pattern(path string) string {
 	path, end := strings.CutSuffix(path, "$")
 	parts := strings.Split(path, "*")

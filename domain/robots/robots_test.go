@@ -143,28 +143,30 @@ func TestFromStatus(t *testing.T) {
 	t.Parallel()
 	body := []byte("User-agent: *\nDisallow: /x\n")
 	for _, tt := range []struct {
-		status  int
-		x, y    bool // may be asked for
-		failing bool
+		status int
+		x, y   bool // may be requested
+		class  fault.Class
 	}{
-		{200, false, true, false},
-		{204, false, true, false},
-		{401, true, true, false},
-		{403, true, true, false},
-		{404, true, true, false},
-		{410, true, true, false},
-		{429, false, false, true},
-		{500, false, false, true},
-		{503, false, false, true},
-		{301, false, false, true}, // one redirect too many
-		{0, false, false, true},   // nobody answers
+		{200, false, true, ""},
+		{204, false, true, ""},
+		{401, true, true, ""},
+		{403, true, true, ""},
+		{404, true, true, ""},
+		{408, true, true, ""},
+		{410, true, true, ""},
+		{451, true, true, ""},
+		{429, false, false, fault.Throttled},
+		{500, false, false, fault.Transient},
+		{503, false, false, fault.Throttled},
+		{301, false, false, fault.Transient}, // one redirect too many
+		{0, false, false, fault.Transient},   // no answer
 	} {
 		r, err := robots.FromStatus(tt.status, body)
 		if r.Allowed("bot", "/x") != tt.x || r.Allowed("bot", "/y") != tt.y {
 			t.Errorf("status %d: /x %t, /y %t; want %t, %t", tt.status, r.Allowed("bot", "/x"), r.Allowed("bot", "/y"), tt.x, tt.y)
 		}
-		if class, _ := fault.Of(err); (class == fault.Transient) != tt.failing {
-			t.Errorf("status %d: %v", tt.status, err)
+		if class, _ := fault.Of(err); class != tt.class {
+			t.Errorf("status %d: %v is %q; want %q", tt.status, err, class, tt.class)
 		}
 	}
 }

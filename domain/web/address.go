@@ -8,8 +8,8 @@ import (
 // maxShown is how much of an address Show returns, in bytes.
 const maxShown = 200
 
-// Show is an address as logs, errors, IDs and summaries may hold it: without its user, query and fragment, where secrets
-// are, and at most 200 bytes of it. A query that was there shows as "?…". It is "" for what is no address.
+// Show is an address as logs, errors, IDs and summaries may hold it: without its user, query and fragment, where
+// secrets are, and at most 200 bytes of it. A query that was there shows as "?…". It is "" where address is none.
 func Show(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

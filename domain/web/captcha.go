@@ -9,18 +9,18 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// Check says what a page's status means, nil for one that may be read. A reader asks it before anything else, and
-// passes what it did not recognize to Unread in the end; who only loads pages asks neither. 429, 401 and 403 are a
-// *Refusal called by their number; so is 503 with a Retry-After, and an error page that is a challenge is the
-// *Refusal "captcha". 404 and 410 are fault.Gone, other 5xx, 408 and 425 fault.Transient, and what is left a
-// *ShapeError. Status 0, of a page that was read from a file, is 200.
+// Check returns nil for a page that a parser may read, and otherwise the error that its status stands for. A parser
+// calls it first, and Unread in the end where it did not recognize the page; code that only loads pages calls neither.
+// 429, 401 and 403 are a *Refusal with the status as its reason, and so is 503 with a Retry-After; an error page that
+// is a challenge is the *Refusal "captcha". A status whose class is fault.Invalid, and a redirect, are a *ShapeError;
+// the others have the class of fault.OfStatus. Status 0, of a page that was read from a file, counts as 200.
 func Check(p Page) error {
-	status := strconv.Itoa(p.Status)
+	status, class := strconv.Itoa(p.Status), fault.OfStatus(p.Status)
 	switch {
 	case p.Status == 0 || p.Status >= 200 && p.Status < 300:
 		return nil
-	case p.Status == 404 || p.Status == 410:
-		return fault.Newf(fault.Gone, "read %q: status %d", p.Asked, p.Status)
+	case class == fault.Gone:
+		return fault.Newf(class, "read %q: status %d", p.Asked, p.Status)
 	case p.Status == 429:
 		return Refused(status, p.RetryAfter)
 	}
@@ -30,13 +30,13 @@ func Check(p Page) error {
 	switch {
 	case p.Status == 401 || p.Status == 403 || p.Status == 503 && p.RetryAfter > 0:
 		return Refused(status, p.RetryAfter)
-	case p.Status == 408 || p.Status == 425 || p.Status >= 500:
-		return fault.Newf(fault.Transient, "read %q: status %d", p.Asked, p.Status)
+	case class != "" && class != fault.Invalid:
+		return fault.Newf(class, "read %q: status %d", p.Asked, p.Status)
 	}
 	return Unrecognized("status %d", p.Status)
 }
 
-// strong are what only a page holds that stands in for the one asked for; lower case.
+// strong are signs that only a page holds which stands in for the one that was asked for; lower case.
 var strong = [][]byte{
 	[]byte("cf_chl_opt"), []byte("cf-challenge"), []byte("<title>just a moment...</title>"),
 	[]byte("<title>attention required! | cloudflare"), // Cloudflare
@@ -48,8 +48,8 @@ var strong = [][]byte{
 	[]byte("our systems have detected unusual traffic"), // Google
 }
 
-// weak are what an ordinary page may hold as well: a contact form its reCAPTCHA, a site its guard's script. On a small
-// page in which nothing else is known, they are what the page is for.
+// weak are signs that an ordinary page may hold as well: a contact form its reCAPTCHA, a site its guard's script. On a
+// small page that is not recognized otherwise, they make a challenge.
 var weak = [][]byte{
 	[]byte("hcaptcha.com/"), []byte("h-captcha"), []byte("g-recaptcha"), []byte("google.com/recaptcha/"),
 	[]byte("recaptcha.net/recaptcha/"), []byte("cf-turnstile"), []byte("/cdn-cgi/challenge-platform/"),
@@ -62,7 +62,7 @@ var weak = [][]byte{
 // KiB.
 const smallPage = 64 << 10
 
-// Challenge returns the *Refusal "captcha" for a page that asks who is there instead of answering: hCaptcha, reCAPTCHA,
+// Challenge returns the *Refusal "captcha" for a page that wants proof of a human visitor: hCaptcha, reCAPTCHA,
 // Turnstile, DataDome, PerimeterX, Imperva, Akamai, or plain words; nil for any other. It goes by what such pages load
 // and say, so ask it only of a page in which nothing of the site's own was found.
 func Challenge(p Page) error {
@@ -74,8 +74,8 @@ func Challenge(p Page) error {
 	return nil
 }
 
-// Unread is what a reader returns for a page in which it has not found what it knows: the *Refusal where the page is a
-// challenge, else err, nil included.
+// Unread is the last call of a parser: where err is a *ShapeError and the page is a challenge it returns that *Refusal,
+// and otherwise err, nil included.
 func Unread(p Page, err error) error {
 	if shape := (*ShapeError)(nil); errors.As(err, &shape) {
 		if challenge := Challenge(p); challenge != nil {

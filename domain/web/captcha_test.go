@@ -32,10 +32,12 @@ func TestCheck(t *testing.T) {
 		{"gone", 404, 0, "", fault.Gone, ""},
 		{"gone for good", 410, 0, "", fault.Gone, ""},
 		{"broken", 500, 0, "", fault.Transient, ""},
-		{"away", 503, 0, "", fault.Transient, ""},
+		{"away", 503, 0, "", fault.Throttled, ""},
 		{"away for a while", 503, 2 * time.Minute, "", fault.Throttled, "503"},
 		{"away, with a challenge", 503, 0, cloudflare, fault.Throttled, "captcha"},
 		{"slow", 408, 0, "", fault.Transient, ""},
+		{"too early", 425, 0, "", fault.Transient, ""},
+		{"for legal reasons", 451, 0, "", fault.Blocked, ""},
 		{"not followed", 302, 0, "", fault.Invalid, ""},
 		{"wrong", 400, 0, "", fault.Invalid, ""},
 	} {

@@ -1,4 +1,4 @@
-// Package web is what any page is, whoever reads it: the request, the page that came back, its address, and what a
+// Package web has what pages of any site have in common: the request, the answer, its address, its pictures, and what a
 // status, a refusal or a CAPTCHA means. It does no I/O.
 package web
 
@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// A Request is what to ask a site for. Without a form it is a GET.
+// A Request asks a site for a page. Without a form it is a GET.
 type Request struct {
 	URL    string
 	Form   map[string][]string // sent by POST, URL-encoded
 	Header map[string]string   // beside those of the transport
-	Wait   string              // CSS selector of what scripts put there; a browser waits for it a while. "" = for nothing
+	Wait   string              // CSS selector of an element that scripts add; a browser waits a while for it. "" = no wait
 }
 
-// A Page is what a request was answered with, whatever the status.
+// A Page is the answer to a request, whatever its status.
 type Page struct {
 	Asked       string        // the request's URL
 	URL         string        // where redirects led
@@ -26,8 +26,17 @@ type Page struct {
 	Body        []byte        // UTF-8; of a browser, the document after its scripts ran
 }
 
-// Link resolves an address that stands on the page against the page's own: absolute http or https, without its
-// fragment. It returns nil for what is no such address.
+// A Photo is a picture that was downloaded, checked and decoded once, so it is whole.
+type Photo struct {
+	Data          []byte
+	ContentType   string // by its bytes: image/jpeg, image/png, image/gif or image/webp
+	Ext           string // that goes with ContentType: jpg, png, gif or webp
+	Width, Height int    // pixels; of a moving picture, of its first frame
+	Thumbnail     []byte // JPEG
+}
+
+// Link resolves an address on the page against the page's own: absolute http or https, without its fragment. It returns
+// nil for any other text.
 func (p Page) Link(href string) *url.URL {
 	u, err := url.Parse(strings.TrimSpace(href))
 	if err != nil || href == "" {

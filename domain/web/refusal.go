@@ -8,14 +8,14 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// A Refusal is a site that does not want to be asked now: 429, 403, a CAPTCHA, a refused connection.
+// A Refusal is the error of a site that refuses requests for now: by 429, 403, a CAPTCHA, a refused connection.
 type Refusal struct {
-	Reason string // for people and a metric's label: "429", "403", "captcha", "connection refused", …
+	Reason string // for operators and a metric's label: "429", "403", "captcha", "connection refused", …
 }
 
 func (r *Refusal) Error() string { return "the site refuses: " + r.Reason }
 
-// Refused makes the error of a refusal. after is how long the site itself asks to be left alone, 0 = it does not say.
+// Refused makes the error of a refusal. after is the wait that the site itself asks for, 0 = none.
 func Refused(reason string, after time.Duration) error {
 	return &fault.Error{Class: fault.Throttled, After: after, Err: &Refusal{reason}}
 }
@@ -29,10 +29,10 @@ func RefusalOf(err error) *Refusal {
 	return nil
 }
 
-// A ShapeError says that a page is not what the parser knows: the site has changed, or it is another page. It is never
+// A ShapeError says that a parser does not recognize a page: the site has changed, or it is another page. It is never
 // mistaken for a page without results.
 type ShapeError struct {
-	What string // what was looked for and not found
+	What string // the element or value that was not found
 }
 
 func (e *ShapeError) Error() string { return "page not recognized: " + e.What }

@@ -134,14 +134,14 @@ func (s *Store) ReadFile(ctx context.Context, key string) ([]byte, error) {
 	return data, nil
 }
 
-// PutThumbnail stores the JPEG thumbnail of the picture at key under ThumbnailKey(key). Bytes of another length replace
-// the stored ones.
-func (s *Store) PutThumbnail(ctx context.Context, key string, data []byte) error {
+// PutThumbnail stores the JPEG thumbnail of the picture at key under ThumbnailKey(key), which it returns. Bytes of
+// another length replace what is there. A key that is not a picture's is fault.Invalid.
+func (s *Store) PutThumbnail(ctx context.Context, key string, data []byte) (thumbnailKey string, err error) {
 	thumb := ThumbnailKey(key)
 	if thumb == "" {
-		return fault.Newf(fault.Invalid, "store thumbnail: bad key %.120q", key)
+		return "", fault.Newf(fault.Invalid, "store thumbnail: bad key %.120q", key)
 	}
-	return s.put(ctx, thumb, data)
+	return thumb, s.put(ctx, thumb, data)
 }
 
 // ThumbnailKey is where the thumbnail of a picture lies: thumbs/ab/cd/abcd….jpg for images/ab/cd/abcd….png. It is ""

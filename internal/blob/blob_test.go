@@ -62,8 +62,8 @@ func TestPutImage(t *testing.T) {
 			}
 			wg.Wait()
 			key, _, _ := s.PutImage(t.Context(), data, "jpg")
-			if err := s.PutThumbnail(t.Context(), key, []byte("small")); err != nil {
-				t.Fatal(err)
+			if thumb, err := s.PutThumbnail(t.Context(), key, []byte("small")); err != nil || thumb != blob.ThumbnailKey(key) {
+				t.Fatalf("PutThumbnail(%q) = %q, %v", key, thumb, err)
 			}
 			for _, tt := range []struct{ key, content, etag string }{
 				{key, string(data), `"` + wantSum + `"`},
@@ -192,7 +192,7 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	for _, key := range []string{"", "../x", "thumbs/ab/ab/" + sum + ".jpg"} {
-		if err := s.PutThumbnail(t.Context(), key, []byte("x")); !invalid(err) {
+		if _, err := s.PutThumbnail(t.Context(), key, []byte("x")); !invalid(err) {
 			t.Errorf("PutThumbnail(%q) = %v; want invalid", key, err)
 		}
 	}

@@ -11,9 +11,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -22,13 +19,8 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
+	"github.com/mtlrent/conveyor/internal/chromium"
 )
-
-// Install is what to do where Chromium or its driver is missing.
-const Install = "run `conveyor install-browser`, or by hand: sudo apt-get install -y --no-install-recommends chromium nodejs npm"
-
-// Executables are the names of Chromium, the best first.
-var Executables = []string{"chromium", "chromium-browser", "google-chrome"}
 
 // Options are the settings of a Browser. A zero field takes its default.
 type Options struct {
@@ -36,11 +28,11 @@ type Options struct {
 	// Driver is the folder of Playwright's driver: package/cli.js of the npm package playwright-core, and node, a link to
 	// Node 18 or newer. Default the tool cache of `conveyor install-browser`.
 	Driver string
-	// Dial is how everything is connected to, see fetch.Dial. Required.
+	// Dial makes the connections of pages, see fetch.Dial. Required.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	Pages     int           // at once; default 2
-	MaxCycles int           // calls of CycleDone after which Chromium is started anew; default 50
+	MaxCycles int           // calls of CycleDone after which Chromium is restarted; default 50
 	MaxAge    time.Duration // of a Chromium; default 2 h
 	MaxRSS    int64         // bytes of Chromium and the driver together, Linux only; default 1.5 GiB
 	Timeout   time.Duration // for one page, from an open slot to its content; default 30 s
@@ -88,48 +80,29 @@ func New(o Options) *Browser {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	for _, name := range Executables {
-		if path, err := exec.LookPath(name); err == nil && o.Executable == "" {
-			o.Executable = path
-		}
+	if o.Executable == "" {
+		o.Executable = chromium.Find()
 	}
-	if o.Driver == "" {
-		o.Driver = DefaultDriver()
-	}
+	o.Driver = cmp.Or(o.Driver, chromium.DefaultDriver())
 	b := &Browser{o: o, slots: semaphore.NewWeighted(int64(o.Pages)), all: map[*generation]struct{}{}}
 	b.metrics = newMetrics(o.Registerer)
 	return b
 }
 
-// DriverVersion is the version of playwright-core that the library speaks to.
-const DriverVersion = "1.52.0"
-
-// DefaultDriver is where `conveyor install-browser` puts the driver; "" where this user has no folder for such things.
-func DefaultDriver() string {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, "conveyor", "playwright-core@"+DriverVersion)
-}
-
-// Check says whether everything is there that Load needs, and if not, which command gets it.
+// Check returns nil where Load can start Chromium. Its error names the command that installs what is missing.
 func (b *Browser) Check() error {
-	if b.o.Executable == "" {
-		return fmt.Errorf("find Chromium: none of %q is on the PATH; %s", Executables, Install)
+	if err := chromium.Check(b.o.Executable); err != nil {
+		return err
 	}
-	if _, err := exec.LookPath(b.o.Executable); err != nil {
-		return fmt.Errorf("find Chromium: %w; %s", err, Install)
-	}
-	return checkDriver(b.o.Driver)
+	return chromium.CheckDriver(b.o.Driver)
 }
 
 // errDied marks a page that was lost with its Chromium: it may be loaded again.
-var errDied = errors.New("browser died under the page")
+var errDied = errors.New("browser ended while the page was open")
 
 // Load opens the page, waits until its document is there and, with Wait, until that element is or has had its time,
 // and returns what came back whatever the status. Images, fonts and media are not loaded. A request with a form is a
-// navigation by POST; what is no HTML comes back as the bytes that were sent.
+// navigation by POST; a document that is not HTML comes back as the bytes that were sent.
 //
 // The faults: a *web.Refusal (Throttled) where the connection is refused; Gone for a host that does not exist;
 // Transient for timeouts, trouble of the network, and a Chromium that died twice; Invalid for an address that is not
@@ -150,7 +123,7 @@ func (b *Browser) Load(ctx context.Context, r web.Request) (web.Page, error) {
 	b.metrics.seconds.Observe(time.Since(began).Seconds())
 	b.metrics.pages.WithLabelValues(outcome(ctx, err)).Inc()
 	if err != nil {
-		return web.Page{}, fmt.Errorf("load %s: %w", u.Scheme+"://"+u.Host+u.EscapedPath(), err)
+		return web.Page{}, fmt.Errorf("load %s: %w", web.ShowURL(u), err)
 	}
 	return p, nil
 }
@@ -183,7 +156,7 @@ func (b *Browser) load(ctx context.Context, r web.Request) (web.Page, error) {
 		case again:
 			return p, &fault.Error{Class: fault.Transient, Err: err}
 		}
-		b.o.Log.Warn("browser died under a page, which is loaded once more", "err", err)
+		b.o.Log.Warn("Chromium ended while a page was loading; loading it again", "err", err)
 	}
 }
 
@@ -255,12 +228,12 @@ func (b *Browser) retire(g *generation, reason string) {
 	}
 	if reason != reasonClosed && reason != reasonFailed {
 		b.metrics.restarts.WithLabelValues(reason).Inc()
-		b.o.Log.Info("browser is started anew", "reason", reason, "pages", g.pages)
+		b.o.Log.Info("restarting Chromium", "reason", reason, "pages", g.pages)
 	}
 	g.endWhenIdle()
 }
 
-// CycleDone says that a platform's cycle has ended.
+// CycleDone tells the browser that a cycle of a platform has ended.
 func (b *Browser) CycleDone() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -269,7 +242,7 @@ func (b *Browser) CycleDone() {
 	}
 }
 
-// Close ends Chromium, the driver and the proxy, and what they are loading, and waits until all are gone.
+// Close ends Chromium, the driver and the proxy, with the pages that are loading, and waits until all are gone.
 func (b *Browser) Close() error {
 	b.mu.Lock()
 	b.closed = true

@@ -18,6 +18,8 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/web"
+	"github.com/mtlrent/conveyor/internal/chromium"
 )
 
 // DevtoolsOptions are the settings of Devtools. A zero field takes its default.
@@ -26,10 +28,10 @@ type DevtoolsOptions struct {
 	// does not matter. Its user, password and query are passed on, and shown nowhere.
 	URL    string
 	Driver string // as in Options
-	// Dial is how everything is connected to that a page asks for, see fetch.Dial. Required.
+	// Dial makes the connections of pages, see fetch.Dial. Required.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// ProxyHost is where Chromium reaches our proxy: a host, or host:port for a fixed port. Default 127.0.0.1. With a
-	// name the proxy listens on all interfaces: it lets in nobody but our pages.
+	// name the proxy listens on all interfaces: it serves no client but our pages.
 	ProxyHost string
 
 	Pages   int           // at once; default 2
@@ -42,12 +44,12 @@ type DevtoolsOptions struct {
 	Registerer prometheus.Registerer
 }
 
-// Devtools takes pages as they are in a Chromium that somebody else runs. It is safe for concurrent use, and for
-// several processes at one Chromium.
+// Devtools captures pages in a Chromium that another process runs. It is safe for concurrent use, and several processes
+// may share one Chromium.
 //
-// Each page has a browser context of its own. Chromium itself ends those of a client that is gone. Everything that a
-// page asks for goes through our proxy, but for what only the one who starts Chromium can switch off: start it with
-// --disable-quic and --force-webrtc-ip-handling-policy=disable_non_proxied_udp, or WebRTC sends UDP past the proxy.
+// Each page has a browser context of its own. Chromium itself ends those of a client that is gone. All requests of a
+// page go through our proxy if Chromium is started with --disable-quic and
+// --force-webrtc-ip-handling-policy=disable_non_proxied_udp: without them WebRTC sends UDP past the proxy.
 type Devtools struct {
 	o       DevtoolsOptions
 	metrics *devtoolsMetrics
@@ -64,7 +66,7 @@ type Devtools struct {
 // NewDevtools opens nothing.
 func NewDevtools(o DevtoolsOptions) *Devtools {
 	o.URL = cmp.Or(o.URL, "http://127.0.0.1:9222")
-	o.Driver = cmp.Or(o.Driver, DefaultDriver())
+	o.Driver = cmp.Or(o.Driver, chromium.DefaultDriver())
 	o.ProxyHost = cmp.Or(o.ProxyHost, "127.0.0.1")
 	o.Pages = cmp.Or(o.Pages, 2)
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
@@ -153,7 +155,7 @@ func (d *Devtools) Capture(ctx context.Context, address string) (draft.Capture, 
 	}
 	d.metrics.pages.WithLabelValues(result).Inc()
 	if err != nil {
-		return draft.Capture{}, fmt.Errorf("capture %s: %w", u.Scheme+"://"+u.Host+u.EscapedPath(), err)
+		return draft.Capture{}, fmt.Errorf("capture %s: %w", web.ShowURL(u), err)
 	}
 	c.Asked = address
 	return c, nil
@@ -161,7 +163,7 @@ func (d *Devtools) Capture(ctx context.Context, address string) (draft.Capture, 
 
 var (
 	errUnopened = errors.New("no page was opened")
-	errKilled   = fmt.Errorf("%w: its driver was ended, for another page did not end", errDied)
+	errKilled   = fmt.Errorf("%w: its driver was stopped because another page did not close", errDied)
 )
 
 func (d *Devtools) capture(ctx context.Context, address string) (draft.Capture, error) {
@@ -238,7 +240,7 @@ func (d *Devtools) enter(ctx context.Context, e endpoint, ws string) (*link, err
 
 // newLink prepares a link, and the proxy with the first. The caller holds mu.
 func (d *Devtools) newLink(e endpoint, ws string) (*link, error) {
-	if err := checkDriver(d.o.Driver); err != nil {
+	if err := chromium.CheckDriver(d.o.Driver); err != nil {
 		return nil, err
 	}
 	if d.proxy == nil {
@@ -258,13 +260,12 @@ func (d *Devtools) newLink(e endpoint, ws string) (*link, error) {
 		p.at = net.JoinHostPort(host, port)
 		d.proxy = p
 	}
-	l := &link{d: d, endpoint: e, ws: ws, ready: make(chan struct{})}
-	l.driver.folder, l.driver.log = d.o.Driver, d.o.Log
-	l.ctx, l.cancel = context.WithCancelCause(context.Background())
+	l := &link{d: d, endpoint: e, ws: ws}
+	l.engine.init(d.o.Driver, d.o.Log, func() { l.lost(errKilled) })
 	return l, nil
 }
 
-// Close ends the driver and the proxy, and what is being loaded, and waits until all are gone. Chromium lives on.
+// Close ends the driver, the proxy and the pages that are loading, and waits until all are gone. Chromium goes on.
 func (d *Devtools) Close() error {
 	d.mu.Lock()
 	d.closed = true
@@ -283,18 +284,12 @@ func (d *Devtools) Close() error {
 // connectGrace is how long a connection to Chromium may take.
 const connectGrace = 10 * time.Second
 
-// link is a driver of ours that is connected to Chromium. When either is lost, so is the link.
+// link is a driver of ours that is connected to a Chromium of others.
 type link struct {
+	engine
 	d        *Devtools
 	endpoint endpoint
 	ws       string
-	driver   driver
-	browser  playwright.Browser
-	ready    chan struct{} // closed when it is up, or err says why not
-	err      error
-	ctx      context.Context // cancelled with the link: its pages are lost
-	cancel   context.CancelCauseFunc
-	pages    sync.WaitGroup
 }
 
 // up says whether pages can be opened.
@@ -319,32 +314,16 @@ func (l *link) down() bool {
 
 // run is a link's life.
 func (l *link) run() {
-	if l.err = l.connect(); l.err != nil {
-		l.lost(l.err)
-	}
-	close(l.ready)
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
-	for l.ctx.Err() == nil {
-		select {
-		case <-l.ctx.Done():
-		case <-tick.C:
-			if !l.driver.alive() {
-				l.lost(errDied)
-			}
-		}
-	}
-	l.bounded(callGrace, func() {
-		l.pages.Wait()
-		if l.browser != nil {
-			_ = l.browser.Close() // the connection only
-		}
-		l.driver.stop()
-	})
-	l.driver.end()
+	l.live(l.connect, l.lost, l.watch, l.ctx.Done())
 	l.d.mu.Lock()
 	delete(l.d.all, l)
 	l.d.mu.Unlock()
+}
+
+func (l *link) watch() {
+	if !l.driver.alive() {
+		l.lost(errDied)
+	}
 }
 
 // lost gives up a link and its pages: the next page makes another.
@@ -355,16 +334,6 @@ func (l *link) lost(cause error) {
 	if l.d.link == l {
 		l.d.link = nil
 	}
-}
-
-// bounded calls f, and kills the driver when that takes longer: f's calls to it then fail.
-func (l *link) bounded(most time.Duration, f func()) {
-	t := time.AfterFunc(most, func() {
-		l.lost(errKilled)
-		l.driver.kill()
-	})
-	f()
-	t.Stop()
 }
 
 func (l *link) connect() error {
@@ -386,11 +355,12 @@ func (l *link) connect() error {
 	return nil
 }
 
-// pageAddress reads what a browser may be sent to. Its error quotes nothing.
+// pageAddress reads the address of a page: http or https, with a host and without credentials. Its error does not quote
+// it.
 func pageAddress(address string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
-		return nil, fault.Newf(fault.Invalid, "not an address that a browser is sent to")
+		return nil, fault.Newf(fault.Invalid, "not an http or https address of a page")
 	}
 	return u, nil
 }

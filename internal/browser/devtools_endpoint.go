@@ -42,16 +42,17 @@ func parseEndpoint(address string) (endpoint, error) {
 		u.Scheme = "https"
 	case "http", "https":
 	default:
-		return endpoint{}, errors.New("CHROME_DEVTOOLS_URL is no http, https, ws or wss address; expected http://host:port")
+		return endpoint{}, errors.New("CHROME_DEVTOOLS_URL is not an http, https, ws or wss address; " +
+			"expected http://host:port")
 	}
 	if u.Hostname() == "" {
-		return endpoint{}, errors.New("CHROME_DEVTOOLS_URL names no host; expected http://host:port")
+		return endpoint{}, errors.New("CHROME_DEVTOOLS_URL has no host; expected http://host:port")
 	}
 	u.Path, u.RawPath, u.Fragment = "", "", ""
 	return endpoint{url: u, at: u.Scheme + "://" + u.Host}, nil
 }
 
-// version asks Chromium who it is, and returns the address of its WebSocket, at the host and port that were asked.
+// version asks Chromium for its version, and returns the address of its WebSocket at the endpoint's host and port.
 func (e endpoint) version(ctx context.Context) (ws string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, versionTimeout, fmt.Errorf("no answer within %s", versionTimeout))
 	defer cancel()
@@ -92,20 +93,20 @@ func (e endpoint) ask(ctx context.Context) (string, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxVersion))
 	if err != nil {
-		return "", fmt.Errorf("read its answer: %w", err)
+		return "", fmt.Errorf("read the answer: %w", err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("it answers %d: %.200q", resp.StatusCode, strings.TrimSpace(string(body)))
+		return "", fmt.Errorf("the answer is status %d: %.200q", resp.StatusCode, strings.TrimSpace(string(body)))
 	}
 	var said struct {
 		Socket string `json:"webSocketDebuggerUrl"`
 	}
 	if err := json.Unmarshal(body, &said); err != nil || said.Socket == "" {
-		return "", fmt.Errorf("it answers without a webSocketDebuggerUrl, as no Chromium does: %.200q", body)
+		return "", fmt.Errorf("the answer has no webSocketDebuggerUrl, so it is not Chromium's: %.200q", body)
 	}
 	socket, err := url.Parse(said.Socket)
 	if err != nil {
-		return "", errors.New("its webSocketDebuggerUrl cannot be read")
+		return "", errors.New("the webSocketDebuggerUrl of the answer is not an address")
 	}
 	// The host it names is the one that it was asked by, or that of its own network.
 	u.Path, u.RawPath = socket.Path, socket.RawPath

@@ -20,6 +20,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/browser"
+	"github.com/mtlrent/conveyor/internal/chromium"
 	"github.com/mtlrent/conveyor/internal/devstack"
 	"github.com/mtlrent/conveyor/internal/fetch"
 )
@@ -30,7 +31,7 @@ func ownDriver(t testing.TB) (dir string, running func() []proc) {
 	dir = t.TempDir()
 	real := os.Getenv("CONVEYOR_BROWSER_DRIVER")
 	if real == "" {
-		real = browser.DefaultDriver()
+		real = chromium.DefaultDriver()
 	}
 	for _, name := range []string{"node", "package"} {
 		if err := os.Symlink(filepath.Join(real, name), filepath.Join(dir, name)); err != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/playwright-community/playwright-go"
@@ -22,37 +21,24 @@ const (
 	maxScreenshotHeight   = 8000
 	maxScreenshotBytes    = 5 << 20
 
-	maxDocuments = 20     // that lead to one another, by redirects or by themselves
-	maxNuisances = 20     // dialogs and popups
-	maxRequests  = 10_000 // under way that are counted, and held back until they are answered
+	maxDocuments = 20 // that lead to one another, by redirects or by themselves
+	maxNuisances = 20 // dialogs and popups
 
 	lookEvery = 50 * time.Millisecond
 	stopGrace = 2 * time.Second // for a page that is busy, before its scripts are stopped
 )
 
-// tab is one page in a context of its own.
+// tab captures a page once it is stable.
 type tab struct {
+	session
 	l       *link
 	address string
-	visit   *visit
-	cancel  context.CancelCauseFunc
-	owned   sync.WaitGroup
-
-	context playwright.BrowserContext
-	once    sync.Once // closes context
-	page    playwright.Page
-	session playwright.CDPSession
-	asked   chan struct{}   // has room for one: there are questions
 	enough  context.Context // ends when the page has shown too many dialogs and popups
 	bother  context.CancelFunc
-	world   any  // ours in the page, nil where there is none yet
 	stopped bool // its scripts are
 
-	mu        sync.Mutex
-	questions []map[string]any   // of Chromium's, to be answered in their order
-	frame     string             // the main one
+	// session.mu guards these.
 	responses map[string]*answer // of documents, by navigation
-	document  *answer            // the one that is shown
 	trail     []string           // addresses of the documents that were asked for, without repetitions
 	documents int
 	waiting   map[string]struct{} // requests under way
@@ -65,54 +51,27 @@ type tab struct {
 // capture opens a page and takes it. Its error is a fault, the caller's own, or wraps errDied. It wraps errUnopened
 // where the site was asked for nothing.
 func (l *link) capture(ctx context.Context, address string) (c draft.Capture, err error) {
-	l.pages.Add(1)
-	defer l.pages.Done()
 	began := time.Now()
-	ctx, cancel := context.WithTimeoutCause(ctx, l.d.o.Timeout, errTimeout)
-	defer cancel()
-	ctx, lose := context.WithCancelCause(ctx)
-	defer lose(nil)
-	defer context.AfterFunc(l.ctx, func() { lose(context.Cause(l.ctx)) })()
-	t := &tab{
-		l: l, address: address, cancel: lose, asked: make(chan struct{}, 1),
-		responses: map[string]*answer{}, waiting: map[string]struct{}{}, active: began,
-	}
-	t.enough, t.bother = context.WithCancel(ctx)
-	t.visit = l.d.proxy.begin(func() {}) // what is beyond is not loaded
-	defer l.d.proxy.end(t.visit)
-
-	// Calls to the driver know no context: they are made to fail by closing what they are about.
-	done, opened := make(chan struct{}), make(chan struct{})
-	t.owned.Go(func() {
-		select {
-		case <-done:
-			return
-		case <-ctx.Done():
-		}
-		l.bounded(callGrace, func() {
-			select {
-			case <-opened:
-				t.close()
-			case <-done:
-			}
-			<-done
-		})
-	})
-	t.owned.Go(func() { t.handle(done) })
-	c, err = t.capture(ctx, opened, began.Add(l.d.o.Timeout*5/6))
-	lose(nil) // calls that nobody waits for any more
-	close(done)
-	l.bounded(callGrace, func() {
-		if t.context != nil {
-			t.close()
-		}
-		t.owned.Wait()
-	})
+	t := &tab{l: l, address: address, responses: map[string]*answer{}, waiting: map[string]struct{}{}, active: began}
+	t.session = session{engine: &l.engine, proxy: l.d.proxy, timeout: l.d.o.Timeout, answer: continued,
+		over: func() {}} // the rest is not loaded
+	err = t.run(ctx, func(ctx context.Context, opened chan<- struct{}) error {
+		t.enough, t.bother = context.WithCancel(ctx)
+		defer t.bother()
+		c, err = t.capture(ctx, opened, began.Add(t.timeout*5/6))
+		return err
+	}, explained)
 	return c, err
 }
 
-// close ends the page, whatever it is doing: calls to the driver about it fail.
-func (t *tab) close() { t.once.Do(func() { _ = t.context.Close() }) }
+// explained is for an error that was explained while its page was open: whether the page then ends in time does not
+// change it.
+func explained(_ context.Context, err error) error { return err }
+
+// continued lets a request that was paused go on: only the questions of proxy and sites for credentials matter.
+func continued(map[string]any) (method string, params map[string]any) {
+	return "Fetch.continueRequest", map[string]any{}
+}
 
 // capture does the work. At the time takeAt a page that is there is taken as it is.
 func (t *tab) capture(ctx context.Context, opened chan<- struct{}, takeAt time.Time) (draft.Capture, error) {
@@ -134,7 +93,7 @@ func (t *tab) capture(ctx context.Context, opened chan<- struct{}, takeAt time.T
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.document == nil {
-		return draft.Capture{}, fault.Newf(fault.Transient, "no answer was seen")
+		return draft.Capture{}, fault.Newf(fault.Transient, "no response was received")
 	}
 	c.URL, c.Status, c.ContentType = t.document.url, t.document.status, t.document.header.Get("Content-Type")
 	for _, a := range t.trail {
@@ -153,78 +112,51 @@ const interruptible = `for (const f of ["alert", "confirm", "prompt"]) {
 
 // open makes a context with an empty page.
 func (t *tab) open(opened chan<- struct{}) error {
-	b := t.l.browser
+	version := t.l.browser.Version()
 	id := identity{languages: []string{"en-US", "en"}, width: pageWidth, height: pageHeight, scale: 1}
-	c, err := b.NewContext(playwright.BrowserNewContextOptions{
-		Proxy:           &playwright.Proxy{Server: t.l.d.proxy.url()}, // Playwright adds <-loopback>: nothing bypasses it
-		AcceptDownloads: playwright.Bool(false), ServiceWorkers: playwright.ServiceWorkerPolicyBlock,
-		Viewport:  &playwright.Size{Width: pageWidth, Height: pageHeight},
-		UserAgent: playwright.String(id.userAgent(b.Version())), Locale: &id.languages[0],
-	})
+	err := t.session.open(playwright.BrowserNewContextOptions{
+		Proxy:          &playwright.Proxy{Server: t.proxy.url()}, // Playwright adds <-loopback>: nothing bypasses it
+		ServiceWorkers: playwright.ServiceWorkerPolicyBlock,
+		Viewport:       &playwright.Size{Width: pageWidth, Height: pageHeight},
+		UserAgent:      playwright.String(id.userAgent(version)), Locale: &id.languages[0],
+	}, opened)
 	if err != nil {
 		return err
 	}
-	t.context = c
-	close(opened)
-	if t.page, err = c.NewPage(); err != nil {
-		return err
-	}
-	c.OnPage(func(p playwright.Page) {
+	t.context.OnPage(func(p playwright.Page) {
 		t.nuisance()
 		t.owned.Go(func() { _ = p.Close() })
 	})
-	t.page.OnCrash(func(playwright.Page) { t.cancel(errCrashed) })
-	if t.session, err = c.NewCDPSession(t.page); err != nil {
-		return err
-	}
 	for method, see := range map[string]func(map[string]any){
-		"Fetch.requestPaused": t.ask, "Fetch.authRequired": t.ask,
 		"Page.frameNavigated": t.navigated, "Page.javascriptDialogOpening": func(map[string]any) { t.nuisance() },
 		"Network.requestWillBeSent": t.requested, "Network.responseReceived": t.answered,
 		"Network.dataReceived": t.received, "Network.loadingFinished": t.finished, "Network.loadingFailed": t.finished,
 	} {
-		t.session.On(method, see)
+		t.cdp.On(method, see)
 	}
-	tree, err := t.session.Send("Page.getFrameTree", nil)
+	tree, err := t.cdp.Send("Page.getFrameTree", nil)
 	if err != nil {
 		return err
 	}
 	t.mu.Lock()
 	t.frame = text(tree, "frameTree", "frame", "id")
 	t.mu.Unlock()
-	for _, step := range []event{
+	return t.send(
 		// Playwright has said it too, but for the brands.
-		{"Emulation.setUserAgentOverride", id.override(b.Version())},
-		{"Page.enable", nil},
-		{"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": interruptible}},
-		{"Network.enable", map[string]any{"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}},
-		// For the questions of proxy and sites to come here: one that nobody answers is a window that nobody sees.
-		{"Fetch.enable", map[string]any{"handleAuthRequests": true, "patterns": []map[string]string{{"urlPattern": "*"}}}},
-	} {
-		if _, err := t.session.Send(step.method, step.params); err != nil {
-			return fmt.Errorf("%s: %w", step.method, err)
-		}
-	}
-	return nil
+		command{"Emulation.setUserAgentOverride", id.override(version)},
+		command{"Page.enable", nil},
+		command{"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": interruptible}},
+		command{"Network.enable", map[string]any{"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}},
+		// For the questions of proxy and sites to come here: Chromium would show a window for one that nothing answers.
+		command{"Fetch.enable", map[string]any{
+			"handleAuthRequests": true, "patterns": []map[string]string{{"urlPattern": "*"}},
+		}},
+	)
 }
 
 // What follows is called by the library, one at a time, and must not call it.
 
-// ask passes on a question of Chromium's. Each is a request that waits for its answer, and the page for it. Only a
-// page that asks beyond all measure gets some of them lost.
-func (t *tab) ask(params map[string]any) {
-	t.mu.Lock()
-	if len(t.questions) < maxRequests {
-		t.questions = append(t.questions, params)
-	}
-	t.mu.Unlock()
-	select {
-	case t.asked <- struct{}{}:
-	default:
-	}
-}
-
-// nuisance counts what the page bothers people with.
+// nuisance counts a dialog or popup of the page.
 func (t *tab) nuisance() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -243,11 +175,11 @@ func (t *tab) requested(params map[string]any) {
 			t.trail = append(t.trail, address)
 		}
 		if t.documents++; t.documents > maxDocuments+1 {
-			t.cancel(fault.Newf(fault.Invalid, "redirects for ever"))
+			t.lose(fault.Newf(fault.Invalid, "endless redirects"))
 		}
 		t.coming, t.size = id, 0
 	}
-	// Those of other forms are documents and workers, whose end is told elsewhere; the load event waits for them.
+	// Those of other forms are documents and workers, whose end other events report; the load event waits for them.
 	if !strings.Contains(id, ".") || kind == "EventSource" || kind == "Ping" || len(t.waiting) >= maxRequests {
 		return
 	}
@@ -280,7 +212,7 @@ func (t *tab) received(params map[string]any) {
 	}
 	n, _ := number(params["dataLength"])
 	if t.size += n; t.size > fetch.MaxPageBytes {
-		t.cancel(tooLarge())
+		t.lose(tooLarge())
 	}
 }
 
@@ -311,59 +243,6 @@ func (t *tab) idle(stable time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.waiting) == 0 && time.Since(t.active) >= stable && t.visit.quiet() >= stable
-}
-
-// handle answers Chromium's questions until the page is done.
-func (t *tab) handle(done <-chan struct{}) {
-	for {
-		select {
-		case <-done:
-			return
-		case <-t.asked:
-		}
-		t.mu.Lock()
-		questions := t.questions
-		t.questions = nil
-		t.mu.Unlock()
-		for _, asked := range questions {
-			select {
-			case <-done:
-				return
-			default:
-				_, _ = t.session.Send(t.answer(asked)) // fails where the page has gone on
-			}
-		}
-	}
-}
-
-// answer is what to say to a question.
-func (t *tab) answer(asked map[string]any) (method string, params map[string]any) {
-	params = map[string]any{"requestId": asked["requestId"]}
-	if asked["authChallenge"] == nil {
-		return "Fetch.continueRequest", params
-	}
-	params["authChallengeResponse"] = t.visit.credentials(asked)
-	return "Fetch.continueWithAuth", params
-}
-
-// call is a call of the protocol that is given up when ctx ends.
-func (t *tab) call(ctx context.Context, method string, params map[string]any) (map[string]any, error) {
-	type reply struct {
-		result any
-		err    error
-	}
-	back := make(chan reply, 1)
-	t.owned.Go(func() {
-		result, err := t.session.Send(method, params)
-		back <- reply{result, err}
-	})
-	select {
-	case r := <-back:
-		result, _ := r.result.(map[string]any)
-		return result, r.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 }
 
 // navigate sends the page to its address and returns when the first byte of an answer is there.
@@ -420,7 +299,7 @@ func (t *tab) settle(ctx context.Context, takeAt time.Time) (stable bool, err er
 }
 
 // watch is since when nothing has changed in the document, in milliseconds, below 0 before its load event. It is run
-// in a world of ours: what the page's scripts have made of JavaScript does not matter to it.
+// in a world of ours, which the page's scripts cannot change.
 const watch = `(() => {
 	globalThis.changed ??= performance.now();
 	globalThis.observer ??= (() => {
@@ -443,60 +322,31 @@ func (t *tab) look(ctx context.Context) (unchanged time.Duration, complete bool)
 	return time.Duration(n) * time.Millisecond, ok && n >= 0
 }
 
-// evaluate runs an expression in a world of ours in the page.
-func (t *tab) evaluate(ctx context.Context, expression string) (any, error) {
-	if t.world == nil {
-		t.mu.Lock()
-		frame := t.frame
-		t.mu.Unlock()
-		made, err := t.call(ctx, "Page.createIsolatedWorld", map[string]any{"frameId": frame, "worldName": "conveyor"})
-		if err != nil {
-			return nil, err
-		}
-		t.world = made["executionContextId"]
-	}
-	result, err := t.call(ctx, "Runtime.evaluate", map[string]any{
-		"contextId": t.world, "returnByValue": true, "expression": expression,
-	})
-	if err != nil {
-		if ctx.Err() == nil {
-			t.world = nil // it ended with its document
-		}
-		return nil, err
-	}
-	value, _ := result["result"].(map[string]any)
-	return value["value"], nil
-}
-
-// stop has the page's scripts ended, and what it is still loading. It does not wait: a page that is busy answers late.
+// stop ends the page's scripts and its requests. It does not wait: a page that is busy answers late.
 func (t *tab) stop() {
 	t.stopped = true
-	for _, step := range []event{
+	for _, step := range []command{
 		{"Emulation.setScriptExecutionDisabled", map[string]any{"value": true}},
 		{"Runtime.terminateExecution", nil},
 		{"Page.stopLoading", nil},
 	} {
-		t.owned.Go(func() { _, _ = t.session.Send(step.method, step.params) })
+		t.owned.Go(func() { _, _ = t.cdp.Send(step.method, step.params) })
 	}
 }
 
 // content is the document as it is now. Scripts that keep the page busy are stopped.
 func (t *tab) content(ctx context.Context) ([]byte, error) {
-	expression := fmt.Sprintf(serialize, fetch.MaxPageBytes)
 	for tries := 0; ; tries++ {
 		soon, cancel := context.WithTimeout(ctx, stopGrace)
-		value, err := t.evaluate(soon, expression)
+		html, err := t.html(soon)
+		class, _ := fault.Of(err)
 		busy := soon.Err() != nil
 		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		case err == nil:
-			html, ok := value.(string)
-			if !ok || len(html) > fetch.MaxPageBytes {
-				return nil, tooLarge()
-			}
-			return []byte(strings.ToValidUTF8(html, "\ufffd")), nil
+		case err == nil || class == fault.Invalid: // too large
+			return html, err
 		case busy && !t.stopped:
 			t.stop()
 		case !busy && tries >= maxDocuments:
@@ -533,16 +383,10 @@ func (t *tab) screenshot(ctx context.Context) []byte {
 	return nil
 }
 
-// explain turns an error into a fault by what it was about: time, network, page or Chromium.
+// explain turns an error into a fault by its cause: time, network, page or Chromium.
 func (t *tab) explain(ctx context.Context, err error) error {
-	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errTimeout):
-		return fault.Newf(fault.Transient, "%w after %s", errTimeout, t.l.d.o.Timeout)
-	case cause != nil:
-		return cause // the caller's own, ErrClosed, errDied, or a fault
-	}
-	if known := (*fault.Error)(nil); errors.As(err, &known) {
-		return err
+	if known := t.known(ctx, err); known != nil {
+		return known
 	}
 	if t.l.down() {
 		t.l.lost(errDied)
@@ -554,14 +398,4 @@ func (t *tab) explain(ctx context.Context, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %s", errDied, briefly(err))
-}
-
-// text is a string in a message of the protocol, "" where there is none.
-func text(message any, path ...string) string {
-	for _, name := range path {
-		object, _ := message.(map[string]any)
-		message = object[name]
-	}
-	s, _ := message.(string)
-	return s
 }

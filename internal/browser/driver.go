@@ -2,12 +2,8 @@ package browser
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -27,17 +23,6 @@ type driver struct {
 	}
 }
 
-// checkDriver says whether a driver can be run, and if not, which command gets it.
-func checkDriver(folder string) error {
-	if _, err := os.Stat(filepath.Join(folder, "package", "cli.js")); err != nil {
-		return fmt.Errorf("find Playwright's driver: %w; %s", err, Install)
-	}
-	if _, err := exec.LookPath(filepath.Join(folder, "node")); err != nil {
-		return fmt.Errorf("find Node of Playwright's driver: %w; %s", err, Install)
-	}
-	return nil
-}
-
 // starting is held while a driver starts, so that it can be told from others of this process.
 var starting sync.Mutex
 
@@ -55,7 +40,7 @@ func (d *driver) run() error {
 			}
 		}
 	}
-	// A driver that hangs is found by then, and killed by who waits for it.
+	// A driver that hangs is found by then, so that bounded can kill it.
 	t := time.AfterFunc(callGrace, seen)
 	defer t.Stop()
 	pw, err := playwright.Run(&playwright.RunOptions{
@@ -88,7 +73,7 @@ func (d *driver) kill() {
 	d.family.kill()
 }
 
-// end makes sure that nothing is left of the driver and of what it has started.
+// end makes sure that nothing is left of the driver and of the processes that it has started.
 func (d *driver) end() {
 	d.family.Lock()
 	defer d.family.Unlock()

@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -19,27 +18,15 @@ const (
 	reasonFailed = "failed" // it never came up
 )
 
-const (
-	watchEvery = time.Second      // processes and their memory are looked at
-	startGrace = 30 * time.Second // for driver and Chromium to come up
-	callGrace  = 5 * time.Second  // for a call of the driver that should be quick, before Chromium counts as hung
-)
-
-// generation is one Chromium and its driver.
+// generation is a Chromium that we have started, and its driver.
 type generation struct {
-	b      *Browser
-	born   time.Time
-	ctx    context.Context // cancelled with the generation: its pages are lost
-	cancel context.CancelCauseFunc
-	ready  chan struct{} // closed when it is up, or err says why not
-	idle   chan struct{} // closed when it is retired and its last page has ended
-	err    error
+	engine
+	b    *Browser
+	born time.Time
+	idle chan struct{} // closed when it is retired and its last page has ended
 
 	languages []string // of its identities
-
-	driver  driver
-	browser playwright.Browser
-	version string
+	version   string
 
 	// Browser.mu guards these.
 	pages   int
@@ -49,10 +36,9 @@ type generation struct {
 }
 
 func newGeneration(b *Browser) *generation {
-	g := &generation{b: b, born: b.o.Now(), ready: make(chan struct{}), idle: make(chan struct{})}
-	g.driver.folder, g.driver.log = b.o.Driver, b.o.Log
+	g := &generation{b: b, born: b.o.Now(), idle: make(chan struct{})}
+	g.engine.init(b.o.Driver, b.o.Log, func() { g.retire(reasonHung) })
 	g.languages = languages[b.o.Rand(len(languages))]
-	g.ctx, g.cancel = context.WithCancelCause(context.Background())
 	return g
 }
 
@@ -78,22 +64,7 @@ func (g *generation) lost(reason string) {
 
 // run is a generation's life.
 func (g *generation) run() {
-	if g.err = g.start(); g.err != nil {
-		g.retire(reasonFailed)
-	}
-	close(g.ready)
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
-	for watching := true; watching; {
-		select {
-		case <-g.idle:
-			watching = false
-		case <-tick.C:
-			g.watch()
-		}
-	}
-	g.cancel(errDied)
-	g.end()
+	g.live(g.start, func(error) { g.retire(reasonFailed) }, g.watch, g.idle)
 	g.b.mu.Lock()
 	delete(g.b.all, g)
 	g.b.mu.Unlock()
@@ -174,25 +145,4 @@ func (g *generation) launchOptions(sandbox bool) playwright.BrowserTypeLaunchOpt
 			"--disable-gpu", "--disable-sync", "--disable-domain-reliability", "--no-pings",
 		},
 	}
-}
-
-// bounded calls f, and kills the generation's processes when that takes longer: f's calls to the driver then fail.
-func (g *generation) bounded(most time.Duration, f func()) {
-	t := time.AfterFunc(most, func() {
-		g.retire(reasonHung)
-		g.driver.kill()
-	})
-	f()
-	t.Stop()
-}
-
-// end closes Chromium and the driver, and makes sure that nothing of them is left.
-func (g *generation) end() {
-	g.bounded(callGrace, func() {
-		if g.browser != nil {
-			_ = g.browser.Close()
-		}
-		g.driver.stop()
-	})
-	g.driver.end()
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// identity is who the browser says it is, on one page: the same in headers and in what scripts see. It is always an
-// ordinary Chromium of this version on Linux, for that is what it is: another system would be given away by its fonts,
+// identity is how the browser identifies itself on one page, in headers and to scripts alike. It is always an ordinary
+// Chromium of this version on Linux, which is the truth: another system would be given away by its fonts,
 // its graphics and its workers. What differs is the brand and the screen; the languages differ from one Chromium to the
 // next only, for its workers know no others.
 type identity struct {
@@ -65,8 +65,8 @@ func (id identity) override(version string) map[string]any {
 	}
 }
 
-// brandList is Chromium's own way to name its brands: their order, and a name that nobody has, follow from the major
-// version (GenerateBrandVersionList in components/embedder_support/user_agent_utils.cc).
+// brandList is Chromium's own way to name its brands: their order, and a name that no browser has, follow from the
+// major version (GenerateBrandVersionList in components/embedder_support/user_agent_utils.cc).
 func (id identity) brandList(major, version, greased string) []map[string]string {
 	seed, _ := strconv.Atoi(major)
 	marks := []string{" ", "(", ":", "-", ".", "/", ")", ";", "=", "?", "_"}

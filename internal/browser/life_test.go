@@ -24,6 +24,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/browser"
+	"github.com/mtlrent/conveyor/internal/chromium"
 	"github.com/mtlrent/conveyor/internal/fetch"
 )
 
@@ -67,12 +68,12 @@ func procs() []proc {
 }
 
 // marked gives a browser an executable of its own name, so that its processes are told from those of other tests.
-func marked(t testing.TB, o browser.Options, sites ...*site) (b *browser.Browser, chromium, driver func() []proc) {
+func marked(t testing.TB, o browser.Options, sites ...*site) (b *browser.Browser, procsOfChromium, driver func() []proc) {
 	t.Helper()
 	dir := t.TempDir()
 	real := os.Getenv("CONVEYOR_BROWSER_DRIVER")
 	if real == "" {
-		real = browser.DefaultDriver()
+		real = chromium.DefaultDriver()
 	}
 	for _, name := range []string{"node", "package"} {
 		if err := os.Symlink(filepath.Join(real, name), filepath.Join(dir, name)); err != nil {
@@ -89,7 +90,7 @@ func marked(t testing.TB, o browser.Options, sites ...*site) (b *browser.Browser
 		}
 		return out
 	}
-	chromium = func() (out []proc) {
+	procsOfChromium = func() (out []proc) {
 		drivers := driver()
 		all := procs()
 		for _, p := range all {
@@ -105,7 +106,7 @@ func marked(t testing.TB, o browser.Options, sites ...*site) (b *browser.Browser
 		}
 		return out
 	}
-	return b, chromium, driver
+	return b, procsOfChromium, driver
 }
 
 // gate is a page that answers once it is let through.
@@ -261,7 +262,7 @@ func TestDeathUnderAPage(t *testing.T) {
 			kill(chromium(), syscall.SIGKILL, isMain)
 		}
 		err := <-inHand
-		if class, _ := fault.Of(err); class != fault.Transient || !strings.Contains(fmt.Sprint(err), "died") {
+		if class, _ := fault.Of(err); class != fault.Transient || !strings.Contains(fmt.Sprint(err), "browser ended") {
 			t.Errorf("Load = %v (%s); want transient", err, class)
 		}
 	})

@@ -119,7 +119,7 @@ func (f *family) kill() {
 	}
 }
 
-// cleanUp removes what a driver that was killed could not.
+// cleanUp removes the profile that a driver which was killed has left.
 func (f *family) cleanUp() {
 	if strings.HasPrefix(filepath.Base(f.profile), "playwright_chromiumdev_profile-") {
 		_ = os.RemoveAll(f.profile)

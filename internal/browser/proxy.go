@@ -23,14 +23,14 @@ const maxWireBytes = 32 << 20
 
 // proxy is the only way out of Chromium: a forward proxy on the loopback that dials as it is told, so what the guard
 // refuses is refused to redirects, sub-requests and WebSockets too, at the moment of connecting. Each page has
-// credentials of its own. Who has none gets nothing: other processes of this machine, and Chromium's own errands.
+// credentials of its own. A client without them is refused: another process of this machine, or Chromium on its own.
 type proxy struct {
 	dial      func(ctx context.Context, network, addr string) (net.Conn, error)
 	listener  net.Listener
 	at        string // where Chromium reaches it
 	server    *http.Server
 	transport *http.Transport
-	work      sync.WaitGroup // the server, and what it is asked
+	work      sync.WaitGroup // the server and its requests
 
 	mu     sync.Mutex
 	closed bool
@@ -158,13 +158,13 @@ func (v *visit) drop(c net.Conn) {
 	delete(v.conns, c)
 }
 
-// metered counts what a page receives.
+// metered counts the bytes that a page receives.
 type metered struct {
 	io.ReadCloser
 	v *visit
 }
 
-var errTooMuch = errors.New("page takes too much")
+var errTooMuch = errors.New("page receives too much data")
 
 func (m metered) Read(b []byte) (int, error) {
 	n, err := m.ReadCloser.Read(b)
@@ -234,7 +234,7 @@ func (p *proxy) tunnel(w http.ResponseWriter, r *http.Request, v *visit) {
 	}
 	var both sync.WaitGroup
 	both.Go(func() {
-		_, _ = io.Copy(far, buffered) // what it has read already comes first
+		_, _ = io.Copy(far, buffered) // bytes that the server has read already come first
 		closeWrite(far)
 	})
 	both.Go(func() {
@@ -260,7 +260,7 @@ func (p *proxy) forward(w http.ResponseWriter, r *http.Request, v *visit) {
 		Transport:     p.transport,
 		FlushInterval: -1,
 		ErrorLog:      p.server.ErrorLog,
-		Rewrite:       func(*httputil.ProxyRequest) {}, // the address is whole, and what is for us goes no further
+		Rewrite:       func(*httputil.ProxyRequest) {}, // the address is whole; headers for us are removed
 		ModifyResponse: func(resp *http.Response) error {
 			if resp.StatusCode != http.StatusSwitchingProtocols {
 				resp.Body = metered{resp.Body, v}

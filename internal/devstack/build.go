@@ -110,7 +110,7 @@ func (s *Stack) buildTool(ctx context.Context, t goTool) error {
 	}
 	s.show.set("build "+t.name, building, t.version+", some minutes the first time")
 	for _, old := range glob(dir[:strings.LastIndex(dir, "@")] + "-*") {
-		_ = os.RemoveAll(old) // of a build that was killed; we hold the lock, so nobody is at it
+		_ = os.RemoveAll(old) // of a build that was killed; we hold the lock, so no other runs
 	}
 	fresh, err := os.MkdirTemp(filepath.Dir(dir), t.name+"-*")
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *Stack) buildTool(ctx context.Context, t goTool) error {
 	return nil
 }
 
-// stopGently makes the command's context end it and what it runs by SIGTERM, so that apt-get and our script around it
+// stopGently makes the command's context end it and its children by SIGTERM, so that apt-get and our script around it
 // clean up, and only after a minute by force.
 func stopGently(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -46,7 +46,7 @@ type Options struct {
 	Services []string
 	// Roles says that the API and the demo site will want their ports too.
 	Roles bool
-	// Settings are more lines for the env file: what the roles are told beside the stack's own addresses.
+	// Settings are more lines for the env file: the configuration of the roles beside the stack's own addresses.
 	Settings map[string]string
 	// External services are used where they are.
 	External External
@@ -136,7 +136,7 @@ func (s *Stack) start(ctx context.Context) error {
 	return writeEnv(filepath.Join(s.opts.Dir, "env"), s.env, s.opts.Settings)
 }
 
-// claim makes the folder and the ports ours, after ending what a killed run has left in it.
+// claim makes the folder and the ports ours, after ending the processes that a killed run has left in it.
 func (s *Stack) claim() error {
 	if s.ports == (Ports{}) && !s.opts.FreePorts {
 		p, err := PortsFrom(func(string) string { return "" })
@@ -224,7 +224,7 @@ func (s *Stack) plan() ([]*service, error) {
 			}
 			all = append(all, list...)
 		case s.wanted(make.name) && make.name != TemporalUI:
-			s.show.set(make.name, external, "used where it is")
+			s.show.set(make.name, external, "runs elsewhere and is used there")
 		}
 	}
 	return all, nil
@@ -350,7 +350,7 @@ func (s *Stack) Restart(ctx context.Context, service string, kill bool, away tim
 			return fmt.Errorf("restart %s: %w", service, ctx.Err())
 		}
 	}
-	return fmt.Errorf("restart %s: it is not ours", service)
+	return fmt.Errorf("restart %s: this stack did not start it", service)
 }
 
 // Done is closed when a service has died so often that restarting it was given up. Err then says which.
@@ -409,7 +409,7 @@ func (s *Stack) stop(ctx context.Context) error {
 	if s.spawn != nil {
 		s.spawn.close()
 	}
-	_ = s.held[0].Truncate(0) // the lock file names nobody
+	_ = s.held[0].Truncate(0) // the lock file names no process
 	for _, f := range s.held {
 		_ = f.Close()
 	}

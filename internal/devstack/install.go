@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/mtlrent/conveyor/internal/browser"
+	"github.com/mtlrent/conveyor/internal/chromium"
 )
 
 // tools are the programs of a stack, as absolute paths. Only those of services that we start are set.
@@ -40,9 +40,12 @@ var debPackages = []debPackage{
 		return errors.Join(findProgram(&t.rabbitmq, "/usr/lib/rabbitmq/bin/rabbitmq-server", "rabbitmq-server"),
 			findProgram(&t.epmd, "epmd"))
 	}},
-	{Chromium, "chromium", func(t *tools) error { return findProgram(&t.chromium, browser.Executables...) }},
-	{Browser, "chromium", func(t *tools) error { return findProgram(&t.chromium, browser.Executables...) }},
-	{Browser, "nodejs", func(t *tools) error { return findNode(t) }},
+	{Chromium, "chromium", func(t *tools) error { return findProgram(&t.chromium, chromium.Executables...) }},
+	{Browser, "chromium", func(t *tools) error { return findProgram(&t.chromium, chromium.Executables...) }},
+	{Browser, "nodejs", func(t *tools) (err error) {
+		t.node, err = chromium.FindNode()
+		return err
+	}},
 	{Browser, "npm", func(t *tools) error { return findNPM(t) }},
 }
 
@@ -55,7 +58,7 @@ func (s *Stack) install(ctx context.Context) error {
 		}
 	}
 	if s.starts(Browser) && s.linkDriver() != nil {
-		if err := s.alone(ctx, func() error { return s.layDriver(ctx) }); err != nil {
+		if err := s.alone(ctx, func() error { return s.installDriver(ctx) }); err != nil {
 			return err
 		}
 	}
@@ -86,7 +89,7 @@ func (s *Stack) alone(ctx context.Context, f func() error) error {
 			}
 			return f()
 		}
-		s.show.set("install", installing, "another conveyor is at it, waiting")
+		s.show.set("install", installing, "waiting for another conveyor to finish installing")
 		if err := sleep(ctx, pollLock); err != nil {
 			return err
 		}
@@ -122,11 +125,11 @@ func (s *Stack) installPackages(ctx context.Context) error {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return fmt.Errorf("%s is missing and there is no apt-get here: install PostgreSQL %d or newer, RabbitMQ 3.10 or "+
 			"newer, Redis, Chromium and Node %d or newer with your package manager, or set DATABASE_URL, RABBITMQ_URL, "+
-			"REDIS_URL and CONVEYOR_BROWSER", list, minPostgres, minNode)
+			"REDIS_URL and CONVEYOR_BROWSER", list, minPostgres, chromium.MinNode)
 	}
 	cmd, err := asRoot(ctx, aptScript, debs)
 	if err != nil {
-		return fmt.Errorf("%s is missing and we are not root; %s", list, byHand)
+		return fmt.Errorf("%s is missing, and installing it needs root; %s", list, byHand)
 	}
 	stopGently(cmd)
 	s.show.set("packages", installing, list)
@@ -144,7 +147,7 @@ func (s *Stack) installPackages(ctx context.Context) error {
 }
 
 // aptScript installs the packages of its arguments. policy-rc.d keeps them from starting daemons of their own, which
-// nobody asked for; one that is there already is somebody's decision and stays.
+// would take the ports; a policy-rc.d that is there already stays as it is.
 const aptScript = `
 set -e
 export DEBIAN_FRONTEND=noninteractive
@@ -182,7 +185,7 @@ func findProgram(path *string, names ...string) error {
 			return nil
 		}
 	}
-	for _, n := range names { // Debian's sbin is not on everybody's PATH
+	for _, n := range names { // Debian's sbin may not be on the PATH
 		if p, err := exec.LookPath(filepath.Join("/usr/sbin", filepath.Base(n))); err == nil {
 			*path = p
 			return nil

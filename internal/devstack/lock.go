@@ -13,7 +13,7 @@ import (
 var ErrRunning = errors.New("another conveyor is already running in this folder")
 
 // lock takes the folder for this process. The kernel lets go of it when the process ends, however it ends, so a lock
-// file that lies about is never stale. note is shown to whoever comes second.
+// file that lies about is never stale. note is shown to the next process that tries.
 func lock(dir, note string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)

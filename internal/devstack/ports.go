@@ -27,7 +27,7 @@ type Ports struct {
 }
 
 // portRow says how one port is called, overridden and defaulted. An internal port that is taken is moved to a free one
-// without a word, for nobody types it; a public one that is taken is an error that names its variable.
+// silently, for it is in no address that is typed; a public one that is taken is an error that names its variable.
 type portRow struct {
 	name, env string
 	def       int
@@ -80,12 +80,12 @@ func PortsFrom(getenv func(string) string) (Ports, error) {
 }
 
 // CheckRoles reports whether the ports that the roles open, API and demo site, are free. Call it before Start, so that
-// nobody waits for services only to learn that the API cannot listen.
+// the error comes before the wait for the services.
 func (p Ports) CheckRoles() error {
 	return p.check(func(row portRow) bool { return row.name == "API" || row.name == "demo site" })
 }
 
-// check joins one error for each wanted public port that somebody listens on.
+// check joins one error for each wanted public port that is in use.
 func (p Ports) check(want func(portRow) bool) error {
 	var errs []error
 	for _, row := range portTable {
@@ -93,7 +93,7 @@ func (p Ports) check(want func(portRow) bool) error {
 		if row.internal || !want(row) || portFree(n) {
 			continue
 		}
-		errs = append(errs, fmt.Errorf("port %d (%s) is in use: stop what listens there or set %s to a free port",
+		errs = append(errs, fmt.Errorf("port %d (%s) is in use: stop the process that listens there or set %s to a free port",
 			n, row.name, row.env))
 	}
 	return errors.Join(errs...)
@@ -145,7 +145,7 @@ const (
 	blocks    = 380
 )
 
-// freePorts reserves a block of ports that nobody listens on and that no other stack of this user has reserved, for as
+// freePorts reserves a block of ports that are free and that no other stack of this user has reserved, for as
 // long as the returned file stays open. The lock, not luck, keeps two test runs on one machine apart.
 func freePorts() (Ports, *os.File, error) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("conveyor-ports-%d", os.Getuid()))

@@ -70,7 +70,7 @@ func postgresSettings(throwaway bool) []string {
 		"max_connections=300",      // Temporal takes up to 40, each test database a few
 		"shared_buffers=256MB",
 		"max_wal_size=2GB",
-		"wal_level=minimal", "max_wal_senders=0", "max_logical_replication_workers=0", // nobody replicates from here
+		"wal_level=minimal", "max_wal_senders=0", "max_logical_replication_workers=0", // nothing replicates from here
 		"jit=off",                       // short statements only
 		"default_toast_compression=lz4", // a tenth of pglz's time for payloads that are read as often as written
 		"timezone=UTC", "log_timezone=UTC",

@@ -26,7 +26,7 @@ func Tie(cmd *exec.Cmd) {
 }
 
 // leftovers lists the processes that carry our mark in their environment: children of a run that was killed before it
-// could stop them. The environment, unlike a process ID in a file, cannot be somebody else's.
+// could stop them. The environment, unlike a process ID in a file, cannot be that of another process.
 func leftovers(mark string) []int {
 	var pids []int
 	for _, d := range glob("/proc/[0-9]*") {

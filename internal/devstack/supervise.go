@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// service is one child process and what is to know about it. Every function may be called again after a crash.
+// service is one child process, and how it is started, probed and stopped. Every function may be called again after a
+// crash.
 type service struct {
 	name   string
 	hidden bool     // no line of its own on the display
@@ -25,7 +26,7 @@ type service struct {
 	command func() *exec.Cmd                // a new command for each start; streams and process group are set later
 	probe   func(ctx context.Context) error // nil error = answers by its real protocol
 	settle  func(ctx context.Context) error // after the first time it answers: users, databases
-	stopBy  syscall.Signal                  // what it takes as "stop cleanly"
+	stopBy  syscall.Signal                  // the signal that it takes as "stop cleanly"
 	grace   time.Duration                   // how long that may take
 	within  time.Duration                   // how long a start may take
 }
@@ -73,9 +74,9 @@ type child struct {
 	err   error // valid after ended
 }
 
-// restart is somebody's wish that the service be gone for a while.
+// restart asks for the service to be stopped and started again.
 type restart struct {
-	kill bool          // by SIGKILL, not by what it takes as "stop cleanly"
+	kill bool          // by SIGKILL, not by stopBy
 	away time.Duration // between its end and the next start
 	back chan error    // told once, when it answers again or did not come back
 }
@@ -180,7 +181,7 @@ func (k *keeper) launch(ctx context.Context) (*child, error) {
 	k.writePid(cmd.Process.Pid)
 	go func() {
 		c.err = cmd.Wait()
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it forked and left
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // children that it left
 		close(c.ended)
 	}()
 	return c, k.await(ctx, c)
@@ -365,8 +366,8 @@ func (k *keeper) stop(ctx context.Context) {
 	}
 }
 
-// baseEnv is what a child inherits: enough to run, nothing that configures it behind our back, as PGDATA or
-// RABBITMQ_NODENAME would. Later entries win.
+// baseEnv is the environment that a child inherits: enough to run, nothing that configures it behind our back, as
+// PGDATA or RABBITMQ_NODENAME would. Later entries win.
 func baseEnv() []string {
 	var env []string
 	for _, k := range []string{"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG"} {
@@ -377,7 +378,7 @@ func baseEnv() []string {
 	return env
 }
 
-// mark is the variable by which a child is recognized as belonging to the stack in dir, whoever started it.
+// mark is the variable by which a child is recognized as belonging to the stack in dir, whichever process started it.
 func mark(dir string) string { return "CONVEYOR_STACK=" + dir }
 
 // endLeftovers ends every process that carries the mark of dir, gently, then after grace by force, and returns how many

@@ -94,7 +94,7 @@ func (s *Stack) temporalEnv(pg *pgconn.Config, config string) []string {
 	return env
 }
 
-// temporalSchema creates what is missing and updates what is old, of both databases at once.
+// temporalSchema creates or updates the schemas of both databases at once.
 func (s *Stack) temporalSchema(ctx context.Context, pg *pgconn.Config) error {
 	base, err := pgx.ParseConfig(s.env["DATABASE_URL"])
 	if err != nil {
@@ -149,7 +149,7 @@ func (s *Stack) sqlTool(ctx context.Context, pg *pgconn.Config, database, schema
 	}
 	for _, run := range runs {
 		cmd := exec.CommandContext(ctx, s.tools.temporalSQL, append(args, run...)...)
-		cmd.Env = append(baseEnv(), "SQL_PASSWORD="+pg.Password) // not on the command line, where everybody reads it
+		cmd.Env = append(baseEnv(), "SQL_PASSWORD="+pg.Password) // not on the command line, which every process can read
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%s of %s: %w: %s", run[0], database, err, lastLine(out))
 		}

@@ -1,9 +1,11 @@
-// Package fetch gets what an address supplied by a user or a page points to. It trusts neither the address nor the
-// answer: it reaches no private network, takes no more than it can hold, and says what was wrong as a domain/fault.
+// Package fetch downloads pages and pictures from addresses supplied by users or found on pages. It trusts neither the
+// address nor the answer: it reaches no private network, bounds all that it reads, and classifies errors by
+// domain/fault.
 package fetch
 
 import (
 	"cmp"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +26,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // MaxBytes is the largest body taken, in bytes.
@@ -38,7 +41,7 @@ type Options struct {
 	// addresses: another spelling of the same host stays refused. Empty = none.
 	AllowPrivate []string
 	UserAgent    string        // default names this project
-	Timeout      time.Duration // for one request, its body included; default 20 s
+	Timeout      time.Duration // for one request, its body included, and for all those of a page; default 20 s
 	MaxRedirects int           // default 5; below 0 = none
 
 	// Turn is called before every request, redirects included, with the host in lower case and its port, unless that is
@@ -96,7 +99,7 @@ func (c *Client) Close() { c.transport.CloseIdleConnections() }
 // A Dialer connects as net.Dialer.DialContext does.
 type Dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// Dial makes the guard: it connects to public addresses on ports 80 and 443, and to what is listed as in
+// Dial makes the guard: it connects to public addresses on ports 80 and 443, and to hosts listed as in
 // Options.AllowPrivate. It checks the address that the name led to, at the moment of connecting: so a redirect, or a
 // name that changes its address, is checked like anything else. Fault classifies its errors. A nil resolver is the
 // system's.
@@ -120,40 +123,33 @@ func Dial(allowPrivate []string, resolver *net.Resolver) Dialer {
 	}
 }
 
-// get returns the body that the address leads to after redirects, at most MaxBytes long.
-func (c *Client) get(ctx context.Context, address, accept string) ([]byte, error) {
-	u, err := parse(nil, address)
-	if err != nil {
-		return nil, fmt.Errorf("fetch: %w", err)
-	}
-	first, seen := u, map[string]bool{}
-	for {
-		seen[u.String()] = true
-		body, next, err := c.hop(ctx, u, accept)
-		switch {
-		case err != nil && u != first:
-			return nil, fmt.Errorf("fetch %s: redirected to %s: %w", show(first), show(u), err)
-		case err != nil:
-			return nil, fmt.Errorf("fetch %s: %w", show(u), err)
-		case next == nil:
-			return body, nil
-		case seen[next.String()]:
-			return nil, fault.Newf(fault.Invalid, "fetch %s: redirects in a loop, back to %s", show(first), show(next))
-		case len(seen) > c.o.MaxRedirects:
-			return nil, fault.Newf(fault.Invalid, "fetch %s: more than %d redirects", show(first), c.o.MaxRedirects)
-		}
-		u = next
-	}
+// An answer is what one request was answered with.
+type answer struct {
+	web.Page             // Asked and URL are the same: no redirect was followed
+	header   http.Header // of the response, as it came
 }
 
-// hop does one request, in its turn. It returns a body or where to go next.
-func (c *Client) hop(ctx context.Context, u *url.URL, accept string) (body []byte, next *url.URL, err error) {
-	if err := c.o.Turn(ctx, hostOf(u)); err != nil {
-		return nil, nil, err
+// A taker reads the body of a response, or says why it is not wanted. It has the rest of Options.Timeout.
+type taker func(*http.Response) ([]byte, error)
+
+// do makes one request in its host's turn, and follows no redirect: get and Load do. The request's headers win over
+// ours; a body may come compressed by gzip unless they name another Accept-Encoding. Errors are faults, take's as they
+// are, and hold no query string and no credentials.
+func (c *Client) do(ctx context.Context, r web.Request, take taker) (a answer, err error) {
+	u, err := parse(nil, r.URL)
+	if err != nil {
+		return a, err
 	}
-	// The span ends here: a stranger's host is not told of our traces, and the span not of the stranger's paths.
-	ctx, span := c.tracer.Start(ctx, http.MethodGet, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
-		semconv.HTTPRequestMethodGet, semconv.ServerAddress(u.Hostname())))
+	if err := c.o.Turn(ctx, web.HostPort(u)); err != nil {
+		return a, err
+	}
+	method, form := http.MethodGet, io.Reader(nil)
+	if r.Form != nil {
+		method, form = http.MethodPost, strings.NewReader(url.Values(r.Form).Encode())
+	}
+	// The span ends here: the host learns nothing of our traces, and the span no path, which may hold a secret.
+	ctx, span := c.tracer.Start(ctx, method, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+		semconv.HTTPRequestMethodKey.String(method), semconv.ServerAddress(u.Hostname())))
 	defer func() {
 		if err != nil {
 			class, _ := fault.Of(err)
@@ -164,56 +160,119 @@ func (c *Client) hop(ctx context.Context, u *url.URL, accept string) (body []byt
 	}()
 	ctx, cancel := context.WithTimeoutCause(ctx, c.o.Timeout, errTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), form)
 	if err != nil {
-		return nil, nil, fault.Newf(fault.Invalid, "not an address that can be asked")
+		return a, fault.Newf(fault.Invalid, "not an address that can be requested")
 	}
 	req.Header.Set("User-Agent", c.o.UserAgent)
-	req.Header.Set("Accept", accept)
-	req.Header.Set("Accept-Encoding", "identity") // images are compressed already; anything more is a bomb or a mistake
+	req.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
+	req.Header.Set("Accept-Encoding", "gzip")
+	if r.Form != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for name, value := range r.Header {
+		req.Header.Set(name, value)
+	}
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
-		return nil, nil, c.failed(ctx, err)
+		return a, c.failed(ctx, err)
 	}
 	defer resp.Body.Close()
 	span.SetAttributes(semconv.HTTPResponseStatusCode(resp.StatusCode))
-	switch resp.StatusCode {
-	case http.StatusOK:
-		body, err := read(resp)
-		if err != nil {
-			return nil, nil, c.failed(ctx, err)
-		}
-		return body, nil, nil
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
-		http.StatusPermanentRedirect:
-		to := resp.Header.Get("Location")
-		if to == "" {
-			return nil, nil, fault.Newf(fault.Invalid, "status %d without a Location", resp.StatusCode)
-		}
-		next, err := parse(u, to)
-		if err != nil {
-			return nil, nil, fmt.Errorf("follow redirect: %w", err)
-		}
-		return nil, next, nil
+	body, err := take(resp)
+	if err != nil {
+		return a, c.failed(ctx, err)
 	}
-	return nil, nil, c.refused(resp)
+	return answer{header: resp.Header, Page: web.Page{
+		Asked: r.URL, URL: u.String(), Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"),
+		RetryAfter: RetryAfter(resp.Header.Get("Retry-After"), c.o.Now(), web.MaxRetryAfter), Body: body,
+	}}, nil
 }
 
-// refused turns a status into a fault.
-func (c *Client) refused(resp *http.Response) error {
-	status := strings.TrimSpace(fmt.Sprintf("status %d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
-	switch code := resp.StatusCode; {
-	case code == http.StatusNotFound || code == http.StatusGone:
-		return fault.Newf(fault.Gone, "%s", status)
-	case code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable:
-		return &fault.Error{Class: fault.Throttled, After: RetryAfter(resp.Header.Get("Retry-After"), c.o.Now(), maxRetryAfter), Err: errors.New(status)}
-	case code == http.StatusUnauthorized || code == http.StatusForbidden ||
-		code == http.StatusUnavailableForLegalReasons:
-		return fault.Newf(fault.Blocked, "%s", status)
-	case code == http.StatusRequestTimeout || code == http.StatusTooEarly || code >= 500:
-		return fault.Newf(fault.Transient, "%s", status)
+// redirects says whether a status asks for the address in the Location header to be requested.
+func redirects(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect:
+		return true
 	}
-	return fault.Newf(fault.Invalid, "%s", status)
+	return false
+}
+
+// next is the address that an answer to a request for u redirects to, nil where it does not.
+func (a answer) next(u *url.URL) (*url.URL, error) {
+	to := a.header.Get("Location")
+	if to == "" || !redirects(a.Status) {
+		return nil, nil
+	}
+	next, err := parse(u, to)
+	if err != nil {
+		return nil, fmt.Errorf("follow redirect: %w", err)
+	}
+	return next, nil
+}
+
+// get returns the body that the address leads to after redirects. It is not empty, and at most MaxBytes long.
+func (c *Client) get(ctx context.Context, address, accept string) ([]byte, error) {
+	u, err := parse(nil, address)
+	if err != nil {
+		return nil, fmt.Errorf("fetch: %w", err)
+	}
+	first, seen := u, map[string]bool{}
+	for {
+		seen[u.String()] = true
+		a, err := c.do(ctx, web.Request{URL: u.String(), Header: map[string]string{
+			"Accept":          accept,
+			"Accept-Encoding": "identity", // images are compressed already; anything more is a bomb or a mistake
+		}}, c.whole)
+		var next *url.URL
+		if err == nil {
+			next, err = a.next(u)
+		}
+		switch {
+		case err != nil && u != first:
+			return nil, fmt.Errorf("fetch %s: redirected to %s: %w", web.ShowURL(first), web.ShowURL(u), err)
+		case err != nil:
+			return nil, fmt.Errorf("fetch %s: %w", web.ShowURL(u), err)
+		case next == nil:
+			return a.Body, nil
+		case seen[next.String()]:
+			return nil, fault.Newf(fault.Invalid, "fetch %s: redirects in a loop, back to %s", web.ShowURL(first),
+				web.ShowURL(next))
+		case len(seen) > c.o.MaxRedirects:
+			return nil, fault.Newf(fault.Invalid, "fetch %s: more than %d redirects", web.ShowURL(first), c.o.MaxRedirects)
+		}
+		u = next
+	}
+}
+
+// whole takes the body of a 200, and nothing of a redirect. Any other status is a fault.
+func (c *Client) whole(resp *http.Response) ([]byte, error) {
+	switch {
+	case redirects(resp.StatusCode) && resp.Header.Get("Location") == "":
+		return nil, fault.Newf(fault.Invalid, "status %d without a Location", resp.StatusCode)
+	case redirects(resp.StatusCode):
+		return nil, nil
+	case resp.StatusCode != http.StatusOK:
+		return nil, c.refused(resp)
+	}
+	body, err := read(resp, MaxBytes)
+	if err == nil && len(body) == 0 {
+		return nil, fault.Newf(fault.Invalid, "empty body")
+	}
+	return body, err
+}
+
+// refused is the fault of a status that is neither 200 nor a redirect.
+func (c *Client) refused(resp *http.Response) error {
+	f := &fault.Error{
+		Class: cmp.Or(fault.OfStatus(resp.StatusCode), fault.Invalid),
+		Err:   errors.New(strings.TrimSpace(fmt.Sprintf("status %d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))),
+	}
+	if f.Class == fault.Throttled {
+		f.After = RetryAfter(resp.Header.Get("Retry-After"), c.o.Now(), maxRetryAfter)
+	}
+	return f
 }
 
 // RetryAfter reads both forms of that header: seconds and a date. It is from 0 (none, or unreadable) to most.
@@ -229,29 +288,39 @@ func RetryAfter(header string, now time.Time, most time.Duration) time.Duration 
 	return time.Duration(min(max(0, s), int64(most/time.Second))) * time.Second
 }
 
-// read returns the whole body. Its size is checked before and while reading.
-func read(resp *http.Response) ([]byte, error) {
-	if e := resp.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+// read returns the whole body, at most so many bytes of it, decompressed where it was asked for by gzip. Its size is
+// checked before and while reading.
+func read(resp *http.Response, most int64) ([]byte, error) {
+	body := io.Reader(resp.Body)
+	switch e := strings.ToLower(resp.Header.Get("Content-Encoding")); {
+	case e == "" || e == "identity":
+	case (e == "gzip" || e == "x-gzip") && resp.Request.Header.Get("Accept-Encoding") == "gzip":
+		z, err := gzip.NewReader(resp.Body)
+		if errors.Is(err, io.EOF) {
+			return nil, nil // an answer without a body
+		}
+		if err != nil {
+			return nil, fmt.Errorf("decompress body: %w", err)
+		}
+		body = z
+	default:
 		return nil, fault.Newf(fault.Invalid, "content encoding %.20q, which was not asked for", e)
 	}
-	if resp.ContentLength > MaxBytes {
-		return nil, tooLarge(fmt.Sprintf("%.1f MiB", float64(resp.ContentLength)/(1<<20)))
+	if resp.ContentLength > most {
+		return nil, tooLarge(fmt.Sprintf("%.1f MiB", float64(resp.ContentLength)/(1<<20)), most)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxBytes+1))
+	data, err := io.ReadAll(io.LimitReader(body, most+1))
 	if err != nil {
-		return nil, fmt.Errorf("read body after %d bytes: %w", len(body), err)
+		return nil, fmt.Errorf("read body after %d bytes: %w", len(data), err)
 	}
-	if len(body) > MaxBytes {
-		return nil, tooLarge("larger")
+	if int64(len(data)) > most {
+		return nil, tooLarge("larger", most)
 	}
-	if len(body) == 0 {
-		return nil, fault.Newf(fault.Invalid, "empty body")
-	}
-	return body, nil
+	return data, nil
 }
 
-func tooLarge(size string) error {
-	return fault.Newf(fault.Invalid, "body is %s, the most is %d MiB", size, MaxBytes>>20)
+func tooLarge(size string, most int64) error {
+	return fault.Newf(fault.Invalid, "body is %s, the most is %d MiB", size, most>>20)
 }
 
 var errTimeout = errors.New("timed out")
@@ -269,7 +338,7 @@ func (c *Client) failed(ctx context.Context, err error) error {
 	return Fault(err)
 }
 
-// Fault classifies an error of the guard, of a name server or of the network: Invalid for what the guard refuses, Gone
+// Fault classifies an error of the guard, of a name server or of the network: Invalid where the guard refuses, Gone
 // for a host that does not exist, Transient for the rest. What has another class already keeps it.
 func Fault(err error) error {
 	var dns *net.DNSError
@@ -277,7 +346,7 @@ func Fault(err error) error {
 	case class != fault.Transient:
 		return err
 	case errors.Is(err, ssrf.ErrProhibitedPort):
-		return fault.Newf(fault.Invalid, "refused: only ports 80 and 443 are asked")
+		return fault.Newf(fault.Invalid, "refused: only ports 80 and 443 are allowed")
 	case errors.Is(err, ssrf.ErrProhibitedIP), errors.Is(err, ssrf.ErrProhibitedNetwork),
 		errors.Is(err, ssrf.ErrInvalidHostPort):
 		return fault.Newf(fault.Invalid, "refused: the host is on a private or reserved network")
@@ -296,7 +365,7 @@ func (b brief) Error() string { return fmt.Sprintf("%.200s", b.error.Error()) }
 func (b brief) Unwrap() error { return b.error }
 
 // parse reads an address, in relation to base if there is one. It takes http and https without credentials. Its errors
-// do not repeat what they cannot read: there may be a password in it.
+// do not quote an address that cannot be read: there may be a password in it.
 func parse(base *url.URL, address string) (*url.URL, error) {
 	var u *url.URL
 	var err error
@@ -319,25 +388,4 @@ func parse(base *url.URL, address string) (*url.URL, error) {
 	}
 	u.Fragment, u.RawFragment = "", ""
 	return u, nil
-}
-
-// hostOf is the host that politeness is owed to.
-func hostOf(u *url.URL) string {
-	host := strings.ToLower(u.Host)
-	if port := u.Port(); port == "" || u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443" {
-		host = strings.TrimSuffix(host, ":"+port)
-	}
-	return host
-}
-
-// show is the address as errors may hold it: no query, where tokens are, and not endless.
-func show(u *url.URL) string {
-	s := u.Scheme + "://" + u.Host + u.EscapedPath()
-	if len(s) > 200 {
-		s = s[:200] + "…"
-	}
-	if u.RawQuery != "" {
-		s += "?…"
-	}
-	return s
 }

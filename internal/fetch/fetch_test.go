@@ -3,7 +3,6 @@ package fetch_test
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"image"
 	"image/color"
@@ -43,7 +42,7 @@ func world(t testing.TB, o fetch.Options) (*httptest.Server, *demosite.Site, *fe
 	return srv, site, c
 }
 
-func TestImage(t *testing.T) {
+func TestPhoto(t *testing.T) {
 	t.Parallel()
 	srv, site, c := world(t, fetch.Options{UserAgent: "test/1"})
 	site.Handle("/echo", "/echo", "checks the request", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -87,13 +86,13 @@ func TestImage(t *testing.T) {
 	} {
 		t.Run(tt.path, func(t *testing.T) {
 			t.Parallel()
-			img, err := c.Image(t.Context(), " "+srv.URL+tt.path+" ")
+			img, err := c.Photo(t.Context(), " "+srv.URL+tt.path+" ")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if img.Type != tt.mime || img.Ext != tt.ext || img.Width != tt.w || img.Height != tt.h ||
-				img.SHA256 != sha256.Sum256(img.Bytes) || len(img.Bytes) == 0 {
-				t.Errorf("Image = %s %s %d x %d; want %+v", img.Type, img.Ext, img.Width, img.Height, tt)
+			if img.ContentType != tt.mime || img.Ext != tt.ext || img.Width != tt.w || img.Height != tt.h ||
+				len(img.Data) == 0 {
+				t.Errorf("Photo = %s %s %d x %d; want %+v", img.ContentType, img.Ext, img.Width, img.Height, tt)
 			}
 			thumb, err := jpeg.DecodeConfig(bytes.NewReader(img.Thumbnail))
 			if err != nil || thumb.Width != min(tt.w, fetch.ThumbWidth) || thumb.Height > tt.h {
@@ -104,7 +103,7 @@ func TestImage(t *testing.T) {
 }
 
 // Everything the demo site does wrong has a class and a reason that an operator understands, and says no secrets.
-func TestImageOfABadSite(t *testing.T) {
+func TestPhotoOfABadSite(t *testing.T) {
 	t.Parallel()
 	srv, _, c := world(t, fetch.Options{Timeout: 10 * time.Second})
 	srvQuick, _, quick := world(t, fetch.Options{Timeout: 100 * time.Millisecond})
@@ -165,10 +164,10 @@ func TestImageOfABadSite(t *testing.T) {
 			} else {
 				address += "?token=s3cr3t"
 			}
-			_, err := c.Image(t.Context(), address)
+			_, err := c.Photo(t.Context(), address)
 			class, after := fault.Of(err)
 			if err == nil || class != tt.class || after != tt.after || !strings.Contains(err.Error(), tt.text) {
-				t.Errorf("Image = %v (%s, %s); want %s, %s, %q", err, class, after, tt.class, tt.after, tt.text)
+				t.Errorf("Photo = %v (%s, %s); want %s, %s, %q", err, class, after, tt.class, tt.after, tt.text)
 			}
 			if err != nil && strings.Contains(strings.ToLower(err.Error()), "s3cr3t") {
 				t.Errorf("the error gives a secret away: %v", err)
@@ -244,10 +243,10 @@ func TestGuard(t *testing.T) {
 	} {
 		t.Run(tt.address[:min(len(tt.address), 60)], func(t *testing.T) {
 			t.Parallel()
-			_, err := c.Image(t.Context(), tt.address)
+			_, err := c.Photo(t.Context(), tt.address)
 			class, _ := fault.Of(err)
 			if err == nil || tt.class != "" && class != tt.class || !strings.Contains(err.Error(), tt.text) {
-				t.Errorf("Image(%q) = %v (%s); want %s, %q", tt.address, err, class, tt.class, tt.text)
+				t.Errorf("Photo(%q) = %v (%s); want %s, %q", tt.address, err, class, tt.class, tt.text)
 			}
 			if err != nil && (strings.Contains(err.Error(), "s3cr3t") || len(err.Error()) > 700) {
 				t.Errorf("the error says too much: %v", err)
@@ -292,9 +291,9 @@ func TestListedHosts(t *testing.T) {
 			t.Parallel()
 			c := fetch.New(fetch.Options{AllowPrivate: tt.allow})
 			t.Cleanup(c.Close)
-			_, err := c.Image(t.Context(), tt.address)
+			_, err := c.Photo(t.Context(), tt.address)
 			if class, _ := fault.Of(err); (err == nil) != tt.ok || err != nil && class != fault.Invalid {
-				t.Errorf("Image = %v; want ok = %v", err, tt.ok)
+				t.Errorf("Photo = %v; want ok = %v", err, tt.ok)
 			}
 		})
 	}
@@ -313,13 +312,13 @@ func TestTurn(t *testing.T) {
 		}
 		return nil
 	}})
-	if _, err := c.Image(t.Context(), srv.URL+"/bad/redirect-chain/3"); err != nil {
+	if _, err := c.Photo(t.Context(), srv.URL+"/bad/redirect-chain/3"); err != nil {
 		t.Fatal(err)
 	}
 	if len(turns) != 4 || turns[3] != srv.Listener.Addr().String() {
 		t.Errorf("took turns %v; want one for each of four requests", turns)
 	}
-	_, err := c.Image(t.Context(), srv.URL+"/photos/9/1.jpg")
+	_, err := c.Photo(t.Context(), srv.URL+"/photos/9/1.jpg")
 	if class, after := fault.Of(err); class != fault.Throttled || after != time.Minute {
 		t.Errorf("without a turn: %v (%s, %s); want throttled, 1m", err, class, after)
 	}
@@ -328,7 +327,7 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-func TestImageCancelled(t *testing.T) {
+func TestPhotoCancelled(t *testing.T) {
 	t.Parallel()
 	srv, site, c := world(t, fetch.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -338,13 +337,13 @@ func TestImageCancelled(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	go func() { <-asked; cancel() }()
-	if _, err := c.Image(ctx, srv.URL+"/wait"); !errors.Is(err, context.Canceled) {
-		t.Errorf("Image = %v; want context.Canceled", err)
+	if _, err := c.Photo(ctx, srv.URL+"/wait"); !errors.Is(err, context.Canceled) {
+		t.Errorf("Photo = %v; want context.Canceled", err)
 	}
 }
 
 // A picture is judged by what it will cost, before it costs that.
-func TestImageBombs(t *testing.T) {
+func TestPhotoBombs(t *testing.T) {
 	srv, site, c := world(t, fetch.Options{}) // not parallel: it measures memory
 	var small bytes.Buffer
 	if err := jpeg.Encode(&small, image.NewGray(image.Rect(0, 0, 4000, 4000)), nil); err != nil {
@@ -368,9 +367,9 @@ func TestImageBombs(t *testing.T) {
 		"/bad/gzip-bomb":   "content encoding",
 		"/bomb/scans":      "201 scans of 4000 x 4000 px",
 		"/bomb/cut-header": "image is damaged or cut off",
-		"/bomb/one-byte":   "not an image we take",
+		"/bomb/one-byte":   "unsupported type of image",
 	} {
-		_, err := c.Image(t.Context(), srv.URL+path)
+		_, err := c.Photo(t.Context(), srv.URL+path)
 		if class, _ := fault.Of(err); class != fault.Invalid || !strings.Contains(err.Error(), text) {
 			t.Errorf("GET %s = %v (%s); want invalid, %q", path, err, class, text)
 		}
@@ -449,7 +448,7 @@ func BenchmarkThumbnail(b *testing.B) {
 func BenchmarkImage(b *testing.B) {
 	srv, _, c := world(b, fetch.Options{})
 	for b.Loop() {
-		if _, err := c.Image(b.Context(), srv.URL+"/bad/untyped"); err != nil {
+		if _, err := c.Photo(b.Context(), srv.URL+"/bad/untyped"); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -3,7 +3,6 @@ package fetch
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"image"
 	_ "image/gif" // a decoder
@@ -16,6 +15,7 @@ import (
 	_ "golang.org/x/image/webp" // a decoder
 
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // MaxPixels is the largest picture that is decoded.
@@ -28,16 +28,6 @@ const ThumbWidth = 320
 // its sender a few bytes.
 const maxScanPixels = 40 * MaxPixels
 
-// Image is a picture that was decoded once, so it is whole.
-type Image struct {
-	Bytes         []byte
-	SHA256        [sha256.Size]byte // of Bytes
-	Type          string            // sniffed: image/jpeg, image/png, image/gif or image/webp
-	Ext           string            // that goes with Type: jpg, png, gif or webp
-	Width, Height int               // pixels; of a moving picture, of its first frame
-	Thumbnail     []byte            // JPEG, at most ThumbWidth wide
-}
-
 var extensions = map[string]string{
 	"image/jpeg": "jpg", "image/png": "png", "image/gif": "gif", "image/webp": "webp",
 }
@@ -45,76 +35,75 @@ var extensions = map[string]string{
 // movingPNG is how a PNG with more frames is sniffed. Its first frame is a PNG.
 const movingPNG = "image/vnd.mozilla.apng"
 
-// Image downloads a picture and checks it: at most MaxBytes after at most Options.MaxRedirects redirects, JPEG, PNG,
+// Photo downloads a picture and checks it: at most MaxBytes after at most Options.MaxRedirects redirects, JPEG, PNG,
 // GIF or WebP by its own bytes, at most MaxPixels. It may be repeated.
 //
 // The faults: Gone for 404, 410 and a host that does not exist; Throttled for 429 and 503, with the wait asked for, at
 // most 5 minutes; Blocked for 401, 403 and 451; Transient for other 5xx, timeouts, cut connections and name servers
 // that do not answer; Invalid for the rest: an address that is not public http(s), too many redirects or a loop, too
 // large, not an image, too many pixels, damaged. Errors hold no query string and no credentials.
-func (c *Client) Image(ctx context.Context, address string) (Image, error) {
+func (c *Client) Photo(ctx context.Context, address string) (web.Photo, error) {
 	data, err := c.get(ctx, address, "image/webp,image/jpeg,image/png,image/gif;q=0.9,*/*;q=0.1")
 	if err != nil {
-		return Image{}, err
+		return web.Photo{}, err
 	}
 	img, err := c.decode(ctx, data)
 	if err != nil {
 		u, _ := parse(nil, address)
-		return Image{}, fmt.Errorf("fetch %s: %w", show(u), err)
+		return web.Photo{}, fmt.Errorf("fetch %s: %w", web.ShowURL(u), err)
 	}
 	return img, nil
 }
 
 // decode checks a picture and makes its thumbnail. What it will cost is known, and bounded, before it is decoded; all
 // pictures being decoded at once hold at most MaxPixels together.
-func (c *Client) decode(ctx context.Context, data []byte) (Image, error) {
+func (c *Client) decode(ctx context.Context, data []byte) (web.Photo, error) {
 	mime, _, _ := strings.Cut(mimetype.Detect(data).String(), ";")
 	if mime == movingPNG {
 		mime = "image/png"
 	}
 	ext, ok := extensions[mime]
 	if !ok {
-		return Image{}, fault.Newf(fault.Invalid, "not an image we take: it is %s, not JPEG, PNG, GIF or WebP", mime)
+		return web.Photo{}, fault.Newf(fault.Invalid, "unsupported type of image: it is %s, not JPEG, PNG, GIF or WebP", mime)
 	}
 	config, format, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
-		return Image{}, fault.Newf(fault.Invalid, "image is damaged or cut off: %w", err)
+		return web.Photo{}, fault.Newf(fault.Invalid, "image is damaged or cut off: %w", err)
 	}
 	if "image/"+format != mime {
-		return Image{}, fault.Newf(fault.Invalid, "image is damaged: it looks like %s and reads as %s", mime, format)
+		return web.Photo{}, fault.Newf(fault.Invalid, "image is damaged: it looks like %s and reads as %s", mime, format)
 	}
 	pixels := int64(config.Width) * int64(config.Height)
 	switch {
 	case config.Width <= 0 || config.Height <= 0:
-		return Image{}, fault.Newf(fault.Invalid, "image is %d x %d px", config.Width, config.Height)
+		return web.Photo{}, fault.Newf(fault.Invalid, "image is %d x %d px", config.Width, config.Height)
 	case pixels > MaxPixels:
-		return Image{}, fault.Newf(fault.Invalid, "image is %d x %d px, the most is %d megapixels",
+		return web.Photo{}, fault.Newf(fault.Invalid, "image is %d x %d px, the most is %d megapixels",
 			config.Width, config.Height, MaxPixels/1_000_000)
 	}
 	if scans := int64(bytes.Count(data, []byte{0xff, 0xda})); format == "jpeg" && scans*pixels > maxScanPixels {
-		return Image{}, fault.Newf(fault.Invalid, "image is drawn in %d scans of %d x %d px, too much work",
+		return web.Photo{}, fault.Newf(fault.Invalid, "image is drawn in %d scans of %d x %d px, too much work",
 			scans, config.Width, config.Height)
 	}
 	if err := c.decoders.Acquire(ctx, pixels); err != nil {
-		return Image{}, fmt.Errorf("wait for memory to decode an image: %w", err)
+		return web.Photo{}, fmt.Errorf("wait for memory to decode an image: %w", err)
 	}
 	defer c.decoders.Release(pixels)
 	picture, _, err := image.Decode(bytes.NewReader(data))
 	if err != nil {
-		return Image{}, fault.Newf(fault.Invalid, "image is damaged or cut off: %w", err)
+		return web.Photo{}, fault.Newf(fault.Invalid, "image is damaged or cut off: %w", err)
 	}
 	thumb, err := Thumbnail(picture)
 	if err != nil {
-		return Image{}, err
+		return web.Photo{}, err
 	}
-	return Image{
-		Bytes: data, SHA256: sha256.Sum256(data), Type: mime, Ext: ext,
-		Width: config.Width, Height: config.Height, Thumbnail: thumb,
+	return web.Photo{
+		Data: data, ContentType: mime, Ext: ext, Width: config.Width, Height: config.Height, Thumbnail: thumb,
 	}, nil
 }
 
 // Thumbnail scales a picture down to ThumbWidth pixels wide and four times as high at most, keeping its proportions,
-// and returns a JPEG. A smaller one keeps its size; what is transparent becomes white. A picture without pixels is
+// and returns a JPEG. A smaller one keeps its size; transparent pixels become white. A picture without pixels is
 // fault.Invalid.
 func Thumbnail(src image.Image) ([]byte, error) {
 	from := src.Bounds()

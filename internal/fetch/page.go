@@ -2,11 +2,10 @@ package fetch
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -14,9 +13,6 @@ import (
 	"syscall"
 	"unicode/utf8"
 
-	"go.opentelemetry.io/otel/codes"
-	semconv "go.opentelemetry.io/otel/semconv/v1.40.0"
-	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/net/html/charset"
 
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -26,106 +22,90 @@ import (
 // MaxPageBytes is the largest body of a page, decompressed and in UTF-8.
 const MaxPageBytes = 10 << 20
 
-// Page asks for a page by GET, or by POST where the request has a form, and follows at most Options.MaxRedirects
-// redirects. It returns what came back whatever the status; the body is in UTF-8 and may be empty. Cookies live as long
-// as the call. The request's headers win over ours; Accept-Encoding is always gzip.
+// Load asks for a page by GET, or by POST where the request has a form, and follows at most Options.MaxRedirects
+// redirects, all within Options.Timeout. It returns the answer whatever its status; the body is in UTF-8 and may be
+// empty. Cookies live as long as the call. The request's headers win over ours, but for Accept-Encoding; those that
+// identify the caller do not go to another host.
 //
 // The faults: a *web.Refusal (Throttled) where the connection is refused; Gone for a host that does not exist;
 // Transient for timeouts, cut connections and name servers that do not answer; Invalid for an address that is not
 // public http(s), too many redirects and too large a body. Errors hold no query string and no credentials.
-func (c *Client) Page(ctx context.Context, r web.Request) (p web.Page, err error) {
+func (c *Client) Load(ctx context.Context, r web.Request) (web.Page, error) {
 	u, err := parse(nil, r.URL)
 	if err != nil {
 		return web.Page{}, fmt.Errorf("fetch: %w", err)
 	}
-	// The span ends here: a stranger's host is not told of our traces, and the span not of the stranger's paths.
-	ctx, span := c.tracer.Start(ctx, methodOf(r), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
-		semconv.HTTPRequestMethodKey.String(methodOf(r)), semconv.ServerAddress(u.Hostname())))
-	defer func() {
-		if err != nil {
-			class, _ := fault.Of(err)
-			span.SetStatus(codes.Error, err.Error())
-			span.SetAttributes(semconv.ErrorTypeKey.String(string(class)))
-		} else {
-			span.SetAttributes(semconv.HTTPResponseStatusCode(p.Status))
-		}
-		span.End()
-	}()
-	limited, cancel := context.WithTimeoutCause(ctx, c.o.Timeout, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.o.Timeout, errTimeout)
 	defer cancel()
-	p, err = c.page(limited, u, r)
+	a, err := c.follow(ctx, u, r)
 	if err != nil {
-		return web.Page{}, fmt.Errorf("fetch %s: %w", show(u), c.failed(limited, Refused(err)))
+		return web.Page{}, fmt.Errorf("fetch %s: %w", web.ShowURL(u), c.failed(ctx, Refused(err)))
 	}
-	p.Asked = r.URL
-	return p, nil
+	a.Asked = r.URL
+	return a.Page, nil
 }
 
-func methodOf(r web.Request) string {
-	if r.Form != nil {
-		return http.MethodPost
-	}
-	return http.MethodGet
-}
-
-// page does the requests. What is not yet a fault, Client.failed makes one.
-func (c *Client) page(ctx context.Context, u *url.URL, r web.Request) (web.Page, error) {
-	if err := c.o.Turn(ctx, hostOf(u)); err != nil {
-		return web.Page{}, err
-	}
+// follow makes the requests of a page. They are those of a browser: cookies are kept, and a form is sent again only by
+// 307 and 308.
+func (c *Client) follow(ctx context.Context, u *url.URL, r web.Request) (answer, error) {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
-		return web.Page{}, fmt.Errorf("make a cookie jar: %w", err)
+		return answer{}, fmt.Errorf("make a cookie jar: %w", err)
 	}
-	client := http.Client{Transport: c.transport, Jar: jar}
-	client.CheckRedirect = func(next *http.Request, via []*http.Request) error {
-		if len(via) > c.o.MaxRedirects {
-			return fault.Newf(fault.Invalid, "more than %d redirects", c.o.MaxRedirects)
-		}
-		to, err := parse(nil, next.URL.String())
-		if err != nil {
-			return fmt.Errorf("follow redirect: %w", err)
-		}
-		next.Header.Del("Referer") // a browser does not add one either
-		return c.o.Turn(ctx, hostOf(to))
-	}
-	var form io.Reader
-	if r.Form != nil {
-		form = strings.NewReader(url.Values(r.Form).Encode())
-	}
-	req, err := http.NewRequestWithContext(ctx, methodOf(r), u.String(), form)
-	if err != nil {
-		return web.Page{}, fault.Newf(fault.Invalid, "not an address that can be asked")
-	}
-	req.Header.Set("User-Agent", c.o.UserAgent)
-	req.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
-	if r.Form != nil {
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
+	given := map[string]string{}
 	for name, value := range r.Header {
-		req.Header.Set(name, value)
+		given[http.CanonicalHeaderKey(name)] = value
 	}
-	req.Header.Set("Accept-Encoding", "gzip")
-	resp, err := client.Do(req)
-	if err != nil {
-		if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
-			err = wrapped.Err // the wrapper quotes the address, query and all
+	given["Accept-Encoding"] = "gzip"
+	for followed := 0; ; followed++ {
+		r.URL, r.Header = u.String(), maps.Clone(given)
+		for _, cookie := range jar.Cookies(u) {
+			r.Header["Cookie"] = strings.TrimPrefix(r.Header["Cookie"]+"; "+cookie.String(), "; ")
 		}
-		return web.Page{}, err
+		a, err := c.do(ctx, r, page)
+		if err != nil {
+			return a, err
+		}
+		jar.SetCookies(u, (&http.Response{Header: a.header}).Cookies())
+		next, err := a.next(u)
+		switch {
+		case next == nil && err == nil:
+			return a, nil
+		case followed >= c.o.MaxRedirects:
+			return a, fault.Newf(fault.Invalid, "more than %d redirects", c.o.MaxRedirects)
+		case err != nil:
+			return a, err
+		}
+		if a.Status != http.StatusTemporaryRedirect && a.Status != http.StatusPermanentRedirect {
+			r.Form = nil
+			delete(given, "Content-Type")
+		}
+		if next.Host != u.Host {
+			for _, private := range []string{"Authorization", "Cookie", "Proxy-Authorization"} {
+				delete(given, private)
+			}
+		}
+		u = next
 	}
-	defer resp.Body.Close()
-	body, err := readPage(resp)
-	if err != nil {
-		return web.Page{}, err
-	}
-	return web.Page{
-		URL: resp.Request.URL.String(), Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"),
-		RetryAfter: RetryAfter(resp.Header.Get("Retry-After"), c.o.Now(), web.MaxRetryAfter), Body: body,
-	}, nil
 }
 
-// Refused makes a connection that nobody takes a *web.Refusal, for it is how some sites block, and returns any other
-// error as it is.
+// page takes a page, decompressed and in UTF-8, and nothing of a redirect.
+func page(resp *http.Response) ([]byte, error) {
+	if redirects(resp.StatusCode) && resp.Header.Get("Location") != "" {
+		return nil, nil
+	}
+	body, err := read(resp, MaxPageBytes)
+	if err != nil {
+		return nil, err
+	}
+	if body = UTF8(body, resp.Header.Get("Content-Type")); len(body) > MaxPageBytes {
+		return nil, tooLarge("larger", MaxPageBytes)
+	}
+	return body, nil
+}
+
+// Refused turns the error of a connection that was refused, which is how some sites block, into a *web.Refusal, and
+// returns any other error as it is.
 func Refused(err error) error {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return web.Refused("connection refused", 0)
@@ -133,38 +113,8 @@ func Refused(err error) error {
 	return err
 }
 
-// readPage returns the body decompressed and in UTF-8. Its size is bounded at each step.
-func readPage(resp *http.Response) ([]byte, error) {
-	body := io.Reader(resp.Body)
-	switch e := strings.ToLower(resp.Header.Get("Content-Encoding")); e {
-	case "", "identity":
-	case "gzip", "x-gzip":
-		z, err := gzip.NewReader(resp.Body)
-		if errors.Is(err, io.EOF) {
-			return nil, nil // nothing at all: an answer without a body
-		}
-		if err != nil {
-			return nil, fmt.Errorf("decompress body: %w", err)
-		}
-		body = z
-	default:
-		return nil, fault.Newf(fault.Invalid, "content encoding %.20q, which was not asked for", e)
-	}
-	data, err := io.ReadAll(io.LimitReader(body, MaxPageBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("read body after %d bytes: %w", len(data), err)
-	}
-	if len(data) <= MaxPageBytes {
-		data = UTF8(data, resp.Header.Get("Content-Type"))
-	}
-	if len(data) > MaxPageBytes {
-		return nil, fault.Newf(fault.Invalid, "page is larger than %d MiB", MaxPageBytes>>20)
-	}
-	return data, nil
-}
-
-// UTF8 decodes text by the charset that the header, a byte order mark or the page itself names. Where nobody names
-// one, it is UTF-8 if it can be. Other types of content, and JSON by its standard, are UTF-8.
+// UTF8 decodes text by the charset that the header, a byte order mark or the page itself names. Without one
+// it is UTF-8 if it is valid as such. Other types of content, and JSON by its standard, are UTF-8.
 func UTF8(body []byte, contentType string) []byte {
 	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
 	text := kind == "" || strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "xml")

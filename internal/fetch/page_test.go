@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/fetch"
@@ -84,7 +87,7 @@ func rentals(t testing.TB, o fetch.Options) (*httptest.Server, *fetch.Client) {
 	return srv, c
 }
 
-func TestPage(t *testing.T) {
+func TestLoad(t *testing.T) {
 	t.Parallel()
 	srv, c := rentals(t, fetch.Options{UserAgent: "test/1"})
 	for _, tt := range []struct {
@@ -112,7 +115,7 @@ func TestPage(t *testing.T) {
 	} {
 		t.Run(tt.path, func(t *testing.T) {
 			t.Parallel()
-			p, err := c.Page(t.Context(), web.Request{URL: srv.URL + tt.path})
+			p, err := c.Load(t.Context(), web.Request{URL: srv.URL + tt.path})
 			if tt.url == "" {
 				tt.url = tt.path
 			}
@@ -124,26 +127,26 @@ func TestPage(t *testing.T) {
 				p.Body, want.Body = nil, nil
 			}
 			if err != nil || !reflect.DeepEqual(p, want) {
-				t.Errorf("Page = %+v, %v; want %+v", p, err, want)
+				t.Errorf("Load = %+v, %v; want %+v", p, err, want)
 			}
 		})
 	}
 }
 
-func TestPageByForm(t *testing.T) {
+func TestLoadByForm(t *testing.T) {
 	t.Parallel()
 	srv, c := rentals(t, fetch.Options{})
-	p, err := c.Page(t.Context(), web.Request{
+	p, err := c.Load(t.Context(), web.Request{
 		URL: srv.URL + "/echo", Form: map[string][]string{"ville": {"Montréal"}, "page": {"2"}},
 		Header: map[string]string{"X-Requested-With": "XMLHttpRequest", "User-Agent": "visitor/1"},
 	})
 	const want = "POST visitor/1 XMLHttpRequest application/x-www-form-urlencoded page=2&ville=Montr%C3%A9al"
 	if err != nil || string(p.Body) != want {
-		t.Errorf("Page = %q, %v; want %q", p.Body, err, want)
+		t.Errorf("Load = %q, %v; want %q", p.Body, err, want)
 	}
 }
 
-func TestPageThatCannotBe(t *testing.T) {
+func TestLoadThatCannotBe(t *testing.T) {
 	t.Parallel()
 	srv, c := rentals(t, fetch.Options{Resolver: newNames(t).resolver})
 	srvQuick, quick := rentals(t, fetch.Options{Timeout: 100 * time.Millisecond})
@@ -168,18 +171,72 @@ func TestPageThatCannotBe(t *testing.T) {
 		{"not an address", "::s3cr3t", c, fault.Invalid, "not a valid address"},
 		{"nobody there", "http://nobody.test/", c, fault.Gone, "host does not exist"},
 		{"refused", "http://" + nobody + "/", absent, fault.Throttled, "the site refuses: connection refused"},
-		{"large", srv.URL + "/large", c, fault.Invalid, "page is larger than 10 MiB"},
-		{"a gzip bomb", srv.URL + "/bomb", c, fault.Invalid, "page is larger than 10 MiB"},
+		{"large", srv.URL + "/large", c, fault.Invalid, "the most is 10 MiB"},
+		{"a gzip bomb", srv.URL + "/bomb", c, fault.Invalid, "the most is 10 MiB"},
 		{"cut off", srv.URL + "/cut", c, fault.Transient, "read body after 11 bytes"},
 		{"slow", srvQuick.URL + "/slow?token=s3cr3t", quick, fault.Transient, "timed out after 100ms"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := tt.client.Page(t.Context(), web.Request{URL: tt.url})
+			_, err := tt.client.Load(t.Context(), web.Request{URL: tt.url})
 			if class, _ := fault.Of(err); class != tt.class || !strings.Contains(fmt.Sprint(err), tt.text) ||
 				strings.Contains(fmt.Sprint(err), "s3cr3t") {
-				t.Errorf("Page = %v (%s); want %s, %q", err, class, tt.class, tt.text)
+				t.Errorf("Load = %v (%s); want %s, %q", err, class, tt.class, tt.text)
 			}
 		})
+	}
+}
+
+// A redirect is followed as a browser does: a form goes on by 307 and 308 only, and what identifies the caller not to
+// another host. Each request is a span.
+func TestLoadRedirectedForm(t *testing.T) {
+	t.Parallel()
+	seen := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = r.ParseForm()
+		fmt.Fprintf(w, "%s %s|%s|%s|%s", r.Method, r.PostForm.Encode(), r.Header.Get("Content-Type"),
+			r.Header.Get("Authorization"), r.Header.Get("X-Asked"))
+	})
+	other := httptest.NewServer(seen)
+	t.Cleanup(other.Close)
+	mux := http.NewServeMux()
+	mux.Handle("/seen", seen)
+	mux.HandleFunc("/to/{status}", func(w http.ResponseWriter, r *http.Request) {
+		var status int
+		_, _ = fmt.Sscan(r.PathValue("status"), &status)
+		w.Header().Set("Location", r.URL.Query().Get("url"))
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte("moved"))
+	})
+	srv := httptest.NewServer(mux)
+	t.Cleanup(srv.Close)
+	recorder := tracetest.NewSpanRecorder()
+	c := fetch.New(fetch.Options{AllowPrivate: []string{srv.Listener.Addr().String(), other.Listener.Addr().String()},
+		Traces: trace.NewTracerProvider(trace.WithSpanProcessor(recorder))})
+	t.Cleanup(c.Close)
+	const form = "application/x-www-form-urlencoded"
+	for _, tt := range []struct {
+		status   int
+		to, want string
+	}{
+		{301, "/seen", "GET ||secret|yes"},
+		{302, "/seen", "GET ||secret|yes"},
+		{303, "../seen", "GET ||secret|yes"},
+		{307, srv.URL + "/seen", "POST a=1|" + form + "|secret|yes"},
+		{308, "/seen", "POST a=1|" + form + "|secret|yes"},
+		{307, other.URL + "/seen", "POST a=1|" + form + "||yes"},
+		{302, "", "moved"}, // no redirect, for it leads nowhere
+		{304, "/seen", ""},
+		{300, "/seen", "moved"},
+	} {
+		p, err := c.Load(t.Context(), web.Request{
+			URL: fmt.Sprintf("%s/to/%d?url=%s", srv.URL, tt.status, tt.to), Form: map[string][]string{"a": {"1"}},
+			Header: map[string]string{"authorization": "secret", "X-Asked": "yes"},
+		})
+		if err != nil || string(p.Body) != tt.want {
+			t.Errorf("%d to %q: Load = %q, %v; want %q", tt.status, tt.to, p.Body, err, tt.want)
+		}
+	}
+	if n := len(recorder.Ended()); n != 9+6 {
+		t.Errorf("%d spans; want one for each of 15 requests", n)
 	}
 }

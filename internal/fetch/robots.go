@@ -54,7 +54,7 @@ func (r *Robots) Allowed(ctx context.Context, address string) (ok bool, delay ti
 }
 
 func (r *Robots) rules(ctx context.Context, u *url.URL) (robots.Rules, error) {
-	site := u.Scheme + "://" + hostOf(u)
+	site := u.Scheme + "://" + web.HostPort(u)
 	r.mu.Lock()
 	have, ok := r.sites[site]
 	r.mu.Unlock()
@@ -78,7 +78,7 @@ func (r *Robots) rules(ctx context.Context, u *url.URL) (robots.Rules, error) {
 }
 
 func (r *Robots) read(ctx context.Context, site string) (robots.Rules, error) {
-	page, err := r.client.Page(ctx, web.Request{URL: site + "/robots.txt"})
+	page, err := r.client.Load(ctx, web.Request{URL: site + "/robots.txt"})
 	if err != nil {
 		return robots.Rules{}, err
 	}

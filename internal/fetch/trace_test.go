@@ -26,10 +26,10 @@ func TestTraces(t *testing.T) {
 		_, _ = w.Write(demosite.Photo("secret", 1))
 	}))
 	ctx, parent := provider.Tracer("t").Start(t.Context(), "step")
-	if _, err := c.Image(ctx, srv.URL+"/secret?token=hunter2"); err != nil {
+	if _, err := c.Photo(ctx, srv.URL+"/secret?token=hunter2"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Image(ctx, srv.URL+"/bad/404"); err == nil {
+	if _, err := c.Photo(ctx, srv.URL+"/bad/404"); err == nil {
 		t.Fatal("there is a picture")
 	}
 	parent.End()

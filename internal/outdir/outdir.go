@@ -1,5 +1,5 @@
-// Package outdir writes the files of drafts where those who asked for them look: in folders below one that nothing
-// leaves, whatever a request says and whichever links lie there.
+// Package outdir writes the files of drafts into the folders that their requests name, all below one root: no request
+// and no link leads out of it.
 package outdir
 
 import (
@@ -35,7 +35,7 @@ func (r Root) ResolveOutDir(dir string) (string, error) {
 	return dir, explain(dir, err)
 }
 
-// WriteOut puts a file into a folder that ResolveOutDir made, in place of what is there; without data there is none
+// WriteOut puts a file into a folder that ResolveOutDir made, in place of the one that is there; without data there is none
 // afterwards. A reader sees all of it or none.
 func (r Root) WriteOut(dir, name string, data []byte) error {
 	path := filepath.Join(dir, name)
@@ -70,7 +70,7 @@ func (r Root) in(f func(*os.Root) error) error {
 	return f(root)
 }
 
-// explain makes what the name is to blame for Invalid; the rest, such as a full disk, may pass.
+// explain makes an error that is due to the name Invalid; the rest, such as a full disk, may pass.
 func explain(path string, err error) error {
 	switch {
 	case err == nil:
