@@ -238,7 +238,8 @@ func (h Replays) cancel(ctx context.Context, in *replayInput) (*replayOutput, er
 		return nil, err
 	}
 	if err := h.Launch.CancelReplay(ctx, in.ID); err != nil && !errors.Is(err, context.Canceled) {
-		h.door.Log.WarnContext(ctx, "replay ends with its next batch", "workflow_id", listing.ReplayWorkflowID(in.ID), "err", err)
+		h.door.Log.WarnContext(ctx, "replay ends with its next batch",
+			"workflow_id", listing.ReplayWorkflowID(in.ID), "err", err)
 	}
 	return &replayOutput{h.show(r)}, nil
 }

@@ -49,10 +49,13 @@ func (h *house) drafts() system {
 			row := workers.Row{Queue: workflows.QueueDrafts, Slots: h.config.Drafts.Pages, Activities: []any{drafts}}
 			return []workers.Row{row}, func() { _ = devtools.Close() }
 		},
-		parts: []api.Part{api.Drafts{Store: db.NewDrafts(h.pool), Launch: h.launch, Blobs: h.blobs, Requests: api.DraftRequests{
-			Target: db.Target{Exchange: requests.Exchange, RoutingKey: requests.RoutingKey}, Queue: requests.Queue,
-			Ours: requests.Ours,
-		}}},
+		parts: []api.Part{api.Drafts{
+			Store: db.NewDrafts(h.pool), Launch: h.launch, Blobs: h.blobs,
+			Requests: api.DraftRequests{
+				Target: db.Target{Exchange: requests.Exchange, RoutingKey: requests.RoutingKey}, Queue: requests.Queue,
+				Ours: requests.Ours,
+			},
+		}},
 		queues: queues,
 	}
 }

@@ -514,7 +514,8 @@ func (p *page) mpnOf(products []*markup.Item, offers []offer, meta map[string][]
 	}
 	for _, l := range found { // a number that is part of the name is not the shop's own
 		if v := code(l.value); l.field == "sku" && len(v) >= 5 && digits(v) > 0 && digits(v) < len(v) &&
-			l.weight == labelSure && !p.beside(l.at) && slices.Contains(strings.Fields(strings.ToLower(p.name)), strings.ToLower(v)) {
+			l.weight == labelSure && !p.beside(l.at) &&
+			slices.Contains(strings.Fields(strings.ToLower(p.name)), strings.ToLower(v)) {
 			c.add(v, p.w[mpnInName], Page)
 		}
 	}

@@ -18,8 +18,8 @@ func (r Ref) ID() uuid.UUID { return uuid.NewSHA1(namespace, []byte(r.String()))
 // PlatformID it is what the IDs of all adverts of the platform begin with.
 func (r Ref) WorkflowID() string { return "listing/" + r.String() }
 
-// ImageActivityID is the ID of the activity that fetches the image at url for the advert without a workflow: it names the
-// listing by its ID, and the address by the first 16 hexadecimal digits of its SHA-256.
+// ImageActivityID is the ID of the activity that fetches the image at url for the advert without a workflow: it names
+// the listing by its ID, and the address by the first 16 hexadecimal digits of its SHA-256.
 func (r Ref) ImageActivityID(url string) string {
 	sum := sha256.Sum256([]byte(url))
 	return "image/" + r.ID().String() + "/" + hex.EncodeToString(sum[:8])

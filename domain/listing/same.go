@@ -111,7 +111,8 @@ func SameHome(a, b Listing) Match {
 		reasons = append(reasons, "same unit")
 	}
 	coarse := len(a.Address.Civic) == 0 && len(b.Address.Civic) == 0
-	title, text := alike(page.Fold(a.Title), page.Fold(b.Title), 3), alike(page.Fold(head(a.Description)), page.Fold(head(b.Description)), 8)
+	title := alike(page.Fold(a.Title), page.Fold(b.Title), 3)
+	text := alike(page.Fold(head(a.Description)), page.Fold(head(b.Description)), 8)
 	if title >= .6 {
 		reasons = append(reasons, fmt.Sprintf("titles alike: %.2f", title))
 	}

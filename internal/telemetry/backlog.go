@@ -142,7 +142,8 @@ var (
 		"limiter", "host")
 	scraper = gauge("conveyor_platform_state", "1 for the state that a platform's scraper is in, 0 for the others.",
 		"platform", "state")
-	lastPage = gauge("conveyor_platform_last_success_age_seconds", "Time since a page of the platform was last read.", "platform")
+	lastPage = gauge("conveyor_platform_last_success_age_seconds",
+		"Time since a page of the platform was last read.", "platform")
 	overdue  = gauge("conveyor_platform_overdue_seconds",
 		"Time without a page read, beyond the scraper's own pauses; 0 while it is stopped.", "platform")
 	refusals = gauge("conveyor_platform_refusals", "Consecutive refusals by the platform.", "platform")

@@ -83,7 +83,9 @@ func Confidence(d draft.Draft, field string) float64 {
 	if field == "availability" && d.Availability != nil {
 		return d.Availability.Confidence
 	}
-	f := map[string]*draft.Found[string]{"price": d.Price, "sku": d.SKU, "brand": d.Brand, "gtin": d.GTIN, "mpn": d.MPN}[field]
+	f := map[string]*draft.Found[string]{
+		"price": d.Price, "sku": d.SKU, "brand": d.Brand, "gtin": d.GTIN, "mpn": d.MPN,
+	}[field]
 	if f == nil {
 		return 0
 	}

@@ -463,7 +463,8 @@ func (p *Prose) streetEnd(i int, typed bool) int {
 			}
 			break
 		}
-		if t.topic&^(aPiece|anArea|aUtility|aMoney) != 0 && !listing.StreetWord(t.w) && t.w != "mont" && t.w != "maisonneuve" ||
+		if t.topic&^(aPiece|anArea|aUtility|aMoney) != 0 && !listing.StreetWord(t.w) &&
+			t.w != "mont" && t.w != "maisonneuve" ||
 			t.w == "a" || t.w == "et" || t.w == "au" || t.w == "pres" || t.w == "avec" || t.w == "coin" || t.w == "dans" ||
 			t.w == "est" && !p.eastWest(k) {
 			break

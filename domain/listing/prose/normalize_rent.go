@@ -33,9 +33,8 @@ func (n *normalizer) rent() {
 		n.perWeek(printed, title, body)
 		if l.RentCents > 0 && l.RentCents < lowRentCents {
 			n.low(printed, title, body)
-		} else if l.RentCents >= listing.MinRentCents && l.RentCents <= listing.MaxRentCents && title.Cents > 0 && !title.Low &&
-			len(l.Units) == 0 &&
-			title.Cents != l.RentCents && !n.title.names(l.RentCents) &&
+		} else if l.RentCents >= listing.MinRentCents && l.RentCents <= listing.MaxRentCents &&
+			title.Cents > 0 && !title.Low && len(l.Units) == 0 && title.Cents != l.RentCents && !n.title.names(l.RentCents) &&
 			math.Abs(float64(title.Cents-l.RentCents)) > float64(l.RentCents)/50 {
 			n.conflict("rent_cents", listing.Dollars(l.RentCents), "price", listing.Dollars(title.Cents), "title", title.Text)
 		}

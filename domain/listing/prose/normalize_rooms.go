@@ -177,8 +177,8 @@ func (n *normalizer) bedrooms() {
 			n.conflict("bedrooms", strconv.Itoa(l.Bedrooms), n.stated.from("bedrooms"), strconv.Itoa(int(inBody.value)),
 				"description", n.body.quote(inBody.from, inBody.to))
 		} else if l.Rooms > 0 && implied != l.Bedrooms {
-			n.warn("bedrooms", listing.CodeConflict, "%s says %d, %g rooms make %d; kept %d", n.stated.from("bedrooms"), l.Bedrooms,
-				l.Rooms, implied, l.Bedrooms)
+			n.warn("bedrooms", listing.CodeConflict, "%s says %d, %g rooms make %d; kept %d",
+				n.stated.from("bedrooms"), l.Bedrooms, l.Rooms, implied, l.Bedrooms)
 		}
 	case okBody && !inBody.weak && (l.Rooms == 0 || plausible(int(inBody.value), l.Rooms)):
 		set(int(inBody.value), bodyDen, "description", n.body, inBody)
@@ -222,8 +222,8 @@ func plausible(bedrooms int, rooms float64) bool {
 // odd warns when counted bedrooms and the rule of rooms − 2 differ.
 func (n *normalizer) odd(bedrooms int, from string, p *Prose, c count) {
 	if implied := BedroomsOf(n.l.Rooms); n.l.Rooms > 0 && implied != bedrooms {
-		n.warn("bedrooms", listing.CodeConflict, "%s says %d (%q), %g rooms make %d; kept %d", from, bedrooms, p.quote(c.from, c.to),
-			n.l.Rooms, implied, bedrooms)
+		n.warn("bedrooms", listing.CodeConflict, "%s says %d (%q), %g rooms make %d; kept %d",
+			from, bedrooms, p.quote(c.from, c.to), n.l.Rooms, implied, bedrooms)
 	}
 }
 

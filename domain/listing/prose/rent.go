@@ -59,7 +59,8 @@ func (p *Prose) rent() Price {
 			best = i
 		case all[best].cents < lowRentCents && all[best].per != perDay && all[best].per != perWeek && a.cents >= lowRentCents:
 			best = i // "1 $ … 850 $"
-		case all[best].per != perMonth && a.per == perMonth && (all[best].per != unstated || all[best].cents > listing.MaxRentCents):
+		case all[best].per != perMonth && a.per == perMonth &&
+			(all[best].per != unstated || all[best].cents > listing.MaxRentCents):
 			best = i // "$50/day or $900/month"
 		}
 	}
