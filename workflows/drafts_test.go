@@ -174,8 +174,7 @@ func TestCrawlDraftCanceled(t *testing.T) {
 	env := drafting(t)
 	steps{upTo: 2}.on(env, nil)
 	env.OnActivity(drafts.RunCrawler, mock.Anything, resolved).Return(draft.Result{}, errors.New("stopped")).
-		Run(func(mock.Arguments) { env.CancelWorkflow() }).Maybe()
-	env.RegisterDelayedCallback(env.CancelWorkflow, time.Millisecond)
+		Run(func(mock.Arguments) { env.CancelWorkflow() })
 	_, err := crawl(env)
 	require.True(t, temporal.IsCanceledError(err), "%v", err)
 }

@@ -170,7 +170,7 @@ func TestDeadLettersByCommand(t *testing.T) {
 		require.Equal(t, strings.Index(lines[0], "QUEUE"), strings.Index(line, "scraped.kijiji"), out)
 	}
 	require.NotContains(t, out, "\x1b")
-	require.Contains(t, w.run("dead-letters", "list", "--limit", "1"), "1 shown, there are more: --limit 0 shows all\n")
+	require.Contains(t, w.run("dead-letters", "list", "--limit", "1"), "1 shown, there are more; --limit 0 shows all\n")
 	require.Equal(t, 3, strings.Count(w.run("dead-letters", "list", "--limit", "0", "--state", "any"), "\n"))
 	require.Contains(t, w.run("dead-letters", "list", "--json", "--reason", "LATITUDE", "--since", "1h"), `{"id":`+typed+`,`)
 	require.Contains(t, w.run("dead-letters", "list", "--until", "2026-01-31"), "no dead letter matches")

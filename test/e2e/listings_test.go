@@ -177,7 +177,7 @@ func TestBadImagesDoNotHarm(t *testing.T) {
 	w, _ := running(t)
 	bad := map[string]string{
 		w.siteURL + "/bad/404":                          "404",
-		w.siteURL + "/bad/html":                         "not an image",
+		w.siteURL + "/bad/html":                         "unsupported type of image: it is text/html",
 		w.siteURL + "/bad/redirect-loop":                "redirect",
 		w.siteURL + "/bad/png-30000":                    "30000",
 		w.siteURL + "/bad/gzip-bomb":                    "",
