@@ -144,7 +144,7 @@ var (
 		"platform", "state")
 	lastPage = gauge("conveyor_platform_last_success_age_seconds",
 		"Time since a page of the platform was last read.", "platform")
-	overdue  = gauge("conveyor_platform_overdue_seconds",
+	overdue = gauge("conveyor_platform_overdue_seconds",
 		"Time without a page read, beyond the scraper's own pauses; 0 while it is stopped.", "platform")
 	refusals = gauge("conveyor_platform_refusals", "Consecutive refusals by the platform.", "platform")
 	adverts  = gauge("conveyor_platform_adverts",
