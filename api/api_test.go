@@ -102,7 +102,7 @@ func open(t *testing.T, change ...func(*parts)) *door {
 	return d
 }
 
-// bare serves the API without anything behind it, but for what change adds.
+// bare serves the API with nothing behind it but the parts that change adds.
 func bare(t *testing.T, change ...func(*parts)) *door {
 	t.Helper()
 
@@ -126,7 +126,7 @@ func (d *door) serve(t *testing.T, change ...func(*parts)) {
 	d.url = server.URL
 }
 
-// reply is what came back.
+// reply is an HTTP response, its body read.
 type reply struct {
 	Status int
 	Header http.Header
@@ -203,7 +203,7 @@ func (p problem) fields() (out []string) {
 	return out
 }
 
-// starter notes what was to be started.
+// starter records the calls that would start workflows.
 type starter struct {
 	mu    sync.Mutex
 	err   error
@@ -288,7 +288,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// A bug of ours is a 500 that keeps to itself what went wrong; the next request is answered.
+// A panic is a 500 whose body does not reveal the cause; the next request is answered.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	d := bare(t, func(p *parts) { p.Listings.Store = nil })

@@ -18,7 +18,7 @@ import (
 // nowhere is a port that refuses connections.
 const nowhere = "127.0.0.1:1"
 
-// comesBack checks that an answer says to try again, and nothing of what is inside.
+// comesBack checks that an answer is a 503 that says to try again and reveals no internals.
 func comesBack(t *testing.T, r reply) {
 	t.Helper()
 

@@ -114,7 +114,7 @@ func TestListDeadLetters(t *testing.T) {
 		}
 		require.Equal(t, []int64{sent, gone, other, image, advert}, all)
 	})
-	t.Run("what it says of each", func(t *testing.T) {
+	t.Run("the fields of each", func(t *testing.T) {
 		t.Parallel()
 		p := read[letters](t, d.get(t, "/dead-letters?workflow_id=listing/kijiji/a&queue=scraped.kijiji"), http.StatusOK)
 		got := p.Items[0]

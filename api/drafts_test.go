@@ -44,7 +44,8 @@ func (d *door) outboxed(t *testing.T) (ids []uuid.UUID, last contract.CrawlReque
 	return ids, last
 }
 
-func (d *door) wish(t *testing.T, body string, headers ...string) api.DraftRequestAccepted {
+// requestDraft asks for a draft with POST /crawl-requests, and requires that it is accepted.
+func (d *door) requestDraft(t *testing.T, body string, headers ...string) api.DraftRequestAccepted {
 	t.Helper()
 
 	r := d.ask(t, http.MethodPost, "/crawl-requests", body, headers...)
@@ -57,21 +58,21 @@ func (d *door) wish(t *testing.T, body string, headers ...string) api.DraftReque
 func TestRequestCrawl(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	first := d.wish(t, `{"url":" https://shop.example/p/1 ","out_dir":"a/b"}`)
+	first := d.requestDraft(t, `{"url":" https://shop.example/p/1 ","out_dir":"a/b"}`)
 	ids, m := d.outboxed(t)
 	require.Equal(t, []uuid.UUID{first.EventID}, ids)
 	require.Equal(t, contract.CrawlRequest{URL: "https://shop.example/p/1", OutDir: "a/b"}, m.Data)
 	require.Equal(t, contract.CrawlRequestedName, m.EventName)
 
-	other := d.wish(t, `{"url":"https://shop.example/p/1"}`)
-	require.NotEqual(t, first.EventID, other.EventID, "nothing says that it is the same wish")
-	keyed := d.wish(t, `{"url":"https://shop.example/p/1"}`, "Idempotency-Key", "order 7")
-	require.Equal(t, keyed, d.wish(t, `{"url":"https://shop.example/p/1"}`, "Idempotency-Key", "order 7"))
+	other := d.requestDraft(t, `{"url":"https://shop.example/p/1"}`)
+	require.NotEqual(t, first.EventID, other.EventID, "nothing says that it is the same request")
+	keyed := d.requestDraft(t, `{"url":"https://shop.example/p/1"}`, "Idempotency-Key", "order 7")
+	require.Equal(t, keyed, d.requestDraft(t, `{"url":"https://shop.example/p/1"}`, "Idempotency-Key", "order 7"))
 	named := `{"url":"https://shop.example/p/1","event_id":"3f0d6f5e-5c0e-4d3c-9c45-0d6b1f0a7a11"}`
-	require.Equal(t, "3f0d6f5e-5c0e-4d3c-9c45-0d6b1f0a7a11", d.wish(t, named).EventID.String())
-	d.wish(t, named, "Idempotency-Key", "order 7")
+	require.Equal(t, "3f0d6f5e-5c0e-4d3c-9c45-0d6b1f0a7a11", d.requestDraft(t, named).EventID.String())
+	d.requestDraft(t, named, "Idempotency-Key", "order 7")
 	ids, _ = d.outboxed(t)
-	require.Len(t, ids, 4, "the same wish is published once")
+	require.Len(t, ids, 4, "the same request is published once")
 
 	changed := d.ask(t, http.MethodPost, "/crawl-requests", `{"url":"https://shop.example/p/2"}`, "Idempotency-Key", "order 7")
 	require.Contains(t, refused(t, changed, http.StatusConflict).Detail, "another url")
@@ -100,11 +101,11 @@ func TestRequestCrawlRefuses(t *testing.T) {
 	require.Empty(t, ids)
 }
 
-// What is known of a request changes with its way.
+// The state of a request follows its workflow.
 func TestCrawlRequest(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	w := d.wish(t, `{"url":"https://shop.example/p/1"}`)
+	w := d.requestDraft(t, `{"url":"https://shop.example/p/1"}`)
 	path := "/crawl-requests/" + w.EventID.String()
 	see := func() api.DraftRequestState { return read[api.DraftRequestState](t, d.get(t, path), http.StatusOK) }
 	got := see()
@@ -141,7 +142,7 @@ func TestCrawlRequest(t *testing.T) {
 	refused(t, d.get(t, "/crawl-requests/x"), http.StatusUnprocessableEntity)
 	d.started.err = errors.New("temporal is away")
 	refused(t, d.get(t, "/crawl-requests/"+uuid.NewString()), http.StatusServiceUnavailable)
-	require.Equal(t, "failed", see().State, "what is stored needs no Temporal")
+	require.Equal(t, "failed", see().State, "a stored draft needs no Temporal")
 }
 
 // persist stores a draft n minutes after now.
@@ -206,7 +207,7 @@ func TestDrafts(t *testing.T) {
 	refused(t, d.get(t, "/drafts/x"), http.StatusUnprocessableEntity)
 }
 
-// A stranger's page is shown for what it was, and runs nothing.
+// A captured page is served as an inert file: none of its scripts run.
 func TestDraftFiles(t *testing.T) {
 	t.Parallel()
 	d := open(t)

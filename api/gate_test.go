@@ -16,7 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/access"
 )
 
-// Whatever a handler waits for, its request ends.
+// A request ends at its timeout, also when its handler is still waiting.
 func TestARequestEnds(t *testing.T) {
 	t.Parallel()
 	g := &gate{routes: map[string]route{"GET /slow": {name: "slow", timeout: 20 * time.Millisecond, body: 10}}}
@@ -35,8 +35,8 @@ func TestARequestEnds(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, answer.StatusCode)
 }
 
-// What is neither an operation with a role nor among the open ones is for admins, also when it came late.
-func TestWhatIsForgottenIsShut(t *testing.T) {
+// A route that is neither an operation with a role nor an open one is for admins, also one added late.
+func TestRoutesWithoutARoleNeedAdmin(t *testing.T) {
 	t.Parallel()
 	key := func(letter string) string { return "cvr_aaaaaaaa_" + strings.Repeat(letter, 43) }
 	g := newGate(Options{Log: slog.New(slog.DiscardHandler), Guard: NewGuard(GuardOptions{Fixed: []access.Grant{
@@ -64,7 +64,7 @@ func TestWhatIsForgottenIsShut(t *testing.T) {
 	}
 }
 
-// What an operation may take is what its request may take: the gate ends it no earlier.
+// A request may take as long as its operation may: the gate ends it no earlier.
 func TestALongReplayHasItsTime(t *testing.T) {
 	t.Parallel()
 	g := newGate(Options{Log: slog.New(slog.DiscardHandler)})

@@ -30,7 +30,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/telemetry"
 )
 
-// A fort is the API of a house that has a table of keys, and a clock that the test moves.
+// A fort is an API with a table of keys, and a clock that the test moves.
 type fort struct {
 	*door
 	pool  *pgxpool.Pool
@@ -98,10 +98,10 @@ func (d *door) as(t *testing.T, key, method, path string, body ...string) reply 
 	return d.ask(t, method, path, strings.Join(body, ""), "Authorization", "Bearer "+key)
 }
 
-// open are the operations that ask nobody; to add one is a decision.
+// openOperations are the operations that need no key; to add one is a decision.
 var openOperations = []string{"health", "ready", "get-image"}
 
-// Every operation that there is and will be says which role it needs, and means it.
+// Every operation names the role that it needs, and refuses callers without it.
 func TestEveryOperationAsksForItsRole(t *testing.T) {
 	t.Parallel()
 	f := guarded(t)
@@ -165,7 +165,7 @@ func keysOf(m map[string]any) (out []string) {
 	return out
 }
 
-// What is no operation is open when it is the documentation, and does not exist otherwise.
+// Of the routes that are no operations, those of the documentation are open; others do not exist.
 func TestOpenRoutes(t *testing.T) {
 	t.Parallel()
 	f := guarded(t)
@@ -237,7 +237,7 @@ func TestCredentials(t *testing.T) {
 	f.clock.add(5 * time.Second)
 	require.Equal(t, "the API key was revoked", refused(t, f.as(t, good, "GET", "/listings"), 401).Detail)
 	require.Equal(t, "unknown API key", refused(t, f.as(t, other, "GET", "/listings"), 401).Detail,
-		"who does not have the key learns nothing of it")
+		"a caller without the key learns nothing of it")
 }
 
 // A revoked key is remembered for at most five seconds, a new one is found at once, and its use is noted.
@@ -271,8 +271,9 @@ func TestKeysAreCached(t *testing.T) {
 	require.Eventually(t, func() bool { return used().After(at) }, 10*time.Second, 10*time.Millisecond)
 }
 
-// The first key shuts a house that runs, and nothing opens it again: no revocation, no database that is away.
-func TestTheFirstKeyShutsTheHouse(t *testing.T) {
+// The first key turns authentication on while the API runs, and nothing turns it off again: neither a revocation nor a
+// database that is down.
+func TestTheFirstKeyTurnsAuthenticationOn(t *testing.T) {
 	t.Parallel()
 	f := guarded(t)
 	read[page](t, f.get(t, "/listings"), 200)
@@ -324,8 +325,8 @@ func TestKeysOverTheAPI(t *testing.T) {
 	require.Equal(t, 2, deeds)
 }
 
-// A key that is known goes on opening for a minute without the database; what is not known is not refused but told to
-// come back.
+// A known key goes on being accepted for a minute without the database; a caller with an unknown one is not refused but
+// told to try again.
 func TestKeysWithoutPostgres(t *testing.T) {
 	t.Parallel()
 	f := guarded(t)
@@ -340,7 +341,7 @@ func TestKeysWithoutPostgres(t *testing.T) {
 	comesBack(t, f.as(t, key, "GET", "/metrics"))
 	require.Equal(t, 200, f.get(t, "/health").Status)
 
-	// A house that has never read the table does not know whether it is open.
+	// An API that has never read the table of keys does not know whether authentication is off.
 	pool, err := db.Open(t.Context(), "postgres://conveyor@"+nowhere+"/conveyor", 2)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
@@ -387,7 +388,7 @@ func TestTokens(t *testing.T) {
 	list := read[api.KeyList](t, f.as(t, token(map[string]any{"roles": "admin"}), "GET", "/keys"), 200)
 	require.True(t, slices.ContainsFunc(list.Items, func(k api.Key) bool { return k.CreatedBy == "oidc:jo" }))
 
-	// An issuer that is away refuses nobody, and shuts nobody out who has a key.
+	// While the issuer is down, a token gets 503 and not 401, and a caller with a key is let in.
 	issuer.Away.Store(true)
 	issuer.Rotate(t, "second")
 	f.clock.add(time.Minute)
@@ -435,7 +436,7 @@ func TestRateOfRefusals(t *testing.T) {
 	f := guarded(t, func(o *api.GuardOptions) { o.Refusals = refusals })
 	good, bad := f.key(t, "ci", access.Read), "cvr_aaaaaaaa_"+strings.Repeat("A", 43)
 	for range 5 {
-		refused(t, f.get(t, "/listings"), 401) // who sends nothing guesses nothing
+		refused(t, f.get(t, "/listings"), 401) // a request without a key is no guess
 	}
 	refused(t, f.as(t, bad, "GET", "/listings"), 401)
 	refused(t, f.as(t, bad, "GET", "/listings"), 401)
@@ -444,10 +445,10 @@ func TestRateOfRefusals(t *testing.T) {
 	require.NotEmpty(t, r.Header.Get("Retry-After"))
 	require.Equal(t, 200, f.as(t, good, "GET", "/listings").Status, "a neighbour behind the same address is let in")
 	r = f.get(t, "/listings", "Authorization", "Bearer "+bad, "X-Forwarded-For", "192.0.2.7")
-	refused(t, r, http.StatusTooManyRequests) // nobody chooses the address that is counted
+	refused(t, r, http.StatusTooManyRequests) // a client does not choose the address that is counted
 }
 
-// A proxy that we were told of says where a request comes from.
+// A trusted proxy names the address that a request comes from.
 func TestProxies(t *testing.T) {
 	t.Parallel()
 	refusals := rates(t, 1, 1)
@@ -464,8 +465,9 @@ func TestProxies(t *testing.T) {
 	refused(t, d.get(t, "/metrics", "Authorization", bad, "X-Forwarded-For", "192.0.2.8"), 401)
 }
 
-// Refusals are logged with who and where, and no key is, however it came. Every request is counted.
-func TestWhatIsTold(t *testing.T) {
+// Refusals are logged with the caller and the address, and never with a key, however it was sent. Every request is
+// counted.
+func TestRefusalsAreLoggedAndRequestsCounted(t *testing.T) {
 	t.Parallel()
 	var lines bytes.Buffer
 	var mu sync.Mutex
@@ -521,7 +523,7 @@ type writer func([]byte) (int, error)
 
 func (w writer) Write(p []byte) (int, error) { return w(p) }
 
-// A page in the browser of somebody at this machine can neither read a house without keys nor make it do anything.
+// A foreign page in a browser on this machine can neither read from an API without keys nor make it do anything.
 func TestForeignPages(t *testing.T) {
 	t.Parallel()
 	f := guarded(t)
@@ -602,7 +604,7 @@ func TestSecurityHeaders(t *testing.T) {
 		require.True(t, strings.HasPrefix(policy, "default-src 'none'; "), path)
 		require.Contains(t, policy, "frame-ancestors 'none'", path)
 		require.NotContains(t, policy, "unsafe-eval", path)
-		require.Empty(t, r.Header.Get("Strict-Transport-Security"), "it would lock out who uses plain HTTP")
+		require.Empty(t, r.Header.Get("Strict-Transport-Security"), "it would lock out users of plain HTTP")
 		require.Empty(t, r.Header.Get("Server"), path)
 		want := "no-store"
 		if path == "/docs" {

@@ -57,7 +57,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// Anybody may ask, so asking often is not dialling often.
+// Every client may ask for readiness, so frequent requests do not mean frequent dials.
 func TestReadyIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32

@@ -372,7 +372,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// Who offers a home is nobody's business but the pipeline's, however the scraper spells it.
+// The contact of an advert is for the pipeline only and in no answer, however the scraper spells it.
 func TestContactIsNeverShown(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -400,8 +400,8 @@ func TestProcess(t *testing.T) {
 	for _, tt := range []struct {
 		name, path, body string
 		status           int
-		start            string   // what was started
-		fields           []string // what is wrong
+		start            string   // the workflow that was started
+		fields           []string // the fields with an error
 	}{
 		{"without a body", "kijiji/1", "", 202, "kijiji/1 at normalize, revision 1, force true: Beau 4½ · 1500 $", nil},
 		{"without a stage", "kijiji/1", "{}", 202, "kijiji/1 at normalize, revision 1, force true: Beau 4½ · 1500 $", nil},
@@ -438,7 +438,7 @@ func TestProcess(t *testing.T) {
 			read[advert](t, d.get(t, r.Header.Get("Location")), http.StatusOK)
 		})
 	}
-	t.Run("Temporal refuses what it is given", func(t *testing.T) {
+	t.Run("Temporal refuses the input", func(t *testing.T) {
 		t.Parallel()
 		d := open(t)
 		d.scrape(t, kijiji("1"), "Just in", now)

@@ -17,7 +17,7 @@ import (
 
 const searchURL = "https://www.kijiji.ca/b-apartments-condos/ville-de-montreal/c37l1700281"
 
-// scraped are the platforms of a house that scrapes kijiji, and kangalou when it is asked to.
+// scraped returns platforms of which kijiji is scraped, and kangalou is once an operator enables it.
 func scraped(t *testing.T, d *door) *db.Platforms {
 	t.Helper()
 
@@ -94,7 +94,7 @@ func TestPlatforms(t *testing.T) {
 	require.Equal(t, "no adverts", d.platform(t, "kijiji").Suspect.Reason)
 }
 
-// What operators do is durable and in the audit, and the scraper is told.
+// Operators' changes are stored and audited, and the scraper is signalled.
 func TestChangePlatform(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -132,7 +132,7 @@ func TestChangePlatform(t *testing.T) {
 	require.JSONEq(t, `{"delay_between_requests_seconds": 1.5, "max_pages_per_cycle": 20}`, detail)
 }
 
-// A scraper that nobody wants is not started; one in the middle of a cycle is told to stop.
+// The scraper of a disabled platform is not started; one in the middle of a cycle is told to stop.
 func TestDisablePlatform(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -188,10 +188,10 @@ func TestPlatformRefuses(t *testing.T) {
 	require.Equal(t, http.StatusAccepted, d.ask(t, http.MethodPost, "/platforms/kijiji/pause", "").Status)
 	p := refused(t, d.ask(t, http.MethodPost, "/platforms/kijiji/scrape", ""), http.StatusConflict)
 	require.Contains(t, p.Detail, "kijiji is paused: resume it first")
-	require.Len(t, d.deeds(t), 1, "a refused wish is no deed")
+	require.Len(t, d.deeds(t), 1, "a refused request is not audited")
 }
 
-// What is stored holds although the scraper could not be told: it looks for itself.
+// A stored change holds although the scraper could not be signalled: it reads its settings itself.
 func TestChangePlatformWhileTemporalIsAway(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -202,7 +202,7 @@ func TestChangePlatformWhileTemporalIsAway(t *testing.T) {
 	require.Equal(t, 7, d.platform(t, "kijiji").Settings.MaxPages)
 }
 
-// The roles of all operations are tested together; this is who may do which of these.
+// The roles of all operations are tested together; this is the table of those for platforms.
 func TestPlatformRoles(t *testing.T) {
 	t.Parallel()
 	f := guarded(t)

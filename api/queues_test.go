@@ -10,7 +10,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/backlog"
 )
 
-// The numbers stand beside the names, and what is not known is null and not 0.
+// The numbers stand beside the names, and an unknown number is null and not 0.
 func TestQueues(t *testing.T) {
 	t.Parallel()
 	unacked := int64(3)

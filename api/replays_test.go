@@ -140,9 +140,9 @@ func TestCancelReplay(t *testing.T) {
 	require.Contains(t, d.started.calls, "cancel "+id.String())
 	require.Equal(t, []string{"anonymous replay.started replay/" + id.String(),
 		"anonymous replay.canceled replay/" + id.String()}, d.deeds(t))
-	nobody := "/replays/" + uuid.NewString()
-	refused(t, d.ask(t, http.MethodDelete, nobody, ""), http.StatusNotFound)
-	refused(t, d.get(t, nobody), http.StatusNotFound)
+	unknown := "/replays/" + uuid.NewString()
+	refused(t, d.ask(t, http.MethodDelete, unknown, ""), http.StatusNotFound)
+	refused(t, d.get(t, unknown), http.StatusNotFound)
 	refused(t, d.get(t, "/replays/12"), http.StatusUnprocessableEntity)
 
 	d.started.err = nil

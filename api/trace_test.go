@@ -11,7 +11,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
 
-// A request is a span named by its route, in its caller's trace; what machines ask all day is none.
+// A request is a span named by its route, in its caller's trace; /health, /ready, /metrics and the documentation are
+// none.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 

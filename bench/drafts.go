@@ -137,8 +137,8 @@ func (h *system) drafts(ctx context.Context, how drafting, report *Report) error
 	return nil
 }
 
-// askForDrafts publishes the requests and returns when each was sent and what became of it. seen is told now and then
-// how many are done.
+// askForDrafts publishes the requests and returns when each was sent and its outcome. seen is told now and then how
+// many are done.
 func (h *system) askForDrafts(ctx context.Context, how drafting, seen func(done int)) (
 	sent map[uuid.UUID]time.Time, rows []draftRow, err error,
 ) {
@@ -225,7 +225,7 @@ func (h *system) drafted(ctx context.Context, events []uuid.UUID) ([]draftRow, e
 	return out, found.Err()
 }
 
-// phases reads a sample of the workflows: what they cost Temporal, and where their time went.
+// phases reads a sample of the workflows: their cost to Temporal, and where their time went.
 func (h *system) phases(ctx context.Context, sent map[uuid.UUID]time.Time, rows []draftRow, d *Drafting) error {
 	const sample = 40
 	names := []string{"to the workflow", "check devtools", "folder", "wait for a slot", "run crawler", "persist and end"}
@@ -277,7 +277,7 @@ func (h *system) phases(ctx context.Context, sent map[uuid.UUID]time.Time, rows 
 	return nil
 }
 
-// printDrafts adds what drafts cost to the report.
+// printDrafts adds the cost of drafts to the report.
 func (r Report) printDrafts(w io.Writer) {
 	fmt.Fprintln(w, "\nproduct drafts through one Chromium, of pages of 90 KB with 24 photos; latency is from publish to "+
 		"the row:")

@@ -46,7 +46,7 @@ type FieldGrade struct {
 }
 
 // published are the F1 that the benchmark's authors give, of all of its 140 pages: of two services and of the library
-// that reads what pages say to machines.
+// that reads the data that pages hold for machines.
 var (
 	publishedBy = []string{"Zyte", "Diffbot", "extruct"}
 	published   = map[string][3]float64{
@@ -172,7 +172,7 @@ func gradeField(d draft.Draft, truth drafttest.Truth, field string) (got, from s
 	return got, from, g
 }
 
-// cpuTime is what this process has used, the collection of garbage included.
+// cpuTime returns the CPU time that this process has used, the collection of garbage included.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // cannot fail

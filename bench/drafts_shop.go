@@ -13,15 +13,16 @@ import (
 	"strings"
 )
 
-// shopPath is below what the products of the bench are.
+// shopPath is the path below which the products of the bench are.
 const shopPath = "/bench/"
 
-// productPrice is what the n-th product costs, as a decimal.
+// productPrice is the price of the n-th product, as a decimal.
 func productPrice(n int) string { return fmt.Sprintf("%d.%02d", 10+n%900, n%100) }
 
-// newShop is a shop with any number of products, /bench/1 and so on. A page is to a browser what those of shops are:
-// 90 KB of HTML with menus, reviews and others' prices, 32 KB of style, 44 KB of script that adds some more after the
-// page was loaded, and 24 photos of 5 KB. Every second one says what it is by JSON-LD, the others only to people.
+// newShop is a shop with any number of products, /bench/1 and so on. A page is as heavy for a browser as those of real
+// shops: 90 KB of HTML with menus, reviews and others' prices, 32 KB of style, 44 KB of script that adds some more
+// after the page was loaded, and 24 photos of 5 KB. Every second one describes its product by JSON-LD, the others only
+// by text.
 func newShop() http.Handler {
 	mux := http.NewServeMux()
 	serve := func(path, kind string, body []byte) {
@@ -117,7 +118,7 @@ func shopStyle() string {
 	return b.String()
 }
 
-// shopScript works for some 20 ms, and adds what shops add late.
+// shopScript works for some 20 ms, and adds the elements that shops add late.
 func shopScript() string {
 	var b strings.Builder
 	for i := range 400 {

@@ -16,9 +16,9 @@ type pipeline struct {
 	published     string // the queue that tells of each one that came out, as listings.published does
 	workflow      string // ID of an advert's workflow, without the advert's own; "" has none
 	most          int    // adverts in one feed, for a pipeline that is slow
-	// left counts what is not done yet of n messages, of which seen came out.
+	// left counts the work that is not done yet of n messages, of which seen came out.
 	left func(ctx context.Context, n, seen int) (int64, error)
-	// begin is called before a feed, for what left compares with.
+	// begin is called before a feed, for the counts that left compares with.
 	begin func(ctx context.Context) error
 }
 
@@ -32,7 +32,7 @@ func (h *system) conveyor() *pipeline {
 			return err
 		},
 		left: func(ctx context.Context, n, seen int) (int64, error) {
-			// The cheap questions first: the last one reads the whole table, and would be part of what is measured.
+			// The cheap questions first: the last one reads the whole table, and would be part of the measured cost.
 			if left, err := h.waiting(ctx); left > 0 || err != nil {
 				return left, err
 			}
@@ -53,7 +53,7 @@ func (p *pipeline) warmUp(ctx context.Context) error {
 }
 
 // feed publishes the adverts, as fast as the broker takes them or at rate a second, waits until each is brought to its
-// end, and says what that cost.
+// end, and returns the cost.
 func (h *system) feed(ctx context.Context, p *pipeline, adverts []advert, rate float64) (Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -1,8 +1,8 @@
-// Command bench feeds adverts through Conveyor on this machine and prints what they cost: listings a second, latency
-// from publish to listings.published, CPU time by process group, Postgres transactions and Temporal state transitions.
+// Command bench feeds adverts through Conveyor on this machine and prints their cost: listings a second, latency from
+// publish to listings.published, CPU time by process group, Postgres transactions and Temporal state transitions.
 // Beside it, on the same services, it measures two yardsticks of its own: a bare RabbitMQ pipeline and a textbook
-// Temporal one. It also scrapes a site, makes product drafts through a Chromium, and grades what is read off real
-// pages. `make bench` runs it with services of its own.
+// Temporal one. It also scrapes a site, makes product drafts through a Chromium, and grades the drafts of real pages.
+// `make bench` runs it with services of its own.
 package main
 
 import (

@@ -83,7 +83,7 @@ func (r Report) print(w io.Writer) {
 	}
 }
 
-// list names what is worth naming, sorted.
+// list names the values of at least least, sorted.
 func list(values map[string]float64, least float64, format string) string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {

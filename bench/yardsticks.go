@@ -20,7 +20,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/platform"
 )
 
-// What people build today, as measures for what Conveyor costs: with the same normalizer, on the same services, with
+// Common designs of today, as measures for Conveyor's cost: with the same normalizer, on the same services, with
 // durable quorum queues and confirms.
 const (
 	bareRabbit   = "yardstick: bare RabbitMQ"
@@ -149,8 +149,8 @@ func (y *yardstick) bare(ctx context.Context) error {
 	return work.Wait()
 }
 
-// consume hands each delivery of a queue to one of n goroutines, each with a channel for what it publishes, and acks
-// what was handled.
+// consume hands each delivery of a queue to one of n goroutines, each with a channel for its publishing, and acks the
+// handled ones.
 func (y *yardstick) consume(ctx context.Context, queue string, n int,
 	handle func(context.Context, *amqp.Channel, []byte) error) error {
 	in, err := y.broker.Channel()

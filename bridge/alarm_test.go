@@ -31,8 +31,8 @@ func gauge(t testing.TB, r *prometheus.Registry, name string) (v float64) {
 	return v
 }
 
-// TestRelayWaitsOutAnAlarm: while the broker blocks publishers, what was sent stays leased and the rest is not touched;
-// then all goes on by itself, and nothing is sent twice.
+// TestRelayWaitsOutAnAlarm: while the broker blocks publishers, the events already sent stay leased and the rest is not
+// touched; then all goes on by itself, and nothing is sent twice.
 func TestRelayWaitsOutAnAlarm(t *testing.T) {
 	t.Parallel()
 
@@ -83,7 +83,7 @@ func TestRelayWaitsOutAnAlarm(t *testing.T) {
 	require.NotContains(t, column(t, pool, "refusals"), "1")
 }
 
-// TestRelayStopsDuringAnAlarm: shutdown is not held up, and what was in hand is due again.
+// TestRelayStopsDuringAnAlarm: shutdown is not held up, and the leased events are due again.
 func TestRelayStopsDuringAnAlarm(t *testing.T) {
 	t.Parallel()
 
@@ -106,7 +106,7 @@ func TestRelayStopsDuringAnAlarm(t *testing.T) {
 	require.Zero(t, leased())
 	require.Equal(t, 2000, pending(t, pool))
 
-	line.Cut() // what lies in the line is lost with it
+	line.Cut() // bytes buffered in the line are lost with it
 	relay(t, broker.URL, pool, 2, time.Now)
 	empty(t, pool)
 	require.Len(t, broker.Get("listings.published", 2000), 2000)

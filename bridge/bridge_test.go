@@ -109,7 +109,7 @@ func (s *starter) called() int {
 	return s.calls
 }
 
-// arrivals returns what was accepted for an advert.
+// arrivals returns the messages that were accepted for an advert.
 func (s *starter) arrivals(id string) []launch.Arrival {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +147,7 @@ type rig struct {
 	logs     *logs
 }
 
-// newRig returns a bridge that is not running yet; change what it is told before start.
+// newRig returns a bridge that is not running yet; change its options before start.
 func newRig(t testing.TB) *rig {
 	t.Helper()
 
@@ -285,7 +285,7 @@ func TestScraped(t *testing.T) {
 	require.Zero(t, r.rows(t, "dead_letters"))
 }
 
-// TestManyAtOnce: what waits is stored together, so that a backlog is not one statement a message.
+// TestManyAtOnce: waiting messages are stored together, so that a backlog is not one statement a message.
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 
@@ -314,7 +314,7 @@ func TestInvalidMessages(t *testing.T) {
 	stop := r.start(t)
 	r.temp.set(func(id string) error {
 		if id == "panic" {
-			panic("what a message")
+			panic("cannot handle this message")
 		}
 		return nil
 	})
@@ -340,7 +340,7 @@ func TestInvalidMessages(t *testing.T) {
 			bytes.Replace(message(t, "x"), []byte(`"kijiji"`), []byte(`"centris"`), 1)},
 		{"a platform of another queue", "publish it with routing key", bytes.Replace(message(t, "x"), []byte(`"kijiji"`),
 			[]byte(`"kangalou"`), 1)},
-		{"a message that makes the handler panic", "what a message", message(t, "panic")},
+		{"a message that makes the handler panic", "cannot handle this message", message(t, "panic")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			next := fmt.Sprint("after-", i)
@@ -425,8 +425,8 @@ func TestTemporalAway(t *testing.T) {
 	require.Zero(t, r.rows(t, "dead_letters"))
 }
 
-// TestHeldTooLong: what is away for longer than the broker waits for an ack gives its messages back before the broker
-// takes them, as often as it needs, and each is handled in the end.
+// TestHeldTooLong: while a service is down for longer than the broker waits for an ack, its messages are given back
+// before the broker takes them, as often as needed, and each is handled in the end.
 func TestHeldTooLong(t *testing.T) {
 	t.Parallel()
 
@@ -460,7 +460,7 @@ func TestConsumerCancelledWhileHolding(t *testing.T) {
 	_, err := r.broker.Channel().QueueDelete("scraped.kijiji", false, false, false)
 	require.NoError(t, err)
 	r.eventually(t, func() bool { return strings.Contains(r.logs.String(), "the broker cancelled the consumer") },
-		"it goes on holding what is no longer its own")
+		"it goes on holding messages of a canceled consumer")
 
 	r.temp.set(nil)
 	require.NoError(t, bridge.Establish(t.Context(), r.Options))
@@ -492,8 +492,8 @@ func TestPostgresAway(t *testing.T) {
 	require.Zero(t, r.broker.Ready("scraped.kijiji"))
 }
 
-// TestConnectionClosedBeforeAck: an ack for a delivery of the session before must not settle another message, and what
-// was not acked comes again.
+// TestConnectionClosedBeforeAck: an ack for a delivery of the session before must not settle another message, and an
+// unacked message comes again.
 func TestConnectionClosedBeforeAck(t *testing.T) {
 	t.Parallel()
 
@@ -511,7 +511,7 @@ func TestConnectionClosedBeforeAck(t *testing.T) {
 	r.eventually(t, func() bool { return r.broker.Cut("conveyor consumers") == 1 }, "no connection to cut")
 	r.eventually(t, func() bool { return r.consumers("scraped.kijiji") == 0 }, "the session has ended")
 
-	// From here on nothing is accepted, so that whatever leaves the queue was acked by mistake.
+	// From here on nothing is accepted, so that a message that leaves the queue was acked by mistake.
 	r.temp.set(func(string) error { return errors.New("away") })
 	close(release)
 	r.eventually(t, func() bool { return r.temp.called() >= 4 }, "the messages come again")
@@ -545,7 +545,7 @@ func TestShutdownDrains(t *testing.T) {
 	close(release)
 	<-stopped
 	require.Equal(t, 1, r.temp.started())
-	require.Zero(t, r.broker.Ready("scraped.kijiji"), "what was in hand is acked")
+	require.Zero(t, r.broker.Ready("scraped.kijiji"), "the message in hand is acked")
 }
 
 func TestShutdownDoesNotWaitForWhatIsAway(t *testing.T) {

@@ -82,7 +82,8 @@ func TestReplayIsNotSkipped(t *testing.T) {
 	require.Equal(t, 1, r.rows(t, "raw_listings WHERE revision = 1"))
 }
 
-// TestReplayOfAConsumersRefusal: what another team's consumer refused goes back to its queue, and to no other.
+// TestReplayOfAConsumersRefusal: a message that another team's consumer refused goes back to its queue, and to no
+// other.
 func TestReplayOfAConsumersRefusal(t *testing.T) {
 	t.Parallel()
 
@@ -131,8 +132,8 @@ func TestDeadLettersWithoutAWord(t *testing.T) {
 		[]string{l.Queue, l.Exchange, l.RoutingKey, l.Reason})
 }
 
-// TestReplayToAQueueThatIsGone: it waits and says why, while the rest goes out, and what its sender calls the same is
-// told apart.
+// TestReplayToAQueueThatIsGone: the replay waits and gives the reason, while the rest goes out; messages with one
+// MessageId of their sender are told apart.
 func TestReplayToAQueueThatIsGone(t *testing.T) {
 	t.Parallel()
 

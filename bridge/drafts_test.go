@@ -30,7 +30,7 @@ func (r *rig) settled(t *testing.T, stop func()) {
 	t.Helper()
 
 	stop()
-	require.Zero(t, r.broker.Ready(requests), "what was not acked is there again")
+	require.Zero(t, r.broker.Ready(requests), "unacked requests are in the queue again")
 }
 
 // A crawl request is acked when its draft is stored, and not before.
@@ -54,7 +54,7 @@ func TestCrawlRequested(t *testing.T) {
 	require.Equal(t, "a", r.temp.drafts[0].OutDir)
 }
 
-// What cannot become a draft is a dead letter at once, whatever its class, and the next request is taken.
+// A request that cannot become a draft is a dead letter at once, whatever its class, and the next one is taken.
 func TestCrawlRequestedDies(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

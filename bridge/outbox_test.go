@@ -152,7 +152,7 @@ func TestRelayUnroutable(t *testing.T) {
 	require.Zero(t, broker.Ready("listings.published"))
 }
 
-// published returns the message IDs of what goes to the queue listings.published.
+// published returns the IDs of the messages that go to the queue listings.published.
 func published(t testing.TB, pool *pgxpool.Pool) []string {
 	t.Helper()
 	ids := column(t, pool, "CASE routing_key WHEN 'listings.published' THEN message_id::text ELSE '' END")
@@ -190,7 +190,7 @@ func TestRelayIsFair(t *testing.T) {
 	for i, id := range ids {
 		lane[id] = of[i]
 	}
-	// 13 lanes have something: ten of them in the first cycle, the other three and what is left in the second.
+	// 13 lanes have something: ten of them in the first cycle, the other three and the remainder in the second.
 	for _, batch := range [][]string{got[:500], got[500 : 4*50+9*10+500]} {
 		n := map[string]int{}
 		for _, id := range batch {
@@ -276,7 +276,7 @@ func TestRelayLosesNothing(t *testing.T) {
 	require.NotContains(t, column(t, pool, "refusals"), "1", "an absent broker costs no refusal")
 }
 
-// TestRelayStopsClean: a relay that is told to stop waits for the broker's word on what it has sent.
+// TestRelayStopsClean: a relay that is told to stop waits for the broker's confirms of the events it has sent.
 func TestRelayStopsClean(t *testing.T) {
 	t.Parallel()
 
@@ -287,7 +287,7 @@ func TestRelayStopsClean(t *testing.T) {
 	require.Eventually(t, func() bool { return pending(t, pool) < events-500 }, patience, tick)
 	stop()
 	sent := events - pending(t, pool)
-	require.Equal(t, sent, broker.Ready("listings.published"), "what was sent is marked")
+	require.Equal(t, sent, broker.Ready("listings.published"), "the events sent are marked")
 	var leased int
 	require.NoError(t, pool.QueryRow(t.Context(),
 		"SELECT count(*) FROM outbox WHERE lease_token IS NOT NULL").Scan(&leased))

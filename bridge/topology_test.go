@@ -25,9 +25,10 @@ type declared struct {
 	Arguments  map[string]any `json:"arguments"`
 }
 
-// TestTopologyOnRabbitMQ4 holds what is declared to what RabbitMQ 4.0 to 4.3 takes. They refuse queues that are neither
-// durable nor exclusive, mirroring and x-queue-mode, give every quorum queue a delivery limit of 20, drop what reaches
-// it where there is no dead-letter exchange, and need reject-publish for dead letters that are not lost on the way.
+// TestTopologyOnRabbitMQ4 requires that the declarations are valid on RabbitMQ 4.0 to 4.3. These refuse queues that are
+// neither durable nor exclusive, mirroring and x-queue-mode, give every quorum queue a delivery limit of 20, drop a
+// message that reaches it where there is no dead-letter exchange, and need reject-publish for dead letters that are not
+// lost on the way.
 func TestTopologyOnRabbitMQ4(t *testing.T) {
 	t.Parallel()
 
@@ -80,7 +81,7 @@ func TestTopologyOnRabbitMQ4(t *testing.T) {
 	}
 }
 
-// requireNoneDeprecated asks brokers that know it, those from 3.13 on, what of them is used and will be removed.
+// requireNoneDeprecated requires that no deprecated feature is in use, on brokers that list those, from 3.13 on.
 func requireNoneDeprecated(t *testing.T, broker *bridgetest.Broker) {
 	t.Helper()
 

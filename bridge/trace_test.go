@@ -20,7 +20,7 @@ const (
 	traceTwo = "00-22222222222222222222222222222222-bbbbbbbbbbbbbbbb-01"
 )
 
-// What is stored together has a span linked to each sender's, and each message goes on in its own trace.
+// A batch that is stored together has a span linked to each sender's, and each message goes on in its own trace.
 func TestMessagesGoOnInTheirTraces(t *testing.T) {
 	t.Parallel()
 

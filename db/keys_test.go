@@ -108,7 +108,7 @@ func TestKeysRefuses(t *testing.T) {
 	}
 	var deeds int
 	require.NoError(t, pool.QueryRow(ctx, "SELECT count(*) FROM audit").Scan(&deeds))
-	require.Equal(t, 2, deeds, "what was refused left no trace")
+	require.Equal(t, 2, deeds, "refused changes are not audited")
 }
 
 // No form in which a key is listed holds anything of its secret.

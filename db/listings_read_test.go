@@ -55,7 +55,7 @@ func TestSearchFilters(t *testing.T) {
 		{"active", db.ListingFilter{Status: "active"}, []string{"ccc", "bb", "a"}},
 		{"archived", db.ListingFilter{Status: "archived"}, []string{"dddd"}},
 		{"a platform", db.ListingFilter{Platform: "kijiji"}, []string{"bb", "a"}},
-		{"a platform nobody knows", db.ListingFilter{Platform: "x"}, nil},
+		{"an unknown platform", db.ListingFilter{Platform: "x"}, nil},
 		{"a neighbourhood", db.ListingFilter{Neighbourhood: hood}, []string{"ccc", "a"}},
 		{"a rent from, inclusive", db.ListingFilter{MinRentCents: ptr(int64(150_000))}, []string{"dddd", "ccc"}},
 		{"a rent up to, inclusive", db.ListingFilter{MaxRentCents: ptr(int64(120_000))}, []string{"bb", "a"}},
@@ -186,7 +186,7 @@ func TestDetail(t *testing.T) {
 	require.Len(t, d.History, 1)
 	require.Equal(t, "imported", d.Audit.Status)
 
-	// A duplicate says of what.
+	// A duplicate names the listing that it duplicates.
 	two := refOf("2")
 	receive(t, s, arrival(two, "x", 1))
 	require.NoError(t, s.SaveDuplicate(t.Context(), two, 1, l.ID(), reasons[:1], runOf(two)))

@@ -666,7 +666,7 @@ func TestPublishHistory(t *testing.T) {
 	require.Equal(t, []string{"created", "updated", "updated"}, changes(t, pool))
 }
 
-// changes returns what each listings.published says has changed.
+// changes returns the kind of change that each listings.published event names.
 func changes(t testing.TB, pool *pgxpool.Pool) []string {
 	t.Helper()
 	return query[string](t, pool, `SELECT convert_from(body, 'UTF8')::jsonb->'data'->>'change' FROM outbox

@@ -124,7 +124,7 @@ func TestLeaseIsFair(t *testing.T) {
 	for i := range 15 {
 		want = append(want, name(i))
 	}
-	require.Equal(t, want, lanes(third), "and around: what is left of those who had their turn")
+	require.Equal(t, want, lanes(third), "and around: the remainder of the lanes that had their turn")
 	require.Len(t, third, 7*50+15*10)
 }
 

@@ -28,10 +28,10 @@ func samples(t testing.TB) []drafttest.Sample {
 	return out
 }
 
-// The floors are what would be left if one page more went wrong, rounded down, so that a rule that costs more than a
-// page is noticed. They are measured on all 74 pages. The rules were written with 40 of these at hand and 34 came
-// later, so a floor is no aim: raise it when extraction gets better, and tune no rule to a page. "product" is the
-// share of the pages that are seen to be of a product; all of them are.
+// The floors are the scores that would be left if one page more went wrong, rounded down, so that a rule that costs
+// more than a page is noticed. They are measured on all 74 pages. The rules were written with 40 of these at hand and
+// 34 came later, so a floor is no aim: raise it when extraction gets better, and tune no rule to a page. "product" is
+// the share of the pages that are seen to be of a product; all of them are.
 var (
 	floors = map[string]float64{"price": .88, "availability": .955, "sku": .81, "brand": .78, "gtin": .7, "mpn": .55,
 		"product": .955}
@@ -45,8 +45,8 @@ func TestBenchmark(t *testing.T) {
 	grade(t, samples(t), floors)
 }
 
-// TestBenchmarkText reads the same pages without the data that is meant for machines, so that what is read off the text
-// is measured on all of them and not on the few that have nothing else.
+// TestBenchmarkText reads the same pages without the data that is meant for machines, so that reading off the text is
+// measured on all of them and not on the few that have nothing else.
 func TestBenchmarkText(t *testing.T) {
 	t.Parallel()
 	all := samples(t)
@@ -84,8 +84,8 @@ func withoutData(t *testing.T, page []byte) []byte {
 	return b.Bytes()
 }
 
-// TestConfidence counts again what the confidences are made of: values whose confidence has become wrong are lies. It
-// counts on pages of which many were at hand when the rules were made, so others may fare worse.
+// TestConfidence counts again the shares that the confidences are made of: values whose confidence has become wrong are
+// lies. It counts on pages of which many were at hand when the rules were made, so others may fare worse.
 func TestConfidence(t *testing.T) {
 	t.Parallel()
 
@@ -129,7 +129,7 @@ func TestConfidence(t *testing.T) {
 	}
 }
 
-// grade extracts every page, prints what was missed and holds the sums to floors.
+// grade extracts every page, prints the misses and holds the sums to floors.
 func grade(t *testing.T, all []drafttest.Sample, floors map[string]float64) {
 	t.Helper()
 	sum := map[string]drafttest.Grade{}

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// The words around an amount that say it is not what the product costs now, in the languages of shops; lower case. They
-// are looked for as whole words; "*" lets a word go on, or begin earlier.
+// The words around an amount that say it is not the product's present price, in the languages of shops; lower case.
+// They are looked for as whole words; "*" lets a word go on, or begin earlier.
 var (
 	cuesWas = []string{"was", "rrp", "msrp", "list price", "list:", "original price", "originally",
 		"regular price", "retail price", "reg.", "save", "saving", "statt", "uvp", "sie sparen", "*ersparnis",
@@ -48,7 +48,7 @@ var (
 		"sleva"}
 )
 
-// cuesFree say that what follows an amount is free: "36,49 € Spedizione GRATUITA" is no cost of shipping.
+// cuesFree say that the thing that follows an amount is free: "36,49 € Spedizione GRATUITA" is no cost of shipping.
 var cuesFree = []string{"free", "gratis", "gratuit*", "kostenlos*", "kostenfrei*", "*frei", "offert", "offerte",
 	"grátis", "darmow*", "zdarma", "zadarmo", "бесплатн*", "incl*", "inkl*", "compris*", "inclus*", "enthalten"}
 
@@ -103,7 +103,7 @@ func beginsWithAny(s string, list []string) bool {
 	return false
 }
 
-// endsInAny says that s ends in one of the words, which lead to what follows s.
+// endsInAny says that s ends in one of the words, which lead to the text that follows s.
 func endsInAny(s string, list []string) bool {
 	s = strings.TrimRight(s, " \n:")
 	for _, w := range list {

@@ -12,12 +12,12 @@ const (
 	RDFa      Source = "rdfa"
 	OpenGraph Source = "opengraph"
 	Page      Source = "page"    // its text and its markup, by rules of ours
-	Assumed   Source = "assumed" // nowhere: what pages of this kind, country or language mean when they do not say
+	Assumed   Source = "assumed" // nowhere: the usual meaning on pages of this kind, country or language that do not say
 )
 
 // Found is a value, where it stands, and how sure that is. Confidence is the share of such finds that were right on the
 // pages that the rules were made with (in-sample: expect less on others), or a guess where none were counted. It is 0.5
-// for what is assumed, and less than that share for a price that the page shows beside another as likely.
+// for an assumed value, and less than that share for a price that the page shows beside another as likely.
 type Found[T any] struct {
 	Value      T       `json:"value"`
 	Source     Source  `json:"source"`

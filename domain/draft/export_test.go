@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// PriceTwice chooses the price of one page two times over, and says what each choice is worth.
+// PriceTwice chooses the price of one page two times over, and returns the points of each choice.
 func PriceTwice(page string) (first, second string, points [2]float64, err error) {
 	doc, err := html.Parse(strings.NewReader(page))
 	if err != nil {

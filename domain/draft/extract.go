@@ -162,7 +162,7 @@ func (p *page) sale(d *Draft, q *quote, stock *Found[Availability]) {
 	}
 }
 
-// head reads what the page's head says: the base of its addresses and its title.
+// head reads the page's head: the base of its addresses and its title.
 func head(doc *html.Node, address *url.URL) (base *url.URL, title string) {
 	base = address
 	for n := range doc.Descendants() {
@@ -182,7 +182,7 @@ func head(doc *html.Node, address *url.URL) (base *url.URL, title string) {
 	return base, title
 }
 
-// hintOf is what the page's data, its language and its address say of how it writes money.
+// hintOf returns how the page writes money, by its data, its language and its address.
 func hintOf(doc *html.Node, address *url.URL, data markup.Data) price.Hint {
 	for _, i := range data.Find("Offer", "AggregateOffer", "UnitPriceSpecification", "PriceSpecification") {
 		if c := currencyCode(i.Text("priceCurrency")); c != "" {

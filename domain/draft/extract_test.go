@@ -9,7 +9,7 @@ import (
 
 const shop = "https://shop.example/p/lamp"
 
-// want is what a test asks of a draft; "-" = the field must be empty, "" = not asked.
+// want are the values that a test asks of a draft; "-" = the field must be empty, "" = not asked.
 type want struct{ price, currency, stock, sku, brand, gtin, mpn, name string }
 
 func (w want) check(t *testing.T, d draft.Draft) {

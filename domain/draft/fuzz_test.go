@@ -55,7 +55,7 @@ func FuzzExtract(f *testing.F) {
 }
 
 // TestExtractHostile reads pages that were made to take long. Each takes 0.1 to 2 s alone on a core; the limit is for a
-// machine that is busy with other tests, and far below what quadratic time would take.
+// machine that is busy with other tests, and far below quadratic time.
 func TestExtractHostile(t *testing.T) {
 	t.Parallel()
 

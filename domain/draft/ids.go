@@ -152,14 +152,14 @@ func maker(s string) string {
 	return s
 }
 
-// shopPhrases are what a link to a brand's shop says around its name.
+// shopPhrases are the words around a brand's name in a link to its shop.
 var shopPhrases = [][2]string{{"visit the ", " store"}, {"shop all ", ""}, {"shop ", " products"},
 	{"besuche den ", "-store"}, {"besuchen sie den ", "-store"}, {"visitez la boutique ", ""}, {"visita lo store di ", ""},
 	{"visita la tienda de ", ""}, {"visite a loja ", ""}, {"visite a loja da ", ""}, {"see all ", " products"},
 	{"more from ", ""}, {"mehr von ", ""}, {"alle produkte von ", ""}, {"brand: ", ""}, {"marke: ", ""}, {"marca: ", ""},
 	{"marque: ", ""}, {"marque : ", ""}, {"by ", ""}, {"von ", ""}, {"par ", ""}, {"di ", ""}}
 
-// shopOf cuts a brand from what a link to its shop says.
+// shopOf cuts a brand from the text of a link to its shop.
 func shopOf(s string) string {
 	lower := strings.ToLower(s)
 	if len(lower) != len(s) {
@@ -224,7 +224,7 @@ var numberInputs = map[string]bool{"sku": true, "product_id": true, "productid":
 	"item_id": true, "itemid": true, "id_product": true, "products_id": true, "asin": true, "article": true,
 	"product_sku": true, "productcode": true, "product_code": true, "add-to-cart": true, "code": true, "id": true}
 
-// skuOf chooses the product's number: what it is called by on the page, and in its address.
+// skuOf chooses the product's number: the one that identifies it on the page, and in its address.
 func (p *page) skuOf(products []*markup.Item, offers []offer, found []labelled, s state, html []byte,
 	address *url.URL) claims {
 	var c claims

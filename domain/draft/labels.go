@@ -111,7 +111,7 @@ func labelKey(s string) string {
 	return b.String()
 }
 
-// labelOf looks a label up, also without what it says in parentheses, "Part Number (MPN)", and without the site's own
+// labelOf looks a label up, also without its words in parentheses, "Part Number (MPN)", and without the site's own
 // name, "Acme item number" on acme.example.
 func (p *page) labelOf(s string) (label, bool) {
 	key := labelKey(s)
@@ -125,7 +125,7 @@ func (p *page) labelOf(s string) (label, bool) {
 	return l, ok
 }
 
-// siteOf is what a site calls itself by its host: acme, of www.acme.co.uk; "" for too short a name.
+// siteOf returns a site's own name by its host: acme, of www.acme.co.uk; "" for too short a name.
 func siteOf(host string) string {
 	name := ""
 	for part := range strings.SplitSeq(strings.ToLower(host), ".") {
@@ -226,7 +226,7 @@ func (p *page) worth(l labelled) float64 {
 	return p.w[l.weight]
 }
 
-// labelledAs yields the values of a field and what they are worth.
+// labelledAs yields the values of a field and their points.
 func (p *page) labelledAs(field string, found []labelled) iter.Seq2[labelled, float64] {
 	return func(yield func(labelled, float64) bool) {
 		for _, l := range found {

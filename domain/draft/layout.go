@@ -113,7 +113,7 @@ func (p *page) findCards(amounts []amountShown) {
 	}
 }
 
-// A shape is what an element has in common with its like: parent, tag and first class.
+// A shape holds the traits that an element shares with its like: parent, tag and first class.
 type shape struct {
 	parent     int
 	tag, class string

@@ -13,7 +13,7 @@ type mark uint32
 
 const (
 	hidden   mark = 1 << iota // not shown
-	veiled                    // not shown, if its class says what it means
+	veiled                    // not shown, if its class means what it says
 	struck                    // <del>, strike-through
 	costs                     // named price
 	now                       // named current, sale, final …
@@ -31,14 +31,14 @@ const (
 	titled                    // named title, name
 	list                      // named carousel, grid, list, items
 	option                    // named variant, swatch, option, size
-	cut                       // named discount: beside price the price, else what is taken off
+	cut                       // named discount: beside price the price, else the reduction
 	numbers                   // named sku, article number …
 )
 
 // notInherited are the marks that hold for an element only, and not for those within.
 const notInherited = fraction | titled | brands | stocks | numbers
 
-// words says what the words of class names, identifiers and such mean, in the languages in which shops write them.
+// words maps the words of class names, identifiers and such to their marks, in the languages in which shops write them.
 var words = func() map[string]mark {
 	m := map[string]mark{}
 	add := func(k mark, list string) {
@@ -96,7 +96,7 @@ var words = func() map[string]mark {
 	return m
 }()
 
-// named are the attributes whose words say what an element holds.
+// named are the attributes whose words describe an element's content.
 var named = map[string]bool{"class": true, "id": true, "itemprop": true, "data-testid": true, "data-test": true,
 	"data-test-id": true, "data-qa": true, "data-qa-qualifier": true, "data-role": true, "data-component": true,
 	"data-hook":    true,
@@ -142,8 +142,8 @@ func styleMarks(s string) mark {
 	return m
 }
 
-// nameMarks reads the words of a class attribute or an identifier: split at what is neither letter nor digit and
-// where a small letter meets a capital one; two neighbours are looked up glued, too.
+// nameMarks reads the words of a class attribute or an identifier: split at characters that are neither letter nor
+// digit and where a small letter meets a capital one; two neighbours are looked up glued, too.
 func nameMarks(s string) mark {
 	var m mark
 	for name := range strings.FieldsSeq(s) {

@@ -109,7 +109,7 @@ func pixels(n *html.Node, name string) int {
 	return v
 }
 
-// Limits on how far breadcrumbs are looked for: links, and elements inside what is named so.
+// Limits on how far breadcrumbs are looked for: links, and elements inside one that is named so.
 const (
 	maxCrumbs    = 50
 	maxCrumbWalk = 2000

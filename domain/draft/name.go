@@ -13,8 +13,8 @@ import (
 // maxTitles bounds how many elements are looked at for the name.
 const maxTitles = 3000
 
-// findTitle finds the element that shows the product's name: the <h1> most like what the page calls itself, else the
-// named or large element that is.
+// findTitle finds the element that shows the product's name: the <h1> most like the page's title in its head and data,
+// else the named or large element that is.
 func (p *page) findTitle(called []string) {
 	best, tried := 0.0, 0
 	for i := range p.els {
@@ -47,7 +47,7 @@ func (p *page) findTitle(called []string) {
 			if e.tag != atom.H1 {
 				continue
 			}
-			text, _, _ = strings.Cut(text, "\n") // a button inside, and what it opens
+			text, _, _ = strings.Cut(text, "\n") // a button inside, and the text that it opens
 		}
 		like := 0.0
 		for n, c := range called {

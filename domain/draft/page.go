@@ -176,7 +176,7 @@ func (w *pageWalk) selected(n *html.Node, parent, depth int) {
 	}
 }
 
-// scriptsOf keeps the scripts inside what is not shown.
+// scriptsOf keeps the scripts inside elements that are not shown.
 func (w *pageWalk) scriptsOf(n *html.Node) {
 	for d := range n.Descendants() {
 		if d.DataAtom == atom.Script && d.FirstChild != nil && d.FirstChild.Type == html.TextNode {
@@ -212,14 +212,14 @@ func (w *pageWalk) write(s string) {
 	}
 }
 
-// endsInDigit says that what comes next is glued to a digit.
+// endsInDigit says that the next text is glued to a digit.
 func (w *pageWalk) endsInDigit() bool {
 	s := w.text.String()
 	return s != "" && !w.line && isDigit(s[len(s)-1])
 }
 
-// cents says that an element within an amount holds two digits and nothing else, set apart as cents are: what the eye
-// reads as 12.99 is 1299 in the text.
+// cents says that an element within an amount holds two digits and nothing else, set apart as cents are: the eye reads
+// 12.99 where the text is 1299.
 func (w *pageWalk) cents(n *html.Node, own mark, parent int) bool {
 	if n.DataAtom != atom.Sup && n.DataAtom != atom.Small && own&fraction == 0 &&
 		(parent < 0 || (w.p.els[parent].own|own)&costs == 0) {
@@ -240,7 +240,7 @@ func begins(n *html.Node) bool {
 	return digit > 0 && !strings.ContainsAny(s[:1], ".,' -%") || digit == 0 && strings.ContainsAny(s, ".,")
 }
 
-// endsInSymbol says that what comes next is glued to the symbol of a currency.
+// endsInSymbol says that the next text is glued to the symbol of a currency.
 func (w *pageWalk) endsInSymbol() bool {
 	r, _ := utf8.DecodeLastRuneInString(w.text.String())
 	return !w.line && unicode.Is(unicode.Sc, r)

@@ -342,8 +342,8 @@ func (p *page) lineAt(at int) int {
 	return at + end - strings.LastIndexByte(p.text[:at], '\n') - 1
 }
 
-// pairs tells the price from what it was where two amounts stand side by side, as a sale is written in all the world:
-// the lower one counts.
+// pairs tells the price from the earlier one where two amounts stand side by side, as a sale is written in all the
+// world: the lower one counts.
 func (p *page) pairs(amounts []amountShown) {
 	for i := 1; i < len(amounts); i++ {
 		a, b := &amounts[i-1], &amounts[i]

@@ -19,7 +19,7 @@ func Challenge(page []byte) bool { return web.Challenge(web.Page{Body: page}) !=
 // longestPrice is how long a line is, in bytes, that is a price and not a sentence that names one.
 const longestPrice = 50
 
-// isProduct weighs what speaks for the page's being that of a product.
+// isProduct weighs the signs that the page is that of a product.
 func (p *page) isProduct(products []*markup.Item, data markup.Data, q *quote, numbers ...claims) bool {
 	if refusal(p.name) {
 		for _, i := range products {
@@ -76,7 +76,7 @@ func article(data markup.Data) bool {
 	return len(data.Find("Article", "NewsArticle", "BlogPosting", "TechArticle", "Report")) > 0
 }
 
-// What pages are headed that stand where a product should: what the heading begins with, and what is all of it.
+// The headings of pages that stand where a product should: their beginnings, and whole headings.
 var (
 	refusals = []string{"page not found", "page cannot be found", "page can't be found", "page could not be found",
 		"product not found", "not found", "404 not", "404 page", "404 -", "404 error", "403 forbidden", "403 -",

@@ -29,7 +29,7 @@ func TestIsProduct(t *testing.T) {
 		{"nothing", ``, false},
 		{"about us", `<h1>About us</h1><p>We are a shop.</p>`, false},
 		{"robot wall", `<title>Shop</title><h1>Are you a robot?</h1><p>Reference ID: 18a2f3</p><button>Continue</button>`, false},
-		{"not found, and what others buy", `<h1>Page not found</h1><div><p>Lamp</p><b class="price">$9.90</b>` + cart + `</div>`, false},
+		{"not found, beside others", `<h1>Page not found</h1><div><p>Lamp</p><b class="price">$9.90</b>` + cart + `</div>`, false},
 		{"404", `<h1>404</h1><p>Error code: 404-12</p>`, false},
 		{"access denied", `<h1>Access Denied</h1><p>Reference #18.2d1a1602.1605</p>`, false},
 		{"sign in", `<h1>Sign in</h1><form><input name="id" value="12345"><button>Sign in</button></form><p>$5.00</p>`, false},

@@ -12,7 +12,7 @@ func TestPriceMarkup(t *testing.T) {
 	t.Parallel()
 
 	tests := []struct{ name, host, html, price string }{
-		{"a range, and what it was", "com", `<div class="product-price-current"><span class="product-price-value">US $10.49 -
+		{"a range and an old one", "com", `<div class="product-price-current"><span class="product-price-value">US $10.49 -
 			15.20</span></div><div class="product-price-original"><span class="product-price-value">US $14.99 - 21.71</span>
 			<span class="product-price-mark">-30%</span></div>`, "10.49"},
 		{"characteristic and mantissa", "com", `<span class="price-group"><span class="price-currency">$</span><span
@@ -72,8 +72,8 @@ func TestPriceMarkup(t *testing.T) {
 	}
 }
 
-// TestStockTexts reads what shops write about stock, in the place and manner of their templates. All of it stands
-// between a name with a price and, where it can be bought, a button.
+// TestStockTexts reads shops' texts about stock, in the place and manner of their templates. All of it stands between a
+// name with a price and, where it can be bought, a button.
 func TestStockTexts(t *testing.T) {
 	t.Parallel()
 

@@ -10,14 +10,14 @@ import (
 // product they are about, so it only speaks for values that are found elsewhere, too.
 type state struct {
 	prices map[string]float64 // canonical amount → points
-	finals map[string]int     // canonical amount → how often a key says that it is what one pays
+	finals map[string]int     // canonical amount → how often a key says that it is the final price
 	ids    map[string]int     // value of sku, productId, … → how often
 	mpns   map[string]int
 	gtins  map[string]int
 	brands map[string]int
 }
 
-// Limits on what is read of scripts.
+// Limits on reading scripts.
 const (
 	maxScripts = 8 << 20 // bytes
 	maxKey     = 40
@@ -80,7 +80,7 @@ func stateOf(w weights, scripts []string, hint price.Hint) state {
 // price is the points that scripts add to an amount.
 func (s state) price(amount string) float64 { return s.prices[canonical(amount)] }
 
-// likeliest is the amount that most keys call what one pays, "" where none or two do.
+// likeliest is the amount that most keys call the final price, "" where none or two do.
 func (s state) likeliest() string {
 	best, most, tie := "", 0, false
 	for amount, n := range s.finals {

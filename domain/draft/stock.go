@@ -62,7 +62,7 @@ var outWords = []string{"out of stock", "sold out", "currently unavailable", "te
 	"沒有貨", "沒有货", "没有货", "貨到通知", "품절", "غير متوفر", "نفذت الكمية", "نفدت الكمية", "אזל מהמלאי", "สินค้าหมด", "hết hàng",
 	"stok habis", "rasprodano", "ni na zalogi"}
 
-// outAlone say so where a line says nothing else but, perhaps, what it speaks of.
+// outAlone say so where a line says nothing else but, perhaps, the thing that it speaks of.
 var outAlone = []string{"unavailable", "not available", "discontinued", "nicht verfügbar", "nicht lieferbar",
 	"vergriffen",
 	"non disponible", "indisponible", "épuisé", "non disponibile", "no disponible", "terminato", "scaduta",
@@ -82,8 +82,8 @@ var inWords = []string{"in stock", "auf lager", "lieferbar", "verfügbar", "en s
 	"saatavilla", "stokta var", "σε απόθεμα", "άμεσα διαθέσιμο", "в наличии", "є в наявності", "в наявності", "доступен",
 	"доступно", "在庫あり", "有貨", "有货", "現貨", "متوفر", "available", "nur noch"}
 
-// nots deny what follows them within a few words, noNouns what follows at once: "no reviews are available" says nothing
-// of the product.
+// nots deny words that follow within a few words of them, noNouns words that follow at once: "no reviews are available"
+// says nothing of the product.
 var (
 	nots = wordSet(`not nicht non niet pas ikke inte ej ei nie ne nu no não nao не ні není nije nincs nem isn't
 		isn’t aren't aren’t n'est`)

@@ -78,7 +78,8 @@ func (p *page) variantsOf(products []*markup.Item, offers []offer) []Found[Varia
 	return p.choices()
 }
 
-// choices are the options of the lists near the product's name that are named after what variants differ in.
+// choices are the options of the lists near the product's name that are named after a property in which variants
+// differ.
 func (p *page) choices() []Found[Variant] {
 	var out []Found[Variant]
 	for i := range p.els {

@@ -42,8 +42,8 @@ func newWeight(w Weight) weight {
 // Weights are all weights.
 func Weights() []Weight { return slices.Clone(weightTable) }
 
-// ExtractWithout is Extract with one weight left out: its points are 0, its factor is 1. It is for measuring what a
-// weight is worth. Its errors are those of Extract, and fault.Invalid for an unknown name.
+// ExtractWithout is Extract with one weight left out: its points are 0, its factor is 1. It is for measuring the worth
+// of a weight. Its errors are those of Extract, and fault.Invalid for an unknown name.
 func ExtractWithout(name string, page []byte, address string) (Draft, error) {
 	n := slices.IndexFunc(weightTable, func(w Weight) bool { return w.Name == name })
 	if n < 0 {
@@ -213,7 +213,7 @@ const (
 	leastPrice  = 1.2 // of an amount, to make its page a product's with no other sign of one
 	leastNumber = 4   // of a number, to do the same: a sure label, or data
 
-	leastAddressed = 1.6  // of a claim, before what the address says agrees with it; more than any single hint
+	leastAddressed = 1.6  // of a claim, before the address agrees with it; more than any single hint
 	leastItem      = -2   // of an item of data, to be the product's
 	leastTitle     = 0.6  // likeness of an element other than <h1>, to be the name
 	sameImage      = 0.6  // likeness of an image's text, to be a picture of the product
@@ -233,7 +233,7 @@ const (
 
 	pairLeast, pairMost = 1.01, 4 // how many times the lower of a pair the higher one is
 
-	// How far, in bytes of text, what stands close by is close: distances are counted in these.
+	// How far, in bytes of text, close text is: distances are counted in these.
 	priceReach = 150
 	topReach   = 500 // of a price without a name to be near to
 	titleReach = 3000

@@ -6,8 +6,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/draft"
 )
 
-// TestNamesAreNoLabels reads products in whose names the words stand that say what a price is not. The name is the line
-// above the price, and the other product costs less.
+// TestNamesAreNoLabels reads products in whose names the words stand that say an amount is not the price. The name is
+// the line above the price, and the other product costs less.
 func TestNamesAreNoLabels(t *testing.T) {
 	t.Parallel()
 
@@ -31,7 +31,7 @@ func TestNamesAreNoLabels(t *testing.T) {
 	}
 }
 
-// TestCues reads what stands around amounts on one line.
+// TestCues reads the words around amounts on one line.
 func TestCues(t *testing.T) {
 	t.Parallel()
 
@@ -66,7 +66,7 @@ func TestCues(t *testing.T) {
 	}
 }
 
-// TestStockNegated reads lines that say of what can be had that it cannot, and such as only look like it.
+// TestStockNegated reads lines in which words for being in stock are negated, and lines that only look like it.
 func TestStockNegated(t *testing.T) {
 	t.Parallel()
 

@@ -24,9 +24,10 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
-// A parser reads JSON in one pass. Valid JSON it reads as it is. Of the rest it makes what the author most probably
-// meant: comments, raw line ends and quotes in texts, commas too many or too few, several values, names without quotes,
-// NaN, a missing end. It never fails; libraries that repair JSON were tried and take quadratic time or worse on it.
+// A parser reads JSON in one pass. Valid JSON it reads as it is. The rest it repairs to the most probable meaning of
+// the author: comments, raw line ends and quotes in texts, commas too many or too few, several values, names without
+// quotes, NaN, a missing end. It never fails; libraries that repair JSON were tried and take quadratic time or worse on
+// it.
 type parser struct {
 	text string
 	at   int
@@ -206,7 +207,7 @@ func (p *parser) unquoted(member bool) *node {
 
 func decimal(c byte) bool { return c >= '0' && c <= '9' }
 
-// quoted reads a text in quotes. A quote in it that was not escaped is told from its end by what follows.
+// quoted reads a text in quotes. A quote in it that was not escaped is told from its end by the text that follows.
 func (p *parser) quoted(member, key bool) string {
 	quote := p.text[p.at]
 	p.at++
@@ -234,7 +235,7 @@ func (p *parser) quoted(member, key bool) string {
 	return strings.ToValidUTF8(b.String(), "\ufffd")
 }
 
-// escapes are the characters of JSON that follow a backslash, and what they mean.
+// escapes are the characters of JSON that follow a backslash, and their meanings.
 var escapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', '\'': '\'', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r',
 	't': '\t', '\n': ' '}
 

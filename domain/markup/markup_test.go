@@ -246,7 +246,7 @@ func TestMeta(t *testing.T) {
 	}
 }
 
-// TestData looks at the order of items of all syntaxes, and at what an item answers.
+// TestData looks at the order of items of all syntaxes, and at an item's answers.
 func TestData(t *testing.T) {
 	t.Parallel()
 
@@ -402,7 +402,7 @@ func plain(v any) bool {
 	return true
 }
 
-// props are what encoding/json makes of a property.
+// props returns a property as encoding/json decodes it.
 func props(name string, v any) map[string][]markup.Value {
 	m := map[string][]markup.Value{}
 	var add func(v any)

@@ -25,8 +25,8 @@ const lower = "AED AUD BRL CAD CHF CZK DKK EUR GBP HKD HUF IDR INR JPY KRW KZT M
 const dollars = "USD CAD AUD NZD SGD HKD TWD MXN ARS CLP COP UYU BBD BMD BND BSD BZD CUP DOP FJD GYD JMD KYD LRD NAD SBD " +
 	"SRD TTD XCD"
 
-// symbols lists what currencies are called, and what each name may mean: the first where nothing else is known, none
-// where that is "?". A name in lower case stands for any case, one with a capital for itself; "_" is a space.
+// symbols lists the names of currencies, and the codes that each name may mean: the first where nothing else is known,
+// none where that is "?". A name in lower case stands for any case, one with a capital for itself; "_" is a space.
 var symbols = []struct{ names, codes string }{
 	{"€ euro euros eur. євро евро ευρώ eurot euroa", "EUR"},
 	{"$ ＄ ﹩ dollar dollars dólares доллар доллара долларов", "? " + dollars},
@@ -152,7 +152,7 @@ func find(name string) (string, meaning, bool) {
 	if ok || strings.TrimSpace(name) != name {
 		return name, m, ok
 	}
-	if words := strings.Fields(name); len(words) > 1 { // parted by whatever space
+	if words := strings.Fields(name); len(words) > 1 { // parted by any space
 		name = strings.Join(words, " ")
 		if m, ok = names[name]; ok {
 			return name, m, true

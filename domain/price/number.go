@@ -12,7 +12,7 @@ type chain struct {
 	start, end int     // bytes of the text
 	extra      string  // a fraction written apart: "5 .99", "19⁹⁹"
 	tens       bool    // in 万, ten thousands
-	low        []group // what follows 万
+	low        []group // the digits that follow 万
 }
 
 type group struct {
@@ -36,7 +36,7 @@ func digit(r rune) (byte, bool) {
 	return 0, false
 }
 
-// separator returns what a rune between two digits may separate, and 0 where it ends a number.
+// separator returns the kind of separator that a rune between two digits may be, and 0 where it ends a number.
 func separator(r rune) rune {
 	switch r {
 	case '.', ',', '\'', '٫', '٬':
@@ -134,7 +134,7 @@ func (n *chain) whole() bool {
 	return n.extra == "" && (last.sep == 0 || len(last.digits) == 3)
 }
 
-// tail reads what may end a number: "1299,-", "5 .99", "19⁹⁹", "10万", and "19 99" after a currency.
+// tail reads a possible end of a number: "1299,-", "5 .99", "19⁹⁹", "10万", and "19 99" after a currency.
 func (n *chain) tail(text string, priced bool) {
 	rest := text[n.end:]
 	if r, size := utf8.DecodeRuneInString(rest); r == '万' || r == '萬' || r == '만' {
@@ -275,8 +275,8 @@ func (n *chain) split(h Hint) (whole, frac string, ok bool) {
 	return "", "", false
 }
 
-// thousands tells what the only separator of a number is. Before three digits it parts thousands, unless the hint or
-// the currency, one with three decimals, says otherwise.
+// thousands tells whether the only separator of a number parts thousands. Before three digits it does, unless the hint
+// or the currency, one with three decimals, says otherwise.
 func (g group) thousands(lead string, h Hint) bool {
 	if len(g.digits) != 3 || g.sep == '٫' || len(lead) > 3 {
 		return false
@@ -290,7 +290,7 @@ func (g group) thousands(lead string, h Hint) bool {
 	return h.Decimal != 0 || byte(g.sep) != thousandths[h.Currency]
 }
 
-// thousandths are the currencies whose unit has a thousand parts, and what their people write before those.
+// thousandths are the currencies whose unit has a thousand parts, and the separator that is written before those.
 var thousandths = map[string]byte{"BHD": '.', "IQD": '.', "JOD": '.', "KWD": '.', "LYD": '.', "OMR": '.', "TND": ','}
 
 func threes(groups []group) bool {

@@ -16,8 +16,8 @@ type Price struct {
 
 // A Hint is context that a text itself does not give.
 type Hint struct {
-	Currency string // ISO 4217: what an ambiguous symbol means, or none; "" = not known
-	Decimal  byte   // what stands before a fraction: '.' or ','; 0 = guess
+	Currency string // ISO 4217: the meaning of an ambiguous symbol, or of none; "" = not known
+	Decimal  byte   // the separator before a fraction: '.' or ','; 0 = guess
 }
 
 // A Match is a price and where it stands.
@@ -54,7 +54,7 @@ func Parse(text string, h Hint) (Price, bool) {
 }
 
 // All finds every amount that carries a currency, in the text's order. "$10 - $20" and "10.00 - 20.00 €" are two, "10 -
-// 20 €" is one, for what stands before the dash may be anything.
+// 20 €" is one, for the number before the dash may be anything.
 func All(text string, h Hint) []Match {
 	var found []Match
 	s := scanner{text: text, hint: h}
@@ -119,7 +119,7 @@ func (s *scanner) next() (Match, bool) {
 	return Match{}, false
 }
 
-// price makes an amount of a chain of digits and what stands around it.
+// price makes an amount of a chain of digits and the text around it.
 func (s *scanner) price(n *chain) (Match, bool) {
 	before, hasBefore := symbolBefore(s.text, s.used, n.start)
 	if !hasBefore && n.point(s.text) { // ".99", "$.99"
@@ -180,7 +180,7 @@ func (s *scanner) price(n *chain) (Match, bool) {
 	return m, true
 }
 
-// units are what weights and sizes are given in: "Pesos: 61,8 kg" is no sum of pesos.
+// units are the units of weights and sizes: "Pesos: 61,8 kg" is no sum of pesos.
 var units = set("kg g gr cm mm ml lb lbs oz w kw inch mah gb tb hz кг")
 
 // measure tells whether a unit of measure stands next, or a percent sign.
@@ -196,7 +196,7 @@ func measure(after string) bool {
 	return units[strings.ToLower(after[:end])]
 }
 
-// fraction adds what follows the currency: "12€90", "1 299 руб. 50 коп.".
+// fraction adds the digits that follow the currency: "12€90", "1 299 руб. 50 коп.".
 func (s *scanner) fraction(m *Match) {
 	if strings.Contains(m.Amount, ".") {
 		return
@@ -259,7 +259,7 @@ func (s *scanner) plain(m Match) bool {
 var notAfter = []string{"out of", "of 5", "/ 5", "von 5", "sur 5", "de 5", "su 5", "stars", "star", "sterne", "reviews",
 	"review", "ratings", "cm", "mm", "kg", "ml", "inch", "gb", "tb", "mah", "pcs", "pieces", "items", "days"}
 
-// freeWords are what a shop writes instead of 0.
+// freeWords are the words that a shop writes instead of 0.
 var freeWords = map[string]bool{"free": true, "gratis": true, "gratuit": true, "gratuite": true, "gratuito": true,
 	"grátis": true, "kostenlos": true, "umsonst": true, "бесплатно": true, "за darmo": true, "za darmo": true,
 	"zdarma": true, "zadarmo": true, "ilmainen": true, "ingyenes": true, "ücretsiz": true, "bedava": true,

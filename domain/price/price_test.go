@@ -9,8 +9,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/price"
 )
 
-// A row is a text, what is known besides ("EUR", ",", "EUR,"), and the price read: amount, currency and symbol, "-" where
-// there is none; nothing where there is no price.
+// A row is a text, a hint ("EUR", ",", "EUR,"), and the price read: amount, currency and symbol, "-" where there is
+// none; nothing where there is no price.
 type row struct{ text, hint, want string }
 
 var parsed = []row{
@@ -458,7 +458,7 @@ func show(p price.Price, ok bool) string {
 	return p.Amount + " " + field(p.Currency) + " " + field(p.Symbol)
 }
 
-// TestAll compares what is found, with the text of each match.
+// TestAll compares the matches found, with the text of each.
 func TestAll(t *testing.T) {
 	t.Parallel()
 

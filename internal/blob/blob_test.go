@@ -235,7 +235,7 @@ func TestOpenLocations(t *testing.T) {
 	}
 }
 
-// full is a disk that has room for a name, not for what is in it.
+// full is a disk that has room for a file's name, not for its content.
 type full struct {
 	driver.Bucket
 	published *bool

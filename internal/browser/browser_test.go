@@ -21,7 +21,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/fetch"
 )
 
-// site answers by path and remembers what it was asked.
+// site answers by path and records the requests.
 type site struct {
 	*http.ServeMux
 	*httptest.Server
@@ -125,7 +125,7 @@ func TestLoad(t *testing.T) {
 		name string
 		r    web.Request
 		want web.Page
-		body string // what it contains
+		body string // a part of it
 	}{
 		{"a page", web.Request{URL: "/plain"}, web.Page{URL: "/plain", Status: 200}, "<!DOCTYPE html><html><head><title>4½</title>" +
 			`<script id="__NEXT_DATA__" type="application/json">{"a":"\u003c"}</script>`},
@@ -141,7 +141,7 @@ func TestLoad(t *testing.T) {
 			"X-Requested-With": "XMLHttpRequest"}}, web.Page{URL: "/echo", Status: 200}, "POST XMLHttpRequest ville=Montr%C3%A9al"},
 		{"made by a script", web.Request{URL: "/late", Wait: ".card"}, web.Page{URL: "/late", Status: 200}, `<b class="card">4½</b>`},
 		{"dialogs", web.Request{URL: "/dialogs"}, web.Page{URL: "/dialogs", Status: 200}, "<p>after"},
-		{"asked who we are", web.Request{URL: "/401"}, web.Page{URL: "/401", Status: 401}, "<p>who"},
+		{"asked to authenticate", web.Request{URL: "/401"}, web.Page{URL: "/401", Status: 401}, "<p>who"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -168,14 +168,14 @@ func TestLoad(t *testing.T) {
 	})
 }
 
-// What goes wrong has a class, and comes to an end.
+// A page that cannot be loaded fails in bounded time, with a class of fault.
 func TestLoadThatCannotBe(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	nobody := httptest.NewServer(nil)
-	nobody.Close()
+	closed := httptest.NewServer(nil)
+	closed.Close()
 	names := func(list ...*site) browser.Options {
-		listed := []string{nobody.Listener.Addr().String()}
+		listed := []string{closed.Listener.Addr().String()}
 		for _, s := range list {
 			listed = append(listed, s.Listener.Addr().String())
 		}
@@ -225,7 +225,7 @@ func TestLoadThatCannotBe(t *testing.T) {
 		{"redirected to a file", s.URL + "/to?url=file:///etc/passwd", b, fault.Invalid, ""},
 		{"a file", "file:///etc/passwd", b, fault.Invalid, "not an http or https address of a page"},
 		{"its own pages", "chrome://version", b, fault.Invalid, "not an http or https address of a page"},
-		{"refused", nobody.URL + "/", b, fault.Throttled, "the site refuses: connection refused"},
+		{"refused", closed.URL + "/", b, fault.Throttled, "the site refuses: connection refused"},
 		{"redirects for ever", s.URL + "/loop", b, fault.Invalid, "ERR_TOO_MANY_REDIRECTS"},
 		{"a download", s.URL + "/download", b, fault.Invalid, "not a page"},
 		{"nothing", s.URL + "/204", b, fault.Invalid, "not a page"},
@@ -248,7 +248,7 @@ func TestLoadThatCannotBe(t *testing.T) {
 	}
 }
 
-// Sub-requests, WebSockets and what scripts ask for pass the same guard, and are just not answered.
+// Sub-requests, WebSockets and scripts' requests pass the same guard; those it refuses are just not answered.
 func TestSubRequestsAreGuarded(t *testing.T) {
 	t.Parallel()
 	s, inside := newSite(t), newSite(t)
@@ -275,7 +275,7 @@ func TestSubRequestsAreGuarded(t *testing.T) {
 	}
 }
 
-// The proxy is nobody else's.
+// A browser that has loaded no page closes, and loads none afterwards.
 func TestCloseWithoutLoad(t *testing.T) {
 	t.Parallel()
 	b := launch(t, browser.Options{})
@@ -287,7 +287,7 @@ func TestCloseWithoutLoad(t *testing.T) {
 	}
 }
 
-// told is what a page sees of its visitor.
+// told is the data that a page sees of its visitor.
 type told struct {
 	UserAgent, Platform, Language, Zone, Locale string
 	Languages, Brands                           []string
@@ -295,7 +295,7 @@ type told struct {
 	Plugins, Mime                               int
 	Chrome, Notifications, Permission           string
 	Screen, Inner, Outer                        [2]int
-	Left                                        []string // what automation leaves behind
+	Left                                        []string // traces of automation
 	Frame, Worker                               *told
 }
 

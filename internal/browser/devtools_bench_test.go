@@ -67,8 +67,8 @@ func BenchmarkCapture(b *testing.B) {
 	b.ReportMetric(node/(1<<20), "MiB-driver")
 }
 
-// used is the resident memory of processes, what they share counted for each, and their CPU time in ticks of 10 ms,
-// with that of their children that have ended.
+// used is the resident memory of processes, shared memory counted for each, and their CPU time in ticks of 10 ms, with
+// that of their children that have ended.
 func used(list []proc) (bytes, ticks float64) {
 	for _, p := range list {
 		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.pid))

@@ -48,7 +48,7 @@ func ownDriver(t testing.TB) (dir string, running func() []proc) {
 	}
 }
 
-// family is a process and what descends from it.
+// family is a process and its descendants.
 func family(pid int) (list []proc) {
 	all := procs()
 	for _, p := range all {
@@ -105,7 +105,7 @@ func capture(d *browser.Devtools, url string) chan error {
 	return out
 }
 
-// Whatever dies under a page, the page fails soon, and the next one is taken.
+// When any process dies under a page, the page fails soon, and the next one is taken.
 func TestDeathUnderACapture(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -70,7 +70,7 @@ func drive(t testing.TB, stack *devstack.Stack, o browser.DevtoolsOptions, sites
 	return d
 }
 
-// classified says whether an error was given a class, as what is said of pages has.
+// classified says whether an error was given a class, as errors about pages are.
 func classified(err error) bool {
 	var f *fault.Error
 	return errors.As(err, &f)
@@ -190,7 +190,7 @@ func TestCapture(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
 		want      draft.Capture // URL and Redirects without the site
-		body      string        // what it contains
+		body      string        // a part of it
 		unstable  bool
 		unlimited bool // more than one outcome is fine
 	}{
@@ -292,13 +292,13 @@ func TestCaptureAsksForAll(t *testing.T) {
 	}
 }
 
-// What goes wrong has a class, and comes to an end.
+// A page that cannot be captured fails in bounded time, with a class of fault.
 func TestCaptureThatCannotBe(t *testing.T) {
 	t.Parallel()
-	s, nobody := newSite(t), newSite(t)
-	nobody.Server.Close()
+	s, closed := newSite(t), newSite(t)
+	closed.Server.Close()
 	stack := startChromium(t)
-	d := drive(t, stack, browser.DevtoolsOptions{Pages: 3, Timeout: time.Minute}, s, nobody)
+	d := drive(t, stack, browser.DevtoolsOptions{Pages: 3, Timeout: time.Minute}, s, closed)
 	quick := drive(t, stack, browser.DevtoolsOptions{Timeout: 3 * time.Second}, s)
 	s.HandleFunc("/to", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, r.URL.Query().Get("url"), http.StatusFound)
@@ -336,7 +336,7 @@ func TestCaptureThatCannotBe(t *testing.T) {
 		{"its own pages", "chrome://version", fault.Invalid, "not an http or https address of a page"},
 		{"data", "data:text/html,x", fault.Invalid, "not an http or https address of a page"},
 		{"credentials", "http://user:s3cr3t@example.org/", fault.Invalid, "not an http or https address of a page"},
-		{"nobody there", nobody.URL + "/", fault.Throttled, "the site refuses: connection refused"},
+		{"connection refused", closed.URL + "/", fault.Throttled, "the site refuses: connection refused"},
 		{"redirects for ever", s.URL + "/loop", fault.Invalid, "ERR_TOO_MANY_REDIRECTS"},
 		{"goes on for ever by itself", s.URL + "/reloads", fault.Invalid, "endless redirects"},
 		{"a download", s.URL + "/download", fault.Invalid, "not a page"},
@@ -361,7 +361,7 @@ func TestCaptureThatCannotBe(t *testing.T) {
 	}
 }
 
-// What a page asks for passes the guard, by whatever way, and is just not answered.
+// A page's requests pass the guard, of any kind; those it refuses are just not answered.
 func TestCaptureIsGuarded(t *testing.T) {
 	t.Parallel()
 	s, inside := newSite(t), newSite(t)
@@ -396,7 +396,7 @@ func TestCaptureIsGuarded(t *testing.T) {
 	}
 }
 
-// The answers of what is no Chromium, and of a Chromium that is asked by name.
+// The answers of servers that are no Chromium, and of a Chromium that is asked by name.
 func TestCheckDevtools(t *testing.T) {
 	t.Parallel()
 	stack := startChromium(t)
@@ -420,8 +420,8 @@ func TestCheckDevtools(t *testing.T) {
 	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	t.Cleanup(hangs.Close)
 	t.Cleanup(hangs.CloseClientConnections)
-	nobody := httptest.NewServer(nil)
-	nobody.Close()
+	closed := httptest.NewServer(nil)
+	closed.Close()
 	name := func(url string) string { return strings.Replace(url, "127.0.0.1", "localhost", 1) }
 	_, port, _ := net.SplitHostPort(chromium)
 	for _, tt := range []struct{ name, url, text string }{
@@ -430,7 +430,7 @@ func TestCheckDevtools(t *testing.T) {
 		{"a socket", "ws://" + chromium + "/devtools/browser/x", ""},
 		{"with secrets", "http://user:s3cr3t@" + chromium + "?token=s3cr3t", ""},
 		{"a name is resolved", name(byName.URL), "the answer is status 418"},
-		{"nobody", nobody.URL, "connection refused"},
+		{"refused", closed.URL, "connection refused"},
 		{"hangs", hangs.URL, "no answer within 2s"},
 		{"hangs, with secrets", strings.Replace(hangs.URL, "http://", "http://user:s3cr3t@", 1) + "?token=s3cr3t", "no answer within 2s"},
 		{"refuses names", answer(500, "Host header is specified and is not an IP address or localhost."), "the answer is status 500: \"Host header"},

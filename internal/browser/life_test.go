@@ -28,7 +28,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/fetch"
 )
 
-// eventually waits for what nobody announces.
+// eventually polls until ok, for at most a minute.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	tick, end := time.NewTicker(20*time.Millisecond), time.After(time.Minute)
@@ -42,7 +42,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// proc is a process that runs, and what it was started as.
+// proc is a running process and its command line.
 type proc struct {
 	pid, parent, session int
 	line                 string
@@ -137,7 +137,7 @@ func load(b *browser.Browser, url string) chan error {
 	return out
 }
 
-// A page in hand survives its Chromium, whatever the reason for its end.
+// A page in hand survives the planned end of its Chromium, for any reason.
 func TestRestartKeepsThePageInHand(t *testing.T) {
 	clock := struct {
 		sync.Mutex
@@ -188,7 +188,7 @@ func TestRestartKeepsThePageInHand(t *testing.T) {
 	}
 }
 
-// Memory above the limit is seen without anybody asking.
+// Memory above the limit is noticed without a request for a page.
 func TestRestartForMemory(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	s := newSite(t)
@@ -208,7 +208,7 @@ func TestRestartForMemory(t *testing.T) {
 	eventually(t, "the end of the large one", func() bool { return len(driver()) == 0 })
 }
 
-// Whatever dies under a page, the page is loaded by the next Chromium; a second death is a fault that may pass.
+// When any process dies under a page, the page is loaded by the next Chromium; a second death is a fault that may pass.
 func TestDeathUnderAPage(t *testing.T) {
 	s := newSite(t)
 	b, chromium, driver := marked(t, browser.Options{}, s)
@@ -251,7 +251,7 @@ func TestDeathUnderAPage(t *testing.T) {
 			if tt.name == "renderer" {
 				return // one page of many
 			}
-			eventually(t, "the end of what is left", func() bool { return !anyOf(before) && !exists(profileOf(before)) })
+			eventually(t, "the end of the other processes", func() bool { return !anyOf(before) && !exists(profileOf(before)) })
 		})
 	}
 	t.Run("twice", func(t *testing.T) {
@@ -277,7 +277,7 @@ func TestDeathUnderAPage(t *testing.T) {
 		if err := <-inHand; err == nil || !strings.Contains(err.Error(), "timed out") {
 			t.Errorf("Load = %v; want timed out", err)
 		}
-		eventually(t, "the end of what hangs", func() bool { return !anyOf(before) })
+		eventually(t, "the end of the hanging processes", func() bool { return !anyOf(before) })
 		s.html("/after", "<p>through")
 		if err := <-load(b, s.URL+"/after"); err != nil {
 			t.Error(err)
@@ -409,5 +409,5 @@ func TestKilledWithItsProcess(t *testing.T) {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	eventually(t, "the end of what was started", func() bool { return !anyOf(family) })
+	eventually(t, "the end of the started processes", func() bool { return !anyOf(family) })
 }

@@ -194,7 +194,7 @@ func hugePNG(width, height uint32) []byte {
 	return b
 }
 
-// imageType answers with the content type of a JPEG, whatever the page says.
+// imageType answers with the content type of a JPEG, in place of the page's own.
 type imageType struct{ http.ResponseWriter }
 
 func (w imageType) Write(p []byte) (int, error) {

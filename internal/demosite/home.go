@@ -21,8 +21,8 @@ var firstID = map[string]int{Kijiji: 1_900_000_001, Kangalou: 5_000_001}
 // publishedFrom is where the numbers of the adverts of Publish begin, above firstID.
 const publishedFrom = 50_000_000
 
-// home is the part of an advert that never changes. The texts, the price and what the boxes say come from the corpus;
-// where it stands and who offers it are made up.
+// home is the part of an advert that never changes. The texts, the price and the boxes come from the corpus; its place
+// and its contact are made up.
 type home struct {
 	platform, id string
 	slug         string

@@ -50,7 +50,7 @@ type Change struct {
 var ErrUnknown = errors.New("demo: no such advert or platform")
 
 // half is one platform's inventory. Its adverts by the clock are a pure function of the seed and the time that has
-// passed; those of Publish, and what Patch fixed, lie over it.
+// passed; those of Publish, and the values that Patch fixed, lie over it.
 //
 // An advert's life is a row of rounds of 30 to 60 minutes. In each it changes its price once, is edited or not, is
 // bumped once, and from the second round on is away for a few minutes in every other round. So the state at any time
@@ -178,7 +178,7 @@ type rank struct {
 	at     int
 }
 
-// active returns what all returns without the removed ones.
+// active returns the adverts of all without the removed ones.
 func (s *Site) active(h *half, now time.Time) []shown {
 	return slices.DeleteFunc(s.all(h, now), func(a shown) bool { return a.removed })
 }
@@ -271,7 +271,7 @@ func (s *Site) state(h *half, k int, t time.Duration) state {
 	case round > 0:
 		sorted = begin - length + d.between(length*55/100, length*70/100, round-1, saltBump)
 	}
-	if sorted >= 0 { // what was before the start is not known
+	if sorted >= 0 { // no time before the start is known
 		st.sorted = s.at(sorted).UTC()
 	}
 	st.removed = back > 0 && within >= gone && within < back

@@ -43,7 +43,7 @@ func get(t testing.TB, site http.Handler, path string) *httptest.ResponseRecorde
 	return w
 }
 
-// Two sites with one seed show the same at the same time, whatever they were asked before; another seed shows another.
+// Two sites with one seed show the same at the same time, after any requests; another seed shows another.
 func TestInventoryIsAFunctionOfTime(t *testing.T) {
 	t.Parallel()
 	for _, platform := range []string{demosite.Kijiji, demosite.Kangalou} {
@@ -53,11 +53,11 @@ func TestInventoryIsAFunctionOfTime(t *testing.T) {
 			fresh, turn := clocked(demosite.Options{Adverts: 60})
 			turn(after)
 			if a, b := adverts(t, one, platform), adverts(t, fresh, platform); !reflect.DeepEqual(a, b) {
-				t.Errorf("%s after %s depends on what was asked before", platform, after)
+				t.Errorf("%s after %s depends on earlier requests", platform, after)
 			}
 			a := adverts(t, one, platform)[0]
 			if x, y := get(t, one, a.URL), get(t, fresh, a.URL); !bytes.Equal(x.Body.Bytes(), y.Body.Bytes()) {
-				t.Errorf("the page of %s after %s depends on what was asked before", a.ID, after)
+				t.Errorf("the page of %s after %s depends on earlier requests", a.ID, after)
 			}
 			twice, turn := clocked(demosite.Options{Adverts: 60, Tempo: 2})
 			turn(after / 2)
@@ -98,7 +98,7 @@ func TestWhatHappens(t *testing.T) {
 			count := map[string]int{}
 			was := map[string]demosite.Advert{}
 			place := map[string]int{}
-			for minute := 0; minute < 12*60; minute += 2 { // nobody is away for less
+			for minute := 0; minute < 12*60; minute += 2 { // no advert is away for less
 				turn(time.Duration(minute) * time.Minute)
 				list := adverts(t, site, platform)
 				for i, a := range list {
@@ -146,7 +146,7 @@ func TestWhatHappens(t *testing.T) {
 	}
 }
 
-// What the site does by itself or is told to do to an advert shows in its card's fingerprint, but for a bump.
+// Every change of an advert, by the site itself or by Patch, shows in its card's fingerprint, but for a bump.
 func TestFingerprints(t *testing.T) {
 	t.Parallel()
 	for _, platform := range []string{demosite.Kijiji, demosite.Kangalou} {
@@ -438,7 +438,7 @@ func TestAdmin(t *testing.T) {
 	} {
 		var e struct{ Error string }
 		if do(tt.method, tt.path, tt.body, tt.code, &e); e.Error == "" {
-			t.Errorf("%s %s does not say what is wrong", tt.method, tt.path)
+			t.Errorf("%s %s does not name the error", tt.method, tt.path)
 		}
 	}
 }

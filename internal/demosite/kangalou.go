@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Kangalou's half is our guess at the site, from what its scrapers select: no page of it was at hand.
+// Kangalou's half is our guess at the site, from the selectors of its scrapers: no page of it was at hand.
 const (
 	kangalouPage = 20
 	kangalouPath = "/fr/recherche/"

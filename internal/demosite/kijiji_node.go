@@ -107,7 +107,7 @@ type attribute struct {
 	Label  string   `json:"name,omitempty"`
 }
 
-// kijijiLabels are the attributes in the order in which adverts have them, and what people call them.
+// kijijiLabels are the attributes in the order in which adverts have them, and their labels.
 var kijijiLabels = [][2]string{
 	{"heat", "Heat"}, {"hydro", "Hydro"}, {"water", "Water"}, {"cabletv", "Cable / TV"}, {"internet", "Internet"},
 	{"yard", "Yard"}, {"balcony", "Balcony"}, {"numberparkingspots", "Parking Included"},
@@ -124,7 +124,7 @@ var kijijiLabels = [][2]string{
 	{"accessiblewashroomsinsuite", "Accessible Washrooms in Suite"}, {"dateavailable", "Move-In Date"},
 }
 
-// kijijiValues are an advert's attributes. "0" is what a form left blank sends.
+// kijijiValues are an advert's attributes. "0" is the value that a form left blank sends.
 func (o *home) kijijiValues() map[string]string {
 	yes := func(b bool) string { return strconv.Itoa(bit(b)) }
 	v := map[string]string{

@@ -34,7 +34,7 @@ func notFound(why string) reply {
 	return reply{status: http.StatusNotFound, contentType: "text/plain; charset=utf-8", body: text}
 }
 
-// head begins a page; what belongs into its head may follow, then comes body.
+// head begins a page; more elements of its head may follow, then comes body.
 func head(p *bytes.Buffer, lang, title, half string) {
 	fmt.Fprintf(p, `<!DOCTYPE html>
 <html lang="%s" data-half="%s"><head><meta charset="utf-8"><meta name="robots" content="noindex">

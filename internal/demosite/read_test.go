@@ -108,7 +108,7 @@ func cards(t testing.TB, site *demosite.Site, name string) []scrape.Card {
 
 func squeeze(s string) string { return strings.Join(strings.Fields(html.UnescapeString(s)), " ") }
 
-// Every page of both halves is read by the reader of its platform, and says what the inventory says.
+// Every page of both halves is read by the reader of its platform, and agrees with the inventory.
 func TestReaders(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{demosite.Kijiji, demosite.Kangalou} {
@@ -214,7 +214,7 @@ func checkAdvert(t *testing.T, got listing.Raw, want demosite.Advert) {
 	if !slices.ContainsFunc(said, func(from listing.Raw) bool {
 		return strings.TrimSuffix(squeeze(got.Title), " - à voir") == squeeze(from.Title) && sameBoxes(got, from)
 	}) {
-		t.Errorf("%s, %q with %v, says what nobody in the corpus says: %q", got.Ref, got.Title, got.Attributes, got.Description)
+		t.Errorf("%s, %q with %v, has a text outside the corpus: %q", got.Ref, got.Title, got.Attributes, got.Description)
 	}
 	if want.Platform == demosite.Kijiji &&
 		(got.PostedAt == nil || got.PostedAt.After(want.AppearedAt) || got.Contact.Name == "" || got.Contact.Phone != "") {
@@ -222,7 +222,7 @@ func checkAdvert(t *testing.T, got listing.Raw, want demosite.Advert) {
 	}
 }
 
-// sameBoxes tells whether the page of an advert states what its advert in the corpus does.
+// sameBoxes tells whether the page of an advert has the boxes of its advert in the corpus.
 func sameBoxes(got, from listing.Raw) bool {
 	stated := func(name string) string { return strings.Join(got.Attributes[name], " ") }
 	rooms, pets := from.Attributes["numrooms"][0], strings.Join(from.Attributes["petsallowed"], "")
@@ -243,7 +243,7 @@ var tags = regexp.MustCompile(`<[^>]*>`)
 // words is the text of a description in one line, however a site marks it up.
 func words(description string) string { return squeeze(tags.ReplaceAllString(description, " ")) }
 
-// texts are the adverts of the corpus by what they say.
+// texts are the adverts of the corpus by description.
 var texts = sync.OnceValue(func() map[string][]listing.Raw {
 	all := map[string][]listing.Raw{}
 	for _, raw := range corpus.All() {

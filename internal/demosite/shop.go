@@ -19,7 +19,7 @@ var shopDrawing = template.Must(template.New("drawing").Parse(`<svg xmlns="http:
 <path d="M100 110l100 40 100-40M200 150v110" fill="none" stroke="#7a4f22" stroke-width="3"/>
 <text x="200" y="290" text-anchor="middle" font-family="sans-serif" font-size="16">{{.Name}}</text></svg>`))
 
-// A product of the demo shop. Its page says what it is in one of the ways that real shops do.
+// A product of the demo shop. Its page describes it in one of the ways that real shops do.
 type product struct {
 	Slug, Lang, Data  string // Data is jsonld, broken, microdata, rdfa, opengraph or none
 	Name, Brand, Text string

@@ -10,7 +10,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/draft"
 )
 
-// What the shop says of its products, in each of its ways, is what is read from their pages.
+// The shop's products, described in each of its ways, are read from their pages.
 func TestProductsAreRead(t *testing.T) {
 	t.Parallel()
 	site := New(Options{})

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// buildToolchain compiles the Temporal tools, whatever Go builds us: the server needs at least this one.
+// buildToolchain compiles the Temporal tools, independent of the Go that builds Conveyor: the server needs at least
+// this one.
 const buildToolchain = "go1.26.10"
 
 const pollLock = 200 * time.Millisecond

@@ -33,7 +33,7 @@ const (
 // that belongs into it.
 const Namespace = "conveyor"
 
-// Options say what to start and where. The zero value of everything but Dir is usable.
+// Options name the services to start and their folder and ports. The zero value of everything but Dir is usable.
 type Options struct {
 	// Dir holds data/, log/, run/, lock and env. It is created, and belongs to one stack at a time.
 	Dir string
@@ -42,7 +42,7 @@ type Options struct {
 	// Ports, see PortsFrom. With FreePorts they are ignored and a free block is reserved.
 	Ports     Ports
 	FreePorts bool
-	// Services to start; nil means all. What a listed service needs is started too.
+	// Services to start; nil means all. The services that a listed one needs are started too.
 	Services []string
 	// Roles says that the API and the demo site will want their ports too.
 	Roles bool
@@ -50,11 +50,11 @@ type Options struct {
 	Settings map[string]string
 	// External services are used where they are.
 	External External
-	// NoInstall makes a missing package or tool an error that says what to install.
+	// NoInstall makes a missing package or tool an error that names it.
 	NoInstall bool
 	// Throwaway trades durability for speed: for data that is deleted afterwards, never for any other.
 	Throwaway bool
-	// Out shows progress while services come up; nil is silent. Log takes what happens afterwards; nil is slog.Default.
+	// Out shows progress while services come up; nil is silent. Log takes later events; nil is slog.Default.
 	Out io.Writer
 	Log *slog.Logger
 }
@@ -78,8 +78,9 @@ type Stack struct {
 	stopErr  error
 }
 
-// Start installs what is missing, starts every service as soon as what it needs is ready, and returns when all answer.
-// On an error nothing is left running. Cancelling ctx gives up a start that is under way; afterwards only Stop stops.
+// Start installs missing software, starts every service as soon as those that it needs are ready, and returns when all
+// answer. On an error nothing is left running. Cancelling ctx gives up a start that is under way; afterwards only Stop
+// stops.
 func Start(ctx context.Context, o Options) (*Stack, error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
@@ -205,7 +206,7 @@ func (s *Stack) checkPorts() error {
 	return s.ports.moveInternal()
 }
 
-// plan lists the services to start, each after what it needs, and shows those that are used where they are.
+// plan lists the services to start, each after those that it needs, and shows those that are used where they are.
 func (s *Stack) plan() ([]*service, error) {
 	s.env = s.addresses()
 	var all []*service
@@ -230,7 +231,7 @@ func (s *Stack) plan() ([]*service, error) {
 	return all, nil
 }
 
-// addresses are the stack's variables: the given URL of what is external, ours of the rest.
+// addresses are the stack's variables: the given URLs of external services, ours of the rest.
 func (s *Stack) addresses() map[string]string {
 	e, env := s.opts.External, map[string]string{}
 	put := func(service, key, given, ours string) {
@@ -256,7 +257,7 @@ func (s *Stack) addresses() map[string]string {
 	return env
 }
 
-// launch starts every service once what it needs is ready. The first failure gives up the others.
+// launch starts every service once those that it needs are ready. The first failure gives up the others.
 func (s *Stack) launch(ctx context.Context, services []*service) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -373,8 +374,9 @@ func (s *Stack) fail(err error) {
 	})
 }
 
-// Stop stops every service after those that need it, each with a bounded grace, then kills what is left, removes the
-// env file and lets go of the folder. Cancelling ctx shortens every grace to nothing. Further calls return the same.
+// Stop stops every service after those that need it, each with a bounded grace, then kills the remaining processes,
+// removes the env file and lets go of the folder. Cancelling ctx shortens every grace to nothing. Further calls return
+// the same.
 func (s *Stack) Stop(ctx context.Context) error {
 	s.stopOnce.Do(func() { s.stopErr = s.stop(ctx) })
 	return s.stopErr

@@ -99,7 +99,7 @@ func (p Ports) check(want func(portRow) bool) error {
 	return errors.Join(errs...)
 }
 
-// highestTemporalPort is what fits into the int2 in which Temporal keeps its members' ports.
+// highestTemporalPort is the highest number that fits into the int2 in which Temporal keeps its members' ports.
 const highestTemporalPort = 1<<15 - 1
 
 // moveInternal gives the next free port to every internal row whose port is taken. Ports that are free stay the same

@@ -24,8 +24,8 @@ func databaseURL(port int, name string) string {
 	return u.String()
 }
 
-// postgres needs a user other than root to run as; when we are root it gets Debian's postgres, or nobody, and its data
-// folder belongs to that user.
+// postgres needs a user other than root to run as; when we are root it gets the user postgres of Debian, or "nobody",
+// and its data folder belongs to that user.
 func (s *Stack) postgres() ([]*service, error) {
 	data := filepath.Join(s.opts.Dir, "data", Postgres)
 	attr, err := s.postgresUser(data)

@@ -16,8 +16,8 @@ func procAttr(onDeath syscall.Signal) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: onDeath}
 }
 
-// Tie makes the kernel end cmd with SIGTERM when this process dies, even by kill -9. What counts is the death of the
-// thread that starts it: hold runtime.LockOSThread while the command runs.
+// Tie makes the kernel end cmd with SIGTERM when this process dies, even by kill -9. The signal comes at the death of
+// the thread that starts it: hold runtime.LockOSThread while the command runs.
 func Tie(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 )
 
-// state is what one line of the display says.
+// state is the word on one line of the display.
 type state string
 
 const (

@@ -17,9 +17,9 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// rabbitmq is two processes: the broker, and the Erlang name service that it would otherwise start as a daemon which
-// nobody stops. Each stack has its own name service on its own port, so the node name can be the same in all of them,
-// and the broker finds its data again when its port was changed.
+// rabbitmq is two processes: the broker, and the Erlang name service that it would otherwise start as a daemon and not
+// stop. Each stack has its own name service on its own port, so the node name can be the same in all of them, and the
+// broker finds its data again when its port was changed.
 func (s *Stack) rabbitmq() ([]*service, error) {
 	home := filepath.Join(s.opts.Dir, "data", RabbitMQ)
 	env := s.rabbitEnv(home)

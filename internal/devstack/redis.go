@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// redis holds only what may expire, so it writes nothing to disk.
+// redis holds only data that may expire, so it writes nothing to disk.
 func (s *Stack) redis() ([]*service, error) {
 	data := filepath.Join(s.opts.Dir, "data", Redis)
 	at := addr(s.ports.Redis)

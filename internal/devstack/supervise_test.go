@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// fakeStack is a stack of shell scripts, with everything real but what they do.
+// fakeStack is a stack of shell scripts, with everything real but their work.
 func fakeStack(t *testing.T) *Stack {
 	t.Helper()
 	dir := t.TempDir()

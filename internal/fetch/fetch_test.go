@@ -176,7 +176,7 @@ func TestPhotoOfABadSite(t *testing.T) {
 	}
 }
 
-// The guard sees through names, other spellings and redirects. Only what is listed is let in, as it is spelt.
+// The guard sees through names, other spellings and redirects. Only listed addresses are let in, as they are spelt.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	names := newNames(t)
@@ -208,7 +208,7 @@ func TestGuard(t *testing.T) {
 		{"https://inside.test/", fault.Invalid, private},
 		{"http://inside6.test/", fault.Invalid, private},
 		{"http://rebinds.test/", fault.Invalid, private},
-		// The port of the demo site is listed for 127.0.0.1, not for what else leads there.
+		// The port of the demo site is listed for 127.0.0.1, not for other names of that address.
 		{"http://inside.test:" + port + "/photos/1/1.jpg", fault.Invalid, ports},
 		{"http://localhost:" + port + "/photos/1/1.jpg", fault.Invalid, ports},
 		{"http://[::ffff:127.0.0.1]:" + port + "/photos/1/1.jpg", fault.Invalid, ports},
@@ -342,7 +342,7 @@ func TestPhotoCancelled(t *testing.T) {
 	}
 }
 
-// A picture is judged by what it will cost, before it costs that.
+// A picture is refused for the memory it would take before it takes that.
 func TestPhotoBombs(t *testing.T) {
 	srv, site, c := world(t, fetch.Options{}) // not parallel: it measures memory
 	var small bytes.Buffer
@@ -454,7 +454,7 @@ func BenchmarkImage(b *testing.B) {
 	}
 }
 
-// names is a name server on a loopback port. It knows the .test names of these tests, and asks nobody.
+// names is a name server on a loopback port. It knows the .test names of these tests, and asks no other.
 type names struct{ resolver *net.Resolver }
 
 func newNames(t *testing.T) names {

@@ -154,9 +154,9 @@ func TestLoadThatCannotBe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nobody := l.Addr().String()
+	closed := l.Addr().String()
 	_ = l.Close()
-	absent := fetch.New(fetch.Options{AllowPrivate: []string{nobody}})
+	absent := fetch.New(fetch.Options{AllowPrivate: []string{closed}})
 	t.Cleanup(absent.Close)
 	for _, tt := range []struct {
 		name, url string
@@ -169,8 +169,8 @@ func TestLoadThatCannotBe(t *testing.T) {
 		{"redirected to a file", srv.URL + "/to?url=file:///etc/passwd", c, fault.Invalid, `scheme "file"`},
 		{"six redirects", srv.URL + "/hop/6", c, fault.Invalid, "more than 5 redirects"},
 		{"not an address", "::s3cr3t", c, fault.Invalid, "not a valid address"},
-		{"nobody there", "http://nobody.test/", c, fault.Gone, "host does not exist"},
-		{"refused", "http://" + nobody + "/", absent, fault.Throttled, "the site refuses: connection refused"},
+		{"no such host", "http://nobody.test/", c, fault.Gone, "host does not exist"},
+		{"refused", "http://" + closed + "/", absent, fault.Throttled, "the site refuses: connection refused"},
 		{"large", srv.URL + "/large", c, fault.Invalid, "the most is 10 MiB"},
 		{"a gzip bomb", srv.URL + "/bomb", c, fault.Invalid, "the most is 10 MiB"},
 		{"cut off", srv.URL + "/cut", c, fault.Transient, "read body after 11 bytes"},
@@ -187,8 +187,8 @@ func TestLoadThatCannotBe(t *testing.T) {
 	}
 }
 
-// A redirect is followed as a browser does: a form goes on by 307 and 308 only, and what identifies the caller not to
-// another host. Each request is a span.
+// A redirect is followed as a browser does: a form goes on by 307 and 308 only, and no header that identifies the
+// caller goes to another host. Each request is a span.
 func TestLoadRedirectedForm(t *testing.T) {
 	t.Parallel()
 	seen := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

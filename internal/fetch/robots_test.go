@@ -41,7 +41,7 @@ func TestRobots(t *testing.T) {
 
 	now, status = now.Add(time.Hour), http.StatusInternalServerError
 	require.False(t, allowed("/private/1"))
-	require.Equal(t, 2, asked, "what was known is good for a day")
+	require.Equal(t, 2, asked, "known rules are good for a day")
 	now = now.Add(24 * time.Hour)
 	_, _, err := r.Allowed(t.Context(), srv.URL+"/private/1")
 	class, _ := fault.Of(err)

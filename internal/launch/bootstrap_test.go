@@ -72,7 +72,7 @@ func stateOf(t *testing.T, c client.Client, namespace string) (s state) {
 	return s
 }
 
-// Bootstrap creates what is missing, keeps what is right, and changes what differs.
+// Bootstrap creates the missing parts of a namespace, keeps those that are right, and changes those that differ.
 func TestBootstrap(t *testing.T) {
 	t.Parallel()
 	name := "test-" + uuid.NewString()

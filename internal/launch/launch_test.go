@@ -269,7 +269,7 @@ func TestAdvertSummary(t *testing.T) {
 			t.Parallel()
 			got := launch.AdvertSummary(tt.title, tt.rent)
 			require.Equal(t, tt.want, got)
-			require.LessOrEqual(t, len(got), 200, "bytes, what Temporal takes")
+			require.LessOrEqual(t, len(got), 200, "bytes, Temporal's limit")
 		})
 	}
 }

@@ -99,7 +99,7 @@ func soon(t *testing.T) context.Context {
 // A check that runs is joined, whether an operator or the schedule started it.
 func TestArchiveStale(t *testing.T) {
 	t.Parallel()
-	l, ctx := open(t), t.Context() // there are no workers: what is started stays running
+	l, ctx := open(t), t.Context() // there are no workers: started workflows stay running
 	id, joined, err := l.ArchiveStale(ctx)
 	require.NoError(t, err)
 	require.Equal(t, "staleness-by-hand", id)

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Whatever the number of callers and processes, no two starts on one host are closer than the interval.
+// For any number of callers and processes, no two starts on one host are closer than the interval.
 func TestOneRedisManyProcesses(t *testing.T) {
 	t.Parallel()
 	const interval, callers, each = 40 * time.Millisecond, 4, 5

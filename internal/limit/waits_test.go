@@ -13,7 +13,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
-// Whoever asks sees how long the next one would wait, whichever process made the queue.
+// Waits tells every process how long the next caller of a host would wait, whichever process made the queue.
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	rdb, name := client(t, servicetest.Address(t, "REDIS_URL")), "test-"+rand.Text()
@@ -52,7 +52,7 @@ func TestWaits(t *testing.T) {
 	require.Len(t, waits, 1)
 	waits, err = limit.Waits(t.Context(), rdb, name, 10, now.Add(time.Minute))
 	require.NoError(t, err)
-	require.Empty(t, waits, "what is over is no wait")
+	require.Empty(t, waits, "a wait that is over is not listed")
 }
 
 func TestWaitsWithoutRedis(t *testing.T) {

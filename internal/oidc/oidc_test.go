@@ -32,7 +32,7 @@ func TestVerify(t *testing.T) {
 	with := func(name string, value any) map[string]any { return i.Claims(start, map[string]any{name: value}) }
 	for _, tt := range []struct {
 		name, token string
-		wrong       string // what the sender is told
+		wrong       string // the message to the sender
 	}{
 		{"good", i.Token(t, with("roles", []string{"operate"})), ""},
 		{"one audience", i.Token(t, with("aud", "conveyor")), ""},

@@ -25,7 +25,7 @@ func (f *failing) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// said is what a test that asks for variable fails with; "" when it does not fail.
+// said returns the message with which a test that asks for variable fails; "" when it does not fail.
 func said(t *testing.T, variable string) string {
 	t.Helper()
 

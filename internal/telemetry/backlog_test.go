@@ -18,7 +18,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/telemetry"
 )
 
-// waits is a house in which a little of everything waits. asked counts the questions to Postgres.
+// waits returns sources of a backlog in which a little of everything waits. asked counts the questions to Postgres.
 func waits(asked *atomic.Int32) *telemetry.Backlog {
 	unacked, rate := int64(2), 1.5
 	return &telemetry.Backlog{
@@ -83,7 +83,7 @@ func TestBacklog(t *testing.T) {
 	require.EqualValues(t, 2, asked.Load())
 }
 
-// What is away takes nothing else along, and one that does not answer is not waited for.
+// A service that is down costs no other service's numbers, and one that does not answer is not waited for.
 func TestBacklogAway(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32

@@ -48,7 +48,7 @@ func TestTracingSettingsThatAreWrong(t *testing.T) {
 	require.ErrorContains(t, err, "OTEL_TRACES_EXPORTER")
 }
 
-// What goes out says whose it is, and nothing of people.
+// Exported spans name their service and role, and hold no personal data.
 func TestTracing(t *testing.T) {
 	got := make(chan *collector.ExportTraceServiceRequest, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -15,7 +15,7 @@ import (
 	"github.com/mtlrent/conveyor/api"
 )
 
-// fails runs a command of conveyor that must not succeed, and returns its exit code and what it said.
+// fails runs a command of conveyor that must not succeed, and returns its exit code and its output.
 func (w *world) fails(args ...string) (code int, said string) {
 	w.t.Helper()
 
@@ -63,7 +63,7 @@ func TestARejectedAdvertIsReplayed(t *testing.T) {
 	require.NotEqual(t, before.RunID, after.RunID, "in a run of its own")
 	require.Equal(t, 1, after.Replays)
 
-	// The rule that changes is not ours to change in a test; what the normalizer reads is.
+	// A test cannot change a rule of the normalizer, so it changes the payload that the rule reads.
 	_, err := w.db.Exec(w.ctx(), `UPDATE raw_listings SET payload = jsonb_set(payload, '{price}', '{"amount_cents":99900}')`)
 	require.NoError(t, err)
 	out = w.run("dead-letters", "replay", "--platform", "kijiji", "--reason", "RENT", "--yes")
@@ -126,7 +126,8 @@ func TestAnImageIsReplayed(t *testing.T) {
 	require.Equal(t, 2, one[int](w, "SELECT count(*) FROM dead_letters"))
 }
 
-// What another team normalized, and no column takes, goes back to where it came in, not to the door for raw adverts.
+// A listing that another team normalized, and that does not fit the columns, is replayed to the queue that it arrived
+// on, not to the one for raw adverts.
 func TestAStagedListingIsReplayed(t *testing.T) {
 	t.Parallel()
 

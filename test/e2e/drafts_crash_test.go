@@ -27,7 +27,7 @@ func TestDraftsWhoseMakersAreKilled(t *testing.T) {
 	w, bridge := drafting(t)
 	worker := w.start("worker")
 	asked, let := w.hold("/shop/kettle")
-	q := w.wished("/shop/kettle")
+	q := w.requestDraft("/shop/kettle")
 	w.eventually("the page is asked for", func() bool { return asked() == 1 })
 	require.NoError(t, bridge.cmd.Process.Signal(syscall.SIGSTOP))
 	let()
@@ -39,7 +39,7 @@ func TestDraftsWhoseMakersAreKilled(t *testing.T) {
 	bridge = w.start("bridge")
 
 	asked, let = w.hold("/shop/mug")
-	next := w.wished("/shop/mug") // one at a time: when this one is taken, the other is settled
+	next := w.requestDraft("/shop/mug") // one at a time: when this one is taken, the other is settled
 	w.eventually("the next page is asked for", func() bool { return asked() == 1 })
 	again := w.drafted(q)
 	require.Equal(t, []any{d.ID, d.UpdatedAt}, []any{again.ID, again.UpdatedAt})
@@ -65,7 +65,7 @@ func TestWhatDraftsNeedComesAndGoes(t *testing.T) {
 	address := freeAddress(t)
 	w, bridge := drafting(t, "CHROME_DEVTOOLS_URL=http://"+address)
 	w.start("worker")
-	q := w.wished("/shop/kettle")
+	q := w.requestDraft("/shop/kettle")
 	letter := w.dies(q)
 	require.Contains(t, letter.Reason, "check devtools at http://"+address)
 	require.Contains(t, letter.Reason, "connection refused; start Chromium with")
@@ -80,7 +80,7 @@ func TestWhatDraftsNeedComesAndGoes(t *testing.T) {
 	require.Equal(t, 1, w.hits("/shop/kettle"))
 
 	asked, let := w.hold("/shop/mug")
-	dying := w.wished("/shop/mug")
+	dying := w.requestDraft("/shop/mug")
 	w.eventually("the page is asked for", func() bool { return asked() == 1 })
 	pid := chromium.Pid(devstack.Chromium)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
@@ -98,14 +98,14 @@ func TestWhatDraftsNeedComesAndGoes(t *testing.T) {
 		}
 		return resp.Body.Close() == nil && now != 0 && now != pid
 	})
-	w.made(w.wished("/shop/lamp"))
+	w.made(w.requestDraft("/shop/lamp"))
 	require.Equal(t, 1, w.hits("/shop/mug"))
 
 	_, err = w.db.Exec(w.ctx(), `
 		CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no room for drafts'; END $$;
 		CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON product_drafts FOR EACH ROW EXECUTE FUNCTION refuse()`)
 	require.NoError(t, err)
-	q = w.wished("/shop/theiere")
+	q = w.requestDraft("/shop/theiere")
 	letter = w.dies(q)
 	require.Contains(t, letter.Reason, "no room for drafts")
 	require.Equal(t, string(fault.Transient), letter.Class)

@@ -54,16 +54,18 @@ func (w *world) takesCrawls() {
 	})
 }
 
-// A wish is a crawl request.
-type wish struct {
+// A draftRequest is one message crawler/url.requested.
+type draftRequest struct {
 	event       uuid.UUID
 	url, outDir string
 }
 
-// wish is one for a page of the demo site.
-func (w *world) wish(path string) wish { return wish{event: uuid.New(), url: w.siteURL + path} }
+// draftRequest returns a request for a page of the demo site, not published yet.
+func (w *world) draftRequest(path string) draftRequest {
+	return draftRequest{event: uuid.New(), url: w.siteURL + path}
+}
 
-func (q wish) body(change ...func(map[string]any)) []byte {
+func (q draftRequest) body(change ...func(map[string]any)) []byte {
 	m := map[string]any{
 		"event_name": "crawler/url.requested", "event_id": q.event.String(), "ts": "2026-01-27T12:34:56Z",
 		"data": map[string]any{"url": q.url, "out_dir": q.outDir},
@@ -78,19 +80,19 @@ func (q wish) body(change ...func(map[string]any)) []byte {
 	return body
 }
 
-// ask publishes wishes as other services do.
-func (w *world) ask(wishes ...wish) {
+// ask publishes requests as other services do.
+func (w *world) ask(requests ...draftRequest) {
 	w.t.Helper()
 
-	for _, q := range wishes {
+	for _, q := range requests {
 		w.broker.Send("events", crawls, amqp.Publishing{
 			ContentType: "application/json", MessageId: q.event.String(), Type: "crawler/url.requested", Body: q.body(),
 		})
 	}
 }
 
-// drafted waits until a wish has come to a draft, a good one or not, and returns it.
-func (w *world) drafted(q wish) (d api.DraftAnswer) {
+// drafted waits until a request has led to a draft, succeeded or failed, and returns it.
+func (w *world) drafted(q draftRequest) (d api.DraftAnswer) {
 	w.t.Helper()
 
 	var state api.DraftRequestState
@@ -104,8 +106,8 @@ func (w *world) drafted(q wish) (d api.DraftAnswer) {
 	return d
 }
 
-// made is drafted for a page that there is a product on.
-func (w *world) made(q wish) api.DraftAnswer {
+// made is drafted for a page with a product on it.
+func (w *world) made(q draftRequest) api.DraftAnswer {
 	w.t.Helper()
 
 	d := w.drafted(q)
@@ -114,8 +116,8 @@ func (w *world) made(q wish) api.DraftAnswer {
 	return d
 }
 
-// dies waits until the workflow of a wish has failed and left a dead letter and no draft, and returns the letter.
-func (w *world) dies(q wish) (letter api.LetterDetail) {
+// dies waits until the workflow of a request has failed and left a dead letter and no draft, and returns the letter.
+func (w *world) dies(q draftRequest) (letter api.LetterDetail) {
 	w.t.Helper()
 
 	id := w.letterWhere("state = 'open' AND workflow_id = 'draft/" + q.event.String() + "'")
@@ -131,8 +133,8 @@ func (w *world) dies(q wish) (letter api.LetterDetail) {
 	return letter
 }
 
-// replayed sends a dead letter back and waits for the good draft that it comes to.
-func (w *world) replayed(q wish, letter api.LetterDetail) api.DraftAnswer {
+// replayed sends a dead letter back and waits for the good draft that it leads to.
+func (w *world) replayed(q draftRequest, letter api.LetterDetail) api.DraftAnswer {
 	w.t.Helper()
 
 	require.Equal(w.t, http.StatusAccepted, w.send(http.MethodPost, fmt.Sprintf("/dead-letters/%d/replay", letter.ID), ""))
@@ -143,8 +145,8 @@ func (w *world) replayed(q wish, letter api.LetterDetail) api.DraftAnswer {
 	return d
 }
 
-// closed waits until the workflow of a wish has ended so, and returns what it cost in state transitions.
-func (w *world) closed(q wish, status enums.WorkflowExecutionStatus) (cost int64) {
+// closed waits until the workflow of a request has ended with status, and returns its cost in state transitions.
+func (w *world) closed(q draftRequest, status enums.WorkflowExecutionStatus) (cost int64) {
 	w.t.Helper()
 
 	id := "draft/" + q.event.String()
@@ -156,7 +158,7 @@ func (w *world) closed(q wish, status enums.WorkflowExecutionStatus) (cost int64
 	return cost
 }
 
-// acked ends a bridge and requires that it has left nothing in the queue: what was not acked would be there again.
+// acked ends a bridge and requires that it has left nothing in the queue: an unacked request would be there again.
 func (w *world) acked(bridge *process) {
 	w.t.Helper()
 
@@ -209,14 +211,14 @@ func (w *world) bytesOf(path string) (data []byte, contentType string) {
 	return data, resp.Header.Get("Content-Type")
 }
 
-// One message is one visit and one draft, with its files where they were wished for and by REST; then it is acked. The
+// One message is one visit and one draft, with its files in the requested folder and by REST; then it is acked. The
 // same message again changes nothing.
 func TestACrawlRequestBecomesADraft(t *testing.T) {
 	t.Parallel()
 
 	w, bridge := drafting(t)
 	w.start("worker")
-	q := w.wish("/shop/kettle?secret=1")
+	q := w.draftRequest("/shop/kettle?secret=1")
 	q.outDir = "kitchen/kettle"
 	w.ask(q)
 	d := w.made(q)
@@ -253,7 +255,7 @@ func TestACrawlRequestBecomesADraft(t *testing.T) {
 		}
 	}
 
-	// The workflow says what came of it, and to nobody what may be a secret.
+	// The workflow's result tells the outcome, and its summary leaves out the query, which may hold a secret.
 	w.closed(q, enums.WORKFLOW_EXECUTION_STATUS_COMPLETED)
 	var result workflows.DraftResult
 	require.NoError(t, w.temporal.GetWorkflow(w.ctx(), "draft/"+q.event.String(), "").Get(w.ctx(), &result))
@@ -268,7 +270,7 @@ func TestACrawlRequestBecomesADraft(t *testing.T) {
 
 	// Delivered again, twice: the next message waits for them, for one is taken at a time.
 	w.ask(q, q)
-	other := w.wish("/shop/wasserkocher")
+	other := w.draftRequest("/shop/wasserkocher")
 	w.ask(other)
 	o := w.made(other)
 	beats := o.TookMS / (workflows.DraftHeartbeat / 4).Milliseconds() // of a worker that takes its time; each costs one
@@ -285,7 +287,7 @@ func TestACrawlRequestBecomesADraft(t *testing.T) {
 	w.acked(bridge)
 }
 
-// What can never become a draft is dead-lettered with what is wrong with it, and the next message is taken.
+// A message that can never become a draft is dead-lettered with the reason, and the next message is taken.
 func TestBadCrawlRequestsDie(t *testing.T) {
 	t.Parallel()
 
@@ -294,7 +296,7 @@ func TestBadCrawlRequestsDie(t *testing.T) {
 	outside := t.TempDir()
 	require.NoError(t, os.MkdirAll(w.outRoot(), 0o755))
 	require.NoError(t, os.Symlink(outside, filepath.Join(w.outRoot(), "link")))
-	q := w.wish("/shop/kettle")
+	q := w.draftRequest("/shop/kettle")
 	data := func(url, outDir string) func(map[string]any) {
 		return with("data", map[string]any{"url": url, "out_dir": outDir})
 	}
@@ -323,11 +325,11 @@ func TestBadCrawlRequestsDie(t *testing.T) {
 	for _, b := range bad {
 		w.broker.Send("events", crawls, amqp.Publishing{MessageId: b.messageID, Body: b.body})
 	}
-	good := w.wish("/shop/mug")
+	good := w.draftRequest("/shop/mug")
 	w.ask(good)
 	require.Equal(t, `Mug with a "lid"`, *w.made(good).Name)
 	require.Equal(t, 1, one[int](w, "SELECT count(*) FROM product_drafts"))
-	require.Zero(t, w.hits("/shop/kettle"), "nobody is asked in vain")
+	require.Zero(t, w.hits("/shop/kettle"), "a bad request costs no visit")
 	bridge.stop(t)
 	require.Zero(t, w.broker.Ready(crawls))
 
@@ -370,7 +372,7 @@ func TestBadCrawlRequestsDie(t *testing.T) {
 	require.Equal(t, 1, w.hits("/shop/kettle"))
 }
 
-// Drafts by REST and by command: one wish is one draft, however often it is repeated.
+// Drafts by REST and by command: one request is one draft, however often it is repeated.
 func TestDraftsByRESTAndCommand(t *testing.T) {
 	t.Parallel()
 
@@ -403,7 +405,7 @@ func TestDraftsByRESTAndCommand(t *testing.T) {
 	require.Equal(t, []any{http.StatusAccepted, first}, []any{code, second})
 	code, _, _ = post("order 66", strings.Replace(body, "drill", "mug", 1))
 	require.Equal(t, http.StatusConflict, code)
-	q := wish{first.EventID, w.siteURL + "/shop/drill", "by/rest"}
+	q := draftRequest{first.EventID, w.siteURL + "/shop/drill", "by/rest"}
 	w.ask(q, q, q)
 	w.eventually("two more are in hand", func() bool { return w.broker.Ready(crawls) == 1 })
 	let()
@@ -442,7 +444,7 @@ func TestDraftsByRESTAndCommand(t *testing.T) {
 	require.Equal(t, 3, one[int](w, "SELECT count(*) FROM product_drafts"))
 	w.acked(bridge)
 
-	// A saved page needs nobody.
+	// A saved page is extracted without any service.
 	out, err = command([]string{"PATH=" + os.Getenv("PATH")}, "extract", "--url", w.siteURL+"/shop/lamp",
 		filepath.Join(w.outRoot(), "by/command", draft.PageName))
 	require.NoError(t, err)
@@ -451,8 +453,8 @@ func TestDraftsByRESTAndCommand(t *testing.T) {
 	require.Equal(t, *lamp.Draft, saved.Draft)
 }
 
-// A page that cannot be had is a draft that says why, and its message is acked. Nobody else notices what a page does:
-// neither the worker, nor Chromium, nor the pages beside it.
+// A page that cannot be loaded is a failed draft with the reason, and its message is acked. A page that misbehaves
+// harms neither the worker, nor Chromium, nor the pages beside it.
 func TestPagesThatMisbehave(t *testing.T) {
 	t.Parallel()
 
@@ -484,36 +486,36 @@ func TestPagesThatMisbehave(t *testing.T) {
 		{"http://10.0.0.1/", fault.Invalid, ""},
 	}
 	const soon = 40 * time.Second
-	wishes := map[string]wish{}
+	requests := map[string]draftRequest{}
 	ask := func(p page) {
-		q := wish{event: uuid.New(), url: p.url}
+		q := draftRequest{event: uuid.New(), url: p.url}
 		if strings.HasPrefix(p.url, "/") {
-			q = w.wish(p.url)
+			q = w.draftRequest(p.url)
 		}
-		wishes[p.url] = q
+		requests[p.url] = q
 		w.ask(q)
 	}
 	for _, p := range slow {
 		ask(p)
 		w.eventually(p.url+" is asked for", func() bool { return w.hits(p.url) == 1 })
 	}
-	good := w.wish("/shop/mug")
+	good := w.draftRequest("/shop/mug")
 	w.ask(good)
 	w.made(good)
 	require.Equal(t, 1, one[int](w, "SELECT count(*) FROM product_drafts"), "it waited for none of the slow ones")
 	for _, p := range pages {
 		ask(p)
 	}
-	alerts := w.wished("/shop/bad/alerts")
+	alerts := w.requestDraft("/shop/bad/alerts")
 	for _, p := range slices.Concat(slow, pages) {
-		d := w.drafted(wishes[p.url])
+		d := w.drafted(requests[p.url])
 		t.Logf("%s: %s %s after %d ms %s", p.url, d.Outcome, d.Class, d.TookMS, d.Error)
 		require.Equal(t, string(p.class), d.Class, "%s: %s", p.url, d.Error)
 		require.Less(t, d.TookMS, soon.Milliseconds(), p.url)
 		if strings.HasPrefix(p.url, "/shop/") {
 			require.Equal(t, 1, w.hits(p.url), p.url)
 		}
-		w.closed(wishes[p.url], enums.WORKFLOW_EXECUTION_STATUS_COMPLETED)
+		w.closed(requests[p.url], enums.WORKFLOW_EXECUTION_STATUS_COMPLETED)
 		if p.class != "" {
 			require.Equal(t, draft.Failed, d.Outcome, p.url)
 			require.NotEmpty(t, d.Error, p.url)
@@ -530,10 +532,10 @@ func TestPagesThatMisbehave(t *testing.T) {
 	require.Empty(t, d.Error)
 	require.True(t, d.Unstable && *d.Name == "Copper kettle, 1.7 litres", alerts.url)
 
-	moved := w.drafted(wishes["/shop/bad/moved"])
+	moved := w.drafted(requests["/shop/bad/moved"])
 	require.Equal(t, []string{w.siteURL + "/shop/bad/moved"}, moved.Redirects)
 	require.Equal(t, w.siteURL+"/shop/kettle", *moved.FinalURL)
-	w.made(w.wished("/shop/theiere"))
+	w.made(w.requestDraft("/shop/theiere"))
 	require.Zero(t, one[int](w, "SELECT count(*) FROM dead_letters"))
 	select {
 	case <-worker.end:
@@ -543,11 +545,11 @@ func TestPagesThatMisbehave(t *testing.T) {
 	w.acked(bridge)
 }
 
-// wished is a wish that is asked for.
-func (w *world) wished(path string) wish {
+// requestDraft publishes a request for a page of the demo site, and returns it.
+func (w *world) requestDraft(path string) draftRequest {
 	w.t.Helper()
 
-	q := w.wish(path)
+	q := w.draftRequest(path)
 	w.ask(q)
 	return q
 }

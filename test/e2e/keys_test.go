@@ -13,7 +13,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/oidc/oidctest"
 )
 
-// captured is what a command prints to standard output, as $(…) takes it.
+// captured returns a command's standard output, as $(…) does.
 func (w *world) captured(args ...string) string {
 	w.t.Helper()
 
@@ -43,8 +43,8 @@ func (w *world) status(host, key string) int {
 	return resp.StatusCode
 }
 
-// A house without keys is for this machine only, whatever its address says. The first key opens its address and shuts
-// its door, while it runs; a revoked key opens nothing, seconds later.
+// An API without keys serves this machine only, whatever its address is. The first key makes it listen on that address
+// and turns authentication on, while it runs; a revoked key is refused seconds later.
 func TestTheLifeOfAKey(t *testing.T) {
 	t.Parallel()
 

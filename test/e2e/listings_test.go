@@ -63,7 +63,7 @@ func TestAScrapedMessageBecomesAPublishedListingWithItsImages(t *testing.T) {
 	}
 	require.Equal(t, "created", got.History[0].Kind)
 
-	// The summary is for people, and holds nobody's phone number.
+	// The summary is for operators, and holds no phone number.
 	flow, err := w.temporal.DescribeWorkflow(w.ctx(), workflowID("1001"), "")
 	require.NoError(t, err)
 	summary, err := flow.GetStaticSummary()
@@ -81,7 +81,7 @@ func TestAScrapedMessageBecomesAPublishedListingWithItsImages(t *testing.T) {
 	require.Equal(t, contract.ListingPublished, event.EventName)
 	require.NotContains(t, string(events[0].Body), "555")
 
-	// A re-scrape of the unchanged advert ends at the door; a lower price is a new version with its history.
+	// A re-scrape of the unchanged advert ends on arrival; a lower price is a new version with its history.
 	w.publish("scraped", "kijiji", advert("1001", with("image_urls", photos), with("scraped_at", "2026-01-10T18:00:00Z")))
 	w.eventually("the re-scrape is counted", func() bool {
 		return one[int](w, "SELECT scrapes FROM raw_listings") == 2
@@ -119,7 +119,7 @@ func TestAListingWithoutImagesCostsAtMostFourStateTransitions(t *testing.T) {
 	}
 }
 
-// What can never become a listing gets a clear reason, and the next message is handled.
+// A message that can never become a listing gets a clear reason, and the next message is handled.
 func TestBadMessagesDoNotHarm(t *testing.T) {
 	t.Parallel()
 
@@ -267,7 +267,7 @@ func TestRejectedListingsAreResetByQuery(t *testing.T) {
 	w.eventually("they are rejected", func() bool {
 		return one[int](w, "SELECT count(*) FROM dead_letters WHERE state = 'open'") == 3
 	})
-	// The rule that changes is not ours to change in a test; what the normalizer reads is.
+	// A test cannot change a rule of the normalizer, so it changes the payload that the rule reads.
 	_, err := w.db.Exec(w.ctx(), `UPDATE raw_listings SET payload = jsonb_set(payload, '{price}', '{"amount_cents":99900}')`)
 	require.NoError(t, err)
 	w.eventually("they are visible as failed", func() bool {
@@ -301,7 +301,7 @@ func TestAWorkerWaitsForTemporal(t *testing.T) {
 	w.eventually("the advert is a listing", func() bool { return one[int](w, "SELECT count(*) FROM listings") == 1 })
 }
 
-// What another team hands us and no column takes is a dead letter, not a workflow that nobody looks at.
+// A staged listing of another team that does not fit the columns is a dead letter, not a workflow that fails unnoticed.
 func TestAStagedListingThatCannotBeStored(t *testing.T) {
 	t.Parallel()
 

@@ -25,8 +25,8 @@ import (
 	"github.com/mtlrent/conveyor/internal/demosite"
 )
 
-// An alert or a panel whose metric nobody exposes is silent for ever, so every name and label in deploy/ must stand in
-// what the roles serve once a little of everything has happened to them. The same house shows what waits.
+// An alert or a panel whose metric no role exposes is silent for ever, so every name and label in deploy/ must stand in
+// the roles' metrics once a little of everything has happened to them. The same processes report the backlog.
 func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 	t.Parallel()
 
@@ -81,7 +81,7 @@ func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 	}, 2*time.Minute, 200*time.Millisecond)
 
 	var report api.Report
-	w.eventually("what is dead is told", func() bool {
+	w.eventually("the dead letters are reported", func() bool {
 		return w.get("/queues", &report) == http.StatusOK && report.OpenDeadLetters() == 3
 	})
 	require.Equal(t, map[string]string{
@@ -110,7 +110,7 @@ func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 	require.Equal(t, report.Services, printed.Services)
 }
 
-// An expression is a PromQL query and what it is for.
+// An expression is a PromQL query and the panel or alert that it is for.
 type expression struct{ where, query, legend string }
 
 // expressions are those of every panel and alert in deploy/.
@@ -169,7 +169,7 @@ var (
 	sampleLine = regexp.MustCompile(`^(\w+)(?:\{(.*)\})? `)
 )
 
-// missing are the metrics and labels that expressions speak of and nobody has seen.
+// missing returns the metrics and labels that expressions name and no role has exposed.
 func missing(all []expression, seen map[string]map[string]bool) (out []string) {
 	for _, e := range all {
 		metrics := metricName.FindAllString(grouping.ReplaceAllString(selector.ReplaceAllString(e.query, ""), ""), -1)
@@ -205,7 +205,7 @@ func missing(all []expression, seen map[string]map[string]bool) (out []string) {
 	return slices.Compact(out)
 }
 
-// scrape adds what a role serves to what was seen.
+// scrape adds the metrics and labels that a role serves to seen.
 func (w *world) scrape(door string, seen map[string]map[string]bool) {
 	w.t.Helper()
 

@@ -22,8 +22,8 @@ type team struct {
 	w      *world
 	lines  []*amqp.Channel
 	mu     sync.Mutex
-	took   map[string][]string // by stage: what it consumed
-	bodies map[string][]byte   // by advert: what its importer got last
+	took   map[string][]string // by stage: the adverts consumed
+	bodies map[string][]byte   // by advert: the body its importer got last
 }
 
 // otherTeam runs the consumers of stages.
@@ -60,7 +60,7 @@ func (o *team) consume(stage string) {
 	}()
 }
 
-// stop ends the consumers; what they did not take stays in its queue.
+// stop ends the consumers; messages that they did not take stay in their queue.
 func (o *team) stop() {
 	o.w.t.Helper()
 
@@ -172,7 +172,7 @@ func TestMigrationNormalizeIsOurs(t *testing.T) {
 	w.publish("scraped", "kijiji", advert("1"), advert("2", with("price", map[string]any{"amount_cents": 99900})),
 		advert("3", with("price", map[string]any{"type": "CONTACT"})))
 	theirs.saw(listing.StageImport, "1", "2")
-	w.eventually("what cannot be a listing is a dead letter", func() bool {
+	w.eventually("the advert that cannot be a listing is a dead letter", func() bool {
 		return one[int](w, "SELECT count(*) FROM dead_letters") == 1
 	})
 	var m contract.StagedListing
@@ -183,7 +183,7 @@ func TestMigrationNormalizeIsOurs(t *testing.T) {
 	require.Equal(t, "H3S 2N1", l.Address.PostalCode, "it says more than theirs did")
 	require.Zero(t, one[int](w, "SELECT count(*) FROM listings"))
 
-	// What did not change does not bother them; what did, does.
+	// An unchanged advert is not sent to them again; a changed one is.
 	w.publish("scraped", "kijiji", advert("1", with("scraped_at", "2026-01-11T12:00:00Z")),
 		advert("2", with("scraped_at", "2026-01-11T12:00:00Z")))
 	theirs.saw(listing.StageImport, "1", "2", "2")
@@ -207,7 +207,7 @@ func TestMigrationDedupeIsOurs(t *testing.T) {
 	require.Zero(t, w.consumers("images.pending"))
 }
 
-// Step 3: the listings are ours. What went to their importer before is taken over by a replay.
+// Step 3: the listings are ours. Adverts that went to their importer before are taken over by a replay.
 func TestMigrationImportIsOurs(t *testing.T) {
 	t.Parallel()
 
@@ -216,12 +216,12 @@ func TestMigrationImportIsOurs(t *testing.T) {
 	w.publish("scraped", "kijiji", advert("1"), advert("2", with("latitude", 45.6)))
 	importer.saw(listing.StageImport, "1", "2")
 
-	// Their importer stops before ours starts; what comes meanwhile waits in the queue.
+	// Their importer stops before ours starts; messages that come meanwhile wait in the queue.
 	importer.stop()
 	w.publish("scraped", "kijiji", advert("3", with("latitude", 45.7)))
 	w.eventually("it waits for an importer", func() bool { return w.broker.Ready("listings.ready") == 1 })
 	w.move(roles, "normalize,dedupe,import")
-	w.eventually("what waited is a listing", func() bool { return one[int](w, "SELECT count(*) FROM listings") == 1 })
+	w.eventually("the waiting one is a listing", func() bool { return one[int](w, "SELECT count(*) FROM listings") == 1 })
 	w.run("replay", "start", "--stage", "dedupe", "--status", "normalized", "--wait")
 	require.Equal(t, 3, one[int](w, "SELECT count(*) FROM listings"))
 
@@ -251,7 +251,7 @@ func TestMigrationImagesAreOurs(t *testing.T) {
 	w.eventually("all are attached", func() bool {
 		return one[int](w, "SELECT count(*) FROM listing_images WHERE state = 'attached'") == 3
 	})
-	// What their downloader has fetched, ours has not: a replay takes it over.
+	// An image that their downloader has fetched is missing from ours: a replay takes it over.
 	w.run("replay", "start", "--stage", "import", "--status", "imported", "--wait")
 	w.eventually("theirs is attached too", func() bool {
 		return one[string](w, "SELECT state FROM listing_images WHERE url = $1", theirs) == "attached"
@@ -259,7 +259,7 @@ func TestMigrationImagesAreOurs(t *testing.T) {
 	require.Zero(t, one[int](w, "SELECT count(*) FROM dead_letters"))
 }
 
-// The way back: their importer takes over again, and a replay hands it what we have imported meanwhile.
+// The way back: their importer takes over again, and a replay hands it the listings that we have imported meanwhile.
 func TestMigrationBack(t *testing.T) {
 	t.Parallel()
 

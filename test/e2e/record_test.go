@@ -68,8 +68,8 @@ func TestHistoriesReplayOfReplays(t *testing.T) {
 	w.replays("staleness-by-hand", "archive_stale")
 }
 
-// TestHistoriesReplayOfScrapers does the same for scrapers: a run that waits, is woken and goes through a cycle, and one
-// whose cycle ends at a page that is not what it was.
+// TestHistoriesReplayOfScrapers does the same for scrapers: a run that waits, is woken and goes through a cycle, and
+// one whose cycle ends at a suspect page.
 func TestHistoriesReplayOfScrapers(t *testing.T) {
 	t.Parallel()
 
@@ -92,13 +92,13 @@ func TestHistoriesReplayOfDrafts(t *testing.T) {
 
 	w, _ := drafting(t)
 	alone := w.start("worker", "CHROME_DEVTOOLS_URL=http://"+freeAddress(t))
-	dead := w.wished("/shop/kettle")
+	dead := w.requestDraft("/shop/kettle")
 	w.dies(dead)
 	alone.stop(t)
 	w.start("worker")
-	good, gone := w.wished("/shop/kettle"), w.wished("/shop/bad/gone")
+	good, gone := w.requestDraft("/shop/kettle"), w.requestDraft("/shop/bad/gone")
 	w.made(good)
-	for name, q := range map[string]wish{"succeeded": good, "failed": gone, "without_devtools": dead} {
+	for name, q := range map[string]draftRequest{"succeeded": good, "failed": gone, "without_devtools": dead} {
 		w.replays("draft/"+q.event.String(), "draft_"+name)
 	}
 }

@@ -49,7 +49,7 @@ func (w *world) stock(n int) {
 	})
 }
 
-// replayID is the ID in what `conveyor replay start` prints.
+// replayID finds the ID in the output of `conveyor replay start`.
 func replayID(t *testing.T, out string) string {
 	t.Helper()
 
@@ -96,7 +96,7 @@ func TestAReplayResumesAfterKills(t *testing.T) {
 	})
 }
 
-// tables is what a replay by the same rules leaves as it is.
+// tables selects the figures that a replay by the same rules leaves as they are.
 const tables = `SELECT concat_ws(' ', (SELECT count(*) FROM listings), (SELECT count(*) FROM listing_events),
 	(SELECT count(*) FROM raw_listing_revisions), (SELECT count(*) FROM dead_letters),
 	(SELECT count(*) FROM outbox), (SELECT max(updated_at) FROM listings))`
@@ -123,7 +123,7 @@ func TestAReplayIsCanceled(t *testing.T) {
 	})
 }
 
-// What is scraped while much is replayed, at the highest rate, does not wait for it.
+// Adverts that are scraped during a large replay, at the highest rate, do not wait for it.
 func TestAReplayDoesNotSlowFreshListings(t *testing.T) {
 	t.Parallel()
 
@@ -149,8 +149,8 @@ func TestAReplayDoesNotSlowFreshListings(t *testing.T) {
 	require.Equal(t, w.replay(id).Total, w.replay(id).Outcomes.Imported)
 }
 
-// A listing that nobody sees any more is archived, the duplicate of its home takes its place, and it is back with the
-// next scrape although that says nothing new.
+// A listing that no scrape sees any more is archived, the duplicate of its home takes its place, and it is back with
+// the next scrape although that says nothing new.
 func TestAStaleListingIsArchivedAndReturns(t *testing.T) {
 	t.Parallel()
 

@@ -23,7 +23,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/demosite"
 )
 
-var transport = flag.String("transport", string(scrape.HTTP), "what loads the pages of the demo site: browser or http")
+var transport = flag.String("transport", string(scrape.HTTP), "transport for the demo site's pages: browser or http")
 
 // scraping makes a world whose scrapers are at a demo site of so many adverts on Kijiji's half, half as many on
 // Kangalou's, that changes only by hand. A cycle begins when it is asked for, but for the first. The scrapers' workflows
@@ -165,8 +165,8 @@ func (w *world) priced(name string) []demosite.Advert {
 	return slices.DeleteFunc(w.adverts(name), func(a demosite.Advert) bool { return a.PriceCents == nil })
 }
 
-// Adverts of both halves become listings although nobody fed a file, and follow their adverts from then on: through a
-// new price, an edit, a bump, a removal and a return. What did not change is not asked for again.
+// Adverts of both halves become listings without a file being fed, and follow their adverts from then on: through a new
+// price, an edit, a bump, a removal and a return. An unchanged advert is not asked for again.
 func TestScrapedAdvertsLiveAndDie(t *testing.T) {
 	t.Parallel()
 
@@ -226,7 +226,7 @@ func TestScrapedAdvertsLiveAndDie(t *testing.T) {
 	require.Zero(t, one[int](w, "SELECT count(*) FROM dead_letters WHERE class <> 'invalid'"))
 }
 
-// follows changes adverts of a half and looks what becomes of their listings.
+// follows changes adverts of a half and checks that their listings follow.
 func (w *world) follows(name string) {
 	w.t.Helper()
 
@@ -264,7 +264,7 @@ func (w *world) follows(name string) {
 	require.Equal(t, "archived", got.Listing.Status)
 	require.Equal(t, 1, w.told(contract.ListingArchived, name, removed.ID))
 
-	// It comes back as what it was, with all that happened to it.
+	// It comes back as the same listing, with its history.
 	w.patch(name, removed.ID, demosite.Change{Removed: new(false)})
 	c = w.cycle(name)
 	require.Equal(t, []int{1, 0, 0}, []int{c.Returned, c.New, c.Changed}, name)
@@ -410,8 +410,8 @@ func isDetail(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/v-") || strings.HasPrefix(r.URL.Path, "/fr/appartement/")
 }
 
-// What a cycle over a site that did not change costs the Temporal server is a feature: there is one a minute, day and
-// night. It is the same for any number of adverts, and grows by the search page.
+// The cost to the Temporal server of a cycle over an unchanged site is a feature: there is one a minute, day and night.
+// It is the same for any number of adverts, and grows by the search page.
 func TestAQuietCycleCostsAtMostFourteenStateTransitions(t *testing.T) {
 	t.Parallel()
 
@@ -429,7 +429,7 @@ func TestAQuietCycleCostsAtMostFourteenStateTransitions(t *testing.T) {
 			types[e.GetEventType()]++
 		}
 		if types[enums.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW] == 1 && types[enums.EVENT_TYPE_TIMER_FIRED] == 1 &&
-			types[enums.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED] == 0 { // nobody meddled with it
+			types[enums.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED] == 0 { // no operator changed it
 			quiet++
 			require.Equal(t, 2, types[enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED], "search pages")
 			d, err := w.temporal.DescribeWorkflowExecution(w.ctx(), "scrape/kijiji", run)
@@ -444,8 +444,8 @@ func TestAQuietCycleCostsAtMostFourteenStateTransitions(t *testing.T) {
 	require.Positive(t, quiet)
 }
 
-// Pages that are not what they were are an alarm, never an empty success: nothing is taken for gone, nothing is lost.
-func TestASiteThatIsNotWhatItWas(t *testing.T) {
+// Suspect pages are an alarm, never an empty success: nothing is taken for gone, nothing is lost.
+func TestASuspectSiteIsAnAlarm(t *testing.T) {
 	t.Parallel()
 
 	w := scraping(t, 44)
@@ -506,7 +506,7 @@ func TestASiteThatIsNotWhatItWas(t *testing.T) {
 		"SELECT count(*) FROM raw_listings WHERE platform = 'kijiji' AND settled_revision = revision"))
 }
 
-// suspect checks that a cycle was stopped by a page that was not what it was, and returns why.
+// suspect checks that a cycle was stopped by a suspect page, and returns the reason.
 func (w *world) suspect(name string, c api.PlatformCycle) string {
 	w.t.Helper()
 
@@ -537,7 +537,7 @@ func (w *world) halfAnAdvert(name string) {
 	require.Zero(w.t, w.platform(name).Adverts.Failed)
 }
 
-// hourLater moves back what scrapers wait for at adverts, as if an hour had passed.
+// hourLater moves back the times at which adverts are tried again, as if an hour had passed.
 func (w *world) hourLater() {
 	w.t.Helper()
 
@@ -572,7 +572,7 @@ func TestRobotsAreKeptOut(t *testing.T) {
 	require.LessOrEqual(t, asked["/robots.txt"], 2, "it is remembered")
 }
 
-// What an operator says holds from the next request on, in every worker, and for workers and settings that come later.
+// An operator's setting holds from the next request on, in every worker, and for workers and settings that come later.
 func TestOperatorsDriveScrapers(t *testing.T) {
 	t.Parallel()
 
@@ -611,7 +611,7 @@ func TestOperatorsDriveScrapers(t *testing.T) {
 	require.LessOrEqual(t, sum, 21, "one may have been on its way when the worker was stopped")
 	asked.apart(t, delay, 20+2)
 
-	// Another pace, without a restart, kept by the worker after the next and by whoever sets the house up again.
+	// Another pace, without a restart, kept across a restart of the worker and another bootstrap.
 	require.Equal(t, http.StatusUnprocessableEntity, set(`{"delay_between_requests_seconds":-1}`))
 	require.Equal(t, http.StatusUnprocessableEntity, set(`{"max_pages_per_cycle":0}`))
 	require.Equal(t, http.StatusOK, set(`{"delay_between_requests_seconds":1.5,"max_pages_per_cycle":7}`))
@@ -629,7 +629,8 @@ func TestOperatorsDriveScrapers(t *testing.T) {
 	require.Equal(t, api.PlatformSettings{Enabled: true, DelaySeconds: 1.5, MaxPages: 7, CooldownSeconds: 86400}, p.Settings)
 	require.InDelta(t, delay.Seconds(), p.Configured.DelaySeconds, 0)
 
-	// Who waits for his turn learns of a shorter delay; max pages end a cycle early, and so do not tell what is gone.
+	// A request that waits for its turn learns of a shorter delay; max pages end a cycle early, so such a cycle cannot
+	// tell which adverts are gone.
 	require.Equal(t, http.StatusOK, set(`{"delay_between_requests_seconds":3600,"max_pages_per_cycle":1}`))
 	for range 25 {
 		_, err := w.site.Publish(demosite.Kijiji)
@@ -667,7 +668,7 @@ func (r *requests) apart(t *testing.T, delay time.Duration, n int) {
 }
 
 // Kill -9 of the worker while it asks for a page: the next one goes on with that page. Nothing that was done is done
-// again, nothing is left out, and nobody is told twice.
+// again, nothing is left out, and no event is published twice.
 func TestAKilledScraperGoesOnWithTheNextAdvert(t *testing.T) {
 	t.Parallel()
 
@@ -718,7 +719,7 @@ func TestAKilledScraperGoesOnWithTheNextAdvert(t *testing.T) {
 		one[int](w, "SELECT count(*) FROM outbox WHERE routing_key = 'listings.published'"))
 }
 
-// What is our own trouble is not blamed on an advert: a session at the database that ends while a visit takes its turn
+// A fault on our side is not blamed on an advert: a session at the database that ends while a visit takes its turn
 // costs a try, and not the advert ten minutes.
 func TestALostSessionIsNoFailedVisit(t *testing.T) {
 	t.Parallel()

@@ -16,8 +16,8 @@ func countRunning(namespace string) *workflowservice.CountWorkflowExecutionsRequ
 	return count(namespace, `ExecutionStatus="Running"`)
 }
 
-// resetAllFailed is what the CLI sends for
-// temporal workflow reset --query 'WorkflowType="Listing" AND ExecutionStatus="Failed"' --type FirstWorkflowTask.
+// resetAllFailed is the request that the CLI sends for temporal workflow reset --query 'WorkflowType="Listing" AND
+// ExecutionStatus="Failed"' --type FirstWorkflowTask.
 func resetAllFailed(namespace string) *workflowservice.StartBatchOperationRequest {
 	return &workflowservice.StartBatchOperationRequest{
 		Namespace: namespace, JobId: uuid.NewString(), Reason: "a rule has changed",

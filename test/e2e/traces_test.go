@@ -22,7 +22,7 @@ import (
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-// spans is a collector of traces: what an OpenTelemetry collector would be told.
+// spans is a collector of traces: it keeps the spans that an OpenTelemetry collector would receive.
 type spans struct {
 	mu  sync.Mutex
 	all []span
@@ -99,7 +99,7 @@ func (s *spans) everything() string {
 	return out.String()
 }
 
-// tree draws what hangs below a span, a line each: name and role.
+// tree draws the spans below a span, a line each: name and role.
 func tree(all []span, parent string) string {
 	var out strings.Builder
 	var below func(parent, indent string)
@@ -184,7 +184,7 @@ func TestATraceGoesFromMessageToEvent(t *testing.T) {
 		require.True(t, known[s.parent()], "%s hangs in the air", s.GetName())
 	}
 	published := slices.IndexFunc(all, func(s span) bool { return s.GetName() == "publish listings.published" })
-	require.Equal(t, traceparent[36:52], all[published].id(), "whoever consumes the event hangs below its publishing")
+	require.Equal(t, traceparent[36:52], all[published].id(), "a consumer's span hangs below the publishing")
 
 	// Another trace for a message that cannot be: its dead letter keeps the header.
 	const bad = "aaaabbbbccccddddeeeeffff00001111"

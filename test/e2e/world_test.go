@@ -95,7 +95,7 @@ func newWorldAround(t *testing.T, site *demosite.Site, settings ...string) *worl
 		"CONVEYOR_HOME="+w.dir, "CONVEYOR_API_ADDRESS="+address, "CONVEYOR_API_URL="+w.api,
 		"CONVEYOR_LOG_FORMAT=json",
 		"CONVEYOR_ALLOW_PRIVATE_HOSTS="+strings.TrimPrefix(server.URL, "http://"), "CONVEYOR_IMAGE_INTERVAL=10ms",
-		"CONVEYOR_STALENESS_EVERY=87600h", // the adverts of these tests are old: nobody checks that but who asks
+		"CONVEYOR_STALENESS_EVERY=87600h", // the adverts of these tests are old: they are archived only on demand
 	)
 	w.env = append(w.env, settings...)
 	var err error
@@ -163,7 +163,7 @@ func (p *process) kill() {
 	<-p.end
 }
 
-// stop asks the process to end and returns what came of it.
+// stop asks the process to end, and requires that it exits cleanly.
 func (p *process) stop(t *testing.T) {
 	t.Helper()
 

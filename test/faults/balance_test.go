@@ -48,7 +48,7 @@ func honest() ([]message, books) {
 	}
 }
 
-// A ledger that cannot fail proves nothing: whatever is missing or there twice has a line that says so.
+// A ledger that cannot fail proves nothing: each thing that is missing or there twice has a line in it.
 func TestTheLedgerSeesWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -77,7 +77,7 @@ func TestTheLedgerSeesWhatIsWrong(t *testing.T) {
 			v.RentCents = 100_000
 			b.live["1"] = v
 		}, "listings that are not the newest version"},
-		{"an advert comes from nowhere", func(_ []message, b *books) { b.raws["9"] = raw{PlatformID: "9"} }, "adverts that nobody published"},
+		{"an advert comes from nowhere", func(_ []message, b *books) { b.raws["9"] = raw{PlatformID: "9"} }, "adverts never published"},
 		{"a good message is a dead letter", func(_ []message, b *books) {
 			b.letters = append(b.letters, letter{Queue: "scraped.kijiji", MessageID: "m1"})
 		}, "dead letters of good messages"},
@@ -121,7 +121,7 @@ func TestTheLedgerSeesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// The same goes for what it says of scrapers.
+// The same goes for its lines about scrapers.
 func TestTheLedgerSeesWhatScrapersDoWrong(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

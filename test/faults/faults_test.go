@@ -1,6 +1,6 @@
 // Package faults breaks everything that Conveyor stands on while adverts flow, one thing at a time and then at random,
-// and afterwards balances a ledger: what was confirmed is a listing or a dead letter, nothing is there twice, every role
-// is healthy. It has services of its own, for it kills them.
+// and afterwards balances a ledger: each confirmed message is a listing or a dead letter, nothing is there twice, every
+// role is healthy. It has services of its own, for it kills them.
 //
 // `go test ./test/faults` is the short form; `make test-faults` the long one.
 package faults
@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// The form of a run. The short form is for every commit: each fault of the table once, without waiting for the house to
+// The form of a run. The short form is for every commit: each fault of the table once, without waiting for Conveyor to
 // recover before the next.
 var (
 	long      = flag.Bool("long", false, "the long form: 1,000 messages, ten minutes at random, waiting after each fault")
@@ -27,7 +27,7 @@ var (
 	random    = flag.Duration("random", -1, "how long faults strike at random; default none, long 10m")
 	seed      = flag.Uint64("seed", 0, "of all that is left to chance; default a new one")
 	only      = flag.String("only", "", "only the faults whose names contain this")
-	transport = flag.String("transport", "http", "what loads the pages of the demo site for scrapers: browser or http")
+	transport = flag.String("transport", "http", "scrapers' transport for the demo site's pages: browser or http")
 	report    = flag.String("json", "", "file for the ledger as JSON")
 )
 
@@ -50,7 +50,7 @@ func build(m *testing.M) int {
 	return m.Run()
 }
 
-// form fills in what the flags leave open.
+// form fills in the values that the flags leave open.
 func form() {
 	n, chance := 200, time.Duration(0)
 	if *long {
@@ -67,7 +67,7 @@ func form() {
 	}
 }
 
-// Whatever breaks, nothing is lost and nothing is there twice.
+// Under faults, nothing is lost and nothing is there twice.
 func TestTheLedgerBalances(t *testing.T) {
 	form()
 	w := newWorld(t)
@@ -161,8 +161,8 @@ type blow struct {
 	missed error // it could not be done: another one was in its way
 }
 
-// strike lets a fault happen and be over, and publishes the advert by which it is seen that work goes on. In a house
-// where other faults strike too, one that cannot be done is noted and no failure.
+// strike lets a fault happen and be over, and publishes the advert by which it is seen that work goes on. While other
+// faults strike too, one that cannot be done is noted and no failure.
 func (w *world) strike(f fault, alone bool) *message {
 	w.say("%s …", f.name)
 	began := time.Now()

@@ -12,13 +12,13 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// What a message is, and so what should become of it.
+// The kinds of messages, and the outcome that each should have.
 const (
 	fresh     = "fresh"     // a new advert: a listing
 	changed   = "changed"   // a known advert, another price: a new version, unless a newer one overtook it
-	unchanged = "unchanged" // a known advert, scraped again: settled at the door
+	unchanged = "unchanged" // a known advert, scraped again: settled on arrival
 	rejected  = "rejected"  // an advert without a rent: a dead letter
-	invalid   = "invalid"   // what can never be understood: a dead letter
+	invalid   = "invalid"   // a message that can never be understood: a dead letter
 )
 
 // A message is one publish of the flow. It is sent until it is confirmed, always under the same MessageId.
@@ -49,9 +49,9 @@ type flow struct {
 	wake    chan struct{}
 	blocked int // times that the broker would take no more
 
-	conn     *amqp.Connection // of run alone, as is what follows
+	conn     *amqp.Connection // of run alone, as are the next two
 	ch       *amqp.Channel
-	returned chan amqp.Return // what found no queue
+	returned chan amqp.Return // messages that reached no queue
 }
 
 func newFlow(url string, hosts map[string]*host) *flow {
@@ -180,7 +180,7 @@ func (f *flow) body(m *message) []byte {
 	return body
 }
 
-// run publishes what waits until ctx ends, in the order in which it was made.
+// run publishes the waiting messages until ctx ends, in the order in which they were made.
 func (f *flow) run(ctx context.Context) {
 	defer f.hangUp()
 	for ctx.Err() == nil {
@@ -194,7 +194,7 @@ func (f *flow) run(ctx context.Context) {
 			}
 			continue
 		}
-		if err := f.publish(ctx, batch); err != nil { // whoever is away comes back
+		if err := f.publish(ctx, batch); err != nil { // the broker is down, and will come back
 			f.hangUp()
 			pause(ctx, 100*time.Millisecond)
 			continue

@@ -18,7 +18,7 @@ import (
 type host struct {
 	name string
 	url  string
-	gone bool // it has no picture that anybody asks for
+	gone bool // it answers 404 to every request
 
 	mu   sync.Mutex
 	held chan struct{}  // while it is stalled; closed when it goes on
@@ -120,7 +120,7 @@ func picture(path string) []byte {
 	return b.Bytes()
 }
 
-// addresses is what downloads may reach although it is a private network.
+// addresses are the hosts that downloads may reach although they are in a private network.
 func addresses(all map[string]*host) string {
 	var list []string
 	for _, h := range all {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// What a run left behind: the books that the ledger compares with the journal of what was published.
+// books are the state after a run, which the ledger compares with the journal of the published messages.
 type books struct {
 	raws    map[string]raw // by platform ID
 	live    map[string]live
@@ -18,7 +18,7 @@ type books struct {
 	outbox  []told
 	sights  map[string]sight // by event ID
 	queued  map[string]bool  // event IDs that lie in listings.published
-	broken  []string         // files of the blob store whose content is not what their name says
+	broken  []string         // damaged or missing files of the blob store
 	twice   int              // neighbouring revisions of one content
 }
 
@@ -71,7 +71,7 @@ type told struct {
 	URL        string
 }
 
-// A Row is one line of the ledger. Must is what its number has to be, where it has to be something.
+// A Row is one line of the ledger. Must is the number that it has to have, nil where any will do.
 type Row struct {
 	Name  string `json:"name"`
 	Count int64  `json:"count"`
@@ -101,7 +101,7 @@ func (l *Ledger) row(name string, n int, note string, args ...any) {
 	l.Rows = append(l.Rows, Row{Name: name, Count: int64(n), Note: fmt.Sprintf(note, args...)})
 }
 
-// must adds a row whose number has to be want. Examples say what is wrong otherwise.
+// must adds a row whose number has to be want. Examples name the culprits otherwise.
 func (l *Ledger) must(name string, n, want int, examples ...string) {
 	m := int64(want)
 	l.Rows = append(l.Rows, Row{Name: name, Count: int64(n), Must: &m})
@@ -116,10 +116,10 @@ func (l *Ledger) must(name string, n, want int, examples ...string) {
 		strings.Join(examples, "; ")), ": "))
 }
 
-// none is must for what there may be none of.
+// none is must for things of which there may be none.
 func (l *Ledger) none(name string, found []string) { l.must(name, len(found), 0, found...) }
 
-// compare balances what was published against what is there.
+// compare balances the published messages against the books.
 func (l *Ledger) compare(journal []message, b books) {
 	l.messages(journal, b)
 	l.tables(journal, b)
@@ -195,18 +195,18 @@ func (l *Ledger) messages(journal []message, b books) {
 	l.row("messages attempted", len(journal), "%d new, %d changed, %d unchanged, %d to be rejected, %d invalid",
 		kinds[fresh], kinds[changed], kinds[unchanged], kinds[rejected], kinds[invalid])
 	l.must("messages confirmed", confirmed, len(journal))
-	l.row("sent", sends, "what was not confirmed was sent again under the same MessageId")
+	l.row("sent", sends, "unconfirmed messages were sent again under the same MessageId")
 	l.row("scrapes counted", scrapes, "of %d: a message may be delivered more than once", valid)
 	l.row("ended as listings", ends["listings"], "of %d adverts", len(b.live))
 	l.row("ended as dead letters", ends["dead letters"], "")
 	l.none("lost = confirmed − (listings ∪ dead letters)", lost)
 	l.none("not brought to their end", unsettled)
 	l.none("listings that are not the newest version", old)
-	l.none("adverts that nobody published", unexpected)
+	l.none("adverts never published", unexpected)
 	l.none("dead letters of good messages", good)
 }
 
-// tables looks for what is there twice.
+// tables looks for duplicates.
 func (l *Ledger) tables(journal []message, b books) {
 	var history []string
 	last, created := map[string]int64{}, map[string]int{}
@@ -261,7 +261,7 @@ func (l *Ledger) pictures(journal []message, b books) {
 	for _, p := range b.images {
 		if !slices.Contains(wanted[p.PlatformID].images, p.URL) {
 			if p.State != "dropped" {
-				missing = append(missing, p.URL+" is "+p.State+", and nobody wants it")
+				missing = append(missing, p.URL+" is "+p.State+", and no advert has it")
 			}
 			continue
 		}
@@ -294,7 +294,7 @@ func (l *Ledger) pictures(journal []message, b books) {
 	l.none("damaged files", b.broken)
 }
 
-// events compares what was told with what a consumer saw.
+// events compares the published events with those that a consumer saw.
 func (l *Ledger) events(b books) {
 	var unseen, several, unheard, repeated []string
 	ids := map[string][]string{} // of listings.published, by listing and revision

@@ -12,8 +12,8 @@ import (
 	"github.com/mtlrent/conveyor/internal/devstack"
 )
 
-// A fault is one thing that can go wrong. It happens, and is over when happen returns; what it says beside an error is
-// for the reader of the log.
+// A fault is one thing that can go wrong. It happens, and is over when happen returns; the text beside an error is for
+// the reader of the log.
 type fault struct {
 	name   string
 	long   bool // takes longer than a commit may wait
@@ -77,8 +77,8 @@ func (w *world) kill(command string) (string, error) {
 }
 
 // killAt kills a role at the very moment at which one of its statements, of which only a part of the text is known, has
-// been sent to Postgres and not been answered. Then the statement is executed and nobody is there to hear of it, or it is
-// undone with its sender.
+// been sent to Postgres and not been answered. Then the statement is executed and its client is gone, or it is undone
+// with its sender.
 func (w *world) killAt(command, table, statement string, undone bool) (said string, err error) {
 	err = w.behindLock(table, command, statement, func(name string, pid int) error {
 		for _, r := range w.of(command) {
@@ -120,7 +120,7 @@ func (w *world) behindLock(table, command, statement string, act func(role strin
 		if _, err := tx.Exec(ctx, "LOCK TABLE "+table+" IN EXCLUSIVE MODE"); err != nil {
 			return err
 		}
-		w.tempt() // there is always somebody who comes
+		w.tempt() // so that there is always a statement to wait for
 		name, pid, err := w.blocked(ctx, command, statement)
 		if err == nil {
 			return errors.Join(act(name, pid), tx.Rollback(ctx))
@@ -167,7 +167,7 @@ func cutBeforeAck(w *world) (string, error) {
 	return fmt.Sprintf(": %d connections", n), err
 }
 
-// cutOften closes all our connections whenever it sees any, in the middle of whatever they do.
+// cutOften closes all our connections whenever it sees any, in the middle of any work.
 func cutOften(w *world) (string, error) {
 	cuts := 0
 	for range 60 {
@@ -225,7 +225,7 @@ func terminateBackends(w *world) (string, error) {
 }
 
 // stallHost lets an image host take requests and say nothing. Images of the others must go on, which the ledger sees
-// only as time; what it holds on to comes later.
+// only as time; the downloads that it holds up come later.
 func stallHost(w *world) (string, error) {
 	h := w.hosts["well"]
 	resume := h.stall()
@@ -263,7 +263,7 @@ func diskFull(w *world) (string, error) {
 }
 
 // freeze stops a role for longer than leases, heartbeats and task timeouts last, and lets it go on as if nothing had
-// been. What it then still believes to hold is another's.
+// been. The leases that it still believes to hold are another's by then.
 func (w *world) freeze(command string) (string, error) {
 	r := w.any(command)
 	if err := r.signal(syscall.SIGSTOP); err != nil {

@@ -114,8 +114,8 @@ func (r *role) pid() int {
 	return r.process.Pid
 }
 
-// A roleLog writes what a role says to a file, and looks for what matters to the ledger. Processes write to it through
-// a pipe, so a limit on their files does not touch it.
+// A roleLog writes a role's output to a file, and looks for the lines that matter to the ledger. Processes write to it
+// through a pipe, so a limit on their files does not touch it.
 type roleLog struct {
 	mu     sync.Mutex
 	file   *os.File
@@ -163,7 +163,7 @@ func (l *roleLog) last() string {
 	return l.tail
 }
 
-// counts are what the log was read for.
+// counts returns the numbers of panics, lost leases and full disks in the log.
 func (l *roleLog) counts() (panics, leases, full int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

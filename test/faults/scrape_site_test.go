@@ -32,13 +32,13 @@ type site struct {
 	read    func(half string, o *offer) page
 }
 
-// A page is what an advert's detail page says.
+// A page is the content of an advert's detail page.
 type page struct {
 	title, price string
 	rent         int64 // cents a month; 0 = it cannot be a listing
 }
 
-// now is what an advert's page says now, by the platform's own reader: what that makes of a page is not in question here.
+// now returns the present content of an advert's page, by the platform's own reader, which is not under test here.
 func (s *site) now(half string, o *offer) page {
 	r := httptest.NewRequestWithContext(context.Background(), http.MethodGet, s.url+o.URL, nil)
 	answer := httptest.NewRecorder()
@@ -68,10 +68,10 @@ type half struct {
 	searches   int
 	visits     int
 	again      []string // visits to pages that had been visited as they were, for no reason
-	redirected bool     // an advert that is gone leads to the search, which nobody reads then
+	redirected bool     // an advert that is gone leads to the search, which no scraper reads then
 }
 
-// An offer is an advert of the site, and what was asked of it.
+// An offer is an advert of the site, and the requests for it.
 type offer struct {
 	demosite.Advert
 	version int   // counts its changes, removals and returns among them
@@ -81,7 +81,7 @@ type offer struct {
 	unseen  int  // cycles that have begun since
 	missing bool // it was out of sight for long enough to be taken for gone: pages move while they are read
 	visited int  // the version of the last visit, 0 before the first
-	basis   int  // what its card had shown then: when that was older, one more visit is due
+	basis   int  // the version on its card then: when that was older, one more visit is due
 }
 
 // perHalf is how many adverts there are on either half at the start.
@@ -116,7 +116,7 @@ func newSite(t *testing.T) *site {
 			w.Header()[name] = values
 		}
 		w.WriteHeader(answer.Code)
-		_, _ = w.Write(answer.Body.Bytes()) // who asked may be gone
+		_, _ = w.Write(answer.Body.Bytes()) // the client may be gone
 	}))
 	t.Cleanup(server.Close)
 	s.url = server.URL
@@ -129,7 +129,7 @@ func (h *half) add(a demosite.Advert) {
 	h.order = append(h.order, o)
 }
 
-// note writes down what was asked for and answered.
+// note records a request and its answer.
 func (s *site) note(r *http.Request, body []byte) {
 	path := r.URL.Path
 	for _, h := range s.halves {

@@ -42,7 +42,7 @@ var costs = map[string]int{
 	"Postgres backends terminated": 2 * 5, "Postgres killed -9": 2, "worker frozen": 2,
 }
 
-// Whatever breaks while a site changes and is scraped, no advert is skipped for good and nobody is told twice.
+// Under faults, while a site changes and is scraped, no advert is skipped for good and no event is published twice.
 func TestTheLedgerOfScrapersBalances(t *testing.T) {
 	form()
 	s := newSite(t)
@@ -160,7 +160,7 @@ func (w *world) cycles(n int, since time.Time) error {
 	return nil
 }
 
-// A scrapedAdvert is what is known of an advert in the end.
+// A scrapedAdvert is an advert as Conveyor knows it in the end.
 type scrapedAdvert struct {
 	Platform, ID      string
 	Gone              bool
@@ -194,7 +194,8 @@ SELECT p.name, count(c), count(c) FILTER (WHERE c.complete), sum(c.new), sum(c.c
 FROM platforms p JOIN platform_cycles c ON c.platform = p.name
 GROUP BY p.name, p.suspect_reason ORDER BY p.name`
 
-// scrapes compares what is known with what the site shows. extra is how many visits without a reason there may be.
+// scrapes compares the adverts as Conveyor knows them with the site. extra is how many visits without a reason there
+// may be.
 func (l *Ledger) scrapes(s *site, adverts []scrapedAdvert, cycles []cycleSums, letters []letter, extra int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -266,7 +267,7 @@ func (l *Ledger) scrapes(s *site, adverts []scrapedAdvert, cycles []cycleSums, l
 	l.must("visits for no reason, beyond those", max(0, len(again)-extra), 0, again...)
 }
 
-// differs says in what an advert is not what the site shows; "" when it is.
+// differs says how an advert differs from the site; "" when it is.
 func (a scrapedAdvert) differs(want page, dead bool) string {
 	switch {
 	case a.Gone:

@@ -21,8 +21,8 @@ import (
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-// settle waits until nothing is left to do and every role is healthy, and then asks the roles to end. It returns what
-// was left when it gave up; "" when nothing was.
+// settle waits until nothing is left to do and every role is healthy, and then asks the roles to end. It returns the
+// work that was left when it gave up; "" when nothing was.
 func (w *world) settle() (unrest string) {
 	w.say("no more faults; waiting until nothing is left to do")
 	within := 90 * time.Second
@@ -43,7 +43,7 @@ SELECT (SELECT count(*) FROM raw_listings WHERE settled_revision < revision),
     (SELECT count(*) FROM outbox WHERE published_at IS NULL),
     (SELECT count(*) FROM listing_images WHERE state = 'pending')`
 
-// restless says what is still to be done.
+// restless lists the work that is still to be done.
 func (w *world) restless() string {
 	var left []string
 	add := func(n int64, what string) {
@@ -139,7 +139,7 @@ func (w *world) polls(r *role) error {
 	return nil
 }
 
-// balance reads the books, after the roles have ended, and compares them with what was published.
+// balance reads the books, after the roles have ended, and compares them with the published messages.
 func (w *world) balance(unrest string) *Ledger {
 	l := &Ledger{Seed: *seed, Seconds: time.Since(w.began).Seconds(), Wrong: []string{}}
 	b, err := w.books()
@@ -169,7 +169,7 @@ func (l *Ledger) workflows(w *world) {
 	l.must("workflows stuck", count(`ExecutionStatus = "Running"`), 0)
 	l.must("workflows ended otherwise", count(`ExecutionStatus != "Running" AND ExecutionStatus != "Completed"`)-
 		count(`ExecutionStatus = "Failed" AND ConveyorOutcome = "rejected"`), 0)
-	depths, err := w.depths() // unacked messages are back: nobody consumes any more
+	depths, err := w.depths() // unacked messages are back: no consumer is left
 	if err != nil {
 		l.Wrong = append(l.Wrong, err.Error())
 	}
@@ -287,7 +287,7 @@ func (w *world) books() (b books, err error) {
 	b.outbox, err6 = table[told](w, sqlTold)
 	err = errors.Join(err1, err2, err3, err4, err5, err6, w.db.QueryRow(w.ctx, sqlTwice).Scan(&b.twice))
 	b.broken = w.damaged(b.images)
-	// What is on its way to the watch arrives within moments.
+	// Events on their way to the watch arrive within moments.
 	_ = eventually(w.ctx, 10*time.Second, func() bool { b.sights = w.watch.snapshot(); return len(b.sights) >= len(b.outbox) })
 	b.queued, err1 = w.drain("listings.published")
 	return b, errors.Join(err, err1)
@@ -298,7 +298,7 @@ func table[T any](w *world, sql string) ([]T, error) {
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[T])
 }
 
-// damaged lists the files of attached images that are not what their name says, or not there.
+// damaged lists the files of attached images that do not have their hash, are cut off, or are missing.
 func (w *world) damaged(images []picturedAs) (broken []string) {
 	for _, p := range images {
 		if p.State != "attached" {

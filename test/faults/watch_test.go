@@ -55,7 +55,7 @@ func (w *watch) bind() error {
 
 func (w *watch) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		_ = w.session(ctx) // whatever it was, it is tried again
+		_ = w.session(ctx) // any error is tried again
 		pause(ctx, 200*time.Millisecond)
 	}
 }

@@ -29,14 +29,14 @@ import (
 )
 
 // A world is one Conveyor with services of its own: two bridges, two workers and an API, each supervised, adverts that
-// flow, and somebody who reads every event.
+// flow, and a consumer that reads every event.
 type world struct {
 	t        *testing.T
 	ctx      context.Context // ends with the test, or when it takes too long
 	dir      string
 	began    time.Time
 	stack    *devstack.Stack
-	services *os.File // what the stack says
+	services *os.File // output of the stack
 	vars     map[string]string
 	db       *pgxpool.Pool
 	temporal client.Client
@@ -75,7 +75,7 @@ func newWorld(t *testing.T, settings ...string) *world {
 	w := &world{t: t, ctx: ctx, began: time.Now(), dice: rand.New(rand.NewPCG(*seed, 2)),
 		settings: settings}
 	w.tempt = func() { w.flow.feed(1) }
-	w.dir = filepath.Join(home, fmt.Sprintf("test-faults-%d", os.Getpid())) // what a killed run leaves is swept by its name
+	w.dir = filepath.Join(home, fmt.Sprintf("test-faults-%d", os.Getpid())) // swept by its name after a killed run
 	require.NoError(t, os.MkdirAll(filepath.Join(w.dir, "log"), 0o755))
 	t.Cleanup(func() { _ = os.RemoveAll(w.dir) })
 	w.services, err = os.Create(filepath.Join(w.dir, "log", "stack.log"))
@@ -282,7 +282,7 @@ func (w *world) rabbitmqctl(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// say tells whoever watches, with the time since the start.
+// say prints progress, with the time since the start.
 func (w *world) say(format string, args ...any) {
 	fmt.Printf("%7.1fs  %s\n", time.Since(w.began).Seconds(), fmt.Sprintf(format, args...))
 }
@@ -291,7 +291,7 @@ func (w *world) say(format string, args ...any) {
 func (w *world) keepLogs() {
 	to := filepath.Join(os.TempDir(), fmt.Sprintf("conveyor-faults-%d", *seed))
 	if err := os.CopyFS(to, os.DirFS(filepath.Join(w.dir, "log"))); err == nil {
-		w.t.Logf("what the processes said is in %s", to)
+		w.t.Logf("the output of the processes is in %s", to)
 	}
 }
 
@@ -301,7 +301,7 @@ type reader struct {
 
 	mu      sync.Mutex
 	answers map[string]int // by kind
-	odd     map[string]int // what an API must not answer, whatever is away
+	odd     map[string]int // answers that an API must not give, even while services are down
 	slowest time.Duration
 }
 
@@ -332,7 +332,7 @@ func (r *reader) run(ctx context.Context) {
 	}
 }
 
-// quiet takes what the Temporal client would tell of a server that is away.
+// quiet discards the log of the Temporal client while its server is down.
 type quiet struct{}
 
 func (quiet) Debug(string, ...any) {}

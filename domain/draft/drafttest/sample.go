@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// A Sample is a page of the product extraction benchmark and what is right on it.
+// A Sample is a page of the product extraction benchmark and its right values.
 type Sample struct {
 	ID, URL string
 	HTML    []byte

@@ -1,5 +1,5 @@
-// Package drafttest grades drafts against what people have read on the same pages. It serves the tests of domain/draft
-// and the bench.
+// Package drafttest grades drafts against the values that people have read on the same pages. It serves the tests of
+// domain/draft and the bench.
 package drafttest
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/draft"
 )
 
-// A Truth is what people have read on a page, a field's name → the values that are right. A field that is not there is
-// not on the page.
+// A Truth holds the values that people have read on a page: a field's name → those that are right. A field that is not
+// there is not on the page.
 type Truth map[string][]string
 
 // Graded are the fields that Score compares.
@@ -51,7 +51,7 @@ func share(right, of, other int) float64 {
 	return float64(right) / float64(of)
 }
 
-// Value is what a draft says of one of the Graded fields, and from where; "" = nothing.
+// Value returns a draft's value of one of the Graded fields, and its source; "" = none.
 func Value(d draft.Draft, field string) (value string, from draft.Source) {
 	text := func(f *draft.Found[string]) (string, draft.Source) {
 		if f == nil {

@@ -20,7 +20,7 @@ import (
 // An Issuer is a real server with keys of its own.
 type Issuer struct {
 	URL     string
-	Fetches atomic.Int32 // times somebody asked for the keys
+	Fetches atomic.Int32 // requests for the keys
 	Away    atomic.Bool  // answer 503 to everything
 
 	mu   sync.Mutex
@@ -39,7 +39,7 @@ func New(t testing.TB) *Issuer {
 		answer(w, map[string]any{
 			"issuer": i.URL, "jwks_uri": i.URL + "/keys", "authorization_endpoint": i.URL + "/authorize",
 			"token_endpoint": i.URL + "/token",
-			// An issuer may say that it signs with secrets; whoever believes it can be lied to by every client.
+			// An issuer may say that it signs with secrets; a verifier that trusts this can be deceived by every client.
 			"id_token_signing_alg_values_supported": []string{"RS256", "HS256", "none"},
 		})
 	})
