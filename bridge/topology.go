@@ -75,9 +75,24 @@ func (t topology) routes(exchange, key string) bool {
 	return slices.ContainsFunc(t.queues, func(q Queue) bool { return q.Exchange == exchange && q.Key == key })
 }
 
+// agree returns an error when two rows have one dead-letter exchange and differ in its kind.
+func (t topology) agree() error {
+	kinds := map[string]string{}
+	for _, q := range t.queues {
+		if kind, known := kinds[q.DLX]; known && kind != q.DLXKind {
+			return fmt.Errorf("queue %s: its dead-letter exchange %s is a %s, for another queue a %s", q.Name, q.DLX, q.DLXKind, kind)
+		}
+		kinds[q.DLX] = q.DLXKind
+	}
+	return nil
+}
+
 // establish declares what is missing, or only checks. A queue that another team has declared with other arguments is
 // used as it is, with a warning that names the difference.
 func (t topology) establish(conn *amqp.Connection, log *slog.Logger) error {
+	if err := t.agree(); err != nil {
+		return err
+	}
 	for _, q := range t.queues {
 		if !t.declare {
 			if err := q.check(conn); err != nil {

@@ -209,3 +209,16 @@ func TestQueueOnTheDefaultExchange(t *testing.T) {
 		require.Len(t, bindings, 3, "of both queues to the default exchange, and of the dead-letter queue to its own")
 	})
 }
+
+// Rows that disagree about an exchange are an error at startup: the broker would keep the kind that came first.
+func TestRowsDisagree(t *testing.T) {
+	t.Parallel()
+
+	o := options(bridgetest.New(t).URL)
+	o.Queues = []bridge.Queue{
+		{Name: "a", Exchange: "events", Key: "a", DLX: "events.dlx", DLXKind: amqp.ExchangeTopic},
+		{Name: "b", Exchange: "events", Key: "b", DLX: "events.dlx", DLXKind: amqp.ExchangeDirect},
+	}
+	require.ErrorContains(t, bridge.Establish(t.Context(), o),
+		"queue b: its dead-letter exchange events.dlx is a direct, for another queue a topic")
+}

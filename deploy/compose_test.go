@@ -121,6 +121,23 @@ func TestImagesArePinned(t *testing.T) {
 	}
 }
 
+// Together the containers serve every task queue: workflows on one that none of them serves would wait without end.
+func TestEveryTaskQueueIsServed(t *testing.T) {
+	t.Parallel()
+
+	served := map[string]bool{}
+	for _, s := range ours(load(t)) {
+		if list := s.Environment["CONVEYOR_TASK_QUEUES"]; list != nil {
+			for queue := range strings.SplitSeq(*list, ",") {
+				served[queue] = true
+			}
+		}
+	}
+	for _, name := range workflows.QueueNames() {
+		require.True(t, served[name], "no container of docker-compose.yml has %s in CONVEYOR_TASK_QUEUES", name)
+	}
+}
+
 // Every variable that our containers get is one that `conveyor config` prints, and its value is one that it takes.
 func TestSettingsAreKnown(t *testing.T) {
 	known := map[string]bool{"TEMPORAL_ADDRESS": true, "TEMPORAL_NAMESPACE": true, "CONVEYOR_HOME": true}
@@ -135,9 +152,7 @@ func TestSettingsAreKnown(t *testing.T) {
 				require.NotNil(t, v, variable)
 				t.Setenv(variable, *v)
 			}
-			c, err := config.Load([]string{
-				workflows.QueueListings, workflows.QueueImages, workflows.QueueBrowser, workflows.QueueDrafts,
-			})
+			c, err := config.Load(workflows.QueueNames())
 			require.NoError(t, err)
 			require.Greater(t, time.Duration(*s.StopGracePeriod), c.Worker.StopGrace+15*time.Second,
 				"a container must not be killed while it finishes what is under way")

@@ -6,22 +6,7 @@ import (
 	"slices"
 
 	"go.temporal.io/sdk/workflow"
-
-	"github.com/mtlrent/conveyor/activities"
 )
-
-// do names every activity: local(ctx, do.ImportListing, job). Its pointers stay nil, for Temporal takes only the
-// method's name. The names of activities must be unique, and here they are: two promoted methods of one name do not
-// compile.
-var do struct {
-	*activities.Listings
-	*activities.Images
-	*activities.Replays
-	*activities.Staleness
-	*activities.Cycles
-	*activities.Visits
-	*activities.Drafts
-}
 
 // The functions below are the only ones that run activities. Unlike the SDK's they are checked by the compiler: act
 // must take In and return Out.

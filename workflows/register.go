@@ -1,6 +1,10 @@
 package workflows
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/mtlrent/conveyor/activities"
+)
 
 // The task queues. They are kinds of work that must not starve each other, not systems.
 const (
@@ -43,6 +47,19 @@ func all() (functions []any) {
 		functions = append(functions, q.Workflows...)
 	}
 	return functions
+}
+
+// do names every activity: local(ctx, do.ImportListing, job). Its pointers stay nil, for Temporal takes only the
+// method's name. The names of activities must be unique, and here they are: two promoted methods of one name do not
+// compile.
+var do struct {
+	*activities.Listings
+	*activities.Images
+	*activities.Replays
+	*activities.Staleness
+	*activities.Cycles
+	*activities.Visits
+	*activities.Drafts
 }
 
 // QueueNames returns the names of all task queues, in the order of Queues.

@@ -32,6 +32,19 @@ func (h *house) api(ctx context.Context) error {
 	defer inspector.Close()
 	waiting := h.backlog(inspector)
 	h.registry.MustRegister(waiting)
+	handler := api.New(api.Options{
+		Metrics: h.registry, Registerer: h.registry, Log: h.log, Guard: guard, Proxies: h.config.API.Proxies,
+		TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
+		Traces: h.traces, Now: time.Now,
+	}, h.parts(waiting)...)
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return h.serveAPI(ctx, guard, handler) })
+	both.Go(func() error { h.warnOfDependencies(ctx); return nil })
+	return both.Wait()
+}
+
+// parts are the endpoints of operations, and those of each system.
+func (h *house) parts(waiting *telemetry.Backlog) []api.Part {
 	parts := []api.Part{
 		api.DeadLetters{Store: db.NewDeadLetters(h.pool)}, api.Queues{Read: waiting.Read}, api.Health{Checks: h.checks()},
 		api.Keys{Store: db.NewKeys(h.pool)},
@@ -39,15 +52,7 @@ func (h *house) api(ctx context.Context) error {
 	for _, s := range h.systems() {
 		parts = append(parts, s.parts...)
 	}
-	handler := api.New(api.Options{
-		Metrics: h.registry, Registerer: h.registry, Log: h.log, Guard: guard, Proxies: h.config.API.Proxies,
-		TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
-		Traces: h.traces, Now: time.Now,
-	}, parts...)
-	both, ctx := errgroup.WithContext(ctx)
-	both.Go(func() error { return h.serveAPI(ctx, guard, handler) })
-	both.Go(func() error { h.warnOfDependencies(ctx); return nil })
-	return both.Wait()
+	return parts
 }
 
 // backlog reads the backlog of every service, and of each system.

@@ -13,7 +13,7 @@ import (
 // that role. The roles range over systems: a new system is a file and a line there.
 type system struct {
 	// activities builds the structs whose methods are the system's activities, for the task queues that run them. The
-	// worker role calls done after its workers have stopped; ctx bounds the call, not the activities.
+	// worker role calls done, which may be nil, after its workers have stopped; ctx bounds the call, not the activities.
 	activities func(ctx context.Context) (rows []workers.Row, done func())
 
 	// parts are the system's endpoints.

@@ -2,6 +2,9 @@ package main
 
 import (
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
 	"slices"
 	"testing"
 
@@ -18,8 +21,7 @@ import (
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-// The rows of all systems fit together: workers.New panics when activities are missing, or when two have one name, and
-// api.New when two operations have one path.
+// The rows of all systems fit together: workers.New panics when activities are missing, or when two have one name.
 func TestSystems(t *testing.T) {
 	t.Parallel()
 
@@ -35,23 +37,22 @@ func TestSystems(t *testing.T) {
 
 	var (
 		rows    []workers.Row
-		parts   []api.Part
 		backlog telemetry.Backlog
 	)
 	for _, s := range h.systems() {
 		if s.activities != nil {
 			more, done := s.activities(t.Context())
-			t.Cleanup(done)
 			rows = append(rows, more...)
+			if done != nil {
+				t.Cleanup(done)
+			}
 		}
-		parts = append(parts, s.parts...)
 		if s.backlog != nil {
 			s.backlog(&backlog)
 		}
 	}
 	made := workers.New(temporal, rows, workers.Options{Queues: workflows.QueueNames(), StoreSlots: 1})
 	require.Len(t, made, len(workflows.Queues))
-	require.NotNil(t, api.New(api.Options{Metrics: h.registry, Log: h.log}, parts...))
 	require.NotNil(t, backlog.Limits)
 	require.NotNil(t, backlog.Platforms)
 
@@ -69,4 +70,21 @@ func TestSystems(t *testing.T) {
 	slices.Sort(names)
 	slices.Sort(want)
 	require.Equal(t, want, names)
+}
+
+// The document that package api holds fast has the endpoints of every system.
+func TestDocumentedEndpoints(t *testing.T) {
+	t.Parallel()
+
+	c, err := settings()
+	require.NoError(t, err)
+	h := &house{config: c, log: slog.New(slog.DiscardHandler), registry: prometheus.NewRegistry()}
+	served := httptest.NewRecorder()
+	api.New(api.Options{Metrics: h.registry, Log: h.log, Version: "1.2.3", URL: "http://conveyor.test"}, h.parts(&telemetry.Backlog{})...).ServeHTTP(
+		served, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/openapi.yaml", nil))
+	require.Equal(t, http.StatusOK, served.Code)
+	golden, err := os.ReadFile("../../api/testdata/openapi.golden.yaml")
+	require.NoError(t, err)
+	require.Equal(t, string(golden), served.Body.String(), "add the part to those of the tests of package api, then: "+
+		"go test ./api -run OpenAPI -update")
 }

@@ -28,8 +28,10 @@ func (h *house) worker(ctx context.Context) error {
 	for _, s := range h.systems() {
 		if s.activities != nil {
 			more, done := s.activities(ctx)
-			defer done()
 			rows = append(rows, more...)
+			if done != nil {
+				defer done()
+			}
 		}
 	}
 	fatal := make(chan error, 1)
