@@ -35,8 +35,8 @@ func (r Root) ResolveOutDir(dir string) (string, error) {
 	return dir, explain(dir, err)
 }
 
-// WriteOut puts a file into a folder that ResolveOutDir made, in place of the one that is there; without data there is none
-// afterwards. A reader sees all of it or none.
+// WriteOut puts a file into a folder that ResolveOutDir made, in place of the one that is there; without data there is
+// none afterwards. A reader sees all of it or none.
 func (r Root) WriteOut(dir, name string, data []byte) error {
 	path := filepath.Join(dir, name)
 	err := r.in(func(root *os.Root) error {
