@@ -18,7 +18,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/contract"
 )
 
-const crawlRequests = "crawler.url.requested.v1" // queue and routing key
+const crawlRequests = contract.QueueDraftRequested // also the routing key
 
 // A Drafting is the cost of making drafts of a shop's pages through one Chromium.
 type Drafting struct {
@@ -188,7 +188,7 @@ func (h *system) askForDraft(ctx context.Context, ch *amqp.Channel, event uuid.U
 	if err != nil {
 		return err
 	}
-	c, err := ch.PublishWithDeferredConfirmWithContext(ctx, "events", crawlRequests, true, false,
+	c, err := ch.PublishWithDeferredConfirmWithContext(ctx, contract.ExchangeEvents, crawlRequests, true, false,
 		amqp.Publishing{DeliveryMode: amqp.Persistent, MessageId: event.String(), Body: body})
 	if err != nil {
 		return fmt.Errorf("publish: %w", err)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/mtlrent/conveyor/domain/contract"
 )
 
 // A pipeline takes adverts: Conveyor, or a yardstick.
@@ -26,7 +28,7 @@ type pipeline struct {
 func (h *system) conveyor() *pipeline {
 	var before int64
 	return &pipeline{
-		system: h, exchange: "scraped", key: "kijiji", published: "listings.published", workflow: "listing/kijiji/",
+		system: h, exchange: contract.ExchangeScraped, key: "kijiji", published: contract.QueuePublished, workflow: "listing/kijiji/",
 		begin: func(ctx context.Context) (err error) {
 			before, err = h.scrapes(ctx)
 			return err
@@ -188,7 +190,7 @@ func (h *system) waiting(ctx context.Context) (n int64, err error) {
 		return 0, err
 	}
 	defer ch.Close()
-	q, err := ch.QueueDeclarePassive("scraped.kijiji", true, false, false, false, nil)
+	q, err := ch.QueueDeclarePassive(contract.QueueScraped("kijiji"), true, false, false, false, nil)
 	if err != nil {
 		return 0, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/internal/demosite"
 )
 
@@ -161,7 +162,7 @@ func (h *system) appear(ctx context.Context, site *demosite.Site, n int) (map[st
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
 	seen := &arrivals{at: map[string]time.Time{}}
-	if err := h.watch(watching, "listings.published", seen); err != nil {
+	if err := h.watch(watching, contract.QueuePublished, seen); err != nil {
 		return nil, err
 	}
 	sent := map[string]time.Time{}

@@ -118,7 +118,7 @@ func open(ctx context.Context, binary string, oneProcess bool) (h *system, err e
 			return h, err
 		}
 	}
-	return h, h.ready(ctx, "scraped.kijiji")
+	return h, h.ready(ctx, contract.QueueScraped("kijiji"))
 }
 
 // freePorts returns n ports that are free.

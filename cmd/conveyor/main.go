@@ -58,7 +58,7 @@ func run(args []string) int {
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	var line CLI
 	parser, err := kong.New(&line, kong.Name("conveyor"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Description("Takes rental adverts from the scraper to the published listing, each in a durable workflow of its own."))
+		kong.Description("Takes rental adverts to published listings and product pages to drafts, each in a durable workflow of its own."))
 	if err != nil {
 		panic(err) // a bug in CLI, not an input of the user
 	}
