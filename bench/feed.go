@@ -28,7 +28,8 @@ type pipeline struct {
 func (h *system) conveyor() *pipeline {
 	var before int64
 	return &pipeline{
-		system: h, exchange: contract.ExchangeScraped, key: "kijiji", published: contract.QueuePublished, workflow: "listing/kijiji/",
+		system: h, exchange: contract.ExchangeScraped, key: "kijiji", published: contract.QueuePublished,
+		workflow: "listing/kijiji/",
 		begin: func(ctx context.Context) (err error) {
 			before, err = h.scrapes(ctx)
 			return err
