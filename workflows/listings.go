@@ -162,13 +162,15 @@ func (l *listingRun) process(ctx workflow.Context, a Arrival) {
 		job.Outcome = activities.Rejected
 	case temporal.IsCanceledError(l.err):
 		job.Outcome = "canceled"
-	case l.err != nil: // the step will never succeed, and has recorded nothing
+	case final(l.err): // the step will never succeed, and has recorded nothing
 		job.Outcome, job.Note = activities.Rejected, l.err.Error()
 		job.Revision = max(job.Revision, a.Revision)
 		job.Stage = reached
 		if _, err := local(workflow.WithLocalActivityOptions(ctx, storeWork), do.FailListing, job); err != nil {
 			l.err = err
 		}
+	case l.err != nil: // no verdict on the advert: its revision stays unsettled
+		job.Outcome, job.Note = "failed", l.err.Error()
 	}
 	l.result.Outcome, l.result.Note = job.Outcome, job.Note
 	l.result.Revision = max(l.result.Revision, a.Revision, job.Revision)
@@ -276,6 +278,13 @@ func Summary(s string, n int) string {
 		n--
 	}
 	return s[:n]
+}
+
+// final reports whether err is the fault of a step that can never succeed. Anything else, such as the timeout of a step
+// that never got an answer from the database, says nothing of the advert.
+func final(err error) bool {
+	var app *temporal.ApplicationError
+	return errors.As(err, &app) && app.NonRetryable()
 }
 
 // rejected reports whether err means that the advert cannot become a listing, and not that a step failed.

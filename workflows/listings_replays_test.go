@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/workflows"
 )
@@ -74,6 +75,28 @@ func TestReplayOfListings(t *testing.T) {
 }
 
 // A long replay goes on as a new run that knows only its ID.
+// A replay goes on when the database is back.
+func TestReplayOutlastsTheDatabase(t *testing.T) {
+	t.Parallel()
+
+	env := newReplayEnv(t)
+	began := env.Now()
+	away := func(until time.Duration) error {
+		if env.Now().Sub(began) < until {
+			return failing(fault.Transient)
+		}
+		return nil
+	}
+	env.OnActivity(replays.OpenReplay, mock.Anything, rerun).Return(
+		func(context.Context, listing.Replay) (listing.Replay, error) { return rerun, away(10 * time.Minute) })
+	env.OnActivity(replays.RunReplayBatch, mock.Anything, mock.Anything).Return(
+		func(context.Context, activities.ReplayBatch) (activities.ReplayBatch, error) {
+			return activities.ReplayBatch{ID: rerun.ID, State: listing.ReplayCompleted, Rate: 20}, away(20 * time.Minute)
+		})
+	env.ExecuteWorkflow(workflows.Replay, workflows.ReplayInput{Replay: rerun})
+	require.NoError(t, env.GetWorkflowError())
+}
+
 func TestReplayContinuesAsNew(t *testing.T) {
 	t.Parallel()
 

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/workflows"
 )
@@ -116,6 +117,34 @@ func TestScrapeWaits(t *testing.T) {
 }
 
 // A page is retried until it succeeds; an error that is final ends the cycle and not the scraper.
+// A scraper goes on when the database is back.
+func TestScrapeOutlastsTheDatabase(t *testing.T) {
+	t.Parallel()
+
+	env := newEnv(t)
+	env.RegisterActivity(cycles)
+	env.RegisterActivity(visits)
+	began := env.Now()
+	env.OnActivity(cycles.BeginCycle, mock.Anything, "kijiji").Return(func(context.Context, string) (scrape.Plan, error) {
+		if env.Now().Sub(began) < 10*time.Minute {
+			return scrape.Plan{}, failing(fault.Transient)
+		}
+		return scrape.Plan{Go: true, Cycle: 3, Page: 1}, nil
+	})
+	env.OnActivity(visits.ScrapePage, mock.Anything, page(1)).Return(activities.ScrapedPage{Last: true}, nil).Once()
+	failed := false
+	env.OnActivity(cycles.EndCycle, mock.Anything, ended("")).Return(
+		func(_ context.Context, end activities.CycleEnd) (activities.CycleEnd, error) {
+			if env.Now().Sub(began) < 20*time.Minute {
+				failed = true
+				return end, failing(fault.Transient)
+			}
+			return end, nil
+		})
+	runScrape(t, env)
+	require.True(t, failed)
+}
+
 func TestScrapeFailures(t *testing.T) {
 	t.Parallel()
 

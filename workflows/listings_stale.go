@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"time"
+
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mtlrent/conveyor/activities"
@@ -15,6 +17,9 @@ type StaleResult struct {
 	Restarted int `json:"restarted"` // duplicates of archived listings, which may be shown instead
 }
 
+// staleWithin is how long a batch of the staleness check is retried. The next check, some hours later, begins anew.
+const staleWithin = time.Hour
+
 // ArchiveStale archives the listings whose adverts were not seen for longer than the staleness limit, in batches, and
 // then takes the duplicates of archived listings through the pipeline again. The schedule "staleness" starts it; two
 // at once do no harm.
@@ -22,6 +27,7 @@ func ArchiveStale(ctx workflow.Context, _ StaleInput) (StaleResult, error) {
 	var result StaleResult
 	archive, restart := storeWork, replayWork
 	archive.Summary, restart.Summary = "archive", "duplicates"
+	archive.ScheduleToCloseTimeout, restart.ScheduleToCloseTimeout = staleWithin, staleWithin
 	for b := (activities.StaleBatch{More: true}); b.More; result.Archived += b.Done {
 		var err error
 		b, err = local(workflow.WithLocalActivityOptions(ctx, archive), do.ArchiveStaleListings, b)

@@ -8,12 +8,14 @@ import (
 
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/workflows"
 )
@@ -190,6 +192,39 @@ func TestListingThatCanNeverBeStored(t *testing.T) {
 }
 
 // A better version that arrives after a bad one heals the listing.
+// A step is tried until the database is back: an outage rejects no advert.
+func TestListingOutlastsTheDatabase(t *testing.T) {
+	t.Parallel()
+
+	env := newEnv(t)
+	began := env.Now()
+	env.OnActivity(acts.NormalizeListing, mock.Anything, mock.Anything).Return(
+		func(ctx context.Context, job activities.ListingJob) (activities.ListingJob, error) {
+			if env.Now().Sub(began) < 10*time.Minute {
+				return job, failing(fault.Transient)
+			}
+			return stage(1, "")(ctx, job)
+		})
+	env.OnActivity(acts.DedupeListing, mock.Anything, mock.Anything).Return(stage(1, activities.Duplicate)).Once()
+
+	env.ExecuteWorkflow(workflows.Listing, workflows.ListingInput{Ref: ref, Stages: every})
+	require.NoError(t, env.GetWorkflowError())
+	require.GreaterOrEqual(t, env.Now().Sub(began), 10*time.Minute)
+}
+
+// An error that is no verdict on the advert fails the run and rejects nothing: its revision stays unsettled.
+func TestListingThatTimesOutIsNotRejected(t *testing.T) {
+	t.Parallel()
+
+	env := newEnv(t)
+	env.OnActivity(acts.NormalizeListing, mock.Anything, mock.Anything).Return(activities.ListingJob{},
+		temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE, nil)).Once()
+
+	env.ExecuteWorkflow(workflows.Listing, workflows.ListingInput{Ref: ref, Stages: every})
+	require.Error(t, env.GetWorkflowError())
+	env.AssertActivityNotCalled(t, "FailListing", mock.Anything, mock.Anything)
+}
+
 func TestListingRejectedThenImported(t *testing.T) {
 	t.Parallel()
 

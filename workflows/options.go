@@ -9,10 +9,14 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
+// endless is the ScheduleToCloseTimeout of steps on our own database. The SDK's default for a local activity is its
+// StartToCloseTimeout, retries and the wait for a slot included: fifteen seconds without the database would be the end.
+const endless = 365 * 24 * time.Hour
+
 // storeWork are the options of a short step on our own database. It is retried until the database is back; faults of a
 // final class are not retried.
 var storeWork = workflow.LocalActivityOptions{
-	StartToCloseTimeout: 15 * time.Second,
+	StartToCloseTimeout: 15 * time.Second, ScheduleToCloseTimeout: endless,
 	RetryPolicy: &temporal.RetryPolicy{
 		InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second,
 	},
