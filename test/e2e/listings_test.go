@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -335,4 +336,31 @@ func TestImagesPendingMessages(t *testing.T) {
 	w.eventually("the impossible ones are dead letters", func() bool {
 		return one[int](w, "SELECT count(*) FROM dead_letters WHERE queue = 'images.pending'") == 2
 	})
+}
+
+// A table that is locked for longer than a step may take holds adverts up, and rejects none.
+func TestALockedTableRejectsNothing(t *testing.T) {
+	t.Parallel()
+
+	const adverts = 40
+	w := newWorld(t)
+	w.start("worker")
+	w.start("bridge")
+	w.ready()
+	lock, err := w.db.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = lock.Rollback(context.WithoutCancel(t.Context())) }() // after a commit it does nothing
+	_, err = lock.Exec(t.Context(), "LOCK TABLE listings IN ACCESS EXCLUSIVE MODE")
+	require.NoError(t, err)
+	for n := range adverts {
+		w.publish("scraped", "kijiji", advert(fmt.Sprint(8000+n), with("latitude", 45.4+float64(n)/100)))
+	}
+	_, err = lock.Exec(t.Context(), "SELECT pg_sleep(20)")
+	require.NoError(t, err)
+	require.NoError(t, lock.Commit(t.Context()))
+	w.eventually("every advert is a listing", func() bool {
+		return one[int](w, "SELECT count(*) FROM listings") == adverts
+	})
+	require.Zero(t, one[int](w, "SELECT count(*) FROM raw_listings WHERE status = 'rejected'"))
+	require.Zero(t, one[int](w, "SELECT count(*) FROM dead_letters"))
 }
