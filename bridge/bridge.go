@@ -60,13 +60,14 @@ func (b *Bridge) Run(ctx context.Context) error {
 	dead := &deadLetterer{
 		publisher: &publisher{connect: publish}, archive: b.DeadLetters, version: b.Version, now: b.Now,
 	}
+	restore := &restorer{topology: topology, connect: consume, log: b.Log}
 	for _, q := range topology.consumed(b.Prefetch, b.archive) {
 		c := consumer{
 			source: source{
 				Queue: q, hold: b.Hold, metrics: b.Metrics, log: b.Log.With("queue", q.Name),
 				spans: newTracing(b.Traces), now: b.Now,
 			},
-			connect: consume, dead: dead,
+			connect: consume, restore: restore, dead: dead,
 		}
 		for range q.Consumers {
 			work.Go(func() error { c.run(ctx); return nil })

@@ -23,6 +23,7 @@ const drainGrace = 15 * time.Second
 type consumer struct {
 	source
 	connect *connector
+	restore *restorer
 	dead    *deadLetterer
 }
 
@@ -31,6 +32,7 @@ func (c *consumer) run(ctx context.Context) {
 	lasting(ctx, func() {
 		if err := c.session(ctx); ctx.Err() == nil {
 			c.log.WarnContext(ctx, "consumer lost its session", "err", err)
+			c.restore.after(ctx, err)
 		}
 	})
 }

@@ -43,6 +43,7 @@ type Relay struct {
 	Retention time.Duration                   // of published rows
 
 	connect *connector
+	restore *restorer
 	metrics *Metrics
 	log     *slog.Logger
 	now     func() time.Time
@@ -53,9 +54,10 @@ type Relay struct {
 
 // NewRelay returns a relay on a connection of its own to the broker at url.
 func NewRelay(url string, outbox *db.Outbox, o Options, m *Metrics, log *slog.Logger, now func() time.Time) *Relay {
+	topology, connect := newTopology(o), newConnector(url, "conveyor relay", m, log)
 	return &Relay{
-		Outbox: outbox, Routed: newTopology(o).routes, Cycles: o.Relays, Retention: o.Retention,
-		connect: newConnector(url, "conveyor relay", m, log), metrics: m, log: log, now: now,
+		Outbox: outbox, Routed: topology.routes, Cycles: o.Relays, Retention: o.Retention,
+		connect: connect, restore: &restorer{topology: topology, connect: connect, log: log}, metrics: m, log: log, now: now,
 		spans: newTracing(o.Traces), keep: relayKeep,
 	}
 }
@@ -156,7 +158,7 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 		case err == nil:
 			sent = append(sent, m.ID)
 			r.metrics.published(m.RoutingKey, r.now().Sub(m.CreatedAt))
-		case errors.Is(err, errReturned), errors.Is(err, errNacked), m.Exchange == "" && forbidden(err):
+		case errors.Is(err, errReturned), errors.Is(err, errNacked), unwelcome(err):
 			refused = append(refused, m.ID)
 			r.log.WarnContext(ctx, "broker did not accept a message, sending it again later", "message", m.MessageID,
 				"exchange", m.Exchange, "key", m.RoutingKey, "err", err)
@@ -170,6 +172,7 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 		why = fmt.Errorf("%w: %w", cause, why)
 	}
 	if len(refused) > 0 {
+		r.restore.after(ctx, refusal)
 		if err := r.Outbox.Release(ctx, token, refused, r.now(), refusal.Error(), true); err != nil {
 			return full, err
 		}
@@ -238,25 +241,26 @@ func (r *Relay) patience(ctx context.Context, token uuid.UUID, batch []db.Messag
 	return out, cancel
 }
 
-// send publishes a batch, and messages for the default exchange apart from the others: a broker that forbids those
-// closes the channel, which would fail the others with them.
+// send publishes a batch, the messages of each exchange apart: a broker that has no such exchange, or denies permission
+// to publish to it, closes the channel, which would fail the others with them.
 func (r *Relay) send(ctx context.Context, p *publisher, batch []db.Message) []error {
 	errs := make([]error, len(batch))
-	for _, direct := range []bool{false, true} {
-		var out []outgoing
-		var spans []trace.Span
-		var at []int // where in batch
-		for i, m := range batch {
-			if (m.Exchange == "") == direct {
-				o, span := r.outgoing(m)
-				out, spans, at = append(out, o), append(spans, span), append(at, i)
-			}
+	var exchanges []string
+	at := map[string][]int{} // where in batch
+	for i, m := range batch {
+		if at[m.Exchange] == nil {
+			exchanges = append(exchanges, m.Exchange)
 		}
-		if len(out) == 0 {
-			continue
+		at[m.Exchange] = append(at[m.Exchange], i)
+	}
+	for _, exchange := range exchanges {
+		out := make([]outgoing, len(at[exchange]))
+		spans := make([]trace.Span, len(out))
+		for k, i := range at[exchange] {
+			out[k], spans[k] = r.outgoing(batch[i])
 		}
 		for k, err := range p.publish(ctx, out) {
-			errs[at[k]] = err
+			errs[at[exchange][k]] = err
 			failed(spans[k], err)
 			spans[k].End()
 		}
@@ -286,10 +290,11 @@ func (r *Relay) outgoing(m db.Message) (outgoing, trace.Span) {
 	}, span
 }
 
-// forbidden says whether the broker denied permission to publish to an exchange.
-func forbidden(err error) bool {
+// unwelcome says whether the broker closed the channel for the exchange itself: there is none of that name, or we may
+// not publish to it.
+func unwelcome(err error) bool {
 	var e *amqp.Error
-	return errors.As(err, &e) && e.Code == amqp.AccessRefused
+	return errors.As(err, &e) && (e.Code == amqp.NotFound || e.Code == amqp.AccessRefused)
 }
 
 // purge deletes published rows that are old enough.

@@ -152,6 +152,40 @@ func TestRelayUnroutable(t *testing.T) {
 	require.Zero(t, broker.Ready("listings.published"))
 }
 
+// TestRelayPoison: a message to an exchange that is not there is refused by itself. The others go out once, also those
+// that other cycles have under way, and it goes out when the exchange is there.
+func TestRelayPoison(t *testing.T) {
+	t.Parallel()
+
+	broker, pool := outbox(t)
+	fill(t, pool, 3, 60)
+	_, err := pool.Exec(t.Context(), "UPDATE outbox SET exchange = 'nowhere' WHERE id % 20 = 0")
+	require.NoError(t, err)
+	var mu sync.Mutex
+	now := time.Now()
+	clock := func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return now
+	}
+	relay(t, broker.URL, pool, 3, clock)
+	require.Eventually(t, func() bool { return pending(t, pool) == 3 }, patience, tick)
+	fill(t, pool, 3, 60)
+	require.Eventually(t, func() bool { return pending(t, pool) == 3 }, patience, tick, "others do not wait for it")
+	got := messageIDs(broker.Get("listings.published", 117))
+	slices.Sort(got)
+	require.Len(t, slices.Compact(got), 117)
+	require.Zero(t, broker.Ready("listings.published"), "a message went out twice")
+	require.Len(t, slices.DeleteFunc(column(t, pool, "last_error"), func(e string) bool { return e == "" }), 3)
+
+	ch := broker.Channel()
+	require.NoError(t, ch.ExchangeDeclare("nowhere", amqp.ExchangeTopic, true, false, false, false, nil))
+	mu.Lock()
+	now = now.Add(time.Minute)
+	mu.Unlock()
+	empty(t, pool)
+}
+
 // published returns the IDs of the messages that go to the queue listings.published.
 func published(t testing.TB, pool *pgxpool.Pool) []string {
 	t.Helper()

@@ -3,6 +3,8 @@ package bridge_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -221,4 +223,34 @@ func TestRowsDisagree(t *testing.T) {
 	}
 	require.ErrorContains(t, bridge.Establish(t.Context(), o),
 		"queue b: its dead-letter exchange events.dlx is a direct, for another queue a topic")
+}
+
+// What is deleted while the bridge runs is declared again: the queue is consumed, and the exchange takes events.
+func TestTopologyIsRestored(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	r.start(t)
+	ch := r.broker.Channel()
+	_, err := ch.QueueDelete("scraped.kijiji", false, false, false)
+	require.NoError(t, err)
+	require.NoError(t, ch.ExchangeDelete("listings.events", false, false))
+	fill(t, r.pool, 1, 1)
+	require.Eventually(t, func() bool {
+		var queue struct {
+			Consumers int `json:"consumers"`
+		}
+		var exchanges []declared
+		r.broker.Call(http.MethodGet, "/api/exchanges/"+r.broker.Vhost, nil, &exchanges)
+		if !slices.ContainsFunc(exchanges, func(d declared) bool { return d.Name == "listings.events" }) {
+			return false
+		}
+		var queues []declared
+		r.broker.Call(http.MethodGet, "/api/queues/"+r.broker.Vhost, nil, &queues)
+		if !slices.ContainsFunc(queues, func(d declared) bool { return d.Name == "scraped.kijiji" }) {
+			return false
+		}
+		r.broker.Call(http.MethodGet, "/api/queues/"+r.broker.Vhost+"/scraped.kijiji", nil, &queue)
+		return queue.Consumers == 1
+	}, patience, tick)
 }
