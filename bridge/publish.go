@@ -152,17 +152,13 @@ func (p *publisher) closed(ctx context.Context, err error) error {
 }
 
 // drop gives up the channel with its connection: late confirms belong to a batch that is over, and closing a channel
-// alone waits for the broker's answer without end. Other users of the connection open it again. A channel that the
-// broker has closed gets no more confirms, and its connection stays.
+// alone waits for the broker's answer without end. Other users of the connection open it again. A channel that is closed
+// already gets no more confirms, and its connection stays.
 func (p *publisher) drop(conn *amqp.Connection) {
-	if p.ch == nil {
-		return
-	}
-	closed := p.ch.IsClosed()
-	p.ch = nil
-	if !closed || conn.IsClosed() {
+	if p.ch != nil && !p.ch.IsClosed() {
 		p.connect.discard(conn)
 	}
+	p.ch = nil
 }
 
 // A Parcel is a message for a Sender: an exchange, a routing key and a body.
