@@ -67,7 +67,21 @@ func TestExtractHostile(t *testing.T) {
 	for n := range 300_000 {
 		fmt.Fprintf(&numbers, "<i data-id=%d></i>", 100_000+n)
 	}
+	web := func(layers, each int, property, item string) string { // of references to shared items
+		var b strings.Builder
+		b.WriteString(`<h1>Lamp</h1><script type="application/ld+json">{"@graph":[`)
+		for n := range layers {
+			ids := strings.TrimSuffix(strings.Repeat(fmt.Sprintf(`{"@id":"#%d"},`, n+1), each), ",")
+			fmt.Fprintf(&b, `{"@id":"#%d",%s"%s":[%s]},`, n, item, property, ids)
+		}
+		fmt.Fprintf(&b, `{"@id":"#%d","name":"e"}]}</script>`, layers)
+		return b.String()
+	}
 	pages := map[string]string{
+		"a web of references":    web(17, 12, "x", ""),
+		"a web of products":      web(17, 12, "isRelatedTo", `"@type":"Product",`),
+		"a web of offers":        web(8, 60, "offers", `"@type":"Product","name":"Lamp",`),
+		"many names in the data": strings.Repeat(`<meta property="og:title" content="lamp">`, 150_000) + strings.Repeat("<h2>lamp</h2>", 3_000),
 		"5 MB of inline script": "<h1>Lamp</h1><script>" + strings.Repeat(`var a={"price":1.5,b:"x"};`,
 			200_000) + "</script><b>$5</b>",
 		"one string of 5 MB":     `<h1>Lamp</h1><script>"price":"` + strings.Repeat("a", 5<<20) + "</script>",

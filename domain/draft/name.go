@@ -115,10 +115,16 @@ func wordsOf(s string) []string {
 	return w[:min(len(w), 40)]
 }
 
-// calledOf are the names of the product outside the visible text, the best first.
+// mostNames is how many names calledOf returns: each is compared with each heading.
+const mostNames = 8
+
+// calledOf are the names of the product outside the visible text, the best first, at most mostNames.
 func calledOf(data markup.Data, title string) []string {
 	var out []string
 	add := func(s string) {
+		if len(out) == mostNames || len(s) > 10_000 {
+			return
+		}
 		if s = fold(s); s != "" && len(s) < 500 {
 			out = append(out, s)
 		}

@@ -32,26 +32,7 @@ var related = map[string]bool{"isRelatedTo": true, "isSimilarTo": true, "isAcces
 
 // products are the items that describe the page's product, the best of each syntax, in the order of trust.
 func (p *page) products(data markup.Data) []*markup.Item {
-	beside := map[*markup.Item]bool{}
-	var walk func(i *markup.Item, out bool, depth int)
-	walk = func(i *markup.Item, out bool, depth int) {
-		if depth > 16 || beside[i] {
-			return
-		}
-		if out {
-			beside[i] = true
-		}
-		for prop, values := range i.Props {
-			for _, v := range values {
-				if v.Item != nil {
-					walk(v.Item, out || related[prop] || i.Is("ItemList", "OfferCatalog"), depth+1)
-				}
-			}
-		}
-	}
-	for _, i := range data.Items {
-		walk(i, i.Is("ItemList", "OfferCatalog", "BreadcrumbList"), 0)
-	}
+	beside := besides(data)
 	best := map[markup.Syntax]*markup.Item{}
 	points := map[markup.Syntax]float64{}
 	for _, i := range data.Find(productTypes...) {
@@ -86,12 +67,55 @@ func (p *page) products(data markup.Data) []*markup.Item {
 	return out
 }
 
+// besides are the items that are reached through properties of other products, or as members of lists. Items may be
+// shared by references, so that the paths through them are without number: each is visited once for what it is beside,
+// once for what it is not, by its shortest path, and nothing lies deeper than deepestItem.
+func besides(data markup.Data) map[*markup.Item]bool {
+	type visit struct {
+		item *markup.Item
+		out  bool
+	}
+	beside, seen := map[*markup.Item]bool{}, map[visit]bool{}
+	var next []visit
+	for _, i := range data.Items {
+		next = append(next, visit{i, i.Is("ItemList", "OfferCatalog", "BreadcrumbList")})
+	}
+	for depth := 0; depth <= deepestItem; depth++ {
+		level := next
+		next = nil
+		for _, v := range level {
+			if seen[v] || beside[v.item] {
+				continue
+			}
+			seen[v] = true
+			if v.out {
+				beside[v.item] = true
+			}
+			list := v.out || v.item.Is("ItemList", "OfferCatalog")
+			for prop, values := range v.item.Props {
+				for _, value := range values {
+					if value.Item != nil {
+						next = append(next, visit{value.Item, list || related[prop]})
+					}
+				}
+			}
+		}
+	}
+	return beside
+}
+
+const (
+	deepestItem = 16    // properties from a root of the data
+	mostReads   = 5_000 // offers looked at, shared ones as often as they are referred to
+)
+
 // offersOf are the prices that a product's data names, the likeliest first.
 func (p *page) offersOf(product *markup.Item) []offer {
 	var out []offer
+	reads := 0
 	var read func(i *markup.Item, of *markup.Item, second bool, depth int)
 	read = func(i *markup.Item, of *markup.Item, second bool, depth int) {
-		if depth > 4 || len(out) > 500 {
+		if reads++; depth > 4 || len(out) > 500 || reads > mostReads {
 			return
 		}
 		o := offer{source: sourceOf(i), second: second, item: i, of: of, sku: number(i.Text("sku")), name: i.Text("name"),
