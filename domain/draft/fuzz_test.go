@@ -78,6 +78,8 @@ func TestExtractHostile(t *testing.T) {
 		return b.String()
 	}
 	pages := map[string]string{
+		"a description of open elements": `<h1>Lamp</h1><script type="application/ld+json">{"@type":"Product","name":"n",` +
+			`"description":"<p>` + strings.Repeat("<b id=1><b id=2>", 200) + strings.Repeat("<p>x", 100_000) + `"}</script>`,
 		"a web of references":    web(17, 12, "x", ""),
 		"a web of products":      web(17, 12, "isRelatedTo", `"@type":"Product",`),
 		"a web of offers":        web(8, 60, "offers", `"@type":"Product","name":"Lamp",`),

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"github.com/mtlrent/conveyor/domain/markup"
+	plain "github.com/mtlrent/conveyor/domain/page"
 )
 
 // maxImages is how many images a draft keeps.
@@ -215,18 +216,7 @@ func cleanText(s string, max int) string {
 		s = html.UnescapeString(s)
 	}
 	if strings.Contains(s, "<") && strings.Contains(s, ">") {
-		if nodes, err := html.ParseFragment(strings.NewReader(s), nil); err == nil {
-			var b strings.Builder
-			for _, n := range nodes {
-				if n.Type == html.TextNode {
-					b.WriteString(n.Data)
-				} else {
-					b.WriteString(innerText(n, 8*max))
-				}
-				b.WriteByte(' ')
-			}
-			s = b.String()
-		}
+		s = plain.Text(s) // an HTML parser would copy every open element for each paragraph: gigabytes of a small page
 	}
 	s = fold(strings.ToValidUTF8(strings.Map(printable, s), ""))
 	n := 0
