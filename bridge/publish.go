@@ -152,8 +152,8 @@ func (p *publisher) closed(ctx context.Context, err error) error {
 }
 
 // drop gives up the channel with its connection: late confirms belong to a batch that is over, and closing a channel
-// alone waits for the broker's answer without end. Other users of the connection open it again. A channel that is closed
-// already gets no more confirms, and its connection stays.
+// alone waits for the broker's answer without end. Other users of the connection open it again. A channel that is
+// closed already gets no more confirms, and its connection stays.
 func (p *publisher) drop(conn *amqp.Connection) {
 	if p.ch != nil && !p.ch.IsClosed() {
 		p.connect.discard(conn)

@@ -25,7 +25,8 @@ type ReplayResult struct {
 
 // replayWork is one batch: a read, some starts, and a write.
 var replayWork = workflow.LocalActivityOptions{
-	StartToCloseTimeout: time.Minute, ScheduleToCloseTimeout: endless, RetryPolicy: storeWork.RetryPolicy, Summary: "batch",
+	StartToCloseTimeout: time.Minute, ScheduleToCloseTimeout: endless, RetryPolicy: storeWork.RetryPolicy,
+	Summary: "batch",
 }
 
 // Replay takes stored adverts through the pipeline again, at a pace, each in its own Listing. Its ID is
