@@ -111,6 +111,23 @@ func TestRelayPublishes(t *testing.T) {
 	require.Equal(t, []string{"0", "0"}, column(t, pool, "refusals"), "an event without subscribers is published")
 }
 
+// handClock is a clock that starts now and moves by wind only.
+func handClock() (now func() time.Time, wind func(time.Duration)) {
+	var mu sync.Mutex
+	at := time.Now()
+	now = func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return at
+	}
+	wind = func(d time.Duration) {
+		mu.Lock()
+		defer mu.Unlock()
+		at = at.Add(d)
+	}
+	return now, wind
+}
+
 // TestRelayUnroutable: an event that its queue must get, and does not, stays until the queue is bound again.
 func TestRelayUnroutable(t *testing.T) {
 	t.Parallel()
@@ -121,13 +138,7 @@ func TestRelayUnroutable(t *testing.T) {
 	fill(t, pool, 2, 60)
 	_, err := pool.Exec(t.Context(), "UPDATE outbox SET routing_key = 'listings.normalized' WHERE id % 3 = 0")
 	require.NoError(t, err)
-	var mu sync.Mutex
-	now := time.Now()
-	clock := func() time.Time {
-		mu.Lock()
-		defer mu.Unlock()
-		return now
-	}
+	clock, wind := handClock()
 	relay(t, broker.URL, pool, 1, clock)
 	refused := func() (n int) {
 		for _, r := range column(t, pool, "refusals") {
@@ -144,9 +155,7 @@ func TestRelayUnroutable(t *testing.T) {
 	require.Zero(t, broker.Ready("listings.published"))
 
 	require.NoError(t, ch.QueueBind("listings.published", "listings.published", "listings.events", false, nil))
-	mu.Lock()
-	now = now.Add(time.Minute)
-	mu.Unlock()
+	wind(time.Minute)
 	empty(t, pool)
 	require.ElementsMatch(t, published(t, pool), messageIDs(broker.Get("listings.published", 40)))
 	require.Zero(t, broker.Ready("listings.published"))
@@ -161,13 +170,7 @@ func TestRelayPoison(t *testing.T) {
 	fill(t, pool, 3, 60)
 	_, err := pool.Exec(t.Context(), "UPDATE outbox SET exchange = 'nowhere' WHERE id % 20 = 0")
 	require.NoError(t, err)
-	var mu sync.Mutex
-	now := time.Now()
-	clock := func() time.Time {
-		mu.Lock()
-		defer mu.Unlock()
-		return now
-	}
+	clock, wind := handClock()
 	relay(t, broker.URL, pool, 3, clock)
 	require.Eventually(t, func() bool { return pending(t, pool) == 3 }, patience, tick)
 	fill(t, pool, 3, 60)
@@ -180,9 +183,7 @@ func TestRelayPoison(t *testing.T) {
 
 	ch := broker.Channel()
 	require.NoError(t, ch.ExchangeDeclare("nowhere", amqp.ExchangeTopic, true, false, false, false, nil))
-	mu.Lock()
-	now = now.Add(time.Minute)
-	mu.Unlock()
+	wind(time.Minute)
 	empty(t, pool)
 }
 

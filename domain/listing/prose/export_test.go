@@ -105,3 +105,6 @@ func ParseUtilities(s string) listing.Utilities {
 
 // Meanings is a table of words by what they mean.
 var Meanings = meanings[int]
+
+// Language is the language of a text.
+func Language(s string) string { return Read(s).language() }

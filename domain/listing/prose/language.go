@@ -1,9 +1,7 @@
 package prose
 
-// Language tells the language of a text by its commonest small words: "fr", "en", or "" when it has too few or as many
+// language tells the language of a text by its commonest small words: "fr", "en", or "" when it has too few or as many
 // of each. A bilingual advert is of the language that it has more of.
-func Language(s string) string { return Read(s).language() }
-
 func (p *Prose) language() string {
 	fr, en := 0, 0
 	for i := range p.words {
