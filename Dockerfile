@@ -2,7 +2,7 @@
 # One image for every role: docker build --build-arg CONVEYOR_VERSION=v1.2.3 -t conveyor:v1.2.3 .
 # And the same with Chromium, for workers that load pages: --target browser -t conveyor-browser:v1.2.3
 
-FROM --platform=$BUILDPLATFORM golang:1.26.8-bookworm AS build
+FROM --platform=$BUILDPLATFORM golang:1.26.10-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN --mount=type=cache,target=/go/pkg/mod go mod download
@@ -17,7 +17,7 @@ RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache
 RUN mkdir -p /out/data/blobs
 
 # Chromium, Node and Playwright's driver. Chromium is Debian's of the day: it must be patched, not pinned.
-FROM node:20.20.2-bookworm-slim AS browser
+FROM node:24.11.1-bookworm-slim AS browser
 RUN apt-get update \
  && apt-get install -y --no-install-recommends chromium fonts-liberation ca-certificates \
  && rm -rf /var/lib/apt/lists/*

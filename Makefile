@@ -11,11 +11,13 @@ PKG  ?= ./...
 # The version is part of the file name, so a bump installs anew.
 LINT_VERSION          := v2.15.0
 WORKFLOWCHECK_VERSION := v0.6.0
+VULNCHECK_VERSION     := v1.8.0
 LINT                  := $(TOOLS)/golangci-lint@$(LINT_VERSION)
 WORKFLOWCHECK         := $(TOOLS)/workflowcheck@$(WORKFLOWCHECK_VERSION)
+VULNCHECK             := $(TOOLS)/govulncheck@$(VULNCHECK_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build image test test-fast test-faults check lint fresh tools bench replay-fixtures clean need-go
+.PHONY: help run build image test test-fast test-faults check lint fresh vuln tools bench replay-fixtures clean need-go
 
 help: ## List these targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,8 +46,8 @@ test-faults: need-go ## Inject faults while 1,000 adverts flow, then at random; 
 	@mkdir -p bin
 	@go test -count=1 -v -timeout 60m -run TestTheLedgerBalances ./test/faults -args -long -json $(abspath bin)/faults.json $(ARGS)
 
-check: need-go lint fresh ## Format, vet, lint, layers, determinism, generated files.
-	@echo "check: all good"
+check: need-go lint fresh vuln ## Format, vet, lint, layers, determinism, generated files, known vulnerabilities.
+	@echo "check: all good$$([ ! -e bin/vuln.unchecked ] || echo ', vulnerabilities not checked')"
 
 lint: tools
 	@unformatted=$$(go list -f '{{.Dir}}' ./... | xargs gofmt -l | sort -u); \
@@ -60,7 +62,19 @@ fresh: need-go
 	@before=$$(git diff | cksum); go generate ./... || exit 1; \
 	if [ "$$before" != "$$(git diff | cksum)" ]; then echo "generated files were stale: commit the changes"; exit 1; fi
 
-tools: $(LINT) $(WORKFLOWCHECK)
+# Without its database (https://vuln.go.dev, or a mirror in GOVULNDB) nothing can be said: VULN=required fails then.
+VULN ?=
+
+vuln: tools ## Look for known vulnerabilities in what our code calls.
+	@mkdir -p bin; rm -f bin/vuln.unchecked; status=0; \
+	$(VULNCHECK) $(addprefix -db=,$(GOVULNDB)) ./... >bin/vuln.log 2>&1 || status=$$?; \
+	if [ $$status = 0 ]; then echo "govulncheck: no vulnerability is called"; \
+	elif [ $$status != 3 ] && grep -q 'fetching vulnerabilities' bin/vuln.log && [ -z "$(VULN)" ]; then \
+		echo "govulncheck: NOT CHECKED, the database of vulnerabilities cannot be reached (set GOVULNDB to a mirror):"; \
+		tail -1 bin/vuln.log; touch bin/vuln.unchecked; \
+	else cat bin/vuln.log; exit 1; fi
+
+tools: $(LINT) $(WORKFLOWCHECK) $(VULNCHECK)
 
 $(LINT): | need-go
 	@echo "installing golangci-lint $(LINT_VERSION), some minutes the first time"
@@ -71,6 +85,11 @@ $(WORKFLOWCHECK): | need-go
 	@echo "installing workflowcheck $(WORKFLOWCHECK_VERSION)"
 	@GOBIN=$(abspath $(TOOLS)) GOFLAGS= go install go.temporal.io/sdk/contrib/tools/workflowcheck@$(WORKFLOWCHECK_VERSION)
 	@mv $(TOOLS)/workflowcheck $@
+
+$(VULNCHECK): | need-go
+	@echo "installing govulncheck $(VULNCHECK_VERSION)"
+	@GOBIN=$(abspath $(TOOLS)) GOFLAGS= go install golang.org/x/vuln/cmd/govulncheck@$(VULNCHECK_VERSION)
+	@mv $(TOOLS)/govulncheck $@
 
 bench: build ## Measure listings a second, latency and cost on services of its own, beside two yardsticks.
 	@go build -o bin/bench ./bench

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/worker"
@@ -48,17 +49,23 @@ func (h *house) worker(ctx context.Context) error {
 	if err != nil {
 		return nil // ctx ended before Temporal came
 	}
-	defer func() {
-		for _, w := range running {
-			w.Stop()
-		}
-	}()
+	defer stopAll(running)
 	select {
 	case err := <-fatal:
 		return fmt.Errorf("worker stopped: %w", err)
 	case <-ctx.Done():
 		return nil
 	}
+}
+
+// stopAll stops all workers at once and waits for them. In turn, those that are not stopped yet would go on taking work,
+// and the process would need their graces added up.
+func stopAll(list []worker.Worker) {
+	var wg sync.WaitGroup
+	for _, w := range list {
+		wg.Go(w.Stop)
+	}
+	wg.Wait()
 }
 
 // servedQueues are the task queues of CONVEYOR_TASK_QUEUES, without that of drafts when there is no browser for it.
@@ -78,9 +85,7 @@ func (h *house) startWorkers(ctx context.Context, build func() []worker.Worker) 
 		list, err := build(), error(nil)
 		for i, w := range list {
 			if err = w.Start(); err != nil {
-				for _, started := range list[:i] {
-					started.Stop()
-				}
+				stopAll(list[:i])
 				break
 			}
 		}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/worker"
+)
+
+// stopping is a worker whose Stop returns when all of them have been asked to stop.
+type stopping struct {
+	worker.Worker
+
+	asked *sync.WaitGroup
+}
+
+func (w stopping) Stop() {
+	w.asked.Done()
+	w.asked.Wait()
+}
+
+// While one worker drains, the others take no new work either.
+func TestWorkersStopAtOnce(t *testing.T) {
+	t.Parallel()
+
+	var asked sync.WaitGroup
+	asked.Add(3)
+	done := make(chan struct{})
+	go func() { // ends with the stop, or with the test process
+		defer close(done)
+		stopAll([]worker.Worker{stopping{asked: &asked}, stopping{asked: &asked}, stopping{asked: &asked}})
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		require.Fail(t, "a worker is stopped only after another has stopped")
+	}
+}
