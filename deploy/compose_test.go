@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/cli"
 	"github.com/compose-spec/compose-go/v2/template"
 	"github.com/compose-spec/compose-go/v2/types"
+	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/contrib/envconfig"
 
@@ -27,17 +29,34 @@ import (
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-const composeFile = "../docker-compose.yml"
+const (
+	composeFile = "../docker-compose.yml"
+	portsFile   = "compose.ports.yml" // added to it, it publishes the ports of the services
+)
 
-// load reads the Compose file with every profile, as it is when .env has these lines. The parser refuses what it does
+// secrets are the lines of .env without which the Compose file is refused.
+var secrets = []string{
+	"POSTGRES_PASSWORD=pg-0123", "DATABASE_OWNER_PASSWORD=own-4567", "DATABASE_PASSWORD=app-89ab",
+	"TEMPORAL_DATABASE_PASSWORD=tmp-cdef", "RABBITMQ_PASSWORD=mq-0123", "REDIS_PASSWORD=rd-4567",
+	"GRAFANA_PASSWORD=gf-89ab",
+}
+
+// read reads Compose files with every profile, as they are when .env has these lines. The parser refuses what it does
 // not know, volumes that are not declared, and services that wait for each other.
+func read(t *testing.T, dotEnv []string, files ...string) (*types.Project, error) {
+	t.Helper()
+
+	o, err := cli.NewProjectOptions(files, cli.WithProfiles([]string{"*"}), cli.WithEnv(dotEnv),
+		cli.WithoutEnvironmentResolution) // a developer's own .env is not part of the test
+	require.NoError(t, err)
+	return o.LoadProject(t.Context())
+}
+
+// load reads the Compose file with the secrets and these lines in .env.
 func load(t *testing.T, dotEnv ...string) *types.Project {
 	t.Helper()
 
-	o, err := cli.NewProjectOptions([]string{composeFile}, cli.WithProfiles([]string{"*"}), cli.WithEnv(dotEnv),
-		cli.WithoutEnvironmentResolution) // a developer's own .env is not part of the test
-	require.NoError(t, err)
-	project, err := o.LoadProject(t.Context())
+	project, err := read(t, slices.Concat(secrets, dotEnv), composeFile)
 	require.NoError(t, err)
 	require.Greater(t, len(project.Services), 10)
 	return project
@@ -92,10 +111,18 @@ func listens(t *testing.T, name string, s types.ServiceConfig) []int {
 			out = append(out, port(t, address))
 		}
 	}
-	if name == "temporal" {
-		out = append(out, 7243) // FRONTEND_HTTP_PORT
-	}
-	return out
+	return append(out, map[string][]int{
+		"temporal": {7233, 7243}, // FRONTEND_HTTP_PORT
+		"postgres": {5432}, "redis": {6379}, "rabbitmq": {5672, 15672},
+	}[name]...)
+}
+
+// shared are the networks that two services have in common.
+func shared(a, b types.ServiceConfig) []string {
+	return slices.DeleteFunc(slices.Collect(maps.Keys(a.Networks)), func(name string) bool {
+		_, both := b.Networks[name]
+		return !both
+	})
 }
 
 func TestImagesArePinned(t *testing.T) {
@@ -159,19 +186,30 @@ func TestSettingsAreKnown(t *testing.T) {
 			if name == "demo" {
 				return // it needs nobody
 			}
-			require.Equal(t, "file:///data/blobs", c.Images.BlobURL)
-			o, err := envconfig.LoadDefaultClientOptions()
-			require.NoError(t, err)
-			require.Equal(t, devstack.Namespace, o.Namespace)
-			for what, address := range map[string]string{
-				"postgres": c.Postgres.URL, "rabbitmq": c.RabbitMQ.URL, "redis": c.Redis.URL, "temporal": "tcp://" + o.HostPort,
-				"management of rabbitmq": c.RabbitMQ.ManagementURL, // asked from inside, too
-			} {
+			addresses := map[string]string{"rabbitmq": c.RabbitMQ.URL, "management of rabbitmq": c.RabbitMQ.ManagementURL}
+			if name != "feed" { // it only publishes
+				require.Equal(t, "file:///data/blobs", c.Images.BlobURL)
+				o, err := envconfig.LoadDefaultClientOptions()
+				require.NoError(t, err)
+				require.Equal(t, devstack.Namespace, o.Namespace)
+				if s.Environment["RABBITMQ_URL"] == nil {
+					clear(addresses)
+				}
+				addresses["postgres"], addresses["redis"], addresses["temporal"] = c.Postgres.URL, c.Redis.URL,
+					"tcp://"+o.HostPort
+			} else {
+				delete(addresses, "management of rabbitmq")
+			}
+			for what, address := range addresses {
 				u, err := url.Parse(address)
 				require.NoError(t, err)
 				what = strings.TrimPrefix(what, "management of ")
 				require.Equal(t, what, u.Hostname())
 				require.Contains(t, listens(t, what, p.Services[what]), port(t, u.Host), what)
+				require.NotEmpty(t, shared(s, p.Services[what]), "%s has no network with %s", name, what)
+			}
+			if name == "feed" {
+				return
 			}
 			for link, service := range map[string]string{c.API.URL: "api", c.Temporal.UIURL: "temporal-ui"} {
 				u, err := url.Parse(link)
@@ -192,13 +230,17 @@ func TestSettingsAreKnown(t *testing.T) {
 }
 
 // The demo site is on a private network, so the workers must be told that they may ask it, and the feed where it is.
+// Its adverts are of 2018: unless their dates are set, the next staleness run archives them.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 
-	p := load(t)
+	p, told := load(t), load(t, "CONVEYOR_ALLOW_PRIVATE_HOSTS=demo:8090")
 	for _, asks := range []string{"worker", "browser", "drafts"} {
-		require.Equal(t, "demo:8090", value(p.Services[asks], "CONVEYOR_ALLOW_PRIVATE_HOSTS"), asks)
+		require.Empty(t, value(p.Services[asks], "CONVEYOR_ALLOW_PRIVATE_HOSTS"), asks)
+		require.Equal(t, "demo:8090", value(told.Services[asks], "CONVEYOR_ALLOW_PRIVATE_HOSTS"), asks)
+		require.NotEmpty(t, shared(p.Services[asks], p.Services["demo"]), asks)
 	}
+	require.Contains(t, p.Services["feed"].Command, "--now")
 	require.Contains(t, p.Services["demo"].Command, "--address=0.0.0.0:8090")
 	require.Contains(t, p.Services["feed"].Command, "--demo=http://demo:8090")
 	for _, name := range []string{"demo", "feed"} {
@@ -288,8 +330,19 @@ func TestPublishedPorts(t *testing.T) {
 		"CONVEYOR_TEMPORAL_UI_PORT": local.TemporalUI,
 		"CONVEYOR_PROMETHEUS_PORT":  9090, "CONVEYOR_GRAFANA_PORT": 3000,
 	}
+	ofServices := []string{"postgres", "redis", "rabbitmq", "temporal"}
 	published := func(dotEnv ...string) (out []int) {
-		for name, s := range load(t, dotEnv...).Services {
+		p, err := read(t, slices.Concat(secrets, dotEnv), composeFile, portsFile)
+		require.NoError(t, err)
+		closed := load(t, dotEnv...)
+		for _, name := range ofServices {
+			require.Empty(t, closed.Services[name].Ports, "%s is published without %s", name, portsFile)
+		}
+		for name, s := range p.Services {
+			if len(s.Ports) > 0 {
+				_, outside := s.Networks["front"]
+				require.True(t, outside, "%s: an internal network publishes no port", name)
+			}
 			for _, p := range s.Ports {
 				require.Equal(t, "127.0.0.1", p.HostIP, name)
 				n, err := strconv.Atoi(p.Published)
@@ -363,11 +416,95 @@ func TestOrder(t *testing.T) {
 			slices.Sorted(maps.Keys(p.Services[role].DependsOn)), role)
 		require.Empty(t, p.Services[role].Profiles, role)
 	}
-	for job, needs := range map[string]string{
-		"migrate": "postgres", "temporal-schema": "postgres", "temporal": "temporal-schema", "bootstrap": "temporal",
-		"temporal-ui": "temporal",
+	for job, needs := range map[string][]string{
+		"migrate": {"postgres"}, "temporal-schema": {"postgres"}, "temporal": {"temporal-schema"},
+		"bootstrap": {"temporal", "migrate"}, "temporal-ui": {"temporal"},
 	} {
-		require.Contains(t, p.Services[job].DependsOn, needs, job)
+		require.Subset(t, slices.Collect(maps.Keys(p.Services[job].DependsOn)), needs, job)
+	}
+	for name, s := range p.Services {
+		for on := range s.DependsOn {
+			if name == "feed" || on == "migrate" || on == "bootstrap" || on == "rabbitmq" || name == "temporal" ||
+				name == "grafana" {
+				continue // one waits for the other and does not call it
+			}
+			require.NotEmpty(t, shared(s, p.Services[on]), "%s has no network with %s", name, on)
+		}
+	}
+}
+
+// Prometheus asks each of our containers that lasts, by a name and a port that it answers on.
+func TestPrometheusScrapes(t *testing.T) {
+	t.Parallel()
+
+	text, err := os.ReadFile("prometheus/prometheus.yml")
+	require.NoError(t, err)
+	var conf struct {
+		Scrape []struct {
+			DNS []struct {
+				Names []string `yaml:"names"`
+				Port  int      `yaml:"port"`
+			} `yaml:"dns_sd_configs"`
+			Static []struct {
+				Targets []string `yaml:"targets"`
+			} `yaml:"static_configs"`
+		} `yaml:"scrape_configs"`
+	}
+	require.NoError(t, yaml.Unmarshal(text, &conf))
+	asked := map[string]int{}
+	for _, job := range conf.Scrape {
+		for _, d := range job.DNS {
+			for _, name := range d.Names {
+				asked[name] = d.Port
+			}
+		}
+		for _, s := range job.Static {
+			for _, target := range s.Targets {
+				name, _, _ := strings.Cut(target, ":")
+				asked[name] = port(t, target)
+			}
+		}
+	}
+	p := load(t)
+	prometheus := p.Services["prometheus"]
+	for name, s := range ours(p) {
+		if job(s) || name == "demo" {
+			continue
+		}
+		require.Contains(t, asked, name, "Prometheus does not scrape %s", name)
+		require.Contains(t, listens(t, name, s), asked[name], name)
+	}
+	for name := range asked {
+		require.NotEmpty(t, shared(prometheus, p.Services[name]), "Prometheus has no network with %s", name)
+	}
+}
+
+// Nobody outside reaches the services, and a page that takes over Chromium finds as little as possible.
+func TestNetworks(t *testing.T) {
+	t.Parallel()
+
+	p := load(t)
+	for _, name := range []string{"back", "broker"} {
+		require.True(t, p.Networks[name].Internal, name)
+	}
+	for _, name := range []string{"postgres", "redis", "rabbitmq", "temporal"} {
+		for network := range p.Services[name].Networks {
+			require.True(t, p.Networks[network].Internal, "%s is in %s", name, network)
+		}
+	}
+	for _, name := range []string{"browser", "drafts"} {
+		s := p.Services[name]
+		require.Empty(t, shared(s, p.Services["rabbitmq"]), name)
+		require.NotContains(t, s.Environment, "RABBITMQ_URL", name)
+		require.Positive(t, s.Deploy.Resources.Limits.Pids, "%s: a page starts processes without end", name)
+		require.Contains(t, s.SecurityOpt, "seccomp:deploy/seccomp-chromium.json", "%s: Chromium has no sandbox", name)
+	}
+	_, err := os.Stat("seccomp-chromium.json")
+	require.NoError(t, err)
+	for name, s := range ours(p) {
+		for _, f := range s.EnvFiles {
+			require.Equal(t, "settings.env", filepath.Base(f.Path), "%s: .env has the passwords of all", name)
+		}
 	}
 }
 
@@ -396,53 +533,73 @@ func TestContainersAreClosed(t *testing.T) {
 	}
 }
 
-// No secret stands in the file: each comes from .env, wherever it is used.
+// No secret stands in the file: each comes from .env, wherever it is used, and without it nothing starts. The superuser
+// of Postgres is nobody's login.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 
-	secret := map[string]string{
-		"POSTGRES_PASSWORD": "pg-0123", "RABBITMQ_PASSWORD": "mq-4567", "GRAFANA_PASSWORD": "gf-89ab",
+	given := map[string]bool{}
+	for _, line := range secrets {
+		name, v, _ := strings.Cut(line, "=")
+		given[v] = true
+		_, err := read(t, slices.DeleteFunc(slices.Clone(secrets), func(l string) bool { return l == line }), composeFile)
+		require.ErrorContains(t, err, "deploy/env.sh > .env", "%s has a default", name)
 	}
-	var dotEnv []string
-	for name, v := range secret {
-		dotEnv = append(dotEnv, name+"="+v)
-	}
-	isSecret, seen := regexp.MustCompile(`PASS|PWD|SECRET|TOKEN`), 0
-	for name, s := range load(t, dotEnv...).Services {
+	isSecret, seen := regexp.MustCompile(`PASS|PWD|SECRET|TOKEN|AUTH$`), 0
+	for name, s := range load(t).Services {
 		for variable, v := range s.Environment {
 			require.NotNil(t, v, variable) // would be taken from the shell
 			password := *v
 			if u, err := url.Parse(*v); err == nil && u.User != nil {
 				password, _ = u.User.Password()
-			} else if !isSecret.MatchString(variable) {
+			} else if !isSecret.MatchString(variable) || variable == "TEMPORAL_ALLOW_NO_AUTH" {
 				continue
 			}
 			seen++
-			require.Contains(t, slices.Collect(maps.Values(secret)), password, "%s of %s", variable, name)
+			require.True(t, given[password], "%s of %s", variable, name)
+			if name != "postgres" {
+				require.NotEqual(t, "pg-0123", password, "%s of %s is the superuser's", variable, name)
+			}
+			require.True(t, password != "own-4567" || name == "migrate" || name == "postgres", "%s of %s", variable, name)
 		}
 	}
-	require.GreaterOrEqual(t, seen, 10)
+	require.GreaterOrEqual(t, seen, 15)
 }
 
-// .env.example has every variable of the file with its default, and no other.
+// .env.example has every variable of the files with its default, and no other. env.sh fills in the empty ones.
 func TestEnvExample(t *testing.T) {
 	t.Parallel()
 
-	o, err := cli.NewProjectOptions([]string{composeFile}, cli.WithProfiles([]string{"*"}), cli.WithInterpolation(false),
-		cli.WithConsistency(false), cli.WithNormalization(false))
+	o, err := cli.NewProjectOptions([]string{composeFile, portsFile}, cli.WithProfiles([]string{"*"}),
+		cli.WithInterpolation(false), cli.WithConsistency(false), cli.WithNormalization(false))
 	require.NoError(t, err)
 	model, err := o.LoadModel(t.Context())
 	require.NoError(t, err)
 	want := map[string]string{}
 	for name, v := range template.ExtractVariables(model, nil) {
-		require.False(t, v.Required, "%s: the system starts without .env", name)
 		want[name] = v.DefaultValue
 	}
 	text, err := os.ReadFile("../.env.example")
 	require.NoError(t, err)
+	line := regexp.MustCompile(`(?m)^#?([A-Z_]+)=(.*)$`)
 	got := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?m)^#?([A-Z_]+)=(.*)$`).FindAllStringSubmatch(string(text), -1) {
+	for _, m := range line.FindAllStringSubmatch(string(text), -1) {
 		got[m[1]] = m[2]
 	}
 	require.Equal(t, want, got)
+
+	filled, err := exec.CommandContext(t.Context(), "./env.sh").Output()
+	require.NoError(t, err)
+	drawn := map[string]bool{}
+	var lines []string
+	for _, m := range line.FindAllStringSubmatch(string(filled), -1) {
+		if strings.HasSuffix(m[1], "_PASSWORD") {
+			require.Regexp(t, `^[0-9a-f]{48}$`, m[2], m[1])
+			drawn[m[2]] = true
+			lines = append(lines, m[1]+"="+m[2])
+		}
+	}
+	require.Len(t, drawn, len(secrets), "each has one of its own")
+	_, err = read(t, lines, composeFile)
+	require.NoError(t, err)
 }

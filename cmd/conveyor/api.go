@@ -16,7 +16,7 @@ import (
 type apiCmd struct{}
 
 func (apiCmd) Run(ctx context.Context) error {
-	return with(ctx, func(ctx context.Context, h *house) error { return h.api(ctx) })
+	return with(ctx, func(ctx context.Context, h *house) error { return h.measured(ctx, h.api) })
 }
 
 // api serves HTTP requests until ctx ends, and finishes those under way.

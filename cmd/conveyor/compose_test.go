@@ -23,8 +23,14 @@ import (
 func TestCompose(t *testing.T) {
 	t.Parallel()
 
+	var secrets []string
+	for _, name := range []string{
+		"POSTGRES", "DATABASE_OWNER", "DATABASE", "TEMPORAL_DATABASE", "RABBITMQ", "REDIS", "GRAFANA",
+	} {
+		secrets = append(secrets, name+"_PASSWORD=secret")
+	}
 	o, err := compose.NewProjectOptions([]string{"../../docker-compose.yml"}, compose.WithProfiles([]string{"*"}),
-		compose.WithoutEnvironmentResolution)
+		compose.WithEnv(secrets), compose.WithoutEnvironmentResolution)
 	require.NoError(t, err)
 	project, err := o.LoadProject(t.Context())
 	require.NoError(t, err)

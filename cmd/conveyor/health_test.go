@@ -38,3 +38,16 @@ func TestHealth(t *testing.T) {
 	require.Equal(t, api.Liveness{Status: "ok", Version: version()}, got)
 	require.True(t, strings.HasPrefix(got.Version, "conveyor "), got.Version)
 }
+
+// Profiles show what the process holds in memory, so they are served on request only.
+func TestProfilesAreOffByDefault(t *testing.T) {
+	t.Parallel()
+
+	for on, status := range map[bool]int{false: http.StatusNotFound, true: http.StatusOK} {
+		h := &house{registry: prometheus.NewRegistry()}
+		h.config.Telemetry.Profile = on
+		answer := httptest.NewRecorder()
+		h.instruments().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/debug/pprof/", http.NoBody))
+		require.Equal(t, status, answer.Code)
+	}
+}

@@ -12,7 +12,7 @@ import (
 	"github.com/mtlrent/conveyor/api"
 )
 
-// measured runs a role that serves no HTTP itself, with a server for its metrics when CONVEYOR_METRICS_ADDRESS is set.
+// measured runs a role, with a server for its metrics when CONVEYOR_METRICS_ADDRESS is set.
 func (h *house) measured(ctx context.Context, role func(context.Context) error) error {
 	if h.config.Telemetry.Metrics == "" {
 		return role(ctx)
@@ -23,13 +23,15 @@ func (h *house) measured(ctx context.Context, role func(context.Context) error) 
 	return both.Wait()
 }
 
-// instruments serves the health, metrics and profiles of a role.
+// instruments serves the health and metrics of a role, and its profiles when CONVEYOR_PPROF is set.
 func (h *house) instruments() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", alive)
 	mux.Handle("/metrics", promhttp.HandlerFor(h.registry, promhttp.HandlerOpts{}))
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	if h.config.Telemetry.Profile {
+		mux.HandleFunc("/debug/pprof/", pprof.Index)
+		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	}
 	return mux
 }
 

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Creates the roles and the database of Conveyor, and the role of Temporal, which creates its own databases:
+#
+#   conveyor_owner   owns the database and its tables, and runs `conveyor migrate`
+#   conveyor         what api, worker and bridge are: reads and writes rows, owns nothing
+#   temporal         owns Temporal's databases
+#
+# None is a superuser. The image runs it when the volume is created; it may run again, to set changed passwords. It needs
+# psql as a superuser, and OWNER_PASSWORD, APP_PASSWORD and TEMPORAL_PASSWORD.
+set -eu
+
+# Passwords are taken from the environment by psql itself, so that no list of processes shows them.
+psql -v ON_ERROR_STOP=1 --no-psqlrc --quiet --username "${POSTGRES_USER:-postgres}" --dbname postgres <<'SQL'
+\getenv owner OWNER_PASSWORD
+\getenv app APP_PASSWORD
+\getenv temporal TEMPORAL_PASSWORD
+SELECT format('CREATE ROLE %I LOGIN', name) FROM unnest(ARRAY['conveyor_owner', 'conveyor', 'temporal']) name
+WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) \gexec
+ALTER ROLE conveyor_owner NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'owner';
+ALTER ROLE conveyor NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'app';
+ALTER ROLE temporal NOSUPERUSER CREATEDB NOCREATEROLE PASSWORD :'temporal';
+SELECT 'CREATE DATABASE conveyor OWNER conveyor_owner'
+WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = 'conveyor') \gexec
+REVOKE ALL ON DATABASE conveyor FROM PUBLIC;
+GRANT CONNECT ON DATABASE conveyor TO conveyor;
+SQL
