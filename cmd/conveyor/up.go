@@ -84,6 +84,7 @@ func roleSettings(ports devstack.Ports, home string) (map[string]string, error) 
 		"CONVEYOR_API_ADDRESS":         address(ports.API),
 		"CONVEYOR_TEMPORAL_UI_URL":     "http://" + address(ports.TemporalUI),
 		"CONVEYOR_ALLOW_PRIVATE_HOSTS": address(ports.Demo),
+		"CONVEYOR_DEMO":                "true",
 		"CONVEYOR_HOME":                home,
 		"CONVEYOR_BROWSER_SANDBOX":     conf.Browser.Sandbox,
 		// The demo site is local, so it is scraped faster than any real site may be.

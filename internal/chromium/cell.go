@@ -16,6 +16,9 @@ import (
 // most of which is never touched. A page that asks for more ends, alone.
 const MaxData = 3 << 29
 
+// MaxMemory bounds a Chromium as a whole, in bytes resident; what its processes share counts for each of them.
+const MaxMemory = 2 << 30
+
 // Cell is what a Chromium, or a driver that starts one, gets of this machine: a home of its own that goes with it, an
 // environment without anything of ours, a bound on its memory, and, where this process is root's, the user nobody.
 type Cell struct {

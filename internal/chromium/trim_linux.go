@@ -10,15 +10,12 @@ import (
 	"syscall"
 )
 
-// Bounds of a Chromium and its processes together.
-const (
-	MaxMemory    = 2 << 30 // bytes resident; what processes share counts for each
-	MaxProcesses = 64
-)
+// maxProcesses is far above what pages of one process each need.
+const maxProcesses = 64
 
-// Trim looks at the process group of a Chromium. Above MaxMemory it ends the page that takes the most, above
-// MaxProcesses all of them, and says so; otherwise it returns "".
-func Trim(group int) string {
+// Trim looks at the process group of a Chromium. When it has more bytes of memory than allowed, Trim ends the page that
+// takes the most; when it has more than 64 processes, all of them; and says so. Otherwise it returns "".
+func Trim(group int, allowed int64) string {
 	var memory, most int64
 	var count, fattest int
 	for _, dir := range groupOf(group) {
@@ -29,10 +26,10 @@ func Trim(group int) string {
 		}
 	}
 	switch {
-	case count > MaxProcesses:
+	case count > maxProcesses:
 		_ = syscall.Kill(-group, syscall.SIGKILL)
 		return fmt.Sprintf("all %d processes", count)
-	case memory > MaxMemory && fattest != 0:
+	case memory > allowed && fattest != 0:
 		_ = syscall.Kill(fattest, syscall.SIGKILL)
 		return fmt.Sprintf("the page of %d MiB, of %d MiB in all", most>>20, memory>>20)
 	}

@@ -48,7 +48,7 @@ func (s *Stack) chromium() ([]*service, error) {
 		probe:   func(ctx context.Context) error { return pingHTTP(ctx, s.env["CHROME_DEVTOOLS_URL"]+"/json/version") },
 		explain: unsandboxed,
 		tend: func(pid int) {
-			if ended := chromium.Trim(pid); ended != "" {
+			if ended := chromium.Trim(pid, chromium.MaxMemory); ended != "" {
 				s.log.Warn("Chromium had grown too large", "ended", ended)
 			}
 		},
