@@ -51,7 +51,11 @@ func New(t testing.TB) *pgxpool.Pool {
 		conn, err := pgx.Connect(ctx, server)
 		require.NoError(t, err)
 		defer conn.Close(ctx)
-		_, err = conn.Exec(ctx, "DROP DATABASE "+name+" WITH (FORCE)")
+		// FORCE would fail for the owner while the server itself vacuums a table there.
+		_, err = conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+			WHERE datname = $1 AND backend_type = 'client backend'`, name)
+		require.NoError(t, err)
+		_, err = conn.Exec(ctx, "DROP DATABASE "+name)
 		require.NoError(t, err)
 	})
 	return pool

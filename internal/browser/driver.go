@@ -42,9 +42,9 @@ func (d *driver) run() error {
 	}
 	starting.Lock()
 	defer starting.Unlock()
-	others := drivers(folder)
+	others := drivers(cell.Code())
 	seen := func() {
-		for pid, p := range drivers(folder) {
+		for pid, p := range drivers(cell.Code()) {
 			if _, other := others[pid]; !other {
 				d.family.Lock()
 				d.family.driver = p

@@ -51,7 +51,7 @@ type proc struct {
 // drives says whether it runs the driver of a folder, in a cell of its own.
 func (p proc) drives(folder string) bool {
 	before, _, ok := strings.Cut(p.line, "/package/cli.js run-driver")
-	origin, _ := os.Readlink(before[strings.LastIndexByte(before, ' ')+1:] + "/origin")
+	origin, _ := os.Readlink(filepath.Dir(before[strings.LastIndexByte(before, ' ')+1:]) + "/origin")
 	return ok && origin == folder
 }
 

@@ -116,8 +116,9 @@ func (c *Cell) Command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Driver returns a folder with Playwright's driver of another folder, whose Node runs in the cell, and so does the
-// Chromium that it starts. The link origin in it leads to the other folder.
+// Driver prepares Playwright's driver of another folder to run in the cell, with the Chromium that it starts. It returns
+// the folder to give to the library: node in it is the shell, and package/cli.js a script for that, so that it runs also
+// where the folder of temporary files is mounted noexec. The link origin leads to the other folder.
 func (c *Cell) Driver(folder string) (string, error) {
 	node, err := filepath.EvalSymlinks(filepath.Join(folder, "node"))
 	if err != nil {
@@ -127,8 +128,7 @@ func (c *Cell) Driver(folder string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find Playwright's driver: %w", err)
 	}
-	line := []string{"/usr/bin/env", "-i"}
-	line = append(line, c.Env()...)
+	line := append([]string{"/usr/bin/env", "-i"}, c.Env()...)
 	if c.user != nil {
 		if closed := Closed(filepath.Dir(node)); closed != "" {
 			return "", fmt.Errorf("run Playwright's driver as another user than root: it cannot enter %s, where %s is: "+
@@ -142,25 +142,42 @@ func (c *Cell) Driver(folder string) (string, error) {
 		line = append(line, setpriv, fmt.Sprintf("--reuid=%d", c.user.Uid), fmt.Sprintf("--regid=%d", c.user.Gid),
 			"--clear-groups", "--")
 	}
-	line = append(line, node)
+	line = append(line, node, filepath.Join(c.Code(), "package", "cli.js"))
 	for i, word := range line {
-		line[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		line[i] = quote(word)
 	}
-	script := fmt.Sprintf("#!/bin/sh\ncd %s && ulimit -d %d && exec %s \"$@\"\n",
-		"'"+strings.ReplaceAll(c.Home(), "'", `'\''`)+"'", MaxData>>10, strings.Join(line, " "))
+	script := fmt.Sprintf("cd %s && ulimit -d %d && exec %s \"$@\"\n", quote(c.Home()), MaxData>>10, strings.Join(line, " "))
 	err = errors.Join(
-		os.WriteFile(filepath.Join(c.dir, "node"), []byte(script), 0o755),
-		os.Symlink(folder, filepath.Join(c.dir, "origin")),
+		os.Symlink("/bin/sh", filepath.Join(c.dir, "node")), os.Mkdir(filepath.Join(c.dir, "package"), 0o700),
+		os.WriteFile(filepath.Join(c.dir, "package", "cli.js"), []byte(script), 0o600),
+		os.Symlink(folder, filepath.Join(c.dir, "origin")), os.Mkdir(c.Code(), 0o755),
 	)
 	switch {
 	case err != nil:
-	case c.user != nil && Closed(code) != "": // 9 MB; in a folder such as /root
-		err = os.CopyFS(filepath.Join(c.dir, "package"), os.DirFS(code))
+	case c.user != nil && Closed(code) != "": // such as /root; 9 MB
+		err = errors.Join(os.Chmod(c.Code(), 0o755), c.copy(code))
 	default:
-		err = os.Symlink(code, filepath.Join(c.dir, "package"))
+		err = errors.Join(os.Chmod(c.Code(), 0o755), os.Symlink(code, filepath.Join(c.Code(), "package")))
 	}
 	if err != nil {
 		return "", fmt.Errorf("prepare Playwright's driver: %w", err)
 	}
 	return c.dir, nil
 }
+
+// Code is the folder of the driver that Node runs.
+func (c *Cell) Code() string { return filepath.Join(c.dir, "driver") }
+
+// copy copies the driver's package for all users to read, whatever our umask.
+func (c *Cell) copy(code string) error {
+	to := filepath.Join(c.Code(), "package")
+	if err := os.CopyFS(to, os.DirFS(code)); err != nil {
+		return err
+	}
+	return filepath.WalkDir(to, func(path string, _ os.DirEntry, err error) error {
+		return errors.Join(err, os.Chmod(path, 0o755))
+	})
+}
+
+// quote makes one word of a text for the shell.
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
