@@ -107,6 +107,8 @@ replay-fixtures: build ## Record workflow histories for the replay tests. Only f
 clean: ## Remove builds, local data and logs. Stop a running stack first.
 	@if [ -e $(HOME_DIR)/lock ] && ! flock -n $(HOME_DIR)/lock true; then \
 		echo "conveyor runs in $(HOME_DIR): stop it first ($$(cat $(HOME_DIR)/lock))"; exit 1; fi
+	@case "$$(readlink $(HOME_DIR)/data/postgres)" in /var/lib/conveyor/stack-*/postgres) \
+		rm -rf "$$(dirname "$$(readlink $(HOME_DIR)/data/postgres)")";; esac # data that lies elsewhere, for root
 	rm -rf bin $(HOME_DIR) coverage.out
 
 need-go:

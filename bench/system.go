@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -54,7 +55,9 @@ func open(ctx context.Context, binary string, oneProcess bool) (h *system, err e
 			h.close()
 		}
 	}()
-	admin, err := pgx.Connect(ctx, os.Getenv("DATABASE_URL"))
+	// All of it as the owner of the database: what is measured does not depend on the role.
+	owner := cmp.Or(os.Getenv("DATABASE_MIGRATE_URL"), os.Getenv("DATABASE_URL"))
+	admin, err := pgx.Connect(ctx, owner)
 	if err != nil {
 		return h, fmt.Errorf("connect: %w", err)
 	}
@@ -62,7 +65,7 @@ func open(ctx context.Context, binary string, oneProcess bool) (h *system, err e
 	if _, err := admin.Exec(ctx, "CREATE DATABASE "+name); err != nil {
 		return h, fmt.Errorf("make database: %w", err)
 	}
-	database, err := url.Parse(os.Getenv("DATABASE_URL"))
+	database, err := url.Parse(owner)
 	if err != nil {
 		return h, err
 	}
@@ -80,12 +83,12 @@ func open(ctx context.Context, binary string, oneProcess bool) (h *system, err e
 		return h, err
 	}
 	h.undo = append(h.undo, func() { _ = h.demo.server.Close() })
-	h.env = append(os.Environ(), "DATABASE_URL="+database.String(), "RABBITMQ_URL="+broker.String(),
+	h.env = append(os.Environ(), "DATABASE_URL="+database.String(), "DATABASE_MIGRATE_URL=", "RABBITMQ_URL="+broker.String(),
 		"TEMPORAL_NAMESPACE="+name, "CONVEYOR_LOG_LEVEL=error", "CONVEYOR_IMAGES=false",
 		fmt.Sprintf("CONVEYOR_API_ADDRESS=127.0.0.1:%d", ports[0]), fmt.Sprintf("CONVEYOR_API_PORT=%d", ports[0]),
 		fmt.Sprintf("CONVEYOR_DEMO_PORT=%d", ports[1]),
 		"CONVEYOR_SCRAPE=", "CONVEYOR_SCRAPE_DELAY=0s", "CONVEYOR_SCRAPE_COOLDOWN=0s",
-		"CONVEYOR_ALLOW_PRIVATE_HOSTS="+h.demo.server.Addr)
+		"CONVEYOR_DEMO=true", "CONVEYOR_ALLOW_PRIVATE_HOSTS="+h.demo.server.Addr)
 	for _, command := range []string{"migrate", "bootstrap"} {
 		cmd := exec.CommandContext(ctx, binary, command)
 		cmd.Env, cmd.Stderr = h.env, os.Stderr

@@ -14,7 +14,18 @@ func (migrateCmd) Run(ctx context.Context) error {
 }
 
 // migrate applies the migrations that the database does not have yet.
-func (h *house) migrate(ctx context.Context) error { return db.Migrate(ctx, h.pool) }
+// It connects as the owner of the tables, which need not be the role that uses them.
+func (h *house) migrate(ctx context.Context) error {
+	if h.config.Postgres.MigrateURL == "" {
+		return db.Migrate(ctx, h.pool)
+	}
+	pool, err := db.Open(ctx, h.config.Postgres.MigrateURL, 2)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	return db.Migrate(ctx, pool)
+}
 
 type bootstrapCmd struct{}
 

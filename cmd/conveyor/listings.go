@@ -125,7 +125,8 @@ func plainClient(c config.Config, traces trace.TracerProvider) *fetch.Client {
 func chromium(c config.Config, log *slog.Logger, registry prometheus.Registerer) *browser.Browser {
 	b := c.Browser
 	return browser.New(browser.Options{
-		Executable: b.Executable, Driver: b.Driver, Dial: fetch.Dial(c.Images.AllowPrivate, nil), Pages: b.Pages,
+		Executable: b.Executable, Driver: b.Driver, NoSandbox: b.Sandbox == config.SandboxOff,
+		Dial: fetch.Dial(c.Images.AllowPrivate, nil), Pages: b.Pages,
 		MaxCycles: b.MaxCycles, MaxAge: b.MaxAge, MaxRSS: b.MaxRSS << 20, Timeout: b.Timeout, Log: log, Registerer: registry,
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/cli"
+	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/demosite"
 	"github.com/mtlrent/conveyor/internal/devstack"
 )
@@ -40,7 +42,7 @@ func (c *upCmd) Run(ctx context.Context, cli *CLI) (err error) {
 	fmt.Printf("conveyor: starting services, data in %s\n", cli.Home)
 	stack, err := devstack.Start(ctx, devstack.Options{
 		Dir: cli.Home, Ports: ports, External: devstack.ExternalFrom(os.Getenv), NoInstall: c.NoInstall, Out: os.Stdout,
-		Roles: !c.ServicesOnly, Settings: env,
+		Roles: !c.ServicesOnly, Settings: env, NoSandbox: env["CONVEYOR_BROWSER_SANDBOX"] == config.SandboxOff,
 	})
 	if err != nil {
 		return interrupted(ctx, err)
@@ -73,7 +75,8 @@ func (c *upCmd) Run(ctx context.Context, cli *CLI) (err error) {
 // env file contains them, so that a role started by hand gets the same. It reports an invalid environment, before
 // anything starts.
 func roleSettings(ports devstack.Ports, home string) (map[string]string, error) {
-	if _, err := settings(); err != nil {
+	conf, err := settings()
+	if err != nil {
 		return nil, err
 	}
 	address := func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
@@ -81,7 +84,9 @@ func roleSettings(ports devstack.Ports, home string) (map[string]string, error) 
 		"CONVEYOR_API_ADDRESS":         address(ports.API),
 		"CONVEYOR_TEMPORAL_UI_URL":     "http://" + address(ports.TemporalUI),
 		"CONVEYOR_ALLOW_PRIVATE_HOSTS": address(ports.Demo),
+		"CONVEYOR_DEMO":                "true",
 		"CONVEYOR_HOME":                home,
+		"CONVEYOR_BROWSER_SANDBOX":     conf.Browser.Sandbox,
 		// The demo site is local, so it is scraped faster than any real site may be.
 		"CONVEYOR_SCRAPE":          demosite.Searches("http://" + address(ports.Demo)),
 		"CONVEYOR_SCRAPE_DELAY":    "1s",
@@ -142,7 +147,8 @@ func (h *house) printAddresses(w io.Writer, demo string) {
 		{"API", h.config.API.URL},
 		{"API documentation", h.config.API.URL + "/docs"},
 		{"Temporal Web UI", h.config.Temporal.UIURL + "/namespaces/" + h.namespace + "/workflows"},
-		{"RabbitMQ management", h.config.RabbitMQ.ManagementURL + "  (mtlrent / mtlrent)"},
+		{"RabbitMQ management", withoutUser(h.config.RabbitMQ.ManagementURL) +
+			"  (user and password: RABBITMQ_MANAGEMENT_URL in " + filepath.Join(config.Home(), "env") + ")"},
 		{"demo site", demo},
 		{"metrics", h.config.API.URL + "/metrics"},
 	} {
@@ -150,6 +156,16 @@ func (h *house) printAddresses(w io.Writer, demo string) {
 	}
 	_ = t.Flush() // an error of the terminal has no reader
 	fmt.Fprintln(w, "\nconveyor: all roles are running; next, in another terminal: bin/conveyor platforms")
+}
+
+// withoutUser is a URL without its user and password.
+func withoutUser(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "?"
+	}
+	u.User = nil
+	return u.String()
 }
 
 func stopStack(stack *devstack.Stack) error {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/cli"
+	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/devstack"
 )
 
@@ -36,10 +37,15 @@ func (c *withServicesCmd) Run(ctx context.Context, cli *CLI) (err error) {
 	devstack.Sweep(filepath.Join(cli.Home, "test-*"))
 	dir := filepath.Join(cli.Home, fmt.Sprintf("test-%d", os.Getpid()))
 	given := devstack.ExternalFrom(os.Getenv) // only its tools are used
+	conf, err := settings()
+	if err != nil {
+		return err
+	}
 	stack, err := devstack.Start(ctx, devstack.Options{
 		External: devstack.External{Browser: given.Browser, BrowserDriver: given.BrowserDriver},
 		Dir:      dir, Bin: filepath.Join(cli.Home, "bin"), FreePorts: true, Throwaway: !c.Durable,
-		Services: c.Only, NoInstall: c.NoInstall, Out: os.Stderr,
+		Services: c.Only, NoInstall: c.NoInstall, Out: os.Stderr, CreateDB: true,
+		NoSandbox: conf.Browser.Sandbox == config.SandboxOff,
 	})
 	if err != nil {
 		return interrupted(ctx, err)
@@ -48,7 +54,7 @@ func (c *withServicesCmd) Run(ctx context.Context, cli *CLI) (err error) {
 		if stopErr := stopStack(stack); stopErr != nil {
 			fmt.Fprintf(os.Stderr, "conveyor: %v\n", stopErr)
 		}
-		_ = os.RemoveAll(dir)
+		_ = devstack.Remove(dir)
 	}()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

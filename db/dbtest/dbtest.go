@@ -2,9 +2,11 @@
 package dbtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
@@ -20,12 +22,13 @@ import (
 // template is migrated once and copied for every test, which takes a tenth of the time.
 var template = "conveyor_test_" + db.SchemaID()
 
-// New returns a pool on a fresh database, dropped when the test ends. Without a server the test fails with the
-// command that starts one.
+// New returns a pool on a fresh database, dropped when the test ends. It connects as the application does, which may
+// not own its tables: see Owner. Without a server the test fails with the command that starts one.
 func New(t testing.TB) *pgxpool.Pool {
 	t.Helper()
 
-	server := servicetest.Address(t, "DATABASE_URL")
+	app := servicetest.Address(t, "DATABASE_URL")
+	server := owner(app)
 	ctx := t.Context()
 	admin, err := pgx.Connect(ctx, server)
 	require.NoError(t, err)
@@ -40,7 +43,7 @@ func New(t testing.TB) *pgxpool.Pool {
 	require.NoError(t, err)
 	_, err = admin.Exec(ctx, "SELECT pg_advisory_unlock(hashtext($1))", template)
 	require.NoError(t, err)
-	pool, err := db.Open(ctx, on(t, server, name), 10)
+	pool, err := db.Open(ctx, on(t, app, name), 10)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		pool.Close()
@@ -48,10 +51,24 @@ func New(t testing.TB) *pgxpool.Pool {
 		conn, err := pgx.Connect(ctx, server)
 		require.NoError(t, err)
 		defer conn.Close(ctx)
-		_, err = conn.Exec(ctx, "DROP DATABASE "+name+" WITH (FORCE)")
+		// FORCE would fail for the owner while the server itself vacuums a table there.
+		_, err = conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+			WHERE datname = $1 AND backend_type = 'client backend'`, name)
+		require.NoError(t, err)
+		_, err = conn.Exec(ctx, "DROP DATABASE "+name)
 		require.NoError(t, err)
 	})
 	return pool
+}
+
+// owner is the address of the server for the role that owns databases and tables.
+func owner(app string) string { return cmp.Or(os.Getenv("DATABASE_MIGRATE_URL"), app) }
+
+// Owner is the address of a pool's database for the role that owns its tables and may change them.
+func Owner(t testing.TB, pool *pgxpool.Pool) string {
+	t.Helper()
+
+	return on(t, owner(servicetest.Address(t, "DATABASE_URL")), pool.Config().ConnConfig.Database)
 }
 
 // prepare makes the template and brings it up to date.

@@ -28,6 +28,8 @@ type Options struct {
 	// Driver is the folder of Playwright's driver: package/cli.js of the npm package playwright-core, and node, a link to
 	// Node 18 or newer. Default the tool cache of `conveyor install-browser`.
 	Driver string
+	// NoSandbox runs Chromium without its own sandbox. Otherwise a Chromium that cannot have it is an error.
+	NoSandbox bool
 	// Dial makes the connections of pages, see fetch.Dial. Required.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
@@ -53,12 +55,11 @@ type Browser struct {
 	slots   *semaphore.Weighted
 	owned   sync.WaitGroup // the generations' goroutines
 
-	mu        sync.Mutex
-	closed    bool
-	proxy     *proxy
-	current   *generation // nil before the first page, and after its end
-	all       map[*generation]struct{}
-	unsandbox bool // Chromium's own sandbox cannot be had here
+	mu      sync.Mutex
+	closed  bool
+	proxy   *proxy
+	current *generation // nil before the first page, and after its end
+	all     map[*generation]struct{}
 }
 
 // ErrClosed is what Load returns after Close.

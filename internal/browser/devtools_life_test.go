@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,7 +41,7 @@ func ownDriver(t testing.TB) (dir string, running func() []proc) {
 	}
 	return dir, func() (out []proc) {
 		for _, p := range procs() {
-			if strings.Contains(p.line, dir+"/package/cli.js run-driver") {
+			if p.drives(dir) {
 				out = append(out, p)
 			}
 		}
@@ -75,7 +76,16 @@ func contexts(t testing.TB, stack *devstack.Stack) func() int {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = pw.Stop() })
-	b, err := pw.Chromium.ConnectOverCDP(stack.Vars()["CHROME_DEVTOOLS_URL"])
+	at, err := url.Parse(stack.Vars()["CHROME_DEVTOOLS_URL"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	password, _ := at.User.Password()
+	ask := http.Request{Header: http.Header{}}
+	ask.SetBasicAuth(at.User.Username(), password)
+	b, err := pw.Chromium.ConnectOverCDP("http://"+at.Host, playwright.BrowserTypeConnectOverCDPOptions{
+		Headers: map[string]string{"Authorization": ask.Header.Get("Authorization")},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -400,7 +400,7 @@ func TestCaptureIsGuarded(t *testing.T) {
 func TestCheckDevtools(t *testing.T) {
 	t.Parallel()
 	stack := startChromium(t)
-	chromium := strings.TrimPrefix(stack.Vars()["CHROME_DEVTOOLS_URL"], "http://")
+	chromium := strings.TrimPrefix(stack.Vars()["CHROME_DEVTOOLS_URL"], "http://") // with user and password
 	answer := func(status int, body string) string {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(status)
@@ -423,12 +423,12 @@ func TestCheckDevtools(t *testing.T) {
 	closed := httptest.NewServer(nil)
 	closed.Close()
 	name := func(url string) string { return strings.Replace(url, "127.0.0.1", "localhost", 1) }
-	_, port, _ := net.SplitHostPort(chromium)
 	for _, tt := range []struct{ name, url, text string }{
 		{"by address", "http://" + chromium, ""},
-		{"by name", "http://localhost:" + port, ""},
+		{"by name", name("http://" + chromium), ""},
 		{"a socket", "ws://" + chromium + "/devtools/browser/x", ""},
-		{"with secrets", "http://user:s3cr3t@" + chromium + "?token=s3cr3t", ""},
+		{"with secrets", "http://" + chromium + "?token=s3cr3t", ""},
+		{"a wrong password", "http://user:s3cr3t@" + chromium[strings.Index(chromium, "@")+1:], "the answer is status 401"},
 		{"a name is resolved", name(byName.URL), "the answer is status 418"},
 		{"refused", closed.URL, "connection refused"},
 		{"hangs", hangs.URL, "no answer within 2s"},

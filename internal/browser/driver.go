@@ -9,12 +9,15 @@ import (
 	"time"
 
 	"github.com/playwright-community/playwright-go"
+
+	"github.com/mtlrent/conveyor/internal/chromium"
 )
 
 // driver is a process of Playwright's, and the Chromium that it has started, if any.
 type driver struct {
-	folder string
+	folder string // as installed
 	log    *slog.Logger
+	cell   *chromium.Cell // where it runs, nil before
 	pw     *playwright.Playwright
 
 	family struct {
@@ -28,11 +31,20 @@ var starting sync.Mutex
 
 // run starts the driver and remembers its process.
 func (d *driver) run() error {
+	cell, err := chromium.NewCell()
+	if err != nil {
+		return err
+	}
+	d.cell = cell
+	folder, err := cell.Driver(d.folder)
+	if err != nil {
+		return err
+	}
 	starting.Lock()
 	defer starting.Unlock()
-	others := drivers(d.folder)
+	others := drivers(cell.Code())
 	seen := func() {
-		for pid, p := range drivers(d.folder) {
+		for pid, p := range drivers(cell.Code()) {
 			if _, other := others[pid]; !other {
 				d.family.Lock()
 				d.family.driver = p
@@ -44,7 +56,7 @@ func (d *driver) run() error {
 	t := time.AfterFunc(callGrace, seen)
 	defer t.Stop()
 	pw, err := playwright.Run(&playwright.RunOptions{
-		DriverDirectory: d.folder, SkipInstallBrowsers: true, Stdout: io.Discard, Stderr: io.Discard, Logger: d.log,
+		DriverDirectory: folder, SkipInstallBrowsers: true, Stdout: io.Discard, Stderr: io.Discard, Logger: d.log,
 	})
 	seen()
 	if err != nil {
@@ -82,7 +94,9 @@ func (d *driver) end() {
 		d.family.kill()
 		time.Sleep(10 * time.Millisecond)
 	}
-	d.family.cleanUp()
+	if err := d.cell.Remove(); err != nil {
+		d.log.Warn("files of Chromium are left", "err", err)
+	}
 }
 
 // briefly cuts what Playwright adds to its messages: a log of the call, and of Chromium.

@@ -1,12 +1,14 @@
 package browser
 
 import (
+	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/playwright-community/playwright-go"
+
+	"github.com/mtlrent/conveyor/internal/chromium"
 )
 
 // Why a generation ends.
@@ -109,16 +111,9 @@ func (g *generation) launch() error {
 	if err := g.driver.run(); err != nil {
 		return err
 	}
-	g.b.mu.Lock()
-	unsandbox := g.b.unsandbox || os.Geteuid() == 0 // Chromium refuses to sandbox for root
-	g.b.mu.Unlock()
-	browser, err := g.driver.pw.Chromium.Launch(g.launchOptions(!unsandbox))
-	if err != nil && !unsandbox && strings.Contains(err.Error(), "sandbox") {
-		g.b.o.Log.Warn("Chromium runs without its sandbox: the kernel or the container allows no user namespaces")
-		g.b.mu.Lock()
-		g.b.unsandbox = true
-		g.b.mu.Unlock()
-		browser, err = g.driver.pw.Chromium.Launch(g.launchOptions(false))
+	browser, err := g.driver.pw.Chromium.Launch(g.launchOptions())
+	if err != nil && chromium.Unsandboxed(err.Error()) {
+		return errors.New(chromium.NoSandbox)
 	}
 	if err != nil {
 		return briefly(err)
@@ -131,18 +126,17 @@ func (g *generation) launch() error {
 	return nil
 }
 
-func (g *generation) launchOptions(sandbox bool) playwright.BrowserTypeLaunchOptions {
+func (g *generation) launchOptions() playwright.BrowserTypeLaunchOptions {
 	return playwright.BrowserTypeLaunchOptions{
-		ExecutablePath: &g.b.o.Executable, ChromiumSandbox: &sandbox,
+		ExecutablePath: &g.b.o.Executable, ChromiumSandbox: playwright.Bool(!g.b.o.NoSandbox),
 		Proxy:             &playwright.Proxy{Server: g.b.proxy.url()}, // Playwright adds <-loopback>: nothing bypasses it
 		IgnoreDefaultArgs: []string{"--enable-automation"},
-		Args: []string{
+		Args: append([]string{
 			"--disable-blink-features=AutomationControlled", // navigator.webdriver
-			"--disable-site-isolation-trials",               // a process a page, and one identity in all its frames
 			"--accept-lang=" + strings.Join(g.languages, ","),
 			"--disable-quic", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", // nothing around the proxy
 			"--blink-settings=imagesEnabled=false", "--disable-remote-fonts", "--mute-audio",
 			"--disable-gpu", "--disable-sync", "--disable-domain-reliability", "--no-pings",
-		},
+		}, chromium.Bounds...), // without site isolation all frames of a page have one identity, too
 	}
 }

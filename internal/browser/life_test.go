@@ -48,6 +48,13 @@ type proc struct {
 	line                 string
 }
 
+// drives says whether it runs the driver of a folder, in a cell of its own.
+func (p proc) drives(folder string) bool {
+	before, _, ok := strings.Cut(p.line, "/package/cli.js run-driver")
+	origin, _ := os.Readlink(filepath.Dir(before[strings.LastIndexByte(before, ' ')+1:]) + "/origin")
+	return ok && origin == folder
+}
+
 func procs() []proc {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	var out []proc
@@ -84,7 +91,7 @@ func marked(t testing.TB, o browser.Options, sites ...*site) (b *browser.Browser
 	b = launch(t, o, sites...)
 	driver = func() (out []proc) {
 		for _, p := range procs() {
-			if p.parent == os.Getpid() && strings.Contains(p.line, dir+"/package/cli.js run-driver") {
+			if p.parent == os.Getpid() && p.drives(dir) {
 				out = append(out, p)
 			}
 		}

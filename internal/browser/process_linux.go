@@ -43,7 +43,6 @@ func processes() []process {
 // family are the processes of a generation: the driver and all of Chromium, which has a session of its own.
 type family struct {
 	driver, chromium process // zero while unknown
-	profile          string  // Chromium's folder
 }
 
 // drivers are our children that run the Playwright driver.
@@ -68,12 +67,6 @@ func (f *family) find() {
 			continue
 		}
 		f.chromium = p
-		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
-		for _, arg := range strings.Split(string(line), "\x00") {
-			if dir, ok := strings.CutPrefix(arg, "--user-data-dir="); ok {
-				f.profile = dir
-			}
-		}
 	}
 }
 
@@ -116,12 +109,5 @@ func (f *family) rss() int64 {
 func (f *family) kill() {
 	for _, p := range f.members() {
 		_ = syscall.Kill(p.pid, syscall.SIGKILL) // it may have ended since
-	}
-}
-
-// cleanUp removes the profile that a driver which was killed has left.
-func (f *family) cleanUp() {
-	if strings.HasPrefix(filepath.Base(f.profile), "playwright_chromiumdev_profile-") {
-		_ = os.RemoveAll(f.profile)
 	}
 }

@@ -15,4 +15,3 @@ func (f *family) members() []process { return nil }
 func (f *family) alive() bool        { return true }
 func (f *family) rss() int64         { return 0 }
 func (f *family) kill()              {}
-func (f *family) cleanUp()           {}

@@ -3,13 +3,9 @@
 package chromium
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"time"
+	"strings"
 )
 
 // Install is the advice of errors about a missing Chromium or driver.
@@ -40,11 +36,28 @@ func Check(executable string) error {
 	return nil
 }
 
-// Args are the arguments of a headless Chromium with its profile below data. No page gets past the proxy of its
+// Bounds are the arguments that bound what a page may take. Site isolation would give each site in a page a process of
+// its own, as many as the page has frames; what it protects, the logins and data of other sites, is in no browser context
+// of ours, and contexts never share a process.
+var Bounds = []string{
+	"--disable-site-isolation-trials", "--renderer-process-limit=4", "--js-flags=--max-old-space-size=512", // MiB
+}
+
+// NoSandbox is the advice of errors about a sandbox that cannot be had.
+const NoSandbox = "Chromium cannot run in its sandbox here: the kernel or the container allows no user namespaces. " +
+	"Allow them (in Docker: --security-opt seccomp=deploy/seccomp-chromium.json), or set " +
+	"CONVEYOR_BROWSER_SANDBOX=off, which lets a page that breaks Chromium do what this user may"
+
+// Unsandboxed says whether an output of Chromium's, or of Playwright's, is about a sandbox that cannot be had.
+func Unsandboxed(output string) bool {
+	return strings.Contains(output, "No usable sandbox") || strings.Contains(output, "sandboxing failed")
+}
+
+// Args are the arguments of a headless Chromium with its profile in a folder. No page gets past the proxy of its
 // context, and Chromium makes no requests of its own.
-func Args(data string, sandbox bool) []string {
+func Args(profile string, sandbox bool) []string {
 	args := []string{
-		"--headless=new", "--user-data-dir=" + filepath.Join(data, "profile"),
+		"--headless=new", "--user-data-dir=" + profile,
 		"--no-first-run", "--no-default-browser-check", "--mute-audio", "--hide-scrollbars", "--disable-gpu",
 		"--disable-quic", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", // nothing around a proxy
 		"--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--disable-extensions",
@@ -57,26 +70,9 @@ func Args(data string, sandbox bool) []string {
 		"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows",
 		"--disable-renderer-backgrounding",
 	}
+	args = append(args, Bounds...)
 	if !sandbox {
 		args = append(args, "--no-sandbox")
 	}
 	return append(args, "about:blank")
-}
-
-// Sandboxed says whether Chromium can run in its sandbox here. It refuses to as root; for other users it is tried, for
-// up to 20 seconds.
-func Sandboxed(ctx context.Context, executable string) bool {
-	if os.Geteuid() == 0 {
-		return false
-	}
-	dir, err := os.MkdirTemp("", "conveyor-chromium-*")
-	if err != nil {
-		return true
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, executable, append(Args(dir, true), "--dump-dom")...)
-	out, err := cmd.CombinedOutput()
-	return err == nil || !bytes.Contains(out, []byte("sandbox"))
 }

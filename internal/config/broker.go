@@ -4,7 +4,7 @@ import "time"
 
 // RabbitMQ is the broker of messages and events.
 type RabbitMQ struct {
-	URL           string `env:"RABBITMQ_URL" envDefault:"amqp://mtlrent:mtlrent@127.0.0.1:5673/" doc:"URL of the broker; percent-encode the credentials" secret:"url" validate:"scheme=amqp amqps"`
+	URL           string `env:"RABBITMQ_URL" envDefault:"amqp://127.0.0.1:5673/" doc:"URL of the broker; percent-encode the credentials" secret:"url" validate:"scheme=amqp amqps"`
 	ManagementURL string `env:"RABBITMQ_MANAGEMENT_URL" envDefault:"http://127.0.0.1:15673" doc:"URL of the management API, for rates and unacked counts; without credentials, those of RABBITMQ_URL are used" secret:"url"`
 	QueueType     string `env:"RABBITMQ_QUEUE_TYPE" envDefault:"quorum" doc:"type of declared queues: quorum or classic" validate:"oneof=quorum classic"`
 	Declare       bool   `env:"RABBITMQ_DECLARE_TOPOLOGY" envDefault:"true" doc:"declare exchanges and queues at startup; false only checks that they exist"`

@@ -1,6 +1,12 @@
 package config
 
-import "time"
+import (
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+)
 
 // Listings is the pipeline of rental adverts.
 type Listings struct {
@@ -15,5 +21,31 @@ type Images struct {
 	BlobURL      string        `env:"CONVEYOR_BLOB_URL" envDefault:"" secret:"url" doc:"URL of the blob store: file:///path, s3://…, gs://…, azblob://…; the default is .conveyor/blobs"`
 	Fetch        bool          `env:"CONVEYOR_IMAGES" envDefault:"true" doc:"download the images of listings; images skipped while it is false are downloaded when the listing is processed again"`
 	Interval     time.Duration `env:"CONVEYOR_IMAGE_INTERVAL" envDefault:"500ms" doc:"time between two downloads from one host, across all processes" validate:"gt=0"`
-	AllowPrivate []string      `env:"CONVEYOR_ALLOW_PRIVATE_HOSTS" envDefault:"" doc:"host:port pairs on private networks that downloads may reach, by commas"`
+	AllowPrivate []string      `env:"CONVEYOR_ALLOW_PRIVATE_HOSTS" envDefault:"" doc:"host:port pairs on private networks that pages and downloads may reach, by commas" validate:"dive,hostport"`
+	Demo         bool          `env:"CONVEYOR_DEMO" envDefault:"false" doc:"accept the loopback interface in CONVEYOR_ALLOW_PRIVATE_HOSTS, where the services of a local stack listen as well as its demo site; conveyor up does"`
+}
+
+// check tests that no page of a stranger's reaches the services of the machine.
+func (i Images) check(Config) (wrong []string) {
+	for _, at := range i.AllowPrivate {
+		if host, _, err := net.SplitHostPort(at); err == nil && isLoopback(host) && !i.Demo {
+			wrong = append(wrong, "CONVEYOR_ALLOW_PRIVATE_HOSTS has "+strconv.Quote(at)+
+				", which is on the loopback interface; CONVEYOR_DEMO=true accepts that, for a demo site")
+		}
+	}
+	return wrong
+}
+
+// isHostPort accepts a host with one port.
+func isHostPort(s string) bool {
+	host, port, err := net.SplitHostPort(s)
+	n, nerr := strconv.Atoi(port)
+	return err == nil && host != "" && nerr == nil && n > 0 && n < 1<<16
+}
+
+func isLoopback(host string) bool {
+	name := strings.TrimSuffix(strings.ToLower(host), ".")
+	address, err := netip.ParseAddr(host)
+	return name == "localhost" || strings.HasSuffix(name, ".localhost") ||
+		err == nil && (address.Unmap().IsLoopback() || address.Unmap().IsUnspecified())
 }

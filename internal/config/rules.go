@@ -23,6 +23,7 @@ import (
 //	transport    one of the transports of a scraper
 //	taskqueue    one of the task queues that Load was given
 //	network      an IP address or a network in CIDR notation
+//	hostport     a host and a port
 //	amqpname     a name of an exchange, queue or routing key that is not reserved by the broker
 //	issuer       an OIDC issuer
 type rules struct {
@@ -70,6 +71,7 @@ func (r rules) validator() *validator.Validate {
 	}
 	add("scheme", func(value, schemes string) bool { return isURL(value, strings.Fields(schemes)...) })
 	add("network", func(value, _ string) bool { return isNetwork(value) })
+	add("hostport", func(value, _ string) bool { return isHostPort(value) })
 	add("amqpname", func(value, _ string) bool {
 		return value != "" && len(value) <= 240 && !strings.HasPrefix(value, "amq.")
 	})
@@ -118,6 +120,8 @@ func (r rules) expected(tag string) string {
 			return urlOf(strings.Fields(param)...)
 		case "network":
 			return "an address or a network such as 10.0.0.0/8"
+		case "hostport":
+			return "a host and a port such as images.internal:8080"
 		case "amqpname":
 			return "a name of 1 to 240 bytes that does not begin with amq."
 		case "issuer":

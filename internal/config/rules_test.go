@@ -46,6 +46,13 @@ var bounds = []struct {
 	{"CONVEYOR_STALE_AFTER", "1m|48h", "59s", "CONVEYOR_STALE_AFTER is 59s, expected 1m or more"},
 	{"CONVEYOR_STALENESS_EVERY", "1m|4h", "59s", "CONVEYOR_STALENESS_EVERY is 59s, expected 1m or more"},
 	{"CONVEYOR_IMAGE_INTERVAL", "1ns|500ms", "0s|-1s", "CONVEYOR_IMAGE_INTERVAL is 0s, expected more than 0"},
+	{"CONVEYOR_ALLOW_PRIVATE_HOSTS", "|demo:8090|10.0.0.7:80,[fd00::1]:8080|conveyor.local:1",
+		"demo|10.0.0.7|demo:|:80|demo:0|demo:http|demo:8090,[fd00::1]|demo:8090,localhost:80|127.0.0.1:9222|" +
+			"[::1]:80|x.localhost:80|[::ffff:127.0.0.1]:80|0.0.0.0:80|localhost.:80",
+		`CONVEYOR_ALLOW_PRIVATE_HOSTS is "demo", expected a host and a port such as images.internal:8080`},
+	{"DATABASE_MIGRATE_URL", "|postgres://db/x|postgresql://db/x", "mysql://db/x|db|postgres://me:hunter2%zz@db/",
+		"DATABASE_MIGRATE_URL is not a URL that begins with postgres:// or postgresql://"},
+	{"CONVEYOR_BROWSER_SANDBOX", "required|off", "on|no", `CONVEYOR_BROWSER_SANDBOX is "on", expected one of required, off`},
 	{"CONVEYOR_BROWSER_PAGES", "1|32", "0|33", "CONVEYOR_BROWSER_PAGES is 0, expected 1 to 32"},
 	{"CONVEYOR_BROWSER_TIMEOUT", "1s|30s", "999ms", "CONVEYOR_BROWSER_TIMEOUT is 999ms, expected 1s or more"},
 	{"CONVEYOR_BROWSER_MAX_CYCLES", "1|50", "0", "CONVEYOR_BROWSER_MAX_CYCLES is 0, expected 1 or more"},
@@ -90,6 +97,20 @@ func TestBounds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The demo site of a local stack is on the loopback.
+func TestLoopbackForTheDemo(t *testing.T) {
+	t.Setenv("CONVEYOR_ALLOW_PRIVATE_HOSTS", "127.0.0.1:8090,localhost:8090")
+	_, err := config.Load(queues)
+	require.ErrorContains(t, err, `CONVEYOR_ALLOW_PRIVATE_HOSTS has "127.0.0.1:8090", which is on the loopback interface; `+
+		"CONVEYOR_DEMO=true accepts that")
+	t.Setenv("CONVEYOR_DEMO", "true")
+	_, err = config.Load(queues)
+	require.NoError(t, err)
+	t.Setenv("CONVEYOR_ALLOW_PRIVATE_HOSTS", "127.0.0.1")
+	_, err = config.Load(queues)
+	require.ErrorContains(t, err, "expected a host and a port")
 }
 
 // Every setting with a validate tag is in the table above.

@@ -8,10 +8,14 @@ import (
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
+// SandboxOff is the value of Browser.Sandbox that lets Chromium run without it.
+const SandboxOff = "off"
+
 // Browser is the Chromium that loads the pages of rental sites, which a worker starts itself.
 type Browser struct {
 	Executable string        `env:"CONVEYOR_BROWSER" envDefault:"" doc:"path of Chromium; the default is the first of chromium, chromium-browser and google-chrome on the PATH"`
 	Driver     string        `env:"CONVEYOR_BROWSER_DRIVER" envDefault:"" doc:"folder of Playwright's driver; the default is the one that conveyor install-browser uses"`
+	Sandbox    string        `env:"CONVEYOR_BROWSER_SANDBOX" envDefault:"required" doc:"sandbox of Chromium, also of the one that conveyor up and with-services start: required, without which it does not start, or off" validate:"oneof=required off"`
 	Pages      int           `env:"CONVEYOR_BROWSER_PAGES" envDefault:"2" doc:"pages loaded at once per process, 1 to 32" validate:"min=1,max=32"`
 	Timeout    time.Duration `env:"CONVEYOR_BROWSER_TIMEOUT" envDefault:"30s" doc:"maximum time of a page" validate:"min=1s"`
 	MaxCycles  int           `env:"CONVEYOR_BROWSER_MAX_CYCLES" envDefault:"50" doc:"scrape cycles after which Chromium is restarted" validate:"min=1"`

@@ -21,8 +21,12 @@ type BrowserOptions struct {
 // InstallBrowser installs Chromium, Node and Playwright's driver where they are missing, for machines without a stack.
 // It returns the path of Chromium and the folder of the driver.
 func InstallBrowser(ctx context.Context, o BrowserOptions) (executable, driver string, err error) {
+	// Without a home there is no cache of ours, and no other folder to trust: names below /tmp may be taken by others.
+	if _, err := os.UserCacheDir(); err != nil && o.Dir == "" {
+		return "", "", fmt.Errorf("find a folder for the browser's driver: %w: set HOME, or name the folder", err)
+	}
 	s := &Stack{opts: Options{
-		Services: []string{Browser}, NoInstall: o.NoInstall, Bin: os.TempDir(),
+		Services: []string{Browser}, NoInstall: o.NoInstall, Bin: filepath.Dir(o.Dir),
 		External: External{BrowserDriver: o.Dir},
 	}, show: newProgress(o.Out)}
 	defer s.show.close()

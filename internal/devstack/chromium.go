@@ -2,43 +2,72 @@ package devstack
 
 import (
 	"context"
+	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"time"
 
 	"github.com/mtlrent/conveyor/internal/chromium"
 )
 
-// chromium is a headless Chromium with an open DevTools port on the loopback, without a password: every process of this
-// machine may use it. Its profile begins empty each time.
+// chromium is a headless Chromium in its sandbox, and a relay of ours to its DevTools, whose password is in the address.
+// Its profile begins empty each time.
 func (s *Stack) chromium() ([]*service, error) {
-	data := filepath.Join(s.opts.Dir, "data", Chromium)
-	at := "http://" + addr(s.ports.Chromium)
-	sandbox := true
+	cell, err := chromium.NewCell()
+	if err != nil {
+		return nil, err
+	}
+	var relay *chromium.Relay
+	profile := filepath.Join(cell.Home(), "profile")
 	return []*service{{
 		name: Chromium,
-		at:   at,
+		at:   "http://" + addr(s.ports.Chromium) + ", with a password: CHROME_DEVTOOLS_URL in the file env",
 		prepare: func(ctx context.Context) error {
-			sandbox = chromium.Sandboxed(ctx, s.tools.chromium)
-			if !sandbox && os.Geteuid() != 0 {
-				s.log.Warn("Chromium runs without its sandbox: the kernel or the container allows no user namespaces")
+			l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr(s.ports.Chromium))
+			if err != nil {
+				return err
 			}
-			return os.MkdirAll(data, 0o755) // the folders above are those of services with other users too
+			relay = chromium.NewRelay(l, s.secrets.DevTools, s.log)
+			return nil
 		},
 		command: func() *exec.Cmd {
-			_ = os.RemoveAll(data) // of the last one, which is gone
-			_ = os.MkdirAll(data, 0o755)
-			args := append(chromium.Args(data, sandbox), "--remote-debugging-port="+strconv.Itoa(s.ports.Chromium))
-			cmd := exec.Command(s.tools.chromium, args...)
-			cmd.Dir = data
+			_ = os.RemoveAll(profile) // of the last one, which is gone
+			args := append(chromium.Args(profile, !s.opts.NoSandbox), "--remote-debugging-pipe")
+			cmd := cell.Command(s.tools.chromium, args...)
+			attr := procAttr(syscall.SIGTERM)
+			if cmd.SysProcAttr != nil {
+				attr.Credential = cmd.SysProcAttr.Credential
+			}
+			cmd.SysProcAttr = attr
 			return cmd
 		},
-		probe:  func(ctx context.Context) error { return pingHTTP(ctx, at+"/json/version") },
+		attach:  func(cmd *exec.Cmd) (func(), error) { return relay.Attach(cmd) },
+		probe:   func(ctx context.Context) error { return pingHTTP(ctx, s.env["CHROME_DEVTOOLS_URL"]+"/json/version") },
+		explain: unsandboxed,
+		tend: func(pid int) {
+			if ended := chromium.Trim(pid, chromium.MaxMemory); ended != "" {
+				s.log.Warn("Chromium had grown too large", "ended", ended)
+			}
+		},
+		remove: func() {
+			if relay != nil {
+				relay.Close()
+			}
+			_ = cell.Remove()
+		},
 		stopBy: syscall.SIGTERM,
 		grace:  5 * time.Second,
 		within: 60 * time.Second,
 	}}, nil
+}
+
+// unsandboxed says what to do about a Chromium that ended because it could not have its sandbox.
+func unsandboxed(err error) error {
+	if chromium.Unsandboxed(err.Error()) {
+		return errors.New(chromium.NoSandbox)
+	}
+	return err
 }

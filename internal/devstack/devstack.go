@@ -52,6 +52,10 @@ type Options struct {
 	External External
 	// NoInstall makes a missing package or tool an error that names it.
 	NoInstall bool
+	// NoSandbox runs Chromium without its sandbox. Otherwise a Chromium that cannot have it is an error.
+	NoSandbox bool
+	// CreateDB lets the owner of the database create others, as tests do.
+	CreateDB bool
 	// Throwaway trades durability for speed: for data that is deleted afterwards, never for any other.
 	Throwaway bool
 	// Out shows progress while services come up; nil is silent. Log takes later events; nil is slog.Default.
@@ -64,6 +68,7 @@ type Stack struct {
 	opts     Options
 	ports    Ports
 	env      map[string]string
+	secrets  *secrets
 	show     *progress
 	log      *slog.Logger
 	tools    tools
@@ -93,7 +98,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := private(dir); err != nil {
 		return nil, fmt.Errorf("create %s: %w", dir, err)
 	}
 	s := &Stack{opts: o, ports: o.Ports, log: o.Log, pace: usualPace(), failure: make(chan struct{})}
@@ -154,6 +159,16 @@ func (s *Stack) claim() error {
 	s.held = append(s.held, f)
 	if n := endLeftovers(s.opts.Dir, 10*time.Second); n > 0 {
 		s.log.Warn("stopped processes of a run that was killed", "processes", n, "dir", s.opts.Dir)
+	}
+	if s.secrets, err = loadSecrets(s.opts.Dir); err != nil {
+		return err
+	}
+	// Files of an older version, which every user of the machine could read. The folder itself may have to let pass the
+	// user of Postgres.
+	for _, name := range []string{"log", "run", "blobs", "drafts", "data/" + RabbitMQ, "data/" + Redis, "data/" + Temporal} {
+		if err := private(filepath.Join(s.opts.Dir, name)); err != nil {
+			return fmt.Errorf("create data folder: %w", err)
+		}
 	}
 	if !s.opts.FreePorts {
 		return nil
@@ -242,15 +257,19 @@ func (s *Stack) addresses() map[string]string {
 			env[key] = ours
 		}
 	}
-	put(Postgres, "DATABASE_URL", e.DatabaseURL, databaseURL(s.ports.Postgres, "conveyor"))
-	put(RabbitMQ, "RABBITMQ_URL", e.RabbitMQURL, "amqp://mtlrent:mtlrent@"+addr(s.ports.RabbitMQ)+"/")
-	put(RabbitMQ, "RABBITMQ_MANAGEMENT_URL", e.ManagementURL, "http://mtlrent:mtlrent@"+addr(s.ports.Management))
-	put(Redis, "REDIS_URL", e.RedisURL, "redis://"+addr(s.ports.Redis)+"/0")
+	put(Postgres, "DATABASE_URL", e.DatabaseURL, databaseURL(s.ports.Postgres, roleApp, s.secrets.App, "conveyor"))
+	put(Postgres, "DATABASE_MIGRATE_URL", e.MigrateURL,
+		databaseURL(s.ports.Postgres, roleOwner, s.secrets.Owner, "conveyor"))
+	broker := rabbitUser + ":" + s.secrets.RabbitMQ + "@"
+	put(RabbitMQ, "RABBITMQ_URL", e.RabbitMQURL, "amqp://"+broker+addr(s.ports.RabbitMQ)+"/")
+	put(RabbitMQ, "RABBITMQ_MANAGEMENT_URL", e.ManagementURL, "http://"+broker+addr(s.ports.Management))
+	put(Redis, "REDIS_URL", e.RedisURL, "redis://:"+s.secrets.Redis+"@"+addr(s.ports.Redis)+"/0")
 	put(Temporal, "TEMPORAL_ADDRESS", e.TemporalAddress, addr(s.ports.Temporal))
 	if env["TEMPORAL_ADDRESS"] != "" {
 		env["TEMPORAL_NAMESPACE"] = Namespace
 	}
-	put(Chromium, "CHROME_DEVTOOLS_URL", e.DevtoolsURL, "http://"+addr(s.ports.Chromium))
+	put(Chromium, "CHROME_DEVTOOLS_URL", e.DevtoolsURL,
+		"http://conveyor:"+s.secrets.DevTools+"@"+addr(s.ports.Chromium))
 	put(Browser, "CONVEYOR_BROWSER", e.Browser, s.tools.chromium)
 	put(Browser, "CONVEYOR_BROWSER_DRIVER", e.BrowserDriver, s.tools.driver)
 	env["CONVEYOR_API_URL"] = "http://" + addr(s.ports.API)

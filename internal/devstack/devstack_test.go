@@ -30,7 +30,7 @@ func startRedis(t *testing.T, dir string) *Stack {
 }
 
 func pingRedis(ctx context.Context, s *Stack) error {
-	c := redis.NewClient(&redis.Options{Addr: addr(s.Ports().Redis), MaxRetries: -1})
+	c := redis.NewClient(&redis.Options{Addr: addr(s.Ports().Redis), Password: s.secrets.Redis, MaxRetries: -1})
 	defer func() { _ = c.Close() }()
 	return c.Ping(ctx).Err()
 }
@@ -46,7 +46,7 @@ func TestStackLives(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "redis is back", func() bool { return pingRedis(t.Context(), s) == nil })
-	if got, want := s.Vars()["REDIS_URL"], "redis://"+addr(s.Ports().Redis)+"/0"; got != want {
+	if got, want := s.Vars()["REDIS_URL"], "redis://:"+s.secrets.Redis+"@"+addr(s.Ports().Redis)+"/0"; got != want {
 		t.Errorf("REDIS_URL = %q; want %q", got, want)
 	}
 	if _, ok := s.Vars()["DATABASE_URL"]; ok {
@@ -75,10 +75,17 @@ func TestChromiumLives(t *testing.T) {
 	}
 	defer func() { _ = s.Stop(context.Background()) }()
 	at := s.Vars()["CHROME_DEVTOOLS_URL"]
-	if want := "http://" + addr(s.Ports().Chromium); at != want || s.Vars()["CONVEYOR_BROWSER_DRIVER"] == "" {
+	if want := "http://conveyor:" + s.secrets.DevTools + "@" + addr(s.Ports().Chromium); at != want || s.Vars()["CONVEYOR_BROWSER_DRIVER"] == "" {
 		t.Errorf("variables are %v; want %s and the driver", s.Vars(), want)
 	}
-	old := filepath.Join(dir, "data", Chromium, "profile", "old")
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", s.Pid(Chromium)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, profile, _ := strings.Cut(string(line), "--user-data-dir=")
+	profile, _, _ = strings.Cut(profile, "\x00")
+	profile, _, _ = strings.Cut(profile, " ")
+	old := filepath.Join(profile, "old")
 	if err := os.WriteFile(old, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -98,6 +105,9 @@ func TestChromiumLives(t *testing.T) {
 	}
 	if left := living(leftovers(mark(dir))); len(left) > 0 {
 		t.Errorf("processes %v are left", left)
+	}
+	if _, err := os.Stat(profile); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("profile after Stop: %v; want it gone", err)
 	}
 }
 

@@ -3,35 +3,35 @@ package devstack
 import (
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
 
 // envKeys are the variables of a stack, in the order in which the env file lists them.
 var envKeys = []string{
-	"DATABASE_URL", "RABBITMQ_URL", "RABBITMQ_MANAGEMENT_URL", "REDIS_URL", "TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE",
-	"CONVEYOR_API_URL", "CHROME_DEVTOOLS_URL", "CONVEYOR_BROWSER", "CONVEYOR_BROWSER_DRIVER",
+	"DATABASE_URL", "DATABASE_MIGRATE_URL", "RABBITMQ_URL", "RABBITMQ_MANAGEMENT_URL", "REDIS_URL", "TEMPORAL_ADDRESS",
+	"TEMPORAL_NAMESPACE", "CONVEYOR_API_URL", "CHROME_DEVTOOLS_URL", "CONVEYOR_BROWSER", "CONVEYOR_BROWSER_DRIVER",
 }
 
 // External are services that already run and are used where they are. An empty field means: start our own.
 type External struct {
-	DatabaseURL, RabbitMQURL, ManagementURL, RedisURL, TemporalAddress string
+	DatabaseURL, MigrateURL string // MigrateURL is the owner's, if that is another role
+
+	RabbitMQURL, ManagementURL, RedisURL, TemporalAddress string
 
 	DevtoolsURL string
 
 	Browser, BrowserDriver string // Chromium's path, and the folder of Playwright's driver
 }
 
-// ExternalFrom reads DATABASE_URL, RABBITMQ_URL, RABBITMQ_MANAGEMENT_URL, REDIS_URL, TEMPORAL_ADDRESS,
-// CHROME_DEVTOOLS_URL, CONVEYOR_BROWSER and CONVEYOR_BROWSER_DRIVER through getenv. With a DATABASE_URL and no
+// ExternalFrom reads DATABASE_URL, DATABASE_MIGRATE_URL, RABBITMQ_URL, RABBITMQ_MANAGEMENT_URL, REDIS_URL,
+// TEMPORAL_ADDRESS, CHROME_DEVTOOLS_URL, CONVEYOR_BROWSER and CONVEYOR_BROWSER_DRIVER through getenv. With a DATABASE_URL and no
 // TEMPORAL_ADDRESS our own Temporal keeps its two databases on that server, so its user must be allowed to create
 // databases.
 func ExternalFrom(getenv func(string) string) External {
 	return External{
-		DatabaseURL: getenv("DATABASE_URL"), RabbitMQURL: getenv("RABBITMQ_URL"),
-		ManagementURL: getenv("RABBITMQ_MANAGEMENT_URL"), RedisURL: getenv("REDIS_URL"),
+		DatabaseURL: getenv("DATABASE_URL"), MigrateURL: getenv("DATABASE_MIGRATE_URL"),
+		RabbitMQURL: getenv("RABBITMQ_URL"), ManagementURL: getenv("RABBITMQ_MANAGEMENT_URL"), RedisURL: getenv("REDIS_URL"),
 		TemporalAddress: getenv("TEMPORAL_ADDRESS"), DevtoolsURL: getenv("CHROME_DEVTOOLS_URL"),
 		Browser: getenv("CONVEYOR_BROWSER"), BrowserDriver: getenv("CONVEYOR_BROWSER_DRIVER"),
 	}
@@ -49,19 +49,7 @@ func writeEnv(path string, env, settings map[string]string) error {
 	for _, k := range slices.Sorted(maps.Keys(settings)) {
 		fmt.Fprintf(&b, "%s=%s\n", k, shellQuote(settings[k]))
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), "env-*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	_, err = tmp.WriteString(b.String())
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(tmp.Name())
+	if err := writePrivate(path, []byte(b.String())); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil

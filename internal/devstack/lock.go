@@ -16,7 +16,7 @@ var ErrRunning = errors.New("another conveyor is already running in this folder"
 // file that lies about is never stale. note is shown to the next process that tries.
 func lock(dir, note string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}

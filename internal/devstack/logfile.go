@@ -14,13 +14,13 @@ const maxLog = 16 << 20
 // openLog starts a service's log afresh and keeps the previous run's as .1. It is opened for appending, so a child that
 // holds it goes on at the new end after capLog has emptied it.
 func openLog(path string) (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
 	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
 		_ = os.Rename(path, path+".1")
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND|os.O_TRUNC, 0o644)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
@@ -34,7 +34,7 @@ func capLog(f *os.File) {
 	if err != nil || info.Size() <= maxLog {
 		return
 	}
-	old, err := os.Create(f.Name() + ".1")
+	old, err := os.OpenFile(f.Name()+".1", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return
 	}

@@ -149,13 +149,13 @@ const (
 // long as the returned file stays open. The lock, not luck, keeps two test runs on one machine apart.
 func freePorts() (Ports, *os.File, error) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("conveyor-ports-%d", os.Getuid()))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := ours(dir); err != nil {
 		return Ports{}, nil, fmt.Errorf("reserve ports: %w", err)
 	}
 	first := os.Getpid() % blocks
 	for i := range blocks {
 		block := (first + i) % blocks
-		f, err := os.OpenFile(filepath.Join(dir, strconv.Itoa(block)), os.O_CREATE|os.O_RDWR, 0o600)
+		f, err := os.OpenFile(filepath.Join(dir, strconv.Itoa(block)), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 		if err != nil {
 			return Ports{}, nil, fmt.Errorf("reserve ports: %w", err)
 		}

@@ -57,34 +57,3 @@ func zombie(pid int) bool {
 	_, after, _ := strings.Cut(string(stat), ") ")
 	return strings.HasPrefix(after, "Z")
 }
-
-// capabilities returns the effective capability set of this process as a bit mask.
-func capabilities() uint64 {
-	status, _ := os.ReadFile("/proc/self/status")
-	for line := range strings.Lines(string(status)) {
-		if hex, ok := strings.CutPrefix(line, "CapEff:"); ok {
-			n, _ := strconv.ParseUint(strings.TrimSpace(hex), 16, 64)
-			return n
-		}
-	}
-	return 0
-}
-
-// Numbers from linux/capability.h.
-const (
-	capDACOverride   = 1
-	capDACReadSearch = 2
-)
-
-// passFolders lets a child with another user ID walk through folders that are closed to it, by handing it the one
-// capability for that. It reports false when we do not have it to give.
-func passFolders(attr *syscall.SysProcAttr) bool {
-	have := capabilities()
-	for _, c := range []uintptr{capDACReadSearch, capDACOverride} {
-		if have&(1<<c) != 0 {
-			attr.AmbientCaps = []uintptr{c}
-			return true
-		}
-	}
-	return false
-}

@@ -17,5 +17,3 @@ func Tie(*exec.Cmd) {}
 func leftovers(string) []int { return nil }
 
 func zombie(int) bool { return false }
-
-func passFolders(*syscall.SysProcAttr) bool { return false }

@@ -2,11 +2,14 @@ package devstack
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -26,7 +29,7 @@ func (s *Stack) rabbitmq() ([]*service, error) {
 	epmd := &service{
 		name:    "epmd",
 		hidden:  true,
-		prepare: func(context.Context) error { return os.MkdirAll(home, 0o755) },
+		prepare: func(context.Context) error { return private(home) },
 		command: func() *exec.Cmd {
 			cmd := exec.Command(s.tools.epmd, "-port", strconv.Itoa(s.ports.Epmd), "-address", "127.0.0.1")
 			cmd.Env, cmd.Dir = append(baseEnv(), env...), home
@@ -50,6 +53,7 @@ func (s *Stack) rabbitmq() ([]*service, error) {
 		probe: func(ctx context.Context) error {
 			return errors.Join(pingAMQP(s.env["RABBITMQ_URL"]), pingHTTP(ctx, s.env["RABBITMQ_MANAGEMENT_URL"]+"/api/overview"))
 		},
+		settle: s.dropOldUser,
 		stopBy: syscall.SIGTERM,
 		grace:  20 * time.Second,
 		within: 90 * time.Second,
@@ -90,32 +94,81 @@ func (s *Stack) rabbitFiles(home string) error {
 	conf := fmt.Sprintf(`listeners.tcp.1 = 127.0.0.1:%d
 management.tcp.ip = 127.0.0.1
 management.tcp.port = %d
-default_vhost = /
-default_user = mtlrent
-default_pass = mtlrent
-default_user_tags.administrator = true
+load_definitions = %s
 vm_memory_high_watermark.absolute = 1GB
 disk_free_limit.absolute = 200MB
 log.console = true
 log.console.level = info
 log.file = false
-`, s.ports.RabbitMQ, s.ports.Management)
+`, s.ports.RabbitMQ, s.ports.Management, filepath.Join(home, "definitions.json"))
+	definitions, err := rabbitDefinitions(s.secrets.RabbitMQ)
+	if err != nil {
+		return err
+	}
 	files := map[string]string{
 		"rabbitmq.conf":     conf,
 		"rabbitmq-env.conf": "",
+		"definitions.json":  definitions,
 		"advanced.config":   "[].\n",
 		"enabled_plugins":   "[rabbitmq_management].\n",
 		"env":               strings.Join(quoteAll(s.rabbitEnv(home)), "\n") + "\n",
 	}
-	if err := os.MkdirAll(filepath.Join(home, "mnesia"), 0o755); err != nil {
+	if err := private(filepath.Join(home, "mnesia")); err != nil {
 		return err
 	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o644); err != nil {
+		if err := writePrivate(filepath.Join(home, name), []byte(text)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// rabbitUser is the administrator of a stack's broker.
+const rabbitUser = "conveyor"
+
+// rabbitDefinitions are what the broker is told at each start: its user, so that a broker of an older version, or one
+// whose password was lost, has it too.
+func rabbitDefinitions(password string) (string, error) {
+	salt := make([]byte, 4)
+	_, _ = rand.Read(salt) // it never fails
+	hash := sha256.Sum256(append(salt, password...))
+	text, err := json.MarshalIndent(map[string]any{
+		"vhosts": []map[string]string{{"name": "/"}},
+		"users": []map[string]any{{
+			"name": rabbitUser, "tags": "administrator", "hashing_algorithm": "rabbit_password_hashing_sha256",
+			"password_hash": base64.StdEncoding.EncodeToString(append(salt, hash[:]...)),
+		}},
+		"permissions": []map[string]string{{
+			"user": rabbitUser, "vhost": "/", "configure": ".*", "write": ".*", "read": ".*",
+		}},
+	}, "", "  ")
+	if err != nil {
+		return "", fmt.Errorf("write definitions of the broker: %w", err)
+	}
+	return string(text), nil
+}
+
+// dropOldUser removes the administrator of older versions, whose password was public.
+func (s *Stack) dropOldUser(ctx context.Context) error {
+	url := s.env["RABBITMQ_MANAGEMENT_URL"] + "/api/users/mtlrent"
+	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	switch resp.StatusCode {
+	case http.StatusNotFound:
+		return nil
+	case http.StatusNoContent:
+		s.log.Warn("the user mtlrent of RabbitMQ, whose password was public, is removed: use the addresses in the file env")
+		return nil
+	}
+	return fmt.Errorf("remove the user mtlrent of RabbitMQ: %s", resp.Status)
 }
 
 func quoteAll(env []string) []string {

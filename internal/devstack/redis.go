@@ -2,7 +2,7 @@ package devstack
 
 import (
 	"context"
-	"os"
+	"errors"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -15,19 +15,23 @@ import (
 // redis holds only data that may expire, so it writes nothing to disk.
 func (s *Stack) redis() ([]*service, error) {
 	data := filepath.Join(s.opts.Dir, "data", Redis)
+	config := filepath.Join(data, "redis.conf")
 	at := addr(s.ports.Redis)
 	return []*service{{
-		name:    Redis,
-		at:      at,
-		prepare: func(context.Context) error { return os.MkdirAll(data, 0o755) },
+		name: Redis,
+		at:   at,
+		prepare: func(context.Context) error {
+			// Not on the command line, which every process can read.
+			return errors.Join(private(data), writePrivate(config, []byte("requirepass "+s.secrets.Redis+"\n")))
+		},
 		command: func() *exec.Cmd {
-			cmd := exec.Command(s.tools.redis, "--bind", "127.0.0.1", "--port", strconv.Itoa(s.ports.Redis),
+			cmd := exec.Command(s.tools.redis, config, "--bind", "127.0.0.1", "--port", strconv.Itoa(s.ports.Redis),
 				"--save", "", "--appendonly", "no", "--dir", data, "--daemonize", "no", "--loglevel", "notice")
 			cmd.Dir = data
 			return cmd
 		},
 		probe: func(ctx context.Context) error {
-			c := redis.NewClient(&redis.Options{Addr: at, MaxRetries: -1})
+			c := redis.NewClient(&redis.Options{Addr: at, Password: s.secrets.Redis, MaxRetries: -1})
 			defer func() { _ = c.Close() }()
 			return c.Ping(ctx).Err()
 		},

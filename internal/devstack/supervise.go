@@ -24,8 +24,12 @@ type service struct {
 
 	prepare func(ctx context.Context) error // before the first start: folders, files, schema
 	command func() *exec.Cmd                // a new command for each start; streams and process group are set later
+	attach  func(*exec.Cmd) (func(), error) // more to do with a command; what it returns is called after the start
 	probe   func(ctx context.Context) error // nil error = answers by its real protocol
 	settle  func(ctx context.Context) error // after the first time it answers: users, databases
+	explain func(error) error               // what to say of a first start that failed
+	tend    func(pid int)                   // each second while it runs
+	remove  func()                          // after its last process has ended
 	stopBy  syscall.Signal                  // the signal that it takes as "stop cleanly"
 	grace   time.Duration                   // how long that may take
 	within  time.Duration                   // how long a start may take
@@ -139,6 +143,9 @@ func (k *keeper) start(ctx context.Context) error {
 	}
 	k.stack.progress(k.svc, starting, "")
 	c, err := k.launch(ctx)
+	if err != nil && k.svc.explain != nil {
+		err = k.svc.explain(err)
+	}
 	if err != nil {
 		return err
 	}
@@ -171,7 +178,17 @@ func (k *keeper) launch(ctx context.Context) (*child, error) {
 		k.mu.Unlock()
 		return nil, fmt.Errorf("start %s: %w", k.svc.name, context.Canceled)
 	}
-	if err := k.stack.spawn.start(cmd); err != nil {
+	started := func() {}
+	if k.svc.attach != nil {
+		var err error
+		if started, err = k.svc.attach(cmd); err != nil {
+			k.mu.Unlock()
+			return nil, fmt.Errorf("start %s: %w", k.svc.name, err)
+		}
+	}
+	err := k.stack.spawn.start(cmd)
+	started()
+	if err != nil {
 		k.mu.Unlock()
 		return nil, fmt.Errorf("start %s: %w", k.svc.name, err)
 	}
@@ -188,8 +205,8 @@ func (k *keeper) launch(ctx context.Context) (*child, error) {
 }
 
 func (k *keeper) writePid(pid int) {
-	if err := os.MkdirAll(filepath.Dir(k.pidPath()), 0o755); err == nil {
-		_ = os.WriteFile(k.pidPath(), []byte(strconv.Itoa(pid)+"\n"), 0o644)
+	if err := os.MkdirAll(filepath.Dir(k.pidPath()), 0o700); err == nil {
+		_ = os.WriteFile(k.pidPath(), []byte(strconv.Itoa(pid)+"\n"), 0o600)
 	}
 }
 
@@ -238,8 +255,9 @@ func how(c *child) string {
 // keep restarts the child whenever it ends, until stop.
 func (k *keeper) keep(c *child) {
 	defer close(k.gone)
-	checkLog := time.NewTicker(10 * time.Second)
+	checkLog, tend := time.NewTicker(10*time.Second), time.NewTicker(time.Second)
 	defer checkLog.Stop()
+	defer tend.Stop()
 	pace := k.stack.pace
 	deaths, backoff := 0, pace.first
 	for {
@@ -249,6 +267,11 @@ func (k *keeper) keep(c *child) {
 			return
 		case <-checkLog.C:
 			capLog(k.log)
+			continue
+		case <-tend.C:
+			if k.svc.tend != nil && c.cmd != nil {
+				k.svc.tend(c.cmd.Process.Pid)
+			}
 			continue
 		case r := <-k.asked:
 			c = k.restart(c, r)
@@ -359,6 +382,9 @@ func (k *keeper) stop(ctx context.Context) {
 		<-k.gone
 	case current != nil:
 		k.end(current)
+	}
+	if k.svc.remove != nil {
+		k.svc.remove()
 	}
 	_ = os.Remove(k.pidPath())
 	if k.log != nil {

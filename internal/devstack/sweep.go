@@ -23,7 +23,7 @@ func Sweep(pattern string) {
 			continue
 		}
 		endLeftovers(abs, time.Second)
-		_ = os.RemoveAll(abs)
+		_ = Remove(abs)
 		_ = held.Close()
 	}
 }

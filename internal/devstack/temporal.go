@@ -42,7 +42,7 @@ var temporalDatabases = map[string]string{
 func (s *Stack) temporal() ([]*service, error) {
 	data := filepath.Join(s.opts.Dir, "data", Temporal)
 	config := filepath.Join(data, "dynamicconfig.yaml")
-	pg, err := pgconn.ParseConfig(s.env["DATABASE_URL"])
+	pg, err := pgconn.ParseConfig(s.temporalURL())
 	if err != nil {
 		return nil, fmt.Errorf("read DATABASE_URL: %w", err)
 	}
@@ -54,7 +54,7 @@ func (s *Stack) temporal() ([]*service, error) {
 		needs: []string{Postgres},
 		at:    addr(s.ports.Temporal),
 		prepare: func(ctx context.Context) error {
-			if err := errors.Join(os.MkdirAll(data, 0o755), os.WriteFile(config, dynamicConfig, 0o644)); err != nil {
+			if err := errors.Join(private(data), os.WriteFile(config, dynamicConfig, 0o644)); err != nil {
 				return err
 			}
 			return s.temporalSchema(ctx, pg)
@@ -94,19 +94,25 @@ func (s *Stack) temporalEnv(pg *pgconn.Config, config string) []string {
 	return env
 }
 
-// temporalSchema creates or updates the schemas of both databases at once.
-func (s *Stack) temporalSchema(ctx context.Context, pg *pgconn.Config) error {
-	base, err := pgx.ParseConfig(s.env["DATABASE_URL"])
-	if err != nil {
-		return fmt.Errorf("read DATABASE_URL: %w", err)
+// temporalURL is the address of a database of the server on which Temporal keeps its own.
+func (s *Stack) temporalURL() string {
+	if url := s.opts.External.DatabaseURL; url != "" {
+		return url
 	}
+	return databaseURL(s.ports.Postgres, roleTemporal, s.secrets.Temporal, "postgres")
+}
+
+// temporalSchema creates or updates the schemas of both databases at once. On our own Postgres they exist.
+func (s *Stack) temporalSchema(ctx context.Context, pg *pgconn.Config) error {
 	var wg sync.WaitGroup
 	errs := make(chan error, len(temporalDatabases))
 	for name, schema := range temporalDatabases {
 		wg.Go(func() {
-			if err := createDatabases(ctx, base.ConnString(), name); err != nil {
-				errs <- err
-				return
+			if s.opts.External.DatabaseURL != "" {
+				if err := s.createExternal(ctx, name); err != nil {
+					errs <- err
+					return
+				}
 			}
 			errs <- s.sqlTool(ctx, pg, name, schema)
 		})
@@ -120,8 +126,17 @@ func (s *Stack) temporalSchema(ctx context.Context, pg *pgconn.Config) error {
 	return errors.Join(all...)
 }
 
+func (s *Stack) createExternal(ctx context.Context, name string) error {
+	conn, err := pgx.Connect(ctx, s.temporalURL())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	return createDatabase(ctx, conn, name)
+}
+
 func (s *Stack) sqlTool(ctx context.Context, pg *pgconn.Config, database, schema string) error {
-	cfg, err := pgx.ParseConfig(s.env["DATABASE_URL"])
+	cfg, err := pgx.ParseConfig(s.temporalURL())
 	if err != nil {
 		return fmt.Errorf("read DATABASE_URL: %w", err)
 	}

@@ -62,8 +62,11 @@ func TestDraftsWhoseMakersAreKilled(t *testing.T) {
 func TestWhatDraftsNeedComesAndGoes(t *testing.T) {
 	t.Parallel()
 
-	address := freeAddress(t)
-	w, bridge := drafting(t, "CHROME_DEVTOOLS_URL=http://"+address)
+	address, dir := freeAddress(t), t.TempDir()
+	chromium := startChromium(t, dir, address) // its folder keeps the password of its address
+	devtools := chromium.Vars()["CHROME_DEVTOOLS_URL"]
+	require.NoError(t, chromium.Stop(t.Context()))
+	w, bridge := drafting(t, "CHROME_DEVTOOLS_URL="+devtools)
 	w.start("worker")
 	q := w.requestDraft("/shop/kettle")
 	letter := w.dies(q)
@@ -75,7 +78,7 @@ func TestWhatDraftsNeedComesAndGoes(t *testing.T) {
 	require.ErrorContains(t, err, "connection refused; start Chromium with")
 	require.Zero(t, w.hits("/shop/kettle"))
 
-	chromium := startChromium(t, address)
+	chromium = startChromium(t, dir, address)
 	w.replayed(q, letter)
 	require.Equal(t, 1, w.hits("/shop/kettle"))
 
@@ -92,26 +95,24 @@ func TestWhatDraftsNeedComesAndGoes(t *testing.T) {
 	let()
 	w.eventually("Chromium is back", func() bool {
 		now := chromium.Pid(devstack.Chromium)
-		resp, err := http.Get("http://" + address + "/json/version")
+		resp, err := http.Get(devtools + "/json/version")
 		if err != nil {
 			return false
 		}
-		return resp.Body.Close() == nil && now != 0 && now != pid
+		return resp.Body.Close() == nil && resp.StatusCode == http.StatusOK && now != 0 && now != pid
 	})
 	w.made(w.requestDraft("/shop/lamp"))
 	require.Equal(t, 1, w.hits("/shop/mug"))
 
-	_, err = w.db.Exec(w.ctx(), `
+	w.alter(`
 		CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no room for drafts'; END $$;
 		CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON product_drafts FOR EACH ROW EXECUTE FUNCTION refuse()`)
-	require.NoError(t, err)
 	q = w.requestDraft("/shop/theiere")
 	letter = w.dies(q)
 	require.Contains(t, letter.Reason, "no room for drafts")
 	require.Equal(t, string(fault.Transient), letter.Class)
 	require.Equal(t, 1, w.hits("/shop/theiere"), "no step is tried again")
-	_, err = w.db.Exec(w.ctx(), "DROP TRIGGER refuse ON product_drafts")
-	require.NoError(t, err)
+	w.alter("DROP TRIGGER refuse ON product_drafts")
 	d = w.replayed(q, letter)
 	require.Equal(t, []string{"89.50", "CAD", "OutOfStock"}, []string{*d.Price, *d.Currency, *d.Availability})
 	require.Equal(t, 2, one[int](w, "SELECT count(*) FROM dead_letters"))
@@ -119,7 +120,7 @@ func TestWhatDraftsNeedComesAndGoes(t *testing.T) {
 }
 
 // startChromium starts one of the test's own, which is started again when it dies.
-func startChromium(t *testing.T, address string) *devstack.Stack {
+func startChromium(t *testing.T, dir, address string) *devstack.Stack {
 	t.Helper()
 
 	_, port, err := net.SplitHostPort(address)
@@ -128,7 +129,7 @@ func startChromium(t *testing.T, address string) *devstack.Stack {
 	ports.Chromium, err = strconv.Atoi(port)
 	require.NoError(t, err)
 	stack, err := devstack.Start(t.Context(), devstack.Options{
-		Dir: t.TempDir(), Ports: ports, Services: []string{devstack.Chromium}, NoInstall: true,
+		Dir: dir, Ports: ports, Services: []string{devstack.Chromium}, NoInstall: true,
 		External: devstack.External{
 			Browser: os.Getenv("CONVEYOR_BROWSER"), BrowserDriver: os.Getenv("CONVEYOR_BROWSER_DRIVER"),
 		},

@@ -36,9 +36,11 @@ func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 	site := httptest.NewServer(rentals)
 	t.Cleanup(site.Close)
 	w := newWorld(t, "CONVEYOR_IMAGE_INTERVAL=2s", // images that wait for their turn are seen
-		"CONVEYOR_ALLOW_PRIVATE_HOSTS=127.0.0.1", "CONVEYOR_SCRAPE=kangalou="+site.URL+"/fr/recherche/",
+		"CONVEYOR_SCRAPE=kangalou="+site.URL+"/fr/recherche/",
 		"CONVEYOR_SCRAPE_TRANSPORT=browser", "CONVEYOR_SCRAPE_DELAY=0s", "CONVEYOR_SCRAPE_COOLDOWN=24h",
 		"CONVEYOR_BROWSER_MAX_CYCLES=1") // the second one has a new browser
+	w.env = append(w.env, "CONVEYOR_ALLOW_PRIVATE_HOSTS="+strings.TrimPrefix(w.siteURL, "http://")+","+
+		strings.TrimPrefix(site.URL, "http://"))
 	doors := []string{w.api}
 	w.start("api")
 	for _, role := range []string{"worker", "bridge"} {

@@ -725,7 +725,7 @@ func TestALostSessionIsNoFailedVisit(t *testing.T) {
 	t.Parallel()
 
 	w := scraping(t, 20)
-	_, err := w.db.Exec(w.ctx(), `
+	w.alter(`
 		CREATE SEQUENCE turns;
 		CREATE FUNCTION lose_session() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 			IF nextval('turns') = 5 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
@@ -733,7 +733,6 @@ func TestALostSessionIsNoFailedVisit(t *testing.T) {
 		END $$;
 		CREATE TRIGGER turn BEFORE UPDATE OF next_request_at ON platforms FOR EACH ROW WHEN (NEW.name = 'kijiji')
 			EXECUTE FUNCTION lose_session()`)
-	require.NoError(t, err)
 	w.start("worker")
 	c := w.ended(demosite.Kijiji, 1)
 	require.Greater(t, one[int](w, "SELECT last_value FROM turns"), 5)

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/stretchr/testify/require"
@@ -91,10 +92,10 @@ func newWorldAround(t *testing.T, site *demosite.Site, settings ...string) *worl
 	address := freeAddress(t)
 	w.api = "http://" + address
 	w.env = append(os.Environ(),
-		"DATABASE_URL="+w.db.Config().ConnString(), "RABBITMQ_URL="+w.broker.URL, "TEMPORAL_NAMESPACE="+name,
+		"DATABASE_URL="+w.db.Config().ConnString(), "DATABASE_MIGRATE_URL="+dbtest.Owner(t, w.db), "RABBITMQ_URL="+w.broker.URL, "TEMPORAL_NAMESPACE="+name,
 		"CONVEYOR_HOME="+w.dir, "CONVEYOR_API_ADDRESS="+address, "CONVEYOR_API_URL="+w.api,
 		"CONVEYOR_LOG_FORMAT=json",
-		"CONVEYOR_ALLOW_PRIVATE_HOSTS="+strings.TrimPrefix(server.URL, "http://"), "CONVEYOR_IMAGE_INTERVAL=10ms",
+		"CONVEYOR_ALLOW_PRIVATE_HOSTS="+strings.TrimPrefix(server.URL, "http://"), "CONVEYOR_DEMO=true", "CONVEYOR_IMAGE_INTERVAL=10ms",
 		"CONVEYOR_STALENESS_EVERY=87600h", // the adverts of these tests are old: they are archived only on demand
 	)
 	w.env = append(w.env, settings...)
@@ -125,6 +126,17 @@ func (w *world) run(args ...string) string {
 	out, err := cmd.CombinedOutput()
 	require.NoError(w.t, err, "conveyor %v: %s", args, out)
 	return string(out)
+}
+
+// alter changes the schema, as the owner of the tables.
+func (w *world) alter(sql string) {
+	w.t.Helper()
+
+	conn, err := pgx.Connect(w.ctx(), dbtest.Owner(w.t, w.db))
+	require.NoError(w.t, err)
+	defer func() { _ = conn.Close(w.ctx()) }()
+	_, err = conn.Exec(w.ctx(), sql)
+	require.NoError(w.t, err)
 }
 
 // A process is a role that runs.

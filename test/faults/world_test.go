@@ -77,7 +77,7 @@ func newWorld(t *testing.T, settings ...string) *world {
 	w.tempt = func() { w.flow.feed(1) }
 	w.dir = filepath.Join(home, fmt.Sprintf("test-faults-%d", os.Getpid())) // swept by its name after a killed run
 	require.NoError(t, os.MkdirAll(filepath.Join(w.dir, "log"), 0o755))
-	t.Cleanup(func() { _ = os.RemoveAll(w.dir) })
+	t.Cleanup(func() { _ = devstack.Remove(w.dir) })
 	w.services, err = os.Create(filepath.Join(w.dir, "log", "stack.log"))
 	require.NoError(t, err)
 	w.stack, err = devstack.Start(ctx, devstack.Options{
@@ -123,6 +123,7 @@ func (w *world) env(name string) []string {
 	env = append(env,
 		"DATABASE_URL="+named(w.vars["DATABASE_URL"], name), "CONVEYOR_HOME="+w.dir, "CONVEYOR_LOG_FORMAT=json",
 		"CONVEYOR_BLOB_URL=file://"+w.disk.path, "CONVEYOR_ALLOW_PRIVATE_HOSTS="+addresses(w.hosts),
+		"CONVEYOR_DEMO=true",
 		"CONVEYOR_IMAGE_INTERVAL=20ms", "CONVEYOR_STOP_GRACE=5s",
 		"CONVEYOR_API_ADDRESS="+strings.TrimPrefix(w.vars["CONVEYOR_API_URL"], "http://"),
 	)

@@ -1,0 +1,103 @@
+package devstack
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// secrets are the passwords of a stack's services, made at its first start. Postgres stores its own, so they are kept
+// in the file secrets, which only the user of the stack can read.
+type secrets struct {
+	Superuser string `json:"postgres_superuser"` // role postgres
+	Owner     string `json:"postgres_owner"`     // role conveyor_owner
+	App       string `json:"postgres"`           // role conveyor
+	Temporal  string `json:"postgres_temporal"`  // role temporal
+	RabbitMQ  string `json:"rabbitmq"`           // user conveyor
+	Redis     string `json:"redis"`
+	DevTools  string `json:"devtools"`
+
+	// Cluster says that the Postgres cluster asks for these passwords. It does not in a folder of an older version, or
+	// after the file was lost.
+	Cluster bool `json:"postgres_is_set_up"`
+}
+
+// loadSecrets reads the file in dir, and writes it with a new password for each that it does not have.
+func loadSecrets(dir string) (*secrets, error) {
+	s := &secrets{}
+	text, err := os.ReadFile(filepath.Join(dir, "secrets"))
+	if err == nil {
+		err = json.Unmarshal(text, s)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("read passwords of the stack: %w", err)
+	}
+	for _, p := range []*string{&s.Superuser, &s.Owner, &s.App, &s.Temporal, &s.RabbitMQ, &s.Redis, &s.DevTools} {
+		if *p == "" {
+			*p = rand.Text()
+		}
+	}
+	return s, s.save(dir)
+}
+
+// save writes the file. A reader sees the old one or the new one.
+func (s *secrets) save(dir string) error {
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err == nil {
+		err = writePrivate(filepath.Join(dir, "secrets"), append(text, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("keep passwords of the stack: %w", err)
+	}
+	return nil
+}
+
+// writePrivate replaces a file by one that only its owner can read.
+func writePrivate(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-*") // 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// private makes a folder that only its owner can list, also where there is one already. One that lets others pass goes
+// on doing so: a Postgres may run below it.
+func private(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm()&0o066 == 0 {
+		return err
+	}
+	return os.Chmod(dir, 0o700)
+}
+
+// ours makes a folder with a name that is no secret, in a folder that others may write to, and refuses one that another
+// user has made.
+func ours(dir string) error {
+	if err := os.Mkdir(dir, 0o700); err == nil || !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() || info.Mode().Perm()&0o077 != 0 || !ok || int(owner.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s is not a folder of this user's alone (%s): remove it", dir, info.Mode())
+	}
+	return nil
+}
