@@ -28,6 +28,7 @@ type Options struct {
 	ArchiveDeadLetters bool          // move dead letters to Postgres; false leaves them in the broker
 	Relays             int           // outbox batches being published at the same time
 	Retention          time.Duration // how long published outbox rows are kept
+	GiveUp             time.Duration // how long the broker may refuse a message before it is a dead letter; 0 = for ever
 	Version            string        // for the header x-conveyor-version
 
 	Traces trace.TracerProvider // receives the spans; nil turns tracing off

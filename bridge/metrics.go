@@ -19,6 +19,7 @@ type Metrics struct {
 	publishedN   *prometheus.CounterVec
 	publishDelay prometheus.Histogram
 	lostLeases   prometheus.Counter
+	givenUp      prometheus.Counter
 }
 
 // NewMetrics registers the bridge's metrics with r.
@@ -61,9 +62,13 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		lostLeases: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "conveyor_outbox_leases_lost_total", Help: "Messages confirmed after their lease had run out; must stay 0.",
 		}),
+		givenUp: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "conveyor_outbox_given_up_total",
+			Help: "Outbox messages that the broker refused for too long and that are dead letters now.",
+		}),
 	}
 	r.MustRegister(m.messages, m.unchangedN, m.heldN, m.consumers, m.batches, m.handling, m.connections, m.blockedN,
-		m.publishedN, m.publishDelay, m.lostLeases)
+		m.publishedN, m.publishDelay, m.lostLeases, m.givenUp)
 	return m
 }
 
@@ -85,6 +90,7 @@ func (m *Metrics) blocked(name string, v float64) {
 		m.blockedN.WithLabelValues(name).Set(v)
 	}
 }
+func (m *Metrics) gaveUp(n int)     { m.givenUp.Add(float64(n)) }
 func (m *Metrics) leasesLost(n int) { m.lostLeases.Add(float64(n)) }
 func (m *Metrics) published(key string, d time.Duration) {
 	m.publishedN.WithLabelValues(key).Inc()
