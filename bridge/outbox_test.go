@@ -190,6 +190,7 @@ func TestRelayGivesUp(t *testing.T) {
 	require.NoError(t, err)
 	o, registry, logs := options(broker.URL), prometheus.NewRegistry(), new(logs)
 	o.GiveUp = 45 * time.Second // with the third refusal
+	o.Declare = false           // or the binding would be declared again
 	r := bridge.NewRelay(o.URL, db.NewOutbox(pool), o, bridge.NewMetrics(registry), slog.New(slog.NewTextHandler(logs, nil)),
 		time.Now)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
