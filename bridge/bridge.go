@@ -6,6 +6,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -43,6 +44,8 @@ type Bridge struct {
 	Metrics     *Metrics
 	Log         *slog.Logger
 	Now         func() time.Time
+
+	within, slow time.Duration // as in source; 0 is the default
 }
 
 // Run works until ctx ends, and then finishes what is in hand. It waits without end for a broker that is down; the
@@ -65,7 +68,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 	for _, q := range topology.consumed(b.Prefetch, b.archive) {
 		c := consumer{
 			source: source{
-				Queue: q, hold: b.Hold, metrics: b.Metrics, log: b.Log.With("queue", q.Name),
+				Queue: q, hold: b.Hold, within: cmp.Or(b.within, handleTimeout), slow: cmp.Or(b.slow, slowHandling), metrics: b.Metrics, log: b.Log.With("queue", q.Name),
 				spans: newTracing(b.Traces), now: b.Now,
 			},
 			connect: consume, restore: restore, dead: dead,

@@ -492,6 +492,41 @@ func TestPostgresAway(t *testing.T) {
 	require.Zero(t, r.broker.Ready("scraped.kijiji"))
 }
 
+// TestPostgresHangs: while Postgres accepts connections and answers nothing, messages are kept and operators see within
+// seconds that they are held; when it answers again, the work goes on by itself.
+func TestPostgresHangs(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	line := bridgetest.NewLine(t, r.pool.Config().ConnString())
+	pool, err := db.Open(t.Context(), line.URL, 10)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	r.use(pool)
+	registry := prometheus.NewRegistry()
+	r.Metrics = bridge.NewMetrics(registry)
+	r.HandleWithin(3*time.Second, 500*time.Millisecond)
+	stop := r.start(t)
+	r.broker.Publish("scraped", "kijiji", message(t, "before"))
+	r.eventually(t, func() bool { return r.temp.started() == 1 }, "not started")
+	line.Hang(true)
+	began := time.Now()
+	r.broker.Publish("scraped", "kijiji", messages(t, 3)...)
+	r.broker.Publish("scraped", "kangalou", []byte("<html>")) // its dead letter is to be archived
+	r.eventually(t, func() bool { return total(t, registry, "conveyor_messages_held") >= 2 }, "the metric does not show them")
+	require.Less(t, time.Since(began), 3*time.Second, "shown before the first call ends")
+	r.eventually(t, func() bool { return strings.Contains(r.logs.String(), "a service does not answer") }, "no log")
+	r.eventually(t, func() bool { return strings.Contains(r.logs.String(), "messages are held, trying again") }, "no end of a call")
+	require.Equal(t, 1, r.temp.started())
+
+	line.Hang(false)
+	r.eventually(t, func() bool { return r.temp.started() == 4 }, "it goes on by itself")
+	r.eventually(t, func() bool { return r.rows(t, "dead_letters") == 1 }, "and archives")
+	r.eventually(t, func() bool { return total(t, registry, "conveyor_messages_held") == 0 }, "nothing is held")
+	stop()
+	require.Zero(t, r.broker.Ready("scraped.kijiji"))
+}
+
 // TestConnectionClosedBeforeAck: an ack for a delivery of the session before must not settle another message, and an
 // unacked message comes again.
 func TestConnectionClosedBeforeAck(t *testing.T) {

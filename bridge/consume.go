@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -15,6 +16,13 @@ import (
 // batchBytes is the size at which a batch ends although more messages wait: a batch is one statement, and in memory
 // several times.
 const batchBytes = 16 << 20
+
+// How long a call of a handler may take, and after how long its messages count as held: a database that hangs answers
+// nothing, not even with an error. What a call has done by then is done, and the rest is tried again.
+const (
+	handleTimeout = 30 * time.Second
+	slowHandling  = 2 * time.Second
+)
 
 // drainGrace is how long the handling of received messages may take after shutdown began.
 const drainGrace = 15 * time.Second
@@ -145,13 +153,9 @@ func gather(ctx context.Context, deliveries <-chan arrived, n int) (batch []amqp
 // rest is held and no more messages are taken, but not for ever: the broker ends a consumer that keeps a message
 // unacked for half an hour, and its version decides whether that counts as a delivery.
 func (c *consumer) work(ctx, work context.Context, batch []amqp.Delivery, since time.Time) (left int) {
-	began := time.Now()
-	n, held := len(batch), 0
-	hold := func(n int) {
-		c.metrics.held(c.Name, n-held)
-		held = n
-	}
-	defer hold(0)
+	began, n := time.Now(), len(batch)
+	held := &held{queue: c.Name, metrics: c.metrics}
+	defer held.end()
 	// Shutdown does not wait for a dependency that is down: held messages go back to their queue.
 	holding, cancel := context.WithDeadline(work, since.Add(c.hold))
 	defer cancel()
@@ -166,16 +170,59 @@ func (c *consumer) work(ctx, work context.Context, batch []amqp.Delivery, since 
 	})()
 	again(holding, func() bool {
 		var why error
-		batch, why = c.settle(settling, batch, c.safely(work, batch))
+		batch, why = c.settle(settling, batch, c.call(work, batch, held))
 		if len(batch) == 0 || ctx.Err() != nil {
 			return true
 		}
-		hold(len(batch))
+		held.set(len(batch))
 		c.log.WarnContext(ctx, "messages are held, trying again", "held", len(batch), "err", why)
 		return false
 	})
 	c.metrics.handled(c.Name, n, time.Since(began))
 	return len(batch)
+}
+
+// held is the number of messages of one batch that wait for a dependency, in the metric.
+type held struct {
+	queue   string
+	metrics *Metrics
+
+	mu   sync.Mutex
+	n    int
+	over bool
+}
+
+func (h *held) set(n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.over {
+		h.metrics.held(h.queue, n-h.n)
+		h.n = n
+	}
+}
+
+func (h *held) end() {
+	h.set(0)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.over = true
+}
+
+// call handles a batch within the time that a call has. Messages of a slow call are held already.
+func (c *consumer) call(ctx context.Context, batch []amqp.Delivery, held *held) []error {
+	within := c.within
+	if c.Waits {
+		within = c.hold
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	if !c.Waits {
+		defer time.AfterFunc(c.slow, func() {
+			held.set(len(batch))
+			c.log.WarnContext(ctx, "messages are held: a service does not answer", "held", len(batch), "for", c.slow)
+		}).Stop()
+	}
+	return c.safely(ctx, batch)
 }
 
 // safely keeps a message that makes a handler panic from ending the process: it is as invalid as one that cannot be

@@ -33,13 +33,13 @@ func (s *Drafts) Queues() []Queue {
 	return []Queue{{
 		Name: s.Queue, Exchange: s.Exchange, Key: s.RoutingKey, DLX: s.Exchange + contract.SuffixDLX,
 		DLXKind: amqp.ExchangeTopic, MaxBody: contract.MaxBody, Prefetch: 1, Consumers: s.Prefetch,
-		Handle: each(s.requested),
+		Handle: each(s.requested), Waits: true, // the next consumer joins the workflow that is running
 	}}
 }
 
 // requested makes a draft, and returns when it is stored. A draft that cannot be made is never tried again: its message
 // is dead-lettered, and an operator decides.
-func (s *Drafts) requested(ctx context.Context, from source, d amqp.Delivery, m contract.CrawlRequested) error {
+func (s *Drafts) requested(ctx context.Context, _ source, d amqp.Delivery, m contract.CrawlRequested) error {
 	if d.MessageId != "" && !strings.EqualFold(d.MessageId, m.EventID) && letterOf(d.Headers) == 0 {
 		return &fault.Error{Class: fault.Invalid, Err: contract.Errors{{
 			Field: "event_id", Reason: "is not the message's MessageId; leave that out, or make it the same",
@@ -49,9 +49,6 @@ func (s *Drafts) requested(ctx context.Context, from source, d amqp.Delivery, m 
 	if err != nil {
 		return fault.Newf(fault.Invalid, "event_id: %w", err)
 	}
-	// The message is given back before the broker's ack timeout; the next consumer joins the workflow that is running.
-	ctx, cancel := context.WithTimeout(ctx, from.hold)
-	defer cancel()
 	return s.Launch.Draft(ctx, draft.Request{
 		EventID: id, URL: strings.TrimSpace(m.Data.URL), OutDir: strings.TrimSpace(m.Data.OutDir),
 	})

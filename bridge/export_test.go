@@ -11,6 +11,9 @@ import (
 // KeepEvery sets how often a lease is kept while the broker blocks publishers.
 func (r *Relay) KeepEvery(d time.Duration) { r.keep = d }
 
+// HandleWithin sets how long a call of a handler may take, and after how long its messages count as held.
+func (b *Bridge) HandleWithin(most, slow time.Duration) { b.within, b.slow = most, slow }
+
 // Establish declares a bridge's topology, as Run does before anything else.
 func Establish(ctx context.Context, o Options) error {
 	connect := newConnector(o.URL, "conveyor test", nil, slog.New(slog.DiscardHandler))

@@ -25,6 +25,8 @@ type Handler func(ctx context.Context, from source, batch []amqp.Delivery) []err
 type source struct {
 	Queue
 	hold    time.Duration // from a delivery's arrival to its return while a dependency is down
+	within  time.Duration // most time of one call of the handler, unless it waits
+	slow    time.Duration // time of a call after which its messages count as held
 	metrics *Metrics
 	log     *slog.Logger
 	spans   tracing

@@ -346,7 +346,9 @@ func unwelcome(err error) bool {
 func (r *Relay) purge(ctx context.Context) {
 	for pause(ctx, purgeEvery) {
 		for {
-			n, err := r.Outbox.Purge(ctx, r.now().Add(-r.Retention), purgeAtOnce)
+			purging, cancel := context.WithTimeout(ctx, handleTimeout)
+			n, err := r.Outbox.Purge(purging, r.now().Add(-r.Retention), purgeAtOnce)
+			cancel()
 			if err != nil && ctx.Err() == nil {
 				r.log.WarnContext(ctx, "cannot purge the outbox", "err", err)
 			}

@@ -106,6 +106,8 @@ func (l *deadLetterer) bury(ctx context.Context, q Queue, d amqp.Delivery, class
 	if errs[0] == nil {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
+	defer cancel()
 	if err := l.archive.Archive(ctx, deadLetter(q, headers, d, l.now())); err != nil {
 		return fmt.Errorf("bury message: %w; %w", errs[0], err)
 	}

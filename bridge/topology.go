@@ -26,6 +26,8 @@ type Queue struct {
 	Prefetch     int     // unacked deliveries of each consumer, 1 or more
 	Consumers    int     // consumers in each bridge, 1 or more
 	Handle       Handler // nil: the queue is declared and bound for other services, which consume it
+	// Waits says that Handle waits for the end of the work, for as long as RABBITMQ_HOLD; other handlers have handleTimeout.
+	Waits bool
 }
 
 // dlq is the name of the dead-letter queue.

@@ -132,6 +132,7 @@ var statements = map[string]string{
 	sqlReplayRequest:           "sqlReplayRequest",
 	sqlReplaySettle:            "sqlReplaySettle",
 	sqlRevisions:               "sqlRevisions",
+	sqlSessionLimits:           "sqlSessionLimits",
 	sqlSummary:                 "sqlSummary",
 	sqlSummaryEnd:              "sqlSummaryEnd",
 	sqlSummaryOne:              "sqlSummaryOne",
