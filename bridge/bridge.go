@@ -46,6 +46,8 @@ type Bridge struct {
 	Now         func() time.Time
 
 	within, slow time.Duration // as in source; 0 is the default
+	watch        time.Duration // as in source; 0 is the default
+	trim         time.Duration // between two looks at the queues that are limited; 0 is the default
 }
 
 // Run works until ctx ends, and then finishes what is in hand. It waits without end for a broker that is down; the
@@ -68,7 +70,8 @@ func (b *Bridge) Run(ctx context.Context) error {
 	for _, q := range topology.consumed(b.Prefetch, b.archive) {
 		c := consumer{
 			source: source{
-				Queue: q, hold: b.Hold, within: cmp.Or(b.within, handleTimeout), slow: cmp.Or(b.slow, slowHandling), metrics: b.Metrics, log: b.Log.With("queue", q.Name),
+				Queue: q, hold: b.Hold, within: cmp.Or(b.within, handleTimeout), slow: cmp.Or(b.slow, slowHandling),
+				watch: cmp.Or(b.watch, watchEvery), metrics: b.Metrics, log: b.Log.With("queue", q.Name),
 				spans: newTracing(b.Traces), now: b.Now,
 			},
 			connect: consume, restore: restore, dead: dead,
@@ -77,6 +80,10 @@ func (b *Bridge) Run(ctx context.Context) error {
 			work.Go(func() error { c.run(ctx); return nil })
 		}
 	}
+	trim := trimmer{
+		queues: topology.limited(), connect: consume, metrics: b.Metrics, log: b.Log, every: cmp.Or(b.trim, trimEvery),
+	}
+	work.Go(func() error { trim.run(ctx); return nil })
 	relay := NewRelay(b.URL, b.Outbox, b.Options, b.Metrics, b.Log, b.Now)
 	work.Go(func() error { relay.Run(ctx); return nil })
 	return work.Wait()

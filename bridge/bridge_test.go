@@ -58,11 +58,28 @@ type starter struct {
 	images   []launch.ImageJob
 	drafts   []draft.Request
 	givenUp  []time.Time           // of each image
+	idle     bool                  // no worker makes drafts
 	fail     func(id string) error // nil or a result of nil accepts
 }
 
 func (s *starter) Listing(_ context.Context, ref listing.Ref, a launch.Arrival, _ string) error {
 	return s.accept(ref.PlatformID, func() { s.listings[ref.PlatformID] = append(s.listings[ref.PlatformID], a) })
+}
+
+func (s *starter) DraftsServed(context.Context, time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.idle {
+		return errors.New("no worker polls")
+	}
+	return nil
+}
+
+// serve says whether a worker makes drafts.
+func (s *starter) serve(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idle = !on
 }
 
 func (s *starter) Draft(_ context.Context, r draft.Request) error {
@@ -442,6 +459,50 @@ func TestHeldTooLong(t *testing.T) {
 
 	r.temp.set(nil)
 	r.eventually(t, func() bool { return r.temp.started() == 12 }, "it goes on by itself")
+	stop()
+	require.Zero(t, r.broker.Ready("scraped.kijiji"))
+	require.Zero(t, r.rows(t, "dead_letters"))
+}
+
+// TestHeldOften: a good message outlives any number of holds, also in a queue of another team that drops messages after
+// 20 deliveries, as RabbitMQ 4 does by default.
+func TestHeldOften(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	_, err := r.broker.Channel().QueueDeclare("scraped.kijiji", true, false, false, false, amqp.Table{
+		"x-queue-type": "quorum", "x-delivery-limit": 20,
+	})
+	require.NoError(t, err)
+	require.NoError(t, bridge.Establish(t.Context(), r.Options))
+	for i, body := range messages(t, 8) {
+		r.broker.Send("scraped", "kijiji", amqp.Publishing{
+			MessageId: fmt.Sprint(i), Type: "advert", Headers: amqp.Table{"mine": "kept"}, Body: body,
+		})
+	}
+	r.Hold = 50 * time.Millisecond
+	r.temp.set(func(string) error { return errors.New("temporal is away") })
+	for n := range 3 {
+		for range 9 { // as bridges before this one did
+			r.eventually(t, func() bool { return r.broker.Ready("scraped.kijiji") == 8 }, "a good message is lost")
+			ch := r.broker.Channel()
+			deliveries, err := ch.Consume("scraped.kijiji", "", false, false, false, false, nil)
+			require.NoError(t, err)
+			for range 8 {
+				d := <-deliveries
+				require.Equal(t, "advert", d.Type)
+				require.Equal(t, "kept", d.Headers["mine"])
+			}
+			require.NoError(t, ch.Close())
+		}
+		stop := r.start(t)
+		held := func() int { return strings.Count(r.logs.String(), "were held for 50ms") }
+		r.eventually(t, func() bool { return held() >= 3*(n+1) }, "not given back")
+		stop()
+	}
+	r.temp.set(nil)
+	stop := r.start(t)
+	r.eventually(t, func() bool { return r.temp.started() == 8 }, "a good message is lost")
 	stop()
 	require.Zero(t, r.broker.Ready("scraped.kijiji"))
 	require.Zero(t, r.rows(t, "dead_letters"))

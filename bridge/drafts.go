@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -22,19 +23,26 @@ type Drafts struct {
 
 // DraftStarter makes product drafts.
 type DraftStarter interface {
+	// DraftsServed returns nil while a worker makes drafts, and an error when none has asked for work lately.
+	DraftsServed(ctx context.Context, now time.Time) error
 	// Draft returns when the draft is stored, or with a *launch.Failed when it never will be.
 	Draft(ctx context.Context, r draft.Request) error
 }
 
-// Queues returns the row of the queue that draft requests arrive on. Each request takes as long as its page takes to
+// Queues returns the row of the queue that draft requests arrive on. They stay there while no worker makes drafts. Each request takes as long as its page takes to
 // load, so each has a consumer of its own and waits for no other. The dead-letter exchange is a topic: the contract of
 // this queue says so.
 func (s *Drafts) Queues() []Queue {
 	return []Queue{{
 		Name: s.Queue, Exchange: s.Exchange, Key: s.RoutingKey, DLX: s.Exchange + contract.SuffixDLX,
 		DLXKind: amqp.ExchangeTopic, MaxBody: contract.MaxBody, Prefetch: 1, Consumers: s.Prefetch,
-		Handle: each(s.requested), Waits: true, // the next consumer joins the workflow that is running
+		Handle: each(s.requested), Ready: s.ready,
+		Waits: true, // and the next consumer joins the workflow that is running
 	}}
+}
+
+func (s *Drafts) ready(ctx context.Context, now time.Time) error {
+	return s.Launch.DraftsServed(ctx, now)
 }
 
 // requested makes a draft, and returns when it is stored. A draft that cannot be made is never tried again: its message

@@ -304,13 +304,34 @@ func (r *Relay) send(ctx context.Context, p *publisher, batch []db.Message) []er
 		for k, i := range at[exchange] {
 			out[k], spans[k] = r.outgoing(batch[i])
 		}
-		for k, err := range p.publish(ctx, out) {
+		for k, err := range r.publish(ctx, p, out) {
 			errs[at[exchange][k]] = err
 			failed(spans[k], err)
 			spans[k].End()
 		}
 	}
 	return errs
+}
+
+// publish sends messages of one exchange. One that is larger than the broker takes closes the channel too, and only by
+// itself is it known which one that is.
+func (r *Relay) publish(ctx context.Context, p *publisher, out []outgoing) []error {
+	errs := p.publish(ctx, out)
+	if len(out) > 1 && slices.ContainsFunc(errs, tooLarge) {
+		for k := range out {
+			if errs[k] != nil {
+				errs[k] = p.publish(ctx, out[k:k+1])[0]
+			}
+		}
+	}
+	return errs
+}
+
+// tooLarge says whether the broker closed the channel for a message that it does not take: it is larger than its
+// max_message_size.
+func tooLarge(err error) bool {
+	var e *amqp.Error
+	return errors.As(err, &e) && e.Code == amqp.PreconditionFailed
 }
 
 // outgoing makes a message of a row, and the span of sending it. The trace is that of the row's own transaction, not
@@ -335,11 +356,11 @@ func (r *Relay) outgoing(m db.Message) (outgoing, trace.Span) {
 	}, span
 }
 
-// unwelcome says whether the broker closed the channel for the exchange itself: there is none of that name, or we may
-// not publish to it.
+// unwelcome says whether the broker closed the channel for the exchange itself, because there is none of that name or we
+// may not publish to it, or for the message.
 func unwelcome(err error) bool {
 	var e *amqp.Error
-	return errors.As(err, &e) && (e.Code == amqp.NotFound || e.Code == amqp.AccessRefused)
+	return errors.As(err, &e) && (e.Code == amqp.NotFound || e.Code == amqp.AccessRefused) || tooLarge(err)
 }
 
 // purge deletes published rows that are old enough.
