@@ -323,6 +323,41 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
+// TestLargeMessages: of large messages few are taken at once, whatever the prefetch, and of small ones many again. Each is
+// handled once.
+func TestLargeMessages(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	r.listings.Prefetch = 40
+	r.PrefetchBytes(400 << 10)
+	require.NoError(t, bridge.Establish(t.Context(), r.Options))
+	large := messages(t, 100)
+	for i, body := range large {
+		pad := []byte(`"pad":"` + strings.Repeat("x", 50<<10) + `","title":`)
+		large[i] = bytes.Replace(body, []byte(`"title":`), pad, 1)
+	}
+	r.broker.Publish("scraped", "kijiji", large...)
+	r.temp.set(func(string) error { return errors.New("temporal is away") })
+	stop := r.start(t)
+	r.eventually(t, func() bool { return strings.Contains(r.logs.String(), "its messages are large") }, "no log")
+	r.eventually(t, func() bool { return r.broker.Ready("scraped.kijiji") == 95 }, "an eighth of the prefetch is taken")
+	r.temp.set(nil)
+	r.eventually(t, func() bool { return r.temp.started() == 100 }, "not all were started")
+	for n := 0; !strings.Contains(r.logs.String(), "its messages are small again"); n++ {
+		require.Less(t, n, 20)
+		var small [][]byte
+		for i := range 40 {
+			small = append(small, message(t, fmt.Sprint("small-", n, "-", i)))
+		}
+		r.broker.Publish("scraped", "kijiji", small...)
+		r.eventually(t, func() bool { return r.temp.started() == 100+40*(n+1) }, "not all were started")
+	}
+	stop()
+	require.Zero(t, r.broker.Ready("scraped.kijiji"))
+	require.Zero(t, r.rows(t, "dead_letters"))
+}
+
 func TestInvalidMessages(t *testing.T) {
 	t.Parallel()
 

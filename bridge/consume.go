@@ -113,7 +113,7 @@ func (c *consumer) session(ctx context.Context, prefetch *int) error {
 	go func() {                // ends with the channel; never blocks, for no more than the prefetch are unacked
 		defer close(waiting)
 		for d := range deliveries {
-			if unsettled.Add(int64(len(d.Body))) > prefetchBytes && most > 1 {
+			if unsettled.Add(int64(len(d.Body))) > c.budget && most > 1 {
 				leave(errLarge)
 			}
 			waiting <- arrived{d, time.Now()}
@@ -169,7 +169,7 @@ func (c *consumer) session(ctx context.Context, prefetch *int) error {
 		}
 		var left []amqp.Delivery
 		if ok {
-			left = c.work(ctx, work, batch, since)
+			left = c.work(taking, work, batch, since)
 			for _, d := range batch {
 				unsettled.Add(-int64(len(d.Body)))
 				bytes += len(d.Body)
@@ -181,11 +181,11 @@ func (c *consumer) session(ctx context.Context, prefetch *int) error {
 		}
 		var err error
 		switch {
-		case len(left) > 0 && ctx.Err() == nil:
-			err = fmt.Errorf("messages go back to the queue: %d were held for %s (RABBITMQ_HOLD)", len(left), c.hold)
 		case taking.Err() != nil:
 			err = context.Cause(taking)
-		case most < c.Prefetch && handled >= c.Prefetch && bytes/handled*2*most < prefetchBytes/2:
+		case len(left) > 0:
+			err = fmt.Errorf("messages go back to the queue: %d were held for %s (RABBITMQ_HOLD)", len(left), c.hold)
+		case most < c.Prefetch && handled >= c.Prefetch && int64(bytes/handled*2*most) < c.budget/2:
 			*prefetch = min(2*most, c.Prefetch)
 			err = errSmall
 		default:
@@ -278,7 +278,7 @@ func (c *consumer) work(ctx, work context.Context, batch []amqp.Delivery, since 
 	began, n := time.Now(), len(batch)
 	held := &held{queue: c.Name, metrics: c.metrics}
 	defer held.end()
-	// Shutdown does not wait for a dependency that is down: held messages go back to their queue.
+	// The end of ctx, as by shutdown, does not wait for a dependency that is down: held messages go back to their queue.
 	holding, cancel := context.WithDeadline(work, since.Add(c.hold))
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()

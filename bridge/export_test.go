@@ -17,6 +17,9 @@ func (b *Bridge) HandleWithin(most, slow time.Duration) { b.within, b.slow = mos
 // WatchEvery sets how often a consumer asks whether its handler can still work.
 func (b *Bridge) WatchEvery(d time.Duration) { b.watch = d }
 
+// PrefetchBytes sets the size of unsettled bodies at which a consumer takes fewer messages at once.
+func (b *Bridge) PrefetchBytes(n int64) { b.budget = n }
+
 // TrimEvery sets how often the queues that are limited are looked at.
 func (b *Bridge) TrimEvery(d time.Duration) { b.trim = d }
 

@@ -177,6 +177,23 @@ func TestRelayPoison(t *testing.T) {
 	empty(t, pool)
 }
 
+// TestRelayTooLarge: a message that is larger than the broker takes is refused by itself, and the others of its batch are
+// published.
+func TestRelayTooLarge(t *testing.T) {
+	t.Parallel()
+
+	broker, pool := outbox(t)
+	fill(t, pool, 1, 5)
+	const most = 128 << 20 // without a setting, before RabbitMQ 4
+	_, err := pool.Exec(t.Context(), "UPDATE outbox SET body = convert_to(repeat('x', $1), 'UTF8') WHERE id % 5 = 3", most+1)
+	require.NoError(t, err)
+	relay(t, broker.URL, pool, 1, time.Now)
+	require.Eventually(t, func() bool { return pending(t, pool) == 1 }, patience, tick)
+	require.Eventually(t, func() bool { return slices.Contains(column(t, pool, "refusals"), "1") }, patience, tick)
+	require.Contains(t, strings.Join(column(t, pool, "last_error"), ""), "PRECONDITION_FAILED")
+	require.Equal(t, 4, len(broker.Get("listings.published", 4)))
+}
+
 // TestRelayGivesUp: a message that the broker refuses for too long becomes a dead letter, of which operators are told; its
 // replay arrives when there is a queue again.
 func TestRelayGivesUp(t *testing.T) {
