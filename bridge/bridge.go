@@ -72,7 +72,8 @@ func (b *Bridge) Run(ctx context.Context) error {
 		c := consumer{
 			source: source{
 				Queue: q, hold: b.Hold, within: cmp.Or(b.within, handleTimeout), slow: cmp.Or(b.slow, slowHandling),
-				watch: cmp.Or(b.watch, watchEvery), budget: cmp.Or(b.budget, prefetchBytes), metrics: b.Metrics, log: b.Log.With("queue", q.Name),
+				watch: cmp.Or(b.watch, watchEvery), budget: cmp.Or(b.budget, prefetchBytes),
+				metrics: b.Metrics, log: b.Log.With("queue", q.Name),
 				spans: newTracing(b.Traces), now: b.Now,
 			},
 			connect: consume, restore: restore, dead: dead,

@@ -209,10 +209,10 @@ var (
 // may have the limit of RABBITMQ 4, 20 deliveries, and lose it.
 const manyDeliveries = 10
 
-// giveBack ends the consumer and gives its unsettled deliveries back to the queue, those left of a batch and those that
-// wait. Every version of RabbitMQ before 4.3 counts that as a delivery, so a message that was delivered often is sent to
-// its queue again, with a count that begins anew, and acked: however long a dependency is down, it never reaches the
-// queue's delivery limit. What remains goes back when the channel is closed.
+// giveBack ends the consumer and gives its unsettled deliveries back to the queue, those left of a batch and those
+// that wait. Every version of RabbitMQ before 4.3 counts that as a delivery, so a message that was delivered often is
+// sent to its queue again, with a count that begins anew, and acked: however long a dependency is down, it never
+// reaches the queue's delivery limit. What remains goes back when the channel is closed.
 func (c *consumer) giveBack(
 	ctx context.Context, ch *amqp.Channel, tag string, left []amqp.Delivery, waiting <-chan arrived,
 ) {

@@ -29,9 +29,9 @@ type DraftStarter interface {
 	Draft(ctx context.Context, r draft.Request) error
 }
 
-// Queues returns the row of the queue that draft requests arrive on. They stay there while no worker makes drafts. Each request takes as long as its page takes to
-// load, so each has a consumer of its own and waits for no other. The dead-letter exchange is a topic: the contract of
-// this queue says so.
+// Queues returns the row of the queue that draft requests arrive on. They stay there while no worker makes drafts.
+// Each request takes as long as its page takes to load, so each has a consumer of its own and waits for no other. The
+// dead-letter exchange is a topic: the contract of this queue says so.
 func (s *Drafts) Queues() []Queue {
 	return []Queue{{
 		Name: s.Queue, Exchange: s.Exchange, Key: s.RoutingKey, DLX: s.Exchange + contract.SuffixDLX,

@@ -213,8 +213,8 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 	return full, nil
 }
 
-// refuse puts off the messages that the broker did not accept, or gives them up. The log has a line for each reason, with
-// the first message that has it.
+// refuse puts off the messages that the broker did not accept, or gives them up. The log has a line for each reason,
+// with the first message that has it.
 func (r *Relay) refuse(ctx context.Context, token uuid.UUID, batch []db.Message, refused []db.Refusal) error {
 	givenUp, err := r.Outbox.Refuse(ctx, token, refused, r.GiveUp, r.now())
 	if err != nil {
@@ -356,8 +356,8 @@ func (r *Relay) outgoing(m db.Message) (outgoing, trace.Span) {
 	}, span
 }
 
-// unwelcome says whether the broker closed the channel for the exchange itself, because there is none of that name or we
-// may not publish to it, or for the message.
+// unwelcome says whether the broker closed the channel for the exchange itself, because there is none of that name or
+// we may not publish to it, or for the message.
 func unwelcome(err error) bool {
 	var e *amqp.Error
 	return errors.As(err, &e) && (e.Code == amqp.NotFound || e.Code == amqp.AccessRefused) || tooLarge(err)

@@ -37,9 +37,9 @@ const (
 	headerAcquired   = "x-acquired-count"
 )
 
-// settle acks. A message that was handled is acked; one that failed for good, or is not to be
-// tried again, is acked once its dead letter is safe. The rest is returned, still unacked: a message is not requeued before
-// the end of its hold, for it comes back at once and spins.
+// settle acks. A message that was handled is acked; one that failed for good, or is not to be tried again, is acked
+// once its dead letter is safe. The rest is returned, still unacked: a message is not requeued before the end of its
+// hold, for it comes back at once and spins.
 //
 // An ack that fails means that the channel is gone and the broker will deliver again, which every handler allows for.
 func (c *consumer) settle(ctx context.Context, batch []amqp.Delivery, errs []error) (left []amqp.Delivery, why error) {

@@ -33,7 +33,8 @@ type Queue struct {
 	Most int
 	// Ready returns an error while Handle could not do its work: the queue is not consumed then. nil: it always can.
 	Ready func(ctx context.Context, now time.Time) error
-	// Waits says that Handle waits for the end of the work, for as long as RABBITMQ_HOLD; other handlers have handleTimeout.
+	// Waits says that Handle waits for the end of the work, for as long as RABBITMQ_HOLD; other handlers have
+	// handleTimeout.
 	Waits bool
 }
 

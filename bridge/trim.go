@@ -61,8 +61,8 @@ func (t *trimmer) trim(ctx context.Context, q Queue) (dropped int, err error) {
 	return dropped, nil
 }
 
-// drop takes up to trimAtOnce messages that are too many. No more than those are delivered to it, so that none comes back
-// to the queue and counts as delivered.
+// drop takes up to trimAtOnce messages that are too many. No more than those are delivered to it, so that none comes
+// back to the queue and counts as delivered.
 func (t *trimmer) drop(ctx context.Context, q Queue) (n int, err error) {
 	ch, err := t.connect.channel(ctx)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package db keeps Conveyor's state in Postgres. Each store is one system's tables; SQL stands in a constant right
-// above its method and is prepared by a test. Times are arguments: nothing here reads a clock, but that leases and waits
-// of the outbox end by the clock of Postgres.
+// above its method and is prepared by a test. Times are arguments: nothing here reads a clock, but that leases and
+// waits of the outbox end by the clock of Postgres.
 package db
 
 import (

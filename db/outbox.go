@@ -94,10 +94,11 @@ FROM fitting f WHERE o.id = f.id
 RETURNING o.id, o.message_id, o.lane, o.exchange, o.routing_key, o.type, o.body, o.created_at, o.publish_as, o.headers,
     o.traceparent, o.tracestate, f.turn`
 
-// Lease claims up to max due messages, at most perLane of each lane, starting with the lane after cursor, for ttl by the
-// clock of Postgres: those of two relays may differ by more than that. The message with which their bodies reach maxBytes is the last one: at least one is claimed, whatever its
-// size. No two callers ever hold the same message; a lease that runs out makes its messages due again. The slice is in
-// the lanes' turns, the cursor for the next call being its last lane, and then in the order of writing.
+// Lease claims up to max due messages, at most perLane of each lane, starting with the lane after cursor, for ttl by
+// the clock of Postgres: those of two relays may differ by more than that. The message with which their bodies reach
+// maxBytes is the last one: at least one is claimed, whatever its size. No two callers ever hold the same message; a
+// lease that runs out makes its messages due again. The slice is in the lanes' turns, the cursor for the next call
+// being its last lane, and then in the order of writing.
 func (o *Outbox) Lease(ctx context.Context, token uuid.UUID, cursor string, perLane, max, maxBytes int,
 	ttl time.Duration) ([]Message, error) {
 	// CollectRows reports the error.
@@ -178,10 +179,10 @@ RETURNING id, message_id, lane, exchange, routing_key, type, body, created_at, p
     tracestate`
 
 // Refuse ends the leases of messages that the broker returned or refused: they are not due again for as long as
-// fault.RefusalWaits says. A message that is refused for the most-th time (0: there is no such time) leaves the outbox in
-// the same transaction and is a dead letter of the queue "outbox" and of class blocked, whose replay is published to the
-// same exchange and key. The replay of a dead letter opens that letter again. Refuse returns the IDs of those it gave up; a lease that
-// ran out changes nothing.
+// fault.RefusalWaits says. A message that is refused for the most-th time (0: there is no such time) leaves the outbox
+// in the same transaction and is a dead letter of the queue "outbox" and of class blocked, whose replay is published
+// to the same exchange and key. The replay of a dead letter opens that letter again. Refuse returns the IDs of those
+// it gave up; a lease that ran out changes nothing.
 func (o *Outbox) Refuse(ctx context.Context, token uuid.UUID, refusals []Refusal, most int, now time.Time) (
 	givenUp []int64, err error,
 ) {
@@ -243,8 +244,8 @@ func (o *Outbox) Purge(ctx context.Context, t time.Time, max int) (int64, error)
 	return tag.RowsAffected(), nil
 }
 
-// WakeEvery is the least time between two wake-ups of relays by one store. A relay that was woken looks for messages for
-// at least as long, so that none of those written meanwhile waits for its poll.
+// WakeEvery is the least time between two wake-ups of relays by one store. A relay that was woken looks for messages
+// for at least as long, so that none of those written meanwhile waits for its poll.
 const WakeEvery = 25 * time.Millisecond
 
 // A waker tells relays that something was added to the outbox.
@@ -275,8 +276,8 @@ func (w waker) wake(ctx context.Context) {
 // wakeTimeout is how long a writer waits at most, for a connection of its pool mostly. By then relays have polled.
 const wakeTimeout = 250 * time.Millisecond
 
-// Wait sends to added, without waiting for the receiver, whenever a writer says that something was added to the outbox. It holds a
-// connection and returns when that breaks or ctx ends, always with an error.
+// Wait sends to added, without waiting for the receiver, whenever a writer says that something was added to the
+// outbox. It holds a connection and returns when that breaks or ctx ends, always with an error.
 func (o *Outbox) Wait(ctx context.Context, added chan<- struct{}) error {
 	conn, err := o.pool.Acquire(ctx)
 	if err != nil {

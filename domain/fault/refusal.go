@@ -10,8 +10,8 @@ var RefusalWaits = []time.Duration{
 	32 * time.Minute, time.Hour,
 }
 
-// Refusals is how often a message is refused until it has waited for d or longer in all: the first refusal with which it
-// may be given up. It is 0, which means never, for a d that is not positive.
+// Refusals is how often a message is refused until it has waited for d or longer in all: the first refusal with which
+// it may be given up. It is 0, which means never, for a d that is not positive.
 func Refusals(d time.Duration) (n int) {
 	for n = 1; d > 0; n++ {
 		d -= RefusalWaits[min(n, len(RefusalWaits))-1]
