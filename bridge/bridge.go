@@ -6,6 +6,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -28,6 +29,7 @@ type Options struct {
 	ArchiveDeadLetters bool          // move dead letters to Postgres; false leaves them in the broker
 	Relays             int           // outbox batches being published at the same time
 	Retention          time.Duration // how long published outbox rows are kept
+	GiveUp             time.Duration // how long the broker may refuse a message before it is a dead letter; 0 = for ever
 	Version            string        // for the header x-conveyor-version
 
 	Traces trace.TracerProvider // receives the spans; nil turns tracing off
@@ -42,6 +44,11 @@ type Bridge struct {
 	Metrics     *Metrics
 	Log         *slog.Logger
 	Now         func() time.Time
+
+	within, slow time.Duration // as in source; 0 is the default
+	watch        time.Duration // as in source; 0 is the default
+	budget       int64         // as in source; 0 is the default
+	trim         time.Duration // between two looks at the queues that are limited; 0 is the default
 }
 
 // Run works until ctx ends, and then finishes what is in hand. It waits without end for a broker that is down; the
@@ -64,7 +71,9 @@ func (b *Bridge) Run(ctx context.Context) error {
 	for _, q := range topology.consumed(b.Prefetch, b.archive) {
 		c := consumer{
 			source: source{
-				Queue: q, hold: b.Hold, metrics: b.Metrics, log: b.Log.With("queue", q.Name),
+				Queue: q, hold: b.Hold, within: cmp.Or(b.within, handleTimeout), slow: cmp.Or(b.slow, slowHandling),
+				watch: cmp.Or(b.watch, watchEvery), budget: cmp.Or(b.budget, prefetchBytes),
+				metrics: b.Metrics, log: b.Log.With("queue", q.Name),
 				spans: newTracing(b.Traces), now: b.Now,
 			},
 			connect: consume, restore: restore, dead: dead,
@@ -73,6 +82,10 @@ func (b *Bridge) Run(ctx context.Context) error {
 			work.Go(func() error { c.run(ctx); return nil })
 		}
 	}
+	trim := trimmer{
+		queues: topology.limited(), connect: consume, metrics: b.Metrics, log: b.Log, every: cmp.Or(b.trim, trimEvery),
+	}
+	work.Go(func() error { trim.run(ctx); return nil })
 	relay := NewRelay(b.URL, b.Outbox, b.Options, b.Metrics, b.Log, b.Now)
 	work.Go(func() error { relay.Run(ctx); return nil })
 	return work.Wait()

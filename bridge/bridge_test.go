@@ -58,11 +58,28 @@ type starter struct {
 	images   []launch.ImageJob
 	drafts   []draft.Request
 	givenUp  []time.Time           // of each image
+	idle     bool                  // no worker makes drafts
 	fail     func(id string) error // nil or a result of nil accepts
 }
 
 func (s *starter) Listing(_ context.Context, ref listing.Ref, a launch.Arrival, _ string) error {
 	return s.accept(ref.PlatformID, func() { s.listings[ref.PlatformID] = append(s.listings[ref.PlatformID], a) })
+}
+
+func (s *starter) DraftsServed(context.Context, time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.idle {
+		return errors.New("no worker polls")
+	}
+	return nil
+}
+
+// serve says whether a worker makes drafts.
+func (s *starter) serve(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idle = !on
 }
 
 func (s *starter) Draft(_ context.Context, r draft.Request) error {
@@ -306,6 +323,41 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
+// TestLargeMessages: of large messages few are taken at once, whatever the prefetch, and of small ones many again. Each is
+// handled once.
+func TestLargeMessages(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	r.listings.Prefetch = 40
+	r.PrefetchBytes(400 << 10)
+	require.NoError(t, bridge.Establish(t.Context(), r.Options))
+	large := messages(t, 100)
+	for i, body := range large {
+		pad := []byte(`"pad":"` + strings.Repeat("x", 50<<10) + `","title":`)
+		large[i] = bytes.Replace(body, []byte(`"title":`), pad, 1)
+	}
+	r.broker.Publish("scraped", "kijiji", large...)
+	r.temp.set(func(string) error { return errors.New("temporal is away") })
+	stop := r.start(t)
+	r.eventually(t, func() bool { return strings.Contains(r.logs.String(), "its messages are large") }, "no log")
+	r.eventually(t, func() bool { return r.broker.Ready("scraped.kijiji") == 95 }, "an eighth of the prefetch is taken")
+	r.temp.set(nil)
+	r.eventually(t, func() bool { return r.temp.started() == 100 }, "not all were started")
+	for n := 0; !strings.Contains(r.logs.String(), "its messages are small again"); n++ {
+		require.Less(t, n, 20)
+		var small [][]byte
+		for i := range 40 {
+			small = append(small, message(t, fmt.Sprint("small-", n, "-", i)))
+		}
+		r.broker.Publish("scraped", "kijiji", small...)
+		r.eventually(t, func() bool { return r.temp.started() == 100+40*(n+1) }, "not all were started")
+	}
+	stop()
+	require.Zero(t, r.broker.Ready("scraped.kijiji"))
+	require.Zero(t, r.rows(t, "dead_letters"))
+}
+
 func TestInvalidMessages(t *testing.T) {
 	t.Parallel()
 
@@ -447,6 +499,50 @@ func TestHeldTooLong(t *testing.T) {
 	require.Zero(t, r.rows(t, "dead_letters"))
 }
 
+// TestHeldOften: a good message outlives any number of holds, also in a queue of another team that drops messages after
+// 20 deliveries, as RabbitMQ 4 does by default.
+func TestHeldOften(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	_, err := r.broker.Channel().QueueDeclare("scraped.kijiji", true, false, false, false, amqp.Table{
+		"x-queue-type": "quorum", "x-delivery-limit": 20,
+	})
+	require.NoError(t, err)
+	require.NoError(t, bridge.Establish(t.Context(), r.Options))
+	for i, body := range messages(t, 8) {
+		r.broker.Send("scraped", "kijiji", amqp.Publishing{
+			MessageId: fmt.Sprint(i), Type: "advert", Headers: amqp.Table{"mine": "kept"}, Body: body,
+		})
+	}
+	r.Hold = 50 * time.Millisecond
+	r.temp.set(func(string) error { return errors.New("temporal is away") })
+	for n := range 3 {
+		for range 9 { // as bridges before this one did
+			r.eventually(t, func() bool { return r.broker.Ready("scraped.kijiji") == 8 }, "a good message is lost")
+			ch := r.broker.Channel()
+			deliveries, err := ch.Consume("scraped.kijiji", "", false, false, false, false, nil)
+			require.NoError(t, err)
+			for range 8 {
+				d := <-deliveries
+				require.Equal(t, "advert", d.Type)
+				require.Equal(t, "kept", d.Headers["mine"])
+			}
+			require.NoError(t, ch.Close())
+		}
+		stop := r.start(t)
+		held := func() int { return strings.Count(r.logs.String(), "were held for 50ms") }
+		r.eventually(t, func() bool { return held() >= 3*(n+1) }, "not given back")
+		stop()
+	}
+	r.temp.set(nil)
+	stop := r.start(t)
+	r.eventually(t, func() bool { return r.temp.started() == 8 }, "a good message is lost")
+	stop()
+	require.Zero(t, r.broker.Ready("scraped.kijiji"))
+	require.Zero(t, r.rows(t, "dead_letters"))
+}
+
 // TestConsumerCancelledWhileHolding: RabbitMQ 4.3 answers a hold that lasts too long by cancelling the consumer, and
 // leaves its channel open; older ones cancel only when the queue is deleted. Either way there is a new session at once.
 func TestConsumerCancelledWhileHolding(t *testing.T) {
@@ -488,6 +584,41 @@ func TestPostgresAway(t *testing.T) {
 	require.NoError(t, line.Mend())
 	r.eventually(t, func() bool { return r.temp.started() == 3 }, "it goes on by itself")
 	r.eventually(t, func() bool { return r.rows(t, "dead_letters") == 1 }, "and archives")
+	stop()
+	require.Zero(t, r.broker.Ready("scraped.kijiji"))
+}
+
+// TestPostgresHangs: while Postgres accepts connections and answers nothing, messages are kept and operators see within
+// seconds that they are held; when it answers again, the work goes on by itself.
+func TestPostgresHangs(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	line := bridgetest.NewLine(t, r.pool.Config().ConnString())
+	pool, err := db.Open(t.Context(), line.URL, 10)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	r.use(pool)
+	registry := prometheus.NewRegistry()
+	r.Metrics = bridge.NewMetrics(registry)
+	r.HandleWithin(3*time.Second, 500*time.Millisecond)
+	stop := r.start(t)
+	r.broker.Publish("scraped", "kijiji", message(t, "before"))
+	r.eventually(t, func() bool { return r.temp.started() == 1 }, "not started")
+	line.Hang(true)
+	began := time.Now()
+	r.broker.Publish("scraped", "kijiji", messages(t, 3)...)
+	r.broker.Publish("scraped", "kangalou", []byte("<html>")) // its dead letter is to be archived
+	r.eventually(t, func() bool { return total(t, registry, "conveyor_messages_held") >= 2 }, "the metric does not show them")
+	require.Less(t, time.Since(began), 3*time.Second, "shown before the first call ends")
+	r.eventually(t, func() bool { return strings.Contains(r.logs.String(), "a service does not answer") }, "no log")
+	r.eventually(t, func() bool { return strings.Contains(r.logs.String(), "messages are held, trying again") }, "no end of a call")
+	require.Equal(t, 1, r.temp.started())
+
+	line.Hang(false)
+	r.eventually(t, func() bool { return r.temp.started() == 4 }, "it goes on by itself")
+	r.eventually(t, func() bool { return r.rows(t, "dead_letters") == 1 }, "and archives")
+	r.eventually(t, func() bool { return total(t, registry, "conveyor_messages_held") == 0 }, "nothing is held")
 	stop()
 	require.Zero(t, r.broker.Ready("scraped.kijiji"))
 }

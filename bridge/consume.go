@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -15,6 +17,23 @@ import (
 // batchBytes is the size at which a batch ends although more messages wait: a batch is one statement, and in memory
 // several times.
 const batchBytes = 16 << 20
+
+// How long a call of a handler may take, and after how long its messages count as held: a database that hangs answers
+// nothing, not even with an error. What a call has done by then is done, and the rest is tried again.
+const (
+	handleTimeout = 30 * time.Second
+	slowHandling  = 2 * time.Second
+)
+
+// prefetchBytes is the size of unsettled bodies at which a consumer starts anew with fewer of them: the broker counts
+// messages, whatever their size.
+const prefetchBytes = 64 << 20
+
+// How often a consumer asks whether its handler can work, where it may be unable to: while it cannot, and while it can.
+const (
+	readyEvery = 3 * time.Second
+	watchEvery = 15 * time.Second
+)
 
 // drainGrace is how long the handling of received messages may take after shutdown began.
 const drainGrace = 15 * time.Second
@@ -29,22 +48,53 @@ type consumer struct {
 
 // run keeps a session open until ctx ends.
 func (c *consumer) run(ctx context.Context) {
+	prefetch := c.Prefetch
 	lasting(ctx, func() {
-		if err := c.session(ctx); ctx.Err() == nil {
+		if !c.ready(ctx) {
+			return
+		}
+		if err := c.session(ctx, &prefetch); ctx.Err() == nil {
 			c.log.WarnContext(ctx, "consumer lost its session", "err", err)
 			c.restore.after(ctx, err)
 		}
 	})
 }
 
-// session consumes until the channel or ctx ends. Deliveries that are not acked by then are delivered again.
-func (c *consumer) session(ctx context.Context) error {
+// ready waits until the handler can work; false when ctx ended first.
+func (c *consumer) ready(ctx context.Context) bool {
+	if c.Ready == nil {
+		return true
+	}
+	said := ""
+	for ctx.Err() == nil {
+		err := c.ask(ctx)
+		if err == nil {
+			return true
+		}
+		if ctx.Err() == nil && err.Error() != said {
+			said = err.Error()
+			c.log.WarnContext(ctx, "messages stay in their queue, which is not consumed", "err", err)
+		}
+		pause(ctx, readyEvery)
+	}
+	return false
+}
+
+func (c *consumer) ask(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
+	defer cancel()
+	return c.Ready(ctx, c.now())
+}
+
+// session consumes until the channel or ctx ends, with up to prefetch deliveries at once: fewer for the next session
+// when their bodies are large, and more again afterwards. Deliveries that are not acked by then are delivered again.
+func (c *consumer) session(ctx context.Context, prefetch *int) error {
 	ch, err := c.connect.channel(ctx)
 	if err != nil {
 		return err
 	}
 	defer ch.Close()
-	if err := ch.Qos(c.Prefetch, 0, false); err != nil {
+	if err := ch.Qos(*prefetch, 0, false); err != nil {
 		return fmt.Errorf("set prefetch: %w", err)
 	}
 	gone := ch.NotifyClose(make(chan *amqp.Error, 1))
@@ -55,10 +105,17 @@ func (c *consumer) session(ctx context.Context) error {
 		return fmt.Errorf("consume: %w", err)
 	}
 	// The client hands deliveries over one by one; gather sees only those that are in this buffer.
-	waiting := make(chan arrived, c.Prefetch)
-	go func() { // ends with the channel; never blocks, for no more than the prefetch are unacked
+	most := *prefetch
+	waiting := make(chan arrived, most)
+	taking, leave := context.WithCancelCause(ctx)
+	defer leave(nil)
+	var unsettled atomic.Int64 // bytes of bodies
+	go func() {                // ends with the channel; never blocks, for no more than the prefetch are unacked
 		defer close(waiting)
 		for d := range deliveries {
+			if unsettled.Add(int64(len(d.Body))) > c.budget && most > 1 {
+				leave(errLarge)
+			}
 			waiting <- arrived{d, time.Now()}
 		}
 	}()
@@ -91,21 +148,94 @@ func (c *consumer) session(ctx context.Context) error {
 		}
 	}()
 
-	for {
-		batch, since, ok := gather(ctx, waiting, c.Prefetch)
-		if !ok {
-			if ctx.Err() != nil {
-				return ctx.Err() // unacked prefetched deliveries go back with the channel
+	if c.Ready != nil {
+		watched := make(chan struct{})
+		defer func() { <-watched }()
+		defer leave(nil)
+		go func() { // ends with the session
+			defer close(watched)
+			for pause(taking, c.watch) {
+				if err := c.ask(taking); err != nil {
+					leave(err)
+				}
 			}
+		}()
+	}
+	handled, bytes := 0, 0
+	for {
+		batch, since, ok := gather(taking, waiting, most)
+		if !ok && taking.Err() == nil {
 			return errors.New("the broker ended the consumer")
 		}
-		left := c.work(ctx, work, batch, since)
+		var left []amqp.Delivery
+		if ok {
+			left = c.work(taking, work, batch, since)
+			for _, d := range batch {
+				unsettled.Add(-int64(len(d.Body)))
+				bytes += len(d.Body)
+			}
+			handled += len(batch)
+		}
 		if work.Err() != nil {
 			return context.Cause(work)
 		}
-		if left > 0 && ctx.Err() == nil { // the broker gives them out again when the channel is closed
-			return fmt.Errorf("messages go back to the queue: %d were held for %s (RABBITMQ_HOLD)", left, c.hold)
+		var err error
+		switch {
+		case taking.Err() != nil:
+			err = context.Cause(taking)
+		case len(left) > 0:
+			err = fmt.Errorf("messages go back to the queue: %d were held for %s (RABBITMQ_HOLD)", len(left), c.hold)
+		case most < c.Prefetch && handled >= c.Prefetch && int64(bytes/handled*2*most) < c.budget/2:
+			*prefetch = min(2*most, c.Prefetch)
+			err = errSmall
+		default:
+			continue
 		}
+		if errors.Is(err, errLarge) {
+			*prefetch = max(1, most/8)
+		}
+		c.giveBack(ctx, ch, tag, left, waiting)
+		return err
+	}
+}
+
+// The reasons for which a consumer starts anew with another prefetch.
+var (
+	errLarge = errors.New("its messages are large: fewer of them are taken at once")
+	errSmall = errors.New("its messages are small again: more of them are taken at once")
+)
+
+// manyDeliveries is the count of deliveries from which a message that is given back is sent anew. Queues of other teams
+// may have the limit of RABBITMQ 4, 20 deliveries, and lose it.
+const manyDeliveries = 10
+
+// giveBack ends the consumer and gives its unsettled deliveries back to the queue, those left of a batch and those
+// that wait. Every version of RabbitMQ before 4.3 counts that as a delivery, so a message that was delivered often is
+// sent to its queue again, with a count that begins anew, and acked: however long a dependency is down, it never
+// reaches the queue's delivery limit. What remains goes back when the channel is closed.
+func (c *consumer) giveBack(
+	ctx context.Context, ch *amqp.Channel, tag string, left []amqp.Delivery, waiting <-chan arrived,
+) {
+	if err := ch.Cancel(tag, false); err != nil {
+		return
+	}
+	for d := range waiting { // closed by the end of the consumer
+		left = append(left, d.Delivery)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dialTimeout)
+	defer cancel()
+	last := uint64(0)
+	for _, d := range left {
+		if n, _ := d.Headers[headerDeliveries].(int64); n < manyDeliveries || c.dead.again(ctx, c.Queue, d) != nil {
+			last = max(last, d.DeliveryTag)
+			continue
+		}
+		if err := d.Ack(false); err != nil {
+			return
+		}
+	}
+	if last > 0 {
+		_ = ch.Nack(last, true, true) // fails when the channel is gone, and they go back with it
 	}
 }
 
@@ -141,18 +271,14 @@ func gather(ctx context.Context, deliveries <-chan arrived, n int) (batch []amqp
 	return batch, since, true
 }
 
-// work handles a batch until every delivery is settled, and returns how many are not. While a dependency is down the
+// work handles a batch until every delivery is settled, and returns those that are not. While a dependency is down the
 // rest is held and no more messages are taken, but not for ever: the broker ends a consumer that keeps a message
 // unacked for half an hour, and its version decides whether that counts as a delivery.
-func (c *consumer) work(ctx, work context.Context, batch []amqp.Delivery, since time.Time) (left int) {
-	began := time.Now()
-	n, held := len(batch), 0
-	hold := func(n int) {
-		c.metrics.held(c.Name, n-held)
-		held = n
-	}
-	defer hold(0)
-	// Shutdown does not wait for a dependency that is down: held messages go back to their queue.
+func (c *consumer) work(ctx, work context.Context, batch []amqp.Delivery, since time.Time) (left []amqp.Delivery) {
+	began, n := time.Now(), len(batch)
+	held := &held{queue: c.Name, metrics: c.metrics}
+	defer held.end()
+	// The end of ctx, as by shutdown, does not wait for a dependency that is down: held messages go back to their queue.
 	holding, cancel := context.WithDeadline(work, since.Add(c.hold))
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
@@ -166,16 +292,59 @@ func (c *consumer) work(ctx, work context.Context, batch []amqp.Delivery, since 
 	})()
 	again(holding, func() bool {
 		var why error
-		batch, why = c.settle(settling, batch, c.safely(work, batch))
+		batch, why = c.settle(settling, batch, c.call(work, batch, held))
 		if len(batch) == 0 || ctx.Err() != nil {
 			return true
 		}
-		hold(len(batch))
+		held.set(len(batch))
 		c.log.WarnContext(ctx, "messages are held, trying again", "held", len(batch), "err", why)
 		return false
 	})
 	c.metrics.handled(c.Name, n, time.Since(began))
-	return len(batch)
+	return batch
+}
+
+// held is the number of messages of one batch that wait for a dependency, in the metric.
+type held struct {
+	queue   string
+	metrics *Metrics
+
+	mu   sync.Mutex
+	n    int
+	over bool
+}
+
+func (h *held) set(n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.over {
+		h.metrics.held(h.queue, n-h.n)
+		h.n = n
+	}
+}
+
+func (h *held) end() {
+	h.set(0)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.over = true
+}
+
+// call handles a batch within the time that a call has. Messages of a slow call are held already.
+func (c *consumer) call(ctx context.Context, batch []amqp.Delivery, held *held) []error {
+	within := c.within
+	if c.Waits {
+		within = c.hold
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	if !c.Waits {
+		defer time.AfterFunc(c.slow, func() {
+			held.set(len(batch))
+			c.log.WarnContext(ctx, "messages are held: a service does not answer", "held", len(batch), "for", c.slow)
+		}).Stop()
+	}
+	return c.safely(ctx, batch)
 }
 
 // safely keeps a message that makes a handler panic from ending the process: it is as invalid as one that cannot be

@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -22,24 +23,31 @@ type Drafts struct {
 
 // DraftStarter makes product drafts.
 type DraftStarter interface {
+	// DraftsServed returns nil while a worker makes drafts, and an error when none has asked for work lately.
+	DraftsServed(ctx context.Context, now time.Time) error
 	// Draft returns when the draft is stored, or with a *launch.Failed when it never will be.
 	Draft(ctx context.Context, r draft.Request) error
 }
 
-// Queues returns the row of the queue that draft requests arrive on. Each request takes as long as its page takes to
-// load, so each has a consumer of its own and waits for no other. The dead-letter exchange is a topic: the contract of
-// this queue says so.
+// Queues returns the row of the queue that draft requests arrive on. They stay there while no worker makes drafts.
+// Each request takes as long as its page takes to load, so each has a consumer of its own and waits for no other. The
+// dead-letter exchange is a topic: the contract of this queue says so.
 func (s *Drafts) Queues() []Queue {
 	return []Queue{{
 		Name: s.Queue, Exchange: s.Exchange, Key: s.RoutingKey, DLX: s.Exchange + contract.SuffixDLX,
 		DLXKind: amqp.ExchangeTopic, MaxBody: contract.MaxBody, Prefetch: 1, Consumers: s.Prefetch,
-		Handle: each(s.requested),
+		Handle: each(s.requested), Ready: s.ready,
+		Waits: true, // and the next consumer joins the workflow that is running
 	}}
+}
+
+func (s *Drafts) ready(ctx context.Context, now time.Time) error {
+	return s.Launch.DraftsServed(ctx, now)
 }
 
 // requested makes a draft, and returns when it is stored. A draft that cannot be made is never tried again: its message
 // is dead-lettered, and an operator decides.
-func (s *Drafts) requested(ctx context.Context, from source, d amqp.Delivery, m contract.CrawlRequested) error {
+func (s *Drafts) requested(ctx context.Context, _ source, d amqp.Delivery, m contract.CrawlRequested) error {
 	if d.MessageId != "" && !strings.EqualFold(d.MessageId, m.EventID) && letterOf(d.Headers) == 0 {
 		return &fault.Error{Class: fault.Invalid, Err: contract.Errors{{
 			Field: "event_id", Reason: "is not the message's MessageId; leave that out, or make it the same",
@@ -49,9 +57,6 @@ func (s *Drafts) requested(ctx context.Context, from source, d amqp.Delivery, m 
 	if err != nil {
 		return fault.Newf(fault.Invalid, "event_id: %w", err)
 	}
-	// The message is given back before the broker's ack timeout; the next consumer joins the workflow that is running.
-	ctx, cancel := context.WithTimeout(ctx, from.hold)
-	defer cancel()
 	return s.Launch.Draft(ctx, draft.Request{
 		EventID: id, URL: strings.TrimSpace(m.Data.URL), OutDir: strings.TrimSpace(m.Data.OutDir),
 	})

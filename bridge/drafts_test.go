@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -31,6 +32,14 @@ func (r *rig) settled(t *testing.T, stop func()) {
 
 	stop()
 	require.Zero(t, r.broker.Ready(requests), "unacked requests are in the queue again")
+}
+
+// settledBut stops the bridge and requires that it leaves so many requests in their queue.
+func (r *rig) settledBut(t *testing.T, stop func(), waiting int) {
+	t.Helper()
+
+	stop()
+	require.Equal(t, waiting, r.broker.Ready(requests))
 }
 
 // A crawl request is acked when its draft is stored, and not before.
@@ -156,4 +165,26 @@ func TestCrawlRequestsOfOthers(t *testing.T) {
 	r.drafts = nil
 	r.start(t)
 	require.Equal(t, -1, r.consumers(requests))
+}
+
+// Requests stay in their queue while no worker makes drafts, and are taken when there is one.
+func TestCrawlRequestsWaitForAWorker(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.WatchEvery(20 * time.Millisecond)
+	r.temp.serve(false)
+	stop := r.start(t)
+	r.publishCrawl(request(uuid.NewString(), "https://shop.example/p"), "")
+	r.eventually(t, func() bool { return strings.Contains(r.logs.String(), "messages stay in their queue") }, "no log")
+	require.Zero(t, r.consumers(requests))
+	require.Equal(t, 1, r.broker.Ready(requests))
+	r.temp.serve(true)
+	r.eventually(t, func() bool { return r.temp.called() == 1 }, "it is not taken")
+
+	r.temp.serve(false)
+	r.eventually(t, func() bool { return r.consumers(requests) == 0 }, "it is still consumed")
+	r.publishCrawl(request(uuid.NewString(), "https://shop.example/q"), "")
+	require.Equal(t, 1, r.broker.Ready(requests))
+	r.settledBut(t, stop, 1)
+	require.Equal(t, 1, r.temp.called())
 }

@@ -11,6 +11,18 @@ import (
 // KeepEvery sets how often a lease is kept while the broker blocks publishers.
 func (r *Relay) KeepEvery(d time.Duration) { r.keep = d }
 
+// HandleWithin sets how long a call of a handler may take, and after how long its messages count as held.
+func (b *Bridge) HandleWithin(most, slow time.Duration) { b.within, b.slow = most, slow }
+
+// WatchEvery sets how often a consumer asks whether its handler can still work.
+func (b *Bridge) WatchEvery(d time.Duration) { b.watch = d }
+
+// PrefetchBytes sets the size of unsettled bodies at which a consumer takes fewer messages at once.
+func (b *Bridge) PrefetchBytes(n int64) { b.budget = n }
+
+// TrimEvery sets how often the queues that are limited are looked at.
+func (b *Bridge) TrimEvery(d time.Duration) { b.trim = d }
+
 // Establish declares a bridge's topology, as Run does before anything else.
 func Establish(ctx context.Context, o Options) error {
 	connect := newConnector(o.URL, "conveyor test", nil, slog.New(slog.DiscardHandler))

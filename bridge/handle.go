@@ -25,6 +25,10 @@ type Handler func(ctx context.Context, from source, batch []amqp.Delivery) []err
 type source struct {
 	Queue
 	hold    time.Duration // from a delivery's arrival to its return while a dependency is down
+	within  time.Duration // most time of one call of the handler, unless it waits
+	budget  int64         // bytes of unsettled bodies at which fewer messages are taken at once
+	watch   time.Duration // between two questions whether the handler can work
+	slow    time.Duration // time of a call after which its messages count as held
 	metrics *Metrics
 	log     *slog.Logger
 	spans   tracing

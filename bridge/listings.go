@@ -27,6 +27,7 @@ type Listings struct {
 	Stages    []string // the stages that are ours, of listing.Stages: only their queues are consumed here
 	Platforms []string // the platforms that have a queue scraped.<platform>
 	Prefetch  int      // unacked deliveries of each queue, 1 or more
+	Published int      // most messages that listings.published keeps; 0 keeps all
 }
 
 // ListingStarter starts the workflows of listings. Its methods return nil when the work is durably accepted.
@@ -59,6 +60,7 @@ func (s *Listings) Queues() []Queue {
 	add(contract.Route{
 		Exchange: contract.ExchangeListingEvents, RoutingKey: contract.ListingPublished, Queue: contract.QueuePublished,
 	}, nil)
+	rows[len(rows)-1].Most = s.Published
 	return rows
 }
 

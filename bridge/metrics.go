@@ -19,6 +19,9 @@ type Metrics struct {
 	publishedN   *prometheus.CounterVec
 	publishDelay prometheus.Histogram
 	lostLeases   prometheus.Counter
+	givenUp      prometheus.Counter
+	limits       *prometheus.GaugeVec
+	droppedN     *prometheus.CounterVec
 }
 
 // NewMetrics registers the bridge's metrics with r.
@@ -61,9 +64,20 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		lostLeases: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "conveyor_outbox_leases_lost_total", Help: "Messages confirmed after their lease had run out; must stay 0.",
 		}),
+		limits: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "conveyor_queue_limit", Help: "Messages that a queue of events keeps, by queue; older ones are dropped.",
+		}, []string{"queue"}),
+		droppedN: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "conveyor_queue_dropped_total", Help: "Oldest messages dropped from a queue of events that was full, by queue.",
+		}, []string{"queue"}),
+		givenUp: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "conveyor_outbox_given_up_total",
+			Help: "Outbox messages that the broker refused for too long and that are dead letters now.",
+		}),
 	}
 	r.MustRegister(m.messages, m.unchangedN, m.heldN, m.consumers, m.batches, m.handling, m.connections, m.blockedN,
-		m.publishedN, m.publishDelay, m.lostLeases)
+		m.publishedN, m.publishDelay, m.lostLeases, m.givenUp,
+		m.limits, m.droppedN)
 	return m
 }
 
@@ -85,6 +99,13 @@ func (m *Metrics) blocked(name string, v float64) {
 		m.blockedN.WithLabelValues(name).Set(v)
 	}
 }
+func (m *Metrics) limited(queue string, most int) {
+	m.limits.WithLabelValues(queue).Set(float64(most))
+	m.dropped(queue, 0) // the counter's first increase is one too
+}
+func (m *Metrics) dropped(queue string, n int) { m.droppedN.WithLabelValues(queue).Add(float64(n)) }
+
+func (m *Metrics) gaveUp(n int)     { m.givenUp.Add(float64(n)) }
 func (m *Metrics) leasesLost(n int) { m.lostLeases.Add(float64(n)) }
 func (m *Metrics) published(key string, d time.Duration) {
 	m.publishedN.WithLabelValues(key).Inc()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 const (
@@ -23,6 +25,8 @@ const (
 	relayLease     = 30 * time.Second       // how long the messages of a relay that died wait
 	relayPoll      = 250 * time.Millisecond // for messages that cause no notification, and in case one was missed
 	relayGather    = 5 * time.Millisecond
+	relayLook      = 10 * time.Millisecond // while a wake-up may hold back others
+	relayLooks     = db.WakeEvery + 2*relayLook
 	purgeEvery     = time.Minute
 	purgeAtOnce    = 5000
 	leaseTimeout   = 5 * time.Second
@@ -41,6 +45,7 @@ type Relay struct {
 	Routed    func(exchange, key string) bool // whether a message must find a queue
 	Cycles    int                             // batches being published at the same time
 	Retention time.Duration                   // of published rows
+	GiveUp    int                             // the refusal of a message at which it becomes a dead letter; 0 = never
 
 	connect *connector
 	restore *restorer
@@ -57,6 +62,7 @@ func NewRelay(url string, outbox *db.Outbox, o Options, m *Metrics, log *slog.Lo
 	topology, connect := newTopology(o), newConnector(url, "conveyor relay", m, log)
 	return &Relay{
 		Outbox: outbox, Routed: topology.routes, Cycles: o.Relays, Retention: o.Retention,
+		GiveUp:  fault.Refusals(o.GiveUp),
 		connect: connect, restore: &restorer{topology: topology, connect: connect, log: log}, metrics: m, log: log, now: now,
 		spans: newTracing(o.Traces), keep: relayKeep,
 	}
@@ -85,17 +91,25 @@ func (r *Relay) Run(ctx context.Context) {
 }
 
 // cycles empties the outbox at every signal on wake, and wakes others through more while its batches are full. While
-// events are written one after the other it waits for a few to gather: each cycle costs two transactions.
+// events are written one after the other it waits for a few to gather: each cycle costs two transactions. A writer that
+// has sent a signal sends no other for db.WakeEvery, so the outbox is looked at often until that is over.
 func (r *Relay) cycles(ctx context.Context, more chan<- struct{}, wake <-chan struct{}) {
 	p := &publisher{connect: r.connect}
 	poll := time.NewTicker(relayPoll)
 	defer poll.Stop()
+	var woken time.Time
 	for ctx.Err() == nil {
 		again(ctx, func() bool { return r.empty(ctx, p, more) })
 		last := time.Now()
 		select {
 		case <-wake:
+			woken = time.Now()
+			poll.Reset(relayLook)
 		case <-poll.C:
+			if !woken.IsZero() && time.Since(woken) > relayLooks {
+				woken = time.Time{}
+				poll.Reset(relayPoll)
+			}
 		case <-ctx.Done():
 		}
 		if time.Since(last) < relayGather {
@@ -134,7 +148,7 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 	// A lease that is cancelled may have been granted all the same, and would keep its messages from the next relay.
 	leasing, leased := context.WithTimeout(context.WithoutCancel(ctx), leaseTimeout)
 	defer leased()
-	batch, err := r.Outbox.Lease(leasing, token, cursor, relayLane, relayBatch, batchBytes, r.now(), relayLease)
+	batch, err := r.Outbox.Lease(leasing, token, cursor, relayLane, relayBatch, batchBytes, relayLease)
 	if err != nil || len(batch) == 0 {
 		return false, err
 	}
@@ -151,18 +165,16 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 	errs := r.send(publishing, p, batch)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTimeout) // publishing may have used up its own
 	defer cancel()
-	var sent, refused, unknown []int64
-	var refusal, missing, why error
+	var sent, unknown []int64
+	var refused []db.Refusal
+	var missing, why error
 	for i, m := range batch {
 		switch err := errs[i]; {
 		case err == nil:
 			sent = append(sent, m.ID)
 			r.metrics.published(m.RoutingKey, r.now().Sub(m.CreatedAt))
 		case errors.Is(err, errReturned), errors.Is(err, errNacked), unwelcome(err):
-			refused = append(refused, m.ID)
-			r.log.WarnContext(ctx, "broker did not accept a message, sending it again later", "message", m.MessageID,
-				"exchange", m.Exchange, "key", m.RoutingKey, "err", err)
-			refusal = err
+			refused = append(refused, db.Refusal{ID: m.ID, Reason: err.Error()})
 			if unwelcome(err) {
 				missing = err
 			}
@@ -175,12 +187,12 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 		why = fmt.Errorf("%w: %w", cause, why)
 	}
 	if len(refused) > 0 {
-		if err := r.Outbox.Release(ctx, token, refused, r.now(), refusal.Error(), true); err != nil {
+		if err := r.refuse(ctx, token, batch, refused); err != nil {
 			return full, err
 		}
 	}
 	if len(unknown) > 0 {
-		if err := r.Outbox.Release(ctx, token, unknown, r.now(), why.Error(), false); err != nil {
+		if err := r.Outbox.Release(ctx, token, unknown, why.Error()); err != nil {
 			return full, err
 		}
 	}
@@ -199,6 +211,36 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 		return full, fmt.Errorf("publish %d of %d messages: %w", len(unknown), len(batch), why)
 	}
 	return full, nil
+}
+
+// refuse puts off the messages that the broker did not accept, or gives them up. The log has a line for each reason,
+// with the first message that has it.
+func (r *Relay) refuse(ctx context.Context, token uuid.UUID, batch []db.Message, refused []db.Refusal) error {
+	givenUp, err := r.Outbox.Refuse(ctx, token, refused, r.GiveUp, r.now())
+	if err != nil {
+		return err
+	}
+	r.metrics.gaveUp(len(givenUp))
+	type kind struct {
+		exchange, key, reason string
+		givenUp               bool
+	}
+	counts, first := map[kind]int{}, map[kind]uuid.UUID{}
+	for _, no := range refused {
+		m := batch[slices.IndexFunc(batch, func(m db.Message) bool { return m.ID == no.ID })]
+		k := kind{m.Exchange, m.RoutingKey, no.Reason, slices.Contains(givenUp, no.ID)}
+		if counts[k]++; counts[k] == 1 {
+			first[k] = m.MessageID
+		}
+	}
+	for k, n := range counts {
+		level, what := slog.LevelWarn, "broker did not accept messages, sending them again later"
+		if k.givenUp {
+			level, what = slog.LevelError, "broker did not accept messages again and again: they are dead letters now"
+		}
+		r.log.Log(ctx, level, what, "messages", n, "exchange", k.exchange, "key", k.key, "first", first[k], "err", k.reason)
+	}
+	return nil
 }
 
 // patience returns the context of one batch. It ends when the broker has not confirmed within publishTimeout, also
@@ -235,7 +277,7 @@ func (r *Relay) patience(ctx context.Context, token uuid.UUID, batch []db.Messag
 			}
 			since = time.Now()
 			keeping, kept := context.WithTimeout(out, leaseTimeout)
-			if _, err := r.Outbox.Extend(keeping, token, ids, r.now().Add(relayLease)); err != nil && out.Err() == nil {
+			if _, err := r.Outbox.Extend(keeping, token, ids, relayLease); err != nil && out.Err() == nil {
 				r.log.WarnContext(ctx, "cannot extend the lease: its messages may be sent twice", "err", err)
 			}
 			kept()
@@ -262,13 +304,34 @@ func (r *Relay) send(ctx context.Context, p *publisher, batch []db.Message) []er
 		for k, i := range at[exchange] {
 			out[k], spans[k] = r.outgoing(batch[i])
 		}
-		for k, err := range p.publish(ctx, out) {
+		for k, err := range r.publish(ctx, p, out) {
 			errs[at[exchange][k]] = err
 			failed(spans[k], err)
 			spans[k].End()
 		}
 	}
 	return errs
+}
+
+// publish sends messages of one exchange. One that is larger than the broker takes closes the channel too, and only by
+// itself is it known which one that is.
+func (r *Relay) publish(ctx context.Context, p *publisher, out []outgoing) []error {
+	errs := p.publish(ctx, out)
+	if len(out) > 1 && slices.ContainsFunc(errs, tooLarge) {
+		for k := range out {
+			if errs[k] != nil {
+				errs[k] = p.publish(ctx, out[k:k+1])[0]
+			}
+		}
+	}
+	return errs
+}
+
+// tooLarge says whether the broker closed the channel for a message that it does not take: it is larger than its
+// max_message_size.
+func tooLarge(err error) bool {
+	var e *amqp.Error
+	return errors.As(err, &e) && e.Code == amqp.PreconditionFailed
 }
 
 // outgoing makes a message of a row, and the span of sending it. The trace is that of the row's own transaction, not
@@ -293,18 +356,20 @@ func (r *Relay) outgoing(m db.Message) (outgoing, trace.Span) {
 	}, span
 }
 
-// unwelcome says whether the broker closed the channel for the exchange itself: there is none of that name, or we may
-// not publish to it.
+// unwelcome says whether the broker closed the channel for the exchange itself, because there is none of that name or
+// we may not publish to it, or for the message.
 func unwelcome(err error) bool {
 	var e *amqp.Error
-	return errors.As(err, &e) && (e.Code == amqp.NotFound || e.Code == amqp.AccessRefused)
+	return errors.As(err, &e) && (e.Code == amqp.NotFound || e.Code == amqp.AccessRefused) || tooLarge(err)
 }
 
 // purge deletes published rows that are old enough.
 func (r *Relay) purge(ctx context.Context) {
 	for pause(ctx, purgeEvery) {
 		for {
-			n, err := r.Outbox.Purge(ctx, r.now().Add(-r.Retention), purgeAtOnce)
+			purging, cancel := context.WithTimeout(ctx, handleTimeout)
+			n, err := r.Outbox.Purge(purging, r.now().Add(-r.Retention), purgeAtOnce)
+			cancel()
 			if err != nil && ctx.Err() == nil {
 				r.log.WarnContext(ctx, "cannot purge the outbox", "err", err)
 			}

@@ -79,20 +79,24 @@ func (p *publisher) publish(ctx context.Context, out []outgoing) []error {
 			return fail(0, fmt.Errorf("publish to %s: %w", o.exchange, p.closed(ctx, err)))
 		}
 	}
+	confirmed := make([]bool, len(out))
 	for i, c := range confirms {
 		ok, err := c.WaitContext(ctx)
 		if err != nil {
 			return fail(i, fmt.Errorf("wait for confirm: %w", err))
 		}
-		if !ok {
+		if confirmed[i] = ok; !ok {
 			errs[i] = errNacked
 		}
 	}
-	if p.ch.IsClosed() { // its pending confirms all read "no": it is not known which the broker has
+	if p.ch.IsClosed() { // its pending confirms all read "no": it is not known which of those the broker has
+		why := p.closed(ctx, errors.New("channel closed while publishing"))
 		for i := range errs {
-			errs[i] = nil
+			if errs[i] = nil; !confirmed[i] {
+				errs[i] = why
+			}
 		}
-		return fail(0, p.closed(ctx, errors.New("channel closed while publishing")))
+		defer p.drop(conn)
 	}
 	// An unroutable message is confirmed too, after its return: the same reader delivers both, in that order.
 	if len(p.returns) == 0 {

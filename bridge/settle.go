@@ -31,9 +31,15 @@ const (
 	headerRun      = "x-workflow-run"
 )
 
-// settle is the only place that acks. A message that was handled is acked; one that failed for good, or is not to be
-// tried again, is acked once its dead letter is safe. The rest is returned, still unacked: messages are never requeued,
-// for a requeued message comes back at once and spins.
+// Headers that the broker adds to a delivery: how often it was delivered or taken before.
+const (
+	headerDeliveries = "x-delivery-count"
+	headerAcquired   = "x-acquired-count"
+)
+
+// settle acks. A message that was handled is acked; one that failed for good, or is not to be tried again, is acked
+// once its dead letter is safe. The rest is returned, still unacked: a message is not requeued before the end of its
+// hold, for it comes back at once and spins.
 //
 // An ack that fails means that the channel is gone and the broker will deliver again, which every handler allows for.
 func (c *consumer) settle(ctx context.Context, batch []amqp.Delivery, errs []error) (left []amqp.Delivery, why error) {
@@ -106,10 +112,33 @@ func (l *deadLetterer) bury(ctx context.Context, q Queue, d amqp.Delivery, class
 	if errs[0] == nil {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
+	defer cancel()
 	if err := l.archive.Archive(ctx, deadLetter(q, headers, d, l.now())); err != nil {
 		return fmt.Errorf("bury message: %w; %w", errs[0], err)
 	}
 	return nil
+}
+
+// again sends a message to its queue once more, as it came. It returns nil when the queue has it.
+func (l *deadLetterer) again(ctx context.Context, q Queue, d amqp.Delivery) error {
+	if l.publisher.connect.blocked() {
+		return errBlocked
+	}
+	headers := amqp.Table{}
+	for k, v := range d.Headers {
+		if k != headerDeliveries && k != headerAcquired {
+			headers[k] = v
+		}
+	}
+	return l.publisher.publish(ctx, []outgoing{{
+		key: q.Name, mandatory: true,
+		message: amqp.Publishing{
+			Headers: headers, ContentType: d.ContentType, ContentEncoding: d.ContentEncoding, Priority: d.Priority,
+			CorrelationId: d.CorrelationId, ReplyTo: d.ReplyTo, Expiration: d.Expiration, MessageId: d.MessageId,
+			Timestamp: d.Timestamp, Type: d.Type, AppId: d.AppId, Body: d.Body,
+		},
+	}})[0]
 }
 
 // storable makes an error fit for a header: valid, and short enough for a frame.

@@ -1,10 +1,12 @@
 package bridge
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -26,6 +28,14 @@ type Queue struct {
 	Prefetch     int     // unacked deliveries of each consumer, 1 or more
 	Consumers    int     // consumers in each bridge, 1 or more
 	Handle       Handler // nil: the queue is declared and bound for other services, which consume it
+	// Most is how many messages a queue without a handler keeps: the oldest beyond that are dropped, where the topology is
+	// declared here. 0 keeps all.
+	Most int
+	// Ready returns an error while Handle could not do its work: the queue is not consumed then. nil: it always can.
+	Ready func(ctx context.Context, now time.Time) error
+	// Waits says that Handle waits for the end of the work, for as long as RABBITMQ_HOLD; other handlers have
+	// handleTimeout.
+	Waits bool
 }
 
 // dlq is the name of the dead-letter queue.
@@ -64,6 +74,17 @@ func (t topology) consumed(prefetch int, archive func(q Queue) Handler) []Queue 
 			dead.Name, dead.Handle, dead.Consumers = q.dlq(), archive(q), 1
 			dead.Prefetch = max(1, prefetch*contract.MaxBody/max(q.MaxBody, contract.MaxBody))
 			out = append(out, dead)
+		}
+	}
+	return out
+}
+
+// limited are the queues whose oldest messages are dropped when there are too many. Queues that are only checked belong
+// to others, who limit them.
+func (t topology) limited() (out []Queue) {
+	for _, q := range t.queues {
+		if t.declare && q.Most > 0 && !q.ours() {
+			out = append(out, q)
 		}
 	}
 	return out
@@ -160,8 +181,8 @@ func (t topology) queue(conn *amqp.Connection, log *slog.Logger, name, exchange,
 	}
 	if t.queueType == amqp.QueueTypeQuorum {
 		// Both limits are set because the default of RabbitMQ 4 is 20. A message that comes back a thousand times kills
-		// its consumer, or a dependency was down for two weeks, for it comes back once every RABBITMQ_HOLD; it becomes
-		// a dead letter. A dead letter that reached its limit would be dropped.
+		// its consumer, and becomes a dead letter; one that is given back because a dependency is down never comes so far
+		// (giveBack). A dead letter that reached its limit would be dropped.
 		all["x-delivery-limit"] = 1_000_000
 		if args != nil { // dead letters are confirmed by their queue before they leave ours
 			all["x-delivery-limit"] = 1000

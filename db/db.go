@@ -1,8 +1,10 @@
 // Package db keeps Conveyor's state in Postgres. Each store is one system's tables; SQL stands in a constant right
-// above its method and is prepared by a test. Times are arguments: nothing here reads a clock.
+// above its method and is prepared by a test. Times are arguments: nothing here reads a clock, but that leases and
+// waits of the outbox end by the clock of Postgres.
 package db
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"embed"
@@ -10,7 +12,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -43,8 +47,44 @@ func SchemaID() string {
 	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
+// What a server or a client that hangs costs at most. Callers bound their statements by contexts, which is earlier; the
+// limits of the session hold where the caller is gone: it then keeps no locks. A setting in the url takes precedence.
+const (
+	connectTimeout = 10 * time.Second
+	keepAlive      = 15 * time.Second // silence of a connection before it is probed, 3 times at intervals of 5 s
+)
+
+var sessionLimits = map[string]string{
+	"statement_timeout":                   "60s", // none of ours takes half of it; migrations have no limit
+	"idle_in_transaction_session_timeout": "60s",
+	"tcp_user_timeout":                    "30s", // answers that the client does not acknowledge
+}
+
+const sqlSessionLimits = `
+SELECT set_config(name, value, false) FROM unnest($1::text[], $2::text[]) AS s(name, value)`
+
+// limited makes the connections of conf end in time. The limits are no startup parameters, which PgBouncer refuses.
+func limited(conf *pgxpool.Config) {
+	timeout := cmp.Or(conf.ConnConfig.ConnectTimeout, connectTimeout)
+	conf.ConnConfig.ConnectTimeout = timeout
+	conf.ConnConfig.DialFunc = (&net.Dialer{
+		Timeout:         timeout,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: keepAlive, Interval: keepAlive / 3, Count: 3},
+	}).DialContext
+	var names, values []string
+	for name, value := range sessionLimits {
+		if _, given := conf.ConnConfig.RuntimeParams[name]; !given {
+			names, values = append(names, name), append(values, value)
+		}
+	}
+	conf.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, sqlSessionLimits, names, values)
+		return err
+	}
+}
+
 // Open returns a pool on the database at url with at most maxConns connections (0 = pgx's default). It does not wait
-// for the server: a database that is down is an error of the first query.
+// for the server: a database that is down is an error of the first query. A statement takes a minute at most.
 func Open(ctx context.Context, url string, maxConns int32, options ...Option) (*pgxpool.Pool, error) {
 	conf, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -53,6 +93,7 @@ func Open(ctx context.Context, url string, maxConns int32, options ...Option) (*
 	if maxConns > 0 {
 		conf.MaxConns = maxConns
 	}
+	limited(conf)
 	for _, with := range options {
 		with(conf)
 	}
@@ -64,12 +105,20 @@ INSERT INTO neighbourhoods (key, name, borough, city) VALUES ($1, $2, $3, $4)
 ON CONFLICT (key) DO UPDATE SET name = excluded.name, borough = excluded.borough, city = excluded.city`
 
 // Migrate brings the schema and the neighbourhoods up to date. Several processes may call it at once: they take turns,
-// and a migration that has been applied is not applied again.
+// and a migration that has been applied is not applied again. It has connections of its own, whose statements may take
+// as long as they need.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
 	}
+	conf := pool.Config()
+	conf.AfterConnect = nil
+	pool, err = pgxpool.NewWithConfig(ctx, conf)
+	if err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	defer pool.Close()
 	conn := stdlib.OpenDBFromPool(pool)
 	defer conn.Close()
 	// One process migrates at a time; the others wait up to a minute.

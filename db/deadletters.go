@@ -14,10 +14,13 @@ import (
 )
 
 // DeadLetters are the messages, adverts and images that could not be processed and wait for an operator.
-type DeadLetters struct{ pool *pgxpool.Pool }
+type DeadLetters struct {
+	pool  *pgxpool.Pool
+	added waker // to the outbox
+}
 
 // NewDeadLetters returns the dead letters kept in pool.
-func NewDeadLetters(pool *pgxpool.Pool) *DeadLetters { return &DeadLetters{pool} }
+func NewDeadLetters(pool *pgxpool.Pool) *DeadLetters { return &DeadLetters{pool, newWaker(pool)} }
 
 // A DeadLetter is one message, advert or image that failed for good.
 type DeadLetter struct {

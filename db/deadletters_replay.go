@@ -21,9 +21,10 @@ type Replayed struct {
 
 // A replay goes to the queue that the letter died in, by the default exchange: through the exchange that it was
 // published to first, every other queue bound there would get it a second time, and an exchange that is gone would
-// close the relay's channel. It carries the headers that the message arrived with, without those that describe its
-// deaths or that brokers act on, and the number of its letter. Headers that may not fit into a frame are dropped, or
-// the relay would try for ever.
+// end the relay's batch. A message that could not be published died in the outbox, and goes to its exchange and key
+// again. It carries the headers that the message arrived with, without those that describe its deaths or that brokers
+// act on, and the number of its letter. Headers that may not fit into a frame are dropped, or the relay would try for
+// ever.
 //
 // Letters that another transaction has locked are skipped: two replays of the same letters at once replay each one
 // once. Letters whose last replay has not been sent yet are skipped too.
@@ -44,8 +45,9 @@ WITH due AS (
     RETURNING d.*
 ), sent AS (
     INSERT INTO outbox (message_id, publish_as, lane, exchange, routing_key, headers, body, created_at)
-    SELECT replay_id, CASE WHEN octet_length(r.message_id) <= 255 THEN r.message_id ELSE '' END, 'dead-letters', '',
-        queue, CASE WHEN octet_length(h.kept::text) < 65536 THEN h.kept ELSE '{}' END
+    SELECT replay_id, CASE WHEN octet_length(r.message_id) <= 255 THEN r.message_id ELSE '' END, 'dead-letters',
+        CASE queue WHEN 'outbox' THEN exchange ELSE '' END, CASE queue WHEN 'outbox' THEN routing_key ELSE queue END,
+        CASE WHEN octet_length(h.kept::text) < 65536 THEN h.kept ELSE '{}' END
             || jsonb_build_object($13::text, r.id::text), body, $12
     FROM replayed r CROSS JOIN LATERAL (
         SELECT coalesce(jsonb_object_agg(key, value), '{}') AS kept FROM jsonb_each_text(r.headers)
@@ -108,6 +110,7 @@ func (s *DeadLetters) Replay(ctx context.Context, id int64, force bool, actor st
 		return Replayed{}, err
 	}
 	if len(got) == 1 {
+		s.added.wake(ctx)
 		return got[0], nil
 	}
 	return Replayed{}, s.whyNot(ctx, id, force)
@@ -161,6 +164,7 @@ func (s *DeadLetters) ReplayAll(ctx context.Context, f LetterFilter, limit int, 
 		if len(got) == 0 {
 			break
 		}
+		s.added.wake(ctx)
 		n += len(got)
 		after = got[len(got)-1].ID
 	}

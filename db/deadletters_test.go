@@ -39,7 +39,7 @@ func archived(t testing.TB, pool *pgxpool.Pool, letters ...db.DeadLetter) []int6
 // sent returns the messages in the outbox, as its relay reads them.
 func sent(t testing.TB, pool *pgxpool.Pool) []db.Message {
 	t.Helper()
-	return lease(t, db.NewOutbox(pool), uuid.New(), "", after(600))
+	return lease(t, db.NewOutbox(pool), uuid.New(), "")
 }
 
 func letterStates(t testing.TB, pool *pgxpool.Pool) []string {
@@ -231,7 +231,7 @@ func TestDiscard(t *testing.T) {
 		_, err := s.Replay(t.Context(), id, false, "Ginette", after(2))
 		require.NoError(t, err)
 	}
-	leased := lease(t, db.NewOutbox(pool), uuid.New(), "", after(2))
+	leased := lease(t, db.NewOutbox(pool), uuid.New(), "")
 	require.Len(t, leased, 2)
 
 	_, err := pool.Exec(t.Context(), "UPDATE outbox SET lease_token = NULL WHERE id = $1", leased[0].ID)

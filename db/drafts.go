@@ -17,10 +17,13 @@ import (
 )
 
 // Drafts are the product drafts, and the requests for them.
-type Drafts struct{ pool *pgxpool.Pool }
+type Drafts struct {
+	pool  *pgxpool.Pool
+	added waker // to the outbox
+}
 
 // NewDrafts returns the drafts kept in pool.
-func NewDrafts(pool *pgxpool.Pool) *Drafts { return &Drafts{pool} }
+func NewDrafts(pool *pgxpool.Pool) *Drafts { return &Drafts{pool, newWaker(pool)} }
 
 const sqlDraftPersist = `
 INSERT INTO product_drafts AS d (id, event_id, url, host, final_url, out_dir, outcome, class, error, http_status, name,
@@ -128,6 +131,7 @@ func (s *Drafts) RequestDraft(ctx context.Context, r draft.Request, by string, t
 	if err != nil {
 		return fmt.Errorf("store crawl request: %w", refused(err))
 	}
+	s.added.wake(ctx)
 	return nil
 }
 

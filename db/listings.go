@@ -21,10 +21,13 @@ import (
 
 // Listings keeps adverts as they arrived (raw_listings and their revisions), the listings made of them, and their
 // history. Every write is one transaction together with the events it causes, and may be repeated.
-type Listings struct{ pool *pgxpool.Pool }
+type Listings struct {
+	pool  *pgxpool.Pool
+	added waker // to the outbox
+}
 
 // NewListings returns the listings kept in pool.
-func NewListings(pool *pgxpool.Pool) *Listings { return &Listings{pool} }
+func NewListings(pool *pgxpool.Pool) *Listings { return &Listings{pool, newWaker(pool)} }
 
 // An Arrival is one scraped message that passed its contract's check.
 type Arrival struct {
@@ -396,5 +399,6 @@ func (s *Listings) HandOver(ctx context.Context, v listing.Handover, run listing
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("hand %s over to %s: %w", v.Ref, v.RoutingKey, err)
 	}
+	s.added.wake(ctx)
 	return nil
 }

@@ -108,6 +108,7 @@ func (s *Listings) AttachImage(ctx context.Context, ref listing.Ref, img listing
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("attach image to %s: %w", ref, err)
 	}
+	s.added.wake(ctx)
 	return nil
 }
 

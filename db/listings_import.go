@@ -162,6 +162,9 @@ func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listi
 	if err := write(ctx, s.pool, b); err != nil {
 		return nil, fmt.Errorf("publish %s: %w", p.Listing.Ref, err)
 	}
+	if !p.Same || p.Published == "archived" {
+		s.added.wake(ctx)
+	}
 	return pending, nil
 }
 

@@ -20,10 +20,13 @@ import (
 
 // Platforms keeps the state of scrapers: how each site is scraped, how that goes, and which adverts were seen there.
 // The workflow that runs a scraper keeps no state itself, so that any worker can continue it.
-type Platforms struct{ pool *pgxpool.Pool }
+type Platforms struct {
+	pool  *pgxpool.Pool
+	added waker // to the outbox
+}
 
 // NewPlatforms returns the platforms kept in pool.
-func NewPlatforms(pool *pgxpool.Pool) *Platforms { return &Platforms{pool} }
+func NewPlatforms(pool *pgxpool.Pool) *Platforms { return &Platforms{pool, newWaker(pool)} }
 
 const sqlPlatformConfigure = `
 INSERT INTO platforms (name, url, transport, enabled, delay_ms, max_pages, cooldown_ms)
@@ -302,6 +305,7 @@ func (s *Platforms) Found(ctx context.Context, cycle int64, f scrape.FoundAdvert
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("store %s: %w", ref, err)
 	}
+	s.added.wake(ctx)
 	return nil
 }
 

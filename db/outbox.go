@@ -5,12 +5,15 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/time/rate"
 
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
@@ -54,8 +57,9 @@ func outboxAdd(b *pgx.Batch, m Message) {
 // Lanes after the cursor come first, then the rest, or the first names of the alphabet would always win. Nothing here
 // sorts, so that the scan ends with the batch and does not visit every lane. The window keeps that order; it reads the
 // sizes of bodies from their headers, not the bodies. What is locked beyond the cut is free again when the statement
-// ends. BETWEEN is an equality that the planner does not see through: with "=" it may walk the primary key, and with
-// that every published row.
+// ends. Messages that wait after a refusal have a later due_at, which is in the index: they are never visited, however
+// many there are, and ORDER BY names it so that no other index gives the order. Those of a lane that were never refused
+// come in the order of writing.
 const sqlOutboxLease = `
 WITH RECURSIVE later AS (
     (SELECT lane, 1 AS turn FROM outbox WHERE published_at IS NULL AND lane > $1 ORDER BY lane LIMIT 1)
@@ -73,31 +77,32 @@ WITH RECURSIVE later AS (
     FROM (SELECT lane, turn FROM later UNION ALL SELECT lane, turn FROM earlier) t
     CROSS JOIN LATERAL (
         SELECT id, octet_length(body) AS size FROM outbox
-        WHERE lane BETWEEN t.lane AND t.lane AND published_at IS NULL
-            AND (leased_until IS NULL OR leased_until < $2)
-        ORDER BY lane, id
-        LIMIT $3
+        WHERE lane = t.lane AND published_at IS NULL AND due_at <= now()
+            AND (leased_until IS NULL OR leased_until < now())
+        ORDER BY lane, due_at, id
+        LIMIT $2
         FOR UPDATE SKIP LOCKED
     ) o
-    LIMIT $4
+    LIMIT $3
 ), fitting AS (
     SELECT id, turn
     FROM (SELECT id, turn, size, sum(size) OVER (ROWS UNBOUNDED PRECEDING) AS total FROM due) d
-    WHERE total - size < $7
+    WHERE total - size < $4
 )
-UPDATE outbox o SET lease_token = $5, leased_until = $6
+UPDATE outbox o SET lease_token = $5, leased_until = now() + $6::interval
 FROM fitting f WHERE o.id = f.id
 RETURNING o.id, o.message_id, o.lane, o.exchange, o.routing_key, o.type, o.body, o.created_at, o.publish_as, o.headers,
     o.traceparent, o.tracestate, f.turn`
 
-// Lease claims up to max pending messages, at most perLane of each lane, starting with the lane after cursor, until
-// now+ttl. The message with which their bodies reach maxBytes is the last one: at least one is claimed, whatever its
-// size. No two callers ever hold the same message; a lease that runs out makes its messages due again. The slice is in
-// the lanes' turns, the cursor for the next call being its last lane, and then in the order of writing.
+// Lease claims up to max due messages, at most perLane of each lane, starting with the lane after cursor, for ttl by
+// the clock of Postgres: those of two relays may differ by more than that. The message with which their bodies reach
+// maxBytes is the last one: at least one is claimed, whatever its size. No two callers ever hold the same message; a
+// lease that runs out makes its messages due again. The slice is in the lanes' turns, the cursor for the next call
+// being its last lane, and then in the order of writing.
 func (o *Outbox) Lease(ctx context.Context, token uuid.UUID, cursor string, perLane, max, maxBytes int,
-	now time.Time, ttl time.Duration) ([]Message, error) {
+	ttl time.Duration) ([]Message, error) {
 	// CollectRows reports the error.
-	rows, _ := o.pool.Query(ctx, sqlOutboxLease, cursor, now, perLane, max, token, now.Add(ttl), maxBytes)
+	rows, _ := o.pool.Query(ctx, sqlOutboxLease, cursor, perLane, max, maxBytes, token, ttl)
 	type leased struct {
 		Message
 		Turn int64
@@ -115,12 +120,13 @@ func (o *Outbox) Lease(ctx context.Context, token uuid.UUID, cursor string, perL
 }
 
 const sqlOutboxExtend = `
-UPDATE outbox SET leased_until = $3 WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
+UPDATE outbox SET leased_until = now() + $3::interval
+WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
 
-// Extend keeps leased messages until then, for a relay that must wait for the broker. It returns how many of them
-// this token still held.
-func (o *Outbox) Extend(ctx context.Context, token uuid.UUID, ids []int64, until time.Time) (int64, error) {
-	tag, err := o.pool.Exec(ctx, sqlOutboxExtend, ids, token, until)
+// Extend keeps leased messages for another ttl from now, for a relay that must wait for the broker. It returns how many
+// of them this token still held.
+func (o *Outbox) Extend(ctx context.Context, token uuid.UUID, ids []int64, ttl time.Duration) (int64, error) {
+	tag, err := o.pool.Exec(ctx, sqlOutboxExtend, ids, token, ttl)
 	if err != nil {
 		return 0, fmt.Errorf("keep %d leased messages: %w", len(ids), err)
 	}
@@ -142,23 +148,86 @@ func (o *Outbox) Published(ctx context.Context, token uuid.UUID, ids []int64, no
 }
 
 const sqlOutboxRelease = `
-UPDATE outbox SET lease_token = NULL, last_error = $4, refusals = refusals + ($5::interval[] IS NOT NULL)::int,
-    leased_until = $3::timestamptz + coalesce(($5::interval[])[least(refusals + 1, cardinality($5))], interval '0')
+UPDATE outbox SET lease_token = NULL, leased_until = NULL, last_error = $3
 WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
 
-// Release ends the leases of messages that could not be published. refused says that the broker returned or refused
-// them: then they are not leased again for as long as fault.RefusalWaits says. Otherwise they may be leased again at
+// Release ends the leases of messages of which it is not known whether the broker has them: they may be leased again at
 // once.
-func (o *Outbox) Release(ctx context.Context, token uuid.UUID, ids []int64, now time.Time, reason string,
-	refused bool) error {
-	var waits []time.Duration
-	if refused {
-		waits = fault.RefusalWaits
-	}
-	if _, err := o.pool.Exec(ctx, sqlOutboxRelease, ids, token, now, reason, waits); err != nil {
+func (o *Outbox) Release(ctx context.Context, token uuid.UUID, ids []int64, reason string) error {
+	if _, err := o.pool.Exec(ctx, sqlOutboxRelease, ids, token, storable(reason)); err != nil {
 		return fmt.Errorf("release %d messages: %w", len(ids), err)
 	}
 	return nil
+}
+
+// A Refusal is a message that the broker returned or refused, and why.
+type Refusal struct {
+	ID     int64
+	Reason string
+}
+
+const sqlOutboxRefuse = `
+UPDATE outbox o SET lease_token = NULL, leased_until = NULL, last_error = r.reason, refusals = refusals + 1,
+    due_at = now() + ($4::interval[])[least(refusals + 1, cardinality($4))]
+FROM unnest($1::bigint[], $2::text[]) AS r(id, reason)
+WHERE o.id = r.id AND o.lease_token = $3 AND o.published_at IS NULL`
+
+const sqlOutboxGiveUp = `
+DELETE FROM outbox
+WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL AND $3 > 0 AND refusals + 1 >= $3
+RETURNING id, message_id, lane, exchange, routing_key, type, body, created_at, publish_as, headers, traceparent,
+    tracestate`
+
+// Refuse ends the leases of messages that the broker returned or refused: they are not due again for as long as
+// fault.RefusalWaits says. A message that is refused for the most-th time (0: there is no such time) leaves the outbox
+// in the same transaction and is a dead letter of the queue "outbox" and of class blocked, whose replay is published
+// to the same exchange and key. The replay of a dead letter opens that letter again. Refuse returns the IDs of those
+// it gave up; a lease that ran out changes nothing.
+func (o *Outbox) Refuse(ctx context.Context, token uuid.UUID, refusals []Refusal, most int, now time.Time) (
+	givenUp []int64, err error,
+) {
+	ids, reasons, why := make([]int64, len(refusals)), make([]string, len(refusals)), map[int64]string{}
+	for i, r := range refusals {
+		ids[i], reasons[i] = r.ID, storable(r.Reason)
+		why[r.ID] = r.Reason
+	}
+	err = pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
+		rows, _ := tx.Query(ctx, sqlOutboxGiveUp, ids, token, most) // CollectRows reports its error
+		lost, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Message])
+		if err != nil {
+			return err
+		}
+		b := new(pgx.Batch)
+		b.Queue(sqlOutboxRefuse, ids, reasons, token, fault.RefusalWaits)
+		givenUp = givenUp[:0]
+		for _, m := range lost {
+			letter := unpublished(m, fmt.Sprintf("refused by the broker %d times: %s", most, why[m.ID]), now)
+			if err := deadLetterAdd(b, letter); err != nil {
+				return err
+			}
+			givenUp = append(givenUp, m.ID)
+		}
+		return tx.SendBatch(ctx, b).Close()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("put off %d refused messages: %w", len(ids), err)
+	}
+	return givenUp, nil
+}
+
+// unpublished is the dead letter of a message that was given up. One for the default exchange has its key as its queue.
+func unpublished(m Message, reason string, now time.Time) DeadLetter {
+	out := DeadLetter{
+		Key:       "outbox/" + m.MessageID.String(),
+		Route:     contract.Route{Exchange: m.Exchange, RoutingKey: m.RoutingKey, Queue: "outbox"},
+		MessageID: cmp.Or(m.PublishAs, m.MessageID.String()), Headers: m.Headers, Body: m.Body, Reason: reason,
+		Class: string(fault.Blocked), At: now,
+	}
+	if m.Exchange == "" {
+		out.Queue = m.RoutingKey
+	}
+	out.Letter, _ = strconv.ParseInt(m.Headers[contract.DeadLetterHeader], 10, 64) // 0 when it is no replay
+	return out
 }
 
 const sqlOutboxPurge = `
@@ -175,8 +244,40 @@ func (o *Outbox) Purge(ctx context.Context, t time.Time, max int) (int64, error)
 	return tag.RowsAffected(), nil
 }
 
-// Wait sends to added, without waiting for the receiver, whenever something was added to the outbox. It holds a
-// connection and returns when that breaks or ctx ends, always with an error.
+// WakeEvery is the least time between two wake-ups of relays by one store. A relay that was woken looks for messages
+// for at least as long, so that none of those written meanwhile waits for its poll.
+const WakeEvery = 25 * time.Millisecond
+
+// A waker tells relays that something was added to the outbox.
+type waker struct {
+	pool  *pgxpool.Pool
+	limit *rate.Limiter
+}
+
+func newWaker(pool *pgxpool.Pool) waker {
+	return waker{pool, rate.NewLimiter(rate.Every(WakeEvery), 1)}
+}
+
+// A NOTIFY in the transactions that write messages would make their commits take turns: Postgres holds a lock of the
+// whole cluster from there until the commit is on disk. This transaction does not wait for the disk.
+const sqlOutboxWake = `SELECT set_config('synchronous_commit', 'off', true), pg_notify('outbox', '')`
+
+// wake is called after the commit of a message, and heeds no cancellation of ctx. Its failure costs only time, for
+// relays poll.
+func (w waker) wake(ctx context.Context) {
+	if !w.limit.Allow() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wakeTimeout)
+	defer cancel()
+	_, _ = w.pool.Exec(ctx, sqlOutboxWake)
+}
+
+// wakeTimeout is how long a writer waits at most, for a connection of its pool mostly. By then relays have polled.
+const wakeTimeout = 250 * time.Millisecond
+
+// Wait sends to added, without waiting for the receiver, whenever a writer says that something was added to the
+// outbox. It holds a connection and returns when that breaks or ctx ends, always with an error.
 func (o *Outbox) Wait(ctx context.Context, added chan<- struct{}) error {
 	conn, err := o.pool.Acquire(ctx)
 	if err != nil {

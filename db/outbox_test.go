@@ -16,6 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
 )
 
 // fill adds n pending messages for a lane.
@@ -32,12 +33,29 @@ func fill(t testing.TB, pool *pgxpool.Pool, lane string, n int) {
 const leaseBytes = 16 << 20
 
 // lease takes up to 500 messages, 50 a lane, of leaseBytes, for half a minute.
-func lease(t testing.TB, o *db.Outbox, token uuid.UUID, cursor string, now time.Time) []db.Message {
+func lease(t testing.TB, o *db.Outbox, token uuid.UUID, cursor string) []db.Message {
 	t.Helper()
 
-	got, err := o.Lease(t.Context(), token, cursor, 50, 500, leaseBytes, now, 30*time.Second)
+	got, err := o.Lease(t.Context(), token, cursor, 50, 500, leaseBytes, 30*time.Second)
 	require.NoError(t, err)
 	return got
+}
+
+// wind makes leases and waits as if d had passed: they end by the clock of Postgres.
+func wind(t testing.TB, pool *pgxpool.Pool, d time.Duration) {
+	t.Helper()
+
+	_, err := pool.Exec(t.Context(), "UPDATE outbox SET leased_until = leased_until - $1::interval, due_at = due_at - $1::interval", d)
+	require.NoError(t, err)
+}
+
+// refusals are refusals of messages, all for one reason.
+func refusals(ids []int64, reason string) []db.Refusal {
+	out := make([]db.Refusal, len(ids))
+	for i, id := range ids {
+		out[i] = db.Refusal{ID: id, Reason: reason}
+	}
+	return out
 }
 
 // ids are the numbers of messages.
@@ -73,7 +91,7 @@ func TestLeaseIsDisjoint(t *testing.T) {
 	for range 4 {
 		work.Go(func() {
 			for range 2 {
-				got, err := o.Lease(t.Context(), uuid.New(), "", 50, 250, leaseBytes, start, time.Minute)
+				got, err := o.Lease(t.Context(), uuid.New(), "", 50, 250, leaseBytes, time.Minute)
 				if err != nil {
 					t.Error(err)
 				}
@@ -85,7 +103,7 @@ func TestLeaseIsDisjoint(t *testing.T) {
 	}
 	work.Wait()
 	require.GreaterOrEqual(t, len(all), 1900, "no lease waits for a row that another holds")
-	all = append(all, ids(lease(t, o, uuid.New(), "", start))...) // a row that two met at once may be left over
+	all = append(all, ids(lease(t, o, uuid.New(), ""))...) // a row that two met at once may be left over
 	require.Equal(t, 2000, len(all))
 	slices.Sort(all)
 	require.Equal(t, 2000, len(slices.Compact(all)), "no message twice")
@@ -103,7 +121,7 @@ func TestLeaseIsFair(t *testing.T) {
 	name := func(i int) string { return fmt.Sprintf("t%02d", i) }
 
 	token := uuid.New()
-	first := lease(t, o, token, "", start)
+	first := lease(t, o, token, "")
 	require.Len(t, first, 500)
 	want := []string{"heavy"}
 	for i := range 9 {
@@ -112,14 +130,14 @@ func TestLeaseIsFair(t *testing.T) {
 	require.Equal(t, want, lanes(first), "50 of each, in turns")
 	require.True(t, slices.IsSorted(ids(first[:50])), "in the order of writing")
 
-	second := lease(t, o, uuid.New(), first[len(first)-1].Lane, start)
+	second := lease(t, o, uuid.New(), first[len(first)-1].Lane)
 	want = want[:0]
 	for i := range 10 {
 		want = append(want, name(9+i))
 	}
 	require.Equal(t, want, lanes(second), "the turn goes on after the last lane")
 
-	third := lease(t, o, uuid.New(), second[len(second)-1].Lane, start)
+	third := lease(t, o, uuid.New(), second[len(second)-1].Lane)
 	want = []string{"t19", "t20", "t21", "t22", "t23", "t24", "heavy"}
 	for i := range 15 {
 		want = append(want, name(i))
@@ -152,7 +170,7 @@ func TestLeaseIsBoundedByBytes(t *testing.T) {
 	var got []slice
 	seen, cursor := map[int64]bool{}, ""
 	for {
-		ms := lease(t, o, uuid.New(), cursor, start)
+		ms := lease(t, o, uuid.New(), cursor)
 		if len(ms) == 0 {
 			break
 		}
@@ -177,16 +195,21 @@ func TestLeaseExpires(t *testing.T) {
 	o := db.NewOutbox(pool)
 	fill(t, pool, "a", 3)
 	dead, heir := uuid.New(), uuid.New()
-	got := lease(t, o, dead, "", start)
+	got := lease(t, o, dead, "")
 	require.Len(t, got, 3)
-	require.Empty(t, lease(t, o, heir, "", start.Add(29*time.Second)))
-	again := lease(t, o, heir, "", start.Add(31*time.Second))
+	wind(t, pool, 25*time.Second)
+	require.Empty(t, lease(t, o, heir, ""))
+	wind(t, pool, 6*time.Second)
+	again := lease(t, o, heir, "")
 	require.Equal(t, got, again, "the same messages under the same message IDs")
 
 	n, err := o.Published(t.Context(), dead, ids(got), after(1))
 	require.NoError(t, err)
 	require.Zero(t, n, "a lost lease marks nothing")
-	require.NoError(t, o.Release(t.Context(), dead, ids(got), after(9), "too late", true))
+	given, err := o.Refuse(t.Context(), dead, refusals(ids(got), "too late"), 1, after(9))
+	require.NoError(t, err)
+	require.Empty(t, given)
+	require.NoError(t, o.Release(t.Context(), dead, ids(got), "too late"))
 	n, err = o.Published(t.Context(), heir, ids(got)[:2], after(1))
 	require.NoError(t, err)
 	require.Equal(t, int64(2), n)
@@ -194,7 +217,8 @@ func TestLeaseExpires(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(1), n, "one that is marked is not marked again")
 	require.Zero(t, count(t, pool, "outbox WHERE refusals > 0 OR last_error <> ''"))
-	require.Empty(t, lease(t, o, heir, "", after(60)))
+	wind(t, pool, time.Hour)
+	require.Empty(t, lease(t, o, heir, ""))
 }
 
 func TestRelease(t *testing.T) {
@@ -204,35 +228,116 @@ func TestRelease(t *testing.T) {
 	o := db.NewOutbox(pool)
 	fill(t, pool, "a", 2)
 	token := uuid.New()
-	got := lease(t, o, token, "", start)
-	require.NoError(t, o.Release(t.Context(), token, ids(got)[:1], after(2), "no queue is bound", true))
-	require.NoError(t, o.Release(t.Context(), token, ids(got)[1:], start, "connection closed", false))
+	got := lease(t, o, token, "")
+	given, err := o.Refuse(t.Context(), token, refusals(ids(got)[:1], "no queue is bound"), 31, after(2))
+	require.NoError(t, err)
+	require.Empty(t, given)
+	require.NoError(t, o.Release(t.Context(), token, ids(got)[1:], "connection closed"))
 	require.Equal(t, []int64{1, 0}, query[int64](t, pool, "SELECT refusals::bigint FROM outbox ORDER BY id"))
 	require.Equal(t, []string{"no queue is bound", "connection closed"},
 		query[string](t, pool, "SELECT last_error FROM outbox ORDER BY id"))
 
-	again := lease(t, o, token, "", start.Add(time.Second))
+	again := lease(t, o, token, "")
 	require.Equal(t, got[1:], again, "the unknown one at once, the refused one not yet")
-	again = lease(t, o, token, "", after(3))
-	require.Equal(t, got, again)
+	wind(t, pool, time.Minute)
+	require.Equal(t, ids(got), ids(lease(t, o, token, "")))
 }
 
-// TestReleaseWaitsLonger: each refusal of a message costs it the next of the waits, and those after the last cost that.
-func TestReleaseWaitsLonger(t *testing.T) {
+// TestRefuseWaitsLonger: each refusal of a message costs it the next of the waits, and those after the last cost that.
+func TestRefuseWaitsLonger(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
 	o := db.NewOutbox(pool)
 	fill(t, pool, "a", 1)
-	now, last := start, fault.RefusalWaits[len(fault.RefusalWaits)-1]
+	last := fault.RefusalWaits[len(fault.RefusalWaits)-1]
 	for n, wait := range append(slices.Clone(fault.RefusalWaits), last, last) {
 		token := uuid.New()
-		got := lease(t, o, token, "", now)
+		got := lease(t, o, token, "")
 		require.Len(t, got, 1, "refusal %d", n)
-		require.NoError(t, o.Release(t.Context(), token, ids(got), now, "no queue is bound", true))
-		require.Empty(t, lease(t, o, uuid.New(), "", now.Add(wait)), "refusal %d", n+1)
-		now = now.Add(wait + time.Microsecond)
+		_, err := o.Refuse(t.Context(), token, refusals(ids(got), "no queue is bound"), 0, start)
+		require.NoError(t, err)
+		wind(t, pool, wait-10*time.Second)
+		require.Empty(t, lease(t, o, uuid.New(), ""), "refusal %d", n+1)
+		wind(t, pool, 10*time.Second)
 	}
+}
+
+// TestRefusedTooOften: a message that is refused for the last time is a dead letter with its exchange, key and reason;
+// its replay goes there again, and when that is refused too, it is the same letter. The replay of a letter that died in
+// a queue opens that one.
+func TestRefusedTooOften(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	o, s := db.NewOutbox(pool), db.NewDeadLetters(pool)
+	ids0 := archived(t, pool, dead("a", 1))
+	_, err := s.Replay(t.Context(), ids0[0], false, "Ginette", start)
+	require.NoError(t, err)
+	fill(t, pool, "a", 2)
+	refuse := func(most int) (given []int64) {
+		token := uuid.New()
+		given, err := o.Refuse(t.Context(), token, refusals(ids(lease(t, o, token, "")), "no queue is bound for it"), most, after(2))
+		require.NoError(t, err)
+		wind(t, pool, time.Hour)
+		return given
+	}
+	require.Empty(t, refuse(2))
+	require.Equal(t, int64(3), count(t, pool, "outbox WHERE refusals = 1 AND due_at <= now()"))
+	require.Len(t, refuse(2), 3)
+	require.Zero(t, count(t, pool, "outbox"))
+	require.Equal(t, int64(2), count(t, pool, `dead_letters WHERE state = 'open' AND queue = 'outbox' AND class = 'blocked'
+		AND exchange = 'listings.events' AND routing_key = 'listings.published' AND convert_from(body, 'UTF8') = '{}'
+		AND reason = 'refused by the broker 2 times: no queue is bound for it' AND message_id <> '' AND deaths = 1`))
+	require.Equal(t, int64(1), count(t, pool, "dead_letters WHERE state = 'open' AND queue <> 'outbox' AND deaths = 2"),
+		"the letter that was replayed is open again")
+
+	n, err := s.ReplayAll(t.Context(), db.LetterFilter{Queue: "outbox"}, 10, "Ginette", after(3))
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	require.Equal(t, int64(2), count(t, pool, `outbox WHERE exchange = 'listings.events' AND routing_key = 'listings.published'
+		AND publish_as <> '' AND headers->>'x-conveyor-dead-letter' <> ''`))
+	require.Len(t, refuse(1), 2)
+	require.Equal(t, int64(2), count(t, pool, "dead_letters WHERE state = 'open' AND queue = 'outbox' AND deaths = 2 AND replays = 1"))
+	require.Equal(t, int64(3), count(t, pool, "dead_letters"))
+}
+
+// TestLeasePassesOverWaiting: messages that wait after a refusal are not visited, however many there are.
+func TestLeasePassesOverWaiting(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	_, err := pool.Exec(t.Context(), `INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at, refusals, due_at)
+		SELECT gen_random_uuid(), 'a', 'listings.events', 'listings.published', '{}', $1, 5, now() + interval '1 hour'
+		FROM generate_series(1, 20000)`, start)
+	require.NoError(t, err)
+	fill(t, pool, "a", 60)
+	for _, before := range []string{"SELECT", "ANALYZE outbox"} { // the planner does not know the table yet, and does
+		_, err = pool.Exec(t.Context(), before)
+		require.NoError(t, err)
+		var plans []struct{ Plan explained }
+		require.NoError(t, pool.QueryRow(t.Context(), "EXPLAIN (ANALYZE, FORMAT JSON) "+constants(t)["sqlOutboxLease"],
+			"", 50, 500, leaseBytes, uuid.New(), time.Duration(0)).Scan(&plans))
+		require.Equal(t, 50, plans[0].Plan.Rows)
+		require.Less(t, plans[0].Plan.most(), 200, "rows that one step looked at")
+	}
+}
+
+// explained is a step of a plan that was executed, and those below it.
+type explained struct {
+	Rows    int `json:"Actual Rows"`
+	Loops   int `json:"Actual Loops"`
+	Removed int `json:"Rows Removed by Filter"`
+	Plans   []explained
+}
+
+// most is the largest number of rows that one step has looked at.
+func (e explained) most() int {
+	n := (e.Rows + e.Removed) * max(1, e.Loops)
+	for _, p := range e.Plans {
+		n = max(n, p.most())
+	}
+	return n
 }
 
 func TestWaitingAndPurge(t *testing.T) {
@@ -246,12 +351,13 @@ func TestWaitingAndPurge(t *testing.T) {
 
 	fill(t, pool, "a", 10)
 	token := uuid.New()
-	got := lease(t, o, token, "", start)
+	got := lease(t, o, token, "")
 	_, err = o.Published(t.Context(), token, ids(got)[:4], after(1))
 	require.NoError(t, err)
 	_, err = o.Published(t.Context(), token, ids(got)[4:6], after(5))
 	require.NoError(t, err)
-	require.NoError(t, o.Release(t.Context(), token, ids(got)[6:7], after(5), "no queue", true))
+	_, err = o.Refuse(t.Context(), token, refusals(ids(got)[6:7], "no queue"), 0, after(5))
+	require.NoError(t, err)
 	waiting, err = o.Waiting(t.Context(), after(7))
 	require.NoError(t, err)
 	require.Equal(t, backlog.Outbox{Pending: 4, Refused: 1, OldestAgeSeconds: after(7).Sub(start).Seconds()}, waiting)
@@ -264,7 +370,9 @@ func TestWaitingAndPurge(t *testing.T) {
 	require.Equal(t, int64(6), count(t, pool, "outbox"))
 }
 
-func TestWaitWakesOnInsert(t *testing.T) {
+// TestWaitIsWoken: writers tell relays of messages after their commit, one and all of them, but no more often than
+// db.WakeEvery.
+func TestWaitIsWoken(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
@@ -277,14 +385,39 @@ func TestWaitWakesOnInsert(t *testing.T) {
 		return count(t, pool, `pg_stat_activity
 			WHERE query = 'LISTEN outbox' AND state = 'idle' AND datname = current_database()`) == 1 // it listens by now
 	}, 10*time.Second, 5*time.Millisecond)
-	for range 2 {
-		fill(t, pool, "a", 3)
+	s := db.NewListings(pool)
+	write := func(n int) {
+		require.NoError(t, s.HandOver(t.Context(), listing.Handover{
+			Ref: listing.Ref{Platform: "kijiji", PlatformID: "1"}, Revision: int64(n), Exchange: "listings",
+			RoutingKey: "listings.ready", Bodies: [][]byte{[]byte("{}")},
+		}, listing.Run{}, start))
+	}
+	woken := func() {
 		select {
 		case <-added:
 		case <-time.After(10 * time.Second):
 			t.Fatal("Wait did not report the message")
 		}
 	}
+	began, n, wakes := time.Now(), 0, 0
+	for time.Since(began) < 10*db.WakeEvery {
+		n++
+		write(n)
+		select {
+		case <-added:
+			wakes++
+		default:
+		}
+	}
+	require.Greater(t, n, wakes, "not with each message")
+	require.LessOrEqual(t, wakes, 2+int(time.Since(began)/db.WakeEvery))
+	<-time.After(2 * db.WakeEvery)
+	for len(added) > 0 {
+		<-added
+	}
+	write(n + 1)
+	woken()
+	require.Equal(t, int64(n+1), count(t, pool, "outbox"))
 	stop()
 	require.ErrorIs(t, <-ended, context.Canceled)
 	require.Eventually(t, func() bool {
@@ -315,7 +448,7 @@ func BenchmarkLease(b *testing.B) {
 			b.StartTimer()
 		}
 		token := uuid.New()
-		got := lease(b, o, token, cursor, start)
+		got := lease(b, o, token, cursor)
 		if len(got) == 0 {
 			b.Fatal("the outbox ran empty")
 		}

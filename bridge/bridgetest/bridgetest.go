@@ -191,6 +191,7 @@ type Line struct {
 	addr   string
 	conns  map[net.Conn]bool
 	calm   chan struct{} // closed when the alarm is over; nil while there is none
+	hung   chan struct{} // closed when bytes go through again; nil while they do
 }
 
 // NewLine returns a line to the server of a URL such as postgres://… or amqp://….
@@ -220,9 +221,41 @@ func (l *Line) Mend() error {
 	return nil
 }
 
+// Hang stops forwarding in both directions, as a server does that is frozen or whose host vanished: connections stay
+// open, and new ones are accepted and get no answer. What was sent meanwhile arrives afterwards.
+func (l *Line) Hang(on bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case on && l.hung == nil:
+		l.hung = make(chan struct{})
+	case !on && l.hung != nil:
+		close(l.hung)
+		l.hung = nil
+	}
+}
+
+// A slack is a way into a line, on which bytes wait while it hangs.
+type slack struct {
+	io.Reader
+	line *Line
+}
+
+func (s slack) Read(b []byte) (int, error) {
+	n, err := s.Reader.Read(b)
+	s.line.mu.Lock()
+	hung := s.line.hung
+	s.line.mu.Unlock()
+	if hung != nil {
+		<-hung
+	}
+	return n, err
+}
+
 // Cut closes the open connections and refuses new ones.
 func (l *Line) Cut() {
 	l.Alarm(false)
+	l.Hang(false)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.listen != nil {
@@ -265,7 +298,7 @@ func (l *Line) serve(listen net.Listener) {
 			to, from net.Conn
 		}{{toServer, far, near}, {toClient, near, far}} {
 			go func() { // ends when either side is closed
-				_, _ = way.copy(way.to, way.from)
+				_, _ = way.copy(way.to, slack{way.from, l})
 				_, _ = way.to.Close(), way.from.Close()
 			}()
 		}

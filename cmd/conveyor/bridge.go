@@ -29,7 +29,7 @@ func (h *house) bridgeOptions() bridge.Options {
 	o := bridge.Options{
 		URL: c.RabbitMQ.URL, QueueType: c.RabbitMQ.QueueType, Declare: c.RabbitMQ.Declare, Prefetch: c.RabbitMQ.Prefetch,
 		Hold: c.RabbitMQ.Hold, ArchiveDeadLetters: c.Listings.ArchiveDeadLetters, Relays: c.Outbox.Relays,
-		Retention: c.Outbox.Retention, Version: version(), Traces: h.traces,
+		Retention: c.Outbox.Retention, GiveUp: c.Outbox.GiveUp, Version: version(), Traces: h.traces,
 	}
 	for _, s := range h.systems() {
 		o.Queues = append(o.Queues, s.queues...)

@@ -49,7 +49,7 @@ var (
 func (h *house) listings() system {
 	queues := bridge.Listings{
 		Store: db.NewListings(h.pool), Launch: h.launch, Stages: h.config.Listings.Stages, Platforms: platform.Names(),
-		Prefetch: h.config.RabbitMQ.Prefetch,
+		Prefetch: h.config.RabbitMQ.Prefetch, Published: h.config.Outbox.Published,
 	}
 	return system{
 		activities: h.listingActivities,

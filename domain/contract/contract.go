@@ -15,7 +15,7 @@ import (
 )
 
 // MaxBody is the size of the largest body in bytes that the consumers of most queues read; pages of a crawl may be
-// larger. The broker's own limit is 16 MiB (RabbitMQ 4).
+// larger. The broker's own limit is 8 MiB (deploy/rabbitmq) or, by default, 16 MiB (RabbitMQ 4).
 const MaxBody = 1 << 20
 
 // A FieldError is one error in a message.

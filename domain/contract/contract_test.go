@@ -274,6 +274,8 @@ func TestDecodeScraped(t *testing.T) {
 			[]string{"url"}, "is not an absolute http(s) address"},
 		{"the address is relative", with("url", `"/v-1"`), []string{"url"}, "is not an absolute http(s) address"},
 		{"the address is too long", with("url", long), []string{"url"}, "the most is 2048"},
+		{"the host's name is too long", with("url", `"https://`+strings.Repeat("x", 250)+`.com/"`), []string{"url"},
+			"has a host name of 254 bytes, the most is 253"},
 		{"latitude abc", with("latitude", `"abc"`), []string{"latitude"}, "is a string, expected float64"},
 		{"latitude without end", with("latitude", `1e999`), []string{"latitude"}, "is a number 1e999"},
 		{"a price in words", with("price", `{"amount_cents":"1250"}`),

@@ -112,8 +112,11 @@ func (m PendingImage) Check() error {
 	return e.or()
 }
 
-// maxURL is how long an address may be, in bytes.
-const maxURL = 2048
+// How long an address and the name of its host may be, in bytes. No longer name can be resolved.
+const (
+	maxURL  = 2048
+	maxHost = 253
+)
 
 func checkURL(e *Errors, field, s string) {
 	u, err := url.Parse(s)
@@ -124,5 +127,7 @@ func checkURL(e *Errors, field, s string) {
 		e.add(field, "has %d bytes, the most is %d", len(s), maxURL)
 	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Host == "":
 		e.add(field, "%q is not an absolute http(s) address", cut(s))
+	case len(u.Hostname()) > maxHost:
+		e.add(field, "has a host name of %d bytes, the most is %d", len(u.Hostname()), maxHost)
 	}
 }

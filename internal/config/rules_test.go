@@ -73,6 +73,8 @@ var bounds = []struct {
 	{"CONVEYOR_IMAGE_SLOTS", "1|32", "0", "CONVEYOR_IMAGE_SLOTS is 0, expected 1 or more"},
 	{"CONVEYOR_SCRAPE_SLOTS", "1|16", "0", "CONVEYOR_SCRAPE_SLOTS is 0, expected 1 or more"},
 	{"CONVEYOR_OUTBOX_RELAYS", "1|16", "0|17", "CONVEYOR_OUTBOX_RELAYS is 0, expected 1 to 16"},
+	{"CONVEYOR_PUBLISHED_MAX", "0|1|5000000", "-1", "CONVEYOR_PUBLISHED_MAX is -1, expected 0 or more"},
+	{"CONVEYOR_OUTBOX_GIVE_UP", "0s|24h", "-1s", "CONVEYOR_OUTBOX_GIVE_UP is -1s, expected 0 or more"},
 	{"CONVEYOR_LOG_LEVEL", "debug|info|warn|error", "trace", `CONVEYOR_LOG_LEVEL is "trace", expected one of debug, info, warn, error`},
 	{"CONVEYOR_LOG_FORMAT", "text|json", "xml", `CONVEYOR_LOG_FORMAT is "xml", expected one of text, json`},
 }

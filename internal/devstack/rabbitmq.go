@@ -20,6 +20,9 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
+// maxMessage is the largest message that the broker takes, in bytes: as in deploy/rabbitmq/conveyor.conf.
+const maxMessage = 8 << 20
+
 // rabbitmq is two processes: the broker, and the Erlang name service that it would otherwise start as a daemon and not
 // stop. Each stack has its own name service on its own port, so the node name can be the same in all of them, and the
 // broker finds its data again when its port was changed.
@@ -97,10 +100,11 @@ management.tcp.port = %d
 load_definitions = %s
 vm_memory_high_watermark.absolute = 1GB
 disk_free_limit.absolute = 200MB
+max_message_size = %d
 log.console = true
 log.console.level = info
 log.file = false
-`, s.ports.RabbitMQ, s.ports.Management, filepath.Join(home, "definitions.json"))
+`, s.ports.RabbitMQ, s.ports.Management, filepath.Join(home, "definitions.json"), maxMessage)
 	definitions, err := rabbitDefinitions(s.secrets.RabbitMQ)
 	if err != nil {
 		return err

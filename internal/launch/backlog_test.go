@@ -4,10 +4,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/worker"
 
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/workflows"
 )
 
 // Tasks that no worker polls for wait, and their age is known. Each kind of tasks of a queue has an entry.
@@ -34,4 +37,25 @@ func TestTaskQueues(t *testing.T) {
 	away := &launch.Launch{Temporal: dial(t, "127.0.0.1:1", "nowhere")}
 	_, err = away.TaskQueues(t.Context(), "nowhere", time.Now())
 	require.Error(t, err)
+}
+
+// Drafts are served while a worker polls for them, and for some time after its last poll.
+func TestDraftsServed(t *testing.T) {
+	t.Parallel()
+	name := "test-" + uuid.NewString()
+	c := connect(t, name)
+	b := launch.Bootstrap{Namespace: name, Retention: 72 * time.Hour, ImageInterval: time.Second, StaleEvery: time.Hour}
+	require.NoError(t, b.Apply(t.Context(), c))
+	l := &launch.Launch{Temporal: c}
+	require.ErrorContains(t, l.DraftsServed(t.Context(), time.Now()), "no worker polls the task queue drafts")
+
+	w := worker.New(c, workflows.QueueDrafts, worker.Options{})
+	w.RegisterWorkflow(workflows.CrawlDraft)
+	require.NoError(t, w.Start())
+	defer w.Stop()
+	require.Eventually(t, func() bool { return l.DraftsServed(t.Context(), time.Now()) == nil }, time.Minute, 50*time.Millisecond)
+	require.Error(t, l.DraftsServed(t.Context(), time.Now().Add(time.Hour)), "it has polled long ago")
+
+	away := &launch.Launch{Temporal: dial(t, "127.0.0.1:1", "nowhere")}
+	require.Error(t, away.DraftsServed(t.Context(), time.Now()))
 }

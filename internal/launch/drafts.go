@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	enums "go.temporal.io/api/enums/v1"
@@ -50,6 +51,21 @@ func (l *Launch) Draft(ctx context.Context, r draft.Request) error {
 		return fmt.Errorf("wait for %s: %w", id, err)
 	}
 	return nil
+}
+
+// DraftsServed returns nil when a worker has asked for the workflows of drafts lately, as seen at now. Every error is
+// transient.
+func (l *Launch) DraftsServed(ctx context.Context, now time.Time) error {
+	q, err := l.Temporal.DescribeTaskQueue(ctx, workflows.QueueDrafts, enums.TASK_QUEUE_TYPE_WORKFLOW)
+	if err != nil {
+		return fmt.Errorf("describe task queue %s: %w", workflows.QueueDrafts, err)
+	}
+	for _, p := range q.GetPollers() {
+		if now.Sub(p.GetLastAccessTime().AsTime()) < gone {
+			return nil
+		}
+	}
+	return fmt.Errorf("no worker polls the task queue %s", workflows.QueueDrafts)
 }
 
 // How far the workflow of a crawl request has come.
