@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,6 +25,7 @@ type AuditEntry struct {
 	Action  string // noun.past-tense: dead_letter.replayed
 	Subject string // that it was done to: dead-letter/12
 	Detail  any    // JSON; nil is {}. Never secrets or personal data
+	Origin  Origin // zero: that of the context
 }
 
 // An Origin is the request that an action came by.
@@ -64,13 +66,14 @@ func auditAdd(ctx context.Context, b *pgx.Batch, d AuditEntry) error {
 			return fmt.Errorf("write audit of %s: %w", d.Subject, err)
 		}
 	}
-	b.Queue(sqlAuditAdd, append([]any{d.At, storable(d.Actor), d.Action, storable(d.Subject), detail},
-		originOf(ctx).args()...)...)
+	origin := cmp.Or(d.Origin, originOf(ctx))
+	args := []any{d.At, storable(d.Actor), d.Action, storable(d.Subject), detail}
+	b.Queue(sqlAuditAdd, append(args, origin.args()...)...)
 	return nil
 }
 
 // Record stores entries for actions that have no transaction of their own, such as the start of a workflow: all of them
-// or none. Each has the origin of ctx.
+// or none.
 func (s *AuditLog) Record(ctx context.Context, entries ...AuditEntry) error {
 	b := new(pgx.Batch)
 	for _, d := range entries {
