@@ -274,8 +274,8 @@ func TestReadersSeeHarmlessFields(t *testing.T) {
 		require.NotContains(t, string(seen), "contact")
 		require.Equal(t, 1, hidden, path)
 	}
-	for _, body := range []string{`"514-555-0199"`, `["a",["514-555-0199"]]`, `{"raw":"514-555-0199","attributes":["514-555-0199"]}`, `514`} {
-		id := d.bury(t, "x"+body, 1, func(l *db.DeadLetter) { l.Body = []byte(body) })
+	for i, body := range []string{`"514-555-0199"`, `["a",["514-555-0199"]]`, `{"raw":"514-555-0199","attributes":["514-555-0199"]}`, `514`} {
+		id := d.bury(t, fmt.Sprint("x", i), 1, func(l *db.DeadLetter) { l.Body = []byte(body) })
 		r := d.as(t, reader, "GET", letterPath(id))
 		got := read[api.LetterDetail](t, r, 200)
 		require.NotContains(t, r.Body, "514", body)
