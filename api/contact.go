@@ -10,8 +10,8 @@ import (
 )
 
 // fields are the members of a payload that every caller may see, by lower-case name, and what may be seen of each: nil
-// is texts, numbers and lists of them; fields are objects of those members, and lists of them, and with the name "" also
-// texts and numbers.
+// is texts, numbers and lists of them; fields are objects of those members, and lists of them, and with the name ""
+// also texts and numbers.
 type fields map[string]fields
 
 // harmless are the members of adverts and other messages whose names say that they hold no personal data. Scrapers add
@@ -52,7 +52,8 @@ var harmless = fields{
 
 // harmlessHeaders are the headers of messages that every caller may see.
 var harmlessHeaders = names(`x-error x-error-class x-origin-queue x-origin-exchange x-origin-routing-key x-attempt
-	x-conveyor-version x-conveyor-death x-conveyor-dead-letter x-workflow-id x-workflow-run x-death x-delivery-count x-acquired-count
+	x-conveyor-version x-conveyor-death x-conveyor-dead-letter x-workflow-id x-workflow-run x-death x-delivery-count
+	x-acquired-count
 	x-first-death-queue x-first-death-reason x-first-death-exchange x-last-death-queue x-last-death-reason
 	x-last-death-exchange traceparent`)
 

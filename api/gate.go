@@ -166,7 +166,7 @@ func (g *gate) bound(c *gin.Context) {
 func (g *gate) admit(c *gin.Context) {
 	r, ctx := g.route(c), c.Request.Context()
 	if !g.ours(c.Request.Host) {
-		// While the table of keys cannot be read, the other routes are closed, and the open ones are open to everybody.
+		// While the table of keys cannot be read, open routes stay open, and the others answer 503 below.
 		if locked, err := g.guard.Locked(ctx); err == nil && !locked {
 			g.refuse(c, r, access.Caller{}, errMisdirected)
 			return
@@ -178,7 +178,7 @@ func (g *gate) admit(c *gin.Context) {
 	}
 	if r.open {
 		if !slices.Contains(probes, r.name) {
-			if err := take(ctx, g.guard.o.Strange, network(c), "too many requests from your address"); err != nil {
+			if err := take(ctx, g.guard.o.Addresses, network(c), "too many requests from your address"); err != nil {
 				g.refuse(c, r, access.Caller{}, err)
 				return
 			}
@@ -219,8 +219,8 @@ func (g *gate) admit(c *gin.Context) {
 	c.Next()
 }
 
-// known is the sender of a request while authentication is on. Its error is the answer. A key is looked up for every
-// request, so that one behind the address of another caller is let in; of the tokens of an address, so many are verified.
+// known is the sender of a request while authentication is on. Its error is the answer. A key is always looked up, so
+// that a valid one is accepted whatever else comes from its address; tokens are verified at a limited rate.
 func (g *gate) known(c *gin.Context, r route) (access.Caller, error) {
 	ctx := c.Request.Context()
 	secret, err := bearer(c.GetHeader("Authorization"))
@@ -231,7 +231,7 @@ func (g *gate) known(c *gin.Context, r route) (access.Caller, error) {
 		g.guard.refused.count(g.guard.o.Now(), credentialsRefused, network(c), reason, r.name, caller)
 	}
 	if err == nil && g.guard.verifies(secret) {
-		err := take(ctx, g.guard.o.Strange, network(c), "too many tokens from your address")
+		err := take(ctx, g.guard.o.Addresses, network(c), "too many tokens from your address")
 		if err != nil {
 			refuse("rate", access.Caller{})
 			return access.Caller{}, err
@@ -282,8 +282,8 @@ func take(ctx context.Context, l *limit.Rate, caller, says string) error {
 	return nil
 }
 
-// probes are open operations without a limit: they cost nothing, and a load balancer that gets no answer takes the API
-// away from everybody.
+// probes are open operations without a limit: they cost nothing, and a load balancer without their answer takes the API
+// out of service.
 var probes = []string{"health", "ready"}
 
 // network is the address of a request's sender, as limits count it: that of IPv4, and the network of 64 bits of IPv6,
@@ -305,7 +305,7 @@ func network(c *gin.Context) string {
 
 // ours says whether the API may be called by a host while authentication is off. A web page whose own name is made to
 // resolve to the API's address (DNS rebinding) could read every answer and change everything. A name without a dot is
-// no exception: a network can answer for it, and add a domain to it. Addresses and localhost are resolved by nobody, and
+// no exception: a network can answer for it, and add a domain to it. Addresses and localhost are not looked up, and
 // every browser sends a Host.
 func (g *gate) ours(host string) bool {
 	name := nameOf(host)

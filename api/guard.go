@@ -26,10 +26,10 @@ type GuardOptions struct {
 	Tokens *oidc.Verifier // tokens of an issuer
 
 	// Limits; nil = unlimited.
-	Calls    *limit.Rate // of requests, by caller, or by address while authentication is off
-	Writes   *limit.Rate // of requests that change something, in addition
-	Refusals *limit.Rate // of invalid credentials, by address
-	Strange  *limit.Rate // of requests to open routes and of tokens to verify, by address; needs no service
+	Calls     *limit.Rate // of requests, by caller, or by address while authentication is off
+	Writes    *limit.Rate // of requests that change something, in addition
+	Refusals  *limit.Rate // of invalid credentials, by address
+	Addresses *limit.Rate // of requests to open routes and of tokens to verify, by address
 
 	Audit *db.AuditLog // takes refused credentials; nil = they are only logged
 	Log   *slog.Logger
@@ -62,7 +62,7 @@ func NewGuard(o GuardOptions) *Guard {
 }
 
 // Check refuses, as fault.Conflict, a live key in the table that has the name of a key in the settings: the audit could
-// not tell them apart. While the table cannot be read there is nothing to refuse; such a key is refused when it is used.
+// not tell them apart. While the table cannot be read it refuses nothing; such a key is refused when it is used.
 func (g *Guard) Check(ctx context.Context) error {
 	if g.ring == nil {
 		return nil
@@ -120,8 +120,8 @@ func (g *Guard) verifies(secret string) bool {
 }
 
 // caller is the sender of a key or token. fault.Invalid means invalid credentials, in words for the sender; any other
-// error that they cannot be checked now. Text that has not the form of a key is none, whatever sums the settings have: a
-// short one could be guessed.
+// error that they cannot be checked now. Text that has not the form of a key is none, whatever sums the settings have:
+// a short one could be guessed.
 func (g *Guard) caller(ctx context.Context, secret string) (access.Caller, error) {
 	if g.verifies(secret) {
 		return g.o.Tokens.Verify(ctx, secret)

@@ -454,7 +454,7 @@ func TestRateOfRefusals(t *testing.T) {
 func TestRateWithoutKeys(t *testing.T) {
 	t.Parallel()
 	f := guarded(t, func(o *api.GuardOptions) {
-		o.Calls, o.Writes, o.Strange = rates(t, 1, 4), rates(t, 1, 1), rates(t, 1, 3)
+		o.Calls, o.Writes, o.Addresses = rates(t, 1, 4), rates(t, 1, 1), rates(t, 1, 3)
 	})
 	require.Equal(t, 404, f.ask(t, "DELETE", "/keys/x", "").Status)
 	r := f.ask(t, "DELETE", "/keys/x", "")
@@ -480,7 +480,7 @@ func TestTokensOfAnAddressAreVerifiedSlowly(t *testing.T) {
 	issuer := oidctest.New(t)
 	f := guarded(t, func(o *api.GuardOptions) {
 		o.Tokens = oidc.New(oidc.Options{Issuer: issuer.URL, Audience: "conveyor", Now: o.Now})
-		o.Strange = limit.NewRate(nil, limit.RateOptions{Name: "strange", Events: 1, Period: time.Hour, Burst: 3})
+		o.Addresses = limit.NewRate(nil, limit.RateOptions{Name: "strange", Events: 1, Period: time.Hour, Burst: 3})
 	})
 	key := f.key(t, "ci", access.Read)
 	good := issuer.Token(t, issuer.Claims(now, map[string]any{"roles": "read"}))

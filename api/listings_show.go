@@ -92,8 +92,8 @@ type Audit struct {
 	Revisions      []RawRevision    `json:"revisions" doc:"newest first"`
 }
 
-// A RawRevision is one payload of an advert as received, without contact data, and for the role read without all that is
-// not known to be free of personal data.
+// A RawRevision is one payload of an advert as received, without contact data, and for the role read without all that
+// is not known to be free of personal data.
 type RawRevision struct {
 	Revision    int64           `json:"revision"`
 	ContentHash string          `json:"content_hash"`

@@ -52,29 +52,29 @@ const (
 func (r *refusals) count(now time.Time, action, remote, reason, operation string, caller access.Caller) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	who := refused{action, remote, caller.Name, caller.KeyID}
-	if who.actor == "" {
-		who.actor = anonymous.Name
+	key := refused{action, remote, caller.Name, caller.KeyID}
+	if key.actor == "" {
+		key.actor = anonymous.Name
 	}
 	if r.counted == nil {
 		r.counted = map[refused]*refusedCount{}
 	}
-	c := r.counted[who]
+	c := r.counted[key]
 	if c == nil && len(r.counted) >= maxRefused {
-		who = refused{action: credentialsRefused, actor: anonymous.Name}
-		c = r.counted[who]
+		key = refused{action: credentialsRefused, actor: anonymous.Name}
+		c = r.counted[key]
 	}
 	if c == nil {
 		c = &refusedCount{First: now, Reasons: map[string]int{}, Operations: map[string]int{}}
-		r.counted[who] = c
+		r.counted[key] = c
 	}
 	c.Count, c.Last = c.Count+1, now
 	c.Reasons[reason]++
 	c.Operations[operation]++
 }
 
-// save writes what was counted into the audit. What the database does not take is kept for the next time, and until then
-// nothing more is taken from the counters, so that they stay few.
+// save writes the counts into the audit. Entries that the database does not take are kept for the next time, and until
+// then no more are made, so that they stay few.
 func (r *refusals) save(ctx context.Context, log *db.AuditLog) error {
 	if len(r.unsaved) == 0 {
 		r.unsaved = r.take()
@@ -93,10 +93,10 @@ func (r *refusals) save(ctx context.Context, log *db.AuditLog) error {
 func (r *refusals) take() (entries []db.AuditEntry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for who, c := range r.counted {
+	for key, c := range r.counted {
 		entries = append(entries, db.AuditEntry{
-			At: c.Last, Actor: who.actor, Action: who.action, Subject: "api", Detail: c,
-			Origin: db.Origin{Remote: who.remote, KeyID: who.keyID},
+			At: c.Last, Actor: key.actor, Action: key.action, Subject: "api", Detail: c,
+			Origin: db.Origin{Remote: key.remote, KeyID: key.keyID},
 		})
 	}
 	r.counted = nil

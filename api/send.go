@@ -15,8 +15,8 @@ const (
 	sendWithin = 10 * time.Second // in this time, or its connection is closed
 )
 
-// send answers with a file, with ranges and conditions. A reader that is too slow is cut off: so many of them would hold
-// every connection and every open file.
+// send answers with a file, with ranges and conditions. A reader that is too slow is cut off: enough of them would hold
+// every connection and open file.
 func send(c *gin.Context, object *blob.Object, content io.ReadSeeker) {
 	c.Header("Content-Type", object.ContentType)
 	c.Header("ETag", object.ETag)

@@ -12,9 +12,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// traced makes a span of each request, as a child of the span that the header traceparent names, when the caller's key is
-// known: otherwise the span is the first of a trace of its own, linked to that one, for a stranger does not decide what is
-// sampled. Probes, scrapes of metrics, and the files of the documentation make none.
+// traced makes a span of each request. It is a child of its caller's span when the caller's key is known; otherwise it
+// begins a trace of its own, with a link to the caller's, so that strangers do not decide what is sampled. Probes, scrapes
+// of metrics, and the files of the documentation make none.
 func traced(next http.Handler, p trace.TracerProvider, guard *Guard) http.Handler {
 	if p == nil {
 		return next

@@ -46,7 +46,7 @@ func (h *house) guard(ctx context.Context) (*api.Guard, error) {
 		})
 	}
 	if c.API.AddressRate > 0 { // of this process alone: an open route costs no request to Redis
-		o.Strange = limit.NewRate(nil, limit.RateOptions{
+		o.Addresses = limit.NewRate(nil, limit.RateOptions{
 			Name: "api-addresses", Events: c.API.AddressRate, Period: time.Second, Burst: 5 * c.API.AddressRate,
 		})
 	}

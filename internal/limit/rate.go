@@ -47,7 +47,8 @@ type Turn struct {
 }
 
 // NewRate returns a Rate that counts together with every other of the same Name on the same Redis. It does not talk to
-// Redis: one that is down at startup is like one that goes down later. With nil for Redis each process counts by itself.
+// Redis: one that is down at startup is like one that goes down later. With nil for Redis, processes count for
+// themselves.
 func NewRate(rdb redis.UniversalClient, o RateOptions) *Rate {
 	o.Timeout = cmp.Or(o.Timeout, 250*time.Millisecond)
 	o.Cooldown = cmp.Or(o.Cooldown, 5*time.Second)
