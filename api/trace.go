@@ -13,8 +13,8 @@ import (
 )
 
 // traced makes a span of each request. It is a child of its caller's span when the caller's key is known; otherwise it
-// begins a trace of its own, with a link to the caller's, so that strangers do not decide what is sampled. Probes, scrapes
-// of metrics, and the files of the documentation make none.
+// begins a trace of its own, with a link to the caller's, so that strangers do not decide what is sampled. Probes,
+// scrapes of metrics, and the files of the documentation make none.
 func traced(next http.Handler, p trace.TracerProvider, guard *Guard) http.Handler {
 	if p == nil {
 		return next
