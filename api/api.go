@@ -29,6 +29,7 @@ type Options struct {
 	Registerer prometheus.Registerer // takes the API's own metrics; nil = none are registered
 	Log        *slog.Logger
 	Guard      *Guard   // authenticates callers; nil = authentication is off
+	Hosts      []string // names by which the API may be called while authentication is off, besides that of URL
 	Proxies    []string // addresses and networks whose X-Forwarded-For is believed
 	TemporalUI string   // address of the Web UI, for links
 	Namespace  string   // of Temporal, for links
@@ -76,7 +77,7 @@ func New(o Options, parts ...Part) http.Handler {
 		answer(c, huma.Error405MethodNotAllowed(c.Request.URL.Path+" allows "+c.Writer.Header().Get("Allow")))
 	})
 	gate.learn(d.api, r.Routes())
-	return front(traced(r, o.Traces), strings.HasPrefix(o.URL, "https://"))
+	return front(traced(r, o.Traces, gate.guard), strings.HasPrefix(o.URL, "https://"))
 }
 
 // document is the head of the OpenAPI document: all but the operations and their types.

@@ -50,11 +50,12 @@ type parts struct {
 	Health      api.Health
 	Keys        api.Keys
 	Queues      api.Queues
+	Audit       api.AuditLog
 }
 
 func (p *parts) handler() http.Handler {
 	return api.New(p.Options, p.Listings, p.DeadLetters, p.Replays, p.Staleness, p.Platforms, p.Drafts, p.Images, p.Health,
-		p.Keys, p.Queues)
+		p.Keys, p.Queues, p.Audit)
 }
 
 // starting makes s start the work of every part.
@@ -91,7 +92,8 @@ func open(t *testing.T, change ...func(*parts)) *door {
 	t.Cleanup(func() { require.NoError(t, d.pictures.Close()) })
 	d.Metrics = telemetry.Registry()
 	d.Listings.Store, d.DeadLetters.Store, d.Replays.Store = d.store, d.letters, db.NewReplays(pool)
-	d.Platforms.Store, d.Staleness.Audit = db.NewPlatforms(pool), db.NewAuditLog(pool)
+	d.Platforms.Store, d.Audit.Store = db.NewPlatforms(pool), db.NewAuditLog(pool)
+	d.Staleness.Audit, d.Listings.Audit, d.Keys.Store = d.Audit.Store, d.Audit.Store, db.NewKeys(pool)
 	d.Drafts = api.Drafts{
 		Store: db.NewDrafts(pool), Blobs: d.pictures,
 		Requests: api.DraftRequests{Target: db.Target{Exchange: "events", RoutingKey: crawls}, Queue: crawls, Ours: true},

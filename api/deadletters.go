@@ -33,8 +33,8 @@ func (h DeadLetters) register(d *door) {
 	serve(d, needs(access.Read, huma.Operation{
 		OperationID: "get-dead-letter", Method: http.MethodGet, Path: "/dead-letters/{id}", Tags: tags,
 		Summary: "Get a dead letter with its body and its audit trail", Errors: []int{404, 422, 503},
-		Description: "Contact data is left out of body and headers. A body that is not JSON is shown, as base64, only to " +
-			"callers that may replay it.",
+		Description: "Contact data is left out of body and headers, and for the role read everything that is not known to " +
+			"be free of personal data. A body that is not JSON is shown, as base64, only to callers that may replay it.",
 	}), h.get)
 	serve(d, needs(access.Operate, huma.Operation{
 		OperationID: "replay-dead-letter", Method: http.MethodPost, Path: "/dead-letters/{id}/replay", Tags: tags,
@@ -175,6 +175,7 @@ type LetterDetail struct {
 	LetterItem
 	Headers    map[string]string `json:"headers" doc:"as last received, without contact data"`
 	Body       json.RawMessage   `json:"body,omitempty" doc:"when it is JSON, without contact data"`
+	Hidden     int               `json:"hidden" doc:"headers and members of the body that are left out for this caller"`
 	BodyBase64 []byte            `json:"body_base64,omitempty" doc:"when it is not JSON, for callers that may replay it"`
 	Replay     *LetterReplay     `json:"replay,omitempty" doc:"progress of the last replay; absent when that was long ago"`
 	Audit      []LetterDeed      `json:"audit" doc:"replays and discards, oldest first"`
@@ -206,15 +207,14 @@ func (h DeadLetters) get(ctx context.Context, in *letterInput) (*letterOutput, e
 		Replay: maybe(l.Replay, func(r db.LetterReplay) LetterReplay { return LetterReplay(r) }),
 		Audit:  each(l.Deeds, func(d db.LetterDeed) LetterDeed { return LetterDeed(d) }),
 	}
-	for name := range out.Headers {
-		if isPersonal(name) {
-			delete(out.Headers, name)
-		}
-	}
+	role := callerOf(ctx).Role
+	out.Hidden = visibleHeaders(out.Headers, role)
 	switch {
 	case json.Valid(l.Body) && utf8.Valid(l.Body):
-		out.Body = withoutContact(l.Body)
-	case callerOf(ctx).Role.May(access.Operate): // contact data in it cannot be found
+		var hidden int
+		out.Body, hidden = visible(l.Body, role)
+		out.Hidden += hidden
+	case role.May(access.Operate): // contact data in it cannot be found
 		out.BodyBase64 = l.Body
 	}
 	return &letterOutput{out}, nil

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -72,12 +73,13 @@ func TestRowsAreShownWhole(t *testing.T) {
 	t.Parallel()
 	d := &door{}
 	whole(t, showListing(filled[db.ListingSummary](t)))
-	whole(t, showAdvert(uuid.New(), filled[db.ListingDetail](t), WorkflowLink{"id", "url"}))
+	whole(t, showAdvert(uuid.New(), filled[db.ListingDetail](t), WorkflowLink{"id", "url"}, access.Read))
 	whole(t, Replays{door: d}.show(filled[db.Replay](t)))
 	whole(t, Platforms{door: d}.show(filled[db.Platform](t)))
 	whole(t, DeadLetters{door: d}.item(filled[db.LetterSummary](t)))
 	whole(t, showDraft(filled[db.DraftSummary](t)))
 	whole(t, showKey(filled[db.Key](t)))
+	whole(t, showAuditRow(filled[db.AuditRow](t)))
 	whole(t, NewReport(filled[backlog.Report](t)))
 }
 

@@ -211,7 +211,7 @@ func TestDrafts(t *testing.T) {
 func TestDraftFiles(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	page := "<script>alert(1)</script>"
+	page := "<script>alert(1)</script><link\nrel=preconnect href=//shop.example><p>"
 	key, sum, err := d.pictures.PutFile(t.Context(), []byte(page), "html")
 	require.NoError(t, err)
 	id := d.persist(t, 1, "Kettle", "1", "K",
@@ -220,7 +220,10 @@ func TestDraftFiles(t *testing.T) {
 	path := "/drafts/" + id.String() + "/files/"
 	r := d.get(t, path+"page.html")
 	require.Equal(t, http.StatusOK, r.Status)
-	require.Equal(t, page, r.Body)
+	require.Equal(t, strings.Replace(page, "<link", "<wbr ", 1), r.Body, "and no host is connected to")
+	require.Equal(t, "off", r.Header.Get("X-DNS-Prefetch-Control"))
+	require.Contains(t, r.Header.Get("Content-Security-Policy"), "frame-ancestors 'none'")
+	require.Equal(t, r.Body, d.get(t, path+"page.html", "Range", "bytes=27-").Body)
 	require.Equal(t, "text/html; charset=utf-8", r.Header.Get("Content-Type"))
 	require.Contains(t, r.Header.Get("Content-Security-Policy"), "sandbox; default-src 'none'")
 	require.Equal(t, http.StatusNotModified, d.get(t, path+"page.html", "If-None-Match", r.Header.Get("ETag")).Status)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -17,12 +18,15 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"golang.org/x/time/rate"
 
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/limit"
 )
 
 const (
@@ -35,7 +39,7 @@ const (
 type gate struct {
 	guard  *Guard
 	log    *slog.Logger
-	own    string // host of Options.URL
+	hosts  map[string]bool // names that the API may be called by while authentication is off
 	cross  *http.CrossOriginProtection
 	routes map[string]route // by method and path as gin writes them
 	lines  *rate.Limiter    // of refusals in the log
@@ -54,13 +58,19 @@ type route struct {
 }
 
 func newGate(o Options) *gate {
-	g := &gate{guard: o.Guard, log: o.Log, lines: rate.NewLimiter(20, 100), cross: http.NewCrossOriginProtection()}
+	g := &gate{
+		guard: o.Guard, log: o.Log, lines: rate.NewLimiter(20, 100), cross: http.NewCrossOriginProtection(),
+		hosts: map[string]bool{"localhost": true},
+	}
 	if g.guard == nil {
 		g.guard = NewGuard(GuardOptions{})
 	}
 	if u, err := url.Parse(o.URL); err == nil && u.Host != "" {
-		g.own = strings.ToLower(u.Hostname())
+		g.hosts[nameOf(u.Host)] = true
 		_ = g.cross.AddTrustedOrigin(u.Scheme + "://" + u.Host) // behind a proxy the header Host may be another
+	}
+	for _, host := range o.Hosts {
+		g.hosts[nameOf(host)] = true
 	}
 	metrics := promauto.With(o.Registerer)
 	g.requests = metrics.NewCounterVec(prometheus.CounterOpts{
@@ -124,13 +134,19 @@ func (g *gate) route(c *gin.Context) route {
 func (g *gate) measure(c *gin.Context) {
 	start := time.Now()
 	name := g.route(c).name
+	id := uuid.NewString()
+	c.Set(requestID, id)
+	c.Header("X-Request-Id", id)
 	c.Next()
 	took := time.Since(start)
 	g.requests.WithLabelValues(name, strconv.Itoa(c.Writer.Status())).Inc()
 	g.seconds.WithLabelValues(name).Observe(took.Seconds())
 	g.log.DebugContext(c, "answered", "operation", name, "method", c.Request.Method, "status", c.Writer.Status(),
-		"took", took, "caller", callerOf(c.Request.Context()).Name, "remote", c.ClientIP())
+		"took", took, "caller", callerOf(c.Request.Context()).Name, "remote", c.ClientIP(), requestID, id)
 }
+
+// requestID is the key of a request's ID in its gin context and in the log.
+const requestID = "request_id"
 
 // bound limits the time and the body of a request.
 func (g *gate) bound(c *gin.Context) {
@@ -148,89 +164,168 @@ func (g *gate) bound(c *gin.Context) {
 
 // admit authenticates and authorizes the sender of a request.
 func (g *gate) admit(c *gin.Context) {
-	r := g.route(c)
+	r, ctx := g.route(c), c.Request.Context()
+	if !g.ours(c.Request.Host) {
+		// While the table of keys cannot be read, open routes stay open, and the others answer 503 below.
+		if locked, err := g.guard.Locked(ctx); err == nil && !locked {
+			g.refuse(c, r, access.Caller{}, errMisdirected)
+			return
+		}
+	}
 	if err := g.cross.Check(c.Request); err != nil {
 		g.refuse(c, r, access.Caller{}, huma.Error403Forbidden("the request comes from a page of another site: "+err.Error()))
 		return
 	}
 	if r.open {
+		if !slices.Contains(probes, r.name) {
+			if err := take(ctx, g.guard.o.Addresses, network(c), "too many requests from your address"); err != nil {
+				g.refuse(c, r, access.Caller{}, err)
+				return
+			}
+		}
 		c.Next()
 		return
 	}
-	ctx := c.Request.Context()
 	locked, err := g.guard.Locked(ctx)
 	if err != nil {
 		g.refuse(c, r, access.Caller{}, problem(ctx, g.log, err))
 		return
 	}
-	caller := anonymous
+	caller, counted := anonymous, anonymous.Name+"@"+network(c)
 	if locked {
-		caller, err = g.known(c)
-	} else {
-		err = g.ours(c.Request.Host)
+		caller, err = g.known(c, r)
+		counted = caller.Name
+	}
+	if err == nil {
+		err = g.pace(c, r, counted)
 	}
 	if err != nil {
 		g.refuse(c, r, caller, err)
 		return
 	}
-	c.Request = c.Request.WithContext(as(ctx, caller))
+	ctx = db.WithOrigin(as(ctx, caller), db.Origin{
+		Remote: c.ClientIP(), RequestID: c.GetString(requestID), KeyID: caller.KeyID,
+	})
+	c.Request = c.Request.WithContext(ctx)
 	if !caller.Role.May(r.role) {
 		has := "has " + string(caller.Role)
 		if caller.Role == "" {
 			has = "has none"
 		}
+		g.guard.refused.count(g.guard.o.Now(), accessRefused, network(c), "role", r.name, caller)
 		g.refuse(c, r, caller, huma.Error403Forbidden("needs the role "+string(r.role)+"; "+caller.Name+" "+has))
 		return
 	}
 	c.Next()
 }
 
-// known is the sender of a request while authentication is on, within its rate limit. Its error is the answer.
-func (g *gate) known(c *gin.Context) (access.Caller, error) {
+// known is the sender of a request while authentication is on. Its error is the answer. A key is always looked up, so
+// that a valid one is accepted whatever else comes from its address; tokens are verified at a limited rate.
+func (g *gate) known(c *gin.Context, r route) (access.Caller, error) {
 	ctx := c.Request.Context()
-	caller, err := g.guard.caller(ctx, c.GetHeader("Authorization"))
-	if class, _ := fault.Of(err); class == fault.Invalid {
-		if g.guard.o.Refusals != nil && !errors.Is(err, errNoCredentials) {
-			if turn := g.guard.o.Refusals.Take(ctx, c.ClientIP()); !turn.OK {
-				return caller, tooMany("too many invalid keys and tokens from your address", turn.Retry)
-			}
+	secret, err := bearer(c.GetHeader("Authorization"))
+	if errors.Is(err, errNoCredentials) {
+		return access.Caller{}, unauthorized(err)
+	}
+	refuse := func(reason string, caller access.Caller) {
+		g.guard.refused.count(g.guard.o.Now(), credentialsRefused, network(c), reason, r.name, caller)
+	}
+	if err == nil && g.guard.verifies(secret) {
+		err := take(ctx, g.guard.o.Addresses, network(c), "too many tokens from your address")
+		if err != nil {
+			refuse("rate", access.Caller{})
+			return access.Caller{}, err
 		}
-		return caller, unauthorized(err)
+	}
+	var caller access.Caller
+	if err == nil {
+		caller, err = g.guard.caller(ctx, secret)
+	}
+	if class, _ := fault.Of(err); class == fault.Invalid {
+		refuse(reasonOf(err), caller)
+		err := cmp.Or(
+			take(ctx, g.guard.o.Refusals, network(c), "too many invalid keys and tokens from your address"), unauthorized(err))
+		return caller, err
 	}
 	if err != nil {
 		return caller, problem(ctx, g.log, err)
 	}
-	if g.guard.o.Calls == nil {
-		return caller, nil
-	}
-	turn := g.guard.o.Calls.Take(ctx, caller.Name)
-	c.Header("RateLimit-Limit", strconv.Itoa(turn.Limit))
-	c.Header("RateLimit-Remaining", strconv.Itoa(turn.Left))
-	c.Header("RateLimit-Reset", strconv.Itoa(seconds(turn.Reset)))
-	if !turn.OK {
-		return caller, tooMany("too many requests by "+caller.Name, turn.Retry)
-	}
 	return caller, nil
 }
 
-// ours refuses a host by which the API may not be called while authentication is off. A web page whose own name is made
-// to resolve to the API's address (DNS rebinding) could read every answer, so a name with a dot must be that of
-// Options.URL. Addresses, bare names such as those of containers, and localhost cannot be made to resolve to it from
-// outside.
-func (g *gate) ours(host string) error {
+// pace takes a turn of a caller, and for a change one more. Its error is the answer.
+func (g *gate) pace(c *gin.Context, r route, caller string) error {
+	o, ctx := g.guard.o, c.Request.Context()
+	if o.Calls != nil {
+		turn := o.Calls.Take(ctx, caller)
+		c.Header("RateLimit-Limit", strconv.Itoa(turn.Limit))
+		c.Header("RateLimit-Remaining", strconv.Itoa(turn.Left))
+		c.Header("RateLimit-Reset", strconv.Itoa(seconds(turn.Reset)))
+		if !turn.OK {
+			return tooMany("too many requests by "+caller, turn.Retry)
+		}
+	}
+	if c.Request.Method == http.MethodGet || r.role == access.Read {
+		return nil
+	}
+	return take(ctx, o.Writes, caller, "too many changes by "+caller)
+}
+
+// take takes a turn of a limit, nil = there is none. Its error is the 429 answer.
+func take(ctx context.Context, l *limit.Rate, caller, says string) error {
+	if l == nil {
+		return nil
+	}
+	if turn := l.Take(ctx, caller); !turn.OK {
+		return tooMany(says, turn.Retry)
+	}
+	return nil
+}
+
+// probes are open operations without a limit: they cost nothing, and a load balancer without their answer takes the API
+// out of service.
+var probes = []string{"health", "ready"}
+
+// network is the address of a request's sender, as limits count it: that of IPv4, and the network of 64 bits of IPv6,
+// in which one sender has any number of addresses.
+func network(c *gin.Context) string {
+	ip, err := netip.ParseAddr(c.ClientIP())
+	if err != nil {
+		return c.ClientIP()
+	}
+	if ip = ip.Unmap().WithZone(""); ip.Is4() || ip.IsLoopback() {
+		return ip.String()
+	}
+	p, err := ip.Prefix(64)
+	if err != nil {
+		panic(err) // an address of IPv6 has 64 bits
+	}
+	return p.String()
+}
+
+// ours says whether the API may be called by a host while authentication is off. A web page whose own name is made to
+// resolve to the API's address (DNS rebinding) could read every answer and change everything. A name without a dot is
+// no exception: a network can answer for it, and add a domain to it. Addresses and localhost are not looked up, and
+// every browser sends a Host.
+func (g *gate) ours(host string) bool {
+	name := nameOf(host)
+	_, err := netip.ParseAddr(name)
+	return err == nil || host == "" || g.hosts[name] || strings.HasSuffix(name, ".localhost")
+}
+
+// nameOf is the name or address in the header Host.
+func nameOf(host string) string {
 	name := strings.ToLower(host)
 	if h, _, err := net.SplitHostPort(name); err == nil {
 		name = h
 	}
-	name = strings.TrimSuffix(strings.Trim(name, "[]"), ".")
-	_, err := netip.ParseAddr(name)
-	if err == nil || name == g.own || !strings.Contains(name, ".") || strings.HasSuffix(name, ".localhost") {
-		return nil
-	}
-	return huma.NewError(http.StatusMisdirectedRequest, "while authentication is off, only requests to the host "+
-		"of CONVEYOR_API_URL, to localhost and to IP addresses are answered, so that no page of another site can read the "+
-		"answers; create an API key, or set CONVEYOR_API_URL")
+	return strings.TrimSuffix(strings.Trim(name, "[]"), ".")
 }
+
+// errMisdirected is the answer to a request by another name.
+var errMisdirected = huma.NewError(http.StatusMisdirectedRequest, "while authentication is off, only requests to IP "+
+	"addresses, to localhost, to the host of CONVEYOR_API_URL and to those in CONVEYOR_API_HOSTS are answered, so that no "+
+	"page of another site can read the answers; set CONVEYOR_API_HOSTS, or create an API key")
 
 // tooMany is the 429 answer.
 func tooMany(says string, retry time.Duration) error {
@@ -248,6 +343,6 @@ func (g *gate) refuse(c *gin.Context, r route, caller access.Caller, err error) 
 	answer(c, err)
 	if status := c.Writer.Status(); status < http.StatusInternalServerError && g.lines.Allow() {
 		g.log.InfoContext(c, "refused", "operation", r.name, "status", status, "caller", caller.Name,
-			"remote", c.ClientIP(), "reason", err)
+			"remote", c.ClientIP(), requestID, c.GetString(requestID), "reason", err)
 	}
 }

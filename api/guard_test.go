@@ -73,6 +73,7 @@ func guardedBy(t *testing.T, pool *pgxpool.Pool, change ...func(*api.GuardOption
 	}
 	f.door = bare(t, func(p *parts) {
 		p.Listings.Store, p.Keys.Store, p.Guard = db.NewListings(pool), f.keys, api.NewGuard(o)
+		p.Audit.Store = db.NewAuditLog(pool)
 		p.starting(&starter{})
 	})
 	return f
@@ -184,7 +185,7 @@ func TestCredentials(t *testing.T) {
 	f := guarded(t, func(o *api.GuardOptions) {
 		grant, err := access.ParseGrant("fixed:read:cvr_bbbbbbbb_" + strings.Repeat("B", 43))
 		require.NoError(t, err)
-		o.Fixed = []access.Grant{grant}
+		o.Fixed = []access.Grant{grant, {Name: "weak", Role: access.Admin, Sum: access.SumOf("hunter2")}}
 	})
 	good := f.key(t, "ci", access.Read)
 	soon := now.Add(time.Hour)
@@ -209,6 +210,7 @@ func TestCredentials(t *testing.T) {
 		{"a piece of a key", "Bearer " + good[:20], 401, "unknown API key"},
 		{"a token, where no issuer is", "Bearer eyJhbGciOiJSUzI1NiJ9.e30.c2ln", 401, "unknown API key"},
 		{"the name", "Bearer ci", 401, "unknown API key"},
+		{"a text whose sum is in the settings", "Bearer hunter2", 401, "unknown API key"},
 		{"another scheme", "Basic " + good, 401, "the header Authorization is not of the form Bearer KEY"},
 		{"the key alone", good, 401, "the header Authorization is not of the form Bearer KEY"},
 		{"no key", "Bearer ", 401, "the header Authorization is not of the form Bearer KEY"},
@@ -448,6 +450,52 @@ func TestRateOfRefusals(t *testing.T) {
 	refused(t, r, http.StatusTooManyRequests) // a client does not choose the address that is counted
 }
 
+// Without keys, and for changes, there are limits too, and open routes have one of their own that no probe meets.
+func TestRateWithoutKeys(t *testing.T) {
+	t.Parallel()
+	f := guarded(t, func(o *api.GuardOptions) {
+		o.Calls, o.Writes, o.Addresses = rates(t, 1, 4), rates(t, 1, 1), rates(t, 1, 3)
+	})
+	require.Equal(t, 404, f.ask(t, "DELETE", "/keys/x", "").Status)
+	r := f.ask(t, "DELETE", "/keys/x", "")
+	require.Contains(t, refused(t, r, 429).Detail, "too many changes by anonymous@127.0.0.1; try again in 3")
+	require.NotEmpty(t, r.Header.Get("Retry-After"))
+	for range 2 {
+		require.Equal(t, 200, f.get(t, "/listings").Status)
+	}
+	require.Contains(t, refused(t, f.get(t, "/listings"), 429).Detail, "too many requests by anonymous@127.0.0.1")
+	for range 3 {
+		require.Equal(t, 200, f.get(t, "/docs").Status)
+	}
+	for _, path := range []string{"/docs", "/images/x", "/nothing"} {
+		require.Contains(t, refused(t, f.get(t, path), 429).Detail, "from your address", path)
+	}
+	require.Equal(t, 200, f.get(t, "/health").Status)
+	require.Equal(t, 200, f.get(t, "/ready").Status)
+}
+
+// Of the tokens of an address, so many are verified: junk costs no more signatures. A key is let in all the same.
+func TestTokensOfAnAddressAreVerifiedSlowly(t *testing.T) {
+	t.Parallel()
+	issuer := oidctest.New(t)
+	f := guarded(t, func(o *api.GuardOptions) {
+		o.Tokens = oidc.New(oidc.Options{Issuer: issuer.URL, Audience: "conveyor", Now: o.Now})
+		o.Addresses = limit.NewRate(nil, limit.RateOptions{Name: "strange", Events: 1, Period: time.Hour, Burst: 3})
+	})
+	key := f.key(t, "ci", access.Read)
+	good := issuer.Token(t, issuer.Claims(now, map[string]any{"roles": "read"}))
+	junk := issuer.Stranger(t, issuer.Claims(now, map[string]any{"roles": "admin"}))
+	for range 2 {
+		refused(t, f.as(t, junk, "GET", "/listings"), 401)
+	}
+	read[page](t, f.as(t, good, "GET", "/listings"), 200)
+	for _, token := range []string{junk, good} { // not even a good one is verified
+		require.Contains(t, refused(t, f.as(t, token, "GET", "/listings"), 429).Detail, "too many tokens from your address")
+	}
+	read[page](t, f.as(t, key, "GET", "/listings"), 200)
+	refused(t, f.as(t, "cvr_aaaaaaaa_"+strings.Repeat("A", 43), "GET", "/listings"), 401)
+}
+
 // A trusted proxy names the address that a request comes from.
 func TestProxies(t *testing.T) {
 	t.Parallel()
@@ -527,15 +575,20 @@ func (w writer) Write(p []byte) (int, error) { return w(p) }
 func TestForeignPages(t *testing.T) {
 	t.Parallel()
 	f := guarded(t)
+	f.serve(t, func(p *parts) { p.Hosts = []string{"api"} })
 	for host, status := range map[string]int{
 		"": 200, "localhost": 200, "localhost:8080": 200, "127.0.0.1:8080": 200, "[::1]:8080": 200, "10.0.0.7": 200,
-		"conveyor.test": 200, "Conveyor.Test:8080": 200, "api:8080": 200, "x.localhost": 200,
+		"conveyor.test": 200, "Conveyor.Test:8080": 200, "x.localhost": 200, "localhost.": 200, "api:8080": 200, "API": 200,
+		"rebind": 421, "rebind:8080": 421, "apis": 421, "xlocalhost": 421, "127.1": 421, "0x7f000001": 421, "a.api": 421,
 		"evil.example": 421, "evil.example:8080": 421, "127.0.0.1.evil.example": 421, "localhost.evil.example": 421,
 	} {
 		r := f.hosted(t, host)
 		require.Equal(t, status, r.Status, host)
 		if status == 421 {
-			require.Contains(t, refused(t, r, status).Detail, "CONVEYOR_API_URL")
+			require.Contains(t, refused(t, r, status).Detail, "set CONVEYOR_API_HOSTS")
+			for _, open := range []string{"/docs", "/health", "/openapi.json", "/images/x", "/nothing"} {
+				refused(t, f.hostedAt(t, host, open), status)
+			}
 		}
 	}
 	for _, foreign := range [][]string{
@@ -555,13 +608,19 @@ func TestForeignPages(t *testing.T) {
 	f.clock.add(time.Minute)
 	require.Equal(t, 401, f.hosted(t, "evil.example").Status)
 	require.Equal(t, 200, f.hosted(t, "conveyor.elsewhere.example", "Authorization", "Bearer "+key).Status)
+	require.Equal(t, 200, f.hostedAt(t, "conveyor.elsewhere.example", "/health").Status)
 }
 
 // hosted asks for the listings under a host's name.
 func (d *door) hosted(t *testing.T, host string, headers ...string) reply {
 	t.Helper()
+	return d.hostedAt(t, host, "/listings", headers...)
+}
 
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.url+"/listings", nil)
+func (d *door) hostedAt(t *testing.T, host, path string, headers ...string) reply {
+	t.Helper()
+
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.url+path, nil)
 	require.NoError(t, err)
 	r.Host = host
 	for i := 0; i+1 < len(headers); i += 2 {

@@ -20,7 +20,7 @@ type Images struct {
 	door *door
 }
 
-// pictureTimeout bounds the answer with a file: a slow reader's connection is open that long.
+// pictureTimeout bounds the answer with a file. A reader that stops is cut off sooner, see send.
 const pictureTimeout = 5 * time.Minute
 
 func (h Images) register(d *door) {
@@ -64,9 +64,7 @@ func (h Images) get(c *gin.Context) {
 		return
 	}
 	defer object.Close()
-	c.Header("Content-Type", object.ContentType)
-	c.Header("ETag", object.ETag)
 	c.Header("Cross-Origin-Resource-Policy", "cross-origin") // a site that shows the listing may show its pictures
 	c.Header("Cache-Control", "public, max-age=31536000, immutable")
-	http.ServeContent(c.Writer, c.Request, "", object.ModTime, object)
+	send(c, object, object)
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mtlrent/conveyor/db"
@@ -27,12 +28,21 @@ type keyring struct {
 	log   *slog.Logger
 	now   func() time.Time
 
+	taken map[string]bool // names of the keys of the settings
+	live  atomic.Pointer[liveKeys]
+
 	mu    sync.Mutex
 	locks map[string]db.Lock
 	read  time.Time // when the table last answered; zero = never
 	next  time.Time // earliest time of the next read
 	err   error     // of the last read
 	any   bool      // there is or was a key; never false again
+}
+
+// liveKeys are the keys of the last read of the table, to be looked up without waiting for the next one.
+type liveKeys struct {
+	off  bool // there is and was none
+	sums map[access.Sum]bool
 }
 
 // locked says whether there is or was any key. It is an error while the table was never read.
@@ -46,7 +56,8 @@ func (k *keyring) locked(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// caller finds the holder of a key. fault.Invalid says why the key is refused; any other error is the database's.
+// caller finds the holder of a key. fault.Invalid says why the key is refused; any other error is the database's. The
+// holder of a key that is not valid any more has a name and no role.
 func (k *keyring) caller(ctx context.Context, id, key string) (access.Caller, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -62,13 +73,21 @@ func (k *keyring) caller(ctx context.Context, id, key string) (access.Caller, er
 		return access.Caller{}, err
 	case !ok || subtle.ConstantTimeCompare(lock.Sum, sum[:]) != 1:
 		return access.Caller{}, errUnknownKey
-	case lock.State(now) == db.KeyRevoked:
-		return access.Caller{}, errRevokedKey
-	case lock.State(now) == db.KeyExpired:
-		return access.Caller{}, errExpiredKey
+	}
+	holder := access.Caller{Name: lock.Name, KeyID: lock.ID} // without a role: a refused one is named in the audit
+	switch lock.State(now) {
+	case db.KeyRevoked:
+		return holder, errRevokedKey
+	case db.KeyExpired:
+		return holder, errExpiredKey
+	case db.KeyLive:
+	}
+	if k.taken[lock.Name] {
+		return holder, errTakenName
 	}
 	k.used(ctx, lock, now)
-	return access.Caller{Name: lock.Name, Role: lock.Role}, nil
+	holder.Role = lock.Role
+	return holder, nil
 }
 
 // refresh reads the table when the last read is older than age. The caller holds the lock, so one reads for all.
@@ -93,6 +112,13 @@ func (k *keyring) refresh(ctx context.Context, age time.Duration) error {
 		k.any = true
 		k.log.InfoContext(ctx, "authentication is on: there are API keys")
 	}
+	live := &liveKeys{off: !k.any, sums: map[access.Sum]bool{}}
+	for _, lock := range locks {
+		if lock.State(now) == db.KeyLive {
+			live.sums[access.Sum(lock.Sum)] = true
+		}
+	}
+	k.live.Store(live)
 	return nil
 }
 

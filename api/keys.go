@@ -91,6 +91,9 @@ func (h Keys) create(ctx context.Context, in *createKeyInput) (*createKeyOutput,
 	if err := access.CheckName(in.Body.Name); err != nil {
 		return nil, err
 	}
+	if err := h.door.guard.taken(in.Body.Name); err != nil {
+		return nil, err
+	}
 	if in.Body.ExpiresAt != nil && !in.Body.ExpiresAt.After(now) {
 		return nil, fault.Newf(fault.Invalid, "expires_at: is %s, expected a time in the future",
 			in.Body.ExpiresAt.Format(time.RFC3339))

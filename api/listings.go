@@ -23,6 +23,7 @@ import (
 type Listings struct {
 	Store  *db.Listings
 	Launch ListingStarter
+	Audit  *db.AuditLog
 
 	door *door
 }
@@ -44,7 +45,8 @@ func (h Listings) register(d *door) {
 		OperationID: "get-listing", Method: http.MethodGet, Path: "/listings/{id}", Tags: []string{"listings"},
 		Summary: "Get a listing and how its advert was processed", Errors: []int{404, 422, 503},
 		Description: "Also for adverts that were rejected or are duplicates: audit gives the reasons. The ID is that of " +
-			"the listing.",
+			"the listing. Contact data is left out of the payloads, and for the role read everything that is not known to be " +
+			"free of personal data.",
 	}), h.get)
 	serve(d, needs(access.Operate, huma.Operation{
 		OperationID: "process-listing", Method: http.MethodPost, Path: "/listings/{platform}/{platform_id}/process",
@@ -150,7 +152,7 @@ func (h Listings) get(ctx context.Context, in *getListingInput) (*getListingOutp
 		return nil, err
 	}
 	ref := listing.Ref{Platform: d.Audit.Platform, PlatformID: d.Audit.PlatformID}
-	return &getListingOutput{showAdvert(in.ID, d, h.door.workflow(ref.WorkflowID()))}, nil
+	return &getListingOutput{showAdvert(in.ID, d, h.door.workflow(ref.WorkflowID()), callerOf(ctx).Role)}, nil
 }
 
 type processListingInput struct {
@@ -202,6 +204,14 @@ func (h Listings) process(ctx context.Context, in *processListingInput) (*proces
 		return nil, fault.Newf(fault.Conflict,
 			"stage: the newest revision of %s has no normalized form to enter at %q with; start it at %q",
 			ref, stage, listing.StageNormalize)
+	}
+	// The start of a workflow has no transaction to record it in. It is recorded first, so that none happens without.
+	err = h.Audit.Record(ctx, db.AuditEntry{
+		At: h.door.Now(), Actor: callerOf(ctx).Name, Action: "listing.process_wanted", Subject: "listing/" + ref.String(),
+		Detail: map[string]any{"stage": stage, "revision": advert.Revision},
+	})
+	if err != nil {
+		return nil, err
 	}
 	summary := ref.String()
 	if advert.Title != "" {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -91,17 +92,19 @@ type Audit struct {
 	Revisions      []RawRevision    `json:"revisions" doc:"newest first"`
 }
 
-// A RawRevision is one payload of an advert as received, without contact data.
+// A RawRevision is one payload of an advert as received, without contact data, and for the role read without all that
+// is not known to be free of personal data.
 type RawRevision struct {
 	Revision    int64           `json:"revision"`
 	ContentHash string          `json:"content_hash"`
 	ScrapedAt   time.Time       `json:"scraped_at"`
 	ReceivedAt  time.Time       `json:"received_at"`
 	Payload     json.RawMessage `json:"payload"`
+	Hidden      int             `json:"hidden" doc:"members of the payload that are left out for this caller"`
 }
 
-// showAdvert drops contact data from the payloads.
-func showAdvert(id uuid.UUID, d db.ListingDetail, workflow WorkflowLink) Advert {
+// showAdvert leaves out of the payloads what a caller with a role may not see.
+func showAdvert(id uuid.UUID, d db.ListingDetail, workflow WorkflowLink, role access.Role) Advert {
 	a := d.Audit
 	return Advert{
 		ID: id, Listing: maybe(d.Summary, showListing), Details: d.Details, Workflow: workflow,
@@ -112,8 +115,8 @@ func showAdvert(id uuid.UUID, d db.ListingDetail, workflow WorkflowLink) Advert 
 			DuplicateOf: a.DuplicateOf, Revision: a.Revision, Settled: a.Settled, Scrapes: a.Scrapes,
 			FirstScrapedAt: a.FirstScrapedAt, LastScrapedAt: a.LastScrapedAt,
 			Revisions: each(a.Revisions, func(r db.RawRevision) RawRevision {
-				r.Payload = withoutContact(r.Payload)
-				return RawRevision(r)
+				payload, hidden := visible(r.Payload, role)
+				return RawRevision{r.Revision, r.ContentHash, r.ScrapedAt, r.ReceivedAt, payload, hidden}
 			}),
 		},
 	}

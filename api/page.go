@@ -49,6 +49,32 @@ func letterCursorAt(p *db.LetterPosition) *letterCursor {
 	return maybe(p, func(p db.LetterPosition) letterCursor { return letterCursor(p) })
 }
 
+// auditCursor is a position in the audit.
+type auditCursor struct {
+	Sort string    `json:"s"`
+	At   time.Time `json:"t"`
+	ID   int64     `json:"i"`
+}
+
+// auditOrder is the only order of the audit, for its cursors.
+const auditOrder = "audit"
+
+func auditCursorAt(p *db.AuditPosition) *auditCursor {
+	return maybe(p, func(p db.AuditPosition) auditCursor { return auditCursor{auditOrder, p.At, p.ID} })
+}
+
+// parseAuditCursor reads a next_cursor of the audit. "" is the first page. Its error is for the caller.
+func parseAuditCursor(s string) (*db.AuditPosition, error) {
+	if s == "" {
+		return nil, nil
+	}
+	var c auditCursor
+	if err := decodeCursor(s, &c); err != nil || c.Sort != auditOrder || c.ID < 1 || c.At.IsZero() {
+		return nil, errCursor
+	}
+	return &db.AuditPosition{At: c.At, ID: c.ID}, nil
+}
+
 // encodeCursor writes a cursor as callers see it: opaque, so that none is made by hand.
 func encodeCursor(c any) string {
 	doc, err := json.Marshal(c)

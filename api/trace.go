@@ -12,15 +12,17 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// traced makes a span of each request, as a child of its caller's span. Probes, scrapes of metrics, and the files of
-// the documentation make none.
-func traced(next http.Handler, p trace.TracerProvider) http.Handler {
+// traced makes a span of each request. It is a child of its caller's span when the caller's key is known; otherwise it
+// begins a trace of its own, with a link to the caller's, so that strangers do not decide what is sampled. Probes,
+// scrapes of metrics, and the files of the documentation make none.
+func traced(next http.Handler, p trace.TracerProvider, guard *Guard) http.Handler {
 	if p == nil {
 		return next
 	}
 	return otelhttp.NewHandler(next, "api", otelhttp.WithTracerProvider(p),
 		otelhttp.WithMeterProvider(noop.NewMeterProvider()), // the API has its own metrics
 		otelhttp.WithPropagators(propagation.TraceContext{}),
+		otelhttp.WithPublicEndpointFn(func(r *http.Request) bool { return !guard.knows(r.Header.Get("Authorization")) }),
 		otelhttp.WithFilter(func(r *http.Request) bool {
 			switch r.URL.Path {
 			case "/metrics", "/health", "/ready", "/openapi.json":

@@ -9,6 +9,8 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/mtlrent/conveyor/domain/access"
 )
 
 // A request is a span named by its route, in its caller's trace; /health, /ready, /metrics and the documentation are
@@ -36,5 +38,36 @@ func TestTraces(t *testing.T) {
 		for _, a := range s.Attributes() {
 			require.NotContains(t, a.Value.String(), "secret", string(a.Key))
 		}
+	}
+}
+
+// The header traceparent of a caller that is not known decides nothing: its request begins a trace of its own, with a
+// link to the caller's.
+func TestTracesOfStrangers(t *testing.T) {
+	t.Parallel()
+
+	recorder := tracetest.NewSpanRecorder()
+	f := guarded(t)
+	f.serve(t, func(p *parts) { p.Traces = trace.NewTracerProvider(trace.WithSpanProcessor(recorder)) })
+	read[page](t, f.get(t, "/listings"), 200) // the table is read: there are no keys
+	const caller, span = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "00f067aa0ba902b7"
+	f.get(t, "/listings", "traceparent", caller)
+	key := f.key(t, "ci", access.Read)
+	f.clock.add(time.Minute)
+	read[page](t, f.as(t, key, "GET", "/listings"), 200)
+	for _, headers := range [][]string{
+		{"Authorization", "Bearer " + key}, {"Authorization", "Bearer " + key[:len(key)-1] + "-"}, {"Authorization", "x"}, nil,
+	} {
+		f.get(t, "/images/x", append(headers, "traceparent", caller)...)
+	}
+	require.Eventually(t, func() bool { return len(recorder.Ended()) == 7 }, 10*time.Second, 5*time.Millisecond)
+	spans := recorder.Ended()
+	require.Equal(t, span, spans[1].Parent().SpanID().String(), "without authentication every caller is known")
+	spans = spans[3:]
+	require.Equal(t, span, spans[0].Parent().SpanID().String())
+	for _, s := range spans[1:] {
+		require.False(t, s.Parent().IsValid())
+		require.Len(t, s.Links(), 1)
+		require.Equal(t, span, s.Links()[0].SpanContext.SpanID().String())
 	}
 }

@@ -1,6 +1,6 @@
-// Package cli is the operator's commands that work through the HTTP API: status, dead-letters, replay, platforms, draft
-// and health. Each is a struct for kong with a Run method that gets a Connect; the program that embeds them says where
-// the API is. They print to standard output, and write progress and errors to standard error.
+// Package cli is the operator's commands that work through the HTTP API: status, dead-letters, replay, platforms,
+// audit, draft and health. Each is a struct for kong with a Run method that gets a Connect; the program that embeds
+// them says where the API is. They print to standard output, and write progress and errors to standard error.
 package cli
 
 import (
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -28,23 +29,37 @@ type Connect func() (Client, error)
 const callTimeout = time.Minute
 
 // call sends in as JSON, unless it is nil, and decodes the response into out, unless that is nil. A problem document in
-// the response becomes an error with its detail and the fields it names.
+// the response becomes an error with its detail and the fields it names. Over the rate limit it waits for its turn.
 func (r Client) call(ctx context.Context, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	var body io.Reader
+	var body []byte
 	if in != nil {
-		doc, err := json.Marshal(in)
-		if err != nil {
+		var err error
+		if body, err = json.Marshal(in); err != nil {
 			return fmt.Errorf("write request: %w", err)
 		}
-		body = bytes.NewReader(doc)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(r.URL, "/")+path, body)
+	for {
+		wait, err := r.once(ctx, method, path, body, out)
+		if wait == 0 {
+			return err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// once sends a request. A wait above zero is the time after which it may be sent again: it was refused for its rate.
+func (r Client) once(ctx context.Context, method, path string, body []byte, out any) (wait time.Duration, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(r.URL, "/")+path, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("read CONVEYOR_API_URL: %w", err)
+		return 0, fmt.Errorf("read CONVEYOR_API_URL: %w", err)
 	}
-	if in != nil {
+	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	if r.Key != "" {
@@ -52,23 +67,27 @@ func (r Client) call(ctx context.Context, method, path string, in, out any) erro
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return fmt.Errorf("call the API; is it running, and is CONVEYOR_API_URL right? %w", err)
+		return 0, fmt.Errorf("call the API; is it running, and is CONVEYOR_API_URL right? %w", err)
 	}
 	defer resp.Body.Close()
 	doc, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return fmt.Errorf("read response to %s %s: %w", method, path, err)
+		return 0, fmt.Errorf("read response to %s %s: %w", method, path, err)
+	}
+	if resp.StatusCode == http.StatusTooManyRequests {
+		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // none is no time to wait for
+		wait = time.Duration(max(0, seconds)) * time.Second
 	}
 	if resp.StatusCode >= http.StatusBadRequest {
-		return refusal(resp, doc)
+		return wait, refusal(resp, doc)
 	}
 	if out == nil || len(doc) == 0 {
-		return nil
+		return 0, nil
 	}
 	if err := json.Unmarshal(doc, out); err != nil {
-		return fmt.Errorf("read response to %s %s: %w", method, path, err)
+		return 0, fmt.Errorf("read response to %s %s: %w", method, path, err)
 	}
-	return nil
+	return 0, nil
 }
 
 // refusal turns a problem document into an error with its detail and every field it names.

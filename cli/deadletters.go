@@ -194,6 +194,9 @@ func showLetter(w io.Writer, l api.LetterDetail) error {
 	for _, name := range slices.Sorted(maps.Keys(l.Headers)) {
 		line("header", "%s: %s", name, l.Headers[name])
 	}
+	if l.Hidden > 0 {
+		line("hidden", "%d headers and members of the body", l.Hidden)
+	}
 	for _, d := range l.Audit {
 		line("audit", "%s %s by %s %s", d.At.UTC().Format(time.RFC3339), d.Action, d.Actor, d.Detail)
 	}

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,7 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// AuditLog records the actions of callers. Rows are only ever added.
+// AuditLog records the actions of callers. Rows are only ever added: the database refuses to change them, and to delete
+// them in their first 90 days.
 type AuditLog struct{ pool *pgxpool.Pool }
 
 // NewAuditLog returns the audit kept in pool.
@@ -23,12 +25,40 @@ type AuditEntry struct {
 	Action  string // noun.past-tense: dead_letter.replayed
 	Subject string // that it was done to: dead-letter/12
 	Detail  any    // JSON; nil is {}. Never secrets or personal data
+	Origin  Origin // zero: that of the context
 }
 
-const sqlAuditAdd = `INSERT INTO audit (at, actor, action, subject, detail) VALUES ($1, $2, $3, $4, $5)`
+// An Origin is the request that an action came by.
+type Origin struct {
+	Remote    string // address of the caller
+	RequestID string // as in the header X-Request-Id of the response
+	KeyID     string // of the caller's API key; empty for tokens and without authentication
+}
 
-// auditAdd queues an entry into the transaction of the action that it records.
-func auditAdd(b *pgx.Batch, d AuditEntry) error {
+type originKey struct{}
+
+// WithOrigin is a context whose audit entries have the origin o.
+func WithOrigin(ctx context.Context, o Origin) context.Context {
+	return context.WithValue(ctx, originKey{}, o)
+}
+
+// originOf is the origin of ctx; zero outside of a request.
+func originOf(ctx context.Context) Origin {
+	o, _ := ctx.Value(originKey{}).(Origin)
+	return o
+}
+
+// args are the columns remote, request_id and key_id.
+func (o Origin) args() []any {
+	return []any{storable(o.Remote), storable(o.RequestID), storable(o.KeyID)}
+}
+
+const sqlAuditAdd = `
+INSERT INTO audit (at, actor, action, subject, detail, remote, request_id, key_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
+
+// auditAdd queues an entry into the transaction of the action that it records, with the origin of ctx.
+func auditAdd(ctx context.Context, b *pgx.Batch, d AuditEntry) error {
 	detail := []byte("{}")
 	if d.Detail != nil {
 		var err error
@@ -36,18 +66,78 @@ func auditAdd(b *pgx.Batch, d AuditEntry) error {
 			return fmt.Errorf("write audit of %s: %w", d.Subject, err)
 		}
 	}
-	b.Queue(sqlAuditAdd, d.At, storable(d.Actor), d.Action, storable(d.Subject), detail)
+	origin := cmp.Or(d.Origin, originOf(ctx))
+	args := []any{d.At, storable(d.Actor), d.Action, storable(d.Subject), detail}
+	b.Queue(sqlAuditAdd, append(args, origin.args()...)...)
 	return nil
 }
 
-// Record stores an entry for an action that has no transaction of its own, such as the start of a workflow.
-func (s *AuditLog) Record(ctx context.Context, d AuditEntry) error {
+// Record stores entries for actions that have no transaction of their own, such as the start of a workflow: all of them
+// or none.
+func (s *AuditLog) Record(ctx context.Context, entries ...AuditEntry) error {
 	b := new(pgx.Batch)
-	if err := auditAdd(b, d); err != nil {
-		return err
+	for _, d := range entries {
+		if err := auditAdd(ctx, b, d); err != nil {
+			return err
+		}
 	}
 	if err := write(ctx, s.pool, b); err != nil {
-		return fmt.Errorf("record %s of %s: %w", d.Action, d.Subject, err)
+		return fmt.Errorf("record %d actions: %w", len(entries), err)
 	}
 	return nil
+}
+
+// An AuditFilter says which entries of the audit are meant. An empty string and a zero time do not filter.
+type AuditFilter struct {
+	Subject string
+	Actor   string
+	Action  string
+	Since   time.Time // inclusive
+	Until   time.Time // inclusive
+}
+
+// An AuditPosition is an entry's place in the audit, for keyset pagination.
+type AuditPosition struct {
+	At time.Time
+	ID int64
+}
+
+// An AuditRow is an entry of the audit as it is stored.
+type AuditRow struct {
+	ID        int64
+	At        time.Time
+	Actor     string
+	Action    string
+	Subject   string
+	Remote    string // address of the caller
+	RequestID string // X-Request-Id of the response
+	KeyID     string // of the caller's API key
+	Detail    json.RawMessage
+}
+
+const sqlAuditList = `
+SELECT id, at, actor, action, subject, remote, request_id, key_id, detail FROM audit
+WHERE ($1::text IS NULL OR subject = $1) AND ($2::text IS NULL OR actor = $2) AND ($3::text IS NULL OR action = $3)
+    AND ($4::timestamptz IS NULL OR at >= $4) AND ($5::timestamptz IS NULL OR at <= $5)
+    AND ($6::bigint IS NULL OR (at, id) < ($7::timestamptz, $6::bigint))
+ORDER BY at DESC, id DESC LIMIT $8`
+
+// List returns up to limit entries after a position (nil begins), the newest first, and the position to go on from: nil
+// when these were the last. A text that Postgres cannot read, for a NUL in it, is fault.Invalid.
+func (s *AuditLog) List(ctx context.Context, f AuditFilter, after *AuditPosition, limit int) (
+	[]AuditRow, *AuditPosition, error,
+) {
+	var id *int64
+	var at *time.Time
+	if after != nil {
+		id, at = &after.ID, &after.At
+	}
+	rows, _ := s.pool.Query(ctx, sqlAuditList, stated(f.Subject), stated(f.Actor), stated(f.Action), stated(f.Since),
+		stated(f.Until), id, at, limit+1)
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[AuditRow])
+	if err != nil {
+		return nil, nil, refused(fmt.Errorf("list audit: %w", err))
+	}
+	found, next := page(found, limit, func(r AuditRow) AuditPosition { return AuditPosition{r.At, r.ID} })
+	return found, next, nil
 }

@@ -58,9 +58,9 @@ WITH due AS (
     ) h
     ORDER BY r.id
 ), audited AS (
-    INSERT INTO audit (at, actor, action, subject, detail)
+    INSERT INTO audit (at, actor, action, subject, detail, remote, request_id, key_id)
     SELECT $12, $14, 'dead_letter.replayed', 'dead-letter/' || id,
-        jsonb_build_object('queue', queue, 'class', class, 'deaths', deaths, 'replays', replays)
+        jsonb_build_object('queue', queue, 'class', class, 'deaths', deaths, 'replays', replays), $15, $16, $17
     FROM replayed ORDER BY id
 )
 SELECT id, queue, replays FROM replayed ORDER BY id`
@@ -73,6 +73,7 @@ type querier interface {
 func letterReplay(ctx context.Context, q querier, f LetterFilter, id *int64, after int64, limit int, actor string,
 	now time.Time) ([]Replayed, error) {
 	args := append(f.args(), id, after, limit, now, contract.DeadLetterHeader, storable(actor))
+	args = append(args, originOf(ctx).args()...)
 	rows, _ := q.Query(ctx, sqlLetterReplay, args...)
 	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Replayed])
 	if err != nil {
@@ -181,9 +182,9 @@ WITH due AS (
     DELETE FROM outbox o USING discarded d
     WHERE o.message_id = d.replay_id AND o.published_at IS NULL AND o.lease_token IS NULL
 ), audited AS (
-    INSERT INTO audit (at, actor, action, subject, detail)
+    INSERT INTO audit (at, actor, action, subject, detail, remote, request_id, key_id)
     SELECT $2, $3, 'dead_letter.discarded', 'dead-letter/' || id,
-        jsonb_build_object('queue', queue, 'class', class, 'was', state)
+        jsonb_build_object('queue', queue, 'class', class, 'was', state), $4, $5, $6
     FROM discarded
 )
 SELECT id FROM dead_letters WHERE id = $1`
@@ -191,7 +192,8 @@ SELECT id FROM dead_letters WHERE id = $1`
 // Discard closes a dead letter without a replay: it stays stored and is open again only when it dies again. A replay
 // that has not been sent is withdrawn. Discarding twice is discarding once. An unknown letter is fault.Gone.
 func (s *DeadLetters) Discard(ctx context.Context, id int64, actor string, now time.Time) error {
-	err := s.pool.QueryRow(ctx, sqlLetterDiscard, id, now, storable(actor)).Scan(&id)
+	args := append([]any{id, now, storable(actor)}, originOf(ctx).args()...)
+	err := s.pool.QueryRow(ctx, sqlLetterDiscard, args...).Scan(&id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return noLetter(id)
 	}

@@ -94,8 +94,8 @@ const sqlDraftRequestGet = `SELECT url, out_dir FROM draft_requests WHERE event_
 // Target is where a message is published to.
 type Target struct{ Exchange, RoutingKey string }
 
-// RequestDraft stores a request and its message, which the relay publishes. A repeated request is stored and published
-// once; a different one with the same event ID is fault.Conflict.
+// RequestDraft stores a request, its audit entry and its message, which the relay publishes. A repeated request is
+// stored and published once; a different one with the same event ID is fault.Conflict.
 func (s *Drafts) RequestDraft(ctx context.Context, r draft.Request, by string, to Target, now time.Time) error {
 	at := now.UTC()
 	body, err := json.Marshal(contract.CrawlRequested{
@@ -125,6 +125,12 @@ func (s *Drafts) RequestDraft(ctx context.Context, r draft.Request, by string, t
 			MessageID: r.EventID, Lane: draftLane, Exchange: to.Exchange, RoutingKey: to.RoutingKey,
 			Type: contract.CrawlRequestedName, Body: body, CreatedAt: now,
 		})
+		err = auditAdd(ctx, b, AuditEntry{
+			At: now, Actor: by, Action: "crawl_request.created", Subject: "crawl-request/" + r.EventID.String(),
+		})
+		if err != nil {
+			return err
+		}
 		rememberTrace(ctx, b)
 		return tx.SendBatch(ctx, b).Close()
 	})

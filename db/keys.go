@@ -64,7 +64,7 @@ const uniqueViolation = "23505"
 func (s *Keys) Create(ctx context.Context, k Key, sum access.Sum) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlKeyAdd, k.ID, k.Name, k.Role, sum[:], k.CreatedAt, storable(k.CreatedBy), k.ExpiresAt)
-	err := auditAdd(b, AuditEntry{
+	err := auditAdd(ctx, b, AuditEntry{
 		At: k.CreatedAt, Actor: k.CreatedBy, Action: "api_key.created", Subject: "api-key/" + k.ID, Detail: map[string]any{
 			"name": k.Name, "role": k.Role, "expires_at": k.ExpiresAt,
 		},
@@ -141,7 +141,7 @@ func (s *Keys) Revoke(ctx context.Context, idOrName, actor string, now time.Time
 		}
 		k = revoked[0]
 		b := new(pgx.Batch)
-		err = auditAdd(b, AuditEntry{
+		err = auditAdd(ctx, b, AuditEntry{
 			At: now, Actor: actor, Action: "api_key.revoked", Subject: "api-key/" + k.ID,
 			Detail: map[string]any{"name": k.Name},
 		})

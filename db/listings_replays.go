@@ -102,7 +102,7 @@ func (s *Replays) OpenReplay(ctx context.Context, r listing.Replay) error {
 			return err
 		}
 		b := new(pgx.Batch)
-		err = auditAdd(b, AuditEntry{
+		err = auditAdd(ctx, b, AuditEntry{
 			At: r.At, Actor: r.By, Action: "replay.started", Subject: replaySubject(r.ID),
 			Detail: map[string]any{"stage": r.Stage, "filter": r.Filter, "rate": r.Rate},
 		})
@@ -278,7 +278,7 @@ func (s *Replays) end(ctx context.Context, id uuid.UUID, state, reason string, n
 		b := new(pgx.Batch)
 		b.Queue(sqlReplayItemsForget, id)
 		if entry != nil {
-			if err := auditAdd(b, *entry); err != nil {
+			if err := auditAdd(ctx, b, *entry); err != nil {
 				return err
 			}
 		}

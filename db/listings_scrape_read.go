@@ -275,7 +275,7 @@ func (s *Platforms) Set(ctx context.Context, name string, c PlatformChange, d Au
 			return fault.Newf(fault.Conflict, "platform %s is paused: resume it first", name)
 		}
 		b := new(pgx.Batch)
-		if err := auditAdd(b, d); err != nil {
+		if err := auditAdd(ctx, b, d); err != nil {
 			return err
 		}
 		return tx.SendBatch(ctx, b).Close()

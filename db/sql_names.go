@@ -14,6 +14,7 @@ var statements = map[string]string{
 	sqlAdvertsSeen:             "sqlAdvertsSeen",
 	sqlAudit:                   "sqlAudit",
 	sqlAuditAdd:                "sqlAuditAdd",
+	sqlAuditList:               "sqlAuditList",
 	sqlCycleBegin:              "sqlCycleBegin",
 	sqlCycleComplete:           "sqlCycleComplete",
 	sqlCycleEnd:                "sqlCycleEnd",

@@ -21,7 +21,7 @@ func (apiCmd) Run(ctx context.Context) error {
 
 // api serves HTTP requests until ctx ends, and finishes those under way.
 func (h *house) api(ctx context.Context) error {
-	guard, err := h.guard()
+	guard, err := h.guard(ctx)
 	if err != nil {
 		return err
 	}
@@ -33,12 +33,14 @@ func (h *house) api(ctx context.Context) error {
 	waiting := h.backlog(inspector)
 	h.registry.MustRegister(waiting)
 	handler := api.New(api.Options{
-		Metrics: h.registry, Registerer: h.registry, Log: h.log, Guard: guard, Proxies: h.config.API.Proxies,
+		Metrics: h.registry, Registerer: h.registry, Log: h.log, Guard: guard, Hosts: h.config.API.Hosts,
+		Proxies:    h.config.API.Proxies,
 		TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
 		Traces: h.traces, Now: time.Now,
 	}, h.parts(waiting)...)
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error { return h.serveAPI(ctx, guard, handler) })
+	both.Go(func() error { guard.Run(ctx); return nil })
 	both.Go(func() error { h.warnOfDependencies(ctx); return nil })
 	return both.Wait()
 }
@@ -47,7 +49,7 @@ func (h *house) api(ctx context.Context) error {
 func (h *house) parts(waiting *telemetry.Backlog) []api.Part {
 	parts := []api.Part{
 		api.DeadLetters{Store: db.NewDeadLetters(h.pool)}, api.Queues{Read: waiting.Read}, api.Health{Checks: h.checks()},
-		api.Keys{Store: db.NewKeys(h.pool)},
+		api.Keys{Store: db.NewKeys(h.pool)}, api.AuditLog{Store: db.NewAuditLog(h.pool)},
 	}
 	for _, s := range h.systems() {
 		parts = append(parts, s.parts...)

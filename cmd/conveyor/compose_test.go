@@ -55,7 +55,7 @@ func TestCompose(t *testing.T) {
 		u, err := url.Parse(s.HealthCheck.Test[3])
 		require.NoError(t, err)
 		answer := httptest.NewRecorder()
-		answers[name].ServeHTTP(answer, httptest.NewRequest(http.MethodGet, u.Path, http.NoBody))
+		answers[name].ServeHTTP(answer, httptest.NewRequest(http.MethodGet, u.String(), http.NoBody))
 		require.Equal(t, http.StatusOK, answer.Code, "%s of %s", u.Path, name)
 		checked++
 	}

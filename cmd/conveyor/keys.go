@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/user"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -58,6 +59,14 @@ func (c *keysCreateCmd) Run(ctx context.Context) error {
 		k.ExpiresAt, expiry = &end, "expires "+end.Format(time.RFC3339)
 	}
 	return with(ctx, func(ctx context.Context, h *house) error {
+		grants, err := h.config.API.Grants()
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(grants, func(g access.Grant) bool { return g.Name == c.Name }) {
+			return fmt.Errorf("create key: CONVEYOR_API_KEYS has a key %q; a name is used once, so that it identifies one "+
+				"key in the audit", c.Name)
+		}
 		if err := db.NewKeys(h.pool).Create(ctx, k, access.SumOf(key)); err != nil {
 			return err
 		}

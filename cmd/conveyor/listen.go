@@ -17,13 +17,15 @@ import (
 )
 
 // guard builds the authenticator of the API.
-func (h *house) guard() (*api.Guard, error) {
+func (h *house) guard(ctx context.Context) (*api.Guard, error) {
 	c := h.config
 	grants, err := c.API.Grants()
 	if err != nil {
 		return nil, err
 	}
-	o := api.GuardOptions{Keys: db.NewKeys(h.pool), Fixed: grants, Log: h.log, Now: time.Now}
+	o := api.GuardOptions{
+		Keys: db.NewKeys(h.pool), Fixed: grants, Audit: db.NewAuditLog(h.pool), Log: h.log, Now: time.Now,
+	}
 	if c.OIDC.Issuer != "" {
 		mapping, err := c.OIDC.Mapping()
 		if err != nil {
@@ -38,10 +40,21 @@ func (h *house) guard() (*api.Guard, error) {
 			Name: "api", Events: c.API.Rate, Period: time.Second, Burst: c.API.Burst, Registerer: h.registry,
 		})
 	}
+	if c.API.WriteRate > 0 {
+		o.Writes = limit.NewRate(h.redis, limit.RateOptions{
+			Name: "api-writes", Events: c.API.WriteRate, Period: time.Second, Burst: 5 * c.API.WriteRate, Registerer: h.registry,
+		})
+	}
+	if c.API.AddressRate > 0 { // of this process alone: an open route costs no request to Redis
+		o.Addresses = limit.NewRate(nil, limit.RateOptions{
+			Name: "api-addresses", Events: c.API.AddressRate, Period: time.Second, Burst: 5 * c.API.AddressRate,
+		})
+	}
 	o.Refusals = limit.NewRate(h.redis, limit.RateOptions{
 		Name: "api-refusals", Events: 20, Period: time.Minute, Burst: 20, Registerer: h.registry,
 	})
-	return api.NewGuard(o), nil
+	guard := api.NewGuard(o)
+	return guard, guard.Check(ctx)
 }
 
 // lockedEvery is the interval at which an API on the loopback interface looks for the first key.
@@ -67,17 +80,22 @@ func (h *house) serveAPI(ctx context.Context, guard *api.Guard, handler http.Han
 			"caller has the role admin; create a key, or set CONVEYOR_OIDC_ISSUER", "address", narrow, "command", how)
 	}
 	if locked || h.config.API.Open || narrow == wide {
-		return serve(ctx, h.log, "api", wide, handler)
+		return h.serveBounded(ctx, wide, handler)
 	}
 	inside, widen := context.WithCancel(ctx)
 	defer widen()
 	both, inside := errgroup.WithContext(inside)
-	both.Go(func() error { return serve(inside, h.log, "api", narrow, handler) })
+	both.Go(func() error { return h.serveBounded(inside, narrow, handler) })
 	both.Go(func() error { defer widen(); return untilLocked(inside, guard) })
 	if err := both.Wait(); err != nil || ctx.Err() != nil {
 		return err
 	}
-	return serve(ctx, h.log, "api", wide, handler)
+	return h.serveBounded(ctx, wide, handler)
+}
+
+// serveBounded serves the API with no more connections than are configured.
+func (h *house) serveBounded(ctx context.Context, address string, handler http.Handler) error {
+	return serve(ctx, h.log, "api", address, handler, bounded(h.config.API.Connections))
 }
 
 // untilLocked waits until authentication is on, or ctx ends.

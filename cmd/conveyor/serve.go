@@ -8,16 +8,23 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"golang.org/x/net/netutil"
 )
 
 // drainWithin bounds requests under way after the signal to stop.
 const drainWithin = 10 * time.Second
 
 // serve serves HTTP on address until ctx ends, and finishes requests under way. purpose names the server in the log.
-func serve(ctx context.Context, log *slog.Logger, purpose, address string, handler http.Handler) error {
+// listen changes how its connections are accepted.
+func serve(ctx context.Context, log *slog.Logger, purpose, address string, handler http.Handler,
+	listen ...func(net.Listener) net.Listener) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("listen for %s: %w", purpose, err)
+	}
+	for _, change := range listen {
+		listener = change(listener)
 	}
 	log.InfoContext(ctx, "listening", "for", purpose, "address", "http://"+listener.Addr().String())
 	server := &http.Server{
@@ -33,6 +40,27 @@ func serve(ctx context.Context, log *slog.Logger, purpose, address string, handl
 		return fmt.Errorf("serve on %s: %w", address, err)
 	}
 	return <-stopped
+}
+
+// sendBuffer is how many bytes of a response the kernel takes for a connection, about. By itself it takes megabytes: a
+// thousand readers that stop would hold gigabytes, and each be noticed only when its megabytes are full.
+const sendBuffer = 128 << 10
+
+// bounded accepts connections while fewer than most are open; further ones wait in the kernel.
+func bounded(most int) func(net.Listener) net.Listener {
+	return func(l net.Listener) net.Listener { return netutil.LimitListener(modest{l}, most) }
+}
+
+// modest is a listener whose connections have a small send buffer.
+type modest struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l modest) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetWriteBuffer(sendBuffer) // with the kernel's own it works, too
+	}
+	return conn, err
 }
 
 // drain lets requests under way finish, and closes the connections of those that take longer. That is no failure: the

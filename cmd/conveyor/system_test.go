@@ -81,7 +81,7 @@ func TestDocumentedEndpoints(t *testing.T) {
 	h := &house{config: c, log: slog.New(slog.DiscardHandler), registry: prometheus.NewRegistry()}
 	served := httptest.NewRecorder()
 	api.New(api.Options{Metrics: h.registry, Log: h.log, Version: "1.2.3", URL: "http://conveyor.test"}, h.parts(&telemetry.Backlog{})...).ServeHTTP(
-		served, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/openapi.yaml", nil))
+		served, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://conveyor.test/openapi.yaml", nil))
 	require.Equal(t, http.StatusOK, served.Code)
 	golden, err := os.ReadFile("../../api/testdata/openapi.golden.yaml")
 	require.NoError(t, err)

@@ -35,6 +35,7 @@ func (r Role) May(need Role) bool {
 
 // A Caller is the sender of a request: the name of an API key, or the subject of a token.
 type Caller struct {
-	Name string
-	Role Role
+	Name  string
+	Role  Role
+	KeyID string // ID in the API key; empty for a token and without authentication
 }

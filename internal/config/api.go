@@ -15,11 +15,15 @@ type API struct {
 	URL     string `env:"CONVEYOR_API_URL" envDefault:"http://127.0.0.1:8080" doc:"URL at which clients reach the API"`
 	Key     string `env:"CONVEYOR_API_KEY" envDefault:"" secret:"all" doc:"key with which commands such as conveyor status call the API"`
 
-	Keys    []string `env:"CONVEYOR_API_KEYS" envDefault:"" secret:"all" doc:"keys in addition to those of conveyor keys: name:role:sha256 by commas, as conveyor keys create --print-env prints them"`
-	Open    bool     `env:"CONVEYOR_API_OPEN" envDefault:"false" doc:"listen on CONVEYOR_API_ADDRESS also while authentication is off; for private networks"`
-	Rate    int      `env:"CONVEYOR_API_RATE" envDefault:"50" doc:"requests per second of one caller in the long run; 0 is unlimited" validate:"min=0"`
-	Burst   int      `env:"CONVEYOR_API_BURST" envDefault:"100" doc:"requests of one caller at once" validate:"min=1"`
-	Proxies []string `env:"CONVEYOR_API_PROXIES" envDefault:"" doc:"addresses and networks of trusted proxies, by commas: their X-Forwarded-For is used" validate:"dive,network"`
+	Keys        []string `env:"CONVEYOR_API_KEYS" envDefault:"" secret:"all" doc:"keys in addition to those of conveyor keys: name:role:sha256 by commas, as conveyor keys create --print-env prints them"`
+	Open        bool     `env:"CONVEYOR_API_OPEN" envDefault:"false" doc:"listen on CONVEYOR_API_ADDRESS also while authentication is off; for private networks"`
+	Rate        int      `env:"CONVEYOR_API_RATE" envDefault:"50" doc:"requests per second of one caller in the long run; 0 is unlimited" validate:"min=0"`
+	Burst       int      `env:"CONVEYOR_API_BURST" envDefault:"100" doc:"requests of one caller at once" validate:"min=1"`
+	WriteRate   int      `env:"CONVEYOR_API_WRITE_RATE" envDefault:"20" doc:"changes per second of one caller in the long run, five times as many at once; 0 is unlimited" validate:"min=0"`
+	AddressRate int      `env:"CONVEYOR_API_ADDRESS_RATE" envDefault:"200" doc:"requests per second to public routes, and tokens to verify, of one address in one process, five times as many at once; 0 is unlimited" validate:"min=0"`
+	Connections int      `env:"CONVEYOR_API_CONNECTIONS" envDefault:"1000" doc:"open connections per process; further ones wait" validate:"min=10"`
+	Hosts       []string `env:"CONVEYOR_API_HOSTS" envDefault:"" doc:"host names, by commas, at which the API may be called while authentication is off, besides localhost, IP addresses and the host of CONVEYOR_API_URL" validate:"dive,host"`
+	Proxies     []string `env:"CONVEYOR_API_PROXIES" envDefault:"" doc:"addresses and networks of trusted proxies, by commas: their X-Forwarded-For is used" validate:"dive,network"`
 }
 
 // OIDC is the issuer of bearer tokens that the API accepts.

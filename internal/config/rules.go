@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,6 +25,7 @@ import (
 //	taskqueue    one of the task queues that Load was given
 //	network      an IP address or a network in CIDR notation
 //	hostport     a host and a port
+//	host         a host name without a port
 //	amqpname     a name of an exchange, queue or routing key that is not reserved by the broker
 //	issuer       an OIDC issuer
 type rules struct {
@@ -72,6 +74,7 @@ func (r rules) validator() *validator.Validate {
 	add("scheme", func(value, schemes string) bool { return isURL(value, strings.Fields(schemes)...) })
 	add("network", func(value, _ string) bool { return isNetwork(value) })
 	add("hostport", func(value, _ string) bool { return isHostPort(value) })
+	add("host", func(value, _ string) bool { return hostName.MatchString(value) })
 	add("amqpname", func(value, _ string) bool {
 		return value != "" && len(value) <= 240 && !strings.HasPrefix(value, "amq.")
 	})
@@ -122,6 +125,8 @@ func (r rules) expected(tag string) string {
 			return "an address or a network such as 10.0.0.0/8"
 		case "hostport":
 			return "a host and a port such as images.internal:8080"
+		case "host":
+			return "a host name such as api, without a port"
 		case "amqpname":
 			return "a name of 1 to 240 bytes that does not begin with amq."
 		case "issuer":
@@ -146,6 +151,9 @@ func isURL(s string, schemes ...string) bool {
 func urlOf(schemes ...string) string {
 	return "a URL that begins with " + strings.Join(schemes, ":// or ") + "://"
 }
+
+// hostName is a name as DNS and containers have it, or an IPv4 address.
+var hostName = regexp.MustCompile(`^(?i)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$`)
 
 func isNetwork(s string) bool {
 	_, err := netip.ParsePrefix(s)

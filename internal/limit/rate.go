@@ -31,7 +31,7 @@ type RateOptions struct {
 // While Redis is down each process counts by itself, so that n processes together allow n times as much.
 type Rate struct {
 	o     RateOptions
-	redis *reach
+	redis *reach // nil = none
 
 	mu  sync.Mutex
 	own map[string]*rate.Limiter
@@ -47,7 +47,8 @@ type Turn struct {
 }
 
 // NewRate returns a Rate that counts together with every other of the same Name on the same Redis. It does not talk to
-// Redis: one that is down at startup is like one that goes down later.
+// Redis: one that is down at startup is like one that goes down later. With nil for Redis, processes count for
+// themselves.
 func NewRate(rdb redis.UniversalClient, o RateOptions) *Rate {
 	o.Timeout = cmp.Or(o.Timeout, 250*time.Millisecond)
 	o.Cooldown = cmp.Or(o.Cooldown, 5*time.Second)
@@ -55,13 +56,18 @@ func NewRate(rdb redis.UniversalClient, o RateOptions) *Rate {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Rate{
-		o: o, redis: newReach(rdb, o.Name, o.Timeout, o.Cooldown, o.Now, o.Registerer), own: map[string]*rate.Limiter{},
+	r := &Rate{o: o, own: map[string]*rate.Limiter{}}
+	if rdb != nil {
+		r.redis = newReach(rdb, o.Name, o.Timeout, o.Cooldown, o.Now, o.Registerer)
 	}
+	return r
 }
 
 // Take takes one turn of the caller, if there is one.
 func (r *Rate) Take(ctx context.Context, caller string) Turn {
+	if r.redis == nil {
+		return r.takeOwn(caller)
+	}
 	if r.redis.ask() {
 		got, err := r.redis.allow(ctx, r.o.Name+":"+caller, redis_rate.Limit{
 			Rate: r.o.Events, Period: r.o.Period, Burst: r.o.Burst,

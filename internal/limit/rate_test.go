@@ -36,6 +36,20 @@ func TestRateAcrossProcesses(t *testing.T) {
 	require.True(t, one.Take(t.Context(), "ann").OK, "every caller has turns of its own")
 }
 
+// A limit of one process needs no Redis, and is no fallback.
+func TestRateOfOneProcess(t *testing.T) {
+	t.Parallel()
+	reg := prometheus.NewRegistry()
+	r := limit.NewRate(nil, limit.RateOptions{Name: "test", Events: 1, Period: time.Hour, Burst: 2, Registerer: reg})
+	require.True(t, r.Take(t.Context(), "jo").OK)
+	require.True(t, r.Take(t.Context(), "jo").OK)
+	require.False(t, r.Take(t.Context(), "jo").OK)
+	require.True(t, r.Take(t.Context(), "ann").OK)
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	require.Empty(t, families)
+}
+
 // Without Redis a process counts by itself, at the same rate, and says so.
 func TestRateWithoutRedis(t *testing.T) {
 	t.Parallel()

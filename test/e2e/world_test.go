@@ -95,7 +95,9 @@ func newWorldAround(t *testing.T, site *demosite.Site, settings ...string) *worl
 		"DATABASE_URL="+w.db.Config().ConnString(), "DATABASE_MIGRATE_URL="+dbtest.Owner(t, w.db), "RABBITMQ_URL="+w.broker.URL, "TEMPORAL_NAMESPACE="+name,
 		"CONVEYOR_HOME="+w.dir, "CONVEYOR_API_ADDRESS="+address, "CONVEYOR_API_URL="+w.api,
 		"CONVEYOR_LOG_FORMAT=json",
-		"CONVEYOR_ALLOW_PRIVATE_HOSTS="+strings.TrimPrefix(server.URL, "http://"), "CONVEYOR_DEMO=true", "CONVEYOR_IMAGE_INTERVAL=10ms",
+		"CONVEYOR_API_RATE=0", "CONVEYOR_API_WRITE_RATE=0", // the tests share a Redis and an address
+		"CONVEYOR_ALLOW_PRIVATE_HOSTS="+strings.TrimPrefix(server.URL, "http://"), "CONVEYOR_DEMO=true",
+		"CONVEYOR_IMAGE_INTERVAL=10ms",
 		"CONVEYOR_STALENESS_EVERY=87600h", // the adverts of these tests are old: they are archived only on demand
 	)
 	w.env = append(w.env, settings...)

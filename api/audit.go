@@ -1,0 +1,100 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/access"
+)
+
+// AuditLog serves /audit.
+type AuditLog struct {
+	Store *db.AuditLog
+}
+
+func (h AuditLog) register(d *door) {
+	serve(d, needs(access.Admin, huma.Operation{
+		OperationID: "list-audit", Method: http.MethodGet, Path: "/audit", Tags: []string{"operations"},
+		Summary: "List the actions of callers", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
+		Description: "Every change by the API and the command line, and refused credentials, the newest first. Filters " +
+			"combine. Entries cannot be changed, nor deleted in their first 90 days. Pages are by position: pass " +
+			"next_cursor as cursor.",
+	}), h.list)
+}
+
+type listAuditInput struct {
+	Subject string    `query:"subject" maxLength:"400" doc:"that the action was done to" example:"dead-letter/12"`
+	Actor   string    `query:"actor" maxLength:"400" doc:"name of an API key, oidc:SUBJECT, cli:USER or anonymous"`
+	Action  string    `query:"action" maxLength:"100" example:"dead_letter.replayed"`
+	Since   time.Time `query:"since" doc:"inclusive, RFC 3339"`
+	Until   time.Time `query:"until" doc:"inclusive, RFC 3339"`
+	Limit   int       `query:"limit" minimum:"1" maximum:"100" default:"20"`
+	Cursor  string    `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
+
+	after *db.AuditPosition
+}
+
+// Resolve checks what a schema cannot express.
+func (in *listAuditInput) Resolve(ctx huma.Context) (wrong []error) {
+	var err error
+	in.after, err = parseAuditCursor(in.Cursor)
+	wrong = wrongCursor(in.Cursor, err)
+	for name, s := range map[string]string{"subject": in.Subject, "actor": in.Actor, "action": in.Action} {
+		if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+			wrong = append(wrong, &huma.ErrorDetail{
+				Message: "expected text in UTF-8 without NUL", Location: "query." + name, Value: s,
+			})
+		}
+	}
+	if !in.Until.IsZero() && in.Until.Before(in.Since) {
+		wrong = append(wrong, &huma.ErrorDetail{
+			Message: "expected a time that is not before since", Location: "query.until", Value: in.Until,
+		})
+	}
+	address := ctx.URL()
+	for name, values := range address.Query() {
+		if len(values) > 1 { // or all but the first would be ignored
+			wrong = append(wrong, &huma.ErrorDetail{
+				Message: "is given more than once", Location: "query." + name, Value: values,
+			})
+		}
+	}
+	return wrong
+}
+
+// An AuditEntry is an action of a caller.
+type AuditEntry struct {
+	ID        int64           `json:"id"`
+	At        time.Time       `json:"at"`
+	Actor     string          `json:"actor" doc:"name of an API key, oidc:SUBJECT, cli:USER or anonymous"`
+	Action    string          `json:"action" example:"dead_letter.replayed"`
+	Subject   string          `json:"subject" doc:"that it was done to" example:"dead-letter/12"`
+	Remote    string          `json:"remote,omitempty" doc:"address of the caller"`
+	RequestID string          `json:"request_id,omitempty" doc:"X-Request-Id of the response"`
+	KeyID     string          `json:"key_id,omitempty" doc:"ID of the API key"`
+	Detail    json.RawMessage `json:"detail"`
+}
+
+func showAuditRow(r db.AuditRow) AuditEntry { return AuditEntry(r) }
+
+// AuditPage is the answer of GET /audit.
+type AuditPage Page[AuditEntry]
+
+type listAuditOutput struct{ Body AuditPage }
+
+func (h AuditLog) list(ctx context.Context, in *listAuditInput) (*listAuditOutput, error) {
+	rows, next, err := h.Store.List(ctx, db.AuditFilter{
+		Subject: in.Subject, Actor: in.Actor, Action: in.Action, Since: in.Since, Until: in.Until,
+	}, in.after, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	return &listAuditOutput{AuditPage(page(rows, showAuditRow, auditCursorAt(next)))}, nil
+}

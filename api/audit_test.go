@@ -1,0 +1,284 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/access"
+)
+
+// changes are a request for every operation that changes something, by its ID: the path, the body and what is recorded.
+func changes(t *testing.T, d *door) map[string][3]string {
+	t.Helper()
+
+	d.scrape(t, kijiji("1"), "4½", now)
+	scraped(t, d)
+	one, other, third := d.bury(t, "a", 1), d.bury(t, "b", 2), d.bury(t, "c", 3)
+	require.NoError(t, d.letters.Discard(t.Context(), one, "Ginette", now))
+	read[api.KeyMade](t, d.ask(t, http.MethodPost, "/keys", `{"name":"first","role":"admin"}`), 201)
+	replay, event := uuid.New(), uuid.New()
+	return map[string][3]string{
+		"process-listing":     {"/listings/kijiji/1/process", "", "listing.process_wanted listing/kijiji/1"},
+		"request-crawl":       {"/crawl-requests", `{"url":"https://shop.example/p","event_id":"` + event.String() + `"}`, "crawl_request.created crawl-request/" + event.String()},
+		"run-staleness":       {"/staleness/run", "", "staleness.started workflow/staleness-by-hand"},
+		"replay-dead-letter":  {letterPath(one) + "/replay", `{"force":true}`, fmt.Sprint("dead_letter.replayed dead-letter/", one)},
+		"replay-dead-letters": {"/dead-letters/replay", `{"dry_run":false,"limit":1}`, fmt.Sprint("dead_letter.replayed dead-letter/", other)},
+		"discard-dead-letter": {letterPath(third), "", fmt.Sprint("dead_letter.discarded dead-letter/", third)},
+		"start-replay":        {"/replays", `{"id":"` + replay.String() + `"}`, "replay.started replay/" + replay.String()},
+		"cancel-replay":       {"/replays/" + replay.String(), "", "replay.canceled replay/" + replay.String()},
+		"set-platform":        {"/platforms/kijiji", `{"max_pages_per_cycle":7}`, "platform.set platform/kijiji"},
+		"scrape-platform":     {"/platforms/kijiji/scrape", "", "platform.scrape_wanted platform/kijiji"},
+		"pause-platform":      {"/platforms/kijiji/pause", "", "platform.paused platform/kijiji"},
+		"resume-platform":     {"/platforms/kijiji/resume", "", "platform.resumed platform/kijiji"},
+		"create-key":          {"/keys", `{"name":"second","role":"read"}`, "api_key.created"},
+		"revoke-key":          {"/keys/first", "", "api_key.revoked"},
+	}
+}
+
+// Every operation that changes something leaves an entry with its caller and its request. One that is missing in changes
+// fails here: say what it records.
+func TestEveryChangeIsAudited(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	requests := changes(t, d)
+	var doc struct {
+		Paths map[string]map[string]struct{ OperationID string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(d.get(t, "/openapi.json").Body), &doc))
+	methods := map[string]string{}
+	for path, operations := range doc.Paths {
+		for method, o := range operations {
+			if method != "get" {
+				methods[o.OperationID] = strings.ToUpper(method)
+				require.Containsf(t, requests, o.OperationID, "%s %s: record it in the audit, and say in changes how", method, path)
+			}
+		}
+	}
+	require.Len(t, methods, len(requests))
+	order := []string{ // the rest before and after these, in any order
+		"start-replay", "cancel-replay", "scrape-platform", "pause-platform", "resume-platform", "replay-dead-letter",
+		"replay-dead-letters", "discard-dead-letter",
+	}
+	for id := range requests {
+		if !strings.Contains(strings.Join(order, " "), id) {
+			order = append(order, id)
+		}
+	}
+	for _, id := range order {
+		had := len(d.deeds(t))
+		r := d.ask(t, methods[id], requests[id][0], requests[id][1])
+		require.Less(t, r.Status, 300, "%s: %s", id, r.Body)
+		var deed, remote, request string
+		require.Greaterf(t, len(d.deeds(t)), had, "%s left no entry", id)
+		require.NoError(t, d.pool.QueryRow(t.Context(), `SELECT actor || ' ' || action || ' ' || subject, remote, request_id
+			FROM audit ORDER BY id DESC LIMIT 1`).Scan(&deed, &remote, &request))
+		require.Contains(t, deed, "anonymous "+requests[id][2], id)
+		require.Equal(t, "127.0.0.1", remote, id)
+		require.Equal(t, r.Header.Get("X-Request-Id"), request, id)
+		require.NoError(t, uuid.Validate(request))
+	}
+}
+
+func TestAuditOverTheAPI(t *testing.T) {
+	t.Parallel()
+	f := guarded(t)
+	admin := f.key(t, "root", access.Admin)
+	id, _ := access.KeyID(admin)
+	made := f.as(t, admin, "POST", "/keys", `{"name":"ci","role":"operate"}`)
+	key := read[api.KeyMade](t, made, 201)
+	read[api.Key](t, f.as(t, admin, "DELETE", "/keys/ci"), 200)
+	refused(t, f.as(t, f.key(t, "ops", access.Operate), "GET", "/audit"), 403)
+
+	list := func(query string) api.AuditPage {
+		return read[api.AuditPage](t, f.as(t, admin, "GET", "/audit?"+query), 200)
+	}
+	all := list("").Items
+	require.Len(t, all, 4)
+	require.Equal(t, "api_key.revoked", all[1].Action, "the newest first")
+	made1 := all[2]
+	require.Equal(t, []string{"root", "api_key.created", "api-key/" + key.ID, "127.0.0.1", made.Header.Get("X-Request-Id"), id},
+		[]string{made1.Actor, made1.Action, made1.Subject, made1.Remote, made1.RequestID, made1.KeyID})
+	require.JSONEq(t, `{"name":"ci","role":"operate","expires_at":null}`, string(made1.Detail))
+	for query, want := range map[string]int{
+		"actor=root": 2, "actor=nobody": 0, "action=api_key.created": 3, "subject=api-key/" + key.ID: 2,
+		"since=" + now.Format(time.RFC3339): 4, "until=2026-09-30T00:00:00Z": 0, "action=api_key.revoked&actor=root": 1,
+	} {
+		require.Len(t, list(query).Items, want, query)
+	}
+	var ids []int64
+	for cursor, pages := "", 0; ; pages++ {
+		p := list("limit=1&cursor=" + cursor)
+		ids = append(ids, p.Items[0].ID)
+		if cursor = p.NextCursor; cursor == "" {
+			require.Equal(t, 3, pages)
+			break
+		}
+	}
+	require.Equal(t, []int64{all[0].ID, all[1].ID, all[2].ID, all[3].ID}, ids)
+	letters := "eyJ0IjoiMjAyNi0xMC0wMVQxMjowMDowMFoiLCJpIjoxfQ" // a cursor of the list of dead letters
+	for query, field := range map[string]string{
+		"cursor=x": "cursor", "cursor=" + letters: "cursor", "actor=%00": "actor", "since=x": "since", "limit=0": "limit",
+		"since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z": "until", "actor=a&actor=b": "actor", "who=x": "who",
+	} {
+		p := refused(t, f.as(t, admin, "GET", "/audit?"+query), 422)
+		require.Equal(t, []string{"query." + field}, p.fields(), query)
+	}
+}
+
+// A flood of refused credentials is an entry for each caller and address, with a count. It holds nothing that the sender
+// chose.
+func TestRefusedCredentialsAreAudited(t *testing.T) {
+	t.Parallel()
+	f := guarded(t, func(o *api.GuardOptions) { o.Refusals = rates(t, 1, 5) })
+	f = audited(t, f)
+	gone, idle := f.key(t, "gone", access.Read), f.key(t, "idle", access.Read)
+	_, err := f.keys.Revoke(t.Context(), "gone", "test", now)
+	require.NoError(t, err)
+	for range 50 {
+		f.as(t, "cvr_aaaaaaaa_"+strings.Repeat("A", 43), "GET", "/listings")
+	}
+	f.as(t, "hunter2", "GET", "/keys")
+	f.as(t, gone, "GET", "/listings")
+	f.as(t, idle, "POST", "/listings/kijiji/1/process")
+	f.as(t, idle, "GET", "/audit")
+	f.get(t, "/listings") // without credentials it is no try
+	f.recorded(t)
+
+	type entry struct {
+		Actor, Action, Remote, Detail string
+		KeyID                         bool
+	}
+	rows, err := f.pool.Query(t.Context(), `SELECT actor, action, remote, detail::text, key_id <> '' FROM audit
+		WHERE subject = 'api' ORDER BY action, actor`)
+	require.NoError(t, err)
+	var got []entry
+	for rows.Next() {
+		var e entry
+		require.NoError(t, rows.Scan(&e.Actor, &e.Action, &e.Remote, &e.Detail, &e.KeyID))
+		got = append(got, e)
+	}
+	require.NoError(t, rows.Err())
+	detail := func(count int, reasons, operations string) string {
+		at := now.Format(time.RFC3339)
+		return fmt.Sprintf(`{"count":%d,"first":%q,"last":%q,"reasons":{%s},"operations":{%s}}`, count, at, at, reasons, operations)
+	}
+	want := []entry{
+		{"idle", "access.refused", "127.0.0.1", detail(2, `"role":2`, `"process-listing":1,"list-audit":1`), true},
+		{"anonymous", "credentials.refused", "127.0.0.1",
+			detail(51, `"unknown_key":51`, `"search-listings":50,"list-keys":1`), false},
+		{"gone", "credentials.refused", "127.0.0.1", detail(1, `"revoked_key":1`, `"search-listings":1`), true},
+	}
+	require.Len(t, got, len(want))
+	for i := range want {
+		require.JSONEq(t, want[i].Detail, got[i].Detail)
+		got[i].Detail = want[i].Detail
+	}
+	require.Equal(t, want, got)
+	f.recorded(t)
+	require.Equal(t, 3, value[int](t, &door{pool: f.pool}, "SELECT count(*) FROM audit WHERE subject = 'api'"), "once")
+}
+
+// audited serves what f serves, with an audit of refusals.
+func audited(t *testing.T, f *fort) *fort {
+	t.Helper()
+	return guardedBy(t, f.pool, func(o *api.GuardOptions) { o.Audit = db.NewAuditLog(f.pool) })
+}
+
+// recorded writes the refusals so far into the audit, as a process that ends does.
+func (f *fort) recorded(t *testing.T) {
+	t.Helper()
+	ended, end := context.WithCancel(t.Context())
+	end()
+	f.Guard.Run(ended)
+}
+
+// A key in the table and one in the settings do not share a name.
+func TestNamesAreOfOneKey(t *testing.T) {
+	t.Parallel()
+	plain := guarded(t)
+	old := plain.key(t, "ci", access.Read)
+	plain.key(t, "root", access.Admin)
+	fixed := "cvr_bbbbbbbb_" + strings.Repeat("B", 43)
+	f := guardedBy(t, plain.pool, func(o *api.GuardOptions) {
+		o.Fixed = []access.Grant{
+			{Name: "ci", Role: access.Admin, Sum: access.SumOf(fixed)}, {Name: "free", Role: access.Read},
+		}
+	})
+	p := refused(t, f.as(t, fixed, "POST", "/keys", `{"name":"free","role":"read"}`), 409)
+	require.Contains(t, p.Detail, `CONVEYOR_API_KEYS has a key "free"`)
+	require.ErrorContains(t, f.Guard.Check(t.Context()), `has a key named "ci"`)
+	require.Contains(t, refused(t, f.as(t, old, "GET", "/listings"), 401).Detail, "has the name of a key in CONVEYOR_API_KEYS")
+	read[page](t, f.as(t, fixed, "GET", "/listings"), 200)
+
+	_, err := f.keys.Revoke(t.Context(), "ci", "test", now)
+	require.NoError(t, err)
+	require.NoError(t, f.Guard.Check(t.Context()), "a revoked key acts no more")
+	require.NoError(t, plain.Guard.Check(t.Context()))
+	f.pool.Close()
+	require.NoError(t, f.Guard.Check(t.Context()), "an API starts without its database")
+}
+
+// What a caller that may only read sees of a payload has a known, harmless name; operators see all but contact data.
+func TestReadersSeeHarmlessFields(t *testing.T) {
+	t.Parallel()
+	f := guarded(t)
+	f.parts.DeadLetters.Store = db.NewDeadLetters(f.pool)
+	store, letters := db.NewListings(f.pool), db.NewDeadLetters(f.pool)
+	reader, operator := f.key(t, "reader", access.Read), f.key(t, "operator", access.Operate)
+	d := &door{parts: f.parts, pool: f.pool, store: store, letters: letters}
+	d.serve(t)
+	payload := `{"platform":"kijiji","platform_id":"1","title":"4½","price":{"amount_cents":1.50,"seller":"J. Tremblay"},
+		"address":"1 rue X","attributes":{"heat":["1"],"tel":["514-555-0199"]},"seller":{"name":"J. Tremblay"},
+		"image_urls":["https://x/1",{"by":"J. Tremblay"}],"url":{"x":"J. Tremblay"},"contact":{"name":"J. Tremblay"},
+		"raw":{"slug":"x","seller":{"name":"J. Tremblay","tel":"+15145550199"},"neighbourhood":{"name":"Anjou","of":"J. Tremblay"}}}`
+	_, err := store.Receive(t.Context(), []db.Arrival{{
+		Ref: kijiji("1"), URL: "https://example.org/1", Payload: []byte(payload), ContentHash: []byte("x"), ScrapedAt: now,
+	}}, now)
+	require.NoError(t, err)
+	letter := d.bury(t, "a", 1, func(l *db.DeadLetter) {
+		l.Body, l.Headers["Seller"] = []byte(payload), "J. Tremblay"
+	})
+	harmless := `{"platform":"kijiji","platform_id":"1","title":"4½","price":{"amount_cents":1.50},"address":"1 rue X",
+		"attributes":{"heat":["1"]},"image_urls":["https://x/1"],"raw":{"slug":"x","neighbourhood":{"name":"Anjou"}}}`
+	for path, body := range map[string]func(string) (json.RawMessage, int){
+		"/listings/" + kijiji("1").ID().String(): func(key string) (json.RawMessage, int) {
+			r := d.as(t, key, "GET", "/listings/"+kijiji("1").ID().String())
+			got := read[api.Advert](t, r, 200).Audit.Revisions[0]
+			return got.Payload, got.Hidden + 1 // the query leaves contact out
+		},
+		letterPath(letter): func(key string) (json.RawMessage, int) {
+			got := read[api.LetterDetail](t, d.as(t, key, "GET", letterPath(letter)), 200)
+			require.Equal(t, "price: is missing", got.Headers["x-error"])
+			_, seller := got.Headers["Seller"]
+			require.Equal(t, key == operator, seller)
+			return got.Body, got.Hidden - map[bool]int{true: 0, false: 2}[seller] // mine, Seller
+		},
+	} {
+		seen, hidden := body(reader)
+		require.JSONEq(t, harmless, string(seen), path)
+		require.Contains(t, string(seen), "1.50", "numbers as they were printed")
+		require.NotContains(t, string(seen), "Tremblay")
+		require.Equal(t, 8, hidden, path)
+		seen, hidden = body(operator)
+		require.Contains(t, string(seen), `"seller":{"name":"J. Tremblay","tel":"+15145550199"}`, path)
+		require.NotContains(t, string(seen), "contact")
+		require.Equal(t, 1, hidden, path)
+	}
+	for i, body := range []string{`"514-555-0199"`, `["a",["514-555-0199"]]`, `{"raw":"514-555-0199","attributes":["514-555-0199"]}`, `514`} {
+		id := d.bury(t, fmt.Sprint("x", i), 1, func(l *db.DeadLetter) { l.Body = []byte(body) })
+		r := d.as(t, reader, "GET", letterPath(id))
+		got := read[api.LetterDetail](t, r, 200)
+		require.NotContains(t, r.Body, "514", body)
+		require.Positive(t, got.Hidden, body)
+	}
+}

@@ -1,0 +1,41 @@
+package api
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/access"
+)
+
+// Refusals from any number of addresses are a few entries, and wait for a database that is away.
+func TestRefusalsAreFew(t *testing.T) {
+	t.Parallel()
+	pool, away := dbtest.New(t), dbtest.New(t)
+	away.Close()
+	ctx, now := t.Context(), time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
+	var r refusals
+	require.NoError(t, r.save(ctx, db.NewAuditLog(away)), "there is nothing to write")
+	for n := range 1000 {
+		for range 2 {
+			r.count(now, credentialsRefused, fmt.Sprintf("192.0.%d.%d", n/200, n%200), "unknown_key", "list-keys", access.Caller{})
+		}
+	}
+	for range 3 {
+		require.Error(t, r.save(ctx, db.NewAuditLog(away)))
+	}
+	r.count(now, credentialsRefused, "192.0.2.7", "unknown_key", "list-keys", access.Caller{}) // meanwhile
+	for range 3 {
+		require.NoError(t, r.save(ctx, db.NewAuditLog(pool)))
+	}
+	var entries, all, alone int
+	require.NoError(t, pool.QueryRow(ctx, `SELECT count(*), sum((detail->>'count')::int),
+		sum((detail->>'count')::int) FILTER (WHERE remote <> '') FROM audit`).Scan(&entries, &all, &alone))
+	require.Equal(t, maxRefused+2, entries)
+	require.Equal(t, 2001, all)
+	require.Equal(t, 2*maxRefused+1, alone)
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Connections beyond the limit wait until another one is closed, and the kernel does not take megabytes for one that is
+// not read.
+func TestBounded(t *testing.T) {
+	t.Parallel()
+	plain, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	listener := bounded(1)(plain)
+	taken, served := make(chan int), make(chan error, 1)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
+		n := 0
+		for err := error(nil); err == nil; {
+			var wrote int
+			wrote, err = w.Write(make([]byte, 32<<10))
+			n += wrote
+		}
+		taken <- n
+	})}
+	go func() { served <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		_ = server.Close()
+		<-served
+	})
+	dial := func() net.Conn {
+		conn, err := net.Dial("tcp", plain.Addr().String())
+		require.NoError(t, err)
+		require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(64<<10))
+		_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		require.NoError(t, err)
+		return conn
+	}
+	first, second := dial(), dial()
+	n := <-taken
+	t.Logf("%d bytes taken for a connection that is not read", n)
+	require.Less(t, n, 2<<20)
+	<-taken // the second had its turn
+	_ = first.Close()
+	_ = second.Close()
+}
