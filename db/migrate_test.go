@@ -38,6 +38,7 @@ func TestMigrationLetsWritersPass(t *testing.T) {
 	require.NoError(t, err)
 	reader, err := pool.Begin(ctx)
 	require.NoError(t, err)
+	defer func() { _ = reader.Rollback(context.WithoutCancel(ctx)) }() // or a failure would wait for it
 	_, err = reader.Exec(ctx, "SELECT count(*) FROM busy")
 	require.NoError(t, err)
 
@@ -86,6 +87,7 @@ func TestIndexWaitsForOldTransactions(t *testing.T) {
 	require.NoError(t, err)
 	old, err := pool.Begin(ctx)
 	require.NoError(t, err)
+	defer func() { _ = old.Rollback(context.WithoutCancel(ctx)) }() // or a failure would wait for it
 	_, err = old.Exec(ctx, "INSERT INTO busy VALUES (1)")
 	require.NoError(t, err)
 	var migrating errgroup.Group

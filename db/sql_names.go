@@ -42,7 +42,6 @@ var statements = map[string]string{
 	sqlEventCreated:            "sqlEventCreated",
 	sqlEventPrice:              "sqlEventPrice",
 	sqlEventReturned:           "sqlEventReturned",
-	sqlGrant:                   "sqlGrant",
 	sqlHistory:                 "sqlHistory",
 	sqlHomeCandidates:          "sqlHomeCandidates",
 	sqlImageAdd:                "sqlImageAdd",
