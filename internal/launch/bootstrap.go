@@ -25,7 +25,7 @@ type Bootstrap struct {
 	Retention     time.Duration // how long closed workflows can be read; Postgres keeps the business history
 	ImageInterval time.Duration // between two downloads from one host
 	StaleEvery    time.Duration // between two checks for stale listings
-	ExpireEvery   time.Duration // between two deletions of what is kept for long enough
+	ExpireEvery   time.Duration // between two deletions of what is old enough; 0 = there is no schedule for it
 }
 
 // The IDs of the schedules, and the prefixes of the IDs of their workflows.
@@ -64,6 +64,9 @@ func (b Bootstrap) Apply(ctx context.Context, c client.Client) error {
 		{stalenessSchedule, b.StaleEvery, workflows.ArchiveStale, workflows.StaleInput{}},
 		{retentionSchedule, b.ExpireEvery, workflows.ApplyRetention, workflows.RetentionInput{}},
 	} {
+		if s.every == 0 {
+			continue
+		}
 		if err := until(ctx, func(ctx context.Context) error { return s.apply(ctx, c) }); err != nil {
 			return fmt.Errorf("make schedule %s: %w", s.id, err)
 		}
