@@ -6,12 +6,8 @@ package db
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"strings"
 	"time"
@@ -19,33 +15,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 
 	"github.com/mtlrent/conveyor/domain/fault"
-	"github.com/mtlrent/conveyor/domain/place"
 )
-
-//go:embed migrations/*.sql
-var migrations embed.FS
-
-// SchemaID names the schema that this binary migrates to: other migrations, another ID.
-func SchemaID() string {
-	sum := sha256.New()
-	err := fs.WalkDir(migrations, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := migrations.ReadFile(path)
-		fmt.Fprintf(sum, "%s\x00%s\x00", path, text)
-		return err
-	})
-	if err != nil {
-		panic(err) // they are part of the binary
-	}
-	return hex.EncodeToString(sum.Sum(nil)[:8])
-}
 
 // What a server or a client that hangs costs at most. Callers bound their statements by contexts, which is earlier; the
 // limits of the session hold where the caller is gone: it then keeps no locks. A setting in the url takes precedence.
@@ -98,49 +70,6 @@ func Open(ctx context.Context, url string, maxConns int32, options ...Option) (*
 		with(conf)
 	}
 	return pgxpool.NewWithConfig(ctx, conf)
-}
-
-const sqlNeighbourhoodSave = `
-INSERT INTO neighbourhoods (key, name, borough, city) VALUES ($1, $2, $3, $4)
-ON CONFLICT (key) DO UPDATE SET name = excluded.name, borough = excluded.borough, city = excluded.city`
-
-// Migrate brings the schema and the neighbourhoods up to date. Several processes may call it at once: they take turns,
-// and a migration that has been applied is not applied again. It has connections of its own, whose statements may take
-// as long as they need.
-func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return fmt.Errorf("read migrations: %w", err)
-	}
-	conf := pool.Config()
-	conf.AfterConnect = nil
-	pool, err = pgxpool.NewWithConfig(ctx, conf)
-	if err != nil {
-		return fmt.Errorf("open database: %w", err)
-	}
-	defer pool.Close()
-	conn := stdlib.OpenDBFromPool(pool)
-	defer conn.Close()
-	// One process migrates at a time; the others wait up to a minute.
-	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 60))
-	if err != nil {
-		return fmt.Errorf("make migration lock: %w", err)
-	}
-	provider, err := goose.NewProvider(goose.DialectPostgres, conn, files, goose.WithSessionLocker(locker))
-	if err != nil {
-		return fmt.Errorf("read migrations: %w", err)
-	}
-	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	b := new(pgx.Batch)
-	for _, n := range place.All() {
-		b.Queue(sqlNeighbourhoodSave, n.Key, n.Name, n.Borough, n.City)
-	}
-	if err := pool.SendBatch(ctx, b).Close(); err != nil {
-		return fmt.Errorf("save neighbourhoods: %w", err)
-	}
-	return nil
 }
 
 // write sends b as one transaction: all of it is stored or nothing. Data that no column takes is fault.Invalid. Its

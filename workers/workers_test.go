@@ -51,8 +51,9 @@ func TestActivityNames(t *testing.T) {
 	}
 	slices.Sort(names)
 	require.Equal(t, []string{
-		"ArchiveStaleListings", "AttachImage", "BeginCycle", "CheckDevtools", "DedupeListing", "EndCycle", "EndReplay", "FailListing",
-		"HandOverListing", "ImportListing", "NormalizeListing", "OpenReplay", "PersistDraft", "ResolveOutDir",
+		"ArchiveStaleListings", "AttachImage", "BeginCycle", "CheckDevtools", "DedupeListing", "DeleteExpired",
+		"DeleteListingRuns", "EndCycle", "EndListing", "EndReplay", "FailListing", "ForgetAdvert", "HandOverListing",
+		"ImportListing", "NormalizeListing", "OpenReplay", "PersistDraft", "ResolveOutDir",
 		"RestartDuplicates", "RunCrawler", "RunReplayBatch", "ScrapePage",
 	}, names)
 }
@@ -62,6 +63,7 @@ func TestNew(t *testing.T) {
 	rows := []workers.Row{
 		{Queue: "listings", Activities: []any{&activities.Listings{}, &activities.Replays{}}, WorkflowSlots: 200},
 		{Queue: "listings", Activities: []any{&activities.Staleness{}, &activities.Cycles{}}},
+		{Queue: "listings", Activities: []any{&activities.Retention{}, &activities.Forgetting{}}},
 		{Queue: "images", Activities: []any{&activities.Images{}}, Slots: 20},
 		{Queue: "browser", Activities: []any{&activities.Visits{}}, Slots: 5},
 		{Queue: "drafts", Activities: []any{&activities.Drafts{}}, Slots: 2},

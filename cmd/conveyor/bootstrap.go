@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -13,18 +14,18 @@ func (migrateCmd) Run(ctx context.Context) error {
 	return with(ctx, func(ctx context.Context, h *house) error { return h.migrate(ctx) })
 }
 
-// migrate applies the migrations that the database does not have yet.
-// It connects as the owner of the tables, which need not be the role that uses them.
+// migrate applies the migrations that the database does not have yet, as the role of DATABASE_MIGRATE_URL, and grants
+// the role of DATABASE_URL what the other roles of conveyor need.
 func (h *house) migrate(ctx context.Context) error {
-	if h.config.Postgres.MigrateURL == "" {
-		return db.Migrate(ctx, h.pool)
+	owner := h.pool
+	if url := h.config.Postgres.MigrateURL; url != "" {
+		var err error
+		if owner, err = db.Open(ctx, url, 2); err != nil {
+			return fmt.Errorf("DATABASE_MIGRATE_URL: %w", err)
+		}
+		defer owner.Close()
 	}
-	pool, err := db.Open(ctx, h.config.Postgres.MigrateURL, 2)
-	if err != nil {
-		return err
-	}
-	defer pool.Close()
-	return db.Migrate(ctx, pool)
+	return db.Migrate(ctx, owner, db.GrantTo(h.pool.Config().ConnConfig.User), db.Progress(h.log.InfoContext))
 }
 
 type bootstrapCmd struct{}
@@ -37,7 +38,7 @@ func (bootstrapCmd) Run(ctx context.Context) error {
 func (h *house) bootstrap(ctx context.Context) error {
 	b := launch.Bootstrap{
 		Namespace: h.namespace, Retention: h.config.Temporal.Retention, ImageInterval: h.config.Images.Interval,
-		StaleEvery: h.config.Listings.StaleEvery,
+		StaleEvery: h.config.Listings.StaleEvery, ExpireEvery: h.config.Retention.Every,
 	}
 	if err := b.Apply(ctx, h.temporal); err != nil {
 		return err

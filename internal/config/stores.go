@@ -5,7 +5,7 @@ import "time"
 // Postgres is the database.
 type Postgres struct {
 	URL        string `env:"DATABASE_URL" envDefault:"postgres://conveyor@127.0.0.1:15432/conveyor?sslmode=disable" doc:"URL of the database" secret:"url" validate:"scheme=postgres postgresql"`
-	MigrateURL string `env:"DATABASE_MIGRATE_URL" envDefault:"" doc:"URL of the database for the owner of its tables, with which conveyor migrate and conveyor up create and change them; the default is DATABASE_URL" secret:"url" validate:"omitempty,scheme=postgres postgresql"`
+	MigrateURL string `env:"DATABASE_MIGRATE_URL" envDefault:"" doc:"URL of the database for conveyor migrate, with the role that owns the tables; it grants the role of DATABASE_URL what the application needs; the default is DATABASE_URL" secret:"url" validate:"omitempty,scheme=postgres postgresql"`
 	MaxConns   int32  `env:"CONVEYOR_DB_MAX_CONNS" envDefault:"24" doc:"maximum of database connections per process"`
 }
 
