@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -273,7 +272,7 @@ func TestArchiveWhatIsGone(t *testing.T) {
 	}
 	require.NoError(t, s.Gone(t.Context(), listing.Ref{Platform: "kijiji", PlatformID: "1000000001"}, 1, "removed", s.now))
 	s.now = s.now.Add(time.Minute)
-	_, n, err := listings.ArchiveStale(t.Context(), s.now.Add(-48*time.Hour), uuid.Nil, 10, s.now)
+	_, n, err := listings.ArchiveStale(t.Context(), s.now.Add(-48*time.Hour), listing.Cursor{}, tenOfAll, s.now)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, 1, s.count(t, `SELECT count(*) FROM listings WHERE status = 'archived' AND platform_id = '1000000001'`))
