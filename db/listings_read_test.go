@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
@@ -194,4 +195,21 @@ func TestDetail(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, l.ID(), *d.Audit.DuplicateOf)
 	require.Equal(t, reasons[:1], d.Audit.Reasons)
+}
+
+// Each search is planned for its own filters: one plan for all of them reads the index of the order, and nearly all of
+// it where few listings match.
+func TestSearchIsPlannedForItsFilters(t *testing.T) {
+	t.Parallel()
+
+	conf := dbtest.New(t).Config()
+	conf.MaxConns = 1
+	pool, err := pgxpool.NewWithConfig(t.Context(), conf)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	for n := range 20 {
+		_, _, err := db.NewListings(pool).Search(t.Context(), db.ListingFilter{Text: fmt.Sprint("introuvable ", n), Limit: 20})
+		require.NoError(t, err)
+	}
+	require.Zero(t, count(t, pool, "pg_prepared_statements WHERE generic_plans > 0 AND statement LIKE '%search @' || '@%'"))
 }
