@@ -77,7 +77,8 @@ func (r Report) print(w io.Writer) {
 		t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 		fmt.Fprintln(t, "p50 ms\tp95 ms\tfailed\t")
 		for _, v := range r.Volumes {
-			fmt.Fprintf(t, "%.1f\t%.1f\t%d of %d\t  %s %s\n", v.Millis["p50"], v.Millis["p95"], v.Failed, v.Asked, v.What, v.Note)
+			fmt.Fprintf(t, "%.1f\t%.1f\t%d of %d\t  %s %s\n", v.Millis["p50"], v.Millis["p95"], v.Failed, v.Asked, v.What,
+				v.Note)
 		}
 		_ = t.Flush()
 	}

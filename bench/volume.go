@@ -55,8 +55,8 @@ SELECT a.id, 'kijiji', a.platform_id, s.url, s.payload, s.content_hash,
     CASE WHEN kind <> 'lost' THEN s.normalized END, (kind <> 'lost')::int, (kind <> 'lost')::int,
     CASE WHEN kind = 'duplicate' THEN (SELECT o.id FROM bench_adverts o WHERE o.nr = a.nr + 1) END,
     CASE WHEN kind = 'archived' THEN at END, at,
-    CASE WHEN kind IN ('archived', 'stale') THEN least(at, now() - interval '3 days') ELSE now() - dice * interval '6 h' END,
-    at, at
+    CASE WHEN kind IN ('archived', 'stale') THEN least(at, now() - interval '3 days')
+        ELSE now() - dice * interval '6 h' END, at, at
 FROM bench_adverts a JOIN bench_sample s ON s.nr = a.nr % 200
 WHERE a.nr >= $1 AND a.nr < $2`},
 	{"listings", `
@@ -112,8 +112,8 @@ func (h *system) volume(ctx context.Context, n int, report *Report) error {
 	for _, path := range []string{"/metrics", "/queues", "/platforms", "/platforms/kijiji"} {
 		tell(h.repeat(ctx, "GET "+path, 20, 1100*time.Millisecond, func(int) string { return path }))
 	}
-	for _, q := range []string{"", "sort=price&min_price=#", "neighbourhood=@&bedrooms=2&sort=price", "status=any&min_price=#",
-		"min_bedrooms=9", "platform=nobody", "bbox=-73.60,45.50,-73.58,45.52", "text=piscine", "text=introuvable",
+	for _, q := range []string{"", "sort=price&min_price=#", "neighbourhood=@&bedrooms=2&sort=price",
+		"status=any&min_price=#", "min_bedrooms=9", "platform=nobody", "bbox=-73.60,45.50,-73.58,45.52", "text=piscine", "text=introuvable",
 		"text=r%C3%A9nov%C3%A9&neighbourhood=@"} {
 		var places []string
 		if err := h.db.QueryRow(ctx, "SELECT array_agg(key) FROM neighbourhoods").Scan(&places); err != nil {
@@ -218,7 +218,9 @@ WHERE i.tablename IN ('raw_listings', 'listings', 'listing_events', 'listing_ima
 }
 
 // repeat asks for a path several times, with a pause in between. Refusals are counted.
-func (h *system) repeat(ctx context.Context, what string, times int, pause time.Duration, path func(int) string) Volume {
+func (h *system) repeat(
+	ctx context.Context, what string, times int, pause time.Duration, path func(int) string,
+) Volume {
 	v := Volume{What: what, Asked: times}
 	var took []time.Duration
 	for i := range times {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
@@ -197,19 +197,34 @@ func TestDetail(t *testing.T) {
 	require.Equal(t, reasons[:1], d.Audit.Reasons)
 }
 
-// Each search is planned for its own filters: one plan for all of them reads the index of the order, and nearly all of
-// it where few listings match.
-func TestSearchIsPlannedForItsFilters(t *testing.T) {
+// A text that takes long to find in the order of the answer is looked for in another way, and found.
+func TestSearchForATextThatTakesLong(t *testing.T) {
 	t.Parallel()
 
-	conf := dbtest.New(t).Config()
-	conf.MaxConns = 1
-	pool, err := pgxpool.NewWithConfig(t.Context(), conf)
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	imported(t, s, "1")
+	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
-	t.Cleanup(pool.Close)
-	for n := range 20 {
-		_, _, err := db.NewListings(pool).Search(t.Context(), db.ListingFilter{Text: fmt.Sprint("introuvable ", n), Limit: 20})
-		require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "LOCK TABLE listings")
+	require.NoError(t, err)
+	waits := func() int64 {
+		return count(t, pool, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+			AND query LIKE '%tsquery%'`)
 	}
-	require.Zero(t, count(t, pool, "pg_prepared_statements WHERE generic_plans > 0 AND statement LIKE '%search @' || '@%'"))
+	found := make(chan []db.ListingSummary, 1)
+	go func() {
+		got, _, err := s.Search(t.Context(), db.ListingFilter{Text: "louer", Limit: 10})
+		if err == nil {
+			found <- got
+		}
+		close(found)
+	}()
+	require.Eventually(t, func() bool { return waits() == 1 }, 10*time.Second, 10*time.Millisecond, "the first way")
+	require.Eventually(t, func() bool { return waits() == 0 }, 10*time.Second, time.Millisecond, "it takes too long")
+	require.Eventually(t, func() bool { return waits() == 1 }, 10*time.Second, 10*time.Millisecond, "the other way")
+	require.NoError(t, tx.Commit(t.Context()))
+	got, ok := <-found
+	require.True(t, ok)
+	require.Len(t, got, 1)
 }

@@ -87,7 +87,8 @@ func (s *Listings) UnfinishedImages(ctx context.Context, before time.Time, after
 // The newest of those that are late enough: what is not offered any more is old.
 const sqlRawUnfinishedCount = `
 SELECT count(*) FROM (
-    SELECT id, staged OR normalized_revision = revision OR $3 AS ours, gone_at IS NULL AND last_scraped_at >= $2 AS offered
+    SELECT id, staged OR normalized_revision = revision OR $3 AS ours,
+        gone_at IS NULL AND last_scraped_at >= $2 AS offered
     FROM raw_listings WHERE settled_revision < revision AND revised_at < $1 ORDER BY revised_at DESC LIMIT $4) r
 WHERE ours AND offered`
 

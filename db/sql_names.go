@@ -139,5 +139,7 @@ var statements = map[string]string{
 	sqlSummary:                 "sqlSummary",
 	sqlSummaryEnd:              "sqlSummaryEnd",
 	sqlSummaryOne:              "sqlSummaryOne",
+	sqlTextFirst:               "sqlTextFirst",
+	sqlTextPatience:            "sqlTextPatience",
 	sqlTrace:                   "sqlTrace",
 }

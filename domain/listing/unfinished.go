@@ -33,8 +33,8 @@ type Unfinished struct {
 	Offered    bool   // its platform still offers it, as far as we know
 }
 
-// Entry returns the stage at which an unfinished advert enters the pipeline again, given the stages that this deployment
-// does. It is "" for one to be left alone: it is not offered any more, and comes back by itself when it is scraped
+// Entry returns the stage at which an unfinished advert enters the pipeline again, given the stages that this
+// deployment does. It is "" for one to be left alone: it is not offered any more, and comes back by itself when it is scraped
 // again; or it waits for another team's stage.
 func (u Unfinished) Entry(stages []string) string {
 	if !u.Offered {

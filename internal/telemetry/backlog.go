@@ -54,8 +54,9 @@ func (b *Backlog) Read(ctx context.Context) backlog.Report {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
 	defer cancel()
 	r := backlog.Report{
-		At: now.UTC(), Services: map[string]string{}, Unknown: []string{}, DeadLetters: []backlog.DeadCount{}, Queues: []backlog.Queue{},
-		TaskQueues: []backlog.TaskQueue{}, Limits: []backlog.Host{}, Platforms: []backlog.Scraper{},
+		At: now.UTC(), Services: map[string]string{}, Unknown: []string{}, DeadLetters: []backlog.DeadCount{},
+		Queues: []backlog.Queue{}, TaskQueues: []backlog.TaskQueue{}, Limits: []backlog.Host{},
+		Platforms: []backlog.Scraper{},
 	}
 	var rates map[string]backlog.Rates
 	b.gather(ctx, &r, []question{
@@ -93,8 +94,8 @@ func ask[T any](service, part string, f func(context.Context) (T, error), put fu
 	}}
 }
 
-// gather asks all questions at once. A service is away when it has refused a question or answered none in time, and slow
-// when it has answered some.
+// gather asks all questions at once. A service is away when it has refused a question or answered none in time, and
+// slow when it has answered some.
 func (b *Backlog) gather(ctx context.Context, r *backlog.Report, questions []question) {
 	type answer struct {
 		of  int
