@@ -17,7 +17,8 @@ WORKFLOWCHECK         := $(TOOLS)/workflowcheck@$(WORKFLOWCHECK_VERSION)
 VULNCHECK             := $(TOOLS)/govulncheck@$(VULNCHECK_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build image test test-fast test-faults check lint fresh vuln tools bench replay-fixtures clean need-go
+.PHONY: help run build image test test-fast test-faults check lint fresh vuln tools bench bench-volume replay-fixtures \
+	clean need-go
 
 help: ## List these targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,6 +101,10 @@ bench: build ## Measure listings a second, latency and cost on services of its o
 	@echo "the outbox relay, from a filled outbox to confirms of a quorum queue:"
 	@$(CONVEYOR) with-services --durable --only postgres --only rabbitmq -- \
 		go test -run '^$$' -bench Relay -benchtime 1x ./bridge
+
+bench-volume: build ## Measure what reads or walks whole tables, among three million adverts: 20 GB of disk, half an hour.
+	@go build -o bin/bench ./bench
+	@$(CONVEYOR) with-services --durable -- bin/bench -one-process -only volume -json bin/bench-volume.json $(ARGS)
 
 replay-fixtures: build ## Record workflow histories for the replay tests. Only from code that is deployed.
 	@$(CONVEYOR) with-services -- go test -count=1 ./test/e2e -run TestHistoriesReplay -record ../../workflows/testdata/replay

@@ -80,12 +80,12 @@ func (a *Forgetting) ForgetAdvert(ctx context.Context, b ForgetBatch) (out Forge
 	case forgetLetters, forgetMessages:
 		return a.forgetMessages(ctx, b)
 	}
-	list, err := a.Store.DuplicatesOf(ctx, b.Ref.ID(), b.Last, duplicatesAtOnce)
+	list, err := a.Store.DuplicatesOf(ctx, b.Ref.ID(), b.Last, duplicateWindow.Take)
 	if err != nil || len(list) == 0 {
 		out.More = false
 		return out, err
 	}
-	out.Last, out.More = list[len(list)-1].Ref.ID(), len(list) == duplicatesAtOnce
+	out.Last, out.More = list[len(list)-1].Ref.ID(), len(list) == duplicateWindow.Take
 	return out, restart(ctx, a.Start, list)
 }
 

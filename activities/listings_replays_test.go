@@ -176,25 +176,30 @@ func TestOpenAndEndReplay(t *testing.T) {
 	require.Equal(t, []string{"open " + id.String(), "end " + id.String() + " failed why"}, book.advanced)
 }
 
-// staleBook archives the given numbers of listings, one a call.
+// staleBook archives the given numbers of listings, one a call, until none is left.
 type staleBook struct {
 	archived   []int
 	duplicates []listing.Restart
 	asked      []time.Time
 }
 
-func (b *staleBook) ArchiveStale(_ context.Context, before time.Time, last uuid.UUID, n int, _ time.Time) (
-	uuid.UUID, int, error,
-) {
+func (b *staleBook) ArchiveStale(_ context.Context, before time.Time, _ listing.Cursor, n listing.Window,
+	now time.Time) (next listing.Cursor, archived int, err error) {
 	b.asked = append(b.asked, before)
-	got := b.archived[0]
-	b.archived = b.archived[1:]
-	return last, min(got, n), nil
+	archived = min(b.archived[0], n.Take)
+	if b.archived = b.archived[1:]; len(b.archived) > 0 {
+		next = listing.Cursor{At: now, ID: uuid.NameSpaceURL}
+	}
+	return next, archived, nil
 }
 
-func (b *staleBook) OrphanedDuplicates(_ context.Context, since time.Time, _ uuid.UUID, n int) ([]listing.Restart, error) {
+func (b *staleBook) OrphanedDuplicates(_ context.Context, since time.Time, _ uuid.UUID, n listing.Window) (
+	found []listing.Restart, next uuid.UUID, err error) {
 	b.asked = append(b.asked, since)
-	return b.duplicates[:min(n, len(b.duplicates))], nil
+	if found = b.duplicates[:min(n.Take, len(b.duplicates))]; len(found) > 0 {
+		next = uuid.NameSpaceDNS
+	}
+	return found, next, nil
 }
 
 func TestStaleness(t *testing.T) {
@@ -205,7 +210,7 @@ func TestStaleness(t *testing.T) {
 	a := &activities.Staleness{Store: book, Start: starts, After: 48 * time.Hour, Now: func() time.Time { return now }}
 	got, err := a.ArchiveStaleListings(t.Context(), activities.StaleBatch{More: true})
 	require.NoError(t, err)
-	require.Equal(t, activities.StaleBatch{Done: 500, More: true}, got)
+	require.Equal(t, activities.StaleBatch{At: now, Last: uuid.NameSpaceURL, Done: 500, More: true}, got)
 	got, err = a.ArchiveStaleListings(t.Context(), got)
 	require.NoError(t, err)
 	require.Equal(t, activities.StaleBatch{Done: 7}, got)
@@ -218,7 +223,7 @@ func TestStaleness(t *testing.T) {
 	}
 	got, err = a.RestartDuplicates(t.Context(), activities.StaleBatch{More: true})
 	require.NoError(t, err)
-	require.Equal(t, activities.StaleBatch{Last: book.duplicates[99].Ref.ID(), Done: 100, More: true}, got)
+	require.Equal(t, activities.StaleBatch{Last: uuid.NameSpaceDNS, Done: 100, More: true}, got)
 	require.Len(t, starts.started, 100)
 	for _, at := range book.asked {
 		require.Equal(t, now.Add(-48*time.Hour), at)

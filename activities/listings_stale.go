@@ -19,39 +19,48 @@ type Staleness struct {
 
 // StaleStore has the database methods of the staleness check. Each write is one transaction with its events.
 type StaleStore interface {
-	ArchiveStale(ctx context.Context, before time.Time, last uuid.UUID, n int, now time.Time) (
-		next uuid.UUID, archived int, err error)
-	OrphanedDuplicates(ctx context.Context, since time.Time, last uuid.UUID, n int) ([]listing.Restart, error)
+	ArchiveStale(ctx context.Context, before time.Time, after listing.Cursor, n listing.Window, now time.Time) (
+		next listing.Cursor, archived int, err error)
+	OrphanedDuplicates(ctx context.Context, since time.Time, last uuid.UUID, n listing.Window) (
+		found []listing.Restart, next uuid.UUID, err error)
 }
 
-// StaleBatch is where a batch of the staleness check begins, and its count.
+// StaleBatch is where a batch of a step of the staleness check begins, and its count.
 type StaleBatch struct {
-	Last uuid.UUID `json:"last,omitzero"` // the listing before it
+	At   time.Time `json:"at,omitzero"`   // of the row before it, where the order has a time
+	Last uuid.UUID `json:"last,omitzero"` // the row before it
 	Done int       `json:"done"`          // archived, or started
 	More bool      `json:"more,omitempty"`
 }
 
-const (
-	staleAtOnce      = 500
-	duplicatesAtOnce = 100
+func (b StaleBatch) cursor() listing.Cursor { return listing.Cursor{At: b.At, ID: b.Last} }
+
+// staleBatch is a batch that has come to next: the zero Cursor is the end.
+func staleBatch(next listing.Cursor, done int) StaleBatch {
+	return StaleBatch{At: next.At, Last: next.ID, Done: done, More: next != listing.Cursor{}}
+}
+
+// What one batch looks at takes well under a second, and locks only the rows that it archives.
+var (
+	staleWindow     = listing.Window{Look: 5000, Take: 500}
+	duplicateWindow = listing.Window{Look: 5000, Take: 100}
 )
 
-// ArchiveStaleListings archives the next active listings whose advert was not seen for After. Claimed ones are left
-// alone. It is idempotent.
+// ArchiveStaleListings archives those of the next active listings whose advert was not seen for After. Claimed ones are
+// left alone. It is idempotent.
 func (a *Staleness) ArchiveStaleListings(ctx context.Context, b StaleBatch) (StaleBatch, error) {
 	now := a.Now()
-	next, n, err := a.Store.ArchiveStale(ctx, now.Add(-a.After), b.Last, staleAtOnce, now)
-	return StaleBatch{Last: next, Done: n, More: n == staleAtOnce}, err
+	next, n, err := a.Store.ArchiveStale(ctx, now.Add(-a.After), b.cursor(), staleWindow, now)
+	return staleBatch(next, n), err
 }
 
 // RestartDuplicates takes adverts through the pipeline again that are still seen, and were held back as duplicates of
 // a listing that is archived now. It reads the state of all listings, not only of those just archived: duplicates that
 // an earlier check has not restarted are restarted by the next.
 func (a *Staleness) RestartDuplicates(ctx context.Context, b StaleBatch) (StaleBatch, error) {
-	list, err := a.Store.OrphanedDuplicates(ctx, a.Now().Add(-a.After), b.Last, duplicatesAtOnce)
-	if err != nil || len(list) == 0 {
+	list, next, err := a.Store.OrphanedDuplicates(ctx, a.Now().Add(-a.After), b.Last, duplicateWindow)
+	if err != nil {
 		return StaleBatch{}, err
 	}
-	last := list[len(list)-1].Ref.ID()
-	return StaleBatch{Last: last, Done: len(list), More: len(list) == duplicatesAtOnce}, restart(ctx, a.Start, list)
+	return staleBatch(listing.Cursor{ID: next}, len(list)), restart(ctx, a.Start, list)
 }

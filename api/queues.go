@@ -21,8 +21,9 @@ func (h Queues) register(d *door) {
 		OperationID: "queues", Method: http.MethodGet, Path: "/queues", Tags: []string{"operations"},
 		Summary: "Get the backlog of every queue",
 		Description: "Depth, consumers and rates of every queue; the outbox; open dead letters; backlog and " +
-			"schedule-to-start of Temporal's task queues; hosts delayed by the rate limiter. The part of a service that is " +
-			"unavailable is empty, and services lists it as away. The answer is at most a second old.",
+			"schedule-to-start of Temporal's task queues; hosts delayed by the rate limiter; adverts and images that were " +
+			"not finished. A part that a service did not answer in time is empty and listed in unknown. The answer is at " +
+			"most a second old.",
 	}), h.report)
 }
 
@@ -35,7 +36,8 @@ func (h Queues) report(ctx context.Context, _ *struct{}) (*queuesOutput, error) 
 // A Report is the answer of GET /queues.
 type Report struct {
 	At          time.Time         `json:"at"`
-	Services    map[string]string `json:"services" doc:"by name: ok, or away when the service did not answer and its part below is empty"`
+	Services    map[string]string `json:"services" doc:"by name: ok; slow when only some of its parts came in time; away when it does not answer"`
+	Unknown     []string          `json:"unknown" doc:"parts below that are empty because no answer came: outbox, dead_letters, queues, rates, task_queues, limits, platforms, unfinished"`
 	Warnings    []string          `json:"warnings" doc:"everything that an operator should look at, in one list"`
 	Outbox      Outbox            `json:"outbox"`
 	DeadLetters []DeadCount       `json:"dead_letters"`
@@ -43,6 +45,7 @@ type Report struct {
 	TaskQueues  []TaskQueue       `json:"task_queues"`
 	Limits      []Host            `json:"limits" doc:"hosts with no free turn now, the longest wait first"`
 	Platforms   []Scraper         `json:"platforms" doc:"state of the scrapers of rental sites"`
+	Unfinished  Unfinished        `json:"unfinished"`
 }
 
 // OpenDeadLetters is the number of open dead letters of all queues.
@@ -75,9 +78,16 @@ type Rates struct {
 
 // Outbox is the messages that wait to be published.
 type Outbox struct {
-	Pending          int64   `json:"pending" doc:"messages"`
+	Pending          int64   `json:"pending" doc:"messages, counted up to 100000: there may be more"`
 	Refused          int64   `json:"refused" doc:"pending ones that the broker has returned or refused before"`
 	OldestAgeSeconds float64 `json:"oldest_age_seconds" doc:"age of the oldest pending message; 0 when there is none"`
+}
+
+// Unfinished counts the work that was begun more than an hour ago, while nothing may be working on it. The staleness
+// check resumes it.
+type Unfinished struct {
+	Listings int64 `json:"listings" doc:"adverts whose newest version was not brought to its end, counted up to 1000"`
+	Images   int64 `json:"images" doc:"images of visible listings that were neither fetched nor given up, counted up to 1000; some may wait for their host"`
 }
 
 // DeadCount counts the open dead letters of a queue and class of failure.
@@ -131,7 +141,8 @@ type AdvertCount struct {
 // NewReport shows a backlog.
 func NewReport(r backlog.Report) Report {
 	return Report{
-		At: r.At, Services: r.Services, Warnings: r.Warnings, Outbox: Outbox(r.Outbox),
+		At: r.At, Services: r.Services, Unknown: r.Unknown, Warnings: r.Warnings, Outbox: Outbox(r.Outbox),
+		Unfinished:  Unfinished(r.Unfinished),
 		DeadLetters: each(r.DeadLetters, func(d backlog.DeadCount) DeadCount { return DeadCount(d) }),
 		Queues: each(r.Queues, func(q backlog.Queue) Queue {
 			return Queue{

@@ -38,6 +38,7 @@ type options struct {
 	oneProcess bool
 	only       string
 	without    string
+	adverts    int
 }
 
 func main() {
@@ -48,6 +49,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "scenarios to run after the warm-up, a regular expression; empty is all")
 	flag.StringVar(&o.without, "without", "",
 		"weight of extraction to leave out, such as price.struck; \"all\" leaves out each in turn")
+	flag.IntVar(&o.adverts, "adverts", 3_000_000, "adverts in the tables of -only volume")
 	yardstick := flag.String("yardstick", "", "be this yardstick's process: "+strings.Join(yardsticks(), " or "))
 	out := flag.String("json", "", "file for the figures as JSON")
 	flag.Parse()
@@ -87,6 +89,9 @@ func run(ctx context.Context, o options) (report Report, err error) {
 	ours, adverts := h.conveyor(), generate(o.n)
 	if err := ours.warmUp(ctx); err != nil {
 		return report, fmt.Errorf("warm up: %w", err)
+	}
+	if o.only == volumeName { // not part of the others: it takes long
+		return report, h.volume(ctx, o.adverts, &report)
 	}
 	feed := func(p *pipeline, rate float64, adverts func() []advert) func() error {
 		return func() error {

@@ -19,6 +19,7 @@ type Report struct {
 	Scrapes    []Scrape    `json:"scrapes,omitempty"`
 	Drafts     []Drafting  `json:"drafts,omitempty"`
 	Extraction *Extraction `json:"extraction,omitempty"`
+	Volumes    []Volume    `json:"volume,omitempty"`
 }
 
 func (r Report) write(file string) error {
@@ -71,6 +72,15 @@ func (r Report) print(w io.Writer) {
 	}
 	if r.Extraction != nil {
 		r.Extraction.print(w)
+	}
+	if len(r.Volumes) > 0 {
+		t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(t, "p50 ms\tp95 ms\tfailed\t")
+		for _, v := range r.Volumes {
+			fmt.Fprintf(t, "%.1f\t%.1f\t%d of %d\t  %s %s\n", v.Millis["p50"], v.Millis["p95"], v.Failed, v.Asked, v.What,
+				v.Note)
+		}
+		_ = t.Flush()
 	}
 	if len(r.Memory) > 0 {
 		fmt.Fprintln(w, "\nmemory of the roles, MiB resident:")

@@ -11,9 +11,11 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/domain/backlog"
 )
@@ -59,6 +61,10 @@ func (i *Inspector) Close() {
 	i.client.CloseIdleConnections()
 }
 
+// looks is how many queues are looked at at the same time, each on a channel of one connection: with 500 platforms
+// there are a thousand queues, and one round trip after the other takes longer than a report may.
+const looks = 16
+
 // Queues asks the broker for every queue that Conveyor knows, dead-letter queues included: how many messages are
 // ready, and how many consumers there are. It needs no plugin, and is exact.
 func (i *Inspector) Queues(ctx context.Context) ([]backlog.Queue, error) {
@@ -66,35 +72,58 @@ func (i *Inspector) Queues(ctx context.Context) ([]backlog.Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The client waits for a broker without end; closing the connection ends the call.
+	// The client waits for a broker without end; closing the connection ends the calls.
 	defer context.AfterFunc(ctx, i.connect.close)()
 	out := i.known()
-	var ch *amqp.Channel
-	for n := range out {
-		if out[n].Missing = i.missing(out[n].Name); out[n].Missing {
-			continue
-		}
-		if ch == nil || ch.IsClosed() {
-			if ch, err = conn.Channel(); err != nil {
-				return nil, fmt.Errorf("open channel: %w", err)
+	var next atomic.Int64
+	var looking errgroup.Group
+	for range min(looks, len(out)) {
+		looking.Go(func() error {
+			var ch *amqp.Channel
+			defer func() {
+				if ch != nil && !ch.IsClosed() {
+					_ = ch.Close() // nothing depends on it
+				}
+			}()
+			for n := next.Add(1) - 1; n < int64(len(out)); n = next.Add(1) - 1 {
+				var err error
+				if ch, err = i.look(conn, ch, &out[n]); err != nil {
+					next.Store(int64(len(out))) // the others stop
+					return err
+				}
 			}
-		}
-		q, err := ch.QueueDeclarePassive(out[n].Name, true, false, false, false, nil)
-		var refusal *amqp.Error
-		switch {
-		case errors.As(err, &refusal) && refusal.Code == amqp.NotFound: // and the channel is gone
-			out[n].Missing = true
-			i.miss(out[n].Name)
-		case err != nil:
-			return nil, fmt.Errorf("look at queue %s: %w", out[n].Name, err)
-		default:
-			out[n].Ready, out[n].Consumers = int64(q.Messages), int64(q.Consumers)
-		}
+			return nil
+		})
 	}
-	if ch != nil && !ch.IsClosed() {
-		_ = ch.Close() // nothing depends on it
+	if err := looking.Wait(); err != nil {
+		return nil, err
 	}
 	return out, nil
+}
+
+// look fills in a queue. It returns the channel for the next one: ch, or one that was opened because there was none.
+func (i *Inspector) look(conn *amqp.Connection, ch *amqp.Channel, q *backlog.Queue) (*amqp.Channel, error) {
+	if q.Missing = i.missing(q.Name); q.Missing {
+		return ch, nil
+	}
+	if ch == nil || ch.IsClosed() {
+		var err error
+		if ch, err = conn.Channel(); err != nil {
+			return nil, fmt.Errorf("open channel: %w", err)
+		}
+	}
+	found, err := ch.QueueDeclarePassive(q.Name, true, false, false, false, nil)
+	var refusal *amqp.Error
+	switch {
+	case errors.As(err, &refusal) && refusal.Code == amqp.NotFound: // and the channel is gone
+		q.Missing = true
+		i.miss(q.Name)
+	case err != nil:
+		return ch, fmt.Errorf("look at queue %s: %w", q.Name, err)
+	default:
+		q.Ready, q.Consumers = int64(found.Messages), int64(found.Consumers)
+	}
+	return ch, nil
 }
 
 // missing says whether a queue was found missing within lookAgain.

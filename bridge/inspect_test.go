@@ -1,12 +1,17 @@
 package bridge_test
 
 import (
+	"bufio"
 	"context"
+	"encoding/binary"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -142,4 +147,75 @@ func TestInspectorCredentials(t *testing.T) {
 	require.NotContains(t, err.Error(), "secret")
 	_, err = bridge.NewInspector(options("amqp://127.0.0.1"), "127.0.0.1")
 	require.ErrorContains(t, err, "RABBITMQ_MANAGEMENT_URL")
+}
+
+// One round trip after the other would take longer than a report may, where there are many queues: several are under
+// way at the same time. The line holds the first questions back until there are eight of them.
+func TestInspectorLooksAtQueuesAtOnce(t *testing.T) {
+	t.Parallel()
+	broker := bridgetest.New(t)
+	require.NoError(t, bridge.Establish(t.Context(), options(broker.URL)))
+	server, err := url.Parse(broker.URL)
+	require.NoError(t, err)
+	listen, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listen.Close() })
+	target := server.Host
+	var dials atomic.Int32
+	go func() { // ends with listen
+		for {
+			near, err := listen.Accept()
+			if err != nil {
+				return
+			}
+			dials.Add(1)
+			far, err := net.Dial("tcp", target)
+			if err != nil {
+				_ = near.Close()
+				return
+			}
+			go func() { _, _ = io.Copy(near, far); _ = near.Close() }()
+			go func() { holdDeclares(far, near, 8); _ = far.Close() }()
+		}
+	}()
+	server.Host = listen.Addr().String()
+	i, err := bridge.NewInspector(options(server.String()), "http://127.0.0.1:1")
+	require.NoError(t, err)
+	t.Cleanup(i.Close)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for range 2 {
+		_, err = i.Queues(ctx)
+		require.NoError(t, err)
+	}
+	require.EqualValues(t, 1, dials.Load(), "the connection is kept")
+}
+
+// holdDeclares copies AMQP frames to the broker. The first n that declare a queue are held back until all are there.
+func holdDeclares(to io.Writer, from io.Reader, n int) {
+	in := bufio.NewReader(from)
+	if _, err := io.CopyN(to, in, 8); err != nil { // the protocol's name
+		return
+	}
+	var held []byte
+	for {
+		head, err := in.Peek(7)
+		if err != nil {
+			return
+		}
+		frame := make([]byte, 8+binary.BigEndian.Uint32(head[3:])) // with the octet at its end
+		if _, err := io.ReadFull(in, frame); err != nil {
+			return
+		}
+		if n > 0 && frame[0] == 1 && binary.BigEndian.Uint32(frame[7:]) == 50<<16|10 { // queue.declare
+			held = append(held, frame...)
+			if n--; n > 0 {
+				continue
+			}
+			frame = held
+		}
+		if _, err := to.Write(frame); err != nil {
+			return
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -142,31 +143,49 @@ func (s *statusScreen) summary(b *strings.Builder, r api.Report, before *api.Rep
 	var services []string
 	for _, name := range backlog.Services {
 		state, colour := cmp.Or(r.Services[name], "not checked"), inGreen
-		if state != backlog.OK {
+		switch state {
+		case backlog.OK:
+		case backlog.Slow:
+			colour = inYellow
+		default:
 			colour = inRed
 		}
 		services = append(services, name+" "+s.colour(colour, state))
 	}
 	fmt.Fprintf(b, "services      %s\n", strings.Join(services, " · "))
-	if r.Services[backlog.Postgres] == backlog.OK {
-		events, letters := change{now: r.Outbox.Pending}, change{now: r.OpenDeadLetters()}
+	if !slices.Contains(r.Unknown, backlog.PartOutbox) {
+		events := change{now: r.Outbox.Pending}
 		if before != nil {
-			events.before, letters.before = &before.Outbox.Pending, new(before.OpenDeadLetters())
+			events.before = &before.Outbox.Pending
 		}
-		fmt.Fprintf(b, "outbox        %s pending", s.number(events))
+		fmt.Fprintf(b, "outbox        %s", s.number(events))
+		if r.Outbox.Pending >= backlog.MostPending {
+			fmt.Fprint(b, " or more")
+		}
+		fmt.Fprint(b, " pending")
 		if r.Outbox.Pending > 0 {
 			fmt.Fprintf(b, ", the oldest for %s", spanText(r.Outbox.OldestAgeSeconds))
 		}
 		if r.Outbox.Refused > 0 {
 			fmt.Fprintf(b, ", %s", s.colour(inRed, fmt.Sprintf("%d refused", r.Outbox.Refused)))
 		}
-		fmt.Fprintf(b, "\ndead letters  %s open", s.number(letters))
+		fmt.Fprintln(b)
+	}
+	if !slices.Contains(r.Unknown, backlog.PartDeadLetters) {
+		letters := change{now: r.OpenDeadLetters()}
+		if before != nil {
+			letters.before = new(before.OpenDeadLetters())
+		}
+		fmt.Fprintf(b, "dead letters  %s open", s.number(letters))
 		sign := ":"
 		for _, d := range r.DeadLetters {
 			fmt.Fprintf(b, "%s %d %s (%s)", sign, d.Open, Plain(d.Queue), Plain(d.Class)) // both come from message headers
 			sign = ","
 		}
 		fmt.Fprintln(b)
+	}
+	if u := r.Unfinished; u.Listings+u.Images > 0 {
+		fmt.Fprintf(b, "unfinished    %d adverts, %d images, for more than an hour\n", u.Listings, u.Images)
 	}
 	fmt.Fprintln(b)
 }

@@ -79,6 +79,7 @@ func TestStatusFrameOfTrouble(t *testing.T) {
 	before := api.NewReport(busy())
 	now := busy(func(r *backlog.Report) {
 		r.Services["management"], r.Services["postgres"] = "away", "away"
+		r.Unknown = []string{"rates", "outbox", "dead_letters", "platforms"}
 		r.Queues[0].Consumers, r.Queues[0].Ready, r.Queues[0].Rates = 0, 1300, backlog.Rates{}
 		r.Queues[1].Consumers, r.Queues[2].Ready = 0, 2
 		r.TaskQueues[0].Workers = 0
@@ -100,7 +101,15 @@ func TestStatusFrameOfTrouble(t *testing.T) {
 	require.Contains(t, got, "! platform kijiji: blocked, 6 refusals in a row (429)\n")
 	require.Contains(t, (&statusScreen{paint: true}).frame(api.NewReport(now), &before), "kijiji (\x1b[31mblocked\x1b[0m)")
 
-	now.Services["postgres"] = "ok"
+	now.Services["postgres"], now.Unknown = "slow", []string{"dead_letters"}
+	now.Outbox.Pending, now.Unfinished = backlog.MostPending, backlog.Unfinished{Listings: 3, Images: 2}
+	got = (&statusScreen{}).frame(api.NewReport(now), &before)
+	require.Contains(t, got, "services      postgres slow · ")
+	require.Regexp(t, `outbox +\+\d+ 100000 or more pending`, got)
+	require.NotContains(t, got, "dead letters  ")
+	require.Contains(t, got, "unfinished    3 adverts, 2 images, for more than an hour\n")
+
+	now.Services["postgres"], now.Unknown = "ok", nil
 	now.DeadLetters[0].Class, now.Limits[0].Host = "in\x1b[2Jvalid", "a\x1b]0;b"
 	got = (&statusScreen{}).frame(api.NewReport(now), &before)
 	require.NotContains(t, got, "\x1b", "what strangers wrote does not steer the terminal")

@@ -10,13 +10,28 @@ import (
 	"github.com/mtlrent/conveyor/domain/backlog"
 )
 
+// Each lane is visited once, by a loose index scan, for its oldest message; the others are counted up to a limit.
 const sqlOutboxWaiting = `
-SELECT count(*), count(*) FILTER (WHERE refusals > 0), min(created_at) FROM outbox WHERE published_at IS NULL`
+WITH RECURSIVE lanes AS (
+    (SELECT lane FROM outbox WHERE published_at IS NULL ORDER BY lane LIMIT 1)
+    UNION ALL
+    SELECT o.lane FROM lanes t CROSS JOIN LATERAL (
+        SELECT lane FROM outbox WHERE published_at IS NULL AND lane > t.lane ORDER BY lane LIMIT 1) o
+), oldest AS (
+    SELECT min(o.created_at) AS at FROM lanes t CROSS JOIN LATERAL (
+        SELECT created_at FROM outbox WHERE published_at IS NULL AND lane BETWEEN t.lane AND t.lane
+        ORDER BY lane, id LIMIT 1) o
+), counted AS (
+    SELECT count(*) AS pending, count(*) FILTER (WHERE refusals > 0) AS refused
+    FROM (SELECT refusals FROM outbox WHERE published_at IS NULL LIMIT $1) o
+)
+SELECT c.pending, c.refused, o.at FROM counted c, oldest o`
 
-// Waiting counts the messages that wait to be published, and says how long the oldest has waited.
+// Waiting counts the messages that wait to be published, up to backlog.MostPending, and says how long the oldest has
+// waited.
 func (o *Outbox) Waiting(ctx context.Context, now time.Time) (out backlog.Outbox, err error) {
 	var oldest *time.Time
-	err = o.pool.QueryRow(ctx, sqlOutboxWaiting).Scan(&out.Pending, &out.Refused, &oldest)
+	err = o.pool.QueryRow(ctx, sqlOutboxWaiting, backlog.MostPending).Scan(&out.Pending, &out.Refused, &oldest)
 	if err != nil {
 		return out, fmt.Errorf("count outbox: %w", err)
 	}

@@ -12,6 +12,34 @@ import (
 	"github.com/mtlrent/conveyor/domain/contract"
 )
 
+// A deep outbox is counted up to a limit, and its oldest message is found all the same, in whichever lane it is.
+func TestWaitingInADeepOutbox(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	o := db.NewOutbox(pool)
+	got, err := o.Waiting(t.Context(), start)
+	require.NoError(t, err)
+	require.Zero(t, got)
+	deep := func(lane string, n, minutes int) {
+		_, err := pool.Exec(t.Context(), `INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
+			SELECT gen_random_uuid(), $1, 'e', 'k', '{}', $2::timestamptz + n * interval '1 ms' FROM generate_series(1, $3::int) n`,
+			lane, after(minutes), n)
+		require.NoError(t, err)
+	}
+	deep("b", 3, 5)
+	deep("z", 1, 2)
+	got, err = o.Waiting(t.Context(), after(10))
+	require.NoError(t, err)
+	require.EqualValues(t, 4, got.Pending)
+	require.InDelta(t, 480, got.OldestAgeSeconds, 1)
+	deep("a", backlog.MostPending+10, 6)
+	got, err = o.Waiting(t.Context(), after(10))
+	require.NoError(t, err)
+	require.EqualValues(t, backlog.MostPending, got.Pending)
+	require.InDelta(t, 480, got.OldestAgeSeconds, 1)
+}
+
 func TestOpenByQueue(t *testing.T) {
 	t.Parallel()
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
@@ -127,9 +128,15 @@ func (s *Listings) Search(ctx context.Context, f ListingFilter) ([]ListingSummar
 			after = f.After.RentCents
 		}
 	}
-	rows, _ := s.pool.Query(ctx, sql, stated(f.Status), stated(f.Platform), stated(f.Neighbourhood), f.MinRentCents,
-		f.MaxRentCents, f.Bedrooms, f.MinBedrooms, west, south, east, north, stated(f.Text), id, after, f.Limit+1)
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ListingSummary])
+	args := []any{stated(f.Status), stated(f.Platform), stated(f.Neighbourhood), f.MinRentCents, f.MaxRentCents, f.Bedrooms,
+		f.MinBedrooms, west, south, east, north, stated(f.Text), id, after, f.Limit + 1}
+	var found []ListingSummary
+	var err error
+	if f.Text == "" {
+		found, err = searchListings(ctx, s.pool, sql, args)
+	} else {
+		found, err = s.searchText(ctx, sql, args)
+	}
 	if err != nil {
 		return nil, nil, refused(fmt.Errorf("search listings: %w", err))
 	}
@@ -137,6 +144,41 @@ func (s *Listings) Search(ctx context.Context, f ListingFilter) ([]ListingSummar
 		return Position{At: l.PublishedAt, RentCents: l.RentCents, ID: l.ID}
 	})
 	return found, next, nil
+}
+
+func searchListings(ctx context.Context, from interface {
+	Query(context.Context, string, ...any) (pgx.Rows, error)
+}, sql string, args []any) ([]ListingSummary, error) {
+	rows, _ := from.Query(ctx, sql, args...) // CollectRows reports its error
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[ListingSummary])
+}
+
+// Settings of one transaction. The last two leave the planner with bitmaps: it finds the text first, and sorts.
+const sqlTextPatience = `SELECT set_config('statement_timeout', '500ms', true)`
+
+const sqlTextFirst = `SELECT set_config('enable_indexscan', 'off', true), set_config('enable_seqscan', 'off', true)`
+
+// queryCanceled is the SQLSTATE of a statement that took longer than statement_timeout.
+const queryCanceled = "57014"
+
+// searchText searches with a text. The planner cannot know how many listings have words that few or none have, and then
+// reads all of them in the order of the answer. That is the best way to words that many have, so it is given half a
+// second; by then the words are rare, and finding them first is fast.
+func (s *Listings) searchText(ctx context.Context, sql string, args []any) (found []ListingSummary, err error) {
+	search := func(settings string) error {
+		return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) (err error) {
+			if _, err = tx.Exec(ctx, settings); err == nil {
+				found, err = searchListings(ctx, tx, sql, args)
+			}
+			return err
+		})
+	}
+	err = search(sqlTextPatience)
+	var late *pgconn.PgError
+	if errors.As(err, &late) && late.Code == queryCanceled {
+		err = search(sqlTextFirst)
+	}
+	return found, err
 }
 
 // A ListingDetail is everything we know of one advert, published or not.

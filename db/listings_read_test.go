@@ -2,10 +2,12 @@ package db_test
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -194,4 +196,40 @@ func TestDetail(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, l.ID(), *d.Audit.DuplicateOf)
 	require.Equal(t, reasons[:1], d.Audit.Reasons)
+}
+
+// A text that takes long to find in the order of the answer is looked for in another way, and found.
+func TestSearchForATextThatTakesLong(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	imported(t, s, "1")
+	tx, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "LOCK TABLE listings")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) })
+	waits := func() []time.Time { // the transactions that wait for the table
+		return query[time.Time](t, pool, `SELECT xact_start FROM pg_stat_activity WHERE datname = current_database()
+			AND wait_event_type = 'Lock' AND query LIKE '%tsquery%'`)
+	}
+	found := make(chan []db.ListingSummary, 1)
+	go func() {
+		got, _, err := s.Search(t.Context(), db.ListingFilter{Text: "louer", Limit: 10})
+		if err == nil {
+			found <- got
+		}
+		close(found)
+	}()
+	var first []time.Time
+	require.Eventually(t, func() bool { first = waits(); return len(first) == 1 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		second := waits()
+		return len(second) == 1 && second[0].After(first[0])
+	}, 10*time.Second, 10*time.Millisecond, "it takes too long, and another way is tried")
+	require.NoError(t, tx.Commit(t.Context()))
+	got, ok := <-found
+	require.True(t, ok)
+	require.Len(t, got, 1)
 }

@@ -43,6 +43,15 @@ const sqlCycleForget = `
 UPDATE platform_cycles SET ended_at = $3, note = 'another search' WHERE platform = $1 AND ended_at IS NULL
     AND EXISTS (SELECT FROM platforms WHERE name = $1 AND url <> $2)`
 
+// The adverts of a platform are counted by triggers. $2 leaves counts alone that were right to begin with: a platform
+// from before there were triggers has none, and End corrects what two scrapers at once may have counted wrong.
+const sqlPlatformCount = `
+UPDATE platforms SET counted = true, (adverts_known, adverts_failed, adverts_gone) = (
+    SELECT count(*) FILTER (WHERE gone_at IS NULL), count(*) FILTER (WHERE gone_at IS NULL AND failures > 0),
+        count(*) FILTER (WHERE gone_at IS NOT NULL)
+    FROM platform_adverts WHERE platform = $1)
+WHERE name = $1 AND NOT (counted AND $2)`
+
 // Configure stores the settings of a platform; those that an operator has set take precedence. It may be repeated. When
 // the search changes, the scraper starts over with the adverts of the new one.
 func (s *Platforms) Configure(ctx context.Context, name string, c scrape.Settings, now time.Time) error {
@@ -51,6 +60,7 @@ func (s *Platforms) Configure(ctx context.Context, name string, c scrape.Setting
 	b.Queue(sqlCycleForget, name, c.URL, now)
 	b.Queue(sqlPlatformConfigure, name, c.URL, c.Transport, c.Enabled, c.Delay.Milliseconds(), c.MaxPages,
 		c.Cooldown.Milliseconds())
+	b.Queue(sqlPlatformCount, name, true)
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("configure platform %s: %w", name, err)
 	}
@@ -178,10 +188,14 @@ const sqlPlatformResultsPages = `
 UPDATE platforms SET results_pages = greatest(results_pages, $2) WHERE name = $1`
 
 // The one query of a search page. It locks rows in the order of the IDs, or two of it would deadlock. An advert that
-// arrived lately in another way, such as from a scraper of another team, counts as visited.
+// arrived lately in another way, such as from a scraper of another team, counts as visited. What the open cycle sees
+// for the first time is added to its counts, which are made exact when it ends.
 const sqlAdvertsSeen = `
 WITH shown AS (
     SELECT t.* FROM unnest($2::text[], $3::text[], $4::text[]) AS t (platform_id, url, fingerprint) ORDER BY platform_id
+), before AS (
+    SELECT a.platform_id FROM shown s JOIN platform_adverts a ON a.platform = $1 AND a.platform_id = s.platform_id
+    WHERE a.seen_cycle >= $6
 ), seen AS (
     INSERT INTO platform_adverts AS a (platform, platform_id, url, fingerprint, seen_at, seen_cycle,
         visited_at, visited_fingerprint)
@@ -193,6 +207,12 @@ WITH shown AS (
         seen_at = excluded.seen_at, seen_cycle = greatest(a.seen_cycle, excluded.seen_cycle), missed = 0,
         retry_at = CASE WHEN a.gone_at IS NULL OR excluded.seen_cycle <= a.seen_cycle + 1 THEN a.retry_at END
     RETURNING *
+), counted AS (
+    UPDATE platform_cycles c SET seen = c.seen + n.seen, skipped = c.skipped + n.skipped
+    FROM (SELECT count(*) AS seen, count(*) FILTER (WHERE visited_at > $7 AND visited_fingerprint = fingerprint
+            AND gone_at IS NULL) AS skipped
+        FROM seen WHERE platform_id NOT IN (SELECT platform_id FROM before)) n
+    WHERE c.platform = $1 AND c.cycle = $6 AND c.ended_at IS NULL AND n.seen > 0
 )
 SELECT platform_id, CASE
     WHEN gone_at IS NOT NULL THEN 'returned'
@@ -341,19 +361,20 @@ func (s *Platforms) Gone(ctx context.Context, ref listing.Ref, cycle int64, reas
 }
 
 const sqlAdvertFailed = `
-UPDATE platform_adverts SET failures = failures + 1, failure = $3,
-    retry_at = $4::timestamptz + ($5::interval[])[least(failures + 1, cardinality($5))]
-WHERE platform = $1 AND platform_id = $2`
-
-const sqlCycleFailed = `UPDATE platform_cycles SET failed = failed + 1 WHERE platform = $1 AND cycle = $2`
+WITH visit AS (
+    UPDATE platform_adverts SET failures = failures + 1, failure = $3,
+        retry_at = $4::timestamptz + ($5::interval[])[least(failures + 1, cardinality($5))]
+    WHERE platform = $1 AND platform_id = $2
+    RETURNING 1
+)
+UPDATE platform_cycles SET failed = failed + 1 WHERE platform = $1 AND cycle = $6 AND EXISTS (SELECT FROM visit)`
 
 // Failed stores that an advert's detail page could not be read, and why. It is visited again after the wait that
 // scrape.RevisitWaits gives for its failures in a row.
 func (s *Platforms) Failed(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error {
-	b := new(pgx.Batch)
-	b.Queue(sqlAdvertFailed, ref.Platform, ref.PlatformID, clipReason(reason), now, scrape.RevisitWaits)
-	b.Queue(sqlCycleFailed, ref.Platform, cycle)
-	if err := write(ctx, s.pool, b); err != nil {
+	_, err := s.pool.Exec(ctx, sqlAdvertFailed, ref.Platform, ref.PlatformID, clipReason(reason), now,
+		scrape.RevisitWaits, cycle)
+	if err != nil {
 		return fmt.Errorf("store the failure of %s: %w", ref, err)
 	}
 	return nil
@@ -528,7 +549,10 @@ func (s *Platforms) End(ctx context.Context, name string, cycle int64, note stri
 				return err
 			}
 		}
-		_, err = tx.Exec(ctx, sqlPlatformCooldown, name, now)
+		if _, err = tx.Exec(ctx, sqlPlatformCooldown, name, now); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, sqlPlatformCount, name, false)
 		return err
 	})
 	if err != nil {

@@ -89,26 +89,20 @@ SELECT name, url, transport, coalesce(set_enabled, enabled), coalesce(set_delay_
     enabled, delay_ms / 1000.0::float8, max_pages, cooldown_ms / 1000.0::float8,
     paused, next_cycle_at, next_request_at, last_success_at, refusals, refused_reason, blocked_until, suspect_at,
     suspect_reason, trouble_at, trouble,
-    n.known, n.failed, n.gone
-FROM platforms p, LATERAL (SELECT count(*) FILTER (WHERE gone_at IS NULL),
-    count(*) FILTER (WHERE gone_at IS NULL AND failures > 0), count(*) FILTER (WHERE gone_at IS NOT NULL)
-    FROM platform_adverts a WHERE a.platform = p.name) n (known, failed, gone)
+    adverts_known, adverts_failed, adverts_gone
+FROM platforms
 WHERE $1::text IS NULL OR name = $1
 ORDER BY name`
 
-// The last two cycles of each platform. What a cycle has seen is stored when it ends; of the one under way it is
-// counted.
+// The last two cycles of each platform. Which of a cycle's visits were rejected is known later than the visits.
 const sqlPlatformCycles = `
-SELECT p.name, c.cycle, c.started_at, c.ended_at, c.complete, c.note, c.pages, c.total,
-    CASE WHEN c.ended_at IS NULL THEN n.seen ELSE c.seen END,
-    CASE WHEN c.ended_at IS NULL THEN n.skipped ELSE c.skipped END,
+SELECT p.name, c.cycle, c.started_at, c.ended_at, c.complete, c.note, c.pages, c.total, c.seen, c.skipped,
     c.new, c.changed, c.stale, c.returned, c.failed, c.gone, c.refusals,
     (SELECT count(*) FROM platform_adverts a JOIN raw_listings r USING (platform, platform_id)
         WHERE a.platform = p.name AND a.visited_at BETWEEN c.started_at AND coalesce(c.ended_at, 'infinity')
             AND r.status = 'rejected')
 FROM platforms p CROSS JOIN LATERAL (
     SELECT * FROM platform_cycles WHERE platform = p.name ORDER BY cycle DESC LIMIT 2) c
-LEFT JOIN LATERAL ` + sqlCycleSeenAdverts + ` n (seen, skipped) ON c.ended_at IS NULL
 WHERE $1::text IS NULL OR p.name = $1
 ORDER BY p.name, c.cycle`
 
@@ -133,7 +127,7 @@ func (s *Platforms) read(ctx context.Context, name string, now time.Time) (list 
 	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
 		func(tx pgx.Tx) error {
 			list = nil
-			rows, _ := tx.Query(ctx, sqlPlatformCycles, stated(name), scrape.StaleAfter)
+			rows, _ := tx.Query(ctx, sqlPlatformCycles, stated(name))
 			cycles := map[string][]PlatformCycle{}
 			var of string
 			var c PlatformCycle

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -273,7 +272,7 @@ func TestArchiveWhatIsGone(t *testing.T) {
 	}
 	require.NoError(t, s.Gone(t.Context(), listing.Ref{Platform: "kijiji", PlatformID: "1000000001"}, 1, "removed", s.now))
 	s.now = s.now.Add(time.Minute)
-	_, n, err := listings.ArchiveStale(t.Context(), s.now.Add(-48*time.Hour), uuid.Nil, 10, s.now)
+	_, n, err := listings.ArchiveStale(t.Context(), s.now.Add(-48*time.Hour), listing.Cursor{}, tenOfAll, s.now)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, 1, s.count(t, `SELECT count(*) FROM listings WHERE status = 'archived' AND platform_id = '1000000001'`))
@@ -488,4 +487,48 @@ func TestAdvertsThatCannotBeRead(t *testing.T) {
 	require.Equal(t, 8, p.Current.Failed)
 	s.found(t, 1, "1000000001", scrape.New, 90_000)
 	require.Zero(t, s.get(t).Adverts.Failed)
+}
+
+// A platform from before its adverts were counted as they are written is counted by the next bootstrap, once.
+func TestAdvertsAreCountedAfterAnUpgrade(t *testing.T) {
+	t.Parallel()
+	s := scraper(t)
+	s.begin(t)
+	s.page(t, 1, 1, "1000000001", "1000000002", "1000000003")
+	require.NoError(t, s.Failed(t.Context(), listing.Ref{Platform: "kijiji", PlatformID: "1000000001"}, 1, "x", s.now))
+	require.NoError(t, s.Gone(t.Context(), listing.Ref{Platform: "kijiji", PlatformID: "1000000003"}, 1, "removed", s.now))
+	want := db.PlatformAdverts{Known: 2, Failed: 1, Gone: 1}
+	require.Equal(t, want, s.get(t).Adverts)
+	for _, before := range []string{"counted = false, adverts_known = 0, adverts_failed = 0, adverts_gone = 0",
+		"counted = true"} {
+		_, err := s.pool.Exec(t.Context(), "UPDATE platforms SET "+before)
+		require.NoError(t, err)
+		require.NoError(t, s.Configure(t.Context(), "kijiji", kijiji, s.now))
+		require.Equal(t, want, s.get(t).Adverts)
+	}
+	_, err := s.pool.Exec(t.Context(), "UPDATE platforms SET adverts_known = 99")
+	require.NoError(t, err)
+	require.NoError(t, s.End(t.Context(), "kijiji", 1, "", s.now))
+	require.Equal(t, want, s.get(t).Adverts, "the end of a cycle counts again")
+}
+
+// What an open cycle has seen is counted as it is seen, and a page that is stored again counts nothing twice.
+func TestAnOpenCycleCountsWhatItSees(t *testing.T) {
+	t.Parallel()
+	s := scraper(t)
+	s.begin(t)
+	s.page(t, 1, 1, "1000000001", "1000000002")
+	s.found(t, 1, "1000000001", scrape.New, 90_000)
+	require.NoError(t, s.End(t.Context(), "kijiji", 1, "", s.now))
+	s.now = s.now.Add(time.Minute)
+	plan := s.begin(t)
+	for range 3 {
+		s.page(t, plan.Cycle, 1, "1000000001", "1000000002", "1000000003")
+	}
+	s.page(t, plan.Cycle, 2, "1000000003", "1000000004")
+	c := s.get(t).Current
+	require.Equal(t, []int{4, 1}, []int{c.Seen, c.Skipped})
+	require.NoError(t, s.End(t.Context(), "kijiji", plan.Cycle, "", s.now))
+	c = s.get(t).Last
+	require.Equal(t, []int{4, 1}, []int{c.Seen, c.Skipped})
 }

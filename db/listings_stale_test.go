@@ -18,11 +18,14 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
+// tenOfAll is a window that looks at everything there is.
+var tenOfAll = listing.Window{Look: 1000, Take: 10}
+
 // archive archives the listings that were last seen up to an hour after the start, and checks their number.
 func archive(t testing.TB, s *db.Listings, want int) {
 	t.Helper()
 
-	_, n, err := s.ArchiveStale(t.Context(), after(60), uuid.Nil, 500, after(60*48))
+	_, n, err := s.ArchiveStale(t.Context(), after(60), listing.Cursor{}, tenOfAll, after(60*48))
 	require.NoError(t, err)
 	require.Equal(t, want, n)
 }
@@ -90,16 +93,17 @@ func TestArchiveStaleInBatches(t *testing.T) {
 	for n := range 25 {
 		imported(t, s, fmt.Sprint(n))
 	}
-	last, n, err := s.ArchiveStale(t.Context(), after(60), uuid.Nil, 10, after(100))
+	last, n, err := s.ArchiveStale(t.Context(), after(60), listing.Cursor{}, tenOfAll, after(100))
 	require.NoError(t, err)
 	require.Equal(t, 10, n)
-	require.Equal(t, int64(10), count(t, pool, "listings WHERE status = 'archived' AND id <= $1", last))
+	require.Equal(t, int64(10), count(t, pool, "listings WHERE status = 'archived' AND (published_at, id) >= ($1, $2)",
+		last.At, last.ID))
 	var both sync.WaitGroup
 	for range 2 {
 		both.Go(func() {
-			at, n, err := last, 10, error(nil)
-			for n == 10 && err == nil {
-				at, n, err = s.ArchiveStale(t.Context(), after(60), at, 10, after(100))
+			at, err := last, error(nil)
+			for at != (listing.Cursor{}) && err == nil {
+				at, _, err = s.ArchiveStale(t.Context(), after(60), at, tenOfAll, after(100))
 			}
 			if err != nil {
 				t.Error(err)
@@ -108,12 +112,55 @@ func TestArchiveStaleInBatches(t *testing.T) {
 	}
 	both.Wait()
 	for n > 0 { // rows that one had locked, the other left for later
-		_, n, err = s.ArchiveStale(t.Context(), after(60), uuid.Nil, 100, after(100))
+		_, n, err = s.ArchiveStale(t.Context(), after(60), listing.Cursor{}, tenOfAll, after(100))
 		require.NoError(t, err)
 	}
 	require.Equal(t, int64(25), count(t, pool, "listings WHERE status = 'archived'"))
 	require.Equal(t, int64(25), count(t, pool, "outbox WHERE routing_key = $1", contract.ListingArchived))
 	require.Equal(t, int64(25), count(t, pool, "listing_events WHERE new_status = 'archived'"))
+}
+
+// A walk goes on from what was looked at, whether anything was archived or not, and locks nothing else.
+func TestArchiveStaleLooksAtAWindow(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	for n := range 25 {
+		imported(t, s, fmt.Sprint(n))
+	}
+	_, err := pool.Exec(t.Context(), "UPDATE raw_listings SET last_scraped_at = $1 WHERE platform_id <> '7'", after(90))
+	require.NoError(t, err)
+	archived, calls := 0, 0
+	for at := (listing.Cursor{}); calls == 0 || at != (listing.Cursor{}); calls++ {
+		var n int
+		at, n, err = s.ArchiveStale(t.Context(), after(60), at, listing.Window{Look: 4, Take: 2}, after(100))
+		require.NoError(t, err)
+		archived += n
+	}
+	require.Equal(t, 1, archived)
+	require.Equal(t, 8, calls, "seven windows and the end")
+	require.Equal(t, []string{"7"}, query[string](t, pool, "SELECT platform_id FROM listings WHERE status = 'archived'"))
+}
+
+// A window ends with the last listing that may be archived at once: the others of it are the next one's.
+func TestArchiveStaleTakesNoMoreThanItMay(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	for n := range 10 {
+		imported(t, s, fmt.Sprint(n))
+	}
+	var took []int
+	for at := (listing.Cursor{}); len(took) == 0 || at != (listing.Cursor{}); {
+		var n int
+		var err error
+		at, n, err = s.ArchiveStale(t.Context(), after(60), at, listing.Window{Look: 7, Take: 3}, after(100))
+		require.NoError(t, err)
+		took = append(took, n)
+	}
+	require.Equal(t, []int{3, 3, 3, 1, 0}, took)
 }
 
 // A scrape that comes while its listing is being archived is either seen by the check or brings the listing back.
@@ -167,7 +214,7 @@ func TestArchiveStaleOfARefusedEdit(t *testing.T) {
 	r = receive(t, s, arrival(l.Ref, "another edit", 100))
 	reject(t, s, l.Ref, r.Revision, 100)
 	require.Equal(t, int64(1), count(t, pool, "raw_listings WHERE refused_at = $1", after(70)), "since the first time")
-	_, n, err := s.ArchiveStale(t.Context(), after(71), uuid.Nil, 10, after(200))
+	_, n, err := s.ArchiveStale(t.Context(), after(71), listing.Cursor{}, tenOfAll, after(200))
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.True(t, receive(t, s, arrival(l.Ref, "another edit", 110)).Settled, "there is nothing to bring back")
@@ -219,8 +266,9 @@ func TestOrphanedDuplicates(t *testing.T) {
 	fresh := duplicate("fresh", 90)
 	duplicate("stale", 0)
 	orphans := func() []listing.Restart {
-		got, err := s.OrphanedDuplicates(t.Context(), after(60), uuid.Nil, 10)
+		got, next, err := s.OrphanedDuplicates(t.Context(), after(60), uuid.Nil, tenOfAll)
 		require.NoError(t, err)
+		require.Equal(t, original.ID(), next)
 		return got
 	}
 	require.Empty(t, orphans(), "the original is there")
@@ -234,15 +282,49 @@ func TestOrphanedDuplicates(t *testing.T) {
 	require.Empty(t, orphans())
 }
 
+// The duplicates of one listing are found together, however few are looked at or taken at once.
+func TestOrphanedDuplicatesInWindows(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	for n := range 4 {
+		original := imported(t, s, fmt.Sprint("original", n))
+		for d := range 3 {
+			l := normalized(listing.Ref{Platform: "kangalou", PlatformID: fmt.Sprint(n, d)})
+			r := receive(t, s, arrival(l.Ref, l.Title, 90))
+			require.NoError(t, s.SaveNormalized(t.Context(), l, r.Revision, after(90)))
+			require.NoError(t, s.SaveDuplicate(t.Context(), l.Ref, r.Revision, original.ID(), nil, runOf(l.Ref)))
+		}
+	}
+	_, err := pool.Exec(t.Context(), "UPDATE listings SET status = 'archived' WHERE platform_id <> 'original2'")
+	require.NoError(t, err)
+	for _, n := range []listing.Window{{Look: 1, Take: 1}, {Look: 5, Take: 100}, {Look: 100, Take: 4}, {Look: 100, Take: 100}} {
+		seen := map[listing.Ref]int{}
+		for last, first := uuid.Nil, true; first || last != uuid.Nil; first = false {
+			found, next, err := s.OrphanedDuplicates(t.Context(), after(60), last, n)
+			require.NoError(t, err)
+			for _, r := range found {
+				seen[r.Ref]++
+			}
+			last = next
+		}
+		require.Len(t, seen, 9, "%+v", n)
+		for ref, times := range seen {
+			require.Equal(t, 1, times, "%s, %+v", ref, n)
+		}
+	}
+}
+
 func TestArchiveStaleWithPostgresAway(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
 	pool.Close()
 	s := db.NewListings(pool)
-	_, _, err := s.ArchiveStale(t.Context(), start, uuid.Nil, 10, start)
+	_, _, err := s.ArchiveStale(t.Context(), start, listing.Cursor{}, tenOfAll, start)
 	requireClass(t, "transient", err)
-	_, err = s.OrphanedDuplicates(t.Context(), start, uuid.Nil, 10)
+	_, _, err = s.OrphanedDuplicates(t.Context(), start, uuid.Nil, tenOfAll)
 	requireClass(t, "transient", err)
 	require.False(t, errors.Is(err, pgx.ErrNoRows))
 }

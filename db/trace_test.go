@@ -72,7 +72,8 @@ func TestArchivedRemembersItsTrace(t *testing.T) {
 	s := db.NewListings(pool)
 	imported(t, s, "1")
 	here := api.NewSpanContext(api.SpanContextConfig{TraceID: api.TraceID{1, 2}, SpanID: api.SpanID{3}})
-	_, n, err := s.ArchiveStale(api.ContextWithSpanContext(t.Context(), here), after(60), uuid.Nil, 10, after(99))
+	_, n, err := s.ArchiveStale(api.ContextWithSpanContext(t.Context(), here), after(60), listing.Cursor{}, tenOfAll,
+		after(99))
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, []string{"00-" + here.TraceID().String() + "-" + here.SpanID().String() + "-00"},

@@ -23,6 +23,7 @@ import (
 var (
 	replays *activities.Replays
 	stales  *activities.Staleness
+	resumes *activities.Unfinished
 	rerun   = listing.Replay{
 		ID: uuid.MustParse("0e0d5b2e-9f5e-4c8e-8d3f-0f5f4b1f7a10"), Stage: listing.StageNormalize, Rate: 20, By: "olga",
 		Filter: listing.ReplayFilter{Platform: "kijiji"},
@@ -35,6 +36,7 @@ func newReplayEnv(t *testing.T) *testsuite.TestWorkflowEnvironment {
 	env := newEnv(t)
 	env.RegisterActivity(replays)
 	env.RegisterActivity(stales)
+	env.RegisterActivity(resumes)
 	return env
 }
 
@@ -178,12 +180,49 @@ func TestArchiveStaleInBatches(t *testing.T) {
 		Return(answer("archive", batch(a, 500, true), batch(b, 3, false))).Times(2)
 	env.OnActivity(stales.RestartDuplicates, mock.Anything, mock.Anything).
 		Return(answer("restart", batch(b, 100, true), batch(a, 0, false))).Times(2)
+	env.OnActivity(resumes.ResumeListings, mock.Anything, mock.Anything).
+		Return(answer("adverts", batch(a, 4, true), batch(b, 2, false))).Times(2)
+	env.OnActivity(resumes.ResumeImages, mock.Anything, mock.Anything).Return(answer("images", batch(b, 5, false))).Once()
 	env.ExecuteWorkflow(workflows.ArchiveStale, workflows.StaleInput{})
 	require.NoError(t, env.GetWorkflowError())
 	var result workflows.StaleResult
 	require.NoError(t, env.GetWorkflowResult(&result))
-	require.Equal(t, workflows.StaleResult{Archived: 503, Restarted: 100}, result)
+	require.Equal(t, workflows.StaleResult{Archived: 503, Restarted: 100, Resumed: 6, Images: 5}, result)
 	require.Equal(t, []string{
 		"archive after 0000", "archive after " + a.String()[:4], "restart after 0000", "restart after " + b.String()[:4],
+		"adverts after 0000", "adverts after " + a.String()[:4], "images after 0000",
 	}, order)
+}
+
+// A check that has become long goes on in another run where it was, with its counts.
+func TestArchiveStaleContinues(t *testing.T) {
+	t.Parallel()
+
+	env := newReplayEnv(t)
+	at := activities.StaleBatch{At: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), Last: uuid.New(), Done: 9, More: true}
+	env.OnActivity(resumes.ResumeListings, mock.Anything, at).Return(
+		func(_ context.Context, b activities.StaleBatch) (activities.StaleBatch, error) {
+			env.SetContinueAsNewSuggested(true)
+			return b, nil
+		}).Once()
+	env.ExecuteWorkflow(workflows.ArchiveStale, workflows.StaleInput{
+		Step: 2, From: at, Done: workflows.StaleResult{Archived: 3},
+	})
+	var next *workflow.ContinueAsNewError
+	require.ErrorAs(t, env.GetWorkflowError(), &next)
+	var in workflows.StaleInput
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &in))
+	require.Equal(t, workflows.StaleInput{Step: 2, From: at, Done: workflows.StaleResult{Archived: 3, Resumed: 9}}, in)
+}
+
+// A run of a release before it resumed what is unfinished ends as it would have.
+func TestArchiveStaleBeforeItResumed(t *testing.T) {
+	t.Parallel()
+
+	env := newReplayEnv(t)
+	env.OnGetVersion("resume-unfinished", workflow.DefaultVersion, workflow.Version(1)).Return(workflow.DefaultVersion)
+	env.OnActivity(stales.ArchiveStaleListings, mock.Anything, mock.Anything).Return(activities.StaleBatch{Done: 1}, nil).Once()
+	env.OnActivity(stales.RestartDuplicates, mock.Anything, mock.Anything).Return(activities.StaleBatch{}, nil).Once()
+	env.ExecuteWorkflow(workflows.ArchiveStale, workflows.StaleInput{})
+	require.NoError(t, env.GetWorkflowError())
 }

@@ -59,6 +59,7 @@ var do struct {
 	*activities.Images
 	*activities.Replays
 	*activities.Staleness
+	*activities.Unfinished
 	*activities.Cycles
 	*activities.Visits
 	*activities.Drafts

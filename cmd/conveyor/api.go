@@ -60,6 +60,7 @@ func (h *house) parts(waiting *telemetry.Backlog) []api.Part {
 // backlog reads the backlog of every service, and of each system.
 func (h *house) backlog(inspector *bridge.Inspector) *telemetry.Backlog {
 	b := &telemetry.Backlog{
+		Postgres: h.pool.Ping,
 		Outbox: func(ctx context.Context) (backlog.Outbox, error) {
 			return db.NewOutbox(h.pool).Waiting(ctx, time.Now())
 		},

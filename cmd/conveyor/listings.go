@@ -17,6 +17,7 @@ import (
 	"github.com/mtlrent/conveyor/bridge"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform"
 	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/internal/blob"
@@ -31,18 +32,19 @@ import (
 
 // The concrete stores and tools of listings implement the interfaces of its activities.
 var (
-	_ activities.ListingStore = (*db.Listings)(nil)
-	_ activities.ImageStore   = (*db.Listings)(nil)
-	_ activities.ReplayStore  = (*db.Replays)(nil)
-	_ activities.StaleStore   = (*db.Listings)(nil)
-	_ activities.CycleStore   = (*db.Platforms)(nil)
-	_ activities.SiteStore    = (*db.Platforms)(nil)
-	_ activities.AdvertStore  = (*db.Platforms)(nil)
-	_ activities.ImageBlobs   = (*blob.Store)(nil)
-	_ activities.ImageSource  = (*fetch.Client)(nil)
-	_ activities.PageSource   = (*fetch.Client)(nil)
-	_ activities.PageSource   = (*browser.Browser)(nil)
-	_ activities.RobotsSource = (*fetch.Robots)(nil)
+	_ activities.ListingStore    = (*db.Listings)(nil)
+	_ activities.ImageStore      = (*db.Listings)(nil)
+	_ activities.ReplayStore     = (*db.Replays)(nil)
+	_ activities.StaleStore      = (*db.Listings)(nil)
+	_ activities.UnfinishedStore = (*db.Listings)(nil)
+	_ activities.CycleStore      = (*db.Platforms)(nil)
+	_ activities.SiteStore       = (*db.Platforms)(nil)
+	_ activities.AdvertStore     = (*db.Platforms)(nil)
+	_ activities.ImageBlobs      = (*blob.Store)(nil)
+	_ activities.ImageSource     = (*fetch.Client)(nil)
+	_ activities.PageSource      = (*fetch.Client)(nil)
+	_ activities.PageSource      = (*browser.Browser)(nil)
+	_ activities.RobotsSource    = (*fetch.Robots)(nil)
 )
 
 // listings is rental adverts: scraping them, the pipeline, its replays, images and staleness.
@@ -65,10 +67,23 @@ func (h *house) listings() system {
 			b.Limits = func(ctx context.Context) ([]backlog.Host, error) {
 				return limit.Waits(ctx, h.redis, imageLimiter, maxHosts, time.Now())
 			}
-			b.Platforms = h.scraperStates
+			b.Platforms, b.Unfinished = h.scraperStates, h.unfinished
 		},
 		bootstrap: h.bootstrapScrapers,
 	}
+}
+
+// fetchesImages says whether images are fetched, and by this deployment.
+func (h *house) fetchesImages() bool {
+	return h.config.Images.Fetch && slices.Contains(h.config.Listings.Stages, listing.StageImages)
+}
+
+// unfinished counts the adverts and images that the staleness check would resume.
+func (h *house) unfinished(ctx context.Context) (backlog.Unfinished, error) {
+	now := time.Now()
+	return db.NewListings(h.pool).CountUnfinished(ctx, now.Add(-listing.UnfinishedAfter),
+		now.Add(-h.config.Listings.StaleAfter), slices.Contains(h.config.Listings.Stages, listing.StageNormalize),
+		h.fetchesImages())
 }
 
 // imageLimiter names the limiter of image downloads, in Redis and in metrics.
@@ -102,6 +117,10 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 			&activities.Listings{Store: store, WithoutImages: !h.config.Images.Fetch, Now: time.Now},
 			&activities.Replays{Store: db.NewReplays(h.pool), Start: h.launch, Now: time.Now},
 			&activities.Staleness{Store: store, Start: h.launch, After: h.config.Listings.StaleAfter, Now: time.Now},
+			&activities.Unfinished{
+				Store: store, Start: h.launch, Stages: h.config.Listings.Stages, Images: h.fetchesImages(),
+				After: h.config.Listings.StaleAfter, Now: time.Now,
+			},
 			&activities.Cycles{Store: platforms, Now: time.Now},
 		}},
 		{Queue: workflows.QueueImages, Slots: h.config.Worker.ImageSlots, Activities: []any{

@@ -15,7 +15,10 @@ import (
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-var _ activities.Starter = (*launch.Launch)(nil)
+var (
+	_ activities.Starter = (*launch.Launch)(nil)
+	_ activities.Resumer = (*launch.Launch)(nil)
+)
 
 type workerCmd struct{}
 

@@ -3,17 +3,20 @@ package backlog
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
-// A Report is the backlog of all services, as of At. A service that did not answer is Away in Services, and its part is
-// empty.
+// A Report is the backlog of all services, as of At. A part whose question was not answered is in Unknown, and empty.
 type Report struct {
 	At          time.Time
-	Services    map[string]string // by name: ok, or away when the service did not answer and its part below is empty
+	Services    map[string]string // by name: ok, slow or away
+	Unknown     []string          // parts without an answer: outbox dead_letters queues rates …
 	Warnings    []string          // everything that an operator should look at, in one list
 	Outbox      Outbox
 	DeadLetters []DeadCount
@@ -21,7 +24,23 @@ type Report struct {
 	TaskQueues  []TaskQueue
 	Limits      []Host    // hosts with no free turn now, the longest wait first
 	Platforms   []Scraper // state of the scrapers of rental sites
+	Unfinished  Unfinished
 }
+
+// The parts of a report that are asked for by themselves.
+const (
+	PartOutbox      = "outbox"
+	PartDeadLetters = "dead_letters"
+	PartQueues      = "queues"
+	PartRates       = "rates"
+	PartTaskQueues  = "task_queues"
+	PartLimits      = "limits"
+	PartPlatforms   = "platforms"
+	PartUnfinished  = "unfinished"
+)
+
+// Knows reports whether a part of the report was answered.
+func (r *Report) Knows(part string) bool { return !slices.Contains(r.Unknown, part) }
 
 // The services whose backlogs a report holds.
 const (
@@ -38,6 +57,7 @@ var Services = []string{Postgres, RabbitMQ, Management, Temporal, Redis}
 // The states of a service in a report.
 const (
 	OK   = "ok"
+	Slow = "slow" // it answers, but not every question in time
 	Away = "away"
 )
 
@@ -61,10 +81,13 @@ type Rates struct {
 	AckRate     *float64 // messages a second that are acknowledged
 }
 
+// MostPending is how far the outbox is counted: where as many wait, there may be more.
+const MostPending = 100_000
+
 // Outbox is the messages that wait to be published.
 type Outbox struct {
-	Pending          int64   // messages
-	Refused          int64   // pending ones that the broker has returned or refused before
+	Pending          int64   // messages, counted up to MostPending
+	Refused          int64   // of those, the ones that the broker has returned or refused before
 	OldestAgeSeconds float64 // age of the oldest pending message; 0 when there is none
 }
 
@@ -122,6 +145,25 @@ type AdvertCount struct {
 	Gone   int64
 }
 
+// MostUnfinished is how many unfinished adverts, and images, are counted among: where there are as many, there may be
+// more.
+const MostUnfinished = 1000
+
+// Unfinished counts what has been on its way for more than an hour, while nothing may be working on it. The staleness
+// check resumes it.
+type Unfinished struct {
+	Listings int64 // adverts whose newest revision was not brought to its end
+	Images   int64 // pending ones; they may also wait for their host's turn
+}
+
+// atMost is a count as text that goes up to a limit.
+func atMost(n, limit int64) string {
+	if n >= limit {
+		return fmt.Sprintf("%d or more", n)
+	}
+	return strconv.FormatInt(n, 10)
+}
+
 // The longest waits without a warning.
 const (
 	lateEvent = 30 * time.Second // an outbox message is published within milliseconds
@@ -136,15 +178,24 @@ func (r *Report) Judge() {
 	r.Warnings = []string{}
 	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
 	for _, name := range Services {
-		if r.Services[name] == Away {
+		switch r.Services[name] {
+		case Away:
 			warn("%s is away", name)
+		case Slow:
+			warn("%s is slow", name)
 		}
 	}
+	if len(r.Unknown) > 0 && slices.Contains(slices.Collect(maps.Values(r.Services)), Slow) {
+		warn("not known, for want of an answer in time: %s", strings.Join(r.Unknown, ", "))
+	}
 	if age := seconds(r.Outbox.OldestAgeSeconds); age > lateEvent {
-		warn("outbox: the oldest of %d messages waits for %s", r.Outbox.Pending, age.Round(time.Second))
+		warn("outbox: the oldest of %s messages waits for %s", atMost(r.Outbox.Pending, MostPending), age.Round(time.Second))
 	}
 	if r.Outbox.Refused > 0 {
 		warn("outbox: messages that the broker refuses: %d", r.Outbox.Refused)
+	}
+	if n := r.Unfinished.Listings; n > 0 {
+		warn("adverts that were begun more than an hour ago and are not finished: %s", atMost(n, MostUnfinished))
 	}
 	for i := range r.Queues {
 		r.Queues[i].Warning = r.Queues[i].trouble()

@@ -51,18 +51,7 @@ func (l *Launch) Listing(ctx context.Context, ref listing.Ref, a Arrival, summar
 func (l *Launch) listing(
 	ctx context.Context, ref listing.Ref, a Arrival, summary string, priority temporal.Priority,
 ) error {
-	in := workflows.ListingInput{Ref: ref, Summary: summary, Stages: l.Stages, Arrival: a}
-	o := client.StartWorkflowOptions{
-		ID:                                       ref.WorkflowID(),
-		TaskQueue:                                workflows.QueueListings,
-		EnableEagerStart:                         priority == temporal.Priority{}, // or it would bypass the queue's order
-		Priority:                                 priority,
-		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		StaticSummary:                            summary,
-		TypedSearchAttributes: temporal.NewSearchAttributes(
-			workflows.PlatformKey.ValueSet(ref.Platform), workflows.StageKey.ValueSet(a.Stage),
-		),
-	}
+	in, o := l.listingStart(ref, a, summary, priority)
 	_, err := l.Temporal.ExecuteWorkflow(ctx, o, workflows.Listing, in)
 	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
 		// It may end in between: then this starts it, and its run gets the arrival from the signal only.
@@ -73,6 +62,23 @@ func (l *Launch) listing(
 		return fmt.Errorf("start %s: %w", o.ID, err)
 	}
 	return nil
+}
+
+// listingStart is how the workflow of an advert is started when none is running.
+func (l *Launch) listingStart(ref listing.Ref, a Arrival, summary string, priority temporal.Priority) (
+	workflows.ListingInput, client.StartWorkflowOptions,
+) {
+	return workflows.ListingInput{Ref: ref, Summary: summary, Stages: l.Stages, Arrival: a}, client.StartWorkflowOptions{
+		ID:                                       ref.WorkflowID(),
+		TaskQueue:                                workflows.QueueListings,
+		EnableEagerStart:                         priority == temporal.Priority{}, // or it would bypass the queue's order
+		Priority:                                 priority,
+		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		StaticSummary:                            summary,
+		TypedSearchAttributes: temporal.NewSearchAttributes(
+			workflows.PlatformKey.ValueSet(ref.Platform), workflows.StageKey.ValueSet(a.Stage),
+		),
+	}
 }
 
 // Image fetches one image of a listing, outside of any workflow. When it returns nil the work is durably accepted. An

@@ -23,12 +23,15 @@ const lowPriority = 5
 // RestartListing takes an advert through the pipeline again, behind all adverts that were scraped. While it is being
 // processed the request joins its workflow, at that one's priority.
 func (l *Launch) RestartListing(ctx context.Context, r listing.Restart) error {
-	summary := r.Ref.String()
-	if r.Title != "" {
-		summary = AdvertSummary(r.Title, r.RentCents)
-	}
-	return l.listing(ctx, r.Ref, Arrival{Stage: r.Stage, Revision: r.Revision, Force: true}, summary,
+	return l.listing(ctx, r.Ref, Arrival{Stage: r.Stage, Revision: r.Revision, Force: true}, restartSummary(r),
 		temporal.Priority{PriorityKey: lowPriority})
+}
+
+func restartSummary(r listing.Restart) string {
+	if r.Title == "" {
+		return r.Ref.String()
+	}
+	return AdvertSummary(r.Title, r.RentCents)
 }
 
 // Replay starts a replay. When it returns nil the work is durably accepted. One ID is one replay: a second

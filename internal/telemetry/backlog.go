@@ -1,7 +1,9 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"strconv"
 	"sync"
@@ -14,7 +16,7 @@ import (
 )
 
 const (
-	askTimeout = 2 * time.Second // a service that takes longer is reported as away
+	askTimeout = 2 * time.Second // for each question; a service that answers none of its questions in time is away
 	fresh      = time.Second     // the least time between two questions to the services, however many requests there are
 )
 
@@ -22,13 +24,15 @@ const (
 // asks one service, and may return later than its context ends, but not never. Its methods may be called by several
 // goroutines at once.
 type Backlog struct {
+	Postgres    func(context.Context) error // whether it answers at all
 	Outbox      func(context.Context) (backlog.Outbox, error)
 	DeadLetters func(context.Context) ([]backlog.DeadCount, error)
 	Queues      func(context.Context) ([]backlog.Queue, error)
 	Rates       func(context.Context) (map[string]backlog.Rates, error) // by queue
 	TaskQueues  func(context.Context) ([]backlog.TaskQueue, error)
 	Limits      func(context.Context) ([]backlog.Host, error)
-	Platforms   func(context.Context) ([]backlog.Scraper, error) // of Postgres
+	Platforms   func(context.Context) ([]backlog.Scraper, error)  // of Postgres
+	Unfinished  func(context.Context) (backlog.Unfinished, error) // of Postgres
 	Log         *slog.Logger
 	Now         func() time.Time
 
@@ -37,7 +41,8 @@ type Backlog struct {
 }
 
 // Read returns the work that waits, or a report that is at most a second old. It takes little more than two seconds at
-// most, and never fails: a service that does not answer is away in the report. The report must not be changed.
+// most, and never fails: a service that does not answer is away in the report, and one that leaves questions unanswered
+// is slow. The report must not be changed.
 func (b *Backlog) Read(ctx context.Context) backlog.Report {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -49,18 +54,24 @@ func (b *Backlog) Read(ctx context.Context) backlog.Report {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
 	defer cancel()
 	r := backlog.Report{
-		At: now.UTC(), Services: map[string]string{}, DeadLetters: []backlog.DeadCount{}, Queues: []backlog.Queue{},
-		TaskQueues: []backlog.TaskQueue{}, Limits: []backlog.Host{}, Platforms: []backlog.Scraper{},
+		At: now.UTC(), Services: map[string]string{}, Unknown: []string{}, DeadLetters: []backlog.DeadCount{},
+		Queues: []backlog.Queue{}, TaskQueues: []backlog.TaskQueue{}, Limits: []backlog.Host{},
+		Platforms: []backlog.Scraper{},
 	}
 	var rates map[string]backlog.Rates
 	b.gather(ctx, &r, []question{
-		ask(backlog.Postgres, b.Outbox, func(v backlog.Outbox) { r.Outbox = v }),
-		ask(backlog.Postgres, b.DeadLetters, func(v []backlog.DeadCount) { r.DeadLetters = append(r.DeadLetters, v...) }),
-		ask(backlog.RabbitMQ, b.Queues, func(v []backlog.Queue) { r.Queues = append(r.Queues, v...) }),
-		ask(backlog.Management, b.Rates, func(v map[string]backlog.Rates) { rates = v }),
-		ask(backlog.Temporal, b.TaskQueues, func(v []backlog.TaskQueue) { r.TaskQueues = append(r.TaskQueues, v...) }),
-		ask(backlog.Postgres, b.Platforms, func(v []backlog.Scraper) { r.Platforms = append(r.Platforms, v...) }),
-		ask(backlog.Redis, b.Limits, func(v []backlog.Host) { r.Limits = append(r.Limits, v...) }),
+		ask(backlog.Postgres, "", func(ctx context.Context) (any, error) { return nil, b.Postgres(ctx) }, func(any) {}),
+		ask(backlog.Postgres, backlog.PartOutbox, b.Outbox, func(v backlog.Outbox) { r.Outbox = v }),
+		ask(backlog.Postgres, backlog.PartDeadLetters, b.DeadLetters,
+			func(v []backlog.DeadCount) { r.DeadLetters = append(r.DeadLetters, v...) }),
+		ask(backlog.RabbitMQ, backlog.PartQueues, b.Queues, func(v []backlog.Queue) { r.Queues = append(r.Queues, v...) }),
+		ask(backlog.Management, backlog.PartRates, b.Rates, func(v map[string]backlog.Rates) { rates = v }),
+		ask(backlog.Temporal, backlog.PartTaskQueues, b.TaskQueues,
+			func(v []backlog.TaskQueue) { r.TaskQueues = append(r.TaskQueues, v...) }),
+		ask(backlog.Postgres, backlog.PartPlatforms, b.Platforms,
+			func(v []backlog.Scraper) { r.Platforms = append(r.Platforms, v...) }),
+		ask(backlog.Postgres, backlog.PartUnfinished, b.Unfinished, func(v backlog.Unfinished) { r.Unfinished = v }),
+		ask(backlog.Redis, backlog.PartLimits, b.Limits, func(v []backlog.Host) { r.Limits = append(r.Limits, v...) }),
 	})
 	for i := range r.Queues {
 		r.Queues[i].Rates = rates[r.Queues[i].Name]
@@ -70,20 +81,21 @@ func (b *Backlog) Read(ctx context.Context) backlog.Report {
 	return r
 }
 
-// A question asks a service, and returns a function that puts its answer into the report.
+// A question asks a service for a part of the report, and returns a function that puts its answer there.
 type question struct {
-	service string
-	ask     func(context.Context) (put func(), err error)
+	service, part string
+	ask           func(context.Context) (put func(), err error)
 }
 
-func ask[T any](service string, f func(context.Context) (T, error), put func(T)) question {
-	return question{service, func(ctx context.Context) (func(), error) {
+func ask[T any](service, part string, f func(context.Context) (T, error), put func(T)) question {
+	return question{service, part, func(ctx context.Context) (func(), error) {
 		v, err := f(ctx)
 		return func() { put(v) }, err
 	}}
 }
 
-// gather asks all questions at once. A service is there when it has answered all of its questions in time.
+// gather asks all questions at once. A service is away when it has refused a question or answered none in time, and
+// slow when it has answered some.
 func (b *Backlog) gather(ctx context.Context, r *backlog.Report, questions []question) {
 	type answer struct {
 		of  int
@@ -110,14 +122,32 @@ func (b *Backlog) gather(ctx context.Context, r *backlog.Report, questions []que
 		case <-ctx.Done():
 		}
 	}
+	answered, refused := map[string]bool{}, map[string]bool{}
 	for i, q := range questions {
-		if errs[i] != nil {
+		switch {
+		case errs[i] == nil:
+			answered[q.service] = true
+			continue
+		case !errors.Is(errs[i], context.DeadlineExceeded):
+			refused[q.service] = true
+		}
+		if q.part != "" {
+			r.Unknown = append(r.Unknown, q.part)
+		}
+	}
+	for i, q := range questions {
+		switch {
+		case errs[i] == nil:
+			r.Services[q.service] = cmp.Or(r.Services[q.service], backlog.OK)
+			continue
+		case answered[q.service] && !refused[q.service]:
+			r.Services[q.service] = backlog.Slow
+		default:
 			r.Services[q.service] = backlog.Away
-			if b.last.Services[q.service] != backlog.Away { // once
-				b.Log.WarnContext(ctx, "cannot read backlog", "service", q.service, "err", errs[i])
-			}
-		} else if r.Services[q.service] == "" {
-			r.Services[q.service] = backlog.OK
+		}
+		if b.last.Services[q.service] != r.Services[q.service] { // once
+			b.Log.WarnContext(ctx, "cannot read backlog", "service", q.service, "part", q.part,
+				"state", r.Services[q.service], "err", errs[i])
 		}
 	}
 }
@@ -125,11 +155,12 @@ func (b *Backlog) gather(ctx context.Context, r *backlog.Report, questions []que
 // The metrics of a backlog. Every process that serves them asks the same services: dashboards take the maximum.
 var (
 	up        = gauge("conveyor_service_up", "1 when the service answers, by service.", "service")
+	slow      = gauge("conveyor_service_slow", "1 when the service answers, but not every question in time.", "service")
 	ready     = gauge("conveyor_queue_ready", "Messages that wait in a RabbitMQ queue.", "queue")
 	unacked   = gauge("conveyor_queue_unacked", "Messages that are delivered and not acked, by queue.", "queue")
 	consumers = gauge("conveyor_queue_consumers", "Consumers of a queue; ours is true when Conveyor should consume it.",
 		"queue", "ours")
-	pending = gauge("conveyor_outbox_pending", "Messages that wait to be published.")
+	pending = gauge("conveyor_outbox_pending", "Messages that wait to be published, counted up to 100,000.")
 	refused = gauge("conveyor_outbox_refused", "Messages that wait because the broker returned or refused them.")
 	oldest  = gauge("conveyor_outbox_oldest_age_seconds", "How long the oldest unpublished message has waited.")
 	letters = gauge("conveyor_dead_letters_open", "Dead letters that wait for an operator, by queue and class of failure.",
@@ -151,6 +182,13 @@ var (
 		"Adverts that a scraper remembers: known, failed at the last visit (a part of known), and gone.", "platform", "state")
 )
 
+var (
+	lateListings = gauge("conveyor_listings_unfinished",
+		"Adverts that were begun more than an hour ago and not finished, counted up to 1,000.")
+	lateImages = gauge("conveyor_images_unfinished",
+		"Images of visible listings that have been pending for more than an hour, counted up to 1,000.")
+)
+
 func gauge(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
@@ -159,29 +197,30 @@ func gauge(name, help string, labels ...string) *prometheus.Desc {
 func (b *Backlog) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		up, ready, unacked, consumers, pending, refused, oldest, letters, tasks, taskAge, workers, turn,
-		scraper, lastPage, overdue, refusals, adverts,
+		scraper, lastPage, overdue, refusals, adverts, slow, lateListings, lateImages,
 	} {
 		out <- d
 	}
 }
 
-// Collect is for prometheus. A service that is away has no values, except conveyor_service_up, which is 0.
+// Collect is for prometheus. A part that is not known has no values.
 func (b *Backlog) Collect(out chan<- prometheus.Metric) {
 	r := b.Read(context.Background())
 	set := func(d *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
 	for service, state := range r.Services {
-		if state == backlog.OK {
-			set(up, 1, service)
-		} else {
-			set(up, 0, service)
-		}
+		set(up, number(state != backlog.Away), service)
+		set(slow, number(state == backlog.Slow), service)
 	}
-	if r.Services[backlog.Postgres] == backlog.OK {
+	if r.Knows(backlog.PartOutbox) {
 		set(pending, float64(r.Outbox.Pending))
 		set(refused, float64(r.Outbox.Refused))
 		set(oldest, r.Outbox.OldestAgeSeconds)
+	}
+	if r.Knows(backlog.PartUnfinished) {
+		set(lateListings, float64(r.Unfinished.Listings))
+		set(lateImages, float64(r.Unfinished.Images))
 	}
 	for _, d := range r.DeadLetters {
 		set(letters, float64(d.Open), d.Queue, d.Class)
@@ -206,11 +245,7 @@ func (b *Backlog) Collect(out chan<- prometheus.Metric) {
 	}
 	for _, p := range r.Platforms {
 		for _, state := range scrape.States {
-			is := 0.0
-			if p.State == state {
-				is = 1
-			}
-			set(scraper, is, p.Name, state)
+			set(scraper, number(p.State == state), p.Name, state)
 		}
 		if p.LastSuccessAt != nil {
 			set(lastPage, max(0, r.At.Sub(*p.LastSuccessAt)).Seconds(), p.Name)
@@ -221,4 +256,11 @@ func (b *Backlog) Collect(out chan<- prometheus.Metric) {
 		set(adverts, float64(p.Adverts.Failed), p.Name, "failed")
 		set(adverts, float64(p.Adverts.Gone), p.Name, "gone")
 	}
+}
+
+func number(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }

@@ -3,6 +3,7 @@ package telemetry_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -22,6 +23,10 @@ import (
 func waits(asked *atomic.Int32) *telemetry.Backlog {
 	unacked, rate := int64(2), 1.5
 	return &telemetry.Backlog{
+		Postgres: func(context.Context) error { return nil },
+		Unfinished: func(context.Context) (backlog.Unfinished, error) {
+			return backlog.Unfinished{Listings: 16, Images: 17}, nil
+		},
 		Outbox: func(context.Context) (backlog.Outbox, error) {
 			asked.Add(1)
 			return backlog.Outbox{Pending: 3, Refused: 1, OldestAgeSeconds: 4}, nil
@@ -68,7 +73,9 @@ func TestBacklog(t *testing.T) {
 	require.Equal(t, map[string]string{
 		"postgres": "ok", "rabbitmq": "ok", "management": "ok", "temporal": "ok", "redis": "ok",
 	}, r.Services)
-	require.Equal(t, []string{"outbox: messages that the broker refuses: 1"}, r.Warnings)
+	require.Equal(t, []string{"outbox: messages that the broker refuses: 1",
+		"adverts that were begun more than an hour ago and are not finished: 16"}, r.Warnings)
+	require.Empty(t, r.Unknown)
 	require.EqualValues(t, 2, *r.Queues[0].Unacked)
 	require.Nil(t, r.Queues[1].Unacked)
 	require.EqualValues(t, 5, r.DeadLetters[0].Open)
@@ -106,10 +113,48 @@ func TestBacklogAway(t *testing.T) {
 	require.Nil(t, r.Queues[0].Unacked)
 	require.NotNil(t, r.Limits, "[] and not null")
 	require.Len(t, r.Platforms, 2)
+	require.Equal(t, []string{"dead_letters", "rates", "limits"}, r.Unknown)
 	require.Subset(t, r.Warnings, []string{"postgres is away", "management is away", "redis is away"})
 	b.Now = func() time.Time { return time.Now().Add(time.Minute) }
 	b.Read(t.Context())
 	require.Equal(t, 3, strings.Count(log.String(), "cannot read backlog"), "said once")
+}
+
+// A question that takes too long costs no other question's numbers, and its service is slow, not away.
+func TestBacklogSlow(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	b := waits(&asked)
+	hang := func(ctx context.Context) ([]backlog.Scraper, error) {
+		<-ctx.Done()
+		return nil, fmt.Errorf("read platforms: %w", ctx.Err())
+	}
+	b.Platforms = hang
+	r := b.Read(t.Context())
+	require.Equal(t, backlog.Slow, r.Services["postgres"])
+	require.Equal(t, []string{"platforms"}, r.Unknown)
+	require.Contains(t, r.Warnings, "postgres is slow")
+	require.Contains(t, r.Warnings, "not known, for want of an answer in time: platforms")
+	reg := prometheus.NewPedanticRegistry()
+	reg.MustRegister(b)
+	got := values(t, reg)
+	require.EqualValues(t, 1, got["conveyor_service_up postgres"])
+	require.EqualValues(t, 1, got["conveyor_service_slow postgres"])
+	require.EqualValues(t, 3, got["conveyor_outbox_pending"])
+	require.NotContains(t, got, "conveyor_platform_refusals kijiji")
+
+	b = waits(&asked) // a server that is stopped answers nothing
+	b.Platforms = hang
+	b.Postgres = func(ctx context.Context) error { _, err := hang(ctx); return err }
+	b.Outbox = func(ctx context.Context) (backlog.Outbox, error) { _, err := hang(ctx); return backlog.Outbox{}, err }
+	b.DeadLetters = func(ctx context.Context) ([]backlog.DeadCount, error) { _, err := hang(ctx); return nil, err }
+	b.Unfinished = func(ctx context.Context) (backlog.Unfinished, error) {
+		_, err := hang(ctx)
+		return backlog.Unfinished{}, err
+	}
+	r = b.Read(t.Context())
+	require.Equal(t, backlog.Away, r.Services["postgres"])
+	require.Equal(t, []string{"outbox", "dead_letters", "platforms", "unfinished"}, r.Unknown)
 }
 
 func TestBacklogMetrics(t *testing.T) {
@@ -129,6 +174,13 @@ func TestBacklogMetrics(t *testing.T) {
 		`conveyor_queue_unacked scraped.kijiji`:                  2,
 		`conveyor_queue_consumers true scraped.kijiji`:           1,
 		`conveyor_queue_consumers false listings.published`:      0,
+		`conveyor_service_slow postgres`:                         0,
+		`conveyor_service_slow rabbitmq`:                         0,
+		`conveyor_service_slow management`:                       0,
+		`conveyor_service_slow temporal`:                         0,
+		`conveyor_service_slow redis`:                            0,
+		`conveyor_listings_unfinished`:                           16,
+		`conveyor_images_unfinished`:                             17,
 		`conveyor_outbox_pending`:                                3,
 		`conveyor_outbox_refused`:                                1,
 		`conveyor_outbox_oldest_age_seconds`:                     4,
