@@ -95,7 +95,7 @@ func (h *house) serveAPI(ctx context.Context, guard *api.Guard, handler http.Han
 
 // serveBounded serves the API with no more connections than are configured.
 func (h *house) serveBounded(ctx context.Context, address string, handler http.Handler) error {
-	return serve(ctx, h.log, "api", address, handler, bounded(h.config.API.Connections))
+	return serve(ctx, h.log, "api", address, handler, bounded(h.config.API.Connections, h.config.API.Proxies))
 }
 
 // untilLocked waits until authentication is on, or ctx ends.

@@ -16,7 +16,7 @@ func TestBounded(t *testing.T) {
 	t.Parallel()
 	plain, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	listener := bounded(1)(plain)
+	listener := bounded(1, []string{"127.0.0.1"})(plain)
 	taken, served := make(chan int), make(chan error, 1)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
@@ -48,4 +48,54 @@ func TestBounded(t *testing.T) {
 	<-taken // the second had its turn
 	_ = first.Close()
 	_ = second.Close()
+}
+
+// One address has half of the connections; closing one makes room. A proxy may have all.
+func TestOneAddressHasHalf(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		proxies []string
+		most    int
+	}{{nil, 2}, {[]string{"10.0.0.0/8", "::1"}, 2}, {[]string{"127.0.0.0/8"}, 4}} {
+		plain, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		listener := bounded(4, tt.proxies)(plain)
+		accepted := make(chan net.Conn)
+		go func() {
+			defer close(accepted)
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				accepted <- conn
+			}
+		}()
+		dial := func() net.Conn {
+			conn, err := net.Dial("tcp", plain.Addr().String())
+			require.NoError(t, err)
+			t.Cleanup(func() { _ = conn.Close() })
+			return conn
+		}
+		var open []net.Conn
+		for range tt.most {
+			dial()
+			open = append(open, <-accepted)
+		}
+		if tt.most < 4 {
+			_, err = dial().Read(make([]byte, 1))
+			require.Error(t, err, "it is closed")
+		}
+		require.NoError(t, open[0].Close())
+		_ = open[0].Close() // twice is once
+		dial()
+		open = append(open, <-accepted)
+		for _, conn := range open[1:] {
+			_ = conn.Close()
+		}
+		require.NoError(t, listener.Close())
+		for range accepted { // until Accept has ended
+			continue
+		}
+	}
 }
