@@ -10,6 +10,7 @@ import (
 type Metrics struct {
 	messages     *prometheus.CounterVec
 	unchangedN   *prometheus.CounterVec
+	overtakenN   *prometheus.CounterVec
 	heldN        *prometheus.GaugeVec
 	consumers    *prometheus.GaugeVec
 	batches      *prometheus.HistogramVec
@@ -31,6 +32,10 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "conveyor_listings_unchanged_total",
 			Help: "Scraped adverts that had not changed since they were last processed, by platform.",
 		}, []string{"platform"}),
+		overtakenN: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "conveyor_listings_overtaken_total",
+			Help: "Normalized adverts of other teams that a newer scrape had replaced when they arrived, by queue.",
+		}, []string{"queue"}),
 		heldN: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "conveyor_messages_held", Help: "Deliveries held because a dependency is down, by queue.",
 		}, []string{"queue"}),
@@ -62,7 +67,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "conveyor_outbox_leases_lost_total", Help: "Messages confirmed after their lease had run out; must stay 0.",
 		}),
 	}
-	r.MustRegister(m.messages, m.unchangedN, m.heldN, m.consumers, m.batches, m.handling, m.connections, m.blockedN,
+	r.MustRegister(m.messages, m.unchangedN, m.overtakenN, m.heldN, m.consumers, m.batches, m.handling, m.connections, m.blockedN,
 		m.publishedN, m.publishDelay, m.lostLeases)
 	return m
 }
@@ -71,6 +76,7 @@ func (m *Metrics) settled(queue, outcome string) { m.messages.WithLabelValues(qu
 func (m *Metrics) unchanged(platform string, n int) {
 	m.unchangedN.WithLabelValues(platform).Add(float64(n))
 }
+func (m *Metrics) overtaken(queue string)            { m.overtakenN.WithLabelValues(queue).Inc() }
 func (m *Metrics) held(queue string, n int)          { m.heldN.WithLabelValues(queue).Add(float64(n)) }
 func (m *Metrics) consuming(queue string, n float64) { m.consumers.WithLabelValues(queue).Add(n) }
 

@@ -25,6 +25,10 @@ type Platforms struct{ pool *pgxpool.Pool }
 // NewPlatforms returns the platforms kept in pool.
 func NewPlatforms(pool *pgxpool.Pool) *Platforms { return &Platforms{pool} }
 
+// A transaction that writes more than the platform's own row locks that row first, so that all of one platform take
+// turns: the end of a cycle and a visit of a worker that was frozen would otherwise wait for one another.
+const sqlPlatformLock = `SELECT 1 FROM platforms WHERE name = $1 FOR NO KEY UPDATE`
+
 const sqlPlatformConfigure = `
 INSERT INTO platforms (name, url, transport, enabled, delay_ms, max_pages, cooldown_ms)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -44,6 +48,7 @@ UPDATE platform_cycles SET ended_at = $3, note = 'another search' WHERE platform
 // the search changes, the scraper starts over with the adverts of the new one.
 func (s *Platforms) Configure(ctx context.Context, name string, c scrape.Settings, now time.Time) error {
 	b := new(pgx.Batch)
+	b.Queue(sqlPlatformLock, name)
 	b.Queue(sqlAdvertsForget, name, c.URL)
 	b.Queue(sqlCycleForget, name, c.URL, now)
 	b.Queue(sqlPlatformConfigure, name, c.URL, c.Transport, c.Enabled, c.Delay.Milliseconds(), c.MaxPages,
@@ -212,6 +217,7 @@ func (s *Platforms) Seen(ctx context.Context, name string, cycle int64, page int
 		total = &r.Total
 	}
 	b := new(pgx.Batch)
+	b.Queue(sqlPlatformLock, name)
 	due := advertsSeen(b, name, cycle, r.Cards, now)
 	b.Queue(sqlCyclePage, name, cycle, page, total)
 	b.Queue(sqlPlatformSuccess, name, now, scrape.SearchPages)
@@ -234,6 +240,7 @@ func (s *Platforms) Due(ctx context.Context, name string, cycle int64, visits []
 		cards[i] = v.Card
 	}
 	b := new(pgx.Batch)
+	b.Queue(sqlPlatformLock, name)
 	due := advertsSeen(b, name, cycle, cards, now)
 	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
 		return nil, refused(fmt.Errorf("find which of %d visits to %s are due: %w", len(visits), name, err))
@@ -292,6 +299,7 @@ func (s *Platforms) Found(ctx context.Context, cycle int64, f scrape.FoundAdvert
 		return err
 	}
 	b := new(pgx.Batch)
+	b.Queue(sqlPlatformLock, ref.Platform)
 	b.Queue(sqlRawReceive, arrivalArgs([]Arrival{arrival}, 0, now)...)
 	outboxAdd(b, Message{
 		MessageID: uuid.NewSHA1(ref.ID(), now.UTC().AppendFormat([]byte("scraped "), time.RFC3339Nano)), Lane: ref.Platform,
@@ -326,6 +334,7 @@ WHERE platform = $1 AND platform_id = $2 AND gone_at IS NOT NULL`
 // until a search page shows it after a cycle without it. The staleness check archives its listing.
 func (s *Platforms) Gone(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error {
 	b := new(pgx.Batch)
+	b.Queue(sqlPlatformLock, ref.Platform)
 	b.Queue(sqlRawGone, []uuid.UUID{ref.ID()}, now)
 	b.Queue(sqlAdvertGone, ref.Platform, ref.PlatformID, cycle, now, clipReason(reason))
 	b.Queue(sqlAdvertRetry, ref.Platform, ref.PlatformID, now.Add(scrape.GoneWait))
@@ -347,6 +356,7 @@ const sqlCycleFailed = `UPDATE platform_cycles SET failed = failed + 1 WHERE pla
 // scrape.RevisitWaits gives for its failures in a row.
 func (s *Platforms) Failed(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error {
 	b := new(pgx.Batch)
+	b.Queue(sqlPlatformLock, ref.Platform)
 	b.Queue(sqlAdvertFailed, ref.Platform, ref.PlatformID, clipReason(reason), now, scrape.RevisitWaits)
 	b.Queue(sqlCycleFailed, ref.Platform, cycle)
 	if err := write(ctx, s.pool, b); err != nil {
@@ -372,11 +382,11 @@ const sqlCycleRefused = `UPDATE platform_cycles SET refusals = refusals + 1 WHER
 func (s *Platforms) Refused(ctx context.Context, name string, cycle int64, reason string, asked time.Duration,
 	dice float64, now time.Time) (until time.Time, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, sqlCycleRefused, name, cycle); err != nil {
-			return err
-		}
 		var n int
 		if err := tx.QueryRow(ctx, sqlPlatformRefusals, name).Scan(&n); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sqlCycleRefused, name, cycle); err != nil {
 			return err
 		}
 		n++
@@ -445,6 +455,9 @@ RETURNING b.before >= $2`
 func (s *Platforms) NoResults(ctx context.Context, name string, cycle int64, page, total int, wrong string,
 	now time.Time) (reason string, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlPlatformLock, name); err != nil {
+			return err
+		}
 		var n int
 		if err := tx.QueryRow(ctx, sqlCycleSeenCount, name, cycle).Scan(&n); err != nil {
 			return err
@@ -510,6 +523,9 @@ const sqlCycleGone = `UPDATE platform_cycles SET gone = gone + $3 WHERE platform
 // ended again.
 func (s *Platforms) End(ctx context.Context, name string, cycle int64, note string, now time.Time) error {
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlPlatformLock, name); err != nil {
+			return err
+		}
 		var seen, total, missing int
 		err := tx.QueryRow(ctx, sqlCycleEnd, name, scrape.StaleAfter, cycle, now, clipReason(note)).
 			Scan(&seen, &total, &missing)
