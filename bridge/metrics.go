@@ -67,8 +67,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "conveyor_outbox_leases_lost_total", Help: "Messages confirmed after their lease had run out; must stay 0.",
 		}),
 	}
-	r.MustRegister(m.messages, m.unchangedN, m.overtakenN, m.heldN, m.consumers, m.batches, m.handling, m.connections, m.blockedN,
-		m.publishedN, m.publishDelay, m.lostLeases)
+	r.MustRegister(m.messages, m.unchangedN, m.overtakenN, m.heldN, m.consumers, m.batches, m.handling, m.connections,
+		m.blockedN, m.publishedN, m.publishDelay, m.lostLeases)
 	return m
 }
 

@@ -57,8 +57,8 @@ type Receipt struct {
 
 // Rows are locked in the order of the IDs, or two bridges that store the same adverts would deadlock. A message older
 // than the newest scrape, even one that found nothing new, counts as a scrape and is kept among the revisions when its
-// content is new; it changes nothing else. Such a late revision was never the current one: its number is negative, minus
-// the time of its scrape in microseconds, so that it is the same however often it arrives.
+// content is new; it changes nothing else. Such a late revision was never the current one: its number is negative,
+// minus the time of its scrape in microseconds, so that it is the same however often it arrives.
 const sqlRawReceive = `
 WITH incoming AS (
     SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::jsonb[], $6::bytea[], $7::timestamptz[],
@@ -183,9 +183,9 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// A message is of the stored scrape when it names its revision, or when it has its time: whole, or with the fewer digits
-// that another language keeps. Without either it is newer or older by its time. One that names an older revision is
-// older, unless its time is newer.
+// A message is of the stored scrape when it names its revision, or when it has its time: whole, or with the fewer
+// digits that another language keeps. Without either it is newer or older by its time. One that names an older revision
+// is older, unless its time is newer.
 const sqlRawReceiveStaged = `
 WITH stored AS (
     INSERT INTO raw_listings AS r (id, platform, platform_id, url, payload, staged, content_hash, status, normalized,
@@ -221,8 +221,8 @@ const sqlStagedSame = `CASE WHEN $10::bigint BETWEEN 1 AND r.revision THEN $10 =
     ELSE excluded.payload_at IN (r.payload_at, r.payload_at::timestamptz(3), date_trunc('milliseconds', r.payload_at),
         date_trunc('second', r.payload_at)) END`
 
-// ReceiveStaged stores a listing that another team's stage has normalized or checked, of a revision as the message names
-// it (0 = it does not). One made of the stored scrape replaces the normalized form and keeps the raw payload; a newer
+// ReceiveStaged stores a listing that another team's stage has normalized or checked, of the revision that the message
+// names (0 = none). One made of the stored scrape replaces the normalized form and keeps the raw payload; a newer
 // one is a new revision whose payload is the message. An older one is overtaken: it changes nothing and is settled.
 func (s *Listings) ReceiveStaged(ctx context.Context, a Arrival, revision int64, l listing.Listing, now time.Time) (
 	Receipt, error,
@@ -311,7 +311,8 @@ UPDATE raw_listings SET status = 'rejected', reasons = $3, settled_revision = $2
 WHERE id = $1 AND revision = $2`
 
 // Reject settles a revision that cannot become a listing: every reason goes to raw_listings, to listings.rejected
-// (unless they are stored already) and, with the payload, to the dead letters, whose replay goes to the queue that such a payload arrives on.
+// (unless they are stored already) and, with the payload, to the dead letters, whose replay goes to the queue that such
+// a payload arrives on.
 func (s *Listings) Reject(ctx context.Context, raw listing.Raw, p listing.Payload, r *listing.Rejection,
 	run listing.Run, now time.Time) error {
 	reasons, err := json.Marshal(r.Reasons)
@@ -412,9 +413,9 @@ func listingData(l listing.Listing, revision int64) contract.ListingData {
 	}
 }
 
-// listingEvent makes an event about a listing. Its ID is made of the listing, the event's name, the revision, found (the
-// result of the step) and the pass: a step that runs twice publishes one event, another result is another event, and so
-// is a result that returns in a later pass. The first pass is left out, which keeps the IDs of earlier releases.
+// listingEvent makes an event about a listing. Its ID is made of the listing, the event's name, the revision, found
+// (the result of the step) and the pass: a step that runs twice publishes one event, another result is another event,
+// and so is a result that returns in a later pass. The first pass is left out, which keeps the IDs of earlier releases.
 func listingEvent(name string, ref listing.Ref, data contract.ListingData, found []byte, pass int64, now time.Time) (
 	Message, error,
 ) {

@@ -109,7 +109,8 @@ const explainReplayCount = `EXPLAIN (FORMAT JSON) SELECT FROM raw_listings r WHE
 
 // Where a stretch of n adverts after one ends: a replay looks at the whole table in such stretches, each in a moment.
 const sqlReplayStretch = `
-SELECT id, n FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM raw_listings WHERE id > $1 ORDER BY id LIMIT $2) s
+SELECT id, n FROM (
+    SELECT id, row_number() OVER (ORDER BY id) AS n FROM raw_listings WHERE id > $1 ORDER BY id LIMIT $2) s
 ORDER BY n DESC LIMIT 1`
 
 const (
@@ -166,7 +167,8 @@ func countReplay(ctx context.Context, q querier, id uuid.UUID) error {
 	if err != nil {
 		return err
 	}
-	rows, _ = q.Query(ctx, sqlReplayCounted, append(replayMatchArgs(r.Filter, r.Made), r.Counted, last, n < countStretch, id)...)
+	args := append(replayMatchArgs(r.Filter, r.Made), r.Counted, last, n < countStretch, id)
+	rows, _ = q.Query(ctx, sqlReplayCounted, args...)
 	rows.Close()
 	return rows.Err()
 }
@@ -475,7 +477,8 @@ func (s *Replays) end(ctx context.Context, id uuid.UUID, state, reason string, n
 
 const sqlReplay = `
 SELECT id, state, stage, filter, rate, total, counted, started, imported, duplicate, rejected, handed_on, failed,
-    skipped_staged, skipped_not_normalized, skipped_archived, skipped_gone, reason, started_by, created_at, updated_at, ended_at
+    skipped_staged, skipped_not_normalized, skipped_archived, skipped_gone, reason, started_by, created_at,
+    updated_at, ended_at
 FROM replays`
 
 const sqlReplayOne = sqlReplay + ` WHERE id = $1`
@@ -513,8 +516,8 @@ func (s *Replays) List(ctx context.Context, state string, after *Position, n int
 // scanReplay reads a row of sqlReplay and derives the sums and the ETA.
 func scanReplay(row pgx.CollectableRow) (r Replay, err error) {
 	o, k := &r.Outcomes, &r.Skips
-	err = row.Scan(&r.ID, &r.State, &r.Stage, &r.Filter, &r.Rate, &r.Total, &r.Counted, &r.Started, &o.Imported, &o.Duplicate,
-		&o.Rejected, &o.HandedOn, &r.Failed, &k.Staged, &k.NotNormalized, &k.Archived, &k.Gone, &r.Reason,
+	err = row.Scan(&r.ID, &r.State, &r.Stage, &r.Filter, &r.Rate, &r.Total, &r.Counted, &r.Started, &o.Imported,
+		&o.Duplicate, &o.Rejected, &o.HandedOn, &r.Failed, &k.Staged, &k.NotNormalized, &k.Archived, &k.Gone, &r.Reason,
 		&r.StartedBy, &r.CreatedAt, &r.UpdatedAt, &r.EndedAt)
 	r.Skipped = k.Staged + k.NotNormalized + k.Archived + k.Gone
 	r.Done = o.Imported + o.Duplicate + o.Rejected + o.HandedOn + r.Failed + r.Skipped
