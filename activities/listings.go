@@ -26,7 +26,8 @@ import (
 // as local activities.
 type Listings struct {
 	Store         ListingStore
-	WithoutImages bool // publish listings with the addresses of their images only; the images wait
+	WithoutImages bool          // publish listings with the addresses of their images only; the images wait
+	StaleAfter    time.Duration // an archived listing whose advert was not scraped for longer stays archived; 0 = returns
 	Now           func() time.Time
 }
 
@@ -39,7 +40,7 @@ type ListingStore interface {
 
 type rawStore interface {
 	Raw(ctx context.Context, id uuid.UUID) (listing.Payload, error)
-	SaveNormalized(ctx context.Context, l listing.Listing, revision int64, now time.Time) error
+	SaveNormalized(ctx context.Context, l listing.Listing, p listing.Payload, now time.Time) error
 	Reject(ctx context.Context, raw listing.Raw, p listing.Payload, r *listing.Rejection, run listing.Run,
 		now time.Time) error
 }
@@ -53,6 +54,7 @@ type homeStore interface {
 
 type publicStore interface {
 	Publish(ctx context.Context, p listing.Publication, run listing.Run, now time.Time) ([]listing.Image, error)
+	Withhold(ctx context.Context, v listing.Version, run listing.Run, now time.Time) error
 	HandOver(ctx context.Context, h listing.Handover, run listing.Run, now time.Time) error
 }
 
@@ -62,6 +64,7 @@ const (
 	Duplicate = "duplicate" // it is a home that we list already
 	Rejected  = "rejected"  // it cannot become a listing
 	HandedOn  = "handed_on" // another team does the next stage
+	Withheld  = "withheld"  // it is not offered any more; the next scrape makes it visible
 )
 
 // ListingJob is one advert on its way through the steps. It carries names, not payloads: those are in Postgres.
@@ -73,10 +76,11 @@ type ListingJob struct {
 	Images   []listing.Image `json:"images,omitempty"`   // still to be fetched
 	Stage    string          `json:"stage,omitempty"`    // that HandOverListing hands over, or that failed
 	Note     string          `json:"note,omitempty"`     // what the step found, for the Web UI
+	Pass     int             `json:"pass,omitempty"`     // counts the versions that the run took through the steps before
 }
 
 // NormalizeListing interprets the advert's newest payload. An advert that cannot become a listing is recorded with
-// every reason and returned as its *listing.Rejection.
+// every reason and returned as its *listing.Rejection. One that came normalized by another team goes on as it is.
 //
 // It is an activity although it computes: a better normalizer must not change the replay of a running workflow.
 func (a *Listings) NormalizeListing(ctx context.Context, job ListingJob) (ListingJob, error) {
@@ -89,15 +93,16 @@ func (a *Listings) normalize(ctx context.Context, job ListingJob) (ListingJob, e
 		return job, err
 	}
 	job.Revision = p.Revision
-	if p.Staged {
-		return job, fault.Newf(fault.Conflict, "normalize %s: it came normalized by another team; enter at stage %q",
-			job.Ref, listing.StageDedupe)
+	if p.Staged { // a newer arrival than the one that enters here
+		job.Note = "came normalized by another team"
+		return job, nil
 	}
 	var raw listing.Raw
 	if err := json.Unmarshal(p.Body, &raw); err != nil {
 		return job, fault.Newf(fault.Invalid, "read payload of %s: %w", job.Ref, err)
 	}
 	raw.Ref = job.Ref // JSON members may differ in case only, and then the door and the database read different ones
+	raw.ScrapedAt = p.ScrapedAt
 	site, ok := platform.ByName(raw.Platform)
 	if !ok {
 		return job, fault.Newf(fault.Invalid, "platform: no normalizer for %q", raw.Platform)
@@ -114,7 +119,7 @@ func (a *Listings) normalize(ctx context.Context, job ListingJob) (ListingJob, e
 		return job, fmt.Errorf("normalize %s: %w", job.Ref, err)
 	}
 	job.Note = describe(l)
-	return job, a.Store.SaveNormalized(ctx, l, p.Revision, a.Now())
+	return job, a.Store.SaveNormalized(ctx, l, p, a.Now())
 }
 
 // describe summarizes a listing in a line, with the number of its warnings.
@@ -165,7 +170,8 @@ func (a *Listings) dedupe(ctx context.Context, job ListingJob) (ListingJob, erro
 }
 
 // ImportListing makes the normalized advert the visible listing, text first, and returns the images that are still
-// to be fetched. Those that wait because images are off are returned by the next import after they are on.
+// to be fetched. Those that wait because images are off are returned by the next import after they are on. An advert
+// that is not offered any more and has no visible listing is withheld.
 func (a *Listings) ImportListing(ctx context.Context, job ListingJob) (ListingJob, error) {
 	return counted(ctx, listing.StageImport, job, a.publish)
 }
@@ -175,6 +181,15 @@ func (a *Listings) publish(ctx context.Context, job ListingJob) (ListingJob, err
 	if err != nil {
 		return job, err
 	}
+	now := a.Now()
+	var stale time.Time
+	if a.StaleAfter > 0 {
+		stale = now.Add(-a.StaleAfter)
+	}
+	if v.Withheld(stale) {
+		job.Revision, job.Outcome, job.Note = v.Revision, Withheld, "no longer offered; a newer scrape publishes it"
+		return job, a.Store.Withhold(ctx, v, run(ctx), now)
+	}
 	p := listing.Publication{Version: v, RepostOf: job.RepostOf, WithoutImages: a.WithoutImages}
 	where := "no known neighbourhood"
 	if l := v.Listing; l.Latitude != nil && l.Longitude != nil {
@@ -183,7 +198,6 @@ func (a *Listings) publish(ctx context.Context, job ListingJob) (ListingJob, err
 		}
 	}
 	job.Revision, job.Outcome = v.Revision, Imported
-	now := a.Now()
 	if job.Images, err = a.Store.Publish(ctx, p, run(ctx), now); err != nil {
 		return job, err
 	}
@@ -228,17 +242,22 @@ func (a *Listings) FailListing(ctx context.Context, job ListingJob) (ListingJob,
 	return job, nil
 }
 
-// HandOverListing publishes the advert to the queue of job.Stage, a stage that another team does.
+// HandOverListing publishes the advert to the queue of job.Stage, a stage that another team does. An advert that came
+// normalized is not handed over to normalize: it goes on to the next stage.
 func (a *Listings) HandOverListing(ctx context.Context, job ListingJob) (ListingJob, error) {
 	route := listing.StageRoute(job.Stage, job.Ref.Platform)
 	h := listing.Handover{
-		Ref: job.Ref, Revision: job.Revision, Exchange: route.Exchange, RoutingKey: route.RoutingKey,
+		Ref: job.Ref, Revision: job.Revision, Exchange: route.Exchange, RoutingKey: route.RoutingKey, Pass: job.Pass,
 	}
 	switch job.Stage {
 	case listing.StageNormalize:
 		p, err := a.Store.Raw(ctx, job.Ref.ID())
 		if err != nil {
 			return job, err
+		}
+		if p.Staged {
+			job.Revision, job.Note = p.Revision, "came normalized by another team"
+			return job, nil
 		}
 		h.Revision, h.Bodies, h.Status = p.Revision, [][]byte{p.Body}, "scraped"
 		job.Outcome = HandedOn
@@ -247,7 +266,7 @@ func (a *Listings) HandOverListing(ctx context.Context, job ListingJob) (Listing
 		if err != nil {
 			return job, err
 		}
-		body, err := staged(v.Listing)
+		body, err := staged(v)
 		if err != nil {
 			return job, err
 		}
@@ -274,13 +293,15 @@ func (a *Listings) HandOverListing(ctx context.Context, job ListingJob) (Listing
 }
 
 // staged writes a normalized listing as other teams' stages read it.
-func staged(l listing.Listing) ([]byte, error) {
+func staged(v listing.Version) ([]byte, error) {
+	l := v.Listing
 	doc, err := json.Marshal(l)
 	if err != nil {
 		return nil, fmt.Errorf("write listing %s: %w", l.Ref, err)
 	}
 	body, err := json.Marshal(contract.StagedListing{
-		Platform: l.Platform, PlatformID: l.PlatformID, URL: l.URL, ScrapedAt: l.ScrapedAt, Listing: doc,
+		Platform: l.Platform, PlatformID: l.PlatformID, URL: l.URL, ScrapedAt: l.ScrapedAt, Revision: v.Revision,
+		Listing: doc,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("write listing %s: %w", l.Ref, err)

@@ -14,8 +14,12 @@ import (
 // Replays are the activities of a replay: they take stored adverts through the pipeline again, a few at a time. How
 // far a replay has come is in the store, so each may run again, on any worker.
 type Replays struct {
-	Store ReplayStore
-	Start Starter
+	Store      ReplayStore
+	Start      Starter
+	StaleAfter time.Duration // adverts that were not scraped for longer are skipped
+	// Turns takes up to n turns to start an advert, of those that all replays of all processes share, and returns how
+	// many it got.
+	Turns func(ctx context.Context, n int) int
 	Now   func() time.Time
 }
 
@@ -28,9 +32,9 @@ type ReplayStore interface {
 
 type replayProgress interface {
 	SettleReplay(ctx context.Context, id uuid.UUID, now, lost time.Time) (listing.ReplayPosition, error)
-	NextOfReplay(ctx context.Context, id, last uuid.UUID, n int) ([]listing.ReplayItem, error)
-	AdvanceReplay(ctx context.Context, id, last uuid.UUID, items []listing.ReplayItem, exhausted bool,
-		now time.Time) error
+	CountReplay(ctx context.Context, id uuid.UUID) error
+	NextOfReplay(ctx context.Context, id, last uuid.UUID, n int, stale time.Time) (listing.ReplayPage, error)
+	AdvanceReplay(ctx context.Context, id, last uuid.UUID, p listing.ReplayPage, now time.Time) error
 }
 
 // Starter takes a stored advert through the pipeline again, behind everything that was scraped. When it returns nil
@@ -52,7 +56,7 @@ type ReplayBatch struct {
 	State   string    `json:"state,omitempty"`   // of the replay afterwards
 	Rate    int       `json:"rate,omitempty"`    // adverts a second that it may start
 	Started int       `json:"started,omitempty"` // adverts of this batch
-	Looked  int       `json:"looked,omitempty"`  // those and the ones that were skipped
+	Looked  int       `json:"looked,omitempty"`  // those and the ones that were skipped; 1 or more when the replay moved on
 }
 
 // OpenReplay stores a replay, unless it is stored already.
@@ -88,33 +92,58 @@ func (a *Replays) RunReplayBatch(ctx context.Context, b ReplayBatch) (ReplayBatc
 		return b, err
 	}
 	b.State, b.Rate = p.State, p.Rate
+	if p.State == listing.ReplayRunning && !p.Counted {
+		if err := a.Store.CountReplay(ctx, b.ID); err != nil {
+			return b, err
+		}
+	}
 	most := min(p.Rate, replayAtOnce)
 	room := min(most, 2*most-p.UnderWay)
 	if p.State != listing.ReplayRunning || p.Exhausted || room <= 0 {
 		return b, nil
 	}
 	looked := min(replayPage, 10*room) // where few match, each more to look for reads more of the table
-	page, err := a.Store.NextOfReplay(ctx, b.ID, p.Last, looked)
+	page, err := a.Store.NextOfReplay(ctx, b.ID, p.Last, looked, now.Add(-a.StaleAfter))
 	if err != nil {
 		return b, err
 	}
-	exhausted := len(page) < looked
-	var starts []listing.Restart
-	for n, item := range page {
-		if item.Skip != "" {
-			continue
+	starts := 0
+	for _, item := range page.Items {
+		if item.Skip == "" {
+			starts++
 		}
-		if len(starts) == room {
-			page, exhausted = page[:n], false
-			break
-		}
-		starts = append(starts, item.Restart)
 	}
-	if err := restart(ctx, a.Start, starts); err != nil {
+	if starts > 0 {
+		starts = a.Turns(ctx, min(starts, room))
+	}
+	page, list := cutPage(page, p.Last, starts)
+	if err := restart(ctx, a.Start, list); err != nil {
 		return b, err
 	}
-	b.Started, b.Looked = len(starts), len(page)
-	return b, a.Store.AdvanceReplay(ctx, b.ID, p.Last, page, exhausted, a.Now())
+	b.Started, b.Looked = len(list), len(page.Items)
+	switch {
+	case page.Last != p.Last:
+		b.Looked = max(b.Looked, 1)
+	case page.More: // no turn for the first one
+		return b, nil
+	}
+	return b, a.Store.AdvanceReplay(ctx, b.ID, p.Last, page, a.Now())
+}
+
+// cutPage ends a page before the item that would be one too many to start, and returns what is to be started. last is
+// the place before the page.
+func cutPage(p listing.ReplayPage, last uuid.UUID, starts int) (listing.ReplayPage, []listing.Restart) {
+	var list []listing.Restart
+	for n, item := range p.Items {
+		if item.Skip == "" && len(list) == starts {
+			return listing.ReplayPage{Items: p.Items[:n], Last: last, More: true}, list
+		}
+		if item.Skip == "" {
+			list = append(list, item.Restart)
+		}
+		last = item.Ref.ID()
+	}
+	return p, list
 }
 
 // restart starts all of them, startsAtOnce at a time, and returns the errors of all that could not be started.

@@ -22,6 +22,9 @@ type replayBook struct {
 	next     int
 	advanced []string
 	lost     time.Time
+	stale    time.Time
+	counted  int
+	empty    int // pages without a match that come first
 	err      error
 }
 
@@ -40,14 +43,32 @@ func (b *replayBook) SettleReplay(_ context.Context, _ uuid.UUID, _, lost time.T
 	return b.at, b.err
 }
 
-func (b *replayBook) NextOfReplay(_ context.Context, _, _ uuid.UUID, n int) ([]listing.ReplayItem, error) {
-	return b.items[b.next:min(b.next+n, len(b.items))], nil
+func (b *replayBook) CountReplay(context.Context, uuid.UUID) error {
+	b.counted++
+	return b.err
 }
 
-func (b *replayBook) AdvanceReplay(_ context.Context, _, _ uuid.UUID, items []listing.ReplayItem, exhausted bool,
-	_ time.Time) error {
-	b.next += len(items)
-	b.advanced = append(b.advanced, fmt.Sprintf("%d exhausted %t", len(items), exhausted))
+func (b *replayBook) NextOfReplay(_ context.Context, _, last uuid.UUID, n int, stale time.Time) (
+	p listing.ReplayPage, err error,
+) {
+	b.stale = stale
+	p.Items, p.Last, p.More = b.items[b.next:min(b.next+n, len(b.items))], last, b.next+n <= len(b.items)
+	if len(p.Items) > 0 {
+		p.Last = p.Items[len(p.Items)-1].Ref.ID()
+	}
+	if b.empty > 0 { // none of those looked at matches
+		b.empty--
+		p = listing.ReplayPage{Last: uuid.New(), More: true}
+	}
+	return p, nil
+}
+
+func (b *replayBook) AdvanceReplay(_ context.Context, _, _ uuid.UUID, p listing.ReplayPage, _ time.Time) error {
+	b.next += len(p.Items)
+	b.advanced = append(b.advanced, fmt.Sprintf("%d exhausted %t", len(p.Items), !p.More))
+	if len(p.Items) > 0 && p.Last != p.Items[len(p.Items)-1].Ref.ID() {
+		return errors.New("the place is not that of the last item")
+	}
 	return nil
 }
 
@@ -105,37 +126,53 @@ func TestRunReplayBatch(t *testing.T) {
 		want     activities.ReplayBatch
 		started  int
 		advanced []string
+		turns    int // left of all replays; 0 = many
+		empty    int
 	}{
 		{"a second's worth", listing.ReplayPosition{State: "running", Rate: 20}, adverts(50, none),
-			activities.ReplayBatch{State: "running", Rate: 20, Started: 20, Looked: 20}, 20, []string{"20 exhausted false"}},
+			activities.ReplayBatch{State: "running", Rate: 20, Started: 20, Looked: 20}, 20, []string{"20 exhausted false"}, 0, 0},
 		{"skips are free", listing.ReplayPosition{State: "running", Rate: 20}, adverts(50, odd),
-			activities.ReplayBatch{State: "running", Rate: 20, Started: 20, Looked: 40}, 20, []string{"40 exhausted false"}},
+			activities.ReplayBatch{State: "running", Rate: 20, Started: 20, Looked: 40}, 20, []string{"40 exhausted false"}, 0, 0},
 		{"the last ones", listing.ReplayPosition{State: "running", Rate: 20}, adverts(20, none),
-			activities.ReplayBatch{State: "running", Rate: 20, Started: 20, Looked: 20}, 20, []string{"20 exhausted true"}},
+			activities.ReplayBatch{State: "running", Rate: 20, Started: 20, Looked: 20}, 20, []string{"20 exhausted true"}, 0, 0},
 		{"a full page of skips", listing.ReplayPosition{State: "running", Rate: 20},
 			adverts(200, func(int) string { return listing.SkipArchived }),
-			activities.ReplayBatch{State: "running", Rate: 20, Looked: 200}, 0, []string{"200 exhausted false"}},
+			activities.ReplayBatch{State: "running", Rate: 20, Looked: 200}, 0, []string{"200 exhausted false"}, 0, 0},
 		{"no advert at all", listing.ReplayPosition{State: "running", Rate: 20}, nil,
-			activities.ReplayBatch{State: "running", Rate: 20}, 0, []string{"0 exhausted true"}},
+			activities.ReplayBatch{State: "running", Rate: 20}, 0, []string{"0 exhausted true"}, 0, 0},
 		{"as many as there is room for", listing.ReplayPosition{State: "running", Rate: 20, UnderWay: 33}, adverts(50, none),
-			activities.ReplayBatch{State: "running", Rate: 20, Started: 7, Looked: 7}, 7, []string{"7 exhausted false"}},
+			activities.ReplayBatch{State: "running", Rate: 20, Started: 7, Looked: 7}, 7, []string{"7 exhausted false"}, 0, 0},
 		{"at a high rate, a part of a second's worth", listing.ReplayPosition{State: "running", Rate: 100, UnderWay: 15},
 			adverts(500, none), activities.ReplayBatch{State: "running", Rate: 100, Started: 20, Looked: 20}, 20,
-			[]string{"20 exhausted false"}},
+			[]string{"20 exhausted false"}, 0, 0},
 		{"at a low rate", listing.ReplayPosition{State: "running", Rate: 2, UnderWay: 3}, adverts(500, none),
-			activities.ReplayBatch{State: "running", Rate: 2, Started: 1, Looked: 1}, 1, []string{"1 exhausted false"}},
+			activities.ReplayBatch{State: "running", Rate: 2, Started: 1, Looked: 1}, 1, []string{"1 exhausted false"}, 0, 0},
 		{"no room", listing.ReplayPosition{State: "running", Rate: 20, UnderWay: 40}, adverts(50, none),
-			activities.ReplayBatch{State: "running", Rate: 20}, 0, nil},
+			activities.ReplayBatch{State: "running", Rate: 20}, 0, nil, 0, 0},
 		{"all were looked at", listing.ReplayPosition{State: "running", Rate: 20, Exhausted: true, UnderWay: 1},
-			adverts(50, none), activities.ReplayBatch{State: "running", Rate: 20}, 0, nil},
+			adverts(50, none), activities.ReplayBatch{State: "running", Rate: 20}, 0, nil, 0, 0},
 		{"it was canceled", listing.ReplayPosition{State: "canceled", Rate: 20}, adverts(50, none),
-			activities.ReplayBatch{State: "canceled", Rate: 20}, 0, nil},
+			activities.ReplayBatch{State: "canceled", Rate: 20}, 0, nil, 0, 0},
+		{"as many as there are turns", listing.ReplayPosition{State: "running", Rate: 20}, adverts(50, none),
+			activities.ReplayBatch{State: "running", Rate: 20, Started: 3, Looked: 3}, 3, []string{"3 exhausted false"}, 3, 0},
+		{"no turn", listing.ReplayPosition{State: "running", Rate: 20}, adverts(50, none),
+			activities.ReplayBatch{State: "running", Rate: 20}, 0, nil, -1, 0},
+		{"nothing matches for a while", listing.ReplayPosition{State: "running", Rate: 20}, adverts(50, none),
+			activities.ReplayBatch{State: "running", Rate: 20, Looked: 1}, 0, []string{"0 exhausted false"}, 0, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			book, starts := &replayBook{at: tt.at, items: tt.items}, &restarts{}
+			book, starts := &replayBook{at: tt.at, items: tt.items, empty: tt.empty}, &restarts{}
 			now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-			a := &activities.Replays{Store: book, Start: starts, Now: func() time.Time { return now }}
+			a := &activities.Replays{
+				Store: book, Start: starts, StaleAfter: 48 * time.Hour, Now: func() time.Time { return now },
+				Turns: func(_ context.Context, n int) int {
+					if tt.turns != 0 {
+						return min(n, max(tt.turns, 0))
+					}
+					return n
+				},
+			}
 			got, err := a.RunReplayBatch(t.Context(), activities.ReplayBatch{ID: id})
 			require.NoError(t, err)
 			tt.want.ID = id
@@ -144,6 +181,10 @@ func TestRunReplayBatch(t *testing.T) {
 			require.LessOrEqual(t, starts.most, 8, "at once")
 			require.Equal(t, tt.advanced, book.advanced)
 			require.Equal(t, now.Add(-10*time.Minute), book.lost)
+			require.Equal(t, tt.at.State == "running", book.counted == 1)
+			if tt.advanced != nil {
+				require.Equal(t, now.Add(-48*time.Hour), book.stale)
+			}
 		})
 	}
 }
@@ -154,7 +195,9 @@ func TestRunReplayBatchThatCannotStart(t *testing.T) {
 
 	book := &replayBook{at: listing.ReplayPosition{State: "running", Rate: 5}, items: adverts(9, none)}
 	starts := &restarts{err: errors.New("temporal is down")}
-	a := &activities.Replays{Store: book, Start: starts, Now: time.Now}
+	a := &activities.Replays{
+		Store: book, Start: starts, Turns: func(_ context.Context, n int) int { return n }, Now: time.Now,
+	}
 	_, err := a.RunReplayBatch(t.Context(), activities.ReplayBatch{})
 	require.ErrorContains(t, err, "temporal is down")
 	require.Empty(t, book.advanced)

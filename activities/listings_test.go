@@ -75,12 +75,13 @@ type store struct {
 	reasons     []listing.Reason
 	publication listing.Publication
 	handover    listing.Handover
+	withheld    bool
 	run         listing.Run
 	at          time.Time
 }
 
 func (s *store) Raw(context.Context, uuid.UUID) (listing.Payload, error) {
-	return listing.Payload{Revision: 3, Body: []byte(s.payload), Staged: s.staged}, s.gone
+	return listing.Payload{Revision: 3, Body: []byte(s.payload), Staged: s.staged, ScrapedAt: now}, s.gone
 }
 
 func (s *store) Load(context.Context, uuid.UUID) (listing.Version, error) { return s.version, s.gone }
@@ -89,7 +90,7 @@ func (s *store) Candidates(context.Context, listing.Listing) ([]listing.Listing,
 	return s.homes, nil
 }
 
-func (s *store) SaveNormalized(_ context.Context, l listing.Listing, _ int64, at time.Time) error {
+func (s *store) SaveNormalized(_ context.Context, l listing.Listing, _ listing.Payload, at time.Time) error {
 	s.normalized, s.at = l, at
 	return s.err
 }
@@ -110,6 +111,11 @@ func (s *store) Publish(_ context.Context, p listing.Publication, run listing.Ru
 	error) {
 	s.publication, s.run, s.at = p, run, at
 	return s.images, s.err
+}
+
+func (s *store) Withhold(_ context.Context, _ listing.Version, run listing.Run, at time.Time) error {
+	s.withheld, s.run, s.at = true, run, at
+	return s.err
 }
 
 func (s *store) HandOver(_ context.Context, h listing.Handover, run listing.Run, at time.Time) error {
@@ -147,7 +153,6 @@ func TestNormalizeListing(t *testing.T) {
 		{"a good advert", store{payload: good}, "", nil},
 		{"all that is missing", store{payload: `{"platform": "kijiji", "platform_id": "1329279535"}`}, fault.Invalid,
 			[]string{"title", "price", "bedrooms"}},
-		{"an advert that came normalized", store{payload: good, staged: true}, fault.Conflict, nil},
 		{"a payload that is no advert", store{payload: `{"title": 7}`}, fault.Invalid, nil},
 		{"an advert that is not there", store{gone: fault.Newf(fault.Gone, "there is none")}, fault.Gone, nil},
 		{"the database goes down before", store{gone: errAway}, fault.Transient, nil},
@@ -168,6 +173,7 @@ func TestNormalizeListing(t *testing.T) {
 				require.Equal(t, activities.ListingJob{Ref: ref, Revision: 3}, job)
 				require.Equal(t, int64(120_000), tt.store.normalized.RentCents)
 				require.Equal(t, 2, tt.store.normalized.Bedrooms)
+				require.Equal(t, now, tt.store.normalized.ScrapedAt, "of the store, whatever the message says")
 				require.Equal(t, now, tt.store.at)
 				require.Nil(t, tt.store.rejection)
 			case rejection != nil:
@@ -181,6 +187,25 @@ func TestNormalizeListing(t *testing.T) {
 				require.Equal(t, testRun, tt.store.run)
 			}
 		})
+	}
+}
+
+// A raw arrival and a newer one that came normalized by another team are one pass, which enters at normalize: it goes on
+// with what is stored, here or at the team that does the next stage.
+func TestNormalizeListingThatCameNormalized(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"ours", "theirs"} {
+		s := &store{payload: `{"listing": {}}`, staged: true}
+		a := &activities.Listings{Store: s, Now: clock}
+		run := a.NormalizeListing
+		if name == "theirs" {
+			run = a.HandOverListing
+		}
+		job, err := step(t, run, activities.ListingJob{Ref: ref, Stage: listing.StageNormalize})
+		require.NoError(t, err, name)
+		require.Equal(t, activities.ListingJob{Ref: ref, Revision: 3, Stage: listing.StageNormalize}, job, name)
+		require.Zero(t, s.normalized, name)
+		require.Zero(t, s.handover, name)
 	}
 }
 
@@ -304,6 +329,43 @@ func TestImportListing(t *testing.T) {
 	})
 }
 
+// What its platform does not offer any more does not become visible, and neither does what is archived and was not
+// scraped for long; what is visible stays so until it is archived.
+func TestImportListingThatIsNotOffered(t *testing.T) {
+	t.Parallel()
+	long := now.Add(-49 * time.Hour)
+	for _, tt := range []struct {
+		name     string
+		version  listing.Version
+		withheld bool
+	}{
+		{"new", listing.Version{ScrapedAt: now}, false},
+		{"new, of long ago", listing.Version{ScrapedAt: long}, false},
+		{"new and gone", listing.Version{ScrapedAt: now, Gone: true}, true},
+		{"back", listing.Version{Published: "archived", ScrapedAt: now}, false},
+		{"archived, of long ago", listing.Version{Published: "archived", ScrapedAt: long}, true},
+		{"archived and gone", listing.Version{Published: "archived", ScrapedAt: now, Gone: true}, true},
+		{"visible and gone", listing.Version{Published: "active", ScrapedAt: long, Gone: true}, false},
+		{"claimed and gone", listing.Version{Published: "claimed", ScrapedAt: long, Gone: true}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.version.Listing, tt.version.Revision = home(ref.Platform, ref.PlatformID), 3
+			s := &store{version: tt.version, images: []listing.Image{{URL: "https://img.example/1.jpg"}}}
+			a := &activities.Listings{Store: s, StaleAfter: 48 * time.Hour, Now: clock}
+			job, err := step(t, a.ImportListing, activities.ListingJob{Ref: ref})
+			require.NoError(t, err)
+			require.Equal(t, tt.withheld, s.withheld)
+			if !tt.withheld {
+				require.Equal(t, activities.Imported, job.Outcome)
+				return
+			}
+			require.Equal(t, activities.ListingJob{Ref: ref, Revision: 3, Outcome: activities.Withheld}, job)
+			require.Zero(t, s.publication)
+		})
+	}
+}
+
 func TestHandOverListing(t *testing.T) {
 	t.Parallel()
 	l := home(ref.Platform, ref.PlatformID)
@@ -338,14 +400,14 @@ func TestHandOverListing(t *testing.T) {
 			s := &store{payload: payload, version: listing.Version{Listing: l, Revision: 3}}
 			a := &activities.Listings{Store: s, Now: clock}
 			in := job
-			in.Stage = tt.stage
+			in.Stage, in.Pass = tt.stage, 2
 			out, err := step(t, a.HandOverListing, in)
 			require.NoError(t, err)
 			require.Equal(t, tt.outcome, out.Outcome)
 			tt.check(t, s.handover.Bodies)
 			s.handover.Bodies = nil
 			require.Equal(t, listing.Handover{
-				Ref: ref, Revision: 3, Exchange: tt.exchange, RoutingKey: tt.key, Status: tt.status,
+				Ref: ref, Revision: 3, Exchange: tt.exchange, RoutingKey: tt.key, Status: tt.status, Pass: 2,
 			}, s.handover)
 			require.Equal(t, testRun, s.run)
 		})
@@ -382,5 +444,6 @@ func isStaged(want listing.Listing) func(*testing.T, [][]byte) {
 		require.NoError(t, json.Unmarshal(m.Listing, &got))
 		require.Equal(t, want, got)
 		require.Equal(t, want.URL, m.URL)
+		require.EqualValues(t, 3, m.Revision)
 	}
 }

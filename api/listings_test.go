@@ -46,7 +46,7 @@ func (d *door) publish(t *testing.T, l listing.Listing, neighbourhood string, at
 	ctx := t.Context()
 	revision := d.scrape(t, l.Ref, fmt.Sprint(l.Title, l.RentCents), at)
 	l.URL, l.ScrapedAt = "https://example.org/"+l.PlatformID, at
-	require.NoError(t, d.store.SaveNormalized(ctx, l, revision, at))
+	require.NoError(t, d.store.SaveNormalized(ctx, l, listing.Payload{Revision: revision}, at))
 	v, err := d.store.Load(ctx, l.ID())
 	require.NoError(t, err)
 	p := listing.Publication{Version: v, Neighbourhood: neighbourhood}

@@ -34,10 +34,12 @@ func (h Replays) register(d *door) {
 	h.door = d
 	serve(d, needs(access.Operate, huma.Operation{
 		OperationID: "start-replay", Method: http.MethodPost, Path: "/replays", Tags: []string{"replays"},
-		Summary: "Take stored adverts through the pipeline again", Errors: []int{422, 503},
+		Summary: "Take stored adverts through the pipeline again", Errors: []int{409, 422, 503},
 		DefaultStatus: http.StatusAccepted,
 		Description: "For every raw listing that matches, whether it changed or not, at a lower priority than new adverts. " +
-			"With dry_run it only counts how many match. A request with the id of an earlier one joins that replay.",
+			"With dry_run it only counts how many match. One replay runs at a time for a platform: while there is one, the " +
+			"answer is 409 and names it. A request that is repeated joins the replay of the first: by its id, by its " +
+			"Idempotency-Key, or without either while one of the same stage, filter and rate is running.",
 	}), h.create)
 	serve(d, needs(access.Read, huma.Operation{
 		OperationID: "list-replays", Method: http.MethodGet, Path: "/replays", Tags: []string{"replays"},
@@ -74,7 +76,24 @@ type ReplayWhich struct {
 	Reason       string      `json:"reason,omitempty" pattern:"^[a-z_]{1,64}$" doc:"code of a reason for its rejection" example:"missing"`
 }
 
-type createReplayInput struct{ Body ReplayStart }
+type createReplayInput struct {
+	Key  string `header:"Idempotency-Key" maxLength:"200" doc:"chosen by the caller, in place of an id"`
+	Body ReplayStart
+}
+
+// id is the ID of the replay that a request asks for: uuid.Nil when it says none.
+func (in *createReplayInput) id(caller string) uuid.UUID {
+	switch {
+	case in.Body.ID != nil:
+		return *in.Body.ID
+	case in.Key != "":
+		return uuid.NewSHA1(replayKeys, []byte(caller+"\x00"+in.Key))
+	}
+	return uuid.Nil
+}
+
+// replayKeys is the namespace of IDs that are made of an Idempotency-Key.
+var replayKeys = uuid.MustParse("8f0c5f0e-3d2b-4c39-9d53-52b7b0a3a7c6")
 
 // Resolve checks what a schema cannot express.
 func (in *createReplayInput) Resolve(huma.Context) []error {
@@ -95,7 +114,8 @@ type Replay struct {
 	Stage     Stage                `json:"stage"`
 	Filter    listing.ReplayFilter `json:"filter" doc:"which raw listings it takes"`
 	Rate      int                  `json:"rate" doc:"adverts a second, at most"`
-	Total     int64                `json:"total" doc:"adverts that matched when it was made"`
+	Total     int64                `json:"total" doc:"adverts that matched when it was made, of those counted so far"`
+	Counted   bool                 `json:"counted" doc:"all are counted: total is final"`
 	Done      int64                `json:"done" doc:"processed to their end, skipped or failed"`
 	Started   int64                `json:"started" doc:"workflows started, or joined where one was running"`
 	Skipped   int64                `json:"skipped" doc:"not started; skips gives the reasons"`
@@ -107,7 +127,7 @@ type Replay struct {
 	CreatedAt time.Time            `json:"created_at"`
 	UpdatedAt time.Time            `json:"updated_at"`
 	EndedAt   *time.Time           `json:"ended_at,omitempty"`
-	ETA       *time.Time           `json:"eta,omitempty" doc:"when it ends at the pace so far"`
+	ETA       *time.Time           `json:"eta,omitempty" doc:"when it ends at the pace so far; absent until all are counted"`
 	Workflow  WorkflowLink         `json:"workflow"`
 }
 
@@ -124,12 +144,13 @@ type ReplaySkips struct {
 	Staged        int64 `json:"staged" doc:"came normalized by another team: enter at dedupe or import"`
 	NotNormalized int64 `json:"not_normalized" doc:"no normalized form of the newest revision: enter at normalize"`
 	Archived      int64 `json:"archived" doc:"no longer offered; a new scrape brings it back"`
+	Gone          int64 `json:"gone" doc:"the platform does not offer it, or no scrape has seen it for as long as makes a listing stale"`
 }
 
 func (h Replays) show(r db.Replay) *Replay {
 	return &Replay{
-		ID: r.ID, State: r.State, Stage: Stage(r.Stage), Filter: r.Filter, Rate: r.Rate, Total: r.Total, Done: r.Done,
-		Started: r.Started, Skipped: r.Skipped, Failed: r.Failed, Outcomes: ReplayOutcomes(r.Outcomes),
+		ID: r.ID, State: r.State, Stage: Stage(r.Stage), Filter: r.Filter, Rate: r.Rate, Total: r.Total, Counted: r.Counted,
+		Done: r.Done, Started: r.Started, Skipped: r.Skipped, Failed: r.Failed, Outcomes: ReplayOutcomes(r.Outcomes),
 		Skips: ReplaySkips(r.Skips), Reason: r.Reason, StartedBy: r.StartedBy, CreatedAt: r.CreatedAt,
 		UpdatedAt: r.UpdatedAt, EndedAt: r.EndedAt, ETA: r.ETA, Workflow: h.door.workflow(listing.ReplayWorkflowID(r.ID)),
 	}
@@ -137,9 +158,10 @@ func (h Replays) show(r db.Replay) *Replay {
 
 // ReplayAccepted is the answer of POST /replays.
 type ReplayAccepted struct {
-	DryRun bool    `json:"dry_run" doc:"nothing was started"`
-	Total  int64   `json:"total" doc:"raw listings that match"`
-	Replay *Replay `json:"replay,omitempty" doc:"absent for a dry run"`
+	DryRun  bool    `json:"dry_run" doc:"nothing was started"`
+	Total   int64   `json:"total" doc:"raw listings that match"`
+	Counted bool    `json:"counted" doc:"total is final; else it is an estimate for a dry run, and those counted so far for a replay"`
+	Replay  *Replay `json:"replay,omitempty" doc:"absent for a dry run"`
 }
 
 type createReplayOutput struct {
@@ -148,36 +170,33 @@ type createReplayOutput struct {
 	Body     ReplayAccepted
 }
 
-// create is durably accepted when it answers. The workflow comes first, for it stores the replay itself if the API
-// stops in between; that create stores it too lets GET answer at once.
+// countWithin leaves the rest of a request's time to the estimate.
+const countWithin = 4 * time.Second
+
+// create is durably accepted when it answers. The workflow is started before the row is committed, and stores the row
+// itself if the API stops in between; when it cannot be started there is no row.
 func (h Replays) create(ctx context.Context, in *createReplayInput) (*createReplayOutput, error) {
 	filter, now := listing.ReplayFilter(in.Body.Filter), h.door.Now().UTC().Truncate(time.Microsecond)
-	total, err := h.Store.Count(ctx, filter, now)
-	if err != nil {
-		return nil, err
-	}
 	if in.Body.DryRun {
-		return &createReplayOutput{Status: http.StatusOK, Body: ReplayAccepted{DryRun: true, Total: total}}, nil
+		total, exact, err := h.Store.Count(ctx, filter, countWithin, now)
+		if err != nil {
+			return nil, err
+		}
+		return &createReplayOutput{
+			Status: http.StatusOK, Body: ReplayAccepted{DryRun: true, Total: total, Counted: exact},
+		}, nil
 	}
+	by := callerOf(ctx).Name
 	r := listing.Replay{
-		ID: uuid.New(), Stage: string(in.Body.Stage), Filter: filter, Rate: in.Body.Rate, By: callerOf(ctx).Name, At: now,
+		ID: in.id(by), Stage: string(in.Body.Stage), Filter: filter, Rate: in.Body.Rate, By: by, At: now,
 	}
-	if in.Body.ID != nil {
-		r.ID = *in.Body.ID
-	}
-	if err := h.Launch.Replay(ctx, r); err != nil {
-		return nil, err
-	}
-	if err := h.Store.OpenReplay(ctx, r); err != nil {
-		return nil, err
-	}
-	stored, err := h.Store.Get(ctx, r.ID)
+	stored, err := h.Store.StartReplay(ctx, r, h.Launch.Replay)
 	if err != nil {
 		return nil, err
 	}
 	return &createReplayOutput{
-		Status: http.StatusAccepted, Location: "/replays/" + r.ID.String(),
-		Body: ReplayAccepted{Total: stored.Total, Replay: h.show(stored)},
+		Status: http.StatusAccepted, Location: "/replays/" + stored.ID.String(),
+		Body: ReplayAccepted{Total: stored.Total, Counted: stored.Counted, Replay: h.show(stored)},
 	}, nil
 }
 

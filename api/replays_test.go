@@ -38,7 +38,7 @@ func TestStartReplay(t *testing.T) {
 	}
 	dry := read[api.ReplayAccepted](t, d.ask(t, http.MethodPost, "/replays", `{"dry_run": true,
 		"filter": {"scraped_since": "2026-10-01T11:00:00Z"}}`), http.StatusOK)
-	require.Equal(t, api.ReplayAccepted{DryRun: true, Total: 2}, dry)
+	require.Equal(t, api.ReplayAccepted{DryRun: true, Total: 2, Counted: true}, dry)
 	require.Empty(t, d.started.calls)
 	require.Empty(t, d.deeds(t))
 
@@ -58,6 +58,14 @@ func TestStartReplay(t *testing.T) {
 	require.Equal(t, []string{fmt.Sprintf("replay %s by anonymous", id)}, d.started.calls)
 	require.Equal(t, *got.Replay, read[api.Replay](t, d.get(t, "/replays/"+id.String()), http.StatusOK))
 
+	require.True(t, got.Counted)
+	p := refused(t, d.ask(t, http.MethodPost, "/replays", `{"rate": 5}`), http.StatusConflict)
+	require.Contains(t, p.Detail, "replay "+id.String()+" is running for kijiji")
+	joined := read[api.ReplayAccepted](t, d.ask(t, http.MethodPost, "/replays",
+		`{"stage": "dedupe", "filter": {"platform": "kijiji", "status": ["scraped"]}}`), http.StatusAccepted)
+	require.Equal(t, id, joined.Replay.ID)
+	d.end(t, id)
+
 	// The same request again is the same replay.
 	mine := uuid.New()
 	body := fmt.Sprintf(`{"id": %q, "rate": 5}`, mine)
@@ -69,6 +77,25 @@ func TestStartReplay(t *testing.T) {
 	require.Equal(t, []string{
 		"anonymous replay.started replay/" + id.String(), "anonymous replay.started replay/" + mine.String(),
 	}, d.deeds(t))
+	d.end(t, mine)
+
+	// With a key in place of an ID, also after it has ended.
+	keyed := func(key, body string) reply {
+		return d.ask(t, http.MethodPost, "/replays", body, "Idempotency-Key", key)
+	}
+	first := read[api.ReplayAccepted](t, keyed("monday", `{}`), http.StatusAccepted)
+	require.Equal(t, first.Replay.ID, read[api.ReplayAccepted](t, keyed("monday", `{}`), http.StatusAccepted).Replay.ID)
+	d.end(t, first.Replay.ID)
+	require.Equal(t, "failed", read[api.ReplayAccepted](t, keyed("monday", `{}`), http.StatusAccepted).Replay.State)
+	require.Contains(t, refused(t, keyed("monday", `{"rate": 7}`), http.StatusConflict).Detail, "was another request")
+	other := read[api.ReplayAccepted](t, keyed("tuesday", `{}`), http.StatusAccepted)
+	require.NotEqual(t, first.Replay.ID, other.Replay.ID)
+}
+
+// end ends a replay.
+func (d *door) end(t *testing.T, id uuid.UUID) {
+	t.Helper()
+	require.NoError(t, d.Replays.Store.EndReplay(t.Context(), id, listing.ReplayFailed, "why", now))
 }
 
 func TestStartReplayRefuses(t *testing.T) {
@@ -105,8 +132,9 @@ func TestListReplays(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	var want []uuid.UUID
-	for range 3 {
-		want = append(want, read[api.ReplayAccepted](t, d.ask(t, http.MethodPost, "/replays", "{}"), 202).Replay.ID)
+	for _, platform := range []string{"kijiji", "kangalou", "other"} {
+		body := fmt.Sprintf(`{"filter": {"platform": %q}}`, platform)
+		want = append(want, read[api.ReplayAccepted](t, d.ask(t, http.MethodPost, "/replays", body), 202).Replay.ID)
 	}
 	first := read[api.ReplayPage](t, d.get(t, "/replays?limit=2"), http.StatusOK)
 	rest := read[api.ReplayPage](t, d.get(t, "/replays?limit=2&cursor="+first.NextCursor), http.StatusOK)

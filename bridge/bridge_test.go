@@ -802,7 +802,8 @@ func TestStagesOfOthers(t *testing.T) {
 func TestStagedMessages(t *testing.T) {
 	t.Parallel()
 
-	r := newRig(t)
+	r, registry := newRig(t), prometheus.NewRegistry()
+	r.Metrics = bridge.NewMetrics(registry)
 	r.start(t)
 	staged := func(id, scrapedAt, l string) []byte {
 		return []byte(`{"platform":"kijiji","platform_id":"` + id + `","url":"https://k.example/` + id +
@@ -826,6 +827,43 @@ func TestStagedMessages(t *testing.T) {
 	r.eventually(t, func() bool { return r.rows(t, "dead_letters WHERE queue = 'listings.normalized'") == 3 }, "not dead")
 	r.eventually(t, func() bool { return r.broker.Ready("listings.normalized") == 0 }, "not acked")
 	require.Len(t, r.temp.arrivals("1"), 1)
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	var overtaken float64
+	for _, f := range families {
+		if f.GetName() == "conveyor_listings_overtaken_total" {
+			overtaken = f.GetMetric()[0].GetCounter().GetValue()
+		}
+	}
+	require.Equal(t, 1.0, overtaken)
+}
+
+// What was scraped too long ago does not bring an archived listing back; what is scraped now does.
+func TestScrapedLongAgo(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	r.listings.StaleAfter = 48 * time.Hour
+	r.start(t)
+	at := func(age time.Duration) []byte {
+		var m map[string]any
+		require.NoError(t, json.Unmarshal(message(t, "1"), &m))
+		m["scraped_at"] = time.Now().Add(-age)
+		body, err := json.Marshal(m)
+		require.NoError(t, err)
+		return body
+	}
+	r.broker.Publish("scraped", "kijiji", at(49*time.Hour))
+	r.eventually(t, func() bool { return r.temp.started() == 1 }, "not started")
+	_, err := r.pool.Exec(t.Context(), "UPDATE raw_listings SET settled_revision = revision, archived_at = now()")
+	require.NoError(t, err)
+	r.broker.Publish("scraped", "kijiji", at(49*time.Hour))
+	r.eventually(t, func() bool { return r.rows(t, "raw_listings WHERE scrapes = 2") == 1 }, "not stored")
+	r.eventually(t, func() bool { return r.broker.Ready("scraped.kijiji") == 0 }, "not acked")
+	require.Len(t, r.temp.arrivals("1"), 1)
+	r.broker.Publish("scraped", "kijiji", at(0))
+	r.eventually(t, func() bool { return len(r.temp.arrivals("1")) == 2 }, "not started")
+	require.True(t, r.temp.arrivals("1")[1].Force)
 }
 
 func TestPendingImages(t *testing.T) {

@@ -28,6 +28,8 @@ type Listings struct {
 	Platforms []string // the platforms that have a queue scraped.<platform>
 	Prefetch  int      // unacked deliveries of each queue, 1 or more
 	Published int      // most messages that listings.published keeps; 0 keeps all
+	// An advert that was scraped longer ago does not bring an archived listing back; 0 = any does.
+	StaleAfter time.Duration
 }
 
 // ListingStarter starts the workflows of listings. Its methods return nil when the work is durably accepted.
@@ -85,6 +87,7 @@ func (s *Listings) scraped(ctx context.Context, from source, batch []amqp.Delive
 			errs[i] = err
 			continue
 		}
+		arrival.Stale = s.StaleAfter > 0 && m.ScrapedAt.Before(from.now().Add(-s.StaleAfter))
 		arrivals, adverts, at = append(arrivals, arrival), append(adverts, m), append(at, i)
 	}
 	if len(arrivals) == 0 {
@@ -159,7 +162,8 @@ func (s *Listings) wrongPlatform(q Queue, platform string) error {
 		platform, q.Name, platform)}}
 }
 
-// future refuses an advert that was scraped more than an hour after now: no later scrape would ever be newer.
+// future refuses an advert that was scraped more than an hour after now: its sender's clock is wrong. Within the hour
+// it counts as scraped now.
 func future(scraped, now time.Time) error {
 	if scraped.After(now.Add(time.Hour)) {
 		return contract.Errors{{Field: "scraped_at", Reason: fmt.Sprintf("is %s, more than an hour after now (%s)",
@@ -184,7 +188,11 @@ func (s *Listings) staged(stage string) func(context.Context, source, amqp.Deliv
 		hash := sha256.Sum256(m.Listing)
 		receipt, err := s.Store.ReceiveStaged(ctx, db.Arrival{
 			Ref: ref, URL: m.URL, Payload: d.Body, ContentHash: hash[:], ScrapedAt: m.ScrapedAt,
-		}, l, from.now())
+		}, m.Revision, l, from.now())
+		if receipt.Overtaken {
+			from.metrics.overtaken(from.Name)
+			from.log.DebugContext(ctx, "a newer scrape has overtaken this message", "ref", ref, "scraped_at", m.ScrapedAt)
+		}
 		if err != nil || receipt.Settled {
 			return err
 		}

@@ -11,6 +11,7 @@ type Metrics struct {
 	messages     *prometheus.CounterVec
 	refusedN     *prometheus.CounterVec
 	unchangedN   *prometheus.CounterVec
+	overtakenN   *prometheus.CounterVec
 	heldN        *prometheus.GaugeVec
 	consumers    *prometheus.GaugeVec
 	batches      *prometheus.HistogramVec
@@ -39,6 +40,10 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "conveyor_listings_blocked_total",
 			Help: "Scraped adverts that were acknowledged and not stored: they were forgotten and may not come back.",
 		}, []string{"platform"}),
+		overtakenN: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "conveyor_listings_overtaken_total",
+			Help: "Normalized adverts of other teams that a newer scrape had replaced when they arrived, by queue.",
+		}, []string{"queue"}),
 		heldN: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "conveyor_messages_held", Help: "Deliveries held because a dependency is down, by queue.",
 		}, []string{"queue"}),
@@ -80,8 +85,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Help: "Outbox messages that the broker refused for too long and that are dead letters now.",
 		}),
 	}
-	r.MustRegister(m.messages, m.unchangedN, m.refusedN, m.heldN, m.consumers, m.batches, m.handling, m.connections,
-		m.blockedN, m.publishedN, m.publishDelay, m.lostLeases, m.givenUp, m.limits, m.droppedN)
+	r.MustRegister(m.messages, m.unchangedN, m.refusedN, m.overtakenN, m.heldN, m.consumers, m.batches, m.handling,
+		m.connections, m.blockedN, m.publishedN, m.publishDelay, m.lostLeases, m.givenUp, m.limits, m.droppedN)
 	return m
 }
 
@@ -92,6 +97,7 @@ func (m *Metrics) unchanged(platform string, n int) {
 func (m *Metrics) refused(platform string, n int) {
 	m.refusedN.WithLabelValues(platform).Add(float64(n))
 }
+func (m *Metrics) overtaken(queue string)            { m.overtakenN.WithLabelValues(queue).Inc() }
 func (m *Metrics) held(queue string, n int)          { m.heldN.WithLabelValues(queue).Add(float64(n)) }
 func (m *Metrics) consuming(queue string, n float64) { m.consumers.WithLabelValues(queue).Add(n) }
 

@@ -95,7 +95,7 @@ func TestRelayPublishes(t *testing.T) {
 	}}, time.Now())
 	require.NoError(t, err)
 	l := listing.Listing{Ref: ref, URL: "https://k.example/1", Title: "4 ½", RentCents: 125_000}
-	require.NoError(t, s.SaveNormalized(t.Context(), l, 1, time.Now())) // no queue is bound to listings.normalized
+	require.NoError(t, s.SaveNormalized(t.Context(), l, listing.Payload{Revision: 1}, time.Now())) // no queue is bound to listings.normalized
 	_, err = s.Publish(t.Context(), listing.Publication{Version: listing.Version{Revision: 1, Listing: l}},
 		listing.Run{}, time.Now())
 	require.NoError(t, err)

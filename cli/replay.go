@@ -61,11 +61,11 @@ func (c *replayStartCmd) Run(ctx context.Context, connect Connect) error {
 		return err
 	}
 	if c.DryRun {
-		fmt.Printf("%d raw listings match; nothing was started\n", out.Total)
+		fmt.Printf("%s%d raw listings match; nothing was started\n", estimate(out.Counted), out.Total)
 		return nil
 	}
-	fmt.Printf("replay %s: %d raw listings from stage %s, at most %d a second\n%s\n", out.Replay.ID, out.Total, c.Stage,
-		c.Rate, out.Replay.Workflow.URL)
+	fmt.Printf("replay %s: %s raw listings from stage %s, at most %d a second\n%s\n", out.Replay.ID,
+		total(out.Replay), c.Stage, c.Rate, out.Replay.Workflow.URL)
 	if !c.Wait {
 		return nil
 	}
@@ -78,6 +78,25 @@ func (c *replayStartCmd) Run(ctx context.Context, connect Connect) error {
 		return ExitError(1)
 	}
 	return nil
+}
+
+// estimate is the word before a number that was not counted.
+func estimate(counted bool) string {
+	if counted {
+		return ""
+	}
+	return "about "
+}
+
+// total is the number of a replay's adverts, as far as it is known.
+func total(r *api.Replay) string {
+	switch {
+	case r.Counted:
+		return strconv.FormatInt(r.Total, 10)
+	case r.Total == 0:
+		return "?"
+	}
+	return fmt.Sprintf("%d+", r.Total)
 }
 
 // watch shows the progress of a replay until it ends. It gives up after 31 failed calls in a row, a second apart.
@@ -166,7 +185,7 @@ func (c *replayListCmd) Run(ctx context.Context, connect Connect) error {
 	t := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "ID\tSTATE\tSTAGE\tDONE\tTOTAL\tSTARTED BY\tCREATED")
 	for _, p := range page.Items {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\t%s\n", p.ID, p.State, p.Stage, p.Done, p.Total, Plain(p.StartedBy),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", p.ID, p.State, p.Stage, p.Done, total(p), Plain(p.StartedBy),
 			p.CreatedAt.Format(time.RFC3339))
 	}
 	return t.Flush()
@@ -181,13 +200,14 @@ func printReplay(w io.Writer, r api.Replay) {
 	row("replay", "%s", r.ID)
 	row("state", "%s", Plain(strings.TrimSuffix(r.State+": "+r.Reason, ": ")))
 	row("stage", "%s, at most %d a second", r.Stage, r.Rate)
-	row("done", "%d of %d, %d started", r.Done, r.Total, r.Started)
+	row("done", "%d of %s, %d started", r.Done, total(&r), r.Started)
 	for _, n := range []struct {
 		name  string
 		count int64
 	}{
 		{"  imported", r.Outcomes.Imported}, {"  duplicate", r.Outcomes.Duplicate}, {"  rejected", r.Outcomes.Rejected},
 		{"  handed on", r.Outcomes.HandedOn}, {"  failed", r.Failed}, {"  skipped, archived", r.Skips.Archived},
+		{"  skipped, gone", r.Skips.Gone},
 		{"  skipped, staged", r.Skips.Staged}, {"  skipped, not normalized", r.Skips.NotNormalized},
 	} {
 		if n.count > 0 {

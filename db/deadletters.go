@@ -107,8 +107,8 @@ const sqlDeadLetterResolveKey = `
 UPDATE dead_letters SET state = 'resolved' WHERE fingerprint = $1 AND state IN ('open', 'replayed')`
 
 // An advert's dead letters, those of the images' queue $4 aside, are resolved when its newest revision has been brought
-// to a good end.
+// to a good end. That the ID is not empty makes the index on workflow_id fit for any $1, so also for a generic plan.
 const sqlDeadLetterResolve = `
 UPDATE dead_letters SET state = 'resolved'
-WHERE workflow_id = $1 AND queue <> $4 AND state IN ('open', 'replayed')
+WHERE workflow_id = $1 AND workflow_id <> '' AND queue <> $4 AND state IN ('open', 'replayed')
     AND EXISTS (SELECT FROM raw_listings WHERE id = $2 AND revision = $3)`

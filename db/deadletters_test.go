@@ -313,7 +313,7 @@ func TestDeadLetterOfAStagedListing(t *testing.T) {
 	pool := dbtest.New(t)
 	s := db.NewListings(pool)
 	ref := refOf("1")
-	_, err := s.ReceiveStaged(t.Context(), arrival(ref, "x", 1), normalized(ref), after(1))
+	_, err := s.ReceiveStaged(t.Context(), arrival(ref, "x", 1), 0, normalized(ref), after(1))
 	require.NoError(t, err)
 	p, err := s.Raw(t.Context(), ref.ID())
 	require.NoError(t, err)

@@ -39,10 +39,12 @@ ON CONFLICT (event_id) DO UPDATE SET
     updated_at = excluded.updated_at
 WHERE d.crawled_at <= excluded.crawled_at`
 
-// Its dead letters are those of its workflow, and of a message that got none.
+// Its dead letters are those of its workflow, and of a message that got none. That neither is empty makes the partial
+// indexes fit for a generic plan too.
 const sqlDraftResolve = `
 UPDATE dead_letters SET state = 'resolved'
-WHERE (workflow_id = $1 OR message_id = $2 AND workflow_id = '') AND state IN ('open', 'replayed')`
+WHERE (workflow_id = $1 AND workflow_id <> '' OR message_id = $2 AND message_id <> '' AND workflow_id = '')
+    AND state IN ('open', 'replayed')`
 
 // PersistDraft stores the result of a crawl under its event's ID, in place of an earlier result, and resolves its dead
 // letters. The result of a crawl that began earlier than the stored one changes nothing. d is nil where there was no

@@ -154,7 +154,7 @@ LEFT JOIN draft_requests r USING (event_id)
 LEFT JOIN product_drafts d USING (event_id)
 LEFT JOIN LATERAL (
     SELECT id, state, reason FROM dead_letters
-    WHERE (workflow_id = $3 OR message_id = e.event_id::text) AND queue = $2
+    WHERE (workflow_id = $3 AND workflow_id <> '' OR message_id = e.event_id::text AND message_id <> '') AND queue = $2
         AND state IN ('open', 'replayed', 'discarded') AND d.id IS NULL
     ORDER BY last_at DESC, id DESC LIMIT 1
 ) l ON true`

@@ -164,7 +164,7 @@ func TestBlockedAdvert(t *testing.T) {
 	require.Equal(t, db.Receipt{ID: ref.ID(), Settled: true, Blocked: true}, got[0])
 	require.Equal(t, got[0], got[2])
 	require.Equal(t, db.Receipt{ID: other.ID(), Revision: 2}, got[1])
-	staged, err := s.ReceiveStaged(ctx, late, normalized(ref), after(6))
+	staged, err := s.ReceiveStaged(ctx, late, 0, normalized(ref), after(6))
 	require.NoError(t, err)
 	require.True(t, staged.Settled)
 	require.Zero(t, count(t, pool, "raw_listings WHERE id = $1", ref.ID()))

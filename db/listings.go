@@ -36,6 +36,7 @@ type Arrival struct {
 	Payload     []byte // the whole message, JSON
 	ContentHash []byte // of listing.ContentHash
 	ScrapedAt   time.Time
+	Stale       bool // scraped too long ago to show that an archived advert is offered again
 }
 
 // NewArrival is an advert with the message that it arrived in, or will be sent in.
@@ -52,16 +53,21 @@ type Receipt struct {
 	ID       uuid.UUID
 	Revision int64 // the advert's current revision
 	Settled  bool  // that revision went through the pipeline before: there is nothing to do
-	Archived bool  // its listing is archived: the revision must be published again, though it was before
+	Archived bool  // it was archived and is offered again: the revision must be published, though it was settled
 	Blocked  bool  // it was forgotten and may not come back: it is not stored, and settled
+
+	Overtaken bool `db:"-"` // by a newer scrape: nothing was stored (ReceiveStaged only; it is Settled too)
 }
 
 // Rows are locked in the order of the IDs, or two bridges that store the same adverts would deadlock. A message older
-// than the newest scrape, even one that found nothing new, counts as a scrape and changes nothing else.
+// than the newest scrape, even one that found nothing new, counts as a scrape and is kept among the revisions when its
+// content is new; it changes nothing else. Such a late revision was never the current one: its number is negative,
+// minus the time of its scrape in microseconds, so that it is the same however often it arrives.
 const sqlRawReceive = `
 WITH incoming AS (
-    SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::jsonb[], $6::bytea[], $7::timestamptz[])
-        AS t (id, platform, platform_id, url, payload, content_hash, scraped_at)
+    SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::jsonb[], $6::bytea[], $7::timestamptz[],
+        $10::boolean[])
+        AS t (id, platform, platform_id, url, payload, content_hash, scraped_at, stale)
     WHERE NOT EXISTS (SELECT FROM blocked_adverts b WHERE b.id = t.id)
     ORDER BY id
 ), stored AS (
@@ -88,20 +94,32 @@ WITH incoming AS (
                 CASE WHEN changed THEN 'scraped' ELSE r.status END,
                 CASE WHEN changed THEN '[]'::jsonb ELSE r.reasons END,
                 CASE WHEN changed THEN NULL ELSE r.duplicate_of END) n)
-    RETURNING id, revision, content_hash, settled_revision, revised_at, archived_at
+    RETURNING id, revision, content_hash, settled_revision, revised_at, archived_at, gone_at
 ), revised AS (
     INSERT INTO raw_listing_revisions (listing_id, revision, content_hash, payload, scraped_at, received_at)
     SELECT s.id, s.revision, i.content_hash, i.payload, i.scraped_at, $8
     FROM stored s JOIN incoming i ON i.id = s.id AND i.content_hash = s.content_hash
     WHERE s.revised_at = $8
     ON CONFLICT DO NOTHING
+), late AS (
+    INSERT INTO raw_listing_revisions (listing_id, revision, content_hash, payload, scraped_at, received_at)
+    SELECT s.id, least(-1, -(extract(epoch FROM i.scraped_at) * 1000000)::bigint), i.content_hash, i.payload,
+        i.scraped_at, $8
+    FROM stored s JOIN incoming i ON i.id = s.id AND i.content_hash <> s.content_hash
+    WHERE NOT EXISTS (
+        SELECT FROM raw_listing_revisions v WHERE v.listing_id = s.id AND v.content_hash = i.content_hash)
+    ON CONFLICT DO NOTHING
 )
-SELECT id, revision, revision = settled_revision AND archived_at IS NULL, archived_at IS NOT NULL FROM stored`
+SELECT s.id, s.revision, s.revision = s.settled_revision AND NOT b.again, b.again
+FROM stored s JOIN incoming i ON i.id = s.id
+CROSS JOIN LATERAL (SELECT s.archived_at IS NOT NULL AND s.gone_at IS NULL AND NOT i.stale) b (again)`
 
 // Receive stores scraped adverts, in one statement unless an advert is among them twice, and says for each arrival
 // whether there is work to do. Of an advert that did not change since it last went through the pipeline only
-// last_scraped_at moves: it is settled here, unless its listing is archived and so is offered again now. Receiving the
-// same message again counts one more scrape and changes nothing else.
+// last_scraped_at moves: it is settled here, unless its listing is archived and so is offered again now: not by an
+// arrival that is stale, or older than the advert's removal. An arrival that says it was scraped after now counts as
+// scraped now, or a sender whose clock is ahead would make every honest scrape an old one. Receiving the same message
+// again counts one more scrape and changes nothing else.
 func (s *Listings) Receive(ctx context.Context, arrivals []Arrival, now time.Time) ([]Receipt, error) {
 	receipts := make([]Receipt, len(arrivals))
 	now = now.Truncate(time.Microsecond) // as Postgres keeps it: the statement compares it with the stored value
@@ -163,13 +181,24 @@ func arrivalArgs(arrivals []Arrival, messages int, now time.Time) []any {
 	ids := make([]uuid.UUID, n)
 	platforms, platformIDs, urls := make([]string, n), make([]string, n), make([]string, n)
 	payloads, hashes, scraped := make([][]byte, n), make([][]byte, n), make([]time.Time, n)
+	stale := make([]bool, n)
 	for i, a := range arrivals {
 		ids[i], platforms[i], platformIDs[i], urls[i] = a.Ref.ID(), a.Ref.Platform, a.Ref.PlatformID, a.URL
-		payloads[i], hashes[i], scraped[i] = a.Payload, a.ContentHash, a.ScrapedAt
+		payloads[i], hashes[i], scraped[i], stale[i] = a.Payload, a.ContentHash, earlier(a.ScrapedAt, now), a.Stale
 	}
-	return []any{ids, platforms, platformIDs, urls, payloads, hashes, scraped, now, messages}
+	return []any{ids, platforms, platformIDs, urls, payloads, hashes, scraped, now, messages, stale}
 }
 
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// A message is of the stored scrape when it names its revision, or when it has its time: whole, or with the fewer
+// digits that another language keeps. Without either it is newer or older by its time. One that names an older revision
+// is older, unless its time is newer.
 const sqlRawReceiveStaged = `
 WITH stored AS (
     INSERT INTO raw_listings AS r (id, platform, platform_id, url, payload, staged, content_hash, status, normalized,
@@ -178,19 +207,22 @@ WITH stored AS (
     WHERE NOT EXISTS (SELECT FROM blocked_adverts b WHERE b.id = $1)
     ON CONFLICT (id) DO UPDATE SET
         url             = excluded.url,
-        revision        = r.revision + (excluded.payload_at > r.payload_at)::int,
-        payload         = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.payload ELSE r.payload END,
-        staged          = r.staged OR excluded.payload_at > r.payload_at,
-        content_hash    = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.content_hash
-            ELSE r.content_hash END,
-        revised_at      = CASE WHEN excluded.payload_at > r.payload_at THEN excluded.revised_at ELSE r.revised_at END,
-        payload_at      = excluded.payload_at,
         last_scraped_at = greatest(r.last_scraped_at, excluded.last_scraped_at),
         gone_at         = CASE WHEN excluded.payload_at <= r.gone_at THEN r.gone_at END,
         normalized      = excluded.normalized,
-        normalized_revision = r.revision + (excluded.payload_at > r.payload_at)::int,
-        status          = 'normalized'
-    WHERE excluded.payload_at >= r.payload_at
+        status          = 'normalized',
+        (revision, normalized_revision, payload, staged, content_hash, revised_at, payload_at) = (
+            SELECT n.* FROM (SELECT ` + sqlStagedSame + `) c (same)
+            CROSS JOIN LATERAL (SELECT
+                CASE WHEN same THEN r.revision ELSE r.revision + 1 END,
+                CASE WHEN same THEN r.revision ELSE r.revision + 1 END,
+                CASE WHEN same THEN r.payload ELSE excluded.payload END,
+                CASE WHEN same THEN r.staged ELSE true END,
+                CASE WHEN same THEN r.content_hash ELSE excluded.content_hash END,
+                CASE WHEN same THEN r.revised_at ELSE excluded.revised_at END,
+                CASE WHEN same THEN r.payload_at ELSE excluded.payload_at END) n)
+    WHERE ` + sqlStagedSame + `
+        OR excluded.payload_at > greatest(r.payload_at, r.payload_at::timestamptz(3))
     RETURNING id, revision, revised_at
 ), revised AS (
     INSERT INTO raw_listing_revisions (listing_id, revision, content_hash, payload, scraped_at, received_at)
@@ -199,36 +231,57 @@ WITH stored AS (
 )
 SELECT id, revision, false, false FROM stored`
 
-// ReceiveStaged stores a listing that another team's stage has normalized or checked. One made of the stored scrape
-// replaces the normalized form and keeps the raw payload; a newer one is a new revision whose payload is the message.
-// An older one changes nothing and is settled.
-func (s *Listings) ReceiveStaged(ctx context.Context, a Arrival, l listing.Listing, now time.Time) (Receipt, error) {
+const sqlStagedSame = `CASE WHEN $10::bigint BETWEEN 1 AND r.revision THEN $10 = r.revision
+    ELSE excluded.payload_at IN (r.payload_at, r.payload_at::timestamptz(3), date_trunc('milliseconds', r.payload_at),
+        date_trunc('second', r.payload_at)) END`
+
+// ReceiveStaged stores a listing that another team's stage has normalized or checked, of the revision that the message
+// names (0 = none). One made of the stored scrape replaces the normalized form and keeps the raw payload; a newer
+// one is a new revision whose payload is the message. An older one is overtaken: it changes nothing and is settled.
+func (s *Listings) ReceiveStaged(ctx context.Context, a Arrival, revision int64, l listing.Listing, now time.Time) (
+	Receipt, error,
+) {
 	now = now.Truncate(time.Microsecond) // as Postgres keeps it: the statement compares it with the stored value
+	scraped := earlier(a.ScrapedAt, now) // as in Receive
+	l.ScrapedAt = scraped
 	rows, _ := s.pool.Query(ctx, sqlRawReceiveStaged, a.Ref.ID(), a.Ref.Platform, a.Ref.PlatformID, a.URL, a.Payload,
-		a.ContentHash, l, a.ScrapedAt, now)
+		a.ContentHash, l, scraped, now, revision)
 	got, err := pgx.CollectRows(rows, receiptOf)
 	if err != nil {
 		return Receipt{}, refused(fmt.Errorf("store staged advert %s: %w", a.Ref, err))
 	}
 	if len(got) == 0 {
-		return Receipt{ID: a.Ref.ID(), Settled: true}, nil
+		return Receipt{ID: a.Ref.ID(), Settled: true, Overtaken: true}, nil
 	}
 	return got[0], nil
 }
 
-const sqlRawPayload = `SELECT revision, payload, staged FROM raw_listings WHERE id = $1`
+// Work on a revision that was brought to its end before is another pass, and so is each after it.
+const sqlRawPayload = `
+SELECT revision, payload, staged, payload_at, CASE WHEN settled_revision >= revision THEN settlements ELSE 0 END
+FROM raw_listings WHERE id = $1`
 
 // Raw returns the payload of the advert's current revision. An unknown ID is fault.Gone.
 func (s *Listings) Raw(ctx context.Context, id uuid.UUID) (p listing.Payload, err error) {
-	err = s.pool.QueryRow(ctx, sqlRawPayload, id).Scan(&p.Revision, &p.Body, &p.Staged)
+	err = s.pool.QueryRow(ctx, sqlRawPayload, id).Scan(&p.Revision, &p.Body, &p.Staged, &p.ScrapedAt, &p.Pass)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return p, fault.Newf(fault.Gone, "read raw listing %s: there is none", id)
 	}
 	if err != nil {
 		return p, fmt.Errorf("read raw listing %s: %w", id, err)
 	}
+	p.ScrapedAt = p.ScrapedAt.UTC()
 	return p, nil
 }
+
+// An event of a step is written when the step changes what is stored, so it comes before that change. A step that runs
+// twice finds its own result.
+const sqlTellNormalized = `
+INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
+SELECT $1, $2, $3, $4, $5, $6 WHERE NOT EXISTS (
+    SELECT FROM raw_listings
+    WHERE id = $7 AND (normalized_revision > $8 OR normalized_revision = $8 AND normalized = $9::jsonb))
+ON CONFLICT (message_id) DO NOTHING`
 
 const sqlRawNormalized = `
 UPDATE raw_listings SET normalized = $3, normalized_revision = $2,
@@ -237,24 +290,34 @@ UPDATE raw_listings SET normalized = $3, normalized_revision = $2,
     duplicate_of = CASE WHEN revision = $2 THEN NULL ELSE duplicate_of END
 WHERE id = $1 AND normalized_revision <= $2`
 
-// SaveNormalized stores the listing made of a revision and publishes listings.normalized. When a newer revision has
-// arrived meanwhile, this one is processed all the same: it does not settle the newer one, which has a run of its own.
-func (s *Listings) SaveNormalized(ctx context.Context, l listing.Listing, revision int64, now time.Time) error {
+// SaveNormalized stores the listing made of a payload and publishes listings.normalized, unless it is stored already.
+// When a newer revision has arrived meanwhile, this one is processed all the same: it does not settle the newer one,
+// which has a run of its own.
+func (s *Listings) SaveNormalized(ctx context.Context, l listing.Listing, p listing.Payload, now time.Time) error {
 	doc, err := json.Marshal(l)
 	if err != nil {
 		return fmt.Errorf("write listing %s: %w", l.Ref, err)
 	}
-	b := new(pgx.Batch)
-	b.Queue(sqlRawNormalized, l.ID(), revision, doc)
-	err = listingTell(b, contract.ListingNormalized, l.Ref, listingData(l, revision), listingHash(l), now)
+	m, err := listingEvent(contract.ListingNormalized, l.Ref, listingData(l, p.Revision), listingHash(l), p.Pass, now)
 	if err != nil {
 		return err
 	}
+	b := new(pgx.Batch)
+	b.Queue(sqlTellNormalized, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt, l.ID(), p.Revision,
+		doc)
+	b.Queue(sqlRawNormalized, l.ID(), p.Revision, doc)
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("save normalized %s: %w", l.Ref, err)
 	}
 	return nil
 }
+
+const sqlTellRejected = `
+INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
+SELECT $1, $2, $3, $4, $5, $6 WHERE NOT EXISTS (
+    SELECT FROM raw_listings
+    WHERE id = $7 AND revision = $8 AND settled_revision = $8 AND status = 'rejected' AND reasons = $9::jsonb)
+ON CONFLICT (message_id) DO NOTHING`
 
 const sqlRawReject = `
 UPDATE raw_listings SET status = 'rejected', reasons = $3, settled_revision = $2, settlements = settlements + 1,
@@ -262,7 +325,8 @@ UPDATE raw_listings SET status = 'rejected', reasons = $3, settled_revision = $2
 WHERE id = $1 AND revision = $2`
 
 // Reject settles a revision that cannot become a listing: every reason goes to raw_listings, to listings.rejected
-// and, with the payload, to the dead letters, whose replay goes to the queue that such a payload arrives on.
+// (unless they are stored already) and, with the payload, to the dead letters, whose replay goes to the queue that such
+// a payload arrives on.
 func (s *Listings) Reject(ctx context.Context, raw listing.Raw, p listing.Payload, r *listing.Rejection,
 	run listing.Run, now time.Time) error {
 	reasons, err := json.Marshal(r.Reasons)
@@ -274,11 +338,14 @@ func (s *Listings) Reject(ctx context.Context, raw listing.Raw, p listing.Payloa
 	for _, reason := range r.Reasons {
 		data.Reasons = append(data.Reasons, contract.Reason(reason))
 	}
-	b := new(pgx.Batch)
-	b.Queue(sqlRawReject, raw.ID(), p.Revision, reasons, now)
-	if err := listingTell(b, contract.ListingRejected, raw.Ref, data, reasons, now); err != nil {
+	m, err := listingEvent(contract.ListingRejected, raw.Ref, data, reasons, p.Pass, now)
+	if err != nil {
 		return err
 	}
+	b := new(pgx.Batch)
+	b.Queue(sqlTellRejected, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt, raw.ID(), p.Revision,
+		reasons)
+	b.Queue(sqlRawReject, raw.ID(), p.Revision, reasons, now)
 	stage := listing.StageNormalize
 	if p.Staged {
 		stage = listing.StageDedupe
@@ -360,12 +427,23 @@ func listingData(l listing.Listing, revision int64) contract.ListingData {
 	}
 }
 
-// listingTell queues an event about a listing. Its ID is made of the listing, the event's name, the revision and found,
-// the result of the step: a step that runs twice publishes one event, and another result is another event.
+// listingEvent makes an event about a listing. Its ID is made of the listing, the event's name, the revision, found
+// (the result of the step) and the pass: a step that runs twice publishes one event, another result is another event,
+// and so is a result that returns in a later pass. The first pass is left out, which keeps the IDs of earlier releases.
+func listingEvent(name string, ref listing.Ref, data contract.ListingData, found []byte, pass int64, now time.Time) (
+	Message, error,
+) {
+	parts := [][]byte{[]byte(name), fmt.Appendf(nil, "%d", data.Revision), found}
+	if pass > 0 {
+		parts = append(parts, fmt.Appendf(nil, "pass %d", pass))
+	}
+	return outboxEvent(name, ref.Platform, uuid.NewSHA1(ref.ID(), bytes.Join(parts, []byte{0})), data, now)
+}
+
+// listingTell queues an event about a listing, of the first pass.
 func listingTell(b *pgx.Batch, name string, ref listing.Ref, data contract.ListingData, found []byte,
 	now time.Time) error {
-	seed := bytes.Join([][]byte{[]byte(name), fmt.Appendf(nil, "%d", data.Revision), found}, []byte{0})
-	m, err := outboxEvent(name, ref.Platform, uuid.NewSHA1(ref.ID(), seed), data, now)
+	m, err := listingEvent(name, ref, data, found, 0, now)
 	if err != nil {
 		return err
 	}
@@ -393,15 +471,19 @@ func outboxEvent(name, platform string, id uuid.UUID, data any, now time.Time) (
 }
 
 // HandOver puts work into the queue of a stage that another team owns. With a status the revision is settled: the
-// result will arrive as a message of its own. One run hands the same work over once, however often this is repeated; a
-// replay is another run.
+// result will arrive as a message of its own. One pass of a run hands the same work over once, however often this is
+// repeated; a replay is another run, or another pass of one that is running.
 func (s *Listings) HandOver(ctx context.Context, v listing.Handover, run listing.Run, now time.Time) error {
 	b := new(pgx.Batch)
 	if v.Status != "" {
 		b.Queue(sqlRawSettle, v.Ref.ID(), v.Revision, v.Status)
 	}
 	for _, body := range v.Bodies {
-		seed := slices.Concat(fmt.Appendf(nil, "%s/%d/%s/", v.RoutingKey, v.Revision, run.RunID), hash(body))
+		pass := "" // of the first, as in earlier releases
+		if v.Pass > 0 {
+			pass = fmt.Sprintf("%d/", v.Pass)
+		}
+		seed := slices.Concat(fmt.Appendf(nil, "%s/%d/%s/%s", v.RoutingKey, v.Revision, run.RunID, pass), hash(body))
 		outboxAdd(b, Message{
 			MessageID: uuid.NewSHA1(v.Ref.ID(), seed), Lane: v.Ref.Platform, Exchange: v.Exchange,
 			RoutingKey: v.RoutingKey, Body: body, CreatedAt: now,

@@ -60,9 +60,7 @@ func (s *Listings) ImageState(ctx context.Context, id uuid.UUID, url string) (st
 }
 
 // A picture that the listing shows already, under another address, is repeated: stored, but not shown twice. The
-// event goes out with the state, or not at all; the lock makes two downloads of one picture take turns.
-const sqlImageLock = `SELECT 1 FROM listings WHERE id = $1 FOR UPDATE`
-
+// event goes out with the state, or not at all; sqlListingLock makes two downloads of one picture take turns.
 const sqlImageAttach = `
 WITH done AS (
     UPDATE listing_images i SET
@@ -101,10 +99,10 @@ func (s *Listings) AttachImage(ctx context.Context, ref listing.Ref, img listing
 		return fmt.Errorf("write event: %w", err)
 	}
 	b := new(pgx.Batch)
-	b.Queue(sqlImageLock, id)
-	b.Queue(sqlDeadLetterResolveKey, letterFingerprint(imageKey(ref, img.URL)))
+	b.Queue(sqlListingLock, id)
 	b.Queue(sqlImageAttach, id, img.URL, img.SHA256, img.Key, img.ThumbnailKey, img.ContentType, img.Bytes, img.Width,
 		img.Height, now, message, ref.Platform, contract.ExchangeListingEvents, contract.ImageAttached, event)
+	b.Queue(sqlDeadLetterResolveKey, letterFingerprint(imageKey(ref, img.URL)))
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("attach image to %s: %w", ref, err)
 	}

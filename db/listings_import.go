@@ -25,7 +25,8 @@ func hash(b []byte) []byte {
 const sqlRawLoad = `
 SELECT r.normalized, r.normalized_revision,
     CASE WHEN r.revision = r.normalized_revision AND r.settled_revision < r.revision THEN r.revised_at END,
-    l.status, l.details_hash
+    l.status, l.details_hash, r.gone_at IS NOT NULL, r.last_scraped_at,
+    CASE WHEN r.settled_revision >= r.normalized_revision THEN r.settlements ELSE 0 END
 FROM raw_listings r LEFT JOIN listings l ON l.id = r.id
 WHERE r.id = $1`
 
@@ -39,14 +40,15 @@ func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, err
 		status   *string
 		hash     []byte
 	)
-	err := s.pool.QueryRow(ctx, sqlRawLoad, id).Scan(&doc, &v.Revision, &received, &status, &hash)
+	err := s.pool.QueryRow(ctx, sqlRawLoad, id).Scan(&doc, &v.Revision, &received, &status, &hash, &v.Gone,
+		&v.ScrapedAt, &v.Pass)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && doc == nil {
 		return v, fault.Newf(fault.Gone, "read normalized listing %s: there is none; start it at stage normalize", id)
 	}
 	if err != nil {
 		return v, fmt.Errorf("read normalized listing %s: %w", id, err)
 	}
-	v.Listing = *doc
+	v.Listing, v.ScrapedAt = *doc, v.ScrapedAt.UTC()
 	if received != nil {
 		v.ReceivedAt = received.UTC()
 	}
@@ -56,21 +58,23 @@ func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, err
 	return v, nil
 }
 
+// Rows are locked in one order: the listing, its images, the raw advert, dead letters. NO KEY, or a transaction that
+// stores an image of the listing would wait for it, and it for that image.
+const sqlListingLock = `SELECT 1 FROM listings WHERE id = $1 FOR NO KEY UPDATE`
+
 const sqlEventCreated = `
 INSERT INTO listing_events (listing_id, revision, kind, at, new_rent_cents, new_status)
 VALUES ($1, $2, 'created', $3, $4, 'active') ON CONFLICT DO NOTHING`
 
-// Both compare with the listing as it stands, so they come before it is overwritten.
+// Both compare with the listing as it stands, so they come after it is locked and before it is overwritten.
 const sqlEventPrice = `
 INSERT INTO listing_events (listing_id, revision, kind, at, old_rent_cents, new_rent_cents)
-SELECT id, $2, 'price', $3, rent_cents, $4 FROM listings WHERE id = $1 AND rent_cents <> $4 AND revision <= $2
-ON CONFLICT DO NOTHING`
+SELECT id, $2, 'price', $3, rent_cents, $4 FROM listings WHERE id = $1 AND rent_cents <> $4 AND revision <= $2`
 
 const sqlEventReturned = `
 INSERT INTO listing_events (listing_id, revision, kind, at, old_status, new_status)
 SELECT id, $2, 'status', $3, status, 'active' FROM listings
-WHERE id = $1 AND status = 'archived' AND revision <= $2
-ON CONFLICT DO NOTHING`
+WHERE id = $1 AND status = 'archived' AND revision <= $2`
 
 // The numbers are cast to bigint, so that Postgres rejects those that are too large, and not the client, whose errors
 // do not tell bad data from a bad connection. A claimed listing stays claimed: its owner has taken it over.
@@ -136,6 +140,9 @@ SELECT url, sort_order FROM listing_images WHERE listing_id = $1 AND state = 'pe
 func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listing.Run,
 	now time.Time) ([]listing.Image, error) {
 	b := new(pgx.Batch)
+	if p.Published != "" {
+		b.Queue(sqlListingLock, p.Listing.ID())
+	}
 	if !p.Same || p.Published == "archived" {
 		if err := listingPublish(b, p, now); err != nil {
 			return nil, err
@@ -166,6 +173,26 @@ func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listi
 		s.added.wake(ctx)
 	}
 	return pending, nil
+}
+
+// An advert that is not offered stays on record with what is needed to publish it when it is scraped again, changed or
+// not: archived_at says so to the door.
+const sqlRawWithhold = `
+UPDATE raw_listings r SET settled_revision = $2, reasons = '[]', duplicate_of = NULL, settlements = settlements + 1,
+    refused_at = NULL, archived_at = coalesce(archived_at, $3),
+    status = CASE WHEN EXISTS (SELECT FROM listings l WHERE l.id = r.id) THEN 'imported' ELSE 'normalized' END
+WHERE id = $1 AND revision = $2`
+
+// Withhold settles a version that must not become visible, because its advert is not offered any more. Nothing is
+// published; a newer scrape of the advert publishes it.
+func (s *Listings) Withhold(ctx context.Context, v listing.Version, run listing.Run, now time.Time) error {
+	b := new(pgx.Batch)
+	b.Queue(sqlRawWithhold, v.Listing.ID(), v.Revision, now)
+	b.Queue(sqlDeadLetterResolve, run.WorkflowID, v.Listing.ID(), v.Revision, contract.QueueImages)
+	if err := write(ctx, s.pool, b); err != nil {
+		return fmt.Errorf("withhold %s: %w", v.Listing.Ref, err)
+	}
+	return nil
 }
 
 // listingPublish queues the row, its history and its event. The history depends on the state that was published before.
@@ -201,12 +228,23 @@ func listingPublish(b *pgx.Batch, p listing.Publication, now time.Time) error {
 	case "returned":
 		return nil
 	}
-	return listingTell(b, contract.ListingPublished, l.Ref, data, sum, now)
+	m, err := listingEvent(contract.ListingPublished, l.Ref, data, sum, p.Pass, now)
+	if err != nil {
+		return err
+	}
+	b.Queue(sqlTellPublished, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt, id, p.Revision)
+	return nil
 }
+
+// After the listing is saved: a version that is older than the published one says nothing.
+const sqlTellPublished = `
+INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
+SELECT $1, $2, $3, $4, $5, $6 WHERE NOT EXISTS (SELECT FROM listings WHERE id = $7 AND revision > $8)
+ON CONFLICT (message_id) DO NOTHING`
 
 const sqlOutboxReturned = `
 INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
-SELECT $1, $2, $3, $4, $5, $6 FROM listings WHERE id = $7 AND status = 'archived'`
+SELECT $1, $2, $3, $4, $5, $6 FROM listings WHERE id = $7 AND status = 'archived' AND revision <= $8`
 
 // listingTellReturned queues the event that an archived listing is published again. It may return any number of times
 // with the same content, so the content cannot make the event's ID. Instead the event is written only while the listing
@@ -216,7 +254,8 @@ func listingTellReturned(b *pgx.Batch, ref listing.Ref, data contract.ListingDat
 	if err != nil {
 		return err
 	}
-	b.Queue(sqlOutboxReturned, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt, ref.ID())
+	b.Queue(sqlOutboxReturned, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt, ref.ID(),
+		data.Revision)
 	return nil
 }
 

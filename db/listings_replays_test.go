@@ -2,13 +2,18 @@ package db_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
@@ -42,7 +47,7 @@ func zoo(t testing.TB, pool *pgxpool.Pool) *db.Listings {
 	reject(t, s, refOf("rejected"), receive(t, s, arrival(refOf("rejected"), "b", 5)).Revision, 5)
 	l := normalized(listing.Ref{Platform: "kangalou", PlatformID: "duplicate"})
 	r := receive(t, s, arrival(l.Ref, l.Title, 10))
-	require.NoError(t, s.SaveNormalized(t.Context(), l, r.Revision, after(10)))
+	require.NoError(t, s.SaveNormalized(t.Context(), l, payload(r.Revision), after(10)))
 	require.NoError(t, s.SaveDuplicate(t.Context(), l.Ref, r.Revision, refOf("imported").ID(), nil, runOf(l.Ref)))
 	return s
 }
@@ -71,14 +76,15 @@ func TestReplayFilters(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			n, err := s.Count(t.Context(), tt.filter, after(60))
+			n, exact, err := s.Count(t.Context(), tt.filter, time.Minute, after(60))
+			require.True(t, exact)
 			require.NoError(t, err)
 			require.Equal(t, int64(len(tt.want)), n)
 			r := openReplay(t, s, request(func(r *listing.Replay) { r.Filter = tt.filter }))
 			got := []string{}
-			items, err := s.NextOfReplay(t.Context(), r.ID, uuid.Nil, 10)
+			page, err := s.NextOfReplay(t.Context(), r.ID, uuid.Nil, 10, start)
 			require.NoError(t, err)
-			for _, i := range items {
+			for _, i := range page.Items {
 				got = append(got, i.Ref.PlatformID)
 			}
 			slices.Sort(got)
@@ -89,10 +95,10 @@ func TestReplayFilters(t *testing.T) {
 		})
 	}
 	// Adverts that arrive after the replay was created are not part of it.
-	n, err := s.Count(t.Context(), listing.ReplayFilter{}, after(7))
+	n, _, err := s.Count(t.Context(), listing.ReplayFilter{}, time.Minute, after(7))
 	require.NoError(t, err)
 	require.Equal(t, int64(3), n)
-	_, err = s.Count(t.Context(), listing.ReplayFilter{Platform: "a\x00b"}, start)
+	_, _, err = s.Count(t.Context(), listing.ReplayFilter{Platform: "a\x00b"}, time.Minute, start)
 	requireClass(t, fault.Invalid, err)
 }
 
@@ -110,8 +116,9 @@ func TestReplayToItsEnd(t *testing.T) {
 
 	p, err := s.SettleReplay(ctx, r.ID, after(61), after(51))
 	require.NoError(t, err)
-	require.Equal(t, listing.ReplayPosition{State: "running", Rate: 20}, p)
-	first, err := s.NextOfReplay(ctx, r.ID, p.Last, 3)
+	require.Equal(t, listing.ReplayPosition{State: "running", Rate: 20, Counted: true}, p)
+	page, err := s.NextOfReplay(ctx, r.ID, p.Last, 3, start)
+	first := page.Items
 	require.NoError(t, err)
 	require.Len(t, first, 3)
 	require.True(t, slices.IsSortedFunc(first, func(a, b listing.ReplayItem) int {
@@ -119,16 +126,17 @@ func TestReplayToItsEnd(t *testing.T) {
 		return bytes.Compare(x[:], y[:])
 	}))
 	for range 2 { // the first answer was lost
-		require.NoError(t, s.AdvanceReplay(ctx, r.ID, p.Last, first, false, after(62)))
+		require.NoError(t, s.AdvanceReplay(ctx, r.ID, p.Last, page, after(62)))
 	}
 	p, err = s.SettleReplay(ctx, r.ID, after(63), after(53))
 	require.NoError(t, err)
-	require.Equal(t, listing.ReplayPosition{State: "running", Rate: 20, Last: first[2].Ref.ID(), UnderWay: 3}, p)
-	rest, err := s.NextOfReplay(ctx, r.ID, p.Last, 3)
+	require.Equal(t, listing.ReplayPosition{State: "running", Rate: 20, Last: first[2].Ref.ID(), UnderWay: 3, Counted: true}, p)
+	page, err = s.NextOfReplay(ctx, r.ID, p.Last, 3, start)
+	rest := page.Items
 	require.NoError(t, err)
 	require.Len(t, rest, 1)
 	rest[0].Skip = listing.SkipStaged
-	require.NoError(t, s.AdvanceReplay(ctx, r.ID, p.Last, rest, true, after(64)))
+	require.NoError(t, s.AdvanceReplay(ctx, r.ID, p.Last, page, after(64)))
 
 	// Two come to an end, and the third never does.
 	for n, item := range first[:2] {
@@ -141,7 +149,7 @@ func TestReplayToItsEnd(t *testing.T) {
 	p, err = s.SettleReplay(ctx, r.ID, after(71), after(61))
 	require.NoError(t, err)
 	require.Equal(t, listing.ReplayPosition{
-		State: "running", Rate: 20, Last: rest[0].Ref.ID(), Exhausted: true, UnderWay: 1}, p)
+		State: "running", Rate: 20, Last: rest[0].Ref.ID(), Exhausted: true, UnderWay: 1, Counted: true}, p)
 	got, err := s.Get(ctx, r.ID)
 	require.NoError(t, err)
 	require.Equal(t, int64(3), got.Done)
@@ -156,7 +164,7 @@ func TestReplayToItsEnd(t *testing.T) {
 	got, err = s.Get(ctx, r.ID)
 	require.NoError(t, err)
 	require.Equal(t, db.Replay{
-		ID: r.ID, State: "completed", Stage: "normalize", Rate: 20, Total: 4, Done: 4, Started: 3, Skipped: 1, Failed: 1,
+		ID: r.ID, State: "completed", Stage: "normalize", Rate: 20, Total: 4, Counted: true, Done: 4, Started: 3, Skipped: 1, Failed: 1,
 		Outcomes: db.ReplayOutcomes{Imported: 1, Rejected: 1}, Skips: db.ReplaySkips{Staged: 1}, StartedBy: "olga",
 		CreatedAt: after(60), UpdatedAt: after(73), EndedAt: ptr(after(73)),
 	}, utc(got))
@@ -191,19 +199,32 @@ func TestReplaySkips(t *testing.T) {
 	staged := normalized(refOf("staged"))
 	_, err := listings.ReceiveStaged(ctx, db.Arrival{
 		Ref: staged.Ref, URL: staged.URL, Payload: []byte(`{"listing": {}, "title": "x"}`), ContentHash: []byte("x"), ScrapedAt: start,
-	}, staged, start)
+	}, 0, staged, start)
 	require.NoError(t, err)
+	for _, id := range []string{"removed", "removed-claimed", "removed-rejected"} {
+		l := imported(t, listings, id)
+		if id == "removed-rejected" {
+			reject(t, listings, l.Ref, receive(t, listings, arrival(l.Ref, "an edit", 1)).Revision, 1)
+		}
+		require.NoError(t, db.NewPlatforms(pool).Gone(ctx, l.Ref, 1, "removed", after(3)))
+	}
+	_, err = pool.Exec(ctx, "UPDATE listings SET status = 'claimed' WHERE platform_id = 'removed-claimed'")
+	require.NoError(t, err)
+	receive(t, listings, arrival(refOf("unseen"), "x", -1))
 	for stage, want := range map[string]map[string]string{
-		listing.StageNormalize: {"archived": "archived", "refused": "", "edited": "", "staged": "staged"},
-		listing.StageDedupe:    {"archived": "archived", "refused": "not_normalized", "edited": "not_normalized", "staged": ""},
-		listing.StageImport:    {"archived": "archived", "refused": "not_normalized", "edited": "not_normalized", "staged": ""},
+		listing.StageNormalize: {"archived": "archived", "refused": "", "edited": "", "staged": "staged", "removed-claimed": ""},
+		listing.StageDedupe:    {"archived": "archived", "refused": "not_normalized", "edited": "not_normalized", "staged": "", "removed-claimed": ""},
+		listing.StageImport:    {"archived": "archived", "refused": "not_normalized", "edited": "not_normalized", "staged": "", "removed-claimed": ""},
 	} {
+		for _, id := range []string{"removed", "removed-rejected", "unseen"} {
+			want[id] = "gone"
+		}
 		s := db.NewReplays(pool)
 		r := openReplay(t, s, request(func(r *listing.Replay) { r.Stage = stage }))
-		items, err := s.NextOfReplay(ctx, r.ID, uuid.Nil, 10)
+		page, err := s.NextOfReplay(ctx, r.ID, uuid.Nil, 10, start)
 		require.NoError(t, err)
 		got := map[string]string{}
-		for _, i := range items {
+		for _, i := range page.Items {
 			require.Equal(t, stage, i.Stage)
 			got[i.Ref.PlatformID] = i.Skip
 		}
@@ -219,9 +240,9 @@ func TestCancelReplay(t *testing.T) {
 	zoo(t, pool)
 	s := db.NewReplays(pool)
 	r := openReplay(t, s, request())
-	items, err := s.NextOfReplay(ctx, r.ID, uuid.Nil, 2)
+	page, err := s.NextOfReplay(ctx, r.ID, uuid.Nil, 2, start)
 	require.NoError(t, err)
-	require.NoError(t, s.AdvanceReplay(ctx, r.ID, uuid.Nil, items, false, after(61)))
+	require.NoError(t, s.AdvanceReplay(ctx, r.ID, uuid.Nil, page, after(61)))
 	for range 2 {
 		got, err := s.Cancel(ctx, r.ID, "otto", after(62))
 		require.NoError(t, err)
@@ -232,7 +253,7 @@ func TestCancelReplay(t *testing.T) {
 	require.Equal(t, []string{"olga replay.started", "otto replay.canceled"},
 		query[string](t, pool, "SELECT actor || ' ' || action FROM audit ORDER BY id"))
 	require.Zero(t, count(t, pool, "replay_items"))
-	require.NoError(t, s.AdvanceReplay(ctx, r.ID, items[1].Ref.ID(), items, false, after(63)))
+	require.NoError(t, s.AdvanceReplay(ctx, r.ID, page.Items[1].Ref.ID(), page, after(63)))
 	require.Zero(t, count(t, pool, "replay_items"), "a batch that was under way adds nothing")
 	p, err := s.SettleReplay(ctx, r.ID, after(64), after(54))
 	require.NoError(t, err)
@@ -289,4 +310,194 @@ func TestOpenReplayRefuses(t *testing.T) {
 	} {
 		requireClass(t, fault.Invalid, s.OpenReplay(t.Context(), request(change)))
 	}
+}
+
+// A replay looks at a large table in stretches, and counts it in others: each is short, whatever matches.
+func TestReplayOfALargeTable(t *testing.T) {
+	t.Parallel()
+
+	const adverts, every = 25_000, 100
+	pool, ctx := dbtest.New(t), t.Context()
+	ids := make([]uuid.UUID, adverts)
+	for n := range ids {
+		ids[n] = refOf(fmt.Sprint(n + 1)).ID()
+	}
+	_, err := pool.Exec(ctx, `INSERT INTO raw_listings (id, platform, platform_id, url, payload, content_hash, status,
+			first_scraped_at, last_scraped_at, payload_at, revised_at)
+		SELECT id, 'kijiji', n::text, '', '{}', '', CASE WHEN n % $3::int = 0 THEN 'rejected' ELSE 'scraped' END,
+			$1, $1, $1, $1 FROM unnest($2::uuid[]) WITH ORDINALITY u (id, n)`, start, ids, every)
+	require.NoError(t, err)
+	s := db.NewReplays(pool)
+	filter := listing.ReplayFilter{Status: []string{"rejected"}}
+	r := openReplay(t, s, request(func(r *listing.Replay) { r.Filter = filter }))
+	first, err := s.Get(ctx, r.ID)
+	require.NoError(t, err)
+	require.False(t, first.Counted)
+	require.Less(t, first.Total, int64(adverts/every))
+	require.Nil(t, first.ETA)
+
+	// Counted to the end, whoever counts.
+	for range 4 {
+		for range 2 {
+			require.NoError(t, s.CountReplay(ctx, r.ID))
+		}
+	}
+	counted, err := s.Get(ctx, r.ID)
+	require.NoError(t, err)
+	require.True(t, counted.Counted)
+	require.EqualValues(t, adverts/every, counted.Total)
+
+	seen, last, stretches := 0, uuid.Nil, 0
+	for more := true; more && stretches < 1000; stretches++ {
+		page, err := s.NextOfReplay(ctx, r.ID, last, 7, start)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(page.Items), 7)
+		require.NoError(t, s.AdvanceReplay(ctx, r.ID, last, page, after(61)))
+		seen, last, more = seen+len(page.Items), page.Last, page.More
+	}
+	require.Equal(t, adverts/every, seen)
+	require.Greater(t, stretches, 20)
+
+	// One that comes to its end before it is counted knows its number.
+	other := openReplay(t, s, request(func(r *listing.Replay) { r.Filter = filter }))
+	require.NoError(t, s.AdvanceReplay(ctx, other.ID, uuid.Nil, listing.ReplayPage{
+		Items: []listing.ReplayItem{{Skip: listing.SkipGone}, {Skip: listing.SkipStaged}}, Last: refOf("1").ID(),
+	}, after(61)))
+	got, err := s.Get(ctx, other.ID)
+	require.NoError(t, err)
+	require.Equal(t, []any{true, int64(2)}, []any{got.Counted, got.Total})
+
+	// Where there is no time to count, Postgres' estimate must do.
+	_, err = pool.Exec(ctx, "ANALYZE raw_listings")
+	require.NoError(t, err)
+	n, exact, err := s.Count(ctx, filter, time.Nanosecond, after(60))
+	require.NoError(t, err)
+	require.False(t, exact)
+	require.InDelta(t, adverts/every, n, adverts/every/2)
+}
+
+// A worker that was frozen stores, after another has settled the replay, that it has started the last adverts: the
+// replay is not complete.
+func TestSettleReplayBesideAnAdvance(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	zoo(t, pool)
+	s := db.NewReplays(pool)
+	r := openReplay(t, s, request())
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+	_, err = tx.Exec(ctx, "UPDATE replays SET exhausted = true, started = 1 WHERE id = $1", r.ID)
+	require.NoError(t, err)
+	_, err = tx.Exec(ctx, "INSERT INTO replay_items VALUES ($1, $2, 0, $3)", r.ID, refOf("scraped").ID(), after(61))
+	require.NoError(t, err)
+	settled := make(chan listing.ReplayPosition, 1)
+	var work errgroup.Group
+	work.Go(func() error {
+		p, err := s.SettleReplay(ctx, r.ID, after(62), after(52))
+		settled <- p
+		return err
+	})
+	require.Eventually(t, func() bool {
+		return count(t, pool, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
+	}, time.Minute, 5*time.Millisecond)
+	require.NoError(t, tx.Commit(ctx))
+	require.NoError(t, work.Wait())
+	p := <-settled
+	require.Equal(t, "running", p.State)
+	require.Equal(t, 1, p.UnderWay)
+}
+
+// starts records the replays that are launched.
+type starts struct {
+	ids []uuid.UUID
+	err error
+}
+
+func (s *starts) launch(_ context.Context, r listing.Replay) error {
+	s.ids = append(s.ids, r.ID)
+	return s.err
+}
+
+// One replay runs at a time for a platform; a request that is repeated is the same replay.
+func TestStartReplay(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	zoo(t, pool)
+	s, done := db.NewReplays(pool), &starts{}
+	of := func(platform string) listing.Replay {
+		return request(func(r *listing.Replay) { r.Filter.Platform = platform })
+	}
+	first, err := s.StartReplay(ctx, of("kijiji"), done.launch)
+	require.NoError(t, err)
+	require.Equal(t, []any{"running", int64(3), true}, []any{first.State, first.Total, first.Counted})
+
+	for _, platform := range []string{"kijiji", ""} {
+		_, err = s.StartReplay(ctx, of(platform), done.launch)
+		requireClass(t, fault.Conflict, err)
+		require.ErrorContains(t, err, first.ID.String(), "it names the one that runs")
+	}
+	other, err := s.StartReplay(ctx, of("kangalou"), done.launch)
+	require.NoError(t, err)
+
+	// Repeated: by its ID, and without one.
+	again := of("kijiji")
+	again.ID = first.ID
+	for _, id := range []uuid.UUID{first.ID, uuid.Nil} {
+		again.ID = id
+		got, err := s.StartReplay(ctx, again, done.launch)
+		require.NoError(t, err)
+		require.Equal(t, first.ID, got.ID)
+	}
+	again.Rate++
+	for _, id := range []uuid.UUID{first.ID, uuid.Nil} {
+		again.ID = id
+		_, err := s.StartReplay(ctx, again, done.launch)
+		requireClass(t, fault.Conflict, err)
+	}
+	require.Equal(t, []uuid.UUID{first.ID, other.ID, first.ID, first.ID}, done.ids, "a workflow that is lost is started again")
+
+	// Without an ID one is made. What cannot be launched leaves nothing, and what has ended is joined as it is.
+	for _, id := range []uuid.UUID{first.ID, other.ID} {
+		require.NoError(t, s.EndReplay(ctx, id, "failed", "why", after(61)))
+	}
+	away := &starts{err: errors.New("temporal is away")}
+	_, err = s.StartReplay(ctx, of("kijiji"), away.launch)
+	require.ErrorContains(t, err, "temporal is away")
+	require.Equal(t, int64(2), count(t, pool, "replays"))
+	require.Equal(t, int64(2), count(t, pool, "audit WHERE action = 'replay.started'"))
+	again.Rate, again.ID = first.Rate, first.ID
+	got, err := s.StartReplay(ctx, again, done.launch)
+	require.NoError(t, err)
+	require.Equal(t, "failed", got.State)
+	again.ID = uuid.Nil
+	got, err = s.StartReplay(ctx, again, done.launch)
+	require.NoError(t, err)
+	require.NotEqual(t, first.ID, got.ID)
+	require.Equal(t, got.ID, done.ids[len(done.ids)-1])
+}
+
+// Of many requests at once one starts a replay, and the others are told which.
+func TestStartReplaysAtOnce(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	s := db.NewReplays(pool)
+	var work errgroup.Group
+	var started atomic.Int32
+	for range 8 {
+		work.Go(func() error {
+			_, err := s.StartReplay(ctx, request(), func(context.Context, listing.Replay) error { return nil })
+			if class, _ := fault.Of(err); class == fault.Conflict {
+				return nil
+			}
+			started.Add(1)
+			return err
+		})
+	}
+	require.NoError(t, work.Wait())
+	require.EqualValues(t, 1, started.Load())
+	require.Equal(t, int64(1), count(t, pool, "replays"))
 }

@@ -28,6 +28,10 @@ type Platforms struct {
 // NewPlatforms returns the platforms kept in pool.
 func NewPlatforms(pool *pgxpool.Pool) *Platforms { return &Platforms{pool, newWaker(pool)} }
 
+// A transaction that writes more than the platform's own row locks that row first, so that all of one platform take
+// turns: the end of a cycle and a visit of a worker that was frozen would otherwise wait for one another.
+const sqlPlatformLock = `SELECT 1 FROM platforms WHERE name = $1 FOR NO KEY UPDATE`
+
 const sqlPlatformConfigure = `
 INSERT INTO platforms (name, url, transport, enabled, delay_ms, max_pages, cooldown_ms)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -56,6 +60,7 @@ WHERE name = $1 AND NOT (counted AND $2)`
 // the search changes, the scraper starts over with the adverts of the new one.
 func (s *Platforms) Configure(ctx context.Context, name string, c scrape.Settings, now time.Time) error {
 	b := new(pgx.Batch)
+	b.Queue(sqlPlatformLock, name)
 	b.Queue(sqlAdvertsForget, name, c.URL)
 	b.Queue(sqlCycleForget, name, c.URL, now)
 	b.Queue(sqlPlatformConfigure, name, c.URL, c.Transport, c.Enabled, c.Delay.Milliseconds(), c.MaxPages,
@@ -235,6 +240,7 @@ func (s *Platforms) Seen(ctx context.Context, name string, cycle int64, page int
 		total = &r.Total
 	}
 	b := new(pgx.Batch)
+	b.Queue(sqlPlatformLock, name)
 	due := advertsSeen(b, name, cycle, r.Cards, now)
 	b.Queue(sqlCyclePage, name, cycle, page, total)
 	b.Queue(sqlPlatformSuccess, name, now, scrape.SearchPages)
@@ -257,6 +263,7 @@ func (s *Platforms) Due(ctx context.Context, name string, cycle int64, visits []
 		cards[i] = v.Card
 	}
 	b := new(pgx.Batch)
+	b.Queue(sqlPlatformLock, name)
 	due := advertsSeen(b, name, cycle, cards, now)
 	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
 		return nil, refused(fmt.Errorf("find which of %d visits to %s are due: %w", len(visits), name, err))
@@ -315,6 +322,7 @@ func (s *Platforms) Found(ctx context.Context, cycle int64, f scrape.FoundAdvert
 		return err
 	}
 	b := new(pgx.Batch)
+	b.Queue(sqlPlatformLock, ref.Platform)
 	b.Queue(sqlRawReceive, arrivalArgs([]Arrival{arrival}, 0, now)...)
 	outboxAdd(b, Message{
 		MessageID: uuid.NewSHA1(ref.ID(), now.UTC().AppendFormat([]byte("scraped "), time.RFC3339Nano)), Lane: ref.Platform,
@@ -350,6 +358,7 @@ WHERE platform = $1 AND platform_id = $2 AND gone_at IS NOT NULL`
 // until a search page shows it after a cycle without it. The staleness check archives its listing.
 func (s *Platforms) Gone(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error {
 	b := new(pgx.Batch)
+	b.Queue(sqlPlatformLock, ref.Platform)
 	b.Queue(sqlRawGone, []uuid.UUID{ref.ID()}, now)
 	b.Queue(sqlAdvertGone, ref.Platform, ref.PlatformID, cycle, now, clipReason(reason))
 	b.Queue(sqlAdvertRetry, ref.Platform, ref.PlatformID, now.Add(scrape.GoneWait))
@@ -372,9 +381,10 @@ UPDATE platform_cycles SET failed = failed + 1 WHERE platform = $1 AND cycle = $
 // Failed stores that an advert's detail page could not be read, and why. It is visited again after the wait that
 // scrape.RevisitWaits gives for its failures in a row.
 func (s *Platforms) Failed(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error {
-	_, err := s.pool.Exec(ctx, sqlAdvertFailed, ref.Platform, ref.PlatformID, clipReason(reason), now,
-		scrape.RevisitWaits, cycle)
-	if err != nil {
+	b := new(pgx.Batch)
+	b.Queue(sqlPlatformLock, ref.Platform)
+	b.Queue(sqlAdvertFailed, ref.Platform, ref.PlatformID, clipReason(reason), now, scrape.RevisitWaits, cycle)
+	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("store the failure of %s: %w", ref, err)
 	}
 	return nil
@@ -397,11 +407,11 @@ const sqlCycleRefused = `UPDATE platform_cycles SET refusals = refusals + 1 WHER
 func (s *Platforms) Refused(ctx context.Context, name string, cycle int64, reason string, asked time.Duration,
 	dice float64, now time.Time) (until time.Time, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, sqlCycleRefused, name, cycle); err != nil {
-			return err
-		}
 		var n int
 		if err := tx.QueryRow(ctx, sqlPlatformRefusals, name).Scan(&n); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sqlCycleRefused, name, cycle); err != nil {
 			return err
 		}
 		n++
@@ -470,6 +480,9 @@ RETURNING b.before >= $2`
 func (s *Platforms) NoResults(ctx context.Context, name string, cycle int64, page, total int, wrong string,
 	now time.Time) (reason string, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlPlatformLock, name); err != nil {
+			return err
+		}
 		var n int
 		if err := tx.QueryRow(ctx, sqlCycleSeenCount, name, cycle).Scan(&n); err != nil {
 			return err
@@ -535,6 +548,9 @@ const sqlCycleGone = `UPDATE platform_cycles SET gone = gone + $3 WHERE platform
 // ended again.
 func (s *Platforms) End(ctx context.Context, name string, cycle int64, note string, now time.Time) error {
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlPlatformLock, name); err != nil {
+			return err
+		}
 		var seen, total, missing int
 		err := tx.QueryRow(ctx, sqlCycleEnd, name, scrape.StaleAfter, cycle, now, clipReason(note)).
 			Scan(&seen, &total, &missing)

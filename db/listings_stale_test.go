@@ -259,7 +259,7 @@ func TestOrphanedDuplicates(t *testing.T) {
 	duplicate := func(id string, minutes int) listing.Listing {
 		l := normalized(listing.Ref{Platform: "kangalou", PlatformID: id})
 		r := receive(t, s, arrival(l.Ref, l.Title, minutes))
-		require.NoError(t, s.SaveNormalized(t.Context(), l, r.Revision, after(minutes)))
+		require.NoError(t, s.SaveNormalized(t.Context(), l, payload(r.Revision), after(minutes)))
 		require.NoError(t, s.SaveDuplicate(t.Context(), l.Ref, r.Revision, original.ID(), nil, runOf(l.Ref)))
 		return l
 	}

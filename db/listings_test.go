@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -57,6 +59,9 @@ func normalized(ref listing.Ref) listing.Listing {
 	}
 }
 
+// payload is that of a revision, of its first pass.
+func payload(revision int64) listing.Payload { return listing.Payload{Revision: revision} }
+
 // query runs one SELECT and returns its rows as one value each.
 func query[T any](t testing.TB, pool *pgxpool.Pool, sql string, args ...any) []T {
 	t.Helper()
@@ -101,7 +106,7 @@ func receive(t testing.TB, s *db.Listings, a db.Arrival) db.Receipt {
 func publish(t testing.TB, s *db.Listings, l listing.Listing, revision int64, minutes int) []listing.Image {
 	t.Helper()
 
-	require.NoError(t, s.SaveNormalized(t.Context(), l, revision, after(minutes)))
+	require.NoError(t, s.SaveNormalized(t.Context(), l, payload(revision), after(minutes)))
 	v, err := s.Load(t.Context(), l.ID())
 	require.NoError(t, err)
 	pending, err := s.Publish(t.Context(), listing.Publication{Version: v}, runOf(l.Ref), after(minutes))
@@ -118,6 +123,9 @@ func imported(t testing.TB, s *db.Listings, id string) listing.Listing {
 	publish(t, s, l, 1, 0)
 	return l
 }
+
+// late is the number of a revision that was scraped some minutes after the start, and arrived after a newer one.
+func late(minutes int) int64 { return -after(minutes).UnixMicro() }
 
 func TestReceive(t *testing.T) {
 	t.Parallel()
@@ -166,17 +174,18 @@ func TestReceive(t *testing.T) {
 			3, []int64{1, 2, 3}, "a", "scraped", 5, 7, 7, 0,
 		},
 		{
-			"an older message with other content changes nothing",
+			"an older message with other content is kept and changes nothing",
 			[]step{{"b", 5, false, db.Receipt{Revision: 1}}, {"a", 4, true, db.Receipt{Revision: 1, Settled: true}}},
-			2, []int64{1}, "b", "duplicate", 4, 5, 5, 0,
+			2, []int64{late(4), 1}, "b", "duplicate", 4, 5, 5, 0,
 		},
 		{
-			"other content from between two scrapes that agree changes nothing",
+			"other content from between two scrapes that agree is kept once and changes nothing",
 			[]step{
 				{"a", 1, false, db.Receipt{Revision: 1}}, {"a", 9, false, db.Receipt{Revision: 1}},
-				{"b", 5, true, db.Receipt{Revision: 1, Settled: true}},
+				{"b", 5, true, db.Receipt{Revision: 1, Settled: true}}, {"b", 5, true, db.Receipt{Revision: 1, Settled: true}},
+				{"b", 6, true, db.Receipt{Revision: 1, Settled: true}},
 			},
-			3, []int64{1}, "a", "duplicate", 1, 9, 1, 0,
+			5, []int64{late(5), 1}, "a", "duplicate", 1, 9, 1, 0,
 		},
 		{
 			"a message delivered twice",
@@ -266,7 +275,7 @@ func TestReceiveConcurrently(t *testing.T) {
 	require.Equal(t, int64(adverts),
 		count(t, pool, "raw_listings WHERE payload->>'title' = $1", fmt.Sprint("v", rounds-1)))
 	require.Zero(t, count(t, pool, `raw_listings r WHERE revision <>
-		(SELECT count(*) FROM raw_listing_revisions v WHERE v.listing_id = r.id)`))
+		(SELECT count(*) FROM raw_listing_revisions v WHERE v.listing_id = r.id AND revision > 0)`))
 }
 
 // TestReceiveNewConcurrently: two bridges that both see a new advert first store it once, and neither fails.
@@ -358,7 +367,7 @@ func TestReceiveStaged(t *testing.T) {
 		t.Helper()
 		a := arrival(ref, "staged "+title, minutes)
 		l.Title = title
-		got, err := s.ReceiveStaged(t.Context(), a, l, after(minutes))
+		got, err := s.ReceiveStaged(t.Context(), a, 0, l, after(minutes))
 		require.NoError(t, err)
 		return got
 	}
@@ -374,7 +383,7 @@ func TestReceiveStaged(t *testing.T) {
 	revision, title, payload := state()
 	require.Equal(t, []any{int64(1), "of our scrape", "raw"}, []any{revision, title, payload})
 
-	require.Equal(t, db.Receipt{ID: id, Settled: true}, staged("an older one", 4), "changes nothing")
+	require.Equal(t, db.Receipt{ID: id, Settled: true, Overtaken: true}, staged("an older one", 4), "changes nothing")
 	_, title, _ = state()
 	require.Equal(t, "of our scrape", title)
 
@@ -389,13 +398,13 @@ func TestReceiveStaged(t *testing.T) {
 	other := refOf("2")
 	receive(t, s, arrival(other, "raw", 5))
 	receive(t, s, arrival(other, "raw", 7))
-	got, err := s.ReceiveStaged(t.Context(), arrival(other, "staged", 5), normalized(other), after(8))
+	got, err := s.ReceiveStaged(t.Context(), arrival(other, "staged", 5), 0, normalized(other), after(8))
 	require.NoError(t, err)
 	require.Equal(t, db.Receipt{ID: other.ID(), Revision: 1}, got)
 
 	// An advert that our scrapers never saw.
 	third := refOf("3")
-	got, err = s.ReceiveStaged(t.Context(), arrival(third, "staged", 5), normalized(third), after(8))
+	got, err = s.ReceiveStaged(t.Context(), arrival(third, "staged", 5), 0, normalized(third), after(8))
 	require.NoError(t, err)
 	require.Equal(t, db.Receipt{ID: third.ID(), Revision: 1}, got)
 	require.Equal(t, int64(1), count(t, pool, "raw_listing_revisions WHERE listing_id = $1", third.ID()))
@@ -413,7 +422,7 @@ func TestStagedFollowsThePayload(t *testing.T) {
 	scraped := func(title string, minutes int) { receive(t, s, arrival(ref, title, minutes)) }
 	staged := func(title string, minutes int) {
 		t.Helper()
-		_, err := s.ReceiveStaged(t.Context(), arrival(ref, "staged "+title, minutes), normalized(ref), after(minutes))
+		_, err := s.ReceiveStaged(t.Context(), arrival(ref, "staged "+title, minutes), 0, normalized(ref), after(minutes))
 		require.NoError(t, err)
 	}
 	for _, tt := range []struct {
@@ -487,7 +496,7 @@ func TestTwice(t *testing.T) {
 		deadLetters int64
 	}{
 		{"SaveNormalized", func(s *db.Listings) error {
-			return s.SaveNormalized(t.Context(), l, 1, after(1))
+			return s.SaveNormalized(t.Context(), l, payload(1), after(1))
 		}, "normalized", false, []string{contract.ListingNormalized}, 0, 0, 0},
 		{"Reject", func(s *db.Listings) error {
 			return s.Reject(t.Context(), listing.Raw{Ref: ref}, listing.Payload{Revision: 1, Body: []byte(`{}`)}, rejection, runOf(ref), after(1))
@@ -535,7 +544,9 @@ func TestStepsOnAnOldRevision(t *testing.T) {
 		name string
 		step func(*db.Listings) error
 	}{
-		{"SaveNormalized", func(s *db.Listings) error { return s.SaveNormalized(t.Context(), normalized(ref), 1, after(3)) }},
+		{"SaveNormalized", func(s *db.Listings) error {
+			return s.SaveNormalized(t.Context(), normalized(ref), payload(1), after(3))
+		}},
 		{"Reject", func(s *db.Listings) error {
 			return s.Reject(t.Context(), listing.Raw{Ref: ref}, listing.Payload{Revision: 1, Body: []byte(`{}`)}, &listing.Rejection{}, runOf(ref), after(3))
 		}},
@@ -582,7 +593,7 @@ func TestANewerRevisionBetweenTheSteps(t *testing.T) {
 			pool := dbtest.New(t)
 			s := db.NewListings(pool)
 			steps := []func(){
-				func() { require.NoError(t, s.SaveNormalized(t.Context(), normalized(ref), 1, after(2))) },
+				func() { require.NoError(t, s.SaveNormalized(t.Context(), normalized(ref), payload(1), after(2))) },
 				func() {
 					v, err := s.Load(t.Context(), ref.ID())
 					require.NoError(t, err)
@@ -625,6 +636,11 @@ func TestALatePublish(t *testing.T) {
 		query[string](t, pool, "SELECT url FROM listing_images WHERE state = 'pending'"))
 	require.Zero(t, count(t, pool, "listing_events WHERE kind = 'price'"))
 	require.Equal(t, []int64{2}, query[int64](t, pool, "SELECT revision FROM listings"))
+	require.Equal(t, []string{"created", "updated"}, changes(t, pool), "it tells nothing either")
+	old.Published = "archived"
+	_, err = s.Publish(t.Context(), old, runOf(l.Ref), after(13))
+	require.NoError(t, err)
+	require.Len(t, changes(t, pool), 2)
 }
 
 func TestPublishHistory(t *testing.T) {
@@ -793,6 +809,12 @@ func TestHandOver(t *testing.T) {
 	replay.RunID = "run-2"
 	require.NoError(t, s.HandOver(t.Context(), h, replay, after(2)))
 	require.Len(t, told(t, pool), 4, "a replay hands it over again")
+
+	h.Pass = 1
+	for range 2 {
+		require.NoError(t, s.HandOver(t.Context(), h, replay, after(3)))
+	}
+	require.Len(t, told(t, pool), 6, "so does one that joins a run, once")
 }
 
 func TestCandidates(t *testing.T) {
@@ -843,7 +865,7 @@ func TestLoadReceivedAt(t *testing.T) {
 	l := normalized(refOf("1"))
 	_, err := s.Receive(t.Context(), []db.Arrival{arrival(refOf("1"), "x", 1)}, after(2))
 	require.NoError(t, err)
-	require.NoError(t, s.SaveNormalized(t.Context(), l, 1, after(3)))
+	require.NoError(t, s.SaveNormalized(t.Context(), l, payload(1), after(3)))
 	v, err := s.Load(t.Context(), l.ID())
 	require.NoError(t, err)
 	require.Equal(t, after(2), v.ReceivedAt)
@@ -860,4 +882,214 @@ func TestLoadReceivedAt(t *testing.T) {
 	again, err = s.Load(t.Context(), l.ID())
 	require.NoError(t, err)
 	require.Zero(t, again.ReceivedAt)
+}
+
+// A staged message is of the stored scrape though its stage keeps fewer digits of a time than we do.
+func TestStagedWithFewerDigits(t *testing.T) {
+	t.Parallel()
+
+	at := start.Add(123_567 * time.Microsecond)
+	for _, tt := range []struct {
+		name      string
+		at        time.Time
+		revision  int64 // that the message names
+		want      int64 // revision afterwards
+		overtaken bool
+	}{
+		{"all digits", at, 0, 2, false},
+		{"milliseconds", at.Truncate(time.Millisecond), 0, 2, false},
+		{"milliseconds, rounded up", at.Round(time.Millisecond), 0, 2, false},
+		{"seconds", at.Truncate(time.Second), 0, 2, false},
+		{"a newer scrape", at.Add(2 * time.Millisecond), 0, 3, false},
+		{"an older scrape", at.Add(-2 * time.Millisecond), 0, 2, true},
+		{"no digits that fit, and the revision", at.Add(-time.Hour), 2, 2, false},
+		{"a newer time, and the revision", at.Add(time.Minute), 2, 2, false},
+		{"the revision before", at.Add(-time.Minute), 1, 2, true},
+		{"the revision before, at the time of this one", at.Round(time.Millisecond), 1, 2, true},
+		{"a newer scrape by a stage that copies an old revision", at.Add(time.Minute), 1, 3, false},
+		{"a revision that is not stored", at.Add(-time.Minute), 9, 2, true},
+		{"a revision that is not stored, of this scrape", at, 9, 2, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			s, ref := db.NewListings(dbtest.New(t)), refOf("1")
+			receive(t, s, arrival(ref, "a", -60))
+			a := arrival(ref, "b", 0)
+			a.ScrapedAt = at
+			require.EqualValues(t, 2, receive(t, s, a).Revision)
+			staged := arrival(ref, "staged", 0)
+			staged.ScrapedAt = tt.at
+			got, err := s.ReceiveStaged(t.Context(), staged, tt.revision, normalized(ref), after(90))
+			require.NoError(t, err)
+			require.Equal(t, tt.overtaken, got.Overtaken)
+			require.Equal(t, tt.overtaken, got.Settled)
+			advert, err := s.Advert(t.Context(), ref)
+			require.NoError(t, err)
+			require.Equal(t, tt.want, advert.Revision)
+			require.Equal(t, tt.want == 3, advert.Staged)
+			require.Equal(t, tt.overtaken, advert.NormalizedRevision == 0)
+		})
+	}
+}
+
+// A message of a sender whose clock is ahead counts as scraped when it arrived: honest messages after it are newer.
+func TestAScrapeFromTheFuture(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s, ref := db.NewListings(pool), refOf("1")
+	get := func(a db.Arrival, minutes int) int64 {
+		got, err := s.Receive(t.Context(), []db.Arrival{a}, after(minutes))
+		require.NoError(t, err)
+		return got[0].Revision
+	}
+	require.EqualValues(t, 1, get(arrival(ref, "ahead", 59), 0))
+	p, err := s.Raw(t.Context(), ref.ID())
+	require.NoError(t, err)
+	require.Equal(t, start, p.ScrapedAt)
+	require.EqualValues(t, 2, get(arrival(ref, "honest", 1), 1))
+	require.EqualValues(t, 3, get(arrival(ref, "honest and ahead", 62), 3))
+	require.EqualValues(t, 4, get(arrival(ref, "honest again", 4), 4))
+	require.Equal(t, []time.Time{after(4)}, query[time.Time](t, pool, "SELECT last_scraped_at AT TIME ZONE 'UTC' FROM raw_listings"))
+
+	staged := refOf("2")
+	_, err = s.ReceiveStaged(t.Context(), arrival(staged, "ahead", 59), 0, normalized(staged), after(0))
+	require.NoError(t, err)
+	got, err := s.ReceiveStaged(t.Context(), arrival(staged, "honest", 1), 0, normalized(staged), after(1))
+	require.NoError(t, err)
+	require.Equal(t, db.Receipt{ID: staged.ID(), Revision: 2}, got)
+	v, err := s.Load(t.Context(), staged.ID())
+	require.NoError(t, err)
+	require.Equal(t, after(1), v.Listing.ScrapedAt)
+}
+
+// An advert that its platform has removed comes back by a newer scrape, and not by a message of before or a late one.
+func TestWhatIsGoneStaysGone(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	s, platforms := db.NewListings(pool), db.NewPlatforms(pool)
+	l := imported(t, s, "1")
+	ref := l.Ref
+	arrive := func(title string, minutes int, stale bool) db.Receipt {
+		t.Helper()
+		a := arrival(ref, title, minutes)
+		a.Stale = stale
+		got, err := s.Receive(ctx, []db.Arrival{a}, after(600))
+		require.NoError(t, err)
+		return got[0]
+	}
+	withheld := func(revision int64) bool {
+		t.Helper()
+		require.NoError(t, s.SaveNormalized(ctx, l, payload(revision), after(600)))
+		v, err := s.Load(ctx, ref.ID())
+		require.NoError(t, err)
+		if v.Withheld(after(20)) {
+			require.NoError(t, s.Withhold(ctx, v, runOf(ref), after(600)))
+			return true
+		}
+		_, err = s.Publish(ctx, listing.Publication{Version: v}, runOf(ref), after(600))
+		require.NoError(t, err)
+		return false
+	}
+	require.NoError(t, platforms.Gone(ctx, ref, 1, "removed", after(10)))
+	archive(t, s, 1)
+
+	settled := db.Receipt{ID: ref.ID(), Revision: 1, Settled: true}
+	require.Equal(t, settled, arrive(l.Title, 5, false), "a message from before its removal")
+	require.Equal(t, db.Receipt{ID: ref.ID(), Revision: 2}, arrive("edited", 6, false), "a change from before its removal")
+	require.True(t, withheld(2))
+	require.Equal(t, []string{"created"}, changes(t, pool))
+	require.Equal(t, []string{"archived imported"}, query[string](t, pool,
+		"SELECT l.status || ' ' || r.status FROM listings l JOIN raw_listings r USING (id)"))
+	settled.Revision = 2
+	require.Equal(t, settled, arrive("edited", 11, true), "a message from after its removal that is too old itself")
+	require.Equal(t, db.Receipt{ID: ref.ID(), Revision: 3}, arrive("edited again", 12, true))
+	require.True(t, withheld(3), "nor does a change that is too old")
+
+	require.Equal(t, db.Receipt{ID: ref.ID(), Revision: 3, Archived: true}, arrive("edited again", 30, false))
+	require.False(t, withheld(3))
+	require.Equal(t, []string{"created", "returned"}, changes(t, pool))
+	settled.Revision = 3
+	require.Equal(t, settled, arrive("edited again", 31, false))
+
+	// One that was never published is withheld with what is needed to publish it when it is scraped again.
+	l = normalized(refOf("2"))
+	ref = l.Ref
+	require.EqualValues(t, 1, arrive("x", 40, false).Revision)
+	require.NoError(t, platforms.Gone(ctx, ref, 1, "removed", after(41)))
+	require.True(t, withheld(1))
+	require.Zero(t, count(t, pool, "listings WHERE id = $1", ref.ID()))
+	require.Equal(t, int64(1), count(t, pool, "raw_listings WHERE id = $1 AND settled_revision = revision", ref.ID()))
+	require.True(t, arrive("x", 40, false).Settled)
+	require.True(t, arrive("x", 42, false).Archived)
+	require.False(t, withheld(1))
+	require.Equal(t, []string{"created", "returned", "created"}, changes(t, pool))
+}
+
+// A result that returns at one revision, after rules were changed and changed back, is told each time; the same result
+// once more is not.
+func TestAResultThatReturns(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	s := db.NewListings(pool)
+	l := imported(t, s, "1")
+	normalize := func(rent int64) {
+		t.Helper()
+		p, err := s.Raw(ctx, l.ID())
+		require.NoError(t, err)
+		l.RentCents = rent
+		require.NoError(t, s.SaveNormalized(ctx, l, p, after(1)))
+	}
+	for _, rent := range []int64{130_000, 125_000, 130_000, 125_000} {
+		for range 2 { // a worker dies before it can report its steps
+			normalize(rent)
+			v, err := s.Load(ctx, l.ID())
+			require.NoError(t, err)
+			for range 2 { // one that was frozen, too
+				_, err = s.Publish(ctx, listing.Publication{Version: v}, runOf(l.Ref), after(1))
+				require.NoError(t, err)
+			}
+		}
+	}
+	require.Equal(t, []string{"created", "updated", "updated", "updated", "updated"}, changes(t, pool))
+	require.Equal(t, []int64{130_000, 125_000, 130_000, 125_000}, query[int64](t, pool,
+		"SELECT new_rent_cents FROM listing_events WHERE kind = 'price' ORDER BY id"))
+	require.Equal(t, int64(5), count(t, pool, "outbox WHERE routing_key = $1", contract.ListingNormalized))
+
+	// Refused by a rule, taken by another, refused by the first again.
+	refuse := func() {
+		t.Helper()
+		p, err := s.Raw(ctx, l.ID())
+		require.NoError(t, err)
+		require.NoError(t, s.Reject(ctx, listing.Raw{Ref: l.Ref}, p, &listing.Rejection{
+			Reasons: []listing.Reason{{Field: "price", Code: "missing", Message: "no price"}},
+		}, runOf(l.Ref), after(2)))
+	}
+	refuse()
+	refuse()
+	publish(t, s, l, 1, 3)
+	refuse()
+	require.Equal(t, int64(2), count(t, pool, "outbox WHERE routing_key = $1", contract.ListingRejected))
+}
+
+// The IDs of events are those of earlier releases, so that a step which one release began and another repeats is told
+// once.
+func TestEventIDsStay(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	l := imported(t, db.NewListings(pool), "1")
+	doc := l
+	doc.ScrapedAt = time.Time{}
+	text, err := json.Marshal(doc)
+	require.NoError(t, err)
+	sum := sha256.Sum256(text)
+	var want []string
+	for _, name := range []string{contract.ListingNormalized, contract.ListingPublished} {
+		want = append(want, uuid.NewSHA1(l.ID(), append([]byte(name+"\x001\x00"), sum[:]...)).String())
+	}
+	require.Equal(t, want, query[string](t, pool, "SELECT message_id::text FROM outbox ORDER BY id"))
 }

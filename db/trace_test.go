@@ -30,7 +30,7 @@ func TestEventsRememberTheirTrace(t *testing.T) {
 	save := func(ctx context.Context, revision int64) {
 		t.Helper()
 		l := listing.Listing{Ref: listing.Ref{Platform: "kijiji", PlatformID: "1"}, Title: "4 ½"}
-		require.NoError(t, s.SaveNormalized(ctx, l, revision, start))
+		require.NoError(t, s.SaveNormalized(ctx, l, payload(revision), start))
 	}
 	save(t.Context(), 1)
 	state, err := api.ParseTraceState("vendor=opaque")
@@ -60,7 +60,7 @@ func TestEventsRememberTheirTrace(t *testing.T) {
 			require.NotContains(t, a.Value.String(), "4 ½", "a statement's values are not recorded")
 		}
 	}
-	require.Equal(t, []string{"sqlTrace", "sqlRawNormalized", "sqlOutboxAdd", "batch start", "step"}, names,
+	require.Equal(t, []string{"sqlTrace", "sqlTellNormalized", "sqlRawNormalized", "batch start", "step"}, names,
 		"statements of the trace, by name, and none outside of it")
 }
 

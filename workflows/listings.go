@@ -43,7 +43,7 @@ type ListingInput struct {
 
 // ListingResult is how a Listing ended, for the Web UI. The result of record is in Postgres.
 type ListingResult struct {
-	Outcome  string `json:"outcome"`           // imported duplicate handed_on
+	Outcome  string `json:"outcome"`           // imported duplicate handed_on withheld
 	Revision int64  `json:"revision"`          // the newest that was processed
 	Note     string `json:"note,omitempty"`    // what its last step found
 	Images   int    `json:"images,omitempty"`  // attached by this run
@@ -112,6 +112,7 @@ type listingRun struct {
 	steps    []step[activities.ListingJob]
 	arrivals workflow.ReceiveChannel
 	result   ListingResult // so far
+	passes   int           // versions taken through the steps
 	err      error         // why the newest version ended badly
 
 	waiting  []listing.Image  // images that have not been started
@@ -141,7 +142,8 @@ func merge(a, b Arrival) Arrival {
 
 // process takes the newest version through the steps from a.Stage on.
 func (l *listingRun) process(ctx workflow.Context, a Arrival) {
-	job := activities.ListingJob{Ref: l.in.Ref}
+	job := activities.ListingJob{Ref: l.in.Ref, Pass: l.passes}
+	l.passes++
 	reached := a.Stage
 	l.err = nil
 	for _, s := range l.steps[entry(l.steps, a.Stage):] {

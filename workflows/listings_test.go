@@ -296,6 +296,28 @@ func TestListingHandsOver(t *testing.T) {
 	}
 }
 
+// An advert that is handed over again by the same run is another pass: its message is not taken for the first one.
+func TestListingHandsOverAgain(t *testing.T) {
+	t.Parallel()
+
+	env := newEnv(t)
+	var passes []int
+	env.OnActivity(acts.HandOverListing, mock.Anything, mock.Anything).Return(
+		func(_ context.Context, job activities.ListingJob) (activities.ListingJob, error) {
+			passes = append(passes, job.Pass)
+			if len(passes) == 1 { // a replay joins the run
+				env.SignalWorkflow(workflows.ArrivalSignal, workflows.Arrival{Stage: "dedupe", Revision: 1, Force: true})
+			}
+			job.Outcome = activities.HandedOn
+			return job, nil
+		})
+	env.ExecuteWorkflow(workflows.Listing, workflows.ListingInput{
+		Ref: ref, Stages: []string{"normalize"}, Arrival: workflows.Arrival{Stage: "dedupe", Revision: 1},
+	})
+	require.NoError(t, env.GetWorkflowError())
+	require.Equal(t, []int{0, 1}, passes)
+}
+
 // Duplicates end their way before the import.
 func TestListingDuplicate(t *testing.T) {
 	t.Parallel()

@@ -51,7 +51,7 @@ var (
 func (h *house) listings() system {
 	queues := bridge.Listings{
 		Store: db.NewListings(h.pool), Launch: h.launch, Stages: h.config.Listings.Stages, Platforms: platform.Names(),
-		Prefetch: h.config.RabbitMQ.Prefetch, Published: h.config.Outbox.Published,
+		Prefetch: h.config.RabbitMQ.Prefetch, Published: h.config.Outbox.Published, StaleAfter: h.config.Listings.StaleAfter,
 	}
 	return system{
 		activities: h.listingActivities,
@@ -112,14 +112,23 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 		Pages:  map[scrape.Transport]activities.PageSource{scrape.HTTP: plain, scrape.Browser: chromium},
 		Robots: fetch.NewRobots(plain), Now: time.Now, Dice: rand.Float64, Cycled: chromium.CycleDone,
 	}
+	stale, perSecond := h.config.Listings.StaleAfter, h.config.Listings.ReplayRate
+	replayed := limit.NewRate(h.redis, limit.RateOptions{
+		Name: "replays", Events: perSecond, Period: time.Second, Burst: perSecond, Registerer: h.registry,
+	})
+	turns := func(ctx context.Context, n int) int { return replayed.TakeUpTo(ctx, "all", n) }
 	rows = []workers.Row{
 		{Queue: workflows.QueueListings, WorkflowSlots: 200, Activities: []any{
-			&activities.Listings{Store: store, WithoutImages: !h.config.Images.Fetch, Now: time.Now},
-			&activities.Replays{Store: db.NewReplays(h.pool), Start: h.launch, Now: time.Now},
-			&activities.Staleness{Store: store, Start: h.launch, After: h.config.Listings.StaleAfter, Now: time.Now},
+			&activities.Listings{
+				Store: store, WithoutImages: !h.config.Images.Fetch, StaleAfter: stale, Now: time.Now,
+			},
+			&activities.Replays{
+				Store: db.NewReplays(h.pool), Start: h.launch, StaleAfter: stale, Turns: turns, Now: time.Now,
+			},
+			&activities.Staleness{Store: store, Start: h.launch, After: stale, Now: time.Now},
 			&activities.Unfinished{
-				Store: store, Start: h.launch, Stages: h.config.Listings.Stages, Images: h.fetchesImages(),
-				After: h.config.Listings.StaleAfter, Now: time.Now,
+				Store: store, Start: h.launch, Stages: h.config.Listings.Stages, Images: h.fetchesImages(), After: stale,
+				Now: time.Now,
 			},
 			&activities.Cycles{Store: platforms, Now: time.Now},
 		}},

@@ -53,11 +53,14 @@ func (m ScrapedListing) Check() error {
 // StagedListing is a normalized advert on its way between stages: exchange "listings", routing keys
 // listings.normalized (next: dedupe) and listings.ready (next: import).
 type StagedListing struct {
-	Platform   string          `json:"platform"`    // required
-	PlatformID string          `json:"platform_id"` // required
-	URL        string          `json:"url"`         // required
-	ScrapedAt  time.Time       `json:"scraped_at"`  // required
-	Listing    json.RawMessage `json:"listing"`     // required: title, rent_cents, bedrooms, and other attributes, if known
+	Platform   string    `json:"platform"`    // required
+	PlatformID string    `json:"platform_id"` // required
+	URL        string    `json:"url"`         // required
+	ScrapedAt  time.Time `json:"scraped_at"`  // required
+	// Of the stored advert that the listing was made of, as we handed it over: it says which scrape that was, whatever
+	// becomes of the digits of scraped_at on the way. 0 = not known.
+	Revision int64           `json:"revision,omitempty"`
+	Listing  json.RawMessage `json:"listing"` // required: title, rent_cents, bedrooms, and other attributes, if known
 }
 
 // Check returns Errors when the message names no advert or lacks what every listing needs.

@@ -42,6 +42,7 @@ const (
 	SkipStaged        = "staged"         // it came normalized by another team: there is no raw advert to normalize
 	SkipNotNormalized = "not_normalized" // its newest revision has no normalized form to enter a later stage with
 	SkipArchived      = "archived"       // its listing is no longer offered: a replay would show it again
+	SkipGone          = "gone"           // the platform does not offer it, or no scrape has seen it for too long
 )
 
 // A Restart is one advert that is to go through the pipeline again although nothing new was scraped.
@@ -67,4 +68,12 @@ type ReplayPosition struct {
 	Last      uuid.UUID // the last one that was looked at; zero = none yet
 	Exhausted bool      // all were looked at
 	UnderWay  int       // started and not yet brought to an end
+	Counted   bool      // its total is final
+}
+
+// A ReplayPage is a stretch of the stored adverts that a replay has looked at.
+type ReplayPage struct {
+	Items []ReplayItem // those that match, in the order of their IDs
+	Last  uuid.UUID    // the last one that was looked at, whether it matches or not
+	More  bool         // others follow
 }

@@ -8,9 +8,11 @@ import (
 
 // A Payload is the message that an advert's newest revision arrived in.
 type Payload struct {
-	Revision int64  // counts different payloads, from 1
-	Body     []byte // JSON, as it arrived
-	Staged   bool   // it is a contract.StagedListing, normalized by another team: there is no raw advert to normalize
+	Revision  int64     // counts different payloads, from 1
+	Body      []byte    // JSON, as it arrived
+	Staged    bool      // it is a contract.StagedListing, normalized by another team: there is no raw advert to normalize
+	ScrapedAt time.Time // as Body says, but not after its arrival
+	Pass      int64     // counts, for the IDs of events, how often it was brought to its end; 0 = it is new
 }
 
 // A Version is the normalized form of one revision of an advert, and how it compares with the published listing.
@@ -21,6 +23,22 @@ type Version struct {
 	Same      bool   // the published listing says the same already
 	// When the revision arrived; zero for one that is not the newest, or was brought to its end before: a replay.
 	ReceivedAt time.Time
+	Gone       bool      // the platform does not offer the advert any more
+	ScrapedAt  time.Time // the advert's newest scrape, also one that found nothing new
+	Pass       int64     // as Payload.Pass
+}
+
+// Withheld reports whether the version must not become visible: its advert is gone, or its listing is archived and the
+// advert has not been scraped since stale (zero = does not matter). A newer scrape makes it visible. What is visible
+// stays so: the check for stale listings archives it.
+func (v Version) Withheld(stale time.Time) bool {
+	switch v.Published {
+	case "":
+		return v.Gone
+	case "archived":
+		return v.Gone || v.ScrapedAt.Before(stale)
+	}
+	return false
 }
 
 // A Publication is a version about to become the visible listing.
@@ -60,4 +78,5 @@ type Handover struct {
 	RoutingKey string
 	Bodies     [][]byte // one message each, JSON
 	Status     string   // of the raw advert afterwards; "" leaves it
+	Pass       int      // of the run, from 0: work of another pass is handed over again
 }

@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/page"
 	"github.com/mtlrent/conveyor/workflows"
 )
 
@@ -32,9 +33,10 @@ type (
 	ImageJob = workflows.ImageJob
 )
 
-// AdvertSummary is the line that the Web UI shows of an advert: its title and price, never contact data.
+// AdvertSummary is the line that the Web UI shows of an advert: its title and price. Telephone numbers and e-mail
+// addresses in the title are masked.
 func AdvertSummary(title string, rentCents *int64) string {
-	title = strings.Join(strings.Fields(title), " ")
+	title = page.Mask(strings.Join(strings.Fields(title), " "))
 	if rentCents == nil {
 		return workflows.Summary(title, 180)
 	}

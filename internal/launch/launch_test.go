@@ -262,6 +262,10 @@ func TestAdvertSummary(t *testing.T) {
 		{"cents are cut off", "Beau 4½", &odd, "Beau 4½ · 999 $"},
 		{"no price", "Beau 4½", nil, "Beau 4½"},
 		{"white space is folded", " Beau\n\t4½  ", nil, "Beau 4½"},
+		{"contact data is masked", "4½ appelez 514 555-0199 ou zoe@example.org", &rent,
+			"4½ appelez [phone] ou [email] · 1500 $"},
+		{"before the title is cut", strings.Repeat("x", 145) + " 514 555-0199 Laval", nil,
+			strings.Repeat("x", 145) + " [phone] Laval"},
 		{"a long title is cut between runes", "x" + strings.Repeat("é", 200), &rent,
 			"x" + strings.Repeat("é", 79) + " · 1500 $"},
 	} {

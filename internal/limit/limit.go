@@ -28,7 +28,8 @@ type Options struct {
 	Interval time.Duration // least time between two starts on one host, 1 ms or more; default 500 ms
 	MaxWait  time.Duration // a longer wait is refused instead of waited for; default 5 s
 	// Slack is how late a caller may start in its slot; later, it takes another. Slots are Interval+Slack apart, which
-	// is what makes Interval hold whatever the network and the scheduler do. Default Interval/20.
+	// is what makes Interval hold whatever the network and the scheduler do. Default Interval/20. While callers are later
+	// than half of it, as on a loaded machine, slots are wider: twice as wide as they are late, Interval at most.
 	Slack time.Duration
 	// Timeout is how long Redis may take to answer; default 250 ms. After a failure it is left alone for Cooldown
 	// (default 5 s), then one caller tries it while the others stay local.
@@ -51,6 +52,7 @@ type Hosts struct {
 
 	mu    sync.Mutex
 	hosts map[string]pace // starts and reserved slots of this process; an entry in the past is as good as none
+	slack time.Duration   // of new slots
 
 	waits prometheus.Observer
 }
@@ -81,7 +83,7 @@ func New(rdb redis.UniversalClient, o Options) *Hosts {
 	}, []string{"limiter"}))
 	return &Hosts{
 		o: o, redis: newReach(rdb, o.Name, o.Timeout, o.Cooldown, o.Now, o.Registerer), line: rdb,
-		hosts: map[string]pace{}, waits: waits.WithLabelValues(o.Name),
+		hosts: map[string]pace{}, slack: o.Slack, waits: waits.WithLabelValues(o.Name),
 	}
 }
 
@@ -134,6 +136,7 @@ const maxSlow = 3
 // slot is the right to start on a host between from and to.
 type slot struct {
 	from, to time.Time
+	slack    time.Duration // how late it may be spent: to is so much after the first moment that it may have begun
 	redis    bool
 }
 
@@ -149,6 +152,7 @@ func (h *Hosts) start(host string, s slot) (at time.Time, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	at = h.o.Now()
+	h.widen(at.Sub(s.to) + s.slack)
 	p := h.hosts[host]
 	if at.Before(s.from) || at.After(s.to) || at.Before(p.next) {
 		return at, false
@@ -156,6 +160,22 @@ func (h *Hosts) start(host string, s slot) (at time.Time, ok bool) {
 	p.next = at.Add(h.o.Interval)
 	h.hosts[host] = p
 	return at, true
+}
+
+// widen makes new slots fit for a caller that was so late, and narrows them slowly when callers are not. The caller
+// holds the lock.
+func (h *Hosts) widen(late time.Duration) {
+	if h.slack = max(2*late, h.slack-(h.slack-h.o.Slack)/16); h.slack > h.o.Interval {
+		h.slack = h.o.Interval
+	}
+	h.slack = max(h.slack, h.o.Slack)
+}
+
+// slackNow is the slack of a new slot.
+func (h *Hosts) slackNow() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.slack
 }
 
 // reserve takes the next free slot of the host, from Redis or, while that is down, from this process.
@@ -170,7 +190,7 @@ func (h *Hosts) reserve(ctx context.Context, host string, giveUp time.Time) (slo
 			h.redis.reached()
 			h.mu.Lock()
 			defer h.mu.Unlock()
-			return s, h.promise(host, s.from)
+			return s, h.promise(host, s.from.Add(s.slack))
 		case ctx.Err() != nil: // says nothing about Redis
 			return slot{}, fmt.Errorf("wait for a turn on %s: %w", host, ctx.Err())
 		}
@@ -183,7 +203,8 @@ func (h *Hosts) reserve(ctx context.Context, host string, giveUp time.Time) (slo
 // giveUp: none was taken. The queue is a GCRA bucket with a burst as long as the queue may be; its caller waits the
 // burst out.
 func (h *Hosts) redisSlot(ctx context.Context, host string, giveUp time.Time) (s slot, wait time.Duration, err error) {
-	gap := h.o.Interval + h.o.Slack
+	slack := h.slackNow()
+	gap := h.o.Interval + slack
 	asked := h.o.Now()
 	left := giveUp.Sub(asked)
 	if left < 0 {
@@ -195,7 +216,7 @@ func (h *Hosts) redisSlot(ctx context.Context, host string, giveUp time.Time) (s
 	}
 	// Redis looked at its clock between asked and now. A microsecond is for its rounding.
 	turn := max(0, r.ResetAfter-gap)
-	s = slot{from: h.o.Now().Add(turn), to: asked.Add(turn + h.o.Slack - time.Microsecond), redis: true}
+	s = slot{from: h.o.Now().Add(turn), to: asked.Add(turn + slack - time.Microsecond), slack: slack, redis: true}
 	if r.Allowed == 0 || turn > 0 {
 		h.tell(host, asked.Add(r.ResetAfter)) // its caller has to wait, so the round trip costs nothing
 	}
@@ -214,11 +235,12 @@ func (h *Hosts) localSlot(host string, giveUp time.Time) (slot, error) {
 	if from.After(giveUp) {
 		return slot{}, h.tooFar(host, from.Sub(now))
 	}
-	return slot{from: from, to: from.Add(h.o.Slack)}, h.promise(host, from)
+	s := slot{from: from, to: from.Add(h.slack), slack: h.slack}
+	return s, h.promise(host, s.to)
 }
 
-// promise notes that the slot at from is taken. The caller holds the lock.
-func (h *Hosts) promise(host string, from time.Time) error {
+// promise notes that a slot which ends at to is taken. The caller holds the lock.
+func (h *Hosts) promise(host string, to time.Time) error {
 	p, known := h.hosts[host]
 	if !known && len(h.hosts) >= h.o.MaxHosts {
 		now := h.o.Now()
@@ -231,7 +253,7 @@ func (h *Hosts) promise(host string, from time.Time) error {
 			return h.tooFar(host, h.o.Interval)
 		}
 	}
-	p.tail = later(p.tail, from.Add(h.o.Interval+h.o.Slack))
+	p.tail = later(p.tail, to.Add(h.o.Interval))
 	h.hosts[host] = p
 	return nil
 }

@@ -508,3 +508,41 @@ func value(t *testing.T, reg *prometheus.Registry, name string) float64 {
 	}
 	return sum
 }
+
+// On a machine where every caller wakes up later than a slot is wide, slots get wider: the line does not grow while
+// nobody starts. Where callers are in time again, slots get narrow again.
+func TestSlotsWidenForLateCallers(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	var l log
+	late := 60 * time.Millisecond
+	h := limit.New(away(t), limit.Options{
+		Now: c.Now, Started: l.started, MaxWait: time.Minute,
+		Sleep: func(ctx context.Context, d time.Duration) error { return c.Sleep(ctx, d+late) },
+	})
+	const starts = 20
+	for range starts {
+		if err := h.Wait(t.Context(), "x.example"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.check(t, "x.example", 500*time.Millisecond, starts)
+	if most := starts * 750 * time.Millisecond; c.since() > most {
+		t.Errorf("%d starts of callers %s late took %s; want %s at most", starts, late, c.since(), most)
+	}
+	late = 0
+	for range 100 {
+		if err := h.Wait(t.Context(), "x.example"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	began := c.since()
+	for range 4 {
+		if err := h.Wait(t.Context(), "x.example"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if took := c.since() - began; took > 4*530*time.Millisecond {
+		t.Errorf("four starts in time took %s; want 525 ms each", took)
+	}
+}

@@ -69,9 +69,7 @@ func (r *Rate) Take(ctx context.Context, caller string) Turn {
 		return r.takeOwn(caller)
 	}
 	if r.redis.ask() {
-		got, err := r.redis.allow(ctx, r.o.Name+":"+caller, redis_rate.Limit{
-			Rate: r.o.Events, Period: r.o.Period, Burst: r.o.Burst,
-		})
+		got, err := r.redis.allow(ctx, r.o.Name+":"+caller, r.limit())
 		if err == nil {
 			r.redis.reached()
 			return Turn{
@@ -84,6 +82,31 @@ func (r *Rate) Take(ctx context.Context, caller string) Turn {
 	}
 	r.redis.fallbacks.Inc()
 	return r.takeOwn(caller)
+}
+
+// TakeUpTo takes up to n turns of the caller, as many as there are, and returns how many it took.
+func (r *Rate) TakeUpTo(ctx context.Context, caller string, n int) int {
+	if r.redis.ask() {
+		got, err := r.redis.allowUpTo(ctx, r.o.Name+":"+caller, r.limit(), n)
+		if err == nil {
+			r.redis.reached()
+			return got.Allowed
+		}
+		if ctx.Err() == nil {
+			r.redis.trip()
+		}
+	}
+	r.redis.fallbacks.Inc()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now, l := r.o.Now(), r.limiter(caller)
+	n = min(n, max(0, int(l.TokensAt(now))))
+	l.AllowN(now, n)
+	return n
+}
+
+func (r *Rate) limit() redis_rate.Limit {
+	return redis_rate.Limit{Rate: r.o.Events, Period: r.o.Period, Burst: r.o.Burst}
 }
 
 // takeOwn takes a turn of those that this process counts.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/internal/limit"
@@ -96,4 +97,36 @@ func TestRateForgets(t *testing.T) {
 	now = now.Add(time.Minute)
 	require.True(t, r.Take(t.Context(), "later").OK)
 	require.Equal(t, 1, r.Remembered(), "callers that have all their turns are forgotten")
+}
+
+// Several turns are taken at once, as many as there are: with Redis those of all processes, without it one's own.
+func TestTakeUpTo(t *testing.T) {
+	t.Parallel()
+	for name, rdb := range map[string]func() *redis.Client{
+		"redis": func() *redis.Client { return client(t, servicetest.Address(t, "REDIS_URL")) },
+		"away":  func() *redis.Client { return away(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := limit.RateOptions{
+				Name: "test-" + rand.Text(), Events: 1, Period: time.Hour, Burst: 30, Timeout: 10 * time.Second,
+			}
+			one, other := limit.NewRate(rdb(), o), limit.NewRate(rdb(), o)
+			if n := one.TakeUpTo(t.Context(), "all", 20); n != 20 {
+				t.Errorf("20 of 30 = %d", n)
+			}
+			if name == "away" {
+				other = one
+			}
+			if n := other.TakeUpTo(t.Context(), "all", 20); n != 10 {
+				t.Errorf("20 of the other 10 = %d", n)
+			}
+			if n := one.TakeUpTo(t.Context(), "all", 20); n != 0 {
+				t.Errorf("20 of none = %d", n)
+			}
+			if n := one.TakeUpTo(t.Context(), "others", 1); n != 1 {
+				t.Errorf("another caller's = %d", n)
+			}
+		})
+	}
 }

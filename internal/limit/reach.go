@@ -42,9 +42,23 @@ func newReach(
 	}
 }
 
-// allow asks Redis, for no longer than the timeout. A client may be configured to return later than its context ends;
-// allow does not.
+// allow asks Redis for a turn.
 func (r *reach) allow(ctx context.Context, key string, l redis_rate.Limit) (*redis_rate.Result, error) {
+	return r.within(ctx, func(ctx context.Context) (*redis_rate.Result, error) { return r.redis.Allow(ctx, key, l) })
+}
+
+// allowUpTo asks Redis for up to n turns.
+func (r *reach) allowUpTo(ctx context.Context, key string, l redis_rate.Limit, n int) (*redis_rate.Result, error) {
+	return r.within(ctx, func(ctx context.Context) (*redis_rate.Result, error) {
+		return r.redis.AllowAtMost(ctx, key, l, n)
+	})
+}
+
+// within asks Redis for no longer than the timeout. A client may be configured to return later than its context ends;
+// within does not.
+func (r *reach) within(ctx context.Context, ask func(context.Context) (*redis_rate.Result, error)) (
+	*redis_rate.Result, error,
+) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	type answer struct {
@@ -53,7 +67,7 @@ func (r *reach) allow(ctx context.Context, key string, l redis_rate.Limit) (*red
 	}
 	answered := make(chan answer, 1)
 	go func() {
-		got, err := r.redis.Allow(ctx, key, l)
+		got, err := ask(ctx)
 		answered <- answer{got, err}
 	}()
 	select {

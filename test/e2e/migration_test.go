@@ -135,6 +135,9 @@ func (o *team) saw(stage string, want ...string) {
 // ours says which stages a world's roles are told to take.
 func ours(stages string) string { return "CONVEYOR_LISTING_STAGES=" + stages }
 
+// patient is the setting that takes no advert of these tests for stale: a replay would skip it.
+const patient = "CONVEYOR_STALE_AFTER=87600h"
+
 // move restarts every role with other stages, as a deployment does.
 func (w *world) move(roles map[string]*process, stages string) {
 	w.t.Helper()
@@ -211,7 +214,7 @@ func TestMigrationDedupeIsOurs(t *testing.T) {
 func TestMigrationImportIsOurs(t *testing.T) {
 	t.Parallel()
 
-	w, roles := withAPI(t, ours("normalize,dedupe"))
+	w, roles := withAPI(t, ours("normalize,dedupe"), patient)
 	importer := w.otherTeam(listing.StageImport)
 	w.publish("scraped", "kijiji", advert("1"), advert("2", with("latitude", 45.6)))
 	importer.saw(listing.StageImport, "1", "2")
@@ -237,7 +240,7 @@ func TestMigrationImportIsOurs(t *testing.T) {
 func TestMigrationImagesAreOurs(t *testing.T) {
 	t.Parallel()
 
-	w, roles := withAPI(t, ours("normalize,dedupe,import"))
+	w, roles := withAPI(t, ours("normalize,dedupe,import"), patient)
 	downloader := w.otherTeam(listing.StageImages)
 	theirs := w.siteURL + "/photos/3/1.jpg"
 	w.publish("scraped", "kijiji", advert("3", with("latitude", 45.7), with("image_urls", []string{theirs})))
@@ -263,7 +266,7 @@ func TestMigrationImagesAreOurs(t *testing.T) {
 func TestMigrationBack(t *testing.T) {
 	t.Parallel()
 
-	w, roles := withAPI(t)
+	w, roles := withAPI(t, patient)
 	w.publish("scraped", "kijiji", advert("1"), advert("2", with("latitude", 45.6)))
 	w.eventually("both are ours", func() bool { return one[int](w, "SELECT count(*) FROM listings") == 2 })
 	w.move(roles, "normalize")

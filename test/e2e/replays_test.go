@@ -36,12 +36,13 @@ func (w *world) stock(n int) {
 	w.t.Helper()
 
 	bodies := make([][]byte, n)
+	now := with("scraped_at", time.Now().UTC()) // or a replay takes them for gone
 	for i := range bodies {
 		change := with("latitude", 45.3+float64(i)/2000)
 		if i%10 == 7 {
 			change = with("price", map[string]any{"type": "CONTACT"})
 		}
-		bodies[i] = advert(fmt.Sprint(60000+i), change, with("address", ""))
+		bodies[i] = advert(fmt.Sprint(60000+i), now, change, with("address", ""))
 	}
 	w.publish("scraped", "kijiji", bodies...)
 	w.eventually("all are settled", func() bool {
