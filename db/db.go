@@ -4,44 +4,16 @@ package db
 
 import (
 	"context"
-	"crypto/sha256"
-	"embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 
 	"github.com/mtlrent/conveyor/domain/fault"
-	"github.com/mtlrent/conveyor/domain/place"
 )
-
-//go:embed migrations/*.sql
-var migrations embed.FS
-
-// SchemaID names the schema that this binary migrates to: other migrations, another ID.
-func SchemaID() string {
-	sum := sha256.New()
-	err := fs.WalkDir(migrations, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := migrations.ReadFile(path)
-		fmt.Fprintf(sum, "%s\x00%s\x00", path, text)
-		return err
-	})
-	if err != nil {
-		panic(err) // they are part of the binary
-	}
-	return hex.EncodeToString(sum.Sum(nil)[:8])
-}
 
 // Open returns a pool on the database at url with at most maxConns connections (0 = pgx's default). It does not wait
 // for the server: a database that is down is an error of the first query.
@@ -57,41 +29,6 @@ func Open(ctx context.Context, url string, maxConns int32, options ...Option) (*
 		with(conf)
 	}
 	return pgxpool.NewWithConfig(ctx, conf)
-}
-
-const sqlNeighbourhoodSave = `
-INSERT INTO neighbourhoods (key, name, borough, city) VALUES ($1, $2, $3, $4)
-ON CONFLICT (key) DO UPDATE SET name = excluded.name, borough = excluded.borough, city = excluded.city`
-
-// Migrate brings the schema and the neighbourhoods up to date. Several processes may call it at once: they take turns,
-// and a migration that has been applied is not applied again.
-func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return fmt.Errorf("read migrations: %w", err)
-	}
-	conn := stdlib.OpenDBFromPool(pool)
-	defer conn.Close()
-	// One process migrates at a time; the others wait up to a minute.
-	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 60))
-	if err != nil {
-		return fmt.Errorf("make migration lock: %w", err)
-	}
-	provider, err := goose.NewProvider(goose.DialectPostgres, conn, files, goose.WithSessionLocker(locker))
-	if err != nil {
-		return fmt.Errorf("read migrations: %w", err)
-	}
-	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	b := new(pgx.Batch)
-	for _, n := range place.All() {
-		b.Queue(sqlNeighbourhoodSave, n.Key, n.Name, n.Borough, n.City)
-	}
-	if err := pool.SendBatch(ctx, b).Close(); err != nil {
-		return fmt.Errorf("save neighbourhoods: %w", err)
-	}
-	return nil
 }
 
 // write sends b as one transaction: all of it is stored or nothing. Data that no column takes is fault.Invalid. Its

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -13,8 +14,19 @@ func (migrateCmd) Run(ctx context.Context) error {
 	return with(ctx, func(ctx context.Context, h *house) error { return h.migrate(ctx) })
 }
 
-// migrate applies the migrations that the database does not have yet.
-func (h *house) migrate(ctx context.Context) error { return db.Migrate(ctx, h.pool) }
+// migrate applies the migrations that the database does not have yet, as the role of DATABASE_MIGRATE_URL, and grants
+// the role of DATABASE_URL what the other roles of conveyor need.
+func (h *house) migrate(ctx context.Context) error {
+	owner := h.pool
+	if url := h.config.Postgres.MigrateURL; url != "" {
+		var err error
+		if owner, err = db.Open(ctx, url, 2); err != nil {
+			return fmt.Errorf("DATABASE_MIGRATE_URL: %w", err)
+		}
+		defer owner.Close()
+	}
+	return db.Migrate(ctx, owner, db.GrantTo(h.pool.Config().ConnConfig.User), db.Progress(h.log.InfoContext))
+}
 
 type bootstrapCmd struct{}
 

@@ -17,6 +17,8 @@ var bounds = []struct {
 }{
 	{"DATABASE_URL", "postgres://db/x|postgresql://db/x", "mysql://db/x|postgres:///x|db|postgres://me:hunter2%zz@db/",
 		"DATABASE_URL is not a URL that begins with postgres:// or postgresql://"},
+	{"DATABASE_MIGRATE_URL", "|postgres://owner@db/x", "mysql://db/x|postgres://me:hunter2%zz@db/",
+		"DATABASE_MIGRATE_URL is not a URL that begins with postgres:// or postgresql://"},
 	{"RABBITMQ_URL", "amqp://b/|amqps://b/", "http://b/|amqp:b", "RABBITMQ_URL is not a URL that begins with amqp:// or amqps://"},
 	{"REDIS_URL", "redis://r/0|rediss://r/0", "http://r/", "REDIS_URL is not a URL that begins with redis:// or rediss://"},
 	{"RABBITMQ_QUEUE_TYPE", "quorum|classic", "mirrored|Quorum", `RABBITMQ_QUEUE_TYPE is "mirrored", expected one of quorum, classic`},

@@ -4,8 +4,9 @@ import "time"
 
 // Postgres is the database.
 type Postgres struct {
-	URL      string `env:"DATABASE_URL" envDefault:"postgres://conveyor:conveyor@127.0.0.1:15432/conveyor?sslmode=disable" doc:"URL of the database" secret:"url" validate:"scheme=postgres postgresql"`
-	MaxConns int32  `env:"CONVEYOR_DB_MAX_CONNS" envDefault:"24" doc:"maximum of database connections per process"`
+	URL        string `env:"DATABASE_URL" envDefault:"postgres://conveyor:conveyor@127.0.0.1:15432/conveyor?sslmode=disable" doc:"URL of the database" secret:"url" validate:"scheme=postgres postgresql"`
+	MigrateURL string `env:"DATABASE_MIGRATE_URL" envDefault:"" doc:"URL of the database for conveyor migrate, with the role that owns the tables; it grants the role of DATABASE_URL what the application needs; the default is DATABASE_URL" secret:"url" validate:"omitempty,scheme=postgres postgresql"`
+	MaxConns   int32  `env:"CONVEYOR_DB_MAX_CONNS" envDefault:"24" doc:"maximum of database connections per process"`
 }
 
 // Redis holds the limits that apply across processes; its data may be lost.

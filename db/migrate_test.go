@@ -1,0 +1,228 @@
+package db_test
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+)
+
+// next are the migrations of a test, as if a release had added them.
+func next(files map[string]string) fstest.MapFS {
+	out := fstest.MapFS{}
+	for name, text := range files {
+		out[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return out
+}
+
+// A reader holds a table for long, a migration wants to change it, and writers go on: none waits for much longer than
+// the migration waits for its lock.
+func TestMigrationLetsWritersPass(t *testing.T) {
+	t.Parallel()
+
+	ctx, pool := t.Context(), dbtest.New(t)
+	_, err := pool.Exec(ctx, "CREATE TABLE busy (id bigint GENERATED ALWAYS AS IDENTITY, at timestamptz)")
+	require.NoError(t, err)
+	reader, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer func() { _ = reader.Rollback(context.WithoutCancel(ctx)) }() // or a failure would wait for it
+	_, err = reader.Exec(ctx, "SELECT count(*) FROM busy")
+	require.NoError(t, err)
+
+	writing, stop := context.WithCancel(ctx)
+	defer stop()
+	var longest time.Duration
+	var writers errgroup.Group
+	writers.Go(func() error {
+		for writing.Err() == nil {
+			start := time.Now()
+			if _, err := pool.Exec(ctx, "INSERT INTO busy (at) VALUES (now())"); err != nil {
+				return err
+			}
+			longest = max(longest, time.Since(start))
+		}
+		return nil
+	})
+
+	var lines []string
+	progress := db.Progress(func(ctx context.Context, line string, _ ...any) {
+		lines = append(lines, line)
+		if len(lines) == 2 { // it has given way twice: writers have passed
+			require.NoError(t, reader.Rollback(ctx))
+		}
+	})
+	require.NoError(t, db.Migrate(ctx, pool, progress, db.From(next(map[string]string{
+		"9001_column.sql": "-- +goose Up\nALTER TABLE busy ADD COLUMN note text NOT NULL DEFAULT '';\n",
+	}))))
+	stop()
+	require.NoError(t, writers.Wait())
+	require.Equal(t, []string{
+		"a migration waits for the lock of a table and is tried again",
+		"a migration waits for the lock of a table and is tried again", "migration applied",
+	}, lines)
+	require.Less(t, longest, 5*time.Second)
+	require.Greater(t, longest, time.Second, "the migration never stood in the way: this proves nothing")
+	t.Logf("the longest write took %s", longest)
+}
+
+// An index that is built CONCURRENTLY waits for an old transaction as long as it must, and blocks nobody.
+func TestIndexWaitsForOldTransactions(t *testing.T) {
+	t.Parallel()
+
+	ctx, pool := t.Context(), dbtest.New(t)
+	_, err := pool.Exec(ctx, "CREATE TABLE busy (id bigint)")
+	require.NoError(t, err)
+	old, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer func() { _ = old.Rollback(context.WithoutCancel(ctx)) }() // or a failure would wait for it
+	_, err = old.Exec(ctx, "INSERT INTO busy VALUES (1)")
+	require.NoError(t, err)
+	var migrating errgroup.Group
+	migrating.Go(func() error {
+		return db.Migrate(ctx, pool, db.From(next(map[string]string{
+			"9001_index.sql": "-- +goose NO TRANSACTION\n-- +goose Up\n" +
+				"CREATE INDEX CONCURRENTLY IF NOT EXISTS busy_id ON busy (id);\n",
+		})))
+	})
+	start := time.Now()
+	for time.Since(start) < 4*time.Second { // longer than any other migration waits for a lock
+		_, err := pool.Exec(ctx, "INSERT INTO busy VALUES (2)")
+		require.NoError(t, err)
+	}
+	require.False(t, valid(t, pool, "busy_id"))
+	require.NoError(t, old.Commit(ctx))
+	require.NoError(t, migrating.Wait())
+	require.True(t, valid(t, pool, "busy_id"))
+}
+
+// What an interrupted CREATE INDEX CONCURRENTLY leaves behind is built again, and not taken for the index.
+func TestUnfinishedIndexIsBuiltAgain(t *testing.T) {
+	t.Parallel()
+
+	ctx, pool := t.Context(), dbtest.New(t)
+	_, err := pool.Exec(ctx, "CREATE TABLE busy (id bigint)")
+	require.NoError(t, err)
+	_, err = pool.Exec(ctx, "INSERT INTO busy VALUES (1), (1)")
+	require.NoError(t, err)
+	_, err = pool.Exec(ctx, "CREATE UNIQUE INDEX CONCURRENTLY busy_id ON busy (id)")
+	require.ErrorContains(t, err, "could not create unique index")
+	require.False(t, valid(t, pool, "busy_id"))
+	_, err = pool.Exec(ctx, "DELETE FROM busy")
+	require.NoError(t, err)
+	require.NoError(t, db.Migrate(ctx, pool, db.From(next(map[string]string{
+		"9001_index.sql": "-- +goose NO TRANSACTION\n-- +goose Up\n" +
+			"CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS busy_id ON busy (id);\n",
+	}))))
+	require.True(t, valid(t, pool, "busy_id"))
+}
+
+func valid(t *testing.T, pool *pgxpool.Pool, index string) (valid bool) {
+	t.Helper()
+
+	err := pool.QueryRow(t.Context(), `SELECT coalesce(bool_and(indisvalid), false) FROM pg_index
+		WHERE indexrelid = to_regclass($1)`, index).Scan(&valid)
+	require.NoError(t, err)
+	return valid
+}
+
+// Several processes that migrate at once do the work once.
+func TestMigrationsTakeTurns(t *testing.T) {
+	t.Parallel()
+
+	ctx, pool := t.Context(), dbtest.New(t)
+	var all errgroup.Group
+	for range 3 {
+		all.Go(func() error {
+			return db.Migrate(ctx, pool, db.From(next(map[string]string{
+				"9001_a.sql": "-- +goose Up\nCREATE TABLE a (id int);\n",
+				"9002_b.sql": "-- +goose Up\nALTER TABLE a ADD COLUMN b int;\n",
+			})))
+		})
+	}
+	require.NoError(t, all.Wait())
+}
+
+// The application works as a role that owns nothing: it reads and writes every table, and cannot change the schema, the
+// audit or the list of migrations.
+func TestApplicationRole(t *testing.T) {
+	t.Parallel()
+
+	ctx, pool := t.Context(), dbtest.New(t)
+	id := strings.ReplaceAll(uuid.NewString(), "-", "")[:12]
+	owner, app := "owner_"+id, "app-"+id // the second needs quotes
+	admin := func(statements ...string) {
+		for _, s := range statements {
+			_, err := pool.Exec(ctx, s)
+			require.NoError(t, err, s)
+		}
+	}
+	var database string
+	require.NoError(t, pool.QueryRow(ctx, "SELECT current_database()").Scan(&database))
+	admin("CREATE ROLE "+owner+" LOGIN PASSWORD 'x'", `CREATE ROLE "`+app+`" LOGIN PASSWORD 'x'`)
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(ctx)
+		for _, role := range []string{owner, app} {
+			name := pgx.Identifier{role}.Sanitize()
+			_, err := pool.Exec(ctx, "DROP OWNED BY "+name+" CASCADE; DROP ROLE "+name)
+			require.NoError(t, err)
+		}
+	})
+	admin("DROP SCHEMA public CASCADE", "CREATE SCHEMA public AUTHORIZATION "+owner,
+		fmt.Sprintf("GRANT CREATE ON DATABASE %s TO %s", database, owner))
+	as := func(role string) *pgxpool.Pool {
+		u, err := url.Parse(pool.Config().ConnString())
+		require.NoError(t, err)
+		u.User = url.UserPassword(role, "x")
+		p, err := db.Open(ctx, u.String(), 3)
+		require.NoError(t, err)
+		t.Cleanup(p.Close)
+		return p
+	}
+	migrating, working := as(owner), as(app)
+	for range 2 { // it may be repeated
+		require.NoError(t, db.Migrate(ctx, migrating, db.GrantTo(app)))
+	}
+	require.NoError(t, db.Migrate(ctx, migrating, db.GrantTo(app), db.From(next(map[string]string{
+		"9001_a.sql": "-- +goose Up\nCREATE TABLE later (id bigint GENERATED ALWAYS AS IDENTITY, a int);\n",
+	}))))
+	require.NoError(t, db.Migrate(ctx, migrating, db.GrantTo(owner)))
+
+	allowed := []string{
+		"INSERT INTO later (a) VALUES (1)", "UPDATE later SET a = 2", "DELETE FROM later",
+		"UPDATE listings SET title = ''", "DELETE FROM outbox", "SELECT count(*) FROM goose_db_version", "NOTIFY outbox",
+		"INSERT INTO audit (at, actor, action, subject) VALUES (now(), 'a', 'b', 'c')", "SELECT count(*) FROM audit",
+		"SELECT pg_advisory_xact_lock(1)", "SELECT * FROM dead_letters FOR UPDATE", "LISTEN outbox",
+	}
+	for _, s := range allowed {
+		_, err := working.Exec(ctx, s)
+		require.NoError(t, err, s)
+	}
+	for _, s := range []string{
+		"UPDATE audit SET actor = 'nobody'", "DELETE FROM audit", "TRUNCATE audit", "DELETE FROM goose_db_version",
+		"TRUNCATE listings", "DROP TABLE listings", "ALTER TABLE listings ADD a int", "CREATE TABLE t (a int)",
+		"GRANT ALL ON audit TO PUBLIC",
+	} {
+		_, err := working.Exec(ctx, s)
+		if s == "GRANT ALL ON audit TO PUBLIC" {
+			var open bool // Postgres only warns
+			require.NoError(t, pool.QueryRow(ctx,
+				"SELECT has_table_privilege($1, 'audit', 'DELETE')", app).Scan(&open))
+			require.False(t, open)
+			continue
+		}
+		require.Error(t, err, s)
+	}
+}
