@@ -43,6 +43,7 @@ type parts struct {
 	Listings    api.Listings
 	DeadLetters api.DeadLetters
 	Replays     api.Replays
+	Forget      api.Forget
 	Staleness   api.Staleness
 	Platforms   api.Platforms
 	Drafts      api.Drafts
@@ -53,7 +54,7 @@ type parts struct {
 }
 
 func (p *parts) handler() http.Handler {
-	return api.New(p.Options, p.Listings, p.DeadLetters, p.Replays, p.Staleness, p.Platforms, p.Drafts, p.Images, p.Health,
+	return api.New(p.Options, p.Listings, p.DeadLetters, p.Replays, p.Forget, p.Staleness, p.Platforms, p.Drafts, p.Images, p.Health,
 		p.Keys, p.Queues)
 }
 
@@ -64,8 +65,10 @@ func (p *parts) starting(s interface {
 	api.StalenessStarter
 	api.ScraperStarter
 	api.DraftStater
+	api.Forgetter
 }) {
 	p.Listings.Launch, p.Replays.Launch, p.Staleness.Launch, p.Platforms.Launch, p.Drafts.Launch = s, s, s, s, s
+	p.Forget.Launch = s
 }
 
 // door is the API on a real server.
@@ -91,6 +94,7 @@ func open(t *testing.T, change ...func(*parts)) *door {
 	t.Cleanup(func() { require.NoError(t, d.pictures.Close()) })
 	d.Metrics = telemetry.Registry()
 	d.Listings.Store, d.DeadLetters.Store, d.Replays.Store = d.store, d.letters, db.NewReplays(pool)
+	d.Forget.Store = db.NewRetention(pool)
 	d.Platforms.Store, d.Staleness.Audit = db.NewPlatforms(pool), db.NewAuditLog(pool)
 	d.Drafts = api.Drafts{
 		Store: db.NewDrafts(pool), Blobs: d.pictures,
@@ -225,6 +229,10 @@ func (s *starter) Replay(_ context.Context, r listing.Replay) error {
 
 func (s *starter) CancelReplay(_ context.Context, id uuid.UUID) error { return s.note("cancel %s", id) }
 
+func (s *starter) Forget(_ context.Context, ref listing.Ref) (string, error) {
+	return "forget/" + ref.ID().String(), s.note("forget %s", ref)
+}
+
 func (s *starter) ArchiveStale(context.Context) (string, bool, error) {
 	return "staleness-by-hand", false, s.note("archive stale")
 }
@@ -249,7 +257,7 @@ func (s *starter) note(format string, args ...any) error {
 func TestUnknownRoute(t *testing.T) {
 	t.Parallel()
 	d := bare(t)
-	for _, path := range []string{"/nothing", "/listings/a/b", "/%00", "/..%2f"} {
+	for _, path := range []string{"/nothing", "/listings/a/b/c", "/%00", "/..%2f"} {
 		r := d.get(t, path)
 		if r.Status == http.StatusMovedPermanently { // to the path with its slash
 			r = d.get(t, r.Header.Get("Location"))

@@ -104,8 +104,12 @@ func (s *Listings) scraped(ctx context.Context, from source, batch []amqp.Delive
 	}
 	var start errgroup.Group
 	start.SetLimit(startsAtOnce)
-	unchanged := 0
+	unchanged, blocked := 0, 0
 	for k, r := range receipts {
+		if r.Blocked {
+			blocked++
+			continue
+		}
 		replay := letterOf(batch[at[k]].Headers) != 0
 		if r.Settled && !replay {
 			unchanged++
@@ -122,6 +126,7 @@ func (s *Listings) scraped(ctx context.Context, from source, batch []amqp.Delive
 	}
 	_ = start.Wait() // each error is in errs
 	from.metrics.unchanged(platformOf(from.Queue), unchanged)
+	from.metrics.refused(platformOf(from.Queue), blocked)
 	return errs
 }
 

@@ -9,6 +9,7 @@ import (
 // Metrics are the counters of the bridge. Make them once in a process.
 type Metrics struct {
 	messages     *prometheus.CounterVec
+	refusedN     *prometheus.CounterVec
 	unchangedN   *prometheus.CounterVec
 	heldN        *prometheus.GaugeVec
 	consumers    *prometheus.GaugeVec
@@ -30,6 +31,10 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		unchangedN: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "conveyor_listings_unchanged_total",
 			Help: "Scraped adverts that had not changed since they were last processed, by platform.",
+		}, []string{"platform"}),
+		refusedN: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "conveyor_listings_blocked_total",
+			Help: "Scraped adverts that were acknowledged and not stored: they were forgotten and may not come back.",
 		}, []string{"platform"}),
 		heldN: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "conveyor_messages_held", Help: "Deliveries held because a dependency is down, by queue.",
@@ -62,14 +67,17 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "conveyor_outbox_leases_lost_total", Help: "Messages confirmed after their lease had run out; must stay 0.",
 		}),
 	}
-	r.MustRegister(m.messages, m.unchangedN, m.heldN, m.consumers, m.batches, m.handling, m.connections, m.blockedN,
-		m.publishedN, m.publishDelay, m.lostLeases)
+	r.MustRegister(m.messages, m.unchangedN, m.refusedN, m.heldN, m.consumers, m.batches, m.handling, m.connections,
+		m.blockedN, m.publishedN, m.publishDelay, m.lostLeases)
 	return m
 }
 
 func (m *Metrics) settled(queue, outcome string) { m.messages.WithLabelValues(queue, outcome).Inc() }
 func (m *Metrics) unchanged(platform string, n int) {
 	m.unchangedN.WithLabelValues(platform).Add(float64(n))
+}
+func (m *Metrics) refused(platform string, n int) {
+	m.refusedN.WithLabelValues(platform).Add(float64(n))
 }
 func (m *Metrics) held(queue string, n int)          { m.heldN.WithLabelValues(queue).Add(float64(n)) }
 func (m *Metrics) consuming(queue string, n float64) { m.consumers.WithLabelValues(queue).Add(n) }

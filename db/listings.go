@@ -50,6 +50,7 @@ type Receipt struct {
 	Revision int64 // the advert's current revision
 	Settled  bool  // that revision went through the pipeline before: there is nothing to do
 	Archived bool  // its listing is archived: the revision must be published again, though it was before
+	Blocked  bool  // it was forgotten and may not come back: it is not stored, and settled
 }
 
 // Rows are locked in the order of the IDs, or two bridges that store the same adverts would deadlock. A message older
@@ -58,6 +59,7 @@ const sqlRawReceive = `
 WITH incoming AS (
     SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::jsonb[], $6::bytea[], $7::timestamptz[])
         AS t (id, platform, platform_id, url, payload, content_hash, scraped_at)
+    WHERE NOT EXISTS (SELECT FROM blocked_adverts b WHERE b.id = t.id)
     ORDER BY id
 ), stored AS (
     INSERT INTO raw_listings AS r (id, platform, platform_id, url, payload, content_hash, scrapes,
@@ -133,14 +135,22 @@ func (s *Listings) receiveRound(ctx context.Context, all []Arrival, round []int,
 		at[list[i].Ref.ID()] = k
 	}
 	rows, _ := s.pool.Query(ctx, sqlRawReceive, arrivalArgs(list, 1, now)...)
-	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Receipt])
+	got, err := pgx.CollectRows(rows, receiptOf)
 	if err != nil {
 		return refused(fmt.Errorf("store %d adverts: %w", len(list), err))
+	}
+	for id, k := range at {
+		receipts[k] = Receipt{ID: id, Settled: true, Blocked: true} // unless it was stored
 	}
 	for _, r := range got {
 		receipts[at[r.ID]] = r
 	}
 	return nil
+}
+
+// receiptOf reads a row of the statements that store adverts.
+func receiptOf(row pgx.CollectableRow) (r Receipt, err error) {
+	return r, row.Scan(&r.ID, &r.Revision, &r.Settled, &r.Archived)
 }
 
 // arrivalArgs are the arguments of sqlRawReceive. messages is how many messages each arrival counts as: 1, and 0 for a
@@ -161,7 +171,8 @@ const sqlRawReceiveStaged = `
 WITH stored AS (
     INSERT INTO raw_listings AS r (id, platform, platform_id, url, payload, staged, content_hash, status, normalized,
         normalized_revision, first_scraped_at, last_scraped_at, payload_at, revised_at)
-    VALUES ($1, $2, $3, $4, $5, true, $6, 'normalized', $7, 1, $8, $8, $8, $9)
+    SELECT $1, $2, $3, $4, $5, true, $6, 'normalized', $7, 1, $8, $8, $8, $9
+    WHERE NOT EXISTS (SELECT FROM blocked_adverts b WHERE b.id = $1)
     ON CONFLICT (id) DO UPDATE SET
         url             = excluded.url,
         revision        = r.revision + (excluded.payload_at > r.payload_at)::int,
@@ -192,7 +203,7 @@ func (s *Listings) ReceiveStaged(ctx context.Context, a Arrival, l listing.Listi
 	now = now.Truncate(time.Microsecond) // as Postgres keeps it: the statement compares it with the stored value
 	rows, _ := s.pool.Query(ctx, sqlRawReceiveStaged, a.Ref.ID(), a.Ref.Platform, a.Ref.PlatformID, a.URL, a.Payload,
 		a.ContentHash, l, a.ScrapedAt, now)
-	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Receipt])
+	got, err := pgx.CollectRows(rows, receiptOf)
 	if err != nil {
 		return Receipt{}, refused(fmt.Errorf("store staged advert %s: %w", a.Ref, err))
 	}

@@ -62,6 +62,7 @@ func TestNew(t *testing.T) {
 	rows := []workers.Row{
 		{Queue: "listings", Activities: []any{&activities.Listings{}, &activities.Replays{}}, WorkflowSlots: 200},
 		{Queue: "listings", Activities: []any{&activities.Staleness{}, &activities.Cycles{}}},
+		{Queue: "listings", Activities: []any{&activities.Retention{}, &activities.Forgetting{}}},
 		{Queue: "images", Activities: []any{&activities.Images{}}, Slots: 20},
 		{Queue: "browser", Activities: []any{&activities.Visits{}}, Slots: 5},
 		{Queue: "drafts", Activities: []any{&activities.Drafts{}}, Slots: 2},

@@ -25,7 +25,9 @@ type Queue struct {
 // Queues are all task queues and, with All, the only list of either. Add a workflow or a queue here, and only here.
 var Queues = []Queue{
 	{
-		Name: QueueListings, Workflows: []any{Listing, Replay, ArchiveStale, ScrapePlatform},
+		Name: QueueListings, Workflows: []any{
+			Listing, Replay, ArchiveStale, ScrapePlatform, ApplyRetention, ForgetListing,
+		},
 		Doc: "short steps on the database, all of them local activities",
 	},
 	{
@@ -60,6 +62,8 @@ var do struct {
 	*activities.Cycles
 	*activities.Visits
 	*activities.Drafts
+	*activities.Retention
+	*activities.Forgetting
 }
 
 // QueueNames returns the names of all task queues, in the order of Queues.

@@ -102,7 +102,8 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 	if h.blobs, err = blob.Open(ctx, c.Images.BlobURL); err != nil {
 		return h, err
 	}
-	h.launch = &launch.Launch{Temporal: h.temporal, Stages: c.Listings.Stages}
+	h.blobs.SpareWith(db.NewRetention(h.pool).SpareBlob)
+	h.launch = &launch.Launch{Temporal: h.temporal, Namespace: h.namespace, Stages: c.Listings.Stages}
 	return h, nil
 }
 

@@ -44,6 +44,7 @@ type CLI struct {
 	Replay      cli.ReplayCmd      `cmd:"" help:"Process stored adverts again: start, show, list and cancel replays."`
 	Platforms   cli.PlatformsCmd   `cmd:"" help:"Show and control the scraping of rental sites: start a cycle, pause, resume, change settings."`
 	Keys        keysCmd            `cmd:"" help:"Create, list and revoke API keys."`
+	Forget      cli.ForgetCmd      `cmd:"" help:"Delete an advert and all that was made of it, for good."`
 
 	InstallBrowser installBrowserCmd `cmd:"" name:"install-browser" help:"Install Chromium and its driver, for workers that are not started by conveyor up."`
 	DemoSite       demoCmd           `cmd:"" name:"demo-site" aliases:"demo" help:"Serve the demo site."`

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -26,7 +27,10 @@ import (
 )
 
 // Store is safe for concurrent use, by several processes too.
-type Store struct{ bucket *blob.Bucket }
+type Store struct {
+	bucket *blob.Bucket
+	spare  func(ctx context.Context, key string) error
+}
 
 // Open opens a store by URL: a folder's path or file:// URL (it is created), s3://, gs:// or azblob:// with the
 // parameters of gocloud.dev/blob, such as ?region= and ?prefix=. It does not check that a cloud bucket exists.
@@ -47,7 +51,7 @@ func Open(ctx context.Context, location string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open blob store: %w", err)
 	}
-	return &Store{bucket}, nil
+	return &Store{bucket: bucket}, nil
 }
 
 // folder returns the path that a location without a scheme, or with file://, names.
@@ -73,6 +77,10 @@ func folder(location string) (dir string, ok bool, err error) {
 	}
 	return filepath.Clean(u.Path), true, nil
 }
+
+// SpareWith has f called before a file is looked for and written, so that a deletion of unused files leaves it alone, or
+// is over. Its error is that of the Put. Call it before the store is used.
+func (s *Store) SpareWith(f func(ctx context.Context, key string) error) { s.spare = f }
 
 // Close ends the use of the store.
 func (s *Store) Close() error {
@@ -161,6 +169,11 @@ func (s *Store) put(ctx context.Context, key string, data []byte) error {
 	if err != nil {
 		return err
 	}
+	if s.spare != nil {
+		if err := s.spare(ctx, key); err != nil {
+			return err
+		}
+	}
 	attrs, err := s.bucket.Attributes(ctx, key)
 	if err == nil && attrs.Size == int64(len(data)) {
 		return nil
@@ -219,6 +232,56 @@ func (s *Store) Open(ctx context.Context, key string) (*Object, error) {
 	return &Object{
 		ReadSeekCloser: r, ContentType: contentType, Size: r.Size(), ETag: etag, ModTime: r.ModTime().UTC(),
 	}, nil
+}
+
+// Delete removes a file by its key. One that is not there is removed already.
+func (s *Store) Delete(ctx context.Context, key string) error {
+	if _, _, _, err := parse(key); err != nil {
+		return err
+	}
+	if err := s.bucket.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+		return classify("delete", key, err)
+	}
+	return nil
+}
+
+// shards are the folders that List goes through, one after the other: a page of a folder costs what is in it.
+const shards = 256
+
+var listed = []string{"files", "images", "thumbs"}
+
+// List returns the keys of up to about most files after cursor ("" = the beginning), and the cursor to go on from: ""
+// after the last. A folder that is empty is a page without keys. Files that no Put of ours made are left out.
+func (s *Store) List(ctx context.Context, cursor string, most int) (keys []string, next string, err error) {
+	var shard int
+	token := blob.FirstPageToken
+	if cursor != "" {
+		number, text, _ := strings.Cut(cursor, " ")
+		shard, err = strconv.Atoi(number)
+		if err == nil && text != "" {
+			token, err = hex.DecodeString(text)
+		}
+	}
+	if err != nil || shard < 0 || shard >= shards*len(listed) {
+		return nil, "", fault.Newf(fault.Invalid, "list files: bad cursor %.40q", cursor)
+	}
+	prefix := fmt.Sprintf("%s/%02x/", listed[shard/shards], shard%shards)
+	page, token, err := s.bucket.ListPage(ctx, token, most, &blob.ListOptions{Prefix: prefix})
+	if err != nil {
+		return nil, "", classify("list", prefix, err)
+	}
+	for _, o := range page {
+		if _, _, _, err := parse(o.Key); err == nil {
+			keys = append(keys, o.Key)
+		}
+	}
+	switch {
+	case len(token) > 0:
+		next = fmt.Sprintf("%d %x", shard, token)
+	case shard+1 < shards*len(listed):
+		next = fmt.Sprintf("%d", shard+1)
+	}
+	return keys, next, nil
 }
 
 // parse takes a key of ours apart.

@@ -37,6 +37,7 @@ type Config struct {
 	Scrape        Scrape
 	Worker        Worker
 	Outbox        Outbox
+	Retention     Retention
 	Telemetry     Telemetry
 }
 

@@ -25,10 +25,14 @@ type Bootstrap struct {
 	Retention     time.Duration // how long closed workflows can be read; Postgres keeps the business history
 	ImageInterval time.Duration // between two downloads from one host
 	StaleEvery    time.Duration // between two checks for stale listings
+	ExpireEvery   time.Duration // between two deletions of what is old enough; 0 = there is no schedule for it
 }
 
-// stalenessSchedule is the ID of the schedule, and the prefix of the IDs of its workflows.
-const stalenessSchedule = "staleness"
+// The IDs of the schedules, and the prefixes of the IDs of their workflows.
+const (
+	stalenessSchedule = "staleness"
+	retentionSchedule = "retention"
+)
 
 // searchAttributes are Conveyor's own, all keywords: five of the ten that SQL visibility has room for.
 var searchAttributes = []string{
@@ -56,8 +60,16 @@ func (b Bootstrap) Apply(ctx context.Context, c client.Client) error {
 	if err := until(ctx, func(ctx context.Context) error { return b.limitImages(ctx, c) }); err != nil {
 		return fmt.Errorf("limit task queue %s: %w", workflows.QueueImages, err)
 	}
-	if err := until(ctx, func(ctx context.Context) error { return b.schedule(ctx, c) }); err != nil {
-		return fmt.Errorf("make schedule %s: %w", stalenessSchedule, err)
+	for _, s := range []schedule{
+		{stalenessSchedule, b.StaleEvery, workflows.ArchiveStale, workflows.StaleInput{}},
+		{retentionSchedule, b.ExpireEvery, workflows.ApplyRetention, workflows.RetentionInput{}},
+	} {
+		if s.every == 0 {
+			continue
+		}
+		if err := until(ctx, func(ctx context.Context) error { return s.apply(ctx, c) }); err != nil {
+			return fmt.Errorf("make schedule %s: %w", s.id, err)
+		}
 	}
 	if added { // the history service sees them later than the frontend, and fails workflow tasks until then
 		select {
@@ -86,17 +98,25 @@ func (b Bootstrap) register(ctx context.Context, c client.Client) error {
 	return err
 }
 
-// schedule creates the schedule of the check for stale listings, or changes its interval. What an operator has changed
-// is kept: a pause, and its note. A check that is due while one runs is skipped, and so are those that were due while
-// the server was down for longer than the catch-up window: the next check does their work.
-func (b Bootstrap) schedule(ctx context.Context, c client.Client) error {
+// A schedule starts a workflow again and again.
+type schedule struct {
+	id       string
+	every    time.Duration
+	workflow any
+	input    any
+}
+
+// apply creates the schedule, or changes its interval. What an operator has changed is kept: a pause, and its note. A
+// run that is due while one is going is skipped, and so are those that were due while the server was down for longer
+// than the catch-up window: the next run does their work.
+func (s schedule) apply(ctx context.Context, c client.Client) error {
 	const catchUp = 10 * time.Minute
 	want := client.ScheduleOptions{
-		ID:   stalenessSchedule,
-		Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: b.StaleEvery}}},
+		ID:   s.id,
+		Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: s.every}}},
 		Action: &client.ScheduleWorkflowAction{
-			ID: stalenessSchedule, Workflow: workflows.ArchiveStale, Args: []any{workflows.StaleInput{}},
-			TaskQueue: workflows.QueueListings, StaticSummary: "every " + b.StaleEvery.String(),
+			ID: s.id, Workflow: s.workflow, Args: []any{s.input},
+			TaskQueue: workflows.QueueListings, StaticSummary: "every " + s.every.String(),
 		},
 		Overlap: enums.SCHEDULE_OVERLAP_POLICY_SKIP, CatchupWindow: catchUp,
 	}
@@ -104,16 +124,16 @@ func (b Bootstrap) schedule(ctx context.Context, c client.Client) error {
 	if !errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
 		return err
 	}
-	return c.ScheduleClient().GetHandle(ctx, stalenessSchedule).Update(ctx, client.ScheduleUpdateOptions{
+	return c.ScheduleClient().GetHandle(ctx, s.id).Update(ctx, client.ScheduleUpdateOptions{
 		DoUpdate: func(have client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
-			s := have.Description.Schedule
-			if every := s.Spec.Intervals; len(every) == 1 && every[0].Every == b.StaleEvery &&
-				s.Policy.Overlap == want.Overlap && s.Policy.CatchupWindow == catchUp {
+			had := have.Description.Schedule
+			if every := had.Spec.Intervals; len(every) == 1 && every[0].Every == s.every &&
+				had.Policy.Overlap == want.Overlap && had.Policy.CatchupWindow == catchUp {
 				return nil, temporal.ErrSkipScheduleUpdate
 			}
-			s.Spec, s.Action = &want.Spec, want.Action
-			s.Policy.Overlap, s.Policy.CatchupWindow = want.Overlap, catchUp
-			return &client.ScheduleUpdate{Schedule: &s}, nil
+			had.Spec, had.Action = &want.Spec, want.Action
+			had.Policy.Overlap, had.Policy.CatchupWindow = want.Overlap, catchUp
+			return &client.ScheduleUpdate{Schedule: &had}, nil
 		},
 	})
 }

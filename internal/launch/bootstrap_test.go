@@ -78,7 +78,7 @@ func TestBootstrap(t *testing.T) {
 	name := "test-" + uuid.NewString()
 	c := connect(t, name)
 	b := launch.Bootstrap{Namespace: name, Retention: 72 * time.Hour, ImageInterval: 500 * time.Millisecond,
-		StaleEvery: 4 * time.Hour}
+		StaleEvery: 4 * time.Hour, ExpireEvery: 24 * time.Hour}
 	want := state{72 * time.Hour, []string{
 		"ConveyorHost", "ConveyorOutcome", "ConveyorPlatform", "ConveyorStage", "ConveyorTenant",
 	}, 2, 4 * time.Hour, false}
@@ -93,6 +93,12 @@ func TestBootstrap(t *testing.T) {
 	require.NoError(t, b.Apply(t.Context(), c))
 	want.retention, want.perSecond, want.staleEvery, want.paused = 48*time.Hour, 0.5, time.Hour, true
 	require.Equal(t, want, stateOf(t, c, name))
+	d, err := c.ScheduleClient().GetHandle(t.Context(), "retention").Describe(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 24*time.Hour, d.Schedule.Spec.Intervals[0].Every)
+	action, ok := d.Schedule.Action.(*client.ScheduleWorkflowAction)
+	require.True(t, ok)
+	require.Equal(t, "ApplyRetention", action.Workflow)
 }
 
 // A server that is still starting is waited for, so that containers may start in any order.

@@ -20,8 +20,9 @@ import (
 // so the second start joins the first. Every error is transient: the input was validated by the caller, so a start that
 // is refused, even as invalid, means that the server is down or not bootstrapped yet.
 type Launch struct {
-	Temporal client.Client
-	Stages   []string // the listing stages that this deployment does, as in CONVEYOR_LISTING_STAGES
+	Temporal  client.Client
+	Namespace string   // of Temporal
+	Stages    []string // the listing stages that this deployment does, as in CONVEYOR_LISTING_STAGES
 }
 
 // Arrival is one reason to take an advert through the pipeline; ImageJob names one image. They are the types of

@@ -60,7 +60,7 @@ func open(t *testing.T) *launch.Launch {
 	servicetest.Address(t, "TEMPORAL_ADDRESS")
 	name, err := namespace()
 	require.NoError(t, err)
-	return &launch.Launch{Temporal: connect(t, name), Stages: []string{listing.StageNormalize, listing.StageDedupe}}
+	return &launch.Launch{Temporal: connect(t, name), Namespace: name, Stages: []string{listing.StageNormalize, listing.StageDedupe}}
 }
 
 func newRef() listing.Ref { return listing.Ref{Platform: "kijiji", PlatformID: uuid.NewString()} }

@@ -1,0 +1,112 @@
+package activities
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/mtlrent/conveyor/domain/retention"
+)
+
+// Retention are the activities that delete what is older than it is kept for.
+type Retention struct {
+	Store RetentionStore
+	Files RetentionFiles
+	Keep  retention.Limits
+	Now   func() time.Time
+}
+
+// RetentionStore has the database methods of retention. Each deletes a few rows and may be repeated.
+type RetentionStore interface {
+	DeleteExpired(ctx context.Context, kind string, before time.Time, cursor string, most int) (retention.Step, error)
+	MarkUnused(ctx context.Context, keys []string, due time.Time) (int, error)
+	DeleteUnused(ctx context.Context, now time.Time, cursor string, most int,
+		remove func(ctx context.Context, key string) error) (retention.Step, error)
+}
+
+// RetentionFiles is the blob store. List goes through all files, a page at a time; "" is the first and the last cursor.
+type RetentionFiles interface {
+	List(ctx context.Context, cursor string, most int) (keys []string, next string, err error)
+	Delete(ctx context.Context, key string) error
+}
+
+// RetentionBatch is where a batch of deletions begins, and what was deleted so far.
+type RetentionBatch struct {
+	Kind    string         `json:"kind,omitempty"`   // "" = the first
+	Cursor  string         `json:"cursor,omitempty"` // within the kind
+	Skip    bool           `json:"skip,omitempty"`   // go on with the next kind: this one failed
+	Only    bool           `json:"only,omitempty"`   // end with this kind
+	More    bool           `json:"more,omitempty"`
+	Deleted map[string]int `json:"deleted,omitempty"` // rows or files, by kind
+}
+
+const (
+	expiredAtOnce = 500
+	filesAtOnce   = 100
+
+	// A batch works for a few seconds, with a rest after each step: whoever else needs the database comes first.
+	retentionWork = 3 * time.Second
+	retentionRest = 20 * time.Millisecond
+)
+
+// retentionDeleted counts what was deleted, by what it was. The exporter adds _total.
+const retentionDeleted = "conveyor_retention_deleted"
+
+// DeleteExpired makes a batch of deletions and returns where the next one begins. It is idempotent: what a batch that was
+// interrupted has deleted is gone, and the next one looks at the rest.
+func (a *Retention) DeleteExpired(ctx context.Context, b RetentionBatch) (RetentionBatch, error) {
+	if b.Kind == "" {
+		b.Kind = a.Keep.Next("")
+	}
+	if b.Skip {
+		b.Kind, b.Cursor, b.Skip = a.Keep.Next(b.Kind), "", false
+	}
+	b.Deleted = maps.Clone(b.Deleted)
+	if b.Deleted == nil {
+		b.Deleted = map[string]int{}
+	}
+	for end := a.Now().Add(retentionWork); b.Kind != "" && a.Now().Before(end); {
+		step, err := a.step(ctx, b.Kind, b.Cursor)
+		if step.Deleted > 0 && b.Kind != retention.Unused {
+			b.Deleted[b.Kind] += step.Deleted
+			activity.GetMetricsHandler(ctx).WithTags(map[string]string{"what": b.Kind}).
+				Counter(retentionDeleted).Inc(int64(step.Deleted))
+		}
+		if err != nil {
+			return b, err
+		}
+		b.Cursor = step.Cursor
+		if !step.More {
+			b.Cursor = ""
+			if b.Kind = a.Keep.Next(b.Kind); b.Only {
+				b.Kind = ""
+			}
+		}
+		select {
+		case <-time.After(retentionRest):
+		case <-ctx.Done():
+			return b, ctx.Err()
+		}
+	}
+	b.More = b.Kind != ""
+	return b, nil
+}
+
+// step makes one step of a kind.
+func (a *Retention) step(ctx context.Context, kind, cursor string) (retention.Step, error) {
+	now := a.Now()
+	switch kind {
+	case retention.Unused:
+		keys, next, err := a.Files.List(ctx, cursor, expiredAtOnce)
+		if err != nil || len(keys) == 0 {
+			return retention.Step{Cursor: next, More: next != ""}, err
+		}
+		n, err := a.Store.MarkUnused(ctx, keys, now.Add(a.Keep[kind]))
+		return retention.Step{Cursor: next, More: next != "", Deleted: n}, err
+	case retention.Files:
+		return a.Store.DeleteUnused(ctx, now, cursor, filesAtOnce, a.Files.Delete)
+	}
+	return a.Store.DeleteExpired(ctx, kind, now.Add(-a.Keep[kind]), cursor, expiredAtOnce)
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/internal/blob"
+	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/workers"
+	"github.com/mtlrent/conveyor/workflows"
+)
+
+// The concrete stores and tools of retention implement the interfaces of its activities.
+var (
+	_ activities.RetentionStore = (*db.Retention)(nil)
+	_ activities.RetentionFiles = (*blob.Store)(nil)
+	_ activities.ForgetStore    = (*db.Retention)(nil)
+	_ activities.ListingRuns    = (*launch.Launch)(nil)
+)
+
+// retention deletes what is old enough, and what an operator wants forgotten.
+func (h *house) retention() system {
+	store := db.NewRetention(h.pool)
+	return system{
+		activities: func(context.Context) ([]workers.Row, func()) {
+			return []workers.Row{{Queue: workflows.QueueListings, Activities: []any{
+				&activities.Retention{Store: store, Files: h.blobs, Keep: h.config.Retention.Limits(), Now: time.Now},
+				&activities.Forgetting{Store: store, Runs: h.launch, Start: h.launch, Now: time.Now},
+			}}}, nil
+		},
+		parts: []api.Part{api.Forget{Store: store, Launch: h.launch}},
+	}
+}

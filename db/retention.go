@@ -1,0 +1,374 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/retention"
+)
+
+// Retention deletes what is older than it is kept for, a few rows at a time, and knows which files of the blob store
+// are used.
+type Retention struct{ pool *pgxpool.Pool }
+
+// NewRetention returns the retention of what is kept in pool.
+func NewRetention(pool *pgxpool.Pool) *Retention { return &Retention{pool} }
+
+// Each statement below looks at $3 rows after the cursor $2, deletes those of them that are older than $1, and returns
+// the next cursor, whether there may be more, and how many it deleted. So the cost of a step does not depend on how many
+// rows are kept. A row that is written meanwhile is looked at again under its lock.
+var expiries = map[string]string{
+	retention.Images: sqlImagesExpire, retention.Revisions: sqlRevisionsExpire, retention.Events: sqlEventsExpire,
+	retention.DeadLetters: sqlDeadLettersExpire, retention.Drafts: sqlDraftsExpire,
+	retention.DraftRequests: sqlDraftRequestsExpire, retention.Replays: sqlReplaysExpire,
+	retention.Cycles: sqlCyclesExpire, retention.Seen: sqlSeenExpire,
+}
+
+// The images of a listing that returns are requested again. The listing is locked before its images, as elsewhere.
+const sqlImagesExpire = `
+WITH looked AS (
+    SELECT id, updated_at FROM listings
+    WHERE status = 'archived' AND updated_at < $1 AND (updated_at, id) > (
+        coalesce(nullif(split_part($2, ' ', 1), ''), '-infinity')::timestamptz,
+        coalesce(nullif(split_part($2, ' ', 2), ''), '00000000-0000-0000-0000-000000000000')::uuid)
+    ORDER BY updated_at, id LIMIT $3
+), held AS (
+    SELECT l.id FROM listings l JOIN looked k ON k.id = l.id
+    WHERE l.status = 'archived' AND l.updated_at < $1 AND EXISTS (SELECT FROM listing_images WHERE listing_id = l.id)
+    ORDER BY l.id FOR UPDATE OF l SKIP LOCKED
+), gone AS (
+    DELETE FROM listing_images i USING held h WHERE i.listing_id = h.id RETURNING 1
+)
+SELECT coalesce((SELECT to_char(updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || ' ' || id
+        FROM looked ORDER BY updated_at DESC, id DESC LIMIT 1), $2),
+    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
+
+// The newest revision of each advert stays: it is the audit of what is shown.
+const sqlRevisionsExpire = `
+WITH looked AS (
+    SELECT listing_id, revision, received_at FROM raw_listing_revisions
+    WHERE (listing_id, revision) > (
+        coalesce(nullif(split_part($2, ' ', 1), ''), '00000000-0000-0000-0000-000000000000')::uuid,
+        coalesce(nullif(split_part($2, ' ', 2), ''), '0')::bigint)
+    ORDER BY listing_id, revision LIMIT $3
+), gone AS (
+    DELETE FROM raw_listing_revisions v USING looked k, raw_listings r
+    WHERE v.listing_id = k.listing_id AND v.revision = k.revision AND k.received_at < $1
+        AND r.id = k.listing_id AND v.revision < r.revision
+    RETURNING 1
+)
+SELECT coalesce((SELECT listing_id || ' ' || revision FROM looked ORDER BY listing_id DESC, revision DESC LIMIT 1), $2),
+    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
+
+// IDs are in the order of time, so the first row that stays ends it.
+const sqlEventsExpire = `
+WITH looked AS (
+    SELECT id, at FROM listing_events WHERE id > coalesce(nullif($2::text, ''), '0')::bigint ORDER BY id LIMIT $3
+), gone AS (
+    DELETE FROM listing_events e USING looked k WHERE e.id = k.id AND k.at < $1 RETURNING 1
+)
+SELECT coalesce((SELECT max(id)::text FROM looked), $2),
+    (SELECT count(*) FROM looked WHERE at < $1) = $3, (SELECT count(*) FROM gone)`
+
+// A letter whose replay has not been sent stays.
+const sqlDeadLettersExpire = `
+WITH looked AS (
+    SELECT id FROM dead_letters WHERE id > coalesce(nullif($2::text, ''), '0')::bigint ORDER BY id LIMIT $3
+), gone AS (
+    DELETE FROM dead_letters d USING looked k
+    WHERE d.id = k.id AND d.state <> 'open' AND d.last_at < $1 AND (d.replayed_at IS NULL OR d.replayed_at < $1)
+        AND NOT EXISTS (SELECT FROM outbox WHERE message_id = d.replay_id AND published_at IS NULL)
+    RETURNING 1
+)
+SELECT coalesce((SELECT max(id)::text FROM looked), $2),
+    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
+
+const sqlDraftsExpire = `
+WITH looked AS (
+    SELECT id, created_at FROM product_drafts
+    WHERE created_at < $1 AND (created_at, id) > (
+        coalesce(nullif(split_part($2, ' ', 1), ''), '-infinity')::timestamptz,
+        coalesce(nullif(split_part($2, ' ', 2), ''), '00000000-0000-0000-0000-000000000000')::uuid)
+    ORDER BY created_at, id LIMIT $3
+), gone AS (
+    DELETE FROM product_drafts d USING looked k WHERE d.id = k.id AND d.updated_at < $1 RETURNING 1
+)
+SELECT coalesce((SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || ' ' || id
+        FROM looked ORDER BY created_at DESC, id DESC LIMIT 1), $2),
+    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
+
+// A request whose message has not been sent stays.
+const sqlDraftRequestsExpire = `
+WITH looked AS (
+    SELECT event_id FROM draft_requests
+    WHERE event_id > coalesce(nullif($2::text, ''), '00000000-0000-0000-0000-000000000000')::uuid
+    ORDER BY event_id LIMIT $3
+), gone AS (
+    DELETE FROM draft_requests d USING looked k
+    WHERE d.event_id = k.event_id AND d.requested_at < $1
+        AND NOT EXISTS (SELECT FROM outbox WHERE message_id = d.event_id AND published_at IS NULL)
+    RETURNING 1
+)
+SELECT coalesce((SELECT event_id::text FROM looked ORDER BY event_id DESC LIMIT 1), $2),
+    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
+
+const sqlReplaysExpire = `
+WITH looked AS (
+    SELECT id FROM replays WHERE id > coalesce(nullif($2::text, ''), '00000000-0000-0000-0000-000000000000')::uuid
+    ORDER BY id LIMIT $3
+), gone AS (
+    DELETE FROM replays p USING looked k WHERE p.id = k.id AND p.state <> 'running' AND p.ended_at < $1 RETURNING 1
+)
+SELECT coalesce((SELECT id::text FROM looked ORDER BY id DESC LIMIT 1), $2),
+    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
+
+// The last ten cycles of a platform stay: the next one is numbered after them, and reports show two.
+const sqlCyclesExpire = `
+WITH looked AS (
+    SELECT platform, cycle FROM platform_cycles
+    WHERE (platform, cycle) > (split_part($2, ' ', 1), coalesce(nullif(split_part($2, ' ', 2), ''), '0')::bigint)
+    ORDER BY platform, cycle LIMIT $3
+), gone AS (
+    DELETE FROM platform_cycles c USING looked k
+    WHERE c.platform = k.platform AND c.cycle = k.cycle AND c.ended_at < $1
+        AND c.cycle <= (SELECT max(cycle) - 10 FROM platform_cycles WHERE platform = k.platform)
+    RETURNING 1
+)
+SELECT coalesce((SELECT platform || ' ' || cycle FROM looked ORDER BY platform DESC, cycle DESC LIMIT 1), $2),
+    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
+
+const sqlSeenExpire = `
+WITH looked AS (
+    SELECT platform, platform_id FROM platform_adverts
+    WHERE (platform, platform_id) > (split_part($2, ' ', 1), substr($2, strpos($2, ' ') + 1))
+    ORDER BY platform, platform_id LIMIT $3
+), gone AS (
+    DELETE FROM platform_adverts a USING looked k
+    WHERE a.platform = k.platform AND a.platform_id = k.platform_id AND a.seen_at < $1
+        AND coalesce(a.visited_at, a.seen_at) < $1
+    RETURNING 1
+)
+SELECT coalesce((SELECT platform || ' ' || platform_id FROM looked ORDER BY platform DESC, platform_id DESC LIMIT 1), $2),
+    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
+
+// DeleteExpired makes a step of deleting what is of a kind and older than before: it looks at up to most rows after
+// cursor. It may be repeated. The kinds Unused and Files are those of MarkUnused and DeleteUnused.
+func (s *Retention) DeleteExpired(ctx context.Context, kind string, before time.Time, cursor string, most int) (
+	step retention.Step, err error,
+) {
+	switch kind {
+	case retention.Adverts:
+		step, err = s.expireAdverts(ctx, before, cursor, most)
+	case retention.Audit:
+		step, err = s.expireAudit(ctx, before, most)
+	default:
+		text, ok := expiries[kind]
+		if !ok {
+			return step, fault.Newf(fault.Invalid, "delete old %s: there is no such kind", kind)
+		}
+		err = s.pool.QueryRow(ctx, text, before, cursor, most).Scan(&step.Cursor, &step.More, &step.Deleted)
+	}
+	if err != nil {
+		return retention.Step{}, fmt.Errorf("delete old %s: %w", kind, err)
+	}
+	return step, nil
+}
+
+// The audit is append-only: this function of the schema deletes from it, and never what is younger than 90 days.
+const (
+	auditExpire    = `SELECT audit_expire($1, $2)`
+	auditCanExpire = `SELECT to_regprocedure('audit_expire(timestamptz, integer)') IS NOT NULL`
+)
+
+func (s *Retention) expireAudit(ctx context.Context, before time.Time, most int) (step retention.Step, err error) {
+	var can bool
+	if err := s.pool.QueryRow(ctx, auditCanExpire).Scan(&can); err != nil || !can {
+		return step, err
+	}
+	err = s.pool.QueryRow(ctx, auditExpire, before, most).Scan(&step.Deleted)
+	step.More = step.Deleted == most
+	return step, err
+}
+
+// Adverts that nobody has seen since $1, that have nothing left to be done, and that are not visible.
+const sqlAdvertsExpired = `
+SELECT id, first_scraped_at, last_scraped_at < $1 AND settled_revision >= revision
+    AND NOT EXISTS (SELECT FROM listings l WHERE l.id = r.id AND l.status <> 'archived')
+FROM raw_listings r
+WHERE first_scraped_at < $1 AND (first_scraped_at, id) > (
+    coalesce(nullif(split_part($2, ' ', 1), ''), '-infinity')::timestamptz,
+    coalesce(nullif(split_part($2, ' ', 2), ''), '00000000-0000-0000-0000-000000000000')::uuid)
+ORDER BY first_scraped_at, id LIMIT $3`
+
+// The second look, under the lock of both rows: a scrape since the first one keeps the advert.
+const sqlAdvertsHold = `
+SELECT r.id FROM raw_listings r LEFT JOIN listings l ON l.id = r.id
+WHERE r.id = ANY ($1) AND r.last_scraped_at < $2 AND r.settled_revision >= r.revision
+    AND coalesce(l.status, 'archived') = 'archived'
+ORDER BY r.id FOR UPDATE OF r SKIP LOCKED`
+
+func (s *Retention) expireAdverts(ctx context.Context, before time.Time, cursor string, most int) (
+	step retention.Step, err error,
+) {
+	type looked struct {
+		ID      uuid.UUID
+		First   time.Time
+		Expired bool
+	}
+	rows, _ := s.pool.Query(ctx, sqlAdvertsExpired, before, cursor, most)
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[looked])
+	if err != nil {
+		return step, err
+	}
+	step.Cursor, step.More = cursor, len(list) == most
+	var ids []uuid.UUID
+	for _, a := range list {
+		step.Cursor = a.First.UTC().Format(time.RFC3339Nano) + " " + a.ID.String()
+		if a.Expired {
+			ids = append(ids, a.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return step, nil
+	}
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		rows, _ := tx.Query(ctx, sqlAdvertsHold, ids, before)
+		held, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		if err != nil {
+			return err
+		}
+		b := new(pgx.Batch)
+		advertsDelete(b, held)
+		step.Deleted = len(held)
+		return tx.SendBatch(ctx, b).Close()
+	})
+	return step, err
+}
+
+// The history and images of a listing go with it, and revisions with their advert. A replay does not wait for an advert
+// that is gone.
+const (
+	sqlAdvertsUnreplay = `DELETE FROM replay_items WHERE listing_id = ANY ($1)`
+	sqlListingsDelete  = `DELETE FROM listings WHERE id = ANY ($1)`
+	sqlAdvertsDelete   = `DELETE FROM raw_listings WHERE id = ANY ($1)`
+)
+
+// advertsDelete queues the deletion of adverts, whose rows of raw_listings are locked.
+func advertsDelete(b *pgx.Batch, ids []uuid.UUID) {
+	for _, text := range []string{sqlAdvertsUnreplay, sqlListingsDelete, sqlAdvertsDelete} {
+		b.Queue(text, ids)
+	}
+}
+
+// A thumbnail is named after its picture, which has one of four extensions.
+const sqlBlobsUsed = `
+SELECT k.key FROM unnest($1::text[]) k (key)
+WHERE EXISTS (SELECT FROM listing_images i WHERE i.key = k.key)
+    OR k.key LIKE 'thumbs/%' AND EXISTS (SELECT FROM listing_images i WHERE i.key = ANY (ARRAY(
+        SELECT 'images/' || substr(k.key, 8, length(k.key) - 10) || e FROM unnest(ARRAY['jpg', 'png', 'gif', 'webp']) e)))
+    OR k.key LIKE 'files/%' AND EXISTS (
+        SELECT FROM product_drafts d WHERE d.files @> jsonb_build_array(jsonb_build_object('key', k.key)))`
+
+const sqlBlobsMark = `
+INSERT INTO unused_blobs (key, due_at) SELECT k, $2 FROM unnest($1::text[]) k ON CONFLICT (key) DO NOTHING`
+
+// MarkUnused marks those of the files that nothing refers to, so that DeleteUnused deletes them when due has passed. It
+// returns their number, those included that were marked before.
+func (s *Retention) MarkUnused(ctx context.Context, keys []string, due time.Time) (int, error) {
+	rows, _ := s.pool.Query(ctx, sqlBlobsUsed, keys)
+	used, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return 0, fmt.Errorf("find unused files: %w", err)
+	}
+	known := make(map[string]bool, len(used))
+	for _, key := range used {
+		known[key] = true
+	}
+	unused := []string{}
+	for _, key := range keys {
+		if !known[key] {
+			unused = append(unused, key)
+		}
+	}
+	if len(unused) == 0 {
+		return 0, nil
+	}
+	if _, err := s.pool.Exec(ctx, sqlBlobsMark, unused, due); err != nil {
+		return 0, fmt.Errorf("mark %d unused files: %w", len(unused), err)
+	}
+	return len(unused), nil
+}
+
+const (
+	sqlBlobSpare  = `DELETE FROM unused_blobs WHERE key = $1`
+	sqlBlobsDue   = `SELECT key FROM unused_blobs WHERE due_at <= $1 AND key > $2 ORDER BY key LIMIT $3`
+	sqlBlobHold   = `SELECT key FROM unused_blobs WHERE key = $1 AND due_at <= $2 FOR UPDATE SKIP LOCKED`
+	sqlBlobUnmark = `DELETE FROM unused_blobs WHERE key = $1`
+)
+
+// SpareBlob takes back that a file is unused, for a store that is about to write it. While DeleteUnused deletes the
+// file, it waits until that is done: the store then finds no file and writes it. A file that is spared before it is
+// looked for cannot be deleted until it is marked again and that mark is due.
+func (s *Retention) SpareBlob(ctx context.Context, key string) error {
+	if _, err := s.pool.Exec(ctx, sqlBlobSpare, key); err != nil {
+		return fault.Newf(fault.Transient, "keep file: %w", err)
+	}
+	return nil
+}
+
+// DeleteUnused deletes up to most marked files after cursor whose marks are due and that nothing refers to, with
+// remove, which is called again for a file when the process ends before the mark is gone.
+func (s *Retention) DeleteUnused(ctx context.Context, now time.Time, cursor string, most int,
+	remove func(ctx context.Context, key string) error) (step retention.Step, err error) {
+	rows, _ := s.pool.Query(ctx, sqlBlobsDue, now, cursor, most)
+	due, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return step, fmt.Errorf("read unused files: %w", err)
+	}
+	step.More, step.Cursor = len(due) == most, cursor
+	for _, key := range due {
+		deleted := false
+		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
+			deleted, err = blobDelete(ctx, tx, key, now, remove)
+			return err
+		})
+		if err != nil {
+			return step, fmt.Errorf("delete unused file: %w", err)
+		}
+		if step.Cursor = key; deleted {
+			step.Deleted++
+		}
+	}
+	return step, nil
+}
+
+// blobDelete deletes one marked file unless something refers to it, under the lock of its mark.
+func blobDelete(ctx context.Context, tx pgx.Tx, key string, now time.Time,
+	remove func(ctx context.Context, key string) error) (deleted bool, err error) {
+	err = tx.QueryRow(ctx, sqlBlobHold, key, now).Scan(&key)
+	if errors.Is(err, pgx.ErrNoRows) { // it was spared, or another process deletes it
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var used string
+	switch err := tx.QueryRow(ctx, sqlBlobsUsed, []string{key}).Scan(&used); {
+	case errors.Is(err, pgx.ErrNoRows):
+		if err := remove(ctx, key); err != nil {
+			return false, err
+		}
+		deleted = true
+	case err != nil:
+		return false, err
+	}
+	_, err = tx.Exec(ctx, sqlBlobUnmark, key)
+	return deleted, err
+}

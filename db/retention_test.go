@@ -1,0 +1,372 @@
+package db_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/retention"
+	"github.com/mtlrent/conveyor/domain/scrape"
+)
+
+// exec runs statements.
+func exec(t testing.TB, pool *pgxpool.Pool, sql string, args ...any) {
+	t.Helper()
+	_, err := pool.Exec(t.Context(), sql, args...)
+	require.NoError(t, err, sql)
+}
+
+// expire deletes what is of a kind and older than before, two rows a step, and returns how many that were.
+func expire(t testing.TB, pool *pgxpool.Pool, kind string, before time.Time) (deleted int) {
+	t.Helper()
+	cursor := ""
+	for range 100 {
+		step, err := db.NewRetention(pool).DeleteExpired(t.Context(), kind, before, cursor, 2)
+		require.NoError(t, err)
+		deleted += step.Deleted
+		if cursor = step.Cursor; !step.More {
+			return deleted
+		}
+	}
+	t.Fatal("it does not end")
+	return 0
+}
+
+// What is of the very moment stays; what is a microsecond older goes. Each table has rows that must stay at any age.
+func TestDeleteExpired(t *testing.T) {
+	t.Parallel()
+
+	limit := start
+	old, edge := start.Add(-time.Microsecond), start
+	cases := map[string]struct {
+		fill    func(t *testing.T, pool *pgxpool.Pool)
+		deleted int
+		left    string // SELECT
+		want    []string
+	}{
+		retention.Revisions: {func(t *testing.T, pool *pgxpool.Pool) {
+			s := db.NewListings(pool)
+			for n, at := range []time.Time{old.Add(-time.Hour), old, edge} {
+				for _, id := range []string{"1", "2", "3"} {
+					_, err := s.Receive(t.Context(), []db.Arrival{arrival(refOf(id), fmt.Sprint("v", n), n)}, at)
+					require.NoError(t, err)
+				}
+			}
+			_, err := s.Receive(t.Context(), []db.Arrival{arrival(refOf("4"), "only", 1)}, old)
+			require.NoError(t, err)
+		}, 6, `SELECT v.revision || ' ' || platform_id FROM raw_listing_revisions v JOIN raw_listings r ON r.id = v.listing_id
+			ORDER BY platform_id`, []string{"3 1", "3 2", "3 3", "1 4"}},
+		retention.Events: {func(t *testing.T, pool *pgxpool.Pool) {
+			publishNew(t, pool, "1")
+			exec(t, pool, "DELETE FROM listing_events")
+			for _, at := range []time.Time{old.Add(-time.Hour), old, old, edge, edge.Add(time.Hour)} {
+				exec(t, pool, `INSERT INTO listing_events (listing_id, revision, kind, at, old_status, new_status)
+					VALUES ($1, 1, 'status', $2, 'active', 'archived')`, refOf("1").ID(), at)
+			}
+		}, 3, `SELECT count(*)::text FROM listing_events`, []string{"2"}},
+		retention.DeadLetters: {func(t *testing.T, pool *pgxpool.Pool) {
+			archived(t, pool, dead("open", 0), dead("resolved", 0), dead("edge", 0), dead("discarded", 0), dead("sent", 0),
+				dead("unsent", 0), dead("replayed lately", 0))
+			set := func(name, state string, last time.Time, replayed *time.Time) {
+				exec(t, pool, `UPDATE dead_letters SET state = $2, last_at = $3, replayed_at = $4, replay_id = gen_random_uuid()
+					WHERE message_id = 'm-' || $1::text`, name, state, last, replayed)
+			}
+			set("open", "open", old, nil)
+			set("resolved", "resolved", old, nil)
+			set("edge", "resolved", edge, nil)
+			set("discarded", "discarded", old, nil)
+			set("sent", "replayed", old, &old)
+			set("unsent", "replayed", old, &old)
+			set("replayed lately", "replayed", old, &edge)
+			exec(t, pool, `INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
+				SELECT replay_id, 'dead-letters', '', queue, body, now() FROM dead_letters WHERE message_id = 'm-unsent'`)
+		}, 3, `SELECT substr(message_id, 3) FROM dead_letters ORDER BY 1`,
+			[]string{"edge", "open", "replayed lately", "unsent"}},
+		retention.Drafts: {func(t *testing.T, pool *pgxpool.Pool) {
+			for n, at := range []time.Time{old.Add(-time.Hour), old, old.Add(-time.Minute), edge} {
+				event := uuid.NewSHA1(uuid.Nil, []byte{byte(n)})
+				require.NoError(t, db.NewDrafts(pool).PersistDraft(t.Context(), crawled(event, at), named(fmt.Sprint(n), "1"), at))
+			}
+			event := uuid.NewSHA1(uuid.Nil, []byte{0}) // crawled again lately
+			require.NoError(t, db.NewDrafts(pool).PersistDraft(t.Context(), crawled(event, edge), named("0", "1"), edge))
+		}, 2, `SELECT name FROM product_drafts ORDER BY 1`, []string{"0", "3"}},
+		retention.DraftRequests: {func(t *testing.T, pool *pgxpool.Pool) {
+			for n, at := range []time.Time{old, old, edge} {
+				r := crawled(uuid.NewSHA1(uuid.Nil, []byte{byte(n)}), at).Request
+				r.OutDir = fmt.Sprint(n)
+				require.NoError(t, db.NewDrafts(pool).RequestDraft(t.Context(), r, "olga", db.Target{RoutingKey: "q"}, at))
+			}
+			exec(t, pool, `UPDATE outbox SET published_at = now() WHERE message_id = $1`, uuid.NewSHA1(uuid.Nil, []byte{0}))
+		}, 1, `SELECT out_dir FROM draft_requests ORDER BY 1`, []string{"1", "2"}},
+		retention.Replays: {func(t *testing.T, pool *pgxpool.Pool) {
+			for n, ended := range []*time.Time{nil, &old, &edge} {
+				id := uuid.NewSHA1(uuid.Nil, []byte{byte(n)})
+				require.NoError(t, db.NewReplays(pool).OpenReplay(t.Context(), listing.Replay{
+					ID: id, Stage: "normalize", Rate: n + 1, By: "olga", At: old}))
+				exec(t, pool, `UPDATE replays SET ended_at = $2, state = CASE WHEN $2::timestamptz IS NULL THEN state ELSE 'failed' END
+					WHERE id = $1`, id, ended)
+				exec(t, pool, `INSERT INTO replay_items VALUES ($1, gen_random_uuid(), 0, now())`, id)
+			}
+		}, 1, `SELECT rate::text FROM replays JOIN replay_items ON replay_id = id ORDER BY 1`, []string{"1", "3"}},
+		retention.Cycles: {func(t *testing.T, pool *pgxpool.Pool) {
+			platforms(t, pool, "kangalou", "kijiji")
+			exec(t, pool, `INSERT INTO platform_cycles (platform, cycle, started_at, ended_at)
+				SELECT p, n, now(), CASE WHEN n = 2 THEN NULL WHEN n = 3 THEN $2::timestamptz ELSE $1 END
+				FROM generate_series(1, 15) n, unnest(ARRAY['kijiji', 'kangalou']) p`, old, edge)
+		}, 6, `SELECT platform || ' ' || min(cycle) || ' ' || count(*) FROM platform_cycles GROUP BY platform ORDER BY 1`,
+			[]string{"kangalou 2 12", "kijiji 2 12"}},
+		retention.Seen: {func(t *testing.T, pool *pgxpool.Pool) {
+			exec(t, pool, `INSERT INTO platform_adverts (platform, platform_id, url, fingerprint, seen_at, seen_cycle, visited_at)
+				VALUES ('kijiji', 'a', '', '', $1, 1, NULL), ('kijiji', 'b', '', '', $1, 1, $1), ('kijiji', 'c', '', '', $1, 1, $2),
+					('kangalou', 'a', '', '', $1, 1, $1), ('kijiji', 'd', '', '', $2, 1, $1)`, old, edge)
+		}, 3, `SELECT platform_id FROM platform_adverts ORDER BY 1`, []string{"c", "d"}},
+		retention.Images: {func(t *testing.T, pool *pgxpool.Pool) {
+			for _, id := range []string{"1", "2", "3", "4"} {
+				publishNew(t, pool, id)
+			}
+			set := func(id, status string, at time.Time) {
+				exec(t, pool, "UPDATE listings SET status = $2, updated_at = $3 WHERE platform_id = $1", id, status, at)
+			}
+			set("1", "archived", old)
+			set("2", "archived", edge)
+			set("3", "active", old)
+			set("4", "claimed", old)
+		}, 2, `SELECT DISTINCT platform_id FROM listing_images JOIN listings ON id = listing_id ORDER BY 1`,
+			[]string{"2", "3", "4"}},
+		retention.Adverts: {func(t *testing.T, pool *pgxpool.Pool) {
+			for _, id := range []string{"gone", "seen", "active", "claimed", "working"} {
+				publishNew(t, pool, id)
+				exec(t, pool, "UPDATE listings SET status = $2 WHERE platform_id = $1", id,
+					map[string]string{"active": "active", "claimed": "claimed"}[id]+strings.Repeat("archived",
+						map[string]int{"gone": 1, "seen": 1, "working": 1}[id]))
+			}
+			receive(t, db.NewListings(pool), arrival(refOf("rejected"), "a", 0))
+			receive(t, db.NewListings(pool), arrival(refOf("new"), "a", 0))
+			exec(t, pool, "UPDATE raw_listings SET first_scraped_at = $1, last_scraped_at = $1", old)
+			exec(t, pool, "UPDATE raw_listings SET last_scraped_at = $1 WHERE platform_id = 'seen'", edge)
+			exec(t, pool, "UPDATE raw_listings SET settled_revision = 0 WHERE platform_id IN ('working', 'new')")
+			exec(t, pool, "UPDATE raw_listings SET settled_revision = 1, status = 'rejected' WHERE platform_id = 'rejected'")
+			exec(t, pool, `INSERT INTO replays (id, stage, filter, rate, total, started_by, created_at, updated_at)
+				VALUES ($1, 'import', '{}', 1, 1, '', now(), now())`, uuid.Nil)
+			exec(t, pool, "INSERT INTO replay_items SELECT $1, id, 0, now() FROM raw_listings WHERE platform_id = 'gone'", uuid.Nil)
+		}, 2, `SELECT r.platform_id || ' ' || (SELECT count(*) FROM raw_listing_revisions WHERE listing_id = r.id) || ' ' ||
+				(SELECT count(*) FROM replay_items) FROM raw_listings r ORDER BY 1`,
+			[]string{"active 1 0", "claimed 1 0", "new 1 0", "seen 1 0", "working 1 0"}},
+		retention.Audit: {func(t *testing.T, pool *pgxpool.Pool) {
+			exec(t, pool, `INSERT INTO audit (at, actor, action, subject) VALUES ($1, 'old', '', ''), ($2, 'edge', '', '')`, old, edge)
+			if count(t, pool, "pg_proc WHERE proname = 'audit_expire'") == 0 {
+				exec(t, pool, `CREATE FUNCTION audit_expire(before timestamptz, most integer) RETURNS integer LANGUAGE sql AS $$
+					WITH d AS (DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < before LIMIT most) RETURNING 1)
+					SELECT count(*)::integer FROM d $$`)
+			}
+		}, 1, `SELECT actor FROM audit`, []string{"edge"}},
+	}
+	for kind, test := range cases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+
+			pool := dbtest.New(t)
+			if kind == retention.Audit { // it keeps what is younger than 90 days, whatever is asked for
+				limit, old, edge := time.Now().AddDate(-1, 0, 0), time.Now().AddDate(-1, 0, -1), time.Now().AddDate(0, -11, 0)
+				exec(t, pool, "SET TIME ZONE 'UTC'")
+				test.fill(t, pool)
+				exec(t, pool, "UPDATE audit SET at = CASE WHEN actor = 'old' THEN $1::timestamptz ELSE $2 END", old, edge)
+				require.Equal(t, test.deleted, expire(t, pool, kind, limit))
+				require.Equal(t, test.want, query[string](t, pool, test.left))
+				return
+			}
+			require.Zero(t, expire(t, pool, kind, limit), "of an empty table")
+			test.fill(t, pool)
+			require.Equal(t, test.deleted, expire(t, pool, kind, limit))
+			require.Equal(t, test.want, query[string](t, pool, test.left))
+			require.Zero(t, expire(t, pool, kind, limit), "of what must stay")
+			require.Equal(t, test.want, query[string](t, pool, test.left))
+		})
+	}
+	for _, kind := range retention.Kinds {
+		require.True(t, cases[kind].fill != nil || kind == retention.Unused || kind == retention.Files, kind)
+	}
+	_, err := db.NewRetention(dbtest.New(t)).DeleteExpired(t.Context(), "everything", limit, "", 1)
+	class, _ := fault.Of(err)
+	require.Equal(t, fault.Invalid, class)
+}
+
+// Without the function that the audit is deleted with, it stays.
+func TestAuditStays(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	exec(t, pool, "DROP FUNCTION IF EXISTS audit_expire(timestamptz, integer)")
+	exec(t, pool, `INSERT INTO audit (at, actor, action, subject) VALUES ('2000-01-01', 'old', '', '')`)
+	require.Zero(t, expire(t, pool, retention.Audit, start))
+	require.EqualValues(t, 1, count(t, pool, "audit"))
+}
+
+// A scrape at the same moment as the deletion keeps its advert, or stores it anew: nothing of it is lost.
+func TestExpiredAdvertIsScraped(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	for n := range 20 {
+		ref := refOf(fmt.Sprint(n))
+		publishNew(t, pool, ref.PlatformID)
+		exec(t, pool, "UPDATE listings SET status = 'archived' WHERE id = $1", ref.ID())
+		exec(t, pool, "UPDATE raw_listings SET archived_at = now() WHERE id = $1", ref.ID())
+		var both sync.WaitGroup
+		both.Go(func() {
+			_, err := db.NewRetention(pool).DeleteExpired(t.Context(), retention.Adverts, after(60), "", 10)
+			require.NoError(t, err)
+		})
+		both.Go(func() {
+			got, err := s.Receive(t.Context(), []db.Arrival{arrival(ref, "again", 120)}, after(120))
+			require.NoError(t, err)
+			require.False(t, got[0].Settled)
+		})
+		both.Wait()
+		require.EqualValues(t, 1, count(t, pool, "raw_listings WHERE id = $1 AND payload->>'title' = 'again'", ref.ID()))
+		require.EqualValues(t, 1, count(t, pool,
+			"raw_listing_revisions v JOIN raw_listings r ON r.id = v.listing_id AND r.revision = v.revision WHERE r.id = $1", ref.ID()))
+	}
+}
+
+// files is a blob store that is a set of names.
+type files struct {
+	sync.Mutex
+	names   map[string]bool
+	removed []string
+	before  func(key string) // called before a file is removed
+	err     error
+}
+
+func (f *files) remove(_ context.Context, key string) error {
+	if f.before != nil {
+		f.before(key)
+	}
+	f.Lock()
+	defer f.Unlock()
+	if f.err != nil {
+		return f.err
+	}
+	delete(f.names, key)
+	f.removed = append(f.removed, key)
+	return nil
+}
+
+// stored is an image as the blob store names it.
+func stored(url, digit string) listing.StoredImage {
+	p := picture(url, digit)
+	p.Key = fmt.Sprintf("images/%[1]s/%[1]s/%[2]s.png", p.SHA256[:2], p.SHA256)
+	p.ThumbnailKey = fmt.Sprintf("thumbs/%[1]s/%[1]s/%[2]s.jpg", p.SHA256[:2], p.SHA256)
+	return p
+}
+
+// Only files that nothing refers to are deleted, and only when they are still not used after the wait.
+func TestDeleteUnused(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	ctx, s, r := t.Context(), db.NewListings(pool), db.NewRetention(pool)
+	publishNew(t, pool, "1")
+	used, unused, later := stored("http://i.example/1.jpg", "a"), stored("", "b"), stored("http://i.example/2.jpg", "c")
+	require.NoError(t, s.AttachImage(ctx, refOf("1"), used, start))
+	drafted := "files/dd/dd/" + strings.Repeat("d", 64) + ".html"
+	require.NoError(t, db.NewDrafts(pool).PersistDraft(ctx, crawled(uuid.New(), start), named("a", "1"), start))
+	exec(t, pool, `UPDATE product_drafts SET files = jsonb_build_array(jsonb_build_object('name', 'page.html', 'key', $1::text))`,
+		drafted)
+	all := []string{
+		used.Key, used.ThumbnailKey, unused.Key, unused.ThumbnailKey, later.Key, later.ThumbnailKey, drafted,
+		"files/ee/ee/" + strings.Repeat("e", 64) + ".json",
+	}
+	due := after(60)
+	for range 2 {
+		n, err := r.MarkUnused(ctx, all, due)
+		require.NoError(t, err)
+		require.Equal(t, 5, n)
+	}
+	f := &files{names: map[string]bool{}}
+	sweep := func(now time.Time) (deleted int) {
+		for cursor := ""; ; {
+			step, err := r.DeleteUnused(ctx, now, cursor, 2, f.remove)
+			require.NoError(t, err)
+			if deleted, cursor = deleted+step.Deleted, step.Cursor; !step.More {
+				return deleted
+			}
+		}
+	}
+	require.Zero(t, sweep(due.Add(-time.Microsecond)))
+	require.NoError(t, s.AttachImage(ctx, refOf("1"), later, start)) // after it was marked
+	f.err = fault.Newf(fault.Transient, "the store is away")
+	_, err := r.DeleteUnused(ctx, due, "", 10, f.remove)
+	require.ErrorContains(t, err, "the store is away")
+	f.err = nil
+	require.Equal(t, 3, sweep(due))
+	require.ElementsMatch(t, []string{unused.Key, unused.ThumbnailKey, all[7]}, f.removed)
+	require.Zero(t, count(t, pool, "unused_blobs"))
+}
+
+// A picture that is being attached while its file, unused until now, is deleted: the file is there afterwards. The store
+// spares the file before it looks for it, so it either finds no file and writes it, or finds one that stays.
+func TestUnusedFileIsWrittenAgain(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	ctx, r := t.Context(), db.NewRetention(pool)
+	key := stored("", "a").Key
+	for n := range 50 {
+		f := &files{names: map[string]bool{key: true}}
+		_, err := r.MarkUnused(ctx, []string{key}, start)
+		require.NoError(t, err)
+		put := func() error {
+			if err := r.SpareBlob(ctx, key); err != nil {
+				return err
+			}
+			f.Lock()
+			defer f.Unlock()
+			f.names[key] = true // as Put does: whether it was there or not
+			return nil
+		}
+		var both sync.WaitGroup
+		if n%2 == 0 { // the worst moment: the deletion has looked, and has not deleted yet
+			f.before = func(string) { both.Go(func() { require.NoError(t, put()) }) }
+		} else {
+			both.Go(func() { require.NoError(t, put()) })
+		}
+		_, err = r.DeleteUnused(ctx, start, "", 10, f.remove)
+		require.NoError(t, err)
+		both.Wait()
+		require.True(t, f.names[key])
+		step, err := r.DeleteUnused(ctx, after(60), "", 10, f.remove) // it was spared: not until it is marked again
+		require.NoError(t, err)
+		require.Zero(t, step.Deleted)
+	}
+}
+
+// platforms configures platforms.
+func platforms(t testing.TB, pool *pgxpool.Pool, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		c := scrape.Settings{URL: "https://" + name + ".example", Pace: scrape.Pace{Transport: scrape.HTTP, MaxPages: 1}}
+		require.NoError(t, db.NewPlatforms(pool).Configure(t.Context(), name, c, start))
+	}
+}
+
+// publishNew stores and publishes an advert with two pending images.
+func publishNew(t testing.TB, pool *pgxpool.Pool, id string) listing.Listing {
+	t.Helper()
+	s, l := db.NewListings(pool), normalized(refOf(id))
+	receive(t, s, arrival(l.Ref, "first", 0))
+	publish(t, s, l, 1, 0)
+	return l
+}

@@ -1,0 +1,79 @@
+// Package retention knows what is kept for how long, and in which order it is deleted.
+package retention
+
+import (
+	"slices"
+	"time"
+)
+
+// The kinds of things that grow for as long as Conveyor runs.
+const (
+	Adverts       = "adverts"        // no longer seen, and not visible: with revisions, listing, images and history
+	Images        = "images"         // rows of images of archived listings
+	Revisions     = "revisions"      // of adverts; the newest of each is kept
+	Events        = "events"         // of listings: their price and status history
+	DeadLetters   = "dead-letters"   // resolved, discarded, or replayed without dying again; open ones are kept
+	Drafts        = "drafts"         // of products, with their requests
+	DraftRequests = "draft-requests" //
+	Replays       = "replays"        // that have ended
+	Cycles        = "cycles"         // of scrapers; the newest of each platform are kept
+	Seen          = "seen-adverts"   // what scrapers remember of adverts that they no longer see
+	Audit         = "audit"          //
+	Unused        = "unused-files"   // of the blob store: marked here
+	Files         = "files"          // of the blob store that were marked, and are still not used: deleted here
+)
+
+// Kinds are all of them, in the order in which they are deleted: rows come before the files that they refer to.
+var Kinds = []string{
+	Adverts, Images, Revisions, Events, DeadLetters, Drafts, DraftRequests, Replays, Cycles, Seen, Audit, Unused, Files,
+}
+
+// Limits say for how long each kind is kept. A kind that is missing, or 0, is kept for ever.
+type Limits map[string]time.Duration
+
+// Next returns the kind that comes after another ("" = the beginning) and has a limit; "" when there is none.
+func (l Limits) Next(after string) string {
+	for _, kind := range Kinds[slices.Index(Kinds, after)+1:] { // an unknown one begins anew
+		if l[kind] > 0 {
+			return kind
+		}
+	}
+	return ""
+}
+
+// ForgetWait is how long the files of a forgotten advert stay, so that another advert that is just being given the
+// same picture has either referred to it or will write it again. It is longer than any try at an image.
+const ForgetWait = 15 * time.Minute
+
+// A Step is how far the deletion of a kind has come.
+type Step struct {
+	Cursor  string // where to go on; each kind has a form of its own, and "" is the beginning
+	Deleted int    // rows, or files, of this step
+	More    bool   // there may be more
+}
+
+// Forgotten counts what is stored of an advert, or was deleted when it was forgotten.
+type Forgotten struct {
+	Adverts     int  `json:"adverts"` // 1 or 0
+	Revisions   int  `json:"revisions"`
+	Listings    int  `json:"listings"` // 1 or 0
+	Images      int  `json:"images"`
+	Events      int  `json:"events"` // of its price and status history
+	DeadLetters int  `json:"dead_letters,omitempty"`
+	Messages    int  `json:"messages,omitempty"` // that waited in the outbox
+	Files       int  `json:"files,omitempty"`    // marked as unused
+	Blocked     bool `json:"blocked,omitempty"`  // it may not come back
+}
+
+// Add counts another step of forgetting the same advert.
+func (f *Forgotten) Add(more Forgotten) {
+	f.Adverts += more.Adverts
+	f.Revisions += more.Revisions
+	f.Listings += more.Listings
+	f.Images += more.Images
+	f.Events += more.Events
+	f.DeadLetters += more.DeadLetters
+	f.Messages += more.Messages
+	f.Files += more.Files
+	f.Blocked = f.Blocked || more.Blocked
+}

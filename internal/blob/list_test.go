@@ -1,0 +1,100 @@
+package blob_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// List goes through all files once, whatever the size of a page, and leaves out what is not ours.
+func TestList(t *testing.T) {
+	t.Parallel()
+
+	dir := t.TempDir()
+	s := open(t, "file://"+dir)
+	var want []string
+	for n := range 40 {
+		key, _, err := s.PutImage(t.Context(), fmt.Append(nil, n), "png")
+		require.NoError(t, err)
+		thumb, err := s.PutThumbnail(t.Context(), key, []byte("small"))
+		require.NoError(t, err)
+		file, _, err := s.PutFile(t.Context(), fmt.Append(nil, n), "html")
+		require.NoError(t, err)
+		want = append(want, key, thumb, file)
+	}
+	near := filepath.Join(dir, filepath.Dir(want[0]))
+	require.NoError(t, os.WriteFile(filepath.Join(near, "notes.txt"), nil, 0o600))
+	for _, most := range []int{1, 2, 1000} {
+		var got []string
+		for cursor, pages := "", 0; ; pages++ {
+			keys, next, err := s.List(t.Context(), cursor, most)
+			require.NoError(t, err)
+			require.LessOrEqual(t, len(keys), most)
+			got = append(got, keys...)
+			if cursor = next; next == "" {
+				break
+			}
+			require.Less(t, pages, 2000)
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		require.Equal(t, want, got)
+	}
+	for _, cursor := range []string{"x", "-1", "768", "1 zz"} {
+		_, _, err := s.List(t.Context(), cursor, 1)
+		class, _ := fault.Of(err)
+		require.Equal(t, fault.Invalid, class, cursor)
+	}
+}
+
+// A file is deleted once; other names are not touched.
+func TestDelete(t *testing.T) {
+	t.Parallel()
+
+	dir := t.TempDir()
+	s := open(t, "file://"+dir)
+	key, _, err := s.PutImage(t.Context(), []byte("a"), "png")
+	require.NoError(t, err)
+	for range 2 {
+		require.NoError(t, s.Delete(t.Context(), key))
+	}
+	_, err = s.Open(t.Context(), key)
+	class, _ := fault.Of(err)
+	require.Equal(t, fault.Gone, class)
+	require.Error(t, s.Delete(t.Context(), "../"+filepath.Base(dir)))
+}
+
+// A file is spared before the store looks whether it is there: only then can a deletion not come in between.
+func TestSpareComesFirst(t *testing.T) {
+	t.Parallel()
+
+	s := open(t, "file://"+t.TempDir())
+	key, _, err := s.PutImage(t.Context(), []byte("a"), "png")
+	require.NoError(t, err)
+	var spared []string
+	s.SpareWith(func(ctx context.Context, key string) error {
+		spared = append(spared, key)
+		return s.Delete(ctx, key) // a deletion that the spare has waited for
+	})
+	again, _, err := s.PutImage(t.Context(), []byte("a"), "png")
+	require.NoError(t, err)
+	require.Equal(t, key, again)
+	thumb, err := s.PutThumbnail(t.Context(), key, []byte("small"))
+	require.NoError(t, err)
+	require.Equal(t, []string{key, thumb}, spared)
+	data, err := s.ReadFile(t.Context(), key)
+	require.NoError(t, err)
+	require.Equal(t, "a", string(data))
+
+	s.SpareWith(func(context.Context, string) error { return errors.New("the database is away") })
+	_, _, err = s.PutImage(t.Context(), []byte("b"), "png")
+	require.ErrorContains(t, err, "the database is away")
+}

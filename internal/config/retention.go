@@ -1,0 +1,56 @@
+package config
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/mtlrent/conveyor/domain/retention"
+)
+
+// Retention says for how many days things are kept that would otherwise grow for ever.
+type Retention struct {
+	Every time.Duration `env:"CONVEYOR_RETENTION_EVERY" envDefault:"24h" doc:"interval of the deletion of what is older than the CONVEYOR_KEEP_* settings say; applied by conveyor bootstrap" validate:"min=1m"`
+
+	Adverts     int `env:"CONVEYOR_KEEP_ADVERTS" envDefault:"730" doc:"days for which an advert that is no longer seen, and whose listing is archived, is kept with all that was made of it; 0 is for ever" validate:"min=0"`
+	Images      int `env:"CONVEYOR_KEEP_IMAGES" envDefault:"90" doc:"days for which an archived listing keeps its images; they are downloaded again if it returns; 0 is for ever" validate:"min=0"`
+	Revisions   int `env:"CONVEYOR_KEEP_REVISIONS" envDefault:"180" doc:"days for which older versions of an advert are kept; the newest always is; 0 is for ever" validate:"min=0"`
+	Events      int `env:"CONVEYOR_KEEP_EVENTS" envDefault:"400" doc:"days of price and status history; 0 is for ever" validate:"min=0"`
+	DeadLetters int `env:"CONVEYOR_KEEP_DEAD_LETTERS" envDefault:"90" doc:"days for which resolved, discarded and replayed dead letters are kept; open ones always are; 0 is for ever" validate:"min=0"`
+	Drafts      int `env:"CONVEYOR_KEEP_DRAFTS" envDefault:"180" doc:"days for which product drafts are kept, with their files and requests; 0 is for ever" validate:"min=0"`
+	Replays     int `env:"CONVEYOR_KEEP_REPLAYS" envDefault:"90" doc:"days for which replays that have ended are kept; 0 is for ever" validate:"min=0"`
+	Scrapes     int `env:"CONVEYOR_KEEP_SCRAPES" envDefault:"90" doc:"days for which scrape cycles, and adverts that scrapers no longer see, are kept; the last ten cycles always are; 0 is for ever" validate:"min=0"`
+	Audit       int `env:"CONVEYOR_KEEP_AUDIT" envDefault:"400" doc:"days for which the audit is kept, 90 or more; 0 is for ever" validate:"min=0"`
+	Files       int `env:"CONVEYOR_KEEP_FILES" envDefault:"7" doc:"days after which a file of the blob store that nothing refers to is deleted; 0 is never" validate:"min=0"`
+}
+
+// Limits are the settings by kind.
+func (r Retention) Limits() retention.Limits {
+	days := func(n int) time.Duration { return time.Duration(n) * 24 * time.Hour }
+	return retention.Limits{
+		retention.Adverts: days(r.Adverts), retention.Images: days(r.Images), retention.Revisions: days(r.Revisions),
+		retention.Events: days(r.Events), retention.DeadLetters: days(r.DeadLetters), retention.Drafts: days(r.Drafts),
+		retention.DraftRequests: days(r.Drafts), retention.Replays: days(r.Replays), retention.Cycles: days(r.Scrapes),
+		retention.Seen: days(r.Scrapes), retention.Audit: days(r.Audit), retention.Unused: days(r.Files),
+		retention.Files: days(r.Files),
+	}
+}
+
+// check refuses limits under which something would be deleted that still keeps a repeated message from counting twice.
+func (r Retention) check(Config) (wrong []string) {
+	for _, v := range []struct {
+		name      string
+		have, low int
+		why       string
+	}{
+		{"CONVEYOR_KEEP_ADVERTS", r.Adverts, 7, "a scraper that was stopped for a week would lose what it knows"},
+		{"CONVEYOR_KEEP_DEAD_LETTERS", r.DeadLetters, 7, "a message that dies again is found by its first death"},
+		{"CONVEYOR_KEEP_DRAFTS", r.Drafts, 7, "a request that is sent again is found by its first"},
+		{"CONVEYOR_KEEP_SCRAPES", r.Scrapes, 7, "a scraper that was stopped for a week would lose what it knows"},
+		{"CONVEYOR_KEEP_AUDIT", r.Audit, 90, "the database deletes nothing younger from it"},
+	} {
+		if v.have > 0 && v.have < v.low {
+			wrong = append(wrong, fmt.Sprintf("%s is %d, expected 0, or %d or more: %s", v.name, v.have, v.low, v.why))
+		}
+	}
+	return wrong
+}
