@@ -78,6 +78,9 @@ func (s *Retention) ForgetAdvert(ctx context.Context, ref listing.Ref, onlyRest 
 	id := ref.ID()
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		f = retention.Forgotten{}
+		if _, err := tx.Exec(ctx, sqlListingsHold, []uuid.UUID{id}); err != nil {
+			return err
+		}
 		var have uuid.UUID
 		err := tx.QueryRow(ctx, sqlAdvertHold, id).Scan(&have)
 		stored := err == nil

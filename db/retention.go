@@ -207,6 +207,9 @@ WHERE first_scraped_at < $1 AND (first_scraped_at, id) > (
     coalesce(nullif(split_part($2, ' ', 2), ''), '00000000-0000-0000-0000-000000000000')::uuid)
 ORDER BY first_scraped_at, id LIMIT $3`
 
+// Listings are locked before their adverts, as when one is published.
+const sqlListingsHold = `SELECT id FROM listings WHERE id = ANY ($1) ORDER BY id FOR UPDATE`
+
 // The second look, under the lock of both rows: a scrape since the first one keeps the advert.
 const sqlAdvertsHold = `
 SELECT r.id FROM raw_listings r LEFT JOIN listings l ON l.id = r.id
@@ -239,6 +242,9 @@ func (s *Retention) expireAdverts(ctx context.Context, before time.Time, cursor 
 		return step, nil
 	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlListingsHold, ids); err != nil {
+			return err
+		}
 		rows, _ := tx.Query(ctx, sqlAdvertsHold, ids, before)
 		held, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 		if err != nil {

@@ -107,6 +107,7 @@ var statements = map[string]string{
 	sqlListingsCheapest:        "sqlListingsCheapest",
 	sqlListingsDearest:         "sqlListingsDearest",
 	sqlListingsDelete:          "sqlListingsDelete",
+	sqlListingsHold:            "sqlListingsHold",
 	sqlListingsNewest:          "sqlListingsNewest",
 	sqlListingsStale:           "sqlListingsStale",
 	sqlMigratedBy:              "sqlMigratedBy",
