@@ -54,8 +54,8 @@ const (
 // retentionDeleted counts what was deleted, by what it was. The exporter adds _total.
 const retentionDeleted = "conveyor_retention_deleted"
 
-// DeleteExpired makes a batch of deletions and returns where the next one begins. It is idempotent: what a batch that was
-// interrupted has deleted is gone, and the next one looks at the rest.
+// DeleteExpired makes a batch of deletions and returns where the next one begins. It is idempotent: what an interrupted
+// batch has deleted is gone, and the next one looks at the rest.
 func (a *Retention) DeleteExpired(ctx context.Context, b RetentionBatch) (RetentionBatch, error) {
 	if b.Kind == "" {
 		b.Kind = a.Keep.Next("")

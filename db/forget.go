@@ -18,12 +18,13 @@ import (
 )
 
 const sqlAdvertCount = `
-SELECT (SELECT count(*) FROM raw_listings WHERE id = $1), (SELECT count(*) FROM raw_listing_revisions WHERE listing_id = $1),
+SELECT (SELECT count(*) FROM raw_listings WHERE id = $1),
+    (SELECT count(*) FROM raw_listing_revisions WHERE listing_id = $1),
     (SELECT count(*) FROM listings WHERE id = $1), (SELECT count(*) FROM listing_images WHERE listing_id = $1),
     (SELECT count(*) FROM listing_events WHERE listing_id = $1),
     EXISTS (SELECT FROM blocked_adverts WHERE id = $1)`
 
-// Holdings counts what is stored of an advert. Its dead letters, waiting messages and files are counted by ForgetAdvert.
+// Holdings counts what is stored of an advert, but for its dead letters, waiting messages and files.
 func (s *Retention) Holdings(ctx context.Context, ref listing.Ref) (f retention.Forgotten, err error) {
 	err = s.pool.QueryRow(ctx, sqlAdvertCount, ref.ID()).Scan(&f.Adverts, &f.Revisions, &f.Listings, &f.Images, &f.Events,
 		&f.Blocked)
@@ -70,8 +71,8 @@ SELECT DISTINCT k FROM listing_images, unnest(ARRAY[key, thumbnail_key]) k WHERE
 // ForgetAdvert deletes an advert and all that was made of it, in one transaction: payloads, revisions, listing, images,
 // history, dead letters of its workflow and images, and what a scraper remembers. A listing that was visible is
 // announced as archived, so that consumers drop theirs. Its files are marked as unused, to be deleted after
-// retention.ForgetWait unless another advert shows them. With onlyRest an advert that is stored and not blocked stays: it
-// has come back. It may be repeated, and after any interruption.
+// retention.ForgetWait unless another advert shows them. With onlyRest an advert that is stored and not blocked stays:
+// it has come back. It may be repeated, and after any interruption.
 func (s *Retention) ForgetAdvert(ctx context.Context, ref listing.Ref, onlyRest bool, now time.Time) (
 	f retention.Forgotten, err error,
 ) {
@@ -170,8 +171,8 @@ const (
 )
 
 // ForgetLetters deletes those of up to most dead letters after the one with the number after whose bodies name an
-// advert, and returns the number to go on from, 0 after the last, and how many it deleted. A body that is not JSON names
-// nothing.
+// advert, and returns the number to go on from, 0 after the last, and how many it deleted. A body that is not JSON
+// names nothing.
 func (s *Retention) ForgetLetters(ctx context.Context, ref listing.Ref, after int64, most int) (
 	next int64, deleted int, err error,
 ) {

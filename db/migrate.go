@@ -264,8 +264,8 @@ func unknownSetting(err error) bool {
 const sqlMigratedBy = `SELECT current_user, current_schema()`
 
 // grants has the schema and the role as %[1]s and %[2]s. The lock keeps two processes from changing one row of pg_class
-// at once, which Postgres refuses. What is taken back was granted in the same transaction, so the role never has it. The
-// audit is append-only for the application.
+// at once, which Postgres refuses. What is taken back was granted in the same transaction, so the role never has it.
+// The audit is append-only for the application.
 const grants = `
 SELECT pg_advisory_xact_lock(4097083627);
 GRANT USAGE ON SCHEMA %[1]s TO %[2]s;

@@ -22,8 +22,8 @@ type Retention struct{ pool *pgxpool.Pool }
 func NewRetention(pool *pgxpool.Pool) *Retention { return &Retention{pool} }
 
 // Each statement below looks at $3 rows after the cursor $2, deletes those of them that are older than $1, and returns
-// the next cursor, whether there may be more, and how many it deleted. So the cost of a step does not depend on how many
-// rows are kept. A row that is written meanwhile is looked at again under its lock.
+// the next cursor, whether there may be more, and how many it deleted. So the cost of a step does not depend on how
+// many rows are kept. A row that is written meanwhile is looked at again under its lock.
 var expiries = map[string]string{
 	retention.Images: sqlImagesExpire, retention.Revisions: sqlRevisionsExpire, retention.Events: sqlEventsExpire,
 	retention.DeadLetters: sqlDeadLettersExpire, retention.Drafts: sqlDraftsExpire,
@@ -155,7 +155,8 @@ WITH looked AS (
         AND coalesce(a.visited_at, a.seen_at) < $1
     RETURNING 1
 )
-SELECT coalesce((SELECT platform || ' ' || platform_id FROM looked ORDER BY platform DESC, platform_id DESC LIMIT 1), $2),
+SELECT coalesce((SELECT platform || ' ' || platform_id FROM looked
+        ORDER BY platform DESC, platform_id DESC LIMIT 1), $2),
     (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
 
 // DeleteExpired makes a step of deleting what is of a kind and older than before: it looks at up to most rows after
@@ -278,7 +279,8 @@ const sqlBlobsUsed = `
 SELECT k.key FROM unnest($1::text[]) k (key)
 WHERE EXISTS (SELECT FROM listing_images i WHERE i.key = k.key)
     OR k.key LIKE 'thumbs/%' AND EXISTS (SELECT FROM listing_images i WHERE i.key = ANY (ARRAY(
-        SELECT 'images/' || substr(k.key, 8, length(k.key) - 10) || e FROM unnest(ARRAY['jpg', 'png', 'gif', 'webp']) e)))
+        SELECT 'images/' || substr(k.key, 8, length(k.key) - 10) || e
+        FROM unnest(ARRAY['jpg', 'png', 'gif', 'webp']) e)))
     OR k.key LIKE 'files/%' AND EXISTS (
         SELECT FROM product_drafts d WHERE d.files @> jsonb_build_array(jsonb_build_object('key', k.key)))`
 

@@ -51,8 +51,9 @@ func TestActivityNames(t *testing.T) {
 	}
 	slices.Sort(names)
 	require.Equal(t, []string{
-		"ArchiveStaleListings", "AttachImage", "BeginCycle", "CheckDevtools", "DedupeListing", "EndCycle", "EndReplay", "FailListing",
-		"HandOverListing", "ImportListing", "NormalizeListing", "OpenReplay", "PersistDraft", "ResolveOutDir",
+		"ArchiveStaleListings", "AttachImage", "BeginCycle", "CheckDevtools", "DedupeListing", "DeleteExpired",
+		"DeleteListingRuns", "EndCycle", "EndListing", "EndReplay", "FailListing", "ForgetAdvert", "HandOverListing",
+		"ImportListing", "NormalizeListing", "OpenReplay", "PersistDraft", "ResolveOutDir",
 		"RestartDuplicates", "RunCrawler", "RunReplayBatch", "ScrapePage",
 	}, names)
 }

@@ -78,8 +78,8 @@ func folder(location string) (dir string, ok bool, err error) {
 	return filepath.Clean(u.Path), true, nil
 }
 
-// SpareWith has f called before a file is looked for and written, so that a deletion of unused files leaves it alone, or
-// is over. Its error is that of the Put. Call it before the store is used.
+// SpareWith has f called before a file is looked for and written, so that a deletion of unused files leaves it alone,
+// or is over. Its error is that of the Put. Call it before the store is used.
 func (s *Store) SpareWith(f func(ctx context.Context, key string) error) { s.spare = f }
 
 // Close ends the use of the store.
