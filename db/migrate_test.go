@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -33,7 +34,7 @@ func next(files map[string]string) fstest.MapFS {
 func TestMigrationLetsWritersPass(t *testing.T) {
 	t.Parallel()
 
-	ctx, pool := t.Context(), dbtest.New(t)
+	ctx, pool := t.Context(), owned(t, dbtest.New(t))
 	_, err := pool.Exec(ctx, "CREATE TABLE busy (id bigint GENERATED ALWAYS AS IDENTITY, at timestamptz)")
 	require.NoError(t, err)
 	reader, err := pool.Begin(ctx)
@@ -82,7 +83,7 @@ func TestMigrationLetsWritersPass(t *testing.T) {
 func TestIndexWaitsForOldTransactions(t *testing.T) {
 	t.Parallel()
 
-	ctx, pool := t.Context(), dbtest.New(t)
+	ctx, pool := t.Context(), owned(t, dbtest.New(t))
 	_, err := pool.Exec(ctx, "CREATE TABLE busy (id bigint)")
 	require.NoError(t, err)
 	old, err := pool.Begin(ctx)
@@ -108,11 +109,68 @@ func TestIndexWaitsForOldTransactions(t *testing.T) {
 	require.True(t, valid(t, pool, "busy_id"))
 }
 
+// as opens the database of pool for another role.
+func as(t *testing.T, pool *pgxpool.Pool, user *url.Userinfo) *pgxpool.Pool {
+	t.Helper()
+
+	u, err := url.Parse(pool.Config().ConnString())
+	require.NoError(t, err)
+	u.User = user
+	p, err := db.Open(t.Context(), u.String(), 3)
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
+	return p
+}
+
+// owned opens the database of pool for the role that owns its tables: that of DATABASE_MIGRATE_URL, if there is one.
+func owned(t *testing.T, pool *pgxpool.Pool) *pgxpool.Pool {
+	t.Helper()
+
+	owner := os.Getenv("DATABASE_MIGRATE_URL")
+	if owner == "" {
+		return pool
+	}
+	u, err := url.Parse(owner)
+	require.NoError(t, err)
+	return as(t, pool, u.User)
+}
+
+// roles opens a database for the role that migrates and for that of the application: those of the services, or two of
+// its own where there is only one.
+func roles(t *testing.T) (migrating, working *pgxpool.Pool) {
+	t.Helper()
+
+	ctx, pool := t.Context(), dbtest.New(t)
+	if migrating := owned(t, pool); migrating != pool {
+		return migrating, pool
+	}
+	id := strings.ReplaceAll(uuid.NewString(), "-", "")[:12]
+	owner, app := "owner_"+id, "app-"+id // the second needs quotes
+	var database string
+	require.NoError(t, pool.QueryRow(ctx, "SELECT current_database()").Scan(&database))
+	t.Cleanup(func() {
+		for _, role := range []string{owner, app} {
+			name := pgx.Identifier{role}.Sanitize()
+			_, err := pool.Exec(context.WithoutCancel(ctx), "DROP OWNED BY "+name+" CASCADE; DROP ROLE "+name)
+			require.NoError(t, err)
+		}
+	})
+	for _, s := range []string{
+		"CREATE ROLE " + owner + " LOGIN PASSWORD 'x'", `CREATE ROLE "` + app + `" LOGIN PASSWORD 'x'`,
+		"DROP SCHEMA public CASCADE", "CREATE SCHEMA public AUTHORIZATION " + owner,
+		fmt.Sprintf("GRANT CREATE ON DATABASE %s TO %s", database, owner),
+	} {
+		_, err := pool.Exec(ctx, s)
+		require.NoError(t, err, s)
+	}
+	return as(t, pool, url.UserPassword(owner, "x")), as(t, pool, url.UserPassword(app, "x"))
+}
+
 // What an interrupted CREATE INDEX CONCURRENTLY leaves behind is built again, and not taken for the index.
 func TestUnfinishedIndexIsBuiltAgain(t *testing.T) {
 	t.Parallel()
 
-	ctx, pool := t.Context(), dbtest.New(t)
+	ctx, pool := t.Context(), owned(t, dbtest.New(t))
 	_, err := pool.Exec(ctx, "CREATE TABLE busy (id bigint)")
 	require.NoError(t, err)
 	_, err = pool.Exec(ctx, "INSERT INTO busy VALUES (1), (1)")
@@ -142,7 +200,7 @@ func valid(t *testing.T, pool *pgxpool.Pool, index string) (valid bool) {
 func TestMigrationsTakeTurns(t *testing.T) {
 	t.Parallel()
 
-	ctx, pool := t.Context(), dbtest.New(t)
+	ctx, pool := t.Context(), owned(t, dbtest.New(t))
 	var all errgroup.Group
 	for range 3 {
 		all.Go(func() error {
@@ -160,38 +218,9 @@ func TestMigrationsTakeTurns(t *testing.T) {
 func TestApplicationRole(t *testing.T) {
 	t.Parallel()
 
-	ctx, pool := t.Context(), dbtest.New(t)
-	id := strings.ReplaceAll(uuid.NewString(), "-", "")[:12]
-	owner, app := "owner_"+id, "app-"+id // the second needs quotes
-	admin := func(statements ...string) {
-		for _, s := range statements {
-			_, err := pool.Exec(ctx, s)
-			require.NoError(t, err, s)
-		}
-	}
-	var database string
-	require.NoError(t, pool.QueryRow(ctx, "SELECT current_database()").Scan(&database))
-	admin("CREATE ROLE "+owner+" LOGIN PASSWORD 'x'", `CREATE ROLE "`+app+`" LOGIN PASSWORD 'x'`)
-	t.Cleanup(func() {
-		ctx := context.WithoutCancel(ctx)
-		for _, role := range []string{owner, app} {
-			name := pgx.Identifier{role}.Sanitize()
-			_, err := pool.Exec(ctx, "DROP OWNED BY "+name+" CASCADE; DROP ROLE "+name)
-			require.NoError(t, err)
-		}
-	})
-	admin("DROP SCHEMA public CASCADE", "CREATE SCHEMA public AUTHORIZATION "+owner,
-		fmt.Sprintf("GRANT CREATE ON DATABASE %s TO %s", database, owner))
-	as := func(role string) *pgxpool.Pool {
-		u, err := url.Parse(pool.Config().ConnString())
-		require.NoError(t, err)
-		u.User = url.UserPassword(role, "x")
-		p, err := db.Open(ctx, u.String(), 3)
-		require.NoError(t, err)
-		t.Cleanup(p.Close)
-		return p
-	}
-	migrating, working := as(owner), as(app)
+	ctx := t.Context()
+	migrating, working := roles(t)
+	owner, app := migrating.Config().ConnConfig.User, working.Config().ConnConfig.User
 	for range 2 { // it may be repeated
 		require.NoError(t, db.Migrate(ctx, migrating, db.GrantTo(app)))
 	}
@@ -218,7 +247,7 @@ func TestApplicationRole(t *testing.T) {
 		_, err := working.Exec(ctx, s)
 		if s == "GRANT ALL ON audit TO PUBLIC" {
 			var open bool // Postgres only warns
-			require.NoError(t, pool.QueryRow(ctx,
+			require.NoError(t, migrating.QueryRow(ctx,
 				"SELECT has_table_privilege($1, 'audit', 'DELETE')", app).Scan(&open))
 			require.False(t, open)
 			continue

@@ -168,7 +168,7 @@ func TestDeleteExpired(t *testing.T) {
 			exec(t, pool, `INSERT INTO audit (at, actor, action, subject) VALUES ($1, 'old', '', ''), ($2, 'edge', '', '')`,
 				year.Add(-time.Microsecond), year)
 			if count(t, pool, "pg_proc WHERE proname = 'audit_expire'") == 0 {
-				exec(t, pool, `CREATE FUNCTION audit_expire(before timestamptz, most integer) RETURNS integer LANGUAGE sql AS $$
+				exec(t, owned(t, pool), `CREATE FUNCTION audit_expire(before timestamptz, most integer) RETURNS integer LANGUAGE sql AS $$
 					WITH d AS (DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < before LIMIT most) RETURNING 1)
 					SELECT count(*)::integer FROM d $$`)
 			}
@@ -204,7 +204,7 @@ func TestAuditStays(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
-	exec(t, pool, "DROP FUNCTION IF EXISTS audit_expire(timestamptz, integer)")
+	exec(t, owned(t, pool), "DROP FUNCTION IF EXISTS audit_expire(timestamptz, integer)")
 	exec(t, pool, `INSERT INTO audit (at, actor, action, subject) VALUES ('2000-01-01', 'old', '', '')`)
 	require.Zero(t, expire(t, pool, retention.Audit, start))
 	require.EqualValues(t, 1, count(t, pool, "audit"))
