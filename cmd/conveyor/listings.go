@@ -22,6 +22,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/config"
+	"github.com/mtlrent/conveyor/internal/confine"
 	"github.com/mtlrent/conveyor/internal/fetch"
 	"github.com/mtlrent/conveyor/internal/limit"
 	"github.com/mtlrent/conveyor/internal/telemetry"
@@ -42,6 +43,7 @@ var (
 	_ activities.ImageSource  = (*fetch.Client)(nil)
 	_ activities.PageSource   = (*fetch.Client)(nil)
 	_ activities.PageSource   = (*browser.Browser)(nil)
+	_ activities.PageReader   = (*confine.Pool)(nil)
 	_ activities.RobotsSource = (*fetch.Robots)(nil)
 )
 
@@ -83,7 +85,11 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 	hosts := limit.New(h.redis, limit.Options{
 		Name: imageLimiter, Interval: h.config.Images.Interval, MaxWait: workflows.ImageTimeout / 4, Registerer: h.registry,
 	})
-	source := fetch.New(fetch.Options{AllowPrivate: h.config.Images.AllowPrivate, Turn: hosts.Wait, Traces: h.traces})
+	// Pages and pictures do not wait for each other: they are different task queues.
+	pages, pictures := confine.New(confine.Options{}), confine.New(confine.Options{})
+	source := fetch.New(fetch.Options{
+		AllowPrivate: h.config.Images.AllowPrivate, Turn: hosts.Wait, Picture: pictures.Picture, Traces: h.traces,
+	})
 	plain := plainClient(h.config, h.traces)
 	chromium := chromium(h.config, h.log, h.registry)
 	if slices.Contains(h.config.Worker.Queues, workflows.QueueBrowser) {
@@ -95,7 +101,7 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 	visits := &activities.Visits{
 		Sites: platforms, Adverts: platforms,
 		Pages:  map[scrape.Transport]activities.PageSource{scrape.HTTP: plain, scrape.Browser: chromium},
-		Robots: fetch.NewRobots(plain), Now: time.Now, Dice: rand.Float64, Cycled: chromium.CycleDone,
+		Reader: pages, Robots: fetch.NewRobots(plain), Now: time.Now, Dice: rand.Float64, Cycled: chromium.CycleDone,
 	}
 	rows = []workers.Row{
 		{Queue: workflows.QueueListings, WorkflowSlots: 200, Activities: []any{
@@ -111,6 +117,8 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 	}
 	return rows, func() {
 		_ = chromium.Close()
+		_ = pages.Close()
+		_ = pictures.Close()
 		plain.Close()
 		source.Close()
 	}

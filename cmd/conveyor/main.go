@@ -17,6 +17,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/mtlrent/conveyor/cli"
+	"github.com/mtlrent/conveyor/internal/confine"
 )
 
 // CLI is the command line. A command is a field here and a struct with a Run method: those that work through the HTTP
@@ -51,7 +52,10 @@ type CLI struct {
 	VersionCmd     versionCmd        `cmd:"" name:"version" help:"Print the version."`
 }
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() {
+	confine.Child() // the process may be one that only reads pages
+	os.Exit(run(os.Args[1:]))
+}
 
 // run returns the exit code: 0 done, 1 failed, 2 the command line is wrong, or the code of a cli.ExitError.
 func run(args []string) int {

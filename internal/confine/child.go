@@ -1,0 +1,169 @@
+package confine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/web"
+)
+
+// command is the argument that makes this program a child.
+const command = "confined-reader"
+
+// overCPU is what a child says that ends because its job has taken more CPU time than it may.
+const overCPU = "SIGXCPU: CPU time limit exceeded"
+
+// A child is replaced after so many jobs, or when it holds so much memory afterwards.
+const (
+	maxJobs = 1_000
+	maxHeld = 128 << 20 // bytes
+)
+
+// Child does jobs until its parent closes standard input, where the program was started as a child; it does not return
+// then. A program that makes a Pool calls it before anything else.
+func Child() {
+	if len(os.Args) != 3 || os.Args[1] != command {
+		return
+	}
+	if err := serve(os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// A job reads data by its parameters, in JSON. out is encoded as JSON; blobs come beside it.
+type job func(in json.RawMessage, data []byte) (out any, blobs [][]byte, err error)
+
+func serve(memory string) error {
+	most, err := strconv.ParseInt(memory, 10, 64)
+	if err != nil {
+		return err
+	}
+	over := make(chan os.Signal, 1)
+	signal.Notify(over, syscall.SIGXCPU)
+	go func() { // until the process ends
+		<-over
+		fmt.Fprintln(os.Stderr, overCPU)
+		os.Exit(1)
+	}()
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM) // those are for the parent, which lets jobs finish
+	time.Sleep(time.Nanosecond)                    // opens what timers of the runtime need, while there may be files
+	debug.SetMemoryLimit(most - most/8)
+	debug.SetMaxStack(64 << 20)
+	if err := confine(most); err != nil {
+		return fmt.Errorf("limit this process: %w", err)
+	}
+	for done := 1; ; done++ {
+		parts, err := read(os.Stdin)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil || len(parts) != 4 {
+			return fmt.Errorf("read job: %w", err)
+		}
+		seconds, _ := strconv.ParseUint(string(parts[1]), 10, 32)
+		if err := boundCPU(seconds); err != nil {
+			return fmt.Errorf("limit CPU time: %w", err)
+		}
+		out, blobs, err := run(jobs[string(parts[0])], parts[2], parts[3])
+		result, wrong := json.Marshal(out)
+		if err == nil {
+			err = wrong
+		}
+		o := outcomeOf(err)
+		o.Last = done >= maxJobs || held() > maxHeld
+		head, err := json.Marshal(o)
+		if err != nil {
+			return err
+		}
+		if err := write(os.Stdout, append([][]byte{head, result}, blobs...)...); err != nil {
+			return fmt.Errorf("write result: %w", err)
+		}
+		if o.Last {
+			return nil
+		}
+	}
+}
+
+// run does a job. A panic is the input's fault: the same code on the same input would panic again.
+func run(do job, in json.RawMessage, data []byte) (out any, blobs [][]byte, err error) {
+	if do == nil {
+		return nil, nil, fault.Newf(fault.Invalid, "there is no such job")
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = web.Unrecognized("the parser panicked: %.200s", fmt.Sprint(p))
+		}
+	}()
+	return do(in, data)
+}
+
+// held is how many bytes this process has from the system.
+func held() uint64 {
+	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64() - s[1].Value.Uint64()
+}
+
+// An outcome is how a job ended.
+type outcome struct {
+	Error   string        `json:"error,omitempty"`
+	Class   fault.Class   `json:"class,omitempty"` // of the error
+	After   time.Duration `json:"after,omitempty"` // of the error
+	Refusal string        `json:"refusal,omitempty"`
+	Shape   string        `json:"shape,omitempty"`
+	Last    bool          `json:"last"` // this child does no other job
+}
+
+var lastMark = []byte(`"last":true`)
+
+func outcomeOf(err error) (o outcome) {
+	if err == nil {
+		return o
+	}
+	o.Error = err.Error()
+	o.Class, o.After = fault.Of(err)
+	if r := web.RefusalOf(err); r != nil {
+		o.Refusal = r.Reason
+	}
+	var shape *web.ShapeError
+	if errors.As(err, &shape) {
+		o.Shape = shape.What
+	}
+	return o
+}
+
+// err is the error of a job with its text, its class and, in its chain, what it is.
+func (o outcome) err() error {
+	if o.Error == "" {
+		return nil
+	}
+	told := told{text: o.Error}
+	switch {
+	case o.Refusal != "":
+		told.is = &web.Refusal{Reason: o.Refusal}
+	case o.Shape != "":
+		told.is = &web.ShapeError{What: o.Shape}
+	}
+	return &fault.Error{Class: o.Class, After: o.After, Err: told}
+}
+
+// told is an error that another process told.
+type told struct {
+	text string
+	is   error
+}
+
+func (t told) Error() string { return t.text }
+func (t told) Unwrap() error { return t.is }
