@@ -190,7 +190,7 @@ func TestDraftThatOverruns(t *testing.T) {
 	began := time.Now()
 	_, err := drafting(w).RunCrawler(ctx, requested)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Less(t, time.Since(began), 20*time.Second)
+	require.Less(t, time.Since(began), time.Minute)
 }
 
 // A process that reads pages and cannot be had says nothing of the page.

@@ -25,15 +25,15 @@ func (c *extractCmd) Run(ctx context.Context) error { return c.run(ctx, os.Stdin
 func (c *extractCmd) run(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	readers := confine.New(confine.Options{})
 	defer func() { err = errors.Join(err, readers.Close()) }()
-	page, err := savedPage(c.File, in)
+	page, err := savedPage(ctx, c.File, in)
 	if err != nil {
-		return err
+		return interrupted(ctx, err)
 	}
 	const unknown = "http://unknown.invalid"
 	address := c.URL
 	if address == "" {
 		if address, err = ownAddress(ctx, readers, page, unknown+"/"); err != nil {
-			return err
+			return interrupted(ctx, err)
 		}
 	}
 	if u, err := url.Parse(address); err != nil || u.Host == "" {
@@ -41,7 +41,7 @@ func (c *extractCmd) run(ctx context.Context, in io.Reader, out io.Writer) (err 
 	}
 	found, err := readers.Extract(ctx, page, address)
 	if err != nil {
-		return fmt.Errorf("read page: %w", err)
+		return interrupted(ctx, fmt.Errorf("read page: %w", err))
 	}
 	d := found.Draft
 	if strings.HasPrefix(address, unknown) { // relative links stay relative

@@ -71,7 +71,7 @@ func run(args []string) int {
 	}
 	command, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "conveyor: %v; see conveyor --help\n", err)
+		fmt.Fprintf(os.Stderr, "conveyor: %s; see conveyor --help\n", plain(err))
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -89,8 +89,17 @@ func run(args []string) int {
 	case errors.As(err, &code):
 		return int(code)
 	}
-	fmt.Fprintf(os.Stderr, "conveyor: %v\n", err)
+	fmt.Fprintf(os.Stderr, "conveyor: %s\n", plain(err))
 	return 1
+}
+
+// plain is an error's text without what would steer the terminal: it may quote a page or an answer.
+func plain(err error) string {
+	lines := strings.Split(err.Error(), "\n")
+	for i, line := range lines {
+		lines[i] = cli.Plain(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 type versionCmd struct{}

@@ -89,7 +89,7 @@ func (c *scrapeCmd) run(ctx context.Context, conf config.Config, in io.Reader, o
 func (c *scrapeCmd) saved(ctx context.Context, readers *confine.Pool, in io.Reader, site platform.Platform) (
 	web.Page, error,
 ) {
-	body, err := savedPage(c.File, in)
+	body, err := savedPage(ctx, c.File, in)
 	if err != nil {
 		return web.Page{}, err
 	}
@@ -103,8 +103,27 @@ func (c *scrapeCmd) saved(ctx context.Context, readers *confine.Pool, in io.Read
 	return web.Page{Asked: address, URL: address, Body: body}, nil
 }
 
-// savedPage reads a file, or in for "-", as UTF-8. It may be compressed by gzip.
-func savedPage(file string, in io.Reader) ([]byte, error) {
+// savedPage reads a file, or in for "-", as UTF-8. It may be compressed by gzip. When ctx ends it returns at once: the
+// command can be stopped while it waits for standard input.
+func savedPage(ctx context.Context, file string, in io.Reader) ([]byte, error) {
+	type result struct {
+		body []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() { // until the input ends, or the process: nothing interrupts it
+		body, err := inputPage(file, in)
+		done <- result{body, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case r := <-done:
+		return r.body, r.err
+	}
+}
+
+func inputPage(file string, in io.Reader) ([]byte, error) {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {

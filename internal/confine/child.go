@@ -20,8 +20,11 @@ import (
 // command is the argument that makes this program a child.
 const command = "confined-reader"
 
-// overCPU is what a child says that ends because its job has taken more CPU time than it may.
-const overCPU = "SIGXCPU: CPU time limit exceeded"
+// What a child says that ends because its job has taken more than it may.
+const (
+	overCPU    = "CPU time limit exceeded"
+	overMemory = "memory limit exceeded"
+)
 
 // A child is replaced after so many jobs, or when it holds so much memory afterwards.
 const (
@@ -54,14 +57,13 @@ func serve(memory string) error {
 	signal.Notify(over, syscall.SIGXCPU)
 	go func() { // until the process ends
 		<-over
-		fmt.Fprintln(os.Stderr, overCPU)
-		os.Exit(1)
+		die(overCPU)
 	}()
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM) // those are for the parent, which lets jobs finish
 	time.Sleep(time.Nanosecond)                    // opens what timers of the runtime need, while there may be files
 	debug.SetMemoryLimit(most - most/8)
 	debug.SetMaxStack(64 << 20)
-	if err := confine(most); err != nil {
+	if err := confine(most + most/2); err != nil {
 		return fmt.Errorf("limit this process: %w", err)
 	}
 	for done := 1; ; done++ {
@@ -76,7 +78,9 @@ func serve(memory string) error {
 		if err := boundCPU(seconds); err != nil {
 			return fmt.Errorf("limit CPU time: %w", err)
 		}
+		watched := watch(uint64(most))
 		out, blobs, err := run(jobs[string(parts[0])], parts[2], parts[3])
+		watched()
 		result, wrong := json.Marshal(out)
 		if err == nil {
 			err = wrong
@@ -107,6 +111,32 @@ func run(do job, in json.RawMessage, data []byte) (out any, blobs [][]byte, err 
 		}
 	}()
 	return do(in, data)
+}
+
+// watch ends the process when it holds more bytes than it may, until the returned function is called. The kernel's limit
+// is above that one: where it is reached, the runtime ends with any of its errors.
+func watch(most uint64) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				if held() > most {
+					die(overMemory)
+				}
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+func die(reason string) {
+	fmt.Fprintln(os.Stderr, reason)
+	os.Exit(1)
 }
 
 // held is how many bytes this process has from the system.

@@ -142,8 +142,9 @@ func (p *Pool) ask(ctx context.Context, c *child, parts ...[]byte) ([][]byte, er
 		return nil, fault.Newf(fault.Transient, "reading it took longer than %s", p.o.Wall)
 	case strings.Contains(said, overCPU):
 		return nil, fault.Newf(fault.Invalid, "reading it takes more than %s of CPU time", p.o.CPU)
-	case strings.Contains(said, "out of memory"), strings.Contains(said, "cannot allocate memory"),
-		strings.Contains(said, "pthread_create failed"): // in a program with cgo, for the stack of a thread
+	case strings.Contains(said, overMemory), strings.Contains(said, "out of memory"),
+		strings.Contains(said, "cannot allocate memory"), strings.Contains(said, "pthread_create failed"),
+		strings.Contains(said, "SIGSEGV"): // the runtime does not look everywhere whether it got memory
 		return nil, fault.Newf(fault.Invalid, "reading it takes more than %d MiB of memory", p.o.Memory>>20)
 	case strings.Contains(said, "stack overflow"):
 		return nil, fault.Newf(fault.Invalid, "reading it goes too deep")
