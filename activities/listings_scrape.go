@@ -72,8 +72,8 @@ type PageSource interface {
 	Load(ctx context.Context, r web.Request) (web.Page, error)
 }
 
-// PageReader reads the pages of a platform as scrape.Reader does, apart from this process: one that takes too much memory
-// or time is fault.Invalid.
+// PageReader reads the pages of a platform as scrape.Reader does, apart from this process: one that takes too much
+// memory or time is fault.Invalid.
 type PageReader interface {
 	ReadSearch(ctx context.Context, platform string, p web.Page) (scrape.Results, error)
 	ReadAdvert(ctx context.Context, platform string, p web.Page) (scrape.Advert, error)

@@ -46,8 +46,8 @@ func (h *house) drafts() system {
 			devtools := devtools(h.config, h.log, h.registry)
 			readers := confine.New(confine.Options{Children: h.config.Drafts.Pages})
 			drafts := &activities.Drafts{
-				Browser: devtools, Reader: readers, Folders: outdir.New(h.config.Drafts.OutRoot), Blobs: h.blobs, Store: db.NewDrafts(h.pool),
-				Now: time.Now,
+				Browser: devtools, Reader: readers, Folders: outdir.New(h.config.Drafts.OutRoot), Blobs: h.blobs,
+				Store: db.NewDrafts(h.pool), Now: time.Now,
 			}
 			row := workers.Row{Queue: workflows.QueueDrafts, Slots: h.config.Drafts.Pages, Activities: []any{drafts}}
 			return []workers.Row{row}, func() {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Canonical returns the address that a page says it has, by its canonical link or its og:url, as it stands there; "" for
-// a page that does not say.
+// Canonical returns the address that a page says it has, by its canonical link or its og:url, as it stands there; ""
+// for a page that does not say.
 func Canonical(body []byte) string {
 	graph := ""
 	for z := html.NewTokenizer(bytes.NewReader(body)); ; {

@@ -37,7 +37,8 @@ func (o Orientation) of(src *image.RGBA) *image.RGBA {
 
 const tagOrientation = 0x0112
 
-// orientation reads the tag of Exif data, 0 = it has none. The data is a TIFF file, "Exif" and two zeros may be before it.
+// orientation reads the tag of Exif data, 0 = it has none. The data is a TIFF file; "Exif" and two zeros may be before
+// it.
 func orientation(exif []byte) Orientation {
 	exif = bytes.TrimPrefix(exif, exifMark)
 	if len(exif) < 8 {

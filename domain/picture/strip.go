@@ -7,9 +7,9 @@ import (
 	"iter"
 )
 
-// strip takes off all that a picture holds beside what its display needs: Exif with the place where it was taken and the
-// camera's number, XMP, IPTC, comments, a smaller copy, and what follows its end. Pixels, color profile and frames stay
-// as they are, byte for byte, and of Exif the orientation. It is for pictures that were decoded.
+// strip takes off all that a picture holds beside what its display needs: Exif with the place where it was taken and
+// the camera's number, XMP, IPTC, comments, a smaller copy, and what follows its end. Pixels, color profile and frames
+// stay as they are, byte for byte, and of Exif the orientation. It is for pictures that were decoded.
 func strip(data []byte, format string) ([]byte, Orientation) {
 	switch format {
 	case "jpeg":

@@ -26,10 +26,12 @@ const (
 	overMemory = "memory limit exceeded"
 )
 
-// A child is replaced after so many jobs, or when it holds so much memory afterwards.
+// A child is replaced after so many jobs, or when it holds so much memory after one. Less than that it gives back to
+// the system while it waits for the next job.
 const (
 	maxJobs = 1_000
-	maxHeld = 128 << 20 // bytes
+	maxHeld = 256 << 20 // bytes
+	maxIdle = 64 << 20  // bytes
 )
 
 // Child does jobs until its parent closes standard input, where the program was started as a child; it does not return
@@ -61,7 +63,8 @@ func serve(memory string) error {
 	}()
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM) // those are for the parent, which lets jobs finish
 	time.Sleep(time.Nanosecond)                    // opens what timers of the runtime need, while there may be files
-	debug.SetMemoryLimit(most - most/8)
+	debug.SetGCPercent(400)                        // jobs are short, and memory is bounded
+	debug.SetMemoryLimit(most - most/4)
 	debug.SetMaxStack(64 << 20)
 	if err := confine(most + most/2); err != nil {
 		return fmt.Errorf("limit this process: %w", err)
@@ -97,6 +100,9 @@ func serve(memory string) error {
 		if o.Last {
 			return nil
 		}
+		if held() > maxIdle {
+			debug.FreeOSMemory()
+		}
 	}
 }
 
@@ -113,8 +119,8 @@ func run(do job, in json.RawMessage, data []byte) (out any, blobs [][]byte, err 
 	return do(in, data)
 }
 
-// watch ends the process when it holds more bytes than it may, until the returned function is called. The kernel's limit
-// is above that one: where it is reached, the runtime ends with any of its errors.
+// watch ends the process when it holds more bytes than it may, until the returned function is called. The kernel's
+// limit is above that one: where it is reached, the runtime ends with any of its errors.
 func watch(most uint64) (stop func()) {
 	done := make(chan struct{})
 	go func() {

@@ -72,4 +72,9 @@ func init() {
 	}
 }
 
-func deep(n int) int { return deep(n+1) + deep(n+2) }
+func deep(n int) int {
+	if n < 0 {
+		return 0
+	}
+	return deep(n+1) + deep(n+2)
+}

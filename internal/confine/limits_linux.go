@@ -29,7 +29,8 @@ func confine(memory int64) error {
 	// When the machine or the container is out of memory, a child is the right process to be killed.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	for resource, most := range map[int]uint64{
-		syscall.RLIMIT_CORE: 0, syscall.RLIMIT_FSIZE: 0, syscall.RLIMIT_DATA: uint64(taken + memory), syscall.RLIMIT_NOFILE: 0,
+		syscall.RLIMIT_CORE: 0, syscall.RLIMIT_FSIZE: 0, syscall.RLIMIT_NOFILE: 0,
+		syscall.RLIMIT_DATA: uint64(taken + memory),
 	} {
 		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
 			return err

@@ -138,7 +138,7 @@ func (p *Pool) ask(ctx context.Context, c *child, parts ...[]byte) ([][]byte, er
 	switch said := c.said.String(); {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("read in another process: %w", context.Cause(ctx))
-	case context.Cause(within) == errWall:
+	case errors.Is(context.Cause(within), errWall):
 		return nil, fault.Newf(fault.Transient, "reading it took longer than %s", p.o.Wall)
 	case strings.Contains(said, overCPU):
 		return nil, fault.Newf(fault.Invalid, "reading it takes more than %s of CPU time", p.o.CPU)
