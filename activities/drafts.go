@@ -17,6 +17,7 @@ import (
 // Drafts are the activities that make a product draft of a page.
 type Drafts struct {
 	Browser DraftBrowser
+	Reader  DraftReader
 	Folders DraftFolders
 	Blobs   DraftBlobs
 	Store   DraftStore
@@ -27,6 +28,12 @@ type Drafts struct {
 type DraftBrowser interface {
 	CheckDevtools(ctx context.Context) error
 	Capture(ctx context.Context, address string) (draft.Capture, error)
+}
+
+// DraftReader reads pages apart from this process: one that takes too much memory or time is fault.Invalid. Another
+// fault that is not final says nothing of the page.
+type DraftReader interface {
+	Extract(ctx context.Context, page []byte, address string) (draft.Extraction, error)
 }
 
 // DraftFolders is where a draft's files are put for the requester, all below one root folder.
@@ -78,11 +85,11 @@ func (a *Drafts) RunCrawler(ctx context.Context, r draft.Request) (draft.Result,
 	if ctx.Err() != nil { // the error comes from the stop, not from the page
 		return result, stopped(ctx, err)
 	}
-	var unstored *storageError
+	var own *ownError
 	switch class, _ := fault.Of(err); {
 	case err == nil:
 		result = draft.Result{Request: r, Outcome: draft.Succeeded}
-	case errors.As(err, &unstored), errors.Is(err, draft.ErrNoBrowser):
+	case errors.As(err, &own), errors.Is(err, draft.ErrNoBrowser):
 		result = draft.Fail(r, class, err.Error(), began)
 		result.Outcome = draft.Unmade
 	default:
@@ -93,10 +100,10 @@ func (a *Drafts) RunCrawler(ctx context.Context, r draft.Request) (draft.Result,
 	return result, nil
 }
 
-// storageError is a failure to store a draft's files.
-type storageError struct{ error }
+// ownError is a failure of our own: to read the page, or to store a draft's files.
+type ownError struct{ error }
 
-func (e *storageError) Unwrap() error { return e.error }
+func (e *ownError) Unwrap() error { return e.error }
 
 // The faults of a page without a product.
 var (
@@ -110,10 +117,13 @@ func (a *Drafts) crawl(ctx context.Context, r draft.Request) (files []draft.File
 	if err != nil {
 		return nil, 0, err
 	}
-	found, unread := draft.Extract(page.HTML, page.URL)
+	found, unread := a.Reader.Extract(ctx, page.HTML, page.URL)
+	if class, _ := fault.Of(unread); unread != nil && !class.Final() {
+		return nil, page.Status, &ownError{fmt.Errorf("read page: %w", unread)}
+	}
 	document, err := json.MarshalIndent(draft.Document{
 		EventID: &r.EventID, URL: r.URL, FinalURL: page.URL, Redirects: page.Redirects, Status: page.Status,
-		Unstable: page.Unstable, CrawledAt: a.Now().UTC(), Draft: found,
+		Unstable: page.Unstable, CrawledAt: a.Now().UTC(), Draft: found.Draft,
 	}, "", "  ")
 	if err != nil {
 		return nil, page.Status, fmt.Errorf("write %s: %w", draft.DocumentName, err)
@@ -128,22 +138,22 @@ func (a *Drafts) crawl(ctx context.Context, r draft.Request) (files []draft.File
 		if len(f.data) > 0 { // a screenshot may be missing
 			kept := draft.File{Name: f.name, Bytes: int64(len(f.data))}
 			if kept.Key, kept.SHA256, err = a.Blobs.PutFile(ctx, f.data, f.ext); err != nil {
-				return files, page.Status, &storageError{fmt.Errorf("keep %s: %w", f.name, err)}
+				return files, page.Status, &ownError{fmt.Errorf("keep %s: %w", f.name, err)}
 			}
 			files = append(files, kept)
 		}
 		if err := a.Folders.WriteOut(r.OutDir, f.name, f.data); err != nil {
-			return files, page.Status, &storageError{fmt.Errorf("write %s: %w", f.name, err)}
+			return files, page.Status, &ownError{fmt.Errorf("write %s: %w", f.name, err)}
 		}
 	}
 	switch class := fault.OfStatus(page.Status); {
 	case class != "":
 		return files, page.Status, fault.Newf(class, "HTTP %d", page.Status)
 	case unread != nil:
-		return files, page.Status, unread
-	case !found.IsProduct() && draft.Challenge(page.HTML):
+		return files, page.Status, fmt.Errorf("read page: %w", unread)
+	case found.Challenge:
 		return files, page.Status, errChallenge
-	case !found.IsProduct():
+	case !found.Product:
 		return files, page.Status, errNoProduct
 	}
 	return files, page.Status, nil

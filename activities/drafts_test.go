@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/confine"
 )
 
 const kettle = `<html><head><title>Kettle</title><script type="application/ld+json">
@@ -70,7 +72,7 @@ func (w *workshop) PersistDraft(_ context.Context, r draft.Result, d *draft.Docu
 
 func drafting(w *workshop) *activities.Drafts {
 	w.out, w.kept = map[string][]byte{}, map[string][]byte{}
-	return &activities.Drafts{Browser: w, Folders: w, Blobs: w, Store: w, Now: func() time.Time { return now }}
+	return &activities.Drafts{Browser: w, Reader: readers, Folders: w, Blobs: w, Store: w, Now: func() time.Time { return now }}
 }
 
 var requested = draft.Request{
@@ -153,6 +155,56 @@ func TestDraftOfABadPage(t *testing.T) {
 			require.Equal(t, tt.files == 3, tt.w.doc != nil)
 		})
 	}
+}
+
+// A page that is made to take all memory is a failure of the page, which is kept, and the worker goes on.
+func TestDraftOfAHostilePage(t *testing.T) {
+	t.Parallel()
+	page := []byte("<p>" + formats(400) + "x" + strings.Repeat("<p>x", 100_000))
+	w := &workshop{page: draft.Capture{URL: requested.URL, Status: 200, HTML: page, Screenshot: []byte("png")}}
+	result, err := drafting(w).RunCrawler(t.Context(), requested)
+	require.NoError(t, err)
+	require.Equal(t, draft.Failed, result.Outcome, result.Error)
+	require.Equal(t, fault.Invalid, result.Class)
+	require.Regexp(t, `^read page: reading it takes more than `, result.Error)
+	require.Len(t, result.Files, 3)
+}
+
+// formats are elements that the parser of HTML opens again in each paragraph that follows.
+func formats(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "<b id=%d>", i)
+	}
+	return b.String()
+}
+
+// A page that takes longer than the activity may gives its slot back: the process that reads it is killed.
+func TestDraftThatOverruns(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	w := &workshop{page: draft.Capture{
+		URL: requested.URL, Status: 200, HTML: []byte("<p>" + formats(400) + "x" + strings.Repeat("<p>x", 100_000)),
+	}}
+	w.stop = func() { time.AfterFunc(20*time.Millisecond, func() { cancel(context.DeadlineExceeded) }) }
+	began := time.Now()
+	_, err := drafting(w).RunCrawler(ctx, requested)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Less(t, time.Since(began), time.Minute)
+}
+
+// A process that reads pages and cannot be had says nothing of the page.
+func TestDraftWithoutAReader(t *testing.T) {
+	t.Parallel()
+	w := &workshop{page: draft.Capture{URL: requested.URL, Status: 200, HTML: []byte(kettle)}}
+	a := drafting(w)
+	closed := confine.New(confine.Options{})
+	require.NoError(t, closed.Close())
+	a.Reader = closed
+	result, err := a.RunCrawler(t.Context(), requested)
+	require.NoError(t, err)
+	require.Equal(t, draft.Unmade, result.Outcome)
+	require.Equal(t, fault.Transient, result.Class)
 }
 
 // A failure of our own storage or browser is no failure of the page.

@@ -22,7 +22,10 @@ type Images struct {
 
 // ImageStore stores the state of a listing's images.
 type ImageStore interface {
-	ImageState(ctx context.Context, id uuid.UUID, url string) (string, error)
+	// BeginImage returns how many fetches of an image have begun in a row and not ended, this one included; 0 when it is
+	// not to be fetched. All other methods end a fetch.
+	BeginImage(ctx context.Context, id uuid.UUID, url string) (begun int, err error)
+	EndImage(ctx context.Context, id uuid.UUID, url string) error // for a reason that is not the image's
 	AttachImage(ctx context.Context, ref listing.Ref, img listing.StoredImage, now time.Time) error
 	CountImageAttempt(ctx context.Context, id uuid.UUID, url, reason string) (attempts int, err error)
 	FailImage(ctx context.Context, ref listing.Ref, img listing.Image, class fault.Class, reason string,
@@ -50,19 +53,29 @@ type ImageJob struct {
 // fetchTimeout is how long a host's turn and its download may take, redirects included.
 const fetchTimeout = 90 * time.Second
 
+// mostDeaths is how many workers in a row may die while they fetch an image, before it is given up.
+const mostDeaths = 3
+
 // AttachImage downloads an image and shows it with its listing. Failed fetches are counted in the table; when the
 // fault's class allows no more, the image becomes a dead letter, here and not in the workflow, so that an image that
-// came by message ends the same way. Failures of our own stores are retried without end.
+// came by message ends the same way. Failures of our own stores are retried without end. A fetch is counted before it
+// begins, so that an image that kills its worker each time ends as well; a worker that stops takes that back.
 func (a *Images) AttachImage(ctx context.Context, job ImageJob) error {
 	entered(ctx, listing.StageImages, job.Ref)
 	id, img := job.Ref.ID(), job.Image
-	state, err := a.Store.ImageState(ctx, id, img.URL)
-	if err != nil {
+	begun, err := a.Store.BeginImage(ctx, id, img.URL)
+	switch {
+	case err != nil:
 		return err
-	}
-	if state != "pending" {
+	case begun == 0:
 		left(ctx, listing.StageImages, job.Ref, imageUnwanted)
 		return nil
+	case begun > mostDeaths:
+		cause := fault.Newf(fault.Invalid, "the last %d workers that fetched it died meanwhile", mostDeaths)
+		if err := a.giveUp(ctx, job, fault.Invalid, cause.Error()); err != nil {
+			return err
+		}
+		return cause
 	}
 	// Less than the whole try may take, so that a slow host's failure is counted and not only cut off.
 	fetching, done := context.WithTimeout(ctx, fetchTimeout)
@@ -75,13 +88,13 @@ func (a *Images) AttachImage(ctx context.Context, job ImageJob) error {
 		Image: img, ContentType: photo.ContentType, Bytes: int64(len(photo.Data)), Width: photo.Width, Height: photo.Height,
 	}
 	if stored.Key, stored.SHA256, err = a.Blobs.PutImage(ctx, photo.Data, photo.Ext); err != nil {
-		return fmt.Errorf("store image of %s: %w", job.Ref, err)
+		return a.spared(ctx, job, fmt.Errorf("store image of %s: %w", job.Ref, err))
 	}
 	if stored.ThumbnailKey, err = a.Blobs.PutThumbnail(ctx, stored.Key, photo.Thumbnail); err != nil {
-		return fmt.Errorf("store thumbnail of %s: %w", job.Ref, err)
+		return a.spared(ctx, job, fmt.Errorf("store thumbnail of %s: %w", job.Ref, err))
 	}
 	if err := a.Store.AttachImage(ctx, job.Ref, stored, a.Now()); err != nil {
-		return err
+		return a.spared(ctx, job, err)
 	}
 	left(ctx, listing.StageImages, job.Ref, imageAttached)
 	return nil
@@ -90,11 +103,11 @@ func (a *Images) AttachImage(ctx context.Context, job ImageJob) error {
 // missed counts a failed fetch and gives the image up when its class has no attempt left.
 func (a *Images) missed(ctx context.Context, job ImageJob, cause error) error {
 	if ctx.Err() != nil { // the cause is the stop, not the image
-		return &fault.Error{Class: fault.Transient, Err: fmt.Errorf("stopped in the middle: %w", cause)}
+		return a.spared(ctx, job, &fault.Error{Class: fault.Transient, Err: fmt.Errorf("stopped in the middle: %w", cause)})
 	}
 	class, _ := fault.Of(cause)
 	if class == fault.Limited { // our own limit, not a failure of the host
-		return cause
+		return a.spared(ctx, job, cause)
 	}
 	attempts, err := a.Store.CountImageAttempt(ctx, job.Ref.ID(), job.Image.URL, cause.Error())
 	if err != nil {
@@ -110,6 +123,14 @@ func (a *Images) missed(ctx context.Context, job ImageJob, cause error) error {
 		return cause
 	}
 	return &fault.Error{Class: fault.Gone, Err: fmt.Errorf("gave up after %d attempts: %w", attempts, cause)}
+}
+
+// spared ends a fetch for a reason that is not the image's, and returns that reason.
+func (a *Images) spared(ctx context.Context, job ImageJob, reason error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	_ = a.Store.EndImage(ctx, job.Ref.ID(), job.Image.URL) // the store may be the reason
+	return reason
 }
 
 func (a *Images) giveUp(ctx context.Context, job ImageJob, class fault.Class, reason string) error {

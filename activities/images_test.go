@@ -22,6 +22,7 @@ var quiet = slog.New(slog.DiscardHandler)
 type gallery struct {
 	state    string
 	attempts int // failed ones so far
+	begun    int // fetches in a row that did not end
 	fetch    error
 	fails    map[string]error // by the name of the method
 
@@ -33,29 +34,42 @@ type gallery struct {
 	at       time.Time
 }
 
-func (g *gallery) ImageState(context.Context, uuid.UUID, string) (string, error) {
-	return g.state, g.fails["state"]
+func (g *gallery) BeginImage(context.Context, uuid.UUID, string) (int, error) {
+	if g.state != "pending" {
+		return 0, g.fails["begin"]
+	}
+	g.begun++
+	return g.begun, g.fails["begin"]
+}
+
+func (g *gallery) EndImage(ctx context.Context, _ uuid.UUID, _ string) error {
+	g.begun = 0
+	return errors.Join(ctx.Err(), g.fails["end"])
 }
 
 func (g *gallery) AttachImage(_ context.Context, _ listing.Ref, img listing.StoredImage, at time.Time) error {
-	g.attached, g.at = &img, at
+	g.attached, g.at, g.begun = &img, at, 0
 	return g.fails["attach"]
 }
 
 func (g *gallery) CountImageAttempt(_ context.Context, _ uuid.UUID, _, reason string) (int, error) {
 	g.attempts++
+	g.begun = 0
 	g.reason = reason
 	return g.attempts, g.fails["count"]
 }
 
 func (g *gallery) FailImage(_ context.Context, _ listing.Ref, _ listing.Image, class fault.Class, reason string,
 	run listing.Run, at time.Time) error {
-	g.failed, g.reason, g.run, g.at = class, reason, run, at
+	g.failed, g.reason, g.run, g.at, g.begun = class, reason, run, at, 0
 	return g.fails["fail"]
 }
 
 func (g *gallery) Photo(context.Context, string) (web.Photo, error) {
 	g.fetched++
+	if g.begun == 0 {
+		return web.Photo{}, errors.New("the fetch was not counted before it began")
+	}
 	if g.fetch != nil {
 		return web.Photo{}, g.fetch
 	}
@@ -99,6 +113,24 @@ func TestAttachImage(t *testing.T) {
 	}, g.attached)
 	require.Equal(t, now, g.at)
 	require.Zero(t, g.attempts)
+}
+
+// An image at which one worker after another dies is given up before it kills a fourth one.
+func TestAttachImageThatKills(t *testing.T) {
+	t.Parallel()
+	g := &gallery{state: "pending", begun: 2}
+	require.NoError(t, attach(t, g, false), "two workers died, the third did not")
+	require.Zero(t, g.begun)
+	g = &gallery{state: "pending", begun: 3}
+	err := attach(t, g, false)
+	class, _ := fault.Of(err)
+	require.Equal(t, fault.Invalid, class)
+	require.Equal(t, fault.Invalid, g.failed, "it is a dead letter")
+	require.Contains(t, g.reason, "the last 3 workers that fetched it died")
+	require.Zero(t, g.fetched)
+	require.Equal(t, testRun, g.run)
+	g = &gallery{state: "pending", begun: 3, fails: map[string]error{"fail": errAway}}
+	require.ErrorIs(t, attach(t, g, false), errAway)
 }
 
 // An image that is settled sends its host no request.
@@ -150,6 +182,7 @@ func TestAttachImageMissed(t *testing.T) {
 				require.Equal(t, time.Minute, after)
 			}
 			require.Equal(t, tt.attempts, g.attempts)
+			require.Zero(t, g.begun, "the worker has not died")
 			require.Equal(t, tt.failed, g.failed)
 			require.Nil(t, g.attached)
 			if tt.failed != "" {
@@ -171,7 +204,7 @@ func TestAttachImageStoreAway(t *testing.T) {
 		fetch    error
 		attempts int
 	}{
-		{"reading its state", "state", nil, 0},
+		{"counting that it begins", "begin", nil, 0},
 		{"storing the picture", "put", nil, 0},
 		{"storing the thumbnail", "thumbnail", nil, 0},
 		{"attaching", "attach", nil, 0},

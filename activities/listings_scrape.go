@@ -36,6 +36,7 @@ type Visits struct {
 	Sites   SiteStore
 	Adverts AdvertStore
 	Pages   map[scrape.Transport]PageSource
+	Reader  PageReader
 	Robots  RobotsSource
 	Now     func() time.Time
 	Dice    func() float64 // from 0 to 1
@@ -69,6 +70,13 @@ type AdvertStore interface {
 // fault.Throttled with a *web.Refusal when the site refused the connection.
 type PageSource interface {
 	Load(ctx context.Context, r web.Request) (web.Page, error)
+}
+
+// PageReader reads the pages of a platform as scrape.Reader does, apart from this process: one that takes too much
+// memory or time is fault.Invalid.
+type PageReader interface {
+	ReadSearch(ctx context.Context, platform string, p web.Page) (scrape.Results, error)
+	ReadAdvert(ctx context.Context, platform string, p web.Page) (scrape.Advert, error)
 }
 
 // RobotsSource knows which addresses sites allow robots to request. An error means that this cannot be known now.
@@ -177,7 +185,7 @@ func (v *visitor) search(ctx context.Context) (at cursor, err error) {
 	}
 	var results scrape.Results
 	if err == nil {
-		results, err = reading(v.site.ReadSearch, page)
+		results, err = v.Reader.ReadSearch(ctx, v.job.Platform, page)
 	}
 	v.loaded(ctx, "search", err)
 	if class, _ := fault.Of(err); class.Final() {
@@ -283,7 +291,7 @@ func (v *visitor) advert(ctx context.Context, at *cursor, next scrape.Visit) (sc
 	})
 	var advert scrape.Advert
 	if err == nil {
-		advert, err = reading(v.site.ReadAdvert, page)
+		advert, err = v.Reader.ReadAdvert(ctx, v.job.Platform, page)
 	}
 	v.loaded(ctx, "detail", err)
 	if err != nil {

@@ -90,16 +90,6 @@ func sameSite(start, address string) error {
 	return nil
 }
 
-// reading calls a parser on a page. A parser that panics has not recognized the page.
-func reading[T any](read func(web.Page) (T, error), p web.Page) (out T, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = web.Unrecognized("the parser panicked: %v", r)
-		}
-	}()
-	return read(p)
-}
-
 // loaded counts a page by its outcome.
 func (v *visitor) loaded(ctx context.Context, kind string, err error) {
 	var stopped errStopped

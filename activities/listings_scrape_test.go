@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -158,6 +159,9 @@ func TestScrapePage(t *testing.T) {
 			[]string{"found 1000000001", "gone 1000000002", "found 1000000003"}, ""},
 		{"a page that is not recognized", site{adverts: some, bodies: map[string]string{"1000000002": "<html>?</html>"}},
 			[]string{"found 1000000001", "failed 1000000002", "found 1000000003"}, ""},
+		{"a page that takes all memory", site{adverts: some, bodies: map[string]string{
+			"1000000002": "<p>" + formats(400) + "x" + strings.Repeat("<p>x", 100_000) + "</html>"}},
+			[]string{"found 1000000001", "failed 1000000002", "found 1000000003"}, ""},
 		{"a run of removals is the site's", site{adverts: many, answer: all(many, errRemoved)}, []string{
 			"gone 1000000001", "gone 1000000002", "gone 1000000003", "gone 1000000004", "suspect detail"}, ""},
 		{"an unknown host name is no removal", site{adverts: some,
@@ -177,7 +181,7 @@ func TestScrapePage(t *testing.T) {
 			s.delay = time.Minute
 			cycled := 0
 			env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
-			a := &activities.Visits{Sites: s, Adverts: s, Robots: s,
+			a := &activities.Visits{Sites: s, Adverts: s, Reader: readers, Robots: s,
 				Pages: map[scrape.Transport]activities.PageSource{scrape.Browser: s}, Now: time.Now, Dice: func() float64 { return 0.5 }, Cycled: func() { cycled++ }}
 			env.RegisterActivity(a)
 			_, err := env.ExecuteActivity(a.ScrapePage, activities.ScrapeJob{Platform: "kijiji", Cycle: 1, Page: 1})
@@ -200,7 +204,7 @@ func TestScrapePage(t *testing.T) {
 func TestScrapePageOfASiteThatIsDown(t *testing.T) {
 	t.Parallel()
 	down := &site{robots: web.Check(web.Page{Status: 503})}
-	a := &activities.Visits{Sites: down, Adverts: down, Robots: down, Now: time.Now}
+	a := &activities.Visits{Sites: down, Adverts: down, Reader: readers, Robots: down, Now: time.Now}
 	var failed error
 	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
 	scrapePage := func(ctx context.Context, job activities.ScrapeJob) error {

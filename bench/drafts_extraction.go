@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,9 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/draft/drafttest"
+	"github.com/mtlrent/conveyor/domain/picture"
+	"github.com/mtlrent/conveyor/internal/confine"
+	"github.com/mtlrent/conveyor/internal/demosite"
 )
 
 const extractionName = "extraction"
@@ -31,7 +35,15 @@ type Extraction struct {
 	PerCPU     float64      `json:"pages_per_cpu_second"`
 	MegabytesS float64      `json:"megabytes_per_cpu_second"`
 	SlowMillis float64      `json:"slowest_page_ms"`
+	Confined   []Confined   `json:"confined,omitempty"`
 	Misses     []string     `json:"-"` // quote the pages, which are others'
+}
+
+// Confined is what it costs to read in a child process instead of here, in CPU time of all processes.
+type Confined struct {
+	What        string  `json:"what"`
+	HereMillis  float64 `json:"here_ms_each"`
+	ChildMillis float64 `json:"child_ms_each"`
 }
 
 // A FieldGrade is how well one field is read.
@@ -113,7 +125,60 @@ func extraction(report *Report, without string) error {
 	used := (cpuTime() - before).Seconds()
 	e.PerCPU, e.MegabytesS = float64(rounds*len(pages))/used, float64(rounds*size)/1e6/used
 	report.Extraction = e
-	return nil
+	if without != "" {
+		return nil
+	}
+	e.Confined, err = confined(pages)
+	return err
+}
+
+// confined reads pages and a picture here and in a child process.
+func confined(pages []drafttest.Sample) ([]Confined, error) {
+	const times = 100
+	ctx, photo := context.Background(), demosite.Photo("1", 1)
+	all := func(n int, read func(i int) error) (float64, error) {
+		before := cpuTime() + childrenTime()
+		for i := range n {
+			if err := read(i); err != nil {
+				return 0, err
+			}
+		}
+		return float64((cpuTime() + childrenTime() - before).Microseconds()) / 1000 / float64(n), nil
+	}
+	// The CPU time of a child counts once it has ended, so that the time to start it is a part.
+	child := func(n int, read func(p *confine.Pool, i int) error) (each float64, err error) {
+		return all(1, func(int) (err error) {
+			p := confine.New(confine.Options{})
+			defer func() { err = errors.Join(err, p.Close()) }()
+			for i := range n {
+				if err := read(p, i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	page, photoCost := Confined{What: "page"}, Confined{What: "picture of 800 x 600 px"}
+	var errs [4]error
+	page.HereMillis, errs[0] = all(len(pages), func(i int) error {
+		_, err := draft.Read(pages[i].HTML, pages[i].URL)
+		return err
+	})
+	page.ChildMillis, errs[1] = child(len(pages), func(p *confine.Pool, i int) error {
+		_, err := p.Extract(ctx, pages[i].HTML, pages[i].URL)
+		return err
+	})
+	photoCost.HereMillis, errs[2] = all(times, func(int) error {
+		_, err := picture.Read(photo)
+		return err
+	})
+	photoCost.ChildMillis, errs[3] = child(times, func(p *confine.Pool, _ int) error {
+		_, err := p.Picture(ctx, photo)
+		return err
+	})
+	page.ChildMillis /= float64(len(pages))
+	photoCost.ChildMillis /= times
+	return []Confined{page, photoCost}, errors.Join(errs[:]...)
 }
 
 // grade fills in the fields and the misses.
@@ -179,6 +244,13 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
+// childrenTime returns the CPU time of the processes that this one has started and that have ended.
+func childrenTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u) // cannot fail
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
 func (e *Extraction) print(w io.Writer) {
 	if e.Missing != "" {
 		fmt.Fprintf(w, "\nextraction: %s is missing (CONVEYOR_SHARED may name another folder): precision, "+
@@ -206,6 +278,9 @@ func (e *Extraction) print(w io.Writer) {
 	}
 	_ = t.Flush() // to a terminal
 	fmt.Fprintf(w, "%.0f pages a CPU-second, %.0f MB; the slowest took %.0f ms\n", e.PerCPU, e.MegabytesS, e.SlowMillis)
+	for _, c := range e.Confined {
+		fmt.Fprintf(w, "a %s: %.1f ms of CPU time, in a child process %.1f\n", c.What, c.HereMillis, c.ChildMillis)
+	}
 	if len(e.Without) > 0 {
 		e.printWithout(w)
 		return

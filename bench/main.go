@@ -16,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/mtlrent/conveyor/internal/confine"
 )
 
 // A Result is one scenario's figures.
@@ -42,6 +44,7 @@ type options struct {
 }
 
 func main() {
+	confine.Child() // the process may be one that only reads pages
 	var o options
 	flag.IntVar(&o.n, "n", 2000, "listings to feed")
 	flag.StringVar(&o.binary, "conveyor", "bin/conveyor", "binary to measure")

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 	"unicode"
@@ -11,12 +13,15 @@ import (
 // the terminal it is printed on. Every control and bidirectional character becomes a space.
 func Plain(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+		if steers(r) {
 			return ' '
 		}
 		return r
 	}, s)
 }
+
+// steers says that a character does something to a terminal instead of showing.
+func steers(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // Short cuts s to n runes, 1 or more, of which the last is an ellipsis when something was cut.
 func Short(s string, n int) string {
@@ -26,10 +31,23 @@ func Short(s string, n int) string {
 	return s
 }
 
-// PrintJSON writes v as indented JSON, with <, > and & as they are.
+// PrintJSON writes v as indented JSON, with <, > and & as they are, and what would steer a terminal escaped.
 func PrintJSON(out io.Writer, v any) error {
-	enc := json.NewEncoder(out)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	var text strings.Builder
+	for _, r := range b.String() {
+		if r != '\n' && steers(r) { // in a string: nothing else of JSON holds such characters
+			fmt.Fprintf(&text, `\u%04x`, r)
+		} else {
+			text.WriteRune(r)
+		}
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
 }

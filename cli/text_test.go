@@ -1,6 +1,10 @@
 package cli
 
-import "testing"
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
 
 func TestPlain(t *testing.T) {
 	t.Parallel()
@@ -10,5 +14,23 @@ func TestPlain(t *testing.T) {
 	}
 	if got, want := Short("4 ½ à louer", 5), "4 ½ …"; got != want {
 		t.Errorf("short = %q; want %q", got, want)
+	}
+}
+
+// What is printed as JSON is the same JSON, and steers no terminal.
+func TestPrintJSON(t *testing.T) {
+	t.Parallel()
+	const name = "a <b> \u009b31m\u202e\x1b é"
+	var b strings.Builder
+	if err := PrintJSON(&b, map[string]string{"name": name}); err != nil {
+		t.Fatal(err)
+	}
+	want := "{\n  \"name\": \"a <b> \\u009b31m\\u202e\\u001b é\"\n}\n"
+	if b.String() != want {
+		t.Errorf("PrintJSON wrote %q, want %q", b.String(), want)
+	}
+	var out map[string]string
+	if err := json.Unmarshal([]byte(b.String()), &out); err != nil || out["name"] != name {
+		t.Errorf("it reads as %q, %v", out["name"], err)
 	}
 }

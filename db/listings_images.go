@@ -48,15 +48,27 @@ func (s *Listings) WantImage(ctx context.Context, id uuid.UUID, img listing.Imag
 	return w, nil
 }
 
-const sqlImageState = `SELECT state FROM listing_images WHERE listing_id = $1 AND url = $2`
+const sqlImageBegin = `
+UPDATE listing_images SET begun = begun + 1 WHERE listing_id = $1 AND url = $2 AND state = 'pending' RETURNING begun`
 
-// ImageState returns pending, attached, repeated, failed or dropped, and "" for an unknown image.
-func (s *Listings) ImageState(ctx context.Context, id uuid.UUID, url string) (state string, err error) {
-	err = s.pool.QueryRow(ctx, sqlImageState, id, url).Scan(&state)
+// BeginImage counts a fetch that begins, and returns how many have begun in a row and not ended, this one included: 0
+// for an image that is not pending, or unknown. EndImage, AttachImage, CountImageAttempt and FailImage end it.
+func (s *Listings) BeginImage(ctx context.Context, id uuid.UUID, url string) (begun int, err error) {
+	err = s.pool.QueryRow(ctx, sqlImageBegin, id, url).Scan(&begun)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return "", fmt.Errorf("read image of %s: %w", id, err)
+		return 0, fmt.Errorf("begin image of %s: %w", id, err)
 	}
-	return state, nil
+	return begun, nil
+}
+
+const sqlImageEnd = `UPDATE listing_images SET begun = 0 WHERE listing_id = $1 AND url = $2`
+
+// EndImage ends a fetch that says nothing of its image. It may be repeated.
+func (s *Listings) EndImage(ctx context.Context, id uuid.UUID, url string) error {
+	if _, err := s.pool.Exec(ctx, sqlImageEnd, id, url); err != nil {
+		return fmt.Errorf("end image of %s: %w", id, err)
+	}
+	return nil
 }
 
 // A picture that the listing shows already, under another address, is repeated: stored, but not shown twice. The
@@ -69,7 +81,7 @@ WITH done AS (
             WHERE o.listing_id = $1 AND o.sha256 = decode($3, 'hex') AND o.state = 'attached' AND o.url <> $2
         ) THEN 'repeated' ELSE 'attached' END,
         sha256 = decode($3, 'hex'), key = $4, thumbnail_key = $5, content_type = $6, bytes = $7,
-            width = $8, height = $9,
+            width = $8, height = $9, begun = 0,
         settled_at = $10, reason = ''
     WHERE listing_id = $1 AND url = $2 AND state IN ('pending', 'failed')
     RETURNING state, sort_order
@@ -114,7 +126,8 @@ func (s *Listings) AttachImage(ctx context.Context, ref listing.Ref, img listing
 func imageKey(ref listing.Ref, url string) string { return "image/" + ref.String() + "/" + url }
 
 const sqlImageAttempt = `
-UPDATE listing_images SET attempts = attempts + 1, reason = $3 WHERE listing_id = $1 AND url = $2 RETURNING attempts`
+UPDATE listing_images SET attempts = attempts + 1, reason = $3, begun = 0 WHERE listing_id = $1 AND url = $2
+RETURNING attempts`
 
 // CountImageAttempt counts a failed fetch and returns how many there were: 0 for an unknown image.
 func (s *Listings) CountImageAttempt(ctx context.Context, id uuid.UUID, url, reason string) (attempts int, err error) {
@@ -126,7 +139,7 @@ func (s *Listings) CountImageAttempt(ctx context.Context, id uuid.UUID, url, rea
 }
 
 const sqlImageFail = `
-UPDATE listing_images SET state = 'failed', reason = $3, settled_at = $4
+UPDATE listing_images SET state = 'failed', reason = $3, settled_at = $4, begun = 0
 WHERE listing_id = $1 AND url = $2 AND state = 'pending'`
 
 // FailImage gives an image up: its listing is shown without it, and a replay of its dead letter requests it again.

@@ -240,10 +240,40 @@ func TestWantImage(t *testing.T) {
 	want, err := s.WantImage(t.Context(), l.ID(), img, false, start)
 	require.NoError(t, err)
 	require.False(t, want.Pending, "it is there already")
-	state, err := s.ImageState(t.Context(), l.ID(), img.URL)
+	begun, err := s.BeginImage(t.Context(), l.ID(), img.URL)
 	require.NoError(t, err)
-	require.Equal(t, "attached", state)
-	state, err = s.ImageState(t.Context(), l.ID(), "http://i.example/unknown.jpg")
+	require.Zero(t, begun)
+}
+
+// Fetches that begin and do not end are counted, until one ends, however it does.
+func TestBeginImage(t *testing.T) {
+	t.Parallel()
+
+	s := db.NewListings(dbtest.New(t))
+	l := imported(t, s, "1")
+	const url = "http://i.example/1.jpg"
+	begin := func(want int) {
+		t.Helper()
+		begun, err := s.BeginImage(t.Context(), l.ID(), url)
+		require.NoError(t, err)
+		require.Equal(t, want, begun)
+	}
+	begin(1)
+	begin(2)
+	begin(3)
+	require.NoError(t, s.EndImage(t.Context(), l.ID(), url))
+	begin(1)
+	_, err := s.CountImageAttempt(t.Context(), l.ID(), url, "timeout")
 	require.NoError(t, err)
-	require.Empty(t, state)
+	begin(1)
+	require.NoError(t, s.FailImage(t.Context(), l.Ref, listing.Image{URL: url}, fault.Invalid, "x", runOf(l.Ref), after(1)))
+	begin(0)
+	_, err = s.WantImage(t.Context(), l.ID(), listing.Image{URL: url}, true, after(2))
+	require.NoError(t, err)
+	begin(1)
+	require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture(url, "a"), after(3)))
+	begin(0)
+	begun, err := s.BeginImage(t.Context(), l.ID(), "http://i.example/unknown.jpg")
+	require.NoError(t, err)
+	require.Zero(t, begun)
 }

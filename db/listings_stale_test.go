@@ -293,7 +293,7 @@ func TestOrphanedDuplicatesInWindows(t *testing.T) {
 		for d := range 3 {
 			l := normalized(listing.Ref{Platform: "kangalou", PlatformID: fmt.Sprint(n, d)})
 			r := receive(t, s, arrival(l.Ref, l.Title, 90))
-			require.NoError(t, s.SaveNormalized(t.Context(), l, r.Revision, after(90)))
+			require.NoError(t, s.SaveNormalized(t.Context(), l, payload(r.Revision), after(90)))
 			require.NoError(t, s.SaveDuplicate(t.Context(), l.Ref, r.Revision, original.ID(), nil, runOf(l.Ref)))
 		}
 	}

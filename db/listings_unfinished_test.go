@@ -23,7 +23,7 @@ func TestUnfinishedListings(t *testing.T) {
 		receive(t, s, arrival(refOf(fmt.Sprint(n)), "4 ½ à louer", n))
 	}
 	l := normalized(refOf("3"))
-	require.NoError(t, s.SaveNormalized(t.Context(), l, 1, after(3)))
+	require.NoError(t, s.SaveNormalized(t.Context(), l, payload(1), after(3)))
 	_, err := pool.Exec(t.Context(), "UPDATE raw_listings SET gone_at = $1 WHERE platform_id = '1'", after(9))
 	require.NoError(t, err)
 	receive(t, s, arrival(refOf("young"), "4 ½ à louer", 70))

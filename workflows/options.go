@@ -30,7 +30,7 @@ const ImageTimeout = 2 * time.Minute
 const ImageHeartbeat = 20 * time.Second
 
 // ImageRetries paces the tries at an image. The activity limits their number: it counts them in the table, by the
-// fault's class, so that the crash of a worker costs none.
+// fault's class. The crash of a worker costs none, but for an image at which one worker after another crashes.
 func ImageRetries() *temporal.RetryPolicy {
 	_, first, most := fault.Transient.Retry()
 	return &temporal.RetryPolicy{InitialInterval: first, BackoffCoefficient: 2, MaximumInterval: most}

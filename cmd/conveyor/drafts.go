@@ -14,6 +14,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/config"
+	"github.com/mtlrent/conveyor/internal/confine"
 	"github.com/mtlrent/conveyor/internal/fetch"
 	"github.com/mtlrent/conveyor/internal/outdir"
 	"github.com/mtlrent/conveyor/workers"
@@ -25,6 +26,7 @@ var (
 	_ activities.DraftStore   = (*db.Drafts)(nil)
 	_ activities.DraftBrowser = (*browser.Devtools)(nil)
 	_ activities.DraftBlobs   = (*blob.Store)(nil)
+	_ activities.DraftReader  = (*confine.Pool)(nil)
 	_ activities.DraftFolders = outdir.Root{}
 )
 
@@ -42,12 +44,16 @@ func (h *house) drafts() system {
 	return system{
 		activities: func(context.Context) ([]workers.Row, func()) {
 			devtools := devtools(h.config, h.log, h.registry)
+			readers := confine.New(confine.Options{Children: h.config.Drafts.Pages})
 			drafts := &activities.Drafts{
-				Browser: devtools, Folders: outdir.New(h.config.Drafts.OutRoot), Blobs: h.blobs, Store: db.NewDrafts(h.pool),
-				Now: time.Now,
+				Browser: devtools, Reader: readers, Folders: outdir.New(h.config.Drafts.OutRoot), Blobs: h.blobs,
+				Store: db.NewDrafts(h.pool), Now: time.Now,
 			}
 			row := workers.Row{Queue: workflows.QueueDrafts, Slots: h.config.Drafts.Pages, Activities: []any{drafts}}
-			return []workers.Row{row}, func() { _ = devtools.Close() }
+			return []workers.Row{row}, func() {
+				_ = devtools.Close()
+				_ = readers.Close()
+			}
 		},
 		parts: []api.Part{api.Drafts{
 			Store: db.NewDrafts(h.pool), Launch: h.launch, Blobs: h.blobs,

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/mtlrent/conveyor/cli"
 	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/internal/confine"
 )
 
 type extractCmd struct {
@@ -17,25 +20,30 @@ type extractCmd struct {
 }
 
 // Run prints the draft of a saved page as JSON. It needs none of the services.
-func (c *extractCmd) Run() error { return c.run(os.Stdin, os.Stdout) }
+func (c *extractCmd) Run(ctx context.Context) error { return c.run(ctx, os.Stdin, os.Stdout) }
 
-func (c *extractCmd) run(in io.Reader, out io.Writer) error {
-	page, err := savedPage(c.File, in)
+func (c *extractCmd) run(ctx context.Context, in io.Reader, out io.Writer) (err error) {
+	readers := confine.New(confine.Options{})
+	defer func() { err = errors.Join(err, readers.Close()) }()
+	page, err := savedPage(ctx, c.File, in)
 	if err != nil {
-		return err
+		return interrupted(ctx, err)
 	}
 	const unknown = "http://unknown.invalid"
 	address := c.URL
 	if address == "" {
-		address = ownAddress(page, unknown+"/")
+		if address, err = ownAddress(ctx, readers, page, unknown+"/"); err != nil {
+			return interrupted(ctx, err)
+		}
 	}
 	if u, err := url.Parse(address); err != nil || u.Host == "" {
 		return fmt.Errorf("read --url: %q is not an absolute URL", address)
 	}
-	d, err := draft.Extract(page, address)
+	found, err := readers.Extract(ctx, page, address)
 	if err != nil {
-		return err
+		return interrupted(ctx, fmt.Errorf("read page: %w", err))
 	}
+	d := found.Draft
 	if strings.HasPrefix(address, unknown) { // relative links stay relative
 		address = ""
 		for i, image := range d.Images {

@@ -23,6 +23,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/config"
+	"github.com/mtlrent/conveyor/internal/confine"
 	"github.com/mtlrent/conveyor/internal/fetch"
 	"github.com/mtlrent/conveyor/internal/limit"
 	"github.com/mtlrent/conveyor/internal/telemetry"
@@ -44,6 +45,7 @@ var (
 	_ activities.ImageSource     = (*fetch.Client)(nil)
 	_ activities.PageSource      = (*fetch.Client)(nil)
 	_ activities.PageSource      = (*browser.Browser)(nil)
+	_ activities.PageReader      = (*confine.Pool)(nil)
 	_ activities.RobotsSource    = (*fetch.Robots)(nil)
 )
 
@@ -98,7 +100,11 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 	hosts := limit.New(h.redis, limit.Options{
 		Name: imageLimiter, Interval: h.config.Images.Interval, MaxWait: workflows.ImageTimeout / 4, Registerer: h.registry,
 	})
-	source := fetch.New(fetch.Options{AllowPrivate: h.config.Images.AllowPrivate, Turn: hosts.Wait, Traces: h.traces})
+	// Pages and pictures do not wait for each other: they are different task queues.
+	pages, pictures := confine.New(confine.Options{}), confine.New(confine.Options{})
+	source := fetch.New(fetch.Options{
+		AllowPrivate: h.config.Images.AllowPrivate, Turn: hosts.Wait, Picture: pictures.Picture, Traces: h.traces,
+	})
 	plain := plainClient(h.config, h.traces)
 	chromium := chromium(h.config, h.log, h.registry)
 	if slices.Contains(h.config.Worker.Queues, workflows.QueueBrowser) {
@@ -110,7 +116,7 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 	visits := &activities.Visits{
 		Sites: platforms, Adverts: platforms,
 		Pages:  map[scrape.Transport]activities.PageSource{scrape.HTTP: plain, scrape.Browser: chromium},
-		Robots: fetch.NewRobots(plain), Now: time.Now, Dice: rand.Float64, Cycled: chromium.CycleDone,
+		Reader: pages, Robots: fetch.NewRobots(plain), Now: time.Now, Dice: rand.Float64, Cycled: chromium.CycleDone,
 	}
 	stale, perSecond := h.config.Listings.StaleAfter, h.config.Listings.ReplayRate
 	replayed := limit.NewRate(h.redis, limit.RateOptions{
@@ -139,6 +145,8 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 	}
 	return rows, func() {
 		_ = chromium.Close()
+		_ = pages.Close()
+		_ = pictures.Close()
 		plain.Close()
 		source.Close()
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/mtlrent/conveyor/cli"
+	"github.com/mtlrent/conveyor/internal/confine"
 )
 
 // CLI is the command line. A command is a field here and a struct with a Run method: those that work through the HTTP
@@ -53,7 +54,10 @@ type CLI struct {
 	VersionCmd     versionCmd        `cmd:"" name:"version" help:"Print the version."`
 }
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() {
+	confine.Child() // the process may be one that only reads pages
+	os.Exit(run(os.Args[1:]))
+}
 
 // run returns the exit code: 0 done, 1 failed, 2 the command line is wrong, or the code of a cli.ExitError.
 func run(args []string) int {
@@ -69,7 +73,7 @@ func run(args []string) int {
 	}
 	command, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "conveyor: %v; see conveyor --help\n", err)
+		fmt.Fprintf(os.Stderr, "conveyor: %s; see conveyor --help\n", plain(err))
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -87,8 +91,17 @@ func run(args []string) int {
 	case errors.As(err, &code):
 		return int(code)
 	}
-	fmt.Fprintf(os.Stderr, "conveyor: %v\n", err)
+	fmt.Fprintf(os.Stderr, "conveyor: %s\n", plain(err))
 	return 1
+}
+
+// plain is an error's text without what would steer the terminal: it may quote a page or an answer.
+func plain(err error) string {
+	lines := strings.Split(err.Error(), "\n")
+	for i, line := range lines {
+		lines[i] = cli.Plain(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 type versionCmd struct{}

@@ -17,8 +17,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/PuerkitoBio/goquery"
-
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/cli"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -26,6 +24,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/config"
+	"github.com/mtlrent/conveyor/internal/confine"
 	"github.com/mtlrent/conveyor/internal/fetch"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 )
@@ -64,17 +63,19 @@ func (c *scrapeCmd) run(ctx context.Context, conf config.Config, in io.Reader, o
 	if !ok {
 		return fmt.Errorf("there is no platform %q", c.Platform)
 	}
+	readers := confine.New(confine.Options{})
+	defer func() { _ = readers.Close() }()
 	var page web.Page
 	var err error
 	if c.File != "" {
-		page, err = c.saved(in, site)
+		page, err = c.saved(ctx, readers, in, site)
 	} else {
 		page, err = c.load(ctx, conf, site)
 	}
 	if err != nil {
 		return err
 	}
-	r, err := read(site, page, time.Now())
+	r, err := read(ctx, readers, site, page, time.Now())
 	if err != nil {
 		return err
 	}
@@ -85,18 +86,44 @@ func (c *scrapeCmd) run(ctx context.Context, conf config.Config, in io.Reader, o
 }
 
 // saved reads a page from a file or standard input.
-func (c *scrapeCmd) saved(in io.Reader, site platform.Platform) (web.Page, error) {
-	body, err := savedPage(c.File, in)
+func (c *scrapeCmd) saved(ctx context.Context, readers *confine.Pool, in io.Reader, site platform.Platform) (
+	web.Page, error,
+) {
+	body, err := savedPage(ctx, c.File, in)
 	if err != nil {
 		return web.Page{}, err
 	}
 	body = nextPage(body)
-	address := cmp.Or(c.URL, ownAddress(body, site.Site().Start))
+	address := c.URL
+	if address == "" {
+		if address, err = ownAddress(ctx, readers, body, site.Site().Start); err != nil {
+			return web.Page{}, err
+		}
+	}
 	return web.Page{Asked: address, URL: address, Body: body}, nil
 }
 
-// savedPage reads a file, or in for "-", as UTF-8. It may be compressed by gzip.
-func savedPage(file string, in io.Reader) ([]byte, error) {
+// savedPage reads a file, or in for "-", as UTF-8. It may be compressed by gzip. When ctx ends it returns at once: the
+// command can be stopped while it waits for standard input.
+func savedPage(ctx context.Context, file string, in io.Reader) ([]byte, error) {
+	type result struct {
+		body []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() { // until the input ends, or the process: nothing interrupts it
+		body, err := inputPage(file, in)
+		done <- result{body, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case r := <-done:
+		return r.body, r.err
+	}
+}
+
+func inputPage(file string, in io.Reader) ([]byte, error) {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
@@ -145,22 +172,20 @@ func nextPage(body []byte) []byte {
 
 // ownAddress is the canonical URL that a page declares. The default is the root of start's site: links resolve against
 // it, and it is neither a search page nor an advert.
-func ownAddress(body []byte, start string) string {
+func ownAddress(ctx context.Context, readers *confine.Pool, body []byte, start string) (string, error) {
 	root, err := url.Parse(start)
 	if err != nil {
-		return start
+		return start, nil
 	}
 	root = &url.URL{Scheme: root.Scheme, Host: root.Host, Path: "/"}
-	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(body))
+	said, err := readers.Canonical(ctx, body)
 	if err != nil {
-		return root.String()
+		return "", fmt.Errorf("read page: %w", err)
 	}
-	said := cmp.Or(doc.Find(`link[rel="canonical"]`).AttrOr("href", ""),
-		doc.Find(`meta[property="og:url"]`).AttrOr("content", ""))
 	if u := (web.Page{URL: root.String()}).Link(said); u != nil {
-		return u.String()
+		return u.String(), nil
 	}
-	return root.String()
+	return root.String(), nil
 }
 
 // load requests the page from the site, if robots.txt allows that.
@@ -217,11 +242,13 @@ type reading struct {
 
 // read tries both readers; the one that recognizes the page gives its kind. Where a site redirects from a removed
 // advert to a search page, both may recognize it, so the requested URL decides.
-func read(site platform.Platform, p web.Page, now time.Time) (reading, error) {
+func read(ctx context.Context, readers activities.PageReader, site platform.Platform, p web.Page, now time.Time) (
+	reading, error,
+) {
 	r := reading{Platform: site.Name(), Asked: p.Asked, URL: p.URL}
 	_, noSearch := site.SearchRequest(p.Asked, 1)
-	results, notSearch := site.ReadSearch(p)
-	advert, notAdvert := site.ReadAdvert(p)
+	results, notSearch := readers.ReadSearch(ctx, site.Name(), p)
+	advert, notAdvert := readers.ReadAdvert(ctx, site.Name(), p)
 	class, _ := fault.Of(notAdvert)
 	switch {
 	case notAdvert == nil && (noSearch != nil || notSearch != nil):

@@ -16,3 +16,19 @@ type Capture struct {
 	Screenshot  []byte // PNG
 	Unstable    bool   // it was still changing when it was taken
 }
+
+// An Extraction is what was read off a page.
+type Extraction struct {
+	Draft     Draft `json:"draft"`
+	Product   bool  `json:"product"`   // see Draft.IsProduct
+	Challenge bool  `json:"challenge"` // there is no product, and the page is a check for robots: see Challenge
+}
+
+// Read is Extract with what only a draft that was not written as JSON knows.
+func Read(page []byte, address string) (Extraction, error) {
+	d, err := Extract(page, address)
+	if err != nil {
+		return Extraction{}, err
+	}
+	return Extraction{Draft: d, Product: d.IsProduct(), Challenge: !d.IsProduct() && Challenge(page)}, nil
+}

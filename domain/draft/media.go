@@ -3,6 +3,7 @@ package draft
 import (
 	"strconv"
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -228,9 +229,11 @@ func cleanText(s string, max int) string {
 	return s
 }
 
-// printable drops control characters, which no field of a draft may hold.
+// printable drops control characters and those that turn the direction of writing, which no field of a draft may hold:
+// they steer the terminal that a draft is printed on.
 func printable(r rune) rune {
-	if r < ' ' && r != '\n' && r != '\t' && r != '\r' || r == 0x7f || r == '\u200b' || r == '\ufeff' {
+	if unicode.IsControl(r) && !unicode.IsSpace(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u200b' ||
+		r == '\ufeff' {
 		return -1
 	}
 	return r

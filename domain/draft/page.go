@@ -196,7 +196,7 @@ func (w *pageWalk) write(s string) {
 		case r <= ' ' || r >= utf8.RuneSelf && unicode.IsSpace(r):
 			w.space = true
 		case r == '\u200b' || r == '\u200e' || r == '\u200f' || r == '\ufeff' || r == '\u00ad' || r == '\u2060' ||
-			r == '\u061c' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069':
+			r == '\u061c' || r >= 0x7f && r < 0xa0 || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069':
 		default:
 			switch {
 			case w.text.Len() == 0:

@@ -1,7 +1,11 @@
 package draft_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/mtlrent/conveyor/domain/draft"
 )
@@ -105,5 +109,41 @@ func TestStockNegated(t *testing.T) {
 			}
 			want{stock: "InStock"}.check(t, d)
 		})
+	}
+}
+
+// TestPrintable reads a page whose texts would steer a terminal, in its data and in its words.
+func TestPrintable(t *testing.T) {
+	t.Parallel()
+
+	const evil = "x\u009b31m\u009d0;y\u0085\u202ez\u2066\u061c\x1b[2J\x07\x7f"
+	for _, page := range []string{
+		`<h1>Lamp</h1>` + cart + `<script type="application/ld+json">{"@type":"Product","name":"Lamp ` + evil[:len(evil)-6] +
+			`","description":"` + evil + `","sku":"` + evil + `","mpn":"` + evil + `","brand":"` + evil + `","color":"` + evil +
+			`","image":"/` + evil + `","hasVariant":{"@type":"Product","name":"` + evil + `","sku":"` + evil + `","color":"` + evil +
+			`","url":"/` + evil + `"},"offers":{"@type":"Offer","price":"5","priceCurrency":"EUR","sku":"` + evil + `"}}</script>` +
+			`<script type="application/ld+json">{"@type":"BreadcrumbList","itemListElement":{"name":"` + evil + `"}}</script>`,
+		`<div class=breadcrumb><a>` + evil + `</a><a>b` + evil + `</a></div><h1>Lamp ` + evil + `</h1><b>$5</b><p>Brand: ` + evil +
+			`</p><p>SKU: A1` + evil + `</p><p>MPN: B2` + evil + `</p><select name=color><option value=1>` + evil + `</select>` + cart,
+	} {
+		d, err := draft.Extract([]byte(page), shop)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		enc := json.NewEncoder(&b)
+		if err := enc.Encode(d); err != nil {
+			t.Fatal(err)
+		}
+		var loose any
+		if err := json.Unmarshal([]byte(b.String()), &loose); err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprint(loose)
+		if i := strings.IndexFunc(text, func(r rune) bool {
+			return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+		}); i >= 0 {
+			t.Errorf("%q holds a control character at %d", text, i)
+		}
 	}
 }

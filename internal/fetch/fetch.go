@@ -23,7 +23,6 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.40.0"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
@@ -48,6 +47,9 @@ type Options struct {
 	// the scheme's own. It may wait, and its error ends the fetch. nil = no waiting.
 	Turn func(ctx context.Context, host string) error
 
+	// Picture checks a picture and makes its thumbnail. Photo needs it, other methods do not.
+	Picture func(ctx context.Context, data []byte) (web.Photo, error)
+
 	Traces   trace.TracerProvider // where spans of requests go; nil is no tracing
 	Now      func() time.Time     // to read a Retry-After date; default time.Now
 	Resolver *net.Resolver        // default the system's
@@ -58,7 +60,6 @@ type Client struct {
 	o         Options
 	tracer    trace.Tracer
 	transport *http.Transport
-	decoders  *semaphore.Weighted // pixels that may be in memory at once
 }
 
 // New returns a client. It opens nothing.
@@ -89,7 +90,6 @@ func New(o Options) *Client {
 			MaxIdleConnsPerHost:    2,
 			IdleConnTimeout:        30 * time.Second,
 		},
-		decoders: semaphore.NewWeighted(MaxPixels),
 	}
 }
 

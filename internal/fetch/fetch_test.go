@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"image"
-	"image/color"
 	"image/gif"
 	"image/jpeg"
 	"image/png"
@@ -21,6 +20,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/picture"
+	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/demosite"
 	"github.com/mtlrent/conveyor/internal/fetch"
 )
@@ -29,6 +30,9 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func at() time.Time { return noon }
 
+// read checks a picture as the workers' child processes do.
+func read(_ context.Context, data []byte) (web.Photo, error) { return picture.Read(data) }
+
 // world is the demo site on a loopback port, and a client that may ask that port.
 func world(t testing.TB, o fetch.Options) (*httptest.Server, *demosite.Site, *fetch.Client) {
 	t.Helper()
@@ -36,7 +40,7 @@ func world(t testing.TB, o fetch.Options) (*httptest.Server, *demosite.Site, *fe
 	srv := httptest.NewServer(site)
 	t.Cleanup(srv.Close)
 	o.AllowPrivate = append(o.AllowPrivate, srv.Listener.Addr().String())
-	o.Now = at
+	o.Now, o.Picture = at, read
 	c := fetch.New(o)
 	t.Cleanup(c.Close)
 	return srv, site, c
@@ -95,7 +99,7 @@ func TestPhoto(t *testing.T) {
 				t.Errorf("Photo = %s %s %d x %d; want %+v", img.ContentType, img.Ext, img.Width, img.Height, tt)
 			}
 			thumb, err := jpeg.DecodeConfig(bytes.NewReader(img.Thumbnail))
-			if err != nil || thumb.Width != min(tt.w, fetch.ThumbWidth) || thumb.Height > tt.h {
+			if err != nil || thumb.Width != min(tt.w, picture.ThumbWidth) || thumb.Height > tt.h {
 				t.Errorf("thumbnail is %d x %d, %v", thumb.Width, thumb.Height, err)
 			}
 		})
@@ -289,7 +293,7 @@ func TestListedHosts(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			c := fetch.New(fetch.Options{AllowPrivate: tt.allow})
+			c := fetch.New(fetch.Options{AllowPrivate: tt.allow, Picture: read})
 			t.Cleanup(c.Close)
 			_, err := c.Photo(t.Context(), tt.address)
 			if class, _ := fault.Of(err); (err == nil) != tt.ok || err != nil && class != fault.Invalid {
@@ -377,71 +381,6 @@ func TestPhotoBombs(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 64 {
 		t.Errorf("the bombs cost %d MiB", used)
-	}
-}
-
-func TestThumbnail(t *testing.T) {
-	t.Parallel()
-	red := color.NRGBA{200, 30, 30, 255}
-	paint := func(r image.Rectangle) image.Image {
-		m := image.NewNRGBA(r)
-		for y := r.Min.Y; y < r.Max.Y; y++ {
-			for x := r.Min.X; x < r.Max.X; x++ {
-				m.SetNRGBA(x, y, red)
-			}
-		}
-		return m
-	}
-	for _, tt := range []struct {
-		name string
-		src  image.Image
-		w, h int
-		want color.Color
-	}{
-		{"photo", paint(image.Rect(0, 0, 800, 600)), 320, 240, red},
-		{"much larger", paint(image.Rect(0, 0, 4000, 1000)), 320, 80, red},
-		{"bounds that do not begin at 0", paint(image.Rect(50, 70, 850, 670)), 320, 240, red},
-		{"smaller than a thumbnail", paint(image.Rect(0, 0, 10, 20)), 10, 20, red},
-		{"as tall as a tower", paint(image.Rect(0, 0, 100, 12800)), 10, 1280, red},
-		{"as flat as a line", paint(image.Rect(0, 0, 6400, 1)), 320, 1, red},
-		{"transparent", image.NewNRGBA(image.Rect(0, 0, 640, 640)), 320, 320, color.White},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			data, err := fetch.Thumbnail(tt.src)
-			if err != nil {
-				t.Fatal(err)
-			}
-			m, err := jpeg.Decode(bytes.NewReader(data))
-			if err != nil || m.Bounds().Dx() != tt.w || m.Bounds().Dy() != tt.h {
-				t.Fatalf("Thumbnail is %v, %v; want %d x %d", m.Bounds(), err, tt.w, tt.h)
-			}
-			r, g, b, _ := m.At(tt.w/2, tt.h/2).RGBA()
-			wr, wg, wb, _ := tt.want.RGBA()
-			for _, d := range []int{int(r) - int(wr), int(g) - int(wg), int(b) - int(wb)} {
-				if d > 0x600 || d < -0x600 {
-					t.Errorf("the middle is %v; want %v", m.At(tt.w/2, tt.h/2), tt.want)
-				}
-			}
-		})
-	}
-	if _, err := fetch.Thumbnail(image.NewGray(image.Rect(0, 0, 0, 5))); err == nil {
-		t.Error("Thumbnail of nothing is no error")
-	}
-}
-
-func BenchmarkThumbnail(b *testing.B) {
-	for name, r := range map[string]image.Rectangle{
-		"800x600": image.Rect(0, 0, 800, 600), "4000x3000": image.Rect(0, 0, 4000, 3000),
-	} {
-		b.Run(name, func(b *testing.B) {
-			src := image.NewYCbCr(r, image.YCbCrSubsampleRatio420)
-			for b.Loop() {
-				if _, err := fetch.Thumbnail(src); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }
 

@@ -1,0 +1,24 @@
+package activities_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/mtlrent/conveyor/internal/confine"
+)
+
+// readers are child processes, as in a worker, with less memory and, for a machine that is busy with tests, more time.
+var readers *confine.Pool
+
+func TestMain(m *testing.M) {
+	confine.Child()
+	readers = confine.New(confine.Options{Memory: 128 << 20, Wall: 10 * time.Minute})
+	code := m.Run()
+	if err := readers.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}

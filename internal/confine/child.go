@@ -1,0 +1,205 @@
+package confine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/web"
+)
+
+// command is the argument that makes this program a child.
+const command = "confined-reader"
+
+// What a child says that ends because its job has taken more than it may.
+const (
+	overCPU    = "CPU time limit exceeded"
+	overMemory = "memory limit exceeded"
+)
+
+// A child is replaced after so many jobs, or when it holds so much memory after one. Less than that it gives back to
+// the system while it waits for the next job.
+const (
+	maxJobs = 1_000
+	maxHeld = 256 << 20 // bytes
+	maxIdle = 64 << 20  // bytes
+)
+
+// Child does jobs until its parent closes standard input, where the program was started as a child; it does not return
+// then. A program that makes a Pool calls it before anything else.
+func Child() {
+	if len(os.Args) != 3 || os.Args[1] != command {
+		return
+	}
+	if err := serve(os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// A job reads data by its parameters, in JSON. out is encoded as JSON; blobs come beside it.
+type job func(in json.RawMessage, data []byte) (out any, blobs [][]byte, err error)
+
+func serve(memory string) error {
+	most, err := strconv.ParseInt(memory, 10, 64)
+	if err != nil {
+		return err
+	}
+	over := make(chan os.Signal, 1)
+	signal.Notify(over, syscall.SIGXCPU)
+	go func() { // until the process ends
+		<-over
+		die(overCPU)
+	}()
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM) // those are for the parent, which lets jobs finish
+	time.Sleep(time.Nanosecond)                    // opens what timers of the runtime need, while there may be files
+	debug.SetGCPercent(400)                        // jobs are short, and memory is bounded
+	debug.SetMemoryLimit(most - most/4)
+	debug.SetMaxStack(64 << 20)
+	if err := confine(most + most/2); err != nil {
+		return fmt.Errorf("limit this process: %w", err)
+	}
+	for done := 1; ; done++ {
+		parts, err := read(os.Stdin)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil || len(parts) != 4 {
+			return fmt.Errorf("read job: %w", err)
+		}
+		seconds, _ := strconv.ParseUint(string(parts[1]), 10, 32)
+		if err := boundCPU(seconds); err != nil {
+			return fmt.Errorf("limit CPU time: %w", err)
+		}
+		watched := watch(uint64(most))
+		out, blobs, err := run(jobs[string(parts[0])], parts[2], parts[3])
+		watched()
+		result, wrong := json.Marshal(out)
+		if err == nil {
+			err = wrong
+		}
+		o := outcomeOf(err)
+		o.Last = done >= maxJobs || held() > maxHeld
+		head, err := json.Marshal(o)
+		if err != nil {
+			return err
+		}
+		if err := write(os.Stdout, append([][]byte{head, result}, blobs...)...); err != nil {
+			return fmt.Errorf("write result: %w", err)
+		}
+		if o.Last {
+			return nil
+		}
+		if held() > maxIdle {
+			debug.FreeOSMemory()
+		}
+	}
+}
+
+// run does a job. A panic is the input's fault: the same code on the same input would panic again.
+func run(do job, in json.RawMessage, data []byte) (out any, blobs [][]byte, err error) {
+	if do == nil {
+		return nil, nil, fault.Newf(fault.Invalid, "there is no such job")
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = web.Unrecognized("the parser panicked: %.200s", fmt.Sprint(p))
+		}
+	}()
+	return do(in, data)
+}
+
+// watch ends the process when it holds more bytes than it may, until the returned function is called. The kernel's
+// limit is above that one: where it is reached, the runtime ends with any of its errors.
+func watch(most uint64) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				if held() > most {
+					die(overMemory)
+				}
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+func die(reason string) {
+	fmt.Fprintln(os.Stderr, reason)
+	os.Exit(1)
+}
+
+// held is how many bytes this process has from the system.
+func held() uint64 {
+	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64() - s[1].Value.Uint64()
+}
+
+// An outcome is how a job ended.
+type outcome struct {
+	Error   string        `json:"error,omitempty"`
+	Class   fault.Class   `json:"class,omitempty"` // of the error
+	After   time.Duration `json:"after,omitempty"` // of the error
+	Refusal string        `json:"refusal,omitempty"`
+	Shape   string        `json:"shape,omitempty"`
+	Last    bool          `json:"last"` // this child does no other job
+}
+
+var lastMark = []byte(`"last":true`)
+
+func outcomeOf(err error) (o outcome) {
+	if err == nil {
+		return o
+	}
+	o.Error = err.Error()
+	o.Class, o.After = fault.Of(err)
+	if r := web.RefusalOf(err); r != nil {
+		o.Refusal = r.Reason
+	}
+	var shape *web.ShapeError
+	if errors.As(err, &shape) {
+		o.Shape = shape.What
+	}
+	return o
+}
+
+// err is the error of a job with its text, its class and, in its chain, what it is.
+func (o outcome) err() error {
+	if o.Error == "" {
+		return nil
+	}
+	told := told{text: o.Error}
+	switch {
+	case o.Refusal != "":
+		told.is = &web.Refusal{Reason: o.Refusal}
+	case o.Shape != "":
+		told.is = &web.ShapeError{What: o.Shape}
+	}
+	return &fault.Error{Class: o.Class, After: o.After, Err: told}
+}
+
+// told is an error that another process told.
+type told struct {
+	text string
+	is   error
+}
+
+func (t told) Error() string { return t.text }
+func (t told) Unwrap() error { return t.is }

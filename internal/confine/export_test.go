@@ -1,0 +1,80 @@
+package confine
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"syscall"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// Do has a child do one of the jobs below.
+func (p *Pool) Do(ctx context.Context, job string, data []byte) (out string, err error) {
+	_, err = p.do(ctx, job, nil, data, &out)
+	return out, err
+}
+
+// Processes are the IDs of the children.
+func (p *Pool) Processes() (pids []int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.all {
+		pids = append(pids, c.cmd.Process.Pid)
+	}
+	return pids
+}
+
+var kept [][]byte
+
+// Jobs that are as bad as jobs can be.
+func init() {
+	for name, do := range map[string]func(data []byte) (any, error){
+		"echo": func(data []byte) (any, error) { return string(data), nil },
+		"spin": func([]byte) (any, error) {
+			for n := 0; ; n++ {
+				kept = kept[:0]
+			}
+		},
+		"wait":  func([]byte) (any, error) { select {} },
+		"panic": func([]byte) (any, error) { panic("oops") },
+		"exit":  func([]byte) (any, error) { os.Exit(3); return nil, nil },
+		"deep":  func([]byte) (any, error) { return deep(1), nil },
+		"eat": func([]byte) (any, error) {
+			for {
+				kept = append(kept, make([]byte, 1<<20))
+				for i := range kept[len(kept)-1] {
+					kept[len(kept)-1][i] = 1
+				}
+			}
+		},
+		"grow": func([]byte) (any, error) {
+			kept = append(kept, make([]byte, maxHeld))
+			for i := range kept[len(kept)-1] {
+				kept[len(kept)-1][i] = 1
+			}
+			return "", nil
+		},
+		"fault": func([]byte) (any, error) { return nil, fault.Newf(fault.Gone, "it is gone") },
+		"powers": func([]byte) (any, error) {
+			_, file := os.ReadFile("/etc/passwd")
+			_, socket := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+			out, err := json.Marshal(map[string]any{
+				"file": file != nil, "socket": socket != nil, "environment": os.Environ(), "pid": os.Getpid(),
+			})
+			return string(out), err
+		},
+	} {
+		jobs[name] = func(_ json.RawMessage, data []byte) (any, [][]byte, error) {
+			out, err := do(data)
+			return out, nil, err
+		}
+	}
+}
+
+func deep(n int) int {
+	if n < 0 {
+		return 0
+	}
+	return deep(n+1) + deep(n+2)
+}

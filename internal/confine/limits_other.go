@@ -1,0 +1,16 @@
+//go:build !linux
+
+package confine
+
+import (
+	"os"
+	"syscall"
+)
+
+func self() (string, error) { return os.Executable() }
+
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+func confine(int64) error { return nil }
+
+func boundCPU(uint64) error { return nil }
