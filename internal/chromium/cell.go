@@ -143,9 +143,9 @@ func (c *Cell) Command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Driver prepares Playwright's driver of another folder to run in the cell, with the Chromium that it starts. It returns
-// the folder to give to the library: node in it is the shell, and package/cli.js a script for that, so that it runs also
-// where the folder of temporary files is mounted noexec. The link origin leads to the other folder.
+// Driver prepares Playwright's driver of another folder to run in the cell, with the Chromium that it starts. It
+// returns the folder to give to the library: node in it is the shell, and package/cli.js a script for that, so that it
+// runs also where the folder of temporary files is mounted noexec. The link origin leads to the other folder.
 func (c *Cell) Driver(folder string) (string, error) {
 	node, err := filepath.EvalSymlinks(filepath.Join(folder, "node"))
 	if err != nil {
@@ -173,7 +173,8 @@ func (c *Cell) Driver(folder string) (string, error) {
 	for i, word := range line {
 		line[i] = quote(word)
 	}
-	script := fmt.Sprintf("cd %s && ulimit -d %d && exec %s \"$@\"\n", quote(c.Home()), MaxData>>10, strings.Join(line, " "))
+	script := fmt.Sprintf("cd %s && ulimit -d %d && exec %s \"$@\"\n",
+		quote(c.Home()), MaxData>>10, strings.Join(line, " "))
 	err = errors.Join(
 		os.Symlink("/bin/sh", filepath.Join(c.dir, "node")), os.Mkdir(filepath.Join(c.dir, "package"), 0o700),
 		os.WriteFile(filepath.Join(c.dir, "package", "cli.js"), []byte(script), 0o600),

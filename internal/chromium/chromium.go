@@ -37,8 +37,8 @@ func Check(executable string) error {
 }
 
 // Bounds are the arguments that bound what a page may take. Site isolation would give each site in a page a process of
-// its own, as many as the page has frames; what it protects, the logins and data of other sites, is in no browser context
-// of ours, and contexts never share a process.
+// its own, as many as the page has frames; what it protects, the logins and data of other sites, is in no browser
+// context of ours, and contexts never share a process.
 var Bounds = []string{
 	"--disable-site-isolation-trials", "--renderer-process-limit=4", "--js-flags=--max-old-space-size=512", // MiB
 }

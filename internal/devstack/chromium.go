@@ -13,8 +13,8 @@ import (
 	"github.com/mtlrent/conveyor/internal/chromium"
 )
 
-// chromium is a headless Chromium in its sandbox, and a relay of ours to its DevTools, whose password is in the address.
-// Its profile begins empty each time.
+// chromium is a headless Chromium in its sandbox, and a relay of ours to its DevTools, whose password is in the
+// address. Its profile begins empty each time.
 func (s *Stack) chromium() ([]*service, error) {
 	cell, err := chromium.NewCell()
 	if err != nil {
