@@ -2,7 +2,6 @@ package devstack
 
 import (
 	"context"
-	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -67,7 +66,7 @@ func (s *Stack) chromium() ([]*service, error) {
 // unsandboxed says what to do about a Chromium that ended because it could not have its sandbox.
 func unsandboxed(err error) error {
 	if chromium.Unsandboxed(err.Error()) {
-		return errors.New(chromium.NoSandbox)
+		return chromium.ErrNoSandbox
 	}
 	return err
 }

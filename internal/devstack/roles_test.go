@@ -284,7 +284,7 @@ func TestNoSandboxIsAnError(t *testing.T) {
 	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(fake, []byte(script), 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	for off, want := range map[bool]string{false: chromium.NoSandbox, true: "chromium ended before it was ready"} {
+	for off, want := range map[bool]string{false: chromium.ErrNoSandbox.Error(), true: "chromium ended before it was ready"} {
 		_, err = Start(t.Context(), Options{
 			Dir: t.TempDir(), FreePorts: true, Services: []string{Chromium}, NoInstall: true, NoSandbox: off,
 			External: External{Browser: fake, BrowserDriver: os.Getenv("CONVEYOR_BROWSER_DRIVER")},
