@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -113,7 +112,7 @@ func (g *generation) launch() error {
 	}
 	browser, err := g.driver.pw.Chromium.Launch(g.launchOptions())
 	if err != nil && chromium.Unsandboxed(err.Error()) {
-		return errors.New(chromium.NoSandbox)
+		return chromium.ErrNoSandbox
 	}
 	if err != nil {
 		return briefly(err)

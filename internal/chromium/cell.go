@@ -22,11 +22,13 @@ const MaxMemory = 2 << 30
 // Cell is what a Chromium, or a driver that starts one, gets of this machine: a home of its own that goes with it, an
 // environment without anything of ours, a bound on its memory, and, where this process is root's, the user nobody.
 type Cell struct {
-	dir  string // root's where we are root: what runs in the cell cannot change what we run
+	lock *os.File // held while the cell is in use
+	dir  string   // root's where we are root: what runs in the cell cannot change what we run
 	user *syscall.Credential
 }
 
-// NewCell makes a cell below the folder of temporary files. Remove it afterwards.
+// NewCell makes a cell below the folder of temporary files. Remove it afterwards. What processes that were killed have
+// left there is removed on the way.
 func NewCell() (*Cell, error) {
 	c := &Cell{}
 	root := os.TempDir()
@@ -39,12 +41,16 @@ func NewCell() (*Cell, error) {
 			root = "/tmp"
 		}
 	}
+	sweep(filepath.Join(root, "conveyor-chromium-*"))
 	dir, err := os.MkdirTemp(root, "conveyor-chromium-*")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for Chromium: %w", err)
 	}
 	c.dir = dir
-	err = os.Mkdir(c.Home(), 0o700)
+	c.lock, err = os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
+	if err == nil {
+		err = errors.Join(syscall.Flock(int(c.lock.Fd()), syscall.LOCK_EX), os.Mkdir(c.Home(), 0o700))
+	}
 	if err == nil && c.user != nil {
 		err = errors.Join(os.Chmod(dir, 0o711), os.Chown(c.Home(), int(c.user.Uid), int(c.user.Gid)))
 	}
@@ -52,6 +58,23 @@ func NewCell() (*Cell, error) {
 		return nil, errors.Join(fmt.Errorf("make a home for Chromium: %w", err), c.Remove())
 	}
 	return c, nil
+}
+
+// sweep removes the cells whose process is gone: the kernel then lets go of their lock.
+func sweep(pattern string) {
+	locks, _ := filepath.Glob(pattern + "/lock") // fails for a malformed pattern only
+	for _, path := range locks {
+		f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			continue // another user's
+		}
+		// One that is new has no home before its lock is held.
+		_, made := os.Stat(filepath.Join(filepath.Dir(path), "home"))
+		if made == nil && syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			_ = os.RemoveAll(filepath.Dir(path))
+		}
+		_ = f.Close()
+	}
 }
 
 // nobody is the user of processes that root starts.
@@ -88,7 +111,11 @@ func (c *Cell) Remove() error {
 	if c == nil || c.dir == "" {
 		return nil
 	}
-	return os.RemoveAll(c.dir)
+	err := os.RemoveAll(c.dir)
+	if c.lock != nil {
+		_ = c.lock.Close()
+	}
+	return err
 }
 
 // Env is the environment in the cell.
@@ -116,9 +143,9 @@ func (c *Cell) Command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Driver prepares Playwright's driver of another folder to run in the cell, with the Chromium that it starts. It returns
-// the folder to give to the library: node in it is the shell, and package/cli.js a script for that, so that it runs also
-// where the folder of temporary files is mounted noexec. The link origin leads to the other folder.
+// Driver prepares Playwright's driver of another folder to run in the cell, with the Chromium that it starts. It
+// returns the folder to give to the library: node in it is the shell, and package/cli.js a script for that, so that it
+// runs also where the folder of temporary files is mounted noexec. The link origin leads to the other folder.
 func (c *Cell) Driver(folder string) (string, error) {
 	node, err := filepath.EvalSymlinks(filepath.Join(folder, "node"))
 	if err != nil {
@@ -146,7 +173,8 @@ func (c *Cell) Driver(folder string) (string, error) {
 	for i, word := range line {
 		line[i] = quote(word)
 	}
-	script := fmt.Sprintf("cd %s && ulimit -d %d && exec %s \"$@\"\n", quote(c.Home()), MaxData>>10, strings.Join(line, " "))
+	script := fmt.Sprintf("cd %s && ulimit -d %d && exec %s \"$@\"\n",
+		quote(c.Home()), MaxData>>10, strings.Join(line, " "))
 	err = errors.Join(
 		os.Symlink("/bin/sh", filepath.Join(c.dir, "node")), os.Mkdir(filepath.Join(c.dir, "package"), 0o700),
 		os.WriteFile(filepath.Join(c.dir, "package", "cli.js"), []byte(script), 0o600),

@@ -3,6 +3,7 @@
 package chromium
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -37,16 +38,16 @@ func Check(executable string) error {
 }
 
 // Bounds are the arguments that bound what a page may take. Site isolation would give each site in a page a process of
-// its own, as many as the page has frames; what it protects, the logins and data of other sites, is in no browser context
-// of ours, and contexts never share a process.
+// its own, as many as the page has frames; what it protects, the logins and data of other sites, is in no browser
+// context of ours, and contexts never share a process.
 var Bounds = []string{
 	"--disable-site-isolation-trials", "--renderer-process-limit=4", "--js-flags=--max-old-space-size=512", // MiB
 }
 
-// NoSandbox is the advice of errors about a sandbox that cannot be had.
-const NoSandbox = "Chromium cannot run in its sandbox here: the kernel or the container allows no user namespaces. " +
-	"Allow them (in Docker: --security-opt seccomp=deploy/seccomp-chromium.json), or set " +
-	"CONVEYOR_BROWSER_SANDBOX=off, which lets a page that breaks Chromium do what this user may"
+// ErrNoSandbox is the error of a start where the sandbox cannot be had. It says what to do.
+var ErrNoSandbox = errors.New("start Chromium in its sandbox: the kernel or the container allows no user namespaces; " +
+	"allow them (in Docker: --security-opt seccomp=deploy/seccomp-chromium.json), or set " +
+	"CONVEYOR_BROWSER_SANDBOX=off, which lets a page that breaks Chromium do what this user may")
 
 // Unsandboxed says whether an output of Chromium's, or of Playwright's, is about a sandbox that cannot be had.
 func Unsandboxed(output string) bool {

@@ -2,7 +2,6 @@ package devstack
 
 import (
 	"context"
-	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -13,8 +12,8 @@ import (
 	"github.com/mtlrent/conveyor/internal/chromium"
 )
 
-// chromium is a headless Chromium in its sandbox, and a relay of ours to its DevTools, whose password is in the address.
-// Its profile begins empty each time.
+// chromium is a headless Chromium in its sandbox, and a relay of ours to its DevTools, whose password is in the
+// address. Its profile begins empty each time.
 func (s *Stack) chromium() ([]*service, error) {
 	cell, err := chromium.NewCell()
 	if err != nil {
@@ -67,7 +66,7 @@ func (s *Stack) chromium() ([]*service, error) {
 // unsandboxed says what to do about a Chromium that ended because it could not have its sandbox.
 func unsandboxed(err error) error {
 	if chromium.Unsandboxed(err.Error()) {
-		return errors.New(chromium.NoSandbox)
+		return chromium.ErrNoSandbox
 	}
 	return err
 }

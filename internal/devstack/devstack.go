@@ -165,7 +165,9 @@ func (s *Stack) claim() error {
 	}
 	// Files of an older version, which every user of the machine could read. The folder itself may have to let pass the
 	// user of Postgres.
-	for _, name := range []string{"log", "run", "blobs", "drafts", "data/" + RabbitMQ, "data/" + Redis, "data/" + Temporal} {
+	for _, name := range []string{
+		"log", "run", "blobs", "drafts", "data/" + RabbitMQ, "data/" + Redis, "data/" + Temporal,
+	} {
 		if err := private(filepath.Join(s.opts.Dir, name)); err != nil {
 			return fmt.Errorf("create data folder: %w", err)
 		}

@@ -25,9 +25,9 @@ type External struct {
 }
 
 // ExternalFrom reads DATABASE_URL, DATABASE_MIGRATE_URL, RABBITMQ_URL, RABBITMQ_MANAGEMENT_URL, REDIS_URL,
-// TEMPORAL_ADDRESS, CHROME_DEVTOOLS_URL, CONVEYOR_BROWSER and CONVEYOR_BROWSER_DRIVER through getenv. With a DATABASE_URL and no
-// TEMPORAL_ADDRESS our own Temporal keeps its two databases on that server, so its user must be allowed to create
-// databases.
+// TEMPORAL_ADDRESS, CHROME_DEVTOOLS_URL, CONVEYOR_BROWSER and CONVEYOR_BROWSER_DRIVER through getenv. With a
+// DATABASE_URL and no TEMPORAL_ADDRESS our own Temporal keeps its two databases on that server, so its user must be
+// allowed to create databases.
 func ExternalFrom(getenv func(string) string) External {
 	return External{
 		DatabaseURL: getenv("DATABASE_URL"), MigrateURL: getenv("DATABASE_MIGRATE_URL"),

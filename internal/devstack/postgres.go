@@ -293,7 +293,8 @@ func (s *Stack) setUpDatabases(ctx context.Context) error {
 	}
 	if first == roleApp {
 		s.log.Warn("the role conveyor of Postgres is no superuser any more: conveyor_owner owns the tables")
-		if _, err := conn.Exec(ctx, "ALTER ROLE conveyor RENAME TO conveyor_before; ALTER ROLE conveyor_before NOLOGIN"); err != nil {
+		const rename = "ALTER ROLE conveyor RENAME TO conveyor_before; ALTER ROLE conveyor_before NOLOGIN"
+		if _, err := conn.Exec(ctx, rename); err != nil {
 			return fmt.Errorf("rename the superuser conveyor: %w", err)
 		}
 	}
@@ -308,14 +309,16 @@ func (s *Stack) setUpDatabases(ctx context.Context) error {
 	} {
 		verb := "ALTER"
 		var there bool
-		if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)", r.name).Scan(&there); err != nil {
+		row := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)", r.name)
+		if err := row.Scan(&there); err != nil {
 			return fmt.Errorf("look for role %q: %w", r.name, err)
 		}
 		if !there {
 			verb = "CREATE"
 		}
 		// rand.Text has letters and digits only.
-		if _, err := conn.Exec(ctx, fmt.Sprintf("%s ROLE %s LOGIN %s PASSWORD '%s'", verb, r.name, r.may, r.password)); err != nil {
+		set := fmt.Sprintf("%s ROLE %s LOGIN %s PASSWORD '%s'", verb, r.name, r.may, r.password)
+		if _, err := conn.Exec(ctx, set); err != nil {
 			return fmt.Errorf("set up role %q: %w", r.name, err)
 		}
 	}

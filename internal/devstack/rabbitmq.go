@@ -59,7 +59,7 @@ func (s *Stack) rabbitmq() ([]*service, error) {
 		settle: s.dropOldUser,
 		stopBy: syscall.SIGTERM,
 		grace:  20 * time.Second,
-		within: 90 * time.Second,
+		within: 3 * time.Minute, // a busy machine
 	}
 	return []*service{epmd, broker}, nil
 }

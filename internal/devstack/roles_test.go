@@ -2,6 +2,7 @@ package devstack
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -270,11 +271,28 @@ func TestFoldersOfOthersAreRefused(t *testing.T) {
 	}
 }
 
-func TestSandboxAdvice(t *testing.T) {
+// A Chromium that cannot have its sandbox does not start, and the error says what to do.
+func TestNoSandboxIsAnError(t *testing.T) {
 	t.Parallel()
-	err := unsandboxed(&os.PathError{Op: "x", Path: "No usable sandbox! If you are running …", Err: os.ErrInvalid})
-	if err == nil || err.Error() != chromium.NoSandbox || !strings.Contains(err.Error(), "CONVEYOR_BROWSER_SANDBOX=off") {
-		t.Errorf("unsandboxed = %v", err)
+	dir, err := os.MkdirTemp("", "conveyor-test-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	fake := filepath.Join(dir, "chromium")
+	script := "#!/bin/sh\ncase \"$*\" in *--no-sandbox*) echo off;; *) echo 'ERROR: No usable sandbox! If …';; esac\nexit 1\n"
+	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(fake, []byte(script), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	for off, want := range map[bool]string{false: chromium.ErrNoSandbox.Error(), true: "chromium ended before it was ready"} {
+		_, err = Start(t.Context(), Options{
+			Dir: t.TempDir(), FreePorts: true, Services: []string{Chromium}, NoInstall: true, NoSandbox: off,
+			External: External{Browser: fake, BrowserDriver: os.Getenv("CONVEYOR_BROWSER_DRIVER")},
+			Log:      slog.New(slog.DiscardHandler),
+		})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Start = %v; want %q", err, want)
+		}
 	}
 }
 
