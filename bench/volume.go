@@ -113,8 +113,8 @@ func (h *system) volume(ctx context.Context, n int, report *Report) error {
 		tell(h.repeat(ctx, "GET "+path, 20, 1100*time.Millisecond, func(int) string { return path }))
 	}
 	for _, q := range []string{"", "sort=price&min_price=#", "neighbourhood=@&bedrooms=2&sort=price",
-		"status=any&min_price=#", "min_bedrooms=9", "platform=nobody", "bbox=-73.60,45.50,-73.58,45.52", "text=piscine", "text=introuvable",
-		"text=r%C3%A9nov%C3%A9&neighbourhood=@"} {
+		"status=any&min_price=#", "min_bedrooms=9", "platform=nobody", "bbox=-73.60,45.50,-73.58,45.52",
+		"text=piscine", "text=introuvable", "text=r%C3%A9nov%C3%A9&neighbourhood=@"} {
 		var places []string
 		if err := h.db.QueryRow(ctx, "SELECT array_agg(key) FROM neighbourhoods").Scan(&places); err != nil {
 			return err

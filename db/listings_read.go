@@ -128,12 +128,12 @@ func (s *Listings) Search(ctx context.Context, f ListingFilter) ([]ListingSummar
 			after = f.After.RentCents
 		}
 	}
-	args := []any{stated(f.Status), stated(f.Platform), stated(f.Neighbourhood), f.MinRentCents, f.MaxRentCents, f.Bedrooms,
-		f.MinBedrooms, west, south, east, north, stated(f.Text), id, after, f.Limit + 1}
+	args := []any{stated(f.Status), stated(f.Platform), stated(f.Neighbourhood), f.MinRentCents, f.MaxRentCents,
+		f.Bedrooms, f.MinBedrooms, west, south, east, north, stated(f.Text), id, after, f.Limit + 1}
 	var found []ListingSummary
 	var err error
 	if f.Text == "" {
-		found, err = searchListings(ctx, s.pool, sql, args)
+		found, err = collectListings(s.pool.Query(ctx, sql, args...))
 	} else {
 		found, err = s.searchText(ctx, sql, args)
 	}
@@ -146,10 +146,7 @@ func (s *Listings) Search(ctx context.Context, f ListingFilter) ([]ListingSummar
 	return found, next, nil
 }
 
-func searchListings(ctx context.Context, from interface {
-	Query(context.Context, string, ...any) (pgx.Rows, error)
-}, sql string, args []any) ([]ListingSummary, error) {
-	rows, _ := from.Query(ctx, sql, args...) // CollectRows reports its error
+func collectListings(rows pgx.Rows, _ error) ([]ListingSummary, error) { // CollectRows reports the error
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[ListingSummary])
 }
 
@@ -168,7 +165,7 @@ func (s *Listings) searchText(ctx context.Context, sql string, args []any) (foun
 	search := func(settings string) error {
 		return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) (err error) {
 			if _, err = tx.Exec(ctx, settings); err == nil {
-				found, err = searchListings(ctx, tx, sql, args)
+				found, err = collectListings(tx.Query(ctx, sql, args...))
 			}
 			return err
 		})

@@ -98,8 +98,8 @@ func (s *Listings) archive(ctx context.Context, before time.Time, stale []uuid.U
 	return n, err
 }
 
-// listingTellArchived queues the event of one row of sqlListingsStaleLock. A listing may be archived any number of times
-// at one revision; the time of its last change makes each event's ID its own.
+// listingTellArchived queues the event of one row of sqlListingsStaleLock. A listing may be archived any number of
+// times at one revision; the time of its last change makes each event's ID its own.
 func listingTellArchived(b *pgx.Batch, row pgx.CollectableRow, now time.Time) (uuid.UUID, error) {
 	var (
 		id            uuid.UUID
