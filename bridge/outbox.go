@@ -152,7 +152,7 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTimeout) // publishing may have used up its own
 	defer cancel()
 	var sent, refused, unknown []int64
-	var refusal, missing, why error
+	var refusal, absent, why error
 	for i, m := range batch {
 		switch err := errs[i]; {
 		case err == nil:
@@ -163,8 +163,8 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 			r.log.WarnContext(ctx, "broker did not accept a message, sending it again later", "message", m.MessageID,
 				"exchange", m.Exchange, "key", m.RoutingKey, "err", err)
 			refusal = err
-			if unwelcome(err) {
-				missing = err
+			if missing(err) {
+				absent = err
 			}
 		default:
 			unknown = append(unknown, m.ID)
@@ -194,7 +194,7 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 			r.log.WarnContext(ctx, "leases ran out before the broker confirmed", "messages", lost)
 		}
 	}
-	r.restore.after(ctx, missing) // it takes its time: the batch is marked first
+	r.restore.after(ctx, absent) // it takes its time: the batch is marked first
 	if len(unknown) > 0 {
 		return full, fmt.Errorf("publish %d of %d messages: %w", len(unknown), len(batch), why)
 	}

@@ -24,11 +24,31 @@ type restorer struct {
 	last time.Time
 }
 
-// after declares what is missing if err is the broker's word that something does not exist. It does nothing where the
-// topology is only checked (RABBITMQ_DECLARE_TOPOLOGY=false).
-func (r *restorer) after(ctx context.Context, err error) {
+// lookEvery is how often a bridge looks whether its exchanges exist. Other services publish to most of them, and only
+// those services are told when one is missing.
+const lookEvery = 5 * time.Second
+
+// missing says whether err is the broker's word that something does not exist: an exchange, a queue, or the queue that a
+// message must reach.
+func missing(err error) bool {
 	var e *amqp.Error
-	if !r.topology.declare || !errors.As(err, &e) || e.Code != amqp.NotFound {
+	return errors.Is(err, errReturned) || errors.As(err, &e) && e.Code == amqp.NotFound
+}
+
+// watch declares the topology again whenever one of its exchanges is missing, until ctx ends.
+func (r *restorer) watch(ctx context.Context) {
+	for r.topology.declare && pause(ctx, lookEvery) {
+		if ch, err := r.connect.channel(ctx); err == nil { // while the broker is down the consumers say so
+			r.after(ctx, r.topology.exchangesThere(ch))
+			_ = ch.Close()
+		}
+	}
+}
+
+// after declares what is missing if err says that something is. It does nothing where the topology is only checked
+// (RABBITMQ_DECLARE_TOPOLOGY=false).
+func (r *restorer) after(ctx context.Context, err error) {
+	if !r.topology.declare || !missing(err) {
 		return
 	}
 	r.mu.Lock()
@@ -41,5 +61,5 @@ func (r *restorer) after(ctx context.Context, err error) {
 	if failed == nil {
 		failed = r.topology.establish(conn, r.log)
 	}
-	r.log.WarnContext(ctx, "queues and exchanges are declared again", "missing", e.Reason, "err", failed)
+	r.log.WarnContext(ctx, "queues and exchanges are declared again", "missing", err, "err", failed)
 }

@@ -127,6 +127,23 @@ func (t topology) establish(conn *amqp.Connection, log *slog.Logger) error {
 	return nil
 }
 
+// exchangesThere returns an error when one of the exchanges does not exist; the broker closes ch then.
+func (t topology) exchangesThere(ch *amqp.Channel) error {
+	seen := map[string]bool{"": true} // the default exchange always exists
+	for _, q := range t.queues {
+		for name, kind := range map[string]string{q.Exchange: amqp.ExchangeTopic, q.DLX: q.DLXKind} {
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			if err := ch.ExchangeDeclarePassive(name, kind, true, false, false, false, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // check returns an error when the queue or its exchange does not exist. The dead-letter queue is optional: without one,
 // dead letters go to Postgres at once.
 func (q Queue) check(conn *amqp.Connection) error {
