@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -152,7 +153,7 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTimeout) // publishing may have used up its own
 	defer cancel()
 	var sent, refused, unknown []int64
-	var refusal, absent, why error
+	var refusal, lacking, why error
 	for i, m := range batch {
 		switch err := errs[i]; {
 		case err == nil:
@@ -164,7 +165,7 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 				"exchange", m.Exchange, "key", m.RoutingKey, "err", err)
 			refusal = err
 			if missing(err) {
-				absent = err
+				lacking = err
 			}
 		default:
 			unknown = append(unknown, m.ID)
@@ -194,7 +195,7 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 			r.log.WarnContext(ctx, "leases ran out before the broker confirmed", "messages", lost)
 		}
 	}
-	r.restore.after(ctx, absent) // it takes its time: the batch is marked first
+	r.restore.after(ctx, lacking) // it takes its time: the batch is marked first
 	if len(unknown) > 0 {
 		return full, fmt.Errorf("publish %d of %d messages: %w", len(unknown), len(batch), why)
 	}
@@ -245,7 +246,8 @@ func (r *Relay) patience(ctx context.Context, token uuid.UUID, batch []db.Messag
 }
 
 // send publishes a batch, the messages of each exchange apart: a broker that has no such exchange, or denies permission
-// to publish to it, closes the channel, which would fail the others with them.
+// to publish to it, closes the channel, which would fail the others with them. So does a broker that does not take a
+// message as it is, without saying which one: then each is published alone, once more.
 func (r *Relay) send(ctx context.Context, p *publisher, batch []db.Message) []error {
 	errs := make([]error, len(batch))
 	var exchanges []string
@@ -262,7 +264,13 @@ func (r *Relay) send(ctx context.Context, p *publisher, batch []db.Message) []er
 		for k, i := range at[exchange] {
 			out[k], spans[k] = r.outgoing(batch[i])
 		}
-		for k, err := range p.publish(ctx, out) {
+		results := p.publish(ctx, out)
+		if len(out) > 1 && slices.ContainsFunc(results, unwelcome) && !slices.ContainsFunc(results, absent) {
+			for k := range out {
+				results[k] = p.publish(ctx, out[k:k+1])[0]
+			}
+		}
+		for k, err := range results {
 			errs[at[exchange][k]] = err
 			failed(spans[k], err)
 			spans[k].End()
@@ -293,11 +301,18 @@ func (r *Relay) outgoing(m db.Message) (outgoing, trace.Span) {
 	}, span
 }
 
-// unwelcome says whether the broker closed the channel for the exchange itself: there is none of that name, or we may
-// not publish to it.
-func unwelcome(err error) bool {
+// absent says whether the broker closed the channel for the exchange itself: there is none of that name, or we may not
+// publish to it.
+func absent(err error) bool {
 	var e *amqp.Error
 	return errors.As(err, &e) && (e.Code == amqp.NotFound || e.Code == amqp.AccessRefused)
+}
+
+// unwelcome says whether the broker closed the channel for the exchange, or for a message that it does not take: too
+// large for it, or with a property or a header that is wrong.
+func unwelcome(err error) bool {
+	var e *amqp.Error
+	return absent(err) || errors.As(err, &e) && e.Code == amqp.PreconditionFailed
 }
 
 // purge deletes published rows that are old enough.
