@@ -23,6 +23,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/devstack"
@@ -35,8 +36,9 @@ type world struct {
 	ctx      context.Context // ends with the test, or when it takes too long
 	dir      string
 	began    time.Time
-	stack    *devstack.Stack
-	services *os.File // output of the stack
+	stack    *devstack.Stack // everything but our tables: Temporal's Postgres too
+	app      *devstack.Stack // the Postgres of our tables
+	services *os.File        // output of the stacks
 	vars     map[string]string
 	db       *pgxpool.Pool
 	temporal client.Client
@@ -52,9 +54,12 @@ type world struct {
 	dismiss func() // asks the roles to end
 	gone    sync.WaitGroup
 
-	mu    sync.Mutex
-	dice  *rand.Rand
-	blows []blow
+	postgres, broker sync.Mutex // held by a fault that takes the whole service away
+
+	mu     sync.Mutex
+	dice   *rand.Rand
+	blows  []blow
+	losses losses
 }
 
 // newWorld starts everything and returns when adverts are taken.
@@ -80,14 +85,7 @@ func newWorld(t *testing.T, settings ...string) *world {
 	t.Cleanup(func() { _ = os.RemoveAll(w.dir) })
 	w.services, err = os.Create(filepath.Join(w.dir, "log", "stack.log"))
 	require.NoError(t, err)
-	w.stack, err = devstack.Start(ctx, devstack.Options{
-		Dir: w.dir, Bin: filepath.Join(home, "bin"), FreePorts: true, Out: os.Stderr,
-		Services: []string{devstack.Postgres, devstack.RabbitMQ, devstack.Redis, devstack.Temporal},
-		Log:      slog.New(slog.NewTextHandler(w.services, nil)),
-	})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = w.stack.Stop(context.WithoutCancel(ctx)) })
-	w.vars = w.stack.Vars()
+	require.NoError(t, w.startServices(filepath.Join(home, "bin")))
 	w.hosts = newHosts(t)
 	w.disk = newDisk(t, w.dir)
 	w.db, err = pgxpool.New(ctx, named(w.vars["DATABASE_URL"], "faults"))
@@ -110,16 +108,54 @@ func newWorld(t *testing.T, settings ...string) *world {
 	w.startRoles()
 	require.NoError(t, eventually(ctx, time.Minute, w.healthy), "the roles are not healthy: %s", w.ailing())
 	w.reader = &reader{url: w.vars["CONVEYOR_API_URL"]}
-	for _, run := range []func(context.Context){w.flow.run, w.watch.run, w.reader.run} {
+	for _, run := range []func(context.Context){w.flow.run, w.watch.run, w.reader.run, w.weigh} {
 		w.gone.Go(func() { run(ctx) })
 	}
 	t.Cleanup(func() { cancel(); w.dismiss(); w.gone.Wait() })
 	return w
 }
 
+// startServices starts two stacks: our tables have a Postgres of their own, so that it can be away while Temporal works.
+func (w *world) startServices(bin string) error {
+	log := slog.New(slog.NewTextHandler(w.services, nil))
+	services := []string{devstack.Postgres, devstack.RabbitMQ, devstack.Redis, devstack.Temporal}
+	start := func(into **devstack.Stack, o devstack.Options) func() error {
+		o.Bin, o.FreePorts, o.Log = bin, true, log
+		return func() (err error) {
+			*into, err = devstack.Start(w.ctx, o)
+			return err
+		}
+	}
+	var both errgroup.Group
+	both.Go(start(&w.stack, devstack.Options{Dir: w.dir, Services: services, Out: os.Stderr}))
+	both.Go(start(&w.app, devstack.Options{Dir: w.dir + "-app", Services: []string{devstack.Postgres}}))
+	err := both.Wait()
+	w.t.Cleanup(func() {
+		for _, s := range []*devstack.Stack{w.stack, w.app} {
+			if s != nil {
+				_ = s.Stop(context.WithoutCancel(w.ctx))
+			}
+		}
+		_ = os.RemoveAll(w.dir + "-app")
+	})
+	if err != nil {
+		return err
+	}
+	w.vars = w.stack.Vars()
+	for k, v := range w.app.Vars() {
+		if strings.HasPrefix(k, "DATABASE_") {
+			w.vars[k] = v
+		}
+	}
+	return nil
+}
+
 // env is the environment of a process of ours. Its connections to Postgres carry its name.
 func (w *world) env(name string) []string {
-	env := append(os.Environ(), w.stack.Env()...)
+	env := os.Environ()
+	for k, v := range w.vars {
+		env = append(env, k+"="+v)
+	}
 	env = append(env,
 		"DATABASE_URL="+named(w.vars["DATABASE_URL"], name), "CONVEYOR_HOME="+w.dir, "CONVEYOR_LOG_FORMAT=json",
 		"CONVEYOR_BLOB_URL=file://"+w.disk.path, "CONVEYOR_ALLOW_PRIVATE_HOSTS="+addresses(w.hosts),
