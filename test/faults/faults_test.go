@@ -70,7 +70,7 @@ func form() {
 // Under faults, nothing is lost and nothing is there twice.
 func TestTheLedgerBalances(t *testing.T) {
 	form()
-	w := newWorld(t)
+	w := newWorld(t, nil)
 	w.say("seed %d: %d messages, %s at random", *seed, *messages, *random)
 
 	table := chosen()

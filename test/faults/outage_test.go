@@ -46,12 +46,23 @@ func appDatabaseAway(w *world) (string, error) {
 	return "", <-back
 }
 
+const sqlSessions = `
+SELECT count(*) FROM pg_stat_activity
+WHERE backend_type = 'client backend' AND application_name NOT LIKE 'faults%'`
+
 // appDatabaseFrozen makes our Postgres hang: it takes connections and statements, and answers none.
 func appDatabaseFrozen(w *world) (string, error) {
 	if !w.postgres.TryLock() {
 		return "", errBusy
 	}
 	defer w.postgres.Unlock()
+	ours := 0
+	if err := eventually(w.ctx, 20*time.Second, func() bool { // sessions that will hang, and not only new ones
+		w.tempt()
+		return w.db.QueryRow(w.ctx, sqlSessions).Scan(&ours) == nil && ours > 5
+	}); err != nil {
+		return "", fmt.Errorf("%d sessions: %w", ours, err)
+	}
 	pid := w.app.Pid(devstack.Postgres)
 	if pid == 0 {
 		return "", errors.New("it does not run")

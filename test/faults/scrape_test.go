@@ -46,7 +46,7 @@ var costs = map[string]int{
 func TestTheLedgerOfScrapersBalances(t *testing.T) {
 	form()
 	s := newSite(t)
-	w := newWorld(t, "CONVEYOR_SCRAPE="+demosite.Searches(s.url), "CONVEYOR_SCRAPE_TRANSPORT="+*transport,
+	w := newWorld(t, nil, "CONVEYOR_SCRAPE="+demosite.Searches(s.url), "CONVEYOR_SCRAPE_TRANSPORT="+*transport,
 		"CONVEYOR_SCRAPE_DELAY=10ms", "CONVEYOR_SCRAPE_COOLDOWN=1s", "CONVEYOR_IMAGES=false",
 		"CONVEYOR_ALLOW_PRIVATE_HOSTS="+strings.TrimPrefix(s.url, "http://"))
 	w.tempt = s.tempt

@@ -62,8 +62,8 @@ type world struct {
 	losses losses
 }
 
-// newWorld starts everything and returns when adverts are taken.
-func newWorld(t *testing.T, settings ...string) *world {
+// newWorld starts everything, and more services, and returns when adverts are taken.
+func newWorld(t *testing.T, more []string, settings ...string) *world {
 	t.Helper()
 
 	within := 5 * time.Minute
@@ -85,7 +85,7 @@ func newWorld(t *testing.T, settings ...string) *world {
 	t.Cleanup(func() { _ = os.RemoveAll(w.dir) })
 	w.services, err = os.Create(filepath.Join(w.dir, "log", "stack.log"))
 	require.NoError(t, err)
-	require.NoError(t, w.startServices(filepath.Join(home, "bin")))
+	require.NoError(t, w.startServices(filepath.Join(home, "bin"), more))
 	w.hosts = newHosts(t)
 	w.disk = newDisk(t, w.dir)
 	w.db, err = pgxpool.New(ctx, named(w.vars["DATABASE_URL"], "faults"))
@@ -116,9 +116,9 @@ func newWorld(t *testing.T, settings ...string) *world {
 }
 
 // startServices starts two stacks: our tables have a Postgres of their own, so that it can be away while Temporal works.
-func (w *world) startServices(bin string) error {
+func (w *world) startServices(bin string, more []string) error {
 	log := slog.New(slog.NewTextHandler(w.services, nil))
-	services := []string{devstack.Postgres, devstack.RabbitMQ, devstack.Redis, devstack.Temporal}
+	services := append([]string{devstack.Postgres, devstack.RabbitMQ, devstack.Redis, devstack.Temporal}, more...)
 	start := func(into **devstack.Stack, o devstack.Options) func() error {
 		o.Bin, o.FreePorts, o.Log = bin, true, log
 		return func() (err error) {
