@@ -24,8 +24,8 @@ type restorer struct {
 	last time.Time
 }
 
-// lookEvery is how often a bridge looks whether its exchanges exist. Other services publish to most of them, and only
-// those services are told when one is missing.
+// lookEvery is how often a bridge looks whether everything exists that only other services use: when it is missing,
+// nothing of ours fails.
 const lookEvery = 5 * time.Second
 
 // missing says whether err is the broker's word that something does not exist: an exchange, a queue, or the queue that a
@@ -35,11 +35,11 @@ func missing(err error) bool {
 	return errors.Is(err, errReturned) || errors.As(err, &e) && e.Code == amqp.NotFound
 }
 
-// watch declares the topology again whenever one of its exchanges is missing, until ctx ends.
+// watch declares the topology again whenever an exchange or a queue is missing that others use, until ctx ends.
 func (r *restorer) watch(ctx context.Context) {
 	for r.topology.declare && pause(ctx, lookEvery) {
 		if ch, err := r.connect.channel(ctx); err == nil { // while the broker is down the consumers say so
-			r.after(ctx, r.topology.exchangesThere(ch))
+			r.after(ctx, r.topology.complete(ch))
 			_ = ch.Close()
 		}
 	}

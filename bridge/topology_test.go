@@ -265,6 +265,10 @@ func TestWhatOthersUseIsRestored(t *testing.T) {
 
 			r := newRig(t)
 			r.start(t)
+			ch := r.broker.Channel() // a queue of a subscriber, for which events are not returned
+			_, err := ch.QueueDeclare("subscriber", true, false, false, false, nil)
+			require.NoError(t, err)
+			require.NoError(t, ch.QueueBind("subscriber", "#", "listings.events", false, nil))
 			kind, name, _ := strings.Cut(what, "/")
 			r.broker.Call(http.MethodDelete, "/api/"+kind+"/"+r.broker.Vhost+"/"+name, nil, nil)
 			fill(t, r.pool, 1, 1)

@@ -137,12 +137,13 @@ func (w *world) save(queue string) error {
 	return err
 }
 
+// What is stored and not settled may have been in hand when its message was lost: no workflow was started.
 const sqlArrived = `
-SELECT platform_id, last_scraped_at FROM raw_listings
+SELECT platform_id, last_scraped_at FROM raw_listings WHERE settled_revision >= revision
 UNION ALL SELECT message_id, now() FROM dead_letters WHERE message_id <> ''`
 
-// publishAgain publishes every message of which Postgres has no trace, as a scraper publishes an advert again with its
-// next visit. It says how many there were.
+// publishAgain publishes every message again that Postgres has not, or has not brought to its end, as a scraper publishes
+// an advert again with its next visit. It says how many there were.
 func (w *world) publishAgain(before time.Time) (n int, err error) {
 	type arrival struct {
 		ID string

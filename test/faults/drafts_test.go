@@ -84,7 +84,7 @@ const chromiumLimit = 3 << 10
 // Poison pages among good ones cost themselves: every good page is a draft, every poison one a draft or a dead letter,
 // also when workers and bridges are killed meanwhile.
 func TestTheLedgerOfDraftsBalances(t *testing.T) {
-	form()
+	t.Parallel() // with that of scrapers
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var n int
 		switch poison, ok := poisonPages[r.URL.Path]; {
@@ -118,22 +118,17 @@ func TestTheLedgerOfDraftsBalances(t *testing.T) {
 		require.NoError(t, w.askForDraft(c.event, site.URL+path), path)
 		crawls = append(crawls, c)
 	}
-	good := func(n int) {
-		for range n {
-			k := len(crawls)
-			ask(fmt.Sprintf("/product/%d", k), fmt.Sprintf("Kettle %d", k))
-		}
-	}
 	repeats := 1
 	if *long {
 		repeats = 5
 	}
 	for range repeats {
 		for path := range poisonPages {
-			good(2)
+			for range 2 {
+				ask(fmt.Sprintf("/product/%d", len(crawls)), fmt.Sprintf("Kettle %d", len(crawls)))
+			}
 			ask(path, "")
 		}
-		good(2)
 	}
 	for _, role := range []string{"worker", "bridge"} {
 		pause(w.ctx, w.upTo(3*time.Second))

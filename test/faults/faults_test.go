@@ -38,6 +38,7 @@ func TestMain(m *testing.M) { os.Exit(build(m)) }
 
 func build(m *testing.M) int {
 	flag.Parse()
+	form()
 	dir, err := os.MkdirTemp("", "conveyor-faults-")
 	if err != nil {
 		panic(err)
@@ -69,7 +70,6 @@ func form() {
 
 // Under faults, nothing is lost and nothing is there twice.
 func TestTheLedgerBalances(t *testing.T) {
-	form()
 	w := newWorld(t, nil)
 	w.say("seed %d: %d messages, %s at random", *seed, *messages, *random)
 

@@ -44,7 +44,7 @@ var costs = map[string]int{
 
 // Under faults, while a site changes and is scraped, no advert is skipped for good and no event is published twice.
 func TestTheLedgerOfScrapersBalances(t *testing.T) {
-	form()
+	t.Parallel() // with that of drafts
 	s := newSite(t)
 	w := newWorld(t, nil, "CONVEYOR_SCRAPE="+demosite.Searches(s.url), "CONVEYOR_SCRAPE_TRANSPORT="+*transport,
 		"CONVEYOR_SCRAPE_DELAY=10ms", "CONVEYOR_SCRAPE_COOLDOWN=1s", "CONVEYOR_IMAGES=false",

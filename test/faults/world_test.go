@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,6 +63,9 @@ type world struct {
 	losses losses
 }
 
+// worlds counts those of this process.
+var worlds atomic.Int64
+
 // newWorld starts everything, and more services, and returns when adverts are taken.
 func newWorld(t *testing.T, more []string, settings ...string) *world {
 	t.Helper()
@@ -80,7 +84,8 @@ func newWorld(t *testing.T, more []string, settings ...string) *world {
 	w := &world{t: t, ctx: ctx, began: time.Now(), dice: rand.New(rand.NewPCG(*seed, 2)),
 		settings: settings}
 	w.tempt = func() { w.flow.feed(1) }
-	w.dir = filepath.Join(home, fmt.Sprintf("test-faults-%d", os.Getpid())) // swept by its name after a killed run
+	// Swept by its name after a killed run.
+	w.dir = filepath.Join(home, fmt.Sprintf("test-faults-%d-%d", os.Getpid(), worlds.Add(1)))
 	require.NoError(t, os.MkdirAll(filepath.Join(w.dir, "log"), 0o755))
 	t.Cleanup(func() { _ = os.RemoveAll(w.dir) })
 	w.services, err = os.Create(filepath.Join(w.dir, "log", "stack.log"))
@@ -126,8 +131,12 @@ func (w *world) startServices(bin string, more []string) error {
 			return err
 		}
 	}
+	var out io.Writer // of one world at a time
+	if len(more) == 0 {
+		out = os.Stderr
+	}
 	var both errgroup.Group
-	both.Go(start(&w.stack, devstack.Options{Dir: w.dir, Services: services, Out: os.Stderr}))
+	both.Go(start(&w.stack, devstack.Options{Dir: w.dir, Services: services, Out: out}))
 	both.Go(start(&w.app, devstack.Options{Dir: w.dir + "-app", Services: []string{devstack.Postgres}}))
 	err := both.Wait()
 	w.t.Cleanup(func() {
@@ -320,12 +329,13 @@ func (w *world) rabbitmqctl(ctx context.Context, args ...string) error {
 
 // say prints progress, with the time since the start.
 func (w *world) say(format string, args ...any) {
-	fmt.Printf("%7.1fs  %s\n", time.Since(w.began).Seconds(), fmt.Sprintf(format, args...))
+	name := strings.TrimSuffix(strings.TrimPrefix(w.t.Name(), "TestTheLedger"), "Balances") // of its ledger
+	fmt.Printf("%7.1fs  %s\n", time.Since(w.began).Seconds(), strings.TrimSpace(name+"  "+fmt.Sprintf(format, args...)))
 }
 
 // keepLogs moves the logs of a run that failed to where they outlive it.
 func (w *world) keepLogs() {
-	to := filepath.Join(os.TempDir(), fmt.Sprintf("conveyor-faults-%d", *seed))
+	to := filepath.Join(os.TempDir(), fmt.Sprintf("conveyor-faults-%d-%s", *seed, filepath.Base(w.dir)))
 	if err := os.CopyFS(to, os.DirFS(filepath.Join(w.dir, "log"))); err == nil {
 		w.t.Logf("the output of the processes is in %s", to)
 	}
