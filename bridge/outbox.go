@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -153,7 +152,7 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTimeout) // publishing may have used up its own
 	defer cancel()
 	var sent, refused, unknown []int64
-	var refusal, lacking, why error
+	var refusal, missing, why error
 	for i, m := range batch {
 		switch err := errs[i]; {
 		case err == nil:
@@ -164,8 +163,8 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 			r.log.WarnContext(ctx, "broker did not accept a message, sending it again later", "message", m.MessageID,
 				"exchange", m.Exchange, "key", m.RoutingKey, "err", err)
 			refusal = err
-			if missing(err) {
-				lacking = err
+			if unwelcome(err) {
+				missing = err
 			}
 		default:
 			unknown = append(unknown, m.ID)
@@ -195,7 +194,7 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 			r.log.WarnContext(ctx, "leases ran out before the broker confirmed", "messages", lost)
 		}
 	}
-	r.restore.after(ctx, lacking) // it takes its time: the batch is marked first
+	r.restore.after(ctx, missing) // it takes its time: the batch is marked first
 	if len(unknown) > 0 {
 		return full, fmt.Errorf("publish %d of %d messages: %w", len(unknown), len(batch), why)
 	}
@@ -246,8 +245,7 @@ func (r *Relay) patience(ctx context.Context, token uuid.UUID, batch []db.Messag
 }
 
 // send publishes a batch, the messages of each exchange apart: a broker that has no such exchange, or denies permission
-// to publish to it, closes the channel, which would fail the others with them. So does a broker that does not take a
-// message as it is, without saying which one: then each is published alone, once more.
+// to publish to it, closes the channel, which would fail the others with them.
 func (r *Relay) send(ctx context.Context, p *publisher, batch []db.Message) []error {
 	errs := make([]error, len(batch))
 	var exchanges []string
@@ -264,13 +262,7 @@ func (r *Relay) send(ctx context.Context, p *publisher, batch []db.Message) []er
 		for k, i := range at[exchange] {
 			out[k], spans[k] = r.outgoing(batch[i])
 		}
-		results := p.publish(ctx, out)
-		if len(out) > 1 && slices.ContainsFunc(results, unwelcome) && !slices.ContainsFunc(results, absent) {
-			for k := range out {
-				results[k] = p.publish(ctx, out[k:k+1])[0]
-			}
-		}
-		for k, err := range results {
+		for k, err := range p.publish(ctx, out) {
 			errs[at[exchange][k]] = err
 			failed(spans[k], err)
 			spans[k].End()
@@ -301,18 +293,11 @@ func (r *Relay) outgoing(m db.Message) (outgoing, trace.Span) {
 	}, span
 }
 
-// absent says whether the broker closed the channel for the exchange itself: there is none of that name, or we may not
-// publish to it.
-func absent(err error) bool {
-	var e *amqp.Error
-	return errors.As(err, &e) && (e.Code == amqp.NotFound || e.Code == amqp.AccessRefused)
-}
-
-// unwelcome says whether the broker closed the channel for the exchange, or for a message that it does not take: too
-// large for it, or with a property or a header that is wrong.
+// unwelcome says whether the broker closed the channel for the exchange itself: there is none of that name, or we may
+// not publish to it.
 func unwelcome(err error) bool {
 	var e *amqp.Error
-	return absent(err) || errors.As(err, &e) && e.Code == amqp.PreconditionFailed
+	return errors.As(err, &e) && (e.Code == amqp.NotFound || e.Code == amqp.AccessRefused)
 }
 
 // purge deletes published rows that are old enough.

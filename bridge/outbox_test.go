@@ -187,28 +187,6 @@ func TestRelayPoison(t *testing.T) {
 	empty(t, pool)
 }
 
-// TestRelayPoisonOfItsExchange: a message that the broker does not take as it is, because it is too large or has a header
-// of the wrong type, is refused by itself, and not every other one of its exchange with it.
-func TestRelayPoisonOfItsExchange(t *testing.T) {
-	t.Parallel()
-
-	broker, pool := outbox(t)
-	fill(t, pool, 1, 40)
-	_, err := pool.Exec(t.Context(), `UPDATE outbox SET headers = '{"CC": "not a list"}' WHERE id % 20 = 0`)
-	require.NoError(t, err)
-	clock, wind := handClock()
-	relay(t, broker.URL, pool, 1, clock)
-	require.Eventually(t, func() bool { return pending(t, pool) == 2 }, patience, tick)
-	reasons := slices.DeleteFunc(column(t, pool, "last_error"), func(e string) bool { return e == "" })
-	require.Len(t, reasons, 2)
-	require.Contains(t, reasons[0], "PRECONDITION_FAILED")
-
-	_, err = pool.Exec(t.Context(), "UPDATE outbox SET headers = '{}'")
-	require.NoError(t, err)
-	wind(time.Minute)
-	empty(t, pool)
-}
-
 // published returns the IDs of the messages that go to the queue listings.published.
 func published(t testing.TB, pool *pgxpool.Pool) []string {
 	t.Helper()

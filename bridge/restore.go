@@ -28,13 +28,6 @@ type restorer struct {
 // nothing of ours fails.
 const lookEvery = 5 * time.Second
 
-// missing says whether err is the broker's word that something does not exist: an exchange, a queue, or the queue that a
-// message must reach.
-func missing(err error) bool {
-	var e *amqp.Error
-	return errors.Is(err, errReturned) || errors.As(err, &e) && e.Code == amqp.NotFound
-}
-
 // watch declares the topology again whenever an exchange or a queue is missing that others use, until ctx ends.
 func (r *restorer) watch(ctx context.Context) {
 	for r.topology.declare && pause(ctx, lookEvery) {
@@ -45,10 +38,11 @@ func (r *restorer) watch(ctx context.Context) {
 	}
 }
 
-// after declares what is missing if err says that something is. It does nothing where the topology is only checked
-// (RABBITMQ_DECLARE_TOPOLOGY=false).
+// after declares what is missing if err is the broker's word that something does not exist. It does nothing where the
+// topology is only checked (RABBITMQ_DECLARE_TOPOLOGY=false).
 func (r *restorer) after(ctx context.Context, err error) {
-	if !r.topology.declare || !missing(err) {
+	var e *amqp.Error
+	if !r.topology.declare || !errors.As(err, &e) || e.Code != amqp.NotFound {
 		return
 	}
 	r.mu.Lock()
@@ -61,5 +55,5 @@ func (r *restorer) after(ctx context.Context, err error) {
 	if failed == nil {
 		failed = r.topology.establish(conn, r.log)
 	}
-	r.log.WarnContext(ctx, "queues and exchanges are declared again", "missing", err, "err", failed)
+	r.log.WarnContext(ctx, "queues and exchanges are declared again", "missing", e.Reason, "err", failed)
 }
