@@ -82,11 +82,7 @@ func migrateUnderLoad(w *world) (said string, err error) {
 	}
 	ctx, cancel := context.WithTimeout(w.ctx, 3*time.Minute)
 	defer cancel()
-	owner := w.vars["DATABASE_URL"]
-	if url := w.vars["DATABASE_MIGRATE_URL"]; url != "" {
-		owner = url
-	}
-	admin, err := pgx.Connect(ctx, named(owner, "faults"))
+	admin, err := pgx.Connect(ctx, named(owner(w.vars), "faults"))
 	if err != nil {
 		return "", err
 	}
@@ -115,7 +111,7 @@ func migrateUnderLoad(w *world) (said string, err error) {
 	watched.Go(func() {
 		for pause(watching, 100*time.Millisecond) {
 			var seconds float64
-			if admin.QueryRow(watching, sqlHeldUp).Scan(&seconds) == nil {
+			if w.db.QueryRow(watching, sqlHeldUp).Scan(&seconds) == nil {
 				longest = max(longest, seconds)
 			}
 		}
@@ -145,10 +141,7 @@ func migrateUnderLoad(w *world) (said string, err error) {
 func (w *world) migrate(ctx context.Context, release string) error {
 	for {
 		cmd := exec.CommandContext(ctx, release, "migrate")
-		cmd.Env = w.env("faults-migrate")
-		if url := w.vars["DATABASE_MIGRATE_URL"]; url != "" {
-			cmd.Env = append(cmd.Env, "DATABASE_MIGRATE_URL="+named(url, "faults-migrate"))
-		}
+		cmd.Env = append(w.env("faults-migrate"), "DATABASE_MIGRATE_URL="+named(owner(w.vars), "faults-migrate"))
 		out, err := cmd.CombinedOutput()
 		if err == nil {
 			return nil

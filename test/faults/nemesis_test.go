@@ -261,7 +261,7 @@ WHERE backend_type = 'client backend' AND application_name NOT LIKE 'faults%'`
 
 // terminateBackends ends every session at both databases, ours and Temporal's.
 func terminateBackends(w *world) (string, error) {
-	theirs, err := pgx.Connect(w.ctx, named(w.stack.Vars()["DATABASE_URL"], "faults"))
+	theirs, err := pgx.Connect(w.ctx, named(owner(w.stack.Vars()), "faults"))
 	if err != nil {
 		return "", err
 	}

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -172,6 +173,11 @@ func (w *world) env(name string) []string {
 		"CONVEYOR_API_ADDRESS="+strings.TrimPrefix(w.vars["CONVEYOR_API_URL"], "http://"),
 	)
 	return append(env, w.settings...)
+}
+
+// owner is the address of a stack's database for the role that owns it.
+func owner(vars map[string]string) string {
+	return cmp.Or(vars["DATABASE_MIGRATE_URL"], vars["DATABASE_URL"])
 }
 
 // named adds a name to the address of a database, by which its connections are told apart.
