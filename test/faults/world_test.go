@@ -72,7 +72,7 @@ func newWorld(t *testing.T, more []string, settings ...string) *world {
 	t.Helper()
 
 	within := 5 * time.Minute
-	if *long {
+	if *long || *only != "" || *random > 0 {
 		within = 25*time.Minute + *random
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), within)
