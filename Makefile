@@ -43,7 +43,7 @@ test: build ## Run every test against real services of its own.
 test-fast: need-go ## Run the tests that need no services: domain, workflows, activities, workers, layers.
 	@go test -timeout 5m . ./domain/... ./activities/... ./workflows/... ./workers/... $(ARGS)
 
-test-faults: need-go ## Inject faults while 1,000 adverts flow, then at random; print the ledger after 20 minutes.
+test-faults: need-go ## Inject faults while 1,000 adverts flow, then at random; print the ledger after 25 minutes.
 	@mkdir -p bin
 	@go test -count=1 -v -timeout 60m -run TestTheLedgerBalances ./test/faults -args -long -json $(abspath bin)/faults.json $(ARGS)
 

@@ -68,6 +68,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 		publisher: &publisher{connect: publish}, archive: b.DeadLetters, version: b.Version, now: b.Now,
 	}
 	restore := &restorer{topology: topology, connect: consume, log: b.Log}
+	work.Go(func() error { restore.watch(ctx); return nil })
 	for _, q := range topology.consumed(b.Prefetch, b.archive) {
 		c := consumer{
 			source: source{

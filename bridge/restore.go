@@ -24,6 +24,20 @@ type restorer struct {
 	last time.Time
 }
 
+// lookEvery is how often a bridge looks whether everything exists that only other services use: when it is missing,
+// nothing of ours fails.
+const lookEvery = 5 * time.Second
+
+// watch declares the topology again whenever an exchange or a queue is missing that others use, until ctx ends.
+func (r *restorer) watch(ctx context.Context) {
+	for r.topology.declare && pause(ctx, lookEvery) {
+		if ch, err := r.connect.channel(ctx); err == nil { // while the broker is down the consumers say so
+			r.after(ctx, r.topology.complete(ch))
+			_ = ch.Close()
+		}
+	}
+}
+
 // after declares what is missing if err is the broker's word that something does not exist. It does nothing where the
 // topology is only checked (RABBITMQ_DECLARE_TOPOLOGY=false).
 func (r *restorer) after(ctx context.Context, err error) {

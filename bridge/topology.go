@@ -148,6 +148,32 @@ func (t topology) establish(conn *amqp.Connection, log *slog.Logger) error {
 	return nil
 }
 
+// complete returns an error when an exchange does not exist, or a queue that is not consumed here; the broker closes ch
+// then. A consumer is told when its queue is deleted.
+func (t topology) complete(ch *amqp.Channel) error {
+	seen := map[string]bool{"": true} // the default exchange always exists
+	for _, q := range t.queues {
+		for name, consumed := range map[string]bool{q.Name: q.ours(), q.dlq(): t.archive} {
+			if consumed {
+				continue
+			}
+			if _, err := ch.QueueDeclarePassive(name, true, false, false, false, nil); err != nil {
+				return err
+			}
+		}
+		for name, kind := range map[string]string{q.Exchange: amqp.ExchangeTopic, q.DLX: q.DLXKind} {
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			if err := ch.ExchangeDeclarePassive(name, kind, true, false, false, false, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // check returns an error when the queue or its exchange does not exist. The dead-letter queue is optional: without one,
 // dead letters go to Postgres at once.
 func (q Queue) check(conn *amqp.Connection) error {

@@ -254,3 +254,29 @@ func TestTopologyIsRestored(t *testing.T) {
 		return queue.Consumers == 1
 	}, patience, tick)
 }
+
+// Others publish to most exchanges, and consume listings.published: when one is deleted no error of ours says so.
+func TestWhatOthersUseIsRestored(t *testing.T) {
+	t.Parallel()
+
+	for _, what := range []string{"exchanges/scraped", "exchanges/scraped.dlx", "queues/listings.published"} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+
+			r := newRig(t)
+			r.start(t)
+			ch := r.broker.Channel() // a queue of a subscriber, for which events are not returned
+			_, err := ch.QueueDeclare("subscriber", true, false, false, false, nil)
+			require.NoError(t, err)
+			require.NoError(t, ch.QueueBind("subscriber", "#", "listings.events", false, nil))
+			kind, name, _ := strings.Cut(what, "/")
+			r.broker.Call(http.MethodDelete, "/api/"+kind+"/"+r.broker.Vhost+"/"+name, nil, nil)
+			fill(t, r.pool, 1, 1)
+			require.Eventually(t, func() bool {
+				var all []declared
+				r.broker.Call(http.MethodGet, "/api/"+kind+"/"+r.broker.Vhost, nil, &all)
+				return slices.ContainsFunc(all, func(d declared) bool { return d.Name == name })
+			}, patience, tick)
+		})
+	}
+}

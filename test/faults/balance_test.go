@@ -40,8 +40,8 @@ func honest() ([]message, books) {
 		},
 		history: []change{{"1", "created", 0, 100_000}, {"1", "price", 100_000, 105_000}},
 		outbox: []told{
-			{"e1", "listings.published", "id-1", 1, ""}, {"e2", "listings.published", "id-1", 2, ""},
-			{"e3", "images.attached", "id-1", 0, "http://h/b"},
+			{"e1", "listings.published", "id-1", 1, "", at(5)}, {"e2", "listings.published", "id-1", 2, "", at(5)},
+			{"e3", "images.attached", "id-1", 0, "http://h/b", at(5)},
 		},
 		sights: map[string]sight{"e1": {times: 1}, "e2": {times: 2}, "e3": {times: 1}},
 		queued: map[string]bool{"e1": true, "e2": true},
@@ -81,6 +81,14 @@ func TestTheLedgerSeesWhatIsWrong(t *testing.T) {
 		{"a good message is a dead letter", func(_ []message, b *books) {
 			b.letters = append(b.letters, letter{Queue: "scraped.kijiji", MessageID: "m1"})
 		}, "dead letters of good messages"},
+		{"a good advert was rejected", func(_ []message, b *books) {
+			b.letters = append(b.letters, letter{Queue: "scraped.kijiji", WorkflowID: "listing/kijiji/1", State: "resolved"})
+		}, "good adverts rejected"},
+		{"a good advert is rejected", func(_ []message, b *books) {
+			r := b.raws["1"]
+			r.Status = "rejected"
+			b.raws["1"] = r
+		}, "good adverts rejected"},
 		{"history is told twice", func(_ []message, b *books) { b.history = append(b.history, b.history[1]) }, "history rows"},
 		{"a history row is missing", func(_ []message, b *books) { b.history = b.history[:1] }, "history rows"},
 		{"it was created twice", func(_ []message, b *books) { b.history = append(b.history[:1:1], b.history...) }, "history rows"},
@@ -94,14 +102,34 @@ func TestTheLedgerSeesWhatIsWrong(t *testing.T) {
 		{"a file is damaged", func(_ []message, b *books) { b.broken = []string{"k"} }, "damaged files"},
 		{"an event was never seen", func(_ []message, b *books) { delete(b.sights, "e3") }, "events never seen"},
 		{"an event is not in the queue", func(_ []message, b *books) { delete(b.queued, "e1") }, "events never seen"},
+		{"an event was lost with the broker's data", func(_ []message, b *books) {
+			delete(b.sights, "e3")
+			b.losses.times = []lossy{{b.outbox[2].PublishedAt.Add(-time.Second), b.outbox[2].PublishedAt.Add(time.Second)}}
+		}, ""},
+		{"an event was lost before that", func(_ []message, b *books) {
+			delete(b.sights, "e3")
+			b.losses.times = []lossy{{b.outbox[2].PublishedAt.Add(time.Second), b.outbox[2].PublishedAt.Add(time.Minute)}}
+		}, "events never seen"},
+		{"an event was taken out of the queue before", func(_ []message, b *books) {
+			delete(b.queued, "e1")
+			b.losses.saved = map[string]bool{"e1": true}
+		}, ""},
+		{"poison is still in the outbox", func(_ []message, b *books) {
+			b.outbox = append(b.outbox, told{ID: "e9", RoutingKey: "listings.normalized"})
+			b.losses.rows = map[string]bool{"e9": true}
+		}, ""},
+		{"a costly picture was decoded", func(j []message, b *books) {
+			j[1].images[1], j[2].images[1] = "http://h/c.jpg", "http://h/c.jpg"
+			b.images[2] = picturedAs{"1", "http://h/c.jpg", "attached", "c", "other"}
+		}, "images that cost too much"},
 		{"an event comes from nowhere", func(_ []message, b *books) { b.sights["e9"] = sight{times: 1} }, "events seen and never told"},
 		{"a version was told under two IDs", func(_ []message, b *books) {
-			b.outbox = append(b.outbox, told{"e4", "listings.published", "id-1", 2, ""})
+			b.outbox = append(b.outbox, told{ID: "e4", RoutingKey: "listings.published", ListingID: "id-1", Revision: 2})
 		}, "imported versions without exactly one event ID"},
 		{"a version was not told", func(_ []message, b *books) { b.outbox = slices.Delete(b.outbox, 1, 2) },
 			"imported versions without exactly one event ID"},
 		{"an image was told under two IDs", func(_ []message, b *books) {
-			b.outbox = append(b.outbox, told{"e4", "images.attached", "id-1", 0, "http://h/b"})
+			b.outbox = append(b.outbox, told{ID: "e4", RoutingKey: "images.attached", ListingID: "id-1", URL: "http://h/b"})
 		}, "images told twice"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

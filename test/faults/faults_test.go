@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// The form of a run. The short form is for every commit: each fault of the table once, without waiting for Conveyor to
-// recover before the next.
+// The form of a run. The short form is for every commit: some faults of the table, others with each seed, without waiting
+// for Conveyor to recover before the next.
 var (
 	long      = flag.Bool("long", false, "the long form: 1,000 messages, ten minutes at random, waiting after each fault")
 	messages  = flag.Int("messages", 0, "messages to publish; default 200, long 1,000, and as many again at random")
@@ -38,6 +38,7 @@ func TestMain(m *testing.M) { os.Exit(build(m)) }
 
 func build(m *testing.M) int {
 	flag.Parse()
+	form()
 	dir, err := os.MkdirTemp("", "conveyor-faults-")
 	if err != nil {
 		panic(err)
@@ -69,16 +70,10 @@ func form() {
 
 // Under faults, nothing is lost and nothing is there twice.
 func TestTheLedgerBalances(t *testing.T) {
-	form()
-	w := newWorld(t)
+	w := newWorld(t, nil)
 	w.say("seed %d: %d messages, %s at random", *seed, *messages, *random)
 
-	var table []fault
-	for _, f := range faults {
-		if (*long || !f.long) && strings.Contains(f.name, *only) {
-			table = append(table, f)
-		}
-	}
+	table := chosen()
 	w.oneAtATime(table)
 	if *random > 0 {
 		w.atRandom(table)
@@ -102,6 +97,29 @@ func TestTheLedgerBalances(t *testing.T) {
 	if t.Failed() {
 		w.keepLogs()
 	}
+}
+
+// shortForm is how long the faults of the short form take together, about.
+const shortForm = 35 * time.Second
+
+// chosen are the faults of this run: in the short form as many as fit, other ones with each seed.
+func chosen() (table []fault) {
+	left := shortForm
+	rank := rand.New(rand.NewPCG(*seed, 4)).Perm(len(faults))
+	picked := map[int]bool{}
+	for _, n := range rank {
+		f := faults[n]
+		if *long || *only != "" || f.short > 0 && f.short <= left {
+			picked[n] = strings.Contains(f.name, *only)
+			left -= f.short
+		}
+	}
+	for n, f := range faults {
+		if picked[n] {
+			table = append(table, f)
+		}
+	}
+	return table
 }
 
 // oneAtATime strikes with every fault once, each in the middle of its share of the messages.

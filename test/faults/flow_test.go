@@ -19,7 +19,13 @@ const (
 	unchanged = "unchanged" // a known advert, scraped again: settled on arrival
 	rejected  = "rejected"  // an advert without a rent: a dead letter
 	invalid   = "invalid"   // a message that can never be understood: a dead letter
+	poisoned  = "poisoned"  // a new advert, one of whose pictures costs too much: a listing with the others
+	ahead     = "ahead"     // a new advert by a publisher whose clock is wrong: a listing
+	corrected = "corrected" // such an advert by a publisher whose clock is right, another price: the newest version
 )
+
+// clockAhead is how far such a clock is ahead: a message from further in the future is invalid.
+const clockAhead = 59 * time.Minute
 
 // A message is one publish of the flow. It is sent until it is confirmed, always under the same MessageId.
 type message struct {
@@ -27,12 +33,13 @@ type message struct {
 	body   []byte
 	kind   string
 	advert string    // its platform ID; "" for an invalid one
-	at     time.Time // scraped_at; no two messages have the same
+	at     time.Time // scraped_at by a clock that is right; no two messages have the same
 	rent   int64     // cents
 	images []string
 
-	sends     int
-	confirmed bool
+	sends       int
+	confirmed   bool
+	confirmedAt time.Time
 }
 
 // The flow makes the messages, publishes them and remembers all.
@@ -45,6 +52,7 @@ type flow struct {
 	all     []*message
 	newest  map[string]*message // by advert
 	adverts []string
+	future  []string // adverts that were published with a wrong date
 	waiting []*message
 	wake    chan struct{}
 	blocked int // times that the broker would take no more
@@ -89,6 +97,41 @@ func (f *flow) probe() *message {
 	return f.add(fresh)
 }
 
+// again publishes messages once more that only the broker had.
+func (f *flow) again(lost func(m message) bool) (n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, m := range f.all {
+		if m.confirmed && lost(*m) {
+			m.confirmed = false
+			f.waiting = append(f.waiting, m)
+			n++
+		}
+	}
+	f.awake()
+	return n
+}
+
+// kinds feeds messages of these kinds and returns them.
+func (f *flow) kinds(kinds ...string) (list []*message) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, kind := range kinds {
+		list = append(list, f.add(kind))
+	}
+	return list
+}
+
+// correct publishes an honest version of every advert that was published with a wrong date, and says how many.
+func (f *flow) correct() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for range f.future {
+		f.add(corrected)
+	}
+	return len(f.future)
+}
+
 // trickle feeds n messages in small bursts until the time is up.
 func (f *flow) trickle(ctx context.Context, n int, during time.Duration) {
 	go func() { // ends with ctx
@@ -117,10 +160,13 @@ func (f *flow) add(kind string) *message {
 			fmt.Appendf(nil, "<html>%d", n), fmt.Appendf(nil, `{"title":"%d"}`, n),
 			fmt.Appendf(nil, `{"platform":"kijiji","platform_id":7,"url":"https://a.example/%d"}`, n),
 		}[n%3]
-	case fresh, rejected:
+	case fresh, rejected, poisoned:
 		m.advert = fmt.Sprint(10_000_000 + n)
 		m.rent = 90_000 + int64(f.dice.IntN(100))*1000
 		m.images = f.pictures(m.advert, 1+f.dice.IntN(3))
+		if kind == poisoned {
+			m.images = append(m.images, f.hosts["poison"].url+"/"+m.advert+".jpg")
+		}
 		m.body = f.body(m)
 		f.newest[m.advert] = m
 		if kind == fresh {
@@ -138,14 +184,29 @@ func (f *flow) add(kind string) *message {
 		}
 		m.body = f.body(m)
 		f.newest[m.advert] = m
+	case ahead:
+		m.advert, m.at = fmt.Sprint(10_000_000+n), time.Now().UTC().Truncate(time.Millisecond)
+		m.rent, m.images = 150_000, f.pictures(m.advert, 1)
+		m.body = f.body(m)
+		f.newest[m.advert], f.future = m, append(f.future, m.advert)
+	case corrected: // of the one whose turn it is
+		m.advert, m.at = f.future[0], time.Now().UTC().Truncate(time.Millisecond)
+		before := f.newest[m.advert]
+		m.rent, m.images = before.rent-5000, before.images
+		m.body = f.body(m)
+		f.newest[m.advert], f.future = m, append(f.future[1:], m.advert)
 	}
 	f.all = append(f.all, m)
 	f.waiting = append(f.waiting, m)
+	f.awake()
+	return m
+}
+
+func (f *flow) awake() {
 	select {
 	case f.wake <- struct{}{}:
 	default:
 	}
-	return m
 }
 
 // pictures are n addresses at some of the hosts.
@@ -166,9 +227,13 @@ func (f *flow) body(m *message) []byte {
 	if m.kind == rejected {
 		price = map[string]any{"type": "CONTACT"}
 	}
+	scraped := m.at
+	if m.kind == ahead {
+		scraped = scraped.Add(clockAhead)
+	}
 	body, err := json.Marshal(map[string]any{
 		"platform": "kijiji", "platform_id": m.advert, "url": "https://www.kijiji.ca/v-appartement/" + m.advert,
-		"scraped_at": m.at, "title": "Grand 4 ½ rénové près du métro " + m.advert,
+		"scraped_at": scraped, "title": "Grand 4 ½ rénové près du métro " + m.advert,
 		"description": "<p>Deux chambres fermées, chauffé, éclairé.</p>", "price": price,
 		"latitude": 45.40 + float64(n%400)*.001, "longitude": -73.95 + float64(n/400%400)*.0015,
 		"attributes": map[string]any{"numberbedrooms": []string{"2"}}, "image_urls": m.images,
@@ -240,7 +305,7 @@ func (f *flow) publish(ctx context.Context, batch []*message) error {
 			return errors.Join(errors.New("not confirmed"), err)
 		}
 		f.mu.Lock()
-		batch[i].confirmed = true
+		batch[i].confirmed, batch[i].confirmedAt = true, time.Now()
 		f.mu.Unlock()
 	}
 	return nil

@@ -26,7 +26,7 @@ type host struct {
 }
 
 // newHosts opens the image hosts: two that are well, one that drips, one that fails the first time, one without any
-// picture.
+// picture, and one whose pictures cost the reader a thousand times their size.
 func newHosts(t *testing.T) map[string]*host {
 	all := map[string]*host{}
 	for name, answer := range map[string]func(*host, http.ResponseWriter, *http.Request){
@@ -40,7 +40,8 @@ func newHosts(t *testing.T) map[string]*host {
 			}
 			_, _ = w.Write(picture(r.URL.Path))
 		},
-		"empty": func(_ *host, w http.ResponseWriter, _ *http.Request) { http.Error(w, "gone", http.StatusNotFound) },
+		"poison": func(_ *host, w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(costly()) },
+		"empty":  func(_ *host, w http.ResponseWriter, _ *http.Request) { http.Error(w, "gone", http.StatusNotFound) },
 	} {
 		h := &host{name: name, gone: name == "empty", hits: map[string]int{}}
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

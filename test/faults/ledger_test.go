@@ -20,6 +20,25 @@ type books struct {
 	queued  map[string]bool  // event IDs that lie in listings.published
 	broken  []string         // damaged or missing files of the blob store
 	twice   int              // neighbouring revisions of one content
+	losses  losses           // what only the broker had when a fault emptied it
+}
+
+// losses are what the ledger forgives: a broker that is rebuilt empty, or whose queue is deleted, loses what only it
+// had. Messages of the flow are published again, as a scraper publishes an advert again with its next visit; events
+// that were delivered into such a queue are gone.
+type losses struct {
+	again int             // messages of the flow that were published again
+	times []lossy         // in which events may be lost
+	saved map[string]bool // IDs of events taken out of listings.published before it was emptied
+	rows  map[string]bool // message IDs of the poison in the outbox
+}
+
+// lossy is a time in which confirmed events reached no queue that lasted.
+type lossy struct{ from, to time.Time }
+
+// may says whether an event that was published then may be lost.
+func (l losses) may(published time.Time) bool {
+	return slices.ContainsFunc(l.times, func(t lossy) bool { return published.After(t.from) && published.Before(t.to) })
 }
 
 type raw struct {
@@ -64,11 +83,12 @@ type change struct {
 }
 
 type told struct {
-	ID         string
-	RoutingKey string
-	ListingID  string
-	Revision   int64
-	URL        string
+	ID          string
+	RoutingKey  string
+	ListingID   string
+	Revision    int64
+	URL         string
+	PublishedAt time.Time // zero: not yet
 }
 
 // A Row is one line of the ledger. Must is the number that it has to have, nil where any will do.
@@ -131,7 +151,7 @@ func (l *Ledger) compare(journal []message, b books) {
 func (l *Ledger) messages(journal []message, b books) {
 	var confirmed, sends int
 	ends := map[string]int{}
-	var lost, unsettled, good []string
+	var lost, unsettled, good, refused []string
 	newest, dead, kinds := map[string]message{}, map[string]bool{}, map[string]int{}
 	for _, d := range b.letters {
 		if d.MessageID != "" {
@@ -160,7 +180,7 @@ func (l *Ledger) messages(journal []message, b books) {
 			ends["dead letters"]++
 		case m.kind == invalid, r.LastAt.Before(m.at):
 			lost = append(lost, m.id+" ("+m.kind+" "+m.advert+")")
-		case r.Status == "rejected" && dead["listing/kijiji/"+m.advert]:
+		case m.kind == rejected && r.Status == "rejected" && dead["listing/kijiji/"+m.advert]:
 			ends["dead letters"]++
 		case r.Status == "imported" && listed:
 			ends["listings"]++
@@ -169,8 +189,17 @@ func (l *Ledger) messages(journal []message, b books) {
 		}
 	}
 	for _, d := range b.letters {
-		if known, ok := published[d.MessageID]; d.MessageID != "" && !(ok && known) {
+		if known, ok := published[d.MessageID]; d.MessageID != "" && !(ok && known) && !b.losses.rows[d.MessageID] {
 			good = append(good, d.MessageID+": "+d.Reason)
+		}
+		advert, of := strings.CutPrefix(d.WorkflowID, "listing/kijiji/")
+		if m, ok := newest[advert]; of && ok && m.kind != rejected && d.Queue == "scraped.kijiji" {
+			refused = append(refused, advert+": "+d.Reason) // whatever became of it since
+		}
+	}
+	for id, r := range b.raws {
+		if m, ok := newest[id]; ok && m.kind != rejected && r.Status == "rejected" {
+			refused = append(refused, id)
 		}
 	}
 	var old, unexpected []string
@@ -193,9 +222,11 @@ func (l *Ledger) messages(journal []message, b books) {
 		}
 	}
 	l.row("messages attempted", len(journal), "%d new, %d changed, %d unchanged, %d to be rejected, %d invalid",
-		kinds[fresh], kinds[changed], kinds[unchanged], kinds[rejected], kinds[invalid])
+		kinds[fresh]+kinds[poisoned]+kinds[ahead], kinds[changed]+kinds[corrected], kinds[unchanged], kinds[rejected],
+		kinds[invalid])
 	l.must("messages confirmed", confirmed, len(journal))
 	l.row("sent", sends, "unconfirmed messages were sent again under the same MessageId")
+	l.row("published again: only the broker had them", b.losses.again, "it was rebuilt empty, or their queue was deleted")
 	l.row("scrapes counted", scrapes, "of %d: a message may be delivered more than once", valid)
 	l.row("ended as listings", ends["listings"], "of %d adverts", len(b.live))
 	l.row("ended as dead letters", ends["dead letters"], "")
@@ -203,6 +234,7 @@ func (l *Ledger) messages(journal []message, b books) {
 	l.none("not brought to their end", unsettled)
 	l.none("listings that are not the newest version", old)
 	l.none("adverts never published", unexpected)
+	l.none("good adverts rejected", refused)
 	l.none("dead letters of good messages", good)
 }
 
@@ -231,7 +263,7 @@ func (l *Ledger) tables(journal []message, b books) {
 	}
 	adverts := map[string]bool{}
 	for _, m := range journal {
-		if m.confirmed && (m.kind == fresh || m.kind == changed) {
+		if m.confirmed && m.advert != "" && m.kind != rejected {
 			adverts[m.advert] = true
 		}
 	}
@@ -257,7 +289,7 @@ func (l *Ledger) pictures(journal []message, b books) {
 	}
 	states := map[string]int{}
 	have, shown := map[string]bool{}, map[string]bool{}
-	var twice, missing, silent []string
+	var twice, missing, silent, swallowed []string
 	for _, p := range b.images {
 		if !slices.Contains(wanted[p.PlatformID].images, p.URL) {
 			if p.State != "dropped" {
@@ -271,6 +303,9 @@ func (l *Ledger) pictures(journal []message, b books) {
 			silent = append(silent, p.URL)
 		}
 		if p.State == "attached" {
+			if strings.HasSuffix(p.URL, ".jpg") {
+				swallowed = append(swallowed, p.URL)
+			}
 			key := p.PlatformID + " " + p.Hash
 			if shown[key] {
 				twice = append(twice, key)
@@ -291,6 +326,7 @@ func (l *Ledger) pictures(journal []message, b books) {
 	l.none("images neither attached nor failed", missing)
 	l.none("images twice", twice)
 	l.none("failed images without a dead letter", silent)
+	l.none("images that cost too much and were decoded", swallowed)
 	l.none("damaged files", b.broken)
 }
 
@@ -300,16 +336,25 @@ func (l *Ledger) events(b books) {
 	ids := map[string][]string{} // of listings.published, by listing and revision
 	images := map[string]int{}
 	known := map[string]bool{}
+	gone := 0
 	for _, e := range b.outbox {
 		known[e.ID] = true
-		if b.sights[e.ID].times == 0 {
+		if b.losses.rows[e.ID] {
+			continue
+		}
+		forgiven := b.losses.may(e.PublishedAt)
+		switch {
+		case b.sights[e.ID].times > 0:
+		case forgiven:
+			gone++
+		default:
 			unseen = append(unseen, e.RoutingKey+" "+e.ID)
 		}
 		switch e.RoutingKey {
 		case "listings.published":
 			key := fmt.Sprintf("%s/%d", e.ListingID, e.Revision)
 			ids[key] = append(ids[key], e.ID)
-			if !b.queued[e.ID] {
+			if !b.queued[e.ID] && !b.losses.saved[e.ID] && !forgiven {
 				unseen = append(unseen, e.ID+" is not in listings.published")
 			}
 		case "images.attached":
@@ -344,6 +389,7 @@ func (l *Ledger) events(b books) {
 	}
 	l.row("events told", len(b.outbox), "%d of them listings.published, one an imported version", len(ids))
 	l.row("events seen", len(b.sights), "in %d deliveries: %d came again under the same ID", times, times-len(b.sights))
+	l.row("events that only the broker had", gone, "and that are gone with its data")
 	l.none("events never seen", unseen)
 	l.none("events seen and never told", unheard)
 	l.none("imported versions without exactly one event ID", several)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/internal/devstack"
 )
@@ -16,36 +17,64 @@ import (
 // the reader of the log.
 type fault struct {
 	name   string
-	long   bool // takes longer than a commit may wait
+	short  time.Duration // what it costs in the short form; 0: it is part of the long one only
 	happen func(w *world) (said string, err error)
 }
 
 // faults are all that is tried. Each may strike at any time, while any other does.
 var faults = []fault{
-	{"kill -9 api", false, func(w *world) (string, error) { return w.kill("api") }},
-	{"kill -9 bridge", false, func(w *world) (string, error) { return w.kill("bridge") }},
-	{"kill -9 worker", false, func(w *world) (string, error) { return w.kill("worker") }},
-	{"kill -9 relay, confirmed but not marked", false, func(w *world) (string, error) {
+	{"kill -9 api", time.Second, func(w *world) (string, error) { return w.kill("api") }},
+	{"kill -9 bridge", time.Second, func(w *world) (string, error) { return w.kill("bridge") }},
+	{"kill -9 worker", time.Second, func(w *world) (string, error) { return w.kill("worker") }},
+	{"kill -9 relay, confirmed but not marked", time.Second, func(w *world) (string, error) {
 		return w.killAt("bridge", "outbox", "SET published_at", true)
 	}},
-	{"kill -9 worker, stored but not reported", false, func(w *world) (string, error) {
+	{"kill -9 worker, stored but not reported", time.Second, func(w *world) (string, error) {
 		return w.killAt("worker", "listings", "INSERT INTO listings", false)
 	}},
-	{"AMQP cut between delivery and ack", false, cutBeforeAck},
-	{"AMQP cut, again and again", true, cutOften},
-	{"broker memory alarm", false, memoryAlarm},
-	{"RabbitMQ restarted", true, func(w *world) (string, error) { return w.restart(devstack.RabbitMQ, false) }},
-	{"RabbitMQ killed -9", false, func(w *world) (string, error) { return w.restart(devstack.RabbitMQ, true) }},
-	{"Postgres backends terminated", false, terminateBackends},
-	{"Postgres restarted", false, func(w *world) (string, error) { return w.restart(devstack.Postgres, false) }},
-	{"Postgres killed -9", true, func(w *world) (string, error) { return w.restart(devstack.Postgres, true) }},
-	{"Redis killed -9", false, func(w *world) (string, error) { return w.restart(devstack.Redis, true) }},
-	{"Temporal restarted", false, func(w *world) (string, error) { return w.restart(devstack.Temporal, false) }},
-	{"Temporal killed -9", true, func(w *world) (string, error) { return w.restart(devstack.Temporal, true) }},
-	{"image host stalls", false, stallHost},
-	{"blob store's disk full", false, diskFull},
-	{"bridge frozen", true, func(w *world) (string, error) { return w.freeze("bridge") }},
-	{"worker frozen", true, func(w *world) (string, error) { return w.freeze("worker") }},
+	{"AMQP cut between delivery and ack", time.Second, cutBeforeAck},
+	{"AMQP cut, again and again", 0, cutOften},
+	{"broker memory alarm", 5 * time.Second, memoryAlarm},
+	{"RabbitMQ restarted", 0, func(w *world) (string, error) { return w.restart(devstack.RabbitMQ, false) }},
+	{"RabbitMQ killed -9", 8 * time.Second, func(w *world) (string, error) { return w.restart(devstack.RabbitMQ, true) }},
+	{"RabbitMQ rebuilt empty", 12 * time.Second, rebuildBroker},
+	{"exchange of events deleted", 5 * time.Second, func(w *world) (string, error) {
+		return w.deleteFromBroker("exchanges", "listings.events", fresh)
+	}},
+	{"exchange of adverts deleted", 15 * time.Second, func(w *world) (string, error) {
+		return w.deleteFromBroker("exchanges", "scraped", fresh)
+	}},
+	{"exchange of dead letters deleted", 15 * time.Second, func(w *world) (string, error) {
+		return w.deleteFromBroker("exchanges", "scraped.dlx", invalid)
+	}},
+	{"queue of adverts deleted", 5 * time.Second, func(w *world) (string, error) {
+		return w.deleteFromBroker("queues", "scraped.kijiji", fresh)
+	}},
+	{"queue of dead letters deleted", 5 * time.Second, func(w *world) (string, error) {
+		return w.deleteFromBroker("queues", "scraped.kijiji.dlq", invalid)
+	}},
+	{"queue of events deleted", 5 * time.Second, func(w *world) (string, error) {
+		return w.deleteFromBroker("queues", "listings.published", fresh)
+	}},
+	{"Postgres backends terminated", time.Second, terminateBackends},
+	{"Postgres restarted", 2 * time.Second, func(w *world) (string, error) { return w.restart(devstack.Postgres, false) }},
+	{"Postgres killed -9", 0, func(w *world) (string, error) { return w.restart(devstack.Postgres, true) }},
+	{"our Postgres killed -9, Temporal's works", 20 * time.Second, appDatabaseAway},
+	{"our Postgres frozen, Temporal's works", 20 * time.Second, appDatabaseFrozen},
+	{"raw_listings locked", 18 * time.Second, func(w *world) (string, error) { return w.lockTable("raw_listings") }},
+	{"listings locked", 18 * time.Second, func(w *world) (string, error) { return w.lockTable("listings") }},
+	{"outbox locked", 18 * time.Second, func(w *world) (string, error) { return w.lockTable("outbox") }},
+	{"a migration under load", 0, migrateUnderLoad},
+	{"Redis killed -9", 2 * time.Second, func(w *world) (string, error) { return w.restart(devstack.Redis, true) }},
+	{"Temporal restarted", 4 * time.Second, func(w *world) (string, error) { return w.restart(devstack.Temporal, false) }},
+	{"Temporal killed -9", 0, func(w *world) (string, error) { return w.restart(devstack.Temporal, true) }},
+	{"image host stalls", 7 * time.Second, stallHost},
+	{"blob store's disk full", time.Second, diskFull},
+	{"poison in the outbox", 2 * time.Second, poisonOutbox},
+	{"poison pictures", 5 * time.Second, poisonPictures},
+	{"a publisher's clock 59 minutes ahead", 2 * time.Second, wrongClock},
+	{"bridge frozen", 0, func(w *world) (string, error) { return w.freeze("bridge") }},
+	{"worker frozen", 0, func(w *world) (string, error) { return w.freeze("worker") }},
 }
 
 // spell is how long something is away: long enough to be noticed, and now and then for the patience to end.
@@ -199,26 +228,52 @@ func memoryAlarm(w *world) (string, error) {
 	return "", errors.Join(blocked, eventually(w.ctx, time.Minute, calm)) // it may be being restarted
 }
 
-// restart takes a service away for a while.
+// errBusy: another fault has taken the same service away.
+var errBusy = errors.New("another fault has it")
+
+// restart takes a service away for a while; where that is Postgres, both at once, as where Temporal shares ours.
 func (w *world) restart(service string, kill bool) (string, error) {
 	ctx, cancel := context.WithTimeout(w.ctx, 2*time.Minute)
 	defer cancel()
-	return "", w.stack.Restart(ctx, service, kill, w.spell())
+	away := w.spell()
+	switch service {
+	case devstack.Postgres:
+		if !w.postgres.TryLock() {
+			return "", errBusy
+		}
+		defer w.postgres.Unlock()
+		var both errgroup.Group
+		both.Go(func() error { return w.stack.Restart(ctx, service, kill, away) })
+		both.Go(func() error { return w.app.Restart(ctx, service, kill, away) })
+		return "", both.Wait()
+	case devstack.RabbitMQ:
+		if !w.broker.TryLock() {
+			return "", errBusy
+		}
+		defer w.broker.Unlock()
+	}
+	return "", w.stack.Restart(ctx, service, kill, away)
 }
 
 const sqlTerminate = `
 SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 WHERE backend_type = 'client backend' AND application_name NOT LIKE 'faults%'`
 
-// terminateBackends ends every session at the database, ours and Temporal's.
+// terminateBackends ends every session at both databases, ours and Temporal's.
 func terminateBackends(w *world) (string, error) {
+	theirs, err := pgx.Connect(w.ctx, named(owner(w.stack.Vars()), "faults"))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = theirs.Close(context.WithoutCancel(w.ctx)) }()
 	sessions := 0
 	for range 5 {
-		var n int
-		if err := w.db.QueryRow(w.ctx, sqlTerminate).Scan(&n); err != nil {
+		var n, m int
+		err := errors.Join(w.db.QueryRow(w.ctx, sqlTerminate).Scan(&n), theirs.QueryRow(w.ctx, sqlTerminate).Scan(&m))
+		if err != nil {
 			return "", err
 		}
-		sessions += n
+		sessions += n + m
 		pause(w.ctx, w.upTo(500*time.Millisecond))
 	}
 	return fmt.Sprintf(": %d sessions", sessions), nil

@@ -31,6 +31,7 @@ type role struct {
 	asked   bool        // to end
 	kills   int
 	exits   []string // each time that it ended by itself: how
+	memory  int      // the most that its processes had resident, in MiB
 	code    int      // of the last life
 }
 

@@ -19,20 +19,20 @@ import (
 
 // upsets are the faults that meet scrapers.
 var upsets = []fault{
-	{"kill -9 worker", false, func(w *world) (string, error) { return w.kill("worker") }},
-	{"kill -9 worker, visited but not stored", false, func(w *world) (string, error) {
+	{"kill -9 worker", 1, func(w *world) (string, error) { return w.kill("worker") }},
+	{"kill -9 worker, visited but not stored", 1, func(w *world) (string, error) {
 		return w.killAt("worker", "platform_adverts", "visited_fingerprint = $5", true)
 	}},
-	{"kill -9 worker, stored but not reported", false, func(w *world) (string, error) {
+	{"kill -9 worker, stored but not reported", 1, func(w *world) (string, error) {
 		return w.killAt("worker", "platform_adverts", "visited_fingerprint = $5", false)
 	}},
-	{"kill -9 bridge", false, func(w *world) (string, error) { return w.kill("bridge") }},
-	{"RabbitMQ killed -9", false, func(w *world) (string, error) { return w.restart(devstack.RabbitMQ, true) }},
-	{"Postgres backends terminated", false, terminateBackends},
-	{"Postgres killed -9", false, func(w *world) (string, error) { return w.restart(devstack.Postgres, true) }},
-	{"Temporal killed -9", false, func(w *world) (string, error) { return w.restart(devstack.Temporal, true) }},
-	{"Redis killed -9", false, func(w *world) (string, error) { return w.restart(devstack.Redis, true) }},
-	{"worker frozen", true, func(w *world) (string, error) { return w.freeze("worker") }},
+	{"kill -9 bridge", 1, func(w *world) (string, error) { return w.kill("bridge") }},
+	{"RabbitMQ killed -9", 1, func(w *world) (string, error) { return w.restart(devstack.RabbitMQ, true) }},
+	{"Postgres backends terminated", 1, terminateBackends},
+	{"Postgres killed -9", 1, func(w *world) (string, error) { return w.restart(devstack.Postgres, true) }},
+	{"Temporal killed -9", 1, func(w *world) (string, error) { return w.restart(devstack.Temporal, true) }},
+	{"Redis killed -9", 1, func(w *world) (string, error) { return w.restart(devstack.Redis, true) }},
+	{"worker frozen", 0, func(w *world) (string, error) { return w.freeze("worker") }},
 }
 
 // costs is how many visits a fault may cost beyond those that there is a reason for: one on its way on either half,
@@ -44,9 +44,9 @@ var costs = map[string]int{
 
 // Under faults, while a site changes and is scraped, no advert is skipped for good and no event is published twice.
 func TestTheLedgerOfScrapersBalances(t *testing.T) {
-	form()
+	t.Parallel() // with that of drafts
 	s := newSite(t)
-	w := newWorld(t, "CONVEYOR_SCRAPE="+demosite.Searches(s.url), "CONVEYOR_SCRAPE_TRANSPORT="+*transport,
+	w := newWorld(t, nil, "CONVEYOR_SCRAPE="+demosite.Searches(s.url), "CONVEYOR_SCRAPE_TRANSPORT="+*transport,
 		"CONVEYOR_SCRAPE_DELAY=10ms", "CONVEYOR_SCRAPE_COOLDOWN=1s", "CONVEYOR_IMAGES=false",
 		"CONVEYOR_ALLOW_PRIVATE_HOSTS="+strings.TrimPrefix(s.url, "http://"))
 	w.tempt = s.tempt
@@ -114,7 +114,7 @@ func (w *world) upset(s *site, during time.Duration) (struck map[string][2]int, 
 	for pause(ctx, time.Duration(dice.IntN(1000))*time.Millisecond) {
 		for _, n := range dice.Perm(len(upsets)) {
 			f := upsets[n]
-			if f.long && !*long || !strings.Contains(f.name, *only) || !pause(ctx, time.Duration(dice.IntN(2000))*time.Millisecond) {
+			if f.short == 0 && !*long || !strings.Contains(f.name, *only) || !pause(ctx, time.Duration(dice.IntN(2000))*time.Millisecond) {
 				continue
 			}
 			w.say("%s …", f.name)

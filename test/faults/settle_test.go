@@ -29,10 +29,14 @@ func (w *world) settle() (unrest string) {
 	if *long {
 		within = 5 * time.Minute
 	}
-	if eventually(w.ctx, within, func() bool { unrest = w.restless(); return unrest == "" }) != nil {
-		w.say("given up: %s", unrest)
-	} else {
+	atRest := func() bool {
+		return eventually(w.ctx, within, func() bool { unrest = w.restless(); return unrest == "" }) == nil
+	}
+	// A message with a wrong date counts from its arrival, and one that comes again arrives again.
+	if atRest() && (w.flow.correct() == 0 || atRest()) {
 		w.say("nothing is left to do")
+	} else {
+		w.say("given up: %s", unrest)
 	}
 	w.dismiss()
 	return unrest
@@ -40,7 +44,7 @@ func (w *world) settle() (unrest string) {
 
 const sqlRestless = `
 SELECT (SELECT count(*) FROM raw_listings WHERE settled_revision < revision),
-    (SELECT count(*) FROM outbox WHERE published_at IS NULL),
+    (SELECT count(*) FROM outbox WHERE published_at IS NULL AND message_id <> ALL ($1)),
     (SELECT count(*) FROM listing_images WHERE state = 'pending')`
 
 // restless lists the work that is still to be done.
@@ -53,7 +57,7 @@ func (w *world) restless() string {
 	}
 	add(int64(w.flow.unconfirmed()), "messages to be confirmed")
 	var raws, events, images int64
-	if err := w.db.QueryRow(w.ctx, sqlRestless).Scan(&raws, &events, &images); err != nil {
+	if err := w.db.QueryRow(w.ctx, sqlRestless, w.poison()).Scan(&raws, &events, &images); err != nil {
 		return err.Error()
 	}
 	add(raws, "adverts under way")
@@ -182,11 +186,16 @@ func (l *Ledger) workflows(w *world) {
 
 func (l *Ledger) processes(w *world) {
 	var kills, panics, leases, downloads int
-	var exits []string
+	var exits, fat []string
+	largest := map[string]int{} // by kind of role, in MiB
 	for _, r := range w.roles {
 		p, lost, _ := r.log.counts()
 		r.mu.Lock()
 		kills, panics, leases = kills+r.kills, panics+p, leases+lost
+		largest[r.command] = max(largest[r.command], r.memory)
+		if r.memory > memoryLimits[r.command] {
+			fat = append(fat, fmt.Sprintf("%s had %d MiB", r.name, r.memory))
+		}
 		for _, how := range r.exits {
 			exits = append(exits, r.name+" "+how)
 		}
@@ -198,6 +207,8 @@ func (l *Ledger) processes(w *world) {
 	l.row("processes killed -9", kills, "and started again by their supervisor")
 	l.none("processes that ended by themselves", exits)
 	l.must("panics", panics, 0)
+	l.row("memory of the largest worker, in MiB", largest["worker"], "bridge %d, API %d", largest["bridge"], largest["api"])
+	l.none("processes larger than docker-compose.yml allows", fat)
 	l.row("leases lost", leases, "confirmed after another relay had taken them over")
 	l.row("requests for images", downloads, "")
 	var odd []string
@@ -260,8 +271,9 @@ FROM listing_events e JOIN listings l ON l.id = e.listing_id ORDER BY e.id`
 
 	sqlTold = `
 SELECT message_id::text, routing_key, coalesce(body->'data'->>'listing_id', ''),
-    coalesce((body->'data'->>'revision')::bigint, 0), coalesce(body->'data'->>'url', '')
-FROM (SELECT message_id, routing_key, convert_from(body, 'UTF8')::jsonb AS body FROM outbox
+    coalesce((body->'data'->>'revision')::bigint, 0), coalesce(body->'data'->>'url', ''),
+    coalesce(published_at, '0001-01-01Z')
+FROM (SELECT message_id, routing_key, convert_from(body, 'UTF8')::jsonb AS body, published_at FROM outbox
     WHERE exchange = 'listings.events') o`
 
 	sqlTwice = `
@@ -290,6 +302,7 @@ func (w *world) books() (b books, err error) {
 	// Events on their way to the watch arrive within moments.
 	_ = eventually(w.ctx, 10*time.Second, func() bool { b.sights = w.watch.snapshot(); return len(b.sights) >= len(b.outbox) })
 	b.queued, err1 = w.drain("listings.published")
+	b.losses = w.losses
 	return b, errors.Join(err, err1)
 }
 
@@ -309,7 +322,7 @@ func (w *world) damaged(images []picturedAs) (broken []string) {
 		if err != nil || hex.EncodeToString(sum[:]) != p.Hash {
 			broken = append(broken, p.Key)
 		}
-		thumb := strings.TrimSuffix(strings.Replace(p.Key, "images/", "thumbs/", 1), ".png") + ".jpg"
+		thumb := strings.TrimSuffix(strings.Replace(p.Key, "images/", "thumbs/", 1), filepath.Ext(p.Key)) + ".jpg"
 		data, err = os.ReadFile(filepath.Join(w.disk.path, thumb))
 		if err != nil || !strings.HasSuffix(string(data), "\xff\xd9") { // a JPEG's last word
 			broken = append(broken, thumb)

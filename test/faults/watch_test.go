@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	amqp "github.com/rabbitmq/amqp091-go"
+
 	"github.com/mtlrent/conveyor/domain/contract"
 )
 
@@ -46,11 +48,27 @@ func (w *watch) bind() error {
 	if err != nil {
 		return err
 	}
-	if err := ch.ExchangeDeclare("listings.events", "topic", true, false, false, false, nil); err != nil {
+	return errors.Join(ch.ExchangeDeclare("listings.events", "topic", true, false, false, false, nil), listen(ch))
+}
+
+// listen binds the queue to the exchange, which a bridge has declared, or has declared again.
+func listen(ch *amqp.Channel) error {
+	if err := ch.ExchangeDeclarePassive("listings.events", "topic", true, false, false, false, nil); err != nil {
 		return err
 	}
-	_, err = ch.QueueDeclare(seenQueue, true, false, false, false, map[string]any{"x-queue-type": "quorum"})
+	_, err := ch.QueueDeclare(seenQueue, true, false, false, false, map[string]any{"x-queue-type": "quorum"})
 	return errors.Join(err, ch.QueueBind(seenQueue, "#", "listings.events", false, nil))
+}
+
+// bound says whether the queue gets the events, after binding it where it was not.
+func (w *watch) bound() bool {
+	conn, err := dial(w.url)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	ch, err := conn.Channel()
+	return err == nil && listen(ch) == nil
 }
 
 func (w *watch) run(ctx context.Context) {
@@ -70,7 +88,7 @@ func (w *watch) session(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := ch.Qos(100, 0, false); err != nil {
+	if err := errors.Join(listen(ch), ch.Qos(100, 0, false)); err != nil {
 		return err
 	}
 	deliveries, err := ch.Consume(seenQueue, "", false, false, false, false, nil)

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +25,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/devstack"
@@ -35,8 +38,9 @@ type world struct {
 	ctx      context.Context // ends with the test, or when it takes too long
 	dir      string
 	began    time.Time
-	stack    *devstack.Stack
-	services *os.File // output of the stack
+	stack    *devstack.Stack // everything but our tables: Temporal's Postgres too
+	app      *devstack.Stack // the Postgres of our tables
+	services *os.File        // output of the stacks
 	vars     map[string]string
 	db       *pgxpool.Pool
 	temporal client.Client
@@ -52,17 +56,23 @@ type world struct {
 	dismiss func() // asks the roles to end
 	gone    sync.WaitGroup
 
-	mu    sync.Mutex
-	dice  *rand.Rand
-	blows []blow
+	postgres, broker sync.Mutex // held by a fault that takes the whole service away
+
+	mu     sync.Mutex
+	dice   *rand.Rand
+	blows  []blow
+	losses losses
 }
 
-// newWorld starts everything and returns when adverts are taken.
-func newWorld(t *testing.T, settings ...string) *world {
+// worlds counts those of this process.
+var worlds atomic.Int64
+
+// newWorld starts everything, and more services, and returns when adverts are taken.
+func newWorld(t *testing.T, more []string, settings ...string) *world {
 	t.Helper()
 
 	within := 5 * time.Minute
-	if *long {
+	if *long || *only != "" || *random > 0 {
 		within = 25*time.Minute + *random
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), within)
@@ -75,19 +85,13 @@ func newWorld(t *testing.T, settings ...string) *world {
 	w := &world{t: t, ctx: ctx, began: time.Now(), dice: rand.New(rand.NewPCG(*seed, 2)),
 		settings: settings}
 	w.tempt = func() { w.flow.feed(1) }
-	w.dir = filepath.Join(home, fmt.Sprintf("test-faults-%d", os.Getpid())) // swept by its name after a killed run
+	// Swept by its name after a killed run.
+	w.dir = filepath.Join(home, fmt.Sprintf("test-faults-%d-%d", os.Getpid(), worlds.Add(1)))
 	require.NoError(t, os.MkdirAll(filepath.Join(w.dir, "log"), 0o755))
 	t.Cleanup(func() { _ = devstack.Remove(w.dir) })
 	w.services, err = os.Create(filepath.Join(w.dir, "log", "stack.log"))
 	require.NoError(t, err)
-	w.stack, err = devstack.Start(ctx, devstack.Options{
-		Dir: w.dir, Bin: filepath.Join(home, "bin"), FreePorts: true, Out: os.Stderr,
-		Services: []string{devstack.Postgres, devstack.RabbitMQ, devstack.Redis, devstack.Temporal},
-		Log:      slog.New(slog.NewTextHandler(w.services, nil)),
-	})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = w.stack.Stop(context.WithoutCancel(ctx)) })
-	w.vars = w.stack.Vars()
+	require.NoError(t, w.startServices(filepath.Join(home, "bin"), more))
 	w.hosts = newHosts(t)
 	w.disk = newDisk(t, w.dir)
 	w.db, err = pgxpool.New(ctx, named(w.vars["DATABASE_URL"], "faults"))
@@ -110,16 +114,58 @@ func newWorld(t *testing.T, settings ...string) *world {
 	w.startRoles()
 	require.NoError(t, eventually(ctx, time.Minute, w.healthy), "the roles are not healthy: %s", w.ailing())
 	w.reader = &reader{url: w.vars["CONVEYOR_API_URL"]}
-	for _, run := range []func(context.Context){w.flow.run, w.watch.run, w.reader.run} {
+	for _, run := range []func(context.Context){w.flow.run, w.watch.run, w.reader.run, w.weigh} {
 		w.gone.Go(func() { run(ctx) })
 	}
 	t.Cleanup(func() { cancel(); w.dismiss(); w.gone.Wait() })
 	return w
 }
 
+// startServices starts two stacks: our tables have a Postgres of their own, so that it can be away while Temporal works.
+func (w *world) startServices(bin string, more []string) error {
+	log := slog.New(slog.NewTextHandler(w.services, nil))
+	services := append([]string{devstack.Postgres, devstack.RabbitMQ, devstack.Redis, devstack.Temporal}, more...)
+	start := func(into **devstack.Stack, o devstack.Options) func() error {
+		o.Bin, o.FreePorts, o.Log = bin, true, log
+		return func() (err error) {
+			*into, err = devstack.Start(w.ctx, o)
+			return err
+		}
+	}
+	var out io.Writer // of one world at a time
+	if len(more) == 0 {
+		out = os.Stderr
+	}
+	var both errgroup.Group
+	both.Go(start(&w.stack, devstack.Options{Dir: w.dir, Services: services, Out: out}))
+	both.Go(start(&w.app, devstack.Options{Dir: w.dir + "-app", Services: []string{devstack.Postgres}}))
+	err := both.Wait()
+	w.t.Cleanup(func() {
+		for _, s := range []*devstack.Stack{w.stack, w.app} {
+			if s != nil {
+				_ = s.Stop(context.WithoutCancel(w.ctx))
+			}
+		}
+		_ = os.RemoveAll(w.dir + "-app")
+	})
+	if err != nil {
+		return err
+	}
+	w.vars = w.stack.Vars()
+	for k, v := range w.app.Vars() {
+		if strings.HasPrefix(k, "DATABASE_") {
+			w.vars[k] = v
+		}
+	}
+	return nil
+}
+
 // env is the environment of a process of ours. Its connections to Postgres carry its name.
 func (w *world) env(name string) []string {
-	env := append(os.Environ(), w.stack.Env()...)
+	env := os.Environ()
+	for k, v := range w.vars {
+		env = append(env, k+"="+v)
+	}
 	env = append(env,
 		"DATABASE_URL="+named(w.vars["DATABASE_URL"], name), "CONVEYOR_HOME="+w.dir, "CONVEYOR_LOG_FORMAT=json",
 		"CONVEYOR_BLOB_URL=file://"+w.disk.path, "CONVEYOR_ALLOW_PRIVATE_HOSTS="+addresses(w.hosts),
@@ -128,6 +174,11 @@ func (w *world) env(name string) []string {
 		"CONVEYOR_API_ADDRESS="+strings.TrimPrefix(w.vars["CONVEYOR_API_URL"], "http://"),
 	)
 	return append(env, w.settings...)
+}
+
+// owner is the address of a stack's database for the role that owns it.
+func owner(vars map[string]string) string {
+	return cmp.Or(vars["DATABASE_MIGRATE_URL"], vars["DATABASE_URL"])
 }
 
 // named adds a name to the address of a database, by which its connections are told apart.
@@ -285,12 +336,13 @@ func (w *world) rabbitmqctl(ctx context.Context, args ...string) error {
 
 // say prints progress, with the time since the start.
 func (w *world) say(format string, args ...any) {
-	fmt.Printf("%7.1fs  %s\n", time.Since(w.began).Seconds(), fmt.Sprintf(format, args...))
+	name := strings.TrimSuffix(strings.TrimPrefix(w.t.Name(), "TestTheLedger"), "Balances") // of its ledger
+	fmt.Printf("%7.1fs  %s\n", time.Since(w.began).Seconds(), strings.TrimSpace(name+"  "+fmt.Sprintf(format, args...)))
 }
 
 // keepLogs moves the logs of a run that failed to where they outlive it.
 func (w *world) keepLogs() {
-	to := filepath.Join(os.TempDir(), fmt.Sprintf("conveyor-faults-%d", *seed))
+	to := filepath.Join(os.TempDir(), fmt.Sprintf("conveyor-faults-%d-%s", *seed, filepath.Base(w.dir)))
 	if err := os.CopyFS(to, os.DirFS(filepath.Join(w.dir, "log"))); err == nil {
 		w.t.Logf("the output of the processes is in %s", to)
 	}
