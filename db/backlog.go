@@ -10,7 +10,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/backlog"
 )
 
-// Each lane is visited once, by a loose index scan, for its oldest message; the others are counted up to a limit.
+// Each lane is visited once, by a loose index scan, for its oldest message and the oldest of the refused ones that are
+// due next; the others are counted up to a limit.
 const sqlOutboxWaiting = `
 WITH RECURSIVE lanes AS (
     (SELECT lane FROM outbox WHERE published_at IS NULL ORDER BY lane LIMIT 1)
@@ -19,8 +20,11 @@ WITH RECURSIVE lanes AS (
         SELECT lane FROM outbox WHERE published_at IS NULL AND lane > t.lane ORDER BY lane LIMIT 1) o
 ), oldest AS (
     SELECT min(o.created_at) AS at FROM lanes t CROSS JOIN LATERAL (
-        SELECT created_at FROM outbox WHERE published_at IS NULL AND lane BETWEEN t.lane AND t.lane
-        ORDER BY lane, id LIMIT 1) o
+        (SELECT created_at FROM outbox WHERE published_at IS NULL AND lane = t.lane AND due_at = '-infinity'
+        ORDER BY id LIMIT 1)
+        UNION ALL
+        (SELECT created_at FROM outbox WHERE published_at IS NULL AND lane = t.lane AND due_at > '-infinity'
+        ORDER BY due_at LIMIT 1000)) o
 ), counted AS (
     SELECT count(*) AS pending, count(*) FILTER (WHERE refusals > 0) AS refused
     FROM (SELECT refusals FROM outbox WHERE published_at IS NULL LIMIT $1) o

@@ -54,7 +54,7 @@ func TestActivityNames(t *testing.T) {
 		"ArchiveStaleListings", "AttachImage", "BeginCycle", "CheckDevtools", "DedupeListing", "DeleteExpired",
 		"DeleteListingRuns", "EndCycle", "EndListing", "EndReplay", "FailListing", "ForgetAdvert", "HandOverListing",
 		"ImportListing", "NormalizeListing", "OpenReplay", "PersistDraft", "ResolveOutDir",
-		"RestartDuplicates", "RunCrawler", "RunReplayBatch", "ScrapePage",
+		"RestartDuplicates", "ResumeImages", "ResumeListings", "RunCrawler", "RunReplayBatch", "ScrapePage",
 	}, names)
 }
 
@@ -62,7 +62,7 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	rows := []workers.Row{
 		{Queue: "listings", Activities: []any{&activities.Listings{}, &activities.Replays{}}, WorkflowSlots: 200},
-		{Queue: "listings", Activities: []any{&activities.Staleness{}, &activities.Cycles{}}},
+		{Queue: "listings", Activities: []any{&activities.Staleness{}, &activities.Unfinished{}, &activities.Cycles{}}},
 		{Queue: "listings", Activities: []any{&activities.Retention{}, &activities.Forgetting{}}},
 		{Queue: "images", Activities: []any{&activities.Images{}}, Slots: 20},
 		{Queue: "browser", Activities: []any{&activities.Visits{}}, Slots: 5},
