@@ -42,6 +42,7 @@ func changes(t *testing.T, d *door) map[string][3]string {
 		"resume-platform":     {"/platforms/kijiji/resume", "", "platform.resumed platform/kijiji"},
 		"create-key":          {"/keys", `{"name":"second","role":"read"}`, "api_key.created"},
 		"revoke-key":          {"/keys/first", "", "api_key.revoked"},
+		"forget-listing":      {"/listings/kijiji/9", "", "listing.forgotten listing/" + kijiji("9").ID().String()},
 	}
 }
 

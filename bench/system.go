@@ -83,7 +83,8 @@ func open(ctx context.Context, binary string, oneProcess bool) (h *system, err e
 		return h, err
 	}
 	h.undo = append(h.undo, func() { _ = h.demo.server.Close() })
-	h.env = append(os.Environ(), "DATABASE_URL="+database.String(), "DATABASE_MIGRATE_URL=", "RABBITMQ_URL="+broker.String(),
+	h.env = append(os.Environ(), "DATABASE_URL="+database.String(), "DATABASE_MIGRATE_URL=",
+		"RABBITMQ_URL="+broker.String(),
 		"TEMPORAL_NAMESPACE="+name, "CONVEYOR_LOG_LEVEL=error", "CONVEYOR_IMAGES=false",
 		fmt.Sprintf("CONVEYOR_API_ADDRESS=127.0.0.1:%d", ports[0]), "CONVEYOR_API_RATE=0", "CONVEYOR_API_WRITE_RATE=0",
 		fmt.Sprintf("CONVEYOR_API_PORT=%d", ports[0]),

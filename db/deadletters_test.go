@@ -364,8 +364,7 @@ func TestManyLetters(t *testing.T) {
 			CASE WHEN n % 10 = 0 THEN 'open' ELSE 'resolved' END, $1, $1::timestamptz + n * interval '1 second'
 		FROM generate_series(1, 12000) n`, start)
 	require.NoError(t, err)
-	_, err = pool.Exec(t.Context(), "ANALYZE dead_letters")
-	require.NoError(t, err)
+	dbtest.Alter(t, pool, "ANALYZE dead_letters")
 	for _, f := range []db.LetterFilter{
 		{State: "open"}, {}, {State: "open", Queue: "scraped.kangalou"}, {WorkflowID: "listing/kijiji/77"},
 	} {

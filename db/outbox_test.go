@@ -313,8 +313,7 @@ func TestLeasePassesOverWaiting(t *testing.T) {
 	require.NoError(t, err)
 	fill(t, pool, "a", 60)
 	for _, before := range []string{"SELECT", "ANALYZE outbox"} { // the planner does not know the table yet, and does
-		_, err = pool.Exec(t.Context(), before)
-		require.NoError(t, err)
+		dbtest.Alter(t, pool, before)
 		var plans []struct{ Plan explained }
 		require.NoError(t, pool.QueryRow(t.Context(), "EXPLAIN (ANALYZE, FORMAT JSON) "+constants(t)["sqlOutboxLease"],
 			"", 50, 500, leaseBytes, uuid.New(), time.Duration(0)).Scan(&plans))
@@ -438,8 +437,7 @@ func BenchmarkLease(b *testing.B) {
 		require.NoError(b, err)
 	}
 	refill(100_000)
-	_, err := pool.Exec(b.Context(), "VACUUM ANALYZE outbox")
-	require.NoError(b, err)
+	dbtest.Alter(b, pool, "VACUUM ANALYZE outbox")
 	cursor, messages := "", 0
 	for n := 0; b.Loop(); n++ {
 		if n%40 == 39 {

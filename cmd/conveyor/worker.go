@@ -61,8 +61,8 @@ func (h *house) worker(ctx context.Context) error {
 	}
 }
 
-// stopAll stops all workers at once and waits for them. In turn, those that are not stopped yet would go on taking work,
-// and the process would need their graces added up.
+// stopAll stops all workers at once and waits for them. In turn, those not stopped yet would go on taking work, and the
+// process would need their graces added up.
 func stopAll(list []worker.Worker) {
 	var wg sync.WaitGroup
 	for _, w := range list {

@@ -36,7 +36,7 @@ func New(t testing.TB) *pgxpool.Pool {
 	// A database with connections cannot be copied, so one process at a time migrates or copies the template.
 	_, err = admin.Exec(ctx, "SELECT pg_advisory_lock(hashtext($1))", template)
 	require.NoError(t, err)
-	prepare(t, admin, server)
+	prepare(t, admin, server, app)
 
 	name := "test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	_, err = admin.Exec(ctx, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", name, template))
@@ -71,8 +71,20 @@ func Owner(t testing.TB, pool *pgxpool.Pool) string {
 	return on(t, owner(servicetest.Address(t, "DATABASE_URL")), pool.Config().ConnConfig.Database)
 }
 
+// Alter runs a statement as the owner of the tables of a pool's database, such as ANALYZE or one that changes a table.
+func Alter(t testing.TB, pool *pgxpool.Pool, sql string, args ...any) {
+	t.Helper()
+
+	ctx := t.Context()
+	conn, err := pgx.Connect(ctx, Owner(t, pool))
+	require.NoError(t, err)
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, sql, args...)
+	require.NoError(t, err, sql)
+}
+
 // prepare makes the template and brings it up to date.
-func prepare(t testing.TB, admin *pgx.Conn, server string) {
+func prepare(t testing.TB, admin *pgx.Conn, server, app string) {
 	t.Helper()
 
 	ctx := t.Context()
@@ -86,7 +98,9 @@ func prepare(t testing.TB, admin *pgx.Conn, server string) {
 	pool, err := db.Open(ctx, on(t, server, template), 2)
 	require.NoError(t, err)
 	defer pool.Close()
-	require.NoError(t, db.Migrate(ctx, pool))
+	user, err := pgx.ParseConfig(app)
+	require.NoError(t, err)
+	require.NoError(t, db.Migrate(ctx, pool, db.GrantTo(user.User)))
 }
 
 // on is server's URL with another database.

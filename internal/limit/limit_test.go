@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -84,7 +85,7 @@ func TestRedisKilledInTheMiddle(t *testing.T) {
 	for i := range processes {
 		reg := prometheus.NewRegistry()
 		processes[i] = &process{reg: reg}
-		processes[i].h = limit.New(client(t, "redis://"+p.addr), limit.Options{
+		processes[i].h = limit.New(client(t, p.url), limit.Options{
 			Name: name, Interval: interval, Slack: interval, MaxWait: time.Minute, Timeout: 5 * time.Second,
 			Cooldown: 200 * time.Millisecond, Registerer: reg, Started: func(host string, at time.Time, redis bool) {
 				processes[i].started(host, at, redis)
@@ -409,6 +410,7 @@ func (c *clock) since() time.Duration { return c.Now().Sub(c.was) }
 // proxy stands between a client and Redis and can go down.
 type proxy struct {
 	addr, to string
+	url      string // of Redis through the proxy, with its credentials
 	mu       sync.Mutex
 	ln       net.Listener
 	conns    []net.Conn
@@ -423,6 +425,7 @@ func newProxy(t *testing.T, url string) *proxy {
 	p := &proxy{addr: "127.0.0.1:0", to: o.Addr}
 	p.up(t)
 	t.Cleanup(p.down)
+	p.url = strings.Replace(url, p.to, p.addr, 1)
 	return p
 }
 

@@ -23,7 +23,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/stretchr/testify/require"
@@ -134,11 +133,7 @@ func (w *world) run(args ...string) string {
 func (w *world) alter(sql string) {
 	w.t.Helper()
 
-	conn, err := pgx.Connect(w.ctx(), dbtest.Owner(w.t, w.db))
-	require.NoError(w.t, err)
-	defer func() { _ = conn.Close(w.ctx()) }()
-	_, err = conn.Exec(w.ctx(), sql)
-	require.NoError(w.t, err)
+	dbtest.Alter(w.t, w.db, sql)
 }
 
 // A process is a role that runs.
