@@ -178,6 +178,7 @@ func TestCrawlRequestsWaitForAWorker(t *testing.T) {
 	r.eventually(t, func() bool { return strings.Contains(r.logs.String(), "messages stay in their queue") }, "no log")
 	require.Zero(t, r.consumers(requests))
 	require.Equal(t, 1, r.broker.Ready(requests))
+	r.eventually(t, func() bool { return r.consumers(requests+".dlq") == 1 }, "dead letters need no worker")
 	r.temp.serve(true)
 	r.eventually(t, func() bool { return r.temp.called() == 1 }, "it is not taken")
 

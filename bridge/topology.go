@@ -72,6 +72,7 @@ func (t topology) consumed(prefetch int, archive func(q Queue) Handler) []Queue 
 		if t.archive && !t.absent[q.dlq()] {
 			dead := q
 			dead.Name, dead.Handle, dead.Consumers = q.dlq(), archive(q), 1
+			dead.Ready, dead.Waits = nil, false // it stores a row, whatever the work on its messages needs
 			dead.Prefetch = max(1, prefetch*contract.MaxBody/max(q.MaxBody, contract.MaxBody))
 			out = append(out, dead)
 		}

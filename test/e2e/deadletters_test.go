@@ -83,7 +83,7 @@ func TestARejectedAdvertIsReplayed(t *testing.T) {
 	require.Contains(t, w.run("dead-letters", "list"), "no dead letter matches")
 	out = w.run("dead-letters", "show", id)
 	require.Equal(t, 2, strings.Count(out, "dead_letter.replayed by "), out)
-	require.NotContains(t, out, "555")
+	require.NotContains(t, out, "555 0") // three digits alone may be in a UUID
 }
 
 // An image that could not be had is replayed when its host has it again: it is attached and its letter resolved.
@@ -180,7 +180,7 @@ func TestDeadLettersByCommand(t *testing.T) {
 	require.Contains(t, out, `"platform_id": "8301"`)
 	require.Contains(t, out, "<p>Deux chambres")
 	require.Regexp(t, `(?m)^published to +exchange "scraped", key "kijiji"$`, out)
-	require.NotContains(t, out, "555")
+	require.NotContains(t, out, "555 0") // three digits alone may be in a UUID
 	require.NotContains(t, out, "\x1b")
 	require.Contains(t, w.run("dead-letters", "show", html), `"<html>514 555 0199\x1b[31m"`)
 	require.Contains(t, w.run("dead-letters", "show", html, "--json"), `"body_base64":`)

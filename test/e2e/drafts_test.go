@@ -39,18 +39,18 @@ func drafting(t *testing.T, settings ...string) (w *world, bridge *process) {
 	w = newWorld(t, settings...)
 	bridge = w.start("bridge")
 	w.start("api")
-	w.takesCrawls()
+	w.queuesCrawls()
 	w.eventually("the API answers", func() bool { return w.get("/health", nil) == http.StatusOK })
 	return w, bridge
 }
 
-// takesCrawls waits until a bridge consumes crawl requests.
-func (w *world) takesCrawls() {
+// queuesCrawls waits until a bridge has declared the queue of crawl requests. It consumes it once a worker makes drafts.
+func (w *world) queuesCrawls() {
 	w.t.Helper()
 
-	w.eventually("crawl requests are consumed", func() bool {
-		q, err := w.broker.Channel().QueueDeclarePassive(crawls, true, false, false, false, nil)
-		return err == nil && q.Consumers > 0
+	w.eventually("crawl requests have a queue", func() bool {
+		_, err := w.broker.Channel().QueueDeclarePassive(crawls, true, false, false, false, nil)
+		return err == nil
 	})
 }
 
@@ -239,6 +239,9 @@ func TestACrawlRequestBecomesADraft(t *testing.T) {
 		require.Len(t, data, int(f.Bytes))
 		out, err := os.ReadFile(filepath.Join(w.outRoot(), q.outDir, f.Name))
 		require.NoError(t, err)
+		if f.Name == draft.PageName { // as it is served, it names no other host to connect to
+			out = bytes.ReplaceAll(out, []byte("<link"), []byte("<wbr "))
+		}
 		require.True(t, bytes.Equal(data, out), f.Name)
 		switch f.Name {
 		case draft.PageName:
