@@ -4,9 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strings"
+	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -47,26 +46,9 @@ func (in *listAuditInput) Resolve(ctx huma.Context) (wrong []error) {
 	in.after, err = parseAuditCursor(in.Cursor)
 	wrong = wrongCursor(in.Cursor, err)
 	for name, s := range map[string]string{"subject": in.Subject, "actor": in.Actor, "action": in.Action} {
-		if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
-			wrong = append(wrong, &huma.ErrorDetail{
-				Message: "expected text in UTF-8 without NUL", Location: "query." + name, Value: s,
-			})
-		}
+		wrong = append(wrong, wrongText("query."+name, s)...)
 	}
-	if !in.Until.IsZero() && in.Until.Before(in.Since) {
-		wrong = append(wrong, &huma.ErrorDetail{
-			Message: "expected a time that is not before since", Location: "query.until", Value: in.Until,
-		})
-	}
-	address := ctx.URL()
-	for name, values := range address.Query() {
-		if len(values) > 1 { // or all but the first would be ignored
-			wrong = append(wrong, &huma.ErrorDetail{
-				Message: "is given more than once", Location: "query." + name, Value: values,
-			})
-		}
-	}
-	return wrong
+	return slices.Concat(wrong, wrongUntil("query.until", in.Since, in.Until), repeated(ctx))
 }
 
 // An AuditEntry is an action of a caller.

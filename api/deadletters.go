@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -77,16 +77,7 @@ type listLettersInput struct {
 func (in *listLettersInput) Resolve(ctx huma.Context) (wrong []error) {
 	var err error
 	in.after, err = parseLetterCursor(in.Cursor)
-	wrong = append(wrongCursor(in.Cursor, err), wrongFilter("query.", in.filter())...)
-	address := ctx.URL()
-	for name, values := range address.Query() {
-		if len(values) > 1 { // or all but the first would be ignored
-			wrong = append(wrong, &huma.ErrorDetail{
-				Message: "is given more than once", Location: "query." + name, Value: values,
-			})
-		}
-	}
-	return wrong
+	return slices.Concat(wrongCursor(in.Cursor, err), wrongFilter("query.", in.filter()), repeated(ctx))
 }
 
 func (in *listLettersInput) filter() db.LetterFilter {
@@ -105,18 +96,9 @@ func wrongFilter(at string, f db.LetterFilter) (wrong []error) {
 	for _, text := range []struct{ name, value string }{
 		{"queue", f.Queue}, {"class", f.Class}, {"reason", f.Reason}, {"workflow_id", f.WorkflowID},
 	} {
-		if !utf8.ValidString(text.value) || strings.ContainsRune(text.value, 0) {
-			wrong = append(wrong, &huma.ErrorDetail{
-				Message: "expected text in UTF-8 without NUL", Location: at + text.name, Value: text.value,
-			})
-		}
+		wrong = append(wrong, wrongText(at+text.name, text.value)...)
 	}
-	if !f.Until.IsZero() && f.Until.Before(f.Since) {
-		wrong = append(wrong, &huma.ErrorDetail{
-			Message: "expected a time that is not before since", Location: at + "until", Value: f.Until,
-		})
-	}
-	return wrong
+	return append(wrong, wrongUntil(at+"until", f.Since, f.Until)...)
 }
 
 // A LetterSummary is a dead letter without its body and headers, which may hold personal data.

@@ -4,7 +4,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
@@ -127,4 +129,33 @@ func wrongCursor(value string, err error) []error {
 		return nil
 	}
 	return []error{&huma.ErrorDetail{Message: err.Error(), Location: "query.cursor", Value: value}}
+}
+
+// wrongText refuses a text that Postgres cannot take. at is its place in the request.
+func wrongText(at, text string) []error {
+	if utf8.ValidString(text) && !strings.ContainsRune(text, 0) {
+		return nil
+	}
+	return []error{&huma.ErrorDetail{Message: "expected text in UTF-8 without NUL", Location: at, Value: text}}
+}
+
+// wrongUntil refuses a time that is before since; the zero time is none. at is its place in the request.
+func wrongUntil(at string, since, until time.Time) []error {
+	if until.IsZero() || !until.Before(since) {
+		return nil
+	}
+	return []error{&huma.ErrorDetail{Message: "expected a time that is not before since", Location: at, Value: until}}
+}
+
+// repeated refuses parameters that are given more than once: all but the first would be ignored.
+func repeated(ctx huma.Context) (wrong []error) {
+	address := ctx.URL()
+	for name, values := range address.Query() {
+		if len(values) > 1 {
+			wrong = append(wrong, &huma.ErrorDetail{
+				Message: "is given more than once", Location: "query." + name, Value: values,
+			})
+		}
+	}
+	return wrong
 }

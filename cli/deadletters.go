@@ -67,57 +67,20 @@ type lettersListCmd struct {
 	JSON  bool   `name:"json" help:"Print one JSON object per line instead of the table."`
 }
 
-// lettersPage is the largest page that GET /dead-letters returns.
-const lettersPage = 100
-
 // Run prints page after page, up to --limit.
 func (c *lettersListCmd) Run(ctx context.Context, connect Connect) error {
-	if c.Limit < 0 {
-		return errors.New("read --limit: expected 0 or more")
+	return list(ctx, connect, c.Limit, "no dead letter matches", c.print)
+}
+
+// print writes the dead letters that match.
+func (c *lettersListCmd) print(ctx context.Context, w io.Writer, r Client) (shown int, more bool, err error) {
+	table, q := letterTable(w), c.query()
+	q.Set("state", c.State)
+	letters := pages[api.LetterItem]{
+		Path: "/dead-letters", Query: q, Limit: c.Limit, JSON: c.JSON, Flush: table.Flush,
+		Row: func(_ int, l api.LetterItem) { table.row(l) },
 	}
-	r, err := connect()
-	if err != nil {
-		return err
-	}
-	table := letterTable(os.Stdout)
-	enc := json.NewEncoder(os.Stdout)
-	shown, more := 0, false
-	for cursor := ""; ; {
-		size := lettersPage
-		if c.Limit > 0 {
-			size = min(size, c.Limit-shown)
-		}
-		q := c.query()
-		q.Set("state", c.State)
-		q.Set("cursor", cursor)
-		q.Set("limit", strconv.Itoa(size))
-		var page api.LetterPage
-		if err := r.call(ctx, http.MethodGet, "/dead-letters?"+q.Encode(), nil, &page); err != nil {
-			return err
-		}
-		for _, l := range page.Items {
-			if !c.JSON {
-				table.row(l)
-			} else if err := enc.Encode(l); err != nil {
-				return fmt.Errorf("write: %w", err)
-			}
-		}
-		shown, cursor = shown+len(page.Items), page.NextCursor
-		more = cursor != ""
-		if !more || shown == c.Limit {
-			break
-		}
-	}
-	if err := table.Flush(); err != nil {
-		return fmt.Errorf("write: %w", err)
-	}
-	switch {
-	case shown == 0:
-		fmt.Fprintln(os.Stderr, "no dead letter matches")
-	case more:
-		fmt.Fprintf(os.Stderr, "%d shown, there are more; --limit 0 shows all\n", shown)
-	}
-	return nil
+	return letters.print(ctx, w, r)
 }
 
 // A lettersTable prints dead letters in columns, with a header before the first row.
