@@ -1,0 +1,224 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/domain/contract"
+	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/scrape"
+)
+
+// $3 is the kind of page that was read, or "": a suspicion about pages of that kind ends.
+const sqlPlatformSuccess = `
+UPDATE platforms SET last_success_at = $2, refusals = 0, blocked_until = NULL, trouble_at = NULL,
+    suspect_at = CASE WHEN suspect_of <> $3 THEN suspect_at END
+WHERE name = $1`
+
+const sqlCyclePage = `
+UPDATE platform_cycles SET pages = greatest(pages, $3), total = coalesce($4, total) WHERE platform = $1 AND cycle = $2`
+
+const sqlPlatformResultsPages = `
+UPDATE platforms SET results_pages = greatest(results_pages, $2) WHERE name = $1`
+
+// The one query of a search page. It locks rows in the order of the IDs, or two of it would deadlock. An advert that
+// arrived lately in another way, such as from a scraper of another team, counts as visited. What the open cycle sees
+// for the first time is added to its counts, which are made exact when it ends.
+const sqlAdvertsSeen = `
+WITH shown AS (
+    SELECT t.* FROM unnest($2::text[], $3::text[], $4::text[]) AS t (platform_id, url, fingerprint) ORDER BY platform_id
+), before AS (
+    SELECT a.platform_id FROM shown s JOIN platform_adverts a ON a.platform = $1 AND a.platform_id = s.platform_id
+    WHERE a.seen_cycle >= $6
+), seen AS (
+    INSERT INTO platform_adverts AS a (platform, platform_id, url, fingerprint, seen_at, seen_cycle,
+        visited_at, visited_fingerprint)
+    SELECT $1, s.platform_id, s.url, s.fingerprint, $5, $6, r.last_scraped_at,
+        CASE WHEN r.last_scraped_at > $7 THEN s.fingerprint END
+    FROM shown s LEFT JOIN raw_listings r ON r.platform = $1 AND r.platform_id = s.platform_id
+    ORDER BY s.platform_id
+    ON CONFLICT (platform, platform_id) DO UPDATE SET url = excluded.url, fingerprint = excluded.fingerprint,
+        seen_at = excluded.seen_at, seen_cycle = greatest(a.seen_cycle, excluded.seen_cycle), missed = 0,
+        retry_at = CASE WHEN a.gone_at IS NULL OR excluded.seen_cycle <= a.seen_cycle + 1 THEN a.retry_at END
+    RETURNING *
+), counted AS (
+    UPDATE platform_cycles c SET seen = c.seen + n.seen, skipped = c.skipped + n.skipped
+    FROM (SELECT count(*) AS seen, count(*) FILTER (WHERE visited_at > $7 AND visited_fingerprint = fingerprint
+            AND gone_at IS NULL) AS skipped
+        FROM seen WHERE platform_id NOT IN (SELECT platform_id FROM before)) n
+    WHERE c.platform = $1 AND c.cycle = $6 AND c.ended_at IS NULL AND n.seen > 0
+)
+SELECT platform_id, CASE
+    WHEN gone_at IS NOT NULL THEN 'returned'
+    WHEN visited_at IS NULL THEN 'new'
+    WHEN visited_at <= $7 THEN 'stale'
+    ELSE 'changed' END
+FROM seen
+WHERE (retry_at IS NULL OR retry_at <= $5)
+    AND (visited_at IS NULL OR gone_at IS NOT NULL OR visited_at <= $7
+        OR visited_fingerprint IS DISTINCT FROM fingerprint)`
+
+// Seen stores which adverts a search page shows and returns those whose detail pages must be visited, in the order of
+// the page: never visited, with another card since the last visit, not visited for scrape.StaleAfter, or back after
+// they were gone. It may be repeated: adverts that were visited meanwhile are left out.
+func (s *Platforms) Seen(ctx context.Context, name string, cycle int64, page int, r scrape.Results, now time.Time) (
+	[]scrape.Visit, error,
+) {
+	var total *int
+	if r.Total >= 0 {
+		total = &r.Total
+	}
+	b := new(pgx.Batch)
+	b.Queue(sqlPlatformLock, name)
+	due := advertsSeen(b, name, cycle, r.Cards, now)
+	b.Queue(sqlCyclePage, name, cycle, page, total)
+	b.Queue(sqlPlatformSuccess, name, now, scrape.SearchPages)
+	if len(r.Cards) > 0 {
+		b.Queue(sqlPlatformResultsPages, name, page)
+	}
+	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+		return nil, refused(fmt.Errorf("store %d adverts seen on %s: %w", len(r.Cards), name, err))
+	}
+	return due(), nil
+}
+
+// Due returns those of the visits that are still to be made, for a worker that continues a page which another has read.
+// No page was loaded, so it does not end a pause after a refusal.
+func (s *Platforms) Due(ctx context.Context, name string, cycle int64, visits []scrape.Visit, now time.Time) (
+	[]scrape.Visit, error,
+) {
+	cards := make([]scrape.Card, len(visits))
+	for i, v := range visits {
+		cards[i] = v.Card
+	}
+	b := new(pgx.Batch)
+	b.Queue(sqlPlatformLock, name)
+	due := advertsSeen(b, name, cycle, cards, now)
+	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+		return nil, refused(fmt.Errorf("find which of %d visits to %s are due: %w", len(visits), name, err))
+	}
+	return due(), nil
+}
+
+// advertsSeen queues the query of a search page. due returns its result, once the batch is done.
+func advertsSeen(b *pgx.Batch, name string, cycle int64, cards []scrape.Card, now time.Time) (
+	due func() []scrape.Visit,
+) {
+	n := len(cards)
+	ids, urls, prints := make([]string, n), make([]string, n), make([]string, n)
+	for i, c := range cards {
+		ids[i], urls[i], prints[i] = c.PlatformID, c.URL, c.Fingerprint
+	}
+	why := make(map[string]string, n)
+	b.Queue(sqlAdvertsSeen, name, ids, urls, prints, now, cycle, now.Add(-scrape.StaleAfter)).Query(
+		func(rows pgx.Rows) error {
+			var id, reason string
+			_, err := pgx.ForEachRow(rows, []any{&id, &reason}, func() error {
+				why[id] = reason
+				return nil
+			})
+			return err
+		})
+	return func() (visits []scrape.Visit) {
+		for _, c := range cards {
+			if reason, ok := why[c.PlatformID]; ok {
+				visits = append(visits, scrape.Visit{Card: c, Why: reason})
+			}
+		}
+		return visits
+	}
+}
+
+// The result of a visit is counted once, however often this is repeated.
+const sqlAdvertVisited = `
+WITH visit AS (
+    UPDATE platform_adverts SET visited_at = $4, visited_fingerprint = $5, failures = 0, failure = '', retry_at = NULL,
+        gone_at = NULL, gone_reason = ''
+    WHERE platform = $1 AND platform_id = $2 AND visited_at IS DISTINCT FROM $4
+    RETURNING 1
+)
+UPDATE platform_cycles SET new = new + ($6 = 'new')::int, changed = changed + ($6 = 'changed')::int,
+    stale = stale + ($6 = 'stale')::int, returned = returned + ($6 = 'returned')::int
+WHERE platform = $1 AND cycle = $3 AND EXISTS (SELECT FROM visit)`
+
+// Found stores an advert as its detail page showed it and puts its message into the outbox, in one transaction: the
+// message is published as soon as the broker takes it. It may be repeated; Raw.ScrapedAt identifies the visit.
+func (s *Platforms) Found(ctx context.Context, cycle int64, f scrape.FoundAdvert) error {
+	ref, now := f.Raw.Ref, f.Raw.ScrapedAt.Truncate(time.Microsecond)
+	f.Raw.ScrapedAt = now
+	arrival, err := NewArrival(f.Raw, f.Payload)
+	if err != nil {
+		return err
+	}
+	b := new(pgx.Batch)
+	b.Queue(sqlPlatformLock, ref.Platform)
+	b.Queue(sqlRawReceive, arrivalArgs([]Arrival{arrival}, 0, now)...)
+	outboxAdd(b, Message{
+		MessageID: uuid.NewSHA1(ref.ID(), now.UTC().AppendFormat([]byte("scraped "), time.RFC3339Nano)), Lane: ref.Platform,
+		Exchange: contract.ExchangeScraped, RoutingKey: ref.Platform, Body: f.Payload, CreatedAt: now,
+	})
+	b.Queue(sqlAdvertVisited, ref.Platform, ref.PlatformID, cycle, now, f.Fingerprint, f.Why)
+	b.Queue(sqlPlatformSuccess, ref.Platform, now, scrape.DetailPages)
+	if err := write(ctx, s.pool, b); err != nil {
+		return fmt.Errorf("store %s: %w", ref, err)
+	}
+	s.added.wake(ctx)
+	return nil
+}
+
+const sqlRawGone = `
+UPDATE raw_listings SET gone_at = $2 WHERE id IN (
+    SELECT id FROM raw_listings WHERE id = ANY ($1) AND gone_at IS NULL AND last_scraped_at <= $2
+    ORDER BY id FOR UPDATE)`
+
+const sqlAdvertGone = `
+WITH gone AS (
+    UPDATE platform_adverts SET gone_at = $4, gone_reason = $5, failures = 0, failure = ''
+    WHERE platform = $1 AND platform_id = $2 AND gone_at IS NULL
+    RETURNING 1
+)
+UPDATE platform_cycles SET gone = gone + 1 WHERE platform = $1 AND cycle = $3 AND EXISTS (SELECT FROM gone)`
+
+const sqlAdvertRetry = `
+UPDATE platform_adverts SET retry_at = $3
+WHERE platform = $1 AND platform_id = $2 AND gone_at IS NOT NULL`
+
+// Gone marks an advert whose detail page says that it was removed. It is not visited again for scrape.GoneWait, or
+// until a search page shows it after a cycle without it. The staleness check archives its listing.
+func (s *Platforms) Gone(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error {
+	b := new(pgx.Batch)
+	b.Queue(sqlPlatformLock, ref.Platform)
+	b.Queue(sqlRawGone, []uuid.UUID{ref.ID()}, now)
+	b.Queue(sqlAdvertGone, ref.Platform, ref.PlatformID, cycle, now, clipReason(reason))
+	b.Queue(sqlAdvertRetry, ref.Platform, ref.PlatformID, now.Add(scrape.GoneWait))
+	b.Queue(sqlPlatformSuccess, ref.Platform, now, "")
+	if err := write(ctx, s.pool, b); err != nil {
+		return fmt.Errorf("mark %s as gone: %w", ref, err)
+	}
+	return nil
+}
+
+const sqlAdvertFailed = `
+WITH visit AS (
+    UPDATE platform_adverts SET failures = failures + 1, failure = $3,
+        retry_at = $4::timestamptz + ($5::interval[])[least(failures + 1, cardinality($5))]
+    WHERE platform = $1 AND platform_id = $2
+    RETURNING 1
+)
+UPDATE platform_cycles SET failed = failed + 1 WHERE platform = $1 AND cycle = $6 AND EXISTS (SELECT FROM visit)`
+
+// Failed stores that an advert's detail page could not be read, and why. It is visited again after the wait that
+// scrape.RevisitWaits gives for its failures in a row.
+func (s *Platforms) Failed(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error {
+	b := new(pgx.Batch)
+	b.Queue(sqlPlatformLock, ref.Platform)
+	b.Queue(sqlAdvertFailed, ref.Platform, ref.PlatformID, clipReason(reason), now, scrape.RevisitWaits, cycle)
+	if err := write(ctx, s.pool, b); err != nil {
+		return fmt.Errorf("store the failure of %s: %w", ref, err)
+	}
+	return nil
+}
