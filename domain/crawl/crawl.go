@@ -1,0 +1,117 @@
+// Package crawl knows what the crawl of a site is: its settings and scope, the states of a URL in the frontier, what an
+// HTTP answer makes of one, and when it is tried again.
+package crawl
+
+import (
+	"strconv"
+	"time"
+)
+
+// A State is how far a URL of a run has come. The names are those of the system that this one replaces, and Skipped.
+type State string
+
+// The states. Queued and InProgress are open, the others final: Final.
+const (
+	Queued       State = "QUEUED"        // waits for its turn, or for its next try
+	InProgress   State = "IN_PROGRESS"   // leased by a worker
+	Visited      State = "VISITED"       // 2xx, or 304 on a re-crawl
+	Redirect301  State = "REDIRECT_301"  // 301; other redirects are HTTPTerminal with their status
+	Forbidden    State = "FORBIDDEN"     // 403
+	NotFound     State = "NOT_FOUND"     // 404
+	HTTPTerminal State = "HTTP_TERMINAL" // any other status, or a retryable one whose tries are used up
+	Failed       State = "FAILED"        // no whole answer: the network, a time or size limit, or our own failure
+	Skipped      State = "SKIPPED"       // never requested; the reason says why
+)
+
+// States are all of them, in the order in which they are shown.
+var States = []State{Queued, InProgress, Visited, Redirect301, Forbidden, NotFound, HTTPTerminal, Failed, Skipped}
+
+// Open says that the URL keeps its run from completing.
+func (s State) Open() bool { return s == Queued || s == InProgress }
+
+// Broken are the states of links that lead nowhere.
+var Broken = []State{Forbidden, NotFound, HTTPTerminal, Failed}
+
+// The reasons of Skipped.
+const (
+	SkippedRobots   = "robots"    // robots.txt disallows it
+	SkippedRecent   = "recent"    // crawled within the time of the indexer contract
+	SkippedMaxPages = "max_pages" // the run has as many URLs as it may
+	SkippedMaxDepth = "max_depth" // further from the seed than the run may go
+)
+
+// The states of a run.
+const (
+	Running   = "RUNNING"
+	Paused    = "PAUSED"
+	Completed = "COMPLETED"
+	Cancelled = "CANCELLED"
+)
+
+// RunStates are all of them.
+var RunStates = []string{Running, Paused, Completed, Cancelled}
+
+// Ended says that a run in this state does no more work.
+func Ended(state string) bool { return state == Completed || state == Cancelled }
+
+// A Run is a crawl from one seed.
+type Run struct {
+	ID           int64
+	SeedURL      string   // as given
+	RootURL      string   // its canonical form
+	AllowedHosts []string // hosts whose URLs are in scope, by Settings.ScopeMode
+	Settings     Settings
+	Status       string
+	BaseID       int64 // the run whose validators are sent with requests, and whose links stand for a 304; 0 = none
+}
+
+// WorkflowID is that of the workflow that supervises run id.
+func WorkflowID(id int64) string { return "crawl-run/" + strconv.FormatInt(id, 10) }
+
+// A Claim is a URL that a worker has leased.
+type Claim struct {
+	ID           int64
+	URL          string // canonical
+	Host         string // lower case, with a port that is not the scheme's
+	Depth        int
+	Tries        int       // fetches before this one
+	Lease        int64     // of this claim; a result under another one is of a lease that was lost
+	QueuedAt     time.Time // when it could first have been claimed
+	ETag         string    // of the base run's answer; "" = none
+	LastModified string    // likewise
+}
+
+// A Result is what became of a claim.
+type Result struct {
+	Claim
+	State  State
+	Reason string        // of Skipped
+	After  time.Duration // until the next try, where State is Queued
+
+	HTTPStatus    int // 0 = no answer
+	ContentType   string
+	ContentLength int64 // bytes of the body, decompressed
+	Validators    Validators
+	RedirectTo    string // canonical, or as written where it is no address
+	Error         string // without query strings and credentials
+	ErrorClass    string // a fault.Class
+	Title         string
+	BodyKey       string // of the stored WARC record; "" = not stored
+	Took          time.Duration
+	Worker        string
+
+	Links []Link // in scope, each URL once; nil = none, or not an HTML page
+	// Unchanged says that the site answered 304: its links are those of the base run.
+	Unchanged bool
+	Message   []byte // for the queue of the search indexer, JSON; nil = none
+}
+
+// Validators make a later request conditional.
+type Validators struct{ ETag, LastModified string }
+
+// A Link is an in-scope address found on a page.
+type Link struct {
+	URL  string // canonical
+	Raw  string // as written, at most 500 bytes
+	Host string
+}
