@@ -46,7 +46,9 @@ var Defaults = Settings{
 }
 
 // Timeout is that of one request.
-func (s Settings) Timeout() time.Duration { return time.Duration(s.RequestTimeoutMS) * time.Millisecond }
+func (s Settings) Timeout() time.Duration {
+	return time.Duration(s.RequestTimeoutMS) * time.Millisecond
+}
 
 // Check returns fault.Invalid with the field and the reason for settings out of range.
 func (s Settings) Check() error {
