@@ -28,10 +28,12 @@ CREATE TABLE crawl_runs (
     bytes               bigint      NOT NULL DEFAULT 0,
     stable_empty        int         NOT NULL DEFAULT 0, -- consecutive looks at an empty frontier
     created_by          text        NOT NULL DEFAULT '',
+    request_key         uuid, -- of the request that made it, so that a repeated one makes no other
     created_at          timestamptz NOT NULL,
     updated_at          timestamptz NOT NULL,
     finished_at         timestamptz
 );
+CREATE UNIQUE INDEX crawl_runs_request ON crawl_runs (request_key) WHERE request_key IS NOT NULL;
 CREATE INDEX crawl_runs_seed ON crawl_runs (normalized_seed_url, id) WHERE status = 'COMPLETED';
 CREATE INDEX crawl_runs_open ON crawl_runs (id) WHERE status IN ('RUNNING', 'PAUSED');
 CREATE INDEX crawl_runs_finished ON crawl_runs (finished_at, id) WHERE finished_at IS NOT NULL;
