@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -73,15 +74,15 @@ func (s *shard) visit(ctx, waiting context.Context, c crawl.Claim) (r crawl.Resu
 	case s.Slots.Jobs <- struct{}{}:
 		defer func() { <-s.Slots.Jobs }()
 	case <-waiting.Done():
-		leave(crawl.Verdict{})
+		leave(crawl.Welcome)
 		return crawl.Result{Claim: c, State: crawl.Queued}
 	}
 	e, err := s.ask(ctx, c)
 	if ctx.Err() != nil {
-		leave(crawl.Verdict{})
+		leave(crawl.Welcome)
 		return crawl.Result{Claim: c, State: crawl.Queued}
 	}
-	leave(crawl.VerdictOf(e.Status, e.RetryAfter, err))
+	leave(crawl.Judge(e.Status, e.RetryAfter, err))
 	r = s.judge(ctx, c, e, err)
 	r.Asked, r.Took = true, e.Took
 	if r.Took == 0 {
@@ -129,7 +130,7 @@ func failed(c crawl.Claim, err error) crawl.Result {
 func (s *shard) again(r crawl.Result, retry bool, after time.Duration) crawl.Result {
 	r.Asked = true
 	if retry && r.Tries < s.run.Settings.MaxRetries {
-		r.State, r.After = crawl.Queued, crawl.Backoff(r.Tries, after, s.Policy)
+		r.State, r.After = crawl.Queued, crawl.Backoff(r.Tries+1, after, s.Policy)
 	}
 	return r
 }
@@ -141,7 +142,7 @@ func (s *shard) judge(ctx context.Context, c crawl.Claim, e web.Exchange, err er
 	}
 	state, retry := crawl.ClassifyResponse(e.Status)
 	r := crawl.Result{
-		Claim: c, State: state, HTTPStatus: e.Status, ContentType: cut(e.ContentType, 200), ContentLength: int64(len(e.Raw)),
+		Claim: c, State: state, HTTPStatus: e.Status, ContentType: cut(e.ContentType, 200), ContentLength: e.Length,
 		RedirectTo: cut(e.RedirectTo, 1000),
 		Validators: crawl.Validators{ETag: cut(e.Header.Get("ETag"), 500), LastModified: cut(e.Header.Get("Last-Modified"), 100)},
 	}
@@ -200,15 +201,21 @@ func (s *shard) read(r *crawl.Result, e web.Exchange) {
 		r.Links = s.links(r.URL, p)
 	}
 	if s.run.Settings.Publish && !(s.run.Settings.RespectRobots && p.NoIndex) {
-		message := contract.CrawledPage{URL: r.URL, Text: p.Text, Metadata: contract.PageMetadata{
+		r.Message = message(contract.CrawledPage{URL: r.URL, Text: &p.Text, Metadata: contract.CrawledMetadata{
 			Title: p.Title, Description: p.Description, Timestamp: s.Now().UTC(), StatusCode: e.Status,
-		}}
-		body, err := json.Marshal(message)
-		if err != nil {
-			panic(err) // texts and numbers
-		}
-		r.Message = body
+		}})
 	}
+}
+
+// message is JSON, with markup as it is: nobody shows it as HTML.
+func message(m contract.CrawledPage) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(m); err != nil {
+		panic(err) // texts and numbers
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
 // links resolves the addresses of a page and returns those in scope, each once.

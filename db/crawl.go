@@ -2,8 +2,6 @@ package db
 
 import (
 	"context"
-	"crypto/sha256"
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,14 +10,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/crawl"
-	"github.com/mtlrent/conveyor/domain/fault"
 )
-
-// URLKey is the key of a canonical URL in its run: the first 16 bytes of its SHA-256.
-func URLKey(url string) uuid.UUID {
-	sum := sha256.Sum256([]byte(url))
-	return uuid.UUID(sum[:16])
-}
 
 // Retries whose time has come are claimed like URLs that were never tried. Usually there are none.
 const sqlCrawlDue = `
@@ -75,9 +66,6 @@ RETURNING u.id, u.normalized_url, u.host, u.depth, u.tries, u.lease, p.updated_a
         (SELECT b.last_modified FROM crawl_urls b WHERE b.run_id = run.base AND b.url_key = u.url_key) END,
     p.turn`
 
-const sqlCrawlStatus = `SELECT status FROM crawl_runs WHERE id = $1`
-
-
 // Claim leases URLs that are due to a worker: at most t.Max, of as many hosts as possible, and of each host those
 // nearest to the seed. No two callers ever hold the same URL. It returns the state of the run, and claims only while
 // that is crawl.Running.
@@ -87,7 +75,7 @@ func (s *Crawls) Claim(ctx context.Context, t crawl.Take) (claims []crawl.Claim,
 		hosts, rooms = append(hosts, host), append(rooms, int32(max(0, room)))
 	}
 	b := new(pgx.Batch)
-	b.Queue(sqlCrawlStatus, t.Run).QueryRow(func(row pgx.Row) error { return row.Scan(&status) })
+	b.Queue(sqlCrawlRunStateNow, t.Run).QueryRow(func(row pgx.Row) error { return row.Scan(&status) })
 	b.Queue(sqlCrawlDue, t.Run)
 	b.Queue(sqlCrawlClaim, t.Run, t.Cursor, t.Max, hosts, rooms, t.Fresh, t.Worker, t.Lease).Query(func(rows pgx.Rows) error {
 		claims, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (c crawl.Claim, err error) {
@@ -98,12 +86,8 @@ func (s *Crawls) Claim(ctx context.Context, t crawl.Take) (claims []crawl.Claim,
 		})
 		return err
 	})
-	err = s.pool.SendBatch(ctx, b).Close()
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return nil, "", fault.Newf(fault.Gone, "crawl run %d does not exist", t.Run)
-	case err != nil:
-		return nil, "", fmt.Errorf("claim urls of run %d: %w", t.Run, err)
+	if err = s.pool.SendBatch(ctx, b).Close(); err != nil {
+		return nil, "", ofCrawl(t.Run, err)
 	}
 	return claims, status, nil
 }
@@ -306,14 +290,14 @@ func (s *Crawls) Record(ctx context.Context, run int64, worker string, results [
 func finishArgs(run int64, worker string, results []crawl.Result) []any {
 	n := len(results)
 	var (
-		ids, leases, lengths                  = make([]int64, n), make([]int64, n), make([]int64, n)
-		states, reasons, types, etags, dates  = strs(n), strs(n), strs(n), strs(n), strs(n)
+		ids, leases, lengths                   = make([]int64, n), make([]int64, n), make([]int64, n)
+		states, reasons, types, etags, dates   = strs(n), strs(n), strs(n), strs(n), strs(n)
 		targets, faults, classes, titles, keys = strs(n), strs(n), strs(n), strs(n), strs(n)
-		waits                                 = make([]time.Duration, n)
-		asked                                 = make([]bool, n)
-		statuses, took, links, depths         = make([]int32, n), make([]int32, n), make([]*int32, n), make([]int32, n)
-		messages                              = make([][]byte, n)
-		messageIDs                            = make([]uuid.UUID, n)
+		waits                                  = make([]time.Duration, n)
+		asked                                  = make([]bool, n)
+		statuses, took, links, depths          = make([]int32, n), make([]int32, n), make([]*int32, n), make([]int32, n)
+		messages                               = make([][]byte, n)
+		messageIDs                             = make([]uuid.UUID, n)
 	)
 	for i, r := range results {
 		ids[i], leases[i], lengths[i], depths[i] = r.ID, r.Lease, r.ContentLength, int32(r.Depth)
@@ -363,7 +347,7 @@ JOIN crawl_urls t ON t.run_id = u.run_id AND t.id = e.id`
 func (s *Crawls) LinksOfBase(ctx context.Context, run int64, urls []string) (map[string][]crawl.Link, error) {
 	keys := make([]uuid.UUID, len(urls))
 	for i, url := range urls {
-		keys[i] = URLKey(url)
+		keys[i] = urlKey(url)
 	}
 	rows, _ := s.pool.Query(ctx, sqlCrawlLinksOfBase, run, urls, keys) // ForEachRow reports its error
 	links := map[string][]crawl.Link{}

@@ -77,7 +77,7 @@ func (r *knownRun) sort(results []crawl.Result) (pages linkedPages, found foundU
 		have.Reset()
 		lack.Reset()
 		for _, l := range p.Links {
-			key := URLKey(l.URL)
+			key := urlKey(l.URL)
 			if k, ok := r.urls[key]; ok && int(k.depth) <= p.Depth+1 {
 				appendNumber(&have, k.id)
 				continue

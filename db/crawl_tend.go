@@ -3,12 +3,10 @@ package db
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mtlrent/conveyor/domain/crawl"
-	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // A URL at which workers died over and over is not given to another one.
@@ -109,12 +107,5 @@ func (s *Crawls) Tend(ctx context.Context, run int64, expire bool) (p crawl.Prog
 	b.Queue(sqlCrawlProgress, run).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&p.Status, &p.Discovered, &p.Open, &p.Visited, &p.Broken, &p.Skipped, &p.Fetches, &p.StableEmpty)
 	})
-	err = s.pool.SendBatch(ctx, b).Close()
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return p, fault.Newf(fault.Gone, "crawl run %d does not exist", run)
-	case err != nil:
-		return p, fmt.Errorf("tend run %d: %w", run, err)
-	}
-	return p, nil
+	return p, ofCrawl(run, s.pool.SendBatch(ctx, b).Close())
 }

@@ -59,7 +59,7 @@ func CrawlRun(ctx workflow.Context, in CrawlInput) (crawl.Progress, error) {
 		}
 		in.Seeded = true
 	}
-	for {
+	for before := -1; ; {
 		for control.ReceiveAsync(nil) { // the state is read after this
 		}
 		began := workflow.Now(ctx)
@@ -67,7 +67,12 @@ func CrawlRun(ctx workflow.Context, in CrawlInput) (crawl.Progress, error) {
 		if err != nil {
 			return p, err
 		}
-		workflow.SetCurrentDetails(ctx, crawlDetails(in, p, workflow.Now(ctx).Sub(began)))
+		pace := 0.0
+		if took := workflow.Now(ctx).Sub(began); before >= 0 && took > 0 {
+			pace = float64(p.Fetches-before) / took.Seconds()
+		}
+		before = p.Fetches
+		workflow.SetCurrentDetails(ctx, crawlDetails(in, p, pace))
 		if err := workflow.UpsertTypedSearchAttributes(ctx, StageKey.ValueSet(p.Status)); err != nil {
 			return p, err
 		}
@@ -105,12 +110,13 @@ func crawlForAWhile(ctx workflow.Context, in CrawlInput) (crawl.Progress, error)
 }
 
 // crawlDetails is what the Web UI shows of a run.
-func crawlDetails(in CrawlInput, p crawl.Progress, slice time.Duration) string {
+func crawlDetails(in CrawlInput, p crawl.Progress, pace float64) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s** run %d of %s\n\n", strings.ToLower(p.Status), in.RunID, in.Seed)
 	fmt.Fprintf(&b, "%d URLs: %d visited, %d ended otherwise, %d skipped, %d open; %d requests", p.Discovered, p.Visited,
 		p.Broken, p.Skipped, p.Open, p.Fetches)
 	if !crawl.Ended(p.Status) {
+		fmt.Fprintf(&b, ", %.1f a second in the last slice", pace)
 		fmt.Fprintf(&b, "\n\nNot finished: %d URLs are open. GET /crawl-runs/%d/why says what they wait for.", p.Open, in.RunID)
 	}
 	return b.String()

@@ -114,8 +114,8 @@ type Result struct {
 	Took          time.Duration
 	Began         time.Time // when its visit began
 
-	Links []Link // in scope, each URL once; nil = none, or not an HTML page
-	Message   []byte // for the queue of the search indexer, JSON; nil = none
+	Links   []Link // in scope, each URL once; nil = none, or not an HTML page
+	Message []byte // for the queue of the search indexer, JSON; nil = none
 }
 
 // An Outcome is what a result counts as.

@@ -3,6 +3,7 @@
 package web
 
 import (
+	"net/textproto"
 	"net/url"
 	"strings"
 	"time"
@@ -24,6 +25,18 @@ type Page struct {
 	ContentType string        // as the site says it
 	RetryAfter  time.Duration // of that header; 0 = none
 	Body        []byte        // UTF-8; of a browser, the document after its scripts ran
+}
+
+// An Exchange is one request and its answer; no redirect was followed.
+type Exchange struct {
+	Page
+	Header     textproto.MIMEHeader // of the answer
+	Proto      string               // "HTTP/1.1" or "HTTP/2.0"
+	Raw        []byte               // the body before it was made UTF-8, decompressed
+	Length     int64                // bytes of the body, decompressed; of one that was not taken whole, as it says; -1 = not known
+	RedirectTo string               // the address of a redirect, resolved; "" = none
+	FirstByte  time.Duration        // from asking to the headers
+	Took       time.Duration        // from asking to the end of the body
 }
 
 // A Photo is a picture that was downloaded, checked and decoded once, so it is whole.
