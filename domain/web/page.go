@@ -15,6 +15,10 @@ type Request struct {
 	Form   map[string][]string // sent by POST, URL-encoded
 	Header map[string]string   // beside those of the transport
 	Wait   string              // CSS selector of an element that scripts add; a browser waits a while for it. "" = no wait
+
+	// Of an exchange without redirects, see fetch.Client.Ask.
+	Files bool  // the bodies of files that are no text are wanted as well, up to the largest size of a page
+	Most  int64 // of any type, only the first so many bytes of the body are wanted, decompressed; 0 = a whole page
 }
 
 // A Page is the answer to a request, whatever its status.
