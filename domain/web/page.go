@@ -34,13 +34,15 @@ type Page struct {
 // An Exchange is one request and its answer; no redirect was followed.
 type Exchange struct {
 	Page
-	Header     textproto.MIMEHeader // of the answer
-	Proto      string               // "HTTP/1.1" or "HTTP/2.0"
-	Raw        []byte               // the body before it was made UTF-8, decompressed
-	Length     int64                // bytes of the body, decompressed; of one that was not taken whole, as it says; -1 = not known
-	RedirectTo string               // the address of a redirect, resolved; "" = none
-	FirstByte  time.Duration        // from asking to the headers
-	Took       time.Duration        // from asking to the end of the body
+	Header     textproto.MIMEHeader // of the response, as it came
+	Proto      string               // "HTTP/1.1", "HTTP/2.0"
+	RedirectTo string               // where a redirect leads, resolved; as written where that is no address; "" = nowhere
+
+	Raw       []byte        // the body decompressed, before conversion to UTF-8; Body may share its memory
+	Length    int64         // of the body decompressed, in bytes; where it was not read, by Content-Length; -1 = not known
+	Cut       bool          // Raw is not the whole body
+	FirstByte time.Duration // from the request until the header was there, without waiting for a turn
+	Took      time.Duration // likewise, until the body was read
 }
 
 // A Photo is a picture that was downloaded, checked and decoded once, so it is whole.
