@@ -31,6 +31,7 @@ var statements = map[string]string{
 	sqlBlobsDue:                "sqlBlobsDue",
 	sqlBlobsMark:               "sqlBlobsMark",
 	sqlBlobsUsed:               "sqlBlobsUsed",
+	sqlCrawlRunsExpire:         "sqlCrawlRunsExpire",
 	sqlCycleBegin:              "sqlCycleBegin",
 	sqlCycleComplete:           "sqlCycleComplete",
 	sqlCycleEnd:                "sqlCycleEnd",
