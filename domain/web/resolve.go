@@ -43,14 +43,20 @@ func signed(host string) bool {
 	if plain, err := url.PathUnescape(host); err == nil {
 		host = strings.ToLower(plain)
 	}
+	number := func(label string) bool {
+		digits, hex := strings.CutPrefix(label, "0x")
+		if digits == "" || digits[0] != '+' && digits[0] != '-' {
+			return false
+		}
+		rest := strings.TrimLeft(digits[1:], "0123456789")
+		return len(digits) > 1 && (rest == "" || hex && strings.Trim(rest, "0123456789abcdef") == "")
+	}
 	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
 	last := labels[len(labels)-1]
-	return last != "" && strings.IndexByte("+-0123456789", last[0]) >= 0 &&
-		slices.ContainsFunc(labels, func(label string) bool {
-			label = strings.TrimPrefix(label, "0x")
-			return label != "" && (label[0] == '+' || label[0] == '-')
-		})
+	return last != "" && (isDigit(last[0]) || number(last)) && slices.ContainsFunc(labels, number)
 }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // Canonical reads an absolute address. It returns fault.Invalid for one that is not http or https, has credentials or
 // no host, or is longer than MaxAddress.

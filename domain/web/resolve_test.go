@@ -68,6 +68,8 @@ func TestResolve(t *testing.T) {
 		{"http://1.0x+2/", ""},
 		{"http://%2b1/", ""},
 		{"http://a-1.b+2/", "http://a-1.b+2/"},
+		{"http://-/", "http://-/"},
+		{"http://-a.1a/", "http://-a.1a/"},
 		{"http://[::1/", ""},
 		{"http://b.example:65536/", ""},
 		{"http://b.example:x/", ""},
