@@ -138,19 +138,8 @@ func Dial(allowPrivate []string, resolver *net.Resolver) Dialer {
 	}
 }
 
-// An Exchange is one request and its answer. As a Page, Asked and URL are the same address: no redirect was followed.
-type Exchange struct {
-	web.Page
-	Header     http.Header // of the response, as it came
-	Proto      string      // "HTTP/1.1", "HTTP/2.0"
-	RedirectTo string      // see Client.Ask
-
-	Raw       []byte        // the body decompressed, before conversion to UTF-8; Body may share its memory
-	Length    int64         // of the body decompressed, in bytes; where it was not read, by Content-Length; -1 = not known
-	Cut       bool          // Raw is not the whole body
-	FirstByte time.Duration // from the request until the header was there, without waiting for a turn
-	Took      time.Duration // likewise, until the body was read
-}
+// Exchange is web.Exchange.
+type Exchange = web.Exchange
 
 // A taker reads of the response to a request what is wanted, or says why it cannot be taken. It has the rest of
 // Options.Timeout.
@@ -204,7 +193,7 @@ func (c *Client) do(ctx context.Context, r web.Request, take taker) (x Exchange,
 	}
 	defer resp.Body.Close()
 	span.SetAttributes(semconv.HTTPResponseStatusCode(resp.StatusCode))
-	x.Header, x.Proto, x.Length = resp.Header, resp.Proto, resp.ContentLength
+	x.Header, x.Proto, x.Length = textproto.MIMEHeader(resp.Header), resp.Proto, resp.ContentLength
 	x.Page = web.Page{
 		Asked: r.URL, URL: u.String(), Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"),
 		RetryAfter: RetryAfter(resp.Header.Get("Retry-After"), c.o.Now(), web.MaxRetryAfter),
@@ -227,8 +216,8 @@ func redirects(status int) bool {
 	return false
 }
 
-// next is the address that an answer to a request for u redirects to, nil where it does not.
-func (x Exchange) next(u *url.URL) (*url.URL, error) {
+// led is the address that an answer to a request for u redirects to, nil where it does not.
+func led(x Exchange, u *url.URL) (*url.URL, error) {
 	to := x.Header.Get("Location")
 	if to == "" || !redirects(x.Status) {
 		return nil, nil
@@ -255,7 +244,7 @@ func (c *Client) get(ctx context.Context, address, accept string) ([]byte, error
 		}}, c.whole)
 		var next *url.URL
 		if err == nil {
-			next, err = a.next(u)
+			next, err = led(a, u)
 		}
 		switch {
 		case err != nil && u != first:

@@ -68,8 +68,8 @@ func (c *Client) follow(ctx context.Context, u *url.URL, r web.Request) (Exchang
 		if err != nil {
 			return a, err
 		}
-		jar.SetCookies(u, (&http.Response{Header: a.Header}).Cookies())
-		next, err := a.next(u)
+		jar.SetCookies(u, (&http.Response{Header: http.Header(a.Header)}).Cookies())
+		next, err := led(a, u)
 		switch {
 		case next == nil && err == nil:
 			return a, nil

@@ -1,0 +1,549 @@
+package page
+
+import (
+	"bytes"
+	"hash/maphash"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// ReadOptions say what Read takes from a page.
+type ReadOptions struct {
+	XML      bool   // the page was served as XHTML: <script/> is closed, and prefixes are namespaces
+	LinkRel  bool   // also the href of link elements
+	Text     bool   // also the text
+	Agent    string // product token of our robot, in lower case: meta elements of that name count as those named robots
+	MaxLinks int    // 0 = DefaultMaxLinks
+	MaxText  int    // bytes; 0 = DefaultMaxText
+}
+
+// The bounds of a Reading that does not state others.
+const (
+	DefaultMaxLinks = 50_000
+	DefaultMaxText  = 1 << 20
+)
+
+// Bounds of what a Reading has once, in bytes.
+const (
+	maxTitle = 1024
+	maxMeta  = 4096
+	maxHref  = 16 << 10 // of an address as it is written
+	maxLang  = 64
+)
+
+// A Reading is what a crawler wants to know of a page.
+type Reading struct {
+	Title       string // white space folded
+	Description string // of its meta element, likewise
+	Lang        string // of the html element, as written
+	Base        string // href of the first base element that has one, as written; "" = the page's own address
+	NoIndex     bool   // by a robots meta element
+	NoFollow    bool   // likewise
+	Links       []Link // in document order, each address once (a fragment makes none other)
+	Text        string // lower case, white space folded, NFC; blocks are apart, inline elements are not
+	Cut         bool   // there are more links or more text than was asked for
+}
+
+// A Link is an address on a page.
+type Link struct {
+	Href     string // as written, without white space around it
+	Nofollow bool   // by rel=nofollow of every element that has this address
+}
+
+// Read takes from a page of UTF-8 its links (a, area, iframe, frame, meta refresh, also those in noscript, none in
+// template) and what else a Reading has. It never fails: whatever the page holds, a browser's tokenizer makes something
+// of it. Its time is linear in the size of the page.
+func Read(body []byte, o ReadOptions) Reading {
+	if o.MaxLinks <= 0 {
+		o.MaxLinks = DefaultMaxLinks
+	}
+	if o.MaxText <= 0 {
+		o.MaxText = DefaultMaxText
+	}
+	r := readers.Get().(*reader)
+	defer r.free()
+	r.o, r.scanner = o, scanner{b: body}
+	r.title.most, r.text.most = maxTitle, o.MaxText
+	r.read()
+	r.Title = r.title.String()
+	r.Text = r.text.String()
+	r.Links = r.links()
+	r.Cut = r.Cut || r.text.full()
+	return r.Reading
+}
+
+// readers keep their buffers.
+var readers = sync.Pool{New: func() any {
+	return &reader{seen: map[uint64]int32{}, seed: maphash.MakeSeed(), title: folder{keep: true}}
+}}
+
+type reader struct {
+	Reading
+	scanner
+	o     ReadOptions
+	title folder
+	text  folder
+
+	hrefs []byte // one behind the other
+	found []found
+	seen  map[uint64]int32 // hash of an href without its fragment → index of found
+	seed  maphash.Seed
+
+	prefixes  []string // of XHTML, with their ":"
+	templates []bool   // open template elements: true = a browser does not render it
+	inert     int      // how many of them are true
+	foreign   int      // open svg and math elements
+	mute      element  // whose content is no text of the page; in XML and foreign elements, where it is markup
+	titled    bool
+	noscript  bool
+}
+
+// A found link is hrefs[from:to].
+type found struct {
+	from, to int32
+	nofollow bool
+}
+
+// free makes r fit for another page. What a huge page has grown is dropped.
+func (r *reader) free() {
+	const most = 1 << 20
+	if len(r.seen) > 4096 || cap(r.hrefs) > most || cap(r.text.b) > most {
+		return
+	}
+	clear(r.seen)
+	*r = reader{seen: r.seen, seed: r.seed, hrefs: r.hrefs[:0], found: r.found[:0], templates: r.templates[:0],
+		title: folder{b: r.title.b[:0], keep: true}, text: folder{b: r.text.b[:0]}}
+	readers.Put(r)
+}
+
+// links are those found; their texts share one string.
+func (r *reader) links() []Link {
+	if len(r.found) == 0 {
+		return nil
+	}
+	all, links := string(r.hrefs), make([]Link, len(r.found))
+	for i, f := range r.found {
+		links[i] = Link{all[f.from:f.to], f.nofollow}
+	}
+	return links
+}
+
+func (r *reader) read() {
+	for r.pos < len(r.b) {
+		rest := r.b[r.pos:]
+		i := bytes.IndexByte(rest, '<')
+		if i < 0 {
+			i = len(rest)
+		}
+		if i > 0 {
+			r.chars(rest[:i], true)
+			r.pos += i
+			continue
+		}
+		c := byte(0)
+		if len(rest) > 1 {
+			c = rest[1]
+		}
+		switch {
+		case letter(c):
+			r.pos++
+			r.open()
+		case c == '/' && len(rest) > 2 && letter(rest[2]):
+			r.pos += 2
+			r.close()
+		case c == '/' && len(rest) > 2:
+			r.pos += 2
+			r.until(">")
+		case c == '!' || c == '?':
+			r.pos += 2
+			r.declaration(c)
+		default:
+			r.chars(rest[:1], false)
+			r.pos++
+		}
+	}
+}
+
+// declaration skips a comment, a doctype or a processing instruction, and reads the text of a CDATA section.
+func (r *reader) declaration(c byte) {
+	rest := r.b[r.pos:]
+	switch {
+	case c == '?' && r.o.XML:
+		r.until("?>")
+	case c == '?':
+		r.until(">")
+	case bytes.HasPrefix(rest, []byte("--")):
+		r.pos += len("--")
+		r.comment()
+	case bytes.HasPrefix(rest, []byte("[CDATA[")) && (r.o.XML || r.foreign > 0):
+		r.pos += len("[CDATA[")
+		r.chars(r.until("]]>"), false)
+	default:
+		if doctype := r.until(">"); r.o.XML && bytes.IndexByte(doctype, '[') >= 0 && bytes.IndexByte(doctype, ']') < 0 {
+			r.until("]")
+			r.until(">")
+		}
+	}
+}
+
+// chars reads text; with references it has character references.
+func (r *reader) chars(t []byte, references bool) {
+	switch {
+	case r.mute == title:
+		r.title.write(t, references)
+	case r.o.Text && r.mute == 0 && r.inert == 0 && !r.noscript:
+		r.text.write(t, references)
+	}
+}
+
+// name reads the name of the tag at pos.
+func (r *reader) name() (element, []byte) {
+	from, i := r.pos, r.pos
+	for i < len(r.b) && r.b[i] != '>' && r.b[i] != '/' && !space(r.b[i]) {
+		i++
+	}
+	r.pos = i
+	name := r.b[from:i]
+	if r.o.XML {
+		if colon := bytes.IndexByte(name, ':'); colon >= 0 {
+			if !slices.Contains(r.prefixes, string(name[:colon])) {
+				return block, nil
+			}
+			name = name[colon+1:]
+		}
+	}
+	return elementOf(name), name
+}
+
+// attrs are those attributes of a tag that are of interest, as they are written; nil = not there.
+type attrs struct {
+	href, src, rel, lang, name, equiv, content, shadow []byte
+	closed                                             bool
+}
+
+// keep stores the first value of an attribute.
+func keep(to *[]byte, v []byte) {
+	if *to == nil {
+		*to = v[:min(len(v), maxHref+1):min(len(v), maxHref+1)]
+		if *to == nil {
+			*to = []byte{}
+		}
+	}
+}
+
+// attrs reads all attributes of a tag whose name has been read.
+func (r *reader) attrs() (a attrs) {
+	for {
+		key, v, closed, ok := r.attr()
+		if !ok {
+			a.closed = closed
+			return a
+		}
+		switch len(key) {
+		case 3:
+			if is(key, "src") {
+				keep(&a.src, v)
+			} else if is(key, "rel") {
+				keep(&a.rel, v)
+			}
+		case 4:
+			switch {
+			case is(key, "href"):
+				keep(&a.href, v)
+			case is(key, "name"):
+				keep(&a.name, v)
+			case is(key, "lang"):
+				keep(&a.lang, v)
+			}
+		case 7:
+			if is(key, "content") {
+				keep(&a.content, v)
+			}
+		case 8:
+			if a.lang == nil && is(key, "xml:lang") && r.o.XML {
+				keep(&a.lang, v)
+			}
+		case 10:
+			if is(key, "http-equiv") {
+				keep(&a.equiv, v)
+			}
+		case 14:
+			if is(key, "shadowrootmode") {
+				keep(&a.shadow, v)
+			}
+		}
+	}
+}
+
+// skip passes over the attributes of a tag.
+func (r *reader) skip() (closed bool) {
+	for {
+		if _, _, closed, ok := r.attr(); !ok {
+			return closed
+		}
+	}
+}
+
+// namespaces notes the prefixes that the tag at pos, which stays to be read, declares for XHTML.
+func (r *reader) namespaces() {
+	at := r.scanner
+	for at.pos < len(at.b) && at.b[at.pos] != '>' && at.b[at.pos] != '/' && !space(at.b[at.pos]) {
+		at.pos++
+	}
+	for {
+		key, v, _, ok := at.attr()
+		if !ok {
+			return
+		}
+		prefix, declares := bytes.CutPrefix(key, []byte("xmlns:"))
+		if declares && string(v) == "http://www.w3.org/1999/xhtml" && len(r.prefixes) < 8 {
+			r.prefixes = append(r.prefixes, string(prefix))
+		}
+	}
+}
+
+// open reads a start tag.
+func (r *reader) open() {
+	if r.o.XML {
+		r.namespaces()
+	}
+	e, name := r.name()
+	var a attrs
+	if e == block || e == inline {
+		r.skip()
+	} else {
+		a = r.attrs()
+	}
+	if r.cut {
+		return
+	}
+	if e.parts() {
+		r.text.space = true
+	}
+	if r.foreign > 0 && !r.o.XML && breaksOut(name) {
+		r.foreign = 0
+	}
+	markup := r.o.XML || r.foreign > 0 // even in elements whose content is raw otherwise
+	closed := a.closed && markup
+	visible := r.inert == 0 && r.mute == 0
+	switch e {
+	case anchor, area:
+		r.link(a.href, a.rel)
+	case frame:
+		r.frame(a.src)
+	case iframe:
+		r.frame(a.src)
+		r.content(e, markup, closed)
+	case link:
+		if r.o.LinkRel && !word(a.rel, "preconnect") && !word(a.rel, "dns-prefetch") {
+			r.link(a.href, a.rel)
+		}
+	case base:
+		if r.Base == "" && visible && r.foreign == 0 {
+			r.Base = string(trim(value(a.href)))
+		}
+	case document:
+		if r.Lang == "" {
+			r.Lang = string(trim(value(a.lang[:min(len(a.lang), maxLang)])))
+		}
+	case meta:
+		if visible {
+			r.meta(a)
+		}
+	case noscript:
+		r.noscript = !closed
+	case body:
+		r.noscript = false
+	case svg:
+		if !closed {
+			r.foreign++
+		}
+	case template:
+		if !closed {
+			inert := a.shadow == nil
+			r.templates = append(r.templates, inert)
+			if inert {
+				r.inert++
+			}
+		}
+	case title:
+		first := visible && !r.titled && r.foreign == 0
+		r.titled = r.titled || first
+		switch {
+		case !markup:
+			if content := r.raw("title"); first {
+				r.title.write(content, true)
+			}
+		case first && !closed:
+			r.mute = title
+		default:
+			r.content(notitle, markup, closed)
+		}
+	case xmp:
+		if !markup {
+			r.chars(r.raw("xmp"), false)
+		}
+	case plaintext:
+		if !markup {
+			r.chars(r.b[r.pos:], false)
+			r.pos = len(r.b)
+		}
+	case script, style, textarea, noembed, noframes:
+		r.content(e, markup, closed)
+	}
+}
+
+// content passes over the content of an element that is no text of the page: at once where it is raw, and otherwise
+// until its end tag.
+func (r *reader) content(e element, markup, closed bool) {
+	switch {
+	case markup && !closed && r.mute == 0:
+		r.mute = e
+	case markup:
+	case e == script:
+		r.script()
+	default:
+		r.raw(rawNames[e])
+	}
+}
+
+// close reads an end tag.
+func (r *reader) close() {
+	e, _ := r.name()
+	r.skip()
+	if r.cut {
+		return
+	}
+	if e.parts() {
+		r.text.space = true
+	}
+	if r.mute == e || r.mute == notitle && e == title {
+		r.mute = 0
+	}
+	switch e {
+	case noscript, head:
+		r.noscript = false
+	case svg:
+		r.foreign = max(0, r.foreign-1)
+	case template:
+		if n := len(r.templates); n > 0 {
+			if r.templates[n-1] {
+				r.inert--
+			}
+			r.templates = r.templates[:n-1]
+		}
+	}
+}
+
+// frame notes the link of a frame; an empty one shows an empty page.
+func (r *reader) frame(src []byte) {
+	if len(trim(src)) > 0 {
+		r.link(src, nil)
+	}
+}
+
+// link notes the address in an attribute, nil = there is none.
+func (r *reader) link(v, rel []byte) {
+	if v != nil && r.inert == 0 && r.mute == 0 && len(v) <= maxHref {
+		r.add(trim(value(v)), word(rel, "nofollow"))
+	}
+}
+
+func (r *reader) add(href []byte, nofollow bool) {
+	key := href
+	if i := bytes.IndexByte(href, '#'); i >= 0 {
+		key = href[:i]
+	}
+	hash := maphash.Bytes(r.seed, key)
+	if i, ok := r.seen[hash]; ok {
+		f := &r.found[i]
+		if known := r.hrefs[f.from:f.to]; bytes.HasPrefix(known, key) && (len(known) == len(key) || known[len(key)] == '#') {
+			f.nofollow = f.nofollow && nofollow
+			return
+		}
+	}
+	if len(r.found) >= r.o.MaxLinks {
+		r.Cut = true
+		return
+	}
+	r.seen[hash] = int32(len(r.found))
+	from := len(r.hrefs)
+	r.hrefs = append(r.hrefs, href...)
+	r.found = append(r.found, found{int32(from), int32(len(r.hrefs)), nofollow})
+}
+
+// meta reads a description, rules for robots, or a refresh.
+func (r *reader) meta(a attrs) {
+	if a.content == nil {
+		return
+	}
+	switch name := strings.ToLower(string(trim(value(a.name)))); {
+	case name == "description":
+		if r.Description == "" {
+			f := folder{keep: true, most: maxMeta}
+			f.write(value(a.content), false)
+			r.Description = f.String()
+		}
+	case name == "robots" || name != "" && name == r.o.Agent:
+		rules := strings.ToLower(string(value(a.content)))
+		for rule := range strings.FieldsFuncSeq(rules, func(c rune) bool { return c == ',' || c <= ' ' }) {
+			r.NoIndex = r.NoIndex || rule == "noindex" || rule == "none"
+			r.NoFollow = r.NoFollow || rule == "nofollow" || rule == "none"
+		}
+	}
+	if is(trim(value(a.equiv)), "refresh") {
+		if href, ok := refresh(string(value(a.content))); ok {
+			r.add(trim([]byte(href)), false)
+		}
+	}
+}
+
+// refresh reads the address of a meta refresh by the rules of the HTML standard.
+func refresh(content string) (href string, ok bool) {
+	const space = " \t\n\f\r"
+	s := strings.TrimLeft(content, space)
+	rest := strings.TrimLeft(s, "0123456789")
+	if len(rest) == len(s) && !strings.HasPrefix(s, ".") {
+		return "", false
+	}
+	s = strings.TrimLeft(rest, "0123456789.")
+	if s == "" || !strings.ContainsRune(";,"+space, rune(s[0])) {
+		return "", false
+	}
+	s = strings.TrimLeft(s, space)
+	if s != "" && (s[0] == ';' || s[0] == ',') {
+		s = s[1:]
+	}
+	s = strings.TrimLeft(s, space)
+	if len(s) > 3 && strings.EqualFold(s[:3], "url") {
+		if after, found := strings.CutPrefix(strings.TrimLeft(s[3:], space), "="); found {
+			s = strings.TrimLeft(after, space)
+		}
+	}
+	if s != "" && (s[0] == '"' || s[0] == '\'') {
+		s, _, _ = strings.Cut(s[1:], s[:1])
+	}
+	return s, s != ""
+}
+
+// word says that one of the words in v is w, which is lower case.
+func word(v []byte, w string) bool {
+	for f := range bytes.FieldsSeq(v) {
+		if is(f, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// trim cuts off white space and controls, as every reader of addresses does.
+func trim(b []byte) []byte {
+	for len(b) > 0 && b[0] <= ' ' {
+		b = b[1:]
+	}
+	for len(b) > 0 && b[len(b)-1] <= ' ' {
+		b = b[:len(b)-1]
+	}
+	return b
+}
