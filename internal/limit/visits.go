@@ -194,7 +194,7 @@ func (v *Visits) Enter(ctx context.Context, host string, delay time.Duration) (l
 		switch {
 		case s.gap == 0 && h.used < h.target && now.Before(h.fresh) && !h.cool.After(now) && !h.next.After(now):
 			s.ok, s.at = true, now
-		case h.asking || now.Before(h.askAfter):
+		case h.asking || h.used >= h.target && now.Before(h.askAfter):
 			until := giveUp
 			if !h.asking {
 				until = earlier(giveUp, h.askAfter)
@@ -333,7 +333,9 @@ func (v *Visits) leaver(host string, h *visited) func(Verdict) {
 // leave frees a seat. The caller holds the lock.
 func (v *Visits) leave(h *visited) {
 	h.used--
-	h.askAfter = time.Time{}
+	if h.counted > h.target { // others wait for what is above it
+		h.askAfter = time.Time{}
+	}
 	h.changed()
 }
 
