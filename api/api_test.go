@@ -24,6 +24,7 @@ import (
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -47,6 +48,7 @@ type parts struct {
 	Staleness   api.Staleness
 	Platforms   api.Platforms
 	Drafts      api.Drafts
+	Crawls      api.Crawls
 	Images      api.Images
 	Health      api.Health
 	Keys        api.Keys
@@ -55,8 +57,8 @@ type parts struct {
 }
 
 func (p *parts) handler() http.Handler {
-	return api.New(p.Options, p.Listings, p.DeadLetters, p.Replays, p.Forget, p.Staleness, p.Platforms, p.Drafts, p.Images,
-		p.Health, p.Keys, p.Queues, p.Audit)
+	return api.New(p.Options, p.Listings, p.DeadLetters, p.Replays, p.Forget, p.Staleness, p.Platforms, p.Drafts, p.Crawls,
+		p.Images, p.Health, p.Keys, p.Queues, p.Audit)
 }
 
 // starting makes s start the work of every part.
@@ -66,10 +68,11 @@ func (p *parts) starting(s interface {
 	api.StalenessStarter
 	api.ScraperStarter
 	api.DraftStater
+	api.CrawlStarter
 	api.Forgetter
 }) {
 	p.Listings.Launch, p.Replays.Launch, p.Staleness.Launch, p.Platforms.Launch, p.Drafts.Launch = s, s, s, s, s
-	p.Forget.Launch = s
+	p.Crawls.Launch, p.Forget.Launch = s, s
 }
 
 // door is the API on a real server.
@@ -102,6 +105,7 @@ func open(t *testing.T, change ...func(*parts)) *door {
 		Store: db.NewDrafts(pool), Blobs: d.pictures,
 		Requests: api.DraftRequests{Target: db.Target{Exchange: "events", RoutingKey: crawls}, Queue: crawls, Ours: true},
 	}
+	d.Crawls = api.Crawls{Store: db.NewCrawls(pool), Defaults: crawl.Defaults, Blobs: d.pictures}
 	d.Images.Blobs = d.pictures
 	d.starting(d.started)
 	d.serve(t, change...)
@@ -247,6 +251,18 @@ func (s *starter) DraftState(context.Context, uuid.UUID) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.draft, s.err
+}
+
+func (s *starter) StartCrawl(_ context.Context, r crawl.Run) (bool, error) {
+	return true, s.note("start crawl %d of %s", r.ID, r.RootURL)
+}
+
+func (s *starter) WakeCrawl(_ context.Context, r crawl.Run) error {
+	return s.note("wake crawl %d", r.ID)
+}
+
+func (s *starter) SignalCrawl(_ context.Context, id int64) error {
+	return s.note("signal crawl %d", id)
 }
 
 func (s *starter) note(format string, args ...any) error {

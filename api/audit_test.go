@@ -15,6 +15,7 @@ import (
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/crawl"
 )
 
 // changes are a request for every operation that changes something, by its ID: the path, the body and what is recorded.
@@ -27,6 +28,9 @@ func changes(t *testing.T, d *door) map[string][3]string {
 	require.NoError(t, d.letters.Discard(t.Context(), one, "Ginette", now))
 	read[api.KeyMade](t, d.ask(t, http.MethodPost, "/keys", `{"name":"first","role":"admin"}`), 201)
 	replay, event := uuid.New(), uuid.New()
+	run := d.crawl(t)
+	d.fail(t, run, crawl.Failed, 1)
+	path := fmt.Sprint("/crawl-runs/", run)
 	return map[string][3]string{
 		"process-listing":     {"/listings/kijiji/1/process", "", "listing.process_wanted listing/kijiji/1"},
 		"request-crawl":       {"/crawl-requests", `{"url":"https://shop.example/p","event_id":"` + event.String() + `"}`, "crawl_request.created crawl-request/" + event.String()},
@@ -42,6 +46,11 @@ func changes(t *testing.T, d *door) map[string][3]string {
 		"resume-platform":     {"/platforms/kijiji/resume", "", "platform.resumed platform/kijiji"},
 		"create-key":          {"/keys", `{"name":"second","role":"read"}`, "api_key.created"},
 		"revoke-key":          {"/keys/first", "", "api_key.revoked"},
+		"start-crawl-run":     {"/crawl-runs", `{"seedUrl":"https://example.org"}`, "crawl_run.started crawl-run/"},
+		"pause-crawl-run":     {path + "/pause", "", fmt.Sprint("crawl_run.paused crawl-run/", run)},
+		"resume-crawl-run":    {path + "/resume", "", fmt.Sprint("crawl_run.resumed crawl-run/", run)},
+		"retry-crawl-run":     {path + "/retry", "", fmt.Sprint("crawl_run.retried crawl-run/", run)},
+		"cancel-crawl-run":    {path + "/cancel", "", fmt.Sprint("crawl_run.cancelled crawl-run/", run)},
 		"forget-listing":      {"/listings/kijiji/9", "", "listing.forgotten listing/" + kijiji("9").ID().String()},
 	}
 }
@@ -68,7 +77,8 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	require.Len(t, methods, len(requests))
 	order := []string{ // the rest before and after these, in any order
 		"start-replay", "cancel-replay", "scrape-platform", "pause-platform", "resume-platform", "replay-dead-letter",
-		"replay-dead-letters", "discard-dead-letter",
+		"replay-dead-letters", "discard-dead-letter", "pause-crawl-run", "resume-crawl-run", "retry-crawl-run",
+		"cancel-crawl-run",
 	}
 	for id := range requests {
 		if !strings.Contains(strings.Join(order, " "), id) {

@@ -23,10 +23,11 @@ import (
 type Crawls struct {
 	pool  *pgxpool.Pool
 	added waker // to the outbox
+	known *knownURLs
 }
 
 // NewCrawls returns the crawls kept in pool.
-func NewCrawls(pool *pgxpool.Pool) *Crawls { return &Crawls{pool, newWaker(pool)} }
+func NewCrawls(pool *pgxpool.Pool) *Crawls { return &Crawls{pool, newWaker(pool), new(knownURLs)} }
 
 // urlKey is what a URL is found by in a run: the first 16 bytes of the SHA-256 of its canonical form.
 func urlKey(canonical string) uuid.UUID {

@@ -74,6 +74,7 @@ CREATE TABLE crawl_urls (
     error_class            text,
     title                  text,
     body_key               text,
+    spread                 boolean     NOT NULL DEFAULT false, -- its depth shrank, and those of its links may follow
     PRIMARY KEY (run_id, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 CREATE UNIQUE INDEX crawl_urls_key ON crawl_urls (run_id, url_key);
@@ -81,6 +82,8 @@ CREATE INDEX crawl_urls_seq ON crawl_urls (run_id, seq, id);
 CREATE INDEX crawl_urls_due ON crawl_urls (run_id, host, depth, id) WHERE status = 'QUEUED' AND due_at IS NULL;
 CREATE INDEX crawl_urls_later ON crawl_urls (run_id, due_at) WHERE status = 'QUEUED' AND due_at IS NOT NULL;
 CREATE INDEX crawl_urls_leased ON crawl_urls (run_id, lease_until) WHERE status = 'IN_PROGRESS';
+CREATE INDEX crawl_urls_spread ON crawl_urls (run_id) WHERE spread;
+CREATE INDEX crawl_urls_body ON crawl_urls (body_key) WHERE body_key IS NOT NULL;
 CREATE INDEX crawl_urls_broken ON crawl_urls (run_id, id)
     WHERE status IN ('FORBIDDEN', 'NOT_FOUND', 'HTTP_TERMINAL', 'FAILED');
 

@@ -1,0 +1,252 @@
+package api_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/domain/crawl"
+)
+
+// crawl starts a run of a site and returns its ID.
+func (d *door) crawl(t *testing.T) int64 {
+	t.Helper()
+	return read[api.CrawlRun](t, d.ask(t, "POST", "/crawl-runs", `{"seedUrl":"https://example.org"}`), 201).ID
+}
+
+// fail adds n URLs in a state of failure to a run.
+func (d *door) fail(t *testing.T, run int64, state crawl.State, n int) {
+	t.Helper()
+	column := strings.ToLower(string(state))
+	_, err := d.pool.Exec(t.Context(), "UPDATE crawl_runs SET discovered = discovered + $2, admitted = admitted + $2, "+column+
+		" = "+column+" + $2 WHERE id = $1", run, n)
+	require.NoError(t, err)
+	_, err = d.pool.Exec(t.Context(), `INSERT INTO crawl_urls (run_id, url_key, seq, depth, created_at, updated_at, status,
+			host, normalized_url)
+		SELECT $1, gen_random_uuid(), 1, 1, $4, $4, $3, 'example.org', 'https://example.org/' || $3 || i
+		FROM generate_series(1, $2) i`, run, n, state, now)
+	require.NoError(t, err)
+}
+
+func TestStartCrawl(t *testing.T) {
+	t.Parallel()
+	d := open(t, func(p *parts) { p.Crawls.Defaults.MaxPages = 77 })
+	r := d.ask(t, "POST", "/crawl-runs", `{"seedUrl":" HTTP://Example.org:80/a/b?q=1#x ",
+		"settings":{"maxDepth":3,"scopeMode":"prefix","respectRobots":false,"maxRetries":null}}`)
+	run := read[api.CrawlRun](t, r, 201)
+	require.Equal(t, fmt.Sprint("/crawl-runs/", run.ID), r.Header.Get("Location"))
+	want := crawl.Defaults
+	want.MaxPages, want.MaxDepth, want.ScopeMode, want.RespectRobots = 77, 3, crawl.Prefix, false
+	require.Equal(t, api.CrawlRun{
+		ID: run.ID, CrawlRunID: run.ID, Status: crawl.Running, SeedURL: "HTTP://Example.org:80/a/b?q=1#x",
+		NormalizedURL: "http://example.org/a/b?q=1", RootURL: "http://example.org/a/b?q=1",
+		AllowedHosts: []string{"example.org", "www.example.org"}, RunConfig: api.CrawlConfig(want), CreatedBy: "anonymous",
+		CreatedAt: now, StartedAt: now, UpdatedAt: now, Seq: 1, Totals: api.CrawlTotals{Discovered: 1, Queued: 1, Admitted: 1},
+		Workflow: api.WorkflowLink{
+			ID:  fmt.Sprint("crawl-run/", run.ID),
+			URL: fmt.Sprint("http://temporal.test/namespaces/conveyor/workflows/crawl-run%2F", run.ID),
+		},
+	}, run)
+	require.Equal(t, []string{fmt.Sprintf("start crawl %d of http://example.org/a/b?q=1", run.ID)}, d.started.calls)
+	require.Equal(t, run, read[api.CrawlRun](t, d.get(t, fmt.Sprint("/crawl-runs/", run.ID)), 200))
+	for _, name := range []string{
+		`"id"`, `"seed_url"`, `"normalized_seed_url"`, `"allowed_hosts"`, `"run_config"`, `"root_url"`, `"status"`,
+	} {
+		require.Contains(t, r.Body, name)
+	}
+}
+
+// A start that cannot reach Temporal is stored, and says so; one that cannot reach Postgres is refused.
+func TestStartCrawlWithoutTemporal(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	d.started.err = errors.New("connection refused")
+	run := read[api.CrawlRun](t, d.ask(t, "POST", "/crawl-runs", `{"seedUrl":"https://example.org"}`), 201)
+	require.Equal(t, api.CrawlState(crawl.Running), run.Status)
+	require.Contains(t, run.Warning, "is stored")
+	for _, act := range []string{"pause", "resume", "cancel"} {
+		run = read[api.CrawlRun](t, d.ask(t, "POST", fmt.Sprintf("/crawl-runs/%d/%s", run.ID, act), ""), 200)
+		require.NotEmpty(t, run.Warning, act)
+	}
+	d.pool.Close()
+	r := d.ask(t, "POST", "/crawl-runs", `{"seedUrl":"https://example.org"}`)
+	refused(t, r, 503)
+	require.NotEmpty(t, r.Header.Get("Retry-After"))
+}
+
+func TestStartCrawlAgain(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	start := func(body, key string, status int) reply {
+		r := d.ask(t, "POST", "/crawl-runs", body, "Idempotency-Key", key)
+		require.Equal(t, status, r.Status, r.Body)
+		return r
+	}
+	body := `{"seedUrl":"https://example.org"}`
+	first := read[api.CrawlRun](t, start(body, "a", 201), 201)
+	require.Equal(t, first, read[api.CrawlRun](t, start(body, "a", 201), 201))
+	require.NotEqual(t, first.ID, read[api.CrawlRun](t, start(body, "b", 201), 201).ID)
+	refused(t, start(`{"seedUrl":"https://example.org","settings":{"maxPages":3}}`, "a", 409), 409)
+	refused(t, start(`{"seedUrl":"https://example.com"}`, "a", 409), 409)
+}
+
+// Each mistake in a start is named with its field.
+func TestStartCrawlRefused(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	for body, field := range map[string]string{
+		`{}`:                                "body",
+		`{"seedUrl":""}`:                    "body.seedUrl",
+		`{"seedUrl":"example.org"}`:         "body.seedUrl",
+		`{"seedUrl":"ftp://example.org/"}`:  "body.seedUrl",
+		`{"seedUrl":"https://u:p@x.org/"}`:  "body.seedUrl",
+		`{"seedUrl":"https:///"}`:           "body.seedUrl",
+		`{"seedUrl":7}`:                     "body.seedUrl",
+		`{"seedUrl":"https://x.org","a":1}`: "body.a",
+		`{"seedUrl":"https://x.org","settings":{"maxPage":1}}`:            "body.settings.maxPage",
+		`{"seedUrl":"https://x.org","settings":{"maxPages":0}}`:           "body.settings.maxPages",
+		`{"seedUrl":"https://x.org","settings":{"maxPages":1.5}}`:         "body.settings.maxPages",
+		`{"seedUrl":"https://x.org","settings":{"maxPages":"5"}}`:         "body.settings.maxPages",
+		`{"seedUrl":"https://x.org","settings":{"maxDepth":-1}}`:          "body.settings.maxDepth",
+		`{"seedUrl":"https://x.org","settings":{"scopeMode":"all"}}`:      "body.settings.scopeMode",
+		`{"seedUrl":"https://x.org","settings":{"respectRobots":"yes"}}`:  "body.settings.respectRobots",
+		`{"seedUrl":"https://x.org","settings":{"requestTimeoutMs":99}}`:  "body.settings.requestTimeoutMs",
+		`{"seedUrl":"https://x.org","settings":{"shards":65}}`:            "body.settings.shards",
+		`{"seedUrl":"https://x.org/` + strings.Repeat("x", 5000) + `"}`:   "body.seedUrl",
+		`{"seedUrl":"https://x.org/` + strings.Repeat("x", 20_000) + `"}`: "body.seedUrl",
+	} {
+		p := refused(t, d.ask(t, "POST", "/crawl-runs", body), 422)
+		require.Contains(t, p.fields(), field, body)
+	}
+	require.Empty(t, d.started.calls)
+	require.Zero(t, value[int](t, d, "SELECT count(*) FROM crawl_runs"))
+}
+
+func TestListCrawls(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	var want []int64
+	for range 5 {
+		want = append([]int64{d.crawl(t)}, want...)
+	}
+	var got []int64
+	for cursor := ""; ; {
+		p := read[api.CrawlRunPage](t, d.get(t, "/crawl-runs?limit=2&cursor="+cursor), 200)
+		for _, r := range p.Items {
+			got = append(got, r.ID)
+		}
+		if cursor = p.NextCursor; cursor == "" {
+			break
+		}
+	}
+	require.Equal(t, want, got)
+	d.ask(t, "POST", fmt.Sprintf("/crawl-runs/%d/pause", want[2]), "")
+	paused := read[api.CrawlRunPage](t, d.get(t, "/crawl-runs?state=PAUSED"), 200).Items
+	require.Len(t, paused, 1)
+	require.Equal(t, want[2], paused[0].ID)
+	require.JSONEq(t, `{"items":[]}`, d.get(t, "/crawl-runs?state=CANCELLED").Body)
+	for query, field := range map[string]string{
+		"state=done": "state", "limit=0": "limit", "cursor=x": "cursor", "status=RUNNING": "status",
+		"state=RUNNING&state=PAUSED": "state",
+	} {
+		require.Contains(t, refused(t, d.get(t, "/crawl-runs?"+query), 422).fields(), "query."+field, query)
+	}
+}
+
+func TestSummarizeCrawl(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	run := d.crawl(t)
+	path := fmt.Sprintf("/crawl-runs/%d/summary", run)
+	fresh := read[api.CrawlSummary](t, d.get(t, path), 200)
+	require.Nil(t, fresh.SecondsLeft)
+	require.Equal(t, api.CrawlPace{OverSeconds: 1}, fresh.Pace)
+
+	d.fail(t, run, crawl.Failed, 3)
+	_, err := d.pool.Exec(t.Context(), `UPDATE crawl_runs SET discovered = 43, visited = 19, created_at = $1`,
+		now.Add(-time.Hour))
+	require.NoError(t, err)
+	_, err = d.pool.Exec(t.Context(), `INSERT INTO crawl_rates (run_id, at, fetches, finished, failed, bytes, took_ms)
+		VALUES ($1, $2, 30, 25, 3, 500000, 6000)`, run, now.Add(-20*time.Second))
+	require.NoError(t, err)
+	got := read[api.CrawlSummary](t, d.get(t, path), 200)
+	require.Equal(t, api.CrawlTotals{Discovered: 43, Queued: 21, Visited: 19, Failed: 3, Admitted: 4}, got.Totals)
+	require.Equal(t, api.CrawlPace{
+		OverSeconds: 50, PagesPerSecond: .5, FetchesPerSecond: .6, BytesPerSecond: 10_000, Failed: 3, MeanMS: 200,
+	}, got.Pace)
+	require.InDelta(t, 42, *got.SecondsLeft, 1e-9)
+	require.Equal(t, run, got.CrawlRunID)
+	d.ask(t, "POST", fmt.Sprintf("/crawl-runs/%d/pause", run), "")
+	require.Nil(t, read[api.CrawlSummary](t, d.get(t, path), 200).SecondsLeft)
+}
+
+func TestControlCrawl(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	run := d.crawl(t)
+	for _, step := range []struct {
+		act, state, call string
+		status           int
+	}{
+		{"resume", crawl.Running, "wake crawl", 200},
+		{"pause", crawl.Paused, "signal crawl", 200},
+		{"pause", crawl.Paused, "signal crawl", 200},
+		{"resume", crawl.Running, "wake crawl", 200},
+		{"pause", crawl.Paused, "signal crawl", 200},
+		{"cancel", crawl.Cancelled, "signal crawl", 200},
+		{"cancel", crawl.Cancelled, "signal crawl", 200},
+		{"resume", "", "", 409},
+		{"pause", "", "", 409},
+		{"retry", "", "", 409},
+	} {
+		d.started.calls = nil
+		r := d.ask(t, "POST", fmt.Sprintf("/crawl-runs/%d/%s", run, step.act), "")
+		if step.status != 200 {
+			require.Contains(t, strings.ToUpper(refused(t, r, step.status).Detail), crawl.Cancelled)
+			require.Empty(t, d.started.calls)
+			continue
+		}
+		got := read[api.CrawlRun](t, r, 200)
+		require.Equal(t, api.CrawlState(step.state), got.Status)
+		require.Equal(t, step.state == crawl.Cancelled, got.FinishedAt != nil)
+		require.Equal(t, []string{fmt.Sprintf("%s %d", step.call, run)}, d.started.calls)
+	}
+	for _, act := range []string{"pause", "resume", "cancel", "retry"} {
+		refused(t, d.ask(t, "POST", "/crawl-runs/999/"+act, ""), 404)
+		refused(t, d.ask(t, "POST", "/crawl-runs/0/"+act, ""), 422)
+	}
+	for _, path := range []string{"/crawl-runs/999", "/crawl-runs/999/summary"} {
+		require.Equal(t, "there is no crawl run 999", refused(t, d.get(t, path), 404).Detail)
+	}
+}
+
+func TestRetryCrawl(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	run := d.crawl(t)
+	for state, n := range map[crawl.State]int{crawl.Failed: 2, crawl.HTTPTerminal: 3, crawl.NotFound: 4, crawl.Forbidden: 5} {
+		d.fail(t, run, state, n)
+	}
+	_, err := d.pool.Exec(t.Context(), `UPDATE crawl_runs SET status = 'COMPLETED', finished_at = $1`, now)
+	require.NoError(t, err)
+	path := fmt.Sprintf("/crawl-runs/%d/retry", run)
+	d.started.calls = nil
+	got := read[api.CrawlRetried](t, d.ask(t, "POST", path, ""), 200)
+	require.EqualValues(t, 5, got.Retried)
+	require.Equal(t, api.CrawlState(crawl.Running), got.Run.Status)
+	require.Equal(t, api.CrawlTotals{Discovered: 15, Admitted: 15, Queued: 6, NotFound: 4, Forbidden: 5}, got.Run.Totals)
+	require.Equal(t, []string{fmt.Sprint("wake crawl ", run)}, d.started.calls)
+	got = read[api.CrawlRetried](t, d.ask(t, "POST", path, `{}`), 200)
+	require.Zero(t, got.Retried)
+	require.Len(t, d.started.calls, 1)
+	got = read[api.CrawlRetried](t, d.ask(t, "POST", path, `{"states":["NOT_FOUND"]}`), 200)
+	require.EqualValues(t, 4, got.Retried)
+	for _, body := range []string{`{"states":["VISITED"]}`, `{"states":[]}`, `{"state":"FAILED"}`} {
+		refused(t, d.ask(t, "POST", path, body), 422)
+	}
+}

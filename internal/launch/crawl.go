@@ -1,0 +1,62 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/domain/web"
+	"github.com/mtlrent/conveyor/workflows"
+)
+
+// StartCrawl starts the workflow of a crawl run; started is false where it runs already.
+func (l *Launch) StartCrawl(ctx context.Context, r crawl.Run) (started bool, err error) {
+	in, o := l.crawlStart(r)
+	_, err = l.Temporal.ExecuteWorkflow(ctx, o, workflows.CrawlRun, in)
+	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("start %s: %w", o.ID, err)
+	}
+	return true, nil
+}
+
+// WakeCrawl has the workflow of a crawl run read its state, and starts it where it does not run.
+func (l *Launch) WakeCrawl(ctx context.Context, r crawl.Run) error {
+	in, o := l.crawlStart(r)
+	if _, err := l.Temporal.SignalWithStartWorkflow(ctx, o.ID, workflows.ControlSignal, nil, o, workflows.CrawlRun, in); err != nil {
+		return fmt.Errorf("start %s: %w", o.ID, err)
+	}
+	return nil
+}
+
+// SignalCrawl has the workflow of a crawl run read its state. It returns nil also when the workflow has ended or is not
+// known.
+func (l *Launch) SignalCrawl(ctx context.Context, id int64) error {
+	err := l.Temporal.SignalWorkflow(ctx, crawl.WorkflowID(id), "", workflows.ControlSignal, nil)
+	var gone *serviceerror.NotFound
+	if err != nil && !errors.As(err, &gone) {
+		return fmt.Errorf("signal %s: %w", crawl.WorkflowID(id), err)
+	}
+	return nil
+}
+
+// crawlStart is how the workflow of a crawl run is started when none is running.
+func (l *Launch) crawlStart(r crawl.Run) (workflows.CrawlInput, client.StartWorkflowOptions) {
+	in := workflows.CrawlInput{RunID: r.ID, Seed: web.Show(r.RootURL), Shards: r.Settings.Shards}
+	return in, client.StartWorkflowOptions{
+		ID:                                       crawl.WorkflowID(r.ID),
+		TaskQueue:                                workflows.QueueCrawl,
+		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		StaticSummary:                            workflows.Summary(web.Show(r.RootURL), 180),
+		TypedSearchAttributes:                    temporal.NewSearchAttributes(workflows.HostKey.ValueSet(web.Host(r.RootURL))),
+	}
+}
