@@ -54,12 +54,20 @@ func main() {
 		"weight of extraction to leave out, such as price.struck; \"all\" leaves out each in turn")
 	flag.IntVar(&o.adverts, "adverts", 3_000_000, "adverts in the tables of -only volume")
 	yardstick := flag.String("yardstick", "", "be this yardstick's process: "+strings.Join(yardsticks(), " or "))
+	site := flag.String("crawl-site", "", "be the server of this site, to be crawled")
+	seed := flag.String("colly", "", "be "+collyName+" that crawls from this URL")
+	rounds := flag.Int("rounds", 1, "crawls of -colly")
 	out := flag.String("json", "", "file for the figures as JSON")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if *yardstick != "" {
+	switch {
+	case *yardstick != "":
 		exit(runYardstick(ctx, *yardstick))
+	case *site != "":
+		exit(serveCrawlSite(ctx, *site))
+	case *seed != "":
+		exit(runColly(*seed, *rounds))
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
