@@ -12,6 +12,7 @@ const (
 	QueueImages   = "images"
 	QueueBrowser  = "browser"
 	QueueDrafts   = "drafts"
+	QueueCrawl    = "crawl"
 )
 
 // A Queue is one of Temporal's task queues. Each has workflows, activities, or both.
@@ -39,6 +40,10 @@ var Queues = []Queue{
 		Name: QueueDrafts, Workflows: []any{CrawlDraft}, Activities: true,
 		Doc: "requests for product drafts: one page each, in a Chromium that is reached by its DevTools",
 	},
+	{
+		Name: QueueCrawl, Workflows: []any{CrawlRun}, Activities: true,
+		Doc: "crawls of sites: shards that claim URLs from the frontier, request and read them",
+	},
 }
 
 // All has the functions of all workflows, each once.
@@ -65,6 +70,9 @@ var do struct {
 	*activities.Drafts
 	*activities.Retention
 	*activities.Forgetting
+	*activities.Crawling
+	*activities.Tending
+	*activities.Seeding
 }
 
 // QueueNames returns the names of all task queues, in the order of Queues.

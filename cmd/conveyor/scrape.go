@@ -201,7 +201,7 @@ func (c *scrapeCmd) load(ctx context.Context, conf config.Config, site platform.
 	}
 	client := plainClient(conf, nil)
 	defer client.Close()
-	allowed, _, err := fetch.NewRobots(client).Allowed(ctx, request.URL)
+	allowed, _, err := fetch.NewRobots(client.Ask, fetch.RobotsOptions{}).Allowed(ctx, request.URL)
 	if err != nil {
 		return web.Page{}, err
 	}

@@ -28,10 +28,12 @@ CREATE TABLE crawl_runs (
     bytes               bigint      NOT NULL DEFAULT 0,
     stable_empty        int         NOT NULL DEFAULT 0, -- consecutive looks at an empty frontier
     created_by          text        NOT NULL DEFAULT '',
+    request_key         uuid, -- of the request that made it, so that a repeated one makes no other
     created_at          timestamptz NOT NULL,
     updated_at          timestamptz NOT NULL,
     finished_at         timestamptz
 );
+CREATE UNIQUE INDEX crawl_runs_request ON crawl_runs (request_key) WHERE request_key IS NOT NULL;
 CREATE INDEX crawl_runs_seed ON crawl_runs (normalized_seed_url, id) WHERE status = 'COMPLETED';
 CREATE INDEX crawl_runs_open ON crawl_runs (id) WHERE status IN ('RUNNING', 'PAUSED');
 CREATE INDEX crawl_runs_finished ON crawl_runs (finished_at, id) WHERE finished_at IS NOT NULL;
@@ -72,6 +74,7 @@ CREATE TABLE crawl_urls (
     error_class            text,
     title                  text,
     body_key               text,
+    spread                 boolean     NOT NULL DEFAULT false, -- its depth shrank, and those of its links may follow
     PRIMARY KEY (run_id, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 CREATE UNIQUE INDEX crawl_urls_key ON crawl_urls (run_id, url_key);
@@ -79,6 +82,7 @@ CREATE INDEX crawl_urls_seq ON crawl_urls (run_id, seq, id);
 CREATE INDEX crawl_urls_due ON crawl_urls (run_id, host, depth, id) WHERE status = 'QUEUED' AND due_at IS NULL;
 CREATE INDEX crawl_urls_later ON crawl_urls (run_id, due_at) WHERE status = 'QUEUED' AND due_at IS NOT NULL;
 CREATE INDEX crawl_urls_leased ON crawl_urls (run_id, lease_until) WHERE status = 'IN_PROGRESS';
+CREATE INDEX crawl_urls_spread ON crawl_urls (run_id) WHERE spread;
 CREATE INDEX crawl_urls_broken ON crawl_urls (run_id, id)
     WHERE status IN ('FORBIDDEN', 'NOT_FOUND', 'HTTP_TERMINAL', 'FAILED');
 

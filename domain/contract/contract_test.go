@@ -89,6 +89,12 @@ func TestGolden(t *testing.T) {
 			EventName: contract.CrawlRequestedName, EventID: id, TS: ptr(time.Date(2026, 1, 27, 12, 34, 56, 0, time.UTC)),
 			Data: contract.CrawlRequest{URL: "https://example.com/p/123", OutDir: "out"},
 		}, decoded[contract.CrawlRequested]},
+		{contract.QueueCrawler, contract.CrawledPage{
+			URL: "https://example.com/page1", Text: ptr("example text"), Metadata: contract.CrawledMetadata{
+				Title: "Example Page", Description: "An example", Timestamp: time.Date(2025, 11, 1, 12, 0, 0, 0, time.UTC),
+				StatusCode: 200,
+			},
+		}, decoded[contract.CrawledPage]},
 		{contract.ListingRejected, event(contract.ListingRejected, eventData(rejected)), read[contract.Event]},
 		{contract.ListingArchived, event(contract.ListingArchived, eventData(archived)), read[contract.Event]},
 		{contract.ImageAttached, event(contract.ImageAttached, eventData(image)), read[contract.Event]},
@@ -383,6 +389,43 @@ func TestDecodePendingImage(t *testing.T) {
 			t.Parallel()
 
 			_, err := contract.Decode[contract.PendingImage]([]byte(tt.body), contract.MaxBody)
+			requireFields(t, err, tt.fields, tt.reason)
+		})
+	}
+}
+
+func TestDecodeCrawledPage(t *testing.T) {
+	t.Parallel()
+
+	metadata := `"metadata":{"title":"Example Page","timestamp":"2025-11-01T12:00:00Z","status_code":200}`
+	for _, tt := range []struct {
+		name, body string
+		fields     []string
+		reason     string
+	}{
+		{"the example of the contract", `{"url":"https://example.com/page1","text":"Example Text",` + metadata + `}`, nil, ""},
+		{"HTML instead of text", `{"url":"https://example.com/","html":"<p>x",` + metadata + `}`, nil, ""},
+		{"a page without words", `{"url":"https://example.com/","text":"",` + metadata + `}`, nil, ""},
+		{"no title", `{"url":"https://example.com/","text":"x","metadata":{"timestamp":"2025-11-01T12:00:00.5+02:00",` +
+			`"status_code":304}}`, nil, ""},
+		{"an address of 4,096 bytes", `{"url":"https://example.com/` + strings.Repeat("x", 4076) + `","text":"x",` +
+			metadata + `}`, nil, ""},
+		{"one more", `{"url":"https://example.com/` + strings.Repeat("x", 4077) + `","text":"x",` + metadata + `}`,
+			[]string{"url"}, "the most is 4096"},
+		{"everything is missing", `{}`, []string{"url", "text", "metadata.timestamp", "metadata.status_code"}, "is missing"},
+		{"null", `null`, []string{"url", "text", "metadata.timestamp", "metadata.status_code"}, "is missing"},
+		{"no status", `{"url":"https://example.com/","text":"x","metadata":{"timestamp":"2025-11-01T12:00:00Z",` +
+			`"status_code":0}}`, []string{"metadata.status_code"}, "100 to 599"},
+		{"a status in words", `{"url":"https://example.com/","text":"x","metadata":{"status_code":"200"}}`,
+			[]string{"metadata.status_code"}, "is a string"},
+		{"a time in words", `{"url":"https://example.com/","text":"x","metadata":{"timestamp":"yesterday"}}`,
+			[]string{"metadata"}, "yesterday"},
+		{"a file", `{"url":"file:///etc/passwd","text":"x",` + metadata + `}`, []string{"url"}, "http(s)"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			_, err := contract.Decode[contract.CrawledPage]([]byte(tt.body), contract.MaxCrawledPage)
 			requireFields(t, err, tt.fields, tt.reason)
 		})
 	}

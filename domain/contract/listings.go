@@ -121,13 +121,16 @@ const (
 	maxHost = 253
 )
 
-func checkURL(e *Errors, field, s string) {
+func checkURL(e *Errors, field, s string) { checkURLUpTo(e, field, s, maxURL) }
+
+// checkURLUpTo checks an address of at most so many bytes.
+func checkURLUpTo(e *Errors, field, s string, most int) {
 	u, err := url.Parse(s)
 	switch {
 	case s == "":
 		e.add(field, "is missing")
-	case len(s) > maxURL:
-		e.add(field, "has %d bytes, the most is %d", len(s), maxURL)
+	case len(s) > most:
+		e.add(field, "has %d bytes, the most is %d", len(s), most)
 	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Host == "":
 		e.add(field, "%q is not an absolute http(s) address", cut(s))
 	case len(u.Hostname()) > maxHost:

@@ -14,6 +14,7 @@ const (
 	QueueReady          = "listings.ready"           // StagedListing, next is import
 	QueueImages         = "images.pending"           // PendingImage
 	QueuePublished      = "listings.published"       // Event, for other services to consume
+	QueueCrawler        = "crawler_queue"            // CrawledPage, on the default exchange
 	QueueDraftRequested = "crawler.url.requested.v1" // CrawlRequested; RABBITMQ_QUEUE may name another
 )
 
@@ -25,6 +26,9 @@ const (
 	SuffixDLX = ".dlx" // after an exchange: where its queues' dead letters go
 	SuffixDLQ = ".dlq" // after a queue: where they stay
 )
+
+// ExchangeCrawlerDLX takes the dead letters of QueueCrawler, which has no exchange to name one after.
+const ExchangeCrawlerDLX = "crawler" + SuffixDLX
 
 // A Route is how a message gets to a queue.
 type Route struct{ Exchange, RoutingKey, Queue string }

@@ -79,6 +79,18 @@ type Claim struct {
 	QueuedAt     time.Time // when it could first have been claimed
 	ETag         string    // of the base run's answer; "" = none
 	LastModified string    // likewise
+	Turn         int64     // of its host in the claim
+}
+
+// A Take says which URLs a worker wants.
+type Take struct {
+	Run    int64
+	Worker string         // names the leases
+	Max    int            // URLs
+	Room   map[string]int // by host: how many more of it the worker takes now
+	Fresh  int            // likewise, of each host that is not in Room
+	Cursor string         // the host after which to begin: the last one of the call before
+	Lease  time.Duration  // when it ends, the URLs are queued again
 }
 
 // A Result is what became of a claim.
@@ -87,6 +99,8 @@ type Result struct {
 	State  State
 	Reason string        // of Skipped
 	After  time.Duration // until the next try, where State is Queued
+	Pause  time.Duration // of its host: the turn was so far away; where it was not asked
+	Asked  bool          // it was requested: this was a try
 
 	HTTPStatus    int // 0 = no answer
 	ContentType   string
@@ -98,12 +112,37 @@ type Result struct {
 	Title         string
 	BodyKey       string // of the stored WARC record; "" = not stored
 	Took          time.Duration
-	Worker        string
+	Began         time.Time // when its visit began
 
-	Links []Link // in scope, each URL once; nil = none, or not an HTML page
-	// Unchanged says that the site answered 304: its links are those of the base run.
-	Unchanged bool
-	Message   []byte // for the queue of the search indexer, JSON; nil = none
+	Links   []Link // in scope, each URL once; nil = none, or not an HTML page
+	Message []byte // for the queue of the search indexer, JSON; nil = none
+}
+
+// An Outcome is what a result counts as.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeVisited  Outcome = "visited"
+	OutcomeRetried  Outcome = "retried"
+	OutcomeFailed   Outcome = "failed" // ended in another state than Visited and Skipped
+	OutcomeSkipped  Outcome = "skipped"
+	OutcomeReturned Outcome = "returned" // to the frontier, not requested
+)
+
+// OutcomeOf says what a result counts as.
+func OutcomeOf(r Result) Outcome {
+	switch {
+	case r.State == Visited:
+		return OutcomeVisited
+	case r.State == Skipped:
+		return OutcomeSkipped
+	case r.State == Queued && r.Asked:
+		return OutcomeRetried
+	case r.State == Queued:
+		return OutcomeReturned
+	}
+	return OutcomeFailed
 }
 
 // Validators make a later request conditional.
@@ -114,4 +153,19 @@ type Link struct {
 	URL  string // canonical
 	Raw  string // as written, at most 500 bytes
 	Host string
+}
+
+// Progress is how far a run has come.
+type Progress struct {
+	Status      string `json:"status"`
+	Discovered  int    `json:"discovered"` // URLs, those skipped included
+	Open        int    `json:"open"`       // waiting or in progress
+	Visited     int    `json:"visited"`
+	Broken      int    `json:"broken"` // ended otherwise, redirects included
+	Skipped     int    `json:"skipped"`
+	Fetches     int    `json:"fetches"`
+	StableEmpty int    `json:"stable_empty"` // looks in a row at an empty frontier; two end the run
+
+	Recovered int `json:"recovered,omitempty"` // leases that had ended, in the last cycle
+	Spread    int `json:"spread,omitempty"`    // pages whose shorter way was passed on, likewise
 }

@@ -26,9 +26,13 @@ const MaxSize = 500 * 1024
 // maxDelay is the longest Crawl-delay that is believed.
 const maxDelay = time.Hour
 
+// maxSitemaps is how many Sitemap lines are kept.
+const maxSitemaps = 1000
+
 // Rules are a robots.txt. The zero value allows everything.
 type Rules struct {
-	groups []group
+	groups   []group
+	sitemaps []string
 }
 
 // A group is the lines below one or several User-agent lines.
@@ -68,6 +72,12 @@ func Parse(body []byte) Rules {
 			g.agents = append(g.agents, product(value))
 			continue
 		}
+		if key == "sitemap" {
+			if value != "" && len(r.sitemaps) < maxSitemaps {
+				r.sitemaps = append(r.sitemaps, value)
+			}
+			continue // it belongs to no group and ends none
+		}
 		if len(r.groups) == 0 {
 			continue // no agent is named yet
 		}
@@ -83,10 +93,13 @@ func Parse(body []byte) Rules {
 			if s, err := strconv.ParseFloat(value, 64); err == nil && s > 0 && !math.IsInf(s, 0) {
 				g.delay = max(g.delay, time.Duration(min(s, maxDelay.Seconds())*float64(time.Second)))
 			}
-		} // others, Sitemap for one, belong to no group and end none
+		} // others belong to no group and end none
 	}
 	return r
 }
+
+// Sitemaps are the addresses in the Sitemap lines, as they are written: most are absolute.
+func (r Rules) Sitemaps() []string { return r.sitemaps }
 
 // FromStatus returns the rules that an answer to GET /robots.txt stands for. By RFC 9309 a 2xx is parsed, and a 4xx
 // other than 429 allows everything. A 429 or 5xx is an error of the class that fault.OfStatus gives it; anything else,

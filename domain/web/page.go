@@ -3,6 +3,7 @@
 package web
 
 import (
+	"net/textproto"
 	"net/url"
 	"strings"
 	"time"
@@ -14,6 +15,10 @@ type Request struct {
 	Form   map[string][]string // sent by POST, URL-encoded
 	Header map[string]string   // beside those of the transport
 	Wait   string              // CSS selector of an element that scripts add; a browser waits a while for it. "" = no wait
+
+	// Of an exchange without redirects, see fetch.Client.Ask.
+	Files bool  // the bodies of files that are no text are wanted as well, up to the largest size of a page
+	Most  int64 // of any type, only the first so many bytes of the body are wanted, decompressed; 0 = a whole page
 }
 
 // A Page is the answer to a request, whatever its status.
@@ -24,6 +29,18 @@ type Page struct {
 	ContentType string        // as the site says it
 	RetryAfter  time.Duration // of that header; 0 = none
 	Body        []byte        // UTF-8; of a browser, the document after its scripts ran
+}
+
+// An Exchange is one request and its answer; no redirect was followed.
+type Exchange struct {
+	Page
+	Header     textproto.MIMEHeader // of the answer
+	Proto      string               // "HTTP/1.1" or "HTTP/2.0"
+	Raw        []byte               // the body before it was made UTF-8, decompressed
+	Length     int64                // bytes of the body, decompressed; of one that was not taken whole, as it says; -1 = not known
+	RedirectTo string               // the address of a redirect, resolved; "" = none
+	FirstByte  time.Duration        // from asking to the headers
+	Took       time.Duration        // from asking to the end of the body
 }
 
 // A Photo is a picture that was downloaded, checked and decoded once, so it is whole.

@@ -91,14 +91,14 @@ func (s *Store) Close() error {
 }
 
 // keys is the form of every key that this package makes; it opens no other. Two folder levels keep folders small.
-var keys = regexp.MustCompile(`^(images|thumbs|files)/([0-9a-f]{2})/([0-9a-f]{2})/([0-9a-f]{64})\.([a-z]{3,4})$`)
+var keys = regexp.MustCompile(`^(images|thumbs|files|warc)/([0-9a-f]{2})/([0-9a-f]{2})/([0-9a-f]{64})\.([a-z.]{3,7})$`)
 
 // The extensions that a folder may hold, with their content types.
 var (
 	pictures = map[string]string{"jpg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp"}
 	files    = map[string]string{"html": "text/html; charset=utf-8", "png": "image/png", "json": "application/json"}
 	folders  = map[string]map[string]string{
-		"images": pictures, "thumbs": {"jpg": "image/jpeg"}, "files": files,
+		"images": pictures, "thumbs": {"jpg": "image/jpeg"}, "files": files, "warc": {"warc.gz": "application/warc"},
 	}
 )
 
@@ -119,6 +119,13 @@ func (s *Store) PutFile(ctx context.Context, data []byte, ext string) (key, sum 
 		return "", "", fault.Newf(fault.Invalid, "store file: bad extension %.20q", ext)
 	}
 	return s.putAs(ctx, "files", data, ext)
+}
+
+// PutRecord stores a WARC record of a crawl, compressed, as PutImage stores a picture. The key is of the form
+// warc/ab/cd/abcd….warc.gz.
+func (s *Store) PutRecord(ctx context.Context, data []byte) (key string, err error) {
+	key, _, err = s.putAs(ctx, "warc", data, "warc.gz")
+	return key, err
 }
 
 func (s *Store) putAs(ctx context.Context, folder string, data []byte, ext string) (key, sum string, err error) {
@@ -248,7 +255,7 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 // shards are the folders that List goes through, one after the other: a page of a folder costs what is in it.
 const shards = 256
 
-var listed = []string{"files", "images", "thumbs"}
+var listed = []string{"files", "images", "thumbs", "warc"}
 
 // List returns the keys of up to about most files after cursor ("" = the beginning), and the cursor to go on from: ""
 // after the last. A folder that is empty is a page without keys. Files that no Put of ours made are left out.

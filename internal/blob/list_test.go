@@ -28,7 +28,10 @@ func TestList(t *testing.T) {
 		require.NoError(t, err)
 		file, _, err := s.PutFile(t.Context(), fmt.Append(nil, n), "html")
 		require.NoError(t, err)
-		want = append(want, key, thumb, file)
+		record, err := s.PutRecord(t.Context(), fmt.Append(nil, n))
+		require.NoError(t, err)
+		require.Regexp(t, `^warc/[0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{64}\.warc\.gz$`, record)
+		want = append(want, key, thumb, file, record)
 	}
 	near := filepath.Join(dir, filepath.Dir(want[0]))
 	require.NoError(t, os.WriteFile(filepath.Join(near, "notes.txt"), nil, 0o600))
@@ -48,7 +51,7 @@ func TestList(t *testing.T) {
 		slices.Sort(want)
 		require.Equal(t, want, got)
 	}
-	for _, cursor := range []string{"x", "-1", "768", "1 zz"} {
+	for _, cursor := range []string{"x", "-1", "1024", "1 zz"} {
 		_, _, err := s.List(t.Context(), cursor, 1)
 		class, _ := fault.Of(err)
 		require.Equal(t, fault.Invalid, class, cursor)

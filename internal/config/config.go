@@ -34,6 +34,7 @@ type Config struct {
 	Images        Images
 	Browser       Browser
 	Drafts        Drafts
+	Crawl         Crawl
 	Scrape        Scrape
 	Worker        Worker
 	Outbox        Outbox

@@ -5,11 +5,13 @@ package fetch
 
 import (
 	"cmp"
-	"compress/gzip"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/textproto"
@@ -31,6 +33,9 @@ import (
 // MaxBytes is the largest body taken, in bytes.
 const MaxBytes = 20 << 20
 
+// maxHeader is the largest header of a response, in bytes.
+const maxHeader = 64 << 10
+
 // maxRetryAfter is the longest wait that a server may ask for.
 const maxRetryAfter = 5 * time.Minute
 
@@ -42,6 +47,8 @@ type Options struct {
 	UserAgent    string        // default names this project
 	Timeout      time.Duration // for one request, its body included, and for all those of a page; default 20 s
 	MaxRedirects int           // default 5; below 0 = none
+	IdleConns    int           // connections kept open for later requests; default 100
+	IdlePerHost  int           // of these, to one host; default 2
 
 	// Turn is called before every request, redirects included, with the host in lower case and its port, unless that is
 	// the scheme's own. It may wait, and its error ends the fetch. nil = no waiting.
@@ -53,12 +60,14 @@ type Options struct {
 	Traces   trace.TracerProvider // where spans of requests go; nil is no tracing
 	Now      func() time.Time     // to read a Retry-After date; default time.Now
 	Resolver *net.Resolver        // default the system's
+	RootCAs  *x509.CertPool       // that certificates of sites are checked against; default the system's
 }
 
 // Client is safe for concurrent use.
 type Client struct {
 	o         Options
 	tracer    trace.Tracer
+	header    http.Header // of a request that brings none; not to be changed
 	transport *http.Transport
 }
 
@@ -79,15 +88,21 @@ func New(o Options) *Client {
 	return &Client{
 		o:      o,
 		tracer: o.Traces.Tracer("github.com/mtlrent/conveyor/internal/fetch"),
+		header: http.Header{
+			"User-Agent":      {o.UserAgent},
+			"Accept":          {"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"},
+			"Accept-Encoding": {gzipOnly},
+		},
 		transport: &http.Transport{
 			Proxy:                  nil, // a proxy would dial for us, past the guard
 			DialContext:            Dial(o.AllowPrivate, o.Resolver),
 			ForceAttemptHTTP2:      true,
 			DisableCompression:     true,
 			TLSHandshakeTimeout:    10 * time.Second,
-			MaxResponseHeaderBytes: 64 << 10,
-			MaxIdleConns:           100,
-			MaxIdleConnsPerHost:    2,
+			MaxResponseHeaderBytes: maxHeader,
+			TLSClientConfig:        &tls.Config{RootCAs: o.RootCAs, MinVersion: tls.VersionTLS12},
+			MaxIdleConns:           cmp.Or(o.IdleConns, 100),
+			MaxIdleConnsPerHost:    cmp.Or(o.IdlePerHost, 2),
 			IdleConnTimeout:        30 * time.Second,
 		},
 	}
@@ -123,33 +138,53 @@ func Dial(allowPrivate []string, resolver *net.Resolver) Dialer {
 	}
 }
 
-// An answer is what one request was answered with.
-type answer struct {
-	web.Page             // Asked and URL are the same: no redirect was followed
-	header   http.Header // of the response, as it came
+// An Exchange is one request and its answer. As a Page, Asked and URL are the same address: no redirect was followed.
+type Exchange struct {
+	web.Page
+	Header     http.Header // of the response, as it came
+	Proto      string      // "HTTP/1.1", "HTTP/2.0"
+	RedirectTo string      // see Client.Ask
+
+	Raw       []byte        // the body decompressed, before conversion to UTF-8; Body may share its memory
+	Length    int64         // of the body decompressed, in bytes; where it was not read, by Content-Length; -1 = not known
+	Cut       bool          // Raw is not the whole body
+	FirstByte time.Duration // from the request until the header was there, without waiting for a turn
+	Took      time.Duration // likewise, until the body was read
 }
 
-// A taker reads the body of a response, or says why it is not wanted. It has the rest of Options.Timeout.
-type taker func(*http.Response) ([]byte, error)
+// A taker reads of the response to a request what is wanted, or says why it cannot be taken. It has the rest of
+// Options.Timeout.
+type taker func(r web.Request, resp *http.Response, x *Exchange) error
 
-// do makes one request in its host's turn, and follows no redirect: get and Load do. The request's headers win over
-// ours; a body may come compressed by gzip unless they name another Accept-Encoding. Errors are faults, take's as they
-// are, and hold no query string and no credentials.
-func (c *Client) do(ctx context.Context, r web.Request, take taker) (a answer, err error) {
+// do makes one request in its host's turn, and follows no redirect: Ask, get and Load do. The request's headers win
+// over ours; a body may come compressed as Accept-Encoding says. Errors are faults, take's as they are, and hold no
+// query string and no credentials; the answer comes with them as far as it is known.
+func (c *Client) do(ctx context.Context, r web.Request, take taker) (x Exchange, err error) {
 	u, err := parse(nil, r.URL)
 	if err != nil {
-		return a, err
+		return x, err
 	}
 	if err := c.o.Turn(ctx, web.HostPort(u)); err != nil {
-		return a, err
+		return x, err
 	}
-	method, form := http.MethodGet, io.Reader(nil)
+	req := &http.Request{
+		Method: http.MethodGet, URL: u, Host: u.Host, Header: c.header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
+	if r.Form != nil || len(r.Header) > 0 {
+		req.Header = maps.Clone(c.header)
+	}
 	if r.Form != nil {
-		method, form = http.MethodPost, strings.NewReader(url.Values(r.Form).Encode())
+		form := url.Values(r.Form).Encode()
+		req.Method, req.ContentLength = http.MethodPost, int64(len(form))
+		req.Body = io.NopCloser(strings.NewReader(form))
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for name, value := range r.Header {
+		req.Header.Set(name, value)
 	}
 	// The span ends here: the host learns nothing of our traces, and the span no path, which may hold a secret.
-	ctx, span := c.tracer.Start(ctx, method, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
-		semconv.HTTPRequestMethodKey.String(method), semconv.ServerAddress(u.Hostname())))
+	ctx, span := c.tracer.Start(ctx, req.Method, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+		semconv.HTTPRequestMethodKey.String(req.Method), semconv.ServerAddress(u.Hostname())))
 	defer func() {
 		if err != nil {
 			class, _ := fault.Of(err)
@@ -160,33 +195,26 @@ func (c *Client) do(ctx context.Context, r web.Request, take taker) (a answer, e
 	}()
 	ctx, cancel := context.WithTimeoutCause(ctx, c.o.Timeout, errTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), form)
+	began := time.Now()
+	resp, err := c.transport.RoundTrip(req.WithContext(ctx))
+	x.FirstByte = time.Since(began)
+	x.Took = x.FirstByte
 	if err != nil {
-		return a, fault.Newf(fault.Invalid, "not an address that can be requested")
-	}
-	req.Header.Set("User-Agent", c.o.UserAgent)
-	req.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
-	req.Header.Set("Accept-Encoding", "gzip")
-	if r.Form != nil {
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	for name, value := range r.Header {
-		req.Header.Set(name, value)
-	}
-	resp, err := c.transport.RoundTrip(req)
-	if err != nil {
-		return a, c.failed(ctx, err)
+		return x, c.failed(ctx, err)
 	}
 	defer resp.Body.Close()
 	span.SetAttributes(semconv.HTTPResponseStatusCode(resp.StatusCode))
-	body, err := take(resp)
-	if err != nil {
-		return a, c.failed(ctx, err)
-	}
-	return answer{header: resp.Header, Page: web.Page{
+	x.Header, x.Proto, x.Length = resp.Header, resp.Proto, resp.ContentLength
+	x.Page = web.Page{
 		Asked: r.URL, URL: u.String(), Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"),
-		RetryAfter: RetryAfter(resp.Header.Get("Retry-After"), c.o.Now(), web.MaxRetryAfter), Body: body,
-	}}, nil
+		RetryAfter: RetryAfter(resp.Header.Get("Retry-After"), c.o.Now(), web.MaxRetryAfter),
+	}
+	err = take(r, resp, &x)
+	x.Took = time.Since(began)
+	if err != nil {
+		return x, c.failed(ctx, err)
+	}
+	return x, nil
 }
 
 // redirects says whether a status asks for the address in the Location header to be requested.
@@ -200,9 +228,9 @@ func redirects(status int) bool {
 }
 
 // next is the address that an answer to a request for u redirects to, nil where it does not.
-func (a answer) next(u *url.URL) (*url.URL, error) {
-	to := a.header.Get("Location")
-	if to == "" || !redirects(a.Status) {
+func (x Exchange) next(u *url.URL) (*url.URL, error) {
+	to := x.Header.Get("Location")
+	if to == "" || !redirects(x.Status) {
 		return nil, nil
 	}
 	next, err := parse(u, to)
@@ -247,20 +275,20 @@ func (c *Client) get(ctx context.Context, address, accept string) ([]byte, error
 }
 
 // whole takes the body of a 200, and nothing of a redirect. Any other status is a fault.
-func (c *Client) whole(resp *http.Response) ([]byte, error) {
+func (c *Client) whole(_ web.Request, resp *http.Response, x *Exchange) (err error) {
 	switch {
 	case redirects(resp.StatusCode) && resp.Header.Get("Location") == "":
-		return nil, fault.Newf(fault.Invalid, "status %d without a Location", resp.StatusCode)
+		return fault.Newf(fault.Invalid, "status %d without a Location", resp.StatusCode)
 	case redirects(resp.StatusCode):
-		return nil, nil
+		return nil
 	case resp.StatusCode != http.StatusOK:
-		return nil, c.refused(resp)
+		return c.refused(resp)
 	}
-	body, err := read(resp, MaxBytes)
-	if err == nil && len(body) == 0 {
-		return nil, fault.Newf(fault.Invalid, "empty body")
+	x.Body, err = read(resp, MaxBytes)
+	if err == nil && len(x.Body) == 0 {
+		return fault.Newf(fault.Invalid, "empty body")
 	}
-	return body, err
+	return err
 }
 
 // refused is the fault of a status that is neither 200 nor a redirect.
@@ -286,41 +314,6 @@ func RetryAfter(header string, now time.Time, most time.Duration) time.Duration 
 		return most
 	}
 	return time.Duration(min(max(0, s), int64(most/time.Second))) * time.Second
-}
-
-// read returns the whole body, at most so many bytes of it, decompressed where it was asked for by gzip. Its size is
-// checked before and while reading.
-func read(resp *http.Response, most int64) ([]byte, error) {
-	body := io.Reader(resp.Body)
-	switch e := strings.ToLower(resp.Header.Get("Content-Encoding")); {
-	case e == "" || e == "identity":
-	case (e == "gzip" || e == "x-gzip") && resp.Request.Header.Get("Accept-Encoding") == "gzip":
-		z, err := gzip.NewReader(resp.Body)
-		if errors.Is(err, io.EOF) {
-			return nil, nil // an answer without a body
-		}
-		if err != nil {
-			return nil, fmt.Errorf("decompress body: %w", err)
-		}
-		body = z
-	default:
-		return nil, fault.Newf(fault.Invalid, "content encoding %.20q, which was not asked for", e)
-	}
-	if resp.ContentLength > most {
-		return nil, tooLarge(fmt.Sprintf("%.1f MiB", float64(resp.ContentLength)/(1<<20)), most)
-	}
-	data, err := io.ReadAll(io.LimitReader(body, most+1))
-	if err != nil {
-		return nil, fmt.Errorf("read body after %d bytes: %w", len(data), err)
-	}
-	if int64(len(data)) > most {
-		return nil, tooLarge("larger", most)
-	}
-	return data, nil
-}
-
-func tooLarge(size string, most int64) error {
-	return fault.Newf(fault.Invalid, "body is %s, the most is %d MiB", size, most>>20)
 }
 
 var errTimeout = errors.New("timed out")

@@ -9,11 +9,13 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"regexp"
 	"strings"
 	"syscall"
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
@@ -47,16 +49,16 @@ func (c *Client) Load(ctx context.Context, r web.Request) (web.Page, error) {
 
 // follow makes the requests of a page. They are those of a browser: cookies are kept, and a form is sent again only by
 // 307 and 308.
-func (c *Client) follow(ctx context.Context, u *url.URL, r web.Request) (answer, error) {
+func (c *Client) follow(ctx context.Context, u *url.URL, r web.Request) (Exchange, error) {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
-		return answer{}, fmt.Errorf("make a cookie jar: %w", err)
+		return Exchange{}, fmt.Errorf("make a cookie jar: %w", err)
 	}
 	given := map[string]string{}
 	for name, value := range r.Header {
 		given[http.CanonicalHeaderKey(name)] = value
 	}
-	given["Accept-Encoding"] = "gzip"
+	given["Accept-Encoding"] = gzipOnly
 	for followed := 0; ; followed++ {
 		r.URL, r.Header = u.String(), maps.Clone(given)
 		for _, cookie := range jar.Cookies(u) {
@@ -66,7 +68,7 @@ func (c *Client) follow(ctx context.Context, u *url.URL, r web.Request) (answer,
 		if err != nil {
 			return a, err
 		}
-		jar.SetCookies(u, (&http.Response{Header: a.header}).Cookies())
+		jar.SetCookies(u, (&http.Response{Header: a.Header}).Cookies())
 		next, err := a.next(u)
 		switch {
 		case next == nil && err == nil:
@@ -90,18 +92,18 @@ func (c *Client) follow(ctx context.Context, u *url.URL, r web.Request) (answer,
 }
 
 // page takes a page, decompressed and in UTF-8, and nothing of a redirect.
-func page(resp *http.Response) ([]byte, error) {
+func page(_ web.Request, resp *http.Response, x *Exchange) error {
 	if redirects(resp.StatusCode) && resp.Header.Get("Location") != "" {
-		return nil, nil
+		return nil
 	}
 	body, err := read(resp, MaxPageBytes)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if body = UTF8(body, resp.Header.Get("Content-Type")); len(body) > MaxPageBytes {
-		return nil, tooLarge("larger", MaxPageBytes)
+	if x.Body = UTF8(body, x.ContentType); len(x.Body) > MaxPageBytes {
+		return tooLarge("larger", MaxPageBytes)
 	}
-	return body, nil
+	return nil
 }
 
 // Refused turns the error of a connection that was refused, which is how some sites block, into a *web.Refusal, and
@@ -113,16 +115,76 @@ func Refused(err error) error {
 	return err
 }
 
-// UTF8 decodes text by the charset that the header, a byte order mark or the page itself names. Without one
-// it is UTF-8 if it is valid as such. Other types of content, and JSON by its standard, are UTF-8.
-func UTF8(body []byte, contentType string) []byte {
+// Text says whether a Content-Type, which may be empty, is one of text: a page, a feed, XML of any kind.
+func Text(contentType string) bool {
 	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
-	text := kind == "" || strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "xml")
-	encoding, _, named := charset.DetermineEncoding(body, contentType)
-	if text && (named || !utf8.Valid(body)) {
-		if decoded, err := encoding.NewDecoder().Bytes(body); err == nil {
-			body = decoded
+	kind = strings.TrimSpace(kind)
+	return kind == "" || strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "xml")
+}
+
+// UTF8 decodes text by the charset that the header, a byte order mark, the page or its XML declaration names. Without
+// one it is UTF-8 if it is valid as such. Other types of content, and JSON by its standard, are UTF-8. What it returns
+// may be body itself.
+func UTF8(body []byte, contentType string) []byte {
+	valid := utf8.Valid(body)
+	if Text(contentType) && !(valid && plain(body, contentType)) {
+		// Many pages that are UTF-8 name another charset. One of seven bits is all ASCII, so it is believed.
+		if e, name, certain := encodingOf(body, contentType); name != "replacement" &&
+			(certain || !valid || name == "iso-2022-jp") {
+			if decoded, err := e.NewDecoder().Bytes(body); err == nil {
+				body, valid = decoded, utf8.Valid(decoded)
+			}
 		}
 	}
-	return bytes.ToValidUTF8(bytes.TrimPrefix(body, []byte("\ufeff")), []byte("\ufffd"))
+	body = bytes.TrimPrefix(body, []byte("\ufeff"))
+	if valid {
+		return body
+	}
+	return bytes.ToValidUTF8(body, []byte("\ufffd"))
 }
+
+// plain says that a text which is valid as UTF-8 is not to be read otherwise, without looking for what the page says:
+// the header names nothing else, and there is no escape as of ISO-2022.
+func plain(body []byte, contentType string) bool {
+	_, named, ok := strings.Cut(strings.ToLower(contentType), "charset=")
+	return (!ok || strings.HasPrefix(strings.Trim(named, `"' `), "utf-8")) && bytes.IndexByte(body, 0x1b) < 0
+}
+
+// How far into a page its charset is looked for, in bytes: browsers look at the first 1024, some further.
+const (
+	sniffed     = 1024
+	maxSniffing = 32 << 10
+)
+
+// encodingOf finds the charset of a page. certain is that the header or a byte order mark names it.
+func encodingOf(body []byte, contentType string) (e encoding.Encoding, name string, certain bool) {
+	e, name, certain = charset.DetermineEncoding(body, contentType)
+	if certain || name != "windows-1252" && name != "utf-8" { // those two may be for want of a better one
+		return e, name, certain
+	}
+	head := body[:min(len(body), maxSniffing)]
+	if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("<?xml")) {
+		declaration, _, _ := bytes.Cut(head[:min(len(head), sniffed)], []byte("?>"))
+		if m := declared.FindSubmatch(declaration); m != nil {
+			if e, name := charset.Lookup(string(m[1])); e != nil {
+				return e, name, false
+			}
+		}
+	}
+	for at := sniffed; at < len(head); at++ {
+		i := bytes.IndexByte(head[at:], '<')
+		if i < 0 {
+			break
+		}
+		if at += i; at+5 < len(head) && bytes.EqualFold(head[at:at+5], []byte("<meta")) {
+			if e, name, _ := charset.DetermineEncoding(head[at:min(len(head), at+sniffed/2)], ""); name != "windows-1252" &&
+				name != "utf-8" {
+				return e, name, false
+			}
+		}
+	}
+	return e, name, false
+}
+
+// declared finds the encoding in an XML declaration.
+var declared = regexp.MustCompile(`\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']`)

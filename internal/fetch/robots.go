@@ -1,12 +1,14 @@
 package fetch
 
 import (
+	"cmp"
+	"container/list"
 	"context"
 	"fmt"
-	"net/url"
 	"sync"
 	"time"
 
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/robots"
 	"github.com/mtlrent/conveyor/domain/web"
 )
@@ -14,76 +16,183 @@ import (
 // RobotName is the product token by which robots.txt may speak of us.
 const RobotName = "Conveyor"
 
-// How long a robots.txt is believed: RFC 9309 allows a day, and that is for a site that does not answer.
 const (
-	robotsFresh = time.Hour
-	robotsOld   = 24 * time.Hour
-	mostRobots  = 1000 // sites
+	robotsOld       = 24 * time.Hour // how long RFC 9309 lets rules be believed that cannot be read again
+	robotsRedirects = 5              // that are followed, to other hosts as well
+	mostRobots      = 10_000         // origins
+	mostRobotsText  = 32 << 20       // bytes of robots.txt, of all origins together
 )
 
-// Robots knows the robots.txt of sites. It is safe for concurrent use.
+// RobotsOptions are the settings of Robots. A zero field takes its default.
+type RobotsOptions struct {
+	TTL time.Duration // how long rules are believed; default 1 h
+	// ErrorTTL is how long the origin is not asked again after an error, or longer if it says so, but no longer than TTL.
+	// Default: not at all.
+	ErrorTTL time.Duration
+	Now      func() time.Time // default time.Now
+}
+
+// Robots knows the robots.txt of origins. It is safe for concurrent use.
 type Robots struct {
-	client *Client
-	now    func() time.Time
+	ask func(context.Context, web.Request) (Exchange, error)
+	o   RobotsOptions
 
-	mu    sync.Mutex
-	sites map[string]known
+	mu      sync.Mutex
+	origins map[string]*list.Element // of known
+	recent  *list.List               // the one used last in front
+	text    int                      // bytes, of all origins
+	reading map[string]chan struct{} // closed when the origin has been read
 }
 
+// known is what is known of one origin.
 type known struct {
-	rules robots.Rules
-	at    time.Time
+	origin string
+	rules  robots.Rules
+	at     time.Time // when rules were read; zero = never
+	size   int       // bytes of their text
+
+	err   error // of the last reading; nil = rules are of that
+	until time.Time
 }
 
-// NewRobots returns Robots that know nothing yet and ask by c.
-func NewRobots(c *Client) *Robots { return &Robots{client: c, now: c.o.Now, sites: map[string]known{}} }
+// NewRobots returns Robots that know nothing yet. They ask by ask, one request at a time as Client.Ask does: a caller
+// that owes a host politeness pays it there.
+func NewRobots(ask func(context.Context, web.Request) (Exchange, error), o RobotsOptions) *Robots {
+	o.TTL = cmp.Or(o.TTL, time.Hour)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Robots{
+		ask: ask, o: o, origins: map[string]*list.Element{}, recent: list.New(), reading: map[string]chan struct{}{},
+	}
+}
 
-// Allowed says whether an address may be asked for, and how far apart requests to its site must be at least. A site's
-// robots.txt is read once an hour, and for a day where it cannot be read again. An error is that it cannot be known: a
-// *web.Refusal when the site refuses, fault.Transient otherwise.
+// Allowed says whether an address may be asked for, and how far apart requests to its site must be at least. Errors are
+// those of Rules, and fault.Invalid for what is no address.
 func (r *Robots) Allowed(ctx context.Context, address string) (ok bool, delay time.Duration, err error) {
 	u, err := parse(nil, address)
 	if err != nil {
 		return false, 0, err
 	}
-	rules, err := r.rules(ctx, u)
+	rules, err := r.Rules(ctx, u.Scheme+"://"+web.HostPort(u))
 	if err != nil {
-		return false, 0, fmt.Errorf("read robots.txt: %w", err)
+		return false, 0, err
 	}
 	return rules.Allowed(RobotName, u.RequestURI()), rules.CrawlDelay(RobotName), nil
 }
 
-func (r *Robots) rules(ctx context.Context, u *url.URL) (robots.Rules, error) {
-	site := u.Scheme + "://" + web.HostPort(u)
-	r.mu.Lock()
-	have, ok := r.sites[site]
-	r.mu.Unlock()
-	if ok && r.now().Sub(have.at) < robotsFresh {
-		return have.rules, nil
-	}
-	rules, err := r.read(ctx, site)
-	if err != nil {
-		if ok && r.now().Sub(have.at) < robotsOld && web.RefusalOf(err) == nil {
-			return have.rules, nil
+// Rules returns the rules of an origin, as in "https://example.org:8443". They are read once in RobotsOptions.TTL, by
+// one caller while others wait, and believed for a day where they cannot be read again. By RFC 9309 a 4xx other than
+// 429 allows everything, and so does the sixth redirect in a row.
+//
+// An error means that the rules are not known, and nothing may be requested: a *web.Refusal (fault.Throttled, with the
+// wait asked for) for 429 and when the site refuses, the class of fault.OfStatus for other statuses, and the faults of
+// asking. When ctx ends its error is returned, and nothing is remembered.
+func (r *Robots) Rules(ctx context.Context, origin string) (robots.Rules, error) {
+	for {
+		k, wait := r.find(origin)
+		switch {
+		case k != nil:
+			return k.rules, k.err
+		case wait == nil:
+			return r.refresh(ctx, origin)
 		}
-		return rules, err
+		select {
+		case <-wait: // what that caller found, or, if it gave up, for us to find
+		case <-ctx.Done():
+			return robots.Rules{}, fmt.Errorf("read robots.txt: %w", ctx.Err())
+		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.sites) >= mostRobots {
-		clear(r.sites)
-	}
-	r.sites[site] = known{rules, r.now()}
-	return rules, nil
 }
 
-func (r *Robots) read(ctx context.Context, site string) (robots.Rules, error) {
-	page, err := r.client.Load(ctx, web.Request{URL: site + "/robots.txt"})
-	if err != nil {
-		return robots.Rules{}, err
+// find returns what is known of the origin, or what to wait for. With neither, the caller must refresh it.
+func (r *Robots) find(origin string) (*known, chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.origins[origin]; e != nil {
+		r.recent.MoveToFront(e)
+		if k, _ := e.Value.(*known); r.o.Now().Before(k.until) {
+			found := *k
+			if found.believed(r.o.Now()) {
+				found.err = nil
+			}
+			return &found, nil
+		}
 	}
-	if err := web.Check(page); web.RefusalOf(err) != nil && page.Status != 403 { // a 403 is a site without rules
-		return robots.Rules{}, err
+	if wait := r.reading[origin]; wait != nil {
+		return nil, wait
 	}
-	return robots.FromStatus(page.Status, page.Body)
+	r.reading[origin] = make(chan struct{})
+	return nil, nil
+}
+
+// believed says that old rules stand in for those that could not be read.
+func (k *known) believed(now time.Time) bool {
+	return !k.at.IsZero() && now.Sub(k.at) < robotsOld && web.RefusalOf(k.err) == nil
+}
+
+// refresh reads the rules of an origin, and lets those who wait for it go on.
+func (r *Robots) refresh(ctx context.Context, origin string) (robots.Rules, error) {
+	rules, size, err := r.read(ctx, origin)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	close(r.reading[origin])
+	delete(r.reading, origin)
+	if err != nil && ctx.Err() != nil {
+		return rules, err
+	}
+	k := &known{origin: origin}
+	if e := r.origins[origin]; e != nil {
+		k, _ = e.Value.(*known)
+	} else {
+		r.origins[origin] = r.recent.PushFront(k)
+	}
+	now := r.o.Now()
+	if k.err = err; err == nil {
+		r.text += size - k.size
+		k.rules, k.size, k.at, k.until = rules, size, now, now.Add(r.o.TTL)
+	} else {
+		_, after := fault.Of(err)
+		k.until = now
+		if r.o.ErrorTTL > 0 {
+			k.until = now.Add(min(max(r.o.ErrorTTL, after), r.o.TTL))
+		}
+		if k.believed(now) {
+			rules, err = k.rules, nil
+		}
+	}
+	for len(r.origins) > mostRobots || r.text > mostRobotsText && len(r.origins) > 1 {
+		oldest, _ := r.recent.Remove(r.recent.Back()).(*known)
+		r.text -= oldest.size
+		delete(r.origins, oldest.origin)
+	}
+	return rules, err
+}
+
+// read asks for the robots.txt of an origin. Size is that of its text.
+func (r *Robots) read(ctx context.Context, origin string) (rules robots.Rules, size int, err error) {
+	address := origin + "/robots.txt"
+	for range robotsRedirects + 1 {
+		x, err := r.ask(ctx, web.Request{URL: address, Most: robots.MaxSize})
+		if err == nil && x.RedirectTo == "" {
+			rules, err = judged(x)
+			return rules, len(x.Body), err
+		}
+		if err != nil {
+			return nothing, 0, fmt.Errorf("read robots.txt: %w", err)
+		}
+		address = x.RedirectTo
+	}
+	return robots.Rules{}, 0, nil
+}
+
+// nothing are the rules of a site that cannot be asked: they allow nothing.
+var nothing, _ = robots.FromStatus(0, nil)
+
+// judged reads an answer.
+func judged(x Exchange) (robots.Rules, error) {
+	if err := web.Check(x.Page); web.RefusalOf(err) != nil && (x.Status == 429 || x.Status >= 500) {
+		return nothing, fmt.Errorf("read robots.txt: %w", err)
+	}
+	return robots.FromStatus(x.Status, x.Body)
 }

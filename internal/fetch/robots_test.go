@@ -25,9 +25,9 @@ func TestRobots(t *testing.T) {
 	}))
 	t.Cleanup(srv.Close)
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	r := fetch.NewRobots(fetch.New(fetch.Options{
-		AllowPrivate: []string{srv.Listener.Addr().String()}, Now: func() time.Time { return now },
-	}))
+	clock := func() time.Time { return now }
+	client := fetch.New(fetch.Options{AllowPrivate: []string{srv.Listener.Addr().String()}, Now: clock})
+	r := fetch.NewRobots(client.Ask, fetch.RobotsOptions{Now: clock})
 	allowed := func(path string) bool {
 		t.Helper()
 		ok, delay, err := r.Allowed(t.Context(), srv.URL+path)

@@ -1,0 +1,195 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/robots"
+	"github.com/mtlrent/conveyor/domain/web"
+)
+
+// Crawling is the activity that crawls: it claims URLs of a run, requests and reads them, and records what came of them.
+type Crawling struct {
+	Frontier CrawlFrontier
+	Base     CrawlBase
+	Web      CrawlWeb
+	Hosts    CrawlHosts
+	Robots   CrawlRobots
+	Recent   CrawlRecent
+	Bodies   CrawlBodies
+	Browser  CrawlBrowser // nil = no page can be rendered
+	Metrics  CrawlMetrics
+	Slots    CrawlSlots
+	Agent    string // product token for robots.txt and robots meta tags
+	Policy   crawl.RetryPolicy
+	Worker   string // names this process in leases
+	Now      func() time.Time
+}
+
+// CrawlFrontier is the frontier of runs.
+type CrawlFrontier interface {
+	Run(ctx context.Context, id int64) (crawl.Run, error)
+	Claim(ctx context.Context, t crawl.Take) (claims []crawl.Claim, status string, err error)
+	Keep(ctx context.Context, run int64, worker string, lease time.Duration) error
+	Record(ctx context.Context, run int64, worker string, results []crawl.Result) error
+}
+
+// CrawlBase knows the run that a conditional run is compared with.
+type CrawlBase interface {
+	LinksOfBase(ctx context.Context, run int64, urls []string) (map[string][]crawl.Link, error)
+}
+
+// CrawlWeb makes one request and follows no redirect. Its errors are faults.
+type CrawlWeb interface {
+	Ask(ctx context.Context, r web.Request) (web.Exchange, error)
+}
+
+// CrawlBrowser loads a page and returns it as it is after its scripts ran.
+type CrawlBrowser interface {
+	Load(ctx context.Context, r web.Request) (web.Page, error)
+}
+
+// CrawlHosts paces requests to each host, for all processes together. A turn that is too far away is fault.Limited with
+// the wait.
+type CrawlHosts interface {
+	Enter(ctx context.Context, host string, delay time.Duration) (leave func(crawl.Verdict), err error)
+}
+
+// CrawlRobots has the robots.txt of an origin, such as "https://example.org".
+type CrawlRobots interface {
+	Rules(ctx context.Context, origin string) (robots.Rules, error)
+}
+
+// CrawlRecent remembers for a while which URLs were crawled.
+type CrawlRecent interface {
+	Seen(ctx context.Context, urls []string) ([]bool, error)
+	Mark(ctx context.Context, urls []string) error
+}
+
+// CrawlBodies keeps answers as WARC records. Keeping one twice is keeping it once.
+type CrawlBodies interface {
+	Keep(ctx context.Context, run, url int64, e web.Exchange, at time.Time) (key string, err error)
+}
+
+// CrawlMetrics counts, by the names of the system that this one replaces.
+type CrawlMetrics interface {
+	Waited(time.Duration)                   // in the frontier, until it was claimed
+	Fetched(time.Duration)                  // until the headers were there
+	Processed(time.Duration, crawl.Outcome) // from the claim until the result
+}
+
+// CrawlSlots bound the work of a process, whatever the number of runs and shards.
+type CrawlSlots struct {
+	Jobs    chan struct{} // URLs that are requested or read at once: WORKER_CONCURRENCY
+	Fetches chan struct{} // of these, the requests: FETCH_CONCURRENCY
+}
+
+// NewCrawlSlots makes slots for so many jobs and requests at once.
+func NewCrawlSlots(jobs, fetches int) CrawlSlots {
+	return CrawlSlots{make(chan struct{}, jobs), make(chan struct{}, fetches)}
+}
+
+// A CrawlShardJob is a slice of the work on a run.
+type CrawlShardJob struct {
+	RunID int64         `json:"run_id"`
+	Shard int           `json:"shard"` // from 0
+	Slice time.Duration `json:"slice"` // nothing is claimed after it
+}
+
+// A CrawlShardDone is what a slice has done.
+type CrawlShardDone struct {
+	URLs    int    `json:"urls"`             // results that were recorded
+	Fetches int    `json:"fetches"`          //
+	Status  string `json:"status,omitempty"` // of the run, when the slice ended
+}
+
+// CrawlShard crawls until the slice is over or the run is not Running any more. It may be repeated, and run beside any
+// number of others on the same run: what it leaves behind when it is killed is claimed again when its leases end.
+func (a *Crawling) CrawlShard(ctx context.Context, job CrawlShardJob) (CrawlShardDone, error) {
+	run, err := a.Frontier.Run(ctx, job.RunID)
+	if err != nil {
+		return CrawlShardDone{}, err
+	}
+	s, err := newShard(a, run, fmt.Sprintf("%s/%d-%d.%d", a.Worker, run.ID, job.Shard, activity.GetInfo(ctx).Attempt))
+	if err != nil {
+		return CrawlShardDone{}, err
+	}
+	return s.work(ctx, a.Now().Add(job.Slice))
+}
+
+// Tending is the activity that keeps a run going and completes it.
+type Tending struct {
+	Store   CrawlTendStore
+	Metrics CrawlTendMetrics
+	Now     func() time.Time
+}
+
+// CrawlTendStore does a cycle of maintenance.
+type CrawlTendStore interface {
+	// Tend queues URLs again whose leases have ended, unless expire is false.
+	Tend(ctx context.Context, run int64, expire bool) (crawl.Progress, error)
+}
+
+// CrawlTendMetrics counts what maintenance does.
+type CrawlTendMetrics interface {
+	Cycle(took time.Duration, recovered, requeued int)
+}
+
+// The time between two cycles of maintenance: while there is work, and while the frontier looks empty.
+const (
+	tendEvery      = time.Second
+	tendEmptyEvery = 250 * time.Millisecond
+)
+
+// TendCrawl does cycles of maintenance until the slice is over or the run is not Running any more. It may be repeated.
+// After our database was away it expires no leases until the workers have had time to extend theirs.
+func (a *Tending) TendCrawl(ctx context.Context, job CrawlShardJob) (crawl.Progress, error) {
+	began := a.Now()
+	end, patient := began.Add(job.Slice), began
+	if activity.GetInfo(ctx).Attempt > 1 {
+		patient = began.Add(2 * keepEvery)
+	}
+	for {
+		began := a.Now()
+		p, err := a.Store.Tend(ctx, job.RunID, !began.Before(patient))
+		every := tendEvery
+		switch {
+		case err != nil && (final(err) || ctx.Err() != nil):
+			return p, stopped(ctx, err)
+		case err != nil:
+			activity.GetLogger(ctx).Warn("crawl: maintenance failed", "err", err)
+			patient = a.Now().Add(2 * keepEvery)
+		case p.Status != crawl.Running || !began.Before(end):
+			return p, nil
+		default:
+			a.Metrics.Cycle(a.Now().Sub(began), p.Recovered, p.Recovered)
+			if p.StableEmpty > 0 || p.Spread > 0 {
+				every = tendEmptyEvery
+			}
+		}
+		select {
+		case <-activity.GetWorkerStopChannel(ctx):
+			return p, fault.Newf(fault.Limited, "the worker stops")
+		case <-ctx.Done():
+			return p, stopped(ctx, context.Cause(ctx))
+		case <-time.After(every):
+		}
+	}
+}
+
+// pause waits, and returns the error of ctx when that ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return fault.Newf(fault.Limited, "stopped: %w", context.Cause(ctx))
+	}
+}

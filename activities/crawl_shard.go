@@ -1,0 +1,304 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/web"
+)
+
+const (
+	heldMost    = 128 // URLs that a shard holds at once
+	batchMost   = 64  // results in a transaction
+	batchWait   = 25 * time.Millisecond
+	leaseTime   = 20 * time.Second // a worker that is gone is noticed so late at the latest
+	keepEvery   = leaseTime / 4
+	idleLeast   = 100 * time.Millisecond // between two claims while nothing is due
+	idleMost    = time.Second
+	recordGrace = 5 * time.Second // to record what is in hand when the worker stops
+
+	windowFirst = 64 // URLs of one host that a shard holds at once, until it knows the host's pace
+)
+
+// A shard is one activity's work on a run. Its goroutine claims and records; each URL that it holds has a goroutine of
+// its own, and most of these wait for their host's turn.
+type shard struct {
+	*Crawling
+	run    crawl.Run
+	scope  crawl.Scope
+	worker string
+
+	results chan crawl.Result
+	held    int              // claims without a recorded result
+	hosts   map[string]*host // those that URLs were held of lately
+	cursor  string           // of the last claim
+	done    CrawlShardDone
+	visits  sync.WaitGroup
+}
+
+// A host is what a shard knows of one: how many URLs of it are held, how many may be, and until when none.
+type host struct {
+	held, window int
+	until        time.Time
+}
+
+func newShard(a *Crawling, run crawl.Run, worker string) (*shard, error) {
+	root, err := web.Canonical(run.RootURL)
+	if err != nil {
+		return nil, fmt.Errorf("read root of run %d: %w", run.ID, err)
+	}
+	return &shard{
+		Crawling: a, run: run, scope: crawl.ScopeOf(root, run.Settings.ScopeMode, run.AllowedHosts), worker: worker,
+		results: make(chan crawl.Result, heldMost), hosts: map[string]*host{},
+	}, nil
+}
+
+// work claims until end, and returns when nothing is held any more. When it is to end, URLs that wait for their host's
+// turn go back to the frontier, and those that are being requested are finished.
+func (s *shard) work(ctx context.Context, end time.Time) (CrawlShardDone, error) {
+	waiting, leave := context.WithDeadline(ctx, end)
+	defer s.visits.Wait()
+	defer leave()
+	stop := activity.GetWorkerStopChannel(ctx)
+	s.visits.Go(func() { s.keep(waiting) })
+	idle, next := idleLeast, s.Now()
+	for {
+		select {
+		case <-stop:
+			leave()
+		default:
+		}
+		if waiting.Err() == nil && s.held <= heldMost-batchMost && !s.Now().Before(next) {
+			switch n, err := s.claim(ctx, waiting); {
+			case err != nil && final(err):
+				leave()
+				return s.done, errors.Join(err, s.drain(ctx))
+			case err != nil: // our database is away: it will be back
+				activity.GetLogger(ctx).Warn("crawl: claiming failed", "err", err)
+				next = s.Now().Add(idleMost)
+			case s.done.Status != crawl.Running:
+				leave()
+			case n == 0:
+				next, idle = s.Now().Add(idle), min(2*idle, idleMost)
+			default:
+				idle = idleLeast
+			}
+		}
+		if waiting.Err() != nil {
+			return s.done, s.drain(ctx)
+		}
+		if err := s.record(ctx, s.gather(waiting, next.Sub(s.Now()))); err != nil {
+			leave()
+			return s.done, err
+		}
+	}
+}
+
+// drain records what the visits that are left come to.
+func (s *shard) drain(ctx context.Context) error {
+	for s.held > 0 {
+		if err := s.record(ctx, s.gather(ctx, 0)); err != nil {
+			return err
+		}
+	}
+	return stopped(ctx, ctx.Err())
+}
+
+func final(err error) bool {
+	class, _ := fault.Of(err)
+	return class.Final()
+}
+
+// keep extends the leases of what is held until ctx ends. When Postgres is away for longer than a lease, the URLs are
+// claimed by others, and the results of this shard do not count.
+func (s *shard) keep(ctx context.Context) {
+	for pause(ctx, keepEvery) == nil {
+		_ = s.Frontier.Keep(ctx, s.run.ID, s.worker, leaseTime)
+	}
+}
+
+// claim leases URLs and starts their visits. It returns how many there were.
+func (s *shard) claim(ctx, waiting context.Context) (int, error) {
+	now := s.Now()
+	room := make(map[string]int, len(s.hosts))
+	for name, h := range s.hosts {
+		switch {
+		case h.until.After(now):
+			room[name] = 0
+		case h.held == 0 && h.window >= windowFirst:
+			delete(s.hosts, name) // as good as a host that is not known
+		default:
+			room[name] = h.window - h.held
+		}
+	}
+	claims, status, err := s.Frontier.Claim(ctx, crawl.Take{
+		Run: s.run.ID, Worker: s.worker, Max: heldMost - s.held, Room: room, Fresh: windowFirst, Cursor: s.cursor,
+		Lease: leaseTime,
+	})
+	if err != nil {
+		return 0, err
+	}
+	s.done.Status = status
+	recent := make([]bool, len(claims))
+	if s.run.Settings.SkipRecent && len(claims) > 0 {
+		if recent, err = s.recent(ctx, claims); err != nil {
+			return 0, err
+		}
+	}
+	last := int64(-1)
+	for i, c := range claims {
+		if c.Turn > last {
+			last, s.cursor = c.Turn, c.Host
+		}
+		h := s.hosts[c.Host]
+		if h == nil {
+			h = &host{window: windowFirst}
+			s.hosts[c.Host] = h
+		}
+		h.held++
+		s.held++
+		s.Metrics.Waited(now.Sub(c.QueuedAt))
+		if recent[i] {
+			s.results <- crawl.Result{Claim: c, State: crawl.Skipped, Reason: crawl.SkippedRecent}
+			continue
+		}
+		s.visits.Go(func() { s.results <- s.visit(ctx, waiting, c) })
+	}
+	return len(claims), nil
+}
+
+// recent says which claims were crawled a short while ago. The tries of a URL of this run after its first are no visits
+// of another run.
+func (s *shard) recent(ctx context.Context, claims []crawl.Claim) ([]bool, error) {
+	urls := make([]string, len(claims))
+	for i, c := range claims {
+		urls[i] = c.URL
+	}
+	return s.Recent.Seen(ctx, urls)
+}
+
+// gather returns results to be recorded: as many as come within a short while after the first. Without any it returns
+// after the wait.
+func (s *shard) gather(ctx context.Context, wait time.Duration) (batch []crawl.Result) {
+	if s.held == 0 {
+		_ = pause(ctx, max(wait, time.Millisecond))
+		return nil
+	}
+	ended := ctx.Done()
+	if wait <= 0 || s.held > heldMost-batchMost { // nothing else is to be done before a result comes
+		wait = idleMost
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for len(batch) < min(batchMost, s.held) {
+		select {
+		case r := <-s.results:
+			if batch = append(batch, r); len(batch) == 1 {
+				timer.Reset(batchWait)
+			}
+		case <-timer.C:
+			return batch
+		case <-ended: // what waits comes back now
+			ended = nil
+			timer.Reset(batchWait)
+		}
+	}
+	return batch
+}
+
+// record stores results. While our database is away it tries again, until the worker stops: what was fetched need not be
+// fetched a second time.
+func (s *shard) record(ctx context.Context, batch []crawl.Result) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	for wait := idleLeast; ; wait = min(2*wait, idleMost) {
+		err := s.store(ctx, batch)
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil { // one more time, for those that were not requested need not wait for their lease to end
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordGrace)
+			defer cancel()
+			if err = s.store(last, batch); err == nil {
+				break
+			}
+			return stopped(ctx, err)
+		}
+		if final(err) {
+			return err
+		}
+		activity.GetLogger(ctx).Warn("crawl: recording failed", "urls", len(batch), "err", err)
+		_ = pause(ctx, wait)
+	}
+	var visited []string
+	now := s.Now()
+	for _, r := range batch {
+		h := s.hosts[r.Host]
+		h.held--
+		s.held--
+		s.done.URLs++
+		switch {
+		case r.Asked:
+			s.done.Fetches++
+			h.window = min(h.window+1, heldMost)
+		case r.State == crawl.Queued && r.Pause > 0: // its host's turn was too far away
+			h.window, h.until = max(1, h.window/2), now.Add(r.Pause)
+		}
+		if r.State == crawl.Visited {
+			visited = append(visited, r.URL)
+		}
+		s.Metrics.Processed(now.Sub(r.Began), crawl.OutcomeOf(r))
+	}
+	if s.run.Settings.SkipRecent && len(visited) > 0 {
+		return s.Recent.Mark(ctx, visited)
+	}
+	return nil
+}
+
+// store records a batch. Where Postgres refuses the data, it is that of one result, which fails.
+func (s *shard) store(ctx context.Context, batch []crawl.Result) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	err := s.Frontier.Record(ctx, s.run.ID, s.worker, batch)
+	switch class, _ := fault.Of(err); {
+	case class != fault.Invalid:
+		return err
+	case len(batch) > 1:
+		return errors.Join(s.store(ctx, batch[:len(batch)/2]), s.store(ctx, batch[len(batch)/2:]))
+	}
+	r := batch[0]
+	return s.Frontier.Record(ctx, s.run.ID, s.worker, []crawl.Result{{
+		Claim: r.Claim, State: crawl.Failed, Asked: r.Asked, HTTPStatus: r.HTTPStatus, Took: r.Took,
+		Error: "its data cannot be stored: " + err.Error(), ErrorClass: string(fault.Invalid),
+	}})
+}
+
+// origin is what robots.txt is asked of.
+func origin(address string) (string, string, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", "", fault.Newf(fault.Invalid, "not an address")
+	}
+	return u.Scheme + "://" + u.Host, u.RequestURI(), nil
+}
+
+// headers are those that make a request conditional.
+func conditional(c crawl.Claim) map[string]string {
+	h := map[string]string{}
+	if c.ETag != "" {
+		h["If-None-Match"] = c.ETag
+	}
+	if c.LastModified != "" {
+		h["If-Modified-Since"] = c.LastModified
+	}
+	return h
+}

@@ -1,0 +1,259 @@
+package activities
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/mtlrent/conveyor/domain/contract"
+	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/page"
+	"github.com/mtlrent/conveyor/domain/web"
+)
+
+// What is taken of a page at most. More is cut, and the rest of the page counts.
+const (
+	maxLinks   = 20_000
+	maxText    = 1 << 20 // bytes
+	maxRawLink = 500     // bytes of an address as written
+)
+
+// visit requests a URL in its host's turn and reads the answer. It never fails: whatever happens is a result. One that
+// is Queued without having been requested goes back to the frontier as it was. The waits end with waiting, the request
+// with ctx.
+func (s *shard) visit(ctx, waiting context.Context, c crawl.Claim) (r crawl.Result) {
+	began := s.Now()
+	defer func() {
+		if p := recover(); p != nil {
+			r = failed(c, fault.Newf(fault.Invalid, "reading the page panicked: %.200v", p))
+			r.Asked = true
+		}
+		if ctx.Err() != nil && r.State != crawl.Visited { // the worker stops: that says nothing of the URL
+			r = crawl.Result{Claim: c, State: crawl.Queued}
+		}
+		r.Began = began
+	}()
+	delay := time.Duration(s.run.Settings.DemoDelayMS) * time.Millisecond
+	if delay > 0 && pause(waiting, delay) != nil {
+		return crawl.Result{Claim: c, State: crawl.Queued}
+	}
+	if s.run.Settings.RespectRobots {
+		at, path, err := origin(c.URL)
+		if err != nil {
+			return failed(c, err)
+		}
+		rules, err := s.Robots.Rules(waiting, at)
+		switch class, after := fault.Of(err); {
+		case waiting.Err() != nil:
+			return crawl.Result{Claim: c, State: crawl.Queued}
+		case class == fault.Limited:
+			return crawl.Result{Claim: c, State: crawl.Queued, Pause: after}
+		case err != nil: // nothing may be requested until the rules are known
+			return s.again(failed(c, fmt.Errorf("read robots.txt: %w", err)), crawl.ClassifyError(err), after)
+		case !rules.Allowed(s.Agent, path):
+			return crawl.Result{Claim: c, State: crawl.Skipped, Reason: crawl.SkippedRobots}
+		}
+		delay = rules.CrawlDelay(s.Agent)
+	} else {
+		delay = 0
+	}
+	leave, err := s.Hosts.Enter(waiting, c.Host, delay)
+	switch class, after := fault.Of(err); {
+	case err == nil:
+	case waiting.Err() != nil:
+		return crawl.Result{Claim: c, State: crawl.Queued}
+	case class == fault.Limited:
+		return crawl.Result{Claim: c, State: crawl.Queued, Pause: after}
+	default:
+		return s.again(failed(c, err), crawl.ClassifyError(err), 0)
+	}
+	select {
+	case s.Slots.Jobs <- struct{}{}:
+		defer func() { <-s.Slots.Jobs }()
+	case <-waiting.Done():
+		leave(crawl.Welcome)
+		return crawl.Result{Claim: c, State: crawl.Queued}
+	}
+	e, err := s.ask(ctx, c)
+	if ctx.Err() != nil {
+		leave(crawl.Welcome)
+		return crawl.Result{Claim: c, State: crawl.Queued}
+	}
+	leave(crawl.Judge(e.Status, e.RetryAfter, err))
+	r = s.judge(ctx, c, e, err)
+	r.Asked, r.Took = true, e.Took
+	if r.Took == 0 {
+		r.Took = s.Now().Sub(began)
+	}
+	return r
+}
+
+// ask makes the request, and for a run that renders has the browser load the page if the answer is one.
+func (s *shard) ask(ctx context.Context, c crawl.Claim) (e web.Exchange, err error) {
+	select {
+	case s.Slots.Fetches <- struct{}{}:
+		defer func() { <-s.Slots.Fetches }()
+	case <-ctx.Done():
+		return e, ctx.Err()
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.run.Settings.Timeout())
+	defer cancel()
+	request := web.Request{URL: c.URL, Header: conditional(c)}
+	if e, err = s.Web.Ask(ctx, request); err != nil {
+		return e, err
+	}
+	s.Metrics.Fetched(e.FirstByte)
+	if html, _ := crawl.Kind(e.ContentType, e.Body); !s.run.Settings.Render || !html || e.Status/100 != 2 {
+		return e, nil
+	}
+	if s.Browser == nil {
+		return e, fault.Newf(fault.Invalid, "settings.render: this worker has no browser")
+	}
+	p, err := s.Browser.Load(ctx, web.Request{URL: c.URL})
+	if err != nil {
+		return e, fmt.Errorf("render: %w", err)
+	}
+	e.Body, e.ContentType = p.Body, "text/html; charset=utf-8"
+	return e, nil
+}
+
+// failed is the result of a URL without a whole answer.
+func failed(c crawl.Claim, err error) crawl.Result {
+	class, _ := fault.Of(err)
+	return crawl.Result{Claim: c, State: crawl.Failed, Error: cut(err.Error(), 500), ErrorClass: string(class)}
+}
+
+// again makes a result that may pass one to be tried again, while there are tries left. It counts as a try.
+func (s *shard) again(r crawl.Result, retry bool, after time.Duration) crawl.Result {
+	r.Asked = true
+	if retry && r.Tries < s.run.Settings.MaxRetries {
+		r.State, r.After = crawl.Queued, crawl.Backoff(r.Tries+1, after, s.Policy)
+	}
+	return r
+}
+
+// judge turns an answer into a result.
+func (s *shard) judge(ctx context.Context, c crawl.Claim, e web.Exchange, err error) crawl.Result {
+	if err != nil {
+		return s.again(failed(c, err), crawl.ClassifyError(err), 0)
+	}
+	state, retry := crawl.ClassifyResponse(e.Status)
+	r := crawl.Result{
+		Claim: c, State: state, HTTPStatus: e.Status, ContentType: cut(e.ContentType, 200), ContentLength: e.Length,
+		RedirectTo: cut(e.RedirectTo, 1000),
+		Validators: crawl.Validators{ETag: cut(e.Header.Get("ETag"), 500), LastModified: cut(e.Header.Get("Last-Modified"), 100)},
+	}
+	if retry {
+		after := time.Duration(0)
+		if e.Status == 429 {
+			after = e.RetryAfter
+		}
+		return s.again(r, true, after)
+	}
+	if s.run.Settings.StoreBodies {
+		if r.BodyKey, err = s.Bodies.Keep(ctx, s.run.ID, c.ID, e, s.Now()); err != nil {
+			return s.again(failed(c, fmt.Errorf("keep body: %w", err)), true, 0)
+		}
+	}
+	switch {
+	case e.Status == 304:
+		links, err := s.Base.LinksOfBase(ctx, s.run.ID, []string{c.URL})
+		if err != nil {
+			return crawl.Result{Claim: c, State: crawl.Queued}
+		}
+		r.Links = s.inScope(links[c.URL])
+		r.Validators = crawl.Validators{ETag: c.ETag, LastModified: c.LastModified}
+	case e.RedirectTo != "" && s.run.Settings.FollowRedirects:
+		if a, err := web.Canonical(e.RedirectTo); err == nil && s.scope.Has(a) {
+			r.Links = []crawl.Link{{URL: a.URL, Host: a.Host}}
+		}
+	case state == crawl.Visited:
+		s.read(&r, e)
+	}
+	return r
+}
+
+// inScope leaves out what the settings of this run do not include.
+func (s *shard) inScope(links []crawl.Link) (in []crawl.Link) {
+	for _, l := range links {
+		if a, err := web.Canonical(l.URL); err == nil && s.scope.Has(a) {
+			in = append(in, l)
+		}
+	}
+	return in
+}
+
+// read takes the links, the title and the text from a page.
+func (s *shard) read(r *crawl.Result, e web.Exchange) {
+	html, xml := crawl.Kind(e.ContentType, e.Body)
+	if !html {
+		return
+	}
+	p := page.Read(e.Body, page.ReadOptions{
+		XML: xml, LinkRel: s.run.Settings.FollowLinkRel, Text: s.run.Settings.Publish, MaxLinks: maxLinks, MaxText: maxText,
+	})
+	r.Title = p.Title
+	r.Links = []crawl.Link{}
+	if !s.run.Settings.Nofollow || !p.NoFollow {
+		r.Links = s.links(r.URL, p)
+	}
+	if s.run.Settings.Publish && !(s.run.Settings.RespectRobots && p.NoIndex) {
+		r.Message = message(contract.CrawledPage{URL: r.URL, Text: &p.Text, Metadata: contract.CrawledMetadata{
+			Title: p.Title, Description: p.Description, Timestamp: s.Now().UTC(), StatusCode: e.Status,
+		}})
+	}
+}
+
+// message is JSON, with markup as it is: nobody shows it as HTML.
+func message(m contract.CrawledPage) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(m); err != nil {
+		panic(err) // texts and numbers
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
+}
+
+// links resolves the addresses of a page and returns those in scope, each once.
+func (s *shard) links(at string, p page.Reading) []crawl.Link {
+	base, err := web.NewBase(at)
+	if err != nil {
+		return nil
+	}
+	if p.Base != "" {
+		if a, ok := base.Resolve(p.Base); ok {
+			if own, err := web.NewBase(a.URL); err == nil {
+				base = own
+			}
+		}
+	}
+	links, seen := make([]crawl.Link, 0, len(p.Links)), make(map[string]bool, len(p.Links))
+	for _, l := range p.Links {
+		if l.Nofollow && s.run.Settings.Nofollow {
+			continue
+		}
+		a, ok := base.Resolve(l.Href)
+		if !ok || seen[a.URL] || !s.scope.Has(a) || !s.run.Settings.IncludeDocuments && crawl.IsDocument(a.Path) {
+			continue
+		}
+		seen[a.URL] = true
+		raw := ""
+		if l.Href != a.URL {
+			raw = cut(l.Href, maxRawLink)
+		}
+		links = append(links, crawl.Link{URL: a.URL, Raw: raw, Host: a.Host})
+	}
+	return links
+}
+
+// cut shortens s to at most so many bytes.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] // what is stored is made valid UTF-8
+}

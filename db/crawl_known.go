@@ -1,0 +1,126 @@
+package db
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/domain/crawl"
+)
+
+// maxKnown is how many URLs a process remembers of all its runs together, some 70 bytes each.
+const maxKnown = 500_000
+
+// knownURLs are URLs that are in the frontier, and how far from the seed at most. Rows of a run neither go nor grow in
+// depth, so what is remembered stays true, and most links of a page need not be sent to Postgres: pages of a site link
+// to the same ones over and over.
+type knownURLs struct {
+	mu    sync.Mutex
+	runs  map[int64]*knownRun
+	count int
+}
+
+type knownRun struct {
+	all  *knownURLs
+	urls map[uuid.UUID]knownURL
+}
+
+type knownURL struct {
+	id    int64
+	depth int32
+}
+
+// of returns what is known of a run. When too much is known, all of it is forgotten.
+func (k *knownURLs) of(run int64) *knownRun {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.count > maxKnown {
+		k.runs, k.count = nil, 0
+	}
+	if k.runs == nil {
+		k.runs = map[int64]*knownRun{}
+	}
+	r := k.runs[run]
+	if r == nil {
+		r = &knownRun{k, map[uuid.UUID]knownURL{}}
+		k.runs[run] = r
+	}
+	return r
+}
+
+// linkedPages are the pages of a batch and their links, by columns.
+type linkedPages struct {
+	ids            []int64
+	known, unknown []string // arrays of bigint and of int, as text
+}
+
+// foundURLs are links that are not known, or not by so short a way, by columns.
+type foundURLs struct {
+	keys              []uuid.UUID
+	urls, raws, hosts []string
+	parents           []int64
+	learned           map[uuid.UUID]knownURL
+}
+
+// sort splits the links of results. A URL that several pages of the batch link to is found once for each.
+func (r *knownRun) sort(results []crawl.Result) (pages linkedPages, found foundURLs) {
+	r.all.mu.Lock()
+	defer r.all.mu.Unlock()
+	var have, lack strings.Builder
+	for _, p := range results {
+		if len(p.Links) == 0 {
+			continue
+		}
+		have.Reset()
+		lack.Reset()
+		for _, l := range p.Links {
+			key := urlKey(l.URL)
+			if k, ok := r.urls[key]; ok && int(k.depth) <= p.Depth+1 {
+				appendNumber(&have, k.id)
+				continue
+			}
+			found.keys, found.parents = append(found.keys, key), append(found.parents, p.ID)
+			found.urls, found.hosts = append(found.urls, storable(l.URL)), append(found.hosts, l.Host)
+			found.raws = append(found.raws, storable(l.Raw))
+			appendNumber(&lack, int64(len(found.keys)))
+		}
+		pages.ids = append(pages.ids, p.ID)
+		pages.known, pages.unknown = append(pages.known, array(&have)), append(pages.unknown, array(&lack))
+	}
+	return pages, found
+}
+
+func appendNumber(b *strings.Builder, n int64) {
+	if b.Len() > 0 {
+		b.WriteByte(',')
+	}
+	b.WriteString(strconv.FormatInt(n, 10))
+}
+
+func array(b *strings.Builder) string { return "{" + b.String() + "}" }
+
+// learn reads the result of sqlCrawlConnect.
+func (f *foundURLs) learn(rows pgx.Rows) error {
+	f.learned = make(map[uuid.UUID]knownURL, len(f.keys))
+	var ord, id int64
+	var depth int32
+	_, err := pgx.ForEachRow(rows, []any{&ord, &id, &depth}, func() error {
+		f.learned[f.keys[ord-1]] = knownURL{id, depth}
+		return nil
+	})
+	return err
+}
+
+// add remembers what was found, after the commit.
+func (r *knownRun) add(f foundURLs) {
+	r.all.mu.Lock()
+	defer r.all.mu.Unlock()
+	before := len(r.urls)
+	for key, url := range f.learned {
+		r.urls[key] = url
+	}
+	r.all.count += len(r.urls) - before
+}

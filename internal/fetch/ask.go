@@ -1,0 +1,103 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/web"
+)
+
+// maxAside is how much is read of a body that is not asked for, in bytes: it lets the connection be used again, and
+// shows the page of an error.
+const maxAside = 64 << 10
+
+// Ask makes one request, within Options.Timeout and ctx's deadline. It follows no redirect: RedirectTo is then the
+// Location, resolved against the address; where that is none, the Location as written. The request's headers win over
+// ours, those of a browser; there are no cookies.
+//
+// The body of a 2xx is taken where it is text, or as r.Files and r.Most say: in UTF-8 where it is text, while Raw has it
+// as it was before. A text above MaxPageBytes is an error where r.Most is 0; anything else is cut. Of other statuses up
+// to 64 KiB of text come, without error whatever happens to the rest, and of a redirect nothing.
+//
+// The faults are those of Load, with Invalid also for a header above 64 KiB; the caller's own deadline is Transient.
+// The answer comes with the error as far as it is known.
+func (c *Client) Ask(ctx context.Context, r web.Request) (Exchange, error) {
+	given := make(map[string]string, len(r.Header)+2)
+	given["Accept-Encoding"] = anyCoded
+	given["Accept-Language"] = "en-US,en;q=0.9,*;q=0.5"
+	for name, value := range r.Header {
+		given[http.CanonicalHeaderKey(name)] = value
+	}
+	r.Header = given
+	x, err := c.do(ctx, r, asked)
+	x.Asked = r.URL
+	switch {
+	case err == nil:
+		return x, nil
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fault.Newf(fault.Transient, "%w after %s", errTimeout, x.Took.Round(time.Millisecond))
+	case strings.Contains(err.Error(), "headers exceeded"):
+		err = fault.Newf(fault.Invalid, "the header is larger than %d KiB", maxHeader>>10)
+	}
+	u, _ := url.Parse(r.URL)
+	if u == nil {
+		u = new(url.URL)
+	}
+	return x, fmt.Errorf("fetch %s: %w", web.ShowURL(u), Refused(err))
+}
+
+// asked takes the answer to Ask.
+func asked(r web.Request, resp *http.Response, x *Exchange) (err error) {
+	text := Text(x.ContentType)
+	location := resp.Header.Get("Location")
+	switch {
+	case redirects(x.Status) && location != "":
+		x.RedirectTo = location
+		if to, err := resp.Request.URL.Parse(strings.TrimSpace(location)); err == nil {
+			x.RedirectTo = to.String()
+		}
+		aside(resp)
+		return nil
+	case (x.Status < 200 || x.Status > 299) && text:
+		if x.Raw, x.Cut, err = readUpTo(resp, maxAside); err != nil {
+			x.Cut, err = true, nil
+		}
+	case x.Status < 200 || x.Status > 299:
+		x.Cut = resp.ContentLength != 0
+		aside(resp)
+		return nil
+	case r.Most > 0:
+		x.Raw, x.Cut, err = readUpTo(resp, r.Most)
+	case text:
+		x.Raw, err = read(resp, MaxPageBytes)
+	case r.Files:
+		x.Raw, x.Cut, err = readUpTo(resp, MaxPageBytes)
+	default:
+		x.Cut = resp.ContentLength != 0
+		aside(resp)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !x.Cut {
+		x.Length = int64(len(x.Raw))
+	}
+	if x.Body = x.Raw; text {
+		x.Body = UTF8(x.Raw, x.ContentType)
+	}
+	return nil
+}
+
+// aside reads a small body to its end, so that its connection can be used again.
+func aside(resp *http.Response) {
+	if n := resp.ContentLength; n > 0 && n <= maxAside {
+		_, _ = fill(make([]byte, 0, n+1), resp.Body)
+	}
+}

@@ -1,0 +1,123 @@
+package workflows
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/domain/crawl"
+)
+
+// ControlSignal makes a CrawlRun look at the state of its run, after an operator has changed it. The state is in
+// Postgres, so the signal carries nothing, and a lost one only delays the change.
+const ControlSignal = "control"
+
+// CrawlInput is one struct so that a field can be added while old runs are open.
+type CrawlInput struct {
+	RunID  int64  `json:"run_id"`
+	Seed   string `json:"seed"` // without a query, for people
+	Shards int    `json:"shards"`
+	Seeded bool   `json:"seeded,omitempty"` // the URLs of sitemaps are there, or are not wanted
+}
+
+// CrawlHeartbeat is how long a worker that crawls may be silent before another takes its shard over.
+const CrawlHeartbeat = 10 * time.Second
+
+// crawlSlice is how long a shard works before it is handed out anew: a worker process that has joined the run gets its
+// share then. A history has some 30 events a slice, whatever the number of pages.
+const crawlSlice = 2 * time.Minute
+
+// crawlEvents is how long a history may get.
+const crawlEvents = 600
+
+// crawlWork are the options of the activities of a run. They are retried without end: a URL that cannot be fetched is a
+// result, and a database that is away will be back.
+func crawlWork(summary string) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		TaskQueue:           QueueCrawl,
+		StartToCloseTimeout: crawlSlice + 10*time.Minute,
+		HeartbeatTimeout:    CrawlHeartbeat,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second,
+		},
+		Summary: summary,
+	}
+}
+
+// CrawlRun supervises a crawl. Its ID is crawl.WorkflowID of the run. It keeps no state: the frontier is in Postgres, so
+// it can be terminated and started again at any time. It completes when its run has ended.
+func CrawlRun(ctx workflow.Context, in CrawlInput) (crawl.Progress, error) {
+	control := workflow.GetSignalChannel(ctx, ControlSignal)
+	if !in.Seeded {
+		job := activities.CrawlShardJob{RunID: in.RunID}
+		if _, err := call(workflow.WithActivityOptions(ctx, crawlWork("sitemaps")), do.SeedCrawl, job); err != nil {
+			return crawl.Progress{}, err
+		}
+		in.Seeded = true
+	}
+	for before := -1; ; {
+		for control.ReceiveAsync(nil) { // the state is read after this
+		}
+		began := workflow.Now(ctx)
+		p, err := crawlForAWhile(ctx, in)
+		if err != nil {
+			return p, err
+		}
+		pace := 0.0
+		if took := workflow.Now(ctx).Sub(began); before >= 0 && took > 0 {
+			pace = float64(p.Fetches-before) / took.Seconds()
+		}
+		before = p.Fetches
+		workflow.SetCurrentDetails(ctx, crawlDetails(in, p, pace))
+		if err := workflow.UpsertTypedSearchAttributes(ctx, StageKey.ValueSet(p.Status)); err != nil {
+			return p, err
+		}
+		switch {
+		case crawl.Ended(p.Status):
+			return p, workflow.UpsertTypedSearchAttributes(ctx, OutcomeKey.ValueSet(strings.ToLower(p.Status)))
+		case p.Status == crawl.Paused:
+			if err := awaitCycle(ctx, control, 0); err != nil {
+				return p, err
+			}
+		}
+		if i := workflow.GetInfo(ctx); i.GetContinueAsNewSuggested() || i.GetCurrentHistoryLength() > crawlEvents {
+			return p, workflow.NewContinueAsNewError(ctx, CrawlRun, in)
+		}
+	}
+}
+
+// crawlForAWhile runs the shards and the maintenance of a slice.
+func crawlForAWhile(ctx workflow.Context, in CrawlInput) (crawl.Progress, error) {
+	job := activities.CrawlShardJob{RunID: in.RunID, Slice: crawlSlice}
+	tend := start(workflow.WithActivityOptions(ctx, crawlWork("maintenance")), do.TendCrawl, job)
+	shards := make([]future[activities.CrawlShardDone], in.Shards)
+	for i := range shards {
+		job.Shard = i
+		options := crawlWork(fmt.Sprintf("shard %d of %d", i+1, in.Shards))
+		shards[i] = start(workflow.WithActivityOptions(ctx, options), do.CrawlShard, job)
+	}
+	p, err := tend.get(ctx)
+	for _, shard := range shards {
+		if _, failed := shard.get(ctx); err == nil {
+			err = failed
+		}
+	}
+	return p, err
+}
+
+// crawlDetails is what the Web UI shows of a run.
+func crawlDetails(in CrawlInput, p crawl.Progress, pace float64) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**%s** run %d of %s\n\n", strings.ToLower(p.Status), in.RunID, in.Seed)
+	fmt.Fprintf(&b, "%d URLs: %d visited, %d ended otherwise, %d skipped, %d open; %d requests", p.Discovered, p.Visited,
+		p.Broken, p.Skipped, p.Open, p.Fetches)
+	if !crawl.Ended(p.Status) {
+		fmt.Fprintf(&b, ", %.1f a second in the last slice", pace)
+		fmt.Fprintf(&b, "\n\nNot finished: %d URLs are open. GET /crawl-runs/%d/why says what they wait for.", p.Open, in.RunID)
+	}
+	return b.String()
+}
