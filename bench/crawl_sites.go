@@ -26,11 +26,12 @@ import (
 
 // A crawlSite is a site to be crawled. Its server is a process of its own, so that its CPU time is not ours.
 type crawlSite struct {
-	name   string
-	seed   string // path
-	want   int    // URLs
-	make   func() (http.Handler, error)
-	rounds int // crawls that are measured together, for a small site
+	name    string
+	seed    string // path
+	want    int    // URLs
+	make    func() (http.Handler, error)
+	rounds  int  // crawls that are measured together, for a small site
+	scaling bool // it is there to compare numbers of workers
 }
 
 // crawlSites are the generated site, and the real one where the shared data is there.
@@ -44,7 +45,9 @@ func crawlSites() ([]crawlSite, error) {
 		return crawlSite{name: name, seed: "/", want: pages, rounds: 1,
 			make: func() (http.Handler, error) { return build(), nil }}
 	}
-	all := []crawlSite{graph("10,000 pages with 100 links", 10_000, 100), graph("3,000 pages with 30 links", 3_000, 30)}
+	small := graph("3,000 pages with 30 links", 3_000, 30)
+	small.scaling = true
+	all := []crawlSite{graph("10,000 pages with 100 links", 10_000, 100), small}
 	dir := os.Getenv("CONVEYOR_SHARED")
 	if dir == "" {
 		dir = filepath.Join("..", "shared")

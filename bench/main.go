@@ -1,7 +1,8 @@
 // Command bench feeds adverts through Conveyor on this machine and prints their cost: listings a second, latency from
 // publish to listings.published, CPU time by process group, Postgres transactions and Temporal state transitions.
 // Beside it, on the same services, it measures two yardsticks of its own: a bare RabbitMQ pipeline and a textbook
-// Temporal one. It also scrapes a site, makes product drafts through a Chromium, and grades the drafts of real pages.
+// Temporal one. It also scrapes a site, crawls sites beside colly, makes product drafts through a Chromium, and grades
+// the drafts of real pages.
 // `make bench` runs it with services of its own.
 package main
 
@@ -140,6 +141,11 @@ func run(ctx context.Context, o options) (report Report, err error) {
 			scenarios = append(scenarios, scenario{d.name, func() error { return h.drafts(ctx, d, &report) }})
 		}
 	}
+	crawls, err := h.crawls(ctx, o.oneProcess, &report)
+	if err != nil {
+		return report, err
+	}
+	scenarios = append(scenarios, crawls...)
 	for _, name := range yardsticks() {
 		y := &pipeline{}
 		scenarios = append(scenarios,
