@@ -100,7 +100,7 @@ func (r *Robots) Rules(ctx context.Context, origin string) (robots.Rules, error)
 		select {
 		case <-wait: // what that caller found, or, if it gave up, for us to find
 		case <-ctx.Done():
-			return robots.Rules{}, fmt.Errorf("read robots.txt: %w", ctx.Err())
+			return nothing, fmt.Errorf("read robots.txt: %w", ctx.Err())
 		}
 	}
 }
@@ -113,8 +113,12 @@ func (r *Robots) find(origin string) (*known, chan struct{}) {
 		r.recent.MoveToFront(e)
 		if k, _ := e.Value.(*known); r.o.Now().Before(k.until) {
 			found := *k
-			if found.believed(r.o.Now()) {
+			switch {
+			case found.err == nil:
+			case found.believed(r.o.Now()):
 				found.err = nil
+			default:
+				found.rules = nothing
 			}
 			return &found, nil
 		}
