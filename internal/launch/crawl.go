@@ -15,21 +15,10 @@ import (
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-const (
-	queueCrawl   = "crawl"
-	crawlRun     = "CrawlRun"
-	crawlControl = "control"
-)
-
-type crawlInput struct {
-	RunID  int64 `json:"run_id"`
-	Shards int   `json:"shards"`
-}
-
 // StartCrawl starts the workflow of a crawl run; started is false where it runs already.
 func (l *Launch) StartCrawl(ctx context.Context, r crawl.Run) (started bool, err error) {
 	in, o := l.crawlStart(r)
-	_, err = l.Temporal.ExecuteWorkflow(ctx, o, crawlRun, in)
+	_, err = l.Temporal.ExecuteWorkflow(ctx, o, workflows.CrawlRun, in)
 	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
 		return false, nil
 	}
@@ -42,7 +31,7 @@ func (l *Launch) StartCrawl(ctx context.Context, r crawl.Run) (started bool, err
 // WakeCrawl has the workflow of a crawl run read its state, and starts it where it does not run.
 func (l *Launch) WakeCrawl(ctx context.Context, r crawl.Run) error {
 	in, o := l.crawlStart(r)
-	if _, err := l.Temporal.SignalWithStartWorkflow(ctx, o.ID, crawlControl, nil, o, crawlRun, in); err != nil {
+	if _, err := l.Temporal.SignalWithStartWorkflow(ctx, o.ID, workflows.ControlSignal, nil, o, workflows.CrawlRun, in); err != nil {
 		return fmt.Errorf("start %s: %w", o.ID, err)
 	}
 	return nil
@@ -51,7 +40,7 @@ func (l *Launch) WakeCrawl(ctx context.Context, r crawl.Run) error {
 // SignalCrawl has the workflow of a crawl run read its state. It returns nil also when the workflow has ended or is not
 // known.
 func (l *Launch) SignalCrawl(ctx context.Context, id int64) error {
-	err := l.Temporal.SignalWorkflow(ctx, crawl.WorkflowID(id), "", crawlControl, nil)
+	err := l.Temporal.SignalWorkflow(ctx, crawl.WorkflowID(id), "", workflows.ControlSignal, nil)
 	var gone *serviceerror.NotFound
 	if err != nil && !errors.As(err, &gone) {
 		return fmt.Errorf("signal %s: %w", crawl.WorkflowID(id), err)
@@ -60,14 +49,15 @@ func (l *Launch) SignalCrawl(ctx context.Context, id int64) error {
 }
 
 // crawlStart is how the workflow of a crawl run is started when none is running.
-func (l *Launch) crawlStart(r crawl.Run) (crawlInput, client.StartWorkflowOptions) {
-	in := crawlInput{RunID: r.ID, Shards: r.Settings.Shards}
+func (l *Launch) crawlStart(r crawl.Run) (workflows.CrawlInput, client.StartWorkflowOptions) {
+	seed := web.Show(r.RootURL)
+	in := workflows.CrawlInput{RunID: r.ID, Seed: seed, Shards: r.Settings.Shards}
 	return in, client.StartWorkflowOptions{
 		ID:                                       crawl.WorkflowID(r.ID),
-		TaskQueue:                                queueCrawl,
+		TaskQueue:                                workflows.QueueCrawl,
 		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		StaticSummary:                            workflows.Summary(web.Show(r.RootURL), 180),
+		StaticSummary:                            workflows.Summary(seed, 180),
 		TypedSearchAttributes:                    temporal.NewSearchAttributes(workflows.HostKey.ValueSet(web.Host(r.RootURL))),
 	}
 }
