@@ -101,7 +101,7 @@ func (s *shard) ask(ctx context.Context, c crawl.Claim) (e web.Exchange, err err
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.run.Settings.Timeout())
 	defer cancel()
-	request := web.Request{URL: c.URL, Header: conditional(c)}
+	request := web.Request{URL: c.URL, Header: conditional(c), Files: s.run.Settings.StoreBodies}
 	if e, err = s.Web.Ask(ctx, request); err != nil {
 		return e, err
 	}

@@ -74,12 +74,20 @@ func TestRules(t *testing.T) {
 		{"broken", one(answered(500, "")), fault.Transient, 0, false, 1},
 		{"away", one(answered(503, "")), fault.Throttled, 0, false, 1},
 		{"no redirect", one(answered(302, "")), fault.Transient, 0, false, 1},
+		{"no turn", nil, fault.Limited, time.Second, false, 2},
 		{"no host", nil, fault.Gone, 0, false, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var asked atomic.Int64
-			r := fetch.NewRobots(asker(tt.answers, &asked), fetch.RobotsOptions{ErrorTTL: time.Hour, Now: at})
+			ask := asker(tt.answers, &asked)
+			if tt.class == fault.Limited {
+				ask = func(context.Context, web.Request) (fetch.Exchange, error) {
+					asked.Add(1)
+					return fetch.Exchange{}, &fault.Error{Class: tt.class, After: tt.after, Err: errors.New("wait")}
+				}
+			}
+			r := fetch.NewRobots(ask, fetch.RobotsOptions{ErrorTTL: time.Hour, Now: at})
 			for range 2 { // the second time by what is known
 				rules, err := r.Rules(t.Context(), origin)
 				class, after := fault.Of(err)
