@@ -95,7 +95,7 @@ func TestCrawlRunOutlastsTheStore(t *testing.T) {
 	for _, a := range []any{crawling, tending, seeding} {
 		env.RegisterActivity(a)
 	}
-	env.OnActivity(seeding.SeedCrawl, mock.Anything, mock.Anything).Return(activities.CrawlSeeds{}, errors.New("away")).Times(50)
+	env.OnActivity(seeding.SeedCrawl, mock.Anything, mock.Anything).Return(activities.CrawlSeeds{}, errors.New("away")).Times(8)
 	env.OnActivity(seeding.SeedCrawl, mock.Anything, mock.Anything).Return(activities.CrawlSeeds{}, nil)
 	env.OnActivity(crawling.CrawlShard, mock.Anything, mock.Anything).Return(activities.CrawlShardDone{}, nil)
 	env.OnActivity(tending.TendCrawl, mock.Anything, mock.Anything).Return(crawl.Progress{Status: crawl.Completed}, nil)
