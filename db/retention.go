@@ -28,7 +28,7 @@ var expiries = map[string]string{
 	retention.Images: sqlImagesExpire, retention.Revisions: sqlRevisionsExpire, retention.Events: sqlEventsExpire,
 	retention.DeadLetters: sqlDeadLettersExpire, retention.Drafts: sqlDraftsExpire,
 	retention.DraftRequests: sqlDraftRequestsExpire, retention.Replays: sqlReplaysExpire,
-	retention.Cycles: sqlCyclesExpire, retention.Seen: sqlSeenExpire,
+	retention.Cycles: sqlCyclesExpire, retention.Seen: sqlSeenExpire, retention.CrawlRuns: sqlCrawlRunsExpire,
 }
 
 // The images of a listing that returns are requested again. The listing is locked before its images, as elsewhere.
@@ -159,6 +159,37 @@ SELECT coalesce((SELECT platform || ' ' || platform_id FROM looked
         ORDER BY platform DESC, platform_id DESC LIMIT 1), $2),
     (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
 
+// The run that ended first loses up to $3 URLs, with their links and tries, and $3 slices of its pace; its own row goes
+// when nothing of it is left, so that no deletion is a large one. The cursor is the run and its last URL that was
+// deleted: without it, each step would look at all the rows that were deleted before. A run that an open one is compared
+// with (base_run_id) stays.
+const sqlCrawlRunsExpire = `
+WITH run AS (
+    SELECT r.id, CASE WHEN split_part($2, ' ', 1) = r.id::text
+        THEN coalesce(nullif(split_part($2, ' ', 2), ''), '0')::bigint ELSE 0 END AS after
+    FROM crawl_runs r
+    WHERE r.finished_at < $1 AND r.status IN ('COMPLETED', 'CANCELLED')
+        AND NOT EXISTS (SELECT FROM crawl_runs o WHERE o.base_run_id = r.id AND o.status IN ('RUNNING', 'PAUSED'))
+    ORDER BY r.finished_at, r.id LIMIT 1 FOR UPDATE OF r SKIP LOCKED
+), looked AS (
+    SELECT u.run_id, u.id FROM run, crawl_urls u WHERE u.run_id = run.id AND u.id > run.after
+    ORDER BY u.run_id, u.id LIMIT $3
+), links AS (
+    DELETE FROM crawl_links l USING looked k WHERE l.run_id = k.run_id AND l.from_id = k.id
+), tries AS (
+    DELETE FROM crawl_tries t USING looked k WHERE t.run_id = k.run_id AND t.url_id = k.id
+), urls AS (
+    DELETE FROM crawl_urls u USING looked k WHERE u.run_id = k.run_id AND u.id = k.id RETURNING 1
+), slices AS (
+    DELETE FROM crawl_rates c USING (SELECT p.run_id, p.at FROM run, crawl_rates p WHERE p.run_id = run.id LIMIT $3) k
+    WHERE c.run_id = k.run_id AND c.at = k.at RETURNING 1
+), gone AS (
+    DELETE FROM crawl_runs r USING run
+    WHERE r.id = run.id AND (SELECT count(*) FROM looked) < $3 AND (SELECT count(*) FROM slices) < $3 RETURNING 1
+)
+SELECT coalesce((SELECT run.id || ' ' || coalesce((SELECT max(id) FROM looked), run.after) FROM run), ''),
+    EXISTS (SELECT FROM run), (SELECT count(*) FROM urls) + (SELECT count(*) FROM gone)`
+
 // DeleteExpired makes a step of deleting what is of a kind and older than before: it looks at up to most rows after
 // cursor. It may be repeated. The kinds Unused and Files are those of MarkUnused and DeleteUnused.
 func (s *Retention) DeleteExpired(ctx context.Context, kind string, before time.Time, cursor string, most int) (
@@ -282,7 +313,8 @@ WHERE EXISTS (SELECT FROM listing_images i WHERE i.key = k.key)
         SELECT 'images/' || substr(k.key, 8, length(k.key) - 10) || e
         FROM unnest(ARRAY['jpg', 'png', 'gif', 'webp']) e)))
     OR k.key LIKE 'files/%' AND EXISTS (
-        SELECT FROM product_drafts d WHERE d.files @> jsonb_build_array(jsonb_build_object('key', k.key)))`
+        SELECT FROM product_drafts d WHERE d.files @> jsonb_build_array(jsonb_build_object('key', k.key)))
+    OR k.key LIKE 'warc/%' AND EXISTS (SELECT FROM crawl_urls u WHERE u.body_key = k.key)`
 
 const sqlBlobsMark = `
 INSERT INTO unused_blobs (key, due_at) SELECT k, $2 FROM unnest($1::text[]) k ON CONFLICT (key) DO NOTHING`

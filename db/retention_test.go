@@ -164,6 +164,24 @@ func TestDeleteExpired(t *testing.T) {
 		}, 2, `SELECT r.platform_id || ' ' || (SELECT count(*) FROM raw_listing_revisions WHERE listing_id = r.id) || ' ' ||
 				(SELECT count(*) FROM replay_items) FROM raw_listings r ORDER BY 1`,
 			[]string{"active 1 0", "claimed 1 0", "new 1 0", "seen 1 0", "working 1 0"}},
+		retention.CrawlRuns: {func(t *testing.T, pool *pgxpool.Pool) {
+			for _, r := range []struct {
+				seed, status string
+				finished     *time.Time
+			}{
+				{"old", "COMPLETED", new(old.Add(-time.Hour))}, {"base", "COMPLETED", &old}, {"running", "RUNNING", nil},
+				{"cancelled", "CANCELLED", &old}, {"reopened", "PAUSED", &old}, {"edge", "COMPLETED", &edge},
+			} {
+				crawled := crawlRun(t, pool, r.seed, r.status, r.finished)
+				crawlURLs(t, pool, crawled, 5)
+			}
+			exec(t, pool, `UPDATE crawl_runs SET base_run_id = (SELECT id FROM crawl_runs WHERE seed_url = 'base')
+				WHERE seed_url = 'running'`)
+		}, 2 * (5 + 1), `SELECT seed_url || ' ' || (SELECT count(*) FROM crawl_urls WHERE run_id = r.id) || ' ' ||
+				(SELECT count(*) FROM crawl_links WHERE run_id = r.id) || ' ' ||
+				(SELECT count(*) FROM crawl_tries WHERE run_id = r.id) || ' ' ||
+				(SELECT count(*) FROM crawl_rates WHERE run_id = r.id) FROM crawl_runs r ORDER BY 1`,
+			[]string{"base 5 5 10 5", "edge 5 5 10 5", "reopened 5 5 10 5", "running 5 5 10 5"}},
 		retention.Audit: {func(t *testing.T, pool *pgxpool.Pool) {
 			exec(t, pool, `INSERT INTO audit (at, actor, action, subject) VALUES ($1, 'old', '', ''), ($2, 'edge', '', '')`,
 				year.Add(-time.Microsecond), year)
@@ -197,6 +215,55 @@ func TestDeleteExpired(t *testing.T) {
 	_, err := db.NewRetention(dbtest.New(t)).DeleteExpired(t.Context(), "everything", limit, "", 1)
 	class, _ := fault.Of(err)
 	require.Equal(t, fault.Invalid, class)
+}
+
+// crawlRun stores a run and returns its ID.
+func crawlRun(t testing.TB, pool *pgxpool.Pool, seed, status string, finished *time.Time) (id int64) {
+	t.Helper()
+	require.NoError(t, pool.QueryRow(t.Context(), `
+		INSERT INTO crawl_runs (seed_url, normalized_seed_url, root_url, allowed_hosts, run_config, status, created_at,
+			updated_at, finished_at)
+		VALUES ($1, $1, $1, '{}', '{}', $2, $3, $3, $4) RETURNING id`, seed, status, start, finished).Scan(&id))
+	return id
+}
+
+// crawlURLs gives a run n visited URLs, each with its links, two tries, a stored body and a slice of the pace.
+func crawlURLs(t testing.TB, pool *pgxpool.Pool, run int64, n int) {
+	t.Helper()
+	exec(t, pool, `
+		INSERT INTO crawl_urls (run_id, url_key, seq, depth, created_at, updated_at, status, host, normalized_url, body_key)
+		SELECT $1::bigint, md5(i::text)::uuid, i, 0, $3, $3, 'VISITED', 'h', 'http://h/' || i, 'warc/' || $1::bigint || i
+		FROM generate_series(1, $2) i`, run, n, start)
+	exec(t, pool, `INSERT INTO crawl_links SELECT run_id, id, ARRAY[id] FROM crawl_urls WHERE run_id = $1`, run)
+	exec(t, pool, `INSERT INTO crawl_tries (run_id, url_id, try, at, worker)
+		SELECT run_id, id, try, $2, '' FROM crawl_urls, generate_series(1, 2) try WHERE run_id = $1`, run, start)
+	exec(t, pool, `INSERT INTO crawl_rates (run_id, at, fetches, finished, failed, bytes, took_ms)
+		SELECT $1, $3::timestamptz + i * interval '10 s', 1, 1, 0, 0, 0 FROM generate_series(1, $2) i`, run, n, start)
+}
+
+// A large run is deleted in small steps, none of which goes through what the others have deleted.
+func TestLargeCrawlRunExpires(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	crawlURLs(t, pool, crawlRun(t, pool, "large", "COMPLETED", new(start.Add(-time.Hour))), 5000)
+	r, cursor, deleted, last := db.NewRetention(pool), "", 0, 5001
+	for range 12 {
+		step, err := r.DeleteExpired(t.Context(), retention.CrawlRuns, start, cursor, 500)
+		require.NoError(t, err)
+		require.LessOrEqual(t, step.Deleted, 501)
+		deleted, cursor = deleted+step.Deleted, step.Cursor
+		if !step.More {
+			break
+		}
+		left := int(count(t, pool, "crawl_urls") + count(t, pool, "crawl_runs"))
+		require.Less(t, left, last)
+		last = left
+	}
+	require.Equal(t, 5001, deleted)
+	for _, table := range []string{"crawl_runs", "crawl_urls", "crawl_links", "crawl_tries", "crawl_rates"} {
+		require.Zero(t, count(t, pool, table), table)
+	}
 }
 
 // Without the function that the audit is deleted with, it stays.
@@ -282,15 +349,18 @@ func TestDeleteUnused(t *testing.T) {
 	require.NoError(t, db.NewDrafts(pool).PersistDraft(ctx, crawled(uuid.New(), start), named("a", "1"), start))
 	exec(t, pool, `UPDATE product_drafts SET files = jsonb_build_array(jsonb_build_object('name', 'page.html', 'key', $1::text))`,
 		drafted)
+	crawlURLs(t, pool, crawlRun(t, pool, "stored", "COMPLETED", nil), 1)
+	kept := "warc/ff/ff/" + strings.Repeat("f", 64) + ".warc.gz"
+	exec(t, pool, "UPDATE crawl_urls SET body_key = $1", kept)
 	all := []string{
-		used.Key, used.ThumbnailKey, unused.Key, unused.ThumbnailKey, later.Key, later.ThumbnailKey, drafted,
+		kept, "warc/ff/ff/" + strings.Repeat("0", 64) + ".warc.gz", used.Key, used.ThumbnailKey, unused.Key, unused.ThumbnailKey, later.Key, later.ThumbnailKey, drafted,
 		"files/ee/ee/" + strings.Repeat("e", 64) + ".json",
 	}
 	due := after(60)
 	for range 2 {
 		n, err := r.MarkUnused(ctx, all, due)
 		require.NoError(t, err)
-		require.Equal(t, 5, n)
+		require.Equal(t, 6, n)
 	}
 	f := &files{names: map[string]bool{}}
 	sweep := func(now time.Time) (deleted int) {
@@ -308,8 +378,8 @@ func TestDeleteUnused(t *testing.T) {
 	_, err := r.DeleteUnused(ctx, due, "", 10, f.remove)
 	require.ErrorContains(t, err, "the store is away")
 	f.err = nil
-	require.Equal(t, 3, sweep(due))
-	require.ElementsMatch(t, []string{unused.Key, unused.ThumbnailKey, all[7]}, f.removed)
+	require.Equal(t, 4, sweep(due))
+	require.ElementsMatch(t, []string{unused.Key, unused.ThumbnailKey, all[1], all[9]}, f.removed)
 	require.Zero(t, count(t, pool, "unused_blobs"))
 }
 

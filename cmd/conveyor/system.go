@@ -30,4 +30,6 @@ type system struct {
 }
 
 // systems are all of them.
-func (h *house) systems() []system { return []system{h.listings(), h.drafts(), h.retention()} }
+func (h *house) systems() []system {
+	return []system{h.listings(), h.drafts(), h.crawls(), h.retention()}
+}

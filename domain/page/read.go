@@ -2,13 +2,10 @@ package page
 
 import (
 	"bytes"
+	"hash/maphash"
+	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
-
-	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
-	"golang.org/x/text/unicode/norm"
+	"sync"
 )
 
 // ReadOptions say what Read takes from a page.
@@ -32,6 +29,7 @@ const (
 	maxTitle = 1024
 	maxMeta  = 4096
 	maxHref  = 16 << 10 // of an address as it is written
+	maxLang  = 64
 )
 
 // A Reading is what a crawler wants to know of a page.
@@ -63,259 +61,440 @@ func Read(body []byte, o ReadOptions) Reading {
 	if o.MaxText <= 0 {
 		o.MaxText = DefaultMaxText
 	}
-	r := reader{o: o, z: html.NewTokenizer(bytes.NewReader(body)), seen: map[string]int{}}
-	r.z.AllowCDATA(o.XML)
+	r := readers.Get().(*reader)
+	defer r.free()
+	r.o, r.scanner = o, scanner{b: body}
+	r.title.most, r.text.most = maxTitle, o.MaxText
 	r.read()
-	r.Title = fold1(r.title)
-	r.Text = string(r.text.b)
-	if !norm.NFC.IsNormalString(r.Text) {
-		r.Text = norm.NFC.String(r.Text)
-	}
+	r.Title = r.title.String()
+	r.Text = r.text.String()
+	r.Links = r.links()
+	r.Cut = r.Cut || r.text.full()
 	return r.Reading
 }
 
+// readers keep their buffers.
+var readers = sync.Pool{New: func() any {
+	return &reader{seen: map[uint64]int32{}, seed: maphash.MakeSeed(), title: folder{keep: true}}
+}}
+
 type reader struct {
 	Reading
-	o      ReadOptions
-	z      *html.Tokenizer
-	seen   map[string]int // href without its fragment → index of Links
-	title  []byte
-	titled bool
-	text   folder
+	scanner
+	o     ReadOptions
+	title folder
+	text  folder
 
-	inert    []bool // open template elements: true = a browser does not render it
-	hidden   int    // how many of them are true
-	foreign  int    // open svg and math elements
-	mute     atom.Atom
-	noscript bool
+	hrefs []byte // one behind the other
+	found []found
+	seen  map[uint64]int32 // hash of an href without its fragment → index of found
+	seed  maphash.Seed
+
+	prefixes  []string // of XHTML, with their ":"
+	templates []bool   // open template elements: true = a browser does not render it
+	inert     int      // how many of them are true
+	foreign   int      // open svg and math elements
+	mute      element  // whose content is no text of the page; in XML and foreign elements, where it is markup
+	titled    bool
+	noscript  bool
+}
+
+// A found link is hrefs[from:to].
+type found struct {
+	from, to int32
+	nofollow bool
+}
+
+// free makes r fit for another page. What a huge page has grown is dropped.
+func (r *reader) free() {
+	const most = 1 << 20
+	if len(r.seen) > 4096 || cap(r.hrefs) > most || cap(r.text.b) > most {
+		return
+	}
+	clear(r.seen)
+	*r = reader{seen: r.seen, seed: r.seed, hrefs: r.hrefs[:0], found: r.found[:0], templates: r.templates[:0],
+		title: folder{b: r.title.b[:0], keep: true}, text: folder{b: r.text.b[:0]}}
+	readers.Put(r)
+}
+
+// links are those found; their texts share one string.
+func (r *reader) links() []Link {
+	if len(r.found) == 0 {
+		return nil
+	}
+	all, links := string(r.hrefs), make([]Link, len(r.found))
+	for i, f := range r.found {
+		links[i] = Link{all[f.from:f.to], f.nofollow}
+	}
+	return links
 }
 
 func (r *reader) read() {
-	for {
-		switch r.z.Next() {
-		case html.ErrorToken:
-			return
-		case html.TextToken:
-			r.chars()
-		case html.StartTagToken:
-			r.start(false)
-		case html.SelfClosingTagToken:
-			r.start(true)
-		case html.EndTagToken:
-			name, _ := r.z.TagName()
-			r.end(atom.Lookup(local(name, r.o.XML)))
+	for r.pos < len(r.b) {
+		rest := r.b[r.pos:]
+		i := bytes.IndexByte(rest, '<')
+		if i < 0 {
+			i = len(rest)
+		}
+		if i > 0 {
+			r.chars(rest[:i], true)
+			r.pos += i
+			continue
+		}
+		c := byte(0)
+		if len(rest) > 1 {
+			c = rest[1]
+		}
+		switch {
+		case letter(c):
+			r.pos++
+			r.open()
+		case c == '/' && len(rest) > 2 && letter(rest[2]):
+			r.pos += 2
+			r.close()
+		case c == '/' && len(rest) > 2:
+			r.pos += 2
+			r.until(">")
+		case c == '!' || c == '?':
+			r.pos += 2
+			r.declaration(c)
+		default:
+			r.chars(rest[:1], false)
+			r.pos++
 		}
 	}
 }
 
-// local is a name without its prefix, where prefixes are namespaces.
-func local(name []byte, xml bool) []byte {
-	if xml {
-		if i := bytes.IndexByte(name, ':'); i >= 0 {
-			return name[i+1:]
-		}
-	}
-	return name
-}
-
-func (r *reader) chars() {
+// declaration skips a comment, a doctype or a processing instruction, and reads the text of a CDATA section.
+func (r *reader) declaration(c byte) {
+	rest := r.b[r.pos:]
 	switch {
-	case r.mute == atom.Title:
-		if len(r.title) < maxTitle {
-			t := r.z.Text()
-			r.title = append(r.title, t[:min(len(t), maxTitle)]...)
-		}
-	case r.mute == 0 && r.hidden == 0 && !r.noscript && r.o.Text:
-		if len(r.text.b) > r.o.MaxText {
-			return
-		}
-		r.text.add(r.z.Text())
-		if len(r.text.b) > r.o.MaxText {
-			r.text.b = r.text.b[:validLen(r.text.b, r.o.MaxText)]
-			r.Cut = true
+	case c == '?' && r.o.XML:
+		r.until("?>")
+	case c == '?':
+		r.until(">")
+	case bytes.HasPrefix(rest, []byte("--")):
+		r.pos += len("--")
+		r.comment()
+	case bytes.HasPrefix(rest, []byte("[CDATA[")) && (r.o.XML || r.foreign > 0):
+		r.pos += len("[CDATA[")
+		r.chars(r.until("]]>"), false)
+	default:
+		if doctype := r.until(">"); r.o.XML && bytes.IndexByte(doctype, '[') >= 0 && bytes.IndexByte(doctype, ']') < 0 {
+			r.until("]")
+			r.until(">")
 		}
 	}
 }
 
-func (r *reader) start(closed bool) {
-	name, more := r.z.TagName()
-	a := atom.Lookup(local(name, r.o.XML))
-	closed = closed && (r.o.XML || r.foreign > 0)
-	if r.o.XML || closed {
-		r.z.NextIsNotRawText()
+// chars reads text; with references it has character references.
+func (r *reader) chars(t []byte, references bool) {
+	switch {
+	case r.mute == title:
+		r.title.write(t, references)
+	case r.o.Text && r.mute == 0 && r.inert == 0 && !r.noscript:
+		r.text.write(t, references)
 	}
-	if !inline[a] {
+}
+
+// name reads the name of the tag at pos.
+func (r *reader) name() (element, []byte) {
+	from, i := r.pos, r.pos
+	for i < len(r.b) && r.b[i] != '>' && r.b[i] != '/' && !space(r.b[i]) {
+		i++
+	}
+	r.pos = i
+	name := r.b[from:i]
+	if r.o.XML {
+		if colon := bytes.IndexByte(name, ':'); colon >= 0 {
+			if !slices.Contains(r.prefixes, string(name[:colon])) {
+				return block, nil
+			}
+			name = name[colon+1:]
+		}
+	}
+	return elementOf(name), name
+}
+
+// attrs are those attributes of a tag that are of interest, as they are written; nil = not there.
+type attrs struct {
+	href, src, rel, lang, name, equiv, content, shadow []byte
+	closed                                             bool
+}
+
+// keep stores the first value of an attribute.
+func keep(to *[]byte, v []byte) {
+	if *to == nil {
+		*to = v[:min(len(v), maxHref+1):min(len(v), maxHref+1)]
+		if *to == nil {
+			*to = []byte{}
+		}
+	}
+}
+
+// attrs reads all attributes of a tag whose name has been read.
+func (r *reader) attrs() (a attrs) {
+	for {
+		key, v, closed, ok := r.attr()
+		if !ok {
+			a.closed = closed
+			return a
+		}
+		switch len(key) {
+		case 3:
+			if is(key, "src") {
+				keep(&a.src, v)
+			} else if is(key, "rel") {
+				keep(&a.rel, v)
+			}
+		case 4:
+			switch {
+			case is(key, "href"):
+				keep(&a.href, v)
+			case is(key, "name"):
+				keep(&a.name, v)
+			case is(key, "lang"):
+				keep(&a.lang, v)
+			}
+		case 7:
+			if is(key, "content") {
+				keep(&a.content, v)
+			}
+		case 8:
+			if a.lang == nil && is(key, "xml:lang") && r.o.XML {
+				keep(&a.lang, v)
+			}
+		case 10:
+			if is(key, "http-equiv") {
+				keep(&a.equiv, v)
+			}
+		case 14:
+			if is(key, "shadowrootmode") {
+				keep(&a.shadow, v)
+			}
+		}
+	}
+}
+
+// skip passes over the attributes of a tag.
+func (r *reader) skip() (closed bool) {
+	for {
+		if _, _, closed, ok := r.attr(); !ok {
+			return closed
+		}
+	}
+}
+
+// namespaces notes the prefixes that the tag at pos, which stays to be read, declares for XHTML.
+func (r *reader) namespaces() {
+	at := r.scanner
+	for at.pos < len(at.b) && at.b[at.pos] != '>' && at.b[at.pos] != '/' && !space(at.b[at.pos]) {
+		at.pos++
+	}
+	for {
+		key, v, _, ok := at.attr()
+		if !ok {
+			return
+		}
+		prefix, declares := bytes.CutPrefix(key, []byte("xmlns:"))
+		if declares && string(v) == "http://www.w3.org/1999/xhtml" && len(r.prefixes) < 8 {
+			r.prefixes = append(r.prefixes, string(prefix))
+		}
+	}
+}
+
+// open reads a start tag.
+func (r *reader) open() {
+	if r.o.XML {
+		r.namespaces()
+	}
+	e, name := r.name()
+	var a attrs
+	if e == block || e == inline {
+		r.skip()
+	} else {
+		a = r.attrs()
+	}
+	if r.cut {
+		return
+	}
+	if e.parts() {
 		r.text.space = true
 	}
-	switch a {
-	case atom.Noscript:
-		r.z.NextIsNotRawText()
+	if r.foreign > 0 && !r.o.XML && breaksOut(name) {
+		r.foreign = 0
+	}
+	markup := r.o.XML || r.foreign > 0 // even in elements whose content is raw otherwise
+	closed := a.closed && markup
+	visible := r.inert == 0 && r.mute == 0
+	switch e {
+	case anchor, area:
+		r.link(a.href, a.rel)
+	case frame:
+		r.frame(a.src)
+	case iframe:
+		r.frame(a.src)
+		r.content(e, markup, closed)
+	case link:
+		if r.o.LinkRel && !word(a.rel, "preconnect") && !word(a.rel, "dns-prefetch") {
+			r.link(a.href, a.rel)
+		}
+	case base:
+		if r.Base == "" && visible && r.foreign == 0 {
+			r.Base = string(trim(value(a.href)))
+		}
+	case document:
+		if r.Lang == "" {
+			r.Lang = string(trim(value(a.lang[:min(len(a.lang), maxLang)])))
+		}
+	case meta:
+		if visible {
+			r.meta(a)
+		}
+	case noscript:
 		r.noscript = !closed
-	case atom.Body:
+	case body:
 		r.noscript = false
-	case atom.Svg, atom.Math:
+	case svg:
 		if !closed {
 			r.foreign++
 		}
-	case atom.Template:
+	case template:
 		if !closed {
-			inert := !r.has("shadowrootmode", more)
-			r.inert = append(r.inert, inert)
+			inert := a.shadow == nil
+			r.templates = append(r.templates, inert)
 			if inert {
-				r.hidden++
+				r.inert++
 			}
 		}
-	case atom.Title:
-		if r.foreign == 0 && !r.titled && !closed && r.mute == 0 {
-			r.titled = true
-			r.mute = atom.Title
-		} else if !closed && r.foreign == 0 {
-			r.mute = atom.Textarea
-		}
-	case atom.Script, atom.Style, atom.Textarea, atom.Iframe, atom.Noembed, atom.Noframes:
-		if a == atom.Iframe {
-			r.link(more, "src")
-		}
-		if !closed && r.mute == 0 {
-			r.mute = a
-		}
-	case atom.A, atom.Area:
-		r.link(more, "href")
-	case atom.Frame:
-		r.link(more, "src")
-	case atom.Link:
-		if r.o.LinkRel {
-			r.link(more, "href")
-		}
-	case atom.Base:
-		if r.Base == "" && r.hidden == 0 && r.foreign == 0 {
-			r.Base = r.attr("href", more)
-		}
-	case atom.Html:
-		if r.Lang == "" {
-			r.Lang = r.attr("lang", more)
-		}
-	case atom.Meta:
-		r.meta(more)
-	}
-}
-
-func (r *reader) end(a atom.Atom) {
-	if !inline[a] {
-		r.text.space = true
-	}
-	if r.mute != 0 && a == r.mute || r.mute == atom.Textarea && a == atom.Title {
-		r.mute = 0
-	}
-	switch a {
-	case atom.Noscript, atom.Head:
-		r.noscript = false
-	case atom.Svg, atom.Math:
-		r.foreign = max(0, r.foreign-1)
-	case atom.Template:
-		if n := len(r.inert); n > 0 {
-			if r.inert[n-1] {
-				r.hidden--
+	case title:
+		first := visible && !r.titled && r.foreign == 0
+		r.titled = r.titled || first
+		switch {
+		case !markup:
+			if content := r.raw("title"); first {
+				r.title.write(content, true)
 			}
-			r.inert = r.inert[:n-1]
+		case first && !closed:
+			r.mute = title
+		default:
+			r.content(notitle, markup, closed)
 		}
-	}
-}
-
-func (r *reader) has(key string, more bool) (found bool) {
-	for more {
-		var k []byte
-		k, _, more = r.z.TagAttr()
-		found = found || string(k) == key
-	}
-	return found
-}
-
-func (r *reader) attr(key string, more bool) string {
-	for more {
-		var k, v []byte
-		k, v, more = r.z.TagAttr()
-		if string(k) == key {
-			return string(v[:min(len(v), maxHref)])
+	case xmp:
+		if !markup {
+			r.chars(r.raw("xmp"), false)
 		}
+	case plaintext:
+		if !markup {
+			r.chars(r.b[r.pos:], false)
+			r.pos = len(r.b)
+		}
+	case script, style, textarea, noembed, noframes:
+		r.content(e, markup, closed)
 	}
-	return ""
 }
 
-func (r *reader) link(more bool, key string) {
-	if r.hidden > 0 || r.mute != 0 {
+// content passes over the content of an element that is no text of the page: at once where it is raw, and otherwise
+// until its end tag.
+func (r *reader) content(e element, markup, closed bool) {
+	switch {
+	case markup && !closed && r.mute == 0:
+		r.mute = e
+	case markup:
+	case e == script:
+		r.script()
+	default:
+		r.raw(rawNames[e])
+	}
+}
+
+// close reads an end tag.
+func (r *reader) close() {
+	e, _ := r.name()
+	r.skip()
+	if r.cut {
 		return
 	}
-	var href []byte
-	found, nofollow := false, false
-	for more {
-		var k, v []byte
-		k, v, more = r.z.TagAttr()
-		switch {
-		case !found && string(k) == key:
-			found, href = true, v
-		case string(k) == "rel":
-			nofollow = word(v, "nofollow")
+	if e.parts() {
+		r.text.space = true
+	}
+	if r.mute == e || r.mute == notitle && e == title {
+		r.mute = 0
+	}
+	switch e {
+	case noscript, head:
+		r.noscript = false
+	case svg:
+		r.foreign = max(0, r.foreign-1)
+	case template:
+		if n := len(r.templates); n > 0 {
+			if r.templates[n-1] {
+				r.inert--
+			}
+			r.templates = r.templates[:n-1]
 		}
 	}
-	if found {
-		r.add(href, nofollow)
+}
+
+// frame notes the link of a frame; an empty one shows an empty page.
+func (r *reader) frame(src []byte) {
+	if len(trim(src)) > 0 {
+		r.link(src, nil)
+	}
+}
+
+// link notes the address in an attribute, nil = there is none.
+func (r *reader) link(v, rel []byte) {
+	if v != nil && r.inert == 0 && r.mute == 0 && len(v) <= maxHref {
+		r.add(trim(value(v)), word(rel, "nofollow"))
 	}
 }
 
 func (r *reader) add(href []byte, nofollow bool) {
-	href = bytes.TrimFunc(href, func(c rune) bool { return c <= ' ' })
-	if len(href) > maxHref {
-		return
-	}
 	key := href
 	if i := bytes.IndexByte(href, '#'); i >= 0 {
 		key = href[:i]
 	}
-	if i, ok := r.seen[string(key)]; ok {
-		r.Links[i].Nofollow = r.Links[i].Nofollow && nofollow
-		return
+	hash := maphash.Bytes(r.seed, key)
+	if i, ok := r.seen[hash]; ok {
+		f := &r.found[i]
+		if known := r.hrefs[f.from:f.to]; bytes.HasPrefix(known, key) && (len(known) == len(key) || known[len(key)] == '#') {
+			f.nofollow = f.nofollow && nofollow
+			return
+		}
 	}
-	if len(r.Links) >= r.o.MaxLinks {
+	if len(r.found) >= r.o.MaxLinks {
 		r.Cut = true
 		return
 	}
-	s := string(href)
-	r.seen[s[:len(key)]] = len(r.Links)
-	r.Links = append(r.Links, Link{s, nofollow})
+	r.seen[hash] = int32(len(r.found))
+	from := len(r.hrefs)
+	r.hrefs = append(r.hrefs, href...)
+	r.found = append(r.found, found{int32(from), int32(len(r.hrefs)), nofollow})
 }
 
-func (r *reader) meta(more bool) {
-	if r.hidden > 0 {
+// meta reads a description, rules for robots, or a refresh.
+func (r *reader) meta(a attrs) {
+	if a.content == nil {
 		return
 	}
-	var name, equiv, content string
-	for more {
-		var k, v []byte
-		k, v, more = r.z.TagAttr()
-		v = v[:min(len(v), maxHref)]
-		switch string(k) {
-		case "name":
-			name = strings.ToLower(strings.TrimSpace(string(v)))
-		case "http-equiv":
-			equiv = string(v)
-		case "content":
-			content = string(v)
-		}
-	}
-	switch {
+	switch name := strings.ToLower(string(trim(value(a.name)))); {
 	case name == "description":
 		if r.Description == "" {
-			r.Description = fold1([]byte(content[:min(len(content), maxMeta)]))
+			f := folder{keep: true, most: maxMeta}
+			f.write(value(a.content), false)
+			r.Description = f.String()
 		}
 	case name == "robots" || name != "" && name == r.o.Agent:
-		for rule := range strings.FieldsFuncSeq(strings.ToLower(content), func(c rune) bool { return c == ',' || c <= ' ' }) {
+		rules := strings.ToLower(string(value(a.content)))
+		for rule := range strings.FieldsFuncSeq(rules, func(c rune) bool { return c == ',' || c <= ' ' }) {
 			r.NoIndex = r.NoIndex || rule == "noindex" || rule == "none"
 			r.NoFollow = r.NoFollow || rule == "nofollow" || rule == "none"
 		}
-	case strings.EqualFold(strings.TrimSpace(equiv), "refresh"):
-		if href, ok := refresh(content); ok {
-			r.add([]byte(href), false)
+	}
+	if is(trim(value(a.equiv)), "refresh") {
+		if href, ok := refresh(string(value(a.content))); ok {
+			r.add(trim([]byte(href)), false)
 		}
 	}
 }
@@ -348,99 +527,23 @@ func refresh(content string) (href string, ok bool) {
 	return s, s != ""
 }
 
-// word says that one of the words in v is w, in any case.
+// word says that one of the words in v is w, which is lower case.
 func word(v []byte, w string) bool {
 	for f := range bytes.FieldsSeq(v) {
-		if len(f) == len(w) && strings.EqualFold(string(f), w) {
+		if is(f, w) {
 			return true
 		}
 	}
 	return false
 }
 
-// inline elements do not part the words around them.
-var inline = map[atom.Atom]bool{
-	atom.A: true, atom.Abbr: true, atom.B: true, atom.Bdi: true, atom.Bdo: true, atom.Big: true, atom.Cite: true,
-	atom.Code: true, atom.Data: true, atom.Del: true, atom.Dfn: true, atom.Em: true, atom.Font: true, atom.I: true,
-	atom.Ins: true, atom.Kbd: true, atom.Label: true, atom.Mark: true, atom.Nobr: true, atom.Q: true, atom.Rp: true, atom.Rt: true,
-	atom.Ruby: true, atom.S: true, atom.Samp: true, atom.Small: true, atom.Span: true, atom.Strike: true,
-	atom.Strong: true, atom.Sub: true, atom.Sup: true, atom.Time: true, atom.Tt: true, atom.U: true, atom.Var: true,
-	atom.Wbr: true, atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true,
-}
-
-// A folder writes text in lower case with its white space folded.
-type folder struct {
-	b     []byte
-	space bool // a word ended
-	keep  bool // leave capitals
-}
-
-func (f *folder) add(t []byte) {
-	for i := 0; i < len(t); {
-		c := t[i]
-		if c < utf8.RuneSelf {
-			i++
-			switch {
-			case c == ' ' || c >= '\t' && c <= '\r':
-				f.space = true
-				continue
-			case c < ' ' || c == 0x7f:
-				continue
-			}
-			f.part()
-			if c >= 'A' && c <= 'Z' && !f.keep {
-				c |= 0x20
-			}
-			f.b = append(f.b, c)
-			continue
-		}
-		r, size := utf8.DecodeRune(t[i:])
-		i += size
-		switch {
-		case unicode.IsSpace(r):
-			f.space = true
-			continue
-		case r == utf8.RuneError && size <= 1, unicode.IsControl(r), invisible(r):
-			continue
-		}
-		f.part()
-		if !f.keep {
-			r = unicode.ToLower(r)
-		}
-		f.b = utf8.AppendRune(f.b, r)
+// trim cuts off white space and controls, as every reader of addresses does.
+func trim(b []byte) []byte {
+	for len(b) > 0 && b[0] <= ' ' {
+		b = b[1:]
 	}
-}
-
-func (f *folder) part() {
-	if f.space && len(f.b) > 0 {
-		f.b = append(f.b, ' ')
+	for len(b) > 0 && b[len(b)-1] <= ' ' {
+		b = b[:len(b)-1]
 	}
-	f.space = false
-}
-
-// fold1 is one line of text, with its capitals.
-func fold1(t []byte) string {
-	f := folder{keep: true}
-	f.add(t)
-	return norm.NFC.String(string(f.b))
-}
-
-// invisible characters are dropped, as Clean does.
-func invisible(r rune) bool {
-	switch r {
-	case '\u200b', '\u200c', '\u200e', '\u200f', '\u2060', '\ufeff', '\u00ad':
-		return true
-	}
-	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
-}
-
-// validLen is the end of the last whole character within n bytes of b.
-func validLen(b []byte, n int) int {
-	if n >= len(b) {
-		return len(b)
-	}
-	for n > 0 && !utf8.RuneStart(b[n]) {
-		n--
-	}
-	return n
+	return b
 }

@@ -19,13 +19,15 @@ const (
 	Cycles        = "cycles"         // of scrapers; the newest of each platform are kept
 	Seen          = "seen-adverts"   // what scrapers remember of adverts that they no longer see
 	Audit         = "audit"          //
+	CrawlRuns     = "crawl-runs"     // that have ended: with their URLs, links, tries and rates
 	Unused        = "unused-files"   // of the blob store: marked here
 	Files         = "files"          // of the blob store that were marked, and are still not used: deleted here
 )
 
 // Kinds are all of them, in the order in which they are deleted: rows come before the files that they refer to.
 var Kinds = []string{
-	Adverts, Images, Revisions, Events, DeadLetters, Drafts, DraftRequests, Replays, Cycles, Seen, Audit, Unused, Files,
+	Adverts, Images, Revisions, Events, DeadLetters, Drafts, DraftRequests, Replays, Cycles, Seen, Audit,
+	CrawlRuns, Unused, Files,
 }
 
 // Limits say for how long each kind is kept. A kind that is missing, or 0, is kept for ever.

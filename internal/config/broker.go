@@ -18,5 +18,6 @@ type Outbox struct {
 	Relays    int           `env:"CONVEYOR_OUTBOX_RELAYS" envDefault:"3" doc:"batches of events that a bridge publishes at once, 1 to 16" validate:"min=1,max=16"`
 	Retention time.Duration `env:"CONVEYOR_OUTBOX_RETENTION" envDefault:"24h" doc:"retention of published events"`
 	Published int           `env:"CONVEYOR_PUBLISHED_MAX" envDefault:"1000000" doc:"messages that the queue listings.published keeps while it is not consumed; the bridge drops older ones; 0 keeps all" validate:"min=0"`
+	Crawled   int           `env:"CONVEYOR_CRAWLED_MAX" envDefault:"100000" doc:"messages that the queue crawler_queue keeps while it is not consumed; the bridge drops older ones; 0 keeps all" validate:"min=0"`
 	GiveUp    time.Duration `env:"CONVEYOR_OUTBOX_GIVE_UP" envDefault:"24h" doc:"how long the broker may refuse a message before it becomes a dead letter; 0 publishes it again without end" validate:"min=0"`
 }

@@ -26,7 +26,8 @@ type Crawl struct {
 
 	UserAgent string        `env:"CRAWLER_USER_AGENT" envDefault:"" doc:"User-Agent of the crawler; its first word is the name in robots.txt; empty names this project"`
 	TTL       time.Duration `env:"CONVEYOR_CRAWL_TTL" envDefault:"24h" doc:"time in which a run with skipRecent does not crawl a URL again" validate:"min=1s"`
-	Connects  int           `env:"CONVEYOR_CRAWL_IDLE_CONNS" envDefault:"8" doc:"idle connections kept to one host" validate:"min=0,max=1000"`
+	Idle      int           `env:"CONVEYOR_CRAWL_IDLE_CONNS" envDefault:"16" doc:"idle connections kept to one host" validate:"min=1,max=1000"`
+	Shards    int           `env:"CONVEYOR_CRAWL_SLOTS" envDefault:"32" doc:"shards of crawl runs, and their maintenance, that a process works on at once; most of the time they wait" validate:"min=2,max=1000"`
 }
 
 // Settings are the defaults of a run.

@@ -20,6 +20,7 @@ type Retention struct {
 	Replays     int `env:"CONVEYOR_KEEP_REPLAYS" envDefault:"90" doc:"days for which replays that have ended are kept; 0 is for ever" validate:"min=0"`
 	Scrapes     int `env:"CONVEYOR_KEEP_SCRAPES" envDefault:"90" doc:"days for which scrape cycles, and adverts that scrapers no longer see, are kept; the last ten cycles always are; 0 is for ever" validate:"min=0"`
 	Audit       int `env:"CONVEYOR_KEEP_AUDIT" envDefault:"400" doc:"days for which the audit is kept, 90 or more; 0 is for ever" validate:"min=0"`
+	CrawlRuns   int `env:"CONVEYOR_KEEP_CRAWL_RUNS" envDefault:"30" doc:"days for which crawl runs that have ended are kept, with their URLs, links and stored pages; 0 is for ever" validate:"min=0"`
 	Files       int `env:"CONVEYOR_KEEP_FILES" envDefault:"7" doc:"days after which a file of the blob store that nothing refers to is deleted; 0 is never" validate:"min=0"`
 }
 
@@ -30,8 +31,8 @@ func (r Retention) Limits() retention.Limits {
 		retention.Adverts: days(r.Adverts), retention.Images: days(r.Images), retention.Revisions: days(r.Revisions),
 		retention.Events: days(r.Events), retention.DeadLetters: days(r.DeadLetters), retention.Drafts: days(r.Drafts),
 		retention.DraftRequests: days(r.Drafts), retention.Replays: days(r.Replays), retention.Cycles: days(r.Scrapes),
-		retention.Seen: days(r.Scrapes), retention.Audit: days(r.Audit), retention.Unused: days(r.Files),
-		retention.Files: days(r.Files),
+		retention.Seen: days(r.Scrapes), retention.Audit: days(r.Audit), retention.CrawlRuns: days(r.CrawlRuns),
+		retention.Unused: days(r.Files), retention.Files: days(r.Files),
 	}
 }
 

@@ -76,14 +76,9 @@ func New(rdb redis.UniversalClient, o Options) *Hosts {
 	if o.Started == nil {
 		o.Started = func(string, time.Time, bool) {}
 	}
-	waits := register(o.Registerer, prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name:    "conveyor_limiter_wait_seconds",
-		Help:    "Time from asking for a start on a host until it was granted.",
-		Buckets: []float64{.001, .005, .025, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
-	}, []string{"limiter"}))
 	return &Hosts{
 		o: o, redis: newReach(rdb, o.Name, o.Timeout, o.Cooldown, o.Now, o.Registerer), line: rdb,
-		hosts: map[string]pace{}, slack: o.Slack, waits: waits.WithLabelValues(o.Name),
+		hosts: map[string]pace{}, slack: o.Slack, waits: waitsOf(o.Registerer, o.Name),
 	}
 }
 
@@ -185,7 +180,7 @@ func (h *Hosts) reserve(ctx context.Context, host string, giveUp time.Time) (slo
 		switch {
 		case err == nil && wait > 0:
 			h.redis.reached()
-			return slot{}, h.tooFar(host, wait)
+			return slot{}, tooFar(host, wait)
 		case err == nil:
 			h.redis.reached()
 			h.mu.Lock()
@@ -218,7 +213,7 @@ func (h *Hosts) redisSlot(ctx context.Context, host string, giveUp time.Time) (s
 	turn := max(0, r.ResetAfter-gap)
 	s = slot{from: h.o.Now().Add(turn), to: asked.Add(turn + slack - time.Microsecond), slack: slack, redis: true}
 	if r.Allowed == 0 || turn > 0 {
-		h.tell(host, asked.Add(r.ResetAfter)) // its caller has to wait, so the round trip costs nothing
+		tell(h.line, h.o.Name, host, asked.Add(r.ResetAfter), h.o.Timeout) // its caller has to wait, so the round trip costs nothing
 	}
 	if r.Allowed == 0 {
 		return slot{}, max(r.ResetAfter, time.Millisecond), nil
@@ -233,7 +228,7 @@ func (h *Hosts) localSlot(host string, giveUp time.Time) (slot, error) {
 	now, p := h.o.Now(), h.hosts[host]
 	from := later(now, later(p.next, p.tail))
 	if from.After(giveUp) {
-		return slot{}, h.tooFar(host, from.Sub(now))
+		return slot{}, tooFar(host, from.Sub(now))
 	}
 	s := slot{from: from, to: from.Add(h.slack), slack: h.slack}
 	return s, h.promise(host, s.to)
@@ -250,7 +245,7 @@ func (h *Hosts) promise(host string, to time.Time) error {
 			}
 		}
 		if len(h.hosts) >= h.o.MaxHosts {
-			return h.tooFar(host, h.o.Interval)
+			return tooFar(host, h.o.Interval)
 		}
 	}
 	p.tail = later(p.tail, to.Add(h.o.Interval))
@@ -258,7 +253,16 @@ func (h *Hosts) promise(host string, to time.Time) error {
 	return nil
 }
 
-func (h *Hosts) tooFar(host string, wait time.Duration) error {
+// waitsOf is the metric of waits of one limiter.
+func waitsOf(r prometheus.Registerer, name string) prometheus.Observer {
+	return register(r, prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "conveyor_limiter_wait_seconds",
+		Help:    "Time from asking for a start on a host until it was granted.",
+		Buckets: []float64{.001, .005, .025, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+	}, []string{"limiter"})).WithLabelValues(name)
+}
+
+func tooFar(host string, wait time.Duration) error {
 	return &fault.Error{Class: fault.Limited, After: wait, Err: fmt.Errorf(
 		"wait for a turn on %s: the next one is in %s", host, wait.Round(time.Millisecond))}
 }

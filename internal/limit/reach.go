@@ -44,26 +44,26 @@ func newReach(
 
 // allow asks Redis for a turn.
 func (r *reach) allow(ctx context.Context, key string, l redis_rate.Limit) (*redis_rate.Result, error) {
-	return r.within(ctx, func(ctx context.Context) (*redis_rate.Result, error) { return r.redis.Allow(ctx, key, l) })
+	return within(ctx, r.timeout, func(ctx context.Context) (*redis_rate.Result, error) {
+		return r.redis.Allow(ctx, key, l)
+	})
 }
 
 // allowUpTo asks Redis for up to n turns.
 func (r *reach) allowUpTo(ctx context.Context, key string, l redis_rate.Limit, n int) (*redis_rate.Result, error) {
-	return r.within(ctx, func(ctx context.Context) (*redis_rate.Result, error) {
+	return within(ctx, r.timeout, func(ctx context.Context) (*redis_rate.Result, error) {
 		return r.redis.AllowAtMost(ctx, key, l, n)
 	})
 }
 
 // within asks Redis for no longer than the timeout. A client may be configured to return later than its context ends;
 // within does not.
-func (r *reach) within(ctx context.Context, ask func(context.Context) (*redis_rate.Result, error)) (
-	*redis_rate.Result, error,
-) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+func within[T any](ctx context.Context, timeout time.Duration, ask func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	type answer struct {
-		*redis_rate.Result
-		error
+		got T
+		err error
 	}
 	answered := make(chan answer, 1)
 	go func() {
@@ -72,9 +72,10 @@ func (r *reach) within(ctx context.Context, ask func(context.Context) (*redis_ra
 	}()
 	select {
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		var none T
+		return none, ctx.Err()
 	case a := <-answered:
-		return a.Result, a.error
+		return a.got, a.err
 	}
 }
 

@@ -20,13 +20,13 @@ const lineTTL = time.Hour
 
 // tell records for Waits when the next turn of a host is free. Only a caller that has to wait does so, during its wait;
 // a failure does not affect the limit.
-func (h *Hosts) tell(host string, free time.Time) {
-	ctx, cancel := context.WithTimeout(context.Background(), h.o.Timeout)
+func tell(rdb redis.UniversalClient, limiter, host string, free time.Time, timeout time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	p := h.line.Pipeline()
+	p := rdb.Pipeline()
 	// The later time wins: callers may come here in another order than they asked in.
-	p.ZAddGT(ctx, line(h.o.Name), redis.Z{Score: float64(free.UnixMilli()), Member: host})
-	p.Expire(ctx, line(h.o.Name), lineTTL)
+	p.ZAddGT(ctx, line(limiter), redis.Z{Score: float64(free.UnixMilli()), Member: host})
+	p.Expire(ctx, line(limiter), lineTTL)
 	_, _ = p.Exec(ctx)
 }
 

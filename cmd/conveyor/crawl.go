@@ -1,0 +1,177 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/bridge"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/web"
+	"github.com/mtlrent/conveyor/internal/blob"
+	"github.com/mtlrent/conveyor/internal/fetch"
+	"github.com/mtlrent/conveyor/internal/limit"
+	"github.com/mtlrent/conveyor/internal/warc"
+	"github.com/mtlrent/conveyor/workers"
+	"github.com/mtlrent/conveyor/workflows"
+)
+
+// The concrete stores and tools of the crawler implement the interfaces of its activities.
+var (
+	_ activities.CrawlFrontier  = (*db.Crawls)(nil)
+	_ activities.CrawlBase      = (*db.Crawls)(nil)
+	_ activities.CrawlTendStore = (*db.Crawls)(nil)
+	_ activities.CrawlSeedStore = (*db.Crawls)(nil)
+	_ activities.CrawlWeb       = (*fetch.Client)(nil)
+	_ activities.CrawlRobots    = (*fetch.Robots)(nil)
+	_ activities.CrawlHosts     = (*limit.Visits)(nil)
+	_ activities.CrawlRecent    = (*limit.Recent)(nil)
+)
+
+// milliseconds is a duration as the settings of the system that this one replaces have them.
+func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// crawls is the crawler.
+func (h *house) crawls() system {
+	c, store := h.config.Crawl, db.NewCrawls(h.pool)
+	published := bridge.Crawl{Pages: h.config.Outbox.Crawled}
+	return system{
+		activities: func(context.Context) ([]workers.Row, func()) {
+			client := fetch.New(fetch.Options{
+				AllowPrivate: h.config.Images.AllowPrivate, UserAgent: c.UserAgent, Timeout: crawlRequestMost,
+				IdleConns: 4 * c.Fetches, IdlePerHost: c.Idle, Traces: h.traces, Now: time.Now,
+			})
+			visits := limit.NewVisits(h.redis, limit.VisitOptions{
+				Name: "crawl", PerHost: c.PerHost, Gap: milliseconds(c.GapMS), Jitter: milliseconds(c.JitterMS),
+				CooldownBase: milliseconds(c.CooldownBaseMS), CooldownMax: milliseconds(c.CooldownMaxMS),
+				Registerer: h.registry,
+			})
+			rules := fetch.NewRobots(politely(visits, client), fetch.RobotsOptions{ErrorTTL: 5 * time.Second})
+			crawling := &activities.Crawling{
+				Frontier: store, Base: store, Web: client, Hosts: visits, Robots: rules,
+				Recent: limit.NewRecent(h.redis, limit.RecentOptions{Name: "crawled", TTL: c.TTL, Registerer: h.registry}),
+				Bodies: bodies{h.blobs}, Metrics: nothing{}, Slots: activities.NewCrawlSlots(c.Jobs, c.Fetches),
+				Agent: robotName(c.UserAgent), Policy: crawl.RetryPolicy{
+					Base: milliseconds(c.RetryBaseMS), Max: milliseconds(c.RetryMaxMS),
+				},
+				Worker: process(), Now: time.Now,
+			}
+			// A shard waits for hosts most of the time; c.Jobs bounds what it does.
+			row := workers.Row{Queue: workflows.QueueCrawl, Slots: c.Shards, Activities: []any{
+				crawling, &activities.Tending{Store: store, Metrics: nothing{}, Now: time.Now},
+				&activities.Seeding{Store: store, Web: client, Robots: rules},
+			}}
+			starting, stop := context.WithCancel(context.Background())
+			var starter sync.WaitGroup
+			starter.Go(func() { h.startCrawls(starting, store) })
+			return []workers.Row{row}, func() {
+				stop()
+				starter.Wait()
+				visits.Close()
+				client.Close()
+			}
+		},
+		parts:  []api.Part{api.Crawls{Store: store, Launch: h.launch, Defaults: c.Settings(), Blobs: h.blobs}},
+		queues: published.Queues(),
+	}
+}
+
+// startCrawls starts the workflows of runs that have none, until ctx ends: Temporal was away when they were created.
+func (h *house) startCrawls(ctx context.Context, store *db.Crawls) {
+	const every = 30 * time.Second
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		runs, err := store.Unstarted(ctx, time.Now().Add(-every), 0, 100)
+		for _, r := range runs {
+			var started bool
+			if started, err = h.launch.StartCrawl(ctx, r); err != nil {
+				break
+			}
+			if started {
+				h.log.InfoContext(ctx, "crawl run had no workflow, it is started", "run", r.ID)
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			h.log.WarnContext(ctx, "starting crawl runs failed", "err", err)
+		}
+	}
+}
+
+// crawlRequestMost is more than any run may allow a request.
+const crawlRequestMost = 2*time.Minute + time.Second
+
+// politely makes requests in their host's turn, as those of shards are made.
+func politely(visits *limit.Visits, client *fetch.Client) func(context.Context, web.Request) (web.Exchange, error) {
+	return func(ctx context.Context, r web.Request) (web.Exchange, error) {
+		u, err := url.Parse(r.URL)
+		if err != nil {
+			return web.Exchange{}, fault.Newf(fault.Invalid, "not an address")
+		}
+		leave, err := visits.Enter(ctx, web.HostPort(u), 0)
+		if err != nil {
+			return web.Exchange{}, err
+		}
+		ctx, cancel := context.WithTimeout(ctx, robotsTimeout)
+		defer cancel()
+		x, err := client.Ask(ctx, r)
+		leave(crawl.Judge(x.Status, x.RetryAfter, err))
+		return x, err
+	}
+}
+
+// robotsTimeout bounds one request for a robots.txt.
+const robotsTimeout = 10 * time.Second
+
+// robotName is the name in robots.txt of a user agent: its first word, without a version.
+func robotName(agent string) string {
+	name, _, _ := strings.Cut(cmp.Or(agent, fetch.RobotName), "/")
+	name, _, _ = strings.Cut(name, " ")
+	return name
+}
+
+// process names this process among all that crawl.
+func process() string {
+	name, err := os.Hostname()
+	if err != nil {
+		name = "worker"
+	}
+	return fmt.Sprintf("%s-%d", name, os.Getpid())
+}
+
+// bodies keeps answers as WARC records in the blob store.
+type bodies struct{ blobs *blob.Store }
+
+// Keep implements activities.CrawlBodies.
+func (b bodies) Keep(ctx context.Context, run, url int64, e web.Exchange, at time.Time) (string, error) {
+	record, err := warc.Record(warc.Response{
+		RunID: run, URLID: url, URL: e.URL, At: at, Proto: e.Proto, Status: e.Status, Header: map[string][]string(e.Header),
+		Body: e.Raw,
+	})
+	if err != nil {
+		return "", err
+	}
+	key, _, err := b.blobs.PutFile(ctx, record, "warc.gz")
+	return key, err
+}
+
+type nothing struct{}
+
+func (nothing) Waited(time.Duration)                   {}
+func (nothing) Fetched(time.Duration)                  {}
+func (nothing) Processed(time.Duration, crawl.Outcome) {}
+func (nothing) Cycle(time.Duration, int, int)          {}

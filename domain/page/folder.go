@@ -1,0 +1,133 @@
+package page
+
+import (
+	"bytes"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// A folder writes text with its white space folded, without controls and invisible characters, and in lower case.
+type folder struct {
+	b     []byte
+	most  int  // bytes
+	keep  bool // capitals stay
+	space bool // white space waits to be written
+	wide  bool // some of it is not ASCII
+}
+
+// full says that there was more text than there may be.
+func (f *folder) full() bool { return len(f.b) > f.most }
+
+// String is the text, in NFC.
+func (f *folder) String() string {
+	b := f.b
+	if len(b) > f.most {
+		n := f.most
+		for n > 0 && !utf8.RuneStart(b[n]) {
+			n--
+		}
+		b = bytes.TrimRight(b[:n], " ")
+	}
+	if f.wide {
+		return string(norm.NFC.Bytes(b))
+	}
+	return string(b)
+}
+
+// write adds text; with references it has character references.
+func (f *folder) write(t []byte, references bool) {
+	for len(t) > 0 && !f.full() {
+		i := -1
+		if references {
+			i = bytes.IndexByte(t, '&')
+		}
+		if i < 0 {
+			f.add(t)
+			return
+		}
+		f.add(t[:i])
+		n := reference(t[i:], false)
+		var decoded [64]byte
+		f.add(appendReference(decoded[:0], t[i:i+n]))
+		t = t[i+n:]
+	}
+}
+
+// add adds text as it is.
+func (f *folder) add(t []byte) {
+	if most := 4 * (f.most + 1 - len(f.b)); f.keep && len(t) > most { // a title is short, whatever its element holds
+		t = t[:max(most, 0)]
+	}
+	b, gap := f.b, f.space
+	for i := 0; i < len(t) && len(b) <= f.most; {
+		c := folded[t[i]]
+		switch c {
+		case ' ':
+			gap = true
+			i++
+			continue
+		case drop:
+			i++
+			continue
+		}
+		if gap {
+			if len(b) > 0 {
+				b = append(b, ' ')
+			}
+			gap = false
+		}
+		if c < utf8.RuneSelf {
+			if f.keep {
+				c = t[i]
+			}
+			b = append(b, c)
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(t[i:])
+		i += size
+		switch {
+		case unicode.IsSpace(r):
+			gap = true
+			continue
+		case r == utf8.RuneError && size <= 1, unicode.IsControl(r), invisible(r):
+			continue
+		case !f.keep:
+			r = unicode.ToLower(r)
+		}
+		f.wide = true
+		b = utf8.AppendRune(b, r)
+	}
+	f.b, f.space = b, gap
+}
+
+// drop marks a byte that no text has.
+const drop = 0
+
+// folded is each byte in lower case, white space as a space.
+var folded = func() (t [256]byte) {
+	for i := range t {
+		switch c := byte(i); {
+		case c == ' ' || c >= '\t' && c <= '\r':
+			t[i] = ' '
+		case c < ' ' || c == 0x7f:
+			t[i] = drop
+		case c >= 'A' && c <= 'Z':
+			t[i] = c | 0x20
+		default:
+			t[i] = c
+		}
+	}
+	return t
+}()
+
+// invisible characters are dropped, as Clean does.
+func invisible(r rune) bool {
+	switch r {
+	case '\u200b', '\u200c', '\u200e', '\u200f', '\u2060', '\ufeff', '\u00ad':
+		return true
+	}
+	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+}
