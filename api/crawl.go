@@ -319,6 +319,10 @@ func (h Crawls) list(ctx context.Context, in *listCrawlsInput) (*listCrawlsOutpu
 	return &listCrawlsOutput{CrawlRunPage(page(rows, h.show, crawlCursorAt(next, crawlRunOrder)))}, nil
 }
 
+type crawlRunInput struct {
+	ID int64 `path:"id" minimum:"1"`
+}
+
 type crawlRunOutput struct{ Body CrawlRun }
 
 func (h Crawls) get(ctx context.Context, in *crawlRunInput) (*crawlRunOutput, error) {

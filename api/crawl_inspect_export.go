@@ -24,17 +24,17 @@ type CrawlExport struct {
 
 // A CrawlExportRun is the run whose URLs an export has.
 type CrawlExportRun struct {
-	ID                int64       `json:"id"`
-	SeedURL           string      `json:"seed_url" doc:"as given"`
-	NormalizedSeedURL string      `json:"normalized_seed_url"`
-	RootURL           string      `json:"root_url" doc:"the same"`
-	AllowedHosts      []string    `json:"allowed_hosts"`
-	RunConfig         CrawlConfig `json:"run_config"`
-	Status            string      `json:"status" enum:"RUNNING,PAUSED,COMPLETED,CANCELLED"`
+	ID                int64          `json:"id"`
+	SeedURL           string         `json:"seed_url" doc:"as given"`
+	NormalizedSeedURL string         `json:"normalized_seed_url"`
+	RootURL           string         `json:"root_url" doc:"the same"`
+	AllowedHosts      []string       `json:"allowed_hosts"`
+	RunConfig         crawl.Settings `json:"run_config"`
+	Status            string         `json:"status" enum:"RUNNING,PAUSED,COMPLETED,CANCELLED"`
 }
 
 func showCrawlExportRun(r crawl.Run) CrawlExportRun {
-	return CrawlExportRun{r.ID, r.SeedURL, r.RootURL, r.RootURL, r.AllowedHosts, CrawlConfig(r.Settings), r.Status}
+	return CrawlExportRun{r.ID, r.SeedURL, r.RootURL, r.RootURL, r.AllowedHosts, r.Settings, r.Status}
 }
 
 type crawlExportInput struct {
