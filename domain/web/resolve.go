@@ -317,8 +317,8 @@ func withoutDots(path string) (string, bool) {
 	}
 }
 
-// plainHost says that a host is a name of ASCII in lower case that the standard does not change, not of IDNA, or an IPv4
-// address in its usual form.
+// plainHost says that a host is a name of ASCII in lower case that the standard does not change, not of IDNA, or an
+// IPv4 address in its usual form.
 func plainHost(host string) bool {
 	if len(host) == 0 || len(host) > 253 {
 		return false
