@@ -28,6 +28,22 @@ type Address struct {
 	Path string // from the first slash on, with the query
 }
 
+// Target is the address as net/http takes it for a request of exactly this address. url.Parse refuses "/100%" and
+// rewrites "/a%2Fb|c", both of which the standard leaves as they are.
+func (a Address) Target() *url.URL {
+	u, err := url.Parse(a.URL)
+	if err == nil && u.RequestURI() == a.Path {
+		return u
+	}
+	path, query, has := strings.Cut(a.Path, "?")
+	scheme, _, _ := strings.Cut(a.URL, ":")
+	u = &url.URL{Scheme: scheme, Host: a.Host, Opaque: path, RawQuery: query, ForceQuery: has}
+	if strings.HasPrefix(path, "//") { // would be taken for a host
+		u.Opaque, u.Path = "", path
+	}
+	return u
+}
+
 // parser is the library's, with "^" escaped in paths, as the standard wants it since 2024, and without signs in the
 // numbers of an IP address, which the library takes: "http://-1/" would be 255.255.255.255.
 var parser = whatwg.NewParser(whatwg.WithPathPercentEncodeSet(whatwg.PathPercentEncodeSet.Set('^')),

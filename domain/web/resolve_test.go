@@ -160,6 +160,21 @@ func TestRebase(t *testing.T) {
 	}
 }
 
+func TestTarget(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/", "/?", "/a?b", "/a?b=%zz&c|", "/100%", "/100%?", "/100%?x", "/%zz/%2f", "/a%2Fb|c", "/a%2fb", "/[x]'!~*(),;:@&=+$", "//b//c",
+		"/%e9", "/caf%C3%A9?x=%C3%A9"} {
+		a, err := web.Canonical("https://b.example:8443" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := a.Target()
+		if got := u.RequestURI(); got != path || u.Host != "b.example:8443" || u.Scheme != "https" {
+			t.Errorf("Target of %q asks for %q of %q", path, got, u.Host)
+		}
+	}
+}
+
 func TestUsualAddressesArePlain(t *testing.T) {
 	t.Parallel()
 	b, _ := web.NewBase("https://a.example/x/y?q")
@@ -192,6 +207,9 @@ func FuzzResolve(f *testing.F) {
 		}
 		if again, err := web.Canonical(a.URL); err != nil || again != a {
 			t.Errorf("Canonical(%q) = %+v, %v; want the same as %+v", a.URL, again, err, a)
+		}
+		if u := a.Target(); u.Host != a.Host || u.RequestURI() != a.Path && !strings.HasPrefix(a.Path, "//") {
+			t.Errorf("Target(%q) asks for %q of %q", a.URL, u.RequestURI(), u.Host)
 		}
 		if len(a.URL) > web.MaxAddress || !strings.HasSuffix(a.URL, a.Host+a.Path) || strings.Contains(a.URL, "#") {
 			t.Errorf("base %q: Resolve(%q) = %+v", base, href, a)
