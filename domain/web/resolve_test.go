@@ -3,6 +3,7 @@ package web_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
@@ -156,6 +157,36 @@ func TestRebase(t *testing.T) {
 	} {
 		if a, ok := page.Rebase(tt.base).Resolve(tt.href); ok != (tt.want != "") || a.URL != tt.want {
 			t.Errorf("base %q: Resolve(%q) = %q, %t; want %q", tt.base, tt.href, a.URL, ok, tt.want)
+		}
+	}
+}
+
+// Addresses that are made to be slow, as a page may have thousands of.
+func TestResolveIsFast(t *testing.T) {
+	t.Parallel()
+	b, err := web.NewBase("http://a.example/x/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 16_000
+	start := time.Now()
+	for _, href := range []string{"http://" + strings.Repeat("@", n), "//" + strings.Repeat("a", n) + "@b", " \thttps:\\/\n" + strings.Repeat(":@", n/2),
+		"ht\ntp:" + strings.Repeat("@", n), "\\/" + strings.Repeat("@", n), "/\t/" + strings.Repeat("@", n), "http://" + strings.Repeat("é.", n/3),
+		"https:" + strings.Repeat("@", n), "http://" + strings.Repeat("1.", n/2), "http://[" + strings.Repeat("1:", n/2), strings.Repeat("../", n/3),
+		"\x01/\r\\" + strings.Repeat("@", n), strings.Repeat("/./é", n/5), "http://a:" + strings.Repeat("1", n)} {
+		for range 50 {
+			b.Resolve(href)
+			_, _ = web.NewBase(href)
+		}
+	}
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("took %v", took)
+	}
+	for _, href := range []string{strings.Repeat("@", 300), "/" + strings.Repeat("@", 300), "x:" + strings.Repeat("@", 300),
+		"?" + strings.Repeat("@", 300), "http://b.example/" + strings.Repeat("@", 300)} {
+		a, ok := b.Resolve(href)
+		if slow, want := b.Slowly(href); ok != want || a != slow || ok == strings.HasPrefix(href, "x:") {
+			t.Errorf("Resolve(%q) = %+v, %t", href, a, ok)
 		}
 	}
 }
