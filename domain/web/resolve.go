@@ -76,8 +76,8 @@ func signed(host string) bool {
 // errAuthority is the error of an authority that is not read.
 var errAuthority = errors.New("long credentials or host")
 
-// excessive says that an address has credentials of more than maxUser bytes, or more than MaxAddress with the host. They
-// are refused anyway, and the library's time for them is quadratic: two seconds for 16,000 times "@".
+// excessive says that an address has credentials of more than maxUser bytes, or more than MaxAddress with the host.
+// They are refused anyway, and the library's time for them is quadratic: two seconds for 16,000 times "@".
 func excessive(href string) bool {
 	if len(href) <= maxUser {
 		return false
