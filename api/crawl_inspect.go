@@ -23,7 +23,6 @@ const (
 
 // inspect registers the operations that read the URLs and links of runs.
 func (h Crawls) inspect(d *door) {
-	h.door = d
 	op := func(id, path, summary, description string) huma.Operation {
 		return needs(access.Read, huma.Operation{
 			OperationID: id, Method: http.MethodGet, Path: path, Tags: []string{"crawl"}, Summary: summary,
@@ -89,11 +88,6 @@ func answers[T any](d *door, o huma.Operation) huma.Operation {
 		Description: "OK", Content: map[string]*huma.MediaType{"application/json": {Schema: schemaOf[T](d)}},
 	}}
 	return o
-}
-
-// crawlRunInput is the run that an operation is about.
-type crawlRunInput struct {
-	ID int64 `path:"id" minimum:"1" doc:"the run's ID"`
 }
 
 // A CrawlURL is a URL of a run. null is a value that is not known, or not yet.

@@ -18,6 +18,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/blob"
+	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/fetch"
 	"github.com/mtlrent/conveyor/internal/limit"
 	"github.com/mtlrent/conveyor/internal/telemetry"
@@ -32,6 +33,7 @@ var (
 	_ activities.CrawlBase        = (*db.Crawls)(nil)
 	_ activities.CrawlTendStore   = (*db.Crawls)(nil)
 	_ activities.CrawlSeedStore   = (*db.Crawls)(nil)
+	_ activities.CrawlBrowser     = (*browser.Browser)(nil)
 	_ activities.CrawlWeb         = (*fetch.Client)(nil)
 	_ activities.CrawlRobots      = (*fetch.Robots)(nil)
 	_ activities.CrawlHosts       = (*limit.Visits)(nil)
@@ -63,7 +65,7 @@ func (h *house) crawls() system {
 			crawling := &activities.Crawling{
 				Frontier: store, Base: store, Web: client, Hosts: visits, Robots: rules,
 				Recent: limit.NewRecent(h.redis, limit.RecentOptions{Name: "crawled", TTL: c.TTL, Registerer: h.registry}),
-				Bodies: bodies{h.blobs}, Metrics: metrics, Slots: activities.NewCrawlSlots(c.Jobs, c.Fetches),
+				Bodies: bodies{h.blobs}, Browser: h.chromium(), Metrics: metrics, Slots: activities.NewCrawlSlots(c.Jobs, c.Fetches),
 				Agent: robotName(c.UserAgent), Policy: crawl.RetryPolicy{
 					Base: milliseconds(c.RetryBaseMS), Max: milliseconds(c.RetryMaxMS),
 				},
