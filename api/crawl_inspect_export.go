@@ -11,30 +11,14 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/mtlrent/conveyor/db"
-	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/warc"
 )
 
 // A CrawlExport is the answer of GET /crawl-runs/{id}/export as JSON.
 type CrawlExport struct {
-	Run  CrawlExportRun `json:"run"`
-	URLs []CrawlURL     `json:"urls"`
-}
-
-// A CrawlExportRun is the run whose URLs an export has.
-type CrawlExportRun struct {
-	ID                int64          `json:"id"`
-	SeedURL           string         `json:"seed_url" doc:"as given"`
-	NormalizedSeedURL string         `json:"normalized_seed_url"`
-	RootURL           string         `json:"root_url" doc:"the same"`
-	AllowedHosts      []string       `json:"allowed_hosts"`
-	RunConfig         crawl.Settings `json:"run_config"`
-	Status            string         `json:"status" enum:"RUNNING,PAUSED,COMPLETED,CANCELLED"`
-}
-
-func showCrawlExportRun(r crawl.Run) CrawlExportRun {
-	return CrawlExportRun{r.ID, r.SeedURL, r.RootURL, r.RootURL, r.AllowedHosts, r.Settings, r.Status}
+	Run  CrawlRun   `json:"run"`
+	URLs []CrawlURL `json:"urls"`
 }
 
 type crawlExportInput struct {
@@ -50,7 +34,7 @@ func (in *crawlExportInput) Resolve(huma.Context) []error { return in.read() }
 func (h Crawls) export(ctx context.Context, in *crawlExportInput) (*huma.StreamResponse, error) {
 	finding, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	run, err := h.Store.Run(finding, in.ID)
+	run, err := h.Store.Counted(finding, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +68,7 @@ func (h Crawls) export(ctx context.Context, in *crawlExportInput) (*huma.StreamR
 	}
 	return h.flow(flow{contentType: jsonType, file: name + "json"}, func(_ context.Context, w *lines) {
 		w.text(`{"run":`)
-		w.json(showCrawlExportRun(run))
+		w.json(h.show(run))
 		w.text(`,"urls":[`)
 		list(w, rows, showCrawlURL)
 		w.text("\n]}\n")

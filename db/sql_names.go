@@ -57,6 +57,7 @@ var statements = map[string]string{
 	sqlCrawlRunsExpire:         "sqlCrawlRunsExpire",
 	sqlCrawlSeedAdd:            "sqlCrawlSeedAdd",
 	sqlCrawlSpread:             "sqlCrawlSpread",
+	sqlCrawlStatus:             "sqlCrawlStatus",
 	sqlCrawlUnstarted:          "sqlCrawlUnstarted",
 	sqlCycleBegin:              "sqlCycleBegin",
 	sqlCycleComplete:           "sqlCycleComplete",
