@@ -89,6 +89,7 @@ func (h Crawls) register(d *door) {
 		Description: "They are queued as if they had not been requested yet. A run that was completed is running again; one " +
 			"that was cancelled is a conflict. When the answer is 503 some may be queued: a repeated request queues the rest.",
 	}), h.retry)
+	h.inspect(d)
 }
 
 // retryCrawlTimeout bounds the work of POST …/retry: some hundred thousand URLs.

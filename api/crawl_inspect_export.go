@@ -18,39 +18,29 @@ import (
 
 // A CrawlExport is the answer of GET /crawl-runs/{id}/export as JSON.
 type CrawlExport struct {
-	Run  CrawlExportRun `json:"run"`
-	URLs []CrawlURL     `json:"urls"`
-}
-
-// A CrawlExportRun is the run whose URLs an export has.
-type CrawlExportRun struct {
-	ID                int64          `json:"id"`
-	SeedURL           string         `json:"seed_url" doc:"as given"`
-	NormalizedSeedURL string         `json:"normalized_seed_url"`
-	RootURL           string         `json:"root_url" doc:"the same"`
-	AllowedHosts      []string       `json:"allowed_hosts"`
-	RunConfig         crawl.Settings `json:"run_config"`
-	Status            string         `json:"status" enum:"RUNNING,PAUSED,COMPLETED,CANCELLED"`
-}
-
-func showCrawlExportRun(r crawl.Run) CrawlExportRun {
-	return CrawlExportRun{r.ID, r.SeedURL, r.RootURL, r.RootURL, r.AllowedHosts, r.Settings, r.Status}
+	Run  CrawlRun   `json:"run"`
+	URLs []CrawlURL `json:"urls"`
 }
 
 type crawlExportInput struct {
-	crawlRunInput
-	crawlStates
-	Format string `query:"format" enum:"json,csv,ndjson,warc" default:"json"`
-	Limit  int    `query:"limit" minimum:"0" maximum:"10000000" default:"50000" doc:"URLs at most; 0 = all"`
+	ID     int64    `path:"id" minimum:"1" doc:"the run's ID"`
+	Status []string `query:"status,explode" maxItems:"20" doc:"any of these states; several with commas between them, or repeated" example:"NOT_FOUND,FAILED"`
+	Format string   `query:"format" enum:"json,csv,ndjson,warc" default:"json"`
+	Limit  int      `query:"limit" minimum:"0" maximum:"10000000" default:"50000" doc:"URLs at most; 0 = all"`
+
+	states []crawl.State
 }
 
 // Resolve checks what a schema cannot express.
-func (in *crawlExportInput) Resolve(huma.Context) []error { return in.read() }
+func (in *crawlExportInput) Resolve(huma.Context) (wrong []error) {
+	in.states, wrong = crawlStates(in.Status)
+	return wrong
+}
 
 func (h Crawls) export(ctx context.Context, in *crawlExportInput) (*huma.StreamResponse, error) {
 	finding, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	run, err := h.Store.Run(finding, in.ID)
+	run, err := h.Store.Counted(finding, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +74,7 @@ func (h Crawls) export(ctx context.Context, in *crawlExportInput) (*huma.StreamR
 	}
 	return h.flow(flow{contentType: jsonType, file: name + "json"}, func(_ context.Context, w *lines) {
 		w.text(`{"run":`)
-		w.json(showCrawlExportRun(run))
+		w.json(h.show(run))
 		w.text(`,"urls":[`)
 		list(w, rows, showCrawlURL)
 		w.text("\n]}\n")
