@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/crawl"
@@ -361,7 +362,7 @@ func TestACrawlLeavesTraps(t *testing.T) {
 	require.Less(t, time.Since(began), time.Minute, "it is held up by the others")
 	for path, want := range single {
 		found := w.completed(runs[path])
-		require.Equal(t, want, found[at[path]+path], path)
+		assert.Equal(t, want, found[at[path]+path], path)
 	}
 	for _, path := range spaces {
 		found := w.completed(runs[path])
