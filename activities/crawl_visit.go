@@ -101,7 +101,8 @@ func (s *shard) ask(ctx context.Context, c crawl.Claim) (e web.Exchange, err err
 	}
 	within, cancel := context.WithTimeout(ctx, s.run.Settings.Timeout())
 	defer cancel()
-	if e, err = s.Web.Ask(within, web.Request{URL: c.URL, Header: conditional(c)}); err != nil {
+	request := web.Request{URL: c.URL, Header: conditional(c), Files: s.run.Settings.StoreBodies}
+	if e, err = s.Web.Ask(within, request); err != nil {
 		return e, err
 	}
 	s.Metrics.Fetched(e.FirstByte)

@@ -196,10 +196,10 @@ func (r Rules) of(agent string) []int {
 	return r.named["*"]
 }
 
-// product cuts a user agent down to its product token: letters, "_" and "-". "*" stays.
+// product cuts a user agent down to its product token: letters, "_" and "-". "*" stays, but "*bot" is none.
 func product(agent string) string {
 	agent = strings.ToLower(strings.TrimSpace(agent))
-	if strings.HasPrefix(agent, "*") {
+	if agent == "*" || strings.HasPrefix(agent, "* ") || strings.HasPrefix(agent, "*\t") {
 		return "*"
 	}
 	end := strings.IndexFunc(agent, func(c rune) bool { return (c < 'a' || c > 'z') && c != '_' && c != '-' })

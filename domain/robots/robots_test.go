@@ -106,6 +106,7 @@ func TestAllowed(t *testing.T) {
 		{"with a space", "User agent: bot\nDissallow: /x\n", "bot", "/x", false},
 		{"an agent with more words", "User-agent: bot and others\nDisallow: /x\n", "bot", "/x", false},
 		{"everybody and more words", "User-agent: * all\nDisallow: /x\n", "bot", "/x", false},
+		{"a wildcard in an agent", "User-agent: *bot\nDisallow: /x\n", "bot", "/x", true},
 		{"no agent at all", "User-agent:\nDisallow: /x\n", "bot", "/x", true},
 		{"a line of spaces within a group", everybody + "Disallow: /y\n \t \nDisallow: /x\n", "bot", "/x", false},
 		{"no slash in front", everybody + "Disallow: x\n", "bot", "/x", true},

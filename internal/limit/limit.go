@@ -213,7 +213,8 @@ func (h *Hosts) redisSlot(ctx context.Context, host string, giveUp time.Time) (s
 	turn := max(0, r.ResetAfter-gap)
 	s = slot{from: h.o.Now().Add(turn), to: asked.Add(turn + slack - time.Microsecond), slack: slack, redis: true}
 	if r.Allowed == 0 || turn > 0 {
-		tell(h.line, h.o.Name, host, asked.Add(r.ResetAfter), h.o.Timeout) // its caller has to wait, so the round trip costs nothing
+		// Its caller has to wait, so the round trip costs nothing.
+		tell(h.line, h.o.Name, host, asked.Add(r.ResetAfter), h.o.Timeout)
 	}
 	if r.Allowed == 0 {
 		return slot{}, max(r.ResetAfter, time.Millisecond), nil

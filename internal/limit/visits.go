@@ -53,8 +53,8 @@ type Verdict = crawl.Verdict
 // Welcome is the Verdict on a host that answers.
 var Welcome = crawl.Welcome
 
-// Refused is the Verdict on a host that wants fewer requests, by 403, 429, 5xx or its silence. after is the wait that it
-// asks for itself, 0 = none.
+// Refused is the Verdict on a host that wants fewer requests, by 403, 429, 5xx or its silence. after is the wait that
+// it asks for itself, 0 = none.
 func Refused(after time.Duration) Verdict { return crawl.Refused(after) }
 
 // Visits paces the requests to each host, and bounds how many are under way, in all processes together. Redis keeps the
@@ -161,8 +161,8 @@ const busy = 500 * time.Millisecond
 // returns leave, to be called once when it is over. delay is the least time between starts that the host asks for
 // itself, 0 = none; the longer one of it and the gap counts.
 //
-// A turn that is further away than VisitOptions.MaxWait or than ctx's deadline is fault.Limited, with the wait as After,
-// and takes nothing: at once where the time is known, as in a cooldown, and after the wait where all seats were taken.
+// A turn that is further away than VisitOptions.MaxWait or than ctx's deadline is fault.Limited, with the wait as
+// After, and takes nothing: at once where the time is known, as in a cooldown, and after the wait where all seats were taken.
 // When ctx ends its error is returned.
 func (v *Visits) Enter(ctx context.Context, host string, delay time.Duration) (leave func(Verdict), err error) {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
@@ -441,6 +441,8 @@ func (v *Visits) learn(host string, h *visited, s start, began time.Time, got []
 		h.next = later(h.next, s.at.Add(s.gap))
 	case s.giveUp.Before(now.Add(in(3))):
 		s.wait = max(in(3), time.Millisecond)
+	case h.target >= v.o.PerHost: // all seats are ours: one is free when a request of ours is over
+		h.askAfter = h.fresh
 	default:
 		h.askAfter = now.Add(poll)
 	}
