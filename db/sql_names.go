@@ -81,7 +81,7 @@ var statements = map[string]string{
 	sqlCrawlURLCount:           "sqlCrawlURLCount",
 	sqlCrawlURLExport:          "sqlCrawlURLExport",
 	sqlCrawlURLFilter:          "sqlCrawlURLFilter",
-	sqlCrawlURLOrder:           "sqlCrawlURLOrder",
+	sqlCrawlURLIDs:             "sqlCrawlURLIDs",
 	sqlCrawlURLPath:            "sqlCrawlURLPath",
 	sqlCrawlURLRows:            "sqlCrawlURLRows",
 	sqlCrawlURLsByID:           "sqlCrawlURLsByID",
