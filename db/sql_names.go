@@ -81,7 +81,6 @@ var statements = map[string]string{
 	sqlCrawlURLCount:           "sqlCrawlURLCount",
 	sqlCrawlURLExport:          "sqlCrawlURLExport",
 	sqlCrawlURLFilter:          "sqlCrawlURLFilter",
-	sqlCrawlURLIDs:             "sqlCrawlURLIDs",
 	sqlCrawlURLPath:            "sqlCrawlURLPath",
 	sqlCrawlURLRows:            "sqlCrawlURLRows",
 	sqlCrawlURLsByID:           "sqlCrawlURLsByID",
