@@ -157,6 +157,9 @@ func (a *Tending) TendCrawl(ctx context.Context, job CrawlShardJob) (crawl.Progr
 	for {
 		began := a.Now()
 		p, err := a.Store.Tend(ctx, job.RunID, !began.Before(patient))
+		if err == nil {
+			progress(ctx, p) // the Web UI shows it
+		}
 		every := tendEvery
 		switch {
 		case err != nil && (final(err) || ctx.Err() != nil):
