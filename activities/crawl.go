@@ -22,7 +22,7 @@ type Crawling struct {
 	Robots   CrawlRobots
 	Recent   CrawlRecent
 	Bodies   CrawlBodies
-	Browser  CrawlBrowser // nil = no page can be rendered
+	Browser  CrawlBrowser
 	Metrics  CrawlMetrics
 	Slots    CrawlSlots
 	Agent    string // product token for robots.txt and robots meta tags

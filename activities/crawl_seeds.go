@@ -103,7 +103,7 @@ func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSe
 func (a *Seeding) sitemap(ctx context.Context, run crawl.Run, address string) (sitemap.Sitemap, error) {
 	for range 5 {
 		within, cancel := context.WithTimeout(ctx, 4*run.Settings.Timeout())
-		e, err := a.Web.Ask(within, web.Request{URL: address})
+		e, err := a.Web.Ask(within, web.Request{URL: address, Most: sitemap.MaxSize})
 		cancel()
 		switch {
 		case err != nil:

@@ -99,20 +99,17 @@ func (s *shard) ask(ctx context.Context, c crawl.Claim) (e web.Exchange, err err
 	case <-ctx.Done():
 		return e, ctx.Err()
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.run.Settings.Timeout())
+	within, cancel := context.WithTimeout(ctx, s.run.Settings.Timeout())
 	defer cancel()
-	request := web.Request{URL: c.URL, Header: conditional(c)}
-	if e, err = s.Web.Ask(ctx, request); err != nil {
+	request := web.Request{URL: c.URL, Header: conditional(c), Files: s.run.Settings.StoreBodies}
+	if e, err = s.Web.Ask(within, request); err != nil {
 		return e, err
 	}
 	s.Metrics.Fetched(e.FirstByte)
 	if html, _ := crawl.Kind(e.ContentType, e.Body); !s.run.Settings.Render || !html || e.Status/100 != 2 {
 		return e, nil
 	}
-	if s.Browser == nil {
-		return e, fault.Newf(fault.Invalid, "settings.render: this worker has no browser")
-	}
-	p, err := s.Browser.Load(ctx, web.Request{URL: c.URL})
+	p, err := s.Browser.Load(ctx, web.Request{URL: c.URL}) // in the browser's own time
 	if err != nil {
 		return e, fmt.Errorf("render: %w", err)
 	}

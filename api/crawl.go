@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -258,9 +257,10 @@ func (h Crawls) create(ctx context.Context, in *createCrawlInput) (*createCrawlO
 	}
 	warning := ""
 	if run.Status == crawl.Running {
-		if _, err := h.Launch.StartCrawl(ctx, run); err != nil {
-			warning = h.postponed(ctx, run.ID, err)
-		}
+		warning = h.reach(ctx, run.ID, func(ctx context.Context) error {
+			_, err := h.Launch.StartCrawl(ctx, run)
+			return err
+		})
 	}
 	stored, err := h.Store.Counted(ctx, run.ID)
 	if err != nil {
@@ -271,12 +271,20 @@ func (h Crawls) create(ctx context.Context, in *createCrawlInput) (*createCrawlO
 	return out, nil
 }
 
-// postponed logs that the workflow of a run could not be reached, and returns what the caller is told.
-func (h Crawls) postponed(ctx context.Context, id int64, err error) string {
-	if !errors.Is(err, context.Canceled) {
-		h.door.Log.WarnContext(ctx, "crawl workflow is not reached", "workflow_id", crawl.WorkflowID(id), "err", err)
+// reachWithin bounds a call to Temporal: while that is away, the rest of the request's time is left for the answer.
+const reachWithin = 2 * time.Second
+
+// reach calls the workflow of a run after a change is stored. It returns a warning for the caller, and "" when all is
+// well.
+func (h Crawls) reach(ctx context.Context, id int64, call func(context.Context) error) (warning string) {
+	calling, cancel := context.WithTimeout(ctx, reachWithin)
+	defer cancel()
+	err := call(calling)
+	if err == nil {
+		return ""
 	}
-	return "the change is stored; its workflow could not be reached, and follows when Temporal is back"
+	h.door.Log.WarnContext(ctx, "cannot reach the workflow of a crawl run", "workflow_id", crawl.WorkflowID(id), "err", err)
+	return "the change is stored; the workflow could not be reached, and follows when Temporal is back"
 }
 
 type listCrawlsInput struct {
@@ -374,14 +382,12 @@ func (h Crawls) change(ctx context.Context, id int64, to string) (*crawlRunOutpu
 		return nil, err
 	}
 	out := &crawlRunOutput{h.show(r)}
-	if to == crawl.Running {
-		err = h.Launch.WakeCrawl(ctx, r.Run)
-	} else {
-		err = h.Launch.SignalCrawl(ctx, id)
-	}
-	if err != nil {
-		out.Body.Warning = h.postponed(ctx, id, err)
-	}
+	out.Body.Warning = h.reach(ctx, id, func(ctx context.Context) error {
+		if to == crawl.Running {
+			return h.Launch.WakeCrawl(ctx, r.Run)
+		}
+		return h.Launch.SignalCrawl(ctx, id)
+	})
 	return out, nil
 }
 
@@ -418,9 +424,7 @@ func (h Crawls) retry(ctx context.Context, in *retryCrawlInput) (*retryCrawlOutp
 	}
 	out := &retryCrawlOutput{CrawlRetried{Retried: n, Run: h.show(r)}}
 	if n > 0 {
-		if err := h.Launch.WakeCrawl(ctx, r.Run); err != nil {
-			out.Body.Run.Warning = h.postponed(ctx, in.ID, err)
-		}
+		out.Body.Run.Warning = h.reach(ctx, in.ID, func(ctx context.Context) error { return h.Launch.WakeCrawl(ctx, r.Run) })
 	}
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -77,6 +78,26 @@ func TestStartCrawlWithoutTemporal(t *testing.T) {
 	r := d.ask(t, "POST", "/crawl-runs", `{"seedUrl":"https://example.org"}`)
 	refused(t, r, 503)
 	require.NotEmpty(t, r.Header.Get("Retry-After"))
+}
+
+// hanging is a Temporal that does not answer.
+type hanging struct{}
+
+func (hanging) StartCrawl(ctx context.Context, _ crawl.Run) (bool, error) {
+	<-ctx.Done()
+	return false, ctx.Err()
+}
+
+func (hanging) WakeCrawl(ctx context.Context, _ crawl.Run) error { <-ctx.Done(); return ctx.Err() }
+
+func (hanging) SignalCrawl(ctx context.Context, _ int64) error { <-ctx.Done(); return ctx.Err() }
+
+// What is stored is answered as stored, however long Temporal takes.
+func TestStartCrawlWhileTemporalHangs(t *testing.T) {
+	t.Parallel()
+	d := open(t, func(p *parts) { p.Crawls.Launch = hanging{} })
+	run := read[api.CrawlRun](t, d.ask(t, "POST", "/crawl-runs", `{"seedUrl":"https://example.org"}`), 201)
+	require.Contains(t, run.Warning, "is stored")
 }
 
 func TestStartCrawlAgain(t *testing.T) {

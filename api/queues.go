@@ -22,7 +22,7 @@ func (h Queues) register(d *door) {
 		Summary: "Get the backlog of every queue",
 		Description: "Depth, consumers and rates of every queue; the outbox; open dead letters; backlog and " +
 			"schedule-to-start of Temporal's task queues; hosts delayed by the rate limiter; adverts and images that were " +
-			"not finished. A part that a service did not answer in time is empty and listed in unknown. The answer is at " +
+			"not finished; crawl runs. A part that a service did not answer in time is empty and listed in unknown. The answer is at " +
 			"most a second old.",
 	}), h.report)
 }
@@ -37,7 +37,7 @@ func (h Queues) report(ctx context.Context, _ *struct{}) (*queuesOutput, error) 
 type Report struct {
 	At          time.Time         `json:"at"`
 	Services    map[string]string `json:"services" doc:"by name: ok; slow when only some of its parts came in time; away when it does not answer"`
-	Unknown     []string          `json:"unknown" doc:"parts below that are empty because no answer came: outbox, dead_letters, queues, rates, task_queues, limits, platforms, unfinished"`
+	Unknown     []string          `json:"unknown" doc:"parts below that are empty because no answer came: outbox, dead_letters, queues, rates, task_queues, limits, platforms, unfinished, crawls"`
 	Warnings    []string          `json:"warnings" doc:"everything that an operator should look at, in one list"`
 	Outbox      Outbox            `json:"outbox"`
 	DeadLetters []DeadCount       `json:"dead_letters"`
@@ -46,6 +46,7 @@ type Report struct {
 	Limits      []Host            `json:"limits" doc:"hosts with no free turn now, the longest wait first"`
 	Platforms   []Scraper         `json:"platforms" doc:"state of the scrapers of rental sites"`
 	Unfinished  Unfinished        `json:"unfinished"`
+	Crawls      CrawlCount        `json:"crawls"`
 }
 
 // OpenDeadLetters is the number of open dead letters of all queues.
@@ -88,6 +89,16 @@ type Outbox struct {
 type Unfinished struct {
 	Listings int64 `json:"listings" doc:"adverts whose newest version was not brought to its end, counted up to 1000"`
 	Images   int64 `json:"images" doc:"images of visible listings that were neither fetched nor given up, counted up to 1000; some may wait for their host"`
+}
+
+// CrawlCount counts the crawl runs that have not ended. GET /crawl-runs lists them.
+type CrawlCount struct {
+	Running            int64   `json:"running"`
+	Paused             int64   `json:"paused"`
+	OpenURLs           int64   `json:"open_urls" doc:"URLs of these runs that wait or are in progress"`
+	FinishedLastMinute int64   `json:"finished_last_minute" doc:"URLs of these runs that came to a final state"`
+	StalledRun         int64   `json:"stalled_run" doc:"the running one that has finished no URL for the longest time while some could be requested; 0 when there is none"`
+	StalledSeconds     float64 `json:"stalled_seconds" doc:"that time"`
 }
 
 // DeadCount counts the open dead letters of a queue and class of failure.
@@ -142,7 +153,7 @@ type AdvertCount struct {
 func NewReport(r backlog.Report) Report {
 	return Report{
 		At: r.At, Services: r.Services, Unknown: r.Unknown, Warnings: r.Warnings, Outbox: Outbox(r.Outbox),
-		Unfinished:  Unfinished(r.Unfinished),
+		Unfinished: Unfinished(r.Unfinished), Crawls: CrawlCount(r.Crawls),
 		DeadLetters: each(r.DeadLetters, func(d backlog.DeadCount) DeadCount { return DeadCount(d) }),
 		Queues: each(r.Queues, func(q backlog.Queue) Queue {
 			return Queue{

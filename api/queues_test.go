@@ -17,6 +17,7 @@ func TestQueues(t *testing.T) {
 	report := backlog.Report{
 		At: now, Services: map[string]string{"rabbitmq": "ok", "management": "away"}, Warnings: []string{"management is away"},
 		Unknown: []string{"rates"}, Unfinished: backlog.Unfinished{Listings: 5, Images: 6},
+		Crawls: backlog.Crawls{Running: 1, Paused: 2, OpenURLs: 3, FinishedLastMinute: 4, StalledRun: 5, StalledSeconds: 6},
 		Outbox: backlog.Outbox{Pending: 4, OldestAgeSeconds: 1.5},
 		Queues: []backlog.Queue{
 			{Name: "scraped.kijiji", Ready: 2, Consumers: 1, Ours: true, Rates: backlog.Rates{Unacked: &unacked}},
@@ -30,7 +31,8 @@ func TestQueues(t *testing.T) {
 	require.Equal(t, http.StatusOK, r.Status)
 	require.JSONEq(t, `{
 		"at": "2026-10-01T12:00:00Z", "services": {"rabbitmq": "ok", "management": "away"},
-		"unknown": ["rates"], "unfinished": {"listings": 5, "images": 6}, "warnings": ["management is away"], "outbox": {"pending": 4, "refused": 0, "oldest_age_seconds": 1.5},
+		"unknown": ["rates"], "unfinished": {"listings": 5, "images": 6}, "crawls": {"running": 1, "paused": 2, "open_urls": 3,
+			"finished_last_minute": 4, "stalled_run": 5, "stalled_seconds": 6}, "warnings": ["management is away"], "outbox": {"pending": 4, "refused": 0, "oldest_age_seconds": 1.5},
 		"dead_letters": [], "task_queues": [], "limits": [],
 		"platforms": [{"name": "kijiji", "state": "blocked", "next": "", "refusals": 3, "refused_reason": "429",
 			"overdue_seconds": 0, "adverts": {"known": 0, "failed": 0, "gone": 0}}],

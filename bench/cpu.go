@@ -17,7 +17,7 @@ const tick = time.Second / 100
 var groups = []struct{ piece, group string }{
 	{"conveyor up", "all roles"},
 	{"conveyor worker", "worker"}, {"conveyor bridge", "bridge"}, {"conveyor api", "api"},
-	{"-yardstick", "yardstick"}, {"temporal-server", "temporal"},
+	{"-yardstick", "yardstick"}, {"-crawl-site", crawlSiteGroup}, {"temporal-server", "temporal"},
 	{"chromium", "chromium"}, {"playwright", "driver"},
 	{"postgres", "postgres"}, {"beam.smp", "rabbitmq"}, {"redis-server", "redis"},
 }

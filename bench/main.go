@@ -1,7 +1,8 @@
 // Command bench feeds adverts through Conveyor on this machine and prints their cost: listings a second, latency from
 // publish to listings.published, CPU time by process group, Postgres transactions and Temporal state transitions.
 // Beside it, on the same services, it measures two yardsticks of its own: a bare RabbitMQ pipeline and a textbook
-// Temporal one. It also scrapes a site, makes product drafts through a Chromium, and grades the drafts of real pages.
+// Temporal one. It also scrapes a site, crawls sites beside colly, makes product drafts through a Chromium, and grades
+// the drafts of real pages.
 // `make bench` runs it with services of its own.
 package main
 
@@ -54,12 +55,20 @@ func main() {
 		"weight of extraction to leave out, such as price.struck; \"all\" leaves out each in turn")
 	flag.IntVar(&o.adverts, "adverts", 3_000_000, "adverts in the tables of -only volume")
 	yardstick := flag.String("yardstick", "", "be this yardstick's process: "+strings.Join(yardsticks(), " or "))
+	site := flag.String("crawl-site", "", "be the server of this site, to be crawled")
+	seed := flag.String("colly", "", "be "+collyName+" that crawls from this URL")
+	rounds := flag.Int("rounds", 1, "crawls of -colly")
 	out := flag.String("json", "", "file for the figures as JSON")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if *yardstick != "" {
+	switch {
+	case *yardstick != "":
 		exit(runYardstick(ctx, *yardstick))
+	case *site != "":
+		exit(serveCrawlSite(ctx, *site))
+	case *seed != "":
+		exit(runColly(*seed, *rounds))
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
@@ -132,6 +141,11 @@ func run(ctx context.Context, o options) (report Report, err error) {
 			scenarios = append(scenarios, scenario{d.name, func() error { return h.drafts(ctx, d, &report) }})
 		}
 	}
+	crawls, err := h.crawls(ctx, o.oneProcess, &report)
+	if err != nil {
+		return report, err
+	}
+	scenarios = append(scenarios, crawls...)
 	for _, name := range yardsticks() {
 		y := &pipeline{}
 		scenarios = append(scenarios,

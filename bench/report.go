@@ -20,6 +20,8 @@ type Report struct {
 	Drafts     []Drafting  `json:"drafts,omitempty"`
 	Extraction *Extraction `json:"extraction,omitempty"`
 	Volumes    []Volume    `json:"volume,omitempty"`
+	Crawls     []Crawl     `json:"crawls,omitempty"`
+	Frontiers  []Frontier  `json:"frontiers,omitempty"`
 }
 
 func (r Report) write(file string) error {
@@ -82,12 +84,41 @@ func (r Report) print(w io.Writer) {
 		}
 		_ = t.Flush()
 	}
+	r.printCrawls(w)
 	if len(r.Memory) > 0 {
 		fmt.Fprintln(w, "\nmemory of the roles, MiB resident:")
 		t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 		fmt.Fprintln(t, "role\tafter 10 %\t50 %\t100 %\tmost\t")
 		for _, m := range r.Memory {
 			fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t\n", m.Role, m.Early, m.Half, m.End, m.Most)
+		}
+		_ = t.Flush()
+	}
+}
+
+func (r Report) printCrawls(w io.Writer) {
+	if len(r.Crawls) > 0 {
+		fmt.Fprintln(w, "\ncrawls without gaps, from the first request to the last result; the site's server is not counted:")
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(t, "workers\tpages\trequests\ts\ts to the end\tpages/s\t… a CPU-s\tPostgres ms a page\tMiB\t")
+		for _, c := range r.Crawls {
+			fmt.Fprintf(t, "%d\t%d\t%d\t%.1f\t%.1f\t%.0f\t%.0f\t%.2f\t%d\t  %s, %s\n", c.Workers, c.Pages, c.Requests,
+				c.Seconds, c.Completed, c.PerSecond, c.PerCPU, c.Postgres, c.PeakMiB, c.Tool, c.Site)
+		}
+		_ = t.Flush()
+		for _, c := range r.Crawls {
+			fmt.Fprintf(w, "%s, %s, %d workers, CPU-ms a page: %s\n", c.Tool, c.Site, c.Workers, list(c.CPU, 0.005, "%.2f"))
+		}
+	}
+	if len(r.Frontiers) > 0 {
+		fmt.Fprintf(w, "\nclaims of %d URLs, at most %d of a host, by %d at once, each recorded before the next:\n", frontierMax,
+			frontierPerHost, frontierShards)
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(t, "claims\tURLs/s\tclaim p50 ms\tp95\tp99\trecord p50 ms\tp95\thosts\tURLs of each\t")
+		for _, f := range r.Frontiers {
+			fmt.Fprintf(t, "%d\t%.0f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%d\t%d to %d\t  %s\n", f.Claims, f.PerSec,
+				f.Millis["p50"], f.Millis["p95"], f.Millis["p99"], f.Record["p50"], f.Record["p95"], f.Hosts, f.Least, f.Most,
+				f.Shape)
 		}
 		_ = t.Flush()
 	}

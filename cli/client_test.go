@@ -27,6 +27,7 @@ func run(t *testing.T, url string, args ...string) error {
 		DeadLetters DeadLettersCmd `cmd:""`
 		Replay      ReplayCmd      `cmd:""`
 		Platforms   PlatformsCmd   `cmd:""`
+		Crawl       CrawlCmd       `cmd:""`
 		Draft       DraftCmd       `cmd:""`
 		Health      HealthCmd      `cmd:""`
 	}

@@ -187,6 +187,14 @@ func (s *statusScreen) summary(b *strings.Builder, r api.Report, before *api.Rep
 	if u := r.Unfinished; u.Listings+u.Images > 0 {
 		fmt.Fprintf(b, "unfinished    %d adverts, %d images, for more than an hour\n", u.Listings, u.Images)
 	}
+	if c := r.Crawls; c.Running+c.Paused > 0 {
+		urls := change{now: c.OpenURLs}
+		if before != nil {
+			urls.before = &before.Crawls.OpenURLs
+		}
+		fmt.Fprintf(b, "crawls        %d running, %d paused: %s URLs open, %d finished in the last minute\n", c.Running, c.Paused,
+			s.number(urls), c.FinishedLastMinute)
+	}
 	fmt.Fprintln(b)
 }
 

@@ -120,6 +120,13 @@ func TestStatusFrameOfTrouble(t *testing.T) {
 	for i, line := range strings.Split(painted, "\n") { // colours take no place
 		require.Equal(t, shownWidth(strings.Split(got, "\n")[i]), shownWidth(line))
 	}
+
+	require.NotContains(t, got, "\ncrawls  ")
+	now.Crawls = backlog.Crawls{Running: 2, Paused: 1, OpenURLs: 400, FinishedLastMinute: 30, StalledRun: 7, StalledSeconds: 901}
+	now.Judge()
+	got = (&statusScreen{}).frame(api.NewReport(now), &before)
+	require.Contains(t, got, "crawls        2 running, 1 paused: +400 400 URLs open, 30 finished in the last minute\n")
+	require.Contains(t, got, "! crawl run 7: URLs are due, and none was finished for 15m\n")
 }
 
 func TestStatusLook(t *testing.T) {

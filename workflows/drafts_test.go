@@ -61,7 +61,7 @@ func (s steps) on(env *testsuite.TestWorkflowEnvironment, persisted any) {
 	}
 }
 
-func crawl(env *testsuite.TestWorkflowEnvironment) (out workflows.DraftResult, err error) {
+func crawlDraft(env *testsuite.TestWorkflowEnvironment) (out workflows.DraftResult, err error) {
 	env.ExecuteWorkflow(workflows.CrawlDraft, workflows.DraftInput{Request: requested})
 	if err := env.GetWorkflowError(); err != nil {
 		return out, err
@@ -78,7 +78,7 @@ func TestCrawlDraft(t *testing.T) {
 	for _, result := range []draft.Result{good, bad} {
 		env := drafting(t)
 		steps{result: result, upTo: 4}.on(env, result)
-		got, err := crawl(env)
+		got, err := crawlDraft(env)
 		require.NoError(t, err)
 		require.Equal(t, result.Outcome, got.Outcome)
 		require.Equal(t, result.Error, got.Error)
@@ -104,7 +104,7 @@ func TestCrawlDraftFails(t *testing.T) {
 		} {
 			env := drafting(t)
 			s.on(env, mock.Anything)
-			_, err := crawl(env)
+			_, err := crawlDraft(env)
 			var app *temporal.ApplicationError
 			require.ErrorAs(t, err, &app)
 			require.Equal(t, string(class), app.Type())
@@ -125,7 +125,7 @@ func TestCrawlDraftLosesItsWorker(t *testing.T) {
 	env.OnActivity(drafts.PersistDraft, mock.Anything, mock.MatchedBy(func(r draft.Result) bool {
 		return r.Outcome == draft.Failed && r.Class == fault.Transient && r.Error != "" && r.Request == resolved
 	})).Return(activities.Persisted{}, nil).Once()
-	got, err := crawl(env)
+	got, err := crawlDraft(env)
 	require.NoError(t, err)
 	require.Equal(t, draft.Failed, got.Outcome)
 
@@ -136,7 +136,7 @@ func TestCrawlDraftLosesItsWorker(t *testing.T) {
 	env.OnActivity(drafts.RunCrawler, mock.Anything, resolved).Return(draft.Result{}, failing(fault.Transient)).Once()
 	env.OnActivity(drafts.RunCrawler, mock.Anything, resolved).Return(good, nil).Once()
 	env.OnActivity(drafts.PersistDraft, mock.Anything, good).Return(activities.Persisted{}, nil).Once()
-	got, err = crawl(env)
+	got, err = crawlDraft(env)
 	require.NoError(t, err)
 	require.Equal(t, draft.Succeeded, got.Outcome)
 }
@@ -151,7 +151,7 @@ func TestCrawlDraftOfAPageThatPanics(t *testing.T) {
 	env.OnActivity(drafts.PersistDraft, mock.Anything, mock.MatchedBy(func(r draft.Result) bool {
 		return r.Outcome == draft.Failed && r.Class == fault.Invalid
 	})).Return(activities.Persisted{}, nil).Once()
-	_, err := crawl(env)
+	_, err := crawlDraft(env)
 	require.NoError(t, err)
 }
 
@@ -163,7 +163,7 @@ func TestCrawlDraftChecksAgain(t *testing.T) {
 	env.OnActivity(drafts.CheckDevtools, mock.Anything, requested).Return(requested, failing(fault.Limited)).Once()
 	good := draft.Result{Request: resolved, Outcome: draft.Succeeded}
 	steps{upTo: 4, result: good}.on(env, good)
-	_, err := crawl(env)
+	_, err := crawlDraft(env)
 	require.NoError(t, err)
 }
 
@@ -175,6 +175,6 @@ func TestCrawlDraftCanceled(t *testing.T) {
 	steps{upTo: 2}.on(env, nil)
 	env.OnActivity(drafts.RunCrawler, mock.Anything, resolved).Return(draft.Result{}, errors.New("stopped")).
 		Run(func(mock.Arguments) { env.CancelWorkflow() })
-	_, err := crawl(env)
+	_, err := crawlDraft(env)
 	require.True(t, temporal.IsCanceledError(err), "%v", err)
 }

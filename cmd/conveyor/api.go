@@ -68,7 +68,7 @@ func (h *house) backlog(inspector *bridge.Inspector) *telemetry.Backlog {
 		TaskQueues: func(ctx context.Context) ([]backlog.TaskQueue, error) {
 			return h.launch.TaskQueues(ctx, h.namespace, time.Now())
 		},
-		Log: h.log, Now: time.Now,
+		Crawls: db.NewCrawls(h.pool).Status, Log: h.log, Now: time.Now,
 	}
 	for _, s := range h.systems() {
 		if s.backlog != nil {

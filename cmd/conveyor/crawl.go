@@ -18,8 +18,10 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/blob"
+	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/fetch"
 	"github.com/mtlrent/conveyor/internal/limit"
+	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/internal/warc"
 	"github.com/mtlrent/conveyor/workers"
 	"github.com/mtlrent/conveyor/workflows"
@@ -27,14 +29,17 @@ import (
 
 // The concrete stores and tools of the crawler implement the interfaces of its activities.
 var (
-	_ activities.CrawlFrontier  = (*db.Crawls)(nil)
-	_ activities.CrawlBase      = (*db.Crawls)(nil)
-	_ activities.CrawlTendStore = (*db.Crawls)(nil)
-	_ activities.CrawlSeedStore = (*db.Crawls)(nil)
-	_ activities.CrawlWeb       = (*fetch.Client)(nil)
-	_ activities.CrawlRobots    = (*fetch.Robots)(nil)
-	_ activities.CrawlHosts     = (*limit.Visits)(nil)
-	_ activities.CrawlRecent    = (*limit.Recent)(nil)
+	_ activities.CrawlFrontier    = (*db.Crawls)(nil)
+	_ activities.CrawlBase        = (*db.Crawls)(nil)
+	_ activities.CrawlTendStore   = (*db.Crawls)(nil)
+	_ activities.CrawlSeedStore   = (*db.Crawls)(nil)
+	_ activities.CrawlBrowser     = (*browser.Browser)(nil)
+	_ activities.CrawlWeb         = (*fetch.Client)(nil)
+	_ activities.CrawlRobots      = (*fetch.Robots)(nil)
+	_ activities.CrawlHosts       = (*limit.Visits)(nil)
+	_ activities.CrawlRecent      = (*limit.Recent)(nil)
+	_ activities.CrawlMetrics     = (*telemetry.Crawl)(nil)
+	_ activities.CrawlTendMetrics = (*telemetry.Crawl)(nil)
 )
 
 // milliseconds is a duration as the settings of the system that this one replaces have them.
@@ -46,6 +51,7 @@ func (h *house) crawls() system {
 	published := bridge.Crawl{Pages: h.config.Outbox.Crawled}
 	return system{
 		activities: func(context.Context) ([]workers.Row, func()) {
+			metrics := telemetry.NewCrawl(h.registry)
 			client := fetch.New(fetch.Options{
 				AllowPrivate: h.config.Images.AllowPrivate, UserAgent: c.UserAgent, Timeout: crawlRequestMost,
 				IdleConns: 4 * c.Fetches, IdlePerHost: c.Idle, Traces: h.traces, Now: time.Now,
@@ -59,7 +65,7 @@ func (h *house) crawls() system {
 			crawling := &activities.Crawling{
 				Frontier: store, Base: store, Web: client, Hosts: visits, Robots: rules,
 				Recent: limit.NewRecent(h.redis, limit.RecentOptions{Name: "crawled", TTL: c.TTL, Registerer: h.registry}),
-				Bodies: bodies{h.blobs}, Metrics: nothing{}, Slots: activities.NewCrawlSlots(c.Jobs, c.Fetches),
+				Bodies: bodies{h.blobs}, Browser: h.chromium(), Metrics: metrics, Slots: activities.NewCrawlSlots(c.Jobs, c.Fetches),
 				Agent: robotName(c.UserAgent), Policy: crawl.RetryPolicy{
 					Base: milliseconds(c.RetryBaseMS), Max: milliseconds(c.RetryMaxMS),
 				},
@@ -67,7 +73,7 @@ func (h *house) crawls() system {
 			}
 			// A shard waits for hosts most of the time; c.Jobs bounds what it does.
 			row := workers.Row{Queue: workflows.QueueCrawl, Slots: c.Shards, Activities: []any{
-				crawling, &activities.Tending{Store: store, Metrics: nothing{}, Now: time.Now},
+				crawling, &activities.Tending{Store: store, Metrics: metrics, Now: time.Now},
 				&activities.Seeding{Store: store, Web: client, Robots: rules},
 			}}
 			starting, stop := context.WithCancel(context.Background())
@@ -165,13 +171,5 @@ func (b bodies) Keep(ctx context.Context, run, url int64, e web.Exchange, at tim
 	if err != nil {
 		return "", err
 	}
-	key, _, err := b.blobs.PutFile(ctx, record, "warc.gz")
-	return key, err
+	return b.blobs.PutRecord(ctx, record)
 }
-
-type nothing struct{}
-
-func (nothing) Waited(time.Duration)                   {}
-func (nothing) Fetched(time.Duration)                  {}
-func (nothing) Processed(time.Duration, crawl.Outcome) {}
-func (nothing) Cycle(time.Duration, int, int)          {}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/internal/blob"
+	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/internal/telemetry"
@@ -38,6 +40,8 @@ type house struct {
 	redis     *redis.Client
 	blobs     *blob.Store
 	launch    *launch.Launch
+	browser   sync.Once
+	browsing  *browser.Browser // nil until chromium was called
 }
 
 // temporalOptions reads Temporal's own variables and profile file. Without a namespace there, it is conveyor.
@@ -139,8 +143,17 @@ func roleOf(ctx context.Context) string {
 	return role
 }
 
+// chromium is the browser of this process, one for all its systems. It starts with the first page that needs it.
+func (h *house) chromium() *browser.Browser {
+	h.browser.Do(func() { h.browsing = chromium(h.config, h.log, h.registry) })
+	return h.browsing
+}
+
 // close releases everything, last opened first, after the roles have ended.
 func (h *house) close() {
+	if h.browsing != nil {
+		_ = h.browsing.Close()
+	}
 	if h.blobs != nil {
 		_ = h.blobs.Close()
 	}

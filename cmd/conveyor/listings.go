@@ -106,7 +106,7 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 		AllowPrivate: h.config.Images.AllowPrivate, Turn: hosts.Wait, Picture: pictures.Picture, Traces: h.traces,
 	})
 	plain := plainClient(h.config, h.traces)
-	chromium := chromium(h.config, h.log, h.registry)
+	chromium := h.chromium()
 	if slices.Contains(h.config.Worker.Queues, workflows.QueueBrowser) {
 		if err := chromium.Check(); err != nil {
 			h.log.WarnContext(ctx, "sites that need a browser cannot be scraped by this worker", "err", err)
@@ -144,7 +144,6 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 		{Queue: workflows.QueueBrowser, Slots: h.config.Worker.Scrapes, Activities: []any{visits}},
 	}
 	return rows, func() {
-		_ = chromium.Close()
 		_ = pages.Close()
 		_ = pictures.Close()
 		plain.Close()
@@ -157,7 +156,7 @@ func plainClient(c config.Config, traces trace.TracerProvider) *fetch.Client {
 	return fetch.New(fetch.Options{AllowPrivate: c.Images.AllowPrivate, Timeout: c.Browser.Timeout, Traces: traces})
 }
 
-// chromium is the browser of this process. It starts with the first page that needs it.
+// chromium makes a browser.
 func chromium(c config.Config, log *slog.Logger, registry prometheus.Registerer) *browser.Browser {
 	b := c.Browser
 	return browser.New(browser.Options{

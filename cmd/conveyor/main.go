@@ -37,6 +37,7 @@ type CLI struct {
 	Feed      feedCmd       `cmd:"" help:"Publish scraped listings from a JSONL file."`
 	Normalize normalizeCmd  `cmd:"" help:"Normalize scraped listings from JSONL to JSONL, without any service."`
 	Scrape    scrapeCmd     `cmd:"" help:"Read one page of a rental site, live or saved, and print the result; for developers of platform readers."`
+	Crawl     cli.CrawlCmd  `cmd:"" help:"Crawl sites: start, show, control, export and compare runs."`
 	Draft     cli.DraftCmd  `cmd:"" help:"Request the product draft of a page, and print it."`
 	Extract   extractCmd    `cmd:"" help:"Print the product draft of a saved page, without any service."`
 

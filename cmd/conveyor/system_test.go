@@ -62,7 +62,7 @@ func TestSystems(t *testing.T) {
 	}
 	want := []string{
 		contract.QueueNormalized, contract.QueueReady, contract.QueueImages, contract.QueuePublished,
-		contract.QueueDraftRequested,
+		contract.QueueDraftRequested, contract.QueueCrawler,
 	}
 	for _, name := range platform.Names() {
 		want = append(want, contract.QueueScraped(name))

@@ -25,6 +25,7 @@ type Report struct {
 	Limits      []Host    // hosts with no free turn now, the longest wait first
 	Platforms   []Scraper // state of the scrapers of rental sites
 	Unfinished  Unfinished
+	Crawls      Crawls
 }
 
 // The parts of a report that are asked for by themselves.
@@ -37,6 +38,7 @@ const (
 	PartLimits      = "limits"
 	PartPlatforms   = "platforms"
 	PartUnfinished  = "unfinished"
+	PartCrawls      = "crawls"
 )
 
 // Knows reports whether a part of the report was answered.
@@ -156,6 +158,17 @@ type Unfinished struct {
 	Images   int64 // pending ones; they may also wait for their host's turn
 }
 
+// Crawls counts the crawl runs that have not ended.
+type Crawls struct {
+	Running            int64
+	Paused             int64
+	OpenURLs           int64 // that wait, or are in progress
+	FinishedLastMinute int64 // URLs of these runs
+	// StalledRun is the running one that has finished no URL for the longest time while some could be requested; 0 = none.
+	StalledRun     int64
+	StalledSeconds float64
+}
+
 // atMost is a count as text that goes up to a limit.
 func atMost(n, limit int64) string {
 	if n >= limit {
@@ -168,6 +181,7 @@ func atMost(n, limit int64) string {
 const (
 	lateEvent = 30 * time.Second // an outbox message is published within milliseconds
 	lateTask  = 30 * time.Second // a workflow task starts within milliseconds; activities may wait for a host's turn
+	lateCrawl = 15 * time.Minute // a request has two minutes at most, and retries come to an end
 	latePage  = 30 * time.Minute // beyond a scraper's own pauses; after refusals it retries at least every five minutes
 
 	manyRefusals = 3 // in a row; one or two are common
@@ -219,6 +233,9 @@ func (r *Report) Judge() {
 		if t.Warning = t.trouble(); t.Warning != "" {
 			warn("task queue %s (%s): %s", t.Name, t.Type, t.Warning)
 		}
+	}
+	if idle := seconds(r.Crawls.StalledSeconds); idle > lateCrawl {
+		warn("crawl run %d: URLs are due, and none was finished for %s", r.Crawls.StalledRun, ago(r.At, r.At.Add(-idle)))
 	}
 	for i := range r.Platforms {
 		for _, trouble := range r.Platforms[i].troubles(r.At) {

@@ -72,18 +72,15 @@ func (f *folder) add(t []byte) {
 			i++
 			continue
 		}
-		if gap {
-			if len(b) > 0 {
-				b = append(b, ' ')
-			}
-			gap = false
-		}
 		if c < utf8.RuneSelf {
 			if f.keep {
 				c = t[i]
 			}
-			b = append(b, c)
 			i++
+			if gap && len(b) > 0 {
+				b = append(b, ' ')
+			}
+			gap, b = false, append(b, c)
 			continue
 		}
 		r, size := utf8.DecodeRune(t[i:])
@@ -97,8 +94,10 @@ func (f *folder) add(t []byte) {
 		case !f.keep:
 			r = unicode.ToLower(r)
 		}
-		f.wide = true
-		b = utf8.AppendRune(b, r)
+		if gap && len(b) > 0 {
+			b = append(b, ' ')
+		}
+		gap, f.wide, b = false, true, utf8.AppendRune(b, r)
 	}
 	f.b, f.space = b, gap
 }

@@ -32,19 +32,31 @@ const maxSitemaps = 1000
 // Rules are a robots.txt. The zero value allows everything.
 type Rules struct {
 	groups   []group
+	named    map[string][]int // groups by agent, in lower case; "*" = every agent that is not named elsewhere
 	sitemaps []string
 }
 
 // A group is the lines below one or several User-agent lines.
 type group struct {
-	agents []string // lower case; "*" = every agent that is not named elsewhere
-	rules  []rule
-	delay  time.Duration // 0 = not stated
+	rules []rule        // the one that decides first
+	delay time.Duration // 0 = not stated
 }
 
 type rule struct {
-	allow   bool
-	pattern string // normalized; "*" is any text, "$" at the end the end of the path
+	allow bool
+	size  int      // of the pattern, in bytes
+	parts []string // normalized; between them is any text
+	whole bool     // the last one ends the path
+}
+
+// keys are the names of the lines that count. Common misspellings are those that other parsers accept, too.
+var keys = map[string]string{
+	"user-agent": "user-agent", "useragent": "user-agent", "user agent": "user-agent",
+	"allow":    "allow",
+	"disallow": "disallow", "dissallow": "disallow", "dissalow": "disallow", "disalow": "disallow",
+	"diasllow": "disallow", "disallaw": "disallow",
+	"crawl-delay": "crawl-delay", "crawldelay": "crawl-delay", "crawl delay": "crawl-delay",
+	"sitemap": "sitemap", "site-map": "sitemap",
 }
 
 // Parse reads a robots.txt. Whatever it holds, there are rules: a line that is not understood says nothing.
@@ -54,48 +66,70 @@ func Parse(body []byte) Rules {
 		body = body[:MaxSize]
 		body = body[:bytes.LastIndexAny(body, "\r\n")+1]
 	}
-	var r Rules
+	r := Rules{named: map[string][]int{}}
 	naming := false // the last line that counts was a User-agent
 	for line := range bytes.FieldsFuncSeq(body, func(c rune) bool { return c == '\r' || c == '\n' }) {
-		line, _, _ = bytes.Cut(line, []byte("#"))
-		key, value, ok := strings.Cut(string(line), ":")
-		if !ok {
-			continue
-		}
-		key, value = strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(value)
-		if key == "user-agent" {
+		key, value := field(line)
+		last := len(r.groups) - 1
+		switch key {
+		case "user-agent":
 			if !naming {
 				r.groups = append(r.groups, group{})
-				naming = true
+				last, naming = last+1, true
 			}
-			g := &r.groups[len(r.groups)-1]
-			g.agents = append(g.agents, product(value))
-			continue
-		}
-		if key == "sitemap" {
+			agent := product(value)
+			if of := r.named[agent]; len(of) == 0 || of[len(of)-1] != last {
+				r.named[agent] = append(of, last)
+			}
+		case "sitemap": // it belongs to no group and ends none
 			if value != "" && len(r.sitemaps) < maxSitemaps {
 				r.sitemaps = append(r.sitemaps, value)
 			}
-			continue // it belongs to no group and ends none
-		}
-		if len(r.groups) == 0 {
-			continue // no agent is named yet
-		}
-		g := &r.groups[len(r.groups)-1]
-		switch key {
 		case "allow", "disallow":
 			naming = false
-			if value != "" {
-				g.rules = append(g.rules, rule{key == "allow", pattern(value)})
+			if value != "" && last >= 0 { // else no agent is named yet
+				r.groups[last].rules = append(r.groups[last].rules, compile(key == "allow", value))
 			}
 		case "crawl-delay":
 			naming = false
-			if s, err := strconv.ParseFloat(value, 64); err == nil && s > 0 && !math.IsInf(s, 0) {
+			if s, err := strconv.ParseFloat(value, 64); err == nil && s > 0 && !math.IsInf(s, 0) && last >= 0 {
+				g := &r.groups[last]
 				g.delay = max(g.delay, time.Duration(min(s, maxDelay.Seconds())*float64(time.Second)))
 			}
-		} // others belong to no group and end none
+		}
+	}
+	for _, g := range r.groups {
+		slices.SortStableFunc(g.rules, rule.before)
 	}
 	return r
+}
+
+// field reads a line: its key, "" for one that does not count, and its value. The colon may be missing between two
+// words.
+func field(line []byte) (key, value string) {
+	line, _, _ = bytes.Cut(line, []byte("#"))
+	k, v, ok := strings.Cut(string(line), ":")
+	if !ok {
+		words := strings.Fields(k)
+		if len(words) != 2 {
+			return "", ""
+		}
+		k, v = words[0], words[1]
+	}
+	return keys[strings.ToLower(strings.TrimSpace(k))], strings.TrimSpace(v)
+}
+
+// before orders rules: the longest first, an Allow among equally long ones.
+func (r rule) before(other rule) int {
+	switch {
+	case r.size != other.size:
+		return other.size - r.size
+	case r.allow == other.allow:
+		return 0
+	case r.allow:
+		return -1
+	}
+	return 1
 }
 
 // Sitemaps are the addresses in the Sitemap lines, as they are written: most are absolute.
@@ -112,7 +146,7 @@ func FromStatus(status int, body []byte) (Rules, error) {
 	case status >= 400 && status < 500 && status != 429:
 		return Rules{}, nil
 	}
-	return Rules{groups: []group{{agents: []string{"*"}, rules: []rule{{pattern: "/"}}}}},
+	return Parse([]byte("User-agent: *\nDisallow: /\n")),
 		fault.Newf(cmp.Or(fault.OfStatus(status), fault.Transient), "read robots.txt: status %d", status)
 }
 
@@ -128,43 +162,44 @@ func (r Rules) Allowed(agent, path string) bool {
 		return true
 	}
 	path = normalize(path)
-	allowed, longest := true, -1
-	for _, g := range r.of(agent) {
-		for _, rule := range g.rules {
-			if n := len(rule.pattern); (n > longest || n == longest && rule.allow) && matches(rule.pattern, path) {
-				allowed, longest = rule.allow, n
+	decides := rule{allow: true}
+	for _, i := range r.of(agent) {
+		for _, rule := range r.groups[i].rules {
+			if rule.before(decides) >= 0 && decides.size > 0 {
+				break
+			}
+			if rule.matches(path) {
+				decides = rule
+				break
 			}
 		}
 	}
-	return allowed
+	return decides.allow
 }
 
 // CrawlDelay is how long the site asks a robot to wait between two requests, at most an hour; 0 = it does not say. It
 // is no part of the RFC, but some sites state it.
 func (r Rules) CrawlDelay(agent string) (delay time.Duration) {
-	for _, g := range r.of(agent) {
-		delay = max(delay, g.delay)
+	for _, i := range r.of(agent) {
+		delay = max(delay, r.groups[i].delay)
 	}
 	return delay
 }
 
 // of returns every group that names agent, and those for "*" if none does.
-func (r Rules) of(agent string) []group {
-	named := func(name string) []group {
-		return slices.DeleteFunc(slices.Clone(r.groups), func(g group) bool { return !slices.Contains(g.agents, name) })
-	}
-	if name := product(agent); name != "" && name != "*" {
-		if groups := named(name); len(groups) > 0 {
+func (r Rules) of(agent string) []int {
+	if name := product(agent); name != "" {
+		if groups := r.named[name]; len(groups) > 0 {
 			return groups
 		}
 	}
-	return named("*")
+	return r.named["*"]
 }
 
-// product cuts a user agent down to its product token: letters, "_" and "-". "*" stays.
+// product cuts a user agent down to its product token: letters, "_" and "-". "*" stays, but "*bot" is none.
 func product(agent string) string {
 	agent = strings.ToLower(strings.TrimSpace(agent))
-	if strings.HasPrefix(agent, "*") {
+	if agent == "*" || strings.HasPrefix(agent, "* ") || strings.HasPrefix(agent, "*\t") {
 		return "*"
 	}
 	end := strings.IndexFunc(agent, func(c rune) bool { return (c < 'a' || c > 'z') && c != '_' && c != '-' })
@@ -174,23 +209,27 @@ func product(agent string) string {
 	return agent[:end]
 }
 
-// pattern normalizes a rule's path, but for its special characters.
-func pattern(path string) string {
-	path, end := strings.CutSuffix(path, "$")
-	parts := strings.Split(path, "*")
-	for i, part := range parts {
-		parts[i] = normalize(part)
+// compile reads the path of a rule: "*" is any text, "$" at the end the end of the path.
+func compile(allow bool, path string) rule {
+	path, whole := strings.CutSuffix(path, "$")
+	r := rule{allow: allow, whole: whole, parts: strings.Split(path, "*")}
+	r.size = len(r.parts) - 1
+	if whole {
+		r.size++
 	}
-	path = strings.Join(parts, "*")
-	if end {
-		path += "$"
+	for i, part := range r.parts {
+		r.parts[i] = normalize(part)
+		r.size += len(r.parts[i])
 	}
-	return path
+	return r
 }
 
 // normalize makes two spellings of a path one: "é" and "%c3%a9" are "%C3%A9", "%62" is "b", "*" and "$" are "%2A" and
 // "%24". What else is reserved keeps its form: an encoded "/" is not a "/".
 func normalize(path string) string {
+	if !strings.ContainsFunc(path, func(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune("*$%", c) }) {
+		return path
+	}
 	var b strings.Builder
 	for i := 0; i < len(path); i++ {
 		c := path[i]
@@ -223,16 +262,15 @@ func escaped(c byte) string {
 	return string([]byte{'%', hex[c>>4], hex[c&15]})
 }
 
-// matches tells whether path begins with what pattern says, or is it where pattern ends in "$".
-func matches(pattern, path string) bool {
-	pattern, whole := strings.CutSuffix(pattern, "$")
-	parts := strings.Split(pattern, "*")
-	rest, ok := strings.CutPrefix(path, parts[0])
+// matches tells whether path, which is normalized, begins with what the rule says, or is it where that ends in "$". Its
+// time is linear in both.
+func (r rule) matches(path string) bool {
+	rest, ok := strings.CutPrefix(path, r.parts[0])
 	if !ok {
 		return false
 	}
-	for i, part := range parts[1:] {
-		if whole && i == len(parts)-2 { // the last one stands at the end
+	for i, part := range r.parts[1:] {
+		if r.whole && i == len(r.parts)-2 { // the last one stands at the end
 			return strings.HasSuffix(rest, part)
 		}
 		at := strings.Index(rest, part)
@@ -241,5 +279,5 @@ func matches(pattern, path string) bool {
 		}
 		rest = rest[at+len(part):]
 	}
-	return !whole || rest == ""
+	return !r.whole || rest == ""
 }

@@ -2,6 +2,7 @@ package robots_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +99,26 @@ func TestAllowed(t *testing.T) {
 		{"a rule that is cut in two", everybody + strings.Repeat("#", robots.MaxSize-len(everybody)-12) + "\n" +
 			"Disallow: /xyz\n", "bot", "/x", true},
 
+		// Not of the RFC, but found in the wild and read by other parsers
+		{"no colon", "user-agent bot\ndisallow /x\n", "bot", "/x", false},
+		{"no colon, more words", everybody + "disallow /x /y\n", "bot", "/x", true},
+		{"misspelled", "Useragent: bot\nDisalow: /x\n", "bot", "/x", false},
+		{"with a space", "User agent: bot\nDissallow: /x\n", "bot", "/x", false},
+		{"an agent with more words", "User-agent: bot and others\nDisallow: /x\n", "bot", "/x", false},
+		{"everybody and more words", "User-agent: * all\nDisallow: /x\n", "bot", "/x", false},
+		{"a wildcard in an agent", "User-agent: *bot\nDisallow: /x\n", "bot", "/x", true},
+		{"no agent at all", "User-agent:\nDisallow: /x\n", "bot", "/x", true},
+		{"a line of spaces within a group", everybody + "Disallow: /y\n \t \nDisallow: /x\n", "bot", "/x", false},
+		{"no slash in front", everybody + "Disallow: x\n", "bot", "/x", true},
+		{"an address as rule", everybody + "Disallow: http://e.org/x\n", "bot", "/x", true},
+		{"a wildcard in front", everybody + "Disallow: *.php\n", "bot", "/a/b.php?c", false},
+		{"several wildcards", everybody + "Disallow: /a**b\n", "bot", "/axb", false},
+		{"a dollar alone", everybody + "Disallow: $\n", "bot", "/x", true},
+		{"root only", everybody + "Disallow: /\nAllow: /$\n", "bot", "/", true},
+		{"not the root", everybody + "Disallow: /\nAllow: /$\n", "bot", "/x", false},
+		{"rules of three groups", "User-agent: bot\nDisallow: /x\nUser-agent: bot\nAllow: /x/y\nUser-agent: bot\n" +
+			"Disallow: /x/y/z\n", "bot", "/x/y/q", true},
+
 		// What Kijiji's file says, in short: filters are not for robots.
 		{"a search", kijiji, "ConveyorBot", "/b-apartments-condos/ville-de-montreal/page-2/c37l1700281", true},
 		{"an advert", kijiji, "ConveyorBot", "/v-apartments-condos/ville-de-montreal/4-1-2/1691588114", true},
@@ -168,6 +189,53 @@ func TestFromStatus(t *testing.T) {
 		if class, _ := fault.Of(err); class != tt.class {
 			t.Errorf("status %d: %v is %q; want %q", tt.status, err, class, tt.class)
 		}
+	}
+}
+
+func TestSitemaps(t *testing.T) {
+	t.Parallel()
+	r := robots.Parse([]byte("Sitemap: https://e.org/1.xml\nUser-agent: a\nSITEMAP : https://e.org/2.xml # x\n" +
+		"Disallow: /x\nsitemap:\nSite-map: /3.xml"))
+	if got := r.Sitemaps(); !slices.Equal(got, []string{"https://e.org/1.xml", "https://e.org/2.xml", "/3.xml"}) {
+		t.Errorf("Sitemaps = %q", got)
+	}
+	if got := robots.Parse(bytes.Repeat([]byte("Sitemap: /x\n"), 10_000)).Sitemaps(); len(got) != 1000 {
+		t.Errorf("%d sitemaps are kept", len(got))
+	}
+	if _, err := robots.FromStatus(404, nil); err != nil || (robots.Rules{}).Sitemaps() != nil {
+		t.Error("no file has sitemaps")
+	}
+}
+
+// Files of 500 KiB that are made to be slow, asked about a long path.
+func TestHugeFiles(t *testing.T) {
+	t.Parallel()
+	path := "/" + strings.Repeat("ab", 2048)
+	for name, line := range map[string]string{
+		"wildcards":      "Disallow: /*a*b*a*b*c\n",
+		"one wildcard":   "Disallow: *bax\n",
+		"near misses":    "Disallow: *" + strings.Repeat("ab", 64) + "c\n",
+		"one long rule":  "Disallow: " + strings.Repeat("*a", 200_000) + "c\n",
+		"plain rules":    "Disallow: /abababababac\n",
+		"all agents":     "User-agent: bot\n",
+		"groups":         "User-agent: bot\nDisallow: /x\n",
+		"escapes":        "Disallow: /%61%62%zz%\n",
+		"blanks":         " \t \t:::\n",
+		"ends of a line": "\r",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			body := []byte("User-agent: bot\n" + strings.Repeat(line, (robots.MaxSize-20)/len(line)+1))
+			start := time.Now()
+			r := robots.Parse(body)
+			parsed := time.Since(start)
+			for range 3 {
+				r.Allowed("bot", path)
+			}
+			if took := time.Since(start); took > 10*time.Second {
+				t.Errorf("parsed in %v, and three answers in %v", parsed, took-parsed)
+			}
+		})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding/unicode"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
@@ -40,12 +41,10 @@ func Parse(body []byte, at string) (Sitemap, error) {
 	r := reader{base: base, seen: map[string]bool{}}
 	body, r.Cut = unpack(body)
 	body = bytes.TrimLeft(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), " \t\r\n")
-	utf16 := bytes.HasPrefix(body, []byte("\xff\xfe")) || bytes.HasPrefix(body, []byte("\xfe\xff"))
-	if utf16 {
-		if enc, err := charset.NewReader(bytes.NewReader(body), ""); err == nil {
-			body, _ = io.ReadAll(io.LimitReader(enc, MaxSize))
-			body = bytes.TrimLeft(body, "\ufeff \t\r\n")
-		}
+	if bytes.HasPrefix(body, []byte("\xff\xfe")) || bytes.HasPrefix(body, []byte("\xfe\xff")) {
+		utf16 := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Reader(bytes.NewReader(body))
+		body, _ = io.ReadAll(io.LimitReader(utf16, MaxSize)) // reading and decoding do not fail
+		body, r.decoded = bytes.TrimLeft(body, "\ufeff \t\r\n"), true
 	}
 	if !bytes.HasPrefix(body, []byte("<")) {
 		r.text(body)
@@ -57,8 +56,9 @@ func Parse(body []byte, at string) (Sitemap, error) {
 
 type reader struct {
 	Sitemap
-	base web.Base
-	seen map[string]bool
+	base    web.Base
+	seen    map[string]bool
+	decoded bool // the file is UTF-8 now, whatever it says itself
 }
 
 // add keeps an address, and says whether there is room for another.
@@ -79,6 +79,9 @@ func (r *reader) add(to *[]string, href string) bool {
 
 // text reads an address a line.
 func (r *reader) text(body []byte) {
+	if r.Cut { // the last one may be half an address
+		body = body[:bytes.LastIndexAny(body, "\r\n")+1]
+	}
 	for line := range bytes.FieldsFuncSeq(body, func(c rune) bool { return c == '\n' || c == '\r' }) {
 		line = bytes.TrimSpace(line)
 		lower := bytes.ToLower(line[:min(len(line), 8)])
@@ -96,7 +99,12 @@ func (r *reader) text(body []byte) {
 func (r *reader) xml(body []byte) error {
 	d := xml.NewDecoder(bytes.NewReader(body))
 	d.Strict, d.AutoClose, d.Entity = false, nil, xml.HTMLEntity
-	d.CharsetReader = charset.NewReaderLabel
+	d.CharsetReader = func(label string, input io.Reader) (io.Reader, error) {
+		if r.decoded {
+			return input, nil
+		}
+		return charset.NewReaderLabel(label, input)
+	}
 	var path []string
 	var value []byte
 	in := false // an element whose text is an address
@@ -128,8 +136,7 @@ func (r *reader) xml(body []byte) error {
 			}
 			path = append(path, name)
 			value = value[:0]
-			in = t.Name.Space != "image" && t.Name.Space != "video" && (name == "loc" && (parent == "url" || parent == "sitemap") ||
-				name == "link" && parent == "item")
+			in = name == "loc" && (parent == "url" || parent == "sitemap") || name == "link" && parent == "item"
 			if name == "link" && parent == "entry" && !r.add(&r.URLs, alternate(t.Attr)) {
 				return nil
 			}

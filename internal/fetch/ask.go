@@ -18,12 +18,12 @@ import (
 const maxAside = 64 << 10
 
 // Ask makes one request, within Options.Timeout and ctx's deadline. It follows no redirect: RedirectTo is then the
-// Location, resolved against the address; where that is none, the Location as written. The request's headers win over
-// ours, those of a browser; there are no cookies.
+// Location, resolved against the address and canonical; where that is no address, as written. The request's headers win
+// over ours, those of a browser; there are no cookies.
 //
-// The body of a 2xx is taken where it is text, or as r.Files and r.Most say: in UTF-8 where it is text, while Raw has it
-// as it was before. A text above MaxPageBytes is an error where r.Most is 0; anything else is cut. Of other statuses up
-// to 64 KiB of text come, without error whatever happens to the rest, and of a redirect nothing.
+// The body of a 2xx is taken where it is text, or as r.Files and r.Most say: in UTF-8 where it is text, while Raw has
+// it as it was before. A text above MaxPageBytes is an error where r.Most is 0; anything else is cut. Of other statuses
+// up to 64 KiB of text come, without error whatever happens to the rest, and of a redirect nothing.
 //
 // The faults are those of Load, with Invalid also for a header above 64 KiB; the caller's own deadline is Transient.
 // The answer comes with the error as far as it is known.
@@ -42,7 +42,7 @@ func (c *Client) Ask(ctx context.Context, r web.Request) (Exchange, error) {
 		return x, nil
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fault.Newf(fault.Transient, "%w after %s", errTimeout, x.Took.Round(time.Millisecond))
-	case strings.Contains(err.Error(), "headers exceeded"):
+	case strings.Contains(err.Error(), "headers exceeded"), strings.Contains(err.Error(), "response header list larger"):
 		err = fault.Newf(fault.Invalid, "the header is larger than %d KiB", maxHeader>>10)
 	}
 	u, _ := url.Parse(r.URL)
@@ -58,10 +58,7 @@ func asked(r web.Request, resp *http.Response, x *Exchange) (err error) {
 	location := resp.Header.Get("Location")
 	switch {
 	case redirects(x.Status) && location != "":
-		x.RedirectTo = location
-		if to, err := resp.Request.URL.Parse(strings.TrimSpace(location)); err == nil {
-			x.RedirectTo = to.String()
-		}
+		x.RedirectTo = target(resp.Request.URL, location)
 		aside(resp)
 		return nil
 	case (x.Status < 200 || x.Status > 299) && text:
@@ -93,6 +90,20 @@ func asked(r web.Request, resp *http.Response, x *Exchange) (err error) {
 		x.Body = UTF8(x.Raw, x.ContentType)
 	}
 	return nil
+}
+
+// target is the address that a redirect leads to: canonical, or as written where it is none, without credentials.
+func target(from *url.URL, location string) string {
+	if base, err := web.NewBase(from.String()); err == nil {
+		if a, ok := base.Resolve(location); ok {
+			return a.URL
+		}
+	}
+	if u, err := url.Parse(location); err == nil && u.User != nil {
+		u.User = nil
+		location = u.String()
+	}
+	return location
 }
 
 // aside reads a small body to its end, so that its connection can be used again.

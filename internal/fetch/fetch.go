@@ -97,6 +97,7 @@ func New(o Options) *Client {
 			Proxy:                  nil, // a proxy would dial for us, past the guard
 			DialContext:            Dial(o.AllowPrivate, o.Resolver),
 			ForceAttemptHTTP2:      true,
+			HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
 			DisableCompression:     true,
 			TLSHandshakeTimeout:    10 * time.Second,
 			MaxResponseHeaderBytes: maxHeader,

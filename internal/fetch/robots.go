@@ -41,7 +41,15 @@ type Robots struct {
 	origins map[string]*list.Element // of known
 	recent  *list.List               // the one used last in front
 	text    int                      // bytes, of all origins
-	reading map[string]chan struct{} // closed when the origin has been read
+	reading map[string]*reading
+}
+
+// reading is one origin being read.
+type reading struct {
+	done   chan struct{} // closed when what follows is known
+	rules  robots.Rules
+	err    error
+	gaveUp bool // the caller that read it ended
 }
 
 // known is what is known of one origin.
@@ -63,7 +71,7 @@ func NewRobots(ask func(context.Context, web.Request) (Exchange, error), o Robot
 		o.Now = time.Now
 	}
 	return &Robots{
-		ask: ask, o: o, origins: map[string]*list.Element{}, recent: list.New(), reading: map[string]chan struct{}{},
+		ask: ask, o: o, origins: map[string]*list.Element{}, recent: list.New(), reading: map[string]*reading{},
 	}
 }
 
@@ -98,23 +106,30 @@ func (r *Robots) Rules(ctx context.Context, origin string) (robots.Rules, error)
 			return r.refresh(ctx, origin)
 		}
 		select {
-		case <-wait: // what that caller found, or, if it gave up, for us to find
+		case <-wait.done:
+			if !wait.gaveUp {
+				return wait.rules, wait.err
+			}
 		case <-ctx.Done():
-			return robots.Rules{}, fmt.Errorf("read robots.txt: %w", ctx.Err())
+			return nothing, fmt.Errorf("read robots.txt: %w", ctx.Err())
 		}
 	}
 }
 
 // find returns what is known of the origin, or what to wait for. With neither, the caller must refresh it.
-func (r *Robots) find(origin string) (*known, chan struct{}) {
+func (r *Robots) find(origin string) (*known, *reading) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e := r.origins[origin]; e != nil {
 		r.recent.MoveToFront(e)
 		if k, _ := e.Value.(*known); r.o.Now().Before(k.until) {
 			found := *k
-			if found.believed(r.o.Now()) {
+			switch {
+			case found.err == nil:
+			case found.believed(r.o.Now()):
 				found.err = nil
+			default:
+				found.rules = nothing
 			}
 			return &found, nil
 		}
@@ -122,7 +137,7 @@ func (r *Robots) find(origin string) (*known, chan struct{}) {
 	if wait := r.reading[origin]; wait != nil {
 		return nil, wait
 	}
-	r.reading[origin] = make(chan struct{})
+	r.reading[origin] = &reading{done: make(chan struct{}), gaveUp: true}
 	return nil, nil
 }
 
@@ -132,15 +147,23 @@ func (k *known) believed(now time.Time) bool {
 }
 
 // refresh reads the rules of an origin, and lets those who wait for it go on.
-func (r *Robots) refresh(ctx context.Context, origin string) (robots.Rules, error) {
+func (r *Robots) refresh(ctx context.Context, origin string) (rules robots.Rules, err error) {
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		close(r.reading[origin].done)
+		delete(r.reading, origin)
+	}()
 	rules, size, err := r.read(ctx, origin)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	close(r.reading[origin])
-	delete(r.reading, origin)
 	if err != nil && ctx.Err() != nil {
 		return rules, err
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer func() {
+		now := r.reading[origin]
+		now.rules, now.err, now.gaveUp = rules, err, false
+	}()
 	k := &known{origin: origin}
 	if e := r.origins[origin]; e != nil {
 		k, _ = e.Value.(*known)
@@ -152,9 +175,9 @@ func (r *Robots) refresh(ctx context.Context, origin string) (robots.Rules, erro
 		r.text += size - k.size
 		k.rules, k.size, k.at, k.until = rules, size, now, now.Add(r.o.TTL)
 	} else {
-		_, after := fault.Of(err)
+		class, after := fault.Of(err)
 		k.until = now
-		if r.o.ErrorTTL > 0 {
+		if r.o.ErrorTTL > 0 && class != fault.Limited { // our own limits say nothing of the origin
 			k.until = now.Add(min(max(r.o.ErrorTTL, after), r.o.TTL))
 		}
 		if k.believed(now) {

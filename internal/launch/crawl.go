@@ -50,13 +50,14 @@ func (l *Launch) SignalCrawl(ctx context.Context, id int64) error {
 
 // crawlStart is how the workflow of a crawl run is started when none is running.
 func (l *Launch) crawlStart(r crawl.Run) (workflows.CrawlInput, client.StartWorkflowOptions) {
-	in := workflows.CrawlInput{RunID: r.ID, Seed: web.Show(r.RootURL), Shards: r.Settings.Shards}
+	seed := web.Show(r.RootURL)
+	in := workflows.CrawlInput{RunID: r.ID, Seed: seed, Shards: r.Settings.Shards}
 	return in, client.StartWorkflowOptions{
 		ID:                                       crawl.WorkflowID(r.ID),
 		TaskQueue:                                workflows.QueueCrawl,
 		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		StaticSummary:                            workflows.Summary(web.Show(r.RootURL), 180),
+		StaticSummary:                            workflows.Summary(seed, 180),
 		TypedSearchAttributes:                    temporal.NewSearchAttributes(workflows.HostKey.ValueSet(web.Host(r.RootURL))),
 	}
 }

@@ -13,3 +13,10 @@ func (r *Rate) Remembered() int {
 	defer r.mu.Unlock()
 	return len(r.own)
 }
+
+// Remembered says how many hosts v holds a memory of.
+func (v *Visits) Remembered() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return len(v.hosts)
+}

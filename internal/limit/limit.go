@@ -1,9 +1,9 @@
-// Package limit limits the rate of our requests to hosts (Hosts), and of callers to our API (Rate), across all
-// processes.
+// Package limit limits the rate of our requests to hosts (Hosts), those of a crawl with the number that is under way
+// (Visits), and the rate of callers to our API (Rate), across all processes.
 //
-// Starts are at least an interval apart for each host. Redis keeps the queue: it hands out slots in the order of asking
-// (GCRA, one round trip a start). While Redis is down every process keeps the same pace by itself, so n processes are
-// together at most n times too fast, and two metrics show it.
+// With Hosts, starts are at least an interval apart for each host. Redis keeps the queue: it hands out slots in the
+// order of asking (GCRA, one round trip a start). While Redis is down every process keeps the same pace by itself, so n
+// processes are together at most n times too fast, and two metrics show it.
 package limit
 
 import (
@@ -213,7 +213,8 @@ func (h *Hosts) redisSlot(ctx context.Context, host string, giveUp time.Time) (s
 	turn := max(0, r.ResetAfter-gap)
 	s = slot{from: h.o.Now().Add(turn), to: asked.Add(turn + slack - time.Microsecond), slack: slack, redis: true}
 	if r.Allowed == 0 || turn > 0 {
-		tell(h.line, h.o.Name, host, asked.Add(r.ResetAfter), h.o.Timeout) // its caller has to wait, so the round trip costs nothing
+		// Its caller has to wait, so the round trip costs nothing.
+		tell(h.line, h.o.Name, host, asked.Add(r.ResetAfter), h.o.Timeout)
 	}
 	if r.Allowed == 0 {
 		return slot{}, max(r.ResetAfter, time.Millisecond), nil

@@ -468,7 +468,7 @@ func (p *proxy) down() {
 	p.conns = nil
 }
 
-func client(t *testing.T, url string) *redis.Client {
+func client(t testing.TB, url string) *redis.Client {
 	t.Helper()
 	o, err := redis.ParseURL(url)
 	if err != nil {

@@ -86,32 +86,18 @@ func (r *Recent) ask(ctx context.Context, urls []string, command func(context.Co
 		r.redis.fallbacks.Add(float64(len(urls)))
 		return nil, ctx.Err()
 	}
-	within, cancel := context.WithTimeout(ctx, r.o.Timeout)
-	defer cancel()
-	type answer struct {
-		all []redis.Cmder
-		err error
-	}
-	answered := make(chan answer, 1) // a client may be configured to return later than its context ends
-	go func() {
-		all, err := r.line.Pipelined(within, func(p redis.Pipeliner) error {
+	got, err := within(ctx, r.o.Timeout, func(ctx context.Context) ([]redis.Cmder, error) {
+		return r.line.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for _, u := range urls {
-				command(within, p, r.key(u))
+				command(ctx, p, r.key(u))
 			}
 			return nil
 		})
-		answered <- answer{all, err}
-	}()
-	var got answer
-	select {
-	case got = <-answered:
-	case <-within.Done():
-		got.err = within.Err()
-	}
+	})
 	switch {
-	case got.err == nil:
+	case err == nil:
 		r.redis.reached()
-		return got.all, nil
+		return got, nil
 	case ctx.Err() != nil: // says nothing about Redis
 		return nil, fmt.Errorf("look for recent addresses: %w", ctx.Err())
 	}

@@ -53,8 +53,8 @@ type Verdict = crawl.Verdict
 // Welcome is the Verdict on a host that answers.
 var Welcome = crawl.Welcome
 
-// Refused is the Verdict on a host that wants fewer requests, by 403, 429, 5xx or its silence. after is the wait that it
-// asks for itself, 0 = none.
+// Refused is the Verdict on a host that wants fewer requests, by 403, 429, 5xx or its silence. after is the wait that
+// it asks for itself, 0 = none.
 func Refused(after time.Duration) Verdict { return crawl.Refused(after) }
 
 // Visits paces the requests to each host, and bounds how many are under way, in all processes together. Redis keeps the
@@ -161,9 +161,9 @@ const busy = 500 * time.Millisecond
 // returns leave, to be called once when it is over. delay is the least time between starts that the host asks for
 // itself, 0 = none; the longer one of it and the gap counts.
 //
-// A turn that is further away than VisitOptions.MaxWait or than ctx's deadline is fault.Limited, with the wait as After,
-// and takes nothing: at once where the time is known, as in a cooldown, and after the wait where all seats were taken.
-// When ctx ends its error is returned.
+// A turn that is further away than VisitOptions.MaxWait or than ctx's deadline is fault.Limited, with the wait as
+// After, and takes nothing: at once where the time is known, as in a cooldown, and after the wait where all seats were
+// taken. When ctx ends its error is returned.
 func (v *Visits) Enter(ctx context.Context, host string, delay time.Duration) (leave func(Verdict), err error) {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if host == "" || len(host) > 300 {
@@ -194,7 +194,7 @@ func (v *Visits) Enter(ctx context.Context, host string, delay time.Duration) (l
 		switch {
 		case s.gap == 0 && h.used < h.target && now.Before(h.fresh) && !h.cool.After(now) && !h.next.After(now):
 			s.ok, s.at = true, now
-		case h.asking || now.Before(h.askAfter):
+		case h.asking || h.used >= h.target && now.Before(h.askAfter):
 			until := giveUp
 			if !h.asking {
 				until = earlier(giveUp, h.askAfter)
@@ -216,7 +216,9 @@ func (v *Visits) Enter(ctx context.Context, host string, delay time.Duration) (l
 		}
 		if s.ok {
 			h.used++
+			h.waiting--
 			at, err := v.begin(ctx, h, s)
+			h.waiting++
 			if err == nil && !at.IsZero() {
 				if !h.redis {
 					v.redis.fallbacks.Inc()
@@ -331,11 +333,14 @@ func (v *Visits) leaver(host string, h *visited) func(Verdict) {
 // leave frees a seat. The caller holds the lock.
 func (v *Visits) leave(h *visited) {
 	h.used--
-	if h.used < h.counted && h.counted > h.target { // others wait for the seats above target
+	if h.counted > h.target { // others wait for what is above it
 		h.askAfter = time.Time{}
 	}
 	h.changed()
 }
+
+// maxStrikes is how many are counted: those above lengthen no cooldown, and would take long to forget.
+const maxStrikes = 20
 
 // judge notes a verdict, here and in Redis. The caller holds the lock, which is free meanwhile.
 func (v *Visits) judge(host string, h *visited, verdict Verdict) {
@@ -344,7 +349,7 @@ func (v *Visits) judge(host string, h *visited, verdict Verdict) {
 	case !verdict.Refused:
 		h.strikes--
 	case !h.cool.After(now): // requests that were under way together are refused together, and count once
-		h.strikes = min(h.strikes+1, 30)
+		h.strikes = min(h.strikes+1, maxStrikes)
 		h.cool = now.Add(min(v.o.CooldownBase<<(h.strikes-1), v.o.CooldownMax))
 	}
 	if verdict.Refused {
@@ -435,7 +440,9 @@ func (v *Visits) learn(host string, h *visited, s start, began time.Time, got []
 		s.ok, s.at = true, later(now.Add(in(3)), h.cool)
 		h.next = later(h.next, s.at.Add(s.gap))
 	case s.giveUp.Before(now.Add(in(3))):
-		s.wait = in(3)
+		s.wait = max(in(3), time.Millisecond)
+	case h.target >= v.o.PerHost: // all seats are ours: one is free when a request of ours is over
+		h.askAfter = h.fresh
 	default:
 		h.askAfter = now.Add(poll)
 	}
@@ -473,7 +480,8 @@ func (v *Visits) renew(host string, h *visited) {
 
 // The state of a host in Redis is a hash: next (µs since 1970: when the next start is free), cool (likewise, the end of
 // the cooldown), strikes, and a field for each process, "seats until want since": it holds so many until then, wants so
-// many in all, and has held or wanted them since then. The clock is Redis's.
+// many in all, and has held or wanted them since then; in the future where it yields: there are more processes than
+// seats, it has held one the longest, and takes none before the others. The clock is Redis's.
 var (
 	enterScript = redis.NewScript(`
 local t = redis.call('TIME')
@@ -518,14 +526,15 @@ for _, r in ipairs(rivals) do
 end
 local target = math.min(want, free)
 if short then target = math.min(target, math.max(1, math.floor(per / wanting))) end
-if held == 0 then
-  if free - ahead < 1 then target = 0 end
+local yields = since > now
+if held == 0 or yields then
+  target = math.min(target, free - ahead)
 elseif starving and oldest and wanting > per and now - since > lease / 3 then
-  target, since = 0, now
+  target, since = 0, now + lease
 end
 target = math.max(target, 0)
 local counted = math.max(used, target)
-if held == 0 and counted > 0 then since = now end
+if (held == 0 or yields) and target > 0 or yields and counted == 0 then since = now end
 
 local turn = math.max(now, at.next, at.cool)
 local ok = start and target > used and turn - now <= most
@@ -533,7 +542,6 @@ if ok and gap > 0 then
   redis.call('HSET', KEYS[1], 'next', num(turn + gap))
   at.next = turn + gap
 end
-if start and not ok and target > used then counted = math.max(used, target - 1) end
 if counted == 0 and want == 0 then
   redis.call('HDEL', KEYS[1], me)
 else
@@ -552,7 +560,7 @@ if ARGV[1] ~= '1' then
   strikes = math.max(0, strikes - 1)
 else
   if cool <= now then
-    strikes = math.min(strikes + 1, 30)
+    strikes = math.min(strikes + 1, 20)
     cool = now + math.min(base * 2 ^ (strikes - 1), most)
   end
   cool = math.max(cool, now + after)

@@ -33,6 +33,7 @@ type Backlog struct {
 	Limits      func(context.Context) ([]backlog.Host, error)
 	Platforms   func(context.Context) ([]backlog.Scraper, error)  // of Postgres
 	Unfinished  func(context.Context) (backlog.Unfinished, error) // of Postgres
+	Crawls      func(context.Context) (backlog.Crawls, error)     // of Postgres
 	Log         *slog.Logger
 	Now         func() time.Time
 
@@ -71,6 +72,7 @@ func (b *Backlog) Read(ctx context.Context) backlog.Report {
 		ask(backlog.Postgres, backlog.PartPlatforms, b.Platforms,
 			func(v []backlog.Scraper) { r.Platforms = append(r.Platforms, v...) }),
 		ask(backlog.Postgres, backlog.PartUnfinished, b.Unfinished, func(v backlog.Unfinished) { r.Unfinished = v }),
+		ask(backlog.Postgres, backlog.PartCrawls, b.Crawls, func(v backlog.Crawls) { r.Crawls = v }),
 		ask(backlog.Redis, backlog.PartLimits, b.Limits, func(v []backlog.Host) { r.Limits = append(r.Limits, v...) }),
 	})
 	for i := range r.Queues {
@@ -189,6 +191,13 @@ var (
 		"Images of visible listings that have been pending for more than an hour, counted up to 1,000.")
 )
 
+var (
+	crawlRuns    = gauge("conveyor_crawl_runs", "Crawl runs that have not ended, by status.", "status")
+	crawlOpen    = gauge("conveyor_crawl_urls_open", "URLs of these runs that wait or are in progress.")
+	crawlStalled = gauge("conveyor_crawl_stalled_seconds",
+		"The longest time for which a running crawl has finished no URL while some could be requested; 0 when none has.")
+)
+
 func gauge(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
@@ -198,6 +207,7 @@ func (b *Backlog) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		up, ready, unacked, consumers, pending, refused, oldest, letters, tasks, taskAge, workers, turn,
 		scraper, lastPage, overdue, refusals, adverts, slow, lateListings, lateImages,
+		crawlRuns, crawlOpen, crawlStalled,
 	} {
 		out <- d
 	}
@@ -221,6 +231,12 @@ func (b *Backlog) Collect(out chan<- prometheus.Metric) {
 	if r.Knows(backlog.PartUnfinished) {
 		set(lateListings, float64(r.Unfinished.Listings))
 		set(lateImages, float64(r.Unfinished.Images))
+	}
+	if r.Knows(backlog.PartCrawls) {
+		set(crawlRuns, float64(r.Crawls.Running), "running")
+		set(crawlRuns, float64(r.Crawls.Paused), "paused")
+		set(crawlOpen, float64(r.Crawls.OpenURLs))
+		set(crawlStalled, r.Crawls.StalledSeconds)
 	}
 	for _, d := range r.DeadLetters {
 		set(letters, float64(d.Open), d.Queue, d.Class)

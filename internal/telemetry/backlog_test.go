@@ -27,6 +27,9 @@ func waits(asked *atomic.Int32) *telemetry.Backlog {
 		Unfinished: func(context.Context) (backlog.Unfinished, error) {
 			return backlog.Unfinished{Listings: 16, Images: 17}, nil
 		},
+		Crawls: func(context.Context) (backlog.Crawls, error) {
+			return backlog.Crawls{Running: 18, Paused: 19, OpenURLs: 20, StalledRun: 1, StalledSeconds: 21}, nil
+		},
 		Outbox: func(context.Context) (backlog.Outbox, error) {
 			asked.Add(1)
 			return backlog.Outbox{Pending: 3, Refused: 1, OldestAgeSeconds: 4}, nil
@@ -152,9 +155,10 @@ func TestBacklogSlow(t *testing.T) {
 		_, err := hang(ctx)
 		return backlog.Unfinished{}, err
 	}
+	b.Crawls = func(ctx context.Context) (backlog.Crawls, error) { _, err := hang(ctx); return backlog.Crawls{}, err }
 	r = b.Read(t.Context())
 	require.Equal(t, backlog.Away, r.Services["postgres"])
-	require.Equal(t, []string{"outbox", "dead_letters", "platforms", "unfinished"}, r.Unknown)
+	require.Equal(t, []string{"outbox", "dead_letters", "platforms", "unfinished", "crawls"}, r.Unknown)
 }
 
 func TestBacklogMetrics(t *testing.T) {
@@ -181,6 +185,10 @@ func TestBacklogMetrics(t *testing.T) {
 		`conveyor_service_slow redis`:                            0,
 		`conveyor_listings_unfinished`:                           16,
 		`conveyor_images_unfinished`:                             17,
+		`conveyor_crawl_runs running`:                            18,
+		`conveyor_crawl_runs paused`:                             19,
+		`conveyor_crawl_urls_open`:                               20,
+		`conveyor_crawl_stalled_seconds`:                         21,
 		`conveyor_outbox_pending`:                                3,
 		`conveyor_outbox_refused`:                                1,
 		`conveyor_outbox_oldest_age_seconds`:                     4,

@@ -1,0 +1,391 @@
+package activities_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/textproto"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/domain/contract"
+	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/robots"
+	"github.com/mtlrent/conveyor/domain/web"
+)
+
+// crawled is a fake frontier, its site, and everything else that a shard needs. The run ends when nothing is left.
+type crawled struct {
+	t        *testing.T
+	settings crawl.Settings
+	answer   func(r web.Request) (web.Exchange, error)
+	rules    string
+	turn     func(host string) error
+	seen     []string          // crawled lately
+	base     map[string]string // page → link, of the base run
+	etags    map[string]string
+	down     int // calls of Record that fail
+	refuse   string
+
+	mu      sync.Mutex
+	waiting []crawl.Claim
+	known   map[string]bool
+	leased  int
+	results map[string][]crawl.Result
+	asked   []string
+	marked  []string
+	verdict []crawl.Verdict
+	claims  int
+}
+
+func newCrawled(t *testing.T) *crawled {
+	t.Helper()
+
+	c := &crawled{t: t, settings: crawl.Defaults, known: map[string]bool{}, results: map[string][]crawl.Result{}}
+	c.add("https://a.example/", 0)
+	return c
+}
+
+func (c *crawled) add(url string, depth int) {
+	if !c.known[url] {
+		c.known[url] = true
+		host, _, _ := strings.Cut(strings.TrimPrefix(url, "https://"), "/")
+		c.waiting = append(c.waiting, crawl.Claim{
+			ID: int64(len(c.known)), URL: url, Host: host, Depth: depth, ETag: c.etags[url], QueuedAt: time.Now(),
+		})
+	}
+}
+
+func (c *crawled) Run(context.Context, int64) (crawl.Run, error) {
+	return crawl.Run{ID: 7, RootURL: "https://a.example/", AllowedHosts: []string{"a.example", "www.a.example"},
+		Settings: c.settings, Status: crawl.Running}, nil
+}
+
+func (c *crawled) Claim(_ context.Context, t crawl.Take) (claims []crawl.Claim, status string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.claims++; c.claims == 2 && c.down > 0 {
+		return nil, "", errors.New("connection refused")
+	}
+	if len(c.waiting) == 0 && c.leased == 0 {
+		return nil, crawl.Completed, nil
+	}
+	var rest []crawl.Claim
+	for _, w := range c.waiting {
+		if room, ok := t.Room[w.Host]; len(claims) < t.Max && (!ok || room > 0) {
+			if ok {
+				t.Room[w.Host]--
+			}
+			w.Lease++
+			claims = append(claims, w)
+		} else {
+			rest = append(rest, w)
+		}
+	}
+	c.waiting, c.leased = rest, c.leased+len(claims)
+	return claims, crawl.Running, nil
+}
+
+func (c *crawled) Keep(context.Context, int64, string, time.Duration) error { return nil }
+
+func (c *crawled) Record(_ context.Context, _ int64, _ string, results []crawl.Result) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.down > 0 {
+		c.down--
+		return errors.New("connection refused")
+	}
+	for _, r := range results {
+		if c.refuse != "" && r.Title == c.refuse {
+			return fault.Newf(fault.Invalid, "body: postgres cannot store it")
+		}
+	}
+	for _, r := range results {
+		c.results[r.URL] = append(c.results[r.URL], r)
+		c.leased--
+		if r.State == crawl.Queued {
+			if r.Asked {
+				r.Tries++
+			}
+			c.waiting = append(c.waiting, r.Claim)
+		}
+		for _, l := range r.Links {
+			c.add(l.URL, r.Depth+1)
+		}
+	}
+	return nil
+}
+
+func (c *crawled) LinksOfBase(_ context.Context, _ int64, urls []string) (map[string][]crawl.Link, error) {
+	return map[string][]crawl.Link{urls[0]: {{URL: c.base[urls[0]], Host: "a.example"}}}, nil
+}
+
+func (c *crawled) Ask(_ context.Context, r web.Request) (web.Exchange, error) {
+	c.mu.Lock()
+	c.asked = append(c.asked, r.URL)
+	c.mu.Unlock()
+	return c.answer(r)
+}
+
+func (c *crawled) Enter(_ context.Context, host string, _ time.Duration) (func(crawl.Verdict), error) {
+	if c.turn != nil {
+		if err := c.turn(host); err != nil {
+			return nil, err
+		}
+	}
+	return func(v crawl.Verdict) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.verdict = append(c.verdict, v)
+	}, nil
+}
+
+func (c *crawled) Rules(context.Context, string) (robots.Rules, error) {
+	return robots.Parse([]byte(c.rules)), nil
+}
+
+func (c *crawled) Seen(_ context.Context, urls []string) ([]bool, error) {
+	out := make([]bool, len(urls))
+	for i, url := range urls {
+		out[i] = slices.Contains(c.seen, url)
+	}
+	return out, nil
+}
+
+func (c *crawled) Mark(_ context.Context, urls []string) error {
+	c.marked = append(c.marked, urls...)
+	return nil
+}
+
+func (c *crawled) Waited(time.Duration)                   {}
+func (c *crawled) Fetched(time.Duration)                  {}
+func (c *crawled) Processed(time.Duration, crawl.Outcome) {}
+
+// work runs a shard until the run has ended and returns the last result of each URL as "STATE reason", by path.
+func (c *crawled) work() map[string]string {
+	c.t.Helper()
+
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	env.SetTestTimeout(20 * time.Second)
+	a := &activities.Crawling{
+		Frontier: c, Base: c, Web: c, Hosts: c, Robots: c, Recent: c, Metrics: c, Slots: activities.NewCrawlSlots(4, 4),
+		Agent: "Conveyor", Policy: crawl.RetryPolicy{Base: time.Millisecond, Max: time.Second}, Worker: "w", Now: time.Now,
+	}
+	env.RegisterActivity(a)
+	_, err := env.ExecuteActivity(a.CrawlShard, activities.CrawlShardJob{RunID: 7, Slice: time.Minute})
+	require.NoError(c.t, err)
+	out := map[string]string{}
+	for url, results := range c.results {
+		last := results[len(results)-1]
+		out[strings.TrimPrefix(url, "https://a.example")] = strings.TrimSpace(string(last.State) + " " + last.Reason)
+	}
+	return out
+}
+
+// html is an answer with a page.
+func html(r web.Request, body string) web.Exchange {
+	return web.Exchange{Page: web.Page{Asked: r.URL, URL: r.URL, Status: 200, ContentType: "text/html", Body: []byte(body)},
+		Header: textproto.MIMEHeader{}, Raw: []byte(body), Length: int64(len(body))}
+}
+
+func status(r web.Request, code int) web.Exchange {
+	e := html(r, "")
+	e.Status = code
+	return e
+}
+
+// pages answers by path; others are 404.
+func pages(bodies map[string]string) func(web.Request) (web.Exchange, error) {
+	return func(r web.Request) (web.Exchange, error) {
+		if body, ok := bodies[strings.TrimPrefix(r.URL, "https://a.example")]; ok {
+			return html(r, body), nil
+		}
+		return status(r, 404), nil
+	}
+}
+
+func TestCrawlShard(t *testing.T) {
+	t.Parallel()
+
+	c := newCrawled(t)
+	c.rules = "User-agent: *\nDisallow: /private"
+	c.answer = pages(map[string]string{
+		"/": `<title>Home</title><meta name="description" content="All of it"><a href="/b#x">b</a> <a href="b">b again</a>
+			<a href="/private/x">no</a> <a href="https://other.example/">out</a> <a href="paper.pdf">pdf</a>
+			<a href="/gone">gone</a>
+			<p>Café &amp; <b>Co</b></p>`,
+		"/b": `<a href="/">home</a><iframe src="/frame"></iframe>`, "/frame": `x`,
+	})
+	require.Equal(t, map[string]string{
+		"/": "VISITED", "/b": "VISITED", "/private/x": "SKIPPED robots", "/gone": "NOT_FOUND", "/frame": "VISITED",
+	}, c.work())
+	home := c.results["https://a.example/"][0]
+	require.Equal(t, "Home", home.Title)
+	require.Equal(t, []crawl.Link{
+		{URL: "https://a.example/b", Raw: "/b#x", Host: "a.example"},
+		{URL: "https://a.example/private/x", Raw: "/private/x", Host: "a.example"},
+		{URL: "https://a.example/gone", Raw: "/gone", Host: "a.example"},
+	}, home.Links)
+	var m contract.CrawledPage
+	require.NoError(t, json.Unmarshal(home.Message, &m))
+	require.NoError(t, m.Check())
+	require.Equal(t, "b b again no out pdf gone café & co", *m.Text)
+	require.Equal(t, "All of it", m.Metadata.Description)
+	require.Nil(t, c.results["https://a.example/gone"][0].Message, "what is no page is not published")
+	require.Len(t, c.asked, 4, "what robots.txt disallows is not asked")
+}
+
+// Answers that may pass are tried again, as often as the run says, and others are not.
+func TestCrawlRetries(t *testing.T) {
+	t.Parallel()
+
+	c := newCrawled(t)
+	tries := map[string]int{}
+	var mu sync.Mutex
+	c.answer = func(r web.Request) (web.Exchange, error) {
+		path := strings.TrimPrefix(r.URL, "https://a.example")
+		mu.Lock()
+		defer mu.Unlock()
+		tries[path]++
+		switch path {
+		case "/":
+			return html(r, `<a href="/503"></a><a href="/flaky"></a><a href="/401"></a><a href="/reset"></a><a href="/bomb"></a>
+				<a href="/301"></a><a href="/302"></a>`), nil
+		case "/503":
+			return status(r, 503), nil
+		case "/flaky":
+			return status(r, map[bool]int{true: 429, false: 200}[tries[path] == 1]), nil
+		case "/401":
+			return status(r, 401), nil
+		case "/reset":
+			return web.Exchange{}, fault.Newf(fault.Transient, "connection reset")
+		case "/301", "/302":
+			e := status(r, map[string]int{"/301": 301, "/302": 302}[path])
+			e.RedirectTo = "https://www.a.example/to" + path
+			return e, nil
+		}
+		return web.Exchange{}, fault.Newf(fault.Invalid, "body is larger than 10 MiB")
+	}
+	got := c.work()
+	require.Equal(t, map[string]string{
+		"/": "VISITED", "/503": "HTTP_TERMINAL", "/flaky": "VISITED", "/401": "HTTP_TERMINAL", "/reset": "FAILED",
+		"/bomb": "FAILED", "/301": "REDIRECT_301", "/302": "HTTP_TERMINAL",
+		"https://www.a.example/to/301": "FAILED", "https://www.a.example/to/302": "FAILED",
+	}, got)
+	require.Equal(t, map[string]int{"/": 1, "/503": 3, "/flaky": 2, "/401": 1, "/reset": 3, "/bomb": 1, "/301": 1, "/302": 1,
+		"https://www.a.example/to/301": 1, "https://www.a.example/to/302": 1}, tries)
+	require.Contains(t, c.verdict, crawl.Refused(0))
+}
+
+// A host whose turn is far away goes back to the frontier without a try, and holds up no other host.
+func TestCrawlPutsBack(t *testing.T) {
+	t.Parallel()
+
+	c := newCrawled(t)
+	c.answer = func(r web.Request) (web.Exchange, error) {
+		return html(r, `<a href="https://www.a.example/slow"></a><a href="https://a.example/fast"></a>`), nil
+	}
+	var mu sync.Mutex
+	turns := 0
+	c.turn = func(host string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if host == "www.a.example" {
+			if turns++; turns < 3 {
+				return &fault.Error{Class: fault.Limited, After: 50 * time.Millisecond, Err: errors.New("not yet")}
+			}
+		}
+		return nil
+	}
+	require.Equal(t, map[string]string{"/": "VISITED", "/fast": "VISITED", "https://www.a.example/slow": "VISITED"}, c.work())
+	slow := c.results["https://www.a.example/slow"]
+	require.Len(t, slow, 3)
+	require.False(t, slow[0].Asked, "a URL that was put back was not tried")
+	require.Zero(t, slow[0].After)
+}
+
+// What was fetched while our database was away is recorded when it is back, and not fetched again.
+func TestCrawlOutlastsTheDatabase(t *testing.T) {
+	t.Parallel()
+
+	c := newCrawled(t)
+	c.down = 3
+	c.answer = pages(map[string]string{"/": `<a href="/b"></a>`, "/b": ""})
+	require.Equal(t, map[string]string{"/": "VISITED", "/b": "VISITED"}, c.work())
+	require.Len(t, c.asked, 2)
+}
+
+// One page that cannot be stored, or whose reading panics, fails alone.
+func TestCrawlPoison(t *testing.T) {
+	t.Parallel()
+
+	c := newCrawled(t)
+	c.refuse = "poison"
+	c.answer = func(r web.Request) (web.Exchange, error) {
+		switch {
+		case strings.HasSuffix(r.URL, "/poison"):
+			return html(r, "<title>poison</title>"), nil
+		case strings.HasSuffix(r.URL, "/panic"):
+			panic("no such page")
+		}
+		return html(r, `<a href="/poison"></a><a href="/panic"></a><a href="/good"></a>`), nil
+	}
+	require.Equal(t, map[string]string{"/": "VISITED", "/good": "VISITED", "/poison": "FAILED", "/panic": "FAILED"}, c.work())
+}
+
+// A page that has not changed keeps the links that it had, and one that was crawled lately is not asked for.
+func TestCrawlConditional(t *testing.T) {
+	t.Parallel()
+
+	c := newCrawled(t)
+	c.settings.SkipRecent = true
+	c.seen = []string{"https://a.example/recent"}
+	c.base = map[string]string{"https://a.example/same": "https://a.example/kept"}
+	c.etags = map[string]string{"https://a.example/same": `"v1"`}
+	var sent map[string]string
+	c.answer = func(r web.Request) (web.Exchange, error) {
+		switch {
+		case strings.HasSuffix(r.URL, "/same"):
+			sent = maps.Clone(r.Header)
+			return status(r, 304), nil
+		case strings.HasSuffix(r.URL, "/kept"):
+			return html(r, ""), nil
+		}
+		return html(r, `<a href="/same"></a><a href="/recent"></a>`), nil
+	}
+	require.Equal(t, map[string]string{
+		"/": "VISITED", "/same": "VISITED", "/kept": "VISITED", "/recent": "SKIPPED recent",
+	}, c.work())
+	require.Equal(t, map[string]string{"If-None-Match": `"v1"`}, sent)
+	require.ElementsMatch(t, []string{"https://a.example/", "https://a.example/same", "https://a.example/kept"}, c.marked)
+}
+
+// A page with more links than a shard takes at once, on many hosts, is crawled to its end.
+func TestCrawlManyLinks(t *testing.T) {
+	t.Parallel()
+
+	c := newCrawled(t)
+	c.answer = func(r web.Request) (web.Exchange, error) {
+		if r.URL != "https://a.example/" {
+			return html(r, ""), nil
+		}
+		var b strings.Builder
+		for i := range 1000 {
+			fmt.Fprintf(&b, `<a href="/%d">`, i)
+		}
+		return html(r, b.String()), nil
+	}
+	require.Len(t, c.work(), 1001)
+	require.Len(t, c.asked, 1001)
+}

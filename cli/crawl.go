@@ -1,0 +1,401 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mattn/go-isatty"
+	"golang.org/x/term"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/domain/crawl"
+)
+
+// CrawlCmd starts, shows, controls, exports and compares crawl runs.
+type CrawlCmd struct {
+	API string `help:"URL of the API; the default is CONVEYOR_API_URL." env:"CRAWLER_API" placeholder:"URL"`
+
+	Start       crawlStartCmd   `cmd:"" help:"Start the crawl of a site."`
+	List        crawlListCmd    `cmd:"" help:"List crawl runs, newest first."`
+	Show        crawlShowCmd    `cmd:"" help:"Show the state, counts and pace of a run."`
+	Visited     crawlVisitedCmd `cmd:"" help:"List the URLs that were visited last."`
+	Export      crawlExportCmd  `cmd:"" help:"Write the URLs of a run to a file, or its stored answers as WARC."`
+	Compare     crawlCompareCmd `cmd:"" help:"Compare the URLs of two runs or exports; exit with 1 when they differ, and with 2 on an error."`
+	Why         crawlWhyCmd     `cmd:"" help:"Show what keeps a run from finishing."`
+	BrokenLinks crawlBrokenCmd  `cmd:"" help:"List URLs that lead nowhere, with the pages that link to them."`
+	Pause       crawlPauseCmd   `cmd:"" help:"Pause a run; requests under way are finished."`
+	Resume      crawlResumeCmd  `cmd:"" help:"Resume a paused run where it stopped."`
+	Cancel      crawlCancelCmd  `cmd:"" help:"Cancel a run for good; requests under way are finished."`
+	Retry       crawlRetryCmd   `cmd:"" help:"Request failed URLs of a run again."`
+}
+
+// connect returns the client of the API that the crawl commands call.
+func (c *CrawlCmd) connect(connect Connect) (Client, error) {
+	r, err := connect()
+	r.URL = cmp.Or(c.API, r.URL)
+	return r, err
+}
+
+type crawlStartCmd struct {
+	Seed string `arg:"" help:"URL at which to begin."`
+
+	MaxPages         *int    `help:"Maximum of URLs that are requested." placeholder:"N"`
+	MaxDepth         *int    `help:"Maximum of links between the seed and a page." placeholder:"N"`
+	ScopeMode        *string `help:"URLs that belong to the run: same_host, same_domain or prefix." placeholder:"MODE"`
+	IncludeDocuments *bool   `help:"Also request links to PDFs, pictures, archives and other files." negatable:""`
+	FollowRedirects  *bool   `help:"Add the target of a redirect as a URL of its own." negatable:""`
+	DemoDelayMS      *int    `name:"demo-delay-ms" help:"Wait before each request, in milliseconds." placeholder:"N"`
+	RequestTimeoutMS *int    `name:"request-timeout-ms" help:"Maximum time of a request, in milliseconds." placeholder:"N"`
+	MaxRetries       *int    `help:"Maximum of tries after the first one." placeholder:"N"`
+	RespectRobots    *bool   `help:"Obey robots.txt." negatable:""`
+	UseSitemaps      *bool   `help:"Also start from the sitemaps of the site." negatable:""`
+	FollowLinkRel    *bool   `help:"Also follow link elements: stylesheet, alternate, next, …" negatable:""`
+	Nofollow         *bool   `help:"Leave out links with rel=nofollow." negatable:""`
+	Render           *bool   `help:"Load pages in a browser, and read them after their scripts ran." negatable:""`
+	StoreBodies      *bool   `help:"Keep the answers, for an export as WARC." negatable:""`
+	SkipRecent       *bool   `help:"Skip URLs that were crawled recently." negatable:""`
+	Conditional      *bool   `help:"Ask whether pages have changed since the last run of the same seed." negatable:""`
+	Publish          *bool   `help:"Publish pages to the search indexer." negatable:""`
+	Shards           *int    `help:"Activities that crawl at once." placeholder:"N"`
+
+	Wait bool `help:"Show the progress until the run ends; exit with 1 if it is cancelled. Ctrl-C stops watching; the run goes on."`
+	JSON bool `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// settings are those that were given.
+func (c *crawlStartCmd) settings() api.CrawlSettings {
+	out := api.CrawlSettings{}
+	given(out, map[string]*int{
+		"maxPages": c.MaxPages, "maxDepth": c.MaxDepth, "demoDelayMs": c.DemoDelayMS,
+		"requestTimeoutMs": c.RequestTimeoutMS, "maxRetries": c.MaxRetries, "shards": c.Shards,
+	})
+	given(out, map[string]*bool{
+		"includeDocuments": c.IncludeDocuments, "followRedirects": c.FollowRedirects, "respectRobots": c.RespectRobots,
+		"useSitemaps": c.UseSitemaps, "followLinkRel": c.FollowLinkRel, "nofollow": c.Nofollow, "render": c.Render,
+		"storeBodies": c.StoreBodies, "skipRecent": c.SkipRecent, "conditional": c.Conditional, "publish": c.Publish,
+	})
+	given(out, map[string]*string{"scopeMode": c.ScopeMode})
+	return out
+}
+
+// given adds the values that are not nil.
+func given[T any](out api.CrawlSettings, values map[string]*T) {
+	for name, v := range values {
+		if v != nil {
+			out[name] = *v
+		}
+	}
+}
+
+// Run starts a crawl. With --wait, a run that is cancelled is ExitError 1.
+func (c *crawlStartCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
+	r, err := group.connect(connect)
+	if err != nil {
+		return err
+	}
+	var run api.CrawlRun
+	in := api.CrawlStart{SeedURL: c.Seed, Settings: c.settings()}
+	if err := r.call(ctx, http.MethodPost, "/crawl-runs", in, &run); err != nil {
+		return err
+	}
+	if c.JSON {
+		if err := PrintJSON(os.Stdout, run); err != nil {
+			return err
+		}
+	} else {
+		fmt.Printf("crawl run %d: %s, %s of %s\n%s\n", run.ID, Plain(run.RootURL), run.RunConfig.ScopeMode,
+			Plain(strings.Join(run.AllowedHosts, ", ")), run.Workflow.URL)
+	}
+	if run.Warning != "" {
+		fmt.Fprintln(os.Stderr, "conveyor: "+Plain(run.Warning))
+	}
+	if !c.Wait {
+		return nil
+	}
+	w := crawlWatch{api: r, id: run.ID, out: os.Stderr, every: 10 * time.Second}
+	if isatty.IsTerminal(os.Stderr.Fd()) && os.Getenv("TERM") != "dumb" {
+		w.live, w.every = true, time.Second
+	}
+	done, err := w.run(ctx)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = PrintJSON(os.Stdout, done)
+	} else {
+		err = printCrawl(os.Stdout, done)
+	}
+	if err == nil && done.Status == crawl.Cancelled {
+		return ExitError(1)
+	}
+	return err
+}
+
+// A crawlWatch shows the progress of a run until it ends: in one line that changes, or a line now and then.
+type crawlWatch struct {
+	api   Client
+	id    int64
+	out   io.Writer
+	live  bool          // out is a terminal
+	every time.Duration // between two lines
+}
+
+// watchMisses is how many calls in a row may fail, a second apart: the API may be restarted.
+const watchMisses = 30
+
+// run returns the last state of the run.
+func (w crawlWatch) run(ctx context.Context) (last api.CrawlSummary, err error) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	defer w.clear()
+	shown, state := time.Time{}, api.CrawlState("")
+	for misses := 0; ; {
+		var got api.CrawlSummary
+		switch err := w.api.call(ctx, http.MethodGet, fmt.Sprintf("/crawl-runs/%d/summary", w.id), nil, &got); {
+		case err == nil:
+			last, misses = got, 0
+			if w.live || got.Status != state || time.Since(shown) >= w.every {
+				w.show(got)
+				shown, state = time.Now(), got.Status
+			}
+		case ctx.Err() != nil:
+		default:
+			if misses++; misses > watchMisses {
+				return last, err
+			}
+		}
+		if crawl.Ended(string(last.Status)) {
+			return last, nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return last, fmt.Errorf("stopped watching; the run goes on: conveyor crawl show %d", w.id)
+		}
+	}
+}
+
+func (w crawlWatch) show(s api.CrawlSummary) {
+	line := crawlLine(s)
+	if !w.live {
+		fmt.Fprintln(w.out, line)
+		return
+	}
+	if f, ok := w.out.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 1 {
+			line = Short(line, columns-1)
+		}
+	}
+	fmt.Fprintf(w.out, "\r\x1b[K%s", line)
+}
+
+// clear takes the live line away.
+func (w crawlWatch) clear() {
+	if w.live {
+		fmt.Fprint(w.out, "\r\x1b[K")
+	}
+}
+
+// crawlLine is the progress of a run in a line.
+func crawlLine(s api.CrawlSummary) string {
+	n := s.Totals
+	open := n.Queued + n.InProgress
+	line := fmt.Sprintf("crawl run %d %s: %d of %d URLs done, %d visited", s.ID, strings.ToLower(string(s.Status)),
+		n.Discovered-open, n.Discovered, n.Visited)
+	if broken := broken(n); broken > 0 {
+		line += fmt.Sprintf(", %d broken", broken)
+	}
+	if s.Status == crawl.Running {
+		line += fmt.Sprintf(", %.1f pages/s", s.Pace.PagesPerSecond)
+		if s.SecondsLeft != nil {
+			line += ", " + seconds(*s.SecondsLeft).Round(time.Second).String() + " left of those known"
+		}
+	}
+	return line
+}
+
+// broken counts the URLs that lead nowhere.
+func broken(n api.CrawlTotals) int64 { return n.Forbidden + n.NotFound + n.HTTPTerminal + n.Failed }
+
+type crawlListCmd struct {
+	State string `help:"State: ${enum}." enum:"RUNNING,PAUSED,COMPLETED,CANCELLED,any" default:"any"`
+	Limit int    `help:"Show at most this many; 0 shows all." default:"20"`
+	JSON  bool   `name:"json" help:"Print one JSON object per line instead of the table."`
+}
+
+// Run prints page after page, up to --limit.
+func (c *crawlListCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
+	return list(ctx, func() (Client, error) { return group.connect(connect) }, c.Limit, "there are no crawl runs", c.print)
+}
+
+func (c *crawlListCmd) print(ctx context.Context, w io.Writer, r Client) (shown int, more bool, err error) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	runs := pages[api.CrawlRun]{
+		Path: "/crawl-runs", Query: url.Values{"state": {c.State}}, Limit: c.Limit, JSON: c.JSON, Flush: t.Flush,
+		Row: func(n int, r api.CrawlRun) {
+			if n == 0 {
+				fmt.Fprintln(t, "ID\tSTATE\tSEED\tURLS\tOPEN\tVISITED\tBROKEN\tSTARTED BY\tSTARTED")
+			}
+			fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\n", r.ID, r.Status, Short(Plain(r.RootURL), 60),
+				r.Totals.Discovered, r.Totals.Queued+r.Totals.InProgress, r.Totals.Visited, broken(r.Totals), Plain(r.CreatedBy),
+				r.StartedAt.UTC().Format(time.RFC3339))
+		},
+	}
+	return runs.print(ctx, w, r)
+}
+
+// crawlID is the argument of the commands on one run.
+type crawlID struct {
+	ID int64 `arg:"" help:"ID of the run."`
+}
+
+func (c crawlID) path(rest string) string { return fmt.Sprintf("/crawl-runs/%d%s", c.ID, rest) }
+
+type (
+	crawlShowCmd struct {
+		crawlID
+		JSON bool `name:"json" help:"Print the answer of the API as JSON."`
+	}
+	crawlPauseCmd  struct{ crawlID }
+	crawlResumeCmd struct{ crawlID }
+	crawlCancelCmd struct{ crawlID }
+)
+
+func (c *crawlShowCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
+	r, err := group.connect(connect)
+	if err != nil {
+		return err
+	}
+	var out api.CrawlSummary
+	if err := r.call(ctx, http.MethodGet, c.path("/summary"), nil, &out); err != nil {
+		return err
+	}
+	if c.JSON {
+		return PrintJSON(os.Stdout, out)
+	}
+	return printCrawl(os.Stdout, out)
+}
+
+func (c *crawlPauseCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
+	return c.control(ctx, group, connect, "/pause")
+}
+
+func (c *crawlResumeCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
+	return c.control(ctx, group, connect, "/resume")
+}
+
+func (c *crawlCancelCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
+	return c.control(ctx, group, connect, "/cancel")
+}
+
+// control changes the state of a run and prints it.
+func (c crawlID) control(ctx context.Context, group *CrawlCmd, connect Connect, action string) error {
+	r, err := group.connect(connect)
+	if err != nil {
+		return err
+	}
+	var out api.CrawlRun
+	if err := r.call(ctx, http.MethodPost, c.path(action), nil, &out); err != nil {
+		return err
+	}
+	fmt.Printf("crawl run %d: %s\n", out.ID, out.Status)
+	if out.Warning != "" {
+		fmt.Fprintln(os.Stderr, "conveyor: "+Plain(out.Warning))
+	}
+	return nil
+}
+
+type crawlRetryCmd struct {
+	crawlID
+	State []string `help:"URLs in these states: FORBIDDEN, NOT_FOUND, HTTP_TERMINAL, FAILED; the default is FAILED and HTTP_TERMINAL." placeholder:"STATE"`
+}
+
+func (c *crawlRetryCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
+	r, err := group.connect(connect)
+	if err != nil {
+		return err
+	}
+	in := api.CrawlRetry{}
+	for _, s := range c.State {
+		in.States = append(in.States, strings.ToUpper(s))
+	}
+	var out api.CrawlRetried
+	if err := r.call(ctx, http.MethodPost, c.path("/retry"), in, &out); err != nil {
+		return err
+	}
+	fmt.Printf("crawl run %d: %s, %d URLs queued again\n", c.ID, out.Run.Status, out.Retried)
+	if out.Run.Warning != "" {
+		fmt.Fprintln(os.Stderr, "conveyor: "+Plain(out.Run.Warning))
+	}
+	return nil
+}
+
+// printCrawl writes the state of a run as text. Counts that are zero are left out.
+func printCrawl(w io.Writer, s api.CrawlSummary) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{name}, args...)...)
+	}
+	n, c := s.Totals, s.RunConfig
+	row("crawl run", "%d", s.ID)
+	row("state", "%s", s.Status)
+	row("seed", "%s", Plain(s.RootURL))
+	row("scope", "%s of %s, at most %d URLs and %d links deep", c.ScopeMode, Plain(strings.Join(s.AllowedHosts, ", ")),
+		c.MaxPages, c.MaxDepth)
+	row("URLs", "%d", n.Discovered)
+	for _, v := range []struct {
+		state crawl.State
+		count int64
+	}{
+		{crawl.Queued, n.Queued}, {crawl.InProgress, n.InProgress}, {crawl.Visited, n.Visited},
+		{crawl.Redirect301, n.Redirect301}, {crawl.Forbidden, n.Forbidden}, {crawl.NotFound, n.NotFound},
+		{crawl.HTTPTerminal, n.HTTPTerminal}, {crawl.Failed, n.Failed}, {crawl.Skipped, n.Skipped},
+	} {
+		if v.count > 0 {
+			row("  "+strings.ToLower(strings.ReplaceAll(string(v.state), "_", " ")), "%d", v.count)
+		}
+	}
+	row("requests", "%d, %d of them retries; %s", n.Fetches, n.Retries, size(n.Bytes))
+	row("links", "%d", n.Edges)
+	if n.LostLeases > 0 {
+		row("lost leases", "%d", n.LostLeases)
+	}
+	if n.Dropped > 0 {
+		row("dropped links", "%d, beyond the limits", n.Dropped)
+	}
+	if s.Status == crawl.Running {
+		row("pace", "%.1f pages/s, %.1f requests/s, %.0f ms a request", s.Pace.PagesPerSecond, s.Pace.FetchesPerSecond,
+			s.Pace.MeanMS)
+	}
+	if s.SecondsLeft != nil {
+		row("time left", "%s for the URLs known so far", seconds(*s.SecondsLeft).Round(time.Second))
+	}
+	row("started", "by %s at %s", Plain(s.CreatedBy), s.StartedAt.UTC().Format(time.RFC3339))
+	if s.FinishedAt != nil {
+		row("ended", "%s, after %s", s.FinishedAt.UTC().Format(time.RFC3339),
+			s.FinishedAt.Sub(s.StartedAt).Round(100*time.Millisecond))
+	}
+	row("workflow", "%s", s.Workflow.URL)
+	return t.Flush()
+}
+
+// size is a number of bytes for people.
+func size(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f kB", float64(n)/(1<<10))
+	case n < 1<<30:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
+}

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mtlrent/conveyor/api"
+)
+
+type crawlVisitedCmd struct {
+	crawlID
+	Limit int  `arg:"" optional:"" help:"Show at most this many, 1 to 50000." default:"20"`
+	JSON  bool `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+func (c *crawlVisitedCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
+	r, err := group.connect(connect)
+	if err != nil {
+		return err
+	}
+	q := url.Values{"status": {"VISITED"}, "sort": {"visited_at"}, "order": {"desc"}, "limit": {strconv.Itoa(c.Limit)}}
+	var out api.CrawlURLPage
+	if err := r.call(ctx, http.MethodGet, c.path("/urls?"+q.Encode()), nil, &out); err != nil {
+		return err
+	}
+	if c.JSON {
+		return PrintJSON(os.Stdout, out)
+	}
+	return printVisited(os.Stdout, out)
+}
+
+func printVisited(w io.Writer, page api.CrawlURLPage) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "VISITED AT\tSTATUS\tDEPTH\tMS\tURL")
+	for _, u := range page.URLs {
+		at := "–"
+		if u.VisitedAt != nil {
+			at = u.VisitedAt.UTC().Format(time.RFC3339)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\n", at, number(u.HTTPStatus), u.Depth, number(u.TookMS), Plain(u.NormalizedURL))
+	}
+	fmt.Fprintf(t, "%d of %d visited URLs\n", page.Pagination.Returned, page.Pagination.Total)
+	return t.Flush()
+}
+
+// number is a number that may be unknown.
+func number(n *int) string {
+	if n == nil {
+		return "–"
+	}
+	return strconv.Itoa(*n)
+}
+
+type crawlWhyCmd struct {
+	crawlID
+	JSON bool `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+func (c *crawlWhyCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
+	r, err := group.connect(connect)
+	if err != nil {
+		return err
+	}
+	var out api.CrawlWhy
+	if err := r.call(ctx, http.MethodGet, c.path("/why"), nil, &out); err != nil {
+		return err
+	}
+	if c.JSON {
+		return PrintJSON(os.Stdout, out)
+	}
+	return printWhy(os.Stdout, out)
+}
+
+// printWhy writes what keeps a run from finishing: in sentences, then its hosts and workers, and what is tried next.
+func printWhy(w io.Writer, y api.CrawlWhy) error {
+	fmt.Fprintf(w, "crawl run %d is %s\n", y.ID, y.Status)
+	for _, line := range y.Text {
+		fmt.Fprintln(w, Plain(line))
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if len(y.Hosts) > 0 {
+		fmt.Fprintln(t, "\nHOST\tREADY\tAGAIN\tHELD\tIN PROGRESS\tNEXT")
+	}
+	for _, h := range y.Hosts {
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%s\n", Plain(h.Host), h.Ready, h.Again, h.Held, h.InProgress, until(y.At, h.NextDue))
+	}
+	if len(y.Leases.Workers) > 0 {
+		fmt.Fprintln(t, "\nWORKER\tURLS\tEXPIRED\tLEASE ENDS")
+	}
+	for _, l := range y.Leases.Workers {
+		fmt.Fprintf(t, "%s\t%d\t%d\t%s\n", Plain(l.Worker), l.Count, l.Expired, until(y.At, l.NextUntil))
+	}
+	if len(y.Next) > 0 {
+		fmt.Fprintln(t, "\nNEXT\tAFTER\tTRIES\tURL")
+	}
+	for _, n := range y.Next {
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\n", until(y.At, &n.DueAt), number(n.HTTPStatus), n.Tries, Plain(n.NormalizedURL))
+	}
+	return t.Flush()
+}
+
+// until is how long it is until a time, at now.
+func until(now time.Time, at *time.Time) string {
+	switch {
+	case at == nil:
+		return "–"
+	case !at.After(now):
+		return "now"
+	}
+	return "in " + at.Sub(now).Round(100*time.Millisecond).String()
+}
+
+type crawlBrokenCmd struct {
+	crawlID
+	Limit int  `help:"Show at most this many URLs; 0 shows all." default:"100"`
+	CSV   bool `name:"csv" help:"Print a CSV row for each page that links to such a URL."`
+	JSON  bool `name:"json" help:"Print one JSON object per line."`
+}
+
+func (c *crawlBrokenCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
+	if !c.CSV {
+		return list(ctx, func() (Client, error) { return group.connect(connect) }, c.Limit, "no URL leads nowhere", c.print)
+	}
+	r, err := group.connect(connect)
+	if err != nil {
+		return err
+	}
+	body, err := r.stream(ctx, c.path(fmt.Sprintf("/broken-links?format=csv&limit=%d", c.Limit)))
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	_, err = io.Copy(os.Stdout, body)
+	return exportError(err)
+}
+
+func (c *crawlBrokenCmd) print(ctx context.Context, w io.Writer, r Client) (shown int, more bool, err error) {
+	links := pages[api.CrawlBrokenLink]{
+		Path: c.path("/broken-links"), Query: url.Values{}, Limit: c.Limit, JSON: c.JSON, Flush: func() error { return nil },
+		Row: func(_ int, l api.CrawlBrokenLink) {
+			fmt.Fprintf(w, "%s  %s", Plain(l.NormalizedURL), l.Status)
+			if l.HTTPStatus != nil {
+				fmt.Fprintf(w, " %d", *l.HTTPStatus)
+			}
+			if l.Error != nil {
+				fmt.Fprintf(w, ": %s", Plain(*l.Error))
+			}
+			fmt.Fprintln(w)
+			for _, p := range l.LinkedFrom {
+				fmt.Fprintf(w, "  ← %s", Plain(p.NormalizedURL))
+				if p.Title != nil {
+					fmt.Fprintf(w, "  %s", Short(Plain(*p.Title), 60))
+				}
+				fmt.Fprintln(w)
+			}
+			if rest := l.LinkedTotal - int64(len(l.LinkedFrom)); rest > 0 {
+				fmt.Fprintf(w, "  ← and %d more pages\n", rest)
+			}
+		},
+	}
+	return links.print(ctx, w, r)
+}

@@ -1,0 +1,52 @@
+package db_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/backlog"
+)
+
+func TestCrawlStatus(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewCrawls(pool)
+	status := func() backlog.Crawls {
+		c, err := s.Status(t.Context())
+		require.NoError(t, err)
+		return c
+	}
+	require.Zero(t, status())
+
+	running, paused := crawlRun(t, pool, "running", "RUNNING", nil), crawlRun(t, pool, "paused", "PAUSED", nil)
+	crawlURLs(t, pool, crawlRun(t, pool, "completed", "COMPLETED", &start), 5)
+	for _, run := range []int64{running, paused} {
+		crawlURLs(t, pool, run, 5)
+		exec(t, pool, `UPDATE crawl_runs SET discovered = 100, visited = 1, redirect_301 = 2, forbidden = 3, not_found = 4,
+			http_terminal = 5, failed = 6, skipped = 7, created_at = now() - interval '1 hour' WHERE id = $1`, run)
+	}
+	exec(t, pool, `UPDATE crawl_rates SET at = now() - interval '10 min' - (at - $1::timestamptz)`, start)
+	exec(t, pool, `INSERT INTO crawl_rates VALUES ($1, now() - interval '70 s', 1, 10, 0, 0, 0),
+		($1, now() - interval '50 s', 1, 20, 0, 0, 0), ($1, now(), 1, 30, 0, 0, 0)`, running)
+	want := backlog.Crawls{Running: 1, Paused: 1, OpenURLs: 144, FinishedLastMinute: 50}
+	require.Equal(t, want, status(), "nothing can be done")
+
+	exec(t, pool, "UPDATE crawl_urls SET status = 'QUEUED', due_at = now() + interval '1 min' WHERE url_key = md5('1')::uuid")
+	require.Equal(t, want, status(), "nothing is due")
+	for _, due := range []string{"due_at = NULL", "due_at = now()", "status = 'IN_PROGRESS', lease_until = now()"} {
+		exec(t, pool, "UPDATE crawl_urls SET "+due+" WHERE status <> 'VISITED'")
+		exec(t, pool, "UPDATE crawl_rates SET at = at - interval '20 min' WHERE at > now() - interval '9 min'")
+		got := status()
+		require.Equal(t, running, got.StalledRun, due)
+		require.InDelta(t, 610, got.StalledSeconds, 5, due)
+		require.EqualValues(t, 144, got.OpenURLs)
+	}
+	exec(t, pool, "DELETE FROM crawl_rates")
+	require.InDelta(t, 3600, status().StalledSeconds, 5, "since it was started")
+	exec(t, pool, "INSERT INTO crawl_rates VALUES ($1, now(), 1, 0, 0, 0, 0)", running)
+	require.InDelta(t, 3600, status().StalledSeconds, 5, "retries finish nothing")
+}

@@ -1,0 +1,214 @@
+package fetch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/robots"
+	"github.com/mtlrent/conveyor/domain/web"
+	"github.com/mtlrent/conveyor/internal/fetch"
+)
+
+// asker answers requests for robots.txt by address.
+func asker(answers map[string]fetch.Exchange, count *atomic.Int64) func(context.Context, web.Request) (fetch.Exchange, error) {
+	return func(_ context.Context, r web.Request) (fetch.Exchange, error) {
+		count.Add(1)
+		x, ok := answers[r.URL]
+		if !ok {
+			return x, fault.Newf(fault.Gone, "host does not exist")
+		}
+		x.Asked = r.URL
+		return x, nil
+	}
+}
+
+func answered(status int, body string) fetch.Exchange {
+	return fetch.Exchange{Page: web.Page{Status: status, Body: []byte(body)}}
+}
+
+func TestRules(t *testing.T) {
+	t.Parallel()
+	const origin, no = "https://one.example:8443", "User-agent: *\nDisallow: /no\n"
+	hop := func(n int) string {
+		if n == 0 {
+			return origin + "/robots.txt"
+		}
+		return fmt.Sprintf("https://other%d.example/r", n)
+	}
+	chain := func(n int) map[string]fetch.Exchange {
+		m := map[string]fetch.Exchange{}
+		for i := range n {
+			x := answered(302, "")
+			x.RedirectTo = hop(i + 1)
+			m[hop(i)] = x
+		}
+		m[hop(n)] = answered(200, no)
+		return m
+	}
+	slow := answered(429, "")
+	slow.RetryAfter = time.Minute
+	one := func(x fetch.Exchange) map[string]fetch.Exchange { return map[string]fetch.Exchange{hop(0): x} }
+	for _, tt := range []struct {
+		name    string
+		answers map[string]fetch.Exchange
+		class   fault.Class
+		after   time.Duration
+		allowed bool // /no
+		asked   int64
+	}{
+		{"parsed", one(answered(200, no)), "", 0, false, 1},
+		{"empty", one(answered(204, "")), "", 0, true, 1},
+		{"no file", one(answered(404, no)), "", 0, true, 1},
+		{"forbidden", one(answered(403, "Access denied")), "", 0, true, 1},
+		{"login", one(answered(401, no)), "", 0, true, 1},
+		{"five redirects", chain(5), "", 0, false, 6},
+		{"six redirects", chain(6), "", 0, true, 6},
+		{"too many requests", one(slow), fault.Throttled, time.Minute, false, 1},
+		{"broken", one(answered(500, "")), fault.Transient, 0, false, 1},
+		{"away", one(answered(503, "")), fault.Throttled, 0, false, 1},
+		{"no redirect", one(answered(302, "")), fault.Transient, 0, false, 1},
+		{"no turn", nil, fault.Limited, time.Second, false, 2},
+		{"no host", nil, fault.Gone, 0, false, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int64
+			ask := asker(tt.answers, &asked)
+			if tt.class == fault.Limited {
+				ask = func(context.Context, web.Request) (fetch.Exchange, error) {
+					asked.Add(1)
+					return fetch.Exchange{}, &fault.Error{Class: tt.class, After: tt.after, Err: errors.New("wait")}
+				}
+			}
+			r := fetch.NewRobots(ask, fetch.RobotsOptions{ErrorTTL: time.Hour, Now: at})
+			for range 2 { // the second time by what is known
+				rules, err := r.Rules(t.Context(), origin)
+				class, after := fault.Of(err)
+				if class != tt.class || after != tt.after || rules.Allowed("Conveyor", "/no") != tt.allowed {
+					t.Errorf("Rules = %v (%s, %s), allowed %t", err, class, after, rules.Allowed("Conveyor", "/no"))
+				}
+			}
+			if n := asked.Load(); n != tt.asked {
+				t.Errorf("asked %d times; want %d", n, tt.asked)
+			}
+		})
+	}
+}
+
+// However many callers want the rules of an origin, one asks; when it gives up, another does.
+func TestRulesAreReadOnce(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	entered, answer := make(chan struct{}, 10), make(chan struct{})
+	r := fetch.NewRobots(func(ctx context.Context, _ web.Request) (fetch.Exchange, error) {
+		asked.Add(1)
+		entered <- struct{}{}
+		select {
+		case <-answer:
+			return answered(200, ""), nil
+		case <-ctx.Done():
+			return fetch.Exchange{}, ctx.Err()
+		}
+	}, fetch.RobotsOptions{ErrorTTL: time.Hour})
+	first, giveUp := context.WithCancel(t.Context())
+	gone := make(chan error)
+	go func() {
+		_, err := r.Rules(first, "https://one.example")
+		gone <- err
+	}()
+	<-entered
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if _, err := r.Rules(t.Context(), "https://one.example"); err != nil {
+				t.Errorf("Rules = %v", err)
+			}
+		})
+	}
+	impatient, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.Rules(impatient, "https://one.example"); !errors.Is(err, context.Canceled) {
+		t.Errorf("Rules = %v; want the context's error", err)
+	}
+	giveUp()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Errorf("Rules = %v; want the context's error", err)
+	}
+	<-entered
+	close(answer)
+	wg.Wait()
+	if n := asked.Load(); n != 2 {
+		t.Errorf("asked %d times; want 2", n)
+	}
+}
+
+// Errors are asked about again sooner than rules; old rules stand in for those that cannot be read.
+func TestRulesAge(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	now := noon
+	answers := map[string]fetch.Exchange{"http://one.example/robots.txt": answered(500, "")}
+	r := fetch.NewRobots(asker(answers, &asked), fetch.RobotsOptions{
+		TTL: time.Hour, ErrorTTL: time.Minute, Now: func() time.Time { return now },
+	})
+	for i, step := range []struct {
+		after  time.Duration
+		status int
+		class  fault.Class
+		asked  int64
+	}{
+		{0, 500, fault.Transient, 1},
+		{59 * time.Second, 200, fault.Transient, 1},
+		{time.Second, 200, "", 2},
+		{59 * time.Minute, 500, "", 2},
+		{time.Minute, 500, "", 3}, // the old ones
+		{59 * time.Second, 200, "", 3},
+		{time.Second, 500, "", 4},
+		{24 * time.Hour, 500, fault.Transient, 5},
+	} {
+		now = now.Add(step.after)
+		answers["http://one.example/robots.txt"] = answered(step.status, "")
+		_, err := r.Rules(t.Context(), "http://one.example")
+		if class, _ := fault.Of(err); class != step.class || asked.Load() != step.asked {
+			t.Errorf("step %d: %v (%s), asked %d times; want %q, %d", i, err, class, asked.Load(), step.class, step.asked)
+		}
+	}
+}
+
+// Large files of many origins are forgotten, the ones used last at the end.
+func TestRulesAreBounded(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	large := answered(200, "User-agent: *\nDisallow: /no\n"+strings.Repeat("#", robots.MaxSize-100))
+	r := fetch.NewRobots(func(_ context.Context, r web.Request) (fetch.Exchange, error) {
+		asked.Add(1)
+		if r.Most != robots.MaxSize {
+			t.Errorf("asked for %d bytes", r.Most)
+		}
+		return large, nil
+	}, fetch.RobotsOptions{})
+	rules := func(i int) {
+		t.Helper()
+		if _, err := r.Rules(t.Context(), fmt.Sprintf("http://h%d.example", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 100 {
+		rules(i)
+		rules(0)
+	}
+	if n := asked.Load(); n != 100 {
+		t.Errorf("asked %d times; want 100", n)
+	}
+	rules(1)
+	if n := asked.Load(); n != 101 {
+		t.Errorf("all 100 are remembered")
+	}
+}

@@ -1,0 +1,411 @@
+package limit_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/limit"
+	"github.com/mtlrent/conveyor/internal/servicetest"
+)
+
+// visits makes n processes that share a host's limits.
+func visits(t *testing.T, n int, o limit.VisitOptions) []*limit.Visits {
+	t.Helper()
+	o.Name = "test-" + rand.Text()
+	o.Timeout = 10 * time.Second
+	var all []*limit.Visits
+	for range n {
+		v := limit.NewVisits(client(t, servicetest.Address(t, "REDIS_URL")), o)
+		t.Cleanup(v.Close)
+		all = append(all, v)
+	}
+	return all
+}
+
+// enter takes a turn that must be there.
+func enter(t *testing.T, v *limit.Visits, host string) (leave func(limit.Verdict)) {
+	t.Helper()
+	leave, err := v.Enter(t.Context(), host, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return leave
+}
+
+// refused is the wait after which a turn may be tried again; the test fails if there is one now.
+func refused(t *testing.T, v *limit.Visits, host string, delay time.Duration) time.Duration {
+	t.Helper()
+	_, err := v.Enter(t.Context(), host, delay)
+	class, after := fault.Of(err)
+	if class != fault.Limited || after <= 0 {
+		t.Fatalf("Enter = %v (%s, %s); want limited", err, class, after)
+	}
+	return after
+}
+
+// counter counts the round trips of a client.
+type counter struct{ trips atomic.Int64 }
+
+func (c *counter) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (c *counter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error { c.trips.Add(1); return next(ctx, cmd) }
+}
+func (c *counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error { c.trips.Add(1); return next(ctx, cmds) }
+}
+
+// However many processes and callers there are, a host has no more requests than it may, every process gets on, and
+// most requests cost no round trip.
+func TestVisitsAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, perHost := range []int{1, 4} {
+		t.Run(fmt.Sprint(perHost), func(t *testing.T) {
+			t.Parallel()
+			const processes, each = 3, 300
+			o := limit.VisitOptions{
+				Name: "test-" + rand.Text(), PerHost: perHost, MaxWait: 30 * time.Second, Lease: 300 * time.Millisecond,
+				Timeout: 10 * time.Second,
+			}
+			var trips counter
+			var now, most atomic.Int64
+			var g errgroup.Group
+			for range processes {
+				rdb := client(t, servicetest.Address(t, "REDIS_URL"))
+				rdb.AddHook(&trips)
+				v := limit.NewVisits(rdb, o)
+				t.Cleanup(v.Close)
+				var left atomic.Int64
+				left.Store(each)
+				for range 6 {
+					g.Go(func() error {
+						for left.Add(-1) >= 0 {
+							leave, err := v.Enter(t.Context(), "One.example.", 0)
+							if err != nil {
+								return err
+							}
+							n := now.Add(1)
+							for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+							}
+							time.Sleep(time.Millisecond)
+							now.Add(-1)
+							leave(limit.Welcome)
+							leave(limit.Welcome) // once more does nothing
+						}
+						return nil
+					})
+				}
+			}
+			if err := g.Wait(); err != nil {
+				t.Fatal(err)
+			}
+			if most.Load() > int64(perHost) {
+				t.Errorf("%d requests at once; want %d at most", most.Load(), perHost)
+			}
+			// Processes that wait for a seat of another ask every 20 ms.
+			if n := trips.trips.Load(); perHost > processes && n > processes*each/2 {
+				t.Errorf("%d round trips for %d requests", n, processes*each)
+			}
+		})
+	}
+}
+
+// Processes that all want the only seat have it in turns.
+func TestVisitsInTurns(t *testing.T) {
+	t.Parallel()
+	all := visits(t, 3, limit.VisitOptions{PerHost: 1, MaxWait: 30 * time.Second, Lease: 90 * time.Millisecond})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var mu sync.Mutex
+	counts := make([]int, len(all))
+	var g errgroup.Group
+	for i, v := range all {
+		for range 2 {
+			g.Go(func() error {
+				for ctx.Err() == nil {
+					leave, err := v.Enter(ctx, "one.example", 0)
+					if err != nil {
+						return nil //nolint:nilerr // the test is over
+					}
+					time.Sleep(time.Millisecond)
+					leave(limit.Welcome)
+					mu.Lock()
+					counts[i]++
+					if min(counts[0], counts[1], counts[2]) >= 20 {
+						cancel()
+					}
+					mu.Unlock()
+				}
+				return nil
+			})
+		}
+	}
+	_ = g.Wait()
+	if min(counts[0], counts[1], counts[2]) < 20 {
+		t.Errorf("processes came in %v times", counts)
+	}
+}
+
+// Starts of all processes on a host are a gap apart, or the host's own delay, and the jitter is no longer than the gap.
+func TestVisitsGap(t *testing.T) {
+	t.Parallel()
+	const gap = 40 * time.Millisecond
+	for _, tt := range []struct {
+		name           string
+		gap, jitter    time.Duration
+		delay, between time.Duration
+	}{
+		{"gap", gap, 0, 0, gap},
+		{"gap and jitter", gap, time.Hour, 0, 2 * gap},
+		{"jitter alone", 0, gap, 0, gap},
+		{"a longer delay", gap, 0, 3 * gap, 3 * gap},
+		{"a shorter delay", gap, 0, gap / 2, gap},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var l log
+			all := visits(t, 2, limit.VisitOptions{
+				Gap: tt.gap, Jitter: tt.jitter, Dice: func() float64 { return 1 }, MaxWait: time.Minute, Started: l.started,
+			})
+			began := time.Now()
+			var g errgroup.Group
+			for _, v := range all {
+				for range 3 {
+					g.Go(func() error {
+						for range 2 {
+							leave, err := v.Enter(t.Context(), "one.example", tt.delay)
+							if err != nil {
+								return err
+							}
+							leave(limit.Welcome)
+						}
+						return nil
+					})
+				}
+			}
+			if err := g.Wait(); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(began); took < 11*tt.between {
+				t.Errorf("12 starts took %s; want %s at least", took, 11*tt.between)
+			}
+			for _, s := range l.starts {
+				if !s.redis {
+					t.Error("a start was granted without Redis")
+				}
+			}
+		})
+	}
+}
+
+// A host that refuses is left alone by every process: longer with each refusal, less after each welcome, and as long as
+// it asks for.
+func TestVisitsCooldown(t *testing.T) {
+	t.Parallel()
+	all := visits(t, 3, limit.VisitOptions{
+		PerHost: 3, CooldownBase: 20 * time.Second, CooldownMax: 70 * time.Second, MaxRetryAfter: time.Hour,
+		MaxWait: time.Second, Lease: 30 * time.Millisecond,
+	})
+	near := func(got, want time.Duration) {
+		t.Helper()
+		if got > want || got < want-10*time.Second {
+			t.Errorf("the next turn is in %s; want %s", got, want)
+		}
+	}
+	first, second, third := enter(t, all[0], "one.example"), enter(t, all[0], "one.example"), enter(t, all[0], "one.example")
+	first(limit.Refused(0))
+	near(refused(t, all[0], "one.example", 0), 20*time.Second)
+	second(limit.Refused(0)) // under way at the same time: no further strike
+	near(refused(t, all[1], "one.example", 0), 20*time.Second)
+	third(limit.Refused(5 * time.Minute))
+	near(refused(t, all[0], "one.example", 0), 5*time.Minute)
+	near(refused(t, all[2], "one.example", 0), 5*time.Minute)
+	enter(t, all[0], "two.example")(limit.Refused(24 * time.Hour))
+	near(refused(t, all[1], "two.example", 0), time.Hour)
+	enter(t, all[0], "three.example")(limit.Welcome)
+	enter(t, all[1], "three.example")(limit.Welcome)
+
+	off := visits(t, 1, limit.VisitOptions{})[0]
+	enter(t, off, "one.example")(limit.Refused(time.Hour))
+	enter(t, off, "one.example")(limit.Welcome)
+}
+
+// The cooldown doubles up to its most, and is forgotten step by step.
+func TestVisitsStrikes(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var slept []time.Duration
+	const base = 60 * time.Millisecond
+	v := visits(t, 1, limit.VisitOptions{
+		CooldownBase: base, CooldownMax: 4 * base, MaxWait: time.Minute, PerHost: 1,
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			mu.Lock()
+			slept = append(slept, d)
+			mu.Unlock()
+			time.Sleep(d)
+			return ctx.Err()
+		},
+	})[0]
+	wait := func(verdict limit.Verdict) time.Duration {
+		slept = nil
+		began := time.Now()
+		enter(t, v, "one.example")(verdict)
+		if len(slept) == 0 {
+			return 0
+		}
+		return time.Since(began)
+	}
+	for i, tt := range []struct {
+		verdict limit.Verdict
+		least   time.Duration // before this request
+	}{
+		{limit.Refused(0), 0},
+		{limit.Refused(0), base},
+		{limit.Refused(0), 2 * base},
+		{limit.Refused(0), 4 * base},
+		{limit.Welcome, 4 * base}, // 4 strikes, now 3
+		{limit.Welcome, 0},
+		{limit.Welcome, 0},
+		{limit.Welcome, 0},
+		{limit.Refused(0), 0},
+		{limit.Welcome, base},
+	} {
+		got := wait(tt.verdict)
+		if got < tt.least-time.Millisecond || tt.least == 0 && got != 0 {
+			t.Errorf("request %d waited %s; want %s", i, got, tt.least)
+		}
+	}
+}
+
+// What a process held that died is free after a lease, and what one holds that lives is not.
+func TestVisitsOfADeadProcess(t *testing.T) {
+	t.Parallel()
+	const lease = 600 * time.Millisecond
+	all := visits(t, 3, limit.VisitOptions{PerHost: 2, MaxWait: 20 * time.Second, Lease: lease})
+	defer enter(t, all[0], "one.example")(limit.Welcome) // its leave is never called before the end
+	enter(t, all[1], "one.example")
+	all[1].Close() // nothing renews its lease any more
+	began := time.Now()
+	leave := enter(t, all[2], "one.example")
+	if took := time.Since(began); took > 10*lease {
+		t.Errorf("the seat of a dead process was free after %s; want a lease of %s", took, lease)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*lease)
+	defer cancel()
+	if _, err := all[2].Enter(ctx, "one.example", 0); err == nil {
+		t.Error("the seat of a process that lives was taken")
+	}
+	leave(limit.Welcome)
+}
+
+// A turn that is too far away is refused, with the wait, and takes nothing.
+func TestVisitsTooFar(t *testing.T) {
+	t.Parallel()
+	all := visits(t, 2, limit.VisitOptions{PerHost: 1, MaxWait: 60 * time.Millisecond})
+	leave := enter(t, all[0], "one.example")
+	for _, v := range all {
+		if after := refused(t, v, "one.example", 0); after > time.Second {
+			t.Errorf("all seats are taken: come again in %s", after)
+		}
+	}
+	leave(limit.Welcome)
+	enter(t, all[0], "one.example")(limit.Welcome)
+
+	leave, err := all[0].Enter(t.Context(), "two.example", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave(limit.Welcome)
+	for range 3 {
+		if after := refused(t, all[0], "two.example", time.Minute); after > time.Minute || after < 50*time.Second {
+			t.Errorf("the next turn is in %s; want a minute", after)
+		}
+	}
+	for _, host := range []string{"", "."} {
+		_, err = all[0].Enter(t.Context(), host, 0)
+		if class, _ := fault.Of(err); class != fault.Invalid {
+			t.Errorf("Enter(%q) = %v; want invalid", host, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err = all[0].Enter(ctx, "three.example", 0); err == nil || ctx.Err() == nil {
+		t.Errorf("Enter = %v; want the context's own error", err)
+	}
+}
+
+// While Redis is away, each process keeps the limits by itself, and says so.
+func TestVisitsWithoutRedis(t *testing.T) {
+	t.Parallel()
+	p := newProxy(t, servicetest.Address(t, "REDIS_URL"))
+	reg := prometheus.NewRegistry()
+	v := limit.NewVisits(client(t, p.url), limit.VisitOptions{
+		Name: "test-" + rand.Text(), PerHost: 2, Gap: 20 * time.Millisecond, MaxWait: 10 * time.Second, Registerer: reg,
+		CooldownBase: time.Minute, CooldownMax: time.Minute, Timeout: 5 * time.Second, Cooldown: 50 * time.Millisecond,
+		Lease: 60 * time.Millisecond,
+	})
+	t.Cleanup(v.Close)
+	enter(t, v, "one.example")(limit.Welcome)
+	p.down()
+	began := time.Now()
+	a, b := enter(t, v, "one.example"), enter(t, v, "one.example")
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := v.Enter(ctx, "one.example", 0); err == nil {
+		t.Error("a third request at once")
+	}
+	a(limit.Welcome)
+	enter(t, v, "one.example")(limit.Welcome)
+	if took := time.Since(began); took < 40*time.Millisecond {
+		t.Errorf("three starts took %s; want two gaps", took)
+	}
+	if n := value(t, reg, "conveyor_limiter_fallback_active"); n != 1 {
+		t.Errorf("fallback_active = %v; want 1", n)
+	}
+	if n := value(t, reg, "conveyor_limiter_fallback_total"); n != 3 {
+		t.Errorf("fallback_total = %v; want 3", n)
+	}
+	b(limit.Refused(0))
+	refused(t, v, "one.example", 0)
+	p.up(t)
+	for value(t, reg, "conveyor_limiter_fallback_active") != 0 {
+		enter(t, v, "two.example")(limit.Welcome)
+	}
+	refused(t, v, "one.example", 0) // what Redis did not hear of is still known here
+}
+
+// Hosts that are no longer visited are forgotten.
+func TestVisitsRemember(t *testing.T) {
+	t.Parallel()
+	v := visits(t, 1, limit.VisitOptions{MaxHosts: 10, Lease: 30 * time.Millisecond, MaxWait: 50 * time.Millisecond})[0]
+	for i := range 40 {
+		for v.Remembered() >= 10 {
+			time.Sleep(time.Millisecond)
+		}
+		enter(t, v, fmt.Sprintf("h%d.example", i))(limit.Welcome)
+	}
+	for v.Remembered() > 0 {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func BenchmarkVisits(b *testing.B) {
+	v := limit.NewVisits(client(b, servicetest.Address(b, "REDIS_URL")), limit.VisitOptions{Name: "bench-" + rand.Text()})
+	b.Cleanup(v.Close)
+	for b.Loop() {
+		leave, err := v.Enter(b.Context(), "one.example", 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		leave(limit.Welcome)
+	}
+}

@@ -1,0 +1,104 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/workflows"
+)
+
+var (
+	crawling *activities.Crawling
+	tending  *activities.Tending
+	seeding  *activities.Seeding
+)
+
+// crawlEnv has a run of two shards whose maintenance finds these states, slice by slice.
+func crawlEnv(t *testing.T, states ...string) (env *testsuite.TestWorkflowEnvironment, shards *int) {
+	t.Helper()
+
+	env, shards = newEnv(t), new(int)
+	for _, a := range []any{crawling, tending, seeding} {
+		env.RegisterActivity(a)
+	}
+	env.OnActivity(seeding.SeedCrawl, mock.Anything, mock.Anything).Return(activities.CrawlSeeds{}, nil).Maybe()
+	env.OnActivity(crawling.CrawlShard, mock.Anything, mock.Anything).Return(
+		func(context.Context, activities.CrawlShardJob) (activities.CrawlShardDone, error) {
+			*shards++
+			return activities.CrawlShardDone{}, nil
+		})
+	n := 0
+	env.OnActivity(tending.TendCrawl, mock.Anything, mock.Anything).Return(
+		func(context.Context, activities.CrawlShardJob) (crawl.Progress, error) {
+			n++
+			return crawl.Progress{Status: states[min(n, len(states))-1], Discovered: 10 * n, Fetches: 10 * n}, nil
+		})
+	return env, shards
+}
+
+var crawlInput = workflows.CrawlInput{RunID: 7, Seed: "https://a.example/", Shards: 2}
+
+func TestCrawlRun(t *testing.T) {
+	t.Parallel()
+
+	env, shards := crawlEnv(t, crawl.Running, crawl.Completed)
+	env.ExecuteWorkflow(workflows.CrawlRun, crawlInput)
+	require.NoError(t, env.GetWorkflowError())
+	require.Equal(t, 4, *shards, "two slices of two shards")
+	var p crawl.Progress
+	require.NoError(t, env.GetWorkflowResult(&p))
+	require.Equal(t, crawl.Completed, p.Status)
+}
+
+// A paused run does nothing until it is told to look at its state, or for a while.
+func TestCrawlRunPauses(t *testing.T) {
+	t.Parallel()
+
+	env, shards := crawlEnv(t, crawl.Paused, crawl.Paused, crawl.Cancelled)
+	began := env.Now()
+	env.RegisterDelayedCallback(func() {
+		require.Equal(t, 2, *shards)
+		env.SignalWorkflow(workflows.ControlSignal, nil)
+	}, time.Minute)
+	env.ExecuteWorkflow(workflows.CrawlRun, crawlInput)
+	require.NoError(t, env.GetWorkflowError())
+	require.Equal(t, 6, *shards)
+	require.Equal(t, 6*time.Minute, env.Now().Sub(began), "the second time nobody said anything")
+}
+
+// A long run goes on as a new one, which need not read sitemaps again.
+func TestCrawlRunContinues(t *testing.T) {
+	t.Parallel()
+
+	env, _ := crawlEnv(t, crawl.Running)
+	env.SetContinueAsNewSuggested(true)
+	env.ExecuteWorkflow(workflows.CrawlRun, crawlInput)
+	var again *workflow.ContinueAsNewError
+	require.ErrorAs(t, env.GetWorkflowError(), &again)
+	require.Contains(t, string(again.Input.GetPayloads()[0].GetData()), `"seeded":true`)
+}
+
+// A shard whose store is away is tried until it is back.
+func TestCrawlRunOutlastsTheStore(t *testing.T) {
+	t.Parallel()
+
+	env := newEnv(t)
+	for _, a := range []any{crawling, tending, seeding} {
+		env.RegisterActivity(a)
+	}
+	env.OnActivity(seeding.SeedCrawl, mock.Anything, mock.Anything).Return(activities.CrawlSeeds{}, errors.New("away")).Times(8)
+	env.OnActivity(seeding.SeedCrawl, mock.Anything, mock.Anything).Return(activities.CrawlSeeds{}, nil)
+	env.OnActivity(crawling.CrawlShard, mock.Anything, mock.Anything).Return(activities.CrawlShardDone{}, nil)
+	env.OnActivity(tending.TendCrawl, mock.Anything, mock.Anything).Return(crawl.Progress{Status: crawl.Completed}, nil)
+	env.ExecuteWorkflow(workflows.CrawlRun, crawlInput)
+	require.NoError(t, env.GetWorkflowError())
+}
