@@ -130,7 +130,7 @@ var crawlURLOrders = map[CrawlURLSort][2]string{
 const crawlCountMost = 10_000
 
 const sqlCrawlURLCount = `
-SELECT count(*) FROM (SELECT FROM crawl_urls WHERE ` + sqlCrawlURLFilter + ` LIMIT $5) some`
+SELECT count(*) FROM (SELECT FROM crawl_urls WHERE ` + sqlCrawlURLFilter + ` LIMIT $5) u`
 
 // A CrawlURLPage says which URLs are on a page.
 type CrawlURLPage struct {
