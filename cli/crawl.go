@@ -47,24 +47,24 @@ func (c *CrawlCmd) connect(connect Connect) (Client, error) {
 type crawlStartCmd struct {
 	Seed string `arg:"" help:"URL at which to begin."`
 
-	MaxPages         *int           `help:"Maximum of URLs that are requested." placeholder:"N"`
-	MaxDepth         *int           `help:"Maximum of links between the seed and a page." placeholder:"N"`
-	Scope            *string        `help:"URLs that belong to the run: same_host, same_domain or prefix." placeholder:"MODE"`
-	IncludeDocuments *bool          `help:"Also request links to PDFs, pictures, archives and other files." negatable:""`
-	FollowRedirects  *bool          `help:"Add the target of a redirect as a URL of its own." negatable:""`
-	Delay            *time.Duration `help:"Wait before each request, such as 100ms." placeholder:"TIME"`
-	Timeout          *time.Duration `help:"Maximum time of a request, such as 5s." placeholder:"TIME"`
-	MaxRetries       *int           `help:"Maximum of tries after the first one." placeholder:"N"`
-	Robots           *bool          `help:"Obey robots.txt." negatable:""`
-	Sitemaps         *bool          `help:"Also start from the sitemaps of the site." negatable:""`
-	LinkRel          *bool          `help:"Also follow link elements: stylesheet, alternate, next, …" negatable:""`
-	Nofollow         *bool          `help:"Leave out links with rel=nofollow." negatable:""`
-	Render           *bool          `help:"Load pages in a browser, and read them after their scripts ran." negatable:""`
-	StoreBodies      *bool          `help:"Keep the answers, for an export as WARC." negatable:""`
-	SkipRecent       *bool          `help:"Skip URLs that were crawled recently." negatable:""`
-	Conditional      *bool          `help:"Ask whether pages have changed since the last run of the same seed." negatable:""`
-	Publish          *bool          `help:"Publish pages to the search indexer." negatable:""`
-	Shards           *int           `help:"Activities that crawl at once." placeholder:"N"`
+	MaxPages         *int    `help:"Maximum of URLs that are requested." placeholder:"N"`
+	MaxDepth         *int    `help:"Maximum of links between the seed and a page." placeholder:"N"`
+	ScopeMode        *string `help:"URLs that belong to the run: same_host, same_domain or prefix." placeholder:"MODE"`
+	IncludeDocuments *bool   `help:"Also request links to PDFs, pictures, archives and other files." negatable:""`
+	FollowRedirects  *bool   `help:"Add the target of a redirect as a URL of its own." negatable:""`
+	DemoDelayMS      *int    `name:"demo-delay-ms" help:"Wait before each request, in milliseconds." placeholder:"N"`
+	RequestTimeoutMS *int    `name:"request-timeout-ms" help:"Maximum time of a request, in milliseconds." placeholder:"N"`
+	MaxRetries       *int    `help:"Maximum of tries after the first one." placeholder:"N"`
+	RespectRobots    *bool   `help:"Obey robots.txt." negatable:""`
+	UseSitemaps      *bool   `help:"Also start from the sitemaps of the site." negatable:""`
+	FollowLinkRel    *bool   `help:"Also follow link elements: stylesheet, alternate, next, …" negatable:""`
+	Nofollow         *bool   `help:"Leave out links with rel=nofollow." negatable:""`
+	Render           *bool   `help:"Load pages in a browser, and read them after their scripts ran." negatable:""`
+	StoreBodies      *bool   `help:"Keep the answers, for an export as WARC." negatable:""`
+	SkipRecent       *bool   `help:"Skip URLs that were crawled recently." negatable:""`
+	Conditional      *bool   `help:"Ask whether pages have changed since the last run of the same seed." negatable:""`
+	Publish          *bool   `help:"Publish pages to the search indexer." negatable:""`
+	Shards           *int    `help:"Activities that crawl at once." placeholder:"N"`
 
 	Wait bool `help:"Show the progress until the run ends; exit with 1 if it is cancelled. Ctrl-C stops watching; the run goes on."`
 	JSON bool `name:"json" help:"Print the answer of the API as JSON."`
@@ -73,31 +73,26 @@ type crawlStartCmd struct {
 // settings are those that were given.
 func (c *crawlStartCmd) settings() api.CrawlSettings {
 	out := api.CrawlSettings{}
-	for name, v := range map[string]*int{
-		"maxPages": c.MaxPages, "maxDepth": c.MaxDepth, "maxRetries": c.MaxRetries, "shards": c.Shards,
-	} {
-		if v != nil {
-			out[name] = *v
-		}
-	}
-	for name, v := range map[string]*bool{
-		"includeDocuments": c.IncludeDocuments, "followRedirects": c.FollowRedirects, "respectRobots": c.Robots,
-		"useSitemaps": c.Sitemaps, "followLinkRel": c.LinkRel, "nofollow": c.Nofollow, "render": c.Render,
+	given(out, map[string]*int{
+		"maxPages": c.MaxPages, "maxDepth": c.MaxDepth, "demoDelayMs": c.DemoDelayMS,
+		"requestTimeoutMs": c.RequestTimeoutMS, "maxRetries": c.MaxRetries, "shards": c.Shards,
+	})
+	given(out, map[string]*bool{
+		"includeDocuments": c.IncludeDocuments, "followRedirects": c.FollowRedirects, "respectRobots": c.RespectRobots,
+		"useSitemaps": c.UseSitemaps, "followLinkRel": c.FollowLinkRel, "nofollow": c.Nofollow, "render": c.Render,
 		"storeBodies": c.StoreBodies, "skipRecent": c.SkipRecent, "conditional": c.Conditional, "publish": c.Publish,
-	} {
+	})
+	given(out, map[string]*string{"scopeMode": c.ScopeMode})
+	return out
+}
+
+// given adds the values that are not nil.
+func given[T any](out api.CrawlSettings, values map[string]*T) {
+	for name, v := range values {
 		if v != nil {
 			out[name] = *v
 		}
 	}
-	for name, v := range map[string]*time.Duration{"demoDelayMs": c.Delay, "requestTimeoutMs": c.Timeout} {
-		if v != nil {
-			out[name] = v.Milliseconds()
-		}
-	}
-	if c.Scope != nil {
-		out["scopeMode"] = *c.Scope
-	}
-	return out
 }
 
 // Run starts a crawl. With --wait, a run that is cancelled is ExitError 1.

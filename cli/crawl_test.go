@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -134,11 +135,11 @@ func TestCrawlCommands(t *testing.T) {
 	})
 	for _, tt := range []struct{ args, want, err string }{
 		{"crawl start https://example.org", `POST /crawl-runs {"seedUrl":"https://example.org"}`, ""},
-		{"crawl start https://example.org --max-pages 5 --max-depth 0 --scope prefix --delay 1s --timeout 2s --max-retries 0 " +
+		{"crawl start https://example.org --max-pages 5 --max-depth 0 --scope-mode prefix --demo-delay-ms 1000 --request-timeout-ms 2000 --max-retries 0 " +
 			"--shards 2 --json",
 			`POST /crawl-runs {"seedUrl":"https://example.org","settings":{"demoDelayMs":1000,"maxDepth":0,"maxPages":5,` +
 				`"maxRetries":0,"requestTimeoutMs":2000,"scopeMode":"prefix","shards":2}}`, ""},
-		{"crawl start https://example.org --no-robots --sitemaps --no-follow-redirects --include-documents --link-rel " +
+		{"crawl start https://example.org --no-respect-robots --use-sitemaps --no-follow-redirects --include-documents --follow-link-rel " +
 			"--nofollow --render --store-bodies --skip-recent --conditional --no-publish",
 			`POST /crawl-runs {"seedUrl":"https://example.org","settings":{"conditional":true,"followLinkRel":true,` +
 				`"followRedirects":false,"includeDocuments":true,"nofollow":true,"publish":false,"render":true,` +
@@ -176,6 +177,21 @@ func TestCrawlCommands(t *testing.T) {
 		require.Equal(t, []string{tt.want}, asked, tt.args)
 	}
 	require.NoError(t, run(t, "http://127.0.0.1:1", "crawl", "--api", url, "show", "7"), "the API of CRAWLER_API")
+}
+
+// Every setting of a run has a flag, by its name.
+func TestCrawlStartFlags(t *testing.T) {
+	t.Parallel()
+	var c crawlStartCmd
+	v := reflect.ValueOf(&c).Elem()
+	for _, field := range reflect.VisibleFields(v.Type()) {
+		if field.Type.Kind() == reflect.Pointer {
+			v.FieldByIndex(field.Index).Set(reflect.New(field.Type.Elem()))
+		}
+	}
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[crawl.Settings]()) {
+		require.Contains(t, c.settings(), field.Tag.Get("json"))
+	}
 }
 
 // A run that is waited for is watched until it ends; one that was cancelled is exit code 1.

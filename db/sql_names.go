@@ -81,7 +81,7 @@ var statements = map[string]string{
 	sqlCrawlURLCount:           "sqlCrawlURLCount",
 	sqlCrawlURLExport:          "sqlCrawlURLExport",
 	sqlCrawlURLFilter:          "sqlCrawlURLFilter",
-	sqlCrawlURLIDs:             "sqlCrawlURLIDs",
+	sqlCrawlURLOrder:           "sqlCrawlURLOrder",
 	sqlCrawlURLPath:            "sqlCrawlURLPath",
 	sqlCrawlURLRows:            "sqlCrawlURLRows",
 	sqlCrawlURLsByID:           "sqlCrawlURLsByID",
