@@ -46,7 +46,7 @@ func crawlWork(summary string) workflow.ActivityOptions {
 		StartToCloseTimeout: crawlSliceMost + 10*time.Minute,
 		HeartbeatTimeout:    CrawlHeartbeat,
 		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second,
+			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: time.Second, // of a killed worker
 		},
 		Summary: summary,
 	}
