@@ -85,6 +85,7 @@ func CrawlRun(ctx workflow.Context, in CrawlInput) (crawl.Progress, error) {
 			return p, err
 		}
 		switch {
+		case crawl.Ended(p.Status) && control.Len() > 0: // it may have been told to go on
 		case crawl.Ended(p.Status):
 			return p, workflow.UpsertTypedSearchAttributes(ctx, OutcomeKey.ValueSet(strings.ToLower(p.Status)))
 		case p.Status == crawl.Paused:

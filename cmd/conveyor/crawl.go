@@ -59,6 +59,7 @@ func (h *house) crawls() system {
 			visits := limit.NewVisits(h.redis, limit.VisitOptions{
 				Name: "crawl", PerHost: c.PerHost, Gap: milliseconds(c.GapMS), Jitter: milliseconds(c.JitterMS),
 				CooldownBase: milliseconds(c.CooldownBaseMS), CooldownMax: milliseconds(c.CooldownMaxMS),
+				MaxRetryAfter: milliseconds(c.RetryMaxMS),
 				Registerer: h.registry,
 			})
 			rules := fetch.NewRobots(politely(visits, client), fetch.RobotsOptions{ErrorTTL: 5 * time.Second})
