@@ -137,50 +137,44 @@ type CrawlURLPage struct {
 	URLs       []CrawlURL      `json:"urls"`
 }
 
-// crawlStates are the states that a request names: repeated, or with commas between them.
-type crawlStates struct {
-	Status []string `query:"status,explode" maxItems:"20" doc:"any of these states; several with commas between them, or repeated" example:"NOT_FOUND,FAILED"`
-
-	states []crawl.State
-}
-
-// read reads the states, for Resolve.
-func (in *crawlStates) read() (wrong []error) {
-	for i, list := range in.Status {
+// crawlStates reads the states that a request names: repeated, or with commas between them.
+func crawlStates(lists []string) (states []crawl.State, wrong []error) {
+	for i, list := range lists {
 		for name := range strings.SplitSeq(list, ",") {
 			s := crawl.State(strings.ToUpper(strings.TrimSpace(name)))
-			if s == "" && list == "" { // status= is no filter
-				continue
-			}
-			if !slices.Contains(crawl.States, s) {
+			switch {
+			case list == "": // status= is no filter
+			case slices.Contains(crawl.States, s):
+				states = append(states, s)
+			default:
 				wrong = append(wrong, &huma.ErrorDetail{
 					Message:  fmt.Sprintf("expected states of %v", crawl.States),
 					Location: fmt.Sprintf("query.status[%d]", i), Value: name,
 				})
-				continue
 			}
-			in.states = append(in.states, s)
 		}
 	}
-	slices.Sort(in.states)
-	in.states = slices.Compact(in.states)
-	return wrong
+	slices.Sort(states)
+	return slices.Compact(states), wrong
 }
 
 type crawlURLsInput struct {
-	crawlRunInput
-	crawlStates
-	Host   string `query:"host" maxLength:"300" doc:"with a port that is not the scheme's" example:"example.com"`
-	Q      string `query:"q" maxLength:"500" doc:"is contained in path and query, ignoring case"`
-	Sort   string `query:"sort" enum:"id,visited_at,updated_at,normalized_url" default:"id"`
-	Order  string `query:"order" enum:"asc,desc" default:"asc"`
-	Limit  int    `query:"limit" minimum:"1" maximum:"50000" default:"50"`
-	Offset int    `query:"offset" minimum:"0" maximum:"10000000" default:"0"`
+	ID     int64    `path:"id" minimum:"1" doc:"the run's ID"`
+	Status []string `query:"status,explode" maxItems:"20" doc:"any of these states; several with commas between them, or repeated" example:"NOT_FOUND,FAILED"`
+	Host   string   `query:"host" maxLength:"300" doc:"with a port that is not the scheme's" example:"example.com"`
+	Q      string   `query:"q" maxLength:"500" doc:"is contained in path and query, ignoring case"`
+	Sort   string   `query:"sort" enum:"id,visited_at,updated_at,normalized_url" default:"id"`
+	Order  string   `query:"order" enum:"asc,desc" default:"asc"`
+	Limit  int      `query:"limit" minimum:"1" maximum:"50000" default:"50"`
+	Offset int      `query:"offset" minimum:"0" maximum:"10000000" default:"0"`
+
+	states []crawl.State
 }
 
 // Resolve checks what a schema cannot express.
-func (in *crawlURLsInput) Resolve(huma.Context) []error {
-	return slices.Concat(in.read(), wrongText("query.host", in.Host), wrongText("query.q", in.Q))
+func (in *crawlURLsInput) Resolve(huma.Context) (wrong []error) {
+	in.states, wrong = crawlStates(in.Status)
+	return slices.Concat(wrong, wrongText("query.host", in.Host), wrongText("query.q", in.Q))
 }
 
 // urls reads which URLs are on the page first, then writes them as they are read.
@@ -258,7 +252,7 @@ func showCrawlURLDetail(u db.CrawlURLDetail) *CrawlURLDetail {
 }
 
 type crawlURLInput struct {
-	crawlRunInput
+	ID    int64 `path:"id" minimum:"1" doc:"the run's ID"`
 	URL   int64 `path:"url" minimum:"1" doc:"the URL's ID"`
 	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"links in each direction, at most"`
 }

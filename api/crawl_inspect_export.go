@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/warc"
 )
@@ -22,14 +23,19 @@ type CrawlExport struct {
 }
 
 type crawlExportInput struct {
-	crawlRunInput
-	crawlStates
-	Format string `query:"format" enum:"json,csv,ndjson,warc" default:"json"`
-	Limit  int    `query:"limit" minimum:"0" maximum:"10000000" default:"50000" doc:"URLs at most; 0 = all"`
+	ID     int64    `path:"id" minimum:"1" doc:"the run's ID"`
+	Status []string `query:"status,explode" maxItems:"20" doc:"any of these states; several with commas between them, or repeated" example:"NOT_FOUND,FAILED"`
+	Format string   `query:"format" enum:"json,csv,ndjson,warc" default:"json"`
+	Limit  int      `query:"limit" minimum:"0" maximum:"10000000" default:"50000" doc:"URLs at most; 0 = all"`
+
+	states []crawl.State
 }
 
 // Resolve checks what a schema cannot express.
-func (in *crawlExportInput) Resolve(huma.Context) []error { return in.read() }
+func (in *crawlExportInput) Resolve(huma.Context) (wrong []error) {
+	in.states, wrong = crawlStates(in.Status)
+	return wrong
+}
 
 func (h Crawls) export(ctx context.Context, in *crawlExportInput) (*huma.StreamResponse, error) {
 	finding, cancel := context.WithTimeout(ctx, requestTimeout)

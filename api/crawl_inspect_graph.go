@@ -32,7 +32,7 @@ type CrawlGraph struct {
 }
 
 type crawlGraphInput struct {
-	crawlRunInput
+	ID    int64  `path:"id" minimum:"1" doc:"the run's ID"`
 	Kind  string `query:"kind" enum:"discovery,links" default:"discovery"`
 	Limit int    `query:"limit" minimum:"1" maximum:"5000000" default:"100000"`
 	After int64  `query:"after" minimum:"0" default:"0" doc:"next of an earlier answer of the same kind"`
@@ -103,7 +103,7 @@ type CrawlLineage struct {
 }
 
 type crawlLineageInput struct {
-	crawlRunInput
+	ID    int64  `path:"id" minimum:"1" doc:"the run's ID"`
 	After string `query:"after" maxLength:"40" doc:"next of an earlier answer, or its seq; without it, from the beginning"`
 	Limit int    `query:"limit" minimum:"1" maximum:"50000" default:"50000"`
 
@@ -194,7 +194,7 @@ type CrawlBrokenLinks struct {
 }
 
 type crawlBrokenInput struct {
-	crawlRunInput
+	ID     int64  `path:"id" minimum:"1" doc:"the run's ID"`
 	Format string `query:"format" enum:"json,csv" default:"json"`
 	Limit  int    `query:"limit" minimum:"0" maximum:"100000" default:"0" doc:"URLs at most: 1,000 in JSON; 0 = 100 in JSON, all in CSV"`
 	Pages  int    `query:"pages" minimum:"1" maximum:"100" default:"10" doc:"pages that link to a URL, at most"`

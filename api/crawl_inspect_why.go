@@ -95,9 +95,9 @@ type CrawlStableEmpty struct {
 const stableEmpty = 2
 
 type crawlWhyInput struct {
-	crawlRunInput
-	Hosts int `query:"hosts" minimum:"1" maximum:"1000" default:"20" doc:"hosts, at most"`
-	Next  int `query:"next" minimum:"1" maximum:"1000" default:"20" doc:"URLs in next, at most"`
+	ID    int64 `path:"id" minimum:"1" doc:"the run's ID"`
+	Hosts int   `query:"hosts" minimum:"1" maximum:"1000" default:"20" doc:"hosts, at most"`
+	Next  int   `query:"next" minimum:"1" maximum:"1000" default:"20" doc:"URLs in next, at most"`
 }
 
 type crawlWhyOutput struct{ Body *CrawlWhy }
@@ -148,7 +148,7 @@ func (y *CrawlWhy) sentences() (text []string) {
 	open := y.Counts[crawl.Queued] + y.Counts[crawl.InProgress]
 	switch {
 	case y.Status == crawl.Completed:
-		say("The run is finished: it was completed %s, when no URL was queued or in progress.", on(y.FinishedAt))
+		say("The run is finished: it was completed %s, with no URL queued or in progress.", on(y.FinishedAt))
 	case y.Status == crawl.Cancelled && open == 0:
 		say("The run is finished: it was cancelled %s.", on(y.FinishedAt))
 	case y.Status == crawl.Cancelled:
@@ -168,7 +168,7 @@ func (y *CrawlWhy) open(open int64) (text []string) {
 	say := func(format string, args ...any) { text = append(text, fmt.Sprintf(format, args...)) }
 	q := y.Queued
 	if open == 0 {
-		say("The frontier is empty: %d of the %d consecutive maintenance cycles that complete a run have found it so.",
+		say("The frontier is empty: %d of the %d consecutive maintenance cycles that complete a run found it so.",
 			y.StableEmpty.Seen, y.StableEmpty.Needed)
 	}
 	if q.Ready > 0 {
@@ -184,19 +184,27 @@ func (y *CrawlWhy) open(open int64) (text []string) {
 		for _, w := range l.Workers[:min(5, len(l.Workers))] {
 			by = append(by, fmt.Sprintf("%s (%d)", w.Worker, w.Count))
 		}
-		say("%s in progress on %s: %s; the oldest was claimed %s, and its lease protects it until it runs out; the first "+
-			"lease runs out %s.", are(l.Count, "URL"), count(int64(len(l.Workers)), "worker"), strings.Join(by, ", "),
+		say("%s in progress on %s: %s; the oldest was claimed %s, and the first lease runs "+
+			"out %s.", are(l.Count, "URL"), count(int64(len(l.Workers)), "worker"), strings.Join(by, ", "),
 			on(l.OldestAt), on(l.NextUntil))
 		if l.Expired > 0 {
-			say("%s run out: the next maintenance cycle queues them again.", have(l.Expired, "lease"))
+			its := "its URL"
+			if l.Expired > 1 {
+				its = "their URLs"
+			}
+			say("%s run out: the next maintenance cycle queues %s again.", have(l.Expired, "lease"), its)
 		}
 	}
 	if q.Again > 0 {
 		say("%s to be requested again%s.", wait(q.Again, "URL"), y.after())
 	}
 	if q.Held > 0 {
-		say("%s for the host's turn: its gap, its Crawl-delay, or a cooldown after answers such as 429.",
-			wait(q.Held, "URL"))
+		its := "its host's"
+		if q.Held > 1 {
+			its = "their hosts'"
+		}
+		say("%s for %s turn: the gap, the Crawl-delay, or a cooldown after answers such as 429.",
+			wait(q.Held, "URL"), its)
 	}
 	if q.NextDue != nil {
 		say("Of the URLs that wait, the first is due %s and the last %s.", on(q.NextDue), on(q.LastDue))
@@ -223,15 +231,15 @@ func (y *CrawlWhy) after() string {
 // left are the sentences about what the run has left out.
 func (y *CrawlWhy) left() (text []string) {
 	meaning := map[string]string{
-		crawl.SkippedRobots: "robots.txt disallows", crawl.SkippedRecent: "were crawled recently",
-		crawl.SkippedMaxPages: "are beyond maxPages", crawl.SkippedMaxDepth: "are beyond maxDepth",
+		crawl.SkippedRobots: "disallowed by robots.txt", crawl.SkippedRecent: "crawled recently",
+		crawl.SkippedMaxPages: "beyond maxPages", crawl.SkippedMaxDepth: "beyond maxDepth",
 	}
 	for _, reason := range slices.Sorted(maps.Keys(y.Skipped)) {
 		because := meaning[reason]
 		if because == "" {
-			because = "have the reason " + reason
+			because = "with the reason " + reason
 		}
-		text = append(text, fmt.Sprintf("Skipped: %s that %s.", count(y.Skipped[reason], "URL"), because))
+		text = append(text, fmt.Sprintf("Skipped: %s %s.", count(y.Skipped[reason], "URL"), because))
 	}
 	if y.Dropped > 0 {
 		text = append(text, fmt.Sprintf("Not stored: %s to URLs beyond maxPages or maxDepth.", count(y.Dropped, "link")))
@@ -290,7 +298,7 @@ type CrawlRates struct {
 }
 
 type crawlRateInput struct {
-	crawlRunInput
+	ID     int64  `path:"id" minimum:"1" doc:"the run's ID"`
 	Window string `query:"window" maxLength:"20" default:"10m" doc:"how far back: 10s to 720h" example:"1h"`
 
 	window time.Duration

@@ -100,23 +100,23 @@ const sqlCrawlURLFilter = `run_id = $1
             lower($4 COLLATE "C")) > 0)`
 
 // The rows themselves are read afterwards: those that an offset passes over cost as little as possible.
-const sqlCrawlURLIDs = `SELECT id FROM crawl_urls WHERE ` + sqlCrawlURLFilter + ` ORDER BY `
+const sqlCrawlURLOrder = ` FROM crawl_urls WHERE ` + sqlCrawlURLFilter + ` ORDER BY `
 
-const sqlCrawlURLsByID = sqlCrawlURLIDs + `id LIMIT $5 OFFSET $6`
+const sqlCrawlURLsByID = `SELECT id` + sqlCrawlURLOrder + `id LIMIT $5 OFFSET $6`
 
-const sqlCrawlURLsByIDDown = sqlCrawlURLIDs + `id DESC LIMIT $5 OFFSET $6`
+const sqlCrawlURLsByIDDown = `SELECT id` + sqlCrawlURLOrder + `id DESC LIMIT $5 OFFSET $6`
 
-const sqlCrawlURLsByVisit = sqlCrawlURLIDs + `visited_at, id LIMIT $5 OFFSET $6`
+const sqlCrawlURLsByVisit = `SELECT id` + sqlCrawlURLOrder + `visited_at, id LIMIT $5 OFFSET $6`
 
-const sqlCrawlURLsByVisitDown = sqlCrawlURLIDs + `visited_at DESC NULLS LAST, id DESC LIMIT $5 OFFSET $6`
+const sqlCrawlURLsByVisitDown = `SELECT id` + sqlCrawlURLOrder + `visited_at DESC NULLS LAST, id DESC LIMIT $5 OFFSET $6`
 
-const sqlCrawlURLsByUpdate = sqlCrawlURLIDs + `updated_at, id LIMIT $5 OFFSET $6`
+const sqlCrawlURLsByUpdate = `SELECT id` + sqlCrawlURLOrder + `updated_at, id LIMIT $5 OFFSET $6`
 
-const sqlCrawlURLsByUpdateDown = sqlCrawlURLIDs + `updated_at DESC, id DESC LIMIT $5 OFFSET $6`
+const sqlCrawlURLsByUpdateDown = `SELECT id` + sqlCrawlURLOrder + `updated_at DESC, id DESC LIMIT $5 OFFSET $6`
 
-const sqlCrawlURLsByURL = sqlCrawlURLIDs + `normalized_url COLLATE "C", id LIMIT $5 OFFSET $6`
+const sqlCrawlURLsByURL = `SELECT id` + sqlCrawlURLOrder + `normalized_url COLLATE "C", id LIMIT $5 OFFSET $6`
 
-const sqlCrawlURLsByURLDown = sqlCrawlURLIDs + `normalized_url COLLATE "C" DESC, id DESC LIMIT $5 OFFSET $6`
+const sqlCrawlURLsByURLDown = `SELECT id` + sqlCrawlURLOrder + `normalized_url COLLATE "C" DESC, id DESC LIMIT $5 OFFSET $6`
 
 var crawlURLOrders = map[CrawlURLSort][2]string{
 	"":               {sqlCrawlURLsByID, sqlCrawlURLsByIDDown},
@@ -130,7 +130,7 @@ var crawlURLOrders = map[CrawlURLSort][2]string{
 const crawlCountMost = 10_000
 
 const sqlCrawlURLCount = `
-SELECT count(*) FROM (SELECT FROM crawl_urls WHERE ` + sqlCrawlURLFilter + ` LIMIT $5) some`
+SELECT count(*) FROM (SELECT FROM crawl_urls WHERE ` + sqlCrawlURLFilter + ` LIMIT $5) found`
 
 // A CrawlURLPage says which URLs are on a page.
 type CrawlURLPage struct {
