@@ -167,7 +167,7 @@ func (s *shard) claim(ctx, waiting context.Context) (int, error) {
 		s.held++
 		s.Metrics.Waited(now.Sub(c.QueuedAt))
 		if recent[i] {
-			s.results <- crawl.Result{Claim: c, State: crawl.Skipped, Reason: crawl.SkippedRecent}
+			s.results <- crawl.Result{Claim: c, State: crawl.Skipped, Reason: crawl.SkippedRecent, Began: now}
 			continue
 		}
 		s.visits.Go(func() { s.results <- s.visit(ctx, waiting, c) })

@@ -140,7 +140,7 @@ WITH run AS (
         seq = CASE WHEN r.asked OR r.status <> 'QUEUED' THEN run.seq ELSE u.seq END,
         claimed_at = CASE WHEN r.status = 'QUEUED' THEN NULL ELSE u.claimed_at END,
         claimed_by_worker = CASE WHEN r.status = 'QUEUED' THEN NULL ELSE u.claimed_by_worker END,
-        spread = r.links > 0 AND u.depth < r.depth
+        spread = coalesce(r.links, 0) > 0 AND u.depth < r.depth
     FROM said r, run
     WHERE u.run_id = $1 AND u.id = r.id AND u.lease = r.lease AND u.status = 'IN_PROGRESS'
     RETURNING u.id, u.tries, u.status, r.asked, r.http_status, r.error, r.error_class, r.took_ms, r.content_length,

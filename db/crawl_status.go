@@ -11,9 +11,10 @@ import (
 // that has work it could do, and finishes none, is stalled.
 const sqlCrawlStatus = `
 WITH open AS (
-    SELECT r.id, r.status, r.discovered - r.visited - r.redirect_301 - r.forbidden - r.not_found - r.http_terminal - r.failed
-            - r.skipped AS urls,
-        (SELECT coalesce(sum(finished), 0) FROM crawl_rates WHERE run_id = r.id AND at > now() - interval '60 s') AS finished,
+    SELECT r.id, r.status, r.discovered - r.visited - r.redirect_301 - r.forbidden - r.not_found - r.http_terminal
+            - r.failed - r.skipped AS urls,
+        (SELECT coalesce(sum(finished), 0) FROM crawl_rates
+            WHERE run_id = r.id AND at > now() - interval '60 s') AS finished,
         CASE WHEN r.status = 'RUNNING' AND (
             EXISTS (SELECT FROM crawl_urls WHERE run_id = r.id AND status = 'QUEUED' AND due_at IS NULL)
             OR EXISTS (SELECT FROM crawl_urls WHERE run_id = r.id AND status = 'QUEUED' AND due_at <= now())

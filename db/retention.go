@@ -161,8 +161,8 @@ SELECT coalesce((SELECT platform || ' ' || platform_id FROM looked
 
 // The run that ended first loses up to $3 URLs, with their links and tries, and $3 slices of its pace; its own row goes
 // when nothing of it is left, so that no deletion is a large one. The cursor is the run and its last URL that was
-// deleted: without it, each step would look at all the rows that were deleted before. A run that an open one is compared
-// with (base_run_id) stays.
+// deleted: without it, each step would look at all the rows that were deleted before. A run that an open one is
+// compared with (base_run_id) stays.
 const sqlCrawlRunsExpire = `
 WITH run AS (
     SELECT r.id, CASE WHEN split_part($2, ' ', 1) = r.id::text

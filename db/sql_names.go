@@ -81,7 +81,6 @@ var statements = map[string]string{
 	sqlCrawlURLCount:           "sqlCrawlURLCount",
 	sqlCrawlURLExport:          "sqlCrawlURLExport",
 	sqlCrawlURLFilter:          "sqlCrawlURLFilter",
-	sqlCrawlURLOrder:           "sqlCrawlURLOrder",
 	sqlCrawlURLPath:            "sqlCrawlURLPath",
 	sqlCrawlURLRows:            "sqlCrawlURLRows",
 	sqlCrawlURLsByID:           "sqlCrawlURLsByID",

@@ -94,9 +94,9 @@ func elementOf(name []byte) element {
 		return xmp
 	case "plaintext":
 		return plaintext
-	case "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins", "kbd",
-		"label", "mark", "nobr", "q", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup",
-		"time", "tt", "u", "var", "wbr":
+	case "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins",
+		"kbd", "label", "mark", "nobr", "q", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub",
+		"sup", "time", "tt", "u", "var", "wbr":
 		return inline
 	}
 	return block
@@ -112,9 +112,9 @@ func breaksOut(name []byte) bool {
 		lower[i] = c | 0x20
 	}
 	switch string(lower[:len(name)]) {
-	case "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed", "h1", "h2", "h3",
-		"h4", "h5", "h6", "head", "hr", "i", "img", "li", "listing", "menu", "meta", "nobr", "ol", "p", "pre", "ruby", "s",
-		"small", "span", "strong", "strike", "sub", "sup", "table", "tt", "u", "ul", "var":
+	case "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed", "h1", "h2",
+		"h3", "h4", "h5", "h6", "head", "hr", "i", "img", "li", "listing", "menu", "meta", "nobr", "ol", "p", "pre", "ruby",
+		"s", "small", "span", "strong", "strike", "sub", "sup", "table", "tt", "u", "ul", "var":
 		return true
 	}
 	return false

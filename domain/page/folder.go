@@ -72,30 +72,32 @@ func (f *folder) add(t []byte) {
 			i++
 			continue
 		}
-		r, size := rune(c), 1
-		if c >= utf8.RuneSelf {
-			r, size = utf8.DecodeRune(t[i:])
-			switch {
-			case unicode.IsSpace(r):
-				gap = true
-				i += size
-				continue
-			case r == utf8.RuneError && size <= 1, unicode.IsControl(r), invisible(r):
-				i += size
-				continue
-			case !f.keep:
-				r = unicode.ToLower(r)
+		if c < utf8.RuneSelf {
+			if f.keep {
+				c = t[i]
 			}
-			f.wide = true
-		} else if f.keep {
-			r = rune(t[i])
+			i++
+			if gap && len(b) > 0 {
+				b = append(b, ' ')
+			}
+			gap, b = false, append(b, c)
+			continue
 		}
+		r, size := utf8.DecodeRune(t[i:])
 		i += size
+		switch {
+		case unicode.IsSpace(r):
+			gap = true
+			continue
+		case r == utf8.RuneError && size <= 1, unicode.IsControl(r), invisible(r):
+			continue
+		case !f.keep:
+			r = unicode.ToLower(r)
+		}
 		if gap && len(b) > 0 {
 			b = append(b, ' ')
 		}
-		gap = false
-		b = utf8.AppendRune(b, r)
+		gap, f.wide, b = false, true, utf8.AppendRune(b, r)
 	}
 	f.b, f.space = b, gap
 }

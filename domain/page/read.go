@@ -90,7 +90,7 @@ type reader struct {
 	seen  map[uint64]int32 // hash of an href without its fragment → index of found
 	seed  maphash.Seed
 
-	prefixes  []string // of XHTML, with their ":"
+	prefixes  []string // of XHTML
 	templates []bool   // open template elements: true = a browser does not render it
 	inert     int      // how many of them are true
 	foreign   int      // open svg and math elements
@@ -108,7 +108,7 @@ type found struct {
 // free makes r fit for another page. What a huge page has grown is dropped.
 func (r *reader) free() {
 	const most = 1 << 20
-	if len(r.seen) > 4096 || cap(r.hrefs) > most || cap(r.text.b) > most {
+	if len(r.seen) > 4096 || cap(r.hrefs) > most || cap(r.text.b) > most || cap(r.templates) > most {
 		return
 	}
 	clear(r.seen)

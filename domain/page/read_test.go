@@ -169,7 +169,7 @@ func TestReadIsLinear(t *testing.T) {
 		"&" + strings.Repeat("a", 5000), "a", " ", "\u0301", "é", "\xff", "<p>", "<noscript>", "<plaintext>", "<a href=#x>", "<meta content='0;url=x'>",
 		"<meta name=robots content=', , '>", "<a rel='" + strings.Repeat("x ", 5000) + "' href=x>", "<a href='" + strings.Repeat("&", 9000) + "'>",
 		"<!DOCTYPE [", "<x xmlns:a='http://www.w3.org/1999/xhtml'>", "<base href='&'>"} {
-		for xml, size := range map[bool]int{false: 10_000_000, true: 1_000_000} {
+		for xml, size := range map[bool]int{false: 2_000_000, true: 1_000_000} {
 			body := []byte(strings.Repeat(unit, size/len(unit)))
 			start := time.Now()
 			page.Read(body, page.ReadOptions{XML: xml, Text: true, LinkRel: true, MaxText: 20 << 20})
@@ -219,7 +219,7 @@ func tokens(body []byte) (hrefs []string, text string) {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, s := range []string{`<a href="?a&amp;b&copy=1">x</a>`, "<!--><a href=1>--!>", "<p a=b/c d = 'e'>f</p >", "</ x><a/href=1>", "<a href=1 href=2 x",
+	for _, s := range []string{`<a href="?a&amp;b&copy=1">x</a>`, "<a href='&lt&lt=&ltx&hellip&semi;&ampamp;&#128;'>&lt= &hellip &semi;", "<!--><a href=1>--!>", "<p a=b/c d = 'e'>f</p >", "</ x><a/href=1>", "<a href=1 href=2 x",
 		"a &amp b &notit; &#x41 <b", "<!-- - -- --!> <a href=2>", "<?php <a href=1>?>", "<![CDATA[<a href=1>]]>", "<a\x00b href\t=\n'\"'>&lt",
 		"<svg><title/><a href=1>", "<script><!--<script></script>--></script>", "<template><a href=1></template>", "<x xmlns:a='urn:x'/>"} {
 		f.Add([]byte(s))
@@ -234,7 +234,7 @@ func FuzzRead(f *testing.F) {
 		}
 		// The library's tokenizer says the same of what has no elements that only Read knows.
 		lower := bytes.ToLower(body)
-		for _, s := range []string{"\x00", "\r", "<![", "<n", "<s", "<t", "<x", "<p", "<i", "<f", "<m", "<ar", "&"} {
+		for _, s := range []string{"\x00", "\r", "<![", "<n", "<s", "<t", "<x", "<p", "<i", "<f", "<m", "<ar"} {
 			if bytes.Contains(lower, []byte(s)) {
 				return
 			}

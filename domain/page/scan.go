@@ -57,8 +57,8 @@ func (s *scanner) comment() {
 	}
 }
 
-// attr reads the next attribute of the tag at pos, as it is written. It is not ok behind the last one, where the ">" has
-// been skipped; closed says that a "/" stood before it.
+// attr reads the next attribute of the tag at pos, as it is written. It is not ok behind the last one, where the ">"
+// has been skipped; closed says that a "/" stood before it.
 func (s *scanner) attr() (key, value []byte, closed, ok bool) {
 	b, i := s.b, s.pos
 	for ; ; i++ {
@@ -133,8 +133,8 @@ func (s *scanner) raw(name string) []byte {
 	}
 }
 
-// script skips the content of a script, whose end tag stays to be read. Within "<!--" a "<script>" has an end tag of its
-// own.
+// script skips the content of a script, whose end tag stays to be read. Within "<!--" a "<script>" has an end tag of
+// its own.
 func (s *scanner) script() {
 	escaped, inner := false, false
 	for s.pos < len(s.b) {

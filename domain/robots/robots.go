@@ -227,7 +227,7 @@ func compile(allow bool, path string) rule {
 // normalize makes two spellings of a path one: "é" and "%c3%a9" are "%C3%A9", "%62" is "b", "*" and "$" are "%2A" and
 // "%24". What else is reserved keeps its form: an encoded "/" is not a "/".
 func normalize(path string) string {
-	if !strings.ContainsFunc(path, func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '*' || c == '$' || c == '%' }) {
+	if !strings.ContainsFunc(path, func(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune("*$%", c) }) {
 		return path
 	}
 	var b strings.Builder

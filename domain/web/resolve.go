@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"errors"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -26,6 +27,22 @@ type Address struct {
 	URL  string // the whole of it, at most MaxAddress bytes
 	Host string // as HostPort gives it: lower case, IDNA in ASCII, with a port that is not the scheme's
 	Path string // from the first slash on, with the query
+}
+
+// Target is the address as net/http takes it for a request of exactly this address. url.Parse refuses "/100%" and
+// rewrites "/a%2Fb|c", both of which the standard leaves as they are.
+func (a Address) Target() *url.URL {
+	u, err := url.Parse(a.URL)
+	if err == nil && u.RequestURI() == a.Path {
+		return u
+	}
+	path, query, has := strings.Cut(a.Path, "?")
+	scheme, _, _ := strings.Cut(a.URL, ":")
+	u = &url.URL{Scheme: scheme, Host: a.Host, Opaque: path, RawQuery: query, ForceQuery: has}
+	if strings.HasPrefix(path, "//") { // would be taken for a host
+		u.Opaque, u.Path = "", path
+	}
+	return u
 }
 
 // parser is the library's, with "^" escaped in paths, as the standard wants it since 2024, and without signs in the
@@ -55,6 +72,30 @@ func signed(host string) bool {
 	last := labels[len(labels)-1]
 	return last != "" && (isDigit(last[0]) || number(last)) && slices.ContainsFunc(labels, number)
 }
+
+// errAuthority is the error of an authority that is not read.
+var errAuthority = errors.New("long credentials or host")
+
+// excessive says that an address has credentials of more than maxUser bytes, or more than MaxAddress with the host.
+// They are refused anyway, and the library's time for them is quadratic: two seconds for 16,000 times "@".
+func excessive(href string) bool {
+	if len(href) <= maxUser {
+		return false
+	}
+	const slashes = "/\\"
+	href = strings.TrimLeftFunc(href, func(c rune) bool { return c <= ' ' })
+	rest := strings.TrimLeft(href, slashes+"\t\n\r")
+	if colon := strings.IndexByte(rest, ':'); colon >= 0 && colon < strings.IndexAny(rest+"/", "/\\?#@") {
+		rest = strings.TrimLeft(rest[colon+1:], slashes+"\t\n\r")
+	} else if lead := href[:len(href)-len(rest)]; strings.Count(lead, "/")+strings.Count(lead, "\\") < 2 {
+		return false // of no authority
+	}
+	authority := rest[:strings.IndexAny(rest+"/", "/\\?#")]
+	return len(authority) > MaxAddress || strings.LastIndexByte(authority, '@') > maxUser
+}
+
+// maxUser is how long credentials may be to be read, in bytes.
+const maxUser = 256
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
@@ -86,7 +127,7 @@ func NewBase(address string) (Base, error) {
 	if a, ok, known := new(Base).plain(address); known && ok && len(a.URL) <= MaxAddress {
 		return newBase(a, nil), nil
 	}
-	if len(address) <= maxHref {
+	if len(address) <= maxHref && !excessive(address) {
 		if u, err := parser.Parse(address); err == nil {
 			if a, ok := canonical(u); ok {
 				return newBase(a, u), nil
@@ -110,6 +151,9 @@ func newBase(a Address, u *whatwg.Url) Base {
 
 // parse resolves by the library.
 func (b *Base) parse(href string) (*whatwg.Url, error) {
+	if excessive(href) {
+		return nil, errAuthority
+	}
 	b.library.once.Do(func() {
 		if b.library.url == nil {
 			b.library.url, _ = parser.Parse(b.URL) // it is canonical
@@ -317,8 +361,8 @@ func withoutDots(path string) (string, bool) {
 	}
 }
 
-// plainHost says that a host is a name of ASCII in lower case that the standard does not change, not of IDNA, or an IPv4
-// address in its usual form.
+// plainHost says that a host is a name of ASCII in lower case that the standard does not change, not of IDNA, or an
+// IPv4 address in its usual form.
 func plainHost(host string) bool {
 	if len(host) == 0 || len(host) > 253 {
 		return false

@@ -3,6 +3,7 @@ package web_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
@@ -160,6 +161,51 @@ func TestRebase(t *testing.T) {
 	}
 }
 
+// Addresses that are made to be slow, as a page may have thousands of.
+func TestResolveIsFast(t *testing.T) {
+	t.Parallel()
+	b, err := web.NewBase("http://a.example/x/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 16_000
+	start := time.Now()
+	for _, href := range []string{"http://" + strings.Repeat("@", n), "//" + strings.Repeat("a", n) + "@b", " \thttps:\\/\n" + strings.Repeat(":@", n/2),
+		"ht\ntp:" + strings.Repeat("@", n), "\\/" + strings.Repeat("@", n), "/\t/" + strings.Repeat("@", n), "http://" + strings.Repeat("é.", n/3),
+		"https:" + strings.Repeat("@", n), "http://" + strings.Repeat("1.", n/2), "http://[" + strings.Repeat("1:", n/2), strings.Repeat("../", n/3),
+		"\x01/\r\\" + strings.Repeat("@", n), strings.Repeat("/./é", n/5), "http://a:" + strings.Repeat("1", n)} {
+		for range 50 {
+			b.Resolve(href)
+			_, _ = web.NewBase(href)
+		}
+	}
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("took %v", took)
+	}
+	for _, href := range []string{strings.Repeat("@", 300), "/" + strings.Repeat("@", 300), "x:" + strings.Repeat("@", 300),
+		"?" + strings.Repeat("@", 300), "http://b.example/" + strings.Repeat("@", 300)} {
+		a, ok := b.Resolve(href)
+		if slow, want := b.Slowly(href); ok != want || a != slow || ok == strings.HasPrefix(href, "x:") {
+			t.Errorf("Resolve(%q) = %+v, %t", href, a, ok)
+		}
+	}
+}
+
+func TestTarget(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/", "/?", "/a?b", "/a?b=%zz&c|", "/100%", "/100%?", "/100%?x", "/%zz/%2f", "/a%2Fb|c", "/a%2fb", "/[x]'!~*(),;:@&=+$", "//b//c",
+		"/%e9", "/caf%C3%A9?x=%C3%A9"} {
+		a, err := web.Canonical("https://b.example:8443" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := a.Target()
+		if got := u.RequestURI(); got != path || u.Host != "b.example:8443" || u.Scheme != "https" {
+			t.Errorf("Target of %q asks for %q of %q", path, got, u.Host)
+		}
+	}
+}
+
 func TestUsualAddressesArePlain(t *testing.T) {
 	t.Parallel()
 	b, _ := web.NewBase("https://a.example/x/y?q")
@@ -192,6 +238,9 @@ func FuzzResolve(f *testing.F) {
 		}
 		if again, err := web.Canonical(a.URL); err != nil || again != a {
 			t.Errorf("Canonical(%q) = %+v, %v; want the same as %+v", a.URL, again, err, a)
+		}
+		if u := a.Target(); u.Host != a.Host || u.RequestURI() != a.Path && !strings.HasPrefix(a.Path, "//") {
+			t.Errorf("Target(%q) asks for %q of %q", a.URL, u.RequestURI(), u.Host)
 		}
 		if len(a.URL) > web.MaxAddress || !strings.HasSuffix(a.URL, a.Host+a.Path) || strings.Contains(a.URL, "#") {
 			t.Errorf("base %q: Resolve(%q) = %+v", base, href, a)

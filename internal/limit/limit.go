@@ -1,9 +1,9 @@
-// Package limit limits the rate of our requests to hosts (Hosts), and of callers to our API (Rate), across all
-// processes.
+// Package limit limits the rate of our requests to hosts (Hosts), those of a crawl with the number that is under way
+// (Visits), and the rate of callers to our API (Rate), across all processes.
 //
-// Starts are at least an interval apart for each host. Redis keeps the queue: it hands out slots in the order of asking
-// (GCRA, one round trip a start). While Redis is down every process keeps the same pace by itself, so n processes are
-// together at most n times too fast, and two metrics show it.
+// With Hosts, starts are at least an interval apart for each host. Redis keeps the queue: it hands out slots in the
+// order of asking (GCRA, one round trip a start). While Redis is down every process keeps the same pace by itself, so n
+// processes are together at most n times too fast, and two metrics show it.
 package limit
 
 import (

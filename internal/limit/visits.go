@@ -162,8 +162,8 @@ const busy = 500 * time.Millisecond
 // itself, 0 = none; the longer one of it and the gap counts.
 //
 // A turn that is further away than VisitOptions.MaxWait or than ctx's deadline is fault.Limited, with the wait as
-// After, and takes nothing: at once where the time is known, as in a cooldown, and after the wait where all seats were taken.
-// When ctx ends its error is returned.
+// After, and takes nothing: at once where the time is known, as in a cooldown, and after the wait where all seats were
+// taken. When ctx ends its error is returned.
 func (v *Visits) Enter(ctx context.Context, host string, delay time.Duration) (leave func(Verdict), err error) {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if host == "" || len(host) > 300 {

@@ -34,7 +34,7 @@ func NewCrawl(r prometheus.Registerer) *Crawl {
 		fetch: histogram("crawl_fetch_duration_seconds",
 			"Time from the start of a request, when its host's turn has come, until the headers of the answer are there."),
 		processing: histogram("crawl_processing_duration_seconds",
-			"Time from the claim of a URL until its result, the wait for its host's turn included."),
+			"Time from the claim of a URL until its result is stored, the wait for its host's turn included."),
 		wait: histogram("crawl_queue_latency_seconds", "Time from a URL being due until it was claimed."),
 		cycle: histogram("crawl_reconciliation_cycle_duration_seconds",
 			"Time of one cycle of maintenance of one run: leases that have ended, counts, completion."),

@@ -141,7 +141,7 @@ func expressions(t *testing.T) (out []expression) {
 	}
 	files, err := filepath.Glob("../../deploy/grafana/dashboards/*.json")
 	require.NoError(t, err)
-	require.Len(t, files, 4)
+	require.Len(t, files, 5)
 	for _, file := range files {
 		var board struct {
 			Panels []struct {
@@ -163,7 +163,7 @@ func expressions(t *testing.T) (out []expression) {
 }
 
 var (
-	metricName = regexp.MustCompile(`\b(?:conveyor|temporal|go|process)_[a-z_]+\b|\bup\b`)
+	metricName = regexp.MustCompile(`\b(?:conveyor|crawl|processed|temporal|go|process)_[a-z_]+\b|\bup\b`)
 	selector   = regexp.MustCompile(`\{[^}]*\}`)
 	labelName  = regexp.MustCompile(`(\w+)[!=]?[=~]"`)
 	grouping   = regexp.MustCompile(`\b(?:by|on)\s*\(([^)]*)\)`)

@@ -1,0 +1,261 @@
+package faults
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	crawling "github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/internal/crawlsite"
+	"github.com/mtlrent/conveyor/internal/devstack"
+)
+
+// breaks are the faults that meet crawls, beside workers that are killed all the time. short says which are part of the
+// short form.
+var breaks = []fault{
+	{"kill -9 worker, about to store", 1, func(w *world) (string, error) {
+		return w.killAt("worker", "crawl_runs", "crawl_runs WHERE id", true)
+	}},
+	{"Postgres killed -9", 1, func(w *world) (string, error) { return w.restart(devstack.Postgres, true) }},
+	{"Redis killed -9", 1, func(w *world) (string, error) { return w.restart(devstack.Redis, true) }},
+	{"Temporal killed -9", 1, func(w *world) (string, error) { return w.restart(devstack.Temporal, true) }},
+	{"our Postgres killed -9, Temporal's works", 0, appDatabaseAway},
+	{"our Postgres frozen, Temporal's works", 0, appDatabaseFrozen},
+	{"Postgres backends terminated", 0, terminateBackends},
+	{"Postgres restarted", 0, func(w *world) (string, error) { return w.restart(devstack.Postgres, false) }},
+	{"RabbitMQ killed -9", 0, func(w *world) (string, error) { return w.restart(devstack.RabbitMQ, true) }},
+	{"kill -9 api", 0, func(w *world) (string, error) { return w.kill("api") }},
+	{"worker frozen", 0, func(w *world) (string, error) { return w.freeze("worker") }},
+}
+
+// Under faults, with a worker killed every three seconds, a crawl finds what is there, and requests a URL again only
+// when a worker had it in hand that was killed or lost its database.
+func TestTheLedgerOfCrawlsBalances(t *testing.T) {
+	t.Parallel() // with those of drafts and scrapers
+	pages := 500
+	if *long {
+		pages = 2000
+	}
+	g := crawlsite.NewGraph(crawlsite.GraphOptions{Seed: *seed, Pages: pages, Delay: 50 * time.Millisecond, Flaky: true})
+	site := crawlsite.New(g)
+	server := httptest.NewServer(site)
+	t.Cleanup(server.Close)
+	w := newWorld(t, nil, "CONVEYOR_IMAGES=false", "FETCH_MIN_GAP_PER_HOST_MS=5", "FETCH_GAP_JITTER_MS=0",
+		"CONVEYOR_ALLOW_PRIVATE_HOSTS="+strings.TrimPrefix(server.URL, "http://"))
+	w.say("seed %d: %s", *seed, g)
+
+	settings := crawling.Defaults
+	settings.MaxDepth, settings.MaxPages = 1000, 10*pages
+	want := g.Expected(server.URL, settings)
+	l := &Ledger{Seed: *seed, Wrong: []string{}}
+	left := slices.DeleteFunc(slices.Clone(breaks), func(f fault) bool {
+		return f.short == 0 && !*long || !strings.Contains(f.name, *only)
+	})
+	rand.New(rand.NewPCG(*seed, 7)).Shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })
+	w.tempt = func() {} // the crawl goes on by itself
+	var runs []int64
+	kills := 0
+	for len(runs) == 0 || len(left) > 0 {
+		run, err := w.startCrawl(server.URL+"/", settings)
+		require.NoError(t, err)
+		runs = append(runs, run)
+		w.say("run %d begins", run)
+		kills += w.disturb(run, &left, l)
+	}
+	unrest := w.settle()
+	l.Seconds = time.Since(w.began).Seconds()
+	if unrest != "" {
+		l.Wrong = append(l.Wrong, "it did not come to rest: "+unrest)
+	}
+	l.row("runs", len(runs), "%d URLs each; workers were killed %d times besides", len(want), kills)
+	l.crawls(w, runs, want, site.Hits())
+	l.processes(w)
+	fmt.Print(l.String())
+	for _, wrong := range l.Wrong {
+		t.Error(wrong)
+	}
+	if t.Failed() {
+		w.keepLogs()
+	}
+}
+
+// startCrawl starts a run, whatever is away.
+func (w *world) startCrawl(seed string, settings crawling.Settings) (id int64, err error) {
+	body, err := json.Marshal(map[string]any{"seedUrl": seed, "settings": settings})
+	if err != nil {
+		return 0, err
+	}
+	key := uuid.NewString()
+	start := func() error {
+		ctx, cancel := context.WithTimeout(w.ctx, 20*time.Second)
+		defer cancel()
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.vars["CONVEYOR_API_URL"]+"/crawl-runs",
+			bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Idempotency-Key", key)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		answer, err := io.ReadAll(resp.Body)
+		if err != nil {
+			return err
+		}
+		if resp.StatusCode >= 300 {
+			return fmt.Errorf("%s: %s", resp.Status, answer)
+		}
+		var run struct {
+			ID int64 `json:"id"`
+		}
+		err = json.Unmarshal(answer, &run)
+		id = run.ID
+		return err
+	}
+	if e := eventually(w.ctx, time.Minute, func() bool { err = start(); return err == nil }); e != nil {
+		return 0, err
+	}
+	return id, nil
+}
+
+// disturb kills a worker every three seconds until a run is over, and lets each fault that is left strike once between
+// two kills. It returns the number of kills.
+func (w *world) disturb(run int64, left *[]fault, l *Ledger) (kills int) {
+	end := time.Now().Add(4 * time.Minute)
+	if *long {
+		end = time.Now().Add(20 * time.Minute)
+	}
+	for time.Now().Before(end) && pause(w.ctx, 3*time.Second) {
+		if w.crawlState(run) == crawling.Completed {
+			return kills
+		}
+		if len(*left) > 0 {
+			f := (*left)[0]
+			*left = (*left)[1:]
+			w.say("%s …", f.name)
+			said, err := f.happen(w)
+			r := Recovery{Fault: f.name, Times: 1}
+			if err != nil {
+				r.Missed, said = 1, ": missed: "+err.Error()
+			}
+			l.Faults = append(l.Faults, r)
+			w.say("%s: over%s", f.name, said)
+		}
+		if w.any("worker").signal(syscall.SIGKILL) == nil { // it may be starting
+			kills++
+		}
+	}
+	l.Wrong = append(l.Wrong, fmt.Sprintf("run %d is %s after all this time", run, w.crawlState(run)))
+	return kills
+}
+
+// crawlState is the state of a run, "" while our database is away.
+func (w *world) crawlState(run int64) (state string) {
+	ctx, cancel := context.WithTimeout(w.ctx, 2*time.Second)
+	defer cancel()
+	_ = w.db.QueryRow(ctx, "SELECT status FROM crawl_runs WHERE id = $1", run).Scan(&state)
+	return state
+}
+
+// A crawledURL is a URL of a run.
+type crawledURL struct {
+	Run    int64
+	URL    string
+	Depth  int
+	State  crawling.State
+	Status int
+	Lost   int // leases
+}
+
+const sqlCrawledURLs = `
+SELECT run_id, normalized_url, depth, status, coalesce(http_status, 0), lost_leases
+FROM crawl_urls`
+
+// sqlCrawlCounts are the runs whose counts are not those of their rows.
+const sqlCrawlCounts = `
+SELECT format('run %s: %s discovered of %s, %s visited of %s, %s skipped of %s, %s requests of %s, %s edges of %s, %s lost of %s',
+    r.id, r.discovered, u.n, r.visited, u.visited, r.skipped, u.skipped, r.fetches, u.tries, r.edges, l.n, r.lost_leases,
+    u.lost) AS text
+FROM crawl_runs r,
+LATERAL (SELECT count(*) AS n, count(*) FILTER (WHERE status = 'VISITED') AS visited,
+    count(*) FILTER (WHERE status = 'SKIPPED') AS skipped, sum(tries) AS tries, sum(lost_leases) AS lost
+    FROM crawl_urls WHERE run_id = r.id) u,
+LATERAL (SELECT coalesce(sum(cardinality(to_ids)), 0) AS n FROM crawl_links WHERE run_id = r.id) l
+WHERE (r.discovered, r.visited, r.skipped, r.fetches, r.edges, r.lost_leases)
+    IS DISTINCT FROM (u.n, u.visited, u.skipped, u.tries, l.n, u.lost)`
+
+const sqlCrawlMessages = `
+SELECT count(*)::int FROM outbox WHERE routing_key = 'crawler_queue'`
+
+// crawls compares what runs have found with what is there, and the requests with the reasons for them.
+func (l *Ledger) crawls(w *world, runs []int64, want map[string]crawlsite.Want, hits map[string]int) {
+	rows, err := table[crawledURL](w, sqlCrawledURLs)
+	if err != nil {
+		l.Wrong = append(l.Wrong, "the books cannot be read: "+err.Error())
+		return
+	}
+	var wrong, often []string
+	seen, reasons := map[string]int{}, map[string]int{}
+	lost, requests, pages := 0, 0, 0
+	for _, r := range rows {
+		expected, ok := want[r.URL]
+		seen[r.URL]++
+		reasons[r.URL] += 1 + r.Lost
+		lost += r.Lost
+		switch got := (crawlsite.Want{Depth: r.Depth, State: r.State, Status: r.Status}); {
+		case !ok:
+			wrong = append(wrong, fmt.Sprintf("run %d: %s is not there", r.Run, r.URL))
+		case got != expected:
+			wrong = append(wrong, fmt.Sprintf("run %d: %s is %v, not %v", r.Run, r.URL, got, expected))
+		}
+		if r.State == crawling.Visited {
+			pages++
+		}
+	}
+	missing := 0
+	for url := range want {
+		missing += len(runs) - seen[url]
+	}
+	for url, n := range hits {
+		requests += n
+		if strings.HasSuffix(url, "/robots.txt") {
+			continue
+		}
+		if most := reasons[url] + 1; n > most { // one page in eleven fails once
+			often = append(often, fmt.Sprintf("%s: %d times, for %d reasons", url, n, most))
+		}
+	}
+	l.row("requests", requests, "%d URLs were lost with their workers, a run and URL counted as one", lost)
+	l.must("URLs missing, of all runs", missing, 0)
+	l.none("URLs not as the site has them", wrong)
+	l.none("URLs requested too often", often)
+	counts, err := table[struct{ Text string }](w, sqlCrawlCounts)
+	if err != nil {
+		l.Wrong = append(l.Wrong, err.Error())
+	}
+	for _, c := range counts {
+		l.Wrong = append(l.Wrong, c.Text)
+	}
+	messages, err := table[struct{ N int }](w, sqlCrawlMessages)
+	if err != nil || len(messages) != 1 {
+		l.Wrong = append(l.Wrong, fmt.Sprintf("messages for the indexer: %v", err))
+		return
+	}
+	l.must("messages for the indexer", messages[0].N, pages)
+}
