@@ -147,16 +147,17 @@ const (
 )
 
 // TendCrawl does cycles of maintenance until the slice is over or the run is not Running any more. It may be repeated.
-// After our database was away it expires no leases until the workers have had time to extend theirs.
+// After our database was away it expires no leases until the workers have had time to extend theirs. That it is tried
+// again says nothing of the database: its worker may have been killed, and with it others whose leases are to end.
 func (a *Tending) TendCrawl(ctx context.Context, job CrawlShardJob) (crawl.Progress, error) {
-	began := a.Now()
-	end, patient := began.Add(job.Slice), began
-	if activity.GetInfo(ctx).Attempt > 1 {
-		patient = began.Add(2 * keepEvery)
-	}
+	var patient time.Time
+	end := a.Now().Add(job.Slice)
 	for {
 		began := a.Now()
 		p, err := a.Store.Tend(ctx, job.RunID, !began.Before(patient))
+		if err == nil {
+			progress(ctx, p) // the Web UI shows it
+		}
 		every := tendEvery
 		switch {
 		case err != nil && (final(err) || ctx.Err() != nil):

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -49,10 +50,7 @@ func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSe
 		return out, err
 	}
 	scope := crawl.ScopeOf(root, run.Settings.ScopeMode, run.AllowedHosts)
-	at, _, err := origin(run.RootURL)
-	if err != nil {
-		return out, err
-	}
+	at := strings.TrimSuffix(root.URL, root.Path)
 	files := []string{at + "/sitemap.xml"}
 	if rules, err := a.Robots.Rules(ctx, at); err == nil && len(rules.Sitemaps()) > 0 {
 		files = rules.Sitemaps()

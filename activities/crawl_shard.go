@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"sync"
 	"time"
 
@@ -282,16 +281,7 @@ func (s *shard) store(ctx context.Context, batch []crawl.Result) error {
 	}})
 }
 
-// origin is what robots.txt is asked of.
-func origin(address string) (string, string, error) {
-	u, err := url.Parse(address)
-	if err != nil {
-		return "", "", fault.Newf(fault.Invalid, "not an address")
-	}
-	return u.Scheme + "://" + u.Host, u.RequestURI(), nil
-}
-
-// headers are those that make a request conditional.
+// conditional are the headers that make a request conditional.
 func conditional(c crawl.Claim) map[string]string {
 	h := map[string]string{}
 	if c.ETag != "" {

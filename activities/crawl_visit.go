@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/contract"
@@ -40,42 +42,18 @@ func (s *shard) visit(ctx, waiting context.Context, c crawl.Claim) (r crawl.Resu
 	if delay > 0 && pause(waiting, delay) != nil {
 		return crawl.Result{Claim: c, State: crawl.Queued}
 	}
-	if s.run.Settings.RespectRobots {
-		at, path, err := origin(c.URL)
-		if err != nil {
-			return failed(c, err)
-		}
-		rules, err := s.Robots.Rules(waiting, at)
-		switch class, after := fault.Of(err); {
-		case waiting.Err() != nil:
-			return crawl.Result{Claim: c, State: crawl.Queued}
-		case class == fault.Limited:
-			return crawl.Result{Claim: c, State: crawl.Queued, Pause: after}
-		case err != nil: // nothing may be requested until the rules are known
-			return s.again(failed(c, fmt.Errorf("read robots.txt: %w", err)), crawl.ClassifyError(err), after)
-		case !rules.Allowed(s.Agent, path):
-			return crawl.Result{Claim: c, State: crawl.Skipped, Reason: crawl.SkippedRobots}
-		}
-		delay = rules.CrawlDelay(s.Agent)
-	} else {
-		delay = 0
-	}
-	leave, err := s.Hosts.Enter(waiting, c.Host, delay)
+	leave, done, err := s.turn(waiting, c)
 	switch class, after := fault.Of(err); {
 	case err == nil:
+		defer done()
 	case waiting.Err() != nil:
 		return crawl.Result{Claim: c, State: crawl.Queued}
 	case class == fault.Limited:
 		return crawl.Result{Claim: c, State: crawl.Queued, Pause: after}
+	case errors.Is(err, errDisallowed):
+		return crawl.Result{Claim: c, State: crawl.Skipped, Reason: crawl.SkippedRobots}
 	default:
-		return s.again(failed(c, err), crawl.ClassifyError(err), 0)
-	}
-	select {
-	case s.Slots.Jobs <- struct{}{}:
-		defer func() { <-s.Slots.Jobs }()
-	case <-waiting.Done():
-		leave(crawl.Welcome)
-		return crawl.Result{Claim: c, State: crawl.Queued}
+		return s.again(failed(c, err), crawl.ClassifyError(err), after)
 	}
 	e, err := s.ask(ctx, c)
 	if ctx.Err() != nil {
@@ -89,6 +67,55 @@ func (s *shard) visit(ctx, waiting context.Context, c crawl.Claim) (r crawl.Resu
 		r.Took = s.Now().Sub(began)
 	}
 	return r
+}
+
+var errDisallowed = fault.Newf(fault.Blocked, "robots.txt disallows it")
+
+// slotPatience is how long a URL that has a slot waits for its host.
+const slotPatience = 20 * time.Millisecond
+
+// turn waits until a URL may be requested: its host is ready for it, and this process. Both are held until leave and
+// done are called. Nothing is requested while robots.txt is not known.
+func (s *shard) turn(ctx context.Context, c crawl.Claim) (leave func(crawl.Verdict), done func(), err error) {
+	var delay time.Duration
+	if s.run.Settings.RespectRobots {
+		a, err := web.Canonical(c.URL)
+		if err != nil {
+			return nil, nil, err
+		}
+		rules, err := s.Robots.Rules(ctx, strings.TrimSuffix(a.URL, a.Path))
+		if err != nil {
+			return nil, nil, fmt.Errorf("read robots.txt: %w", err)
+		}
+		if !rules.Allowed(s.Agent, a.Path) {
+			return nil, nil, errDisallowed
+		}
+		delay = rules.CrawlDelay(s.Agent)
+	}
+	done = func() { <-s.Slots.Jobs }
+	for {
+		if leave, err = s.Hosts.Enter(ctx, c.Host, delay); err != nil {
+			return nil, nil, err
+		}
+		select {
+		case s.Slots.Jobs <- struct{}{}:
+			return leave, done, nil
+		default: // a start that waits for a slot would come too close to the next one
+			leave(crawl.Welcome)
+		}
+		select {
+		case s.Slots.Jobs <- struct{}{}:
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+		soon, cancel := context.WithTimeout(ctx, slotPatience)
+		leave, err = s.Hosts.Enter(soon, c.Host, delay)
+		cancel()
+		if err == nil {
+			return leave, done, nil
+		}
+		done() // a host that is not ready takes nobody's slot
+	}
 }
 
 // ask makes the request, and for a run that renders has the browser load the page if the answer is one.
@@ -190,7 +217,7 @@ func (s *shard) read(r *crawl.Result, e web.Exchange) {
 		return
 	}
 	p := page.Read(e.Body, page.ReadOptions{
-		XML: xml, LinkRel: s.run.Settings.FollowLinkRel, Text: s.run.Settings.Publish, MaxLinks: maxLinks, MaxText: maxText,
+		XML: xml, Agent: strings.ToLower(s.Agent), LinkRel: s.run.Settings.FollowLinkRel, Text: s.run.Settings.Publish, MaxLinks: maxLinks, MaxText: maxText,
 	})
 	r.Title = p.Title
 	r.Links = []crawl.Link{}
@@ -221,13 +248,7 @@ func (s *shard) links(at string, p page.Reading) []crawl.Link {
 	if err != nil {
 		return nil
 	}
-	if p.Base != "" {
-		if a, ok := base.Resolve(p.Base); ok {
-			if own, err := web.NewBase(a.URL); err == nil {
-				base = own
-			}
-		}
-	}
+	base = base.Rebase(p.Base)
 	links, seen := make([]crawl.Link, 0, len(p.Links)), make(map[string]bool, len(p.Links))
 	for _, l := range p.Links {
 		if l.Nofollow && s.run.Settings.Nofollow {

@@ -18,7 +18,7 @@ import (
 
 const (
 	exportTimeout = time.Hour        // for a whole export; a reader that stops is cut off sooner, see pacedWriter
-	searchTimeout = 45 * time.Second // for an answer that needs every link, or every URL of two runs
+	searchTimeout = 55 * time.Second // for an answer that needs every link, or every URL of two runs
 )
 
 // inspect registers the operations that read the URLs and links of runs.
@@ -45,7 +45,7 @@ func (h Crawls) inspect(d *door) {
 			"ends without its last chunk. In CSV a text of the site (raw_url, content_type, error, title, redirect_to) that "+
 			"begins with =, +, -, @, a tab or a line break has an apostrophe before it, for a spreadsheet would run it as a "+
 			"formula; normalized_url is always exact."), exportTimeout)
-	export.Errors = []int{404, 409, 422, 503}
+	export.Errors = append(export.Errors, http.StatusConflict)
 	export.Responses = map[string]*huma.Response{"200": {Description: "The export", Content: map[string]*huma.MediaType{
 		"application/json": {Schema: schemaOf[CrawlExport](d)}, "application/x-ndjson": {}, "text/csv": {},
 		"application/warc": {},
@@ -79,7 +79,7 @@ func (h Crawls) inspect(d *door) {
 
 // schemaOf is the schema of an answer that is written piece by piece.
 func schemaOf[T any](d *door) *huma.Schema {
-	return huma.SchemaFromType(d.api.OpenAPI().Components.Schemas, reflect.TypeFor[T]())
+	return d.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
 }
 
 // answers documents the answer of an operation that is written piece by piece.

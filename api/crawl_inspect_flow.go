@@ -27,8 +27,8 @@ type flow struct {
 	packed      bool   // is compressed already
 }
 
-// flow answers with what write writes, compressed by gzip for a caller that accepts it. It holds no more of it in memory
-// than a buffer. A reader that is too slow is cut off. An error before the first bytes are sent is a problem; after
+// flow answers with what write writes, compressed by gzip where the caller accepts it, with a buffer of it in memory.
+// A reader that is too slow is cut off. An error before the first bytes are sent is a problem; after
 // that the connection is closed before the last chunk, so that no caller takes a part for the whole.
 func (h Crawls) flow(f flow, write func(context.Context, *lines)) *huma.StreamResponse {
 	return &huma.StreamResponse{Body: func(hc huma.Context) {

@@ -30,6 +30,7 @@ type CrawlWhy struct {
 	Next        []CrawlWaiting        `json:"next" doc:"URLs that are due next, of those that wait"`
 	Skipped     map[string]int64      `json:"skipped" doc:"URLs that were not requested, by reason: robots, recent, max_pages, max_depth"`
 	Dropped     int64                 `json:"dropped" doc:"links beyond the limits that were not stored"`
+	Spreading   int64                 `json:"spreading" doc:"URLs whose way from the seed became shorter; maintenance passes that on to their links"`
 	StableEmpty CrawlStableEmpty      `json:"stable_empty"`
 	Workflow    WorkflowLink          `json:"workflow"`
 }
@@ -118,7 +119,7 @@ func showCrawlWhy(o db.CrawlOpen, link WorkflowLink, now time.Time) *CrawlWhy {
 		Hosts:   listOf(o.Hosts, func(h db.CrawlOpenHost) CrawlOpenHost { return CrawlOpenHost(h) }),
 		Leases:  CrawlLeases{Workers: listOf(o.Leases, func(l db.CrawlLeases) CrawlWorker { return CrawlWorker(l) })},
 		Next:    listOf(o.Next, func(w db.CrawlWaiting) CrawlWaiting { return CrawlWaiting(w) }),
-		Skipped: o.Skipped, Dropped: o.Counts.Dropped, Workflow: link,
+		Skipped: o.Skipped, Dropped: o.Counts.Dropped, Spreading: o.Spreading, Workflow: link,
 		StableEmpty: CrawlStableEmpty{o.StableEmpty, stableEmpty},
 	}
 	for _, s := range crawl.States {
@@ -170,6 +171,10 @@ func (y *CrawlWhy) open(open int64) (text []string) {
 	if open == 0 {
 		say("The frontier is empty: %d of the %d consecutive maintenance cycles that complete a run found it so.",
 			y.StableEmpty.Seen, y.StableEmpty.Needed)
+	}
+	if y.Spreading > 0 {
+		say("%s a shorter way from the seed than before: the next maintenance cycles pass that on to the links.",
+			have(y.Spreading, "page"))
 	}
 	if q.Ready > 0 {
 		most := slices.MaxFunc(y.Hosts, func(a, b CrawlOpenHost) int { return int(a.Ready - b.Ready) })

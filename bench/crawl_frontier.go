@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -72,9 +73,10 @@ func (h *system) frontier(ctx context.Context, of shape, report *Report) error {
 	}
 	settings := crawl.Defaults
 	settings.MaxPages = 5_000_000
+	// Workers start runs that have no workflow a while after their creation. This one is not for them.
 	run, err := crawls.Create(ctx, db.NewRun{
 		SeedURL: root.URL, Root: root, AllowedHosts: []string{root.Host}, Settings: settings, By: "bench",
-	}, time.Now())
+	}, time.Now().Add(24*time.Hour))
 	if err != nil {
 		return err
 	}
@@ -138,6 +140,9 @@ func (h *system) frontier(ctx context.Context, of shape, report *Report) error {
 	f.Seconds = time.Since(began).Seconds()
 	f.Claims, f.Millis, f.Record = len(claimed), percentiles(claimed), percentiles(recorded)
 	counts := slices.Sorted(maps.Values(turns))
+	if len(counts) == 0 {
+		return errors.New("nothing was claimed")
+	}
 	f.Hosts, f.Least, f.Most = len(counts), counts[0], counts[len(counts)-1]
 	for _, n := range counts {
 		f.URLs += n

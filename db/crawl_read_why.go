@@ -11,7 +11,8 @@ import (
 // CrawlOpen is what keeps a run from completing.
 type CrawlOpen struct {
 	CrawlRun
-	StableEmpty int // consecutive looks at an empty frontier
+	StableEmpty int   // consecutive looks at an empty frontier
+	Spreading   int64 // URLs whose way from the seed became shorter, and whose links have not followed yet
 	Queued      CrawlQueued
 	Hosts       []CrawlOpenHost
 	HostsOpen   int64 // hosts with open URLs, in Hosts or not
@@ -62,7 +63,8 @@ type CrawlWaiting struct {
 	ErrorClass    *string // a fault.Class
 }
 
-const sqlCrawlStableEmpty = `SELECT stable_empty FROM crawl_runs WHERE id = $1`
+const sqlCrawlStableEmpty = `
+SELECT stable_empty, (SELECT count(*) FROM crawl_urls WHERE run_id = $1 AND spread) FROM crawl_runs WHERE id = $1`
 
 // One scan a kind of open URL, each of its partial index.
 const sqlCrawlOpenHosts = `
@@ -112,7 +114,7 @@ func (s *Crawls) Open(ctx context.Context, run int64, hosts, waiting int, now ti
 		o.CrawlRun, err = pgx.CollectExactlyOneRow(rows, scanCrawlRun)
 		return err
 	})
-	b.Queue(sqlCrawlStableEmpty, run).QueryRow(func(row pgx.Row) error { return row.Scan(&o.StableEmpty) })
+	b.Queue(sqlCrawlStableEmpty, run).QueryRow(func(row pgx.Row) error { return row.Scan(&o.StableEmpty, &o.Spreading) })
 	b.Queue(sqlCrawlOpenHosts, run, now, hosts).Query(func(rows pgx.Rows) error {
 		var h CrawlOpenHost
 		_, err := pgx.ForEachRow(rows, []any{

@@ -9,7 +9,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/crawl"
 )
 
-// A URL at which workers died over and over is not given to another one.
+// A URL at which workers died over and over is not given to another one. After Postgres has started, workers have time to
+// extend leases that ended while it was away.
 const sqlCrawlExpire = `
 WITH run AS (
     SELECT id, seq + 1 AS seq FROM crawl_runs WHERE id = $1
@@ -22,6 +23,7 @@ WITH run AS (
         lease_until = NULL, claimed_at = NULL, claimed_by_worker = NULL, updated_at = now(), seq = run.seq
     FROM run
     WHERE u.run_id = $1 AND u.status = 'IN_PROGRESS' AND u.lease_until < now()
+        AND pg_postmaster_start_time() < now() - interval '10 s'
     RETURNING u.status
 ), n AS (
     SELECT count(*) AS lost, count(*) FILTER (WHERE status = 'FAILED') AS failed FROM lost

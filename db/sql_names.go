@@ -81,6 +81,7 @@ var statements = map[string]string{
 	sqlCrawlURLCount:           "sqlCrawlURLCount",
 	sqlCrawlURLExport:          "sqlCrawlURLExport",
 	sqlCrawlURLFilter:          "sqlCrawlURLFilter",
+	sqlCrawlURLOrder:           "sqlCrawlURLOrder",
 	sqlCrawlURLPath:            "sqlCrawlURLPath",
 	sqlCrawlURLRows:            "sqlCrawlURLRows",
 	sqlCrawlURLsByID:           "sqlCrawlURLsByID",

@@ -27,9 +27,13 @@ type CrawlInput struct {
 // CrawlHeartbeat is how long a worker that crawls may be silent before another takes its shard over.
 const CrawlHeartbeat = 10 * time.Second
 
-// crawlSlice is how long a shard works before it is handed out anew: a worker process that has joined the run gets its
-// share then. A history has some 30 events a slice, whatever the number of pages.
-const crawlSlice = 2 * time.Minute
+// A slice is how long a shard works before it is handed out anew: a worker process that has joined the run gets its
+// share then, and the details in the Web UI are written. A history has some 30 events a slice, whatever the number of
+// pages. The first slices are shorter.
+const (
+	crawlSliceFirst = 15 * time.Second
+	crawlSliceMost  = 2 * time.Minute
+)
 
 // crawlEvents is how long a history may get.
 const crawlEvents = 600
@@ -39,10 +43,10 @@ const crawlEvents = 600
 func crawlWork(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		TaskQueue:           QueueCrawl,
-		StartToCloseTimeout: crawlSlice + 10*time.Minute,
+		StartToCloseTimeout: crawlSliceMost + 10*time.Minute,
 		HeartbeatTimeout:    CrawlHeartbeat,
 		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second,
+			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: time.Second, // of a killed worker
 		},
 		Summary: summary,
 	}
@@ -59,11 +63,15 @@ func CrawlRun(ctx workflow.Context, in CrawlInput) (crawl.Progress, error) {
 		}
 		in.Seeded = true
 	}
-	for before := -1; ; {
+	slice := crawlSliceFirst
+	if workflow.GetInfo(ctx).ContinuedExecutionRunID != "" {
+		slice = crawlSliceMost
+	}
+	for before := -1; ; slice = min(2*slice, crawlSliceMost) {
 		for control.ReceiveAsync(nil) { // the state is read after this
 		}
 		began := workflow.Now(ctx)
-		p, err := crawlForAWhile(ctx, in)
+		p, err := crawlForAWhile(ctx, in, slice)
 		if err != nil {
 			return p, err
 		}
@@ -90,9 +98,9 @@ func CrawlRun(ctx workflow.Context, in CrawlInput) (crawl.Progress, error) {
 	}
 }
 
-// crawlForAWhile runs the shards and the maintenance of a slice.
-func crawlForAWhile(ctx workflow.Context, in CrawlInput) (crawl.Progress, error) {
-	job := activities.CrawlShardJob{RunID: in.RunID, Slice: crawlSlice}
+// crawlForAWhile runs the shards and the maintenance for a slice.
+func crawlForAWhile(ctx workflow.Context, in CrawlInput, slice time.Duration) (crawl.Progress, error) {
+	job := activities.CrawlShardJob{RunID: in.RunID, Slice: slice}
 	tend := start(workflow.WithActivityOptions(ctx, crawlWork("maintenance")), do.TendCrawl, job)
 	shards := make([]future[activities.CrawlShardDone], in.Shards)
 	for i := range shards {

@@ -38,7 +38,7 @@ func TestCompose(t *testing.T) {
 	instruments := (&house{registry: prometheus.NewRegistry()}).instruments()
 	answers := map[string]http.Handler{ // by service
 		"api":    api.New(api.Options{Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)}, api.Health{}),
-		"worker": instruments, "browser": instruments, "crawl": instruments, "drafts": instruments, "bridge": instruments,
+		"worker": instruments, "browser": instruments, "crawler": instruments, "drafts": instruments, "bridge": instruments,
 		"demo": demosite.New(demosite.Options{}),
 	}
 	checked := 0

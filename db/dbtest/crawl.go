@@ -24,12 +24,12 @@ func CrawlSite(t testing.TB, pool *pgxpool.Pool) (run int64) {
 			'{"maxPages": 5000, "storeBodies": true}', 'RUNNING', 3, 14, 12, 7, 3, 1, 1, 1, 1, 2, $1::timestamptz - '1 hour'::interval, $1)
 		RETURNING id`, CrawlNow).Scan(&run))
 	_, err := pool.Exec(ctx, `
-		INSERT INTO crawl_urls (run_id, id, url_key, seq, discovered_from_url_id, depth, status, host, normalized_url, raw_url,
-			tries, http_status, title, error, error_class, redirect_to, reason, took_ms, visited_at, due_at, claimed_at,
+		INSERT INTO crawl_urls (run_id, id, url_key, seq, discovered_from_url_id, depth, status, host, normalized_url,
+			raw_url, tries, http_status, title, error, error_class, redirect_to, reason, took_ms, visited_at, due_at, claimed_at,
 			lease_until, claimed_by_worker, retry_count, created_at, updated_at)
 		OVERRIDING SYSTEM VALUE
-		SELECT $1, id, md5(scheme || host || path)::uuid, seq, parent, depth, status, host, scheme || host || path, raw, tries,
-			http_status, title, error, class, redirect, reason, CASE WHEN tries > 0 THEN 40 END,
+		SELECT $1, id, md5(scheme || host || path)::uuid, seq, parent, depth, status, host, scheme || host || path, raw,
+			tries, http_status, title, error, class, redirect, reason, CASE WHEN tries > 0 THEN 40 END,
 			CASE WHEN status NOT IN ('QUEUED', 'IN_PROGRESS', 'SKIPPED') THEN $2::timestamptz - (200 - id) * '1 s'::interval END,
 			$2::timestamptz + due * '1 s'::interval, $2::timestamptz + claimed * '1 s'::interval,
 			$2::timestamptz + lease * '1 s'::interval, worker, greatest(tries - 1, 0),
@@ -63,7 +63,8 @@ func CrawlSite(t testing.TB, pool *pgxpool.Pool) (run int64) {
 	require.NoError(t, err)
 	_, err = pool.Exec(ctx, `
 		INSERT INTO crawl_rates (run_id, at, fetches, finished, failed, bytes, took_ms)
-		VALUES ($1, $2::timestamptz - '30 s'::interval, 20, 10, 1, 4000, 800), ($1, $2::timestamptz - '10 s'::interval, 4, 4, 0, 500, 100)`,
+		VALUES ($1, $2::timestamptz - '30 s'::interval, 20, 10, 1, 4000, 800),
+			($1, $2::timestamptz - '10 s'::interval, 4, 4, 0, 500, 100)`,
 		run, CrawlNow)
 	require.NoError(t, err)
 	return run

@@ -35,8 +35,12 @@ func (c *Client) Ask(ctx context.Context, r web.Request) (Exchange, error) {
 		given[http.CanonicalHeaderKey(name)] = value
 	}
 	r.Header = given
-	x, err := c.do(ctx, r, asked)
-	x.Asked = r.URL
+	at, err := web.Canonical(r.URL)
+	if err != nil {
+		return Exchange{}, fmt.Errorf("fetch: %w", err)
+	}
+	x, err := c.do(ctx, at.Target(), r, asked)
+	x.Asked, x.URL = r.URL, at.URL
 	switch {
 	case err == nil:
 		return x, nil
@@ -45,11 +49,7 @@ func (c *Client) Ask(ctx context.Context, r web.Request) (Exchange, error) {
 	case strings.Contains(err.Error(), "headers exceeded"), strings.Contains(err.Error(), "response header list larger"):
 		err = fault.Newf(fault.Invalid, "the header is larger than %d KiB", maxHeader>>10)
 	}
-	u, _ := url.Parse(r.URL)
-	if u == nil {
-		u = new(url.URL)
-	}
-	return x, fmt.Errorf("fetch %s: %w", web.ShowURL(u), Refused(err))
+	return x, fmt.Errorf("fetch %s: %w", web.Show(at.URL), Refused(err))
 }
 
 // asked takes the answer to Ask.

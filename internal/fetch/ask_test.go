@@ -408,7 +408,7 @@ func TestAskOfARudeHost(t *testing.T) {
 		{"/ssh", fault.Transient, "malformed HTTP", 0, false},
 		{"/cut", fault.Transient, "read body after 11 bytes", 200, false},
 		{"/links", "", "", 200, false},
-		{"/" + strings.Repeat("x", 1<<20), fault.Invalid, "longer than 8192 bytes", 0, false},
+		{"/" + strings.Repeat("x", 1<<20), fault.Invalid, "at most 4096 bytes", 0, false},
 	} {
 		t.Run(tt.path[:min(len(tt.path), 20)], func(t *testing.T) {
 			limit := timeout

@@ -146,14 +146,10 @@ type Exchange = web.Exchange
 // Options.Timeout.
 type taker func(r web.Request, resp *http.Response, x *Exchange) error
 
-// do makes one request in its host's turn, and follows no redirect: Ask, get and Load do. The request's headers win
+// do makes one request for u in its host's turn, and follows no redirect: Ask, get and Load do. The request's headers win
 // over ours; a body may come compressed as Accept-Encoding says. Errors are faults, take's as they are, and hold no
 // query string and no credentials; the answer comes with them as far as it is known.
-func (c *Client) do(ctx context.Context, r web.Request, take taker) (x Exchange, err error) {
-	u, err := parse(nil, r.URL)
-	if err != nil {
-		return x, err
-	}
+func (c *Client) do(ctx context.Context, u *url.URL, r web.Request, take taker) (x Exchange, err error) {
 	if err := c.o.Turn(ctx, web.HostPort(u)); err != nil {
 		return x, err
 	}
@@ -196,7 +192,7 @@ func (c *Client) do(ctx context.Context, r web.Request, take taker) (x Exchange,
 	span.SetAttributes(semconv.HTTPResponseStatusCode(resp.StatusCode))
 	x.Header, x.Proto, x.Length = textproto.MIMEHeader(resp.Header), resp.Proto, resp.ContentLength
 	x.Page = web.Page{
-		Asked: r.URL, URL: u.String(), Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"),
+		Asked: r.URL, URL: r.URL, Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"),
 		RetryAfter: RetryAfter(resp.Header.Get("Retry-After"), c.o.Now(), web.MaxRetryAfter),
 	}
 	err = take(r, resp, &x)
@@ -239,7 +235,7 @@ func (c *Client) get(ctx context.Context, address, accept string) ([]byte, error
 	first, seen := u, map[string]bool{}
 	for {
 		seen[u.String()] = true
-		a, err := c.do(ctx, web.Request{URL: u.String(), Header: map[string]string{
+		a, err := c.do(ctx, u, web.Request{URL: u.String(), Header: map[string]string{
 			"Accept":          accept,
 			"Accept-Encoding": "identity", // images are compressed already; anything more is a bomb or a mistake
 		}}, c.whole)

@@ -64,7 +64,7 @@ func (c *Client) follow(ctx context.Context, u *url.URL, r web.Request) (Exchang
 		for _, cookie := range jar.Cookies(u) {
 			r.Header["Cookie"] = strings.TrimPrefix(r.Header["Cookie"]+"; "+cookie.String(), "; ")
 		}
-		a, err := c.do(ctx, r, page)
+		a, err := c.do(ctx, u, r, page)
 		if err != nil {
 			return a, err
 		}

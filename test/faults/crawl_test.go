@@ -160,6 +160,9 @@ func (w *world) disturb(run int64, left *[]fault, l *Ledger) (kills int) {
 		if w.any("worker").signal(syscall.SIGKILL) == nil { // it may be starting
 			kills++
 		}
+		if kills%5 == 0 {
+			w.say("after %d kills: %s", kills, w.crawlProgress(run))
+		}
 	}
 	l.Wrong = append(l.Wrong, fmt.Sprintf("run %d is %s after all this time", run, w.crawlState(run)))
 	return kills
@@ -171,6 +174,22 @@ func (w *world) crawlState(run int64) (state string) {
 	defer cancel()
 	_ = w.db.QueryRow(ctx, "SELECT status FROM crawl_runs WHERE id = $1", run).Scan(&state)
 	return state
+}
+
+const sqlCrawlProgressNow = `
+SELECT concat_ws(', ', (SELECT string_agg(n || ' ' || status, ', ') FROM (
+    SELECT count(*) AS n, status FROM crawl_urls WHERE run_id = $1 GROUP BY status ORDER BY status) s),
+    fetches || ' requests', lost_leases || ' leases lost')
+FROM crawl_runs WHERE id = $1`
+
+// crawlProgress is how far a run is, for the reader of the log.
+func (w *world) crawlProgress(run int64) (text string) {
+	ctx, cancel := context.WithTimeout(w.ctx, 2*time.Second)
+	defer cancel()
+	if err := w.db.QueryRow(ctx, sqlCrawlProgressNow, run).Scan(&text); err != nil {
+		return err.Error()
+	}
+	return text
 }
 
 // A crawledURL is a URL of a run.
