@@ -165,7 +165,9 @@ func (h *system) answers(ctx context.Context) (err error) {
 }
 
 // crawlOnce crawls a site to its end, adds pages and times to c, and returns the pages.
-func (h *system) crawlOnce(ctx context.Context, seed string, settings crawl.Settings, c *Crawl) (visited int, err error) {
+func (h *system) crawlOnce(ctx context.Context, seed string, settings crawl.Settings, c *Crawl) (
+	visited int, err error,
+) {
 	body, err := json.Marshal(map[string]any{"seedUrl": seed, "settings": settings})
 	if err != nil {
 		return 0, err

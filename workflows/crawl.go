@@ -52,8 +52,8 @@ func crawlWork(summary string) workflow.ActivityOptions {
 	}
 }
 
-// CrawlRun supervises a crawl. Its ID is crawl.WorkflowID of the run. It keeps no state: the frontier is in Postgres, so
-// it can be terminated and started again at any time. It completes when its run has ended.
+// CrawlRun supervises a crawl. Its ID is crawl.WorkflowID of the run. It keeps no state: the frontier is in Postgres,
+// so it can be terminated and started again at any time. It completes when its run has ended.
 func CrawlRun(ctx workflow.Context, in CrawlInput) (crawl.Progress, error) {
 	control := workflow.GetSignalChannel(ctx, ControlSignal)
 	if !in.Seeded {
