@@ -45,11 +45,13 @@ var breaks = []fault{
 // when a worker had it in hand that was killed or lost its database.
 func TestTheLedgerOfCrawlsBalances(t *testing.T) {
 	t.Parallel() // with those of drafts and scrapers
-	pages := 500
+	pages := 300
 	if *long {
 		pages = 2000
 	}
-	g := crawlsite.NewGraph(crawlsite.GraphOptions{Seed: *seed, Pages: pages, Delay: 50 * time.Millisecond, Flaky: true})
+	g := crawlsite.NewGraph(crawlsite.GraphOptions{
+		Seed: *seed, Pages: pages, Chain: 5, Delay: 30 * time.Millisecond, Flaky: true,
+	})
 	site := crawlsite.New(g)
 	server := httptest.NewServer(site)
 	t.Cleanup(server.Close)
