@@ -269,7 +269,9 @@ func TestACrawlOfARealSite(t *testing.T) {
 func TestACrawlSurvivesItsWorkers(t *testing.T) {
 	t.Parallel()
 
-	g := crawlsite.NewGraph(crawlsite.GraphOptions{Seed: rand.Uint64(), Pages: 300, Delay: 60 * time.Millisecond})
+	g := crawlsite.NewGraph(crawlsite.GraphOptions{
+		Seed: rand.Uint64(), Pages: 250, Chain: 4, Delay: 60 * time.Millisecond,
+	})
 	watch, origin := served(t, g)
 	w := crawling(t, 0, []string{origin}, "FETCH_CONCURRENCY_PER_HOST=3")
 	workers := []*process{w.start("worker"), w.start("worker"), w.start("worker")}
