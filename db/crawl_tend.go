@@ -9,8 +9,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/crawl"
 )
 
-// A URL at which workers died over and over is not given to another one. After Postgres has started, workers have time to
-// extend leases that ended while it was away.
+// A URL at which workers died over and over is not given to another one. After Postgres has started, workers have time
+// to extend leases that ended while it was away.
 const sqlCrawlExpire = `
 WITH run AS (
     SELECT id, seq + 1 AS seq FROM crawl_runs WHERE id = $1

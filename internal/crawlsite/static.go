@@ -70,8 +70,8 @@ func contentType(name string) string {
 	}
 }
 
-// Open is the folder, or the content of the .tgz file, at a path of this machine. The one folder at the top of an archive
-// is left out.
+// Open is the folder, or the content of the .tgz file, at a path of this machine. The one folder at the top of an
+// archive is left out.
 func Open(name string) (fs.FS, error) {
 	if !strings.HasSuffix(name, ".tgz") {
 		return os.DirFS(name), nil

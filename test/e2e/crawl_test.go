@@ -315,7 +315,7 @@ func (w *world) held(run int64, p *process) map[string]int {
 	return out
 }
 
-// Traps end, each at its own limit, and hold up nobody else.
+// Traps end, each at its own limit, and hold up no other crawl.
 func TestACrawlLeavesTraps(t *testing.T) {
 	t.Parallel()
 
@@ -405,5 +405,6 @@ func TestCrawlsAreGentleTogether(t *testing.T) {
 	}
 	p := watch.Pace(strings.TrimPrefix(origin, "http://"))
 	require.LessOrEqual(t, p.Most, perHost, "requests at once")
-	require.GreaterOrEqual(t, p.Last.Sub(p.First), time.Duration(p.Requests-1)*gap-gap, "the time of %d requests", p.Requests)
+	least := time.Duration(p.Requests-2) * gap // the first one may have been late
+	require.GreaterOrEqual(t, p.Last.Sub(p.First), least, "the time of %d requests", p.Requests)
 }

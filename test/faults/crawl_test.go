@@ -210,9 +210,9 @@ FROM crawl_urls`
 
 // sqlCrawlCounts are the runs whose counts are not those of their rows.
 const sqlCrawlCounts = `
-SELECT format('run %s: %s discovered of %s, %s visited of %s, %s skipped of %s, %s requests of %s, %s edges of %s, %s lost of %s',
-    r.id, r.discovered, u.n, r.visited, u.visited, r.skipped, u.skipped, r.fetches, u.tries, r.edges, l.n, r.lost_leases,
-    u.lost) AS text
+SELECT format('run %s: %s discovered of %s, %s visited of %s, %s skipped of %s', r.id, r.discovered, u.n, r.visited,
+        u.visited, r.skipped, u.skipped)
+    || format(', %s requests of %s, %s edges of %s, %s lost of %s', r.fetches, u.tries, r.edges, l.n, r.lost_leases, u.lost)
 FROM crawl_runs r,
 LATERAL (SELECT count(*) AS n, count(*) FILTER (WHERE status = 'VISITED') AS visited,
     count(*) FILTER (WHERE status = 'SKIPPED') AS skipped, sum(tries) AS tries, sum(lost_leases) AS lost
