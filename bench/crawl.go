@@ -39,7 +39,8 @@ func (h *system) crawls(ctx context.Context, oneProcess bool, report *Report) ([
 		if s.scaling {
 			continue
 		}
-		all = append(all, scenario{"crawl: " + collyName + ", " + s.name, func() error { return h.crawlYardstick(ctx, s, report) }})
+		yardstick := func() error { return h.crawlYardstick(ctx, s, report) }
+		all = append(all, scenario{"crawl: " + collyName + ", " + s.name, yardstick})
 		add("crawl: "+s.name, s, 1, plain)
 	}
 	for _, s := range sites {
@@ -165,9 +166,7 @@ func (h *system) answers(ctx context.Context) (err error) {
 }
 
 // crawlOnce crawls a site to its end, adds pages and times to c, and returns the pages.
-func (h *system) crawlOnce(ctx context.Context, seed string, settings crawl.Settings, c *Crawl) (
-	visited int, err error,
-) {
+func (h *system) crawlOnce(ctx context.Context, seed string, settings crawl.Settings, c *Crawl) (int, error) {
 	body, err := json.Marshal(map[string]any{"seedUrl": seed, "settings": settings})
 	if err != nil {
 		return 0, err
@@ -182,7 +181,7 @@ func (h *system) crawlOnce(ctx context.Context, seed string, settings crawl.Sett
 		var status string
 		var first, last, finished *time.Time
 		var created time.Time
-		var discovered int
+		var visited, discovered int
 		if err := h.db.QueryRow(ctx, "SELECT status FROM crawl_runs WHERE id = $1", run.ID).Scan(&status); err != nil {
 			return 0, err
 		}

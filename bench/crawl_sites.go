@@ -54,7 +54,8 @@ func crawlSites() ([]crawlSite, error) {
 	}
 	site, err := crawlsite.OpenReal(filepath.Join(dir, "data", "sites"), "hamcrest-javadoc")
 	if errors.Is(err, fs.ErrNotExist) {
-		fmt.Fprintf(os.Stderr, "bench: %s is missing: no crawl of a real site (CONVEYOR_SHARED may name another folder)\n", dir)
+		fmt.Fprintf(os.Stderr, "bench: %s is missing: no real site is crawled (CONVEYOR_SHARED may name another folder)\n",
+			dir)
 		return all, nil
 	}
 	return append(all, crawlSite{name: "hamcrest javadoc", seed: site.Seed, want: len(site.Want), rounds: 5,

@@ -68,7 +68,8 @@ func (h *house) crawls() system {
 				Recent: limit.NewRecent(h.redis, limit.RecentOptions{
 					Name: "crawled", TTL: c.TTL, Registerer: h.registry,
 				}),
-				Bodies: bodies{h.blobs}, Browser: h.chromium(), Metrics: metrics, Slots: activities.NewCrawlSlots(c.Jobs, c.Fetches),
+				Bodies: bodies{h.blobs}, Browser: h.chromium(), Metrics: metrics,
+				Slots: activities.NewCrawlSlots(c.Jobs, c.Fetches),
 				Agent: robotName(c.UserAgent), Policy: crawl.RetryPolicy{
 					Base: milliseconds(c.RetryBaseMS), Max: milliseconds(c.RetryMaxMS),
 				},

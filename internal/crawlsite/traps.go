@@ -51,7 +51,7 @@ func NewTraps() *Traps {
 			html(w, links("/calendar/2026/11", "/deep/", "/session/", "/facets?a=1&b=1", "/loop/a", "/self", "/hop/1", "/ok/3"))
 		},
 		"/calendar/{year}/{month}": calendar,
-		"/deep/":                   func(w http.ResponseWriter, _ *http.Request) { html(w, links("deeper/", "./deeper/still/")) },
+		"/deep/":                   deeper,
 		"/session/":                t.session,
 		"/facets":                  facets,
 		"/loop/a":                  redirect("/loop/b"),
@@ -145,6 +145,8 @@ func facets(w http.ResponseWriter, r *http.Request) {
 	}
 	html(w, links(list...))
 }
+
+func deeper(w http.ResponseWriter, _ *http.Request) { html(w, links("deeper/", "./deeper/still/")) }
 
 func hop(w http.ResponseWriter, r *http.Request) {
 	n, _ := strconv.Atoi(r.PathValue("n"))

@@ -269,7 +269,9 @@ func TestACrawlOfARealSite(t *testing.T) {
 func TestACrawlSurvivesItsWorkers(t *testing.T) {
 	t.Parallel()
 
-	g := crawlsite.NewGraph(crawlsite.GraphOptions{Seed: rand.Uint64(), Pages: 300, Delay: 60 * time.Millisecond})
+	g := crawlsite.NewGraph(crawlsite.GraphOptions{
+		Seed: rand.Uint64(), Pages: 250, Chain: 4, Delay: 60 * time.Millisecond,
+	})
 	watch, origin := served(t, g)
 	w := crawling(t, 0, []string{origin}, "FETCH_CONCURRENCY_PER_HOST=3")
 	workers := []*process{w.start("worker"), w.start("worker"), w.start("worker")}
@@ -313,7 +315,7 @@ func (w *world) held(run int64, p *process) map[string]int {
 	return out
 }
 
-// Traps end, each at its own limit, and hold up nobody else.
+// Traps end, each at its own limit, and hold up no other crawl.
 func TestACrawlLeavesTraps(t *testing.T) {
 	t.Parallel()
 
@@ -403,5 +405,6 @@ func TestCrawlsAreGentleTogether(t *testing.T) {
 	}
 	p := watch.Pace(strings.TrimPrefix(origin, "http://"))
 	require.LessOrEqual(t, p.Most, perHost, "requests at once")
-	require.GreaterOrEqual(t, p.Last.Sub(p.First), time.Duration(p.Requests-1)*gap-gap, "the time of %d requests", p.Requests)
+	least := time.Duration(p.Requests-2) * gap // the first one may have been late
+	require.GreaterOrEqual(t, p.Last.Sub(p.First), least, "the time of %d requests", p.Requests)
 }
