@@ -17,7 +17,8 @@ WITH run AS (
 ), lost AS (
     UPDATE crawl_urls u
     SET status = CASE WHEN u.lost_leases + 1 < $2 THEN 'QUEUED' ELSE 'FAILED' END, lost_leases = u.lost_leases + 1,
-        error = CASE WHEN u.lost_leases + 1 >= $2 THEN 'its lease ended ' || $2 || ' times: its worker died or hung' END,
+        error = CASE WHEN u.lost_leases + 1 >= $2 THEN
+            'its lease ended ' || $2 || ' times: its worker died or hung' END,
         error_class = CASE WHEN u.lost_leases + 1 >= $2 THEN 'invalid' END,
         visited_at = CASE WHEN u.lost_leases + 1 >= $2 THEN now() END,
         lease_until = NULL, claimed_at = NULL, claimed_by_worker = NULL, updated_at = now(), seq = run.seq
@@ -37,7 +38,8 @@ RETURNING n.lost`
 // by step.
 const sqlCrawlSpread = `
 WITH run AS (
-    SELECT id, seq + 1 AS seq, admitted, (run_config->>'maxPages')::bigint AS pages, (run_config->>'maxDepth')::int AS depth
+    SELECT id, seq + 1 AS seq, admitted, (run_config->>'maxPages')::bigint AS pages,
+        (run_config->>'maxDepth')::int AS depth
     FROM crawl_runs WHERE id = $1
 ), flagged AS (
     SELECT id, depth FROM crawl_urls WHERE run_id = $1 AND spread ORDER BY depth, id LIMIT 200
@@ -82,7 +84,8 @@ FROM (
 WHERE c.id = $1 AND c.status = 'RUNNING' AND (e.empty OR c.stable_empty > 0)`
 
 const sqlCrawlProgress = `
-SELECT status, discovered, discovered - visited - redirect_301 - forbidden - not_found - http_terminal - failed - skipped,
+SELECT status, discovered,
+    discovered - visited - redirect_301 - forbidden - not_found - http_terminal - failed - skipped,
     visited, redirect_301 + forbidden + not_found + http_terminal + failed, skipped, fetches, stable_empty
 FROM crawl_runs WHERE id = $1`
 
