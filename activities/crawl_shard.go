@@ -24,6 +24,7 @@ const (
 	idleMost    = time.Second
 	recordGrace = 5 * time.Second // to record what is in hand when the worker stops
 
+	windowFresh = 8  // URLs that are claimed of a host of which none are held: so that many hosts have their turn
 	windowFirst = 64 // URLs of one host that a shard holds at once, until it knows the host's pace
 )
 
@@ -67,7 +68,9 @@ func (s *shard) work(ctx context.Context, end time.Time) (CrawlShardDone, error)
 	defer s.visits.Wait()
 	defer leave()
 	stop := activity.GetWorkerStopChannel(ctx)
-	s.visits.Go(func() { s.keep(waiting) })
+	holding, release := context.WithCancel(ctx) // also while the last requests are finished
+	defer release()
+	s.visits.Go(func() { s.keep(holding) })
 	idle, next := idleLeast, s.Now()
 	for {
 		select {
@@ -139,7 +142,7 @@ func (s *shard) claim(ctx, waiting context.Context) (int, error) {
 		}
 	}
 	claims, status, err := s.Frontier.Claim(ctx, crawl.Take{
-		Run: s.run.ID, Worker: s.worker, Max: heldMost - s.held, Room: room, Fresh: windowFirst, Cursor: s.cursor,
+		Run: s.run.ID, Worker: s.worker, Max: heldMost - s.held, Room: room, Fresh: windowFresh, Cursor: s.cursor,
 		Lease: leaseTime,
 	})
 	if err != nil {
@@ -246,6 +249,9 @@ func (s *shard) record(ctx context.Context, batch []crawl.Result) error {
 		s.held--
 		s.done.URLs++
 		switch {
+		case r.Asked && r.HTTPStatus == 0: // a host that does not answer may not have many of the slots
+			s.done.Fetches++
+			h.window = max(1, h.window/4)
 		case r.Asked:
 			s.done.Fetches++
 			h.window = min(h.window+1, heldMost)
