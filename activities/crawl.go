@@ -13,7 +13,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
-// Crawling is the activity that crawls: it claims URLs of a run, requests and reads them, and records what came of them.
+// Crawling is the activity that crawls: it claims URLs of a run, requests and reads them, and records what came of
+// them.
 type Crawling struct {
 	Frontier CrawlFrontier
 	Base     CrawlBase

@@ -213,8 +213,8 @@ func (s *shard) gather(ctx context.Context, wait time.Duration) (batch []crawl.R
 	return batch
 }
 
-// record stores results. While our database is away it tries again, until the worker stops: what was fetched need not be
-// fetched a second time.
+// record stores results. While our database is away it tries again, until the worker stops: what was fetched need not
+// be fetched a second time.
 func (s *shard) record(ctx context.Context, batch []crawl.Result) error {
 	if len(batch) == 0 {
 		return nil

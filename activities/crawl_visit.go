@@ -168,7 +168,9 @@ func (s *shard) judge(ctx context.Context, c crawl.Claim, e web.Exchange, err er
 	r := crawl.Result{
 		Claim: c, State: state, HTTPStatus: e.Status, ContentType: cut(e.ContentType, 200), ContentLength: e.Length,
 		RedirectTo: cut(e.RedirectTo, 1000),
-		Validators: crawl.Validators{ETag: cut(e.Header.Get("ETag"), 500), LastModified: cut(e.Header.Get("Last-Modified"), 100)},
+		Validators: crawl.Validators{
+			ETag: cut(e.Header.Get("ETag"), 500), LastModified: cut(e.Header.Get("Last-Modified"), 100),
+		},
 	}
 	if retry {
 		after := time.Duration(0)
@@ -217,7 +219,8 @@ func (s *shard) read(r *crawl.Result, e web.Exchange) {
 		return
 	}
 	p := page.Read(e.Body, page.ReadOptions{
-		XML: xml, Agent: strings.ToLower(s.Agent), LinkRel: s.run.Settings.FollowLinkRel, Text: s.run.Settings.Publish, MaxLinks: maxLinks, MaxText: maxText,
+		XML: xml, Agent: strings.ToLower(s.Agent), LinkRel: s.run.Settings.FollowLinkRel,
+		Text: s.run.Settings.Publish, MaxLinks: maxLinks, MaxText: maxText,
 	})
 	r.Title = p.Title
 	r.Links = []crawl.Link{}

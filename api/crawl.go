@@ -283,7 +283,7 @@ func (h Crawls) reach(ctx context.Context, id int64, call func(context.Context) 
 	if err == nil {
 		return ""
 	}
-	h.door.Log.WarnContext(ctx, "cannot reach the workflow of a crawl run", "workflow_id", crawl.WorkflowID(id), "err", err)
+	h.door.Log.WarnContext(ctx, "cannot reach the workflow of a crawl", "workflow_id", crawl.WorkflowID(id), "err", err)
 	return "the change is stored; the workflow could not be reached, and follows when Temporal is back"
 }
 

@@ -52,7 +52,7 @@ func (c *crawlExportCmd) Run(ctx context.Context, group *CrawlCmd, connect Conne
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name()) // it has another name when all is well
+	defer func() { _ = os.Remove(file.Name()) }() // it has another name when all is well
 	bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(os.Stderr),
 		progressbar.OptionSetDescription("exporting"), progressbar.OptionShowBytes(true), progressbar.OptionClearOnFinish(),
 		progressbar.OptionSetVisibility(isatty.IsTerminal(os.Stderr.Fd())))
@@ -106,7 +106,7 @@ type crawlCompareCmd struct {
 	Limit int    `help:"Print at most this many URLs of each difference; 0 prints all." default:"100"`
 }
 
-// Run prints the differences of two runs. It is ExitError 1 when there are any, and ExitError 2 when one cannot be read.
+// Run prints the differences of two runs: ExitError 1 when there are any, and ExitError 2 when one cannot be read.
 func (c *crawlCompareCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
 	same, err := c.run(ctx, func() (Client, error) { return group.connect(connect) }, os.Stdout)
 	if err != nil {

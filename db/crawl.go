@@ -61,7 +61,8 @@ SET status = 'IN_PROGRESS', lease = u.lease + 1, claimed_at = now(), claimed_by_
 FROM picked p, run
 WHERE u.run_id = $1 AND u.id = p.id
 RETURNING u.id, u.normalized_url, u.host, u.depth, u.tries, u.lease, p.updated_at,
-    CASE WHEN run.base > 0 THEN (SELECT b.etag FROM crawl_urls b WHERE b.run_id = run.base AND b.url_key = u.url_key) END,
+    CASE WHEN run.base > 0 THEN
+        (SELECT b.etag FROM crawl_urls b WHERE b.run_id = run.base AND b.url_key = u.url_key) END,
     CASE WHEN run.base > 0 THEN
         (SELECT b.last_modified FROM crawl_urls b WHERE b.run_id = run.base AND b.url_key = u.url_key) END,
     p.turn`
@@ -77,7 +78,8 @@ func (s *Crawls) Claim(ctx context.Context, t crawl.Take) (claims []crawl.Claim,
 	b := new(pgx.Batch)
 	b.Queue(sqlCrawlRunStateNow, t.Run).QueryRow(func(row pgx.Row) error { return row.Scan(&status) })
 	b.Queue(sqlCrawlDue, t.Run)
-	b.Queue(sqlCrawlClaim, t.Run, t.Cursor, t.Max, hosts, rooms, t.Fresh, t.Worker, t.Lease).Query(func(rows pgx.Rows) error {
+	claimed := b.Queue(sqlCrawlClaim, t.Run, t.Cursor, t.Max, hosts, rooms, t.Fresh, t.Worker, t.Lease)
+	claimed.Query(func(rows pgx.Rows) error {
 		claims, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (c crawl.Claim, err error) {
 			var etag, modified *string
 			err = row.Scan(&c.ID, &c.URL, &c.Host, &c.Depth, &c.Tries, &c.Lease, &c.QueuedAt, &etag, &modified, &c.Turn)
@@ -115,8 +117,8 @@ func (s *Crawls) Keep(ctx context.Context, run int64, worker string, lease time.
 // have written, and seq grows in the order of commits.
 const sqlCrawlLock = `SELECT id FROM crawl_runs WHERE id = $1 FOR NO KEY UPDATE`
 
-// A result counts only under the lease that it was made under. A URL whose way from the seed became shorter while it was
-// fetched passes that on: sqlCrawlSpread.
+// A result counts only under the lease that it was made under. A URL whose way from the seed became shorter while it
+// was fetched passes that on: sqlCrawlSpread.
 const sqlCrawlFinish = `
 WITH run AS (
     SELECT id, seq + 1 AS seq FROM crawl_runs WHERE id = $1
@@ -183,9 +185,10 @@ FROM run, (
     FROM done) n
 WHERE c.id = $1`
 
-// New URLs come with the shortest way to them among the pages of the batch, or with none where a sitemap lists them; of those, the ones nearest to the seed are
-// admitted first. Others are stored as skipped, as many again as the run may have, so that a trap does not fill the disk.
-// A URL that is known gets the shorter way. One that was skipped as too far away may be near enough then.
+// New URLs come with the shortest way to them among the pages of the batch, or with none where a sitemap lists them;
+// of those, the ones nearest to the seed are admitted first. Others are stored as skipped, as many again as the run
+// may have, so that a trap does not fill the disk. A URL that is known gets the shorter way. One that was skipped as
+// too far away may be near enough then.
 const sqlCrawlDiscover = `
 WITH run AS (
     SELECT id, seq, admitted, discovered, (run_config->>'maxPages')::bigint AS pages,
@@ -199,7 +202,8 @@ WITH run AS (
 ), nearest AS (
     SELECT DISTINCT ON (key) * FROM found ORDER BY key, depth, ord
 ), fresh AS (
-    SELECT n.*, n.depth > run.depth AS far, row_number() OVER (PARTITION BY n.depth > run.depth ORDER BY n.depth, n.ord) AS rank
+    SELECT n.*, n.depth > run.depth AS far,
+        row_number() OVER (PARTITION BY n.depth > run.depth ORDER BY n.depth, n.ord) AS rank
     FROM nearest n CROSS JOIN run
     WHERE NOT EXISTS (SELECT FROM crawl_urls u WHERE u.run_id = $1 AND u.url_key = n.key)
 ), judged AS (
@@ -230,7 +234,8 @@ WITH run AS (
     RETURNING s.again
 )
 UPDATE crawl_runs c
-SET discovered = c.discovered + n.added, admitted = c.admitted + n.admitted + m.again, skipped = c.skipped + n.added - n.admitted - m.again,
+SET discovered = c.discovered + n.added, admitted = c.admitted + n.admitted + m.again,
+    skipped = c.skipped + n.added - n.admitted - m.again,
     dropped = c.dropped + (SELECT count(*) FROM fresh) - n.added
 FROM (SELECT count(*) AS added, count(*) FILTER (WHERE reason IS NULL) AS admitted FROM added) n,
     (SELECT count(*) FILTER (WHERE again) AS again FROM nearer) m
@@ -302,7 +307,8 @@ func finishArgs(run int64, worker string, results []crawl.Result) []any {
 	for i, r := range results {
 		ids[i], leases[i], lengths[i], depths[i] = r.ID, r.Lease, r.ContentLength, int32(r.Depth)
 		states[i], reasons[i], types[i] = string(r.State), r.Reason, storable(r.ContentType)
-		etags[i], dates[i], targets[i] = storable(r.Validators.ETag), storable(r.Validators.LastModified), storable(r.RedirectTo)
+		etags[i], dates[i] = storable(r.Validators.ETag), storable(r.Validators.LastModified)
+		targets[i] = storable(r.RedirectTo)
 		faults[i], classes[i], titles[i], keys[i] = storable(r.Error), r.ErrorClass, storable(r.Title), r.BodyKey
 		waits[i], asked[i], statuses[i], took[i] = r.After, r.Asked, int32(r.HTTPStatus), int32(r.Took.Milliseconds())
 		if r.Links != nil {

@@ -50,7 +50,8 @@ const sqlCrawlRunAdd = `
 INSERT INTO crawl_runs (seed_url, normalized_seed_url, root_url, allowed_hosts, run_config, base_run_id, status, seq,
     discovered, admitted, created_by, request_key, created_at, updated_at)
 VALUES ($1, $2, $2, $3, $4, CASE WHEN $5 THEN (
-        SELECT max(id) FROM crawl_runs WHERE normalized_seed_url = $2 AND status = 'COMPLETED' AND run_config @> $6::jsonb
+        SELECT max(id) FROM crawl_runs
+        WHERE normalized_seed_url = $2 AND status = 'COMPLETED' AND run_config @> $6::jsonb
     ) END, 'RUNNING', 1, 1, 1, $7, $8, $9, $9)
 ON CONFLICT (request_key) WHERE request_key IS NOT NULL DO NOTHING
 RETURNING id, coalesce(base_run_id, 0)`
@@ -150,7 +151,8 @@ type CrawlCounts struct {
 const sqlCrawlRunColumns = `
     r.id, r.seed_url, r.root_url, r.allowed_hosts, r.run_config, r.status, coalesce(r.base_run_id, 0), r.created_by,
     r.created_at, r.updated_at, r.finished_at, r.seq, r.discovered, r.admitted, r.dropped, r.visited, r.redirect_301,
-    r.forbidden, r.not_found, r.http_terminal, r.failed, r.skipped, r.fetches, r.retries, r.lost_leases, r.edges, r.bytes,
+    r.forbidden, r.not_found, r.http_terminal, r.failed, r.skipped, r.fetches, r.retries, r.lost_leases, r.edges,
+    r.bytes,
     (SELECT count(*) FROM crawl_urls u WHERE u.run_id = r.id AND u.status = 'IN_PROGRESS')`
 
 // scanCrawlRun reads the columns of sqlCrawlRunColumns.
@@ -166,7 +168,8 @@ func scanCrawlRun(row pgx.CollectableRow) (r CrawlRun, err error) {
 }
 
 const sqlCrawlRun = `
-SELECT id, seed_url, root_url, allowed_hosts, run_config, status, coalesce(base_run_id, 0) FROM crawl_runs WHERE id = $1`
+SELECT id, seed_url, root_url, allowed_hosts, run_config, status, coalesce(base_run_id, 0)
+FROM crawl_runs WHERE id = $1`
 
 // Run returns a run. An unknown one is fault.Gone.
 func (s *Crawls) Run(ctx context.Context, id int64) (crawl.Run, error) {
@@ -315,7 +318,8 @@ const sqlCrawlRunLock = `SELECT status, seq FROM crawl_runs WHERE id = $1 FOR NO
 const sqlCrawlRetry = `
 WITH again AS (
     SELECT id, status FROM crawl_urls
-    WHERE run_id = $1 AND status = ANY ($2) AND status IN ('FORBIDDEN', 'NOT_FOUND', 'HTTP_TERMINAL', 'FAILED') AND id > $3
+    WHERE run_id = $1 AND status = ANY ($2) AND id > $3
+        AND status IN ('FORBIDDEN', 'NOT_FOUND', 'HTTP_TERMINAL', 'FAILED')
     ORDER BY id LIMIT $4
 ), queued AS (
     UPDATE crawl_urls u SET status = 'QUEUED', seq = $5, tries = 0, retry_count = 0, lost_leases = 0, due_at = NULL,
@@ -341,7 +345,9 @@ const retryBatch = 5_000
 // requested yet, with the audit entry of by. A run that was COMPLETED is RUNNING again. It returns their number; where
 // that is 0 nothing has changed. A cancelled run is fault.Conflict, an unknown one fault.Gone. URLs are queued in
 // batches: when it fails some may be queued, and a repeated call queues the rest.
-func (s *Crawls) Retry(ctx context.Context, id int64, states []crawl.State, by string, now time.Time) (n int64, err error) {
+func (s *Crawls) Retry(ctx context.Context, id int64, states []crawl.State, by string, now time.Time) (
+	n int64, err error,
+) {
 	for last, more := int64(0), true; more; {
 		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 			var (

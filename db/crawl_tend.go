@@ -86,12 +86,13 @@ SELECT status, discovered, discovered - visited - redirect_301 - forbidden - not
     visited, redirect_301 + forbidden + not_found + http_terminal + failed, skipped, fetches, stable_empty
 FROM crawl_runs WHERE id = $1`
 
-// maxLostLeases is how often a URL may be lost with its worker: often, for most of those that are lost only waited there.
+// maxLostLeases is how often a URL may be lost with its worker: often, for most of those that are lost only waited
+// there.
 const maxLostLeases = 25
 
-// Tend does a cycle of maintenance: leases that have ended are queued again, shorter ways are passed on, and a run whose
-// frontier was empty at this look and the one before is completed. Several callers at once do no harm. Without expire,
-// leases are left alone.
+// Tend does a cycle of maintenance: leases that have ended are queued again, shorter ways are passed on, and a run
+// whose frontier was empty at this look and the one before is completed. Several callers at once do no harm. Without
+// expire, leases are left alone.
 func (s *Crawls) Tend(ctx context.Context, run int64, expire bool) (p crawl.Progress, err error) {
 	b := new(pgx.Batch)
 	b.Queue(sqlCrawlLock, run)

@@ -52,8 +52,8 @@ func crawlWork(summary string) workflow.ActivityOptions {
 	}
 }
 
-// CrawlRun supervises a crawl. Its ID is crawl.WorkflowID of the run. It keeps no state: the frontier is in Postgres, so
-// it can be terminated and started again at any time. It completes when its run has ended.
+// CrawlRun supervises a crawl. Its ID is crawl.WorkflowID of the run. It keeps no state: the frontier is in Postgres,
+// so it can be terminated and started again at any time. It completes when its run has ended.
 func CrawlRun(ctx workflow.Context, in CrawlInput) (crawl.Progress, error) {
 	control := workflow.GetSignalChannel(ctx, ControlSignal)
 	if !in.Seeded {
@@ -85,6 +85,7 @@ func CrawlRun(ctx workflow.Context, in CrawlInput) (crawl.Progress, error) {
 			return p, err
 		}
 		switch {
+		case crawl.Ended(p.Status) && control.Len() > 0: // it may have been told to go on
 		case crawl.Ended(p.Status):
 			return p, workflow.UpsertTypedSearchAttributes(ctx, OutcomeKey.ValueSet(strings.ToLower(p.Status)))
 		case p.Status == crawl.Paused:

@@ -59,13 +59,17 @@ func (h *house) crawls() system {
 			visits := limit.NewVisits(h.redis, limit.VisitOptions{
 				Name: "crawl", PerHost: c.PerHost, Gap: milliseconds(c.GapMS), Jitter: milliseconds(c.JitterMS),
 				CooldownBase: milliseconds(c.CooldownBaseMS), CooldownMax: milliseconds(c.CooldownMaxMS),
-				Registerer: h.registry,
+				MaxRetryAfter: milliseconds(c.RetryMaxMS),
+				Registerer:    h.registry,
 			})
 			rules := fetch.NewRobots(politely(visits, client), fetch.RobotsOptions{ErrorTTL: 5 * time.Second})
 			crawling := &activities.Crawling{
 				Frontier: store, Base: store, Web: client, Hosts: visits, Robots: rules,
-				Recent: limit.NewRecent(h.redis, limit.RecentOptions{Name: "crawled", TTL: c.TTL, Registerer: h.registry}),
-				Bodies: bodies{h.blobs}, Browser: h.chromium(), Metrics: metrics, Slots: activities.NewCrawlSlots(c.Jobs, c.Fetches),
+				Recent: limit.NewRecent(h.redis, limit.RecentOptions{
+					Name: "crawled", TTL: c.TTL, Registerer: h.registry,
+				}),
+				Bodies: bodies{h.blobs}, Browser: h.chromium(), Metrics: metrics,
+				Slots: activities.NewCrawlSlots(c.Jobs, c.Fetches),
 				Agent: robotName(c.UserAgent), Policy: crawl.RetryPolicy{
 					Base: milliseconds(c.RetryBaseMS), Max: milliseconds(c.RetryMaxMS),
 				},

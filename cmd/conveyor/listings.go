@@ -116,7 +116,8 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 	visits := &activities.Visits{
 		Sites: platforms, Adverts: platforms,
 		Pages:  map[scrape.Transport]activities.PageSource{scrape.HTTP: plain, scrape.Browser: chromium},
-		Reader: pages, Robots: fetch.NewRobots(plain.Ask, fetch.RobotsOptions{}), Now: time.Now, Dice: rand.Float64, Cycled: chromium.CycleDone,
+		Reader: pages, Robots: fetch.NewRobots(plain.Ask, fetch.RobotsOptions{}), Now: time.Now, Dice: rand.Float64,
+		Cycled: chromium.CycleDone,
 	}
 	stale, perSecond := h.config.Listings.StaleAfter, h.config.Listings.ReplayRate
 	replayed := limit.NewRate(h.redis, limit.RateOptions{

@@ -83,6 +83,7 @@ CREATE INDEX crawl_urls_due ON crawl_urls (run_id, host, depth, id) WHERE status
 CREATE INDEX crawl_urls_later ON crawl_urls (run_id, due_at) WHERE status = 'QUEUED' AND due_at IS NOT NULL;
 CREATE INDEX crawl_urls_leased ON crawl_urls (run_id, lease_until) WHERE status = 'IN_PROGRESS';
 CREATE INDEX crawl_urls_spread ON crawl_urls (run_id) WHERE spread;
+CREATE INDEX crawl_urls_skipped ON crawl_urls (run_id, reason) WHERE status = 'SKIPPED';
 CREATE INDEX crawl_urls_body ON crawl_urls (body_key) WHERE body_key IS NOT NULL;
 CREATE INDEX crawl_urls_broken ON crawl_urls (run_id, id)
     WHERE status IN ('FORBIDDEN', 'NOT_FOUND', 'HTTP_TERMINAL', 'FAILED');

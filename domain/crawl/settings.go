@@ -58,7 +58,8 @@ func (s Settings) Check() error {
 		least, max int
 	}{
 		{"maxPages", s.MaxPages, 1, 5_000_000}, {"maxDepth", s.MaxDepth, 0, 1000}, {"demoDelayMs", s.DemoDelayMS, 0, 60_000},
-		{"requestTimeoutMs", s.RequestTimeoutMS, 100, 120_000}, {"maxRetries", s.MaxRetries, 0, 20}, {"shards", s.Shards, 1, 64},
+		{"requestTimeoutMs", s.RequestTimeoutMS, 100, 120_000}, {"maxRetries", s.MaxRetries, 0, 20},
+		{"shards", s.Shards, 1, 64},
 	} {
 		if f.value < f.least || f.value > f.max {
 			return fault.Newf(fault.Invalid, "settings.%s: is %d, expected %d to %d", f.name, f.value, f.least, f.max)

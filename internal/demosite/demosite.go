@@ -110,6 +110,7 @@ Disallow: /*&price=
 Disallow: /*&radius=
 Disallow: /*&sort=
 Disallow: /admin/
+Disallow: /*?fault=
 `
 
 // Handle adds a page: a ServeMux pattern, an example address that fits it and what it does, for the list on "/". It

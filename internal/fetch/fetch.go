@@ -146,9 +146,9 @@ type Exchange = web.Exchange
 // Options.Timeout.
 type taker func(r web.Request, resp *http.Response, x *Exchange) error
 
-// do makes one request for u in its host's turn, and follows no redirect: Ask, get and Load do. The request's headers win
-// over ours; a body may come compressed as Accept-Encoding says. Errors are faults, take's as they are, and hold no
-// query string and no credentials; the answer comes with them as far as it is known.
+// do makes one request for u in its host's turn, and follows no redirect: Ask, get and Load do. The request's headers
+// win over ours; a body may come compressed as Accept-Encoding says. Errors are faults, take's as they are, and hold
+// no query string and no credentials; the answer comes with them as far as it is known.
 func (c *Client) do(ctx context.Context, u *url.URL, r web.Request, take taker) (x Exchange, err error) {
 	if err := c.o.Turn(ctx, web.HostPort(u)); err != nil {
 		return x, err

@@ -31,7 +31,8 @@ func (l *Launch) StartCrawl(ctx context.Context, r crawl.Run) (started bool, err
 // WakeCrawl has the workflow of a crawl run read its state, and starts it where it does not run.
 func (l *Launch) WakeCrawl(ctx context.Context, r crawl.Run) error {
 	in, o := l.crawlStart(r)
-	if _, err := l.Temporal.SignalWithStartWorkflow(ctx, o.ID, workflows.ControlSignal, nil, o, workflows.CrawlRun, in); err != nil {
+	_, err := l.Temporal.SignalWithStartWorkflow(ctx, o.ID, workflows.ControlSignal, nil, o, workflows.CrawlRun, in)
+	if err != nil {
 		return fmt.Errorf("start %s: %w", o.ID, err)
 	}
 	return nil
@@ -58,6 +59,8 @@ func (l *Launch) crawlStart(r crawl.Run) (workflows.CrawlInput, client.StartWork
 		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		StaticSummary:                            workflows.Summary(seed, 180),
-		TypedSearchAttributes:                    temporal.NewSearchAttributes(workflows.HostKey.ValueSet(web.Host(r.RootURL))),
+		TypedSearchAttributes: temporal.NewSearchAttributes(
+			workflows.HostKey.ValueSet(web.Host(r.RootURL)),
+		),
 	}
 }
