@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -164,6 +165,7 @@ func runColly(seed string, rounds int) error {
 	for range rounds {
 		var pages atomic.Int64
 		var last atomic.Int64
+		var seen sync.Map
 		began := time.Now()
 		crawler := colly.NewCollector(colly.Async(true), colly.AllowedDomains(u.Hostname()))
 		crawler.WithTransport(&http.Transport{MaxIdleConnsPerHost: collyConcurrency})
@@ -174,10 +176,15 @@ func runColly(seed string, rounds int) error {
 			"a[href], area[href]": "href", "iframe[src], frame[src]": "src",
 		} {
 			crawler.OnHTML(selector, func(e *colly.HTMLElement) {
-				// It would count each fragment as a page of its own: AbsoluteURL keeps them.
-				to, _, _ := strings.Cut(e.Request.AbsoluteURL(e.Attr(attribute)), "#")
-				if at, err := url.Parse(to); err == nil && at.Host == u.Host {
-					_ = e.Request.Visit(to) // an error is a page that was visited
+				// Left to itself it would request each fragment as a page of its own, and some pages twice, for it looks
+				// and notes in two steps; and resolving by net/url is cheaper than AbsoluteURL.
+				to, err := e.Request.URL.Parse(e.Attr(attribute))
+				if err != nil || to.Host != u.Host {
+					return
+				}
+				to.Fragment, to.RawFragment = "", ""
+				if _, known := seen.LoadOrStore(to.String(), true); !known {
+					_ = e.Request.Visit(to.String()) // what cannot be requested is no page
 				}
 			})
 		}
@@ -185,6 +192,7 @@ func runColly(seed string, rounds int) error {
 			pages.Add(1)
 			last.Store(int64(time.Since(began)))
 		})
+		seen.Store(seed, true)
 		if err := crawler.Visit(seed); err != nil {
 			return err
 		}
