@@ -50,7 +50,7 @@ type crawlStartCmd struct {
 	MaxPages         *int    `help:"Maximum of URLs that are requested." placeholder:"N"`
 	MaxDepth         *int    `help:"Maximum of links between the seed and a page." placeholder:"N"`
 	ScopeMode        *string `help:"URLs that belong to the run: same_host, same_domain or prefix." placeholder:"MODE"`
-	IncludeDocuments *bool   `help:"Also request links to PDFs, pictures, archives and other files." negatable:""`
+	IncludeDocuments *bool   `help:"Also request links to PDFs, archives and other files that are no pages." negatable:""`
 	FollowRedirects  *bool   `help:"Add the target of a redirect as a URL of its own." negatable:""`
 	DemoDelayMS      *int    `name:"demo-delay-ms" help:"Wait before each request, in milliseconds." placeholder:"N"`
 	RequestTimeoutMS *int    `name:"request-timeout-ms" help:"Maximum time of a request, in milliseconds." placeholder:"N"`

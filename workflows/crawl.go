@@ -120,13 +120,11 @@ func crawlForAWhile(ctx workflow.Context, in CrawlInput, slice time.Duration) (c
 
 // crawlDetails is what the Web UI shows of a run.
 func crawlDetails(in CrawlInput, p crawl.Progress, pace float64) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "**%s** run %d of %s\n\n", strings.ToLower(p.Status), in.RunID, in.Seed)
-	fmt.Fprintf(&b, "%d URLs: %d visited, %d ended otherwise, %d skipped, %d open; %d requests", p.Discovered, p.Visited,
-		p.Broken, p.Skipped, p.Open, p.Fetches)
-	if !crawl.Ended(p.Status) {
-		fmt.Fprintf(&b, ", %.1f a second in the last slice", pace)
-		fmt.Fprintf(&b, "\n\nNot finished: %d URLs are open. GET /crawl-runs/%d/why says what they wait for.", p.Open, in.RunID)
+	text := fmt.Sprintf("**%s** run %d of %s\n\n%d URLs: %d visited, %d ended otherwise, %d skipped, %d open; %d requests",
+		strings.ToLower(p.Status), in.RunID, in.Seed, p.Discovered, p.Visited, p.Broken, p.Skipped, p.Open, p.Fetches)
+	if crawl.Ended(p.Status) {
+		return text
 	}
-	return b.String()
+	return text + fmt.Sprintf(", %.1f a second in the last slice\n\nNot finished: %d URLs are open. "+
+		"GET /crawl-runs/%d/why says what they wait for.", pace, p.Open, in.RunID)
 }

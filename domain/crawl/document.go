@@ -2,8 +2,8 @@ package crawl
 
 import "strings"
 
-// IsDocument says that the extension of a path, which may have a query, names a file that is no page and has no links
-// to follow: a picture, an archive, a PDF, …. A path without an extension, or with one that is not known, is a page.
+// IsDocument says that the extension of a path, which may have a query, names a file that is no page: an archive, a
+// PDF, a film, …. A path without an extension, or with one that is not known, is a page.
 func IsDocument(path string) bool {
 	if i := strings.IndexByte(path, '?'); i >= 0 {
 		path = path[:i]
@@ -23,25 +23,20 @@ func IsDocument(path string) bool {
 }
 
 // longestExtension is one of the longest among documents.
-const longestExtension = "webmanifest"
+const longestExtension = "parquet"
 
-// documents are the extensions of files that are no pages. What often serves pages is not among them, whatever it looks
-// like: cgi, do, jsp, xml, txt, json.
+// documents are the extensions of office documents, data, archives, programs, sound and films: large files, mostly.
+// Pictures, styles and scripts that a page links to are small: they are requested, and have no links. What may serve
+// a page is not among them, whatever it looks like: cgi, do, jsp, xml, txt, json.
 var documents = func() map[string]bool {
 	set := map[string]bool{}
 	for ext := range strings.FieldsSeq(`
-		pdf ps eps djvu epub mobi azw azw3 chm
-		doc docx docm dot dotx rtf odt ott wpd xls xlsx xlsm xlsb xlt ods csv tsv
-		ppt pptx pptm pps ppsx odp key vsd vsdx mdb accdb eml ics vcf
-		zip rar 7z gz tgz bz2 tbz tbz2 xz txz lz lzma zst br tar cab arj lha lzh ar cpio iso img dmg vhd vmdk
-		exe msi msix bin bat deb rpm apk ipa appx jar war ear pkg whl gem nupkg crx xpi swf class dll so
-		jpg jpeg jpe jfif png gif bmp webp avif heic heif tif tiff ico cur svg svgz psd ai cr2 nef dng xcf jp2 jxl tga
-		mp3 mp2 m4a aac ogg oga opus wav wave flac wma aif aiff mid midi amr ra ram m3u m3u8 pls
-		mp4 m4v mpg mpeg mpe avi mov qt wmv flv f4v webm ogv mkv 3gp 3g2 m2ts vob asf rm rmvb
-		css js mjs cjs map wasm scss less woff woff2 ttf otf eot fon webmanifest
-		dwg dxf stl obj fbx gltf glb blend kml kmz gpx shp geojson
-		torrent sig asc md5 sha1 sha256 sha512 pem crt cer der p7b p12 pfx crl
-		sqlite db sql bak dump parquet avro npy npz mat rdata`) {
+		pdf ps eps djvu epub mobi azw3 chm
+		doc docx docm dot dotx rtf odt ott xls xlsx xlsm xlsb ods csv tsv ppt pptx pptm pps ppsx odp vsd vsdx mdb accdb
+		zip rar 7z gz tgz bz2 tbz xz txz lz lzma zst tar cab arj lha iso img dmg vhd vmdk
+		exe msi msix deb rpm apk ipa jar war whl nupkg
+		mp3 m4a aac ogg opus wav flac wma mp4 m4v mpg mpeg avi mov wmv flv webm ogv mkv
+		sqlite parquet npz`) {
 		set[ext] = true
 	}
 	return set

@@ -82,7 +82,7 @@ func address(t *testing.T, s string) web.Address {
 func TestIsDocument(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]bool{
-		"/a.pdf": true, "/a.PDF?x=1": true, "/a.tar.gz": true, "/site.webmanifest": true, "/a.b/c.Jpg": true,
+		"/a.pdf": true, "/a.PDF?x=1": true, "/a.tar.gz": true, "/site.webmanifest": false, "/a.b/c.Zip": true, "/a.png": false,
 		"/": false, "": false, "/a": false, "/a.html": false, "/a.htm": false, "/a.xhtml": false, "/a.php": false, "/a.asp": false,
 		"/a.aspx": false, "/a.jsp": false, "/a.cgi": false, "/v1.2": false, "/a.pdf/": false, "/a.pdf/b": false,
 		"/download?file=a.pdf": false, "/.pdf": true, "/a.": false, "/example.com": false, "/a.averyverylongextension": false,

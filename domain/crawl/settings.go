@@ -21,7 +21,7 @@ type Settings struct {
 	MaxPages         int    `json:"maxPages" minimum:"1" maximum:"5000000" doc:"URLs that may be requested; those found beyond it are SKIPPED with the reason max_pages"`
 	MaxDepth         int    `json:"maxDepth" minimum:"0" maximum:"1000" doc:"links from the seed to a page; URLs further away are SKIPPED with the reason max_depth"`
 	ScopeMode        string `json:"scopeMode" enum:"same_host,same_domain,prefix" doc:"which URLs belong to the run: same_host = the seed's host and its www. twin; same_domain = every host of the registrable domain; prefix = same host, below the folder of the seed"`
-	IncludeDocuments bool   `json:"includeDocuments" doc:"also request links whose extension names a file that is no page: PDF, pictures, archives, …"`
+	IncludeDocuments bool   `json:"includeDocuments" doc:"also request links whose extension names a file that is no page: PDF, office documents, archives, films, …"`
 	FollowRedirects  bool   `json:"followRedirects" doc:"add the target of a redirect, where it is in scope, as a URL of its own"`
 	DemoDelayMS      int    `json:"demoDelayMs" minimum:"0" maximum:"60000" doc:"wait before each request, in milliseconds"`
 	RequestTimeoutMS int    `json:"requestTimeoutMs" minimum:"100" maximum:"120000" doc:"time of one request with its body, in milliseconds"`
