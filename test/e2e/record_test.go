@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,6 +16,8 @@ import (
 	"go.temporal.io/api/temporalproto"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/internal/crawlsite"
 	"github.com/mtlrent/conveyor/internal/demosite"
 	"github.com/mtlrent/conveyor/workflows"
 )
@@ -101,6 +104,41 @@ func TestHistoriesReplayOfDrafts(t *testing.T) {
 	for name, q := range map[string]draftRequest{"succeeded": good, "failed": gone, "without_devtools": dead} {
 		w.replays("draft/"+q.event.String(), "draft_"+name)
 	}
+}
+
+// TestHistoriesReplayOfCrawls does the same for crawls: one that is paused, goes on and completes, and one that is
+// cancelled.
+func TestHistoriesReplayOfCrawls(t *testing.T) {
+	t.Parallel()
+
+	site, origin := served(t, crawlsite.NewGraph(crawlsite.GraphOptions{Seed: 7, Pages: 40, Links: 5}))
+	w := crawling(t, 1, []string{origin})
+	paused := w.crawl(origin+"/", map[string]any{"demoDelayMs": 300, "shards": 2})
+	w.eventually("it has begun", func() bool { return site.Total() > 0 })
+	w.run("crawl", "pause", strconv.FormatInt(paused, 10))
+	w.eventually("it waits", func() bool { return w.waits(crawl.WorkflowID(paused)) })
+	w.run("crawl", "resume", strconv.FormatInt(paused, 10))
+	w.completed(paused)
+	w.replays(crawl.WorkflowID(paused), "crawl_paused")
+	cancelled := w.crawl(origin+"/", map[string]any{"demoDelayMs": 300, "shards": 2})
+	w.run("crawl", "cancel", strconv.FormatInt(cancelled, 10))
+	w.replays(crawl.WorkflowID(cancelled), "crawl_cancelled")
+}
+
+// waits says whether a workflow's newest run has a timer that runs.
+func (w *world) waits(workflowID string) bool {
+	w.t.Helper()
+
+	timers := 0
+	for _, e := range w.history(workflowID, "").GetEvents() {
+		switch e.GetEventType() {
+		case enums.EVENT_TYPE_TIMER_STARTED:
+			timers++
+		case enums.EVENT_TYPE_TIMER_CANCELED, enums.EVENT_TYPE_TIMER_FIRED:
+			timers--
+		}
+	}
+	return timers > 0
 }
 
 // runBefore waits until the workflow has continued as new after its newest cycle, and returns the run that had it.
