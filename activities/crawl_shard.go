@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	heldMost    = 128 // URLs that a shard holds at once
-	batchMost   = 64  // results in a transaction
-	batchWait   = 25 * time.Millisecond
-	leaseTime   = 20 * time.Second // a worker that is gone is noticed so late at the latest
+	heldMost    = 128                    // URLs that a shard holds at once
+	batchMost   = 64                     // results in a transaction
+	batchWait   = 150 * time.Millisecond // for a batch to fill
+	leaseTime   = 20 * time.Second       // a worker that is gone is noticed so late at the latest
 	keepEvery   = leaseTime / 4
 	idleLeast   = 100 * time.Millisecond // between two claims while nothing is due
 	idleMost    = time.Second
 	recordGrace = 5 * time.Second // to record what is in hand when the worker stops
 
-	windowFresh = 8  // URLs that are claimed of a host of which none are held: so that many hosts have their turn
-	windowFirst = 64 // URLs of one host that a shard holds at once, until it knows the host's pace
+	windowFresh = 8        // URLs that are claimed of a host of which none are held: so that many hosts have their turn
+	windowFirst = heldMost // URLs of one host that a shard holds at once, until it knows the host's pace
 )
 
 // A shard is one activity's work on a run. Its goroutine claims and records; each URL that it holds has a goroutine of
@@ -187,8 +187,8 @@ func (s *shard) recent(ctx context.Context, claims []crawl.Claim) ([]bool, error
 	return s.Recent.Seen(ctx, urls)
 }
 
-// gather returns results to be recorded: as many as come within a short while after the first. Without any it returns
-// after the wait.
+// gather returns results to be recorded: half of what is held, or what comes within a short while after the first. So
+// batches are large where much is to be done, and nothing waits where little is. Without any it returns after the wait.
 func (s *shard) gather(ctx context.Context, wait time.Duration) (batch []crawl.Result) {
 	if s.held == 0 {
 		_ = pause(ctx, max(wait, time.Millisecond))
@@ -200,7 +200,7 @@ func (s *shard) gather(ctx context.Context, wait time.Duration) (batch []crawl.R
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	for len(batch) < min(batchMost, s.held) {
+	for len(batch) < min(batchMost, (s.held+1)/2) {
 		select {
 		case r := <-s.results:
 			if batch = append(batch, r); len(batch) == 1 {

@@ -12,6 +12,14 @@ import (
 	"github.com/mtlrent/conveyor/domain/crawl"
 )
 
+// The statements below look up a few rows of a large table by its indexes. The planner does not know that: to it, the
+// table is empty until it is analyzed for the first time, and an array may have any length. Joins that read all of the
+// table cost as much as the rest together, and compiling a plan costs more than running it. The settings hold until the
+// end of the transaction.
+const sqlCrawlPlan = `
+SELECT set_config(name, 'off', true) FROM unnest(ARRAY['jit', 'enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin',
+    'enable_mergejoin', 'enable_sort']) AS s(name)`
+
 // Retries whose time has come are claimed like URLs that were never tried. Usually there are none.
 const sqlCrawlDue = `
 UPDATE crawl_urls SET due_at = NULL, updated_at = due_at
@@ -76,6 +84,7 @@ func (s *Crawls) Claim(ctx context.Context, t crawl.Take) (claims []crawl.Claim,
 		hosts, rooms = append(hosts, host), append(rooms, int32(max(0, room)))
 	}
 	b := new(pgx.Batch)
+	b.Queue(sqlCrawlPlan)
 	b.Queue(sqlCrawlRunStateNow, t.Run).QueryRow(func(row pgx.Row) error { return row.Scan(&status) })
 	b.Queue(sqlCrawlDue, t.Run)
 	claimed := b.Queue(sqlCrawlClaim, t.Run, t.Cursor, t.Max, hosts, rooms, t.Fresh, t.Worker, t.Lease)
@@ -269,6 +278,7 @@ func (s *Crawls) Record(ctx context.Context, run int64, worker string, results [
 	}
 	known := s.known.of(run)
 	b := new(pgx.Batch)
+	b.Queue(sqlCrawlPlan)
 	b.Queue(sqlCrawlLock, run)
 	b.Queue(sqlCrawlFinish, finishArgs(run, worker, results)...)
 	pages, found := known.sort(results)
@@ -331,6 +341,7 @@ var crawlMessages = uuid.MustParse("7d0c8a54-6b0f-5e0e-9d6a-3b8f3a1f4a25")
 func (s *Crawls) Seed(ctx context.Context, run int64, links []crawl.Link) error {
 	_, found := s.known.of(run).sort([]crawl.Result{{Claim: crawl.Claim{Depth: -1}, Links: links}})
 	b := new(pgx.Batch)
+	b.Queue(sqlCrawlPlan)
 	b.Queue(sqlCrawlLock, run)
 	b.Queue(sqlCrawlDiscover, run, found.keys, found.urls, found.raws, found.hosts, found.parents)
 	if err := write(ctx, s.pool, b); err != nil {

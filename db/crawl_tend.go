@@ -98,6 +98,7 @@ const maxLostLeases = 25
 // expire, leases are left alone.
 func (s *Crawls) Tend(ctx context.Context, run int64, expire bool) (p crawl.Progress, err error) {
 	b := new(pgx.Batch)
+	b.Queue(sqlCrawlPlan)
 	b.Queue(sqlCrawlLock, run)
 	none := func(row pgx.Row, n *int) error {
 		if err := row.Scan(n); !errors.Is(err, pgx.ErrNoRows) {

@@ -56,6 +56,7 @@ var statements = map[string]string{
 	sqlCrawlPace:               "sqlCrawlPace",
 	sqlCrawlPageColumns:        "sqlCrawlPageColumns",
 	sqlCrawlPages:              "sqlCrawlPages",
+	sqlCrawlPlan:               "sqlCrawlPlan",
 	sqlCrawlProgress:           "sqlCrawlProgress",
 	sqlCrawlRates:              "sqlCrawlRates",
 	sqlCrawlRetried:            "sqlCrawlRetried",
