@@ -250,17 +250,19 @@ FROM (SELECT count(*) AS added, count(*) FILTER (WHERE reason IS NULL) AS admitt
     (SELECT count(*) FILTER (WHERE again) AS again FROM nearer) m
 WHERE c.id = $1`
 
-// The edges of pages whose result was taken: this is the seq of it. $4 are the targets that the caller knows, an array
-// a page as text; $5 the places in $2 of the others, from 1.
+// The edges of pages whose result was taken: this is the seq of it. $4 are pages, and $5 the targets of each that the
+// caller knows, an array as text; $2 are the keys of the other targets, and $3 the page of each.
 const sqlCrawlConnect = `
 WITH ids AS (
-    SELECT k.ord, u.id, u.depth FROM unnest($2::uuid[]) WITH ORDINALITY AS k(key, ord)
+    SELECT k.ord, k.page, u.id, u.depth FROM unnest($2::uuid[], $3::bigint[]) WITH ORDINALITY AS k(key, page, ord)
     JOIN crawl_urls u ON u.run_id = $1 AND u.url_key = k.key
+), others AS (
+    SELECT page, array_agg(id ORDER BY ord) AS to_ids FROM ids GROUP BY page
 ), put AS (
     INSERT INTO crawl_links AS l (run_id, from_id, to_ids)
-    SELECT $1, p.id, p.known::bigint[] || coalesce(
-        (SELECT array_agg(ids.id) FROM unnest(p.unknown::int[]) AS o JOIN ids ON ids.ord = o), '{}')
-    FROM unnest($3::bigint[], $4::text[], $5::text[]) AS p(id, known, unknown)
+    SELECT $1, p.id, p.known::bigint[] || coalesce(o.to_ids, '{}')
+    FROM unnest($4::bigint[], $5::text[]) AS p(id, known)
+    LEFT JOIN others o ON o.page = p.id
     JOIN crawl_runs c ON c.id = $1
     JOIN crawl_urls u ON u.run_id = $1 AND u.id = p.id AND u.seq = c.seq AND u.status NOT IN ('QUEUED', 'IN_PROGRESS')
     ON CONFLICT (run_id, from_id) DO UPDATE SET to_ids = excluded.to_ids
@@ -286,7 +288,7 @@ func (s *Crawls) Record(ctx context.Context, run int64, worker string, results [
 		b.Queue(sqlCrawlDiscover, run, found.keys, found.urls, found.raws, found.hosts, found.parents)
 	}
 	if len(pages.ids) > 0 {
-		b.Queue(sqlCrawlConnect, run, found.keys, pages.ids, pages.known, pages.unknown).Query(found.learn)
+		b.Queue(sqlCrawlConnect, run, found.keys, found.parents, pages.ids, pages.known).Query(found.learn)
 	}
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("record %d urls of run %d: %w", len(results), run, err)

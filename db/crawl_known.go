@@ -53,8 +53,8 @@ func (k *knownURLs) of(run int64) *knownRun {
 
 // linkedPages are the pages of a batch and their links, by columns.
 type linkedPages struct {
-	ids            []int64
-	known, unknown []string // arrays of bigint and of int, as text
+	ids   []int64
+	known []string // the links that are known, an array of bigint as text
 }
 
 // foundURLs are links that are not known, or not by so short a way, by columns.
@@ -69,13 +69,12 @@ type foundURLs struct {
 func (r *knownRun) sort(results []crawl.Result) (pages linkedPages, found foundURLs) {
 	r.all.mu.Lock()
 	defer r.all.mu.Unlock()
-	var have, lack strings.Builder
+	var have strings.Builder
 	for _, p := range results {
 		if len(p.Links) == 0 {
 			continue
 		}
 		have.Reset()
-		lack.Reset()
 		for _, l := range p.Links {
 			key := urlKey(l.URL)
 			if k, ok := r.urls[key]; ok && int(k.depth) <= p.Depth+1 {
@@ -85,10 +84,9 @@ func (r *knownRun) sort(results []crawl.Result) (pages linkedPages, found foundU
 			found.keys, found.parents = append(found.keys, key), append(found.parents, p.ID)
 			found.urls, found.hosts = append(found.urls, storable(l.URL)), append(found.hosts, l.Host)
 			found.raws = append(found.raws, storable(l.Raw))
-			appendNumber(&lack, int64(len(found.keys)))
 		}
 		pages.ids = append(pages.ids, p.ID)
-		pages.known, pages.unknown = append(pages.known, array(&have)), append(pages.unknown, array(&lack))
+		pages.known = append(pages.known, "{"+have.String()+"}")
 	}
 	return pages, found
 }
@@ -99,8 +97,6 @@ func appendNumber(b *strings.Builder, n int64) {
 	}
 	b.WriteString(strconv.FormatInt(n, 10))
 }
-
-func array(b *strings.Builder) string { return "{" + b.String() + "}" }
 
 // learn reads the result of sqlCrawlConnect.
 func (f *foundURLs) learn(rows pgx.Rows) error {
