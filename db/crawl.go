@@ -13,9 +13,9 @@ import (
 )
 
 // The statements below look up a few rows of a large table by its indexes. The planner does not know that: to it, the
-// table is empty until it is analyzed for the first time, and an array may have any length. Joins that read all of the
-// table cost as much as the rest together, and compiling a plan costs more than running it. The settings hold until the
-// end of the transaction.
+// table is empty until it is analyzed for the first time, and it would read all rows of the run for each, and go on with
+// that plan when there are many. So each lookup has the form that leaves no choice: a LATERAL with a LIMIT, or an ANY.
+// Compiling a plan costs more than running it. The settings hold until the end of the transaction.
 const sqlCrawlPlan = `
 SELECT set_config(name, 'off', true) FROM unnest(ARRAY['jit', 'enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin',
     'enable_mergejoin', 'enable_sort']) AS s(name)`
@@ -67,7 +67,7 @@ UPDATE crawl_urls u
 SET status = 'IN_PROGRESS', lease = u.lease + 1, claimed_at = now(), claimed_by_worker = $7,
     lease_until = now() + $8::interval, updated_at = now()
 FROM picked p, run
-WHERE u.run_id = $1 AND u.id = p.id
+WHERE u.run_id = $1 AND u.id = ANY (ARRAY(SELECT id FROM picked)) AND u.id = p.id
 RETURNING u.id, u.normalized_url, u.host, u.depth, u.tries, u.lease, p.updated_at,
     CASE WHEN run.base > 0 THEN
         (SELECT b.etag FROM crawl_urls b WHERE b.run_id = run.base AND b.url_key = u.url_key) END,
@@ -153,7 +153,7 @@ WITH run AS (
         claimed_by_worker = CASE WHEN r.status = 'QUEUED' THEN NULL ELSE u.claimed_by_worker END,
         spread = coalesce(r.links, 0) > 0 AND u.depth < r.depth
     FROM said r, run
-    WHERE u.run_id = $1 AND u.id = r.id AND u.lease = r.lease AND u.status = 'IN_PROGRESS'
+    WHERE u.run_id = $1 AND u.id = ANY ($2) AND u.id = r.id AND u.lease = r.lease AND u.status = 'IN_PROGRESS'
     RETURNING u.id, u.tries, u.status, r.asked, r.http_status, r.error, r.error_class, r.took_ms, r.content_length,
         r.message, r.message_id
 ), tried AS (
@@ -207,14 +207,15 @@ WITH run AS (
     SELECT l.key, l.url, l.raw, l.host, l.ord, p.id AS parent, coalesce(p.depth + 1, 0) AS depth
     FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[])
         WITH ORDINALITY AS l(key, url, raw, host, parent, ord)
-    LEFT JOIN crawl_urls p ON p.run_id = $1 AND p.id = l.parent
+    LEFT JOIN LATERAL (SELECT id, depth FROM crawl_urls WHERE run_id = $1 AND id = l.parent LIMIT 1) p ON true
 ), nearest AS (
     SELECT DISTINCT ON (key) * FROM found ORDER BY key, depth, ord
 ), fresh AS (
     SELECT n.*, n.depth > run.depth AS far,
         row_number() OVER (PARTITION BY n.depth > run.depth ORDER BY n.depth, n.ord) AS rank
     FROM nearest n CROSS JOIN run
-    WHERE NOT EXISTS (SELECT FROM crawl_urls u WHERE u.run_id = $1 AND u.url_key = n.key)
+    LEFT JOIN LATERAL (SELECT id FROM crawl_urls WHERE run_id = $1 AND url_key = n.key LIMIT 1) u ON true
+    WHERE u.id IS NULL
 ), judged AS (
     SELECT f.*, CASE WHEN f.far THEN 'max_depth' WHEN f.rank > run.pages - run.admitted THEN 'max_pages' END AS reason
     FROM fresh f CROSS JOIN run
@@ -229,17 +230,20 @@ WITH run AS (
     WHERE r.reason IS NULL OR r.place <= greatest(run.pages, 1000) - (run.discovered - run.admitted)
     ORDER BY r.depth, r.ord
     RETURNING reason
+), closer AS (
+    SELECT n.depth, n.parent, k.id, k.status = 'SKIPPED' AND k.reason = 'max_depth' AND n.depth <= run.depth
+        AND run.admitted < run.pages AS again
+    FROM nearest n CROSS JOIN run CROSS JOIN LATERAL (
+        SELECT id, depth, status, reason FROM crawl_urls WHERE run_id = $1 AND url_key = n.key LIMIT 1) k
+    WHERE k.depth > n.depth
 ), nearer AS (
     UPDATE crawl_urls u
-    SET depth = n.depth, discovered_from_url_id = n.parent, seq = run.seq,
+    SET depth = s.depth, discovered_from_url_id = s.parent, seq = run.seq,
         spread = u.spread OR coalesce(u.links, 0) > 0,
         status = CASE WHEN s.again THEN 'QUEUED' ELSE u.status END, reason = CASE WHEN NOT s.again THEN u.reason END,
         updated_at = CASE WHEN s.again THEN now() ELSE u.updated_at END
-    FROM nearest n CROSS JOIN run CROSS JOIN LATERAL (
-        SELECT k.id, k.status = 'SKIPPED' AND k.reason = 'max_depth' AND n.depth <= run.depth
-            AND run.admitted < run.pages AS again
-        FROM crawl_urls k WHERE k.run_id = $1 AND k.url_key = n.key AND k.depth > n.depth) s
-    WHERE u.run_id = $1 AND u.id = s.id
+    FROM closer s, run
+    WHERE u.run_id = $1 AND u.id = ANY (ARRAY(SELECT id FROM closer)) AND u.id = s.id
     RETURNING s.again
 )
 UPDATE crawl_runs c
@@ -255,7 +259,7 @@ WHERE c.id = $1`
 const sqlCrawlConnect = `
 WITH ids AS (
     SELECT k.ord, k.page, u.id, u.depth FROM unnest($2::uuid[], $3::bigint[]) WITH ORDINALITY AS k(key, page, ord)
-    JOIN crawl_urls u ON u.run_id = $1 AND u.url_key = k.key
+    CROSS JOIN LATERAL (SELECT id, depth FROM crawl_urls WHERE run_id = $1 AND url_key = k.key LIMIT 1) u
 ), others AS (
     SELECT page, array_agg(id ORDER BY ord) AS to_ids FROM ids GROUP BY page
 ), put AS (
@@ -264,7 +268,8 @@ WITH ids AS (
     FROM unnest($4::bigint[], $5::text[]) AS p(id, known)
     LEFT JOIN others o ON o.page = p.id
     JOIN crawl_runs c ON c.id = $1
-    JOIN crawl_urls u ON u.run_id = $1 AND u.id = p.id AND u.seq = c.seq AND u.status NOT IN ('QUEUED', 'IN_PROGRESS')
+    CROSS JOIN LATERAL (SELECT seq, status FROM crawl_urls WHERE run_id = $1 AND id = p.id LIMIT 1) u
+    WHERE u.seq = c.seq AND u.status NOT IN ('QUEUED', 'IN_PROGRESS')
     ON CONFLICT (run_id, from_id) DO UPDATE SET to_ids = excluded.to_ids
     RETURNING cardinality(to_ids) AS n
 ), counted AS (

@@ -45,22 +45,26 @@ WITH run AS (
     SELECT id, depth FROM crawl_urls WHERE run_id = $1 AND spread ORDER BY depth, id LIMIT 200
 ), nearest AS (
     SELECT DISTINCT ON (e.id) e.id, f.id AS parent, f.depth + 1 AS depth
-    FROM flagged f JOIN crawl_links l ON l.run_id = $1 AND l.from_id = f.id CROSS JOIN LATERAL unnest(l.to_ids) AS e(id)
+    FROM flagged f CROSS JOIN LATERAL (
+        SELECT to_ids FROM crawl_links WHERE run_id = $1 AND from_id = f.id LIMIT 1) l
+    CROSS JOIN LATERAL unnest(l.to_ids) AS e(id)
     ORDER BY e.id, f.depth, f.id
 ), targets AS (
     SELECT n.*, u.status = 'SKIPPED' AND u.reason = 'max_depth' AND n.depth <= run.depth
         AND row_number() OVER (PARTITION BY u.status = 'SKIPPED' AND u.reason = 'max_depth' AND n.depth <= run.depth
             ORDER BY n.depth, n.id) <= run.pages - run.admitted AS again
-    FROM nearest n JOIN crawl_urls u ON u.run_id = $1 AND u.id = n.id AND u.depth > n.depth CROSS JOIN run
+    FROM nearest n CROSS JOIN run CROSS JOIN LATERAL (
+        SELECT depth, status, reason FROM crawl_urls WHERE run_id = $1 AND id = n.id LIMIT 1) u
+    WHERE u.depth > n.depth
 ), nearer AS (
     UPDATE crawl_urls u
     SET depth = t.depth, discovered_from_url_id = t.parent, seq = run.seq, spread = coalesce(u.links, 0) > 0,
         status = CASE WHEN t.again THEN 'QUEUED' ELSE u.status END, reason = CASE WHEN NOT t.again THEN u.reason END,
         updated_at = CASE WHEN t.again THEN now() ELSE u.updated_at END
-    FROM targets t, run WHERE u.run_id = $1 AND u.id = t.id
+    FROM targets t, run WHERE u.run_id = $1 AND u.id = ANY (ARRAY(SELECT id FROM targets)) AND u.id = t.id
 ), cleared AS (
     UPDATE crawl_urls u SET spread = false FROM flagged f
-    WHERE u.run_id = $1 AND u.id = f.id AND NOT EXISTS (SELECT FROM targets t WHERE t.id = f.id)
+    WHERE u.run_id = $1 AND u.id = ANY (ARRAY(SELECT id FROM flagged)) AND u.id = f.id AND NOT EXISTS (SELECT FROM targets t WHERE t.id = f.id)
 ), n AS (
     SELECT (SELECT count(*) FROM flagged) AS flagged, (SELECT count(*) FILTER (WHERE again) FROM targets) AS again
 )

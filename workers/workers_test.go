@@ -51,10 +51,11 @@ func TestActivityNames(t *testing.T) {
 	}
 	slices.Sort(names)
 	require.Equal(t, []string{
-		"ArchiveStaleListings", "AttachImage", "BeginCycle", "CheckDevtools", "DedupeListing", "DeleteExpired",
+		"ArchiveStaleListings", "AttachImage", "BeginCycle", "CheckDevtools", "CrawlShard", "DedupeListing", "DeleteExpired",
 		"DeleteListingRuns", "EndCycle", "EndListing", "EndReplay", "FailListing", "ForgetAdvert", "HandOverListing",
 		"ImportListing", "NormalizeListing", "OpenReplay", "PersistDraft", "ResolveOutDir",
-		"RestartDuplicates", "ResumeImages", "ResumeListings", "RunCrawler", "RunReplayBatch", "ScrapePage",
+		"RestartDuplicates", "ResumeImages", "ResumeListings", "RunCrawler", "RunReplayBatch", "ScrapePage", "SeedCrawl",
+		"TendCrawl",
 	}, names)
 }
 
@@ -67,6 +68,7 @@ func TestNew(t *testing.T) {
 		{Queue: "images", Activities: []any{&activities.Images{}}, Slots: 20},
 		{Queue: "browser", Activities: []any{&activities.Visits{}}, Slots: 5},
 		{Queue: "drafts", Activities: []any{&activities.Drafts{}}, Slots: 2},
+		{Queue: "crawl", Activities: []any{&activities.Crawling{}, &activities.Tending{}, &activities.Seeding{}}},
 	}
 	o := workers.Options{StoreSlots: 10, StopGrace: time.Second}
 	require.Empty(t, workers.New(lazy(t), rows, o))
@@ -74,7 +76,7 @@ func TestNew(t *testing.T) {
 	require.Len(t, workers.New(lazy(t), rows, o), 1)
 	o.Queues = workflows.QueueNames()
 	made := workers.New(lazy(t), rows, o)
-	require.Len(t, made, 4, "one a task queue")
+	require.Len(t, made, 5, "one a task queue")
 	for _, a := range rows[0].Activities {
 		require.Panics(t, func() { made[0].RegisterActivity(a) }, "%T is not served", a)
 	}
@@ -86,7 +88,7 @@ func TestNew(t *testing.T) {
 		says string
 	}{
 		"an unknown queue":     {append(slices.Clone(rows), workers.Row{Queue: "nowhere"}), `there is no task queue "nowhere"`},
-		"forgotten activities": {rows[:len(rows)-1], `no task queue has *activities.Drafts`},
+		"forgotten activities": {rows[:len(rows)-1], `no task queue has *activities.Crawling`},
 		"one name twice": {append(slices.Clone(rows), workers.Row{Queue: "images", Activities: []any{&activities.Images{}}}),
 			`activity type "AttachImage" is already registered`},
 	} {
