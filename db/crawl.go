@@ -12,13 +12,14 @@ import (
 	"github.com/mtlrent/conveyor/domain/crawl"
 )
 
-// The statements below look up a few rows of a large table by its indexes. The planner does not know that: to it, the
-// table is empty until it is analyzed for the first time, and it would read all rows of the run for each, and go on with
-// that plan when there are many. So each lookup has the form that leaves no choice: a LATERAL with a LIMIT, or an ANY.
-// Compiling a plan costs more than running it. The settings hold until the end of the transaction.
+// The statements below look up a few rows of a large table by its indexes. Each is planned anew, for the size that the
+// table has now: a plan that was made when it was nearly empty reads all rows of the run for each that is looked up, and
+// would be kept until the table is analyzed. A LATERAL with a LIMIT, or an ANY, leaves the planner no join that reads
+// more. Compiling a plan would cost more than running it. The settings hold until the end of the transaction.
 const sqlCrawlPlan = `
-SELECT set_config(name, 'off', true) FROM unnest(ARRAY['jit', 'enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin',
-    'enable_mergejoin', 'enable_sort']) AS s(name)`
+SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config(name, 'off', true)
+FROM unnest(ARRAY['jit', 'enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin', 'enable_sort'])
+    AS s(name)`
 
 // Retries whose time has come are claimed like URLs that were never tried. Usually there are none.
 const sqlCrawlDue = `
