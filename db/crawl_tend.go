@@ -64,7 +64,8 @@ WITH run AS (
     FROM targets t, run WHERE u.run_id = $1 AND u.id = ANY (ARRAY(SELECT id FROM targets)) AND u.id = t.id
 ), cleared AS (
     UPDATE crawl_urls u SET spread = false FROM flagged f
-    WHERE u.run_id = $1 AND u.id = ANY (ARRAY(SELECT id FROM flagged)) AND u.id = f.id AND NOT EXISTS (SELECT FROM targets t WHERE t.id = f.id)
+    WHERE u.run_id = $1 AND u.id = ANY (ARRAY(SELECT id FROM flagged)) AND u.id = f.id
+        AND NOT EXISTS (SELECT FROM targets t WHERE t.id = f.id)
 ), n AS (
     SELECT (SELECT count(*) FROM flagged) AS flagged, (SELECT count(*) FILTER (WHERE again) FROM targets) AS again
 )
