@@ -88,7 +88,7 @@ CREATE INDEX crawl_urls_body ON crawl_urls (body_key) WHERE body_key IS NOT NULL
 CREATE INDEX crawl_urls_broken ON crawl_urls (run_id, id)
     WHERE status IN ('FORBIDDEN', 'NOT_FOUND', 'HTTP_TERMINAL', 'FAILED');
 
--- Every link between two URLs of a run: a row a page, with each target once, in the order of the page.
+-- Every link between two URLs of a run: a row a page, with each target once.
 CREATE TABLE crawl_links (
     run_id  bigint   NOT NULL REFERENCES crawl_runs ON DELETE CASCADE,
     from_id bigint   NOT NULL,
