@@ -175,7 +175,7 @@ func expected(g *crawlsite.Graph, origin string) map[string]crawlsite.Want {
 // The fixed sites of the system that this one replaces and generated ones: a crawl finds exactly what is
 // there, whatever the number of workers.
 func TestACrawlFindsWhatIsThere(t *testing.T) {
-	t.Parallel()
+	// Not beside the others: it takes all cores, and they have deadlines.
 
 	type site struct {
 		name, seed string
@@ -244,7 +244,7 @@ func TestACrawlFindsWhatIsThere(t *testing.T) {
 
 // A real site, with frames, is crawled exactly.
 func TestACrawlOfARealSite(t *testing.T) {
-	t.Parallel()
+	// Not beside the others: it takes all cores, and they have deadlines.
 
 	folder := filepath.Join(sharedtest.Dir(t, "the crawl of a real site"), "data", "sites")
 	site, err := crawlsite.OpenReal(folder, "hamcrest-javadoc")
@@ -267,7 +267,7 @@ func TestACrawlOfARealSite(t *testing.T) {
 // Workers are killed again and again: a crawl finds the same, and requests a URL again only when it was in the hands of
 // a worker that was killed.
 func TestACrawlSurvivesItsWorkers(t *testing.T) {
-	t.Parallel()
+	// Not beside the others: it takes all cores, and they have deadlines.
 
 	g := crawlsite.NewGraph(crawlsite.GraphOptions{
 		Seed: rand.Uint64(), Pages: 250, Chain: 4, Delay: 60 * time.Millisecond,
@@ -317,7 +317,7 @@ func (w *world) held(run int64, p *process) map[string]int {
 
 // Traps end, each at its own limit, and hold up no other crawl.
 func TestACrawlLeavesTraps(t *testing.T) {
-	t.Parallel()
+	// Not beside the others: it takes all cores, and they have deadlines.
 
 	silent, err := crawlsite.Silent()
 	require.NoError(t, err)
@@ -388,7 +388,7 @@ func TestACrawlLeavesTraps(t *testing.T) {
 
 // Two runs over one site, by two workers, keep to its pace together.
 func TestCrawlsAreGentleTogether(t *testing.T) {
-	t.Parallel()
+	// Not beside the others: it takes all cores, and they have deadlines.
 
 	const (
 		gap     = 40 * time.Millisecond

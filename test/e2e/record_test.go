@@ -109,7 +109,7 @@ func TestHistoriesReplayOfDrafts(t *testing.T) {
 // TestHistoriesReplayOfCrawls does the same for crawls: one that is paused, goes on and completes, and one that is
 // cancelled.
 func TestHistoriesReplayOfCrawls(t *testing.T) {
-	t.Parallel()
+	// Not beside the others: it takes all cores, and they have deadlines.
 
 	site, origin := served(t, crawlsite.NewGraph(crawlsite.GraphOptions{Seed: 7, Pages: 40, Links: 5}))
 	w := crawling(t, 1, []string{origin})
