@@ -36,7 +36,7 @@ type Crawling struct {
 type CrawlFrontier interface {
 	Run(ctx context.Context, id int64) (crawl.Run, error)
 	Claim(ctx context.Context, t crawl.Take) (claims []crawl.Claim, status string, err error)
-	Keep(ctx context.Context, run int64, worker string, lease time.Duration) error
+	Keep(ctx context.Context, run int64, worker string, urls []int64, lease time.Duration) error
 	Record(ctx context.Context, run int64, worker string, results []crawl.Result) error
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,6 +44,9 @@ type shard struct {
 	cursor  string           // of the last claim
 	done    CrawlShardDone
 	visits  sync.WaitGroup
+
+	mu     sync.Mutex
+	leased map[int64]struct{} // the URLs that are held
 }
 
 // A host is what a shard knows of one: how many URLs of it are held, how many may be, and until when none.
@@ -58,6 +63,7 @@ func newShard(a *Crawling, run crawl.Run, worker string) (*shard, error) {
 	return &shard{
 		Crawling: a, run: run, scope: crawl.ScopeOf(root, run.Settings.ScopeMode, run.AllowedHosts), worker: worker,
 		results: make(chan crawl.Result, heldMost), hosts: map[string]*host{},
+		leased: map[int64]struct{}{},
 	}, nil
 }
 
@@ -123,7 +129,10 @@ func final(err error) bool {
 // claimed by others, and the results of this shard do not count.
 func (s *shard) keep(ctx context.Context) {
 	for pause(ctx, keepEvery) == nil {
-		_ = s.Frontier.Keep(ctx, s.run.ID, s.worker, leaseTime)
+		s.mu.Lock()
+		urls := slices.Collect(maps.Keys(s.leased))
+		s.mu.Unlock()
+		_ = s.Frontier.Keep(ctx, s.run.ID, s.worker, urls, leaseTime)
 	}
 }
 
@@ -149,12 +158,9 @@ func (s *shard) claim(ctx, waiting context.Context) (int, error) {
 		return 0, err
 	}
 	s.done.Status = status
-	recent := make([]bool, len(claims))
-	if s.run.Settings.SkipRecent && len(claims) > 0 {
-		if recent, err = s.recent(ctx, claims); err != nil {
-			return 0, err
-		}
-	}
+	recent := s.recent(ctx, claims)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	last := int64(-1)
 	for i, c := range claims {
 		if c.Turn > last {
@@ -167,6 +173,7 @@ func (s *shard) claim(ctx, waiting context.Context) (int, error) {
 		}
 		h.held++
 		s.held++
+		s.leased[c.ID] = struct{}{}
 		s.Metrics.Waited(now.Sub(c.QueuedAt))
 		if recent[i] {
 			s.results <- crawl.Result{Claim: c, State: crawl.Skipped, Reason: crawl.SkippedRecent, Began: now}
@@ -178,13 +185,21 @@ func (s *shard) claim(ctx, waiting context.Context) (int, error) {
 }
 
 // recent says which claims were crawled a short while ago. The tries of a URL of this run after its first are no visits
-// of another run.
-func (s *shard) recent(ctx context.Context, claims []crawl.Claim) ([]bool, error) {
+// of another run. What cannot be told was not: it is a courtesy to sites.
+func (s *shard) recent(ctx context.Context, claims []crawl.Claim) []bool {
+	none := make([]bool, len(claims))
+	if !s.run.Settings.SkipRecent || len(claims) == 0 {
+		return none
+	}
 	urls := make([]string, len(claims))
 	for i, c := range claims {
 		urls[i] = c.URL
 	}
-	return s.Recent.Seen(ctx, urls)
+	seen, err := s.Recent.Seen(ctx, urls)
+	if err != nil {
+		return none
+	}
+	return seen
 }
 
 // gather returns results to be recorded: half of what is held, or what comes within a short while after the first. So
@@ -243,6 +258,11 @@ func (s *shard) record(ctx context.Context, batch []crawl.Result) error {
 	}
 	var visited []string
 	now := s.Now()
+	s.mu.Lock()
+	for _, r := range batch {
+		delete(s.leased, r.ID)
+	}
+	s.mu.Unlock()
 	for _, r := range batch {
 		h := s.hosts[r.Host]
 		h.held--
@@ -289,6 +309,9 @@ func (s *shard) store(ctx context.Context, batch []crawl.Result) error {
 
 // conditional are the headers that make a request conditional.
 func conditional(c crawl.Claim) map[string]string {
+	if c.ETag == "" && c.LastModified == "" {
+		return nil
+	}
 	h := map[string]string{}
 	if c.ETag != "" {
 		h["If-None-Match"] = c.ETag

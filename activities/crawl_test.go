@@ -96,7 +96,7 @@ func (c *crawled) Claim(_ context.Context, t crawl.Take) (claims []crawl.Claim, 
 	return claims, crawl.Running, nil
 }
 
-func (c *crawled) Keep(context.Context, int64, string, time.Duration) error { return nil }
+func (c *crawled) Keep(context.Context, int64, string, []int64, time.Duration) error { return nil }
 
 func (c *crawled) Record(_ context.Context, _ int64, _ string, results []crawl.Result) error {
 	c.mu.Lock()

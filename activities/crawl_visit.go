@@ -55,15 +55,12 @@ func (s *shard) visit(ctx, waiting context.Context, c crawl.Claim) (r crawl.Resu
 	default:
 		return s.again(failed(c, err), crawl.ClassifyError(err), after)
 	}
-	e, err := s.ask(ctx, c)
+	e, err := s.ask(ctx, c, leave)
 	if ctx.Err() != nil {
-		leave(crawl.Welcome)
 		return crawl.Result{Claim: c, State: crawl.Queued}
 	}
-	leave(crawl.Judge(e.Status, e.RetryAfter, err))
 	r = s.judge(ctx, c, e, err)
-	r.Asked, r.Took = true, e.Took
-	if r.Took == 0 {
+	if r.Took = e.Took; r.Took == 0 {
 		r.Took = s.Now().Sub(began)
 	}
 	return r
@@ -118,8 +115,16 @@ func (s *shard) turn(ctx context.Context, c crawl.Claim) (leave func(crawl.Verdi
 	}
 }
 
-// ask makes the request, and for a run that renders has the browser load the page if the answer is one.
-func (s *shard) ask(ctx context.Context, c crawl.Claim) (e web.Exchange, err error) {
+// ask makes the request, and for a run that renders has the browser load the page if the answer is one. It leaves the
+// host, whatever happens.
+func (s *shard) ask(ctx context.Context, c crawl.Claim, leave func(crawl.Verdict)) (e web.Exchange, err error) {
+	defer func() {
+		if ctx.Err() != nil {
+			leave(crawl.Welcome)
+		} else {
+			leave(crawl.Judge(e.Status, e.RetryAfter, err))
+		}
+	}()
 	select {
 	case s.Slots.Fetches <- struct{}{}:
 		defer func() { <-s.Slots.Fetches }()
@@ -159,6 +164,11 @@ func (s *shard) again(r crawl.Result, retry bool, after time.Duration) crawl.Res
 	return r
 }
 
+// ours is the result of a URL that our own storage failed: it waits, and that is no try of it.
+func (s *shard) ours(c crawl.Claim) crawl.Result {
+	return crawl.Result{Claim: c, State: crawl.Queued, After: s.Policy.Base}
+}
+
 // judge turns an answer into a result.
 func (s *shard) judge(ctx context.Context, c crawl.Claim, e web.Exchange, err error) crawl.Result {
 	if err != nil {
@@ -166,7 +176,7 @@ func (s *shard) judge(ctx context.Context, c crawl.Claim, e web.Exchange, err er
 	}
 	state, retry := crawl.ClassifyResponse(e.Status)
 	r := crawl.Result{
-		Claim: c, State: state, HTTPStatus: e.Status, ContentType: cut(e.ContentType, 200), ContentLength: e.Length,
+		Claim: c, State: state, Asked: true, HTTPStatus: e.Status, ContentType: cut(e.ContentType, 200), ContentLength: e.Length,
 		RedirectTo: cut(e.RedirectTo, 1000),
 		Validators: crawl.Validators{
 			ETag: cut(e.Header.Get("ETag"), 500), LastModified: cut(e.Header.Get("Last-Modified"), 100),
@@ -181,14 +191,14 @@ func (s *shard) judge(ctx context.Context, c crawl.Claim, e web.Exchange, err er
 	}
 	if s.run.Settings.StoreBodies {
 		if r.BodyKey, err = s.Bodies.Keep(ctx, s.run.ID, c.ID, e, s.Now()); err != nil {
-			return s.again(failed(c, fmt.Errorf("keep body: %w", err)), true, 0)
+			return s.ours(c)
 		}
 	}
 	switch {
 	case e.Status == 304:
 		links, err := s.Base.LinksOfBase(ctx, s.run.ID, []string{c.URL})
 		if err != nil {
-			return crawl.Result{Claim: c, State: crawl.Queued}
+			return s.ours(c)
 		}
 		r.Links = s.inScope(links[c.URL])
 		r.Validators = crawl.Validators{ETag: c.ETag, LastModified: c.LastModified}

@@ -287,3 +287,20 @@ func TestFrontierAtOnce(t *testing.T) {
 	}
 	require.Equal(t, want, edges)
 }
+
+// A worker keeps the leases of what it is at. Those of a claim whose answer it never got end, or a run would never.
+func TestKeep(t *testing.T) {
+	t.Parallel()
+
+	f, ctx := newFrontier(t, nil), t.Context()
+	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{visited(f.claim(t, "w", 1)[0], "/held", "/lost")}))
+	held, lost := f.claim(t, "w", 1)[0], f.claim(t, "w", 1)[0]
+	_, err := f.pool.Exec(ctx, "UPDATE crawl_urls SET lease_until = now() - interval '1 s' WHERE status = 'IN_PROGRESS'")
+	require.NoError(t, err)
+	require.NoError(t, f.Keep(ctx, f.run.ID, "w", []int64{held.ID}, time.Minute))
+	require.NoError(t, f.Keep(ctx, f.run.ID, "another", []int64{lost.ID}, time.Minute))
+	p, err := f.Tend(ctx, f.run.ID, true)
+	require.NoError(t, err)
+	require.Equal(t, 1, p.Recovered)
+	require.Equal(t, []string{"/ 0 VISITED", "/held 1 IN_PROGRESS", "/lost 1 QUEUED"}, f.stored(t))
+}
