@@ -176,7 +176,8 @@ func (s *shard) judge(ctx context.Context, c crawl.Claim, e web.Exchange, err er
 	}
 	state, retry := crawl.ClassifyResponse(e.Status)
 	r := crawl.Result{
-		Claim: c, State: state, Asked: true, HTTPStatus: e.Status, ContentType: cut(e.ContentType, 200), ContentLength: e.Length,
+		Claim: c, State: state, Asked: true,
+		HTTPStatus: e.Status, ContentType: cut(e.ContentType, 200), ContentLength: e.Length,
 		RedirectTo: cut(e.RedirectTo, 1000),
 		Validators: crawl.Validators{
 			ETag: cut(e.Header.Get("ETag"), 500), LastModified: cut(e.Header.Get("Last-Modified"), 100),

@@ -116,8 +116,8 @@ const sqlCrawlKeep = `
 UPDATE crawl_urls SET lease_until = now() + $4::interval
 WHERE run_id = $1 AND id = ANY ($2) AND claimed_by_worker = $3 AND status = 'IN_PROGRESS'`
 
-// Keep extends the leases of the URLs that a worker is still at. Others that were leased to it, by a claim whose answer it
-// never got, come back when they end.
+// Keep extends the leases of the URLs that a worker is still at. Others that were leased to it, by a claim whose answer
+// it never got, come back when they end.
 func (s *Crawls) Keep(ctx context.Context, run int64, worker string, urls []int64, lease time.Duration) error {
 	if _, err := s.pool.Exec(ctx, sqlCrawlKeep, run, urls, worker, lease); err != nil {
 		return fmt.Errorf("keep leases of run %d: %w", run, err)
