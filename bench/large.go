@@ -61,10 +61,6 @@ func (h *system) fill(ctx context.Context, n int) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // after a commit there is nothing to undo
-	// The copies are rows that refer to rows of the same statement, which is checked row by row otherwise.
-	if _, err := tx.Exec(ctx, "SET LOCAL session_replication_role = replica"); err != nil {
-		return fmt.Errorf("fill: %w", err)
-	}
 	if _, err := tx.Exec(ctx, sqlFill, ids, platformIDs); err != nil {
 		return fmt.Errorf("fill: %w", err)
 	}

@@ -168,7 +168,7 @@ func (h *system) fillVolume(ctx context.Context, n int) error {
 	return bootstrap.Run()
 }
 
-// fillStep runs a statement of sqlVolume: in parts of 100,000 adverts, without triggers, where it has a part to do.
+// fillStep runs a statement of sqlVolume: in parts of 100,000 adverts where it has a part to do.
 func (h *system) fillStep(ctx context.Context, sql string, n int) error {
 	const part = 100_000
 	switch {
@@ -182,9 +182,6 @@ func (h *system) fillStep(ctx context.Context, sql string, n int) error {
 	}
 	for from := 0; from < n; from += part {
 		err := pgx.BeginFunc(ctx, h.db, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, "SET LOCAL session_replication_role = replica"); err != nil {
-				return err
-			}
 			if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
 				return err
 			}
@@ -198,22 +195,27 @@ func (h *system) fillStep(ctx context.Context, sql string, n int) error {
 	return nil
 }
 
-// dropIndexes drops the indexes that are no constraints, and returns the statements that make them again.
+// dropIndexes drops the indexes that are no constraints, and the foreign keys, and returns the statements that make them
+// again.
 func (h *system) dropIndexes(ctx context.Context) (rebuild []string, err error) {
 	rows, _ := h.db.Query(ctx, `
-SELECT i.indexname, i.indexdef FROM pg_indexes i
-WHERE i.tablename IN ('raw_listings', 'listings', 'listing_events', 'listing_images', 'platform_adverts')
-    AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conname = i.indexname)`)
-	var name, sql string
-	var drop []string
-	_, err = pgx.ForEachRow(rows, []any{&name, &sql}, func() error {
-		drop, rebuild = append(drop, name), append(rebuild, sql)
+SELECT format('DROP INDEX %I', i.indexname), i.indexdef FROM pg_indexes i
+WHERE i.tablename = ANY ($1::text[]) AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conname = i.indexname)
+UNION ALL
+SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname),
+    format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid))
+FROM pg_constraint WHERE contype = 'f' AND conrelid = ANY ($1::text[]::regclass[])`,
+		[]string{"raw_listings", "listings", "listing_events", "listing_images", "platform_adverts"})
+	var drop, again string
+	var drops []string
+	_, err = pgx.ForEachRow(rows, []any{&drop, &again}, func() error {
+		drops, rebuild = append(drops, drop), append(rebuild, again)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	_, err = h.db.Exec(ctx, "DROP INDEX "+strings.Join(drop, ", "))
+	_, err = h.db.Exec(ctx, strings.Join(drops, "; "))
 	return rebuild, err
 }
 
