@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
@@ -309,4 +311,34 @@ func TestKeep(t *testing.T) {
 	require.NoError(t, f.Keep(ctx, f.run.ID, "another", []int64{lost.ID}, time.Minute))
 	f.recovers(t)
 	require.Equal(t, []string{"/ 0 VISITED", "/held 1 IN_PROGRESS", "/lost 1 QUEUED"}, f.stored(t))
+}
+
+// URLs of a run are looked up by their keys also while the planner knows only the runs before it.
+func TestANewRunIsNoSurprise(t *testing.T) {
+	t.Parallel()
+	f, ctx := newFrontier(t, nil), t.Context()
+	fill := func(run int64) {
+		_, err := f.pool.Exec(ctx, `INSERT INTO crawl_urls (run_id, url_key, seq, depth, status, host, normalized_url,
+			created_at, updated_at) SELECT $1, gen_random_uuid(), 1, 1, 'VISITED', 'a.example', 'https://a.example/' || n,
+			now(), now() FROM generate_series(1, 20000) n`, run)
+		require.NoError(t, err)
+	}
+	fill(f.run.ID)
+	dbtest.Alter(t, f.pool, "ANALYZE crawl_urls")
+	second, err := f.Create(ctx, db.NewRun{
+		SeedURL: f.run.SeedURL, Root: web.Address{URL: f.run.RootURL}, AllowedHosts: f.run.AllowedHosts, Settings: f.run.Settings,
+	}, time.Now())
+	require.NoError(t, err)
+	fill(second.ID)
+	for index, lookup := range map[string]string{
+		"crawl_urls_key":  "url_key = md5(n::text)::uuid",
+		"crawl_urls_pkey": "id = n",
+	} {
+		rows, err := f.pool.Query(ctx, fmt.Sprintf(`EXPLAIN SELECT u.depth FROM generate_series(1, 200) n
+			CROSS JOIN LATERAL (SELECT depth FROM crawl_urls WHERE run_id = %d AND %s LIMIT 1) u`, second.ID, lookup))
+		require.NoError(t, err)
+		plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		require.NoError(t, err)
+		require.Contains(t, strings.Join(plan, "\n"), "using "+index+" on crawl_urls")
+	}
 }

@@ -34,6 +34,7 @@ var statements = map[string]string{
 	sqlCrawlBodies:             "sqlCrawlBodies",
 	sqlCrawlBroken:             "sqlCrawlBroken",
 	sqlCrawlClaim:              "sqlCrawlClaim",
+	sqlCrawlClaimPlan:          "sqlCrawlClaimPlan",
 	sqlCrawlCompare:            "sqlCrawlCompare",
 	sqlCrawlConnect:            "sqlCrawlConnect",
 	sqlCrawlDiscover:           "sqlCrawlDiscover",

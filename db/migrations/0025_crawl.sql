@@ -77,6 +77,9 @@ CREATE TABLE crawl_urls (
     spread                 boolean     NOT NULL DEFAULT false, -- its depth shrank, and those of its links may follow
     PRIMARY KEY (run_id, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
+-- What is known of earlier runs says that a new one has no URLs, until the next analyze: each index that begins with
+-- run_id would look as good as the one that finds the row. Without statistics a run is a part of the table.
+ALTER TABLE crawl_urls ALTER COLUMN run_id SET STATISTICS 0;
 CREATE UNIQUE INDEX crawl_urls_key ON crawl_urls (run_id, url_key);
 CREATE INDEX crawl_urls_seq ON crawl_urls (run_id, seq, id);
 CREATE INDEX crawl_urls_due ON crawl_urls (run_id, host, depth, id) WHERE status = 'QUEUED' AND due_at IS NULL;
