@@ -26,6 +26,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/mtlrent/conveyor/bridge/bridgetest"
@@ -104,9 +105,29 @@ func newWorldAround(t *testing.T, site *demosite.Site, settings ...string) *worl
 	w.temporal, err = client.NewLazyClient(client.Options{HostPort: servicetest.Address(t, "TEMPORAL_ADDRESS"), Namespace: name})
 	require.NoError(t, err)
 	t.Cleanup(w.temporal.Close)
+	t.Cleanup(w.explain)
 	w.run("migrate")
 	w.run("bootstrap")
 	return w
+}
+
+// explain logs, for a test that has failed, which workflows are still running and what they wait for.
+func (w *world) explain() {
+	if !w.t.Failed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	open, err := w.temporal.ListOpenWorkflow(ctx, &workflowservice.ListOpenWorkflowExecutionsRequest{MaximumPageSize: 10})
+	if err != nil {
+		w.t.Logf("no workflows to be seen: %v", err)
+		return
+	}
+	for _, e := range open.GetExecutions() {
+		d, err := w.temporal.DescribeWorkflowExecution(ctx, e.GetExecution().GetWorkflowId(), "")
+		w.t.Logf("%s runs: tasks %v, activities %v, %v", e.GetExecution().GetWorkflowId(), d.GetPendingWorkflowTask(),
+			d.GetPendingActivities(), err)
+	}
 }
 
 func freeAddress(t *testing.T) string {
