@@ -52,6 +52,7 @@ type CrawlWeb interface {
 
 // CrawlBrowser loads a page and returns it as it is after its scripts ran.
 type CrawlBrowser interface {
+	Check() error // nil where it can be started
 	Load(ctx context.Context, r web.Request) (web.Page, error)
 }
 
@@ -115,6 +116,11 @@ func (a *Crawling) CrawlShard(ctx context.Context, job CrawlShardJob) (CrawlShar
 	run, err := a.Frontier.Run(ctx, job.RunID)
 	if err != nil {
 		return CrawlShardDone{}, err
+	}
+	if run.Settings.Render {
+		if err := a.Browser.Check(); err != nil { // another worker may have one, so that no page fails for it
+			return CrawlShardDone{}, fault.Newf(fault.Transient, "render pages: %w", err)
+		}
 	}
 	s, err := newShard(a, run, fmt.Sprintf("%s/%d-%d.%d", a.Worker, run.ID, job.Shard, activity.GetInfo(ctx).Attempt))
 	if err != nil {

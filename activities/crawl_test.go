@@ -193,6 +193,28 @@ func (c *crawled) work() map[string]string {
 	return out
 }
 
+// noBrowser is a worker's browser that is not installed.
+type noBrowser struct{ activities.CrawlBrowser }
+
+func (noBrowser) Check() error { return fault.Newf(fault.Invalid, "chromium is not installed") }
+
+// A worker without Chromium leaves the shard of a run that renders to another one: no page fails.
+func TestRenderWithoutABrowser(t *testing.T) {
+	t.Parallel()
+
+	c := newCrawled(t)
+	c.settings.Render = true
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	a := &activities.Crawling{Frontier: c, Browser: noBrowser{}, Now: time.Now}
+	env.RegisterActivity(a)
+	_, err := env.ExecuteActivity(a.CrawlShard, activities.CrawlShardJob{RunID: 7, Slice: time.Minute})
+	require.ErrorContains(t, err, "render pages: chromium is not installed")
+	class, _ := fault.Of(err)
+	require.False(t, class.Final())
+	require.Zero(t, c.claims)
+}
+
 // html is an answer with a page.
 func html(r web.Request, body string) web.Exchange {
 	return web.Exchange{Page: web.Page{Asked: r.URL, URL: r.URL, Status: 200, ContentType: "text/html", Body: []byte(body)},

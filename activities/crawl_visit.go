@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"go.temporal.io/sdk/activity"
+
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -165,7 +167,8 @@ func (s *shard) again(r crawl.Result, retry bool, after time.Duration) crawl.Res
 }
 
 // ours is the result of a URL that our own storage failed: it waits, and that is no try of it.
-func (s *shard) ours(c crawl.Claim) crawl.Result {
+func (s *shard) ours(ctx context.Context, c crawl.Claim, err error) crawl.Result {
+	activity.GetLogger(ctx).Warn("crawl: our own storage failed", "url_id", c.ID, "err", err)
 	return crawl.Result{Claim: c, State: crawl.Queued, After: s.Policy.Base}
 }
 
@@ -192,14 +195,14 @@ func (s *shard) judge(ctx context.Context, c crawl.Claim, e web.Exchange, err er
 	}
 	if s.run.Settings.StoreBodies {
 		if r.BodyKey, err = s.Bodies.Keep(ctx, s.run.ID, c.ID, e, s.Now()); err != nil {
-			return s.ours(c)
+			return s.ours(ctx, c, err)
 		}
 	}
 	switch {
 	case e.Status == 304:
 		links, err := s.Base.LinksOfBase(ctx, s.run.ID, []string{c.URL})
 		if err != nil {
-			return s.ours(c)
+			return s.ours(ctx, c, err)
 		}
 		r.Links = s.inScope(links[c.URL])
 		r.Validators = crawl.Validators{ETag: c.ETag, LastModified: c.LastModified}

@@ -195,7 +195,7 @@ func (h *system) fillStep(ctx context.Context, sql string, n int) error {
 	return nil
 }
 
-// dropIndexes drops the indexes that are no constraints, and the foreign keys, and returns the statements that make them
+// dropIndexes drops the indexes that are no constraints, and the foreign keys. It returns the statements that make them
 // again.
 func (h *system) dropIndexes(ctx context.Context) (rebuild []string, err error) {
 	rows, _ := h.db.Query(ctx, `

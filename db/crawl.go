@@ -174,10 +174,11 @@ WITH run AS (
     ON CONFLICT DO NOTHING
 ), paced AS (
     INSERT INTO crawl_rates AS c (run_id, at, fetches, finished, failed, bytes, took_ms)
-    SELECT $1, date_bin('10 s', now(), 'epoch'), count(*), count(*) FILTER (WHERE status <> 'QUEUED'),
+    SELECT $1, date_bin('10 s', now(), 'epoch'), count(*) FILTER (WHERE asked),
+        count(*) FILTER (WHERE status <> 'QUEUED'),
         count(*) FILTER (WHERE status IN ('FORBIDDEN', 'NOT_FOUND', 'HTTP_TERMINAL', 'FAILED')),
-        sum(content_length), sum(took_ms)
-    FROM done WHERE asked HAVING count(*) > 0
+        coalesce(sum(content_length), 0), coalesce(sum(took_ms), 0)
+    FROM done WHERE asked OR status <> 'QUEUED' HAVING count(*) > 0
     ON CONFLICT (run_id, at) DO UPDATE SET fetches = c.fetches + excluded.fetches,
         finished = c.finished + excluded.finished, failed = c.failed + excluded.failed,
         bytes = c.bytes + excluded.bytes, took_ms = c.took_ms + excluded.took_ms

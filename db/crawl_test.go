@@ -195,6 +195,19 @@ func TestBudget(t *testing.T) {
 	require.Len(t, f.claim(t, "w", 100), 9)
 }
 
+// A run that only skips URLs is no run that stands still.
+func TestSkippingIsProgress(t *testing.T) {
+	t.Parallel()
+
+	f, ctx := newFrontier(t, nil), t.Context()
+	skipped := crawl.Result{Claim: f.claim(t, "w", 1)[0], State: crawl.Skipped, Reason: crawl.SkippedRecent}
+	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{skipped}))
+	var fetches, finished, bytes int
+	require.NoError(t, f.pool.QueryRow(ctx, "SELECT fetches, finished, bytes FROM crawl_rates").Scan(
+		&fetches, &finished, &bytes))
+	require.Equal(t, []int{0, 1, 0}, []int{fetches, finished, bytes})
+}
+
 // Every host has its turn, whatever another one has waiting.
 func TestClaimIsFair(t *testing.T) {
 	t.Parallel()
