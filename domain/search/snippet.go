@@ -77,7 +77,7 @@ type finder struct {
 	prefixes []beginning
 	phrases  []phrase
 	in       map[string][]partOf // where words are in phrases
-	first    [256]bool          // the first bytes of all these: no stemmer changes that of a word
+	first    [256]bool           // the first bytes of all these: no stemmer changes that of a word
 	clauses  int
 	most     int // the score of all clauses
 }
