@@ -10,8 +10,8 @@ import (
 // detected is how many bytes of a text Detect reads.
 const detected = 4 << 10
 
-// Detect returns the language that the beginning of a text (4 KiB) is mostly in, as its ISO 639-1 code; "" when there is
-// too little to tell. Most languages are known by their script or by letters that others do not have; those in Latin
+// Detect returns the language that the beginning of a text (4 KiB) is mostly in, as its ISO 639-1 code; "" when there
+// is too little to tell. Most languages are known by their script or by letters that others do not have; those in Latin
 // letters by their commonest words, 19 of them. Accents and capitals may lack.
 func Detect(text string) string {
 	if len(text) > detected {
@@ -84,10 +84,14 @@ type writing struct {
 
 // script has the scripts, and the languages that they tell.
 var script = [...]writing{
-	{"zh", unicode.Han}, {"ja", unicode.Hiragana}, {"ja", unicode.Katakana}, {"ko", unicode.Hangul}, {"ru", unicode.Cyrillic},
-	{"ar", unicode.Arabic}, {"he", unicode.Hebrew}, {"el", unicode.Greek}, {"hi", unicode.Devanagari}, {"th", unicode.Thai},
-	{"lo", unicode.Lao}, {"km", unicode.Khmer}, {"my", unicode.Myanmar}, {"ka", unicode.Georgian}, {"hy", unicode.Armenian},
-	{"bn", unicode.Bengali}, {"ta", unicode.Tamil}, {"te", unicode.Telugu}, {"gu", unicode.Gujarati}, {"pa", unicode.Gurmukhi},
+	{"zh", unicode.Han}, {"ja", unicode.Hiragana}, {"ja", unicode.Katakana}, {"ko", unicode.Hangul},
+	{"ru", unicode.Cyrillic},
+	{"ar", unicode.Arabic}, {"he", unicode.Hebrew}, {"el", unicode.Greek}, {"hi", unicode.Devanagari},
+	{"th", unicode.Thai},
+	{"lo", unicode.Lao}, {"km", unicode.Khmer}, {"my", unicode.Myanmar}, {"ka", unicode.Georgian},
+	{"hy", unicode.Armenian},
+	{"bn", unicode.Bengali}, {"ta", unicode.Tamil}, {"te", unicode.Telugu}, {"gu", unicode.Gujarati},
+	{"pa", unicode.Gurmukhi},
 	{"kn", unicode.Kannada}, {"ml", unicode.Malayalam}, {"si", unicode.Sinhala}, {"am", unicode.Ethiopic},
 }
 

@@ -26,13 +26,13 @@ const MaxWord = 64
 //     separates words: punctuation, emoji, NUL and what is not UTF-8.
 //   - "l'eau" is eau, "John's" is john, "we'll" is we; other apostrophes count for nothing ("don't" is dont).
 //   - "two-part" is two, part, and twopart at the place of two; longer chains are their parts.
-//   - foo_bar, a.b.c, foo::bar and 3.14 are the whole and, one position after another from that of the whole, the parts,
-//     so that the phrase "foo bar" finds foo_bar. The parts of self.foo_bar.x are self, foo_bar, foo, bar, x and
+//   - foo_bar, a.b.c, foo::bar and 3.14 are the whole and, one position after another from that of the whole, the
+//     parts, so that the phrase "foo bar" finds foo_bar. The parts of self.foo_bar.x are self, foo_bar, foo, bar, x and
 //     foo_bar.x. "U.S.A." is usa, u, s and a.
 //   - fooBar is foobar, and foo and bar at the same position: pages in lower case have the same positions.
 //   - C++, C# and .NET are whole, and without their signs. 1,000 is 1000; 4½ is 4, 1 and 2.
-//   - Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese are pairs of characters that overlap; a character alone is
-//     a word.
+//   - Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese are pairs of characters that overlap; a character alone
+//     is a word.
 //
 // The time is linear in s. Words in lower-case ASCII are parts of s: nothing is allocated for them.
 func Tokenize(s string, f func(Token) bool) {
