@@ -14,8 +14,8 @@ import (
 // letters, and when the stem is the word itself.
 //
 // French words are stemmed without their accents, as many people type them so. With the accents put back at the ends of
-// words that can have no others, 75 % of the forms of a word meet when they are typed without accents, against 64 % when
-// pages are stemmed with theirs (testdata/french-families.txt); typed with them, 72 % meet either way.
+// words that can have no others, 75 % of the forms of a word meet when they are typed without accents, against 64 %
+// when pages are stemmed with theirs (testdata/french-families.txt); typed with them, 72 % meet either way.
 func Stem(language, folded string) string {
 	i := 0
 	switch language {
