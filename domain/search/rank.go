@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -625,7 +624,6 @@ func (r *Ranking) collect(entries [][][]entry) {
 			must |= 1 << bit
 		}
 	}
-	enough := r.enough()
 	var answers, all, some []answer
 	one := newUniques(0)
 	for i := range r.s.parts {
@@ -658,7 +656,7 @@ func (r *Ranking) collect(entries [][][]entry) {
 			}
 			a := answer{score: t.score[ord], all: mask == every, part: uint32(i), ord: uint32(ord), mask: mask}
 			switch {
-			case !a.all && !(few && enough(mask)):
+			case !a.all && !few:
 				continue
 			case passes != nil && !passes(ord):
 				continue
@@ -702,25 +700,6 @@ func (t *scratch) add(entries []entry, idf float32, bit uint32) {
 func age(crawled int64) float32 {
 	return float32(min(max(float64(crawled), 0)/(1<<32), 1))
 }
-
-// enough says which of the pages that have not all words are answers: those whose words make up a third of what the query
-// tells, by idf.
-func (r *Ranking) enough() func(mask uint32) bool {
-	var sum float32
-	for _, v := range r.idfs {
-		sum += v
-	}
-	least := sum * relaxedShare
-	return func(mask uint32) bool {
-		var has float32
-		for ; mask != 0; mask &= mask - 1 {
-			has += r.idfs[bits.TrailingZeros32(mask)]
-		}
-		return has >= least
-	}
-}
-
-const relaxedShare = 1. / 3
 
 // filter is the test of a part's documents by the query's filters: nil = all pass; any is false when none can.
 func (r *Ranking) filter(p *part) (passes func(ord int) bool, any bool) {
