@@ -10,6 +10,7 @@ const (
 	k1 = 1.2
 	// exactBonus is what a word counts more, of its score, where the page has the very form that was asked for, not only
 	// another form of it.
+	exactBonus = 0.1
 	// otherShare is the part of a score that a word gives which was not asked for: a correction.
 	otherShare = 0.5
 )
