@@ -65,7 +65,7 @@ func NewPlan(a Ask, q Query) *Plan {
 	p := &Plan{ask: a, query: q}
 	for i, c := range a.Clauses[:min(len(a.Clauses), mostClauses)] {
 		g := group{clause: i, words: c.Words, not: c.Not, title: c.Title, prefix: c.Prefix,
-			phrase: c.Phrase && len(c.Words) > 1 || len(c.Words) > 1}
+			phrase: len(c.Words) > 1}
 		g.must = !c.Not && (g.phrase || c.Title)
 		if !g.phrase && !g.prefix && len(c.Words) == 1 {
 			g.terms = forms(c.Words[0])
@@ -90,44 +90,16 @@ func forms(word string) []lookup {
 	return terms
 }
 
-// hush silences stop words, unless there is nothing else: those of the language of which the query has most.
+// hush silences stop words, unless there is nothing else that ranks.
 func (p *Plan) hush() {
-	word := func(g *group) bool { return !g.not && !g.must && !g.phrase && !g.prefix && !g.title }
-	counts := make([]int, len(stemLanguages))
-	for i := range p.groups {
-		if g := &p.groups[i]; word(g) {
-			for l, language := range stemLanguages {
-				if Stop(language, g.words[0]) {
-					counts[l]++
-				}
-			}
-		}
+	stops := func(g *group) bool {
+		return !g.not && !g.must && !g.prefix && len(g.words) == 1 && Stop("", g.words[0])
 	}
-	most := slices.Max(counts)
-	var silent []*group
-	rest := false
+	rest := slices.ContainsFunc(p.groups, func(g group) bool { return !g.not && !stops(&g) })
 	for i := range p.groups {
 		g := &p.groups[i]
-		if g.not {
-			continue
-		}
-		stops := false
-		for l, language := range stemLanguages {
-			stops = stops || word(g) && counts[l] == most && Stop(language, g.words[0])
-		}
-		if stops {
-			silent = append(silent, g)
-		} else {
-			rest = true
-		}
-	}
-	if rest {
-		for _, g := range silent {
-			g.silent = true
-		}
-	}
-	for i := range p.groups {
-		p.words = p.words || !p.groups[i].not
+		g.silent = rest && stops(g)
+		p.words = p.words || !g.not
 	}
 }
 
