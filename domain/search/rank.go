@@ -23,7 +23,8 @@ const (
 
 // A Plan is what a query needs of an index. It is one goroutine's.
 //
-// The caller expands Prefixes, reads the Terms, has them ranked, reads what Ranking.Near wants, and calls Refine.
+// The caller expands Prefixes, reads the Terms and has them ranked (Rank). If Ranking.Samples names pages, it has Learn read
+// their texts and reads the terms of that Expansion for Ranking.Expand. Then it reads what Ranking.Near wants for Refine.
 type Plan struct {
 	ask    Ask
 	groups []group
@@ -252,7 +253,6 @@ type answer struct {
 	part       uint32
 	ord        uint32
 	duplicates uint32
-	mask       uint32
 }
 
 // A Ranked is one answer.
@@ -571,6 +571,7 @@ type scratch struct {
 	score []float32
 	mask  []uint32
 	not   []bool
+	all   []answer
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -596,7 +597,9 @@ func (r *Ranking) collect(entries [][][]entry) {
 			must |= 1 << bit
 		}
 	}
-	var answers, all, some []answer
+	var answers, some []answer
+	all := t.all
+	defer func() { t.all = all }()
 	one := newUniques(0)
 	for i := range r.s.parts {
 		p := &r.s.parts[i]
@@ -626,7 +629,7 @@ func (r *Ranking) collect(entries [][][]entry) {
 			if mask == 0 && r.plan.words || mask&must != must || t.not[ord] {
 				continue
 			}
-			a := answer{score: t.score[ord], all: mask == every, part: uint32(i), ord: uint32(ord), mask: mask}
+			a := answer{score: t.score[ord], all: mask == every, part: uint32(i), ord: uint32(ord)}
 			switch {
 			case !a.all && !few:
 				continue
@@ -793,6 +796,7 @@ func (u *uniques) grow(n int) {
 // collapse appends answers to those before, of the same text only the best.
 func (r *Ranking) collapse(to, from []answer, u *uniques) []answer {
 	u.grow(len(from))
+	to = slices.Grow(to, len(from))
 	for _, a := range from {
 		key := r.s.parts[a.part].Columns.keys[a.ord]
 		if key == 0 {
