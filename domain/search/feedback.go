@@ -27,10 +27,10 @@ type Sample struct {
 
 // An Expansion is words that the best answers have in common. It is one goroutine's.
 type Expansion struct {
-	words []common
+	words []sharedWord
 }
 
-type common struct {
+type sharedWord struct {
 	group
 	share float32 // of the words of the samples
 	typed bool    // it is a word of the query
@@ -57,7 +57,7 @@ func (r *Ranking) Learn(samples []Sample) *Expansion {
 		scores[r.page(a)] = a.score
 		sum += a.score
 	}
-	shares := map[string]*common{} // by the first of their terms
+	shares := map[string]*sharedWord{} // by the first of their terms
 	for _, s := range samples {
 		counts, n := map[string]int{}, 0
 		count := func(t Token) bool {
@@ -73,7 +73,7 @@ func (r *Ranking) Learn(samples []Sample) *Expansion {
 			terms := kin(s.Language, w)
 			c := shares[terms[0].term]
 			if c == nil {
-				c = &common{group: group{words: []string{w}, terms: terms}}
+				c = &sharedWord{group: group{words: []string{w}, terms: terms}}
 				shares[terms[0].term] = c
 			}
 			c.share += scores[s.Page] / sum * float32(counts[w]) / float32(n)
@@ -86,7 +86,7 @@ func (r *Ranking) Learn(samples []Sample) *Expansion {
 		})
 		e.words = append(e.words, *c)
 	}
-	slices.SortFunc(e.words, func(a, b common) int {
+	slices.SortFunc(e.words, func(a, b sharedWord) int {
 		return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.terms[0].term, b.terms[0].term))
 	})
 	e.words = e.words[:min(len(e.words), feedbackTried)]
