@@ -71,7 +71,7 @@ func (m *mixer) add(out []entry, p *part, g *group, c *posting, same bool, of lo
 		return out
 	}
 	if g.title {
-		c.counts = [fields]uint8{fieldTitle: c.counts[fieldTitle]}
+		c.counts = [fieldCount]uint8{fieldTitle: c.counts[fieldTitle]}
 		if c.counts[fieldTitle] == 0 {
 			return out
 		}
@@ -103,7 +103,7 @@ func (m *mixer) forms(out []entry, p *part, g *group, lists [][]posting, used []
 		if ord == math.MaxUint32 {
 			return out
 		}
-		var sum, same [fields]uint8
+		var sum, same [fieldCount]uint8
 		isSame, covered, has := false, false, false
 		for i, l := range lists {
 			if len(l) == 0 || l[0].ord != ord {
@@ -131,7 +131,7 @@ func (m *mixer) forms(out []entry, p *part, g *group, lists [][]posting, used []
 	}
 }
 
-func addCounts(to, from *[fields]uint8) {
+func addCounts(to, from *[fieldCount]uint8) {
 	for f := range to {
 		to[f] = uint8(min(int(to[f])+int(from[f]), 255))
 	}
@@ -234,7 +234,7 @@ func (m *mixer) phrase(g *group, part int) ([]entry, error) {
 			}
 		}
 		title := p.Columns.lengths[fieldTitle][first.ord]
-		var counts [fields]uint8
+		var counts [fieldCount]uint8
 		for _, spot := range cursors[0].spots {
 			whole := true
 			for i := 1; i < len(cursors) && whole; i++ {
