@@ -29,7 +29,7 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(c.Documents) != 2 || c.Documents[0] != (cranfield.Document{Number: 1, Title: "a wing", Text: "a wing\nof air"}) {
-		t.Errorf("documents %q", c.Documents)
+		t.Errorf("documents %v", c.Documents)
 	}
 	if len(c.Questions) != 2 || c.Questions[0].Text != "what wing ." || len(c.Questions[0].Grades) != 1 ||
 		c.Questions[1].Number != 2 || c.Questions[1].Grades[2] != 3 {
