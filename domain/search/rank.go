@@ -1,0 +1,282 @@
+package search
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Ranking is the answers to a query, in order. It is one goroutine's.
+type Ranking struct {
+	Total   int  // answers, duplicates collapsed
+	AtLeast bool // words were too common to be read: there may be more
+	Relaxed bool // fewer than 100 pages have all words, those with some of them follow
+
+	s       *Snapshot
+	plan    *Plan
+	groups  []*group // that rank, by bit of the mask
+	idfs    []float32
+	df      []int // living documents that have a group, by the plan's groups
+	norms   norms
+	posted  map[key]Posted
+	answers []answer // the first best of them sorted
+	best    int
+}
+
+type key struct {
+	term string
+	part int
+}
+
+type answer struct {
+	score      float32
+	all        bool
+	part       uint32
+	ord        uint32
+	duplicates uint32
+}
+
+// A Ranked is one answer.
+type Ranked struct {
+	Doc        uint32
+	Position       // ID is the page's
+	Duplicates int // documents of the same text that are not shown
+	CrawledAt  time.Time
+}
+
+// entry is a document of a group: its ordinal, the top bit set where it has the exact form, and its weighed count.
+type entry struct {
+	ord uint32
+	tf  float32
+}
+
+const exactBit = 1 << 31
+
+// Rank finds and sorts the answers to a query: the rows are all there are of Plan.Terms in the segments of the snapshot;
+// those of other segments are ignored. Of pages with the same text one is an answer, the best by the order of Position,
+// which makes it the newest page of those that rank alike. A query without words, of filters and negated words, is answered
+// by all other living pages, the newest first.
+func Rank(s *Snapshot, p *Plan, rows []Posted) (*Ranking, error) {
+	r := &Ranking{s: s, plan: p, AtLeast: p.cut || p.ask.Cut, norms: newNorms(s), posted: make(map[key]Posted, len(rows)),
+		df: make([]int, len(p.groups))}
+	for _, row := range rows {
+		if part, has := s.byID[row.Segment]; has {
+			r.posted[key{row.Term, part}] = row
+		}
+	}
+	entries := make([][][]entry, len(p.groups)) // by group and part
+	m := mixer{r: r}
+	for i := range p.groups {
+		g := &p.groups[i]
+		if g.silent {
+			continue
+		}
+		entries[i] = make([][]entry, len(s.parts))
+		for part := range s.parts {
+			list, err := m.mix(g, part)
+			if err != nil {
+				return nil, err
+			}
+			entries[i][part] = list
+			r.df[i] += len(list)
+		}
+		if !g.not {
+			r.groups = append(r.groups, g)
+			r.idfs = append(r.idfs, idf(r.df[i], s.docs))
+		}
+	}
+	r.collect(entries)
+	return r, nil
+}
+
+// Found is how many living pages have a clause, by its index in Ask.Clauses; −1 = it was not looked for.
+func (r *Ranking) Found(clause int) int {
+	for i, g := range r.plan.groups {
+		if g.clause == clause && !g.silent {
+			return r.df[i]
+		}
+	}
+	return -1
+}
+
+// scratch is what one segment's documents add up to.
+type scratch struct {
+	score []float32
+	mask  []uint32
+	not   []bool
+	all   []answer
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+func (t *scratch) reset(n int) {
+	if cap(t.score) < n {
+		t.score, t.mask, t.not = make([]float32, n), make([]uint32, n), make([]bool, n)
+	}
+	t.score, t.mask, t.not = t.score[:n], t.mask[:n], t.not[:n]
+	clear(t.score)
+	clear(t.mask)
+	clear(t.not)
+}
+
+// collect adds up the scores, and gathers the answers.
+func (r *Ranking) collect(entries [][][]entry) {
+	t := scratches.Get().(*scratch)
+	defer scratches.Put(t)
+	every := uint32(1)<<len(r.groups) - 1
+	must := uint32(0)
+	for bit, g := range r.groups {
+		if g.must {
+			must |= 1 << bit
+		}
+	}
+	var answers, some []answer
+	all := t.all
+	defer func() { t.all = all }()
+	one := newUniques(0)
+	for i := range r.s.parts {
+		p := &r.s.parts[i]
+		passes, any := r.filter(p)
+		if !any {
+			continue
+		}
+		n := p.Columns.Len()
+		t.reset(n)
+		bit := 0
+		for gi := range r.plan.groups {
+			switch g := &r.plan.groups[gi]; {
+			case g.silent:
+			case g.not:
+				for _, e := range entries[gi][i] {
+					t.not[e.ord&^exactBit] = true
+				}
+			default:
+				t.add(entries[gi][i], r.idfs[bit], 1<<bit)
+				bit++
+			}
+		}
+		gather := func(to []answer, all bool) []answer {
+			for ord, mask := range t.mask {
+				if mask == 0 && r.plan.words || (mask == every) != all || mask&must != must || t.not[ord] ||
+					passes != nil && !passes(ord) {
+					continue
+				}
+				a := answer{score: t.score[ord], all: all, part: uint32(i), ord: uint32(ord)}
+				if !r.plan.words {
+					if p.isDead(ord) {
+						continue
+					}
+					a.score = age(p.Columns.crawled[ord])
+				}
+				to = append(to, a)
+			}
+			return to
+		}
+		all = gather(all[:0], true)
+		answers = r.collapse(answers, all, one)
+		if len(answers) < relaxBelow && r.plan.words {
+			some = gather(some, false)
+		}
+	}
+	if r.plan.words && len(answers) < relaxBelow {
+		with := r.collapse(answers, some, one)
+		r.Relaxed = len(with) > len(answers)
+		answers = with
+	}
+	r.answers, r.Total = answers, len(answers)
+	r.sortBest()
+}
+
+// add adds a word to the documents that have it.
+func (t *scratch) add(entries []entry, idf float32, bit uint32) {
+	for _, e := range entries {
+		ord := e.ord &^ exactBit
+		score := idf * saturate(e.tf)
+		if e.ord&exactBit != 0 {
+			score *= 1 + exactBonus
+		}
+		t.score[ord] += score
+		t.mask[ord] |= bit
+	}
+}
+
+// age is a score that falls with the age of a page, in (0, 1) since 1970, with a grain of some minutes.
+func age(crawled int64) float32 {
+	return float32(min(max(float64(crawled), 0)/(1<<32), 1))
+}
+
+// filter is the test of a part's documents by the query's filters: nil = all pass; any is false when none can.
+func (r *Ranking) filter(p *part) (passes func(ord int) bool, any bool) {
+	q, a, c := &r.plan.query, &r.plan.ask, p.Columns
+	any = true
+	var tests []func(int) bool
+	oneOf := func(d *coded, want func(name string) bool) {
+		ok, some, every := make([]bool, len(d.names)), false, true
+		for i, name := range d.names {
+			ok[i] = want(name)
+			some, every = some || ok[i], every && ok[i]
+		}
+		any = any && some
+		if !every {
+			tests = append(tests, func(ord int) bool { return ok[d.codes[ord]] })
+		}
+	}
+	for _, sites := range [][]string{q.Sites, a.Sites} {
+		if len(sites) > 0 {
+			oneOf(&c.sites, func(name string) bool { return ofSite(name, sites) })
+		}
+	}
+	if len(a.NotSites) > 0 {
+		oneOf(&c.sites, func(name string) bool { return !ofSite(name, a.NotSites) })
+	}
+	for _, languages := range [][]string{q.Languages, a.Languages} {
+		if len(languages) > 0 {
+			oneOf(&c.langs, func(name string) bool { return slices.Contains(languages, name) })
+		}
+	}
+	for _, kinds := range [][]string{q.Types, a.Types} {
+		if len(kinds) > 0 {
+			oneOf(&c.kinds, func(name string) bool { return slices.Contains(kinds, name) })
+		}
+	}
+	if !q.From.IsZero() || !q.To.IsZero() {
+		from, to := int64(math.MinInt64), int64(math.MaxInt64)
+		if !q.From.IsZero() {
+			from = seconds(q.From)
+			if q.From.Nanosecond() > 0 {
+				from++
+			}
+		}
+		if !q.To.IsZero() {
+			to = seconds(q.To)
+			if q.To.Nanosecond() > 0 {
+				to++
+			}
+		}
+		tests = append(tests, func(ord int) bool { return c.crawled[ord] >= from && c.crawled[ord] < to })
+	}
+	if len(tests) == 0 {
+		return nil, any
+	}
+	return func(ord int) bool {
+		for _, test := range tests {
+			if !test(ord) {
+				return false
+			}
+		}
+		return true
+	}, any
+}
+
+// ofSite says whether a site is one of these or a subdomain of one.
+func ofSite(name string, sites []string) bool {
+	for _, s := range sites {
+		s = strings.ToLower(s)
+		if rest, ok := strings.CutSuffix(name, s); ok && (rest == "" || strings.HasSuffix(rest, ".")) {
+			return true
+		}
+	}
+	return false
+}
