@@ -55,10 +55,10 @@ type lookup struct {
 type role uint8
 
 const (
-	exact role = iota
-	stem       // language:stem, which covers all forms in that language but the stem itself
-	plain      // the stem as a word; it counts in pages of its language
-	other      // a correction
+	exactForm role = iota
+	stemForm       // language:stem, which covers all forms in that language but the stem itself
+	plainForm      // the stem as a word; it counts in pages of its language
+	otherForm      // a correction
 )
 
 // NewPlan finds out what a query needs.
@@ -79,14 +79,14 @@ func NewPlan(a Ask, q Query) *Plan {
 
 // forms are the terms that count as one word: it, and in each language its stem and the words that have it.
 func forms(word string) []lookup {
-	terms := []lookup{{word, exact, ""}}
+	terms := []lookup{{word, exactForm, ""}}
 	for _, language := range stemLanguages {
 		s := Stem(language, word)
 		if s == "" || s == word {
-			terms = append(terms, lookup{language + ":" + word, stem, language})
+			terms = append(terms, lookup{language + ":" + word, stemForm, language})
 			continue
 		}
-		terms = append(terms, lookup{language + ":" + s, stem, language}, lookup{s, plain, language})
+		terms = append(terms, lookup{language + ":" + s, stemForm, language}, lookup{s, plainForm, language})
 	}
 	return terms
 }
@@ -152,7 +152,7 @@ func (p *Plan) Expand(prefix string, words []string) {
 		}
 		g.terms, g.several = nil, true
 		for _, w := range words {
-			g.terms = append(g.terms, lookup{w, exact, ""})
+			g.terms = append(g.terms, lookup{w, exactForm, ""})
 		}
 	}
 }
@@ -167,7 +167,7 @@ func (p *Plan) Also(clause int, words ...string) {
 		g.several = true
 		for _, w := range words {
 			for _, t := range forms(w) {
-				g.terms = append(g.terms, lookup{t.term, other, t.language})
+				g.terms = append(g.terms, lookup{t.term, otherForm, t.language})
 			}
 		}
 	}
@@ -386,7 +386,7 @@ func (m *mixer) mix(g *group, part int) ([]entry, error) {
 	case len(lists) == 0:
 	case len(lists) == 1:
 		for i := range lists[0] {
-			out = m.add(out, p, g, &lists[0][i], used[0].role == exact, used[0])
+			out = m.add(out, p, g, &lists[0][i], used[0].role == exactForm, used[0])
 		}
 	case g.several:
 		out = m.several(out, p, g, lists, used)
@@ -407,7 +407,7 @@ func (m *mixer) room(n int) []entry {
 
 // add adds one document whose counts are known.
 func (m *mixer) add(out []entry, p *part, g *group, c *posting, same bool, of lookup) []entry {
-	if p.isDead(int(c.ord)) || of.role == plain && p.Columns.langs.at(int(c.ord)) != of.language {
+	if p.isDead(int(c.ord)) || of.role == plainForm && p.Columns.langs.at(int(c.ord)) != of.language {
 		return out
 	}
 	if g.title {
@@ -417,7 +417,7 @@ func (m *mixer) add(out []entry, p *part, g *group, c *posting, same bool, of lo
 		}
 	}
 	e := entry{c.ord, m.r.norms.weigh(p.Columns, c.ord, &c.counts)}
-	if of.role == other {
+	if of.role == otherForm {
 		e.tf *= otherShare
 	}
 	if same {
@@ -431,7 +431,7 @@ func (m *mixer) add(out []entry, p *part, g *group, c *posting, same bool, of lo
 func (m *mixer) forms(out []entry, p *part, g *group, lists [][]posting, used []lookup) []entry {
 	var stemmed [8]bool // by list: a stem's term that covers the exact form too
 	for i, t := range used {
-		stemmed[i] = t.role == stem && t.term != t.language+":"+g.words[0]
+		stemmed[i] = t.role == stemForm && t.term != t.language+":"+g.words[0]
 	}
 	for {
 		ord := uint32(math.MaxUint32)
@@ -452,9 +452,9 @@ func (m *mixer) forms(out []entry, p *part, g *group, lists [][]posting, used []
 			counts := &l[0].counts
 			lists[i] = l[1:]
 			switch {
-			case used[i].role == exact:
+			case used[i].role == exactForm:
 				same, isSame, has = *counts, true, true
-			case used[i].role == plain && p.Columns.langs.at(int(ord)) != used[i].language:
+			case used[i].role == plainForm && p.Columns.langs.at(int(ord)) != used[i].language:
 			default:
 				covered = covered || stemmed[i]
 				has = true
@@ -486,7 +486,7 @@ func (m *mixer) several(out []entry, p *part, g *group, lists [][]posting, used 
 	var all []occurrence
 	for i, l := range lists {
 		for _, c := range l {
-			if used[i].role == plain || used[i].role == other && used[i].language != "" {
+			if used[i].role == plainForm || used[i].role == otherForm && used[i].language != "" {
 				if p.Columns.langs.at(int(c.ord)) != used[i].language {
 					continue
 				}
@@ -511,11 +511,11 @@ func (m *mixer) several(out []entry, p *part, g *group, lists [][]posting, used 
 			}
 		}
 		for _, o := range all[:n] {
-			same = same || used[o.list].role == exact
+			same = same || used[o.list].role == exactForm
 		}
 		best.language = ""
-		if best.role == plain {
-			best.role = stem
+		if best.role == plainForm {
+			best.role = stemForm
 		}
 		out = m.add(out, p, g, &sum, same, best)
 		all = all[n:]
@@ -1036,7 +1036,7 @@ func (r *Ranking) Refine(rows []Posted) error {
 					}
 					at, err := w.next()
 					if err == nil && answers[next].ord == c.ord &&
-						(t.role != plain || columns.langs.at(int(c.ord)) == t.language) {
+						(t.role != plainForm || columns.langs.at(int(c.ord)) == t.language) {
 						spots, err = decodePositions(at, spots[:0])
 						for _, s := range spots {
 							places[next] = append(places[next], place{s, word})
