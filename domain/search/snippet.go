@@ -76,7 +76,7 @@ type finder struct {
 	words    map[string]int // by their stems in the language, or themselves: the clause
 	prefixes []beginning
 	phrases  []phrase
-	in       map[string][]place // where words are in phrases
+	in       map[string][]partOf // where words are in phrases
 	first    [256]bool          // the first bytes of all these: no stemmer changes that of a word
 	clauses  int
 	most     int // the score of all clauses
@@ -91,10 +91,10 @@ type phrase struct {
 	clause, words int
 }
 
-type place struct{ phrase, word int }
+type partOf struct{ phrase, word int }
 
 func newFinder(a Ask, language string) *finder {
-	f := &finder{language: language, words: map[string]int{}, in: map[string][]place{}, clauses: len(a.Clauses)}
+	f := &finder{language: language, words: map[string]int{}, in: map[string][]partOf{}, clauses: len(a.Clauses)}
 	tells := slices.ContainsFunc(a.Clauses, func(c Clause) bool { return !c.Not && !idle(c) })
 	for i, c := range a.Clauses {
 		switch {
@@ -104,7 +104,7 @@ func newFinder(a Ask, language string) *finder {
 			words := c.Words[:min(len(c.Words), maxPhrase)]
 			for n, w := range words {
 				f.first[w[0]] = true
-				f.in[w] = append(f.in[w], place{len(f.phrases), n})
+				f.in[w] = append(f.in[w], partOf{len(f.phrases), n})
 			}
 			f.phrases = append(f.phrases, phrase{i, len(words)})
 			f.most += 2

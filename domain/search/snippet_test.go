@@ -9,7 +9,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/search"
 )
 
-func parse(t testing.TB, text string) search.Ask {
+func asked(t testing.TB, text string) search.Ask {
 	t.Helper()
 
 	a, err := search.Parse(text)
@@ -59,7 +59,7 @@ func TestMark(t *testing.T) {
 		{"site:a.com", "en", "a com", "a com"},
 		{"é", "fr", "", ""},
 	} {
-		if got := marked(c.text, search.Mark(c.text, parse(t, c.query), c.language)); got != c.want {
+		if got := marked(c.text, search.Mark(c.text, asked(t, c.query), c.language)); got != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.query, got, c.want)
 		}
 	}
@@ -68,10 +68,10 @@ func TestMark(t *testing.T) {
 func TestMarkBounds(t *testing.T) {
 	t.Parallel()
 
-	if n := len(search.Mark(strings.Repeat("a ", 1000), parse(t, "a"), "")); n != search.MaxMarks {
+	if n := len(search.Mark(strings.Repeat("a ", 1000), asked(t, "a"), "")); n != search.MaxMarks {
 		t.Errorf("%d ranges", n)
 	}
-	if n := len(search.Mark(strings.Repeat("x ", 1<<17)+"apple", parse(t, "apple"), "")); n != 0 {
+	if n := len(search.Mark(strings.Repeat("x ", 1<<17)+"apple", asked(t, "apple"), "")); n != 0 {
 		t.Errorf("%d ranges past what is read", n)
 	}
 }
@@ -90,7 +90,7 @@ func TestSnip(t *testing.T) {
 		{"a phrase is two", `"apple pie" tart`, "", "", "tart and apple. " + sentences + "one apple pie.",
 			"… " + sentences[:196] + "one [apple pie]."},
 		{"whole words", "pie", "", "", filler + "one pie " + filler,
-			"… " + filler[12:84] + "one [pie] " + filler[:133] + " …"},
+			"… " + filler[12:84] + "one [pie] " + filler[:151] + " …"},
 		{"first of equals", "pie", "", "", "pie one. " + sentences + "pie two.", "[pie] one. " + sentences[:223] + " …"},
 		{"description", "pie", "", "a page of pie", filler, "a page of [pie]"},
 		{"text before description", "pie", "", "a page of pie", "eat pie", "eat [pie]"},
@@ -102,7 +102,7 @@ func TestSnip(t *testing.T) {
 		{"end", "pie", "", "", filler + "and here is the pie", "… " + filler[len(filler)-212:] + "and here is the [pie]"},
 		{"empty", "pie", "", "", "", ""},
 	} {
-		s := search.Snip(c.title, c.description, c.text, parse(t, c.query), "en")
+		s := search.Snip(c.title, c.description, c.text, asked(t, c.query), "en")
 		if got := marked(s.Text, s.Marks); got != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.name, got, c.want)
 		}
@@ -113,12 +113,12 @@ func TestSnipWithoutSpaces(t *testing.T) {
 	t.Parallel()
 
 	text := strings.Repeat("私は学生です。", 100) + "東京都" + strings.Repeat("私は学生です", 100)
-	s := search.Snip("", "", text, parse(t, "東京都"), "ja")
+	s := search.Snip("", "", text, asked(t, "東京都"), "ja")
 	if n := utf8.RuneCountInString(s.Text); n > 240 || n < 150 || !strings.Contains(marked(s.Text, s.Marks), "[東京都]") {
 		t.Errorf("%d characters: %s", n, marked(s.Text, s.Marks))
 	}
 	text = strings.Repeat("x", 1000) + " pie " + strings.Repeat("y", 1000)
-	s = search.Snip("", "", text, parse(t, "pie"), "")
+	s = search.Snip("", "", text, asked(t, "pie"), "")
 	if n := utf8.RuneCountInString(s.Text); n > 240 || marked(s.Text, s.Marks) == s.Text {
 		t.Errorf("%d characters: %s", n, s.Text)
 	}
@@ -132,7 +132,7 @@ func TestSnipIsLinear(t *testing.T) {
 	for c := 'a'; c <= 'z'; c++ {
 		query.WriteString(strings.Repeat(string(c), 2) + " \"" + string(c) + " b\" ")
 	}
-	a := parse(t, query.String()+" zzzz")
+	a := asked(t, query.String()+" zzzz")
 	for _, text := range []string{strings.Repeat("a b c d e f aa bb cc ", 20_000), strings.Repeat("a", 1<<20),
 		strings.Repeat("a.b_c ", 100_000), strings.Repeat("東京", 1<<17), strings.Repeat(". ", 1<<18)} {
 		start := time.Now()
@@ -169,7 +169,7 @@ func FuzzSnip(f *testing.F) {
 
 func BenchmarkSnip(b *testing.B) {
 	text := strings.Repeat("the heat transfer of a slender body in hypersonic flow is compared with the theory. ", 3000)
-	a := parse(b, "boundary layer transition")
+	a := asked(b, "boundary layer transition")
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		search.Snip("", "", text, a, "en")
