@@ -120,6 +120,9 @@ func (s *searching) run(ctx context.Context) (out search.Results, err error) {
 			return out, err
 		}
 	}
+	if err := s.learn(ctx, ranking); err != nil {
+		return out, err
+	}
 	if err := s.refine(ctx, ranking); err != nil {
 		return out, err
 	}
@@ -179,6 +182,32 @@ func (s *searching) rank(ctx context.Context) (*search.Ranking, error) {
 		s.rows = append(s.rows, read...)
 	}
 	return search.Rank(s.snapshot, s.plan, s.rows)
+}
+
+const sqlSearchSamples = `
+SELECT id, title, substr(text, 1, $2), language FROM pages WHERE id = ANY ($1)`
+
+// maxSampleText is how much of a page is learnt from, in code points.
+const maxSampleText = 16 << 10
+
+// learn adds words that the best answers have in common to a long query.
+func (s *searching) learn(ctx context.Context, ranking *search.Ranking) error {
+	ids := ranking.Samples()
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, _ := s.tx.Query(ctx, sqlSearchSamples, ids, maxSampleText)
+	samples, err := pgx.CollectRows(rows, pgx.RowToStructByPos[search.Sample])
+	if err != nil {
+		return err
+	}
+	more := ranking.Learn(samples)
+	rows, _ = s.tx.Query(ctx, sqlSearchPosted, s.collection, more.Terms(), []string{})
+	read, err := posted(rows)
+	if err != nil {
+		return err
+	}
+	return ranking.Expand(more, read)
 }
 
 // refine reads the positions that the order of the best answers depends on.

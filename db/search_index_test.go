@@ -6,12 +6,14 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/search"
+	"github.com/mtlrent/conveyor/domain/search/searchtest"
 )
 
 // requireExact compares the index with one that is built anew of the pages: the same documents, and of each segment's
@@ -29,6 +31,28 @@ func (l library) requireExact(t *testing.T) {
 	require.NoError(t, l.pool.QueryRow(ctx,
 		"SELECT count(*) FROM pages WHERE doc IS NULL OR doc_revision <> revision").Scan(&wrong))
 	require.Zero(t, wrong, "pages whose version is not in the index")
+}
+
+// The index in Postgres answers as every engine does.
+func TestSearchEngine(t *testing.T) {
+	t.Parallel()
+
+	searchtest.EngineTest(t, func(t *testing.T) (search.Engine, searchtest.Store) {
+		t.Helper()
+		l := newLibrary(t)
+		return l.index, func(ctx context.Context, docs []search.Document) ([]search.Page, error) {
+			in := make([]search.Incoming, len(docs))
+			for i, d := range docs {
+				in[i] = search.Incoming{Document: d, StatusCode: 200}
+			}
+			stored, err := l.Store(ctx, in, time.Now())
+			pages := make([]search.Page, len(stored))
+			for i, s := range stored {
+				pages[i] = search.Page{ID: s.ID, Revision: s.Revision, Document: docs[i]}
+			}
+			return pages, err
+		}
+	})
 }
 
 func TestSearchCompact(t *testing.T) {

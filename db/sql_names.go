@@ -281,6 +281,7 @@ var statements = map[string]string{
 	sqlSearchPlan:              "sqlSearchPlan",
 	sqlSearchPositions:         "sqlSearchPositions",
 	sqlSearchPosted:            "sqlSearchPosted",
+	sqlSearchSamples:           "sqlSearchSamples",
 	sqlSearchSegmentAdd:        "sqlSearchSegmentAdd",
 	sqlSearchSegmentIDs:        "sqlSearchSegmentIDs",
 	sqlSearchShown:             "sqlSearchShown",
