@@ -2,6 +2,7 @@ package search
 
 import (
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -25,13 +26,13 @@ const MaxWord = 64
 //     separates words: punctuation, emoji, NUL and what is not UTF-8.
 //   - "l'eau" is eau, "John's" is john, "we'll" is we; other apostrophes count for nothing ("don't" is dont).
 //   - "two-part" is two, part, and twopart at the place of two; longer chains are their parts.
-//   - foo_bar, a.b.c, foo::bar and 3.14 are the whole and, one position after another from that of the whole, the parts,
-//     so that the phrase "foo bar" finds foo_bar. The parts of self.foo_bar.x are self, foo_bar, foo, bar, x and
+//   - foo_bar, a.b.c, foo::bar and 3.14 are the whole and, one position after another from that of the whole, the
+//     parts, so that the phrase "foo bar" finds foo_bar. The parts of self.foo_bar.x are self, foo_bar, foo, bar, x and
 //     foo_bar.x. "U.S.A." is usa, u, s and a.
 //   - fooBar is foobar, and foo and bar at the same position: pages in lower case have the same positions.
 //   - C++, C# and .NET are whole, and without their signs. 1,000 is 1000; 4½ is 4, 1 and 2.
-//   - Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese are pairs of characters that overlap; a character alone is
-//     a word.
+//   - Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese are pairs of characters that overlap; a character alone
+//     is a word.
 //
 // The time is linear in s. Words in lower-case ASCII are parts of s: nothing is allocated for them.
 func Tokenize(s string, f func(Token) bool) {
@@ -46,7 +47,7 @@ func Tokenize(s string, f func(Token) bool) {
 				j++
 			}
 			if j-i <= MaxWord && (j == len(s) || class[s[j]] == separator ||
-				class[s[j]] == sign && s[j] != '#' && (j+1 == len(s) || s[j+1] == ' ')) {
+				class[s[j]] == sign && s[j] != '#' && (j+1 == len(s) || class[s[j+1]] == separator)) {
 				t.emit(s[i:j], i, j)
 				t.position++
 				i = j
@@ -131,6 +132,8 @@ type atom struct {
 	joint      string // what joins it to the atom before
 	letters    bool   // it has a letter
 	caps       []int  // where its parts end in word: fooBar
+	signed     string // with the signs that belong to it; "" = none do
+	from, to   int    // where these begin and end
 }
 
 func (t *tokenizer) emit(word string, start, end int) { t.emitAt(t.position, word, start, end) }
@@ -150,14 +153,15 @@ func (t *tokenizer) chain(i int) int {
 			t.flush()
 			return end
 		}
-		if chained || len(t.unit) != 1 {
+		if chained || len(t.unit) != 1 || t.unit[0].signed != "" {
 			t.flush()
 			i = next
 			continue
 		}
 		first := t.unit[0]
 		last := t.read(next)
-		if second := t.unit[0]; len(t.unit) == 1 && t.hyphen(last) == 0 && (first.letters || second.letters) {
+		second := t.unit[0]
+		if len(t.unit) == 1 && second.signed == "" && t.hyphen(last) == 0 && (first.letters || second.letters) {
 			t.emit(cut(first.word+second.word), first.start, second.end)
 			t.emit(first.word, first.start, first.end)
 			t.emitAt(t.position+1, second.word, second.start, second.end)
@@ -216,7 +220,7 @@ func (t *tokenizer) read(i int) int {
 		t.unit = append(t.unit, a)
 		if joint = t.joint(end); joint == "" || len(t.unit) == maxAtoms {
 			if len(t.unit) == 1 && end == a.end {
-				end = t.signs(lead, end)
+				end = t.signed(lead)
 			}
 			return end
 		}
@@ -245,21 +249,21 @@ func (t *tokenizer) joint(i int) string {
 	return t.s[i:n]
 }
 
-// signs makes the only atom of an identifier two where signs belong to it (C++, C#, .NET), and returns where it ends.
-func (t *tokenizer) signs(lead string, end int) int {
-	tail, s := "", t.s[end:]
+// signed reads the signs that belong to the only atom of an identifier (C++, C#, .NET), and returns where they end.
+func (t *tokenizer) signed(lead string) (end int) {
+	a := &t.unit[0]
+	tail, s := "", t.s[a.end:]
 	switch {
 	case len(s) >= 2 && s[:2] == "++" && (len(s) == 2 || s[2] != '+'):
 		tail = "++"
-	case len(s) >= 1 && s[0] == '#' && !t.starts(end+1):
+	case len(s) >= 1 && s[0] == '#' && !t.starts(a.end+1):
 		tail = "#"
 	}
-	a := t.unit[0]
 	if lead+tail == "" || !a.letters {
-		return end
+		return a.end
 	}
-	t.emit(cut(lead+a.word+tail), a.start-len(lead), end+len(tail))
-	return end + len(tail)
+	a.signed, a.from, a.to = cut(lead+a.word+tail), a.start-len(lead), a.end+len(tail)
+	return a.to
 }
 
 // flush emits the identifier that was read, whole and in parts.
@@ -277,6 +281,9 @@ func (t *tokenizer) flush() {
 			if n > i+1 && n < len(u) {
 				t.whole(u[i:n])
 			}
+		}
+		if a.signed != "" {
+			t.emit(a.signed, a.from, a.to)
 		}
 		t.emit(a.word, a.start, a.end)
 		from := 0
@@ -307,7 +314,7 @@ func (t *tokenizer) whole(u []atom) {
 		}
 	}
 	t.buf = b
-	t.emit(cut(string(b)), u[0].start, u[len(u)-1].end)
+	t.emit(strings.TrimRight(cut(string(b)), "._:"), u[0].start, u[len(u)-1].end)
 }
 
 // initials says that all parts are letters with dots between them: U.S.A.
@@ -323,6 +330,7 @@ func initials(u []atom) bool {
 // atom reads letters and digits from i, where a word begins, and returns where to read on.
 func (t *tokenizer) atom(i int) (a atom, next int) {
 	b, same, caps := t.buf[:0], true, capitals{}
+	compose := false // it may have marks that combine with letters before them
 	a.start, a.end = i, i
 reading:
 	for i < len(t.s) {
@@ -333,6 +341,7 @@ reading:
 		switch kindOf(r, size) {
 		case isWord:
 			a.letters = a.letters || !unicode.IsNumber(r)
+			compose = compose || int(r) >= len(small)
 			same = same && r < utf8.RuneSelf && class[r] <= digit && len(b) < MaxWord
 			if len(b) < MaxWord {
 				caps.add(r, len(b), i+1 < len(t.s) && class[t.s[i+1]] == lower)
@@ -373,10 +382,10 @@ reading:
 	switch {
 	case same:
 		a.word = t.s[a.start:a.end]
-	case norm.NFC.QuickSpan(b) == len(b):
-		a.word = cut(string(b))
-	default:
+	case compose:
 		a.word = cut(norm.NFC.String(string(b)))
+	default:
+		a.word = cut(string(b))
 	}
 	if len(b) < MaxWord {
 		a.caps = caps.parts(len(a.word))
@@ -402,8 +411,8 @@ func (t *tokenizer) apostrophe(i int, word []byte) (next, use int) {
 		n++
 	}
 	if n == len(t.s) || !t.starts(n) && t.s[n] < utf8.RuneSelf {
-		switch t.s[i:n] {
-		case "s", "S", "d", "D", "m", "M", "ll", "LL", "re", "RE", "ve", "VE":
+		switch strings.ToLower(t.s[i:n]) {
+		case "s", "d", "m", "ll", "re", "ve":
 			return n, drops
 		}
 	}
@@ -524,9 +533,14 @@ run:
 		switch kind := kindOf(r, size); {
 		case kind == isDropped:
 		case kind == isWord && (unicode.Is(unicode.M, r) || r == '\uff9e' || r == '\uff9f'): // goes with the one before
-			if len(last.text) < 16 {
-				last.text = norm.NFKC.String(last.text + string(r))
+			if len(last.text) >= 16 {
+				break
 			}
+			with := t.s[last.start : i+size]
+			if len(with) != len(last.text)+size || !norm.NFKC.IsNormalString(with) {
+				with = norm.NFKC.String(last.text + string(r))
+			}
+			last.text = with
 		case kind == isGram:
 			c := char{t.s[i : i+size], i, i + size}
 			if !plainGram(r) {
@@ -628,13 +642,13 @@ var dense = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakan
 // plainGram says that r is one of the common characters of the dense scripts, which fold to themselves.
 func plainGram(r rune) bool {
 	return r >= 0x4e00 && r <= 0x9fff || r >= 0x3041 && r <= 0x3096 || r >= 0x30a1 && r <= 0x30fc && r != 0x30fb ||
-		r >= 0xac00 && r <= 0xd7a3
+		r >= 0xac00 && r <= 0xd7a3 || r >= 0x0e01 && r <= 0x0e45 && (r <= 0x0e30 || r == 0x0e32 || r >= 0x0e40)
 }
 
 // optional marks are left out by some writers: accents, vowel points of Arabic and Hebrew. Those of other scripts are
 // letters like others.
 func optional(r rune) bool {
-	return unicode.Is(unicode.Mn, r) && r != '\u3099' && r != '\u309a' &&
+	return unicode.In(r, unicode.Mn, unicode.Me) && r != '\u3099' && r != '\u309a' &&
 		unicode.In(r, unicode.Inherited, unicode.Cyrillic, unicode.Hebrew, unicode.Arabic, unicode.Syriac)
 }
 
