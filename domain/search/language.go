@@ -143,7 +143,7 @@ const vote = 60
 // latinLanguage tells languages in Latin letters apart.
 func latinLanguage(text string, votes [len(latinLanguages)]int) string {
 	Tokenize(text, func(t Token) bool {
-		if of := common[t.Word]; len(of) > 0 {
+		if of := commonIn[t.Word]; len(of) > 0 {
 			for _, l := range of {
 				votes[l] += vote / len(of)
 			}
@@ -195,8 +195,8 @@ var latinLanguages = [...]struct{ language, words, letters string }{
 	{"ca", `el la els les de i que en un una amb per del dels no es al nostre aqui sobre als`, "çòàï"},
 }
 
-// common has the languages that a word is common in; signs, those that have a letter.
-var common, signs = func() (map[string][]int, map[rune][]int) {
+// commonIn has the languages that a word is common in; signs, those that have a letter.
+var commonIn, signs = func() (map[string][]int, map[rune][]int) {
 	words, letters := map[string][]int{}, map[rune][]int{}
 	for l, language := range latinLanguages {
 		for _, w := range strings.Fields(language.words) {
