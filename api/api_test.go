@@ -49,6 +49,7 @@ type parts struct {
 	Platforms   api.Platforms
 	Drafts      api.Drafts
 	Crawls      api.Crawls
+	Search      api.Search
 	Images      api.Images
 	Health      api.Health
 	Keys        api.Keys
@@ -58,7 +59,7 @@ type parts struct {
 
 func (p *parts) handler() http.Handler {
 	return api.New(p.Options, p.Listings, p.DeadLetters, p.Replays, p.Forget, p.Staleness, p.Platforms, p.Drafts, p.Crawls,
-		p.Images, p.Health, p.Keys, p.Queues, p.Audit)
+		p.Search, p.Images, p.Health, p.Keys, p.Queues, p.Audit)
 }
 
 // starting makes s start the work of every part.
