@@ -16,15 +16,20 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
-// Search serves /search.
+// Search serves /search and /pages.
 type Search struct {
-	Engine search.Engine
+	Engines map[string]search.Engine // all that pages are written to, by name
+	Use     string                   // the one that answers queries
+	Store   *db.Pages
+	Launch  SearchStarter
+	Audit   *db.AuditLog
 
 	door *door
 }
@@ -51,6 +56,8 @@ func (h Search) register(d *door) {
 		OperationID: "search-stats", Method: http.MethodGet, Path: "/search/stats", Tags: []string{"search"},
 		Summary: "Get the size of the search index", Errors: []int{503},
 	}), h.stats)
+	h.reindexing(d)
+	h.pages(d)
 }
 
 // unanswerable is what is wrong with q. Its answer is a 400: the parameter has the right form, its text makes no query.
@@ -256,7 +263,7 @@ func showHit(h search.Hit) SearchHit {
 type searchOutput struct{ Body SearchAnswer }
 
 func (h Search) search(ctx context.Context, in *searchInput) (*searchOutput, error) {
-	r, err := h.Engine.Search(ctx, in.query)
+	r, err := h.Engines[h.Use].Search(ctx, in.query)
 	if err != nil {
 		return nil, asked(in.Q, err)
 	}
@@ -290,7 +297,7 @@ type SearchSuggestions struct {
 type suggestOutput struct{ Body SearchSuggestions }
 
 func (h Search) suggest(ctx context.Context, in *suggestInput) (*suggestOutput, error) {
-	found, err := h.Engine.Suggest(ctx, in.Q, in.Limit)
+	found, err := h.Engines[h.Use].Suggest(ctx, in.Q, in.Limit)
 	if err != nil {
 		return nil, asked(in.Q, err)
 	}
@@ -301,6 +308,9 @@ func (h Search) suggest(ctx context.Context, in *suggestInput) (*suggestOutput, 
 type SearchStats struct {
 	Engine   string        `json:"engine" enum:"postgres,opensearch"`
 	Pages    int           `json:"pages" doc:"that can be found"`
+	Stored   int           `json:"stored" doc:"pages that are kept, found or not"`
+	Waiting  int           `json:"waiting" doc:"messages that are being stored"`
+	Refused  int           `json:"refused" doc:"messages of the last day that can never be stored; they are dead letters"`
 	Terms    int           `json:"terms,omitempty" doc:"different ones; absent where the engine does not tell"`
 	Bytes    int64         `json:"bytes" doc:"of the index on disk, without the pages themselves"`
 	Segments int           `json:"segments" doc:"parts of the index"`
@@ -310,13 +320,17 @@ type SearchStats struct {
 type searchStatsOutput struct{ Body SearchStats }
 
 func (h Search) stats(ctx context.Context, _ *struct{}) (*searchStatsOutput, error) {
-	s, err := h.Engine.Stats(ctx)
+	s, err := h.Engines[h.Use].Stats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, err := h.Store.Counts(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return &searchStatsOutput{SearchStats{
-		Engine: s.Engine, Pages: s.Pages, Terms: s.Terms, Bytes: s.Bytes, Segments: s.Segments,
-		Sites: listed(s.Sites, showCount),
+		Engine: s.Engine, Pages: s.Pages, Stored: c.Pages, Waiting: c.Waiting, Refused: c.Refused,
+		Terms: s.Terms, Bytes: s.Bytes, Segments: s.Segments, Sites: listed(s.Sites, showCount),
 	}}, nil
 }
 

@@ -116,7 +116,7 @@ type searchPrinter struct {
 
 // head writes what holds for all answers.
 func (p searchPrinter) head(a api.SearchAnswer) {
-	count := counted(int64(a.Total), "page")
+	count := counted(a.Total, "page")
 	if a.AtLeast {
 		count = "at least " + count
 	}
@@ -159,7 +159,7 @@ func countsLine(counts []api.SearchCount) string {
 }
 
 // counted is a number of things.
-func counted(n int64, thing string) string {
+func counted(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
@@ -181,7 +181,7 @@ func (p searchPrinter) hit(n int, h api.SearchHit) {
 		about = []string{about[0], h.Type}
 	}
 	if h.Duplicates > 0 {
-		about = append(about, counted(int64(h.Duplicates), "more page")+" of this text")
+		about = append(about, counted(h.Duplicates, "more page")+" of this text")
 	}
 	fmt.Fprintf(p.out, "%s%s\n%s%s\n", space, Plain(h.URL), space, Plain(strings.Join(about, ", ")))
 	if h.Snippet.Text != "" {
@@ -279,7 +279,10 @@ func (c *searchStatsCmd) Run(ctx context.Context, connect Connect) error {
 
 func printSearchStats(w io.Writer, s api.SearchStats) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "engine\t%s\npages\t%d\n", Plain(s.Engine), s.Pages)
+	fmt.Fprintf(t, "engine\t%s\npages\t%d found, %d stored\n", Plain(s.Engine), s.Pages, s.Stored)
+	if s.Waiting > 0 || s.Refused > 0 {
+		fmt.Fprintf(t, "messages\t%d being stored, %d refused\n", s.Waiting, s.Refused)
+	}
 	if s.Terms > 0 {
 		fmt.Fprintf(t, "terms\t%d\n", s.Terms)
 	}
@@ -323,7 +326,7 @@ func (c *searchReindexCmd) Run(ctx context.Context, connect Connect) error {
 	if !c.JSON || c.Wait {
 		fmt.Fprintln(os.Stderr, reindexLine(got)+"\n"+got.Workflow.URL)
 	}
-	if c.Wait && got.State == "running" {
+	if c.Wait && got.State == api.ReindexRunning {
 		if got, err = watchReindex(r).onto(os.Stderr).run(ctx); err != nil {
 			return err
 		}
@@ -332,7 +335,7 @@ func (c *searchReindexCmd) Run(ctx context.Context, connect Connect) error {
 	if c.JSON {
 		err = PrintJSON(os.Stdout, got)
 	}
-	if err == nil && c.Wait && got.State != "completed" {
+	if err == nil && c.Wait && got.State != api.ReindexCompleted {
 		return ExitError(1)
 	}
 	return err
@@ -342,26 +345,29 @@ func (c *searchReindexCmd) Run(ctx context.Context, connect Connect) error {
 func watchReindex(r Client) watch[api.Reindex] {
 	return watch[api.Reindex]{
 		api: r, path: "/search/reindex", line: reindexLine,
-		state: func(x api.Reindex) (string, bool) { return x.State, x.State != "running" },
+		state: func(x api.Reindex) (string, bool) { return x.State, x.State != api.ReindexRunning },
 		left:  "the re-index goes on: conveyor search reindex --show",
 	}
 }
 
 // reindexLine is the progress of a re-index in a line.
 func reindexLine(x api.Reindex) string {
-	if x.State == "none" {
+	if x.State == api.ReindexNone {
 		return "there was no re-index"
 	}
 	line := "re-index"
 	if x.To != "" {
 		line += " to " + Plain(x.To)
 	}
-	line += fmt.Sprintf(" %s: %d of %s", x.State, x.Done, counted(max(x.Total, x.Done), "page"))
+	line += fmt.Sprintf(" %s: %d of %s", x.State, x.Pages, counted(max(x.Total, x.Pages), "page"))
+	if x.Failed > 0 {
+		line += fmt.Sprintf(", %d refused", x.Failed)
+	}
 	if x.Joined {
 		line += ", it was running already"
 	}
-	if x.Error != "" {
-		line += ": " + Plain(x.Error)
+	if x.Reason != "" {
+		line += ": " + Plain(x.Reason)
 	}
 	return line
 }
@@ -398,10 +404,10 @@ func (c *searchDeleteCmd) run(ctx context.Context, r Client, in io.Reader, out i
 		return nil
 	}
 	if c.DryRun {
-		fmt.Fprintf(out, "would delete %s\n", counted(int64(have.Pages), "page"))
+		fmt.Fprintf(out, "would delete %s\n", counted(have.Pages, "page"))
 		return nil
 	}
-	question := fmt.Sprintf("Delete %s? They come back when they are crawled again.", counted(int64(have.Pages), "page"))
+	question := fmt.Sprintf("Delete %s? They come back when they are crawled again.", counted(have.Pages, "page"))
 	if !c.Yes && !confirmed(in, out, question) {
 		return errors.New("nothing was deleted")
 	}
@@ -411,7 +417,7 @@ func (c *searchDeleteCmd) run(ctx context.Context, r Client, in io.Reader, out i
 	if done.Workflow != nil {
 		fmt.Fprintf(out, "deletion started: %s\n", done.Workflow.URL)
 	} else {
-		fmt.Fprintf(out, "deleted %s\n", counted(int64(done.Pages), "page"))
+		fmt.Fprintf(out, "deleted %s\n", counted(done.Pages, "page"))
 	}
 	return nil
 }
