@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,8 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
+	"github.com/mtlrent/conveyor/internal/launch"
 )
 
 // desk is an engine that answers every query alike, and keeps the last one.
@@ -66,7 +69,7 @@ func found() search.Results {
 // searching serves the API with an engine.
 func searching(t *testing.T, k *desk) *door {
 	t.Helper()
-	return bare(t, func(p *parts) { p.Search.Engine = k })
+	return bare(t, func(p *parts) { p.Search.Engines, p.Search.Use = map[string]search.Engine{"desk": k}, "desk" })
 }
 
 func TestPageSearch(t *testing.T) {
@@ -186,11 +189,160 @@ func TestPageSearchSuggests(t *testing.T) {
 	require.Equal(t, []string{"heat pump"}, got.Suggestions)
 }
 
+// page stores and indexes a page.
+func (d *door) page(t *testing.T, url, site, title, text string) search.Page {
+	t.Helper()
+	doc := search.Document{
+		URL: url, Site: site, Title: title, Description: "about", Headings: []string{"One", "Two"}, Text: text, Language: "en",
+		Type: "html", CrawledAt: now,
+	}
+	kept, err := d.Search.Store.Store(t.Context(), []search.Incoming{{Document: doc, StatusCode: 200}}, now.Add(time.Second))
+	require.NoError(t, err)
+	p := search.Page{ID: kept[0].ID, Revision: kept[0].Revision, Document: doc}
+	require.NoError(t, d.Search.Engines[search.EnginePostgres].Index(t.Context(), []search.Page{p}))
+	return p
+}
+
+func TestGetPage(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	p := d.page(t, "https://example.org/a", "example.org", "Été", strings.Repeat("é", 1_000_001))
+	path := fmt.Sprint("/pages/", p.ID)
+	got := read[api.StoredPage](t, d.get(t, path), 200)
+	require.Equal(t, strings.Repeat("é", 1_000_000), *got.Text)
+	require.True(t, got.TextCut)
+	want := api.StoredPage{
+		ID: p.ID, URL: p.URL, Site: "example.org", Title: "Été", Description: "about", Headings: []string{"One", "Two"},
+		Language: "en", Type: "html", StatusCode: 200, CrawledAt: now, StoredAt: now.Add(time.Second), Revision: 1,
+	}
+	require.Equal(t, want, read[api.StoredPage](t, d.get(t, path+"?text=false"), 200))
+	p = d.page(t, "https://example.org/b", "example.org", "", "")
+	got = read[api.StoredPage](t, d.get(t, fmt.Sprint("/pages/", p.ID)), 200)
+	require.Equal(t, new(""), got.Text)
+	refused(t, d.get(t, "/pages/99"), 404)
+	refused(t, d.get(t, "/pages/0"), 422)
+	refused(t, d.get(t, path+"?tekst=false"), 422)
+}
+
+// A URL is deleted at once, from every engine before its row; a dry run and a URL that is not there delete nothing.
+func TestDeletePage(t *testing.T) {
+	t.Parallel()
+	other := &desk{}
+	d := open(t, func(p *parts) { p.Search.Engines["opensearch"] = other })
+	p := d.page(t, "https://example.org/a?secret=1", "example.org", "A", "words")
+	d.page(t, "https://example.org/b", "example.org", "B", "words")
+	query := "/pages?url=" + url.QueryEscape("HTTPS://Example.org:443/a?secret=1#x")
+	require.Equal(t, api.PagesDeleted{Pages: 1, DryRun: true}, read[api.PagesDeleted](t, d.ask(t, "DELETE", query+"&dry_run=true", ""), 200))
+	read[api.StoredPage](t, d.get(t, fmt.Sprint("/pages/", p.ID)), 200)
+	require.Empty(t, d.deeds(t))
+
+	other.err = errors.New("connection refused")
+	comesBack(t, d.ask(t, "DELETE", query, ""))
+	read[api.StoredPage](t, d.get(t, fmt.Sprint("/pages/", p.ID)), 200)
+	other.err = nil
+	require.Equal(t, api.PagesDeleted{Pages: 1}, read[api.PagesDeleted](t, d.ask(t, "DELETE", query, ""), 200))
+	require.Equal(t, []int64{p.ID, p.ID}, other.removed)
+	refused(t, d.get(t, fmt.Sprint("/pages/", p.ID)), 404)
+	require.Equal(t, 1, read[api.SearchStats](t, d.get(t, "/search/stats"), 200).Pages)
+	deeds := d.deeds(t)
+	require.Len(t, deeds, 2)
+	require.NotContains(t, fmt.Sprint(deeds), "secret=")
+	require.Equal(t, api.PagesDeleted{}, read[api.PagesDeleted](t, d.ask(t, "DELETE", query, ""), 200))
+	require.Empty(t, d.started.calls)
+}
+
+func TestDeleteSite(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	for i, site := range []string{"example.org", "www.example.org", "notexample.org"} {
+		d.page(t, fmt.Sprintf("https://%s/%d", site, i), site, "A", "words")
+	}
+	dry := d.ask(t, "DELETE", "/pages?dry_run=true&site=Example.org", "")
+	require.Equal(t, api.PagesDeleted{Pages: 2, DryRun: true}, read[api.PagesDeleted](t, dry, 200))
+	require.Empty(t, d.started.calls)
+	got := read[api.PagesDeleted](t, d.ask(t, "DELETE", "/pages?site=Example.org", ""), 202)
+	require.Equal(t, 2, got.Pages)
+	require.Equal(t, search.DeleteWorkflowID("example.org"), got.Workflow.ID)
+	require.Contains(t, got.Workflow.URL, "http://temporal.test/namespaces/conveyor/workflows/delete-pages%2F")
+	require.Equal(t, []string{"delete pages of example.org"}, d.started.calls)
+	require.Zero(t, read[api.PagesDeleted](t, d.ask(t, "DELETE", "/pages?site=nowhere.example", ""), 200).Pages)
+	for query, field := range map[string]string{
+		"": "query.url", "?url=https://a.example/&site=a.example": "query.url", "?url=ftp://a.example/": "query.url",
+		"?site=a%20b": "query.site", "?site=a.example&site=b.example": "query.site", "?host=a.example": "query.host",
+	} {
+		require.Contains(t, refused(t, d.ask(t, "DELETE", "/pages"+query, ""), 422).fields(), field, query)
+	}
+}
+
+func TestReindex(t *testing.T) {
+	t.Parallel()
+	d := open(t, func(p *parts) { p.Search.Engines["opensearch"] = &desk{} })
+	d.page(t, "https://example.org/a", "example.org", "A", "words")
+	link := api.WorkflowLink{
+		ID: "reindex/pages", URL: "http://temporal.test/namespaces/conveyor/workflows/reindex%2Fpages",
+	}
+	show := func() api.Reindex { return read[api.Reindex](t, d.get(t, "/search/reindex"), 200) }
+	require.Equal(t, api.Reindex{State: "none", Total: 1, Workflow: link}, show())
+
+	started := read[api.Reindex](t, d.ask(t, "POST", "/search/reindex", ""), 202)
+	require.Equal(t, api.Reindex{State: "running", To: "postgres", Total: 1, Workflow: link}, started)
+	read[api.Reindex](t, d.ask(t, "POST", "/search/reindex", `{"to":"opensearch"}`), 202)
+	require.Equal(t, []string{"re-index to postgres", "re-index to opensearch"}, d.started.calls)
+
+	d.started.index = launch.Reindexing{To: "opensearch", Pages: 5, Failed: 1, Running: true, Started: now}
+	joined := api.Reindex{
+		State: "running", To: "opensearch", Pages: 5, Failed: 1, Total: 1, Joined: true, StartedAt: &now, Workflow: link,
+	}
+	require.Equal(t, joined, read[api.Reindex](t, d.ask(t, "POST", "/search/reindex", `{"to":"opensearch"}`), 202))
+	joined.Joined = false
+	require.Equal(t, joined, show())
+	p := refused(t, d.ask(t, "POST", "/search/reindex", `{"to":"postgres"}`), 409)
+	require.Equal(t, "to: opensearch is being filled; wait until that is done, or cancel workflow reindex/pages", p.Detail)
+
+	d.started.index.Running, d.started.index.Ended, d.started.index.Closed = false, true, now.Add(time.Minute)
+	require.Equal(t, "completed", show().State)
+	d.started.index.Ended, d.started.index.Error = false, "no engine"
+	got := show()
+	require.Equal(t, []string{"failed", "no engine"}, []string{got.State, got.Reason})
+	require.Equal(t, now.Add(time.Minute), *got.EndedAt)
+	d.started.err = errors.New("connection refused")
+	comesBack(t, d.ask(t, "POST", "/search/reindex", ""))
+	comesBack(t, d.get(t, "/search/reindex"))
+}
+
+// An engine that is not there cannot be filled.
+func TestReindexRefused(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	p := refused(t, d.ask(t, "POST", "/search/reindex", `{"to":"opensearch"}`), 422)
+	require.Equal(t, "to: opensearch is not configured, only postgres; see CONVEYOR_SEARCH_URL", p.Detail)
+	p = refused(t, d.ask(t, "POST", "/search/reindex", `{"to":"lucene"}`), 422)
+	require.Equal(t, []string{"body.to"}, p.fields())
+	require.Empty(t, d.started.calls)
+}
+
 func TestPageSearchStats(t *testing.T) {
 	t.Parallel()
-	d := searching(t, &desk{})
+	d := open(t, func(p *parts) { p.Search.Engines["desk"], p.Search.Use = &desk{}, "desk" })
+	d.page(t, "https://example.org/a", "example.org", "A", "words")
+	_, err := d.Search.Store.Inbox(t.Context(), [][]byte{[]byte("a"), []byte("b")}, now)
+	require.NoError(t, err)
+	require.NoError(t, d.Search.Store.Refuse(t.Context(), db.InboxKey([]byte("b")), "no URL"))
 	require.Equal(t, api.SearchStats{
-		Engine: "postgres", Pages: 3, Terms: 40, Bytes: 5000, Segments: 2, Sites: []api.SearchCount{{Value: "example.org", Pages: 3}},
+		Engine: "postgres", Pages: 3, Stored: 1, Waiting: 1, Refused: 1, Terms: 40, Bytes: 5000, Segments: 2,
+		Sites: []api.SearchCount{{Value: "example.org", Pages: 3}},
 	}, read[api.SearchStats](t, d.get(t, "/search/stats"), 200))
 	require.Equal(t, http.StatusMethodNotAllowed, d.ask(t, "POST", "/search", "").Status)
+}
+
+// While Postgres is away everything answers that it comes back.
+func TestPageSearchWithoutPostgres(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	d.pool.Close()
+	for _, path := range []string{"/search?q=a", "/search/suggest?q=a", "/search/stats", "/search/reindex", "/pages/1"} {
+		comesBack(t, d.get(t, path))
+	}
+	comesBack(t, d.ask(t, "DELETE", "/pages?url=https://example.org/", ""))
+	comesBack(t, d.ask(t, "POST", "/search/reindex", ""))
 }
