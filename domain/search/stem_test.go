@@ -1,6 +1,8 @@
 package search_test
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/mtlrent/conveyor/domain/search"
@@ -11,17 +13,96 @@ func TestStem(t *testing.T) {
 
 	for _, c := range []struct{ language, word, want string }{
 		{"en", "economies", "economi"},
+		{"en", "economy", "economi"},
 		{"en", "running", "run"},
 		{"en", "run", ""},
 		{"fr", "appartements", "appart"},
+		{"fr", "meublees", "meubl"},
+		{"fr", "condos", "condo"},
 		{"", "running", ""},
 		{"de", "laufen", ""},
 		{"en", "foo_bars", ""},
 		{"en", "v2s", ""},
+		{"en", strings.Repeat("running", 9), ""},
 		{"en", "", ""},
 	} {
-		if got := search.Stem(c.language, c.word); got != c.want {
-			t.Errorf("%s %q: %q, not %q", c.language, c.word, got, c.want)
+		for range 2 { // the second time from what is remembered
+			if got := search.Stem(c.language, c.word); got != c.want {
+				t.Errorf("%s %q: %q, not %q", c.language, c.word, got, c.want)
+			}
 		}
+	}
+}
+
+// The forms of a French word should have one stem, typed with or without accents; two words should not.
+func TestStemFrench(t *testing.T) {
+	t.Parallel()
+
+	text, err := os.ReadFile("testdata/french-families.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs, meet, shared := 0, 0, 0
+	owner := map[string]int{}
+	for n, family := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		var of []string
+		for _, word := range strings.Fields(family) {
+			word = search.Fold(word)
+			stem := search.Stem("fr", word)
+			if stem == "" {
+				stem = word
+			}
+			of = append(of, stem)
+		}
+		for i := range of {
+			for j := range of {
+				pairs++
+				if of[i] == of[j] {
+					meet++
+				}
+			}
+			if o, taken := owner[of[i]]; taken && o != n {
+				shared++
+			}
+			owner[of[i]] = n
+		}
+	}
+	if meet*100 < pairs*74 {
+		t.Errorf("%d of %d pairs of forms meet", meet, pairs)
+	}
+	if shared > 16 {
+		t.Errorf("%d stems are those of several words", shared)
+	}
+}
+
+func TestStop(t *testing.T) {
+	t.Parallel()
+
+	for _, c := range []struct {
+		language, word string
+		want           bool
+	}{
+		{"en", "the", true}, {"fr", "the", false}, {"fr", "les", true}, {"en", "les", false}, {"", "the", true},
+		{"", "les", true}, {"", "car", false}, {"fr", "car", true}, {"de", "der", false}, {"", "house", false}, {"", "", false},
+	} {
+		if got := search.Stop(c.language, c.word); got != c.want {
+			t.Errorf("%q %q: %v", c.language, c.word, got)
+		}
+	}
+}
+
+func BenchmarkTokenizeStem(b *testing.B) {
+	text, err := os.ReadFile("../../docs/architecture.md") // English prose, with names of the code
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := string(text)
+	b.SetBytes(int64(len(s)))
+	b.ReportAllocs()
+	for b.Loop() {
+		search.Tokenize(s, func(t search.Token) bool {
+			search.Stem("en", t.Word)
+			return true
+		})
 	}
 }
