@@ -64,6 +64,7 @@ type Position struct {
 	All   bool
 	Score float32
 	ID    int64
+	Rank  int // hits up to and with this one, for an engine that cannot continue by score; 0 = not counted
 }
 
 // Results are one page of the answers to a query.
