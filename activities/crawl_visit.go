@@ -241,6 +241,7 @@ func (s *shard) read(r *crawl.Result, e web.Exchange) {
 	if s.run.Settings.Publish && !(s.run.Settings.RespectRobots && p.NoIndex) {
 		r.Message = message(contract.CrawledPage{URL: r.URL, Text: &p.Text, Metadata: contract.CrawledMetadata{
 			Title: p.Title, Description: p.Description, Timestamp: s.Now().UTC(), StatusCode: e.Status,
+			Language: p.Lang, Headings: p.Headings,
 		}})
 	}
 }

@@ -24,6 +24,7 @@ type Metrics struct {
 	givenUp      prometheus.Counter
 	limits       *prometheus.GaugeVec
 	droppedN     *prometheus.CounterVec
+	findableS    prometheus.Histogram
 }
 
 // NewMetrics registers the bridge's metrics with r.
@@ -80,13 +81,18 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		droppedN: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "conveyor_queue_dropped_total", Help: "Oldest messages dropped from a queue of events that was full, by queue.",
 		}, []string{"queue"}),
+		findableS: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "conveyor_search_findable_seconds",
+			Help:    "Time from the publication of a crawled page, by its whole-second AMQP timestamp, until it could be found.",
+			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200},
+		}),
 		givenUp: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "conveyor_outbox_given_up_total",
 			Help: "Outbox messages that the broker refused for too long and that are dead letters now.",
 		}),
 	}
 	r.MustRegister(m.messages, m.unchangedN, m.refusedN, m.overtakenN, m.heldN, m.consumers, m.batches, m.handling,
-		m.connections, m.blockedN, m.publishedN, m.publishDelay, m.lostLeases, m.givenUp, m.limits, m.droppedN)
+		m.connections, m.blockedN, m.publishedN, m.publishDelay, m.lostLeases, m.givenUp, m.limits, m.droppedN, m.findableS)
 	return m
 }
 
@@ -117,6 +123,8 @@ func (m *Metrics) limited(queue string, most int) {
 	m.dropped(queue, 0) // the counter's first increase is one too
 }
 func (m *Metrics) dropped(queue string, n int) { m.droppedN.WithLabelValues(queue).Add(float64(n)) }
+
+func (m *Metrics) findable(d time.Duration) { m.findableS.Observe(d.Seconds()) }
 
 func (m *Metrics) gaveUp(n int)     { m.givenUp.Add(float64(n)) }
 func (m *Metrics) leasesLost(n int) { m.lostLeases.Add(float64(n)) }

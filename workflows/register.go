@@ -13,6 +13,7 @@ const (
 	QueueBrowser  = "browser"
 	QueueDrafts   = "drafts"
 	QueueCrawl    = "crawl"
+	QueueSearch   = "search"
 )
 
 // A Queue is one of Temporal's task queues. Each has workflows, activities, or both.
@@ -44,6 +45,10 @@ var Queues = []Queue{
 		Name: QueueCrawl, Workflows: []any{CrawlRun}, Activities: true,
 		Doc: "crawls of sites: shards that claim URLs from the frontier, request and read them",
 	},
+	{
+		Name: QueueSearch, Workflows: []any{IndexPages, CompactIndex, ReindexPages, DeletePages}, Activities: true,
+		Doc: "pages for the search: batches of messages by local activities; merges and re-indexes by regular ones",
+	},
 }
 
 // All has the functions of all workflows, each once.
@@ -73,6 +78,7 @@ var do struct {
 	*activities.Crawling
 	*activities.Tending
 	*activities.Seeding
+	*activities.Searching
 }
 
 // QueueNames returns the names of all task queues, in the order of Queues.

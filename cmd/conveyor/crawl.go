@@ -12,7 +12,6 @@ import (
 
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/api"
-	"github.com/mtlrent/conveyor/bridge"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -48,7 +47,6 @@ func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisec
 // crawls is the crawler.
 func (h *house) crawls() system {
 	c, store := h.config.Crawl, db.NewCrawls(h.pool)
-	published := bridge.Crawl{Pages: h.config.Outbox.Crawled}
 	return system{
 		activities: func(context.Context) ([]workers.Row, func()) {
 			metrics := telemetry.NewCrawl(h.registry)
@@ -90,8 +88,7 @@ func (h *house) crawls() system {
 				client.Close()
 			}
 		},
-		parts:  []api.Part{api.Crawls{Store: store, Launch: h.launch, Defaults: c.Settings(), Blobs: h.blobs}},
-		queues: published.Queues(),
+		parts: []api.Part{api.Crawls{Store: store, Launch: h.launch, Defaults: c.Settings(), Blobs: h.blobs}},
 	}
 }
 

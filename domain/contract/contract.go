@@ -70,7 +70,10 @@ func Decode[M interface{ Check() error }](body []byte, maxBody int) (M, error) {
 func explain(err error, body []byte, message reflect.Type) error {
 	var wrong *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
+	var own Errors
 	switch {
+	case errors.As(err, &own): // of a type that reads itself and knows where it stands
+		return own
 	case errors.As(err, &wrong) && wrong.Field == "":
 		return Errors{{Reason: fmt.Sprintf("body is a JSON %s, expected an object", wrong.Value)}}
 	case errors.As(err, &wrong):

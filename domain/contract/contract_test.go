@@ -95,6 +95,12 @@ func TestGolden(t *testing.T) {
 				StatusCode: 200,
 			},
 		}, decoded[contract.CrawledPage]},
+		{contract.QueueCrawler + ".ours", contract.CrawledPage{
+			URL: "https://example.com/page1", Text: ptr("page un exemple"), Metadata: contract.CrawledMetadata{
+				Title: "Page un", Timestamp: time.Date(2025, 11, 1, 12, 0, 0, 0, time.UTC), StatusCode: 200,
+				Language: "fr-CA", Headings: []string{"page un"}, ContentType: "text/html; charset=utf-8",
+			},
+		}, decoded[contract.CrawledPage]},
 		{contract.ListingRejected, event(contract.ListingRejected, eventData(rejected)), read[contract.Event]},
 		{contract.ListingArchived, event(contract.ListingArchived, eventData(archived)), read[contract.Event]},
 		{contract.ImageAttached, event(contract.ImageAttached, eventData(image)), read[contract.Event]},
@@ -419,7 +425,16 @@ func TestDecodeCrawledPage(t *testing.T) {
 		{"a status in words", `{"url":"https://example.com/","text":"x","metadata":{"status_code":"200"}}`,
 			[]string{"metadata.status_code"}, "is a string"},
 		{"a time in words", `{"url":"https://example.com/","text":"x","metadata":{"timestamp":"yesterday"}}`,
-			[]string{"metadata"}, "yesterday"},
+			[]string{"metadata.timestamp"}, `is "yesterday", expected an ISO 8601 time`},
+		{"a time as a number", `{"url":"https://example.com/","text":"x","metadata":{"timestamp":1700000000}}`,
+			[]string{"metadata.timestamp"}, "is 1700000000, expected a string"},
+		{"metadata in words", `{"url":"https://example.com/","text":"x","metadata":"x"}`, []string{"metadata"}, "is a string"},
+		{"a text in parts", `{"url":"https://example.com/","text":["x"],` + metadata + `}`, []string{"text"}, "is a array"},
+		{"a title of several", `{"url":"https://example.com/","text":"x","metadata":{"title":["x"],` +
+			`"timestamp":"2025-11-01T12:00:00Z","status_code":200}}`, []string{"metadata.title"}, "is a array"},
+		{"unknown fields", `{"url":"https://example.com/","text":"x","links":[1],"metadata":{"title":null,"depth":{"a":1},` +
+			`"timestamp":"2025-11-01T12:00:00","status_code":200,"language":7,"headings":{"h1":["x"]},"content_type":[]}}`,
+			nil, ""},
 		{"a file", `{"url":"file:///etc/passwd","text":"x",` + metadata + `}`, []string{"url"}, "http(s)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -431,9 +446,24 @@ func TestDecodeCrawledPage(t *testing.T) {
 	}
 }
 
+// A time is UTC where it names no zone.
+func TestCrawledTimestamp(t *testing.T) {
+	t.Parallel()
+
+	for said, want := range map[string]string{
+		"2025-11-01T12:00:00Z": "2025-11-01T12:00:00Z", "2025-11-01T12:00:00.25": "2025-11-01T12:00:00.25Z",
+		"2025-11-01T12:00:00+02:00": "2025-11-01T10:00:00Z", "2025-11-01T12:00:00.5-0500": "2025-11-01T17:00:00.5Z",
+	} {
+		m, err := contract.Decode[contract.CrawledPage]([]byte(`{"url":"https://example.com/","text":"x","metadata":{`+
+			`"timestamp":"`+said+`","status_code":200}}`), contract.MaxCrawledPage)
+		require.NoError(t, err, said)
+		require.Equal(t, want, m.Metadata.Timestamp.Format(time.RFC3339Nano))
+	}
+}
+
 // FuzzDecode: whatever the bytes are, Decode neither panics nor lets through what Postgres cannot store.
 func FuzzDecode(f *testing.F) {
-	for _, name := range []string{"scraped", "staged", "images.pending", contract.ListingPublished} {
+	for _, name := range []string{"scraped", "staged", "images.pending", contract.ListingPublished, contract.QueueCrawler} {
 		body, err := os.ReadFile(filepath.Join("testdata", name+".json"))
 		require.NoError(f, err)
 		f.Add(body)
@@ -452,6 +482,9 @@ func FuzzDecode(f *testing.F) {
 		}
 		if _, ierr := contract.Decode[contract.PendingImage](body, contract.MaxBody); ierr != nil {
 			require.NotEmpty(t, ierr.Error())
+		}
+		if _, perr := contract.Decode[contract.CrawledPage](body, contract.MaxCrawledPage); perr != nil {
+			require.NotEmpty(t, perr.Error())
 		}
 		if err != nil {
 			require.NotEmpty(t, err.Error())

@@ -1,27 +1,88 @@
 package contract
 
-import "time"
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
 
-// MaxCrawledPage is the size of the largest CrawledPage in bytes, as JSON. The broker takes 8 MiB.
-const MaxCrawledPage = 5 << 20
+// MaxCrawledPage is the size of the largest CrawledPage in bytes, as JSON: what the broker takes. A page of 5 MB fits,
+// also with most of its letters escaped.
+const MaxCrawledPage = 8 << 20
 
 // CrawledPage is a page that was crawled, for the search indexer: default exchange, queue crawler_queue. Its AMQP
 // MessageId names the fetch: a relay may send a message twice, always under one ID.
 type CrawledPage struct {
 	URL string `json:"url"` // required: normalized http(s) address
-	// Required is Text or HTML. We send Text: without tags, in lower case, each run of white space one space; "" for a
-	// page without words.
+	// Required is Text or HTML, and Text is read where both are there. We send Text: without tags, in lower case, each run
+	// of white space one space; "" for a page without words.
 	Text     *string         `json:"text,omitempty"`
 	HTML     string          `json:"html,omitempty"` // of senders that leave the text to the indexer
 	Metadata CrawledMetadata `json:"metadata"`
 }
 
-// CrawledMetadata says what a page is.
+// CrawledMetadata says what a page is. Language, Headings and ContentType are not in the contract of the queue: a
+// message may lack them, and one that has something else there is read without.
 type CrawledMetadata struct {
-	Title       string    `json:"title"`                 // "" where the page has none
-	Description string    `json:"description,omitempty"` // the meta element's
-	Timestamp   time.Time `json:"timestamp"`             // required: when it was crawled, UTC
-	StatusCode  int       `json:"status_code"`           // required: HTTP status, 100..599
+	Title       string    `json:"title"`                  // "" where the page has none; a message may lack it
+	Description string    `json:"description,omitempty"`  // the meta element's
+	Timestamp   time.Time `json:"timestamp"`              // required: when it was crawled, UTC
+	StatusCode  int       `json:"status_code"`            // required: HTTP status, 100..599
+	Language    string    `json:"language,omitempty"`     // as the page states it: "fr-CA"
+	Headings    []string  `json:"headings,omitempty"`     // as text, in the order of the page
+	ContentType string    `json:"content_type,omitempty"` // of the HTTP response
+}
+
+// instants are the forms of ISO 8601 that are read. A time without a zone is UTC: that of the contract is.
+var instants = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04:05.999999999Z0700"}
+
+// UnmarshalJSON reads the timestamp in any of the usual forms, and leaves out what the contract does not have where it
+// has another type. Its error names the field.
+func (m *CrawledMetadata) UnmarshalJSON(b []byte) error {
+	var in struct {
+		Title       string          `json:"title"`
+		Description string          `json:"description"`
+		Timestamp   json.RawMessage `json:"timestamp"`
+		StatusCode  int             `json:"status_code"`
+		Language    json.RawMessage `json:"language"`
+		Headings    json.RawMessage `json:"headings"`
+		ContentType json.RawMessage `json:"content_type"`
+	}
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	*m = CrawledMetadata{Title: in.Title, Description: in.Description, StatusCode: in.StatusCode}
+	if len(in.Timestamp) > 0 && string(in.Timestamp) != "null" {
+		at, err := instant(in.Timestamp)
+		if err != nil {
+			return Errors{{"metadata.timestamp", err.Error()}}
+		}
+		m.Timestamp = at
+	}
+	if json.Unmarshal(in.Language, &m.Language) != nil {
+		m.Language = ""
+	}
+	if json.Unmarshal(in.Headings, &m.Headings) != nil {
+		m.Headings = nil
+	}
+	if json.Unmarshal(in.ContentType, &m.ContentType) != nil {
+		m.ContentType = ""
+	}
+	return nil
+}
+
+// instant reads a time.
+func instant(b []byte) (time.Time, error) {
+	var s string
+	if err := json.Unmarshal(b, &s); err != nil {
+		return time.Time{}, fmt.Errorf("is %s, expected a string such as 2025-11-01T12:00:00Z", cut(string(b)))
+	}
+	for _, layout := range instants {
+		if at, err := time.Parse(layout, s); err == nil {
+			return at.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("is %q, expected an ISO 8601 time such as 2025-11-01T12:00:00Z", cut(s))
 }
 
 // maxCrawledURL is how long the address of a page may be, in bytes: longer than that of an advert.

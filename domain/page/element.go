@@ -20,6 +20,7 @@ const (
 	script
 	style
 	block
+	heading // h1, h2, h3
 	body
 	frame
 	iframe
@@ -78,6 +79,8 @@ func elementOf(name []byte) element {
 		return style
 	case "body":
 		return body
+	case "h1", "h2", "h3":
+		return heading
 	case "frame":
 		return frame
 	case "iframe":

@@ -6,13 +6,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // ReadOptions say what Read takes from a page.
 type ReadOptions struct {
 	XML      bool   // the page was served as XHTML: <script/> is closed, and prefixes are namespaces
 	LinkRel  bool   // also the href of link elements
-	Text     bool   // also the text
+	Text     bool   // also the text, and the headings
 	Agent    string // product token of our robot, in lower case: meta elements of that name count as those named robots
 	MaxLinks int    // 0 = DefaultMaxLinks
 	MaxText  int    // bytes; 0 = DefaultMaxText
@@ -32,17 +33,24 @@ const (
 	maxLang  = 64
 )
 
+// Bounds of the headings.
+const (
+	maxHeadings = 50
+	maxHeading  = 200 // characters of each
+)
+
 // A Reading is what a crawler wants to know of a page.
 type Reading struct {
-	Title       string // white space folded
-	Description string // of its meta element, likewise
-	Lang        string // of the html element, as written
-	Base        string // href of the first base element that has one, as written; "" = the page's own address
-	NoIndex     bool   // by a robots meta element
-	NoFollow    bool   // likewise
-	Links       []Link // in document order, each address once (a fragment makes none other)
-	Text        string // lower case, white space folded, NFC; blocks are apart, inline elements are not
-	Cut         bool   // there are more links or more text than was asked for
+	Title       string   // white space folded
+	Description string   // of its meta element, likewise
+	Lang        string   // of the html element, as written
+	Base        string   // href of the first base element that has one, as written; "" = the page's own address
+	NoIndex     bool     // by a robots meta element
+	NoFollow    bool     // likewise
+	Links       []Link   // in document order, each address once (a fragment makes none other)
+	Text        string   // lower case, white space folded, NFC; blocks are apart, inline elements are not
+	Headings    []string // the text of h1, h2 and h3 elements, as in Text: the first 50, 200 characters of each
+	Cut         bool     // there are more links or more text than was asked for
 }
 
 // A Link is an address on a page.
@@ -68,6 +76,7 @@ func Read(body []byte, o ReadOptions) Reading {
 	r.read()
 	r.Title = r.title.String()
 	r.Text = r.text.String()
+	r.Headings = r.headings()
 	r.Links = r.links()
 	r.Cut = r.Cut || r.text.full()
 	return r.Reading
@@ -85,6 +94,8 @@ type reader struct {
 	title folder
 	text  folder
 
+	heads []span // of headings in text; the last one may be open
+
 	hrefs []byte // one behind the other
 	found []found
 	seen  map[uint64]int32 // hash of an href without its fragment → index of found
@@ -98,6 +109,9 @@ type reader struct {
 	titled    bool
 	noscript  bool
 }
+
+// A span of text; to < 0 while its end has not been read.
+type span struct{ from, to int }
 
 // A found link is hrefs[from:to].
 type found struct {
@@ -113,8 +127,36 @@ func (r *reader) free() {
 	}
 	clear(r.seen)
 	*r = reader{seen: r.seen, seed: r.seed, hrefs: r.hrefs[:0], found: r.found[:0], templates: r.templates[:0],
+		heads: r.heads[:0],
 		title: folder{b: r.title.b[:0], keep: true}, text: folder{b: r.text.b[:0]}}
 	readers.Put(r)
+}
+
+// head begins a heading at the end of the text so far, or ends the one that is open.
+func (r *reader) head(begins bool) {
+	at := len(r.text.b)
+	if n := len(r.heads); n > 0 && r.heads[n-1].to < 0 {
+		if r.heads[n-1].to = at; at == r.heads[n-1].from {
+			r.heads = r.heads[:n-1]
+		}
+	}
+	if begins && r.o.Text && len(r.heads) < maxHeadings {
+		r.heads = append(r.heads, span{at, -1})
+	}
+}
+
+// headings are the texts of those found.
+func (r *reader) headings() (all []string) {
+	r.head(false)
+	for _, h := range r.heads {
+		b := r.text.b[h.from:min(h.to, r.o.MaxText, h.from+maxHeading*utf8.UTFMax+1)]
+		f := folder{b: trim(b), most: r.o.MaxText, wide: r.text.wide}
+		text, _ := Cut(strings.ToValidUTF8(f.String(), ""), maxHeading)
+		if text != "" {
+			all = append(all, text)
+		}
+	}
+	return all
 }
 
 // links are those found; their texts share one string.
@@ -310,9 +352,13 @@ func (r *reader) open() {
 	}
 	e, name := r.name()
 	var a attrs
-	if e == block || e == inline {
+	switch e {
+	case block, inline:
 		r.skip()
-	} else {
+	case heading:
+		r.skip()
+		r.head(true)
+	default:
 		a = r.attrs()
 	}
 	if r.cut {
@@ -422,6 +468,8 @@ func (r *reader) close() {
 		r.mute = 0
 	}
 	switch e {
+	case heading:
+		r.head(false)
 	case noscript, head:
 		r.noscript = false
 	case svg:

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
 	"github.com/mtlrent/conveyor/domain/page"
@@ -260,4 +261,34 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("Text of %q = %q; the library: %q", body, got, text)
 		}
 	})
+}
+
+func TestReadHeadings(t *testing.T) {
+	t.Parallel()
+
+	many := strings.Repeat("<h2>x</h2>", 60)
+	for _, tt := range []struct {
+		name, in string
+		want     []string
+	}{
+		{"three levels", "a<h1 class=x>The <b>First</b>\n One</h1>b<H2>Second</H2><h3>&Eacute;t&eacute;</h3><h4>no</h4>c",
+			[]string{"the first one", "second", "été"}},
+		{"empty ones", "<h1></h1><h2> <img> </h2><h3><!-- x --></h3>", nil},
+		{"not closed", "<h1>one<h2>two", []string{"one", "two"}},
+		{"one in the other", "<h1>one <h2>two</h2> three</h1>", []string{"one", "two"}},
+		{"not rendered", "<template><h1>no</h1></template><noscript><h1>no</h1></noscript><script><h1>no</h1></script>", nil},
+		{"too many", many, strings.Fields(strings.Repeat("x ", 50))},
+		{"too long", "<h1>" + strings.Repeat("é", 300) + "</h1>", []string{strings.Repeat("é", 200)}},
+		{"never closed", "<h1>" + strings.Repeat("word ", 1000), []string{strings.Repeat("word ", 39) + "word"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			require.Equal(t, tt.want, page.Read([]byte(tt.in), page.ReadOptions{Text: true}).Headings)
+			require.Empty(t, page.Read([]byte(tt.in), page.ReadOptions{}).Headings, "without text")
+		})
+	}
+	cut := page.Read([]byte("<p>abc</p><h1>defghijkl</h1><h2>x</h2>"), page.ReadOptions{Text: true, MaxText: 6})
+	require.Equal(t, "abc de", cut.Text)
+	require.Equal(t, []string{"de"}, cut.Headings)
 }

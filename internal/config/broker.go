@@ -1,16 +1,48 @@
 package config
 
-import "time"
+import (
+	"net"
+	"net/url"
+	"strconv"
+	"time"
+)
 
 // RabbitMQ is the broker of messages and events.
 type RabbitMQ struct {
 	URL           string `env:"RABBITMQ_URL" envDefault:"amqp://127.0.0.1:5673/" doc:"URL of the broker; percent-encode the credentials" secret:"url" validate:"scheme=amqp amqps"`
 	ManagementURL string `env:"RABBITMQ_MANAGEMENT_URL" envDefault:"http://127.0.0.1:15673" doc:"URL of the management API, for rates and unacked counts; without credentials, those of RABBITMQ_URL are used" secret:"url"`
+	User          string `env:"RABBITMQ_USER" envDefault:"" doc:"user of the broker, where RABBITMQ_URL is not set; so are the next four"`
+	Password      string `env:"RABBITMQ_PASSWORD" envDefault:"" doc:"password, as it is" secret:"all"`
+	Host          string `env:"RABBITMQ_HOST" envDefault:"" doc:"host; the default is rabbitmq where RABBITMQ_USER is set" validate:"omitempty,host"`
+	Port          int    `env:"RABBITMQ_PORT" envDefault:"5672" doc:"port" validate:"min=1,max=65535"`
+	Vhost         string `env:"RABBITMQ_VHOST" envDefault:"/" doc:"virtual host"`
 	QueueType     string `env:"RABBITMQ_QUEUE_TYPE" envDefault:"quorum" doc:"type of declared queues: quorum or classic" validate:"oneof=quorum classic"`
 	Declare       bool   `env:"RABBITMQ_DECLARE_TOPOLOGY" envDefault:"true" doc:"declare exchanges and queues at startup; false only checks that they exist"`
 	Prefetch      int    `env:"CONVEYOR_PREFETCH" envDefault:"200" doc:"unacknowledged deliveries per queue, except the queue of crawl requests; 1 to 1000" validate:"min=1,max=1000"`
 
 	Hold time.Duration `env:"RABBITMQ_HOLD" envDefault:"20m" doc:"how long a bridge holds messages while a dependency is down, before it returns them to their queue; less than the broker's consumer_timeout (30m)" validate:"min=1m" why:"each return to the queue counts as a delivery"`
+}
+
+// compose makes the URLs that are not set of RABBITMQ_USER and its likes, where that or a host is set.
+func (r *RabbitMQ) compose(getenv func(string) string) {
+	if getenv("RABBITMQ_URL") != "" || r.User == "" && r.Host == "" {
+		return
+	}
+	host := r.Host
+	if host == "" {
+		host = "rabbitmq"
+	}
+	u := url.URL{Scheme: "amqp", Host: net.JoinHostPort(host, strconv.Itoa(r.Port)), Path: "/"}
+	if r.User != "" {
+		u.User = url.UserPassword(r.User, r.Password)
+	}
+	if r.Vhost != "" && r.Vhost != "/" {
+		u.Path, u.RawPath = "/"+r.Vhost, "/"+url.PathEscape(r.Vhost)
+	}
+	r.URL = u.String()
+	if getenv("RABBITMQ_MANAGEMENT_URL") == "" {
+		r.ManagementURL = "http://" + net.JoinHostPort(host, "15672")
+	}
 }
 
 // Outbox is the relay of events from the database to the broker.

@@ -35,6 +35,7 @@ type Config struct {
 	Browser       Browser
 	Drafts        Drafts
 	Crawl         Crawl
+	Search        Search
 	Scrape        Scrape
 	Worker        Worker
 	Outbox        Outbox
@@ -63,6 +64,7 @@ func Load(taskQueues []string) (Config, error) {
 	if err != nil {
 		return c, fmt.Errorf("find folder of drafts: %w", err)
 	}
+	c.RabbitMQ.compose(os.Getenv)
 	c.Images.BlobURL = cmp.Or(c.Images.BlobURL, "file://"+filepath.ToSlash(blobs))
 	c.Drafts.OutRoot = cmp.Or(c.Drafts.OutRoot, drafts)
 	if wrong := c.problems(taskQueues); len(wrong) > 0 {

@@ -56,16 +56,21 @@ func (l *Launch) Draft(ctx context.Context, r draft.Request) error {
 // DraftsServed returns nil when a worker has asked for the workflows of drafts lately, as seen at now. Every error is
 // transient.
 func (l *Launch) DraftsServed(ctx context.Context, now time.Time) error {
-	q, err := l.Temporal.DescribeTaskQueue(ctx, workflows.QueueDrafts, enums.TASK_QUEUE_TYPE_WORKFLOW)
+	return l.served(ctx, workflows.QueueDrafts, now)
+}
+
+// served returns nil when a worker has asked for the workflows of a task queue lately.
+func (l *Launch) served(ctx context.Context, queue string, now time.Time) error {
+	q, err := l.Temporal.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
 	if err != nil {
-		return fmt.Errorf("describe task queue %s: %w", workflows.QueueDrafts, err)
+		return fmt.Errorf("describe task queue %s: %w", queue, err)
 	}
 	for _, p := range q.GetPollers() {
 		if now.Sub(p.GetLastAccessTime().AsTime()) < gone {
 			return nil
 		}
 	}
-	return fmt.Errorf("no worker polls the task queue %s", workflows.QueueDrafts)
+	return fmt.Errorf("no worker polls the task queue %s", queue)
 }
 
 // How far the workflow of a crawl request has come.

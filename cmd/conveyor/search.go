@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/bridge"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/search"
+	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/telemetry"
+	"github.com/mtlrent/conveyor/workers"
+	"github.com/mtlrent/conveyor/workflows"
+)
+
+// The concrete stores and tools of the search implement the interfaces of its activities.
+var (
+	_ activities.PageInbox     = (*db.Pages)(nil)
+	_ activities.PageStore     = pages{}
+	_ activities.PageIndex     = (*db.SearchIndex)(nil)
+	_ activities.SearchMetrics = (*telemetry.Search)(nil)
+	_ bridge.PageStarter       = (*launch.Launch)(nil)
+)
+
+// search is the indexer of crawled pages.
+func (h *house) search() system {
+	c, store := h.config.Search, db.NewPages(h.pool)
+	queue := bridge.Search{
+		Ours: c.Ours, Most: h.config.Outbox.Crawled, Store: store, Launch: h.launch, Prefetch: c.Prefetch,
+		Consumers: c.Consumers,
+	}
+	return system{
+		activities: func(context.Context) ([]workers.Row, func()) {
+			index := db.NewSearchIndex(h.pool)
+			searching := &activities.Searching{
+				Inbox: store, Pages: pages{store}, Engines: map[string]search.Engine{search.EnginePostgres: index}, Index: index,
+				Metrics: telemetry.NewSearch(h.registry), Now: time.Now,
+			}
+			tending, stop := context.WithCancel(context.Background())
+			var tender sync.WaitGroup
+			tender.Go(func() { h.tendInbox(tending, store) })
+			return []workers.Row{{Queue: workflows.QueueSearch, Activities: []any{searching}}}, func() {
+				stop()
+				tender.Wait()
+			}
+		},
+		queues: queue.Queues(),
+	}
+}
+
+// tendInbox deletes messages that were refused a day ago, each of which is a dead letter, and stores those that were
+// left for as long: their bridge died before their workflow began, and their messages came again in other batches. It
+// ends with ctx.
+func (h *house) tendInbox(ctx context.Context, store *db.Pages) {
+	const every, old, most = 10 * time.Minute, 24 * time.Hour, 300
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		before := time.Now().Add(-old)
+		_, err := store.Sweep(ctx, before, 10*most)
+		if err == nil {
+			err = h.storeLeft(ctx, store, before, most)
+		}
+		if err != nil && ctx.Err() == nil {
+			h.log.WarnContext(ctx, "tending the inbox of pages failed", "err", err)
+		}
+	}
+}
+
+func (h *house) storeLeft(ctx context.Context, store *db.Pages, before time.Time, most int) error {
+	keys, err := store.Left(ctx, before, most)
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	_, err = h.launch.IndexPages(ctx, keys, nil)
+	return err
+}
+
+// pages are the pages in Postgres, as activities see them.
+type pages struct{ *db.Pages }
+
+// OfSite implements activities.PageStore.
+func (p pages) OfSite(ctx context.Context, site string, most int) ([]int64, error) {
+	return p.Find(ctx, db.PagesWhere{Site: site}, most)
+}
+
+// DeleteSite implements activities.PageStore.
+func (p pages) DeleteSite(ctx context.Context, site string, most int) (int, error) {
+	return p.Delete(ctx, db.PagesWhere{Site: site}, most)
+}

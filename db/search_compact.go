@@ -1,0 +1,245 @@
+package db
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/domain/search"
+)
+
+// fanout is how many segments of a level make it full; the segments of each level have as many times more documents
+// than those of the one below.
+const fanout = 8
+
+// maxMerged is how many segments become one at a time, when merges have fallen behind.
+const maxMerged = 64
+
+// levelOf is the level of a segment of so many documents: 0 below 8, 1 below 64, ….
+func levelOf(docs int) int {
+	level := 0
+	for ; docs >= fanout; docs /= fanout {
+		level++
+	}
+	return level
+}
+
+const sqlSearchFull = `
+SELECT EXISTS (SELECT FROM search_segments WHERE collection = $1 GROUP BY level HAVING count(*) >= $2)`
+
+// Full reports whether a level of the index has so many segments that Compact should merge them.
+func (x *SearchIndex) Full(ctx context.Context) (full bool, err error) {
+	if err := x.pool.QueryRow(ctx, sqlSearchFull, x.collection, fanout).Scan(&full); err != nil {
+		return false, fmt.Errorf("count segments: %w", err)
+	}
+	return full, nil
+}
+
+// The lock is held until the end of the transaction. Its first key is that of compaction, its second the collection.
+const (
+	sqlSearchCompactLock = `SELECT pg_try_advisory_xact_lock(1936024430, $1)`
+	sqlSearchLevels      = `SELECT id, level, docs FROM search_segments WHERE collection = $1 ORDER BY level, id`
+	sqlSearchForget      = `DELETE FROM search_postings WHERE segment = $1`
+	sqlSearchUnlist      = `DELETE FROM search_segments WHERE id = ANY ($1)`
+)
+
+// Compact merges the segments of the lowest level that is full into one of the next level, without the documents that
+// are void; or, when none is full, writes a segment anew most of whose documents are void. It reports whether there is
+// more to do. One process compacts at a time: a call while another one does returns at once. Searches and writers go on
+// meanwhile, and a process that is killed leaves nothing behind. Memory is bounded by the columns and a few thousand
+// terms.
+func (x *SearchIndex) Compact(ctx context.Context) (more bool, err error) {
+	err = pgx.BeginFunc(ctx, x.pool, func(tx pgx.Tx) error {
+		var alone bool
+		if err := tx.QueryRow(ctx, sqlSearchCompactLock, x.collection).Scan(&alone); err != nil || !alone {
+			return err
+		}
+		snapshot, segments, err := x.mergeable(ctx, tx)
+		if err != nil || len(segments) == 0 {
+			return err
+		}
+		more = true
+		return x.merge(ctx, tx, snapshot, segments)
+	})
+	if err != nil {
+		return false, fmt.Errorf("compact the index: %w", err)
+	}
+	return more, nil
+}
+
+// mergeable picks the segments that are to become one: none when there is nothing to do.
+func (x *SearchIndex) mergeable(ctx context.Context, tx pgx.Tx) (*search.Snapshot, []int64, error) {
+	type listed struct {
+		ID          int64
+		Level, Docs int
+	}
+	rows, _ := tx.Query(ctx, sqlSearchLevels, x.collection)
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[listed])
+	if err != nil {
+		return nil, nil, err
+	}
+	snapshot, _, err := x.snapshot(ctx, tx) // at least those of the list
+	if err != nil {
+		return nil, nil, err
+	}
+	var picked []int64
+	for i, s := range list {
+		if i > 0 && s.Level != list[i-1].Level {
+			picked = nil
+		}
+		picked = append(picked, s.ID)
+		if last := i+1 == len(list) || list[i+1].Level != s.Level; len(picked) >= fanout && (last || len(picked) >= maxMerged) {
+			return snapshot, picked, nil
+		}
+	}
+	for _, s := range list {
+		if s.Docs > 0 && snapshot.Living(s.ID)*2 < s.Docs {
+			return snapshot, []int64{s.ID}, nil
+		}
+	}
+	return snapshot, nil, nil
+}
+
+// merge writes one segment in place of several.
+func (x *SearchIndex) merge(ctx context.Context, tx pgx.Tx, snapshot *search.Snapshot, segments []int64) error {
+	merger, err := search.NewMerger(snapshot, segments)
+	if err != nil {
+		return err
+	}
+	into := int64(0)
+	if kills := merger.Kills(); merger.Docs() > 0 || len(kills) > 0 {
+		err := tx.QueryRow(ctx, sqlSearchSegmentAdd, x.collection, levelOf(merger.Docs()), merger.Docs(), merger.Columns(),
+			stored(kills)).Scan(&into)
+		if err != nil {
+			return err
+		}
+	}
+	if err := x.mergePostings(ctx, tx, merger, segments, into); err != nil {
+		return err
+	}
+	b := new(pgx.Batch)
+	for _, id := range segments {
+		b.Queue(sqlSearchForget, id)
+	}
+	b.Queue(sqlSearchUnlist, segments)
+	return tx.SendBatch(ctx, b).Close()
+}
+
+// mergePostings goes through the terms of all segments in their order.
+func (x *SearchIndex) mergePostings(ctx context.Context, tx pgx.Tx, merger *search.Merger, segments []int64,
+	into int64,
+) error {
+	if merger.Docs() == 0 {
+		return nil
+	}
+	var heads postedHeap
+	for _, id := range segments {
+		r := &postedReader{tx: tx, segment: id}
+		more, err := r.next(ctx)
+		if err != nil {
+			return err
+		}
+		if more {
+			heads = append(heads, r)
+		}
+	}
+	heap.Init(&heads)
+	var written []search.TermPostings
+	size := 0
+	flush := func() error {
+		if len(written) == 0 {
+			return nil
+		}
+		err := copyPostings(ctx, tx, into, written)
+		clear(written)
+		written, size = written[:0], 0
+		return err
+	}
+	out := func(t search.TermPostings) error {
+		written = append(written, t)
+		if size += len(t.Term) + len(t.Postings) + len(t.Positions); size < mergeBytes && len(written) < mergeTerms {
+			return nil
+		}
+		return flush()
+	}
+	for len(heads) > 0 {
+		r := heads[0]
+		if err := merger.Add(r.rows[0], out); err != nil {
+			return err
+		}
+		more, err := r.next(ctx)
+		if err != nil {
+			return err
+		}
+		if more {
+			heap.Fix(&heads, 0)
+		} else {
+			heap.Pop(&heads)
+		}
+	}
+	if err := merger.Flush(out); err != nil {
+		return err
+	}
+	return flush()
+}
+
+// What a merge reads of a segment at a time, and writes at a time.
+const (
+	mergeRows  = 500
+	mergeTerms = 10_000
+	mergeBytes = 8 << 20
+)
+
+const sqlSearchPostingsAfter = `
+SELECT term, segment, postings, positions FROM search_postings
+WHERE segment = $1 AND term > $2 ORDER BY term LIMIT $3`
+
+// A postedReader reads the rows of a segment by rising term.
+type postedReader struct {
+	tx      pgx.Tx
+	segment int64
+	rows    []search.Posted // the first is the current one
+	last    string
+	end     bool
+}
+
+// next goes to the next row, if there is one.
+func (r *postedReader) next(ctx context.Context) (bool, error) {
+	if len(r.rows) > 1 {
+		r.rows = r.rows[1:]
+		return true, nil
+	}
+	if r.end {
+		return false, nil
+	}
+	rows, _ := r.tx.Query(ctx, sqlSearchPostingsAfter, r.segment, r.last, mergeRows)
+	var err error
+	if r.rows, err = pgx.CollectRows(rows, pgx.RowToStructByName[search.Posted]); err != nil || len(r.rows) == 0 {
+		return false, err
+	}
+	r.last, r.end = r.rows[len(r.rows)-1].Term, len(r.rows) < mergeRows
+	return true, nil
+}
+
+// postedHeap has the reader with the lowest term first.
+type postedHeap []*postedReader
+
+func (h postedHeap) Len() int { return len(h) }
+
+func (h postedHeap) Less(i, j int) bool {
+	c := strings.Compare(h[i].rows[0].Term, h[j].rows[0].Term)
+	return c < 0 || c == 0 && h[i].segment < h[j].segment
+}
+
+func (h postedHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *postedHeap) Push(x any)   { *h = append(*h, x.(*postedReader)) }
+
+func (h *postedHeap) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}

@@ -1,0 +1,140 @@
+package db
+
+import (
+	"context"
+	"hash/maphash"
+	"slices"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/domain/search"
+)
+
+// readOnly is a transaction that sees one state of the database from its first statement on.
+var readOnly = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+
+// A segmentCache keeps what a process has read of segments, which never change: some 60 bytes a document. Segments that
+// the newest list does not have are forgotten.
+type segmentCache struct {
+	turn  chan struct{} // held by the one caller that reads
+	mu    sync.Mutex
+	parts map[int64]search.Part
+	ids   []int64 // of snapshot, ascending
+	last  *search.Snapshot
+
+	seed  maphash.Seed
+	words map[uint64]struct{} // hashes of words that are in the dictionary
+}
+
+func newSegmentCache() *segmentCache {
+	return &segmentCache{turn: make(chan struct{}, 1), seed: maphash.MakeSeed()}
+}
+
+// maxKnownWords is how many words of the dictionary a process remembers, some 20 bytes each.
+const maxKnownWords = 500_000
+
+// unknown returns those of words that may not be in the dictionary.
+func (c *segmentCache) unknown(words []string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.DeleteFunc(words, func(w string) bool {
+		_, known := c.words[maphash.String(c.seed, w)]
+		return known
+	})
+}
+
+// know remembers words that are in the dictionary, which never forgets one. When too many are known, all are forgotten.
+func (c *segmentCache) know(words []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.words == nil || len(c.words) > maxKnownWords {
+		c.words = map[uint64]struct{}{}
+	}
+	for _, w := range words {
+		c.words[maphash.String(c.seed, w)] = struct{}{}
+	}
+}
+
+const (
+	sqlSearchSegmentIDs = `SELECT id FROM search_segments WHERE collection = $1 ORDER BY id`
+	sqlSearchColumns    = `SELECT id, columns, kills FROM search_segments WHERE id = ANY ($1)`
+)
+
+// snapshot is the state of the index that tx sees, and the IDs of its segments, ascending.
+func (x *SearchIndex) snapshot(ctx context.Context, tx pgx.Tx) (*search.Snapshot, []int64, error) {
+	rows, _ := tx.Query(ctx, sqlSearchSegmentIDs, x.collection)
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := x.segments.of(ctx, tx, ids)
+	return s, ids, err
+}
+
+// of is the snapshot of these segments, which tx sees.
+func (c *segmentCache) of(ctx context.Context, tx pgx.Tx, ids []int64) (*search.Snapshot, error) {
+	if s := c.kept(ids); s != nil {
+		return s, nil
+	}
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if s := c.kept(ids); s != nil {
+		return s, nil
+	}
+	c.mu.Lock()
+	parts, missing := make([]search.Part, 0, len(ids)), []int64(nil)
+	for _, id := range ids {
+		if p, ok := c.parts[id]; ok {
+			parts = append(parts, p)
+		} else {
+			missing = append(missing, id)
+		}
+	}
+	c.mu.Unlock()
+	if len(missing) > 0 {
+		rows, _ := tx.Query(ctx, sqlSearchColumns, missing)
+		read, err := pgx.CollectRows(rows, segmentPart)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, read...)
+	}
+	s := search.NewSnapshot(parts)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	// A caller whose transaction began earlier leaves the newer list alone.
+	if len(c.ids) == 0 || len(ids) > 0 && ids[len(ids)-1] >= c.ids[len(c.ids)-1] {
+		c.parts = make(map[int64]search.Part, len(parts))
+		for _, p := range parts {
+			c.parts[p.ID] = p
+		}
+		c.ids, c.last = ids, s
+	}
+	return s, nil
+}
+
+func (c *segmentCache) kept(ids []int64) *search.Snapshot {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last != nil && slices.Equal(ids, c.ids) {
+		return c.last
+	}
+	return nil
+}
+
+func segmentPart(row pgx.CollectableRow) (p search.Part, err error) {
+	var columns, kills []byte
+	if err := row.Scan(&p.ID, &columns, &kills); err != nil {
+		return p, err
+	}
+	if p.Columns, err = search.DecodeColumns(columns); err != nil {
+		return p, err
+	}
+	p.Kills, err = search.DecodeKills(kills)
+	return p, err
+}

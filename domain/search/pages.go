@@ -1,0 +1,33 @@
+package search
+
+import "github.com/google/uuid"
+
+// A Letter is a message that waits to be stored.
+type Letter struct {
+	Key  uuid.UUID // of its body: see db.Pages.Inbox
+	Body []byte
+}
+
+// An Incoming is a version of a page that a message brought.
+type Incoming struct {
+	Document
+	StatusCode int
+}
+
+// An Outcome is what became of an Incoming.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeStored    Outcome = "stored"    // it is the version that is kept
+	OutcomeUnchanged Outcome = "unchanged" // this very version was kept already
+	OutcomeOvertaken Outcome = "overtaken" // a version that was crawled later is kept
+)
+
+// A Stored is the version of a page that is kept, after an Incoming.
+type Stored struct {
+	ID       int64
+	Revision int64
+	Outcome  Outcome
+	Indexed  bool // the index in Postgres has this version
+}
