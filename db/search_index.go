@@ -5,9 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -140,12 +137,23 @@ func (x *SearchIndex) number(ctx context.Context, pages []search.Page, renew boo
 	var id, revision, doc int64
 	_, err = pgx.ForEachRow(rows, []any{&id, &revision, &doc}, func() error {
 		if last[id].Revision == revision {
-			fresh = append(fresh, numbered{last[id], uint32(doc)})
+			fresh = append(fresh, numbered{storablePage(last[id]), uint32(doc)})
 		}
 		return nil
 	})
 	slices.SortFunc(fresh, func(a, b numbered) int { return cmp.Compare(a.doc, b.doc) })
 	return fresh, err
+}
+
+// storablePage is a page whose words are fit for Postgres.
+func storablePage(p search.Page) search.Page {
+	p.URL, p.Site, p.Title = storable(p.URL), storable(p.Site), storable(p.Title)
+	p.Description, p.Text = storable(p.Description), storable(p.Text)
+	p.Headings = slices.Clone(p.Headings)
+	for i, h := range p.Headings {
+		p.Headings[i] = storable(h)
+	}
+	return p
 }
 
 // hold locks pages and returns those whose new document counts, with its number, and the documents that are void then.
@@ -207,7 +215,7 @@ ON CONFLICT DO NOTHING`
 func (x *SearchIndex) learn(ctx context.Context, terms []search.TermPostings) error {
 	words := make([]string, 0, len(terms))
 	for _, t := range terms {
-		if spellable(t.Term) {
+		if search.Spellable(t.Term) {
 			words = append(words, t.Term)
 		}
 	}
@@ -219,13 +227,6 @@ func (x *SearchIndex) learn(ctx context.Context, terms []search.TermPostings) er
 	}
 	x.segments.know(words)
 	return nil
-}
-
-// spellable reports whether a word is one that may be meant by one that is misspelt: of 3 to 40 letters and nothing
-// else.
-func spellable(word string) bool {
-	n := utf8.RuneCountInString(word)
-	return n >= 3 && n <= 40 && !strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' })
 }
 
 // Remove makes pages unfindable before it returns: their documents are void in a segment without any of its own.
@@ -281,14 +282,4 @@ func (x *SearchIndex) Stats(ctx context.Context) (s search.Stats, err error) {
 		return s, fmt.Errorf("read the size of the index: %w", err)
 	}
 	return s, nil
-}
-
-// Search answers a query.
-func (x *SearchIndex) Search(ctx context.Context, q search.Query) (search.Results, error) {
-	return search.Results{}, nil
-}
-
-// Suggest returns up to most ways in which the last word of a text may go on, the commonest first.
-func (x *SearchIndex) Suggest(ctx context.Context, text string, most int) ([]string, error) {
-	return nil, nil
 }

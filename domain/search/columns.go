@@ -421,3 +421,6 @@ func (s *Snapshot) Sites(most int) []Count {
 
 // seconds is a time as columns have it.
 func seconds(t time.Time) int64 { return t.Unix() }
+
+// Lengths are the words of all living documents, by field: titles, headings, addresses, bodies.
+func (s *Snapshot) Lengths() [4]uint64 { return s.total }

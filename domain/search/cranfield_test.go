@@ -24,6 +24,12 @@ func TestCranfield(t *testing.T) {
 			URL: "", Title: d.Title, Text: d.Text, Language: "en", Type: "html"}})
 	}
 	x.add(pages...)
+	if os.Getenv("PRF") != "" {
+		x.pages = map[int64]search.Page{}
+		for _, p := range pages {
+			x.pages[p.ID] = p
+		}
+	}
 	type graded struct {
 		q    cranfield.Question
 		ndcg float64

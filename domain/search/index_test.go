@@ -12,7 +12,8 @@ import (
 type index struct {
 	t        testing.TB
 	segments []stored
-	docs     map[int64]uint32 // by page
+	docs     map[int64]uint32      // by page
+	pages    map[int64]search.Page // nil = no feedback
 	last     uint32
 	id       int64
 }
@@ -171,6 +172,18 @@ func (x *index) rank(a search.Ask, q search.Query) *search.Ranking {
 	r, err := search.Rank(x.snapshot(), p, rows)
 	if err != nil {
 		x.t.Fatal(err)
+	}
+	if ids := r.Samples(); ids != nil && x.pages != nil {
+		var samples []search.Sample
+		for _, id := range ids {
+			p := x.pages[id]
+			samples = append(samples, search.Sample{Page: id, Title: p.Title, Text: p.Text, Language: p.Language})
+		}
+		e := r.Learn(samples)
+		more := x.rows(e.Terms())
+		if err := r.Expand(e, more); err != nil {
+			x.t.Fatal(err)
+		}
 	}
 	near := map[search.Need]bool{}
 	for _, n := range r.Near() {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -66,7 +65,7 @@ func NewPlan(a Ask, q Query) *Plan {
 	p := &Plan{ask: a, query: q}
 	for i, c := range a.Clauses[:min(len(a.Clauses), mostClauses)] {
 		g := group{clause: i, words: c.Words, not: c.Not, title: c.Title, prefix: c.Prefix,
-			phrase: c.Phrase && len(c.Words) > 1 || len(c.Words) > 1}
+			phrase: len(c.Words) > 1}
 		g.must = !c.Not && (g.phrase || c.Title)
 		if !g.phrase && !g.prefix && len(c.Words) == 1 {
 			g.terms = forms(c.Words[0])
@@ -91,44 +90,16 @@ func forms(word string) []lookup {
 	return terms
 }
 
-// hush silences stop words, unless there is nothing else: those of the language of which the query has most.
+// hush silences stop words, unless there is nothing else that ranks.
 func (p *Plan) hush() {
-	word := func(g *group) bool { return !g.not && !g.must && !g.phrase && !g.prefix && !g.title }
-	counts := make([]int, len(stemLanguages))
-	for i := range p.groups {
-		if g := &p.groups[i]; word(g) {
-			for l, language := range stemLanguages {
-				if Stop(language, g.words[0]) {
-					counts[l]++
-				}
-			}
-		}
+	stops := func(g *group) bool {
+		return !g.not && !g.must && !g.prefix && len(g.words) == 1 && Stop("", g.words[0])
 	}
-	most := slices.Max(counts)
-	var silent []*group
-	rest := false
+	rest := slices.ContainsFunc(p.groups, func(g group) bool { return !g.not && !stops(&g) })
 	for i := range p.groups {
 		g := &p.groups[i]
-		if g.not {
-			continue
-		}
-		stops := false
-		for l, language := range stemLanguages {
-			stops = stops || word(g) && counts[l] == most && Stop(language, g.words[0])
-		}
-		if stops {
-			silent = append(silent, g)
-		} else {
-			rest = true
-		}
-	}
-	if rest {
-		for _, g := range silent {
-			g.silent = true
-		}
-	}
-	for i := range p.groups {
-		p.words = p.words || !p.groups[i].not
+		g.silent = rest && stops(g)
+		p.words = p.words || !g.not
 	}
 }
 
@@ -625,7 +596,6 @@ func (r *Ranking) collect(entries [][][]entry) {
 			must |= 1 << bit
 		}
 	}
-	enough := r.enough()
 	var answers, all, some []answer
 	one := newUniques(0)
 	for i := range r.s.parts {
@@ -658,7 +628,7 @@ func (r *Ranking) collect(entries [][][]entry) {
 			}
 			a := answer{score: t.score[ord], all: mask == every, part: uint32(i), ord: uint32(ord), mask: mask}
 			switch {
-			case !a.all && !(few && enough(mask)):
+			case !a.all && !few:
 				continue
 			case passes != nil && !passes(ord):
 				continue
@@ -702,25 +672,6 @@ func (t *scratch) add(entries []entry, idf float32, bit uint32) {
 func age(crawled int64) float32 {
 	return float32(min(max(float64(crawled), 0)/(1<<32), 1))
 }
-
-// enough says which of the pages that have not all words are answers: those whose words make up a third of what the query
-// tells, by idf.
-func (r *Ranking) enough() func(mask uint32) bool {
-	var sum float32
-	for _, v := range r.idfs {
-		sum += v
-	}
-	least := sum * relaxedShare
-	return func(mask uint32) bool {
-		var has float32
-		for ; mask != 0; mask &= mask - 1 {
-			has += r.idfs[bits.TrailingZeros32(mask)]
-		}
-		return has >= least
-	}
-}
-
-const relaxedShare = 1. / 3
 
 // filter is the test of a part's documents by the query's filters: nil = all pass; any is false when none can.
 func (r *Ranking) filter(p *part) (passes func(ord int) bool, any bool) {

@@ -1,0 +1,361 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/search"
+)
+
+// The statements below look up many keys of a large table by its index: see sqlCrawlPlan. A plan for one list of terms
+// is as good for another.
+const sqlSearchPlan = `
+SELECT set_config('pg_trgm.similarity_threshold', '0.2', true), set_config(name, 'off', true)
+FROM unnest(ARRAY['jit', 'enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'enable_material']) AS s(name)`
+
+// The postings of $2, with the positions of $3.
+const sqlSearchPosted = `
+SELECT p.term, p.segment, p.postings, CASE WHEN p.term = ANY ($3) THEN p.positions END AS positions
+FROM search_segments s CROSS JOIN LATERAL (
+    SELECT * FROM search_postings WHERE segment = s.id AND term = ANY ($2::text[])) p
+WHERE s.collection = $1`
+
+const sqlSearchPositions = `
+SELECT p.term, p.segment, ''::bytea AS postings, p.positions
+FROM unnest($1::text[], $2::bigint[]) AS n(term, segment) CROSS JOIN LATERAL (
+    SELECT * FROM search_postings WHERE segment = n.segment AND term = n.term LIMIT 1) p`
+
+// The sizes of postings are known without reading them.
+const sqlSearchSizes = `
+SELECT p.term, sum(octet_length(p.postings))
+FROM search_segments s CROSS JOIN LATERAL (
+    SELECT * FROM search_postings WHERE segment = s.id AND term = ANY ($2::text[])) p
+WHERE s.collection = $1 GROUP BY p.term`
+
+const sqlSearchShown = `
+SELECT id, url, site, title, description, language, type, crawled_at, substr(text, 1, $2) FROM pages WHERE id = ANY ($1)`
+
+// maxShownText is how much of the text of a page a snippet may come from, in code points.
+const maxShownText = 256 << 10
+
+// fewAnswers is how many pages with all words are so few that words may be misspelt.
+const fewAnswers = 5
+
+// Search answers a query from one state of the index.
+func (x *SearchIndex) Search(ctx context.Context, q search.Query) (search.Results, error) {
+	start := time.Now()
+	ask, err := search.Parse(q.Text)
+	if err != nil {
+		return search.Results{}, err
+	}
+	if q.Limit < 1 || q.Limit > search.MaxLimit {
+		return search.Results{}, fault.Newf(fault.Invalid, "limit: %d is not from 1 to %d", q.Limit, search.MaxLimit)
+	}
+	var out search.Results
+	err = pgx.BeginTxFunc(ctx, x.pool, readOnly, func(tx pgx.Tx) error {
+		s := &searching{SearchIndex: x, tx: tx, ask: ask, query: q}
+		out, err = s.run(ctx)
+		return err
+	})
+	if err != nil {
+		return search.Results{}, fmt.Errorf("search: %w", err)
+	}
+	out.Took = time.Since(start)
+	return out, nil
+}
+
+// searching is one query in its transaction.
+type searching struct {
+	*SearchIndex
+	tx       pgx.Tx
+	ask      search.Ask
+	query    search.Query
+	snapshot *search.Snapshot
+	plan     *search.Plan
+	have     map[string]bool // terms that were read
+	rows     []search.Posted
+}
+
+func (s *searching) run(ctx context.Context) (out search.Results, err error) {
+	s.plan, s.have = search.NewPlan(s.ask, s.query), map[string]bool{}
+	if _, err := s.tx.Exec(ctx, sqlSearchPlan); err != nil {
+		return out, err
+	}
+	if s.snapshot, _, err = s.SearchIndex.snapshot(ctx, s.tx); err != nil {
+		return out, err
+	}
+	for _, prefix := range s.plan.Prefixes() {
+		words, err := s.beginning(ctx, s.tx, prefix, maxPrefixWords)
+		if err != nil {
+			return out, err
+		}
+		s.plan.Expand(prefix, words)
+	}
+	if err := s.afford(ctx); err != nil {
+		return out, err
+	}
+	ranking, err := s.rank(ctx)
+	if err != nil {
+		return out, err
+	}
+	if fixes, err := s.misspelt(ctx, ranking); err != nil {
+		return out, err
+	} else if len(fixes) > 0 {
+		for _, f := range fixes {
+			s.plan.Also(f.clause, f.words...)
+			out.Corrected = append(out.Corrected, f.words...)
+		}
+		out.DidYouMean = reworded(s.query.Text, fixes)
+		if ranking, err = s.rank(ctx); err != nil {
+			return out, err
+		}
+	}
+	if err := s.refine(ctx, ranking); err != nil {
+		return out, err
+	}
+	out.Total, out.AtLeast, out.Relaxed = ranking.Total, ranking.AtLeast, ranking.Relaxed
+	if s.query.Facets {
+		out.Facets = ranking.Facets()
+	}
+	ranked, more := ranking.Hits(s.query.After, s.query.Limit)
+	if more {
+		out.Next = new(ranked[len(ranked)-1].Position)
+	}
+	out.Hits, err = s.show(ctx, ranked)
+	return out, err
+}
+
+// sizeOfPosting is about how many bytes a posting has.
+const sizeOfPosting = 3
+
+// afford leaves out the commonest words of a query that would read too much.
+func (s *searching) afford(ctx context.Context) error {
+	const cheap = 10 << 20
+	terms := s.plan.Terms()
+	if len(terms)*s.snapshot.Docs()*sizeOfPosting < cheap {
+		return nil
+	}
+	sizes, err := s.sizes(ctx, s.tx, terms)
+	if err == nil {
+		s.plan.Afford(sizes)
+	}
+	return err
+}
+
+func (x *SearchIndex) sizes(ctx context.Context, tx pgx.Tx, terms []string) (map[string]int64, error) {
+	sizes := make(map[string]int64, len(terms))
+	rows, _ := tx.Query(ctx, sqlSearchSizes, x.collection, terms)
+	var term string
+	var size int64
+	_, err := pgx.ForEachRow(rows, []any{&term, &size}, func() error { sizes[term] = size; return nil })
+	return sizes, err
+}
+
+// rank reads the postings that the plan needs and were not read yet.
+func (s *searching) rank(ctx context.Context) (*search.Ranking, error) {
+	var terms []string
+	for _, t := range s.plan.Terms() {
+		if !s.have[t] {
+			s.have[t] = true
+			terms = append(terms, t)
+		}
+	}
+	if len(terms) > 0 {
+		rows, _ := s.tx.Query(ctx, sqlSearchPosted, s.collection, terms, s.plan.Positions())
+		read, err := pgx.CollectRows(rows, pgx.RowToStructByName[search.Posted])
+		if err != nil {
+			return nil, err
+		}
+		s.rows = append(s.rows, read...)
+	}
+	return search.Rank(s.snapshot, s.plan, s.rows)
+}
+
+// refine reads the positions that the order of the best answers depends on.
+func (s *searching) refine(ctx context.Context, ranking *search.Ranking) error {
+	needs := ranking.Near()
+	if len(needs) == 0 {
+		return nil
+	}
+	terms, segments := make([]string, len(needs)), make([]int64, len(needs))
+	for i, n := range needs {
+		terms[i], segments[i] = n.Term, n.Segment
+	}
+	rows, _ := s.tx.Query(ctx, sqlSearchPositions, terms, segments)
+	read, err := pgx.CollectRows(rows, pgx.RowToStructByName[search.Posted])
+	if err != nil {
+		return err
+	}
+	return ranking.Refine(read)
+}
+
+// show reads what is shown of answers. A page that was deleted is left out.
+func (s *searching) show(ctx context.Context, ranked []search.Ranked) ([]search.Hit, error) {
+	hits := make([]search.Hit, 0, len(ranked))
+	if len(ranked) == 0 {
+		return hits, nil
+	}
+	place := make(map[int64]search.Ranked, len(ranked))
+	ids := make([]int64, len(ranked))
+	for i, r := range ranked {
+		ids[i], place[r.ID] = r.ID, r
+	}
+	rows, _ := s.tx.Query(ctx, sqlSearchShown, ids, maxShownText)
+	var h search.Hit
+	var about, text string
+	_, err := pgx.ForEachRow(rows, []any{
+		&h.ID, &h.URL, &h.Site, &h.Title, &about, &h.Language, &h.Type, &h.CrawledAt, &text,
+	}, func() error {
+		r := place[h.ID]
+		h.CrawledAt, h.Score, h.All, h.Duplicates = h.CrawledAt.UTC(), r.Score, r.All, r.Duplicates
+		h.Marks = search.Mark(h.Title, s.ask, h.Language)
+		h.Snippet = search.Snip(h.Title, about, text, s.ask, h.Language)
+		hits = append(hits, h)
+		return nil
+	})
+	slices.SortFunc(hits, func(a, b search.Hit) int {
+		return cmp.Compare(slices.Index(ids, a.ID), slices.Index(ids, b.ID))
+	})
+	return hits, err
+}
+
+// maxPrefixWords is how many words a prefix stands for: the commonest.
+const maxPrefixWords = 64
+
+// Of a short prefix, words that few documents of a segment have are looked at only when there are no others: $5 is the
+// size of postings that counts. Ranges leave the stems out, whose terms begin with a language.
+const sqlSearchBeginning = `
+SELECT p.term FROM search_segments s CROSS JOIN LATERAL (
+    SELECT term, octet_length(postings) AS size FROM unnest($2::text[], $3::text[]) AS r(low, high)
+    JOIN search_postings ON segment = s.id AND term >= r.low AND term < r.high AND octet_length(postings) >= $5) p
+WHERE s.collection = $1 GROUP BY p.term ORDER BY sum(p.size) DESC, p.term LIMIT $4`
+
+// beginning returns the commonest words with a prefix, up to most.
+func (x *SearchIndex) beginning(ctx context.Context, tx pgx.Tx, prefix string, most int) ([]string, error) {
+	low, high := wordRanges(prefix)
+	rows, _ := tx.Query(ctx, sqlSearchBeginning, x.collection, low, high, most, 0)
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
+// wordRanges are the ranges of terms, from low to below high, that begin with a prefix and are words.
+func wordRanges(prefix string) (low, high []string) {
+	from := prefix
+	for _, stems := range search.StemPrefixes {
+		if strings.HasPrefix(stems, prefix) {
+			low, high = append(low, from), append(high, stems)
+			from = stems[:len(stems)-1] + ";" // what follows ":"
+		}
+	}
+	return append(low, from), append(high, prefix+string(utf8.MaxRune))
+}
+
+// A fix is a word that was probably misspelt, and what was probably meant, the likeliest first.
+type fix struct {
+	clause int
+	word   string
+	words  []string
+}
+
+const sqlSearchSpellings = `
+SELECT term FROM search_terms WHERE term % $1 AND length(term) BETWEEN $2 AND $3 ORDER BY similarity(term, $1) DESC LIMIT $4`
+
+// What is tried for words that are misspelt.
+const (
+	maxFixedWords = 4 // of a query
+	maxSpellings  = 100
+	maxFixes      = 3 // of a word
+	// commoner is how many times commoner another spelling must be than one that pages have.
+	commoner = 20
+)
+
+// misspelt returns words of the query that hardly any page has, with words that are spelt nearly so.
+func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking) (fixes []fix, err error) {
+	first, _ := ranking.Hits(nil, fewAnswers)
+	if len(first) == fewAnswers && first[fewAnswers-1].All {
+		return nil, nil
+	}
+	tried := 0
+	for _, clause := range s.plan.Words() {
+		word := s.ask.Clauses[clause].Words[0]
+		edits, found := search.Typos(word), ranking.Found(clause)
+		if edits == 0 || found < 0 || found >= fewAnswers || tried == maxFixedWords {
+			continue
+		}
+		tried++
+		n := utf8.RuneCountInString(word)
+		rows, _ := s.tx.Query(ctx, sqlSearchSpellings, word, n-edits, n+edits, maxSpellings)
+		near, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			return nil, err
+		}
+		distance := make(map[string]int, len(near))
+		near = slices.DeleteFunc(near, func(w string) bool {
+			distance[w] = search.Edits(word, w, edits)
+			return distance[w] == 0 || distance[w] > edits
+		})
+		if len(near) == 0 {
+			continue
+		}
+		sizes, err := s.sizes(ctx, s.tx, near)
+		if err != nil {
+			return nil, err
+		}
+		near = slices.DeleteFunc(near, func(w string) bool { return sizes[w] < int64(found*commoner*sizeOfPosting) || sizes[w] == 0 })
+		slices.SortFunc(near, func(a, b string) int {
+			return cmp.Or(cmp.Compare(distance[a], distance[b]), cmp.Compare(sizes[b], sizes[a]), cmp.Compare(a, b))
+		})
+		if len(near) > 0 {
+			fixes = append(fixes, fix{clause, word, near[:min(len(near), maxFixes)]})
+		}
+	}
+	return fixes, nil
+}
+
+// reworded is the text of a query with the likeliest word in place of each that was misspelt.
+func reworded(text string, fixes []fix) string {
+	var out strings.Builder
+	end := 0
+	search.Tokenize(text, func(t search.Token) bool {
+		for _, f := range fixes {
+			if f.word == t.Word && int(t.Start) >= end {
+				out.WriteString(text[end:t.Start])
+				out.WriteString(f.words[0])
+				end = int(t.End)
+				break
+			}
+		}
+		return true
+	})
+	return out.String() + text[end:]
+}
+
+// Suggest returns up to most ways in which the last word of a text may go on, the commonest first.
+func (x *SearchIndex) Suggest(ctx context.Context, text string, most int) (words []string, err error) {
+	var prefix string
+	search.Tokenize(text, func(t search.Token) bool {
+		prefix = strings.Clone(t.Word)
+		return true
+	})
+	if prefix == "" || most < 1 {
+		return nil, nil
+	}
+	err = pgx.BeginTxFunc(ctx, x.pool, readOnly, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlSearchPlan); err != nil {
+			return err
+		}
+		words, err = x.beginning(ctx, tx, storable(prefix), most)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("suggest words: %w", err)
+	}
+	return words, nil
+}

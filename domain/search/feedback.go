@@ -1,0 +1,175 @@
+package search
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Pseudo relevance feedback: the words that the best answers have in common are added to the query, RM3 of Abdul-Jaleel et
+// al., "UMass at TREC 2004: Novelty and HARD", with the parameters that Anserini has had since 2019: ten answers, ten
+// words, half of the weight for the query as it was typed; words of more than a tenth of all pages are left out.
+const (
+	feedbackPages = 10
+	feedbackWords = 10
+	feedbackShare = 0.5 // of the query as it was typed
+	feedbackRare  = 0.1 // of all pages
+	feedbackTried = 3 * feedbackWords
+	feedbackFrom  = 4 // words of the query
+)
+
+// A Sample is the text of one of the best answers.
+type Sample struct {
+	Page                  int64
+	Title, Text, Language string
+}
+
+// An Expansion is words that the best answers have in common. It is one goroutine's.
+type Expansion struct {
+	r     *Ranking
+	words []common
+}
+
+type common struct {
+	group
+	share float32 // of the words of the samples
+}
+
+// Samples are the pages to learn from, the best first; none where it is not worth it.
+func (r *Ranking) Samples() []int64 {
+	if len(r.groups) < feedbackFrom || !r.Relaxed || r.best < feedbackPages || r.plan.cut {
+		return nil
+	}
+	var ids []int64
+	for i := range r.answers[:feedbackPages] {
+		ids = append(ids, r.page(&r.answers[i]))
+	}
+	return ids
+}
+
+// Learn finds the words that samples have in common.
+func (r *Ranking) Learn(samples []Sample) *Expansion {
+	type found struct {
+		forms map[string]int
+		share float32
+	}
+	scores := map[int64]float32{}
+	var sum float32
+	for i := range r.answers[:min(r.best, feedbackPages)] {
+		scores[r.page(&r.answers[i])] = r.answers[i].score
+		sum += r.answers[i].score
+	}
+	all := map[string]*found{}
+	for _, s := range samples {
+		counts, n := map[string]int{}, 0
+		count := func(t Token) bool {
+			if len(t.Word) > 1 && !Stop(s.Language, t.Word) {
+				counts[t.Word]++
+				n++
+			}
+			return true
+		}
+		Tokenize(s.Title, count)
+		Tokenize(s.Text, count)
+		for _, w := range slices.Sorted(maps.Keys(counts)) {
+			c := counts[w]
+			k := cmp.Or(Stem(s.Language, w), w)
+			f := all[k]
+			if f == nil {
+				f = &found{forms: map[string]int{}}
+				all[k] = f
+			}
+			f.forms[w] += c
+			f.share += scores[s.Page] / sum * float32(c) / float32(n)
+		}
+	}
+	keys := slices.Collect(maps.Keys(all))
+	slices.SortFunc(keys, func(a, b string) int { return cmp.Or(cmp.Compare(all[b].share, all[a].share), cmp.Compare(a, b)) })
+	e := &Expansion{r: r}
+	for _, k := range keys[:min(len(keys), feedbackTried)] {
+		word, most := "", 0
+		for _, w := range slices.Sorted(maps.Keys(all[k].forms)) {
+			if n := all[k].forms[w]; n > most {
+				word, most = w, n
+			}
+		}
+		c := common{group: group{words: []string{word}, terms: forms(word)}, share: all[k].share}
+		e.words = append(e.words, c)
+	}
+	return e
+}
+
+// Terms are to be read from every segment, without positions: sorted, each once.
+func (e *Expansion) Terms() []string {
+	var terms []string
+	for _, w := range e.words {
+		for _, t := range w.terms {
+			terms = append(terms, t.term)
+		}
+	}
+	slices.Sort(terms)
+	return slices.Compact(terms)
+}
+
+// Expand adds the words of an expansion to the scores, given the rows of its Terms. Which documents are answers, and
+// which of them have all words, stays as it was. It comes before Near and Refine.
+func (r *Ranking) Expand(e *Expansion, rows []Posted) error {
+	for _, row := range rows {
+		if part, has := r.s.byID[row.Segment]; has {
+			r.posted[key{row.Term, part}] = row
+		}
+	}
+	m := mixer{r: r}
+	type added struct {
+		entries [][]entry
+		weight  float32
+	}
+	var chosen []added
+	var sum float32
+	for i := range e.words {
+		w := &e.words[i]
+		a := added{entries: make([][]entry, len(r.s.parts))}
+		df := 0
+		for part := range r.s.parts {
+			list, err := m.mix(&w.group, part)
+			if err != nil {
+				return err
+			}
+			a.entries[part] = list
+			df += len(list)
+		}
+		if df == 0 || float32(df) > feedbackRare*float32(r.s.docs) {
+			continue
+		}
+		a.weight = w.share * idf(df, r.s.docs)
+		sum += w.share
+		if chosen = append(chosen, a); len(chosen) == feedbackWords {
+			break
+		}
+	}
+	if sum == 0 {
+		return nil
+	}
+	scale := (1 - feedbackShare) / feedbackShare * float32(len(r.groups)) / sum
+	byPart := make([][]*answer, len(r.s.parts))
+	for i := range r.answers {
+		a := &r.answers[i]
+		byPart[a.part] = append(byPart[a.part], a)
+	}
+	t := scratches.Get().(*scratch)
+	defer scratches.Put(t)
+	for part, answers := range byPart {
+		if len(answers) == 0 {
+			continue
+		}
+		t.reset(r.s.parts[part].Columns.Len())
+		for _, a := range chosen {
+			t.add(a.entries[part], a.weight*scale, 0)
+		}
+		for _, a := range answers {
+			a.score += t.score[a.ord]
+		}
+	}
+	r.sortBest()
+	return nil
+}

@@ -1,0 +1,58 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Spellable reports whether a folded word may be one that was meant where another was typed: 3 to 40 letters, and
+// nothing else.
+func Spellable(word string) bool {
+	n := utf8.RuneCountInString(word)
+	return n >= 3 && n <= 40 && !strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
+// Typos is how many typing errors a folded word may have: 1 from 4 letters on, 2 from 8 on, and none in what is not
+// made of letters alone.
+func Typos(word string) int {
+	n := utf8.RuneCountInString(word)
+	switch {
+	case n < 4 || !Spellable(word):
+		return 0
+	case n < 8:
+		return 1
+	}
+	return 2
+}
+
+// Edits is how many typing errors (a letter more, less or wrong, or two neighbours in the wrong order) make a word of
+// another: most+1 when there are more than most.
+func Edits(a, b string, most int) int {
+	from, to := []rune(a), []rune(b)
+	if d := len(from) - len(to); d > most || -d > most {
+		return most + 1
+	}
+	before, last, row := make([]int, len(to)+1), make([]int, len(to)+1), make([]int, len(to)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(from); i++ {
+		row[0] = i
+		for j := 1; j <= len(to); j++ {
+			cost := 1
+			if from[i-1] == to[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && from[i-1] == to[j-2] && from[i-2] == to[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return min(last[len(to)], most+1)
+}
+
+// StemPrefixes are what terms that are stems begin with, ascending. Words begin with none of them.
+var StemPrefixes = []string{"en:", "fr:"}
