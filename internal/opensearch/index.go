@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
@@ -384,8 +383,7 @@ func vocabulary(p search.Page) []string {
 	seen := map[string]bool{}
 	for _, text := range append([]string{p.Title, p.Description, p.Text}, p.Headings...) {
 		search.Tokenize(text, func(t search.Token) bool {
-			first := []rune(t.Word)
-			if len(first) > 2 && len(first) < 40 && !slices.ContainsFunc(first, func(r rune) bool { return !unicode.IsLetter(r) }) {
+			if search.Spellable(t.Word) {
 				seen[strings.Clone(t.Word)] = true
 			}
 			return len(seen) < 1000

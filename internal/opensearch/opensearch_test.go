@@ -240,10 +240,12 @@ func TestBadPage(t *testing.T) {
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	server := opensearchtest.Start(t)
+	server.MaxBody = 120_000
 	e := open(t, server.URL)
+	e.SetPartSize(100_000)
 	var pages []search.Page
 	for i := range 5 {
-		pages = append(pages, page(int64(i+1), 1, fmt.Sprintf("page%d ", i)+strings.Repeat("lorem ipsum ", 350_000))) // 4 MB
+		pages = append(pages, page(int64(i+1), 1, fmt.Sprintf("page%d ", i)+strings.Repeat("lorem ipsum ", 3_500))) // 40 KB
 	}
 	if err := e.Index(t.Context(), pages); err != nil {
 		t.Fatal(err)
@@ -267,7 +269,7 @@ func TestSplit(t *testing.T) {
 	if err := e.Index(t.Context(), []search.Page{page(8, 1, "eight"), page(9, 1, "nine")}); err != nil {
 		t.Error(err)
 	}
-	huge := page(10, 1, strings.Repeat("lorem ipsum ", 1_100_000))
+	huge := page(10, 1, strings.Repeat("lorem ipsum ", 11_000))
 	err := e.Index(t.Context(), []search.Page{huge, page(11, 1, "eleven")})
 	if class, _ := fault.Of(err); class != fault.Invalid {
 		t.Errorf("a page that is too large: %v", err)

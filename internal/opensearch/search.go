@@ -3,7 +3,6 @@ package opensearch
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
 	"net/http"
 	"slices"
 	"strconv"
@@ -17,7 +16,11 @@ import (
 
 const (
 	// few is how many pages must have all words: with fewer, those with some of the words follow.
-	few = 10
+	few = 5
+	// maxCorrections is how many words of a query may be misspelt, and maxTier how many words and corrections a query has at
+	// most whose pages with all of them come first: a request has at most 1,024 clauses (indices.query.bool.
+	// max_clause_count), and a word is looked for in 21 fields.
+	maxCorrections, maxTier = 8, 20
 	// tier is added to the score of a page with all words. Scores by words alone stay far below.
 	tier = 1000
 	// window is how far hits can be paged through: OpenSearch's default of index.max_result_window.
@@ -187,7 +190,7 @@ func clause(c search.Clause) object {
 	return object{"multi_match": match}
 }
 
-// plain words, or their better spelling at half the weight.
+// word is the query for a plain word, or for its better spelling at half the weight.
 func (s *request) word(c search.Clause) object {
 	better, ok := s.corrections[word(c)]
 	if !ok {
@@ -225,7 +228,10 @@ func (s *request) body(relaxed bool) object {
 		// A page with all words gets the points of the tier. One of three words is enough, and 30 % of more.
 		all := object{"constant_score": object{"filter": object{"bool": object{"must": some}}, "boost": tier}}
 		words := object{"bool": object{"should": some, "minimum_should_match": max(1, len(some)*3/10)}}
-		must, boolean["should"] = append(must, words), []object{all}
+		must = append(must, words)
+		if len(some)+len(s.corrections) <= maxTier {
+			boolean["should"] = []object{all}
+		}
 	} else {
 		must = append(must, some...)
 	}
@@ -255,13 +261,12 @@ func (s *request) body(relaxed bool) object {
 	return body
 }
 
-// unknown are the words whose spelling may be wrong: letters only, four or more.
+// unknown are the words whose spelling may be wrong.
 func (s *request) unknown() string {
 	var out []string
 	for _, c := range s.words() {
-		w := []rune(word(c))
-		if len(w) >= 4 && !slices.ContainsFunc(w, func(r rune) bool { return !unicode.IsLetter(r) }) {
-			out = append(out, string(w))
+		if w := word(c); search.Typos(w) > 0 && len(out) < maxCorrections {
+			out = append(out, w)
 		}
 	}
 	return strings.Join(out, " ")
@@ -443,7 +448,7 @@ func (a answer) corrections() map[string]string {
 	out := map[string]string{}
 	for _, w := range a.Suggest.Words {
 		for _, o := range w.Options {
-			if len([]rune(w.Text)) > 7 || distance(w.Text, o.Text) < 2 {
+			if n := search.Typos(w.Text); search.Edits(w.Text, o.Text, n) <= n {
 				out[w.Text] = o.Text
 				break
 			}
@@ -674,44 +679,10 @@ func (e *Engine) Stats(ctx context.Context) (search.Stats, error) {
 
 // textKey is the same for pages of the same words. A page without text has one of its own.
 func textKey(p search.Page) string {
-	h := fnv.New64a()
-	none := true
-	search.Tokenize(p.Text, func(t search.Token) bool {
-		none = false
-		_, _ = h.Write([]byte(t.Word)) // never fails
-		_, _ = h.Write([]byte{0})
-		return true
-	})
-	if none {
-		return "page " + strconv.FormatInt(p.ID, 10)
+	if key := search.TextKey(p.Title, p.Text); key != 0 {
+		return strconv.FormatUint(key, 16)
 	}
-	return strconv.FormatUint(h.Sum64(), 16)
-}
-
-// distance is how many letters differ: inserted, removed, replaced, or two exchanged.
-func distance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	rows := make([][]int, len(x)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(y)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(x); i++ {
-		for j := 1; j <= len(y); j++ {
-			cost := 1
-			if x[i-1] == y[j-1] {
-				cost = 0
-			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
-			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(x)][len(y)]
+	return "page " + strconv.FormatInt(p.ID, 10)
 }
 
 var _ search.Engine = (*Engine)(nil)

@@ -352,7 +352,7 @@ func marked(x *index, text string, ranges []search.Range) (out []string) {
 
 func testMarks(x *index) {
 	long := strings.Repeat("Entre parenthèses, rien d'intéressant ici. ", 20)
-	page := doc("fr", "Le café ☕ d'été", long+"Enfin les marchés d'été près\n\tdu café. "+long)
+	page := doc("fr", "Le café ☕ d'été", long+"Enfin les marchés d'été près\n\tdu café. "+long+"Voilà tout.")
 	page.Language = "fr"
 	x.add(page)
 	h := x.search(search.Query{Text: "cafe marché"}).Hits[0]

@@ -230,7 +230,35 @@ func (i *index) validate(in searchBody) *refusal {
 	if h := in.Highlight; h != nil && (h.Type != "unified" || len(h.PreTags) != 1 || len(h.PostTags) != 1) {
 		return refuse(400, "parsing_exception", "highlighter [%s] is not known here", h.Type)
 	}
+	// Page: install-and-configure, indices.query.bool.max_clause_count.
+	if n := in.Query.clauses(); n > 1024 {
+		return refuse(400, "too_many_nested_clauses", "Query contains too many nested clauses; maxClauseCount is set to 1024")
+	}
 	return i.validateAggs(in.Aggs)
+}
+
+// clauses counts the leaves of a query: a word in a field each.
+func (q *query) clauses() (n int) {
+	if q == nil {
+		return 0
+	}
+	var parts []query
+	switch {
+	case q.Bool != nil:
+		parts = slices.Concat(q.Bool.Must, q.Bool.Should, q.Bool.MustNot, q.Bool.Filter)
+	case q.DisMax != nil:
+		parts = q.DisMax.Queries
+	case q.ConstantScore != nil:
+		parts = []query{q.ConstantScore.Filter}
+	case q.MultiMatch != nil:
+		return len(q.MultiMatch.Fields) * len(strings.Fields(q.MultiMatch.Query))
+	default:
+		return 1
+	}
+	for _, p := range parts {
+		n += p.clauses()
+	}
+	return n
 }
 
 func (i *index) validateAggs(aggs map[string]aggregation) *refusal {

@@ -19,12 +19,10 @@ import (
 	"testing"
 )
 
-// MaxBody is the largest request that is accepted: http.max_content_length, 100 MB by default, less here.
-const MaxBody = 12 << 20
-
 // A Server is one cluster. Its methods may be called at any time.
 type Server struct {
-	URL string
+	URL     string
+	MaxBody int // bytes of the largest request: http.max_content_length, 100 MiB by default; to be set before the first
 
 	mu       sync.Mutex
 	indexes  map[string]*index
@@ -45,7 +43,7 @@ type Failure struct {
 // Start starts a server that ends with the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	s := &Server{indexes: map[string]*index{}, items: map[string]Failure{}}
+	s := &Server{MaxBody: 100 << 20, indexes: map[string]*index{}, items: map[string]Failure{}}
 	web := httptest.NewServer(s)
 	t.Cleanup(web.Close)
 	s.URL = web.URL
@@ -173,7 +171,7 @@ func (s *Server) route(r *http.Request, body []byte) (any, *refusal) {
 	case !slices.Contains(known.methods, r.Method):
 		return nil, refuse(405, "illegal_argument_exception", "Incorrect HTTP method for uri [%s] and method [%s]",
 			r.URL.Path, r.Method)
-	case len(body) > MaxBody:
+	case len(body) > s.MaxBody:
 		return nil, refuse(413, "content_too_large_exception", "request is larger than http.max_content_length")
 	}
 	for name := range r.URL.Query() {
