@@ -63,7 +63,7 @@ type SearchMetrics interface {
 	Indexed(engine string, pages int, took time.Duration)
 }
 
-// PageKeys names messages of the inbox.
+// PageKeys names messages of the inbox, each once.
 type PageKeys struct {
 	Keys []uuid.UUID `json:"keys"`
 }
@@ -104,7 +104,7 @@ func (a *Searching) StorePages(ctx context.Context, in PageKeys) (StoredPages, e
 		batch []delivered
 		done  []uuid.UUID
 	)
-	out.Before = different(in.Keys) - len(letters)
+	out.Before = len(in.Keys) - len(letters)
 	for _, l := range letters {
 		page, err := safely(ctx, func() (search.Incoming, error) { return incoming(l.Body) })
 		if err != nil {
@@ -143,15 +143,6 @@ func (a *Searching) StorePages(ctx context.Context, in PageKeys) (StoredPages, e
 		"stored": out.Stored, "unchanged": out.Unchanged, "overtaken": out.Overtaken, "refused": len(out.Refused),
 	})
 	return out, nil
-}
-
-// different is how many different keys there are.
-func different(keys []uuid.UUID) int {
-	seen := make(map[uuid.UUID]bool, len(keys))
-	for _, k := range keys {
-		seen[k] = true
-	}
-	return len(seen)
 }
 
 // incoming reads a message.

@@ -26,6 +26,7 @@ import (
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/internal/telemetry"
@@ -49,6 +50,7 @@ type parts struct {
 	Platforms   api.Platforms
 	Drafts      api.Drafts
 	Crawls      api.Crawls
+	Search      api.Search
 	Images      api.Images
 	Health      api.Health
 	Keys        api.Keys
@@ -58,7 +60,7 @@ type parts struct {
 
 func (p *parts) handler() http.Handler {
 	return api.New(p.Options, p.Listings, p.DeadLetters, p.Replays, p.Forget, p.Staleness, p.Platforms, p.Drafts, p.Crawls,
-		p.Images, p.Health, p.Keys, p.Queues, p.Audit)
+		p.Search, p.Images, p.Health, p.Keys, p.Queues, p.Audit)
 }
 
 // starting makes s start the work of every part.
@@ -69,10 +71,11 @@ func (p *parts) starting(s interface {
 	api.ScraperStarter
 	api.DraftStater
 	api.CrawlStarter
+	api.SearchStarter
 	api.Forgetter
 }) {
 	p.Listings.Launch, p.Replays.Launch, p.Staleness.Launch, p.Platforms.Launch, p.Drafts.Launch = s, s, s, s, s
-	p.Crawls.Launch, p.Forget.Launch = s, s
+	p.Crawls.Launch, p.Search.Launch, p.Forget.Launch = s, s, s
 }
 
 // door is the API on a real server.
@@ -106,6 +109,11 @@ func open(t *testing.T, change ...func(*parts)) *door {
 		Requests: api.DraftRequests{Target: db.Target{Exchange: "events", RoutingKey: crawls}, Queue: crawls, Ours: true},
 	}
 	d.Crawls = api.Crawls{Store: db.NewCrawls(pool), Defaults: crawl.Defaults, Blobs: d.pictures}
+	index := db.NewSearchIndex(pool)
+	d.Search = api.Search{
+		Engines: map[string]search.Engine{search.EnginePostgres: index}, Use: search.EnginePostgres,
+		Store: db.NewPages(pool), Audit: d.Audit.Store,
+	}
 	d.Images.Blobs = d.pictures
 	d.starting(d.started)
 	d.serve(t, change...)
@@ -219,6 +227,7 @@ type starter struct {
 	err   error
 	calls []string
 	draft string // state of a crawl request's workflow
+	index launch.Reindexing
 }
 
 func (s *starter) Listing(_ context.Context, ref listing.Ref, a launch.Arrival, summary string) error {
@@ -263,6 +272,18 @@ func (s *starter) WakeCrawl(_ context.Context, r crawl.Run) error {
 
 func (s *starter) SignalCrawl(_ context.Context, id int64) error {
 	return s.note("signal crawl %d", id)
+}
+
+func (s *starter) ReindexPages(_ context.Context, to string) (string, bool, error) {
+	return search.ReindexWorkflowID, s.index.Running, s.note("re-index to %s", to)
+}
+
+func (s *starter) Reindexing(context.Context) (launch.Reindexing, bool, error) {
+	return s.index, s.index.To != "", s.err
+}
+
+func (s *starter) DeletePages(_ context.Context, site string) (string, bool, error) {
+	return search.DeleteWorkflowID(site), false, s.note("delete pages of %s", site)
 }
 
 func (s *starter) note(format string, args ...any) error {

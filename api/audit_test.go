@@ -51,6 +51,8 @@ func changes(t *testing.T, d *door) map[string][3]string {
 		"resume-crawl-run":    {path + "/resume", "", fmt.Sprint("crawl_run.resumed crawl-run/", run)},
 		"retry-crawl-run":     {path + "/retry", "", fmt.Sprint("crawl_run.retried crawl-run/", run)},
 		"cancel-crawl-run":    {path + "/cancel", "", fmt.Sprint("crawl_run.cancelled crawl-run/", run)},
+		"start-reindex":       {"/search/reindex", "", "search.reindex_wanted search/postgres"},
+		"delete-pages":        {"/pages?url=" + d.page(t, "https://example.org/a", "example.org", "A", "words").URL, "", "pages.delete_wanted page/https://example.org/a"},
 		"forget-listing":      {"/listings/kijiji/9", "", "listing.forgotten listing/" + kijiji("9").ID().String()},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -147,11 +148,11 @@ func wrongUntil(at string, since, until time.Time) []error {
 	return []error{&huma.ErrorDetail{Message: "expected a time that is not before since", Location: at, Value: until}}
 }
 
-// repeated refuses parameters that are given more than once: all but the first would be ignored.
-func repeated(ctx huma.Context) (wrong []error) {
+// repeated refuses parameters that are given more than once, except lists: all but the first would be ignored.
+func repeated(ctx huma.Context, lists ...string) (wrong []error) {
 	address := ctx.URL()
 	for name, values := range address.Query() {
-		if len(values) > 1 {
+		if len(values) > 1 && !slices.Contains(lists, name) {
 			wrong = append(wrong, &huma.ErrorDetail{
 				Message: "is given more than once", Location: "query." + name, Value: values,
 			})

@@ -18,8 +18,11 @@ import (
 const retryAfter = 5 * time.Second
 
 // problem turns a fault into an RFC 9457 answer. A fault that retrying may heal is a 503 without its text, which names
-// parts of the system: that is logged.
+// parts of the system: that is logged. What is an answer already stays as it is.
 func problem(ctx context.Context, log *slog.Logger, err error) error {
+	if _, made := errors.AsType[huma.StatusError](err); made {
+		return err
+	}
 	class, after := fault.Of(err)
 	switch class {
 	case fault.Invalid:

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/google/uuid"
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/stretchr/testify/require"
 
@@ -60,6 +61,9 @@ type starter struct {
 	givenUp  []time.Time           // of each image
 	idle     bool                  // no worker makes drafts
 	fail     func(id string) error // nil or a result of nil accepts
+	pages    [][]uuid.UUID         // batches of keys
+	refuse   map[uuid.UUID]string  // pages that are refused, and why
+	merges   int                   // of the index; every batch asks for one
 }
 
 func (s *starter) Listing(_ context.Context, ref listing.Ref, a launch.Arrival, _ string) error {
@@ -75,7 +79,23 @@ func (s *starter) DraftsServed(context.Context, time.Time) error {
 	return nil
 }
 
-// serve says whether a worker makes drafts.
+func (s *starter) SearchServed(ctx context.Context, now time.Time) error {
+	return s.DraftsServed(ctx, now)
+}
+
+func (s *starter) IndexPages(_ context.Context, keys []uuid.UUID, hosts []string) (launch.Indexed, error) {
+	err := s.accept(hosts[0], func() { s.pages = append(s.pages, keys) })
+	return launch.Indexed{WorkflowID: "index/x", RunID: "run", Refused: s.refuse, Full: true}, err
+}
+
+func (s *starter) CompactIndex(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.merges++
+	return errors.New("not now")
+}
+
+// serve says whether a worker makes drafts, or stores pages.
 func (s *starter) serve(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

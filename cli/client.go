@@ -1,5 +1,5 @@
 // Package cli is the operator's commands that work through the HTTP API: status, dead-letters, replay, platforms,
-// crawl, audit, draft and health. Each is a struct for kong with a Run method that gets a Connect; the program that
+// crawl, search, audit, draft and health. Each is a struct for kong with a Run method that gets a Connect; the program that
 // embeds them says where the API is. They print to standard output, and write progress and errors to standard error.
 package cli
 

@@ -28,6 +28,7 @@ func run(t *testing.T, url string, args ...string) error {
 		Replay      ReplayCmd      `cmd:""`
 		Platforms   PlatformsCmd   `cmd:""`
 		Crawl       CrawlCmd       `cmd:""`
+		Search      SearchCmd      `cmd:""`
 		Draft       DraftCmd       `cmd:""`
 		Health      HealthCmd      `cmd:""`
 	}

@@ -12,9 +12,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/mattn/go-isatty"
-	"golang.org/x/term"
-
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/domain/crawl"
 )
@@ -120,11 +117,7 @@ func (c *crawlStartCmd) Run(ctx context.Context, group *CrawlCmd, connect Connec
 	if !c.Wait {
 		return nil
 	}
-	w := crawlWatch{api: r, id: run.ID, out: os.Stderr, every: 10 * time.Second}
-	if isatty.IsTerminal(os.Stderr.Fd()) && os.Getenv("TERM") != "dumb" {
-		w.live, w.every = true, time.Second
-	}
-	done, err := w.run(ctx)
+	done, err := watchCrawl(r, run.ID).onto(os.Stderr).run(ctx)
 	if err != nil {
 		return err
 	}
@@ -139,68 +132,12 @@ func (c *crawlStartCmd) Run(ctx context.Context, group *CrawlCmd, connect Connec
 	return err
 }
 
-// A crawlWatch shows the progress of a run until it ends: in one line that changes, or a line now and then.
-type crawlWatch struct {
-	api   Client
-	id    int64
-	out   io.Writer
-	live  bool          // out is a terminal
-	every time.Duration // between two lines
-}
-
-// watchMisses is how many calls in a row may fail, a second apart: the API may be restarted.
-const watchMisses = 30
-
-// run returns the last state of the run.
-func (w crawlWatch) run(ctx context.Context) (last api.CrawlSummary, err error) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	defer w.clear()
-	shown, state := time.Time{}, api.CrawlState("")
-	for misses := 0; ; {
-		var got api.CrawlSummary
-		switch err := w.api.call(ctx, http.MethodGet, fmt.Sprintf("/crawl-runs/%d/summary", w.id), nil, &got); {
-		case err == nil:
-			last, misses = got, 0
-			if w.live || got.Status != state || time.Since(shown) >= w.every {
-				w.show(got)
-				shown, state = time.Now(), got.Status
-			}
-		case ctx.Err() != nil:
-		default:
-			if misses++; misses > watchMisses {
-				return last, err
-			}
-		}
-		if crawl.Ended(string(last.Status)) {
-			return last, nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return last, fmt.Errorf("stopped watching; the run goes on: conveyor crawl show %d", w.id)
-		}
-	}
-}
-
-func (w crawlWatch) show(s api.CrawlSummary) {
-	line := crawlLine(s)
-	if !w.live {
-		fmt.Fprintln(w.out, line)
-		return
-	}
-	if f, ok := w.out.(*os.File); ok {
-		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 1 {
-			line = Short(line, columns-1)
-		}
-	}
-	fmt.Fprintf(w.out, "\r\x1b[K%s", line)
-}
-
-// clear takes the live line away.
-func (w crawlWatch) clear() {
-	if w.live {
-		fmt.Fprint(w.out, "\r\x1b[K")
+// watchCrawl follows a run until it ends.
+func watchCrawl(r Client, id int64) watch[api.CrawlSummary] {
+	return watch[api.CrawlSummary]{
+		api: r, path: crawlID{id}.path("/summary"), line: crawlLine,
+		state: func(s api.CrawlSummary) (string, bool) { return string(s.Status), crawl.Ended(string(s.Status)) },
+		left:  fmt.Sprintf("the run goes on: conveyor crawl show %d", id),
 	}
 }
 

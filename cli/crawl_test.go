@@ -214,6 +214,13 @@ func TestCrawlStartWait(t *testing.T) {
 	}
 }
 
+// follow watches run 7 of an API.
+func follow(ctx context.Context, url string, change func(*watch[api.CrawlSummary])) (api.CrawlSummary, error) {
+	w := watchCrawl(Client{URL: url}, 7)
+	change(&w)
+	return w.run(ctx)
+}
+
 func TestCrawlWatch(t *testing.T) {
 	t.Parallel()
 	url := serve(t, func(string) any {
@@ -222,18 +229,18 @@ func TestCrawlWatch(t *testing.T) {
 		return out
 	})
 	var b strings.Builder
-	last, err := crawlWatch{api: Client{URL: url}, id: 7, out: &b, every: time.Hour}.run(t.Context())
+	last, err := follow(t.Context(), url, func(w *watch[api.CrawlSummary]) { w.out, w.every = &b, time.Hour })
 	require.NoError(t, err)
 	require.Equal(t, "crawl run 7 completed: 82 of 120 URLs done, 70 visited, 8 broken\n", b.String())
 	require.EqualValues(t, 7, last.ID)
 	b.Reset()
-	_, err = crawlWatch{api: Client{URL: url}, id: 7, out: &b, live: true}.run(t.Context())
+	_, err = follow(t.Context(), url, func(w *watch[api.CrawlSummary]) { w.out, w.live = &b, true })
 	require.NoError(t, err)
 	require.Equal(t, "\r\x1b[Kcrawl run 7 completed: 82 of 120 URLs done, 70 visited, 8 broken\r\x1b[K", b.String())
 
 	ctx, stop := context.WithCancel(t.Context())
 	url = serve(t, func(string) any { stop(); return crawled() })
-	_, err = crawlWatch{api: Client{URL: url}, id: 7, out: io.Discard}.run(ctx)
+	_, err = follow(ctx, url, func(w *watch[api.CrawlSummary]) { w.out = io.Discard })
 	require.EqualError(t, err, "stopped watching; the run goes on: conveyor crawl show 7")
 }
 

@@ -51,11 +51,11 @@ func TestActivityNames(t *testing.T) {
 	}
 	slices.Sort(names)
 	require.Equal(t, []string{
-		"ArchiveStaleListings", "AttachImage", "BeginCycle", "CheckDevtools", "CrawlShard", "DedupeListing", "DeleteExpired",
-		"DeleteListingRuns", "EndCycle", "EndListing", "EndReplay", "FailListing", "ForgetAdvert", "HandOverListing",
-		"ImportListing", "NormalizeListing", "OpenReplay", "PersistDraft", "ResolveOutDir",
+		"ArchiveStaleListings", "AttachImage", "BeginCycle", "CheckDevtools", "CompactSegments", "CrawlShard",
+		"DedupeListing", "DeleteExpired", "DeleteListingRuns", "DeleteSitePages", "EndCycle", "EndListing", "EndReplay", "FailListing", "ForgetAdvert", "HandOverListing",
+		"ImportListing", "NormalizeListing", "OpenReplay", "PersistDraft", "ReindexPages", "ResolveOutDir",
 		"RestartDuplicates", "ResumeImages", "ResumeListings", "RunCrawler", "RunReplayBatch", "ScrapePage", "SeedCrawl",
-		"TendCrawl",
+		"StorePages", "TendCrawl",
 	}, names)
 }
 
@@ -68,6 +68,7 @@ func TestNew(t *testing.T) {
 		{Queue: "images", Activities: []any{&activities.Images{}}, Slots: 20},
 		{Queue: "browser", Activities: []any{&activities.Visits{}}, Slots: 5},
 		{Queue: "drafts", Activities: []any{&activities.Drafts{}}, Slots: 2},
+		{Queue: "search", Activities: []any{&activities.Searching{}}},
 		{Queue: "crawl", Activities: []any{&activities.Crawling{}, &activities.Tending{}, &activities.Seeding{}}},
 	}
 	o := workers.Options{StoreSlots: 10, StopGrace: time.Second}
@@ -76,7 +77,7 @@ func TestNew(t *testing.T) {
 	require.Len(t, workers.New(lazy(t), rows, o), 1)
 	o.Queues = workflows.QueueNames()
 	made := workers.New(lazy(t), rows, o)
-	require.Len(t, made, 5, "one a task queue")
+	require.Len(t, made, 6, "one a task queue")
 	for _, a := range rows[0].Activities {
 		require.Panics(t, func() { made[0].RegisterActivity(a) }, "%T is not served", a)
 	}

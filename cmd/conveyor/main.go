@@ -38,6 +38,7 @@ type CLI struct {
 	Normalize normalizeCmd  `cmd:"" help:"Normalize scraped listings from JSONL to JSONL, without any service."`
 	Scrape    scrapeCmd     `cmd:"" help:"Read one page of a rental site, live or saved, and print the result; for developers of platform readers."`
 	Crawl     cli.CrawlCmd  `cmd:"" help:"Crawl sites: start, show, control, export and compare runs."`
+	Search    cli.SearchCmd `cmd:"" help:"Search crawled pages; show, fill and empty the index."`
 	Draft     cli.DraftCmd  `cmd:"" help:"Request the product draft of a page, and print it."`
 	Extract   extractCmd    `cmd:"" help:"Print the product draft of a saved page, without any service."`
 
@@ -65,7 +66,7 @@ func run(args []string) int {
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	var line CLI
 	parser, err := kong.New(&line, kong.Name("conveyor"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Description("Takes rental adverts to published listings and product pages to drafts, each in a durable workflow of its own."))
+		kong.Description("Takes rental adverts to published listings and product pages to drafts, crawls sites and searches their pages, each in durable workflows."))
 	if err != nil {
 		panic(err) // a bug in CLI, not an input of the user
 	}

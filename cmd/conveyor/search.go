@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/bridge"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/search"
@@ -31,12 +32,16 @@ func (h *house) search() system {
 		Ours: c.Ours, Most: h.config.Outbox.Crawled, Store: store, Launch: h.launch, Prefetch: c.Prefetch,
 		Consumers: c.Consumers,
 	}
+	index := db.NewSearchIndex(h.pool)
+	engines := map[string]search.Engine{search.EnginePostgres: index}
 	return system{
+		parts: []api.Part{api.Search{
+			Engines: engines, Use: search.EnginePostgres, Store: store, Launch: h.launch, Audit: db.NewAuditLog(h.pool),
+		}},
 		activities: func(context.Context) ([]workers.Row, func()) {
-			index := db.NewSearchIndex(h.pool)
 			searching := &activities.Searching{
-				Inbox: store, Pages: pages{store}, Engines: map[string]search.Engine{search.EnginePostgres: index}, Index: index,
-				Metrics: telemetry.NewSearch(h.registry), Now: time.Now,
+				Inbox: store, Pages: pages{store}, Engines: engines, Index: index, Metrics: telemetry.NewSearch(h.registry),
+				Now: time.Now,
 			}
 			tending, stop := context.WithCancel(context.Background())
 			var tender sync.WaitGroup

@@ -32,7 +32,8 @@ func serve(ctx context.Context, log *slog.Logger, purpose, address string, handl
 	log.InfoContext(ctx, "listening", "for", purpose, "address", "http://"+listener.Addr().String())
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, // no WriteTimeout: handlers bound the time of their responses
+		MaxHeaderBytes: 128 << 10, // a search of 10,000 characters, escaped, has room
+		// There is no WriteTimeout: handlers bound the time of their responses.
 	}
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {

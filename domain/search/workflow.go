@@ -25,13 +25,17 @@ const (
 	ReindexWorkflowID = "reindex/" + Collection
 )
 
-// IndexWorkflowID is the ID of the workflow that stores the messages of these keys, in whatever order and however often
-// each is named.
-func IndexWorkflowID(keys []uuid.UUID) string {
+// DistinctKeys are the keys in their own order, each once: so a batch that comes again in another order is the same.
+func DistinctKeys(keys []uuid.UUID) []uuid.UUID {
 	keys = slices.Clone(keys)
 	slices.SortFunc(keys, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	return slices.Compact(keys)
+}
+
+// IndexWorkflowID is the ID of the workflow that stores the messages of distinct keys.
+func IndexWorkflowID(distinct []uuid.UUID) string {
 	h := sha256.New()
-	for _, k := range slices.Compact(keys) {
+	for _, k := range distinct {
 		h.Write(k[:])
 	}
 	return "index/" + hex.EncodeToString(h.Sum(nil)[:16])

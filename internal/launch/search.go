@@ -27,6 +27,7 @@ type Indexed struct {
 // joins a batch of the same keys that is being stored. Every error is transient: a batch is tried until it is stored, and
 // one whose workflow was ended by an operator may begin anew.
 func (l *Launch) IndexPages(ctx context.Context, keys []uuid.UUID, hosts []string) (Indexed, error) {
+	keys = search.DistinctKeys(keys)
 	o := client.StartWorkflowOptions{
 		ID: search.IndexWorkflowID(keys), TaskQueue: workflows.QueueSearch, EnableEagerStart: true,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,

@@ -1,0 +1,348 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/search"
+	"github.com/mtlrent/conveyor/internal/launch"
+)
+
+// desk is an engine that answers every query alike, and keeps the last one.
+type desk struct {
+	query   search.Query
+	err     error
+	results search.Results
+	removed []int64
+}
+
+func (*desk) Index(context.Context, []search.Page) error { return nil }
+
+func (k *desk) Remove(_ context.Context, ids []int64) error {
+	k.removed = append(k.removed, ids...)
+	return k.err
+}
+
+func (k *desk) Search(_ context.Context, q search.Query) (search.Results, error) {
+	k.query = q
+	return k.results, k.err
+}
+
+func (k *desk) Suggest(_ context.Context, text string, most int) ([]string, error) {
+	return []string{text + "mp", text + "mps"}[:min(2, most)], k.err
+}
+
+func (k *desk) Stats(context.Context) (search.Stats, error) {
+	return search.Stats{
+		Engine: "postgres", Pages: 3, Terms: 40, Bytes: 5000, Segments: 2, Sites: []search.Count{{Value: "example.org", Pages: 3}},
+	}, k.err
+}
+
+// found is a page of results in which everything is set.
+func found() search.Results {
+	return search.Results{
+		Total: 12, AtLeast: true, Relaxed: true, Corrected: []string{"pump"}, DidYouMean: "heat pump",
+		Took: 1500 * time.Microsecond, Next: &search.Position{All: true, Score: 1.1, ID: 7},
+		Facets: &search.Facets{
+			Sites: []search.Count{{Value: "example.org", Pages: 12}}, Languages: []search.Count{{Value: "en", Pages: 12}},
+			Types: []search.Count{{Value: "html", Pages: 12}}, Months: []search.Count{{Value: "2026-11", Pages: 12}},
+		},
+		Hits: []search.Hit{{
+			ID: 7, URL: "https://example.org/a", Site: "example.org", Title: "Été: heat pump", Language: "en", Type: "html",
+			CrawledAt: now, Score: 1.1, All: true, Duplicates: 2, Marks: []search.Range{{Start: 5, End: 9}},
+			Snippet: search.Snippet{Text: "… the heat …", Marks: []search.Range{{Start: 6, End: 10}}},
+		}},
+	}
+}
+
+// searching serves the API with an engine.
+func searching(t *testing.T, k *desk) *door {
+	t.Helper()
+	return bare(t, func(p *parts) { p.Search.Engines, p.Search.Use = map[string]search.Engine{"desk": k}, "desk" })
+}
+
+func TestPageSearch(t *testing.T) {
+	t.Parallel()
+	k := &desk{results: found()}
+	d := searching(t, k)
+	ask := url.Values{
+		"q": {`heat "pump"`}, "site": {"Example.org", "https://bücher.example:8443/x"}, "lang": {"EN", "fr"}, "type": {"html"},
+		"from": {"2026-01-01T00:00:00Z"}, "to": {"2026-12-31T19:00:00-05:00"}, "facets": {"true"}, "limit": {"5"},
+	}
+	r := d.get(t, "/search?"+ask.Encode())
+	got := read[api.SearchAnswer](t, r, 200)
+	count := func(v string) []api.SearchCount { return []api.SearchCount{{Value: v, Pages: 12}} }
+	require.Equal(t, api.SearchAnswer{
+		Total: 12, AtLeast: true, Relaxed: true, Corrected: []string{"pump"}, DidYouMean: "heat pump", TookMS: 1.5,
+		Next: got.Next,
+		Facets: &api.SearchFacets{
+			Sites: count("example.org"), Languages: count("en"), Types: count("html"), Months: count("2026-11"),
+		},
+		Hits: []api.SearchHit{{
+			ID: 7, URL: "https://example.org/a", Site: "example.org", Title: "Été: heat pump", Language: "en", Type: "html",
+			CrawledAt: now, Score: 1.1, AllWords: true, Duplicates: 2, TitleMarks: []api.SearchMark{{Start: 5, End: 9}},
+			Snippet: api.SearchSnippet{Text: "… the heat …", Marks: []api.SearchMark{{Start: 6, End: 10}}},
+		}},
+	}, got)
+	want := search.Query{
+		Text: `heat "pump"`, Sites: []string{"example.org", "xn--bcher-kva.example:8443"}, Languages: []string{"en", "fr"},
+		Types: []string{"html"}, From: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC),
+		Facets: true, Limit: 5,
+	}
+	require.Equal(t, want, k.query)
+
+	// The next page is of the same query, however its filters are ordered, and whatever is shown of it.
+	ask.Set("after", got.Next)
+	ask.Set("limit", "9")
+	ask.Del("facets")
+	ask["lang"] = []string{"fr", "en"}
+	read[api.SearchAnswer](t, d.get(t, "/search?"+ask.Encode()), 200)
+	require.Equal(t, &search.Position{All: true, Score: 1.1, ID: 7}, k.query.After)
+	ask.Set("q", "heat")
+	p := refused(t, d.get(t, "/search?"+ask.Encode()), 422)
+	require.Equal(t, []string{"query.after"}, p.fields())
+	require.Equal(t, "is of another query; keep q and all filters as they were, or start without after", p.Errors[0].Message)
+}
+
+// What is absent is absent, and lists are never null.
+func TestPageSearchFindsNothing(t *testing.T) {
+	t.Parallel()
+	d := searching(t, &desk{})
+	r := d.get(t, "/search?q=x")
+	require.JSONEq(t, `{"hits":[],"total":0,"at_least":false,"relaxed":false,"took_ms":0}`, r.Body)
+	d = searching(t, &desk{results: search.Results{Hits: []search.Hit{{ID: 1}}}})
+	require.NotContains(t, d.get(t, "/search?q=x").Body, "null")
+}
+
+// What is wrong with q is a 400, anything else a 422; each names the parameter.
+func TestPageSearchRefused(t *testing.T) {
+	t.Parallel()
+	d := searching(t, &desk{})
+	for _, tt := range []struct {
+		query  string
+		status int
+		fields []string
+		says   string
+	}{
+		{"", 400, []string{"query.q"}, "expected at least one word"},
+		{"q=%20%09", 400, []string{"query.q"}, "expected at least one word"},
+		{"q=a%00b", 400, []string{"query.q"}, "expected text in UTF-8 without NUL"},
+		{"q=%ff", 400, []string{"query.q"}, "expected text in UTF-8 without NUL"},
+		{"q=a&q=b", 422, []string{"query.q"}, "is given more than once"},
+		{"q=a&site=%20", 422, []string{"query.site"}, "expected a host, such as example.org"},
+		{"q=a&site=example.org&site=a%20b", 422, []string{"query.site"}, "expected a host, such as example.org"},
+		{"q=a&lang=french", 422, []string{"query.lang"}, "expected a language by its two letters, such as fr"},
+		{"q=a&type=.pdf", 422, []string{"query.type"}, "expected a type, such as html or pdf"},
+		{"q=a&from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", 422, []string{"query.to"}, "expected a time after from"},
+		{"q=a&from=yesterday", 422, []string{"query.from"}, "invalid date/time for format 2006-01-02T15:04:05.999999999Z07:00"},
+		{"q=a&limit=101", 422, []string{"query.limit"}, "expected number <= 100"},
+		{"q=a&after=e30", 422, []string{"query.after"}, "expected the next of an earlier page"},
+		{"q=a&after=%21", 422, []string{"query.after"}, "expected the next of an earlier page"},
+		{"q=a&sites=example.org", 422, []string{"query.sites"}, "unknown query parameter"},
+	} {
+		r := d.get(t, "/search?"+tt.query)
+		require.Equal(t, tt.status, r.Status, tt.query)
+		p := refused(t, r, tt.status)
+		require.Equal(t, tt.fields, p.fields(), tt.query)
+		require.Equal(t, tt.says, p.Errors[0].Message, tt.query)
+	}
+	p := refused(t, d.get(t, "/search/suggest?q="), 400)
+	require.Equal(t, []string{"query.q"}, p.fields())
+	p = refused(t, d.get(t, "/search/suggest?q=a&limit=21"), 422)
+	require.Equal(t, []string{"query.limit"}, p.fields())
+}
+
+// A query that the engine refuses is a 400 that repeats a part of it; an engine that is away is a 503.
+func TestPageSearchFails(t *testing.T) {
+	t.Parallel()
+	k := &desk{err: fault.Newf(fault.Invalid, "only excludes; add a word to look for")}
+	d := searching(t, k)
+	for _, path := range []string{"/search?q=", "/search/suggest?q="} {
+		p := refused(t, d.get(t, path+"-"+strings.Repeat("%C3%A9", 300)), 400)
+		require.Equal(t, []string{"query.q"}, p.fields())
+		require.Equal(t, "only excludes; add a word to look for", p.Errors[0].Message)
+		require.Less(t, len(p.Errors[0].Value.(string)), 210)
+	}
+	k.err = errors.New("connection refused")
+	for _, path := range []string{"/search?q=a", "/search/suggest?q=a", "/search/stats"} {
+		comesBack(t, d.get(t, path))
+	}
+}
+
+func TestPageSearchSuggests(t *testing.T) {
+	t.Parallel()
+	d := searching(t, &desk{})
+	got := read[api.SearchSuggestions](t, d.get(t, "/search/suggest?q=heat+pu"), 200)
+	require.Equal(t, []string{"heat pump", "heat pumps"}, got.Suggestions)
+	got = read[api.SearchSuggestions](t, d.get(t, "/search/suggest?q=heat+pu&limit=1"), 200)
+	require.Equal(t, []string{"heat pump"}, got.Suggestions)
+}
+
+// page stores and indexes a page.
+func (d *door) page(t *testing.T, url, site, title, text string) search.Page {
+	t.Helper()
+	doc := search.Document{
+		URL: url, Site: site, Title: title, Description: "about", Headings: []string{"One", "Two"}, Text: text, Language: "en",
+		Type: "html", CrawledAt: now,
+	}
+	kept, err := d.Search.Store.Store(t.Context(), []search.Incoming{{Document: doc, StatusCode: 200}}, now.Add(time.Second))
+	require.NoError(t, err)
+	p := search.Page{ID: kept[0].ID, Revision: kept[0].Revision, Document: doc}
+	require.NoError(t, d.Search.Engines[search.EnginePostgres].Index(t.Context(), []search.Page{p}))
+	return p
+}
+
+func TestGetPage(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	p := d.page(t, "https://example.org/a", "example.org", "Été", strings.Repeat("é", 1_000_001))
+	path := fmt.Sprint("/pages/", p.ID)
+	got := read[api.StoredPage](t, d.get(t, path), 200)
+	require.Equal(t, strings.Repeat("é", 1_000_000), *got.Text)
+	require.True(t, got.TextCut)
+	want := api.StoredPage{
+		ID: p.ID, URL: p.URL, Site: "example.org", Title: "Été", Description: "about", Headings: []string{"One", "Two"},
+		Language: "en", Type: "html", StatusCode: 200, CrawledAt: now, StoredAt: now.Add(time.Second), Revision: 1,
+	}
+	require.Equal(t, want, read[api.StoredPage](t, d.get(t, path+"?text=false"), 200))
+	p = d.page(t, "https://example.org/b", "example.org", "", "")
+	got = read[api.StoredPage](t, d.get(t, fmt.Sprint("/pages/", p.ID)), 200)
+	require.Equal(t, new(""), got.Text)
+	refused(t, d.get(t, "/pages/99"), 404)
+	refused(t, d.get(t, "/pages/0"), 422)
+	refused(t, d.get(t, path+"?tekst=false"), 422)
+}
+
+// A URL is deleted at once, from every engine before its row; a dry run and a URL that is not there delete nothing.
+func TestDeletePage(t *testing.T) {
+	t.Parallel()
+	other := &desk{}
+	d := open(t, func(p *parts) { p.Search.Engines["opensearch"] = other })
+	p := d.page(t, "https://example.org/a?secret=1", "example.org", "A", "words")
+	d.page(t, "https://example.org/b", "example.org", "B", "words")
+	query := "/pages?url=" + url.QueryEscape("HTTPS://Example.org:443/a?secret=1#x")
+	require.Equal(t, api.PagesDeleted{Pages: 1, DryRun: true}, read[api.PagesDeleted](t, d.ask(t, "DELETE", query+"&dry_run=true", ""), 200))
+	read[api.StoredPage](t, d.get(t, fmt.Sprint("/pages/", p.ID)), 200)
+	require.Empty(t, d.deeds(t))
+
+	other.err = errors.New("connection refused")
+	comesBack(t, d.ask(t, "DELETE", query, ""))
+	read[api.StoredPage](t, d.get(t, fmt.Sprint("/pages/", p.ID)), 200)
+	other.err = nil
+	require.Equal(t, api.PagesDeleted{Pages: 1}, read[api.PagesDeleted](t, d.ask(t, "DELETE", query, ""), 200))
+	require.Equal(t, []int64{p.ID, p.ID}, other.removed)
+	refused(t, d.get(t, fmt.Sprint("/pages/", p.ID)), 404)
+	require.Equal(t, 1, read[api.SearchStats](t, d.get(t, "/search/stats"), 200).Pages)
+	deeds := d.deeds(t)
+	require.Len(t, deeds, 2)
+	require.NotContains(t, fmt.Sprint(deeds), "secret=")
+	require.Equal(t, api.PagesDeleted{}, read[api.PagesDeleted](t, d.ask(t, "DELETE", query, ""), 200))
+	require.Empty(t, d.started.calls)
+}
+
+func TestDeleteSite(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	for i, site := range []string{"example.org", "www.example.org", "notexample.org"} {
+		d.page(t, fmt.Sprintf("https://%s/%d", site, i), site, "A", "words")
+	}
+	dry := d.ask(t, "DELETE", "/pages?dry_run=true&site=Example.org", "")
+	require.Equal(t, api.PagesDeleted{Pages: 2, DryRun: true}, read[api.PagesDeleted](t, dry, 200))
+	require.Empty(t, d.started.calls)
+	got := read[api.PagesDeleted](t, d.ask(t, "DELETE", "/pages?site=Example.org", ""), 202)
+	require.Equal(t, 2, got.Pages)
+	require.Equal(t, search.DeleteWorkflowID("example.org"), got.Workflow.ID)
+	require.Contains(t, got.Workflow.URL, "http://temporal.test/namespaces/conveyor/workflows/delete-pages%2F")
+	require.Equal(t, []string{"delete pages of example.org"}, d.started.calls)
+	require.Zero(t, read[api.PagesDeleted](t, d.ask(t, "DELETE", "/pages?site=nowhere.example", ""), 200).Pages)
+	for query, field := range map[string]string{
+		"": "query.url", "?url=https://a.example/&site=a.example": "query.url", "?url=ftp://a.example/": "query.url",
+		"?site=a%20b": "query.site", "?site=a.example&site=b.example": "query.site", "?host=a.example": "query.host",
+	} {
+		require.Contains(t, refused(t, d.ask(t, "DELETE", "/pages"+query, ""), 422).fields(), field, query)
+	}
+}
+
+func TestReindex(t *testing.T) {
+	t.Parallel()
+	d := open(t, func(p *parts) { p.Search.Engines["opensearch"] = &desk{} })
+	d.page(t, "https://example.org/a", "example.org", "A", "words")
+	link := api.WorkflowLink{
+		ID: "reindex/pages", URL: "http://temporal.test/namespaces/conveyor/workflows/reindex%2Fpages",
+	}
+	show := func() api.Reindex { return read[api.Reindex](t, d.get(t, "/search/reindex"), 200) }
+	require.Equal(t, api.Reindex{State: "none", Total: 1, Workflow: link}, show())
+
+	started := read[api.Reindex](t, d.ask(t, "POST", "/search/reindex", ""), 202)
+	require.Equal(t, api.Reindex{State: "running", To: "postgres", Total: 1, Workflow: link}, started)
+	read[api.Reindex](t, d.ask(t, "POST", "/search/reindex", `{"to":"opensearch"}`), 202)
+	require.Equal(t, []string{"re-index to postgres", "re-index to opensearch"}, d.started.calls)
+
+	d.started.index = launch.Reindexing{To: "opensearch", Pages: 5, Failed: 1, Running: true, Started: now}
+	joined := api.Reindex{
+		State: "running", To: "opensearch", Pages: 5, Failed: 1, Total: 1, Joined: true, StartedAt: &now, Workflow: link,
+	}
+	require.Equal(t, joined, read[api.Reindex](t, d.ask(t, "POST", "/search/reindex", `{"to":"opensearch"}`), 202))
+	joined.Joined = false
+	require.Equal(t, joined, show())
+	p := refused(t, d.ask(t, "POST", "/search/reindex", `{"to":"postgres"}`), 409)
+	require.Equal(t, "to: opensearch is being filled; wait until that is done, or cancel workflow reindex/pages", p.Detail)
+
+	d.started.index.Running, d.started.index.Ended, d.started.index.Closed = false, true, now.Add(time.Minute)
+	require.Equal(t, "completed", show().State)
+	d.started.index.Ended, d.started.index.Error = false, "no engine"
+	got := show()
+	require.Equal(t, []string{"failed", "no engine"}, []string{got.State, got.Reason})
+	require.Equal(t, now.Add(time.Minute), *got.EndedAt)
+	d.started.err = errors.New("connection refused")
+	comesBack(t, d.ask(t, "POST", "/search/reindex", ""))
+	comesBack(t, d.get(t, "/search/reindex"))
+}
+
+// An engine that is not there cannot be filled.
+func TestReindexRefused(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	p := refused(t, d.ask(t, "POST", "/search/reindex", `{"to":"opensearch"}`), 422)
+	require.Equal(t, "to: opensearch is not configured, only postgres; see CONVEYOR_SEARCH_URL", p.Detail)
+	p = refused(t, d.ask(t, "POST", "/search/reindex", `{"to":"lucene"}`), 422)
+	require.Equal(t, []string{"body.to"}, p.fields())
+	require.Empty(t, d.started.calls)
+}
+
+func TestPageSearchStats(t *testing.T) {
+	t.Parallel()
+	d := open(t, func(p *parts) { p.Search.Engines["desk"], p.Search.Use = &desk{}, "desk" })
+	d.page(t, "https://example.org/a", "example.org", "A", "words")
+	_, err := d.Search.Store.Inbox(t.Context(), [][]byte{[]byte("a"), []byte("b")}, now)
+	require.NoError(t, err)
+	require.NoError(t, d.Search.Store.Refuse(t.Context(), db.InboxKey([]byte("b")), "no URL"))
+	require.Equal(t, api.SearchStats{
+		Engine: "postgres", Pages: 3, Stored: 1, Waiting: 1, Refused: 1, Terms: 40, Bytes: 5000, Segments: 2,
+		Sites: []api.SearchCount{{Value: "example.org", Pages: 3}},
+	}, read[api.SearchStats](t, d.get(t, "/search/stats"), 200))
+	require.Equal(t, http.StatusMethodNotAllowed, d.ask(t, "POST", "/search", "").Status)
+}
+
+// While Postgres is away everything answers that it comes back.
+func TestPageSearchWithoutPostgres(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	d.pool.Close()
+	for _, path := range []string{"/search?q=a", "/search/suggest?q=a", "/search/stats", "/search/reindex", "/pages/1"} {
+		comesBack(t, d.get(t, path))
+	}
+	comesBack(t, d.ask(t, "DELETE", "/pages?url=https://example.org/", ""))
+	comesBack(t, d.ask(t, "POST", "/search/reindex", ""))
+}

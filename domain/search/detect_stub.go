@@ -1,4 +1,0 @@
-package search
-
-// Detect is replaced by the merge.
-func Detect(string) string { return "" }
