@@ -14,7 +14,7 @@ import (
 // typical are pages of 6 KB, whose words follow Zipf's law.
 func typical(n int) []search.Page {
 	r := rand.New(rand.NewPCG(9, 10))
-	zipf := rand.NewZipf(r, 1.1, 20, 200_000)
+	zipf := rand.NewZipf(r, 1.25, 5, 200_000)
 	text := func(words int) string {
 		var b strings.Builder
 		for range words {

@@ -46,7 +46,7 @@ func Tokenize(s string, f func(Token) bool) {
 				j++
 			}
 			if j-i <= MaxWord && (j == len(s) || class[s[j]] == separator ||
-				class[s[j]] != high && class[s[j]] != upper && (j+1 == len(s) || s[j+1] == ' ')) {
+				class[s[j]] == sign && s[j] != '#' && (j+1 == len(s) || s[j+1] == ' ')) {
 				t.emit(s[i:j], i, j)
 				t.position++
 				i = j

@@ -64,6 +64,7 @@ func TestTokenize(t *testing.T) {
 		{"foo::bar v1.2.3 3.14", "foo::bar foo@0 bar v1.2.3 v1@2 2 3 3.14 3@5 14"},
 		{"C++ C# .NET g++, c++11 (.NET) ASP.NET", "c++ c@0 c# c@1 .net net@2 g++ g@3 c++ c@4 11 .net net@6 asp.net asp@7 net"},
 		{"fooBar getHTTPServer iPhone URLs PDFs JavaScript", "foobar foo@0 bar@0 gethttpserver get@1 http@1 server@1 iphone urls pdfs javascript java@5 script@5"},
+		{"c# f#, x #1", "c# c@0 f# f@1 x 1"},
 		{"end.Next", "end.next end@0 next"},
 		{"end...Next a..b", "end next a b"},
 		// Numbers.
