@@ -685,4 +685,7 @@ func textKey(p search.Page) string {
 	return "page " + strconv.FormatInt(p.ID, 10)
 }
 
-var _ search.Engine = (*Engine)(nil)
+var (
+	_ search.Engine    = (*Engine)(nil)
+	_ search.Rebuilder = (*Engine)(nil)
+)
