@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -108,7 +107,7 @@ type searchInput struct {
 	Q         string    `query:"q" doc:"what to look for; its first 2,000 characters count" example:"\"heat pump\" -used site:example.org"`
 	Sites     []string  `query:"site,explode" maxItems:"50" doc:"any of these hosts, with their subdomains" example:"[\"example.org\"]"`
 	Languages []string  `query:"lang,explode" maxItems:"50" doc:"any of these languages, ISO 639-1" example:"[\"fr\"]"`
-	Types     []string  `query:"type,explode" maxItems:"50" doc:"any of these types: html, pdf, text, …" example:"[\"html\"]"`
+	Types     []string  `query:"type,explode" maxItems:"50" doc:"any of these types: html, text, pdf, document, spreadsheet, presentation, data" example:"[\"html\"]"`
 	From      time.Time `query:"from" doc:"crawled then or later, RFC 3339"`
 	To        time.Time `query:"to" doc:"crawled before, RFC 3339"`
 	Facets    bool      `query:"facets" doc:"also count the answers by site, language, type and month"`
@@ -163,23 +162,18 @@ func siteOf(s string) (string, error) {
 	return a.Host, nil
 }
 
-var (
-	languageForm = regexp.MustCompile(`^[a-z]{2}$`)
-	typeForm     = regexp.MustCompile(`^[a-z0-9]{1,16}$`)
-)
-
 func languageOf(s string) (string, error) {
-	if s = strings.ToLower(strings.TrimSpace(s)); !languageForm.MatchString(s) {
-		return "", errors.New("expected a language by its two letters, such as fr")
+	if code := search.Language(s); code != "" {
+		return code, nil
 	}
-	return s, nil
+	return "", errors.New("expected a language, such as fr")
 }
 
 func typeOf(s string) (string, error) {
-	if s = strings.ToLower(strings.TrimSpace(s)); !typeForm.MatchString(s) {
-		return "", errors.New("expected a type, such as html or pdf")
+	if s = strings.ToLower(strings.TrimSpace(s)); slices.Contains(search.Types, s) {
+		return s, nil
 	}
-	return s, nil
+	return "", errors.New("expected one of " + strings.Join(search.Types, ", "))
 }
 
 // SearchAnswer is the answer of GET /search.
@@ -291,7 +285,7 @@ func (in *suggestInput) Resolve(ctx huma.Context) []error {
 
 // SearchSuggestions is the answer of GET /search/suggest.
 type SearchSuggestions struct {
-	Suggestions []string `json:"suggestions" doc:"whole queries, the commonest first"`
+	Suggestions []string `json:"suggestions" doc:"words that the last one of q may be, the commonest first"`
 }
 
 type suggestOutput struct{ Body SearchSuggestions }
