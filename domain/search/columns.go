@@ -33,7 +33,7 @@ type Columns struct {
 	keys    []uint64
 	lengths [fieldCount][]uint32 // in words
 	total   [fieldCount]uint64   // sums of lengths
-	gapless bool             // numbers follow one another
+	gapless bool                 // numbers follow one another
 }
 
 // coded are strings of which few differ.

@@ -343,6 +343,9 @@ reading:
 		case isDropped:
 			same = false
 			i += size
+			if optional(r) { // an accent belongs to its letter
+				a.end = i
+			}
 		case isApostrophe:
 			after, use := t.apostrophe(i+size, b)
 			switch use {
