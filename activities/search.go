@@ -278,6 +278,8 @@ type Reindexed struct {
 	Refused []int64 `json:"refused,omitempty"` // pages that the engine can never take, the first ten
 	Failed  int     `json:"failed,omitempty"`  // how many of them there are
 	Ended   bool    `json:"ended,omitempty"`
+
+	Generation string `json:"generation,omitempty"` // of what is filled, in a search.Rebuilder
 }
 
 const (
@@ -299,12 +301,26 @@ func (a *Searching) ReindexPages(ctx context.Context, in Reindexed) (Reindexed, 
 	}); ok { // it leaves alone what it has
 		renew = r.Renew
 	}
+	rebuild, rebuilds := engine.(search.Rebuilder)
+	if rebuilds {
+		if in.Generation == "" { // the same when this is repeated
+			in.Generation = strings.ToLower(activity.GetInfo(ctx).WorkflowExecution.RunID)
+		}
+		if err := rebuild.Begin(ctx, in.Generation); err != nil {
+			return in, err
+		}
+	}
 	for end := a.Now().Add(searchSlice); a.Now().Before(end); {
 		pages, err := a.Pages.After(ctx, in.After, reindexAtOnce)
 		if err != nil {
 			return in, err
 		}
 		if len(pages) == 0 {
+			if rebuilds {
+				if err := rebuild.Finish(ctx, in.Generation); err != nil {
+					return in, err
+				}
+			}
 			in.Ended = true
 			return in, nil
 		}

@@ -276,6 +276,41 @@ func TestReindexPages(t *testing.T) {
 	require.ErrorContains(t, err, `this worker has no engine "other"`)
 }
 
+// rebuilt is an engine that is filled anew beside what is searched.
+type rebuilt struct {
+	*fakeSearch
+	calls []string
+}
+
+func (r *rebuilt) Begin(_ context.Context, generation string) error {
+	r.calls = append(r.calls, "begin "+generation)
+	return nil
+}
+
+func (r *rebuilt) Finish(_ context.Context, generation string) error {
+	r.calls = append(r.calls, "finish "+generation)
+	return nil
+}
+
+func TestRebuild(t *testing.T) {
+	t.Parallel()
+
+	f, keys := newFakeSearch(letter("1", "x", 1))
+	a, engine := f.activities(), &rebuilt{fakeSearch: f}
+	_, err := act(t, a, a.StorePages, activities.PageKeys{Keys: keys})
+	require.NoError(t, err)
+	a.Engines[search.EngineOpenSearch] = engine
+	got, err := act(t, a, a.ReindexPages, activities.Reindexed{To: search.EngineOpenSearch})
+	require.NoError(t, err)
+	require.True(t, got.Ended)
+	require.Equal(t, []string{"begin " + got.Generation, "finish " + got.Generation}, engine.calls)
+
+	engine.calls = nil
+	_, err = act(t, a, a.ReindexPages, activities.Reindexed{To: search.EngineOpenSearch, After: got.After, Generation: "first"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"begin first", "finish first"}, engine.calls, "as it was begun")
+}
+
 func TestDeleteSitePages(t *testing.T) {
 	t.Parallel()
 

@@ -42,6 +42,7 @@ type options struct {
 	only       string
 	without    string
 	adverts    int
+	pages      int
 }
 
 func main() {
@@ -54,6 +55,7 @@ func main() {
 	flag.StringVar(&o.without, "without", "",
 		"weight of extraction to leave out, such as price.struck; \"all\" leaves out each in turn")
 	flag.IntVar(&o.adverts, "adverts", 3_000_000, "adverts in the tables of -only volume")
+	flag.IntVar(&o.pages, "pages", 100_000, "pages in the index of the search scenarios")
 	yardstick := flag.String("yardstick", "", "be this yardstick's process: "+strings.Join(yardsticks(), " or "))
 	site := flag.String("crawl-site", "", "be the server of this site, to be crawled")
 	seed := flag.String("colly", "", "be "+collyName+" that crawls from this URL")
@@ -150,6 +152,9 @@ func run(ctx context.Context, o options) (report Report, err error) {
 		return report, err
 	}
 	scenarios = append(scenarios, crawls...)
+	if o.oneProcess { // the pages are the same on any system
+		scenarios = append(scenarios, h.searches(ctx, o.pages, &report)...)
+	}
 	for _, name := range yardsticks() {
 		y := &pipeline{}
 		scenarios = append(scenarios,

@@ -23,6 +23,9 @@ type Report struct {
 	Crawls     []Crawl     `json:"crawls,omitempty"`
 	Frontiers  []Frontier  `json:"frontiers,omitempty"`
 	Relevance  []Relevance `json:"relevance,omitempty"`
+	Filled     []Filled    `json:"search_filled,omitempty"`
+	Found      []Found     `json:"search_found,omitempty"`
+	Stored     []Stored    `json:"search_stored,omitempty"`
 }
 
 func (r Report) write(file string) error {
@@ -87,12 +90,50 @@ func (r Report) print(w io.Writer) {
 	}
 	r.printCrawls(w)
 	r.printRelevance(w)
+	r.printSearch(w)
 	if len(r.Memory) > 0 {
 		fmt.Fprintln(w, "\nmemory of the roles, MiB resident:")
 		t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 		fmt.Fprintln(t, "role\tafter 10 %\t50 %\t100 %\tmost\t")
 		for _, m := range r.Memory {
 			fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t\n", m.Role, m.Early, m.Half, m.End, m.Most)
+		}
+		_ = t.Flush()
+	}
+}
+
+func (r Report) printSearch(w io.Writer) {
+	if len(r.Filled) > 0 {
+		fmt.Fprintln(w, "\nindexes of generated pages:")
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(t, "pages\ts\tpages/s\tindex bytes a page\t")
+		for _, f := range r.Filled {
+			fmt.Fprintf(t, "%d\t%.1f\t%.0f\t%.0f\t  %s\n", f.Pages, f.Seconds, f.PerSecond, f.Bytes, f.Engine)
+		}
+		_ = t.Flush()
+		for _, f := range r.Filled {
+			if len(f.Parts) > 0 {
+				fmt.Fprintf(w, "%s, bytes a page (text: %.0f): %s\n", f.Engine, f.TextBytes, list(f.Parts, 0.5, "%.0f"))
+			}
+		}
+	}
+	if len(r.Found) > 0 {
+		fmt.Fprintln(w, "\nqueries among them, the first ten answers:")
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(t, "times\tp50 ms\tp95 ms\tmost ms\tanswers\t")
+		for _, f := range sortFound(r.Found) {
+			fmt.Fprintf(t, "%d\t%.1f\t%.1f\t%.1f\t%.0f\t  %s, %s\n", f.Times, f.Millis["p50"], f.Millis["p95"], f.Most,
+				f.Answers, f.Query, f.Engine)
+		}
+		_ = t.Flush()
+	}
+	if len(r.Stored) > 0 {
+		fmt.Fprintln(w, "\nmessages of crawler_queue, from publish to findable:")
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(t, "messages\tper s\tp50 ms\tp95 ms\t")
+		for _, s := range r.Stored {
+			fmt.Fprintf(t, "%d\t%.0f\t%.1f\t%.1f\t  %s; CPU-ms each: %s\n", s.Messages, s.PerSecond, s.Millis["p50"],
+				s.Millis["p95"], s.How, list(s.CPU, 0.005, "%.2f"))
 		}
 		_ = t.Flush()
 	}

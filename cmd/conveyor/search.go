@@ -11,6 +11,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/opensearch"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/workers"
 	"github.com/mtlrent/conveyor/workflows"
@@ -33,10 +34,20 @@ func (h *house) search() system {
 		Consumers: c.Consumers,
 	}
 	index := db.NewSearchIndex(h.pool)
-	engines := map[string]search.Engine{search.EnginePostgres: index}
+	engines := map[string]search.Engine{} // all that pages are written to
+	if c.Engine == search.EnginePostgres {
+		engines[search.EnginePostgres] = index
+	}
+	if c.URL != "" {
+		other, err := opensearch.New(c.URL)
+		if err != nil {
+			panic(err) // internal/config has checked it
+		}
+		engines[search.EngineOpenSearch] = other
+	}
 	return system{
 		parts: []api.Part{api.Search{
-			Engines: engines, Use: search.EnginePostgres, Store: store, Launch: h.launch, Audit: db.NewAuditLog(h.pool),
+			Engines: engines, Use: c.Engine, Store: store, Launch: h.launch, Audit: db.NewAuditLog(h.pool),
 		}},
 		activities: func(context.Context) ([]workers.Row, func()) {
 			searching := &activities.Searching{

@@ -24,6 +24,14 @@ type Engine interface {
 	Stats(ctx context.Context) (Stats, error)
 }
 
+// A Rebuilder is an Engine that is filled anew beside what is searched, so that a re-index may change how it stores pages.
+type Rebuilder interface {
+	// Begin makes a new part, to which Index and Remove write too from now on. It may be repeated.
+	Begin(ctx context.Context, generation string) error
+	// Finish lets searches read that part, in one step, and drops all others. It may be repeated.
+	Finish(ctx context.Context, generation string) error
+}
+
 // A Page is one version of a page, as it is indexed.
 type Page struct {
 	ID       int64 // in the table pages
@@ -64,6 +72,7 @@ type Position struct {
 	All   bool
 	Score float32
 	ID    int64
+	Rank  int // hits up to and with this one, for an engine that cannot continue by score; 0 = not counted
 }
 
 // Results are one page of the answers to a query.

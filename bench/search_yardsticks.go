@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/analysis/lang/en"
+	"github.com/blevesearch/bleve/v2/analysis/lang/fr"
+	"github.com/blevesearch/bleve/v2/mapping"
+	"github.com/blevesearch/bleve/v2/search/query"
+
+	"github.com/mtlrent/conveyor/domain/search"
+)
+
+// Common ways to search in Postgres and in Go, as measures for the search, over the same pages.
+const (
+	tsRank    = "yardstick: ts_rank"
+	bleveName = "yardstick: Bleve"
+)
+
+// sqlTSRank are the pages as a tutorial indexes them: the title in front, a language a row, and a GIN index.
+var sqlTSRank = []string{
+	`CREATE TABLE yardstick_pages (id bigint PRIMARY KEY, tsv tsvector NOT NULL)`,
+	`INSERT INTO yardstick_pages SELECT id,
+    setweight(to_tsvector(c, title || ' ' || array_to_string(headings, ' ')), 'A') ||
+    setweight(to_tsvector(c, left(description || ' ' || text, 500000)), 'D')
+FROM pages, LATERAL (SELECT CASE language WHEN 'fr' THEN 'french' ELSE 'english' END::regconfig AS c) l`,
+	`CREATE INDEX yardstick_pages_tsv ON yardstick_pages USING gin (tsv)`,
+	`VACUUM ANALYZE yardstick_pages`,
+}
+
+const sqlTSRankFind = `
+SELECT y.id, ts_rank(y.tsv, q) AS rank, p.url, p.title, left(p.text, 240), count(*) OVER () AS total
+FROM yardstick_pages y JOIN pages p USING (id), websearch_to_tsquery('english', $1) q
+WHERE y.tsv @@ q ORDER BY rank DESC LIMIT 10`
+
+// tsRank measures Postgres' own text search.
+func (s *searching) tsRank(ctx context.Context) error {
+	began := time.Now()
+	for _, sql := range sqlTSRank {
+		if _, err := s.db.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("%.40s: %w", sql, err)
+		}
+	}
+	size, err := s.size(ctx, "yardstick_pages")
+	if err != nil {
+		return err
+	}
+	s.filled(Filled{Engine: tsRank, Pages: s.n, Seconds: time.Since(began).Seconds(), Bytes: size})
+	for _, q := range pageQueries {
+		if !q.plain {
+			continue
+		}
+		err := s.measure(tsRank, q, 20, func(text string) (total int, err error) {
+			rows, err := s.db.Query(ctx, sqlTSRankFind, text)
+			if err != nil {
+				return 0, err
+			}
+			defer rows.Close()
+			for rows.Next() {
+				if err := rows.Scan(nil, nil, nil, nil, nil, &total); err != nil {
+					return 0, err
+				}
+			}
+			return total, rows.Err()
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A bleveIndex is the pages in Bleve.
+type bleveIndex struct{ bleve.Index }
+
+// bleveFields are the weights of its fields.
+var bleveFields = map[string]float64{"title": 3, "headings": 2, "text": 1}
+
+// openBleve makes an index in a folder: English and French by the type of a document, positions for phrases, no copies
+// of the text.
+func openBleve(dir string) (bleveIndex, error) {
+	m := bleve.NewIndexMapping()
+	for _, analyzer := range []string{en.AnalyzerName, fr.AnalyzerName} {
+		doc := bleve.NewDocumentStaticMapping()
+		for name := range bleveFields {
+			f := mapping.NewTextFieldMapping()
+			f.Analyzer, f.Store, f.DocValues, f.IncludeInAll = analyzer, false, false, false
+			doc.AddFieldMappingsAt(name, f)
+		}
+		m.AddDocumentMapping(analyzer, doc)
+	}
+	index, err := bleve.New(filepath.Join(dir, "pages.bleve"), m)
+	return bleveIndex{index}, err
+}
+
+// A blevePage is a document of Bleve.
+type blevePage struct {
+	Title    string   `json:"title"`
+	Headings []string `json:"headings"`
+	Text     string   `json:"text"`
+	language string
+}
+
+// Type implements mapping.Classifier.
+func (p blevePage) Type() string {
+	if p.language == "fr" {
+		return fr.AnalyzerName
+	}
+	return en.AnalyzerName
+}
+
+// add indexes pages in one batch, with the numbers from first on as their IDs.
+func (x bleveIndex) add(first int, docs []search.Document) error {
+	batch := x.NewBatch()
+	for i, d := range docs {
+		page := blevePage{d.Title, d.Headings, d.Description + " " + d.Text, d.Language}
+		if err := batch.Index(strconv.Itoa(first+i), page); err != nil {
+			return err
+		}
+	}
+	return x.Batch(batch)
+}
+
+// find returns the IDs of the best pages and how many there are: with all words, or with any.
+func (x bleveIndex) find(ctx context.Context, text string, all bool, limit int) (ids []string, total int, err error) {
+	var words []query.Query
+	for w := range strings.FieldsSeq(text) {
+		var in []query.Query
+		for name, boost := range bleveFields {
+			m := bleve.NewMatchQuery(w)
+			m.SetField(name)
+			m.SetBoost(boost)
+			m.Analyzer = en.AnalyzerName
+			in = append(in, m)
+		}
+		words = append(words, bleve.NewDisjunctionQuery(in...))
+	}
+	var q query.Query = bleve.NewDisjunctionQuery(words...)
+	if all {
+		q = bleve.NewConjunctionQuery(words...)
+	}
+	r, err := x.SearchInContext(ctx, bleve.NewSearchRequestOptions(q, limit, 0, false))
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, h := range r.Hits {
+		ids = append(ids, h.ID)
+	}
+	return ids, int(r.Total), nil //nolint:gosec // few
+}
+
+// bleve measures Bleve in process.
+func (s *searching) bleve(ctx context.Context) (err error) {
+	dir, err := os.MkdirTemp("", "conveyor-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	index, err := openBleve(dir)
+	if err != nil {
+		return err
+	}
+	defer index.Close()
+	began, first := time.Now(), 0
+	_, err = s.eachBatch(ctx, s.n, 1000, 1, func(_ context.Context, docs []search.Document) error {
+		first += len(docs)
+		return index.add(first-len(docs), docs)
+	})
+	if err != nil {
+		return err
+	}
+	took := time.Since(began)
+	select { // it merges its files in the background
+	case <-time.After(10 * time.Second):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	size := 0.0
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			size += float64(info.Size())
+		}
+		return nil // a file that was merged meanwhile is gone
+	})
+	if err != nil {
+		return err
+	}
+	s.filled(Filled{Engine: bleveName, Pages: s.n, Seconds: took.Seconds(), Bytes: size / float64(s.n)})
+	for _, q := range pageQueries {
+		if !q.plain {
+			continue
+		}
+		err := s.measure(bleveName, q, 60, func(text string) (int, error) {
+			_, total, err := index.find(ctx, text, true, 10)
+			return total, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

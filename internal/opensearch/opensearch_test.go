@@ -1,0 +1,289 @@
+package opensearch_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/search"
+	"github.com/mtlrent/conveyor/domain/search/searchtest"
+	"github.com/mtlrent/conveyor/internal/opensearch"
+	"github.com/mtlrent/conveyor/internal/opensearch/opensearchtest"
+)
+
+var indexes atomic.Int64
+
+// address is a new index of a fake, or of the server at CONVEYOR_TEST_OPENSEARCH_URL.
+func address(t *testing.T) string {
+	t.Helper()
+	name := fmt.Sprintf("/conveyor-test-%d-%d", time.Now().UnixNano(), indexes.Add(1))
+	if real := os.Getenv("CONVEYOR_TEST_OPENSEARCH_URL"); real != "" {
+		return strings.TrimSuffix(real, "/") + name
+	}
+	return opensearchtest.Start(t).URL + name
+}
+
+func open(t *testing.T, address string) *opensearch.Engine {
+	t.Helper()
+	e, err := opensearch.New(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	t.Cleanup(func() {
+		if err := e.Drop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+// kept is a store of pages.
+func kept() searchtest.Store {
+	var mu sync.Mutex
+	ids, revisions := map[string]int64{}, map[string]int64{}
+	return func(_ context.Context, docs []search.Document) (out []search.Page, _ error) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, d := range docs {
+			if ids[d.URL] == 0 {
+				ids[d.URL] = int64(len(ids) + 1)
+			}
+			revisions[d.URL]++
+			out = append(out, search.Page{ID: ids[d.URL], Revision: revisions[d.URL], Document: d})
+		}
+		return out, nil
+	}
+}
+
+func TestEngine(t *testing.T) {
+	t.Parallel()
+	searchtest.EngineTest(t, func(t *testing.T) (search.Engine, searchtest.Store) {
+		t.Helper()
+		return open(t, address(t)), kept()
+	})
+}
+
+func page(id, revision int64, text string) search.Page {
+	return search.Page{ID: id, Revision: revision, Document: search.Document{
+		URL: fmt.Sprintf("https://example.org/%d", id), Site: "example.org", Title: "Page", Text: text, Language: "en",
+		Type: "html", CrawledAt: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
+	}}
+}
+
+func ids(t *testing.T, e *opensearch.Engine, text string) (out []int64) {
+	t.Helper()
+	r, err := e.Search(t.Context(), search.Query{Text: text, Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range r.Hits {
+		out = append(out, h.ID)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{
+		"", "search.internal:9200", "ftp://host", "https://", "https://user:secret@host/UPPER", "https://user:secret@host/a/b",
+		"https://user:secret@host:port", "https://host/?a=b", "https://host/_all",
+	} {
+		_, err := opensearch.New(bad)
+		if class, _ := fault.Of(err); class != fault.Invalid || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// A rebuild goes on beside searches and writes, and the searches change over in one step.
+func TestRebuild(t *testing.T) {
+	t.Parallel()
+	e := open(t, address(t))
+	do := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(e.Index(t.Context(), []search.Page{page(1, 1, "first words"), page(2, 1, "second words"), page(3, 1, "third words")}))
+	do(e.Begin(t.Context(), "next"))
+	do(e.Begin(t.Context(), "next")) // again
+	do(e.Index(t.Context(), []search.Page{page(4, 1, "fourth words"), page(1, 2, "renewed words")}))
+	do(e.Remove(t.Context(), []int64{2}))
+	if got := ids(t, e, "words"); !slices.Equal(got, []int64{1, 3, 4}) {
+		t.Errorf("during the rebuild: %d", got)
+	}
+	do(e.Index(t.Context(), []search.Page{page(1, 1, "first words"), page(3, 1, "third words")})) // the walk, overtaken
+	do(e.Finish(t.Context(), "next"))
+	do(e.Finish(t.Context(), "next"))
+	if got := ids(t, e, "words"); !slices.Equal(got, []int64{1, 3, 4}) {
+		t.Errorf("after the rebuild: %d", got)
+	}
+	if got := ids(t, e, "renewed"); !slices.Equal(got, []int64{1}) {
+		t.Errorf("an older revision replaced a newer one: %d", got)
+	}
+	if err := e.Finish(t.Context(), "never-begun"); err == nil {
+		t.Error("a generation that was never begun is used")
+	}
+}
+
+// A removed revision stays away; a newer one comes.
+func TestRemoveThenLate(t *testing.T) {
+	t.Parallel()
+	e := open(t, address(t))
+	for _, step := range []struct {
+		do   func() error
+		want []int64
+	}{
+		{func() error { return e.Index(t.Context(), []search.Page{page(1, 1, "words")}) }, []int64{1}},
+		{func() error { return e.Remove(t.Context(), []int64{1}) }, nil},
+		{func() error { return e.Index(t.Context(), []search.Page{page(1, 1, "words")}) }, nil},
+		{func() error { return e.Index(t.Context(), []search.Page{page(1, 2, "words")}) }, []int64{1}},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatal(err)
+		}
+		if got := ids(t, e, "words"); !slices.Equal(got, step.want) {
+			t.Errorf("got %d, expected %d", got, step.want)
+		}
+	}
+}
+
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	server := opensearchtest.Start(t)
+	e, err := opensearch.New(strings.Replace(server.URL, "http://", "http://admin:s3cret@", 1) + "/pages")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := []search.Page{page(1, 1, "words"), page(2, 1, "words")}
+	if err := e.Index(t.Context(), pages); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		fail  opensearchtest.Failure
+		class fault.Class
+		after time.Duration
+	}{
+		{opensearchtest.Failure{Status: 429, Type: "rejected_execution_exception", RetryAfter: "7"}, fault.Throttled, 7 * time.Second},
+		{opensearchtest.Failure{Status: 429, Type: "circuit_breaking_exception"}, fault.Throttled, 0},
+		{opensearchtest.Failure{Status: 503, Type: "master_not_discovered_exception", RetryAfter: "3"}, fault.Transient, 3 * time.Second},
+		{opensearchtest.Failure{Status: 500, Type: "exception"}, fault.Transient, 0},
+		{opensearchtest.Failure{Status: 401, Type: "security_exception"}, fault.Transient, 0},
+		{opensearchtest.Failure{Status: 403, Type: "cluster_block_exception"}, fault.Transient, 0},
+	} {
+		tt.fail.Path = "_bulk"
+		server.Fail(tt.fail)
+		err := e.Index(t.Context(), pages)
+		if class, after := fault.Of(err); class != tt.class || after != tt.after || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("index, %d: %v, %s %s", tt.fail.Status, err, class, after)
+		}
+		tt.fail.Path = "_search"
+		server.Fail(tt.fail)
+		_, err = e.Search(t.Context(), search.Query{Text: "words", Limit: 1})
+		if class, after := fault.Of(err); class != tt.class || after != tt.after {
+			t.Errorf("search, %d: %v, %s %s", tt.fail.Status, err, class, after)
+		}
+	}
+	server.Fail(opensearchtest.Failure{Status: 504, Type: "timeout", Path: "_bulk", After: true})
+	if err := e.Index(t.Context(), []search.Page{page(3, 1, "words")}); err == nil {
+		t.Error("a lost answer is no error")
+	}
+	if err := e.Index(t.Context(), []search.Page{page(3, 1, "words")}); err != nil { // again
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := e.Index(ctx, pages); err == nil {
+		t.Error("the context was ignored")
+	}
+	gone, err := opensearch.New("http://admin:s3cret@127.0.0.1:1/pages")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = gone.Index(t.Context(), pages)
+	if class, _ := fault.Of(err); class != fault.Transient || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("a server that is away: %v", err)
+	}
+}
+
+// One page that OpenSearch never takes is named, and the others are found.
+func TestBadPage(t *testing.T) {
+	t.Parallel()
+	server := opensearchtest.Start(t)
+	e := open(t, server.URL)
+	server.FailItem("2", opensearchtest.Failure{Status: 400, Type: "mapper_parsing_exception"})
+	err := e.Index(t.Context(), []search.Page{page(1, 1, "words"), page(2, 1, "words"), page(3, 1, "words again")})
+	if class, _ := fault.Of(err); class != fault.Invalid || !strings.Contains(err.Error(), "page 2") {
+		t.Errorf("got %v, %s", err, class)
+	}
+	if got := ids(t, e, "again"); !slices.Equal(got, []int64{3}) {
+		t.Errorf("found %d", got)
+	}
+	server.FailItem("1", opensearchtest.Failure{Status: 429, Type: "rejected_execution_exception"})
+	err = e.Index(t.Context(), []search.Page{page(1, 1, "words"), page(2, 1, "words")})
+	if class, _ := fault.Of(err); class != fault.Throttled { // what may pass comes first
+		t.Errorf("got %v, %s", err, class)
+	}
+}
+
+// A batch is split by bytes, and a request that is too large for the server once more.
+func TestSplit(t *testing.T) {
+	t.Parallel()
+	server := opensearchtest.Start(t)
+	server.MaxBody = 120_000
+	e := open(t, server.URL)
+	e.SetPartSize(100_000)
+	var pages []search.Page
+	for i := range 5 {
+		pages = append(pages, page(int64(i+1), 1, fmt.Sprintf("page%d ", i)+strings.Repeat("lorem ipsum ", 3_500))) // 40 KB
+	}
+	if err := e.Index(t.Context(), pages); err != nil {
+		t.Fatal(err)
+	}
+	if got := ids(t, e, "lorem"); len(got) != 5 {
+		t.Errorf("found %d", got)
+	}
+	bulks := 0
+	for _, r := range server.Requests() {
+		if strings.Contains(r, "_bulk") {
+			bulks++
+			if want := "POST /conveyor-pages-1.write/_bulk?refresh=wait_for&require_alias=true"; r != want {
+				t.Errorf("got %s, expected %s", r, want)
+			}
+		}
+	}
+	if bulks != 3 {
+		t.Errorf("%d requests", bulks)
+	}
+	server.Fail(opensearchtest.Failure{Status: 413, Type: "content_too_large_exception", Path: "_bulk"})
+	if err := e.Index(t.Context(), []search.Page{page(8, 1, "eight"), page(9, 1, "nine")}); err != nil {
+		t.Error(err)
+	}
+	huge := page(10, 1, strings.Repeat("lorem ipsum ", 11_000))
+	err := e.Index(t.Context(), []search.Page{huge, page(11, 1, "eleven")})
+	if class, _ := fault.Of(err); class != fault.Invalid {
+		t.Errorf("a page that is too large: %v", err)
+	}
+	if got := ids(t, e, "eleven"); !slices.Equal(got, []int64{11}) {
+		t.Errorf("found %d", got)
+	}
+}
+
+func TestDeepPage(t *testing.T) {
+	t.Parallel()
+	e := open(t, opensearchtest.Start(t).URL)
+	_, err := e.Search(t.Context(), search.Query{Text: "words", Limit: 10, After: &search.Position{Rank: 9_995}})
+	if class, _ := fault.Of(err); class != fault.Invalid {
+		t.Errorf("got %v", err)
+	}
+}
