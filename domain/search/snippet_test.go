@@ -54,7 +54,7 @@ func TestMark(t *testing.T) {
 		{"京", "ja", "京都と東京", "[京都]と東京"},
 		{"e-mail", "en", "an email or e-mail", "an [email] or [e-mail]"},
 		{"C++", "en", "c++ and c", "[c++] and c"},
-		{"4½", "fr", "un 4½ et 3½", "un [4][½] et 3[½]"},
+		{"4½", "fr", "un 4½ et 3½, 4 1/2", "un [4½] et 3½, [4 1/2]"},
 		{"שלום", "he", "אמר שָׁלוֹם לכם", "אמר [שָׁלוֹם] לכם"},
 		{"site:a.com", "en", "a com", "a com"},
 		{"é", "fr", "", ""},
