@@ -56,6 +56,7 @@ func (c Clause) same(o Clause) bool {
 //	lang:en         in this language; lang:en,fr in one of these
 //	type:pdf        of this type
 //	foo_bar a.b c++ the identifier as a whole; other words with signs within are their parts
+//	4½ 24/7 12:30   the numbers in a row
 //
 // It is fault.Invalid when there is neither a word nor a filter, and when site:, lang: or type: have what is none.
 func Parse(text string) (Ask, error) {
@@ -292,16 +293,21 @@ type placed struct {
 }
 
 // clausesOf are the words of a text: identifiers as a whole, other words with hyphens in parts, but for e-mail, which
-// is email, and runs of characters without spaces as phrases of pairs.
+// is email; runs of characters without spaces as phrases of pairs, figures such as 4½ as phrases of numbers.
 func clausesOf(text string) (clauses []placed) {
 	tokens := tokensOf(text)
+	figures := strings.Trim(text, "0123456789/:") == ""
 	for i := 0; i < len(tokens); {
 		t := tokens[i]
 		n := i + 1
-		if dense, _ := utf8.DecodeRuneInString(t.Word); kindOf(dense, 3) == isGram {
-			for n < len(tokens) && tokens[n].Start < tokens[n-1].End {
-				n++
-			}
+		first, _ := utf8.DecodeRuneInString(t.Word)
+		dense := kindOf(first, 3) == isGram
+		for n < len(tokens) && (dense && tokens[n].Start < tokens[n-1].End ||
+			number(tokens[n-1].Word) && number(tokens[n].Word) && tokens[n].Position > tokens[n-1].Position &&
+				(figures || tokens[n].Start <= tokens[n-1].End)) {
+			n++
+		}
+		if dense || n > i+1 {
 			c := Clause{Phrase: n > i+1, Prefix: n == i+1 && single(t.Word)}
 			for _, t := range tokens[i:n] {
 				c.Words = append(c.Words, t.Word)
@@ -325,6 +331,8 @@ func clausesOf(text string) (clauses []placed) {
 	}
 	return clauses
 }
+
+func number(word string) bool { return strings.Trim(word, "0123456789") == "" }
 
 // single says that a word is one character of a script without spaces, which pages have in pairs that begin with it.
 func single(word string) bool {

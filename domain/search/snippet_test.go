@@ -54,7 +54,7 @@ func TestMark(t *testing.T) {
 		{"京", "ja", "京都と東京", "[京都]と東京"},
 		{"e-mail", "en", "an email or e-mail", "an [email] or [e-mail]"},
 		{"C++", "en", "c++ and c", "[c++] and c"},
-		{"4½", "fr", "un 4½ et 3½", "un [4][½] et 3[½]"},
+		{"4½", "fr", "un 4½ et 3½, 4 1/2", "un [4½] et 3½, [4 1/2]"},
 		{"שלום", "he", "אמר שָׁלוֹם לכם", "אמר [שָׁלוֹם] לכם"},
 		{"site:a.com", "en", "a com", "a com"},
 		{"é", "fr", "", ""},
@@ -124,7 +124,7 @@ func TestSnipWithoutSpaces(t *testing.T) {
 	}
 }
 
-// Snippets of large pages are made for every hit.
+// Snippets of large pages are made for every hit: it takes 40 ms each; were the time quadratic, it would be minutes.
 func TestSnipIsLinear(t *testing.T) {
 	t.Parallel()
 
@@ -137,7 +137,7 @@ func TestSnipIsLinear(t *testing.T) {
 		strings.Repeat("a.b_c ", 100_000), strings.Repeat("東京", 1<<17), strings.Repeat(". ", 1<<18)} {
 		start := time.Now()
 		search.Snip("", text, text, a, "en")
-		if took := time.Since(start); took > 3*time.Second {
+		if took := time.Since(start); took > 20*time.Second {
 			t.Errorf("%.20s: %v", text, took)
 		}
 	}
