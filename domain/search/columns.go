@@ -356,13 +356,16 @@ func NewSnapshot(parts []Part) *Snapshot {
 	return s
 }
 
-// kill marks a document in each segment that has it.
+// kill marks a document in the segment that has it.
 func (s *Snapshot) kill(doc uint32) {
 	for i := range s.parts {
 		p := &s.parts[i]
 		ord, has := p.Columns.Ordinal(doc)
-		if !has || p.isDead(ord) {
+		if !has {
 			continue
+		}
+		if p.isDead(ord) {
+			return
 		}
 		if p.dead == nil {
 			p.dead = make([]uint64, (p.Columns.Len()+63)/64)
@@ -373,6 +376,7 @@ func (s *Snapshot) kill(doc uint32) {
 		for f := range s.total {
 			s.total[f] -= uint64(p.Columns.lengths[f][ord])
 		}
+		return
 	}
 }
 

@@ -17,6 +17,7 @@ type Ranking struct {
 	s       *Snapshot
 	plan    *Plan
 	groups  []*group // that rank, by bit of the mask
+	bits    []int    // their places among the plan's groups
 	idfs    []float32
 	df      []int // living documents that have a group, by the plan's groups
 	norms   norms
@@ -83,7 +84,7 @@ func Rank(s *Snapshot, p *Plan, rows []Posted) (*Ranking, error) {
 			r.df[i] += len(list)
 		}
 		if !g.not {
-			r.groups = append(r.groups, g)
+			r.groups, r.bits = append(r.groups, g), append(r.bits, i)
 			r.idfs = append(r.idfs, idf(r.df[i], s.docs))
 		}
 	}
