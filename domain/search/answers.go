@@ -171,8 +171,8 @@ type Need struct {
 // many bytes as the occurrences.
 const mostNear = 1_000_000
 
-// Near is what Refine wants: none where a query has a single word, where the order is none of words, or where the words
-// are so common that reading their positions would take longer than all else.
+// Near is what Refine wants: none where a query has a single word, where the order is none of words, or where the
+// words are so common that reading their positions would take longer than all else.
 func (r *Ranking) Near() []Need {
 	words, sum := 0, 0
 	for i, g := range r.groups {
@@ -206,9 +206,9 @@ func (r *Ranking) Near() []Need {
 	return needs
 }
 
-// Refine adds to the scores of the best answers how near together the words are, given the positions of what Near wants
-// (postings need not be repeated; rows that are missing count as no occurrences). As only scores of the best grow, all other
-// answers stay behind them.
+// Refine adds to the scores of the best answers how near together the words are, given the positions of what Near
+// wants (postings need not be repeated; rows that are missing count as no occurrences). As only scores of the best
+// grow, all other answers stay behind them.
 func (r *Ranking) Refine(rows []Posted) error {
 	if r.best < 2 {
 		return nil

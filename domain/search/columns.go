@@ -21,8 +21,8 @@ const (
 	fieldCount
 )
 
-// Columns are what is known of the documents of one segment, by ordinal: the place of a document in its segment, from 0,
-// which is also what postings speak of. They never change, so they may be shared and kept.
+// Columns are what is known of the documents of one segment, by ordinal: the place of a document in its segment, from
+// 0, which is also what postings speak of. They never change, so they may be shared and kept.
 type Columns struct {
 	docs    []uint32 // numbers, ascending
 	pages   []int64

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Pseudo relevance feedback: the words that the best answers have in common are added to the query, RM3 of Abdul-Jaleel et
-// al., "UMass at TREC 2004: Novelty and HARD", with the parameters that Anserini has had since 2019: ten answers, ten
-// words, half of the weight for the query as it was typed; words of more than a tenth of all pages are left out, unless the
-// query has them.
+// Pseudo relevance feedback: the words that the best answers have in common are added to the query, RM3 of
+// Abdul-Jaleel et al., "UMass at TREC 2004: Novelty and HARD", with the parameters that Anserini has had since 2019:
+// ten answers, ten words, half of the weight for the query as it was typed; words of more than a tenth of all pages
+// are left out, unless the query has them.
 const (
 	feedbackPages = 10
 	feedbackWords = 10
