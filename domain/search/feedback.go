@@ -48,7 +48,7 @@ func (r *Ranking) Samples() []int64 {
 	return ids
 }
 
-// Learn finds the words that samples have in common, other than stop words.
+// Learn finds the words that samples, in any order, have in common, other than stop words.
 func (r *Ranking) Learn(samples []Sample) *Expansion {
 	scores := map[int64]float32{}
 	var sum float32
@@ -58,6 +58,8 @@ func (r *Ranking) Learn(samples []Sample) *Expansion {
 		sum += a.score
 	}
 	shares := map[string]*sharedWord{} // by the first of their terms
+	samples = slices.Clone(samples)
+	slices.SortFunc(samples, func(a, b Sample) int { return cmp.Compare(a.Page, b.Page) }) // sums depend on the order
 	for _, s := range samples {
 		counts, n := map[string]int{}, 0
 		count := func(t Token) bool {
@@ -69,7 +71,7 @@ func (r *Ranking) Learn(samples []Sample) *Expansion {
 		}
 		Tokenize(s.Title, count)
 		Tokenize(s.Text, count)
-		for _, w := range slices.Sorted(maps.Keys(counts)) { // sorted, as sums of fractions depend on their order
+		for _, w := range slices.Sorted(maps.Keys(counts)) { // sorted as well
 			terms := kin(s.Language, w)
 			c := shares[terms[0].term]
 			if c == nil {
