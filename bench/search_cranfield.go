@@ -17,7 +17,8 @@ import (
 
 // relevance grades the ranking of the search, with and without what it learns from its best answers.
 func relevance(ctx context.Context, report *Report) error {
-	dir := filepath.Join(cmp.Or(os.Getenv("CONVEYOR_SHARED"), filepath.Join("..", "shared")), "data", "search", "cranfield")
+	shared := cmp.Or(os.Getenv("CONVEYOR_SHARED"), filepath.Join("..", "shared"))
+	dir := filepath.Join(shared, "data", "search", "cranfield")
 	c, err := cranfield.Read(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		fmt.Fprintf(os.Stderr, "bench: %s is missing: the relevance of answers is not measured "+

@@ -167,15 +167,21 @@ type Need struct {
 	Segment int64
 }
 
-// Near is what Refine wants: none where a query has a single word, or where the order is none of words.
+// mostNear is how many postings the words of a query have at most for their positions to be read: those take about as
+// many bytes as the occurrences.
+const mostNear = 1_000_000
+
+// Near is what Refine wants: none where a query has a single word, where the order is none of words, or where the
+// words are so common that reading their positions would take longer than all else.
 func (r *Ranking) Near() []Need {
-	words := 0
-	for _, g := range r.groups {
-		if !g.phrase {
+	words, sum := 0, 0
+	for i, g := range r.groups {
+		if !g.phrase && !g.several {
 			words++
+			sum += r.df[r.bits[i]]
 		}
 	}
-	if len(r.groups) < 2 || words == 0 || r.best < 2 {
+	if len(r.groups) < 2 || words == 0 || r.best < 2 || sum > mostNear {
 		return nil
 	}
 	parts := map[uint32]bool{}
@@ -200,9 +206,9 @@ func (r *Ranking) Near() []Need {
 	return needs
 }
 
-// Refine adds to the scores of the best answers how near together the words are, given the positions of what Near wants
-// (postings need not be repeated; rows that are missing count as no occurrences). As only scores of the best grow, all other
-// answers stay behind them.
+// Refine adds to the scores of the best answers how near together the words are, given the positions of what Near
+// wants (postings need not be repeated; rows that are missing count as no occurrences). As only scores of the best
+// grow, all other answers stay behind them.
 func (r *Ranking) Refine(rows []Posted) error {
 	if r.best < 2 {
 		return nil

@@ -14,8 +14,8 @@ type Segment struct {
 	Terms   []TermPostings
 }
 
-// TermPostings are the documents of a segment that have a term, and where. A term is a folded word, or "en:" or "fr:" and
-// the stem of words that differ from it. Terms of a segment are sorted by bytes, each is there once.
+// TermPostings are the documents of a segment that have a term, and where. A term is a folded word, or "en:" or "fr:"
+// and the stem of words that differ from it. Terms of a segment are sorted by bytes, each is there once.
 type TermPostings struct {
 	Term                string
 	Postings, Positions []byte
@@ -50,8 +50,8 @@ func NewBuilder() *Builder {
 	return &Builder{ids: map[string]uint32{}}
 }
 
-// Add indexes one version of a page as the document of this number, which is greater than those before. The title's first
-// 255 words count as such, the rest as body.
+// Add indexes one version of a page as the document of this number, which is greater than those before. The title's
+// first 255 words count as such, the rest as body.
 func (b *Builder) Add(doc uint32, p Page) {
 	row := column{doc: doc, page: p.ID, site: p.Site, lang: p.Language, kind: p.Type, crawled: seconds(p.CrawledAt)}
 	language := slices.Index(stemLanguages, p.Language)
@@ -234,8 +234,8 @@ func (e *encoder) keep(a, b []byte) []byte {
 	return e.arena[from:len(e.arena):len(e.arena)]
 }
 
-// TextKey is equal for pages of the same text, apart from case, accents and punctuation: a hash of the folded words, and
-// of those of the title where the text has fewer than 16. 0 = no text, which is nothing's duplicate.
+// TextKey is equal for pages of the same text, apart from case, accents and punctuation: a hash of the folded words,
+// and of those of the title where the text has fewer than 16. 0 = no text, which is nothing's duplicate.
 func TextKey(title, text string) uint64 {
 	var a, b fingerprint
 	a.words(title)

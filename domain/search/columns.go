@@ -21,8 +21,8 @@ const (
 	fieldCount
 )
 
-// Columns are what is known of the documents of one segment, by ordinal: the place of a document in its segment, from 0,
-// which is also what postings speak of. They never change, so they may be shared and kept.
+// Columns are what is known of the documents of one segment, by ordinal: the place of a document in its segment, from
+// 0, which is also what postings speak of. They never change, so they may be shared and kept.
 type Columns struct {
 	docs    []uint32 // numbers, ascending
 	pages   []int64
@@ -356,13 +356,16 @@ func NewSnapshot(parts []Part) *Snapshot {
 	return s
 }
 
-// kill marks a document in each segment that has it.
+// kill marks a document in the segment that has it.
 func (s *Snapshot) kill(doc uint32) {
 	for i := range s.parts {
 		p := &s.parts[i]
 		ord, has := p.Columns.Ordinal(doc)
-		if !has || p.isDead(ord) {
+		if !has {
 			continue
+		}
+		if p.isDead(ord) {
+			return
 		}
 		if p.dead == nil {
 			p.dead = make([]uint64, (p.Columns.Len()+63)/64)
@@ -373,6 +376,7 @@ func (s *Snapshot) kill(doc uint32) {
 		for f := range s.total {
 			s.total[f] -= uint64(p.Columns.lengths[f][ord])
 		}
+		return
 	}
 }
 

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Pseudo relevance feedback: the words that the best answers have in common are added to the query, RM3 of Abdul-Jaleel et
-// al., "UMass at TREC 2004: Novelty and HARD", with the parameters that Anserini has had since 2019: ten answers, ten
-// words, half of the weight for the query as it was typed; words of more than a tenth of all pages are left out, unless the
-// query has them.
+// Pseudo relevance feedback: the words that the best answers have in common are added to the query, RM3 of
+// Abdul-Jaleel et al., "UMass at TREC 2004: Novelty and HARD", with the parameters that Anserini has had since 2019:
+// ten answers, ten words, half of the weight for the query as it was typed; words of more than a tenth of all pages
+// are left out, unless the query has them.
 const (
 	feedbackPages = 10
 	feedbackWords = 10
@@ -48,7 +48,7 @@ func (r *Ranking) Samples() []int64 {
 	return ids
 }
 
-// Learn finds the words that samples have in common, other than stop words.
+// Learn finds the words that samples, in any order, have in common, other than stop words.
 func (r *Ranking) Learn(samples []Sample) *Expansion {
 	scores := map[int64]float32{}
 	var sum float32
@@ -58,6 +58,8 @@ func (r *Ranking) Learn(samples []Sample) *Expansion {
 		sum += a.score
 	}
 	shares := map[string]*sharedWord{} // by the first of their terms
+	samples = slices.Clone(samples)
+	slices.SortFunc(samples, func(a, b Sample) int { return cmp.Compare(a.Page, b.Page) }) // sums depend on the order
 	for _, s := range samples {
 		counts, n := map[string]int{}, 0
 		count := func(t Token) bool {
@@ -69,7 +71,7 @@ func (r *Ranking) Learn(samples []Sample) *Expansion {
 		}
 		Tokenize(s.Title, count)
 		Tokenize(s.Text, count)
-		for _, w := range slices.Sorted(maps.Keys(counts)) { // sorted, as sums of fractions depend on their order
+		for _, w := range slices.Sorted(maps.Keys(counts)) { // sorted as well
 			terms := kin(s.Language, w)
 			c := shares[terms[0].term]
 			if c == nil {

@@ -14,8 +14,8 @@ type Posted struct {
 	Postings, Positions []byte
 }
 
-// A Merger makes one segment of several: their living documents, under the numbers that they have. Its memory is that of
-// the columns and of one term at a time.
+// A Merger makes one segment of several: their living documents, under the numbers that they have. Its memory is that
+// of the columns and of one term at a time.
 type Merger struct {
 	columns []byte
 	kills   []uint32

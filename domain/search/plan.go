@@ -18,8 +18,9 @@ const (
 
 // A Plan is what a query needs of an index. It is one goroutine's.
 //
-// The caller expands Prefixes, reads the Terms and has them ranked (Rank). If Ranking.Samples names pages, it has Learn read
-// their texts and reads the terms of that Expansion for Ranking.Expand. Then it reads what Ranking.Near wants for Refine.
+// The caller expands Prefixes, reads the Terms and has them ranked (Rank). If Ranking.Samples names pages, it has
+// Learn read their texts and reads the terms of that Expansion for Ranking.Expand. Then it reads what Ranking.Near
+// wants for Refine.
 type Plan struct {
 	ask    Ask
 	groups []group
@@ -124,7 +125,8 @@ func (p *Plan) Expand(prefix string, words []string) {
 	}
 }
 
-// Also has other words counted, at half their weight, as if they were the word of a clause: corrections of a typing error.
+// Also has other words counted, at half their weight, as if they were the word of a clause: corrections of a typing
+// error.
 func (p *Plan) Also(clause int, words ...string) {
 	for i := range p.groups {
 		g := &p.groups[i]
@@ -182,8 +184,9 @@ func (p *Plan) Positions() []string {
 	return slices.Compact(terms)
 }
 
-// Afford bounds the work: given how many bytes the postings of each term have, the commonest words are left out until the
-// rest is about five million postings, and then Ranking.AtLeast is set. Terms tells what is left. Calling it is optional.
+// Afford bounds the work: given how many bytes the postings of each term have, the commonest words are left out until
+// the rest is about five million postings, and then Ranking.AtLeast is set. Terms tells what is left. Calling it is
+// optional.
 func (p *Plan) Afford(bytes map[string]int64) {
 	type cost struct {
 		g     *group

@@ -5,7 +5,8 @@ import (
 )
 
 // Postings of a term in a segment: their number, then for each document, in ascending order of ordinals, a varint of
-// delta<<2|code, where delta is the distance from the ordinal before (from −1 for the first) and code says what follows:
+// delta<<2|code, where delta is the distance from the ordinal before (from −1 for the first) and code says what
+// follows:
 //
 //	0  nothing: once in the body
 //	1  a byte: that often in the body
@@ -13,10 +14,10 @@ import (
 //	3  a byte: that often in the address only
 //
 // Counts saturate: 15 in a title, the headings and an address, 255 in a body. Positions are apart, in the same order:
-// for each posting the number of bytes, then ascending positions as varints of their distances. A position is that of the
-// word in title, headings, description and body, one after the other with gaps between. Addresses have none.
+// for each posting the number of bytes, then ascending positions as varints of their distances. A position is that of
+// the word in title, headings, description and body, one after the other with gaps between. Addresses have none.
 const (
-	codeOnce = iota
+	codeOnce = iota // what a shifted delta has already
 	codeBody
 	codeAll
 	codeAddress
@@ -42,7 +43,7 @@ func appendPosting(b []byte, last int, p posting) []byte {
 	c := p.counts
 	switch {
 	case c[fieldTitle]|c[fieldHeadings] == 0 && c[fieldAddress] == 0 && c[fieldBody] == 1:
-		return binary.AppendUvarint(b, delta<<2|codeOnce)
+		return binary.AppendUvarint(b, delta<<2)
 	case c[fieldTitle]|c[fieldHeadings]|c[fieldAddress] == 0:
 		return append(binary.AppendUvarint(b, delta<<2|codeBody), c[fieldBody])
 	case c[fieldTitle]|c[fieldHeadings]|c[fieldBody] == 0:
@@ -51,16 +52,6 @@ func appendPosting(b []byte, last int, p posting) []byte {
 		return append(binary.AppendUvarint(b, delta<<2|codeAll), c[fieldTitle]<<4|c[fieldHeadings], c[fieldAddress],
 			c[fieldBody])
 	}
-}
-
-// countPostings is the number that postings begin with.
-func countPostings(b []byte) (int, error) {
-	r := reader{b: b}
-	n := r.count(1)
-	if r.bad {
-		return 0, errBroken
-	}
-	return n, nil
 }
 
 // decodePostings appends the postings of b, whose segment has so many documents.

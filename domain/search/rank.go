@@ -17,6 +17,7 @@ type Ranking struct {
 	s       *Snapshot
 	plan    *Plan
 	groups  []*group // that rank, by bit of the mask
+	bits    []int    // their places among the plan's groups
 	idfs    []float32
 	df      []int // living documents that have a group, by the plan's groups
 	norms   norms
@@ -54,10 +55,10 @@ type entry struct {
 
 const exactBit = 1 << 31
 
-// Rank finds and sorts the answers to a query: the rows are all there are of Plan.Terms in the segments of the snapshot;
-// those of other segments are ignored. Of pages with the same text one is an answer, the best by the order of Position,
-// which makes it the newest page of those that rank alike. A query without words, of filters and negated words, is answered
-// by all other living pages, the newest first.
+// Rank finds and sorts the answers to a query: the rows are all there are of Plan.Terms in the segments of the
+// snapshot; those of other segments are ignored. Of pages with the same text one is an answer, the best by the order
+// of Position, which makes it the newest page of those that rank alike. A query without words, of filters and negated
+// words, is answered by all other living pages, the newest first.
 func Rank(s *Snapshot, p *Plan, rows []Posted) (*Ranking, error) {
 	r := &Ranking{s: s, plan: p, AtLeast: p.cut || p.ask.Cut, norms: newNorms(s), posted: make(map[key]Posted, len(rows)),
 		df: make([]int, len(p.groups))}
@@ -83,7 +84,7 @@ func Rank(s *Snapshot, p *Plan, rows []Posted) (*Ranking, error) {
 			r.df[i] += len(list)
 		}
 		if !g.not {
-			r.groups = append(r.groups, g)
+			r.groups, r.bits = append(r.groups, g), append(r.bits, i)
 			r.idfs = append(r.idfs, idf(r.df[i], s.docs))
 		}
 	}

@@ -2,10 +2,10 @@ package search
 
 import "math"
 
-// Ranking is BM25F (Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", Foundations and Trends
-// in Information Retrieval 3(4), 2009, section 3.6): counts of a word are weighed by field and divided by the field's
-// length relative to the mean, added, and saturated once. k1 and b are that work's usual ones (section 3.5: 1.2 to 2 and
-// 0.5 to 0.8). Short fields have a smaller b: that a title is twice as long as another says little.
+// Ranking is BM25F (Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", Foundations and
+// Trends in Information Retrieval 3(4), 2009, section 3.6): counts of a word are weighed by field and divided by the
+// field's length relative to the mean, added, and saturated once. k1 and b are that work's usual ones (section 3.5:
+// 1.2 to 2 and 0.5 to 0.8). Short fields have a smaller b: that a title is twice as long as another says little.
 const (
 	k1 = 1.2
 	// exactBonus is what a word counts more, of its score, where the page has the very form that was asked for, not only
@@ -67,10 +67,10 @@ type place struct {
 	word int // of the query
 }
 
-// near is how close together the words of a query stand in a document: Büttcher, Clarke & Lushman, "Term proximity scoring
-// for ad-hoc retrieval on very large text collections", SIGIR 2006. Each pair of neighbouring occurrences of different
-// words adds to both words the weight of the other over the square of their distance; what a word has is saturated like
-// its counts and weighed by at most 1. norm is that of the document's length. The places are ascending.
+// near is how close together the words of a query stand in a document: Büttcher, Clarke & Lushman, "Term proximity
+// scoring for ad-hoc retrieval on very large text collections", SIGIR 2006. Each pair of neighbouring occurrences of
+// different words adds to both words the weight of the other over the square of their distance; what a word has is
+// saturated like its counts and weighed by at most 1. norm is that of the document's length. The places are ascending.
 func near(places []place, idfs []float32, norm float32) float32 {
 	var acc [mostClauses]float32
 	for i := 1; i < len(places); i++ {

@@ -1,5 +1,5 @@
-// Package cranfield reads the Cranfield collection, 1,400 abstracts on aerodynamics with 225 questions and judgments of
-// which answer them, and grades rankings by it.
+// Package cranfield reads the Cranfield collection, 1,400 abstracts on aerodynamics with 225 questions and judgments
+// of which answer them, and grades rankings by it.
 package cranfield
 
 import (
@@ -129,8 +129,8 @@ func (q Question) NDCG(ranking []int) float64 {
 	return sum / ideal
 }
 
-// AveragePrecision is the mean, over the documents that answer, of the precision where each stands in the ranking, from 0
-// to 1.
+// AveragePrecision is the mean, over the documents that answer, of the precision where each stands in the ranking,
+// from 0 to 1.
 func (q Question) AveragePrecision(ranking []int) float64 {
 	if len(q.Grades) == 0 {
 		return 0
