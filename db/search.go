@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -21,24 +22,25 @@ const sqlSearchPlan = `
 SELECT set_config('pg_trgm.similarity_threshold', '0.2', true), set_config(name, 'off', true)
 FROM unnest(ARRAY['jit', 'enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'enable_material']) AS s(name)`
 
-// The postings of $2, with the positions of $3.
+// The blocks that may have the terms $2, with the positions of the terms $3.
 const sqlSearchPosted = `
-SELECT p.term, p.segment, p.postings, CASE WHEN p.term = ANY ($3) THEN p.positions END AS positions
-FROM search_segments s CROSS JOIN LATERAL (
-    SELECT * FROM search_postings WHERE segment = s.id AND term = ANY ($2::text[])) p
-WHERE s.collection = $1`
+SELECT n.term, s.id, p.postings, CASE WHEN n.term = ANY ($3::text[]) THEN p.positions END
+FROM search_segments s CROSS JOIN unnest($2::text[]) AS n(term) CROSS JOIN LATERAL (
+    SELECT * FROM search_postings WHERE segment = s.id AND term <= n.term ORDER BY term DESC LIMIT 1) p
+WHERE s.collection = $1 AND p.last >= n.term`
 
 const sqlSearchPositions = `
-SELECT p.term, p.segment, ''::bytea AS postings, p.positions
+SELECT n.term, n.segment, p.postings, p.positions
 FROM unnest($1::text[], $2::bigint[]) AS n(term, segment) CROSS JOIN LATERAL (
-    SELECT * FROM search_postings WHERE segment = n.segment AND term = n.term LIMIT 1) p`
+    SELECT * FROM search_postings WHERE segment = n.segment AND term <= n.term ORDER BY term DESC LIMIT 1) p
+WHERE p.last >= n.term`
 
-// The sizes of postings are known without reading them.
+// The sizes of blocks are known without reading them. Those that several terms share are small.
 const sqlSearchSizes = `
-SELECT p.term, sum(octet_length(p.postings))
-FROM search_segments s CROSS JOIN LATERAL (
-    SELECT * FROM search_postings WHERE segment = s.id AND term = ANY ($2::text[])) p
-WHERE s.collection = $1 GROUP BY p.term`
+SELECT n.term, sum(octet_length(p.postings))
+FROM search_segments s CROSS JOIN unnest($2::text[]) AS n(term) CROSS JOIN LATERAL (
+    SELECT * FROM search_postings WHERE segment = s.id AND term <= n.term ORDER BY term DESC LIMIT 1) p
+WHERE s.collection = $1 AND p.last >= n.term GROUP BY n.term`
 
 const sqlSearchShown = `
 SELECT id, url, site, title, description, language, type, crawled_at, substr(text, 1, $2) FROM pages WHERE id = ANY ($1)`
@@ -118,6 +120,9 @@ func (s *searching) run(ctx context.Context) (out search.Results, err error) {
 			return out, err
 		}
 	}
+	if err := s.learn(ctx, ranking); err != nil {
+		return out, err
+	}
 	if err := s.refine(ctx, ranking); err != nil {
 		return out, err
 	}
@@ -170,13 +175,39 @@ func (s *searching) rank(ctx context.Context) (*search.Ranking, error) {
 	}
 	if len(terms) > 0 {
 		rows, _ := s.tx.Query(ctx, sqlSearchPosted, s.collection, terms, s.plan.Positions())
-		read, err := pgx.CollectRows(rows, pgx.RowToStructByName[search.Posted])
+		read, err := posted(rows)
 		if err != nil {
 			return nil, err
 		}
 		s.rows = append(s.rows, read...)
 	}
 	return search.Rank(s.snapshot, s.plan, s.rows)
+}
+
+const sqlSearchSamples = `
+SELECT id, title, substr(text, 1, $2), language FROM pages WHERE id = ANY ($1)`
+
+// maxSampleText is how much of a page is learnt from, in code points.
+const maxSampleText = 16 << 10
+
+// learn adds words that the best answers have in common to a long query.
+func (s *searching) learn(ctx context.Context, ranking *search.Ranking) error {
+	ids := ranking.Samples()
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, _ := s.tx.Query(ctx, sqlSearchSamples, ids, maxSampleText)
+	samples, err := pgx.CollectRows(rows, pgx.RowToStructByPos[search.Sample])
+	if err != nil {
+		return err
+	}
+	more := ranking.Learn(samples)
+	rows, _ = s.tx.Query(ctx, sqlSearchPosted, s.collection, more.Terms(), []string{})
+	read, err := posted(rows)
+	if err != nil {
+		return err
+	}
+	return ranking.Expand(more, read)
 }
 
 // refine reads the positions that the order of the best answers depends on.
@@ -190,11 +221,30 @@ func (s *searching) refine(ctx context.Context, ranking *search.Ranking) error {
 		terms[i], segments[i] = n.Term, n.Segment
 	}
 	rows, _ := s.tx.Query(ctx, sqlSearchPositions, terms, segments)
-	read, err := pgx.CollectRows(rows, pgx.RowToStructByName[search.Posted])
+	read, err := posted(rows)
 	if err != nil {
 		return err
 	}
 	return ranking.Refine(read)
+}
+
+// posted finds terms in the blocks that may have them.
+func posted(rows pgx.Rows) (out []search.Posted, err error) {
+	var p search.Posted
+	var b search.Block
+	_, err = pgx.ForEachRow(rows, []any{&p.Term, &p.Segment, &b.Postings, &b.Positions}, func() error {
+		t, found, err := b.Find(p.Term)
+		if err != nil {
+			return fmt.Errorf("read term %q of segment %d: %w", p.Term, p.Segment, err)
+		}
+		if found {
+			p.Postings, p.Positions = t.Postings, t.Positions
+			out = append(out, p)
+		}
+		b = search.Block{} // its bytes are in use
+		return nil
+	})
+	return out, err
 }
 
 // show reads what is shown of answers. A page that was deleted is left out.
@@ -230,19 +280,31 @@ func (s *searching) show(ctx context.Context, ranked []search.Ranked) ([]search.
 // maxPrefixWords is how many words a prefix stands for: the commonest.
 const maxPrefixWords = 64
 
-// Of a short prefix, words that few documents of a segment have are looked at only when there are no others: $5 is the
-// size of postings that counts. Ranges leave the stems out, whose terms begin with a language.
+// The beginnings of the blocks that may have terms from $2 to below $3. The block before the first has the rest of it.
 const sqlSearchBeginning = `
-SELECT p.term FROM search_segments s CROSS JOIN LATERAL (
-    SELECT term, octet_length(postings) AS size FROM unnest($2::text[], $3::text[]) AS r(low, high)
-    JOIN search_postings ON segment = s.id AND term >= r.low AND term < r.high AND octet_length(postings) >= $5) p
-WHERE s.collection = $1 GROUP BY p.term ORDER BY sum(p.size) DESC, p.term LIMIT $4`
+SELECT p.segment, substring(p.postings FROM 1 FOR $4)
+FROM search_segments s CROSS JOIN unnest($2::text[], $3::text[]) AS r(low, high) CROSS JOIN LATERAL (
+    SELECT * FROM search_postings WHERE segment = s.id AND term < r.high AND last >= r.low AND term >= coalesce(
+        (SELECT term FROM search_postings WHERE segment = s.id AND term <= r.low ORDER BY term DESC LIMIT 1), '')) p
+WHERE s.collection = $1`
 
 // beginning returns the commonest words with a prefix, up to most.
 func (x *SearchIndex) beginning(ctx context.Context, tx pgx.Tx, prefix string, most int) ([]string, error) {
 	low, high := wordRanges(prefix)
-	rows, _ := tx.Query(ctx, sqlSearchBeginning, x.collection, low, high, most, 0)
-	return pgx.CollectRows(rows, pgx.RowTo[string])
+	rows, _ := tx.Query(ctx, sqlSearchBeginning, x.collection, low, high, search.Head)
+	counts := map[string]int{}
+	var segment int64
+	var b search.Block
+	_, err := pgx.ForEachRow(rows, []any{&segment, &b.Postings}, func() error {
+		return b.Counts(prefix, func(term string, docs int) {
+			if !search.IsStem(term) {
+				counts[term] += docs
+			}
+		})
+	})
+	words := slices.Collect(maps.Keys(counts))
+	slices.SortFunc(words, func(a, b string) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
+	return words[:min(len(words), most)], err
 }
 
 // wordRanges are the ranges of terms, from low to below high, that begin with a prefix and are words.
@@ -304,19 +366,30 @@ func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking) (fixe
 		if len(near) == 0 {
 			continue
 		}
-		sizes, err := s.sizes(ctx, s.tx, near)
+		docs, err := s.docs(ctx, near)
 		if err != nil {
 			return nil, err
 		}
-		near = slices.DeleteFunc(near, func(w string) bool { return sizes[w] < int64(found*commoner*sizeOfPosting) || sizes[w] == 0 })
+		near = slices.DeleteFunc(near, func(w string) bool { return docs[w] <= found*commoner })
 		slices.SortFunc(near, func(a, b string) int {
-			return cmp.Or(cmp.Compare(distance[a], distance[b]), cmp.Compare(sizes[b], sizes[a]), cmp.Compare(a, b))
+			return cmp.Or(cmp.Compare(distance[a], distance[b]), cmp.Compare(docs[b], docs[a]), cmp.Compare(a, b))
 		})
 		if len(near) > 0 {
 			fixes = append(fixes, fix{clause, word, near[:min(len(near), maxFixes)]})
 		}
 	}
 	return fixes, nil
+}
+
+// docs is how many documents have each of some words, void ones too.
+func (s *searching) docs(ctx context.Context, words []string) (map[string]int, error) {
+	docs := make(map[string]int, len(words))
+	rows, _ := s.tx.Query(ctx, sqlSearchPosted, s.collection, words, []string{})
+	read, err := posted(rows)
+	for _, p := range read {
+		docs[p.Term] += p.Docs()
+	}
+	return docs, err
 }
 
 // reworded is the text of a query with the likeliest word in place of each that was misspelt.

@@ -147,27 +147,27 @@ func (x *SearchIndex) mergePostings(ctx context.Context, tx pgx.Tx, merger *sear
 		}
 	}
 	heap.Init(&heads)
-	var written []search.TermPostings
+	var written []search.Block
 	size := 0
 	flush := func() error {
 		if len(written) == 0 {
 			return nil
 		}
-		err := copyPostings(ctx, tx, into, written)
+		err := copyBlocks(ctx, tx, into, written)
 		clear(written)
 		written, size = written[:0], 0
 		return err
 	}
-	out := func(t search.TermPostings) error {
-		written = append(written, t)
-		if size += len(t.Term) + len(t.Postings) + len(t.Positions); size < mergeBytes && len(written) < mergeTerms {
+	packer := search.NewPacker(func(b search.Block) error {
+		written = append(written, b)
+		if size += len(b.Postings) + len(b.Positions); size < mergeBytes {
 			return nil
 		}
 		return flush()
-	}
+	})
 	for len(heads) > 0 {
 		r := heads[0]
-		if err := merger.Add(r.rows[0], out); err != nil {
+		if err := merger.Add(r.terms[0], packer.Add); err != nil {
 			return err
 		}
 		more, err := r.next(ctx)
@@ -180,7 +180,10 @@ func (x *SearchIndex) mergePostings(ctx context.Context, tx pgx.Tx, merger *sear
 			heap.Pop(&heads)
 		}
 	}
-	if err := merger.Flush(out); err != nil {
+	if err := merger.Flush(packer.Add); err != nil {
+		return err
+	}
+	if err := packer.Flush(); err != nil {
 		return err
 	}
 	return flush()
@@ -188,40 +191,51 @@ func (x *SearchIndex) mergePostings(ctx context.Context, tx pgx.Tx, merger *sear
 
 // What a merge reads of a segment at a time, and writes at a time.
 const (
-	mergeRows  = 500
-	mergeTerms = 10_000
-	mergeBytes = 8 << 20
+	mergeRows  = 32
+	mergeBytes = 4 << 20
 )
 
-const sqlSearchPostingsAfter = `
-SELECT term, segment, postings, positions FROM search_postings
+const sqlSearchBlocksAfter = `
+SELECT term, last, postings, positions FROM search_postings
 WHERE segment = $1 AND term > $2 ORDER BY term LIMIT $3`
 
-// A postedReader reads the rows of a segment by rising term.
+// A postedReader reads the terms of a segment in their order.
 type postedReader struct {
 	tx      pgx.Tx
 	segment int64
-	rows    []search.Posted // the first is the current one
-	last    string
+	terms   []search.Posted // the first is the current one
+	last    string          // the first of the last block that was read
 	end     bool
 }
 
-// next goes to the next row, if there is one.
+// next goes to the next term, if there is one.
 func (r *postedReader) next(ctx context.Context) (bool, error) {
-	if len(r.rows) > 1 {
-		r.rows = r.rows[1:]
+	if len(r.terms) > 1 {
+		r.terms = r.terms[1:]
 		return true, nil
 	}
 	if r.end {
 		return false, nil
 	}
-	rows, _ := r.tx.Query(ctx, sqlSearchPostingsAfter, r.segment, r.last, mergeRows)
-	var err error
-	if r.rows, err = pgx.CollectRows(rows, pgx.RowToStructByName[search.Posted]); err != nil || len(r.rows) == 0 {
+	rows, _ := r.tx.Query(ctx, sqlSearchBlocksAfter, r.segment, r.last, mergeRows)
+	blocks, err := pgx.CollectRows(rows, pgx.RowToStructByPos[search.Block])
+	if err != nil || len(blocks) == 0 {
 		return false, err
 	}
-	r.last, r.end = r.rows[len(r.rows)-1].Term, len(r.rows) < mergeRows
-	return true, nil
+	r.terms = nil
+	for _, b := range blocks {
+		err := b.Terms(func(t search.TermPostings) bool {
+			r.terms = append(r.terms, search.Posted{
+				Term: t.Term, Segment: r.segment, Postings: t.Postings, Positions: t.Positions,
+			})
+			return true
+		})
+		if err != nil {
+			return false, fmt.Errorf("read terms %q to %q of segment %d: %w", b.First, b.Last, r.segment, err)
+		}
+	}
+	r.last, r.end = blocks[len(blocks)-1].First, len(blocks) < mergeRows
+	return len(r.terms) > 0, nil
 }
 
 // postedHeap has the reader with the lowest term first.
@@ -230,7 +244,7 @@ type postedHeap []*postedReader
 func (h postedHeap) Len() int { return len(h) }
 
 func (h postedHeap) Less(i, j int) bool {
-	c := strings.Compare(h[i].rows[0].Term, h[j].rows[0].Term)
+	c := strings.Compare(h[i].terms[0].Term, h[j].terms[0].Term)
 	return c < 0 || c == 0 && h[i].segment < h[j].segment
 }
 

@@ -100,6 +100,7 @@ func (x *SearchIndex) putSegment(ctx context.Context, pages []search.Page, renew
 	if err := x.learn(ctx, segment.Terms); err != nil {
 		return err
 	}
+	blocks := packed(segment.Terms)
 	return pgx.BeginFunc(ctx, x.pool, func(tx pgx.Tx) error {
 		ids, docs, kills, err := x.hold(ctx, tx, fresh, renew)
 		if err != nil || len(ids) == 0 {
@@ -113,7 +114,7 @@ func (x *SearchIndex) putSegment(ctx context.Context, pages []search.Page, renew
 		if err := tx.SendBatch(ctx, b).Close(); err != nil {
 			return err
 		}
-		return copyPostings(ctx, tx, id, segment.Terms)
+		return copyBlocks(ctx, tx, id, blocks)
 	})
 }
 
@@ -195,10 +196,23 @@ func stored(b []byte) []byte {
 	return b
 }
 
-func copyPostings(ctx context.Context, tx pgx.Tx, segment int64, terms []search.TermPostings) error {
-	_, err := tx.CopyFrom(ctx, pgx.Identifier{"search_postings"}, []string{"segment", "term", "postings", "positions"},
-		pgx.CopyFromSlice(len(terms), func(i int) ([]any, error) {
-			return []any{segment, terms[i].Term, stored(terms[i].Postings), stored(terms[i].Positions)}, nil
+// packed are the blocks of the terms of a segment.
+func packed(terms []search.TermPostings) []search.Block {
+	var blocks []search.Block
+	p := search.NewPacker(func(b search.Block) error { blocks = append(blocks, b); return nil })
+	for _, t := range terms {
+		_ = p.Add(t) // it has no error but those of the function above
+	}
+	_ = p.Flush()
+	return blocks
+}
+
+func copyBlocks(ctx context.Context, tx pgx.Tx, segment int64, blocks []search.Block) error {
+	_, err := tx.CopyFrom(ctx, pgx.Identifier{"search_postings"},
+		[]string{"segment", "term", "last", "postings", "positions"},
+		pgx.CopyFromSlice(len(blocks), func(i int) ([]any, error) {
+			b := blocks[i]
+			return []any{segment, b.First, b.Last, b.Postings, b.Positions}, nil
 		}))
 	return err
 }

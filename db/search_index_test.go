@@ -4,31 +4,254 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/search"
+	"github.com/mtlrent/conveyor/domain/search/searchtest"
 )
 
-// requireExact compares the index with one that is built anew of the pages: the same documents, and of each segment's
-// terms the same living postings.
+// requireExact compares the index with one that is built anew of the pages: the documents, the lengths of their fields,
+// and for many words how many documents have them, the answers and their scores.
 func (l library) requireExact(t *testing.T) {
 	t.Helper()
 
 	ctx := t.Context()
-	counts, err := l.Counts(ctx)
+	require.Zero(t, query[int](t, l.pool, "SELECT count(*)::int FROM pages WHERE doc IS NULL OR doc_revision <> revision")[0],
+		"pages whose version is not in the index")
+	b := search.NewBuilder()
+	for after := int64(0); ; {
+		pages, err := l.After(ctx, after, 500)
+		require.NoError(t, err)
+		if len(pages) == 0 {
+			break
+		}
+		for _, p := range pages {
+			after = p.ID
+			b.Add(uint32(after), p)
+		}
+	}
+	segment := b.Segment()
+	columns, err := search.DecodeColumns(segment.Columns)
 	require.NoError(t, err)
+	fresh := search.NewSnapshot([]search.Part{{ID: 1, Columns: columns}})
+	kept, rows := l.readIndex(t)
+	require.Equal(t, fresh.Docs(), kept.Docs(), "documents")
+	require.Equal(t, fresh.Lengths(), kept.Lengths(), "lengths")
+	require.NotEmpty(t, segment.Terms)
+
+	anew := map[string][]search.Posted{}
+	for _, term := range segment.Terms {
+		anew[term.Term] = []search.Posted{{
+			Term: term.Term, Segment: 1, Postings: term.Postings, Positions: term.Positions,
+		}}
+	}
+	asked := 0
+	for _, term := range segment.Terms {
+		if search.IsStem(term.Term) || asked == 2000 {
+			continue
+		}
+		asked++
+		ask := search.Ask{Clauses: []search.Clause{{Words: []string{term.Term}}}, Words: 1}
+		answer := func(s *search.Snapshot, rows map[string][]search.Posted) (int, []search.Ranked) {
+			plan := search.NewPlan(ask, search.Query{Limit: 20})
+			var read []search.Posted
+			for _, term := range plan.Terms() {
+				read = append(read, rows[term]...)
+			}
+			r, err := search.Rank(s, plan, read)
+			require.NoError(t, err)
+			hits, _ := r.Hits(nil, 20)
+			for i := range hits {
+				hits[i].Doc = 0
+			}
+			return r.Found(0), hits
+		}
+		want, wantHits := answer(fresh, anew)
+		got, gotHits := answer(kept, rows)
+		require.Equal(t, want, got, "documents with %q", term.Term)
+		require.Equal(t, wantHits, gotHits, "answers to %q", term.Term)
+	}
+}
+
+// readIndex reads the whole index.
+func (l library) readIndex(t *testing.T) (*search.Snapshot, map[string][]search.Posted) {
+	t.Helper()
+
+	var parts []search.Part
+	rows, err := l.pool.Query(t.Context(), "SELECT id, columns, kills FROM search_segments ORDER BY id")
+	require.NoError(t, err)
+	for rows.Next() {
+		var p search.Part
+		var columns, kills []byte
+		require.NoError(t, rows.Scan(&p.ID, &columns, &kills))
+		p.Columns, err = search.DecodeColumns(columns)
+		require.NoError(t, err)
+		p.Kills, err = search.DecodeKills(kills)
+		require.NoError(t, err)
+		parts = append(parts, p)
+	}
+	require.NoError(t, rows.Err())
+	posted := map[string][]search.Posted{}
+	rows, err = l.pool.Query(t.Context(), "SELECT segment, term, last, postings, positions FROM search_postings ORDER BY 1, 2")
+	require.NoError(t, err)
+	for rows.Next() {
+		var segment int64
+		var b search.Block
+		require.NoError(t, rows.Scan(&segment, &b.First, &b.Last, &b.Postings, &b.Positions))
+		require.NoError(t, b.Terms(func(p search.TermPostings) bool {
+			posted[p.Term] = append(posted[p.Term], search.Posted{
+				Term: p.Term, Segment: segment, Postings: p.Postings, Positions: p.Positions,
+			})
+			return true
+		}))
+	}
+	require.NoError(t, rows.Err())
+	return search.NewSnapshot(parts), posted
+}
+
+// After 10,000 random operations by several writers, while segments are merged, the statistics are those of the pages.
+func TestSearchExact(t *testing.T) {
+	t.Parallel()
+
+	l := newLibrary(t)
+	const urls, writers, operations = 400, 4, 10_000
+	var writing, merging errgroup.Group
+	for n := range writers {
+		w := newWriter(uint64(n + 10))
+		writing.Go(func() error {
+			for done := 0; done < operations/writers; {
+				batch := make([]search.Incoming, 1+w.rng.IntN(60))
+				for i := range batch {
+					batch[i] = incoming(fmt.Sprintf("site%d.example", i%3), fmt.Sprintf("/%d", w.rng.IntN(urls)),
+						w.words(3), w.words(1+w.rng.IntN(40)), w.rng.IntN(5000))
+				}
+				if _, err := l.tryPut(t.Context(), batch); err != nil {
+					return err
+				}
+				done += len(batch)
+				if w.rng.IntN(3) == 0 {
+					n, err := l.Delete(t.Context(), db.PagesWhere{Site: "site1.example"}, 1+w.rng.IntN(20))
+					if err != nil {
+						return err
+					}
+					done += n
+				}
+			}
+			return nil
+		})
+	}
+	stop := make(chan struct{})
+	merging.Go(func() error {
+		for {
+			more, err := l.index.Compact(t.Context())
+			if err != nil {
+				return err
+			}
+			select {
+			case <-stop:
+				if !more {
+					return nil
+				}
+			default:
+			}
+		}
+	})
+	err := writing.Wait()
+	close(stop)
+	require.NoError(t, err)
+	require.NoError(t, merging.Wait())
+	l.requireExact(t)
+
+	// What is emptied leaves nothing.
+	for _, site := range []string{"site0.example", "site1.example", "site2.example"} {
+		for n := 1; n > 0; {
+			n, err = l.Delete(t.Context(), db.PagesWhere{Site: site}, 1000)
+			require.NoError(t, err)
+		}
+	}
+	for more := true; more; {
+		more, err = l.index.Compact(t.Context())
+		require.NoError(t, err)
+	}
+	stats, err := l.index.Stats(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, stats.Pages)
+	require.Zero(t, query[int](t, l.pool, "SELECT count(*)::int FROM search_postings")[0])
+}
+
+// Renewing pages indexes them again, while all can be found.
+func TestSearchRenew(t *testing.T) {
+	t.Parallel()
+
+	l := newLibrary(t)
+	ctx := t.Context()
+	w := newWriter(3)
+	for n := range 20 {
+		l.put(t, w.page(n))
+	}
+	docs := func() int { return query[int](t, l.pool, "SELECT sum(docs)::int FROM search_segments")[0] }
+	before := docs()
+	pages, err := l.After(ctx, 0, 100)
+	require.NoError(t, err)
+	require.NoError(t, l.index.Index(ctx, pages))
+	require.Equal(t, before, docs(), "they are in the index")
+	require.NoError(t, l.index.Renew(ctx, pages))
+	require.Equal(t, before+20, docs())
+	require.NoError(t, l.index.Remove(ctx, []int64{pages[0].ID}))
+	require.NoError(t, l.index.Remove(ctx, []int64{pages[0].ID}))
 	stats, err := l.index.Stats(ctx)
 	require.NoError(t, err)
-	require.Equal(t, counts.Pages, stats.Pages, "documents")
-	var wrong int
-	require.NoError(t, l.pool.QueryRow(ctx,
-		"SELECT count(*) FROM pages WHERE doc IS NULL OR doc_revision <> revision").Scan(&wrong))
-	require.Zero(t, wrong, "pages whose version is not in the index")
+	require.Equal(t, 19, stats.Pages)
+	require.NoError(t, l.index.Index(ctx, pages))
+	l.requireExact(t)
+}
+
+// A merge that fails at any statement leaves the index as it was.
+func TestSearchCompactKilled(t *testing.T) {
+	t.Parallel()
+
+	l := newLibrary(t)
+	w := newWriter(4)
+	for n := range 9 {
+		l.put(t, w.page(n))
+	}
+	for after := time.Millisecond; ; after += time.Millisecond {
+		ctx, cancel := context.WithTimeout(t.Context(), after)
+		more, err := l.index.Compact(ctx)
+		cancel()
+		l.requireExact(t)
+		if err == nil {
+			require.True(t, more)
+			break
+		}
+	}
+}
+
+// The index in Postgres answers as every engine does.
+func TestSearchEngine(t *testing.T) {
+	t.Parallel()
+
+	searchtest.EngineTest(t, func(t *testing.T) (search.Engine, searchtest.Store) {
+		t.Helper()
+		l := newLibrary(t)
+		return l.index, func(ctx context.Context, docs []search.Document) ([]search.Page, error) {
+			in := make([]search.Incoming, len(docs))
+			for i, d := range docs {
+				in[i] = search.Incoming{Document: d, StatusCode: 200}
+			}
+			stored, err := l.Store(ctx, in, time.Now())
+			pages := make([]search.Page, len(stored))
+			for i, s := range stored {
+				pages[i] = search.Page{ID: s.ID, Revision: s.Revision, Document: docs[i]}
+			}
+			return pages, err
+		}
+	})
 }
 
 func TestSearchCompact(t *testing.T) {
@@ -54,10 +277,6 @@ func TestSearchCompact(t *testing.T) {
 	stats, err := l.index.Stats(ctx)
 	require.NoError(t, err)
 	require.Less(t, stats.Segments, 24)
-	var orphans int
-	require.NoError(t, l.pool.QueryRow(ctx,
-		"SELECT count(*) FROM search_postings WHERE segment NOT IN (SELECT id FROM search_segments)").Scan(&orphans))
-	require.Zero(t, orphans)
+	require.Zero(t, query[int](t, l.pool,
+		"SELECT count(*)::int FROM search_postings WHERE segment NOT IN (SELECT id FROM search_segments)")[0])
 }
-
-var _ = []any{context.Background, strings.Repeat, errgroup.Group{}, db.InboxKey, search.MaxLimit}

@@ -50,17 +50,17 @@ CREATE TABLE search_segments (
 -- Compressing them again gains nothing.
 ALTER TABLE search_segments ALTER columns SET STORAGE EXTERNAL, ALTER kills SET STORAGE EXTERNAL;
 
--- The documents of a segment that have a term. A segment is written, read by merges and deleted as a whole; so its rows
--- stand together, and the key grows at its end.
+-- The documents that have a term, some terms to a row. A segment is written, read by merges and deleted as a whole; so
+-- its rows stand together, and the key grows at its end.
 CREATE TABLE search_postings (
     segment   bigint NOT NULL,
-    term      text COLLATE "C" NOT NULL,
+    term      text COLLATE "C" NOT NULL, -- the first one
+    last      text COLLATE "C" NOT NULL,
     postings  bytea NOT NULL,
     positions bytea NOT NULL,
     PRIMARY KEY (segment, term)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05,
     autovacuum_vacuum_insert_scale_factor = 0.2);
-
 ALTER TABLE search_postings ALTER postings SET STORAGE EXTERNAL, ALTER positions SET STORAGE EXTERNAL;
 
 -- The words of all segments, for prefixes and typos.

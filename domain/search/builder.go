@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"encoding/binary"
 	"net/url"
 	"slices"
@@ -25,33 +24,30 @@ type TermPostings struct {
 // stemLanguages are those that Stem knows.
 var stemLanguages = []string{"en", "fr"}
 
-// A Builder indexes a batch of documents. It is one goroutine's.
+// A Builder indexes a batch of documents. It is one goroutine's. It takes about 25 bytes a word until Segment returns.
 type Builder struct {
-	ids     map[string]int32
-	terms   []building
-	touched []int32 // terms of the current document
-	rows    []column
+	ids   map[string]uint32
+	terms []term
+	found []occurrence // by document and field
+	rows  []column
 }
 
-// building is a term, and its postings so far.
-type building struct {
-	term      string
-	stems     [2]int32 // by stemLanguages: 0 = not looked at, −1 = none, else 1 + the term's place
-	postings  []byte
-	positions []byte
-	last      int32 // ordinal of the last posting; −1 = none
-	n         int32
+// A term knows its stems.
+type term struct {
+	text  string
+	stems [2]int32 // by stemLanguages: 0 = not looked at, −1 = none, else 1 + the term's place
+	n     uint32   // occurrences
+}
 
-	now     bool // it is in the current document, with:
-	counts  [fields]uint8
-	at      uint32 // the position before
-	many    int32  // positions
-	current []byte // positions
+// An occurrence is one of a term in a document.
+type occurrence struct {
+	term, ord uint32
+	at        uint32 // position<<2 | field
 }
 
 // NewBuilder begins a segment.
 func NewBuilder() *Builder {
-	return &Builder{ids: map[string]int32{}}
+	return &Builder{ids: map[string]uint32{}}
 }
 
 // Add indexes one version of a page as the document of this number, which is greater than those before. The title's first
@@ -102,7 +98,6 @@ func (b *Builder) Add(doc uint32, p Page) {
 		})
 		row.length[fieldAddress] += end
 	}
-	b.flush(int32(len(b.rows)))
 	b.rows = append(b.rows, row)
 }
 
@@ -137,70 +132,106 @@ func (b *Builder) word(w string, language, f int, at uint32) {
 	if stem == 0 {
 		stem = -1
 		if s := Stem(stemLanguages[language], w); s != "" && s != w {
-			stem = b.id(stemLanguages[language]+":"+s) + 1
+			stem = int32(b.id(stemLanguages[language]+":"+s)) + 1
 		}
 		b.terms[id].stems[language] = stem
 	}
 	if stem > 0 {
-		b.occur(stem-1, f, at)
+		b.occur(uint32(stem-1), f, at)
 	}
 }
 
-func (b *Builder) id(term string) int32 {
-	id, known := b.ids[term]
+func (b *Builder) id(text string) uint32 {
+	id, known := b.ids[text]
 	if !known {
-		term = strings.Clone(term) // not the page that it is a part of
-		id = int32(len(b.terms))
-		b.ids[term] = id
-		b.terms = append(b.terms, building{term: term, last: -1})
+		text = strings.Clone(text) // not the page that it is a part of
+		id = uint32(len(b.terms))
+		b.ids[text] = id
+		b.terms = append(b.terms, term{text: text})
 	}
 	return id
 }
 
 // occur notes an occurrence of a term in the current document.
-func (b *Builder) occur(id int32, f int, at uint32) {
-	t := &b.terms[id]
-	if !t.now {
-		t.now = true
-		b.touched = append(b.touched, id)
-	} else if f != fieldAddress && t.many > 0 && t.at == at {
-		return // a word whose part has the same stem, at one position
-	}
-	most := uint8(mostSmall)
-	if f == fieldBody {
-		most = mostBody
-	}
-	t.counts[f] = min(t.counts[f], most-1) + 1
-	if f != fieldAddress && t.many < mostPositions {
-		t.current = binary.AppendUvarint(t.current, uint64(at-t.at))
-		t.at = at
-		t.many++
-	}
-}
-
-// flush writes the postings of the current document.
-func (b *Builder) flush(ord int32) {
-	for _, id := range b.touched {
-		t := &b.terms[id]
-		t.postings = appendPosting(t.postings, int(t.last), posting{uint32(ord), t.counts})
-		t.positions = binary.AppendUvarint(t.positions, uint64(len(t.current)))
-		t.positions = append(t.positions, t.current...)
-		t.last, t.n = ord, t.n+1
-		t.now, t.counts, t.at, t.many, t.current = false, [fields]uint8{}, 0, 0, t.current[:0]
-	}
-	b.touched = b.touched[:0]
+func (b *Builder) occur(id uint32, f int, at uint32) {
+	b.terms[id].n++
+	b.found = append(b.found, occurrence{id, uint32(len(b.rows)), at<<2 | uint32(f)})
 }
 
 // Segment is what was added. The same documents in the same order give the same bytes. The builder is used up.
 func (b *Builder) Segment() Segment {
-	s := Segment{Docs: len(b.rows), Columns: encodeColumns(b.rows), Terms: make([]TermPostings, 0, len(b.terms))}
+	s := Segment{Docs: len(b.rows), Columns: encodeColumns(b.rows), Terms: make([]TermPostings, len(b.terms))}
+	// Sorted by term, an occurrence in one step: the terms' numbers say where each goes.
+	ends := make([]uint32, len(b.terms))
+	sum := uint32(0)
 	for i := range b.terms {
-		t := &b.terms[i]
-		s.Terms = append(s.Terms, TermPostings{t.term, append(binary.AppendUvarint(nil, uint64(t.n)), t.postings...),
-			t.positions})
+		ends[i] = sum
+		sum += b.terms[i].n
 	}
-	slices.SortFunc(s.Terms, func(a, b TermPostings) int { return cmp.Compare(a.Term, b.Term) })
+	byTerm := make([]occurrence, len(b.found))
+	for _, o := range b.found {
+		byTerm[ends[o.term]] = o
+		ends[o.term]++
+	}
+	b.found = nil
+	e := encoder{arena: make([]byte, 0, 4*len(byTerm)+4*len(b.terms))}
+	from := uint32(0)
+	for i := range b.terms {
+		s.Terms[i] = e.term(b.terms[i].text, byTerm[from:ends[i]])
+		from = ends[i]
+	}
+	slices.SortFunc(s.Terms, func(a, b TermPostings) int { return strings.Compare(a.Term, b.Term) })
 	return s
+}
+
+// An encoder writes terms one after the other.
+type encoder struct {
+	arena                        []byte
+	postings, positions, current []byte
+}
+
+// term encodes the occurrences of one term, in the order in which they were found.
+func (e *encoder) term(text string, found []occurrence) TermPostings {
+	e.postings, e.positions = e.postings[:0], e.positions[:0]
+	n, last := uint64(0), -1
+	for len(found) > 0 {
+		p := posting{ord: found[0].ord}
+		e.current = e.current[:0]
+		at, many := uint32(0), 0
+		for len(found) > 0 && found[0].ord == p.ord {
+			f, here := found[0].at&3, found[0].at>>2
+			found = found[1:]
+			if f != fieldAddress && many > 0 && here == at {
+				continue // a word whose part has the same stem, at one position
+			}
+			most := uint8(mostSmall)
+			if f == fieldBody {
+				most = mostBody
+			}
+			p.counts[f] = min(p.counts[f], most-1) + 1
+			if f != fieldAddress && many < mostPositions {
+				e.current = binary.AppendUvarint(e.current, uint64(here-at))
+				at = here
+				many++
+			}
+		}
+		e.postings = appendPosting(e.postings, last, p)
+		e.positions = binary.AppendUvarint(e.positions, uint64(len(e.current)))
+		e.positions = append(e.positions, e.current...)
+		last = int(p.ord)
+		n++
+	}
+	t := TermPostings{Term: text}
+	t.Postings = e.keep(binary.AppendUvarint(e.current[:0], n), e.postings)
+	t.Positions = e.keep(e.positions, nil)
+	return t
+}
+
+// keep copies bytes that stay.
+func (e *encoder) keep(a, b []byte) []byte {
+	from := len(e.arena)
+	e.arena = append(append(e.arena, a...), b...)
+	return e.arena[from:len(e.arena):len(e.arena)]
 }
 
 // TextKey is equal for pages of the same text, apart from case, accents and punctuation: a hash of the folded words, and

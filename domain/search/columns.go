@@ -18,7 +18,7 @@ const (
 	fieldHeadings
 	fieldAddress // words of host and path
 	fieldBody
-	fields
+	fieldCount
 )
 
 // Columns are what is known of the documents of one segment, by ordinal: the place of a document in its segment, from 0,
@@ -31,9 +31,9 @@ type Columns struct {
 	kinds   coded
 	crawled []int64 // seconds since 1970
 	keys    []uint64
-	lengths [fields][]uint32 // in words
-	total   [fields]uint64   // sums of lengths
-	gapless bool             // numbers follow one another
+	lengths [fieldCount][]uint32 // in words
+	total   [fieldCount]uint64   // sums of lengths
+	gapless bool                 // numbers follow one another
 }
 
 // coded are strings of which few differ.
@@ -56,7 +56,7 @@ func (c *Columns) TextKey(ordinal int) uint64 { return c.keys[ordinal] }
 
 // Bytes is about how much memory the columns take.
 func (c *Columns) Bytes() int {
-	n := len(c.docs)*(4+8+3*4+8+8+fields*4) + 512
+	n := len(c.docs)*(4+8+3*4+8+8+fieldCount*4) + 512
 	for _, d := range []coded{c.sites, c.langs, c.kinds} {
 		for _, name := range d.names {
 			n += len(name) + 16
@@ -86,7 +86,7 @@ type column struct {
 	site, lang, kind  string
 	crawled           int64
 	key               uint64
-	length            [fields]uint32
+	length            [fieldCount]uint32
 	siteC, langC, knd uint32
 }
 
@@ -158,7 +158,7 @@ func DecodeColumns(b []byte) (*Columns, error) {
 	if r.byte() != columnsVersion {
 		return nil, errBroken
 	}
-	const least = 6 + 8 + fields // bytes of a row
+	const least = 6 + 8 + fieldCount // bytes of a row
 	n := r.count(least)
 	c := &Columns{docs: make([]uint32, n), pages: make([]int64, n), crawled: make([]int64, n), keys: make([]uint64, n)}
 	for f := range c.lengths {
@@ -323,7 +323,7 @@ type Snapshot struct {
 	parts []part
 	byID  map[int64]int // into parts
 	docs  int           // alive
-	total [fields]uint64
+	total [fieldCount]uint64
 }
 
 type part struct {

@@ -39,7 +39,7 @@ func TestCranfield(t *testing.T) {
 	var all []graded
 	for _, q := range c.Questions {
 		var ranking []int
-		r := x.rank(ask(q.Text), search.Query{})
+		r := x.rank(parse(t, q.Text), search.Query{})
 		hits, _ := r.Hits(nil, 1400)
 		for _, h := range hits {
 			ranking = append(ranking, int(h.ID))
@@ -67,16 +67,11 @@ func TestCranfield(t *testing.T) {
 	}
 }
 
-// ask is a query of words alone.
-func ask(text string) search.Ask {
-	var a search.Ask
-	seen := map[string]bool{}
-	search.Tokenize(text, func(t search.Token) bool {
-		if !seen[t.Word] {
-			seen[t.Word] = true
-			a.Clauses = append(a.Clauses, search.Clause{Words: []string{t.Word}})
-		}
-		return true
-	})
+func parse(t testing.TB, text string) search.Ask {
+	t.Helper()
+	a, err := search.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return a
 }

@@ -8,7 +8,8 @@ import (
 
 // Pseudo relevance feedback: the words that the best answers have in common are added to the query, RM3 of Abdul-Jaleel et
 // al., "UMass at TREC 2004: Novelty and HARD", with the parameters that Anserini has had since 2019: ten answers, ten
-// words, half of the weight for the query as it was typed; words of more than a tenth of all pages are left out.
+// words, half of the weight for the query as it was typed; words of more than a tenth of all pages are left out, unless the
+// query has them.
 const (
 	feedbackPages = 10
 	feedbackWords = 10
@@ -26,13 +27,13 @@ type Sample struct {
 
 // An Expansion is words that the best answers have in common. It is one goroutine's.
 type Expansion struct {
-	r     *Ranking
-	words []common
+	words []sharedWord
 }
 
-type common struct {
+type sharedWord struct {
 	group
 	share float32 // of the words of the samples
+	typed bool    // it is a word of the query
 }
 
 // Samples are the pages to learn from, the best first; none where it is not worth it.
@@ -47,19 +48,16 @@ func (r *Ranking) Samples() []int64 {
 	return ids
 }
 
-// Learn finds the words that samples have in common.
+// Learn finds the words that samples have in common, other than stop words.
 func (r *Ranking) Learn(samples []Sample) *Expansion {
-	type found struct {
-		forms map[string]int
-		share float32
-	}
 	scores := map[int64]float32{}
 	var sum float32
 	for i := range r.answers[:min(r.best, feedbackPages)] {
-		scores[r.page(&r.answers[i])] = r.answers[i].score
-		sum += r.answers[i].score
+		a := &r.answers[i]
+		scores[r.page(a)] = a.score
+		sum += a.score
 	}
-	all := map[string]*found{}
+	shares := map[string]*sharedWord{} // by the first of their terms
 	for _, s := range samples {
 		counts, n := map[string]int{}, 0
 		count := func(t Token) bool {
@@ -71,32 +69,39 @@ func (r *Ranking) Learn(samples []Sample) *Expansion {
 		}
 		Tokenize(s.Title, count)
 		Tokenize(s.Text, count)
-		for _, w := range slices.Sorted(maps.Keys(counts)) {
-			c := counts[w]
-			k := cmp.Or(Stem(s.Language, w), w)
-			f := all[k]
-			if f == nil {
-				f = &found{forms: map[string]int{}}
-				all[k] = f
+		for _, w := range slices.Sorted(maps.Keys(counts)) { // sorted, as sums of fractions depend on their order
+			terms := kin(s.Language, w)
+			c := shares[terms[0].term]
+			if c == nil {
+				c = &sharedWord{group: group{words: []string{w}, terms: terms}}
+				shares[terms[0].term] = c
 			}
-			f.forms[w] += c
-			f.share += scores[s.Page] / sum * float32(c) / float32(n)
+			c.share += scores[s.Page] / sum * float32(counts[w]) / float32(n)
 		}
 	}
-	keys := slices.Collect(maps.Keys(all))
-	slices.SortFunc(keys, func(a, b string) int { return cmp.Or(cmp.Compare(all[b].share, all[a].share), cmp.Compare(a, b)) })
-	e := &Expansion{r: r}
-	for _, k := range keys[:min(len(keys), feedbackTried)] {
-		word, most := "", 0
-		for _, w := range slices.Sorted(maps.Keys(all[k].forms)) {
-			if n := all[k].forms[w]; n > most {
-				word, most = w, n
-			}
-		}
-		c := common{group: group{words: []string{word}, terms: forms(word)}, share: all[k].share}
-		e.words = append(e.words, c)
+	e := &Expansion{}
+	for _, c := range shares {
+		c.typed = slices.ContainsFunc(r.groups, func(g *group) bool {
+			return slices.ContainsFunc(g.terms, func(t lookup) bool { return t.term == c.terms[0].term })
+		})
+		e.words = append(e.words, *c)
 	}
+	slices.SortFunc(e.words, func(a, b sharedWord) int {
+		return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.terms[0].term, b.terms[0].term))
+	})
+	e.words = e.words[:min(len(e.words), feedbackTried)]
 	return e
+}
+
+// kin are the terms that count as one word in one language.
+func kin(language, word string) []lookup {
+	if !slices.Contains(stemLanguages, language) {
+		return []lookup{{word, exactForm, ""}}
+	}
+	if s := Stem(language, word); s != "" {
+		word = s
+	}
+	return []lookup{{language + ":" + word, stemForm, language}, {word, plainForm, language}}
 }
 
 // Terms are to be read from every segment, without positions: sorted, each once.
@@ -138,7 +143,7 @@ func (r *Ranking) Expand(e *Expansion, rows []Posted) error {
 			a.entries[part] = list
 			df += len(list)
 		}
-		if df == 0 || float32(df) > feedbackRare*float32(r.s.docs) {
+		if df == 0 || !w.typed && float32(df) > feedbackRare*float32(r.s.docs) {
 			continue
 		}
 		a.weight = w.share * idf(df, r.s.docs)

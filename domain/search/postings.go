@@ -26,14 +26,14 @@ const (
 	mostSmall     = 15
 	mostBody      = 255
 	mostPositions = 10_000 // of one term in one document; later ones are left out
-	positionGap   = 10     // between fields
+	positionGap   = 10     // between fieldCount
 	mostTitle     = 255    // positions of a title; what follows counts as body
 )
 
 // A posting is how often a term is in one document, by field.
 type posting struct {
 	ord    uint32
-	counts [fields]uint8
+	counts [fieldCount]uint8
 }
 
 // appendPosting writes a posting after the one of the ordinal last (−1 = none). It has at least one count.
@@ -106,7 +106,7 @@ func decodePostings(b []byte, docs int, out []posting) ([]posting, error) {
 			if len(b) < 3 {
 				return out, errBroken
 			}
-			p.counts = [fields]uint8{b[0] >> 4, b[0] & 0xf, b[1], b[2]}
+			p.counts = [fieldCount]uint8{b[0] >> 4, b[0] & 0xf, b[1], b[2]}
 			b = b[3:]
 		}
 		out = append(out, p)

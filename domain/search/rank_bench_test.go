@@ -14,25 +14,25 @@ import (
 // typical are pages of 6 KB, whose words follow Zipf's law.
 func typical(n int) []search.Page {
 	r := rand.New(rand.NewPCG(9, 10))
-	zipf := rand.NewZipf(r, 1.1, 20, 200_000)
+	zipf := rand.NewZipf(r, 1.25, 5, 200_000)
 	text := func(words int) string {
 		var b strings.Builder
 		for range words {
-			fmt.Fprintf(&b, "%s ", spell(zipf.Uint64()))
+			fmt.Fprintf(&b, "%s ", pronounce(zipf.Uint64()))
 		}
 		return b.String()
 	}
 	pages := make([]search.Page, n)
 	for i := range pages {
 		site := fmt.Sprintf("site%d.example", r.IntN(1000))
-		pages[i] = search.Page{ID: int64(i), Document: search.Document{URL: fmt.Sprintf("https://%s/%s/%d", site, spell(zipf.Uint64()), i),
+		pages[i] = search.Page{ID: int64(i), Document: search.Document{URL: fmt.Sprintf("https://%s/%s/%d", site, pronounce(zipf.Uint64()), i),
 			Site: site, Title: text(7), Headings: []string{text(4), text(5)}, Text: text(950), Language: "en", Type: "html"}}
 	}
 	return pages
 }
 
-// spell is a pronounceable word for a number, a short one for a small one.
-func spell(n uint64) string {
+// pronounce is a pronounceable word for a number, a short one for a small one.
+func pronounce(n uint64) string {
 	const consonants, vowels = "bdfgklmnprstvz", "aeiou"
 	var b strings.Builder
 	for n++; n > 0; n /= uint64(len(consonants) * len(vowels)) {
@@ -112,7 +112,7 @@ func BenchmarkRank(b *testing.B) {
 		{"common and rare", "epsilon rare"},
 	} {
 		b.Run(tt.name, func(b *testing.B) {
-			a := ask(tt.query)
+			a := parse(b, tt.query)
 			s := x.snapshot()
 			rows := x.rows(search.NewPlan(a, search.Query{}).Terms())
 			report := cpu(b)
@@ -127,7 +127,7 @@ func BenchmarkRank(b *testing.B) {
 		})
 	}
 	b.Run("facets", func(b *testing.B) {
-		a := ask("epsilon")
+		a := parse(b, "epsilon")
 		ranking, err := search.Rank(x.snapshot(), search.NewPlan(a, search.Query{}), x.rows(search.NewPlan(a, search.Query{}).Terms()))
 		if err != nil {
 			b.Fatal(err)

@@ -16,13 +16,13 @@ const (
 )
 
 var (
-	weights = [fields]float32{fieldTitle: 2, fieldHeadings: 1.5, fieldAddress: 1, fieldBody: 1}
-	slopes  = [fields]float32{fieldTitle: 0.5, fieldHeadings: 0.5, fieldAddress: 0.5, fieldBody: 0.75}
+	weights = [fieldCount]float32{fieldTitle: 2, fieldHeadings: 1.5, fieldAddress: 1, fieldBody: 1}
+	slopes  = [fieldCount]float32{fieldTitle: 0.5, fieldHeadings: 0.5, fieldAddress: 0.5, fieldBody: 0.75}
 )
 
 // norms turn counts into weighed ones, for the mean lengths of one snapshot: weight * count / (flat + slope*length).
 type norms struct {
-	flat, slope [fields]float32
+	flat, slope [fieldCount]float32
 }
 
 func newNorms(s *Snapshot) (n norms) {
@@ -39,7 +39,7 @@ func newNorms(s *Snapshot) (n norms) {
 }
 
 // weigh is the weighed count of a term in a document, before it is saturated.
-func (n *norms) weigh(c *Columns, ord uint32, counts *[fields]uint8) float32 {
+func (n *norms) weigh(c *Columns, ord uint32, counts *[fieldCount]uint8) float32 {
 	tf := float32(counts[fieldBody]) / (n.flat[fieldBody] + n.slope[fieldBody]*float32(c.lengths[fieldBody][ord]))
 	if counts[fieldTitle]|counts[fieldHeadings]|counts[fieldAddress] == 0 {
 		return tf

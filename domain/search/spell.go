@@ -56,3 +56,13 @@ func Edits(a, b string, most int) int {
 
 // StemPrefixes are what terms that are stems begin with, ascending. Words begin with none of them.
 var StemPrefixes = []string{"en:", "fr:"}
+
+// IsStem reports whether a term is a stem.
+func IsStem(term string) bool {
+	for _, p := range StemPrefixes {
+		if strings.HasPrefix(term, p) {
+			return true
+		}
+	}
+	return false
+}

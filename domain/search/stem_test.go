@@ -106,3 +106,17 @@ func BenchmarkTokenizeStem(b *testing.B) {
 		})
 	}
 }
+
+// Mark skips words by their first letter.
+func FuzzStem(f *testing.F) {
+	for _, w := range []string{"skies", "dying", "yesterday", "young", "oeufs", "ubiquite", "generalement", "inning"} {
+		f.Add(w)
+	}
+	f.Fuzz(func(t *testing.T, word string) {
+		for _, language := range []string{"en", "fr"} {
+			if s := search.Stem(language, word); s != "" && (s[0] != word[0] || s == word || search.Fold(s) != s) {
+				t.Fatalf("%s %q: %q", language, word, s)
+			}
+		}
+	})
+}

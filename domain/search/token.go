@@ -2,6 +2,7 @@ package search
 
 import (
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -46,7 +47,7 @@ func Tokenize(s string, f func(Token) bool) {
 				j++
 			}
 			if j-i <= MaxWord && (j == len(s) || class[s[j]] == separator ||
-				class[s[j]] != high && class[s[j]] != upper && (j+1 == len(s) || s[j+1] == ' ')) {
+				class[s[j]] == sign && s[j] != '#' && (j+1 == len(s) || class[s[j+1]] == separator)) {
 				t.emit(s[i:j], i, j)
 				t.position++
 				i = j
@@ -131,6 +132,8 @@ type atom struct {
 	joint      string // what joins it to the atom before
 	letters    bool   // it has a letter
 	caps       []int  // where its parts end in word: fooBar
+	signed     string // with the signs that belong to it; "" = none do
+	from, to   int    // where these begin and end
 }
 
 func (t *tokenizer) emit(word string, start, end int) { t.emitAt(t.position, word, start, end) }
@@ -150,14 +153,15 @@ func (t *tokenizer) chain(i int) int {
 			t.flush()
 			return end
 		}
-		if chained || len(t.unit) != 1 {
+		if chained || len(t.unit) != 1 || t.unit[0].signed != "" {
 			t.flush()
 			i = next
 			continue
 		}
 		first := t.unit[0]
 		last := t.read(next)
-		if second := t.unit[0]; len(t.unit) == 1 && t.hyphen(last) == 0 && (first.letters || second.letters) {
+		second := t.unit[0]
+		if len(t.unit) == 1 && second.signed == "" && t.hyphen(last) == 0 && (first.letters || second.letters) {
 			t.emit(cut(first.word+second.word), first.start, second.end)
 			t.emit(first.word, first.start, first.end)
 			t.emitAt(t.position+1, second.word, second.start, second.end)
@@ -216,7 +220,7 @@ func (t *tokenizer) read(i int) int {
 		t.unit = append(t.unit, a)
 		if joint = t.joint(end); joint == "" || len(t.unit) == maxAtoms {
 			if len(t.unit) == 1 && end == a.end {
-				end = t.signs(lead, end)
+				end = t.signed(lead)
 			}
 			return end
 		}
@@ -245,21 +249,21 @@ func (t *tokenizer) joint(i int) string {
 	return t.s[i:n]
 }
 
-// signs makes the only atom of an identifier two where signs belong to it (C++, C#, .NET), and returns where it ends.
-func (t *tokenizer) signs(lead string, end int) int {
-	tail, s := "", t.s[end:]
+// signed reads the signs that belong to the only atom of an identifier (C++, C#, .NET), and returns where they end.
+func (t *tokenizer) signed(lead string) (end int) {
+	a := &t.unit[0]
+	tail, s := "", t.s[a.end:]
 	switch {
 	case len(s) >= 2 && s[:2] == "++" && (len(s) == 2 || s[2] != '+'):
 		tail = "++"
-	case len(s) >= 1 && s[0] == '#' && !t.starts(end+1):
+	case len(s) >= 1 && s[0] == '#' && !t.starts(a.end+1):
 		tail = "#"
 	}
-	a := t.unit[0]
 	if lead+tail == "" || !a.letters {
-		return end
+		return a.end
 	}
-	t.emit(cut(lead+a.word+tail), a.start-len(lead), end+len(tail))
-	return end + len(tail)
+	a.signed, a.from, a.to = cut(lead+a.word+tail), a.start-len(lead), a.end+len(tail)
+	return a.to
 }
 
 // flush emits the identifier that was read, whole and in parts.
@@ -277,6 +281,9 @@ func (t *tokenizer) flush() {
 			if n > i+1 && n < len(u) {
 				t.whole(u[i:n])
 			}
+		}
+		if a.signed != "" {
+			t.emit(a.signed, a.from, a.to)
 		}
 		t.emit(a.word, a.start, a.end)
 		from := 0
@@ -307,7 +314,7 @@ func (t *tokenizer) whole(u []atom) {
 		}
 	}
 	t.buf = b
-	t.emit(cut(string(b)), u[0].start, u[len(u)-1].end)
+	t.emit(strings.TrimRight(cut(string(b)), "._:"), u[0].start, u[len(u)-1].end)
 }
 
 // initials says that all parts are letters with dots between them: U.S.A.
@@ -343,6 +350,9 @@ reading:
 		case isDropped:
 			same = false
 			i += size
+			if optional(r) { // an accent belongs to its letter
+				a.end = i
+			}
 		case isApostrophe:
 			after, use := t.apostrophe(i+size, b)
 			switch use {
@@ -399,8 +409,8 @@ func (t *tokenizer) apostrophe(i int, word []byte) (next, use int) {
 		n++
 	}
 	if n == len(t.s) || !t.starts(n) && t.s[n] < utf8.RuneSelf {
-		switch t.s[i:n] {
-		case "s", "S", "d", "D", "m", "M", "ll", "LL", "re", "RE", "ve", "VE":
+		switch strings.ToLower(t.s[i:n]) {
+		case "s", "d", "m", "ll", "re", "ve":
 			return n, drops
 		}
 	}
@@ -631,7 +641,7 @@ func plainGram(r rune) bool {
 // optional marks are left out by some writers: accents, vowel points of Arabic and Hebrew. Those of other scripts are
 // letters like others.
 func optional(r rune) bool {
-	return unicode.Is(unicode.Mn, r) && r != '\u3099' && r != '\u309a' &&
+	return unicode.In(r, unicode.Mn, unicode.Me) && r != '\u3099' && r != '\u309a' &&
 		unicode.In(r, unicode.Inherited, unicode.Cyrillic, unicode.Hebrew, unicode.Arabic, unicode.Syriac)
 }
 

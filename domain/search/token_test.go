@@ -40,7 +40,7 @@ func TestTokenize(t *testing.T) {
 		{"हिन्दी", "हिन्दी"},
 		{"soft\u00adhyphen zero\u200bwidth \u202ebidi\u202c", "softhyphen zerowidth bidi"},
 		{"a\x00b \xff\xfe c\xffd", "a b c d"},
-		{"❤️ love 👨‍👩‍👧 it ™", "love it"},
+		{"❤️ love 👨‍👩‍👧 it ™ 1️⃣", "love it 1"},
 		// Apostrophes.
 		{"John's cats' don't we'll I'm O’Brien rock'n'roll 'quoted'", "john cats dont we i obrien rocknroll quoted"},
 		{"l'eau d’été qu'il jusqu'à aujourd'hui quelqu'un c'est L'Économie",
@@ -64,6 +64,8 @@ func TestTokenize(t *testing.T) {
 		{"foo::bar v1.2.3 3.14", "foo::bar foo@0 bar v1.2.3 v1@2 2 3 3.14 3@5 14"},
 		{"C++ C# .NET g++, c++11 (.NET) ASP.NET", "c++ c@0 c# c@1 .net net@2 g++ g@3 c++ c@4 11 .net net@6 asp.net asp@7 net"},
 		{"fooBar getHTTPServer iPhone URLs PDFs JavaScript", "foobar foo@0 bar@0 gethttpserver get@1 http@1 server@1 iphone urls pdfs javascript java@5 script@5"},
+		{"c# f#, x #1", "c# c@0 f# f@1 x 1"},
+		{"objective-c++ c++-like", "objective c++ c@1 c++ c@2 like"},
 		{"end.Next", "end.next end@0 next"},
 		{"end...Next a..b", "end next a b"},
 		// Numbers.
@@ -120,7 +122,7 @@ func TestTokenizeAllocatesNothing(t *testing.T) {
 }
 
 func FuzzTokenize(f *testing.F) {
-	for _, s := range []string{"l'eau d’été", "foo_bar.baz::Qux()", "1,000.50", "東京ｶﾞ", "a-b-c e-mail", "\u1112\u1161\u11ab", "ﷺ½"} {
+	for _, s := range []string{"l'eau d’été", "foo_bar.baz::Qux()", "1,000.50", "東京ｶﾞ", "a-b-c e-mail", "\u1112\u1161\u11ab", "ﷺ½", "Objective-C++ I'Ll fooBar-Baz .NET"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -141,5 +143,19 @@ func FuzzTokenize(f *testing.F) {
 			position, start = tok.Position, tok.Start
 			return true
 		})
+		// Pages come in lower case, titles and queries as they were typed: they must meet.
+		if strings.IndexFunc(s, func(r rune) bool { return r > '~' }) < 0 {
+			typed := map[string]bool{}
+			search.Tokenize(s, func(tok search.Token) bool {
+				typed[fmt.Sprint(tok.Word, tok.Position)] = true
+				return true
+			})
+			search.Tokenize(strings.ToLower(s), func(tok search.Token) bool {
+				if !typed[fmt.Sprint(tok.Word, tok.Position)] {
+					t.Fatalf("%q: %q at %d only in lower case", s, tok.Word, tok.Position)
+				}
+				return true
+			})
+		}
 	})
 }

@@ -13,7 +13,7 @@ type RabbitMQ struct {
 	ManagementURL string `env:"RABBITMQ_MANAGEMENT_URL" envDefault:"http://127.0.0.1:15673" doc:"URL of the management API, for rates and unacked counts; without credentials, those of RABBITMQ_URL are used" secret:"url"`
 	User          string `env:"RABBITMQ_USER" envDefault:"" doc:"user of the broker, where RABBITMQ_URL is not set; so are the next four"`
 	Password      string `env:"RABBITMQ_PASSWORD" envDefault:"" doc:"password, as it is" secret:"all"`
-	Host          string `env:"RABBITMQ_HOST" envDefault:"" doc:"host; the default is rabbitmq where RABBITMQ_USER is set" validate:"omitempty,host"`
+	Host          string `env:"RABBITMQ_HOST" envDefault:"" doc:"host; the default is rabbitmq where RABBITMQ_USER is set"`
 	Port          int    `env:"RABBITMQ_PORT" envDefault:"5672" doc:"port" validate:"min=1,max=65535"`
 	Vhost         string `env:"RABBITMQ_VHOST" envDefault:"/" doc:"virtual host"`
 	QueueType     string `env:"RABBITMQ_QUEUE_TYPE" envDefault:"quorum" doc:"type of declared queues: quorum or classic" validate:"oneof=quorum classic"`
@@ -50,6 +50,6 @@ type Outbox struct {
 	Relays    int           `env:"CONVEYOR_OUTBOX_RELAYS" envDefault:"3" doc:"batches of events that a bridge publishes at once, 1 to 16" validate:"min=1,max=16"`
 	Retention time.Duration `env:"CONVEYOR_OUTBOX_RETENTION" envDefault:"24h" doc:"retention of published events"`
 	Published int           `env:"CONVEYOR_PUBLISHED_MAX" envDefault:"1000000" doc:"messages that the queue listings.published keeps while it is not consumed; the bridge drops older ones; 0 keeps all" validate:"min=0"`
-	Crawled   int           `env:"CONVEYOR_CRAWLED_MAX" envDefault:"100000" doc:"messages that the queue crawler_queue keeps while it is not consumed; the bridge drops older ones; 0 keeps all" validate:"min=0"`
+	Crawled   int           `env:"CONVEYOR_CRAWLED_MAX" envDefault:"100000" doc:"messages that the queue crawler_queue keeps while another indexer, which is to consume it, does not; the bridge drops older ones; 0 keeps all" validate:"min=0"`
 	GiveUp    time.Duration `env:"CONVEYOR_OUTBOX_GIVE_UP" envDefault:"24h" doc:"how long the broker may refuse a message before it becomes a dead letter; 0 publishes it again without end" validate:"min=0"`
 }

@@ -32,6 +32,32 @@ func TestLoad(t *testing.T) {
 }
 
 // A secret is not printed, however it is spelt, and not quoted in an error.
+// The broker may be named as the contract of crawler_queue does.
+func TestBrokerByItsParts(t *testing.T) {
+	for _, tt := range []struct {
+		env             map[string]string
+		url, management string
+	}{
+		{map[string]string{"RABBITMQ_USER": "me", "RABBITMQ_PASSWORD": "p@ss/w:rd"},
+			"amqp://me:p%40ss%2Fw%3Ard@rabbitmq:5672/", "http://rabbitmq:15672"},
+		{map[string]string{"RABBITMQ_HOST": "::1", "RABBITMQ_PORT": "5673", "RABBITMQ_VHOST": "a/b", "RABBITMQ_MANAGEMENT_URL": "http://x"},
+			"amqp://[::1]:5673/a%2Fb", "http://x"},
+		{map[string]string{"RABBITMQ_USER": "me", "RABBITMQ_URL": "amqp://broker/"}, "amqp://broker/", "http://127.0.0.1:15673"},
+		{map[string]string{"RABBITMQ_PASSWORD": "alone"}, "amqp://127.0.0.1:5673/", "http://127.0.0.1:15673"},
+	} {
+		for _, name := range []string{"USER", "PASSWORD", "HOST", "PORT", "VHOST", "URL", "MANAGEMENT_URL"} {
+			t.Setenv("RABBITMQ_"+name, tt.env["RABBITMQ_"+name])
+		}
+		c, err := config.Load(nil)
+		require.NoError(t, err)
+		require.Equal(t, []string{tt.url, tt.management}, []string{c.RabbitMQ.URL, c.RabbitMQ.ManagementURL})
+		var b strings.Builder
+		require.NoError(t, c.Print(&b))
+		require.NotContains(t, b.String(), "p@ss")
+		require.NotContains(t, b.String(), "p%40ss")
+	}
+}
+
 func TestSecretsStayHidden(t *testing.T) {
 	t.Setenv("DATABASE_URL", "postgres://me@db/conveyor?password=hunter2&sslmode=disable")
 	c, err := config.Load(queues)

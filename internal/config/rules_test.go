@@ -22,6 +22,7 @@ var bounds = []struct {
 	{"RABBITMQ_URL", "amqp://b/|amqps://b/", "http://b/|amqp:b", "RABBITMQ_URL is not a URL that begins with amqp:// or amqps://"},
 	{"REDIS_URL", "redis://r/0|rediss://r/0", "http://r/", "REDIS_URL is not a URL that begins with redis:// or rediss://"},
 	{"RABBITMQ_QUEUE_TYPE", "quorum|classic", "mirrored|Quorum", `RABBITMQ_QUEUE_TYPE is "mirrored", expected one of quorum, classic`},
+	{"RABBITMQ_PORT", "1|65535", "0|65536", "RABBITMQ_PORT is 0, expected 1 to 65535"},
 	{"CONVEYOR_PREFETCH", "1|1000", "0|1001|-1", "CONVEYOR_PREFETCH is 0, expected 1 to 1000"},
 	{"RABBITMQ_HOLD", "1m|20m", "59s|0|-1m",
 		"RABBITMQ_HOLD is 59s, expected 1m or more: each return to the queue counts as a delivery"},
@@ -115,6 +116,8 @@ var bounds = []struct {
 	{"CONVEYOR_CRAWL_IDLE_CONNS", "1|1000", "0|1001", "CONVEYOR_CRAWL_IDLE_CONNS is 0, expected 1 to 1000"},
 	{"CONVEYOR_CRAWL_SLOTS", "2|1000", "1|1001", "CONVEYOR_CRAWL_SLOTS is 1, expected 2 to 1000"},
 	{"CONVEYOR_CRAWL_TTL", "1s|24h", "999ms|0", "CONVEYOR_CRAWL_TTL is 999ms, expected 1s or more"},
+	{"CONVEYOR_SEARCH_BATCH", "1|1000", "0|1001", "CONVEYOR_SEARCH_BATCH is 0, expected 1 to 1000"},
+	{"CONVEYOR_SEARCH_CONSUMERS", "1|16", "0|17", "CONVEYOR_SEARCH_CONSUMERS is 0, expected 1 to 16"},
 	{"CONVEYOR_LOG_LEVEL", "debug|info|warn|error", "trace", `CONVEYOR_LOG_LEVEL is "trace", expected one of debug, info, warn, error`},
 	{"CONVEYOR_LOG_FORMAT", "text|json", "xml", `CONVEYOR_LOG_FORMAT is "xml", expected one of text, json`},
 }

@@ -32,7 +32,7 @@ func TestTaskQueues(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"listings workflow", "images activity", "browser activity", "drafts workflow", "drafts activity",
-		"crawl workflow", "crawl activity",
+		"crawl workflow", "crawl activity", "search workflow", "search activity",
 	}, names)
 
 	away := &launch.Launch{Temporal: dial(t, "127.0.0.1:1", "nowhere")}

@@ -21,8 +21,8 @@ func crawledPage(url, text string, minute int) []byte {
 		url, text, minute)
 }
 
-// found returns the URLs of the pages that answer a query.
-func (w *world) found(query string) (urls []string) {
+// searched returns the URLs of the pages that answer a query.
+func (w *world) searched(query string) (urls []string) {
 	w.t.Helper()
 
 	r, err := db.NewSearchIndex(w.db).Search(w.ctx(), search.Query{Text: query, Limit: 100})
@@ -60,7 +60,7 @@ func TestCrawledPagesAreFound(t *testing.T) {
 		began := time.Now()
 		body := crawledPage(fmt.Sprintf("https://example.org/%d", n), fmt.Sprintf("the kettle number%d boils", n), 5)
 		w.publish("", "crawler_queue", body)
-		for len(w.found(fmt.Sprintf("number%d", n))) == 0 {
+		for len(w.searched(fmt.Sprintf("number%d", n))) == 0 {
 			require.Less(t, time.Since(began), time.Minute)
 			time.Sleep(2 * time.Millisecond) // asked again at once, for the time is measured
 		}
@@ -90,8 +90,8 @@ func TestCrawledPagesAreFound(t *testing.T) {
 		return one[int](w, "SELECT count(*) FROM dead_letters WHERE queue = 'crawler_queue'") == 2
 	})
 	require.Equal(t, 1, one[int](w, "SELECT count(*) FROM dead_letters WHERE workflow_id LIKE 'index/%'"))
-	w.eventually("the others are found", func() bool { return len(w.found("samovar")) == 1 && len(w.found("teapot")) == 1 })
-	require.Equal(t, []string{"https://example.org/1"}, w.found("teapot"))
+	w.eventually("the others are found", func() bool { return len(w.searched("samovar")) == 1 && len(w.searched("teapot")) == 1 })
+	require.Equal(t, []string{"https://example.org/1"}, w.searched("teapot"))
 	require.Equal(t, 21, one[int](w, "SELECT count(*) FROM pages"))
 	require.Zero(t, w.broker.Ready("crawler_queue"))
 	w.eventually("the inbox has the refused one only", func() bool {
@@ -121,7 +121,7 @@ func TestHistoriesReplayOfSearch(t *testing.T) {
 	p, ok, err := l.Reindexing(w.ctx())
 	require.NoError(t, err)
 	require.True(t, ok && p.Ended && p.Pages == 1 && p.To == search.EnginePostgres && !p.Running, "%+v", p)
-	require.Equal(t, []string{"https://example.org/"}, w.found("kettle"))
+	require.Equal(t, []string{"https://example.org/"}, w.searched("kettle"))
 
 	require.NoError(t, l.CompactIndex(w.ctx()))
 	w.replays(search.CompactWorkflowID, "compact_index")
@@ -130,5 +130,5 @@ func TestHistoriesReplayOfSearch(t *testing.T) {
 	require.NoError(t, err)
 	w.replays(id, "delete_pages")
 	require.Zero(t, one[int](w, "SELECT count(*) FROM pages"))
-	require.Empty(t, w.found("kettle"))
+	require.Empty(t, w.searched("kettle"))
 }

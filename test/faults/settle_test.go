@@ -97,7 +97,7 @@ func (w *world) depths() (map[string]int, error) {
 	}
 	out := map[string]int{}
 	for _, name := range []string{"scraped.kijiji", "scraped.kangalou", "listings.normalized", "listings.ready",
-		"images.pending", "listings.published", "crawler.url.requested.v1"} {
+		"images.pending", "listings.published", "crawler.url.requested.v1", crawledQueue} {
 		for _, queue := range []string{name, name + ".dlq"} {
 			q, err := ch.QueueDeclarePassive(queue, true, false, false, false, nil)
 			if err != nil {

@@ -242,7 +242,7 @@ func (w *world) ailing() string {
 			for line := range strings.Lines(body) {
 				line = strings.TrimSpace(line)
 				switch {
-				case strings.HasPrefix(line, "conveyor_consumer_open{") && strings.HasSuffix(line, " 1"):
+				case strings.HasPrefix(line, "conveyor_consumer_open{") && !strings.HasSuffix(line, " 0"):
 					open++
 				case strings.HasPrefix(line, "conveyor_consumer_open{"),
 					strings.HasPrefix(line, "conveyor_messages_held{") && !strings.HasSuffix(line, " 0"):

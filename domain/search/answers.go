@@ -1,0 +1,364 @@
+package search
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// uniques is a hash table of text keys.
+type uniques struct {
+	slots []slot
+	n     int
+}
+
+type slot struct {
+	key uint64 // 0 = free
+	at  uint32
+}
+
+func newUniques(n int) *uniques {
+	size := 1 << 10
+	for size < 2*n {
+		size *= 2
+	}
+	return &uniques{slots: make([]slot, size)}
+}
+
+// find is the slot of a key, which may be free.
+func (u *uniques) find(key uint64) *slot {
+	mask := uint64(len(u.slots) - 1)
+	for i := (key * 0x9e3779b97f4a7c15) >> 20 & mask; ; i = (i + 1) & mask {
+		if s := &u.slots[i]; s.key == 0 || s.key == key {
+			return s
+		}
+	}
+}
+
+// grow makes room for so many more.
+func (u *uniques) grow(n int) {
+	if 2*(u.n+n) <= len(u.slots) {
+		return
+	}
+	old := u.slots
+	*u = uniques{slots: newUniques(u.n + n).slots, n: u.n}
+	for _, s := range old {
+		if s.key != 0 {
+			*u.find(s.key) = s
+		}
+	}
+}
+
+// collapse appends answers to those before, of the same text only the best.
+func (r *Ranking) collapse(to, from []answer, u *uniques) []answer {
+	u.grow(len(from))
+	to = slices.Grow(to, len(from))
+	for _, a := range from {
+		key := r.s.parts[a.part].Columns.keys[a.ord]
+		if key == 0 {
+			to = append(to, a)
+			continue
+		}
+		s := u.find(key)
+		if s.key == 0 {
+			*s = slot{key, uint32(len(to))}
+			u.n++
+			to = append(to, a)
+			continue
+		}
+		kept := &to[s.at]
+		a.duplicates = kept.duplicates + 1
+		if r.compare(&a, kept) < 0 {
+			*kept = a
+		} else {
+			kept.duplicates++
+		}
+	}
+	return to
+}
+
+// compare puts the better answer first.
+func (r *Ranking) compare(a, b *answer) int {
+	if a.all != b.all {
+		if a.all {
+			return -1
+		}
+		return 1
+	}
+	if a.score != b.score {
+		return cmp.Compare(b.score, a.score)
+	}
+	return cmp.Compare(r.page(b), r.page(a))
+}
+
+func (r *Ranking) page(a *answer) int64 { return r.s.parts[a.part].Columns.pages[a.ord] }
+
+func (r *Ranking) position(a *answer) Position {
+	return Position{All: a.all, Score: a.score, ID: r.page(a)}
+}
+
+// after says whether an answer comes after a position.
+func (r *Ranking) after(a *answer, p *Position) bool {
+	switch {
+	case p == nil:
+		return true
+	case a.all != p.All:
+		return p.All
+	case a.score != p.Score:
+		return a.score < p.Score
+	default:
+		return r.page(a) < p.ID
+	}
+}
+
+// sortBest brings the best answers to the front, in order.
+func (r *Ranking) sortBest() {
+	r.best = min(len(r.answers), refined)
+	top := r.top(r.answers, r.best)
+	// Swap them to the front: places are ascending, so none is moved twice.
+	slices.Sort(top)
+	for i, at := range top {
+		r.answers[i], r.answers[at] = r.answers[at], r.answers[i]
+	}
+	slices.SortFunc(r.answers[:r.best], func(a, b answer) int { return r.compare(&a, &b) })
+}
+
+// top is the places of the n best answers, in no order.
+func (r *Ranking) top(answers []answer, n int) []int {
+	heap := make([]int, 0, n) // the worst at the root
+	worse := func(a, b int) bool { return r.compare(&answers[a], &answers[b]) > 0 }
+	down := func(i int) {
+		for {
+			child := 2*i + 1
+			if child >= len(heap) {
+				return
+			}
+			if child+1 < len(heap) && worse(heap[child+1], heap[child]) {
+				child++
+			}
+			if !worse(heap[child], heap[i]) {
+				return
+			}
+			heap[i], heap[child] = heap[child], heap[i]
+			i = child
+		}
+	}
+	for i := range answers {
+		switch {
+		case len(heap) < n:
+			heap = append(heap, i)
+			if len(heap) == n {
+				for j := n / 2; j >= 0; j-- {
+					down(j)
+				}
+			}
+		case n > 0 && worse(heap[0], i):
+			heap[0] = i
+			down(0)
+		}
+	}
+	return heap
+}
+
+// A Need is a term of a segment whose positions are worth reading.
+type Need struct {
+	Term    string
+	Segment int64
+}
+
+// Near is what Refine wants: none where a query has a single word, or where the order is none of words.
+func (r *Ranking) Near() []Need {
+	words := 0
+	for _, g := range r.groups {
+		if !g.phrase {
+			words++
+		}
+	}
+	if len(r.groups) < 2 || words == 0 || r.best < 2 {
+		return nil
+	}
+	parts := map[uint32]bool{}
+	for _, a := range r.answers[:r.best] {
+		parts[a.part] = true
+	}
+	var needs []Need
+	for part := range r.s.parts {
+		if !parts[uint32(part)] {
+			continue
+		}
+		seen := map[string]bool{}
+		for _, g := range r.groups {
+			for _, t := range g.terms {
+				if _, has := r.posted[key{t.term, part}]; has && !g.several && !seen[t.term] {
+					seen[t.term] = true
+					needs = append(needs, Need{t.term, r.s.parts[part].ID})
+				}
+			}
+		}
+	}
+	return needs
+}
+
+// Refine adds to the scores of the best answers how near together the words are, given the positions of what Near wants
+// (postings need not be repeated; rows that are missing count as no occurrences). As only scores of the best grow, all other
+// answers stay behind them.
+func (r *Ranking) Refine(rows []Posted) error {
+	if r.best < 2 {
+		return nil
+	}
+	positions := make(map[key][]byte, len(rows))
+	for _, row := range rows {
+		if part, has := r.s.byID[row.Segment]; has {
+			positions[key{row.Term, part}] = row.Positions
+		}
+	}
+	byPart := map[uint32][]*answer{}
+	for i := range r.answers[:r.best] {
+		a := &r.answers[i]
+		byPart[a.part] = append(byPart[a.part], a)
+	}
+	var list []posting
+	var spots []uint32
+	for part, answers := range byPart {
+		slices.SortFunc(answers, func(a, b *answer) int { return cmp.Compare(a.ord, b.ord) })
+		places := make([][]place, len(answers))
+		columns := r.s.parts[part].Columns
+		for word, g := range r.groups {
+			if g.several {
+				continue
+			}
+			for _, t := range g.terms {
+				row, has := r.posted[key{t.term, int(part)}]
+				bytes, read := positions[key{t.term, int(part)}]
+				if !has || !read {
+					continue
+				}
+				var err error
+				if list, err = decodePostings(row.Postings, columns.Len(), list[:0]); err != nil {
+					return fmt.Errorf("read term %q of segment %d: %w", t.term, row.Segment, err)
+				}
+				w, next := walk{bytes}, 0
+				for _, c := range list {
+					for next < len(answers) && answers[next].ord < c.ord {
+						next++
+					}
+					if next == len(answers) {
+						break
+					}
+					at, err := w.next()
+					if err == nil && answers[next].ord == c.ord &&
+						(t.role != plainForm || columns.langs.at(int(c.ord)) == t.language) {
+						spots, err = decodePositions(at, spots[:0])
+						for _, s := range spots {
+							places[next] = append(places[next], place{s, word})
+						}
+					}
+					if err != nil {
+						return fmt.Errorf("read positions of term %q of segment %d: %w", t.term, row.Segment, err)
+					}
+				}
+			}
+		}
+		for i, a := range answers {
+			found := places[i]
+			slices.SortFunc(found, func(a, b place) int {
+				return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.word, b.word))
+			})
+			found = slices.Compact(found) // a word and its stem are at the same place
+			norm := weights[fieldBody] * (r.norms.flat[fieldBody] +
+				r.norms.slope[fieldBody]*float32(columns.lengths[fieldBody][a.ord]))
+			a.score += near(found, r.idfs, norm)
+		}
+	}
+	slices.SortFunc(r.answers[:r.best], func(a, b answer) int { return r.compare(&a, &b) })
+	return nil
+}
+
+// Hits are the next answers after a position (nil = the first), up to limit, and whether more follow.
+func (r *Ranking) Hits(after *Position, limit int) (hits []Ranked, more bool) {
+	add := func(a *answer) {
+		c := r.s.parts[a.part].Columns
+		hits = append(hits, Ranked{Doc: c.docs[a.ord], Position: r.position(a), Duplicates: int(a.duplicates),
+			CrawledAt: time.Unix(c.crawled[a.ord], 0).UTC()})
+	}
+	for i := range r.answers[:r.best] {
+		if a := &r.answers[i]; r.after(a, after) {
+			if len(hits) == limit {
+				return hits, true
+			}
+			add(a)
+		}
+	}
+	var rest []answer
+	for i := range r.answers[r.best:] {
+		if a := &r.answers[r.best+i]; r.after(a, after) {
+			rest = append(rest, *a)
+		}
+	}
+	top := r.top(rest, min(limit-len(hits), len(rest)))
+	more = len(top) < len(rest)
+	slices.SortFunc(top, func(a, b int) int { return r.compare(&rest[a], &rest[b]) })
+	for _, at := range top {
+		add(&rest[at])
+	}
+	return hits, more
+}
+
+// Facets count the answers.
+func (r *Ranking) Facets() *Facets {
+	sites, langs, kinds, months := map[string]int{}, map[string]int{}, map[string]int{}, map[int64]int{}
+	type counts struct{ sites, langs, kinds []int }
+	parts := make([]counts, len(r.s.parts))
+	for i := range parts {
+		c := r.s.parts[i].Columns
+		parts[i] = counts{make([]int, len(c.sites.names)), make([]int, len(c.langs.names)), make([]int, len(c.kinds.names))}
+	}
+	var day, dayCount int64
+	for _, a := range r.answers {
+		c, n := r.s.parts[a.part].Columns, &parts[a.part]
+		n.sites[c.sites.codes[a.ord]]++
+		n.langs[c.langs.codes[a.ord]]++
+		n.kinds[c.kinds.codes[a.ord]]++
+		if d := c.crawled[a.ord] / 86400; d != day { // neighbours are of one day, mostly
+			months[day] += int(dayCount)
+			day, dayCount = d, 0
+		}
+		dayCount++
+	}
+	months[day] += int(dayCount)
+	for i := range parts {
+		c := r.s.parts[i].Columns
+		for _, f := range []struct {
+			n    []int
+			d    *coded
+			into map[string]int
+		}{{parts[i].sites, &c.sites, sites}, {parts[i].langs, &c.langs, langs}, {parts[i].kinds, &c.kinds, kinds}} {
+			for code, n := range f.n {
+				if n > 0 {
+					f.into[f.d.names[code]] += n
+				}
+			}
+		}
+	}
+	byMonth := map[string]int{}
+	for day, n := range months {
+		byMonth[time.Unix(day*86400, 0).UTC().Format("2006-01")] += n
+	}
+	const most = 20
+	return &Facets{commonest(sites, most), commonest(langs, most), commonest(kinds, most), commonest(byMonth, most)}
+}
+
+// commonest are the values with the highest counts, those of one count by name.
+func commonest(n map[string]int, most int) []Count {
+	counts := []Count{}
+	for value, pages := range n {
+		if pages > 0 && value != "" {
+			counts = append(counts, Count{value, pages})
+		}
+	}
+	slices.SortFunc(counts, func(a, b Count) int {
+		return cmp.Or(cmp.Compare(b.Pages, a.Pages), cmp.Compare(a.Value, b.Value))
+	})
+	return counts[:min(len(counts), most)]
+}

@@ -1,0 +1,221 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+)
+
+const (
+	// mostClauses is how many clauses a query has at most (see Parse).
+	mostClauses = 32
+	// relaxBelow is how many pages must have all words: below it those with some of them follow.
+	relaxBelow = MaxLimit
+	// refined is how many of the best answers are put in order by the distance of the words, too.
+	refined = 300
+	// mostBytes bounds the postings that a query reads, about two and a half bytes each.
+	mostBytes = 5_000_000 * 5 / 2
+)
+
+// A Plan is what a query needs of an index. It is one goroutine's.
+//
+// The caller expands Prefixes, reads the Terms and has them ranked (Rank). If Ranking.Samples names pages, it has Learn read
+// their texts and reads the terms of that Expansion for Ranking.Expand. Then it reads what Ranking.Near wants for Refine.
+type Plan struct {
+	ask    Ask
+	groups []group
+	query  Query
+	words  bool // something ranks
+	cut    bool
+}
+
+// A group is a clause of the query: the terms that count as one word, or the words of a phrase.
+type group struct {
+	clause          int
+	words           []string // of the clause
+	terms           []lookup // without those of a phrase
+	phrase          bool
+	not, must       bool // a page that has it is none; a page that has it not is none
+	title           bool // only titles count
+	silent          bool // it is not asked for after all: a stop word, or too common to be read
+	prefix, several bool // several: of a great many terms
+}
+
+// A lookup is a term and what it is to the word of its group.
+type lookup struct {
+	term     string
+	role     role
+	language string // whose stem it is
+}
+
+type role uint8
+
+const (
+	exactForm role = iota
+	stemForm       // language:stem, which covers all forms in that language but the stem itself
+	plainForm      // the stem as a word; it counts in pages of its language
+	otherForm      // a correction
+)
+
+// NewPlan finds out what a query needs.
+func NewPlan(a Ask, q Query) *Plan {
+	p := &Plan{ask: a, query: q}
+	for i, c := range a.Clauses[:min(len(a.Clauses), mostClauses)] {
+		g := group{clause: i, words: c.Words, not: c.Not, title: c.Title, prefix: c.Prefix,
+			phrase: len(c.Words) > 1}
+		g.must = !c.Not && (g.phrase || c.Title)
+		if !g.phrase && !g.prefix && len(c.Words) == 1 {
+			g.terms = forms(c.Words[0])
+		}
+		p.groups = append(p.groups, g)
+	}
+	p.hush()
+	return p
+}
+
+// forms are the terms that count as one word: it, and in each language its stem and the words that have it.
+func forms(word string) []lookup {
+	terms := []lookup{{word, exactForm, ""}}
+	for _, language := range stemLanguages {
+		s := Stem(language, word)
+		if s == "" || s == word {
+			terms = append(terms, lookup{language + ":" + word, stemForm, language})
+			continue
+		}
+		terms = append(terms, lookup{language + ":" + s, stemForm, language}, lookup{s, plainForm, language})
+	}
+	return terms
+}
+
+// hush silences stop words, unless there is nothing else that ranks.
+func (p *Plan) hush() {
+	stops := func(g *group) bool {
+		return !g.not && !g.must && !g.prefix && len(g.words) == 1 && Stop("", g.words[0])
+	}
+	rest := slices.ContainsFunc(p.groups, func(g group) bool { return !g.not && !stops(&g) })
+	for i := range p.groups {
+		g := &p.groups[i]
+		g.silent = rest && stops(g)
+		p.words = p.words || !g.not
+	}
+}
+
+// Prefixes are those of the query that the caller expands by Expand, before it asks for Terms.
+func (p *Plan) Prefixes() []string {
+	var prefixes []string
+	for _, g := range p.groups {
+		if g.prefix && len(g.words) == 1 && !slices.Contains(prefixes, g.words[0]) {
+			prefixes = append(prefixes, g.words[0])
+		}
+	}
+	return prefixes
+}
+
+// Expand says which words of the index begin with a prefix.
+func (p *Plan) Expand(prefix string, words []string) {
+	for i := range p.groups {
+		g := &p.groups[i]
+		if !g.prefix || g.words[0] != prefix {
+			continue
+		}
+		g.terms, g.several = nil, true
+		for _, w := range words {
+			g.terms = append(g.terms, lookup{w, exactForm, ""})
+		}
+	}
+}
+
+// Also has other words counted, at half their weight, as if they were the word of a clause: corrections of a typing error.
+func (p *Plan) Also(clause int, words ...string) {
+	for i := range p.groups {
+		g := &p.groups[i]
+		if g.clause != clause || g.phrase || len(g.words) != 1 {
+			continue
+		}
+		g.several = true
+		for _, w := range words {
+			for _, t := range forms(w) {
+				g.terms = append(g.terms, lookup{t.term, otherForm, t.language})
+			}
+		}
+	}
+}
+
+// Words are the clauses that are a single word which ranks, as indexes into Ask.Clauses: those that may have a typing
+// error.
+func (p *Plan) Words() []int {
+	var clauses []int
+	for _, g := range p.groups {
+		if !g.not && !g.silent && !g.phrase && !g.prefix && len(g.words) == 1 {
+			clauses = append(clauses, g.clause)
+		}
+	}
+	return clauses
+}
+
+// Terms are to be read from every segment: sorted, each once.
+func (p *Plan) Terms() []string {
+	var terms []string
+	for _, g := range p.groups {
+		if g.silent {
+			continue
+		}
+		if g.phrase {
+			terms = append(terms, g.words...)
+		}
+		for _, t := range g.terms {
+			terms = append(terms, t.term)
+		}
+	}
+	slices.Sort(terms)
+	return slices.Compact(terms)
+}
+
+// Positions are those of Terms whose positions are needed too: sorted, each once.
+func (p *Plan) Positions() []string {
+	var terms []string
+	for _, g := range p.groups {
+		if g.phrase && !g.silent {
+			terms = append(terms, g.words...)
+		}
+	}
+	slices.Sort(terms)
+	return slices.Compact(terms)
+}
+
+// Afford bounds the work: given how many bytes the postings of each term have, the commonest words are left out until the
+// rest is about five million postings, and then Ranking.AtLeast is set. Terms tells what is left. Calling it is optional.
+func (p *Plan) Afford(bytes map[string]int64) {
+	type cost struct {
+		g     *group
+		bytes int64
+	}
+	var costs []cost
+	var sum int64
+	for i := range p.groups {
+		g := &p.groups[i]
+		if g.silent {
+			continue
+		}
+		c := cost{g: g}
+		for _, t := range g.terms {
+			c.bytes += bytes[t.term]
+		}
+		for _, w := range g.words {
+			if g.phrase {
+				c.bytes += bytes[w]
+			}
+		}
+		sum += c.bytes
+		if !g.not && !g.must {
+			costs = append(costs, c)
+		}
+	}
+	slices.SortStableFunc(costs, func(a, b cost) int { return cmp.Compare(b.bytes, a.bytes) })
+	for i, c := range costs {
+		if sum <= mostBytes || i == len(costs)-1 {
+			return
+		}
+		c.g.silent, p.cut = true, true
+		sum -= c.bytes
+	}
+}

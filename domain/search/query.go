@@ -1,0 +1,429 @@
+package search
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/web"
+)
+
+// How much of a query is read. The rest is left out, and Ask.Cut says so.
+const (
+	MaxAsk     = 2000 // characters
+	MaxClauses = 32
+	maxPhrase  = 32 // words
+	maxFilters = 32 // values of one kind
+)
+
+// An Ask is what a query means: the pages that Clauses say, of any of the Sites, of none of NotSites, in any of the
+// Languages, of any of the Types. Nothing that is left empty says anything. Without a clause that is not Not, all pages
+// are meant but those.
+type Ask struct {
+	Clauses   []Clause
+	Sites     []string // hosts as Document.Site has them; a site has its subdomains
+	NotSites  []string
+	Languages []string // ISO 639-1
+	Types     []string
+	Words     int  // of the clauses that are not Not
+	Cut       bool // there was more than is read
+}
+
+// A Clause is a word, or several that stand one after another.
+type Clause struct {
+	Words  []string // folded, in their order
+	Phrase bool     // there are several words, or pairs of characters: just these forms, in a row
+	Not    bool     // a page that has it is no answer
+	Title  bool     // in the title
+	Prefix bool     // the only word is the beginning of one
+}
+
+// Parse reads a query. It never refuses one for how it is written: signs that mean nothing where they stand are left out.
+//
+//	apple pie       pages that have both words, in any of their forms, before those that have one
+//	"apple pie"     the words in a row, in just these forms; one word in quotes is a word as any other
+//	-pie -"a pie"   not this; NOT pie is the same. Two signs are none: --verbose
+//	+pie            pie; AND and OR between others are left out, too: all words are asked for anyway, and then some of them
+//	app*            words that begin so
+//	intitle:pie     in the title; also intitle:"apple pie" and -intitle:pie
+//	site:a.com      of this site and its subdomains; also -site:a.com, site:a.com,b.com
+//	lang:en         in this language; lang:en,fr in one of these
+//	type:pdf        of this type
+//	foo_bar a.b c++ the identifier as a whole; other words with signs within are their parts
+//
+// It is fault.Invalid when there is neither a word nor a filter, and when site:, lang: or type: have what is none.
+func Parse(text string) (Ask, error) {
+	p := parser{}
+	text, p.ask.Cut = plainText(text)
+	items := split(text)
+	not := false
+	for i, it := range items {
+		if last := i == len(items)-1; !it.quoted {
+			switch it.text {
+			case "AND", "OR":
+				if i > 0 && !last {
+					continue
+				}
+			case "NOT":
+				if !last {
+					not = true
+					continue
+				}
+			}
+		}
+		if err := p.item(it, not); err != nil {
+			return Ask{}, err
+		}
+		not = false
+	}
+	a := p.ask
+	if len(a.Clauses)+len(a.Sites)+len(a.NotSites)+len(a.Languages)+len(a.Types) == 0 {
+		return Ask{}, fault.Newf(fault.Invalid, "no word to search for: give one or more words, or a filter such as site:example.com")
+	}
+	return a, nil
+}
+
+// plainText is a text on one line, with quotes and other signs in ASCII, without what is not seen.
+func plainText(text string) (plain string, cut bool) {
+	var b strings.Builder
+	n := 0
+	for i, r := range text {
+		if n++; n > MaxAsk {
+			return b.String(), true
+		}
+		switch {
+		case r == utf8.RuneError, unicode.IsControl(r), unicode.IsSpace(r):
+			r = ' '
+		case r >= 0xff01 && r <= 0xff5e: // full width
+			r -= 0xff01 - '!'
+		case unicode.Is(unicode.Cf, r):
+			continue
+		case strings.ContainsRune("“”„‟«»「」『』", r):
+			r = '"'
+		case (r == '−' || r == '–') && (i == 0 || strings.HasSuffix(b.String(), " ")):
+			r = '-'
+		}
+		b.WriteRune(r)
+	}
+	return b.String(), false
+}
+
+// An item is a part of a query between spaces.
+type item struct {
+	signs  string // - and +
+	field  string // intitle:, site:, lang: or type:, without the colon
+	text   string
+	quoted bool
+}
+
+// fields are the words that mean something before a colon.
+var fields = []string{"intitle", "site", "lang", "type"}
+
+// split reads the items of a query.
+func split(text string) (items []item) {
+	closing := strings.LastIndexByte(text, '"') // no quote after it can be closed
+	for i := 0; i < len(text); {
+		if text[i] == ' ' {
+			i++
+			continue
+		}
+		var it item
+		n := i
+		for n < len(text) && (text[n] == '-' || text[n] == '+') {
+			n++
+		}
+		it.signs = text[i:n]
+		for _, f := range fields {
+			if len(text) > n+len(f) && strings.EqualFold(text[n:n+len(f)], f) && text[n+len(f)] == ':' &&
+				!strings.HasPrefix(text[n+len(f)+1:], ":") {
+				it.field = f
+				n += len(f) + 1
+				break
+			}
+		}
+		i = n
+		if i < closing && text[i] == '"' {
+			it.quoted = true
+			n = i + 1 + strings.IndexByte(text[i+1:], '"')
+			it.text, i = text[i+1:n], n+1
+		} else {
+			if i < len(text) && text[i] == '"' { // it is never closed
+				i++
+			}
+			n = i
+			for n < len(text) && text[n] != ' ' && text[n] != '"' {
+				n++
+			}
+			it.text, i = text[i:n], n
+		}
+		items = append(items, it)
+	}
+	return items
+}
+
+// A parser is the state of one call of Parse.
+type parser struct{ ask Ask }
+
+// item takes the meaning of one item.
+func (p *parser) item(it item, not bool) error {
+	not = not || strings.TrimLeft(it.signs, "+") == "-"
+	switch it.field {
+	case "site", "lang", "type":
+		return p.filter(it.field, it.text, not)
+	}
+	title := it.field == "intitle"
+	if it.quoted {
+		p.phrase(it.text, not, title)
+		return nil
+	}
+	text := strings.TrimRight(it.text, "*")
+	clauses := clausesOf(text)
+	if not && len(clauses) > 1 {
+		p.phrase(text, not, title)
+		return nil
+	}
+	for i, c := range clauses {
+		c.Not, c.Title = not, title
+		if i == len(clauses)-1 && text != it.text && c.ends == len(text) && len(c.Words) == 1 {
+			c.Prefix = true
+		}
+		p.clause(c.Clause)
+	}
+	return nil
+}
+
+// phrase adds words that stand in a row.
+func (p *parser) phrase(text string, not, title bool) {
+	words := phraseOf(text)
+	c := Clause{Words: words, Phrase: len(words) > 1, Not: not, Title: title}
+	if len(words) == 1 {
+		c.Prefix = single(words[0])
+	}
+	p.clause(c)
+}
+
+// clause adds a clause that is not there yet.
+func (p *parser) clause(c Clause) {
+	if len(c.Words) > maxPhrase {
+		c.Words, p.ask.Cut = c.Words[:maxPhrase], true
+	}
+	if len(c.Words) == 0 || slices.ContainsFunc(p.ask.Clauses, func(o Clause) bool { return reflect.DeepEqual(o, c) }) {
+		return
+	}
+	if len(p.ask.Clauses) == MaxClauses {
+		p.ask.Cut = true
+		return
+	}
+	p.ask.Clauses = append(p.ask.Clauses, c)
+	if !c.Not {
+		p.ask.Words += len(c.Words)
+	}
+}
+
+// filter adds the values of site:, lang: or type:, which commas separate. One without a value says nothing.
+func (p *parser) filter(field, text string, not bool) error {
+	for value := range strings.SplitSeq(text, ",") {
+		value = strings.TrimSpace(value)
+		if value == "" {
+			continue
+		}
+		var to *[]string
+		switch field {
+		case "site":
+			to = &p.ask.Sites
+			if not {
+				to = &p.ask.NotSites
+			}
+			host, ok := siteOf(value)
+			if !ok {
+				return fault.Newf(fault.Invalid, "no site in site:%s: give a host such as example.com", value)
+			}
+			value = host
+		case "lang":
+			to = &p.ask.Languages
+			code, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(value), "_", "-"), "-")
+			if len(code) != 2 || !isLetter(code[0]) || !isLetter(code[1]) {
+				return fault.Newf(fault.Invalid, "no language in lang:%s: give its code of two letters, such as en or fr", value)
+			}
+			value = code
+		case "type":
+			to = &p.ask.Types
+			value = strings.ToLower(value)
+			if len(value) > 32 || strings.Trim(value, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+				return fault.Newf(fault.Invalid, "no type in type:%s: give one such as html or pdf", value)
+			}
+		}
+		if not && field != "site" {
+			return fault.Newf(fault.Invalid, "%s: cannot be left out: give those that are to be found", field)
+		}
+		if !slices.Contains(*to, value) {
+			if len(*to) == maxFilters {
+				p.ask.Cut = true
+				continue
+			}
+			*to = append(*to, value)
+		}
+	}
+	return nil
+}
+
+// siteOf is the host of a site as a person writes it: example.com, *.example.com, https://example.com/path.
+func siteOf(value string) (host string, ok bool) {
+	value = strings.TrimLeft(value, "*.")
+	if !strings.Contains(value, "://") {
+		value = "https://" + value
+	}
+	a, err := web.Canonical(value)
+	host = strings.Trim(a.Host, ".")
+	return host, err == nil && host != "" && len(host) <= 260 && strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789.-_:[]") == ""
+}
+
+// A placed clause ends at a byte of the text.
+type placed struct {
+	Clause
+	ends int
+}
+
+// clausesOf are the words of a text: identifiers as a whole, other words with hyphens in parts, but for e-mail, which is
+// email, and runs of characters without spaces as phrases of pairs.
+func clausesOf(text string) (clauses []placed) {
+	tokens := tokensOf(text)
+	for i := 0; i < len(tokens); {
+		t := tokens[i]
+		n := i + 1
+		if dense, _ := utf8.DecodeRuneInString(t.Word); kindOf(dense, 3) == isGram {
+			for n < len(tokens) && tokens[n].Start < tokens[n-1].End {
+				n++
+			}
+			c := Clause{Phrase: n > i+1, Prefix: n == i+1 && single(t.Word)}
+			for _, t := range tokens[i:n] {
+				c.Words = append(c.Words, t.Word)
+			}
+			clauses = append(clauses, placed{c, int(tokens[n-1].End)})
+			i = n
+			continue
+		}
+		several := n < len(tokens) && tokens[n].Position == t.Position
+		if several && hyphenated(text[t.Start:t.End]) && !initial(tokens[i+1:], t.End) {
+			i++ // its parts
+			continue
+		}
+		if several {
+			for n < len(tokens) && tokens[n].Start < t.End {
+				n++
+			}
+		}
+		clauses = append(clauses, placed{Clause{Words: []string{t.Word}}, int(t.End)})
+		i = n
+	}
+	return clauses
+}
+
+// single says that a word is one character of a script without spaces, which pages have in pairs that begin with it.
+func single(word string) bool {
+	r, _ := utf8.DecodeRuneInString(word)
+	return kindOf(r, 3) == isGram && utf8.RuneCountInString(word) == 1
+}
+
+func hyphenated(s string) bool { return strings.ContainsAny(s, "-\u2010\u2011") }
+
+// initial says that one of the parts until end is a single letter: e-mail.
+func initial(tokens []Token, end int32) bool {
+	for _, t := range tokens {
+		if t.Start >= end {
+			return false
+		}
+		if r, n := utf8.DecodeRuneInString(t.Word); n == len(t.Word) && !unicode.IsNumber(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// phraseOf are the words of a text one after another: of each position the longest that does not reach into the next.
+func phraseOf(text string) (words []string) {
+	tokens := tokensOf(text)
+	for i, t := range tokens {
+		if i > 0 && tokens[i-1].Position == t.Position && len(words) > int(t.Position) {
+			continue
+		}
+		next := i + 1
+		for next < len(tokens) && tokens[next].Position == t.Position {
+			next++
+		}
+		dense, _ := utf8.DecodeRuneInString(t.Word)
+		if next == i+1 || next == len(tokens) || tokens[next].Start >= t.End || kindOf(dense, 3) == isGram {
+			words = append(words, t.Word)
+		}
+	}
+	return words
+}
+
+func tokensOf(text string) (tokens []Token) {
+	Tokenize(text, func(t Token) bool {
+		tokens = append(tokens, t)
+		return true
+	})
+	return tokens
+}
+
+// String is a query that means the same: Parse returns it again, but for Cut, unless it is longer than MaxAsk.
+func (a Ask) String() string {
+	var parts []string
+	for _, c := range a.Clauses {
+		var b strings.Builder
+		if c.Not {
+			b.WriteByte('-')
+		}
+		if c.Title {
+			b.WriteString("intitle:")
+		}
+		if len(c.Words) > 1 {
+			b.WriteByte('"')
+		}
+		for i, w := range c.Words {
+			if i > 0 {
+				if r, n := utf8.DecodeRuneInString(w); kindOf(r, 3) == isGram && n < len(w) && overlap(c.Words[i-1], w) {
+					w = w[len(firstOf(w)):]
+				} else {
+					b.WriteByte(' ')
+				}
+			}
+			b.WriteString(w)
+		}
+		if len(c.Words) > 1 {
+			b.WriteByte('"')
+		}
+		if c.Prefix {
+			b.WriteByte('*')
+		}
+		parts = append(parts, b.String())
+	}
+	for _, f := range []struct {
+		name   string
+		values []string
+	}{{"site:", a.Sites}, {"-site:", a.NotSites}, {"lang:", a.Languages}, {"type:", a.Types}} {
+		if len(f.values) > 0 {
+			parts = append(parts, f.name+strings.Join(f.values, ","))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// firstOf is the first character of a pair, with its marks.
+func firstOf(pair string) string {
+	for i, r := range pair {
+		if i > 0 && kindOf(r, 3) == isGram {
+			return pair[:i]
+		}
+	}
+	return pair
+}
+
+// overlap says that a pair of characters ends with the character that the next begins with.
+func overlap(pair, next string) bool {
+	return len(firstOf(pair)) < len(pair) && pair[len(firstOf(pair)):] == firstOf(next)
+}

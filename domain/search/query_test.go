@@ -1,0 +1,212 @@
+package search_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/search"
+)
+
+// spell writes an Ask in a line: [a b] is a phrase.
+func spell(a search.Ask) string {
+	var parts []string
+	for _, c := range a.Clauses {
+		s := strings.Join(c.Words, " ")
+		if c.Phrase {
+			s = "[" + s + "]"
+		}
+		if c.Prefix {
+			s += "*"
+		}
+		if c.Title {
+			s = "title " + s
+		}
+		if c.Not {
+			s = "not " + s
+		}
+		parts = append(parts, s)
+	}
+	for _, f := range []struct {
+		name   string
+		values []string
+	}{{"site", a.Sites}, {"no site", a.NotSites}, {"lang", a.Languages}, {"type", a.Types}} {
+		if len(f.values) > 0 {
+			parts = append(parts, f.name+" "+strings.Join(f.values, ","))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+
+	for _, c := range []struct{ text, want string }{
+		{"apple pie", "apple; pie"},
+		{"  Économies\tà\nLOUER ", "economies; a; louer"},
+		{`"apple pie" tart`, "[apple pie]; tart"},
+		{`“apple pie” «le chat» „x y“`, "[apple pie]; [le chat]; [x y]"},
+		{`"apple"`, "apple"},
+		{`apple"pie tart"cake`, "apple; [pie tart]; cake"},
+		{`"apple pie`, "apple; pie"},
+		{`apple" pie`, "apple; pie"},
+		{`"a b" "c d`, "[a b]; c; d"},
+		{`"" " " x`, "x"},
+		{"-apple +pie", "not apple; pie"},
+		{`-"apple pie"`, "not [apple pie]"},
+		{"−apple –pie a – b", "not apple; not pie; a; b"},
+		{"--verbose --dry-run", "verbose; dry; run"},
+		{"apple - pie * \" : +", "apple; pie"},
+		{"apple AND pie OR tart NOT cake", "apple; pie; tart; not cake"},
+		{`NOT "apple pie"`, "not [apple pie]"},
+		{"AND", "and"}, {"a NOT", "a; not"}, {"or and not", "or; and; not"}, {"NOT", "not"},
+		{"run*", "run*"}, {"-run*", "not run*"}, {"run** r*n", "run*; r; n"}, {"run.*", "run"}, {`"run ba*"`, "[run ba]"},
+		{"intitle:pie", "title pie"}, {`intitle:"apple pie"`, "title [apple pie]"}, {"-InTitle:pie", "not title pie"},
+		{`-intitle:"apple pie" intitle:run*`, "not title [apple pie]; title run*"},
+		{"intitle: pie", "pie"}, {"intitle:apple-pie", "title apple; title pie"},
+		{"site:example.com x", "x; site example.com"},
+		{"site:HTTPS://www.Example.com/a?b -site:b.com.", "site www.example.com; no site b.com"},
+		{"site:*.example.com site:a.com,b.com,,a.com", "site example.com,a.com,b.com"},
+		{"site:example.com:8080 site:café.fr", "site example.com:8080,xn--caf-dma.fr"},
+		{"site: x", "x"},
+		{"lang:EN lang:fr-CA,de", "lang en,fr,de"},
+		{"type:PDF", "type pdf"},
+		{"ｓｉｔｅ：ａ．ｃｏｍ　＂ａ　ｂ＂　－ｃ", "[a b]; not c; site a.com"},
+		{"foo:bar http://a.com/b_c?d", "foo; bar; http; a.com; b_c; d"},
+		{"std::vector site::x", "std::vector; site::x"},
+		{"foo_bar a.b.c v1.2.3 C++ c# .NET", "foo_bar; abc; v1.2.3; c++; c#; .net"},
+		{`"self.foo_bar c++ code"`, "[self foo bar c++ code]"},
+		{"e-mail two-part state-of-the-art utf-8", "email; two; part; state; of; the; art; utf; 8"},
+		{"-two-part -foo:bar -e-mail", "not [two part]; not [foo bar]; not email"},
+		{"l'eau qu'il John's", "eau; il; john"},
+		{"東京都 京 \"東京 都\"", "[東京 京都]; 京*; [東京 都]"},
+		{"-東京都 東京", "not [東京 京都]; 東京"},
+		{"4½", "4; 1; 2"},
+		{"a\x00b \xff c\u200bd", "a; b; cd"},
+		{"apple Apple APPLE", "apple"},
+		{"Robert'); DROP TABLE pages;--", "robert; drop; table; pages"},
+		{"(apple | pie) & !tart", "apple; pie; tart"},
+	} {
+		a, err := search.Parse(c.text)
+		if err != nil {
+			t.Errorf("%q: %v", c.text, err)
+			continue
+		}
+		if got := spell(a); got != c.want {
+			t.Errorf("%q\n got %s\nwant %s", c.text, got, c.want)
+		}
+		again(t, a)
+	}
+}
+
+// again holds String to what it says.
+func again(t *testing.T, a search.Ask) {
+	t.Helper()
+
+	s := a.String()
+	if utf8.RuneCountInString(s) > search.MaxAsk {
+		return
+	}
+	b, err := search.Parse(s)
+	if err != nil {
+		t.Fatalf("%q: %v", s, err)
+	}
+	b.Cut = a.Cut
+	if !reflect.DeepEqual(a, b) {
+		t.Fatalf("%q\n is %+v\nnot %+v", s, b, a)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	t.Parallel()
+
+	for _, s := range []string{"", " ", "*", "-", "\"", ":", "\"\"", "\x00", "❤", "site:", "site:a%22b", "site:http://",
+		"lang:english", "lang:1x", "-lang:en", "type:a/b", "-type:pdf", "lang:", "+ - \" *", "site:" + strings.Repeat("a", 1900)} {
+		_, err := search.Parse(s)
+		if err == nil {
+			t.Errorf("%q passes", s)
+			continue
+		}
+		if class, _ := fault.Of(err); class != fault.Invalid {
+			t.Errorf("%q: %v", s, class)
+		}
+		if errors.Unwrap(err) == nil && err.Error() == "" {
+			t.Errorf("%q: no reason", s)
+		}
+	}
+}
+
+func TestParseBounds(t *testing.T) {
+	t.Parallel()
+
+	many := func(form string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, form+" ", i)
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		text           string
+		clauses, words int
+		cut            bool
+	}{
+		{many("w%d", 32), 32, 32, false},
+		{many("w%d", 33), 32, 32, true},
+		{many("w%d OR", 1000), 32, 32, true},
+		{`"` + many("w%d", 40) + `"`, 1, 32, true},
+		{strings.Repeat("a", 10_000), 1, 1, true},
+		{strings.Repeat("\"", 10_000) + "a", 0, 0, true},
+		{strings.Repeat("東京", 400), 1, 32, true},
+		{many("site:s%d.com", 40) + "x", 1, 1, true},
+		{strings.Repeat("a ", 999), 1, 1, false},
+	} {
+		a, err := search.Parse(c.text)
+		if c.clauses == 0 {
+			if err == nil {
+				t.Errorf("%.40q passes", c.text)
+			}
+			continue
+		}
+		if err != nil || len(a.Clauses) != c.clauses || a.Words != c.words || a.Cut != c.cut {
+			t.Errorf("%.40q: %d clauses, %d words, cut %v, %v", c.text, len(a.Clauses), a.Words, a.Cut, err)
+		}
+		if len(a.Sites) > 32 {
+			t.Errorf("%d sites", len(a.Sites))
+		}
+		again(t, a)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{`"a b" -c site:a.com lang:en`, "東京都 intitle:x*", "e-mail foo_bar.baz::q c++", "4½ l'eau", `-"a`,
+		"NOT a OR b AND", "site:*.b.com,c.com type:pdf", "ｓｉｔｅ：ａ．ｃｏｍ", "か\u3099き", "\u1112\u1161\u11ab"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		a, err := search.Parse(s)
+		if err != nil {
+			if class, _ := fault.Of(err); class != fault.Invalid {
+				t.Fatalf("%q: %v", s, err)
+			}
+			return
+		}
+		words := 0
+		for _, c := range a.Clauses {
+			if len(c.Words) == 0 || c.Phrase != (len(c.Words) > 1) || c.Prefix && c.Phrase {
+				t.Fatalf("%q: %+v", s, c)
+			}
+			if !c.Not {
+				words += len(c.Words)
+			}
+		}
+		if len(a.Clauses) > search.MaxClauses || words != a.Words {
+			t.Fatalf("%q: %+v", s, a)
+		}
+		again(t, a)
+	})
+}

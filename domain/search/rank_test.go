@@ -1,0 +1,206 @@
+package search_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mtlrent/conveyor/domain/search"
+)
+
+func day(d int) time.Time { return time.Date(2026, 10, d, 12, 0, 0, 0, time.UTC) }
+
+// few are pages that each row of TestRank looks for.
+func few() []search.Page {
+	page := func(id int64, d search.Document) search.Page { return search.Page{ID: id, Document: d} }
+	return []search.Page{
+		page(1, search.Document{URL: "https://shoes.example/running", Site: "shoes.example", Title: "Running shoes",
+			Headings: []string{"For the road"}, Text: "light shoes for long runs on the road", Language: "en", Type: "html", CrawledAt: day(1)}),
+		page(2, search.Document{URL: "https://blog.shoes.example/a", Site: "blog.shoes.example", Title: "A diary",
+			Text: "today I ran in the road; my shoes are red and the sky is blue", Language: "en", Type: "html", CrawledAt: day(2)}),
+		page(3, search.Document{URL: "https://chaussures.example/economie", Site: "chaussures.example", Title: "Économies",
+			Text: "les chaussures rouges font des économies sur la route", Language: "fr", Type: "html", CrawledAt: day(3)}),
+		page(4, search.Document{URL: "https://code.example/foo.pdf", Site: "code.example", Title: "",
+			Text: "call foo_bar in a.b.c then foo bar", Language: "", Type: "pdf", CrawledAt: day(4)}),
+		page(5, search.Document{URL: "https://東京.example/", Site: "xn--1lqs71d.example", Title: "東京大学",
+			Text: "東京大学の学生", Language: "ja", Type: "html", CrawledAt: day(5)}),
+		page(6, search.Document{URL: "https://mirror.example/a", Site: "mirror.example", Title: "A diary",
+			Text: "Today I ran in the road. My shoes are red, and the sky is blue!", Language: "en", Type: "html", CrawledAt: day(6)}),
+	}
+}
+
+func TestRank(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct {
+		name, text string
+		query      search.Query
+		want       []int64 // in order
+		all        int     // of them have all words
+	}{
+		{name: "a word", text: "road", want: []int64{1, 6}, all: 2},
+		{name: "title before body", text: "shoes", want: []int64{1, 2}, all: 2},
+		{name: "all words before some", text: "red road", want: []int64{6, 1}, all: 1},
+		{name: "a stem", text: "run", want: []int64{1}, all: 1},
+		{name: "a stem in another form", text: "runs", want: []int64{1}, all: 1},
+		{name: "accents, another form", text: "economie", want: []int64{3}, all: 1},
+		{name: "a word of the address", text: "chaussures", want: []int64{3}, all: 1},
+		{name: "a phrase", text: `"foo bar"`, want: []int64{4}, all: 1},
+		{name: "a phrase that is none", text: `"shoes light"`},
+		{name: "a phrase across fields", text: `"road light"`},
+		{name: "a phrase of stop words", text: `"in the"`, want: []int64{6}, all: 1},
+		{name: "only stop words", text: `the in`, want: []int64{6, 1, 4}, all: 1},
+		{name: "stop words do not count", text: `in the road`, want: []int64{1, 6}, all: 2},
+		{name: "an identifier", text: "foo_bar", want: []int64{4}, all: 1},
+		{name: "a part of one", text: "foo", want: []int64{4}, all: 1},
+		{name: "negated", text: "road -diary", want: []int64{1}, all: 1},
+		{name: "only negated", text: "-road", want: []int64{5, 4, 3}, all: 3},
+		{name: "only negated phrase", text: `-"the road" -東京`, want: []int64{4, 3}, all: 2},
+		{name: "title", text: "intitle:diary road", want: []int64{6}, all: 1},
+		{name: "title, elsewhere", text: "intitle:road"},
+		{name: "a phrase in the title", text: `intitle:"running shoes"`, want: []int64{1}, all: 1},
+		{name: "prefix", text: "chauss*", want: []int64{3}, all: 1},
+		{name: "prefix of several", text: "r* road", want: []int64{1, 6, 3}, all: 2},
+		{name: "Chinese characters", text: "東京大学", want: []int64{5}, all: 1},
+		{name: "site and subdomains", text: "shoes site:shoes.example", want: []int64{1, 2}, all: 2},
+		{name: "not a site", text: "shoes -site:shoes.example", want: []int64{6}, all: 1},
+		{name: "language", text: "lang:fr", want: []int64{3}, all: 1},
+		{name: "type", text: "foo type:html"},
+		{name: "filters of the query", text: "shoes", query: search.Query{Sites: []string{"mirror.example"}}, want: []int64{6}, all: 1},
+		{name: "from", text: "-zebra", query: search.Query{From: day(5)}, want: []int64{6, 5}, all: 2},
+		{name: "to", text: "-zebra", query: search.Query{To: day(2)}, want: []int64{1}, all: 1},
+		{name: "no such word", text: "zebra"},
+		{name: "one that is and one that is not", text: "zebra sky", want: []int64{6}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			x := newIndex(t)
+			x.add(few()...)
+			r := x.rank(parse(t, tt.text), tt.query)
+			hits, more := r.Hits(nil, 100)
+			var got []int64
+			all := 0
+			for _, h := range hits {
+				got = append(got, h.ID)
+				if h.All {
+					all++
+				}
+			}
+			if !slices.Equal(got, tt.want) || all != tt.all || more || r.Total != len(got) {
+				t.Errorf("%q finds %v, %d with all words, total %d; want %v, %d", tt.text, got, all, r.Total, tt.want, tt.all)
+			}
+		})
+	}
+}
+
+func TestDuplicatesAndFacets(t *testing.T) {
+	t.Parallel()
+
+	x := newIndex(t)
+	x.add(few()...)
+	r := x.rank(parse(t, "shoes chaussures"), search.Query{})
+	hits, _ := r.Hits(nil, 100)
+	for _, h := range hits {
+		if want := map[int64]int{2: 1}[h.ID]; h.Duplicates != want {
+			t.Errorf("page %d has %d duplicates, want %d", h.ID, h.Duplicates, want)
+		}
+	}
+	want := search.Facets{
+		Sites:     []search.Count{{Value: "blog.shoes.example", Pages: 1}, {Value: "chaussures.example", Pages: 1}, {Value: "shoes.example", Pages: 1}},
+		Languages: []search.Count{{Value: "en", Pages: 2}, {Value: "fr", Pages: 1}},
+		Types:     []search.Count{{Value: "html", Pages: 3}},
+		Months:    []search.Count{{Value: "2026-10", Pages: 3}},
+	}
+	if got := *r.Facets(); !reflect.DeepEqual(got, want) {
+		t.Errorf("facets are\n%v, want\n%v", got, want)
+	}
+}
+
+// TestCorrections finds what was typed otherwise, behind what was typed so.
+func TestCorrections(t *testing.T) {
+	t.Parallel()
+
+	x := newIndex(t)
+	x.add(few()...)
+	p := search.NewPlan(parse(t, "raod diary"), search.Query{})
+	if words := p.Words(); !slices.Equal(words, []int{0, 1}) {
+		t.Fatalf("words %v", words)
+	}
+	r, err := search.Rank(x.snapshot(), p, x.rows(p.Terms()))
+	if err != nil || r.Found(0) != 0 || r.Found(1) != 2 || r.Total != 1 {
+		t.Fatalf("found %d and %d, total %d, %v", r.Found(0), r.Found(1), r.Total, err)
+	}
+	p.Also(0, "road")
+	r, err = search.Rank(x.snapshot(), p, x.rows(p.Terms()))
+	if err != nil || r.Found(0) != 3 || r.Total != 2 {
+		t.Errorf("found %d, total %d, %v", r.Found(0), r.Total, err)
+	}
+	if hits, _ := r.Hits(nil, 10); len(hits) != 2 || hits[0].ID != 6 || !hits[0].All || hits[1].All {
+		t.Errorf("hits %v", hits)
+	}
+}
+
+// TestAfford leaves the commonest words out.
+func TestAfford(t *testing.T) {
+	t.Parallel()
+
+	x := newIndex(t)
+	x.add(few()...)
+	p := search.NewPlan(parse(t, `road diary "blue sky"`), search.Query{})
+	p.Afford(map[string]int64{"road": 100_000_000, "diary": 10})
+	if terms := p.Terms(); slices.Contains(terms, "road") || !slices.Contains(terms, "diary") || !slices.Contains(terms, "sky") {
+		t.Errorf("terms %v", terms)
+	}
+	rows := x.rows(p.Terms())
+	x.positions(rows, func(row search.Posted) bool { return slices.Contains(p.Positions(), row.Term) })
+	if r, err := search.Rank(x.snapshot(), p, rows); err != nil || !r.AtLeast {
+		t.Errorf("not at least, or %v", err)
+	}
+	p = search.NewPlan(parse(t, "road"), search.Query{})
+	p.Afford(map[string]int64{"road": 100_000_000})
+	if terms := p.Terms(); !slices.Contains(terms, "road") {
+		t.Errorf("terms %v: the only word is left out", terms)
+	}
+}
+
+// TestRelaxed shows pages with some of the words only where fewer than a hundred have all.
+func TestRelaxed(t *testing.T) {
+	t.Parallel()
+
+	for _, n := range []int{99, 100} {
+		x := newIndex(t)
+		var pages []search.Page
+		for i := range n {
+			pages = append(pages, search.Page{ID: int64(i), Document: search.Document{Text: fmt.Sprintf("red road %d", i)}})
+		}
+		for i := range 50 {
+			pages = append(pages, search.Page{ID: int64(1000 + i), Document: search.Document{Text: fmt.Sprintf("road %d", 1000+i)}})
+		}
+		x.add(pages[:60]...)
+		x.add(pages[60:]...)
+		r := x.rank(parse(t, "red road"), search.Query{})
+		if want := n + 50*(100-n); r.Total != want || r.Relaxed != (n < 100) {
+			t.Errorf("%d with all words: total %d, relaxed %v; want %d", n, r.Total, r.Relaxed, want)
+		}
+		got := all(r)
+		if len(got) != r.Total || slices.ContainsFunc(got[:n], func(h search.Ranked) bool { return !h.All }) {
+			t.Errorf("%d with all words: %d hits, or not those with all words first", n, len(got))
+		}
+	}
+}
+
+// TestNear puts first the page where the words are together.
+func TestNear(t *testing.T) {
+	t.Parallel()
+
+	x := newIndex(t)
+	filler := strings.Repeat("lorem ipsum ", 30)
+	x.add(search.Page{ID: 1, Document: search.Document{Text: "solar panel " + filler + "end"}},
+		search.Page{ID: 2, Document: search.Document{Text: "solar " + filler + "panel end"}},
+		search.Page{ID: 3, Document: search.Document{Text: "unlike " + filler + "things"}})
+	if hits, _ := x.rank(parse(t, "solar panel"), search.Query{}).Hits(nil, 10); len(hits) != 2 || hits[0].ID != 1 {
+		t.Errorf("hits %v", hits)
+	}
+}

@@ -1,0 +1,392 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxMarks is how many ranges Mark returns.
+const MaxMarks = 50
+
+const (
+	maxRead    = 256 << 10      // bytes of a text that Mark and Snip read
+	maxSnippet = 240            // characters, with the signs that it goes on
+	room       = maxSnippet - 4 // without them
+)
+
+// Mark returns where the words of a query are in a text, as the index finds them in a page of that language: in other
+// forms, as beginnings, phrases as a whole. Ranges are in order and apart from one another, at most MaxMarks. Words that
+// tell nothing ("the") are marked only when there are no others; those that must not be there are not. The first
+// 256 KiB of the text are read.
+func Mark(text string, a Ask, language string) []Range {
+	return newFinder(a, language).mark(begin(text, maxRead))
+}
+
+// Snip returns the part of a page that answers a query best: of at most 240 characters, that with the most different words
+// of the query, where a phrase counts as two; the first of these. It is a part of the text, and of the description when
+// more words are there. When neither has any, it is the beginning of the description; when there is none, of the text
+// after the title. The time is linear in the text, of which the first 256 KiB are read.
+func Snip(title, description, text string, a Ask, language string) Snippet {
+	f := newFinder(a, language)
+	text, description = begin(text, maxRead), begin(description, maxRead)
+	best, in := f.best(text), text
+	if best.score < f.most {
+		if d := f.best(description); d.score > best.score {
+			best, in = d, description
+		}
+	}
+	if best.score == 0 {
+		in = description
+		if strings.TrimSpace(in) == "" {
+			in = withoutTitle(text, title)
+		}
+	}
+	s := around(in, best.start, best.end)
+	return Snippet{Text: s, Marks: f.mark(s)}
+}
+
+// begin is the beginning of a text, of at most n bytes.
+func begin(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+// withoutTitle is a text without the title that it begins with.
+func withoutTitle(text, title string) string {
+	text, title = strings.TrimSpace(text), strings.TrimSpace(title)
+	if title != "" && len(text) > len(title) && strings.EqualFold(text[:len(title)], title) {
+		if rest := strings.TrimLeft(text[len(title):], " \t\r\n|-–—:·."); rest != "" {
+			return rest
+		}
+	}
+	return text
+}
+
+// A finder finds the words of a query.
+type finder struct {
+	language string
+	words    map[string]int // by their stems in the language, or themselves: the clause
+	prefixes []beginning
+	phrases  []phrase
+	in       map[string][]partOf // where words are in phrases
+	first    [256]bool           // the first bytes of all these: no stemmer changes that of a word
+	clauses  int
+	most     int // the score of all clauses
+}
+
+type beginning struct {
+	word   string
+	clause int
+}
+
+type phrase struct {
+	clause, words int
+}
+
+type partOf struct{ phrase, word int }
+
+func newFinder(a Ask, language string) *finder {
+	f := &finder{language: language, words: map[string]int{}, in: map[string][]partOf{}, clauses: len(a.Clauses)}
+	tells := slices.ContainsFunc(a.Clauses, func(c Clause) bool { return !c.Not && !idle(c) })
+	for i, c := range a.Clauses {
+		switch {
+		case c.Not || len(c.Words) == 0 || tells && idle(c):
+			continue
+		case len(c.Words) > 1:
+			words := c.Words[:min(len(c.Words), maxPhrase)]
+			for n, w := range words {
+				f.first[w[0]] = true
+				f.in[w] = append(f.in[w], partOf{len(f.phrases), n})
+			}
+			f.phrases = append(f.phrases, phrase{i, len(words)})
+			f.most += 2
+			continue
+		case c.Prefix:
+			f.prefixes = append(f.prefixes, beginning{c.Words[0], i})
+		default:
+			key := f.key(c.Words[0])
+			if _, same := f.words[key]; same {
+				continue
+			}
+			f.words[key] = i
+		}
+		f.first[c.Words[0][0]] = true
+		f.most++
+	}
+	return f
+}
+
+// idle clauses are words that tell nothing.
+func idle(c Clause) bool {
+	return len(c.Words) == 1 && !c.Prefix && !c.Title && Stop("", c.Words[0])
+}
+
+// key is what the forms of a word have in common.
+func (f *finder) key(word string) string {
+	if s := Stem(f.language, word); s != "" {
+		return s
+	}
+	return word
+}
+
+// A found clause of the query, at bytes of the text.
+type found struct {
+	start, end    int
+	clause, score int
+}
+
+// find calls g for the clauses in a text, in the order of their ends, until it returns false.
+func (f *finder) find(text string, g func(found) bool) {
+	if f.most == 0 {
+		return
+	}
+	var (
+		at       = int32(-1)                      // position
+		states   = make([]uint32, len(f.phrases)) // bit n: words up to n are there, the last one at the position
+		next     = make([]uint32, len(f.phrases)) // bit n: word n is at the position
+		starts   [maxPhrase]int                   // of the words of phrases, by position
+		end      int
+		finished bool
+	)
+	step := func() {
+		for i, p := range f.phrases {
+			states[i] = (states[i]<<1 | 1) & next[i]
+			next[i] = 0
+			if states[i]>>(p.words-1)&1 == 1 && !finished {
+				start := starts[(int(at)-p.words+1)%maxPhrase]
+				finished = !g(found{min(start, end), end, p.clause, 2})
+			}
+		}
+	}
+	Tokenize(text, func(t Token) bool {
+		for ; at < t.Position; at++ {
+			if at >= 0 && len(f.phrases) > 0 {
+				step()
+			}
+		}
+		if finished || !f.first[t.Word[0]] {
+			return !finished
+		}
+		start, stop := int(t.Start), int(t.End)
+		if clause, ok := f.words[f.key(t.Word)]; ok && !g(found{start, stop, clause, 1}) {
+			finished = true
+			return false
+		}
+		for _, b := range f.prefixes {
+			if strings.HasPrefix(t.Word, b.word) && !g(found{start, stop, b.clause, 1}) {
+				finished = true
+				return false
+			}
+		}
+		if of := f.in[t.Word]; len(of) > 0 {
+			starts[int(at)%maxPhrase], end = start, stop
+			for _, p := range of {
+				next[p.phrase] |= 1 << p.word
+			}
+		}
+		return true
+	})
+	if !finished && at >= 0 && len(f.phrases) > 0 {
+		step()
+	}
+}
+
+// mark returns the clauses in a text.
+func (f *finder) mark(text string) []Range {
+	var all []found
+	f.find(text, func(x found) bool {
+		all = append(all, x)
+		return true
+	})
+	slices.SortFunc(all, func(a, b found) int { return cmp.Or(a.start-b.start, b.end-a.end) })
+	var ranges []Range
+	bytes, characters := 0, 0
+	count := func(n int) int {
+		if n > bytes {
+			characters += utf8.RuneCountInString(text[bytes:n])
+			bytes = n
+		}
+		return characters
+	}
+	for i := 0; i < len(all) && len(ranges) < MaxMarks; {
+		start, end := all[i].start, all[i].end
+		for i++; i < len(all) && all[i].start < end; i++ {
+			end = max(end, all[i].end)
+		}
+		r := Range{Start: count(start)}
+		r.End = count(end)
+		ranges = append(ranges, r)
+	}
+	return ranges
+}
+
+// A window is a part of a text, in bytes, and how well it answers.
+type window struct{ start, end, score int }
+
+// best is the first of the shortest windows with the most different clauses.
+func (f *finder) best(text string) (best window) {
+	var (
+		open   []found // of the window
+		counts = make([]int, f.clauses)
+		scores = 0
+	)
+	drop := func() {
+		first := open[0]
+		open = open[1:]
+		if counts[first.clause]--; counts[first.clause] == 0 {
+			scores -= first.score
+		}
+	}
+	f.find(text, func(x found) bool {
+		open = append(open, x)
+		if counts[x.clause]++; counts[x.clause] == 1 {
+			scores += x.score
+		}
+		for len(open) > 1 && (counts[open[0].clause] > 1 || wider(text, open[0].start, x.end, room*5/6)) {
+			drop()
+		}
+		if scores > best.score {
+			start := x.start
+			for _, o := range open {
+				start = min(start, o.start)
+			}
+			best = window{start, x.end, scores}
+		}
+		return best.score < f.most
+	})
+	return best
+}
+
+// wider says that a part of a text has more than n characters.
+func wider(text string, start, end, n int) bool {
+	if end-start <= n {
+		return false
+	}
+	return end-start > n*utf8.UTFMax || utf8.RuneCountInString(text[start:end]) > n
+}
+
+// around returns a line of a text, of about 240 characters, that has the bytes from start to end in it.
+func around(text string, start, end int) string {
+	free := room
+	end = min(end, start+len(begin(text[start:], 4*room)))
+	for i := range text[start:end] {
+		if free--; free == 0 { // longer than a snippet
+			end = start + i
+			break
+		}
+	}
+	// A third of what is free goes before, or all of a sentence that begins there; the rest after. What the text does not
+	// have on one side is for the other.
+	after := forward(text, end, free)
+	before := max(free/3, free-utf8.RuneCountInString(text[end:after]))
+	from := back(text, start, before)
+	if n := sentence(text[from:start]); n > 0 && n <= start-from {
+		from += n
+	} else if from > 0 {
+		from += bound(text[from:start])
+	}
+	to := forward(text, end, free-utf8.RuneCountInString(text[from:start]))
+	if to < len(text) {
+		to = end + last(text[end:to])
+	}
+	var b strings.Builder
+	if strings.TrimSpace(text[:from]) != "" {
+		b.WriteString("… ")
+	}
+	line(&b, text[from:to])
+	if strings.TrimSpace(text[to:]) != "" {
+		b.WriteString(" …")
+	}
+	return b.String()
+}
+
+// forward is the place n characters after i.
+func forward(text string, i, n int) int {
+	for ; n > 0 && i < len(text); n-- {
+		_, size := utf8.DecodeRuneInString(text[i:])
+		i += size
+	}
+	return i
+}
+
+// back is the place n characters before i.
+func back(text string, i, n int) int {
+	for ; n > 0 && i > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(text[:i])
+		i -= size
+	}
+	return i
+}
+
+// sentence is where the first sentence in s begins that has its beginning there; 0 = none has.
+func sentence(s string) int {
+	for i := range s {
+		if n := ending(s[i:]); n > 0 && i+n < len(s) {
+			return i + n
+		}
+	}
+	return 0
+}
+
+// ending is the length of the end of a sentence that s begins with, with the space after it.
+func ending(s string) int {
+	r, n := utf8.DecodeRuneInString(s)
+	switch r {
+	case '。', '！', '？':
+		return n
+	case '.', '!', '?', '…':
+		if n < len(s) && (s[n] == ' ' || s[n] == '\n') {
+			return n + 1
+		}
+	}
+	return 0
+}
+
+// bound is where the first whole word in s begins; 0 when it has no space.
+func bound(s string) int { return strings.IndexAny(s, " \t\n") + 1 }
+
+// last is where the last whole sentence of s ends, when that is in its second half, or else the last whole word.
+func last(s string) int {
+	half, end := len(s)/2, 0
+	for i := range s[half:] {
+		if n := ending(s[half+i:]); n > 0 {
+			end = half + i + n
+		}
+	}
+	if end > 0 {
+		return end
+	}
+	if end = strings.LastIndexAny(s, " \t\n"); end >= 0 {
+		return end
+	}
+	if strings.IndexFunc(s, func(r rune) bool { return kindOf(r, 3) == isGram }) < 0 && len(s) < 4*MaxWord {
+		return 0 // a word that is cut
+	}
+	return len(s)
+}
+
+// line writes a text with its white space folded, without what cannot be shown.
+func line(b *strings.Builder, text string) {
+	space, begun := false, false
+	for _, r := range text {
+		switch {
+		case unicode.IsSpace(r):
+			space = begun
+		case r == utf8.RuneError, unicode.IsControl(r):
+		default:
+			if space {
+				b.WriteByte(' ')
+			}
+			space, begun = false, true
+			b.WriteRune(r)
+		}
+	}
+}
