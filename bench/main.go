@@ -93,6 +93,9 @@ func run(ctx context.Context, o options) (report Report, err error) {
 	if o.only == extractionName { // needs no services
 		return report, extraction(&report, o.without)
 	}
+	if o.only == relevanceName { // nor does this
+		return report, relevance(ctx, &report)
+	}
 	h, err := open(ctx, o.binary, o.oneProcess)
 	if err != nil {
 		return report, err
@@ -136,6 +139,7 @@ func run(ctx context.Context, o options) (report Report, err error) {
 			scenario{"scrape by browser", func() error { return h.scrape(ctx, "browser", 120, &report) }},
 			scenario{"scrape 200 cycles", func() error { return h.scrapeMemory(ctx, 200, &report) }},
 			scenario{extractionName, func() error { return extraction(&report, o.without) }},
+			scenario{relevanceName, func() error { return relevance(ctx, &report) }},
 		)
 		for _, d := range draftings {
 			scenarios = append(scenarios, scenario{d.name, func() error { return h.drafts(ctx, d, &report) }})

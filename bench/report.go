@@ -22,6 +22,7 @@ type Report struct {
 	Volumes    []Volume    `json:"volume,omitempty"`
 	Crawls     []Crawl     `json:"crawls,omitempty"`
 	Frontiers  []Frontier  `json:"frontiers,omitempty"`
+	Relevance  []Relevance `json:"relevance,omitempty"`
 }
 
 func (r Report) write(file string) error {
@@ -85,6 +86,7 @@ func (r Report) print(w io.Writer) {
 		_ = t.Flush()
 	}
 	r.printCrawls(w)
+	r.printRelevance(w)
 	if len(r.Memory) > 0 {
 		fmt.Fprintln(w, "\nmemory of the roles, MiB resident:")
 		t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)

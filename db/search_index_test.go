@@ -121,6 +121,7 @@ func TestSearchExact(t *testing.T) {
 	l := newLibrary(t)
 	const urls, writers, operations = 400, 4, 10_000
 	var writing, merging errgroup.Group
+	wrote := make(chan struct{}, operations)
 	for n := range writers {
 		w := newWriter(uint64(n + 10))
 		writing.Go(func() error {
@@ -134,6 +135,7 @@ func TestSearchExact(t *testing.T) {
 					return err
 				}
 				done += len(batch)
+				wrote <- struct{}{}
 				if w.rng.IntN(3) == 0 {
 					n, err := l.Delete(t.Context(), db.PagesWhere{Site: "site1.example"}, 1+w.rng.IntN(20))
 					if err != nil {
@@ -145,24 +147,19 @@ func TestSearchExact(t *testing.T) {
 			return nil
 		})
 	}
-	stop := make(chan struct{})
 	merging.Go(func() error {
-		for {
-			more, err := l.index.Compact(t.Context())
-			if err != nil {
-				return err
-			}
-			select {
-			case <-stop:
-				if !more {
-					return nil
+		for range wrote {
+			for more := true; more; {
+				var err error
+				if more, err = l.index.Compact(t.Context()); err != nil {
+					return err
 				}
-			default:
 			}
 		}
+		return nil
 	})
 	err := writing.Wait()
-	close(stop)
+	close(wrote)
 	require.NoError(t, err)
 	require.NoError(t, merging.Wait())
 	l.requireExact(t)
@@ -220,16 +217,20 @@ func TestSearchCompactKilled(t *testing.T) {
 	for n := range 9 {
 		l.put(t, w.page(n))
 	}
-	for after := time.Millisecond; ; after += time.Millisecond {
+	const segments = "SELECT id FROM search_segments ORDER BY id"
+	before := query[int64](t, l.pool, segments)
+	for after := time.Millisecond; ; after += max(after/4, time.Millisecond) {
 		ctx, cancel := context.WithTimeout(t.Context(), after)
 		more, err := l.index.Compact(ctx)
 		cancel()
-		l.requireExact(t)
 		if err == nil {
 			require.True(t, more)
 			break
 		}
+		require.Equal(t, before, query[int64](t, l.pool, segments))
 	}
+	require.Len(t, query[int64](t, l.pool, segments), 1)
+	l.requireExact(t)
 }
 
 // The index in Postgres answers as every engine does.

@@ -1,16 +1,17 @@
 package search
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
 // detected is how many bytes of a text Detect reads.
-const detected = 8 << 10
+const detected = 4 << 10
 
-// Detect returns the language that the beginning of a text (8 KiB) is mostly in, as its ISO 639-1 code; "" when there is
-// too little to tell. Most languages are known by their script or by letters that others do not have; those in Latin
+// Detect returns the language that the beginning of a text (4 KiB) is mostly in, as its ISO 639-1 code; "" when there
+// is too little to tell. Most languages are known by their script or by letters that others do not have; those in Latin
 // letters by their commonest words, 19 of them. Accents and capitals may lack.
 func Detect(text string) string {
 	if len(text) > detected {
@@ -20,6 +21,7 @@ func Detect(text string) string {
 	var scripts [len(script)]int
 	var votes [len(latinLanguages)]int
 	seen := map[rune]int{}
+	last := -1 // the script of the letter before
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c < utf8.RuneSelf {
@@ -44,10 +46,12 @@ func Detect(text string) string {
 			}
 			continue
 		}
-		for s := range script {
-			if unicode.Is(script[s].table, r) {
-				scripts[s]++
-				break
+		if last >= 0 && unicode.Is(script[last].table, r) {
+			scripts[last]++
+		} else {
+			last = slices.IndexFunc(script[:], func(s writing) bool { return unicode.Is(s.table, r) })
+			if last >= 0 {
+				scripts[last]++
 			}
 		}
 		if tell[r] {
@@ -73,15 +77,21 @@ func Detect(text string) string {
 	return latinLanguage(text, votes)
 }
 
-// script has the scripts, and the languages that they tell.
-var script = [...]struct {
+type writing struct {
 	language string
 	table    *unicode.RangeTable
-}{
-	{"zh", unicode.Han}, {"ja", unicode.Hiragana}, {"ja", unicode.Katakana}, {"ko", unicode.Hangul}, {"ru", unicode.Cyrillic},
-	{"ar", unicode.Arabic}, {"he", unicode.Hebrew}, {"el", unicode.Greek}, {"hi", unicode.Devanagari}, {"th", unicode.Thai},
-	{"lo", unicode.Lao}, {"km", unicode.Khmer}, {"my", unicode.Myanmar}, {"ka", unicode.Georgian}, {"hy", unicode.Armenian},
-	{"bn", unicode.Bengali}, {"ta", unicode.Tamil}, {"te", unicode.Telugu}, {"gu", unicode.Gujarati}, {"pa", unicode.Gurmukhi},
+}
+
+// script has the scripts, and the languages that they tell.
+var script = [...]writing{
+	{"zh", unicode.Han}, {"ja", unicode.Hiragana}, {"ja", unicode.Katakana}, {"ko", unicode.Hangul},
+	{"ru", unicode.Cyrillic},
+	{"ar", unicode.Arabic}, {"he", unicode.Hebrew}, {"el", unicode.Greek}, {"hi", unicode.Devanagari},
+	{"th", unicode.Thai},
+	{"lo", unicode.Lao}, {"km", unicode.Khmer}, {"my", unicode.Myanmar}, {"ka", unicode.Georgian},
+	{"hy", unicode.Armenian},
+	{"bn", unicode.Bengali}, {"ta", unicode.Tamil}, {"te", unicode.Telugu}, {"gu", unicode.Gujarati},
+	{"pa", unicode.Gurmukhi},
 	{"kn", unicode.Kannada}, {"ml", unicode.Malayalam}, {"si", unicode.Sinhala}, {"am", unicode.Ethiopic},
 }
 

@@ -45,7 +45,7 @@ func TestDetectTooLittle(t *testing.T) {
 	}
 }
 
-// What is after the first 8 KiB is not read.
+// What is after the first 4 KiB is not read.
 func TestDetectReadsTheBeginning(t *testing.T) {
 	t.Parallel()
 

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 	"unicode"
@@ -41,12 +40,16 @@ type Clause struct {
 	Prefix bool     // the only word is the beginning of one
 }
 
-// Parse reads a query. It never refuses one for how it is written: signs that mean nothing where they stand are left out.
+func (c Clause) same(o Clause) bool {
+	return slices.Equal(c.Words, o.Words) && c.Not == o.Not && c.Title == o.Title && c.Prefix == o.Prefix
+}
+
+// Parse reads a query. Signs that mean nothing where they stand are left out.
 //
 //	apple pie       pages that have both words, in any of their forms, before those that have one
 //	"apple pie"     the words in a row, in just these forms; one word in quotes is a word as any other
 //	-pie -"a pie"   not this; NOT pie is the same. Two signs are none: --verbose
-//	+pie            pie; AND and OR between others are left out, too: all words are asked for anyway, and then some of them
+//	+pie            pie; AND and OR between others are left out, too: pages that have all words come first anyway
 //	app*            words that begin so
 //	intitle:pie     in the title; also intitle:"apple pie" and -intitle:pie
 //	site:a.com      of this site and its subdomains; also -site:a.com, site:a.com,b.com
@@ -210,7 +213,7 @@ func (p *parser) clause(c Clause) {
 	if len(c.Words) > maxPhrase {
 		c.Words, p.ask.Cut = c.Words[:maxPhrase], true
 	}
-	if len(c.Words) == 0 || slices.ContainsFunc(p.ask.Clauses, func(o Clause) bool { return reflect.DeepEqual(o, c) }) {
+	if len(c.Words) == 0 || slices.ContainsFunc(p.ask.Clauses, c.same) {
 		return
 	}
 	if len(p.ask.Clauses) == MaxClauses {
@@ -278,7 +281,8 @@ func siteOf(value string) (host string, ok bool) {
 	}
 	a, err := web.Canonical(value)
 	host = strings.Trim(a.Host, ".")
-	return host, err == nil && host != "" && len(host) <= 260 && strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789.-_:[]") == ""
+	odd := strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789.-_:[]")
+	return host, err == nil && host != "" && len(host) <= 260 && odd == ""
 }
 
 // A placed clause ends at a byte of the text.
@@ -287,8 +291,8 @@ type placed struct {
 	ends int
 }
 
-// clausesOf are the words of a text: identifiers as a whole, other words with hyphens in parts, but for e-mail, which is
-// email, and runs of characters without spaces as phrases of pairs.
+// clausesOf are the words of a text: identifiers as a whole, other words with hyphens in parts, but for e-mail, which
+// is email, and runs of characters without spaces as phrases of pairs.
 func clausesOf(text string) (clauses []placed) {
 	tokens := tokensOf(text)
 	for i := 0; i < len(tokens); {

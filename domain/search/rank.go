@@ -157,32 +157,28 @@ func (r *Ranking) collect(entries [][][]entry) {
 				bit++
 			}
 		}
-		all = all[:0]
-		few := len(answers) < relaxBelow
-		for ord := range n {
-			mask := t.mask[ord]
-			if mask == 0 && r.plan.words || mask&must != must || t.not[ord] {
-				continue
-			}
-			a := answer{score: t.score[ord], all: mask == every, part: uint32(i), ord: uint32(ord)}
-			switch {
-			case !a.all && !few:
-				continue
-			case passes != nil && !passes(ord):
-				continue
-			case !r.plan.words:
-				if p.isDead(ord) {
+		gather := func(to []answer, all bool) []answer {
+			for ord, mask := range t.mask {
+				if mask == 0 && r.plan.words || (mask == every) != all || mask&must != must || t.not[ord] ||
+					passes != nil && !passes(ord) {
 					continue
 				}
-				a.score = age(p.Columns.crawled[ord])
+				a := answer{score: t.score[ord], all: all, part: uint32(i), ord: uint32(ord)}
+				if !r.plan.words {
+					if p.isDead(ord) {
+						continue
+					}
+					a.score = age(p.Columns.crawled[ord])
+				}
+				to = append(to, a)
 			}
-			if a.all {
-				all = append(all, a)
-			} else {
-				some = append(some, a)
-			}
+			return to
 		}
+		all = gather(all[:0], true)
 		answers = r.collapse(answers, all, one)
+		if len(answers) < relaxBelow && r.plan.words {
+			some = gather(some, false)
+		}
 	}
 	if r.plan.words && len(answers) < relaxBelow {
 		with := r.collapse(answers, some, one)

@@ -18,17 +18,17 @@ const (
 )
 
 // Mark returns where the words of a query are in a text, as the index finds them in a page of that language: in other
-// forms, as beginnings, phrases as a whole. Ranges are in order and apart from one another, at most MaxMarks. Words that
-// tell nothing ("the") are marked only when there are no others; those that must not be there are not. The first
-// 256 KiB of the text are read.
+// forms, as beginnings, phrases as a whole. Ranges are in order and do not overlap, at most MaxMarks. Words that tell
+// nothing ("the") are marked only when there are no others; those that must not be there are not. The first 256 KiB of
+// the text are read.
 func Mark(text string, a Ask, language string) []Range {
 	return newFinder(a, language).mark(begin(text, maxRead))
 }
 
-// Snip returns the part of a page that answers a query best: of at most 240 characters, that with the most different words
-// of the query, where a phrase counts as two; the first of these. It is a part of the text, and of the description when
-// more words are there. When neither has any, it is the beginning of the description; when there is none, of the text
-// after the title. The time is linear in the text, of which the first 256 KiB are read.
+// Snip returns the part of a page that answers a query best: of at most 240 characters, that with the most different
+// words of the query, where a phrase counts as two; the first of these. It is a part of the text, and of the
+// description when more words are there. When neither has any, it is the beginning of the description; when there is
+// none, of the text after the title. The time is linear in the text, of which the first 256 KiB are read.
 func Snip(title, description, text string, a Ask, language string) Snippet {
 	f := newFinder(a, language)
 	text, description = begin(text, maxRead), begin(description, maxRead)

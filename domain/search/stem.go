@@ -13,9 +13,9 @@ import (
 // "economy" are both "economi". It is "" when the language has no stemmer, when the word has other characters than the 26
 // letters, and when the stem is the word itself.
 //
-// French words are stemmed without their accents, as many people type them so: with the accents at the ends of words put
-// back where they can only be one, 75 % of the forms of a word meet when they are typed without accents, against 64 % when
-// pages are stemmed with theirs (testdata/french-families.txt); 72 % of the forms meet as they are written, either way.
+// French words are stemmed without their accents, as many people type them so. With the accents put back at the ends of
+// words that can have no others, 75 % of the forms of a word meet when they are typed without accents, against 64 %
+// when pages are stemmed with theirs (testdata/french-families.txt); typed with them, 72 % meet either way.
 func Stem(language, folded string) string {
 	i := 0
 	switch language {
@@ -83,9 +83,9 @@ func accented(word string) string {
 	return word
 }
 
-// Stop says that a folded word tells nothing about a text in its language, "en" or "fr"; language "" = in either of them,
-// but for words that tell something in the other ("car"). Such words are found in phrases; as words of a query they
-// count only where there are no others.
+// Stop says that a folded word tells nothing about a text in its language, "en" or "fr"; language "" = in either of
+// them, but for words that tell something in the other ("car"). Such words are found in phrases; as words of a query
+// they count only where there are no others.
 func Stop(language, word string) bool {
 	switch language {
 	case "en":

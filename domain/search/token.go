@@ -26,13 +26,13 @@ const MaxWord = 64
 //     separates words: punctuation, emoji, NUL and what is not UTF-8.
 //   - "l'eau" is eau, "John's" is john, "we'll" is we; other apostrophes count for nothing ("don't" is dont).
 //   - "two-part" is two, part, and twopart at the place of two; longer chains are their parts.
-//   - foo_bar, a.b.c, foo::bar and 3.14 are the whole and, one position after another from that of the whole, the parts,
-//     so that the phrase "foo bar" finds foo_bar. The parts of self.foo_bar.x are self, foo_bar, foo, bar, x and
+//   - foo_bar, a.b.c, foo::bar and 3.14 are the whole and, one position after another from that of the whole, the
+//     parts, so that the phrase "foo bar" finds foo_bar. The parts of self.foo_bar.x are self, foo_bar, foo, bar, x and
 //     foo_bar.x. "U.S.A." is usa, u, s and a.
 //   - fooBar is foobar, and foo and bar at the same position: pages in lower case have the same positions.
 //   - C++, C# and .NET are whole, and without their signs. 1,000 is 1000; 4½ is 4, 1 and 2.
-//   - Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese are pairs of characters that overlap; a character alone is
-//     a word.
+//   - Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese are pairs of characters that overlap; a character alone
+//     is a word.
 //
 // The time is linear in s. Words in lower-case ASCII are parts of s: nothing is allocated for them.
 func Tokenize(s string, f func(Token) bool) {
@@ -330,6 +330,7 @@ func initials(u []atom) bool {
 // atom reads letters and digits from i, where a word begins, and returns where to read on.
 func (t *tokenizer) atom(i int) (a atom, next int) {
 	b, same, caps := t.buf[:0], true, capitals{}
+	compose := false // it may have marks that combine with letters before them
 	a.start, a.end = i, i
 reading:
 	for i < len(t.s) {
@@ -340,6 +341,7 @@ reading:
 		switch kindOf(r, size) {
 		case isWord:
 			a.letters = a.letters || !unicode.IsNumber(r)
+			compose = compose || int(r) >= len(small)
 			same = same && r < utf8.RuneSelf && class[r] <= digit && len(b) < MaxWord
 			if len(b) < MaxWord {
 				caps.add(r, len(b), i+1 < len(t.s) && class[t.s[i+1]] == lower)
@@ -380,10 +382,10 @@ reading:
 	switch {
 	case same:
 		a.word = t.s[a.start:a.end]
-	case norm.NFC.QuickSpan(b) == len(b):
-		a.word = cut(string(b))
-	default:
+	case compose:
 		a.word = cut(norm.NFC.String(string(b)))
+	default:
+		a.word = cut(string(b))
 	}
 	if len(b) < MaxWord {
 		a.caps = caps.parts(len(a.word))
@@ -531,9 +533,14 @@ run:
 		switch kind := kindOf(r, size); {
 		case kind == isDropped:
 		case kind == isWord && (unicode.Is(unicode.M, r) || r == '\uff9e' || r == '\uff9f'): // goes with the one before
-			if len(last.text) < 16 {
-				last.text = norm.NFKC.String(last.text + string(r))
+			if len(last.text) >= 16 {
+				break
 			}
+			with := t.s[last.start : i+size]
+			if len(with) != len(last.text)+size || !norm.NFKC.IsNormalString(with) {
+				with = norm.NFKC.String(last.text + string(r))
+			}
+			last.text = with
 		case kind == isGram:
 			c := char{t.s[i : i+size], i, i + size}
 			if !plainGram(r) {
@@ -635,7 +642,7 @@ var dense = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakan
 // plainGram says that r is one of the common characters of the dense scripts, which fold to themselves.
 func plainGram(r rune) bool {
 	return r >= 0x4e00 && r <= 0x9fff || r >= 0x3041 && r <= 0x3096 || r >= 0x30a1 && r <= 0x30fc && r != 0x30fb ||
-		r >= 0xac00 && r <= 0xd7a3
+		r >= 0xac00 && r <= 0xd7a3 || r >= 0x0e01 && r <= 0x0e45 && (r <= 0x0e30 || r == 0x0e32 || r >= 0x0e40)
 }
 
 // optional marks are left out by some writers: accents, vowel points of Arabic and Hebrew. Those of other scripts are
