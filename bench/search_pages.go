@@ -102,7 +102,7 @@ func (m *pageMaker) page(i int) search.Document {
 	d := search.Document{
 		URL: fmt.Sprintf("https://%s/%s/%d", site, m.word(r, tongues[0]), i), Site: site, Title: m.text(r, t, 30),
 		Description: m.text(r, t, 100), Text: m.text(r, t, size), Language: t.code, Type: "html",
-		CrawledAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(i%8000) * time.Hour),
+		CrawledAt: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(i%8000) * time.Hour),
 	}
 	for range 1 + r.IntN(5) {
 		d.Headings = append(d.Headings, m.text(r, t, 20))

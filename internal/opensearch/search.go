@@ -55,9 +55,11 @@ func (e *Engine) Search(ctx context.Context, q search.Query) (search.Results, er
 	}
 	s := &request{query: q, ask: ask}
 	if q.After != nil {
-		s.from = q.After.Rank
+		if s.from = q.After.Rank; s.from < 1 {
+			return search.Results{}, fault.Newf(fault.Invalid, "after: it is of another engine; start without it")
+		}
 	}
-	if s.from < 0 || s.from+q.Limit > window {
+	if s.from+q.Limit > window {
 		return search.Results{}, fault.Newf(fault.Invalid,
 			"hits after the first %d cannot be read: narrow the query", window)
 	}
