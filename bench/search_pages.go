@@ -50,8 +50,8 @@ func makeTongue(code string, seed uint64, stops, syllables, endings string) tong
 	return t
 }
 
-// A pageMaker makes pages, each of its number: Zipf's law over words, lengths log-normal around 5 KB, 1,000 sites, two of
-// three pages English and the others French, one in fifty the text of another page.
+// A pageMaker makes pages, each of its number: Zipf's law over words, lengths log-normal around 5 KB, 1,000 sites,
+// two of three pages English and the others French, one in fifty the text of another page.
 type pageMaker struct {
 	cumulated []float64 // probability of a word, and of those before it
 }
@@ -102,7 +102,7 @@ func (m *pageMaker) page(i int) search.Document {
 	d := search.Document{
 		URL: fmt.Sprintf("https://%s/%s/%d", site, m.word(r, tongues[0]), i), Site: site, Title: m.text(r, t, 30),
 		Description: m.text(r, t, 100), Text: m.text(r, t, size), Language: t.code, Type: "html",
-		CrawledAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(i%8000) * time.Hour),
+		CrawledAt: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(i%8000) * time.Hour),
 	}
 	for range 1 + r.IntN(5) {
 		d.Headings = append(d.Headings, m.text(r, t, 20))
@@ -152,7 +152,9 @@ var pageQueries = func() []pageQuery {
 		{"two common words, facets", words(2, 0), true, false},
 		{"five common words, facets", words(5, 0), true, false},
 		{"a phrase of two common words", func(r *rand.Rand) string { return `"` + words(2, 0)(r) + `"` }, false, false},
-		{"a phrase with words of no weight", func(r *rand.Rand) string { return `"of the ` + words(1, 0)(r) + `"` }, false, false},
+		{"a phrase with words of no weight", func(r *rand.Rand) string {
+			return `"of the ` + words(1, 0)(r) + `"`
+		}, false, false},
 		{"a common prefix", func(r *rand.Rand) string { return common(r, 1)[0][:3] + "*" }, false, false},
 		{"two common words of a site", func(r *rand.Rand) string {
 			return words(2, 0)(r) + fmt.Sprintf(" site:site%03d.example", r.IntN(1000))
@@ -175,7 +177,8 @@ func hostile() []string {
 	r := rand.New(rand.NewPCG(3, 3)) //nolint:gosec // the same each time
 	return []string{
 		strings.Repeat("x", 10_000), strings.Join(common(r, 90), " "), strings.Join(rare(r, 900), " OR "),
-		`"` + strings.Join(common(r, 60), " ") + `"`, strings.Repeat(`"the of" `, 500), "*", "-", `"`, "a*", "a* b* c* d* e* f* g*",
+		`"` + strings.Join(common(r, 60), " ") + `"`, strings.Repeat(`"the of" `, 500), "*", "-", `"`, "a*",
+		"a* b* c* d* e* f* g*",
 		"'; DROP TABLE pages; --", "the\x00of", strings.Repeat("(", 5000), strings.Repeat("-the ", 500),
 		"the of and to in a is that for it", `"the of and to in"`, strings.Repeat("qzxv ", 1000), "site:*", "intitle:the -intitle:of",
 		strings.Repeat("東京", 1000), strings.Repeat("a_", 3000), "\xff\xfe" + strings.Repeat("é", 3000),

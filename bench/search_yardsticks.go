@@ -163,7 +163,7 @@ func (s *searching) bleve(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	index, err := openBleve(dir)
 	if err != nil {
 		return err

@@ -88,8 +88,8 @@ func definition(aliases object) object {
 	}
 }
 
-// writeAlias is the alias by which pages are written to an index. A write that requires an alias fails when the index is
-// deleted meanwhile, where it would make a new index without our mappings otherwise.
+// writeAlias is the alias by which pages are written to an index. A write that requires an alias fails when the
+// index is deleted meanwhile, where it would make a new index without our mappings otherwise.
 func writeAlias(index string) string { return index + ".write" }
 
 // indexes returns the names of our indexes, and which of them the searches read ("" = none).
@@ -125,9 +125,9 @@ func (e *Engine) create(ctx context.Context, index string, read bool) error {
 	return nil
 }
 
-// Begin makes the index of a new generation, such as "2026-11-22", beside the one that is searched. From now on Index
-// and Remove write to both, so what is not in it yet are the pages that were stored before: index all of them, then call
-// Finish. It may be repeated.
+// Begin makes the index of a new generation, such as "2026-11-22", beside the one that is searched. From now on
+// Index and Remove write to both, so what is not in it yet are the pages that were stored before: index all of
+// them, then call Finish. It may be repeated.
 func (e *Engine) Begin(ctx context.Context, generation string) error {
 	if !validName.MatchString(generation) {
 		return fault.Newf(fault.Invalid, "generation %q is not lower-case letters, digits, - and _", generation)
@@ -202,8 +202,9 @@ type line struct {
 	text []byte
 }
 
-// write sends lines to each of our indexes. A page is stored before it is written here, and a rebuild begins to read the
-// stored pages after its index is made: an index that is not in the list yet will be given the page by the rebuild.
+// write sends lines to each of our indexes. A page is stored before it is written here, and a rebuild begins to
+// read the stored pages after its index is made: an index that is not in the list yet will be given the page by
+// the rebuild.
 func (e *Engine) write(ctx context.Context, lines []line, create bool) error {
 	if len(lines) == 0 {
 		return nil
@@ -356,7 +357,8 @@ func clean(s string) string {
 	}, strings.ToValidUTF8(s, " "))
 }
 
-// edges are the first and the last words of a text, on one line: they tell whether a snippet is the beginning or the end.
+// edges are the first and the last words of a text, on one line: they tell whether a snippet is the beginning or
+// the end.
 func edges(text string) (lead, tail string) {
 	lead, _ = plain(cutRunes(text, 80))
 	if len(text) > 400 {

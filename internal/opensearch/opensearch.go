@@ -1,5 +1,6 @@
-// Package opensearch is the search of pages in OpenSearch, 2.x and 3.x, by its REST API. The seven requests of that API
-// that are used are written out here: the official client would bring its own retries and the AWS SDK in another version.
+// Package opensearch is the search of pages in OpenSearch, 2.x and 3.x, by its REST API. The seven requests of
+// that API that are used are written out here: the official client would bring its own retries and the AWS SDK in
+// another version.
 package opensearch
 
 import (
@@ -87,8 +88,9 @@ func isAnswer(err error, kind string) bool {
 	return errors.As(err, &a) && a.Type == kind
 }
 
-// do sends a JSON document (nil = none) and decodes the answer. Failures are faults: 429 is throttled, all that may pass
-// or that an operator can repair is transient, and only a request that OpenSearch will never accept is invalid.
+// do sends a JSON document (nil = none) and decodes the answer. Failures are faults: 429 is throttled, all that
+// may pass or that an operator can repair is transient, and only a request that OpenSearch will never accept is
+// invalid.
 func (e *Engine) do(
 	ctx context.Context, most time.Duration, method, path string, query url.Values, in, out any,
 ) error {

@@ -17,8 +17,8 @@ import (
 const (
 	// few is how many pages must have all words: with fewer, those with some of the words follow.
 	few = 5
-	// maxCorrections is how many words of a query may be misspelt, and maxTier how many words and corrections a query has at
-	// most whose pages with all of them come first: a request has at most 1,024 clauses (indices.query.bool.
+	// maxCorrections is how many words of a query may be misspelt, and maxTier how many words and corrections a query
+	// has at most whose pages with all of them come first: a request has at most 1,024 clauses (indices.query.bool.
 	// max_clause_count), and a word is looked for in 21 fields.
 	maxCorrections, maxTier = 8, 20
 	// tier is added to the score of a page with all words. Scores by words alone stay far below.
@@ -31,7 +31,8 @@ const (
 	snippet = 240
 )
 
-// The characters around a word of the query in answers: for private use in Unicode, and never in a document (see clean).
+// The characters around a word of the query in answers: for private use in Unicode, and never in a document (see
+// clean).
 const (
 	markStart = '\uE000'
 	markEnd   = '\uE001'
@@ -55,9 +56,11 @@ func (e *Engine) Search(ctx context.Context, q search.Query) (search.Results, er
 	}
 	s := &request{query: q, ask: ask}
 	if q.After != nil {
-		s.from = q.After.Rank
+		if s.from = q.After.Rank; s.from < 1 {
+			return search.Results{}, fault.Newf(fault.Invalid, "after: it is of another engine; start without it")
+		}
 	}
-	if s.from < 0 || s.from+q.Limit > window {
+	if s.from+q.Limit > window {
 		return search.Results{}, fault.Newf(fault.Invalid,
 			"hits after the first %d cannot be read: narrow the query", window)
 	}
@@ -241,7 +244,8 @@ func (s *request) body(relaxed bool) object {
 	body := object{
 		"query": object{"bool": boolean}, "from": s.from, "size": min(s.query.Limit+1, window-s.from), "timeout": "5s",
 		"terminate_after": work, "track_total_hits": true,
-		"_source":  []string{"id", "url", "site", "language", "type", "crawled_at", "lead", "tail", "*.title", "*.description"},
+		"_source": []string{"id", "url", "site", "language", "type", "crawled_at", "lead", "tail", "*.title",
+			"*.description"},
 		"collapse": object{"field": "text_key", "inner_hits": object{"name": "duplicates", "size": 0}},
 		"sort":     []object{{"_score": "desc"}, {"id": "desc"}},
 		"aggs":     s.aggregations(),
@@ -463,7 +467,8 @@ func (s *request) results(a answer, relaxed bool) search.Results {
 		Total: s.total(a), AtLeast: a.TimedOut || a.TerminatedEarly || a.Shards.Failed > 0, Facets: noFacets(s.query.Facets),
 	}
 	if s.query.Facets {
-		for i, list := range []*[]search.Count{&out.Facets.Sites, &out.Facets.Languages, &out.Facets.Types, &out.Facets.Months} {
+		f := out.Facets
+		for i, list := range []*[]search.Count{&f.Sites, &f.Languages, &f.Types, &f.Months} {
 			*list = counts(a.Aggregations[facetFields[i]])
 		}
 	}

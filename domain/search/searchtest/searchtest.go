@@ -386,9 +386,11 @@ func testSuggest(x *index) {
 func testHostile(x *index) {
 	x.add(doc("a", "Words", "plain words"))
 	for _, text := range []string{
-		strings.Repeat("x", 10_000), strings.Repeat("word ", 5000), `"`, `""`, `"unbalanced`, "*", "-", "a*", "+ - * / \\", "\x00",
-		"words\x00words", "'; DROP TABLE pages; --", "words OR 1=1", "(words AND (title:", "[a TO b]", "words~2^5", "\xff\xfe",
-		strings.Repeat("a OR ", 1000), strings.Repeat("-w ", 500), "site:", "site:*", "lang:xx", "\u202ewords", "{}", "<script>",
+		strings.Repeat("x", 10_000), strings.Repeat("word ", 5000), `"`, `""`, `"unbalanced`, "*", "-", "a*", "+ - * / \\",
+		"\x00", "words\x00words", "'; DROP TABLE pages; --", "words OR 1=1", "(words AND (title:", "[a TO b]", "words~2^5",
+		"\xff\xfe",
+		strings.Repeat("a OR ", 1000), strings.Repeat("-w ", 500), "site:", "site:*", "lang:xx", "\u202ewords", "{}",
+		"<script>",
 		"$1 %s {{.}}", strings.Repeat("(", 1000), "🙂", "intitle:", `intitle:"`, "ﬁ ｗｏｒｄｓ", "",
 	} {
 		_, err := x.engine.Search(x.t.Context(), search.Query{Text: text, Limit: 10, Facets: true})

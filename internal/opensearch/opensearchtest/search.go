@@ -318,7 +318,10 @@ func pick(prefix string, in object, patterns []string) object {
 			}
 			continue
 		}
-		if slices.ContainsFunc(patterns, func(p string) bool { ok, err := path.Match(p, prefix+name); return ok && err == nil }) {
+		if slices.ContainsFunc(patterns, func(p string) bool {
+			ok, err := path.Match(p, prefix+name)
+			return ok && err == nil
+		}) {
 			out[name] = v
 		}
 	}
@@ -429,7 +432,8 @@ func (e *evaluation) boolean(q boolQuery, d *document) (score float64, ok bool) 
 
 // multiMatch is the best field, or with a tie breaker the others a little too. Page: query-dsl/full-text/multi-match.
 func (e *evaluation) multiMatch(q multiMatch, d *document) (float64, bool) {
-	if !slices.Contains([]string{"best_fields", "phrase", "phrase_prefix"}, q.Type) || q.Query == "" || len(q.Fields) == 0 ||
+	if !slices.Contains([]string{"best_fields", "phrase", "phrase_prefix"}, q.Type) || q.Query == "" ||
+		len(q.Fields) == 0 ||
 		q.Type != "best_fields" && (q.Operator != "" || q.TieBreaker != 0) {
 		e.wrong = refuse(400, "parsing_exception", "[multi_match] of type [%s] is not known here", q.Type)
 		return 0, false
@@ -604,7 +608,10 @@ func (e *evaluation) highlighted(q query, name string, d *document) (out []token
 			out = append(out, e.highlighted(one, name, d)...)
 		}
 	case q.MultiMatch != nil:
-		if !slices.ContainsFunc(q.MultiMatch.Fields, func(f string) bool { n, _, _ := strings.Cut(f, "^"); return n == name }) {
+		if !slices.ContainsFunc(q.MultiMatch.Fields, func(f string) bool {
+			n, _, _ := strings.Cut(f, "^")
+			return n == name
+		}) {
 			return nil
 		}
 		f := e.index.fields[name]

@@ -1,6 +1,6 @@
-// Package opensearchtest is an OpenSearch for tests: the part of its REST API that is used, in memory. It is strict: what
-// the documentation (docs.opensearch.org, the page is named at each rule) does not have is refused, in the shape of
-// OpenSearch's own errors. Its ranking and its highlighting are only of the kind of OpenSearch's.
+// Package opensearchtest is an OpenSearch for tests: the part of its REST API that is used, in memory. It is
+// strict: what the documentation (docs.opensearch.org, the page is named at each rule) does not have is refused,
+// in the shape of OpenSearch's own errors. Its ranking and its highlighting are only of the kind of OpenSearch's.
 package opensearchtest
 
 import (
