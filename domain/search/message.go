@@ -31,7 +31,7 @@ func DocumentOf(m contract.CrawledPage) (Document, error) {
 	}
 	about := m.Metadata
 	d := Document{
-		URL: a.URL, Site: a.Host, Title: line(about.Title, maxTitle), Description: line(about.Description, maxDescription),
+		URL: a.URL, Site: a.Host, Title: oneLine(about.Title, maxTitle), Description: oneLine(about.Description, maxDescription),
 		Language: Language(about.Language), Type: typeOf(a, about.ContentType),
 		CrawledAt: about.Timestamp.UTC().Truncate(time.Microsecond),
 	}
@@ -42,10 +42,10 @@ func DocumentOf(m contract.CrawledPage) (Document, error) {
 		read := page.Read([]byte(m.HTML), page.ReadOptions{Text: true, MaxText: contract.MaxCrawledPage, MaxLinks: 1})
 		d.Text = read.Text
 		if d.Title == "" {
-			d.Title = line(read.Title, maxTitle)
+			d.Title = oneLine(read.Title, maxTitle)
 		}
 		if d.Description == "" {
-			d.Description = line(read.Description, maxDescription)
+			d.Description = oneLine(read.Description, maxDescription)
 		}
 		if d.Language == "" {
 			d.Language = Language(read.Lang)
@@ -55,7 +55,7 @@ func DocumentOf(m contract.CrawledPage) (Document, error) {
 		}
 	}
 	for _, h := range headings {
-		if h = line(h, maxHeading); h != "" && len(d.Headings) < maxHeadings {
+		if h = oneLine(h, maxHeading); h != "" && len(d.Headings) < maxHeadings {
 			d.Headings = append(d.Headings, h)
 		}
 	}
@@ -65,8 +65,8 @@ func DocumentOf(m contract.CrawledPage) (Document, error) {
 	return d, nil
 }
 
-// line is text in one line, without white space around it, of at most so many characters.
-func line(s string, most int) string {
+// oneLine is text in one line, without white space around it, of at most so many characters.
+func oneLine(s string, most int) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "")
 	}
