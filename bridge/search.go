@@ -50,8 +50,8 @@ func (s *Search) Queues() []Queue {
 	return []Queue{q}
 }
 
-// crawled stores the pages that wait, and returns when they are findable. A message that can never be read is refused at
-// once, and one that can never be stored by its workflow; neither holds the others up.
+// crawled stores the pages that wait, and returns when they are findable. A message that can never be read is refused
+// at once, and one that can never be stored by its workflow; neither holds the others up.
 func (s *Search) crawled(ctx context.Context, from source, batch []amqp.Delivery) []error {
 	began := time.Now()
 	errs := make([]error, len(batch))

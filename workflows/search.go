@@ -71,12 +71,19 @@ const ReindexQuery = "progress"
 // searchEvents is how long a history may get.
 const searchEvents = 600
 
+// long says that a run should continue as new.
+func long(ctx workflow.Context) bool {
+	i := workflow.GetInfo(ctx)
+	return i.GetContinueAsNewSuggested() || i.GetCurrentHistoryLength() > searchEvents
+}
+
 // ReindexPages writes all pages to an engine anew, by rising ID, while searches and batches go on. Its ID is
 // search.ReindexWorkflowID. It may be canceled: what it has written stays.
 func ReindexPages(ctx workflow.Context, in ReindexInput) (Reindexed, error) {
 	p := in.SoFar
 	p.To = in.To
-	if err := workflow.SetQueryHandler(ctx, ReindexQuery, func() (Reindexed, error) { return p, nil }); err != nil {
+	err := workflow.SetQueryHandler(ctx, ReindexQuery, func() (Reindexed, error) { return p, nil })
+	if err != nil {
 		return p, err
 	}
 	work := workflow.WithActivityOptions(ctx, searchWork("pages"))
@@ -87,7 +94,7 @@ func ReindexPages(ctx workflow.Context, in ReindexInput) (Reindexed, error) {
 		}
 		p = next
 		workflow.SetCurrentDetails(ctx, reindexDetails(p))
-		if i := workflow.GetInfo(ctx); !p.Ended && (i.GetContinueAsNewSuggested() || i.GetCurrentHistoryLength() > searchEvents) {
+		if !p.Ended && long(ctx) {
 			return p, workflow.NewContinueAsNewError(ctx, ReindexPages, ReindexInput{To: in.To, SoFar: p})
 		}
 	}
@@ -121,7 +128,7 @@ func DeletePages(ctx workflow.Context, in DeletePagesInput) (activities.PageDele
 		}
 		p = next
 		workflow.SetCurrentDetails(ctx, fmt.Sprintf("%d pages of %s are deleted", p.Deleted, p.Site))
-		if i := workflow.GetInfo(ctx); !p.Ended && (i.GetContinueAsNewSuggested() || i.GetCurrentHistoryLength() > searchEvents) {
+		if !p.Ended && long(ctx) {
 			return p, workflow.NewContinueAsNewError(ctx, DeletePages, DeletePagesInput{Site: in.Site, Deleted: p.Deleted})
 		}
 	}

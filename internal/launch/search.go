@@ -24,8 +24,8 @@ type Indexed struct {
 }
 
 // IndexPages stores the messages of the inbox that have these keys, and returns when each is findable or refused. It
-// joins a batch of the same keys that is being stored. Every error is transient: a batch is tried until it is stored, and
-// one whose workflow was ended by an operator may begin anew.
+// joins a batch of the same keys that is being stored. Every error is transient: a batch is tried until it is stored,
+// and one whose workflow was ended by an operator may begin anew.
 func (l *Launch) IndexPages(ctx context.Context, keys []uuid.UUID, hosts []string) (Indexed, error) {
 	keys = search.DistinctKeys(keys)
 	o := client.StartWorkflowOptions{
