@@ -43,7 +43,8 @@ FROM search_segments s CROSS JOIN unnest($2::text[]) AS n(term) CROSS JOIN LATER
 WHERE s.collection = $1 AND p.last >= n.term GROUP BY n.term`
 
 const sqlSearchShown = `
-SELECT id, url, site, title, description, language, type, crawled_at, substr(text, 1, $2) FROM pages WHERE id = ANY ($1)`
+SELECT id, url, site, title, description, language, type, crawled_at, substr(text, 1, $2)
+FROM pages WHERE id = ANY ($1)`
 
 // maxShownText is how much of the text of a page a snippet may come from, in code points.
 const maxShownText = 256 << 10
@@ -327,7 +328,8 @@ type fix struct {
 }
 
 const sqlSearchSpellings = `
-SELECT term FROM search_terms WHERE term % $1 AND length(term) BETWEEN $2 AND $3 ORDER BY similarity(term, $1) DESC LIMIT $4`
+SELECT term FROM search_terms WHERE term % $1 AND length(term) BETWEEN $2 AND $3
+ORDER BY similarity(term, $1) DESC LIMIT $4`
 
 // What is tried for words that are misspelt.
 const (

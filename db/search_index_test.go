@@ -21,8 +21,8 @@ func (l library) requireExact(t *testing.T) {
 	t.Helper()
 
 	ctx := t.Context()
-	require.Zero(t, query[int](t, l.pool, "SELECT count(*)::int FROM pages WHERE doc IS NULL OR doc_revision <> revision")[0],
-		"pages whose version is not in the index")
+	require.Zero(t, query[int](t, l.pool,
+		"SELECT count(*)::int FROM pages WHERE doc IS NULL OR doc_revision <> revision")[0], "pages whose version is not in the index")
 	b := search.NewBuilder()
 	for after := int64(0); ; {
 		pages, err := l.After(ctx, after, 500)
@@ -97,7 +97,8 @@ func (l library) readIndex(t *testing.T) (*search.Snapshot, map[string][]search.
 	}
 	require.NoError(t, rows.Err())
 	posted := map[string][]search.Posted{}
-	rows, err = l.pool.Query(t.Context(), "SELECT segment, term, last, postings, positions FROM search_postings ORDER BY 1, 2")
+	rows, err = l.pool.Query(t.Context(),
+		"SELECT segment, term, last, postings, positions FROM search_postings ORDER BY 1, 2")
 	require.NoError(t, err)
 	for rows.Next() {
 		var segment int64
