@@ -224,8 +224,7 @@ func TestSearchCompactKilled(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), after)
 		more, err := l.index.Compact(ctx)
 		cancel()
-		if err == nil {
-			require.True(t, more)
+		if err == nil && more { // without an error it may be that the try before still holds the lock
 			break
 		}
 		require.Equal(t, before, query[int64](t, l.pool, segments))
