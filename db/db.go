@@ -79,7 +79,10 @@ func write(ctx context.Context, pool *pgxpool.Pool, b *pgx.Batch) error {
 	return refused(pool.SendBatch(ctx, b).Close()) // a batch without BEGIN is one implicit transaction
 }
 
-const checkViolation = "23514"
+const (
+	checkViolation    = "23514"
+	sequenceExhausted = "2200H" // not the fault of the data
+)
 
 // refused gives err the class Invalid when Postgres rejected the data itself: a JSON escape that is no character, a
 // number out of range, a nesting too deep, a value that a check forbids.
@@ -88,8 +91,8 @@ func refused(err error) error {
 	if !errors.As(err, &pg) {
 		return err
 	}
-	if pg.Code == "21000" || pg.Code == checkViolation || strings.HasPrefix(pg.Code, "22") ||
-		strings.HasPrefix(pg.Code, "54") {
+	if pg.Code == "21000" || pg.Code == checkViolation ||
+		strings.HasPrefix(pg.Code, "22") && pg.Code != sequenceExhausted || strings.HasPrefix(pg.Code, "54") {
 		return fault.Newf(fault.Invalid, "body: postgres cannot store it: %s: %s (%w)", pg.Message, pg.Detail, err)
 	}
 	return err

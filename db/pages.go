@@ -46,11 +46,12 @@ RETURNING url_key`
 
 // The rows are locked by the statement above, those that it left as they were too.
 const sqlPagesKept = `
-SELECT url_key, id, revision, crawled_at, doc IS NOT NULL AND doc_revision = revision FROM pages WHERE url_key = ANY ($1)`
+SELECT url_key, id, revision, crawled_at, doc IS NOT NULL AND doc_revision = revision
+FROM pages WHERE url_key = ANY ($1)`
 
-// Store keeps the version of each page that was crawled last, and returns what is kept of each, in the same order. Of two
-// versions that were crawled at the same time, the one that came last counts. Text that Postgres does not take is made
-// fit for it; a page that no column takes is fault.Invalid, and nothing is stored then. It may be repeated.
+// Store keeps the version of each page that was crawled last, and returns what is kept of each, in the same order. Of
+// two versions that were crawled at the same time, the one that came last counts. Text that Postgres does not take is
+// made fit for it; a page that no column takes is fault.Invalid, and nothing is stored then. It may be repeated.
 func (s *Pages) Store(ctx context.Context, pages []search.Incoming, at time.Time) ([]search.Stored, error) {
 	if len(pages) == 0 {
 		return nil, nil

@@ -105,8 +105,8 @@ const sqlInboxLeft = `
 SELECT key FROM page_inbox WHERE received_at < $1 AND error IS NULL ORDER BY received_at LIMIT $2`
 
 // Left returns the keys of at most most messages that came before a time and are neither done nor refused, the oldest
-// first: mostly those of a batch that died before its workflow began, whose messages come again with the same keys. They
-// may be stored like any other; deleting them could lose a message that a workflow is about to read.
+// first: mostly those of a batch that died before its workflow began, whose messages come again with the same keys.
+// They may be stored like any other; deleting them could lose a message that a workflow is about to read.
 func (s *Pages) Left(ctx context.Context, before time.Time, most int) ([]uuid.UUID, error) {
 	rows, _ := s.pool.Query(ctx, sqlInboxLeft, before, most)
 	keys, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])

@@ -190,7 +190,9 @@ func TestPagesDelete(t *testing.T) {
 	l := newLibrary(t)
 	ctx := t.Context()
 	var pages []search.Incoming
-	for _, site := range []string{"example.org", "www.example.org", "a.www.example.org", "notexample.org", "example.org:81", "org"} {
+	for _, site := range []string{
+		"example.org", "www.example.org", "a.www.example.org", "notexample.org", "example.org:81", "org",
+	} {
 		for i := range 3 {
 			pages = append(pages, incoming(site, fmt.Sprintf("/%d", i), site, "text", 0))
 		}
@@ -272,7 +274,8 @@ func TestPagesConcurrently(t *testing.T) {
 				batch := make([]search.Incoming, 0, urls)
 				for _, i := range rng.Perm(urls)[:1+rng.IntN(urls)] {
 					minute := rng.IntN(1000)
-					batch = append(batch, incoming("a.example", fmt.Sprintf("/%d", i), "page", fmt.Sprintf("minute%d", minute), minute))
+					text := fmt.Sprintf("minute%d", minute)
+					batch = append(batch, incoming("a.example", fmt.Sprintf("/%d", i), "page", text, minute))
 				}
 				if _, err := l.tryPut(t.Context(), batch); err != nil {
 					return err

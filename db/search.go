@@ -43,7 +43,8 @@ FROM search_segments s CROSS JOIN unnest($2::text[]) AS n(term) CROSS JOIN LATER
 WHERE s.collection = $1 AND p.last >= n.term GROUP BY n.term`
 
 const sqlSearchShown = `
-SELECT id, url, site, title, description, language, type, crawled_at, substr(text, 1, $2) FROM pages WHERE id = ANY ($1)`
+SELECT id, url, site, title, description, language, type, crawled_at, substr(text, 1, $2)
+FROM pages WHERE id = ANY ($1)`
 
 // maxShownText is how much of the text of a page a snippet may come from, in code points.
 const maxShownText = 256 << 10
@@ -94,10 +95,13 @@ func (s *searching) run(ctx context.Context) (out search.Results, err error) {
 	if s.snapshot, _, err = s.SearchIndex.snapshot(ctx, s.tx); err != nil {
 		return out, err
 	}
-	for _, prefix := range s.plan.Prefixes() {
-		words, err := s.beginning(ctx, s.tx, prefix, maxPrefixWords)
-		if err != nil {
-			return out, err
+	prefixes := s.plan.Prefixes()
+	for i, prefix := range prefixes {
+		words := []string{prefix}
+		if i < maxPrefixes {
+			if words, err = s.beginning(ctx, s.tx, prefix, maxPrefixWords/min(len(prefixes), maxPrefixes)); err != nil {
+				return out, err
+			}
 		}
 		s.plan.Expand(prefix, words)
 	}
@@ -277,34 +281,61 @@ func (s *searching) show(ctx context.Context, ranked []search.Ranked) ([]search.
 	return hits, err
 }
 
-// maxPrefixWords is how many words a prefix stands for: the commonest.
-const maxPrefixWords = 64
+const (
+	maxPrefixes    = 4  // of a query; others stand for themselves alone
+	maxPrefixWords = 64 // that the prefixes of a query stand for: the commonest
+)
 
-// The beginnings of the blocks that may have terms from $2 to below $3. The block before the first has the rest of it.
+// The beginnings of blocks of several terms that may have some from $2 to below $3, up to $5 of a segment and range.
+// The block before may have the first of them.
 const sqlSearchBeginning = `
 SELECT p.segment, substring(p.postings FROM 1 FOR $4)
 FROM search_segments s CROSS JOIN unnest($2::text[], $3::text[]) AS r(low, high) CROSS JOIN LATERAL (
-    SELECT * FROM search_postings WHERE segment = s.id AND term < r.high AND last >= r.low AND term >= coalesce(
-        (SELECT term FROM search_postings WHERE segment = s.id AND term <= r.low ORDER BY term DESC LIMIT 1), '')) p
+    SELECT * FROM search_postings WHERE segment = s.id AND term < r.high AND last >= r.low AND term < last
+        AND term >= coalesce((
+            SELECT term FROM search_postings WHERE segment = s.id AND term <= r.low ORDER BY term DESC LIMIT 1), '')
+    ORDER BY term LIMIT $5) p
 WHERE s.collection = $1`
+
+// The same of blocks of one term, mostly common ones.
+const sqlSearchBeginningCommon = `
+SELECT p.segment, substring(p.postings FROM 1 FOR $4)
+FROM search_segments s CROSS JOIN unnest($2::text[], $3::text[]) AS r(low, high) CROSS JOIN LATERAL (
+    SELECT * FROM search_postings WHERE segment = s.id AND term >= r.low AND term < r.high AND term = last
+    ORDER BY term LIMIT $5) p
+WHERE s.collection = $1`
+
+// maxBlocks is how many blocks of a segment are looked at for a prefix. Only a prefix of one or two letters has more,
+// and of those the common words are enough.
+const maxBlocks = 200
 
 // beginning returns the commonest words with a prefix, up to most.
 func (x *SearchIndex) beginning(ctx context.Context, tx pgx.Tx, prefix string, most int) ([]string, error) {
 	low, high := wordRanges(prefix)
-	rows, _ := tx.Query(ctx, sqlSearchBeginning, x.collection, low, high, search.Head)
 	counts := map[string]int{}
-	var segment int64
-	var b search.Block
-	_, err := pgx.ForEachRow(rows, []any{&segment, &b.Postings}, func() error {
-		return b.Counts(prefix, func(term string, docs int) {
-			if !search.IsStem(term) {
-				counts[term] += docs
-			}
+	for _, statement := range []string{sqlSearchBeginningCommon, sqlSearchBeginning} {
+		rows, _ := tx.Query(ctx, statement, x.collection, low, high, search.Head, maxBlocks)
+		var segment int64
+		var b search.Block
+		_, err := pgx.ForEachRow(rows, []any{&segment, &b.Postings}, func() error {
+			return b.Counts(prefix, func(term string, docs int) {
+				if !search.IsStem(term) {
+					counts[term] += docs
+				}
+			})
 		})
-	})
+		if err != nil {
+			return nil, err
+		}
+		if len(counts) >= most {
+			break
+		}
+	}
 	words := slices.Collect(maps.Keys(counts))
-	slices.SortFunc(words, func(a, b string) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
-	return words[:min(len(words), most)], err
+	slices.SortFunc(words, func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	return words[:min(len(words), most)], nil
 }
 
 // wordRanges are the ranges of terms, from low to below high, that begin with a prefix and are words.
@@ -327,7 +358,8 @@ type fix struct {
 }
 
 const sqlSearchSpellings = `
-SELECT term FROM search_terms WHERE term % $1 AND length(term) BETWEEN $2 AND $3 ORDER BY similarity(term, $1) DESC LIMIT $4`
+SELECT term FROM search_terms WHERE term % $1 AND length(term) BETWEEN $2 AND $3
+ORDER BY similarity(term, $1) DESC LIMIT $4`
 
 // What is tried for words that are misspelt.
 const (

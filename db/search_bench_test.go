@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/search"
 )
 
@@ -136,22 +137,19 @@ func BenchmarkSearch(b *testing.B) {
 	pages := size("PAGES", 3000)
 	start := time.Now()
 	l.fill(b, pages, 300)
-	b.Logf("filled %d pages in %s", pages, time.Since(start))
-	_, err := l.pool.Exec(b.Context(), "SELECT gin_clean_pending_list('search_terms_trgm')")
-	if err != nil {
-		b.Log(err)
-	}
+	fmt.Printf("filled %d pages in %s\n", pages, time.Since(start))
+	dbtest.Alter(b, l.pool, "SELECT gin_clean_pending_list('search_terms_trgm')")
 	rows, err := l.pool.Query(b.Context(), sizesOfSearch)
 	require.NoError(b, err)
 	for rows.Next() {
 		var name string
 		var main, toast int64
 		require.NoError(b, rows.Scan(&name, &main, &toast))
-		b.Logf("%-26s %7d + toast %7d bytes a page", name, main/int64(pages), toast/int64(pages))
+		fmt.Printf("%-26s %7d + toast %7d bytes a page\n", name, main/int64(pages), toast/int64(pages))
 	}
 	stats, err := l.index.Stats(b.Context())
 	require.NoError(b, err)
-	b.Logf("%d segments, %d words, %d bytes a page", stats.Segments, stats.Terms, stats.Bytes/int64(pages))
+	fmt.Printf("%d segments, %d words, %d bytes a page\n", stats.Segments, stats.Terms, stats.Bytes/int64(pages))
 
 	common := func(n int) string {
 		var words []string

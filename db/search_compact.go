@@ -91,7 +91,8 @@ func (x *SearchIndex) mergeable(ctx context.Context, tx pgx.Tx) (*search.Snapsho
 			picked = nil
 		}
 		picked = append(picked, s.ID)
-		if last := i+1 == len(list) || list[i+1].Level != s.Level; len(picked) >= fanout && (last || len(picked) >= maxMerged) {
+		last := i+1 == len(list) || list[i+1].Level != s.Level
+		if len(picked) == maxMerged || last && len(picked) >= fanout {
 			return snapshot, picked, nil
 		}
 	}

@@ -21,8 +21,8 @@ func (l library) requireExact(t *testing.T) {
 	t.Helper()
 
 	ctx := t.Context()
-	require.Zero(t, query[int](t, l.pool, "SELECT count(*)::int FROM pages WHERE doc IS NULL OR doc_revision <> revision")[0],
-		"pages whose version is not in the index")
+	require.Zero(t, query[int](t, l.pool,
+		"SELECT count(*)::int FROM pages WHERE doc IS NULL OR doc_revision <> revision")[0], "pages whose version is not in the index")
 	b := search.NewBuilder()
 	for after := int64(0); ; {
 		pages, err := l.After(ctx, after, 500)
@@ -97,7 +97,8 @@ func (l library) readIndex(t *testing.T) (*search.Snapshot, map[string][]search.
 	}
 	require.NoError(t, rows.Err())
 	posted := map[string][]search.Posted{}
-	rows, err = l.pool.Query(t.Context(), "SELECT segment, term, last, postings, positions FROM search_postings ORDER BY 1, 2")
+	rows, err = l.pool.Query(t.Context(),
+		"SELECT segment, term, last, postings, positions FROM search_postings ORDER BY 1, 2")
 	require.NoError(t, err)
 	for rows.Next() {
 		var segment int64
@@ -223,8 +224,7 @@ func TestSearchCompactKilled(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), after)
 		more, err := l.index.Compact(ctx)
 		cancel()
-		if err == nil {
-			require.True(t, more)
+		if err == nil && more { // without an error it may be that the try before still holds the lock
 			break
 		}
 		require.Equal(t, before, query[int64](t, l.pool, segments))

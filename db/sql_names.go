@@ -268,6 +268,7 @@ var statements = map[string]string{
 	sqlRevisions:               "sqlRevisions",
 	sqlRevisionsExpire:         "sqlRevisionsExpire",
 	sqlSearchBeginning:         "sqlSearchBeginning",
+	sqlSearchBeginningCommon:   "sqlSearchBeginningCommon",
 	sqlSearchBlocksAfter:       "sqlSearchBlocksAfter",
 	sqlSearchBytes:             "sqlSearchBytes",
 	sqlSearchColumns:           "sqlSearchColumns",

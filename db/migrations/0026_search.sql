@@ -19,7 +19,7 @@ CREATE TABLE pages (
     description  text        NOT NULL,
     headings     text[]      NOT NULL,
     text         text COMPRESSION lz4 NOT NULL
-) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 CREATE UNIQUE INDEX pages_url ON pages (url_key);
 -- A site and its subdomains are a range.
 CREATE INDEX pages_site ON pages (reverse(site) COLLATE "C", id);
@@ -61,13 +61,15 @@ CREATE TABLE search_postings (
     PRIMARY KEY (segment, term)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05,
     autovacuum_vacuum_insert_scale_factor = 0.2);
+-- Terms that many documents have are rows of their own: the common words, for prefixes that many words have.
+CREATE INDEX search_postings_common ON search_postings (segment, term) WHERE term = last;
 ALTER TABLE search_postings ALTER postings SET STORAGE EXTERNAL, ALTER positions SET STORAGE EXTERNAL;
 
 -- The words of all segments, for prefixes and typos.
 CREATE TABLE search_terms (
     term text COLLATE "C" PRIMARY KEY
 );
-CREATE INDEX search_terms_trgm ON search_terms USING gin (term gin_trgm_ops);
+CREATE INDEX search_terms_trgm ON search_terms USING gin (term gin_trgm_ops) WITH (gin_pending_list_limit = 512);
 
 -- +goose Down
 DROP TABLE search_terms, search_postings, search_segments, page_inbox, pages;

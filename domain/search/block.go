@@ -68,8 +68,8 @@ func (p *Packer) Flush() error {
 	return p.out(b)
 }
 
-// Terms calls f for each term until it returns false. Positions may be nil, as may then be those of the terms. Bytes are
-// those of the block.
+// Terms calls f for each term until it returns false. Positions may be nil, as may then be those of the terms. Bytes
+// are those of the block.
 func (b Block) Terms(f func(TermPostings) bool) error {
 	postings, positions := reader{b: b.Postings}, reader{b: b.Positions}
 	last := ""
@@ -107,8 +107,8 @@ func (b Block) Find(term string) (t TermPostings, found bool, err error) {
 // Head is enough of a block's postings for Counts.
 const Head = 2 * blockPostings
 
-// Counts calls f for each term with a prefix and the number of documents that have it, given the first Head bytes of the
-// block's postings at least.
+// Counts calls f for each term with a prefix and the number of documents that have it, given the first Head bytes of
+// the block's postings at least.
 func (b Block) Counts(prefix string, f func(term string, docs int)) error {
 	r := reader{b: b.Postings}
 	last := ""

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -12,6 +11,7 @@ type mixer struct {
 	r     *Ranking
 	lists [][]posting
 	arena []entry
+	dense []merged // of several
 }
 
 // mix is the living documents of a part that have a group, ascending.
@@ -139,48 +139,53 @@ func addCounts(to, from *[fieldCount]uint8) {
 
 // several merges many lists: the words of a prefix, and corrections.
 func (m *mixer) several(out []entry, p *part, g *group, lists [][]posting, used []lookup) []entry {
-	type occurrence struct {
-		posting
-		list int
+	if n := p.Columns.Len(); len(m.dense) < n {
+		m.dense = make([]merged, n)
 	}
-	var all []occurrence
+	dense := m.dense[:p.Columns.Len()]
+	clear(dense)
 	for i, l := range lists {
+		of := used[i]
+		language := ""
+		if of.role == plainForm || of.role == otherForm {
+			language = of.language
+		}
 		for _, c := range l {
-			if used[i].role == plainForm || used[i].role == otherForm && used[i].language != "" {
-				if p.Columns.langs.at(int(c.ord)) != used[i].language {
-					continue
+			if language != "" && p.Columns.langs.at(int(c.ord)) != language {
+				continue
+			}
+			d := &dense[c.ord]
+			d.same = d.same || of.role == exactForm
+			switch {
+			case d.list == 0 || of.role < used[d.list-1].role: // a form of the word itself, not what it was corrected to
+				d.list, d.counts = int32(i+1), c.counts
+			default:
+				for f := range d.counts {
+					d.counts[f] = max(d.counts[f], c.counts[f])
 				}
 			}
-			all = append(all, occurrence{c, i})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b occurrence) int { return cmp.Compare(a.ord, b.ord) })
-	for len(all) > 0 {
-		n := 1
-		for n < len(all) && all[n].ord == all[0].ord {
-			n++
+	for ord := range dense {
+		d := &dense[ord]
+		if d.list == 0 {
+			continue
 		}
-		sum, best, same := all[0].posting, used[all[0].list], false
-		for _, o := range all[1:n] {
-			if used[o.list].role < best.role { // a form of the word itself counts, not what it was corrected to
-				best, sum.counts = used[o.list], o.counts
-			} else {
-				for f := range sum.counts {
-					sum.counts[f] = max(sum.counts[f], o.counts[f])
-				}
-			}
-		}
-		for _, o := range all[:n] {
-			same = same || used[o.list].role == exactForm
-		}
+		best := used[d.list-1]
 		best.language = ""
 		if best.role == plainForm {
 			best.role = stemForm
 		}
-		out = m.add(out, p, g, &sum, same, best)
-		all = all[n:]
+		out = m.add(out, p, g, &posting{uint32(ord), d.counts}, d.same, best)
 	}
 	return out
+}
+
+// merged is what several lists have of one document.
+type merged struct {
+	counts [fieldCount]uint8
+	list   int32 // 1 + the one whose role counts; 0 = none has it
+	same   bool
 }
 
 // phrase is the documents that have the words of a phrase one after the other.

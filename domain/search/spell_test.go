@@ -36,7 +36,8 @@ func TestTypos(t *testing.T) {
 	t.Parallel()
 
 	for word, want := range map[string]int{
-		"": 0, "the": 0, "home": 1, "library": 1, "apartment": 2, "h2o2h2o2": 0, "1234": 0, "snake_case": 0, "住宅住宅": 1,
+		"": 0, "the": 0, "home": 1, "library": 1, "apartment": 2, "h2o2h2o2": 0, "1234": 0, "snake_case": 0,
+		"住宅住宅": 1,
 	} {
 		require.Equal(t, want, search.Typos(word), word)
 	}
