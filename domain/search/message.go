@@ -31,7 +31,8 @@ func DocumentOf(m contract.CrawledPage) (Document, error) {
 	}
 	about := m.Metadata
 	d := Document{
-		URL: a.URL, Site: a.Host, Title: oneLine(about.Title, maxTitle), Description: oneLine(about.Description, maxDescription),
+		URL: a.URL, Site: a.Host,
+		Title: oneLine(about.Title, maxTitle), Description: oneLine(about.Description, maxDescription),
 		Language: Language(about.Language), Type: typeOf(a, about.ContentType),
 		CrawledAt: about.Timestamp.UTC().Truncate(time.Microsecond),
 	}

@@ -24,7 +24,8 @@ type Engine interface {
 	Stats(ctx context.Context) (Stats, error)
 }
 
-// A Rebuilder is an Engine that is filled anew beside what is searched, so that a re-index may change how it stores pages.
+// A Rebuilder is an Engine that is filled anew beside what is searched, so that a re-index may change how it stores
+// pages.
 type Rebuilder interface {
 	// Begin makes a new part, to which Index and Remove write too from now on. It may be repeated.
 	Begin(ctx context.Context, generation string) error
