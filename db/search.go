@@ -29,11 +29,19 @@ FROM search_segments s CROSS JOIN unnest($2::text[]) AS n(term) CROSS JOIN LATER
     SELECT * FROM search_postings WHERE segment = s.id AND term <= n.term ORDER BY term DESC LIMIT 1) p
 WHERE s.collection = $1 AND p.last >= n.term`
 
+// The smallest first, up to $3 bytes together.
 const sqlSearchPositions = `
-SELECT n.term, n.segment, p.postings, p.positions
-FROM unnest($1::text[], $2::bigint[]) AS n(term, segment) CROSS JOIN LATERAL (
-    SELECT * FROM search_postings WHERE segment = n.segment AND term <= n.term ORDER BY term DESC LIMIT 1) p
-WHERE p.last >= n.term`
+SELECT w.term, w.segment, w.postings, w.positions FROM (
+    SELECT n.term, n.segment, p.postings, p.positions, sum(octet_length(p.positions))
+        OVER (ORDER BY octet_length(p.positions), n.term, n.segment ROWS UNBOUNDED PRECEDING) AS sum
+    FROM unnest($1::text[], $2::bigint[]) AS n(term, segment) CROSS JOIN LATERAL (
+        SELECT * FROM search_postings WHERE segment = n.segment AND term <= n.term ORDER BY term DESC LIMIT 1) p
+    WHERE p.last >= n.term) w
+WHERE w.sum <= $3`
+
+// maxPositions is how many bytes of positions are read for the order of the best answers. Words that are too common for
+// it say little about how near together the words of a query are.
+const maxPositions = 8 << 20
 
 // The sizes of blocks are known without reading them. Those that several terms share are small.
 const sqlSearchSizes = `
@@ -224,7 +232,7 @@ func (s *searching) refine(ctx context.Context, ranking *search.Ranking) error {
 	for i, n := range needs {
 		terms[i], segments[i] = n.Term, n.Segment
 	}
-	rows, _ := s.tx.Query(ctx, sqlSearchPositions, terms, segments)
+	rows, _ := s.tx.Query(ctx, sqlSearchPositions, terms, segments, maxPositions)
 	read, err := posted(rows)
 	if err != nil {
 		return err

@@ -220,7 +220,7 @@ func TestSearchCompactKilled(t *testing.T) {
 	}
 	const segments = "SELECT id FROM search_segments ORDER BY id"
 	before := query[int64](t, l.pool, segments)
-	for after := time.Millisecond; ; after += max(after/4, time.Millisecond) {
+	for after := time.Millisecond; ; after = min(after+max(after/4, time.Millisecond), 10*time.Second) {
 		ctx, cancel := context.WithTimeout(t.Context(), after)
 		more, err := l.index.Compact(ctx)
 		cancel()
