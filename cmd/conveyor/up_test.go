@@ -25,3 +25,17 @@ func TestExitCodes(t *testing.T) {
 		})
 	}
 }
+
+// What is printed of an address holds no password.
+func TestWithoutUser(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"http://conveyor:secret@127.0.0.1:15673/#/queues": "http://127.0.0.1:15673/#/queues",
+		"http://127.0.0.1:8233": "http://127.0.0.1:8233",
+		"http://a:b@c:%zz/":     "?",
+	} {
+		if got := withoutUser(address); got != want {
+			t.Errorf("withoutUser(%q) = %q; want %q", address, got, want)
+		}
+	}
+}
