@@ -17,7 +17,7 @@ func TestSessionsHaveLimits(t *testing.T) {
 	require.NoError(t, err)
 	defer pool.Close()
 	for setting, want := range map[string]string{
-		"statement_timeout": "1min", "idle_in_transaction_session_timeout": "1min", "tcp_user_timeout": "30s",
+		"statement_timeout": "1min", "idle_in_transaction_session_timeout": "1min", "tcp_user_timeout": "30000",
 	} {
 		var got string
 		require.NoError(t, pool.QueryRow(t.Context(), "SHOW "+setting).Scan(&got))

@@ -31,8 +31,8 @@ func TestWithoutUser(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
 		"http://conveyor:secret@127.0.0.1:15673/#/queues": "http://127.0.0.1:15673/#/queues",
-		"http://127.0.0.1:8233": "http://127.0.0.1:8233",
-		"http://a:b@c:%zz/":     "?",
+		"http://127.0.0.1:8233":                           "http://127.0.0.1:8233",
+		"http://a:b@c:%zz/":                               "?",
 	} {
 		if got := withoutUser(address); got != want {
 			t.Errorf("withoutUser(%q) = %q; want %q", address, got, want)
