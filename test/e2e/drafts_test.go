@@ -44,13 +44,20 @@ func drafting(t *testing.T, settings ...string) (w *world, bridge *process) {
 	return w, bridge
 }
 
-// queuesCrawls waits until a bridge has declared the queue of crawl requests. It consumes it once a worker makes drafts.
+// queuesCrawls waits until a bridge has bound the queue of crawl requests: until then a request goes nowhere. It is
+// consumed once a worker makes drafts.
 func (w *world) queuesCrawls() {
 	w.t.Helper()
 
 	w.eventually("crawl requests have a queue", func() bool {
-		_, err := w.broker.Channel().QueueDeclarePassive(crawls, true, false, false, false, nil)
-		return err == nil
+		var bindings []struct{ Source, Destination string }
+		w.broker.Call(http.MethodGet, "/api/bindings/"+w.broker.Vhost, nil, &bindings)
+		for _, b := range bindings {
+			if b.Source != "" && b.Destination == crawls {
+				return true
+			}
+		}
+		return false
 	})
 }
 

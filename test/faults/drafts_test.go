@@ -213,7 +213,7 @@ func (w *world) askForDraft(event uuid.UUID, url string) error {
 	return nil
 }
 
-// publish returns nil when the broker has confirmed a message.
+// publish returns nil when a queue has a message.
 func (w *world) publish(exchange, key string, m amqp.Publishing) error {
 	conn, err := dial(w.vars["RABBITMQ_URL"])
 	if err != nil {
@@ -229,6 +229,7 @@ func (w *world) publish(exchange, key string, m amqp.Publishing) error {
 	}
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
 	defer cancel()
+	returned := ch.NotifyReturn(make(chan amqp.Return, 1))
 	c, err := ch.PublishWithDeferredConfirmWithContext(ctx, exchange, key, true, false, m)
 	if err != nil {
 		return err
@@ -236,5 +237,10 @@ func (w *world) publish(exchange, key string, m amqp.Publishing) error {
 	if ok, err := c.WaitContext(ctx); err != nil || !ok {
 		return errors.Join(errors.New("not confirmed"), err)
 	}
-	return nil
+	select { // a message that reaches no queue comes back before it is confirmed
+	case <-returned:
+		return errors.New("no queue is bound yet")
+	default:
+		return nil
+	}
 }
