@@ -117,7 +117,7 @@ func (a *Crawling) CrawlShard(ctx context.Context, job CrawlShardJob) (CrawlShar
 	if err != nil {
 		return CrawlShardDone{}, err
 	}
-	if run.Settings.Render {
+	if run.Settings.Render && run.Status == crawl.Running { // one that was paused or cancelled needs none to end
 		if err := a.Browser.Check(); err != nil { // another worker may have one, so that no page fails for it
 			return CrawlShardDone{}, fault.Newf(fault.Transient, "render pages: %w", err)
 		}

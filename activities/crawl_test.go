@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,6 +37,7 @@ type crawled struct {
 	etags    map[string]string
 	down     int // calls of Record that fail
 	refuse   string
+	status   string // of the run; "" = it runs until nothing is left
 
 	mu      sync.Mutex
 	waiting []crawl.Claim
@@ -68,12 +70,15 @@ func (c *crawled) add(url string, depth int) {
 
 func (c *crawled) Run(context.Context, int64) (crawl.Run, error) {
 	return crawl.Run{ID: 7, RootURL: "https://a.example/", AllowedHosts: []string{"a.example", "www.a.example"},
-		Settings: c.settings, Status: crawl.Running}, nil
+		Settings: c.settings, Status: cmp.Or(c.status, crawl.Running)}, nil
 }
 
 func (c *crawled) Claim(_ context.Context, t crawl.Take) (claims []crawl.Claim, status string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.status != "" {
+		return nil, c.status, nil
+	}
 	if c.claims++; c.claims == 2 && c.down > 0 {
 		return nil, "", errors.New("connection refused")
 	}
@@ -198,7 +203,8 @@ type noBrowser struct{ activities.CrawlBrowser }
 
 func (noBrowser) Check() error { return fault.Newf(fault.Invalid, "chromium is not installed") }
 
-// A worker without Chromium leaves the shard of a run that renders to another one: no page fails.
+// A worker without Chromium leaves the shard of a run that renders to another one: no page fails. A run that was
+// cancelled ends without one.
 func TestRenderWithoutABrowser(t *testing.T) {
 	t.Parallel()
 
@@ -213,6 +219,13 @@ func TestRenderWithoutABrowser(t *testing.T) {
 	class, _ := fault.Of(err)
 	require.False(t, class.Final())
 	require.Zero(t, c.claims)
+
+	c.status = crawl.Cancelled
+	ended, err := env.ExecuteActivity(a.CrawlShard, activities.CrawlShardJob{RunID: 7, Slice: time.Minute})
+	require.NoError(t, err)
+	var done activities.CrawlShardDone
+	require.NoError(t, ended.Get(&done))
+	require.Equal(t, crawl.Cancelled, done.Status)
 }
 
 // html is an answer with a page.

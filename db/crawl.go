@@ -17,18 +17,17 @@ import (
 // up, and would be kept until the table is analyzed (for the same reason run_id has no statistics). A LATERAL with a
 // LIMIT, or an ANY, leaves the planner no join that reads more. Compiling a plan would cost more than running it. The
 // settings hold until the end of the transaction.
-const sqlCrawlPlan = `
-SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config(name, 'off', true)
+const sqlCrawlPlan = `SELECT set_config('plan_cache_mode', 'force_custom_plan', true), ` + sqlCrawlByIndex
+
+// sqlCrawlByIndex are the settings that leave the planner with loops over scans of indexes.
+const sqlCrawlByIndex = `set_config(name, 'off', true)
 FROM unnest(ARRAY['jit', 'enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin', 'enable_sort'])
     AS s(name)`
 
 // A claim sorts nothing and joins by loops, so that each of its scans has one index that gives its order, whatever the
 // planner believes of the table: its plan may be kept, which is a third of its time. It does not wait for the disk
 // either: a claim that a crash of Postgres takes back is made again, and the first result of the two counts.
-const sqlCrawlClaimPlan = `
-SELECT set_config('synchronous_commit', 'off', true), set_config(name, 'off', true)
-FROM unnest(ARRAY['jit', 'enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin', 'enable_sort'])
-    AS s(name)`
+const sqlCrawlClaimPlan = `SELECT set_config('synchronous_commit', 'off', true), ` + sqlCrawlByIndex
 
 // Retries whose time has come are claimed like URLs that were never tried. Usually there are none.
 const sqlCrawlDue = `

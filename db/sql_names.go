@@ -33,6 +33,7 @@ var statements = map[string]string{
 	sqlBlobsUsed:               "sqlBlobsUsed",
 	sqlCrawlBodies:             "sqlCrawlBodies",
 	sqlCrawlBroken:             "sqlCrawlBroken",
+	sqlCrawlByIndex:            "sqlCrawlByIndex",
 	sqlCrawlClaim:              "sqlCrawlClaim",
 	sqlCrawlClaimPlan:          "sqlCrawlClaimPlan",
 	sqlCrawlCompare:            "sqlCrawlCompare",
