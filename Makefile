@@ -37,7 +37,7 @@ image: ## Build the container image, conveyor:<version>.
 
 # Two packages at a time, and all on one set of services: more at a time would test the machine, not the code.
 test: build ## Run every test against real services of its own.
-	@$(CONVEYOR) with-services -- go test -count=1 -timeout 20m -p 2 $(PKG) $(ARGS)
+	@$(CONVEYOR) with-services -- go test -count=1 -timeout 40m -p 2 $(PKG) $(ARGS)
 
 # Packages that only compute: no service, no browser; the test cache answers for what has not changed.
 test-fast: need-go ## Run the tests that need no services: domain, workflows, activities, workers, layers.
