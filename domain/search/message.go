@@ -38,10 +38,13 @@ func DocumentOf(m contract.CrawledPage) (Document, error) {
 	}
 	headings := about.Headings
 	if m.Text != nil {
-		d.Text = *m.Text
-	} else {
-		read := page.Read([]byte(m.HTML), page.ReadOptions{Text: true, MaxText: contract.MaxCrawledPage, MaxLinks: 1})
-		d.Text = read.Text
+		d.Text = strings.ReplaceAll(*m.Text, "\x00", " ")
+	}
+	if m.HTML != nil {
+		read := page.Read([]byte(*m.HTML), page.ReadOptions{Text: true, MaxText: contract.MaxCrawledPage, MaxLinks: 1})
+		if strings.TrimSpace(d.Text) == "" {
+			d.Text = read.Text
+		}
 		if d.Title == "" {
 			d.Title = oneLine(read.Title, maxTitle)
 		}
@@ -71,7 +74,7 @@ func oneLine(s string, most int) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "")
 	}
-	s, _ = page.Cut(strings.Join(strings.Fields(s), " "), most)
+	s, _ = page.Cut(strings.Join(strings.Fields(strings.ReplaceAll(s, "\x00", " ")), " "), most)
 	return s
 }
 
