@@ -62,7 +62,8 @@ func (h *house) search() system {
 				tender.Wait()
 			}
 		},
-		queues: queue.Queues(),
+		queues:  queue.Queues(),
+		backlog: func(b *telemetry.Backlog) { b.Segments = index.Segments },
 	}
 }
 

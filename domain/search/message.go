@@ -27,7 +27,9 @@ const (
 func DocumentOf(m contract.CrawledPage) (Document, error) {
 	a, err := web.Canonical(m.URL)
 	if err != nil {
-		return Document{}, fault.Newf(fault.Invalid, "url: %w", err)
+		return Document{}, fault.Newf(fault.Invalid, // the address last: reasons are cut
+			"url: expected http or https, a host and no credentials, at most %d bytes percent-encoded, not %s", web.MaxAddress,
+			web.Show(m.URL))
 	}
 	about := m.Metadata
 	d := Document{
