@@ -45,7 +45,9 @@ type PageStore interface {
 	Gone(ctx context.Context, ids []int64) ([]int64, error)
 	// DeleteSite deletes at most most pages of a site and its subdomains, and says how many: none only where there are no
 	// more. It calls remove before they are gone.
-	DeleteSite(ctx context.Context, site string, most int, remove func(ctx context.Context, ids []int64) error) (int, error)
+	DeleteSite(
+		ctx context.Context, site string, most int, remove func(ctx context.Context, ids []int64) error,
+	) (int, error)
 }
 
 // PageIndex is the index in Postgres, whose segments are merged.

@@ -16,8 +16,8 @@ const MaxCrawledPage = 8 << 20
 // MessageId names the fetch: a relay may send a message twice, always under one ID.
 type CrawledPage struct {
 	URL string `json:"url"` // required: normalized http(s) address
-	// Required is Text or HTML. Text is read where both are there, unless it has no words. We send Text: without tags, in lower case, each run
-	// of white space one space; "" for a page without words.
+	// Required is Text or HTML. Text is read where both are there, unless it has no words. We send Text: without tags, in
+	// lower case, each run of white space one space; "" for a page without words.
 	Text     *string         `json:"text,omitempty"`
 	HTML     *string         `json:"html,omitempty"` // of senders that leave the text to the indexer
 	Metadata CrawledMetadata `json:"metadata"`
@@ -35,8 +35,8 @@ type CrawledMetadata struct {
 	ContentType string    `json:"content_type,omitempty"` // of the HTTP response
 }
 
-// instants are the forms of ISO 8601 that are read, each with or without a fraction of its seconds. A time without a zone
-// is UTC: that of the contract is.
+// instants are the forms of ISO 8601 that are read, each with or without a fraction of its seconds. A time without a
+// zone is UTC: that of the contract is.
 var instants = []string{
 	time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07", "2006-01-02T15:04Z07:00",
 	"2006-01-02T15:04", "20060102T150405Z0700", "20060102T150405",
