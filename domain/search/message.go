@@ -23,7 +23,8 @@ const (
 )
 
 // DocumentOf is the page that a message brings, under its canonical address. What the metadata lack, and the text where
-// that has no words, is taken from the HTML, where the message has it. NUL characters are spaces. An address that no page can have is fault.Invalid.
+// that has no words, is taken from the HTML, where the message has it. NUL characters are spaces.
+// An address that no page can have is fault.Invalid.
 func DocumentOf(m contract.CrawledPage) (Document, error) {
 	a, err := web.Canonical(m.URL)
 	if err != nil {
