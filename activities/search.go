@@ -41,10 +41,13 @@ type PageStore interface {
 	Store(ctx context.Context, pages []search.Incoming, at time.Time) ([]search.Stored, error)
 	// After returns at most n pages with IDs above one, by rising ID, and none only where there are no more.
 	After(ctx context.Context, id int64, n int) ([]search.Page, error)
-	// OfSite returns the IDs of at most most pages of a site and its subdomains.
-	OfSite(ctx context.Context, site string, most int) ([]int64, error)
-	// DeleteSite deletes the pages that OfSite returns, and says how many it deleted.
-	DeleteSite(ctx context.Context, site string, most int) (int, error)
+	// Gone returns which pages are not kept, those that are being deleted too.
+	Gone(ctx context.Context, ids []int64) ([]int64, error)
+	// DeleteSite deletes at most most pages of a site and its subdomains, and says how many: none only where there are no
+	// more. It calls remove before they are gone.
+	DeleteSite(
+		ctx context.Context, site string, most int, remove func(ctx context.Context, ids []int64) error,
+	) (int, error)
 }
 
 // PageIndex is the index in Postgres, whose segments are merged.
@@ -208,6 +211,29 @@ func (a *Searching) index(ctx context.Context, pages []search.Page) error {
 			return fmt.Errorf("index in %s: %w", name, err)
 		}
 		a.Metrics.Indexed(name, len(pages), a.Now().Sub(began))
+		if err := a.removeGone(ctx, name, engine, pages); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeGone removes from an engine pages that were deleted after their versions were read: it may have been given them
+// after the deletion had removed them. Newer versions are left to those that index them.
+func (a *Searching) removeGone(ctx context.Context, name string, engine search.Engine, pages []search.Page) error {
+	if name == search.EnginePostgres {
+		return nil // it looks at the rows itself
+	}
+	ids := make([]int64, len(pages))
+	for i, p := range pages {
+		ids[i] = p.ID
+	}
+	gone, err := a.Pages.Gone(ctx, ids)
+	if err != nil || len(gone) == 0 {
+		return err
+	}
+	if err := engine.Remove(ctx, gone); err != nil {
+		return fmt.Errorf("remove from %s: %w", name, err)
 	}
 	return nil
 }
@@ -326,7 +352,12 @@ func (a *Searching) ReindexPages(ctx context.Context, in Reindexed) (Reindexed, 
 		}
 		in.Refused = in.Refused[:len(in.Refused):len(in.Refused)]
 		failed := 0
-		err = parts(ctx, pages, func(part []search.Page) error { return renew(ctx, part) },
+		err = parts(ctx, pages, func(part []search.Page) error {
+			if err := renew(ctx, part); err != nil {
+				return err
+			}
+			return a.removeGone(ctx, in.To, engine, part)
+		},
 			func(p search.Page, why error) {
 				failed++
 				activity.GetLogger(ctx).Warn("engine refuses page", "page", p.ID, "err", why)
@@ -352,25 +383,13 @@ type PageDeletion struct {
 // DeleteSitePages deletes pages of a site, for a while. It may be repeated.
 func (a *Searching) DeleteSitePages(ctx context.Context, in PageDeletion) (PageDeletion, error) {
 	for end := a.Now().Add(searchSlice); a.Now().Before(end); {
-		ids, err := a.Pages.OfSite(ctx, in.Site, deleteAtOnce)
+		n, err := a.Pages.DeleteSite(ctx, in.Site, deleteAtOnce, search.Removal(a.Engines))
 		if err != nil {
 			return in, err
 		}
-		if len(ids) == 0 {
+		if n == 0 {
 			in.Ended = true
 			return in, nil
-		}
-		for name, engine := range a.Engines {
-			if name == search.EnginePostgres {
-				continue // its documents go with the rows
-			}
-			if err := engine.Remove(ctx, ids); err != nil {
-				return in, fmt.Errorf("remove from %s: %w", name, err)
-			}
-		}
-		n, err := a.Pages.DeleteSite(ctx, in.Site, deleteAtOnce)
-		if err != nil {
-			return in, err
 		}
 		in.Deleted += n
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
+	"github.com/mtlrent/conveyor/internal/opensearch"
+	"github.com/mtlrent/conveyor/internal/opensearch/opensearchtest"
 )
 
 // A fakeSearch is an inbox, a store, an index and an engine. A page whose text is "bad" is refused by the store, one of
@@ -137,23 +139,26 @@ func (f *fakeSearch) After(_ context.Context, id int64, n int) (out []search.Pag
 	return out[:min(n, len(out))], nil
 }
 
-func (f *fakeSearch) OfSite(_ context.Context, site string, most int) (ids []int64, err error) {
+func (f *fakeSearch) Gone(_ context.Context, ids []int64) (gone []int64, err error) {
+	for _, id := range ids {
+		if !slices.ContainsFunc(slices.Collect(maps.Values(f.kept)), func(k search.Stored) bool { return k.ID == id }) {
+			gone = append(gone, id)
+		}
+	}
+	return gone, nil
+}
+
+func (f *fakeSearch) DeleteSite(
+	ctx context.Context, site string, most int, remove func(ctx context.Context, ids []int64) error,
+) (n int, err error) {
+	var ids []int64
 	for url, k := range f.kept {
 		if strings.Contains(url, site) && len(ids) < most {
 			ids = append(ids, k.ID)
-		}
-	}
-	return ids, nil
-}
-
-func (f *fakeSearch) DeleteSite(_ context.Context, site string, most int) (n int, err error) {
-	for url := range f.kept {
-		if strings.Contains(url, site) && n < most {
 			delete(f.kept, url)
-			n++
 		}
 	}
-	return n, nil
+	return len(ids), remove(ctx, ids)
 }
 
 func (f *fakeSearch) Full(context.Context) (bool, error) { return true, nil }
@@ -309,6 +314,63 @@ func TestRebuild(t *testing.T) {
 	_, err = act(t, a, a.ReindexPages, activities.Reindexed{To: search.EngineOpenSearch, After: got.After, Generation: "first"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"begin first", "finish first"}, engine.calls, "as it was begun")
+}
+
+// late is an engine that is given pages later than they were read.
+type late struct {
+	search.Engine
+	before func() // runs before the next call of Index
+}
+
+func (l *late) Index(ctx context.Context, pages []search.Page) error {
+	if before := l.before; before != nil {
+		l.before = nil
+		before()
+	}
+	return l.Engine.Index(ctx, pages)
+}
+
+// A page that is deleted while it is on its way to an engine is not found there afterwards.
+func TestDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+
+	f, keys := newFakeSearch(letter("1", "a stone", 1), letter("2", "two stones", 1), letter("3", "three stones", 1))
+	a := f.activities()
+	var engine *late
+	empty := func() {
+		other, err := opensearch.New(opensearchtest.Start(t).URL)
+		require.NoError(t, err)
+		t.Cleanup(other.Close)
+		engine = &late{Engine: other}
+		a.Engines = map[string]search.Engine{search.EngineOpenSearch: engine}
+	}
+	empty()
+	found := func() (ids []int64) {
+		r, err := engine.Search(t.Context(), search.Query{Text: "sto*", Limit: 10})
+		require.NoError(t, err)
+		for _, h := range r.Hits {
+			ids = append(ids, h.ID)
+		}
+		return ids
+	}
+	deletes := func(path string) func() {
+		return func() {
+			n, err := f.DeleteSite(t.Context(), "example.org/"+path, 1, search.Removal(a.Engines))
+			require.NoError(t, err)
+			require.Equal(t, 1, n)
+		}
+	}
+	engine.before = deletes("1")
+	_, err := act(t, a, a.StorePages, activities.PageKeys{Keys: keys})
+	require.NoError(t, err)
+	two, three := f.kept["https://example.org/2"].ID, f.kept["https://example.org/3"].ID
+	require.ElementsMatch(t, []int64{two, three}, found())
+
+	empty()
+	engine.before = deletes("2")
+	_, err = act(t, a, a.ReindexPages, activities.Reindexed{To: search.EngineOpenSearch})
+	require.NoError(t, err)
+	require.Equal(t, []int64{three}, found())
 }
 
 func TestDeleteSitePages(t *testing.T) {

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -116,8 +115,8 @@ func (in *deletePagesInput) Resolve(ctx huma.Context) []error {
 		return repeated(ctx)
 	}
 	var err error
-	if in.which.Site, err = siteOf(in.Site); err != nil {
-		return refuse("site", err.Error(), shown(in.Site))
+	if in.which.Site, err = siteOf(in.Site); err != nil || strings.HasPrefix(strings.TrimSpace(in.Site), "*") {
+		return refuse("site", "expected a host, such as example.org: its subdomains are deleted with it", shown(in.Site))
 	}
 	return repeated(ctx)
 }
@@ -157,7 +156,7 @@ func (h Search) remove(ctx context.Context, in *deletePagesInput) (*deletePagesO
 		return nil, err
 	}
 	if in.which.URL != "" {
-		out.Body.Pages, err = h.removeNow(ctx, in.which)
+		out.Body.Pages, err = h.Store.Delete(ctx, in.which, 1, search.Removal(h.Engines))
 		return out, err
 	}
 	id, _, err := h.Launch.DeletePages(ctx, in.which.Site)
@@ -166,21 +165,4 @@ func (h Search) remove(ctx context.Context, in *deletePagesInput) (*deletePagesO
 	}
 	out.Status, out.Body.Workflow = http.StatusAccepted, new(h.door.workflow(id))
 	return out, nil
-}
-
-// removeNow deletes a page from every engine, and then its row, so that no page is found that is not stored.
-func (h Search) removeNow(ctx context.Context, which db.PagesWhere) (int, error) {
-	ids, err := h.Store.Find(ctx, which, 1)
-	if err != nil {
-		return 0, err
-	}
-	for name, engine := range h.Engines {
-		if name == search.EnginePostgres {
-			continue // what it has of a page goes with the row
-		}
-		if err := engine.Remove(ctx, ids); err != nil {
-			return 0, fmt.Errorf("remove from %s: %w", name, err)
-		}
-	}
-	return h.Store.Delete(ctx, which, 1)
 }

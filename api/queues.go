@@ -37,7 +37,7 @@ func (h Queues) report(ctx context.Context, _ *struct{}) (*queuesOutput, error) 
 type Report struct {
 	At          time.Time         `json:"at"`
 	Services    map[string]string `json:"services" doc:"by name: ok; slow when only some of its parts came in time; away when it does not answer"`
-	Unknown     []string          `json:"unknown" doc:"parts below that are empty because no answer came: outbox, dead_letters, queues, rates, task_queues, limits, platforms, unfinished, crawls"`
+	Unknown     []string          `json:"unknown" doc:"parts below that are empty because no answer came: outbox, dead_letters, queues, rates, task_queues, limits, platforms, unfinished, crawls, segments"`
 	Warnings    []string          `json:"warnings" doc:"everything that an operator should look at, in one list"`
 	Outbox      Outbox            `json:"outbox"`
 	DeadLetters []DeadCount       `json:"dead_letters"`

@@ -19,7 +19,6 @@ import (
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
-	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // Search serves /search and /pages.
@@ -150,16 +149,11 @@ func eachOf(at string, values []string, read func(string) (string, error)) (out 
 	return out, wrong
 }
 
-// siteOf is the host of a site as pages have it. It takes an address too.
 func siteOf(s string) (string, error) {
-	if s = strings.TrimSpace(s); !strings.Contains(s, "://") {
-		s = "https://" + s
+	if host, ok := search.Site(s); ok {
+		return host, nil
 	}
-	a, err := web.Canonical(s)
-	if err != nil {
-		return "", errors.New("expected a host, such as example.org")
-	}
-	return a.Host, nil
+	return "", errors.New("expected a host, such as example.org")
 }
 
 func languageOf(s string) (string, error) {

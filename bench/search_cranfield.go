@@ -32,13 +32,19 @@ func relevance(ctx context.Context, report *Report) error {
 	if err != nil {
 		return err
 	}
-	for _, v := range []struct {
-		name string
-		rank ranking
-	}{
+	list := []named{
 		{"ranking of Conveyor", func(_ context.Context, text string) ([]int, error) { return x.answer(text, true) }},
 		{"… without feedback", func(_ context.Context, text string) ([]int, error) { return x.answer(text, false) }},
-	} {
+	}
+	for _, f := range []func(context.Context, cranfield.Collection) ([]named, func(), error){tsRankings, bleveRankings} {
+		more, done, err := f(ctx, c)
+		if err != nil {
+			return err
+		}
+		defer done()
+		list = append(list, more...)
+	}
+	for _, v := range list {
 		r, err := grade(ctx, v.name, c, v.rank)
 		if err != nil {
 			return fmt.Errorf("%s: %w", v.name, err)
@@ -46,6 +52,12 @@ func relevance(ctx context.Context, report *Report) error {
 		report.Relevance = append(report.Relevance, r)
 	}
 	return nil
+}
+
+// A named ranking is a row of the table.
+type named struct {
+	name string
+	rank ranking
 }
 
 // graded is the collection as an index of one segment, in memory: what the index in Postgres reads of its tables.

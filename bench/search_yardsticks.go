@@ -15,8 +15,10 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis/lang/fr"
 	"github.com/blevesearch/bleve/v2/mapping"
 	"github.com/blevesearch/bleve/v2/search/query"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/mtlrent/conveyor/domain/search"
+	"github.com/mtlrent/conveyor/internal/cranfield"
 )
 
 // Common ways to search in Postgres and in Go, as measures for the search, over the same pages.
@@ -211,4 +213,94 @@ func (s *searching) bleve(ctx context.Context) (err error) {
 		}
 	}
 	return nil
+}
+
+// mostGraded is how many documents a ranking is graded by.
+const mostGraded = 1000
+
+// The collection as sqlTSRank has pages, and two ways to ask for it: all words, which few documents have of a question
+// in a sentence, and any of them, where longer documents count less and titles as much as the rest, which ranks best.
+const (
+	sqlCranfieldTable = `CREATE TEMP TABLE yardstick_cranfield (id int PRIMARY KEY, tsv tsvector NOT NULL)`
+	sqlCranfieldFill  = `
+INSERT INTO yardstick_cranfield
+SELECT id, setweight(to_tsvector('english', title), 'A') || setweight(to_tsvector('english', text), 'D')
+FROM unnest($1::int[], $2::text[], $3::text[]) AS d(id, title, text)`
+	sqlCranfieldAll = `
+SELECT id FROM yardstick_cranfield, websearch_to_tsquery('english', $1) q
+WHERE tsv @@ q ORDER BY ts_rank(tsv, q) DESC, id LIMIT $2`
+	sqlCranfieldAny = `
+SELECT id FROM yardstick_cranfield, CAST(replace(plainto_tsquery('english', $1)::text, ' & ', ' | ') AS tsquery) q
+WHERE tsv @@ q ORDER BY ts_rank('{1, 1, 1, 1}', tsv, q, 1) DESC, id LIMIT $2`
+)
+
+// tsRankings rank a collection in Postgres, in a table of one connection, which done closes; none without a Postgres.
+func tsRankings(ctx context.Context, c cranfield.Collection) (list []named, done func(), err error) {
+	address := os.Getenv("DATABASE_URL")
+	if address == "" {
+		fmt.Fprintln(os.Stderr, "bench: DATABASE_URL is not set: the relevance of ts_rank is not measured")
+		return nil, func() {}, nil
+	}
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect: %w", err)
+	}
+	var ids []int
+	var titles, texts []string
+	for _, d := range c.Documents {
+		ids, titles, texts = append(ids, d.Number), append(titles, d.Title), append(texts, d.Text)
+	}
+	done = func() { _ = conn.Close(context.WithoutCancel(ctx)) }
+	if _, err = conn.Exec(ctx, sqlCranfieldTable); err == nil {
+		_, err = conn.Exec(ctx, sqlCranfieldFill, ids, titles, texts)
+	}
+	if err != nil {
+		done()
+		return nil, nil, fmt.Errorf("fill the table of ts_rank: %w", err)
+	}
+	by := func(sql string) ranking {
+		return func(ctx context.Context, question string) ([]int, error) {
+			rows, _ := conn.Query(ctx, sql, question, mostGraded)
+			return pgx.CollectRows(rows, pgx.RowTo[int])
+		}
+	}
+	return []named{{tsRank + ", all words", by(sqlCranfieldAll)}, {tsRank + ", any word", by(sqlCranfieldAny)}}, done, nil
+}
+
+// bleveRankings rank a collection by Bleve, with any of the words, in a folder that done removes.
+func bleveRankings(_ context.Context, c cranfield.Collection) (list []named, done func(), err error) {
+	dir, err := os.MkdirTemp("", "conveyor-bench-")
+	if err != nil {
+		return nil, nil, err
+	}
+	done = func() { _ = os.RemoveAll(dir) }
+	index, err := openBleve(dir)
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	done = func() { _, _ = index.Close(), os.RemoveAll(dir) }
+	docs := make([]search.Document, len(c.Documents))
+	for i, d := range c.Documents {
+		docs[i] = search.Document{Title: d.Title, Text: d.Text, Language: "en"}
+	}
+	if err := index.add(0, docs); err != nil {
+		done()
+		return nil, nil, err
+	}
+	return []named{{bleveName + ", any word", func(ctx context.Context, question string) ([]int, error) {
+		ids, _, err := index.find(ctx, question, false, mostGraded)
+		if err != nil {
+			return nil, err
+		}
+		out := make([]int, len(ids))
+		for i, id := range ids {
+			at, err := strconv.Atoi(id)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = c.Documents[at].Number
+		}
+		return out, nil
+	}}}, done, nil
 }

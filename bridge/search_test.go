@@ -106,11 +106,11 @@ func TestCrawledPagesThatDie(t *testing.T) {
 	require.NoError(t, bridge.Establish(t.Context(), r.Options))
 	invalid := map[string]string{
 		"{": "body is not JSON",
-		`{"url":"https://example.org/","metadata":{"title":"","timestamp":"2025-11-01T12:00:00Z","status_code":200}}`:                 "text: is missing",
-		`{"url":"https://example.org/","text":7,"metadata":{"title":"","timestamp":"2025-11-01T12:00:00Z","status_code":200}}`:        "text: is a number",
-		`{"url":"https://example.org/","text":"x","metadata":{"title":"","timestamp":"soon","status_code":200}}`:                      "metadata.timestamp: is \"soon\"",
-		`{"url":"https://example.org/","text":"x","metadata":{"title":"","timestamp":"2999-11-01T12:00:00Z","status_code":200}}`:      "metadata.timestamp: is 2999",
-		`{"url":"https://example.org/","text":"\u0000","metadata":{"title":"","timestamp":"2025-11-01T12:00:00Z","status_code":200}}`: "text: contains a NUL",
+		`{"url":"https://example.org/","metadata":{"title":"","timestamp":"2025-11-01T12:00:00Z","status_code":200}}`:                  "text: is missing",
+		`{"url":"https://example.org/","text":7,"metadata":{"title":"","timestamp":"2025-11-01T12:00:00Z","status_code":200}}`:         "text: is a number",
+		`{"url":"https://example.org/","text":"x","metadata":{"title":"","timestamp":"soon","status_code":200}}`:                       "metadata.timestamp: is \"soon\"",
+		`{"url":"https://example.org/","text":"x","metadata":{"title":"","timestamp":"2999-11-01T12:00:00Z","status_code":200}}`:       "metadata.timestamp: is 2999",
+		`{"url":"https://example.org/\u0000","text":"x","metadata":{"title":"","timestamp":"2025-11-01T12:00:00Z","status_code":200}}`: "url: ",
 	}
 	for body := range invalid {
 		r.broker.Publish("", crawled, []byte(body), crawledPage("https://example.org/good", body))

@@ -267,29 +267,58 @@ func (s *Pages) Count(ctx context.Context, which PagesWhere) (n int, err error) 
 }
 
 // Delete deletes at most most pages, from the index in Postgres too, and returns how many it deleted: none only when
-// there are no more. Another engine removes them first (Find, Engine.Remove), so that a page is never findable that is
-// not kept. It may be repeated.
-func (s *Pages) Delete(ctx context.Context, which PagesWhere, most int) (int, error) {
-	ids, err := s.Find(ctx, which, most)
-	if err != nil || len(ids) == 0 {
-		return 0, err
-	}
-	n := 0
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		held, docs, err := holdPages(ctx, tx, ids)
+// there are no more. remove has them removed from all other engines (nil = there is none) while their rows are locked,
+// before they are gone: so a page is never findable that is not kept, whatever fails, and what is indexed meanwhile is
+// removed here or found by Gone. It may be repeated.
+func (s *Pages) Delete(
+	ctx context.Context, which PagesWhere, most int, remove func(ctx context.Context, ids []int64) error,
+) (n int, err error) {
+	for n == 0 {
+		ids, err := s.Find(ctx, which, most)
+		if err != nil || len(ids) == 0 {
+			return 0, err
+		}
+		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+			held, docs, err := holdPages(ctx, tx, ids)
+			if err != nil || len(held) == 0 { // others have deleted them
+				return err
+			}
+			n = len(held)
+			if _, err := tx.Exec(ctx, sqlPagesDelete, held); err != nil {
+				return err
+			}
+			if err := addKills(ctx, tx, collectionPages, docs); err != nil || remove == nil {
+				return err
+			}
+			return remove(ctx, held)
+		})
 		if err != nil {
-			return err
+			return 0, fmt.Errorf("delete %d pages: %w", len(ids), err)
 		}
-		n = len(held)
-		if _, err := tx.Exec(ctx, sqlPagesDelete, held); err != nil {
-			return err
-		}
-		return addKills(ctx, tx, collectionPages, docs)
-	})
-	if err != nil {
-		return 0, fmt.Errorf("delete %d pages: %w", len(ids), err)
 	}
 	return n, nil
+}
+
+// One that is being deleted is waited for.
+const sqlPagesThere = `SELECT id FROM pages WHERE id = ANY ($1) ORDER BY url_key FOR KEY SHARE`
+
+// Gone returns which pages are not kept, those that are being deleted too. IDs never come back.
+func (s *Pages) Gone(ctx context.Context, ids []int64) (gone []int64, err error) {
+	rows, _ := s.pool.Query(ctx, sqlPagesThere, ids)
+	there, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("look for %d pages: %w", len(ids), err)
+	}
+	kept := make(map[int64]bool, len(there))
+	for _, id := range there {
+		kept[id] = true
+	}
+	for _, id := range ids {
+		if !kept[id] {
+			gone = append(gone, id)
+		}
+	}
+	return gone, nil
 }
 
 // holdPages locks pages and returns those that there are, and the numbers of those that are in the index.

@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -184,6 +185,44 @@ func TestInbox(t *testing.T) {
 	require.Empty(t, read)
 }
 
+// A page that is being deleted is gone for those that index it, once it is removed from the other engines; it stays when
+// they do not answer.
+func TestPagesGone(t *testing.T) {
+	t.Parallel()
+
+	l := newLibrary(t)
+	ctx := t.Context()
+	kept := l.put(t, incoming("a.example", "/1", "One", "text", 0), incoming("a.example", "/2", "Two", "text", 0))
+	ids := []int64{kept[0].ID, kept[1].ID, 12345}
+	first := db.PagesWhere{URL: "https://a.example/1"}
+	n, err := l.Delete(ctx, first, 1, func(context.Context, []int64) error { return errors.New("away") })
+	require.ErrorContains(t, err, "away")
+	require.Zero(t, n)
+	gone, err := l.Gone(ctx, ids)
+	require.NoError(t, err)
+	require.Equal(t, []int64{12345}, gone)
+
+	var group errgroup.Group
+	n, err = l.Delete(ctx, first, 1, func(_ context.Context, removed []int64) error {
+		require.Equal(t, ids[:1], removed)
+		group.Go(func() (err error) {
+			gone, err = l.Gone(ctx, ids)
+			return err
+		})
+		require.Eventually(t, func() bool {
+			var waits bool
+			err := l.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity
+				WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waits)
+			return err == nil && waits
+		}, time.Minute, 5*time.Millisecond, "it does not wait for the deletion")
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.NoError(t, group.Wait())
+	require.Equal(t, []int64{ids[0], 12345}, gone)
+}
+
 func TestPagesDelete(t *testing.T) {
 	t.Parallel()
 
@@ -205,14 +244,14 @@ func TestPagesDelete(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, n, site)
 	}
-	n, err := l.Delete(ctx, db.PagesWhere{URL: "https://example.org/1"}, 10)
+	n, err := l.Delete(ctx, db.PagesWhere{URL: "https://example.org/1"}, 10, nil)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
-	n, err = l.Delete(ctx, db.PagesWhere{URL: "https://example.org/1"}, 10)
+	n, err = l.Delete(ctx, db.PagesWhere{URL: "https://example.org/1"}, 10, nil)
 	require.NoError(t, err)
 	require.Zero(t, n)
 	for _, want := range []int{5, 3, 0} {
-		n, err := l.Delete(ctx, db.PagesWhere{Site: "example.org"}, 5)
+		n, err := l.Delete(ctx, db.PagesWhere{Site: "example.org"}, 5, nil)
 		require.NoError(t, err)
 		require.Equal(t, want, n)
 	}
@@ -281,7 +320,7 @@ func TestPagesConcurrently(t *testing.T) {
 					return err
 				}
 				if rng.IntN(4) == 0 {
-					if _, err := l.Delete(t.Context(), db.PagesWhere{URL: batch[0].URL}, 1); err != nil {
+					if _, err := l.Delete(t.Context(), db.PagesWhere{URL: batch[0].URL}, 1, nil); err != nil {
 						return err
 					}
 				}

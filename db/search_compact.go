@@ -38,6 +38,16 @@ func (x *SearchIndex) Full(ctx context.Context) (full bool, err error) {
 	return full, nil
 }
 
+const sqlSearchSegmentCount = `SELECT count(*) FROM search_segments WHERE collection = $1`
+
+// Segments returns how many there are.
+func (x *SearchIndex) Segments(ctx context.Context) (n int64, err error) {
+	if err := x.pool.QueryRow(ctx, sqlSearchSegmentCount, x.collection).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count segments: %w", err)
+	}
+	return n, nil
+}
+
 // The lock is held until the end of the transaction. Its first key is that of compaction, its second the collection.
 const (
 	sqlSearchCompactLock = `SELECT pg_try_advisory_xact_lock(1936024430, $1)`

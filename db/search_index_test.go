@@ -138,7 +138,7 @@ func TestSearchExact(t *testing.T) {
 				done += len(batch)
 				wrote <- struct{}{}
 				if w.rng.IntN(3) == 0 {
-					n, err := l.Delete(t.Context(), db.PagesWhere{Site: "site1.example"}, 1+w.rng.IntN(20))
+					n, err := l.Delete(t.Context(), db.PagesWhere{Site: "site1.example"}, 1+w.rng.IntN(20), nil)
 					if err != nil {
 						return err
 					}
@@ -168,7 +168,7 @@ func TestSearchExact(t *testing.T) {
 	// What is emptied leaves nothing.
 	for _, site := range []string{"site0.example", "site1.example", "site2.example"} {
 		for n := 1; n > 0; {
-			n, err = l.Delete(t.Context(), db.PagesWhere{Site: site}, 1000)
+			n, err = l.Delete(t.Context(), db.PagesWhere{Site: site}, 1000, nil)
 			require.NoError(t, err)
 		}
 	}

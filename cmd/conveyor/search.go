@@ -62,7 +62,8 @@ func (h *house) search() system {
 				tender.Wait()
 			}
 		},
-		queues: queue.Queues(),
+		queues:  queue.Queues(),
+		backlog: func(b *telemetry.Backlog) { b.Segments = index.Segments },
 	}
 }
 
@@ -102,12 +103,9 @@ func (h *house) storeLeft(ctx context.Context, store *db.Pages, before time.Time
 // pages are the pages in Postgres, as activities see them.
 type pages struct{ *db.Pages }
 
-// OfSite implements activities.PageStore.
-func (p pages) OfSite(ctx context.Context, site string, most int) ([]int64, error) {
-	return p.Find(ctx, db.PagesWhere{Site: site}, most)
-}
-
 // DeleteSite implements activities.PageStore.
-func (p pages) DeleteSite(ctx context.Context, site string, most int) (int, error) {
-	return p.Delete(ctx, db.PagesWhere{Site: site}, most)
+func (p pages) DeleteSite(
+	ctx context.Context, site string, most int, remove func(ctx context.Context, ids []int64) error,
+) (int, error) {
+	return p.Delete(ctx, db.PagesWhere{Site: site}, most, remove)
 }

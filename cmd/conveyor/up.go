@@ -39,9 +39,13 @@ func (c *upCmd) Run(ctx context.Context, cli *CLI) (err error) {
 	if err != nil {
 		return err
 	}
+	given, err := externalServices(os.Getenv)
+	if err != nil {
+		return err
+	}
 	fmt.Printf("conveyor: starting services, data in %s\n", cli.Home)
 	stack, err := devstack.Start(ctx, devstack.Options{
-		Dir: cli.Home, Ports: ports, External: devstack.ExternalFrom(os.Getenv), NoInstall: c.NoInstall, Out: os.Stdout,
+		Dir: cli.Home, Ports: ports, External: given, NoInstall: c.NoInstall, Out: os.Stdout,
 		Roles: !c.ServicesOnly, Settings: env, NoSandbox: env["CONVEYOR_BROWSER_SANDBOX"] == config.SandboxOff,
 	})
 	if err != nil {
@@ -100,6 +104,13 @@ func roleSettings(ports devstack.Ports, home string) (map[string]string, error) 
 		}
 	}
 	return out, nil
+}
+
+// externalServices are the services that the environment names; the broker also by RABBITMQ_USER and its likes.
+func externalServices(getenv func(string) string) (given devstack.External, err error) {
+	given = devstack.ExternalFrom(getenv)
+	given.RabbitMQURL, given.ManagementURL, err = config.Broker(getenv)
+	return given, err
 }
 
 // runRoles runs every role and the demo site on the stack until ctx is done.

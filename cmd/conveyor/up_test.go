@@ -39,3 +39,31 @@ func TestWithoutUser(t *testing.T) {
 		}
 	}
 }
+
+// A broker that is named by its parts is used as one that is named by its URL.
+func TestExternalServices(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct {
+		env        map[string]string
+		broker     string
+		management string
+	}{
+		{map[string]string{}, "", ""},
+		{map[string]string{"RABBITMQ_PASSWORD": "alone"}, "", ""},
+		{map[string]string{"RABBITMQ_URL": "amqp://b/", "RABBITMQ_USER": "me"}, "amqp://b/", ""},
+		{map[string]string{"RABBITMQ_USER": "me", "RABBITMQ_PASSWORD": "p/w", "RABBITMQ_HOST": "b", "RABBITMQ_PORT": "5",
+			"RABBITMQ_VHOST": "v"}, "amqp://me:p%2Fw@b:5/v", "http://b:15672"},
+	} {
+		given, err := externalServices(func(name string) string { return tt.env[name] })
+		if err != nil || given.RabbitMQURL != tt.broker || given.ManagementURL != tt.management {
+			t.Errorf("%v: %q, %q, %v", tt.env, given.RabbitMQURL, given.ManagementURL, err)
+		}
+	}
+	_, err := externalServices(func(name string) string {
+		return map[string]string{"RABBITMQ_HOST": "b", "RABBITMQ_PORT": "amqp"}[name]
+	})
+	if err == nil {
+		t.Error("a port that is none passes")
+	}
+}

@@ -26,6 +26,7 @@ type Report struct {
 	Platforms   []Scraper // state of the scrapers of rental sites
 	Unfinished  Unfinished
 	Crawls      Crawls
+	Segments    int64 // of the search index in Postgres
 }
 
 // The parts of a report that are asked for by themselves.
@@ -39,6 +40,7 @@ const (
 	PartPlatforms   = "platforms"
 	PartUnfinished  = "unfinished"
 	PartCrawls      = "crawls"
+	PartSegments    = "segments"
 )
 
 // Knows reports whether a part of the report was answered.
@@ -237,12 +239,18 @@ func (r *Report) Judge() {
 	if idle := seconds(r.Crawls.StalledSeconds); idle > lateCrawl {
 		warn("crawl run %d: URLs are due, and none was finished for %s", r.Crawls.StalledRun, ago(r.At, r.At.Add(-idle)))
 	}
+	if r.Segments > mostSegments {
+		warn("search index: %d segments are not merged", r.Segments)
+	}
 	for i := range r.Platforms {
 		for _, trouble := range r.Platforms[i].troubles(r.At) {
 			warn("platform %s: %s", r.Platforms[i].Name, trouble)
 		}
 	}
 }
+
+// mostSegments is how many segments the search index may have: less than eight of each size when it is merged in time.
+const mostSegments = 100
 
 // The warnings of a queue.
 const (

@@ -53,6 +53,8 @@ func TestJudge(t *testing.T) {
 		{"workflows wait for a worker", backlog.Report{TaskQueues: []backlog.TaskQueue{
 			{Name: "listings", Type: backlog.WorkflowTasks, Workers: 1, Backlog: 10, OldestAgeSeconds: 61}}},
 			[]string{"task queue listings (workflow): a task waits for 1m1s"}},
+		{"a search index that is merged", backlog.Report{Segments: 49}, []string{}},
+		{"one that is not", backlog.Report{Segments: 101}, []string{"search index: 101 segments are not merged"}},
 		{"a platform that is scraped", scraper(func(*backlog.Scraper) {}), []string{}},
 		{"one that is suspect", scraper(func(p *backlog.Scraper) {
 			p.State, p.SuspectSince, p.SuspectReason = "suspect", new(noon.Add(-12*time.Minute)), "no adverts"

@@ -60,7 +60,7 @@ func Decode[M interface{ Check() error }](body []byte, maxBody int) (M, error) {
 	if err := json.Unmarshal(body, &m); err != nil {
 		return m, explain(err, body, reflect.TypeFor[M]())
 	}
-	if field, ok := nul(body); ok {
+	if field, ok := nul(body); ok && !takesNUL(m) {
 		return m, Errors{{field, "contains a NUL character"}}
 	}
 	return m, m.Check()
@@ -108,6 +108,11 @@ func invalidUTF8(b []byte) int {
 		i += n
 	}
 	return -1
+}
+
+func takesNUL(message any) bool {
+	_, ok := message.(interface{ TakesNUL() })
+	return ok
 }
 
 // nul looks for a NUL character, which JSON can spell and Postgres cannot store, and names the member that holds

@@ -424,6 +424,25 @@ func TestDecodeCrawledPage(t *testing.T) {
 			`"status_code":0}}`, []string{"metadata.status_code"}, "100 to 599"},
 		{"a status in words", `{"url":"https://example.com/","text":"x","metadata":{"status_code":"200"}}`,
 			[]string{"metadata.status_code"}, "is a string"},
+		{"an integer with a fraction of 0", `{"url":"https://example.com/","text":"x","metadata":{` +
+			`"timestamp":"2025-11-01T12:00:00Z","status_code":2.0e2}}`, nil, ""},
+		{"half a status", `{"url":"https://example.com/","text":"x","metadata":{"status_code":200.5}}`,
+			[]string{"metadata.status_code"}, "is 200.5, expected an integer"},
+		{"a huge status", `{"url":"https://example.com/","text":"x","metadata":{"timestamp":"2025-11-01T12:00:00Z",` +
+			`"status_code":1e300}}`, []string{"metadata.status_code"}, "100 to 599"},
+		{"a page without HTML", `{"url":"https://example.com/","html":"",` + metadata + `}`, nil, ""},
+		{"no text", `{"url":"https://example.com/","text":null,"html":null,` + metadata + `}`, []string{"text"}, "is missing"},
+		{"a NUL character", `{"url":"https://example.com/","text":"a\u0000b","x\u0000":1,` + metadata + `}`, nil, ""},
+		{"a NUL character in the address", `{"url":"https://example.com/\u0000","text":"",` + metadata + `}`,
+			[]string{"url"}, "not an absolute"},
+		{"bytes that are not UTF-8", `{"url":"https://example.com/","text":"` + "\xff" + `",` + metadata + `}`,
+			[]string{""}, "is not UTF-8"},
+		{"an address of 5,000 bytes", `{"url":"https://example.com/` + strings.Repeat("x", 4980) + `","text":"x",` +
+			metadata + `}`, []string{"url"}, "has 5000 bytes, the most is 4096"},
+		{"a day", `{"url":"https://example.com/","text":"x","metadata":{"timestamp":"2025-11-01","status_code":200}}`,
+			[]string{"metadata.timestamp"}, "expected an ISO 8601 time"},
+		{"no such day", `{"url":"https://example.com/","text":"x","metadata":{"timestamp":"2025-02-30T12:00:00Z"}}`,
+			[]string{"metadata.timestamp"}, "expected an ISO 8601 time"},
 		{"a time in words", `{"url":"https://example.com/","text":"x","metadata":{"timestamp":"yesterday"}}`,
 			[]string{"metadata.timestamp"}, `is "yesterday", expected an ISO 8601 time`},
 		{"a time as a number", `{"url":"https://example.com/","text":"x","metadata":{"timestamp":1700000000}}`,
@@ -453,6 +472,11 @@ func TestCrawledTimestamp(t *testing.T) {
 	for said, want := range map[string]string{
 		"2025-11-01T12:00:00Z": "2025-11-01T12:00:00Z", "2025-11-01T12:00:00.25": "2025-11-01T12:00:00.25Z",
 		"2025-11-01T12:00:00+02:00": "2025-11-01T10:00:00Z", "2025-11-01T12:00:00.5-0500": "2025-11-01T17:00:00.5Z",
+		"2025-11-01t12:00:00.123456789z": "2025-11-01T12:00:00.123456789Z", "2025-11-01 12:00:00+00:00": "2025-11-01T12:00:00Z",
+		"2025-11-01T12:00:00,5Z": "2025-11-01T12:00:00.5Z", "2025-11-01 12:00:00.5+02": "2025-11-01T10:00:00.5Z",
+		"2025-11-01T12:00Z": "2025-11-01T12:00:00Z", "2025-11-01T12:00": "2025-11-01T12:00:00Z",
+		"20251101T120000Z": "2025-11-01T12:00:00Z", "20251101T120000.25-0500": "2025-11-01T17:00:00.25Z",
+		"2025-11-01T23:30:00-05:30": "2025-11-02T05:00:00Z",
 	} {
 		m, err := contract.Decode[contract.CrawledPage]([]byte(`{"url":"https://example.com/","text":"x","metadata":{`+
 			`"timestamp":"`+said+`","status_code":200}}`), contract.MaxCrawledPage)

@@ -3,6 +3,8 @@ package contract
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"strings"
 	"time"
 )
 
@@ -14,10 +16,10 @@ const MaxCrawledPage = 8 << 20
 // MessageId names the fetch: a relay may send a message twice, always under one ID.
 type CrawledPage struct {
 	URL string `json:"url"` // required: normalized http(s) address
-	// Required is Text or HTML, and Text is read where both are there. We send Text: without tags, in lower case, each run
-	// of white space one space; "" for a page without words.
+	// Required is Text or HTML. Text is read where both are there, unless it has no words. We send Text: without tags, in
+	// lower case, each run of white space one space; "" for a page without words.
 	Text     *string         `json:"text,omitempty"`
-	HTML     string          `json:"html,omitempty"` // of senders that leave the text to the indexer
+	HTML     *string         `json:"html,omitempty"` // of senders that leave the text to the indexer
 	Metadata CrawledMetadata `json:"metadata"`
 }
 
@@ -33,17 +35,25 @@ type CrawledMetadata struct {
 	ContentType string    `json:"content_type,omitempty"` // of the HTTP response
 }
 
-// instants are the forms of ISO 8601 that are read. A time without a zone is UTC: that of the contract is.
-var instants = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04:05.999999999Z0700"}
+// instants are the forms of ISO 8601 that are read, each with or without a fraction of its seconds. A time without a
+// zone is UTC: that of the contract is.
+var instants = []string{
+	time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07", "2006-01-02T15:04Z07:00",
+	"2006-01-02T15:04", "20060102T150405Z0700", "20060102T150405",
+}
 
-// UnmarshalJSON reads the timestamp in any of the usual forms, and leaves out what the contract does not have where it
-// has another type. Its error names the field.
+// TakesNUL says that a NUL character does not make the message unreadable: pages of all the web have some, and the
+// indexer reads them as spaces.
+func (CrawledPage) TakesNUL() {}
+
+// UnmarshalJSON reads the timestamp in any of the usual forms, any integer that JSON Schema takes for one (200.0), and
+// leaves out what the contract does not have where it has another type. Its error names the field.
 func (m *CrawledMetadata) UnmarshalJSON(b []byte) error {
 	var in struct {
 		Title       string          `json:"title"`
 		Description string          `json:"description"`
 		Timestamp   json.RawMessage `json:"timestamp"`
-		StatusCode  int             `json:"status_code"`
+		StatusCode  float64         `json:"status_code"`
 		Language    json.RawMessage `json:"language"`
 		Headings    json.RawMessage `json:"headings"`
 		ContentType json.RawMessage `json:"content_type"`
@@ -51,7 +61,11 @@ func (m *CrawledMetadata) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &in); err != nil {
 		return err
 	}
-	*m = CrawledMetadata{Title: in.Title, Description: in.Description, StatusCode: in.StatusCode}
+	*m = CrawledMetadata{Title: in.Title, Description: in.Description}
+	if in.StatusCode != math.Trunc(in.StatusCode) {
+		return Errors{{"metadata.status_code", fmt.Sprintf("is %v, expected an integer", in.StatusCode)}}
+	}
+	m.StatusCode = int(max(min(in.StatusCode, math.MaxInt32), math.MinInt32))
 	if len(in.Timestamp) > 0 && string(in.Timestamp) != "null" {
 		at, err := instant(in.Timestamp)
 		if err != nil {
@@ -77,8 +91,12 @@ func instant(b []byte) (time.Time, error) {
 	if err := json.Unmarshal(b, &s); err != nil {
 		return time.Time{}, fmt.Errorf("is %s, expected a string such as 2025-11-01T12:00:00Z", cut(string(b)))
 	}
+	upper := strings.ToUpper(s) // RFC 3339 has t and z, and a space for the T, as well
+	if len(upper) > len(time.DateOnly) && upper[len(time.DateOnly)] == ' ' {
+		upper = upper[:len(time.DateOnly)] + "T" + upper[len(time.DateOnly)+1:]
+	}
 	for _, layout := range instants {
-		if at, err := time.Parse(layout, s); err == nil {
+		if at, err := time.Parse(layout, upper); err == nil {
 			return at.UTC(), nil
 		}
 	}
@@ -92,7 +110,7 @@ const maxCrawledURL = 4096
 func (m CrawledPage) Check() error {
 	var e Errors
 	checkURLUpTo(&e, "url", m.URL, maxCrawledURL)
-	if m.Text == nil && m.HTML == "" {
+	if m.Text == nil && m.HTML == nil {
 		e.add("text", "is missing, and so is html")
 	}
 	if m.Metadata.Timestamp.IsZero() {

@@ -22,12 +22,15 @@ const (
 	maxHeading     = 200
 )
 
-// DocumentOf is the page that a message brings, under its canonical address. What the metadata lack is taken from the
-// HTML, where the message has it. An address that no page can have is fault.Invalid.
+// DocumentOf is the page that a message brings, under its canonical address. What the metadata lack, and the text where
+// that has no words, is taken from the HTML, where the message has it. NUL characters are spaces.
+// An address that no page can have is fault.Invalid.
 func DocumentOf(m contract.CrawledPage) (Document, error) {
 	a, err := web.Canonical(m.URL)
 	if err != nil {
-		return Document{}, fault.Newf(fault.Invalid, "url: %w", err)
+		return Document{}, fault.Newf(fault.Invalid, // the address last: reasons are cut
+			"url: expected http or https, a host and no credentials, at most %d bytes percent-encoded, not %s", web.MaxAddress,
+			web.Show(m.URL))
 	}
 	about := m.Metadata
 	d := Document{
@@ -38,10 +41,13 @@ func DocumentOf(m contract.CrawledPage) (Document, error) {
 	}
 	headings := about.Headings
 	if m.Text != nil {
-		d.Text = *m.Text
-	} else {
-		read := page.Read([]byte(m.HTML), page.ReadOptions{Text: true, MaxText: contract.MaxCrawledPage, MaxLinks: 1})
-		d.Text = read.Text
+		d.Text = strings.ReplaceAll(*m.Text, "\x00", " ")
+	}
+	if m.HTML != nil {
+		read := page.Read([]byte(*m.HTML), page.ReadOptions{Text: true, MaxText: contract.MaxCrawledPage, MaxLinks: 1})
+		if strings.TrimSpace(d.Text) == "" {
+			d.Text = read.Text
+		}
 		if d.Title == "" {
 			d.Title = oneLine(read.Title, maxTitle)
 		}
@@ -71,7 +77,7 @@ func oneLine(s string, most int) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "")
 	}
-	s, _ = page.Cut(strings.Join(strings.Fields(s), " "), most)
+	s, _ = page.Cut(strings.Join(strings.Fields(strings.ReplaceAll(s, "\x00", " ")), " "), most)
 	return s
 }
 

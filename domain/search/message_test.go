@@ -40,6 +40,21 @@ func TestDocumentOf(t *testing.T) {
 	}, documentOf(t, `{"url":"http://example.com:8080","html":"<html lang=en><title>A Page</title>`+
 		`<meta name=description content='About it'><h1>The First</h1><p>Some text","metadata":{"title":"",`+crawledAt+`}}`))
 
+	require.Equal(t, search.Document{
+		URL: "https://example.com/", Site: "example.com", Title: "A Page", Text: "its words", Language: "en",
+		Type: search.TypeHTML, CrawledAt: at,
+	}, documentOf(t, `{"url":"https://example.com/","text":"its words","html":"<html lang=en><meta charset=latin1>`+
+		`<title>A Page</title><p>other words","metadata":{`+crawledAt+`}}`), "what the metadata lack, but no text")
+	require.Equal(t, "été", documentOf(t, `{"url":"https://example.com/","text":" ","html":"<meta charset=latin1>`+
+		`<p>\u00c9t\u00e9","metadata":{`+crawledAt+`}}`).Text, "the text has no words")
+	require.Empty(t, documentOf(t, `{"url":"https://example.com/","html":"","metadata":{`+crawledAt+`}}`).Text)
+
+	nul := documentOf(t, `{"url":"https://example.com/","text":"one\u0000two","metadata":{"title":"a\u0000b",`+
+		`"description":"\u0000","headings":["\u0000","c\u0000d"],"language":"\u0000",`+crawledAt+`}}`)
+	require.Equal(t, []string{"one two", "a b", "", "c d"}, []string{nul.Text, nul.Title, nul.Description, nul.Headings[0]})
+	nul = documentOf(t, `{"url":"https://example.com/","html":"a\u0000b<title>c\u0000d</title>","metadata":{`+crawledAt+`}}`)
+	require.NotContains(t, nul.Text+nul.Title, "\x00")
+
 	d := documentOf(t, `{"url":"https://example.com/","text":"x","metadata":{"title":"`+strings.Repeat("é", 2000)+
 		`","headings":[`+strings.Repeat(`"x",`, 80)+`"x"],`+crawledAt+`}}`)
 	require.Equal(t, strings.Repeat("é", 1000), d.Title)

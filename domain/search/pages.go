@@ -1,6 +1,26 @@
 package search
 
-import "github.com/google/uuid"
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+)
+
+// Removal removes pages from all engines but the one in Postgres, whose documents go with the rows.
+func Removal(engines map[string]Engine) func(ctx context.Context, ids []int64) error {
+	return func(ctx context.Context, ids []int64) error {
+		for name, engine := range engines {
+			if name == EnginePostgres {
+				continue
+			}
+			if err := engine.Remove(ctx, ids); err != nil {
+				return fmt.Errorf("remove from %s: %w", name, err)
+			}
+		}
+		return nil
+	}
+}
 
 // A Letter is a message that waits to be stored.
 type Letter struct {

@@ -56,6 +56,7 @@ func (c Clause) same(o Clause) bool {
 //	lang:en         in this language; lang:en,fr in one of these
 //	type:pdf        of this type
 //	foo_bar a.b c++ the identifier as a whole; other words with signs within are their parts
+//	東京都 東京大学病院  up to four characters in a row; more are their pairs, as words
 //	4½ 24/7 12:30   the numbers in a row
 //
 // It is fault.Invalid when there is neither a word nor a filter, and when site:, lang: or type: have what is none.
@@ -241,7 +242,7 @@ func (p *parser) filter(field, text string, not bool) error {
 			if not {
 				to = &p.ask.NotSites
 			}
-			host, ok := siteOf(value)
+			host, ok := Site(value)
 			if !ok {
 				return fault.Newf(fault.Invalid, "no site in site:%s: give a host such as example.com", value)
 			}
@@ -274,9 +275,10 @@ func (p *parser) filter(field, text string, not bool) error {
 	return nil
 }
 
-// siteOf is the host of a site as a person writes it: example.com, *.example.com, https://example.com/path.
-func siteOf(value string) (host string, ok bool) {
-	value = strings.TrimLeft(value, "*.")
+// Site is the host of a site, as Document.Site has it, by what a person writes: example.com, *.example.com,
+// https://example.com/path. ok is false where that names none.
+func Site(value string) (host string, ok bool) {
+	value = strings.TrimLeft(strings.TrimSpace(value), "*.")
 	if !strings.Contains(value, "://") {
 		value = "https://" + value
 	}
@@ -292,8 +294,12 @@ type placed struct {
 	ends int
 }
 
+// maxDense is how many pairs a run of characters without spaces has at most that is one word, or a name.
+const maxDense = 3
+
 // clausesOf are the words of a text: identifiers as a whole, other words with hyphens in parts, but for e-mail, which
-// is email; runs of characters without spaces as phrases of pairs, figures such as 4½ as phrases of numbers.
+// is email; figures such as 4½ as phrases of numbers. Runs of characters without spaces are phrases of pairs; longer
+// ones are sentences, whose pairs are words like others.
 func clausesOf(text string) (clauses []placed) {
 	tokens := tokensOf(text)
 	figures := strings.Trim(text, "0123456789/:") == ""
@@ -306,6 +312,13 @@ func clausesOf(text string) (clauses []placed) {
 			number(tokens[n-1].Word) && number(tokens[n].Word) && tokens[n].Position > tokens[n-1].Position &&
 				(figures || tokens[n].Start <= tokens[n-1].End)) {
 			n++
+		}
+		if dense && n-i > maxDense {
+			for _, t := range tokens[i:n] {
+				clauses = append(clauses, placed{Clause{Words: []string{t.Word}}, int(t.End)})
+			}
+			i = n
+			continue
 		}
 		if dense || n > i+1 {
 			c := Clause{Phrase: n > i+1, Prefix: n == i+1 && single(t.Word)}

@@ -84,6 +84,8 @@ func TestParse(t *testing.T) {
 		{"-two-part -foo:bar -e-mail", "not [two part]; not [foo bar]; not email"},
 		{"l'eau qu'il John's", "eau; il; john"},
 		{"東京都 京 \"東京 都\"", "[東京 京都]; 京*; [東京 都]"},
+		{"東京大学 東京大学病院 \"東京大学病院\"", "[東京 京大 大学]; 東京; 京大; 大学; 学病; 病院; [東京 京大 大学 学病 病院]"},
+		{"-東京大学病院 intitle:東京大学病院", "not [東京 京大 大学 学病 病院]; title 東京; title 京大; title 大学; title 学病; title 病院"},
 		{"-東京都 東京", "not [東京 京都]; 東京"},
 		{"4½ 4½* 24/7 12:30 -1/2", "[4 1 2]; [24 7]; [12 30]; not [1 2]"},
 		{"a.com/2024/05 10-12 1 2", "a.com; 2024; 05; 10; 12; 1; 2"},
@@ -141,6 +143,15 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// dense is n different characters in a row.
+func dense(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteRune('一' + rune(i))
+	}
+	return b.String()
+}
+
 func TestParseBounds(t *testing.T) {
 	t.Parallel()
 
@@ -162,7 +173,9 @@ func TestParseBounds(t *testing.T) {
 		{`"` + many("w%d", 40) + `"`, 1, 32, true},
 		{strings.Repeat("a", 10_000), 1, 1, true},
 		{strings.Repeat("\"", 10_000) + "a", 0, 0, true},
-		{strings.Repeat("東京", 400), 1, 32, true},
+		{strings.Repeat("東京", 400), 2, 2, false},
+		{dense(400), 32, 32, true},
+		{`"` + dense(400) + `"`, 1, 32, true},
 		{many("site:s%d.com", 40) + "x", 1, 1, true},
 		{strings.Repeat("a ", 999), 1, 1, false},
 	} {

@@ -29,6 +29,7 @@ const MaxWord = 64
 //   - foo_bar, a.b.c, foo::bar and 3.14 are the whole and, one position after another from that of the whole, the
 //     parts, so that the phrase "foo bar" finds foo_bar. The parts of self.foo_bar.x are self, foo_bar, foo, bar, x and
 //     foo_bar.x. "U.S.A." is usa, u, s and a.
+//   - v1.2.3 is 1.2.3 at the same position, too.
 //   - fooBar is foobar, and foo and bar at the same position: pages in lower case have the same positions.
 //   - C++, C# and .NET are whole, and without their signs. 1,000 is 1000; 4½ is 4, 1 and 2.
 //   - Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese are pairs of characters that overlap; a character alone
@@ -274,6 +275,11 @@ func (t *tokenizer) flush() {
 			if i == 0 || a.letters && class[a.word[0]] != digit && !initials(u) {
 				t.whole(u[i:])
 			}
+			if i == 0 && t.versioned(u) {
+				v := append(make([]atom, 0, maxAtoms), u...)
+				v[0].word, v[0].start = a.word[1:], a.start+1
+				t.whole(v)
+			}
 			n := i + 1
 			for n < len(u) && u[n].joint[0] == '_' {
 				n++
@@ -281,6 +287,10 @@ func (t *tokenizer) flush() {
 			if n > i+1 && n < len(u) {
 				t.whole(u[i:n])
 			}
+		}
+		if i == 0 && t.versioned(u) {
+			t.emit(a.word, a.start, a.end)
+			a.word, a.start = a.word[1:], a.start+1
 		}
 		if a.signed != "" {
 			t.emit(a.signed, a.from, a.to)
@@ -315,6 +325,19 @@ func (t *tokenizer) whole(u []atom) {
 	}
 	t.buf = b
 	t.emit(strings.TrimRight(cut(string(b)), "._:"), u[0].start, u[len(u)-1].end)
+}
+
+// versioned says that an identifier is v and numbers with dots between them: v1.2.3.
+func (t *tokenizer) versioned(u []atom) bool {
+	if len(u) == 1 || len(u[0].word) < 2 || t.s[u[0].start]|0x20 != 'v' {
+		return false
+	}
+	for _, a := range u[1:] {
+		if a.joint != "." || !number(a.word) {
+			return false
+		}
+	}
+	return number(u[0].word[1:])
 }
 
 // initials says that all parts are letters with dots between them: U.S.A.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net"
 	"net/url"
 	"strconv"
@@ -21,6 +22,22 @@ type RabbitMQ struct {
 	Prefetch      int    `env:"CONVEYOR_PREFETCH" envDefault:"200" doc:"unacknowledged deliveries per queue, except the queue of crawl requests; 1 to 1000" validate:"min=1,max=1000"`
 
 	Hold time.Duration `env:"RABBITMQ_HOLD" envDefault:"20m" doc:"how long a bridge holds messages while a dependency is down, before it returns them to their queue; less than the broker's consumer_timeout (30m)" validate:"min=1m" why:"each return to the queue counts as a delivery"`
+}
+
+// Broker returns the URLs of the broker and of its management API that the environment names, by RABBITMQ_URL or by
+// RABBITMQ_USER and its likes, as Load reads them. They are empty where it names none.
+func Broker(getenv func(string) string) (broker, management string, err error) {
+	r := RabbitMQ{
+		URL: getenv("RABBITMQ_URL"), ManagementURL: getenv("RABBITMQ_MANAGEMENT_URL"), User: getenv("RABBITMQ_USER"),
+		Password: getenv("RABBITMQ_PASSWORD"), Host: getenv("RABBITMQ_HOST"), Port: 5672, Vhost: getenv("RABBITMQ_VHOST"),
+	}
+	if port := getenv("RABBITMQ_PORT"); port != "" {
+		if r.Port, err = strconv.Atoi(port); err != nil || r.Port < 1 || r.Port > 65535 {
+			return "", "", fmt.Errorf("RABBITMQ_PORT is %q, expected 1 to 65535", port)
+		}
+	}
+	r.compose(getenv)
+	return r.URL, r.ManagementURL, nil
 }
 
 // compose makes the URLs that are not set of RABBITMQ_USER and its likes, where that or a host is set.

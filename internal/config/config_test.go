@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"testing"
 
@@ -51,6 +52,14 @@ func TestBrokerByItsParts(t *testing.T) {
 		c, err := config.Load(nil)
 		require.NoError(t, err)
 		require.Equal(t, []string{tt.url, tt.management}, []string{c.RabbitMQ.URL, c.RabbitMQ.ManagementURL})
+		broker, management, err := config.Broker(os.Getenv)
+		require.NoError(t, err)
+		if tt.env["RABBITMQ_PASSWORD"] == "alone" { // it names none
+			require.Equal(t, []string{"", ""}, []string{broker, management})
+		} else {
+			require.Equal(t, tt.url, broker)
+			require.Contains(t, []string{tt.management, ""}, management)
+		}
 		var b strings.Builder
 		require.NoError(t, c.Print(&b))
 		require.NotContains(t, b.String(), "p@ss")

@@ -34,6 +34,7 @@ type Backlog struct {
 	Platforms   func(context.Context) ([]backlog.Scraper, error)  // of Postgres
 	Unfinished  func(context.Context) (backlog.Unfinished, error) // of Postgres
 	Crawls      func(context.Context) (backlog.Crawls, error)     // of Postgres
+	Segments    func(context.Context) (int64, error)              // of Postgres
 	Log         *slog.Logger
 	Now         func() time.Time
 
@@ -73,6 +74,7 @@ func (b *Backlog) Read(ctx context.Context) backlog.Report {
 			func(v []backlog.Scraper) { r.Platforms = append(r.Platforms, v...) }),
 		ask(backlog.Postgres, backlog.PartUnfinished, b.Unfinished, func(v backlog.Unfinished) { r.Unfinished = v }),
 		ask(backlog.Postgres, backlog.PartCrawls, b.Crawls, func(v backlog.Crawls) { r.Crawls = v }),
+		ask(backlog.Postgres, backlog.PartSegments, b.Segments, func(v int64) { r.Segments = v }),
 		ask(backlog.Redis, backlog.PartLimits, b.Limits, func(v []backlog.Host) { r.Limits = append(r.Limits, v...) }),
 	})
 	for i := range r.Queues {
@@ -198,6 +200,8 @@ var (
 		"The longest time for which a running crawl has finished no URL while some could be requested; 0 when none has.")
 )
 
+var searchSegments = gauge("conveyor_search_segments", "Segments of the search index in Postgres.")
+
 func gauge(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
@@ -207,7 +211,7 @@ func (b *Backlog) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		up, ready, unacked, consumers, pending, refused, oldest, letters, tasks, taskAge, workers, turn,
 		scraper, lastPage, overdue, refusals, adverts, slow, lateListings, lateImages,
-		crawlRuns, crawlOpen, crawlStalled,
+		crawlRuns, crawlOpen, crawlStalled, searchSegments,
 	} {
 		out <- d
 	}
@@ -237,6 +241,9 @@ func (b *Backlog) Collect(out chan<- prometheus.Metric) {
 		set(crawlRuns, float64(r.Crawls.Paused), "paused")
 		set(crawlOpen, float64(r.Crawls.OpenURLs))
 		set(crawlStalled, r.Crawls.StalledSeconds)
+	}
+	if r.Knows(backlog.PartSegments) {
+		set(searchSegments, float64(r.Segments))
 	}
 	for _, d := range r.DeadLetters {
 		set(letters, float64(d.Open), d.Queue, d.Class)

@@ -30,6 +30,7 @@ func waits(asked *atomic.Int32) *telemetry.Backlog {
 		Crawls: func(context.Context) (backlog.Crawls, error) {
 			return backlog.Crawls{Running: 18, Paused: 19, OpenURLs: 20, StalledRun: 1, StalledSeconds: 21}, nil
 		},
+		Segments: func(context.Context) (int64, error) { return 22, nil },
 		Outbox: func(context.Context) (backlog.Outbox, error) {
 			asked.Add(1)
 			return backlog.Outbox{Pending: 3, Refused: 1, OldestAgeSeconds: 4}, nil
@@ -156,9 +157,10 @@ func TestBacklogSlow(t *testing.T) {
 		return backlog.Unfinished{}, err
 	}
 	b.Crawls = func(ctx context.Context) (backlog.Crawls, error) { _, err := hang(ctx); return backlog.Crawls{}, err }
+	b.Segments = func(ctx context.Context) (int64, error) { _, err := hang(ctx); return 0, err }
 	r = b.Read(t.Context())
 	require.Equal(t, backlog.Away, r.Services["postgres"])
-	require.Equal(t, []string{"outbox", "dead_letters", "platforms", "unfinished", "crawls"}, r.Unknown)
+	require.Equal(t, []string{"outbox", "dead_letters", "platforms", "unfinished", "crawls", "segments"}, r.Unknown)
 }
 
 func TestBacklogMetrics(t *testing.T) {
@@ -189,6 +191,7 @@ func TestBacklogMetrics(t *testing.T) {
 		`conveyor_crawl_runs paused`:                             19,
 		`conveyor_crawl_urls_open`:                               20,
 		`conveyor_crawl_stalled_seconds`:                         21,
+		`conveyor_search_segments`:                               22,
 		`conveyor_outbox_pending`:                                3,
 		`conveyor_outbox_refused`:                                1,
 		`conveyor_outbox_oldest_age_seconds`:                     4,

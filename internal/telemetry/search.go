@@ -26,6 +26,9 @@ func NewSearch(r prometheus.Registerer) *Search {
 			Buckets: []float64{.0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"engine"}),
 	}
+	for _, outcome := range []string{"stored", "unchanged", "overtaken", "refused"} {
+		s.pages.WithLabelValues(outcome) // 0, so that the first increase is seen
+	}
 	r.MustRegister(s.pages, s.index)
 	return s
 }

@@ -23,8 +23,10 @@ func TestSearch(t *testing.T) {
 	require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`
 # HELP conveyor_search_pages_total Crawled pages by outcome: stored, unchanged, overtaken by a version that was crawled later, refused.
 # TYPE conveyor_search_pages_total counter
+conveyor_search_pages_total{outcome="overtaken"} 0
 conveyor_search_pages_total{outcome="refused"} 2
 conveyor_search_pages_total{outcome="stored"} 4
+conveyor_search_pages_total{outcome="unchanged"} 0
 `), "conveyor_search_pages_total"))
 	n, err := testutil.GatherAndCount(reg, "conveyor_search_index_seconds")
 	require.NoError(t, err)

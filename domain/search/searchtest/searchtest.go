@@ -196,6 +196,15 @@ func testRelaxed(x *index) {
 	if slices.Contains(got, "none") {
 		x.t.Errorf("got %q", got)
 	}
+	const sentence = "東京都に住んでいる大学生の生活費と家賃" // 19 characters without a space
+	few, whole := doc("few", "", "京都の家賃"), doc("whole", "", "昨日は"+sentence+"を調べた")
+	most := doc("most", "", "東京都に住んでいる大学生の生活"+strings.Repeat("日記である。", 20))
+	x.add(most, few, whole, doc("neither", "", "北海道旅行"))
+	r = x.search(search.Query{Text: sentence})
+	if got := paths(r); len(got) < 2 || got[0] != "whole" || !r.Hits[0].All || got[1] != "most" || r.Hits[1].All ||
+		slices.Contains(got, "neither") {
+		x.t.Errorf("a sentence finds %q, %+v", got, r)
+	}
 	r = x.search(search.Query{Text: "door"})
 	if r.Relaxed || len(r.Hits) != 3 || !r.Hits[2].All {
 		x.t.Errorf("a query of one word is relaxed: %+v", r)
