@@ -86,13 +86,14 @@ func (x *SearchIndex) Search(ctx context.Context, q search.Query) (search.Result
 // searching is one query in its transaction.
 type searching struct {
 	*SearchIndex
-	tx       pgx.Tx
-	ask      search.Ask
-	query    search.Query
-	snapshot *search.Snapshot
-	plan     *search.Plan
-	have     map[string]bool // terms that were read
-	rows     []search.Posted
+	tx         pgx.Tx
+	ask        search.Ask
+	query      search.Query
+	snapshot   *search.Snapshot
+	segmentIDs []int64
+	plan       *search.Plan
+	have       map[string]bool // terms that were read
+	rows       []search.Posted
 }
 
 func (s *searching) run(ctx context.Context) (out search.Results, err error) {
@@ -100,7 +101,7 @@ func (s *searching) run(ctx context.Context) (out search.Results, err error) {
 	if _, err := s.tx.Exec(ctx, sqlSearchPlan); err != nil {
 		return out, err
 	}
-	if s.snapshot, _, err = s.SearchIndex.snapshot(ctx, s.tx); err != nil {
+	if s.snapshot, s.segmentIDs, err = s.SearchIndex.snapshot(ctx, s.tx); err != nil {
 		return out, err
 	}
 	prefixes := s.plan.Prefixes()
@@ -178,22 +179,25 @@ func (x *SearchIndex) sizes(ctx context.Context, tx pgx.Tx, terms []string) (map
 
 // rank reads the postings that the plan needs and were not read yet.
 func (s *searching) rank(ctx context.Context) (*search.Ranking, error) {
-	var terms []string
-	for _, t := range s.plan.Terms() {
-		if !s.have[t] {
-			s.have[t] = true
-			terms = append(terms, t)
-		}
+	read, err := s.read(ctx, s.plan.Terms(), s.plan.Positions())
+	if err != nil {
+		return nil, err
 	}
-	if len(terms) > 0 {
-		rows, _ := s.tx.Query(ctx, sqlSearchPosted, s.collection, terms, s.plan.Positions())
-		read, err := posted(rows)
-		if err != nil {
-			return nil, err
-		}
-		s.rows = append(s.rows, read...)
-	}
+	s.rows = append(s.rows, read...)
 	return search.Rank(s.snapshot, s.plan, s.rows)
+}
+
+// read reads terms that were not read yet, and the positions of some.
+func (s *searching) read(ctx context.Context, terms, positions []string) ([]search.Posted, error) {
+	terms = slices.DeleteFunc(terms, func(t string) bool { return s.have[t] })
+	if len(terms) == 0 {
+		return nil, nil
+	}
+	for _, t := range terms {
+		s.have[t] = true
+	}
+	rows, _ := s.tx.Query(ctx, sqlSearchPosted, s.collection, terms, positions)
+	return posted(rows)
 }
 
 const sqlSearchSamples = `
@@ -214,12 +218,21 @@ func (s *searching) learn(ctx context.Context, ranking *search.Ranking) error {
 		return err
 	}
 	more := ranking.Learn(samples)
-	rows, _ = s.tx.Query(ctx, sqlSearchPosted, s.collection, more.Terms(), []string{})
-	read, err := posted(rows)
+	docs, err := s.docs(ctx, more.Unknown(), s.snapshot.Largest())
 	if err != nil {
 		return err
 	}
-	return ranking.Expand(more, read)
+	more.Leave(docs, s.snapshot.Docs())
+	for terms := more.Terms(); len(terms) > 0; terms = more.Terms() {
+		read, err := s.read(ctx, terms, []string{})
+		if err != nil {
+			return err
+		}
+		if err := ranking.Expand(more, read); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // refine reads the positions that the order of the best answers depends on.
@@ -406,7 +419,7 @@ func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking) (fixe
 		if len(near) == 0 {
 			continue
 		}
-		docs, err := s.docs(ctx, near)
+		docs, err := s.docs(ctx, near, s.segmentIDs)
 		if err != nil {
 			return nil, err
 		}
@@ -421,14 +434,26 @@ func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking) (fixe
 	return fixes, nil
 }
 
-// docs is how many documents have each of some words, void ones too.
-func (s *searching) docs(ctx context.Context, words []string) (map[string]int, error) {
+// The beginnings of the blocks that may have the terms $2, of the segments $1.
+const sqlSearchCounts = `
+SELECT n.term, substring(p.postings FROM 1 FOR $3)
+FROM unnest($1::bigint[]) AS s(id) CROSS JOIN unnest($2::text[]) AS n(term) CROSS JOIN LATERAL (
+    SELECT * FROM search_postings WHERE segment = s.id AND term <= n.term ORDER BY term DESC LIMIT 1) p
+WHERE p.last >= n.term`
+
+// docs is how many documents of some segments have each of these words, void ones too.
+func (s *searching) docs(ctx context.Context, words []string, segments []int64) (map[string]int, error) {
 	docs := make(map[string]int, len(words))
-	rows, _ := s.tx.Query(ctx, sqlSearchPosted, s.collection, words, []string{})
-	read, err := posted(rows)
-	for _, p := range read {
-		docs[p.Term] += p.Docs()
-	}
+	rows, _ := s.tx.Query(ctx, sqlSearchCounts, segments, words, search.Head)
+	var word string
+	var b search.Block
+	_, err := pgx.ForEachRow(rows, []any{&word, &b.Postings}, func() error {
+		return b.Counts(word, func(term string, n int) {
+			if term == word {
+				docs[word] += n
+			}
+		})
+	})
 	return docs, err
 }
 

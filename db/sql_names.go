@@ -274,6 +274,7 @@ var statements = map[string]string{
 	sqlSearchBytes:             "sqlSearchBytes",
 	sqlSearchColumns:           "sqlSearchColumns",
 	sqlSearchCompactLock:       "sqlSearchCompactLock",
+	sqlSearchCounts:            "sqlSearchCounts",
 	sqlSearchForget:            "sqlSearchForget",
 	sqlSearchFull:              "sqlSearchFull",
 	sqlSearchHold:              "sqlSearchHold",

@@ -18,12 +18,18 @@ type slot struct {
 	at  uint32
 }
 
-func newUniques(n int) *uniques {
+// reset forgets all keys, and makes room for n.
+func (u *uniques) reset(n int) {
 	size := 1 << 10
 	for size < 2*n {
 		size *= 2
 	}
-	return &uniques{slots: make([]slot, size)}
+	if u.n = 0; size > cap(u.slots) {
+		u.slots = make([]slot, size)
+		return
+	}
+	u.slots = u.slots[:size]
+	clear(u.slots)
 }
 
 // find is the slot of a key, which may be free.
@@ -42,12 +48,15 @@ func (u *uniques) grow(n int) {
 		return
 	}
 	old := u.slots
-	*u = uniques{slots: newUniques(u.n + n).slots, n: u.n}
+	bigger := uniques{}
+	bigger.reset(u.n + n)
+	bigger.n = u.n
 	for _, s := range old {
 		if s.key != 0 {
-			*u.find(s.key) = s
+			*bigger.find(s.key) = s
 		}
 	}
+	*u = bigger
 }
 
 // collapse appends answers to those before, of the same text only the best.
@@ -124,6 +133,9 @@ func (r *Ranking) sortBest() {
 	slices.SortFunc(r.answers[:r.best], func(a, b answer) int { return r.compare(&a, &b) })
 }
 
+// below says of most answers that come after another that they do.
+func below(a, b *answer) bool { return a.score < b.score && (b.all || !a.all) }
+
 // top is the places of the n best answers, in no order.
 func (r *Ranking) top(answers []answer, n int) []int {
 	heap := make([]int, 0, n) // the worst at the root
@@ -153,7 +165,7 @@ func (r *Ranking) top(answers []answer, n int) []int {
 					down(j)
 				}
 			}
-		case n > 0 && worse(heap[0], i):
+		case n > 0 && !below(&answers[i], &answers[heap[0]]) && worse(heap[0], i):
 			heap[0] = i
 			down(0)
 		}
@@ -219,65 +231,74 @@ func (r *Ranking) Refine(rows []Posted) error {
 			positions[key{row.Term, part}] = row.Positions
 		}
 	}
-	byPart := map[uint32][]*answer{}
+	byPart := make([][]*answer, len(r.s.parts))
 	for i := range r.answers[:r.best] {
 		a := &r.answers[i]
 		byPart[a.part] = append(byPart[a.part], a)
 	}
-	var list []posting
-	var spots []uint32
-	for part, answers := range byPart {
-		slices.SortFunc(answers, func(a, b *answer) int { return cmp.Compare(a.ord, b.ord) })
-		places := make([][]place, len(answers))
-		columns := r.s.parts[part].Columns
-		for word, g := range r.groups {
-			if g.several {
+	done, err := r.share(len(byPart), func(m *mixer, part int) error { return m.near(part, byPart[part], positions) })
+	if err != nil {
+		return err
+	}
+	done()
+	slices.SortFunc(r.answers[:r.best], func(a, b answer) int { return r.compare(&a, &b) })
+	return nil
+}
+
+// near adds to the scores of answers of a part.
+func (m *mixer) near(part int, answers []*answer, positions map[key][]byte) error {
+	r, p := m.r, &m.r.s.parts[part]
+	slices.SortFunc(answers, func(a, b *answer) int { return cmp.Compare(a.ord, b.ord) })
+	places := make([][]place, len(answers))
+	for word, g := range r.groups {
+		if g.several {
+			continue
+		}
+		for _, t := range g.terms {
+			row, has := r.posted[key{t.term, part}]
+			bytes, read := positions[key{t.term, part}]
+			if !has || !read {
 				continue
 			}
-			for _, t := range g.terms {
-				row, has := r.posted[key{t.term, int(part)}]
-				bytes, read := positions[key{t.term, int(part)}]
-				if !has || !read {
+			list, err := m.read(0, p, lookup{term: t.term}, row.Postings)
+			if err != nil {
+				return err
+			}
+			w, next := walk{b: bytes}, 0
+			for i, a := range answers {
+				for next < len(list) && list[next].ord < a.ord {
+					next++
+				}
+				if next == len(list) {
+					break
+				}
+				if list[next].ord != a.ord || t.role == plainForm && p.Columns.langs.at(int(a.ord)) != t.language {
 					continue
 				}
-				var err error
-				if list, err = decodePostings(row.Postings, columns.Len(), list[:0]); err != nil {
-					return fmt.Errorf("read term %q of segment %d: %w", t.term, row.Segment, err)
-				}
-				w, next := walk{bytes}, 0
-				for _, c := range list {
-					for next < len(answers) && answers[next].ord < c.ord {
-						next++
-					}
-					if next == len(answers) {
+				at, err := w.of(next)
+				for s := (spots{b: at}); err == nil; {
+					var more bool
+					if more, err = s.next(); !more {
 						break
 					}
-					at, err := w.next()
-					if err == nil && answers[next].ord == c.ord &&
-						(t.role != plainForm || columns.langs.at(int(c.ord)) == t.language) {
-						spots, err = decodePositions(at, spots[:0])
-						for _, s := range spots {
-							places[next] = append(places[next], place{s, word})
-						}
-					}
-					if err != nil {
-						return fmt.Errorf("read positions of term %q of segment %d: %w", t.term, row.Segment, err)
-					}
+					places[i] = append(places[i], place{s.at, word})
+				}
+				if err != nil {
+					return fmt.Errorf("read positions of term %q of segment %d: %w", t.term, p.ID, err)
 				}
 			}
 		}
-		for i, a := range answers {
-			found := places[i]
-			slices.SortFunc(found, func(a, b place) int {
-				return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.word, b.word))
-			})
-			found = slices.Compact(found) // a word and its stem are at the same place
-			norm := weights[fieldBody] * (r.norms.flat[fieldBody] +
-				r.norms.slope[fieldBody]*float32(columns.lengths[fieldBody][a.ord]))
-			a.score += near(found, r.idfs, norm)
-		}
 	}
-	slices.SortFunc(r.answers[:r.best], func(a, b answer) int { return r.compare(&a, &b) })
+	for i, a := range answers {
+		found := places[i]
+		slices.SortFunc(found, func(a, b place) int {
+			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.word, b.word))
+		})
+		found = slices.Compact(found) // a word and its stem are at the same place
+		norm := weights[fieldBody] * (r.norms.flat[fieldBody] +
+			r.norms.slope[fieldBody]*float32(p.Columns.lengths[fieldBody][a.ord]))
+		a.score += near(found, r.idfs, norm)
+	}
 	return nil
 }
 

@@ -134,9 +134,3 @@ func (b Block) Counts(prefix string, f func(term string, docs int)) error {
 	}
 	return nil
 }
-
-// Docs is how many documents of its segment have the term, void ones too.
-func (p Posted) Docs() int {
-	n, _ := binary.Uvarint(p.Postings)
-	return int(n)
-}

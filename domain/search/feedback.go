@@ -27,13 +27,17 @@ type Sample struct {
 
 // An Expansion is words that the best answers have in common. It is one goroutine's.
 type Expansion struct {
-	words []sharedWord
+	words  []sharedWord // that may be chosen, the likeliest first
+	chosen []sharedWord
+	free   []func() // the memory of what was chosen
 }
 
 type sharedWord struct {
 	group
-	share float32 // of the words of the samples
-	typed bool    // it is a word of the query
+	share   float32   // of the words of the samples
+	typed   bool      // it is a word of the query
+	entries [][]entry // by part
+	df      int
 }
 
 // Samples are the pages to learn from, the best first; none where it is not worth it.
@@ -106,10 +110,33 @@ func kin(language, word string) []lookup {
 	return []lookup{{language + ":" + word, stemForm, language}, {word, plainForm, language}}
 }
 
-// Terms are to be read from every segment, without positions: sorted, each once.
-func (e *Expansion) Terms() []string {
+// Unknown are the terms of which Leave is told in how many documents they are: sorted, each once.
+func (e *Expansion) Unknown() []string {
+	return termsOf(slices.DeleteFunc(slices.Clone(e.words), func(w sharedWord) bool { return w.typed }))
+}
+
+// Leave spares reading words that are too common anyway, given how many of all documents have each term at least.
+// Calling it is optional.
+func (e *Expansion) Leave(docs map[string]int, all int) {
+	e.words = slices.DeleteFunc(e.words, func(w sharedWord) bool {
+		return slices.ContainsFunc(w.terms, func(t lookup) bool { return !w.fits(docs[t.term], all) })
+	})
+}
+
+// fits says whether a word that so many documents have tells enough.
+func (w *sharedWord) fits(df, all int) bool {
+	return w.typed || float32(df) <= feedbackRare*float32(all)
+}
+
+// Terms are to be read from every segment, without positions, for Expand: sorted, each once. When there are none the
+// expansion is complete.
+func (e *Expansion) Terms() []string { return termsOf(e.words[:e.missing()]) }
+
+func (e *Expansion) missing() int { return min(feedbackWords-len(e.chosen), len(e.words)) }
+
+func termsOf(words []sharedWord) []string {
 	var terms []string
-	for _, w := range e.words {
+	for _, w := range words {
 		for _, t := range w.terms {
 			terms = append(terms, t.term)
 		}
@@ -118,44 +145,47 @@ func (e *Expansion) Terms() []string {
 	return slices.Compact(terms)
 }
 
-// Expand adds the words of an expansion to the scores, given the rows of its Terms. Which documents are answers, and
-// which of them have all words, stays as it was. It comes before Near and Refine.
+// Expand adds the words of an expansion to the scores, given the rows of its Terms, other than those that were ranked.
+// It is called until there are no more Terms. Which documents are answers, and which of them have all words, stays as
+// it was. It comes before Near and Refine.
 func (r *Ranking) Expand(e *Expansion, rows []Posted) error {
-	for _, row := range rows {
-		if part, has := r.s.byID[row.Segment]; has {
-			r.posted[key{row.Term, part}] = row
+	r.add(rows)
+	tried := e.words[:e.missing()]
+	e.words = e.words[len(tried):]
+	groups := make([]*group, len(tried))
+	for i := range tried {
+		groups[i] = &tried[i].group
+	}
+	entries, free, err := r.mix(groups)
+	if err != nil {
+		return err
+	}
+	e.free = append(e.free, free)
+	for i, w := range tried {
+		w.entries = entries[i]
+		for _, list := range w.entries {
+			w.df += len(list)
+		}
+		if w.df > 0 && w.fits(w.df, r.s.docs) {
+			e.chosen = append(e.chosen, w)
 		}
 	}
-	m := mixer{r: r}
-	type added struct {
-		entries [][]entry
-		weight  float32
+	if e.missing() == 0 {
+		r.expand(e.chosen)
+		for _, free := range e.free {
+			free()
+		}
 	}
-	var chosen []added
+	return nil
+}
+
+func (r *Ranking) expand(chosen []sharedWord) {
 	var sum float32
-	for i := range e.words {
-		w := &e.words[i]
-		a := added{entries: make([][]entry, len(r.s.parts))}
-		df := 0
-		for part := range r.s.parts {
-			list, err := m.mix(&w.group, part)
-			if err != nil {
-				return err
-			}
-			a.entries[part] = list
-			df += len(list)
-		}
-		if df == 0 || !w.typed && float32(df) > feedbackRare*float32(r.s.docs) {
-			continue
-		}
-		a.weight = w.share * idf(df, r.s.docs)
+	for _, w := range chosen {
 		sum += w.share
-		if chosen = append(chosen, a); len(chosen) == feedbackWords {
-			break
-		}
 	}
 	if sum == 0 {
-		return nil
+		return
 	}
 	scale := (1 - feedbackShare) / feedbackShare * float32(len(r.groups)) / sum
 	byPart := make([][]*answer, len(r.s.parts))
@@ -170,13 +200,12 @@ func (r *Ranking) Expand(e *Expansion, rows []Posted) error {
 			continue
 		}
 		t.reset(r.s.parts[part].Columns.Len())
-		for _, a := range chosen {
-			t.add(a.entries[part], a.weight*scale, 0)
+		for _, w := range chosen {
+			t.add(w.entries[part], w.share*idf(w.df, r.s.docs)*scale, 0)
 		}
 		for _, a := range answers {
 			a.score += t.score[a.ord]
 		}
 	}
 	r.sortBest()
-	return nil
 }

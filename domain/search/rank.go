@@ -22,6 +22,7 @@ type Ranking struct {
 	df      []int // living documents that have a group, by the plan's groups
 	norms   norms
 	posted  map[key]Posted
+	bytes   int      // of these postings
 	answers []answer // the first best of them sorted
 	best    int
 }
@@ -62,34 +63,40 @@ const exactBit = 1 << 31
 func Rank(s *Snapshot, p *Plan, rows []Posted) (*Ranking, error) {
 	r := &Ranking{s: s, plan: p, AtLeast: p.cut || p.ask.Cut, norms: newNorms(s), posted: make(map[key]Posted, len(rows)),
 		df: make([]int, len(p.groups))}
-	for _, row := range rows {
-		if part, has := s.byID[row.Segment]; has {
-			r.posted[key{row.Term, part}] = row
+	r.add(rows)
+	groups := make([]*group, len(p.groups))
+	for i := range p.groups {
+		if groups[i] = &p.groups[i]; groups[i].silent {
+			groups[i] = new(group)
 		}
 	}
-	entries := make([][][]entry, len(p.groups)) // by group and part
-	m := mixer{r: r}
+	entries, done, err := r.mix(groups)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	for i := range p.groups {
 		g := &p.groups[i]
-		if g.silent {
-			continue
-		}
-		entries[i] = make([][]entry, len(s.parts))
-		for part := range s.parts {
-			list, err := m.mix(g, part)
-			if err != nil {
-				return nil, err
-			}
-			entries[i][part] = list
+		for _, list := range entries[i] {
 			r.df[i] += len(list)
 		}
-		if !g.not {
+		if !g.not && !g.silent {
 			r.groups, r.bits = append(r.groups, g), append(r.bits, i)
 			r.idfs = append(r.idfs, idf(r.df[i], s.docs))
 		}
 	}
 	r.collect(entries)
 	return r, nil
+}
+
+// add notes postings that were read.
+func (r *Ranking) add(rows []Posted) {
+	for _, row := range rows {
+		if part, has := r.s.byID[row.Segment]; has {
+			r.posted[key{row.Term, part}] = row
+			r.bytes += len(row.Postings)
+		}
+	}
 }
 
 // Found is how many living pages have a clause, by its index in Ask.Clauses; −1 = it was not looked for.
@@ -107,7 +114,10 @@ type scratch struct {
 	score []float32
 	mask  []uint32
 	not   []bool
-	all   []answer
+	all   []answer // of the segment
+	some  []answer
+	kept  []answer
+	one   uniques
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -133,10 +143,13 @@ func (r *Ranking) collect(entries [][][]entry) {
 			must |= 1 << bit
 		}
 	}
-	var answers, some []answer
-	all := t.all
-	defer func() { t.all = all }()
-	one := newUniques(0)
+	most := r.s.docs
+	for _, bit := range r.bits {
+		most = min(most, r.df[bit])
+	}
+	t.one.reset(most)
+	all, some, answers := t.all, t.some[:0], t.kept[:0]
+	defer func() { t.all, t.some, t.kept = all, some, answers }()
 	for i := range r.s.parts {
 		p := &r.s.parts[i]
 		passes, any := r.filter(p)
@@ -176,17 +189,17 @@ func (r *Ranking) collect(entries [][][]entry) {
 			return to
 		}
 		all = gather(all[:0], true)
-		answers = r.collapse(answers, all, one)
+		answers = r.collapse(answers, all, &t.one)
 		if len(answers) < relaxBelow && r.plan.words {
 			some = gather(some, false)
 		}
 	}
 	if r.plan.words && len(answers) < relaxBelow {
-		with := r.collapse(answers, some, one)
-		r.Relaxed = len(with) > len(answers)
-		answers = with
+		n := len(answers)
+		answers = r.collapse(answers, some, &t.one)
+		r.Relaxed = len(answers) > n
 	}
-	r.answers, r.Total = answers, len(answers)
+	r.answers, r.Total = slices.Clone(answers), len(answers)
 	r.sortBest()
 }
 
