@@ -29,10 +29,10 @@ FROM search_segments s CROSS JOIN unnest($2::text[]) AS n(term) CROSS JOIN LATER
     SELECT * FROM search_postings WHERE segment = s.id AND term <= n.term ORDER BY term DESC LIMIT 1) p
 WHERE s.collection = $1 AND p.last >= n.term`
 
-// The smallest first, up to $3 bytes together.
+// The smallest first, up to $3 bytes together. Postings of a block of one term were read before.
 const sqlSearchPositions = `
 SELECT w.term, w.segment, w.postings, w.positions FROM (
-    SELECT n.term, n.segment, p.postings, p.positions, sum(octet_length(p.positions))
+    SELECT n.term, n.segment, CASE WHEN p.term <> p.last THEN p.postings END AS postings, p.positions, sum(octet_length(p.positions))
         OVER (ORDER BY octet_length(p.positions), n.term, n.segment ROWS UNBOUNDED PRECEDING) AS sum
     FROM unnest($1::text[], $2::bigint[]) AS n(term, segment) CROSS JOIN LATERAL (
         SELECT * FROM search_postings WHERE segment = n.segment AND term <= n.term ORDER BY term DESC LIMIT 1) p
@@ -104,17 +104,22 @@ func (s *searching) run(ctx context.Context) (out search.Results, err error) {
 	if s.snapshot, s.segmentIDs, err = s.SearchIndex.snapshot(ctx, s.tx); err != nil {
 		return out, err
 	}
-	prefixes := s.plan.Prefixes()
+	prefixes, sizes := s.plan.Prefixes(), map[string]int64{}
 	for i, prefix := range prefixes {
 		words := []string{prefix}
 		if i < maxPrefixes {
-			if words, err = s.beginning(ctx, s.tx, prefix, maxPrefixWords/min(len(prefixes), maxPrefixes)); err != nil {
+			var docs map[string]int
+			words, docs, err = s.beginning(ctx, s.tx, prefix, maxPrefixWords/min(len(prefixes), maxPrefixes))
+			if err != nil {
 				return out, err
+			}
+			for _, w := range words {
+				sizes[w] = int64(docs[w] * sizeOfPosting)
 			}
 		}
 		s.plan.Expand(prefix, words)
 	}
-	if err := s.afford(ctx); err != nil {
+	if err := s.afford(ctx, sizes); err != nil {
 		return out, err
 	}
 	ranking, err := s.rank(ctx)
@@ -154,15 +159,21 @@ func (s *searching) run(ctx context.Context) (out search.Results, err error) {
 // sizeOfPosting is about how many bytes a posting has.
 const sizeOfPosting = 3
 
-// afford leaves out the commonest words of a query that would read too much.
-func (s *searching) afford(ctx context.Context) error {
+// afford leaves out the commonest words of a query that would read too much, given about how many bytes some have.
+func (s *searching) afford(ctx context.Context, sizes map[string]int64) error {
 	const cheap = 10 << 20
 	terms := s.plan.Terms()
-	if len(terms)*s.snapshot.Docs()*sizeOfPosting < cheap {
+	terms = slices.DeleteFunc(terms, func(t string) bool { _, known := sizes[t]; return known })
+	sum := int64(len(terms) * s.snapshot.Docs() * sizeOfPosting)
+	for _, size := range sizes {
+		sum += size
+	}
+	if sum < cheap {
 		return nil
 	}
-	sizes, err := s.sizes(ctx, s.tx, terms)
+	unknown, err := s.sizes(ctx, s.tx, terms)
 	if err == nil {
+		maps.Copy(sizes, unknown)
 		s.plan.Afford(sizes)
 	}
 	return err
@@ -330,33 +341,35 @@ WHERE s.collection = $1`
 // and of those the common words are enough.
 const maxBlocks = 200
 
-// beginning returns the commonest words with a prefix, up to most.
-func (x *SearchIndex) beginning(ctx context.Context, tx pgx.Tx, prefix string, most int) ([]string, error) {
+// beginning returns the commonest words with a prefix, up to most, and in about how many documents they are.
+func (x *SearchIndex) beginning(
+	ctx context.Context, tx pgx.Tx, prefix string, most int,
+) (words []string, docs map[string]int, err error) {
 	low, high := wordRanges(prefix)
-	counts := map[string]int{}
+	docs = map[string]int{}
 	for _, statement := range []string{sqlSearchBeginningCommon, sqlSearchBeginning} {
 		rows, _ := tx.Query(ctx, statement, x.collection, low, high, search.Head, maxBlocks)
 		var segment int64
 		var b search.Block
 		_, err := pgx.ForEachRow(rows, []any{&segment, &b.Postings}, func() error {
-			return b.Counts(prefix, func(term string, docs int) {
+			return b.Counts(prefix, func(term string, n int) {
 				if !search.IsStem(term) {
-					counts[term] += docs
+					docs[term] += n
 				}
 			})
 		})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if len(counts) >= most {
+		if len(docs) >= most {
 			break
 		}
 	}
-	words := slices.Collect(maps.Keys(counts))
+	words = slices.Collect(maps.Keys(docs))
 	slices.SortFunc(words, func(a, b string) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(docs[b], docs[a]), cmp.Compare(a, b))
 	})
-	return words[:min(len(words), most)], nil
+	return words[:min(len(words), most)], docs, nil
 }
 
 // wordRanges are the ranges of terms, from low to below high, that begin with a prefix and are words.
@@ -489,7 +502,7 @@ func (x *SearchIndex) Suggest(ctx context.Context, text string, most int) (words
 		if _, err := tx.Exec(ctx, sqlSearchPlan); err != nil {
 			return err
 		}
-		words, err = x.beginning(ctx, tx, storable(prefix), most)
+		words, _, err = x.beginning(ctx, tx, storable(prefix), most)
 		return err
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"maps"
+	"runtime"
 	"slices"
 )
 
@@ -61,36 +62,31 @@ func (r *Ranking) Learn(samples []Sample) *Expansion {
 		scores[r.page(a)] = a.score
 		sum += a.score
 	}
-	shares := map[string]*sharedWord{} // by the first of their terms
 	samples = slices.Clone(samples)
 	slices.SortFunc(samples, func(a, b Sample) int { return cmp.Compare(a.Page, b.Page) }) // sums depend on the order
-	for _, s := range samples {
-		counts, n := map[string]int{}, 0
-		count := func(t Token) bool {
-			if len(t.Word) > 1 && !Stop(s.Language, t.Word) {
-				counts[t.Word]++
-				n++
-			}
-			return true
-		}
-		Tokenize(s.Title, count)
-		Tokenize(s.Text, count)
-		for _, w := range slices.Sorted(maps.Keys(counts)) { // sorted as well
-			terms := kin(s.Language, w)
-			c := shares[terms[0].term]
-			if c == nil {
-				c = &sharedWord{group: group{words: []string{w}, terms: terms}}
-				shares[terms[0].term] = c
-			}
-			c.share += scores[s.Page] / sum * float32(counts[w]) / float32(n)
+	words, lengths := make([][]said, len(samples)), make([]int, len(samples))
+	side(runtime.GOMAXPROCS(0), len(samples), func(_, i int) { words[i], lengths[i] = samples[i].words() })
+	shares := map[kin]float32{}
+	for i, s := range samples {
+		for _, w := range words[i] {
+			shares[w.kin] += scores[s.Page] / sum * float32(w.times) / float32(lengths[i])
 		}
 	}
+	least := float32(0)
+	if len(shares) > feedbackTried {
+		falling := slices.SortedFunc(maps.Values(shares), func(a, b float32) int { return cmp.Compare(b, a) })
+		least = falling[feedbackTried-1]
+	}
 	e := &Expansion{}
-	for _, c := range shares {
-		c.typed = slices.ContainsFunc(r.groups, func(g *group) bool {
-			return slices.ContainsFunc(g.terms, func(t lookup) bool { return t.term == c.terms[0].term })
-		})
-		e.words = append(e.words, *c)
+	for k, share := range shares {
+		if share < least {
+			continue
+		}
+		terms := k.terms()
+		e.words = append(e.words, sharedWord{group: group{words: []string{k.word}, terms: terms}, share: share,
+			typed: slices.ContainsFunc(r.groups, func(g *group) bool {
+				return slices.ContainsFunc(g.terms, func(t lookup) bool { return t.term == terms[0].term })
+			})})
 	}
 	slices.SortFunc(e.words, func(a, b sharedWord) int {
 		return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.terms[0].term, b.terms[0].term))
@@ -99,15 +95,47 @@ func (r *Ranking) Learn(samples []Sample) *Expansion {
 	return e
 }
 
-// kin are the terms that count as one word in one language.
-func kin(language, word string) []lookup {
-	if !slices.Contains(stemLanguages, language) {
-		return []lookup{{word, exactForm, ""}}
+// kin are words that count as one in a language: those of a stem. Where there is no stemmer it is "", and a word is
+// alone.
+type kin struct{ language, word string }
+
+// said is a word of a sample.
+type said struct {
+	kin
+	times int
+}
+
+// words are those of a sample other than stop words, and how many there are.
+func (s *Sample) words() (words []said, n int) {
+	counts := map[string]int{}
+	count := func(t Token) bool {
+		if len(t.Word) > 1 && !Stop(s.Language, t.Word) {
+			counts[t.Word]++
+			n++
+		}
+		return true
 	}
-	if s := Stem(language, word); s != "" {
-		word = s
+	Tokenize(s.Title, count)
+	Tokenize(s.Text, count)
+	stemmed := slices.Contains(stemLanguages, s.Language)
+	for _, w := range slices.Sorted(maps.Keys(counts)) { // sums depend on the order
+		k := kin{word: w}
+		if stemmed {
+			k.language = s.Language
+			if stem := Stem(s.Language, w); stem != "" {
+				k.word = stem
+			}
+		}
+		words = append(words, said{k, counts[w]})
 	}
-	return []lookup{{language + ":" + word, stemForm, language}, {word, plainForm, language}}
+	return words, n
+}
+
+func (k kin) terms() []lookup {
+	if k.language == "" {
+		return []lookup{{k.word, exactForm, ""}}
+	}
+	return []lookup{{k.language + ":" + k.word, stemForm, k.language}, {k.word, plainForm, k.language}}
 }
 
 // Unknown are the terms of which Leave is told in how many documents they are: sorted, each once.

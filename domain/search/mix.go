@@ -51,20 +51,15 @@ func (r *Ranking) share(tasks int, do func(m *mixer, task int) error) (done func
 		workers = 1
 	}
 	used, errs := make([]*mixer, workers), make([]error, workers)
-	var next atomic.Int64
-	work := func(w int) {
-		m := mixers.Get().(*mixer)
-		m.r, used[w] = r, m
-		for i := int(next.Add(1)) - 1; i < tasks && errs[w] == nil; i = int(next.Add(1)) - 1 {
-			errs[w] = do(m, i)
+	for w := range used {
+		used[w] = mixers.Get().(*mixer)
+		used[w].r = r
+	}
+	side(workers, tasks, func(w, task int) {
+		if errs[w] == nil {
+			errs[w] = do(used[w], task)
 		}
-	}
-	var wg sync.WaitGroup
-	for w := 1; w < workers; w++ {
-		wg.Go(func() { work(w) })
-	}
-	work(0)
-	wg.Wait()
+	})
 	if err := cmp.Or(errs...); err != nil {
 		return nil, err // the mixers may have half of something
 	}
@@ -74,6 +69,22 @@ func (r *Ranking) share(tasks int, do func(m *mixer, task int) error) (done func
 			mixers.Put(m)
 		}
 	}, nil
+}
+
+// side has tasks done by so many workers, side by side.
+func side(workers, tasks int, do func(worker, task int)) {
+	var next atomic.Int64
+	work := func(w int) {
+		for i := int(next.Add(1)) - 1; i < tasks; i = int(next.Add(1)) - 1 {
+			do(w, i)
+		}
+	}
+	var wg sync.WaitGroup
+	for w := 1; w < workers; w++ {
+		wg.Go(func() { work(w) })
+	}
+	work(0)
+	wg.Wait()
 }
 
 // mix is the living documents of a part that have a group, ascending.
