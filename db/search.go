@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -19,7 +20,7 @@ import (
 // The statements below look up many keys of a large table by its index: see sqlCrawlPlan. A plan for one list of terms
 // is as good for another.
 const sqlSearchPlan = `
-SELECT set_config('pg_trgm.similarity_threshold', '0.2', true), set_config(name, 'off', true)
+SELECT set_config(name, 'off', true)
 FROM unnest(ARRAY['jit', 'enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'enable_material']) AS s(name)`
 
 // The blocks that may have the terms $2, with the positions of the terms $3.
@@ -391,6 +392,8 @@ type fix struct {
 	words  []string
 }
 
+const sqlSearchSimilarity = `SELECT set_config('pg_trgm.similarity_threshold', $1::text, true)`
+
 const sqlSearchSpellings = `
 SELECT term FROM search_terms WHERE term % $1 AND length(term) BETWEEN $2 AND $3
 ORDER BY similarity(term, $1) DESC LIMIT $4`
@@ -400,6 +403,8 @@ const (
 	maxFixedWords = 4 // of a query
 	maxSpellings  = 100
 	maxFixes      = 3 // of a word
+	// leastSimilarity is that of other spellings, as pg_trgm has it: below it, too many words have to be looked at.
+	leastSimilarity = 0.2
 	// commoner is how many times commoner another spelling must be than one that pages have.
 	commoner = 20
 )
@@ -419,6 +424,11 @@ func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking) (fixe
 		}
 		tried++
 		n := utf8.RuneCountInString(word)
+		// A word that is less similar has more typing errors. It is rounded, and the server's is a float of four bytes.
+		similar := max(leastSimilarity, search.Similarity(word, edits)-0.001)
+		if _, err := s.tx.Exec(ctx, sqlSearchSimilarity, strconv.FormatFloat(similar, 'f', 3, 64)); err != nil {
+			return nil, err
+		}
 		rows, _ := s.tx.Query(ctx, sqlSearchSpellings, word, n-edits, n+edits, maxSpellings)
 		near, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		if err != nil {

@@ -95,41 +95,61 @@ func (m *mixer) mix(g *group, part int) ([]entry, error) {
 	p := &m.r.s.parts[part]
 	var used []lookup
 	var rows [][]byte
-	most := 0
 	for _, t := range g.terms {
 		if row, has := m.r.posted[key{t.term, part}]; has {
 			used, rows = append(used, t), append(rows, row.Postings)
-			most += len(row.Postings)
 		}
 	}
 	if len(used) == 0 {
 		return nil, nil
 	}
-	out := m.room(min(most, p.Columns.Len()))
+	var list []posting
 	var err error
 	switch {
 	case g.several:
-		out, err = m.several(out, p, g, used, rows)
+		list, err = m.several(p, used, rows)
 	case len(used) == 1:
-		var list []posting
 		list, err = m.read(0, p, used[0], rows[0])
-		for _, c := range list {
-			out = m.add(out, p, g, c, used[0].role == exactForm)
+		if used[0].role == exactForm {
+			for i := range list {
+				list[i].ord |= exactBit
+			}
 		}
 	default:
-		out, err = m.forms(out, p, g, used, rows)
+		list, err = m.forms(p, g, used, rows)
 	}
-	m.arena = m.arena[len(out):]
-	return out, err
+	return m.weigh(p, g, list), err
 }
 
-// room is space for n entries.
-func (m *mixer) room(n int) []entry {
-	if n > len(m.arena) {
-		m.whole = make([]entry, max(n, 1<<14, 2*len(m.whole)))
+// weigh makes entries of the postings of living documents. The ordinals may have exactBit and otherBit.
+func (m *mixer) weigh(p *part, g *group, list []posting) []entry {
+	if len(list) > len(m.arena) {
+		m.whole = make([]entry, max(len(list), 1<<14, 2*len(m.whole)))
 		m.arena = m.whole
 	}
-	return m.arena[:0:n]
+	out, n := m.arena[:0:len(list)], &m.r.norms
+	flat, slope, lengths := n.flat[fieldBody], n.slope[fieldBody], p.Columns.lengths[fieldBody]
+	for _, c := range list {
+		ord := c.ord &^ (exactBit | otherBit)
+		if p.isDead(int(ord)) {
+			continue
+		}
+		if g.title {
+			if c.counts = c.counts.only(fieldTitle); c.counts == 0 {
+				continue
+			}
+		}
+		tf := float32(c.counts.of(fieldBody)) / (flat + slope*float32(lengths[ord]))
+		if c.counts&bodyOnly != 0 {
+			tf = n.short(tf, p.Columns, ord, c.counts)
+		}
+		if c.ord&otherBit != 0 {
+			tf *= otherShare
+		}
+		out = append(out, entry{c.ord &^ otherBit, tf})
+	}
+	m.arena = m.arena[len(out):]
+	return out
 }
 
 // read decodes postings into list i. Those of a stem as a plain word count in pages of its language.
@@ -150,26 +170,9 @@ func (m *mixer) read(i int, p *part, t lookup, postings []byte) ([]posting, erro
 	return list, nil
 }
 
-// add adds one document whose counts are known, unless it is dead.
-func (m *mixer) add(out []entry, p *part, g *group, c posting, same bool) []entry {
-	if p.isDead(int(c.ord)) {
-		return out
-	}
-	if g.title {
-		if c.counts = c.counts.only(fieldTitle); c.counts == 0 {
-			return out
-		}
-	}
-	e := entry{c.ord, m.r.norms.weigh(p.Columns, c.ord, c.counts)}
-	if same {
-		e.ord |= exactBit
-	}
-	return append(out, e)
-}
-
 // forms merges the few lists of a word and its stems. In a page of a language the stem's term covers all forms but the
 // stem itself, which is a plain word.
-func (m *mixer) forms(out []entry, p *part, g *group, used []lookup, rows [][]byte) ([]entry, error) {
+func (m *mixer) forms(p *part, g *group, used []lookup, rows [][]byte) ([]posting, error) {
 	const block = 64
 	n := p.Columns.Len()
 	if len(m.sum) < n {
@@ -207,29 +210,36 @@ func (m *mixer) forms(out []entry, p *part, g *group, used []lookup, rows [][]by
 			}
 		}
 	}
+	out := m.lists[0][:0]
 	for i, touched := range m.touched[:n/block+1] {
 		if !touched {
 			continue
 		}
 		from, to := i*block, min(n, (i+1)*block)
 		for ord := from; ord < to; ord++ {
-			if c := sum[ord]; c != 0 {
-				exact := same[ord]
-				if g.title {
-					exact = exact.only(fieldTitle)
-				}
-				out = m.add(out, p, g, posting{uint32(ord), c}, exact != 0)
+			if sum[ord] == 0 {
+				continue
 			}
+			exact := same[ord]
+			if g.title {
+				exact = exact.only(fieldTitle)
+			}
+			c := posting{uint32(ord), sum[ord]}
+			if exact != 0 {
+				c.ord |= exactBit
+			}
+			out = append(out, c)
 		}
 		m.touched[i] = false
 		clear(sum[from:to])
 		clear(same[from:to])
 	}
+	m.lists[0] = out
 	return out, nil
 }
 
 // several merges many lists: the words of a prefix, and corrections.
-func (m *mixer) several(out []entry, p *part, g *group, used []lookup, rows [][]byte) ([]entry, error) {
+func (m *mixer) several(p *part, used []lookup, rows [][]byte) ([]posting, error) {
 	n := p.Columns.Len()
 	if len(m.dense) < n {
 		m.dense = make([]merged, n)
@@ -251,16 +261,22 @@ func (m *mixer) several(out []entry, p *part, g *group, used []lookup, rows [][]
 			}
 		}
 	}
+	out := m.lists[0][:0]
 	for ord := range dense {
-		d, i := &dense[ord], len(out)
+		d := &dense[ord]
 		if d.counts == 0 {
 			continue
 		}
-		out = m.add(out, p, g, posting{uint32(ord), d.counts}, d.same)
-		if d.role == otherForm && i < len(out) {
-			out[i].tf *= otherShare
+		c := posting{uint32(ord), d.counts}
+		if d.same {
+			c.ord |= exactBit
 		}
+		if d.role == otherForm {
+			c.ord |= otherBit
+		}
+		out = append(out, c)
 	}
+	m.lists[0] = out
 	return out, nil
 }
 
@@ -316,7 +332,7 @@ func (m *mixer) phrase(g *group, part int) ([]entry, error) {
 			return nil, nil
 		}
 	}
-	out := m.room(len(cands))
+	var found []posting
 	for _, ord := range cands {
 		for i := range cursors {
 			c := &cursors[i]
@@ -333,11 +349,10 @@ func (m *mixer) phrase(g *group, part int) ([]entry, error) {
 			return nil, fmt.Errorf("read positions of segment %d: %w", p.ID, err)
 		}
 		if c != 0 {
-			out = m.add(out, p, g, posting{ord, c}, false)
+			found = append(found, posting{ord, c})
 		}
 	}
-	m.arena = m.arena[len(out):]
-	return out, nil
+	return m.weigh(p, g, found), nil
 }
 
 // common are those of ascending ordinals that a list has. It overwrites them.

@@ -201,6 +201,12 @@ func (s *spots) next() (bool, error) {
 
 // reach goes on to the first position that is not before one, if there is any. The first call of next has been made.
 func (s *spots) reach(want uint32) (more bool, err error) {
+	b, at := s.b, s.at
+	for at < want && len(b) > 0 && b[0] < 0x80 { // mostly
+		at += uint32(b[0])
+		b = b[1:]
+	}
+	s.b, s.at = b, at
 	for more = true; more && err == nil && s.at < want; {
 		more, err = s.next()
 	}

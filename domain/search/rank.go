@@ -54,7 +54,10 @@ type entry struct {
 	tf  float32
 }
 
-const exactBit = 1 << 31
+const (
+	exactBit = 1 << 31
+	otherBit = 1 << 30 // of a posting: it is a correction only
+)
 
 // Rank finds and sorts the answers to a query: the rows are all there are of Plan.Terms in the segments of the
 // snapshot; those of other segments are ignored. Of pages with the same text one is an answer, the best by the order

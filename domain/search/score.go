@@ -38,12 +38,8 @@ func newNorms(s *Snapshot) (n norms) {
 	return n
 }
 
-// weigh is the weighed count of a term in a document, before it is saturated.
-func (n *norms) weigh(c *Columns, ord uint32, counts counts) float32 {
-	tf := float32(counts.of(fieldBody)) / (n.flat[fieldBody] + n.slope[fieldBody]*float32(c.lengths[fieldBody][ord]))
-	if counts&bodyOnly == 0 {
-		return tf
-	}
+// short adds the weighed counts of a term in the short fields of a document to that in its body.
+func (n *norms) short(tf float32, c *Columns, ord uint32, counts counts) float32 {
 	for f := range fieldBody {
 		if k := counts.of(f); k > 0 {
 			tf += float32(k) / (n.flat[f] + n.slope[f]*float32(c.lengths[f][ord]))
