@@ -46,7 +46,7 @@ const maxPositions = 8 << 20
 
 // The sizes of blocks are known without reading them. Those that several terms share are small.
 const sqlSearchSizes = `
-SELECT n.term, sum(octet_length(p.postings))
+SELECT n.term, sum(octet_length(p.postings)), sum(octet_length(p.positions))
 FROM search_segments s CROSS JOIN unnest($2::text[]) AS n(term) CROSS JOIN LATERAL (
     SELECT * FROM search_postings WHERE segment = s.id AND term <= n.term ORDER BY term DESC LIMIT 1) p
 WHERE s.collection = $1 AND p.last >= n.term GROUP BY n.term`
@@ -105,7 +105,7 @@ func (s *searching) run(ctx context.Context) (out search.Results, err error) {
 	if s.snapshot, s.segmentIDs, err = s.SearchIndex.snapshot(ctx, s.tx); err != nil {
 		return out, err
 	}
-	prefixes, sizes := s.plan.Prefixes(), map[string]int64{}
+	prefixes, sizes := s.plan.Prefixes(), map[string]search.Size{}
 	for i, prefix := range prefixes {
 		words := []string{prefix}
 		if i < maxPrefixes {
@@ -115,7 +115,7 @@ func (s *searching) run(ctx context.Context) (out search.Results, err error) {
 				return out, err
 			}
 			for _, w := range words {
-				sizes[w] = int64(docs[w] * sizeOfPosting)
+				sizes[w] = search.Size{Postings: int64(docs[w] * sizeOfPosting)}
 			}
 		}
 		s.plan.Expand(prefix, words)
@@ -157,22 +157,27 @@ func (s *searching) run(ctx context.Context) (out search.Results, err error) {
 	return out, err
 }
 
-// sizeOfPosting is about how many bytes a posting has.
-const sizeOfPosting = 3
+// About how many bytes a posting has, and its positions, as dear as those of postings.
+const (
+	sizeOfPosting   = 3
+	sizeOfPositions = 3
+)
 
 // afford leaves out the commonest words of a query that would read too much, given about how many bytes some have.
-func (s *searching) afford(ctx context.Context, sizes map[string]int64) error {
-	const cheap = 10 << 20
-	terms := s.plan.Terms()
-	terms = slices.DeleteFunc(terms, func(t string) bool { _, known := sizes[t]; return known })
-	sum := int64(len(terms) * s.snapshot.Docs() * sizeOfPosting)
+func (s *searching) afford(ctx context.Context, sizes map[string]search.Size) error {
+	const cheap = 7 << 20 // the commonest word is in each page
+	terms := slices.DeleteFunc(s.plan.Terms(), func(t string) bool { _, known := sizes[t]; return known })
+	phrases := s.plan.Positions()
+	sum := int64(len(terms)*sizeOfPosting+len(phrases)*sizeOfPositions) * int64(s.snapshot.Docs())
 	for _, size := range sizes {
-		sum += size
+		sum += size.Postings
 	}
 	if sum < cheap {
 		return nil
 	}
-	unknown, err := s.sizes(ctx, s.tx, terms)
+	terms = append(terms, phrases...)
+	slices.Sort(terms)
+	unknown, err := s.sizes(ctx, s.tx, slices.Compact(terms))
 	if err == nil {
 		maps.Copy(sizes, unknown)
 		s.plan.Afford(sizes)
@@ -180,12 +185,16 @@ func (s *searching) afford(ctx context.Context, sizes map[string]int64) error {
 	return err
 }
 
-func (x *SearchIndex) sizes(ctx context.Context, tx pgx.Tx, terms []string) (map[string]int64, error) {
-	sizes := make(map[string]int64, len(terms))
+// sizes are those of terms in all segments.
+func (x *SearchIndex) sizes(ctx context.Context, tx pgx.Tx, terms []string) (map[string]search.Size, error) {
+	sizes := make(map[string]search.Size, len(terms))
 	rows, _ := tx.Query(ctx, sqlSearchSizes, x.collection, terms)
 	var term string
-	var size int64
-	_, err := pgx.ForEachRow(rows, []any{&term, &size}, func() error { sizes[term] = size; return nil })
+	var size search.Size
+	_, err := pgx.ForEachRow(rows, []any{&term, &size.Postings, &size.Positions}, func() error {
+		sizes[term] = size
+		return nil
+	})
 	return sizes, err
 }
 

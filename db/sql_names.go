@@ -289,6 +289,7 @@ var statements = map[string]string{
 	sqlSearchSegmentAdd:        "sqlSearchSegmentAdd",
 	sqlSearchSegmentIDs:        "sqlSearchSegmentIDs",
 	sqlSearchShown:             "sqlSearchShown",
+	sqlSearchSimilarity:        "sqlSearchSimilarity",
 	sqlSearchSizes:             "sqlSearchSizes",
 	sqlSearchSpellings:         "sqlSearchSpellings",
 	sqlSearchUnlist:            "sqlSearchUnlist",

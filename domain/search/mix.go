@@ -302,13 +302,14 @@ type cursor struct {
 // phrase is the documents that have the words of a phrase one after the other.
 func (m *mixer) phrase(g *group, part int) ([]entry, error) {
 	p := &m.r.s.parts[part]
-	cursors := make([]cursor, len(g.words))
-	for i, w := range g.words {
+	cursors := make([]cursor, 0, len(g.words))
+	for i, w := range g.sought() {
 		row, has := m.r.posted[key{w, part}]
 		if !has {
 			return nil, nil
 		}
-		cursors[i] = cursor{word: w, offset: uint32(i), postings: row.Postings, walk: walk{b: row.Positions}}
+		cursors = append(cursors,
+			cursor{word: w, offset: uint32(i), postings: row.Postings, walk: walk{b: row.Positions}})
 	}
 	slices.SortStableFunc(cursors, func(a, b cursor) int { return cmp.Compare(len(a.postings), len(b.postings)) })
 	cands := m.cands[:0]
@@ -344,7 +345,9 @@ func (m *mixer) phrase(g *group, part int) ([]entry, error) {
 				return nil, fmt.Errorf("read positions of term %q of segment %d: %w", c.word, p.ID, err)
 			}
 		}
-		c, err := together(cursors, p.Columns.lengths[fieldTitle][ord])
+		// A phrase is in the title if its last word is.
+		last := int64(p.Columns.lengths[fieldTitle][ord]) - int64(len(g.words))
+		c, err := together(cursors, last)
 		if err != nil {
 			return nil, fmt.Errorf("read positions of segment %d: %w", p.ID, err)
 		}
@@ -369,9 +372,9 @@ func common(ords []uint32, list []posting) []uint32 {
 	return both
 }
 
-// together counts where the words of cursors follow one another in their current document, whose title has so many
-// words.
-func together(cursors []cursor, title uint32) (found counts, err error) {
+// together counts where the words of cursors follow one another in their current document: in its title up to a last
+// position.
+func together(cursors []cursor, last int64) (found counts, err error) {
 	pivot := 0 // has the fewest positions
 	for i := range cursors {
 		c := &cursors[i]
@@ -396,7 +399,7 @@ func together(cursors []cursor, title uint32) (found counts, err error) {
 			}
 			switch {
 			case !whole:
-			case first+uint32(len(cursors)) <= title:
+			case int64(first) <= last:
 				if found.of(fieldTitle) < mostSmall {
 					found += one(fieldTitle, 1)
 				}
