@@ -3,14 +3,18 @@ package search
 import (
 	"cmp"
 	"fmt"
+	"iter"
+	"math/bits"
 	"slices"
+	"sync"
 	"time"
 )
 
-// uniques is a hash table of text keys.
+// uniques is a hash table of text keys. Before it are two bits for each hash, whether a key was seen, and whether one
+// was seen again: most never are, and bits fit the processor's cache.
 type uniques struct {
-	slots []slot
-	n     int
+	seen, again []uint64
+	slots       []slot
 }
 
 type slot struct {
@@ -18,74 +22,100 @@ type slot struct {
 	at  uint32
 }
 
-// reset forgets all keys, and makes room for n.
-func (u *uniques) reset(n int) {
-	size := 1 << 10
-	for size < 2*n {
-		size *= 2
+var tables = sync.Pool{New: func() any { return new(uniques) }}
+
+// cleared is a slice of n zeros, in the memory of another where it suffices.
+func cleared[T any](old []T, n int) []T {
+	if n > cap(old) {
+		return make([]T, n)
 	}
-	if u.n = 0; size > cap(u.slots) {
-		u.slots = make([]slot, size)
-		return
-	}
-	u.slots = u.slots[:size]
-	clear(u.slots)
+	clear(old[:n])
+	return old[:n]
 }
 
-// find is the slot of a key, which may be free.
+// power is a power of two, n or more, and 64 at least.
+func power(n int) int { return 1 << max(6, bits.Len(uint(max(n, 1)-1))) }
+
+func scatter(key uint64) uint64 { return key * 0x9e3779b97f4a7c15 >> 20 }
+
+// see finds out which of n keys are there several times, together with few that are not.
+func (u *uniques) see(n int, keys iter.Seq[uint64]) {
+	size := power(16 * n)
+	u.seen, u.again = cleared(u.seen, size/64), cleared(u.again, size/64)
+	several := 0
+	for key := range keys {
+		i := scatter(key) & uint64(size-1)
+		bit := uint64(1) << (i % 64)
+		if u.seen[i/64]&bit != 0 {
+			u.again[i/64] |= bit
+			several++
+		}
+		u.seen[i/64] |= bit
+	}
+	u.slots = cleared(u.slots, power(4*several)) // those that were first count too
+}
+
+// find is the slot of a key, which may be free; nil = the key is there once.
 func (u *uniques) find(key uint64) *slot {
-	mask := uint64(len(u.slots) - 1)
-	for i := (key * 0x9e3779b97f4a7c15) >> 20 & mask; ; i = (i + 1) & mask {
-		if s := &u.slots[i]; s.key == 0 || s.key == key {
+	h := scatter(key)
+	i := h & uint64(64*len(u.again)-1)
+	if u.again[i/64]&(1<<(i%64)) == 0 {
+		return nil
+	}
+	for i := h; ; i++ {
+		if s := &u.slots[i&uint64(len(u.slots)-1)]; s.key == 0 || s.key == key {
 			return s
 		}
 	}
 }
 
-// grow makes room for so many more.
-func (u *uniques) grow(n int) {
-	if 2*(u.n+n) <= len(u.slots) {
-		return
+// collapse returns the answers of lists, of the same text only the best.
+func (r *Ranking) collapse(lists [][]answer) []answer {
+	n := 0
+	for _, list := range lists {
+		n += len(list)
 	}
-	old := u.slots
-	bigger := uniques{}
-	bigger.reset(u.n + n)
-	bigger.n = u.n
-	for _, s := range old {
-		if s.key != 0 {
-			*bigger.find(s.key) = s
+	u := tables.Get().(*uniques)
+	defer tables.Put(u)
+	u.see(n, func(yield func(uint64) bool) {
+		for _, list := range lists {
+			for i := range list {
+				if key := r.text(&list[i]); key != 0 && !yield(key) {
+					return
+				}
+			}
 		}
-	}
-	*u = bigger
-}
-
-// collapse appends answers to those before, of the same text only the best.
-func (r *Ranking) collapse(to, from []answer, u *uniques) []answer {
-	u.grow(len(from))
-	to = slices.Grow(to, len(from))
-	for _, a := range from {
-		key := r.s.parts[a.part].Columns.keys[a.ord]
-		if key == 0 {
-			to = append(to, a)
-			continue
-		}
-		s := u.find(key)
-		if s.key == 0 {
-			*s = slot{key, uint32(len(to))}
-			u.n++
-			to = append(to, a)
-			continue
-		}
-		kept := &to[s.at]
-		a.duplicates = kept.duplicates + 1
-		if r.compare(&a, kept) < 0 {
-			*kept = a
-		} else {
-			kept.duplicates++
+	})
+	to := make([]answer, 0, n)
+	for _, list := range lists {
+		for _, a := range list {
+			key := r.text(&a)
+			var s *slot
+			if key != 0 {
+				s = u.find(key)
+			}
+			if s == nil {
+				to = append(to, a)
+				continue
+			}
+			if s.key == 0 {
+				*s = slot{key, uint32(len(to))}
+				to = append(to, a)
+				continue
+			}
+			kept := &to[s.at]
+			a.duplicates = kept.duplicates + 1
+			if r.compare(&a, kept) < 0 {
+				*kept = a
+			} else {
+				kept.duplicates++
+			}
 		}
 	}
 	return to
 }
+
+func (r *Ranking) text(a *answer) uint64 { return r.s.parts[a.part].Columns.keys[a.ord] }
 
 // compare puts the better answer first.
 func (r *Ranking) compare(a, b *answer) int {

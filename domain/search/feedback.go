@@ -216,24 +216,23 @@ func (r *Ranking) expand(chosen []sharedWord) {
 		return
 	}
 	scale := (1 - feedbackShare) / feedbackShare * float32(len(r.groups)) / sum
-	byPart := make([][]*answer, len(r.s.parts))
-	for i := range r.answers {
-		a := &r.answers[i]
-		byPart[a.part] = append(byPart[a.part], a)
+	from, n := make([]int, len(r.s.parts)), 0 // of a part's documents
+	for part := range r.s.parts {
+		from[part] = n
+		n += r.s.parts[part].Columns.Len()
 	}
 	t := scratches.Get().(*scratch)
 	defer scratches.Put(t)
-	for part, answers := range byPart {
-		if len(answers) == 0 {
-			continue
-		}
-		t.reset(r.s.parts[part].Columns.Len())
+	t.reset(n)
+	for part, at := range from {
+		of := scratch{score: t.score[at:], mask: t.mask[at:]}
 		for _, w := range chosen {
-			t.add(w.entries[part], w.share*idf(w.df, r.s.docs)*scale, 0)
+			of.add(w.entries[part], w.share*idf(w.df, r.s.docs)*scale, 0)
 		}
-		for _, a := range answers {
-			a.score += t.score[a.ord]
-		}
+	}
+	for i := range r.answers {
+		a := &r.answers[i]
+		a.score += t.score[from[a.part]+int(a.ord)]
 	}
 	r.sortBest()
 }

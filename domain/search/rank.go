@@ -88,8 +88,7 @@ func Rank(s *Snapshot, p *Plan, rows []Posted) (*Ranking, error) {
 			r.idfs = append(r.idfs, idf(r.df[i], s.docs))
 		}
 	}
-	r.collect(entries)
-	return r, nil
+	return r, r.collect(entries)
 }
 
 // add notes postings that were read.
@@ -114,13 +113,10 @@ func (r *Ranking) Found(clause int) int {
 
 // scratch is what one segment's documents add up to.
 type scratch struct {
-	score []float32
-	mask  []uint32
-	not   []bool
-	all   []answer // of the segment
-	some  []answer
-	kept  []answer
-	one   uniques
+	score   []float32
+	mask    []uint32
+	not     []bool
+	answers []answer
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -135,10 +131,28 @@ func (t *scratch) reset(n int) {
 	clear(t.not)
 }
 
-// collect adds up the scores, and gathers the answers.
-func (r *Ranking) collect(entries [][][]entry) {
-	t := scratches.Get().(*scratch)
-	defer scratches.Put(t)
+// collect finds the answers, and sorts the best.
+func (r *Ranking) collect(entries [][][]entry) error {
+	lists, err := r.gather(entries, true)
+	if err != nil {
+		return err
+	}
+	r.answers = r.collapse(lists)
+	if n := len(r.answers); n < relaxBelow && r.plan.words {
+		some, err := r.gather(entries, false)
+		if err != nil {
+			return err
+		}
+		r.answers = r.collapse(append(lists, some...))
+		r.Relaxed = len(r.answers) > n
+	}
+	r.Total = len(r.answers)
+	r.sortBest()
+	return nil
+}
+
+// gather adds up the scores, and returns the answers of each part that have all words, or not.
+func (r *Ranking) gather(entries [][][]entry, all bool) ([][]answer, error) {
 	every := uint32(1)<<len(r.groups) - 1
 	must := uint32(0)
 	for bit, g := range r.groups {
@@ -146,21 +160,16 @@ func (r *Ranking) collect(entries [][][]entry) {
 			must |= 1 << bit
 		}
 	}
-	most := r.s.docs
-	for _, bit := range r.bits {
-		most = min(most, r.df[bit])
-	}
-	t.one.reset(most)
-	all, some, answers := t.all, t.some[:0], t.kept[:0]
-	defer func() { t.all, t.some, t.kept = all, some, answers }()
-	for i := range r.s.parts {
+	lists := make([][]answer, len(r.s.parts))
+	done, err := r.share(len(lists), func(_ *mixer, i int) error {
 		p := &r.s.parts[i]
 		passes, any := r.filter(p)
 		if !any {
-			continue
+			return nil
 		}
-		n := p.Columns.Len()
-		t.reset(n)
+		t := scratches.Get().(*scratch)
+		defer scratches.Put(t)
+		t.reset(p.Columns.Len())
 		bit := 0
 		for gi := range r.plan.groups {
 			switch g := &r.plan.groups[gi]; {
@@ -174,36 +183,29 @@ func (r *Ranking) collect(entries [][][]entry) {
 				bit++
 			}
 		}
-		gather := func(to []answer, all bool) []answer {
-			for ord, mask := range t.mask {
-				if mask == 0 && r.plan.words || (mask == every) != all || mask&must != must || t.not[ord] ||
-					passes != nil && !passes(ord) {
+		t.answers = t.answers[:0]
+		for ord, mask := range t.mask {
+			if mask == 0 && r.plan.words || (mask == every) != all || mask&must != must || t.not[ord] ||
+				passes != nil && !passes(ord) {
+				continue
+			}
+			a := answer{score: t.score[ord], all: all, part: uint32(i), ord: uint32(ord)}
+			if !r.plan.words {
+				if p.isDead(ord) {
 					continue
 				}
-				a := answer{score: t.score[ord], all: all, part: uint32(i), ord: uint32(ord)}
-				if !r.plan.words {
-					if p.isDead(ord) {
-						continue
-					}
-					a.score = age(p.Columns.crawled[ord])
-				}
-				to = append(to, a)
+				a.score = age(p.Columns.crawled[ord])
 			}
-			return to
+			t.answers = append(t.answers, a)
 		}
-		all = gather(all[:0], true)
-		answers = r.collapse(answers, all, &t.one)
-		if len(answers) < relaxBelow && r.plan.words {
-			some = gather(some, false)
-		}
+		lists[i] = slices.Clone(t.answers)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	if r.plan.words && len(answers) < relaxBelow {
-		n := len(answers)
-		answers = r.collapse(answers, some, &t.one)
-		r.Relaxed = len(answers) > n
-	}
-	r.answers, r.Total = slices.Clone(answers), len(answers)
-	r.sortBest()
+	done()
+	return lists, nil
 }
 
 // add adds a word to the documents that have it.
