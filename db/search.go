@@ -33,7 +33,8 @@ WHERE s.collection = $1 AND p.last >= n.term`
 // The smallest first, up to $3 bytes together. Postings of a block of one term were read before.
 const sqlSearchPositions = `
 SELECT w.term, w.segment, w.postings, w.positions FROM (
-    SELECT n.term, n.segment, CASE WHEN p.term <> p.last THEN p.postings END AS postings, p.positions, sum(octet_length(p.positions))
+    SELECT n.term, n.segment, CASE WHEN p.term <> p.last THEN p.postings END AS postings, p.positions,
+        sum(octet_length(p.positions))
         OVER (ORDER BY octet_length(p.positions), n.term, n.segment ROWS UNBOUNDED PRECEDING) AS sum
     FROM unnest($1::text[], $2::bigint[]) AS n(term, segment) CROSS JOIN LATERAL (
         SELECT * FROM search_postings WHERE segment = n.segment AND term <= n.term ORDER BY term DESC LIMIT 1) p

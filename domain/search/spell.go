@@ -54,8 +54,8 @@ func Edits(a, b string, most int) int {
 	return min(last[len(to)], most+1)
 }
 
-// Similarity is what pg_trgm gives at least to two words of which one is the other with so many typing errors: each takes
-// at most four of its trigrams (two neighbours in the wrong order) and adds four.
+// Similarity is what pg_trgm gives at least to a word and the same word with so many typing errors: each takes at most
+// four of its trigrams (two neighbours in the wrong order) and adds four.
 func Similarity(word string, edits int) float64 {
 	letters := []rune("  " + word + " ")
 	trigrams := map[string]bool{}
