@@ -114,8 +114,10 @@ func (x graded) answer(text string, feedback bool) ([]int, error) {
 			samples = append(samples, search.Sample{Page: id, Title: d.Title, Text: d.Text, Language: d.Language})
 		}
 		more := r.Learn(samples)
-		if err := r.Expand(more, x.rows(more.Terms())); err != nil {
-			return nil, err
+		for terms := more.Terms(); len(terms) > 0; terms = more.Terms() {
+			if err := r.Expand(more, x.rows(terms)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if err := r.Refine(rows); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -19,7 +20,7 @@ import (
 // The statements below look up many keys of a large table by its index: see sqlCrawlPlan. A plan for one list of terms
 // is as good for another.
 const sqlSearchPlan = `
-SELECT set_config('pg_trgm.similarity_threshold', '0.2', true), set_config(name, 'off', true)
+SELECT set_config(name, 'off', true)
 FROM unnest(ARRAY['jit', 'enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'enable_material']) AS s(name)`
 
 // The blocks that may have the terms $2, with the positions of the terms $3.
@@ -29,10 +30,11 @@ FROM search_segments s CROSS JOIN unnest($2::text[]) AS n(term) CROSS JOIN LATER
     SELECT * FROM search_postings WHERE segment = s.id AND term <= n.term ORDER BY term DESC LIMIT 1) p
 WHERE s.collection = $1 AND p.last >= n.term`
 
-// The smallest first, up to $3 bytes together.
+// The smallest first, up to $3 bytes together. Postings of a block of one term were read before.
 const sqlSearchPositions = `
 SELECT w.term, w.segment, w.postings, w.positions FROM (
-    SELECT n.term, n.segment, p.postings, p.positions, sum(octet_length(p.positions))
+    SELECT n.term, n.segment, CASE WHEN p.term <> p.last THEN p.postings END AS postings, p.positions,
+        sum(octet_length(p.positions))
         OVER (ORDER BY octet_length(p.positions), n.term, n.segment ROWS UNBOUNDED PRECEDING) AS sum
     FROM unnest($1::text[], $2::bigint[]) AS n(term, segment) CROSS JOIN LATERAL (
         SELECT * FROM search_postings WHERE segment = n.segment AND term <= n.term ORDER BY term DESC LIMIT 1) p
@@ -45,7 +47,7 @@ const maxPositions = 8 << 20
 
 // The sizes of blocks are known without reading them. Those that several terms share are small.
 const sqlSearchSizes = `
-SELECT n.term, sum(octet_length(p.postings))
+SELECT n.term, sum(octet_length(p.postings)), sum(octet_length(p.positions))
 FROM search_segments s CROSS JOIN unnest($2::text[]) AS n(term) CROSS JOIN LATERAL (
     SELECT * FROM search_postings WHERE segment = s.id AND term <= n.term ORDER BY term DESC LIMIT 1) p
 WHERE s.collection = $1 AND p.last >= n.term GROUP BY n.term`
@@ -86,13 +88,14 @@ func (x *SearchIndex) Search(ctx context.Context, q search.Query) (search.Result
 // searching is one query in its transaction.
 type searching struct {
 	*SearchIndex
-	tx       pgx.Tx
-	ask      search.Ask
-	query    search.Query
-	snapshot *search.Snapshot
-	plan     *search.Plan
-	have     map[string]bool // terms that were read
-	rows     []search.Posted
+	tx         pgx.Tx
+	ask        search.Ask
+	query      search.Query
+	snapshot   *search.Snapshot
+	segmentIDs []int64
+	plan       *search.Plan
+	have       map[string]bool // terms that were read
+	rows       []search.Posted
 }
 
 func (s *searching) run(ctx context.Context) (out search.Results, err error) {
@@ -100,20 +103,25 @@ func (s *searching) run(ctx context.Context) (out search.Results, err error) {
 	if _, err := s.tx.Exec(ctx, sqlSearchPlan); err != nil {
 		return out, err
 	}
-	if s.snapshot, _, err = s.SearchIndex.snapshot(ctx, s.tx); err != nil {
+	if s.snapshot, s.segmentIDs, err = s.SearchIndex.snapshot(ctx, s.tx); err != nil {
 		return out, err
 	}
-	prefixes := s.plan.Prefixes()
+	prefixes, sizes := s.plan.Prefixes(), map[string]search.Size{}
 	for i, prefix := range prefixes {
 		words := []string{prefix}
 		if i < maxPrefixes {
-			if words, err = s.beginning(ctx, s.tx, prefix, maxPrefixWords/min(len(prefixes), maxPrefixes)); err != nil {
+			var docs map[string]int
+			words, docs, err = s.beginning(ctx, s.tx, prefix, maxPrefixWords/min(len(prefixes), maxPrefixes))
+			if err != nil {
 				return out, err
+			}
+			for _, w := range words {
+				sizes[w] = search.Size{Postings: int64(docs[w] * sizeOfPosting)}
 			}
 		}
 		s.plan.Expand(prefix, words)
 	}
-	if err := s.afford(ctx); err != nil {
+	if err := s.afford(ctx, sizes); err != nil {
 		return out, err
 	}
 	ranking, err := s.rank(ctx)
@@ -150,50 +158,68 @@ func (s *searching) run(ctx context.Context) (out search.Results, err error) {
 	return out, err
 }
 
-// sizeOfPosting is about how many bytes a posting has.
-const sizeOfPosting = 3
+// About how many bytes a posting has, and its positions, as dear as those of postings.
+const (
+	sizeOfPosting   = 3
+	sizeOfPositions = 3
+)
 
-// afford leaves out the commonest words of a query that would read too much.
-func (s *searching) afford(ctx context.Context) error {
-	const cheap = 10 << 20
-	terms := s.plan.Terms()
-	if len(terms)*s.snapshot.Docs()*sizeOfPosting < cheap {
+// afford leaves out the commonest words of a query that would read too much, given about how many bytes some have.
+func (s *searching) afford(ctx context.Context, sizes map[string]search.Size) error {
+	const cheap = 7 << 20 // the commonest word is in each page
+	terms := slices.DeleteFunc(s.plan.Terms(), func(t string) bool { _, known := sizes[t]; return known })
+	phrases := s.plan.Positions()
+	sum := int64(len(terms)*sizeOfPosting+len(phrases)*sizeOfPositions) * int64(s.snapshot.Docs())
+	for _, size := range sizes {
+		sum += size.Postings
+	}
+	if sum < cheap {
 		return nil
 	}
-	sizes, err := s.sizes(ctx, s.tx, terms)
+	terms = append(terms, phrases...)
+	slices.Sort(terms)
+	unknown, err := s.sizes(ctx, s.tx, slices.Compact(terms))
 	if err == nil {
+		maps.Copy(sizes, unknown)
 		s.plan.Afford(sizes)
 	}
 	return err
 }
 
-func (x *SearchIndex) sizes(ctx context.Context, tx pgx.Tx, terms []string) (map[string]int64, error) {
-	sizes := make(map[string]int64, len(terms))
+// sizes are those of terms in all segments.
+func (x *SearchIndex) sizes(ctx context.Context, tx pgx.Tx, terms []string) (map[string]search.Size, error) {
+	sizes := make(map[string]search.Size, len(terms))
 	rows, _ := tx.Query(ctx, sqlSearchSizes, x.collection, terms)
 	var term string
-	var size int64
-	_, err := pgx.ForEachRow(rows, []any{&term, &size}, func() error { sizes[term] = size; return nil })
+	var size search.Size
+	_, err := pgx.ForEachRow(rows, []any{&term, &size.Postings, &size.Positions}, func() error {
+		sizes[term] = size
+		return nil
+	})
 	return sizes, err
 }
 
 // rank reads the postings that the plan needs and were not read yet.
 func (s *searching) rank(ctx context.Context) (*search.Ranking, error) {
-	var terms []string
-	for _, t := range s.plan.Terms() {
-		if !s.have[t] {
-			s.have[t] = true
-			terms = append(terms, t)
-		}
+	read, err := s.read(ctx, s.plan.Terms(), s.plan.Positions())
+	if err != nil {
+		return nil, err
 	}
-	if len(terms) > 0 {
-		rows, _ := s.tx.Query(ctx, sqlSearchPosted, s.collection, terms, s.plan.Positions())
-		read, err := posted(rows)
-		if err != nil {
-			return nil, err
-		}
-		s.rows = append(s.rows, read...)
-	}
+	s.rows = append(s.rows, read...)
 	return search.Rank(s.snapshot, s.plan, s.rows)
+}
+
+// read reads terms that were not read yet, and the positions of some.
+func (s *searching) read(ctx context.Context, terms, positions []string) ([]search.Posted, error) {
+	terms = slices.DeleteFunc(terms, func(t string) bool { return s.have[t] })
+	if len(terms) == 0 {
+		return nil, nil
+	}
+	for _, t := range terms {
+		s.have[t] = true
+	}
+	rows, _ := s.tx.Query(ctx, sqlSearchPosted, s.collection, terms, positions)
+	return posted(rows)
 }
 
 const sqlSearchSamples = `
@@ -214,12 +240,21 @@ func (s *searching) learn(ctx context.Context, ranking *search.Ranking) error {
 		return err
 	}
 	more := ranking.Learn(samples)
-	rows, _ = s.tx.Query(ctx, sqlSearchPosted, s.collection, more.Terms(), []string{})
-	read, err := posted(rows)
+	docs, err := s.docs(ctx, more.Unknown(), s.snapshot.Largest())
 	if err != nil {
 		return err
 	}
-	return ranking.Expand(more, read)
+	more.Leave(docs, s.snapshot.Docs())
+	for terms := more.Terms(); len(terms) > 0; terms = more.Terms() {
+		read, err := s.read(ctx, terms, []string{})
+		if err != nil {
+			return err
+		}
+		if err := ranking.Expand(more, read); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // refine reads the positions that the order of the best answers depends on.
@@ -317,33 +352,35 @@ WHERE s.collection = $1`
 // and of those the common words are enough.
 const maxBlocks = 200
 
-// beginning returns the commonest words with a prefix, up to most.
-func (x *SearchIndex) beginning(ctx context.Context, tx pgx.Tx, prefix string, most int) ([]string, error) {
+// beginning returns the commonest words with a prefix, up to most, and in about how many documents they are.
+func (x *SearchIndex) beginning(
+	ctx context.Context, tx pgx.Tx, prefix string, most int,
+) (words []string, docs map[string]int, err error) {
 	low, high := wordRanges(prefix)
-	counts := map[string]int{}
+	docs = map[string]int{}
 	for _, statement := range []string{sqlSearchBeginningCommon, sqlSearchBeginning} {
 		rows, _ := tx.Query(ctx, statement, x.collection, low, high, search.Head, maxBlocks)
 		var segment int64
 		var b search.Block
 		_, err := pgx.ForEachRow(rows, []any{&segment, &b.Postings}, func() error {
-			return b.Counts(prefix, func(term string, docs int) {
+			return b.Counts(prefix, func(term string, n int) {
 				if !search.IsStem(term) {
-					counts[term] += docs
+					docs[term] += n
 				}
 			})
 		})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if len(counts) >= most {
+		if len(docs) >= most {
 			break
 		}
 	}
-	words := slices.Collect(maps.Keys(counts))
+	words = slices.Collect(maps.Keys(docs))
 	slices.SortFunc(words, func(a, b string) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(docs[b], docs[a]), cmp.Compare(a, b))
 	})
-	return words[:min(len(words), most)], nil
+	return words[:min(len(words), most)], docs, nil
 }
 
 // wordRanges are the ranges of terms, from low to below high, that begin with a prefix and are words.
@@ -365,6 +402,8 @@ type fix struct {
 	words  []string
 }
 
+const sqlSearchSimilarity = `SELECT set_config('pg_trgm.similarity_threshold', $1::text, true)`
+
 const sqlSearchSpellings = `
 SELECT term FROM search_terms WHERE term % $1 AND length(term) BETWEEN $2 AND $3
 ORDER BY similarity(term, $1) DESC LIMIT $4`
@@ -374,6 +413,8 @@ const (
 	maxFixedWords = 4 // of a query
 	maxSpellings  = 100
 	maxFixes      = 3 // of a word
+	// leastSimilarity is that of other spellings, as pg_trgm has it: below it, too many words have to be looked at.
+	leastSimilarity = 0.2
 	// commoner is how many times commoner another spelling must be than one that pages have.
 	commoner = 20
 )
@@ -393,6 +434,11 @@ func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking) (fixe
 		}
 		tried++
 		n := utf8.RuneCountInString(word)
+		// A word that is less similar has more typing errors. It is rounded, and the server's is a float of four bytes.
+		similar := max(leastSimilarity, search.Similarity(word, edits)-0.001)
+		if _, err := s.tx.Exec(ctx, sqlSearchSimilarity, strconv.FormatFloat(similar, 'f', 3, 64)); err != nil {
+			return nil, err
+		}
 		rows, _ := s.tx.Query(ctx, sqlSearchSpellings, word, n-edits, n+edits, maxSpellings)
 		near, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		if err != nil {
@@ -406,7 +452,7 @@ func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking) (fixe
 		if len(near) == 0 {
 			continue
 		}
-		docs, err := s.docs(ctx, near)
+		docs, err := s.docs(ctx, near, s.segmentIDs)
 		if err != nil {
 			return nil, err
 		}
@@ -421,14 +467,26 @@ func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking) (fixe
 	return fixes, nil
 }
 
-// docs is how many documents have each of some words, void ones too.
-func (s *searching) docs(ctx context.Context, words []string) (map[string]int, error) {
+// The beginnings of the blocks that may have the terms $2, of the segments $1.
+const sqlSearchCounts = `
+SELECT n.term, substring(p.postings FROM 1 FOR $3)
+FROM unnest($1::bigint[]) AS s(id) CROSS JOIN unnest($2::text[]) AS n(term) CROSS JOIN LATERAL (
+    SELECT * FROM search_postings WHERE segment = s.id AND term <= n.term ORDER BY term DESC LIMIT 1) p
+WHERE p.last >= n.term`
+
+// docs is how many documents of some segments have each of these words, void ones too.
+func (s *searching) docs(ctx context.Context, words []string, segments []int64) (map[string]int, error) {
 	docs := make(map[string]int, len(words))
-	rows, _ := s.tx.Query(ctx, sqlSearchPosted, s.collection, words, []string{})
-	read, err := posted(rows)
-	for _, p := range read {
-		docs[p.Term] += p.Docs()
-	}
+	rows, _ := s.tx.Query(ctx, sqlSearchCounts, segments, words, search.Head)
+	var word string
+	var b search.Block
+	_, err := pgx.ForEachRow(rows, []any{&word, &b.Postings}, func() error {
+		return b.Counts(word, func(term string, n int) {
+			if term == word {
+				docs[word] += n
+			}
+		})
+	})
 	return docs, err
 }
 
@@ -464,7 +522,7 @@ func (x *SearchIndex) Suggest(ctx context.Context, text string, most int) (words
 		if _, err := tx.Exec(ctx, sqlSearchPlan); err != nil {
 			return err
 		}
-		words, err = x.beginning(ctx, tx, storable(prefix), most)
+		words, _, err = x.beginning(ctx, tx, storable(prefix), most)
 		return err
 	})
 	if err != nil {

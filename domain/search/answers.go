@@ -3,14 +3,18 @@ package search
 import (
 	"cmp"
 	"fmt"
+	"iter"
+	"math/bits"
 	"slices"
+	"sync"
 	"time"
 )
 
-// uniques is a hash table of text keys.
+// uniques is a hash table of text keys. Before it are two bits for each hash, whether a key was seen, and whether one
+// was seen again: most never are, and bits fit the processor's cache.
 type uniques struct {
-	slots []slot
-	n     int
+	seen, again []uint64
+	slots       []slot
 }
 
 type slot struct {
@@ -18,65 +22,100 @@ type slot struct {
 	at  uint32
 }
 
-func newUniques(n int) *uniques {
-	size := 1 << 10
-	for size < 2*n {
-		size *= 2
+var tables = sync.Pool{New: func() any { return new(uniques) }}
+
+// cleared is a slice of n zeros, in the memory of another where it suffices.
+func cleared[T any](old []T, n int) []T {
+	if n > cap(old) {
+		return make([]T, n)
 	}
-	return &uniques{slots: make([]slot, size)}
+	clear(old[:n])
+	return old[:n]
 }
 
-// find is the slot of a key, which may be free.
+// power is a power of two, n or more, and 64 at least.
+func power(n int) int { return 1 << max(6, bits.Len(uint(max(n, 1)-1))) }
+
+func scatter(key uint64) uint64 { return key * 0x9e3779b97f4a7c15 >> 20 }
+
+// see finds out which of n keys are there several times, together with few that are not.
+func (u *uniques) see(n int, keys iter.Seq[uint64]) {
+	size := power(16 * n)
+	u.seen, u.again = cleared(u.seen, size/64), cleared(u.again, size/64)
+	several := 0
+	for key := range keys {
+		i := scatter(key) & uint64(size-1)
+		bit := uint64(1) << (i % 64)
+		if u.seen[i/64]&bit != 0 {
+			u.again[i/64] |= bit
+			several++
+		}
+		u.seen[i/64] |= bit
+	}
+	u.slots = cleared(u.slots, power(4*several)) // those that were first count too
+}
+
+// find is the slot of a key, which may be free; nil = the key is there once.
 func (u *uniques) find(key uint64) *slot {
-	mask := uint64(len(u.slots) - 1)
-	for i := (key * 0x9e3779b97f4a7c15) >> 20 & mask; ; i = (i + 1) & mask {
-		if s := &u.slots[i]; s.key == 0 || s.key == key {
+	h := scatter(key)
+	i := h & uint64(64*len(u.again)-1)
+	if u.again[i/64]&(1<<(i%64)) == 0 {
+		return nil
+	}
+	for i := h; ; i++ {
+		if s := &u.slots[i&uint64(len(u.slots)-1)]; s.key == 0 || s.key == key {
 			return s
 		}
 	}
 }
 
-// grow makes room for so many more.
-func (u *uniques) grow(n int) {
-	if 2*(u.n+n) <= len(u.slots) {
-		return
+// collapse returns the answers of lists, of the same text only the best.
+func (r *Ranking) collapse(lists [][]answer) []answer {
+	n := 0
+	for _, list := range lists {
+		n += len(list)
 	}
-	old := u.slots
-	*u = uniques{slots: newUniques(u.n + n).slots, n: u.n}
-	for _, s := range old {
-		if s.key != 0 {
-			*u.find(s.key) = s
+	u := tables.Get().(*uniques)
+	defer tables.Put(u)
+	u.see(n, func(yield func(uint64) bool) {
+		for _, list := range lists {
+			for i := range list {
+				if key := r.text(&list[i]); key != 0 && !yield(key) {
+					return
+				}
+			}
 		}
-	}
-}
-
-// collapse appends answers to those before, of the same text only the best.
-func (r *Ranking) collapse(to, from []answer, u *uniques) []answer {
-	u.grow(len(from))
-	to = slices.Grow(to, len(from))
-	for _, a := range from {
-		key := r.s.parts[a.part].Columns.keys[a.ord]
-		if key == 0 {
-			to = append(to, a)
-			continue
-		}
-		s := u.find(key)
-		if s.key == 0 {
-			*s = slot{key, uint32(len(to))}
-			u.n++
-			to = append(to, a)
-			continue
-		}
-		kept := &to[s.at]
-		a.duplicates = kept.duplicates + 1
-		if r.compare(&a, kept) < 0 {
-			*kept = a
-		} else {
-			kept.duplicates++
+	})
+	to := make([]answer, 0, n)
+	for _, list := range lists {
+		for _, a := range list {
+			key := r.text(&a)
+			var s *slot
+			if key != 0 {
+				s = u.find(key)
+			}
+			if s == nil {
+				to = append(to, a)
+				continue
+			}
+			if s.key == 0 {
+				*s = slot{key, uint32(len(to))}
+				to = append(to, a)
+				continue
+			}
+			kept := &to[s.at]
+			a.duplicates = kept.duplicates + 1
+			if r.compare(&a, kept) < 0 {
+				*kept = a
+			} else {
+				kept.duplicates++
+			}
 		}
 	}
 	return to
 }
+
+func (r *Ranking) text(a *answer) uint64 { return r.s.parts[a.part].Columns.keys[a.ord] }
 
 // compare puts the better answer first.
 func (r *Ranking) compare(a, b *answer) int {
@@ -124,6 +163,9 @@ func (r *Ranking) sortBest() {
 	slices.SortFunc(r.answers[:r.best], func(a, b answer) int { return r.compare(&a, &b) })
 }
 
+// below says of most answers that come after another that they do.
+func below(a, b *answer) bool { return a.score < b.score && (b.all || !a.all) }
+
 // top is the places of the n best answers, in no order.
 func (r *Ranking) top(answers []answer, n int) []int {
 	heap := make([]int, 0, n) // the worst at the root
@@ -153,7 +195,7 @@ func (r *Ranking) top(answers []answer, n int) []int {
 					down(j)
 				}
 			}
-		case n > 0 && worse(heap[0], i):
+		case n > 0 && !below(&answers[i], &answers[heap[0]]) && worse(heap[0], i):
 			heap[0] = i
 			down(0)
 		}
@@ -219,65 +261,74 @@ func (r *Ranking) Refine(rows []Posted) error {
 			positions[key{row.Term, part}] = row.Positions
 		}
 	}
-	byPart := map[uint32][]*answer{}
+	byPart := make([][]*answer, len(r.s.parts))
 	for i := range r.answers[:r.best] {
 		a := &r.answers[i]
 		byPart[a.part] = append(byPart[a.part], a)
 	}
-	var list []posting
-	var spots []uint32
-	for part, answers := range byPart {
-		slices.SortFunc(answers, func(a, b *answer) int { return cmp.Compare(a.ord, b.ord) })
-		places := make([][]place, len(answers))
-		columns := r.s.parts[part].Columns
-		for word, g := range r.groups {
-			if g.several {
+	done, err := r.share(len(byPart), func(m *mixer, part int) error { return m.near(part, byPart[part], positions) })
+	if err != nil {
+		return err
+	}
+	done()
+	slices.SortFunc(r.answers[:r.best], func(a, b answer) int { return r.compare(&a, &b) })
+	return nil
+}
+
+// near adds to the scores of answers of a part.
+func (m *mixer) near(part int, answers []*answer, positions map[key][]byte) error {
+	r, p := m.r, &m.r.s.parts[part]
+	slices.SortFunc(answers, func(a, b *answer) int { return cmp.Compare(a.ord, b.ord) })
+	places := make([][]place, len(answers))
+	for word, g := range r.groups {
+		if g.several {
+			continue
+		}
+		for _, t := range g.terms {
+			row, has := r.posted[key{t.term, part}]
+			bytes, read := positions[key{t.term, part}]
+			if !has || !read {
 				continue
 			}
-			for _, t := range g.terms {
-				row, has := r.posted[key{t.term, int(part)}]
-				bytes, read := positions[key{t.term, int(part)}]
-				if !has || !read {
+			list, err := m.read(0, p, lookup{term: t.term}, row.Postings)
+			if err != nil {
+				return err
+			}
+			w, next := walk{b: bytes}, 0
+			for i, a := range answers {
+				for next < len(list) && list[next].ord < a.ord {
+					next++
+				}
+				if next == len(list) {
+					break
+				}
+				if list[next].ord != a.ord || t.role == plainForm && p.Columns.langs.at(int(a.ord)) != t.language {
 					continue
 				}
-				var err error
-				if list, err = decodePostings(row.Postings, columns.Len(), list[:0]); err != nil {
-					return fmt.Errorf("read term %q of segment %d: %w", t.term, row.Segment, err)
-				}
-				w, next := walk{bytes}, 0
-				for _, c := range list {
-					for next < len(answers) && answers[next].ord < c.ord {
-						next++
-					}
-					if next == len(answers) {
+				at, err := w.of(next)
+				for s := (spots{b: at}); err == nil; {
+					var more bool
+					if more, err = s.next(); !more {
 						break
 					}
-					at, err := w.next()
-					if err == nil && answers[next].ord == c.ord &&
-						(t.role != plainForm || columns.langs.at(int(c.ord)) == t.language) {
-						spots, err = decodePositions(at, spots[:0])
-						for _, s := range spots {
-							places[next] = append(places[next], place{s, word})
-						}
-					}
-					if err != nil {
-						return fmt.Errorf("read positions of term %q of segment %d: %w", t.term, row.Segment, err)
-					}
+					places[i] = append(places[i], place{s.at, word})
+				}
+				if err != nil {
+					return fmt.Errorf("read positions of term %q of segment %d: %w", t.term, p.ID, err)
 				}
 			}
 		}
-		for i, a := range answers {
-			found := places[i]
-			slices.SortFunc(found, func(a, b place) int {
-				return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.word, b.word))
-			})
-			found = slices.Compact(found) // a word and its stem are at the same place
-			norm := weights[fieldBody] * (r.norms.flat[fieldBody] +
-				r.norms.slope[fieldBody]*float32(columns.lengths[fieldBody][a.ord]))
-			a.score += near(found, r.idfs, norm)
-		}
 	}
-	slices.SortFunc(r.answers[:r.best], func(a, b answer) int { return r.compare(&a, &b) })
+	for i, a := range answers {
+		found := places[i]
+		slices.SortFunc(found, func(a, b place) int {
+			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.word, b.word))
+		})
+		found = slices.Compact(found) // a word and its stem are at the same place
+		norm := weights[fieldBody] * (r.norms.flat[fieldBody] +
+			r.norms.slope[fieldBody]*float32(p.Columns.lengths[fieldBody][a.ord]))
+		a.score += near(found, r.idfs, norm)
+	}
 	return nil
 }
 

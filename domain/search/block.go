@@ -95,8 +95,15 @@ func (b Block) Terms(f func(TermPostings) bool) error {
 	return nil
 }
 
-// Find returns a term of the block, if it has it.
+// Find returns a term of the block, if it has it. A block without postings is one of that term alone.
 func (b Block) Find(term string) (t TermPostings, found bool, err error) {
+	if b.Postings == nil {
+		r := reader{b: b.Positions}
+		if t = (TermPostings{Term: term, Positions: r.bytes(r.count(1))}); r.bad || len(r.b) > 0 {
+			return t, false, errBroken
+		}
+		return t, true, nil
+	}
 	err = b.Terms(func(each TermPostings) bool {
 		t, found = each, each.Term == term
 		return each.Term < term
@@ -133,10 +140,4 @@ func (b Block) Counts(prefix string, f func(term string, docs int)) error {
 		last = term
 	}
 	return nil
-}
-
-// Docs is how many documents of its segment have the term, void ones too.
-func (p Posted) Docs() int {
-	n, _ := binary.Uvarint(p.Postings)
-	return int(n)
 }

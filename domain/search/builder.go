@@ -204,11 +204,13 @@ func (e *encoder) term(text string, found []occurrence) TermPostings {
 			if f != fieldAddress && many > 0 && here == at {
 				continue // a word whose part has the same stem, at one position
 			}
-			most := uint8(mostSmall)
+			most := uint32(mostSmall)
 			if f == fieldBody {
 				most = mostBody
 			}
-			p.counts[f] = min(p.counts[f], most-1) + 1
+			if p.counts.of(int(f)) < most {
+				p.counts += one(int(f), 1)
+			}
 			if f != fieldAddress && many < mostPositions {
 				e.current = binary.AppendUvarint(e.current, uint64(here-at))
 				at = here

@@ -405,6 +405,18 @@ func (s *Snapshot) Living(segment int64) int {
 	return 0
 }
 
+// Largest are segments that have most documents, at least three of four together, largest first.
+func (s *Snapshot) Largest() []int64 {
+	parts := slices.Clone(s.parts)
+	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.living, a.living) })
+	var ids []int64
+	for i, sum := 0, 0; 4*sum < 3*s.docs; i++ {
+		ids = append(ids, parts[i].ID)
+		sum += parts[i].living
+	}
+	return ids
+}
+
 // Sites counts living documents by site, the commonest first, up to most.
 func (s *Snapshot) Sites(most int) []Count {
 	n := map[string]int{}

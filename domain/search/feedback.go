@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"maps"
+	"runtime"
 	"slices"
 )
 
@@ -27,13 +28,17 @@ type Sample struct {
 
 // An Expansion is words that the best answers have in common. It is one goroutine's.
 type Expansion struct {
-	words []sharedWord
+	words  []sharedWord // that may be chosen, the likeliest first
+	chosen []sharedWord
+	free   []func() // the memory of what was chosen
 }
 
 type sharedWord struct {
 	group
-	share float32 // of the words of the samples
-	typed bool    // it is a word of the query
+	share   float32   // of the words of the samples
+	typed   bool      // it is a word of the query
+	entries [][]entry // by part
+	df      int
 }
 
 // Samples are the pages to learn from, the best first; none where it is not worth it.
@@ -57,36 +62,31 @@ func (r *Ranking) Learn(samples []Sample) *Expansion {
 		scores[r.page(a)] = a.score
 		sum += a.score
 	}
-	shares := map[string]*sharedWord{} // by the first of their terms
 	samples = slices.Clone(samples)
 	slices.SortFunc(samples, func(a, b Sample) int { return cmp.Compare(a.Page, b.Page) }) // sums depend on the order
-	for _, s := range samples {
-		counts, n := map[string]int{}, 0
-		count := func(t Token) bool {
-			if len(t.Word) > 1 && !Stop(s.Language, t.Word) {
-				counts[t.Word]++
-				n++
-			}
-			return true
-		}
-		Tokenize(s.Title, count)
-		Tokenize(s.Text, count)
-		for _, w := range slices.Sorted(maps.Keys(counts)) { // sorted as well
-			terms := kin(s.Language, w)
-			c := shares[terms[0].term]
-			if c == nil {
-				c = &sharedWord{group: group{words: []string{w}, terms: terms}}
-				shares[terms[0].term] = c
-			}
-			c.share += scores[s.Page] / sum * float32(counts[w]) / float32(n)
+	words, lengths := make([][]said, len(samples)), make([]int, len(samples))
+	side(runtime.GOMAXPROCS(0), len(samples), func(_, i int) { words[i], lengths[i] = samples[i].words() })
+	shares := map[kin]float32{}
+	for i, s := range samples {
+		for _, w := range words[i] {
+			shares[w.kin] += scores[s.Page] / sum * float32(w.times) / float32(lengths[i])
 		}
 	}
+	least := float32(0)
+	if len(shares) > feedbackTried {
+		falling := slices.SortedFunc(maps.Values(shares), func(a, b float32) int { return cmp.Compare(b, a) })
+		least = falling[feedbackTried-1]
+	}
 	e := &Expansion{}
-	for _, c := range shares {
-		c.typed = slices.ContainsFunc(r.groups, func(g *group) bool {
-			return slices.ContainsFunc(g.terms, func(t lookup) bool { return t.term == c.terms[0].term })
-		})
-		e.words = append(e.words, *c)
+	for k, share := range shares {
+		if share < least {
+			continue
+		}
+		terms := k.terms()
+		e.words = append(e.words, sharedWord{group: group{words: []string{k.word}, terms: terms}, share: share,
+			typed: slices.ContainsFunc(r.groups, func(g *group) bool {
+				return slices.ContainsFunc(g.terms, func(t lookup) bool { return t.term == terms[0].term })
+			})})
 	}
 	slices.SortFunc(e.words, func(a, b sharedWord) int {
 		return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.terms[0].term, b.terms[0].term))
@@ -95,21 +95,76 @@ func (r *Ranking) Learn(samples []Sample) *Expansion {
 	return e
 }
 
-// kin are the terms that count as one word in one language.
-func kin(language, word string) []lookup {
-	if !slices.Contains(stemLanguages, language) {
-		return []lookup{{word, exactForm, ""}}
-	}
-	if s := Stem(language, word); s != "" {
-		word = s
-	}
-	return []lookup{{language + ":" + word, stemForm, language}, {word, plainForm, language}}
+// kin are words that count as one in a language: those of a stem. Where there is no stemmer it is "", and a word is
+// alone.
+type kin struct{ language, word string }
+
+// said is a word of a sample.
+type said struct {
+	kin
+	times int
 }
 
-// Terms are to be read from every segment, without positions: sorted, each once.
-func (e *Expansion) Terms() []string {
+// words are those of a sample other than stop words, and how many there are.
+func (s *Sample) words() (words []said, n int) {
+	counts := map[string]int{}
+	count := func(t Token) bool {
+		if len(t.Word) > 1 && !Stop(s.Language, t.Word) {
+			counts[t.Word]++
+			n++
+		}
+		return true
+	}
+	Tokenize(s.Title, count)
+	Tokenize(s.Text, count)
+	stemmed := slices.Contains(stemLanguages, s.Language)
+	for _, w := range slices.Sorted(maps.Keys(counts)) { // sums depend on the order
+		k := kin{word: w}
+		if stemmed {
+			k.language = s.Language
+			if stem := Stem(s.Language, w); stem != "" {
+				k.word = stem
+			}
+		}
+		words = append(words, said{k, counts[w]})
+	}
+	return words, n
+}
+
+func (k kin) terms() []lookup {
+	if k.language == "" {
+		return []lookup{{k.word, exactForm, ""}}
+	}
+	return []lookup{{k.language + ":" + k.word, stemForm, k.language}, {k.word, plainForm, k.language}}
+}
+
+// Unknown are the terms of which Leave is told in how many documents they are: sorted, each once.
+func (e *Expansion) Unknown() []string {
+	return termsOf(slices.DeleteFunc(slices.Clone(e.words), func(w sharedWord) bool { return w.typed }))
+}
+
+// Leave spares reading words that are too common anyway, given how many of all documents have each term at least.
+// Calling it is optional.
+func (e *Expansion) Leave(docs map[string]int, all int) {
+	e.words = slices.DeleteFunc(e.words, func(w sharedWord) bool {
+		return slices.ContainsFunc(w.terms, func(t lookup) bool { return !w.fits(docs[t.term], all) })
+	})
+}
+
+// fits says whether a word that so many documents have tells enough.
+func (w *sharedWord) fits(df, all int) bool {
+	return w.typed || float32(df) <= feedbackRare*float32(all)
+}
+
+// Terms are to be read from every segment, without positions, for Expand: sorted, each once. When there are none the
+// expansion is complete.
+func (e *Expansion) Terms() []string { return termsOf(e.words[:e.missing()]) }
+
+func (e *Expansion) missing() int { return min(feedbackWords-len(e.chosen), len(e.words)) }
+
+func termsOf(words []sharedWord) []string {
 	var terms []string
-	for _, w := range e.words {
+	for _, w := range words {
 		for _, t := range w.terms {
 			terms = append(terms, t.term)
 		}
@@ -118,65 +173,66 @@ func (e *Expansion) Terms() []string {
 	return slices.Compact(terms)
 }
 
-// Expand adds the words of an expansion to the scores, given the rows of its Terms. Which documents are answers, and
-// which of them have all words, stays as it was. It comes before Near and Refine.
+// Expand adds the words of an expansion to the scores, given the rows of its Terms, other than those that were ranked.
+// It is called until there are no more Terms. Which documents are answers, and which of them have all words, stays as
+// it was. It comes before Near and Refine.
 func (r *Ranking) Expand(e *Expansion, rows []Posted) error {
-	for _, row := range rows {
-		if part, has := r.s.byID[row.Segment]; has {
-			r.posted[key{row.Term, part}] = row
+	r.add(rows)
+	tried := e.words[:e.missing()]
+	e.words = e.words[len(tried):]
+	groups := make([]*group, len(tried))
+	for i := range tried {
+		groups[i] = &tried[i].group
+	}
+	entries, free, err := r.mix(groups)
+	if err != nil {
+		return err
+	}
+	e.free = append(e.free, free)
+	for i, w := range tried {
+		w.entries = entries[i]
+		for _, list := range w.entries {
+			w.df += len(list)
+		}
+		if w.df > 0 && w.fits(w.df, r.s.docs) {
+			e.chosen = append(e.chosen, w)
 		}
 	}
-	m := mixer{r: r}
-	type added struct {
-		entries [][]entry
-		weight  float32
+	if e.missing() == 0 {
+		r.expand(e.chosen)
+		for _, free := range e.free {
+			free()
+		}
 	}
-	var chosen []added
+	return nil
+}
+
+func (r *Ranking) expand(chosen []sharedWord) {
 	var sum float32
-	for i := range e.words {
-		w := &e.words[i]
-		a := added{entries: make([][]entry, len(r.s.parts))}
-		df := 0
-		for part := range r.s.parts {
-			list, err := m.mix(&w.group, part)
-			if err != nil {
-				return err
-			}
-			a.entries[part] = list
-			df += len(list)
-		}
-		if df == 0 || !w.typed && float32(df) > feedbackRare*float32(r.s.docs) {
-			continue
-		}
-		a.weight = w.share * idf(df, r.s.docs)
+	for _, w := range chosen {
 		sum += w.share
-		if chosen = append(chosen, a); len(chosen) == feedbackWords {
-			break
-		}
 	}
 	if sum == 0 {
-		return nil
+		return
 	}
 	scale := (1 - feedbackShare) / feedbackShare * float32(len(r.groups)) / sum
-	byPart := make([][]*answer, len(r.s.parts))
-	for i := range r.answers {
-		a := &r.answers[i]
-		byPart[a.part] = append(byPart[a.part], a)
+	from, n := make([]int, len(r.s.parts)), 0 // of a part's documents
+	for part := range r.s.parts {
+		from[part] = n
+		n += r.s.parts[part].Columns.Len()
 	}
 	t := scratches.Get().(*scratch)
 	defer scratches.Put(t)
-	for part, answers := range byPart {
-		if len(answers) == 0 {
-			continue
-		}
-		t.reset(r.s.parts[part].Columns.Len())
-		for _, a := range chosen {
-			t.add(a.entries[part], a.weight*scale, 0)
-		}
-		for _, a := range answers {
-			a.score += t.score[a.ord]
+	t.reset(n)
+	for part, at := range from {
+		of := scratch{score: t.score[at:], mask: t.mask[at:]}
+		for _, w := range chosen {
+			of.add(w.entries[part], w.share*idf(w.df, r.s.docs)*scale, 0)
 		}
 	}
+	for i := range r.answers {
+		a := &r.answers[i]
+		a.score += t.score[from[a.part]+int(a.ord)]
+	}
 	r.sortBest()
-	return nil
 }

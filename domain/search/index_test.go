@@ -180,9 +180,10 @@ func (x *index) rank(a search.Ask, q search.Query) *search.Ranking {
 			samples = append(samples, search.Sample{Page: id, Title: p.Title, Text: p.Text, Language: p.Language})
 		}
 		e := r.Learn(samples)
-		more := x.rows(e.Terms())
-		if err := r.Expand(e, more); err != nil {
-			x.t.Fatal(err)
+		for terms := e.Terms(); len(terms) > 0; terms = e.Terms() {
+			if err := r.Expand(e, x.rows(terms)); err != nil {
+				x.t.Fatal(err)
+			}
 		}
 	}
 	near := map[search.Need]bool{}

@@ -114,9 +114,9 @@ func (m *Merger) Add(row Posted, out func(TermPostings) error) error {
 	if m.scratch, err = decodePostings(row.Postings, len(ords), m.scratch[:0]); err != nil {
 		return fmt.Errorf("merge term %q of segment %d: %w", row.Term, row.Segment, err)
 	}
-	w := walk{row.Positions}
-	for _, p := range m.scratch {
-		positions, err := w.next()
+	w := walk{b: row.Positions}
+	for i, p := range m.scratch {
+		positions, err := w.of(i)
 		if err != nil {
 			return fmt.Errorf("merge positions of term %q of segment %d: %w", row.Term, row.Segment, err)
 		}

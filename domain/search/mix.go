@@ -1,17 +1,90 @@
 package search
 
 import (
+	"cmp"
 	"fmt"
-	"math"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 )
 
-// A mixer makes one list of the terms of a group.
+// A mixer makes one list of the terms of a group. It is one goroutine's.
 type mixer struct {
 	r     *Ranking
 	lists [][]posting
-	arena []entry
+	cands []uint32 // for a phrase
+	arena []entry  // what is free of it
+	whole []entry
+
+	// Of forms, by ordinal. All is zero between calls; touched says which blocks may not be.
+	sum, same []counts
+	touched   []bool
+
 	dense []merged // of several
+}
+
+// mixers have memory that is in use until a query is ranked.
+var mixers = sync.Pool{New: func() any { return new(mixer) }}
+
+// fewBytes are so few that one processor has mixed them before another is awake.
+const fewBytes = 32 << 10
+
+// mix is the living documents that have each group, by part. They are valid until done is called.
+func (r *Ranking) mix(groups []*group) (entries [][][]entry, done func(), err error) {
+	parts := len(r.s.parts)
+	entries = make([][][]entry, len(groups))
+	for i := range groups {
+		entries[i] = make([][]entry, parts)
+	}
+	done, err = r.share(len(groups)*parts, func(m *mixer, i int) (err error) {
+		entries[i/parts][i%parts], err = m.mix(groups[i/parts], i%parts)
+		return err
+	})
+	return entries, done, err
+}
+
+// share has tasks done on all processors. What is in the memory of the mixers is valid until done is called.
+func (r *Ranking) share(tasks int, do func(m *mixer, task int) error) (done func(), err error) {
+	workers := max(1, min(runtime.GOMAXPROCS(0), tasks))
+	if r.bytes < fewBytes {
+		workers = 1
+	}
+	used, errs := make([]*mixer, workers), make([]error, workers)
+	for w := range used {
+		used[w] = mixers.Get().(*mixer)
+		used[w].r = r
+	}
+	side(workers, tasks, func(w, task int) {
+		if errs[w] == nil {
+			errs[w] = do(used[w], task)
+		}
+	})
+	if err := cmp.Or(errs...); err != nil {
+		return nil, err // the mixers may have half of something
+	}
+	return func() {
+		for _, m := range used {
+			m.r, m.arena = nil, m.whole
+			mixers.Put(m)
+		}
+	}, nil
+}
+
+// side has tasks done by so many workers, side by side.
+func side(workers, tasks int, do func(worker, task int)) {
+	var next atomic.Int64
+	work := func(w int) {
+		for i := int(next.Add(1)) - 1; i < tasks; i = int(next.Add(1)) - 1 {
+			do(w, i)
+		}
+	}
+	var wg sync.WaitGroup
+	for w := 1; w < workers; w++ {
+		wg.Go(func() { work(w) })
+	}
+	work(0)
+	wg.Wait()
 }
 
 // mix is the living documents of a part that have a group, ascending.
@@ -20,242 +93,322 @@ func (m *mixer) mix(g *group, part int) ([]entry, error) {
 		return m.phrase(g, part)
 	}
 	p := &m.r.s.parts[part]
-	var lists [][]posting
 	var used []lookup
+	var rows [][]byte
 	for _, t := range g.terms {
-		row, has := m.r.posted[key{t.term, part}]
-		if !has {
+		if row, has := m.r.posted[key{t.term, part}]; has {
+			used, rows = append(used, t), append(rows, row.Postings)
+		}
+	}
+	if len(used) == 0 {
+		return nil, nil
+	}
+	var list []posting
+	var err error
+	switch {
+	case g.several:
+		list, err = m.several(p, used, rows)
+	case len(used) == 1:
+		list, err = m.read(0, p, used[0], rows[0])
+		if used[0].role == exactForm {
+			for i := range list {
+				list[i].ord |= exactBit
+			}
+		}
+	default:
+		list, err = m.forms(p, g, used, rows)
+	}
+	return m.weigh(p, g, list), err
+}
+
+// weigh makes entries of the postings of living documents. The ordinals may have exactBit and otherBit.
+func (m *mixer) weigh(p *part, g *group, list []posting) []entry {
+	if len(list) > len(m.arena) {
+		m.whole = make([]entry, max(len(list), 1<<14, 2*len(m.whole)))
+		m.arena = m.whole
+	}
+	out, n := m.arena[:0:len(list)], &m.r.norms
+	flat, slope, lengths := n.flat[fieldBody], n.slope[fieldBody], p.Columns.lengths[fieldBody]
+	for _, c := range list {
+		ord := c.ord &^ (exactBit | otherBit)
+		if p.isDead(int(ord)) {
 			continue
 		}
-		i := len(lists)
-		if i == len(m.lists) {
-			m.lists = append(m.lists, nil)
+		if g.title {
+			if c.counts = c.counts.only(fieldTitle); c.counts == 0 {
+				continue
+			}
 		}
-		var err error
-		if m.lists[i], err = decodePostings(row.Postings, p.Columns.Len(), m.lists[i][:0]); err != nil {
-			return nil, fmt.Errorf("read term %q of segment %d: %w", t.term, p.ID, err)
+		tf := float32(c.counts.of(fieldBody)) / (flat + slope*float32(lengths[ord]))
+		if c.counts&bodyOnly != 0 {
+			tf = n.short(tf, p.Columns, ord, c.counts)
 		}
-		lists, used = append(lists, m.lists[i]), append(used, t)
-	}
-	most := 0
-	for _, l := range lists {
-		most += len(l)
-	}
-	out := m.room(min(most, p.Columns.Len()))
-	switch {
-	case len(lists) == 0:
-	case len(lists) == 1:
-		for i := range lists[0] {
-			out = m.add(out, p, g, &lists[0][i], used[0].role == exactForm, used[0])
+		if c.ord&otherBit != 0 {
+			tf *= otherShare
 		}
-	case g.several:
-		out = m.several(out, p, g, lists, used)
-	default:
-		out = m.forms(out, p, g, lists, used)
+		out = append(out, entry{c.ord &^ otherBit, tf})
 	}
 	m.arena = m.arena[len(out):]
-	return out, nil
+	return out
 }
 
-// room is space for n entries.
-func (m *mixer) room(n int) []entry {
-	if n > len(m.arena) {
-		m.arena = make([]entry, max(n, 1<<14))
+// read decodes postings into list i. Those of a stem as a plain word count in pages of its language.
+func (m *mixer) read(i int, p *part, t lookup, postings []byte) ([]posting, error) {
+	for i >= len(m.lists) {
+		m.lists = append(m.lists, nil)
 	}
-	return m.arena[:0:n]
-}
-
-// add adds one document whose counts are known.
-func (m *mixer) add(out []entry, p *part, g *group, c *posting, same bool, of lookup) []entry {
-	if p.isDead(int(c.ord)) || of.role == plainForm && p.Columns.langs.at(int(c.ord)) != of.language {
-		return out
+	list, err := decodePostings(postings, p.Columns.Len(), m.lists[i][:0])
+	if err != nil {
+		return nil, fmt.Errorf("read term %q of segment %d: %w", t.term, p.ID, err)
 	}
-	if g.title {
-		c.counts = [fieldCount]uint8{fieldTitle: c.counts[fieldTitle]}
-		if c.counts[fieldTitle] == 0 {
-			return out
-		}
+	m.lists[i] = list
+	if t.role == plainForm || t.role == otherForm && t.language != "" {
+		langs := &p.Columns.langs
+		code := slices.Index(langs.names, t.language)
+		list = slices.DeleteFunc(list, func(c posting) bool { return int(langs.codes[c.ord]) != code })
 	}
-	e := entry{c.ord, m.r.norms.weigh(p.Columns, c.ord, &c.counts)}
-	if of.role == otherForm {
-		e.tf *= otherShare
-	}
-	if same {
-		e.ord |= exactBit
-	}
-	return append(out, e)
+	return list, nil
 }
 
 // forms merges the few lists of a word and its stems. In a page of a language the stem's term covers all forms but the
 // stem itself, which is a plain word.
-func (m *mixer) forms(out []entry, p *part, g *group, lists [][]posting, used []lookup) []entry {
-	var stemmed [8]bool // by list: a stem's term that covers the exact form too
-	for i, t := range used {
-		stemmed[i] = t.role == stemForm && t.term != t.language+":"+g.words[0]
+func (m *mixer) forms(p *part, g *group, used []lookup, rows [][]byte) ([]posting, error) {
+	const block = 64
+	n := p.Columns.Len()
+	if len(m.sum) < n {
+		m.sum, m.same, m.touched = make([]counts, n), make([]counts, n), make([]bool, n/block+1)
 	}
-	for {
-		ord := uint32(math.MaxUint32)
-		for _, l := range lists {
-			if len(l) > 0 {
-				ord = min(ord, l[0].ord)
-			}
+	sum, same := m.sum[:n], m.same[:n]
+	// Terms of stems that cover the exact form come before it, the others after it.
+	order := func(t lookup) int {
+		switch {
+		case t.role == exactForm:
+			return 1
+		case t.role == stemForm && t.term != t.language+":"+g.words[0]:
+			return 0
 		}
-		if ord == math.MaxUint32 {
-			return out
-		}
-		var sum, same [fieldCount]uint8
-		isSame, covered, has := false, false, false
-		for i, l := range lists {
-			if len(l) == 0 || l[0].ord != ord {
+		return 2
+	}
+	for turn := range 3 {
+		for i, t := range used {
+			if order(t) != turn {
 				continue
 			}
-			counts := &l[0].counts
-			lists[i] = l[1:]
-			switch {
-			case used[i].role == exactForm:
-				same, isSame, has = *counts, true, true
-			case used[i].role == plainForm && p.Columns.langs.at(int(ord)) != used[i].language:
-			default:
-				covered = covered || stemmed[i]
-				has = true
-				addCounts(&sum, counts)
+			list, err := m.read(0, p, t, rows[i])
+			if err != nil {
+				return nil, err
+			}
+			for _, c := range list {
+				m.touched[c.ord/block] = true
+				if turn == 1 {
+					same[c.ord] = c.counts
+					if sum[c.ord] != 0 {
+						continue // covered
+					}
+				}
+				sum[c.ord] = sum[c.ord].plus(c.counts)
 			}
 		}
-		if !has {
+	}
+	out := m.lists[0][:0]
+	for i, touched := range m.touched[:n/block+1] {
+		if !touched {
 			continue
 		}
-		if !covered && isSame {
-			addCounts(&sum, &same)
+		from, to := i*block, min(n, (i+1)*block)
+		for ord := from; ord < to; ord++ {
+			if sum[ord] == 0 {
+				continue
+			}
+			exact := same[ord]
+			if g.title {
+				exact = exact.only(fieldTitle)
+			}
+			c := posting{uint32(ord), sum[ord]}
+			if exact != 0 {
+				c.ord |= exactBit
+			}
+			out = append(out, c)
 		}
-		out = m.add(out, p, g, &posting{ord, sum}, isSame && (!g.title || same[fieldTitle] > 0), lookup{})
+		m.touched[i] = false
+		clear(sum[from:to])
+		clear(same[from:to])
 	}
-}
-
-func addCounts(to, from *[fieldCount]uint8) {
-	for f := range to {
-		to[f] = uint8(min(int(to[f])+int(from[f]), 255))
-	}
+	m.lists[0] = out
+	return out, nil
 }
 
 // several merges many lists: the words of a prefix, and corrections.
-func (m *mixer) several(out []entry, p *part, g *group, lists [][]posting, used []lookup) []entry {
-	if n := p.Columns.Len(); len(m.dense) < n {
+func (m *mixer) several(p *part, used []lookup, rows [][]byte) ([]posting, error) {
+	n := p.Columns.Len()
+	if len(m.dense) < n {
 		m.dense = make([]merged, n)
 	}
-	dense := m.dense[:p.Columns.Len()]
+	dense := m.dense[:n]
 	clear(dense)
-	for i, l := range lists {
-		of := used[i]
-		language := ""
-		if of.role == plainForm || of.role == otherForm {
-			language = of.language
+	for i, t := range used {
+		list, err := m.read(0, p, t, rows[i])
+		if err != nil {
+			return nil, err
 		}
-		for _, c := range l {
-			if language != "" && p.Columns.langs.at(int(c.ord)) != language {
-				continue
-			}
+		for _, c := range list {
 			d := &dense[c.ord]
-			d.same = d.same || of.role == exactForm
-			switch {
-			case d.list == 0 || of.role < used[d.list-1].role: // a form of the word itself, not what it was corrected to
-				d.list, d.counts = int32(i+1), c.counts
-			default:
-				for f := range d.counts {
-					d.counts[f] = max(d.counts[f], c.counts[f])
-				}
+			d.same = d.same || t.role == exactForm
+			if d.counts == 0 || t.role < d.role { // a form of the word itself, not what it was corrected to
+				d.role, d.counts = t.role, c.counts
+			} else {
+				d.counts = d.counts.most(c.counts)
 			}
 		}
 	}
+	out := m.lists[0][:0]
 	for ord := range dense {
 		d := &dense[ord]
-		if d.list == 0 {
+		if d.counts == 0 {
 			continue
 		}
-		best := used[d.list-1]
-		best.language = ""
-		if best.role == plainForm {
-			best.role = stemForm
+		c := posting{uint32(ord), d.counts}
+		if d.same {
+			c.ord |= exactBit
 		}
-		out = m.add(out, p, g, &posting{uint32(ord), d.counts}, d.same, best)
+		if d.role == otherForm {
+			c.ord |= otherBit
+		}
+		out = append(out, c)
 	}
-	return out
+	m.lists[0] = out
+	return out, nil
 }
 
-// merged is what several lists have of one document.
+// merged is what several lists have of one document: none where there are no counts.
 type merged struct {
-	counts [fieldCount]uint8
-	list   int32 // 1 + the one whose role counts; 0 = none has it
+	counts counts
+	role   role // the one that counts
 	same   bool
+}
+
+// A cursor is at one of the candidates for a phrase.
+type cursor struct {
+	word     string
+	offset   uint32 // in the phrase
+	postings []byte
+	list     []posting
+	next     int // in the list
+	walk     walk
+	at       []byte // the positions
+	spots    spots
 }
 
 // phrase is the documents that have the words of a phrase one after the other.
 func (m *mixer) phrase(g *group, part int) ([]entry, error) {
 	p := &m.r.s.parts[part]
-	type cursor struct {
-		list  []posting
-		walk  walk
-		at    []byte
-		spots []uint32
-	}
-	cursors := make([]cursor, len(g.words))
-	for i, w := range g.words {
+	cursors := make([]cursor, 0, len(g.words))
+	for i, w := range g.sought() {
 		row, has := m.r.posted[key{w, part}]
 		if !has {
 			return nil, nil
 		}
-		list, err := decodePostings(row.Postings, p.Columns.Len(), nil)
-		if err != nil {
-			return nil, fmt.Errorf("read term %q of segment %d: %w", w, p.ID, err)
-		}
-		cursors[i] = cursor{list: list, walk: walk{row.Positions}}
+		cursors = append(cursors,
+			cursor{word: w, offset: uint32(i), postings: row.Postings, walk: walk{b: row.Positions}})
 	}
-	var out []entry
-	for _, first := range cursors[0].list {
-		at, err := cursors[0].walk.next()
-		if err != nil {
-			return nil, fmt.Errorf("read positions of term %q of segment %d: %w", g.words[0], p.ID, err)
+	slices.SortStableFunc(cursors, func(a, b cursor) int { return cmp.Compare(len(a.postings), len(b.postings)) })
+	cands := m.cands[:0]
+	for i := range cursors { // the rarest first: what it leaves is few
+		c := &cursors[i]
+		var err error
+		if c.list, err = m.read(i, p, lookup{term: c.word}, c.postings); err != nil {
+			return nil, err
 		}
-		cursors[0].at = at
-		everywhere := true
-		for i := 1; i < len(cursors) && everywhere; i++ {
-			c := &cursors[i]
-			found := false
-			for len(c.list) > 0 && c.list[0].ord <= first.ord {
-				if c.at, err = c.walk.next(); err != nil {
-					return nil, fmt.Errorf("read positions of term %q of segment %d: %w", g.words[i], p.ID, err)
+		if i == 0 {
+			for _, d := range c.list {
+				if !p.isDead(int(d.ord)) {
+					cands = append(cands, d.ord)
 				}
-				found = c.list[0].ord == first.ord
-				c.list = c.list[1:]
 			}
-			everywhere = found
+		} else {
+			cands = common(cands, c.list)
 		}
-		if !everywhere || p.isDead(int(first.ord)) {
-			continue
+		m.cands = cands
+		if len(cands) == 0 {
+			return nil, nil
 		}
+	}
+	var found []posting
+	for _, ord := range cands {
 		for i := range cursors {
 			c := &cursors[i]
-			if c.spots, err = decodePositions(c.at, c.spots[:0]); err != nil {
-				return nil, fmt.Errorf("read positions of term %q of segment %d: %w", g.words[i], p.ID, err)
+			for c.list[c.next].ord < ord {
+				c.next++
+			}
+			var err error
+			if c.at, err = c.walk.of(c.next); err != nil {
+				return nil, fmt.Errorf("read positions of term %q of segment %d: %w", c.word, p.ID, err)
 			}
 		}
-		title := p.Columns.lengths[fieldTitle][first.ord]
-		var counts [fieldCount]uint8
-		for _, spot := range cursors[0].spots {
+		// A phrase is in the title if its last word is.
+		last := int64(p.Columns.lengths[fieldTitle][ord]) - int64(len(g.words))
+		c, err := together(cursors, last)
+		if err != nil {
+			return nil, fmt.Errorf("read positions of segment %d: %w", p.ID, err)
+		}
+		if c != 0 {
+			found = append(found, posting{ord, c})
+		}
+	}
+	return m.weigh(p, g, found), nil
+}
+
+// common are those of ascending ordinals that a list has. It overwrites them.
+func common(ords []uint32, list []posting) []uint32 {
+	both := ords[:0]
+	for _, ord := range ords {
+		for len(list) > 0 && list[0].ord < ord {
+			list = list[1:]
+		}
+		if len(list) > 0 && list[0].ord == ord {
+			both = append(both, ord)
+		}
+	}
+	return both
+}
+
+// together counts where the words of cursors follow one another in their current document: in its title up to a last
+// position.
+func together(cursors []cursor, last int64) (found counts, err error) {
+	pivot := 0 // has the fewest positions
+	for i := range cursors {
+		c := &cursors[i]
+		if len(c.at) < len(cursors[pivot].at) {
+			pivot = i
+		}
+		c.spots = spots{b: c.at}
+		if more, err := c.spots.next(); !more {
+			return 0, err
+		}
+	}
+	for p := &cursors[pivot]; ; {
+		if first := p.spots.at - p.offset; first <= p.spots.at {
 			whole := true
-			for i := 1; i < len(cursors) && whole; i++ {
-				_, whole = slices.BinarySearch(cursors[i].spots, spot+uint32(i))
+			for i := 0; i < len(cursors) && whole; i++ {
+				c := &cursors[i]
+				more, err := c.spots.reach(first + c.offset)
+				if !more || err != nil {
+					return found, err
+				}
+				whole = c.spots.at == first+c.offset
 			}
 			switch {
 			case !whole:
-			case spot+uint32(len(g.words)) <= title:
-				counts[fieldTitle] = min(counts[fieldTitle], mostSmall-1) + 1
-			default:
-				counts[fieldBody] = min(counts[fieldBody], mostBody-1) + 1
+			case int64(first) <= last:
+				if found.of(fieldTitle) < mostSmall {
+					found += one(fieldTitle, 1)
+				}
+			case found.of(fieldBody) < mostBody:
+				found += one(fieldBody, 1)
 			}
 		}
-		if counts[fieldTitle] > 0 || counts[fieldBody] > 0 && !g.title {
-			out = m.add(out, p, g, &posting{first.ord, counts}, false, lookup{})
+		if more, err := p.spots.next(); !more || err != nil {
+			return found, err
 		}
 	}
-	return out, nil
 }

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 )
 
@@ -12,8 +13,9 @@ const (
 	relaxBelow = MaxLimit
 	// refined is how many of the best answers are put in order by the distance of the words, too.
 	refined = 300
-	// mostBytes bounds the postings that a query reads, about two and a half bytes each.
-	mostBytes = 5_000_000 * 5 / 2
+	// mostBytes bounds the postings that a query reads, about two and a half bytes each. Positions cost a quarter of them.
+	mostBytes      = 3_000_000 * 5 / 2
+	positionsShare = 4
 )
 
 // A Plan is what a query needs of an index. It is one goroutine's.
@@ -34,6 +36,7 @@ type group struct {
 	clause          int
 	words           []string // of the clause
 	terms           []lookup // without those of a phrase
+	skipped         []bool   // words of a phrase that are too common to be looked for; nil = none
 	phrase          bool
 	not, must       bool // a page that has it is none; a page that has it not is none
 	title           bool // only titles count
@@ -56,6 +59,17 @@ const (
 	plainForm      // the stem as a word; it counts in pages of its language
 	otherForm      // a correction
 )
+
+// sought are the words of a phrase that are looked for, by their place.
+func (g *group) sought() iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for i, w := range g.words {
+			if (g.skipped == nil || !g.skipped[i]) && !yield(i, w) {
+				return
+			}
+		}
+	}
+}
 
 // NewPlan finds out what a query needs.
 func NewPlan(a Ask, q Query) *Plan {
@@ -162,7 +176,9 @@ func (p *Plan) Terms() []string {
 			continue
 		}
 		if g.phrase {
-			terms = append(terms, g.words...)
+			for _, w := range g.sought() {
+				terms = append(terms, w)
+			}
 		}
 		for _, t := range g.terms {
 			terms = append(terms, t.term)
@@ -177,22 +193,30 @@ func (p *Plan) Positions() []string {
 	var terms []string
 	for _, g := range p.groups {
 		if g.phrase && !g.silent {
-			terms = append(terms, g.words...)
+			for _, w := range g.sought() {
+				terms = append(terms, w)
+			}
 		}
 	}
 	slices.Sort(terms)
 	return slices.Compact(terms)
 }
 
-// Afford bounds the work: given how many bytes the postings of each term have, the commonest words are left out until
-// the rest is about five million postings, and then Ranking.AtLeast is set. Terms tells what is left. Calling it is
-// optional.
-func (p *Plan) Afford(bytes map[string]int64) {
+// Size is how many bytes of a term there are to be read.
+type Size struct {
+	Postings, Positions int64
+}
+
+// Afford bounds the work, given the sizes of terms: until the rest is about three million postings, phrases that have
+// more than their share are looked for without their commonest words, but for two, and then the commonest words and
+// phrases are left out. Then Ranking.AtLeast is set. Terms tells what is left. Calling it is optional.
+func (p *Plan) Afford(sizes map[string]Size) {
 	type cost struct {
 		g     *group
+		word  int // of a phrase
 		bytes int64
 	}
-	var costs []cost
+	var groups, words []cost
 	var sum int64
 	for i := range p.groups {
 		g := &p.groups[i]
@@ -201,21 +225,39 @@ func (p *Plan) Afford(bytes map[string]int64) {
 		}
 		c := cost{g: g}
 		for _, t := range g.terms {
-			c.bytes += bytes[t.term]
+			c.bytes += sizes[t.term].Postings
 		}
-		for _, w := range g.words {
-			if g.phrase {
-				c.bytes += bytes[w]
+		if g.phrase {
+			g.skipped = make([]bool, len(g.words))
+			for at, w := range g.words {
+				n := sizes[w].Postings + sizes[w].Positions/positionsShare
+				words = append(words, cost{g, at, n})
+				c.bytes += n
 			}
 		}
 		sum += c.bytes
-		if !g.not && !g.must {
-			costs = append(costs, c)
+		if g.phrase || !g.not && !g.must {
+			groups = append(groups, c)
 		}
 	}
-	slices.SortStableFunc(costs, func(a, b cost) int { return cmp.Compare(b.bytes, a.bytes) })
-	for i, c := range costs {
-		if sum <= mostBytes || i == len(costs)-1 {
+	falling := func(a, b cost) int { return cmp.Compare(b.bytes, a.bytes) }
+	slices.SortStableFunc(words, falling)
+	left := map[*group]int{}
+	for _, c := range words {
+		left[c.g]++
+	}
+	for _, c := range words {
+		of := &groups[slices.IndexFunc(groups, func(of cost) bool { return of.g == c.g })]
+		if sum > mostBytes && of.bytes > mostBytes/int64(len(groups)) && left[c.g] > 2 {
+			c.g.skipped[c.word], p.cut = true, true
+			left[c.g]--
+			sum -= c.bytes
+			of.bytes -= c.bytes
+		}
+	}
+	slices.SortStableFunc(groups, falling)
+	for i, c := range groups {
+		if sum <= mostBytes || i == len(groups)-1 {
 			return
 		}
 		c.g.silent, p.cut = true, true

@@ -2,6 +2,7 @@ package search
 
 import (
 	"encoding/binary"
+	"slices"
 )
 
 // Postings of a term in a segment: their number, then for each document, in ascending order of ordinals, a varint of
@@ -34,25 +35,64 @@ const (
 // A posting is how often a term is in one document, by field.
 type posting struct {
 	ord    uint32
-	counts [fieldCount]uint8
+	counts counts
+}
+
+// counts are up to 255 a field, a byte each: that of field f from bit 8*f on. They fit a register.
+type counts uint32
+
+func (c counts) of(f int) uint32 { return uint32(c>>(8*f)) & 0xff }
+
+// only is the counts of one field.
+func (c counts) only(f int) counts { return c & (0xff << (8 * f)) }
+
+// one counts n in a field.
+func one(f int, n uint32) counts { return counts(n << (8 * f)) }
+
+const bodyOnly = 1<<(8*fieldBody) - 1 // the bits of the other fields, for a test that there are none
+
+// plus adds, up to 255 a field.
+func (c counts) plus(d counts) counts {
+	const high = 0x80808080
+	sum := (c &^ high) + (d &^ high) ^ (c^d)&high // each byte without its carry
+	full := (c&d | (c|d)&^sum) & high             // those that had one
+	return sum | (full<<1 - full>>7)
+}
+
+// most is the greater count of each field.
+func (c counts) most(d counts) counts {
+	var out counts
+	for f := range fieldCount {
+		out |= max(c.only(f), d.only(f))
+	}
+	return out
 }
 
 // appendPosting writes a posting after the one of the ordinal last (−1 = none). It has at least one count.
 func appendPosting(b []byte, last int, p posting) []byte {
 	delta := uint64(int(p.ord) - last)
 	c := p.counts
-	switch {
-	case c[fieldTitle]|c[fieldHeadings] == 0 && c[fieldAddress] == 0 && c[fieldBody] == 1:
+	switch c {
+	case one(fieldBody, 1):
 		return binary.AppendUvarint(b, delta<<2)
-	case c[fieldTitle]|c[fieldHeadings]|c[fieldAddress] == 0:
-		return append(binary.AppendUvarint(b, delta<<2|codeBody), c[fieldBody])
-	case c[fieldTitle]|c[fieldHeadings]|c[fieldBody] == 0:
-		return append(binary.AppendUvarint(b, delta<<2|codeAddress), c[fieldAddress])
+	case c.only(fieldBody):
+		return append(binary.AppendUvarint(b, delta<<2|codeBody), byte(c.of(fieldBody)))
+	case c.only(fieldAddress):
+		return append(binary.AppendUvarint(b, delta<<2|codeAddress), byte(c.of(fieldAddress)))
 	default:
-		return append(binary.AppendUvarint(b, delta<<2|codeAll), c[fieldTitle]<<4|c[fieldHeadings], c[fieldAddress],
-			c[fieldBody])
+		return append(binary.AppendUvarint(b, delta<<2|codeAll), byte(c.of(fieldTitle)<<4|c.of(fieldHeadings)),
+			byte(c.of(fieldAddress)), byte(c.of(fieldBody)))
 	}
 }
+
+// What a posting is by its code, other than codeAll: the bytes that follow, the counts without them, and the place of
+// the byte in the counts.
+var (
+	codeSize  = [4]int{codeBody: 1, codeAddress: 1}
+	codeCount = [4]counts{codeOnce: 1 << (8 * fieldBody)}
+	codeMask  = [4]counts{codeBody: 0xff, codeAddress: 0xff}
+	codeShift = [4]uint8{codeBody: 8 * fieldBody, codeAddress: 8 * fieldAddress}
+)
 
 // decodePostings appends the postings of b, whose segment has so many documents.
 func decodePostings(b []byte, docs int, out []posting) ([]posting, error) {
@@ -60,49 +100,44 @@ func decodePostings(b []byte, docs int, out []posting) ([]posting, error) {
 	if size <= 0 || n > uint64(len(b)-size) {
 		return out, errBroken
 	}
-	b = b[size:]
-	last := -1
-	for range n {
-		if len(b) == 0 {
+	out = slices.Grow(out, int(n))
+	at, last := size, -1
+	for ; n > 0; n-- {
+		if at >= len(b) {
 			return out, errBroken
 		}
-		v, size := uint64(b[0]), 1
+		v := uint64(b[at])
+		at++
 		if v >= 0x80 {
-			if v, size = binary.Uvarint(b); size <= 0 {
+			if v, size = binary.Uvarint(b[at-1:]); size <= 0 {
 				return out, errBroken
 			}
+			at += size - 1
 		}
-		b = b[size:]
 		if v>>2 == 0 || v>>2 > uint64(docs-1-last) {
 			return out, errBroken
 		}
 		last += int(v >> 2)
-		p := posting{ord: uint32(last)}
-		switch v & 3 {
-		case codeOnce:
-			p.counts[fieldBody] = 1
-		case codeBody:
-			if len(b) < 1 {
+		code := v & 3
+		if code == codeAll {
+			if len(b)-at < 3 {
 				return out, errBroken
 			}
-			p.counts[fieldBody] = b[0]
-			b = b[1:]
-		case codeAddress:
-			if len(b) < 1 {
-				return out, errBroken
-			}
-			p.counts[fieldAddress] = b[0]
-			b = b[1:]
-		default:
-			if len(b) < 3 {
-				return out, errBroken
-			}
-			p.counts = [fieldCount]uint8{b[0] >> 4, b[0] & 0xf, b[1], b[2]}
-			b = b[3:]
+			c := one(fieldTitle, uint32(b[at]>>4)) | one(fieldHeadings, uint32(b[at]&0xf)) |
+				one(fieldAddress, uint32(b[at+1])) | one(fieldBody, uint32(b[at+2]))
+			out = append(out, posting{uint32(last), c})
+			at += 3
+			continue
 		}
-		out = append(out, p)
+		// No branches: which of the other codes it is cannot be foretold.
+		next := counts(0)
+		if at < len(b) {
+			next = counts(b[at])
+		}
+		out = append(out, posting{uint32(last), codeCount[code] + next&codeMask[code]<<codeShift[code]})
+		at += codeSize[code]
 	}
-	if len(b) > 0 {
+	if at != len(b) {
 		return out, errBroken
 	}
 	return out, nil
@@ -111,32 +146,69 @@ func decodePostings(b []byte, docs int, out []posting) ([]posting, error) {
 // A walk goes through the positions of a term's postings.
 type walk struct {
 	b []byte
+	n int // postings that were passed
 }
 
-// next is the positions of the next posting, still encoded.
-func (w *walk) next() ([]byte, error) {
-	r := reader{b: w.b}
-	v := r.bytes(r.count(1))
-	if r.bad {
+// of goes on to posting i, by its place in the list, and past it. These are its positions, for spots.
+func (w *walk) of(i int) ([]byte, error) {
+	b, at, from := w.b, 0, 0
+	for ; w.n <= i; w.n++ {
+		if at >= len(b) {
+			return nil, errBroken
+		}
+		size := int(b[at])
+		at++
+		if size >= 0x80 {
+			v, n := binary.Uvarint(b[at-1:])
+			if n <= 0 || v > uint64(len(b)) {
+				return nil, errBroken
+			}
+			at += n - 1
+			size = int(v)
+		}
+		from = at
+		at += size
+	}
+	if at > len(b) {
 		return nil, errBroken
 	}
-	w.b = r.b
-	return v, nil
+	w.b = b[at:]
+	return b[from:at], nil
 }
 
-// decodePositions appends the positions of one posting, ascending.
-func decodePositions(b []byte, out []uint32) ([]uint32, error) {
-	var at uint64
-	for len(b) > 0 {
-		delta, n := binary.Uvarint(b)
-		if n <= 0 || delta > 1<<31 {
-			return out, errBroken
-		}
-		if at += delta; at > 1<<31 {
-			return out, errBroken
-		}
-		out = append(out, uint32(at))
-		b = b[n:]
+// spots go through the positions of one posting.
+type spots struct {
+	b  []byte
+	at uint32 // the one that next came to
+}
+
+// next goes to the next position, if there is one.
+func (s *spots) next() (bool, error) {
+	if len(s.b) == 0 {
+		return false, nil
 	}
-	return out, nil
+	delta, n := uint64(s.b[0]), 1
+	if delta >= 0x80 {
+		delta, n = binary.Uvarint(s.b)
+	}
+	if n <= 0 || delta > 1<<31 || uint64(s.at)+delta > 1<<31 {
+		return false, errBroken
+	}
+	s.at += uint32(delta)
+	s.b = s.b[n:]
+	return true, nil
+}
+
+// reach goes on to the first position that is not before one, if there is any. The first call of next has been made.
+func (s *spots) reach(want uint32) (more bool, err error) {
+	b, at := s.b, s.at
+	for at < want && len(b) > 0 && b[0] < 0x80 { // mostly
+		at += uint32(b[0])
+		b = b[1:]
+	}
+	s.b, s.at = b, at
+	for more = true; more && err == nil && s.at < want; {
+		more, err = s.next()
+	}
+	return more, err
 }

@@ -22,6 +22,7 @@ type Ranking struct {
 	df      []int // living documents that have a group, by the plan's groups
 	norms   norms
 	posted  map[key]Posted
+	bytes   int      // of these postings
 	answers []answer // the first best of them sorted
 	best    int
 }
@@ -53,7 +54,10 @@ type entry struct {
 	tf  float32
 }
 
-const exactBit = 1 << 31
+const (
+	exactBit = 1 << 31
+	otherBit = 1 << 30 // of a posting: it is a correction only
+)
 
 // Rank finds and sorts the answers to a query: the rows are all there are of Plan.Terms in the segments of the
 // snapshot; those of other segments are ignored. Of pages with the same text one is an answer, the best by the order
@@ -62,34 +66,39 @@ const exactBit = 1 << 31
 func Rank(s *Snapshot, p *Plan, rows []Posted) (*Ranking, error) {
 	r := &Ranking{s: s, plan: p, AtLeast: p.cut || p.ask.Cut, norms: newNorms(s), posted: make(map[key]Posted, len(rows)),
 		df: make([]int, len(p.groups))}
-	for _, row := range rows {
-		if part, has := s.byID[row.Segment]; has {
-			r.posted[key{row.Term, part}] = row
+	r.add(rows)
+	groups := make([]*group, len(p.groups))
+	for i := range p.groups {
+		if groups[i] = &p.groups[i]; groups[i].silent {
+			groups[i] = new(group)
 		}
 	}
-	entries := make([][][]entry, len(p.groups)) // by group and part
-	m := mixer{r: r}
+	entries, done, err := r.mix(groups)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	for i := range p.groups {
 		g := &p.groups[i]
-		if g.silent {
-			continue
-		}
-		entries[i] = make([][]entry, len(s.parts))
-		for part := range s.parts {
-			list, err := m.mix(g, part)
-			if err != nil {
-				return nil, err
-			}
-			entries[i][part] = list
+		for _, list := range entries[i] {
 			r.df[i] += len(list)
 		}
-		if !g.not {
+		if !g.not && !g.silent {
 			r.groups, r.bits = append(r.groups, g), append(r.bits, i)
 			r.idfs = append(r.idfs, idf(r.df[i], s.docs))
 		}
 	}
-	r.collect(entries)
-	return r, nil
+	return r, r.collect(entries)
+}
+
+// add notes postings that were read.
+func (r *Ranking) add(rows []Posted) {
+	for _, row := range rows {
+		if part, has := r.s.byID[row.Segment]; has {
+			r.posted[key{row.Term, part}] = row
+			r.bytes += len(row.Postings)
+		}
+	}
 }
 
 // Found is how many living pages have a clause, by its index in Ask.Clauses; −1 = it was not looked for.
@@ -104,10 +113,10 @@ func (r *Ranking) Found(clause int) int {
 
 // scratch is what one segment's documents add up to.
 type scratch struct {
-	score []float32
-	mask  []uint32
-	not   []bool
-	all   []answer
+	score   []float32
+	mask    []uint32
+	not     []bool
+	answers []answer
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -122,10 +131,28 @@ func (t *scratch) reset(n int) {
 	clear(t.not)
 }
 
-// collect adds up the scores, and gathers the answers.
-func (r *Ranking) collect(entries [][][]entry) {
-	t := scratches.Get().(*scratch)
-	defer scratches.Put(t)
+// collect finds the answers, and sorts the best.
+func (r *Ranking) collect(entries [][][]entry) error {
+	lists, err := r.gather(entries, true)
+	if err != nil {
+		return err
+	}
+	r.answers = r.collapse(lists)
+	if n := len(r.answers); n < relaxBelow && r.plan.words {
+		some, err := r.gather(entries, false)
+		if err != nil {
+			return err
+		}
+		r.answers = r.collapse(append(lists, some...))
+		r.Relaxed = len(r.answers) > n
+	}
+	r.Total = len(r.answers)
+	r.sortBest()
+	return nil
+}
+
+// gather adds up the scores, and returns the answers of each part that have all words, or not.
+func (r *Ranking) gather(entries [][][]entry, all bool) ([][]answer, error) {
 	every := uint32(1)<<len(r.groups) - 1
 	must := uint32(0)
 	for bit, g := range r.groups {
@@ -133,18 +160,16 @@ func (r *Ranking) collect(entries [][][]entry) {
 			must |= 1 << bit
 		}
 	}
-	var answers, some []answer
-	all := t.all
-	defer func() { t.all = all }()
-	one := newUniques(0)
-	for i := range r.s.parts {
+	lists := make([][]answer, len(r.s.parts))
+	done, err := r.share(len(lists), func(_ *mixer, i int) error {
 		p := &r.s.parts[i]
 		passes, any := r.filter(p)
 		if !any {
-			continue
+			return nil
 		}
-		n := p.Columns.Len()
-		t.reset(n)
+		t := scratches.Get().(*scratch)
+		defer scratches.Put(t)
+		t.reset(p.Columns.Len())
 		bit := 0
 		for gi := range r.plan.groups {
 			switch g := &r.plan.groups[gi]; {
@@ -158,36 +183,29 @@ func (r *Ranking) collect(entries [][][]entry) {
 				bit++
 			}
 		}
-		gather := func(to []answer, all bool) []answer {
-			for ord, mask := range t.mask {
-				if mask == 0 && r.plan.words || (mask == every) != all || mask&must != must || t.not[ord] ||
-					passes != nil && !passes(ord) {
+		t.answers = t.answers[:0]
+		for ord, mask := range t.mask {
+			if mask == 0 && r.plan.words || (mask == every) != all || mask&must != must || t.not[ord] ||
+				passes != nil && !passes(ord) {
+				continue
+			}
+			a := answer{score: t.score[ord], all: all, part: uint32(i), ord: uint32(ord)}
+			if !r.plan.words {
+				if p.isDead(ord) {
 					continue
 				}
-				a := answer{score: t.score[ord], all: all, part: uint32(i), ord: uint32(ord)}
-				if !r.plan.words {
-					if p.isDead(ord) {
-						continue
-					}
-					a.score = age(p.Columns.crawled[ord])
-				}
-				to = append(to, a)
+				a.score = age(p.Columns.crawled[ord])
 			}
-			return to
+			t.answers = append(t.answers, a)
 		}
-		all = gather(all[:0], true)
-		answers = r.collapse(answers, all, one)
-		if len(answers) < relaxBelow && r.plan.words {
-			some = gather(some, false)
-		}
+		lists[i] = slices.Clone(t.answers)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	if r.plan.words && len(answers) < relaxBelow {
-		with := r.collapse(answers, some, one)
-		r.Relaxed = len(with) > len(answers)
-		answers = with
-	}
-	r.answers, r.Total = answers, len(answers)
-	r.sortBest()
+	done()
+	return lists, nil
 }
 
 // add adds a word to the documents that have it.

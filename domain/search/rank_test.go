@@ -149,7 +149,7 @@ func TestAfford(t *testing.T) {
 	x := newIndex(t)
 	x.add(few()...)
 	p := search.NewPlan(parse(t, `road diary "blue sky"`), search.Query{})
-	p.Afford(map[string]int64{"road": 100_000_000, "diary": 10})
+	p.Afford(map[string]search.Size{"road": {Postings: 100_000_000}, "diary": {Postings: 10}})
 	if terms := p.Terms(); slices.Contains(terms, "road") || !slices.Contains(terms, "diary") || !slices.Contains(terms, "sky") {
 		t.Errorf("terms %v", terms)
 	}
@@ -159,9 +159,39 @@ func TestAfford(t *testing.T) {
 		t.Errorf("not at least, or %v", err)
 	}
 	p = search.NewPlan(parse(t, "road"), search.Query{})
-	p.Afford(map[string]int64{"road": 100_000_000})
+	p.Afford(map[string]search.Size{"road": {Postings: 100_000_000}})
 	if terms := p.Terms(); !slices.Contains(terms, "road") {
 		t.Errorf("terms %v: the only word is left out", terms)
+	}
+}
+
+// TestAffordPhrases looks for a phrase without its commonest words, where those that are left have to stand.
+func TestAffordPhrases(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct {
+		text  string
+		terms []string
+		want  int
+	}{
+		{`"ran in the road"`, []string{"ran", "road"}, 1},
+		{`"shoes in the blue"`, []string{"blue", "shoes"}, 0},
+		{`"in the" "sky is blue"`, []string{"blue", "is", "sky"}, 1},
+		{`"in the"`, []string{"in", "the"}, 1},
+	} {
+		x := newIndex(t)
+		x.add(few()...)
+		p := search.NewPlan(parse(t, tt.text), search.Query{})
+		p.Afford(map[string]search.Size{"the": {Positions: 100_000_000}, "in": {Positions: 50_000_000}, "is": {Postings: 10}})
+		if terms := p.Terms(); !slices.Equal(terms, tt.terms) {
+			t.Errorf("%s: terms %v", tt.text, terms)
+		}
+		rows := x.rows(p.Terms())
+		x.positions(rows, func(search.Posted) bool { return true })
+		r, err := search.Rank(x.snapshot(), p, rows)
+		if err != nil || r.Total != tt.want || r.AtLeast != (len(tt.terms) < 4 && tt.text != `"in the"`) {
+			t.Errorf("%s: total %d, at least: %v, %v", tt.text, r.Total, r.AtLeast, err)
+		}
 	}
 }
 

@@ -38,15 +38,11 @@ func newNorms(s *Snapshot) (n norms) {
 	return n
 }
 
-// weigh is the weighed count of a term in a document, before it is saturated.
-func (n *norms) weigh(c *Columns, ord uint32, counts *[fieldCount]uint8) float32 {
-	tf := float32(counts[fieldBody]) / (n.flat[fieldBody] + n.slope[fieldBody]*float32(c.lengths[fieldBody][ord]))
-	if counts[fieldTitle]|counts[fieldHeadings]|counts[fieldAddress] == 0 {
-		return tf
-	}
+// short adds the weighed counts of a term in the short fields of a document to that in its body.
+func (n *norms) short(tf float32, c *Columns, ord uint32, counts counts) float32 {
 	for f := range fieldBody {
-		if counts[f] > 0 {
-			tf += float32(counts[f]) / (n.flat[f] + n.slope[f]*float32(c.lengths[f][ord]))
+		if k := counts.of(f); k > 0 {
+			tf += float32(k) / (n.flat[f] + n.slope[f]*float32(c.lengths[f][ord]))
 		}
 	}
 	return tf

@@ -54,6 +54,18 @@ func Edits(a, b string, most int) int {
 	return min(last[len(to)], most+1)
 }
 
+// Similarity is what pg_trgm gives at least to a word and the same word with so many typing errors: each takes at most
+// four of its trigrams (two neighbours in the wrong order) and adds four.
+func Similarity(word string, edits int) float64 {
+	letters := []rune("  " + word + " ")
+	trigrams := map[string]bool{}
+	for i := range len(letters) - 2 {
+		trigrams[string(letters[i:i+3])] = true
+	}
+	lost := 4 * edits
+	return max(0, float64(len(trigrams)-lost)/float64(len(trigrams)+lost))
+}
+
 // StemPrefixes are what terms that are stems begin with, ascending. Words begin with none of them.
 var StemPrefixes = []string{"en:", "fr:"}
 

@@ -1,6 +1,8 @@
 package search_test
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,5 +42,49 @@ func TestTypos(t *testing.T) {
 		"住宅住宅": 1,
 	} {
 		require.Equal(t, want, search.Typos(word), word)
+	}
+}
+
+// TestSimilarity compares with what pg_trgm computes of words with typing errors.
+func TestSimilarity(t *testing.T) {
+	t.Parallel()
+
+	trigrams := func(word string) map[string]bool {
+		letters, out := []rune("  "+word+" "), map[string]bool{}
+		for i := range len(letters) - 2 {
+			out[string(letters[i:i+3])] = true
+		}
+		return out
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 5000 {
+		letters := make([]rune, 4+r.IntN(16))
+		for i := range letters {
+			letters[i] = []rune("abcdeé")[r.IntN(6)]
+		}
+		word, edits := string(letters), 1+r.IntN(2)
+		for range edits {
+			i := r.IntN(len(letters) - 1)
+			switch r.IntN(4) {
+			case 0:
+				letters[i], letters[i+1] = letters[i+1], letters[i]
+			case 1:
+				letters[i] = 'z'
+			case 2:
+				letters = slices.Delete(letters, i, i+1)
+			default:
+				letters = slices.Insert(letters, i, 'z')
+			}
+		}
+		a, b, both := trigrams(word), trigrams(string(letters)), 0
+		for tri := range a {
+			if b[tri] {
+				both++
+			}
+		}
+		got := float64(both) / float64(len(a)+len(b)-both)
+		if least := search.Similarity(word, edits); got < least {
+			t.Fatalf("%s and %s, %d errors: similarity %f, want %f at least", word, string(letters), edits, got, least)
+		}
 	}
 }
