@@ -1,0 +1,13 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+CREATE INDEX CONCURRENTLY IF NOT EXISTS listings_words ON listings USING gin (words);
+-- The rows that are still to be filled. New rows never enter these.
+CREATE INDEX CONCURRENTLY IF NOT EXISTS listings_unfilled ON listings (id) WHERE words IS NULL;
+CREATE INDEX CONCURRENTLY IF NOT EXISTS listings_unfilled_search ON listings USING gin (search) WHERE words IS NULL;
+DROP INDEX CONCURRENTLY IF EXISTS listings_search;
+
+-- +goose Down
+CREATE INDEX CONCURRENTLY IF NOT EXISTS listings_search ON listings USING gin (search);
+DROP INDEX CONCURRENTLY IF EXISTS listings_unfilled_search;
+DROP INDEX CONCURRENTLY IF EXISTS listings_unfilled;
+DROP INDEX CONCURRENTLY IF EXISTS listings_words;
