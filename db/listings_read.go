@@ -99,6 +99,7 @@ const sqlListingFilter = `
         AND ($7::int IS NULL OR bedrooms >= $7)
         AND ($8::float8 IS NULL OR longitude BETWEEN $8 AND $10 AND latitude BETWEEN $9 AND $11)
         AND ($12::text IS NULL OR words @@ $12::text::tsquery OR words IS NULL AND search @@ $16::text::tsquery)
+        AND ($17::text IS NULL OR CASE WHEN coalesce(words, search) @@ $17::text::tsquery THEN false ELSE true END)
         AND ($13::uuid IS NULL OR `
 
 const sqlListingsNewest = sqlSummary + sqlListingFilter + `(published_at, id) < ($14::timestamptz, $13::uuid))
@@ -142,7 +143,8 @@ func (s *Listings) Search(ctx context.Context, f ListingFilter) ([]ListingSummar
 		}
 	}
 	args := []any{stated(f.Status), stated(f.Platform), stated(f.Neighbourhood), f.MinRentCents, f.MaxRentCents,
-		f.Bedrooms, f.MinBedrooms, west, south, east, north, stated(q.words), id, after, f.Limit + 1, stated(q.unfilled)}
+		f.Bedrooms, f.MinBedrooms, west, south, east, north, stated(q.words), id, after, f.Limit + 1, stated(q.unfilled),
+		stated(q.without)}
 	var found []ListingSummary
 	var err error
 	var rank *RankPosition

@@ -19,16 +19,24 @@ import (
 	"github.com/mtlrent/conveyor/domain/search"
 )
 
-// Lexemes of the column words. Those of all listings, and of the listings in a language, begin with a colon and no
-// word does; so do stems, that a prefix does not find them.
-const lexemeAll = ":"
+// Lexemes of the column words that are no words: that of all listings, those of all in a language, stems, so that no
+// prefix finds them, and the words and stems of the title once more, as an index and the planner know no weights. No
+// word begins with these signs, and none has a single colon.
+const (
+	lexemeAll  = ":"
+	titleSign  = "^"
+	signOfStem = ":"
+)
 
 func lexemeOf(language string) string { return ":" + language }
 
-// lexeme is how a term is written: no word has a single colon.
-func lexeme(term string) string {
+// lexeme is how a term is written.
+func lexeme(term string, title bool) string {
 	if len(term) > 3 && term[2] == ':' && term[3] != ':' {
-		return ":" + term
+		term = signOfStem + term
+	}
+	if title {
+		term = titleSign + term
 	}
 	return term
 }
@@ -53,6 +61,20 @@ func (t listingText) words() string {
 		at[lexemeOf(l)] = nil
 	}
 	base, size := int32(1), 0
+	add := func(key string, position int32, weight byte) {
+		list, known := at[key]
+		if !known {
+			size += len(key) + 8
+		}
+		if bytes.Count(list, []byte{','}) == mostWordRepeats-1 {
+			return
+		}
+		if len(list) > 0 {
+			list = append(list, ',')
+		}
+		at[key] = append(strconv.AppendInt(list, int64(position), 10), weight)
+		size += 2
+	}
 	for _, f := range []struct {
 		text   string
 		weight byte
@@ -63,17 +85,9 @@ func (t listingText) words() string {
 			if base+position > mostWordPositions || size > mostWordBytes {
 				return false
 			}
-			key := lexeme(term)
-			list, known := at[key]
-			if !known {
-				size += len(key) + 8
-			}
-			if bytes.Count(list, []byte{','}) < mostWordRepeats-1 {
-				if len(list) > 0 {
-					list = append(list, ',')
-				}
-				at[key] = append(strconv.AppendInt(list, int64(base+position), 10), f.weight)
-				size += 2
+			add(lexeme(term, false), base+position, f.weight)
+			if f.weight == 'A' {
+				add(lexeme(term, true), base+position, f.weight)
 			}
 			return true
 		})
@@ -102,6 +116,7 @@ type textQuery struct {
 	conditions []search.Condition
 	words      string // tsquery on the column words
 	unfilled   string // tsquery on the column search, of listings whose words are not filled yet: no stems
+	without    string // tsquery on either that must not match; "" = none
 }
 
 // parseText reads a query of listings: that of pages, without site:, lang: and type:. One without a word is
@@ -116,37 +131,49 @@ func parseText(text string) (q textQuery, err error) {
 			"site:, lang: and type: are for pages: listings are searched by words, \"phrases\", -without, begin* and intitle:")
 	}
 	q.conditions = search.NewPlan(ask, search.Query{}).Conditions()
-	var words, unfilled []string
+	var words, unfilled, without []string
 	positive := false
 	for i := range q.conditions {
 		c := &q.conditions[i]
 		positive = positive || !c.Not
-		words, unfilled = append(words, tsquery(c, false)), append(unfilled, tsquery(c, true))
+		if c.Not && c.Phrase { // the planner would take it for as common as its words are together
+			without = append(without, tsquery(c, c.Title, false))
+			continue
+		}
+		sign := ""
+		if c.Not {
+			sign = "!"
+		}
+		words = append(words, sign+tsquery(c, c.Title, false))
+		unfilled = append(unfilled, sign+tsquery(c, false, true))
 	}
-	if !positive { // the index would be read whole: so it is the documents that all words are looked up in
-		words = append(words, quoteLexeme(lexemeAll))
+	if !positive { // or the index would be read whole
+		words, unfilled = append(words, quoteLexeme(lexemeAll)), append(unfilled, "!"+quoteLexeme(lexemeAll))
 	}
 	q.words, q.unfilled = strings.Join(words, " & "), strings.Join(unfilled, " & ")
+	q.without = strings.Join(without, " | ")
 	return q, nil
 }
 
-// tsquery is a condition in Postgres' syntax. exact leaves the stems out.
-func tsquery(c *search.Condition, exact bool) string {
-	var suffix string
-	switch {
-	case c.Title && c.Prefix:
-		suffix = ":*A"
-	case c.Prefix:
-		suffix = ":*"
-	case c.Title:
-		suffix = ":A"
+// tsquery is a condition in Postgres' syntax, without its negation. signed is by the lexemes of titles, and not by
+// weight; exact leaves the stems out.
+func tsquery(c *search.Condition, signed, exact bool) string {
+	suffix := ""
+	if c.Prefix {
+		suffix = "*"
+	}
+	if c.Title && !signed {
+		suffix += "A"
+	}
+	if suffix != "" {
+		suffix = ":" + suffix
 	}
 	var terms []string
 	for _, t := range c.Terms {
 		if exact && !t.Exact {
 			continue
 		}
-		term := quoteLexeme(lexeme(t.Text)) + suffix
+		term := quoteLexeme(lexeme(t.Text, signed)) + suffix
 		if t.Language != "" {
 			term = "(" + term + " & " + quoteLexeme(lexemeOf(t.Language)) + ")"
 		}
@@ -156,14 +183,7 @@ func tsquery(c *search.Condition, exact bool) string {
 	if c.Phrase {
 		between = " <-> "
 	}
-	all := strings.Join(terms, between)
-	if len(terms) > 1 {
-		all = "(" + all + ")"
-	}
-	if c.Not {
-		all = "!" + all
-	}
-	return all
+	return "(" + strings.Join(terms, between) + ")"
 }
 
 // decodeWords reads what a query needs of a tsvector in its binary form: the terms of its conditions, and how long the
@@ -403,10 +423,10 @@ func wordWeights(conditions []search.Condition, common []string, shares []float3
 		c := &conditions[i]
 		least, sum := float32(1), float32(0)
 		for _, t := range c.Terms {
-			share, known := of[lexeme(t.Text)]
+			share, known := of[lexeme(t.Text, c.Title)]
 			if c.Prefix {
 				for term, n := range of {
-					if strings.HasPrefix(term, t.Text) {
+					if strings.HasPrefix(term, lexeme(t.Text, c.Title)) {
 						share, known = min(share+n, 1), true
 					}
 				}

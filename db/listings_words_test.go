@@ -83,6 +83,10 @@ var texts = []struct {
 	{"without what none has", "-introuvable", []string{"odd", "long", "loft", "sum", "half", "en", "fr"}, true},
 	{"in the title", "intitle:appartement", []string{"fr"}, true},
 	{"without it in the title", "appartement -intitle:appartement", []string{"loft"}, true},
+	{"only without it in the title", "-intitle:appartement -étage -rent", []string{"loft", "sum", "half"}, false},
+	{"a phrase in the title", `intitle:"bel appartement"`, []string{"fr"}, true},
+	{"without a phrase in the title", `appartement -intitle:"bel appartement"`, []string{"loft"}, false},
+	{"a stem in the title", "intitle:appartements", []string{"fr"}, false},
 	{"a prefix in the title", "intitle:app*", []string{"fr"}, true},
 	{"the street", `"rue saint denis"`, []string{"fr"}, false},
 	{"the neighbourhood", "plateau mont-royal", []string{"fr"}, false},
@@ -304,7 +308,7 @@ func TestTextPlans(t *testing.T) {
 			_, err = tx.Prepare(ctx, name, sql["sqlListingsNewest"])
 			require.NoError(t, err)
 			rows, _ := tx.Query(ctx, fmt.Sprintf(`EXPLAIN EXECUTE %q ('active', NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-				NULL, NULL, NULL, $q$%s$q$, NULL, NULL, 21, $q$%s$q$)`, name, tt.words, tt.words))
+				NULL, NULL, NULL, $q$%s$q$, NULL, NULL, 21, $q$%s$q$, NULL)`, name, tt.words, tt.words))
 			lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
 			require.NoError(t, err)
 			plan := strings.Join(lines, "\n")
