@@ -19,9 +19,9 @@ import (
 	"github.com/mtlrent/conveyor/domain/search"
 )
 
-// Lexemes of the column words that are no words: that of all listings, those of all in a language, stems, so that no
-// prefix finds them, and the words and stems of the title once more, as an index and the planner know no weights. No
-// word begins with these signs, and none has a single colon.
+// Lexemes of the column words that are no words: one of all listings; one of all in a language; stems, which a prefix
+// must not find; the words and stems of the title once more, as an index and the planner know no weights. No word
+// begins with these signs, and none has a single colon.
 const (
 	lexemeAll  = ":"
 	titleSign  = "^"
@@ -41,12 +41,12 @@ func lexeme(term string, title bool) string {
 	return term
 }
 
-// Bounds of Postgres: positions in a tsvector, and of one lexeme. It may have 1 MiB.
+// Bounds below those of Postgres: 16,383 positions in a tsvector, 256 of one lexeme, 1 MiB.
 const (
 	mostWordPositions = 16_000
 	mostWordRepeats   = 255
 	mostWordBytes     = 256 << 10
-	wordGap           = 10 // between fields
+	wordGap           = 10 // positions between fields
 )
 
 // A listingText is what a listing is found by.
@@ -78,7 +78,7 @@ func (t listingText) words() string {
 	for _, f := range []struct {
 		text   string
 		weight byte
-	}{{t.title, 'A'}, {t.description, 'B'}, {t.address, 'C'}, {t.neighbourhood, 'C'}} {
+	}{{t.title, 'A'}, {t.address, 'C'}, {t.neighbourhood, 'C'}, {t.description, 'B'}} {
 		last := int32(-1)
 		search.Terms(f.text, languages, func(term string, position int32) bool {
 			last = position
@@ -107,9 +107,9 @@ func (t listingText) words() string {
 	return b.String()
 }
 
-func quoteLexeme(term string) string {
-	return "'" + strings.NewReplacer(`'`, `''`, `\`, `\\`).Replace(term) + "'"
-}
+var lexemeQuotes = strings.NewReplacer(`'`, `''`, `\`, `\\`)
+
+func quoteLexeme(term string) string { return "'" + lexemeQuotes.Replace(term) + "'" }
 
 // A textQuery is a text to search listings by.
 type textQuery struct {

@@ -175,6 +175,32 @@ func TestFillWords(t *testing.T) {
 	require.Zero(t, count(t, pool, "listings WHERE words IS NULL"))
 }
 
+// No text is too much for a tsvector. What is beyond its bounds is left out; the address never is.
+func TestWordsBounds(t *testing.T) {
+	t.Parallel()
+
+	s := db.NewListings(dbtest.New(t))
+	numbered := func(format string) string {
+		var b strings.Builder
+		for i := 0; b.Len() < 20*listing.MaxDescription; i++ {
+			fmt.Fprintf(&b, format, i)
+		}
+		return "debut " + b.String()
+	}
+	for i, text := range []string{
+		numbered("é%d "), numbered("économies%d'tests "), strings.Repeat("a ", 50_000) + "fin",
+		numbered("ab%[1]d.cd%[1]d_ef%[1]d::gh%[1]d.ij%[1]d.kl%[1]d.mn%[1]d.op%[1]d "),
+		strings.Repeat("debut ", 20_000), "debut " + strings.Repeat("東京大学", 10_000), numbered("fooBarBazQux%dQuux "),
+		"debut " + strings.Repeat("'", 5000) + strings.Repeat(`\`, 5000) + strings.Repeat("x", 100_000),
+	} {
+		offer(t, s, fmt.Sprint(i), "Grand", text, "12 rue Rachel", "", i)
+		got, _ := found(t, s, db.ListingFilter{Text: "rachel grand -introuvable", Limit: 1, Sort: db.Newest})
+		require.Equal(t, []string{fmt.Sprint(i)}, got)
+	}
+	got, _ := found(t, s, db.ListingFilter{Text: "debut rachel", Sort: db.Relevance})
+	require.Len(t, got, 7)
+}
+
 // A listing that is being written is left to its writer.
 func TestFillWordsPassesOver(t *testing.T) {
 	t.Parallel()
@@ -219,6 +245,25 @@ func TestListingsByRelevance(t *testing.T) {
 	require.Empty(t, got)
 	got, _ = found(t, s, db.ListingFilter{Text: "balcon stationnement", Sort: db.Newest})
 	require.Equal(t, []string{"Balcon et stationnement", "short", "often", "once", "far"}, got)
+}
+
+// What is rare tells more, by the statistics of Postgres.
+func TestRareWordsTellMore(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	offer(t, s, "rare", "Sauna", "appartement voisin", "", "", 0)
+	offer(t, s, "common", "Appartement", "sauna voisin", "", "", 1)
+	for i := range 40 {
+		offer(t, s, fmt.Sprint(i), "Logement", "appartement voisin", "", "", 2)
+	}
+	f := db.ListingFilter{Text: "appartement sauna", Sort: db.Relevance}
+	got, _ := found(t, s, f)
+	require.Equal(t, []string{"common", "rare"}, got, "nothing is known yet: the newer one is first")
+	dbtest.Alter(t, pool, "ANALYZE listings")
+	got, _ = found(t, s, f)
+	require.Equal(t, []string{"rare", "common"}, got)
 }
 
 // Pages by relevance neither repeat nor miss a listing, though others are published and statistics change meanwhile.
