@@ -152,7 +152,7 @@ func (s *Listings) Search(ctx context.Context, f ListingFilter) ([]ListingSummar
 	case f.Sort == Relevance:
 		found, rank, err = s.searchBest(ctx, q, f, args)
 	case f.Text != "":
-		err = s.searchText(ctx, func(tx pgx.Tx) (err error) {
+		err = s.searchText(ctx, q, func(tx pgx.Tx) (err error) {
 			found, err = collectListings(tx.Query(ctx, sql, args...))
 			return err
 		})
@@ -184,24 +184,35 @@ const sqlTextFirst = `SELECT set_config('enable_indexscan', 'off', true), set_co
 // queryCanceled is the SQLSTATE of a statement that took longer than statement_timeout.
 const queryCanceled = "57014"
 
-// searchText searches with a text. The planner knows how common single words are, but not which of them stand together.
-// Where it takes words for common that few listings have, it reads all listings in the order of the answer. That is the
-// best way to words that many have, so it is given half a second; by then the words are rare, and finding them first is
-// fast.
-func (s *Listings) searchText(ctx context.Context, search func(pgx.Tx) error) error {
-	try := func(settings string) error {
+// searchText searches with a text. Where a word of it is not among the commonest, its listings are found first, by the
+// index, and sorted: the planner takes such words for commoner than they mostly are, and reads all listings in the order
+// of the answer. That is the best way to words that many have. As the planner does not know which of them stand together,
+// it is given half a second; by then the words are rare together, and finding them first is fast.
+func (s *Listings) searchText(ctx context.Context, q textQuery, search func(pgx.Tx) error) error {
+	try := func(first bool) error {
 		options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 		return pgx.BeginTxFunc(ctx, s.pool, options, func(tx pgx.Tx) error {
+			if !first {
+				common, _, err := wordShares(ctx, tx)
+				if err != nil {
+					return err
+				}
+				first = q.rare(common)
+			}
+			settings := sqlTextPatience
+			if first {
+				settings = sqlTextFirst
+			}
 			if _, err := tx.Exec(ctx, settings); err != nil {
 				return err
 			}
 			return search(tx)
 		})
 	}
-	err := try(sqlTextPatience)
+	err := try(false)
 	var late *pgconn.PgError
 	if errors.As(err, &late) && late.Code == queryCanceled {
-		err = try(sqlTextFirst)
+		err = try(true)
 	}
 	return err
 }
@@ -210,7 +221,7 @@ func (s *Listings) searchText(ctx context.Context, search func(pgx.Tx) error) er
 func (s *Listings) searchBest(ctx context.Context, q textQuery, f ListingFilter, args []any) (
 	found []ListingSummary, place *RankPosition, err error,
 ) {
-	err = s.searchText(ctx, func(tx pgx.Tx) error {
+	err = s.searchText(ctx, q, func(tx pgx.Tx) error {
 		best, at, err := q.rank(ctx, tx, f, args)
 		if err != nil || len(best) == 0 {
 			found = nil

@@ -389,11 +389,9 @@ func (q *textQuery) matches(ctx context.Context, tx pgx.Tx, place RankPosition, 
 
 // scale is what the first page finds: how common words are among all listings, and how long those are that match.
 func (q *textQuery) scale(ctx context.Context, tx pgx.Tx, all []rankedListing) (s search.Scale, err error) {
-	var common []string
-	var shares []float32
-	err = tx.QueryRow(ctx, sqlWordShares).Scan(&common, &shares)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return s, fmt.Errorf("read how common words are: %w", err)
+	common, shares, err := wordShares(ctx, tx)
+	if err != nil {
+		return s, err
 	}
 	s.Weights = wordWeights(q.conditions, common, shares)
 	for _, r := range all {
@@ -404,6 +402,27 @@ func (q *textQuery) scale(ctx context.Context, tx pgx.Tx, all []rankedListing) (
 	n := float32(len(all))
 	s.Title, s.Address, s.Body = s.Title/n, s.Address/n, s.Body/n
 	return s, nil
+}
+
+// wordShares are the commonest lexemes and the shares of listings that have them, as for wordWeights.
+func wordShares(ctx context.Context, tx pgx.Tx) (common []string, shares []float32, err error) {
+	err = tx.QueryRow(ctx, sqlWordShares).Scan(&common, &shares)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil, fmt.Errorf("read how common words are: %w", err)
+	}
+	return common, shares, nil
+}
+
+// rare says that listings with a text must have a word that is not among the commonest lexemes.
+func (q *textQuery) rare(common []string) bool {
+	return len(common) > 0 && slices.ContainsFunc(q.conditions, func(c search.Condition) bool {
+		return !c.Not && !slices.ContainsFunc(c.Terms, func(t search.Term) bool {
+			key := lexeme(t.Text, c.Title)
+			return slices.ContainsFunc(common, func(term string) bool {
+				return term == key || c.Prefix && strings.HasPrefix(term, key)
+			})
+		})
+	})
 }
 
 // wordWeights are the weights of conditions, by the shares of listings that have the commonest lexemes. shares has as
