@@ -38,8 +38,9 @@ func (h Listings) register(d *door) {
 	h.door = d
 	serve(d, needs(access.Read, huma.Operation{
 		OperationID: "search-listings", Method: http.MethodGet, Path: "/listings", Tags: []string{"listings"},
-		Summary: "Search listings", Errors: []int{422, 503}, RejectUnknownQueryParameters: true, // a misspelt filter
-		Description: "Filters combine. Pages are by position, not by number: pass next_cursor as cursor.",
+		Summary: "Search listings", Errors: []int{400, 422, 503}, RejectUnknownQueryParameters: true, // a misspelt filter
+		Description: "Filters combine. Pages are by position, not by number: pass next_cursor as cursor. A text that " +
+			"has no word to search for is a 400.",
 	}), h.search)
 	serve(d, needs(access.Read, huma.Operation{
 		OperationID: "get-listing", Method: http.MethodGet, Path: "/listings/{id}", Tags: []string{"listings"},
@@ -66,8 +67,8 @@ type searchListingsInput struct {
 	Bedrooms      []int  `query:"bedrooms" maxItems:"10" doc:"any of these, separated by commas; 0 is a studio" example:"[2,3]"`
 	MinBedrooms   int    `query:"min_bedrooms" minimum:"0" maximum:"50"`
 	BBox          string `query:"bbox" maxLength:"100" doc:"west,south,east,north in degrees" example:"-74,45,-73,46"`
-	Text          string `query:"text" maxLength:"200" doc:"words in title and description; \"a phrase\", -without"`
-	Sort          string `query:"sort" enum:"newest,price,-price" default:"newest"`
+	Text          string `query:"text" maxLength:"200" doc:"words in title, description and address, in any form: all of them; \"a phrase\", -without, begin*, intitle:word"`
+	Sort          string `query:"sort" enum:"newest,price,-price,relevance" default:"newest" doc:"relevance: that of text, among the newest 1,000 listings that match"`
 	Limit         int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor        string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
 
@@ -89,6 +90,9 @@ func (in *searchListingsInput) Resolve(ctx huma.Context) (wrong []error) {
 	refuse("cursor", in.Cursor, err)
 	if !utf8.ValidString(in.Text) || strings.ContainsRune(in.Text, 0) {
 		refuse("text", in.Text, errors.New("expected text in UTF-8 without NUL"))
+	}
+	if in.Sort == string(db.Relevance) && in.Text == "" {
+		refuse("sort", in.Sort, errors.New("relevance is that of text: give one, or another order"))
 	}
 	if in.MaxPrice > 0 && in.MaxPrice < in.MinPrice {
 		refuse("max_price", in.MaxPrice, fmt.Errorf("expected at least min_price, %d", in.MinPrice))
@@ -126,7 +130,7 @@ func (h Listings) search(ctx context.Context, in *searchListingsInput) (*searchL
 	}
 	rows, next, err := h.Store.Search(ctx, f)
 	if err != nil {
-		return nil, err
+		return nil, asked("text", in.Text, err)
 	}
 	return &searchListingsOutput{ListingPage(page(rows, showListing, cursorAt(next, in.Sort)))}, nil
 }

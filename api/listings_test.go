@@ -114,6 +114,11 @@ func TestSearch(t *testing.T) {
 		{"without a word", "text=" + url.QueryEscape("quebec -loft"), []string{}},
 		{"a phrase", "text=" + url.QueryEscape(`"maison de ville"`), []string{"dear"}},
 		{"operators of a query language are words", "text=" + url.QueryEscape(`loft & | ! ( '`), []string{"far"}},
+		{"another form of a word", "text=studios", []string{"cheap"}},
+		{"the beginning of a word", "text=" + url.QueryEscape("meub*"), []string{"cheap"}},
+		{"in the title", "text=" + url.QueryEscape("intitle:ville"), []string{"dear"}},
+		{"only without a word", "text=" + url.QueryEscape("-loft -maison"), []string{"middle", "cheap"}},
+		{"the best first", "sort=relevance&text=4%C2%BD", []string{"middle"}},
 		{"filters combine", "platform=kijiji&max_price=1300&bedrooms=1", []string{"far"}},
 		{"an empty filter is none", "platform=&bbox=&text=", []string{"dear", "far", "middle", "cheap"}},
 	} {
@@ -123,6 +128,17 @@ func TestSearch(t *testing.T) {
 			require.Equal(t, tt.want, read[page](t, r, http.StatusOK).names())
 			require.NotContains(t, r.Body, "null")
 		})
+	}
+}
+
+// A text that makes no query has the right form: it is a 400, as a q of pages is.
+func TestSearchTextWithoutWords(t *testing.T) {
+	t.Parallel()
+	d := bare(t) // none of these reaches a database
+	for _, text := range []string{"&", `""`, "-", "site:a.example", "loft lang:fr", "loft type:html", "lang:french"} {
+		p := refused(t, d.get(t, "/listings?text="+url.QueryEscape(text)), http.StatusBadRequest)
+		require.Equal(t, []string{"query.text"}, p.fields(), text)
+		require.NotEmpty(t, p.Errors[0].Message)
 	}
 }
 
@@ -146,7 +162,7 @@ func TestSearchPages(t *testing.T) {
 		at := now.Add(time.Duration(i%4) * time.Minute)
 		d.publish(t, listing.Listing{Ref: kijiji(fmt.Sprint(i)), Title: "4½", RentCents: rent}, "", at)
 	}
-	for _, sort := range []string{"newest", "price", "-price"} {
+	for _, sort := range []string{"newest", "price", "-price", "relevance&text=4%C2%BD"} {
 		t.Run(sort, func(t *testing.T) {
 			t.Parallel()
 			var all []api.ListingSummary
@@ -235,6 +251,9 @@ func TestSearchRefuses(t *testing.T) {
 		{"text that is not UTF-8", "text=%c3%28", "text"},
 		{"text without end", "text=" + strings.Repeat("a", 201), "text"},
 		{"an unknown order", "sort=oldest", "sort"},
+		{"relevance without a text", "sort=relevance", "sort"},
+		{"a cursor by relevance without its place", "sort=relevance&text=a&cursor=" +
+			encode([]byte(`{"s":"relevance","i":"`+uuid.NewString()+`"}`)), "cursor"},
 		{"no listings a page", "limit=0", "limit"},
 		{"too many listings a page", "limit=101", "limit"},
 		{"a page size that is no number", "limit=ten", "limit"},

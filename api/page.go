@@ -36,10 +36,12 @@ type cursor struct {
 	At        time.Time `json:"t,omitzero"`
 	RentCents int64     `json:"r,omitempty"`
 	ID        uuid.UUID `json:"i"`
+
+	Rank *db.RankPosition `json:"k,omitempty"`
 }
 
 func cursorAt(p *db.Position, sort string) *cursor {
-	return maybe(p, func(p db.Position) cursor { return cursor{sort, p.At, p.RentCents, p.ID} })
+	return maybe(p, func(p db.Position) cursor { return cursor{sort, p.At, p.RentCents, p.ID, p.Rank} })
 }
 
 // letterCursor is a position in the list of dead letters.
@@ -103,13 +105,14 @@ func parseCursor(s, sort string) (*db.Position, error) {
 		return nil, nil
 	}
 	var c cursor
-	if err := decodeCursor(s, &c); err != nil || c.ID == uuid.Nil {
+	err := decodeCursor(s, &c)
+	if err != nil || c.ID == uuid.Nil || (c.Sort == string(db.Relevance)) != (c.Rank != nil) {
 		return nil, errCursor
 	}
 	if c.Sort != sort {
 		return nil, errors.New("is of a page in another order; keep sort as it was, or start without cursor")
 	}
-	return &db.Position{At: c.At, RentCents: c.RentCents, ID: c.ID}, nil
+	return &db.Position{At: c.At, RentCents: c.RentCents, ID: c.ID, Rank: c.Rank}, nil
 }
 
 // parseLetterCursor reads a next_cursor of the list of dead letters. "" is the first page. Its error is for the caller.

@@ -84,13 +84,13 @@ func wrongQuery(q string) []error {
 	return []error{unanswerable{huma.ErrorDetail{Message: message, Location: "query.q", Value: shown(q)}}}
 }
 
-// asked is the answer to an engine's error: a 400 that names q, where q can never be answered.
-func asked(q string, err error) error {
+// asked is the answer to an engine's error: a 400 that names the parameter, where its text can never be answered.
+func asked(name, text string, err error) error {
 	if class, _ := fault.Of(err); class != fault.Invalid {
 		return err
 	}
 	return huma.Error400BadRequest("the query cannot be answered",
-		&huma.ErrorDetail{Message: err.Error(), Location: "query.q", Value: shown(q)})
+		&huma.ErrorDetail{Message: err.Error(), Location: "query." + name, Value: shown(text)})
 }
 
 // shown is the part of a text that an error repeats.
@@ -253,7 +253,7 @@ type searchOutput struct{ Body SearchAnswer }
 func (h Search) search(ctx context.Context, in *searchInput) (*searchOutput, error) {
 	r, err := h.Engines[h.Use].Search(ctx, in.query)
 	if err != nil {
-		return nil, asked(in.Q, err)
+		return nil, asked("q", in.Q, err)
 	}
 	out := SearchAnswer{
 		Hits: listed(r.Hits, showHit), Total: r.Total, AtLeast: r.AtLeast, Relaxed: r.Relaxed, Corrected: r.Corrected,
@@ -287,7 +287,7 @@ type suggestOutput struct{ Body SearchSuggestions }
 func (h Search) suggest(ctx context.Context, in *suggestInput) (*suggestOutput, error) {
 	found, err := h.Engines[h.Use].Suggest(ctx, in.Q, in.Limit)
 	if err != nil {
-		return nil, asked(in.Q, err)
+		return nil, asked("q", in.Q, err)
 	}
 	return &suggestOutput{SearchSuggestions{append([]string{}, found...)}}, nil
 }

@@ -22,7 +22,7 @@ import (
 // last ninety days.
 const sqlFill = `
 WITH sample AS (
-    SELECT r.*, l.published_at, l.details, row_number() OVER (ORDER BY r.id) AS nr
+    SELECT r.*, l.published_at, l.details, l.words, row_number() OVER (ORDER BY r.id) AS nr
     FROM raw_listings r JOIN listings l USING (id) ORDER BY r.id LIMIT 200
 ), copies AS (
     SELECT s.*, u.id AS new_id, u.platform_id AS new_platform_id,
@@ -40,13 +40,13 @@ WITH sample AS (
     SELECT new_id, 1, content_hash, payload, at, at FROM copies
 )
 INSERT INTO listings (id, platform, platform_id, revision, status, url, title, description, rent_cents, bedrooms, rooms,
-    property_type, address, latitude, longitude, neighbourhood, details, details_hash, published_at, updated_at)
+    property_type, address, latitude, longitude, neighbourhood, details, details_hash, published_at, updated_at, words)
 SELECT new_id, platform, new_platform_id, 1, CASE WHEN random() < 0.1 THEN 'archived' ELSE 'active' END, url,
     details->>'title', details->>'description', rent, rooms, rooms + 2.5, 'apartment', details->'address'->>'text', lat,
     lon,
     (SELECT key FROM neighbourhoods ORDER BY hashtext(key || new_id::text) LIMIT 1),
     details || jsonb_build_object('platform_id', new_platform_id, 'latitude', lat, 'longitude', lon, 'rent_cents', rent,
-        'bedrooms', rooms), new_id::text::bytea, at, at
+        'bedrooms', rooms), new_id::text::bytea, at, at, words
 FROM copies WHERE EXISTS (SELECT FROM raw)`
 
 // fill puts n listings into the tables.
@@ -104,7 +104,9 @@ var searches = []string{
 	"bedrooms=2", "bedrooms=0,3&max_price=#", "min_bedrooms=4", "min_bedrooms=9",
 	"bbox=-73.60,45.50,-73.58,45.52", "bbox=-74,45,-73,46&sort=price", "bbox=-73.6,45.5,-73.59,45.51&bedrooms=2",
 	"text=m%C3%A9tro", "text=balcon+chauffage", "text=%22chauffage+et+eau%22&max_price=#", "text=introuvable",
-	"text=r%C3%A9nov%C3%A9&neighbourhood=@&bedrooms=1", "text=no+@",
+	"text=r%C3%A9nov%C3%A9&neighbourhood=@&bedrooms=1", "text=no+@", "text=appartements", "text=chauff*",
+	"text=-introuvable", "text=-no", "text=-chauffage", "text=-chauffage&sort=price", "text=-balcon+-eau",
+	"text=m%C3%A9tro&sort=relevance", "text=balcon+chauffage&sort=relevance", "text=introuvable&sort=relevance",
 }
 
 // search asks each of them a hundred times, the pages behind the first included.

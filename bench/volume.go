@@ -38,7 +38,8 @@ type Volume struct {
 var sqlVolume = []struct{ what, sql string }{
 	{"sample", `
 CREATE UNLOGGED TABLE bench_sample AS
-SELECT row_number() OVER (ORDER BY r.id) - 1 AS nr, r.url, r.payload, r.content_hash, r.normalized, l.details
+SELECT row_number() OVER (ORDER BY r.id) - 1 AS nr, r.url, r.payload, r.content_hash, r.normalized, l.details,
+    l.words
 FROM raw_listings r JOIN listings l USING (id) ORDER BY r.id LIMIT 200`},
 	{"adverts", `
 CREATE UNLOGGED TABLE bench_adverts AS
@@ -61,12 +62,12 @@ FROM bench_adverts a JOIN bench_sample s ON s.nr = a.nr % 200
 WHERE a.nr >= $1 AND a.nr < $2`},
 	{"listings", `
 INSERT INTO listings (id, platform, platform_id, revision, status, url, title, description, rent_cents, bedrooms, rooms,
-    property_type, address, latitude, longitude, neighbourhood, details, details_hash, published_at, updated_at)
+    property_type, address, latitude, longitude, neighbourhood, details, details_hash, published_at, updated_at, words)
 SELECT a.id, 'kijiji', a.platform_id, 1, CASE kind WHEN 'archived' THEN 'archived' ELSE 'active' END, s.url,
     s.details->>'title', left(s.details->>'description', 200) || CASE a.nr % 5000 WHEN 8 THEN ' piscine' ELSE '' END,
     60000 + (dice * 250000)::bigint, a.nr / 7 % 5, a.nr / 7 % 5 + 2.5, 'apartment', s.details->'address'->>'text',
     45.41 + random() * 0.28, -73.95 + random() * 0.46, p.keys[a.nr / 3 % cardinality(p.keys) + 1], s.details,
-    sha256(a.id::text::bytea), at, at
+    sha256(a.id::text::bytea), at, at, s.words || CASE a.nr % 5000 WHEN 8 THEN 'piscine:15000B' ELSE '' END::tsvector
 FROM bench_adverts a JOIN bench_sample s ON s.nr = a.nr % 200,
     (SELECT array_agg(key ORDER BY key) AS keys FROM neighbourhoods) p
 WHERE a.nr >= $1 AND a.nr < $2 AND kind NOT IN ('lost', 'duplicate')`},
@@ -114,7 +115,8 @@ func (h *system) volume(ctx context.Context, n int, report *Report) error {
 	}
 	for _, q := range []string{"", "sort=price&min_price=#", "neighbourhood=@&bedrooms=2&sort=price",
 		"status=any&min_price=#", "min_bedrooms=9", "platform=nobody", "bbox=-73.60,45.50,-73.58,45.52",
-		"text=piscine", "text=introuvable", "text=r%C3%A9nov%C3%A9&neighbourhood=@"} {
+		"text=piscine", "text=introuvable", "text=r%C3%A9nov%C3%A9&neighbourhood=@", "text=-piscine",
+		"text=balcon+chauffage&sort=relevance", "text=piscine&sort=relevance"} {
 		var places []string
 		if err := h.db.QueryRow(ctx, "SELECT array_agg(key) FROM neighbourhoods").Scan(&places); err != nil {
 			return err

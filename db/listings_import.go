@@ -81,9 +81,9 @@ WHERE id = $1 AND status = 'archived' AND revision <= $2`
 const sqlListingSave = `
 INSERT INTO listings AS l (id, platform, platform_id, revision, url, title, description, rent_cents, bedrooms, rooms,
     bathrooms, area_sqft, property_type, address, postal_code, latitude, longitude, neighbourhood, details,
-    details_hash, repost_of, posted_at, published_at, updated_at)
+    details_hash, repost_of, posted_at, published_at, updated_at, words)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::bigint, $10, $11, $12::bigint, $13, $14,
-    $15, $16, $17, $18, $19, $20, $21, $22, $23, $23)
+    $15, $16, $17, $18, $19, $20, $21, $22, $23, $23, $24::text::tsvector)
 ON CONFLICT (id) DO UPDATE SET
     revision = excluded.revision, url = excluded.url, title = excluded.title, description = excluded.description,
     rent_cents = excluded.rent_cents, bedrooms = excluded.bedrooms, rooms = excluded.rooms,
@@ -91,7 +91,7 @@ ON CONFLICT (id) DO UPDATE SET
     address = excluded.address, postal_code = excluded.postal_code, latitude = excluded.latitude,
     longitude = excluded.longitude, neighbourhood = excluded.neighbourhood, details = excluded.details,
     details_hash = excluded.details_hash, repost_of = excluded.repost_of, posted_at = excluded.posted_at,
-    updated_at = excluded.updated_at,
+    updated_at = excluded.updated_at, words = excluded.words,
     status = CASE WHEN l.status = 'archived' THEN 'active' ELSE l.status END
 WHERE l.revision <= excluded.revision`
 
@@ -221,7 +221,7 @@ func listingPublish(b *pgx.Batch, p listing.Publication, now time.Time) error {
 	b.Queue(sqlListingSave, id, l.Platform, l.PlatformID, p.Revision, l.URL, l.Title, l.Description, l.RentCents,
 		l.Bedrooms, stated(l.Rooms), stated(l.Bathrooms), stated(l.AreaSqFt), l.PropertyType, l.Address.Text,
 		l.Address.PostalCode, l.Latitude, l.Longitude, stated(p.Neighbourhood), doc, sum, stated(p.RepostOf),
-		l.PostedAt, now)
+		l.PostedAt, now, listingText{l.Title, l.Description, l.Address.Text, p.Neighbourhood}.words())
 	switch data.Change {
 	case "created":
 		b.Queue(sqlEventCreated, id, p.Revision, now, l.RentCents)

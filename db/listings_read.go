@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,7 +29,7 @@ type ListingFilter struct {
 	Bedrooms      []int // any of them
 	MinBedrooms   *int
 	Box           *Box
-	Text          string // as typed by a person: words, "a phrase", -without
+	Text          string // as typed by a person: words, "a phrase", -without, begin*, intitle:
 	Sort          ListingSort
 	After         *Position // the last listing of the page before
 	Limit         int       // 1 to 100
@@ -39,9 +40,10 @@ type ListingSort string
 
 // The orders. Each ends with the ID, so that pages neither repeat nor miss a listing.
 const (
-	Newest   ListingSort = "newest"
-	Cheapest ListingSort = "price"
-	Dearest  ListingSort = "-price"
+	Newest    ListingSort = "newest"
+	Cheapest  ListingSort = "price"
+	Dearest   ListingSort = "-price"
+	Relevance ListingSort = "relevance" // of Text: the newest 1,000 listings that match, the best first
 )
 
 // A ListingSummary is a listing in a list.
@@ -96,7 +98,8 @@ const sqlListingFilter = `
         AND ($6::int[] IS NULL OR bedrooms = ANY ($6))
         AND ($7::int IS NULL OR bedrooms >= $7)
         AND ($8::float8 IS NULL OR longitude BETWEEN $8 AND $10 AND latitude BETWEEN $9 AND $11)
-        AND ($12::text IS NULL OR search @@ websearch_to_tsquery('simple', unaccent($12)))
+        AND ($12::text IS NULL OR words @@ $12::text::tsquery OR words IS NULL AND search @@ $16::text::tsquery)
+        AND ($17::text IS NULL OR CASE WHEN coalesce(words, search) @@ $17::text::tsquery THEN false ELSE true END)
         AND ($13::uuid IS NULL OR `
 
 const sqlListingsNewest = sqlSummary + sqlListingFilter + `(published_at, id) < ($14::timestamptz, $13::uuid))
@@ -109,11 +112,18 @@ const sqlListingsDearest = sqlSummary + sqlListingFilter + `(rent_cents, id) < (
     ORDER BY rent_cents DESC, id DESC LIMIT $15` + sqlSummaryEnd + ` ORDER BY l.rent_cents DESC, l.id DESC`
 
 // Search returns the page of listings after f.After, and the position to go on from: nil when this was the last. A
-// text that Postgres cannot read, for a NUL in it, is fault.Invalid.
+// text without a word, and one with site:, lang: or type:, is fault.Invalid, and so is Relevance without a text.
 func (s *Listings) Search(ctx context.Context, f ListingFilter) ([]ListingSummary, *Position, error) {
 	var west, south, east, north *float64
 	if b := f.Box; b != nil {
 		west, south, east, north = &b.West, &b.South, &b.East, &b.North
+	}
+	var q textQuery
+	if f.Text != "" {
+		var err error
+		if q, err = parseText(f.Text); err != nil {
+			return nil, nil, err
+		}
 	}
 	sql := sqlListingsNewest
 	id, at := f.After.keys()
@@ -127,21 +137,33 @@ func (s *Listings) Search(ctx context.Context, f ListingFilter) ([]ListingSummar
 		if f.After != nil {
 			after = f.After.RentCents
 		}
+	case Relevance:
+		if f.Text == "" {
+			return nil, nil, fault.Newf(fault.Invalid, "relevance is that of a text: give one, or another order")
+		}
 	}
 	args := []any{stated(f.Status), stated(f.Platform), stated(f.Neighbourhood), f.MinRentCents, f.MaxRentCents,
-		f.Bedrooms, f.MinBedrooms, west, south, east, north, stated(f.Text), id, after, f.Limit + 1}
+		f.Bedrooms, f.MinBedrooms, west, south, east, north, stated(q.words), id, after, f.Limit + 1, stated(q.unfilled),
+		stated(q.without)}
 	var found []ListingSummary
 	var err error
-	if f.Text == "" {
+	var rank *RankPosition
+	switch {
+	case f.Sort == Relevance:
+		found, rank, err = s.searchBest(ctx, q, f, args)
+	case f.Text != "":
+		err = s.searchText(ctx, q, func(tx pgx.Tx) (err error) {
+			found, err = collectListings(tx.Query(ctx, sql, args...))
+			return err
+		})
+	default:
 		found, err = collectListings(s.pool.Query(ctx, sql, args...))
-	} else {
-		found, err = s.searchText(ctx, sql, args)
 	}
 	if err != nil {
 		return nil, nil, refused(fmt.Errorf("search listings: %w", err))
 	}
 	found, next := page(found, f.Limit, func(l ListingSummary) Position {
-		return Position{At: l.PublishedAt, RentCents: l.RentCents, ID: l.ID}
+		return Position{At: l.PublishedAt, RentCents: l.RentCents, ID: l.ID, Rank: rank}
 	})
 	return found, next, nil
 }
@@ -150,32 +172,75 @@ func collectListings(rows pgx.Rows, _ error) ([]ListingSummary, error) { // Coll
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[ListingSummary])
 }
 
-// Settings of one transaction. The last two leave the planner with bitmaps: it finds the text first, and sorts.
-const sqlTextPatience = `SELECT set_config('statement_timeout', '500ms', true)`
+// Settings of one transaction. A plan for any text cannot be a good one; compiling it takes longer than running it.
+const sqlTextPlan = `set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true)`
 
-const sqlTextFirst = `SELECT set_config('enable_indexscan', 'off', true), set_config('enable_seqscan', 'off', true)`
+const sqlTextPatience = `SELECT set_config('statement_timeout', '500ms', true), ` + sqlTextPlan
+
+// These leave the planner with bitmaps: it finds the text first, and sorts.
+const sqlTextFirst = `SELECT set_config('enable_indexscan', 'off', true), set_config('enable_seqscan', 'off', true), ` +
+	sqlTextPlan
 
 // queryCanceled is the SQLSTATE of a statement that took longer than statement_timeout.
 const queryCanceled = "57014"
 
-// searchText searches with a text. The planner cannot know how many listings have words that few or none have, and then
-// reads all of them in the order of the answer. That is the best way to words that many have, so it is given half a
-// second; by then the words are rare, and finding them first is fast.
-func (s *Listings) searchText(ctx context.Context, sql string, args []any) (found []ListingSummary, err error) {
-	search := func(settings string) error {
-		return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) (err error) {
-			if _, err = tx.Exec(ctx, settings); err == nil {
-				found, err = collectListings(tx.Query(ctx, sql, args...))
+// searchText searches with a text. Where a word of it is not among the commonest, its listings are found first, by the
+// index, and sorted: the planner takes such words for commoner than they mostly are, and reads all listings in the order
+// of the answer. That is the best way to words that many have. As the planner does not know which of them stand together,
+// it is given half a second; by then the words are rare together, and finding them first is fast.
+func (s *Listings) searchText(ctx context.Context, q textQuery, search func(pgx.Tx) error) error {
+	try := func(first bool) error {
+		options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+		return pgx.BeginTxFunc(ctx, s.pool, options, func(tx pgx.Tx) error {
+			if !first {
+				common, _, err := wordShares(ctx, tx)
+				if err != nil {
+					return err
+				}
+				first = q.rare(common)
 			}
-			return err
+			settings := sqlTextPatience
+			if first {
+				settings = sqlTextFirst
+			}
+			if _, err := tx.Exec(ctx, settings); err != nil {
+				return err
+			}
+			return search(tx)
 		})
 	}
-	err = search(sqlTextPatience)
+	err := try(false)
 	var late *pgconn.PgError
 	if errors.As(err, &late) && late.Code == queryCanceled {
-		err = search(sqlTextFirst)
+		err = try(true)
 	}
-	return found, err
+	return err
+}
+
+// searchBest returns the page of the best listings, one more than fits, and the place of the last that fits.
+func (s *Listings) searchBest(ctx context.Context, q textQuery, f ListingFilter, args []any) (
+	found []ListingSummary, place *RankPosition, err error,
+) {
+	err = s.searchText(ctx, q, func(tx pgx.Tx) error {
+		best, at, err := q.rank(ctx, tx, f, args)
+		if err != nil || len(best) == 0 {
+			found = nil
+			return err
+		}
+		place = &at
+		ids := make([]uuid.UUID, len(best))
+		order := make(map[uuid.UUID]int, len(best))
+		for i, b := range best {
+			ids[i], order[b.id] = b.id, i
+		}
+		place.Score = best[min(f.Limit, len(best))-1].score
+		if found, err = collectListings(tx.Query(ctx, sqlSummaries, ids)); err != nil {
+			return err
+		}
+		slices.SortFunc(found, func(a, b ListingSummary) int { return order[a.ID] - order[b.ID] })
+		return nil
+	})
+	return found, place, err
 }
 
 // A ListingDetail is everything we know of one advert, published or not.

@@ -70,9 +70,9 @@ func TestSearchFilters(t *testing.T) {
 		{"a word without them", db.ListingFilter{Text: "metro montreal"}, []string{"a"}},
 		{"accents that the advert has not", db.ListingFilter{Text: "Dénis"}, []string{"ccc"}},
 		{"a phrase", db.ListingFilter{Text: `"saint denis"`}, []string{"ccc"}},
-		{"one word or another", db.ListingFilter{Text: "loft or studio"}, []string{"dddd", "a"}},
+		{"another form of a word", db.ListingFilter{Text: "rénovés"}, []string{"ccc", "bb"}},
 		{"a word and not another", db.ListingFilter{Text: "balcon -loft"}, []string{"bb"}},
-		{"marks only", db.ListingFilter{Text: `" & | ! ( '`}, nil},
+		{"marks between words", db.ListingFilter{Text: `" & | ! ( ' loft`}, []string{"dddd"}},
 		{"several at once",
 			db.ListingFilter{Status: "active", Platform: "kijiji", MaxRentCents: ptr(int64(100_000)), Text: "studio"},
 			[]string{"a"}},
@@ -89,8 +89,10 @@ func TestSearchFilters(t *testing.T) {
 			require.Equal(t, tt.want, got)
 		})
 	}
-	_, _, err = s.Search(t.Context(), db.ListingFilter{Text: "a\x00b", Limit: 10})
-	requireClass(t, fault.Invalid, err)
+	for _, text := range []string{`" & | ! ( '`, "\x00", "-", "loft site:a.example"} {
+		_, _, err = s.Search(t.Context(), db.ListingFilter{Text: text, Limit: 10})
+		requireClass(t, fault.Invalid, err)
+	}
 }
 
 // TestSearchPages reads 200 listings page by page in every order. All have one rent and one of two times, so that only

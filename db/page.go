@@ -7,11 +7,12 @@ import (
 )
 
 // A Position is a row's place in a list, for keyset pagination: the thousandth page costs what the first does.
-// RentCents counts only in the orders by rent.
+// RentCents counts only in the orders by rent, Rank only in that by relevance.
 type Position struct {
 	At        time.Time
 	RentCents int64
 	ID        uuid.UUID
+	Rank      *RankPosition
 }
 
 // keys are the position of the newest first as arguments of a query, NULL for the beginning.

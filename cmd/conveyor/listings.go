@@ -7,8 +7,10 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
@@ -144,11 +146,45 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 		}},
 		{Queue: workflows.QueueBrowser, Slots: h.config.Worker.Scrapes, Activities: []any{visits}},
 	}
+	ctx, stop := context.WithCancel(ctx)
+	var tender sync.WaitGroup
+	if slices.Contains(h.config.Worker.Queues, workflows.QueueListings) {
+		tender.Go(func() { h.fillWords(ctx, store) })
+	}
 	return rows, func() {
+		stop()
+		tender.Wait()
 		_ = pages.Close()
 		_ = pictures.Close()
 		plain.Close()
 		source.Close()
+	}
+}
+
+// fillWords fills the words of listings that have none, in batches, with as long a pause after each. It looks again
+// every minute: workers of the release before may still write such listings. It ends with ctx.
+func (h *house) fillWords(ctx context.Context, store *db.Listings) {
+	const every, most = time.Minute, 200
+	var last uuid.UUID
+	tick := time.NewTimer(0)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		began := time.Now()
+		next, _, err := store.FillWords(ctx, last, most)
+		if err != nil && ctx.Err() == nil {
+			h.log.WarnContext(ctx, "filling the words of listings failed", "err", err)
+		}
+		pause := every
+		if err == nil && next != uuid.Nil {
+			pause = time.Since(began)
+		}
+		last = next
+		tick.Reset(pause)
 	}
 }
 

@@ -131,8 +131,8 @@ func (b *Builder) word(w string, language, f int, at uint32) {
 	stem := b.terms[id].stems[language]
 	if stem == 0 {
 		stem = -1
-		if s := Stem(stemLanguages[language], w); s != "" && s != w {
-			stem = int32(b.id(stemLanguages[language]+":"+s)) + 1
+		if s := StemTerm(stemLanguages[language], w); s != "" {
+			stem = int32(b.id(s)) + 1
 		}
 		b.terms[id].stems[language] = stem
 	}

@@ -25,12 +25,22 @@ type norms struct {
 	flat, slope [fieldCount]float32
 }
 
-func newNorms(s *Snapshot) (n norms) {
-	for f := range n.flat {
+func newNorms(s *Snapshot) norms {
+	var means [fieldCount]float32
+	for f := range means {
+		if s.total[f] > 0 {
+			means[f] = float32(float64(s.total[f]) / float64(s.docs))
+		}
+	}
+	return normsOf(means)
+}
+
+// normsOf are the norms for mean lengths in words.
+func normsOf(means [fieldCount]float32) (n norms) {
+	for f, mean := range means {
 		// Divided by the weight already. A field that no document has is not divided.
 		n.flat[f] = 1 / weights[f]
-		if s.total[f] > 0 {
-			mean := float32(float64(s.total[f]) / float64(s.docs))
+		if mean > 0 {
 			n.flat[f] = (1 - slopes[f]) / weights[f]
 			n.slope[f] = slopes[f] / mean / weights[f]
 		}
