@@ -227,7 +227,11 @@ func TestSearchCompactKilled(t *testing.T) {
 		if err == nil && more { // without an error it may be that the try before still holds the lock
 			break
 		}
-		require.Equal(t, before, query[int64](t, l.pool, segments))
+		now := query[int64](t, l.pool, segments)
+		if len(now) == 1 { // it was committed, and the answer came too late
+			break
+		}
+		require.Equal(t, before, now)
 	}
 	require.Len(t, query[int64](t, l.pool, segments), 1)
 	l.requireExact(t)
