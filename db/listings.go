@@ -283,11 +283,12 @@ SELECT $1, $2, $3, $4, $5, $6 WHERE NOT EXISTS (
     WHERE id = $7 AND (normalized_revision > $8 OR normalized_revision = $8 AND normalized = $9::jsonb))
 ON CONFLICT (message_id) DO NOTHING`
 
+// A revision that was brought to its end before keeps its outcome until the next: a replay counts it when it sees it.
 const sqlRawNormalized = `
 UPDATE raw_listings SET normalized = $3, normalized_revision = $2,
-    status       = CASE WHEN revision = $2 THEN 'normalized' ELSE status END,
-    reasons      = CASE WHEN revision = $2 THEN '[]' ELSE reasons END,
-    duplicate_of = CASE WHEN revision = $2 THEN NULL ELSE duplicate_of END
+    status       = CASE WHEN revision = $2 AND settled_revision < $2 THEN 'normalized' ELSE status END,
+    reasons      = CASE WHEN revision = $2 AND settled_revision < $2 THEN '[]' ELSE reasons END,
+    duplicate_of = CASE WHEN revision = $2 AND settled_revision < $2 THEN NULL ELSE duplicate_of END
 WHERE id = $1 AND normalized_revision <= $2`
 
 // SaveNormalized stores the listing made of a payload and publishes listings.normalized, unless it is stored already.
@@ -321,7 +322,7 @@ ON CONFLICT (message_id) DO NOTHING`
 
 const sqlRawReject = `
 UPDATE raw_listings SET status = 'rejected', reasons = $3, settled_revision = $2, settlements = settlements + 1,
-    archived_at = NULL, refused_at = coalesce(refused_at, $4)
+    duplicate_of = NULL, archived_at = NULL, refused_at = coalesce(refused_at, $4)
 WHERE id = $1 AND revision = $2`
 
 // Reject settles a revision that cannot become a listing: every reason goes to raw_listings, to listings.rejected
