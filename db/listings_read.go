@@ -185,9 +185,9 @@ const sqlTextFirst = `SELECT set_config('enable_indexscan', 'off', true), set_co
 const queryCanceled = "57014"
 
 // searchText searches with a text. Where a word of it is not among the commonest, its listings are found first, by the
-// index, and sorted: the planner takes such words for commoner than they mostly are, and reads all listings in the order
-// of the answer. That is the best way to words that many have. As the planner does not know which of them stand together,
-// it is given half a second; by then the words are rare together, and finding them first is fast.
+// index, and sorted: the planner takes such words for commoner than they mostly are, and reads all listings in the
+// order of the answer. That is the best way to words that many have. As the planner does not know which of them stand
+// together, it is given half a second; by then the words are rare together, and finding them first is fast.
 func (s *Listings) searchText(ctx context.Context, q textQuery, search func(pgx.Tx) error) error {
 	try := func(first bool) error {
 		options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
