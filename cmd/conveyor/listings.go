@@ -161,12 +161,12 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 	}
 }
 
-// fillWords fills the words of listings that have none, in batches, with as long a pause after each. It looks again
-// every minute: workers of the release before may still write such listings. It ends with ctx.
+// fillWords fills the words of listings that have none, in batches, with as long a pause after each. It looks for them
+// every minute, as workers of the release before may still write such listings. It ends with ctx.
 func (h *house) fillWords(ctx context.Context, store *db.Listings) {
 	const every, most = time.Minute, 200
 	var last uuid.UUID
-	tick := time.NewTimer(0)
+	tick := time.NewTimer(every)
 	defer tick.Stop()
 	for {
 		select {
