@@ -43,9 +43,9 @@ test: build ## Run every test against real services of its own.
 test-fast: need-go ## Run the tests that need no services: domain, workflows, activities, workers, layers.
 	@go test -timeout 5m . ./domain/... ./activities/... ./workflows/... ./workers/... $(ARGS)
 
-test-faults: need-go ## Inject faults while 1,000 adverts flow, then at random, then under a crawl and under a search: 60 minutes, three ledgers.
+test-faults: need-go ## Inject faults while 1,000 adverts flow, then at random, then under a crawl, a search, an import and a campaign: 70 minutes, five ledgers.
 	@mkdir -p bin
-	@go test -count=1 -v -timeout 110m -run 'TestTheLedger(OfCrawls|OfSearch)?Balances' ./test/faults -args -long -json $(abspath bin)/faults.json $(ARGS)
+	@go test -count=1 -v -timeout 110m -run 'TestTheLedger(OfCrawls|OfSearch|OfImports|OfCampaigns)?Balances' ./test/faults -args -long -json $(abspath bin)/faults.json $(ARGS)
 
 check: need-go lint fresh vuln ## Format, vet, lint, layers, determinism, generated files, known vulnerabilities.
 	@echo "check: all good$$([ ! -e bin/vuln.unchecked ] || echo ', vulnerabilities not checked')"

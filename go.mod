@@ -30,6 +30,7 @@ require (
 	github.com/moby/patternmatcher v0.6.1
 	github.com/nlnwa/gowarc/v2 v2.0.1
 	github.com/nlnwa/whatwg-url v0.6.2
+	github.com/nyaruka/phonenumbers v1.8.1
 	github.com/playwright-community/playwright-go v0.5200.1
 	github.com/pressly/goose/v3 v3.29.0
 	github.com/prometheus/client_golang v1.25.0

@@ -20,6 +20,7 @@ import (
 	"github.com/swaggest/swgui/v5emb"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
 )
 
@@ -28,15 +29,17 @@ type Options struct {
 	Metrics    prometheus.Gatherer   // answers /metrics
 	Registerer prometheus.Registerer // takes the API's own metrics; nil = none are registered
 	Log        *slog.Logger
-	Guard      *Guard   // authenticates callers; nil = authentication is off
-	Hosts      []string // names by which the API may be called while authentication is off, besides that of URL
-	Proxies    []string // addresses and networks whose X-Forwarded-For is believed
-	TemporalUI string   // address of the Web UI, for links
-	Namespace  string   // of Temporal, for links
+	Guard      *Guard      // authenticates callers; nil = authentication is off
+	Tenants    *db.Tenants // that requests may be about
+	Hosts      []string    // names by which the API may be called while authentication is off, besides that of URL
+	Proxies    []string    // addresses and networks whose X-Forwarded-For is believed
+	TemporalUI string      // address of the Web UI, for links
+	Namespace  string      // of Temporal, for links
 	Version    string
 	URL        string               // address that callers reach the API at
 	Traces     trace.TracerProvider // takes the spans of requests; nil = tracing is off
 	Now        func() time.Time
+	Stopping   <-chan struct{} // is closed when the process is about to end: streams without an end stop then
 }
 
 // A Part is the operations of one system: Listings, Drafts, ….

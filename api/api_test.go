@@ -56,11 +56,18 @@ type parts struct {
 	Keys        api.Keys
 	Queues      api.Queues
 	Audit       api.AuditLog
+	Contacts    api.Contacts
+	Uploads     api.Uploads
+	Tenancy     api.Tenants
+	Campaigns   api.Campaigns
+	Messages    api.Messages
+	Webhooks    api.Webhooks
 }
 
 func (p *parts) handler() http.Handler {
 	return api.New(p.Options, p.Listings, p.DeadLetters, p.Replays, p.Forget, p.Staleness, p.Platforms, p.Drafts, p.Crawls,
-		p.Search, p.Images, p.Health, p.Keys, p.Queues, p.Audit)
+		p.Search, p.Images, p.Health, p.Keys, p.Queues, p.Audit, p.Uploads, p.Contacts, p.Tenancy,
+		p.Campaigns, p.Messages, p.Webhooks)
 }
 
 // starting makes s start the work of every part.
@@ -73,9 +80,14 @@ func (p *parts) starting(s interface {
 	api.CrawlStarter
 	api.SearchStarter
 	api.Forgetter
+	api.UploadStarter
+	api.DispatchStarter
+	api.CampaignStarter
 }) {
 	p.Listings.Launch, p.Replays.Launch, p.Staleness.Launch, p.Platforms.Launch, p.Drafts.Launch = s, s, s, s, s
-	p.Crawls.Launch, p.Search.Launch, p.Forget.Launch = s, s, s
+	p.Crawls.Launch, p.Search.Launch, p.Forget.Launch, p.Uploads.Launch = s, s, s, s
+	wakes := api.NewWakes(s, quiet)
+	p.Tenancy.Wakes, p.Messages.Wakes, p.Campaigns.Wakes, p.Campaigns.Launch = wakes, wakes, wakes, s
 }
 
 // door is the API on a real server.
@@ -100,6 +112,7 @@ func open(t *testing.T, change ...func(*parts)) *door {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.pictures.Close()) })
 	d.Metrics = telemetry.Registry()
+	d.Tenants, d.Contacts.Store = db.NewTenants(pool), db.NewContacts(pool)
 	d.Listings.Store, d.DeadLetters.Store, d.Replays.Store = d.store, d.letters, db.NewReplays(pool)
 	d.Platforms.Store, d.Audit.Store = db.NewPlatforms(pool), db.NewAuditLog(pool)
 	d.Staleness.Audit, d.Listings.Audit, d.Keys.Store = d.Audit.Store, d.Audit.Store, db.NewKeys(pool)
@@ -115,6 +128,13 @@ func open(t *testing.T, change ...func(*parts)) *door {
 		Store: db.NewPages(pool), Audit: d.Audit.Store,
 	}
 	d.Images.Blobs = d.pictures
+	d.Uploads.Store, d.Uploads.Blobs = db.NewUploads(pool), d.pictures
+	d.Tenancy = api.Tenants{Senders: db.NewSenders(pool), Audit: d.Audit.Store, Secrets: secretBox(t, "new", "old")}
+	d.Messages.Store = db.NewMessages(pool)
+	d.Campaigns = api.Campaigns{Store: db.NewCampaigns(pool), Messages: d.Messages.Store, Senders: d.Tenancy.Senders}
+	d.Webhooks = api.Webhooks{
+		Store: db.NewWebhooks(pool), AppSecrets: []string{"other", "s3cret"}, VerifyTokens: []string{"t0ken"},
+	}
 	d.starting(d.started)
 	d.serve(t, change...)
 	return d
@@ -133,6 +153,7 @@ func bare(t *testing.T, change ...func(*parts)) *door {
 func (d *door) serve(t *testing.T, change ...func(*parts)) {
 	t.Helper()
 
+	d.Uploads.Limits = api.UploadLimits{Bytes: 1 << 30, Share: 5000, All: 40_000, Low: 80}
 	d.Log, d.Version, d.URL = quiet, "1.2.3", "http://conveyor.test"
 	d.TemporalUI, d.Namespace = "http://temporal.test/", "conveyor"
 	d.Now = func() time.Time { return now }
@@ -284,6 +305,26 @@ func (s *starter) Reindexing(context.Context) (launch.Reindexing, bool, error) {
 
 func (s *starter) DeletePages(_ context.Context, site string) (string, bool, error) {
 	return search.DeleteWorkflowID(site), false, s.note("delete pages of %s", site)
+}
+
+func (s *starter) StartImport(_ context.Context, tenant string, id uuid.UUID, summary string) error {
+	return s.note("import %s of %s: %s", id, tenant, summary)
+}
+
+func (s *starter) CancelImport(_ context.Context, id uuid.UUID) error {
+	return s.note("cancel import %s", id)
+}
+
+func (s *starter) WakeDispatch(_ context.Context, tenant string) error {
+	return s.note("wake dispatch of %s", tenant)
+}
+
+func (s *starter) StartCampaign(_ context.Context, tenant string, id uuid.UUID, summary string) error {
+	return s.note("start campaign %s of %s: %s", id, tenant, summary)
+}
+
+func (s *starter) WakeCampaign(_ context.Context, id uuid.UUID) error {
+	return s.note("wake campaign %s", id)
 }
 
 func (s *starter) note(format string, args ...any) error {

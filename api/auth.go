@@ -12,6 +12,8 @@ import (
 // Keys of an operation's metadata.
 const (
 	roleKey    = "role"    // the access.Role it needs
+	tenantKey  = "tenant"  // true: the operation is for keys of tenants
+	manyKey    = "many"    // true: a change that callers make all the time, so that only the rate of requests counts it
 	timeoutKey = "timeout" // the time.Duration its answer may take, instead of requestTimeout and wholeTimeout
 )
 
@@ -44,8 +46,8 @@ func needs(role access.Role, o huma.Operation) huma.Operation {
 }
 
 // openOperations require no credentials: a load balancer polls health and readiness, and <img> loads pictures without
-// sending a key. The pictures are of public adverts, under names that cannot be guessed.
-var openOperations = []string{"health", "ready", "get-image"}
+// sending a key. The pictures are of public adverts, under names that cannot be guessed. Meta signs its webhooks.
+var openOperations = []string{"health", "ready", "get-image", "verify-whatsapp-webhook", "receive-whatsapp-webhook"}
 
 // openRoutes are the open routes that are no operations: the documentation.
 var openRoutes = []string{

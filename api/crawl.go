@@ -271,20 +271,9 @@ func (h Crawls) create(ctx context.Context, in *createCrawlInput) (*createCrawlO
 	return out, nil
 }
 
-// reachWithin bounds a call to Temporal: while that is away, the rest of the request's time is left for the answer.
-const reachWithin = 2 * time.Second
-
-// reach calls the workflow of a run after a change is stored. It returns a warning for the caller, and "" when all is
-// well.
+// reach calls the workflow of a run after a change is stored.
 func (h Crawls) reach(ctx context.Context, id int64, call func(context.Context) error) (warning string) {
-	calling, cancel := context.WithTimeout(ctx, reachWithin)
-	defer cancel()
-	err := call(calling)
-	if err == nil {
-		return ""
-	}
-	h.door.Log.WarnContext(ctx, "cannot reach the workflow of a crawl", "workflow_id", crawl.WorkflowID(id), "err", err)
-	return "the change is stored; the workflow could not be reached, and follows when Temporal is back"
+	return h.door.reach(ctx, crawl.WorkflowID(id), call)
 }
 
 type listCrawlsInput struct {

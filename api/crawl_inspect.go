@@ -188,7 +188,7 @@ func (h Crawls) urls(ctx context.Context, in *crawlURLsInput) (*huma.StreamRespo
 	if err != nil {
 		return nil, err
 	}
-	return h.flow(flow{contentType: jsonType}, func(ctx context.Context, w *lines) {
+	return h.door.flow(flow{contentType: jsonType}, func(ctx context.Context, w *lines) {
 		w.text(`{"pagination":`)
 		w.json(CrawlPagination{
 			Total: page.Total, TotalExact: page.Exact, Returned: len(page.IDs), Limit: in.Limit, Offset: in.Offset,

@@ -48,10 +48,10 @@ func (h Crawls) export(ctx context.Context, in *crawlExportInput) (*huma.StreamR
 	rows := h.Store.Export(ctx, run.ID, in.states, in.Limit)
 	switch in.Format {
 	case "csv":
-		return h.flow(flow{contentType: "text/csv; charset=utf-8; header=present", file: name + "csv"},
+		return h.door.flow(flow{contentType: "text/csv; charset=utf-8; header=present", file: name + "csv"},
 			func(_ context.Context, w *lines) { table(w, crawlColumns, rows, crawlCells) }), nil
 	case "ndjson":
-		return h.flow(flow{contentType: "application/x-ndjson", file: name + "ndjson"},
+		return h.door.flow(flow{contentType: "application/x-ndjson", file: name + "ndjson"},
 			func(_ context.Context, w *lines) {
 				for row, err := range rows {
 					if err != nil {
@@ -69,10 +69,10 @@ func (h Crawls) export(ctx context.Context, in *crawlExportInput) (*huma.StreamR
 			return nil, fault.Newf(fault.Conflict,
 				"crawl run %d stores no answers: its setting storeBodies is off; start a run with it for a WARC export", run.ID)
 		}
-		return h.flow(flow{contentType: "application/warc", file: name + "warc.gz", packed: true},
+		return h.door.flow(flow{contentType: "application/warc", file: name + "warc.gz", packed: true},
 			func(ctx context.Context, w *lines) { h.warc(ctx, w, in) }), nil
 	}
-	return h.flow(flow{contentType: jsonType, file: name + "json"}, func(_ context.Context, w *lines) {
+	return h.door.flow(flow{contentType: jsonType, file: name + "json"}, func(_ context.Context, w *lines) {
 		w.text(`{"run":`)
 		w.json(h.show(run))
 		w.text(`,"urls":[`)

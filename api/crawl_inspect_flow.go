@@ -30,7 +30,7 @@ type flow struct {
 // flow answers with what write writes, compressed by gzip where the caller accepts it, with a buffer of it in memory.
 // A reader that is too slow is cut off. An error before the first bytes are sent is a problem; after
 // that the connection is closed before the last chunk, so that no caller takes a part for the whole.
-func (h Crawls) flow(f flow, write func(context.Context, *lines)) *huma.StreamResponse {
+func (d *door) flow(f flow, write func(context.Context, *lines)) *huma.StreamResponse {
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		c := humagin.Unwrap(hc)
 		ctx := c.Request.Context()
@@ -49,10 +49,10 @@ func (h Crawls) flow(f flow, write func(context.Context, *lines)) *huma.StreamRe
 		switch {
 		case w.err == nil:
 		case !out.open:
-			answer(c, problem(ctx, h.door.Log, w.err))
+			answer(c, problem(ctx, d.Log, w.err))
 		default:
 			if ctx.Err() == nil && w.source {
-				h.door.Log.WarnContext(ctx, "answer is cut off", "path", c.FullPath(), "err", w.err)
+				d.Log.WarnContext(ctx, "answer is cut off", "path", c.FullPath(), "err", w.err)
 			}
 			_ = out.pace.control.SetWriteDeadline(time.Unix(1, 0)) // nothing can be sent any more, the last chunk included
 		}

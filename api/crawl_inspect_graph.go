@@ -42,7 +42,7 @@ func (h Crawls) graph(ctx context.Context, in *crawlGraphInput) (*huma.StreamRes
 	if err := h.known(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	return h.flow(flow{contentType: jsonType}, func(ctx context.Context, w *lines) {
+	return h.door.flow(flow{contentType: jsonType}, func(ctx context.Context, w *lines) {
 		w.text(`{"kind":"` + in.Kind + `","edges":[`)
 		n, next, more := 0, in.After, false
 		edge := func(e CrawlEdge) {
@@ -160,7 +160,7 @@ func (h Crawls) lineage(ctx context.Context, in *crawlLineageInput) (*huma.Strea
 		out.IDs, out.Parents, out.Depths = []int64{}, []int64{}, []int{}
 		out.States, out.Hosts, out.Paths = []string{}, []string{}, []string{}
 	}
-	return h.flow(flow{contentType: jsonType}, func(_ context.Context, w *lines) {
+	return h.door.flow(flow{contentType: jsonType}, func(_ context.Context, w *lines) {
 		w.json(out)
 		w.text("\n")
 	}), nil
@@ -228,7 +228,7 @@ func (h Crawls) broken(ctx context.Context, in *crawlBrokenInput) (*huma.StreamR
 	}
 	if in.Format == "csv" {
 		name := fmt.Sprintf("crawl-run-%d-broken-links.csv", in.ID)
-		return h.flow(flow{contentType: "text/csv; charset=utf-8; header=present", file: name},
+		return h.door.flow(flow{contentType: "text/csv; charset=utf-8; header=present", file: name},
 			func(ctx context.Context, w *lines) { table(w, brokenColumns, h.brokenRows(ctx, in), brokenCells) }), nil
 	}
 	limit := in.Limit
@@ -247,7 +247,7 @@ func (h Crawls) broken(ctx context.Context, in *crawlBrokenInput) (*huma.StreamR
 	if next != nil {
 		out.NextCursor = strconv.FormatInt(*next, 10)
 	}
-	return h.flow(flow{contentType: jsonType}, func(_ context.Context, w *lines) {
+	return h.door.flow(flow{contentType: jsonType}, func(_ context.Context, w *lines) {
 		w.json(out)
 		w.text("\n")
 	}), nil

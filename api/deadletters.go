@@ -42,7 +42,7 @@ func (h DeadLetters) register(d *door) {
 		Errors: []int{404, 409, 422, 503},
 		Description: "Body and headers are sent as they were received; an advert that did not change is processed all the " +
 			"same. 409 when it is not open, so that a repeated request sends it once; force sends it again. When it dies " +
-			"again it is the same dead letter, open, with one more death.",
+			"again it is the same dead letter, open, with one more death. An upload of a tenant goes on where it failed.",
 	}), h.replay)
 	serve(d, needs(access.Operate, huma.Operation{
 		OperationID: "replay-dead-letters", Method: http.MethodPost, Path: "/dead-letters/replay", Tags: tags,
@@ -63,6 +63,7 @@ type listLettersInput struct {
 	Queue      string    `query:"queue" maxLength:"255" doc:"where it died" example:"scraped.kijiji"`
 	Class      string    `query:"class" maxLength:"50" doc:"of the fault" example:"invalid"`
 	Platform   string    `query:"platform" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" doc:"of the advert, or of the advert that an image belongs to" example:"kijiji"`
+	Tenant     string    `query:"tenant" maxLength:"40" doc:"whose upload or message it is" example:"demo"`
 	Reason     string    `query:"reason" maxLength:"200" doc:"text that the reason contains, ignoring case"`
 	WorkflowID string    `query:"workflow_id" maxLength:"255" example:"listing/kijiji/1668602387"`
 	Since      time.Time `query:"since" doc:"of the last death, inclusive, RFC 3339"`
@@ -82,7 +83,7 @@ func (in *listLettersInput) Resolve(ctx huma.Context) (wrong []error) {
 
 func (in *listLettersInput) filter() db.LetterFilter {
 	f := db.LetterFilter{
-		State: in.State, Queue: in.Queue, Class: in.Class, Platform: in.Platform, Reason: in.Reason,
+		State: in.State, Queue: in.Queue, Class: in.Class, Platform: in.Platform, Tenant: in.Tenant, Reason: in.Reason,
 		WorkflowID: in.WorkflowID, Since: in.Since, Until: in.Until,
 	}
 	if f.State == "any" {
@@ -94,7 +95,8 @@ func (in *listLettersInput) filter() db.LetterFilter {
 // wrongFilter lists the values that Postgres cannot take, and the conditions that nothing can match.
 func wrongFilter(at string, f db.LetterFilter) (wrong []error) {
 	for _, text := range []struct{ name, value string }{
-		{"queue", f.Queue}, {"class", f.Class}, {"reason", f.Reason}, {"workflow_id", f.WorkflowID},
+		{"queue", f.Queue}, {"class", f.Class}, {"tenant", f.Tenant}, {"reason", f.Reason},
+		{"workflow_id", f.WorkflowID},
 	} {
 		wrong = append(wrong, wrongText(at+text.name, text.value)...)
 	}
@@ -106,6 +108,7 @@ type LetterSummary struct {
 	ID         int64      `json:"id"`
 	State      string     `json:"state" enum:"open,replayed,resolved,discarded" doc:"open needs an operator's decision; replayed has not died since"`
 	Queue      string     `json:"queue" doc:"that it was consumed from, and that a replay goes to"`
+	Tenant     string     `json:"tenant,omitempty" doc:"whose upload or message it is"`
 	Exchange   string     `json:"exchange" doc:"that it was first published to; empty is the default exchange"`
 	RoutingKey string     `json:"routing_key"`
 	MessageID  string     `json:"message_id,omitempty" doc:"set by the sender, if any"`
@@ -238,6 +241,7 @@ type ReplayLetters struct {
 	Queue      string    `json:"queue,omitempty" maxLength:"255" example:"scraped.kijiji"`
 	Class      string    `json:"class,omitempty" maxLength:"50" example:"invalid"`
 	Platform   string    `json:"platform,omitempty" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$"`
+	Tenant     string    `json:"tenant,omitempty" maxLength:"40" doc:"whose upload or message it is"`
 	Reason     string    `json:"reason,omitempty" maxLength:"200" doc:"text that the reason contains, ignoring case"`
 	WorkflowID string    `json:"workflow_id,omitempty" maxLength:"255"`
 	Since      time.Time `json:"since,omitzero" doc:"of the last death, inclusive"`
@@ -248,8 +252,8 @@ type ReplayLetters struct {
 
 func (r *ReplayLetters) filter() db.LetterFilter {
 	return db.LetterFilter{
-		State: "open", Queue: r.Queue, Class: r.Class, Platform: r.Platform, Reason: r.Reason, WorkflowID: r.WorkflowID,
-		Since: r.Since, Until: r.Until,
+		State: "open", Queue: r.Queue, Class: r.Class, Platform: r.Platform, Tenant: r.Tenant, Reason: r.Reason,
+		WorkflowID: r.WorkflowID, Since: r.Since, Until: r.Until,
 	}
 }
 

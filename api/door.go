@@ -67,6 +67,21 @@ func (d *door) run(id, run string) WorkflowLink {
 	return WorkflowLink{ID: id, URL: address}
 }
 
+// reachWithin bounds a call to Temporal: while that is away, the rest of the request's time is left for the answer.
+const reachWithin = 2 * time.Second
+
+// reach calls a workflow after a change is stored. It returns a warning for the caller, and "" when all is well.
+func (d *door) reach(ctx context.Context, id string, call func(context.Context) error) (warning string) {
+	calling, cancel := context.WithTimeout(ctx, reachWithin)
+	defer cancel()
+	err := call(calling)
+	if err == nil {
+		return ""
+	}
+	d.Log.WarnContext(ctx, "cannot reach a workflow", "workflow_id", id, "err", err)
+	return "the change is stored; the workflow could not be reached, and follows when Temporal is back"
+}
+
 // each converts a list. nil stays nil.
 func each[A, B any](list []A, convert func(A) B) []B {
 	if list == nil {

@@ -53,6 +53,8 @@ type route struct {
 	name    string
 	role    access.Role
 	open    bool // requires no credentials
+	tenants bool // is for keys of tenants
+	many    bool // is not counted as a change
 	timeout time.Duration
 	body    int64 // bytes; below 0 = any number
 }
@@ -105,6 +107,8 @@ func (g *gate) learn(a huma.API, routes gin.RoutesInfo) {
 			if role, ok := o.Metadata[roleKey].(access.Role); ok {
 				known.role, known.open = role, false
 			}
+			known.tenants, _ = o.Metadata[tenantKey].(bool)
+			known.many, _ = o.Metadata[manyKey].(bool)
 			if d, ok := o.Metadata[timeoutKey].(time.Duration); ok {
 				known.timeout = d
 			}
@@ -177,7 +181,7 @@ func (g *gate) admit(c *gin.Context) {
 		return
 	}
 	if r.open {
-		if !slices.Contains(probes, r.name) {
+		if !slices.Contains(uncounted, r.name) {
 			if err := take(ctx, g.guard.o.Addresses, network(c), "too many requests from your address"); err != nil {
 				g.refuse(c, r, access.Caller{}, err)
 				return
@@ -207,6 +211,12 @@ func (g *gate) admit(c *gin.Context) {
 		Remote: c.ClientIP(), RequestID: c.GetString(requestID), KeyID: caller.KeyID,
 	})
 	c.Request = c.Request.WithContext(ctx)
+	if caller.Tenant != "" && !r.tenants {
+		g.guard.refused.count(g.guard.o.Now(), accessRefused, network(c), "tenant", r.name, caller)
+		g.refuse(c, r, caller,
+			huma.Error403Forbidden("is not for API keys of a tenant; "+caller.Name+" is of "+caller.Tenant))
+		return
+	}
 	if !caller.Role.May(r.role) {
 		has := "has " + string(caller.Role)
 		if caller.Role == "" {
@@ -265,7 +275,7 @@ func (g *gate) pace(c *gin.Context, r route, caller string) error {
 			return tooMany("too many requests by "+caller, turn.Retry)
 		}
 	}
-	if c.Request.Method == http.MethodGet || r.role == access.Read {
+	if c.Request.Method == http.MethodGet || r.role == access.Read || r.many {
 		return nil
 	}
 	return take(ctx, o.Writes, caller, "too many changes by "+caller)
@@ -282,9 +292,9 @@ func take(ctx context.Context, l *limit.Rate, caller, says string) error {
 	return nil
 }
 
-// probes are open operations without a limit: they cost nothing, and a load balancer without their answer takes the API
-// out of service.
-var probes = []string{"health", "ready"}
+// uncounted are open operations without a limit of the gate. Probes cost nothing, and a load balancer without their
+// answer takes the API out of service. Meta sends what it has to; requests that it has not signed have their own limit.
+var uncounted = []string{"health", "ready", "receive-whatsapp-webhook"}
 
 // network is the address of a request's sender, as limits count it: that of IPv4, and the network of 64 bits of IPv6,
 // in which one sender has any number of addresses.

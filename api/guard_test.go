@@ -23,6 +23,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/limit"
 	"github.com/mtlrent/conveyor/internal/oidc"
 	"github.com/mtlrent/conveyor/internal/oidc/oidctest"
@@ -72,6 +73,7 @@ func guardedBy(t *testing.T, pool *pgxpool.Pool, change ...func(*api.GuardOption
 		c(&o)
 	}
 	f.door = bare(t, func(p *parts) {
+		p.Tenants = db.NewTenants(pool)
 		p.Listings.Store, p.Keys.Store, p.Guard = db.NewListings(pool), f.keys, api.NewGuard(o)
 		p.Audit.Store = db.NewAuditLog(pool)
 		p.starting(&starter{})
@@ -100,9 +102,35 @@ func (d *door) as(t *testing.T, key, method, path string, body ...string) reply 
 }
 
 // openOperations are the operations that need no key; to add one is a decision.
-var openOperations = []string{"health", "ready", "get-image"}
+var openOperations = []string{"health", "ready", "get-image", "verify-whatsapp-webhook", "receive-whatsapp-webhook"}
 
-// Every operation names the role that it needs, and refuses callers without it.
+// tenantOperations are the operations that keys of tenants may call; to add one is a decision, and it needs a row in walk
+// for the test that it shows a tenant nothing of another one.
+var tenantOperations = []string{
+	"list-contact-lists", "create-contact-list", "change-contact-list", "delete-contact-list",
+	"search-contacts", "count-contacts", "export-contacts", "get-contact", "export-person", "delete-contact",
+	"opt-out-contact", "opt-out-person",
+	"list-segments", "create-segment", "get-segment", "change-segment", "delete-segment",
+	"create-upload", "list-uploads", "get-upload", "preview-upload", "set-upload-options", "start-upload",
+	"cancel-upload", "get-upload-errors", "watch-upload",
+	"list-senders",
+	"create-campaign", "list-campaigns", "get-campaign", "edit-campaign", "start-campaign", "unschedule-campaign",
+	"pause-campaign", "resume-campaign", "cancel-campaign", "retry-failed-messages", "list-campaign-messages",
+	"send-message", "get-message",
+}
+
+// tenant makes a tenant.
+func tenant(t *testing.T, pool *pgxpool.Pool, id string) {
+	t.Helper()
+
+	err := db.NewTenants(pool).Create(t.Context(), db.Tenant{
+		ID: id, Name: id, Tier: campaign.Standard, CreatedAt: now,
+	}, "test")
+	require.NoError(t, err)
+}
+
+// Every operation names the role that it needs, and refuses callers without it; those of tenants it refuses whatever
+// their role, unless it is for them.
 func TestEveryOperationAsksForItsRole(t *testing.T) {
 	t.Parallel()
 	f := guarded(t)
@@ -110,6 +138,8 @@ func TestEveryOperationAsksForItsRole(t *testing.T) {
 	for _, role := range access.Roles {
 		held[role] = f.key(t, string(role), role)
 	}
+	tenant(t, f.pool, "acme")
+	OfTenant := f.key(t, "acme-admin", access.Admin, func(k *db.Key) { k.Tenant = "acme" })
 	var doc struct {
 		Paths map[string]map[string]struct {
 			OperationID string `json:"operationId"`
@@ -142,6 +172,10 @@ func TestEveryOperationAsksForItsRole(t *testing.T) {
 			}
 			none := refused(t, f.ask(t, strings.ToUpper(method), real, ""), http.StatusUnauthorized)
 			require.Contains(t, none.Detail, "Authorization: Bearer")
+			if !slices.Contains(tenantOperations, o.OperationID) {
+				p := refused(t, f.as(t, OfTenant, strings.ToUpper(method), real), http.StatusForbidden)
+				require.Equal(t, "is not for API keys of a tenant; acme-admin is of acme", p.Detail, name)
+			}
 			for _, has := range append([]access.Role{""}, access.Roles...) {
 				r := f.as(t, held[has], strings.ToUpper(method), real)
 				switch {
@@ -472,6 +506,17 @@ func TestRateWithoutKeys(t *testing.T) {
 	}
 	require.Equal(t, 200, f.get(t, "/health").Status)
 	require.Equal(t, 200, f.get(t, "/ready").Status)
+}
+
+// Messages are sent all the time: the limit of changes does not count them, and that of requests does.
+func TestRateOfMessages(t *testing.T) {
+	t.Parallel()
+	f := guarded(t, func(o *api.GuardOptions) { o.Calls, o.Writes = rates(t, 1, 4), rates(t, 1, 1) })
+	for range 3 {
+		require.Equal(t, 422, f.ask(t, "POST", "/messages", "{}").Status)
+	}
+	require.Equal(t, 404, f.ask(t, "DELETE", "/keys/x", "").Status)
+	require.Equal(t, 429, f.ask(t, "POST", "/messages", "{}").Status)
 }
 
 // Of the tokens of an address, so many are verified: junk costs no more signatures. A key is let in all the same.

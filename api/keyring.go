@@ -86,7 +86,7 @@ func (k *keyring) caller(ctx context.Context, id, key string) (access.Caller, er
 		return holder, errTakenName
 	}
 	k.used(ctx, lock, now)
-	holder.Role = lock.Role
+	holder.Role, holder.Tenant = lock.Role, lock.Tenant
 	return holder, nil
 }
 

@@ -45,6 +45,7 @@ type Key struct {
 	ID         string      `json:"id" doc:"the first part of the key, after cvr_"`
 	Name       string      `json:"name"`
 	Role       access.Role `json:"role"`
+	Tenant     string      `json:"tenant,omitempty" doc:"absent: of no tenant"`
 	CreatedAt  time.Time   `json:"created_at"`
 	CreatedBy  string      `json:"created_by"`
 	ExpiresAt  *time.Time  `json:"expires_at,omitempty" doc:"absent: never"`
@@ -73,6 +74,7 @@ func (h Keys) list(ctx context.Context, _ *struct{}) (*listKeysOutput, error) {
 type KeyStart struct {
 	Name      string      `json:"name" minLength:"1" maxLength:"63" doc:"a-z, 0-9, dot, dash, underscore; never used before"`
 	Role      access.Role `json:"role"`
+	Tenant    string      `json:"tenant,omitempty" maxLength:"40" doc:"the key sees and changes what is of this tenant, and nothing else"`
 	ExpiresAt *time.Time  `json:"expires_at,omitempty" doc:"absent: never"`
 }
 
@@ -103,8 +105,8 @@ func (h Keys) create(ctx context.Context, in *createKeyInput) (*createKeyOutput,
 		return nil, err
 	}
 	k := db.Key{
-		ID: id, Name: in.Body.Name, Role: in.Body.Role, CreatedAt: now.UTC(), CreatedBy: callerOf(ctx).Name,
-		ExpiresAt: in.Body.ExpiresAt,
+		ID: id, Name: in.Body.Name, Role: in.Body.Role, Tenant: in.Body.Tenant, CreatedAt: now.UTC(),
+		CreatedBy: callerOf(ctx).Name, ExpiresAt: in.Body.ExpiresAt,
 	}
 	if err := h.Store.Create(ctx, k, access.SumOf(secret)); err != nil {
 		return nil, err

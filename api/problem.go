@@ -33,7 +33,10 @@ func problem(ctx context.Context, log *slog.Logger, err error) error {
 		return huma.Error403Forbidden(err.Error())
 	case fault.Conflict:
 		return huma.Error409Conflict(err.Error())
-	case fault.Transient, fault.Throttled, fault.Limited:
+	case fault.Limited:
+		return huma.ErrorWithHeaders(huma.Error429TooManyRequests(err.Error()),
+			http.Header{"Retry-After": {strconv.Itoa(int(max(after, time.Second).Seconds()))}})
+	case fault.Transient, fault.Throttled:
 	}
 	log.WarnContext(ctx, "request failed", "class", class, "err", err)
 	seconds := strconv.Itoa(int(max(after, retryAfter).Seconds()))

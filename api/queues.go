@@ -22,7 +22,7 @@ func (h Queues) register(d *door) {
 		Summary: "Get the backlog of every queue",
 		Description: "Depth, consumers and rates of every queue; the outbox; open dead letters; backlog and " +
 			"schedule-to-start of Temporal's task queues; hosts delayed by the rate limiter; adverts and images that were " +
-			"not finished; crawl runs. A part that a service did not answer in time is empty and listed in unknown. The answer is at " +
+			"not finished; crawl runs; imports of contacts, messages and webhooks that wait. A part that a service did not answer in time is empty and listed in unknown. The answer is at " +
 			"most a second old.",
 	}), h.report)
 }
@@ -37,7 +37,7 @@ func (h Queues) report(ctx context.Context, _ *struct{}) (*queuesOutput, error) 
 type Report struct {
 	At          time.Time         `json:"at"`
 	Services    map[string]string `json:"services" doc:"by name: ok; slow when only some of its parts came in time; away when it does not answer"`
-	Unknown     []string          `json:"unknown" doc:"parts below that are empty because no answer came: outbox, dead_letters, queues, rates, task_queues, limits, platforms, unfinished, crawls, segments"`
+	Unknown     []string          `json:"unknown" doc:"parts below that are empty because no answer came: outbox, dead_letters, queues, rates, task_queues, limits, platforms, unfinished, crawls, segments, imports, messages, webhooks"`
 	Warnings    []string          `json:"warnings" doc:"everything that an operator should look at, in one list"`
 	Outbox      Outbox            `json:"outbox"`
 	DeadLetters []DeadCount       `json:"dead_letters"`
@@ -47,6 +47,9 @@ type Report struct {
 	Platforms   []Scraper         `json:"platforms" doc:"state of the scrapers of rental sites"`
 	Unfinished  Unfinished        `json:"unfinished"`
 	Crawls      CrawlCount        `json:"crawls"`
+	Imports     ImportCount       `json:"imports"`
+	Messages    MessagesWaiting   `json:"messages"`
+	Webhooks    WebhookCount      `json:"webhooks"`
 }
 
 // OpenDeadLetters is the number of open dead letters of all queues.
@@ -101,6 +104,35 @@ type CrawlCount struct {
 	StalledSeconds     float64 `json:"stalled_seconds" doc:"that time"`
 }
 
+// ImportCount counts the files of contacts that are not imported.
+type ImportCount struct {
+	Uploads          int64   `json:"uploads" doc:"files"`
+	Chunks           int64   `json:"chunks" doc:"of these files, those that are not stored, counted up to 100000"`
+	Rows             int64   `json:"rows" doc:"of these chunks"`
+	OldestAgeSeconds float64 `json:"oldest_age_seconds" doc:"age of the oldest of these chunks; 0 when there is none"`
+}
+
+// MessagesWaiting counts the messages that are to be sent.
+type MessagesWaiting struct {
+	Waiting []MessageWait `json:"waiting" doc:"those that may be sent now, by tier of their tenant and kind"`
+	Held    int64         `json:"held" doc:"those that a pause or a stop of their campaign, sender or tenant holds back"`
+	Unknown int64         `json:"unknown" doc:"those whose answer was lost, and of which no webhook has told for an hour; counted up to 100000"`
+}
+
+// MessageWait counts the messages of the tenants of a tier, and of a kind, whose time has come.
+type MessageWait struct {
+	Tier             string  `json:"tier" enum:"standard,enterprise"`
+	Kind             string  `json:"kind" enum:"transactional,campaign"`
+	Waiting          int64   `json:"waiting" doc:"transactional ones are counted up to 100000"`
+	OldestAgeSeconds float64 `json:"oldest_age_seconds" doc:"since the oldest was due; 0 when there is none"`
+}
+
+// WebhookCount counts the deliveries of webhooks that were not applied to their messages.
+type WebhookCount struct {
+	Waiting          int64   `json:"waiting" doc:"counted up to 10000"`
+	OldestAgeSeconds float64 `json:"oldest_age_seconds" doc:"since the oldest came; 0 when there is none"`
+}
+
 // DeadCount counts the open dead letters of a queue and class of failure.
 type DeadCount struct {
 	Queue string `json:"queue"`
@@ -153,7 +185,12 @@ type AdvertCount struct {
 func NewReport(r backlog.Report) Report {
 	return Report{
 		At: r.At, Services: r.Services, Unknown: r.Unknown, Warnings: r.Warnings, Outbox: Outbox(r.Outbox),
-		Unfinished: Unfinished(r.Unfinished), Crawls: CrawlCount(r.Crawls),
+		Unfinished: Unfinished(r.Unfinished), Crawls: CrawlCount(r.Crawls), Imports: ImportCount(r.Imports),
+		Messages: MessagesWaiting{
+			Waiting: each(r.Messages.Waiting, func(m backlog.MessageCount) MessageWait { return MessageWait(m) }),
+			Held:    r.Messages.Held, Unknown: r.Messages.Unknown,
+		},
+		Webhooks:    WebhookCount(r.Webhooks),
 		DeadLetters: each(r.DeadLetters, func(d backlog.DeadCount) DeadCount { return DeadCount(d) }),
 		Queues: each(r.Queues, func(q backlog.Queue) Queue {
 			return Queue{

@@ -23,6 +23,11 @@ func TestQueues(t *testing.T) {
 			{Name: "scraped.kijiji", Ready: 2, Consumers: 1, Ours: true, Rates: backlog.Rates{Unacked: &unacked}},
 			{Name: "listings.published"},
 		},
+		Imports: backlog.Imports{Uploads: 1, Chunks: 2, Rows: 3, OldestAgeSeconds: 4},
+		Messages: backlog.Messages{Held: 5, Unknown: 6, Waiting: []backlog.MessageCount{
+			{Tier: "standard", Kind: "campaign", Waiting: 7, OldestAgeSeconds: 8},
+		}},
+		Webhooks:    backlog.Webhooks{Waiting: 9, OldestAgeSeconds: 10},
 		DeadLetters: []backlog.DeadCount{}, TaskQueues: []backlog.TaskQueue{}, Limits: []backlog.Host{},
 		Platforms: []backlog.Scraper{{Name: "kijiji", State: "blocked", Refusals: 3, RefusedReason: "429"}},
 	}
@@ -33,6 +38,10 @@ func TestQueues(t *testing.T) {
 		"at": "2026-10-01T12:00:00Z", "services": {"rabbitmq": "ok", "management": "away"},
 		"unknown": ["rates"], "unfinished": {"listings": 5, "images": 6}, "crawls": {"running": 1, "paused": 2, "open_urls": 3,
 			"finished_last_minute": 4, "stalled_run": 5, "stalled_seconds": 6}, "warnings": ["management is away"], "outbox": {"pending": 4, "refused": 0, "oldest_age_seconds": 1.5},
+		"imports": {"uploads": 1, "chunks": 2, "rows": 3, "oldest_age_seconds": 4},
+		"messages": {"held": 5, "unknown": 6, "waiting": [
+			{"tier": "standard", "kind": "campaign", "waiting": 7, "oldest_age_seconds": 8}]},
+		"webhooks": {"waiting": 9, "oldest_age_seconds": 10},
 		"dead_letters": [], "task_queues": [], "limits": [],
 		"platforms": [{"name": "kijiji", "state": "blocked", "next": "", "refusals": 3, "refused_reason": "429",
 			"overdue_seconds": 0, "adverts": {"known": 0, "failed": 0, "gone": 0}}],

@@ -43,6 +43,7 @@ type options struct {
 	without    string
 	adverts    int
 	pages      int
+	rows       int
 }
 
 func main() {
@@ -56,6 +57,7 @@ func main() {
 		"weight of extraction to leave out, such as price.struck; \"all\" leaves out each in turn")
 	flag.IntVar(&o.adverts, "adverts", 3_000_000, "adverts in the tables of -only volume")
 	flag.IntVar(&o.pages, "pages", 100_000, "pages in the index of the search scenarios")
+	flag.IntVar(&o.rows, "rows", 1_000_000, "rows of the file of contacts that is imported")
 	yardstick := flag.String("yardstick", "", "be this yardstick's process: "+strings.Join(yardsticks(), " or "))
 	site := flag.String("crawl-site", "", "be the server of this site, to be crawled")
 	seed := flag.String("colly", "", "be "+collyName+" that crawls from this URL")
@@ -154,7 +156,9 @@ func run(ctx context.Context, o options) (report Report, err error) {
 	scenarios = append(scenarios, crawls...)
 	if o.oneProcess { // the pages are the same on any system
 		scenarios = append(scenarios, h.searches(ctx, o.pages, &report)...)
+		scenarios = append(scenarios, h.imports(ctx, o.rows, &report)...)
 	}
+	scenarios = append(scenarios, h.dispatches(ctx, &report)...)
 	for _, name := range yardsticks() {
 		y := &pipeline{}
 		scenarios = append(scenarios,

@@ -13,19 +13,21 @@ import (
 
 // A Report is all that one run measured.
 type Report struct {
-	Results    []Result    `json:"results"`
-	Search     []Search    `json:"search,omitempty"`
-	Memory     []Memory    `json:"memory,omitempty"`
-	Scrapes    []Scrape    `json:"scrapes,omitempty"`
-	Drafts     []Drafting  `json:"drafts,omitempty"`
-	Extraction *Extraction `json:"extraction,omitempty"`
-	Volumes    []Volume    `json:"volume,omitempty"`
-	Crawls     []Crawl     `json:"crawls,omitempty"`
-	Frontiers  []Frontier  `json:"frontiers,omitempty"`
-	Relevance  []Relevance `json:"relevance,omitempty"`
-	Filled     []Filled    `json:"search_filled,omitempty"`
-	Found      []Found     `json:"search_found,omitempty"`
-	Stored     []Stored    `json:"search_stored,omitempty"`
+	Results    []Result     `json:"results"`
+	Search     []Search     `json:"search,omitempty"`
+	Memory     []Memory     `json:"memory,omitempty"`
+	Scrapes    []Scrape     `json:"scrapes,omitempty"`
+	Drafts     []Drafting   `json:"drafts,omitempty"`
+	Extraction *Extraction  `json:"extraction,omitempty"`
+	Volumes    []Volume     `json:"volume,omitempty"`
+	Crawls     []Crawl      `json:"crawls,omitempty"`
+	Frontiers  []Frontier   `json:"frontiers,omitempty"`
+	Relevance  []Relevance  `json:"relevance,omitempty"`
+	Filled     []Filled     `json:"search_filled,omitempty"`
+	Found      []Found      `json:"search_found,omitempty"`
+	Stored     []Stored     `json:"search_stored,omitempty"`
+	Dispatched []Dispatched `json:"dispatched,omitempty"`
+	Imported   []Imported   `json:"imported,omitempty"`
 }
 
 func (r Report) write(file string) error {
@@ -91,6 +93,7 @@ func (r Report) print(w io.Writer) {
 	r.printCrawls(w)
 	r.printRelevance(w)
 	r.printSearch(w)
+	r.printImports(w)
 	if len(r.Memory) > 0 {
 		fmt.Fprintln(w, "\nmemory of the roles, MiB resident:")
 		t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -139,6 +142,20 @@ func (r Report) printSearch(w io.Writer) {
 	}
 }
 
+func (r Report) printImports(w io.Writer) {
+	if len(r.Imported) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nfiles of contacts, from the start until all rows are stored; CPU until all is tidied up:")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "rows\ts\trows/s\tMiB before\tpeak\tevents\t")
+	for _, i := range r.Imported {
+		fmt.Fprintf(t, "%d\t%.1f\t%.0f\t%d\t%d\t%d\t  %s; CPU-s: %s\n", i.Rows, i.Seconds, i.PerSecond, i.IdleMiB, i.PeakMiB, i.Events,
+			i.How, list(i.CPU, 0.05, "%.1f"))
+	}
+	_ = t.Flush()
+}
+
 func (r Report) printCrawls(w io.Writer) {
 	if len(r.Crawls) > 0 {
 		fmt.Fprintln(w, "\ncrawls without gaps, from the first request to the last result; the site's server is not counted:")
@@ -165,6 +182,7 @@ func (r Report) printCrawls(w io.Writer) {
 		}
 		_ = t.Flush()
 	}
+	printDispatched(w, r.Dispatched)
 }
 
 // list names the values of at least least, sorted.

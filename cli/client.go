@@ -63,6 +63,13 @@ func (r Client) once(ctx context.Context, method, path string, body []byte, out 
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	return r.send(req, path, out)
+}
+
+// send sends a request to a path with the key, and decodes the response into out, unless that is nil. For its wait see
+// once.
+func (r Client) send(req *http.Request, path string, out any) (wait time.Duration, err error) {
+	method := req.Method
 	if r.Key != "" {
 		req.Header.Set("Authorization", "Bearer "+r.Key)
 	}

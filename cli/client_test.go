@@ -31,6 +31,8 @@ func run(t *testing.T, url string, args ...string) error {
 		Search      SearchCmd      `cmd:""`
 		Draft       DraftCmd       `cmd:""`
 		Health      HealthCmd      `cmd:""`
+		Tenants     TenantsCmd     `cmd:""`
+		Campaigns   CampaignsCmd   `cmd:""`
 	}
 	parser, err := kong.New(&commands)
 	require.NoError(t, err)

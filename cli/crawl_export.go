@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/csv"
@@ -44,11 +45,16 @@ func (c *crawlExportCmd) Run(ctx context.Context, group *CrawlCmd, connect Conne
 		return err
 	}
 	defer body.Close()
-	if c.Out == "" || c.Out == "-" {
+	return save(body, c.Out)
+}
+
+// save writes an export to a file, which is there only when it is whole; "" and "-" are standard output.
+func save(body io.Reader, name string) error {
+	if name == "" || name == "-" {
 		_, err := io.Copy(os.Stdout, body)
 		return exportError(err)
 	}
-	file, err := os.CreateTemp(filepath.Dir(c.Out), filepath.Base(c.Out)+".*")
+	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
 	if err != nil {
 		return err
 	}
@@ -64,10 +70,10 @@ func (c *crawlExportCmd) Run(ctx context.Context, group *CrawlCmd, connect Conne
 	if err := os.Chmod(file.Name(), 0o644); err != nil { //nolint:gosec // as any program writes a file that is asked of it
 		return err
 	}
-	if err := os.Rename(file.Name(), c.Out); err != nil {
+	if err := os.Rename(file.Name(), name); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "%s: %s\n", c.Out, size(n))
+	fmt.Fprintf(os.Stderr, "%s: %s\n", name, size(n))
 	return nil
 }
 
@@ -81,9 +87,25 @@ func exportError(err error) error {
 
 // stream sends a GET whose answer may take as long as ctx. The caller closes it.
 func (r Client) stream(ctx context.Context, path string) (io.ReadCloser, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(r.URL, "/")+path, nil)
+	return r.flow(ctx, http.MethodGet, path, nil)
+}
+
+// flow sends in as JSON, unless it is nil. The answer may take as long as ctx; the caller closes it.
+func (r Client) flow(ctx context.Context, method, path string, in any) (io.ReadCloser, error) {
+	var body io.Reader
+	if in != nil {
+		doc, err := json.Marshal(in)
+		if err != nil {
+			return nil, fmt.Errorf("write request: %w", err)
+		}
+		body = bytes.NewReader(doc)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(r.URL, "/")+path, body)
 	if err != nil {
 		return nil, fmt.Errorf("read CONVEYOR_API_URL: %w", err)
+	}
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	if r.Key != "" {
 		req.Header.Set("Authorization", "Bearer "+r.Key)

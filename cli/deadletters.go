@@ -36,6 +36,7 @@ type letterFlags struct {
 	Queue    string `help:"Queue it was dead-lettered from, such as scraped.kijiji or images.pending." placeholder:"NAME"`
 	Class    string `help:"Class of the failure: invalid, gone, blocked, transient, …" placeholder:"NAME"`
 	Platform string `help:"Adverts of this platform, and their images." placeholder:"NAME"`
+	Tenant   string `help:"Uploads and messages of this tenant." placeholder:"ID"`
 	Reason   string `help:"Text that the reason contains; case is ignored." placeholder:"TEXT"`
 	Workflow string `help:"Workflow that failed on it, such as listing/kijiji/1668602387." placeholder:"ID"`
 	Since    when   `help:"Last dead-lettered at this time or later: 2026-01-31, 2026-01-31T12:00:00Z, or 2h for two hours ago." placeholder:"TIME"`
@@ -46,7 +47,8 @@ type letterFlags struct {
 func (f letterFlags) query() url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{
-		"queue": f.Queue, "class": f.Class, "platform": f.Platform, "reason": f.Reason, "workflow_id": f.Workflow,
+		"queue": f.Queue, "class": f.Class, "platform": f.Platform, "tenant": f.Tenant, "reason": f.Reason,
+		"workflow_id": f.Workflow,
 	} {
 		if value != "" {
 			q.Set(name, value)
@@ -280,7 +282,7 @@ func (c *lettersReplayCmd) Run(ctx context.Context, connect Connect) error {
 func (c *lettersReplayCmd) byFilter(ctx context.Context, r Client) error {
 	yes, no := true, false
 	in := api.ReplayLetters{
-		Queue: c.Queue, Class: c.Class, Platform: c.Platform, Reason: c.Reason, WorkflowID: c.Workflow,
+		Queue: c.Queue, Class: c.Class, Platform: c.Platform, Tenant: c.Tenant, Reason: c.Reason, WorkflowID: c.Workflow,
 		Since: c.Since.Time, Until: c.Until.Time, Limit: c.Limit, DryRun: &yes,
 	}
 	var dry, done api.LettersReplayed

@@ -20,7 +20,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
-// StatusCmd shows queues, outbox, dead letters, task queues, platforms and hosts, from GET /queues.
+// StatusCmd shows queues, outbox, dead letters, imports, messages, task queues, platforms and hosts, from GET /queues.
 type StatusCmd struct {
 	Every time.Duration `help:"Refresh interval." default:"2s"`
 	Once  bool          `help:"Print the table once. This is the default when standard output is not a terminal."`
@@ -127,6 +127,7 @@ func (s *statusScreen) frame(r api.Report, before *api.Report) string {
 	s.summary(&b, r, before)
 	s.queues(&b, r, before)
 	s.taskQueues(&b, r, before)
+	s.messages(&b, r, before)
 	s.platforms(&b, r)
 	s.limits(&b, r)
 	for _, w := range r.Warnings {
@@ -195,7 +196,48 @@ func (s *statusScreen) summary(b *strings.Builder, r api.Report, before *api.Rep
 		fmt.Fprintf(b, "crawls        %d running, %d paused: %s URLs open, %d finished in the last minute\n", c.Running, c.Paused,
 			s.number(urls), c.FinishedLastMinute)
 	}
+	s.outreach(b, r, before)
 	fmt.Fprintln(b)
+}
+
+// outreach writes the lines of imports, webhooks, and messages that do not go.
+func (s *statusScreen) outreach(b *strings.Builder, r api.Report, before *api.Report) {
+	line := func(title, unit string, n, most int64, before *int64, age float64) {
+		fmt.Fprintf(b, "%-14s%s%s%s", title, s.number(change{n, before}), map[bool]string{true: " or more"}[n >= most], unit)
+		if age > 0 {
+			fmt.Fprintf(b, ", the oldest for %s", spanText(age))
+		}
+		fmt.Fprintln(b)
+	}
+	if before == nil {
+		before = &r
+	}
+	if i := r.Imports; i.Uploads > 0 {
+		line("imports", fmt.Sprintf(" chunks of %d files wait", i.Uploads), i.Chunks, backlog.MostChunks,
+			&before.Imports.Chunks, i.OldestAgeSeconds)
+	}
+	if w := r.Webhooks; w.Waiting > 0 {
+		line("webhooks", " wait", w.Waiting, backlog.MostWebhooks, &before.Webhooks.Waiting, w.OldestAgeSeconds)
+	}
+	if m := r.Messages; m.Held+m.Unknown > 0 {
+		fmt.Fprintf(b, "messages      %d held back, %d unknown for more than an hour\n", m.Held, m.Unknown)
+	}
+}
+
+// messages writes how many messages of each tier and kind wait.
+func (s *statusScreen) messages(b *strings.Builder, r api.Report, before *api.Report) {
+	t := statusTable{{"MESSAGES", "WAIT", "OLDEST"}}
+	for i, m := range r.Messages.Waiting {
+		if m.Waiting == 0 {
+			continue
+		}
+		waits := change{now: m.Waiting}
+		if before != nil && i < len(before.Messages.Waiting) {
+			waits.before = &before.Messages.Waiting[i].Waiting
+		}
+		t = append(t, []string{m.Kind + " (" + m.Tier + ")", s.number(waits), spanText(m.OldestAgeSeconds)})
+	}
+	s.print(b, t)
 }
 
 func (s *statusScreen) queues(b *strings.Builder, r api.Report, before *api.Report) {

@@ -33,7 +33,14 @@ func busy(change ...func(*backlog.Report)) backlog.Report {
 		TaskQueues: []backlog.TaskQueue{
 			{Name: "images", Type: "activity", Backlog: 231, OldestAgeSeconds: 112.4, AddRate: 2, DispatchRate: 2, Workers: 2},
 		},
-		Limits: []backlog.Host{{Limiter: "images", Host: "media.kijiji.ca", WaitSeconds: 12.5}},
+		Imports: backlog.Imports{Uploads: 2, Chunks: 312, Rows: 312_000, OldestAgeSeconds: 12},
+		Messages: backlog.Messages{Held: 40, Waiting: []backlog.MessageCount{
+			{Tier: "standard", Kind: "transactional", Waiting: 3, OldestAgeSeconds: 0.25},
+			{Tier: "standard", Kind: "campaign", Waiting: 4200, OldestAgeSeconds: 600},
+			{Tier: "enterprise", Kind: "transactional"},
+		}},
+		Webhooks: backlog.Webhooks{Waiting: 10_000, OldestAgeSeconds: 30},
+		Limits:   []backlog.Host{{Limiter: "images", Host: "media.kijiji.ca", WaitSeconds: 12.5}},
 		Platforms: []backlog.Scraper{
 			{Name: "kangalou", State: "disabled", Next: "nothing until it is enabled"},
 			{Name: "kijiji", State: "scraping", Next: "goes on with cycle 2, page 3",
@@ -56,6 +63,9 @@ func TestStatusFrame(t *testing.T) {
 services      postgres ok · rabbitmq ok · management ok · temporal ok · redis ok
 outbox        7 pending, the oldest for 0.2 s
 dead letters  3 open: 3 scraped.kijiji (invalid)
+imports       312 chunks of 2 files wait, the oldest for 12s
+webhooks      10000 or more wait, the oldest for 30s
+messages      40 held back, 0 unknown for more than an hour
 
 QUEUE               READY  UNACKED  IN/S  OUT/S  DONE/S  CONSUMERS
 scraped.kijiji       1249      200  12.2    9.0     9.0          1
@@ -63,6 +73,10 @@ listings.published      5        –     –      –       –          0  for 
 
 TASK QUEUE         WAIT  OLDEST  IN/S  OUT/S  WORKERS
 images (activity)   231   1m52s   2.0    2.0        2
+
+MESSAGES                  WAIT  OLDEST
+transactional (standard)     3   0.2 s
+campaign (standard)       4200   10m0s
 
 PLATFORM           ADVERTS  FAILED  GONE  REFUSALS  LAST PAGE
 kijiji (scraping)     1200       3    45         0  9.0 s ago  goes on with cycle 2, page 3

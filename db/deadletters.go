@@ -26,6 +26,7 @@ func NewDeadLetters(pool *pgxpool.Pool) *DeadLetters { return &DeadLetters{pool,
 type DeadLetter struct {
 	Key            string            // names the message, advert or image: the same key is the same dead letter again
 	Letter         int64             // number of the dead letter that it claims to be a replay of; 0 = none
+	Tenant         string            // whose it is; "" = of none
 	contract.Route                   // Queue is where it was consumed, and where a replay goes
 	MessageID      string            //
 	Headers        map[string]string // as they arrived
@@ -42,9 +43,9 @@ type DeadLetter struct {
 const sqlDeadLetterAdd = `
 INSERT INTO dead_letters AS d
     (fingerprint, queue, exchange, routing_key, message_id, headers, body, reason, class, workflow_id, run_id,
-        first_at, last_at)
+        first_at, last_at, tenant)
 VALUES (coalesce((SELECT fingerprint FROM dead_letters WHERE id = $13 AND body = $7), $1),
-    $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)
+    $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $15)
 ON CONFLICT (fingerprint) DO UPDATE SET
     last_at = greatest(d.last_at, excluded.last_at), deaths = d.deaths + 1, state = 'open',
     reason = excluded.reason, class = excluded.class, headers = excluded.headers,
@@ -67,7 +68,7 @@ func deadLetterAdd(b *pgx.Batch, d DeadLetter) error {
 	}
 	b.Queue(sqlDeadLetterAdd, letterFingerprint(d.Key), amqpName(d.Queue), amqpName(d.Exchange), amqpName(d.RoutingKey),
 		amqpName(d.MessageID), headers, body, storable(d.Reason), amqpName(d.Class), amqpName(d.WorkflowID),
-		amqpName(d.RunID), d.At, d.Letter, contract.DeathHeader)
+		amqpName(d.RunID), d.At, d.Letter, contract.DeathHeader, d.Tenant)
 	return nil
 }
 

@@ -20,13 +20,14 @@ type LetterFilter struct {
 	Queue      string
 	Class      string // of fault
 	Platform   string // whose adverts, and images of adverts, they are
+	Tenant     string // whose they are
 	Reason     string // is contained in the reason, in capitals or not
 	WorkflowID string
 	Since      time.Time // the last death, inclusive
 	Until      time.Time // the last death, inclusive
 }
 
-// args are $1 to $8 of sqlLetterFilter.
+// args are $1 to $9 of sqlLetterFilter.
 func (f LetterFilter) args() []any {
 	var platform []string // the queue of its adverts, and what the IDs of their workflows begin with
 	if f.Platform != "" {
@@ -34,7 +35,7 @@ func (f LetterFilter) args() []any {
 	}
 	return []any{
 		stated(f.State), stated(f.Queue), stated(f.Class), platform, stated(f.Reason), stated(f.WorkflowID),
-		stated(f.Since), stated(f.Until),
+		stated(f.Since), stated(f.Until), stated(f.Tenant),
 	}
 }
 
@@ -45,7 +46,8 @@ const sqlLetterFilter = `($1::text IS NULL OR state = $1)
     AND ($5::text IS NULL OR position(lower($5) IN lower(reason)) > 0)
     AND ($6::text IS NULL OR workflow_id = $6)
     AND ($7::timestamptz IS NULL OR last_at >= $7)
-    AND ($8::timestamptz IS NULL OR last_at <= $8)`
+    AND ($8::timestamptz IS NULL OR last_at <= $8)
+    AND ($9::text IS NULL OR tenant = $9)`
 
 // A LetterPosition is a dead letter's place in the list, for keyset pagination.
 type LetterPosition struct {
@@ -58,6 +60,7 @@ type LetterSummary struct {
 	ID         int64
 	State      string // open replayed resolved discarded; open needs an operator's decision; replayed has not died since
 	Queue      string // that it was consumed from, and that a replay goes to
+	Tenant     string // whose it is; "" = of none
 	Exchange   string // that it was first published to; empty is the default exchange
 	RoutingKey string
 	MessageID  string // set by the sender, if any
@@ -73,12 +76,12 @@ type LetterSummary struct {
 	Bytes      int        // of the body
 }
 
-const sqlLetterSummary = `id, state, queue, exchange, routing_key, message_id, class, left(reason, 500),
-    workflow_id, run_id, first_at, last_at, deaths, replays, replayed_at, octet_length(body)`
+const sqlLetterSummary = `id, state, queue, tenant, exchange, routing_key, message_id, class,
+    left(reason, 500), workflow_id, run_id, first_at, last_at, deaths, replays, replayed_at, octet_length(body)`
 
 const sqlLetterList = `SELECT ` + sqlLetterSummary + ` FROM dead_letters WHERE ` + sqlLetterFilter + `
-    AND ($9::bigint IS NULL OR (last_at, id) < ($10::timestamptz, $9::bigint))
-ORDER BY last_at DESC, id DESC LIMIT $11`
+    AND ($10::bigint IS NULL OR (last_at, id) < ($11::timestamptz, $10::bigint))
+ORDER BY last_at DESC, id DESC LIMIT $12`
 
 // List returns up to limit dead letters after a position (nil begins), those that died last first, and the position to
 // go on from: nil when these were the last. A text that Postgres cannot read, for a NUL in it, is fault.Invalid.

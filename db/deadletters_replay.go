@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -32,15 +35,15 @@ const sqlLetterReplay = `
 WITH due AS (
     SELECT id FROM dead_letters d
     WHERE ` + sqlLetterFilter + `
-        AND ($9::bigint IS NULL OR id = $9) AND id > $10
+        AND ($10::bigint IS NULL OR id = $10) AND id > $11
         AND octet_length(queue) BETWEEN 1 AND 255
         AND NOT EXISTS (SELECT FROM outbox WHERE message_id = d.replay_id AND published_at IS NULL)
     ORDER BY id
-    LIMIT $11
+    LIMIT $12
     FOR UPDATE SKIP LOCKED
 ), replayed AS (
     UPDATE dead_letters d
-    SET state = 'replayed', replays = replays + 1, replayed_at = $12, replay_id = gen_random_uuid()
+    SET state = 'replayed', replays = replays + 1, replayed_at = $13, replay_id = gen_random_uuid()
     FROM due WHERE d.id = due.id
     RETURNING d.*
 ), sent AS (
@@ -48,7 +51,7 @@ WITH due AS (
     SELECT replay_id, CASE WHEN octet_length(r.message_id) <= 255 THEN r.message_id ELSE '' END, 'dead-letters',
         CASE queue WHEN 'outbox' THEN exchange ELSE '' END, CASE queue WHEN 'outbox' THEN routing_key ELSE queue END,
         CASE WHEN octet_length(h.kept::text) < 65536 THEN h.kept ELSE '{}' END
-            || jsonb_build_object($13::text, r.id::text), body, $12
+            || jsonb_build_object($14::text, r.id::text), body, $13
     FROM replayed r CROSS JOIN LATERAL (
         SELECT coalesce(jsonb_object_agg(key, value), '{}') AS kept FROM jsonb_each_text(r.headers)
         WHERE octet_length(key) < 128
@@ -56,30 +59,64 @@ WITH due AS (
                 'conveyor-(version|death)|workflow-(id|run)|(first|last)-death-.*|origin-(queue|exchange|routing-key)|'
                 'opt-.*))$'
     ) h
+    WHERE tenant = ''
     ORDER BY r.id
 ), audited AS (
     INSERT INTO audit (at, actor, action, subject, detail, remote, request_id, key_id)
-    SELECT $12, $14, 'dead_letter.replayed', 'dead-letter/' || id,
-        jsonb_build_object('queue', queue, 'class', class, 'deaths', deaths, 'replays', replays), $15, $16, $17
+    SELECT $13, $15, 'dead_letter.replayed', 'dead-letter/' || id,
+        jsonb_build_object('queue', queue, 'class', class, 'deaths', deaths, 'replays', replays), $16, $17, $18
     FROM replayed ORDER BY id
 )
-SELECT id, queue, replays FROM replayed ORDER BY id`
+SELECT id, queue, replays, tenant, message_id FROM replayed ORDER BY id`
 
-// querier is the pool, or a transaction.
-type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+// A reopener puts what a tenant's dead letter is of back into its own queue, which is a table, in the transaction of
+// the replay. What is over by now is fault.Conflict or fault.Gone.
+type reopener func(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, now time.Time) error
+
+// reopeners are those of all queues that dead letters of tenants have died in. The message ID of a letter is the ID of
+// what it is of.
+var reopeners = map[string]reopener{
+	contact.QueueJobs: uploadReopen, contact.QueueChunks: uploadReopen, contact.QueuePersistence: uploadReopen,
+	campaign.QueueDispatch: messageReopen, campaign.QueueRetry: messageReopen,
+	campaign.QueueCampaigns: campaignReopen,
 }
 
-func letterReplay(ctx context.Context, q querier, f LetterFilter, id *int64, after int64, limit int, actor string,
-	now time.Time) ([]Replayed, error) {
+// A reopened is a letter that letterReplay has taken.
+type reopened struct {
+	Replayed
+	Tenant    string
+	MessageID string
+}
+
+func letterReplay(ctx context.Context, tx pgx.Tx, f LetterFilter, id *int64, after int64, limit int, actor string,
+	now time.Time) ([]reopened, error) {
 	args := append(f.args(), id, after, limit, now, contract.DeadLetterHeader, storable(actor))
 	args = append(args, originOf(ctx).args()...)
-	rows, _ := q.Query(ctx, sqlLetterReplay, args...)
-	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Replayed])
+	rows, _ := tx.Query(ctx, sqlLetterReplay, args...)
+	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[reopened])
 	if err != nil {
 		return nil, refused(fmt.Errorf("replay dead letters: %w", err))
 	}
 	return got, nil
+}
+
+// reopen puts what a letter is of back into its queue, where that is a table.
+func (r reopened) reopen(ctx context.Context, tx pgx.Tx, now time.Time) error {
+	if r.Tenant == "" {
+		return nil
+	}
+	again, ok := reopeners[r.Queue]
+	id, err := uuid.Parse(r.MessageID)
+	if !ok || err != nil {
+		return fault.Newf(fault.Conflict, "dead letter %d cannot be replayed", r.ID)
+	}
+	if _, err := tx.Exec(ctx, sqlTenant, r.Tenant); err != nil {
+		return err
+	}
+	if err := again(ctx, tx, r.Tenant, id, now); err != nil {
+		return fmt.Errorf("replay dead letter %d: %w", r.ID, err)
+	}
+	return nil
 }
 
 // A statement that waits for a locked row reads that row anew and nothing else: it would see the letter as the other
@@ -100,10 +137,13 @@ func (s *DeadLetters) Replay(ctx context.Context, id int64, force bool, actor st
 	if force {
 		f.State = ""
 	}
-	var got []Replayed
+	var got []reopened
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
 		if _, err = tx.Exec(ctx, sqlLetterHold, id); err == nil {
 			got, err = letterReplay(ctx, tx, f, &id, 0, 1, actor, now)
+		}
+		for _, r := range got {
+			err = r.reopen(ctx, tx, now)
 		}
 		return err
 	})
@@ -112,7 +152,7 @@ func (s *DeadLetters) Replay(ctx context.Context, id int64, force bool, actor st
 	}
 	if len(got) == 1 {
 		s.added.wake(ctx)
-		return got[0], nil
+		return got[0].Replayed, nil
 	}
 	return Replayed{}, s.whyNot(ctx, id, force)
 }
@@ -151,14 +191,34 @@ func stamp(t *time.Time) string {
 // letterReplayBatch is how many letters one transaction replays. Their bodies have up to 1 MiB each, mostly 3 KiB.
 const letterReplayBatch = 100
 
-// ReplayAll replays up to limit open letters that f selects, the oldest first, in one transaction a batch, and returns
-// their number, on an error too: those stay replayed. A letter that dies again meanwhile is not replayed twice.
+const sqlLetterOver = `UPDATE dead_letters SET state = 'resolved' WHERE id = ANY ($1)`
+
+// ReplayAll replays up to limit open letters that f selects, the oldest first, in one transaction a batch, and
+// returns their number, on an error too: those stay replayed. A letter that dies again meanwhile is not replayed
+// twice. One of a tenant that is of something which is over by now is resolved, and does not count.
 func (s *DeadLetters) ReplayAll(ctx context.Context, f LetterFilter, limit int, actor string, now time.Time) (
 	n int, err error,
 ) {
 	f.State = "open"
 	for after := int64(0); n < limit; {
-		got, err := letterReplay(ctx, s.pool, f, nil, after, min(letterReplayBatch, limit-n), actor, now)
+		var got []reopened
+		var over []int64
+		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
+			got, err = letterReplay(ctx, tx, f, nil, after, min(letterReplayBatch, limit-n), actor, now)
+			for _, r := range got {
+				if err != nil {
+					return err
+				}
+				err = r.reopen(ctx, tx, now)
+				if class, _ := fault.Of(err); class == fault.Conflict || class == fault.Gone {
+					over, err = append(over, r.ID), nil
+				}
+			}
+			if err == nil && len(over) > 0 {
+				_, err = tx.Exec(ctx, sqlLetterOver, over)
+			}
+			return err
+		})
 		if err != nil {
 			return n, err
 		}
@@ -166,7 +226,7 @@ func (s *DeadLetters) ReplayAll(ctx context.Context, f LetterFilter, limit int, 
 			break
 		}
 		s.added.wake(ctx)
-		n += len(got)
+		n += len(got) - len(over)
 		after = got[len(got)-1].ID
 	}
 	return n, nil

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/mtlrent/conveyor/domain/access"
@@ -25,6 +24,7 @@ type Key struct {
 	ID         string // the first part of the key, after cvr_
 	Name       string
 	Role       access.Role
+	Tenant     string // that it is of; empty = none
 	CreatedAt  time.Time
 	CreatedBy  string
 	ExpiresAt  *time.Time // nil: never
@@ -54,29 +54,35 @@ func (k Key) State(at time.Time) KeyState {
 }
 
 const sqlKeyAdd = `
-INSERT INTO api_keys (id, name, role, sum, created_at, created_by, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`
+INSERT INTO api_keys (id, name, role, sum, created_at, created_by, expires_at, tenant)
+VALUES ($1, $2, $3, $4, $5, $6, $7, nullif($8, ''))`
 
-// uniqueViolation is Postgres's code for a second row of one name.
-const uniqueViolation = "23505"
+const (
+	uniqueViolation  = "23505" // a second row of one name
+	foreignViolation = "23503" // a name of no row
+)
 
 // Create stores a key with the sum of its secret and an audit record. A name that was ever used is fault.Conflict; an
-// expiry before the creation and an unknown role are fault.Invalid.
+// expiry before the creation, an unknown role and an unknown tenant are fault.Invalid.
 func (s *Keys) Create(ctx context.Context, k Key, sum access.Sum) error {
 	b := new(pgx.Batch)
-	b.Queue(sqlKeyAdd, k.ID, k.Name, k.Role, sum[:], k.CreatedAt, storable(k.CreatedBy), k.ExpiresAt)
+	b.Queue(sqlKeyAdd, k.ID, k.Name, k.Role, sum[:], k.CreatedAt, storable(k.CreatedBy), k.ExpiresAt,
+		storable(k.Tenant))
 	err := auditAdd(ctx, b, AuditEntry{
 		At: k.CreatedAt, Actor: k.CreatedBy, Action: "api_key.created", Subject: "api-key/" + k.ID, Detail: map[string]any{
-			"name": k.Name, "role": k.Role, "expires_at": k.ExpiresAt,
+			"name": k.Name, "role": k.Role, "tenant": k.Tenant, "expires_at": k.ExpiresAt,
 		},
 	})
 	if err != nil {
 		return err
 	}
 	err = write(ctx, s.pool, b)
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.Code == uniqueViolation && pg.ConstraintName == "api_keys_name_key" {
+	if violates(err, uniqueViolation, "api_keys_name_key") {
 		return fault.Newf(fault.Conflict,
 			"name: there is or was a key %q; a name is used once, so that it identifies one key in the audit", k.Name)
+	}
+	if violates(err, foreignViolation, "") {
+		return fault.Newf(fault.Invalid, "tenant: there is no tenant %.80q", k.Tenant)
 	}
 	if err != nil {
 		return fmt.Errorf("create key %q: %w", k.Name, err)
@@ -84,7 +90,8 @@ func (s *Keys) Create(ctx context.Context, k Key, sum access.Sum) error {
 	return nil
 }
 
-const sqlKeyColumns = `id, name, role, created_at, created_by, expires_at, revoked_at, last_used_at`
+const sqlKeyColumns = `
+    id, name, role, coalesce(tenant, ''), created_at, created_by, expires_at, revoked_at, last_used_at`
 
 const sqlKeyList = `SELECT ` + sqlKeyColumns + ` FROM api_keys ORDER BY created_at, id`
 

@@ -118,6 +118,11 @@ const (
 	countStretch  = 10_000 // adverts that are counted at a time
 )
 
+// querier is the pool, or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
 // stretch returns the last of up to n adverts after one, and how many they are.
 func stretch(ctx context.Context, q querier, after uuid.UUID, n int) (last uuid.UUID, found int, err error) {
 	type end struct {

@@ -29,6 +29,9 @@ var expiries = map[string]string{
 	retention.DeadLetters: sqlDeadLettersExpire, retention.Drafts: sqlDraftsExpire,
 	retention.DraftRequests: sqlDraftRequestsExpire, retention.Replays: sqlReplaysExpire,
 	retention.Cycles: sqlCyclesExpire, retention.Seen: sqlSeenExpire, retention.CrawlRuns: sqlCrawlRunsExpire,
+	retention.Unreported: sqlMessagesUnreported, retention.Messages: sqlMessagesExpire,
+	retention.Transactional: sqlTransactionalExpire, retention.Webhooks: sqlWebhooksExpire,
+	retention.UploadFiles: sqlUploadFilesExpire, retention.Uploads: sqlUploadsExpire,
 }
 
 // The images of a listing that returns are requested again. The listing is locked before its images, as elsewhere.
@@ -205,7 +208,9 @@ func (s *Retention) DeleteExpired(ctx context.Context, kind string, before time.
 		if !ok {
 			return step, fault.Newf(fault.Invalid, "delete old %s: there is no such kind", kind)
 		}
-		err = s.pool.QueryRow(ctx, text, before, cursor, most).Scan(&step.Cursor, &step.More, &step.Deleted)
+		step, err = one(systemRows(ctx, s.pool, func(row pgx.CollectableRow) (step retention.Step, err error) {
+			return step, row.Scan(&step.Cursor, &step.More, &step.Deleted)
+		}, text, before, cursor, most))
 	}
 	if err != nil {
 		return retention.Step{}, fmt.Errorf("delete old %s: %w", kind, err)
@@ -314,7 +319,8 @@ WHERE EXISTS (SELECT FROM listing_images i WHERE i.key = k.key)
         FROM unnest(ARRAY['jpg', 'png', 'gif', 'webp']) e)))
     OR k.key LIKE 'files/%' AND EXISTS (
         SELECT FROM product_drafts d WHERE d.files @> jsonb_build_array(jsonb_build_object('key', k.key)))
-    OR k.key LIKE 'warc/%' AND EXISTS (SELECT FROM crawl_urls u WHERE u.body_key = k.key)`
+    OR k.key LIKE 'warc/%' AND EXISTS (SELECT FROM crawl_urls u WHERE u.body_key = k.key)
+    OR k.key LIKE 'uploads/%' AND EXISTS (SELECT FROM uploads u WHERE u.blob = k.key AND u.blob <> '')`
 
 const sqlBlobsMark = `
 INSERT INTO unused_blobs (key, due_at) SELECT k, $2 FROM unnest($1::text[]) k ON CONFLICT (key) DO NOTHING`
@@ -322,8 +328,7 @@ INSERT INTO unused_blobs (key, due_at) SELECT k, $2 FROM unnest($1::text[]) k ON
 // MarkUnused marks those of the files that nothing refers to, so that DeleteUnused deletes them when due has passed. It
 // returns their number, those included that were marked before.
 func (s *Retention) MarkUnused(ctx context.Context, keys []string, due time.Time) (int, error) {
-	rows, _ := s.pool.Query(ctx, sqlBlobsUsed, keys)
-	used, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	used, err := systemRows(ctx, s.pool, pgx.RowTo[string], sqlBlobsUsed, keys)
 	if err != nil {
 		return 0, fmt.Errorf("find unused files: %w", err)
 	}
@@ -375,7 +380,7 @@ func (s *Retention) DeleteUnused(ctx context.Context, now time.Time, cursor stri
 	step.More, step.Cursor = len(due) == most, cursor
 	for _, key := range due {
 		deleted := false
-		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
+		err := systemTx(ctx, s.pool, func(tx pgx.Tx) (err error) {
 			deleted, err = blobDelete(ctx, tx, key, now, remove)
 			return err
 		})

@@ -210,7 +210,7 @@ func TestDeleteExpired(t *testing.T) {
 		})
 	}
 	for _, kind := range retention.Kinds {
-		require.True(t, cases[kind].fill != nil || kind == retention.Unused || kind == retention.Files, kind)
+		require.True(t, cases[kind].fill != nil || ofTenants[kind].fill != nil || kind == retention.Unused || kind == retention.Files, kind)
 	}
 	_, err := db.NewRetention(dbtest.New(t)).DeleteExpired(t.Context(), "everything", limit, "", 1)
 	class, _ := fault.Of(err)

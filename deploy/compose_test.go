@@ -26,6 +26,7 @@ import (
 
 	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/devstack"
+	"github.com/mtlrent/conveyor/internal/secret"
 	"github.com/mtlrent/conveyor/workflows"
 )
 
@@ -38,8 +39,11 @@ const (
 var secrets = []string{
 	"POSTGRES_PASSWORD=pg-0123", "DATABASE_OWNER_PASSWORD=own-4567", "DATABASE_PASSWORD=app-89ab",
 	"TEMPORAL_DATABASE_PASSWORD=tmp-cdef", "RABBITMQ_PASSWORD=mq-0123", "REDIS_PASSWORD=rd-4567",
-	"GRAFANA_PASSWORD=gf-89ab",
+	"GRAFANA_PASSWORD=gf-89ab", "CONVEYOR_SECRET_KEYS=k1:" + aKey,
 }
+
+// aKey is 32 bytes as base64.
+const aKey = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 
 // read reads Compose files with every profile, as they are when .env has these lines. The parser refuses what it does
 // not know, volumes that are not declared, and services that wait for each other.
@@ -222,11 +226,13 @@ func TestSettingsAreKnown(t *testing.T) {
 		})
 	}
 	connections := 60 // Temporal's, and those of people
-	for range []string{"api", "worker", "worker", "worker", "browser", "drafts", "bridge"} {
+	for range []string{
+		"api", "worker", "worker", "worker", "crawler", "importer", "dispatcher", "browser", "drafts", "bridge",
+	} {
 		connections += 24
 	}
-	require.Contains(t, p.Services["postgres"].Command, "-cmax_connections=300")
-	require.Less(t, connections, 300)
+	require.Contains(t, p.Services["postgres"].Command, "-cmax_connections=400")
+	require.Less(t, connections, 400)
 }
 
 // The demo site is on a private network, so the workers must be told that they may ask it, and the feed where it is.
@@ -235,7 +241,7 @@ func TestDemo(t *testing.T) {
 	t.Parallel()
 
 	p, told := load(t), load(t, "CONVEYOR_ALLOW_PRIVATE_HOSTS=demo:8090")
-	for _, asks := range []string{"worker", "browser", "drafts"} {
+	for _, asks := range []string{"worker", "crawler", "browser", "drafts"} {
 		require.Empty(t, value(p.Services[asks], "CONVEYOR_ALLOW_PRIVATE_HOSTS"), asks)
 		require.Equal(t, "demo:8090", value(told.Services[asks], "CONVEYOR_ALLOW_PRIVATE_HOSTS"), asks)
 		require.NotEmpty(t, shared(p.Services[asks], p.Services["demo"]), asks)
@@ -411,7 +417,9 @@ func TestOrder(t *testing.T) {
 			require.Subset(t, s.Profiles, p.Services[on].Profiles, "%s waits for %s, which may not be started", name, on)
 		}
 	}
-	for _, role := range []string{"api", "worker", "browser", "drafts", "bridge"} {
+	for _, role := range []string{
+		"api", "worker", "crawler", "importer", "dispatcher", "browser", "drafts", "bridge",
+	} {
 		require.Equal(t, []string{"bootstrap", "migrate", "rabbitmq", "redis"},
 			slices.Sorted(maps.Keys(p.Services[role].DependsOn)), role)
 		require.Empty(t, p.Services[role].Profiles, role)
@@ -560,6 +568,7 @@ func TestSecrets(t *testing.T) {
 			if name != "postgres" {
 				require.NotEqual(t, "pg-0123", password, "%s of %s is the superuser's", variable, name)
 			}
+			require.True(t, variable != "CONVEYOR_SECRET_KEYS" || name == "api" || name == "dispatcher", name)
 			require.True(t, password != "own-4567" || name == "migrate" || name == "postgres", "%s of %s", variable, name)
 		}
 	}
@@ -593,11 +602,17 @@ func TestEnvExample(t *testing.T) {
 	drawn := map[string]bool{}
 	var lines []string
 	for _, m := range line.FindAllStringSubmatch(string(filled), -1) {
-		if strings.HasSuffix(m[1], "_PASSWORD") {
+		switch {
+		case strings.HasSuffix(m[1], "_PASSWORD"):
 			require.Regexp(t, `^[0-9a-f]{48}$`, m[2], m[1])
-			drawn[m[2]] = true
-			lines = append(lines, m[1]+"="+m[2])
+		case m[1] == "CONVEYOR_SECRET_KEYS":
+			_, err := secret.Parse(m[2])
+			require.NoError(t, err)
+		default:
+			continue
 		}
+		drawn[m[2]] = true
+		lines = append(lines, m[1]+"="+m[2])
 	}
 	require.Len(t, drawn, len(secrets), "each has one of its own")
 	_, err = read(t, lines, composeFile)

@@ -52,10 +52,12 @@ func TestActivityNames(t *testing.T) {
 	slices.Sort(names)
 	require.Equal(t, []string{
 		"ArchiveStaleListings", "AttachImage", "BeginCycle", "CheckDevtools", "CompactSegments", "CrawlShard",
-		"DedupeListing", "DeleteExpired", "DeleteListingRuns", "DeleteSitePages", "EndCycle", "EndListing", "EndReplay", "FailListing", "ForgetAdvert", "HandOverListing",
-		"ImportListing", "NormalizeListing", "OpenReplay", "PersistDraft", "ReindexPages", "ResolveOutDir",
-		"RestartDuplicates", "ResumeImages", "ResumeListings", "RunCrawler", "RunReplayBatch", "ScrapePage", "SeedCrawl",
-		"StorePages", "TendCrawl",
+		"DedupeListing", "DeleteExpired", "DeleteListingRuns", "DeleteSitePages", "DispatchMessages", "EndCycle",
+		"EndImport", "EndListing", "EndReplay", "FailImport", "FailListing", "ForgetAdvert", "HandOverListing",
+		"ImportListing", "NormalizeListing", "OpenReplay", "ParseChunks", "PersistChunks", "PersistDraft",
+		"PlanDispatch", "ReindexPages", "ResolveOutDir", "RestartDuplicates", "ResumeImages", "ResumeListings",
+		"RunCrawler", "RunReplayBatch", "ScrapePage", "SeedCrawl", "SplitUpload", "StartReadyCampaigns",
+		"StorePages", "TendCampaign", "TendCrawl",
 	}, names)
 }
 
@@ -69,6 +71,12 @@ func TestNew(t *testing.T) {
 		{Queue: "browser", Activities: []any{&activities.Visits{}}, Slots: 5},
 		{Queue: "drafts", Activities: []any{&activities.Drafts{}}, Slots: 2},
 		{Queue: "search", Activities: []any{&activities.Searching{}}},
+		{Queue: "campaigns", Activities: []any{&activities.Campaigns{}}},
+		{Queue: "message_dispatch", Activities: []any{&activities.Dispatching{}}},
+		{Queue: "message_retry", Activities: []any{&activities.Dispatching{}}},
+		{Queue: "upload_jobs", Activities: []any{&activities.Imports{}}},
+		{Queue: "upload_chunks", Activities: []any{&activities.ImportChunks{}}},
+		{Queue: "import_persistence", Activities: []any{&activities.ImportPersistence{}}},
 		{Queue: "crawl", Activities: []any{&activities.Crawling{}, &activities.Tending{}, &activities.Seeding{}}},
 	}
 	o := workers.Options{StoreSlots: 10, StopGrace: time.Second}
@@ -77,7 +85,7 @@ func TestNew(t *testing.T) {
 	require.Len(t, workers.New(lazy(t), rows, o), 1)
 	o.Queues = workflows.QueueNames()
 	made := workers.New(lazy(t), rows, o)
-	require.Len(t, made, 6, "one a task queue")
+	require.Len(t, made, 12, "one a task queue")
 	for _, a := range rows[0].Activities {
 		require.Panics(t, func() { made[0].RegisterActivity(a) }, "%T is not served", a)
 	}

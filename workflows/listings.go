@@ -53,11 +53,12 @@ type ListingResult struct {
 // owns reports whether this deployment does a stage.
 func (in ListingInput) owns(stage string) bool { return slices.Contains(in.Stages, stage) }
 
-// The search attributes of a Listing.
+// The search attributes of workflows.
 var (
 	PlatformKey = temporal.NewSearchAttributeKeyKeyword("ConveyorPlatform")
 	StageKey    = temporal.NewSearchAttributeKeyKeyword("ConveyorStage")
 	OutcomeKey  = temporal.NewSearchAttributeKeyKeyword("ConveyorOutcome")
+	TenantKey   = temporal.NewSearchAttributeKeyKeyword("ConveyorTenant")
 )
 
 // InvalidListing is the error type of an advert that cannot become a listing.

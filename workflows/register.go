@@ -4,6 +4,8 @@ import (
 	"reflect"
 
 	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
 )
 
 // The task queues. They are kinds of work that must not starve each other, not systems.
@@ -14,6 +16,14 @@ const (
 	QueueDrafts   = "drafts"
 	QueueCrawl    = "crawl"
 	QueueSearch   = "search"
+
+	QueueUploadJobs        = contact.QueueJobs
+	QueueUploadChunks      = contact.QueueChunks
+	QueueImportPersistence = contact.QueuePersistence
+
+	QueueCampaigns = campaign.QueueCampaigns
+	QueueDispatch  = campaign.QueueDispatch
+	QueueRetry     = campaign.QueueRetry
 )
 
 // A Queue is one of Temporal's task queues. Each has workflows, activities, or both.
@@ -49,6 +59,21 @@ var Queues = []Queue{
 		Name: QueueSearch, Workflows: []any{IndexPages, CompactIndex, ReindexPages, DeletePages}, Activities: true,
 		Doc: "pages for the search: batches of messages by local activities; merges and re-indexes by regular ones",
 	},
+	{
+		Name: QueueCampaigns, Workflows: []any{ScheduleCampaigns, RunCampaign},
+		Doc: "starting campaigns, writing their messages, and their end: all of it local activities",
+	},
+	{
+		Name: QueueDispatch, Workflows: []any{Dispatch}, Activities: true,
+		Doc: "messages of tenants: slices of sending, one fairness key a tenant",
+	},
+	{Name: QueueRetry, Activities: true, Doc: "slices of sending messages that were tried before"},
+	{
+		Name: QueueUploadJobs, Workflows: []any{ImportContacts}, Activities: true,
+		Doc: "files of contacts: what they are, and where their chunks begin",
+	},
+	{Name: QueueUploadChunks, Activities: true, Doc: "chunks of files of contacts: reading and checking their rows"},
+	{Name: QueueImportPersistence, Activities: true, Doc: "storing contacts that were read"},
 }
 
 // All has the functions of all workflows, each once.
@@ -79,6 +104,11 @@ var do struct {
 	*activities.Tending
 	*activities.Seeding
 	*activities.Searching
+	*activities.Campaigns
+	*activities.Dispatching
+	*activities.Imports
+	*activities.ImportChunks
+	*activities.ImportPersistence
 }
 
 // QueueNames returns the names of all task queues, in the order of Queues.

@@ -34,9 +34,10 @@ func (h *house) api(ctx context.Context) error {
 	h.registry.MustRegister(waiting)
 	handler := api.New(api.Options{
 		Metrics: h.registry, Registerer: h.registry, Log: h.log, Guard: guard, Hosts: h.config.API.Hosts,
+		Tenants:    db.NewTenants(h.pool),
 		Proxies:    h.config.API.Proxies,
 		TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
-		Traces: h.traces, Now: time.Now,
+		Traces: h.traces, Now: time.Now, Stopping: ctx.Done(),
 	}, h.parts(waiting)...)
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error { return h.serveAPI(ctx, guard, handler) })
@@ -68,7 +69,14 @@ func (h *house) backlog(inspector *bridge.Inspector) *telemetry.Backlog {
 		TaskQueues: func(ctx context.Context) ([]backlog.TaskQueue, error) {
 			return h.launch.TaskQueues(ctx, h.namespace, time.Now())
 		},
-		Crawls: db.NewCrawls(h.pool).Status, Log: h.log, Now: time.Now,
+		Crawls: db.NewCrawls(h.pool).Status, Messages: db.NewMessages(h.pool).Backlog,
+		Imports: func(ctx context.Context) (backlog.Imports, error) {
+			return db.NewUploads(h.pool).Waiting(ctx, time.Now())
+		},
+		Webhooks: func(ctx context.Context) (backlog.Webhooks, error) {
+			return db.NewWebhooks(h.pool).Late(ctx, time.Now())
+		},
+		Log: h.log, Now: time.Now,
 	}
 	for _, s := range h.systems() {
 		if s.backlog != nil {

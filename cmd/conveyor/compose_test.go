@@ -23,7 +23,7 @@ import (
 func TestCompose(t *testing.T) {
 	t.Parallel()
 
-	var secrets []string
+	secrets := []string{"CONVEYOR_SECRET_KEYS=k1:secret"}
 	for _, name := range []string{
 		"POSTGRES", "DATABASE_OWNER", "DATABASE", "TEMPORAL_DATABASE", "RABBITMQ", "REDIS", "GRAFANA",
 	} {
@@ -37,9 +37,11 @@ func TestCompose(t *testing.T) {
 
 	instruments := (&house{registry: prometheus.NewRegistry()}).instruments()
 	answers := map[string]http.Handler{ // by service
-		"api":    api.New(api.Options{Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)}, api.Health{}),
-		"worker": instruments, "browser": instruments, "crawler": instruments, "drafts": instruments, "bridge": instruments,
+		"api":  api.New(api.Options{Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)}, api.Health{}),
 		"demo": demosite.New(demosite.Options{}),
+	}
+	for _, role := range []string{"worker", "crawler", "importer", "dispatcher", "browser", "drafts", "bridge"} {
+		answers[role] = instruments
 	}
 	checked := 0
 	for name, s := range project.Services {

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/mtlrent/conveyor/activities"
@@ -78,12 +77,11 @@ func (h *house) crawls() system {
 				crawling, &activities.Tending{Store: store, Metrics: metrics, Now: time.Now},
 				&activities.Seeding{Store: store, Web: client, Robots: rules},
 			}}
-			starting, stop := context.WithCancel(context.Background())
-			var starter sync.WaitGroup
-			starter.Go(func() { h.startCrawls(starting, store) })
+			stop := h.tend("starting crawl runs", crawlsEvery, func(ctx context.Context) error {
+				return h.startCrawls(ctx, store)
+			})
 			return []workers.Row{row}, func() {
 				stop()
-				starter.Wait()
 				visits.Close()
 				client.Close()
 			}
@@ -92,31 +90,22 @@ func (h *house) crawls() system {
 	}
 }
 
-// startCrawls starts the workflows of runs that have none, until ctx ends: Temporal was away when they were created.
-func (h *house) startCrawls(ctx context.Context, store *db.Crawls) {
-	const every = 30 * time.Second
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
+// crawlsEvery is how often runs without a workflow are looked for.
+const crawlsEvery = 30 * time.Second
+
+// startCrawls starts the workflows of runs that have none: Temporal was away when they were created.
+func (h *house) startCrawls(ctx context.Context, store *db.Crawls) error {
+	runs, err := store.Unstarted(ctx, time.Now().Add(-crawlsEvery), 0, 100)
+	for _, r := range runs {
+		started, err := h.launch.StartCrawl(ctx, r)
+		if err != nil {
+			return err
 		}
-		runs, err := store.Unstarted(ctx, time.Now().Add(-every), 0, 100)
-		for _, r := range runs {
-			var started bool
-			if started, err = h.launch.StartCrawl(ctx, r); err != nil {
-				break
-			}
-			if started {
-				h.log.InfoContext(ctx, "crawl run had no workflow, it is started", "run", r.ID)
-			}
-		}
-		if err != nil && ctx.Err() == nil {
-			h.log.WarnContext(ctx, "starting crawl runs failed", "err", err)
+		if started {
+			h.log.InfoContext(ctx, "crawl run had no workflow, it is started", "run", r.ID)
 		}
 	}
+	return err
 }
 
 // crawlRequestMost is more than any run may allow a request.

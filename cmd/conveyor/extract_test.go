@@ -5,9 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math"
-	"os"
-	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -42,17 +39,4 @@ func TestExtractStops(t *testing.T) {
 func TestErrorsArePlain(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "read  31m page\n  as y", plain(errors.New("read \u009b31m page\n  as\u202ey")))
-}
-
-// A limit that the operator sets stays.
-func TestBoundMemory(t *testing.T) {
-	before := debug.SetMemoryLimit(-1)
-	t.Cleanup(func() { debug.SetMemoryLimit(before) })
-	debug.SetMemoryLimit(math.MaxInt64)
-	t.Setenv("GOMEMLIMIT", "123MiB")
-	boundMemory("worker")
-	require.Equal(t, int64(math.MaxInt64), debug.SetMemoryLimit(-1), "the runtime has read GOMEMLIMIT at its start")
-	require.NoError(t, os.Unsetenv("GOMEMLIMIT"))
-	boundMemory("worker")
-	require.Positive(t, debug.SetMemoryLimit(-1))
 }

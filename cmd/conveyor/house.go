@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"strings"
 	"sync"
 
-	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
@@ -57,9 +55,7 @@ func temporalOptions() (client.Options, error) {
 }
 
 func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
-	if _, said := os.LookupEnv("GOGC"); !said {
-		debug.SetGCPercent(400) // less CPU time a listing, for some 100 MB; GOGC and GOMEMLIMIT override it
-	}
+	paceCollector()
 	boundMemory(roleOf(ctx))
 	h = &house{
 		config: c, log: telemetry.Logger(os.Stderr, c.Telemetry.Level, c.Telemetry.Format), registry: telemetry.Registry(),
@@ -111,16 +107,6 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 	h.blobs.SpareWith(db.NewRetention(h.pool).SpareBlob)
 	h.launch = &launch.Launch{Temporal: h.temporal, Namespace: h.namespace, Stages: c.Listings.Stages}
 	return h, nil
-}
-
-// boundMemory has the garbage collector work harder where the memory limit of the cgroup comes near. GOMEMLIMIT wins.
-// A worker leaves room for its child processes and Chromium, which are in the same cgroup.
-func boundMemory(role string) {
-	share := 0.9
-	if role == "worker" || role == "up" {
-		share = 0.5
-	}
-	_, _ = memlimit.Set(memlimit.WithRatio(share)) // without a cgroup there is nothing to bound it by
 }
 
 // quietly logs, at debug level, the lines that go-redis would write to standard error.

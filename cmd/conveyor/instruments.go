@@ -5,15 +5,18 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/pprof"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
 )
 
 // measured runs a role, with a server for its metrics when CONVEYOR_METRICS_ADDRESS is set.
 func (h *house) measured(ctx context.Context, role func(context.Context) error) error {
+	h.warnOfDatabaseRole(ctx, h.pool.Config().ConnConfig.User)
 	if h.config.Telemetry.Metrics == "" {
 		return role(ctx)
 	}
@@ -21,6 +24,17 @@ func (h *house) measured(ctx context.Context, role func(context.Context) error) 
 	both.Go(func() error { return role(ctx) })
 	both.Go(func() error { return serve(ctx, h.log, "metrics", h.config.Telemetry.Metrics, h.instruments()) })
 	return both.Wait()
+}
+
+// warnOfDatabaseRole logs that a role of the database is one for which row-level security is off. A database that is
+// away is not waited for.
+func (h *house) warnOfDatabaseRole(ctx context.Context, role string) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	if all, err := db.RoleSeesAll(ctx, h.pool, role); err == nil && all {
+		h.log.WarnContext(ctx, "row-level security is off: the role in DATABASE_URL is a superuser or has BYPASSRLS; use one "+
+			"that is neither, so that Postgres keeps tenants apart", "role", role)
+	}
 }
 
 // instruments serves the health and metrics of a role, and its profiles when CONVEYOR_PPROF is set.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -30,6 +31,7 @@ type keysCmd struct {
 type keysCreateCmd struct {
 	Name     string      `arg:"" help:"Name of the key in logs and in the audit log: a-z, 0-9, dot, dash, underscore."`
 	Role     access.Role `required:"" enum:"read,operate,admin" help:"Role of the key: ${enum}."`
+	Tenant   string      `help:"Tenant that the key is of: it reaches what is of this tenant, and nothing else." placeholder:"ID"`
 	Expires  lifetime    `help:"Lifetime of the key, such as 90d or 12h; by default it never expires." placeholder:"90d"`
 	PrintEnv bool        `help:"Do not store the key; print an entry for CONVEYOR_API_KEYS to standard error."`
 }
@@ -42,6 +44,9 @@ func (c *keysCreateCmd) Run(ctx context.Context) error {
 	if c.PrintEnv && c.Expires > 0 {
 		return errors.New("--print-env and --expires do not go together: an entry of CONVEYOR_API_KEYS does not expire")
 	}
+	if c.PrintEnv && c.Tenant != "" {
+		return errors.New("--print-env and --tenant do not go together: an entry of CONVEYOR_API_KEYS is of no tenant")
+	}
 	id, key, err := access.NewKey(rand.Reader)
 	if err != nil {
 		return err
@@ -52,7 +57,7 @@ func (c *keysCreateCmd) Run(ctx context.Context) error {
 		return nil
 	}
 	now := time.Now().UTC()
-	k := db.Key{ID: id, Name: c.Name, Role: c.Role, CreatedAt: now, CreatedBy: osUser()}
+	k := db.Key{ID: id, Name: c.Name, Role: c.Role, Tenant: c.Tenant, CreatedAt: now, CreatedBy: osUser()}
 	expiry := "never expires"
 	if c.Expires > 0 {
 		end := now.Add(time.Duration(c.Expires))
@@ -101,9 +106,10 @@ func printKeys(w io.Writer, keys []db.Key, now time.Time) error {
 		return at.UTC().Format("2006-01-02 15:04Z")
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ID\tNAME\tROLE\tSTATE\tCREATED\tBY\tEXPIRES\tLAST USED")
+	fmt.Fprintln(t, "ID\tNAME\tROLE\tTENANT\tSTATE\tCREATED\tBY\tEXPIRES\tLAST USED")
 	for _, k := range keys {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Name, k.Role, k.State(now), day(&k.CreatedAt),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Name, k.Role,
+			cmp.Or(k.Tenant, "-"), k.State(now), day(&k.CreatedAt),
 			cli.Plain(k.CreatedBy), day(k.ExpiresAt), day(k.LastUsedAt))
 	}
 	return t.Flush()

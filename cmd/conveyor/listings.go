@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -146,14 +145,14 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 		}},
 		{Queue: workflows.QueueBrowser, Slots: h.config.Worker.Scrapes, Activities: []any{visits}},
 	}
-	ctx, stop := context.WithCancel(ctx)
-	var tender sync.WaitGroup
+	stop := func() {}
 	if slices.Contains(h.config.Worker.Queues, workflows.QueueListings) {
-		tender.Go(func() { h.fillWords(ctx, store) })
+		stop = h.tend("filling the words of listings", time.Minute, func(ctx context.Context) error {
+			return fillWords(ctx, store)
+		})
 	}
 	return rows, func() {
 		stop()
-		tender.Wait()
 		_ = pages.Close()
 		_ = pictures.Close()
 		plain.Close()
@@ -161,30 +160,22 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 	}
 }
 
-// fillWords fills the words of listings that have none, in batches, with as long a pause after each. It looks for them
-// every minute, as workers of the release before may still write such listings. It ends with ctx.
-func (h *house) fillWords(ctx context.Context, store *db.Listings) {
-	const every, most = time.Minute, 200
-	var last uuid.UUID
-	tick := time.NewTimer(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+// fillWords fills the words of listings that have none, in batches, with as long a pause after each. Workers of the
+// release before may still write such listings.
+func fillWords(ctx context.Context, store *db.Listings) error {
+	const most = 200
+	for last := uuid.Nil; ; {
 		began := time.Now()
 		next, _, err := store.FillWords(ctx, last, most)
-		if err != nil && ctx.Err() == nil {
-			h.log.WarnContext(ctx, "filling the words of listings failed", "err", err)
-		}
-		pause := every
-		if err == nil && next != uuid.Nil {
-			pause = time.Since(began)
+		if err != nil || next == uuid.Nil {
+			return err
 		}
 		last = next
-		tick.Reset(pause)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Since(began)):
+		}
 	}
 }
 

@@ -26,21 +26,24 @@ type CLI struct {
 	Version kong.VersionFlag `help:"Print the version and stop."`
 	Home    string           `help:"Folder for data, logs and tools." default:".conveyor" env:"CONVEYOR_HOME" type:"path"`
 
-	Up        upCmd         `cmd:"" help:"Start the local services and every role. Start here."`
-	API       apiCmd        `cmd:"" name:"api" help:"Serve the HTTP API, /docs and /metrics."`
-	Worker    workerCmd     `cmd:"" help:"Run workflows and activities."`
-	Bridge    bridgeCmd     `cmd:"" help:"Consume messages from RabbitMQ, and publish events."`
-	Migrate   migrateCmd    `cmd:"" help:"Apply database migrations."`
-	Bootstrap bootstrapCmd  `cmd:"" help:"Create the namespace, search attributes, queue limits and schedules in Temporal, and start the scrapers."`
-	Health    cli.HealthCmd `cmd:"" help:"Check the health endpoint of a role: exit code 0 or 1, for health checks of containers."`
-	Config    configCmd     `cmd:"" help:"Print every setting with its value and description."`
-	Feed      feedCmd       `cmd:"" help:"Publish scraped listings from a JSONL file."`
-	Normalize normalizeCmd  `cmd:"" help:"Normalize scraped listings from JSONL to JSONL, without any service."`
-	Scrape    scrapeCmd     `cmd:"" help:"Read one page of a rental site, live or saved, and print the result; for developers of platform readers."`
-	Crawl     cli.CrawlCmd  `cmd:"" help:"Crawl sites: start, show, control, export and compare runs."`
-	Search    cli.SearchCmd `cmd:"" help:"Search crawled pages; show, fill and empty the index."`
-	Draft     cli.DraftCmd  `cmd:"" help:"Request the product draft of a page, and print it."`
-	Extract   extractCmd    `cmd:"" help:"Print the product draft of a saved page, without any service."`
+	Up        upCmd            `cmd:"" help:"Start the local services and every role. Start here."`
+	API       apiCmd           `cmd:"" name:"api" help:"Serve the HTTP API, /docs and /metrics."`
+	Worker    workerCmd        `cmd:"" help:"Run workflows and activities."`
+	Bridge    bridgeCmd        `cmd:"" help:"Consume messages from RabbitMQ, and publish events."`
+	Migrate   migrateCmd       `cmd:"" help:"Apply database migrations."`
+	Bootstrap bootstrapCmd     `cmd:"" help:"Create the namespace, search attributes, queue limits and schedules in Temporal, and start the scrapers."`
+	Health    cli.HealthCmd    `cmd:"" help:"Check the health endpoint of a role: exit code 0 or 1, for health checks of containers."`
+	Config    configCmd        `cmd:"" help:"Print every setting with its value and description."`
+	Feed      feedCmd          `cmd:"" help:"Publish scraped listings from a JSONL file."`
+	Normalize normalizeCmd     `cmd:"" help:"Normalize scraped listings from JSONL to JSONL, without any service."`
+	Scrape    scrapeCmd        `cmd:"" help:"Read one page of a rental site, live or saved, and print the result; for developers of platform readers."`
+	Crawl     cli.CrawlCmd     `cmd:"" help:"Crawl sites: start, show, control, export and compare runs."`
+	Search    cli.SearchCmd    `cmd:"" help:"Search crawled pages; show, fill and empty the index."`
+	Contacts  cli.ContactsCmd  `cmd:"" help:"Import and export the contacts of a tenant."`
+	Tenants   cli.TenantsCmd   `cmd:"" help:"Create, list and change tenants and the numbers that they send from."`
+	Campaigns cli.CampaignsCmd `cmd:"" help:"Create, start, control and show campaigns of a tenant."`
+	Draft     cli.DraftCmd     `cmd:"" help:"Request the product draft of a page, and print it."`
+	Extract   extractCmd       `cmd:"" help:"Print the product draft of a saved page, without any service."`
 
 	Status      cli.StatusCmd      `cmd:"" help:"Show queues, outbox, dead letters, task queues, platforms and hosts, live."`
 	DeadLetters cli.DeadLettersCmd `cmd:"" name:"dead-letters" help:"List, show, replay and discard messages that could not be processed."`

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/mtlrent/conveyor/activities"
@@ -54,13 +53,10 @@ func (h *house) search() system {
 				Inbox: store, Pages: pages{store}, Engines: engines, Index: index, Metrics: telemetry.NewSearch(h.registry),
 				Now: time.Now,
 			}
-			tending, stop := context.WithCancel(context.Background())
-			var tender sync.WaitGroup
-			tender.Go(func() { h.tendInbox(tending, store) })
-			return []workers.Row{{Queue: workflows.QueueSearch, Activities: []any{searching}}}, func() {
-				stop()
-				tender.Wait()
-			}
+			return []workers.Row{{Queue: workflows.QueueSearch, Activities: []any{searching}}},
+				h.tend("tending the inbox of pages", 10*time.Minute, func(ctx context.Context) error {
+					return h.tendInbox(ctx, store)
+				})
 		},
 		queues:  queue.Queues(),
 		backlog: func(b *telemetry.Backlog) { b.Segments = index.Segments },
@@ -68,27 +64,14 @@ func (h *house) search() system {
 }
 
 // tendInbox deletes messages that were refused a day ago, each of which is a dead letter, and stores those that were
-// left for as long: their bridge died before their workflow began, and their messages came again in other batches. It
-// ends with ctx.
-func (h *house) tendInbox(ctx context.Context, store *db.Pages) {
-	const every, old, most = 10 * time.Minute, 24 * time.Hour, 300
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		before := time.Now().Add(-old)
-		_, err := store.Sweep(ctx, before, 10*most)
-		if err == nil {
-			err = h.storeLeft(ctx, store, before, most)
-		}
-		if err != nil && ctx.Err() == nil {
-			h.log.WarnContext(ctx, "tending the inbox of pages failed", "err", err)
-		}
+// left for as long: their bridge died before their workflow began, and their messages came again in other batches.
+func (h *house) tendInbox(ctx context.Context, store *db.Pages) error {
+	const old, most = 24 * time.Hour, 300
+	before := time.Now().Add(-old)
+	if _, err := store.Sweep(ctx, before, 10*most); err != nil {
+		return err
 	}
+	return h.storeLeft(ctx, store, before, most)
 }
 
 func (h *house) storeLeft(ctx context.Context, store *db.Pages, before time.Time, most int) error {

@@ -31,5 +31,8 @@ type system struct {
 
 // systems are all of them.
 func (h *house) systems() []system {
-	return []system{h.listings(), h.drafts(), h.crawls(), h.search(), h.retention()}
+	return []system{
+		h.listings(), h.drafts(), h.crawls(), h.search(), h.retention(), h.imports(), h.contacts(), h.messaging(),
+		h.campaigns(),
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/platform"
 	"github.com/mtlrent/conveyor/internal/telemetry"
@@ -31,6 +32,9 @@ func TestSystems(t *testing.T) {
 		config: c, log: slog.New(slog.DiscardHandler), registry: prometheus.NewRegistry(), redis: redis.NewClient(&redis.Options{}),
 	}
 	t.Cleanup(func() { _ = h.redis.Close() })
+	h.pool, err = db.Open(t.Context(), "postgres://conveyor@127.0.0.1:1/conveyor", 1)
+	require.NoError(t, err)
+	t.Cleanup(h.pool.Close)
 	temporal, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1"})
 	require.NoError(t, err)
 	t.Cleanup(temporal.Close)

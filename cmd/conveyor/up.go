@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -96,6 +97,10 @@ func roleSettings(ports devstack.Ports, home string) (map[string]string, error) 
 		"CONVEYOR_SCRAPE_DELAY":    "1s",
 		"CONVEYOR_SCRAPE_COOLDOWN": "10s",
 		"CONVEYOR_IMAGE_INTERVAL":  "100ms",
+		// Messages go to the demo site, and no further.
+		"CONVEYOR_WHATSAPP_URL":           "http://" + address(ports.Demo) + cloudPath,
+		"CONVEYOR_WHATSAPP_APP_SECRETS":   rand.Text(),
+		"CONVEYOR_WHATSAPP_VERIFY_TOKENS": rand.Text(),
 	}
 	out["TEMPORAL_NAMESPACE"] = devstack.Namespace
 	for key := range out {
@@ -134,10 +139,18 @@ func runRoles(ctx context.Context, env map[string]string, stack *devstack.Stack)
 		if err := h.bootstrap(ctx); err != nil {
 			return err
 		}
+		made, err := h.makeDemo(ctx, demo, filepath.Join(config.Home(), "demo"))
+		if err != nil {
+			h.log.WarnContext(ctx, "the demo tenant could not be made", "err", err)
+		}
+		h.warnOfDatabaseRole(ctx, h.pool.Config().ConnConfig.User)
 		roles, ctx := errgroup.WithContext(ctx)
 		roles.Go(func() error { return h.all(ctx) })
-		roles.Go(func() error { return serve(ctx, h.log, "demo site", demo, demosite.New(demosite.Options{})) })
+		site, cloud := demoSite(demosite.Options{}, h.config.API.URL+"/webhooks/whatsapp", h.config.WhatsApp)
+		roles.Go(func() error { return cloud.Run(ctx) })
+		roles.Go(func() error { return serve(ctx, h.log, "demo site", demo, site) })
 		h.printAddresses(os.Stdout, "http://"+demo)
+		printNext(os.Stdout, made)
 		return roles.Wait()
 	})
 }
@@ -151,7 +164,7 @@ func (h *house) all(ctx context.Context) error {
 	return roles.Wait()
 }
 
-// printAddresses prints the URLs of the stack and the next command to try.
+// printAddresses prints the URLs of the stack.
 func (h *house) printAddresses(w io.Writer, demo string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range [][2]string{
@@ -166,7 +179,15 @@ func (h *house) printAddresses(w io.Writer, demo string) {
 		fmt.Fprintf(t, "  %s\t%s\n", row[0], row[1])
 	}
 	_ = t.Flush() // an error of the terminal has no reader
-	fmt.Fprintln(w, "\nconveyor: all roles are running; next, in another terminal: bin/conveyor platforms")
+}
+
+// printNext prints the next commands to try.
+func printNext(w io.Writer, demo demoFiles) {
+	fmt.Fprintln(w, "\nconveyor: all roles are running; next, in another terminal:\n  bin/conveyor platforms")
+	if demo.contacts != "" {
+		fmt.Fprintf(w, "  bin/conveyor contacts import %s --tenant %s\n", demo.contacts, demoTenant)
+		fmt.Fprintf(w, "  bin/conveyor campaigns create %s --start --tenant %s\n", demo.campaign, demoTenant)
+	}
 }
 
 // withoutUser is a URL without its user and password.

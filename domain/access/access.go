@@ -35,7 +35,8 @@ func (r Role) May(need Role) bool {
 
 // A Caller is the sender of a request: the name of an API key, or the subject of a token.
 type Caller struct {
-	Name  string
-	Role  Role
-	KeyID string // ID in the API key; empty for a token and without authentication
+	Name   string
+	Role   Role
+	KeyID  string // ID in the API key; empty for a token and without authentication
+	Tenant string // that the API key is of; empty: the caller is of no tenant
 }

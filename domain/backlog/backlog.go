@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
@@ -27,6 +28,9 @@ type Report struct {
 	Unfinished  Unfinished
 	Crawls      Crawls
 	Segments    int64 // of the search index in Postgres
+	Imports     Imports
+	Messages    Messages
+	Webhooks    Webhooks
 }
 
 // The parts of a report that are asked for by themselves.
@@ -41,6 +45,9 @@ const (
 	PartUnfinished  = "unfinished"
 	PartCrawls      = "crawls"
 	PartSegments    = "segments"
+	PartImports     = "imports"
+	PartMessages    = "messages"
+	PartWebhooks    = "webhooks"
 )
 
 // Knows reports whether a part of the report was answered.
@@ -171,6 +178,42 @@ type Crawls struct {
 	StalledSeconds float64
 }
 
+// How far chunks, messages and webhooks are counted: where as many wait, there may be more.
+const (
+	MostChunks   = 100_000
+	MostMessages = 100_000 // transactional ones, and unknown ones; those of campaigns are all counted
+	MostWebhooks = 10_000
+)
+
+// Imports are the files of contacts that are not imported.
+type Imports struct {
+	Uploads          int64   // files
+	Chunks           int64   // of them that are not stored, counted up to MostChunks; by the size of files not split yet
+	Rows             int64   // of the chunks of files that are split
+	OldestAgeSeconds float64 // of the oldest of them; 0 when there is none
+}
+
+// Messages are those that are to be sent.
+type Messages struct {
+	Waiting []MessageCount // that may be sent now: one for each tier and kind
+	Held    int64          // those that a pause or a stop of their campaign, sender or tenant holds back
+	Unknown int64          // whose answer was lost, and of which no webhook has told for an hour
+}
+
+// MessageCount counts the messages of the tenants of a tier, and of a kind, whose time has come.
+type MessageCount struct {
+	Tier             string
+	Kind             string // transactional campaign
+	Waiting          int64
+	OldestAgeSeconds float64 // since the oldest was due; 0 when there is none
+}
+
+// Webhooks are the deliveries of webhooks that were not applied to their messages.
+type Webhooks struct {
+	Waiting          int64   // counted up to MostWebhooks
+	OldestAgeSeconds float64 // since the oldest came; 0 when there is none
+}
+
 // atMost is a count as text that goes up to a limit.
 func atMost(n, limit int64) string {
 	if n >= limit {
@@ -186,7 +229,12 @@ const (
 	lateCrawl = 15 * time.Minute // a request has two minutes at most, and retries come to an end
 	latePage  = 30 * time.Minute // beyond a scraper's own pauses; after refusals it retries at least every five minutes
 
-	manyRefusals = 3 // in a row; one or two are common
+	lateMessage = time.Minute // a transactional one is sent within a second, but for the rate of its tenant
+	lateWebhook = time.Minute // a webhook is applied within a second
+	lateChunk   = time.Hour   // a file of a million rows takes minutes
+
+	manyRefusals = 3      // in a row; one or two are common
+	manyChunks   = 50_000 // of a thousand rows each
 )
 
 // Judge fills in the warnings.
@@ -242,10 +290,33 @@ func (r *Report) Judge() {
 	if r.Segments > mostSegments {
 		warn("search index: %d segments are not merged", r.Segments)
 	}
+	r.judgeOutreach(warn)
 	for i := range r.Platforms {
 		for _, trouble := range r.Platforms[i].troubles(r.At) {
 			warn("platform %s: %s", r.Platforms[i].Name, trouble)
 		}
+	}
+}
+
+// judgeOutreach warns of imports, messages and webhooks.
+func (r *Report) judgeOutreach(warn func(format string, args ...any)) {
+	if r.Imports.Chunks > manyChunks {
+		warn("imports: %s chunks wait", atMost(r.Imports.Chunks, MostChunks))
+	}
+	if age := seconds(r.Imports.OldestAgeSeconds); age > lateChunk {
+		warn("imports: a chunk waits for %s", ago(r.At, r.At.Add(-age)))
+	}
+	for _, m := range r.Messages.Waiting {
+		if age := seconds(m.OldestAgeSeconds); m.Kind == campaign.KindTransactional && age > lateMessage {
+			warn("messages: the oldest of %s transactional ones (%s) waits for %s", atMost(m.Waiting, MostMessages), m.Tier,
+				ago(r.At, r.At.Add(-age)))
+		}
+	}
+	if r.Messages.Unknown > 0 {
+		warn("messages: of %s no webhook has told whether they were accepted", atMost(r.Messages.Unknown, MostMessages))
+	}
+	if age := seconds(r.Webhooks.OldestAgeSeconds); age > lateWebhook {
+		warn("webhooks: the oldest of %s waits for %s", atMost(r.Webhooks.Waiting, MostWebhooks), ago(r.At, r.At.Add(-age)))
 	}
 }
 

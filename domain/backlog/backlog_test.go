@@ -55,6 +55,21 @@ func TestJudge(t *testing.T) {
 			[]string{"task queue listings (workflow): a task waits for 1m1s"}},
 		{"a search index that is merged", backlog.Report{Segments: 49}, []string{}},
 		{"one that is not", backlog.Report{Segments: 101}, []string{"search index: 101 segments are not merged"}},
+		{"imports and messages on their way", backlog.Report{
+			Imports: backlog.Imports{Uploads: 3, Chunks: 50_000, Rows: 5e7, OldestAgeSeconds: 3600},
+			Messages: backlog.Messages{Held: 5000, Waiting: []backlog.MessageCount{
+				{Tier: "standard", Kind: "campaign", Waiting: 100_000, OldestAgeSeconds: 8 * 3600},
+				{Tier: "enterprise", Kind: "transactional", Waiting: 9, OldestAgeSeconds: 60}}},
+			Webhooks: backlog.Webhooks{Waiting: 500, OldestAgeSeconds: 60}}, []string{}},
+		{"imports that pile up", backlog.Report{Imports: backlog.Imports{Chunks: 50_001, OldestAgeSeconds: 3661}},
+			[]string{"imports: 50001 chunks wait", "imports: a chunk waits for 1h1m"}},
+		{"messages and webhooks that are late", backlog.Report{
+			Messages: backlog.Messages{Unknown: 2, Waiting: []backlog.MessageCount{
+				{Tier: "standard", Kind: "transactional", Waiting: 100_000, OldestAgeSeconds: 61}}},
+			Webhooks: backlog.Webhooks{Waiting: 10_000, OldestAgeSeconds: 125}},
+			[]string{"messages: the oldest of 100000 or more transactional ones (standard) waits for 1m",
+				"messages: of 2 no webhook has told whether they were accepted",
+				"webhooks: the oldest of 10000 or more waits for 2m"}},
 		{"a platform that is scraped", scraper(func(*backlog.Scraper) {}), []string{}},
 		{"one that is suspect", scraper(func(p *backlog.Scraper) {
 			p.State, p.SuspectSince, p.SuspectReason = "suspect", new(noon.Add(-12*time.Minute)), "no adverts"

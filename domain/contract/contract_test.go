@@ -43,6 +43,13 @@ func event(name, data string) contract.Event {
 	}
 }
 
+// tenantEvent is an event about something of a tenant.
+func tenantEvent(name string, data any) contract.Event {
+	e := event(name, eventData(data))
+	e.Platform, e.Tenant = "", "acme"
+	return e
+}
+
 // eventData writes what an event carries.
 func eventData(data any) string {
 	b, err := json.Marshal(data)
@@ -104,6 +111,18 @@ func TestGolden(t *testing.T) {
 		{contract.ListingRejected, event(contract.ListingRejected, eventData(rejected)), read[contract.Event]},
 		{contract.ListingArchived, event(contract.ListingArchived, eventData(archived)), read[contract.Event]},
 		{contract.ImageAttached, event(contract.ImageAttached, eventData(image)), read[contract.Event]},
+		{contract.ContactsImported, tenantEvent(contract.ContactsImported, contract.ContactsData{
+			UploadID: id, FileName: "contacts.csv", Rows: 10, Valid: 7, Invalid: 2, Duplicate: 1, New: 4, Updated: 2, Skipped: 1,
+		}), read[contract.Event]},
+		{contract.CampaignCompleted, tenantEvent(contract.CampaignCompleted, contract.CampaignData{
+			CampaignID: id, Name: "Spring sale", State: "done", Total: 21, Sent: 1, Delivered: 2, Read: 3, Failed: 4, Unknown: 5,
+			Skipped: 6, StartedAt: scraped.ScrapedAt, FinishedAt: scraped.ScrapedAt.Add(time.Hour),
+		}), read[contract.Event]},
+		{contract.MessageStatus, tenantEvent(contract.MessageStatus, contract.MessageData{
+			MessageID: id, CampaignID: "3f0d6f5e-5c0e-5d3c-9c45-0d6b1f0a7a11", Kind: "campaign", Status: "failed",
+			At: scraped.ScrapedAt, WAMID: "wamid.HBgL", Class: "recipient", Code: 131026,
+			Error: "the recipient cannot be reached by WhatsApp",
+		}), read[contract.Event]},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

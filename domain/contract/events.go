@@ -13,6 +13,9 @@ const (
 	ListingArchived   = "listings.archived"   // a listing is no longer offered
 	ImageAttached     = "images.attached"     // an image of a listing is stored
 	PlatformSuspect   = "platform.suspect"    // a scraped site's pages are not what they were: a person should look
+	ContactsImported  = "contacts.imported"   // a file of a tenant's contacts was read to its end
+	CampaignCompleted = "campaign.completed"  // no message of a campaign waits any more
+	MessageStatus     = "message.status"      // a message was sent, delivered, read, failed, or its answer was lost
 )
 
 // Event is the envelope of every event that is published. EventID is also the AMQP MessageId: a relay may send an event
@@ -20,9 +23,9 @@ const (
 type Event struct {
 	EventID   string          `json:"event_id"` // UUID
 	EventName string          `json:"event_name"`
-	TS        time.Time       `json:"ts"` // UTC
-	Platform  string          `json:"platform"`
-	Tenant    string          `json:"tenant,omitempty"`
+	TS        time.Time       `json:"ts"`                 // UTC
+	Platform  string          `json:"platform,omitempty"` // of the events of listings, images and platforms
+	Tenant    string          `json:"tenant,omitempty"`   // of the events of contacts, campaigns and messages
 	Data      json.RawMessage `json:"data"`
 }
 
@@ -63,4 +66,48 @@ type PlatformData struct {
 	Cycle  int64  `json:"cycle"`
 	Page   int    `json:"page,omitempty"` // of the search, from 1; 0 = of the cycle as a whole
 	Reason string `json:"reason"`
+}
+
+// ContactsData is the data of contacts.imported. Rows = Valid + Invalid + Duplicate, and Valid = New + Updated +
+// Skipped.
+type ContactsData struct {
+	UploadID  string `json:"upload_id"` // UUID
+	FileName  string `json:"file_name"`
+	Rows      int64  `json:"rows"`      // read
+	Valid     int64  `json:"valid"`     // of them
+	Invalid   int64  `json:"invalid"`   // refused: GET /uploads/{id}/errors.csv
+	Duplicate int64  `json:"duplicate"` // of rows before them in the file
+	New       int64  `json:"new"`       // contacts
+	Updated   int64  `json:"updated"`
+	Skipped   int64  `json:"skipped"` // known contacts that were to be left as they are
+}
+
+// CampaignData is the data of campaign.completed. Each message is in one of the counts; reports of Meta that come later
+// move messages between them.
+type CampaignData struct {
+	CampaignID string    `json:"campaign_id"` // UUID
+	Name       string    `json:"name"`
+	State      string    `json:"state"` // done canceled
+	Total      int64     `json:"total"` // messages
+	Sent       int64     `json:"sent"`  // accepted by Meta, and no more is known
+	Delivered  int64     `json:"delivered"`
+	Read       int64     `json:"read"`
+	Failed     int64     `json:"failed"`
+	Unknown    int64     `json:"unknown"` // the answer was lost
+	Skipped    int64     `json:"skipped"` // never sent: opted out, no phone number, or the campaign was canceled
+	StartedAt  time.Time `json:"started_at"`
+	FinishedAt time.Time `json:"finished_at"`
+}
+
+// MessageData is the data of message.status. It names nobody: the recipient is known by the message, or by the contact.
+type MessageData struct {
+	MessageID  string    `json:"message_id"`            // UUID
+	CampaignID string    `json:"campaign_id,omitempty"` // UUID; of a campaign's message
+	Kind       string    `json:"kind"`                  // transactional campaign
+	Status     string    `json:"status"`                // sent delivered read failed unknown
+	At         time.Time `json:"at"`                    // by Meta's clock where Meta reports it
+	WAMID      string    `json:"wamid,omitempty"`       // Meta's ID of the message
+	Class      string    `json:"class,omitempty"`       // of a failure: its cause
+	Code       int       `json:"code,omitempty"`        // of a failure: Meta's number
+	Error      string    `json:"error,omitempty"`       // of a failure, in words
 }

@@ -20,6 +20,12 @@ const (
 	Seen          = "seen-adverts"   // what scrapers remember of adverts that they no longer see
 	Audit         = "audit"          //
 	CrawlRuns     = "crawl-runs"     // that have ended: with their URLs, links, tries and rates
+	Unreported    = "unreported"     // unknown messages of which no webhook will tell any more: closed, not deleted
+	Messages      = "messages"       // of campaigns that have ended, with their attempts; the campaigns are kept
+	Transactional = "transactional"  // messages that are of no campaign, with their attempts
+	Webhooks      = "webhooks"       // that were applied
+	UploadFiles   = "upload-files"   // of contacts: their refused rows are deleted and the files marked here
+	Uploads       = "uploads"        // of contacts whose files are deleted, with their chunks
 	Unused        = "unused-files"   // of the blob store: marked here
 	Files         = "files"          // of the blob store that were marked, and are still not used: deleted here
 )
@@ -27,7 +33,7 @@ const (
 // Kinds are all of them, in the order in which they are deleted: rows come before the files that they refer to.
 var Kinds = []string{
 	Adverts, Images, Revisions, Events, DeadLetters, Drafts, DraftRequests, Replays, Cycles, Seen, Audit,
-	CrawlRuns, Unused, Files,
+	CrawlRuns, Unreported, Messages, Transactional, Webhooks, UploadFiles, Uploads, Unused, Files,
 }
 
 // Limits say for how long each kind is kept. A kind that is missing, or 0, is kept for ever.

@@ -241,8 +241,12 @@ func (s *Store) Open(ctx context.Context, key string) (*Object, error) {
 	}, nil
 }
 
-// Delete removes a file by its key. One that is not there is removed already.
+// Delete removes a file by its key; an uploaded file with all that lies beside it. One that is not there is removed
+// already.
 func (s *Store) Delete(ctx context.Context, key string) error {
+	if isUpload(key) {
+		return s.DeleteUpload(ctx, key)
+	}
 	if _, _, _, err := parse(key); err != nil {
 		return err
 	}
@@ -255,10 +259,11 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 // shards are the folders that List goes through, one after the other: a page of a folder costs what is in it.
 const shards = 256
 
-var listed = []string{"files", "images", "thumbs", "warc"}
+var listed = []string{"files/%02x/", "images/%02x/", "thumbs/%02x/", "warc/%02x/", "uploads/%02x"}
 
 // List returns the keys of up to about most files after cursor ("" = the beginning), and the cursor to go on from: ""
-// after the last. A folder that is empty is a page without keys. Files that no Put of ours made are left out.
+// after the last. A folder that is empty is a page without keys. Of an uploaded file and what lies beside it, it is the
+// file. Files that no Put of ours made are left out.
 func (s *Store) List(ctx context.Context, cursor string, most int) (keys []string, next string, err error) {
 	var shard int
 	token := blob.FirstPageToken
@@ -272,13 +277,13 @@ func (s *Store) List(ctx context.Context, cursor string, most int) (keys []strin
 	if err != nil || shard < 0 || shard >= shards*len(listed) {
 		return nil, "", fault.Newf(fault.Invalid, "list files: bad cursor %.40q", cursor)
 	}
-	prefix := fmt.Sprintf("%s/%02x/", listed[shard/shards], shard%shards)
+	prefix := fmt.Sprintf(listed[shard/shards], shard%shards)
 	page, token, err := s.bucket.ListPage(ctx, token, most, &blob.ListOptions{Prefix: prefix})
 	if err != nil {
 		return nil, "", classify("list", prefix, err)
 	}
 	for _, o := range page {
-		if _, _, _, err := parse(o.Key); err == nil {
+		if _, _, _, err := parse(o.Key); err == nil || isUpload(o.Key) {
 			keys = append(keys, o.Key)
 		}
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,6 +35,18 @@ func TestList(t *testing.T) {
 		require.Regexp(t, `^warc/[0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{64}\.warc\.gz$`, record)
 		want = append(want, key, thumb, file, record)
 	}
+	var uploads []string
+	for range 5 {
+		f, err := s.PutUpload(t.Context(), strings.NewReader("a;b"))
+		require.NoError(t, err)
+		_, err = s.PutCopy(t.Context(), f.Key, strings.NewReader("a,b"))
+		require.NoError(t, err)
+		for n := range 3 {
+			require.NoError(t, s.PutRows(t.Context(), f.Key, n, []byte("a")))
+		}
+		uploads = append(uploads, f.Key)
+	}
+	want = append(want, uploads...)
 	near := filepath.Join(dir, filepath.Dir(want[0]))
 	require.NoError(t, os.WriteFile(filepath.Join(near, "notes.txt"), nil, 0o600))
 	for _, most := range []int{1, 2, 1000} {
@@ -51,11 +65,19 @@ func TestList(t *testing.T) {
 		slices.Sort(want)
 		require.Equal(t, want, got)
 	}
-	for _, cursor := range []string{"x", "-1", "1024", "1 zz"} {
+	for _, cursor := range []string{"x", "-1", "1280", "1 zz"} {
 		_, _, err := s.List(t.Context(), cursor, 1)
 		class, _ := fault.Of(err)
 		require.Equal(t, fault.Invalid, class, cursor)
 	}
+	for _, key := range uploads {
+		require.NoError(t, s.Delete(t.Context(), key))
+	}
+	require.NoError(t, filepath.WalkDir(filepath.Join(dir, "uploads"), func(path string, d fs.DirEntry, err error) error {
+		require.NoError(t, err)
+		require.True(t, d.IsDir(), "%s: an uploaded file goes with what lies beside it", path)
+		return nil
+	}))
 }
 
 // A file is deleted once; other names are not touched.

@@ -63,12 +63,12 @@ func peak(stack *devstack.Stack, done <-chan struct{}) <-chan int64 {
 func TestHungryCapture(t *testing.T) {
 	s := newSite(t)
 	stack := startChromium(t)
-	d := drive(t, stack, browser.DevtoolsOptions{Pages: 2, Timeout: time.Minute}, s)
+	d := drive(t, stack, browser.DevtoolsOptions{Pages: 2, Timeout: patience}, s)
 	s.html("/hungry", hungry)
 	s.html("/next", "<p>through")
 	asked, let := gate(s, "/beside")
 	beside := capture(d, s.URL+"/beside")
-	<-asked
+	arrives(t, asked)
 	before, done := stack.Pid(devstack.Chromium), make(chan struct{})
 	most := peak(stack, done)
 	_, err := d.Capture(context.Background(), s.URL+"/hungry")
@@ -98,7 +98,7 @@ func TestHungryLoad(t *testing.T) {
 	s := newSite(t)
 	s.html("/hungry", `<p>hungry<script>const a=[];for(;;)a.push(new Uint8Array(1<<26).fill(1))</script>`)
 	s.html("/next", "<p>through")
-	b := launch(t, browser.Options{Timeout: time.Minute}, s)
+	b := launch(t, browser.Options{Timeout: patience}, s)
 	err := <-load(b, s.URL+"/hungry")
 	if class, _ := fault.Of(err); class != fault.Transient {
 		t.Errorf("Load = %v (%s); want transient", err, class)
@@ -113,7 +113,7 @@ func TestManyFrames(t *testing.T) {
 	s := newSite(t)
 	stack := startChromium(t)
 	var dialed atomic.Int32
-	d := drive(t, stack, browser.DevtoolsOptions{Timeout: time.Minute, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+	d := drive(t, stack, browser.DevtoolsOptions{Timeout: patience, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		dialed.Add(1)
 		return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
 	}})
@@ -166,7 +166,7 @@ func TestCellOfChromium(t *testing.T) {
 	asked, let := gate(s, "/")
 	b, chromium, driver := marked(t, browser.Options{}, s)
 	inHand := load(b, s.URL+"/")
-	<-asked
+	arrives(t, asked)
 	all := append(chromium(), driver()...)
 	if len(all) < 4 {
 		t.Errorf("only %v run", all)
@@ -195,11 +195,11 @@ func TestTrim(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	stack := startChromium(t)
-	d := drive(t, stack, browser.DevtoolsOptions{Timeout: time.Minute}, s)
+	d := drive(t, stack, browser.DevtoolsOptions{Timeout: patience}, s)
 	s.html("/next", "<p>through")
 	asked, _ := gate(s, "/")
 	inHand := capture(d, s.URL+"/")
-	<-asked
+	arrives(t, asked)
 	pid := stack.Pid(devstack.Chromium)
 	if ended := chromium.Trim(pid, chromium.MaxMemory); ended != "" {
 		t.Errorf("%s was ended", ended)

@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,6 +61,9 @@ func (s *site) requests() []string {
 	return append([]string(nil), s.asked...)
 }
 
+// patience is the timeout of pages where it is not what is tested: for a machine that is busy.
+const patience = 2 * time.Minute
+
 // launch returns a browser that may ask the sites. It fails, and names the command, where there is no Chromium.
 func launch(t testing.TB, o browser.Options, sites ...*site) *browser.Browser {
 	t.Helper()
@@ -74,6 +78,7 @@ func launch(t testing.TB, o browser.Options, sites ...*site) *browser.Browser {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	o.Timeout = cmp.Or(o.Timeout, patience)
 	o.Executable, o.Driver = os.Getenv("CONVEYOR_BROWSER"), os.Getenv("CONVEYOR_BROWSER_DRIVER")
 	b := browser.New(o)
 	if err := b.Check(); err != nil {
@@ -179,7 +184,7 @@ func TestLoadThatCannotBe(t *testing.T) {
 		for _, s := range list {
 			listed = append(listed, s.Listener.Addr().String())
 		}
-		return browser.Options{Dial: fetch.Dial(listed, nil), Timeout: time.Minute}
+		return browser.Options{Dial: fetch.Dial(listed, nil), Timeout: patience}
 	}
 	b := launch(t, names(s))
 	o := names(s)

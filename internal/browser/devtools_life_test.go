@@ -122,7 +122,7 @@ func TestDeathUnderACapture(t *testing.T) {
 	s.html("/next", "<p>through")
 	stack := startChromium(t)
 	driver, drivers := ownDriver(t)
-	d := drive(t, stack, browser.DevtoolsOptions{Driver: driver, Timeout: time.Minute}, s)
+	d := drive(t, stack, browser.DevtoolsOptions{Driver: driver, Timeout: patience}, s)
 	for _, tt := range []struct {
 		name string
 		kill func()
@@ -140,7 +140,7 @@ func TestDeathUnderACapture(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			asked, _ := gate(s, "/"+tt.name)
 			inHand := capture(d, s.URL+"/"+tt.name)
-			<-asked
+			arrives(t, asked)
 			began := time.Now()
 			tt.kill()
 			err := <-inHand
@@ -216,10 +216,10 @@ func TestHungDriver(t *testing.T) {
 			s := newSite(t)
 			asked, let := gate(s, "/beside")
 			driver, drivers := ownDriver(t)
-			d := drive(t, stack, browser.DevtoolsOptions{Driver: driver, Timeout: time.Minute}, s)
+			d := drive(t, stack, browser.DevtoolsOptions{Driver: driver, Timeout: patience}, s)
 			beside := capture(d, s.URL+"/beside")
 			for i := range hangs {
-				<-asked
+				arrives(t, asked)
 				path := fmt.Sprintf("/given-up-%d", i)
 				begun, _ := gate(s, path)
 				ctx, cancel := context.WithCancel(t.Context())
@@ -228,7 +228,7 @@ func TestHungDriver(t *testing.T) {
 					_, err := d.Capture(ctx, s.URL+path)
 					ended <- err
 				}()
-				<-begun
+				arrives(t, begun)
 				_ = syscall.Kill(drivers()[0].pid, syscall.SIGSTOP)
 				cancel()
 				if err := <-ended; !errors.Is(err, context.Canceled) || classified(err) {
@@ -236,7 +236,7 @@ func TestHungDriver(t *testing.T) {
 				}
 			}
 			if hangs == 1 {
-				<-asked
+				arrives(t, asked)
 				let()
 				if err := <-beside; err != nil {
 					t.Error(err)
@@ -284,7 +284,7 @@ func TestContextsAreNotLeft(t *testing.T) {
 		_, err := d.Capture(ctx, s.URL+"/gate")
 		failed <- err
 	}()
-	<-asked
+	arrives(t, asked)
 	if n := count(); n != 1 {
 		t.Errorf("%d contexts for a page", n)
 	}
@@ -302,7 +302,7 @@ func TestContextsAreNotLeft(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	<-asked
+	arrives(t, asked)
 	if n := count(); n != 1 {
 		t.Errorf("%d contexts for a page of another process", n)
 	}
@@ -329,7 +329,7 @@ func TestTwoAtOneChromium(t *testing.T) {
 		_, err := one.Capture(ctx, s.URL+"/busy")
 		ended <- err
 	}()
-	<-busy
+	arrives(t, busy)
 	began := time.Now()
 	if err := two.CheckDevtools(t.Context()); err != nil {
 		t.Errorf("after %s: %v", time.Since(began), err)
@@ -351,7 +351,7 @@ func TestCloseUnderACapture(t *testing.T) {
 	driver, drivers := ownDriver(t)
 	d := drive(t, stack, browser.DevtoolsOptions{Driver: driver}, s)
 	inHand := capture(d, s.URL+"/")
-	<-asked
+	arrives(t, asked)
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,6 +62,7 @@ func drive(t testing.TB, stack *devstack.Stack, o browser.DevtoolsOptions, sites
 	if o.Driver == "" {
 		o.Driver = os.Getenv("CONVEYOR_BROWSER_DRIVER")
 	}
+	o.Timeout = cmp.Or(o.Timeout, patience)
 	d := browser.NewDevtools(o)
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
@@ -109,7 +111,9 @@ func shop(s *site) {
 func TestCapture(t *testing.T) {
 	t.Parallel()
 	s, other := newSite(t), newSite(t)
-	d := drive(t, startChromium(t), browser.DevtoolsOptions{Pages: 4, Settle: 5 * time.Second}, s, other)
+	d := drive(t, startChromium(t), browser.DevtoolsOptions{
+		Pages: 4, Settle: 5 * time.Second, Timeout: 45 * time.Second, // some are taken only then
+	}, s, other)
 	shop(s)
 	shop(other)
 	s.html("/plain", `<p>plain`)
@@ -275,7 +279,7 @@ func TestCaptureAsksForAll(t *testing.T) {
 		w.Header().Set("Content-Type", "image/gif")
 		fmt.Fprint(w, "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;")
 	})
-	d := drive(t, startChromium(t), browser.DevtoolsOptions{Timeout: time.Minute}, s)
+	d := drive(t, startChromium(t), browser.DevtoolsOptions{Timeout: patience}, s)
 	began := time.Now()
 	c, err := d.Capture(t.Context(), s.URL+"/gallery")
 	if err != nil || c.Unstable {
@@ -298,7 +302,7 @@ func TestCaptureThatCannotBe(t *testing.T) {
 	s, closed := newSite(t), newSite(t)
 	closed.Server.Close()
 	stack := startChromium(t)
-	d := drive(t, stack, browser.DevtoolsOptions{Pages: 3, Timeout: time.Minute}, s, closed)
+	d := drive(t, stack, browser.DevtoolsOptions{Pages: 3, Timeout: patience}, s, closed)
 	quick := drive(t, stack, browser.DevtoolsOptions{Timeout: 3 * time.Second}, s)
 	s.HandleFunc("/to", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, r.URL.Query().Get("url"), http.StatusFound)
@@ -484,7 +488,7 @@ func TestCheckDevtools(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
 				go func() {
-					<-asked
+					arrives(t, asked)
 					if how == "closed" {
 						_ = d.Close()
 						return

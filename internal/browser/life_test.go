@@ -132,6 +132,16 @@ func gate(s *site, path string) (asked chan struct{}, let func()) {
 	return asked, sync.OnceFunc(func() { close(through) })
 }
 
+// arrives waits for a request at a gate. One that does not come fails the test at once, not the run after its 40 minutes.
+func arrives(t testing.TB, asked <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-asked:
+	case <-time.After(3 * time.Minute):
+		t.Fatal("the site was not asked within three minutes")
+	}
+}
+
 func load(b *browser.Browser, url string) chan error {
 	out := make(chan error, 1)
 	go func() {
@@ -172,7 +182,7 @@ func TestRestartKeepsThePageInHand(t *testing.T) {
 	} {
 		asked, let := gate(s, "/"+reason)
 		inHand := load(b, s.URL+"/"+reason)
-		<-asked
+		arrives(t, asked)
 		before := driver()
 		due()
 		if err := <-load(b, s.URL+"/"); err != nil { // the next one, in the next generation
@@ -203,7 +213,7 @@ func TestRestartForMemory(t *testing.T) {
 	asked, let := gate(s, "/gate")
 	b, _, driver := marked(t, browser.Options{MaxRSS: 500 << 20, Registerer: registry}, s)
 	inHand := load(b, s.URL+"/gate")
-	<-asked
+	arrives(t, asked)
 	eventually(t, "a restart for memory", func() bool {
 		n, _ := testutil.GatherAndCount(registry, "conveyor_browser_restarts_total")
 		return n == 1
@@ -247,10 +257,10 @@ func TestDeathUnderAPage(t *testing.T) {
 			path := "/" + strings.ReplaceAll(tt.name, " ", "-")
 			asked, let := gate(s, path)
 			inHand := load(b, s.URL+path)
-			<-asked
+			arrives(t, asked)
 			before := chromium()
 			tt.kill()
-			<-asked
+			arrives(t, asked)
 			let()
 			if err := <-inHand; err != nil {
 				t.Error(err)
@@ -265,7 +275,7 @@ func TestDeathUnderAPage(t *testing.T) {
 		asked, _ := gate(s, "/twice")
 		inHand := load(b, s.URL+"/twice")
 		for range 2 {
-			<-asked
+			arrives(t, asked)
 			kill(chromium(), syscall.SIGKILL, isMain)
 		}
 		err := <-inHand
@@ -278,7 +288,7 @@ func TestDeathUnderAPage(t *testing.T) {
 		b, chromium, _ := marked(t, o, s)
 		asked, _ := gate(s, "/hangs")
 		inHand := load(b, s.URL+"/hangs")
-		<-asked
+		arrives(t, asked)
 		before := chromium()
 		kill(before, syscall.SIGSTOP, any)
 		if err := <-inHand; err == nil || !strings.Contains(err.Error(), "timed out") {
@@ -309,7 +319,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	asked, _ := gate(s, "/")
 	b, chromium, driver := marked(t, browser.Options{}, s)
 	inHand := load(b, s.URL+"/")
-	<-asked
+	arrives(t, asked)
 	all := append(chromium(), driver()...)
 	if len(all) < 4 {
 		t.Fatalf("only %v run", all)
@@ -396,7 +406,7 @@ func TestKilledWithItsProcess(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	<-asked
+	arrives(t, asked)
 	var family []proc
 	for _, d := range procs() {
 		if d.parent != cmd.Process.Pid {

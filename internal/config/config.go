@@ -36,6 +36,10 @@ type Config struct {
 	Drafts        Drafts
 	Crawl         Crawl
 	Search        Search
+	Outreach      Outreach
+	Dispatch      Dispatch
+	Imports       Imports
+	WhatsApp      WhatsApp
 	Scrape        Scrape
 	Worker        Worker
 	Outbox        Outbox

@@ -152,3 +152,28 @@ func TestOIDC(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]access.Role{"ops-admins": access.Admin, "ops": access.Operate}, mapping)
 }
+
+// Secrets of webhooks are lists, for they are replaced; a version is one of the API.
+func TestWhatsApp(t *testing.T) {
+	t.Setenv("CONVEYOR_WHATSAPP_APP_SECRETS", "hunter2,hunter3")
+	t.Setenv("CONVEYOR_WHATSAPP_VERIFY_TOKENS", "hunter4")
+	c, err := config.Load(queues)
+	require.NoError(t, err)
+	require.Equal(t, []string{"hunter2", "hunter3"}, c.WhatsApp.AppSecrets)
+	require.Equal(t, []string{"hunter4"}, c.WhatsApp.VerifyTokens)
+	require.Equal(t, "v23.0", c.WhatsApp.Options().Version)
+	var b strings.Builder
+	require.NoError(t, c.Print(&b))
+	require.NotContains(t, b.String(), "hunter")
+
+	t.Setenv("CONVEYOR_WHATSAPP_VERSION", "23")
+	_, err = config.Load(queues)
+	require.ErrorContains(t, err, `CONVEYOR_WHATSAPP_VERSION: version of the WhatsApp API is "23", expected one such as v23.0`)
+	t.Setenv("CONVEYOR_WHATSAPP_VERSION", "v24.0")
+	t.Setenv("CONVEYOR_WHATSAPP_URL", "http://demo:8090/whatsapp")
+	_, err = config.Load(queues)
+	require.ErrorContains(t, err, "access tokens would travel in clear text")
+	t.Setenv("CONVEYOR_DEMO", "true")
+	_, err = config.Load(queues)
+	require.NoError(t, err)
+}

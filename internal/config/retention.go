@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/retention"
 )
 
@@ -21,6 +22,10 @@ type Retention struct {
 	Scrapes     int `env:"CONVEYOR_KEEP_SCRAPES" envDefault:"90" doc:"days for which scrape cycles, and adverts that scrapers no longer see, are kept; the last ten cycles always are; 0 is for ever" validate:"min=0"`
 	Audit       int `env:"CONVEYOR_KEEP_AUDIT" envDefault:"400" doc:"days for which the audit is kept, 90 or more; 0 is for ever" validate:"min=0"`
 	CrawlRuns   int `env:"CONVEYOR_KEEP_CRAWL_RUNS" envDefault:"30" doc:"days for which crawl runs that have ended are kept, with their URLs, links and stored pages; 0 is for ever" validate:"min=0"`
+	Messages    int `env:"CONVEYOR_KEEP_MESSAGES" envDefault:"180" doc:"days for which messages are kept, with their attempts, after they were sent or their campaign has ended; campaigns and their counts are kept; 0 is for ever" validate:"min=0"`
+	Webhooks    int `env:"CONVEYOR_KEEP_WEBHOOKS" envDefault:"14" doc:"days for which webhooks that were applied are kept, without their bodies, so that one that comes again is known; 0 is for ever" validate:"min=0"`
+	UploadFiles int `env:"CONVEYOR_KEEP_UPLOAD_FILES" envDefault:"30" doc:"days for which a file of contacts is kept after its import, with the rows that were refused; 0 is for ever" validate:"min=0"`
+	Uploads     int `env:"CONVEYOR_KEEP_UPLOADS" envDefault:"365" doc:"days for which the counts of an import are kept; CONVEYOR_KEEP_UPLOAD_FILES or more; 0 is for ever" validate:"min=0"`
 	Files       int `env:"CONVEYOR_KEEP_FILES" envDefault:"7" doc:"days after which a file of the blob store that nothing refers to is deleted; 0 is never" validate:"min=0"`
 }
 
@@ -32,7 +37,10 @@ func (r Retention) Limits() retention.Limits {
 		retention.Events: days(r.Events), retention.DeadLetters: days(r.DeadLetters), retention.Drafts: days(r.Drafts),
 		retention.DraftRequests: days(r.Drafts), retention.Replays: days(r.Replays), retention.Cycles: days(r.Scrapes),
 		retention.Seen: days(r.Scrapes), retention.Audit: days(r.Audit), retention.CrawlRuns: days(r.CrawlRuns),
-		retention.Unused: days(r.Files), retention.Files: days(r.Files),
+		retention.Unreported: campaign.ReportedWithin, retention.Messages: days(r.Messages),
+		retention.Transactional: days(r.Messages), retention.Webhooks: days(r.Webhooks),
+		retention.UploadFiles: days(r.UploadFiles), retention.Uploads: days(r.Uploads),
+		retention.Unused: days(r.Files), retention.Files: max(days(r.Files), days(r.UploadFiles)), // 0 = nothing is marked
 	}
 }
 
@@ -47,11 +55,18 @@ func (r Retention) check(Config) (wrong []string) {
 		{"CONVEYOR_KEEP_DEAD_LETTERS", r.DeadLetters, 7, "a message that dies again is found by its first death"},
 		{"CONVEYOR_KEEP_DRAFTS", r.Drafts, 7, "a request that is sent again is found by its first"},
 		{"CONVEYOR_KEEP_SCRAPES", r.Scrapes, 7, "a scraper that was stopped for a week would lose what it knows"},
+		{"CONVEYOR_KEEP_MESSAGES", r.Messages, 7, "a webhook tells of a message for so long"},
+		{"CONVEYOR_KEEP_WEBHOOKS", r.Webhooks, 7, "a webhook may come again for so long"},
+		{"CONVEYOR_KEEP_UPLOADS", r.Uploads, 7, "a request that is sent again is found by its first"},
 		{"CONVEYOR_KEEP_AUDIT", r.Audit, 90, "the database deletes nothing younger from it"},
 	} {
 		if v.have > 0 && v.have < v.low {
 			wrong = append(wrong, fmt.Sprintf("%s is %d, expected 0, or %d or more: %s", v.name, v.have, v.low, v.why))
 		}
+	}
+	if r.Uploads > 0 && (r.UploadFiles == 0 || r.UploadFiles > r.Uploads) {
+		wrong = append(wrong, fmt.Sprintf("CONVEYOR_KEEP_UPLOADS is %d, expected 0, or CONVEYOR_KEEP_UPLOAD_FILES (%d) or more",
+			r.Uploads, r.UploadFiles))
 	}
 	return wrong
 }

@@ -4,6 +4,7 @@
 package devstack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -275,6 +276,9 @@ func (s *Stack) addresses() map[string]string {
 	put(Browser, "CONVEYOR_BROWSER", e.Browser, s.tools.chromium)
 	put(Browser, "CONVEYOR_BROWSER_DRIVER", e.BrowserDriver, s.tools.driver)
 	env["CONVEYOR_API_URL"] = "http://" + addr(s.ports.API)
+	if len(s.opts.Settings) > 0 {
+		env["CONVEYOR_SECRET_KEYS"] = cmp.Or(e.SecretKeys, s.secrets.Seal)
+	}
 	return env
 }
 

@@ -11,6 +11,7 @@ import (
 var envKeys = []string{
 	"DATABASE_URL", "DATABASE_MIGRATE_URL", "RABBITMQ_URL", "RABBITMQ_MANAGEMENT_URL", "REDIS_URL", "TEMPORAL_ADDRESS",
 	"TEMPORAL_NAMESPACE", "CONVEYOR_API_URL", "CHROME_DEVTOOLS_URL", "CONVEYOR_BROWSER", "CONVEYOR_BROWSER_DRIVER",
+	"CONVEYOR_SECRET_KEYS",
 }
 
 // External are services that already run and are used where they are. An empty field means: start our own.
@@ -21,19 +22,22 @@ type External struct {
 
 	DevtoolsURL string
 
+	SecretKeys string // CONVEYOR_SECRET_KEYS of the roles
+
 	Browser, BrowserDriver string // Chromium's path, and the folder of Playwright's driver
 }
 
 // ExternalFrom reads DATABASE_URL, DATABASE_MIGRATE_URL, RABBITMQ_URL, RABBITMQ_MANAGEMENT_URL, REDIS_URL,
-// TEMPORAL_ADDRESS, CHROME_DEVTOOLS_URL, CONVEYOR_BROWSER and CONVEYOR_BROWSER_DRIVER through getenv. With a
-// DATABASE_URL and no TEMPORAL_ADDRESS our own Temporal keeps its two databases on that server, so its user must be
-// allowed to create databases.
+// TEMPORAL_ADDRESS, CHROME_DEVTOOLS_URL, CONVEYOR_BROWSER, CONVEYOR_BROWSER_DRIVER and CONVEYOR_SECRET_KEYS through
+// getenv. With a DATABASE_URL and no TEMPORAL_ADDRESS our own Temporal keeps its two databases on that server, so its
+// user must be allowed to create databases.
 func ExternalFrom(getenv func(string) string) External {
 	return External{
 		DatabaseURL: getenv("DATABASE_URL"), MigrateURL: getenv("DATABASE_MIGRATE_URL"),
 		RabbitMQURL: getenv("RABBITMQ_URL"), ManagementURL: getenv("RABBITMQ_MANAGEMENT_URL"), RedisURL: getenv("REDIS_URL"),
 		TemporalAddress: getenv("TEMPORAL_ADDRESS"), DevtoolsURL: getenv("CHROME_DEVTOOLS_URL"),
 		Browser: getenv("CONVEYOR_BROWSER"), BrowserDriver: getenv("CONVEYOR_BROWSER_DRIVER"),
+		SecretKeys: getenv("CONVEYOR_SECRET_KEYS"),
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mtlrent/conveyor/internal/secret"
 )
 
 func TestEnvFileCanBeSourced(t *testing.T) {
@@ -156,5 +158,22 @@ func TestLogIsCapped(t *testing.T) {
 	}
 	if got := tail(path+".1", 1); got != "last" {
 		t.Errorf("log.1 ends with %q; want the last line before", got)
+	}
+}
+
+// What is sealed with the key of a stack is opened after its next start.
+func TestSecretsAreKept(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	first, err := loadSecrets(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := loadSecrets(dir)
+	if err != nil || *again != *first {
+		t.Fatalf("%v: the secrets have changed", err)
+	}
+	if box, err := secret.Parse(first.Seal); err != nil || box.Key() != "local" {
+		t.Fatalf("the key is none: %v", err)
 	}
 }

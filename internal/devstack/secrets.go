@@ -2,6 +2,7 @@ package devstack
 
 import (
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ type secrets struct {
 	RabbitMQ  string `json:"rabbitmq"`           // user conveyor
 	Redis     string `json:"redis"`
 	DevTools  string `json:"devtools"`
+	Seal      string `json:"conveyor_secret_key"` // that the access tokens of senders are encrypted with
 
 	// Cluster says that the Postgres cluster asks for these passwords. It does not in a folder of an older version, or
 	// after the file was lost.
@@ -40,6 +42,11 @@ func loadSecrets(dir string) (*secrets, error) {
 		if *p == "" {
 			*p = rand.Text()
 		}
+	}
+	if s.Seal == "" {
+		var key [32]byte
+		_, _ = rand.Read(key[:]) // never fails
+		s.Seal = "local:" + base64.RawURLEncoding.EncodeToString(key[:])
 	}
 	return s, s.save(dir)
 }

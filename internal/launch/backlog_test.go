@@ -33,6 +33,8 @@ func TestTaskQueues(t *testing.T) {
 	require.Equal(t, []string{
 		"listings workflow", "images activity", "browser activity", "drafts workflow", "drafts activity",
 		"crawl workflow", "crawl activity", "search workflow", "search activity",
+		"campaigns workflow", "message_dispatch workflow", "message_dispatch activity", "message_retry activity",
+		"upload_jobs workflow", "upload_jobs activity", "upload_chunks activity", "import_persistence activity",
 	}, names)
 
 	away := &launch.Launch{Temporal: dial(t, "127.0.0.1:1", "nowhere")}

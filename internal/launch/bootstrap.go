@@ -32,12 +32,13 @@ type Bootstrap struct {
 const (
 	stalenessSchedule = "staleness"
 	retentionSchedule = "retention"
+	campaignSchedule  = "campaigns"
 )
 
 // searchAttributes are Conveyor's own, all keywords: five of the ten that SQL visibility has room for.
 var searchAttributes = []string{
 	workflows.PlatformKey.GetName(), workflows.StageKey.GetName(), workflows.OutcomeKey.GetName(),
-	workflows.HostKey.GetName(), "ConveyorTenant",
+	workflows.HostKey.GetName(), workflows.TenantKey.GetName(),
 }
 
 // Apply creates what is missing and changes what differs. It may run any number of times, in several processes. A
@@ -61,8 +62,9 @@ func (b Bootstrap) Apply(ctx context.Context, c client.Client) error {
 		return fmt.Errorf("limit task queue %s: %w", workflows.QueueImages, err)
 	}
 	for _, s := range []schedule{
-		{stalenessSchedule, b.StaleEvery, workflows.ArchiveStale, workflows.StaleInput{}},
-		{retentionSchedule, b.ExpireEvery, workflows.ApplyRetention, workflows.RetentionInput{}},
+		{stalenessSchedule, b.StaleEvery, workflows.QueueListings, workflows.ArchiveStale, workflows.StaleInput{}},
+		{retentionSchedule, b.ExpireEvery, workflows.QueueListings, workflows.ApplyRetention, workflows.RetentionInput{}},
+		{campaignSchedule, time.Minute, workflows.QueueCampaigns, workflows.ScheduleCampaigns, workflows.ScheduleInput{}},
 	} {
 		if s.every == 0 {
 			continue
@@ -102,6 +104,7 @@ func (b Bootstrap) register(ctx context.Context, c client.Client) error {
 type schedule struct {
 	id       string
 	every    time.Duration
+	queue    string
 	workflow any
 	input    any
 }
@@ -116,7 +119,7 @@ func (s schedule) apply(ctx context.Context, c client.Client) error {
 		Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: s.every}}},
 		Action: &client.ScheduleWorkflowAction{
 			ID: s.id, Workflow: s.workflow, Args: []any{s.input},
-			TaskQueue: workflows.QueueListings, StaticSummary: "every " + s.every.String(),
+			TaskQueue: s.queue, StaticSummary: "every " + s.every.String(),
 		},
 		Overlap: enums.SCHEDULE_OVERLAP_POLICY_SKIP, CatchupWindow: catchUp,
 	}

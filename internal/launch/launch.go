@@ -24,6 +24,8 @@ type Launch struct {
 	Temporal  client.Client
 	Namespace string   // of Temporal
 	Stages    []string // the listing stages that this deployment does, as in CONVEYOR_LISTING_STAGES
+
+	wakes wakes
 }
 
 // Arrival is one reason to take an advert through the pipeline; ImageJob names one image. They are the types of

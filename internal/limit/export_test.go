@@ -20,3 +20,10 @@ func (v *Visits) Remembered() int {
 	defer v.mu.Unlock()
 	return len(v.hosts)
 }
+
+// Remembered says how many keys f holds a memory of.
+func (f *Flow) Remembered() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.keys)
+}

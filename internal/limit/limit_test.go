@@ -33,6 +33,10 @@ func TestMain(m *testing.M) {
 // For any number of callers and processes, no two starts on one host are closer than the interval.
 func TestOneRedisManyProcesses(t *testing.T) {
 	t.Parallel()
+	servicetest.Undisturbed(t, func() error { return oneRedis(t) })
+}
+
+func oneRedis(t *testing.T) error {
 	const interval, callers, each = 40 * time.Millisecond, 4, 5
 	var l log
 	o := limit.Options{
@@ -56,21 +60,28 @@ func TestOneRedisManyProcesses(t *testing.T) {
 		}
 	}
 	if err := g.Wait(); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	for _, host := range []string{"a.example", "b.example:8080"} {
-		l.check(t, host, interval, 2*callers*each)
+		if err := l.check(host, interval, 2*callers*each); err != nil {
+			return err
+		}
 	}
 	for _, s := range l.starts {
 		if !s.redis {
-			t.Fatal("a start was paced locally while Redis was there")
+			return errors.New("a start was paced locally while Redis was there")
 		}
 	}
+	return nil
 }
 
 // Redis goes away in the middle and comes back: each process goes on, at the same rate, and says so.
 func TestRedisKilledInTheMiddle(t *testing.T) {
 	t.Parallel()
+	servicetest.Undisturbed(t, func() error { return hostsWithRedisKilled(t) })
+}
+
+func hostsWithRedisKilled(t *testing.T) error {
 	const interval = 40 * time.Millisecond
 	p := newProxy(t, servicetest.Address(t, "REDIS_URL"))
 	type process struct {
@@ -96,8 +107,7 @@ func TestRedisKilledInTheMiddle(t *testing.T) {
 		})
 	}
 	// run does n starts in each process, three callers at a time.
-	run := func(n int) {
-		t.Helper()
+	run := func(n int) error {
 		var g errgroup.Group
 		for _, p := range processes {
 			work := make(chan struct{}, n)
@@ -116,11 +126,11 @@ func TestRedisKilledInTheMiddle(t *testing.T) {
 				})
 			}
 		}
-		if err := g.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		return g.Wait()
 	}
-	run(5)
+	if err := run(5); err != nil {
+		return err
+	}
 	killed := make(chan struct{})
 	go func() {
 		defer close(killed)
@@ -128,21 +138,25 @@ func TestRedisKilledInTheMiddle(t *testing.T) {
 		p.down()
 	}()
 	began := time.Now()
-	run(15)
+	if err := run(15); err != nil {
+		return err
+	}
 	<-killed
 	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("30 starts without Redis took %s; want about 1.5 s", took)
+		return fmt.Errorf("30 starts without Redis took %s; want about 1.5 s", took)
 	}
 	for _, p := range processes {
-		p.check(t, "x.example", interval, 20)
+		if err := p.check("x.example", interval, 20); err != nil {
+			return err
+		}
 		if v := value(t, p.reg, "conveyor_limiter_fallback_active"); v != 1 {
-			t.Errorf("fallback_active = %v while Redis is away; want 1", v)
+			return fmt.Errorf("fallback_active = %v while Redis is away; want 1", v)
 		}
 		if v := value(t, p.reg, "conveyor_limiter_fallback_total"); v < 8 {
-			t.Errorf("fallback_total = %v; want 13 but for the slots held", v)
+			return fmt.Errorf("fallback_total = %v; want 13 but for the slots held", v)
 		}
 		if v := value(t, p.reg, "conveyor_limiter_wait_seconds"); v != 20 {
-			t.Errorf("wait_seconds counts %v; want 20", v)
+			return fmt.Errorf("wait_seconds counts %v; want 20", v)
 		}
 	}
 
@@ -150,13 +164,16 @@ func TestRedisKilledInTheMiddle(t *testing.T) {
 	for _, p := range processes {
 		for value(t, p.reg, "conveyor_limiter_fallback_active") != 0 {
 			if err := p.h.Wait(t.Context(), "x.example"); err != nil {
-				t.Fatal(err)
+				return err
 			}
 		}
 	}
 	for _, p := range processes {
-		p.check(t, "x.example", interval, -1)
+		if err := p.check("x.example", interval, -1); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // A Redis that takes connections and says nothing costs one timeout, then nothing until the cooldown is over.
@@ -250,7 +267,9 @@ func TestLateCallerTakesAnotherSlot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l.check(t, "x.example", 500*time.Millisecond, 8)
+	if err := l.check("x.example", 500*time.Millisecond, 8); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestWaitTooFar(t *testing.T) {
@@ -356,8 +375,7 @@ func (l *log) started(host string, at time.Time, redis bool) {
 }
 
 // check fails if two starts on the host were closer than the interval, or there were not n of them; n < 0 = any number.
-func (l *log) check(t *testing.T, host string, interval time.Duration, n int) {
-	t.Helper()
+func (l *log) check(host string, interval time.Duration, n int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var at []time.Time
@@ -367,14 +385,15 @@ func (l *log) check(t *testing.T, host string, interval time.Duration, n int) {
 		}
 	}
 	if len(at) != n && n >= 0 {
-		t.Errorf("%d starts on %s; want %d", len(at), host, n)
+		return fmt.Errorf("%d starts on %s; want %d", len(at), host, n)
 	}
 	slices.SortFunc(at, time.Time.Compare)
 	for i := range len(at) - 1 {
 		if gap := at[i+1].Sub(at[i]); gap < interval-time.Microsecond {
-			t.Errorf("starts %d and %d on %s are %s apart; want %s", i, i+1, host, gap, interval)
+			return fmt.Errorf("starts %d and %d on %s are %s apart; want %s", i, i+1, host, gap, interval)
 		}
 	}
+	return nil
 }
 
 // clock moves when a caller sleeps.
@@ -529,7 +548,9 @@ func TestSlotsWidenForLateCallers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l.check(t, "x.example", 500*time.Millisecond, starts)
+	if err := l.check("x.example", 500*time.Millisecond, starts); err != nil {
+		t.Error(err)
+	}
 	if most := starts * 750 * time.Millisecond; c.since() > most {
 		t.Errorf("%d starts of callers %s late took %s; want %s at most", starts, late, c.since(), most)
 	}

@@ -1,8 +1,11 @@
 package servicetest_test
 
 import (
+	"errors"
 	"fmt"
 	"net"
+	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
@@ -20,6 +23,10 @@ type failing struct {
 
 func (f *failing) Helper() {}
 
+func (f *failing) Logf(string, ...any) {}
+
+func (f *failing) Fatal(args ...any) { f.Fatalf("%s", fmt.Sprint(args...)) }
+
 func (f *failing) Fatalf(format string, args ...any) {
 	f.said = fmt.Sprintf(format, args...)
 	runtime.Goexit()
@@ -27,16 +34,42 @@ func (f *failing) Fatalf(format string, args ...any) {
 
 // said returns the message with which a test that asks for variable fails; "" when it does not fail.
 func said(t *testing.T, variable string) string {
+	return fails(t, func(f testing.TB) { servicetest.Address(f, variable) })
+}
+
+// fails returns the message with which a test fails; "" when it does not.
+func fails(t *testing.T, test func(testing.TB)) string {
 	t.Helper()
 
 	f := &failing{TB: t}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		servicetest.Address(f, variable)
+		test(f)
 	}()
 	<-done
 	return f.said
+}
+
+// A check that fails is run again only where the machine kept the process waiting.
+func TestUndisturbed(t *testing.T) {
+	wrong := errors.New("wrong")
+	held := func() { // the whole process, as a busy machine holds it
+		pid := os.Getpid()
+		require.NoError(t, exec.Command("sh", "-c", fmt.Sprintf("kill -STOP %d; sleep 0.1; kill -CONT %d", pid, pid)).Run())
+	}
+	calls := 0
+	require.Empty(t, fails(t, func(f testing.TB) {
+		servicetest.Undisturbed(f, func() error {
+			if calls++; calls == 1 {
+				held()
+				return wrong
+			}
+			return nil
+		})
+	}))
+	require.Equal(t, 2, calls)
+	require.Equal(t, "wrong", fails(t, func(f testing.TB) { servicetest.Undisturbed(f, func() error { return wrong }) }))
 }
 
 func TestAddress(t *testing.T) {

@@ -35,6 +35,9 @@ type Backlog struct {
 	Unfinished  func(context.Context) (backlog.Unfinished, error) // of Postgres
 	Crawls      func(context.Context) (backlog.Crawls, error)     // of Postgres
 	Segments    func(context.Context) (int64, error)              // of Postgres
+	Imports     func(context.Context) (backlog.Imports, error)    // of Postgres
+	Messages    func(context.Context) (backlog.Messages, error)   // of Postgres
+	Webhooks    func(context.Context) (backlog.Webhooks, error)   // of Postgres
 	Log         *slog.Logger
 	Now         func() time.Time
 
@@ -75,6 +78,9 @@ func (b *Backlog) Read(ctx context.Context) backlog.Report {
 		ask(backlog.Postgres, backlog.PartUnfinished, b.Unfinished, func(v backlog.Unfinished) { r.Unfinished = v }),
 		ask(backlog.Postgres, backlog.PartCrawls, b.Crawls, func(v backlog.Crawls) { r.Crawls = v }),
 		ask(backlog.Postgres, backlog.PartSegments, b.Segments, func(v int64) { r.Segments = v }),
+		ask(backlog.Postgres, backlog.PartImports, b.Imports, func(v backlog.Imports) { r.Imports = v }),
+		ask(backlog.Postgres, backlog.PartMessages, b.Messages, func(v backlog.Messages) { r.Messages = v }),
+		ask(backlog.Postgres, backlog.PartWebhooks, b.Webhooks, func(v backlog.Webhooks) { r.Webhooks = v }),
 		ask(backlog.Redis, backlog.PartLimits, b.Limits, func(v []backlog.Host) { r.Limits = append(r.Limits, v...) }),
 	})
 	for i := range r.Queues {
@@ -202,6 +208,21 @@ var (
 
 var searchSegments = gauge("conveyor_search_segments", "Segments of the search index in Postgres.")
 
+var (
+	uploads = gauge("conveyor_uploads_open", "Files of contacts that are not imported.")
+	chunks  = gauge("conveyor_upload_chunks_waiting", "Chunks of these files that are not stored, counted up to 100,000; "+
+		"those of a file that is not split yet by its size.")
+	chunkAge   = gauge("conveyor_upload_chunks_oldest_age_seconds", "How long the oldest of these chunks has waited.")
+	messages   = gauge("conveyor_messages_waiting", "Messages that may be sent now, by tier of their tenant and kind.", "tier", "kind")
+	messageAge = gauge("conveyor_messages_oldest_age_seconds", "How long ago the oldest of these messages was due.", "tier", "kind")
+	held       = gauge("conveyor_messages_paused",
+		"Messages that a pause or a stop of their campaign, sender or tenant holds back.")
+	unknown = gauge("conveyor_messages_unknown",
+		"Messages whose answer was lost, and of which no webhook has told for an hour, counted up to 100,000.")
+	webhooks   = gauge("conveyor_webhooks_waiting", "Webhooks that were not applied to their messages, counted up to 10,000.")
+	webhookAge = gauge("conveyor_webhooks_oldest_age_seconds", "How long ago the oldest of these webhooks came.")
+)
+
 func gauge(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
@@ -212,6 +233,7 @@ func (b *Backlog) Describe(out chan<- *prometheus.Desc) {
 		up, ready, unacked, consumers, pending, refused, oldest, letters, tasks, taskAge, workers, turn,
 		scraper, lastPage, overdue, refusals, adverts, slow, lateListings, lateImages,
 		crawlRuns, crawlOpen, crawlStalled, searchSegments,
+		uploads, chunks, chunkAge, messages, messageAge, held, unknown, webhooks, webhookAge,
 	} {
 		out <- d
 	}
@@ -245,6 +267,7 @@ func (b *Backlog) Collect(out chan<- prometheus.Metric) {
 	if r.Knows(backlog.PartSegments) {
 		set(searchSegments, float64(r.Segments))
 	}
+	collectOutreach(&r, set)
 	for _, d := range r.DeadLetters {
 		set(letters, float64(d.Open), d.Queue, d.Class)
 	}
@@ -278,6 +301,26 @@ func (b *Backlog) Collect(out chan<- prometheus.Metric) {
 		set(adverts, float64(p.Adverts.Known), p.Name, "known")
 		set(adverts, float64(p.Adverts.Failed), p.Name, "failed")
 		set(adverts, float64(p.Adverts.Gone), p.Name, "gone")
+	}
+}
+
+func collectOutreach(r *backlog.Report, set func(d *prometheus.Desc, value float64, labels ...string)) {
+	if r.Knows(backlog.PartImports) {
+		set(uploads, float64(r.Imports.Uploads))
+		set(chunks, float64(r.Imports.Chunks))
+		set(chunkAge, r.Imports.OldestAgeSeconds)
+	}
+	if r.Knows(backlog.PartMessages) {
+		for _, m := range r.Messages.Waiting {
+			set(messages, float64(m.Waiting), m.Tier, m.Kind)
+			set(messageAge, m.OldestAgeSeconds, m.Tier, m.Kind)
+		}
+		set(held, float64(r.Messages.Held))
+		set(unknown, float64(r.Messages.Unknown))
+	}
+	if r.Knows(backlog.PartWebhooks) {
+		set(webhooks, float64(r.Webhooks.Waiting))
+		set(webhookAge, r.Webhooks.OldestAgeSeconds)
 	}
 }
 

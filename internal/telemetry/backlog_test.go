@@ -31,6 +31,17 @@ func waits(asked *atomic.Int32) *telemetry.Backlog {
 			return backlog.Crawls{Running: 18, Paused: 19, OpenURLs: 20, StalledRun: 1, StalledSeconds: 21}, nil
 		},
 		Segments: func(context.Context) (int64, error) { return 22, nil },
+		Imports: func(context.Context) (backlog.Imports, error) {
+			return backlog.Imports{Uploads: 23, Chunks: 24, Rows: 24_000, OldestAgeSeconds: 25}, nil
+		},
+		Messages: func(context.Context) (backlog.Messages, error) {
+			return backlog.Messages{Held: 26, Waiting: []backlog.MessageCount{
+				{Tier: "standard", Kind: "transactional", Waiting: 27, OldestAgeSeconds: 28}, {Tier: "standard", Kind: "campaign"},
+			}}, nil
+		},
+		Webhooks: func(context.Context) (backlog.Webhooks, error) {
+			return backlog.Webhooks{Waiting: 29, OldestAgeSeconds: 30}, nil
+		},
 		Outbox: func(context.Context) (backlog.Outbox, error) {
 			asked.Add(1)
 			return backlog.Outbox{Pending: 3, Refused: 1, OldestAgeSeconds: 4}, nil
@@ -158,9 +169,19 @@ func TestBacklogSlow(t *testing.T) {
 	}
 	b.Crawls = func(ctx context.Context) (backlog.Crawls, error) { _, err := hang(ctx); return backlog.Crawls{}, err }
 	b.Segments = func(ctx context.Context) (int64, error) { _, err := hang(ctx); return 0, err }
+	b.Imports = func(ctx context.Context) (backlog.Imports, error) { _, err := hang(ctx); return backlog.Imports{}, err }
+	b.Messages = func(ctx context.Context) (backlog.Messages, error) {
+		_, err := hang(ctx)
+		return backlog.Messages{}, err
+	}
+	b.Webhooks = func(ctx context.Context) (backlog.Webhooks, error) {
+		_, err := hang(ctx)
+		return backlog.Webhooks{}, err
+	}
 	r = b.Read(t.Context())
 	require.Equal(t, backlog.Away, r.Services["postgres"])
-	require.Equal(t, []string{"outbox", "dead_letters", "platforms", "unfinished", "crawls", "segments"}, r.Unknown)
+	require.Equal(t, []string{"outbox", "dead_letters", "platforms", "unfinished", "crawls", "segments", "imports", "messages",
+		"webhooks"}, r.Unknown)
 }
 
 func TestBacklogMetrics(t *testing.T) {
@@ -170,47 +191,58 @@ func TestBacklogMetrics(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	reg.MustRegister(b)
 	want := map[string]float64{
-		`conveyor_service_up postgres`:                           1,
-		`conveyor_service_up rabbitmq`:                           1,
-		`conveyor_service_up management`:                         1,
-		`conveyor_service_up temporal`:                           1,
-		`conveyor_service_up redis`:                              1,
-		`conveyor_queue_ready scraped.kijiji`:                    7,
-		`conveyor_queue_ready listings.published`:                8,
-		`conveyor_queue_unacked scraped.kijiji`:                  2,
-		`conveyor_queue_consumers true scraped.kijiji`:           1,
-		`conveyor_queue_consumers false listings.published`:      0,
-		`conveyor_service_slow postgres`:                         0,
-		`conveyor_service_slow rabbitmq`:                         0,
-		`conveyor_service_slow management`:                       0,
-		`conveyor_service_slow temporal`:                         0,
-		`conveyor_service_slow redis`:                            0,
-		`conveyor_listings_unfinished`:                           16,
-		`conveyor_images_unfinished`:                             17,
-		`conveyor_crawl_runs running`:                            18,
-		`conveyor_crawl_runs paused`:                             19,
-		`conveyor_crawl_urls_open`:                               20,
-		`conveyor_crawl_stalled_seconds`:                         21,
-		`conveyor_search_segments`:                               22,
-		`conveyor_outbox_pending`:                                3,
-		`conveyor_outbox_refused`:                                1,
-		`conveyor_outbox_oldest_age_seconds`:                     4,
-		`conveyor_dead_letters_open invalid scraped.kijiji`:      5,
-		`conveyor_task_queue_backlog images activity`:            9,
-		`conveyor_task_queue_oldest_age_seconds images activity`: 10,
-		`conveyor_task_queue_workers images activity`:            1,
-		`conveyor_limiter_host_wait_seconds a.example images`:    11,
-		`conveyor_platform_last_success_age_seconds kijiji`:      60,
-		`conveyor_platform_overdue_seconds kijiji`:               12,
-		`conveyor_platform_overdue_seconds kangalou`:             0,
-		`conveyor_platform_refusals kijiji`:                      2,
-		`conveyor_platform_refusals kangalou`:                    0,
-		`conveyor_platform_adverts kijiji known`:                 13,
-		`conveyor_platform_adverts kijiji failed`:                14,
-		`conveyor_platform_adverts kijiji gone`:                  15,
-		`conveyor_platform_adverts kangalou known`:               0,
-		`conveyor_platform_adverts kangalou failed`:              0,
-		`conveyor_platform_adverts kangalou gone`:                0,
+		`conveyor_service_up postgres`:                                1,
+		`conveyor_service_up rabbitmq`:                                1,
+		`conveyor_service_up management`:                              1,
+		`conveyor_service_up temporal`:                                1,
+		`conveyor_service_up redis`:                                   1,
+		`conveyor_queue_ready scraped.kijiji`:                         7,
+		`conveyor_queue_ready listings.published`:                     8,
+		`conveyor_queue_unacked scraped.kijiji`:                       2,
+		`conveyor_queue_consumers true scraped.kijiji`:                1,
+		`conveyor_queue_consumers false listings.published`:           0,
+		`conveyor_service_slow postgres`:                              0,
+		`conveyor_service_slow rabbitmq`:                              0,
+		`conveyor_service_slow management`:                            0,
+		`conveyor_service_slow temporal`:                              0,
+		`conveyor_service_slow redis`:                                 0,
+		`conveyor_listings_unfinished`:                                16,
+		`conveyor_images_unfinished`:                                  17,
+		`conveyor_crawl_runs running`:                                 18,
+		`conveyor_crawl_runs paused`:                                  19,
+		`conveyor_crawl_urls_open`:                                    20,
+		`conveyor_crawl_stalled_seconds`:                              21,
+		`conveyor_search_segments`:                                    22,
+		`conveyor_uploads_open`:                                       23,
+		`conveyor_upload_chunks_waiting`:                              24,
+		`conveyor_upload_chunks_oldest_age_seconds`:                   25,
+		`conveyor_messages_paused`:                                    26,
+		`conveyor_messages_unknown`:                                   0,
+		`conveyor_messages_waiting transactional standard`:            27,
+		`conveyor_messages_waiting campaign standard`:                 0,
+		`conveyor_messages_oldest_age_seconds transactional standard`: 28,
+		`conveyor_messages_oldest_age_seconds campaign standard`:      0,
+		`conveyor_webhooks_waiting`:                                   29,
+		`conveyor_webhooks_oldest_age_seconds`:                        30,
+		`conveyor_outbox_pending`:                                     3,
+		`conveyor_outbox_refused`:                                     1,
+		`conveyor_outbox_oldest_age_seconds`:                          4,
+		`conveyor_dead_letters_open invalid scraped.kijiji`:           5,
+		`conveyor_task_queue_backlog images activity`:                 9,
+		`conveyor_task_queue_oldest_age_seconds images activity`:      10,
+		`conveyor_task_queue_workers images activity`:                 1,
+		`conveyor_limiter_host_wait_seconds a.example images`:         11,
+		`conveyor_platform_last_success_age_seconds kijiji`:           60,
+		`conveyor_platform_overdue_seconds kijiji`:                    12,
+		`conveyor_platform_overdue_seconds kangalou`:                  0,
+		`conveyor_platform_refusals kijiji`:                           2,
+		`conveyor_platform_refusals kangalou`:                         0,
+		`conveyor_platform_adverts kijiji known`:                      13,
+		`conveyor_platform_adverts kijiji failed`:                     14,
+		`conveyor_platform_adverts kijiji gone`:                       15,
+		`conveyor_platform_adverts kangalou known`:                    0,
+		`conveyor_platform_adverts kangalou failed`:                   0,
+		`conveyor_platform_adverts kangalou gone`:                     0,
 	}
 	for _, state := range scrape.States {
 		want["conveyor_platform_state kijiji "+state], want["conveyor_platform_state kangalou "+state] = 0, 0

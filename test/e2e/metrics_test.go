@@ -17,16 +17,20 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 
 	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/demosite"
 )
 
-// An alert or a panel whose metric no role exposes is silent for ever, so every name and label in deploy/ must stand in
-// the roles' metrics once a little of everything has happened to them. The same processes report the backlog.
+// An alert or a panel whose metric no role exposes is silent for ever, so every name, label and value in deploy/ must
+// stand in the roles' metrics once a little of everything has happened to them. The same processes report the backlog.
 func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 	t.Parallel()
 
@@ -35,13 +39,13 @@ func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 	require.NoError(t, rentals.Break(demosite.Fault{Platform: demosite.Kangalou, Kind: "429", Times: 1}))
 	site := httptest.NewServer(rentals)
 	t.Cleanup(site.Close)
-	w := newWorld(t, "CONVEYOR_IMAGE_INTERVAL=2s", // images that wait for their turn are seen
+	w := newPost(t, "CONVEYOR_IMAGE_INTERVAL=2s", // images that wait for their turn are seen
 		"CONVEYOR_SCRAPE=kangalou="+site.URL+"/fr/recherche/",
 		"CONVEYOR_SCRAPE_TRANSPORT=browser", "CONVEYOR_SCRAPE_DELAY=0s", "CONVEYOR_SCRAPE_COOLDOWN=24h",
 		"CONVEYOR_BROWSER_MAX_CYCLES=1") // the second one has a new browser
 	w.env = append(w.env, "CONVEYOR_ALLOW_PRIVATE_HOSTS="+strings.TrimPrefix(w.siteURL, "http://")+","+
 		strings.TrimPrefix(site.URL, "http://"))
-	doors := []string{w.api}
+	doors := []string{w.world.api}
 	w.start("api")
 	for _, role := range []string{"worker", "bridge"} {
 		address := freeAddress(t)
@@ -49,6 +53,12 @@ func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 		doors = append(doors, "http://"+address)
 	}
 	w.ready()
+	seen := map[string]map[string]bool{"up": {}} // label names by metric; up is Prometheus's own
+	look := func() {                             // also in between: some metrics are there while something waits
+		for _, door := range doors {
+			w.scrape(door, seen)
+		}
+	}
 
 	images := []string{w.siteURL + "/bad/404"}
 	for n := range 4 {
@@ -58,7 +68,8 @@ func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 	w.publish("scraped", "kijiji", advert("1", withImages), advert("2"), advert("3", with("price", map[string]any{})),
 		[]byte("not JSON"))
 	w.eventually("two are published", func() bool {
-		return one[int](w, "SELECT count(*) FROM listings WHERE platform = 'kijiji'") == 2
+		look()
+		return one[int](w.world, "SELECT count(*) FROM listings WHERE platform = 'kijiji'") == 2
 	})
 	w.publish("scraped", "kijiji",
 		advert("1", withImages, with("scraped_at", "2026-01-10T13:00:00Z"), with("title", "Changed while its images wait")),
@@ -68,17 +79,30 @@ func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 		"NobodyRunsThis")
 	require.NoError(t, err)
 
-	cycles := func() int { return one[int](w, "SELECT count(*) FROM platform_cycles WHERE ended_at IS NOT NULL") }
-	w.eventually("a cycle has ended", func() bool { return cycles() == 1 })
+	sender := w.tenant("acme", campaign.Standard)
+	w.put("acme", sender, "+15145550101")
+	files, err := blob.Open(t.Context(), w.dir+"/blobs")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, files.Close()) })
+	file, err := files.PutUpload(t.Context(), strings.NewReader("Name,Phone\nZoé,514-555-0101\nBob,\n"))
+	require.NoError(t, err)
+	upload, err := db.NewUploads(w.db).Create(t.Context(), db.Upload{
+		ID: uuid.New(), Tenant: "acme", FileName: "people.csv", Blob: file.Key, Bytes: file.Bytes, SHA256: file.SHA256,
+		CreatedBy: "me", CreatedAt: time.Now(),
+	})
+	require.NoError(t, err)
+	require.NoError(t, w.launch.StartImport(t.Context(), upload.Tenant, upload.ID, upload.FileName))
+
+	cycles := func() int {
+		return one[int](w.world, "SELECT count(*) FROM platform_cycles WHERE ended_at IS NOT NULL")
+	}
+	w.eventually("a cycle has ended", func() bool { look(); return cycles() == 1 })
 	w.run("platforms", "scrape", "kangalou")
 
 	wanted := expressions(t)
 	require.Greater(t, len(wanted), 60)
-	seen := map[string]map[string]bool{"up": {}} // label names by metric; up is Prometheus's own
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
-		for _, door := range doors {
-			w.scrape(door, seen)
-		}
+		look()
 		assert.Empty(c, missing(wanted, seen))
 	}, 2*time.Minute, 200*time.Millisecond)
 
@@ -141,7 +165,7 @@ func expressions(t *testing.T) (out []expression) {
 	}
 	files, err := filepath.Glob("../../deploy/grafana/dashboards/*.json")
 	require.NoError(t, err)
-	require.Len(t, files, 5)
+	require.Len(t, files, 6)
 	for _, file := range files {
 		var board struct {
 			Panels []struct {
@@ -166,12 +190,16 @@ var (
 	metricName = regexp.MustCompile(`\b(?:conveyor|crawl|processed|temporal|go|process)_[a-z_]+\b|\bup\b`)
 	selector   = regexp.MustCompile(`\{[^}]*\}`)
 	labelName  = regexp.MustCompile(`(\w+)[!=]?[=~]"`)
+	labelValue = regexp.MustCompile(`(\w+)="[^"]*"`)
 	grouping   = regexp.MustCompile(`\b(?:by|on)\s*\(([^)]*)\)`)
 	legendName = regexp.MustCompile(`\{\{\s*\.?(?:\$labels\.)?(\w+)\s*\}\}`)
 	sampleLine = regexp.MustCompile(`^(\w+)(?:\{(.*)\})? `)
 )
 
-// missing returns the metrics and labels that expressions name and no role has exposed.
+// notMade are the values of labels that stand in expressions and that this test does not make happen.
+var notMade = []string{`class="transient"`, `limiter="crawl"`, `failure_reason="NonDeterminismError"`}
+
+// missing returns the metrics, labels and values of labels that expressions name and no role has exposed.
 func missing(all []expression, seen map[string]map[string]bool) (out []string) {
 	for _, e := range all {
 		metrics := metricName.FindAllString(grouping.ReplaceAllString(selector.ReplaceAllString(e.query, ""), ""), -1)
@@ -196,6 +224,13 @@ func missing(all []expression, seen map[string]map[string]bool) (out []string) {
 		}
 		for _, l := range legendName.FindAllStringSubmatch(e.legend, -1) {
 			labels = append(labels, l[1])
+		}
+		for _, s := range selector.FindAllString(e.query, -1) {
+			for _, m := range labelValue.FindAllStringSubmatch(s, -1) {
+				if m[1] != "job" && !known[m[0]] && !slices.Contains(notMade, m[0]) {
+					out = append(out, e.where+": no "+m[0])
+				}
+			}
 		}
 		for _, l := range labels {
 			if !known[l] {
@@ -230,6 +265,9 @@ func (w *world) scrape(door string, seen map[string]map[string]bool) {
 		}
 		for _, l := range labelName.FindAllSubmatch(m[2], -1) {
 			seen[name][string(l[1])] = true
+		}
+		for _, l := range labelValue.FindAll(m[2], -1) {
+			seen[name][string(l)] = true
 		}
 	}
 }

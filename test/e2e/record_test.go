@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"net/http"
@@ -9,14 +10,22 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
 	history "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/temporalproto"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/internal/cloudapi"
 	"github.com/mtlrent/conveyor/internal/crawlsite"
 	"github.com/mtlrent/conveyor/internal/demosite"
 	"github.com/mtlrent/conveyor/workflows"
@@ -123,6 +132,114 @@ func TestHistoriesReplayOfCrawls(t *testing.T) {
 	cancelled := w.crawl(origin+"/", map[string]any{"demoDelayMs": 300, "shards": 2})
 	w.run("crawl", "cancel", strconv.FormatInt(cancelled, 10))
 	w.replays(crawl.WorkflowID(cancelled), "crawl_cancelled")
+}
+
+// TestHistoriesReplayOfImports does the same for imports: one that is done, one whose worker was killed, one whose file
+// was away at first, one that fails and one that is canceled.
+func TestHistoriesReplayOfImports(t *testing.T) {
+	t.Parallel()
+
+	w := importing(t)
+	text, _, _, _ := people(1200)
+	recorded := func(u db.Upload, state db.UploadState, name string) {
+		t.Helper()
+		got, _, _ := w.ended(u)
+		require.Equal(t, state, got.State, got.Error)
+		w.replays(contact.ImportWorkflowID(u.ID), name)
+	}
+	recorded(w.upload(text), db.UploadDone, "import_done")
+	recorded(w.upload("Phone,Name\n"), db.UploadFailed, "import_failed")
+
+	var path string
+	away := w.upload(text+"\n", func(u *db.Upload) {
+		path = filepath.Join(w.dir, "blobs", u.Blob)
+		require.NoError(t, os.Rename(path, path+".away"))
+	})
+	w.eventually("it waits for the next try", func() bool { return w.waits(contact.ImportWorkflowID(away.ID)) })
+	require.NoError(t, os.Rename(path+".away", path))
+	recorded(away, db.UploadDone, "import_retried")
+
+	killed, release := w.storing(text + "\n\n")
+	w.worker.kill()
+	release()
+	w.worker = w.start("worker", importQueues)
+	recorded(killed, db.UploadDone, "import_resumed")
+
+	canceled, release := w.storing(text + "\n\n\n")
+	require.NoError(t, w.launch.CancelImport(w.ctx(), canceled.ID))
+	w.eventually("the worker has stopped storing", func() bool {
+		return slices.ContainsFunc(w.history(contact.ImportWorkflowID(canceled.ID), "").GetEvents(),
+			func(e *history.HistoryEvent) bool { return e.GetEventType() == enums.EVENT_TYPE_ACTIVITY_TASK_CANCELED })
+	})
+	release()
+	recorded(canceled, db.UploadCanceled, "import_canceled")
+}
+
+// storing uploads a file, and returns when a worker is about to store its contacts, which it cannot before release.
+func (w *importWorld) storing(text string) (u db.Upload, release func()) {
+	w.t.Helper()
+
+	tx, err := w.db.Begin(w.ctx())
+	require.NoError(w.t, err)
+	w.t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
+	_, err = tx.Exec(w.ctx(), "SELECT set_config('conveyor.tenant', '*', true)")
+	require.NoError(w.t, err)
+	_, err = tx.Exec(w.ctx(), "SELECT FROM tenants WHERE id = 'acme' FOR NO KEY UPDATE")
+	require.NoError(w.t, err)
+	_, err = tx.Exec(w.ctx(), "LOCK contacts IN SHARE ROW EXCLUSIVE MODE")
+	require.NoError(w.t, err)
+	u = w.upload(text)
+	w.eventually("a worker stores", func() bool {
+		d, err := w.temporal.DescribeWorkflowExecution(w.ctx(), contact.ImportWorkflowID(u.ID), "")
+		return err == nil && slices.ContainsFunc(d.GetPendingActivities(), func(a *workflowpb.PendingActivityInfo) bool {
+			return a.GetActivityType().GetName() == "PersistChunks" && a.GetState() == enums.PENDING_ACTIVITY_STATE_STARTED
+		})
+	})
+	return u, func() { require.NoError(w.t, tx.Rollback(w.ctx())) }
+}
+
+// TestHistoriesReplayOfCampaigns does the same for campaigns and for what sends their messages: a campaign that is
+// paused and goes on, one that the schedule starts and that is canceled, and a message that is tried again.
+func TestHistoriesReplayOfCampaigns(t *testing.T) {
+	t.Parallel()
+
+	p, ctx := newPost(t, "CONVEYOR_DISPATCH_STANDARD=50"), t.Context()
+	store, sender := db.NewCampaigns(p.db), p.tenant("acme", campaign.Standard)
+	p.start("worker", "CONVEYOR_TASK_QUEUES=campaigns,message_dispatch,message_retry")
+	require.NoError(t, p.api.Script(cloudapi.Rule{To: "15145550101", Times: 1, Code: 131000}))
+	tried := p.put("acme", sender, "+15145550101")
+	p.eventually("it is sent", func() bool { return p.state("acme", tried) == campaign.MessageSent })
+	p.replays(campaign.DispatchWorkflowID("acme"), "dispatch_tried_again")
+
+	sent := func(id uuid.UUID) func() bool {
+		return func() bool {
+			c, err := store.Get(ctx, "acme", id)
+			require.NoError(t, err)
+			return c.Counts.Sent > 5
+		}
+	}
+	paused := p.campaign("acme", sender, 150)
+	require.NoError(t, p.launch.StartCampaign(ctx, "acme", paused, "spring"))
+	p.eventually("some are sent", sent(paused))
+	_, err := store.Pause(ctx, "acme", paused, "wait", "test", time.Now())
+	require.NoError(t, err)
+	require.NoError(t, p.launch.WakeCampaign(ctx, paused))
+	p.replays(campaign.DispatchWorkflowID("acme"), "dispatch_campaign")
+	_, err = store.Resume(ctx, "acme", paused, "test", time.Now())
+	require.NoError(t, err)
+	require.NoError(t, p.launch.WakeCampaign(ctx, paused))
+	p.replays(campaign.WorkflowID(paused), "campaign_paused")
+
+	canceled := p.campaign("acme", sender, 150)
+	_, err = p.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "campaigns-by-hand", TaskQueue: "campaigns"},
+		workflows.ScheduleCampaigns, workflows.ScheduleInput{})
+	require.NoError(t, err)
+	p.eventually("some are sent", sent(canceled))
+	_, err = store.Cancel(ctx, "acme", canceled, "no", "test", time.Now())
+	require.NoError(t, err)
+	require.NoError(t, p.launch.WakeCampaign(ctx, canceled))
+	p.replays(campaign.WorkflowID(canceled), "campaign_canceled")
+	p.replays("campaigns-by-hand", "schedule_campaigns")
 }
 
 // waits says whether a workflow's newest run has a timer that runs.

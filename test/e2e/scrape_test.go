@@ -316,7 +316,7 @@ func TestASiteThatRefusesIsLeftAlone(t *testing.T) {
 		w.send(http.MethodPatch, "/platforms/kangalou", `{"cooldown_between_cycles_seconds":0.5}`))
 	asked := w.log(demosite.Kijiji)
 
-	const pause = 12 * time.Second
+	const pause = 25 * time.Second // of which the other site needs some
 	w.breaks(demosite.Fault{Platform: demosite.Kijiji, Kind: "429", RetryAfter: pause, Times: 1})
 	w.breaks(demosite.Fault{Platform: demosite.Kijiji, Kind: "captcha", Times: 1})
 	require.Equal(t, http.StatusAccepted, w.send(http.MethodPost, "/platforms/kijiji/scrape", ""))

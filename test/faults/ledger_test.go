@@ -136,6 +136,28 @@ func (l *Ledger) must(name string, n, want int, examples ...string) {
 		strings.Join(examples, "; ")), ": "))
 }
 
+// within adds a row whose number has to be between two, which count.
+func (l *Ledger) within(name string, n, least, most int) {
+	l.row(name, n, "%d to %d", least, most)
+	if n < least || n > most {
+		l.Wrong = append(l.Wrong, fmt.Sprintf("%s: %d, must be %d to %d", name, n, least, most))
+	}
+}
+
+// missed says that faults were not tried: left of them, and those that could not be done.
+func (l *Ledger) missed(left []fault) {
+	var names []string
+	for _, f := range left {
+		names = append(names, f.name)
+	}
+	for _, f := range l.Faults {
+		if f.Missed > 0 {
+			names = append(names, f.Fault)
+		}
+	}
+	l.none("faults that did not happen", names)
+}
+
 // none is must for things of which there may be none.
 func (l *Ledger) none(name string, found []string) { l.must(name, len(found), 0, found...) }
 

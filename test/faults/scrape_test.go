@@ -55,7 +55,7 @@ func TestTheLedgerOfScrapersBalances(t *testing.T) {
 		during = *random
 	}
 	w.say("seed %d: a site of %d adverts a half, %s at random", *seed, perHalf, during)
-	require.NoError(t, eventually(w.ctx, time.Minute, func() bool { return w.cycles(1, w.began) == nil }), "the first cycles")
+	require.NoError(t, eventually(w.ctx, 3*time.Minute, func() bool { return w.cycles(1, w.began) == nil }), "the first cycles")
 	w.say("the first cycles are over")
 
 	struck, extra := w.upset(s, during)

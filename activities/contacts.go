@@ -1,0 +1,562 @@
+package activities
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/activity"
+
+	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// Imports are the activities that begin the import of an uploaded file of contacts.
+type Imports struct {
+	Uploads ImportUploads
+	Split   ImportSplits
+	Ends    ImportFails
+	Files   ImportFiles
+	Metrics ImportMetrics
+	Now     func() time.Time
+}
+
+// ImportChunks are the activities that read the chunks of uploaded files.
+type ImportChunks struct {
+	Uploads ImportUploads
+	Chunks  ImportParsed
+	Files   ImportRows
+	Cores   Cores
+	Metrics ImportMetrics
+	Now     func() time.Time
+}
+
+// ImportPersistence are the activities that store what was read, and delete what is not needed any more.
+type ImportPersistence struct {
+	Uploads ImportUploads
+	Chunks  ImportStored
+	Ends    ImportEnds
+	Files   ImportRows
+	Metrics ImportMetrics
+	Now     func() time.Time
+}
+
+// ImportUploads has the rows of uploads.
+type ImportUploads interface {
+	// Import returns an upload. An unknown one is fault.Gone.
+	Import(ctx context.Context, tenant string, id uuid.UUID) (contact.Import, error)
+	// Finish ends an upload whose chunks are all stored.
+	Finish(ctx context.Context, tenant string, id uuid.UUID, now time.Time) error
+}
+
+// ImportSplits stores how a file is cut. Its methods may be repeated; for an upload that is over they are
+// fault.Conflict.
+type ImportSplits interface {
+	Planned(ctx context.Context, tenant string, id uuid.UUID, plan contact.Plan, copied string, now time.Time) error
+	AddChunks(ctx context.Context, tenant string, id uuid.UUID, chunks []contact.Chunk, now time.Time) error
+	LastChunk(ctx context.Context, tenant string, id uuid.UUID) (c contact.Chunk, ok bool, err error)
+	Split(ctx context.Context, tenant string, id uuid.UUID, chunks int) error
+}
+
+// ImportFails ends uploads that cannot be imported.
+type ImportFails interface {
+	// Fail ends an upload with a dead letter. It may be repeated. One that is done or canceled is fault.Conflict.
+	Fail(ctx context.Context, tenant string, id uuid.UUID, why contact.Failure, now time.Time) error
+}
+
+// ImportEnds ends uploads. Its methods may be repeated.
+type ImportEnds interface {
+	// Cancel ends an upload. One that is done or failed is fault.Conflict.
+	Cancel(ctx context.Context, tenant string, id uuid.UUID, actor string, now time.Time) error
+	// Sweep deletes some of what an upload that is over needed, and says whether there is more. One that is open is
+	// fault.Conflict.
+	Sweep(ctx context.Context, tenant string, id uuid.UUID, most int, now time.Time) (more bool, err error)
+}
+
+// ImportParsed knows which chunks are read.
+type ImportParsed interface {
+	Pending(ctx context.Context, tenant string, id uuid.UUID, from, most int) ([]contact.Chunk, error)
+	Parsed(ctx context.Context, tenant string, id uuid.UUID, numbers []int, now time.Time) error
+}
+
+// ImportStored stores chunks in the order of the file.
+type ImportStored interface {
+	Ready(ctx context.Context, tenant string, id uuid.UUID, most int) ([]contact.Chunk, error)
+	// Reserve does a part of Persist ahead: it finds out which rows are the first of their key.
+	Reserve(ctx context.Context, tenant string, id uuid.UUID, chunks []contact.ParsedChunk) error
+	Persist(ctx context.Context, tenant string, id uuid.UUID, chunks []contact.ParsedChunk, now time.Time) error
+}
+
+// ImportFiles has the uploaded files. A file that is not there is fault.Gone.
+type ImportFiles interface {
+	ReaderAt(ctx context.Context, key string, size int64) io.ReaderAt
+	OpenRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error)
+	PutCopy(ctx context.Context, file string, text io.Reader) (key string, err error)
+}
+
+// ImportRows keeps the rows of chunks between reading and storing them.
+type ImportRows interface {
+	ReadRange(ctx context.Context, key string, offset, length int64) ([]byte, error)
+	PutRows(ctx context.Context, file string, n int, rows []byte) error
+	Rows(ctx context.Context, file string, n int) ([]byte, error)
+	ForgetRows(ctx context.Context, file string, numbers ...int) error
+}
+
+// ImportMetrics counts. Its methods may be called by several goroutines at once.
+type ImportMetrics interface {
+	// Chunk counts one chunk that went through a step: split, parse or store.
+	Chunk(step string, took time.Duration)
+	// Rows counts rows by what became of them.
+	Rows(result string, n int64)
+}
+
+// Cores bounds how many chunks are read at once in this process, whatever the number of activities: reading is nothing
+// but computing, and the process has other work, which must not wait for it.
+type Cores chan struct{}
+
+// NewCores are half of those that Go uses, and at least one.
+func NewCores() Cores { return make(Cores, max(1, runtime.GOMAXPROCS(0)/2)) }
+
+// An ImportJob names an upload.
+type ImportJob struct {
+	Tenant string    `json:"tenant"`
+	ID     uuid.UUID `json:"id"`
+}
+
+const (
+	// splitBatch is how many chunks are stored at once.
+	splitBatch = 500
+	// splitSlice is how long an activity cuts a file: workers take turns between uploads after it.
+	splitSlice = 10 * time.Second
+)
+
+// SplitUpload finds out how a file is read and where its chunks are. Where that takes longer than a slice, the upload
+// is still splitting, and the next call goes on. It may be repeated, and goes on after the last chunk that it has
+// stored. A file that cannot be read is fault.Invalid, and the message says what to do. That of an upload that is over
+// returns how it ended.
+func (a *Imports) SplitUpload(ctx context.Context, job ImportJob) (contact.Progress, error) {
+	u, err := a.Uploads.Import(ctx, job.Tenant, job.ID)
+	if err != nil || !u.Open() || u.State == "running" {
+		return u.Progress, err
+	}
+	began := a.Now()
+	if u, err = a.planned(ctx, u); err != nil {
+		return u.Progress, err
+	}
+	n, err := a.cut(ctx, u, began.Add(splitSlice))
+	if errors.Is(err, errSliceOver) {
+		u, err = a.Uploads.Import(ctx, job.Tenant, job.ID)
+		return u.Progress, err
+	}
+	if err != nil {
+		return u.Progress, err
+	}
+	if n == 0 {
+		return u.Progress, fault.Newf(fault.Invalid, "the file has no rows: its first line is taken for the names of the "+
+			"columns. If it is a row, say that the file has no header (header: false); otherwise export it once more")
+	}
+	if err := a.Split.Split(ctx, u.Tenant, u.ID, n); err != nil {
+		return u.Progress, err
+	}
+	a.Metrics.Chunk("split", a.Now().Sub(began)/time.Duration(n))
+	u, err = a.Uploads.Import(ctx, job.Tenant, job.ID)
+	return u.Progress, err
+}
+
+// planned looks at a file and decodes it where that is needed. What a try before has found out stays.
+func (a *Imports) planned(ctx context.Context, u contact.Import) (contact.Import, error) {
+	if u.Plan != nil && (u.Copy != "" || !u.Plan.Copied()) && u.State == "splitting" {
+		return u, nil
+	}
+	src := a.Files.ReaderAt(ctx, u.File, u.Bytes)
+	if u.Plan == nil {
+		plan, err := contact.Sniff(src, u.Bytes, u.Options)
+		if err != nil {
+			return u, err
+		}
+		plan.Records = u.Records
+		u.Plan = &plan
+	}
+	if u.Plan.Copied() && u.Copy == "" {
+		text, err := u.Plan.Open(src, u.Bytes)
+		if err != nil {
+			return u, err
+		}
+		if u.Copy, err = a.Files.PutCopy(ctx, u.File, text); err != nil {
+			return u, err
+		}
+	}
+	return u, a.Split.Planned(ctx, u.Tenant, u.ID, *u.Plan, u.Copy, a.Now())
+}
+
+// errSliceOver says that there is more to do.
+var errSliceOver = errors.New("the slice is over")
+
+// cut stores the chunks of a file and returns their number. After end it stops with errSliceOver, once it has stored
+// some.
+func (a *Imports) cut(ctx context.Context, u contact.Import, end time.Time) (int, error) {
+	var from contact.Position
+	stored, ok, err := a.Split.LastChunk(ctx, u.Tenant, u.ID)
+	if err != nil {
+		return 0, err
+	}
+	if ok {
+		from = stored.End()
+	}
+	text, err := a.Files.OpenRange(ctx, u.Text(), from.Offset, -1)
+	if err != nil {
+		return 0, err
+	}
+	defer text.Close()
+	var batch []contact.Chunk
+	add := func() error {
+		if err := a.Split.AddChunks(ctx, u.Tenant, u.ID, batch, a.Now()); err != nil {
+			return err
+		}
+		batch = batch[:0]
+		return stopped(ctx, ctx.Err())
+	}
+	last, err := u.Plan.Split(text, from, func(c contact.Chunk) error {
+		if c.FirstRow > contact.MaxRows {
+			return fault.Newf(fault.Invalid, "the file has more than %d rows: line %d is beyond; split it", contact.MaxRows,
+				c.FirstLine)
+		}
+		if batch = append(batch, c); len(batch) < splitBatch {
+			return nil
+		}
+		err := add()
+		if err == nil && !a.Now().Before(end) {
+			err = errSliceOver
+		}
+		return err
+	})
+	if err == nil {
+		err = add()
+	}
+	return last.Chunk, err
+}
+
+// A FailedImport is an import that cannot go on.
+type FailedImport struct {
+	ImportJob
+	contact.Failure
+}
+
+// FailImport ends an upload that cannot be imported, with a dead letter. It may be repeated. One that is over already
+// is left as it is.
+func (a *Imports) FailImport(ctx context.Context, f FailedImport) (struct{}, error) {
+	err := a.Ends.Fail(ctx, f.Tenant, f.ID, f.Failure, a.Now())
+	if isConflict(err) {
+		err = nil
+	}
+	return struct{}{}, err
+}
+
+// A ParseJob names chunks of an upload: those from From up to but without To.
+type ParseJob struct {
+	ImportJob
+	From int `json:"from"`
+	To   int `json:"to"`
+}
+
+const (
+	// parseMost is how long a chunk may take to be read, and rowsMost how many bytes its rows may have. A chunk has some
+	// megabytes at most, which take a fraction of a second: what breaks a bound is no file of contacts.
+	parseMost = time.Minute
+	rowsMost  = 64 << 20
+	// parsedEvery is how long chunks that were read may wait to be noted, so that one write serves several.
+	parsedEvery = 200 * time.Millisecond
+)
+
+// ParseChunks reads chunks and keeps their rows for PersistChunks. It may be repeated: those that were read already
+// are left out. It returns how many it has read. A chunk that cannot be read is fault.Invalid, and the message says
+// where.
+func (a *ImportChunks) ParseChunks(ctx context.Context, job ParseJob) (int, error) {
+	u, err := a.Uploads.Import(ctx, job.Tenant, job.ID)
+	if err != nil || !u.Open() {
+		return 0, err
+	}
+	chunks, err := a.Chunks.Pending(ctx, job.Tenant, job.ID, job.From, job.To-job.From)
+	if err != nil {
+		return 0, err
+	}
+	n, noted := 0, a.Now()
+	var read []int
+	for i, c := range chunks {
+		if c.N >= job.To {
+			chunks = chunks[:i]
+			break
+		}
+	}
+	for i, c := range chunks {
+		if err := a.parse(ctx, u, c); err != nil {
+			return n, err
+		}
+		n++
+		if read = append(read, c.N); i+1 < len(chunks) && a.Now().Sub(noted) < parsedEvery {
+			continue
+		}
+		if err := a.Chunks.Parsed(ctx, job.Tenant, job.ID, read, a.Now()); err != nil {
+			return n, err
+		}
+		read, noted = nil, a.Now()
+		if err := stopped(ctx, ctx.Err()); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+func (a *ImportChunks) parse(ctx context.Context, u contact.Import, c contact.Chunk) error {
+	began := a.Now()
+	rows, err := a.rows(ctx, u, c)
+	if err != nil {
+		return err
+	}
+	if err := a.Files.PutRows(ctx, u.File, c.N, rows); err != nil {
+		return err
+	}
+	a.Metrics.Chunk("parse", a.Now().Sub(began))
+	return nil
+}
+
+// rows reads a chunk within its bounds, on one of the Cores.
+func (a *ImportChunks) rows(ctx context.Context, u contact.Import, c contact.Chunk) ([]byte, error) {
+	select {
+	case a.Cores <- struct{}{}:
+	case <-ctx.Done():
+		return nil, stopped(ctx, context.Cause(ctx))
+	}
+	defer func() { <-a.Cores }() // a file at which the parser panics too
+	text, err := a.Files.ReadRange(ctx, u.Text(), c.Offset, c.Length)
+	if err != nil {
+		return nil, err
+	}
+	var w contact.RowsWriter
+	end := a.Now().Add(parseMost)
+	err = u.Plan.Parse(bytes.NewReader(text), c, func(r contact.Row) error {
+		w.Add(r)
+		switch {
+		case w.Len() > rowsMost:
+			return fault.Newf(fault.Invalid, "line %d: the rows before it have more than %d MB of text; remove columns "+
+				"that are not needed, or split the file", r.Line, rowsMost>>20)
+		case a.Now().After(end):
+			return fault.Newf(fault.Invalid, "line %d: the rows from line %d on take longer than %s to read; remove columns "+
+				"that are not needed, or split the file", r.Line, c.FirstLine, parseMost)
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, stopped(ctx, fmt.Errorf("chunk %d: %w", c.N, err))
+	}
+	return w.Bytes(), nil
+}
+
+const (
+	// persistSlice is how long an activity stores chunks: workers take turns between uploads after it.
+	persistSlice = 10 * time.Second
+	// persistChunks and persistBytes bound what is stored in one transaction.
+	persistChunks = 5
+	persistBytes  = 4 << 20
+	persistAhead  = 100 // chunks that are looked up at once
+)
+
+// PersistChunks stores the chunks that are read, in the order of the file, until the next one is not read yet or the
+// slice is over, and ends the upload with its last one. It may be repeated, and two of one upload take turns. It
+// returns how far the upload is.
+func (a *ImportPersistence) PersistChunks(ctx context.Context, job ImportJob) (contact.Progress, error) {
+	u, err := a.Uploads.Import(ctx, job.Tenant, job.ID)
+	if err != nil {
+		return u.Progress, err
+	}
+	before := u.Progress
+	for end := a.Now().Add(persistSlice); err == nil && u.Split() && a.Now().Before(end); {
+		var ready []contact.Chunk
+		if ready, err = a.Chunks.Ready(ctx, u.Tenant, u.ID, persistAhead); err == nil && len(ready) == 0 {
+			break
+		}
+		if err == nil {
+			err = a.store(ctx, u, ready, end)
+		}
+	}
+	now, failed := a.Uploads.Import(ctx, job.Tenant, job.ID)
+	if failed == nil && now.Split() && now.Stored == now.Chunks {
+		if failed = a.Uploads.Finish(ctx, u.Tenant, u.ID, a.Now()); failed == nil {
+			now, failed = a.Uploads.Import(ctx, job.Tenant, job.ID)
+		}
+	}
+	if failed == nil {
+		for result, n := range now.Results() {
+			a.Metrics.Rows(result, n-before.Results()[result])
+		}
+		if now.Split() && now.Invalid > contact.MaxRefused && 2*now.Invalid > now.Progress.Rows {
+			failed = fault.Newf(fault.Invalid, "%d of %d rows were refused, which is most of them: the columns are taken for "+
+				"something else, or the file is none of contacts. Look at the refused rows, and give a mapping",
+				now.Invalid, now.Progress.Rows)
+		}
+	}
+	if err == nil {
+		err = failed
+	}
+	return now.Progress, err
+}
+
+// store stores chunks in batches. While one is being stored, the next is loaded and its keys are reserved.
+func (a *ImportPersistence) store(ctx context.Context, u contact.Import, ready []contact.Chunk, end time.Time) error {
+	type batch struct {
+		chunks []contact.ParsedChunk
+		err    error
+	}
+	load := func(ready []contact.Chunk) (next chan batch, rest []contact.Chunk) {
+		bytes, n := int64(0), 0
+		for n < len(ready) && n < persistChunks && (n == 0 || bytes+ready[n].Length <= persistBytes) {
+			bytes += ready[n].Length
+			n++
+		}
+		next = make(chan batch, 1)
+		go func() { // ends with the load
+			var b batch
+			defer func() {
+				if p := recover(); p != nil {
+					activity.GetLogger(ctx).Error("loading chunks panicked", "upload", u.ID, "panic", p,
+						"stack", string(debug.Stack()))
+					b.err = fault.Newf(fault.Invalid, "chunk %d cannot be read: %v", ready[min(len(b.chunks), n-1)].N, p)
+				}
+				next <- b
+			}()
+			for _, c := range ready[:n] {
+				var rows []contact.Row
+				if rows, b.err = a.load(ctx, u, c); b.err != nil {
+					break
+				}
+				b.chunks = append(b.chunks, contact.ParsedChunk{N: c.N, Rows: rows})
+			}
+			if b.err == nil {
+				b.err = a.Chunks.Reserve(ctx, u.Tenant, u.ID, b.chunks)
+			}
+		}()
+		return next, ready[n:]
+	}
+	next, rest := load(ready)
+	for {
+		b := <-next
+		if b.err != nil {
+			return b.err
+		}
+		more := len(rest) > 0 && a.Now().Before(end)
+		if more {
+			next, rest = load(rest)
+		}
+		began := a.Now()
+		err := a.Chunks.Persist(ctx, u.Tenant, u.ID, b.chunks, began)
+		if err == nil {
+			numbers := make([]int, len(b.chunks))
+			for i, c := range b.chunks {
+				numbers[i] = c.N
+				a.Metrics.Chunk("store", a.Now().Sub(began)/time.Duration(len(b.chunks)))
+			}
+			err = a.Files.ForgetRows(ctx, u.File, numbers...)
+		}
+		if err == nil {
+			err = stopped(ctx, ctx.Err())
+		}
+		if err != nil {
+			if more {
+				<-next
+			}
+			return err
+		}
+		if !more {
+			return nil
+		}
+	}
+}
+
+// load returns the rows of a chunk. What was kept and is gone or damaged, as after the machine has lost its power, is
+// read from the file once more.
+func (a *ImportPersistence) load(ctx context.Context, u contact.Import, c contact.Chunk) ([]contact.Row, error) {
+	data, err := a.Files.Rows(ctx, u.File, c.N)
+	var rows []contact.Row
+	if err == nil {
+		rows, err = contact.ReadRows(data)
+	}
+	if err == nil && len(rows) == c.Rows || err != nil && !final(err) {
+		return rows, err
+	}
+	activity.GetLogger(ctx).Warn("rows of a chunk are read once more", "upload", u.ID, "chunk", c.N, "err", err)
+	text, err := a.Files.ReadRange(ctx, u.Text(), c.Offset, c.Length)
+	if err != nil {
+		return nil, err
+	}
+	rows = make([]contact.Row, 0, c.Rows)
+	err = u.Plan.Parse(bytes.NewReader(text), c, func(r contact.Row) error {
+		rows = append(rows, r)
+		return ctx.Err()
+	})
+	return rows, stopped(ctx, err)
+}
+
+// An EndJob names an upload whose workflow ends.
+type EndJob struct {
+	ImportJob
+
+	Canceled bool `json:"canceled,omitempty"` // the workflow was
+}
+
+// An Ended is how an upload ended.
+type Ended struct {
+	contact.Progress
+
+	More bool `json:"more,omitempty"` // there is more to delete
+}
+
+const (
+	// canceledBy is the actor of a cancelation whose author is known to Temporal only.
+	canceledBy = "temporal"
+	// sweepBatch is how many keys of an upload are deleted at once.
+	sweepBatch = 50_000
+)
+
+// EndImport deletes what an import kept for itself, for as long as a slice. It may be repeated, and returns how the
+// upload ended. One that is still open although its workflow was canceled is canceled first. Otherwise it was replayed,
+// and nothing is done: a workflow of its own is started for it.
+func (a *ImportPersistence) EndImport(ctx context.Context, job EndJob) (Ended, error) {
+	u, err := a.Uploads.Import(ctx, job.Tenant, job.ID)
+	if err == nil && u.Open() && job.Canceled {
+		err = a.Ends.Cancel(ctx, job.Tenant, job.ID, canceledBy, a.Now())
+		if isConflict(err) { // it has ended meanwhile
+			err = nil
+		}
+		if err == nil {
+			u, err = a.Uploads.Import(ctx, job.Tenant, job.ID)
+		}
+	}
+	if err != nil || u.Open() {
+		return Ended{Progress: u.Progress}, err
+	}
+	if err := a.Files.ForgetRows(ctx, u.File); err != nil {
+		return Ended{Progress: u.Progress}, err
+	}
+	more := true
+	for end := a.Now().Add(persistSlice); more && err == nil && a.Now().Before(end); {
+		if more, err = a.Ends.Sweep(ctx, job.Tenant, job.ID, sweepBatch, a.Now()); err == nil {
+			err = stopped(ctx, ctx.Err())
+		}
+	}
+	if isConflict(err) { // it was replayed meanwhile
+		u, err = a.Uploads.Import(ctx, job.Tenant, job.ID)
+		more = false
+	}
+	return Ended{u.Progress, more}, err
+}
+
+func isConflict(err error) bool {
+	class, _ := fault.Of(err)
+	return err != nil && class == fault.Conflict
+}

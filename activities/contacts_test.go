@@ -1,0 +1,379 @@
+package activities_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// A fakeUpload is an upload, its chunks and its files.
+type fakeUpload struct {
+	mu     sync.Mutex
+	in     contact.Import
+	files  map[string][]byte
+	rows   map[int][]byte
+	chunks []contact.Chunk
+	parsed map[int]bool
+	stored []contact.Row
+	clock  time.Time
+	tick   time.Duration // that each look at the clock takes
+	breaks int           // chunks that can be added before the store is away; below 0 = all
+	fails  []contact.Failure
+	swept  bool
+}
+
+func newFakeUpload(data string) *fakeUpload {
+	f := &fakeUpload{
+		files: map[string][]byte{"u/file": []byte(data)}, rows: map[int][]byte{}, parsed: map[int]bool{}, breaks: -1,
+		clock: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC),
+	}
+	f.in.State, f.in.Tenant, f.in.ID, f.in.File, f.in.Bytes = "received", "acme", uuid.New(), "u/file", int64(len(data))
+	f.in.Options.Region = "CA"
+	return f
+}
+
+func (f *fakeUpload) now() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.clock = f.clock.Add(f.tick)
+	return f.clock
+}
+
+func (f *fakeUpload) job() activities.ImportJob {
+	return activities.ImportJob{Tenant: f.in.Tenant, ID: f.in.ID}
+}
+
+func (f *fakeUpload) begin() *activities.Imports {
+	return &activities.Imports{Uploads: f, Split: f, Ends: f, Files: f, Metrics: rowMetrics{f}, Now: f.now}
+}
+
+func (f *fakeUpload) parsing() *activities.ImportChunks {
+	return &activities.ImportChunks{
+		Uploads: f, Chunks: f, Files: f, Cores: activities.NewCores(), Metrics: rowMetrics{f}, Now: f.now,
+	}
+}
+
+func (f *fakeUpload) storing() *activities.ImportPersistence {
+	return &activities.ImportPersistence{Uploads: f, Chunks: f, Ends: f, Files: f, Metrics: rowMetrics{f}, Now: f.now}
+}
+
+func (f *fakeUpload) Chunk(string, time.Duration) {}
+func (f *fakeUpload) Rows(_ context.Context, _ string, n int) ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.rows[n] == nil {
+		return nil, fault.Newf(fault.Gone, "not there")
+	}
+	return f.rows[n], nil
+}
+
+// A rowMetrics is the metrics, whose method has the name of another one.
+type rowMetrics struct{ *fakeUpload }
+
+func (rowMetrics) Rows(string, int64) {}
+
+func (f *fakeUpload) Import(context.Context, string, uuid.UUID) (contact.Import, error) {
+	return f.in, nil
+}
+
+func (f *fakeUpload) Finish(context.Context, string, uuid.UUID, time.Time) error {
+	f.in.State = "done"
+	return nil
+}
+
+func (f *fakeUpload) Planned(_ context.Context, _ string, _ uuid.UUID, p contact.Plan, copied string, _ time.Time) error {
+	f.in.State, f.in.Plan, f.in.Copy = "splitting", &p, copied
+	return nil
+}
+
+func (f *fakeUpload) AddChunks(_ context.Context, _ string, _ uuid.UUID, chunks []contact.Chunk, _ time.Time) error {
+	for _, c := range chunks {
+		if f.breaks == 0 {
+			return fault.Newf(fault.Transient, "away")
+		}
+		f.breaks--
+		if c.N == len(f.chunks) {
+			f.chunks = append(f.chunks, c)
+		}
+	}
+	return nil
+}
+
+func (f *fakeUpload) LastChunk(context.Context, string, uuid.UUID) (c contact.Chunk, ok bool, err error) {
+	if len(f.chunks) == 0 {
+		return c, false, nil
+	}
+	return f.chunks[len(f.chunks)-1], true, nil
+}
+
+func (f *fakeUpload) Split(_ context.Context, _ string, _ uuid.UUID, n int) error {
+	if n != len(f.chunks) {
+		return fmt.Errorf("%d chunks, not %d", len(f.chunks), n)
+	}
+	f.in.State, f.in.Chunks = "running", n
+	return nil
+}
+
+func (f *fakeUpload) Fail(_ context.Context, _ string, _ uuid.UUID, why contact.Failure, _ time.Time) error {
+	if !f.in.Open() {
+		return fault.Newf(fault.Conflict, "it is %s", f.in.State)
+	}
+	f.in.State, f.in.Error, f.fails = "failed", why.Reason, append(f.fails, why)
+	return nil
+}
+
+func (f *fakeUpload) Cancel(context.Context, string, uuid.UUID, string, time.Time) error {
+	f.in.State = "canceled"
+	return nil
+}
+
+func (f *fakeUpload) Sweep(context.Context, string, uuid.UUID, int, time.Time) (bool, error) {
+	more := !f.swept
+	f.swept = true
+	return more, nil
+}
+
+func (f *fakeUpload) Pending(_ context.Context, _ string, _ uuid.UUID, from, most int) (out []contact.Chunk, err error) {
+	for _, c := range f.chunks[min(from, len(f.chunks)):] {
+		if !f.parsed[c.N] && len(out) < most {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+func (f *fakeUpload) Parsed(_ context.Context, _ string, _ uuid.UUID, numbers []int, _ time.Time) error {
+	for _, n := range numbers {
+		f.parsed[n] = true
+	}
+	return nil
+}
+
+func (f *fakeUpload) Ready(_ context.Context, _ string, _ uuid.UUID, most int) (out []contact.Chunk, err error) {
+	for n := f.in.Stored; n < len(f.chunks) && f.parsed[n] && len(out) < most; n++ {
+		out = append(out, f.chunks[n])
+	}
+	return out, nil
+}
+
+func (f *fakeUpload) Reserve(context.Context, string, uuid.UUID, []contact.ParsedChunk) error {
+	return nil
+}
+
+func (f *fakeUpload) Persist(_ context.Context, _ string, _ uuid.UUID, chunks []contact.ParsedChunk, _ time.Time) error {
+	for _, c := range chunks {
+		if c.N != f.in.Stored {
+			return fault.Newf(fault.Conflict, "chunk %d before %d", c.N, f.in.Stored)
+		}
+		f.in.Stored++
+		f.in.Progress.Rows += int64(len(c.Rows))
+		f.stored = append(f.stored, c.Rows...)
+	}
+	return nil
+}
+
+func (f *fakeUpload) ReaderAt(_ context.Context, key string, _ int64) io.ReaderAt {
+	return bytes.NewReader(f.files[key])
+}
+
+func (f *fakeUpload) ReadRange(_ context.Context, key string, offset, length int64) ([]byte, error) {
+	data, ok := f.files[key]
+	if !ok {
+		return nil, fault.Newf(fault.Gone, "%s is not there", key)
+	}
+	if length < 0 {
+		return data[offset:], nil
+	}
+	return data[offset : offset+length], nil
+}
+
+func (f *fakeUpload) OpenRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
+	data, err := f.ReadRange(ctx, key, offset, length)
+	return io.NopCloser(bytes.NewReader(data)), err
+}
+
+func (f *fakeUpload) PutCopy(_ context.Context, _ string, text io.Reader) (string, error) {
+	data, err := io.ReadAll(text)
+	f.files["u/copy"] = data
+	return "u/copy", err
+}
+
+func (f *fakeUpload) PutRows(_ context.Context, _ string, n int, rows []byte) error {
+	f.rows[n] = bytes.Clone(rows)
+	return nil
+}
+
+func (f *fakeUpload) ForgetRows(_ context.Context, _ string, numbers ...int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for n := range f.rows {
+		if len(numbers) == 0 || slices.Contains(numbers, n) {
+			delete(f.rows, n)
+		}
+	}
+	return nil
+}
+
+// phonebook is a file of n people.
+func phonebook(n int) string {
+	var b strings.Builder
+	b.WriteString("Name,Phone\n")
+	for i := range n {
+		fmt.Fprintf(&b, "Jo %d,514 222-%04d\n", i, i)
+	}
+	return b.String()
+}
+
+// run runs one activity as a worker does.
+func run[In, Out any](t *testing.T, act func(context.Context, In) (Out, error), in In) (out Out, err error) {
+	t.Helper()
+
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	work := func(ctx context.Context) error {
+		out, err = act(ctx, in)
+		return nil
+	}
+	env.RegisterActivity(work)
+	_, failed := env.ExecuteActivity(work)
+	require.NoError(t, failed)
+	return out, err
+}
+
+// A file is split, read and stored; where a try breaks off, the next one goes on.
+func TestImport(t *testing.T) {
+	t.Parallel()
+
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, err := z.Write([]byte(phonebook(3500)))
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	for name, data := range map[string]string{"text": phonebook(3500), "gzip": packed.String()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			f := newFakeUpload(data)
+			f.breaks = 2
+			_, err := f.begin().SplitUpload(t.Context(), f.job())
+			require.ErrorContains(t, err, "away")
+			require.Len(t, f.chunks, 2)
+			f.breaks = -1
+			for range 2 {
+				p, err := f.begin().SplitUpload(t.Context(), f.job())
+				require.NoError(t, err)
+				require.Equal(t, contact.Progress{State: "running", Chunks: 4}, p)
+			}
+			storing := f.storing()
+			p, err := storing.PersistChunks(t.Context(), f.job())
+			require.NoError(t, err)
+			require.Zero(t, p.Stored, "nothing is read")
+			parsing := f.parsing()
+			for _, job := range []activities.ParseJob{{f.job(), 2, 4}, {f.job(), 0, 3}, {f.job(), 0, 4}} {
+				_, err := parsing.ParseChunks(t.Context(), job)
+				require.NoError(t, err)
+			}
+			require.Len(t, f.rows, 4)
+			delete(f.rows, 1)
+			f.rows[2] = f.rows[2][:100] // the machine has lost its power
+			p, err = run(t, storing.PersistChunks, f.job())
+			require.NoError(t, err)
+			require.Equal(t, contact.Progress{State: "done", Chunks: 4, Stored: 4, Rows: 3500}, p)
+			require.Len(t, f.stored, 3500)
+			for i, r := range f.stored {
+				require.Equal(t, int64(i+1), r.Number)
+				require.Equal(t, fmt.Sprintf("+1514222%04d", i), r.Contact.Phone)
+			}
+			require.Empty(t, f.rows)
+			ended, err := f.storing().EndImport(t.Context(), activities.EndJob{ImportJob: f.job()})
+			require.NoError(t, err)
+			require.Equal(t, activities.Ended{Progress: p}, ended)
+			require.True(t, f.swept)
+		})
+	}
+}
+
+func TestImportRefuses(t *testing.T) {
+	t.Parallel()
+
+	f := newFakeUpload("Name,Phone\n")
+	_, err := f.begin().SplitUpload(t.Context(), f.job())
+	require.ErrorContains(t, err, "the file has no rows")
+	require.Equal(t, fault.Invalid, classOf(err))
+
+	// A chunk that takes longer than any does.
+	f = newFakeUpload(phonebook(500))
+	_, err = f.begin().SplitUpload(t.Context(), f.job())
+	require.NoError(t, err)
+	f.tick = time.Second
+	slow := f.parsing()
+	_, err = slow.ParseChunks(t.Context(), activities.ParseJob{ImportJob: f.job(), To: 1})
+	require.Equal(t, fault.Invalid, classOf(err))
+	require.ErrorContains(t, err, "line 6")
+	require.ErrorContains(t, err, "split the file")
+
+	// Its upload fails once, and not when it is over.
+	failed := activities.FailedImport{ImportJob: f.job(), Failure: contact.Failure{Queue: contact.QueueChunks, Reason: "no"}}
+	for range 2 {
+		_, err := f.begin().FailImport(t.Context(), failed)
+		require.NoError(t, err)
+	}
+	require.Equal(t, []contact.Failure{failed.Failure}, f.fails)
+	n, err := slow.ParseChunks(t.Context(), activities.ParseJob{ImportJob: f.job(), To: 1})
+	require.NoError(t, err)
+	require.Zero(t, n)
+
+	// A file of which nearly all is refused.
+	f = newFakeUpload(phonebook(5))
+	_, err = f.begin().SplitUpload(t.Context(), f.job())
+	require.NoError(t, err)
+	f.in.Progress.Rows, f.in.Invalid = 2_000_000, 1_000_001
+	_, err = f.storing().PersistChunks(t.Context(), f.job())
+	require.Equal(t, fault.Invalid, classOf(err))
+	require.ErrorContains(t, err, "1000001 of 2000000 rows were refused")
+
+	// One whose workflow is canceled is canceled.
+	f = newFakeUpload(phonebook(5))
+	ended, err := f.storing().EndImport(t.Context(), activities.EndJob{ImportJob: f.job(), Canceled: true})
+	require.NoError(t, err)
+	require.Equal(t, "canceled", ended.State)
+	p, err := f.begin().SplitUpload(t.Context(), f.job())
+	require.NoError(t, err)
+	require.Equal(t, "canceled", p.State)
+
+	// One that was replayed before its workflow had ended is left to the next workflow.
+	f = newFakeUpload(phonebook(5))
+	ended, err = f.storing().EndImport(t.Context(), activities.EndJob{ImportJob: f.job()})
+	require.NoError(t, err)
+	require.Equal(t, "received", ended.State)
+	require.False(t, f.swept)
+
+	// A file that is gone may come back.
+	f = newFakeUpload(phonebook(5))
+	_, err = f.begin().SplitUpload(t.Context(), f.job())
+	require.NoError(t, err)
+	delete(f.files, "u/file")
+	gone := f.parsing()
+	_, err = gone.ParseChunks(t.Context(), activities.ParseJob{ImportJob: f.job(), To: 1})
+	require.Equal(t, fault.Gone, classOf(err))
+}
+
+func classOf(err error) fault.Class {
+	class, _ := fault.Of(err)
+	return class
+}

@@ -1,0 +1,331 @@
+package api_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/campaign"
+)
+
+// addSender adds a sender of a tenant, with a number of its own.
+func addSender(t *testing.T, pool *pgxpool.Pool, tenant, name string) uuid.UUID {
+	t.Helper()
+
+	id := uuid.New()
+	err := db.NewSenders(pool).Add(t.Context(), db.Sender{
+		ID: id, Tenant: tenant, Name: name, PhoneNumberID: fmt.Sprint(id.ID()), BusinessAccountID: "7", CreatedAt: now,
+	}, db.Sealed{Key: "new", Box: []byte("sealed")}, "test")
+	require.NoError(t, err)
+	return id
+}
+
+// newCampaign adds a campaign in a state.
+func newCampaign(t *testing.T, s *db.Campaigns, tenant string, p db.Plan, state campaign.State) uuid.UUID {
+	t.Helper()
+
+	ctx, id := t.Context(), uuid.New()
+	_, err := s.Create(ctx, tenant, id, p, "test", now)
+	require.NoError(t, err)
+	if state != campaign.Draft {
+		_, err = s.Schedule(ctx, tenant, id, now, "test", now)
+		require.NoError(t, err)
+	}
+	if state == campaign.Running || state == campaign.Paused {
+		_, err = s.Begin(ctx, tenant, id, now)
+		require.NoError(t, err)
+	}
+	if state == campaign.Paused {
+		_, err = s.Pause(ctx, tenant, id, "", "test", now)
+		require.NoError(t, err)
+	}
+	return id
+}
+
+// campaignBody is the body of POST /campaigns.
+func campaignBody(sender string) string {
+	return `{"name":"Spring","sender":"` + sender + `","template":{"type":"text","text":{"body":"Hi {{given_name|you}}"}},` +
+		`"audience":{"to":{"tags":["vip"]}}}`
+}
+
+// system runs a statement over the rows of all tenants.
+func (d *door) system(t *testing.T, sql string, args ...any) {
+	t.Helper()
+
+	err := pgx.BeginTxFunc(t.Context(), d.pool, pgx.TxOptions{
+		BeginQuery: "BEGIN; SELECT set_config('conveyor.tenant', '*', true)",
+	}, func(tx pgx.Tx) error {
+		_, err := tx.Exec(t.Context(), sql, args...)
+		return err
+	})
+	require.NoError(t, err, sql)
+}
+
+// mailer is an API with the tenant acme, which has a sender.
+func mailer(t *testing.T, change ...func(*parts)) (*door, uuid.UUID) {
+	t.Helper()
+
+	d := open(t, change...)
+	tenant(t, d.pool, "acme")
+	return d, addSender(t, d.pool, "acme", "Support")
+}
+
+func TestCreateCampaign(t *testing.T) {
+	t.Parallel()
+	d, sender := mailer(t)
+	body := campaignBody(sender.String())
+	r := d.ask(t, "POST", "/campaigns?tenant=acme", body, "Idempotency-Key", "k")
+	c := read[api.Campaign](t, r, 201)
+	require.Equal(t, "/campaigns/"+c.ID.String(), r.Header.Get("Location"))
+	require.Equal(t, api.Campaign{
+		ID: c.ID, State: "draft", CreatedBy: "anonymous", CreatedAt: now, UpdatedAt: now,
+		CampaignPlan: api.CampaignPlan{
+			Name: "Spring", Sender: sender, Audience: campaign.Audience{To: campaign.Groups{Tags: []string{"vip"}}},
+			Template: campaign.Body{Type: "text", Text: &campaign.Text{Body: "Hi {{given_name|you}}"}},
+		},
+		Workflow: api.WorkflowLink{
+			ID: "campaign/" + c.ID.String(), URL: "http://temporal.test/namespaces/conveyor/workflows/campaign%2F" + c.ID.String(),
+		},
+	}, c)
+	require.Equal(t, c, read[api.Campaign](t, d.ask(t, "POST", "/campaigns?tenant=acme", body, "Idempotency-Key", "k"), 201))
+	require.NotEqual(t, c.ID, read[api.Campaign](t, d.ask(t, "POST", "/campaigns?tenant=acme", body), 201).ID)
+	other := strings.Replace(body, "Spring", "Summer", 1)
+	refused(t, d.ask(t, "POST", "/campaigns?tenant=acme", other, "Idempotency-Key", "k"), 409)
+
+	path := "/campaigns/" + c.ID.String()
+	got := read[api.Campaign](t, d.ask(t, "PUT", path+"?tenant=acme", other), 200)
+	require.Equal(t, "Summer", got.Name)
+	require.Equal(t, []string{"campaign.created", "campaign.edited"}, d.audited(t, "campaign/"+c.ID.String()))
+	require.Empty(t, d.started.calls)
+	for _, tt := range []struct{ old, new, field string }{
+		{`"name":"Spring"`, `"name":""`, "body.name"},
+		{`"name":"Spring"`, `"name":"a\u0000"`, "body.name"},
+		{`"name":"Spring",`, ``, "body"},
+		{`Hi {{given_name|you}}`, ``, "body.template.text.body"},
+		{`Hi {{given_name|you}}`, `{{`, "body.template.text.body"},
+		{`"type":"text"`, `"type":"fax"`, "body.template.type"},
+		{`"tags":["vip"]`, ``, "body.audience.to"},
+		{`"tags":["vip"]`, `"tags":[" "]`, "body.audience.to.tags"},
+		{`"to":{`, `"all":true,"to":{`, "body.audience.all"},
+		{`"to":{`, `"filter":{"tag":"a","country":"FR"},"to":{`, "body.audience.filter"},
+		{`"to":{`, `"whole":true,"to":{`, "body.audience.whole"},
+	} {
+		p := refused(t, d.ask(t, "POST", "/campaigns?tenant=acme", strings.Replace(body, tt.old, tt.new, 1)), 422)
+		require.Contains(t, p.fields(), tt.field, tt.new)
+	}
+	p := refused(t, d.ask(t, "POST", "/campaigns?tenant=acme", campaignBody(uuid.NewString())), 422)
+	require.Contains(t, p.Detail, "sender: there is no")
+	list := strings.Replace(body, `"tags":["vip"]`, `"lists":["`+uuid.NewString()+`"]`, 1)
+	require.Contains(t, refused(t, d.ask(t, "POST", "/campaigns?tenant=acme", list), 422).Detail, "audience: list: there is no")
+}
+
+func TestListCampaigns(t *testing.T) {
+	t.Parallel()
+	d, sender := mailer(t)
+	plan := db.Plan{
+		Name: "x", Sender: sender, Template: campaign.Body{Type: "text", Text: &campaign.Text{Body: "x"}},
+		Audience: campaign.Audience{All: true},
+	}
+	ids := map[string]bool{}
+	for range 5 {
+		ids[newCampaign(t, d.Campaigns.Store, "acme", plan, campaign.Draft).String()] = true
+	}
+	paused := newCampaign(t, d.Campaigns.Store, "acme", plan, campaign.Paused)
+	seen := 0
+	for cursor := ""; ; {
+		p := read[api.CampaignPage](t, d.get(t, "/campaigns?tenant=acme&limit=2&state=draft&cursor="+cursor), 200)
+		for _, c := range p.Items {
+			require.True(t, ids[c.ID.String()])
+			seen++
+		}
+		if cursor = p.NextCursor; cursor == "" {
+			break
+		}
+	}
+	require.Equal(t, 5, seen)
+	items := read[api.CampaignPage](t, d.get(t, "/campaigns?tenant=acme&state=paused"), 200).Items
+	require.Len(t, items, 1)
+	require.Equal(t, paused, items[0].ID)
+	require.JSONEq(t, `{"items":[]}`, d.get(t, "/campaigns?tenant=acme&state=done").Body)
+	for query, field := range map[string]string{"state=x": "state", "limit=0": "limit", "cursor=x": "cursor", "q=x": "q"} {
+		require.Contains(t, refused(t, d.get(t, "/campaigns?tenant=acme&"+query), 422).fields(), "query."+field)
+	}
+}
+
+// A campaign goes from one state to the next by the store; its workflow is told, and started where it has to be there.
+func TestControlCampaign(t *testing.T) {
+	t.Parallel()
+	d, sender := mailer(t)
+	id := read[api.Campaign](t, d.ask(t, "POST", "/campaigns?tenant=acme", campaignBody(sender.String())), 201).ID
+	do := func(action, body string, status int) (c api.Campaign) {
+		d.started.calls = nil
+		r := d.ask(t, "POST", "/campaigns/"+id.String()+"/"+action+"?tenant=acme", body)
+		if status >= 400 {
+			refused(t, r, status)
+			return c
+		}
+		return read[api.Campaign](t, r, status)
+	}
+	start, wake := fmt.Sprintf("start campaign %s of acme: Spring", id), fmt.Sprintf("wake campaign %s", id)
+	do("pause", "", 409)
+	do("resume", "", 409)
+	do("unschedule", "", 200)
+
+	later := now.Add(time.Hour)
+	c := do("start", `{"at":"`+later.Format(time.RFC3339)+`"}`, 202)
+	require.Equal(t, api.CampaignState("queued"), c.State)
+	require.True(t, c.ScheduledAt.Equal(later))
+	require.Empty(t, d.started.calls, "the schedule starts it")
+	require.True(t, do("start", `{"at":"`+later.Add(time.Hour).Format(time.RFC3339)+`"}`, 202).ScheduledAt.After(later))
+	require.Equal(t, api.CampaignState("draft"), do("unschedule", "", 200).State)
+	c = do("start", `{"at":"2020-01-01T00:00:00Z"}`, 202)
+	require.True(t, c.ScheduledAt.Equal(now))
+	require.Equal(t, []string{start}, d.started.calls)
+	_, err := d.Campaigns.Store.Begin(t.Context(), "acme", id, now)
+	require.NoError(t, err)
+	do("start", "", 409)
+	do("unschedule", "", 409)
+	refused(t, d.ask(t, "PUT", "/campaigns/"+id.String()+"?tenant=acme", campaignBody(sender.String())), 409)
+
+	c = do("pause", `{"reason":"wrong text"}`, 200)
+	require.Equal(t, "wrong text", c.Reason)
+	require.Equal(t, []string{wake}, d.started.calls)
+	require.Equal(t, "wrong text", do("pause", `{"reason":"another"}`, 200).Reason, "it is paused already")
+	require.Equal(t, api.CampaignState("running"), do("resume", "", 200).State)
+	require.Equal(t, []string{start, wake, "wake dispatch of acme"}, d.started.calls)
+	c = do("cancel", "", 200)
+	require.Equal(t, api.CampaignState("canceled"), c.State)
+	require.Equal(t, []string{start, wake}, d.started.calls, "the workflow brings it to its end")
+	do("resume", "", 409)
+	do("retry-failed", "", 409)
+	require.Equal(t, []string{
+		"campaign.created", "campaign.scheduled", "campaign.scheduled", "campaign.unscheduled", "campaign.scheduled",
+		"campaign.paused", "campaign.resumed", "campaign.canceled",
+	}, d.audited(t, "campaign/"+id.String()))
+	do("explode", "", 404)
+}
+
+// Two campaigns of a tenant start at once; the next waits for the tenant's turn.
+func TestStartCampaignsInTurns(t *testing.T) {
+	t.Parallel()
+	d, sender := mailer(t)
+	for n := range 4 {
+		c := read[api.Campaign](t, d.ask(t, "POST", "/campaigns?tenant=acme", campaignBody(sender.String())), 201)
+		d.started.calls = nil
+		c = read[api.Campaign](t, d.ask(t, "POST", "/campaigns/"+c.ID.String()+"/start?tenant=acme", ""), 202)
+		require.Equal(t, api.CampaignState("queued"), c.State)
+		require.Equal(t, n < 2, len(d.started.calls) == 1, n)
+		if n == 1 { // the first has not begun when the second one is started, nor the second when the third one is
+			_, err := d.Campaigns.Store.Begin(t.Context(), "acme", c.ID, now)
+			require.NoError(t, err)
+		}
+	}
+}
+
+// A change that cannot reach Temporal is stored, and says so; one that cannot reach Postgres is refused.
+func TestControlCampaignWithoutTemporal(t *testing.T) {
+	t.Parallel()
+	d, sender := mailer(t)
+	d.started.err = errors.New("connection refused")
+	c := read[api.Campaign](t, d.ask(t, "POST", "/campaigns?tenant=acme", campaignBody(sender.String())), 201)
+	path := "/campaigns/" + c.ID.String()
+	require.Contains(t, read[api.Campaign](t, d.ask(t, "POST", path+"/start?tenant=acme", ""), 202).Warning, "is stored")
+	_, err := d.Campaigns.Store.Begin(t.Context(), "acme", c.ID, now)
+	require.NoError(t, err)
+	for _, act := range []string{"pause", "resume", "cancel"} {
+		require.NotEmpty(t, read[api.Campaign](t, d.ask(t, "POST", path+"/"+act+"?tenant=acme", ""), 200).Warning, act)
+	}
+	d.pool.Close()
+	refused(t, d.get(t, path+"?tenant=acme"), 503)
+}
+
+func TestGetCampaign(t *testing.T) {
+	t.Parallel()
+	d, sender := mailer(t)
+	plan := db.Plan{
+		Name: "x", Sender: sender, Template: campaign.Body{Type: "text", Text: &campaign.Text{Body: "x"}},
+		Audience: campaign.Audience{All: true},
+	}
+	id := newCampaign(t, d.Campaigns.Store, "acme", plan, campaign.Running)
+	other := newCampaign(t, d.Campaigns.Store, "acme", plan, campaign.Running)
+	get := func() api.CampaignDetail {
+		return read[api.CampaignDetail](t, d.get(t, "/campaigns/"+id.String()+"?tenant=acme"), 200)
+	}
+	require.Nil(t, get().SecondsLeft, "its messages are not written yet")
+	d.system(t, `UPDATE campaigns SET waiting = 60, sent = 20, delivered = 15, failed = 5, written_at = now() WHERE id = $1`, id)
+	d.system(t, `UPDATE campaigns SET waiting = 5000 WHERE id = $1`, other)
+	got := get()
+	require.Equal(t, api.CampaignCounts{Total: 100, Waiting: 60, Sent: 20, Delivered: 15, Failed: 5}, got.Counts)
+	require.InDelta(t, .4, got.Progress, 1e-9)
+	require.Equal(t, 10, got.PerSecond)
+	require.InDelta(t, 12, *got.SecondsLeft, 1e-9, "they take turns")
+	require.Empty(t, got.Held)
+
+	sending := fmt.Sprintf("/tenants/acme/senders/%s", sender)
+	require.Equal(t, 200, d.ask(t, "PATCH", sending, `{"per_second":2}`).Status)
+	require.InDelta(t, 60, *get().SecondsLeft, 1e-9)
+	require.Equal(t, 200, d.ask(t, "PATCH", sending, `{"state":"paused","reason":"lunch"}`).Status)
+	require.Equal(t, "the sender is paused: lunch", get().Held)
+	require.Nil(t, get().SecondsLeft)
+	require.Equal(t, 200, d.ask(t, "PATCH", sending, `{"state":"paused","paused_until":"2026-10-01T13:00:00Z"}`).Status)
+	require.Equal(t, "the sender is paused until 2026-10-01T13:00:00Z: lunch", get().Held)
+	require.Equal(t, 200, d.ask(t, "PATCH", sending, `{"state":"stopped","reason":"token"}`).Status)
+	require.Equal(t, "the sender is stopped: token", get().Held)
+	require.Equal(t, 200, d.ask(t, "PATCH", "/tenants/acme", `{"state":"stopped","stopped_reason":"unpaid"}`).Status)
+	require.Equal(t, "the tenant is stopped: unpaid", get().Held)
+	refused(t, d.get(t, "/campaigns/"+uuid.NewString()+"?tenant=acme"), 404)
+	refused(t, d.get(t, "/campaigns/x?tenant=acme"), 422)
+}
+
+// Messages of a campaign are listed by state, and those that failed for a passing cause are sent again.
+func TestMessagesOfCampaign(t *testing.T) {
+	t.Parallel()
+	d, sender := mailer(t)
+	id := newCampaign(t, d.Campaigns.Store, "acme", db.Plan{
+		Name: "x", Sender: sender, Template: campaign.Body{Type: "text", Text: &campaign.Text{Body: "x"}},
+		Audience: campaign.Audience{All: true},
+	}, campaign.Running)
+	d.system(t, `INSERT INTO messages (id, tenant, campaign, contact, sender, due_at, queued_at, kind, state, digest, recipient,
+			class, body)
+		SELECT gen_random_uuid(), 'acme', $1, i, $2, $3, $3, 'campaign', s.state, '', '+1514555010' || i, s.class, '{"type":"text"}'
+		FROM (VALUES ('failed', 'transient'), ('failed', 'recipient'), ('sent', '')) s(state, class), generate_series(1, 3) i`,
+		id, sender, now)
+	d.system(t, `UPDATE campaigns SET failed = 6, sent = 3, written_at = now(), state = 'done', finished_at = now() WHERE id = $1`,
+		id)
+	path := "/campaigns/" + id.String()
+	states := map[api.MessageState]int{}
+	for cursor := ""; ; {
+		p := read[api.MessagePage](t, d.get(t, path+"/messages?tenant=acme&limit=2&cursor="+cursor), 200)
+		for _, m := range p.Items {
+			states[m.State]++
+			require.Equal(t, id, *m.Campaign)
+			require.NotEmpty(t, m.To)
+			require.Nil(t, m.Body)
+		}
+		if cursor = p.NextCursor; cursor == "" {
+			break
+		}
+	}
+	require.Equal(t, map[api.MessageState]int{"failed": 6, "sent": 3}, states)
+	require.Len(t, read[api.MessagePage](t, d.get(t, path+"/messages?tenant=acme&state=sent"), 200).Items, 3)
+	refused(t, d.get(t, path+"/messages?tenant=acme&cursor=x"), 422)
+	refused(t, d.get(t, "/campaigns/"+uuid.NewString()+"/messages?tenant=acme"), 404)
+
+	got := read[api.CampaignRetried](t, d.ask(t, "POST", path+"/retry-failed?tenant=acme", ""), 200)
+	require.Equal(t, 3, got.Retried)
+	require.Equal(t, api.CampaignState("running"), got.Campaign.State)
+	require.EqualValues(t, 3, got.Campaign.Counts.Waiting)
+	require.Equal(t, []string{
+		fmt.Sprintf("start campaign %s of acme: x", id), fmt.Sprintf("wake campaign %s", id), "wake dispatch of acme",
+	}, d.started.calls)
+	require.Zero(t, read[api.CampaignRetried](t, d.ask(t, "POST", path+"/retry-failed?tenant=acme", ""), 200).Retried)
+}

@@ -1,0 +1,228 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contract"
+)
+
+// Messages serves /messages: messages to one person each.
+type Messages struct {
+	Store *db.Messages
+	Wakes *Wakes
+
+	door *door
+}
+
+// maxMessage is the most bytes of the body of POST /messages.
+const maxMessage = 64 << 10
+
+func (h Messages) register(d *door) {
+	h.door = d
+	serve(d, tenants(access.Operate, huma.Operation{
+		OperationID: "send-message", Method: http.MethodPost, Path: "/messages", Tags: []string{"messages"},
+		Summary: "Send a message to one person", Errors: []int{409, 413, 422, 503}, DefaultStatus: http.StatusAccepted,
+		MaxBodyBytes: maxMessage, Metadata: map[string]any{manyKey: true},
+		Description: "It is stored when the answer comes, and sent before all messages of campaigns. A request that is " +
+			"repeated with its Idempotency-Key is one message, and answers with it as it is then; with another body it is a " +
+			"conflict. To a person who has opted out nothing is sent: the message is skipped.",
+	}), h.send)
+	serve(d, tenants(access.Read, huma.Operation{
+		OperationID: "get-message", Method: http.MethodGet, Path: "/messages/{id}", Tags: []string{"messages"},
+		Summary: "Get a message with every attempt and status", Errors: []int{422, 503},
+		Description: "Recipient and content are shown to callers with the role operate.",
+	}), h.get)
+}
+
+// MessageState is a state of a message.
+type MessageState campaign.Status
+
+// Schema implements huma.SchemaProvider.
+func (MessageState) Schema(huma.Registry) *huma.Schema {
+	states := each(campaign.Statuses, func(s campaign.Status) any { return string(s) })
+	return &huma.Schema{Type: huma.TypeString, Enum: states}
+}
+
+// MessageStart is the body of POST /messages.
+type MessageStart struct {
+	Sender uuid.UUID     `json:"sender" doc:"ID of the number to send from"`
+	To     string        `json:"to" pattern:"^\\+[1-9][0-9]{6,14}$" doc:"telephone number, as E.164" example:"+15145550199"`
+	Body   campaign.Body `json:"body" doc:"what is sent, in the form of the Cloud API"`
+}
+
+type sendMessageInput struct {
+	OfTenant
+	Key  string `header:"Idempotency-Key" maxLength:"200" doc:"any text: the same key of the same tenant is the same message"`
+	Body MessageStart
+}
+
+// Resolve checks what is sent.
+func (in *sendMessageInput) Resolve(huma.Context) []error {
+	return wrongFields("body.body", in.Body.Body.Check(false))
+}
+
+// wrongFields are the details of an error with contract.Errors, about a part of the request.
+func wrongFields(at string, err error) (wrong []error) {
+	var fields contract.Errors
+	if !errors.As(err, &fields) {
+		if err != nil {
+			wrong = append(wrong, &huma.ErrorDetail{Message: err.Error(), Location: at})
+		}
+		return wrong
+	}
+	for _, f := range fields {
+		wrong = append(wrong, &huma.ErrorDetail{Message: f.Reason, Location: at + "." + f.Field})
+	}
+	return wrong
+}
+
+// A Message is a message to one person.
+type Message struct {
+	ID          uuid.UUID      `json:"id"`
+	Campaign    *uuid.UUID     `json:"campaign,omitempty" doc:"absent: it is of none"`
+	Contact     *int64         `json:"contact,omitempty" doc:"of a campaign's"`
+	Sender      uuid.UUID      `json:"sender"`
+	Kind        string         `json:"kind" enum:"transactional,campaign"`
+	State       MessageState   `json:"state"`
+	To          string         `json:"to,omitempty" doc:"telephone number, as E.164"`
+	Body        *campaign.Body `json:"body,omitempty" doc:"what is sent; absent in lists"`
+	WAMID       string         `json:"wamid,omitempty" doc:"Meta's ID"`
+	Attempts    int            `json:"attempts" doc:"requests to send it"`
+	Class       string         `json:"class,omitempty" doc:"of the last error, or why it was skipped"`
+	Code        int            `json:"code,omitempty" doc:"of the last error, Meta's"`
+	Error       string         `json:"error,omitempty" doc:"the last one"`
+	DueAt       *time.Time     `json:"due_at,omitempty" doc:"while it is queued: it is not sent before"`
+	QueuedAt    time.Time      `json:"queued_at"`
+	SentAt      *time.Time     `json:"sent_at,omitempty"`
+	DeliveredAt *time.Time     `json:"delivered_at,omitempty"`
+	ReadAt      *time.Time     `json:"read_at,omitempty"`
+	FailedAt    *time.Time     `json:"failed_at,omitempty"`
+}
+
+// showMessage leaves out what a caller with a role may not see.
+func showMessage(m db.MessageRow, role access.Role) Message {
+	out := Message{
+		ID: m.ID, Campaign: m.Campaign, Contact: m.Contact, Sender: m.Sender, Kind: m.Kind, State: MessageState(m.State),
+		WAMID: m.WAMID, Attempts: m.Attempts, Class: string(m.Class), Code: m.Code, Error: m.Error, QueuedAt: m.QueuedAt,
+		SentAt: m.SentAt, DeliveredAt: m.DeliveredAt, ReadAt: m.ReadAt, FailedAt: m.FailedAt,
+	}
+	if m.State == campaign.MessageQueued {
+		out.DueAt = &m.DueAt
+	}
+	if role.May(access.Operate) {
+		if out.To = m.Recipient; m.Body.Type != "" {
+			out.Body = &m.Body
+		}
+	}
+	return out
+}
+
+type sendMessageOutput struct {
+	Location string `header:"Location" doc:"where to see what became of it"`
+	Body     Message
+}
+
+// send is durable when it answers. The wake only makes the message's turn come sooner.
+func (h Messages) send(ctx context.Context, in *sendMessageInput) (*sendMessageOutput, error) {
+	tenant, err := h.door.tenantOf(ctx, in.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, err
+	}
+	if in.Key != "" {
+		id = campaign.TransactionalID(tenant, in.Key)
+	}
+	m, err := h.Store.Put(ctx, tenant, db.NewMessage{
+		ID: id, Sender: in.Body.Sender, Recipient: in.Body.To, Body: in.Body.Body,
+	}, h.door.Now())
+	if err != nil {
+		return nil, err
+	}
+	if m.State == campaign.MessageQueued {
+		h.Wakes.wake(ctx, tenant)
+	}
+	m.Body = in.Body.Body
+	return &sendMessageOutput{"/messages/" + m.ID.String(), showMessage(m, callerOf(ctx).Role)}, nil
+}
+
+type messageInput struct {
+	OfTenant
+	ID uuid.UUID `path:"id"`
+}
+
+// MessageDetail is the answer of GET /messages/{id}.
+type MessageDetail struct {
+	Message
+	Timeline []MessageEvent `json:"timeline" doc:"what has happened to it, in the order of time; within a second, in that of event"`
+}
+
+// A MessageEvent is one thing that has happened to a message.
+type MessageEvent struct {
+	At      time.Time       `json:"at"`
+	Event   string          `json:"event" enum:"queued,attempt,sent,delivered,read,failed"`
+	Attempt *MessageAttempt `json:"attempt,omitempty" doc:"a request to send it"`
+}
+
+// A MessageAttempt is a request to send a message.
+type MessageAttempt struct {
+	N       int    `json:"n" doc:"from 1"`
+	TookMS  int    `json:"took_ms"`
+	Outcome string `json:"outcome" doc:"what followed from the answer"`
+	Class   string `json:"class,omitempty" doc:"of the error"`
+	Status  int    `json:"http_status,omitempty" doc:"absent: there was no answer"`
+	Code    int    `json:"code,omitempty" doc:"of the error, Meta's"`
+	WAMID   string `json:"wamid,omitempty"`
+	Error   string `json:"error,omitempty"`
+}
+
+func showAttempt(a db.Attempt) MessageEvent {
+	return MessageEvent{At: a.At, Event: "attempt", Attempt: &MessageAttempt{
+		N: a.N, TookMS: a.TookMS, Outcome: string(a.Outcome), Class: string(a.Class), Status: a.Status, Code: a.Code,
+		WAMID: a.WAMID, Error: a.Error,
+	}}
+}
+
+// timeline is what has happened to a message, in the order of time. Meta's times have whole seconds, so events of one
+// second are in the order of a message's life, which is that of the code.
+func timeline(m db.MessageRow, attempts []db.Attempt) []MessageEvent {
+	out := append([]MessageEvent{{At: m.QueuedAt, Event: "queued"}}, each(attempts, showAttempt)...)
+	for _, e := range []struct {
+		name string
+		at   *time.Time
+	}{{"sent", m.SentAt}, {"delivered", m.DeliveredAt}, {"read", m.ReadAt}, {"failed", m.FailedAt}} {
+		if e.at != nil {
+			out = append(out, MessageEvent{At: *e.at, Event: e.name})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b MessageEvent) int {
+		return a.At.Truncate(time.Second).Compare(b.At.Truncate(time.Second))
+	})
+	return out
+}
+
+type messageOutput struct{ Body MessageDetail }
+
+func (h Messages) get(ctx context.Context, in *messageInput) (*messageOutput, error) {
+	tenant, err := h.door.tenantOf(ctx, in.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	m, attempts, err := h.Store.Get(ctx, tenant, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &messageOutput{MessageDetail{showMessage(m, callerOf(ctx).Role), timeline(m, attempts)}}, nil
+}

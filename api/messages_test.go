@@ -1,0 +1,217 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/campaign"
+)
+
+func messageBody(sender uuid.UUID) string {
+	return fmt.Sprintf(`{"sender":"%s","to":"+15145550199","body":{"type":"text","text":{"body":"Your code is 1234"}}}`, sender)
+}
+
+func TestSendMessage(t *testing.T) {
+	t.Parallel()
+	d, sender := mailer(t)
+	send := func(body, key string) reply {
+		return d.ask(t, "POST", "/messages?tenant=acme", body, "Idempotency-Key", key)
+	}
+	r := send(messageBody(sender), "k")
+	m := read[api.Message](t, r, 202)
+	require.Equal(t, "/messages/"+m.ID.String(), r.Header.Get("Location"))
+	require.NotNil(t, m.DueAt)
+	require.Equal(t, api.Message{
+		ID: m.ID, Sender: sender, Kind: "transactional", State: "queued", To: "+15145550199", DueAt: m.DueAt, QueuedAt: now,
+		Body: &campaign.Body{Type: "text", Text: &campaign.Text{Body: "Your code is 1234"}},
+	}, m)
+	require.Equal(t, []string{"wake dispatch of acme"}, d.started.calls)
+
+	require.Equal(t, m, read[api.Message](t, send(messageBody(sender), "k"), 202), "the same again")
+	require.NotEqual(t, m.ID, read[api.Message](t, send(messageBody(sender), "other"), 202).ID)
+	require.NotEqual(t, m.ID, read[api.Message](t, d.ask(t, "POST", "/messages?tenant=acme", messageBody(sender)), 202).ID)
+	refused(t, send(strings.Replace(messageBody(sender), "1234", "1235", 1), "k"), 409)
+	refused(t, send(strings.Replace(messageBody(sender), "199", "198", 1), "k"), 409)
+	for _, tt := range []struct{ old, new, field string }{
+		{"+15145550199", "15145550199", "body.to"},
+		{"+15145550199", "+0145550199", "body.to"},
+		{"Your code is 1234", "", "body.body.text.body"},
+		{"Your code is 1234", strings.Repeat("x", 5000), "body.body.text.body"},
+		{`"type":"text"`, `"type":"image"`, "body.body.image"},
+		{`"type":"text"`, `"typ":"text"`, "body.body.typ"},
+		{`"to":"+15145550199",`, "", "body"},
+		{sender.String(), "me", "body.sender"},
+	} {
+		p := refused(t, send(strings.Replace(messageBody(sender), tt.old, tt.new, 1), ""), 422)
+		require.Contains(t, p.fields(), tt.field, "%s: %v", tt.new, p)
+	}
+	require.Contains(t, refused(t, send(messageBody(uuid.New()), ""), 422).Detail, "sender: there is no sender")
+	refused(t, send(strings.Replace(messageBody(sender), "1234", strings.Repeat("x", 65<<10), 1), ""), 413)
+
+	require.NoError(t, db.NewContacts(d.pool).OptOut(t.Context(), "acme", []string{"+15145550188"}, "api", "", "test", now))
+	d.started.calls = nil
+	m = read[api.Message](t, send(strings.Replace(messageBody(sender), "199", "188", 1), ""), 202)
+	require.Equal(t, api.MessageState("skipped"), m.State)
+	require.Equal(t, "opted_out", m.Class)
+	require.Empty(t, d.started.calls)
+}
+
+// A message has its attempts and statuses in the order of time.
+func TestGetMessage(t *testing.T) {
+	t.Parallel()
+	d, sender := mailer(t)
+	m := read[api.Message](t, d.ask(t, "POST", "/messages?tenant=acme", messageBody(sender)), 202)
+	d.system(t, `UPDATE messages SET state = 'read', sent_at = $2::timestamptz + '3s'::interval,
+		delivered_at = $2::timestamptz + '4s'::interval, read_at = $2::timestamptz + '9s'::interval WHERE id = $1`, m.ID, now)
+	d.system(t, `INSERT INTO message_attempts (tenant, message, n, at, took_ms, outcome, class, http_status, code, wamid, error)
+		VALUES ('acme', $1, 1, $2::timestamptz + '1s'::interval, 30, 'retry_later', 'transient', 500, 131000, NULL, 'oops'),
+			('acme', $1, 2, $2::timestamptz + '2s'::interval, 40, 'accepted', '', 200, NULL, 'wamid.1', '')`, m.ID, now)
+	got := read[api.MessageDetail](t, d.get(t, "/messages/"+m.ID.String()+"?tenant=acme"), 200)
+	require.Equal(t, m.Body, got.Body)
+	var events []string
+	for _, e := range got.Timeline {
+		events = append(events, fmt.Sprint(e.At.Sub(now), " ", e.Event))
+	}
+	require.Equal(t, []string{"0s queued", "1s attempt", "2s attempt", "3s sent", "4s delivered", "9s read"}, events)
+	require.Equal(t, &api.MessageAttempt{
+		N: 1, TookMS: 30, Outcome: "retry_later", Class: "transient", Status: 500, Code: 131000, Error: "oops",
+	}, got.Timeline[1].Attempt)
+	refused(t, d.get(t, "/messages/"+uuid.NewString()+"?tenant=acme"), 404)
+
+	// Meta's times have whole seconds: a status seems to be before the request of the same second.
+	d.system(t, `UPDATE messages SET queued_at = $2::timestamptz + '0.315s'::interval, sent_at = $2,
+		delivered_at = $2, read_at = $2::timestamptz + '1s'::interval WHERE id = $1`, m.ID, now)
+	d.system(t, `UPDATE message_attempts SET at = $2::timestamptz + n * '0.4s'::interval WHERE message = $1`, m.ID, now)
+	got = read[api.MessageDetail](t, d.get(t, "/messages/"+m.ID.String()+"?tenant=acme"), 200)
+	events = nil
+	for _, e := range got.Timeline {
+		events = append(events, e.Event)
+	}
+	require.Equal(t, []string{"queued", "attempt", "attempt", "sent", "delivered", "read"}, events)
+}
+
+// A caller that may only read sees what became of a message, not to whom it was sent and what it says.
+func TestReadersSeeNoRecipients(t *testing.T) {
+	t.Parallel()
+	f := walkable(t)
+	tenant(t, f.pool, "acme")
+	id := furnish(t, f)["message"]
+	of := func(k *db.Key) { k.Tenant = "acme" }
+	reader, operator := f.key(t, "reader", access.Read, of), f.key(t, "operator", access.Operate, of)
+	for key, shown := range map[string]bool{reader: false, operator: true} {
+		got := read[api.MessageDetail](t, f.as(t, key, "GET", "/messages/"+id), 200)
+		require.Equal(t, shown, got.To != "")
+		require.Equal(t, shown, got.Body != nil)
+	}
+}
+
+// stuck is a Temporal that does not answer, and counts who asks.
+type stuck struct {
+	starter
+
+	calls atomic.Int64
+}
+
+func (s *stuck) WakeDispatch(ctx context.Context, _ string) error {
+	s.calls.Add(1)
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// While Temporal is away messages are stored as ever: those that come together wait for a second, those after them not
+// at all, and nothing is tried for a while.
+func TestSendMessagesWhileTemporalHangs(t *testing.T) {
+	t.Parallel()
+	away := &stuck{}
+	d, sender := mailer(t, func(p *parts) { p.Messages.Wakes = api.NewWakes(away, quiet) })
+	start := time.Now()
+	var wg sync.WaitGroup
+	for range 5 {
+		wg.Go(func() {
+			r := d.ask(t, "POST", "/messages?tenant=acme", messageBody(sender))
+			if r.Status != 202 {
+				t.Errorf("%d: %s", r.Status, r.Body)
+			}
+		})
+	}
+	wg.Wait()
+	first := time.Since(start)
+	start = time.Now()
+	for range 20 {
+		read[api.Message](t, d.ask(t, "POST", "/messages?tenant=acme", messageBody(sender)), 202)
+	}
+	rest := time.Since(start)
+	t.Logf("5 at once: %s, then 20: %s, %d calls", first, rest, away.calls.Load())
+	require.GreaterOrEqual(t, first, time.Second)
+	require.LessOrEqual(t, away.calls.Load(), int64(5))
+	require.Less(t, rest, 4*time.Second, "they do not wait")
+}
+
+// outage is a Temporal that refuses one tenant, or cannot be reached, and counts who asks.
+type outage struct {
+	starter
+
+	err   error
+	asked []string
+}
+
+func (o *outage) WakeDispatch(_ context.Context, tenant string) error {
+	o.asked = append(o.asked, tenant)
+	if tenant == "acme" {
+		return o.err
+	}
+	return nil
+}
+
+// A tenant whose workflow cannot be signalled holds up no other one; a Temporal that is away is asked once.
+func TestWakesByTenant(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		err  error
+		want []string
+	}{
+		"one tenant": {errors.New("too many signals"), []string{"acme", "umbrella"}},
+		"all":        {serviceerror.NewUnavailable("connection refused"), []string{"acme"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := &outage{err: tt.err}
+			d, sender := mailer(t, func(p *parts) {
+				p.Messages.Wakes = api.NewWakes(o, quiet)
+				p.Tenancy.Wakes = p.Messages.Wakes
+			})
+			for range 2 {
+				read[api.Message](t, d.ask(t, "POST", "/messages?tenant=acme", messageBody(sender)), 202)
+			}
+			tenant(t, d.pool, "umbrella")
+			d.ask(t, "PATCH", "/tenants/umbrella", `{"name":"Umbrella"}`) // wakes it
+			require.Equal(t, tt.want, o.asked)
+		})
+	}
+}
+
+// A refused connection is as good as a hanging one.
+func TestSendMessageWithoutTemporal(t *testing.T) {
+	t.Parallel()
+	d, sender := mailer(t)
+	d.started.err = errors.New("connection refused")
+	for range 3 {
+		read[api.Message](t, d.ask(t, "POST", "/messages?tenant=acme", messageBody(sender)), 202)
+	}
+	require.Len(t, d.started.calls, 1)
+	d.pool.Close()
+	refused(t, d.ask(t, "POST", "/messages?tenant=acme", messageBody(sender)), 503)
+}

@@ -1,0 +1,51 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// OfTenant is the part of an input that says whose rows a request is about. Every operation for keys of tenants has it.
+type OfTenant struct {
+	Tenant string `query:"tenant" maxLength:"40" doc:"the tenant that the request is about: required unless the API key is of one" example:"acme"`
+}
+
+// tenants sets the role of an operation that keys of tenants may call. Its input has OfTenant, and its handler begins
+// with tenantOf.
+func tenants(role access.Role, o huma.Operation) huma.Operation {
+	if o.Metadata == nil {
+		o.Metadata = map[string]any{}
+	}
+	o.Metadata[tenantKey] = true
+	for _, status := range []int{http.StatusBadRequest, http.StatusNotFound} {
+		if !slices.Contains(o.Errors, status) {
+			o.Errors = append(o.Errors, status)
+		}
+	}
+	o = needs(role, o)
+	o.Description += " A key of a tenant may call it."
+	o.Extensions["x-tenant-keys"] = true
+	return o
+}
+
+// tenantOf is the tenant whose rows a request is about: that of the caller's key, and otherwise the named one, which
+// must be there. To a key of a tenant another one is as unknown as one that is not there.
+func (d *door) tenantOf(ctx context.Context, named string) (string, error) {
+	own := callerOf(ctx).Tenant
+	switch {
+	case own != "" && (named == "" || named == own):
+		return own, nil
+	case own != "":
+		return "", fault.Newf(fault.Gone, "there is no tenant %.80q", named)
+	case named == "":
+		return "", huma.Error400BadRequest("no tenant: the credentials are of none, so name one in the query: ?tenant=ID")
+	}
+	t, err := d.Tenants.Get(ctx, named)
+	return t.ID, err
+}

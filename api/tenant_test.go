@@ -1,0 +1,245 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/internal/blob"
+)
+
+// A walked operation is one for tenants, as a request about something of the tenant acme. In its path and body, names in
+// braces stand for the IDs that furnish has made.
+type walked struct {
+	path string
+	body string
+	mine int // status for acme itself; 0 = 200
+	// theirs is the status for another tenant where the request names nothing of acme: it creates or lists. 0 = 404.
+	theirs int
+	// headers are names and values in turn.
+	headers []string
+}
+
+// walk has all operations for tenants.
+var walk = map[string]walked{
+	"list-contact-lists":  {path: "/contact-lists", theirs: 200},
+	"create-contact-list": {path: "/contact-lists", body: `{"name":"Others"}`, theirs: 200},
+	"change-contact-list": {path: "/contact-lists/{list}/members", body: `{"add":[{contact}]}`},
+	"delete-contact-list": {path: "/contact-lists/{list}", mine: 204},
+
+	"search-contacts":    {path: "/contacts/search", body: `{}`, theirs: 200},
+	"count-contacts":     {path: "/contacts/count", body: `{"filter":{"list":"{list}"}}`, theirs: 200},
+	"export-contacts":    {path: "/contacts/export", body: `{}`, theirs: 200},
+	"get-contact":        {path: "/contacts/{contact}"},
+	"export-person":      {path: "/contacts/{contact}/export"},
+	"delete-contact":     {path: "/contacts/{contact}", mine: 204},
+	"opt-out-contact":    {path: "/contacts/{contact}/opt-out"},
+	"opt-out-person":     {path: "/opt-outs", body: `{"email":"secret@example.org"}`, mine: 204, theirs: 204},
+	"list-segments":      {path: "/segments", theirs: 200},
+	"create-segment":     {path: "/segments", body: `{"name":"{unique}","filter":{}}`, mine: 201, theirs: 201},
+	"get-segment":        {path: "/segments/{segment}"},
+	"change-segment":     {path: "/segments/{segment}", body: `{"name":"{unique}","filter":{}}`},
+	"delete-segment":     {path: "/segments/{segment}", mine: 204},
+	"list-uploads":       {path: "/uploads", theirs: 200},
+	"get-upload":         {path: "/uploads/{upload}"},
+	"preview-upload":     {path: "/uploads/{upload}/preview"},
+	"cancel-upload":      {path: "/uploads/{upload}/cancel"},
+	"start-upload":       {path: "/uploads/{upload}/start", mine: 202},
+	"set-upload-options": {path: "/uploads/{upload}/options", body: `{}`},
+	"get-upload-errors":  {path: "/uploads/{ended}/errors.csv"},
+	"watch-upload":       {path: "/uploads/{ended}/events"},
+	"create-upload": { // its list is acme's
+		path: "/uploads", body: formOf("people.csv", "phone\n+15145550123\n", "list", "{list}"), mine: 202, theirs: 422,
+		headers: []string{"Content-Type", formType},
+	},
+	"list-senders":           {path: "/senders", theirs: 200},
+	"create-campaign":        {path: "/campaigns", body: campaignBody("{sender}"), mine: 201, theirs: 422},
+	"list-campaigns":         {path: "/campaigns", theirs: 200},
+	"get-campaign":           {path: "/campaigns/{draft}"},
+	"edit-campaign":          {path: "/campaigns/{draft}", body: campaignBody("{sender}")},
+	"start-campaign":         {path: "/campaigns/{draft}/start", mine: 202},
+	"unschedule-campaign":    {path: "/campaigns/{queued}/unschedule"},
+	"pause-campaign":         {path: "/campaigns/{running}/pause"},
+	"resume-campaign":        {path: "/campaigns/{paused}/resume"},
+	"cancel-campaign":        {path: "/campaigns/{running}/cancel"},
+	"retry-failed-messages":  {path: "/campaigns/{running}/retry-failed"},
+	"list-campaign-messages": {path: "/campaigns/{running}/messages"},
+	"send-message": {
+		path: "/messages", body: `{"sender":"{sender}","to":"+15145550188","body":{"type":"text","text":{"body":"hi"}}}`,
+		mine: 202, theirs: 422,
+	},
+	"get-message": {path: "/messages/{message}"},
+}
+
+// furnish makes what acme has, with the word secret in every text, and returns the IDs by their names in walk.
+func furnish(t *testing.T, f *fort) map[string]string {
+	t.Helper()
+
+	ctx, contacts := t.Context(), db.NewContacts(f.pool)
+	list, err := contacts.CreateList(ctx, "acme", "secret "+uuid.NewString(), "test", now)
+	require.NoError(t, err)
+	c := contact.Contact{Email: "secret-" + uuid.NewString() + "@example.org", Name: "secret"}
+	c.Key = contact.Key("", c.Email)
+	id, _, err := contacts.Put(ctx, "acme", c, db.KnownUpdate, now)
+	require.NoError(t, err)
+	segment, err := contacts.PutSegment(ctx, "acme", db.Segment{ID: uuid.New(), Name: "secret " + uuid.NewString()}, "test",
+		now)
+	require.NoError(t, err)
+	uploads := db.NewUploads(f.pool)
+	upload := func(state db.UploadState) uuid.UUID {
+		file, err := f.Uploads.Blobs.PutUpload(ctx, strings.NewReader("phone,name\n+15145550123,secret\n"))
+		require.NoError(t, err)
+		u, err := uploads.Create(ctx, db.Upload{
+			ID: uuid.New(), Tenant: "acme", FileName: "secret.csv", Blob: file.Key, Bytes: file.Bytes, SHA256: file.SHA256,
+			CreatedBy: "secret", CreatedAt: now, State: state,
+		})
+		require.NoError(t, err)
+		return u.ID
+	}
+	held, ended := upload(db.UploadHeld), upload(db.UploadReceived)
+	require.NoError(t, uploads.Planned(ctx, "acme", ended, []byte(`{"format":{"columns":["secret"]}}`), "", now))
+	require.NoError(t, uploads.Fail(ctx, "acme", ended, contact.Failure{Reason: "secret"}, now))
+	ids := map[string]string{
+		"list": list.ID.String(), "contact": strconv.FormatInt(id, 10), "segment": segment.ID.String(),
+		"upload": held.String(), "ended": ended.String(),
+	}
+
+	sender := addSender(t, f.pool, "acme", "secret "+uuid.NewString())
+	ids["sender"] = sender.String()
+	campaigns, text := db.NewCampaigns(f.pool), campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: "secret"}}
+	for _, state := range []campaign.State{campaign.Draft, campaign.Queued, campaign.Running, campaign.Paused} {
+		id := newCampaign(t, campaigns, "acme", db.Plan{
+			Name: "secret", Sender: sender, Template: text, Audience: campaign.Audience{All: true},
+		}, state)
+		ids[string(state)] = id.String()
+	}
+	m, err := db.NewMessages(f.pool).Put(ctx, "acme", db.NewMessage{
+		ID: uuid.New(), Sender: sender, Recipient: "+15145550199", Body: text,
+	}, now)
+	require.NoError(t, err)
+	ids["message"] = m.ID.String()
+	return ids
+}
+
+// walkable is an API with all that tenants may call.
+func walkable(t *testing.T) *fort {
+	t.Helper()
+
+	pool := dbtest.New(t)
+	f := &fort{pool: pool, keys: db.NewKeys(pool), clock: &clock{at: now}}
+	f.door = bare(t, func(p *parts) {
+		p.Guard = api.NewGuard(api.GuardOptions{Keys: f.keys, Log: quiet, Now: f.clock.now})
+		p.Tenants, p.Contacts.Store = db.NewTenants(pool), db.NewContacts(pool)
+		blobs, err := blob.Open(t.Context(), t.TempDir())
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, blobs.Close()) })
+		p.Uploads.Store, p.Uploads.Blobs = db.NewUploads(pool), blobs
+		p.Tenancy.Senders, p.Messages.Store = db.NewSenders(pool), db.NewMessages(pool)
+		p.Campaigns = api.Campaigns{Store: db.NewCampaigns(pool), Messages: p.Messages.Store, Senders: p.Tenancy.Senders}
+		p.starting(&starter{})
+	})
+	return f
+}
+
+// Every operation for tenants shows a tenant nothing of another one, and does nothing to it: it answers as if it were
+// not there. What is not in the table above fails.
+func TestTenantsAreApart(t *testing.T) {
+	t.Parallel()
+	f := walkable(t)
+	tenant(t, f.pool, "acme")
+	tenant(t, f.pool, "rival")
+	of := func(name, tenant string) string {
+		return f.key(t, name, access.Admin, func(k *db.Key) { k.Tenant = tenant })
+	}
+	acme, rival, house := of("acme-key", "acme"), of("rival-key", "rival"), of("house-key", "")
+	var doc struct {
+		Paths map[string]map[string]struct {
+			OperationID string `json:"operationId"`
+			Tenants     bool   `json:"x-tenant-keys"`
+			Parameters  []struct{ Name, In string }
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(f.get(t, "/openapi.json").Body), &doc))
+	var seen []string
+	for path, methods := range doc.Paths {
+		for method, o := range methods {
+			if !o.Tenants {
+				continue
+			}
+			seen = append(seen, o.OperationID)
+			t.Run(o.OperationID, func(t *testing.T) {
+				w, ok := walk[o.OperationID]
+				require.True(t, ok, "add it to walk: a request about something of acme, which furnish makes")
+				require.Contains(t, o.Parameters, struct{ Name, In string }{"tenant", "query"}, "its input has OfTenant")
+				require.Equal(t, path, strings.SplitN(template(w.path, path), "?", 2)[0], "the path in walk is another one")
+				var names []string
+				for name, id := range furnish(t, f) {
+					names = append(names, "{"+name+"}", id)
+				}
+				ask := func(key, query string) reply {
+					fill := strings.NewReplacer(append(names, "{unique}", uuid.NewString())...)
+					target := fill.Replace(w.path)
+					if sign := "?"; query != "" {
+						if strings.Contains(target, sign) {
+							sign = "&"
+						}
+						target += sign + query
+					}
+					headers := append([]string{"Authorization", "Bearer " + key}, w.headers...)
+					return f.ask(t, strings.ToUpper(method), target, fill.Replace(w.body), headers...)
+				}
+				theirs := w.theirs
+				if theirs == 0 {
+					theirs = http.StatusNotFound
+				}
+				for name, r := range map[string]reply{
+					"a key of rival": ask(rival, ""), "the same, named": ask(rival, "tenant=rival"),
+					"rival named without a key of it": ask(house, "tenant=rival"),
+				} {
+					require.Equal(t, theirs, r.Status, "%s: %s", name, r.Body)
+					require.NotContains(t, r.Body, "secret", name)
+					require.NotContains(t, r.Body, "acme", name)
+				}
+				unknown := refused(t, ask(rival, "tenant=nobody"), http.StatusNotFound)
+				other := refused(t, ask(rival, "tenant=acme"), http.StatusNotFound)
+				require.Equal(t, strings.ReplaceAll(unknown.Detail, "nobody", "acme"), other.Detail)
+				refused(t, ask(house, "tenant=nobody"), http.StatusNotFound)
+				require.Contains(t, refused(t, ask(house, ""), http.StatusBadRequest).Detail, "?tenant=ID")
+
+				mine := w.mine
+				if mine == 0 {
+					mine = http.StatusOK
+				}
+				r := ask(acme, "") // the request is a good one, and all of acme's is still there
+				require.Equal(t, mine, r.Status, r.Body)
+			})
+		}
+	}
+	require.ElementsMatch(t, tenantOperations, seen)
+	require.Equal(t, len(tenantOperations), len(walk), "there are rows for operations that are not there")
+}
+
+// template is a path of walk as the document has it.
+func template(path, documented string) string {
+	want, got := strings.Split(documented, "/"), strings.Split(path, "/")
+	if len(want) != len(got) {
+		return path
+	}
+	for i := range got {
+		if strings.HasPrefix(want[i], "{") && strings.HasPrefix(got[i], "{") {
+			got[i] = want[i]
+		}
+	}
+	return strings.Join(got, "/")
+}

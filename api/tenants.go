@@ -1,0 +1,270 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/secret"
+)
+
+// Tenants serves /tenants, with the senders of each: it is for operators. Keys of tenants reach GET /senders only.
+type Tenants struct {
+	Senders *db.Senders
+	Audit   *db.AuditLog
+	Secrets *secret.Box // seals the tokens of senders
+	Wakes   *Wakes
+	Rates   TierRates
+
+	door *door
+}
+
+func (h Tenants) register(d *door) {
+	h.door = d
+	serve(d, needs(access.Admin, huma.Operation{
+		OperationID: "create-tenant", Method: http.MethodPost, Path: "/tenants", Tags: []string{"tenants"},
+		Summary: "Create a tenant", DefaultStatus: http.StatusCreated, Errors: []int{409, 422, 503},
+		Description: "A request that is repeated with the same values answers with the tenant as it is. Its keys are made " +
+			"by POST /keys.",
+	}), h.create)
+	serve(d, needs(access.Operate, huma.Operation{
+		OperationID: "list-tenants", Method: http.MethodGet, Path: "/tenants", Tags: []string{"tenants"},
+		Summary: "List tenants by ID", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
+	}), h.list)
+	serve(d, needs(access.Operate, huma.Operation{
+		OperationID: "get-tenant", Method: http.MethodGet, Path: "/tenants/{tenant}", Tags: []string{"tenants"},
+		Summary: "Get a tenant", Errors: []int{404, 503},
+	}), h.get)
+	serve(d, needs(access.Admin, huma.Operation{
+		OperationID: "change-tenant", Method: http.MethodPatch, Path: "/tenants/{tenant}", Tags: []string{"tenants"},
+		Summary: "Change a tenant: its tier, limits and state", Errors: []int{404, 422, 503},
+		Description: "What is left out stays as it is. While a tenant is stopped, none of its files is accepted and none of its messages sent; it " +
+			"may read what it has.",
+	}), h.change)
+	h.registerSenders(d)
+}
+
+// TierRates are the messages a second of a tenant, by its tier; one that is not in it has its usual rate.
+type TierRates map[campaign.Tier]int
+
+func (r TierRates) of(t campaign.Tier) int {
+	if n, ok := r[t]; ok {
+		return n
+	}
+	return t.PerSecond()
+}
+
+// Tier is a tier of a tenant.
+type Tier campaign.Tier
+
+// Schema implements huma.SchemaProvider.
+func (Tier) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: each(campaign.Tiers, func(t campaign.Tier) any { return string(t) })}
+}
+
+// A Tenant is a customer whose messages are sent.
+type Tenant struct {
+	ID             string       `json:"id"`
+	Name           string       `json:"name"`
+	Tier           Tier         `json:"tier"`
+	PerSecond      int          `json:"per_second" doc:"messages, of its tier"`
+	Region         string       `json:"region,omitempty" doc:"ISO 3166-1 alpha-2, of telephone numbers without a country; absent: none"`
+	MaxContacts    *int64       `json:"max_contacts,omitempty" doc:"absent: no limit"`
+	MaxMessagesDay *int64       `json:"max_messages_day,omitempty" doc:"absent: no limit"`
+	State          string       `json:"state" enum:"active,stopped"`
+	StoppedReason  string       `json:"stopped_reason,omitempty" doc:"why it is stopped"`
+	Contacts       int64        `json:"contacts" doc:"that it has"`
+	CreatedAt      time.Time    `json:"created_at"`
+	UpdatedAt      time.Time    `json:"updated_at"`
+	Workflow       WorkflowLink `json:"workflow" doc:"sends its messages while there are any"`
+}
+
+func (h Tenants) show(t db.Tenant) Tenant {
+	return Tenant{
+		ID: t.ID, Name: t.Name, Tier: Tier(t.Tier), PerSecond: h.Rates.of(t.Tier), Region: t.Region,
+		MaxContacts: t.MaxContacts, MaxMessagesDay: t.MaxMessagesDay, State: string(t.State),
+		StoppedReason: t.StoppedReason, Contacts: t.Contacts, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
+		Workflow: h.door.workflow(campaign.DispatchWorkflowID(t.ID)),
+	}
+}
+
+// TenantStart is the body of POST /tenants.
+type TenantStart struct {
+	ID             string `json:"id" pattern:"^[a-z0-9][a-z0-9-]{0,39}$" doc:"1 to 40 of a-z, 0-9 and dash, a letter or digit first; it cannot be changed" example:"acme"`
+	Name           string `json:"name" minLength:"1" maxLength:"200"`
+	Tier           Tier   `json:"tier,omitempty" default:"standard"`
+	Region         string `json:"region,omitempty" pattern:"^([A-Z]{2})?$" doc:"ISO 3166-1 alpha-2, of telephone numbers without a country" example:"CA"`
+	MaxContacts    *int64 `json:"max_contacts,omitempty" minimum:"0" doc:"absent: no limit"`
+	MaxMessagesDay *int64 `json:"max_messages_day,omitempty" minimum:"0" doc:"absent: no limit"`
+}
+
+type createTenantInput struct{ Body TenantStart }
+
+type createTenantOutput struct {
+	Status   int
+	Location string `header:"Location"`
+	Body     Tenant
+}
+
+func (h Tenants) create(ctx context.Context, in *createTenantInput) (*createTenantOutput, error) {
+	b := in.Body
+	want := db.Tenant{
+		ID: b.ID, Name: b.Name, Tier: campaign.Tier(b.Tier), Region: b.Region, MaxContacts: b.MaxContacts,
+		MaxMessagesDay: b.MaxMessagesDay, CreatedAt: h.door.Now(),
+	}
+	status, wrong := http.StatusCreated, h.door.Tenants.Create(ctx, want, callerOf(ctx).Name)
+	if class, _ := fault.Of(wrong); wrong != nil && class != fault.Conflict {
+		return nil, wrong
+	}
+	t, err := h.door.Tenants.Get(ctx, b.ID)
+	if err != nil {
+		return nil, err
+	}
+	if wrong != nil {
+		same := t.Name == want.Name && t.Tier == want.Tier && t.Region == want.Region &&
+			equal(t.MaxContacts, want.MaxContacts) && equal(t.MaxMessagesDay, want.MaxMessagesDay)
+		if status = http.StatusOK; !same {
+			return nil, wrong
+		}
+	}
+	return &createTenantOutput{Status: status, Location: "/tenants/" + t.ID, Body: h.show(t)}, nil
+}
+
+func equal[T comparable](a, b *T) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
+}
+
+type listTenantsInput struct {
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	Cursor string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
+
+	after string
+}
+
+// tenantCursor is a position in the list of tenants.
+type tenantCursor struct {
+	Sort string `json:"s"`
+	ID   string `json:"i"`
+}
+
+// tenantOrder is the only order of tenants, for their cursors.
+const tenantOrder = "tenants"
+
+// Resolve reads the cursor.
+func (in *listTenantsInput) Resolve(huma.Context) []error {
+	if in.Cursor == "" {
+		return nil
+	}
+	var c tenantCursor
+	if err := decodeCursor(in.Cursor, &c); err != nil || c.Sort != tenantOrder || db.CheckTenant(c.ID) != nil {
+		return wrongCursor(in.Cursor, errCursor)
+	}
+	in.after = c.ID
+	return nil
+}
+
+// TenantPage is the answer of GET /tenants.
+type TenantPage Page[Tenant]
+
+type listTenantsOutput struct{ Body TenantPage }
+
+func (h Tenants) list(ctx context.Context, in *listTenantsInput) (*listTenantsOutput, error) {
+	rows, next, err := h.door.Tenants.List(ctx, in.after, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	at := maybe(next, func(id string) tenantCursor { return tenantCursor{tenantOrder, id} })
+	return &listTenantsOutput{TenantPage(page(rows, h.show, at))}, nil
+}
+
+type tenantPathInput struct {
+	Tenant string `path:"tenant" maxLength:"40"`
+}
+
+type tenantOutput struct{ Body Tenant }
+
+func (h Tenants) get(ctx context.Context, in *tenantPathInput) (*tenantOutput, error) {
+	t, err := h.door.Tenants.Get(ctx, in.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	return &tenantOutput{h.show(t)}, nil
+}
+
+// A Quota is a change of a limit: null is none. One that is left out stays as it is.
+type Quota struct {
+	Said bool
+	Most *int64 // nil = no limit
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (q *Quota) UnmarshalJSON(b []byte) error {
+	q.Said = true
+	return json.Unmarshal(b, &q.Most)
+}
+
+// MarshalJSON implements json.Marshaler.
+func (q Quota) MarshalJSON() ([]byte, error) { return json.Marshal(q.Most) }
+
+// IsZero says that the limit stays.
+func (q Quota) IsZero() bool { return !q.Said }
+
+// Schema implements huma.SchemaProvider.
+func (Quota) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: new(0.0), Nullable: true}
+}
+
+// over is the limit after the change of one.
+func (q Quota) over(was *int64) *int64 {
+	if q.Said {
+		return q.Most
+	}
+	return was
+}
+
+// TenantPatch is the body of PATCH /tenants/{tenant}.
+type TenantPatch struct {
+	Name           *string `json:"name,omitempty" minLength:"1" maxLength:"200"`
+	Tier           *Tier   `json:"tier,omitempty"`
+	Region         *string `json:"region,omitempty" pattern:"^([A-Z]{2})?$" doc:"empty: none"`
+	MaxContacts    Quota   `json:"max_contacts,omitzero" required:"false" doc:"null: no limit"`
+	MaxMessagesDay Quota   `json:"max_messages_day,omitzero" required:"false" doc:"null: no limit"`
+	State          *string `json:"state,omitempty" enum:"active,stopped"`
+	StoppedReason  *string `json:"stopped_reason,omitempty" maxLength:"1000" doc:"shown while it is stopped"`
+}
+
+type changeTenantInput struct {
+	Tenant string `path:"tenant" maxLength:"40"`
+	Body   TenantPatch
+}
+
+func (h Tenants) change(ctx context.Context, in *changeTenantInput) (*tenantOutput, error) {
+	b := in.Body
+	t, err := h.door.Tenants.Change(ctx, in.Tenant, callerOf(ctx).Name, h.door.Now(), func(t *db.Tenant) {
+		set(&t.Name, b.Name)
+		set(&t.Tier, maybe(b.Tier, func(t Tier) campaign.Tier { return campaign.Tier(t) }))
+		set(&t.Region, b.Region)
+		t.MaxContacts, t.MaxMessagesDay = b.MaxContacts.over(t.MaxContacts), b.MaxMessagesDay.over(t.MaxMessagesDay)
+		set(&t.State, maybe(b.State, func(s string) db.TenantState { return db.TenantState(s) }))
+		set(&t.StoppedReason, b.StoppedReason)
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.Wakes.wake(ctx, t.ID)
+	return &tenantOutput{h.show(t)}, nil
+}
+
+// set sets v to what was said, if anything was.
+func set[T any](v, said *T) {
+	if said != nil {
+		*v = *said
+	}
+}

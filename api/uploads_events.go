@@ -1,0 +1,95 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+const (
+	eventEvery     = time.Second
+	heartbeatAfter = 15 * time.Second // without an event, so that proxies keep the connection
+)
+
+// events writes the progress of an upload as server-sent events. The row is read again every second; while the database
+// is away, the stream goes on without events.
+func (h Uploads) events(ctx context.Context, in *uploadInput) (*huma.StreamResponse, error) {
+	finding, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	u, err := h.of(finding, in)
+	if err != nil {
+		return nil, err
+	}
+	in.Tenant = u.Tenant
+	return &huma.StreamResponse{Body: func(hc huma.Context) {
+		c := humagin.Unwrap(hc)
+		leave, ok := h.streams.take(u.Tenant)
+		if !ok {
+			answer(c, tooMany("too many streams of events of the tenant "+u.Tenant, retryAfter))
+			return
+		}
+		defer leave()
+		ctx := c.Request.Context()
+		c.Header("Content-Type", "text/event-stream")
+		c.Header("Cache-Control", "no-store")
+		c.Header("X-Accel-Buffering", "no")
+		control := http.NewResponseController(c.Writer)
+		out := &pacedWriter{ResponseWriter: c.Writer, control: control, within: sendWithin}
+		out.end, _ = ctx.Deadline()
+		send := func(text string) bool {
+			_, err := out.Write([]byte(text))
+			return err == nil && control.Flush() == nil
+		}
+		tick := time.NewTicker(eventEvery)
+		defer tick.Stop()
+		var last []byte
+		for sent := time.Now(); ; {
+			doc, ended, err := h.event(ctx, in)
+			switch class, _ := fault.Of(err); {
+			case err != nil && class == fault.Gone, ctx.Err() != nil:
+				return
+			case err == nil && ended:
+				send("event: progress\ndata: " + string(doc) + "\n\nevent: end\ndata: " + string(doc) + "\n\n")
+				return
+			case err == nil && !bytes.Equal(doc, last):
+				if last, sent = doc, time.Now(); !send("event: progress\ndata: " + string(doc) + "\n\n") {
+					return
+				}
+			case time.Since(sent) >= heartbeatAfter:
+				if sent = time.Now(); !send(": \n\n") {
+					return
+				}
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			case <-h.door.Stopping:
+				return
+			}
+		}
+	}}, nil
+}
+
+// event is the upload as it is now.
+func (h Uploads) event(ctx context.Context, in *uploadInput) (doc []byte, ended bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	u, err := h.Store.Get(ctx, in.Tenant, in.Upload)
+	if err != nil {
+		return nil, false, err
+	}
+	shown, err := h.progress(ctx, u)
+	if err != nil {
+		return nil, false, err
+	}
+	doc, err = json.Marshal(shown)
+	return doc, shown.Ended(), err
+}

@@ -1,0 +1,638 @@
+package api_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/internal/blob"
+)
+
+const (
+	formBoundary = "boundary"
+	formType     = "multipart/form-data; boundary=" + formBoundary
+)
+
+// formOf is a form with a file after fields, which are names and values in turn.
+func formOf(name, content string, fields ...string) string {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	_ = w.SetBoundary(formBoundary)
+	for i := 0; i+1 < len(fields); i += 2 {
+		_ = w.WriteField(fields[i], fields[i+1])
+	}
+	part, _ := w.CreateFormFile("file", name)
+	_, _ = io.WriteString(part, content)
+	_ = w.Close()
+	return b.String()
+}
+
+// outreach is an API with the tenant acme, and the folder that files are in.
+func outreach(t *testing.T, change ...func(*parts)) (d *door, folder string) {
+	t.Helper()
+
+	folder = t.TempDir()
+	blobs, err := blob.Open(t.Context(), folder)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
+	d = open(t, append([]func(*parts){func(p *parts) { p.Uploads.Blobs = blobs }}, change...)...)
+	tenant(t, d.pool, "acme")
+	_, err = d.Tenants.Change(t.Context(), "acme", "test", now, func(t *db.Tenant) { t.Region = "CA" })
+	require.NoError(t, err)
+	return d, folder
+}
+
+// files are those in a folder, whatever their names.
+func files(t *testing.T, folder string) (paths []string) {
+	t.Helper()
+
+	require.NoError(t, filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			paths = append(paths, path)
+		}
+		return err
+	}))
+	return paths
+}
+
+func (d *door) upload(t *testing.T, query, form string, headers ...string) reply {
+	t.Helper()
+	return d.ask(t, http.MethodPost, "/uploads?tenant=acme"+query, form, append([]string{"Content-Type", formType}, headers...)...)
+}
+
+const people = "Tél.;Nom;Courriel\n514 555-0123;Zoé Roy;zoe@example.org\nabc;Max;max@example.org\n"
+
+func TestUpload(t *testing.T) {
+	t.Parallel()
+	d, folder := outreach(t)
+	list, err := d.Contacts.Store.CreateList(t.Context(), "acme", "Friends", "test", now)
+	require.NoError(t, err)
+	r := d.upload(t, "&tag=query", formOf(`C:\people\clients.csv`, people, "known", "skip", "dry_run", "true", "tag", "form",
+		"list", list.ID.String(), "options", `{"mapping":{"Nom":"fields.nom"}}`))
+	u := read[api.Upload](t, r, http.StatusAccepted)
+	require.Equal(t, "/uploads/"+u.ID.String(), r.Header.Get("Location"))
+	require.Equal(t, api.UploadState("received"), u.State)
+	require.Equal(t, "clients.csv", u.FileName)
+	require.Equal(t, "skip", u.Known)
+	require.True(t, u.DryRun)
+	require.Equal(t, []string{"query", "form"}, u.Tags)
+	require.Equal(t, []uuid.UUID{list.ID}, u.Lists)
+	require.Equal(t, "CA", u.Options.Region, "that of the tenant")
+	require.Equal(t, int64(len(people)), u.Bytes)
+	require.Equal(t, []string{fmt.Sprintf("import %s of acme: clients.csv", u.ID)}, d.started.calls)
+	require.Len(t, files(t, folder), 1)
+	kept, err := os.ReadFile(files(t, folder)[0])
+	require.NoError(t, err)
+	require.Equal(t, people, string(kept))
+	require.Equal(t, u, read[api.Upload](t, d.get(t, r.Header.Get("Location")+"?tenant=acme"), 200))
+
+	// The row is stored while Temporal is away.
+	d.started.err = io.ErrClosedPipe
+	u = read[api.Upload](t, d.upload(t, "", formOf("b.csv", people)), http.StatusAccepted)
+	require.NotEmpty(t, u.Warning)
+	list2 := read[api.UploadPage](t, d.get(t, "/uploads?tenant=acme&limit=1&state=received"), 200)
+	require.Len(t, list2.Items, 1)
+	require.Equal(t, u.ID, list2.Items[0].ID)
+	list2 = read[api.UploadPage](t, d.get(t, "/uploads?tenant=acme&limit=1&cursor="+list2.NextCursor), 200)
+	require.Equal(t, "clients.csv", list2.Items[0].FileName)
+	require.Empty(t, list2.NextCursor)
+}
+
+func TestUploadRefused(t *testing.T) {
+	t.Parallel()
+	d, folder := outreach(t, func(p *parts) { p.Uploads.Limits.Bytes = 1000 })
+	for name, tt := range map[string]struct {
+		query, form string
+		headers     []string
+		status      int
+		says        string
+	}{
+		"no form":           {"", "phone\n", []string{"Content-Type", "text/csv"}, 415, "curl -F file=@people.csv"},
+		"no file":           {"", "--boundary--\r\n", nil, 422, "file: is missing"},
+		"an empty file":     {"", formOf("a.csv", ""), nil, 422, "file: is empty"},
+		"too large":         {"", formOf("a.csv", strings.Repeat("x", 1001)), nil, 413, "larger than 1000 bytes"},
+		"far too large":     {"", formOf("a.csv", strings.Repeat("x", 2<<20)), nil, 413, "larger than 1000 bytes"},
+		"an unknown field":  {"", formOf("a.csv", people, "lists", "x"), nil, 422, `"lists" is no field`},
+		"a wrong list":      {"", formOf("a.csv", people, "list", "x"), nil, 422, "list: expected the ID"},
+		"an unknown list":   {"", formOf("a.csv", people, "list", uuid.NewString()), nil, 422, "lists: 1 of the 1"},
+		"a wrong known":     {"", formOf("a.csv", people, "known", "no"), nil, 422, "known: is"},
+		"a wrong dry run":   {"", formOf("a.csv", people, "dry_run", "maybe"), nil, 422, "dry_run: expected true or false"},
+		"wrong options":     {"", formOf("a.csv", people, "options", `{"maping":{}}`), nil, 422, "options: "},
+		"unknown region":    {"", formOf("a.csv", people, "options", `{"region":"XX"}`), nil, 422, `options: region "XX" is not known`},
+		"unknown field":     {"", formOf("a.csv", people, "options", `{"mapping":{"A":"fone"}}`), nil, 422, `mapping: "fone" is no field`},
+		"wrong in query":    {"&known=no", formOf("a.csv", people), nil, 422, ""},
+		"a field after it":  {"", strings.Replace(formOf("a.csv", people), "--boundary--", "--boundary\r\nContent-Disposition: form-data; name=\"tag\"\r\n\r\nx\r\n--boundary--", 1), nil, 422, "must be the last field"},
+		"cut off":           {"", formOf("a.csv", people)[:150], nil, 400, "ends before the form does"},
+		"cut at the end":    {"", strings.TrimSuffix(formOf("a.csv", people), "--boundary--\r\n"), nil, 400, "ends before"},
+		"a header too long": {"", "--boundary\r\nContent-Disposition: " + strings.Repeat("x", 100_000) + "\r\n\r\n", nil, 400, "ends before"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Contains(t, refused(t, d.upload(t, tt.query, tt.form, tt.headers...), tt.status).Detail, tt.says)
+			require.Empty(t, files(t, folder))
+		})
+	}
+	require.Empty(t, d.started.calls)
+	_, err := d.Tenants.Change(t.Context(), "acme", "test", now, func(t *db.Tenant) { t.State = db.TenantStopped })
+	require.NoError(t, err)
+	require.Contains(t, refused(t, d.upload(t, "", formOf("a.csv", people)), 409).Detail, "is stopped")
+	require.Empty(t, files(t, folder))
+}
+
+// A repeated request is one upload; its key cannot be used for another file.
+func TestUploadOnce(t *testing.T) {
+	t.Parallel()
+	d, folder := outreach(t)
+	var ids []uuid.UUID
+	for range 3 {
+		u := read[api.Upload](t, d.upload(t, "", formOf("a.csv", people), "Idempotency-Key", "k"), http.StatusAccepted)
+		ids = append(ids, u.ID)
+	}
+	require.Equal(t, []uuid.UUID{ids[0], ids[0], ids[0]}, ids)
+	require.Contains(t, refused(t, d.upload(t, "", formOf("a.csv", people+"x"), "Idempotency-Key", "k"), 409).Detail,
+		"another file")
+	for _, other := range [][]string{
+		{"", "dry_run", "true"}, {"", "hold", "true"}, {"", "known", "skip"}, {"", "tag", "x"}, {"&dry_run=true"},
+		{"", "options", `{"mapping":{"Nom":"-"}}`},
+	} {
+		r := d.upload(t, other[0], formOf("a.csv", people, other[1:]...), "Idempotency-Key", "k")
+		require.Contains(t, refused(t, r, 409).Detail, "with other parameters", other)
+	}
+	require.Len(t, files(t, folder), 1)
+
+	// A dry run is not taken for the import after it, and the tenant's region is none of the parameters.
+	dry := read[api.Upload](t, d.upload(t, "", formOf("a.csv", people, "dry_run", "true"), "Idempotency-Key", "dry"), 202)
+	require.Contains(t, refused(t, d.upload(t, "", formOf("a.csv", people), "Idempotency-Key", "dry"), 409).Detail,
+		"with other parameters")
+	_, err := d.Tenants.Change(t.Context(), "acme", "test", now, func(t *db.Tenant) { t.Region = "FR" })
+	require.NoError(t, err)
+	again := read[api.Upload](t, d.upload(t, "&dry_run=true", formOf("a.csv", people), "Idempotency-Key", "dry"), 202)
+	require.Equal(t, dry.ID, again.ID)
+	require.Equal(t, "CA", again.Options.Region)
+	for _, path := range files(t, folder)[1:] {
+		require.NoError(t, os.Remove(path))
+	}
+
+	// Two at once are one, too: the second file is deleted.
+	tenant(t, d.pool, "rival")
+	slow, ready := newSlowForm(), make(chan reply)
+	go func() {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.url+"/uploads?tenant=acme", slow)
+		if err == nil {
+			r.Header.Set("Content-Type", formType)
+			r.Header.Set("Idempotency-Key", "slow")
+			r.ContentLength = int64(len(formOf("a.csv", people)))
+			var answer *http.Response
+			if answer, err = http.DefaultClient.Do(r); err == nil {
+				body, _ := io.ReadAll(answer.Body)
+				_ = answer.Body.Close()
+				ready <- reply{answer.StatusCode, answer.Header, string(body)}
+				return
+			}
+		}
+		ready <- reply{Body: err.Error()}
+	}()
+	slow.write(t, formOf("a.csv", people)[:150])
+	require.Eventually(t, func() bool { return len(files(t, folder)) == 2 }, 10*time.Second, 5*time.Millisecond)
+	first := read[api.Upload](t, d.upload(t, "", formOf("a.csv", people), "Idempotency-Key", "slow"), http.StatusAccepted)
+	slow.write(t, formOf("a.csv", people)[150:])
+	slow.close()
+	require.Equal(t, first.ID, read[api.Upload](t, <-ready, http.StatusAccepted).ID)
+	require.Len(t, files(t, folder), 2, "one a key")
+}
+
+// slowForm is a body that the test writes piece by piece.
+type slowForm struct {
+	*io.PipeReader
+	w *io.PipeWriter
+}
+
+func newSlowForm() *slowForm {
+	r, w := io.Pipe()
+	return &slowForm{r, w}
+}
+
+func (s *slowForm) write(t *testing.T, text string) {
+	t.Helper()
+	_, err := io.WriteString(s.w, text)
+	require.NoError(t, err)
+}
+
+func (s *slowForm) close() { _ = s.w.Close() }
+
+// A connection that breaks leaves nothing.
+func TestUploadBroken(t *testing.T) {
+	t.Parallel()
+	d, folder := outreach(t)
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(d.url, "http://"))
+	require.NoError(t, err)
+	_, err = fmt.Fprintf(conn, "POST /uploads?tenant=acme HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\n"+
+		"Content-Length: 100000\r\n\r\n%s", formType, formOf("a.csv", people)[:150])
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return len(files(t, folder)) == 1 }, 10*time.Second, 5*time.Millisecond)
+	require.NoError(t, conn.Close())
+	require.Eventually(t, func() bool { return len(files(t, folder)) == 0 }, 10*time.Second, 5*time.Millisecond)
+	require.Empty(t, read[api.UploadPage](t, d.get(t, "/uploads?tenant=acme"), 200).Items)
+}
+
+// A large file is not held in memory, and not in the folder of temporary files.
+func TestUploadStreams(t *testing.T) {
+	t.Parallel()
+	d, folder := outreach(t)
+	const size = 256 << 20
+	head, tail, _ := strings.Cut(formOf("a.csv", "FILE"), "FILE")
+	body := io.MultiReader(strings.NewReader(head), io.LimitReader(zeros{}, size), strings.NewReader(tail))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.url+"/uploads?tenant=acme&hold=true", body)
+	require.NoError(t, err)
+	request.Header.Set("Content-Type", formType)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	runtime.ReadMemStats(&after)
+	defer answer.Body.Close()
+	doc, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	u := read[api.Upload](t, reply{answer.StatusCode, answer.Header, string(doc)}, http.StatusAccepted)
+	require.Equal(t, int64(size), u.Bytes)
+	require.Equal(t, "a6d72ac7690f53be6ae46ba88506bd97302a093f7108472bd9efc3cefda06484", u.SHA256)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20))
+	require.Len(t, files(t, folder), 1)
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// Too much that waits refuses uploads before their body is read, until the low water; what is not an upload goes on.
+func TestUploadBackpressure(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	d, folder := outreach(t, func(p *parts) {
+		p.Uploads.Limits = api.UploadLimits{Bytes: 1 << 20, Share: 10, All: 16, Low: 50}
+		p.Registerer = registry
+	})
+	tenant(t, d.pool, "rival")
+	store := db.NewUploads(d.pool)
+	waiting := func(tenant string, chunks int) db.Upload {
+		u, err := store.Create(t.Context(), db.Upload{
+			ID: uuid.New(), Tenant: tenant, FileName: "a", Blob: "uploads/x", SHA256: []byte{1}, CreatedBy: "test", CreatedAt: now,
+		})
+		require.NoError(t, err)
+		require.NoError(t, store.Planned(t.Context(), tenant, u.ID, []byte(`{}`), "", now))
+		var all []contact.Chunk
+		for n := range chunks {
+			all = append(all, contact.Chunk{N: n, Rows: 1000})
+		}
+		require.NoError(t, store.AddChunks(t.Context(), tenant, u.ID, all, now))
+		return u
+	}
+	end := func(u db.Upload) {
+		_, err := store.Cancel(t.Context(), u.Tenant, u.ID, "test", now)
+		require.NoError(t, err)
+	}
+	try := func(tenant string) (int, reply) {
+		body := newSlowForm() // nothing comes: an answer means that nothing is read
+		defer body.close()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.url+"/uploads?tenant="+tenant, body)
+		require.NoError(t, err)
+		r.Header.Set("Content-Type", formType)
+		go func() { _, _ = io.WriteString(body.w, formOf("a.csv", people)); body.close() }()
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		doc, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		return answer.StatusCode, reply{answer.StatusCode, answer.Header, string(doc)}
+	}
+	accepts := func(tenant string) {
+		t.Helper()
+		status, r := try(tenant)
+		require.Equal(t, http.StatusAccepted, status, r.Body)
+		end(db.Upload{Tenant: tenant, ID: read[api.Upload](t, r, 202).ID})
+	}
+	refuses := func(tenant, says string) {
+		t.Helper()
+		status, r := try(tenant)
+		require.Equal(t, http.StatusTooManyRequests, status, r.Body)
+		require.Equal(t, "60", r.Header.Get("Retry-After"), "nothing is stored: a minute")
+		require.Contains(t, r.Body, says)
+	}
+	accepts("acme")
+	a, b := waiting("acme", 6), waiting("acme", 4)
+	refuses("acme", "10 chunks of 1,000 rows of the tenant acme wait")
+	accepts("rival")
+	end(b)
+	refuses("acme", "6 chunks") // not yet at the low water
+	c := waiting("rival", 9)
+	end(a)
+	accepts("acme")
+	e := waiting("acme", 8)
+	refuses("acme", "17 chunks of 1,000 rows wait to be imported")
+	refuses("rival", "17 chunks of 1,000 rows wait to be imported")
+	require.Equal(t, 200, d.get(t, "/health").Status)
+	read[api.UploadPage](t, d.get(t, "/uploads?tenant=acme"), 200)
+	end(c)
+	end(e)
+	accepts("acme")
+	accepts("rival")
+
+	// A file that nothing has looked at is a backlog, too.
+	old, err := store.Create(t.Context(), db.Upload{
+		ID: uuid.New(), Tenant: "acme", FileName: "a", Blob: "uploads/x", SHA256: []byte{1}, CreatedBy: "test",
+		CreatedAt: now.Add(-31 * time.Minute), Bytes: 1,
+	})
+	require.NoError(t, err)
+	refuses("acme", "has waited for 31m0s")
+	accepts("rival")
+	end(old)
+
+	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
+# HELP conveyor_uploads_refused_total Files of contacts that were refused before they were read, by reason.
+# TYPE conveyor_uploads_refused_total counter
+conveyor_uploads_refused_total{reason="backlog"} 2
+conveyor_uploads_refused_total{reason="concurrent"} 0
+conveyor_uploads_refused_total{reason="tenant_age"} 1
+conveyor_uploads_refused_total{reason="tenant_backlog"} 2
+conveyor_uploads_refused_total{reason="too_large"} 0
+`), "conveyor_uploads_refused_total"))
+	require.Len(t, files(t, folder), 6, "one an upload that was accepted")
+}
+
+// What is on its way into the backlog is a part of it: files that are being received, and held ones that are started.
+func TestUploadsComing(t *testing.T) {
+	t.Parallel()
+	d, folder := outreach(t, func(p *parts) {
+		p.Uploads.Limits = api.UploadLimits{Bytes: 4 << 20, Share: 10, All: 35, Low: 50}
+	})
+	tenant(t, d.pool, "rival")
+	tenant(t, d.pool, "third")
+	small := formOf("a.csv", people)
+	try := func(tenant string) reply {
+		return d.ask(t, http.MethodPost, "/uploads?tenant="+tenant+"&hold=true", small, "Content-Type", formType)
+	}
+	// comes is a file of which only the beginning is received until it is cut off.
+	comes := func(tenant string, length int64) (end func()) {
+		before := len(files(t, folder))
+		body := newSlowForm()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.url+"/uploads?tenant="+tenant, body)
+		require.NoError(t, err)
+		r.Header.Set("Content-Type", formType)
+		r.ContentLength = length
+		go func() {
+			if answer, err := http.DefaultClient.Do(r); err == nil {
+				_ = answer.Body.Close()
+			}
+		}()
+		body.write(t, small[:150])
+		require.Eventually(t, func() bool { return len(files(t, folder)) == before+1 }, 10*time.Second, 5*time.Millisecond)
+		return func() {
+			rest := len(files(t, folder)) - 1
+			_ = body.w.CloseWithError(io.ErrUnexpectedEOF)
+			require.Eventually(t, func() bool { return len(files(t, folder)) == rest }, 10*time.Second, 5*time.Millisecond)
+		}
+	}
+	accepts := func(tenant string) api.Upload {
+		t.Helper()
+		var r reply
+		require.Eventually(t, func() bool { // a file is deleted before it is no longer counted
+			r = try(tenant)
+			return r.Status == http.StatusAccepted
+		}, 10*time.Second, 5*time.Millisecond)
+		return read[api.Upload](t, r, http.StatusAccepted)
+	}
+	refuses := func(tenant, says string) {
+		t.Helper()
+		require.Contains(t, refused(t, try(tenant), http.StatusTooManyRequests).Detail, says)
+	}
+	end := comes("acme", 1_900_000)
+	refuses("acme", "20 chunks of 1,000 rows of the tenant acme wait")
+	held := accepts("rival")
+	endOther := comes("rival", 1_900_000)
+	refuses("third", "40 chunks of 1,000 rows wait")
+	endOther()
+	end()
+	accepts("third")
+
+	end = comes("acme", -1)
+	refuses("acme", "42 chunks") // the largest
+	accepts("third")
+	end()
+	accepts("acme")
+
+	// A start is an upload.
+	end = comes("rival", 1_900_000)
+	start := "/uploads/" + held.ID.String() + "/start?tenant=rival"
+	r := d.ask(t, http.MethodPost, start, "")
+	require.Contains(t, refused(t, r, http.StatusTooManyRequests).Detail, "20 chunks of 1,000 rows of the tenant rival")
+	require.NotEmpty(t, r.Header.Get("Retry-After"))
+	require.Equal(t, api.UploadState("held"), read[api.Upload](t, d.get(t, "/uploads/"+held.ID.String()+"?tenant=rival"), 200).State)
+	end()
+	require.Eventually(t, func() bool { return d.ask(t, http.MethodPost, start, "").Status == 202 }, 10*time.Second, 5*time.Millisecond)
+}
+
+// A person uploads, looks, corrects and starts.
+func TestUploadHeld(t *testing.T) {
+	t.Parallel()
+	d, _ := outreach(t)
+	file := "Contact;Ref\n514 555-0123;A1\n+1 514 555 01;B2\n"
+	u := read[api.Upload](t, d.upload(t, "&hold=true", formOf("a.csv", file)), http.StatusAccepted)
+	require.Equal(t, api.UploadState("held"), u.State)
+	require.Empty(t, d.started.calls)
+	at := "/uploads/" + u.ID.String()
+	p := refused(t, d.get(t, at+"/preview?tenant=acme"), 422)
+	require.NotContains(t, p.Detail, "514 555")
+
+	set := func(body string) reply { return d.ask(t, http.MethodPut, at+"/options?tenant=acme", body) }
+	refused(t, set(`{"mapping":{"Ref":"fone"}}`), 422)
+	refused(t, set(`{"mapping":{"Tel":"phone"}}`), 422)
+	seen := read[api.UploadPreview](t, set(`{"mapping":{"Contact":"phone","Ref":"fields.ref"}}`), 200)
+	require.Equal(t, ";", seen.Format.Delimiter)
+	require.Equal(t, "phone", seen.Columns[0].Field)
+	require.Equal(t, "CA", seen.Region)
+	require.Len(t, seen.Rows, 2)
+	require.Equal(t, "+15145550123", seen.Rows[0].Contact.Phone)
+	require.Equal(t, map[string]string{"ref": "A1"}, seen.Rows[0].Contact.Fields)
+	require.Equal(t, contact.CodePhone, seen.Rows[1].Problems[0].Code)
+	require.Equal(t, []string{"+1 514 555 01", "B2"}, seen.Rows[1].Record)
+	require.Equal(t, seen, read[api.UploadPreview](t, d.get(t, at+"/preview?tenant=acme"), 200))
+
+	for range 2 {
+		u = read[api.Upload](t, d.ask(t, http.MethodPost, at+"/start?tenant=acme", ""), http.StatusAccepted)
+		require.Equal(t, api.UploadState("received"), u.State)
+	}
+	require.Len(t, d.started.calls, 2)
+	refused(t, set(`{}`), http.StatusConflict)
+	u = read[api.Upload](t, d.ask(t, http.MethodPost, at+"/cancel?tenant=acme", ""), 200)
+	require.Equal(t, api.UploadState("canceled"), u.State)
+	require.Equal(t, "canceled by anonymous", u.Error)
+	refused(t, d.ask(t, http.MethodPost, at+"/start?tenant=acme", ""), http.StatusConflict)
+	done := read[api.Upload](t, d.upload(t, "", formOf("b.csv", people)), http.StatusAccepted)
+	imported(t, d, done)
+	done = read[api.Upload](t, d.ask(t, http.MethodPost, "/uploads/"+done.ID.String()+"/start?tenant=acme", ""), 202)
+	require.Equal(t, api.UploadState("done"), done.State, "it was started before")
+	require.Equal(t, "cancel import "+u.ID.String(), d.started.calls[2])
+	require.NoError(t, d.Uploads.Blobs.DeleteUpload(t.Context(), uploadBlob(t, d, u.ID)))
+	require.Contains(t, refused(t, d.get(t, at+"/preview?tenant=acme"), 409).Detail, "no longer kept")
+}
+
+func uploadBlob(t *testing.T, d *door, id uuid.UUID) string {
+	t.Helper()
+	u, err := d.Uploads.Store.Get(t.Context(), "acme", id)
+	require.NoError(t, err)
+	return u.Blob
+}
+
+// imported reads a file as an import does, and stores it as the workflow would: all in one chunk.
+func imported(t *testing.T, d *door, u api.Upload) api.Upload {
+	t.Helper()
+
+	ctx, store := t.Context(), d.Uploads.Store
+	row, err := store.Get(ctx, "acme", u.ID)
+	require.NoError(t, err)
+	file := d.Uploads.Blobs.ReaderAt(ctx, row.Blob, row.Bytes)
+	var options contact.Options
+	require.NoError(t, json.Unmarshal(row.Options, &options))
+	plan, err := contact.Sniff(file, row.Bytes, options)
+	require.NoError(t, err)
+	rows, err := plan.Preview(file, row.Bytes, 1000)
+	require.NoError(t, err)
+	doc, err := json.Marshal(plan)
+	require.NoError(t, err)
+	require.NoError(t, store.Planned(ctx, "acme", u.ID, doc, "", now))
+	require.NoError(t, store.AddChunks(ctx, "acme", u.ID, []contact.Chunk{{Rows: len(rows), Length: row.Bytes, FirstRow: 1}}, now))
+	require.NoError(t, store.Split(ctx, "acme", u.ID, 1))
+	require.NoError(t, persist(ctx, store, u.ID, rows))
+	_, err = store.Finish(ctx, "acme", u.ID, now)
+	require.NoError(t, err)
+	return read[api.Upload](t, d.get(t, "/uploads/"+u.ID.String()+"?tenant=acme"), 200)
+}
+
+// The rows that were refused can be mended in their file, and it is imported as it is.
+func TestUploadErrorsAreMended(t *testing.T) {
+	t.Parallel()
+	d, _ := outreach(t)
+	file := "Tél.,Nom,Note\n514 555-0123,Zoé,ok\n514 555-01,Max,=1+1\n514 555-0124,Léa,\"a,\nb\"\n12,Ali,-x\n514-555-0123,Zoé,twice\n"
+	u := read[api.Upload](t, d.upload(t, "", formOf("a.csv", file)), http.StatusAccepted)
+	at := "/uploads/" + u.ID.String() + "/errors.csv?tenant=acme"
+	require.Contains(t, refused(t, d.get(t, at), 409).Detail, "no row of upload")
+	u = imported(t, d, u)
+	require.Equal(t, api.UploadRows{Read: 5, Valid: 2, Invalid: 2, Duplicate: 1, New: 2}, u.Rows)
+	r := d.get(t, at, "Accept-Encoding", "identity")
+	require.Equal(t, 200, r.Status)
+	require.Equal(t, "text/csv; charset=utf-8; header=present", r.Header.Get("Content-Type"))
+	require.Contains(t, r.Header.Get("Content-Disposition"), "upload-"+u.ID.String()+"-errors.csv")
+	require.Contains(t, r.Body, "514 555-01,Max,'=1+1,3,")
+	mended := strings.NewReplacer("514 555-01,", "514 555-0125,", "\n12,", "\n514 555-0126,").Replace(r.Body)
+	again := imported(t, d, read[api.Upload](t, d.upload(t, "", formOf("errors.csv", mended)), http.StatusAccepted))
+	require.Equal(t, api.UploadRows{Read: 2, Valid: 2, New: 2}, again.Rows)
+	found := read[api.ContactPage](t, d.ask(t, "POST", "/contacts/search?tenant=acme", `{"text":"5550125"}`), 200)
+	require.Len(t, found.Items, 1)
+	require.Equal(t, map[string]string{"note": "=1+1"}, found.Items[0].Fields)
+
+	// After a while they are no longer kept, which is not the same as none.
+	d.system(t, "DELETE FROM upload_errors WHERE upload = $1", u.ID)
+	d.system(t, "UPDATE uploads SET blob = '' WHERE id = ANY ($1)", []uuid.UUID{u.ID, again.ID})
+	require.Contains(t, refused(t, d.get(t, at), 409).Detail, "no longer kept")
+	require.Equal(t, 200, d.get(t, "/uploads/"+again.ID.String()+"/errors.csv?tenant=acme").Status, "it had none")
+}
+
+// The events of an upload end with it, with the process, or with the caller.
+func TestUploadEvents(t *testing.T) {
+	t.Parallel()
+	stopping := make(chan struct{})
+	d, _ := outreach(t, func(p *parts) { p.Stopping = stopping })
+	watch := func(id uuid.UUID) (*bufio.Reader, func()) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.url+"/uploads/"+id.String()+"/events?tenant=acme", nil)
+		require.NoError(t, err)
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		require.Equal(t, 200, answer.StatusCode)
+		require.Equal(t, "text/event-stream", answer.Header.Get("Content-Type"))
+		return bufio.NewReader(answer.Body), func() { _ = answer.Body.Close() }
+	}
+	event := func(r *bufio.Reader) (name string, u api.Upload) {
+		t.Helper()
+		for {
+			line, err := r.ReadString('\n')
+			require.NoError(t, err)
+			line = strings.TrimSuffix(line, "\n")
+			if text, ok := strings.CutPrefix(line, "event: "); ok {
+				name = text
+			}
+			if text, ok := strings.CutPrefix(line, "data: "); ok {
+				require.NoError(t, json.Unmarshal([]byte(text), &u))
+			}
+			if line == "" && name != "" {
+				return name, u
+			}
+		}
+	}
+	u := read[api.Upload](t, d.upload(t, "", formOf("a.csv", people)), http.StatusAccepted)
+	stream, leave := watch(u.ID)
+	defer leave()
+	name, got := event(stream)
+	require.Equal(t, "progress", name)
+	require.Equal(t, api.UploadState("received"), got.State)
+	imported(t, d, u)
+	for name != "end" {
+		name, got = event(stream)
+	}
+	require.Equal(t, api.UploadState("done"), got.State)
+	require.Equal(t, int64(2), got.Rows.Read)
+	_, err := stream.ReadByte()
+	require.ErrorIs(t, err, io.EOF)
+
+	u = read[api.Upload](t, d.upload(t, "&hold=true", formOf("b.csv", people)), http.StatusAccepted)
+	var leaves []func()
+	for range 20 {
+		s, leave := watch(u.ID)
+		event(s)
+		stream, leaves = s, append(leaves, leave)
+	}
+	full := d.get(t, "/uploads/"+u.ID.String()+"/events?tenant=acme")
+	refused(t, full, http.StatusTooManyRequests)
+	require.NotEmpty(t, full.Header.Get("Retry-After"))
+	leaves[0]()
+	require.Eventually(t, func() bool {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.url+"/uploads/"+u.ID.String()+"/events?tenant=acme", nil)
+		require.NoError(t, err)
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		_ = answer.Body.Close()
+		return answer.StatusCode == 200
+	}, 10*time.Second, 20*time.Millisecond)
+	close(stopping)
+	_, err = io.ReadAll(stream)
+	require.NoError(t, err)
+	for _, leave := range leaves {
+		leave()
+	}
+}
+
+func persist(ctx context.Context, s *db.Uploads, id uuid.UUID, rows []contact.Row) error {
+	return s.Persist(ctx, "acme", id, []contact.ParsedChunk{{N: 0, Rows: rows}}, now)
+}

@@ -1,0 +1,160 @@
+package api_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/internal/whatsapp"
+)
+
+const event = `{"object":"whatsapp_business_account","entry":[{"id":"7","changes":[{"field":"messages","value":{
+	"metadata":{"phone_number_id":"101"},"statuses":[{"id":"wamid.1","status":"sent","timestamp":"1"}],
+	"messages":[{"id":"wamid.2","from":"15550101234","type":"text","text":{"body":"STOP"}}]}}]}]}`
+
+// deliver posts a body as Meta does, signed by a secret.
+func (d *door) deliver(t *testing.T, body, secret string) reply {
+	t.Helper()
+	return d.ask(t, "POST", "/webhooks/whatsapp", body, whatsapp.SignatureHeader, whatsapp.Sign([]byte(body), secret))
+}
+
+func (d *door) stored(t *testing.T) int {
+	t.Helper()
+	events, err := d.Webhooks.Store.Waiting(t.Context(), 100)
+	require.NoError(t, err)
+	return len(events)
+}
+
+func TestVerifyWebhook(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	const ask = "/webhooks/whatsapp?hub.mode=subscribe&hub.challenge=112%3Cb%3E&hub.verify_token="
+	r := d.get(t, ask+"t0ken")
+	require.Equal(t, 200, r.Status)
+	require.Equal(t, "112<b>", r.Body)
+	require.Equal(t, "text/plain; charset=utf-8", r.Header.Get("Content-Type"))
+	for _, wrong := range []string{ask, ask + "x", strings.Replace(ask, "subscribe", "x", 1) + "t0ken", "/webhooks/whatsapp"} {
+		refused(t, d.get(t, wrong), http.StatusForbidden)
+	}
+	none := open(t, func(p *parts) { p.Webhooks.VerifyTokens = nil })
+	refused(t, none.get(t, ask), http.StatusForbidden)
+}
+
+// An event is stored before it is answered, whatever is in it, once; and by its signature only.
+func TestTakeWebhook(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	for range 2 {
+		r := d.deliver(t, event, "s3cret")
+		require.Equal(t, 200, r.Status, r.Body)
+		require.Empty(t, r.Body)
+	}
+	require.Equal(t, 1, d.stored(t), "Meta repeats what it has sent")
+	require.Equal(t, 200, d.deliver(t, strings.Replace(event, "wamid.1", "wamid.3", 1), "other").Status)
+	require.Equal(t, 200, d.deliver(t, "not JSON", "s3cret").Status, "an operator may look at it")
+	events, err := d.Webhooks.Store.Waiting(t.Context(), 100)
+	require.NoError(t, err)
+	require.Equal(t, event, string(events[0].Body), "byte for byte")
+	require.Len(t, events, 3)
+
+	signature := whatsapp.Sign([]byte(event), "s3cret")
+	for name, r := range map[string]reply{
+		"another secret":  d.deliver(t, event, "x"),
+		"an empty secret": d.deliver(t, event, ""),
+		"no signature":    d.ask(t, "POST", "/webhooks/whatsapp", event),
+		"another body":    d.ask(t, "POST", "/webhooks/whatsapp", event+" ", whatsapp.SignatureHeader, signature),
+		"another form":    d.ask(t, "POST", "/webhooks/whatsapp", event, whatsapp.SignatureHeader, signature[7:]),
+	} {
+		p := refused(t, r, http.StatusForbidden)
+		require.Contains(t, p.Detail, "CONVEYOR_WHATSAPP_APP_SECRETS", name)
+		require.NotContains(t, p.Detail, "s3cret")
+	}
+	large := strings.Repeat("x", whatsapp.MaxEvent)
+	require.Equal(t, 200, d.deliver(t, large, "s3cret").Status)
+	refused(t, d.deliver(t, large+"x", "s3cret"), http.StatusRequestEntityTooLarge)
+	require.Equal(t, 4, d.stored(t))
+
+	none := open(t, func(p *parts) { p.Webhooks.AppSecrets = nil })
+	require.Contains(t, refused(t, none.deliver(t, event, ""), http.StatusForbidden).Detail, "is not set")
+}
+
+// While Postgres is away Meta is told to send again.
+func TestTakeWebhookWithoutPostgres(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	d.pool.Close()
+	comesBack(t, d.deliver(t, event, "s3cret"))
+}
+
+// Keys and limits of the API do not hold Meta up; those who guess at a signature are held up.
+func TestWebhookWithoutKeys(t *testing.T) {
+	t.Parallel()
+	addresses, refusals := rates(t, 1, 1), rates(t, 1, 2)
+	hooked := open(t, func(p *parts) {
+		p.Guard = api.NewGuard(api.GuardOptions{
+			Keys: p.Keys.Store, Addresses: addresses, Refusals: refusals, Log: quiet, Now: p.Now,
+		})
+	})
+	f := &fort{door: hooked, keys: hooked.Keys.Store, clock: &clock{at: now}}
+	f.key(t, "root", access.Admin)
+	refused(t, hooked.get(t, "/tenants"), http.StatusUnauthorized)
+	for range 3 {
+		require.Equal(t, 200, hooked.deliver(t, event, "s3cret").Status)
+	}
+	for range 2 {
+		refused(t, hooked.deliver(t, event, "x"), http.StatusForbidden)
+	}
+	r := hooked.deliver(t, event, "x")
+	require.Contains(t, refused(t, r, http.StatusTooManyRequests).Detail, "without a valid signature")
+	require.NotEmpty(t, r.Header.Get("Retry-After"))
+	require.Equal(t, 200, hooked.deliver(t, event, "s3cret").Status, "from the same address")
+}
+
+// Bodies that are held back neither keep Meta out nor go on for long.
+func TestSlowWebhooks(t *testing.T) {
+	t.Parallel()
+	refusals := rates(t, 1, 2)
+	d := open(t, func(p *parts) {
+		p.Proxies = []string{"127.0.0.0/8"}
+		p.Guard = api.NewGuard(api.GuardOptions{Refusals: refusals, Log: quiet, Now: p.Now})
+	})
+	from := func(network int) *bufio.Reader {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(d.url, "http://"))
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = conn.Close() })
+		_, err = fmt.Fprintf(conn, "POST /webhooks/whatsapp HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 192.0.2.%d\r\n"+
+			"%s: sha256=00\r\nContent-Length: 1000\r\n\r\nx", network, whatsapp.SignatureHeader)
+		require.NoError(t, err)
+		return bufio.NewReader(conn)
+	}
+	begin := time.Now()
+	var slow []*bufio.Reader
+	for range 20 {
+		slow = append(slow, from(1))
+	}
+	signature := whatsapp.Sign([]byte(event), "s3cret")
+	for range 3 {
+		r := d.ask(t, "POST", "/webhooks/whatsapp", event, whatsapp.SignatureHeader, signature, "X-Forwarded-For", "192.0.2.2")
+		require.Equal(t, 200, r.Status, r.Body)
+	}
+	require.Less(t, time.Since(begin), 3*time.Second, "from another network, at once")
+	got := map[int]int{}
+	for _, conn := range slow {
+		answer, err := http.ReadResponse(conn, nil)
+		require.NoError(t, err)
+		_ = answer.Body.Close()
+		got[answer.StatusCode]++
+	}
+	require.Less(t, time.Since(begin), 15*time.Second)
+	require.Equal(t, map[int]int{400: 2, 429: 2, 503: 16}, got, "four are read, and they are charged")
+	r := d.ask(t, "POST", "/webhooks/whatsapp", event, whatsapp.SignatureHeader, signature, "X-Forwarded-For", "192.0.2.1")
+	require.Equal(t, 200, r.Status, "what is signed is taken from there, too")
+}

@@ -1,0 +1,523 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/domain/campaign"
+)
+
+// CampaignsCmd creates, starts, controls and shows campaigns.
+type CampaignsCmd struct {
+	ofTenant
+
+	Create      campaignsCreateCmd     `cmd:"" help:"Create a campaign, as a draft: from a JSON file, or from flags."`
+	Start       campaignsStartCmd      `cmd:"" help:"Start a campaign, now or at a time."`
+	Pause       campaignsPauseCmd      `cmd:"" help:"Pause a campaign."`
+	Resume      campaignsResumeCmd     `cmd:"" help:"Resume a paused campaign; it sends what it has not sent."`
+	Cancel      campaignsCancelCmd     `cmd:"" help:"Cancel a campaign for good."`
+	Unschedule  campaignsUnscheduleCmd `cmd:"" help:"Make a scheduled campaign a draft again."`
+	RetryFailed campaignsRetryCmd      `cmd:"" name:"retry-failed" help:"Send the messages again that failed for a cause that may have passed."`
+	Show        campaignsShowCmd       `cmd:"" help:"Show the state, counts and progress of a campaign."`
+	List        campaignsListCmd       `cmd:"" help:"List campaigns, newest first."`
+	Messages    campaignsMessagesCmd   `cmd:"" help:"List the messages of a campaign."`
+}
+
+type campaignsCreateCmd struct {
+	File string `arg:"" optional:"" help:"JSON file with name, sender, template and audience, as POST /campaigns takes it; - is standard input."`
+
+	Name     string   `help:"Name of the campaign."`
+	Sender   string   `help:"ID or name of the number to send from; not needed where there is one only."`
+	Text     string   `help:"Text to send; it may have placeholders such as {{given_name|there}}." xor:"what"`
+	Template string   `help:"Name of the template of WhatsApp to send." xor:"what"`
+	Language string   `help:"Language of the template." default:"en"`
+	Param    []string `help:"Parameter of the body of the template; repeat it for each. It may have placeholders." placeholder:"TEXT" sep:"none"`
+
+	All           bool        `help:"Write to every contact."`
+	List          []uuid.UUID `help:"Write to the members of this list." placeholder:"ID"`
+	Segment       []uuid.UUID `help:"Write to the contacts of this segment." placeholder:"ID"`
+	Tag           []string    `help:"Write to contacts with this tag."`
+	ExceptList    []uuid.UUID `help:"But not to the members of this list." placeholder:"ID"`
+	ExceptSegment []uuid.UUID `help:"But not to the contacts of this segment." placeholder:"ID"`
+	ExceptTag     []string    `help:"But not to contacts with this tag." placeholder:"TAG"`
+
+	Start bool `help:"Start it at once."`
+	JSON  bool `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// plan is the body of the request: that of the file, or that of the flags.
+func (c *campaignsCreateCmd) plan() (p api.CampaignPlan, err error) {
+	flags := c.Text != "" || c.Template != "" || c.All || len(c.List)+len(c.Segment)+len(c.Tag) > 0
+	switch {
+	case c.File != "" && flags:
+		return p, errors.New("a file says what is sent to which contacts: give no flags for these beside it")
+	case c.File != "":
+		if err := readJSON(c.File, &p); err != nil {
+			return p, err
+		}
+		p.Name = cmp.Or(c.Name, p.Name)
+		return p, nil
+	case c.Text == "" && c.Template == "":
+		return p, errors.New("nothing to send: give a file, --text or --template")
+	}
+	p.Name = cmp.Or(c.Name, c.Template, Short(c.Text, 40))
+	p.Audience = campaign.Audience{
+		All: c.All, To: campaign.Groups{Lists: c.List, Segments: c.Segment, Tags: c.Tag},
+		Except: campaign.Groups{Lists: c.ExceptList, Segments: c.ExceptSegment, Tags: c.ExceptTag},
+	}
+	if c.Text != "" {
+		p.Template = campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: c.Text}}
+		return p, nil
+	}
+	t := &campaign.Template{Name: c.Template, Language: campaign.Language{Code: c.Language}}
+	if len(c.Param) > 0 {
+		body := campaign.Component{Type: "body"}
+		for _, text := range c.Param {
+			body.Parameters = append(body.Parameters, campaign.Parameter{Type: "text", Text: text})
+		}
+		t.Components = []campaign.Component{body}
+	}
+	p.Template = campaign.Body{Type: campaign.TypeTemplate, Template: t}
+	return p, nil
+}
+
+// readJSON reads a file, - is standard input, with no member that v does not have.
+func readJSON(name string, v any) error {
+	in := io.Reader(os.Stdin)
+	if name != "-" {
+		doc, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		in = bytes.NewReader(doc)
+	}
+	d := json.NewDecoder(in)
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	return nil
+}
+
+// sender is the number of a tenant with an ID or a name; "" is the only one.
+func (c *CampaignsCmd) sender(ctx context.Context, r Client, named string) (uuid.UUID, error) {
+	if id, err := uuid.Parse(named); err == nil {
+		return id, nil
+	}
+	var list api.SenderList
+	if err := r.call(ctx, http.MethodGet, c.path("/senders", nil), nil, &list); err != nil {
+		return uuid.Nil, err
+	}
+	var names []string
+	for _, s := range list.Items {
+		if s.Name == named || s.PhoneNumberID == named || named == "" && len(list.Items) == 1 {
+			return s.ID, nil
+		}
+		names = append(names, s.Name)
+	}
+	if named == "" {
+		return uuid.Nil, fmt.Errorf("name the number to send from by --sender; there are: %s", strings.Join(names, ", "))
+	}
+	return uuid.Nil, fmt.Errorf("there is no sender %q; there are: %s", named, strings.Join(names, ", "))
+}
+
+// Run creates a campaign and prints it. With --start it is started.
+func (c *campaignsCreateCmd) Run(ctx context.Context, group *CampaignsCmd, connect Connect) error {
+	in, err := c.plan()
+	if err != nil {
+		return err
+	}
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	if in.Sender == uuid.Nil || c.Sender != "" {
+		if in.Sender, err = group.sender(ctx, r, c.Sender); err != nil {
+			return err
+		}
+	}
+	var out api.Campaign
+	if err := r.call(ctx, http.MethodPost, group.path("/campaigns", nil), in, &out); err != nil {
+		return err
+	}
+	if !c.Start {
+		return told(out, c.JSON)
+	}
+	return campaignID{out.ID}.control(ctx, group, r, "/start", nil, c.JSON)
+}
+
+// told prints a campaign in a line, and its warning.
+func told(c api.Campaign, asJSON bool) error {
+	if asJSON {
+		return PrintJSON(os.Stdout, c)
+	}
+	fmt.Printf("campaign %s: %s, %s\n", c.ID, Plain(c.Name), stateOf(c))
+	if c.Warning != "" {
+		fmt.Fprintln(os.Stderr, "conveyor: "+Plain(c.Warning))
+	}
+	return nil
+}
+
+// stateOf is the state of a campaign with its reason, or the time of its start.
+func stateOf(c api.Campaign) string {
+	state := string(c.State)
+	if c.State == api.CampaignState(campaign.Queued) && c.ScheduledAt != nil {
+		state += " since " + c.ScheduledAt.UTC().Format(time.RFC3339)
+		if c.ScheduledAt.After(time.Now()) {
+			state = "starts at " + c.ScheduledAt.UTC().Format(time.RFC3339)
+		}
+	}
+	if c.Reason != "" {
+		state += ": " + Plain(c.Reason)
+	}
+	return state
+}
+
+// campaignID is the argument of the commands on one campaign.
+type campaignID struct {
+	ID uuid.UUID `arg:"" help:"ID of the campaign."`
+}
+
+func (c campaignID) path(rest string) string { return "/campaigns/" + c.ID.String() + rest }
+
+// control changes the state of a campaign and prints it.
+func (c campaignID) control(
+	ctx context.Context, group *CampaignsCmd, r Client, action string, in any, asJSON bool,
+) error {
+	var out api.Campaign
+	if err := r.call(ctx, http.MethodPost, group.path(c.path(action), nil), in, &out); err != nil {
+		return err
+	}
+	return told(out, asJSON)
+}
+
+type campaignsStartCmd struct {
+	campaignID
+	At    time.Time `help:"Time to start at, such as 2026-12-01T09:00:00-05:00; the default is now." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
+	Watch bool      `help:"Show the progress until it ends. Ctrl-C stops watching; the campaign goes on."`
+	JSON  bool      `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// Run starts a campaign. With --watch, one that ends otherwise than done is ExitError 1.
+func (c *campaignsStartCmd) Run(ctx context.Context, group *CampaignsCmd, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	in := api.CampaignStart{}
+	if !c.At.IsZero() {
+		in.At = &c.At
+	}
+	if err := c.control(ctx, group, r, "/start", in, c.JSON && !c.Watch); err != nil || !c.Watch {
+		return err
+	}
+	return c.watch(ctx, group, r, c.JSON)
+}
+
+type (
+	campaignsPauseCmd struct {
+		campaignID
+		Reason string `help:"Shown with the campaign while it is paused."`
+	}
+	campaignsCancelCmd struct {
+		campaignID
+		Reason string `help:"Shown with the campaign."`
+	}
+	campaignsResumeCmd     struct{ campaignID }
+	campaignsUnscheduleCmd struct{ campaignID }
+	campaignsRetryCmd      struct{ campaignID }
+)
+
+// Run pauses a campaign.
+func (c *campaignsPauseCmd) Run(ctx context.Context, group *CampaignsCmd, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	return c.control(ctx, group, r, "/pause", api.CampaignControl{Reason: c.Reason}, false)
+}
+
+// Run cancels a campaign.
+func (c *campaignsCancelCmd) Run(ctx context.Context, group *CampaignsCmd, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	return c.control(ctx, group, r, "/cancel", api.CampaignControl{Reason: c.Reason}, false)
+}
+
+// Run resumes a campaign.
+func (c *campaignsResumeCmd) Run(ctx context.Context, group *CampaignsCmd, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	return c.control(ctx, group, r, "/resume", nil, false)
+}
+
+// Run makes a campaign a draft again.
+func (c *campaignsUnscheduleCmd) Run(ctx context.Context, group *CampaignsCmd, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	return c.control(ctx, group, r, "/unschedule", nil, false)
+}
+
+// Run sends failed messages again, and says how many.
+func (c *campaignsRetryCmd) Run(ctx context.Context, group *CampaignsCmd, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	var out api.CampaignRetried
+	if err := r.call(ctx, http.MethodPost, group.path(c.path("/retry-failed"), nil), nil, &out); err != nil {
+		return err
+	}
+	fmt.Printf("campaign %s: %s, %d messages queued again\n", c.ID, stateOf(out.Campaign), out.Retried)
+	if out.Campaign.Warning != "" {
+		fmt.Fprintln(os.Stderr, "conveyor: "+Plain(out.Campaign.Warning))
+	}
+	return nil
+}
+
+type campaignsShowCmd struct {
+	campaignID
+	Watch bool `help:"Show the progress until it ends. Ctrl-C stops watching; the campaign goes on."`
+	JSON  bool `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// Run prints a campaign. With --watch, one that ends otherwise than done is ExitError 1.
+func (c *campaignsShowCmd) Run(ctx context.Context, group *CampaignsCmd, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	if c.Watch {
+		return c.watch(ctx, group, r, c.JSON)
+	}
+	var out api.CampaignDetail
+	if err := r.call(ctx, http.MethodGet, group.path(c.path(""), nil), nil, &out); err != nil {
+		return err
+	}
+	return showCampaign(out, c.JSON)
+}
+
+func showCampaign(c api.CampaignDetail, asJSON bool) error {
+	if asJSON {
+		return PrintJSON(os.Stdout, c)
+	}
+	return printCampaign(os.Stdout, c)
+}
+
+// watch shows the progress of a campaign until it ends.
+func (c campaignID) watch(ctx context.Context, group *CampaignsCmd, r Client, asJSON bool) error {
+	w := watch[api.CampaignDetail]{
+		api: r, path: group.path(c.path(""), nil), line: campaignLine,
+		state: func(v api.CampaignDetail) (string, bool) {
+			return string(v.State), campaign.State(v.State).Ended() && v.FinishedAt != nil
+		},
+		left: "the campaign goes on: conveyor campaigns show " + c.ID.String(),
+	}
+	done, err := w.onto(os.Stderr).run(ctx)
+	if err != nil {
+		return err
+	}
+	if err := showCampaign(done, asJSON); err != nil || done.State == api.CampaignState(campaign.Done) {
+		return err
+	}
+	return ExitError(1)
+}
+
+// bar is a share, 0 to 1, as ten characters and a percentage, which is 100 only at the end.
+func bar(share float64) string {
+	full := int(share * 10)
+	return fmt.Sprintf("[%s%s] %d%%", strings.Repeat("#", full), strings.Repeat(".", 10-full), int(share*100))
+}
+
+// campaignLine is the progress of a campaign in a line.
+func campaignLine(c api.CampaignDetail) string {
+	n := c.Counts
+	line := fmt.Sprintf("campaign %s %s %s %d of %d", Short(Plain(c.Name), 30), c.State, bar(c.Progress),
+		n.Total-n.Waiting, n.Total)
+	if c.WrittenAt == nil && c.State == api.CampaignState(campaign.Running) {
+		line += " written so far"
+	}
+	for _, v := range []struct {
+		n    int64
+		name string
+	}{{n.Delivered + n.Read, "delivered"}, {n.Failed, "failed"}, {n.Unknown, "unknown"}, {n.Skipped, "skipped"}} {
+		if v.n > 0 {
+			line += fmt.Sprintf(", %d %s", v.n, v.name)
+		}
+	}
+	switch {
+	case c.Held != "":
+		line += ", waits: " + Plain(c.Held)
+	case c.SecondsLeft != nil:
+		line += ", " + seconds(*c.SecondsLeft).Round(time.Second).String() + " left"
+	}
+	return line
+}
+
+// printCampaign writes a campaign as text. Counts that are zero are left out.
+func printCampaign(w io.Writer, c api.CampaignDetail) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{name}, args...)...)
+	}
+	at := func(name string, at *time.Time, by string) {
+		if at != nil {
+			row(name, "%s%s", at.UTC().Format(time.RFC3339), by)
+		}
+	}
+	n := c.Counts
+	row("campaign", "%s", c.ID)
+	row("name", "%s", Plain(c.Name))
+	row("state", "%s", stateOf(c.Campaign))
+	if c.Held != "" {
+		row("waits", "%s", Plain(c.Held))
+	}
+	row("sends", "%s", Short(Plain(content(c.Template)), 100))
+	row("to", "%s", Short(Plain(recipients(c.Audience)), 100))
+	if n.Total > 0 {
+		row("messages", "%d, %s", n.Total, bar(c.Progress))
+	}
+	for _, v := range []struct {
+		name  string
+		count int64
+	}{
+		{"waiting", n.Waiting}, {"unknown", n.Unknown}, {"sent", n.Sent}, {"delivered", n.Delivered}, {"read", n.Read},
+		{"failed", n.Failed}, {"skipped", n.Skipped},
+	} {
+		if v.count > 0 {
+			row("  "+v.name, "%d", v.count)
+		}
+	}
+	row("rate", "at most %d a second", c.PerSecond)
+	if c.SecondsLeft != nil {
+		row("time left", "%s", seconds(*c.SecondsLeft).Round(time.Second))
+	}
+	at("created", &c.CreatedAt, " by "+Plain(c.CreatedBy))
+	at("started", c.StartedAt, "")
+	at("ended", c.FinishedAt, "")
+	row("workflow", "%s", c.Workflow.URL)
+	return t.Flush()
+}
+
+// content is what is sent, in words.
+func content(b campaign.Body) string {
+	switch {
+	case b.Template != nil:
+		return fmt.Sprintf("template %s (%s)", b.Template.Name, b.Template.Language.Code)
+	case b.Text != nil:
+		return fmt.Sprintf("text %q", b.Text.Body)
+	}
+	return b.Type
+}
+
+// recipients are an audience in words.
+func recipients(a campaign.Audience) string {
+	groups := func(g campaign.Groups) string {
+		var parts []string
+		for _, v := range []struct {
+			name string
+			n    int
+		}{{"lists", len(g.Lists)}, {"segments", len(g.Segments)}} {
+			if v.n > 0 {
+				parts = append(parts, fmt.Sprintf("%d %s", v.n, v.name))
+			}
+		}
+		if len(g.Tags) > 0 {
+			parts = append(parts, "tags "+strings.Join(g.Tags, ", "))
+		}
+		return strings.Join(parts, ", ")
+	}
+	out := groups(a.To)
+	if a.All {
+		out = "every contact"
+	}
+	if a.Filter != nil {
+		out += ", filtered"
+	}
+	if except := groups(a.Except); except != "" {
+		out += ", except " + except
+	}
+	return out
+}
+
+type campaignsListCmd struct {
+	State string `help:"State: ${enum}." enum:"draft,queued,running,paused,done,canceled,any" default:"any"`
+	Limit int    `help:"Show at most this many; 0 shows all." default:"20"`
+	JSON  bool   `name:"json" help:"Print one JSON object per line instead of the table."`
+}
+
+// Run prints page after page, up to --limit.
+func (c *campaignsListCmd) Run(ctx context.Context, group *CampaignsCmd, connect Connect) error {
+	return list(ctx, connect, c.Limit, "there are no campaigns", func(ctx context.Context, w io.Writer, r Client) (
+		shown int, more bool, err error,
+	) {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		campaigns := pages[api.Campaign]{
+			Path: "/campaigns", Query: group.query(url.Values{"state": {c.State}}), Limit: c.Limit, JSON: c.JSON, Flush: t.Flush,
+			Row: func(n int, v api.Campaign) {
+				if n == 0 {
+					fmt.Fprintln(t, campaignHead)
+				}
+				fmt.Fprintln(t, campaignRow(v))
+			},
+		}
+		return campaigns.print(ctx, w, r)
+	})
+}
+
+const campaignHead = "ID\tNAME\tSTATE\tMESSAGES\tWAITING\tUNKNOWN\tSENT\tDELIVERED\tREAD\tFAILED\tSKIPPED\tCREATED"
+
+// campaignRow is a campaign as a row below campaignHead.
+func campaignRow(c api.Campaign) string {
+	n := c.Counts
+	return fmt.Sprintf("%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s", c.ID, Short(Plain(c.Name), 40), c.State, n.Total,
+		n.Waiting, n.Unknown, n.Sent, n.Delivered, n.Read, n.Failed, n.Skipped, c.CreatedAt.UTC().Format(time.RFC3339))
+}
+
+type campaignsMessagesCmd struct {
+	campaignID
+	State string `help:"State: ${enum}." enum:"queued,sending,unknown,sent,delivered,read,failed,skipped,any" default:"any"`
+	Limit int    `help:"Show at most this many; 0 shows all." default:"20"`
+	JSON  bool   `name:"json" help:"Print one JSON object per line instead of the table."`
+}
+
+// Run prints page after page, up to --limit.
+func (c *campaignsMessagesCmd) Run(ctx context.Context, group *CampaignsCmd, connect Connect) error {
+	return list(ctx, connect, c.Limit, "there are no such messages", func(ctx context.Context, w io.Writer, r Client) (
+		shown int, more bool, err error,
+	) {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		messages := pages[api.Message]{
+			Path: c.path("/messages"), Query: group.query(url.Values{"state": {c.State}}), Limit: c.Limit, JSON: c.JSON,
+			Flush: t.Flush,
+			Row: func(n int, m api.Message) {
+				if n == 0 {
+					fmt.Fprintln(t, "ID\tTO\tSTATE\tATTEMPTS\tCLASS\tCODE\tERROR")
+				}
+				fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%d\t%s\n", m.ID, Plain(cmp.Or(m.To, "-")), m.State, m.Attempts,
+					cmp.Or(m.Class, "-"), m.Code, Short(Plain(m.Error), 80))
+			},
+		}
+		return messages.print(ctx, w, r)
+	})
+}

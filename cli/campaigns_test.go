@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/domain/campaign"
+)
+
+var (
+	campaignOne = uuid.MustParse("018f1b1e-0000-7000-8000-000000000001")
+	senderOne   = uuid.MustParse("018f1b1e-0000-7000-8000-000000000002")
+)
+
+// mailed is a campaign in the middle of its work.
+func mailed() api.CampaignDetail {
+	return api.CampaignDetail{
+		Campaign: api.Campaign{
+			ID: campaignOne, State: api.CampaignState(campaign.Running), CreatedBy: "olga\x1b[2J", CreatedAt: noon,
+			CampaignPlan: api.CampaignPlan{
+				Name: "Spring\x1b[2J", Sender: senderOne,
+				Template: campaign.Body{Type: "template", Template: &campaign.Template{
+					Name: "sale", Language: campaign.Language{Code: "fr"},
+				}},
+				Audience: campaign.Audience{
+					To: campaign.Groups{Tags: []string{"vip"}}, Except: campaign.Groups{Lists: []uuid.UUID{senderOne}},
+				},
+			},
+			WrittenAt: new(noon), StartedAt: new(noon), Progress: .995, Workflow: api.WorkflowLink{URL: "http://ui/campaign"},
+			Counts: api.CampaignCounts{Total: 1000, Waiting: 5, Sent: 100, Delivered: 800, Read: 80, Failed: 10, Skipped: 5},
+		},
+		PerSecond: 10, SecondsLeft: new(.5),
+	}
+}
+
+func TestPrintCampaign(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	require.NoError(t, printCampaign(&b, mailed()))
+	require.Equal(t, `campaign     018f1b1e-0000-7000-8000-000000000001
+name         Spring [2J
+state        running
+sends        template sale (fr)
+to           tags vip, except 1 lists
+messages     1000, [#########.] 99%
+  waiting    5
+  sent       100
+  delivered  800
+  read       80
+  failed     10
+  skipped    5
+rate         at most 10 a second
+time left    1s
+created      2026-11-21T12:00:00Z by olga [2J
+started      2026-11-21T12:00:00Z
+workflow     http://ui/campaign
+`, b.String())
+	b.Reset()
+	held := mailed()
+	held.Held, held.SecondsLeft, held.Reason = "the sender is paused", nil, "template refused"
+	require.NoError(t, printCampaign(&b, held))
+	require.Contains(t, b.String(), "running: template refused\nwaits        the sender is paused\n")
+}
+
+func TestCampaignRow(t *testing.T) {
+	t.Parallel()
+	c := mailed().Campaign
+	c.Counts.Unknown = 7
+	columns, cells := strings.Split(campaignHead, "\t"), strings.Split(campaignRow(c), "\t")
+	require.Len(t, cells, len(columns))
+	row := map[string]string{}
+	for i, name := range columns {
+		row[name] = cells[i]
+	}
+	require.Equal(t, map[string]string{
+		"ID": campaignOne.String(), "NAME": "Spring [2J", "STATE": "running", "MESSAGES": "1000", "WAITING": "5",
+		"UNKNOWN": "7", "SENT": "100", "DELIVERED": "800", "READ": "80", "FAILED": "10", "SKIPPED": "5",
+		"CREATED": "2026-11-21T12:00:00Z",
+	}, row)
+	require.Equal(t, []string{"WAITING", "UNKNOWN"}, columns[4:6])
+}
+
+func TestCampaignLine(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "campaign Spring [2J running [#########.] 99% 995 of 1000, 880 delivered, 10 failed, 5 skipped, 1s left",
+		campaignLine(mailed()))
+	c := mailed()
+	c.WrittenAt, c.SecondsLeft, c.Held = nil, nil, "the tenant is stopped: unpaid"
+	require.Contains(t, campaignLine(c), "995 of 1000 written so far, ")
+	require.Contains(t, campaignLine(c), ", waits: the tenant is stopped: unpaid")
+	require.Equal(t, []string{"[..........] 0%", "[#####.....] 50%", "[##########] 100%"}, []string{bar(0), bar(.5), bar(1)})
+}
+
+// Each command sends the requests that it stands for.
+func TestCampaignCommands(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "c.json")
+	require.NoError(t, os.WriteFile(file, []byte(`{"name":"Spring","template":{"type":"text","text":{"body":"Hi"}},
+		"audience":{"all":true}}`), 0o600))
+	wrong := filepath.Join(dir, "wrong.json")
+	require.NoError(t, os.WriteFile(wrong, []byte(`{"nam":"Spring"}`), 0o600))
+	var asked []string
+	url := serve(t, func(ask string) any {
+		asked = append(asked, ask)
+		switch {
+		case strings.Contains(ask, "/senders"):
+			return api.SenderList{Items: []api.Sender{{ID: senderOne, Name: "Support", PhoneNumberID: "101"}}}
+		case strings.Contains(ask, "/retry-failed"):
+			return api.CampaignRetried{Retried: 3, Campaign: mailed().Campaign}
+		case strings.Contains(ask, "/messages"):
+			return api.MessagePage{Items: []api.Message{{ID: campaignOne, State: "failed"}}}
+		case strings.Contains(ask, "/campaigns?limit"):
+			return api.CampaignPage{Items: []api.Campaign{mailed().Campaign}}
+		}
+		return mailed()
+	})
+	one := campaignOne.String()
+	text := `{"name":"Spring","sender":"` + senderOne.String() + `","template":{"type":"text","text":{"body":"Hi"}},"audience":{"all":true}}`
+	for _, tt := range []struct {
+		args string
+		want []string
+		err  string
+	}{
+		{"create " + file, []string{"GET /senders", "POST /campaigns " + text}, ""},
+		{"create " + file + " --tenant acme --sender Support --json", []string{
+			"GET /senders?tenant=acme", "POST /campaigns?tenant=acme " + text,
+		}, ""},
+		{"create " + file + " --sender " + senderOne.String() + " --start", []string{
+			"POST /campaigns " + text, "POST /campaigns/" + one + "/start",
+		}, ""},
+		{"create --text Hi --name Spring --all", []string{"GET /senders", "POST /campaigns " + text}, ""},
+		{"create --template sale --language fr --param {{given_name|vous}} --param a,b --tag vip --except-list " + one, []string{
+			"GET /senders", `POST /campaigns {"name":"sale","sender":"` + senderOne.String() + `","template":{"type":"template",` +
+				`"template":{"name":"sale","language":{"code":"fr"},"components":[{"type":"body","parameters":[` +
+				`{"type":"text","text":"{{given_name|vous}}"},{"type":"text","text":"a,b"}]}]}},` +
+				`"audience":{"to":{"tags":["vip"]},"except":{"lists":["` + one + `"]}}}`,
+		}, ""},
+		{"create --text Hi --all --sender Sales", []string{"GET /senders"}, `there is no sender "Sales"; there are: Support`},
+		{"create", nil, "nothing to send: give a file, --text or --template"},
+		{"create " + file + " --all", nil, "a file says what is sent to which contacts: give no flags for these beside it"},
+		{"create " + wrong, nil, "read " + wrong + `: json: unknown field "nam"`},
+		{"start " + one, []string{"POST /campaigns/" + one + "/start {}"}, ""},
+		{"start " + one + " --at 2026-12-01T09:00:00-05:00 --tenant acme", []string{
+			"POST /campaigns/" + one + `/start?tenant=acme {"at":"2026-12-01T09:00:00-05:00"}`,
+		}, ""},
+		{"pause " + one + " --reason wrong", []string{"POST /campaigns/" + one + `/pause {"reason":"wrong"}`}, ""},
+		{"resume " + one, []string{"POST /campaigns/" + one + "/resume"}, ""},
+		{"cancel " + one, []string{"POST /campaigns/" + one + "/cancel {}"}, ""},
+		{"unschedule " + one, []string{"POST /campaigns/" + one + "/unschedule"}, ""},
+		{"retry-failed " + one, []string{"POST /campaigns/" + one + "/retry-failed"}, ""},
+		{"show " + one + " --tenant acme", []string{"GET /campaigns/" + one + "?tenant=acme"}, ""},
+		{"show " + one + " --json", []string{"GET /campaigns/" + one}, ""},
+		{"list", []string{"GET /campaigns?limit=20&state=any"}, ""},
+		{"list --state paused --tenant acme --json", []string{"GET /campaigns?limit=20&state=paused&tenant=acme"}, ""},
+		{"messages " + one + " --state failed", []string{"GET /campaigns/" + one + "/messages?limit=20&state=failed"}, ""},
+	} {
+		asked = nil
+		err := run(t, url, append([]string{"campaigns"}, strings.Fields(tt.args)...)...)
+		if tt.err == "" {
+			require.NoError(t, err, tt.args)
+		} else {
+			require.EqualError(t, err, tt.err, tt.args)
+		}
+		require.Equal(t, tt.want, asked, tt.args)
+	}
+}
+
+// A campaign is watched until it ends; one that is not done then is exit code 1.
+func TestCampaignWatch(t *testing.T) {
+	t.Parallel()
+	for _, state := range []campaign.State{campaign.Done, campaign.Canceled} {
+		shown := 0
+		url := serve(t, func(string) any {
+			c := mailed()
+			if shown++; shown > 1 {
+				c.State, c.FinishedAt = api.CampaignState(state), new(noon.Add(time.Minute))
+			}
+			return c
+		})
+		err := run(t, url, "campaigns", "show", campaignOne.String(), "--watch")
+		if state == campaign.Done {
+			require.NoError(t, err)
+		} else {
+			require.ErrorIs(t, err, ExitError(1))
+		}
+		require.Equal(t, 2, shown)
+	}
+}

@@ -1,0 +1,370 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mtlrent/conveyor/api"
+)
+
+// TenantsCmd creates, shows and changes tenants and the numbers that they send from.
+type TenantsCmd struct {
+	Create tenantsCreateCmd `cmd:"" help:"Create a tenant; conveyor keys create --tenant makes its keys."`
+	List   tenantsListCmd   `cmd:"" help:"List tenants."`
+	Show   tenantsShowCmd   `cmd:"" help:"Show a tenant and its senders."`
+	Set    tenantsSetCmd    `cmd:"" help:"Change the tier, limits or state of a tenant."`
+	Sender senderCmd        `cmd:"" help:"Add and change the telephone numbers that a tenant sends from."`
+	Rekey  tenantsRekeyCmd  `cmd:"" help:"Encrypt all access tokens by the first of CONVEYOR_SECRET_KEYS of the API."`
+}
+
+type tenantsCreateCmd struct {
+	ID             string `arg:"" help:"1 to 40 of a-z, 0-9 and dash; it cannot be changed."`
+	Name           string `help:"Name; the default is the ID."`
+	Tier           string `help:"Tier: ${enum}; 10 or 50 messages a second." enum:"standard,enterprise" default:"standard"`
+	Region         string `help:"Country of telephone numbers that have none, such as CA." placeholder:"CC"`
+	MaxContacts    *int64 `help:"Maximum of contacts." placeholder:"N"`
+	MaxMessagesDay *int64 `help:"Maximum of messages a day." placeholder:"N"`
+	JSON           bool   `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// Run creates a tenant; one that is there with the same values is printed.
+func (c *tenantsCreateCmd) Run(ctx context.Context, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	var out api.Tenant
+	in := api.TenantStart{
+		ID: c.ID, Name: cmp.Or(c.Name, c.ID), Tier: api.Tier(c.Tier), Region: strings.ToUpper(c.Region),
+		MaxContacts: c.MaxContacts, MaxMessagesDay: c.MaxMessagesDay,
+	}
+	if err := r.call(ctx, http.MethodPost, "/tenants", in, &out); err != nil {
+		return err
+	}
+	return showTenant(out, nil, c.JSON)
+}
+
+type tenantsListCmd struct {
+	Limit int  `help:"Show at most this many; 0 shows all." default:"50"`
+	JSON  bool `name:"json" help:"Print one JSON object per line instead of the table."`
+}
+
+// Run prints page after page, up to --limit.
+func (c *tenantsListCmd) Run(ctx context.Context, connect Connect) error {
+	return list(ctx, connect, c.Limit, "there are no tenants; create one with conveyor tenants create ID", c.print)
+}
+
+func (c *tenantsListCmd) print(ctx context.Context, w io.Writer, r Client) (shown int, more bool, err error) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	tenants := pages[api.Tenant]{
+		Path: "/tenants", Query: url.Values{}, Limit: c.Limit, JSON: c.JSON, Flush: t.Flush,
+		Row: func(n int, v api.Tenant) {
+			if n == 0 {
+				fmt.Fprintln(t, "ID\tNAME\tTIER\tSTATE\tCONTACTS\tREGION\tCREATED\tREASON")
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.ID, Short(Plain(v.Name), 40), v.Tier, v.State,
+				outOf(v.Contacts, v.MaxContacts), cmp.Or(v.Region, "-"), v.CreatedAt.UTC().Format(time.DateOnly),
+				Short(Plain(v.StoppedReason), 60))
+		},
+	}
+	return tenants.print(ctx, w, r)
+}
+
+// outOf is a number with its limit, nil = none.
+func outOf(n int64, most *int64) string {
+	if most == nil {
+		return strconv.FormatInt(n, 10)
+	}
+	return fmt.Sprintf("%d of %d", n, *most)
+}
+
+type tenantsShowCmd struct {
+	ID   string `arg:"" help:"ID of the tenant."`
+	JSON bool   `name:"json" help:"Print the answers of the API as JSON."`
+}
+
+// Run prints a tenant and its senders.
+func (c *tenantsShowCmd) Run(ctx context.Context, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	var out api.Tenant
+	var senders api.SenderList
+	if err := r.call(ctx, http.MethodGet, tenantPath(c.ID, ""), nil, &out); err != nil {
+		return err
+	}
+	if err := r.call(ctx, http.MethodGet, tenantPath(c.ID, "/senders"), nil, &senders); err != nil {
+		return err
+	}
+	return showTenant(out, senders.Items, c.JSON)
+}
+
+func tenantPath(id, rest string) string { return "/tenants/" + url.PathEscape(id) + rest }
+
+func showTenant(t api.Tenant, senders []api.Sender, asJSON bool) error {
+	if asJSON {
+		return PrintJSON(os.Stdout, struct {
+			api.Tenant
+			Senders []api.Sender `json:"senders,omitempty"`
+		}{t, senders})
+	}
+	return printTenant(os.Stdout, t, senders)
+}
+
+func printTenant(w io.Writer, t api.Tenant, senders []api.Sender) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(out, "%s\t"+format+"\n", append([]any{name}, args...)...)
+	}
+	row("tenant", "%s", t.ID)
+	row("name", "%s", Plain(t.Name))
+	row("tier", "%s, %d messages a second", t.Tier, t.PerSecond)
+	row("state", "%s", strings.TrimSuffix(t.State+": "+Plain(t.StoppedReason), ": "))
+	row("contacts", "%s", outOf(t.Contacts, t.MaxContacts))
+	if t.MaxMessagesDay != nil {
+		row("messages a day", "at most %d", *t.MaxMessagesDay)
+	}
+	if t.Region != "" {
+		row("region", "%s", t.Region)
+	}
+	row("created", "%s", t.CreatedAt.UTC().Format(time.RFC3339))
+	row("workflow", "%s", t.Workflow.URL)
+	if err := out.Flush(); err != nil || len(senders) == 0 {
+		return err
+	}
+	fmt.Fprintln(w)
+	return printSenders(w, senders)
+}
+
+// A quota is a limit on the command line: a number, or none.
+type quota api.Quota
+
+// UnmarshalText reads a number, or the word none.
+func (q *quota) UnmarshalText(text []byte) error {
+	q.Said = true
+	if string(text) == "none" {
+		return nil
+	}
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil || n < 0 {
+		return fmt.Errorf("is %q, expected a number or none", text)
+	}
+	q.Most = &n
+	return nil
+}
+
+type tenantsSetCmd struct {
+	ID             string  `arg:"" help:"ID of the tenant."`
+	Name           *string `help:"Name."`
+	Tier           *string `help:"Tier: standard or enterprise." placeholder:"TIER"`
+	Region         *string `help:"Country of telephone numbers that have none, such as CA; empty for none." placeholder:"CC"`
+	MaxContacts    quota   `help:"Maximum of contacts, or none." placeholder:"N"`
+	MaxMessagesDay quota   `help:"Maximum of messages a day, or none." placeholder:"N"`
+	Stop           string  `help:"Accept no file and send nothing of the tenant any more, for this reason; imports that have begun go on." placeholder:"REASON"`
+	Resume         bool    `help:"Go on after a stop."`
+	JSON           bool    `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// Run changes what was given, and prints the tenant.
+func (c *tenantsSetCmd) Run(ctx context.Context, connect Connect) error {
+	if c.Stop != "" && c.Resume {
+		return errors.New("--stop and --resume do not go together")
+	}
+	in := api.TenantPatch{
+		Name: c.Name, Region: c.Region, MaxContacts: api.Quota(c.MaxContacts), MaxMessagesDay: api.Quota(c.MaxMessagesDay),
+	}
+	if c.Tier != nil {
+		in.Tier = new(api.Tier(*c.Tier))
+	}
+	switch {
+	case c.Stop != "":
+		in.State, in.StoppedReason = new("stopped"), &c.Stop
+	case c.Resume:
+		in.State = new("active")
+	}
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	var out api.Tenant
+	if err := r.call(ctx, http.MethodPatch, tenantPath(c.ID, ""), in, &out); err != nil {
+		return err
+	}
+	return showTenant(out, nil, c.JSON)
+}
+
+type tenantsRekeyCmd struct{}
+
+// Run encrypts tokens anew, and says how many.
+func (c *tenantsRekeyCmd) Run(ctx context.Context, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	var out api.Resealed
+	if err := r.call(ctx, http.MethodPost, "/senders/reseal", nil, &out); err != nil {
+		return err
+	}
+	fmt.Printf("%d tokens encrypted anew; all are encrypted by the key %s now\n", out.Resealed, out.Key)
+	return nil
+}
+
+// senderCmd are the commands on the telephone numbers of tenants.
+type senderCmd struct {
+	Add  senderAddCmd  `cmd:"" help:"Add a number; its access token is read from a file or from standard input."`
+	List senderListCmd `cmd:"" help:"List the numbers of a tenant."`
+	Set  senderSetCmd  `cmd:"" help:"Change the name, rate, state or access token of a number."`
+}
+
+type senderAddCmd struct {
+	ID        string `arg:"" help:"ID of the tenant."`
+	Name      string `required:"" help:"Name of the number."`
+	PhoneID   string `name:"phone-number-id" required:"" help:"Meta's ID of the number." placeholder:"ID"`
+	AccountID string `name:"business-account-id" required:"" help:"Meta's ID of the WhatsApp Business account." placeholder:"ID"`
+	TokenFile string `help:"File with the access token; - is standard input." default:"-" placeholder:"FILE"`
+	PerSecond int    `help:"Messages a second, at most." default:"80"`
+	JSON      bool   `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// Run adds a number, and prints it.
+func (c *senderAddCmd) Run(ctx context.Context, connect Connect) error {
+	token, err := readSecret(c.TokenFile)
+	if err != nil {
+		return err
+	}
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	var out api.Sender
+	in := api.SenderStart{
+		Name: c.Name, PhoneNumberID: c.PhoneID, BusinessAccountID: c.AccountID, Token: token, PerSecond: c.PerSecond,
+	}
+	if err := r.call(ctx, http.MethodPost, tenantPath(c.ID, "/senders"), in, &out); err != nil {
+		return err
+	}
+	return showSender(out, c.JSON)
+}
+
+func showSender(s api.Sender, asJSON bool) error {
+	if asJSON {
+		return PrintJSON(os.Stdout, s)
+	}
+	return printSenders(os.Stdout, []api.Sender{s})
+}
+
+// readSecret reads the one line of a file; - is standard input. A secret is no argument: others could see it there.
+func readSecret(name string) (api.Token, error) {
+	const most = 64 << 10
+	in := io.Reader(os.Stdin)
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, most))
+	if err != nil {
+		return "", fmt.Errorf("read token: %w", err)
+	}
+	token := api.Token(strings.TrimSpace(string(text)))
+	if token == "" {
+		return "", errors.New("read token: there is none")
+	}
+	return token, nil
+}
+
+type senderListCmd struct {
+	ID   string `arg:"" help:"ID of the tenant."`
+	JSON bool   `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// Run prints the numbers of a tenant.
+func (c *senderListCmd) Run(ctx context.Context, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	var out api.SenderList
+	if err := r.call(ctx, http.MethodGet, tenantPath(c.ID, "/senders"), nil, &out); err != nil {
+		return err
+	}
+	switch {
+	case c.JSON:
+		return PrintJSON(os.Stdout, out)
+	case len(out.Items) == 0:
+		fmt.Fprintln(os.Stderr, "there are no senders; add one with conveyor tenants sender add")
+		return nil
+	}
+	return printSenders(os.Stdout, out.Items)
+}
+
+func printSenders(w io.Writer, list []api.Sender) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "SENDER\tNAME\tPHONE NUMBER ID\tRATE\tSTATE\tTOKEN KEY\tREASON")
+	for _, s := range list {
+		state := s.State
+		if s.PausedUntil != nil {
+			state = "paused until " + s.PausedUntil.UTC().Format(time.RFC3339)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d/s\t%s\t%s\t%s\n", s.ID, Short(Plain(s.Name), 40), s.PhoneNumberID, s.PerSecond, state,
+			s.TokenKey, Short(Plain(s.Reason), 60))
+	}
+	return t.Flush()
+}
+
+type senderSetCmd struct {
+	ID        string    `arg:"" help:"ID of the tenant."`
+	Sender    uuid.UUID `arg:"" help:"ID of the number."`
+	Name      *string   `help:"Name of the number."`
+	PerSecond *int      `help:"Messages a second, at most." placeholder:"N"`
+	TokenFile string    `help:"File with a new access token; - is standard input." placeholder:"FILE"`
+	Pause     string    `help:"Have its messages wait, for this reason." placeholder:"REASON"`
+	Resume    bool      `help:"Send again, after a pause or a stop."`
+	JSON      bool      `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// Run changes what was given, and prints the number.
+func (c *senderSetCmd) Run(ctx context.Context, connect Connect) error {
+	if c.Pause != "" && c.Resume {
+		return errors.New("--pause and --resume do not go together")
+	}
+	in := api.SenderPatch{Name: c.Name, PerSecond: c.PerSecond}
+	switch {
+	case c.Pause != "":
+		in.State, in.Reason = new("paused"), &c.Pause
+	case c.Resume:
+		in.State = new("active")
+	}
+	if c.TokenFile != "" {
+		token, err := readSecret(c.TokenFile)
+		if err != nil {
+			return err
+		}
+		in.Token = &token
+	}
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	var out api.Sender
+	if err := r.call(ctx, http.MethodPatch, tenantPath(c.ID, "/senders/"+c.Sender.String()), in, &out); err != nil {
+		return err
+	}
+	return showSender(out, c.JSON)
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/telemetry"
+	"github.com/mtlrent/conveyor/internal/whatsapp"
+	"github.com/mtlrent/conveyor/workers"
+)
+
+// campaigns is what tenants and operators see of messages, and what Meta reports on them.
+func (h *house) campaigns() system {
+	c, hooks := h.config.WhatsApp, db.NewWebhooks(h.pool)
+	box, err := h.config.Outreach.Box()
+	if err != nil {
+		panic(err) // internal/config has checked it
+	}
+	wakes, rates := api.NewWakes(h.launch, h.log), h.config.Dispatch.Rates()
+	return system{
+		parts: []api.Part{
+			api.Tenants{
+				Senders: db.NewSenders(h.pool), Audit: db.NewAuditLog(h.pool), Secrets: box,
+				Wakes: wakes, Rates: rates,
+			},
+			api.Campaigns{
+				Store: db.NewCampaigns(h.pool), Messages: db.NewMessages(h.pool), Senders: db.NewSenders(h.pool),
+				Launch: h.launch, Wakes: wakes, Rates: rates,
+			},
+			api.Messages{Store: db.NewMessages(h.pool), Wakes: wakes},
+			api.Webhooks{Store: hooks, AppSecrets: c.AppSecrets, VerifyTokens: c.VerifyTokens},
+		},
+		activities: func(context.Context) ([]workers.Row, func()) {
+			metrics := telemetry.NewWebhooks(h.registry)
+			return nil, h.tend("applying webhooks", webhooksEvery, func(ctx context.Context) error {
+				return h.applyWebhooks(ctx, hooks, metrics)
+			})
+		},
+	}
+}
+
+const (
+	webhooksEvery = time.Second // between two looks for events, while none comes
+	webhookParts  = 2000        // reports that one transaction applies
+)
+
+// applyWebhooks applies the events of the WhatsApp webhook that wait; one by one where they cannot be applied together.
+// Any number of processes may.
+func (h *house) applyWebhooks(ctx context.Context, store *db.Webhooks, metrics *telemetry.Webhooks) error {
+	for {
+		done, err := store.ApplyNext(ctx, webhookParts, time.Now(), readWebhook)
+		if err != nil {
+			h.applyEach(ctx, store)
+			return err
+		}
+		if len(done.Received) == 0 {
+			return nil
+		}
+		metrics.Applied(done.Received, time.Now(), done.Unreadable, done.Reports, done.Found, done.Opted)
+	}
+}
+
+// applyEach applies the oldest events each in a transaction of its own, so that one that cannot be applied holds up no
+// other.
+func (h *house) applyEach(ctx context.Context, store *db.Webhooks) {
+	const most = 50
+	events, err := store.Waiting(ctx, most)
+	if err != nil {
+		return // Postgres is away
+	}
+	for _, e := range events {
+		reports, inbound, err := readWebhook(e)
+		if err == nil {
+			_, err = store.Apply(ctx, e.ID, reports, inbound, time.Now())
+		}
+		if class, _ := fault.Of(err); class == fault.Invalid {
+			err = store.Fail(ctx, e.ID, err.Error(), time.Now())
+		}
+		if err != nil && ctx.Err() == nil {
+			h.log.WarnContext(ctx, "applying a webhook failed, it is tried again", "webhook", e.ID, "err", err)
+		}
+	}
+}
+
+// readWebhook says what is in an event.
+func readWebhook(e db.WebhookEvent) ([]campaign.Report, []campaign.Inbound, error) {
+	event, err := whatsapp.ReadEvent(e.Body)
+	if err != nil {
+		return nil, nil, err
+	}
+	return event.Reports(e.ReceivedAt), event.Inbounds(e.ReceivedAt), nil
+}

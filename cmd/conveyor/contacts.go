@@ -1,0 +1,18 @@
+package main
+
+import (
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+)
+
+// contacts is what tenants see of their uploads and contacts.
+func (h *house) contacts() system {
+	c := h.config.Outreach
+	return system{parts: []api.Part{
+		api.Uploads{
+			Store: db.NewUploads(h.pool), Blobs: h.blobs, Launch: h.launch,
+			Limits: api.UploadLimits{Bytes: c.UploadBytes, Share: c.UploadShare, All: c.UploadChunks, Low: c.UploadLow},
+		},
+		api.Contacts{Store: db.NewContacts(h.pool)},
+	}}
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/internal/blob"
+	"github.com/mtlrent/conveyor/internal/telemetry"
+	"github.com/mtlrent/conveyor/workers"
+	"github.com/mtlrent/conveyor/workflows"
+)
+
+// The concrete stores of imports implement the interfaces of their activities.
+var (
+	_ activities.ImportUploads = uploads{}
+	_ activities.ImportSplits  = uploads{}
+	_ activities.ImportEnds    = uploads{}
+	_ activities.ImportFails   = uploads{}
+	_ activities.ImportParsed  = (*db.Uploads)(nil)
+	_ activities.ImportStored  = (*db.Uploads)(nil)
+	_ activities.ImportFiles   = (*blob.Store)(nil)
+	_ activities.ImportRows    = (*blob.Store)(nil)
+	_ activities.ImportMetrics = (*telemetry.Imports)(nil)
+)
+
+// importFiles is how many files a worker splits at once: each is a stream that takes a CPU.
+const importFiles = 2
+
+// imports is the import of uploaded files of contacts.
+func (h *house) imports() system {
+	c, store := h.config.Imports, db.NewUploads(h.pool)
+	return system{
+		activities: func(context.Context) ([]workers.Row, func()) {
+			metrics, all := telemetry.NewImports(h.registry), uploads{store, db.NewTenants(h.pool)}
+			return []workers.Row{
+					{Queue: workflows.QueueUploadJobs, Slots: importFiles, Activities: []any{&activities.Imports{
+						Uploads: all, Split: all, Ends: all, Files: h.blobs, Metrics: metrics, Now: time.Now,
+					}}},
+					{Queue: workflows.QueueUploadChunks, Slots: c.Chunks, Activities: []any{&activities.ImportChunks{
+						Uploads: all, Chunks: store, Files: h.blobs, Cores: activities.NewCores(), Metrics: metrics, Now: time.Now,
+					}}},
+					{Queue: workflows.QueueImportPersistence, Slots: c.Stores, Activities: []any{&activities.ImportPersistence{
+						Uploads: all, Chunks: store, Ends: all, Files: h.blobs, Metrics: metrics, Now: time.Now,
+					}}},
+				}, h.tend("starting imports", 10*time.Second, func(ctx context.Context) error {
+					return h.startImports(ctx, store)
+				})
+		},
+	}
+}
+
+// startImports starts the workflows of uploads that have none: Temporal was away when they were received or replayed,
+// or their workflow was terminated.
+func (h *house) startImports(ctx context.Context, store *db.Uploads) (failed error) {
+	const grace, most = 5 * time.Second, 200
+	before := time.Now().Add(-grace)
+	for after := (*db.UnsweptUpload)(nil); ; {
+		list, err := store.Unswept(ctx, before, after, most)
+		failed = errors.Join(failed, err, startEach(ctx, list, func(ctx context.Context, u db.UnsweptUpload) error {
+			return h.launch.StartImport(ctx, u.Tenant, u.ID, u.FileName)
+		}))
+		if len(list) < most || ctx.Err() != nil || unreachable(failed) {
+			return failed
+		}
+		after = &list[len(list)-1]
+	}
+}
+
+// uploads are the uploads in Postgres, as activities see them.
+type uploads struct {
+	*db.Uploads
+	tenants *db.Tenants
+}
+
+// Import implements activities.ImportUploads. Numbers without a country code are of the tenant's region, unless the
+// upload says otherwise. The cells of valid rows are kept where the store may refuse them.
+func (s uploads) Import(ctx context.Context, tenant string, id uuid.UUID) (contact.Import, error) {
+	u, err := s.Get(ctx, tenant, id)
+	if err != nil {
+		return contact.Import{}, err
+	}
+	i := contact.Import{
+		Progress: contact.Progress{
+			State: string(u.State), Error: u.Error, Chunks: u.Chunks, Stored: u.Stored, Rows: u.RowsRead, Valid: u.Valid,
+			Invalid: u.Invalid, Duplicate: u.Duplicate, New: u.New, Updated: u.Updated, Skipped: u.Skipped,
+		},
+		Tenant: tenant, ID: id, File: u.Blob, Copy: u.Copy, Bytes: u.Bytes,
+	}
+	if u.Plan != nil {
+		if err := json.Unmarshal(u.Plan, &i.Plan); err != nil {
+			return i, fmt.Errorf("read plan of upload %s: %w", id, err)
+		}
+		return i, nil
+	}
+	t, err := s.tenants.Get(ctx, tenant)
+	if err != nil {
+		return i, err
+	}
+	if err := json.Unmarshal(u.Options, &i.Options); err != nil {
+		return i, fmt.Errorf("read options of upload %s: %w", id, err)
+	}
+	if i.Options.Region == "" {
+		i.Options.Region = t.Region
+	}
+	i.Records = u.Known == db.KnownFail || t.MaxContacts != nil
+	return i, nil
+}
+
+// Planned implements activities.ImportSplits.
+func (s uploads) Planned(ctx context.Context, tenant string, id uuid.UUID, plan contact.Plan, copied string,
+	now time.Time) error {
+	data, err := json.Marshal(plan)
+	if err != nil {
+		return err
+	}
+	return s.Uploads.Planned(ctx, tenant, id, data, copied, now)
+}
+
+// Finish implements activities.ImportUploads.
+func (s uploads) Finish(ctx context.Context, tenant string, id uuid.UUID, now time.Time) error {
+	_, err := s.Uploads.Finish(ctx, tenant, id, now)
+	return err
+}
+
+// Cancel implements activities.ImportEnds.
+func (s uploads) Cancel(ctx context.Context, tenant string, id uuid.UUID, actor string, now time.Time) error {
+	_, err := s.Uploads.Cancel(ctx, tenant, id, actor, now)
+	return err
+}

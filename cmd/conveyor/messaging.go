@@ -1,0 +1,317 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/api/serviceerror"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/limit"
+	"github.com/mtlrent/conveyor/internal/secret"
+	"github.com/mtlrent/conveyor/internal/telemetry"
+	"github.com/mtlrent/conveyor/internal/whatsapp"
+	"github.com/mtlrent/conveyor/workers"
+	"github.com/mtlrent/conveyor/workflows"
+)
+
+// The concrete stores and tools of messaging implement the interfaces of its activities.
+var (
+	_ activities.MessageQueue    = (*db.Messages)(nil)
+	_ activities.MessageRest     = (*db.Messages)(nil)
+	_ activities.MessageAccounts = accounts{}
+	_ activities.MessageFlow     = flow{}
+	_ activities.MessagePass     = (*limit.Pass)(nil)
+	_ activities.MessageMetrics  = (*telemetry.Messages)(nil)
+
+	_ activities.CampaignStore    = campaigns{}
+	_ activities.CampaignMessages = (*db.Campaigns)(nil)
+	_ activities.CampaignCycle    = (*db.Campaigns)(nil)
+	_ activities.CampaignStarter  = (*launch.Launch)(nil)
+)
+
+// messaging sends the messages of tenants.
+func (h *house) messaging() system {
+	c := h.config.Dispatch
+	return system{
+		activities: func(context.Context) ([]workers.Row, func()) {
+			client, err := whatsapp.New(h.config.WhatsApp.Options())
+			if err != nil {
+				panic(err) // internal/config has checked it
+			}
+			box, err := h.config.Outreach.Box()
+			if err != nil {
+				panic(err) // the same
+			}
+			metrics, store, sent := telemetry.NewMessages(h.registry), db.NewMessages(h.pool), db.NewCampaigns(h.pool)
+			dispatching := &activities.Dispatching{
+				Queue: store, Rest: store, Metrics: metrics,
+				Accounts: accounts{store, box, client},
+				Flow: flow{limit.NewFlow(h.redis, limit.FlowOptions{
+					Name: "messages", Ahead: messageAhead, Registerer: h.registry,
+				})},
+				Slots: make(activities.MessageSlots, c.Requests), Rates: c.Rates(),
+				Lease: h.config.WhatsApp.Timeout + messageLease, Now: time.Now, Dice: rand.Float64,
+			}
+			tender := &messageTender{
+				house: h, store: store, sent: sent, metrics: metrics, calm: time.Now().Add(expireAfter),
+				woken: map[string]time.Time{},
+			}
+			stop := h.tend("tending messages", messagesEvery, tender.tend)
+			slices := []any{dispatching}
+			return []workers.Row{
+					{Queue: workflows.QueueDispatch, Slots: c.Slots, Activities: slices},
+					{Queue: workflows.QueueRetry, Slots: c.Slots, Activities: slices},
+					{Queue: workflows.QueueCampaigns, Activities: []any{&activities.Campaigns{
+						Store: campaigns{sent}, Messages: sent, Cycle: sent, Start: h.launch, Now: time.Now,
+					}}},
+				}, func() {
+					stop()
+					client.Close()
+				}
+		},
+	}
+}
+
+const (
+	// messageAhead is how long an urgent message waits behind passes that are handed out already.
+	messageAhead = 100 * time.Millisecond
+	// messageLease is how long a worker has to record what became of a request.
+	messageLease = 20 * time.Second
+	// expireAfter is how long our database has to answer before leases are ended: a worker could not record what became of
+	// its messages while it was away, and tries each second.
+	expireAfter = 5 * time.Second
+	// startWithin bounds the start of one workflow of many: one that hangs does not keep the others waiting.
+	startWithin = 2 * time.Second
+)
+
+// answers says whether our database does.
+func (h *house) answers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	if err := h.pool.Ping(ctx); err != nil {
+		return fmt.Errorf("our database does not answer: %w", err)
+	}
+	return nil
+}
+
+// startEach starts a workflow for each of a list, and returns the first failures. One that fails does not keep the
+// others from being tried, unless Temporal cannot be reached.
+func startEach[T any](ctx context.Context, list []T, start func(context.Context, T) error) (failed error) {
+	const told = 5
+	n := 0
+	for _, one := range list {
+		within, cancel := context.WithTimeout(ctx, startWithin)
+		err := start(within, one)
+		cancel()
+		if err == nil {
+			continue
+		}
+		if n++; n <= told || unreachable(err) {
+			failed = errors.Join(failed, err)
+		}
+		if ctx.Err() != nil || unreachable(err) {
+			break
+		}
+	}
+	return failed
+}
+
+// unreachable says whether an error is that Temporal cannot be reached.
+func unreachable(err error) bool {
+	var away *serviceerror.Unavailable
+	return errors.As(err, &away)
+}
+
+// messagesEvery is how often messages are tended, and messagesSlow how many of these times make one of what is less
+// urgent.
+const (
+	messagesEvery = 2 * time.Second
+	messagesSlow  = 5
+	messagesMost  = 500 // rows that are looked at together
+)
+
+// messageTender ends the leases of workers that are gone, and starts the workflows of campaigns that have none and of
+// tenants whose messages are due: Temporal was away when they were to be started, or they were terminated.
+type messageTender struct {
+	*house
+
+	store   *db.Messages
+	sent    *db.Campaigns
+	metrics *telemetry.Messages
+	calm    time.Time            // no lease is ended before
+	woken   map[string]time.Time // tenants, lately
+	turns   int
+}
+
+func (t *messageTender) tend(ctx context.Context) error {
+	now := time.Now()
+	err := t.answers(ctx)
+	if err == nil && !now.Before(t.calm) {
+		err = t.expire(ctx)
+	}
+	if err != nil {
+		t.calm = time.Now().Add(expireAfter)
+	}
+	maps.DeleteFunc(t.woken, func(_ string, at time.Time) bool { return now.Sub(at) >= messagesSlow*messagesEvery })
+	err = errors.Join(err, t.wakeTenants(ctx))
+	if t.turns++; t.turns%messagesSlow == 1 {
+		err = errors.Join(err, t.startCampaigns(ctx))
+	}
+	return err
+}
+
+// expire ends leases that have run out.
+func (t *messageTender) expire(ctx context.Context) error {
+	for {
+		expired, err := t.store.Expire(ctx, messagesMost, time.Now())
+		if err != nil {
+			return err
+		}
+		total := int64(0)
+		for _, e := range expired {
+			total += e.Messages
+			t.log.InfoContext(ctx, "messages lost their worker", "tenant", e.Tenant, "unknown", e.Messages)
+		}
+		t.metrics.Expired(total)
+		if total < messagesMost {
+			return nil
+		}
+	}
+}
+
+// wakeTenants has the messages sent that are due, of tenants that were not woken lately.
+func (t *messageTender) wakeTenants(ctx context.Context) error {
+	wake := func(ctx context.Context, tenant string) error {
+		if _, lately := t.woken[tenant]; lately {
+			return nil
+		}
+		err := t.launch.WakeDispatch(ctx, tenant)
+		if err == nil {
+			t.woken[tenant] = time.Now()
+		}
+		return err
+	}
+	var failed error
+	for after := ""; ; {
+		tenants, err := t.store.Tenants(ctx, after, messagesMost)
+		if err != nil {
+			return errors.Join(failed, err)
+		}
+		failed = errors.Join(failed, startEach(ctx, tenants, wake))
+		if len(tenants) < messagesMost || ctx.Err() != nil || unreachable(failed) {
+			return failed
+		}
+		after = tenants[len(tenants)-1]
+	}
+}
+
+// startCampaigns starts the workflows of campaigns that have begun and not ended.
+func (t *messageTender) startCampaigns(ctx context.Context) error {
+	var failed error
+	for after := uuid.Nil; ; {
+		open, err := t.sent.Open(ctx, after, messagesMost)
+		if err != nil {
+			return errors.Join(failed, err)
+		}
+		failed = errors.Join(failed, startEach(ctx, open, func(ctx context.Context, c db.OpenCampaign) error {
+			return t.launch.StartCampaign(ctx, c.Tenant, c.ID, c.Tenant)
+		}))
+		if len(open) < messagesMost || ctx.Err() != nil || unreachable(failed) {
+			return failed
+		}
+		after = open[len(open)-1].ID
+	}
+}
+
+// campaigns are the campaigns in Postgres, as activities see them.
+type campaigns struct{ *db.Campaigns }
+
+// Progress implements activities.CampaignStore.
+func (c campaigns) Progress(ctx context.Context, tenant string, id uuid.UUID, now time.Time) (
+	campaign.Progress, error,
+) {
+	got, err := c.Get(ctx, tenant, id)
+	if err != nil {
+		return campaign.Progress{}, err
+	}
+	return progressOf(got, now), nil
+}
+
+func progressOf(c db.Campaign, now time.Time) campaign.Progress {
+	return campaign.Progress{
+		State: c.State, Due: c.ScheduledAt != nil && !c.ScheduledAt.After(now), Written: c.WrittenAt != nil, Counts: c.Counts,
+		Ended: c.FinishedAt != nil,
+	}
+}
+
+// Begin implements activities.CampaignStore.
+func (c campaigns) Begin(ctx context.Context, tenant string, id uuid.UUID, now time.Time) error {
+	_, err := c.Campaigns.Begin(ctx, tenant, id, now)
+	return err
+}
+
+// Finish implements activities.CampaignStore.
+func (c campaigns) Finish(ctx context.Context, tenant string, id uuid.UUID, now time.Time) (campaign.Progress, error) {
+	got, err := c.Campaigns.Finish(ctx, tenant, id, now)
+	if err != nil {
+		return campaign.Progress{}, err
+	}
+	return progressOf(got, now), nil
+}
+
+// accounts are what tenants send by, as activities see them.
+type accounts struct {
+	*db.Messages
+
+	box    *secret.Box
+	client *whatsapp.Client
+}
+
+// Line implements activities.MessageAccounts.
+func (a accounts) Line(ctx context.Context, tenant string, id uuid.UUID) (activities.MessageLine, error) {
+	s, err := a.Messages.Line(ctx, tenant, id)
+	if err != nil {
+		return activities.MessageLine{}, err
+	}
+	token, err := a.box.Open(db.SenderPurpose(id), s.Token.Key, s.Token.Box)
+	if err != nil {
+		return activities.MessageLine{}, fault.Newf(fault.Invalid, "%w", err)
+	}
+	from := whatsapp.Sender{PhoneNumberID: s.PhoneNumberID, Token: whatsapp.Token(token)}
+	if err := from.Check(); err != nil {
+		return activities.MessageLine{}, fmt.Errorf("open sender %s: %w", id, err)
+	}
+	return activities.MessageLine{
+		PerSecond: s.PerSecond,
+		Send: func(ctx context.Context, c campaign.Claim) (campaign.Answer, error) {
+			return a.client.Send(ctx, from, whatsapp.Message{ID: c.ID, To: c.Recipient, Body: c.Body})
+		},
+	}, nil
+}
+
+// flow is a limit.Flow as activities see it.
+type flow struct{ *limit.Flow }
+
+// Take implements activities.MessageFlow.
+func (f flow) Take(ctx context.Context, n int, caps ...campaign.Cap) ([]activities.MessagePass, time.Duration) {
+	limits := make([]limit.Cap, len(caps))
+	for i, c := range caps {
+		limits[i] = limit.Cap(c)
+	}
+	taken, again := f.Flow.Take(ctx, n, limits...)
+	passes := make([]activities.MessagePass, len(taken))
+	for i, p := range taken {
+		passes[i] = p
+	}
+	return passes, again
+}

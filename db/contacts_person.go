@@ -1,0 +1,173 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
+)
+
+// A Person is all that is kept of a contact, for a request of that person.
+type Person struct {
+	Contact  Contact
+	Lists    []ContactList
+	OptOut   *OptOut // nil = there is none
+	Messages []PersonMessage
+	Refused  []PersonRow // of files, where the phone or the address could be read
+}
+
+// An OptOut is a wish for no more messages.
+type OptOut struct {
+	Source string // import, api, message
+	At     time.Time
+}
+
+// A PersonMessage is a message to a person, under any notation of the phone.
+type PersonMessage struct {
+	ID          uuid.UUID
+	Campaign    *uuid.UUID
+	Recipient   string // E.164
+	State       string
+	Body        json.RawMessage
+	QueuedAt    time.Time
+	SentAt      *time.Time
+	DeliveredAt *time.Time
+	ReadAt      *time.Time
+}
+
+// A PersonRow is a row of a file that was refused.
+type PersonRow struct {
+	Upload   uuid.UUID
+	Row      int64 // number of the record, from 1
+	Line     int64
+	Problems []contact.Problem
+	Record   []string // the cells as they were in the file
+}
+
+const (
+	sqlPersonDigest = `SELECT digest, email_digest, phone, email FROM contacts WHERE tenant = $1 AND id = $2 FOR UPDATE`
+
+	sqlPersonLists = `
+SELECT id, name, created_at FROM contact_lists l
+WHERE tenant = $1 AND EXISTS (SELECT FROM contact_list_members WHERE tenant = $1 AND list = l.id AND contact = $2)
+ORDER BY name`
+
+	sqlPersonOptOut = `
+SELECT source, at FROM opt_outs WHERE tenant = $1 AND digest = ANY ($2::bytea[]) ORDER BY at LIMIT 1`
+
+	sqlPersonRefused = `
+SELECT upload, row, line, problems, record FROM upload_errors WHERE tenant = $1 AND persons && $2::uuid[]
+ORDER BY upload, row`
+
+	sqlPersonMessages = `
+SELECT id, campaign, recipient, state, body, queued_at, sent_at, delivered_at, read_at FROM messages
+WHERE tenant = $1 AND digest = $2 ORDER BY queued_at, id`
+)
+
+// Export returns all that is kept of a contact. Files that were uploaded are not in it, nor are rows of them that were
+// refused and whose phone and address could not be read: it cannot be told whose they are.
+func (s *Contacts) Export(ctx context.Context, tenant string, id int64) (Person, error) {
+	var p Person
+	err := tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		var digest, email []byte
+		var c contact.Contact
+		if err := tx.QueryRow(ctx, sqlPersonDigest, tenant, id).Scan(&digest, &email, &c.Phone, &c.Email); err != nil {
+			return err
+		}
+		rows, _ := tx.Query(ctx, sqlContactRead, tenant, id) // the Collect functions report its error
+		var err error
+		if p.Contact, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Contact]); err != nil {
+			return err
+		}
+		rows, _ = tx.Query(ctx, sqlPersonLists, tenant, id)
+		if p.Lists, err = pgx.CollectRows(rows, pgx.RowToStructByPos[ContactList]); err != nil {
+			return err
+		}
+		rows, _ = tx.Query(ctx, sqlPersonOptOut, tenant, [][]byte{digest, email})
+		out, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByPos[OptOut])
+		if err != nil {
+			return err
+		}
+		if len(out) > 0 {
+			p.OptOut = out[0]
+		}
+		rows, _ = tx.Query(ctx, sqlPersonMessages, tenant, digest)
+		if p.Messages, err = pgx.CollectRows(rows, pgx.RowToStructByPos[PersonMessage]); err != nil {
+			return err
+		}
+		rows, _ = tx.Query(ctx, sqlPersonRefused, tenant, digests(tenant, c.Persons()))
+		p.Refused, err = pgx.CollectRows(rows, pgx.RowToStructByPos[PersonRow])
+		return err
+	})
+	return p, contactFault(err, "export", id)
+}
+
+const (
+	sqlPersonLeave = `
+WITH gone AS (
+    DELETE FROM contact_list_members WHERE tenant = $1 AND contact = $2
+        AND list IN (SELECT id FROM contact_lists WHERE tenant = $1)
+    RETURNING list
+), turns AS (
+    SELECT id FROM contact_lists WHERE tenant = $1 AND id IN (SELECT list FROM gone) ORDER BY id FOR NO KEY UPDATE
+)
+UPDATE contact_lists l SET members = l.members - 1 FROM turns t WHERE l.tenant = $1 AND l.id = t.id`
+
+	// Messages that wait are not sent; of the others the time and the outcome stay, for the counts. A wamid has the phone
+	// in it.
+	sqlPersonMessagesForget = `
+WITH held AS (
+    SELECT id, state, campaign FROM messages WHERE tenant = $1 AND digest = $2 ORDER BY id FOR UPDATE
+), ended AS (
+    UPDATE messages m SET recipient = '', contact = NULL, body = '{}', error = '', wamid = NULL, email_digest = '',
+        state = CASE m.state WHEN 'queued' THEN 'skipped' ELSE m.state END,
+        class = CASE m.state WHEN 'queued' THEN $3 ELSE m.class END, digest = '\x'
+    FROM held h WHERE m.tenant = $1 AND m.id = h.id
+), named AS (
+    UPDATE message_attempts a SET wamid = NULL, error = ''
+    FROM held h WHERE a.tenant = $1 AND a.message = h.id
+)
+UPDATE campaigns c SET waiting = c.waiting - n, skipped = c.skipped + n
+FROM (SELECT campaign, count(*) AS n FROM held WHERE state = 'queued' AND campaign IS NOT NULL GROUP BY campaign) h
+WHERE c.tenant = $1 AND c.id = h.campaign`
+
+	// Where neither phone nor address of a refused row could be read, it cannot be told whose it is.
+	sqlPersonErrorsForget = `DELETE FROM upload_errors WHERE tenant = $1 AND persons && $2::uuid[]`
+
+	sqlContactDelete = `DELETE FROM contacts WHERE tenant = $1 AND id = $2`
+)
+
+// Delete forgets a person, with an audit record that names nobody: the contact, its places in lists, the recipient and
+// content of messages with Meta's IDs of them, and the refused rows of files that have the phone or the address;
+// messages that wait are skipped. An opt-out stays, without the phone, so that it holds when the person is imported
+// again. Uploaded files stay as long as files are kept. An unknown contact is fault.Gone.
+func (s *Contacts) Delete(ctx context.Context, tenant string, id int64, actor string, now time.Time) error {
+	err := tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		var digest, email []byte
+		var c contact.Contact
+		if err := tx.QueryRow(ctx, sqlPersonDigest, tenant, id).Scan(&digest, &email, &c.Phone, &c.Email); err != nil {
+			return err
+		}
+		b := new(pgx.Batch)
+		b.Queue(sqlPersonLeave, tenant, id)
+		b.Queue(sqlPersonMessagesForget, tenant, digest, campaign.ClassCanceled)
+		b.Queue(sqlPersonErrorsForget, tenant, digests(tenant, c.Persons()))
+		b.Queue(sqlContactDelete, tenant, id)
+		b.Queue(sqlTenantContacts, tenant, -1)
+		err := auditAdd(ctx, b, AuditEntry{
+			At: now, Actor: actor, Action: "contact.deleted", Subject: fmt.Sprintf("contact/%d", id),
+			Detail: map[string]any{"tenant": tenant},
+		})
+		if err != nil {
+			return err
+		}
+		return tx.SendBatch(ctx, b).Close()
+	})
+	return contactFault(err, "delete", id)
+}

@@ -1,0 +1,40 @@
+package db_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// What a tenant sends with is its own.
+func TestMessageAccount(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	newTenant(t, pool, "acme")
+	newTenant(t, pool, "umbrella")
+	s, id := db.NewMessages(pool), uuid.New()
+	sealed := db.Sealed{Key: "k", Box: []byte("sealed")}
+	require.NoError(t, db.NewSenders(pool).Add(ctx, db.Sender{
+		ID: id, Tenant: "acme", Name: "Support", PhoneNumberID: "101", BusinessAccountID: "7", PerSecond: 5, CreatedAt: at(0),
+	}, sealed, "me"))
+	for tenant, senders := range map[string]int{"acme": 1, "umbrella": 0} {
+		got, err := s.Account(ctx, tenant)
+		require.NoError(t, err)
+		require.Equal(t, campaign.Account{Tier: campaign.Standard, Senders: senders}, got)
+	}
+	line, err := s.Line(ctx, "acme", id)
+	require.NoError(t, err)
+	require.Equal(t, db.Line{PhoneNumberID: "101", PerSecond: 5, Token: sealed}, line)
+
+	_, err = s.Account(ctx, "nobody")
+	require.Equal(t, fault.Gone, class(err))
+	_, err = s.Line(ctx, "umbrella", id)
+	require.Equal(t, fault.Gone, class(err))
+}

@@ -1,0 +1,737 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// mailing is a database with the tenant acme, its sender, and what sends its messages.
+type mailing struct {
+	*db.Messages
+	campaigns *db.Campaigns
+	hooks     *db.Webhooks
+	pool      *pgxpool.Pool
+	sender    uuid.UUID
+}
+
+func newMailing(t testing.TB) *mailing {
+	t.Helper()
+
+	pool := dbtest.New(t)
+	m := &mailing{
+		Messages: db.NewMessages(pool), campaigns: db.NewCampaigns(pool), hooks: db.NewWebhooks(pool), pool: pool,
+	}
+	m.sender = m.tenant(t, "acme")
+	return m
+}
+
+// tenant adds a tenant with a sender, whose phone number ID is the tenant's name.
+func (m *mailing) tenant(t testing.TB, name string) uuid.UUID {
+	t.Helper()
+
+	m.exec(t, `INSERT INTO tenants (id, name, tier, created_at, updated_at) VALUES ($1, $1, 'standard', now(), now())`, name)
+	return m.addSender(t, name, name)
+}
+
+func (m *mailing) addSender(t testing.TB, tenant, number string) uuid.UUID {
+	t.Helper()
+
+	id := uuid.New()
+	m.exec(t, `INSERT INTO senders (id, tenant, name, phone_number_id, business_account_id, token, token_key, created_at,
+		updated_at) VALUES ($1, $2, $3, $3, '', '', '', now(), now())`, id, tenant, number)
+	return id
+}
+
+// exec runs a statement over the rows of all tenants.
+func (m *mailing) exec(t testing.TB, sql string, args ...any) {
+	t.Helper()
+
+	require.NoError(t, m.system(t.Context(), func(tx pgx.Tx) error {
+		_, err := tx.Exec(t.Context(), sql, args...)
+		return err
+	}), sql)
+}
+
+func (m *mailing) system(ctx context.Context, do func(pgx.Tx) error) error {
+	return pgx.BeginTxFunc(ctx, m.pool, pgx.TxOptions{
+		BeginQuery: "BEGIN; SELECT set_config('conveyor.tenant', '*', true)",
+	}, do)
+}
+
+// lines are the rows of a query over all tenants, their columns separated by spaces.
+func (m *mailing) lines(t testing.TB, sql string, args ...any) (out []string) {
+	t.Helper()
+
+	require.NoError(t, m.system(t.Context(), func(tx pgx.Tx) error {
+		rows, _ := tx.Query(t.Context(), sql, args...)
+		var err error
+		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (string, error) {
+			values, err := row.Values()
+			return strings.TrimSpace(fmt.Sprintln(values...)), err
+		})
+		return err
+	}), sql)
+	return out
+}
+
+func text(s string) campaign.Body {
+	return campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: s}}
+}
+
+// put queues a transactional message of acme.
+func (m *mailing) put(t testing.TB, key, to string) uuid.UUID {
+	t.Helper()
+
+	id := campaign.TransactionalID("acme", key)
+	_, err := m.Put(t.Context(), "acme", db.NewMessage{ID: id, Sender: m.sender, Recipient: to, Body: text(key)}, time.Now())
+	require.NoError(t, err)
+	return id
+}
+
+// claim leases up to n messages of acme for an hour under a new token: those that were not tried before, then others.
+func (m *mailing) claim(t testing.TB, n int) (uuid.UUID, []campaign.Claim) {
+	t.Helper()
+
+	take := campaign.Take{Tenant: "acme", Max: n, Token: uuid.New(), Lease: time.Hour}
+	claims, err := m.Claim(t.Context(), take)
+	require.NoError(t, err)
+	take.Tried, take.Max = true, n-len(claims)
+	more, err := m.Claim(t.Context(), take)
+	require.NoError(t, err)
+	return take.Token, append(claims, more...)
+}
+
+// record stores the same verdict on claims of acme.
+func (m *mailing) record(t testing.TB, token uuid.UUID, v campaign.Verdict, claims ...campaign.Claim) campaign.Recorded {
+	t.Helper()
+
+	var results []campaign.Result
+	for _, c := range claims {
+		r := campaign.Result{Claim: c, Verdict: v, At: time.Now(), Took: time.Second, Status: 400}
+		if v.Outcome == campaign.Accepted {
+			r.WAMID, r.Status = wamid(c.ID, c.Attempts+1), 200
+		}
+		results = append(results, r)
+	}
+	out, err := m.Record(t.Context(), "acme", token, results, time.Now())
+	require.NoError(t, err)
+	return out
+}
+
+var accepted = campaign.Verdict{Outcome: campaign.Accepted}
+
+func wamid(id uuid.UUID, n int) string { return fmt.Sprintf("wamid.%s.%d", id, n) }
+
+// refusal is the verdict on an error of the API.
+func refusal(code int) campaign.Verdict {
+	return campaign.JudgeError(400, campaign.APIError{Code: code})
+}
+
+var lost = campaign.Judge(campaign.Answer{Written: true, Err: context.DeadlineExceeded})
+
+// counted holds the counts of every campaign to the messages that there are.
+func (m *mailing) counted(t testing.TB) {
+	t.Helper()
+
+	require.Empty(t, m.lines(t, `SELECT c.name, c.waiting, c.unknown, c.sent, c.delivered, c.read, c.failed, c.skipped, n.*
+		FROM campaigns c CROSS JOIN LATERAL (SELECT count(*) FILTER (WHERE state IN ('queued', 'sending')) AS w,
+			count(*) FILTER (WHERE state = 'unknown') AS u, count(*) FILTER (WHERE state = 'sent') AS s,
+			count(*) FILTER (WHERE state = 'delivered') AS d, count(*) FILTER (WHERE state = 'read') AS r,
+			count(*) FILTER (WHERE state = 'failed') AS f, count(*) FILTER (WHERE state = 'skipped') AS k
+			FROM messages WHERE campaign = c.id) n
+		WHERE (c.waiting, c.unknown, c.sent, c.delivered, c.read, c.failed, c.skipped) <> (w, u, s, d, r, f, k)`))
+}
+
+// told are the events message.status, in the order of writing.
+func (m *mailing) told(t testing.TB) []string {
+	t.Helper()
+
+	return m.lines(t, `SELECT convert_from(body, 'UTF8')::jsonb->'data'->>'status' FROM outbox
+		WHERE routing_key = 'message.status' ORDER BY id`)
+}
+
+func (m *mailing) state(t testing.TB, id uuid.UUID) campaign.Status {
+	t.Helper()
+
+	row, _, err := m.Get(t.Context(), "acme", id)
+	require.NoError(t, err)
+	return row.State
+}
+
+// A transactional message is stored once, whatever is repeated, and only by a tenant that has its sender.
+func TestPutMessage(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	other := m.tenant(t, "other")
+	id := m.put(t, "k", "+15145550199")
+	require.Equal(t, id, m.put(t, "k", "+15145550199"))
+	require.Equal(t, []string{"1"}, m.lines(t, "SELECT count(*) FROM messages"))
+
+	n := db.NewMessage{ID: id, Sender: m.sender, Recipient: "+15145550199", Body: text("another")}
+	_, err := m.Put(ctx, "acme", n, time.Now())
+	require.Equal(t, fault.Conflict, classOf(err))
+	_, err = m.Put(ctx, "other", db.NewMessage{ID: uuid.New(), Sender: m.sender, Recipient: "+15145550199", Body: text("a")}, time.Now())
+	require.Equal(t, fault.Invalid, classOf(err), "a sender of another tenant")
+	_, err = m.Put(ctx, "other", db.NewMessage{ID: id, Sender: other, Recipient: "+15145550199", Body: text("k")}, time.Now())
+	require.Error(t, err, "an ID of another tenant")
+	_, err = m.Put(ctx, "acme", db.NewMessage{ID: uuid.New(), Sender: m.sender, Recipient: "+15145550199"}, time.Now())
+	require.Equal(t, fault.Invalid, classOf(err))
+	_, _, err = m.Get(ctx, "other", id)
+	require.Equal(t, fault.Gone, classOf(err))
+	_, err = m.Put(ctx, "nobody", n, time.Now())
+	require.Error(t, err)
+
+	// Brazil's two notations of a number are one person.
+	stop := campaign.Inbound{PhoneNumberID: "acme", From: "5511987654321", Text: "Stop", At: time.Now()}
+	hook, err := m.hooks.Store(ctx, []byte("stop"), 0, 1, time.Now())
+	require.NoError(t, err)
+	applied, err := m.hooks.Apply(ctx, hook, nil, []campaign.Inbound{
+		stop, {PhoneNumberID: "acme", From: "15145550100", Text: "Stop it, please"}, {PhoneNumberID: "?", From: "1", Text: "stop"},
+	}, time.Now())
+	require.NoError(t, err)
+	require.Equal(t, 1, applied.Opted)
+	row, _, err := m.Get(ctx, "acme", m.put(t, "late", "+551187654321"))
+	require.NoError(t, err)
+	require.Equal(t, campaign.MessageSkipped, row.State)
+	require.Equal(t, campaign.ClassOptedOut, row.Class)
+}
+
+// Transactional messages come first, the campaigns of a tenant take turns, and nothing is taken of what is held back.
+func TestClaimOrder(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	second := m.addSender(t, "acme", "second")
+	a, b := m.running(t, "a", m.sender, 20), m.running(t, "b", m.sender, 5)
+	c := m.running(t, "c", second, 5)
+	for i := range 3 {
+		m.put(t, fmt.Sprint(i), "+15145550199")
+	}
+	of := func(claims []campaign.Claim) (names string) {
+		for _, claim := range claims {
+			names += map[uuid.UUID]string{uuid.Nil: "t", a: "a", b: "b", c: "c"}[claim.Campaign]
+		}
+		return names
+	}
+	sorted := func(s string) map[rune]int {
+		n := map[rune]int{}
+		for _, r := range s {
+			n[r]++
+		}
+		return n
+	}
+	_, claims := m.claim(t, 9)
+	require.Equal(t, "ttt", of(claims)[:3])
+	require.Equal(t, map[rune]int{'t': 3, 'a': 2, 'b': 2, 'c': 2}, sorted(of(claims)))
+
+	claims, err := m.Claim(ctx, campaign.Take{
+		Tenant: "acme", Max: 1, Sender: m.sender, Token: uuid.New(), Lease: time.Hour,
+	})
+	require.NoError(t, err)
+	require.Len(t, claims, 1)
+	require.Equal(t, m.sender, claims[0].Sender, "of one sender")
+
+	_, err = m.campaigns.Pause(ctx, "acme", a, "wait", "zoe", time.Now())
+	require.NoError(t, err)
+	m.exec(t, "UPDATE senders SET paused_until = now() + interval '1 hour' WHERE id = $1", second)
+	_, claims = m.claim(t, 50)
+	require.Equal(t, map[rune]int{'b': 3}, sorted(of(claims)), "neither the paused campaign nor the paused sender")
+	m.exec(t, "UPDATE senders SET paused_until = now() - interval '1 hour' WHERE id = $1", second)
+	m.exec(t, "UPDATE tenants SET state = 'stopped'")
+	_, claims = m.claim(t, 50)
+	require.Empty(t, claims, "a tenant that is stopped")
+	m.exec(t, "UPDATE tenants SET state = 'active'")
+	m.exec(t, "UPDATE senders SET state = 'stopped'")
+	_, claims = m.claim(t, 50)
+	require.Empty(t, claims, "senders that are stopped")
+	m.exec(t, "UPDATE senders SET state = 'paused', paused_until = NULL")
+	_, claims = m.claim(t, 50)
+	require.Empty(t, claims, "senders that a person has paused")
+	m.exec(t, "UPDATE senders SET state = 'active'")
+
+	_, err = m.campaigns.Resume(ctx, "acme", a, "zoe", time.Now())
+	require.NoError(t, err)
+	m.exec(t, "INSERT INTO opt_outs (tenant, digest, source, at) SELECT tenant, digest, 'api', now() FROM messages WHERE campaign = $1", a)
+	_, claims = m.claim(t, 50)
+	require.Equal(t, map[rune]int{'c': 3}, sorted(of(claims)), "those of a have opted out")
+	m.counted(t)
+	require.Equal(t, []string{"queued 0", "sending 3", "skipped 17"}, m.lines(t, `SELECT s, count(m.id)
+		FROM unnest('{queued,sending,skipped}'::text[]) s LEFT JOIN messages m ON campaign = $1 AND state = s GROUP BY s ORDER BY s`, a))
+}
+
+// running is a campaign of acme that runs and has messages to n contacts.
+func (m *mailing) running(t testing.TB, name string, sender uuid.UUID, n int) uuid.UUID {
+	t.Helper()
+
+	ctx, now := t.Context(), time.Now()
+	list := uuid.New()
+	m.exec(t, "INSERT INTO contact_lists (id, tenant, name, created_at) VALUES ($1, 'acme', $2, now())", list, name)
+	m.exec(t, `WITH added AS (
+			INSERT INTO contacts (tenant, created_at, updated_at, digest, key, phone, given_name)
+			SELECT 'acme', now(), now(), substr(sha256(convert_to($2 || n, 'UTF8')), 1, 16), $2 || n, '+1514555' || lpad(n::text, 4, '0'), 'Zoé'
+			FROM generate_series(1, $3) n RETURNING id)
+		INSERT INTO contact_list_members (tenant, list, contact) SELECT 'acme', $1, id FROM added`, list, name, n)
+	c, err := m.campaigns.Create(ctx, "acme", uuid.New(), db.Plan{
+		Name: name, Sender: sender, Template: text("Hello {{given_name|you}}"),
+		Audience: campaign.Audience{To: campaign.Groups{Lists: []uuid.UUID{list}}},
+	}, "zoe", now)
+	require.NoError(t, err)
+	_, err = m.campaigns.Schedule(ctx, "acme", c.ID, now, "zoe", now)
+	require.NoError(t, err)
+	_, err = m.campaigns.Begin(ctx, "acme", c.ID, time.Now().Add(time.Second))
+	require.NoError(t, err)
+	for more := true; more; {
+		more, err = m.campaigns.Freeze(ctx, "acme", c.ID, 1000, time.Now())
+		require.NoError(t, err)
+	}
+	m.counted(t)
+	return c.ID
+}
+
+// However many claim at once, each message is claimed once.
+func TestClaimAtOnce(t *testing.T) {
+	t.Parallel()
+
+	const messages, workers = 1000, 6
+	m, ctx := newMailing(t), t.Context()
+	id := m.running(t, "a", m.sender, messages)
+	claimed := make(chan campaign.Claim, messages*2)
+	var work errgroup.Group
+	for range workers {
+		work.Go(func() error {
+			for {
+				token := uuid.New()
+				claims, err := m.Claim(ctx, campaign.Take{Tenant: "acme", Max: 20, Token: token, Lease: time.Hour})
+				if err != nil || len(claims) == 0 {
+					return err
+				}
+				var results []campaign.Result
+				for _, c := range claims {
+					claimed <- c
+					results = append(results, campaign.Result{Claim: c, Verdict: accepted, WAMID: wamid(c.ID, 1), At: time.Now()})
+				}
+				if out, err := m.Record(ctx, "acme", token, results, time.Now()); err != nil || out.Lost > 0 {
+					return errors.Join(err, fmt.Errorf("lost %d", out.Lost))
+				}
+			}
+		})
+	}
+	require.NoError(t, work.Wait())
+	close(claimed)
+	seen := map[uuid.UUID]bool{}
+	for c := range claimed {
+		require.False(t, seen[c.ID])
+		seen[c.ID] = true
+	}
+	require.Len(t, seen, messages)
+	m.counted(t)
+	c, err := m.campaigns.Get(ctx, "acme", id)
+	require.NoError(t, err)
+	require.Equal(t, campaign.Counts{Sent: messages}, c.Counts)
+	require.Len(t, m.told(t), messages)
+}
+
+// What each outcome makes of a message, its sender, its campaign and its tenant.
+func TestRecord(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct {
+		name     string
+		verdict  campaign.Verdict
+		attempts int // with this verdict
+		state    campaign.Status
+		rest     string // sender paused, campaign, tenant, opted out, dead letters
+		told     []string
+	}{
+		{"accepted", accepted, 1, campaign.MessageSent, "false running active 0 0", []string{"sent"}},
+		{"a fault", refusal(131000), 1, campaign.MessageQueued, "false running active 0 0", nil},
+		{"three faults", refusal(131000), 3, campaign.MessageFailed, "false running active 0 1", []string{"failed"}},
+		{"too fast", refusal(130429), 5, campaign.MessageQueued, "true running active 0 0", nil},
+		{"no such recipient", refusal(131026), 1, campaign.MessageFailed, "false running active 0 0", []string{"failed"}},
+		{"opted out at Meta", refusal(131050), 1, campaign.MessageFailed, "false running active 1 0", []string{"failed"}},
+		{"no such template", refusal(132001), 1, campaign.MessageFailed, "false paused active 0 0", []string{"failed"}},
+		{"the token", refusal(190), 1, campaign.MessageQueued, "false running stopped 0 0", nil},
+		{"lost", lost, 1, campaign.MessageUnknown, "false running active 0 0", []string{"unknown"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			m := newMailing(t)
+			id := m.running(t, "a", m.sender, 1)
+			var claims []campaign.Claim
+			var token uuid.UUID
+			for range tt.attempts {
+				m.exec(t, "UPDATE messages SET due_at = now() - interval '1 s'")
+				m.exec(t, "UPDATE senders SET paused_until = NULL")
+				token, claims = m.claim(t, 1)
+				require.Len(t, claims, 1)
+				require.Equal(t, campaign.Recorded{Stored: 1}, m.record(t, token, tt.verdict, claims...))
+			}
+			require.Equal(t, campaign.Recorded{Lost: 1}, m.record(t, token, tt.verdict, claims...), "a repeat changes nothing")
+			row, attempts, err := m.Get(t.Context(), "acme", claims[0].ID)
+			require.NoError(t, err)
+			require.Equal(t, tt.state, row.State)
+			require.Equal(t, tt.attempts, row.Attempts)
+			require.Len(t, attempts, tt.attempts)
+			require.Equal(t, tt.verdict.Outcome, attempts[tt.attempts-1].Outcome)
+			require.Equal(t, tt.verdict.Class, row.Class)
+			require.Equal(t, tt.verdict.Means, row.Error)
+			require.Equal(t, "Hello Zoé", row.Body.Text.Body)
+			require.Equal(t, []string{tt.rest}, m.lines(t, `SELECT s.paused_until > now() IS TRUE, c.state, t.state,
+				(SELECT count(*) FROM opt_outs), (SELECT count(*) FROM dead_letters WHERE queue LIKE 'message\_%' AND tenant = 'acme')
+				FROM senders s, campaigns c, tenants t WHERE c.id = $1`, id))
+			require.Equal(t, strings.Join(tt.told, " "), strings.Join(m.told(t), " "))
+			m.counted(t)
+		})
+	}
+}
+
+// A sender that is told to slow down again and again waits longer each time, until a message is accepted.
+func TestSenderHolds(t *testing.T) {
+	t.Parallel()
+
+	m := newMailing(t)
+	m.put(t, "a", "+15145550199")
+	for holds := range 3 {
+		m.exec(t, "UPDATE senders SET paused_until = NULL")
+		token, claims := m.claim(t, 1)
+		require.Equal(t, holds, claims[0].Holds)
+		m.record(t, token, refusal(130429), claims...)
+		require.Equal(t, []string{fmt.Sprint(holds+1, " ", 2<<holds)}, m.lines(t,
+			"SELECT holds, round(extract(epoch FROM paused_until - now()))::int FROM senders"))
+		_, claims = m.claim(t, 1)
+		require.Empty(t, claims)
+	}
+	m.exec(t, "UPDATE senders SET paused_until = NULL")
+	token, claims := m.claim(t, 1)
+	m.record(t, token, accepted, claims...)
+	require.Equal(t, []string{"0"}, m.lines(t, "SELECT holds FROM senders"))
+}
+
+// A recipient that is left alone gets no other message of the sender either.
+func TestRecipientWaits(t *testing.T) {
+	t.Parallel()
+
+	m := newMailing(t)
+	first := m.put(t, "a", "+15145550199")
+	token, claims := m.claim(t, 1)
+	second, other := m.put(t, "b", "+15145550199"), m.put(t, "c", "+15145550100")
+	m.record(t, token, refusal(131056), claims...)
+	_, claims = m.claim(t, 10)
+	require.Len(t, claims, 1)
+	require.Equal(t, other, claims[0].ID)
+	for _, id := range []uuid.UUID{first, second} {
+		row, _, err := m.Get(t.Context(), "acme", id)
+		require.NoError(t, err)
+		require.Equal(t, campaign.MessageQueued, row.State)
+		require.Greater(t, row.DueAt.Sub(row.QueuedAt), 3*time.Second)
+	}
+}
+
+// A worker that stops gives back the message whose request it has not written. One that dies leaves its messages unknown,
+// for it may have written their requests, and nothing sends them again but a person.
+func TestWorkerDies(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	id := m.running(t, "a", m.sender, 4)
+	token, claims := m.claim(t, 4)
+	require.NoError(t, m.Release(ctx, "acme", token, []uuid.UUID{claims[3].ID}))
+	expired, err := m.Expire(ctx, 100, time.Now())
+	require.NoError(t, err)
+	require.Empty(t, expired, "the lease holds")
+	m.exec(t, "UPDATE messages SET lease_until = now() - interval '1 s'")
+	expired, err = m.Expire(ctx, 100, time.Now())
+	require.NoError(t, err)
+	require.Equal(t, []db.Expired{{Tenant: "acme", Messages: 3}}, expired)
+	m.counted(t)
+	require.Equal(t, []string{"unknown", "unknown", "unknown"}, m.told(t))
+	next, again := m.claim(t, 4)
+	require.Len(t, again, 1)
+	require.Equal(t, claims[3].ID, again[0].ID)
+	require.Equal(t, campaign.Recorded{Lost: 1}, m.record(t, token, accepted, claims[3]), "it is another's")
+	require.Equal(t, campaign.Recorded{Stored: 1}, m.record(t, next, accepted, again...))
+
+	// The first worker was only slow, and the answer that it got settles its message. Meta reports on the second.
+	require.Equal(t, campaign.Recorded{Stored: 1}, m.record(t, token, accepted, claims[0]))
+	m.apply(t, campaign.Report{WAMID: "w", Message: claims[1].ID, Status: campaign.MessageDelivered, At: time.Now()})
+	require.Equal(t, campaign.MessageSent, m.state(t, claims[0].ID))
+	require.Equal(t, campaign.MessageDelivered, m.state(t, claims[1].ID))
+	require.Equal(t, campaign.MessageUnknown, m.state(t, claims[2].ID))
+	require.Equal(t, campaign.Recorded{Stored: 1}, m.record(t, token, refusal(131000), claims[1]), "it does not go back")
+	require.Equal(t, campaign.MessageDelivered, m.state(t, claims[1].ID))
+	for _, c := range claims {
+		row, attempts, err := m.Get(ctx, "acme", c.ID)
+		require.NoError(t, err)
+		require.Equal(t, 1, row.Attempts)
+		require.Len(t, attempts, 1)
+	}
+	m.counted(t)
+	_, claims = m.claim(t, 4)
+	require.Empty(t, claims)
+	n, err := m.campaigns.RetryFailed(ctx, "acme", id, "zoe", time.Now())
+	require.NoError(t, err)
+	require.Zero(t, n)
+}
+
+// Of the messages to a person who is forgotten nothing is left that tells the number, also of what is said of them later,
+// and none is sent again.
+func TestForgottenRecipient(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	id := m.running(t, "a", m.sender, 3)
+	token, claims := m.claim(t, 3)
+	m.record(t, token, accepted, claims[0])
+	m.record(t, token, campaign.Verdict{Outcome: campaign.FailContent, Class: campaign.ClassTransient}, claims[1])
+	for _, line := range m.lines(t, "SELECT id FROM contacts") {
+		person, err := strconv.ParseInt(line, 10, 64)
+		require.NoError(t, err)
+		require.NoError(t, db.NewContacts(m.pool).Delete(ctx, "acme", person, "zoe", time.Now()))
+	}
+	nowhere := func() {
+		t.Helper()
+		require.Equal(t, []string{"0 0"}, m.lines(t, `SELECT (SELECT count(wamid) FROM messages),
+			(SELECT count(wamid) FROM message_attempts)`))
+		m.counted(t)
+	}
+	nowhere()
+	n, err := m.campaigns.RetryFailed(ctx, "acme", id, "zoe", time.Now())
+	require.NoError(t, err)
+	require.Zero(t, n)
+	require.Equal(t, campaign.Recorded{Stored: 1}, m.record(t, token, accepted, claims[2]), "it was on its way")
+	nowhere()
+	require.Equal(t, db.Applied{Found: 1, Changed: 1}, m.apply(t, campaign.Report{
+		WAMID: wamid(claims[0].ID, 1), Message: claims[0].ID, Status: campaign.MessageDelivered, At: time.Now(),
+	}))
+	nowhere()
+	require.Equal(t, campaign.MessageDelivered, m.state(t, claims[0].ID))
+	require.Equal(t, []string{"0"}, m.lines(t, `SELECT count(*) FROM outbox WHERE convert_from(body, 'UTF8') LIKE '%delivered%'
+		AND convert_from(body, 'UTF8') LIKE '%wamid.%'`))
+}
+
+// An address that opts out is that of every contact that has it, or gets it later, wherever its messages are by then.
+func TestOptOutByAddress(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	s := db.NewContacts(m.pool)
+	of := func(phone, email string) contact.Contact {
+		return someone(phone, func(c *contact.Contact) { c.Email = email })
+	}
+	optedOut := func(id int64) bool {
+		c, err := s.Get(ctx, "acme", id)
+		require.NoError(t, err)
+		return c.OptedOut
+	}
+	frozen := func(name string) uuid.UUID {
+		id := m.draft(t, name)
+		_, err := m.campaigns.Schedule(ctx, "acme", id, time.Now(), "zoe", time.Now())
+		require.NoError(t, err)
+		_, err = m.campaigns.Begin(ctx, "acme", id, time.Now().Add(time.Second))
+		require.NoError(t, err)
+		_, err = m.campaigns.Freeze(ctx, "acme", id, 100, time.Now())
+		require.NoError(t, err)
+		return id
+	}
+	one := put(t, s, "acme", of("+15145550101", "Zoe@example.org"))
+	other := put(t, s, "acme", of("+15145550102", "jo@example.org"))
+	frozen("before")
+	waits := m.put(t, "waits", "+15145550101")
+	require.NoError(t, s.OptOut(ctx, "acme", []string{contact.Key("", "zoe@example.org")}, "api", "tenant/acme", "me", at(2)))
+	require.True(t, optedOut(one))
+	require.False(t, optedOut(other))
+	_, claims := m.claim(t, 10)
+	require.Len(t, claims, 1)
+	require.Equal(t, "+15145550102", claims[0].Recipient)
+	require.Equal(t, campaign.MessageSkipped, m.state(t, waits))
+	put(t, s, "acme", of("+15145550101", "new@example.org"))
+	require.True(t, optedOut(one), "it holds for good")
+
+	// One that is imported with the address later, by a file.
+	u, parsed := upload(t, db.NewUploads(m.pool), "acme", []contact.Row{
+		{Number: 1, Line: 2, Contact: of("+15145550103", "ZOE@example.org")},
+	}, 1)
+	require.NoError(t, db.NewUploads(m.pool).Persist(ctx, "acme", u.ID, parsed, at(3)))
+	late, err := s.Find(ctx, "acme", "+15145550103")
+	require.NoError(t, err)
+	require.True(t, late.OptedOut)
+	p, err := s.Export(ctx, "acme", late.ID)
+	require.NoError(t, err)
+	require.NotNil(t, p.OptOut)
+	require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, "late", "+15145550103")))
+	frozen("after")
+	require.Equal(t, []string{"skipped"}, m.lines(t, `SELECT state FROM messages
+		WHERE recipient = '+15145550103' AND campaign IS NOT NULL`))
+	_, claims = m.claim(t, 10)
+	require.Len(t, claims, 1)
+	require.Equal(t, "+15145550102", claims[0].Recipient)
+
+	// The import of a contact and the opt-out of its address did not see each other.
+	hidden := put(t, s, "acme", of("+15145550104", "ann@example.org"))
+	frozen("race")
+	waits = m.put(t, "race", "+15145550104")
+	digest := contact.Digest("acme", contact.Key("", "ann@example.org"))
+	m.exec(t, "INSERT INTO opt_outs (tenant, digest, source, at) VALUES ('acme', $1, 'api', now())", digest[:])
+	_, claims = m.claim(t, 10)
+	require.Len(t, claims, 1)
+	require.Equal(t, "+15145550102", claims[0].Recipient)
+	require.Equal(t, campaign.MessageSkipped, m.state(t, waits))
+	require.True(t, optedOut(hidden))
+	m.counted(t)
+}
+
+// A lease is of one tenant and under one token, and what is given back waits for its campaign to run.
+func TestReleaseMessages(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	id := m.running(t, "a", m.sender, 2)
+	one := m.put(t, "k", "+15145550199")
+	token, claims := m.claim(t, 3)
+	require.Len(t, claims, 3)
+	require.NoError(t, m.Release(ctx, "acme", uuid.New(), []uuid.UUID{one}), "under another token")
+	m.tenant(t, "other")
+	out, err := m.Record(ctx, "other", token, []campaign.Result{{Claim: claims[0], Verdict: accepted}}, time.Now())
+	require.NoError(t, err)
+	require.Equal(t, campaign.Recorded{Lost: 1}, out)
+	require.NoError(t, m.Release(ctx, "other", token, []uuid.UUID{one}))
+	require.Equal(t, campaign.MessageSending, m.state(t, one))
+	_, err = m.campaigns.Pause(ctx, "acme", id, "", "zoe", time.Now())
+	require.NoError(t, err)
+	require.NoError(t, m.Release(ctx, "acme", token, []uuid.UUID{claims[1].ID, claims[2].ID}))
+	require.Equal(t, campaign.MessageSending, m.state(t, one))
+	_, again := m.claim(t, 10)
+	require.Empty(t, again, "its campaign is paused")
+	_, err = m.campaigns.Resume(ctx, "acme", id, "zoe", time.Now())
+	require.NoError(t, err)
+	next, again := m.claim(t, 10)
+	require.Len(t, again, 2, "what was given back is due at once")
+	_, err = m.campaigns.Cancel(ctx, "acme", id, "", "zoe", time.Now())
+	require.NoError(t, err)
+	require.NoError(t, m.Release(ctx, "acme", next, []uuid.UUID{again[0].ID}))
+	_, claims = m.claim(t, 10)
+	require.Empty(t, claims, "its campaign is canceled")
+	require.Equal(t, campaign.Recorded{Stored: 1}, m.record(t, next, accepted, again[1]), "it was on its way")
+	m.counted(t)
+}
+
+func TestWaitingAndTenants(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	m.tenant(t, "idle")
+	next := func() string {
+		waiting, err := m.Waiting(ctx, "acme")
+		require.NoError(t, err)
+		tenants, err := m.Tenants(ctx, "", 10)
+		require.NoError(t, err)
+		var all []string
+		for _, w := range waiting {
+			require.Equal(t, m.sender, w.Sender)
+			all = append(all, fmt.Sprint(w.Wait.Round(time.Minute), w.Transactional, w.Tried))
+		}
+		return fmt.Sprint(all, tenants)
+	}
+	require.Equal(t, "[] []", next())
+	id := m.running(t, "a", m.sender, 3)
+	require.Equal(t, "[0s false false] [acme]", next())
+	m.exec(t, "UPDATE messages SET due_at = now() + interval '5 minutes'")
+	require.Equal(t, "[5m0s false false] []", next())
+	m.exec(t, "UPDATE senders SET paused_until = now() + interval '10 minutes'")
+	require.Equal(t, "[10m0s false false] []", next())
+	_, err := m.campaigns.Pause(ctx, "acme", id, "", "zoe", time.Now())
+	require.NoError(t, err)
+	require.Equal(t, "[] []", next())
+	m.put(t, "k", "+15145550199")
+	require.Equal(t, "[10m0s true false] []", next())
+	m.exec(t, "UPDATE messages SET due_at = now(), attempts = 1 WHERE campaign IS NULL")
+	m.exec(t, "UPDATE senders SET paused_until = NULL")
+	m.put(t, "l", "+15145550198")
+	require.Equal(t, "[0s true false 0s true true] [acme]", next())
+	_, claims := m.claim(t, 1)
+	require.Equal(t, campaign.TransactionalID("acme", "l"), claims[0].ID)
+	m.exec(t, "UPDATE tenants SET state = 'stopped'")
+	require.Equal(t, "[] []", next())
+}
+
+// A message that was given up is queued again with all its attempts when its dead letter is replayed, whatever it is of,
+// but for one that may not be sent again.
+func TestReplayOfMessages(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	letters := db.NewDeadLetters(m.pool)
+	of := m.running(t, "a", m.sender, 1)
+	id := m.put(t, "k", "+15145550199")
+	for range campaign.MaxAttempts {
+		m.exec(t, "UPDATE messages SET due_at = now() - interval '1 s'")
+		token, claims := m.claim(t, 10)
+		require.Len(t, claims, 2)
+		m.record(t, token, refusal(131000), claims...)
+	}
+	require.Equal(t, []string{"failed 3 3", "failed 3 3"}, m.lines(t, "SELECT state, attempts, spent FROM messages"))
+	_, err := m.campaigns.Finish(ctx, "acme", of, time.Now())
+	require.NoError(t, err)
+	list := m.lines(t, "SELECT queue, tenant, state, class FROM dead_letters")
+	require.Equal(t, []string{"message_retry acme open transient", "message_retry acme open transient"}, list)
+
+	n, err := letters.ReplayAll(ctx, db.LetterFilter{Tenant: "acme"}, 10, "zoe", time.Now())
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	require.Equal(t, []string{"queued 3 0", "queued 3 0"}, m.lines(t, "SELECT state, attempts, spent FROM messages"))
+	c, err := m.campaigns.Get(ctx, "acme", of)
+	require.NoError(t, err)
+	require.Equal(t, campaign.Running, c.State, "it runs again")
+	open, err := m.campaigns.Open(ctx, uuid.Nil, 10)
+	require.NoError(t, err)
+	require.Equal(t, []db.OpenCampaign{{ID: of, Tenant: "acme"}}, open)
+	m.counted(t)
+	token, claims := m.claim(t, 10)
+	m.record(t, token, accepted, claims...)
+	require.Equal(t, campaign.MessageSent, m.state(t, id))
+	var letter int64
+	_, err = fmt.Sscan(m.lines(t, "SELECT min(id) FROM dead_letters")[0], &letter)
+	require.NoError(t, err)
+	_, err = letters.Replay(ctx, letter, true, "zoe", time.Now())
+	class, _ := fault.Of(err)
+	require.Equal(t, fault.Conflict, class, "it was sent: %v", err)
+	require.NoError(t, letters.Discard(ctx, letter, "zoe", time.Now()))
+	m.counted(t)
+}
+
+// An API that names two messages alike keeps none of them from being recorded.
+func TestRecordOneWAMIDTwice(t *testing.T) {
+	t.Parallel()
+
+	m := newMailing(t)
+	m.running(t, "a", m.sender, 3)
+	token, claims := m.claim(t, 3)
+	results := make([]campaign.Result, len(claims))
+	for i, c := range claims {
+		results[i] = campaign.Result{Claim: c, Verdict: accepted, At: time.Now(), Status: 200, WAMID: "wamid.same"}
+	}
+	out, err := m.Record(t.Context(), "acme", token, results, time.Now())
+	require.NoError(t, err)
+	require.Equal(t, campaign.Recorded{Stored: 3}, out)
+	require.Equal(t, []string{"3 1"}, m.lines(t, "SELECT count(*) || ' ' || count(wamid) FROM messages WHERE state = 'sent'"))
+	m.counted(t)
+}

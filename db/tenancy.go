@@ -1,0 +1,127 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"regexp"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// The tables of outreach have policies: a transaction sees the rows of the tenant in its setting conveyor.tenant, all
+// of them when that is everyTenant, and none without it. It holds until the end of the transaction, so that a
+// connection comes back to the pool without it. The functions below are the only ones that set it.
+
+// everyTenant is the setting of the system itself: schedulers, relays, retention, metrics. No request has it.
+const everyTenant = "*"
+
+const sqlTenant = `SELECT set_config('conveyor.tenant', $1, true)`
+
+var tenantID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
+
+// CheckTenant refuses, as fault.Invalid, a text that cannot be the ID of a tenant.
+func CheckTenant(id string) error {
+	if !tenantID.MatchString(id) {
+		return fault.Newf(fault.Invalid,
+			"id: is %.80q, expected 1 to 40 of a-z, 0-9 and dash, a letter or digit first", id)
+	}
+	return nil
+}
+
+// tenantTx runs do in a transaction that sees the rows of one tenant. An ID that no tenant can have is fault.Gone; that
+// of no tenant sees nothing.
+func tenantTx(ctx context.Context, pool *pgxpool.Pool, tenant string, do func(tx pgx.Tx) error) error {
+	if !tenantID.MatchString(tenant) {
+		return fault.Newf(fault.Gone, "there is no tenant %.80q", tenant)
+	}
+	return settingTx(ctx, pool, tenant, do)
+}
+
+// systemTx runs do in a transaction that sees the rows of all tenants.
+func systemTx(ctx context.Context, pool *pgxpool.Pool, do func(tx pgx.Tx) error) error {
+	return settingTx(ctx, pool, everyTenant, do)
+}
+
+func settingTx(ctx context.Context, pool *pgxpool.Pool, tenant string, do func(tx pgx.Tx) error) error {
+	// Begin and set in one round trip. The tenant is a slug or a star, so there is nothing to escape.
+	begin := "BEGIN; SELECT set_config('conveyor.tenant', '" + tenant + "', true)"
+	return pgx.BeginTxFunc(ctx, pool, pgx.TxOptions{BeginQuery: begin}, do)
+}
+
+// tenantWrite sends b as one transaction of a tenant: all of it is stored or nothing. Data that no column takes is
+// fault.Invalid. It is a single round trip.
+func tenantWrite(ctx context.Context, pool *pgxpool.Pool, tenant string, b *pgx.Batch) error {
+	if !tenantID.MatchString(tenant) {
+		return fault.Newf(fault.Gone, "there is no tenant %.80q", tenant)
+	}
+	return settingWrite(ctx, pool, tenant, b)
+}
+
+// systemWrite sends b as one transaction over the rows of all tenants.
+func systemWrite(ctx context.Context, pool *pgxpool.Pool, b *pgx.Batch) error {
+	return settingWrite(ctx, pool, everyTenant, b)
+}
+
+func settingWrite(ctx context.Context, pool *pgxpool.Pool, tenant string, b *pgx.Batch) error {
+	first := new(pgx.Batch)
+	first.Queue(sqlTenant, tenant)
+	b.QueuedQueries = append(first.QueuedQueries, b.QueuedQueries...)
+	return write(ctx, pool, b)
+}
+
+// tenantRows returns the rows of a statement that sees those of one tenant. It is a single round trip.
+func tenantRows[T any](ctx context.Context, pool *pgxpool.Pool, tenant string, scan pgx.RowToFunc[T], text string,
+	args ...any) ([]T, error) {
+	if !tenantID.MatchString(tenant) {
+		return nil, fault.Newf(fault.Gone, "there is no tenant %.80q", tenant)
+	}
+	return settingRows(ctx, pool, tenant, scan, text, args...)
+}
+
+// systemRows returns the rows of a statement that sees those of all tenants.
+func systemRows[T any](ctx context.Context, pool *pgxpool.Pool, scan pgx.RowToFunc[T], text string, args ...any) (
+	[]T, error,
+) {
+	return settingRows(ctx, pool, everyTenant, scan, text, args...)
+}
+
+func settingRows[T any](ctx context.Context, pool *pgxpool.Pool, tenant string, scan pgx.RowToFunc[T], text string,
+	args ...any) (out []T, err error) {
+	b := new(pgx.Batch)
+	b.Queue(sqlTenant, tenant)
+	b.Queue(text, args...).Query(func(rows pgx.Rows) (err error) {
+		out, err = pgx.CollectRows(rows, scan)
+		return err
+	})
+	return out, pool.SendBatch(ctx, b).Close()
+}
+
+// one is the only row of rows; pgx.ErrNoRows when there is none.
+func one[T any](rows []T, err error) (row T, _ error) {
+	switch {
+	case err != nil:
+		return row, err
+	case len(rows) == 0:
+		return row, pgx.ErrNoRows
+	}
+	return rows[0], nil
+}
+
+// violates says whether err is the violation of a constraint, of a kind such as uniqueViolation.
+func violates(err error, code, constraint string) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == code && (constraint == "" || pg.ConstraintName == constraint)
+}
+
+const sqlRoleSeesAll = `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1 AND (rolsuper OR rolbypassrls))`
+
+// RoleSeesAll says whether a role of the database sees the rows of all tenants whatever the setting: policies do not
+// hold for a superuser, nor with BYPASSRLS. Then only the WHERE of each statement keeps tenants apart.
+func RoleSeesAll(ctx context.Context, pool *pgxpool.Pool, role string) (all bool, err error) {
+	err = pool.QueryRow(ctx, sqlRoleSeesAll, role).Scan(&all)
+	return all, err
+}

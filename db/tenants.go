@@ -1,0 +1,229 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// Tenants are the customers whose messages are sent. Their methods are for operators, not for tenants.
+type Tenants struct{ pool *pgxpool.Pool }
+
+// NewTenants returns the tenants kept in pool.
+func NewTenants(pool *pgxpool.Pool) *Tenants { return &Tenants{pool} }
+
+// A Tenant is a customer: its tier, its quotas, and whether anything of it is processed.
+type Tenant struct {
+	ID             string        `json:"id"`   // as CheckTenant accepts it; it never changes
+	Name           string        `json:"name"` // 1 to 200 characters
+	Tier           campaign.Tier `json:"tier"`
+	Region         string        `json:"region"`           // ISO 3166-1 alpha-2, of phones without a country; "" = none
+	MaxContacts    *int64        `json:"max_contacts"`     // nil = no limit
+	MaxMessagesDay *int64        `json:"max_messages_day"` // nil = no limit
+	State          TenantState   `json:"state"`
+	StoppedReason  string        `json:"stopped_reason"` // while it is stopped
+	Contacts       int64         `json:"-"`              // that it has
+	CreatedAt      time.Time     `json:"-"`
+	UpdatedAt      time.Time     `json:"-"`
+}
+
+// A TenantState says whether a tenant's work is done.
+type TenantState string
+
+// The states of a tenant.
+const (
+	TenantActive  TenantState = "active"
+	TenantStopped TenantState = "stopped" // it may read; no file is accepted and nothing sent, but imports that run go on
+)
+
+var regionCode = regexp.MustCompile(`^[A-Z]{2}$`)
+
+// check refuses, as fault.Invalid, what cannot be a tenant.
+func (t Tenant) check() error {
+	if err := CheckTenant(t.ID); err != nil {
+		return err
+	}
+	if err := checkName(t.Name); err != nil {
+		return err
+	}
+	if _, err := campaign.ParseTier(string(t.Tier)); err != nil {
+		return err
+	}
+	if t.Region != "" && !regionCode.MatchString(t.Region) {
+		return fault.Newf(fault.Invalid, "region: is %.20q, expected two capital letters such as CA", t.Region)
+	}
+	for field, n := range map[string]*int64{"max_contacts": t.MaxContacts, "max_messages_day": t.MaxMessagesDay} {
+		if n != nil && *n < 0 {
+			return fault.Newf(fault.Invalid, "%s: is %d, expected 0 or more", field, *n)
+		}
+	}
+	if t.State != TenantActive && t.State != TenantStopped {
+		return fault.Newf(fault.Invalid, "state: is %.20q, expected active or stopped", t.State)
+	}
+	return nil
+}
+
+// maxName is the most characters of the name of a tenant, sender, list or segment.
+const maxName = 200
+
+// checkName refuses, as fault.Invalid, a text that cannot be such a name.
+func checkName(name string) error {
+	n := utf8.RuneCountInString(name)
+	if n < 1 || n > maxName || strings.TrimSpace(name) != name || storable(name) != name {
+		return fault.Newf(fault.Invalid, "name: is %.80q, expected 1 to %d characters, no space first or last", name, maxName)
+	}
+	return nil
+}
+
+const sqlTenantAdd = `
+INSERT INTO tenants (id, name, tier, region, max_contacts, max_messages_day, created_at, updated_at)
+VALUES ($1, $2, $3, nullif($4, ''), $5, $6, $7, $7)`
+
+// Create stores an active tenant, created at t.CreatedAt, with an audit record. An ID that is taken is fault.Conflict.
+func (s *Tenants) Create(ctx context.Context, t Tenant, actor string) error {
+	t.State, t.StoppedReason = TenantActive, ""
+	if err := t.check(); err != nil {
+		return err
+	}
+	b := new(pgx.Batch)
+	b.Queue(sqlTenantAdd, t.ID, t.Name, t.Tier, t.Region, t.MaxContacts, t.MaxMessagesDay, t.CreatedAt)
+	err := auditAdd(ctx, b, AuditEntry{
+		At: t.CreatedAt, Actor: actor, Action: "tenant.created", Subject: "tenant/" + t.ID, Detail: t,
+	})
+	if err != nil {
+		return err
+	}
+	err = systemWrite(ctx, s.pool, b)
+	if violates(err, uniqueViolation, "tenants_pkey") {
+		return fault.Newf(fault.Conflict, "id: there is a tenant %q", t.ID)
+	}
+	if err != nil {
+		return fmt.Errorf("create tenant %q: %w", t.ID, err)
+	}
+	return nil
+}
+
+const sqlTenantColumns = `
+    id, name, tier, coalesce(region, ''), max_contacts, max_messages_day, state, stopped_reason, contacts, created_at,
+    updated_at`
+
+const sqlTenantsList = `SELECT ` + sqlTenantColumns + ` FROM tenants WHERE id > $1 ORDER BY id LIMIT $2`
+
+// List returns up to limit tenants after an ID (empty begins), by ID, and the ID to go on from: nil when these were the
+// last.
+func (s *Tenants) List(ctx context.Context, after string, limit int) ([]Tenant, *string, error) {
+	list, err := systemRows(ctx, s.pool, pgx.RowToStructByPos[Tenant], sqlTenantsList, storable(after), limit+1)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list tenants: %w", err)
+	}
+	list, next := page(list, limit, func(t Tenant) string { return t.ID })
+	return list, next, nil
+}
+
+const sqlTenantRead = `SELECT ` + sqlTenantColumns + ` FROM tenants WHERE id = $1`
+
+// Get returns a tenant. An unknown one is fault.Gone.
+func (s *Tenants) Get(ctx context.Context, id string) (Tenant, error) {
+	t, err := one(tenantRows(ctx, s.pool, id, pgx.RowToStructByPos[Tenant], sqlTenantRead, id))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return t, fault.Newf(fault.Gone, "there is no tenant %.80q", id)
+	}
+	if err != nil {
+		return t, fmt.Errorf("read tenant %.80q: %w", id, err)
+	}
+	return t, nil
+}
+
+const (
+	sqlTenantHold = sqlTenantRead + ` FOR UPDATE`
+
+	sqlTenantWrite = `
+UPDATE tenants SET name = $2, tier = $3, region = nullif($4, ''), max_contacts = $5, max_messages_day = $6,
+    state = $7, stopped_reason = $8, updated_at = $9
+WHERE id = $1`
+)
+
+// Change lets change set what may be set of a tenant (all but its ID and times) under its lock and stores the result,
+// with an audit record of what differs: tenant.stopped and tenant.resumed, else tenant.changed. Nothing is stored when
+// nothing differs. To stop a tenant, set State and StoppedReason; resuming clears the reason. An unknown tenant is
+// fault.Gone.
+func (s *Tenants) Change(ctx context.Context, id, actor string, now time.Time, change func(*Tenant)) (Tenant, error) {
+	var t Tenant
+	err := tenantTx(ctx, s.pool, id, func(tx pgx.Tx) error {
+		rows, _ := tx.Query(ctx, sqlTenantHold, id) // CollectExactlyOneRow reports its error
+		was, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Tenant])
+		if err != nil {
+			return err
+		}
+		t = was
+		change(&t)
+		t.ID, t.Contacts, t.CreatedAt, t.UpdatedAt = was.ID, was.Contacts, was.CreatedAt, was.UpdatedAt
+		if t.State == TenantActive {
+			t.StoppedReason = ""
+		}
+		if err := t.check(); err != nil {
+			return err
+		}
+		detail := differs(was, t)
+		if len(detail) == 0 {
+			return nil
+		}
+		t.UpdatedAt, t.StoppedReason = now, storable(t.StoppedReason)
+		b := new(pgx.Batch)
+		b.Queue(sqlTenantWrite, t.ID, t.Name, t.Tier, t.Region, t.MaxContacts, t.MaxMessagesDay, t.State,
+			t.StoppedReason, now)
+		action := "tenant.changed"
+		switch {
+		case was.State == t.State:
+		case t.State == TenantStopped:
+			action = "tenant.stopped"
+		default:
+			action = "tenant.resumed"
+		}
+		err = auditAdd(ctx, b, AuditEntry{At: now, Actor: actor, Action: action, Subject: "tenant/" + id, Detail: detail})
+		if err != nil {
+			return err
+		}
+		return tx.SendBatch(ctx, b).Close()
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return t, fault.Newf(fault.Gone, "there is no tenant %.80q", id)
+	}
+	if err != nil {
+		return t, fmt.Errorf("change tenant %.80q: %w", id, err)
+	}
+	return t, nil
+}
+
+// differs are the fields of after, as JSON names them, that are not as in before.
+func differs[T any](before, after T) map[string]any {
+	fields := func(v T) (m map[string]any) {
+		text, err := json.Marshal(v)
+		if err == nil {
+			err = json.Unmarshal(text, &m)
+		}
+		if err != nil {
+			panic(err) // T has plain fields
+		}
+		return m
+	}
+	was, is := fields(before), fields(after)
+	for name, value := range was {
+		if reflect.DeepEqual(value, is[name]) {
+			delete(is, name)
+		}
+	}
+	return is
+}

@@ -1,0 +1,233 @@
+package campaign_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+func TestTiers(t *testing.T) {
+	t.Parallel()
+
+	require.Equal(t, 10, campaign.Standard.PerSecond())
+	require.Equal(t, 50, campaign.Enterprise.PerSecond())
+	for _, tier := range campaign.Tiers {
+		got, err := campaign.ParseTier(string(tier))
+		require.NoError(t, err)
+		require.Equal(t, tier, got)
+	}
+	_, err := campaign.ParseTier("gold")
+	class, _ := fault.Of(err)
+	require.Equal(t, fault.Invalid, class)
+}
+
+func TestCounts(t *testing.T) {
+	t.Parallel()
+
+	c := campaign.Counts{Waiting: 1, Unknown: 2, Sent: 4, Delivered: 8, Read: 16, Failed: 32, Skipped: 64}
+	require.Equal(t, []int64{127, 28, 24}, []int64{c.Total(), c.Accepted(), c.Reached()})
+	require.Equal(t, "127 messages: 28 accepted, 32 failed, 64 skipped, 2 unknown, 1 waiting", c.String())
+}
+
+// Every pair of states is looked at: a move that is not in the table is none.
+func TestStates(t *testing.T) {
+	t.Parallel()
+
+	may := map[[2]campaign.State]bool{
+		{campaign.Draft, campaign.Queued}: true, {campaign.Draft, campaign.Canceled}: true,
+		{campaign.Queued, campaign.Draft}: true, {campaign.Queued, campaign.Running}: true,
+		{campaign.Queued, campaign.Canceled}: true, {campaign.Running, campaign.Paused}: true,
+		{campaign.Running, campaign.Done}: true, {campaign.Running, campaign.Canceled}: true,
+		{campaign.Paused, campaign.Running}: true, {campaign.Paused, campaign.Canceled}: true,
+		{campaign.Done, campaign.Running}: true,
+	}
+	for _, from := range campaign.States {
+		for _, to := range campaign.States {
+			require.Equal(t, may[[2]campaign.State{from, to}], from.May(to), "%s to %s", from, to)
+		}
+	}
+	require.Equal(t, []campaign.State{campaign.Queued, campaign.Paused, campaign.Done}, campaign.From(campaign.Running))
+	require.False(t, campaign.State("gone").May(campaign.Running))
+}
+
+func TestApply(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct {
+		name           string
+		is, said, want campaign.Status
+	}{
+		{"the answer was lost", campaign.MessageUnknown, campaign.MessageSent, campaign.MessageSent},
+		{"before the answer is recorded", campaign.MessageSending, campaign.MessageDelivered, campaign.MessageDelivered},
+		{"an attempt that seemed to fail", campaign.MessageQueued, campaign.MessageSent, campaign.MessageSent},
+		{"forwards", campaign.MessageSent, campaign.MessageDelivered, campaign.MessageDelivered},
+		{"over one", campaign.MessageSent, campaign.MessageRead, campaign.MessageRead},
+		{"late", campaign.MessageRead, campaign.MessageDelivered, campaign.MessageRead},
+		{"twice", campaign.MessageDelivered, campaign.MessageDelivered, campaign.MessageDelivered},
+		{"failed", campaign.MessageSent, campaign.MessageFailed, campaign.MessageFailed},
+		{"failed in part", campaign.MessageDelivered, campaign.MessageFailed, campaign.MessageFailed},
+		{"after a failure", campaign.MessageFailed, campaign.MessageRead, campaign.MessageFailed},
+		{"of one that was skipped", campaign.MessageSkipped, campaign.MessageSent, campaign.MessageSkipped},
+		{"no report", campaign.MessageSent, campaign.MessageQueued, campaign.MessageSent},
+		{"a state that is not known", campaign.MessageSent, "played", campaign.MessageSent},
+	} {
+		require.Equal(t, tt.want, tt.is.Apply(tt.said), tt.name)
+	}
+}
+
+// What a set of reports makes of a message does not depend on their order, nor on how often each came.
+func TestApplyInAnyOrder(t *testing.T) {
+	t.Parallel()
+
+	for _, start := range campaign.Statuses {
+		for set := range 1 << len(campaign.Reported) {
+			var said []campaign.Status
+			for i, s := range campaign.Reported {
+				if set&(1<<i) != 0 {
+					said = append(said, s)
+				}
+			}
+			results := map[campaign.Status]bool{}
+			permute(said, func(order []campaign.Status) {
+				s := start
+				for _, r := range append(order, order...) {
+					s = s.Apply(r)
+				}
+				results[s] = true
+			})
+			require.Len(t, results, 1, "%s and %v: %v", start, said, results)
+		}
+	}
+}
+
+func permute[T any](list []T, visit func([]T)) {
+	if len(list) == 0 {
+		visit(nil)
+	}
+	for i, x := range list {
+		rest := append(append([]T{}, list[:i]...), list[i+1:]...)
+		permute(rest, func(order []T) { visit(append([]T{x}, order...)) })
+	}
+}
+
+func TestSelect(t *testing.T) {
+	t.Parallel()
+
+	many := func(tenant string, n int) (list []string) {
+		for range n {
+			list = append(list, tenant)
+		}
+		return list
+	}
+	for _, tt := range []struct {
+		name    string
+		tenants []string // of the ready campaigns, in order
+		want    []int    // which of them
+	}{
+		{"none", nil, nil},
+		{"one", many("a", 1), []int{0}},
+		{"at most two of a tenant", many("a", 50), []int{0, 1}},
+		{"round robin", []string{"a", "a", "a", "b", "b", "c"}, []int{0, 3, 5, 1, 4}},
+		{"a flood does not hold up the others", append(many("a", 40), "b", "c", "d"), []int{0, 40, 41, 42, 1}},
+		{"five tenants fill a cycle", []string{"a", "a", "b", "b", "c", "c", "d", "d", "e", "e", "f"},
+			[]int{0, 2, 4, 6, 8, 10, 1, 3, 5, 7}},
+		{"at most ten, the first of each tenant", []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "a"},
+			[]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
+		{"only fifty are looked at", append(many("a", 50), "b"), []int{0, 1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			var ready, want []campaign.Ready
+			for i, tenant := range tt.tenants {
+				ready = append(ready, campaign.Ready{ID: uuid.UUID{byte(i)}, Tenant: tenant, ScheduledAt: time.Unix(int64(i), 0)})
+			}
+			for _, i := range tt.want {
+				want = append(want, ready[i])
+			}
+			require.Equal(t, want, campaign.Select(ready))
+		})
+	}
+}
+
+func TestAudience(t *testing.T) {
+	t.Parallel()
+
+	list := campaign.Groups{Lists: []uuid.UUID{{1}}}
+	for _, tt := range []struct {
+		name     string
+		audience campaign.Audience
+		wrong    string
+	}{
+		{"nothing is not everything", campaign.Audience{}, "to: names no list"},
+		{"only an exception", campaign.Audience{Except: list}, "to: names no list"},
+		{"all", campaign.Audience{All: true}, ""},
+		{"all but some", campaign.Audience{All: true, Except: list}, ""},
+		{"a list", campaign.Audience{To: list}, ""},
+		{"both", campaign.Audience{All: true, To: list}, "all: is true beside to"},
+		{"an empty tag", campaign.Audience{To: campaign.Groups{Tags: []string{" "}}}, "to.tags: has an empty tag"},
+		{"a filter", campaign.Audience{All: true, Filter: &contact.Filter{Tag: "vip"}}, ""},
+		{"a filter alone", campaign.Audience{Filter: &contact.Filter{Tag: "vip"}}, "to: names no list"},
+		{"a wrong filter", campaign.Audience{All: true, Filter: &contact.Filter{Any: []contact.Filter{{}}}}, "filter: any[0]"},
+		{"too many", campaign.Audience{To: campaign.Groups{Lists: make([]uuid.UUID, 101)}}, "to.lists: has 101 entries"},
+	} {
+		err := tt.audience.Check()
+		if tt.wrong == "" {
+			require.NoError(t, err, tt.name)
+			continue
+		}
+		require.ErrorContains(t, err, tt.wrong, tt.name)
+		class, _ := fault.Of(err)
+		require.Equal(t, fault.Invalid, class)
+	}
+}
+
+func TestAudienceContacts(t *testing.T) {
+	t.Parallel()
+
+	list, segment, gone := uuid.UUID{1}, uuid.UUID{2}, uuid.UUID{3}
+	vip, quebec := contact.Filter{Tag: "vip"}, contact.Filter{Field: "city", Equals: new("Québec")}
+	segments := map[uuid.UUID]contact.Filter{segment: quebec}
+	inList := contact.Filter{List: list.String()}
+	for _, tt := range []struct {
+		name     string
+		audience campaign.Audience
+		want     contact.Filter
+	}{
+		{"all", campaign.Audience{All: true}, contact.Filter{}},
+		{"one of them", campaign.Audience{To: campaign.Groups{
+			Lists: []uuid.UUID{list}, Segments: []uuid.UUID{segment}, Tags: []string{"vip"},
+		}}, contact.Filter{All: []contact.Filter{{Any: []contact.Filter{inList, quebec, vip}}}}},
+		{"of all, those", campaign.Audience{All: true, Filter: &vip}, contact.Filter{All: []contact.Filter{vip}}},
+		{"but not", campaign.Audience{
+			To: campaign.Groups{Tags: []string{"vip"}}, Except: campaign.Groups{Segments: []uuid.UUID{segment}},
+		}, contact.Filter{All: []contact.Filter{
+			{Any: []contact.Filter{vip}}, {Not: &contact.Filter{Any: []contact.Filter{quebec}}},
+		}}},
+	} {
+		got, err := tt.audience.Contacts(segments)
+		require.NoError(t, err, tt.name)
+		require.Equal(t, tt.want, got, tt.name)
+	}
+	_, err := campaign.Audience{All: true, Except: campaign.Groups{Segments: []uuid.UUID{gone}}}.Contacts(segments)
+	require.ErrorContains(t, err, "there is no segment")
+}
+
+func TestIsOptOut(t *testing.T) {
+	t.Parallel()
+
+	for text, want := range map[string]bool{
+		"STOP": true, " stop. ": true, "Arrêt": true, "ARRET": true, "ARRE\u0302T": true, "arrêter !": true,
+		"Se désabonner": true, "Stop promotions": true, "Opt-out": true, "BAJA": true, "Descadastrar": true,
+		"«Stop»": true, "Unsubscribe": true,
+		"": false, "stop by tomorrow": false, "don't stop": false, "start": false, "arrêt de bus": false, "👋": false,
+	} {
+		require.Equal(t, want, campaign.IsOptOut(text), text)
+	}
+}

@@ -1,0 +1,78 @@
+package campaign_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/domain/campaign"
+)
+
+func TestMessageIDs(t *testing.T) {
+	t.Parallel()
+
+	a, b := uuid.UUID{1}, uuid.UUID{2}
+	seen := map[uuid.UUID]bool{}
+	for _, id := range []uuid.UUID{
+		campaign.MessageID(a, 1), campaign.MessageID(a, 12), campaign.MessageID(b, 1),
+		campaign.TransactionalID("acme", "k"), campaign.TransactionalID("acm", "ek"), campaign.TransactionalID("acme", "k2"),
+		campaign.EventID(a, campaign.MessageSent, 1), campaign.EventID(a, campaign.MessageSent, 2),
+		campaign.EventID(a, campaign.MessageRead, 1),
+	} {
+		require.False(t, seen[id])
+		require.EqualValues(t, 5, id.Version())
+		seen[id] = true
+	}
+	require.Equal(t, campaign.MessageID(a, 1), campaign.MessageID(a, 1))
+	require.Equal(t, uuid.UUID{1}, a, "it is not changed")
+}
+
+// What becomes of a message, for each outcome and number of attempts.
+func TestNext(t *testing.T) {
+	t.Parallel()
+
+	answer := func(code int) campaign.Verdict {
+		return campaign.Judge(campaign.Answer{Status: 400, Error: &campaign.APIError{Code: code}})
+	}
+	for _, tt := range []struct {
+		name            string
+		verdict         campaign.Verdict
+		attempts, spent int
+		status          campaign.Status
+		wait, pause     time.Duration
+		givenUp         bool
+	}{
+		{"accepted", campaign.Verdict{Outcome: campaign.Accepted}, 0, 0, campaign.MessageSent, 0, 0, false},
+		{"a fault", answer(131000), 0, 0, campaign.MessageQueued, 10 * time.Second, 0, false},
+		{"a fault again", answer(131000), 1, 1, campaign.MessageQueued, 30 * time.Second, 0, false},
+		{"a fault after pauses", answer(131000), 5, 0, campaign.MessageQueued, 10 * time.Second, 0, false},
+		{"the last fault", answer(131000), 2, 2, campaign.MessageFailed, 0, 0, true},
+		{"too fast", answer(130429), 0, 0, campaign.MessageQueued, 0, 2 * time.Second, false},
+		{"too fast, without end", answer(130429), 90, 0, campaign.MessageQueued, 0, 2 * time.Second, false},
+		{"to this recipient", answer(131056), 0, 0, campaign.MessageQueued, 4 * time.Second, 0, false},
+		{"again", answer(131056), 2, 1, campaign.MessageQueued, 16 * time.Second, 0, false},
+		{"the service is away", answer(131016), 0, 0, campaign.MessageQueued, 0, 30 * time.Second, false},
+		{"and away", answer(131016), 2, 2, campaign.MessageFailed, 0, 30 * time.Second, true},
+		{"no such recipient", answer(131026), 0, 0, campaign.MessageFailed, 0, 0, false},
+		{"no such template", answer(132001), 0, 0, campaign.MessageFailed, 0, 0, false},
+		{"the token", answer(190), 7, 0, campaign.MessageQueued, 0, 0, false},
+		{"lost", campaign.Judge(campaign.Answer{Written: true, Err: context.DeadlineExceeded}), 0, 0,
+			campaign.MessageUnknown, 0, 0, false},
+		{"not reached", campaign.Judge(campaign.Answer{Err: context.DeadlineExceeded}), 0, 0,
+			campaign.MessageQueued, 0, 5 * time.Second, false},
+		{"not begun", campaign.Judge(campaign.Answer{Err: context.Canceled}), 0, 0,
+			campaign.MessageQueued, time.Millisecond, 0, false},
+	} {
+		r := campaign.Result{Verdict: tt.verdict, Claim: campaign.Claim{Attempts: tt.attempts, Spent: tt.spent}}
+		status, wait := r.Next()
+		require.Equal(t, tt.status, status, tt.name)
+		require.Equal(t, tt.wait, wait, tt.name)
+		require.Equal(t, tt.pause, r.Pause(), tt.name)
+		require.Equal(t, tt.givenUp, r.GivenUp(), tt.name)
+	}
+	r := campaign.Result{Verdict: answer(130429), Claim: campaign.Claim{Holds: 3}}
+	require.Equal(t, 16*time.Second, r.Pause(), "longer after each in a row")
+}

@@ -1,0 +1,144 @@
+package contact
+
+import (
+	"encoding/csv"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Writer writes contacts as a file that can be imported again: UTF-8 with a byte order mark, which Excel needs, with
+// commas and \n. A cell that a spreadsheet would take for a formula gets a ' before it, which an import takes away;
+// telephone numbers in E.164 are left alone.
+type Writer struct {
+	csv  *csv.Writer
+	line []string
+}
+
+// NewWriter writes the header. Nothing may be written to w before it.
+func NewWriter(w io.Writer, columns []string) (*Writer, error) {
+	if _, err := io.WriteString(w, utf8BOM); err != nil {
+		return nil, err
+	}
+	out := &Writer{csv: csv.NewWriter(w)}
+	return out, out.Write(columns)
+}
+
+// Write writes one row.
+func (w *Writer) Write(cells []string) error {
+	w.line = w.line[:0]
+	for _, cell := range cells {
+		w.line = append(w.line, escaped(cell))
+	}
+	return w.csv.Write(w.line)
+}
+
+// Close writes what is left. It does not close the writer beneath.
+func (w *Writer) Close() error {
+	w.csv.Flush()
+	return w.csv.Error()
+}
+
+// ErrorsWriter writes refused rows as a file that can be mended in a spreadsheet and imported again: the columns as
+// they were, then error_line, error_field, error_code and error_message, which an import leaves out. It is UTF-8 with a
+// byte order mark, which Excel needs, with commas and \n. A cell that a spreadsheet would take for a formula gets a '
+// before it, which an import takes away; telephone numbers in E.164 are left alone. Of a file that has these four
+// columns already, which it was once written with, they are left out.
+type ErrorsWriter struct {
+	csv     *csv.Writer
+	columns []bool // of the file: those that are written
+	line    []string
+}
+
+// NewErrorsWriter writes the header for a file of these columns (Format.Columns). A column without a name is called by
+// its number. Nothing may be written to w before it.
+func NewErrorsWriter(w io.Writer, columns []string) (*ErrorsWriter, error) {
+	if _, err := io.WriteString(w, utf8BOM); err != nil {
+		return nil, err
+	}
+	e := &ErrorsWriter{csv: csv.NewWriter(w), columns: make([]bool, len(columns))}
+	again := !slices.ContainsFunc(columnsOfErrors, func(c string) bool { return !slices.Contains(columns, c) })
+	for i, c := range columns {
+		if e.columns[i] = !again || !slices.Contains(columnsOfErrors, c); !e.columns[i] {
+			continue
+		}
+		if c == "" {
+			c = "column " + strconv.Itoa(i+1)
+		}
+		e.line = append(e.line, escaped(c))
+	}
+	return e, e.csv.Write(append(e.line, columnsOfErrors...))
+}
+
+// Write writes one refused row: all its problems stand in one line. Cells beyond the columns come last.
+func (e *ErrorsWriter) Write(line int64, record []string, problems []Problem) error {
+	e.line = e.line[:0]
+	for i, written := range e.columns {
+		if !written {
+			continue
+		}
+		cell := ""
+		if i < len(record) {
+			cell = escaped(record[i])
+		}
+		e.line = append(e.line, cell)
+	}
+	var fields, codes, messages []string
+	for _, p := range problems {
+		if p.Field != "" && !slices.Contains(fields, p.Field) {
+			fields = append(fields, p.Field)
+		}
+		if !slices.Contains(codes, p.Code) {
+			codes = append(codes, p.Code)
+		}
+		messages = append(messages, p.Message)
+	}
+	e.line = append(e.line, strconv.FormatInt(line, 10), escaped(strings.Join(fields, "; ")), strings.Join(codes, "; "),
+		escaped(strings.Join(messages, "; ")))
+	for i := len(e.columns); i < len(record); i++ {
+		e.line = append(e.line, escaped(record[i]))
+	}
+	return e.csv.Write(e.line)
+}
+
+// Close writes what is left. It does not close the writer beneath.
+func (e *ErrorsWriter) Close() error {
+	e.csv.Flush()
+	return e.csv.Error()
+}
+
+// escaped is a cell that no spreadsheet takes for a formula; unescaped gives it back. Apostrophes that stand there
+// already count, so that the two are each other's inverse.
+func escaped(cell string) string {
+	if formula(strings.TrimLeft(cell, "'")) && !isE164(cell) {
+		return "'" + cell
+	}
+	return cell
+}
+
+func unescaped(cell string) string {
+	if strings.HasPrefix(cell, "'") && formula(strings.TrimLeft(cell, "'")) {
+		return cell[1:]
+	}
+	return cell
+}
+
+// formula says that a spreadsheet may take a cell for a formula (OWASP, CSV Injection).
+func formula(cell string) bool {
+	r, _ := utf8.DecodeRuneInString(cell)
+	switch r {
+	case '=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠':
+		return true
+	}
+	return false
+}
+
+// isE164 says that a cell is + and 6 to 15 digits, nothing else.
+func isE164(s string) bool {
+	if len(s) < 7 || len(s) > 16 || s[0] != '+' {
+		return false
+	}
+	return strings.Trim(s[1:], "0123456789") == ""
+}

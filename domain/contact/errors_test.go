@@ -1,0 +1,164 @@
+package contact_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/mtlrent/conveyor/domain/contact"
+)
+
+// errorsCSV writes the refused rows of a file, as GET /uploads/{id}/errors.csv does.
+func errorsCSV(t testing.TB, f file) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := contact.NewErrorsWriter(&out, f.plan.Format.Columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range f.rows {
+		if !r.Valid() {
+			if err := w.Write(r.Line, r.Record, r.Problems); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestErrorsAgain imports a file of refused rows as it is: each is refused again for the same reasons, with the same
+// cells. Mended, each is a contact.
+func TestErrorsAgain(t *testing.T) {
+	t.Parallel()
+
+	const text = "Name;Phone;Email;Note;Langue\n" +
+		"=HYPERLINK(\"http://x\");12;;-1+1;\n" +
+		"@bob;+1514555;bob@;'tis;fr\n" +
+		"'=x;13;;''+y;klingon!\n" +
+		"\"two\r\nlines\";14;;\"a;b \"\"c\"\"\";\n" +
+		"\"\ttab\";5.14E+09;; spaces ;\n" +
+		"+15145550123;+15145550199x5;;＝full;\n" +
+		"long;5145550123;;;;extra;-more\n" +
+		"\"open;5145550123;;;\n" +
+		"good;5145550123;;;\n"
+	first := importFile(t, []byte(text), contact.Options{})
+	if first.invalid != 8 || first.valid != 1 {
+		t.Fatalf("%d invalid, %d valid:\n%s", first.invalid, first.valid, first)
+	}
+	out := errorsCSV(t, first)
+	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(out, []byte("\uFEFF"))))
+	r.FieldsPerRecord = -1
+	records, err := r.ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, record := range records {
+		for _, cell := range record {
+			if cell != "" && strings.ContainsAny(cell[:1], "=+-@\t\r") && strings.Trim(cell[1:], "0123456789") != "" {
+				t.Errorf("a spreadsheet takes %q for a formula", cell)
+			}
+		}
+	}
+	again := importFile(t, out, contact.Options{})
+	if again.invalid != 7 || again.valid != 1 { // the quote that was not closed is doubled now, so the row is good
+		t.Fatalf("again: %d invalid, %d valid:\n%s", again.invalid, again.valid, again)
+	}
+	for i, r := range again.rows {
+		was := first.rows[i]
+		if was.Problems[0].Code == contact.CodeQuote {
+			continue
+		}
+		if !reflect.DeepEqual(codes(r), codes(was)) {
+			t.Errorf("row %d: %v, was %v", i+1, codes(r), codes(was))
+		}
+	}
+
+	// Mended as in a spreadsheet, which keeps all other cells as they are.
+	for _, record := range records[1:] {
+		record[1], record[2], record[4] = "5145550123", "", ""
+	}
+	var fixed bytes.Buffer
+	w := csv.NewWriter(&fixed)
+	w.WriteAll(records)
+	want := []string{`=HYPERLINK("http://x")|-1+1`, "@bob|'tis", "'=x|''+y", "two lines|a;b \"c\"", "tab|spaces", "+15145550123|＝full",
+		"long|", "\"open|"}
+	good := importFile(t, fixed.Bytes(), contact.Options{})
+	for i, r := range good.rows {
+		if i == 6 {
+			continue // its cells beyond the columns are still there
+		}
+		if got := r.Contact.Name + "|" + r.Contact.Fields["note"]; got != want[i] || !r.Valid() {
+			t.Errorf("row %d: %q, want %q; %v", i+1, got, want[i], r.Problems)
+		}
+		if len(r.Contact.Fields) > 1 {
+			t.Errorf("row %d: columns of ours are fields: %v", i+1, r.Contact.Fields)
+		}
+	}
+}
+
+// TestErrorsTwice imports refused rows that were not mended, and takes the refused ones of that: the file says of the
+// last import what was wrong, once.
+func TestErrorsTwice(t *testing.T) {
+	t.Parallel()
+
+	first := importFile(t, []byte("Name,Phone\nAnn,5145550123\nBob,12\nC\x00y,5145550124\n514,5145550125,more\n"), contact.Options{})
+	second := importFile(t, errorsCSV(t, first), contact.Options{})
+	got := string(errorsCSV(t, second))
+	want := "\uFEFFName,Phone,error_line,error_field,error_code,error_message\n" +
+		"Bob,12,2,phone,phone_invalid,\"\"\"12\"\" is no telephone number; correct it\"\n" +
+		"C\uFFFDy,5145550124,3,name,encoding,\"\"\"C\uFFFDy\"\" has \uFFFD where a character could not be read; write that character, or " +
+		"remove the sign\"\n" +
+		"514,5145550125,4,,too_many_columns,\"the row has 7 cells, and the header 6: cell 7 is \"\"more\"\"; put quotes around a cell " +
+		"that has a delimiter in it\",more\n"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if again := importFile(t, []byte("Name,Phone\nZo\uFFFD,5145550123\n"), contact.Options{}); again.valid != 1 {
+		t.Errorf("a file of others: %s", again)
+	}
+}
+
+func codes(r contact.Row) (codes []string) {
+	for _, p := range r.Problems {
+		codes = append(codes, p.Field+" "+p.Code)
+	}
+	return codes
+}
+
+// A file that Writer has written is read as what was written.
+func TestWriterIsReadAgain(t *testing.T) {
+	t.Parallel()
+
+	var b bytes.Buffer
+	w, err := contact.NewWriter(&b, []string{"phone", "name", "tags", "fields.mobile", "fields.city"})
+	if err == nil {
+		err = w.Write([]string{"+15145550123", "=Zoé, \"Z\"", "a; b", "+1 no phone", "Montréal\nQC"})
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := bytes.NewReader(b.Bytes())
+	plan, err := contact.Sniff(src, src.Size(), contact.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := plan.Preview(src, src.Size(), 2)
+	if err != nil || len(rows) != 1 || len(rows[0].Problems) > 0 {
+		t.Fatalf("Preview = %+v, %v", rows, err)
+	}
+	want := contact.Contact{
+		Key: "+15145550123", Phone: "+15145550123", Country: "CA", Name: "=Zoé, \"Z\"", Tags: []string{"a", "b"},
+		Fields: map[string]string{"mobile": "+1 no phone", "city": "Montréal\nQC"},
+	}
+	if got := rows[0].Contact; !reflect.DeepEqual(got, want) {
+		t.Errorf("read %+v, want %+v", got, want)
+	}
+}

@@ -1,0 +1,4 @@
+package contact
+
+// Storable is storable, for tests.
+func Storable(s string) string { return storable(s) }

@@ -1,0 +1,70 @@
+package contact_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/mtlrent/conveyor/domain/contact"
+)
+
+func TestFilter(t *testing.T) {
+	t.Parallel()
+
+	const list = `"0198c0de-0000-7000-8000-000000000001"`
+	for _, tt := range []struct{ name, filter, says string }{
+		{"everybody", `{}`, ""},
+		{"tag", `{"tag": "vip"}`, ""},
+		{"list", `{"list": ` + list + `}`, ""},
+		{"all kinds", `{"all": [{"tag": "vip"}, {"any": [{"country": "CA"}, {"locale": "fr-CA"}]}, {"not": {"field": "city", "equals": "Laval"}},
+			{"field": "fields.name", "contains": "x"}, {"field": "email", "exists": false}, {"created": {"from": "2024-05-01T00:00:00Z"}},
+			{"updated": {"from": "2024-05-01T00:00:00Z", "before": "2024-06-01T00:00:00Z"}}]}`, ""},
+		{"custom field in another script", `{"field": "город", "exists": true}`, ""},
+
+		{"empty condition", `{"all": [{"tag": "a"}, {}]}`, "all[1]: has no condition"},
+		{"two at once", `{"any": [{"tag": "a", "country": "CA"}]}`, "any[0]: has tag and country at once"},
+		{"empty list of conditions", `{"all": []}`, "all: is empty"},
+		{"inner empty list", `{"not": {"any": []}}`, "not.any: is empty"},
+		{"list by name", `{"list": "friends"}`, `list: "friends" is no id`},
+		{"country in words", `{"not": {"country": "Canada"}}`, `not.country: "Canada" is no country`},
+		{"country in small letters", `{"country": "ca"}`, "country: "},
+		{"locale", `{"locale": "klingon!"}`, "locale: "},
+		{"tag with spaces", `{"tag": " vip"}`, "tag: "},
+		{"no comparison", `{"field": "city"}`, "field: needs exactly one of equals, contains, exists; it has 0"},
+		{"two comparisons", `{"field": "city", "equals": "a", "exists": true}`, "it has 2"},
+		{"comparison of nothing", `{"equals": "a"}`, "field: is missing"},
+		{"empty text", `{"field": "city", "equals": ""}`, `use "exists": false`},
+		{"long text", `{"field": "city", "contains": "` + strings.Repeat("é", 201) + `"}`, "more than 200"},
+		{"NUL", `{"field": "city", "contains": "a\u0000"}`, "not text"},
+		{"no such field", `{"field": "Last City", "exists": true}`, `field: "Last City" is no field`},
+		{"empty range", `{"created": {}}`, "created: is empty"},
+		{"range that ends first", `{"updated": {"from": "2024-06-01T00:00:00Z", "before": "2024-05-01T00:00:00Z"}}`, "updated: ends before"},
+		{"deep", strings.Repeat(`{"not": `, 5) + `{"tag": "a"}` + strings.Repeat("}", 5), "nested more than 5"},
+		{"long", `{"any": [` + strings.TrimSuffix(strings.Repeat(`{"tag": "a"},`, 50), ",") + `]}`, "more than 50"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var f contact.Filter
+			if err := json.Unmarshal([]byte(tt.filter), &f); err != nil {
+				t.Fatal(err)
+			}
+			err := f.Check()
+			if tt.says == "" {
+				if err != nil {
+					t.Errorf("%s: %v", tt.filter, err)
+				}
+				return
+			}
+			refused(t, err, tt.says)
+		})
+	}
+	for field, want := range map[string]string{"phone": "phone", "city": "city custom", "fields.phone": "phone custom"} {
+		name, custom := contact.Filter{Field: field}.FilterField()
+		if custom {
+			name += " custom"
+		}
+		if name != want {
+			t.Errorf("field %q is %q, want %q", field, name, want)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package contact
+
+import "github.com/google/uuid"
+
+// ImportWorkflowID is the ID of the workflow that imports an upload.
+func ImportWorkflowID(upload uuid.UUID) string { return "import/" + upload.String() }
+
+// An Import is an uploaded file as the import sees it.
+type Import struct {
+	Progress
+	Tenant  string
+	ID      uuid.UUID
+	File    string // key in the blob store
+	Copy    string // key of its decoded copy; empty = the text is the file itself
+	Bytes   int64
+	Options Options
+	Plan    *Plan // nil until it was looked at
+	Records bool  // the store may refuse valid rows, so their cells are kept too
+}
+
+// Text is the key of what its chunks are ranges of.
+func (i Import) Text() string {
+	if i.Copy != "" {
+		return i.Copy
+	}
+	return i.File
+}
+
+// Progress is how far an import is. Rows = Valid + Invalid + Duplicate, and Valid = New + Updated + Skipped.
+type Progress struct {
+	State  string `json:"state"` // received, splitting, running, done, failed, canceled
+	Error  string `json:"error,omitempty"`
+	Chunks int    `json:"chunks"`
+	Stored int    `json:"stored"` // chunks
+
+	Rows      int64 `json:"rows"` // that are read and stored, or refused
+	Valid     int64 `json:"valid"`
+	Invalid   int64 `json:"invalid"`
+	Duplicate int64 `json:"duplicate"` // of a row before it in the file
+	New       int64 `json:"new"`
+	Updated   int64 `json:"updated"`
+	Skipped   int64 `json:"skipped"`
+}
+
+// Open says that the import goes on.
+func (p Progress) Open() bool { return p.State == "received" || p.State == "splitting" || p.Split() }
+
+// Split says that all chunks are found, and not all of them stored.
+func (p Progress) Split() bool { return p.State == "running" }
+
+// Results are the rows by what became of them.
+func (p Progress) Results() map[string]int64 {
+	return map[string]int64{
+		"new": p.New, "updated": p.Updated, "skipped": p.Skipped, "invalid": p.Invalid, "duplicate": p.Duplicate,
+	}
+}
+
+// The queues of an import, as its dead letters name them: the task queues of its steps.
+const (
+	QueueJobs        = "upload_jobs"
+	QueueChunks      = "upload_chunks"
+	QueuePersistence = "import_persistence"
+)
+
+// Bounds of an import.
+const (
+	MaxRows    = 20_000_000 // of a file
+	MaxRefused = 1_000_000  // rows, where they are most of those that were read: columns are mistaken
+)
+
+// A Failure is why an upload cannot be imported, for the dead letter.
+type Failure struct {
+	Queue      string `json:"queue"` // one of the above: where it failed
+	Class      string `json:"class"` // of the fault
+	Reason     string `json:"reason"`
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id"`
+}

@@ -1,0 +1,484 @@
+package contact
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// The fields that a column may be. A custom field is FieldCustom and its name.
+const (
+	FieldPhone   = "phone"
+	FieldEmail   = "email"
+	FieldName    = "name"
+	FieldGiven   = "given_name"
+	FieldFamily  = "family_name"
+	FieldLocale  = "locale"
+	FieldTags    = "tags"
+	FieldCustom  = "fields."
+	FieldIgnored = "-"
+)
+
+var fields = []string{FieldPhone, FieldEmail, FieldName, FieldGiven, FieldFamily, FieldLocale, FieldTags, FieldIgnored}
+
+// Mapping says for each column of a file, in its order, which field it is.
+type Mapping []Column
+
+// Column is what one column of a file is taken for. Where several columns are the same field, the first in the order of
+// Rank, then of the file, that has a value is taken; tags are taken from all.
+type Column struct {
+	Header     string  `json:"header"`
+	Field      string  `json:"field"`
+	Rank       int     `json:"rank,omitempty"` // among the columns of one field, the lowest first
+	Confidence float64 `json:"confidence"`     // 1 = given, or a known header; 0 = unknown, so a custom field
+	Why        string  `json:"why"`
+}
+
+// Unmapped are the headers of the columns that no field is known for: they become custom fields.
+func (m Mapping) Unmapped() []string {
+	var headers []string
+	for _, c := range m {
+		if c.Confidence == 0 && c.Field != FieldIgnored {
+			headers = append(headers, c.Header)
+		}
+	}
+	return headers
+}
+
+// has says that a column is that field.
+func (m Mapping) has(field string) bool {
+	return slices.ContainsFunc(m, func(c Column) bool { return c.Field == field })
+}
+
+// The columns that ErrorsWriter adds. They are left out when its file is imported again.
+const (
+	columnLine    = "error_line"
+	columnField   = "error_field"
+	columnCode    = "error_code"
+	columnMessage = "error_message"
+)
+
+var columnsOfErrors = []string{columnLine, columnField, columnCode, columnMessage}
+
+// Ranks of telephone columns: a message goes to a mobile rather than to an office.
+const (
+	rankMobile = iota
+	rankAny
+	rankSecond
+	rankHome
+	rankWork
+)
+
+type known struct {
+	field string
+	rank  int
+}
+
+// headers are the known names of columns, folded (fold), in English and French, and the commonest in Spanish and
+// Portuguese.
+var headers = func() map[string]known {
+	m := map[string]known{}
+	for _, g := range []struct {
+		known
+		names string
+	}{
+		{known{FieldPhone, rankMobile}, `mobile|mobile phone|mobile number|mobile no|mobile phone number|cell|cell phone|
+			cellphone|cell number|cellular|whatsapp|whatsapp number|whatsapp phone|whatsapp id|wa id|wa|msisdn|portable|
+			tel portable|telephone portable|numero de portable|cellulaire|tel cellulaire|telephone cellulaire|tel mobile|
+			telephone mobile|numero de mobile|numero mobile|numero whatsapp|gsm|celular|telefono movil|movil|telemovel|
+			phone mobile`},
+		{known{FieldPhone, rankAny}, `phone|phone number|phone no|phone 1|phone1|telephone|telephone number|telephone 1|tel|tel no|
+			contact number|contact no|number|phonenumber|phone numbers|telephone principal|primary phone|main phone|
+			default phone|phone e164|e164|numero|numero de telephone|numero de tel|no de telephone|no telephone|no tel|
+			n de telephone|num tel|n tel|n telephone|num telephone|telephones|telefono|numero de telefono|telefone|
+			numero de telefone|phone 1 value|to|recipient`},
+		{known{FieldPhone, rankSecond}, `phone 2|phone2|phone 2 value|other phone|second phone|secondary phone|mobile 2|mobile phone 2|
+			tel 2|telephone 2|autre telephone|telephone autre|tel autre|phone 3 value|phone 3|alternate phone`},
+		{known{FieldPhone, rankHome}, `home phone|home phone 2|home tel|telephone domicile|tel domicile|telephone domicile 2|
+			telephone personnel|telephone maison|tel maison|phone 4 value`},
+		{known{FieldPhone, rankWork}, `business phone|business phone 2|work phone|office phone|company main phone|
+			telephone bureau|telephone bureau 2|tel bureau|tel travail|telephone travail|telephone professionnel|
+			tel professionnel|tel societe|telephone societe`},
+		{known{FieldEmail, rankMobile}, `email|e mail|email address|e mail address|mail|email 1|e mail 1 value|primary email|
+			courriel|adresse courriel|adresse e mail|adresse email|adresse mail|adresse de messagerie|adresse electronique|
+			courrier electronique|adel|mel|correo|correo electronico|emailaddress|work email|email work|e mail de contact`},
+		{known{FieldEmail, rankSecond}, `email 2|e mail 2|e mail 2 value|e mail 2 address|adresse de messagerie 2|other email|
+			secondary email|email 3|e mail 3|e mail 3 value|e mail 3 address|adresse de messagerie 3|personal email`},
+		{known{FieldName, 0}, `name|full name|fullname|contact name|display name|contact|customer name|customer|client|client name|
+			nom complet|nom et prenom|prenom et nom|nom prenom|prenom nom|nom du contact|nom du client|nombre completo|
+			nome completo|file as`},
+		{known{FieldGiven, 0}, `first name|firstname|given name|givenname|given|first|forename|fn|prenom|prenoms|nombre|nome`},
+		{known{FieldFamily, 0}, `last name|lastname|family name|familyname|surname|last|ln|nom|nom de famille|apellido|apellidos|
+			sobrenome|apelido`},
+		{known{FieldLocale, 0}, `locale|language|lang|preferred language|language code|langue|langue preferee|langue de communication|
+			idioma`},
+		{known{FieldTags, 0}, `tags|tag|labels|label|group membership|groups|group|categories|category|etiquettes|etiquette|
+			groupes|groupe|mots cles|categorie|segment|segments`},
+		{known{FieldIgnored, 0}, `error line|error field|error code|error message`},
+	} {
+		for name := range strings.SplitSeq(g.names, "|") {
+			m[strings.TrimSpace(name)] = g.known
+		}
+	}
+	return m
+}()
+
+// preset is an export whose columns are known. It counts where all of needs are there, and says more of some columns
+// than their names do.
+type preset struct {
+	name   string
+	needs  []string
+	fields map[string]known
+	parts  []string // columns with these words at their ends say of others what they are, so they are left out
+}
+
+var presets = []preset{
+	{name: "Google Contacts (2024)", needs: []string{"first name", "last name", "labels", "organization name"},
+		parts:  []string{"phone label", "e mail label"},
+		fields: map[string]known{"nickname": {"fields.nickname", 0}, "file as": {"fields.file_as", 0}}},
+	{name: "Google Contacts (until 2024)", needs: []string{"name", "given name", "family name", "group membership"},
+		parts: []string{"phone type", "e mail type"}},
+	{name: "Outlook", needs: []string{"first name", "last name", "e mail address"},
+		parts:  []string{"e mail type", "e mail display name"},
+		fields: map[string]known{"language": {"fields.language", 0}, "title": {"fields.title", 0}}},
+	{name: "Outlook (French)", needs: []string{"prenom", "nom", "adresse de messagerie"},
+		parts:  []string{"type de messagerie", "nom complet de l adresse de messagerie"},
+		fields: map[string]known{"langue": {"fields.langue", 0}, "titre": {"fields.titre", 0}}},
+	{name: "Meta lead ads", needs: []string{"created time", "ad id", "form id"},
+		fields: map[string]known{"id": {"fields.lead_id", 0}, "platform": {"fields.platform", 0}}},
+	{name: "Meta custom audience", needs: []string{"email", "phone", "fn", "ln"}},
+}
+
+// fold is a header as headers has it: lower case, without accents, one space for all that is no letter or digit.
+func fold(header string) string {
+	var b strings.Builder
+	space := false
+	for _, r := range norm.NFKD.String(header) {
+		switch {
+		case unicode.Is(unicode.Mn, r):
+		case unicode.IsLetter(r), unicode.IsDigit(r):
+			if space && b.Len() > 0 {
+				b.WriteByte(' ')
+			}
+			space = false
+			b.WriteRune(unicode.ToLower(r))
+		default:
+			space = true
+		}
+	}
+	return b.String()
+}
+
+// knownHeader says that a cell is the name of a column.
+func knownHeader(cell string) bool {
+	if len(cell) > 100 {
+		return false
+	}
+	_, ok := headers[fold(cell)]
+	return ok
+}
+
+// cleanHeader is a header as it is shown: trimmed, on one line.
+func cleanHeader(s string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || invisible(r)
+	}), " ")
+}
+
+// words in a header that is not known as a whole, that still say what it is; all words of a row must be there.
+var words = []struct {
+	words string
+	known
+}{
+	{"whatsapp", known{FieldPhone, rankMobile}}, {"mobile", known{FieldPhone, rankMobile}},
+	{"cell", known{FieldPhone, rankMobile}}, {"cellulaire", known{FieldPhone, rankMobile}},
+	{"portable", known{FieldPhone, rankMobile}}, {"phone", known{FieldPhone, rankSecond}},
+	{"telephone", known{FieldPhone, rankSecond}}, {"tel", known{FieldPhone, rankSecond}},
+	{"telefono", known{FieldPhone, rankSecond}}, {"phone number", known{FieldPhone, rankSecond}},
+	{"courriel", known{FieldEmail, rankSecond}}, {"email", known{FieldEmail, rankSecond}},
+	{"e mail", known{FieldEmail, rankSecond}}, {"messagerie", known{FieldEmail, rankSecond}},
+}
+
+// notWords make a header none of words: a fax is not called, and a type or a date of a phone is no phone.
+var notWords = []string{"fax", "pager", "telecopie", "telecopieur", "type", "label", "date", "time", "status", "opt",
+	"consent", "verified", "valid", "model", "count", "country", "code", "display", "assistant", "ext",
+	"extension", "poste"}
+
+// byHeader is what a header says, with a confidence of 1 for a known name, .7 for words in it, 0 for nothing.
+func byHeader(folded string) (known, float64, string) {
+	if k, ok := headers[folded]; ok {
+		return k, 1, "known header"
+	}
+	have := strings.Fields(folded)
+	if slices.ContainsFunc(notWords, func(w string) bool { return slices.Contains(have, w) }) {
+		return known{}, 0, ""
+	}
+	for _, w := range words {
+		if strings.Contains(" "+folded+" ", " "+w.words+" ") {
+			return w.known, .7, fmt.Sprintf("%q in the header", w.words)
+		}
+	}
+	return known{}, 0, ""
+}
+
+// mapColumns says which column is what: as given, as the export has it that the headers are of, as a header says, and,
+// where no column is a phone or an address by that, as the values in it look. A file with neither is fault.Invalid.
+func mapColumns(columns []string, sample [][]string, o Options) (Mapping, []Reason, error) {
+	m := make(Mapping, len(columns))
+	folded := make([]string, len(columns))
+	for i, h := range columns {
+		folded[i] = fold(h)
+		m[i].Header = h
+	}
+	var reasons []Reason
+	taken := map[string]bool{}
+	if err := given(m, folded, o.Mapping, taken); err != nil {
+		return nil, nil, err
+	}
+	p := exportOf(folded)
+	if p.name != "" {
+		reasons = append(reasons, Reason{Setting: "mapping", Value: p.name, Why: "the headers are those of this export"})
+	}
+	for i, f := range folded {
+		if m[i].Field != "" {
+			continue
+		}
+		k, sure, why := byHeader(f)
+		if more, ok := p.fields[f]; ok {
+			k, sure, why = more, 1, p.name
+		} else if p.part(f) {
+			k, sure, why = known{FieldIgnored, 0}, 1, "says what another column is"
+		} else if custom, ok := strings.CutPrefix(m[i].Header, FieldCustom); ok && custom != "" && slug(custom) == custom {
+			k, sure, why = known{m[i].Header, 0}, 1, "a column of an export of ours"
+		}
+		if taken[k.field] {
+			k, sure, why = known{}, 0, "" // a person said which column it is
+		}
+		m[i].Field, m[i].Rank, m[i].Confidence, m[i].Why = k.field, k.rank, sure, why
+	}
+	sureOnly(m, FieldPhone)
+	sureOnly(m, FieldEmail)
+	byContent(m, sample, taken)
+	nameAlone(m, folded)
+	slugs := map[string]bool{}
+	for _, c := range m {
+		slugs[c.Field] = true
+	}
+	for i := range m {
+		if c := &m[i]; c.Field == "" {
+			c.Field = freeSlug(slugs, folded[i], i)
+			c.Why = "unknown, so a custom field"
+		}
+	}
+	if !m.has(FieldPhone) && !m.has(FieldEmail) {
+		return nil, nil, fault.Newf(fault.Invalid, "no column looks like telephone numbers or e-mail addresses (the columns "+
+			"are %s); say which one is, by a mapping such as {%q: %q}", listed(m), "#1", FieldPhone)
+	}
+	for i, c := range m {
+		_, by := lookup(o.Mapping, c.Header, i)
+		is := listedHeader(m, i) + " = " + c.Field
+		reasons = append(reasons, Reason{Setting: "mapping", Value: is, Why: c.Why, Given: by})
+	}
+	return m, reasons, nil
+}
+
+// sureOnly leaves, beside columns of a field whose headers are known, none that only has words of it, and else only the
+// first of these: "emergency phone" is another person's, and may not stand in for a phone that is missing.
+func sureOnly(m Mapping, field string) {
+	best := -1
+	for i, c := range m {
+		if c.Field != field {
+			continue
+		}
+		if best < 0 || c.Confidence > m[best].Confidence || c.Confidence == m[best].Confidence && c.Rank < m[best].Rank {
+			best = i
+		}
+	}
+	for i, c := range m {
+		if c.Field == field && c.Confidence < 1 && i != best {
+			m[i] = Column{Header: c.Header}
+		}
+	}
+}
+
+// given applies what a person said, which Options.Check found right.
+func given(m Mapping, folded []string, said map[string]string, taken map[string]bool) error {
+	for column, field := range said {
+		found := false
+		for i := range m {
+			if !names(column, m[i].Header, folded[i], i) {
+				continue
+			}
+			found = true
+			m[i].Field, m[i].Confidence, m[i].Why = field, 1, "given"
+		}
+		if !found {
+			return fault.Newf(fault.Invalid, "mapping: there is no column %q; the columns are %s", column, listed(m))
+		}
+		if field == FieldPhone || field == FieldEmail || field == FieldName || field == FieldGiven || field == FieldFamily ||
+			field == FieldLocale {
+			taken[field] = true
+		}
+	}
+	return nil
+}
+
+// names says that a key of a given mapping means that column.
+func names(key, header, folded string, i int) bool {
+	return key == header || key == "#"+strconv.Itoa(i+1) || header != "" && fold(key) == folded && folded != ""
+}
+
+func lookup(said map[string]string, header string, i int) (string, bool) {
+	for key, field := range said {
+		if names(key, header, fold(header), i) {
+			return field, true
+		}
+	}
+	return "", false
+}
+
+// exportOf is the export that a file is; one without a name where it is none that is known.
+func exportOf(folded []string) preset {
+	for _, p := range presets {
+		if !slices.ContainsFunc(p.needs, func(n string) bool { return !slices.Contains(folded, n) }) {
+			return p
+		}
+	}
+	return preset{}
+}
+
+// part says that a column belongs to another: "Phone 1 - Label".
+func (p preset) part(folded string) bool {
+	bare := strings.Join(strings.FieldsFunc(folded, func(r rune) bool { return r == ' ' || unicode.IsDigit(r) }), " ")
+	return slices.Contains(p.parts, bare)
+}
+
+// byContent finds the phone, and the address, in the values where no header says so.
+func byContent(m Mapping, sample [][]string, taken map[string]bool) {
+	for _, kind := range []struct {
+		field string
+		is    func(string) bool
+		what  string
+	}{
+		{FieldPhone, phoneLike, "telephone numbers"},
+		{FieldEmail, func(s string) bool { return strings.Contains(s, "@") && valueLike(s) }, "e-mail addresses"},
+	} {
+		if m.has(kind.field) || taken[kind.field] {
+			continue
+		}
+		best, most := -1, 0.0
+		for i := range m {
+			if m[i].Field != "" {
+				continue
+			}
+			values, hits := 0, 0
+			for _, r := range sample {
+				if i < len(r) && strings.TrimSpace(r[i]) != "" {
+					values++
+					if kind.is(r[i]) {
+						hits++
+					}
+				}
+			}
+			if values > 0 && float64(hits)/float64(values) > most {
+				best, most = i, float64(hits)/float64(values)
+			}
+		}
+		if best >= 0 && most >= .6 {
+			m[best].Field, m[best].Confidence = kind.field, .6
+			m[best].Why = fmt.Sprintf("%.0f %% of its values look like %s", 100*most, kind.what)
+		}
+	}
+}
+
+// phoneLike says that a cell has the digits of a telephone number and little else.
+func phoneLike(s string) bool {
+	digits, others := 0, 0
+	for _, r := range s {
+		switch {
+		case r >= '0' && r <= '9':
+			digits++
+		case !strings.ContainsRune("+-(). /'", r):
+			others++
+		}
+	}
+	return digits >= 7 && digits <= 15 && others <= 2 && strings.Count(s, "-") < 5 && !isDate(s)
+}
+
+func isDate(s string) bool {
+	s = strings.TrimSpace(s)
+	return len(s) >= 10 && (s[4] == '-' && s[7] == '-' || s[4] == '/' && s[7] == '/' ||
+		s[2] == '/' && s[5] == '/' || s[2] == '-' && s[5] == '-')
+}
+
+// nameAlone takes a column "Nom" for the whole name where no column has given names.
+func nameAlone(m Mapping, folded []string) {
+	if m.has(FieldGiven) || m.has(FieldName) {
+		return
+	}
+	for i := range m {
+		if m[i].Field == FieldFamily && folded[i] == "nom" && m[i].Why != "given" {
+			m[i].Field, m[i].Confidence, m[i].Why = FieldName, .7, "there is no column of given names"
+		}
+	}
+}
+
+// slug is a header as the name of a custom field: folded, with _ for spaces, at most 63 bytes.
+func slug(header string) string {
+	s := strings.ReplaceAll(fold(header), " ", "_")
+	if len(s) > 63 {
+		cut := 63
+		for !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		s = strings.TrimRight(s[:cut], "_")
+	}
+	return s
+}
+
+// freeSlug is the custom field of a column that no other has.
+func freeSlug(used map[string]bool, folded string, i int) string {
+	name := slug(folded)
+	if name == "" {
+		name = "column_" + strconv.Itoa(i+1)
+	}
+	field := FieldCustom + name
+	for n := 2; used[field]; n++ {
+		field = FieldCustom + name + "_" + strconv.Itoa(n)
+	}
+	used[field] = true
+	return field
+}
+
+// listed are the first columns, for a message, by their numbers. A header is told where it is one that is known: any
+// other may be a cell of a file without a header, and so a person's.
+func listed(m Mapping) string {
+	var names []string
+	for i := range m {
+		if i == 10 {
+			names = append(names, fmt.Sprintf("and %d more", len(m)-i))
+			break
+		}
+		name := "#" + strconv.Itoa(i+1)
+		if m[i].Header != "" && knownHeader(m[i].Header) {
+			name += " " + strconv.Quote(m[i].Header)
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// listedHeader is the header of a column, or its number where it has none.
+func listedHeader(m Mapping, i int) string {
+	if m[i].Header == "" {
+		return "#" + strconv.Itoa(i+1)
+	}
+	return m[i].Header
+}

@@ -1,0 +1,70 @@
+package contact
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nyaruka/phonenumbers"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// Options say how a file is to be read. What is left out is found out (Sniff).
+type Options struct {
+	Encoding  string `json:"encoding,omitempty" doc:"Encoding of the text: utf-8, utf-16le, utf-16be, windows-1252, or another label of the WHATWG Encoding Standard"`
+	Delimiter string `json:"delimiter,omitempty" doc:"Character between cells: one of , ; | : ^ ~ or a tab (also written tab)"`
+	Quote     string `json:"quote,omitempty" doc:"Character around cells: \" or ', or none"`
+	Escape    string `json:"escape,omitempty" doc:"Character before a quote that is text within quotes: \\, or none where it is doubled"`
+	Skip      *int   `json:"skip,omitempty" minimum:"0" maximum:"1000" doc:"Physical lines before the header"`
+	Header    *bool  `json:"header,omitempty" doc:"Whether the first record has the names of the columns"`
+	Sheet     string `json:"sheet,omitempty" doc:"Name of the worksheet of an XLSX file; the first visible one by default"`
+	Region    string `json:"region,omitempty" pattern:"^[A-Z]{2}$" doc:"Region of phone numbers without a country code, as ISO 3166-1 alpha-2: CA"`
+	// Mapping says which field a column is: by its header, or by its number from 1 as #4. The fields are phone, email,
+	// name, given_name, family_name, locale, tags, fields.<name>, and - for a column that is left out.
+	Mapping map[string]string `json:"mapping,omitempty" doc:"Field of a column, by its header or by its number as #4: phone, email, name, given_name, family_name, locale, tags, fields.<name>, or - to leave it out"`
+}
+
+// Check refuses, as fault.Invalid, what fits no file at all.
+func (o Options) Check() error {
+	if o.Region != "" && !phonenumbers.GetSupportedRegions()[o.Region] {
+		return fault.Newf(fault.Invalid, "region %.20q is not known; use two capital letters such as CA", o.Region)
+	}
+	if o.Encoding != "" {
+		if _, err := encodingOf(o.encoding()); err != nil {
+			return err
+		}
+	}
+	if d := o.delimiter(); len(d) > 1 || !strings.Contains(rareDelimiters, d) {
+		return fault.Newf(fault.Invalid, "delimiter %.20q is none; use , ; | : ^ ~ or tab", o.Delimiter)
+	}
+	if !slices.Contains([]string{"", `"`, "'", "none"}, o.Quote) {
+		return fault.Newf(fault.Invalid, `quote %.20q is not known; use ", ' or none`, o.Quote)
+	}
+	if !slices.Contains([]string{"", `\`, "none"}, o.Escape) {
+		return fault.Newf(fault.Invalid, `escape %.20q is not known; use \ or none`, o.Escape)
+	}
+	for _, field := range o.Mapping {
+		custom, isCustom := strings.CutPrefix(field, FieldCustom)
+		if isCustom && slug(custom) != custom || !isCustom && !slices.Contains(fields, field) {
+			return fault.Newf(fault.Invalid, "mapping: %.60q is no field; use %s or %s<name>, a name of letters, digits and _",
+				field, strings.Join(fields, ", "), FieldCustom)
+		}
+	}
+	return nil
+}
+
+// encoding is the label of the encoding.
+func (o Options) encoding() string {
+	if given := strings.ToLower(o.Encoding); given != "utf8" {
+		return given
+	}
+	return UTF8
+}
+
+// delimiter is the character between cells.
+func (o Options) delimiter() string {
+	if strings.EqualFold(o.Delimiter, "tab") || o.Delimiter == `\t` {
+		return "\t"
+	}
+	return o.Delimiter
+}

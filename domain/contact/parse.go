@@ -1,0 +1,420 @@
+package contact
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/language"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// Parse reads a chunk and calls each for its rows, in order. The text is the bytes of the chunk and nothing else. A
+// row is kept by each as it likes. An error of each, or of the reader, ends it; so does a text that has other rows than
+// the chunk says, for then it is another text: fault.Invalid.
+func (p Plan) Parse(text io.Reader, c Chunk, each func(Row) error) error {
+	n := 0
+	r := newRecords(text, p.Format.dialect(), Position{Offset: c.Offset, Line: c.FirstLine})
+	err := p.parse(r, c.FirstRow, func(row Row) error {
+		n++
+		return each(row)
+	})
+	if err == nil && n != c.Rows {
+		return fault.Newf(fault.Invalid, "chunk %d at byte %d has %d rows, and had %d when the file was split; upload it again",
+			c.N, c.Offset, n, c.Rows)
+	}
+	return err
+}
+
+// parse reads the rows from r on, the first of which is the record of that number.
+func (p Plan) parse(r *records, row int64, each func(Row) error) error {
+	ps := newParser(p)
+	for {
+		rec, ok := p.next(r)
+		if !ok {
+			return r.err
+		}
+		if err := each(ps.row(rec, row)); err != nil {
+			return err
+		}
+		row++
+	}
+}
+
+// parser reads records as a plan says. It keeps what it has found out about values that come again.
+type parser struct {
+	dialect
+	region   string
+	records  bool
+	mapping  Mapping
+	phones   []int // columns, in the order in which they are tried
+	emails   []int
+	names    []int
+	given    []int
+	family   []int
+	locales  []int
+	tags     []int
+	custom   []customColumn
+	language map[string]string
+	cells    []string
+	refused  bool // the file is one of refused rows: U+FFFD stands there for what could not be read
+}
+
+type customColumn struct {
+	i     int
+	name  string
+	label string
+}
+
+func newParser(p Plan) *parser {
+	ps := &parser{
+		dialect: p.Format.dialect(), region: p.Region, records: p.Records, mapping: p.Mapping, language: map[string]string{},
+	}
+	for i, c := range p.Mapping {
+		ps.refused = ps.refused || c.Header == columnCode && c.Field == FieldIgnored
+		switch c.Field {
+		case FieldPhone:
+			ps.phones = append(ps.phones, i)
+		case FieldEmail:
+			ps.emails = append(ps.emails, i)
+		case FieldName:
+			ps.names = append(ps.names, i)
+		case FieldGiven:
+			ps.given = append(ps.given, i)
+		case FieldFamily:
+			ps.family = append(ps.family, i)
+		case FieldLocale:
+			ps.locales = append(ps.locales, i)
+		case FieldTags:
+			ps.tags = append(ps.tags, i)
+		case FieldIgnored:
+		default:
+			ps.custom = append(ps.custom, customColumn{i, strings.TrimPrefix(c.Field, FieldCustom), listedHeader(p.Mapping, i)})
+		}
+	}
+	for _, columns := range [][]int{ps.phones, ps.emails, ps.names, ps.given, ps.family, ps.locales} {
+		slices.SortStableFunc(columns, func(a, b int) int { return p.Mapping[a].Rank - p.Mapping[b].Rank })
+	}
+	return ps
+}
+
+// row reads one record.
+func (p *parser) row(rec record, number int64) Row {
+	row := Row{Number: number, Line: rec.line}
+	raw := string(rec.raw)
+	switch rec.code {
+	case CodeRecordBytes:
+		row.Problems, row.Record = []Problem{rec.problem()}, []string{storable(raw)}
+		return row
+	case CodeQuote:
+		row.Problems, row.Record = []Problem{rec.problem()}, shown(p.literal(raw, nil))
+		return row
+	}
+	p.cells = p.dialect.cells(raw, p.cells[:0])
+	b := builder{parser: p, row: &row}
+	b.read()
+	if len(row.Problems) > 0 {
+		row.Keys, row.Contact = row.Contact.Persons(), Contact{}
+	}
+	if len(row.Problems) > 0 || p.records {
+		row.Record = shown(p.cells)
+	}
+	return row
+}
+
+// shown are the cells of a record as they can be stored and written back.
+func shown(cells []string) []string {
+	out := make([]string, len(cells))
+	for i, c := range cells {
+		out[i] = storable(c)
+	}
+	return out
+}
+
+// storable is text that Postgres takes.
+func storable(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(decoded(s), "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// builder makes one row.
+type builder struct {
+	*parser
+	row *Row
+}
+
+func (b *builder) problem(field, code, format string, args ...any) {
+	b.row.Problems = append(b.row.Problems, Problem{Field: field, Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+func (b *builder) read() {
+	for i := len(b.mapping); i < len(b.cells); i++ {
+		if strings.TrimSpace(b.cells[i]) != "" {
+			b.problem("", CodeColumns, "the row has %d cells, and the header %d: cell %d is %s; put quotes around a cell that "+
+				"has a delimiter in it", len(b.cells), len(b.mapping), i+1, excerpt(b.cells[i]))
+			return // what stands where is not known
+		}
+	}
+	c := &b.row.Contact
+	b.phone(c)
+	b.email(c)
+	c.GivenName = b.text(b.given, FieldGiven, MaxName)
+	c.FamilyName = b.text(b.family, FieldFamily, MaxName)
+	c.Name = b.text(b.names, FieldName, MaxName)
+	if c.Name == "" {
+		c.Name = strings.TrimSpace(c.GivenName + " " + c.FamilyName)
+	}
+	c.Locale = b.locale()
+	c.Tags = b.tagged()
+	for _, f := range b.custom {
+		v, ok := b.cell(f.i, f.label, MaxField)
+		if !ok || v == "" {
+			continue
+		}
+		if c.Fields == nil {
+			c.Fields = make(map[string]string, len(b.custom))
+		}
+		c.Fields[f.name] = v
+	}
+	if c.Phone == "" && c.Email == "" && len(b.row.Problems) == 0 {
+		field := FieldPhone
+		if len(b.phones) == 0 {
+			field = FieldEmail
+		}
+		b.problem(field, CodeMissing, "the row has neither a telephone number nor an e-mail address; fill in one of them")
+	}
+	c.Key = Key(c.Phone, c.Email)
+}
+
+// phone takes the first column with a number that can be read. If there is none, the problem is that of the first with
+// a value.
+func (b *builder) phone(c *Contact) {
+	var first *Problem
+	for _, i := range b.phones {
+		mark := len(b.row.Problems)
+		v, ok := b.cell(i, FieldPhone, MaxField)
+		var wrong *Problem
+		switch {
+		case !ok:
+			wrong = &b.row.Problems[mark]
+			wrong = &Problem{Field: wrong.Field, Code: wrong.Code, Message: wrong.Message}
+			b.row.Problems = b.row.Problems[:mark]
+		case v == "":
+			continue
+		default:
+			if c.Phone, c.Country, wrong = ReadPhone(v, b.region); wrong == nil {
+				return
+			}
+			wrong.Field = FieldPhone
+		}
+		if first == nil {
+			first = wrong
+		}
+	}
+	if first != nil {
+		b.row.Problems = append(b.row.Problems, *first)
+	}
+}
+
+func (b *builder) email(c *Contact) {
+	for _, i := range b.emails {
+		v, ok := b.cell(i, FieldEmail, MaxField)
+		if !ok || v == "" {
+			continue
+		}
+		var wrong *Problem
+		if c.Email, wrong = ReadEmail(v); wrong != nil {
+			b.problem(FieldEmail, wrong.Code, "%s", wrong.Message)
+		}
+		return
+	}
+}
+
+// text is the first value of the columns.
+func (b *builder) text(columns []int, field string, limit int) string {
+	for _, i := range columns {
+		if v, ok := b.cell(i, field, limit); ok && v != "" {
+			return oneLine(v)
+		}
+	}
+	return ""
+}
+
+// oneLine is a text with single spaces for all white space.
+func oneLine(v string) string {
+	if simple(v) && !strings.Contains(v, "  ") {
+		return v
+	}
+	return strings.Join(strings.Fields(v), " ")
+}
+
+// locale is the language as BCP 47.
+func (b *builder) locale() string {
+	v := b.text(b.locales, FieldLocale, MaxName)
+	if v == "" {
+		return ""
+	}
+	tag, ok := b.language[v]
+	if !ok {
+		tag = readLocale(v)
+		if len(b.language) < 1000 {
+			b.language[v] = tag
+		}
+	}
+	if tag == "" {
+		b.problem(FieldLocale, CodeLocale, "%s is no language; write its code, such as fr or en-CA, or leave it empty", excerpt(v))
+	}
+	return tag
+}
+
+var languages = map[string]string{
+	"english": "en", "anglais": "en", "ingles": "en", "french": "fr", "francais": "fr", "frances": "fr", "spanish": "es",
+	"espagnol": "es", "espanol": "es", "portuguese": "pt", "portugais": "pt", "portugues": "pt", "german": "de",
+	"allemand": "de", "deutsch": "de", "italian": "it", "italien": "it", "italiano": "it", "arabic": "ar", "arabe": "ar",
+	"chinese": "zh", "chinois": "zh", "mandarin": "zh", "creole": "ht", "haitian creole": "ht", "dutch": "nl",
+	"neerlandais": "nl", "eng": "en", "fre": "fr", "fra": "fr",
+}
+
+func readLocale(v string) string {
+	if tag, ok := languages[fold(v)]; ok {
+		return tag
+	}
+	tag, err := language.Parse(strings.ReplaceAll(v, "_", "-"))
+	if err != nil || tag == language.Und {
+		return ""
+	}
+	return tag.String()
+}
+
+// tagged are the tags of all columns of tags. They stand apart by ::: (Google), or by semicolons, bars, commas or line
+// breaks. Google's own group of all contacts is none.
+func (b *builder) tagged() []string {
+	var tags []string
+	for _, i := range b.tags {
+		v, ok := b.cell(i, FieldTags, MaxTags*MaxTag)
+		if !ok || v == "" {
+			continue
+		}
+		for tag := range strings.FieldsFuncSeq(strings.ReplaceAll(v, ":::", "\n"), func(r rune) bool {
+			return r == ';' || r == '|' || r == ',' || r == '\n'
+		}) {
+			tag = oneLine(strings.TrimPrefix(strings.TrimSpace(tag), "* "))
+			if tag == "" || tag == "myContacts" || tag == "My Contacts" || slices.Contains(tags, tag) {
+				continue
+			}
+			if utf8.RuneCountInString(tag) > MaxTag {
+				b.problem(FieldTags, CodeTags, "tag %s has more than %d characters; shorten it", excerpt(tag), MaxTag)
+				return nil
+			}
+			tags = append(tags, tag)
+		}
+	}
+	if len(tags) > MaxTags {
+		b.problem(FieldTags, CodeTags, "the row has %d tags, and at most %d are kept; remove some", len(tags), MaxTags)
+		return nil
+	}
+	return tags
+}
+
+// formulaErrors are what spreadsheets show for a formula that has no result.
+var formulaErrors = []string{"#N/A", "#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!", "#SPILL!",
+	noResult, "#GETTING_DATA"}
+
+// cell is the text of a column, cleaned; ok is false where it cannot be read, and the problem is noted.
+func (b *builder) cell(i int, field string, limit int) (v string, ok bool) {
+	if i >= len(b.cells) {
+		return "", true
+	}
+	v = unescaped(b.cells[i])
+	if !simple(v) {
+		if v = decoded(v); !utf8.ValidString(v) {
+			b.problem(field, CodeEncoding, "%s has bytes that are not text in UTF-8; save the file as UTF-8, or give its encoding",
+				excerpt(v))
+			return "", false
+		}
+		odd := false
+		for _, r := range v {
+			switch {
+			case r == 0:
+				b.problem(field, CodeNUL, "the cell has a NUL character in it; remove it, or save the file as UTF-8")
+				return "", false
+			case r == utf8.RuneError && b.refused:
+				b.problem(field, CodeEncoding, "%s has � where a character could not be read; write that character, or remove the sign",
+					excerpt(v))
+				return "", false
+			case strings.ContainsRune(odds, r):
+				odd = true
+			case unicode.IsControl(r):
+				b.problem(field, CodeControl, "the cell has the control character U+%04X in it; remove it", r)
+				return "", false
+			}
+		}
+		if odd {
+			v = breaks.Replace(v)
+		}
+		v = norm.NFC.String(v)
+		v = strings.Trim(v, "\uFEFF\u200B")
+	}
+	v = strings.TrimSpace(v)
+	if len(v) > limit && utf8.RuneCountInString(v) > limit {
+		b.problem(field, CodeTooLong, "the cell has %d characters, and at most %d are kept; shorten it",
+			utf8.RuneCountInString(v), limit)
+		return "", false
+	}
+	if strings.HasPrefix(v, "#") && slices.Contains(formulaErrors, v) {
+		b.problem(field, CodeFormula, "the cell is %s: its formula has no result. Correct it in the spreadsheet, or empty the cell; "+
+			"where the spreadsheet shows a result, open and save it there", v)
+		return "", false
+	}
+	return v, true
+}
+
+// odds are characters that are written otherwise, as breaks says: Excel writes line breaks as vertical tabs.
+const odds = "\t\n\r\v\f\u0085\u2028\u2029"
+
+var breaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n",
+	"\u2029", "\n", "\t", " ")
+
+// simple says that a cell is ASCII without control characters.
+func simple(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < 0x20 || c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// decoded is a cell that is not UTF-8 read as Windows-1252, as in a UTF-8 file that rows of another were added to. A
+// cell with bytes that Windows-1252 does not have stays as it is.
+func decoded(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case 0x81, 0x8d, 0x8f, 0x90, 0x9d:
+			return s
+		}
+	}
+	out, err := charmap.Windows1252.NewDecoder().String(s)
+	if err != nil {
+		return s
+	}
+	return out
+}
+
+// excerpt is the beginning of a cell, quoted, for a message.
+func excerpt(s string) string {
+	s = strings.ToValidUTF8(strings.TrimSpace(s), "\uFFFD")
+	if utf8.RuneCountInString(s) > 40 {
+		s = string([]rune(s)[:39]) + "…"
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,165 @@
+package contact_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/mtlrent/conveyor/domain/contact"
+)
+
+// workbook is an XLSX file of these cells of its first sheet, with a second sheet, "Other". Style 1 is a date, style 2 a
+// date and time of a format of its own, style 3 a number of a format with letters in quotes.
+func workbook(rows string, more ...string) []byte {
+	const ns = `xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"`
+	files := []string{
+		"[Content_Types].xml", `<Types/>`,
+		"xl/workbook.xml", `<?xml version="1.0" encoding="UTF-8" standalone="yes"?><workbook ` + ns + `><workbookPr/><sheets>` +
+			`<sheet name="Hidden" sheetId="3" state="hidden" r:id="rId3"/><sheet name="People" sheetId="1" r:id="rId1"/>` +
+			`<sheet name="Other" sheetId="2" r:id="rId2"/></sheets></workbook>`,
+		"xl/_rels/workbook.xml.rels", `<Relationships><Relationship Id="rId1" Type="x/worksheet" Target="worksheets/sheet1.xml"/>` +
+			`<Relationship Id="rId2" Type="x/worksheet" Target="/xl/worksheets/sheet2.xml"/>` +
+			`<Relationship Id="rId3" Type="x/worksheet" Target="worksheets/sheet3.xml"/>` +
+			`<Relationship Id="rId4" Type="x/sharedStrings" Target="sharedStrings.xml"/><Relationship Id="rId5" Type="x/styles" Target="styles.xml"/></Relationships>`,
+		"xl/styles.xml", `<styleSheet ` + ns + `><numFmts><numFmt numFmtId="164" formatCode="[$-40C]dd/mm/yyyy\ hh:mm"/>` +
+			`<numFmt numFmtId="165" formatCode="0&quot;days&quot;"/></numFmts>` +
+			`<cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/><xf numFmtId="165"/></cellXfs></styleSheet>`,
+		"xl/sharedStrings.xml", `<sst ` + ns + `><si><t>Name</t></si><si><t>Phone</t></si><si><t>Note</t></si>` +
+			`<si><r><t xml:space="preserve">Zoé </t></r><r><t>Côté</t></r><rPh><t>not this</t></rPh></si><si><t>one` + "\n" + `two, "three"</t></si></sst>`,
+		"xl/worksheets/sheet1.xml", `<worksheet ` + ns + `><cols/><sheetData>` + rows + `</sheetData><mergeCells><mergeCell ref="A3:A4"/></mergeCells></worksheet>`,
+		"xl/worksheets/sheet2.xml", `<worksheet ` + ns + `><sheetData><row><c t="inlineStr"><is><t>Phone</t></is></c></row><row><c><v>5145550111</v></c></row></sheetData></worksheet>`,
+	}
+	return zipped(append(files, more...)...)
+}
+
+const header = `<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c><c r="C1" t="s"><v>2</v></c></row>`
+
+func TestXLSX(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct{ name, rows, want string }{
+		{"numbers, rich text, line breaks", header +
+			`<row r="2"><c r="A2" t="s"><v>3</v></c><c r="B2"><v>5145550123</v></c><c r="C2" t="s"><v>4</v></c></row>` +
+			`<row r="3"><c r="B3"><v>1.4385550199E10</v></c></row>`,
+			"2 +15145550123 Zoé Côté map[note:one\ntwo, \"three\"]\n3 +14385550199  map[]"},
+		{"dates", header +
+			`<row r="2"><c r="B2"><v>5145550123</v></c><c r="C2" s="1"><v>33010</v></c></row>` +
+			`<row r="3"><c r="B3"><v>4385550199</v></c><c r="C3" s="2"><v>33010.5625</v></c></row>` +
+			`<row r="4"><c r="B4"><v>4505550111</v></c><c r="C4" s="3"><v>33010</v></c></row>` +
+			`<row r="5"><c r="B5"><v>4505550112</v></c><c r="C5" s="1"><v>1</v></c></row>` +
+			`<row r="6"><c r="B6"><v>4505550113</v></c><c r="C6" s="2"><v>0.75</v></c></row>`,
+			"2 +15145550123  map[note:1990-05-17]\n3 +14385550199  map[note:1990-05-17 13:30:00]\n4 +14505550111  map[note:33010]\n" +
+				"5 +14505550112  map[note:1900-01-01]\n6 +14505550113  map[note:18:00:00]"},
+		{"formulas", header +
+			`<row r="2"><c r="B2" t="str"><f>"+1"&amp;"5145550123"</f><v>+15145550123</v></c><c r="C2" t="b"><f>TRUE()</f><v>1</v></c></row>` +
+			`<row r="3"><c r="B3"><f>A1</f></c></row><row r="4"><c r="B4" t="e"><f>X</f><v>#N/A</v></c></row>` +
+			`<row r="5"><c r="B5"><v>4505550112</v></c><c r="C5" t="str"><f>""</f><v></v></c></row>`,
+			"2 +15145550123  map[note:TRUE]\n3 phone formula_error\n4 phone formula_error\n5 +14505550112  map[]"},
+		{"formulas whose results are left empty", header + `<row r="2"><c r="A2"><f>A1</f><v></v></c><c r="B2"><f>B1</f><v/></c></row>`,
+			"2 phone formula_error"},
+		{"merged cells, gaps, columns without references", header +
+			`<row r="3"><c r="A3" t="inlineStr"><is><t>Ann</t></is></c><c r="B3"><v>5145550123</v></c></row>` +
+			`<row r="4"><c r="A4"/><c><v>4385550199</v></c></row><row r="9" spans="1:2"><c t="inlineStr"><is><t>Bob</t></is></c></row>`,
+			"3 +15145550123 Ann map[]\n4 +14385550199  map[]\n9 phone missing"},
+		{"more digits than a spreadsheet keeps", header + `<row r="2"><c r="B2"><v>5.1455501231234567E15</v></c></row>`, "2 phone phone_scientific"},
+		{"characters that XML does not have", header + `<row r="2"><c r="B2"><v>5145550123</v></c><c r="C2" t="inlineStr"><is><t>a_x000D_
+b_x005F_x000D_ _xZZ</t></is></c></row>`, "2 +15145550123  map[note:a\nb_x000D_ _xZZ]"},
+		{"no rows", header, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := importFile(t, workbook(tt.rows), contact.Options{})
+			var got []string
+			for _, r := range f.rows {
+				if r.Valid() {
+					got = append(got, fmt.Sprint(r.Line, " ", r.Contact.Phone, " ", r.Contact.Name, " ", r.Contact.Fields))
+				} else {
+					got = append(got, fmt.Sprint(r.Line, " ", r.Problems[0].Field, " ", r.Problems[0].Code))
+				}
+			}
+			if strings.Join(got, "\n") != tt.want {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), tt.want)
+			}
+		})
+	}
+	other := importFile(t, workbook(header), contact.Options{Sheet: "Other"})
+	if got := other.String(); got != "+15145550111" {
+		t.Errorf("the other sheet: %s", got)
+	}
+}
+
+// TestExcelize reads a workbook that another program wrote.
+func TestExcelize(t *testing.T) {
+	t.Parallel()
+
+	data, err := os.ReadFile("testdata/excelize.xlsx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := importFile(t, data, contact.Options{Region: "CA"})
+	want := "+5215512345678 Zoé Côté\n+15145550123 Bob, \"Bobby\"\n+15145550124 Merged\n+14385550125 After a gap"
+	for _, r := range f.rows {
+		for _, p := range r.Problems {
+			t.Logf("line %d: %+v", r.Line, p)
+		}
+	}
+	if got := f.String(); got != strings.Replace(want, "+5215512345678 Zoé Côté", "line 2: Formula formula_error", 1) {
+		t.Errorf("got\n%s", got)
+	}
+	if d := f.rows[1].Contact.Fields["birthday"]; d != "1990-05-17 13:30:00" {
+		t.Errorf("birthday %q", d)
+	}
+	f = importFile(t, data, contact.Options{Mapping: map[string]string{"formula": "-"}})
+	if got := f.String(); got != want {
+		t.Errorf("without the formula: got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestXLSXRefused(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct {
+		name string
+		data []byte
+		o    contact.Options
+		says []string
+	}{
+		{"a sheet that there is not", workbook(header), contact.Options{Sheet: "Nope"}, []string{`"Nope"`, `"People"`}},
+		{"no table on the first sheet", workbook(`<row r="1"><c r="A1" t="inlineStr"><is><t>Fill in the next one</t></is></c></row>`),
+			contact.Options{}, []string{"no column", `sheet "People"`, `"Other"`}},
+		{"nothing on the first sheet", workbook(""), contact.Options{}, []string{"empty", `"Other"`}},
+		{"rows out of order", workbook(header + `<row r="5"/><row r="4"/>`), contact.Options{}, []string{"damaged", "row"}},
+		{"a row far beyond", workbook(header + `<row r="9999999"/>`), contact.Options{}, []string{"damaged"}},
+		{"a column far beyond", workbook(header + `<row r="2"><c r="XFD2"><v>1</v></c></row>`), contact.Options{}, []string{"row 2", "column"}},
+		{"cut XML", workbook(header + `<row r="2"><c r="A2"`), contact.Options{}, []string{"damaged"}},
+		{"a string that there is not", workbook(header + `<row r="2"><c r="A2" t="s"><v>99</v></c></row>`), contact.Options{}, []string{"damaged", `"99"`}},
+		{"binary", zipped("xl/workbook.bin", ""), contact.Options{}, []string{".xlsb"}},
+		{"a bomb of one cell", workbook(header + `<row r="2"><c r="A2" t="inlineStr"><is><t>` + strings.Repeat("x", 1<<20) + `</t></is></c></row>`),
+			contact.Options{}, []string{"cell A2"}},
+		{"a bomb", workbook(header + strings.Repeat(`<row>`+strings.Repeat("<c/>", 200)+`</row>`, 40<<10)), contact.Options{}, []string{"unpacks to more"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := tryImport(t, tt.data, tt.o)
+			refused(t, err, tt.says...)
+		})
+	}
+}
+
+func FuzzXLSX(f *testing.F) {
+	f.Add([]byte(header))
+	f.Add([]byte(`<row r="2"><c r="A2" s="1"><v>33010</v></c></row>`))
+	f.Fuzz(func(t *testing.T, rows []byte) {
+		data := workbook(header + string(rows))
+		src, size := bytes.NewReader(data), int64(len(data))
+		plan, err := contact.Sniff(src, size, contact.Options{})
+		if err == nil {
+			_, err = plan.Preview(src, size, 20)
+		}
+		if err != nil {
+			refused(t, err)
+		}
+	})
+}

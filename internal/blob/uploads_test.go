@@ -1,0 +1,114 @@
+package blob_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/require"
+	"gocloud.dev/blob/memblob"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/blob"
+)
+
+func TestUploads(t *testing.T) {
+	t.Parallel()
+
+	for name, s := range map[string]*blob.Store{
+		"folder": open(t, filepath.Join(t.TempDir(), "blobs")), "memory": blob.Over(memblob.OpenBucket(nil)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			ctx, data := t.Context(), bytes.Repeat([]byte("0123456789abcdef"), 400_000) // 6.1 MiB
+			f, err := s.PutUpload(ctx, bytes.NewReader(data))
+			require.NoError(t, err)
+			require.Regexp(t, `^uploads/[0-9a-f]{32}/file$`, f.Key)
+			sum := sha256.Sum256(data)
+			require.Equal(t, sum[:], f.SHA256)
+			require.Equal(t, int64(len(data)), f.Bytes)
+			other, err := s.PutUpload(ctx, bytes.NewReader(data))
+			require.NoError(t, err)
+			require.NotEqual(t, f.Key, other.Key, "the same bytes are two files, for each goes with its upload")
+
+			r, err := s.OpenRange(ctx, f.Key, 5, 20)
+			require.NoError(t, err)
+			require.NoError(t, iotest.TestReader(r, data[5:25]))
+			require.NoError(t, r.Close())
+			rest, err := s.ReadRange(ctx, f.Key, int64(len(data)-3), -1)
+			require.NoError(t, err)
+			require.Equal(t, "def", string(rest))
+			at := s.ReaderAt(ctx, f.Key, f.Bytes)
+			section := io.NewSectionReader(at, 1<<20-10, 5<<20)
+			got, err := io.ReadAll(section)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(data[1<<20-10:6<<20-10], got))
+			n, err := at.ReadAt(make([]byte, 10), f.Bytes-4)
+			require.Equal(t, 4, n)
+			require.ErrorIs(t, err, io.EOF)
+			_, err = s.ReaderAt(ctx, f.Key, f.Bytes+1<<20).ReadAt(make([]byte, 10), f.Bytes)
+			require.ErrorIs(t, err, io.ErrUnexpectedEOF, "the file is shorter than its row says")
+
+			copied, err := s.PutCopy(ctx, f.Key, strings.NewReader("decoded"))
+			require.NoError(t, err)
+			for _, n := range []int{0, 7} {
+				require.NoError(t, s.PutRows(ctx, f.Key, n, []byte("first")))
+				require.NoError(t, s.PutRows(ctx, f.Key, n, []byte("rows")))
+			}
+			rows, err := s.Rows(ctx, f.Key, 7)
+			require.NoError(t, err)
+			require.Equal(t, "rows", string(rows))
+			require.NoError(t, s.ForgetRows(ctx, f.Key, 7, 8))
+			_, err = s.Rows(ctx, f.Key, 7)
+			requireClass(t, fault.Gone, err)
+			keys, err := s.ListUpload(ctx, f.Key)
+			require.NoError(t, err)
+			require.ElementsMatch(t, []string{f.Key, copied, strings.TrimSuffix(f.Key, "file") + "rows/0"}, keys)
+			require.NoError(t, s.ForgetRows(ctx, f.Key))
+			keys, err = s.ListUpload(ctx, f.Key)
+			require.NoError(t, err)
+			require.ElementsMatch(t, []string{f.Key, copied}, keys)
+			for range 2 {
+				require.NoError(t, s.DeleteUpload(ctx, f.Key))
+			}
+			_, err = s.ReadRange(ctx, f.Key, 0, -1)
+			requireClass(t, fault.Gone, err)
+			_, err = s.ReaderAt(ctx, f.Key, f.Bytes).ReadAt(make([]byte, 1), 0)
+			requireClass(t, fault.Gone, err)
+			_, err = s.ReadRange(ctx, other.Key, 0, 1)
+			require.NoError(t, err)
+
+			// A file whose sender is cut off is none, and the sender's error is told from the store's.
+			cut := errors.New("connection reset")
+			f, err = s.PutUpload(ctx, io.MultiReader(bytes.NewReader(data), iotest.ErrReader(cut)))
+			require.ErrorIs(t, err, cut)
+			keys, err = s.ListUpload(ctx, f.Key)
+			require.NoError(t, err)
+			require.Empty(t, keys)
+
+			for _, key := range []string{"", "uploads/x/file", "../secret", "images/ab/cd/x.jpg", f.Key + "/..", "uploads"} {
+				_, err := s.ReadRange(ctx, key, 0, 1)
+				requireClass(t, fault.Invalid, err)
+				requireClass(t, fault.Invalid, s.DeleteUpload(ctx, key))
+				requireClass(t, fault.Invalid, s.PutRows(ctx, key, 1, nil))
+				_, err = s.PutCopy(ctx, key, strings.NewReader(""))
+				requireClass(t, fault.Invalid, err)
+			}
+			_, err = s.Open(ctx, other.Key)
+			requireClass(t, fault.Invalid, err)
+		})
+	}
+}
+
+func requireClass(t *testing.T, want fault.Class, err error) {
+	t.Helper()
+
+	class, _ := fault.Of(err)
+	require.Equal(t, want, class, err)
+}

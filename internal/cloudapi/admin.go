@@ -1,0 +1,121 @@
+package cloudapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Endpoints lists the endpoints that drive the API, for people. They need no authentication: it is for loopback.
+var Endpoints = [][2]string{
+	{"GET /admin/counts", "how many requests had which end, and the most in one second"},
+	{"GET /admin/ledger?last=100", "the messages that were accepted, the last ones"},
+	{"DELETE /admin/ledger", "empties it"},
+	{"POST /admin/rules", `misbehave: {"to":"1555","times":5,"code":131026,"status":400,"retry_after":"30s","cut":"after",` +
+		`"delay":"5s","fail":131049,"webhooks":"reversed","late":"1m"}, each optional`},
+	{"DELETE /admin/rules", "behave again"},
+	{"PUT /admin/limits", `other limits: {"per_second":80,"pair_burst":45,"pair_every":"6s"}; -1 is none`},
+	{"POST /admin/inbound", `a person writes: {"sender":"106540352242922","from":"15550101234","text":"STOP"}`},
+}
+
+func (a *API) admin() {
+	a.mux.HandleFunc("GET /admin/counts", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, struct {
+			Counts
+			Most int `json:"most_in_a_second"`
+		}{a.Counts(), a.Most(time.Second)})
+	})
+	a.mux.HandleFunc("GET /admin/ledger", func(w http.ResponseWriter, r *http.Request) {
+		all := a.Ledger()
+		if n, err := strconv.Atoi(r.URL.Query().Get("last")); err == nil && n >= 0 {
+			all = all[max(0, len(all)-n):]
+		}
+		if all == nil {
+			all = []Accepted{}
+		}
+		answer(w, http.StatusOK, all)
+	})
+	a.mux.HandleFunc("DELETE /admin/ledger", func(w http.ResponseWriter, _ *http.Request) {
+		a.Forget()
+		w.WriteHeader(http.StatusNoContent)
+	})
+	a.mux.HandleFunc("POST /admin/rules", func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			Sender     string   `json:"sender"`
+			To         string   `json:"to"`
+			Times      int      `json:"times"`
+			Code       int      `json:"code"`
+			Subcode    int      `json:"subcode"`
+			Status     int      `json:"status"`
+			RetryAfter duration `json:"retry_after"`
+			Cut        Cut      `json:"cut"`
+			Delay      duration `json:"delay"`
+			Fail       int      `json:"fail"`
+			Webhooks   Webhooks `json:"webhooks"`
+			Late       duration `json:"late"`
+		}
+		if read(w, r, &in) {
+			reply(w, a.Script(Rule{
+				Sender: in.Sender, To: in.To, Times: in.Times, Code: in.Code, Subcode: in.Subcode, Status: in.Status,
+				RetryAfter: time.Duration(in.RetryAfter), Cut: in.Cut, Delay: time.Duration(in.Delay), Fail: in.Fail,
+				Webhooks: in.Webhooks, Late: time.Duration(in.Late),
+			}))
+		}
+	})
+	a.mux.HandleFunc("DELETE /admin/rules", func(w http.ResponseWriter, _ *http.Request) {
+		a.Behave()
+		w.WriteHeader(http.StatusNoContent)
+	})
+	a.mux.HandleFunc("PUT /admin/limits", func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			Limits
+			Every duration `json:"pair_every"`
+		}
+		if read(w, r, &in) {
+			in.PairEvery = time.Duration(in.Every)
+			a.SetLimits(in.Limits)
+			reply(w, nil)
+		}
+	})
+	a.mux.HandleFunc("POST /admin/inbound", func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			Sender string `json:"sender"`
+			From   string `json:"from"`
+			Text   string `json:"text"`
+		}
+		if read(w, r, &in) {
+			a.Inbound(in.Sender, in.From, in.Text)
+			reply(w, nil)
+		}
+	})
+}
+
+// duration is a time.Duration as Go writes it: 90s.
+type duration time.Duration
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	*d = duration(v)
+	return err //nolint:wrapcheck // encoding/json adds the field
+}
+
+func reply(w http.ResponseWriter, err error) {
+	if err != nil {
+		answer(w, http.StatusUnprocessableEntity, map[string]string{"error": err.Error()})
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// read reads a request's JSON. False means that the answer is given.
+func read(w http.ResponseWriter, r *http.Request, into any) bool {
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		answer(w, http.StatusBadRequest, map[string]string{"error": "read the request: " + err.Error()})
+		return false
+	}
+	return true
+}

@@ -1,0 +1,46 @@
+package config
+
+import (
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/internal/secret"
+)
+
+// Outreach is the messages that tenants send.
+type Outreach struct {
+	SecretKeys string `env:"CONVEYOR_SECRET_KEYS" envDefault:"" secret:"all" doc:"keys that the access tokens of senders are encrypted with, as id:base64 of 32 bytes by commas: the first one encrypts, all decrypt; tokens cannot be stored without one"`
+
+	UploadBytes  int64 `env:"CONVEYOR_UPLOAD_MAX_BYTES" envDefault:"1073741824" doc:"most bytes of a file of contacts, as it is sent, 1024 to 4294967296" validate:"min=1024,max=4294967296"`
+	UploadShare  int   `env:"CONVEYOR_UPLOAD_SHARE" envDefault:"5000" doc:"chunks of 1,000 rows that may wait of one tenant before its uploads are refused with 429" validate:"min=1"`
+	UploadChunks int   `env:"CONVEYOR_UPLOAD_CHUNKS" envDefault:"40000" doc:"chunks of 1,000 rows that may wait of all tenants before uploads are refused with 429" validate:"min=1"`
+	UploadLow    int   `env:"CONVEYOR_UPLOAD_LOW" envDefault:"80" doc:"per cent of CONVEYOR_UPLOAD_SHARE and CONVEYOR_UPLOAD_CHUNKS that the waiting chunks must fall to before uploads are accepted again, 0 to 100" validate:"min=0,max=100"`
+}
+
+// check tests the keys.
+func (o Outreach) check(Config) []string {
+	if _, err := o.Box(); err != nil {
+		return []string{"CONVEYOR_SECRET_KEYS " + err.Error()}
+	}
+	return nil
+}
+
+// Box is what CONVEYOR_SECRET_KEYS opens. The error quotes no key.
+func (o Outreach) Box() (*secret.Box, error) { return secret.Parse(o.SecretKeys) }
+
+// Imports bounds the import of uploaded files of contacts in one worker process.
+type Imports struct {
+	Chunks int `env:"CONVEYOR_IMPORT_CHUNKS" envDefault:"50" doc:"groups of chunks of uploaded files in hand at once; half of the CPUs read them" validate:"min=1"`
+	Stores int `env:"CONVEYOR_IMPORT_STORES" envDefault:"2" doc:"uploads whose contacts are stored at once, each in one connection" validate:"min=1"`
+}
+
+// Dispatch bounds the sending of messages: by a worker process, and of a tenant by all of them together.
+type Dispatch struct {
+	Slots      int `env:"CONVEYOR_DISPATCH_SLOTS" envDefault:"200" doc:"tenants whose messages a worker process sends at once; most of the time they wait for the next pass of their rate" validate:"min=1,max=10000"`
+	Requests   int `env:"CONVEYOR_DISPATCH_REQUESTS" envDefault:"256" doc:"requests to the WhatsApp Cloud API that a worker process makes at once" validate:"min=1,max=10000"`
+	Standard   int `env:"CONVEYOR_DISPATCH_STANDARD" envDefault:"10" doc:"messages a second of a tenant of the tier standard, by all processes together" validate:"min=1,max=100000"`
+	Enterprise int `env:"CONVEYOR_DISPATCH_ENTERPRISE" envDefault:"50" doc:"messages a second of a tenant of the tier enterprise, by all processes together" validate:"min=1,max=100000"`
+}
+
+// Rates are the messages a second of each tier.
+func (d Dispatch) Rates() map[campaign.Tier]int {
+	return map[campaign.Tier]int{campaign.Standard: d.Standard, campaign.Enterprise: d.Enterprise}
+}

@@ -1,0 +1,87 @@
+// Package secret seals what is kept in Postgres and must not be readable there, such as access tokens of other systems.
+package secret
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/base64"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// keyBytes is the length of a key: AES-256.
+const keyBytes = 32
+
+var keyID = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,31}$`)
+
+// A Box seals with its first key and opens with all of them. The zero Box has no keys: it refuses both.
+type Box struct {
+	first string
+	keys  map[string]cipher.AEAD
+}
+
+// Parse reads keys as id:base64 separated by commas: 32 random bytes each (openssl rand -base64 32), in the standard or
+// the URL alphabet. No text at all is a box without keys. The error quotes no key.
+func Parse(s string) (*Box, error) {
+	b := &Box{keys: map[string]cipher.AEAD{}}
+	if strings.TrimSpace(s) == "" {
+		return b, nil
+	}
+	for i, entry := range strings.Split(s, ",") {
+		id, text, _ := strings.Cut(strings.TrimSpace(entry), ":")
+		if !keyID.MatchString(id) {
+			return nil, fmt.Errorf("entry %d: has no ID of 1 to 32 of a-z, 0-9, dot, dash and underscore before a colon", i+1)
+		}
+		if b.keys[id] != nil {
+			return nil, fmt.Errorf("entry %d: is the second one with the ID %q", i+1, id)
+		}
+		text = strings.TrimRight(strings.NewReplacer("-", "+", "_", "/").Replace(text), "=")
+		key, err := base64.RawStdEncoding.DecodeString(text)
+		if err != nil || len(key) != keyBytes {
+			return nil, fmt.Errorf("entry %d: the key %q is not base64 of %d bytes", i+1, id, keyBytes)
+		}
+		block, err := aes.NewCipher(key)
+		if err != nil {
+			return nil, fmt.Errorf("entry %d: the key %q: %w", i+1, id, err)
+		}
+		// 2^32 values may be sealed with one key, for the nonces are random.
+		if b.keys[id], err = cipher.NewGCMWithRandomNonce(block); err != nil {
+			return nil, fmt.Errorf("entry %d: the key %q: %w", i+1, id, err)
+		}
+		if b.first == "" {
+			b.first = id
+		}
+	}
+	return b, nil
+}
+
+// Key is the ID of the key that Seal uses, to find what is sealed with another one; empty without keys.
+func (b *Box) Key() string { return b.first }
+
+// Seal encrypts plain for a purpose, such as "sender/" and its ID: it can be opened for this purpose only, so that a
+// value that is copied to another row is useless there. The result is kept beside the ID of the key.
+func (b *Box) Seal(purpose string, plain []byte) (key string, sealed []byte, err error) {
+	aead := b.keys[b.first]
+	if aead == nil {
+		return "", nil, fmt.Errorf("seal %s: CONVEYOR_SECRET_KEYS has no key", purpose)
+	}
+	return b.first, aead.Seal(nil, nil, plain, bound(purpose, b.first)), nil
+}
+
+// Open decrypts what Seal returned for the same purpose. It is an error when the key is not in the box, which adding it
+// mends, and when the value was changed or is for another purpose.
+func (b *Box) Open(purpose, key string, sealed []byte) ([]byte, error) {
+	aead := b.keys[key]
+	if aead == nil {
+		return nil, fmt.Errorf("open %s: CONVEYOR_SECRET_KEYS has no key with the ID %q", purpose, key)
+	}
+	plain, err := aead.Open(nil, nil, sealed, bound(purpose, key))
+	if err != nil {
+		return nil, fmt.Errorf("open %s: it was not sealed for this with the key %q: %w", purpose, key, err)
+	}
+	return plain, nil
+}
+
+// bound is the additional data of a value.
+func bound(purpose, key string) []byte { return []byte("conveyor\x00" + purpose + "\x00" + key) }

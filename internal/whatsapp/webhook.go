@@ -1,0 +1,347 @@
+package whatsapp
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// MaxEvent is the largest body of a webhook request that is read, in bytes. Meta's own limit is 3 MB.
+const MaxEvent = 4 << 20
+
+// maxItems is how many statuses, messages and other changes one event may have. Meta sends 1,000 at most.
+const maxItems = 10_000
+
+// SignatureHeader is the header with the signature of a webhook request.
+const SignatureHeader = "X-Hub-Signature-256"
+
+// Challenge answers the GET by which Meta verifies the address of a webhook: the text to answer with status 200, or
+// not ok, which is 403. tokens are those that were given to Meta, several while one is replaced; none or an empty one
+// is never ok.
+func Challenge(query url.Values, tokens []string) (text string, ok bool) {
+	text, given := query.Get("hub.challenge"), []byte(query.Get("hub.verify_token"))
+	if query.Get("hub.mode") != "subscribe" || text == "" || len(text) > 1000 {
+		return "", false
+	}
+	match := 0
+	for _, t := range tokens {
+		if t != "" {
+			match |= subtle.ConstantTimeCompare([]byte(t), given)
+		}
+	}
+	if match == 0 {
+		return "", false
+	}
+	return text, true
+}
+
+// Signed reports whether a header's signature is that of the body, byte for byte as it was received, by one of the app
+// secrets, several while one is replaced.
+func Signed(body []byte, header string, secrets []string) bool {
+	given, ok := strings.CutPrefix(header, "sha256=")
+	if !ok {
+		return false
+	}
+	sum, err := hex.DecodeString(given)
+	if err != nil {
+		return false
+	}
+	match := false
+	for _, s := range secrets {
+		if s != "" && hmac.Equal(sum, mac(body, s)) {
+			match = true
+		}
+	}
+	return match
+}
+
+// Sign is the value of SignatureHeader for a body.
+func Sign(body []byte, secret string) string {
+	return "sha256=" + hex.EncodeToString(mac(body, secret))
+}
+
+func mac(body []byte, secret string) []byte {
+	m := hmac.New(sha256.New, []byte(secret))
+	m.Write(body)
+	return m.Sum(nil)
+}
+
+// An Event is the body of a webhook request. All of its parts are in the order of the body.
+type Event struct {
+	Statuses []Status
+	Messages []Inbound
+	Others   []Other
+}
+
+// A Status is what became of a message that was sent. It says one thing that happened, not how things are: statuses
+// come late, twice and in any order.
+type Status struct {
+	Account       string // of WhatsApp Business
+	PhoneNumberID string // of the sender
+	WAMID         string
+	Message       uuid.UUID // ours, which the request carried; zero = none, or not one of ours
+	State         string    // sent, delivered, read, failed, or one that is not known here, such as played and deleted
+	At            time.Time // by Meta's clock, in seconds; zero = not told
+	Recipient     string    // phone number, digits only; empty where a person has only a user id
+	User          string    // business-scoped user id of the recipient; empty = not told
+	Category      string    // of its price: marketing, utility, authentication, service …; empty = not told
+	Billable      bool
+	Error         *campaign.APIError // of a failed message: the first one; nil = none
+}
+
+// An Inbound is a message to one of the senders.
+type Inbound struct {
+	Account       string
+	PhoneNumberID string // of the sender that it was written to
+	WAMID         string
+	At            time.Time
+	From          string // phone number, digits only; empty where the person has only a user id
+	User          string // business-scoped user id; empty = not told
+	Name          string // that the person gave
+	Type          string // text, button, interactive, image, reaction, unsupported … or one that is not known here
+	Text          string // of a text, a button, a reply or a caption; empty = none
+	ReplyTo       string // wamid of the message that it answers; empty = none
+}
+
+// Other is a change that is neither, such as the state of a template or of the account, or errors of the sender.
+type Other struct {
+	Account string
+	Field   string          // account_update, message_template_status_update, messages …
+	Value   json.RawMessage // as received
+}
+
+// ReadEvent reads the body of a webhook request, whose signature was checked. Kinds of statuses, messages and changes
+// that are not known here are kept, and unknown members are ignored. A body that is no event, or one with more than
+// 10,000 parts, is fault.Invalid.
+func ReadEvent(body []byte) (Event, error) {
+	var in struct {
+		Object string `json:"object"`
+		Entry  []struct {
+			ID      string `json:"id"`
+			Changes []struct {
+				Field string          `json:"field"`
+				Value json.RawMessage `json:"value"`
+			} `json:"changes"`
+		} `json:"entry"`
+	}
+	if len(body) > MaxEvent {
+		return Event{}, fault.Newf(fault.Invalid, "webhook: the body has more than %d bytes", MaxEvent)
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return Event{}, fault.Newf(fault.Invalid, "webhook: the body is not an event: %w", err)
+	}
+	if in.Object != "whatsapp_business_account" {
+		return Event{}, fault.Newf(fault.Invalid, "webhook: object is %.40q, expected whatsapp_business_account", in.Object)
+	}
+	var e Event
+	for _, entry := range in.Entry {
+		for _, c := range entry.Changes {
+			e.add(cut(entry.ID), cut(c.Field), c.Value)
+		}
+	}
+	if n := len(e.Statuses) + len(e.Messages) + len(e.Others); n > maxItems {
+		return Event{}, fault.Newf(fault.Invalid, "webhook: the event has %d parts, the most is %d", n, maxItems)
+	}
+	return e, nil
+}
+
+// value is the value of a change of the field messages.
+type value struct {
+	Metadata struct {
+		PhoneNumberID string `json:"phone_number_id"`
+	} `json:"metadata"`
+	Contacts []struct {
+		Profile struct {
+			Name string `json:"name"`
+		} `json:"profile"`
+		WaID string `json:"wa_id"`
+		User string `json:"user_id"`
+	} `json:"contacts"`
+	Statuses []json.RawMessage `json:"statuses"`
+	Messages []json.RawMessage `json:"messages"`
+	Errors   []json.RawMessage `json:"errors"`
+}
+
+// add adds a change. What cannot be read as a status or a message is kept as it is.
+func (e *Event) add(account, field string, raw json.RawMessage) {
+	var v value
+	if field != "messages" || !decode(raw, &v) {
+		e.Others = append(e.Others, Other{account, field, bytes.Clone(raw)})
+		return
+	}
+	sender := cut(v.Metadata.PhoneNumberID)
+	kept := len(v.Errors) == 0
+	for _, s := range v.Statuses {
+		if st, ok := readStatus(account, sender, s); ok {
+			e.Statuses = append(e.Statuses, st)
+		} else {
+			kept = false
+		}
+	}
+	for _, m := range v.Messages {
+		if in, ok := readInbound(account, sender, v, m); ok {
+			e.Messages = append(e.Messages, in)
+		} else {
+			kept = false
+		}
+	}
+	if !kept || len(v.Statuses)+len(v.Messages) == 0 {
+		e.Others = append(e.Others, Other{account, field, bytes.Clone(raw)})
+	}
+}
+
+func readStatus(account, sender string, raw json.RawMessage) (Status, bool) {
+	var in struct {
+		ID        string     `json:"id"`
+		Status    string     `json:"status"`
+		Time      stamp      `json:"timestamp"`
+		Recipient string     `json:"recipient_id"`
+		User      string     `json:"recipient_user_id"`
+		Callback  string     `json:"biz_opaque_callback_data"`
+		Errors    []apiError `json:"errors"`
+		Pricing   struct {
+			Billable bool   `json:"billable"`
+			Category string `json:"category"`
+		} `json:"pricing"`
+	}
+	if !decode(raw, &in) || in.ID == "" || in.Status == "" {
+		return Status{}, false
+	}
+	out := Status{
+		Account: account, PhoneNumberID: sender, WAMID: cut(in.ID), State: cut(in.Status), At: in.Time.value(),
+		Recipient: cut(in.Recipient), User: cut(in.User), Category: cut(in.Pricing.Category), Billable: in.Pricing.Billable,
+	}
+	if id, err := uuid.Parse(in.Callback); err == nil && len(in.Callback) == 36 {
+		out.Message = id
+	}
+	if len(in.Errors) > 0 {
+		out.Error = in.Errors[0].value(in.Recipient)
+	}
+	return out, true
+}
+
+func readInbound(account, sender string, v value, raw json.RawMessage) (Inbound, bool) {
+	type captioned struct {
+		Caption string `json:"caption"`
+	}
+	type titled struct {
+		Title string `json:"title"`
+	}
+	var in struct {
+		ID   string `json:"id"`
+		Time stamp  `json:"timestamp"`
+		From string `json:"from"`
+		User string `json:"from_user_id"`
+		Type string `json:"type"`
+		Text struct {
+			Body string `json:"body"`
+		} `json:"text"`
+		Button struct {
+			Text string `json:"text"`
+		} `json:"button"`
+		Interactive struct {
+			Button titled `json:"button_reply"`
+			List   titled `json:"list_reply"`
+		} `json:"interactive"`
+		Image    captioned `json:"image"`
+		Video    captioned `json:"video"`
+		Document captioned `json:"document"`
+		Context  struct {
+			ID string `json:"id"`
+		} `json:"context"`
+	}
+	if !decode(raw, &in) || in.ID == "" || in.From == "" && in.User == "" {
+		return Inbound{}, false
+	}
+	out := Inbound{
+		Account: account, PhoneNumberID: sender, WAMID: cut(in.ID), At: in.Time.value(), From: cut(in.From),
+		User: cut(in.User), Type: cut(in.Type), ReplyTo: cut(in.Context.ID),
+		Text: cut(cmp.Or(in.Text.Body, in.Button.Text, in.Interactive.Button.Title, in.Interactive.List.Title,
+			in.Image.Caption, in.Video.Caption, in.Document.Caption)),
+	}
+	for _, c := range v.Contacts {
+		if c.WaID != "" && c.WaID == in.From || c.User != "" && c.User == in.User {
+			out.Name, out.User = cut(c.Profile.Name), cmp.Or(out.User, cut(c.User))
+			break
+		}
+	}
+	return out, true
+}
+
+// stamp is a time in seconds since 1970, which is a string in webhooks, and a number in some.
+type stamp string
+
+// UnmarshalJSON implements json.Unmarshaler. It accepts everything: a bad time is no reason to lose a status.
+func (s *stamp) UnmarshalJSON(b []byte) error {
+	*s = stamp(strings.Trim(string(b), `"`))
+	return nil
+}
+
+func (s stamp) value() time.Time {
+	n, err := strconv.ParseInt(string(s), 10, 64)
+	if err != nil || n <= 0 || n > 1<<36 { // the year 4147
+		return time.Time{}
+	}
+	return time.Unix(n, 0).UTC()
+}
+
+// Reports are the statuses that change the state of a message, for the store: sent, delivered, read and failed. A
+// status without a time has that of its arrival, now.
+func (e Event) Reports(now time.Time) (out []campaign.Report) {
+	for _, s := range e.Statuses {
+		r := campaign.Report{PhoneNumberID: s.PhoneNumberID, WAMID: s.WAMID, Message: s.Message, At: s.At}
+		if r.At.IsZero() {
+			r.At = now
+		}
+		switch s.State {
+		case "sent":
+			r.Status = campaign.MessageSent
+		case "delivered":
+			r.Status = campaign.MessageDelivered
+		case "read", "played": // a voice message that was listened to
+			r.Status = campaign.MessageRead
+		case "failed":
+			r.Status = campaign.MessageFailed
+			ae := campaign.APIError{Code: noCode}
+			if s.Error != nil {
+				ae = *s.Error
+			}
+			r.Verdict, r.Error = campaign.JudgeError(0, ae), cmp.Or(ae.Details, ae.Message)
+		default:
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// Inbounds are the messages, for the store, which looks for opt-outs. Those of people without a phone number are left
+// out, unless they answer a message: that one tells whose they are.
+func (e Event) Inbounds(now time.Time) (out []campaign.Inbound) {
+	for _, m := range e.Messages {
+		if m.From == "" && m.ReplyTo == "" {
+			continue
+		}
+		in := campaign.Inbound{
+			PhoneNumberID: m.PhoneNumberID, From: m.From, ReplyTo: m.ReplyTo, Text: m.Text, At: m.At,
+		}
+		if in.At.IsZero() {
+			in.At = now
+		}
+		out = append(out, in)
+	}
+	return out
+}

@@ -1,0 +1,230 @@
+package whatsapp_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/whatsapp"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestChallenge(t *testing.T) {
+	t.Parallel()
+	ask := func(mode, token, challenge string) url.Values {
+		return url.Values{"hub.mode": {mode}, "hub.verify_token": {token}, "hub.challenge": {challenge}}
+	}
+	for _, tt := range []struct {
+		name   string
+		query  url.Values
+		tokens []string
+		want   string
+	}{
+		{"right", ask("subscribe", "s3cret", "1158201444"), []string{"s3cret"}, "1158201444"},
+		{"the old one while it is replaced", ask("subscribe", "old", "1"), []string{"new", "old"}, "1"},
+		{"wrong", ask("subscribe", "s3cres", "1"), []string{"s3cret"}, ""},
+		{"a part", ask("subscribe", "s3cre", "1"), []string{"s3cret"}, ""},
+		{"none given", ask("subscribe", "", "1"), []string{"s3cret"}, ""},
+		{"none set", ask("subscribe", "", "1"), []string{""}, ""},
+		{"no tokens", ask("subscribe", "", "1"), nil, ""},
+		{"another mode", ask("unsubscribe", "s3cret", "1"), []string{"s3cret"}, ""},
+		{"no challenge", ask("subscribe", "s3cret", ""), []string{"s3cret"}, ""},
+		{"a long challenge", ask("subscribe", "s3cret", strings.Repeat("1", 1001)), []string{"s3cret"}, ""},
+		{"nothing", nil, []string{"s3cret"}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got, ok := whatsapp.Challenge(tt.query, tt.tokens); got != tt.want || ok != (tt.want != "") {
+				t.Errorf("Challenge = %q, %v; want %q", got, ok, tt.want)
+			}
+		})
+	}
+}
+
+func TestSigned(t *testing.T) {
+	t.Parallel()
+	body := []byte(`{"object":"whatsapp_business_account","text":"\u00e9/"}`)
+	good := whatsapp.Sign(body, "app secret")
+	for _, tt := range []struct {
+		name    string
+		body    []byte
+		header  string
+		secrets []string
+		want    bool
+	}{
+		{"right", body, good, []string{"app secret"}, true},
+		{"the old secret while it is replaced", body, good, []string{"new secret", "app secret"}, true},
+		{"upper case", body, "sha256=" + strings.ToUpper(good[7:]), []string{"app secret"}, true},
+		{"another secret", body, good, []string{"app secres"}, false},
+		{"no secrets", body, good, nil, false},
+		{"an empty secret", body, whatsapp.Sign(body, ""), []string{""}, false},
+		{"one byte more", append([]byte(" "), body...), good, []string{"app secret"}, false},
+		{"the same JSON, written otherwise", []byte(`{"object":"whatsapp_business_account","text":"é/"}`), good,
+			[]string{"app secret"}, false},
+		{"no header", body, "", []string{"app secret"}, false},
+		{"no prefix", body, good[7:], []string{"app secret"}, false},
+		{"sha1", body, "sha1=" + good[7:47], []string{"app secret"}, false},
+		{"not hex", body, "sha256=zz", []string{"app secret"}, false},
+		{"too short", body, good[:20], []string{"app secret"}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := whatsapp.Signed(tt.body, tt.header, tt.secrets); got != tt.want {
+				t.Errorf("Signed = %v", got)
+			}
+		})
+	}
+	// The value that openssl has: printf '{}' | openssl dgst -sha256 -hmac secret
+	require.Equal(t, "sha256=77325902caca812dc259733aacd046b73817372c777b8d95b402647474516e13",
+		whatsapp.Sign([]byte("{}"), "secret"))
+}
+
+// now is when the events of these tests arrive.
+var now = time.Date(2026, 11, 22, 18, 0, 0, 0, time.UTC)
+
+// Each file of testdata, shaped as in Meta's reference of the messages webhook, is read to what is in its golden file.
+func TestReadEvent(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.json")
+	require.NoError(t, err)
+	for _, file := range files {
+		if strings.HasSuffix(file, ".golden.json") {
+			continue
+		}
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			body, err := os.ReadFile(file)
+			require.NoError(t, err)
+			e, err := whatsapp.ReadEvent(body)
+			require.NoError(t, err)
+			got, err := json.MarshalIndent(map[string]any{
+				"event": e, "reports": e.Reports(now), "inbounds": e.Inbounds(now),
+			}, "", " ")
+			require.NoError(t, err)
+			golden := strings.TrimSuffix(file, ".json") + ".golden.json"
+			if *update {
+				require.NoError(t, os.WriteFile(golden, append(got, '\n'), 0o600))
+			}
+			want, err := os.ReadFile(golden)
+			require.NoError(t, err)
+			require.JSONEq(t, string(want), string(got))
+		})
+	}
+}
+
+func TestReports(t *testing.T) {
+	t.Parallel()
+	read := func(name string) whatsapp.Event {
+		body, err := os.ReadFile("testdata/" + name + ".json")
+		require.NoError(t, err)
+		e, err := whatsapp.ReadEvent(body)
+		require.NoError(t, err)
+		return e
+	}
+	id := uuid.MustParse("0198c5f2-7b1e-5c3d-9e4f-2a6b8c0d1e2f")
+
+	batch := read("batch")
+	reports := batch.Reports(now)
+	require.Len(t, reports, 4)
+	for i, want := range []campaign.Status{
+		campaign.MessageRead, campaign.MessageDelivered, campaign.MessageSent, campaign.MessageSent,
+	} {
+		require.Equal(t, want, reports[i].Status, "in the order of the body")
+	}
+	require.Equal(t, id, reports[0].Message)
+	require.Zero(t, reports[3].Message, "a callback that is not ours")
+	require.Equal(t, time.Unix(1750263790, 0).UTC(), reports[0].At)
+	require.Equal(t, []campaign.Inbound{{
+		PhoneNumberID: "106540352242922", From: "16505551234", Text: "STOP", At: time.Unix(1750263791, 0).UTC(),
+	}}, batch.Inbounds(now))
+
+	failed := read("failed").Reports(now)
+	require.Len(t, failed, 1)
+	require.Equal(t, campaign.MessageFailed, failed[0].Status)
+	require.Equal(t, campaign.ClassMarketing, failed[0].Verdict.Class)
+	require.Equal(t, 131049, failed[0].Verdict.Code)
+	require.Contains(t, failed[0].Error, "(recipient) failed to be delivered")
+	require.NotContains(t, failed[0].Error, "16505551234")
+
+	require.Equal(t, campaign.ClassOther, read("failed_without_error").Reports(now)[0].Verdict.Class)
+
+	odd := read("unknown_kinds")
+	require.Len(t, odd.Statuses, 5, "the unknown ones are kept")
+	reports = odd.Reports(now)
+	require.Len(t, reports, 3)
+	require.Equal(t, campaign.MessageRead, reports[0].Status, "a voice message that was played was read")
+	require.Equal(t, 131026, reports[1].Verdict.Code, "a code that is a string, beside members of other types")
+	require.Equal(t, campaign.ClassOther, reports[2].Verdict.Class, "an error without a code is not code 0")
+	require.Len(t, odd.Others, 2, "a status without an id, and errors of the sender, are kept as they came")
+	require.Equal(t, now, odd.Inbounds(now)[1].At, "a message without a time came now")
+	require.Equal(t, []campaign.Inbound{{
+		PhoneNumberID: "106540352242922", ReplyTo: "wamid.HBgLMTY1MDM4Nzk0MzkVAgARGBI3MTE5MjY3N0YxNTEzQjQ1NjYA",
+		Text: "Stop promotions", At: time.Unix(1749416383, 0).UTC(),
+	}}, read("user_without_phone").Inbounds(now), "of a person without a phone number, only what answers a message")
+	silent := read("user_without_phone")
+	silent.Messages[0].ReplyTo = ""
+	require.Empty(t, silent.Inbounds(now))
+	require.Equal(t, "106540352242922", batch.Reports(now)[0].PhoneNumberID)
+	require.Equal(t, "7794189252778687", batch.Reports(now)[3].PhoneNumberID)
+	require.Equal(t, "US.13491208655302741918", read("user_without_phone").Messages[0].User)
+	require.Equal(t, "account_update", read("account_update").Others[0].Field)
+}
+
+func TestReadEventRefuses(t *testing.T) {
+	t.Parallel()
+	many := `{"object":"whatsapp_business_account","entry":[{"changes":[{"field":"messages","value":{"statuses":[` +
+		strings.TrimSuffix(strings.Repeat(`{"id":"1","status":"sent"},`, 10_001), ",") + `]}}]}]}`
+	for name, body := range map[string]string{
+		"nothing":        "",
+		"not JSON":       "<html>",
+		"a list":         "[]",
+		"another object": `{"object":"page","entry":[]}`,
+		"too many parts": many,
+		"too large":      `{"object":"whatsapp_business_account","x":"` + strings.Repeat("x", whatsapp.MaxEvent) + `"}`,
+		"deep":           strings.Repeat("[", 100_000),
+	} {
+		_, err := whatsapp.ReadEvent([]byte(body))
+		if class, _ := fault.Of(err); class != fault.Invalid {
+			t.Errorf("%s: %v; want an invalid one", name, err)
+		}
+		if err != nil && len(err.Error()) > 300 {
+			t.Errorf("%s: the error is %d bytes long", name, len(err.Error()))
+		}
+	}
+}
+
+// Whatever the body is, it is read without a panic, and every part of it is somewhere.
+func FuzzReadEvent(f *testing.F) {
+	files, _ := filepath.Glob("testdata/*.json")
+	for _, file := range files {
+		body, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(body)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		e, err := whatsapp.ReadEvent(body)
+		if err != nil {
+			return
+		}
+		for _, r := range e.Reports(now) {
+			if r.At.IsZero() || r.WAMID == "" || strings.ContainsRune(fmt.Sprint(r), 0) {
+				t.Errorf("report %+v", r)
+			}
+		}
+		e.Inbounds(now)
+	})
+}

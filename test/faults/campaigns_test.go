@@ -1,0 +1,306 @@
+package faults
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"io"
+	mathrand "math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/internal/cloudapi"
+	"github.com/mtlrent/conveyor/internal/devstack"
+	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/secret"
+	"github.com/mtlrent/conveyor/internal/whatsapp"
+)
+
+// campaignBreaks are the faults that meet a campaign, beside workers that are killed all the time.
+var campaignBreaks = []fault{
+	{"Redis killed -9", 1, func(w *world) (string, error) { return w.restart(devstack.Redis, true) }},
+	{"Temporal killed -9", 1, func(w *world) (string, error) { return w.restart(devstack.Temporal, true) }},
+	{"Postgres backends terminated", 1, terminateBackends},
+	{"Postgres killed -9", 0, func(w *world) (string, error) { return w.restart(devstack.Postgres, true) }},
+	{"our Postgres killed -9, Temporal's works", 0, appDatabaseAway},
+	{"our Postgres frozen, Temporal's works", 0, appDatabaseFrozen},
+	{"worker frozen", 0, func(w *world) (string, error) { return w.freeze("worker") }},
+}
+
+const (
+	campaignRate = 40          // so that each fault meets a campaign that is being sent
+	cutAfter     = "151400004" // the beginning of 100 numbers: accepted, and the connection dies
+	cutBefore    = "151400006" // the same: not accepted, and the connection dies
+	cutNumbers   = 100
+	// diesWith is how many messages may be unknown with a worker that is killed or frozen: those of a fifth of a second.
+	diesWith = campaignRate / 5
+)
+
+// campaignMessages is how many messages the campaign has.
+func campaignMessages() int {
+	if *long {
+		return 5000
+	}
+	return 1000
+}
+
+// Under faults, with a worker killed every three seconds, no message of a campaign is sent twice, each that was accepted
+// is known to be, and what stays unknown was in the hands of a worker that died, or its connection did.
+func TestTheLedgerOfCampaignsBalances(t *testing.T) {
+	t.Parallel() // with the other short ones
+	var hooks *db.Webhooks
+	const appSecret = "app secret"
+	door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := applyWebhook(r, hooks, appSecret); err != nil { // our database is away: it comes again
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	t.Cleanup(door.Close)
+	api := cloudapi.New(cloudapi.Options{
+		Limits: cloudapi.Limits{PerSecond: -1, PairBurst: -1}, Latency: 20 * time.Millisecond, Webhook: door.URL,
+		Secret: appSecret, Retry: 500 * time.Millisecond, Tries: 50,
+	})
+	server := httptest.NewServer(api)
+	t.Cleanup(server.Close)
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails
+	keys := "k1:" + base64.StdEncoding.EncodeToString(key)
+	box, err := secret.Parse(keys)
+	require.NoError(t, err)
+
+	w := newWorld(t, nil, "CONVEYOR_IMAGES=false", "CONVEYOR_WHATSAPP_URL="+server.URL, "CONVEYOR_SECRET_KEYS="+keys,
+		fmt.Sprintf("CONVEYOR_DISPATCH_STANDARD=%d", campaignRate), "CONVEYOR_WHATSAPP_TIMEOUT=3s")
+	hooks = db.NewWebhooks(w.db)
+	w.gone.Go(func() { _ = api.Run(w.ctx) })
+	w.tempt = func() {} // the campaign goes on by itself
+	require.NoError(t, api.Script(cloudapi.Rule{To: cutAfter, Cut: cloudapi.CutAfter},
+		cloudapi.Rule{To: cutBefore, Cut: cloudapi.CutBefore}))
+	id, err := w.makeCampaign(box)
+	require.NoError(t, err)
+	w.say("seed %d: a campaign of %d messages", *seed, campaignMessages())
+	start := launch.Launch{Temporal: w.temporal}
+	require.NoError(t, start.StartCampaign(w.ctx, "acme", id, "acme"))
+
+	l := &Ledger{Seed: *seed, Wrong: []string{}}
+	left := slices.DeleteFunc(slices.Clone(campaignBreaks), func(f fault) bool {
+		return f.short == 0 && !*long || !strings.Contains(f.name, *only)
+	})
+	mathrand.New(mathrand.NewPCG(*seed, 9)).Shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })
+	kills := w.disturbCampaign(id, &left, l)
+	unrest := w.settle()
+	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+	defer cancel()
+	if err := api.Settled(ctx); err != nil {
+		l.Wrong = append(l.Wrong, "webhooks were not taken: "+err.Error())
+	}
+	l.Seconds = time.Since(w.began).Seconds()
+	if unrest != "" {
+		l.Wrong = append(l.Wrong, "it did not come to rest: "+unrest)
+	}
+	l.within("workers killed", kills, 3, 1000)
+	l.missed(left)
+	l.campaign(w, id, api, cutNumbers+diesWith*(kills+len(l.Faults)))
+	l.processes(w)
+	fmt.Print(l.String())
+	for _, wrong := range l.Wrong {
+		t.Error(wrong)
+	}
+	if t.Failed() {
+		w.keepLogs()
+	}
+}
+
+// applyWebhook does what the API's webhook does.
+func applyWebhook(r *http.Request, hooks *db.Webhooks, appSecret string) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	if !whatsapp.Signed(body, r.Header.Get(whatsapp.SignatureHeader), []string{appSecret}) {
+		return fmt.Errorf("not signed")
+	}
+	e, err := whatsapp.ReadEvent(body)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
+	defer cancel()
+	now := time.Now()
+	id, err := hooks.Store(ctx, body, len(e.Statuses), len(e.Messages), now)
+	if err != nil {
+		return err
+	}
+	_, err = hooks.Apply(ctx, id, e.Reports(now), e.Inbounds(now), now)
+	return err
+}
+
+// everyTenant runs a statement over the rows of all tenants.
+func (w *world) everyTenant(do func(ctx context.Context, tx pgx.Tx) error) error {
+	ctx, cancel := context.WithTimeout(w.ctx, 20*time.Second)
+	defer cancel()
+	return pgx.BeginTxFunc(ctx, w.db, pgx.TxOptions{BeginQuery: "BEGIN; SELECT set_config('conveyor.tenant', '*', true)"},
+		func(tx pgx.Tx) error { return do(ctx, tx) })
+}
+
+const sqlCampaignContacts = `
+INSERT INTO contacts (tenant, created_at, updated_at, digest, key, phone)
+SELECT 'acme', now(), now(), substr(sha256(convert_to(n::text, 'UTF8')), 1, 16), n::text, '+1514' || lpad(n::text, 7, '0')
+FROM generate_series(1, $1) n`
+
+// makeCampaign stores a tenant with contacts, and a campaign whose time has come.
+func (w *world) makeCampaign(box *secret.Box) (uuid.UUID, error) {
+	id, sender, now, store := uuid.New(), uuid.New(), time.Now(), db.NewCampaigns(w.db)
+	err := db.NewTenants(w.db).Create(w.ctx, db.Tenant{ID: "acme", Name: "acme", Tier: campaign.Standard, CreatedAt: now}, "test")
+	if err != nil {
+		return id, err
+	}
+	key, token, err := box.Seal(db.SenderPurpose(sender), []byte("token"))
+	if err != nil {
+		return id, err
+	}
+	if err := db.NewSenders(w.db).Add(w.ctx, db.Sender{
+		ID: sender, Tenant: "acme", Name: "main", PhoneNumberID: "1", BusinessAccountID: "1", PerSecond: 1000, CreatedAt: now,
+	}, db.Sealed{Key: key, Box: token}, "test"); err != nil {
+		return id, err
+	}
+	if err := w.everyTenant(func(ctx context.Context, tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, sqlCampaignContacts, campaignMessages())
+		return err
+	}); err != nil {
+		return id, err
+	}
+	if _, err := store.Create(w.ctx, "acme", id, db.Plan{
+		Name: "spring", Sender: sender, Audience: campaign.Audience{All: true},
+		Template: campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: "Bonjour"}},
+	}, "test", now); err != nil {
+		return id, err
+	}
+	_, err = store.Schedule(w.ctx, "acme", id, now, "test", now)
+	return id, err
+}
+
+// disturbCampaign kills a worker every three seconds until a campaign is over, and lets each fault that is left strike
+// once between two kills. It returns the number of kills.
+func (w *world) disturbCampaign(id uuid.UUID, left *[]fault, l *Ledger) (kills int) {
+	end := time.Now().Add(4 * time.Minute)
+	if *long {
+		end = time.Now().Add(20 * time.Minute)
+	}
+	var c db.Campaign
+	for time.Now().Before(end) && pause(w.ctx, 3*time.Second) {
+		ctx, cancel := context.WithTimeout(w.ctx, 2*time.Second)
+		got, err := db.NewCampaigns(w.db).Get(ctx, "acme", id)
+		cancel()
+		if err == nil {
+			c = got
+		}
+		if c.State == campaign.Done {
+			return kills
+		}
+		if len(*left) > 0 && kills > 0 {
+			f := (*left)[0]
+			*left = (*left)[1:]
+			w.say("%s …", f.name)
+			said, err := f.happen(w)
+			r := Recovery{Fault: f.name, Times: 1}
+			if err != nil {
+				r.Missed, said = 1, ": missed: "+err.Error()
+			}
+			l.Faults = append(l.Faults, r)
+			w.say("%s: over%s", f.name, said)
+		}
+		if w.any("worker").signal(syscall.SIGKILL) == nil { // it may be starting
+			kills++
+		}
+		if kills%3 == 0 {
+			w.say("after %d kills: %s", kills, c.Counts)
+		}
+	}
+	l.Wrong = append(l.Wrong, fmt.Sprintf("the campaign is %s after all this time: %s", c.State, c.Counts))
+	return kills
+}
+
+// A sentAs is what became of a message.
+type sentAs struct {
+	ID       string
+	To       string
+	State    campaign.Status
+	Attempts int
+}
+
+const sqlSentAs = `SELECT id::text, recipient, state, attempts FROM messages`
+
+// campaign compares what the tables say with what the API has accepted. Up to most messages may be unknown.
+func (l *Ledger) campaign(w *world, id uuid.UUID, api *cloudapi.API, most int) {
+	var rows []sentAs
+	err := w.everyTenant(func(ctx context.Context, tx pgx.Tx) (err error) {
+		found, _ := tx.Query(ctx, sqlSentAs)
+		rows, err = pgx.CollectRows(found, pgx.RowToStructByPos[sentAs])
+		return err
+	})
+	c, err2 := db.NewCampaigns(w.db).Get(w.ctx, "acme", id)
+	if err != nil || err2 != nil {
+		l.Wrong = append(l.Wrong, fmt.Sprintf("the books cannot be read: %v, %v", err, err2))
+		return
+	}
+	answered := map[string]bool{}
+	for _, a := range api.Ledger() {
+		answered[a.Callback] = a.Answered
+	}
+	var twice, hidden, invented, other, again []string
+	read, dead, cut := 0, 0, 0
+	for _, m := range rows {
+		accepts := api.Accepts(m.ID)
+		switch {
+		case accepts > 1:
+			twice = append(twice, fmt.Sprintf("%s %d times", m.ID, accepts))
+		case accepts == 1 && m.State != campaign.MessageRead:
+			hidden = append(hidden, fmt.Sprintf("%s is %s", m.ID, m.State))
+		case accepts == 1:
+			read++
+			if !answered[m.ID] {
+				cut++
+			}
+		case m.State == campaign.MessageUnknown:
+			dead++
+		case m.State == campaign.MessageSent || m.State == campaign.MessageDelivered || m.State == campaign.MessageRead:
+			invented = append(invented, m.ID)
+		default:
+			other = append(other, fmt.Sprintf("%s is %s", m.ID, m.State))
+		}
+		if m.Attempts > 1 && accepts == 1 && !answered[m.ID] {
+			again = append(again, m.ID)
+		}
+	}
+	l.must("messages of the campaign", len(rows), campaignMessages())
+	l.must("counted by the campaign", int(c.Counts.Total()), campaignMessages())
+	l.within("accepted once, and read", read, campaignMessages()-most, campaignMessages())
+	l.row("told by the webhook alone", cut, "for their connections died")
+	l.none("accepted more than once", twice)
+	l.none("sent again after a connection that died", again)
+	l.none("accepted, and not known to be", hidden)
+	l.none("known to be sent, and not accepted", invented)
+	l.within("unknown, and not accepted: with their worker or connection", dead, 0, most)
+	l.none("neither sent nor unknown", other)
+	l.must("unknown by the campaign's count", int(c.Counts.Unknown), dead)
+	l.must("campaigns done", b2i(c.State == campaign.Done && c.FinishedAt != nil), 1)
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
