@@ -213,7 +213,7 @@ func TestUploadOnce(t *testing.T) {
 		ready <- reply{Body: err.Error()}
 	}()
 	slow.write(t, formOf("a.csv", people)[:150])
-	require.Eventually(t, func() bool { return len(files(t, folder)) == 2 }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(files(t, folder)) == 2 }, time.Minute, 5*time.Millisecond)
 	first := read[api.Upload](t, d.upload(t, "", formOf("a.csv", people), "Idempotency-Key", "slow"), http.StatusAccepted)
 	slow.write(t, formOf("a.csv", people)[150:])
 	slow.close()
@@ -249,9 +249,9 @@ func TestUploadBroken(t *testing.T) {
 	_, err = fmt.Fprintf(conn, "POST /uploads?tenant=acme HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\n"+
 		"Content-Length: 100000\r\n\r\n%s", formType, formOf("a.csv", people)[:150])
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(files(t, folder)) == 1 }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(files(t, folder)) == 1 }, time.Minute, 5*time.Millisecond)
 	require.NoError(t, conn.Close())
-	require.Eventually(t, func() bool { return len(files(t, folder)) == 0 }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(files(t, folder)) == 0 }, time.Minute, 5*time.Millisecond)
 	require.Empty(t, read[api.UploadPage](t, d.get(t, "/uploads?tenant=acme"), 200).Items)
 }
 
@@ -408,11 +408,11 @@ func TestUploadsComing(t *testing.T) {
 			}
 		}()
 		body.write(t, small[:150])
-		require.Eventually(t, func() bool { return len(files(t, folder)) == before+1 }, 10*time.Second, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return len(files(t, folder)) == before+1 }, time.Minute, 5*time.Millisecond)
 		return func() {
 			rest := len(files(t, folder)) - 1
 			_ = body.w.CloseWithError(io.ErrUnexpectedEOF)
-			require.Eventually(t, func() bool { return len(files(t, folder)) == rest }, 10*time.Second, 5*time.Millisecond)
+			require.Eventually(t, func() bool { return len(files(t, folder)) == rest }, time.Minute, 5*time.Millisecond)
 		}
 	}
 	accepts := func(tenant string) api.Upload {
@@ -451,7 +451,7 @@ func TestUploadsComing(t *testing.T) {
 	require.NotEmpty(t, r.Header.Get("Retry-After"))
 	require.Equal(t, api.UploadState("held"), read[api.Upload](t, d.get(t, "/uploads/"+held.ID.String()+"?tenant=rival"), 200).State)
 	end()
-	require.Eventually(t, func() bool { return d.ask(t, http.MethodPost, start, "").Status == 202 }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return d.ask(t, http.MethodPost, start, "").Status == 202 }, time.Minute, 5*time.Millisecond)
 }
 
 // A person uploads, looks, corrects and starts.

@@ -102,13 +102,19 @@ func (b *Bridge) prepare(ctx context.Context, connect *connector, t topology) er
 			return false
 		}
 		failed = t.establish(conn, b.Log)
-		if failed != nil && conn.IsClosed() {
+		switch {
+		case failed == nil:
+			return true
+		case conn.IsClosed():
 			b.Log.WarnContext(ctx, "lost the connection to rabbitmq, trying again", "err", failed)
+			return false
+		case notYet(failed):
+			b.Log.WarnContext(ctx, "rabbitmq has not started a queue yet, trying again", "err", failed)
 			return false
 		}
 		return true
 	})
-	if failed != nil {
+	if failed != nil && ctx.Err() == nil {
 		return fmt.Errorf("establish queues: %w", failed)
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/bridge"
 	"github.com/mtlrent/conveyor/bridge/bridgetest"
@@ -30,7 +31,7 @@ import (
 )
 
 const (
-	patience = 30 * time.Second
+	patience = 2 * time.Minute
 	tick     = 5 * time.Millisecond
 )
 
@@ -786,6 +787,49 @@ func TestTopologyIsOnlyChecked(t *testing.T) {
 	r.start(t)
 	r.broker.Publish("scraped", "kijiji", message(t, "1"))
 	r.eventually(t, func() bool { return r.temp.started() == 1 }, "it works")
+}
+
+// TestBridgesStartTogether: bridges that start at the same instant on a broker without queues all declare them. Of a
+// queue that another connection is declaring the broker may say that it is down.
+func TestBridgesStartTogether(t *testing.T) {
+	t.Parallel()
+
+	const bridges = 6
+	for range 4 {
+		r := newRig(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var running errgroup.Group
+		for range bridges {
+			running.Go(func() error {
+				defer cancel()
+				return r.Run(ctx)
+			})
+		}
+		r.eventually(t, func() bool { return ctx.Err() != nil || r.consumers("scraped.kijiji") == bridges }, "not all consume")
+		cancel()
+		require.NoError(t, running.Wait())
+	}
+}
+
+func TestNotYet(t *testing.T) {
+	t.Parallel()
+
+	down := "NOT_FOUND - home node 'rabbit@b' of durable queue 'scraped.kijiji' in vhost '/' is down or inaccessible"
+	missing := "NOT_FOUND - no queue 'scraped.kijiji' in vhost '/'"
+	for _, tt := range []struct {
+		err  error
+		want bool
+	}{
+		{nil, false},
+		{context.Canceled, false},
+		{&amqp.Error{Code: amqp.NotFound, Reason: down}, true},
+		{fmt.Errorf("declare queue scraped.kijiji: %w", &amqp.Error{Code: amqp.NotFound, Reason: down}), true},
+		{&amqp.Error{Code: amqp.NotFound, Reason: missing}, false},
+		{&amqp.Error{Code: amqp.AccessRefused, Reason: "ACCESS_REFUSED - down or inaccessible"}, false},
+	} {
+		require.Equal(t, tt.want, bridge.NotYet(tt.err), "%v", tt.err)
+	}
 }
 
 // TestNoDeadLetterQueue: where another team's topology has no place for dead letters, Postgres is their place.

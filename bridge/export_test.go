@@ -23,6 +23,9 @@ func (b *Bridge) PrefetchBytes(n int64) { b.budget = n }
 // TrimEvery sets how often the queues that are limited are looked at.
 func (b *Bridge) TrimEvery(d time.Duration) { b.trim = d }
 
+// NotYet says whether the broker's answer to a declaration may be another one in a moment.
+func NotYet(err error) bool { return notYet(err) }
+
 // Establish declares a bridge's topology, as Run does before anything else.
 func Establish(ctx context.Context, o Options) error {
 	connect := newConnector(o.URL, "conveyor test", nil, slog.New(slog.DiscardHandler))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -120,7 +121,9 @@ func (t topology) establish(conn *amqp.Connection, log *slog.Logger) error {
 			if err := q.check(conn); err != nil {
 				return fmt.Errorf("%w; declare it, or set RABBITMQ_DECLARE_TOPOLOGY=true", err)
 			}
-			if err := there(conn, q.dlq()); err != nil {
+			if err := there(conn, q.dlq()); notYet(err) {
+				return fmt.Errorf("check queue %s: %w", q.dlq(), err)
+			} else if err != nil {
 				log.Info("dead-letter queue does not exist: dead letters go to Postgres at once", "queue", q.dlq())
 				t.absent[q.dlq()] = true
 			}
@@ -241,6 +244,14 @@ func asItIs(err error, log *slog.Logger, kind, name string) error {
 		return fmt.Errorf("declare %s %s: %w", kind, name, err)
 	}
 	return nil
+}
+
+// notYet says whether err is the broker's word that it knows a queue whose process does not run: another connection is
+// declaring it at this moment, its node is starting, or its leader is being elected. The code is that of a queue that
+// does not exist, whose reason begins with "no queue".
+func notYet(err error) bool {
+	var e *amqp.Error
+	return errors.As(err, &e) && e.Code == amqp.NotFound && strings.Contains(e.Reason, "down or inaccessible")
 }
 
 // on runs f on a channel of its own: an error of the broker closes the channel it came on.

@@ -225,7 +225,7 @@ func TestSearchForATextThatTakesLong(t *testing.T) {
 		close(found)
 	}()
 	var first []time.Time
-	require.Eventually(t, func() bool { first = waits(); return len(first) == 1 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { first = waits(); return len(first) == 1 }, time.Minute, 10*time.Millisecond)
 	require.Eventually(t, func() bool {
 		second := waits()
 		return len(second) == 1 && second[0].After(first[0])

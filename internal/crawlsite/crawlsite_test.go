@@ -259,7 +259,7 @@ func TestWatch(t *testing.T) {
 	require.Equal(t, []int{3, 3}, []int{p.Requests, p.Most})
 	require.Positive(t, p.Gap)
 	close(leave)
-	require.Eventually(t, func() bool { return len(site.Open()) == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(site.Open()) == 0 }, time.Minute, time.Millisecond)
 	require.Equal(t, 3, site.Total())
 	require.Equal(t, 3, site.Hits()[server.URL+"/a?b=c"])
 	require.Zero(t, site.Pace("other").Requests)
