@@ -247,8 +247,7 @@ func (s *Uploads) Reserve(ctx context.Context, tenant string, id uuid.UUID, chun
 
 // reserve sets First of chunks, of which the ones before have reserved.
 func reserve(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, chunks []contact.ParsedChunk) error {
-	type place struct{ chunk, row int }
-	first := map[uuid.UUID]place{}
+	first := map[uuid.UUID]placed{}
 	var numbers []int32
 	for i := range chunks {
 		c := &chunks[i]
@@ -260,7 +259,7 @@ func reserve(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, chunks
 			}
 			key := uuid.UUID(contact.Digest(tenant, r.Contact.Key))
 			if _, twice := first[key]; !twice {
-				first[key] = place{i, j}
+				first[key] = placed{i, j}
 			}
 		}
 	}
