@@ -20,6 +20,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/domain/listing"
 )
 
 // changes are a request for every operation that changes something, by its ID: the path, the body and what is recorded.
@@ -27,6 +28,7 @@ func changes(t *testing.T, d *door) map[string][3]string {
 	t.Helper()
 
 	d.scrape(t, kijiji("1"), "4½", now)
+	d.publish(t, listing.Listing{Ref: kijiji("2"), Title: "4½", RentCents: 90_000}, "", now)
 	scraped(t, d)
 	one, other, third := d.bury(t, "a", 1), d.bury(t, "b", 2), d.bury(t, "c", 3)
 	require.NoError(t, d.letters.Discard(t.Context(), one, "Ginette", now))
@@ -60,6 +62,8 @@ func changes(t *testing.T, d *door) map[string][3]string {
 	require.NoError(t, err)
 	const acme = "?tenant=acme"
 	return map[string][3]string{
+		"claim-listing":         {"/listings/kijiji/2/claim", "", "listing.claimed listing/kijiji/2"},
+		"unclaim-listing":       {"/listings/kijiji/2/unclaim", "", "listing.unclaimed listing/kijiji/2"},
 		"process-listing":       {"/listings/kijiji/1/process", "", "listing.process_wanted listing/kijiji/1"},
 		"request-crawl":         {"/crawl-requests", `{"url":"https://shop.example/p","event_id":"` + event.String() + `"}`, "crawl_request.created crawl-request/" + event.String()},
 		"run-staleness":         {"/staleness/run", "", "staleness.started workflow/staleness-by-hand"},
@@ -129,7 +133,7 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	}
 	require.Len(t, methods, len(requests))
 	order := []string{ // the rest before and after these, in any order
-		"start-replay", "cancel-replay", "scrape-platform", "pause-platform", "resume-platform", "replay-dead-letter",
+		"claim-listing", "unclaim-listing", "start-replay", "cancel-replay", "scrape-platform", "pause-platform", "resume-platform", "replay-dead-letter",
 		"replay-dead-letters", "discard-dead-letter", "pause-crawl-run", "resume-crawl-run", "retry-crawl-run",
 		"cancel-crawl-run", "edit-campaign", "start-campaign", "pause-campaign", "resume-campaign", "retry-failed-messages",
 		"cancel-campaign", "change-contact-list", "delete-contact-list",

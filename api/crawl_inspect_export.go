@@ -113,18 +113,16 @@ func table[R any](w *lines, columns []string, rows func(func(R, error) bool), ce
 		return
 	}
 	for row, err := range rows {
-		if err != nil {
+		if err != nil { // nothing is flushed: before the first bytes the answer is a problem
 			w.fail(err)
-			break
+			return
 		}
 		if w.err = out.Write(cells(row)); w.err != nil {
 			return
 		}
 	}
 	out.Flush()
-	if w.err == nil {
-		w.err = out.Error()
-	}
+	w.err = out.Error()
 }
 
 // crawlColumns are those of a CSV export; crawlCells are their values.

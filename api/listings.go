@@ -56,9 +56,13 @@ func (h Listings) register(d *door) {
 		Description: "Starts at a stage with the stored advert, changed or not. While the advert is being processed, the " +
 			"request joins its workflow.",
 	}), h.process)
+	h.registerClaims(d)
+	h.registerExport(d)
+	h.registerRents(d)
 }
 
-type searchListingsInput struct {
+// ListingQuery is the filters that a list and an export of listings have.
+type ListingQuery struct {
 	Platform      string `query:"platform" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" example:"kijiji"`
 	Status        string `query:"status" enum:"active,archived,claimed,any" default:"active"`
 	Neighbourhood string `query:"neighbourhood" pattern:"^[a-z0-9-]{1,100}$" doc:"key, as in the answer"`
@@ -68,31 +72,17 @@ type searchListingsInput struct {
 	MinBedrooms   int    `query:"min_bedrooms" minimum:"0" maximum:"50"`
 	BBox          string `query:"bbox" maxLength:"100" doc:"west,south,east,north in degrees" example:"-74,45,-73,46"`
 	Text          string `query:"text" maxLength:"200" doc:"words in title, description and address, in any form: all of them; \"a phrase\", -without, begin*, intitle:word"`
-	Sort          string `query:"sort" enum:"newest,price,-price,relevance" default:"newest" doc:"relevance: that of text, among the newest 1,000 listings that match"`
-	Limit         int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
-	Cursor        string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
 
-	box   *db.Box
-	after *db.Position
+	box *db.Box
 }
 
-// Resolve checks what a schema cannot express. Huma calls it and reports its errors with those of the schema.
-func (in *searchListingsInput) Resolve(ctx huma.Context) (wrong []error) {
-	refuse := func(name string, value any, err error) {
-		if err != nil {
-			wrong = append(wrong, &huma.ErrorDetail{Message: err.Error(), Location: "query." + name, Value: value})
-		}
-	}
+// check is what a schema cannot express.
+func (in *ListingQuery) check(ctx huma.Context, refuse refuse) {
 	var err error
 	in.box, err = parseBox(in.BBox)
 	refuse("bbox", in.BBox, err)
-	in.after, err = parseCursor(in.Cursor, in.Sort)
-	refuse("cursor", in.Cursor, err)
 	if !utf8.ValidString(in.Text) || strings.ContainsRune(in.Text, 0) {
 		refuse("text", in.Text, errors.New("expected text in UTF-8 without NUL"))
-	}
-	if in.Sort == string(db.Relevance) && in.Text == "" {
-		refuse("sort", in.Sort, errors.New("relevance is that of text: give one, or another order"))
 	}
 	if in.MaxPrice > 0 && in.MaxPrice < in.MinPrice {
 		refuse("max_price", in.MaxPrice, fmt.Errorf("expected at least min_price, %d", in.MinPrice))
@@ -108,6 +98,54 @@ func (in *searchListingsInput) Resolve(ctx huma.Context) (wrong []error) {
 			refuse(name, values, errors.New("is given more than once; bedrooms takes several, separated by commas"))
 		}
 	}
+}
+
+// filter is the query as the database has it.
+func (in *ListingQuery) filter() db.ListingFilter {
+	f := db.ListingFilter{
+		Platform: in.Platform, Neighbourhood: in.Neighbourhood, Text: in.Text, Sort: db.Newest, Bedrooms: in.Bedrooms,
+		MinRentCents: cents(in.MinPrice), MaxRentCents: cents(in.MaxPrice), Box: in.box,
+	}
+	if in.Status != "any" {
+		f.Status = in.Status
+	}
+	if in.MinBedrooms > 0 {
+		f.MinBedrooms = &in.MinBedrooms
+	}
+	return f
+}
+
+// refuse notes an error of a parameter, unless it is nil.
+type refuse func(name string, value any, err error)
+
+// refusing collects errors of parameters as huma reports those of a schema.
+func refusing(wrong *[]error) refuse {
+	return func(name string, value any, err error) {
+		if err != nil {
+			*wrong = append(*wrong, &huma.ErrorDetail{Message: err.Error(), Location: "query." + name, Value: value})
+		}
+	}
+}
+
+type searchListingsInput struct {
+	ListingQuery
+	Sort   string `query:"sort" enum:"newest,price,-price,relevance" default:"newest" doc:"relevance: that of text, among the newest 1,000 listings that match"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
+	Cursor string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
+
+	after *db.Position
+}
+
+// Resolve checks what a schema cannot express. Huma calls it and reports its errors with those of the schema.
+func (in *searchListingsInput) Resolve(ctx huma.Context) (wrong []error) {
+	refuse := refusing(&wrong)
+	in.check(ctx, refuse)
+	var err error
+	in.after, err = parseCursor(in.Cursor, in.Sort)
+	refuse("cursor", in.Cursor, err)
+	if in.Sort == string(db.Relevance) && in.Text == "" {
+		refuse("sort", in.Sort, errors.New("relevance is that of text: give one, or another order"))
+	}
 	return wrong
 }
 
@@ -117,17 +155,8 @@ type ListingPage Page[ListingSummary]
 type searchListingsOutput struct{ Body ListingPage }
 
 func (h Listings) search(ctx context.Context, in *searchListingsInput) (*searchListingsOutput, error) {
-	f := db.ListingFilter{
-		Platform: in.Platform, Neighbourhood: in.Neighbourhood, Text: in.Text, Sort: db.ListingSort(in.Sort), Limit: in.Limit,
-		Bedrooms: in.Bedrooms, MinRentCents: cents(in.MinPrice), MaxRentCents: cents(in.MaxPrice), Box: in.box,
-		After: in.after,
-	}
-	if in.Status != "any" {
-		f.Status = in.Status
-	}
-	if in.MinBedrooms > 0 {
-		f.MinBedrooms = &in.MinBedrooms
-	}
+	f := in.filter()
+	f.Sort, f.Limit, f.After = db.ListingSort(in.Sort), in.Limit, in.after
 	rows, next, err := h.Store.Search(ctx, f)
 	if err != nil {
 		return nil, asked("text", in.Text, err)

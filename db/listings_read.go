@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -166,6 +167,30 @@ func (s *Listings) Search(ctx context.Context, f ListingFilter) ([]ListingSummar
 		return Position{At: l.PublishedAt, RentCents: l.RentCents, ID: l.ID, Rank: rank}
 	})
 	return found, next, nil
+}
+
+// exportPage is how many listings an export reads at once.
+const exportPage = 500
+
+// Export returns all listings of a filter, the newest first; its Sort, After and Limit count for nothing. They are read
+// in pages, as Search reads them: a listing that is published meanwhile may be missing, and none comes twice.
+func (s *Listings) Export(ctx context.Context, f ListingFilter) iter.Seq2[ListingSummary, error] {
+	f.Sort, f.After, f.Limit = Newest, nil, exportPage
+	return func(yield func(ListingSummary, error) bool) {
+		for more := true; more; more = f.After != nil {
+			found, next, err := s.Search(ctx, f)
+			if err != nil {
+				yield(ListingSummary{}, err)
+				return
+			}
+			for _, l := range found {
+				if !yield(l, nil) {
+					return
+				}
+			}
+			f.After = next
+		}
+	}
 }
 
 func collectListings(rows pgx.Rows, _ error) ([]ListingSummary, error) { // CollectRows reports the error

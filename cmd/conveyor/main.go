@@ -48,6 +48,7 @@ type CLI struct {
 	Status      cli.StatusCmd      `cmd:"" help:"Show queues, outbox, dead letters, task queues, platforms and hosts, live."`
 	DeadLetters cli.DeadLettersCmd `cmd:"" name:"dead-letters" help:"List, show, replay and discard messages that could not be processed."`
 	Replay      cli.ReplayCmd      `cmd:"" help:"Process stored adverts again: start, show, list and cancel replays."`
+	Listings    cli.ListingsCmd    `cmd:"" help:"Export listings, and claim them for their owners."`
 	Platforms   cli.PlatformsCmd   `cmd:"" help:"Show and control the scraping of rental sites: start a cycle, pause, resume, change settings."`
 	Keys        keysCmd            `cmd:"" help:"Create, list and revoke API keys."`
 	Audit       cli.AuditCmd       `cmd:"" help:"List the actions of callers: changes, and refused credentials."`

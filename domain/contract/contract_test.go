@@ -110,6 +110,8 @@ func TestGolden(t *testing.T) {
 		}, decoded[contract.CrawledPage]},
 		{contract.ListingRejected, event(contract.ListingRejected, eventData(rejected)), read[contract.Event]},
 		{contract.ListingArchived, event(contract.ListingArchived, eventData(archived)), read[contract.Event]},
+		{contract.ListingClaimed, event(contract.ListingClaimed, eventData(archived)), read[contract.Event]},
+		{contract.ListingUnclaimed, event(contract.ListingUnclaimed, eventData(archived)), read[contract.Event]},
 		{contract.ImageAttached, event(contract.ImageAttached, eventData(image)), read[contract.Event]},
 		{contract.ContactsImported, tenantEvent(contract.ContactsImported, contract.ContactsData{
 			UploadID: id, FileName: "contacts.csv", Rows: 10, Valid: 7, Invalid: 2, Duplicate: 1, New: 4, Updated: 2, Skipped: 1,

@@ -11,6 +11,8 @@ const (
 	ListingPublished  = "listings.published"  // a version of a listing is visible; its images may follow
 	ListingRejected   = "listings.rejected"   // an advert cannot become a listing
 	ListingArchived   = "listings.archived"   // a listing is no longer offered
+	ListingClaimed    = "listings.claimed"    // an owner has taken a listing over: it is not archived when it is not seen
+	ListingUnclaimed  = "listings.unclaimed"  // that is over: the listing is active again
 	ImageAttached     = "images.attached"     // an image of a listing is stored
 	PlatformSuspect   = "platform.suspect"    // a scraped site's pages are not what they were: a person should look
 	ContactsImported  = "contacts.imported"   // a file of a tenant's contacts was read to its end

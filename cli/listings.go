@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mtlrent/conveyor/api"
+)
+
+// ListingsCmd exports listings and their rents, and claims them for their owners.
+type ListingsCmd struct {
+	Export  listingsExportCmd `cmd:"" help:"Write listings as CSV, NDJSON or GeoJSON."`
+	Rents   rentsCmd          `cmd:"" help:"Show the rents asked, by place, bedrooms and time."`
+	Claim   claimCmd          `cmd:"" help:"Claim a listing for its owner: it is not archived when it is no longer seen."`
+	Unclaim unclaimCmd        `cmd:"" help:"Lift the claim of a listing."`
+}
+
+type listingsExportCmd struct {
+	Format        string `help:"Format: ${enum}." enum:"csv,ndjson,geojson" default:"csv"`
+	Out           string `short:"o" help:"File to write; the default is standard output." placeholder:"FILE"`
+	Platform      string `help:"Only listings of this platform."`
+	Status        string `help:"Only listings in this state: ${enum}." enum:"active,archived,claimed,any" default:"active"`
+	Neighbourhood string `help:"Only listings in the neighbourhood with this key." placeholder:"KEY"`
+	MinPrice      int64  `help:"Least rent in CAD a month." placeholder:"CAD"`
+	MaxPrice      int64  `help:"Highest rent in CAD a month." placeholder:"CAD"`
+	Bedrooms      []int  `help:"Any of these numbers of bedrooms; 0 is a studio." placeholder:"N"`
+	BBox          string `name:"bbox" help:"Part of the map: west,south,east,north in degrees." placeholder:"W,S,E,N"`
+	Text          string `help:"Words in title, description and address."`
+}
+
+// path is the export in the API.
+func (c *listingsExportCmd) path() string {
+	q := url.Values{"format": {c.Format}, "status": {c.Status}}
+	setQuery(q, "platform", c.Platform)
+	setQuery(q, "neighbourhood", c.Neighbourhood)
+	setQuery(q, "bbox", c.BBox)
+	setQuery(q, "text", c.Text)
+	setQuery(q, "bedrooms", commas(c.Bedrooms))
+	if c.MinPrice > 0 {
+		q.Set("min_price", strconv.FormatInt(c.MinPrice, 10))
+	}
+	if c.MaxPrice > 0 {
+		q.Set("max_price", strconv.FormatInt(c.MaxPrice, 10))
+	}
+	return "/listings/export?" + q.Encode()
+}
+
+// Run writes listings. A file is there only when it is whole.
+func (c *listingsExportCmd) Run(ctx context.Context, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	body, err := r.stream(ctx, c.path())
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	return save(body, c.Out)
+}
+
+type rentsCmd struct {
+	By       string `help:"Places: ${enum}." enum:"borough,neighbourhood" default:"borough"`
+	Interval string `help:"Length of an interval: ${enum}." enum:"week,month,quarter" default:"month"`
+	Since    string `help:"First day; the default is a year before the last one." placeholder:"2026-01-01"`
+	Until    string `help:"Day after the last one." placeholder:"2027-01-01"`
+	Bedrooms []int  `help:"Any of these numbers of bedrooms; 0 is a studio." placeholder:"N"`
+	Least    int    `help:"Leave out groups of fewer listings." default:"5"`
+}
+
+// Run prints the groups as a table.
+func (c *rentsCmd) Run(ctx context.Context, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	q := url.Values{"by": {c.By}, "interval": {c.Interval}, "least": {strconv.Itoa(c.Least)}}
+	setQuery(q, "since", c.Since)
+	setQuery(q, "until", c.Until)
+	setQuery(q, "bedrooms", commas(c.Bedrooms))
+	var got api.Rents
+	if err := r.call(ctx, http.MethodGet, "/stats/rents?"+q.Encode(), nil, &got); err != nil {
+		return err
+	}
+	return printRents(os.Stdout, got)
+}
+
+func printRents(out io.Writer, got api.Rents) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "FROM\tPLACE\tBEDROOMS\tLISTINGS\tLOW\tMEDIAN\tHIGH")
+	for _, g := range got.Groups {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d $\t%d $\t%d $\n", g.From.Format(time.DateOnly), Plain(cmp.Or(g.Place, "–")), g.Bedrooms,
+			g.Listings, g.LowCents/100, g.MidCents/100, g.HighCents/100)
+	}
+	return w.Flush()
+}
+
+// setQuery sets a parameter that is given.
+func setQuery(q url.Values, name, value string) {
+	if value != "" {
+		q.Set(name, value)
+	}
+}
+
+// commas are numbers as a parameter has them.
+func commas(numbers []int) string {
+	var out []string
+	for _, n := range numbers {
+		out = append(out, strconv.Itoa(n))
+	}
+	return strings.Join(out, ",")
+}
+
+// An advertArg names an advert.
+type advertArg struct {
+	Advert string `arg:"" help:"<platform>/<platform ID>, such as kijiji/1734829312."`
+}
+
+// Validate reports a name of another form; kong calls it.
+func (a *advertArg) Validate() error {
+	if platform, id, ok := strings.Cut(a.Advert, "/"); !ok || platform == "" || id == "" || strings.Contains(id, "/") {
+		return errors.New(strconv.Quote(a.Advert) + " does not have the form <platform>/<platform ID>")
+	}
+	return nil
+}
+
+type claimCmd struct{ advertArg }
+
+// Run claims a listing.
+func (c *claimCmd) Run(ctx context.Context, connect Connect) error {
+	return c.set(ctx, connect, "claim", os.Stdout)
+}
+
+type unclaimCmd struct{ advertArg }
+
+// Run lifts a claim.
+func (c *unclaimCmd) Run(ctx context.Context, connect Connect) error {
+	return c.set(ctx, connect, "unclaim", os.Stdout)
+}
+
+// set claims a listing, or lifts its claim, and says what came of it.
+func (a *advertArg) set(ctx context.Context, connect Connect, verb string, out io.Writer) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	platform, id, _ := strings.Cut(a.Advert, "/")
+	var got api.ListingClaim
+	path := "/listings/" + url.PathEscape(platform) + "/" + url.PathEscape(id) + "/" + verb
+	if err := r.call(ctx, http.MethodPost, path, nil, &got); err != nil {
+		return err
+	}
+	said := verb + "ed"
+	if !got.Changed {
+		said = "was " + said + " already"
+	}
+	fmt.Fprintf(out, "%s (listing %s): %s\n", Plain(a.Advert), got.ListingID, said)
+	return nil
+}
