@@ -50,19 +50,20 @@ func (h Listings) export(_ context.Context, in *exportListingsInput) (*huma.Stre
 				})
 			}), nil
 	case "geojson":
-		return h.door.flow(flow{contentType: "application/geo+json", file: "listings.geojson"}, func(ctx context.Context, w *lines) {
-			w.text(`{"type":"FeatureCollection","features":[`)
-			comma := "\n"
-			h.each(ctx, w, in, func(l db.ListingSummary) {
-				if l.Longitude == nil || l.Latitude == nil {
-					return
-				}
-				w.text(comma)
-				comma = ",\n"
-				w.json(showFeature(l))
-			})
-			w.text("\n]}\n")
-		}), nil
+		return h.door.flow(flow{contentType: "application/geo+json", file: "listings.geojson"},
+			func(ctx context.Context, w *lines) {
+				w.text(`{"type":"FeatureCollection","features":[`)
+				comma := "\n"
+				h.each(ctx, w, in, func(l db.ListingSummary) {
+					if l.Longitude == nil || l.Latitude == nil {
+						return
+					}
+					w.text(comma)
+					comma = ",\n"
+					w.json(showFeature(l))
+				})
+				w.text("\n]}\n")
+			}), nil
 	}
 	return h.door.flow(flow{contentType: "text/csv; charset=utf-8; header=present", file: "listings.csv"},
 		func(ctx context.Context, w *lines) {

@@ -23,9 +23,9 @@ const sqlEventStatus = `
 INSERT INTO listing_events (listing_id, revision, kind, at, old_status, new_status)
 VALUES ($1, $2, 'status', $3, $4, $5)`
 
-// Claim makes a listing claimed, or with claimed = false lifts that: it is active again, and the next check of staleness
-// archives it if its platform no longer offers it. Status, history, event and the entry of the audit are one transaction.
-// It returns false, and changes nothing, for a listing that is so already. An unknown one is fault.Gone.
+// Claim makes a listing claimed, or with claimed = false lifts that: it is active again, and the next check of
+// staleness archives it if its platform no longer offers it. Status, history, event and the entry of the audit are one
+// transaction. It returns false, and changes nothing, for a listing that is so already. An unknown one is fault.Gone.
 func (s *Listings) Claim(ctx context.Context, ref listing.Ref, claimed bool, by string, now time.Time) (changed bool,
 	err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
@@ -41,7 +41,8 @@ func (s *Listings) Claim(ctx context.Context, ref listing.Ref, claimed bool, by 
 	return changed, nil
 }
 
-func listingClaim(ctx context.Context, tx pgx.Tx, ref listing.Ref, claimed bool, by string, now time.Time) (bool, error) {
+func listingClaim(ctx context.Context, tx pgx.Tx, ref listing.Ref, claimed bool, by string, now time.Time) (bool,
+	error) {
 	var (
 		had      string
 		bedrooms int
