@@ -15,17 +15,24 @@ type amenityName struct {
 var amenityNames = func() (list []amenityName) {
 	for amenity, names := range map[string]string{
 		"air_conditioning": "climatisation|climatiseur|climatise|climatisee|air climatise|air conditioning|air " +
-			"conditioned|air conditioner|airconditioning|air conditionne|thermopompe",
+			"conditioned|air conditioner|airconditioning|air conditionne|air condition|thermopompe|heat pump|central air|" +
+			"central ac|full ac|ac unit|ac units",
 		"balcony":    "balcon|balcons|balcony|balconies|terrasse|terrasses|terrace|patio",
 		"yard":       "cour arriere|cour privee|cour|yard|backyard|jardin|terrain prive",
 		"dishwasher": "lave vaisselle|lave - vaisselle|dishwasher|lavevaisselle",
-		"washer_dryer": "laveuse secheuse incluses|laveuse et secheuse incluses|laveuse / secheuse " +
-			"incluses|washer and dryer|washer / dryer|washer dryer|in unit laundry",
+		"washer_dryer": "laveuse secheuse|laveuse et secheuse|laveuse / secheuse|laveuse , secheuse|laveuse & secheuse|" +
+			"washer , and dryer|laveuse , une secheuse|laveuse et une secheuse|washer and dryer|washer / dryer|washer dryer|" +
+			"washer & dryer|washer , dryer|washer + dryer",
 		"washer_dryer_hookups": "entree laveuse|entrees laveuse|entree laveuses|entree pour laveuse|entrees pour " +
 			"laveuse|entree lav|sortie laveuse|sorties laveuse|washer dryer hookups|washer / dryer hookups|installation " +
-			"laveuse|prise laveuse|branchement laveuse|entree de laveuse|entrees de laveuse|entrees lav",
-		"laundry_in_building": "buanderie|buanderies|laundry room|salle de lavage commune|laundromat|coin operated " +
-			"laundry|salle de buanderie",
+			"laveuse|prise laveuse|branchement laveuse|entree de laveuse|entrees de laveuse|entrees lav|" +
+			"entre laveuse|entre pour laveuse|acces laveuse|acces pour laveuse|" +
+			"washer and dryer hookups|washer and dryer hookup|washer and dryer hook|washer / dryer hook|washer dryer hook|" +
+			"washer / dryer hookup|washer dryer hookup|washer & dryer hookups|washer & dryer hook|laundry hookups|laundry hook|" +
+			"hookups for washer|hookup for washer|hook ups for washer|hook up for washer|entrance washer|espace pour laveuse|" +
+			"espace laveuse|emplacement pour laveuse|emplacement laveuse|space for washer|prises laveuse|branchements laveuse",
+		"laundry_in_building": "buanderie|buanderies|laundry room|salle de lavage commune|laundromat|laverie|buandrie|" +
+			"salle de buanderie|laundry",
 		"fridge":          "frigo|refrigerateur|frigidaire|fridge|refrigerator",
 		"stove":           "poele|cuisiniere|stove|oven",
 		"elevator":        "ascenseur|ascenseurs|elevator|elevators",
@@ -66,8 +73,15 @@ var byFirstWord = func() map[string][]amenityName {
 }()
 
 func (p *Prose) amenities(f func(name string, from, to int)) {
+	last := -1 // of the name read before: "washer and dryer hookups" holds "washer and dryer"
 	for i := range p.words {
-		if p.words[i].topic&anAmenity == 0 {
+		if p.word(i) == "c" && p.sym(i-1) == '/' && p.word(i-2) == "a" && !p.words[i].space { // "A/C"
+			f("air_conditioning", i-2, i)
+		}
+		if p.word(i) == "ac" && p.upper(i) { // French writers cut "avec" to "ac"
+			f("air_conditioning", i, i)
+		}
+		if p.words[i].topic&anAmenity == 0 || i <= last {
 			continue
 		}
 		for _, a := range byFirstWord[p.words[i].w] {
@@ -75,12 +89,63 @@ func (p *Prose) amenities(f func(name string, from, to int)) {
 			if !ok {
 				continue
 			}
-			if !p.deniedThing(i) && !p.elsewhere(i, a.amenity) && !p.roomFor(i, a.amenity) {
-				f(a.amenity, i, end)
+			last = end
+			name := a.amenity
+			if name == "laundry_in_building" {
+				name = p.laundry(i, end)
+			}
+			if name != "" && !p.deniedThing(i) && !p.deniedAfter(end) && !p.elsewhere(i, name) && !p.roomFor(i, name) {
+				f(name, i, end)
 			}
 			break
 		}
 	}
+}
+
+// upper tells whether the word at i is in capitals in a text that is not.
+func (p *Prose) upper(i int) bool {
+	from := int(p.at[p.words[i].start])
+	return strings.HasPrefix(p.text[from:], strings.ToUpper(p.words[i].w)) && p.text != strings.ToUpper(p.text)
+}
+
+var laundryFillers = set("in on the dans l le available facilities facility room")
+
+// laundry tells the laundry of the home from the building's: what stands beside the words i..end for it decides, and
+// "laundry" alone says neither.
+func (p *Prose) laundry(i, end int) string {
+	k := i - 1
+	for p.sym(k) == '-' {
+		k--
+	}
+	switch p.word(k) {
+	case "suite", "unit", "ensuite", "insuite", "home", "private", "own", "inunit":
+		return "washer_dryer"
+	case "site", "onsite", "coin", "shared", "common", "card", "operated", "op", "building", "basement", "house":
+		return "laundry_in_building"
+	}
+	k = end + 1
+	for n := 0; n < 4 && (laundryFillers[p.word(k)] || p.sym(k) == '-'); n++ {
+		k++
+	}
+	switch p.word(k) {
+	case "suite", "unit", "ensuite", "apartment", "unite", "logement", "appartement", "privee", "condo":
+		return "washer_dryer"
+	case "building", "site", "onsite", "basement", "every", "each", "main", "lower":
+		return "laundry_in_building"
+	}
+	if w := p.word(end + 1); end == i && p.word(i) == "laundry" && w != "facilities" && w != "facility" {
+		return ""
+	}
+	return "laundry_in_building"
+}
+
+// deniedAfter tells whether "non incluses", "not included" or ": no" follows the thing that ends at i.
+func (p *Prose) deniedAfter(i int) bool {
+	if p.sym(i+1) == ':' {
+		return answers[p.word(i+2)] == saysExcluded
+	}
+	w := p.word(i + 1)
+	return (w == "non" || w == "not") && p.about(i+2, anInclusion)
 }
 
 // named matches the words of a name from token i, over hyphens.
@@ -131,16 +196,33 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 	default:
 		return false
 	}
-	for k := i - 1; k >= 0 && k >= i-5 && !p.words[k+1].line; k-- {
-		switch p.word(k) {
-		case "espace", "entree", "entrees", "prise", "prises", "sortie", "sorties", "installation", "installations",
-			"branchement", "branchements", "emplacement",
-			"connexion", "hookup", "hookups", "raccordement":
+	if amenity == "washer_dryer" {
+		if p.sharedAfter(i) {
 			return true
-		case "pour", "de", "d", "et", "laveuse", "secheuse", "for", "eau", "":
+		}
+	}
+	for k := i - 1; k >= 0 && k >= i-8 && !p.words[k+1].line && !p.stop(k+1); k-- {
+		switch p.word(k) {
+		case "espace", "entree", "entrees", "entre", "acces", "coin", "salle", "possibilite", "acheter", "prise", "prises",
+			"sortie", "sorties", "installation", "installations", "branchement", "branchements", "emplacement", "connexion",
+			"hookup", "hookups", "raccordement":
+			return true
+		case "pour", "de", "d", "et", "laveuse", "secheuse", "for", "eau", "lave", "vaisselle", "lavage", "une", "la", "":
 			continue
 		}
 		return false
+	}
+	return false
+}
+
+// sharedAfter tells whether the washer at i is the building's, costs by the load or comes on request.
+func (p *Prose) sharedAfter(i int) bool {
+	for k := i + 1; k < len(p.words) && k <= i+7 && !p.words[k].line && !p.stop(k) && p.sym(k) != ','; k++ {
+		switch p.word(k) {
+		case "commune", "communes", "partagee", "partagees", "payante", "payantes", "monnaie", "cout", "immeuble",
+			"buanderie", "demande", "shared", "common", "coin", "building", "hook", "hookup", "hookups", "connections":
+			return true
+		}
 	}
 	return false
 }
@@ -165,6 +247,23 @@ func (p *Prose) elsewhere(i int, amenity string) bool {
 	return w == "municipale" || w == "publique" || w == "publiques"
 }
 
+// deniedList finds the "no" that a list of short items up to token i begins with, "no pets, sublets or smoking", or
+// returns -1.
+func (p *Prose) deniedList(i int) int {
+	joint := false
+	for k, n := i-1, 0; k >= 0 && n < 8 && !p.words[k+1].line; k, n = k-1, n+1 {
+		switch w := p.word(k); {
+		case (w == "no" || w == "aucun" || w == "pas") && joint:
+			return k
+		case p.sym(k) == ',' || w == "or" || w == "nor" || w == "ni" || p.sym(k) == '/':
+			joint = true
+		case p.words[k].kind != word || p.about(k, anInclusion|aFreedom|aParking) || n > 0 && joint && w == "is":
+			return -1
+		}
+	}
+	return -1
+}
+
 func (p *Prose) smoking() (value string, from, to int) {
 	for i := range p.words {
 		if !p.about(i, aSmoke) {
@@ -179,6 +278,12 @@ func (p *Prose) smoking() (value string, from, to int) {
 		case "non", "pas", "no", "not", "aucun", "sans", "ni", "interdit", "interdiction", "defense":
 			return "no", k, i
 		}
+		if n := p.deniedList(i); n >= 0 { // "no pets or smoking"
+			return "no", n, i
+		}
+		if p.sym(i+1) == ':' && answers[p.word(i+2)] == saysExcluded {
+			return "no", i, i + 2
+		}
 		for n := i + 1; n <= i+5 && n < len(p.words) && !p.words[n].line && p.sym(n) != '.'; n++ {
 			switch p.word(n) {
 			case "exterieur", "outdoors", "outside", "balcon", "outdoor":
@@ -186,7 +291,7 @@ func (p *Prose) smoking() (value string, from, to int) {
 			case "interdit", "interdite", "prohibited", "free", "non", "forbidden", "no", "prohibe":
 				return "no", i, n
 			case "accepte", "acceptes", "permis", "allowed", "permitted", "ok", "bienvenus":
-				if p.denied(n) || p.word(n-2) == "pas" {
+				if p.denied(n) || p.word(n-2) == "pas" || p.sym(n+1) == ':' && answers[p.word(n+2)] == saysExcluded {
 					return "no", i, n
 				}
 				return "yes", i, n

@@ -21,6 +21,12 @@ func ParseArea(s string) int {
 // area finds the first area among the tokens from..to.
 func (p *Prose) area(from, to int) (c count, ok bool) {
 	for i := from; i < len(p.words) && i < to; i++ {
+		if p.words[i].topic&anArea != 0 && i+3 < len(p.words) {
+			if v, end := p.labelledArea(i); v > 0 {
+				return count{value: v, from: i, to: end}, true
+			}
+			continue
+		}
 		t := p.num(i)
 		if t == nil || t.half || t.digits == 0 || t.digits > 5 {
 			continue
@@ -46,6 +52,9 @@ func (p *Prose) area(from, to int) (c count, ok bool) {
 		if metric {
 			v *= 10.7639
 		}
+		if p.outside(start, end) {
+			continue
+		}
 		if v = math.Round(v); v < listing.MinAreaSqFt || v > listing.MaxAreaSqFt || ok && metric {
 			continue
 		}
@@ -56,6 +65,69 @@ func (p *Prose) area(from, to int) (c count, ok bool) {
 		to = min(to, end+6) // "93 m² (1 000 pi²)" says it in square feet too
 	}
 	return c, ok
+}
+
+// labelledArea reads "Sq Ft.: 718" and "Square footage: 950" at i, in square feet, or 0.
+func (p *Prose) labelledArea(i int) (v float64, end int) {
+	if p.num(i-1) != nil && !p.words[i].line {
+		return 0, i
+	}
+	end, metric := p.areaUnit(i)
+	if end < 0 && p.word(i) == "square" && p.word(i+1) == "footage" {
+		end, metric = i+1, false
+	}
+	if end < 0 || metric {
+		return 0, i
+	}
+	k := end + 1
+	for p.sym(k) == '.' || p.sym(k) == ')' {
+		k++
+	}
+	t := p.num(k + 1)
+	if p.sym(k) != ':' || t == nil || t.half || p.words[k+1].line || t.cents < listing.MinAreaSqFt*100 ||
+		t.cents > listing.MaxAreaSqFt*100 {
+		return 0, i
+	}
+	return math.Round(float64(t.cents) / 100), k + 1
+}
+
+// The parts of a property that are not the home: before an area with "de" or a colon between, and after one in English.
+var (
+	outsideParts = set("terrasse terrasses terrace balcon balcons balcony patio deck cour yard backyard terrain lot land " +
+		"locker rangement cabanon garage jardin rooftop roof salle gym piscine")
+	outsideWords = set("de d of communes commune privee privees prive chacune environ approximativement area than over approx")
+	outsideAfter = set("amenities commodites terrain land retail")
+	outsideFirst = set("private large huge lovely rooftop roof top outdoor covered sunny each storage beautiful")
+)
+
+// outside tells whether the area in tokens from..to is that of a terrace, a lot or a locker.
+func (p *Prose) outside(from, to int) bool {
+	for k, n := from-1, 0; k >= 0 && n < 6 && !p.words[k+1].line && p.sym(k) != ',' && p.sym(k) != '.'; k, n = k-1, n+1 {
+		w := p.word(k)
+		if n == 0 && !outsideWords[w] && p.sym(k) != ':' && p.sym(k) != '(' || kinds[w] != "" || p.about(k, anArea) {
+			break
+		}
+		if outsideParts[w] && n > 0 {
+			return true
+		}
+	}
+	for k, n := to+1, 0; k < len(p.words) && n < 4 && !p.words[k].line; k, n = k+1, n+1 {
+		w := p.word(k)
+		if p.sym(k) == '.' && n == 0 {
+			continue
+		}
+		if w == "terrace" || w == "balcony" || w == "patio" || w == "deck" || w == "lot" || w == "yard" || w == "backyard" ||
+			w == "locker" || w == "garage" {
+			return true
+		}
+		if n == 0 && (w == "of" || w == "de") && outsideAfter[p.word(k+1)] {
+			return true
+		}
+		if !outsideFirst[w] {
+			break
+		}
+	}
+	return false
 }
 
 // areaUnit reads a unit of area at i and returns its last token, or -1. A bare "pi" or "ft" is a length.
@@ -70,8 +142,12 @@ func (p *Prose) areaUnit(i int) (end int, metric bool) {
 		next++
 	}
 	switch w {
-	case "pc", "sqft", "sf", "pica", "sqf", "pca":
+	case "pc", "sqft", "sf", "pica", "sqf", "pca", "sqt":
 		return i, false
+	case "s": // "984 S.F."
+		if p.sym(i+1) == '.' && p.word(i+2) == "f" {
+			return i + 2, false
+		}
 	case "p", "pi", "pied", "pieds", "feet", "ft", "foot":
 		t := p.num(i - 1)
 		switch {
@@ -94,6 +170,15 @@ func (p *Prose) areaUnit(i int) (end int, metric bool) {
 			return next, false
 		case "m", "meters", "metres":
 			return next, true
+		}
+		if w == "sq" {
+			if two(i+1) && !p.words[i+1].space {
+				return i + 1, false
+			}
+			end := i+1 == len(p.words) || p.sym(i+1) == '.' && i+2 == len(p.words)
+			if t := p.num(i - 1); t != nil && t.digits >= 3 && end {
+				return i, false // cut off: "1000 Sq."
+			}
 		}
 	case "m", "metre", "metres", "meter", "meters":
 		if two(next) && (!p.words[next].space || w != "m") {

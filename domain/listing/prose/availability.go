@@ -182,6 +182,11 @@ func (p *Prose) isMonthSpan(i int) bool {
 
 // monthly tells whether a word that is a month's name among other things ("may", "mars") is one here.
 func (p *Prose) monthly(i int) bool {
+	if w := p.words[i].w; (w == "mars" || w == "mai") && (p.seq(i-2, "a", "partir") || p.seq(i-3, "a", "partir", "de") ||
+		p.word(i-1) == "en" || p.word(i-1) == "debut" || p.word(i-1) == "fin" || p.about(i-1, aSublet|aLease) ||
+		p.words[i-min(i, 1)].half) {
+		return true
+	}
 	for _, k := range [...]int{i - 1, i - 2, i - 3, i + 1, i + 2} {
 		if k < 0 || k >= len(p.words) {
 			continue
@@ -249,8 +254,14 @@ func (p *Prose) available(headline bool) (value string, from, to int) {
 		}
 	}
 	for i := range p.words {
-		if p.words[i].topic&aMonth == 0 || !headline && !p.announced(i) {
+		if p.words[i].topic&aMonth == 0 || !headline && !p.announced(i) && !p.occupied(i) {
 			continue
+		}
+		if p.until(i) {
+			continue
+		}
+		if w := p.word(i - 1); w == "loyer" || w == "rent" || p.about(i+1, aPromotion) || p.word(i+1) == "rent" {
+			continue // a month without rent
 		}
 		if d, a, b, ok := p.date(i); ok {
 			v, end := p.orBefore(d, b)
@@ -263,7 +274,12 @@ func (p *Prose) available(headline bool) (value string, from, to int) {
 // freeAt reads what follows "libre", "disponible", "available" at i.
 func (p *Prose) freeAt(i int) (value string, from, to int) {
 	switch p.word(i) {
-	case "immediatement", "immediate", "immediately", "asap", "vacant":
+	case "immediate": // "immediate occupancy", not "à proximité immédiate"
+		if !p.about(i+1, aFreedom) && !p.about(i-1, aFreedom) && !p.seq(i+1, "move") && len(p.words) > 2 {
+			return "", i, i
+		}
+		return "now", i, i
+	case "immediatement", "immediately", "asap", "vacant":
 		return "now", i, i
 	case "maintenant", "now":
 		if l := p.word(i - 1); l == "des" || l == "available" || l == "libre" || l == "disponible" || l == "dispo" ||
@@ -300,6 +316,33 @@ func (p *Prose) freeAt(i int) (value string, from, to int) {
 		}
 	}
 	return "", i, i
+}
+
+// occupied tells whether "occupancy" or "possession" follows the date at i: "May 1st possession".
+func (p *Prose) occupied(i int) bool {
+	for k := i + 1; k <= i+4 && !p.stop(k); k++ {
+		switch p.word(k) {
+		case "possession", "occupancy", "occupation":
+			return true
+		}
+	}
+	return false
+}
+
+// until tells whether the month at i ends something: "rabais jusqu'à juin".
+func (p *Prose) until(i int) bool {
+	for k := i - 1; k >= i-4; k-- {
+		switch p.word(k) {
+		case "jusqu", "jusque", "until", "till":
+			return true
+		case "a", "au", "en", "le", "la", "fin", "the", "end", "of":
+		default:
+			if p.num(k) == nil {
+				return false
+			}
+		}
+	}
+	return false
 }
 
 // announced tells whether the month at i is said to be a beginning: "pour le 1er juillet", "starting July 1".

@@ -3,8 +3,9 @@ package prose
 import "github.com/mtlrent/conveyor/domain/page"
 
 // ParseBathrooms returns the bathrooms that s counts, in halves from 0.5 to 12: "2.5 salles de bain",
-// "1,5 salle de bain", "1½ bath", "2 sdb", "salle de bain complète" (1). "Salle d'eau" counts half a bathroom when a
-// bathroom is named as well. It is 0 when s counts none.
+// "1,5 salle de bain", "1½ bath", "2 sdb", "salle de bain complète" (1), "1+1 bathrooms" (1.5). "Salle d'eau", "powder
+// room" and "half bath" count half a bathroom each where a bathroom is counted as well. A bathroom that is only spoken
+// of ("salle de bain rénovée", "en-suite bathroom") is not counted. It is 0 when s counts none.
 func ParseBathrooms(s string) float64 {
 	c, ok := Read(page.Line(s)).bathrooms()
 	if !ok {
@@ -14,7 +15,7 @@ func ParseBathrooms(s string) float64 {
 }
 
 func (p *Prose) bathrooms() (c count, ok bool) {
-	powder := false
+	halves, halfAt, named := 0, 0, -1
 	for i := range p.words {
 		if !p.about(i, aBathroom) {
 			continue
@@ -34,9 +35,14 @@ func (p *Prose) bathrooms() (c count, ok bool) {
 			default: // "bain tourbillon", "bain podium"
 				continue
 			}
-		case "eau": // "salle d'eau" is a powder room
-			if w := p.word(i - 2); w == "salle" || w == "salles" {
-				powder = true
+		case "eau", "deau": // "salle d'eau" is a powder room
+			if w := p.word(i - 2); w == "salle" || w == "salles" || p.word(i) == "deau" && p.word(i-1) == "salle" {
+				halves, halfAt = halves+max(1, p.countBefore(i-3)), i
+			}
+			continue
+		case "powder":
+			if w := p.word(i + 1); w == "room" || w == "rooms" {
+				halves, halfAt = halves+max(1, p.countBefore(i-1)), i
 			}
 			continue
 		case "toilette", "toilettes", "douche":
@@ -49,32 +55,137 @@ func (p *Prose) bathrooms() (c count, ok bool) {
 			if i == 0 || p.words[i-1].kind != number {
 				continue
 			}
-		}
-		if n, end := p.labelled(i, aBathroom); n > 0 {
-			return count{value: float64(n), from: start, to: end}, true
-		}
-		k := start - 1
-		for n := 0; n < 3 && k >= 0 && (adjectives[p.word(k)] || p.sym(k) == '-' || p.sym(k) == '(' ||
-			p.sym(k) == '+'); n++ {
-			k--
-		}
-		found := count{value: 1, weak: true, from: start, to: i}
-		if t := p.num(k); t != nil {
-			v := float64(t.cents) / 100
-			if (t.cents%50 == 0) && v >= .5 && v <= 12 && !p.cutNumber(k) {
-				found = count{value: v, from: k, to: i}
+		case "b": // "2B2B"
+			if p.num(i-1) == nil || p.word(i-2) != "b" || p.num(i-3) == nil || p.words[i].space {
+				continue
 			}
-		} else if n := numberWords[p.word(k)]; n > 0 {
-			found = count{value: float64(n), weak: n == 1, from: k, to: i}
 		}
-		if !ok || c.weak && !found.weak {
+		if v, end := p.labelledBaths(i); v > 0 {
+			return count{value: v, from: start, to: end}, true
+		}
+		if k := p.halfBath(start); k >= 0 {
+			halves, halfAt = halves+max(1, p.countBefore(k)), i
+			if full := p.fullBefore(k); full > 0 && !ok { // "2 full + 1 half bathrooms"
+				c, ok = count{value: float64(full), from: k, to: i}, true
+			}
+			continue
+		}
+		found, counted := p.bathroomsAt(start, i)
+		if counted && (!ok || c.weak && !found.weak) {
 			c, ok = found, true
 		}
+		if named < 0 && !plurals[p.word(start)] && !plurals[p.word(i)] {
+			named = i
+		}
 	}
-	if ok && powder && c.value == 1 {
-		c.value = 1.5
+	if !ok && halves > 0 && named >= 0 { // "salle de bain et salle d'eau"
+		c, ok = count{value: 1, weak: true, from: named, to: named}, true
+	}
+	// "2 salles de bain" may count the powder room that a floor's description names further on
+	if ok && halves > 0 && c.value == float64(int(c.value)) && (c.value == 1 || max(halfAt-c.to, c.from-halfAt) <= 12) {
+		c.value += float64(min(halves, 2)) / 2
 	}
 	return c, ok
+}
+
+// bathroomsAt counts the bathrooms named in tokens start..i: by a number, an article, or "complète" after them.
+func (p *Prose) bathroomsAt(start, i int) (found count, ok bool) {
+	k := start - 1
+	sure := p.word(i+1) == "complete" || p.word(i+1) == "completes"
+	if w := p.word(k); w == "piece" || w == "pieces" || w == "pc" || w == "pce" { // "a 4-piece bathroom"
+		if k--; p.sym(k) == '-' {
+			k--
+		}
+		k--
+	}
+	plural := plurals[p.word(start)] || plurals[p.word(i)]
+	for n := 0; n < 4 && k >= 0 && !p.words[k+1].line; n++ {
+		w := p.word(k)
+		if bathsApart[w] {
+			return found, false
+		}
+		if w == "half" {
+			break
+		}
+		own := w == "private" || w == "full" || w == "complete"
+		sure = sure || own
+		if !adjectives[w] && p.sym(k) != '-' && p.sym(k) != '(' && p.sym(k) != '+' && !(plural && p.words[k].kind == word &&
+			p.words[k].topic&^(aFurnishing|inEnglish|inFrench|aUtility) == 0 && !noAdjectives[w]) {
+			break
+		}
+		k--
+	}
+	found = count{value: 1, weak: true, from: start, to: i}
+	if p.sym(k) == ')' && p.num(k-1) != nil && p.sym(k-2) == '(' { // "two (2) bathrooms"
+		k--
+	}
+	if t := p.num(k); t != nil {
+		v := float64(t.cents) / 100
+		if t.cents%50 != 0 || v < .5 || v > 12 || p.cutNumber(k) {
+			return found, false
+		}
+		if first := p.num(k - 2); p.sym(k-1) == '+' && first != nil && first.digits == 1 && v <= 2 && !t.space { // "1+1"
+			v = float64(first.cents)/100 + v/2
+		}
+		return count{value: v, from: k, to: i}, true
+	}
+	if p.seq(k-2, "and", "a", "half") && numberWords[p.word(k-3)] > 0 {
+		return count{value: float64(numberWords[p.word(k-3)]) + .5, from: k - 3, to: i}, true
+	}
+	if n := numberWords[p.word(k)]; n > 0 {
+		return count{value: float64(n), weak: n == 1, from: k, to: i}, true
+	}
+	return found, sure || p.word(k) == "a" && !plural
+}
+
+// bathsApart describe one bathroom of several.
+var bathsApart = set("ensuite suite attenante adjoining master primary second shared common principale commune main " +
+	"partagee separate")
+
+// countBefore reads a small number before the thing that begins after token i, or 0.
+func (p *Prose) countBefore(i int) int {
+	if i < 0 {
+		return 0
+	}
+	if n, _ := p.smallAt(i); n > 0 && n <= 4 {
+		return n
+	}
+	return 0
+}
+
+// halfBath returns the token before "half" when a half bathroom begins at i, or -1.
+func (p *Prose) halfBath(i int) int {
+	k := i - 1
+	if p.sym(k) == '-' {
+		k--
+	}
+	if p.word(k) != "half" || p.word(k-1) == "a" && p.word(k-2) == "and" {
+		return -1
+	}
+	return k - 1
+}
+
+// fullBefore reads "2 full +" or "2 full and" before the number at i.
+func (p *Prose) fullBefore(i int) int {
+	k := i - 1
+	if p.sym(k) != '+' && p.sym(k) != '&' && p.word(k) != "and" && p.sym(k) != ',' || p.word(k-1) != "full" {
+		return 0
+	}
+	return p.countBefore(k - 2)
+}
+
+// labelledBaths reads "Salles de bain : 1,5" from the label's last token i.
+func (p *Prose) labelledBaths(i int) (v float64, end int) {
+	k := i + 1
+	if p.sym(k) == '(' && p.word(k+1) == "s" && p.sym(k+2) == ')' {
+		k += 3
+	}
+	t := p.num(k + 1)
+	if p.sym(k) != ':' || t == nil || t.cents%50 != 0 || t.digits != 1 || t.cents == 0 || p.words[k+1].line ||
+		char(p.fold, int(t.end)) == '\'' || p.sym(k+2) == '"' || p.word(k+2) == "x" || p.about(k+2, anArea|aPiece) {
+		return 0, i
+	}
+	return float64(t.cents) / 100, k + 1
 }
 
 // cutNumber tells whether the number at i is a piece of something longer: "2018-2", "#3", "$5".

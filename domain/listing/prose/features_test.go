@@ -61,7 +61,7 @@ func TestParseUtilities(t *testing.T) {
 		"includes heat, hot water and wifi":                  "+heat +hot +net",
 		"All included":                                       "+heat +hot +elec",
 		"all utilities included":                             "+heat +hot +elec",
-		"utilities not included":                             "",
+		"utilities not included":                             "-heat -hot -elec",
 		"heated, electricity not included":                   "+heat -elec",
 		"unheated":                                           "-heat",
 		"tout inclus sauf électricité":                       "+heat +hot -elec",

@@ -10,7 +10,7 @@ var (
 		"optional": "be etre possibilite option optionally optionnel either",
 	})
 	furnishedAnswers = meanings(map[string]string{ // after a colon
-		"no":   "non no",
+		"no":   "non no unfurnished not",
 		"semi": "semi partiellement partially",
 	})
 	furnishedOptions = set("possible optional optionnel optionnelle option disponible available")
@@ -75,12 +75,12 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 	case "semimeuble":
 		v = "semi"
 	case "furniture", "meublement":
-		if n := p.word(i + 1); n != "included" && n != "provided" {
+		if n := p.word(i + 1); n != "included" && n != "provided" && (p.sym(i+1) != ':' || !p.about(i+2, anInclusion|aNegation)) {
 			return "", i, i
 		}
 	case "meuble":
 		if p.accented() && p.bare(i) && p.word(i-1) != "tout" && p.sym(i-1) != '-' && p.word(i-1) != "semi" &&
-			p.word(i-1) != "non" {
+			p.word(i-1) != "non" && p.word(i-1) != "sans" && p.sym(i+1) != ':' {
 			return "", i, i // "meuble lavabo": a writer who uses accents means a piece of furniture
 		}
 	case "meubles": // furniture, or furnished apartments
@@ -89,7 +89,7 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 			if n := p.word(i + 1); n != "inclus" && n != "fournis" && n != "compris" {
 				return "", i, i
 			}
-		case l == "sans" || l == "no":
+		case l == "sans" || l == "no" || l == "aucun" || l == "aucuns":
 			return "no", i - 1, i
 		}
 	case "meubler":
@@ -149,6 +149,11 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 			}
 		case p.sym(n) == '?':
 			return "", i, i
+		}
+	}
+	for n := i + 1; n <= i+7 && !p.stop(n) && p.sym(n) != ','; n++ { // "peut être loué meublé pour un petit supplément"
+		if p.word(n) == "supplement" && v == "yes" {
+			return "optional", from, n
 		}
 	}
 	if p.sym(i+1) == ':' {

@@ -165,307 +165,35 @@ func (p *Prose) building() (value string, at int) {
 	return "", -1
 }
 
-var ordinals = map[string]string{
-	"premier": "1", "deuxieme": "2", "troisieme": "3", "quatrieme": "4", "dernier": "top", "first": "1", "second": "2",
-	"third": "3", "top": "top",
-	"haut": "top", "main": "ground", "ground": "ground", "lower": "ground", "upper": "2", "cinquieme": "5", "seconde": "2",
-	"last": "top", "fourth": "4",
-}
-
-// placed tells whether a part of a building named at i is where the home is, and not its laundry or locker. A headline
-// speaks of the home unless it says otherwise.
-func (p *Prose) placed(i int, headline bool) bool {
-	for k := i - 1; k >= 0 && k >= i-5; k-- {
-		if p.words[k+1].line {
-			return true
-		}
-		t := &p.words[k]
-		if t.half {
-			return true
-		}
-		switch t.w {
-		case "situe", "situee", "situes", "logement", "appartement", "appart", "studio", "loft", "localise", "apartment",
-			"unit", "located", "bachelor", "condo", "app", "dispo", "disponible":
-			return true
-		case "au", "a", "en", "de", "le", "est", "du", "grand", "beau", "is", "on", "the", "in", "et", "ou", "renove",
-			"louer", "un", "dans", "demi", "semi":
-			continue
-		case "rangement", "locker", "casier", "buanderie", "stationnement", "garage", "laveuse", "secheuse", "remise",
-			"lavage", "storage", "laundry", "rangements":
-			return false
-		}
-		if !headline {
-			return false
-		}
-	}
-	return headline
-}
-
-func (p *Prose) floor(headline bool) (value string, from, to int) {
-	for i := range p.words {
-		if !p.about(i, aType) {
-			continue
-		}
-		switch p.word(i) {
-		case "basement", "soussol", "sousol", "sous", "ss":
-			end := i
-			if p.word(i) == "sous" {
-				end++
-				if p.sym(end) == '-' {
-					end++
-				}
-				if w := p.word(end); w != "sol" && w != "sols" {
-					continue
-				}
-			}
-			if p.word(i) == "ss" && i > 0 && p.word(i-1) != "demi" {
-				continue
-			}
-			k := i - 1
-			for p.sym(k) == '-' {
-				k--
-			}
-			if w := p.word(k); w == "demi" || w == "semi" || w == "half" {
-				return "half-basement", k, end
-			}
-			if t := p.num(k); t != nil && (t.cents == 50 && t.digits == 0) {
-				return "half-basement", k, end
-			}
-			if w := p.word(i - 1); w == "finished" || w == "le" || w == "un" || w == "avec" || w == "with" || !p.placed(i,
-				headline) {
-				continue
-			}
-			return "basement", i, end
-		case "rdc", "rez":
-			if p.placed(i, headline) {
-				return "ground", i, i
-			}
-		case "etage", "floor":
-			k := i - 1
-			switch p.word(k) {
-			case "e", "eme", "ieme", "er", "nd", "rd", "th", "st", "ier", "iem":
-				k--
-			}
-			if t := p.num(k); t != nil && t.dec == 0 && !t.half && t.digits >= 1 && t.digits <= 2 && t.cents > 0 {
-				return itoa(int(t.cents / 100)), k, i
-			}
-			if v := ordinals[p.word(k)]; v != "" {
-				return v, k, i
-			}
-		case "duplex", "triplex":
-			if p.word(i-1) == "de" || p.word(i-1) == "d" {
-				switch p.word(i - 2) {
-				case "haut":
-					return "top", i - 2, i
-				case "bas":
-					return "ground", i - 2, i
-				}
-			}
-		}
-	}
-	return "", -1, -1
-}
-
-// An offer is what an advert is about, as far as its headline tells.
-type offer uint8
-
-const (
-	aHome    offer = iota
-	wanted         // the advert looks for a home
-	swapped        // a home for a home
-	sold           // for sale
-	business       // shop, office, warehouse
-	carPlace       // parking or storage alone
-)
-
-func (p *Prose) offer() (o offer, from, to int) {
-	rent := false
-	home := false
-	for i := range p.words {
-		rent = rent || p.word(i) == "louer" || p.word(i) == "rent" || p.about(i, aLease|aSublet) && p.word(i) != "sous" ||
-			p.word(i) == "location" || p.word(i) == "lease" && i > 0
-		home = home || p.words[i].half || p.about(i, aStudio) || kinds[p.word(i)] != "" || p.about(i, aBedroom)
-	}
-	for i := range p.words {
-		switch w := p.word(i); w {
-		case "recherche", "recherchons", "cherche", "cherchons", "wanted", "looking", "recherches", "cherches", "chercher",
-			"rechercher", "searching", "seeking", "desire", "iso":
-			if i > 4 || w == "iso" && i > 0 || w == "desire" && p.word(i-1) != "je" {
-				continue
-			}
-			if p.sym(i+1) == ':' && (w == "recherche" || w == "wanted") && i == 0 { // Kijiji's own prefix
-				return wanted, i, i + 1
-			}
-			switch p.word(i - 1) { // "roommate wanted" offers a room
-			case "roommate", "roommates", "coloc", "colocataire", "tenant", "locataire":
-				if w == "wanted" || w == "recherche" {
-					return aHome, 0, 0
-				}
-			}
-			if i > 0 && w == "recherche" && (p.word(i-1) == "centre" || p.word(i-1) == "tres" || p.word(i-1) == "secteur" ||
-				p.word(i-1) == "plus") {
-				continue
-			}
-			for k := i + 1; k <= i+4; k++ {
-				switch p.word(k) { // the home seeks people: an offer
-				case "colocataire", "colocataires", "coloc", "colocs", "locataire", "locataires", "roommate", "roommates", "tenant",
-					"tenants", "coloc's",
-					"personne", "chambreur", "sous", "occupant", "ceder", "transferer":
-					if k == i+1 || !p.about(k-1, aType) {
-						return aHome, 0, 0
-					}
-				}
-			}
-			if w == "recherche" && i > 0 && !(p.word(i-1) == "je" || p.word(i-1) == "en" || p.word(i-1) == "a" ||
-				p.word(i-1) == "famille" || p.word(i-1) == "couple" || p.word(i-1) == "etudiant" || p.word(i-1) == "la") {
-				continue
-			}
-			return wanted, i, i
-		case "echanger", "swap", "swapping", "echange", "troc":
-			return swapped, i, i
-		case "vendre", "sale", "vente":
-			if !rent && !p.thingForSale(i) && (p.word(i-1) == "a" || p.word(i-1) == "for" || w == "vente") {
-				return sold, i, i
-			}
-		case "commercial", "commerciaux", "entrepot", "warehouse", "commerciale", "commerciales":
-			if !home || p.word(i-1) == "local" || p.word(i-1) == "locaux" || p.word(i-1) == "espace" {
-				return business, i, i
-			}
-		case "bureau", "bureaux", "office":
-			if !home && (p.seq(i+1, "a", "louer") || p.word(i+1) == "space" || p.seq(i+1, "for", "rent")) {
-				return business, i, i
-			}
-		case "stationnement", "garage", "parking", "stationnements", "entreposage", "storage", "rangement":
-			if !home && (p.seq(i+1, "a", "louer") || p.seq(i+1, "for", "rent") || i == 0 && len(p.words) < 8 || p.seq(i+1,
-				"interieur", "a", "louer")) {
-				return carPlace, i, i
-			}
-		}
-	}
-	return aHome, 0, 0
-}
-
-// thingForSale tells whether furniture is what "à vendre" at i is said of.
-func (p *Prose) thingForSale(i int) bool {
-	for k := i - 1; k >= 0 && k >= i-4; k-- {
-		if w := p.word(k); p.about(k, aFurnishing) || w == "electromenagers" || w == "electros" || w == "tout" || things[w] {
-			return true
-		}
-	}
-	return false
-}
-
-// roomRental tells whether a room of a shared home is offered.
-func (p *Prose) roomRental() (bool, int) {
-	if i := p.roomFirst(); i >= 0 {
-		return true, i
-	}
-	home := false
-	for i := range p.words {
-		home = home || p.words[i].half
-		switch p.word(i) {
-		case "coloc", "colocation", "colocataire", "colocataires", "colocs", "roommate", "roommates", "roomate", "roomates",
-			"roomie", "flatmate", "cohabitation", "housemate":
-			switch p.word(i - 1) {
-			case "ideal", "parfait", "pour", "possible", "non":
-				continue
-			}
-			if p.seq(i-2, "ideal", "pour") || p.seq(i-2, "parfait", "pour") || p.word(i+1) == "accepte" {
-				continue
-			}
-			return true, i
-		case "partager", "share":
-			if p.word(i-1) == "a" || p.word(i-1) == "to" {
-				return true, i
-			}
-		case "chambre", "chambres", "room", "rooms", "chambreurs":
-			w := p.word(i)
-			if w == "chambreurs" {
-				continue
-			}
-			if n, weak := p.smallAt(i - 1); n > 0 && !weak && w != "room" {
-				continue // "2 chambres à louer" is a count
-			}
-			if p.word(i-1) == "living" || p.word(i-1) == "dining" || p.word(i-1) == "bath" || home && i > 0 && w != "room" {
-				continue
-			}
-			for k := i + 1; k <= i+4 && k < len(p.words); k++ {
-				switch p.word(k) {
-				case "louer", "rent", "let", "meublee", "meublees", "dans", "disponible", "available", "furnished":
-					if p.word(k) == "dans" && w != "chambre" || (p.word(k) == "available" || p.word(k) == "furnished") &&
-						w == "rooms" {
-						break
-					}
-					return true, i
-				}
-				if adjectives[p.word(k)] || p.word(k) == "a" || p.word(k) == "sous" || p.word(k) == "for" ||
-					p.word(k) == "to" || p.word(k) == "privee" || p.sym(k) == '-' {
-					continue
-				}
-				break
-			}
-		}
-	}
-	return false, 0
-}
-
-// roomFirst finds the room that a headline begins with ("Grande chambre près de l'UQAM", "Furnished room") when it
-// names no home, or returns -1.
-func (p *Prose) roomFirst() int {
-	at := -1
-	for i := range p.words {
-		t := &p.words[i]
-		if t.half || t.topic&aStudio != 0 || t.topic&aType != 0 && kinds[t.w] != "" {
-			return -1
-		}
-		if at >= 0 {
-			continue
-		}
-		switch t.w {
-		case "chambre", "room":
-			if n := p.word(i + 1); n == "froide" || n == "apartment" || p.num(i+1) != nil {
-				return -1
-			}
-			at = i
-		case "furnished", "meublee", "a", "une", "rental":
-		default:
-			if t.kind != symbol && !adjectives[t.w] {
-				return -1
-			}
-		}
-	}
-	return at
-}
-
-func (p *Prose) smallAt(i int) (int, bool) {
-	if i < 0 || i >= len(p.words) {
-		return -1, false
-	}
-	if adjectives[p.word(i)] {
-		return p.smallAt(i - 1)
-	}
-	return p.small(i)
-}
-
 // sublet tells whether tenants pass their own lease on.
 func (p *Prose) sublet(headline bool) (bool, int) {
 	for i := range p.words {
-		if !p.about(i, aSublet) {
+		if !p.about(i, aSublet) || p.subletDenied(i) {
 			continue
 		}
 		switch p.word(i) {
 		case "sublet", "sublease", "sublets", "subletting":
-			return p.word(i-1) != "no" && p.word(i-1) != "pas", i
+			if p.word(i-1) == "no" || p.word(i-1) == "pas" || p.deniedList(i) >= 0 || subletDenials[p.word(i+1)] ||
+				p.seq(i+1, "is", "not") || p.answeredNo(i) {
+				continue
+			}
+			return true, i
 		case "sous":
 			k := i + 1
 			if p.sym(k) == '-' {
 				k++
 			}
 			switch p.word(k) {
-			case "location", "louer", "loue", "locations", "bail":
+			case "bail": // "sous bail de 12 mois" is a lease
+				return k == i+2, i
+			case "location", "louer", "loue", "locations":
 				return p.word(i-1) != "pas" && p.word(i-2) != "pas", i
 			}
 		case "location":
+		case "taking", "take":
+			if p.word(i+1) == "over" && (p.about(i+2, aLease) || p.about(i+3, aLease)) {
+				return true, i
+			}
 		default: // "cession de bail", "je cède mon 4 ½", "à céder"
 			own := false
 			for k := i - 2; k <= i+4; k++ {
@@ -489,6 +217,29 @@ func (p *Prose) sublet(headline bool) (bool, int) {
 		}
 	}
 	return false, 0
+}
+
+// subletDenials stand after "sublets" where they are not allowed.
+var subletDenials = set("not prohibited forbidden interdit interdite interdites interdits")
+
+// subletDenied tells whether the sentence goes on to forbid what begins at i: "sous-location ou cession interdites".
+func (p *Prose) subletDenied(i int) bool {
+	for k := i + 1; k <= i+7 && k < len(p.words) && !p.stop(k) && p.sym(k) != ','; k++ {
+		if w := p.word(k); subletDenials[w] && w != "not" {
+			return true
+		}
+	}
+	return false
+}
+
+// answeredNo tells whether ": no" follows the label that token i is part of: "Sublease & Subletting: No".
+func (p *Prose) answeredNo(i int) bool {
+	for k := i + 1; k <= i+4 && k < len(p.words) && !p.words[k].line; k++ {
+		if p.sym(k) == ':' {
+			return answers[p.word(k+1)] == saysExcluded
+		}
+	}
+	return false
 }
 
 // multi tells whether a headline offers more than one thing without counting them: "À louer ou chambreurs".

@@ -31,6 +31,9 @@ func (p *Prose) lease() (value string, from, to int) {
 				}
 			}
 		}
+		if v, a, b := p.leaseBound(i); v != "" {
+			return v, a, b
+		}
 		if !p.about(i, aLease) {
 			continue
 		}
@@ -47,7 +50,7 @@ func (p *Prose) lease() (value string, from, to int) {
 				case "an", "ans", "annee", "year", "years", "mois", "month", "months", "yr":
 					count := 0
 					m := k - 1
-					if p.sym(m) == '-' {
+					if p.sym(m) == '-' || p.sym(m) == ')' && p.num(m-1) != nil { // "one (1) year lease"
 						m--
 					}
 					if t := p.num(m); t != nil && t.dec == 0 && t.digits <= 2 {
@@ -75,4 +78,52 @@ func (p *Prose) lease() (value string, from, to int) {
 		}
 	}
 	return "", -1, -1
+}
+
+// leaseBound reads a shortest stay whose unit is at i: "minimum 1 year", "1 year minimum", "location d'un an".
+func (p *Prose) leaseBound(i int) (value string, from, to int) {
+	years := false
+	switch p.word(i) {
+	case "an", "ans", "annee", "year", "years":
+		years = true
+	case "mois", "month", "months":
+	default:
+		return "", i, i
+	}
+	k := i - 1
+	if p.sym(k) == '-' {
+		k--
+	}
+	n := numberWords[p.word(k)]
+	if t := p.num(k); t != nil && t.dec == 0 && t.digits <= 2 && !t.half {
+		n = int(t.cents / 100)
+	} else if w := p.word(k); w == "twelve" || w == "douze" {
+		n = 12
+	}
+	if n == 0 {
+		return "", i, i
+	}
+	from, to = k, i
+	bound := func(w string) bool { return w == "minimum" || w == "min" || w == "minimal" || w == "minimale" }
+	switch before := k - 1; {
+	case bound(p.word(i + 1)):
+		to++
+	case bound(p.word(before)), p.seq(before-1, "location", "d"), p.seq(before-1, "location", "de"),
+		(p.word(before) == "de" || p.word(before) == "d" || p.word(before) == "of") && bound(p.word(before-1)):
+		from = before
+	case p.sym(before) == ':' && (bound(p.word(before-1)) || p.word(before-1) == "term" || p.word(before-1) == "duree"):
+		from = before - 1
+	default:
+		return "", i, i
+	}
+	if p.about(to+1, aPromotion) || years && n > 3 {
+		return "", i, i
+	}
+	if years {
+		n *= 12
+	}
+	if n == 12 {
+		return "one-year", from, to
+	}
+	return itoa(n) + "-month", from, to
 }

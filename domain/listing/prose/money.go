@@ -1,5 +1,7 @@
 package prose
 
+import "github.com/mtlrent/conveyor/domain/listing"
+
 // A period is the time that an amount pays for.
 type period uint8
 
@@ -60,8 +62,13 @@ var costs = map[string]role{
 	"climatisation": forOther, "laveuse": forOther, "secheuse": forOther, "brassee": forOther, "lavage": forOther,
 	"chat": forOther, "chien": forOther, "animal": forOther, "animaux": forOther, "pet": forOther, "pets": forOther,
 	"cat": forOther, "dog": forOther, "invite": forOther, "personne": forOther, "enquete": forOther, "gym": forOther,
+	"spot": forParking, "spots": forParking, "stall": forParking, "stalls": forParking, "appliances": forOther,
+	"electromenagers": forOther, "electros": forOther, "remote": forDeposit,
 	"deneigement": forOther, "balance": forOther, "penalite": forOther,
 }
+
+// parkingStalls are the costs of which a second one says nothing of the first.
+var parkingStalls = set("spot spots stall stalls")
 
 // ceilings are the most that a side cost can be a month, in cents. "4 1/2 avec stationnement 800 $" is a rent.
 var ceilings = map[role]int64{forParking: 350_00, forHydro: 450_00, forFurniture: 600_00, forSemi: 400_00,
@@ -82,6 +89,7 @@ func (p *Prose) amounts() []amount {
 		var a amount
 		var ok bool
 		switch {
+		case t.w == "cad" && p.glued(i): // part of a code
 		case t.sym == '$' || t.topic&aMoney != 0 && (t.w == "dollars" || t.w == "dollar" || t.w == "piastres" ||
 			t.w == "cad"):
 			a, ok = p.signed(i, used)
@@ -99,6 +107,14 @@ func (p *Prose) amounts() []amount {
 		p.money = append(p.money, a)
 	}
 	return p.money
+}
+
+// glued tells whether digits or letters touch the number and currency at i-1 and i: "a640cad9f".
+func (p *Prose) glued(i int) bool {
+	if i+1 < len(p.words) && !p.words[i+1].space && p.words[i+1].kind == number {
+		return true
+	}
+	return i >= 2 && !p.words[i].space && !p.words[i-1].space && p.words[i-2].kind == word
 }
 
 // range2 tells whether b is the upper end of a range that a begins: "850 $ - 950 $".
@@ -185,6 +201,9 @@ func (p *Prose) unsigned(i, used int) (a amount, ok bool) {
 	if t.half || t.digits < 2 || t.digits > 8 || t.cents < 100_00 {
 		return a, false
 	}
+	if end, _ := p.areaUnit(i + 1); end >= 0 || listing.StreetWord(p.word(i+1)) { // "loyer de 752 pieds carrés"
+		return a, false
+	}
 	if p.sym(i+1) == '$' || p.sym(i+1) == '.' && p.sym(i+2) == '$' || p.about(i+1, aMoney) && p.isCurrency(i+1) {
 		return a, false
 	}
@@ -199,6 +218,9 @@ func (p *Prose) unsigned(i, used int) (a amount, ok bool) {
 			return a, true
 		}
 		return a, t.digits >= 3
+	}
+	if t.dec == 2 && t.cents%100 == 0 && t.digits >= 3 && t.digits <= 4 && a.from == i { // "865.00 tout inclus"
+		return a, true
 	}
 	k := a.from - 1
 	for n := 0; n < 4 && k >= 0; n++ {
@@ -348,7 +370,7 @@ var connectors = set("is est sont a de d environ env about approx approximately 
 	"indoor outdoor per " +
 	"peu pres are stall stalls spot spots space spaces place places " +
 	"estimated estime estimee estimes approximative around autour prevoir minimum maximum max souterrain if si desire " +
-	"desiree optional " +
+	"desiree optional nearby couvert covered rate an can could peut etre loue separement be rented separately " +
 	"option optionnel chaque each sont non obligatoire mensuelle of chauffe chauffee heated")
 
 // before reads the words that lead to the amount.
@@ -367,12 +389,13 @@ func (p *Prose) before(a *amount, used int) {
 					continue
 				}
 			}
-			if t.sym == '(' && n > 0 {
+			if t.sym == '(' && n > 0 && !plus {
 				return
 			}
 			continue
 		case '+':
-			plus = plus || !first || p.about(k-1, aCost) || p.about(k-1, aFurnishing)
+			plus = plus || !first || p.about(k-1, aCost) || p.about(k-1, aFurnishing) ||
+				p.sym(k-1) == '(' && p.sym(k+1) != '-' && p.about(k-2, aCost)
 			if !plus {
 				return
 			}
@@ -411,6 +434,10 @@ func (p *Prose) before(a *amount, used int) {
 			}
 			continue
 		case "prix", "loyer", "loyers", "rent", "price", "louer", "location":
+			if t.w == "louer" && p.word(k-1) == "a" && costs[p.word(k-2)] == forParking { // "garage à louer 225 $"
+				a.role = forParking
+				return
+			}
 			a.named = true
 			return
 		case "plus", "extra", "supplement", "surplus", "ajoutez", "add":
@@ -431,6 +458,8 @@ func (p *Prose) before(a *amount, used int) {
 		if role, ok := costs[t.w]; ok {
 			switch {
 			case in && role != forParking:
+			case parkingStalls[t.w] && (p.word(k-1) == "second" || p.word(k-1) == "additional" || p.word(k-2) == "second"):
+				a.role = forOther // "a second spot at $120" prices no first one
 			case role == forFurniture && !plus: // "4 1/2 meublé 800 $"
 				break
 			case role == forFurniture && (p.word(k-1) == "semi" || p.sym(k-1) == '-' && p.word(k-2) == "semi"):
@@ -456,6 +485,12 @@ func featured(w string) bool {
 
 // after reads what follows the amount: "pour le garage", "de plus", "de rabais", "off".
 func (p *Prose) after(a *amount, i int) {
+	for k := i; k < i+4 && !p.stop(k) && !p.about(k, anInclusion); k++ { // "$200 move-in fee"
+		if w := p.word(k); w == "fee" || w == "deposit" {
+			a.role = costs[w]
+			return
+		}
+	}
 	if p.sym(i) == '(' {
 		i++
 	}

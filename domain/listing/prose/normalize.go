@@ -166,6 +166,13 @@ func (n *normalizer) headline() {
 		n.note("room_rental", "title", n.title, i, i+2)
 		n.warn("room_rental", listing.CodeRoom, "a room in a shared home, by the title: %q", n.title.quote(i-1, i+2))
 	}
+	if i := n.body.roomOffered(); !n.l.RoomRental && i >= 0 && len(n.title.rooms(true)) == 0 {
+		if _, _, counted := n.title.bedrooms(); !counted {
+			n.l.RoomRental = true
+			n.note("room_rental", "description", n.body, i, i+2)
+			n.warn("room_rental", listing.CodeRoom, "a room in a shared home, by the description: %q", n.body.quote(i-1, i+2))
+		}
+	}
 	if sub, i := n.title.sublet(true); sub {
 		n.l.Sublet = true
 		n.note("sublet", "title", n.title, i, i+2)
@@ -221,10 +228,31 @@ func (p *Prose) kindStated() (string, int, int) {
 	short := *p
 	short.words = p.words[:min(len(p.words), 25)]
 	v, i, j := short.kind()
+	if v == "house" && p.statedHouse(i) {
+		return v, i, j
+	}
 	if v == "house" || v == "apartment" {
 		return "", i, j
 	}
 	return v, i, j
+}
+
+// statedHouse tells whether the house at i is what a description offers: "house for rent", "this charming house", "3
+// bedroom house".
+func (p *Prose) statedHouse(i int) bool {
+	if p.seq(i+1, "for", "rent") || p.seq(i+1, "to", "rent") || p.seq(i+1, "a", "louer") || p.word(i+1) == "rental" ||
+		p.about(i-1, aBedroom|aBathroom) {
+		return true
+	}
+	for k, n := i-1, 0; k >= 0 && n < 4; k, n = k-1, n+1 {
+		switch w := p.word(k); {
+		case w == "this" || w == "cette" || w == "entire":
+			return true
+		case p.words[k].kind != word, noAdjectives[w]:
+			return false
+		}
+	}
+	return false
 }
 
 // abroad finds a place outside Quebec in a headline.

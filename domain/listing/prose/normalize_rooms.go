@@ -13,6 +13,7 @@ import (
 func (n *normalizer) rooms() {
 	l := &n.l
 	inTitle, inBody := n.title.rooms(true), n.body.rooms(false)
+	inTitle, inBody = countsOfQuebec(n.title, inTitle), countsOfQuebec(n.body, inBody)
 	distinct := distinctCounts(inTitle)
 	n.units(distinct)
 
@@ -52,6 +53,19 @@ func (n *normalizer) rooms() {
 	n.area()
 }
 
+// countsOfQuebec drops whole counts ("6 pièces") from a text that counts its bedrooms: Centris counts every room there.
+func countsOfQuebec(p *Prose, list []count) []count {
+	if !slices.ContainsFunc(list, whole) {
+		return list
+	}
+	if _, _, ok := p.bedrooms(); !ok {
+		return list
+	}
+	return slices.DeleteFunc(list, whole)
+}
+
+func whole(c count) bool { return c.value == math.Trunc(c.value) }
+
 func hasValue(list []count, v float64) bool {
 	return slices.ContainsFunc(list, func(c count) bool { return c.value == v })
 }
@@ -69,7 +83,7 @@ func distinctCounts(list []count) []count {
 }
 
 // chosen returns the index of the unit that stands for the listing: the one at the advert's price, the only one in the
-// title, the platform's room count when the price decides nothing; else the cheapest, else the smallest.
+// title, among homes told apart by bedrooms the one of the platform's count; else the cheapest, else the smallest.
 func (n *normalizer) chosen() int {
 	if cents := n.raw.Price.AmountCents; cents != nil && *cents > 0 {
 		if i := slices.IndexFunc(n.l.Units, func(u listing.Unit) bool { return u.RentCents == *cents }); i >= 0 {
@@ -78,6 +92,11 @@ func (n *normalizer) chosen() int {
 	}
 	if n.only > 0 {
 		if i := slices.IndexFunc(n.l.Units, func(u listing.Unit) bool { return u.Rooms == n.only }); i >= 0 {
+			return i
+		}
+	}
+	if n.stated.has("bedrooms") && n.l.Units[0].Rooms == 0 {
+		if i := slices.IndexFunc(n.l.Units, func(u listing.Unit) bool { return u.Bedrooms == n.stated.Bedrooms }); i >= 0 {
 			return i
 		}
 	}
@@ -108,17 +127,29 @@ func (n *normalizer) units(distinct []count) {
 		}
 	}
 	if len(units) < 2 {
+		_, _, counted := n.title.bedrooms()
+		if units, from, p = n.title.bedroomUnits(true), "title", n.title; len(units) < 2 && len(distinct) == 0 && !counted {
+			units, from, p = n.body.bedroomUnits(false), "description", n.body
+		}
+	}
+	if len(units) < 2 {
 		if many, i := n.title.multi(); many {
 			n.warn("units", listing.CodeMultiUnit, "the title offers several homes: %q", n.title.quote(i-2, i+2))
 		}
 		return
 	}
 	n.l.Units = units
-	counts := p.rooms(from == "title")
-	n.l.Sources["units"] = listing.Source{From: from, Text: p.quote(counts[0].from, len(p.words)-1)}
+	first := 0
+	if counts := p.rooms(from == "title"); len(counts) > 0 && units[0].Rooms > 0 {
+		first = counts[0].from
+	}
+	n.l.Sources["units"] = listing.Source{From: from, Text: p.quote(first, len(p.words)-1)}
 	names := make([]string, len(units))
 	for i, u := range units {
 		names[i] = number64(u.Rooms)
+		if u.Rooms == 0 {
+			names[i] = strconv.Itoa(u.Bedrooms) + " bedrooms"
+		}
 		if u.RentCents > 0 {
 			names[i] += " at " + listing.Dollars(u.RentCents)
 		}
@@ -207,6 +238,15 @@ func (n *normalizer) bedrooms() {
 			break
 		}
 		n.reject("bedrooms", listing.CodeMissing, "neither bedrooms nor rooms are stated")
+	}
+	if !l.Den && !l.RoomRental && len(l.Units) == 0 {
+		if i := n.title.hasDen(); i >= 0 {
+			l.Den = true
+			n.note("den", "title", n.title, i-1, i)
+		} else if i := n.body.hasDen(); i >= 0 {
+			l.Den = true
+			n.note("den", "description", n.body, i-1, i)
+		}
 	}
 	if l.Bedrooms < 0 || l.Bedrooms > 20 {
 		n.reject("bedrooms", listing.CodeOutOfRange, "%d bedrooms; want 0 to 20", l.Bedrooms)

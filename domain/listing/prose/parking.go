@@ -23,7 +23,7 @@ const (
 // The words before "stationnement", read from the nearest on, and those after it.
 var (
 	parkingBefore = meanings(map[parkingWord]string{
-		parkIndoors:  "indoor underground interieur inside heated",
+		parkIndoors:  "indoor underground interieur inside heated interior",
 		parkOutdoors: "outdoor exterieur exterior outside",
 		parkOnStreet: "street vignette vignettes",
 		parkNone:     "pas sans aucun aucune no without",
@@ -32,19 +32,20 @@ var (
 		parkSecond:   "ieme e eme nd second deuxieme th",
 		parkTwo:      "two deux",
 		parkFiller: "de d une un le l a place places espace espaces space spaces private prive car louer rent " +
-			"avoir",
+			"avoir secured secure covered assigned reserved dedicated large single legal",
 	})
 	parkingAfter = meanings(map[parkingWord]string{
 		parkIndoors:  "interieur interieurs interieure int indoor souterrain souterrains underground inside",
 		parkOutdoors: "exterieur exterieurs exterieure outdoor outside ext",
 		parkOnStreet: "rue rues street",
 		parkPermit:   "vignette vignettes",
-		parkNone:     "non",
+		parkNone:     "non no",
 		parkIncluded: "inclus incluse included inclue inclut inclu compris comprise fourni fournis gratuit gratuits " +
 			"gratuite free incl deneige deneiges deneigee deneigees",
-		parkOnOffer: "disponible disponibles available possible possibles optionnel optional option optionel dispo",
-		parkForMore: "sus extra supplement additionnel additional payant supplementaire supplementaires surplus",
-		parkCars:    "voitures voiture autos auto vehicules cars",
+		parkOnOffer: "disponible disponibles available possible possibles optionnel optional option optionel dispo " +
+			"negociee negocie loue louee rented arranged",
+		parkForMore: "cost fee fees frais sus extra supplement additionnel additional payant supplementaire supplementaires surplus",
+		parkCars:    "voitures voiture autos auto vehicules vehicule cars vehicles",
 	})
 	parkingTypes = map[string]string{"garage": "indoor", "garages": "indoor", "carport": "outdoor"}
 	// inStreet stand before "rue" where it is the street that one parks in, and not a part of an address.
@@ -81,6 +82,9 @@ func (p *Prose) parking() (out listing.Parking, best, from, to int) {
 		if a.per == perYear || a.per == perWeek || a.per == perDay {
 			continue
 		}
+		if out.Offer == "included" && best == 4 && (a.from > to+6 || a.to < from-6) { // the price of another place
+			continue
+		}
 		if out.Offer != "included" || out.Spots == 0 {
 			out.Offer, out.PriceCents, best = "extra", a.cents, 4
 			if from < 0 {
@@ -92,9 +96,36 @@ func (p *Prose) parking() (out listing.Parking, best, from, to int) {
 	return out, best, from, to
 }
 
+// parkingOfOthers tells whether the word at i is of a place for visitors, or of the garage's door.
+func (p *Prose) parkingOfOthers(i int) bool {
+	k := i - 1
+	if w := p.word(k); w == "de" || w == "du" || w == "indoor" || w == "outdoor" || w == "underground" {
+		k--
+	}
+	switch p.word(k) {
+	case "visitor", "visitors", "guest", "telecommande", "porte", "manette", "opener":
+		return true
+	}
+	if w := p.word(i - 1); p.word(i-2) == "through" && w == "the" {
+		return true
+	}
+	switch p.word(i + 1) {
+	case "remote", "door", "opener", "visiteurs", "visiteur":
+		return true
+	case "pour", "for", "aux", "garage":
+		w := p.word(i + 2)
+		return w == "visiteurs" || w == "visiteur" || w == "visitors" || w == "guests" || w == "remote" || w == "les" &&
+			p.word(i+3) == "visiteurs"
+	}
+	return false
+}
+
 // parkingAt reads one mention. Rank 0 says nothing; the higher, the clearer.
 func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 	from, to = i, i
+	if p.parkingOfOthers(i) {
+		return m, 0, i, i
+	}
 	k := i - 1
 	if p.word(k) == "de" && parkingSpots[p.word(k-1)] {
 		k -= 2
@@ -104,7 +135,8 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 		k--
 	}
 	m.Type = parkingTypes[p.word(i)]
-	nth := false
+	comma := false
+	nth, counted := false, false // counted by a number, not by an article
 	for n := 0; n < 5 && k >= 0 && !p.words[k+1].line; n, k = n+1, k-1 {
 		switch w := p.word(k); parkingBefore[w] {
 		case parkIndoors:
@@ -114,6 +146,9 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 			m.Type = "outdoor"
 			continue
 		case parkOnStreet:
+			if p.word(k-1) == "off" || p.sym(k-1) == '-' && p.word(k-2) == "off" {
+				continue
+			}
 			return listing.Parking{Offer: "street"}, 3, k, i
 		case parkNone:
 			return listing.Parking{Offer: "none"}, 3, k, i
@@ -132,7 +167,7 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 			}
 			continue
 		case parkFiller:
-			if (w == "un" || w == "une") && m.Spots == 0 && !nth && k == i-1 {
+			if (w == "un" || w == "une") && m.Spots == 0 && !nth {
 				m.Spots = 1
 				rank = max(rank, 2)
 			}
@@ -142,8 +177,14 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 			rank = max(rank, 2)
 			from = k
 		default:
-			if t := p.num(k); t != nil && t.dec == 0 && t.digits == 1 && t.cents > 0 && !nth {
-				m.Spots = int(t.cents / 100)
+			if t := p.num(k); t != nil && t.dec == 0 && t.digits == 1 && !nth {
+				if t.cents == 0 {
+					return listing.Parking{Offer: "none"}, 3, k, i
+				}
+				m.Spots, counted = int(t.cents/100), true
+				rank, from = max(rank, 2), k
+			} else if n := numberWords[w]; n > 0 && !nth {
+				m.Spots, counted = n, true
 				rank, from = max(rank, 2), k
 			}
 		}
@@ -152,6 +193,7 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 	end := i + 1
 	for n := 0; n < 14 && end < len(p.words); n, end = n+1, end+1 {
 		t := &p.words[end]
+		comma = comma || t.sym == ','
 		if t.line || p.stop(end) && (end > i+1 || p.word(i) != "stat") || p.about(end, aParking) && end > i+1 {
 			break
 		}
@@ -169,8 +211,8 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 				return listing.Parking{Offer: "street"}, 3, i, end
 			}
 		case parkCars:
-			if t := p.num(end - 1); t != nil && t.dec == 0 && t.digits == 1 && t.cents > 0 && m.Spots == 0 {
-				m.Spots = int(t.cents / 100)
+			if n, _ := p.small(end - 1); n > 0 && m.Spots == 0 {
+				m.Spots = n
 				rank = max(rank, 2)
 			}
 		case parkPermit:
@@ -179,7 +221,7 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 			if rank == 3 && m.Offer != "included" {
 				break
 			}
-			if p.denied(end) || p.word(end-2) == "pas" {
+			if p.denied(end) || p.word(end-2) == "pas" || p.answerAfter(end) == saysExcluded {
 				m.Offer, rank, to = "available", 3, end
 				break
 			}
@@ -189,11 +231,14 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 				m.Offer, rank, to = "available", 3, end
 			}
 		case parkForMore:
-			if rank < 4 && !p.about(end+1, anInclusion) { // "rangement supplémentaire inclus"
+			if w := p.word(end - 1); w == "sans" || w == "no" || t.w == "frais" && (w == "aux" || w == "de") {
+				break
+			}
+			if rank < 4 && !p.about(end+1, anInclusion) && !(comma && t.w == "supplement") { // "rangement supplémentaire inclus"
 				m.Offer, rank, to = "extra", 3, end
 			}
 		case parkNone:
-			if rank == 0 && end == i+1 {
+			if rank == 0 && (end == i+1 && !p.about(end+1, anInclusion) || end == i+2 && p.sym(i+1) == ':') {
 				return listing.Parking{Offer: "none"}, 3, i, end
 			}
 		default:
@@ -208,6 +253,9 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 			}
 		}
 		if t.sym == '$' {
+			if p.num(end-1) == nil && p.num(end+1) == nil && rank < 4 { // "stationnement ($)"
+				m.Offer, rank, to = "extra", 3, end
+			}
 			break
 		}
 	}
@@ -226,7 +274,7 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 			m.Offer = "available"
 		}
 	}
-	if m.Offer != "included" && (rank < 3 || m.Spots == 1) {
+	if m.Offer != "included" && (rank < 3 || m.Spots == 1 && !counted) {
 		m.Spots = 0
 	}
 	return m, rank, from, max(to, i)

@@ -375,8 +375,14 @@ func (p *Prose) petVerdict(i, j int) (v verdictOnPets, end int) {
 		if p.sym(k) == ',' && v != silent {
 			break
 		}
+		if w == "free" && p.sym(k-1) == '-' && v == silent { // "pet-free building"
+			return banned, k
+		}
 		if u := petVerdictOf(w); u != silent {
 			switch {
+			case p.sym(k+1) == ':' && answers[p.word(k+2)] == saysExcluded:
+				u = banned
+				k += 2
 			case p.denied(k) || p.word(k-2) == "pas" || p.word(k-2) == "non" || p.word(k-1) == "not":
 				u = banned
 			case p.word(k-1) == "be" && p.word(k-2) == "not":

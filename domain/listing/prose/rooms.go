@@ -6,6 +6,7 @@ import "github.com/mtlrent/conveyor/domain/page"
 type count struct {
 	value  float64
 	weak   bool // "une chambre": the article, not a number
+	beds   bool // of a list of homes by their bedrooms
 	closed bool // "chambre fermée": a bedroom even in a 2½
 	from   int  // tokens
 	to     int
@@ -48,7 +49,7 @@ func (p *Prose) rooms(headline bool) []count {
 				continue
 			}
 			if n := numberWords[t.w]; n > 0 && (p.seq(i+1, "et", "demi") || p.seq(i+1, "et", "demie") || p.seq(i+1, "and", "a",
-				"half")) &&
+				"half") && !p.aboutBath(i+4) && !p.about(i+4, aBedroom)) &&
 				!p.aboutBath(i+3) && p.word(i+3) != "sous" {
 				out = append(out, count{value: float64(n) + .5, from: i, to: i + 2})
 			}
@@ -64,6 +65,13 @@ func (p *Prose) rooms(headline bool) []count {
 		to := i
 		if p.about(i+1, aPiece) {
 			to++
+			if half := p.num(i + 2); half != nil && half.cents == 50 && half.digits == 0 && t.cents%100 == 0 { // "4 pièces ½"
+				out = append(out, count{value: v + .5, from: i, to: i + 2})
+				continue
+			}
+			if t.cents%100 == 0 && p.bathPieces(i) { // "salle de bain de 4 pièces"
+				continue
+			}
 			// "3 pièces et demi"
 			if t.dec == 0 && (p.seq(i+2, "et", "demi") || p.seq(i+2, "et", "demie")) && p.word(i+4) != "sous" {
 				out = append(out, count{value: v + .5, from: i, to: i + 3})
@@ -75,9 +83,57 @@ func (p *Prose) rooms(headline bool) []count {
 		} else if !t.half && !p.bareRooms(i, headline) {
 			continue
 		}
+		if headline && p.comparedCount(i) {
+			continue
+		}
+		if p.madeInto(i) && len(out) > 0 { // "5 ½ converti en 4 ½" is a 4 ½
+			out = out[:len(out)-1]
+		}
 		out = append(out, count{value: v, from: i, to: to})
 	}
 	return out
+}
+
+// bathPieces tells whether the pieces counted at i are those of a bathroom: its bath, sink and toilet.
+func (p *Prose) bathPieces(i int) bool {
+	if p.aboutBath(i + 2) {
+		return true
+	}
+	for k := i - 1; k >= i-4 && k >= 0 && !p.words[k+1].line; k-- {
+		switch w := p.word(k); {
+		case w == "bain" || w == "bains" || w == "sdb" || w == "bathroom":
+			return true
+		case w != "" && !adjectives[w] && w != "de" && w != "avec" && w != "a":
+			return false
+		}
+	}
+	return false
+}
+
+// comparedCount tells whether the count at i is only compared with: "grand comme un 4 ½".
+func (p *Prose) comparedCount(i int) bool {
+	k := i - 1
+	if w := p.word(k); w == "un" || w == "a" {
+		k--
+	}
+	w := p.word(k)
+	return w == "comme" && p.word(k-1) != "libre" || w == "like" && p.word(k-1) != "looks"
+}
+
+// madeInto tells whether "converti en" leads to the count at i from another right before it.
+func (p *Prose) madeInto(i int) bool {
+	k := i - 1
+	if w := p.word(k); w == "un" || w == "a" {
+		k--
+	}
+	if w := p.word(k); w != "en" && w != "into" && w != "to" {
+		return false
+	}
+	switch p.word(k - 1) {
+	case "converti", "transforme", "amenage", "modifie", "change", "refait", "converted", "transformed", "turned":
+		return true
+	}
+	return false
 }
 
 // measured tells whether the number at i counts something other than a home's rooms.
@@ -98,13 +154,16 @@ func (p *Prose) measured(i int) bool {
 	case "mois", "month", "months", "etage", "etages", "heure", "heures", "h", "hr", "hrs", "hours", "hour", "minute",
 		"minutes", "min", "mins", "mn", "an", "ans", "year", "years", "km", "kms", "m", "metres", "pied", "pieds", "pi",
 		"feet", "ft", "pouces", "po", "million", "millions", "mille", "story", "storey", "blocks", "acre", "acres", "stars",
+		"mrf", "mfr", "star",
 		"etoiles", "ton", "tons", "gal", "gallons", "sous":
 		if p.word(i+1) == "sous" && p.words[i].half {
 			return false
 		}
 		return true
-	case "chambre", "chambres", "bedroom", "bedrooms": // Kijiji's "2.5 bedrooms" is 2 + den
+	case "chambre", "chambres": // Kijiji's "2.5 chambres" is 2 + den
 		return !p.words[i].half
+	case "bedroom", "bedrooms", "bdrm", "bdrms", "bed", "beds", "br", "bdr":
+		return true
 	}
 	return false
 }
@@ -134,18 +193,22 @@ func (p *Prose) bareRooms(i int, headline bool) bool {
 	if headline {
 		return true
 	}
-	return p.about(i-1, aType) || p.about(i+1, aType) || p.word(i-1) == "grand" || p.word(i-1) == "beau" ||
-		p.word(i-1) == "superbe"
+	switch p.word(i - 1) {
+	case "un", "mon", "notre", "ce":
+		return true
+	}
+	return p.about(i-1, aType) || p.about(i+1, aType) || adjectives[p.word(i-1)] || p.seq(i+1, "a", "louer") ||
+		p.about(i+1, aFreedom) || (p.words[i].line || p.sym(i-1) == ':') && (p.word(i+1) == "au" || p.word(i+1) == "sur")
 }
 
 // adjectives may stand between a number and what it counts.
 var adjectives = set("grande grandes grand grands belle belles beau beaux bonne bonnes bon bons petite petites petit " +
 	"petits large larges big spacious spacieuse spacieuses spacieux fermee fermees closed close vraie vraies vrai full " +
 	"complete completes " +
-	"complet nice bright huge immense immenses tres very double doubles superbe superbes magnifique magnifiques vastes " +
+	"complet joli nice bright huge immense immenses tres very double doubles superbe superbes magnifique magnifiques vastes " +
 	"vaste " +
 	"separate separated separee separees good sized size private privee privees generous master modern moderne modernes " +
-	"nouvelle nouvelles new renovated jolie jolies lumineuse lumineuses sunny independantes independante demi")
+	"nouvelle nouvelles beautiful gorgeous stylish elegant cozy comfortable lovely new renovated jolie jolies lumineuse lumineuses sunny independantes independante demi")
 
 // ParseBedrooms returns the bedrooms that s counts: "2 chambres à coucher", "3 Bdrs", "deux grandes chambres",
 // "3 pièces fermées", "2 + den", 0 for a studio. It is false when s counts none.
@@ -165,6 +228,13 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 	weakDen := false
 	for i := range p.words {
 		n, weak := p.small(i)
+		if half := p.halfBedroom(i); half >= 0 { // Kijiji's "2.5 bedrooms"
+			return count{value: float64(half), from: i, to: i + 1}, true, true
+		}
+		if n >= 0 && (p.otherHomes(i) || p.word(i-1) == "to" && (p.num(i-2) != nil ||
+			p.sym(i-2) == '-' && p.num(i-3) != nil)) { // "units have 0 to 3 bedrooms"
+			continue
+		}
 		if n < 0 {
 			if n, end := p.labelled(i, aBedroom); n >= 0 {
 				return count{value: float64(n), from: i, to: end}, false, true
@@ -180,16 +250,29 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 		}
 		den := false
 		if p.sym(j) == '+' || p.word(j) == "plus" {
-			if w := p.word(j + 1); w == "den" || w == "bureau" || w == "office" { // Kijiji's label "2 + Den"
+			if dens[p.word(j+1)] { // Kijiji's label "2 + Den"
 				return count{value: float64(n), from: i, to: j + 1}, true, true
 			}
-			if w := p.num(j + 1); w != nil && w.cents == 100 && p.about(j+2, aBedroom) { // "2+1 bedrooms"
-				return count{value: float64(n), from: i, to: j + 2}, true, true
+			noun := j + 2
+			for m := 0; m < 2 && adjectives[p.word(noun)]; m++ {
+				noun++
 			}
+			if w := p.num(j + 1); w != nil && w.cents <= 200 && w.dec == 0 && !w.half && w.digits == 1 && (p.about(noun,
+				aBedroom) || n > 0 && !w.space && !p.words[j].space && p.about(j+2, aType)) { // "2+1 bedrooms", "1+1 condo"
+				return count{value: float64(n), from: i, to: noun}, w.cents > 0, true
+			}
+		}
+		if p.word(j) == "b" && !p.words[j].space && p.num(j+1) != nil && (p.word(j+2) == "b" || p.word(j+2) == "ba") { // "2B2B"
+			return count{value: float64(n), from: i, to: j}, false, true
 		}
 		first := j
 		for j < len(p.words) && j-first < 3 && adjectives[p.word(j)] {
 			j++
+		}
+		if n >= 2 && !p.about(j, aBedroom|aPiece) {
+			if k := p.described(j, aBedroom); k > j { // "3 cozy bedrooms"
+				j = k
+			}
 		}
 		closed := j > first && (p.word(j-1) == "fermee" || p.word(j-1) == "fermees" || p.word(j-1) == "closed")
 		if end := p.initials(j); end > 0 && !weak {
@@ -203,7 +286,7 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 					continue
 				}
 			case "froide", "a":
-				if p.word(j+1) == "froide" || p.word(j+2) == "louer" && n == 1 {
+				if p.word(j+1) == "froide" || p.word(j+2) == "louer" && n == 1 && !(p.word(i-1) == "d" && p.about(i-2, aType)) {
 					continue
 				}
 			}
@@ -223,6 +306,9 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 			continue
 		}
 		more, end := p.moreBedrooms(j + 1)
+		if more == 0 {
+			more, end = p.bedroomsApart(j + 1)
+		}
 		found := count{value: float64(n + more), weak: weak && more == 0 || p.oneOfSeveral(i), from: i, to: max(j, end),
 			closed: closed || p.word(j+1) == "fermee"}
 		weak = found.weak
@@ -265,7 +351,8 @@ func (p *Prose) labelled(i int, of topic) (n, end int) {
 		k += 3
 	}
 	t := p.num(k + 1)
-	if p.sym(k) != ':' || t == nil || t.dec > 0 || t.half || t.digits != 1 || p.words[k+1].line ||
+	dash := p.sym(k) == '-' && (p.word(i-1) == "of" || p.word(i-1) == "de") // "Number of bedrooms - 2"
+	if p.sym(k) != ':' && !dash || t == nil || t.dec > 0 || t.half || t.digits != 1 || p.words[k+1].line ||
 		char(p.fold, int(t.end)) == '\'' {
 		return -1, i
 	}
@@ -307,6 +394,91 @@ func (p *Prose) moreBedrooms(i int) (n, end int) {
 	return 0, 0
 }
 
+// bedroomsApart reads the bedrooms that a text counts after the first ones: "2 chambres au premier et 1 au sous-sol",
+// "une grande chambre et une petite chambre".
+func (p *Prose) bedroomsApart(i int) (n, end int) {
+	for k := i; k < len(p.words) && k < i+9 && !p.stop(k); k++ {
+		w := p.word(k)
+		if w != "et" && w != "and" && p.sym(k) != ',' && p.sym(k) != '+' || k+2 >= len(p.words) {
+			if p.about(k, aBathroom|aPiece) || p.words[k].kind == number {
+				return n, end
+			}
+			continue
+		}
+		if p.sym(k) == ',' && (p.word(k+1) == "et" || p.word(k+1) == "and") {
+			k++
+		}
+		more, article := p.small(k + 1)
+		if more < 1 {
+			return n, end
+		}
+		j := k + 2
+		for m := 0; m < 3 && (adjectives[p.word(j)] || p.word(j) == "autre" || p.word(j) == "other" || p.word(j) == "small" ||
+			p.word(j) == "smaller"); m++ {
+			j++
+		}
+		switch {
+		case j > k+2 && p.about(j, aBedroom) && k < i+5 && more <= 2: // "et une petite chambre"
+			n, end, i = n+more, j, j
+			k = j
+		case article:
+			return n, end
+		case p.word(k+2) == "au" || p.word(k+2) == "upstairs" || p.word(k+2) == "downstairs" ||
+			p.seq(k+2, "a", "l", "etage") || p.seq(k+2, "in", "the") || p.seq(k+2, "on", "the"):
+			return n + more, k + 2
+		default:
+			return n, end
+		}
+	}
+	return n, end
+}
+
+// halfBedroom reads "2.5 bedrooms" and "2 1/2 bedroom" at i, a home of 2 with a den, or returns -1.
+func (p *Prose) halfBedroom(i int) int {
+	t := p.num(i)
+	if t == nil || t.cents%100 != 50 || t.digits != 1 || t.dec != 1 || !p.about(i+1, aBedroom) ||
+		t.half && p.word(i + 1)[0] == 'c' {
+		return -1
+	}
+	return int(t.cents / 100)
+}
+
+// plurals count several rooms, whatever stands before them.
+var plurals = set("chambres bedrooms bdrms bedrms bdrs bdms brs salles bathrooms baths washrooms")
+
+// noAdjectives cannot describe a room that a number counts.
+var noAdjectives = set("of from to with for in on at by near de des du d a au aux la le les l sur dans avec pour par " +
+	"minutes min mins steps blocks km levels level floors story storey units suites people persons personnes lits " +
+	"appliances closets balconies decks locker lockers stars years ans mois months homes the this that our your")
+
+// described passes up to four words that describe rooms ("generously sized", "spacious and bright") from token i and
+// returns the noun of that topic, which must be a plural, or i.
+func (p *Prose) described(i int, of topic) int {
+	for k := i; k < len(p.words) && k < i+5 && !p.words[k].line; k++ {
+		t := &p.words[k]
+		switch {
+		case t.topic&of != 0 && plurals[t.w]:
+			return k
+		case t.kind == symbol && t.sym == '-':
+		case t.kind != word, noAdjectives[t.w], t.topic&^(aFurnishing|inEnglish|inFrench|aUtility) != 0 && !adjectives[t.w]:
+			return i
+		}
+	}
+	return i
+}
+
+// otherHomes tells whether the count at i is of other homes than the advert's: "other units are available (1, 2, 3
+// bedrooms)".
+func (p *Prose) otherHomes(i int) bool {
+	for k := i - 1; k >= 0 && k >= i-12 && !p.stop(k+1); k-- {
+		switch p.word(k) {
+		case "other", "autres":
+			return p.about(k+1, aType) || p.word(k+1) == "units" || p.word(k+1) == "unites" || p.word(k+1) == "suites"
+		}
+	}
+	return false
+}
+
 // oneOfSeveral tells whether the number at i ends a list of counts: "1, 2 & 3 bedrooms" counts no one home.
 func (p *Prose) oneOfSeveral(i int) bool {
 	if i < 2 || p.words[i].line {
@@ -326,13 +498,20 @@ func (p *Prose) oneOfSeveral(i int) bool {
 	return false
 }
 
-// den tells whether "et 1 bureau", "+ bureau", "and den" follows: a room too many for a bedroom.
+// dens are the rooms too many for a bedroom.
+var dens = set("bureau den office boudoir solarium")
+
+// den tells whether "et 1 bureau", "+ bureau", "and den" follows, also after a word for the home.
 func (p *Prose) den(i int) bool {
-	for k := i; k < i+5 && k < len(p.words); k++ {
-		switch p.word(k) {
-		case "bureau", "den", "office", "boudoir":
-			return true
-		case "a", "coucher", "et", "and", "un", "une", "plus", "with", "avec", "fermees", "fermee", "":
+	for k := i; k < i+6 && k < len(p.words); k++ {
+		switch w := p.word(k); {
+		case dens[w]:
+			n := p.word(k + 1)
+			return n != "de" && n != "building" && n != "hours"
+		case kinds[w] != "" || w == "unit" || w == "suite" || w == "home":
+		case w == "a" || w == "coucher" || w == "et" || w == "and" || w == "un" || w == "une" || w == "plus" || w == "with" ||
+			w == "avec" || w == "fermees" || w == "fermee" || w == "large" || w == "spacious" || w == "small" || w == "one":
+		case w == "":
 			if p.words[k].kind == number && p.words[k].cents != 100 || p.stop(k) && k > i {
 				return false
 			}
@@ -341,6 +520,24 @@ func (p *Prose) den(i int) bool {
 		}
 	}
 	return false
+}
+
+// hasDen finds a den that is not counted with the bedrooms: "and a versatile den", or returns -1.
+func (p *Prose) hasDen() int {
+	for i := range p.words {
+		if w := p.word(i); w != "den" && w != "solarium" || i == 0 || p.words[i].line && p.sym(i+1) == '.' {
+			continue
+		}
+		for k := i - 1; k >= i-4 && k >= 0; k-- {
+			switch w := p.word(k); {
+			case w == "a" || w == "an" || w == "un" || w == "with" || w == "plus" || p.sym(k) == '+' || p.sym(k) == '&':
+				return i
+			case p.words[k].kind != word && p.sym(k) != '-' || w == "no" || w == "the" || p.words[k+1].line:
+				k = -1
+			}
+		}
+	}
+	return -1
 }
 
 // small reads a whole number from 0 to 9 at i, in digits or in a word; -1 when there is none. Ordinals ("2e") and

@@ -29,6 +29,7 @@ const (
 	aStudio                       // studio, bachelor …
 	aSublet                       // sublets and lease transfers
 	aNumber                       // is a number in letters
+	aFloor                        // ends or is the ordinal of a floor
 	inFrench                      // is a small French word
 	inEnglish                     // is a small English word
 )
@@ -44,18 +45,20 @@ var topics = func() map[string]topic {
 			"bdrms bdm bdms " +
 			"bdr bdrs bed beds br brs bd bds bedrm bedrms chamber chambers chambe camere chanbres chmbres",
 		aBathroom: "bain bains bath baths bathroom bathrooms sdb sdbs eau washroom washrooms douche toilette toilettes " +
-			"bth bths ba sb",
+			"bth bths ba sb b powder deau",
 		aPiece: "piece pieces pces pce pcs",
 		anArea: "pi pied pieds p pc sq sqft sf ft feet foot m metre metres meter meters pica square sqf pca",
 		anInclusion: "inclus incluse incluses inclue inclues inclu included incl include includes including inclut " +
 			"incluant inclusif inclusive compris comprise comprises comprend comprenant fourni fournis fournie fournies sus " +
 			"extra excluded exclu exclus exclue exclues charge charges frais pays pay paie paye payes payee payees paid " +
-			"payable payables payer cost expense expenses excluding gratuit gratuits gratuite free provided separate separately",
+			"payable payables payer cost expense expenses excluding excludes exclude exclut excluent exclusion exclusions " +
+			"inclusion inclusions addition responsible responsibility responsable responsabilite shared share split nom " +
+			"gratuit gratuits gratuite free provided separate separately",
 		aUtility: "chauffage chauffe chauffes chauffee chauffees chauffer chauf chauffez heat heated heating unheated " +
 			"eclaire eclaires eclairee " +
 			"eclairees eclairer eclairez eclairage electricite electricity electrique elec hydro eau water internet wifi wi " +
 			"cable " +
-			"cables cablo nc ne n non ecl c h chaude energie energy utilities",
+			"cables cablo nc ne n non ecl c h chaude energie energy lighted utilities utility utilites",
 		aPet: "animal animaux animeaux animeau animals pet pets chat chats cat cats chien chiens dog dogs minou minous " +
 			"chaton chatons chatte chattes puppy puppies",
 		aParking: "stationnement stationnements stationement stationements stat parking parkings parkings garage garages " +
@@ -66,7 +69,7 @@ var topics = func() map[string]topic {
 			"juillet juil juill jul july aout aug august septembre sept sep september octobre oct october novembre nov " +
 			"november decembre dec december",
 		aFreedom: "libre libres disponible disponibles dispo dispos available availability disponibilite immediatement " +
-			"immediate immediately now maintenant asap vacant occupation emmenagement",
+			"immediate immediately now maintenant asap vacant occupation emmenagement occupancy possession move ready",
 		aLease: "bail lease leases baux",
 		aType: "condo condos condominium condominiums coop loft lofts maison maisons house houses home cottage " +
 			"bungalow chalet jumele jumelee townhouse townhouses townhome town duplex triplex quadruplex quadriplex fourplex " +
@@ -75,11 +78,12 @@ var topics = func() map[string]topic {
 			"floors soussol sousol ss immeuble building unifamiliale detached condominum appartment appartments " +
 			"appartemant apartement appt split family villa condominio",
 		aPromotion: "gratuit gratuits gratuite gratuites free offert offerts",
-		aSmoke:     "fumeur fumeurs fumeuse fumer fume smoking smoke smoker smokers smokefree cigarette",
+		aSmoke:     "fumeur fumeurs fumeuse fumer fume smoking smoke smoker smokers smokefree cigarette fumee",
 		aNegation:  "non pas no not aucun aucune aucuns sans ni nor without",
 		aStudio:    "studio studios bachelor bachelors garconniere studette",
+		aFloor:     "e eme ieme deuxieme troisieme quatrieme",
 		aSublet: "sublet sublease sublets subletting cession cessation reprise transfert transfer transfere sous " +
-			"location takeover ceder cede cedons transferer reprendre assignment",
+			"location takeover ceder cede cedons transferer reprendre assignment taking take",
 		inFrench: "le la les de des du un une et est dans pour avec sur au aux vous nous je situe louer tres pas plus ou " +
 			"par sont " +
 			"grand grande chambre chambres appartement logement disponible libre pres salle cuisine rue mois juillet inclus " +

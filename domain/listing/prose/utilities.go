@@ -16,6 +16,7 @@ const (
 	parkingPlace
 	furniture
 	otherThing // an appliance, snow removal …: it goes on a list, nothing more
+	collective // "utilities", "services": heat, hot water and electricity, unless one is named apart
 	everything
 )
 
@@ -59,8 +60,14 @@ func (u *inclusions) say(what utility, yes bool) (first bool) {
 
 // utilities reads every verdict on what the rent includes.
 func (p *Prose) utilities() (u inclusions, where findings) {
-	all, allAt := false, [2]int{}
+	all, none, allAt := false, false, [2]int{}
 	say := func(what utility, yes bool, from, to int) {
+		if what == parkingPlace && yes && p.noParking(from) {
+			return
+		}
+		if what == collective && !all && !none {
+			all, none, allAt = yes, !yes, [2]int{max(from, 0), to}
+		}
 		if u.say(what, yes) {
 			where[what].from, where[what].to = from, to
 		}
@@ -103,6 +110,13 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 		if e := p.heatedNotLit(i); e > i {
 			say(electricity, false, i, e)
 		}
+		if p.allUtilities(i) {
+			say(collective, true, i-1, i)
+			p.list(i+1, func(what utility, k int) { say(what, true, i, k) })
+		}
+		if p.shareOf(i) {
+			p.list(i, func(what utility, k int) { say(what, false, i, k) })
+		}
 		if t.topic&anInclusion == 0 {
 			continue
 		}
@@ -110,28 +124,53 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 		if !ok {
 			continue
 		}
+		answered := false
+		if said := p.answerAfter(to); said != 0 { // "Heat included: No"
+			answered, yes = true, said == saysIncluded
+		}
 		if k := p.nothing(i, from); k >= 0 {
 			for _, what := range [...]utility{heat, hotWater, electricity} {
 				say(what, false, k, to)
 			}
 			continue
 		}
-		if yes && p.everything(from) {
-			all, allAt = true, [2]int{max(from-1, 0), to}
-			p.list(to+1, func(what utility, k int) { say(what, true, i, k) })
+		if k := p.exceptBefore(from); k >= 0 { // "all utilities except hydro are included"
+			say(collective, yes, k-1, to)
+			p.list(k+1, func(what utility, end int) {
+				if end < from {
+					say(what, !yes, k, end)
+				}
+			})
+			continue
+		}
+		if ok, enumerated := p.everything(from, to); ok && (yes || collectives[p.lastWord(from)]) {
+			if !enumerated && yes {
+				all, none, allAt = true, false, [2]int{max(from-1, 0), to}
+			} else if !enumerated {
+				say(collective, false, max(from-1, 0), to)
+			}
+			p.list(to+1, func(what utility, k int) { say(what, yes, i, k) })
+			p.listBefore(from-2, func(what utility, k int) { // "internet, tout compris"
+				if yes && (what == internet || what == cable) {
+					say(what, true, k, to)
+				}
+			})
 			continue
 		}
 		if k := p.butNot(to + 1); yes && k > 0 {
 			p.list(k, func(what utility, end int) { say(what, false, to+1, end) })
+		}
+		if k := p.butNotLater(to + 1); yes && k > 0 { // "inclut l'eau chaude, mais pas l'électricité"
+			p.list(k, func(what utility, end int) { say(what, false, k, end) })
 		}
 		n := 0
 		p.listBefore(from-1, func(what utility, k int) {
 			n++
 			say(what, yes, k, to)
 		})
-		if end := p.heading(to); end > 0 && n == 0 {
+		if end := p.heading(to); end > 0 && n == 0 && !answered {
 			p.lines(end, func(what utility, k int) { say(what, yes, k, k) })
-		} else if n == 0 || p.sym(to+1) == ':' {
+		} else if !answered && (n == 0 || p.sym(to+1) == ':') {
 			p.list(to+1, func(what utility, k int) { say(what, yes, from, k) })
 		}
 	}
@@ -151,6 +190,11 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 		})
 		for _, what := range [...]utility{heat, hotWater, electricity} {
 			say(what, true, allAt[0], allAt[1])
+		}
+	}
+	if none {
+		for _, what := range [...]utility{heat, hotWater, electricity} {
+			say(what, false, allAt[0], allAt[1])
 		}
 	}
 	return u, where
@@ -199,6 +243,12 @@ func (p *Prose) participle(i int) (yes bool, on utility) {
 				return true, electricity
 			}
 		}
+	case w == "lighted": // "Heated, lighted", a translation of "chauffé, éclairé"
+		for k := i - 1; k >= i-3; k-- {
+			if p.word(k) == "heated" {
+				return !p.denied(k), electricity
+			}
+		}
 	case w == "ecl": // "chauffé/écl."
 		if s := p.sym(i - 1); s == '/' || s == '-' || s == '&' {
 			if w := p.word(i - 2); w == "chauffe" || w == "chauffee" || w == "chauf" || w == "ch" {
@@ -242,20 +292,21 @@ func (p *Prose) beside(i int, f func(what utility, last int)) {
 	}
 }
 
-// onTop reads the cost at i that "590 $ + hydro" adds to the rent.
+// onTop reads the cost at i that "590 $ + hydro", "lease + hydro" or "plus utilities" adds to the rent.
 func (p *Prose) onTop(i int) utility {
-	if p.sym(i-1) != '+' && p.word(i-1) != "plus" || i < 2 {
-		return noUtility
-	}
-	if t := p.num(i - 2); p.sym(i-2) != '$' && p.word(i-2) != "mois" && p.word(i-2) != "month" && (t == nil ||
-		t.digits < 3) {
+	if i < 1 || p.sym(i-1) != '+' && p.word(i-1) != "plus" || p.words[i].line {
 		return noUtility
 	}
 	what, end := p.thing(i)
-	if what != electricity && what != heat {
+	if what != electricity && what != heat && what != collective {
 		return noUtility
 	}
-	for k := end + 1; k <= end+4; k++ {
+	t := p.num(i - 2)
+	priced := p.sym(i-2) == '$' || p.word(i-2) == "mois" || p.word(i-2) == "month" || t != nil && t.digits >= 3
+	if before, _ := p.thing(i - 2); !priced && (what == heat || before != noUtility) { // "water + hydro", on a list
+		return noUtility
+	}
+	for k := end + 1; k <= end+4 && !p.stop(k); k++ {
 		if p.about(k, anInclusion) {
 			return noUtility
 		}
@@ -263,139 +314,10 @@ func (p *Prose) onTop(i int) utility {
 	return what
 }
 
-// An inclusionWord is how a word says whether something is in the rent.
-type inclusionWord uint8
-
-const (
-	saysIncluded inclusionWord = iota + 1
-	saysExcluded
-	saysExtra  // "extra", "en sus"
-	saysFree   // unless it is a month
-	saysPays   // "tenant pays"
-	saysPaid   // "payé par le locataire", "à payer"
-	saysCost   // "at renter's cost"
-	saysCharge // "à la charge du locataire", "à vos frais"
-)
-
-var (
-	inclusionWords = meanings(map[inclusionWord]string{
-		saysIncluded: "inclus incluse incluses inclue inclues inclu included incl include includes including inclut incluant " +
-			"inclusive inclusif compris comprise comprises comprend comprenant fourni fournis fournie fournies provided",
-		saysExcluded: "excluded exclu exclus exclue exclues separate separately excluding",
-		saysExtra:    "sus extra",
-		saysFree:     "gratuit gratuits gratuite free",
-		saysPays:     "pays pay paie",
-		saysPaid:     "paye payes payee payees paid payable payables payer",
-		saysCost:     "cost expense expenses",
-		saysCharge:   "charge frais",
-	})
-	tenants = set("locataire locataires tenant tenants")
-)
-
-// verdict reads a word of inclusion at i with its negation: "inclus", "non compris", "not included", "en sus", "à vos
-// frais", "gratuit".
-func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
-	from, to = i, i
-	switch w := p.word(i); inclusionWords[w] {
-	case saysIncluded:
-		if l := p.word(i - 1); l == "ne" || l == "n" { // "n'inclut pas", "ne comprend ni"
-			if n := p.word(i + 1); n == "pas" || n == "ni" || n == "aucun" || w == "comprend" {
-				if n == "pas" {
-					to++
-				}
-				return false, i - 1, to, true
-			}
-		}
-		if w == "incl" && p.sym(i+1) == '.' {
-			to++
-		}
-		yes = true
-		k := i - 1
-		for p.sym(k) == '-' {
-			k--
-		}
-		switch p.word(k) {
-		case "non", "pas", "not", "ni", "no":
-			yes, from = false, k
-		case "t":
-			if n := p.word(k - 1); n == "isn" || n == "aren" || n == "doesn" {
-				yes, from = false, k-1
-			}
-		case "est", "sont", "is", "are", "etre", "be":
-			from = k
-			if n := p.word(k - 1); n == "n" || n == "ne" {
-				from = k - 1
-			}
-		}
-		if p.word(from-1) == "n" || p.word(from-1) == "ne" {
-			from--
-		}
-		if k := from - 1; p.word(k) == "est" || p.word(k) == "sont" || p.word(k) == "is" || p.word(k) == "are" {
-			from--
-			if n := p.word(from - 1); n == "n" || n == "ne" {
-				from--
-			}
-		}
-		return yes, from, to, true
-	case saysExcluded:
-		return false, i, i, true
-	case saysExtra:
-		if p.word(i-1) == "en" {
-			from--
-		}
-		return false, from, i, w == "extra" || from < i
-	case saysFree:
-		return true, i, i, !p.about(i-1, aMonth) && p.word(i-1) != "mois" && p.word(i-1) != "month"
-	case saysPays:
-		l := p.word(i - 1)
-		return false, i - 1, i, l == "tenant" || l == "tenants" || l == "locataire"
-	case saysPaid:
-		for k := i + 1; k <= i+3; k++ {
-			if tenants[p.word(k)] {
-				return false, i, k, true
-			}
-		}
-		return false, i, i, w == "payer" && p.word(i-1) == "a" && p.word(i+1) != "par"
-	case saysCost: // "at renter's cost"
-		for k := i - 1; k >= i-3; k-- {
-			if p.word(k) == "at" {
-				return false, k, i, true
-			}
-		}
-	case saysCharge:
-		if p.word(i-2) == "a" && (w == "charge" || p.word(i-1) != "pas") { // "à la charge du locataire", "à vos frais"
-			return false, i - 2, i, true
-		}
-		for k := i + 1; k <= i+3; k++ {
-			if l := p.word(k); l == "locataire" || l == "locataires" {
-				if w := p.word(i - 1); w == "au" || w == "aux" || w == "la" {
-					return false, i - 1, i, true
-				}
-				return false, i, i, true
-			}
-		}
-	}
-	return false, i, i, false
-}
-
-var (
-	allWords = set("tout toute toutes tous all everything utilities services utilites depenses charges")
-	provided = set("fourni fournis fournie fournies provided")
-)
-
-// everything tells whether "tout", "all", "utilities", "everything" is what the verdict at i is about.
-func (p *Prose) everything(i int) bool {
-	for k := i; k <= i+3; k++ {
-		if provided[p.word(k)] { // "tout est fourni": dishes and bedding
-			return false
-		}
-	}
-	w := p.word(i - 1)
-	if w == "est" || w == "is" || w == "are" {
-		w = p.word(i - 2)
-		return w == "tout" || w == "everything" || w == "all"
-	}
-	return allWords[w]
+// noParking tells whether the parking at i is denied: "aucun stationnement inclus", "0 parking included".
+func (p *Prose) noParking(i int) bool {
+	t := p.num(i - 1)
+	return p.deniedThing(i) || t != nil && t.cents == 0
 }
 
 // thingNames are the one-word names of the things that a rent may include.
@@ -408,12 +330,20 @@ var thingNames = meanings(map[utility]string{
 	parkingPlace: "stationnement stationnements stationement parking parkings",
 	furniture:    "meubles furniture",
 	otherThing:   "chauffe chauffee",
+	collective:   "utilities utilites",
 })
 
 // thing reads the name of something that a rent may include, at i, and returns its last token.
 func (p *Prose) thing(i int) (utility, int) {
 	w, next := p.word(i), p.word(i+1)
 	switch what := thingNames[w]; {
+	case what == cable && (p.word(i-1) == "smart" || p.word(i-1) == "screen"): // a set, not a subscription
+		return otherThing, i
+	case w == "services": // "comprend tous les services", but not "près de tous les services"
+		if l := p.word(i - 3); p.seq(i-2, "tous", "les") && l != "de" && l != "a" || p.word(i-1) == "all" {
+			return collective, i
+		}
+		return otherThing, i
 	case what == heat && (next == "electrique" || next == "central"):
 		return heat, i + 1
 	case what == otherThing && (next == "eau" || p.sym(i+1) == '-' && p.word(i+2) == "eau"): // "chauffe-eau"
@@ -448,6 +378,7 @@ var things = set("electromenager electromenagers electros electro refrigerateur 
 	"rideaux toiles appliances fridge stove washer dryer dishwasher microwave gaz gas tondage gazon taxes taxe " +
 	"ameublement luminaires " +
 	"entretien janitor conciergerie concierge snow removal garage rangements cabanon sauna spa telephone phone " +
-	"buanderie laundry services " +
+	"buanderie laundry conditioning conditioner sewer garbage recycling trash blinds curtains coverings fixtures " +
+	"furnishings smart netflix linens bedding dishes maintenance lawn security cleaning housekeeping " +
 	"aspirateur echangeur fibre optique illimite illimitee haute vitesse unlimited high speed exterieur interieur " +
 	"literie vaisselles electrique terminal videotron decodeur")

@@ -64,7 +64,7 @@ var (
 	heatedBefore = set("piscine piscines plancher planchers garage garages stationnement stationnements parking sol spa " +
 		"interieur interieure interieurs souterrain terrasse pool")
 	heatedFillers = set("et non exterieure exterieur creusee creuse")
-	heatedAfter   = set("pool floor floors garage parking indoor underground bathroom towel swimming inground salt")
+	heatedAfter   = set("roof driveway pool floor floors garage parking indoor underground bathroom towel swimming inground salt")
 )
 
 // heatedThing tells whether "chauffé" at i is said of a pool, a floor or a garage.
@@ -78,7 +78,7 @@ func (p *Prose) heatedThing(i int) bool {
 			break
 		}
 	}
-	return heatedAfter[p.word(i+1)]
+	return heatedAfter[p.word(i+1)] || (p.word(i+2) == "floor" || p.word(i+2) == "floors")
 }
 
 var denials = set("non pas not ni no nor isn aren jamais never sans")

@@ -2,9 +2,9 @@ package prose
 
 var (
 	glueWords = set("et and l le la les d de du des ou aussi est sont is are the avec with plus ainsi que your votre a en " +
-		"mais n ne or un une tous ni both deja")
+		"mais n ne or un une tous ni both deja all own their such as")
 	// halfNames are the second halves of names, read with their first.
-	halfNames    = set("chaude fi quebec hot haute central centrale")
+	halfNames    = set("chaude fi quebec hot haute central centrale fil sans air c")
 	headingWords = set("dans le la loyer prix in the rent with your au bail")
 	onOffer      = set("disponible possible available optional option")
 	exceptWords  = set("sauf except excepte excluding hors excluant but")
@@ -20,7 +20,7 @@ func (p *Prose) glue(i int) bool {
 			return false
 		}
 		switch p.words[i].sym {
-		case ',', '&', '+', '/', '-', '(', ')', ':', '*', '"':
+		case ',', '&', '+', '/', '-', '(', ')', ':', '*', '"', '%':
 			return true
 		}
 	}
@@ -37,7 +37,7 @@ func (p *Prose) listBefore(i int, f func(utility, int)) {
 			return
 		}
 		if what, _ := p.thing(k); what != noUtility {
-			if p.word(k) == "chaude" {
+			if p.word(k) == "chaude" || what == collective && copulas[p.word(k-1)] { // "are utilities included"
 				continue
 			}
 			if what == electricity && p.word(k) == "electrique" && p.word(k-1) == "chauffage" {
@@ -51,7 +51,7 @@ func (p *Prose) listBefore(i int, f func(utility, int)) {
 		if halfNames[p.word(k)] {
 			continue
 		}
-		if !p.glue(k) || p.sym(k) == ':' || p.sym(k) == ')' && k < i-8 {
+		if !p.glue(k) || p.sym(k) == ':' && k < i || p.sym(k) == ')' && k < i-8 {
 			return
 		}
 	}
@@ -59,6 +59,15 @@ func (p *Prose) listBefore(i int, f func(utility, int)) {
 
 // list calls f for each thing of the list that starts at token i. After a colon the list may go on over lines.
 func (p *Prose) list(i int, f func(utility, int)) {
+	for k := i; k < i+6; k++ { // "included in your rent: heat"
+		if p.sym(k) == ':' || p.word(k) == "such" {
+			i = k
+			break
+		}
+		if !headingWords[p.word(k)] {
+			break
+		}
+	}
 	colon := p.sym(i) == ':' || p.sym(i) == '-'
 	strange := 0
 	for k, n := i, 0; k < len(p.words) && n < 40; k, n = k+1, n+1 {
@@ -74,7 +83,9 @@ func (p *Prose) list(i int, f func(utility, int)) {
 			if _, _, to, ok := p.verdict(end + 1); ok && to > 0 && p.word(end+1) != "included" {
 				return
 			}
-			f(what, end)
+			if what != collective || !p.enumerates(end+1) {
+				f(what, end)
+			}
 			k = end
 			continue
 		}
@@ -83,6 +94,11 @@ func (p *Prose) list(i int, f func(utility, int)) {
 			continue
 		}
 		if !p.glue(k) {
+			if next := p.nextItem(k); next > k && colon && strange < 6 {
+				k = next
+				strange++
+				continue
+			}
 			if s := p.sym(k + 1); strange >= 2 || p.words[k].kind != word || s != ',' && s != '/' && s != '+' &&
 				p.word(k+1) != "et" && p.word(k+1) != "and" {
 				return
@@ -90,6 +106,22 @@ func (p *Prose) list(i int, f func(utility, int)) {
 			strange++ // an item that we do not know
 		}
 	}
+}
+
+// nextItem returns the comma that ends the unknown item at token k of a list ("draps de lit,"), or k.
+func (p *Prose) nextItem(k int) int {
+	for n := k; n <= k+7 && n < len(p.words) && (n == k || !p.words[n].line); n++ {
+		if p.about(n, anInclusion|aNegation) || p.words[n].kind == number {
+			return k
+		}
+		switch p.sym(n) {
+		case ',':
+			return n
+		case '.', ';', '!', '?', ':', '$':
+			return k
+		}
+	}
+	return k
 }
 
 // heading tells whether the verdict that ends at token i heads a list of lines ("INCLUS DANS LE LOYER"): it returns the
@@ -153,6 +185,19 @@ func (p *Prose) butNot(i int) int {
 		return 0
 	}
 	return i + 2
+}
+
+// butNotLater finds the "mais pas" that ends a list from token i on and returns the token behind it, or 0.
+func (p *Prose) butNotLater(i int) int {
+	for k := i + 1; k < i+16 && !p.stop(k); k++ {
+		if w := p.word(k); w == "mais" || w == "but" {
+			return p.butNot(k)
+		}
+		if p.about(k, anInclusion) {
+			return 0
+		}
+	}
+	return 0
 }
 
 // exceptions calls f for what follows "sauf" after token i.

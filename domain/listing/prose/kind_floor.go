@@ -1,0 +1,193 @@
+package prose
+
+var ordinals = map[string]string{
+	"premier": "1", "deuxieme": "2", "troisieme": "3", "quatrieme": "4", "dernier": "top", "derniere": "top",
+	"first": "1", "second": "2",
+	"third": "3", "top": "top",
+	"haut": "top", "main": "ground", "ground": "ground", "lower": "ground", "upper": "2", "cinquieme": "5", "seconde": "2",
+	"last": "top", "fourth": "4",
+}
+
+// placed tells whether a part of a building named at i is where the home is, and not its laundry or locker. A headline
+// speaks of the home unless it says otherwise.
+func (p *Prose) placed(i int, headline bool) bool {
+	if i == 0 {
+		return true
+	}
+	if w := p.word(i - 2); p.sym(i-1) == ':' && (w == "level" || w == "floor" || w == "niveau" || w == "etage" ||
+		w == "maintenant") {
+		return true
+	}
+	if w := p.word(i + 1); w == "suite" || w == "unit" || kinds[w] == "apartment" {
+		return true
+	}
+	for k := i - 1; k >= 0 && k >= i-5; k-- {
+		if p.words[k+1].line {
+			return true
+		}
+		t := &p.words[k]
+		if t.half {
+			return true
+		}
+		switch t.w {
+		case "situe", "situee", "situes", "logement", "appartement", "appart", "studio", "loft", "localise", "apartment",
+			"unit", "located", "bachelor", "condo", "app", "dispo", "disponible":
+			for n := k - 1; n >= k-4 && !p.stop(n+1); n-- { // "laundry rooms are located in the basement"
+				if commonParts[p.word(n)] {
+					return false
+				}
+			}
+			return true
+		case "au", "a", "en", "de", "le", "est", "du", "grand", "beau", "is", "on", "the", "in", "et", "ou", "renove",
+			"louer", "un", "dans", "demi", "semi":
+			continue
+		case "rangement", "locker", "casier", "buanderie", "stationnement", "garage", "laveuse", "secheuse", "remise",
+			"lavage", "storage", "laundry", "rangements":
+			return false
+		}
+		if !headline && !adjectives[t.w] {
+			return false
+		}
+	}
+	switch p.word(0) { // nothing but such words leads there from the beginning: "au sous-sol d'un bungalow"
+	case "au", "en", "in", "on", "dans", "situe", "situee":
+		return headline || i <= 5
+	}
+	return headline
+}
+
+// commonParts are things of a building that a floor may be named for.
+var commonParts = set("gym piscine pool sauna lounge skylounge rooftop passerelle sport buanderie laundry locker lockers " +
+	"rangement rangements storage casier areas aires spa jacuzzi billard cinema restaurant patio")
+
+// floorOfThing tells whether the floor in tokens k..i is not the home's: "gym on the 5th floor", "main floor locker",
+// "the 2nd floor has a bathroom", "only 1 floor up".
+func (p *Prose) floorOfThing(k, i int) bool {
+	n := p.word(i + 1)
+	if i+1 < len(p.words) && p.words[i+1].line {
+		n = ""
+	}
+	switch n {
+	case "has", "features", "offers", "includes", "comprend", "comporte", "offre", "up":
+		return true
+	default:
+		if commonParts[n] {
+			return true
+		}
+	}
+	if p.seq(k-2, "with", "the") {
+		return true
+	}
+	for n := k - 1; n >= 0 && n >= k-9 && !p.stop(n+1); n-- {
+		switch w := p.word(n); {
+		case commonParts[w]:
+			return true
+		case p.sym(n) == ',', w == "situe", w == "situee", w == "located", p.words[n].half, kinds[w] != "", w == "unit":
+			return false
+		}
+	}
+	return false
+}
+
+// bareFloor reads "au 2e" and "au deuxième" at i, where no street, day or other noun follows.
+func (p *Prose) bareFloor(i int) (value string, from int) {
+	k := i - 1
+	value = ordinals[p.word(i)]
+	if t := p.num(i - 1); t != nil && !p.words[i].space {
+		if t.dec > 0 || t.half || t.digits > 2 || t.cents == 0 {
+			return "", i
+		}
+		value, k = itoa(int(t.cents/100)), i-2
+	}
+	if value == "" || p.word(k) != "au" {
+		return "", i
+	}
+	switch p.word(i + 1) {
+	case "", "d", "du", "dans", "avec", "sans", "libre":
+		return value, k
+	}
+	return "", i
+}
+
+func (p *Prose) floor(headline bool) (value string, from, to int) {
+	for i := range p.words {
+		if p.about(i, aFloor) {
+			if v, k := p.bareFloor(i); v != "" {
+				return v, k, i
+			}
+		}
+		if !p.about(i, aType) {
+			continue
+		}
+		switch p.word(i) {
+		case "basement", "soussol", "sousol", "sous", "ss":
+			end := i
+			if p.word(i) == "sous" {
+				end++
+				if p.sym(end) == '-' {
+					end++
+				}
+				if w := p.word(end); w != "sol" && w != "sols" {
+					continue
+				}
+			}
+			if p.word(i) == "ss" && i > 0 && p.word(i-1) != "demi" {
+				continue
+			}
+			k := i - 1
+			for p.sym(k) == '-' {
+				k--
+			}
+			if w := p.word(k); w == "demi" || w == "semi" || w == "half" {
+				return "half-basement", k, end
+			}
+			if t := p.num(k); t != nil && (t.cents == 50 && t.digits == 0) {
+				return "half-basement", k, end
+			}
+			if w := p.word(i - 1); w == "finished" || w == "le" || w == "un" || w == "avec" || w == "with" || !p.placed(i,
+				headline) {
+				continue
+			}
+			return "basement", i, end
+		case "rdc", "rez":
+			if p.placed(i, headline) {
+				return "ground", i, i
+			}
+		case "etage", "floor":
+			k := i - 1
+			if p.sym(k) == '-' { // "30th-floor"
+				k--
+			}
+			if t := p.num(i + 2); p.sym(i+1) == ':' && t != nil && t.dec == 0 && !t.half && t.digits <= 2 && t.cents > 0 &&
+				!p.words[i+2].line { // "Floor: 3rd"
+				return itoa(int(t.cents / 100)), i, i + 2
+			}
+			if p.floorOfThing(k, i) {
+				continue
+			}
+			switch p.word(k) {
+			case "e", "eme", "ieme", "er", "nd", "rd", "th", "st", "ier", "iem":
+				k--
+			}
+			if w := p.word(k - 1); p.num(k) != nil && (w == "et" || w == "and") { // "aires communes au 1er, 2e et 21e étage"
+				continue
+			}
+			if t := p.num(k); t != nil && t.dec == 0 && !t.half && t.digits >= 1 && t.digits <= 2 && t.cents > 0 {
+				return itoa(int(t.cents / 100)), k, i
+			}
+			if v := ordinals[p.word(k)]; v != "" {
+				return v, k, i
+			}
+		case "duplex", "triplex":
+			if p.word(i-1) == "de" || p.word(i-1) == "d" {
+				switch p.word(i - 2) {
+				case "haut":
+					return "top", i - 2, i
+				case "bas":
+					return "ground", i - 2, i
+				}
+			}
+		}
+	}
+	return "", -1, -1
+}

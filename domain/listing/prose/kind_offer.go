@@ -1,0 +1,185 @@
+package prose
+
+// An offer is what an advert is about, as far as its headline tells.
+type offer uint8
+
+const (
+	aHome    offer = iota
+	wanted         // the advert looks for a home
+	swapped        // a home for a home
+	sold           // for sale
+	business       // shop, office, warehouse
+	carPlace       // parking or storage alone
+)
+
+func (p *Prose) offer() (o offer, from, to int) {
+	rent := false
+	home := false
+	for i := range p.words {
+		rent = rent || p.word(i) == "louer" || p.word(i) == "rent" || p.about(i, aLease|aSublet) && p.word(i) != "sous" ||
+			p.word(i) == "location" || p.word(i) == "lease" && i > 0
+		home = home || p.words[i].half || p.about(i, aStudio) || kinds[p.word(i)] != "" || p.about(i, aBedroom)
+	}
+	if i, ok := p.workplace(home, rent); ok {
+		return business, i, i
+	}
+	for i := range p.words {
+		switch w := p.word(i); w {
+		case "down", "own":
+			if p.seq(i-2, "rent", "to") || w == "down" && (p.word(i+1) == "payment" || p.num(i-1) != nil ||
+				p.word(i-1) == "zero") {
+				return sold, i, i
+			}
+		case "search", "need", "needs", "besoin":
+			if i > 4 || w == "search" && !p.seq(i-1, "in", "search", "of") || !p.seeksHome(i) {
+				continue
+			}
+			return wanted, i, i
+		case "recherche", "recherchons", "cherche", "cherchons", "wanted", "looking", "recherches", "cherches", "chercher",
+			"rechercher", "searching", "seeking", "desire", "iso":
+			if p.asked(i) { // "Looking for a place to call home?"
+				return aHome, 0, 0
+			}
+			if i > 4 || w == "iso" && i > 0 || w == "desire" && p.word(i-1) != "je" {
+				continue
+			}
+			if p.sym(i+1) == ':' && (w == "recherche" || w == "wanted") && i == 0 { // Kijiji's own prefix
+				return wanted, i, i + 1
+			}
+			switch p.word(i - 1) { // "roommate wanted" offers a room
+			case "roommate", "roommates", "coloc", "colocataire", "tenant", "locataire":
+				if w == "wanted" || w == "recherche" {
+					return aHome, 0, 0
+				}
+			}
+			if i > 0 && w == "recherche" && (p.word(i-1) == "centre" || p.word(i-1) == "tres" || p.word(i-1) == "secteur" ||
+				p.word(i-1) == "plus") {
+				continue
+			}
+			for k := i + 1; k <= i+4; k++ {
+				switch p.word(k) { // the home seeks people: an offer
+				case "colocataire", "colocataires", "coloc", "colocs", "locataire", "locataires", "roommate", "roommates", "tenant",
+					"tenants", "coloc's",
+					"personne", "chambreur", "sous", "occupant", "ceder", "transferer":
+					if k == i+1 || !p.about(k-1, aType) {
+						return aHome, 0, 0
+					}
+				}
+			}
+			if w == "recherche" && i > 0 && !(p.word(i-1) == "je" || p.word(i-1) == "en" || p.word(i-1) == "a" ||
+				p.word(i-1) == "famille" || p.word(i-1) == "couple" || p.word(i-1) == "etudiant" || p.word(i-1) == "la") {
+				continue
+			}
+			return wanted, i, i
+		case "echanger", "swap", "swapping", "echange", "troc":
+			return swapped, i, i
+		case "vendre", "sale", "vente":
+			if !rent && !p.thingForSale(i) && (p.word(i-1) == "a" || p.word(i-1) == "for" || w == "vente") {
+				return sold, i, i
+			}
+		case "commercial", "commerciaux", "entrepot", "warehouse", "commerciale", "commerciales":
+			if w := p.word(i - 2); home && (w == "un" || w == "d" || w == "du" || w == "au") { // "au-dessus d'un local"
+				continue
+			}
+			if !home || p.word(i-1) == "local" || p.word(i-1) == "locaux" || p.word(i-1) == "espace" {
+				return business, i, i
+			}
+		case "bureau", "bureaux", "office":
+			if !home && (p.seq(i+1, "a", "louer") || p.word(i+1) == "space" || p.seq(i+1, "for", "rent")) {
+				return business, i, i
+			}
+		case "stationnement", "garage", "parking", "stationnements", "entreposage", "storage", "rangement",
+			"locker", "lockers", "casier":
+			if n := p.word(i + 1); !home && n != "inclus" && n != "included" && (p.seq(i+1, "a", "louer") || p.seq(i+1, "for",
+				"rent") || i == 0 && len(p.words) < 8 || p.seq(i+1, "interieur", "a", "louer") || p.leads(i)) {
+				return carPlace, i, i
+			}
+		}
+	}
+	return aHome, 0, 0
+}
+
+// workplaces are places to work or to sell, and rooms that are let by the hour.
+var (
+	workplaces = set("office bureau bureaux retail store lab laboratory laboratoire clinic clinique coworking desk chair " +
+		"chaise restaurant warehouse entrepot industrial industriel workshop atelier commercial commerciaux salon boutique " +
+		"kiosque garage reception hall")
+	studioArts = set("music musique photo photography photographie dance danse recording enregistrement yoga art artist " +
+		"tattoo tatouage film video podcast pilates tournage repetition rehearsal")
+	leadWords = set("underground indoor outdoor place places de secure secured private heated espace un une one interieur " +
+		"exterieur for rent a louer car grand grande petit small large fully furnished shared professional modern downtown")
+)
+
+// leads tells whether only words that describe it stand before the noun at i of a headline.
+func (p *Prose) leads(i int) bool {
+	for k := range i {
+		if w := p.word(k); !leadWords[w] && !adjectives[w] && p.words[k].kind != symbol && (p.num(k) == nil ||
+			p.num(k).digits > 1) {
+			return false
+		}
+	}
+	return true
+}
+
+// workplace finds the office, shop or studio by the hour that a headline without a home is about.
+func (p *Prose) workplace(home, rent bool) (int, bool) {
+	for i := range p.words {
+		w := p.word(i)
+		if p.about(i, aStudio) {
+			hourly := false
+			for k := range p.words {
+				hourly = hourly || p.word(k) == "hourly" || p.word(k) == "hour" || p.word(k) == "heure"
+			}
+			arts := studioArts[p.word(i-1)] || studioArts[p.word(i+1)] || p.word(i+1) == "de" && studioArts[p.word(i+2)]
+			if (hourly || arts) && (rent || hourly) && !p.seq(i+1, "apartment") {
+				return i, true
+			}
+			return 0, false
+		}
+		if home || !workplaces[w] || w == "garage" || w == "salon" && p.word(i+1) != "de" || w == "reception" &&
+			p.word(i-2) != "salle" && p.word(i-1) != "salle" {
+			continue
+		}
+		n := p.word(i + 1)
+		if (rent || n == "space" || n == "spaces") && (p.leads(i) || p.word(i-1) == "salle" || w == "reception") {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// asked tells whether "looking for" or "vous cherchez" at i is a question to the reader.
+func (p *Prose) asked(i int) bool {
+	for k := i + 1; k < len(p.words) && k <= i+12; k++ {
+		if p.sym(k) == '?' {
+			return p.word(0) != "je"
+		}
+	}
+	return false
+}
+
+// seeksHome tells whether the need at i is of a home, and not of a roommate or of nothing.
+func (p *Prose) seeksHome(i int) bool {
+	if p.word(i-1) == "no" || p.word(i-1) == "you" || p.word(i-1) == "all" || p.asked(i) {
+		return false
+	}
+	for k := i + 1; k <= i+5 && k < len(p.words); k++ {
+		switch w := p.word(k); {
+		case w == "roommate" || w == "tenant" || w == "locataire" || w == "coloc" || w == "colocataire":
+			return false
+		case p.about(k, aType|aBedroom|aStudio) || p.words[k].half || w == "room" || w == "place" || w == "chambre":
+			return true
+		}
+	}
+	return false
+}
+
+// thingForSale tells whether furniture is what "à vendre" at i is said of.
+func (p *Prose) thingForSale(i int) bool {
+	for k := i - 1; k >= 0 && k >= i-4; k-- {
+		if w := p.word(k); p.about(k, aFurnishing) || w == "electromenagers" || w == "electros" || w == "tout" || things[w] {
+			return true
+		}
+	}
+	return false
+}

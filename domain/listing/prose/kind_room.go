@@ -1,0 +1,140 @@
+package prose
+
+// roomRental tells whether a room of a shared home is offered.
+func (p *Prose) roomRental() (bool, int) {
+	if i := p.roomFirst(); i >= 0 {
+		return true, i
+	}
+	home := false
+	for i := range p.words {
+		home = home || p.words[i].half
+		switch p.word(i) {
+		case "coloc", "colocation", "colocataire", "colocataires", "colocs", "roommate", "roommates", "roomate", "roomates",
+			"roomie", "flatmate", "cohabitation", "housemate":
+			switch p.word(i - 1) {
+			case "ideal", "parfait", "pour", "possible", "non":
+				continue
+			}
+			if p.word(i-1) == "for" && p.word(i-2) != "looking" && p.word(i-2) != "searching" {
+				continue
+			}
+			if p.seq(i-2, "ideal", "pour") || p.seq(i-2, "parfait", "pour") || p.word(i+1) == "accepte" {
+				continue
+			}
+			return true, i
+		case "shared":
+			switch p.word(i + 1) {
+			case "accommodation", "accommodations", "house", "home", "apartment", "condo", "basement", "unit", "room", "rental",
+				"living":
+				if i <= 2 || p.word(i-1) == "in" || p.word(i-1) == "a" {
+					return true, i
+				}
+			}
+		case "bedroom":
+			if i <= 3 && p.num(i-1) == nil && numberWords[p.word(i-1)] == 0 && p.sym(i-1) != '-' && (p.seq(i+1, "for", "rent") ||
+				p.seq(i+1, "in", "shared") || p.seq(i+1, "in", "a", "shared")) {
+				return true, i
+			}
+		case "partager", "share":
+			if p.word(i-1) == "a" || p.word(i-1) == "to" {
+				return true, i
+			}
+		case "chambre", "chambres", "room", "rooms", "chambreurs":
+			w := p.word(i)
+			if w == "chambreurs" {
+				continue
+			}
+			if n, weak := p.smallAt(i - 1); n > 0 && !weak && w != "room" {
+				continue // "2 chambres à louer" is a count
+			}
+			if p.word(i-1) == "living" || p.word(i-1) == "dining" || p.word(i-1) == "bath" || home && i > 0 && w != "room" {
+				continue
+			}
+			if (w == "room" || w == "rooms") && p.word(i+1) == "in" && p.leads(i) {
+				return true, i
+			}
+			for k := i + 1; k <= i+4 && k < len(p.words); k++ {
+				switch p.word(k) {
+				case "louer", "rent", "let", "meublee", "meublees", "dans", "disponible", "available", "furnished":
+					if p.word(k) == "dans" && w != "chambre" || (p.word(k) == "available" || p.word(k) == "furnished") &&
+						w == "rooms" {
+						break
+					}
+					return true, i
+				}
+				if adjectives[p.word(k)] || p.word(k) == "a" || p.word(k) == "sous" || p.word(k) == "for" ||
+					p.word(k) == "to" || p.word(k) == "privee" || p.sym(k) == '-' {
+					continue
+				}
+				break
+			}
+		}
+	}
+	return false, 0
+}
+
+// roomFirst finds the room that a headline begins with ("Grande chambre près de l'UQAM", "Furnished room") when it
+// names no home, or returns -1.
+func (p *Prose) roomFirst() int {
+	at := -1
+	for i := range p.words {
+		t := &p.words[i]
+		if t.half || t.topic&aStudio != 0 || t.topic&aType != 0 && kinds[t.w] != "" {
+			return -1
+		}
+		if at >= 0 {
+			continue
+		}
+		switch t.w {
+		case "chambre", "room":
+			if n := p.word(i + 1); n == "froide" || n == "apartment" || p.num(i+1) != nil {
+				return -1
+			}
+			at = i
+		case "furnished", "meublee", "a", "une", "rental":
+		default:
+			if t.kind != symbol && !adjectives[t.w] {
+				return -1
+			}
+		}
+	}
+	return at
+}
+
+// roomOffered finds the room of a shared home that the beginning of a description offers: "Private room for rent",
+// "chambre à louer dans un 6 ½", "rooms with shared bathroom". It returns -1 when there is none.
+func (p *Prose) roomOffered() int {
+	for i := 0; i < len(p.words) && i < 25; i++ {
+		w := p.word(i)
+		if w != "room" && w != "rooms" && w != "chambre" {
+			continue
+		}
+		if b := p.word(i - 1); b == "living" || b == "dining" || b == "bath" || b == "family" || b == "laundry" {
+			continue
+		}
+		switch {
+		case w == "chambre":
+			if p.seq(i+1, "a", "louer") && (p.word(i+3) == "dans" || i < 3) {
+				return i
+			}
+		case p.seq(i+1, "for", "rent"), p.seq(i+1, "available", "in"), p.seq(i+1, "in", "a", "shared"), p.seq(i+1, "with",
+			"shared"):
+			return i
+		case p.word(i-1) == "private" || p.word(i-2) == "private": // "furnished private bright room with bathroom"
+			if n := p.word(i + 1); n == "with" || n == "available" || n == "in" {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+func (p *Prose) smallAt(i int) (int, bool) {
+	if i < 0 || i >= len(p.words) {
+		return -1, false
+	}
+	if adjectives[p.word(i)] {
+		return p.smallAt(i - 1)
+	}
+	return p.small(i)
+}

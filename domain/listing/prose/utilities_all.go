@@ -1,0 +1,115 @@
+package prose
+
+// lastWord is the word that the verdict from token i on is about: colons and "are" are passed over.
+func (p *Prose) lastWord(i int) string {
+	k := i - 1
+	for p.sym(k) == ':' && !p.words[k+1].line || copulas[p.word(k)] {
+		k--
+	}
+	return p.word(k)
+}
+
+// everything tells whether "tout", "all", "utilities", "everything" is what the verdict in tokens i..to is about.
+// Enumerated means that what it consists of follows: "utilities included (heat, water)" are no others.
+func (p *Prose) everything(i, to int) (ok, enumerated bool) {
+	for k := i; k <= i+3; k++ {
+		if provided[p.word(k)] { // "tout est fourni": dishes and bedding
+			return false, false
+		}
+	}
+	k := i - 1
+	for p.sym(k) == ':' && !p.words[k+1].line || copulas[p.word(k)] {
+		k--
+	}
+	switch w := p.word(k); {
+	case collectives[w]:
+		if active[p.word(to)] || active[p.word(i)] { // "tous les services incluant le métro"
+			return false, false
+		}
+		if copulas[p.word(k-1)] { // "heat and hydro are utilities included"
+			return false, false
+		}
+		return true, !allWords[p.word(k-1)] && p.word(k-2) != "all" && p.word(k-2) != "tous" && p.enumerates(to+1)
+	case allWords[w]:
+		if k < i-1 {
+			return w == "tout" || w == "everything" || w == "all", false
+		}
+		if w != "tout" && w != "everything" {
+			if before, _ := p.thing(k - 1); before != noUtility || copulas[p.word(k-1)] { // "heat and hydro all incl."
+				return false, false
+			}
+		}
+		return true, false
+	}
+	return false, false
+}
+
+// enumerates tells whether a list of utilities begins at i: ": heat", "(heat", "such as heat".
+func (p *Prose) enumerates(i int) bool {
+	switch {
+	case p.sym(i) == ':' || p.sym(i) == '(':
+		i++
+	case p.sym(i) == ',' && p.word(i+1) == "such":
+		i += 3
+	case p.word(i) == "such" || p.word(i) == "tel" || p.word(i) == "telles":
+		i += 2
+	case p.word(i) == "like" || p.word(i) == "comme":
+		i++
+	default:
+		return false
+	}
+	if i < len(p.words) && p.words[i].line {
+		return p.sym(i-1) == ':'
+	}
+	_, on := p.participle(i)
+	what, _ := p.thing(i)
+	return what != noUtility || on != noUtility || p.word(i) == "le" || p.word(i) == "l"
+}
+
+// exceptBefore returns the "except" of "all utilities except hydro are included", whose verdict begins at i, or -1.
+func (p *Prose) exceptBefore(i int) int {
+	for k := i - 1; k > 0 && k >= i-8 && !p.words[k+1].line; k-- {
+		if exceptWords[p.word(k)] {
+			if collectives[p.word(k-1)] || allWords[p.word(k-1)] {
+				return k
+			}
+			return -1
+		}
+		if what, _ := p.thing(k); what == noUtility && !p.glue(k) && !halfNames[p.word(k)] {
+			return -1
+		}
+	}
+	return -1
+}
+
+// allUtilities tells whether "all utilities" at i-1 stands on a list of what there is, without a verdict of its own.
+func (p *Prose) allUtilities(i int) bool {
+	if w := p.word(i); w != "utilities" && w != "utilites" || p.word(i-1) != "all" || p.words[i].line {
+		return false
+	}
+	for k := i - 2; k >= 0 && k >= i-6 && !p.words[k+1].line; k-- {
+		if p.about(k, anInclusion|aNegation) || exceptWords[p.word(k)] || p.word(k) == "plus" || p.word(k) == "of" ||
+			p.sym(k) == '+' {
+			return false
+		}
+	}
+	for k := i + 1; k <= i+4 && k < len(p.words) && !p.stop(k); k++ {
+		if p.about(k, anInclusion) || exceptWords[p.word(k)] || copulas[p.word(k)] {
+			return false
+		}
+	}
+	return true
+}
+
+// shareOf tells whether a percentage of the utility at i is the tenant's: "40 % of hydro", "30 % des services".
+func (p *Prose) shareOf(i int) bool {
+	if !p.about(i, aUtility) && !collectives[p.word(i)] {
+		return false
+	}
+	k := i - 1
+	for n := 0; n < 3 && (p.word(k) == "of" || p.word(k) == "the" || p.word(k) == "des" || p.word(k) == "de" ||
+		p.word(k) == "l" || p.word(k) == "all"); n++ {
+		k--
+	}
+	return k < i-1 && p.sym(k) == '%' && p.num(k-1) != nil && p.num(k-1).cents < 100_00
+}

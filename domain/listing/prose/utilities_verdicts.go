@@ -1,0 +1,196 @@
+package prose
+
+// An inclusionWord is how a word says whether something is in the rent.
+type inclusionWord uint8
+
+const (
+	saysIncluded inclusionWord = iota + 1
+	saysExcluded
+	saysExtra    // "extra", "en sus"
+	saysFree     // unless it is a month
+	saysPays     // "tenant pays"
+	saysPaid     // "payé par le locataire", "à payer"
+	saysCost     // "at renter's cost"
+	saysCharge   // "à la charge du locataire", "à vos frais"
+	saysHeading  // "Inclusions :"
+	saysAddition // "in addition"
+	saysDuty     // "tenant responsible for", "the tenant's responsibility"
+	saysShared   // "split with upstairs"
+	saysNamed    // "au nom du locataire"
+)
+
+var (
+	inclusionWords = meanings(map[inclusionWord]string{
+		saysIncluded: "inclus incluse incluses inclue inclues inclu included incl include includes including inclut incluant " +
+			"inclusive inclusif compris comprise comprises comprend comprenant fourni fournis fournie fournies provided",
+		saysExcluded: "excluded exclu exclus exclue exclues separate separately excluding excludes exclude exclut excluent " +
+			"exclusion exclusions",
+		saysHeading:  "inclusion inclusions",
+		saysAddition: "addition",
+		saysDuty:     "responsible responsibility responsable responsabilite",
+		saysShared:   "shared share split",
+		saysNamed:    "nom",
+		saysExtra:    "sus extra",
+		saysFree:     "gratuit gratuits gratuite free",
+		saysPays:     "pays pay paie",
+		saysPaid:     "paye payes payee payees paid payable payables payer",
+		saysCost:     "cost expense expenses",
+		saysCharge:   "charge frais",
+	})
+	tenants    = set("locataire locataires tenant tenants renter renters you vous")
+	landlords  = set("landlord landlords owner owners proprietaire proprietaires")
+	dutyWords  = set("for de des d of the to")
+	payFillers = set("to must will should doit doivent the is are a s only")
+	// answers stand alone after a colon: "Heat included: No".
+	answers = meanings(map[inclusionWord]string{saysIncluded: "yes oui", saysExcluded: "no non"})
+)
+
+// answerAfter reads the answer to the label that ends a few words after token i: ": No", "in rent? Yes". It is 0 when
+// there is none.
+func (p *Prose) answerAfter(i int) inclusionWord {
+	for k := i + 1; k <= i+4 && k < len(p.words) && !p.words[k].line; k++ {
+		switch {
+		case p.sym(k) == ':' || p.sym(k) == '?':
+			if !p.stop(k + 2) {
+				return 0
+			}
+			return answers[p.word(k+1)]
+		case !headingWords[p.word(k)]:
+			return 0
+		}
+	}
+	return 0
+}
+
+// verdict reads a word of inclusion at i with its negation: "inclus", "non compris", "not included", "en sus", "à vos
+// frais", "gratuit".
+func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
+	from, to = i, i
+	switch w := p.word(i); inclusionWords[w] {
+	case saysIncluded:
+		if l := p.word(i - 1); l == "ne" || l == "n" { // "n'inclut pas", "ne comprend ni"
+			if n := p.word(i + 1); n == "pas" || n == "ni" || n == "aucun" || w == "comprend" {
+				if n == "pas" {
+					to++
+				}
+				return false, i - 1, to, true
+			}
+		}
+		if w == "incl" && p.sym(i+1) == '.' {
+			to++
+		}
+		yes = true
+		k := i - 1
+		for p.sym(k) == '-' {
+			k--
+		}
+		switch p.word(k) {
+		case "non", "pas", "not", "ni", "no":
+			yes, from = false, k
+		case "t":
+			if n := p.word(k - 1); n == "isn" || n == "aren" || n == "doesn" {
+				yes, from = false, k-1
+			}
+		case "est", "sont", "is", "are", "etre", "be":
+			from = k
+			if n := p.word(k - 1); n == "n" || n == "ne" {
+				from = k - 1
+			}
+		}
+		if p.word(from-1) == "n" || p.word(from-1) == "ne" {
+			from--
+		}
+		if k := from - 1; p.word(k) == "est" || p.word(k) == "sont" || p.word(k) == "is" || p.word(k) == "are" {
+			from--
+			if n := p.word(from - 1); n == "n" || n == "ne" {
+				from--
+			}
+		}
+		return yes, from, to, true
+	case saysExcluded:
+		return false, i, i, true
+	case saysExtra:
+		if p.word(i-1) == "en" {
+			from--
+		}
+		return false, from, i, w == "extra" || from < i
+	case saysFree:
+		return true, i, i, !p.about(i-1, aMonth) && p.word(i-1) != "mois" && p.word(i-1) != "month"
+	case saysPays:
+		k := i - 1
+		for n := 0; n < 3 && payFillers[p.word(k)]; n++ {
+			k--
+		}
+		return false, k, i, tenants[p.word(k)]
+	case saysPaid:
+		for k := i + 1; k <= i+3; k++ {
+			if tenants[p.word(k)] {
+				return false, i, k, true
+			}
+		}
+		return false, i, i, w == "payer" && p.word(i-1) == "a" && p.word(i+1) != "par"
+	case saysHeading:
+		return true, i, i, p.sym(i+1) == ':' || i+1 < len(p.words) && p.words[i+1].line && p.words[i].line
+	case saysAddition:
+		return false, i - 1, i, p.word(i-1) == "in"
+	case saysNamed:
+		return false, i - 1, i + 2, p.word(i-1) == "au" && tenants[p.word(i+2)]
+	case saysShared:
+		k := i - 1
+		for p.sym(k) == ':' || p.sym(k) == '-' || p.word(k) == "are" || p.word(k) == "is" || p.word(k) == "be" {
+			k--
+		}
+		what, _ := p.thing(k)
+		return false, k + 1, i, what != noUtility && what < parkingPlace || what == collective
+	case saysDuty:
+		if w == "responsible" || w == "responsable" {
+			for k := i - 1; k >= i-3; k-- {
+				if landlords[p.word(k)] {
+					return false, i, i, false
+				}
+			}
+			for dutyWords[p.word(to+1)] {
+				to++
+			}
+			return false, i, to, to > i
+		}
+		for k := i - 1; k >= i-5; k-- {
+			switch l := p.word(k); {
+			case tenants[l]:
+				from = k
+			case l == "s" || l == "the" || l == "la" || l == "du" || l == "of" || l == "de" || p.sym(k) == '-':
+			case l == "are" || l == "is" || l == "sont" || l == "est":
+				return false, k, i, from < i
+			default:
+				return false, i, i, false
+			}
+		}
+	case saysCost: // "at renter's cost"
+		for k := i - 1; k >= i-3; k-- {
+			if p.word(k) == "at" {
+				return false, k, i, true
+			}
+		}
+	case saysCharge:
+		if p.word(i-2) == "a" && (w == "charge" || p.word(i-1) != "pas") { // "à la charge du locataire", "à vos frais"
+			return false, i - 2, i, true
+		}
+		for k := i + 1; k <= i+3; k++ {
+			if l := p.word(k); l == "locataire" || l == "locataires" {
+				if w := p.word(i - 1); w == "au" || w == "aux" || w == "la" {
+					return false, i - 1, i, true
+				}
+				return false, i, i, true
+			}
+		}
+	}
+	return false, i, i, false
+}
+
+var (
+	allWords    = set("tout toute toutes tous all everything")
+	collectives = set("utilities utilites services depenses charges")
+	provided    = set("fourni fournis fournie fournies provided")
+	copulas     = set("est sont is are be")
+	active      = set("includes include including inclut incluant comprend comprenant excludes exclude excluding exclut excluent")
+)
