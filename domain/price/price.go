@@ -85,7 +85,7 @@ func All(text string, h Hint) []Match {
 func (s *scanner) lends(m Match, before *Match) bool {
 	if m.Symbol == "" || before.Amount == "" || before.Symbol != "" || !strings.HasSuffix(s.text[:m.End], m.Symbol) ||
 		cents(before.Amount) != cents(m.Amount) ||
-		!cents(m.Amount) && (!s.begins(before.Start) || !less(before.Amount, m.Amount)) {
+		!cents(m.Amount) && (!s.begins(before.Start) || !Less(before.Amount, m.Amount)) {
 		return false
 	}
 	between, _, ok := strings.Cut(s.text[before.End:m.End], m.Symbol)
@@ -106,7 +106,7 @@ func (s *scanner) begins(at int) bool { return at <= 64 && strings.TrimSpace(s.t
 // the currency: "US $10.49 - 15.20".
 func (s *scanner) until(lower, upper Match) string {
 	if lower.Amount == "" || upper.Start < lower.End || !dash(s.text[lower.End:upper.Start]) ||
-		!less(lower.Amount, upper.Amount) || upper.Symbol == "" && !s.plain(upper) ||
+		!Less(lower.Amount, upper.Amount) || upper.Symbol == "" && !s.plain(upper) ||
 		upper.Symbol != "" && upper.Currency != lower.Currency {
 		return ""
 	}
@@ -143,10 +143,11 @@ func cutDigit(s string) (before, after string, ok bool) {
 	return s[:n], s[n:], true
 }
 
-// less compares two amounts, which have no leading zeros.
-func less(a, b string) bool {
+// Less says that an Amount is below another one. An empty one is below all.
+func Less(a, b string) bool {
 	wholeA, fractionA, _ := strings.Cut(a, ".")
 	wholeB, fractionB, _ := strings.Cut(b, ".")
+	fractionA, fractionB = strings.TrimRight(fractionA, "0"), strings.TrimRight(fractionB, "0")
 	if len(wholeA) != len(wholeB) {
 		return len(wholeA) < len(wholeB)
 	}
@@ -230,6 +231,9 @@ func (s *scanner) price(n *chain) (Match, bool) {
 	if sym.faint(hasBefore) && (cur != s.hint.Currency || cur == "") && !n.money() {
 		return Match{Price: Price{Amount: amount}, Start: n.start, End: n.end}, true
 	}
+	if end := lakhs(s.text, n.end, &amount); end > 0 && hasBefore { // "Rs 1.5 Lacs"
+		m.Amount, m.End = amount, end
+	}
 	if hasBefore && scaled(s.text, n.end) { // "$10k"
 		return Match{}, false
 	}
@@ -257,6 +261,29 @@ func measure(after string) bool {
 		end = len(after)
 	}
 	return units[strings.ToLower(after[:end])]
+}
+
+// lakhWords are the words for a hundred thousand and ten million, and their zeros.
+var lakhWords = map[string]int{"lac": 5, "lacs": 5, "lakh": 5, "lakhs": 5, "crore": 7, "crores": 7}
+
+// lakhs multiplies an amount by the word behind it, "1.5 Lacs", and returns that word's end; 0 = there is none.
+func lakhs(text string, at int, amount *string) (end int) {
+	rest := text[at:min(at+16, len(text))]
+	word := strings.TrimLeft(rest, " \u00a0")
+	n := strings.IndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) })
+	if n < 0 {
+		n = len(word)
+	}
+	zeros, ok := lakhWords[strings.ToLower(word[:n])]
+	whole, fraction, _ := strings.Cut(*amount, ".")
+	if !ok || len(whole) > 5 || len(fraction) > zeros {
+		return 0
+	}
+	*amount = strings.TrimLeft(whole+fraction+strings.Repeat("0", zeros-len(fraction)), "0")
+	if *amount == "" {
+		return 0
+	}
+	return at + len(rest) - len(word) + n
 }
 
 // fraction adds the digits that follow the currency: "12€90", "1 299 руб. 50 коп.".
