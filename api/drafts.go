@@ -53,6 +53,12 @@ func (h Drafts) register(d *door) {
 			"event_id, or the same Idempotency-Key, any number of times: it is one draft. GET on Location has the outcome.",
 	}), h.request)
 	serve(d, needs(access.Read, huma.Operation{
+		OperationID: "list-crawl-requests", Method: http.MethodGet, Path: "/crawl-requests", Tags: []string{"drafts"},
+		Summary: "List crawl requests", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
+		Description: "Those made with POST, the newest first. One that came through RabbitMQ is known when its draft is. " +
+			"Pages are by position: pass next_cursor as cursor.",
+	}), h.requests)
+	serve(d, needs(access.Read, huma.Operation{
 		OperationID: "get-crawl-request", Method: http.MethodGet, Path: "/crawl-requests/{event_id}",
 		Tags: []string{"drafts"}, Summary: "Get the state of a crawl request", Errors: []int{404, 422, 503},
 		Description: "Also of one that came through RabbitMQ.",
@@ -197,6 +203,55 @@ func (h Drafts) state(ctx context.Context, in *crawlRequestInput) (*crawlRequest
 		}
 	}
 	return &crawlRequestOutput{out}, nil
+}
+
+type listCrawlRequestsInput struct {
+	State  string    `query:"state" enum:"pending,succeeded,failed,dead" doc:"pending: queued or running, see GET /crawl-requests/{event_id}"`
+	Since  time.Time `query:"since" doc:"requested at this time or later, RFC 3339"`
+	Limit  int       `query:"limit" minimum:"1" maximum:"100" default:"20"`
+	Cursor string    `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
+
+	after *db.Position
+}
+
+// requestOrder is the only order of crawl requests, for their cursors.
+const requestOrder = "crawl-requests"
+
+// Resolve reads the cursor.
+func (in *listCrawlRequestsInput) Resolve(huma.Context) []error {
+	var err error
+	in.after, err = parseCursor(in.Cursor, requestOrder)
+	return wrongCursor(in.Cursor, err)
+}
+
+// A DraftRequestSummary is a crawl request in a list.
+type DraftRequestSummary struct {
+	EventID     uuid.UUID  `json:"event_id"`
+	URL         string     `json:"url"`
+	OutDir      string     `json:"out_dir,omitempty" doc:"as asked for"`
+	RequestedAt time.Time  `json:"requested_at"`
+	State       string     `json:"state" enum:"pending,succeeded,failed,dead" doc:"failed: there is a draft with the reason; dead: there is no draft, and an operator must decide"`
+	DraftID     *uuid.UUID `json:"draft_id,omitempty"`
+	Error       *string    `json:"error,omitempty"`
+	DeadLetter  *int64     `json:"dead_letter,omitempty" doc:"for POST /dead-letters/{id}/replay"`
+}
+
+// DraftRequestPage is the answer of GET /crawl-requests.
+type DraftRequestPage Page[DraftRequestSummary]
+
+type listCrawlRequestsOutput struct{ Body DraftRequestPage }
+
+func (h Drafts) requests(ctx context.Context, in *listCrawlRequestsInput) (*listCrawlRequestsOutput, error) {
+	f := db.DraftRequestFilter{State: in.State, After: in.after, Limit: in.Limit}
+	if !in.Since.IsZero() {
+		f.Since = &in.Since
+	}
+	rows, next, err := h.Store.Requests(ctx, f, h.Requests.Queue)
+	if err != nil {
+		return nil, err
+	}
+	show := func(r db.DraftRequestSummary) DraftRequestSummary { return DraftRequestSummary(r) }
+	return &listCrawlRequestsOutput{DraftRequestPage(page(rows, show, cursorAt(next, requestOrder)))}, nil
 }
 
 // link is the workflow of a crawl request.

@@ -165,6 +165,67 @@ func (d *door) persist(t *testing.T, n int, name, price, sku string, files ...dr
 	return draft.ID(r.EventID)
 }
 
+// The list holds what was requested with POST, each with the state that its draft or its dead letter gives it.
+func TestCrawlRequests(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	ask := func(n int) uuid.UUID {
+		id := uuid.New()
+		r := draft.Request{EventID: id, URL: fmt.Sprintf("https://shop.example/p/%d", n)}
+		require.NoError(t, d.Drafts.Store.RequestDraft(t.Context(), r, "me", d.Drafts.Requests.Target,
+			now.Add(time.Duration(n)*time.Minute)))
+		return id
+	}
+	die := func(id uuid.UUID, at time.Time) {
+		require.NoError(t, db.NewDeadLetters(d.pool).Archive(t.Context(), db.DeadLetter{
+			Key: id.String(), Route: contract.Route{Queue: crawls}, Body: []byte("{}"), Class: "transient",
+			WorkflowID: draft.WorkflowID(id), Reason: "no Chromium", At: at,
+		}))
+	}
+	pending, dead, failed, good, replayed := ask(1), ask(2), ask(3), ask(4), ask(5)
+	die(dead, now)
+	die(replayed, now)
+	_, err := d.pool.Exec(t.Context(), `UPDATE dead_letters SET state = 'replayed' WHERE workflow_id = $1`,
+		draft.WorkflowID(replayed))
+	require.NoError(t, err)
+	gone := draft.Fail(draft.Request{EventID: failed, URL: "https://shop.example/p/3"}, fault.Gone, "HTTP 404", now)
+	require.NoError(t, d.Drafts.Store.PersistDraft(t.Context(), gone, nil, now))
+	made := draft.Result{Request: draft.Request{EventID: good, URL: "https://shop.example/p/4"}, Outcome: draft.Succeeded,
+		CrawledAt: now}
+	require.NoError(t, d.Drafts.Store.PersistDraft(t.Context(), made, &draft.Document{}, now))
+
+	list := func(query string) api.DraftRequestPage {
+		return read[api.DraftRequestPage](t, d.get(t, "/crawl-requests"+query), http.StatusOK)
+	}
+	ids := func(p api.DraftRequestPage) (out []uuid.UUID) {
+		for _, r := range p.Items {
+			out = append(out, r.EventID)
+		}
+		return out
+	}
+	for query, want := range map[string][]uuid.UUID{
+		"": {replayed, good, failed, dead, pending}, "?state=pending": {replayed, pending}, "?state=dead": {dead},
+		"?state=failed": {failed}, "?state=succeeded": {good},
+		"?since=" + now.Add(4*time.Minute).UTC().Format(time.RFC3339): {replayed, good},
+	} {
+		require.Equal(t, want, ids(list(query)), query)
+	}
+	first := list("?limit=2")
+	second := list("?limit=2&cursor=" + first.NextCursor)
+	third := list("?limit=2&cursor=" + second.NextCursor)
+	require.Equal(t, []uuid.UUID{replayed, good, failed, dead, pending},
+		slices.Concat(ids(first), ids(second), ids(third)))
+	require.Empty(t, third.NextCursor)
+	require.Equal(t, draft.ID(good), *first.Items[1].DraftID)
+	require.Equal(t, "HTTP 404", *second.Items[0].Error)
+	require.Equal(t, "no Chromium", *second.Items[1].Error)
+	require.NotNil(t, second.Items[1].DeadLetter)
+	require.Nil(t, first.Items[0].DeadLetter, "it was replayed")
+	for _, query := range []string{"?state=good", "?cursor=x", "?limit=0", "?colour=red"} {
+		refused(t, d.get(t, "/crawl-requests"+query), http.StatusUnprocessableEntity)
+	}
+}
+
 func TestDrafts(t *testing.T) {
 	t.Parallel()
 	d := open(t)

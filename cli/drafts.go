@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,11 +16,12 @@ import (
 	"github.com/mtlrent/conveyor/domain/draft"
 )
 
-// DraftCmd requests the product draft of a page.
+// DraftCmd requests the product draft of a page, or those of a file of URLs.
 type DraftCmd struct {
-	URL     string        `arg:"" help:"URL of a product page."`
+	URL     string        `arg:"" optional:"" help:"URL of a product page."`
+	File    string        `help:"CSV file of URLs, - is standard input: request the draft of each, print the requests as CSV, and wait for none. A header may name the columns url, out_dir and event_id. The same file again is the same drafts." placeholder:"CSV"`
 	OutDir  string        `help:"Folder for the files of the draft on the worker, below CONVEYOR_OUT_ROOT; the default is out." placeholder:"DIR"`
-	EventID uuid.UUID     `help:"UUID of the request; two requests with the same one make one draft. The default is a new one." placeholder:"UUID"`
+	EventID uuid.UUID     `help:"UUID of the request; two requests with the same one make one draft. The default is a new one; with --file it parts this request of the file from others." placeholder:"UUID"`
 	NoWait  bool          `help:"Print the event ID and stop."`
 	Timeout time.Duration `help:"Maximum time to wait for the draft." default:"2m"`
 }
@@ -31,7 +33,18 @@ func (c *DraftCmd) Run(ctx context.Context, connect Connect) error {
 	if err != nil {
 		return err
 	}
+	if c.File != "" {
+		return c.runFile(ctx, r, os.Stdin, os.Stdout)
+	}
 	return c.run(ctx, r, os.Stdout, os.Stderr)
+}
+
+// Validate holds that there is something to request.
+func (c *DraftCmd) Validate() error {
+	if (c.URL == "") == (c.File == "") {
+		return errors.New("give one URL, or --file")
+	}
+	return nil
 }
 
 func (c *DraftCmd) run(ctx context.Context, r Client, out, progress io.Writer) error {

@@ -168,3 +168,66 @@ func (s *Drafts) Request(ctx context.Context, eventID uuid.UUID, queue string) (
 	}
 	return out, nil
 }
+
+// A DraftRequestFilter says which crawl requests to return. Zero values do not filter.
+type DraftRequestFilter struct {
+	State string // pending, succeeded, failed or dead
+	Since *time.Time
+	After *Position // the last request of the page before
+	Limit int       // 1 to 100
+}
+
+// A DraftRequestSummary is a crawl request that came by REST, in a list.
+type DraftRequestSummary struct {
+	EventID     uuid.UUID
+	URL         string
+	OutDir      string // as asked for; "" = out
+	RequestedAt time.Time
+	State       string // pending, succeeded, failed or dead
+	DraftID     *uuid.UUID
+	Error       *string // of the draft, or of its dead letter
+	DeadLetter  *int64  // where there is no draft, and it was not replayed
+}
+
+// As in sqlDraftRequestState, what is stored of a page counts more than a letter.
+const sqlDraftRequestsList = `
+SELECT event_id, url, out_dir, requested_at, state, draft_id, nullif(error, ''), letter_id
+FROM (
+    SELECT r.event_id, r.url, r.out_dir, r.requested_at, d.id AS draft_id, l.id AS letter_id,
+        coalesce(d.error, l.reason) AS error,
+        CASE WHEN d.id IS NOT NULL THEN d.outcome WHEN l.id IS NOT NULL THEN 'dead' ELSE 'pending' END AS state
+    FROM draft_requests r
+    LEFT JOIN product_drafts d USING (event_id)
+    LEFT JOIN LATERAL (
+        SELECT id, reason FROM (
+            SELECT id, reason, state FROM dead_letters
+            WHERE (workflow_id = $1 || r.event_id::text AND workflow_id <> ''
+                OR message_id = r.event_id::text AND message_id <> '') AND queue = $2
+                AND state IN ('open', 'replayed', 'discarded') AND d.id IS NULL
+            ORDER BY last_at DESC, id DESC LIMIT 1
+        ) newest WHERE state <> 'replayed'
+    ) l ON true
+    WHERE ($3::timestamptz IS NULL OR r.requested_at >= $3)
+        AND ($4::uuid IS NULL OR (r.requested_at, r.event_id) < ($5::timestamptz, $4))
+) q
+WHERE ($6::text IS NULL OR state = $6)
+ORDER BY requested_at DESC, event_id DESC LIMIT $7`
+
+// Requests returns the page of crawl requests after f.After, the newest first, and the position to go on from: nil when
+// this was the last. queue is where such requests are consumed. Those that came by message are not listed: nothing is
+// stored of them before their drafts.
+func (s *Drafts) Requests(
+	ctx context.Context, f DraftRequestFilter, queue string,
+) ([]DraftRequestSummary, *Position, error) {
+	id, at := f.After.keys()
+	rows, _ := s.pool.Query(ctx, sqlDraftRequestsList, draft.WorkflowPrefix, queue, f.Since, id, at, stated(f.State),
+		f.Limit+1)
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[DraftRequestSummary])
+	if err != nil {
+		return nil, nil, refused(fmt.Errorf("list crawl requests: %w", err))
+	}
+	found, next := page(found, f.Limit, func(r DraftRequestSummary) Position {
+		return Position{At: r.RequestedAt, ID: r.EventID}
+	})
+	return found, next, nil
+}

@@ -166,6 +166,7 @@ var statements = map[string]string{
 	sqlDraftRequestGet:         "sqlDraftRequestGet",
 	sqlDraftRequestState:       "sqlDraftRequestState",
 	sqlDraftRequestsExpire:     "sqlDraftRequestsExpire",
+	sqlDraftRequestsList:       "sqlDraftRequestsList",
 	sqlDraftResolve:            "sqlDraftResolve",
 	sqlDraftsExpire:            "sqlDraftsExpire",
 	sqlDraftsSearch:            "sqlDraftsSearch",

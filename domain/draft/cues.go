@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -36,13 +37,41 @@ var (
 		"abonnement*", "sparabo", "bid", "enchère", "gebot", "gebote", "offerta attuale", "used", "gebraucht*", "usato",
 		"d'occasion", "seconda mano", "estimate*", "accessor*", "reserve", "handling", "fee", "approximately", "approx",
 		"circa", "environ", "ungefähr", "priced", "budget"}
-	cuesFrom = []string{"from", "as low as", "starting at", "starts at", "ab", "à partir de", "a partir de", "desde",
+	// Of the deliveries, warranties and points of shops in further languages.
+	cuesExtraFurther = []string{"דמי משלוח", "משלוח", "пересылк*", "kohaletoimet*", "tarne*", "saatmis*",
+		"dostav*", "poštnin*", "poštarin*", "piegād*", "pristatym*", "szállítás*", "kiszállítás*", "μεταφορικ*",
+		"αποστολ*", "kargo*", "ongkir*", "ongkos kirim", "phí vận chuyển", "phí giao hàng", "ค่าจัดส่ง", "배송비", "택배비",
+		"运费", "邮费", "宅配", "الشحن", "التوصيل", "رسوم", "postikulu*", "garantii*", "garancij*", "garantij*",
+		"gwarancj*", "záruk*", "pojištěn*", "ubezpiecz*", "гаранти*", "страхов*", "versicherung*", "assicurazion*",
+		"kindlustus*", "보증", "保固", "保証", "延長保固", "אחריות", "warranties", "extended warranty",
+		"kuumakse", "järelmaks*", "obrok*", "raty", "lizing*", "рассрочк*", "в месяц", "місяц*", "taksit*", "할부", "分期",
+		"ratengeld", "cicilan", "trả góp", "punkte", "treuepunkt*", "payback", "prämienpunkt*", "punti", "puntos",
+		"pontos", "punktów", "punkty", "bodů", "bodov", "poäng", "pistettä", "poin", "бонус*", "балл*", "kedvezménypont*",
+		"滿", "满", "免運", "免运", "折價券", "折抵", "优惠券", "領券", "每期", "期", "利率", "月付", "起標", "月々", "分割", "以上で",
+		"クーポン", "쿠폰", "무이자", "월", "mēn*", "mėn*", "kuus", "kuu", "mnd", "mån*", "kk", "měs*", "mies.", "мес", "aylık",
+		"nomaks*", "līzing*", "lizing*", "išsimokėtin*", "dalīt*", "maandelijks*", "månad*", "måned*", "kuukaus*", "havi",
+		"ポイント", "적립", "積分", "积分", "紅利", "回饋", "nectar", "fidélité", "fidelidad", "collect", "rewards", "credits"}
+	// Alone before an amount: it is the price.
+	cuesPrice = []string{"price", "our price", "your price", "now", "now only", "only", "buy for", "preis", "unser preis",
+		"jetzt", "nur", "jetzt nur", "prix", "notre prix", "maintenant", "prezzo", "ora", "solo", "precio", "ahora", "preço",
+		"por apenas", "agora", "cena", "naša cena", "nasza cena", "nyní", "akční cena", "teraz", "cijena", "kaina", "hind",
+		"hinta", "pris", "nu", "nå", "prijs", "preț", "pret", "ár", "ára", "fiyat", "τιμή", "цена", "ціна", "сейчас", "harga",
+		"giá", "ราคา", "価格", "販売価格", "税込", "價格", "价格", "特價", "售價", "優惠價", "網路價", "판매가", "가격", "השעה", "מחיר",
+		"רק", "السعر", "سعر"}
+	cuesFrom = []string{"from", "starting price", "start price", "startpreis", "opening bid", "base price",
+		"as low as", "starting at", "starts at", "ab", "à partir de", "a partir de", "desde",
 		"da", "od", "vanaf", "fra", "från", "от", "al", "others from", "new from", "new (", "neu ab"}
 	// After an amount, and about it even where another follows.
 	cuesUnit = []string{"/*", "per", "pro", "je", "al kg", "le kilo", "par", "al litro", "x m", "x", "off", "- off",
 		"a month", "al mese", "monthly", "mensual*", "de réduction", "di sconto", "de descuento", "discount", "cashback",
 		"saved", "sparen", "gespart", "voucher", "gutschein*", "mehr", "more", "deposit", "including postage",
 		"including shipping"}
+	// After an amount: it is for one piece, which is what is sold.
+	cuesPiece = []string{"/ tk", "/tk", "/ szt*", "/szt*", "/ ks", "/ks", "/ kus*", "/ kpl", "/kpl", "/ stk*", "/stk*",
+		"/ st", "/st", "/ stück", "/stück", "pro stück", "/ pcs", "/pcs", "/ pc", "/pc", "/ piece", "/piece", "/ ea", "/ea",
+		"/ each", "/each", "each", "per item", "/ item", "/ set", "/set", "/ pair", "/pair", "/ gab*", "/gab*", "/ vnt*",
+		"/vnt*", "/ db", "/db", "/ buc*", "/buc*", "/ kom*", "/kom*", "/ шт*", "/шт*", "за шт*", "/ adet", "/adet", "/ pz",
+		"/pz", "/ unid*", "/ unité", "/ pièce", "/个", "/個", "/개"}
 	// After an amount, but about the next if there is one.
 	cuesNext = []string{"rabatt*", "shipping", "delivery", "*versand*", "livraison", "postage", "spedizion*", "zľava",
 		"sleva"}
@@ -58,13 +87,18 @@ func (p *page) cued(before, after string) float64 {
 	if containsAny(before, cuesWas) {
 		points += p.w[priceCueWas]
 	}
-	if containsAny(before, cuesExtra) {
+	if containsAny(before, cuesExtra) || containsAny(before, cuesExtraFurther) {
 		points += p.w[priceCueExtra]
+	} else if points == 0 && slices.Contains(cuesPrice, strings.Trim(before, " :")) {
+		points += p.w[priceCuePrice]
 	}
 	if endsInAny(before, cuesFrom) {
 		points += p.w[priceCueFrom]
 	}
 	after = strings.TrimLeft(after, " (*")
+	if beginsWithAny(after, cuesPiece) {
+		return points
+	}
 	if (beginsWithAny(after, cuesUnit) || beginsWithAny(after, cuesNext)) && !containsAny(cutAt(after, 30), cuesFree) {
 		points += p.w[priceCueUnit]
 	}

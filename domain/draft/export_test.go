@@ -22,3 +22,6 @@ func PriceTwice(page string) (first, second string, points [2]float64, err error
 	b := p.priceOf(nil, nil, state{})
 	return a.amount, b.amount, [2]float64{a.total(), b.total()}, nil
 }
+
+// Grounds is how many grounds confidences were counted for.
+func Grounds() int { return len(measured) }

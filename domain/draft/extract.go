@@ -113,21 +113,18 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 	q := p.priceOf(offers, data.Meta, st)
 	sku := p.skuOf(products, offers, labelled, st, raw, address)
 	if c, ok := sku.best(leastSKU); ok {
-		d.SKU = found(c.value, "sku", c.source)
+		d.SKU = d.judged("sku", c)
 	}
 	if c, ok := p.brandOf(products, data.Meta, labelled, st).best(leastBrand); ok {
-		d.Brand = found(c.value, "brand", c.source)
+		d.Brand = d.judged("brand", c)
 	}
 	gtin := p.gtinOf(products, offers, data.Meta, labelled)
 	if c, ok := gtin.best(leastSKU); ok {
-		d.GTIN = found(c.value, "gtin", c.source)
+		d.GTIN = d.judged("gtin", c)
 	}
 	mpn := p.mpnOf(products, offers, data.Meta, labelled)
-	if c, ok := mpn.best(leastSKU); ok {
-		d.MPN = found(c.value, "mpn", c.source)
-	}
-	if d.MPN != nil && d.SKU != nil && sameCode(d.MPN.Value, d.SKU.Value) {
-		d.MPN = nil // the shop's own number, written twice
+	if c, ok := mpn.best(leastSKU); ok && (d.SKU == nil || !sameCode(c.value, d.SKU.Value)) { // else it is the shop's own
+		d.MPN = d.judged("mpn", c)
 	}
 	d.product = p.isProduct(products, data, q, sku, gtin, mpn)
 	if d.product {
@@ -141,7 +138,9 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 
 // sale fills in the price and the availability.
 func (p *page) sale(d *Draft, q *quote, stock *Found[Availability]) {
-	d.Availability = stock
+	if d.Availability = stock; stock != nil {
+		stock.Confidence = d.judge("availability", stock.Source, 0)
+	}
 	if q == nil {
 		return
 	}
@@ -149,16 +148,16 @@ func (p *page) sale(d *Draft, q *quote, stock *Found[Availability]) {
 	if len(q.sources) > 0 {
 		source = q.sources[0]
 	}
-	d.Price = found(q.amount, "price", source)
-	if source == Page {
-		d.Price.Confidence = doubted(d.Price.Confidence, guessed[Page], q.margin)
+	d.Price = &Found[string]{Value: q.amount, Source: source, Confidence: d.judge("price", source, q.margin)}
+	if q.to != "" {
+		d.PriceTo = &Found[string]{Value: q.to, Source: q.toSource, Confidence: d.Price.Confidence}
 	}
 	currencySource := source
 	if q.currency == "" {
 		q.currency, currencySource = p.hint.Currency, Assumed
 	}
 	if q.currency != "" {
-		d.Currency = found(q.currency, "currency", currencySource)
+		d.Currency = found(q.currency, currencySource)
 	}
 }
 

@@ -80,12 +80,15 @@ func sameCode(a, b string) bool { return bare(a) == bare(b) }
 func (c claims) best(least float64) (claim, bool) {
 	var out claim
 	for _, x := range c.list {
-		if x.total() > out.total() {
+		if x.total() > out.total() || x.total() == out.total() && x.hints > out.hints {
 			out = x
 		}
 	}
 	return out, out.total() >= least
 }
+
+// brackets enclose what is beside a number or a name; those of Chinese and Japanese have no space before them.
+const brackets = "()[]（）［］【】「」『』〔〕〈〉《》"
 
 // date is one in figures, "2024-11-05" or "5.11.2024".
 var date = regexp.MustCompile(`^(?:(?:19|20)\d\d[-./][01]?\d[-./][0-3]?\d|[0-3]?\d[-./][0-3]?\d[-./](?:19|20)\d\d)$`)
@@ -100,7 +103,11 @@ func code(s string) string {
 	if len(fields) == 0 || len(fields) > 1 && len(s) > 80 {
 		return ""
 	}
-	w := strings.Trim(fields[0], ",;:()[]\"'.#")
+	w := fields[0]
+	if n := strings.IndexAny(strings.TrimLeft(w, brackets), brackets); n >= 0 { // 12345（black）
+		w = w[:len(w)-len(strings.TrimLeft(w, brackets))+n]
+	}
+	w = strings.Trim(w, ",;:\"'.#，。、：；"+brackets)
 	if len(fields) > 1 && len(fields) <= 4 && len(s) <= 24 && digits(w) > 0 && digits(fields[1]) > 0 &&
 		!strings.ContainsAny(s, ":,()") {
 		w = strings.Join(fields, " ") // 12 345 67
@@ -127,52 +134,6 @@ func digits(s string) int {
 	return n
 }
 
-// maker cuts a brand from the text behind its label.
-func maker(s string) string {
-	if n := strings.IndexAny(s, "|•;\n\t"); n >= 0 {
-		s = s[:n]
-	}
-	s = cleanText(s, 60)
-	s = strings.Trim(s, " ,;:-–\"'")
-	if strings.Count(s, ".") == 1 {
-		s = strings.TrimRight(s, ".")
-	}
-	s = shopOf(s)
-	if len(s) < 2 && digits(s) == len(s) || len(s) > 50 || len(strings.Fields(s)) > 5 || strings.Contains(s, "://") {
-		return ""
-	}
-	if strings.ContainsAny(s, "{}$<>=") {
-		return "" // a template that was not filled in
-	}
-	switch strings.ToLower(s) {
-	case "n/a", "na", "none", "unknown", "no brand", "keine", "default", "null", "undefined", "-", "generic", "brand",
-		"see all", "does not apply", "other":
-		return ""
-	}
-	return s
-}
-
-// shopPhrases are the words around a brand's name in a link to its shop.
-var shopPhrases = [][2]string{{"visit the ", " store"}, {"shop all ", ""}, {"shop ", " products"},
-	{"besuche den ", "-store"}, {"besuchen sie den ", "-store"}, {"visitez la boutique ", ""}, {"visita lo store di ", ""},
-	{"visita la tienda de ", ""}, {"visite a loja ", ""}, {"visite a loja da ", ""}, {"see all ", " products"},
-	{"more from ", ""}, {"mehr von ", ""}, {"alle produkte von ", ""}, {"brand: ", ""}, {"marke: ", ""}, {"marca: ", ""},
-	{"marque: ", ""}, {"marque : ", ""}, {"by ", ""}, {"von ", ""}, {"par ", ""}, {"di ", ""}}
-
-// shopOf cuts a brand from the text of a link to its shop.
-func shopOf(s string) string {
-	lower := strings.ToLower(s)
-	if len(lower) != len(s) {
-		return s
-	}
-	for _, p := range shopPhrases {
-		if len(s) > len(p[0])+len(p[1]) && strings.HasPrefix(lower, p[0]) && strings.HasSuffix(lower, p[1]) {
-			return strings.TrimSpace(s[len(p[0]) : len(s)-len(p[1])])
-		}
-	}
-	return s
-}
-
 // urlTokens are the parts of an address that may be a product's number, the likeliest last.
 func urlTokens(address *url.URL) []string {
 	var out []string
@@ -186,6 +147,10 @@ func urlTokens(address *url.URL) []string {
 	for seg := range strings.SplitSeq(address.Path, "/") {
 		seg = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(seg, ".html"), ".htm"), ".php")
 		for _, part := range strings.FieldsFunc(seg, func(r rune) bool { return strings.ContainsRune("-_.,~", r) }) {
+			if tail := numberBehind(part); tail != "" {
+				add(tail)
+				continue
+			}
 			add(part)
 			if len(part) > 5 && !isDigit(part[0]) && digits(part) == len(part)-1 {
 				add(part[1:])
@@ -194,7 +159,9 @@ func urlTokens(address *url.URL) []string {
 		if parts := strings.Split(seg, "-"); len(parts) > 2 { // abc12d00-k11 at the end of words
 			add(strings.Join(parts[len(parts)-2:], "-"))
 		}
-		add(seg)
+		if numberBehind(seg) == "" {
+			add(seg)
+		}
 	}
 	query := address.Query()
 	for _, key := range sorted(query) {
@@ -206,6 +173,34 @@ func urlTokens(address *url.URL) []string {
 		}
 	}
 	return out
+}
+
+// numberBehind is the number at the end of a part of an address that has other keys before it: 278526196 of
+// c7200a278526196. "" = the part is a number itself, or none.
+func numberBehind(part string) string {
+	end := strings.LastIndexFunc(part, func(r rune) bool { return !unicode.IsDigit(r) }) + 1
+	if end < 2 || len(part)-end < 6 || digits(part[:end]) == 0 || strings.ContainsAny(part, "-_.") {
+		return ""
+	}
+	return part[end:]
+}
+
+// spells says that a part of an address is made of words of the product's name: 13ftx17ft, 32732-bluetooth. A number
+// that stands in the name may be the shop's as well.
+func (p *page) spells(token string) bool {
+	if digits(token) == len(token) {
+		return false
+	}
+	words := map[string]bool{}
+	for w := range strings.FieldsSeq(labelKey(p.name)) {
+		words[w] = true
+	}
+	for w := range strings.FieldsSeq(labelKey(token)) {
+		if !words[w] {
+			return false
+		}
+	}
+	return true
 }
 
 // numberAttrs are attributes that carry a product's number.
@@ -228,12 +223,20 @@ var numberInputs = map[string]bool{"sku": true, "product_id": true, "productid":
 func (p *page) skuOf(products []*markup.Item, offers []offer, found []labelled, s state, html []byte,
 	address *url.URL) claims {
 	var c claims
+	tokens := urlTokens(address)
 	for _, i := range products {
 		src := sourceOf(i)
 		c.add(number(i.Text("sku")), p.w[skuData], src)
 		c.add(number(i.Text("productID")), p.w[skuProductID], src)
 		c.add(number(i.Text("identifier")), p.w[skuIdentifier], src)
 		c.add(number(i.Text("productId")), p.w[skuProductID], src)
+	}
+	for _, i := range products { // what some call the manufacturer's is the shop's where the address has it
+		if v := number(i.Text("mpn")); digits(v) >= 4 && slices.ContainsFunc(tokens, func(t string) bool {
+			return sameCode(t, v)
+		}) {
+			c.add(v, p.w[skuMPN], sourceOf(i))
+		}
 	}
 	for _, o := range offers {
 		w := p.w[skuOffer]
@@ -252,10 +255,9 @@ func (p *page) skuOf(products []*markup.Item, offers []offer, found []labelled, 
 		}
 		c.add(code(l.value), w, Page)
 	}
-	tokens := urlTokens(address)
 	for n, t := range tokens {
 		c.support(t, p.w[skuAddress]+p.w[skuAddressLate]*float64(n+1)/float64(len(tokens)),
-			digits(t) >= 5 || digits(t) >= 2 && len(t) >= 8 && bare(t) == strings.ToLower(t))
+			(digits(t) >= 5 || digits(t) >= 2 && len(t) >= 8 && bare(t) == strings.ToLower(t)) && !p.spells(t))
 	}
 	path := bare(address.Path)
 	for i := range p.els {
@@ -283,6 +285,9 @@ func (p *page) skuOf(products []*markup.Item, offers []offer, found []labelled, 
 				c.support(v, p.w[skuInput], true)
 			}
 		}
+	}
+	if _, ok := c.at[bare(s.sku)]; !ok { // the data is a script, too: it is no second witness of itself
+		c.add(s.sku, p.w[skuState], Page)
 	}
 	for _, v := range sorted(s.ids) {
 		n := s.ids[v]
@@ -340,88 +345,6 @@ func number(s string) string {
 		return ""
 	}
 	return s
-}
-
-// brandOf chooses the brand.
-func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found []labelled, s state) claims {
-	var c claims
-	for _, i := range products {
-		c.add(maker(i.Text("brand")), p.w[brandData], sourceOf(i))
-		c.add(maker(i.Text("manufacturer")), p.w[brandMaker], sourceOf(i))
-	}
-	for _, key := range []string{"product:brand", "og:brand", "brand"} {
-		for _, v := range meta[key] {
-			c.add(maker(v), p.w[brandMeta], OpenGraph)
-		}
-	}
-	for l, w := range p.labelledAs("brand", found) {
-		if l.weight == labelWeak && p.title >= 0 && abs(p.els[l.at].start-p.els[p.title].end) > 300 {
-			continue
-		}
-		c.add(maker(l.value), w, Page)
-	}
-	for i := range p.els {
-		e := &p.els[i]
-		if e.own&brands == 0 || p.title < 0 || e.end-e.start > 60 || p.beside(i) {
-			continue
-		}
-		d := abs(e.start - p.els[p.title].start)
-		if d > 600 {
-			continue
-		}
-		v := maker(p.of(i))
-		if v == "" && e.tag == atom.Img {
-			v = maker(attr(e.node, "alt"))
-		}
-		if _, isLabel := labels[labelKey(v)]; isLabel {
-			continue
-		}
-		c.add(v, p.w[brandNamed]-float64(d)/brandReach, Page)
-	}
-	for _, v := range p.prefixes() {
-		c.add(maker(v), p.w[brandPrefix], Page)
-	}
-	for n := range c.list {
-		switch name, brand := " "+labelKey(p.name)+" ", " "+labelKey(c.list[n].value)+" "; {
-		case strings.HasPrefix(name, brand):
-			c.list[n].points += p.w[brandBegins]
-		case strings.Contains(name, brand):
-			c.list[n].points += p.w[brandWithin]
-		}
-	}
-	for _, v := range sorted(s.brands) {
-		n := s.brands[v]
-		if w := maker(v); w != "" {
-			if strings.HasPrefix(strings.ToLower(p.name), strings.ToLower(w)+" ") {
-				c.add(w, p.w[brandScriptBegins], Page)
-			} else {
-				c.support(w, min(p.w[brandScript]+p.w[brandScriptEach]*float64(n), maxBrandScript), false)
-			}
-		}
-	}
-	return c
-}
-
-// prefixes are the words that the page's title has before the product's name, and that stand alone above it: in "Acme
-// Boots - green", with Boots as its heading, Acme.
-func (p *page) prefixes() []string {
-	if p.title < 0 {
-		return nil
-	}
-	heading := fold(p.of(p.title))
-	above := "\n" + strings.ToLower(p.text[max(p.els[p.title].start-400, 0):p.els[p.title].start]) + "\n"
-	var out []string
-	for _, c := range p.called {
-		n := strings.Index(strings.ToLower(c), strings.ToLower(heading))
-		if n < 2 || n > 40 {
-			continue
-		}
-		before := strings.Trim(c[:n], " -–|:,")
-		if before != "" && strings.Contains(above, "\n"+strings.ToLower(before)+"\n") {
-			out = append(out, before)
-		}
-	}
-	return out
 }
 
 func abs(n int) int { return max(n, -n) }
@@ -484,7 +407,7 @@ func (p *page) mpnOf(products []*markup.Item, offers []offer, meta map[string][]
 	var c claims
 	for _, i := range products {
 		v := number(i.Text("mpn"))
-		if sameCode(v, i.Text("sku")) || digits(v) == len(v) && len(v) < 10 && !p.shows(v) {
+		if sku := bare(i.Text("sku")); sku != "" && strings.HasPrefix(bare(v), sku) || digits(v) == len(v) && len(v) < 10 && !p.shows(v) {
 			v = "" // a key of the shop's own
 		}
 		c.add(v, p.w[mpnData], sourceOf(i))

@@ -46,9 +46,20 @@ var labels = func() map[string]label {
 		"код товару", "номенклатурный номер", "номер товара", "каталожен номер",
 		"商品番号", "商品コード", "品番", "管理番号", "商品編號", "商品编号", "貨號", "货号", "商品貨號", "상품번호", "상품코드", "رمز المنتج", "رقم المنتج",
 		"رقم الموديل",
-		"מק ט", "รหัสสินค้า", "mã sản phẩm", "kode produk")
+		"מק ט", "קוד מוצר", "מספר קטלוגי", "מק ט יצרן", "รหัสสินค้า", "รหัส", "mã sản phẩm", "mã hàng", "kode produk",
+		"kode barang", "tootekood", "toote kood", "artikli kood", "preces kods", "artikula nr", "produkta kods",
+		"prekės kodas", "prekės nr", "šifra artikla", "šifra proizvoda", "šifra", "kataloški broj", "kataloška številka",
+		"koda izdelka", "termékszám", "αριθμός προϊόντος", "κωδ", "код на продукта", "продуктов код", "кат номер",
+		"код производа", "каталожный номер", "код модели", "ürün no", "ürün numarası", "vörunúmer", "tuotenro",
+		"produktnr", "varenr", "vare nummer", "anzeigennummer", "anzeigen nr", "anzeigen id", "inserat nr", "inseratnummer",
+		"angebotsnummer", "webcode", "online nr", "bestell nummer", "art nummer", "artikelid", "post id", "posting id",
+		"ad ref", "item ref", "item reference", "product ref", "product reference", "listing number", "our ref", "plu",
+		"part sku", "model sku", "code barre interne", "annonce n", "numéro d annonce", "id annonce", "codice annuncio",
+		"codice interno", "art cod", "código interno", "n de artículo", "ref artículo", "id del producto", "anúncio id",
+		"商品型號", "產品編號", "产品编号", "賣場編號", "商品代碼", "商品代号", "品號", "상품 번호", "상품 코드", "제품번호", "제품코드",
+		"품번", "製品番号", "お問い合わせ番号", "رقم القطعة", "كود المنتج", "رمز الصنف")
 	add("sku", labelVague, "item", "article", "art", "code", "id", "artikel", "style", "cod", "rif",
-		"cód", "kod", "kód", "indeks", "symbol", "код", "арт", "šifra", "listing id", "ad id")
+		"cód", "kod", "kód", "indeks", "symbol", "код", "арт", "listing id", "ad id")
 	add("mpn", labelSure, "mpn",
 		"manufacturer part number", "manufacturer s part number", "mfr part number", "mfg part number",
 		"mfr part", "part number", "part no", "mfg part", "manufacturer number", "manufacturer product number",
@@ -81,14 +92,17 @@ var labels = func() map[string]label {
 	add("brand", labelSure, "brand", "brand name", "marke", "marque", "marca", "merk", "märke", "merke", "mærke", "značka",
 		"marka",
 		"бренд", "торговая марка", "торгова марка", "ブランド", "品牌", "브랜드", "العلامة التجارية", "الماركة", "מותג", "μάρκα",
-		"merkki", "tuotemerkki",
+		"merkki", "tuotemerkki", "bränd", "kaubamärk", "prekės ženklas", "gamintojo ženklas", "robna marka",
+		"blagovna znamka", "ražotāja zīmols", "brand manufacturer", "make manufacturer", "značka výrobce",
+		"vörumerki", "廠牌", "牌子", "品牌名稱", "品牌名称", "ブランド名", "브랜드명",
 		"thương hiệu", "ยี่ห้อ", "แบรนด์", "márka", "brend", "znamka", "zīmols")
 	add("brand", labelLikely,
 		"manufacturer", "hersteller", "fabricant", "produttore", "fabricante", "producent", "výrobce",
 		"výrobca", "producator", "producător", "gyártó", "valmistaja", "tillverkare", "fabrikant", "производитель",
 		"виробник",
 		"メーカー", "製造元", "maker", "publisher", "verlag", "éditeur", "editore", "editorial", "mfg", "κατασκευαστής",
-		"proizvođač", "proizvajalec", "tootja", "gamintojas")
+		"proizvođač", "proizvajalec", "tootja", "gamintojas", "ražotājs", "üretici", "יצרן", "الشركة المصنعة", "제조사",
+		"製造商", "制造商", "生產商")
 	add("brand", labelWeak, "vendor", "designer", "by", "von", "par", "di", "de la marque", "sold by brand", "lieferant")
 	return m
 }()
@@ -192,10 +206,14 @@ func (p *page) readLabels() []labelled {
 				break
 			}
 			n += at
-			from := strings.LastIndexAny(line[:n], "|•·,;()/") + 1
 			_, after := cutMark(line[n:])
-			key := labelKey(line[max(from, at):n])
-			l, ok := p.labelOf(line[max(from, at):n])
+			whole := max(strings.LastIndexAny(line[:n], "|•·;")+1, at)
+			l, ok := p.labelOf(line[whole:n]) // "make/manufacturer", "Code (EAN)"
+			from := max(strings.LastIndexAny(line[:n], "|•·,;()/")+1, at)
+			key := labelKey(line[from:n])
+			if !ok {
+				l, ok = p.labelOf(line[from:n])
+			}
 			if !ok {
 				if words := strings.Fields(key); len(words) > 1 { // "More details Item No: 5"
 					for k := 1; k < len(words) && !ok && k < 8; k++ {

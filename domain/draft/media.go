@@ -26,7 +26,7 @@ func (p *page) imagesOf(products []*markup.Item, meta map[string][]string) []Fou
 			return
 		}
 		seen[key] = true
-		out = append(out, *found(address, "images", s))
+		out = append(out, *found(address, s))
 	}
 	for _, i := range products {
 		for _, prop := range []string{"image", "images"} {
@@ -129,7 +129,7 @@ func (p *page) crumbsOf(data markup.Data) *Found[[]string] {
 			out = append(out, cleanText(name, 200))
 		}
 		if out = p.trail(out); len(out) > 0 {
-			return foundAs(out, "breadcrumbs", sourceOf(i))
+			return foundAs(out, sourceOf(i))
 		}
 	}
 	for i := 0; i < len(p.els); i++ {
@@ -146,7 +146,7 @@ func (p *page) crumbsOf(data markup.Data) *Found[[]string] {
 		}
 		i = e.last // those inside have been tried with it
 		if out = p.trail(out); len(out) > 1 {
-			return foundAs(out, "breadcrumbs", Page)
+			return foundAs(out, Page)
 		}
 	}
 	return nil
@@ -185,12 +185,12 @@ const maxDescription = 5000
 func (p *page) descriptionOf(products []*markup.Item, meta map[string][]string) *Found[string] {
 	for _, i := range products {
 		if d := cleanText(i.Text("description"), maxDescription); d != "" {
-			return found(d, "description", sourceOf(i))
+			return found(d, sourceOf(i))
 		}
 	}
 	for _, v := range meta["og:description"] {
 		if d := cleanText(v, maxDescription); d != "" {
-			return found(d, "description", OpenGraph)
+			return found(d, OpenGraph)
 		}
 	}
 	for i := range p.els {
@@ -200,12 +200,12 @@ func (p *page) descriptionOf(products []*markup.Item, meta map[string][]string) 
 		}
 		names := strings.ToLower(attr(e.node, "class") + " " + attr(e.node, "id"))
 		if strings.Contains(names, "description") || strings.Contains(names, "beschreibung") {
-			return found(cleanText(p.of(i), maxDescription), "description", Page)
+			return found(cleanText(p.of(i), maxDescription), Page)
 		}
 	}
 	for _, v := range meta["description"] {
 		if d := cleanText(v, maxDescription); d != "" {
-			return found(d, "description", Page)
+			return found(d, Page)
 		}
 	}
 	return nil

@@ -142,21 +142,21 @@ func calledOf(data markup.Data, title string) []string {
 func (p *page) nameOf(products []*markup.Item, meta map[string][]string) *Found[string] {
 	for _, i := range products {
 		if n := cleanText(i.Text("name"), 500); n != "" {
-			return found(n, "name", sourceOf(i))
+			return found(n, sourceOf(i))
 		}
 	}
 	if p.title >= 0 && p.els[p.title].tag == atom.H1 {
 		if n := cleanText(p.heading(), 500); n != "" {
-			return found(n, "name", Page)
+			return found(n, Page)
 		}
 	}
 	for _, v := range meta["og:title"] {
 		if n := cleanText(v, 500); n != "" {
-			return found(n, "name", OpenGraph)
+			return found(n, OpenGraph)
 		}
 	}
 	if p.title >= 0 {
-		return found(cleanText(p.heading(), 500), "name", Page)
+		return found(cleanText(p.heading(), 500), Page)
 	}
 	return nil
 }

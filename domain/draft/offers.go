@@ -14,6 +14,7 @@ var productTypes = []string{"Product", "ProductGroup", "IndividualProduct", "Pro
 // An offer is a price that structured data names.
 type offer struct {
 	amount, currency string
+	to               string // the upper end of the range whose lower one is amount, "" = none
 	availability     Availability
 	sku, name, url   string
 	source           Source
@@ -127,6 +128,9 @@ func (p *page) offersOf(product *markup.Item) []offer {
 		o.amount = p.amount(i.Text("price"))
 		if o.amount == "" && len(i.Items("offers")) == 0 {
 			o.amount = p.amount(i.Text("lowPrice"))
+		}
+		if high := p.amount(i.Text("highPrice")); o.amount == p.amount(i.Text("lowPrice")) && price.Less(o.amount, high) {
+			o.to = high
 		}
 		for _, spec := range i.Items("priceSpecification") {
 			kind := i.Text("priceType") + spec.Text("priceType")

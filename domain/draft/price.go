@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/html/atom"
 
@@ -18,9 +19,11 @@ type quote struct {
 	told             float64 // points from outside the visible text
 	shown            float64 // points for where it shows, at its best
 	sources          []Source
-	seen, again      int     // how often it shows, and how often in a place of any weight
-	at               int     // the element it shows in, at its best; -1 = none
-	start, end       int     // where in the text it does
+	seen, again      int    // how often it shows, and how often in a place of any weight
+	at               int    // the element it shows in, at its best; -1 = none
+	start, end       int    // where in the text it does
+	to               string // the upper end of the range that it is the lower end of, "" = none
+	toSource         Source
 	margin           float64 // how many points it has more than the runner-up
 }
 
@@ -33,8 +36,20 @@ const maxShown = 3000
 var sourceWeights = map[Source]weight{JSONLD: priceJSONLD, Microdata: priceMicrodata, RDFa: priceRDFa,
 	OpenGraph: priceOpenGraph}
 
-// priceOf chooses the price among the amounts of the data and those of the visible text.
+// priceOf chooses the price among the amounts of the data and those of the visible text. Whether it is the lower end of
+// a range, the page says, else the data.
 func (p *page) priceOf(offers []offer, meta map[string][]string, state state) *quote {
+	q := p.likeliestQuote(offers, meta, state)
+	for _, o := range offers {
+		if q != nil && q.to == "" && o.to != "" && canonical(o.amount) == canonical(q.amount) {
+			q.to, q.toSource = o.to, o.source
+		}
+	}
+	return q
+}
+
+// likeliestQuote is the amount that most speaks for, nil where too little does.
+func (p *page) likeliestQuote(offers []offer, meta map[string][]string, state state) *quote {
 	quotes := map[string]*quote{}
 	var order []*quote
 	get := func(amount string) *quote {
@@ -106,7 +121,8 @@ func (p *page) priceOf(offers []offer, meta map[string][]string, state state) *q
 			q.again++
 		}
 		if q.seen++; q.seen == 1 || s.points > q.shown {
-			q.shown, q.at, q.start, q.end = s.points, s.el, s.start, s.end
+			q.shown, q.at, q.start, q.end, q.to = s.points, s.el, s.start, s.end, s.to
+			q.toSource = Page
 			if s.currency != "" {
 				q.currency = s.currency
 			}
@@ -125,7 +141,7 @@ func (p *page) priceOf(offers []offer, meta map[string][]string, state state) *q
 	second := math.Inf(-1)
 	for _, q := range order {
 		switch {
-		case isZero(q.amount) && len(q.sources) == 0:
+		case isZero(q.amount) && (len(q.sources) == 0 || q.seen == 0): // what is free says so
 		case best == nil:
 			best = q
 		case q.total() > best.total():
@@ -159,6 +175,7 @@ func isZero(amount string) bool { return strings.Trim(amount, "0.") == "" }
 // An amountShown is an amount in the visible text.
 type amountShown struct {
 	amount, currency string
+	to               string // the upper end of a range, of which amount is the lower; "" = none
 	el               int
 	start, end       int
 	points           float64
@@ -184,11 +201,12 @@ func (p *page) amountsShown() []amountShown {
 			if len(out) >= maxShown {
 				break
 			}
-			a := amountShown{amount: m.Amount, currency: m.Currency, start: start + m.Start, end: start + m.End}
+			a := amountShown{amount: m.Amount, to: m.To, currency: m.Currency, start: start + m.Start, end: start + m.End}
 			a.el = cover(a.start, a.end)
 			out = append(out, a)
 		}
 	}
+	out = p.amountsApart(out)
 	p.pairs(out)
 	var taken []int // elements, in order
 	for _, a := range out {
@@ -214,13 +232,61 @@ func (p *page) amountsShown() []amountShown {
 		if !ok || !strings.ContainsAny(text, "0123456789") {
 			continue
 		}
-		a := amountShown{amount: m.Amount, currency: m.Currency, start: e.start, end: e.end, el: i}
+		a := amountShown{amount: m.Amount, to: m.To, currency: m.Currency, start: e.start, end: e.end, el: i}
 		if m.Symbol == "" {
 			a.points = p.w[priceBare]
 		}
 		out = append(out, a)
 	}
 	return out
+}
+
+// maxApart is how long the element is, in bytes of text, that holds a currency and its amount on lines of their own.
+const maxApart = 30
+
+// amountsApart adds the amounts whose currency stands on the line above or below them, with nothing else beside either,
+// to those found in lines; by their position.
+func (p *page) amountsApart(found []amountShown) []amountShown {
+	type part struct {
+		line       string
+		start, end int
+	}
+	var above part
+	cover := p.coverer()
+	n := len(found)
+	for start, line := range p.lines() {
+		below := part{strings.TrimSpace(line), start, start + len(line)}
+		sign, number := above.line, below.line
+		if !p.isSign(sign) {
+			sign, number = number, sign
+		}
+		if len(found) < maxShown && len(number) < 16 && strings.ContainsAny(number, "0123456789") && p.isSign(sign) {
+			m, ok := price.Parse(number, p.hint)
+			at := cover(above.start, below.end)
+			if ok && m.Symbol == "" && letters(number) == 0 && at >= 0 && p.els[at].end-p.els[at].start <= maxApart {
+				currency := price.CurrencyOf(sign, p.hint)
+				found = append(found, amountShown{amount: m.Amount, to: m.To, currency: currency, start: above.start,
+					end: below.end, el: at})
+			}
+		}
+		above = below
+	}
+	if len(found) > n {
+		slices.SortStableFunc(found, func(a, b amountShown) int { return a.start - b.start })
+	}
+	return found
+}
+
+// isSign says that a line is nothing but the sign or name of a currency.
+func (p *page) isSign(line string) bool {
+	if line == "" || len(line) > 8 || digits(line) > 0 {
+		return false
+	}
+	m, ok := price.Parse(line+" 1.00", p.hint)
+	if !ok || m.Symbol != line {
+		m, ok = price.Parse("1.00 "+line, p.hint)
+	}
+	return ok && m.Symbol == line
 }
 
 // letters counts the letters of a text.
@@ -252,7 +318,7 @@ func (p *page) weigh(a amountShown) float64 {
 	points := 0.0
 	var near, far mark
 	level := 0
-	inTitle := false
+	inTitle, fee := false, false
 	for i := a.el; i >= 0; i, level = p.els[i].parent, level+1 {
 		e := &p.els[i]
 		if p.title >= 0 && e.inside(i, p.title) {
@@ -267,6 +333,9 @@ func (p *page) weigh(a amountShown) float64 {
 			} else {
 				near |= e.own & (costs | was | struck | extra)
 			}
+		}
+		if e.own&costs != 0 && far&costs == 0 {
+			fee = e.own&extra != 0 // shipping-price
 		}
 		far |= e.own
 		switch e.tag {
@@ -293,7 +362,7 @@ func (p *page) weigh(a amountShown) float64 {
 	case size > 60:
 		points += p.w[priceSentence]
 	}
-	if near&costs != 0 {
+	if near&costs != 0 && !fee {
 		points += p.w[priceNamed]
 	}
 	switch {
@@ -316,6 +385,9 @@ func (p *page) weigh(a amountShown) float64 {
 	}
 	before, after := p.around(a)
 	points += p.cued(before, after)
+	if p.signed(a.start) {
+		points += p.w[priceSigned]
+	}
 	if p.title >= 0 {
 		d := float64(a.start - p.els[p.title].end)
 		if d < 0 {
@@ -331,6 +403,27 @@ func (p *page) weigh(a amountShown) float64 {
 		points += p.w[priceByButton] - p.w[priceFromButton]*math.Log2(1+d/priceReach)
 	}
 	return points
+}
+
+// signed says that a plus or minus sign stands before an amount and after no other: "(-40.00 €)", "+ 5 €". A dash and a
+// space begin an item of a list.
+func (p *page) signed(at int) bool {
+	before := strings.TrimRight(p.text[max(at-12, 0):at], " ")
+	spaced := len(before) < at-max(at-12, 0)
+	sign, size := utf8.DecodeLastRuneInString(before)
+	switch sign {
+	case '+', '＋':
+	case '-', '−', '–':
+		if spaced {
+			return false
+		}
+	default:
+		return false
+	}
+	rest := strings.TrimRight(before[:len(before)-size], " ")
+	last, _ := utf8.DecodeLastRuneInString(rest)
+	return rest == "" || last == '\n' || last == '(' || last == '[' || !unicode.IsDigit(last) && !unicode.Is(unicode.Sc, last) &&
+		!unicode.IsLetter(last) || unicode.IsLetter(last) && rest != before[:len(before)-size]
 }
 
 // lineAt is how long the line is that holds a position, in bytes.

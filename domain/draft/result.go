@@ -23,8 +23,11 @@ var namespace = uuid.MustParse("5a1c1d8e-6f0f-5b55-9a0f-0c2f6e0d7b11")
 // ID is a draft's own, made of its event's, so that others may name it without knowing about events.
 func ID(eventID uuid.UUID) uuid.UUID { return uuid.NewSHA1(namespace, eventID[:]) }
 
+// WorkflowPrefix is what the IDs of workflows begin with; the event's ID follows.
+const WorkflowPrefix = "draft/"
+
 // WorkflowID is the ID of the workflow, a workflows.CrawlDraft, that makes the draft of an event.
-func WorkflowID(eventID uuid.UUID) string { return "draft/" + eventID.String() }
+func WorkflowID(eventID uuid.UUID) string { return WorkflowPrefix + eventID.String() }
 
 // How a crawl ends.
 const (

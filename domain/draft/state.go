@@ -15,6 +15,7 @@ type state struct {
 	mpns   map[string]int
 	gtins  map[string]int
 	brands map[string]int
+	sku    string // the value of the key sku, if there is one; of several, the first after the key variants
 }
 
 // Limits on reading scripts.
@@ -26,8 +27,9 @@ const (
 
 // stateOf reads the scripts of a page. Only "key: value" is understood, wherever it stands.
 func stateOf(w weights, scripts []string, hint price.Hint) state {
-	s := state{map[string]float64{}, map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{},
-		map[string]int{}}
+	s := state{prices: map[string]float64{}, finals: map[string]int{}, ids: map[string]int{}, mpns: map[string]int{},
+		gtins: map[string]int{}, brands: map[string]int{}}
+	var skus skuKeys
 	left := maxScripts
 	for _, script := range scripts {
 		if left -= len(script); left < 0 {
@@ -63,6 +65,9 @@ func stateOf(w weights, scripts []string, hint price.Hint) state {
 				}
 			case 'i':
 				s.ids[value]++
+				if key == "sku" {
+					skus.add(value, script[:i])
+				}
 			case 'm':
 				s.mpns[value]++
 			case 'g':
@@ -74,7 +79,45 @@ func stateOf(w weights, scripts []string, hint price.Hint) state {
 			}
 		}
 	}
+	s.sku = skus.best()
 	return s
+}
+
+// skuKeys are the values of the key sku in scripts.
+type skuKeys struct {
+	first, variant string // the first of all, and the first after the key variants
+	several        bool
+	tried          int // how often a list of variants was looked for
+}
+
+// add notes a value that stands behind a part of a script.
+func (k *skuKeys) add(value, before string) {
+	if value = code(value); value == "" {
+		return
+	}
+	switch {
+	case k.first == "":
+		k.first = value
+	case k.first != value:
+		k.several = true
+	}
+	if k.variant == "" && k.tried < 50 {
+		k.tried++
+		if strings.Contains(before[max(len(before)-maxVariantsKey, 0):], "variants") {
+			k.variant = value
+		}
+	}
+}
+
+// maxVariantsKey is how far before a number the key of the list of variants may stand, in bytes.
+const maxVariantsKey = 4000
+
+// best is the value that is the product's, "" where that is not known.
+func (k *skuKeys) best() string {
+	if k.several {
+		return k.variant
+	}
+	return k.first
 }
 
 // price is the points that scripts add to an amount.

@@ -11,56 +11,93 @@ import (
 
 // The texts of buttons that buy, in the languages of shops; lower case, looked for at the beginning or as a whole.
 var buyWords = []string{"add to cart", "add to basket", "add to bag", "add to trolley", "add to shopping",
-	"add to my bag",
-	"buy now", "buy it now", "buy", "add item", "place bid", "bid now", "add to order", "purchase", "order now",
-	"checkout now",
-	"in den warenkorb", "in den einkaufswagen", "in den korb", "jetzt kaufen", "sofort-kaufen", "sofort kaufen",
-	"kaufen", "bestellen", "ajouter au panier", "ajouter à mon panier", "ajouter au cabas", "acheter", "j'achète",
-	"mettre au panier", "aggiungi al carrello", "acquista", "compra", "compralo subito", "añadir", "agregar al carro",
-	"agregar al carrito", "agregar a la bolsa", "comprar", "lo quiero", "adicionar ao carrinho", "adicionar à sacola",
-	"adicionar ao cesto",
-	"do koszyka", "dodaj do koszyka", "kup teraz", "kup", "do košíka", "vložiť do košíka", "pridať do košíka",
-	"kúpiť", "přidat do košíku", "do košíku", "koupit", "adauga in cos", "adaugă în coș", "adauga în coş",
-	"cumpara", "cumpără", "kosárba", "in winkelwagen", "in winkelmandje", "voeg toe aan", "bestel", "læg i kurv",
+	"add to my bag", "buy now", "buy it now", "buy", "add item", "place bid", "bid now", "add to order", "purchase",
+	"order now", "checkout now", "in den warenkorb", "in den einkaufswagen", "in den korb", "jetzt kaufen",
+	"sofort-kaufen", "sofort kaufen", "kaufen", "bestellen", "ajouter au panier", "ajouter à mon panier",
+	"ajouter au cabas", "acheter", "j'achète", "mettre au panier", "aggiungi al carrello", "acquista", "compra",
+	"compralo subito", "añadir", "agregar al carro", "agregar al carrito", "agregar a la bolsa", "comprar",
+	"lo quiero", "adicionar ao carrinho", "adicionar à sacola", "adicionar ao cesto", "do koszyka",
+	"dodaj do koszyka", "kup teraz", "kup", "do košíka", "vložiť do košíka", "pridať do košíka", "kúpiť",
+	"přidat do košíku", "do košíku", "koupit", "adauga in cos", "adaugă în coș", "adauga în coş", "cumpara",
+	"cumpără", "kosárba", "in winkelwagen", "in winkelmandje", "voeg toe aan", "bestel", "læg i kurv",
 	"lägg i varukorg", "köp", "kjøp", "legg i handlekurv", "lisää ostoskoriin", "lisa ostukorvi", "į krepšelį",
 	"pievienot grozam", "sepete ekle", "hemen al", "satın al", "προσθήκη στο καλάθι", "αγορά", "в корзину",
 	"добавить в корзину", "купить", "у кошик", "купити", "в кошик", "добави в количката", "カートに入れる", "カートに追加",
-	"買い物かごに入れる", "ご購入手続き", "加入購物車", "加入购物车", "立即購買", "立即购买", "直接購買", "放入購物車", "장바구니", "구매하기", "바로구매",
-	"أضف إلى", "اضف الى", "اشتري", "הוסף לסל", "ใส่ตะกร้า", "เพิ่มลงในรถเข็น", "thêm vào giỏ", "mua ngay",
+	"買い物かごに入れる", "ご購入手続き", "加入購物車", "加入购物车", "立即購買", "立即购买", "直接購買", "放入購物車", "장바구니", "구매하기", "바로구매", "أضف إلى",
+	"اضف الى", "اشتري", "הוסף לסל", "ใส่ตะกร้า", "เพิ่มลงในรถเข็น", "thêm vào giỏ", "mua ngay",
 	"tambah ke keranjang", "beli sekarang", "masukkan keranjang", "dodaj u", "u košaricu", "v košarico",
-	"contact seller",
-	"go to store", "go to shop", "visit store", "zum shop", "zum angebot", "voir l'offre", "get deal", "view deal"}
+	"contact seller", "kupi odmah", "kupi sada", "dodaj v košarico", "dodaj u košaricu", "dodaj u korpu", "u korpu",
+	"osta kohe", "lisa korvi", "ielikt grozā", "likt grozā", "dėti į krepšelį", "pridėti į krepšelį",
+	"vložit do košíku", "megrendelem", "megveszem", "kosárba teszem", "поръчай", "добави в кошница",
+	"додати в кошик", "замовити", "оформить заказ", "στο καλάθι", "αγόρασε", "satın alın", "sepete at",
+	"הוסף לעגלה", "הוספה לעגלה", "הוספה לסל", "קנה עכשיו", "קנו עכשיו", "לרכישה", "הזמן עכשיו", "اشتر الآن",
+	"أضف للسلة", "اضف للسلة", "إضافة إلى السلة", "شراء", "바로 구매", "구매", "장바구니 담기", "加到購物車", "加入购物袋", "放入购物车", "馬上買",
+	"立刻購買", "购买", "購買", "カートへ", "今すぐ買う", "ซื้อเลย", "หยิบใส่ตะกร้า", "ซื้อสินค้า", "cho vào giỏ", "đặt mua",
+	"mua hàng", "tambah ke troli", "kaupa", "setja í körfu", "lägg i kundvagn", "legg i kurv", "tilføj til kurv",
+	"til kurv", "læg i kurven", "osta nyt", "lisää koriin", "ajouter au sac", "aggiungi alla borsa", "compra ora",
+	"añadir a la cesta", "añadir a la bolsa", "añadir al carrito", "comprar ahora", "comprar agora",
+	"in mijn winkelwagen", "in de winkelwagen", "koop nu", "in den warenkorb legen", "zum warenkorb",
+	"jetzt bestellen", "add to tote", "add to shopping bag", "add to shopping cart", "reserve now", "place order",
+	"contact the seller", "make an offer", "make offer", "go to store", "go to shop", "visit store", "zum shop",
+	"zum angebot", "voir l'offre", "get deal", "view deal"}
+
+// buyAlone buy where a button says nothing else: "ajouter", but not "ajouter à ma liste".
+var buyAlone = wordSet(`kupi naruči naroči osta pirkt pirkti zamów objednať objednat comandă comanda заказать προσθήκη beli
+	handla ajouter commander réserver ordina adicionar купи`)
 
 // outWords say that the product cannot be had, wherever in a line they stand.
 var outWords = []string{"out of stock", "sold out", "currently unavailable", "temporarily unavailable",
-	"no longer available", "item is unavailable", "product is unavailable", "item unavailable", "product unavailable",
-	"this listing has ended", "this listing was ended", "bidding has ended", "out-of-stock", "unavailable online",
-	"currently not available", "not currently available", "notify me when", "email me when", "e-mail me when",
-	"back in stock", "join the waitlist", "join waitlist", "no longer sold", "has been discontinued",
-	"item discontinued",
-	"product discontinued", "when or if this item will be back", "not in stock",
-	"ausverkauft", "nicht auf lager", "derzeit nicht verfügbar", "derzeit nicht lieferbar", "zurzeit nicht",
-	"momentan nicht", "aktuell nicht", "nicht mehr verfügbar", "nicht mehr lieferbar", "leider vergriffen",
-	"benachrichtigen sie mich, wenn", "angebot wurde beendet",
-	"rupture de stock", "en rupture", "actuellement indisponible", "temporairement indisponible",
-	"momentanément indisponible",
-	"plus disponible", "produit indisponible", "m'avertir", "victime de son succès", "article épuisé", "produit épuisé",
-	"esaurito", "attualmente non disponibile", "non più disponibile", "avvisami quando", "inserzione è scaduta",
-	"prodotto non disponibile", "momentaneamente non disponibile",
-	"agotado", "sin stock", "fuera de stock", "avísame cuando", "producto no disponible", "no disponible por el momento",
-	"esgotado", "produto indisponível", "avise-me", "fora de estoque", "sem estoque", "sem stock",
-	"brak w magazynie", "produkt niedostępny", "wyprzedan", "powiadom o dostępności", "powiadom mnie",
-	"vyprodané", "vyprodáno", "není skladem", "nie je skladom", "momentálne nedostupn", "momentálně nedostupn",
-	"hlídat dostupnost", "strážiť dostupnosť",
-	"stoc epuizat", "nu este in stoc", "nu este în stoc", "nu mai este disponibil", "elfogyott", "nincs készleten",
-	"nincs raktáron",
-	"uitverkocht", "niet op voorraad", "niet leverbaar", "tijdelijk niet", "udsolgt", "ikke på lager", "slutsåld",
-	"slut i lager", "ej i lager", "utsolgt", "loppuunmyyty", "ei saatavilla", "tükendi", "stokta yok", "εξαντλήθηκε",
-	"μη διαθέσιμο", "нет в наличии", "нет на складе", "распродан", "снят с производства", "немає в наявності",
-	"сообщить о поступлении", "няма наличност", "在庫切れ", "品切れ", "売り切れ", "在庫なし", "入荷お知らせ", "缺貨", "售完", "補貨中",
-	"缺货", "无货", "無貨",
-	"沒有貨", "沒有货", "没有货", "貨到通知", "품절", "غير متوفر", "نفذت الكمية", "نفدت الكمية", "אזל מהמלאי", "สินค้าหมด", "hết hàng",
-	"stok habis", "rasprodano", "ni na zalogi"}
+	"no longer available", "item is unavailable", "product is unavailable", "item unavailable",
+	"product unavailable", "this listing has ended", "this listing was ended", "bidding has ended", "out-of-stock",
+	"unavailable online", "currently not available", "not currently available", "notify me when", "email me when",
+	"e-mail me when", "back in stock", "join the waitlist", "join waitlist", "no longer sold",
+	"has been discontinued", "item discontinued", "product discontinued", "when or if this item will be back",
+	"not in stock", "ausverkauft", "nicht auf lager", "derzeit nicht verfügbar", "derzeit nicht lieferbar",
+	"zurzeit nicht", "momentan nicht", "aktuell nicht", "nicht mehr verfügbar", "nicht mehr lieferbar",
+	"leider vergriffen", "benachrichtigen sie mich, wenn", "angebot wurde beendet", "rupture de stock",
+	"en rupture", "actuellement indisponible", "temporairement indisponible", "momentanément indisponible",
+	"plus disponible", "produit indisponible", "m'avertir", "victime de son succès", "article épuisé",
+	"produit épuisé", "esaurito", "attualmente non disponibile", "non più disponibile", "avvisami quando",
+	"inserzione è scaduta", "prodotto non disponibile", "momentaneamente non disponibile", "agotado", "sin stock",
+	"fuera de stock", "avísame cuando", "producto no disponible", "no disponible por el momento", "esgotado",
+	"produto indisponível", "avise-me", "fora de estoque", "sem estoque", "sem stock", "brak w magazynie",
+	"produkt niedostępny", "wyprzedan", "powiadom o dostępności", "powiadom mnie", "vyprodané", "vyprodáno",
+	"není skladem", "nie je skladom", "momentálne nedostupn", "momentálně nedostupn", "hlídat dostupnost",
+	"strážiť dostupnosť", "stoc epuizat", "nu este in stoc", "nu este în stoc", "nu mai este disponibil",
+	"elfogyott", "nincs készleten", "nincs raktáron", "uitverkocht", "niet op voorraad", "niet leverbaar",
+	"tijdelijk niet", "udsolgt", "ikke på lager", "slutsåld", "slut i lager", "ej i lager", "utsolgt",
+	"loppuunmyyty", "ei saatavilla", "tükendi", "stokta yok", "εξαντλήθηκε", "μη διαθέσιμο", "нет в наличии",
+	"нет на складе", "распродан", "снят с производства", "немає в наявності", "сообщить о поступлении",
+	"няма наличност", "在庫切れ", "品切れ", "売り切れ", "在庫なし", "入荷お知らせ", "缺貨", "售完", "補貨中", "缺货", "无货", "無貨", "沒有貨", "沒有货",
+	"没有货", "貨到通知", "품절", "غير متوفر", "نفذت الكمية", "نفدت الكمية", "אזל מהמלאי", "สินค้าหมด", "hết hàng",
+	"stok habis", "rasprodano", "ni na zalogi", "trenutno nedostup", "trenutno ni na", "nije dostupno",
+	"nema na zalihi", "nema na stanju", "ni dobavljivo", "läbi müüdud", "pole saadaval", "otsas", "toode on otsas",
+	"laost otsas", "ei ole laos", "nav pieejam", "izpārdots", "nav noliktavā", "nėra sandėlyje", "išparduota",
+	"išpirkta", "neturime", "pranešti, kai", "nincs raktár", "jelenleg nem kapható", "értesítést kérek",
+	"stoc indisponibil", "indisponibil momentan", "anunță-mă când", "anunta-ma cand", "изчерпан", "не е наличен",
+	"няма в наличност", "немає на складі", "закінчився", "повідомити про наявність", "нет в продаже", "закончился",
+	"товар отсутствует", "отсутствует в продаже", "ожидается поступление", "уведомить о поступлении",
+	"δεν είναι διαθέσιμο", "προσωρινά μη", "stokta kalmadı", "stokta bulunm", "gelince haber ver",
+	"temin edilemiyor", "המוצר אינו במלאי", "לא במלאי", "המלאי אזל", "אין במלאי", "לא זמין", "עדכנו אותי",
+	"غير متاح", "غير متوفرة", "نفذ المخزون", "نفد من المخزون", "أعلمني عند", "انتهت الكمية", "일시품절", "재입고", "판매종료",
+	"판매 종료", "판매중지", "매진", "완판", "已下架", "已售罄", "售罄", "完售", "暫無庫存", "无库存", "無庫存", "到貨通知", "販売終了", "完売", "販売を終了",
+	"入荷待ち", "現在お取り扱い", "現在在庫", "取り扱いできません", "สินค้าหมดชั่วคราว", "หมดสต็อก", "tạm hết", "ngừng kinh doanh",
+	"tidak tersedia", "kehabisan stok", "habis dijual", "uppselt", "ekki til á lager", "tillfälligt slut",
+	"meddela mig när", "midlertidig utsolgt", "midlertidigt udsolgt", "gi meg beskjed når", "giv mig besked når",
+	"väliaikaisesti loppu", "tilapäisesti loppu", "ilmoita kun", "momenteel niet", "helaas uitverkocht",
+	"niet meer leverbaar", "niet beschikbaar", "mail mij wanneer", "mail me wanneer", "nicht mehr erhältlich",
+	"online nicht verfügbar", "online nicht lieferbar", "bei verfügbarkeit", "wieder verfügbar",
+	"vorübergehend nicht", "zur zeit nicht", "leider ausverkauft", "verfügbarkeit benachricht", "alerte stock",
+	"stock épuisé", "temporairement épuisé", "non è più in vendita", "al momento non", "temporaneamente non",
+	"prodotto esaurito", "temporalmente sin", "temporalmente agotado", "no está disponible", "avisarme cuando",
+	"ya no está", "indisponível no momento", "temporariamente indisponível", "me avise quando", "notificar-me",
+	"chwilowo niedostępn", "produkt wycofany", "towar niedostępny", "brak towaru", "wyprzedano",
+	"dočasně nedostupn", "dočasne nedostupn", "prodej ukončen", "predaj ukončen", "predaj bol ukončený",
+	"coming back soon", "sorry, this item", "this product is no longer", "this item is no longer",
+	"temporarily out", "temporarily sold", "all gone", "out of print", "register your interest",
+	"not available for delivery", "not available to buy", "not available for purchase", "sale has ended",
+	"listing has ended", "listing expired", "posting has expired", "posting has been deleted",
+	"anzeige ist nicht mehr", "inserat ist nicht mehr"}
 
 // outAlone say so where a line says nothing else but, perhaps, the thing that it speaks of.
 var outAlone = []string{"unavailable", "not available", "discontinued", "nicht verfügbar", "nicht lieferbar",
@@ -77,10 +114,14 @@ var preWords = []string{"pre-order", "preorder", "pre order", "vorbestellen", "p
 // inWords say that the product can be had, if nothing denies it.
 var inWords = []string{"in stock", "auf lager", "lieferbar", "verfügbar", "en stock", "disponibile",
 	"disponibilità immediata", "disponible", "em estoque", "disponível", "in magazzino", "na skladě", "skladem",
-	"skladom", "w magazynie", "dostępny", "dostępna", "dostępne", "in stoc", "disponibil", "raktáron", "op voorraad",
-	"leverbaar", "beschikbaar", "på lager", "i lager", "tilgængelig", "tillgänglig", "tilgjengelig", "varastossa",
-	"saatavilla", "stokta var", "σε απόθεμα", "άμεσα διαθέσιμο", "в наличии", "є в наявності", "в наявності", "доступен",
-	"доступно", "在庫あり", "有貨", "有货", "現貨", "متوفر", "available", "nur noch"}
+	"skladom", "w magazynie", "dostępny", "dostępna", "dostępne", "in stoc", "disponibil", "raktáron",
+	"op voorraad", "leverbaar", "beschikbaar", "på lager", "i lager", "tilgængelig", "tillgänglig", "tilgjengelig",
+	"varastossa", "saatavilla", "laos", "saadaval", "ir noliktavā", "pieejams", "pieejama", "yra sandėlyje",
+	"turime", "na zalogi", "dobavljivo", "na zalihi", "na stanju", "dostupno", "na lageru", "készleten", "налично",
+	"в наличност", "на складе", "במלאי", "متاح", "재고 있음", "구매 가능", "库存充足", "庫存充足", "尚有庫存", "有库存", "มีสินค้า",
+	"còn hàng", "tersedia", "til á lager", "stokta var", "σε απόθεμα", "άμεσα διαθέσιμο", "в наличии",
+	"є в наявності", "в наявності", "доступен", "доступно", "在庫あり", "有貨", "有货", "現貨", "متوفر", "available",
+	"nur noch"}
 
 // nots deny words that follow within a few words of them, noNouns words that follow at once: "no reviews are available"
 // says nothing of the product.
@@ -224,6 +265,9 @@ func buysBy(text string) bool {
 				return true
 			}
 		}
+	}
+	if buyAlone[strings.Trim(text, " .!+>»→")] {
+		return true
 	}
 	for _, w := range buyWords {
 		if text == w || len(w) > 4 && strings.HasPrefix(text, w) {
@@ -371,21 +415,21 @@ func (p *page) availability(offers []offer, meta map[string][]string, sold bool)
 		a := told[order[0]]
 		switch {
 		case a == InStock && shown < stockSurelyOut && p.button < 0:
-			return foundAs(OutOfStock, "availability", Page)
+			return foundAs(OutOfStock, Page)
 		case a == OutOfStock && shown > stockSurelyIn:
-			return foundAs(InStock, "availability", Page)
+			return foundAs(InStock, Page)
 		}
-		return foundAs(a, "availability", order[0])
+		return foundAs(a, order[0])
 	}
 	switch {
 	case shown < stockNo:
-		return foundAs(OutOfStock, "availability", Page)
+		return foundAs(OutOfStock, Page)
 	case pre && shown < stockPreOrder:
-		return foundAs(PreOrder, "availability", Page)
+		return foundAs(PreOrder, Page)
 	case shown > stockYes:
-		return foundAs(InStock, "availability", Page)
+		return foundAs(InStock, Page)
 	case sold:
-		return foundAs(InStock, "availability", Assumed)
+		return foundAs(InStock, Assumed)
 	}
 	return nil
 }

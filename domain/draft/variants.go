@@ -20,7 +20,7 @@ func (p *page) variantsOf(products []*markup.Item, offers []offer) []Found[Varia
 	var out []Found[Variant]
 	add := func(v Variant, s Source) {
 		if len(out) < maxVariants {
-			out = append(out, *foundAs(v, "variants", s))
+			out = append(out, *foundAs(v, s))
 		}
 	}
 	for _, product := range products {
@@ -109,7 +109,7 @@ func (p *page) choices() []Found[Variant] {
 			if has(n, "disabled") {
 				v.Availability = OutOfStock
 			}
-			out = append(out, *foundAs(v, "variants", Page))
+			out = append(out, *foundAs(v, Page))
 		}
 		if len(out) > 0 {
 			return out

@@ -95,7 +95,7 @@ var (
 	priceNowAlone    = adds("price.now-alone", 0.5, "an element is named sale, current, final, but none price")
 	priceWas         = adds("price.was", -2.5, "an element close around it is named old, list, was")
 	priceWasAndNow   = adds("price.was-and-now", -0.7, "the names around it say both old and current")
-	priceExtra       = adds("price.extra", -2, "an element close around it is named shipping, installment, points")
+	priceExtra       = adds("price.extra", -3, "an element close around it is named shipping, installment, points")
 	priceAbove       = adds("price.above", -1.2, "it stands above the product's name")
 	priceByTitle     = adds("price.by-title", 2, "it stands at the product's name …")
 	priceFromTitle   = adds("price.from-title", 0.6, "… less this for each doubling of the distance")
@@ -107,8 +107,10 @@ var (
 	priceCueWas      = adds("price.cue-was", -2.5, "the words before it announce an old price: RRP, statt, au lieu de")
 	priceCueExtra    = adds("price.cue-extra", -2.5,
 		"the words before it are about something else: shipping, per month")
-	priceCueFrom = adds("price.cue-from", -1, "the words before it say that prices begin there")
-	priceCueUnit = adds("price.cue-unit", -2, "the words after it make it a unit price or a discount: per kg, off")
+	priceCuePrice = adds("price.cue-price", 1.2, "the words before it announce the price: Price:, jetzt nur")
+	priceSigned   = adds("price.signed", -3, "a plus or minus sign before it makes it a surcharge or a rebate")
+	priceCueFrom  = adds("price.cue-from", -1, "the words before it say that prices begin there")
+	priceCueUnit  = adds("price.cue-unit", -2, "the words after it make it a unit price or a discount: per kg, off")
 
 	// The labels of numbers and brands.
 	labelSure   = adds("label.sure", 4, "a label that means one field: Item number, EAN, Marke")
@@ -139,6 +141,8 @@ var (
 	skuInput          = adds("sku.input", 1.2, "a form field such as product_id has it")
 	skuScript         = adds("sku.script", 0.4, "a script has it under a key such as productId …")
 	skuScriptEach     = adds("sku.script-each", 0.05, "… each time")
+	skuState          = adds("sku.state", 2.1, "a script has it under the key sku: the only one, or the first variant's")
+	skuMPN            = adds("sku.mpn", 2.5, "data names it mpn, and the address has it")
 	skuShows          = adds("sku.shows", 0.7, "the visible text has a value of the data")
 	skuAgrees         = adds("sku.agrees", 1, "the address has a value that another source has")
 	skuRepeated       = adds("sku.repeated", 0.35, "it is in the address, and in the page: for each doubling of how often")
@@ -154,6 +158,10 @@ var (
 	brandBegins       = adds("brand.begins", 1, "the product's name begins with it")
 	brandWithin       = adds("brand.within", 0.5, "the product's name has it")
 	brandScriptBegins = adds("brand.script-begins", 1.8, "a script has it, and the product's name begins with it")
+	brandScriptWithin = adds("brand.script-within", 1.8, "a script has it, and the product's name has it as a word")
+	brandLink         = adds("brand.link", 1.8, "a link to all of a brand's products, close to the product's name")
+	brandLinkWithin   = adds("brand.link-within", 2, "such a link, and the product's name has its text")
+	brandOwn          = adds("brand.own", -2, "the shop is called so")
 	brandScript       = adds("brand.script", 0.5, "a script has it …")
 	brandScriptEach   = adds("brand.script-each", 0.1, "… each time")
 

@@ -164,6 +164,10 @@ func (n *chain) tail(text string, priced bool) {
 		n.extra, n.end = digits, end
 		return
 	}
+	if digits, end := n.spaced(text, priced); end > 0 {
+		n.extra, n.end = digits, end
+		return
+	}
 	gap := len(rest) - len(strings.TrimLeft(rest, " \u00a0\n\t"))
 	if gap > 8 || gap == 0 && !(priced && strings.HasPrefix(rest, ". ")) {
 		return
@@ -182,6 +186,33 @@ func (n *chain) tail(text string, priced bool) {
 	if digits, end := twoDigits(text, n.end); priced && end > 0 && ends(text, end) && n.groups[0].digits != "0" {
 		n.extra, n.end = digits, end
 	}
+}
+
+// spaced reads a fraction that a comma and a space stand before: "12, 50 zł". In a list, "sizes 10, 20 and 30", no
+// currency stands beside the two digits. end is 0 where there is none.
+func (n *chain) spaced(text string, priced bool) (digits string, end int) {
+	rest, ok := strings.CutPrefix(text[n.end:], ",")
+	if !ok {
+		return "", 0
+	}
+	r, size := utf8.DecodeRuneInString(rest)
+	if separator(r) != ' ' {
+		return "", 0
+	}
+	digits, end = readDigits(text, n.end+1+size)
+	if len(digits) != 2 || percent(text, end) {
+		return "", 0
+	}
+	if r, _ := utf8.DecodeRuneInString(text[end:]); r == '.' || r == ',' || r == ':' || r == '/' || r == '-' {
+		return "", 0
+	}
+	if _, after := symbolAfter(text, end); after && !priced {
+		return digits, end
+	}
+	if priced && ends(text, end) {
+		return digits, end
+	}
+	return "", 0
 }
 
 // amount writes the chain as a decimal, or says that it is no amount: a date, a version, the number of an article.

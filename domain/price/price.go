@@ -12,6 +12,7 @@ type Price struct {
 	Amount   string // decimal: digits, at most one point, no leading zeros, the fraction as written: "1299.99", "450"
 	Currency string // ISO 4217; "" = the text does not say, or could mean several
 	Symbol   string // the currency as the text writes it: "£", "USD", "kr."; "" = none
+	To       string // the upper end of a range, of which Amount is the lower: 20 in "$10 - 20"; "" = no range
 }
 
 // A Hint is context that a text itself does not give.
@@ -28,16 +29,20 @@ type Match struct {
 
 // Parse reads the first price of a text; where no number carries a currency, its first number, in the hint's currency,
 // unless that is a share, a date, a rating, a measure or a part of a word. "Free" and its like in other languages are
-// 0.
+// 0. Of a range it returns the lower end, with the upper one in To.
 func Parse(text string, h Hint) (Price, bool) {
 	var bare Match // the first number
 	s := scanner{text: text, hint: h}
 	var before Match
 	for m, ok := s.next(); ok; m, ok = s.next() {
 		if s.lends(m, &before) {
+			before.To = s.until(before, m)
 			return before.Price, true
 		}
 		if m.Symbol != "" {
+			if next, ok := s.next(); ok {
+				m.To = s.until(m, next)
+			}
 			return m.Price, true
 		}
 		if before = m; bare.Amount == "" {
@@ -46,15 +51,16 @@ func Parse(text string, h Hint) (Price, bool) {
 	}
 	switch {
 	case bare.Amount != "" && s.plain(bare):
-		return Price{Amount: bare.Amount, Currency: h.Currency}, true
+		return Price{Amount: bare.Amount, Currency: h.Currency, To: s.upper(bare)}, true
 	case free(text):
 		return Price{Amount: "0", Currency: h.Currency}, true
 	}
 	return Price{}, false
 }
 
-// All finds every amount that carries a currency, in the text's order. "$10 - $20" and "10.00 - 20.00 €" are two, "10 -
-// 20 €" is one, for the number before the dash may be anything.
+// All finds every amount that carries a currency, in the text's order. "$10 - $20" and "10.00 - 20.00 €" are two, the
+// first of which has the second in To. "Size 10 - 20 €" is one, for the number before the dash may be anything, unless it
+// begins the text.
 func All(text string, h Hint) []Match {
 	var found []Match
 	s := scanner{text: text, hint: h}
@@ -62,6 +68,9 @@ func All(text string, h Hint) []Match {
 	for m, ok := s.next(); ok; m, ok = s.next() {
 		if s.lends(m, &before) {
 			found = append(found, before)
+		}
+		if n := len(found) - 1; n >= 0 && found[n].Start == before.Start {
+			found[n].To = s.until(found[n], m)
 		}
 		if m.Symbol != "" {
 			found = append(found, m)
@@ -72,22 +81,77 @@ func All(text string, h Hint) []Match {
 }
 
 // lends gives the currency behind an amount to the number before it too, where the two are the ends of a range and are
-// both written with cents: "12.99 - 15.99 €".
+// both written with cents, "12.99 - 15.99 €", or the first one begins the text.
 func (s *scanner) lends(m Match, before *Match) bool {
-	if m.Symbol == "" || before.Amount == "" || before.Symbol != "" || !cents(before.Amount) || !cents(m.Amount) ||
-		!strings.HasSuffix(s.text[:m.End], m.Symbol) {
+	if m.Symbol == "" || before.Amount == "" || before.Symbol != "" || !strings.HasSuffix(s.text[:m.End], m.Symbol) ||
+		cents(before.Amount) != cents(m.Amount) ||
+		!cents(m.Amount) && (!s.begins(before.Start) || !Less(before.Amount, m.Amount)) {
 		return false
 	}
 	between, _, ok := strings.Cut(s.text[before.End:m.End], m.Symbol)
 	if !ok {
 		return false
 	}
-	switch dash, _ := utf8.DecodeRuneInString(strings.TrimLeft(between, " \u00a0")); dash {
-	case '-', '–', '—':
-		before.Symbol, before.Currency = m.Symbol, m.Currency
-		return true
+	if between, _, ok = cutDigit(between); !ok || !dash(between) {
+		return false
 	}
-	return false
+	before.Symbol, before.Currency = m.Symbol, m.Currency
+	return true
+}
+
+// begins tells whether nothing but a little white space stands before a position.
+func (s *scanner) begins(at int) bool { return at <= 64 && strings.TrimSpace(s.text[:at]) == "" }
+
+// until is the upper end of the range that two neighbours are the ends of, "" where they are none. The second may lack
+// the currency: "US $10.49 - 15.20".
+func (s *scanner) until(lower, upper Match) string {
+	if lower.Amount == "" || upper.Start < lower.End || !dash(s.text[lower.End:upper.Start]) ||
+		!Less(lower.Amount, upper.Amount) || upper.Symbol == "" && !s.plain(upper) ||
+		upper.Symbol != "" && upper.Currency != lower.Currency {
+		return ""
+	}
+	return upper.Amount
+}
+
+// upper is the upper end of a range without a currency: "10.49 - 15.20", both with cents.
+func (s *scanner) upper(lower Match) string {
+	rest := scanner{text: s.text, hint: s.hint, at: lower.End, used: lower.End}
+	m, ok := rest.next()
+	if !ok || !cents(lower.Amount) || !cents(m.Amount) {
+		return ""
+	}
+	return s.until(lower, m)
+}
+
+// rangeWords stand between the two ends of a range where no dash does.
+var rangeWords = map[string]bool{"to": true, "bis": true, "à": true, "a": true, "do": true, "až": true, "до": true,
+	"tot": true, "til": true, "till": true}
+
+// dash tells whether the text between two numbers makes them the ends of a range.
+func dash(between string) bool {
+	between = strings.Trim(between, " \u00a0\u202f")
+	return rangeWords[strings.ToLower(between)] || between == "-" || between == "–" || between == "—" || between == "~" ||
+		between == "～" || between == "−"
+}
+
+// cutDigit cuts a text before its first digit; ok says that there is one.
+func cutDigit(s string) (before, after string, ok bool) {
+	n := strings.IndexFunc(s, func(r rune) bool { _, is := digit(r); return is })
+	if n < 0 {
+		return s, "", false
+	}
+	return s[:n], s[n:], true
+}
+
+// Less says that an Amount is below another one. An empty one is below all.
+func Less(a, b string) bool {
+	wholeA, fractionA, _ := strings.Cut(a, ".")
+	wholeB, fractionB, _ := strings.Cut(b, ".")
+	fractionA, fractionB = strings.TrimRight(fractionA, "0"), strings.TrimRight(fractionB, "0")
+	if len(wholeA) != len(wholeB) {
+		return len(wholeA) < len(wholeB)
+	}
+	return wholeA+"."+fractionA < wholeB+"."+fractionB
 }
 
 // cents tells whether an amount has a fraction of two digits.
@@ -167,6 +231,9 @@ func (s *scanner) price(n *chain) (Match, bool) {
 	if sym.faint(hasBefore) && (cur != s.hint.Currency || cur == "") && !n.money() {
 		return Match{Price: Price{Amount: amount}, Start: n.start, End: n.end}, true
 	}
+	if end := lakhs(s.text, n.end, &amount); end > 0 && hasBefore { // "Rs 1.5 Lacs"
+		m.Amount, m.End = amount, end
+	}
 	if hasBefore && scaled(s.text, n.end) { // "$10k"
 		return Match{}, false
 	}
@@ -194,6 +261,29 @@ func measure(after string) bool {
 		end = len(after)
 	}
 	return units[strings.ToLower(after[:end])]
+}
+
+// lakhWords are the words for a hundred thousand and ten million, and their zeros.
+var lakhWords = map[string]int{"lac": 5, "lacs": 5, "lakh": 5, "lakhs": 5, "crore": 7, "crores": 7}
+
+// lakhs multiplies an amount by the word behind it, "1.5 Lacs", and returns that word's end; 0 = there is none.
+func lakhs(text string, at int, amount *string) (end int) {
+	rest := text[at:min(at+16, len(text))]
+	word := strings.TrimLeft(rest, " \u00a0")
+	n := strings.IndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) })
+	if n < 0 {
+		n = len(word)
+	}
+	zeros, ok := lakhWords[strings.ToLower(word[:n])]
+	whole, fraction, _ := strings.Cut(*amount, ".")
+	if !ok || len(whole) > 5 || len(fraction) > zeros {
+		return 0
+	}
+	*amount = strings.TrimLeft(whole+fraction+strings.Repeat("0", zeros-len(fraction)), "0")
+	if *amount == "" {
+		return 0
+	}
+	return at + len(rest) - len(word) + n
 }
 
 // fraction adds the digits that follow the currency: "12€90", "1 299 руб. 50 коп.".

@@ -21,6 +21,11 @@ var parsed = []row{
 	{"$1,299.00", "EUR", "1299.00 USD $"},
 	{"$ 1,299.00", "", "1299.00 - $"},
 	{"$12", "", "12 - $"},
+	{"Rs 1.5 Lacs", "", "150000 INR Rs"},
+	{"PKR 12 lakh", "", "1200000 PKR PKR"},
+	{"₹ 0.75 Crore", "", "7500000 INR ₹"},
+	{"Rs 5 lacquers", "", "5 INR Rs"},
+	{"Rs 1234567 Lacs", "", "1234567 INR Rs"},
 	{"$0.99", "", "0.99 - $"},
 	{"$.99", "", "0.99 - $"},
 	{"$0", "", "0 - $"},
@@ -464,7 +469,9 @@ func TestAll(t *testing.T) {
 
 	for _, tt := range []struct{ name, text, hint, want string }{
 		{"a range", "$10 - $20", "", "$10=10 - $|$20=20 - $"},
-		{"a range with one currency", "10 - 20 €", "", "20 €=20 EUR €"},
+		{"a range with one currency", "10 - 20 €", "", "10=10 EUR €|20 €=20 EUR €"},
+		{"a number before a dash", "Size 10 - 20 €", "", "20 €=20 EUR €"},
+		{"a space after the comma", "Cena 12, 50 zł, 20, 30", "", "12, 50 zł=12.50 PLN zł"},
 		{"a range with cents", "12.99 - 15.99 EUR", "", "12.99=12.99 EUR EUR|15.99 EUR=15.99 EUR EUR"},
 		{"a weight", "Pesos: 61,8 kg", "MXN", ""},
 		{"before and after a reduction", "Was £1,299.00, now £999.00", "", "£1,299.00=1299.00 GBP £|£999.00=999.00 GBP £"},
@@ -509,6 +516,44 @@ func TestAll(t *testing.T) {
 	}
 }
 
+// TestRanges reads both ends of ranges, and what only looks like one.
+func TestRanges(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ text, hint, lower, upper string }{
+		{"$10 - $20", "", "10", "20"},
+		{"US $10.49 - 15.20", "", "10.49", "15.20"},
+		{"10 - 20 €", "", "10", "20"},
+		{"12,99 € – 15,99 €", "", "12.99", "15.99"},
+		{"12.99 to 15.99 EUR", "", "12.99", "15.99"},
+		{"ab 9,90 € bis 12,90 €", "", "9.90", "12.90"},
+		{"10.49 - 15.20", "EUR", "10.49", "15.20"},
+		{"£1,299.00 - £999.00", "", "1299.00", ""}, // a reduction
+		{"$10 - 20% off", "", "10", ""},
+		{"$10 - 12 cm", "", "10", ""},
+		{"$10 - €20", "", "10", ""},
+		{"$10, $20", "", "10", ""},
+		{"$9.99", "", "9.99", ""},
+		{"Size 10 - 20 €", "", "20", ""},
+		{"12, 50 zł", "", "12.50", ""},
+		{"od 12, 50 zł do 13, 50 zł", "", "12.50", "13.50"},
+		{"€ 12, 50", "", "12.50", ""},
+		{"$10, 20, 30", "", "10", ""},
+		{"$10, 50% off", "", "10", ""},
+	} {
+		t.Run(tt.text, func(t *testing.T) {
+			t.Parallel()
+			p, _ := price.Parse(tt.text, hint(tt.hint))
+			if p.Amount != tt.lower || p.To != tt.upper {
+				t.Errorf("Parse(%q) = %q to %q; want %q to %q", tt.text, p.Amount, p.To, tt.lower, tt.upper)
+			}
+			all := price.All(tt.text, hint(tt.hint))
+			if tt.hint == "" && (len(all) == 0 || all[0].Amount != tt.lower || all[0].To != tt.upper) {
+				t.Errorf("All(%q) = %+v; want %q to %q", tt.text, all, tt.lower, tt.upper)
+			}
+		})
+	}
+}
+
 func TestCurrencies(t *testing.T) {
 	t.Parallel()
 
@@ -546,7 +591,7 @@ func TestLinear(t *testing.T) {
 	t.Parallel()
 
 	for _, s := range []string{"1 234 567 ", "1.", "1,234,", "$", "$1", "1$", "US $", " ", "R$ 1", "€ ", "9", "万", "1万", "-,",
-		"\u200f1", "⁹", "1'", "руб. ", "1:-"} {
+		"\u200f1", "⁹", "1'", "руб. ", "1:-", "1 - 2 €", "1, 50 ", "1 - ", "$1 - "} {
 		price.All(strings.Repeat(s, 1<<18/len(s)), price.Hint{})
 		price.Parse(strings.Repeat(s, 1<<18/len(s)), price.Hint{})
 	}
@@ -563,6 +608,9 @@ func FuzzParse(f *testing.F) {
 		p, ok := price.Parse(text, h)
 		if ok && !amount.MatchString(p.Amount) || !ok && p != (price.Price{}) {
 			t.Errorf("Parse(%q, %q) = %+v, %t", text, known, p, ok)
+		}
+		if p.To != "" && !amount.MatchString(p.To) {
+			t.Errorf("Parse(%q, %q) = %+v", text, known, p)
 		}
 		end := 0
 		for _, m := range price.All(text, h) {

@@ -1,0 +1,204 @@
+package draft
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html/atom"
+
+	"github.com/mtlrent/conveyor/domain/markup"
+)
+
+// brandOf chooses the brand.
+func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found []labelled, s state) claims {
+	var c claims
+	for _, i := range products {
+		c.add(maker(i.Text("brand")), p.w[brandData], sourceOf(i))
+		c.add(maker(i.Text("manufacturer")), p.w[brandMaker], sourceOf(i))
+	}
+	for _, key := range []string{"product:brand", "og:brand", "brand"} {
+		for _, v := range meta[key] {
+			c.add(maker(v), p.w[brandMeta], OpenGraph)
+		}
+	}
+	for l, w := range p.labelledAs("brand", found) {
+		if l.weight == labelWeak && p.title >= 0 && abs(p.els[l.at].start-p.els[p.title].end) > 300 {
+			continue
+		}
+		c.add(maker(l.value), w, Page)
+	}
+	for i := range p.els {
+		e := &p.els[i]
+		if e.own&brands == 0 || p.title < 0 || e.end-e.start > 60 || p.beside(i) {
+			continue
+		}
+		d := abs(e.start - p.els[p.title].start)
+		if d > 600 {
+			continue
+		}
+		v := maker(p.of(i))
+		if v == "" && e.tag == atom.Img {
+			v = maker(attr(e.node, "alt"))
+		}
+		if _, isLabel := labels[labelKey(v)]; isLabel {
+			continue
+		}
+		c.add(v, p.w[brandNamed]-float64(d)/brandReach, Page)
+	}
+	for _, v := range p.prefixes() {
+		c.add(maker(v), p.w[brandPrefix], Page)
+	}
+	p.linkedBrands(&c)
+	for n := range c.list {
+		if own := bare(c.list[n].value); p.site != "" && len(own) > 2 && strings.HasPrefix(bare(p.site), own) {
+			c.list[n].points += p.w[brandOwn]
+		}
+		switch name, brand := " "+labelKey(p.name)+" ", " "+labelKey(c.list[n].value)+" "; {
+		case strings.HasPrefix(name, brand):
+			c.list[n].points += p.w[brandBegins]
+		case strings.Contains(name, brand):
+			c.list[n].points += p.w[brandWithin]
+		}
+	}
+	for _, v := range sorted(s.brands) {
+		n := s.brands[v]
+		if w := maker(v); w != "" {
+			switch name := " " + labelKey(p.name) + " "; {
+			case strings.HasPrefix(strings.ToLower(p.name), strings.ToLower(w)+" "):
+				c.add(w, p.w[brandScriptBegins], Page)
+			case len(w) > 2 && strings.Contains(name, " "+labelKey(w)+" "):
+				c.add(w, p.w[brandScriptWithin], Page)
+			default:
+				c.support(w, min(p.w[brandScript]+p.w[brandScriptEach]*float64(n), maxBrandScript), false)
+			}
+		}
+	}
+	return c
+}
+
+// brandPaths are the parts of addresses that lead to all products of a brand.
+var brandPaths = []string{"/brand/", "/brands/", "/b/", "/marke/", "/marken/", "/marque/", "/marques/", "/marca/",
+	"/marcas/", "/marka/", "/marki/", "/merk/", "/merken/", "/znacka/", "/znacky/", "/varemerke/", "/maerke/", "/maerker/",
+	"/hersteller/", "/producent/", "/producenci/", "/proizvodac/", "/proizvajalec/", "/manufacturer/", "/manufacturers/",
+	"/vendor/", "/vendors/", "/fabricant/", "/fabricante/", "/brend/", "/brendy/", "/zimoli/", "/tootja/", "/valmistaja/",
+	"brand=", "manufacturer=", "vendor=", "marca=", "marke=", "designer/", "manufacturers_id="}
+
+// behindBrandPath is what an address has behind one of brandPaths, bare; ok says that it has one.
+func behindBrandPath(href string) (behind string, ok bool) {
+	if len(href) > 2000 {
+		return "", false
+	}
+	for _, path := range brandPaths {
+		if _, after, ok := strings.Cut(href, path); ok {
+			return bare(after), true
+		}
+	}
+	return "", false
+}
+
+// linkedBrands adds the texts of links to all products of a brand that stand by the product's name or are in it.
+func (p *page) linkedBrands(c *claims) {
+	if p.title < 0 {
+		return
+	}
+	name := " " + labelKey(p.name) + " "
+	for i := range p.els {
+		e := &p.els[i]
+		if e.tag != atom.A || e.end-e.start > 60 {
+			continue
+		}
+		href := strings.ToLower(attr(e.node, "href"))
+		behind, ok := behindBrandPath(href)
+		if !ok {
+			continue
+		}
+		v := maker(p.of(i))
+		for k := i + 1; v == "" && k <= e.last && k < i+8; k++ {
+			v = maker(attr(p.els[k].node, "alt"))
+		}
+		key := labelKey(v)
+		if _, isLabel := labels[key]; v == "" || isLabel || digits(v) == len(v) {
+			continue
+		}
+		switch d := abs(e.start - p.els[p.title].start); {
+		case len(key) > 1 && strings.Contains(name, " "+key+" "):
+			c.add(v, p.w[brandLinkWithin], Page)
+		case d < brandReach && !p.beside(i) && len(key) > 1 && strings.HasPrefix(behind, bare(v)):
+			c.add(v, p.w[brandLink], Page)
+		}
+	}
+}
+
+// prefixes are the words that the page's title has before the product's name, and that stand alone above it: in "Acme
+// Boots - green", with Boots as its heading, Acme.
+func (p *page) prefixes() []string {
+	if p.title < 0 {
+		return nil
+	}
+	heading := fold(p.of(p.title))
+	above := "\n" + strings.ToLower(p.text[max(p.els[p.title].start-400, 0):p.els[p.title].start]) + "\n"
+	var out []string
+	for _, c := range p.called {
+		n := strings.Index(strings.ToLower(c), strings.ToLower(heading))
+		if n < 2 || n > 40 {
+			continue
+		}
+		before := strings.Trim(c[:n], " -–|:,")
+		if before != "" && strings.Contains(above, "\n"+strings.ToLower(before)+"\n") {
+			out = append(out, before)
+		}
+	}
+	return out
+}
+
+// maker cuts a brand from the text behind its label.
+func maker(s string) string {
+	if n := strings.IndexAny(s, "|•;\n\t"); n >= 0 {
+		s = s[:n]
+	}
+	s = cleanText(s, 60)
+	if before, after, ok := strings.Cut(s, ":"); ok && labels[labelKey(before)].field == "brand" {
+		s = after
+	}
+	s = strings.Trim(s, " ,;:-–\"'，。、：；【】「」『』〔〕［］《》")
+	if strings.Count(s, ".") == 1 {
+		s = strings.TrimRight(s, ".")
+	}
+	s = shopOf(s)
+	if strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Sc, r) }) {
+		return "" // a price
+	}
+	if len(s) <= 2 && digits(s) == len(s) || len(s) > 50 || len(strings.Fields(s)) > 5 || strings.Contains(s, "://") {
+		return ""
+	}
+	if strings.ContainsAny(s, "{}$<>=") {
+		return "" // a template that was not filled in
+	}
+	switch strings.ToLower(s) {
+	case "n/a", "na", "none", "unknown", "no brand", "keine", "default", "null", "undefined", "-", "generic", "brand",
+		"see all", "does not apply", "other":
+		return ""
+	}
+	return s
+}
+
+// shopPhrases are the words around a brand's name in a link to its shop.
+var shopPhrases = [][2]string{{"visit the ", " store"}, {"shop all ", ""}, {"shop ", " products"},
+	{"besuche den ", "-store"}, {"besuchen sie den ", "-store"}, {"visitez la boutique ", ""}, {"visita lo store di ", ""},
+	{"visita la tienda de ", ""}, {"visite a loja ", ""}, {"visite a loja da ", ""}, {"see all ", " products"},
+	{"more from ", ""}, {"mehr von ", ""}, {"alle produkte von ", ""}, {"brand: ", ""}, {"marke: ", ""}, {"marca: ", ""},
+	{"marque: ", ""}, {"marque : ", ""}, {"by ", ""}, {"von ", ""}, {"par ", ""}, {"di ", ""}}
+
+// shopOf cuts a brand from the text of a link to its shop.
+func shopOf(s string) string {
+	lower := strings.ToLower(s)
+	if len(lower) != len(s) {
+		return s
+	}
+	for _, p := range shopPhrases {
+		if len(s) > len(p[0])+len(p[1]) && strings.HasPrefix(lower, p[0]) && strings.HasSuffix(lower, p[1]) {
+			return strings.TrimSpace(s[len(p[0]) : len(s)-len(p[1])])
+		}
+	}
+	return s
+}

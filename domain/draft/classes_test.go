@@ -1,0 +1,193 @@
+package draft_test
+
+import (
+	"testing"
+
+	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/draft/drafttest"
+)
+
+// classPage is a page of a lamp whose name stands before some HTML and a button after it.
+func classPage(html string) string {
+	return `<title>A lamp of brass</title><h1>A lamp of brass</h1>` + html + cart
+}
+
+// TestAmountsBeside reads pages on which other amounts stand by the price, each row a way in which shops write them.
+func TestAmountsBeside(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, html, price, to string }{
+		{"a ribbon", `<div class="ribbon">Save £20</div><p>£49.90</p>`, "49.90", ""},
+		{"an option that costs more", `<label><input type="radio"> With bulb (+ £9.00)</label><p>£49.90</p>`, "49.90", ""},
+		{"an option that costs less", `<label>Without cable</label><label>(-£40.00)</label><p>£100.00</p>`, "100.00", ""},
+		{"a surcharge glued to its sign", `<p>Blue +£5</p><p>£49.90</p>`, "49.90", ""},
+		{"a dash begins an item of a list", `<p>- £49.90</p>`, "49.90", ""},
+		{"points of a German shop", `<p>249 Punkte = 2,49 €</p><p>49,90 €</p>`, "49.90", ""},
+		{"points of a Russian shop", `<p>бонусы: 99 ₽</p><p>4990 ₽</p>`, "4990", ""},
+		{"points of a Japanese shop", `<p>ポイント 499円</p><p>4,990円</p>`, "4990", ""},
+		{"shipping in Hebrew", `<p>דמי משלוח: 10 ₪</p><p>499 ₪</p>`, "499", ""},
+		{"shipping in Estonian", `<p>Kohaletoimetamine alates 10,99 €</p><p>49,90 €</p>`, "49.90", ""},
+		{"free shipping in Chinese", `<p>滿 NT$490 免運</p><p>NT$1,290</p>`, "1290", ""},
+		{"a warranty in Estonian", `<p>Pikendatud garantii: 146,70 €</p><p>978,00 € / tk</p>`, "978.00", ""},
+		{"a payment a month in Latvian", `<p>nomaksa no 1,90 €</p><p>49,90 €</p>`, "49.90", ""},
+		{"per piece", `<p>49,90 € / Stück</p><p>12,00 € / kg</p>`, "49.90", ""},
+		{"a bid and where bids began", `<p>Starting price $90</p><p>$400</p>`, "400", ""},
+		{"a label", `<p>Price: £49.90</p><p>£12.00</p>`, "49.90", ""},
+		{"other products", `<p>£49.90</p><div class="related"><p class="price">£9.90</p></div>`, "49.90", ""},
+		{"only a fee for shipping", `<div class="shipping-price">Delivery: £4.90</div>`, "", ""},
+		{"sign above the amount", `<div><div>€</div><div>49,90</div></div>`, "49.90", ""},
+		{"sign below the amount", `<div><div>49,90</div><div>zł</div></div>`, "49.90", ""},
+		{"sign and amount of a list", `<ul><li>€</li><li>49,90</li></ul>`, "49.90", ""},
+		{"a sign by itself", `<div>€</div><p>We have sold 49 lamps since we opened the shop.</p>`, "", ""},
+		{"a space after the comma", `<p>12, 50 zł</p>`, "12.50", ""},
+		{"lakhs", `<p>Rs 1.5 Lacs</p>`, "150000", ""},
+		{"a range", `<p>£49.90 - £59.90</p>`, "49.90", "59.90"},
+		{"a range with one sign", `<p class="price">US $10.49 - 15.20</p>`, "10.49", "15.20"},
+		{"a reduction", `<p>£59.90 <b>£49.90</b></p>`, "49.90", ""},
+		{"a range in the data", `<script type="application/ld+json">{"@type":"Product","name":"A lamp of brass","offers":
+			{"@type":"AggregateOffer","lowPrice":"49.90","highPrice":"59.90","priceCurrency":"GBP"}}</script>`, "49.90", "59.90"},
+		{"the data is of another size", `<script type="application/ld+json">{"@type":"Product","name":"A lamp of brass","offers":
+			{"@type":"Offer","price":"12.00","priceCurrency":"GBP"}}</script><div class="product-price"><b>£49.90</b></div>`,
+			"49.90", ""},
+		{"nothing in the data", `<script type="application/ld+json">{"@type":"Product","name":"A lamp of brass","offers":
+			{"@type":"Offer","price":"0","priceCurrency":"GBP"}}</script>`, "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d, err := draft.Extract([]byte(classPage(tt.html)), "https://shop.example/lamp")
+			if err != nil {
+				t.Fatal(err)
+			}
+			to := ""
+			if d.PriceTo != nil {
+				to = d.PriceTo.Value
+			}
+			if got, _ := drafttest.Value(d, "price"); got != tt.price || to != tt.to {
+				t.Errorf("price = %q to %q; want %q to %q", got, to, tt.price, tt.to)
+			}
+		})
+	}
+}
+
+// TestNumbersOfShops reads the number of a product where shops put it, and what only looks like one.
+func TestNumbersOfShops(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, address, html, sku, mpn string }{
+		{"words of the name in the address", "/garage-4mx5m-13ftx17ft", `<h1>Garage 4mx5m 13ftx17ft</h1>`, "", ""},
+		{"they stand before the number", "/garage-13ftx17ft/7221815683", `<h1>Garage 13ftx17ft</h1>
+			<a href="/print/7221815683">Print</a><a href="/map/7221815683">Map</a><a href="/13ftx17ft">13ftx17ft</a>`, "7221815683", ""},
+		{"other keys before the number", "/c7200a278526196/lamp.html", `<h1>Lamp</h1><a href="/c7200a278526196/print">Print</a>
+			<a href="/c7200a278526196/map">Map</a>`, "278526196", ""},
+		{"Chinese brackets", "/lamp", `<h1>Lamp</h1><p>商品編號：DRAN1234（黑色）</p>`, "DRAN1234", ""},
+		{"a closing bracket", "/lamp", `<h1>Lamp</h1><p>商品編號：【A-4711】</p>`, "A-4711", ""},
+		{"the only sku of a script", "/lamp", `<h1>Lamp</h1><script>var p = {"product":{"id":1,"sku":"LMP-47"}}</script>`,
+			"LMP-47", ""},
+		{"the first variant of a script", "/lamp", `<h1>Lamp</h1><script>var meta = {"product":{"id":1,"variants":[
+			{"id":2,"price":4990,"sku":"LMP-47-S"},{"id":3,"price":5990,"sku":"LMP-47-L"}]}}</script>`, "LMP-47-S", ""},
+		{"several of no list of variants", "/lamp", `<h1>Lamp</h1><script>var a = [{"sku":"A-471"},{"sku":"B-471"}]</script>`, "", ""},
+		{"a label beats a script", "/lamp", `<h1>Lamp</h1><p>SKU: A-4711</p><script>var p = {"sku":"B-4711"}</script>`, "A-4711", ""},
+		{"the shop's number named mpn", "/Prod/144432/", `<h1>Lamp</h1><script type="application/ld+json">{"@type":"Product",
+			"name":"Lamp","sku":"TALL LAMP","mpn":"144432"}</script>`, "144432", ""},
+		{"its own number and a suffix named mpn", "/lamp", `<h1>Lamp</h1><script type="application/ld+json">{"@type":"Product",
+			"name":"Lamp","sku":"62320522","mpn":"62320522-00"}</script>`, "62320522", ""},
+		{"a label with a slash", "/lamp", `<h1>Lamp</h1><p>SKU: A-4711</p><p>model name/number: XWSC61251</p>`, "A-4711",
+			"XWSC61251"},
+		{"Estonian", "/lamp", `<h1>Lamp</h1><p>Tootekood: 763127</p>`, "763127", ""},
+		{"Hebrew", "/lamp", `<h1>Lamp</h1><p>קוד מוצר: 101693</p>`, "101693", ""},
+		{"Croatian", "/lamp", `<h1>Lamp</h1><p>Šifra: 9470</p>`, "9470", ""},
+		{"of a posting", "/lamp", `<h1>Lamp</h1><p>post id: 7235216655</p>`, "7235216655", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d, err := draft.Extract([]byte(tt.html+`<p>$49.90</p>`+cart), "https://shop.example"+tt.address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sku, _ := drafttest.Value(d, "sku")
+			if mpn, _ := drafttest.Value(d, "mpn"); sku != tt.sku || mpn != tt.mpn {
+				t.Errorf("sku %q, mpn %q; want %q, %q", sku, mpn, tt.sku, tt.mpn)
+			}
+		})
+	}
+}
+
+// TestBrands reads the brand where pages have it, and what only looks like one.
+func TestBrands(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, html, brand string }{
+		{"a link to its products, in the name", `<h1>Brass lamp Lumen 40</h1><p><a href="/brands/lumen">Lumen</a></p>`, "Lumen"},
+		{"such a link by the name", `<a href="/brand/lumen-lights">Lumen Lights</a><h1>Lamp</h1>`, "Lumen Lights"},
+		{"a logo that leads there", `<h1>Lamp of Lumen</h1><a href="/marke/lumen"><img alt="Lumen" src="/l.png"></a>`, "Lumen"},
+		{"a link of the menu", `<a href="/brands/sale">All the brands of our sale</a><h1>Lamp</h1>`, ""},
+		{"in a script and in the name", `<h1>Brass lamp Lumen 40</h1><script>var p = {"brand":"Lumen"}</script>`, "Lumen"},
+		{"in a script alone", `<h1>Brass lamp</h1><script>var p = {"brand":"Lumen"}</script>`, ""},
+		{"the shop's own name, and another", `<h1>Lamp</h1><script type="application/ld+json">{"@type":"Product","name":"Lamp",
+			"brand":"Acme"}</script><p>Brand: Lumen</p>`, "Lumen"},
+		{"the shop's own name alone", `<h1>Lamp</h1><script type="application/ld+json">{"@type":"Product","name":"Lamp",
+			"brand":"Acme"}</script>`, "Acme"},
+		{"a price in an element named brand", `<h1>Lamp</h1><div class="brand-box">249 ₽</div>`, ""},
+		{"a number in one", `<h1>Lamp</h1><div class="brand-box">41</div>`, ""},
+		{"a label within", `<h1>Lamp</h1><div class="brand">Marke: Lumen</div>`, "Lumen"},
+		{"Japanese brackets", `<h1>Lamp</h1><p>ブランド：【Lumen】</p>`, "Lumen"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d, err := draft.Extract([]byte(tt.html+`<p>$49.90</p>`+cart), "https://www.acme.example/lamp")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := drafttest.Value(d, "brand"); got != tt.brand {
+				t.Errorf("brand = %q; want %q", got, tt.brand)
+			}
+		})
+	}
+}
+
+// TestSoldOut reads the texts by which shops of many languages say that a product cannot be had, where a button that
+// buys is missing, and texts with the same words that do not say so.
+func TestSoldOut(t *testing.T) {
+	t.Parallel()
+	for want, lines := range map[draft.Availability][]string{
+		draft.OutOfStock: {"Trenutno nedostupno", "Nema na zalihi", "Toode on läbi müüdud", "Nav pieejams", "Išparduota",
+			"Nincs raktáron", "Stoc indisponibil", "Продуктът е изчерпан", "Товар закончился", "Немає на складі",
+			"Δεν είναι διαθέσιμο", "Stokta kalmadı", "המוצר אינו במלאי", "غير متوفر حاليا", "일시품절", "已售罄", "補貨中",
+			"販売終了", "สินค้าหมด", "Tạm hết hàng", "Tidak tersedia", "Uppselt", "Tillfälligt slut", "Midlertidig utsolgt",
+			"Niet meer leverbaar", "Online nicht verfügbar", "Stock épuisé", "Prodotto esaurito", "Temporalmente agotado",
+			"Indisponível no momento", "Produkt chwilowo niedostępny", "Dočasně nedostupné", "This item is no longer for sale",
+			"Temporarily out of stock", "This posting has expired"},
+		draft.InStock: {"Na zalogi", "Dobavljivo", "Ir noliktavā", "Yra sandėlyje", "במלאי", "庫存充足", "มีสินค้า", "Còn hàng",
+			"Vendu par Lumen, en stock", "Notify me of price changes. In stock"},
+	} {
+		for _, line := range lines {
+			t.Run(line, func(t *testing.T) {
+				t.Parallel()
+				page := `<h1>A lamp of brass</h1><div class="price">$20.00</div><p>` + line + `</p>`
+				d, err := draft.Extract([]byte(page), shop)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, _ := drafttest.Value(d, "availability"); draft.Availability(got) != want {
+					t.Errorf("availability = %q; want %q", got, want)
+				}
+			})
+		}
+	}
+}
+
+// TestButtonsThatBuy takes pages for a product's by their button alone.
+func TestButtonsThatBuy(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"Kupi": true, "Naroči": true, "Dodaj v košarico": true, "Lisa korvi": true,
+		"Ielikt grozā": true, "Į krepšelį": true, "הוסף לעגלה": true, "Ajouter": true, "장바구니 담기": true, "加到購物車": true,
+		"Ajouter à ma liste": false, "Заказать звонок": false, "Zamów newsletter": false, "Naroči se na novice": false} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			d, err := draft.Extract([]byte(`<h1>Lampa</h1><p>Opis</p><button>`+text+`</button>`), shop)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.IsProduct() != want {
+				t.Errorf("IsProduct = %t; want %t", d.IsProduct(), want)
+			}
+		})
+	}
+}
