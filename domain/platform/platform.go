@@ -3,6 +3,7 @@ package platform
 
 import (
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/platform/centris"
 	"github.com/mtlrent/conveyor/domain/platform/kangalou"
 	"github.com/mtlrent/conveyor/domain/platform/kijiji"
 	"github.com/mtlrent/conveyor/domain/scrape"
@@ -22,6 +23,7 @@ type Platform interface {
 var All = []Platform{
 	kijiji.Platform{},
 	kangalou.Platform{},
+	centris.Platform{},
 }
 
 // ByName returns the platform of that name, and false for an unknown name.

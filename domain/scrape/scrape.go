@@ -32,6 +32,9 @@ type Pace struct {
 type Site struct {
 	Start string // address of the first search page
 	Pace         // unless an operator says otherwise
+	// Unproven says, for operators, what of the site's pages nobody has seen, and what was guessed for lack of them; "" =
+	// nothing.
+	Unproven string
 }
 
 // A Card is an advert as a search page shows it.

@@ -20,6 +20,8 @@ func (Platform) Site() scrape.Site {
 	return scrape.Site{
 		Start: "https://www.kangalou.com/fr/recherche/",
 		Pace:  scrape.Pace{Transport: scrape.Browser, Delay: 9 * time.Second, MaxPages: 250, Cooldown: time.Minute},
+		Unproven: "all of it: its parser was written from the selectors of other scrapers; robots.txt and terms of use were " +
+			"not read: a person decides whether it may be scraped",
 	}
 }
 
