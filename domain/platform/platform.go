@@ -6,6 +6,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/platform/centris"
 	"github.com/mtlrent/conveyor/domain/platform/kangalou"
 	"github.com/mtlrent/conveyor/domain/platform/kijiji"
+	rentalsca "github.com/mtlrent/conveyor/domain/platform/rentals_ca"
+	"github.com/mtlrent/conveyor/domain/platform/zumper"
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
@@ -24,6 +26,8 @@ var All = []Platform{
 	kijiji.Platform{},
 	kangalou.Platform{},
 	centris.Platform{},
+	rentalsca.Platform{},
+	zumper.Platform{},
 }
 
 // ByName returns the platform of that name, and false for an unknown name.

@@ -201,6 +201,15 @@ func sane(t *testing.T, p platform.Platform, got any) {
 		if got.PostedAt != nil && got.PostedAt.Location() != time.UTC {
 			t.Errorf("posted at %v", got.PostedAt)
 		}
+		units := map[string]bool{}
+		for _, u := range got.Units {
+			if units[u.PlatformID] || u.PlatformID == got.PlatformID || u.Units != nil ||
+				!reflect.DeepEqual(u.Attributes["building"], []string{got.PlatformID}) {
+				t.Errorf("unit %s of %s, of the building %q", u.PlatformID, got.PlatformID, u.Attributes["building"])
+			}
+			units[u.PlatformID] = true
+			sane(t, p, u)
+		}
 		var extra map[string]any
 		if got.Extra != nil && json.Unmarshal(got.Extra, &extra) != nil {
 			t.Errorf("extra is no object: %s", got.Extra)
@@ -348,3 +357,5 @@ func fuzzReader(f *testing.F, name string) {
 func FuzzKijiji(f *testing.F)   { fuzzReader(f, "kijiji") }
 func FuzzKangalou(f *testing.F) { fuzzReader(f, "kangalou") }
 func FuzzCentris(f *testing.F)  { fuzzReader(f, "centris") }
+func FuzzRentals(f *testing.F)  { fuzzReader(f, "rentals_ca") }
+func FuzzZumper(f *testing.F)   { fuzzReader(f, "zumper") }

@@ -92,6 +92,8 @@ func Area(s *prose.Stated, name, value string) {
 func Available(s *prose.Stated, name, value string) {
 	if d, ok := prose.ParseDate(value); ok && d.Year > 0 {
 		s.Available = d.String()
+	} else if page.Fold(value) == "now" {
+		s.Available = "now"
 	} else if s.Available = prose.ParseAvailable(value); s.Available == "" {
 		return
 	}
