@@ -129,6 +129,17 @@ type cursor struct {
 	Rest []scrape.Visit `json:"rest"` // still to be visited
 }
 
+// kept is what a heartbeat keeps of c. Adverts that the search page stated whole are too large for it: the worker that
+// takes over reads that page again.
+func (c cursor) kept() cursor {
+	for _, visit := range c.Rest {
+		if visit.Advert != nil {
+			return cursor{}
+		}
+	}
+	return c
+}
+
 // ScrapePage reads a search page, visits the adverts on it that are new, changed, stale or back, and stores and
 // publishes each before it goes on. A worker that takes over continues with the next advert. When the site refuses, it
 // fails with fault.Throttled and the time to wait. A page that does not look as expected is no error: the platform
@@ -156,7 +167,7 @@ func (a *Visits) ScrapePage(ctx context.Context, job ScrapeJob) (ScrapedPage, er
 		if err := v.visit(ctx, &at); err != nil {
 			return at.ScrapedPage, v.explain(ctx, err)
 		}
-		progress(ctx, at)
+		progress(ctx, at.kept())
 	}
 	if v.transport == scrape.Browser && (at.Last || at.Suspect != "" || job.Page >= at.MaxPages) {
 		a.Cycled()
@@ -211,7 +222,7 @@ func (v *visitor) search(ctx context.Context) (at cursor, err error) {
 		return at, err
 	}
 	if at.Visits = len(at.Rest); at.Visits > 0 { // a page with nothing new costs no heartbeat
-		progress(ctx, at)
+		progress(ctx, at.kept())
 	}
 	return at, nil
 }
@@ -287,8 +298,11 @@ func (v *visitor) suspect(ctx context.Context, of, reason string) error {
 	return v.Sites.Suspect(ctx, v.job.Platform, s, v.Now())
 }
 
-// advert loads one detail page and reads it.
+// advert loads one detail page and reads it, unless the search page has stated all of the advert.
 func (v *visitor) advert(ctx context.Context, at *cursor, next scrape.Visit) (scrape.FoundAdvert, error) {
+	if next.Advert != nil {
+		return found(next, *next.Advert, v.asked)
+	}
 	page, err := v.load(ctx, at, func(start string) (web.Request, error) {
 		return web.Request{URL: next.URL}, sameSite(start, next.URL)
 	})

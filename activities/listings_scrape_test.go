@@ -270,3 +270,29 @@ func TestScrapePageOfABuilding(t *testing.T) {
 		require.Equal(t, m.ScrapedAt, u.Raw.ScrapedAt)
 	}
 }
+
+// whole is a PageReader whose search pages state each advert whole.
+type whole struct{ activities.PageReader }
+
+func (r whole) ReadSearch(ctx context.Context, platform string, p web.Page) (scrape.Results, error) {
+	found, err := r.PageReader.ReadSearch(ctx, platform, p)
+	for i, c := range found.Cards {
+		found.Cards[i].Advert = &scrape.Advert{Raw: listing.Raw{
+			Ref: listing.Ref{Platform: platform, PlatformID: c.PlatformID}, URL: c.URL, Title: c.Title}}
+	}
+	return found, err
+}
+
+// Adverts that the search page states whole are stored without a request each.
+func TestScrapePageOfWholeAdverts(t *testing.T) {
+	t.Parallel()
+	s := &site{adverts: []string{"1000000001", "1000000002"}}
+	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
+	a := &activities.Visits{Sites: s, Adverts: s, Reader: whole{readers}, Robots: s,
+		Pages: map[scrape.Transport]activities.PageSource{scrape.Browser: s}, Now: time.Now, Cycled: func() {}}
+	env.RegisterActivity(a)
+	_, err := env.ExecuteActivity(a.ScrapePage, activities.ScrapeJob{Platform: "kijiji", Cycle: 1, Page: 1})
+	require.NoError(t, err)
+	require.Equal(t, []string{"found 1000000001", "found 1000000002"}, s.told)
+	require.Len(t, s.turns, 1, "the search page alone was requested")
+}

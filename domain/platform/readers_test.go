@@ -23,7 +23,8 @@ import (
 )
 
 // A fixture is a page of a platform's testdata. By its name: search*.html and search*.json list adverts, empty* lists
-// none, detail* is one advert. The address is that of <link rel="canonical">, else the platform's Start.
+// none, detail* is one advert. The address is that of <link rel="canonical">, in JSON of "canonical", else the platform's
+// Start.
 type fixture struct {
 	name string
 	page web.Page
@@ -31,7 +32,7 @@ type fixture struct {
 
 func (f fixture) detail() bool { return strings.HasPrefix(f.name, "detail") }
 
-var canonical = regexp.MustCompile(`<link rel="canonical" href="([^"]+)"`)
+var canonical = regexp.MustCompile(`(?:<link rel="canonical" href=|"canonical": )"([^"]+)"`)
 
 func fixtures(tb testing.TB, p platform.Platform) (all []fixture) {
 	tb.Helper()
@@ -181,6 +182,12 @@ func sane(t *testing.T, p platform.Platform, got any) {
 			message(t, contract.ScrapedListing{Platform: p.Name(), PlatformID: c.PlatformID, URL: c.URL})
 			if c.Title == "" || c.Fingerprint == "" {
 				t.Errorf("card = %+v", c)
+			}
+			if c.Advert != nil {
+				sane(t, p, *c.Advert)
+				if c.Advert.PlatformID != c.PlatformID {
+					t.Errorf("the card of %s has the advert %s", c.PlatformID, c.Advert.PlatformID)
+				}
 			}
 		}
 	case scrape.Advert:
@@ -359,3 +366,4 @@ func FuzzKangalou(f *testing.F) { fuzzReader(f, "kangalou") }
 func FuzzCentris(f *testing.F)  { fuzzReader(f, "centris") }
 func FuzzRentals(f *testing.F)  { fuzzReader(f, "rentals_ca") }
 func FuzzZumper(f *testing.F)   { fuzzReader(f, "zumper") }
+func FuzzRealtor(f *testing.F)  { fuzzReader(f, "realtor_ca") }

@@ -48,6 +48,8 @@ type Card struct {
 	// Fingerprint is a short hash of the home on the card: title, price, address, the beginning of the text, the number of
 	// images. It changes when the advert is edited and not when it is bumped, promoted or moves in the list.
 	Fingerprint string `json:"fingerprint"`
+	// Advert is all of the advert, where the search states that: its detail page is then not visited. nil = it is.
+	Advert *Advert `json:"advert,omitempty"`
 }
 
 // Results are the content of one search page.
