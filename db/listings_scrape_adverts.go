@@ -163,8 +163,8 @@ UPDATE raw_listings SET gone_at = $4 WHERE id IN (
     ORDER BY id FOR UPDATE)`
 
 // Found stores an advert as its detail page showed it and puts its message into the outbox, in one transaction: the
-// message is published as soon as the broker takes it. Of a building that is done with each unit, and units that its page
-// showed before and does not show now are gone. It may be repeated; Raw.ScrapedAt identifies the visit.
+// message is published as soon as the broker takes it. Of a building that is done with each unit, and units that its
+// page showed before and does not show now are gone. It may be repeated; Raw.ScrapedAt identifies the visit.
 func (s *Platforms) Found(ctx context.Context, cycle int64, f scrape.FoundAdvert) error {
 	ref, now := f.Raw.Ref, f.Raw.ScrapedAt.Truncate(time.Microsecond)
 	var arrivals []Arrival
@@ -182,7 +182,8 @@ func (s *Platforms) Found(ctx context.Context, cycle int64, f scrape.FoundAdvert
 	for _, a := range arrivals {
 		outboxAdd(b, Message{
 			MessageID: uuid.NewSHA1(a.Ref.ID(), now.UTC().AppendFormat([]byte("scraped "), time.RFC3339Nano)),
-			Lane:      ref.Platform, Exchange: contract.ExchangeScraped, RoutingKey: ref.Platform, Body: a.Payload, CreatedAt: now,
+			Lane:      ref.Platform, Exchange: contract.ExchangeScraped, RoutingKey: ref.Platform, Body: a.Payload,
+			CreatedAt: now,
 		})
 	}
 	if f.Units != nil {
@@ -219,8 +220,8 @@ const sqlAdvertRetry = `
 UPDATE platform_adverts SET retry_at = $3
 WHERE platform = $1 AND platform_id = $2 AND gone_at IS NOT NULL`
 
-// Gone marks an advert whose detail page says that it was removed, with the units of a building. It is not visited again for scrape.GoneWait, or
-// until a search page shows it after a cycle without it. The staleness check archives its listing.
+// Gone marks an advert whose detail page says that it was removed, with the units of a building. It is
+// not visited again for scrape.GoneWait, or until a search page shows it after a cycle without it. The staleness check archives its listing.
 func (s *Platforms) Gone(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlPlatformLock, ref.Platform)

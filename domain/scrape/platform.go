@@ -87,8 +87,8 @@ type Visit struct {
 	Why string `json:"why"`
 }
 
-// A FoundAdvert is an advert as its detail page shows it, ready to be stored and published. Of a building only the units
-// are: its Raw says what was visited and when, and there is no Payload.
+// A FoundAdvert is an advert as its detail page shows it, ready to be stored and published. Of a building only the
+// units are: its Raw says what was visited and when, and there is no Payload.
 type FoundAdvert struct {
 	Visit
 	Raw     listing.Raw

@@ -52,8 +52,8 @@ var attributes = map[string]field.Reader{
 	"additional features":             additional,
 }
 
-// kinds of home by the first words of the site's category. "Condo / Appartement" is for both: the text of the advert may
-// settle it.
+// kinds of home by the first words of the site's category. "Condo / Appartement" is for both: the text of the advert
+// may settle it.
 var kinds = []struct{ prefix, kind string }{
 	{"condo / a", "apartment"}, {"condo", "condo"}, {"appartement", "apartment"}, {"apartment", "apartment"},
 	{"maison de ville", "townhouse"}, {"townhouse", "townhouse"}, {"maison", "house"}, {"house", "house"},

@@ -139,7 +139,8 @@ func last(p web.Page, doc *goquery.Document) bool {
 		return true
 	}
 	to := func(rel string) bool { // the page of 2019 has both with an empty address
-		return strings.TrimSpace(doc.Find(`[rel~="`+rel+`"]`).AttrOr("href", "#")) != "" && doc.Find(`[rel~="`+rel+`"]`).Length() > 0
+		link := doc.Find(`[rel~="` + rel + `"]`)
+		return link.Length() > 0 && strings.TrimSpace(link.AttrOr("href", "#")) != ""
 	}
 	linked, after := to("prev"), to("next")
 	doc.Find(`a[href*="page="]`).Each(func(_ int, a *goquery.Selection) {

@@ -131,7 +131,8 @@ var number = regexp.MustCompile(`^\d{4,12}$`)
 // card makes the card of a result, with its advert.
 func (r result) card(p web.Page) (c scrape.Card, err error) {
 	u := p.Link(r.Path)
-	address := strings.Join(strings.FieldsFunc(body.Line(r.Property.Address.Text), func(r rune) bool { return r == '|' }), ", ")
+	parts := strings.FieldsFunc(body.Line(r.Property.Address.Text), func(r rune) bool { return r == '|' })
+	address := strings.Join(parts, ", ")
 	if !number.MatchString(r.ID) || u == nil || !strings.Contains(u.Path, "/"+r.ID) || address == "" {
 		return c, web.Unrecognized("a result has the Id %q, the path %q and the address %q", r.ID, r.Path, address)
 	}
@@ -156,11 +157,14 @@ func (r result) card(p web.Page) (c scrape.Card, err error) {
 		a.ImageURLs = append(a.ImageURLs, photo.High)
 	}
 	a.ImageURLs = body.Images(p, a.ImageURLs...)
-	if a.Extra, err = json.Marshal(map[string]any{"from": "api", "mls": r.MLS, "show_address": r.Property.Address.Shown}); err != nil {
+	a.Extra, err = json.Marshal(map[string]any{"from": "api", "mls": r.MLS, "show_address": r.Property.Address.Shown})
+	if err != nil {
 		return c, web.Unrecognized("result %s: %v", r.ID, err)
 	}
-	return scrape.Card{PlatformID: r.ID, URL: a.URL, Title: title, Advert: a, Fingerprint: scrape.Fingerprint(title,
-		r.Property.Rent, r.Building.Bedrooms, r.Building.Baths, r.Building.Size, r.Remarks, strings.Join(a.ImageURLs, " "))}, nil
+	c = scrape.Card{PlatformID: r.ID, URL: a.URL, Title: title, Advert: a}
+	c.Fingerprint = scrape.Fingerprint(title, r.Property.Rent, r.Building.Bedrooms, r.Building.Baths, r.Building.Size,
+		r.Remarks, strings.Join(a.ImageURLs, " "))
+	return c, nil
 }
 
 // price takes a rent by the month, makes one of a rent by the year, and leaves any other out: the season's and the

@@ -19,9 +19,9 @@ import (
 )
 
 // ReadAdvert reads App.store.listing, which a script of the page holds: a building, whose units that are to let become
-// adverts of their own. They share the building's address, text and photos, and the attribute "building". An advert that
-// is not active, or of whose units none is to let, was removed, as was one that leads to a search. One without units was
-// never seen and is a *web.ShapeError.
+// adverts of their own. They share the building's address, text and photos, and the attribute "building". An advert
+// that is not active, or of whose units none is to let, was removed, as was one that leads to a search. One without
+// units was never seen and is a *web.ShapeError.
 func (Platform) ReadAdvert(p web.Page) (scrape.Advert, error) {
 	if err := web.Check(p); err != nil {
 		return scrape.Advert{}, err

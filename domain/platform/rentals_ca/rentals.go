@@ -57,15 +57,15 @@ var attributes = map[string]field.Reader{
 	}),
 }
 
-// indoors says of the site's kinds of parking whether they are under a roof. A "visitor" place is none for a tenant, and
-// "electric" and "valet" say nothing of the roof.
+// indoors says of the site's kinds of parking whether they are under a roof. A "visitor" place is none for a tenant,
+// and "electric" and "valet" say nothing of the roof.
 var indoors = map[string]string{
 	"indoor": "indoor", "underground": "indoor", "garage": "indoor", "covered": "indoor", "outdoor": "outdoor",
 	"driveway": "outdoor",
 }
 
-// parking reads a kind of parking of the building with its monthly rate in dollars, if it has one: "underground 200". The
-// first place that a tenant can have counts.
+// parking reads a kind of parking of the building with its monthly rate in dollars, if it has one: "underground 200".
+// The first place that a tenant can have counts.
 func parking(s *prose.Stated, name, value string) {
 	kind, rate, priced := strings.Cut(value, " ")
 	where, known := indoors[page.Fold(kind)]

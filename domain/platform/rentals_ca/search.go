@@ -13,8 +13,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
-// ReadSearch reads the entries of App.store.search, which a script of the page holds: a list of edges, where it goes on,
-// and how many there are. A page without entries is empty only where the count is 0, or where it comes after the last.
+// ReadSearch reads the entries of App.store.search, which a script of the page holds: a list of edges, whether it goes
+// on, and how many there are. A page without entries is empty only where the count is 0, or where it comes after the last.
 func (Platform) ReadSearch(p web.Page) (scrape.Results, error) {
 	if err := web.Check(p); err != nil {
 		return scrape.Results{}, err
@@ -132,9 +132,10 @@ func cardOf(p web.Page, n node) (c scrape.Card, err error) {
 		return c, web.Unrecognized("an entry has the id %q, the path %q and the name %q", n.ID, n.Path, title)
 	}
 	u.RawQuery, u.ForceQuery = "", false
-	return scrape.Card{PlatformID: id, URL: u.String(), Title: title, Fingerprint: scrape.Fingerprint(title, n.Address.Street,
-		n.Address.PostalCode, string(n.Rent), string(n.Beds), string(n.Baths), string(n.Size), string(n.FloorPlans),
-		strconv.Itoa(n.Images))}, nil
+	c = scrape.Card{PlatformID: id, URL: u.String(), Title: title}
+	c.Fingerprint = scrape.Fingerprint(title, n.Address.Street, n.Address.PostalCode, string(n.Rent), string(n.Beds),
+		string(n.Baths), string(n.Size), string(n.FloorPlans), strconv.Itoa(n.Images))
+	return c, nil
 }
 
 // idOf is the number within a node's ID, "" for anything else.

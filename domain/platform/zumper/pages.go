@@ -15,8 +15,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
-// ReadSearch reads the list of adverts that the page has for search engines. Its count is 25 on each page that was seen,
-// however many it lists, so Total is -1. A page is empty only where the count is 0.
+// ReadSearch reads the list of adverts that the page has for search engines. Its count is 25 on each page that was
+// seen, however many it lists, so Total is -1. A page is empty only where the count is 0.
 func (Platform) ReadSearch(p web.Page) (scrape.Results, error) {
 	if err := web.Check(p); err != nil {
 		return scrape.Results{}, err
@@ -114,8 +114,10 @@ func cardOf(p web.Page, r result) (scrape.Card, error) {
 	}
 	u.RawQuery, u.ForceQuery = "", false
 	a := r.About
-	return scrape.Card{PlatformID: idOf(u.String()), URL: u.String(), Title: title, Fingerprint: scrape.Fingerprint(title,
-		a.Address.String(), string(r.Offers.Price), string(a.Beds), string(a.Baths), string(a.Size), string(a.Pets), a.Image)}, nil
+	c := scrape.Card{PlatformID: idOf(u.String()), URL: u.String(), Title: title}
+	c.Fingerprint = scrape.Fingerprint(title, a.Address.String(), string(r.Offers.Price), string(a.Beds), string(a.Baths),
+		string(a.Size), string(a.Pets), a.Image)
+	return c, nil
 }
 
 // ReadAdvert reads the data that the page has for search engines: place and text of the residence, the rent of the

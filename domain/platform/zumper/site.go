@@ -48,8 +48,8 @@ func isSearch(address string) bool {
 	return err == nil && searchPath.MatchString(u.Path)
 }
 
-// SearchRequest asks for the n-th page of the search at start: a city such as Site().Start, with filters as parts of the
-// path (".../2-beds"), on any host. Filters in a query are fault.Invalid, for the site's robots.txt keeps them from
+// SearchRequest asks for the n-th page of the search at start: a city such as Site().Start, with filters as parts of
+// the path (".../2-beds"), on any host. Filters in a query are fault.Invalid, for the site's robots.txt keeps them from
 // robots.
 func (Platform) SearchRequest(start string, n int) (web.Request, error) {
 	u, err := url.Parse(start)
