@@ -221,7 +221,8 @@ UPDATE platform_adverts SET retry_at = $3
 WHERE platform = $1 AND platform_id = $2 AND gone_at IS NOT NULL`
 
 // Gone marks an advert whose detail page says that it was removed, with the units of a building. It is
-// not visited again for scrape.GoneWait, or until a search page shows it after a cycle without it. The staleness check archives its listing.
+// not visited again for scrape.GoneWait, or until a search page shows it after a cycle without it. The staleness
+// check archives its listing.
 func (s *Platforms) Gone(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlPlatformLock, ref.Platform)

@@ -65,8 +65,8 @@ func (a shown) centrisCard() string {
 		`<a class="property-thumbnail-summary-link" href="%s"><img itemprop="image" src="%s" alt="" width="200" height="150" `+
 		`loading="lazy"></a><div><button class="photo-btn">%d</button>%s<div class="category"><div>%s</div></div>`+
 		`<div class="address"><div>%s</div><div>%s</div></div>%s</div></div>`+"\n",
-		a.id, e(a.path()), strings.TrimPrefix(a.photo(1), here), a.photos, a.centrisPrice(), e(a.centrisKind()), e(street), e(city),
-		a.centrisCounts("", ""))
+		a.id, e(a.path()), strings.TrimPrefix(a.photo(1), here), a.photos, a.centrisPrice(), e(a.centrisKind()), e(street),
+		e(city), a.centrisCounts("", ""))
 }
 
 // centrisCards is the n-th page of cards, and how many adverts there are.
@@ -88,8 +88,8 @@ func centrisShape(page []byte, kind string) []byte {
 	if kind != "shape" {
 		return page
 	}
-	return []byte(strings.NewReplacer("property-thumbnail", "tile_x1", "numberOfResults", "tile_x2", "ListingId", "tile_x3",
-		"itemprop", "data-x4").Replace(string(page)))
+	return []byte(strings.NewReplacer("property-thumbnail", "tile_x1", "numberOfResults", "tile_x2",
+		"ListingId", "tile_x3", "itemprop", "data-x4").Replace(string(page)))
 }
 
 // centrisResults answers the first search page.
@@ -111,8 +111,8 @@ func (s *Site) centrisMore(r *http.Request, kind string) reply {
 	var asked struct {
 		Page int `json:"page"`
 	}
-	if err != nil || n < 1 || n > 1_000_000 || json.NewDecoder(http.MaxBytesReader(nil, r.Body, 64<<10)).Decode(&asked) != nil ||
-		asked.Page != n {
+	wrong := json.NewDecoder(http.MaxBytesReader(nil, r.Body, 64<<10)).Decode(&asked)
+	if err != nil || wrong != nil || n < 1 || n > 1_000_000 || asked.Page != n {
 		return notFound("no such page")
 	}
 	cards, total := s.centrisCards(n, kind)
@@ -134,7 +134,8 @@ func (s *Site) centrisDetail(r *http.Request, kind string) reply {
 	var p bytes.Buffer
 	head(&p, "fr", a.centrisKind(), Centris)
 	body(&p)
-	fmt.Fprintf(&p, "%s<h1 itemprop=\"category\"><span data-id=\"PageTitle\">%s</span></h1>\n<h2 itemprop=\"address\">%s</h2>\n"+
+	fmt.Fprintf(&p, "%s<h1 itemprop=\"category\"><span data-id=\"PageTitle\">%s</span></h1>\n"+
+		"<h2 itemprop=\"address\">%s</h2>\n"+
 		"<meta itemprop=\"latitude\" content=\"%v\"><meta itemprop=\"longitude\" content=\"%v\">\n"+
 		"<div hidden><span id=\"ListingId\">%s</span></div>\n<div class=\"teaser\">%s</div>\n",
 		a.centrisPrice(), e(a.centrisKind()), e(a.address), a.lat, a.lon, a.id,
@@ -144,7 +145,8 @@ func (s *Site) centrisDetail(r *http.Request, kind string) reply {
 			"<div class=\"carac-value\"><span>Meublé</span></div></div>\n")
 	}
 	fmt.Fprintf(&p, "<div id=\"property-roomvo-data\" data-photo-urls=\"%s\"></div>\n", strings.Join(a.allPhotos(), ","))
-	fmt.Fprintf(&p, "<div itemprop=\"description\">%s<br>%s</div>\n<p class=\"sub\">No Centris <span id=\"ListingDisplayId\">%s</span></p>\n",
+	fmt.Fprintf(&p, "<div itemprop=\"description\">%s<br>%s</div>\n"+
+		"<p class=\"sub\">No Centris <span id=\"ListingDisplayId\">%s</span></p>\n",
 		e(a.heading()), kangalouText(a.texts[bit(a.edit)]), a.id)
 	foot(&p)
 	return htmlReply(centrisShape(p.Bytes(), kind))

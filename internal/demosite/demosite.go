@@ -20,7 +20,7 @@ type Options struct {
 	Drip  time.Duration    // the pause between two bytes of a slow answer; default 1 s
 	Start time.Time        // when the inventory began to change; default Now at New
 
-	Adverts int           // on Kijiji's half at the start, half as many on Kangalou's and a quarter on Centris'; default 90, at most 100,000
+	Adverts int           // on Kijiji's half at the start, or 90; Kangalou has 1/2 as many, Centris 1/4; at most 100,000
 	Limit   int           // as many as there will be by the clock on Kijiji's half; default 4 × Adverts
 	Every   time.Duration // between two new adverts of a half; default 15 s
 	Tempo   float64       // how fast the inventory changes; default 1, and 2 is twice as fast; not negative
@@ -48,8 +48,8 @@ const (
 	maxHits  = 1_000
 )
 
-// New returns a site with the parts of Kijiji, Kangalou and Centris, photos and misbehaviour. Its inventory is a function of
-// the seed and the time since the start; it has no goroutine. Homes are made at the first request for them.
+// New returns a site with the parts of Kijiji, Kangalou and Centris, photos and misbehaviour. Its inventory is a
+// function of the seed and the time since the start; it has no goroutine. Homes are made at the first request for them.
 func New(o Options) *Site {
 	o.Drip = cmp.Or(o.Drip, time.Second)
 	if o.Now == nil {

@@ -14,7 +14,8 @@ import (
 )
 
 // ReadSearch reads the entries of App.store.search, which a script of the page holds: a list of edges, whether it goes
-// on, and how many there are. A page without entries is empty only where the count is 0, or where it comes after the last.
+// on, and how many there are. A page without entries is empty only where the count is 0, or where it comes after
+// the last.
 func (Platform) ReadSearch(p web.Page) (scrape.Results, error) {
 	if err := web.Check(p); err != nil {
 		return scrape.Results{}, err
