@@ -159,7 +159,7 @@ func TestScrapeSavedPage(t *testing.T) {
 		{"kijiji/testdata/search.html", "search", "https://www.kijiji.ca/b-apartments-condos/x/c37l1700281?sort=dateDesc"},
 		{"kangalou/testdata/search.html", "search", ""},
 		{"kangalou/testdata/search-map.json", "search", ""},
-		{"kangalou/testdata/detail-2026.html", "detail", "https://www.kangalou.com/fr/appartement/x/100001/"},
+		{"kangalou/testdata/detail-2026.html", "detail", "https://www.kangalou.com/fr/appartement/x/123457/"},
 		{"centris/testdata/search.html", "search", ""},
 		{"centris/testdata/search-later.json", "search", ""},
 		{"centris/testdata/detail.html", "detail", ""},
