@@ -117,6 +117,7 @@ type ScrapedPage struct {
 	Gone     int    `json:"gone,omitempty"`    // adverts that were removed
 	Failed   int    `json:"failed,omitempty"`  // visits that gave no advert
 	Last     bool   `json:"last,omitempty"`    // no page comes after this one
+	Partial  string `json:"partial,omitempty"` // after the last page, why the search pages do not show every advert
 	Stopped  string `json:"stopped,omitempty"` // disabled or paused meanwhile
 	Suspect  string `json:"suspect,omitempty"` // why the page does not look as expected
 	MaxPages int    `json:"max_pages,omitempty"`
@@ -126,6 +127,17 @@ type ScrapedPage struct {
 type cursor struct {
 	ScrapedPage
 	Rest []scrape.Visit `json:"rest"` // still to be visited
+}
+
+// kept is what a heartbeat keeps of c. Adverts that the search page stated whole are too large for it: the worker that
+// takes over reads that page again.
+func (c cursor) kept() cursor {
+	for _, visit := range c.Rest {
+		if visit.Advert != nil {
+			return cursor{}
+		}
+	}
+	return c
 }
 
 // ScrapePage reads a search page, visits the adverts on it that are new, changed, stale or back, and stores and
@@ -155,7 +167,7 @@ func (a *Visits) ScrapePage(ctx context.Context, job ScrapeJob) (ScrapedPage, er
 		if err := v.visit(ctx, &at); err != nil {
 			return at.ScrapedPage, v.explain(ctx, err)
 		}
-		progress(ctx, at)
+		progress(ctx, at.kept())
 	}
 	if v.transport == scrape.Browser && (at.Last || at.Suspect != "" || job.Page >= at.MaxPages) {
 		a.Cycled()
@@ -195,7 +207,9 @@ func (v *visitor) search(ctx context.Context) (at cursor, err error) {
 	if err != nil {
 		return at, err
 	}
-	at.Adverts, at.Last = len(results.Cards), results.Last
+	if at.Adverts, at.Last = len(results.Cards), results.Last; at.Last {
+		at.Partial = v.site.Site().Partial
+	}
 	if at.Adverts == 0 {
 		wrong := ""
 		if !results.Last {
@@ -208,7 +222,7 @@ func (v *visitor) search(ctx context.Context) (at cursor, err error) {
 		return at, err
 	}
 	if at.Visits = len(at.Rest); at.Visits > 0 { // a page with nothing new costs no heartbeat
-		progress(ctx, at)
+		progress(ctx, at.kept())
 	}
 	return at, nil
 }
@@ -284,8 +298,11 @@ func (v *visitor) suspect(ctx context.Context, of, reason string) error {
 	return v.Sites.Suspect(ctx, v.job.Platform, s, v.Now())
 }
 
-// advert loads one detail page and reads it.
+// advert loads one detail page and reads it, unless the search page has stated all of the advert.
 func (v *visitor) advert(ctx context.Context, at *cursor, next scrape.Visit) (scrape.FoundAdvert, error) {
+	if next.Advert != nil {
+		return found(next, *next.Advert, v.asked)
+	}
 	page, err := v.load(ctx, at, func(start string) (web.Request, error) {
 		return web.Request{URL: next.URL}, sameSite(start, next.URL)
 	})
@@ -300,18 +317,41 @@ func (v *visitor) advert(ctx context.Context, at *cursor, next scrape.Visit) (sc
 	if advert.PlatformID != next.PlatformID {
 		return scrape.FoundAdvert{}, web.Unrecognized("advert %s leads to advert %q", next.PlatformID, advert.PlatformID)
 	}
-	advert.ScrapedAt = v.asked.UTC().Truncate(time.Microsecond) // as Postgres keeps it
+	return found(next, advert, v.asked)
+}
+
+// found makes the messages of an advert, or of the units of a building.
+func found(next scrape.Visit, advert scrape.Advert, asked time.Time) (f scrape.FoundAdvert, err error) {
+	asked = asked.UTC().Truncate(time.Microsecond) // as Postgres keeps it
+	advert.ScrapedAt = asked
+	f = scrape.FoundAdvert{Visit: next, Raw: advert.Raw}
+	if advert.Units == nil {
+		f.Payload, err = payload(advert)
+		return f, err
+	}
+	for _, u := range advert.Units {
+		u.ScrapedAt = asked
+		body, err := payload(u)
+		if err != nil {
+			return f, fmt.Errorf("unit %s: %w", u.PlatformID, err)
+		}
+		f.Units = append(f.Units, scrape.FoundUnit{Raw: u.Raw, Payload: body})
+	}
+	return f, nil
+}
+
+// payload makes the scraped.<platform> message of an advert.
+func payload(advert scrape.Advert) ([]byte, error) {
 	message := advert.Raw.Message(advert.Extra)
 	if err := message.Check(); err != nil {
-		return scrape.FoundAdvert{}, fault.Newf(fault.Invalid, "advert as it was read: %w", err)
+		return nil, fault.Newf(fault.Invalid, "advert as it was read: %w", err)
 	}
 	body, err := json.Marshal(message)
 	if err != nil {
-		return scrape.FoundAdvert{}, fault.Newf(fault.Invalid, "write advert: %w", err)
+		return nil, fault.Newf(fault.Invalid, "write advert: %w", err)
 	}
 	if len(body) > contract.MaxBody {
-		return scrape.FoundAdvert{},
-			fault.Newf(fault.Invalid, "advert has %d bytes, the most is %d", len(body), contract.MaxBody)
+		return nil, fault.Newf(fault.Invalid, "advert has %d bytes, the most is %d", len(body), contract.MaxBody)
 	}
-	return scrape.FoundAdvert{Visit: next, Raw: advert.Raw, Payload: body}, nil
+	return body, nil
 }

@@ -2,6 +2,7 @@ package activities_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/scrape"
@@ -218,4 +220,79 @@ func TestScrapePageOfASiteThatIsDown(t *testing.T) {
 	require.Equal(t, fault.Transient, class)
 	require.Zero(t, after)
 	require.Equal(t, []string{"trouble"}, down.told)
+}
+
+// buildings is a PageReader that finds two units in each advert.
+type buildings struct{ activities.PageReader }
+
+func (r buildings) ReadAdvert(ctx context.Context, platform string, p web.Page) (scrape.Advert, error) {
+	a, err := r.PageReader.ReadAdvert(ctx, platform, p)
+	for _, id := range []string{"1", "2"} {
+		u := a
+		u.PlatformID += "-" + id
+		a.Units = append(a.Units, u)
+	}
+	return a, err
+}
+
+// units keeps what is stored of a building.
+type units struct {
+	*site
+	found scrape.FoundAdvert
+}
+
+func (s *units) Found(_ context.Context, _ int64, f scrape.FoundAdvert) error {
+	s.found = f
+	return nil
+}
+
+// Each unit of a building is a message of its own, of one visit; the building is none.
+func TestScrapePageOfABuilding(t *testing.T) {
+	t.Parallel()
+	s := &units{site: &site{adverts: []string{"1000000001"}}}
+	now := time.Date(2026, 11, 21, 12, 0, 0, 123456789, time.UTC)
+	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
+	a := &activities.Visits{Sites: s, Adverts: s, Reader: buildings{readers}, Robots: s,
+		Pages: map[scrape.Transport]activities.PageSource{scrape.Browser: s}, Now: func() time.Time { return now }, Cycled: func() {}}
+	env.RegisterActivity(a)
+	_, err := env.ExecuteActivity(a.ScrapePage, activities.ScrapeJob{Platform: "kijiji", Cycle: 1, Page: 1})
+	require.NoError(t, err)
+	require.Equal(t, "1000000001", s.found.Raw.PlatformID)
+	require.Nil(t, s.found.Payload)
+	require.Len(t, s.found.Units, 2)
+	for i, u := range s.found.Messages() {
+		id := fmt.Sprintf("1000000001-%d", i+1)
+		var m contract.ScrapedListing
+		require.NoError(t, json.Unmarshal(u.Payload, &m))
+		require.Equal(t, id, m.PlatformID)
+		require.Equal(t, id, u.Raw.PlatformID)
+		require.Equal(t, now.Truncate(time.Microsecond), m.ScrapedAt)
+		require.Equal(t, m.ScrapedAt, u.Raw.ScrapedAt)
+	}
+}
+
+// whole is a PageReader whose search pages state each advert whole.
+type whole struct{ activities.PageReader }
+
+func (r whole) ReadSearch(ctx context.Context, platform string, p web.Page) (scrape.Results, error) {
+	found, err := r.PageReader.ReadSearch(ctx, platform, p)
+	for i, c := range found.Cards {
+		found.Cards[i].Advert = &scrape.Advert{Raw: listing.Raw{
+			Ref: listing.Ref{Platform: platform, PlatformID: c.PlatformID}, URL: c.URL, Title: c.Title}}
+	}
+	return found, err
+}
+
+// Adverts that the search page states whole are stored without a request each.
+func TestScrapePageOfWholeAdverts(t *testing.T) {
+	t.Parallel()
+	s := &site{adverts: []string{"1000000001", "1000000002"}}
+	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
+	a := &activities.Visits{Sites: s, Adverts: s, Reader: whole{readers}, Robots: s,
+		Pages: map[scrape.Transport]activities.PageSource{scrape.Browser: s}, Now: time.Now, Cycled: func() {}}
+	env.RegisterActivity(a)
+	_, err := env.ExecuteActivity(a.ScrapePage, activities.ScrapeJob{Platform: "kijiji", Cycle: 1, Page: 1})
+	require.NoError(t, err)
+	require.Equal(t, []string{"found 1000000001", "found 1000000002"}, s.told)
+	require.Len(t, s.turns, 1, "the search page alone was requested")
 }

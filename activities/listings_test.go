@@ -133,12 +133,12 @@ func message(platform, title string, cents int64, bedrooms string) string {
 
 func TestNormalizeListingOfAnUnknownPlatform(t *testing.T) {
 	t.Parallel()
-	a := &activities.Listings{Store: &store{payload: message("centris", "4½", 1, "2")}, Now: clock}
-	unknown := listing.Ref{Platform: "centris", PlatformID: "1"}
+	a := &activities.Listings{Store: &store{payload: message("nobody", "4½", 1, "2")}, Now: clock}
+	unknown := listing.Ref{Platform: "nobody", PlatformID: "1"}
 	_, err := step(t, a.NormalizeListing, activities.ListingJob{Ref: unknown})
 	class, _ := fault.Of(err)
 	require.Equal(t, fault.Invalid, class)
-	require.ErrorContains(t, err, `no normalizer for "centris"`)
+	require.ErrorContains(t, err, `no normalizer for "nobody"`)
 }
 
 func TestNormalizeListing(t *testing.T) {

@@ -75,7 +75,9 @@ func TestRowsAreShownWhole(t *testing.T) {
 	whole(t, showListing(filled[db.ListingSummary](t)))
 	whole(t, showAdvert(uuid.New(), filled[db.ListingDetail](t), WorkflowLink{"id", "url"}, access.Read))
 	whole(t, Replays{door: d}.show(filled[db.Replay](t)))
-	whole(t, Platforms{door: d}.show(filled[db.Platform](t)))
+	centris := filled[db.Platform](t)
+	centris.Name = "centris" // of which something is unproven
+	whole(t, Platforms{door: d}.show(centris))
 	whole(t, DeadLetters{door: d}.item(filled[db.LetterSummary](t)))
 	whole(t, showCrawlURL(filled[db.CrawlURL](t)))
 	whole(t, showCrawlPage(filled[db.CrawlPage](t)))

@@ -94,7 +94,7 @@ func TestSearch(t *testing.T) {
 		{"cheapest first", "sort=price", []string{"cheap", "far", "middle", "dear"}},
 		{"dearest first", "sort=-price", []string{"dear", "middle", "far", "cheap"}},
 		{"a platform", "platform=kangalou", []string{"dear"}},
-		{"a platform without listings", "platform=centris", []string{}},
+		{"a platform without listings", "platform=nobody", []string{}},
 		{"active", "status=active", []string{"dear", "far", "middle", "cheap"}},
 		{"archived", "status=archived", []string{}},
 		{"claimed", "status=claimed", []string{}},
@@ -435,7 +435,7 @@ func TestProcess(t *testing.T) {
 		{"a list", "kijiji/1", `[]`, 422, "", []string{"body"}},
 		{"not JSON", "kijiji/1", `{`, 400, "", []string{"body"}},
 		{"an unknown advert", "kijiji/404", "", 404, "", nil},
-		{"an unknown platform", "centris/1", "", 404, "", nil},
+		{"an unknown platform", "nobody/1", "", 404, "", nil},
 		{"no platform name", "Kijiji!/1", "", 422, "", []string{"path.platform"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

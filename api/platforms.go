@@ -9,6 +9,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/platform"
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
@@ -76,6 +77,7 @@ type Platform struct {
 	Blocked    *PlatformBlock   `json:"blocked,omitempty" doc:"the current run of refusals"`
 	Suspect    *PlatformTrouble `json:"suspect,omitempty" doc:"an unexpected change of its pages; an operator should look"`
 	Trouble    *PlatformTrouble `json:"trouble,omitempty" doc:"why no page could be read since the last one"`
+	Unproven   string           `json:"unproven,omitempty" doc:"what of the site's pages its parser was written without, to know before it is enabled"`
 
 	NextRequestAt *time.Time `json:"next_request_at,omitempty" doc:"at the earliest"`
 	NextCycleAt   *time.Time `json:"next_cycle_at,omitempty" doc:"at the earliest"`
@@ -155,11 +157,16 @@ func (h Platforms) list(ctx context.Context, _ *struct{}) (*platformsOutput, err
 func (h Platforms) show(p db.Platform) Platform {
 	trouble := func(t db.PlatformTrouble) PlatformTrouble { return PlatformTrouble(t) }
 	cycle := func(c db.PlatformCycle) PlatformCycle { return PlatformCycle(c) }
+	unproven := ""
+	if site, ok := platform.ByName(p.Name); ok {
+		unproven = site.Site().Unproven
+	}
 	return Platform{
 		Name: p.Name, State: p.State, Next: p.Next, URL: p.URL, Transport: p.Transport,
 		Settings: PlatformSettings(p.Settings), Configured: PlatformSettings(p.Configured),
 		Blocked: maybe(p.Blocked, func(b db.PlatformBlock) PlatformBlock { return PlatformBlock(b) }),
 		Suspect: maybe(p.Suspect, trouble), Trouble: maybe(p.Trouble, trouble),
+		Unproven:      unproven,
 		NextRequestAt: p.NextRequestAt, NextCycleAt: p.NextCycleAt, LastSuccessAt: p.LastSuccessAt,
 		Adverts: PlatformAdverts(p.Adverts), Current: maybe(p.Current, cycle), Last: maybe(p.Last, cycle),
 		Workflow: h.door.workflow(scrape.WorkflowID(p.Name)),

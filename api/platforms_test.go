@@ -162,11 +162,11 @@ func TestPlatformRefuses(t *testing.T) {
 		status                   int
 		says                     string
 	}{
-		{"an unknown platform", "GET", "centris", "", 404, `"centris": there is none of that name`},
-		{"a change of it", "PATCH", "centris", `{"enabled": true}`, 404, "there is none of that name"},
-		{"a cycle of it", "POST", "centris/scrape", "", 404, "there is none of that name"},
-		{"a pause of it", "POST", "centris/pause", "", 404, "there is none of that name"},
-		{"a resumption of it", "POST", "centris/resume", "", 404, "there is none of that name"},
+		{"an unknown platform", "GET", "nobody", "", 404, `"nobody": there is none of that name`},
+		{"a change of it", "PATCH", "nobody", `{"enabled": true}`, 404, "there is none of that name"},
+		{"a cycle of it", "POST", "nobody/scrape", "", 404, "there is none of that name"},
+		{"a pause of it", "POST", "nobody/pause", "", 404, "there is none of that name"},
+		{"a resumption of it", "POST", "nobody/resume", "", 404, "there is none of that name"},
 		{"a cycle of a disabled one", "POST", "kangalou/scrape", "", 409, "kangalou is not enabled: enable it first"},
 		{"no name", "GET", "Kijiji", "", 422, "path.name"},
 		{"no name, to scrape", "POST", "a%20b/scrape", "", 422, "path.name"},

@@ -42,7 +42,8 @@ func (c *platformsListCmd) Run(ctx context.Context, connect Connect) error {
 	return printPlatforms(os.Stdout, list.Items)
 }
 
-// printPlatforms writes a line per platform, with the counts of the last cycle, or of the first while it is under way.
+// printPlatforms writes a line per platform, with the counts of the last cycle, or of the first while it is under way,
+// and below what of which is unproven.
 func printPlatforms(w io.Writer, list []api.Platform) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "NAME\tSTATE\tNEXT\tCYCLE\tNEW\tCHANGED\tSKIPPED\tFAILED\tGONE\tBLOCKS")
@@ -59,7 +60,15 @@ func printPlatforms(w io.Writer, list []api.Platform) error {
 			fmt.Fprint(t, "\tnone\t–\t–\t–\t–\t–\t–\n")
 		}
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, p := range list {
+		if p.Unproven != "" {
+			fmt.Fprintf(w, "\n%s is unproven: %s\n", p.Name, Plain(p.Unproven))
+		}
+	}
+	return nil
 }
 
 func printCounts(w io.Writer, c *api.PlatformCycle) {
@@ -161,6 +170,9 @@ func printPlatform(w io.Writer, p api.Platform) error {
 	}
 	if p.LastSuccessAt != nil {
 		row("read last", "%s", p.LastSuccessAt.UTC().Format(time.RFC3339))
+	}
+	if p.Unproven != "" {
+		row("unproven", "%s", Plain(p.Unproven))
 	}
 	row("adverts", "%d known, %d of them could not be read; %d gone", p.Adverts.Known, p.Adverts.Failed, p.Adverts.Gone)
 	for _, c := range []*api.PlatformCycle{p.Current, p.Last} {

@@ -35,7 +35,8 @@ func kijiji() api.Platform {
 
 func TestPrintPlatforms(t *testing.T) {
 	t.Parallel()
-	first, idle := kijiji(), api.Platform{Name: "centris", State: "disabled", Next: "nothing until it is enabled"}
+	first := kijiji()
+	idle := api.Platform{Name: "centris", State: "disabled", Next: "nothing until it is enabled", Unproven: "page 2"}
 	first.Name, first.Last = "kangalou", nil
 	var b strings.Builder
 	require.NoError(t, printPlatforms(&b, []api.Platform{idle, first, kijiji()}))
@@ -43,6 +44,8 @@ func TestPrintPlatforms(t *testing.T) {
 centris   disabled  nothing until it is enabled   none                          –    –        –        –       –     –
 kangalou  scraping  goes on with cycle 2, page 3  2, under way                  4    0        0        0       0     0
 kijiji    scraping  goes on with cycle 2, page 3  1, ended 2026-11-21 11:54:00  346  1        2        3       5     6
+
+centris is unproven: page 2
 `, b.String())
 }
 
@@ -51,7 +54,7 @@ func TestPrintPlatform(t *testing.T) {
 	p := kijiji()
 	p.Suspect = &api.PlatformTrouble{Since: noon.Add(-time.Minute), Reason: "no mainListings\x1b[2J"}
 	p.Blocked = &api.PlatformBlock{Refusals: 3, Reason: "429"}
-	p.Current.Note, p.Workflow.URL = "stopped", "http://ui/scrape"
+	p.Current.Note, p.Workflow.URL, p.Unproven = "stopped", "http://ui/scrape", "page 2"
 	var b strings.Builder
 	require.NoError(t, printPlatform(&b, p))
 	require.Equal(t, `platform    kijiji
@@ -63,6 +66,7 @@ configured  9s between requests, at most 250 pages a cycle, 1m0s between cycles
 suspect     since 2026-11-21T11:59:00Z: no mainListings [2J
 refused     3 in a row (429)
 read last   2026-11-21T11:59:40Z
+unproven    page 2
 adverts     120 known, 2 of them could not be read; 7 gone
 cycle 2     under way since 2026-11-21T11:55:00Z
   note      stopped

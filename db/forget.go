@@ -64,6 +64,7 @@ SELECT DISTINCT k FROM listing_images, unnest(ARRAY[key, thumbnail_key]) k WHERE
 	sqlAdvertURLs    = `SELECT url FROM listing_images WHERE listing_id = $1`
 	sqlAdvertBlocked = `SELECT EXISTS (SELECT FROM blocked_adverts WHERE id = $1)`
 	sqlAdvertUnsee   = `DELETE FROM platform_adverts WHERE platform = $1 AND platform_id = $2`
+	sqlUnitUnsee     = `DELETE FROM platform_units WHERE platform = $1 AND listing_id = $2`
 
 	sqlLettersForget = `DELETE FROM dead_letters WHERE workflow_id = $1 AND workflow_id <> '' OR fingerprint = ANY ($2)`
 )
@@ -121,6 +122,7 @@ func (s *Retention) ForgetAdvert(ctx context.Context, ref listing.Ref, onlyRest 
 		b.Queue(sqlBlobsMark, keys, now.Add(retention.ForgetWait))
 		advertsDelete(b, []uuid.UUID{id})
 		b.Queue(sqlAdvertUnsee, ref.Platform, ref.PlatformID)
+		b.Queue(sqlUnitUnsee, ref.Platform, id)
 		b.Queue(sqlLettersForget, ref.WorkflowID(), prints).Exec(func(tag pgconn.CommandTag) error {
 			f.DeadLetters = int(tag.RowsAffected())
 			return nil

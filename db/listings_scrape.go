@@ -388,10 +388,12 @@ func cycleJudge(ctx context.Context, tx pgx.Tx, name string, cycle int64, seen, 
 func cycleMarkMissing(ctx context.Context, tx pgx.Tx, name string, cycle int64, now time.Time) error {
 	rows, _ := tx.Query(ctx, sqlAdvertsMissing, name, cycle, now, scrape.GoneAfter, scrape.GoneReason)
 	var gone []uuid.UUID
+	ids := []string{}
 	var id string
 	var isGone bool
 	_, err := pgx.ForEachRow(rows, []any{&id, &isGone}, func() error {
 		if isGone {
+			ids = append(ids, id)
 			gone = append(gone, listing.Ref{Platform: name, PlatformID: id}.ID())
 		}
 		return nil
@@ -404,5 +406,6 @@ func cycleMarkMissing(ctx context.Context, tx pgx.Tx, name string, cycle int64, 
 	b.Queue(sqlPlatformResultsPagesSet, name, cycle)
 	b.Queue(sqlCycleGone, name, cycle, len(gone))
 	b.Queue(sqlRawGone, gone, now)
+	b.Queue(sqlUnitsGone, name, ids, []string{}, now)
 	return tx.SendBatch(ctx, b).Close()
 }

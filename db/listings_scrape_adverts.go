@@ -145,22 +145,55 @@ UPDATE platform_cycles SET new = new + ($6 = 'new')::int, changed = changed + ($
     stale = stale + ($6 = 'stale')::int, returned = returned + ($6 = 'returned')::int
 WHERE platform = $1 AND cycle = $3 AND EXISTS (SELECT FROM visit)`
 
+const sqlUnitsShown = `
+INSERT INTO platform_units (platform, platform_id, unit_id, listing_id)
+SELECT $1, $2, u.unit_id, u.listing_id FROM unnest($3::text[], $4::uuid[]) AS u (unit_id, listing_id)
+WHERE EXISTS (SELECT FROM platform_adverts WHERE platform = $1 AND platform_id = $2)
+ON CONFLICT DO NOTHING`
+
+// Of the buildings $2, the units that are not among $3 are no longer offered.
+const sqlUnitsGone = `
+WITH left_out AS (
+    DELETE FROM platform_units WHERE platform = $1 AND platform_id = ANY ($2) AND unit_id <> ALL ($3::text[])
+    RETURNING listing_id
+)
+UPDATE raw_listings SET gone_at = $4 WHERE id IN (
+    SELECT id FROM raw_listings
+    WHERE id IN (SELECT listing_id FROM left_out) AND gone_at IS NULL AND last_scraped_at <= $4
+    ORDER BY id FOR UPDATE)`
+
 // Found stores an advert as its detail page showed it and puts its message into the outbox, in one transaction: the
-// message is published as soon as the broker takes it. It may be repeated; Raw.ScrapedAt identifies the visit.
+// message is published as soon as the broker takes it. Of a building that is done with each unit, and units that its
+// page showed before and does not show now are gone. It may be repeated; Raw.ScrapedAt identifies the visit.
 func (s *Platforms) Found(ctx context.Context, cycle int64, f scrape.FoundAdvert) error {
 	ref, now := f.Raw.Ref, f.Raw.ScrapedAt.Truncate(time.Microsecond)
-	f.Raw.ScrapedAt = now
-	arrival, err := NewArrival(f.Raw, f.Payload)
-	if err != nil {
-		return err
+	var arrivals []Arrival
+	for _, m := range f.Messages() {
+		m.Raw.ScrapedAt = now
+		arrival, err := NewArrival(m.Raw, m.Payload)
+		if err != nil {
+			return err
+		}
+		arrivals = append(arrivals, arrival)
 	}
 	b := new(pgx.Batch)
 	b.Queue(sqlPlatformLock, ref.Platform)
-	b.Queue(sqlRawReceive, arrivalArgs([]Arrival{arrival}, 0, now)...)
-	outboxAdd(b, Message{
-		MessageID: uuid.NewSHA1(ref.ID(), now.UTC().AppendFormat([]byte("scraped "), time.RFC3339Nano)), Lane: ref.Platform,
-		Exchange: contract.ExchangeScraped, RoutingKey: ref.Platform, Body: f.Payload, CreatedAt: now,
-	})
+	b.Queue(sqlRawReceive, arrivalArgs(arrivals, 0, now)...)
+	for _, a := range arrivals {
+		outboxAdd(b, Message{
+			MessageID: uuid.NewSHA1(a.Ref.ID(), now.UTC().AppendFormat([]byte("scraped "), time.RFC3339Nano)),
+			Lane:      ref.Platform, Exchange: contract.ExchangeScraped, RoutingKey: ref.Platform, Body: a.Payload,
+			CreatedAt: now,
+		})
+	}
+	if f.Units != nil {
+		ids, listings := make([]string, len(arrivals)), make([]uuid.UUID, len(arrivals))
+		for i, a := range arrivals {
+			ids[i], listings[i] = a.Ref.PlatformID, a.Ref.ID()
+		}
+		b.Queue(sqlUnitsShown, ref.Platform, ref.PlatformID, ids, listings)
+		b.Queue(sqlUnitsGone, ref.Platform, []string{ref.PlatformID}, ids, now)
+	}
 	b.Queue(sqlAdvertVisited, ref.Platform, ref.PlatformID, cycle, now, f.Fingerprint, f.Why)
 	b.Queue(sqlPlatformSuccess, ref.Platform, now, scrape.DetailPages)
 	if err := write(ctx, s.pool, b); err != nil {
@@ -187,12 +220,14 @@ const sqlAdvertRetry = `
 UPDATE platform_adverts SET retry_at = $3
 WHERE platform = $1 AND platform_id = $2 AND gone_at IS NOT NULL`
 
-// Gone marks an advert whose detail page says that it was removed. It is not visited again for scrape.GoneWait, or
-// until a search page shows it after a cycle without it. The staleness check archives its listing.
+// Gone marks an advert whose detail page says that it was removed, with the units of a building. It is
+// not visited again for scrape.GoneWait, or until a search page shows it after a cycle without it. The staleness
+// check archives its listing.
 func (s *Platforms) Gone(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlPlatformLock, ref.Platform)
 	b.Queue(sqlRawGone, []uuid.UUID{ref.ID()}, now)
+	b.Queue(sqlUnitsGone, ref.Platform, []string{ref.PlatformID}, []string{}, now)
 	b.Queue(sqlAdvertGone, ref.Platform, ref.PlatformID, cycle, now, clipReason(reason))
 	b.Queue(sqlAdvertRetry, ref.Platform, ref.PlatformID, now.Add(scrape.GoneWait))
 	b.Queue(sqlPlatformSuccess, ref.Platform, now, "")

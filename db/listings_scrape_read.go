@@ -101,6 +101,10 @@ SELECT p.name, c.cycle, c.started_at, c.ended_at, c.complete, c.note, c.pages, c
     (SELECT count(*) FROM platform_adverts a JOIN raw_listings r USING (platform, platform_id)
         WHERE a.platform = p.name AND a.visited_at BETWEEN c.started_at AND coalesce(c.ended_at, 'infinity')
             AND r.status = 'rejected')
+        + (SELECT count(*) FROM platform_adverts a JOIN platform_units u USING (platform, platform_id)
+            JOIN raw_listings r ON r.id = u.listing_id
+        WHERE a.platform = p.name AND a.visited_at BETWEEN c.started_at AND coalesce(c.ended_at, 'infinity')
+            AND r.status = 'rejected')
 FROM platforms p CROSS JOIN LATERAL (
     SELECT * FROM platform_cycles WHERE platform = p.name ORDER BY cycle DESC LIMIT 2) c
 WHERE $1::text IS NULL OR p.name = $1

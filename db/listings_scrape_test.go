@@ -532,3 +532,75 @@ func TestAnOpenCycleCountsWhatItSees(t *testing.T) {
 	c = s.get(t).Last
 	require.Equal(t, []int{4, 1}, []int{c.Seen, c.Skipped})
 }
+
+// A building is visited as one advert, and its units are the adverts that are stored and published. One that its page no
+// longer shows is gone, and all are when the building is; what comes back is offered again.
+func TestUnitsOfABuilding(t *testing.T) {
+	t.Parallel()
+	s := scraper(t)
+	s.begin(t)
+	const building = "1000000001"
+	require.Equal(t, []string{building + " new", "1000000002 new"}, s.page(t, 1, 1, building, "1000000002"))
+	found := func(cycle int64, units ...string) {
+		t.Helper()
+		s.now = s.now.Add(time.Second)
+		f := s.find(t, building, "new", 100_000)
+		f.Payload = nil
+		for _, id := range units {
+			u := s.find(t, building+"-"+id, "new", 100_000)
+			u.Raw.PlatformID = building + "-" + id
+			u.Payload = []byte(`{"platform":"kijiji","platform_id":"` + u.Raw.PlatformID + `"}`)
+			f.Units = append(f.Units, scrape.FoundUnit{Raw: u.Raw, Payload: u.Payload})
+		}
+		require.NoError(t, s.Found(t.Context(), cycle, f))
+		require.NoError(t, s.Found(t.Context(), cycle, f), "it may be repeated")
+	}
+	offered := func() []string {
+		t.Helper()
+		return query[string](t, s.pool, "SELECT platform_id FROM raw_listings WHERE gone_at IS NULL ORDER BY 1")
+	}
+	found(1, "1", "2")
+	s.found(t, 1, "1000000002", "new", 100_000)
+	require.Equal(t, []string{building + "-1", building + "-2", "1000000002"}, offered())
+	require.Equal(t, 3, s.count(t, "SELECT count(*)::int FROM outbox WHERE exchange = 'scraped'"), "a message a unit, once")
+	require.Empty(t, s.page(t, 1, 1, building, "1000000002"), "the building was visited")
+	require.Equal(t, 2, s.get(t).Current.New, "a visit counts once, however many units there are")
+
+	exec(t, s.pool, "UPDATE raw_listings SET status = 'rejected' WHERE platform_id = '"+building+"-1'")
+	require.Equal(t, 1, s.get(t).Current.Rejected)
+
+	found(1, "2", "3")
+	require.Equal(t, []string{building + "-2", building + "-3", "1000000002"}, offered(), "unit 1 is let")
+	found(1, "1", "2", "3")
+	require.Len(t, offered(), 4, "unit 1 is offered again")
+
+	s.now = s.now.Add(time.Second)
+	ref := listing.Ref{Platform: "kijiji", PlatformID: building}
+	require.NoError(t, s.Gone(t.Context(), ref, 1, "removed", s.now))
+	require.Equal(t, []string{"1000000002"}, offered())
+	require.Zero(t, s.count(t, "SELECT count(*)::int FROM platform_units"))
+	found(1, "1", "2")
+	require.Len(t, offered(), 3)
+
+	// Missing from two complete cycles.
+	require.NoError(t, s.End(t.Context(), "kijiji", 1, "", s.now))
+	for cycle := int64(2); cycle <= 3; cycle++ {
+		s.now = s.now.Add(time.Hour)
+		require.Equal(t, cycle, s.begin(t).Cycle)
+		s.page(t, cycle, 1, "1000000002")
+		require.NoError(t, s.End(t.Context(), "kijiji", cycle, "", s.now))
+	}
+	require.Equal(t, []string{"1000000002"}, offered())
+	require.Zero(t, s.count(t, "SELECT count(*)::int FROM platform_units"))
+
+	// Another search forgets the building, and its units with it.
+	s.now = s.now.Add(time.Hour)
+	cycle := s.begin(t).Cycle
+	s.page(t, cycle, 1, building)
+	found(cycle, "1")
+	other := kijiji
+	other.URL += "?x"
+	require.NoError(t, s.Configure(t.Context(), "kijiji", other, s.now))
+	require.Zero(t, s.count(t, "SELECT count(*)::int FROM platform_units"))
+	require.Contains(t, offered(), building+"-1")
+}

@@ -112,6 +112,7 @@ func scrapeCycle(ctx workflow.Context, name string, plan scrape.Plan) error {
 		case got.Suspect != "":
 			end.Note = "suspect on page " + fmt.Sprint(page) + ": " + got.Suspect
 		case got.Last:
+			end.Note = got.Partial
 		case page >= got.MaxPages:
 			end.Note = fmt.Sprintf("stopped after %d pages, the most", page)
 		default:

@@ -74,6 +74,8 @@ func TestScrapeACycle(t *testing.T) {
 			[]activities.ScrapedPage{{Adverts: 40, MaxPages: 9}, {Adverts: 40, MaxPages: 9}, {Adverts: 5, MaxPages: 9, Last: true}}, ""},
 		{"taken up in the middle", scrape.Plan{Go: true, Cycle: 3, Page: 2},
 			[]activities.ScrapedPage{{}, {Adverts: 5, MaxPages: 9, Last: true}}, ""},
+		{"search pages that do not show every advert", scrape.Plan{Go: true, Cycle: 3, Page: 1}, []activities.ScrapedPage{{MaxPages: 9, Last: true, Partial: "a part"}},
+			"a part"},
 		{"as many pages as are wanted", scrape.Plan{Go: true, Cycle: 3, Page: 1},
 			[]activities.ScrapedPage{{Adverts: 40, MaxPages: 2}, {Adverts: 40, MaxPages: 2}}, "stopped after 2 pages, the most"},
 		{"an operator stops it", scrape.Plan{Go: true, Cycle: 3, Page: 1},

@@ -16,7 +16,7 @@ import (
 
 type demoCmd struct {
 	Address string  `help:"Address to listen on." default:"127.0.0.1:8090"`
-	Adverts int     `help:"Adverts at the start on the Kijiji pages; the Kangalou pages have half as many." default:"90"`
+	Adverts int     `help:"Adverts at the start on the Kijiji pages; the Kangalou pages have half as many, those of Centris a quarter." default:"90"`
 	Tempo   float64 `help:"Speed at which adverts change: 2 is twice as fast, 0 is no change." default:"1"`
 	Seed    uint64  `help:"Seed of the adverts; another seed makes other adverts." default:"1"`
 	Webhook string  `help:"URL that the fake of the WhatsApp Cloud API posts statuses to, signed with the first of CONVEYOR_WHATSAPP_APP_SECRETS; empty is none."`

@@ -237,7 +237,14 @@ type reading struct {
 	Results  *scrape.Results `json:"results,omitempty"` // of a search page
 	Gone     string          `json:"gone,omitempty"`    // of a detail page, why there is no advert
 	Advert   *scrape.Advert  `json:"advert,omitempty"`
-	Outcome  *normalized     `json:"normalized,omitempty"`
+	Outcome  *normalized     `json:"normalized,omitempty"` // of the advert; a building has its units instead
+	Units    []unitReading   `json:"units,omitempty"`
+}
+
+// A unitReading is a home of a building and what becomes of it.
+type unitReading struct {
+	Advert  scrape.Advert `json:"advert"`
+	Outcome normalized    `json:"normalized"`
 }
 
 // read tries both readers; the one that recognizes the page gives its kind. Where a site redirects from a removed
@@ -253,12 +260,21 @@ func read(ctx context.Context, readers activities.PageReader, site platform.Plat
 	switch {
 	case notAdvert == nil && (noSearch != nil || notSearch != nil):
 		r.Kind, r.Advert = "detail", &advert
-		advert.ScrapedAt = now.UTC().Truncate(time.Second)
-		line, err := json.Marshal(advert) // a Raw is its message
-		if err != nil {
-			return r, fmt.Errorf("write advert: %w", err)
+		units := advert.Units
+		advert.Units, advert.ScrapedAt = nil, now.UTC().Truncate(time.Second)
+		if units == nil {
+			outcome, err := outcomeOf(advert)
+			r.Outcome = &outcome
+			return r, err
 		}
-		r.Outcome = new(normalizeLine(line))
+		for _, u := range units {
+			u.ScrapedAt = advert.ScrapedAt
+			outcome, err := outcomeOf(u)
+			if err != nil {
+				return r, err
+			}
+			r.Units = append(r.Units, unitReading{u, outcome})
+		}
 	case class == fault.Gone && noSearch != nil && (p.URL != p.Asked || notSearch != nil):
 		r.Kind, r.Gone = "detail", notAdvert.Error()
 	case notSearch == nil:
@@ -270,6 +286,15 @@ func read(ctx context.Context, readers activities.PageReader, site platform.Plat
 			r.Platform, notSearch, notAdvert)
 	}
 	return r, nil
+}
+
+// outcomeOf is what becomes of an advert.
+func outcomeOf(advert scrape.Advert) (normalized, error) {
+	line, err := json.Marshal(advert) // a Raw is its message
+	if err != nil {
+		return normalized{}, fmt.Errorf("write advert: %w", err)
+	}
+	return normalizeLine(line), nil
 }
 
 // print writes a reading as text.
@@ -287,7 +312,13 @@ func (r reading) print(w io.Writer) error {
 	default:
 		fmt.Fprintln(&b)
 		outline(&b, "", *r.Advert)
-		printOutcome(&b, *r.Outcome)
+		if r.Outcome != nil {
+			printOutcome(&b, *r.Outcome)
+		}
+		for i, u := range r.Units {
+			fmt.Fprintf(&b, "\nunit %d of %d: %s, %s\n", i+1, len(r.Units), cli.Plain(u.Advert.PlatformID), cli.Plain(u.Advert.Title))
+			printOutcome(&b, u.Outcome)
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -159,7 +159,12 @@ func TestScrapeSavedPage(t *testing.T) {
 		{"kijiji/testdata/search.html", "search", "https://www.kijiji.ca/b-apartments-condos/x/c37l1700281?sort=dateDesc"},
 		{"kangalou/testdata/search.html", "search", ""},
 		{"kangalou/testdata/search-map.json", "search", ""},
-		{"kangalou/testdata/detail-2026.html", "detail", "https://www.kangalou.com/fr/appartement/x/100001/"},
+		{"kangalou/testdata/detail-2026.html", "detail", "https://www.kangalou.com/fr/appartement/x/123457/"},
+		{"centris/testdata/search.html", "search", ""},
+		{"centris/testdata/search-later.json", "search", ""},
+		{"centris/testdata/detail.html", "detail", ""},
+		{"rentals_ca/testdata/search.html", "search", ""},
+		{"rentals_ca/testdata/detail.html", "detail", ""},
 	} {
 		file := filepath.Join(fixtures, filepath.FromSlash(tt.file))
 		c := scrapeCmd{Platform: strings.Split(tt.file, "/")[0], File: file, URL: tt.url}
@@ -179,6 +184,21 @@ func TestScrapeSavedPage(t *testing.T) {
 	out.Reset()
 	require.NoError(t, c.run(t.Context(), config.Config{}, bytes.NewReader(search), &out))
 	require.Contains(t, out.String(), "search page of kangalou: https://other.example/fr/recherche/?page=2\n")
+}
+
+// A building is read as its units: each with what becomes of it.
+func TestScrapeSavedBuilding(t *testing.T) {
+	t.Parallel()
+	c := scrapeCmd{Platform: "rentals_ca", File: filepath.Join("..", "..", "domain", "platform", "rentals_ca", "testdata", "detail.html")}
+	r := scrapedJSON(t, config.Config{}, c)
+	require.Equal(t, "900001", r.Advert.PlatformID)
+	require.Nil(t, r.Outcome)
+	require.Len(t, r.Units, 2)
+	require.Equal(t, "900001-8000002", r.Units[1].Outcome.Listing.PlatformID)
+	require.Equal(t, int64(200_000), r.Units[1].Outcome.Listing.RentCents)
+	out, err := scraped(t, config.Config{}, c)
+	require.NoError(t, err)
+	require.Contains(t, out, "\nunit 2 of 2: 900001-8000002, Le Fictif, 2 Bedroom\n\nit becomes this listing:\n")
 }
 
 // The real pages may not be published: they lie in the folder "shared" beside the repository, or in CONVEYOR_SHARED.

@@ -93,7 +93,7 @@ func roleSettings(ports devstack.Ports, home string) (map[string]string, error) 
 		"CONVEYOR_HOME":                home,
 		"CONVEYOR_BROWSER_SANDBOX":     conf.Browser.Sandbox,
 		// The demo site is local, so it is scraped faster than any real site may be.
-		"CONVEYOR_SCRAPE":          demosite.Searches("http://" + address(ports.Demo)),
+		"CONVEYOR_SCRAPE":          demosite.AllSearches("http://" + address(ports.Demo)),
 		"CONVEYOR_SCRAPE_DELAY":    "1s",
 		"CONVEYOR_SCRAPE_COOLDOWN": "10s",
 		"CONVEYOR_IMAGE_INTERVAL":  "100ms",

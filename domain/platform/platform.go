@@ -3,8 +3,12 @@ package platform
 
 import (
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/platform/centris"
 	"github.com/mtlrent/conveyor/domain/platform/kangalou"
 	"github.com/mtlrent/conveyor/domain/platform/kijiji"
+	realtorca "github.com/mtlrent/conveyor/domain/platform/realtor_ca"
+	rentalsca "github.com/mtlrent/conveyor/domain/platform/rentals_ca"
+	"github.com/mtlrent/conveyor/domain/platform/zumper"
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
@@ -22,6 +26,10 @@ type Platform interface {
 var All = []Platform{
 	kijiji.Platform{},
 	kangalou.Platform{},
+	centris.Platform{},
+	rentalsca.Platform{},
+	zumper.Platform{},
+	realtorca.Platform{},
 }
 
 // ByName returns the platform of that name, and false for an unknown name.

@@ -23,7 +23,8 @@ import (
 )
 
 // A fixture is a page of a platform's testdata. By its name: search*.html and search*.json list adverts, empty* lists
-// none, detail* is one advert. The address is that of <link rel="canonical">, else the platform's Start.
+// none, detail* is one advert. The address is that of <link rel="canonical">, in JSON of "canonical", else the platform's
+// Start.
 type fixture struct {
 	name string
 	page web.Page
@@ -31,7 +32,7 @@ type fixture struct {
 
 func (f fixture) detail() bool { return strings.HasPrefix(f.name, "detail") }
 
-var canonical = regexp.MustCompile(`<link rel="canonical" href="([^"]+)"`)
+var canonical = regexp.MustCompile(`(?:<link rel="canonical" href=|"canonical": )"([^"]+)"`)
 
 func fixtures(tb testing.TB, p platform.Platform) (all []fixture) {
 	tb.Helper()
@@ -126,6 +127,9 @@ func asks(t *testing.T, p platform.Platform) {
 			t.Errorf("page %d = %+v, %v", n, r, err)
 		}
 		seen[string(key)] = true
+		if _, _, post := r.Post(); post {
+			continue // its address is not all of it
+		}
 		// The address of a later page leads to the same pages.
 		for _, m := range []int{1, 2, 7} {
 			want, err1 := p.SearchRequest(p.Site().Start, m)
@@ -179,6 +183,12 @@ func sane(t *testing.T, p platform.Platform, got any) {
 			if c.Title == "" || c.Fingerprint == "" {
 				t.Errorf("card = %+v", c)
 			}
+			if c.Advert != nil {
+				sane(t, p, *c.Advert)
+				if c.Advert.PlatformID != c.PlatformID {
+					t.Errorf("the card of %s has the advert %s", c.PlatformID, c.Advert.PlatformID)
+				}
+			}
 		}
 	case scrape.Advert:
 		message(t, contract.ScrapedListing{Platform: got.Platform, PlatformID: got.PlatformID, URL: got.URL})
@@ -197,6 +207,15 @@ func sane(t *testing.T, p platform.Platform, got any) {
 		}
 		if got.PostedAt != nil && got.PostedAt.Location() != time.UTC {
 			t.Errorf("posted at %v", got.PostedAt)
+		}
+		units := map[string]bool{}
+		for _, u := range got.Units {
+			if units[u.PlatformID] || u.PlatformID == got.PlatformID || u.Units != nil ||
+				!reflect.DeepEqual(u.Attributes["building"], []string{got.PlatformID}) {
+				t.Errorf("unit %s of %s, of the building %q", u.PlatformID, got.PlatformID, u.Attributes["building"])
+			}
+			units[u.PlatformID] = true
+			sane(t, p, u)
 		}
 		var extra map[string]any
 		if got.Extra != nil && json.Unmarshal(got.Extra, &extra) != nil {
@@ -344,3 +363,7 @@ func fuzzReader(f *testing.F, name string) {
 
 func FuzzKijiji(f *testing.F)   { fuzzReader(f, "kijiji") }
 func FuzzKangalou(f *testing.F) { fuzzReader(f, "kangalou") }
+func FuzzCentris(f *testing.F)  { fuzzReader(f, "centris") }
+func FuzzRentals(f *testing.F)  { fuzzReader(f, "rentals_ca") }
+func FuzzZumper(f *testing.F)   { fuzzReader(f, "zumper") }
+func FuzzRealtor(f *testing.F)  { fuzzReader(f, "realtor_ca") }

@@ -87,11 +87,27 @@ type Visit struct {
 	Why string `json:"why"`
 }
 
-// A FoundAdvert is an advert as its detail page shows it, ready to be stored and published.
+// A FoundAdvert is an advert as its detail page shows it, ready to be stored and published. Of a building only the
+// units are: its Raw says what was visited and when, and there is no Payload.
 type FoundAdvert struct {
 	Visit
 	Raw     listing.Raw
 	Payload []byte // the scraped.<platform> message
+	Units   []FoundUnit
+}
+
+// A FoundUnit is a home of a building, an advert of its own, with its scraped.<platform> message.
+type FoundUnit struct {
+	Raw     listing.Raw
+	Payload []byte
+}
+
+// Messages are the adverts to be stored and published.
+func (f FoundAdvert) Messages() []FoundUnit {
+	if f.Units != nil {
+		return f.Units
+	}
+	return []FoundUnit{{f.Raw, f.Payload}}
 }
 
 // StaleAfter is how long an advert that did not change goes without a visit.

@@ -32,6 +32,12 @@ type Pace struct {
 type Site struct {
 	Start string // address of the first search page
 	Pace         // unless an operator says otherwise
+	// Partial says why the search pages do not show every advert of the search: a cycle through all of them is then not
+	// complete, and adverts that it did not see are not missing; "" = they do.
+	Partial string
+	// Unproven says, for operators, what of the site's pages nobody has seen, and what was guessed for lack of them; "" =
+	// nothing.
+	Unproven string
 }
 
 // A Card is an advert as a search page shows it.
@@ -42,6 +48,8 @@ type Card struct {
 	// Fingerprint is a short hash of the home on the card: title, price, address, the beginning of the text, the number of
 	// images. It changes when the advert is edited and not when it is bumped, promoted or moves in the list.
 	Fingerprint string `json:"fingerprint"`
+	// Advert is all of the advert, where the search states that: its detail page is then not visited. nil = it is.
+	Advert *Advert `json:"advert,omitempty"`
 }
 
 // Results are the content of one search page.
@@ -55,6 +63,9 @@ type Results struct {
 type Advert struct {
 	listing.Raw
 	Extra json.RawMessage `json:"raw,omitempty"` // an object: further content of the page, for the audit
+	// Units are the homes of a building, an advert each, with IDs of their own and the attribute "building" in common;
+	// nil = the advert is one home. Of a building nothing but the units becomes a listing.
+	Units []Advert `json:"units,omitempty"`
 }
 
 // A Reader knows one site's pages: bytes in, values out.
@@ -66,7 +77,8 @@ type Reader interface {
 	// ReadSearch reads a search page. A page that it does not recognize is a *web.ShapeError, never empty Results; a
 	// CAPTCHA is a *web.Refusal. Results are empty only when the site itself says that there are none.
 	ReadSearch(p web.Page) (Results, error)
-	// ReadAdvert reads a detail page. An advert that was removed is fault.Gone, also where the site leads to another page
-	// instead; a page that is not recognized is a *web.ShapeError, a CAPTCHA a *web.Refusal.
+	// ReadAdvert reads a detail page, of a home or of a building with its units. An advert that was removed is fault.Gone,
+	// also where the site leads to another page instead; a page that is not recognized is a *web.ShapeError, a CAPTCHA a
+	// *web.Refusal.
 	ReadAdvert(p web.Page) (Advert, error)
 }

@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// A Request asks a site for a page. Without a form it is a GET.
+// A Request asks a site for a page. With neither a form nor JSON it is a GET.
 type Request struct {
 	URL    string
 	Form   map[string][]string // sent by POST, URL-encoded
+	JSON   string              // sent by POST as application/json; a request has this or a form
 	Header map[string]string   // beside those of the transport
 	Wait   string              // CSS selector of an element that scripts add; a browser waits a while for it. "" = no wait
 
@@ -29,6 +30,17 @@ type Page struct {
 	ContentType string        // as the site says it
 	RetryAfter  time.Duration // of that header; 0 = none
 	Body        []byte        // UTF-8; of a browser, the document after its scripts ran
+}
+
+// Post returns the body of a request that is a POST and its type, and false for one that is a GET.
+func (r Request) Post() (contentType, body string, ok bool) {
+	switch {
+	case r.Form != nil:
+		return "application/x-www-form-urlencoded", url.Values(r.Form).Encode(), true
+	case r.JSON != "":
+		return "application/json", r.JSON, true
+	}
+	return "", "", false
 }
 
 // An Exchange is one request and its answer; no redirect was followed.

@@ -102,8 +102,8 @@ func (b *Browser) Check() error {
 var errDied = errors.New("browser ended while the page was open")
 
 // Load opens the page, waits until its document is there and, with Wait, until that element is or has had its time,
-// and returns what came back whatever the status. Images, fonts and media are not loaded. A request with a form is a
-// navigation by POST; a document that is not HTML comes back as the bytes that were sent.
+// and returns what came back whatever the status. Images, fonts and media are not loaded. A request with a form or
+// JSON is a navigation by POST; a document that is not HTML comes back as the bytes that were sent.
 //
 // The faults: a *web.Refusal (Throttled) where the connection is refused; Gone for a host that does not exist;
 // Transient for timeouts, trouble of the network, and a Chromium that died twice; Invalid for an address that is not

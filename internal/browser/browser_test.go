@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -114,7 +115,8 @@ func TestLoad(t *testing.T) {
 	s.HandleFunc("/echo", func(w http.ResponseWriter, r *http.Request) {
 		_ = r.ParseForm()
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, "%s %s %s", r.Method, r.Header.Get("X-Requested-With"), r.PostForm.Encode())
+		rest, _ := io.ReadAll(r.Body) // what is no form
+		fmt.Fprintf(w, "%s %s %s%s", r.Method, r.Header.Get("X-Requested-With"), r.PostForm.Encode(), rest)
 	})
 	s.html("/late", `<div id=list></div><script>setTimeout(()=>list.innerHTML="<b class=card>4½</b>", 300)</script>`)
 	s.html("/dialogs", `<script>alert(1);confirm(2);onbeforeunload=()=>1</script><p>after`)
@@ -144,6 +146,7 @@ func TestLoad(t *testing.T) {
 		{"redirected", web.Request{URL: "/removed"}, web.Page{URL: "/plain?adRemoved=1", Status: 200}, "made"},
 		{"a form", web.Request{URL: "/echo", Form: map[string][]string{"ville": {"Montréal"}}, Header: map[string]string{
 			"X-Requested-With": "XMLHttpRequest"}}, web.Page{URL: "/echo", Status: 200}, "POST XMLHttpRequest ville=Montr%C3%A9al"},
+		{"JSON is sent", web.Request{URL: "/echo", JSON: `{"page":2}`}, web.Page{URL: "/echo", Status: 200}, `POST  {"page":2}`},
 		{"made by a script", web.Request{URL: "/late", Wait: ".card"}, web.Page{URL: "/late", Status: 200}, `<b class="card">4½</b>`},
 		{"dialogs", web.Request{URL: "/dialogs"}, web.Page{URL: "/dialogs", Status: 200}, "<p>after"},
 		{"asked to authenticate", web.Request{URL: "/401"}, web.Page{URL: "/401", Status: 401}, "<p>who"},

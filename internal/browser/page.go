@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -154,7 +153,8 @@ func (v *visitor) continued(paused map[string]any) (method string, params map[st
 		}
 		return "Fetch.continueRequest", params
 	}
-	asks := v.r.Form != nil || len(v.r.Header) > 0
+	_, _, post := v.r.Post()
+	asks := post || len(v.r.Header) > 0
 	if asks && paused["responseErrorReason"] == nil && frame == v.frame && !v.changed {
 		v.changed = true
 		params = v.requested(request)
@@ -170,10 +170,10 @@ func (v *visitor) requested(request map[string]any) map[string]any {
 	for name, value := range given {
 		header[http.CanonicalHeaderKey(name)], _ = value.(string)
 	}
-	if v.r.Form != nil {
+	if contentType, body, post := v.r.Post(); post {
 		out["method"] = http.MethodPost
-		out["postData"] = base64.StdEncoding.EncodeToString([]byte(url.Values(v.r.Form).Encode()))
-		header["Content-Type"] = "application/x-www-form-urlencoded"
+		out["postData"] = base64.StdEncoding.EncodeToString([]byte(body))
+		header["Content-Type"] = contentType
 	}
 	for name, value := range v.r.Header {
 		if name = http.CanonicalHeaderKey(name); name != "User-Agent" && name != "Accept-Language" { // the identity's

@@ -11,11 +11,11 @@ import (
 func (s *Site) admin() {
 	s.mux.HandleFunc("GET /admin/adverts", func(w http.ResponseWriter, r *http.Request) {
 		list := []Advert{}
-		for _, platform := range []string{Kijiji, Kangalou} {
+		for _, platform := range []string{Kijiji, Kangalou, Centris} {
 			if p := r.URL.Query().Get("platform"); p != "" && p != platform {
 				continue
 			}
-			some, _ := s.Adverts(platform) // both are there
+			some, _ := s.Adverts(platform) // all are there
 			list = append(list, some...)
 		}
 		for i := range list {

@@ -20,7 +20,7 @@ type Options struct {
 	Drip  time.Duration    // the pause between two bytes of a slow answer; default 1 s
 	Start time.Time        // when the inventory began to change; default Now at New
 
-	Adverts int           // on Kijiji's half at the start, and half as many on Kangalou's; default 90, at most 100,000
+	Adverts int           // on Kijiji's half at the start, or 90; Kangalou has 1/2 as many, Centris 1/4; at most 100,000
 	Limit   int           // as many as there will be by the clock on Kijiji's half; default 4 × Adverts
 	Every   time.Duration // between two new adverts of a half; default 15 s
 	Tempo   float64       // how fast the inventory changes; default 1, and 2 is twice as fast; not negative
@@ -48,8 +48,8 @@ const (
 	maxHits  = 1_000
 )
 
-// New returns a site with two halves, Kijiji's and Kangalou's, photos and misbehaviour. Its inventory is a function of
-// the seed and the time since the start; it has no goroutine. Homes are made at the first request for them.
+// New returns a site with the parts of Kijiji, Kangalou and Centris, photos and misbehaviour. Its inventory is a
+// function of the seed and the time since the start; it has no goroutine. Homes are made at the first request for them.
 func New(o Options) *Site {
 	o.Drip = cmp.Or(o.Drip, time.Second)
 	if o.Now == nil {
@@ -62,7 +62,7 @@ func New(o Options) *Site {
 	o.Limit = min(max(o.Adverts, cmp.Or(o.Limit, 4*o.Adverts)), publishedFrom)
 	o.Every, o.Tempo, o.Seed = cmp.Or(o.Every, 15*time.Second), cmp.Or(o.Tempo, 1), cmp.Or(o.Seed, 1)
 	s := &Site{o: o, mux: http.NewServeMux(), hits: map[string][]time.Time{}, halves: map[string]*half{}}
-	for platform, share := range map[string]int{Kijiji: 1, Kangalou: 2} {
+	for platform, share := range map[string]int{Kijiji: 1, Kangalou: 2, Centris: 4} {
 		s.halves[platform] = &half{
 			platform: platform, seed: o.Seed, first: (o.Adverts + share - 1) / share, limit: (o.Limit + share - 1) / share,
 			every: o.Every, fixed: map[string]fix{}, looks: map[string]*look{},
@@ -86,6 +86,9 @@ func New(o Options) *Site {
 	s.mux.Handle("GET /fr/recherche/{$}", s.view(Kangalou, "search", s.kangalouSearch))
 	s.mux.Handle("POST /fr/recherche/ajax/search-map/{$}", s.view(Kangalou, "search", s.kangalouPins))
 	s.mux.Handle("GET /fr/appartement/{slug}/{id}/{$}", s.view(Kangalou, "detail", s.kangalouDetail))
+	s.mux.Handle("GET "+centrisSearch, s.view(Centris, "search", s.centrisResults))
+	s.mux.Handle("POST /Property/GetInscriptions", s.view(Centris, "search", s.centrisMore))
+	s.mux.Handle("GET /fr/condo-appartement~a-louer~montreal/{id}", s.view(Centris, "detail", s.centrisDetail))
 	s.admin()
 	s.Handle("/photos/{id}/{file}", "/photos/1/1.jpg", "a photo, drawn from its address: /photos/<id>/<n>.jpg",
 		http.HandlerFunc(photo))
@@ -143,7 +146,7 @@ func (s *Site) Hits(path string) []time.Time {
 func (s *Site) index(w http.ResponseWriter, _ *http.Request) {
 	var b strings.Builder
 	e := html.EscapeString
-	b.WriteString("<p>Two rental sites in one, made of real texts and prices of Quebec City (January 2018) under addresses, " +
+	b.WriteString("<p>Three rental sites in one, made of real texts and prices of Quebec City (January 2018) under addresses, " +
 		"coordinates and contacts that are made up. Their adverts appear, change, disappear and come back by the clock.</p>\n" +
 		"<div class=\"halves\">\n")
 	for _, half := range [][3]string{
@@ -151,8 +154,10 @@ func (s *Site) index(w http.ResponseWriter, _ *http.Request) {
 			"40 adverts a page and up to 6 paid ones; an advert that is gone leads to the search."},
 		{Kangalou, kangalouPath, "Kangalou's half: our guess at the real site, after the elements that its scrapers look for. " +
 			"20 adverts a page; the map asks <code>POST /fr/recherche/ajax/search-map/</code>."},
+		{Centris, centrisPath, "Centris' part: microdata as on the real site. 20 adverts a page; pages after the first are " +
+			"answers to <code>POST /Property/GetInscriptions</code>."},
 	} {
-		all, _ := s.Adverts(half[0]) // both are there
+		all, _ := s.Adverts(half[0]) // it is there
 		gone := 0
 		for _, a := range all {
 			gone += bit(a.State == Removed)

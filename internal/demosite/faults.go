@@ -11,7 +11,7 @@ import (
 
 // A Fault is how a half misbehaves from now on. The first one that fits a request decides.
 type Fault struct {
-	Platform string // Kijiji or Kangalou
+	Platform string // Kijiji, Kangalou or Centris
 	// Kind is 429, 403, 503, captcha, slow (a byte at a time), half (the page ends in the middle, as if it were whole),
 	// cut (the connection does), shape (the page is built otherwise: a parser finds nothing) or empty (a search without
 	// results; detail pages are as ever).

@@ -16,7 +16,7 @@ import (
 )
 
 // firstID is the number of a half's first advert: above those that the real sites have given out.
-var firstID = map[string]int{Kijiji: 1_900_000_001, Kangalou: 5_000_001}
+var firstID = map[string]int{Kijiji: 1_900_000_001, Kangalou: 5_000_001, Centris: 20_000_001}
 
 // publishedFrom is where the numbers of the adverts of Publish begin, above firstID.
 const publishedFrom = 50_000_000
@@ -153,8 +153,11 @@ func (o *home) says(words ...string) bool {
 
 // path is the address of the advert's page on its half of the site.
 func (o *home) path() string {
-	if o.platform == Kangalou {
+	switch o.platform {
+	case Kangalou:
 		return "/fr/appartement/" + o.slug + "/" + o.id + "/"
+	case Centris:
+		return "/fr/condo-appartement~a-louer~montreal/" + o.id
 	}
 	return "/v-apartments-condos/ville-de-montreal/" + o.slug + "/" + o.id
 }

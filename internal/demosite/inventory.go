@@ -12,10 +12,11 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// The halves of the site.
+// The parts of the site, called halves since there were two.
 const (
 	Kijiji   = "kijiji"
 	Kangalou = "kangalou"
+	Centris  = "centris"
 )
 
 // The states of an advert.

@@ -328,7 +328,7 @@ func TestFaults(t *testing.T) {
 	}
 	site, _ := clocked(demosite.Options{})
 	for _, f := range []demosite.Fault{
-		{Kind: "429"}, {Platform: "centris", Kind: "429"}, {Platform: demosite.Kijiji, Kind: "500"},
+		{Kind: "429"}, {Platform: "nobody", Kind: "429"}, {Platform: demosite.Kijiji, Kind: "500"},
 		{Platform: demosite.Kijiji, Kind: "429", Pages: "some"}, {Platform: demosite.Kijiji, Kind: "429", Times: -1},
 	} {
 		if err := site.Break(f); err == nil {
@@ -427,7 +427,7 @@ func TestAdmin(t *testing.T) {
 		method, path, body string
 		code               int
 	}{
-		{"POST", "/admin/adverts", `{"platform":"centris"}`, 404},
+		{"POST", "/admin/adverts", `{"platform":"nobody"}`, 404},
 		{"POST", "/admin/adverts", `{`, 400},
 		{"POST", "/admin/adverts", `{"plattform":"kijiji"}`, 400},
 		{"PATCH", "/admin/adverts/1", `{"bump":true}`, 404},

@@ -45,9 +45,10 @@ func head(p *bytes.Buffer, lang, title, half string) {
 func body(p *bytes.Buffer) {
 	fmt.Fprintf(p, `</head>
 <body><p class="demo"><strong>%s</strong></p>
-<nav><a class="home" href="/">Demo site</a><a href="%s">Kijiji's half</a><a href="%s">Kangalou's half</a></nav>
+<nav><a class="home" href="/">Demo site</a><a href="%s">Kijiji's half</a><a href="%s">Kangalou's half</a>
+<a href="%s">Centris' part</a></nav>
 <main>
-`, notice, kijijiPath, kangalouPath)
+`, notice, kijijiPath, kangalouPath, centrisPath)
 }
 
 func foot(p *bytes.Buffer) { p.WriteString("\n</main></body></html>\n") }

@@ -45,9 +45,9 @@ func load(t testing.TB, site http.Handler, r web.Request) web.Page {
 			t.Fatal(err)
 		}
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, page.URL, nil)
-		if r.Form != nil {
-			req = httptest.NewRequestWithContext(t.Context(), http.MethodPost, page.URL, strings.NewReader(url.Values(r.Form).Encode()))
-			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		if contentType, body, post := r.Post(); post {
+			req = httptest.NewRequestWithContext(t.Context(), http.MethodPost, page.URL, strings.NewReader(body))
+			req.Header.Set("Content-Type", contentType)
 		}
 		w := httptest.NewRecorder()
 		site.ServeHTTP(w, req)

@@ -6,3 +6,8 @@ import "strings"
 func Searches(base string) string {
 	return strings.Join([]string{Kijiji + "=" + base + kijijiPath, Kangalou + "=" + base + kangalouPath}, ",")
 }
+
+// AllSearches are those of Searches, and Centris' search.
+func AllSearches(base string) string {
+	return Searches(base) + "," + Centris + "=" + base + centrisPath
+}

@@ -156,14 +156,14 @@ func (c *Client) do(ctx context.Context, u *url.URL, r web.Request, take taker) 
 	req := &http.Request{
 		Method: http.MethodGet, URL: u, Host: u.Host, Header: c.header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
-	if r.Form != nil || len(r.Header) > 0 {
+	contentType, body, post := r.Post()
+	if post || len(r.Header) > 0 {
 		req.Header = maps.Clone(c.header)
 	}
-	if r.Form != nil {
-		form := url.Values(r.Form).Encode()
-		req.Method, req.ContentLength = http.MethodPost, int64(len(form))
-		req.Body = io.NopCloser(strings.NewReader(form))
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if post {
+		req.Method, req.ContentLength = http.MethodPost, int64(len(body))
+		req.Body = io.NopCloser(strings.NewReader(body))
+		req.Header.Set("Content-Type", contentType)
 	}
 	for name, value := range r.Header {
 		req.Header.Set(name, value)

@@ -24,10 +24,10 @@ import (
 // MaxPageBytes is the largest body of a page, decompressed and in UTF-8.
 const MaxPageBytes = 10 << 20
 
-// Load asks for a page by GET, or by POST where the request has a form, and follows at most Options.MaxRedirects
-// redirects, all within Options.Timeout. It returns the answer whatever its status; the body is in UTF-8 and may be
-// empty. Cookies live as long as the call. The request's headers win over ours, but for Accept-Encoding; those that
-// identify the caller do not go to another host.
+// Load asks for a page by GET, or by POST where the request has a form or JSON, and follows at most
+// Options.MaxRedirects redirects, all within Options.Timeout. It returns the answer whatever its status; the body is in
+// UTF-8 and may be empty. Cookies live as long as the call. The request's headers win over ours, but for
+// Accept-Encoding; those that identify the caller do not go to another host.
 //
 // The faults: a *web.Refusal (Throttled) where the connection is refused; Gone for a host that does not exist;
 // Transient for timeouts, cut connections and name servers that do not answer; Invalid for an address that is not
@@ -47,8 +47,8 @@ func (c *Client) Load(ctx context.Context, r web.Request) (web.Page, error) {
 	return a.Page, nil
 }
 
-// follow makes the requests of a page. They are those of a browser: cookies are kept, and a form is sent again only by
-// 307 and 308.
+// follow makes the requests of a page. They are those of a browser: cookies are kept, and a form or JSON is sent again
+// only by 307 and 308.
 func (c *Client) follow(ctx context.Context, u *url.URL, r web.Request) (Exchange, error) {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *Client) follow(ctx context.Context, u *url.URL, r web.Request) (Exchang
 			return a, err
 		}
 		if a.Status != http.StatusTemporaryRedirect && a.Status != http.StatusPermanentRedirect {
-			r.Form = nil
+			r.Form, r.JSON = nil, ""
 			delete(given, "Content-Type")
 		}
 		if next.Host != u.Host {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -70,8 +71,9 @@ func rentals(t testing.TB, o fetch.Options) (*httptest.Server, *fetch.Client) {
 	})
 	mux.HandleFunc("/echo", func(w http.ResponseWriter, r *http.Request) {
 		_ = r.ParseForm()
-		fmt.Fprintf(w, "%s %s %s %s %s", r.Method, r.UserAgent(), r.Header.Get("X-Requested-With"),
-			r.Header.Get("Content-Type"), r.PostForm.Encode())
+		rest, _ := io.ReadAll(r.Body) // what is no form
+		fmt.Fprintf(w, "%s %s %s %s %s%s", r.Method, r.UserAgent(), r.Header.Get("X-Requested-With"),
+			r.Header.Get("Content-Type"), r.PostForm.Encode(), rest)
 	})
 	mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	mux.HandleFunc("/cut", func(w http.ResponseWriter, _ *http.Request) {
@@ -141,6 +143,18 @@ func TestLoadByForm(t *testing.T) {
 		Header: map[string]string{"X-Requested-With": "XMLHttpRequest", "User-Agent": "visitor/1"},
 	})
 	const want = "POST visitor/1 XMLHttpRequest application/x-www-form-urlencoded page=2&ville=Montr%C3%A9al"
+	if err != nil || string(p.Body) != want {
+		t.Errorf("Load = %q, %v; want %q", p.Body, err, want)
+	}
+}
+
+func TestLoadByJSON(t *testing.T) {
+	t.Parallel()
+	srv, c := rentals(t, fetch.Options{})
+	p, err := c.Load(t.Context(), web.Request{
+		URL: srv.URL + "/echo", JSON: `{"page":2}`, Header: map[string]string{"User-Agent": "visitor/1"},
+	})
+	const want = `POST visitor/1  application/json {"page":2}`
 	if err != nil || string(p.Body) != want {
 		t.Errorf("Load = %q, %v; want %q", p.Body, err, want)
 	}

@@ -3,6 +3,7 @@ package kangalou
 import (
 	"encoding/json"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,12 +14,13 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/listing/prose"
 	"github.com/mtlrent/conveyor/domain/page"
+	"github.com/mtlrent/conveyor/domain/platform/body"
 	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // ReadAdvert reads a detail page by the selectors of a scraper of 2019 and the ids of the owner's form; no page was at
-// hand. An advert that leads back to a search was removed.
+// hand, but what that scraper read of 55 adverts. An advert that leads back to a search was removed.
 func (Platform) ReadAdvert(p web.Page) (scrape.Advert, error) {
 	if err := web.Check(p); err != nil {
 		return scrape.Advert{}, err
@@ -31,12 +33,12 @@ func (Platform) ReadAdvert(p web.Page) (scrape.Advert, error) {
 }
 
 func advert(p web.Page) (scrape.Advert, error) {
-	doc, err := open(p)
+	doc, err := body.HTML(p)
 	if err != nil {
 		return scrape.Advert{}, err
 	}
-	price, meta := line(doc.Find("span.cost").First().Text()), doc.Find("p.details-title-meta").First()
-	if price == "" || meta.Length() == 0 {
+	price, below := body.Line(doc.Find("span.cost").First().Text()), doc.Find("p.details-title-meta").First()
+	if price == "" || below.Length() == 0 {
 		return scrape.Advert{}, web.Unrecognized("no span.cost and p.details-title-meta")
 	}
 	// The page's own address, or the one that a saved page says it has.
@@ -54,33 +56,33 @@ func advert(p web.Page) (scrape.Advert, error) {
 	id := idOf(at)
 	at.RawQuery, at.ForceQuery = "", false
 
-	// The lines of the meta: address, two more, availability, number of the advert. Tags inside are none of them.
-	lines := strings.Split(strings.TrimSpace(meta.Text()), "\n")
+	lines := strings.Split(strings.TrimSpace(below.Text()), "\n")
 	if len(lines) == 1 {
-		lines = strings.Split(page.Text(inner(meta)), "\n") // <br> instead of line ends
+		lines = strings.Split(page.Text(body.Inner(below)), "\n") // <br> instead of line ends
 	}
 	for i := range lines {
-		lines[i] = line(lines[i])
+		lines[i] = body.Line(lines[i])
 	}
-	for len(lines) < 5 {
-		lines = append(lines, "")
+	said := readMeta(lines)
+	if said.number != "" && said.number != strings.TrimLeft(id, "0") {
+		return scrape.Advert{}, web.Unrecognized("the page of advert %s says that it is advert %s", id, said.number)
 	}
-	title := line(doc.Find(".details-header h1, h1").First().Text())
-	if title == "" {
-		title = lines[4]
+	title := body.Line(doc.Find(".details-header h1, h1").First().Text())
+	if title == "" && said.number != "" {
+		title = "Annonce " + said.number
 	}
 	if title == "" {
 		return scrape.Advert{}, web.Unrecognized("advert %s has no title", id)
 	}
 	a := scrape.Advert{Raw: listing.Raw{
 		Ref: listing.Ref{Platform: "kangalou", PlatformID: id}, URL: at.String(), Title: title,
-		Description: strings.TrimSpace(inner(doc.Find(".ui-nt + p").First())), Price: listing.RawPrice{Text: price},
-		Address: lines[0], Attributes: attributes(doc), ImageURLs: images(p, doc),
+		Description: body.Inner(doc.Find(".ui-nt + p").First()), Price: listing.RawPrice{Text: price},
+		Address: said.address, Attributes: attributes(doc), ImageURLs: images(p, doc),
 	}}
-	if a.Attributes["availability"] == nil && lines[3] != "" {
-		a.Attributes["availability"] = []string{lines[3]}
+	if a.Attributes["availability"] == nil && said.available != "" {
+		a.Attributes["availability"] = []string{said.available}
 	}
-	if d := line(doc.Find(".details-header .property__dimension").First().Text()); d != "" {
+	if d := body.Line(doc.Find(".details-header .property__dimension").First().Text()); d != "" {
 		name := "appartmentsize"
 		if len(prose.ParseRooms(d)) == 0 {
 			name = "size"
@@ -94,13 +96,37 @@ func advert(p web.Page) (scrape.Advert, error) {
 	return a, err
 }
 
-// inner is the content of an element, with its tags; "" for none.
-func inner(s *goquery.Selection) string {
-	if s.Length() == 0 {
-		return ""
+// meta is what the lines below an advert's title say.
+type meta struct{ address, available, number string }
+
+var (
+	numbered = regexp.MustCompile(`^annonce (?:# ?)?0*(\d+)$`)
+	free     = regexp.MustCompile(`^(libre|dispo|maintenant|immediat|available|now)|^(le )?\d{1,2}(er)? [a-z]+ \d{4}$`)
+	civic    = regexp.MustCompile(`^\d`)
+)
+
+// readMeta reads the lines by what they say: their order is address, quarter, kind, availability and number of the
+// advert, but adverts with priority have one line fewer or more.
+func readMeta(lines []string) (m meta) {
+	first := ""
+	for _, line := range lines {
+		folded := page.Fold(line)
+		switch number := numbered.FindStringSubmatch(folded); {
+		case line == "", strings.HasPrefix(folded, "annonce prioritaire"):
+		case number != nil:
+			m.number = number[1]
+		case free.MatchString(folded):
+			m.available = line
+		case m.address == "" && civic.MatchString(folded):
+			m.address = line
+		case first == "":
+			first = line
+		}
 	}
-	html, _ := s.Html() // fails only on a writer that fails
-	return html
+	if m.address == "" {
+		m.address = first
+	}
+	return m
 }
 
 // attributes reads the form's fields by their ids, and its boxes: those that are listed, or ticked where they are
@@ -131,12 +157,12 @@ func attributes(doc *goquery.Document) map[string][]string {
 // value is the value of a field: an input's value, the chosen option of a select, or the text.
 func value(s *goquery.Selection) string {
 	if s.Is("select") {
-		return line(s.Find("option[selected]").First().Text())
+		return body.Line(s.Find("option[selected]").First().Text())
 	}
 	if v, ok := s.Attr("value"); ok {
-		return line(v)
+		return body.Line(v)
 	}
-	return line(s.Text())
+	return body.Line(s.Text())
 }
 
 // images returns the photos of the slider in order. Its script copies slides to both ends.

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform/kangalou"
 	"github.com/mtlrent/conveyor/domain/web"
+	"github.com/mtlrent/conveyor/internal/sharedtest"
 )
 
 const (
@@ -38,6 +41,7 @@ func TestReadSearch(t *testing.T) {
 		advertAt + " Studio meublé"}
 	pins := []string{"https://www.kangalou.com/fr/appartement/logement-invente/123456/ Logement dans Villeray",
 		advertAt + " Studio meublé"}
+	of2019 := []string{"https://www.kangalou.com/fr/annonce/46005/ Rosemont", "https://www.kangalou.com/fr/annonce/046420/ Joliette"}
 	for _, tt := range []struct {
 		name, file, address string
 		old, now            string // replaced in the file
@@ -58,6 +62,12 @@ func TestReadSearch(t *testing.T) {
 		{"zero, later", "empty.html", searchAt + "?page=9", "", "", nil, -1, true},
 		{"zero in English", "empty.html", searchAt, "Aucun résultat ne correspond", "No results match", nil, 0, true},
 		{"zero in numbers", "empty.html", searchAt, "Aucun résultat ne correspond", "0 logements pour", nil, 0, true},
+		{"of 2019", "search-2019.html", searchAt + "?page=2", "", "", of2019, -1, false},
+		{"of 2019, the last", "search-2019.html", searchAt + "?page=2", `data-page="141"`, `data-page="2"`, of2019, -1, true},
+		{"of 2019, by its inputs", "search-2019.html", searchAt + "?page=2", `id="totalPages" value="0"`,
+			`id="totalPages" value="142"`, of2019, -1, false},
+		{"of 2019, without links", "search-2019.html", searchAt + "?page=2", `data-page="141"`, "", of2019, -1, false},
+		{"none, of 2019", "empty-2019.html", searchAt, "", "", nil, 0, true},
 		{"pins", "search-map.json", mapAt, "", "", pins, 2, true},
 		{"pins without a count", "search-map.json", mapAt, `"total": 2,`, "", pins, -1, true},
 		{"pins under another name", "search-map.json", mapAt, `"pins"`, `"markers"`, pins, 2, true},
@@ -104,6 +114,11 @@ func TestUnknownShape(t *testing.T) {
 		{"a string", `"x"`, nil},
 		{"renamed classes", `<html><div id="slist"><div class="tile"><a href="/fr/x/123456">t</a></div></div></html>`, nil},
 		{"a list not filled yet", `<html><div id="slist"></div></html>`, nil},
+		{"words that are hidden", `<html><div class="js-resultListing"><div class="no-results hidden">aucun résultat</div></div></html>`,
+			nil},
+		{"templates alone", `<html><div class="js-infoWindowTemplate"><div class="property__inner"></div></div></html>`, nil},
+		{"another page", `<html><div class="property__inner"><b class="js-propertyTitle"><a href="/fr/annonce/46005/">t</a></b></div>` +
+			`<input id="currentPage" value="7"></html>`, []string{"the site shows page 7"}},
 		{"zero in another place", `<html><div id="slist"></div><footer>aucun résultat</footer></html>`, nil},
 		{"a card without a link", `<html><div class="property__inner"><b class="js-propertyTitle">t</b></div></html>`, nil},
 		{"a card without a number",
@@ -160,6 +175,70 @@ func TestReadAdvert(t *testing.T) {
 				t.Errorf("raw = %s\nwant %s", got, want)
 			}
 		})
+	}
+}
+
+// The lines below a title have no fixed order: an advert with priority has no address.
+func TestReadAdvertOf2019(t *testing.T) {
+	t.Parallel()
+	const address = "https://www.kangalou.com/fr/annonce/46005/"
+	p := fixture(t, "detail-2019.html", address)
+	a, err := kangalou.Platform{}.ReadAdvert(p)
+	if err != nil || a.PlatformID != "46005" || a.URL != address || a.Title != "Annonce 46005" || a.Address != "Rosemont" ||
+		a.Price.Text != "1 820$" || !reflect.DeepEqual(a.Attributes["availability"], []string{"01 juillet 2026"}) {
+		t.Fatalf("advert = %+v, %v", a, err)
+	}
+	l, err := kangalou.Platform{}.Normalize(a.Raw)
+	if err != nil || l.RentCents != 182_000 || l.Rooms != 4.5 || l.Available != "2026-07-01" {
+		t.Errorf("listing = %+v, %v", l, err)
+	}
+	p.Body = bytes.Replace(p.Body, []byte("#046005"), []byte("#046006"), 1)
+	if _, err := (kangalou.Platform{}).ReadAdvert(p); err == nil || !strings.Contains(err.Error(), "says that it is advert 46006") {
+		t.Errorf("another number: %v", err)
+	}
+}
+
+// TestRealPages holds the reader to the one page of the site that is at hand, and to what a scraper of 2019 read of 55
+// adverts. The page is as the site serves it, before its script has searched: it holds no advert, and words that there is
+// none, which are hidden.
+func TestRealPages(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(sharedtest.Dir(t, "reading the real page of Kangalou"), "data", "platforms", "kangalou")
+	body, err := os.ReadFile(filepath.Join(dir, "search_cote-des-neiges_fr_2019-03.text.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := kangalou.Platform{}.ReadSearch(web.Page{Asked: searchAt, URL: searchAt, Status: 200, Body: body})
+	if shape := (*web.ShapeError)(nil); !errors.As(err, &shape) || !strings.Contains(err.Error(), "no word that there are no results") {
+		t.Errorf("the page before its script = %+v, %v; want a ShapeError", r, err)
+	}
+	adverts := map[string]bool{}
+	for _, name := range []string{"annonces_data", "annonces_donne", "annonces_nvdata"} {
+		data, err := os.ReadFile(filepath.Join(dir, name+"_2019-03.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, object := range regexp.MustCompile(`\{[^{}]*\}`).FindAll(data, -1) { // between them, odd brackets and commas
+			var said struct {
+				URL, Adresse, Annonce, Titre string
+				Available                    string `json:"disponibilité"`
+				Cost                         any
+			}
+			if err := json.Unmarshal(object, &said); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			adverts[said.URL] = true
+			page := fmt.Sprintf(`<html><div class="details-header"><h1>%s</h1><span class="cost">%v</span><p class="details-title-meta">`+
+				"\n%s\n%s\n%s\n</p></div></html>", said.Titre, said.Cost, said.Adresse, said.Available, said.Annonce)
+			a, err := kangalou.Platform{}.ReadAdvert(web.Page{Asked: said.URL, URL: said.URL, Status: 200, Body: []byte(page)})
+			shifted := strings.HasPrefix(said.Available, "Annonce")
+			if err != nil || (a.Attributes["availability"] == nil) != shifted || (a.Address == "") != (said.Adresse == "") {
+				t.Errorf("%s: %q, %q, %q: %+v, %v", said.URL, said.Adresse, said.Available, said.Annonce, a.Raw, err)
+			}
+		}
+	}
+	if len(adverts) != 55 {
+		t.Errorf("%d adverts; want 55", len(adverts))
 	}
 }
 

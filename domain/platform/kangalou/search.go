@@ -1,7 +1,6 @@
 package kangalou
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/url"
 	"regexp"
@@ -11,70 +10,45 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/mtlrent/conveyor/domain/page"
+	"github.com/mtlrent/conveyor/domain/platform/body"
 	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
-// ReadSearch reads the cards of a page of HTML, or the pins of the map's JSON. Neither was at hand: the selectors are
-// those that scrapers of 2019 and 2026 used, the members are guesses, and what fits neither is a *ShapeError that names
-// what was found. An HTML page without cards is empty only where the list says so in words.
+// ReadSearch reads the cards of a page of HTML, or the pins of the map's JSON. The one page at hand, of 2019, is as the
+// site serves it: a script fills its list from a template, and what the list holds then is known from the template and
+// from scrapers of 2019 and 2026. The members of pins are guesses. What fits neither is a *ShapeError that names what
+// was found. An HTML page without cards is empty only where the list says so in words that are shown.
 func (Platform) ReadSearch(p web.Page) (scrape.Results, error) {
 	if err := web.Check(p); err != nil {
 		return scrape.Results{}, err
 	}
 	var r scrape.Results
 	var err error
-	if body := jsonOf(p.Body); body != nil {
-		r, err = pins(p, body)
+	if answer := body.JSON(p.Body); answer != nil {
+		r, err = pins(p, answer)
 	} else {
 		r, err = cards(p)
 	}
 	return r, web.Unread(p, err)
 }
 
-// jsonOf returns the JSON of a body, also where Chromium shows it as a page; nil for anything else.
-func jsonOf(body []byte) []byte {
-	body = bytes.TrimPrefix(bytes.TrimSpace(body), []byte("\ufeff"))
-	if bytes.HasPrefix(body, []byte("{")) || bytes.HasPrefix(body, []byte("[")) {
-		return body
-	}
-	if !bytes.Contains(body[:min(len(body), 2048)], []byte("<pre")) {
-		return nil
-	}
-	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(body))
-	if err != nil {
-		return nil
-	}
-	text := strings.TrimSpace(doc.Find("body > pre").First().Text())
-	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
-		return []byte(text)
-	}
-	return nil
-}
-
-// open parses HTML that has arrived to its end.
-func open(p web.Page) (*goquery.Document, error) {
-	if !bytes.Contains(bytes.ToLower(p.Body[max(0, len(p.Body)-1024):]), []byte("</html>")) {
-		return nil, web.Unrecognized("the page has no end")
-	}
-	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(p.Body))
-	if err != nil {
-		return nil, web.Unrecognized("no HTML: %v", err)
-	}
-	return doc, nil
-}
-
 // cards reads a page of HTML. It is the last when it links to pages and to none that comes after it, or when the site
-// led to another page than the one asked for; without links it is not known, and the next page will say.
+// led to another page than the one asked for; without links it is not known, and the next page will say. A page that
+// states another number than the one asked for is none of these: it is an error, for the site did not understand.
 func cards(p web.Page) (scrape.Results, error) {
-	doc, err := open(p)
+	doc, err := body.HTML(p)
 	if err != nil {
 		return scrape.Results{}, err
+	}
+	at, pages := numberIn(doc, "#currentPage"), max(numberIn(doc, "#totalPages"), lastLinked(doc))
+	if u, err := url.Parse(p.Asked); err == nil && at > 0 && at != pageOf(u) {
+		return scrape.Results{}, web.Unrecognized("page %d was asked for, and the site shows page %d", pageOf(u), at)
 	}
 	r := scrape.Results{Total: count(doc)}
 	var bad error
 	seen := map[string]bool{}
-	doc.Find(card).Each(func(_ int, s *goquery.Selection) {
+	doc.Find(card).Not(templates).Each(func(_ int, s *goquery.Selection) {
 		title := s.Find(".js-propertyTitle").First()
 		a := title.Find("a[href]").First()
 		if title.Is("a[href]") {
@@ -83,7 +57,7 @@ func cards(p web.Page) (scrape.Results, error) {
 		c, ok := cardAt(p, a.AttrOr("href", ""), a.Text(), s.Find("span.js-cost").First().Text(),
 			s.Find(".property__dimension").First().Text(), s.Find(".property__address").First().Text())
 		if !ok {
-			bad = web.Unrecognized("a card has the link %q and the title %q", a.AttrOr("href", ""), line(a.Text()))
+			bad = web.Unrecognized("a card has the link %q and the title %q", a.AttrOr("href", ""), body.Line(a.Text()))
 		}
 		if ok && !seen[c.PlatformID] {
 			seen[c.PlatformID] = true
@@ -103,13 +77,15 @@ func cards(p web.Page) (scrape.Results, error) {
 		r.Last = true
 		return r, nil
 	}
-	r.Last = last(p, doc)
+	if r.Last = last(p, doc); at > 0 && pages > 0 {
+		r.Last = at >= pages
+	}
 	return r, nil
 }
 
 // cardAt makes a card of an advert on a search page; false without a title or a number in the link.
 func cardAt(p web.Page, href, title string, shown ...string) (scrape.Card, bool) {
-	u, title := p.Link(href), line(title)
+	u, title := p.Link(href), body.Line(title)
 	if u == nil || idOf(u) == "" || title == "" {
 		return scrape.Card{}, false
 	}
@@ -127,7 +103,7 @@ var (
 func count(doc *goquery.Document) int {
 	total := -1
 	doc.Find(`[class*="count"], h1, h2`).EachWithBreak(func(_ int, s *goquery.Selection) bool {
-		if m := counted.FindStringSubmatch(page.Fold(line(s.Text()))); m != nil {
+		if m := counted.FindStringSubmatch(page.Fold(body.Line(s.Text()))); m != nil {
 			total, _ = strconv.Atoi(strings.ReplaceAll(m[1], " ", ""))
 		}
 		return total < 0
@@ -135,9 +111,23 @@ func count(doc *goquery.Document) int {
 	return total
 }
 
-// none tells whether the list of results says that it is empty.
+// none tells whether the list of results says that it is empty. The page has the words from the beginning, and hides
+// them until its script has searched.
 func none(doc *goquery.Document) bool {
-	return nothing.MatchString(page.Fold(line(doc.Find("#js-GenResult, #slist").Text())))
+	said := doc.Find("#js-GenResult, #slist, .js-resultListing > .no-results").Not(".hidden")
+	return nothing.MatchString(page.Fold(body.Line(said.Text())))
+}
+
+// numberIn is the value of an input that nobody sees, 0 where there is none.
+func numberIn(doc *goquery.Document, id string) int {
+	n, _ := strconv.Atoi(doc.Find(id).AttrOr("value", ""))
+	return max(n, 0)
+}
+
+// lastLinked is the number of the last page that the list links to, 0 before a script has filled that in.
+func lastLinked(doc *goquery.Document) int {
+	n, _ := strconv.Atoi(doc.Find(".js-paging-last").AttrOr("data-page", ""))
+	return max(n, 0)
 }
 
 func last(p web.Page, doc *goquery.Document) bool {
@@ -148,7 +138,11 @@ func last(p web.Page, doc *goquery.Document) bool {
 	if asked, err := url.Parse(p.Asked); err == nil && pageOf(asked) > pageOf(at) {
 		return true
 	}
-	linked, after := doc.Find(`[rel~="prev"]`).Length() > 0, doc.Find(`[rel~="next"]`).Length() > 0
+	to := func(rel string) bool { // the page of 2019 has both with an empty address
+		link := doc.Find(`[rel~="` + rel + `"]`)
+		return link.Length() > 0 && strings.TrimSpace(link.AttrOr("href", "#")) != ""
+	}
+	linked, after := to("prev"), to("next")
 	doc.Find(`a[href*="page="]`).Each(func(_ int, a *goquery.Selection) {
 		if u := p.Link(a.AttrOr("href", "")); u != nil && u.Query().Has("page") && isSearch(u) {
 			linked = true
@@ -163,12 +157,12 @@ var lists = []string{"pins", "markers", "results", "listings", "properties", "an
 
 // pins reads the map's JSON: a list of objects or an object with one, or with a piece of HTML that holds cards. The map
 // has one page.
-func pins(p web.Page, body []byte) (scrape.Results, error) {
+func pins(p web.Page, answer []byte) (scrape.Results, error) {
 	var entries []map[string]any
 	r := scrape.Results{Total: -1, Last: true}
-	if json.Unmarshal(body, &entries) != nil {
+	if json.Unmarshal(answer, &entries) != nil {
 		var object map[string]json.RawMessage
-		if err := json.Unmarshal(body, &object); err != nil {
+		if err := json.Unmarshal(answer, &object); err != nil {
 			return r, web.Unrecognized("no JSON of pins: %v", err)
 		}
 		found := false
@@ -219,6 +213,3 @@ func first(m map[string]any, names ...string) string {
 	}
 	return ""
 }
-
-// line folds white space.
-func line(s string) string { return strings.Join(strings.Fields(s), " ") }

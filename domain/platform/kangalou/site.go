@@ -20,11 +20,19 @@ func (Platform) Site() scrape.Site {
 	return scrape.Site{
 		Start: "https://www.kangalou.com/fr/recherche/",
 		Pace:  scrape.Pace{Transport: scrape.Browser, Delay: 9 * time.Second, MaxPages: 250, Cooldown: time.Minute},
+		Unproven: "search pages after their script ran, advert pages, the map's answer and removed adverts (its parser was " +
+			"written from one page of 2019 without adverts and from the selectors of other scrapers); robots.txt and terms of " +
+			"use were not read: a person decides whether it may be scraped",
 	}
 }
 
-// card is the element of an advert on a search page, where a script of the site puts it.
-const card = "div.property__inner"
+// card is the element of an advert on a search page, where a script of the site puts it. The script copies templates,
+// which are there from the beginning and are no adverts.
+const (
+	card      = "div.property__inner"
+	templates = ".js-infoWindowTemplate " + card + ", .js-propertyTemplateCreation.hidden " + card
+	filled    = "#slist " + card + ", .js-resultListing .results " + card
+)
 
 var (
 	searchPath = regexp.MustCompile(`/(fr/(recherche|location)|en/(search|recherche|location))(/|$)`)
@@ -74,7 +82,7 @@ func (Platform) SearchRequest(start string, n int) (web.Request, error) {
 		query.Set("page", strconv.Itoa(n))
 	}
 	u.RawQuery = query.Encode()
-	return web.Request{URL: u.String(), Wait: card}, nil
+	return web.Request{URL: u.String(), Wait: filled}, nil
 }
 
 // pageOf is the number of a search page, 1 where the address names none.
