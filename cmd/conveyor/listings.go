@@ -128,7 +128,8 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 	rows = []workers.Row{
 		{Queue: workflows.QueueListings, WorkflowSlots: 200, Activities: []any{
 			&activities.Listings{
-				Store: store, WithoutImages: !h.config.Images.Fetch, StaleAfter: stale, Now: time.Now,
+				Store: store, WithoutImages: !h.config.Images.Fetch, StaleAfter: stale, Prefer: h.config.Listings.Prefer,
+				Now: time.Now,
 			},
 			&activities.Replays{
 				Store: db.NewReplays(h.pool), Start: h.launch, StaleAfter: stale, Turns: turns, Now: time.Now,
