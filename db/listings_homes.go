@@ -20,9 +20,24 @@ import (
 // every transaction takes them in one order.
 const sqlHomeLock = `SELECT pg_advisory_xact_lock(k) FROM unnest($1::bigint[]) k`
 
-// An advert is visible, or about to be: judged since $11, and neither hidden, gone, withheld nor rejected since.
-const sqlHomeLive = `(coalesce(l.status, '') IN ('active', 'claimed') OR NOT m.hidden AND m.judged_at > $11
+// An advert is visible, or about to be: judged since $2, and neither hidden, gone, withheld nor rejected since.
+const sqlHomeLive = `(coalesce(l.status, '') IN ('active', 'claimed') OR NOT m.hidden AND m.judged_at > $2
     AND r.gone_at IS NULL AND r.archived_at IS NULL AND r.status <> 'rejected')`
+
+// The columns of homeMemberOf, but for the last, and the tables of a list near of adverts.
+const (
+	sqlHomeColumns = `coalesce(l.details, r.normalized), coalesce(m.home_id, r.id), coalesce(m.kind, ''),
+    coalesce(l.status, ''), l.published_at, coalesce(l.revision, 0), coalesce(` + sqlHomeLive + `, false),
+    coalesce(l.status, '') IN ('active', 'claimed') OR r.gone_at IS NULL AND r.archived_at IS NULL
+        AND r.status <> 'rejected' AND coalesce(m.hidden OR m.judged_at > $2, false),
+    coalesce(m.hidden, false), coalesce(m.pinned, false), m.listing_id IS NOT NULL, coalesce(h.shown, r.id), h.chosen`
+	sqlHomeTables = `
+FROM near JOIN raw_listings r ON r.id = near.id
+LEFT JOIN listings l ON l.id = r.id
+LEFT JOIN home_members m ON m.listing_id = r.id
+LEFT JOIN homes h ON h.id = m.home_id
+WHERE coalesce(l.details, r.normalized) IS NOT NULL`
+)
 
 // The advert itself comes first, then those of its home, those of its address, and those of the nearest rents: a tower
 // has more of one size than are read. Listings that were published before they had keys are found by their coordinates.
@@ -30,30 +45,21 @@ const sqlHomeOthers = `
 WITH mine AS (SELECT home_id FROM home_members WHERE listing_id = $1),
 near AS (
     SELECT listing_id AS id FROM home_members
-    WHERE keys && $2::bigint[] AND (rent_cents BETWEEN $3 AND $4 OR keys && $5::bigint[])
+    WHERE keys && $3::bigint[] AND (rent_cents BETWEEN $4 AND $5 OR keys && $6::bigint[])
     UNION
     SELECT id FROM listings
-    WHERE bedrooms = $6 AND latitude BETWEEN $7 AND $8 AND longitude BETWEEN $9 AND $10
-        AND rent_cents BETWEEN $3 AND $4 AND status <> 'archived'
+    WHERE bedrooms = $7 AND latitude BETWEEN $8 AND $9 AND longitude BETWEEN $10 AND $11
+        AND rent_cents BETWEEN $4 AND $5 AND status <> 'archived'
     UNION
     SELECT m.listing_id FROM mine JOIN home_members m USING (home_id)
     UNION
     SELECT $1
 )
-SELECT coalesce(l.details, r.normalized), coalesce(m.home_id, r.id), coalesce(m.kind, ''), coalesce(l.status, ''),
-    l.published_at, coalesce(l.revision, 0), coalesce(` + sqlHomeLive + `, false),
-    coalesce(l.status, '') IN ('active', 'claimed') OR r.gone_at IS NULL AND r.archived_at IS NULL
-        AND r.status <> 'rejected' AND coalesce(m.hidden OR m.judged_at > $11, false),
-    coalesce(m.hidden, false), coalesce(m.pinned, false), m.listing_id IS NOT NULL,
+SELECT ` + sqlHomeColumns + `,
     EXISTS (
         SELECT FROM home_apart a LEFT JOIN home_members p ON p.listing_id = a.other_id
-        WHERE a.listing_id = $1 AND coalesce(p.home_id, a.other_id) = coalesce(m.home_id, r.id)),
-    coalesce(h.shown, r.id), h.chosen
-FROM near JOIN raw_listings r ON r.id = near.id
-LEFT JOIN listings l ON l.id = r.id
-LEFT JOIN home_members m ON m.listing_id = r.id
-LEFT JOIN homes h ON h.id = m.home_id
-WHERE coalesce(l.details, r.normalized) IS NOT NULL
+        WHERE a.listing_id = $1 AND coalesce(p.home_id, a.other_id) = coalesce(m.home_id, r.id))
+` + sqlHomeTables + `
 ORDER BY r.id <> $1, m.home_id IS DISTINCT FROM (SELECT home_id FROM mine), coalesce(m.keys && $12::bigint[], false) DESC,
     abs(coalesce(m.rent_cents, l.rent_cents) - $13), r.id
 LIMIT 51`
@@ -62,7 +68,7 @@ func homeMemberOf(row pgx.CollectableRow) (m listing.HomeMember, err error) {
 	var published *time.Time
 	var chosen *uuid.UUID
 	err = row.Scan(&m.Listing, &m.Home, &m.Kind, &m.Status, &published, &m.Revision, &m.Live, &m.Offered, &m.Hidden,
-		&m.Pinned, &m.Enrolled, &m.Apart, &m.Shown, &chosen)
+		&m.Pinned, &m.Enrolled, &m.Shown, &chosen, &m.Apart)
 	if published != nil {
 		m.Published = *published
 	}
@@ -149,10 +155,10 @@ func homeAround(ctx context.Context, tx pgx.Tx, v listing.Version, now time.Time
 	if located {
 		place = []any{near.South, near.North, near.West, near.East}
 	}
-	args := append([]any{id, keys, l.RentCents * 9 / 10, l.RentCents*10/9 + 1, centris, l.Bedrooms}, place...)
+	args := append([]any{id, now.Add(-listing.ClaimFor), keys, l.RentCents * 9 / 10, l.RentCents*10/9 + 1, centris, l.Bedrooms}, place...)
 	b := new(pgx.Batch)
 	b.Queue(sqlHomeLock, keys)
-	b.Queue(sqlHomeOthers, append(args, now.Add(-listing.ClaimFor), address, l.RentCents)...).Query(func(rows pgx.Rows) (err error) {
+	b.Queue(sqlHomeOthers, append(args, address, l.RentCents)...).Query(func(rows pgx.Rows) (err error) {
 		others, err = pgx.CollectRows(rows, homeMemberOf)
 		return err
 	})
@@ -198,7 +204,9 @@ func homeJoin(ctx context.Context, tx pgx.Tx, b *pgx.Batch, v listing.Version, s
 		figures, j.Hidden, now)
 	joined := !j.Alone && (j.Home != self.Home || !self.Enrolled)
 	if j.Left {
-		if err := homeTell(b, contract.ListingSplit, l, v.Revision, self.Home, self.Shown, j, now); err != nil {
+		data := contract.HomeData{HomeID: self.Home.String(), ShownID: self.Shown.String()}
+		data.Revision = v.Revision
+		if err := homeTell(b, contract.ListingSplit, l, data, now); err != nil {
 			return nil, err
 		}
 	}
@@ -212,7 +220,12 @@ func homeJoin(ctx context.Context, tx pgx.Tx, b *pgx.Batch, v listing.Version, s
 	}
 	b.Queue(sqlHomeShow, j.Home, j.Shown, now, joined, id)
 	if joined {
-		if err := homeTell(b, contract.ListingMerged, l, v.Revision, j.Home, j.Shown, j, now); err != nil {
+		data := contract.HomeData{HomeID: j.Home.String(), ShownID: j.Shown.String(), Kind: string(j.Kind)}
+		data.Revision = v.Revision
+		for _, text := range j.Match.Reasons {
+			data.Reasons = append(data.Reasons, contract.Reason{Field: "home", Code: data.Kind, Message: text})
+		}
+		if err := homeTell(b, contract.ListingMerged, l, data, now); err != nil {
 			return nil, err
 		}
 	}
@@ -280,18 +293,12 @@ func homeHide(ctx context.Context, tx pgx.Tx, b *pgx.Batch, ids []uuid.UUID, sho
 	return nil
 }
 
-// homeTell queues listings.merged or listings.split. Both are written in the transaction that changes the home, once.
-func homeTell(b *pgx.Batch, name string, l listing.Listing, revision int64, home, shown uuid.UUID,
-	j listing.HomeJudgement, now time.Time) error {
-	data := contract.HomeData{ListingData: listingData(l, revision), HomeID: home.String(), ShownID: shown.String(),
-		Kind: string(j.Kind)}
-	if name == contract.ListingMerged {
-		for _, text := range j.Match.Reasons {
-			data.Reasons = append(data.Reasons, contract.Reason{Field: "home", Code: data.Kind, Message: text})
-		}
-	} else {
-		data.Kind = ""
-	}
+// homeTell queues listings.merged or listings.split of an advert. Both are written in the transaction that changes its
+// home, once.
+func homeTell(b *pgx.Batch, name string, l listing.Listing, data contract.HomeData, now time.Time) error {
+	reasons := data.Reasons
+	data.ListingData = listingData(l, data.Revision)
+	data.Reasons = reasons
 	m, err := outboxEvent(name, l.Platform, uuid.New(), data, now)
 	if err != nil {
 		return err

@@ -101,24 +101,28 @@ func (s *Listings) archive(ctx context.Context, before time.Time, stale []uuid.U
 // listingTellArchived queues the event of one row of sqlListingsStaleLock. A listing may be archived any number of
 // times at one revision; the time of its last change makes each event's ID its own.
 func listingTellArchived(b *pgx.Batch, row pgx.CollectableRow, now time.Time) (uuid.UUID, error) {
-	var (
-		id            uuid.UUID
-		ref           listing.Ref
-		neighbourhood *string
-		bedrooms      int
-		since         time.Time
-		data          contract.ListingData
-	)
-	err := row.Scan(&id, &ref.Platform, &ref.PlatformID, &data.Revision, &data.URL, &data.Title, &data.RentCents,
-		&bedrooms, &neighbourhood, &since)
+	id, ref, data, since, err := listingRow(row)
 	if err != nil {
 		return id, err
+	}
+	return id, listingTell(b, contract.ListingArchived, ref, data, since.UTC().AppendFormat(nil, time.RFC3339Nano), now)
+}
+
+// listingRow reads what an event says of a listing from a row with the columns of sqlListingsStaleLock.
+func listingRow(row pgx.CollectableRow) (id uuid.UUID, ref listing.Ref, data contract.ListingData, since time.Time,
+	err error) {
+	var neighbourhood *string
+	var bedrooms int
+	err = row.Scan(&id, &ref.Platform, &ref.PlatformID, &data.Revision, &data.URL, &data.Title, &data.RentCents,
+		&bedrooms, &neighbourhood, &since)
+	if err != nil {
+		return id, ref, data, since, err
 	}
 	data.ListingID, data.PlatformID, data.Bedrooms = id.String(), ref.PlatformID, &bedrooms
 	if neighbourhood != nil {
 		data.Neighbourhood = *neighbourhood
 	}
-	return id, listingTell(b, contract.ListingArchived, ref, data, since.UTC().AppendFormat(nil, time.RFC3339Nano), now)
+	return id, ref, data, since, nil
 }
 
 // Those of the next $3 duplicates after those of the listing $2 which are to be judged again: their original is archived

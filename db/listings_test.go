@@ -653,7 +653,7 @@ func TestPublishHistory(t *testing.T) {
 		d, err := s.Detail(t.Context(), l.ID())
 		require.NoError(t, err)
 		for i := range d.History {
-			d.History[i].At = time.Time{}
+			d.History[i].At, d.History[i].ListingID = time.Time{}, uuid.Nil
 		}
 		return d.History
 	}

@@ -60,6 +60,7 @@ func (h *house) listings() system {
 		activities: h.listingActivities,
 		parts: []api.Part{
 			api.Listings{Store: db.NewListings(h.pool), Launch: h.launch, Audit: db.NewAuditLog(h.pool)},
+			api.Duplicates{Store: db.NewListings(h.pool), Launch: h.launch, Prefer: h.config.Listings.Prefer},
 			api.Replays{Store: db.NewReplays(h.pool), Launch: h.launch},
 			api.Staleness{Launch: h.launch, Audit: db.NewAuditLog(h.pool)},
 			api.Platforms{Store: db.NewPlatforms(h.pool), Launch: h.launch},

@@ -209,12 +209,12 @@ func (j *HomeJudgement) settle(self HomeMember, others []HomeMember, prefer []st
 	if j.Shown != self.ID() {
 		j.Against = shown.Revision
 	}
-	j.Hidden = hides(shown, self)
+	j.Hidden = Hides(shown, self)
 	for _, o := range members[1:] {
 		if o.Listing.Platform == self.Listing.Platform && o.older(self) && j.RepostOf == uuid.Nil {
 			j.RepostOf = o.ID()
 		}
-		if j.Shown == self.ID() && o.Status == "active" && hides(self, o) {
+		if j.Shown == self.ID() && o.Status == "active" && Hides(self, o) {
 			j.Hide = append(j.Hide, o.ID())
 		}
 	}
@@ -247,8 +247,8 @@ func kindOf(a, b Listing) MatchKind {
 	return Duplicate
 }
 
-// hides reports whether m is not shown because shown is, of the same home.
-func hides(shown, m HomeMember) bool {
+// Hides reports whether m is not shown because shown is, of the same home.
+func Hides(shown, m HomeMember) bool {
 	return shown.ID() != m.ID() && m.Status != "claimed" && (m.Pinned || shown.Listing.Platform != m.Listing.Platform)
 }
 
