@@ -177,7 +177,8 @@ type DuplicateDecided struct {
 
 type decideDuplicateOutput struct{ Body DuplicateDecided }
 
-// decide starts the workflows after the decision is stored. One that cannot be started is resumed by the staleness check.
+// decide starts the workflows after the decision is stored. One that cannot be started is resumed by the staleness
+// check.
 func (h Duplicates) decide(ctx context.Context, in *decideDuplicateInput) (*decideDuplicateOutput, error) {
 	got, err := h.Store.DecideHome(ctx, db.HomeDecision{
 		Home: in.ID, Verdict: in.Body.Verdict, Listing: in.Body.ListingID, By: callerOf(ctx).Name, At: h.door.Now(),

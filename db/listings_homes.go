@@ -60,8 +60,8 @@ SELECT ` + sqlHomeColumns + `,
         SELECT FROM home_apart a LEFT JOIN home_members p ON p.listing_id = a.other_id
         WHERE a.listing_id = $1 AND coalesce(p.home_id, a.other_id) = coalesce(m.home_id, r.id))
 ` + sqlHomeTables + `
-ORDER BY r.id <> $1, m.home_id IS DISTINCT FROM (SELECT home_id FROM mine), coalesce(m.keys && $12::bigint[], false) DESC,
-    abs(coalesce(m.rent_cents, l.rent_cents) - $13), r.id
+ORDER BY r.id <> $1, m.home_id IS DISTINCT FROM (SELECT home_id FROM mine),
+    coalesce(m.keys && $12::bigint[], false) DESC, abs(coalesce(m.rent_cents, l.rent_cents) - $13), r.id
 LIMIT 51`
 
 func homeMemberOf(row pgx.CollectableRow) (m listing.HomeMember, err error) {
@@ -142,8 +142,8 @@ func (s *Listings) JoinHome(ctx context.Context, v listing.Version, prefer []str
 	return j, others, nil
 }
 
-// homeAround locks the keys of a version, and reads it as a member and those that it may be of one home with, the oldest
-// first.
+// homeAround locks the keys of a version, and reads it as a member and those that it may be of one home with, the
+// oldest first.
 func homeAround(ctx context.Context, tx pgx.Tx, v listing.Version, now time.Time) (
 	self listing.HomeMember, others []listing.HomeMember, err error,
 ) {
@@ -155,7 +155,8 @@ func homeAround(ctx context.Context, tx pgx.Tx, v listing.Version, now time.Time
 	if located {
 		place = []any{near.South, near.North, near.West, near.East}
 	}
-	args := append([]any{id, now.Add(-listing.ClaimFor), keys, l.RentCents * 9 / 10, l.RentCents*10/9 + 1, centris, l.Bedrooms}, place...)
+	args := []any{id, now.Add(-listing.ClaimFor), keys, l.RentCents * 9 / 10, l.RentCents*10/9 + 1, centris, l.Bedrooms}
+	args = append(args, place...)
 	b := new(pgx.Batch)
 	b.Queue(sqlHomeLock, keys)
 	b.Queue(sqlHomeOthers, append(args, address, l.RentCents)...).Query(func(rows pgx.Rows) (err error) {

@@ -56,8 +56,8 @@ SELECT jsonb_build_object(
     'raw', (SELECT coalesce(jsonb_agg(jsonb_build_object('id', id, 'revision', revision, 'status', status,
         'duplicate_of', duplicate_of, 'reasons', reasons, 'settled_revision', settled_revision)), '[]')
         FROM raw_listings WHERE id = ANY ($1)),
-    'listings', (SELECT coalesce(jsonb_agg(jsonb_build_object('id', id, 'status', status, 'updated_at', updated_at)), '[]')
-        FROM listings WHERE id = ANY ($1)))`
+    'listings', (SELECT coalesce(jsonb_agg(
+        jsonb_build_object('id', id, 'status', status, 'updated_at', updated_at)), '[]') FROM listings WHERE id = ANY ($1)))`
 
 const sqlHomeVerdict = `
 INSERT INTO home_verdicts (listing_id, other_id, verdict, reviewer, at, touched, before)
@@ -160,7 +160,8 @@ INSERT INTO home_members AS m (listing_id, home_id, keys, rent_cents, kind, matc
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 ON CONFLICT (listing_id) DO UPDATE SET home_id = excluded.home_id, kind = excluded.kind, matched = excluded.matched,
     hidden = excluded.hidden, pinned = excluded.pinned, reviewed_by = excluded.reviewed_by,
-    reasons = CASE WHEN m.home_id = excluded.home_id AND m.hidden = excluded.hidden THEN m.reasons ELSE excluded.reasons END,
+    reasons = CASE WHEN m.home_id = excluded.home_id AND m.hidden = excluded.hidden THEN m.reasons
+        ELSE excluded.reasons END,
     against = excluded.against`
 	sqlHomeSet = `
 INSERT INTO homes AS h (id, shown, chosen, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)
@@ -245,8 +246,10 @@ func homeApply(ctx context.Context, tx pgx.Tx, b *pgx.Batch, members []listing.H
 }
 
 // homeTellMoved queues the event of an advert that a person moved into a home of others, or out of one.
-func homeTellMoved(b *pgx.Batch, m listing.HomeMember, home, shown uuid.UUID, merged bool, by string, now time.Time) error {
-	name, data := contract.ListingSplit, contract.HomeData{HomeID: m.Home.String(), ShownID: m.Shown.String(), Reviewer: by}
+func homeTellMoved(b *pgx.Batch, m listing.HomeMember, home, shown uuid.UUID, merged bool, by string,
+	now time.Time) error {
+	name := contract.ListingSplit
+	data := contract.HomeData{HomeID: m.Home.String(), ShownID: m.Shown.String(), Reviewer: by}
 	if merged {
 		name, data.HomeID, data.ShownID, data.Kind = contract.ListingMerged, home.String(), shown.String(),
 			string(listing.Duplicate)
@@ -416,7 +419,9 @@ func homeUndo(ctx context.Context, tx pgx.Tx, number int64, touched []uuid.UUID,
 	}
 	b = new(pgx.Batch)
 	for i, m := range were {
-		alone := !slices.ContainsFunc(are, func(o listing.HomeMember) bool { return o.Home == are[i].Home && o.ID() != m.ID() })
+		alone := !slices.ContainsFunc(are, func(o listing.HomeMember) bool {
+			return o.Home == are[i].Home && o.ID() != m.ID()
+		})
 		if are[i].Home != m.Home {
 			if err := homeTellMoved(b, m, are[i].Home, are[i].Shown, !alone, by, now); err != nil {
 				return err
@@ -434,7 +439,8 @@ func homeUndo(ctx context.Context, tx pgx.Tx, number int64, touched []uuid.UUID,
 	b.Queue(sqlHomeRawRestore, before)
 	b.Queue(sqlHomeTimesRestore, before, append(hide, reveal...))
 	b.Queue(sqlHomeVerdictUndo, number, now, storable(by))
-	err = auditAdd(ctx, b, AuditEntry{At: now, Actor: by, Action: "home.undone", Subject: fmt.Sprint("home-verdict/", number)})
+	err = auditAdd(ctx, b, AuditEntry{
+		At: now, Actor: by, Action: "home.undone", Subject: fmt.Sprint("home-verdict/", number)})
 	if err != nil {
 		return err
 	}

@@ -125,10 +125,10 @@ func listingRow(row pgx.CollectableRow) (id uuid.UUID, ref listing.Ref, data con
 	return id, ref, data, since, nil
 }
 
-// Those of the next $3 duplicates after those of the listing $2 which are to be judged again: their original is archived
-// or was never published, or has changed since they were judged, unless a person put them there. At most $4, or all of
-// the listing with which there are as many; and how far that is. A listing's duplicates are not torn apart, so that its
-// ID is a place to go on from.
+// Those of the next $3 duplicates after those of the listing $2 which are to be judged again: their original is
+// archived or was never published, or has changed since they were judged, unless a person put them there. At most $4,
+// or all of the listing with which there are as many; and how far that is. A listing's duplicates are not torn apart,
+// so that its ID is a place to go on from.
 const sqlDuplicatesOrphaned = `
 WITH looked AS MATERIALIZED (
     SELECT duplicate_of, id FROM raw_listings WHERE duplicate_of > $2
@@ -154,8 +154,8 @@ SELECT platform, platform_id, revision, coalesce(normalized ->> 'title', ''), (n
 FROM raw_listings WHERE id = ANY ($1) AND status = 'duplicate' ORDER BY id`
 
 // OrphanedDuplicates looks at the next n.Look duplicates of listings with IDs after last. It returns those that were
-// scraped since and whose listing is archived now, or has changed, some n.Take at most: their home may be shown again. next is the last
-// listing whose duplicates it has looked at; zero after the last.
+// scraped since and whose listing is archived now, or has changed, some n.Take at most: their home may be shown again.
+// next is the last listing whose duplicates it has looked at; zero after the last.
 func (s *Listings) OrphanedDuplicates(ctx context.Context, since time.Time, last uuid.UUID, n listing.Window) (
 	found []listing.Restart, next uuid.UUID, err error,
 ) {

@@ -14,8 +14,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/page"
 )
 
-// The cells of HomeKeys, about 111 m by 78 m at Montréal's latitude, and how far a place reaches into the next one: half
-// of what SameHome allows and a little more.
+// The cells of HomeKeys, about 111 m by 78 m at Montréal's latitude, and how far a place reaches into the next one:
+// half of what SameHome allows and a little more.
 const (
 	homeCell   = 0.001
 	reachNorth = 0.00015
@@ -26,9 +26,9 @@ const (
 const maxHomeCivics = 6
 
 // HomeKeys returns numbers of which two listings share at least one where SameHome can take them for one home: of the
-// place (one to four cells), of civic number and street, of civic number and postal code, of the postal code alone where
-// no civic number is stated, all with the bedrooms, and of the Centris number. They are sorted and do not repeat: locks
-// that are taken in their order do not deadlock.
+// place (one to four cells), of civic number and street, of civic number and postal code, of the postal code alone
+// where no civic number is stated, all with the bedrooms, and of the Centris number. They are sorted and do not
+// repeat: locks that are taken in their order do not deadlock.
 func HomeKeys(l Listing) []int64 {
 	var out []int64
 	if located(l) {
@@ -70,14 +70,14 @@ func AddressKeys(l Listing) (out []int64) {
 	return out
 }
 
-// CentrisKeys returns that of HomeKeys which is of the Centris number: adverts that share it are compared whatever their
-// rents. It is empty without one.
+// CentrisKeys returns that of HomeKeys which is of the Centris number: adverts that share it are compared whatever
+// their rents. It is empty without one.
 func CentrisKeys(l Listing) []int64 {
 	return AddressKeys(Listing{CentrisNumber: l.CentrisNumber})
 }
 
-// ClaimFor is how long an advert that was judged and is to be published counts as visible: by then it is, or its run was
-// lost.
+// ClaimFor is how long an advert that was judged and is to be published counts as visible: by then it is, or its run
+// was lost.
 const ClaimFor = time.Hour
 
 // A HomeMember is an advert as JudgeHome looks at it.
@@ -123,15 +123,15 @@ type HomeJudgement struct {
 // is the ID of a home for an advert that leaves one.
 //
 //   - What a person said stands: a member that is pinned stays, and one that is apart from a home does not join it.
-//   - An advert stays in its home while it is the same as another member, also with a rent that is only near; while it is
-//     the one that is shown there, for then it is for the others to leave; and while no other member is offered.
+//   - An advert stays in its home while it is the same as another member, also with a rent that is only near; while it
+//     is the one that is shown there, for then it is for the others to leave; and while no other member is offered.
 //   - Members that are not visible do not count while another is, or chains of likeness would grow: but for a Centris
 //     number, which is proof.
 //   - Else it joins the home of the oldest advert that it is the same as. Homes are never joined by a rule: one advert
 //     that resembles two would make them one.
-//   - Shown is the one that a person chose, else that of the best platform, else the one that is shown already, else the
-//     oldest; of those that are visible, and the advert itself. One that is about to be visible comes before all. A
-//     claimed listing is never hidden.
+//   - Shown is the one that a person chose, else that of the best platform, else the one that is shown already, else
+//     the oldest; of those that are visible, and the advert itself. One that is about to be visible comes before all.
+//     A claimed listing is never hidden.
 //   - An advert of the shown one's platform is a repost: it is linked, and shown as well, unless a person said that the
 //     two are the same.
 func JudgeHome(self HomeMember, others []HomeMember, prefer []string, fresh uuid.UUID) HomeJudgement {
@@ -219,7 +219,8 @@ func (j *HomeJudgement) settle(self HomeMember, others []HomeMember, prefer []st
 		}
 	}
 	for _, o := range others { // an advert that is gone is what a repost most often repeats
-		if j.RepostOf == uuid.Nil && o.Home == j.Home && !o.Live && o.Listing.Platform == self.Listing.Platform && o.older(self) {
+		if j.RepostOf == uuid.Nil && o.Home == j.Home && !o.Live && o.Listing.Platform == self.Listing.Platform &&
+			o.older(self) {
 			j.RepostOf = o.ID()
 		}
 	}

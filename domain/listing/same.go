@@ -56,8 +56,8 @@ const (
 //     code), the same bedrooms and room count, one rent. A different unit, floor or civic number, when both are known,
 //     tells them apart; so does a room against a home, or areas more than 15 % apart.
 //   - Equal rents then suffice: French and English twins of one unit have nothing in common as text. Rents up to 1 %
-//     apart need nearly the same description. Rents further apart are other units, also with the same words and the same
-//     unit number, which is often that of the landlord's office.
+//     apart need nearly the same description. Rents further apart are other units, also with the same words and the
+//     same unit number, which is often that of the landlord's office.
 //   - Room counts may differ where rent and description are the same: one home is a 5½ to one and a 6½ to another.
 //   - Without a civic number in either advert the coordinates are those of a postal code, which a street shares, so
 //     alike words are needed there too. So they are between adverts of one building (BuildingRef) that name no unit.
