@@ -57,7 +57,8 @@ SELECT jsonb_build_object(
         'duplicate_of', duplicate_of, 'reasons', reasons, 'settled_revision', settled_revision)), '[]')
         FROM raw_listings WHERE id = ANY ($1)),
     'listings', (SELECT coalesce(jsonb_agg(
-        jsonb_build_object('id', id, 'status', status, 'updated_at', updated_at)), '[]') FROM listings WHERE id = ANY ($1)))`
+        jsonb_build_object('id', id, 'status', status, 'updated_at', updated_at)), '[]')
+        FROM listings WHERE id = ANY ($1)))`
 
 const sqlHomeVerdict = `
 INSERT INTO home_verdicts (listing_id, other_id, verdict, reviewer, at, touched, before)

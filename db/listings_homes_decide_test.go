@@ -78,7 +78,8 @@ func TestDecideHome(t *testing.T) {
 			require.NoError(t, s.UndoHomeVerdict(t.Context(), first.Verdict, "Ginette", after(11)))
 			require.Equal(t, before, homesNow(t, pool))
 			require.Len(t, homeEvents(t, pool), 1+2*len(tt.events), "the way back is told as well")
-			_, err := s.DecideHome(t.Context(), db.HomeDecision{Home: home, Verdict: tt.say, Listing: uuid.New(), At: start}, nil)
+			_, err := s.DecideHome(t.Context(), db.HomeDecision{
+				Home: home, Verdict: tt.say, Listing: uuid.New(), At: start}, nil)
 			requireClass(t, fault.Gone, err)
 			requireClass(t, fault.Conflict, s.UndoHomeVerdict(t.Context(), first.Verdict, "Ginette", after(11)))
 			requireClass(t, fault.Gone, s.UndoHomeVerdict(t.Context(), 99, "Ginette", after(11)))

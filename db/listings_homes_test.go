@@ -120,7 +120,7 @@ func TestJoinHome(t *testing.T) {
 	require.Empty(t, orphans)
 }
 
-// A preferred platform takes over from another, whose listing is archived and told of; a person who claimed one keeps it.
+// A preferred platform takes over from another, whose listing is archived and told of; a claimed one stays.
 func TestJoinHomeByPreference(t *testing.T) {
 	t.Parallel()
 

@@ -91,13 +91,14 @@ func TestJudgeHome(t *testing.T) {
 	}{
 		{"alone", newcomer, nil, nil, newcomer.ID(), newcomer.ID(), false, false},
 		{"a twin", newcomer, []listing.HomeMember{first}, nil, first.ID(), first.ID(), true, false},
-		{"a twin of a better platform", newcomer, []listing.HomeMember{first}, []string{"kangalou"}, first.ID(), newcomer.ID(),
-			false, false},
+		{"a twin of a better platform", newcomer, []listing.HomeMember{first}, []string{"kangalou"}, first.ID(),
+			newcomer.ID(), false, false},
 		{"a better platform while the other is about to be visible", newcomer, []listing.HomeMember{
-			member("kijiji", "1", func(m *listing.HomeMember) { m.Status, m.Published = "", time.Time{} })}, []string{"kangalou"},
-			first.ID(), first.ID(), true, false},
+			member("kijiji", "1", func(m *listing.HomeMember) { m.Status, m.Published = "", time.Time{} })},
+			[]string{"kangalou"}, first.ID(), first.ID(), true, false},
 		{"a person said it is another home", newcomer, []listing.HomeMember{
-			member("kijiji", "1", func(m *listing.HomeMember) { m.Apart = true })}, nil, newcomer.ID(), newcomer.ID(), false, false},
+			member("kijiji", "1", func(m *listing.HomeMember) { m.Apart = true })}, nil, newcomer.ID(), newcomer.ID(), false,
+			false},
 		{"a claimed one is never hidden", member("kangalou", "2", func(m *listing.HomeMember) { m.Status = "claimed" }),
 			[]listing.HomeMember{first}, nil, first.ID(), listing.Ref{Platform: "kangalou", PlatformID: "2"}.ID(), false, false},
 		{"a repost is shown as well", member("kijiji", "2", func(m *listing.HomeMember) { m.Status = "" }),
@@ -114,8 +115,8 @@ func TestJudgeHome(t *testing.T) {
 			return m
 		}()}, nil, first.ID(), newcomer.ID(), false, false},
 		{"a person chose it", func() listing.HomeMember { m := hidden; m.Chosen = m.ID(); return m }(),
-			[]listing.HomeMember{func() listing.HomeMember { m := first; m.Chosen = newcomer.ID(); return m }()}, nil, first.ID(),
-			newcomer.ID(), false, false},
+			[]listing.HomeMember{func() listing.HomeMember { m := first; m.Chosen = newcomer.ID(); return m }()}, nil,
+			first.ID(), newcomer.ID(), false, false},
 		{"shown, and the others are to leave", otherRent(first, 200_000), []listing.HomeMember{of(member("kangalou", "2",
 			func(m *listing.HomeMember) { m.Hidden, m.Live = true, false }))}, nil, first.ID(), first.ID(), false, false},
 	} {

@@ -75,7 +75,8 @@ func SameHome(a, b Listing) Match {
 		kind = Repost
 	}
 	if a.CentrisNumber != "" && a.CentrisNumber == b.CentrisNumber {
-		return Match{Kind: kind, Reasons: []string{"same Centris number: " + a.CentrisNumber}, Figures: Figures{Centris: true}}
+		why := []string{"same Centris number: " + a.CentrisNumber}
+		return Match{Kind: kind, Reasons: why, Figures: Figures{Centris: true}}
 	}
 	var f Figures
 	differ := func(format string, args ...any) Match {
@@ -92,9 +93,7 @@ func SameHome(a, b Listing) Match {
 	if why := otherUnit(a, b); why != "" {
 		return differ("%s", why)
 	}
-	shared := len(a.Address.Civic) > 0 && slices.ContainsFunc(a.Address.Civic, func(c string) bool {
-		return slices.Contains(b.Address.Civic, c)
-	})
+	shared := sharesCivic(a, b)
 	street := shared && a.Address.Street != "" && sameStreet(a.Address.Street, b.Address.Street)
 	code := fullPostalCode(a.Address.PostalCode)
 	postal := code != "" && code == fullPostalCode(b.Address.PostalCode)
@@ -181,6 +180,11 @@ func rentAndRooms(a, b Listing, equal bool) []string {
 	return append(out, fmt.Sprintf("near rents: %s and %s", Dollars(low), Dollars(high)))
 }
 
+// sharesCivic reports whether two adverts state a common civic number.
+func sharesCivic(a, b Listing) bool {
+	return slices.ContainsFunc(a.Address.Civic, func(c string) bool { return slices.Contains(b.Address.Civic, c) })
+}
+
 // otherUnit says what tells two adverts apart that both state: "" is nothing.
 func otherUnit(a, b Listing) string {
 	ua, ub := page.Fold(a.Address.Unit), page.Fold(b.Address.Unit)
@@ -193,8 +197,9 @@ func otherUnit(a, b Listing) string {
 	case a.RoomRental != b.RoomRental:
 		return "one is a room, the other a home"
 	case ua != "" && ub != "" && ua != ub:
-		return fmt.Sprintf("units differ: %s and %s", min(a.Address.Unit, b.Address.Unit), max(a.Address.Unit, b.Address.Unit))
-	case civic && !slices.ContainsFunc(a.Address.Civic, func(c string) bool { return slices.Contains(b.Address.Civic, c) }):
+		return fmt.Sprintf("units differ: %s and %s", min(a.Address.Unit, b.Address.Unit),
+			max(a.Address.Unit, b.Address.Unit))
+	case civic && !sharesCivic(a, b):
 		return "civic numbers differ"
 	case otherFloor(a.Floor, b.Floor):
 		return fmt.Sprintf("floors differ: %s and %s", min(a.Floor, b.Floor), max(a.Floor, b.Floor))
