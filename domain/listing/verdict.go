@@ -54,9 +54,9 @@ func (p HomePlan) Of(id uuid.UUID) PlannedMember {
 }
 
 // DecideHome plans what a person's verdict on an advert and a home changes. members are those of the home and of the
-// advert's home, the oldest first; prefer is as in JudgeHome; fresh is the ID of a home for an advert that leaves
-// the one which is named by it. An advert that is not among the members is fault.Gone, and a verdict that says nothing new or
-// cannot be followed fault.Conflict.
+// advert's home, the oldest first; prefer is as in JudgeHome; fresh is the ID of a home for an advert that leaves the
+// one which is named by it. An advert that is not among the members is fault.Gone, and a verdict that says nothing
+// new or cannot be followed fault.Conflict.
 func DecideHome(members []HomeMember, home uuid.UUID, say string, id uuid.UUID, prefer []string, fresh uuid.UUID) (
 	HomePlan, error,
 ) {
