@@ -28,6 +28,7 @@ type Listings struct {
 	Store         ListingStore
 	WithoutImages bool          // publish listings with the addresses of their images only; the images wait
 	StaleAfter    time.Duration // an archived listing whose advert was not scraped for longer stays archived; 0 = returns
+	Prefer        []string      // platforms whose adverts are rather shown where a home has several, the best first
 	Now           func() time.Time
 }
 
@@ -47,7 +48,8 @@ type rawStore interface {
 
 type homeStore interface {
 	Load(ctx context.Context, id uuid.UUID) (listing.Version, error)
-	Candidates(ctx context.Context, l listing.Listing) ([]listing.Listing, error)
+	JoinHome(ctx context.Context, v listing.Version, prefer []string, run listing.Run, now time.Time) (
+		j listing.HomeJudgement, others int, err error)
 	SaveDuplicate(ctx context.Context, ref listing.Ref, revision int64, of uuid.UUID, reasons []listing.Reason,
 		run listing.Run) error
 }
@@ -128,9 +130,9 @@ func describe(l listing.Listing) string {
 		l.RentCents/100, l.Bedrooms, l.Rooms, cmp.Or(l.PropertyType, "type not stated"), len(l.Warnings))
 }
 
-// DedupeListing looks for the same home among the published listings. One of another platform makes this advert a
-// duplicate, which ends its way; one of the same platform is a repost, which is noted and goes on. An advert that is
-// published already stays what it is.
+// DedupeListing finds the home of an advert. One that is shown by another advert makes this one a duplicate, which ends
+// its way; one of the same platform is a repost, which is noted and goes on. An advert that is published already is
+// judged again: it or another may have changed.
 func (a *Listings) DedupeListing(ctx context.Context, job ListingJob) (ListingJob, error) {
 	return counted(ctx, listing.StageDedupe, job, a.dedupe)
 }
@@ -141,32 +143,34 @@ func (a *Listings) dedupe(ctx context.Context, job ListingJob) (ListingJob, erro
 		return job, err
 	}
 	job.Revision = v.Revision
-	if v.Published != "" {
-		job.Note = "published already: " + v.Published
+	now := a.Now()
+	if v.Withheld(a.stale(now)) { // it must not stand for a home that others offer
+		job.Note = "no longer offered"
 		return job, nil
 	}
-	homes, err := a.Store.Candidates(ctx, v.Listing)
+	j, others, err := a.Store.JoinHome(ctx, v, a.Prefer, run(ctx), now)
 	if err != nil {
 		return job, err
 	}
-	job.Note = fmt.Sprintf("no other advert for this home among %d nearby", len(homes))
-	for _, home := range homes {
-		match := listing.SameHome(home, v.Listing)
-		switch match.Kind {
-		case listing.Duplicate:
-			job.Outcome, job.Note = Duplicate, "the same home as "+home.String()
-			reasons := make([]listing.Reason, len(match.Reasons))
-			for i, text := range match.Reasons {
-				reasons[i] = listing.Reason{Field: "home", Code: Duplicate, Message: home.Ref.String() + ": " + text}
-			}
-			return job, a.Store.SaveDuplicate(ctx, job.Ref, v.Revision, home.ID(), reasons, run(ctx))
-		case listing.Repost:
-			if job.RepostOf == uuid.Nil {
-				job.RepostOf, job.Note = home.ID(), "a repost of "+home.String()
-			}
-		}
+	switch {
+	case j.Hidden:
+		job.Outcome, job.Note = Duplicate, "the same home as listing "+j.Shown.String()
+	case j.RepostOf != uuid.Nil:
+		job.RepostOf, job.Note = j.RepostOf, "a repost of listing "+j.RepostOf.String()
+	case j.Alone:
+		job.Note = fmt.Sprintf("no other advert for this home among %d nearby", others)
+	default:
+		job.Note = "shown for home " + j.Home.String()
 	}
 	return job, nil
+}
+
+// stale is the time before which an advert was scraped too long ago to be offered; zero = does not matter.
+func (a *Listings) stale(now time.Time) time.Time {
+	if a.StaleAfter <= 0 {
+		return time.Time{}
+	}
+	return now.Add(-a.StaleAfter)
 }
 
 // ImportListing makes the normalized advert the visible listing, text first, and returns the images that are still
@@ -182,11 +186,12 @@ func (a *Listings) publish(ctx context.Context, job ListingJob) (ListingJob, err
 		return job, err
 	}
 	now := a.Now()
-	var stale time.Time
-	if a.StaleAfter > 0 {
-		stale = now.Add(-a.StaleAfter)
+	if v.HiddenBy != uuid.Nil {
+		job.Revision, job.Outcome, job.Note = v.Revision, Duplicate, "the same home as listing "+v.HiddenBy.String()
+		why := []listing.Reason{{Field: "home", Code: Duplicate, Message: "another advert is shown for this home"}}
+		return job, a.Store.SaveDuplicate(ctx, job.Ref, v.Revision, v.HiddenBy, why, run(ctx))
 	}
-	if v.Withheld(stale) {
+	if v.Withheld(a.stale(now)) {
 		job.Revision, job.Outcome, job.Note = v.Revision, Withheld, "no longer offered; a newer scrape publishes it"
 		return job, a.Store.Withhold(ctx, v, run(ctx), now)
 	}

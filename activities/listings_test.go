@@ -66,11 +66,12 @@ type store struct {
 	payload string
 	staged  bool
 	version listing.Version
-	homes   []listing.Listing
+	home    listing.HomeJudgement
 	images  []listing.Image
 
 	normalized  listing.Listing
 	rejection   *listing.Rejection
+	prefer      []string
 	duplicateOf uuid.UUID
 	reasons     []listing.Reason
 	publication listing.Publication
@@ -86,8 +87,10 @@ func (s *store) Raw(context.Context, uuid.UUID) (listing.Payload, error) {
 
 func (s *store) Load(context.Context, uuid.UUID) (listing.Version, error) { return s.version, s.gone }
 
-func (s *store) Candidates(context.Context, listing.Listing) ([]listing.Listing, error) {
-	return s.homes, nil
+func (s *store) JoinHome(_ context.Context, _ listing.Version, prefer []string, run listing.Run, at time.Time) (
+	listing.HomeJudgement, int, error) {
+	s.prefer, s.run, s.at = prefer, run, at
+	return s.home, 1, s.err
 }
 
 func (s *store) SaveNormalized(_ context.Context, l listing.Listing, _ listing.Payload, at time.Time) error {
@@ -220,34 +223,33 @@ func home(platform, id string) listing.Listing {
 
 func TestDedupeListing(t *testing.T) {
 	t.Parallel()
-	other := home("kijiji", "another")
-	other.RentCents = 300_000
+	shown, older := uuid.New(), uuid.New()
 	for _, tt := range []struct {
-		name    string
-		store   store
-		want    activities.ListingJob
-		class   fault.Class
-		reasons bool
+		name   string
+		store  store
+		want   activities.ListingJob
+		class  fault.Class
+		judged bool
 	}{
-		{"nothing is near", store{}, activities.ListingJob{}, "", false},
-		{"another home is near", store{homes: []listing.Listing{other}}, activities.ListingJob{}, "", false},
-		{"the home on another platform", store{homes: []listing.Listing{other, home("kangalou", "7")}},
+		{"alone", store{home: listing.HomeJudgement{Alone: true}}, activities.ListingJob{}, "", true},
+		{"the home on another platform", store{home: listing.HomeJudgement{Hidden: true, Shown: shown, RepostOf: older}},
 			activities.ListingJob{Outcome: activities.Duplicate}, "", true},
-		{"the home on this platform", store{homes: []listing.Listing{home("kijiji", "6"), home("kijiji", "7")}},
-			activities.ListingJob{RepostOf: home("kijiji", "6").ID()}, "", false},
-		{"both", store{homes: []listing.Listing{home("kijiji", "6"), home("kangalou", "7")}},
-			activities.ListingJob{RepostOf: home("kijiji", "6").ID(), Outcome: activities.Duplicate}, "", true},
+		{"the home on this platform", store{home: listing.HomeJudgement{RepostOf: older}},
+			activities.ListingJob{RepostOf: older}, "", true},
+		{"it is shown for others", store{home: listing.HomeJudgement{Hide: []uuid.UUID{older}}}, activities.ListingJob{}, "",
+			true},
 		{"published already", store{version: listing.Version{Published: "active"},
-			homes: []listing.Listing{home("kangalou", "7")}}, activities.ListingJob{}, "", false},
+			home: listing.HomeJudgement{Hidden: true}}, activities.ListingJob{Outcome: activities.Duplicate}, "", true},
+		{"gone", store{version: listing.Version{Gone: true}, home: listing.HomeJudgement{Hidden: true}},
+			activities.ListingJob{}, "", false},
 		{"no normalized form", store{gone: fault.Newf(fault.Gone, "there is none")}, activities.ListingJob{}, fault.Gone,
 			false},
-		{"the database goes down", store{homes: []listing.Listing{home("kangalou", "7")}, err: errAway},
-			activities.ListingJob{Outcome: activities.Duplicate}, fault.Transient, true},
+		{"the database goes down", store{err: errAway}, activities.ListingJob{}, fault.Transient, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			tt.store.version.Listing, tt.store.version.Revision = home(ref.Platform, ref.PlatformID), 3
-			a := &activities.Listings{Store: &tt.store, Now: clock}
+			a := &activities.Listings{Store: &tt.store, Prefer: []string{"kangalou"}, Now: clock}
 			job, err := step(t, a.DedupeListing, activities.ListingJob{Ref: ref})
 			class, _ := fault.Of(err)
 			require.Equal(t, tt.class, class, "%v", err)
@@ -256,19 +258,28 @@ func TestDedupeListing(t *testing.T) {
 				tt.want.Revision = 3
 			}
 			require.Equal(t, tt.want, job)
-			if !tt.reasons {
-				require.Empty(t, tt.store.reasons)
-				return
+			if tt.judged {
+				require.Equal(t, a.Prefer, tt.store.prefer)
+				require.Equal(t, testRun, tt.store.run)
+				require.Equal(t, now, tt.store.at)
+			} else {
+				require.Zero(t, tt.store.run)
 			}
-			require.Equal(t, home("kangalou", "7").ID(), tt.store.duplicateOf)
-			require.NotEmpty(t, tt.store.reasons)
-			for _, r := range tt.store.reasons {
-				require.Equal(t, "home", r.Field)
-				require.Contains(t, r.Message, "kangalou/7: ")
-			}
-			require.Equal(t, testRun, tt.store.run)
 		})
 	}
+}
+
+// A listing that enters at the import although another is shown for its home stays a duplicate.
+func TestImportListingThatIsHidden(t *testing.T) {
+	t.Parallel()
+	s := &store{version: listing.Version{Listing: home(ref.Platform, ref.PlatformID), Revision: 3, HiddenBy: uuid.New()}}
+	a := &activities.Listings{Store: s, Now: clock}
+	job, err := step(t, a.ImportListing, activities.ListingJob{Ref: ref})
+	require.NoError(t, err)
+	require.Equal(t, activities.ListingJob{Ref: ref, Revision: 3, Outcome: activities.Duplicate}, job)
+	require.Equal(t, s.version.HiddenBy, s.duplicateOf)
+	require.NotEmpty(t, s.reasons)
+	require.Zero(t, s.publication)
 }
 
 func TestImportListing(t *testing.T) {

@@ -43,6 +43,7 @@ var quiet = slog.New(slog.DiscardHandler)
 type parts struct {
 	api.Options
 	Listings    api.Listings
+	Duplicates  api.Duplicates
 	DeadLetters api.DeadLetters
 	Replays     api.Replays
 	Forget      api.Forget
@@ -65,7 +66,7 @@ type parts struct {
 }
 
 func (p *parts) handler() http.Handler {
-	return api.New(p.Options, p.Listings, p.DeadLetters, p.Replays, p.Forget, p.Staleness, p.Platforms, p.Drafts, p.Crawls,
+	return api.New(p.Options, p.Listings, p.Duplicates, p.DeadLetters, p.Replays, p.Forget, p.Staleness, p.Platforms, p.Drafts, p.Crawls,
 		p.Search, p.Images, p.Health, p.Keys, p.Queues, p.Audit, p.Uploads, p.Contacts, p.Tenancy,
 		p.Campaigns, p.Messages, p.Webhooks)
 }
@@ -85,6 +86,7 @@ func (p *parts) starting(s interface {
 	api.CampaignStarter
 }) {
 	p.Listings.Launch, p.Replays.Launch, p.Staleness.Launch, p.Platforms.Launch, p.Drafts.Launch = s, s, s, s, s
+	p.Duplicates.Launch = s
 	p.Crawls.Launch, p.Search.Launch, p.Forget.Launch, p.Uploads.Launch = s, s, s, s
 	wakes := api.NewWakes(s, quiet)
 	p.Tenancy.Wakes, p.Messages.Wakes, p.Campaigns.Wakes, p.Campaigns.Launch = wakes, wakes, wakes, s
@@ -114,6 +116,7 @@ func open(t *testing.T, change ...func(*parts)) *door {
 	d.Metrics = telemetry.Registry()
 	d.Tenants, d.Contacts.Store = db.NewTenants(pool), db.NewContacts(pool)
 	d.Listings.Store, d.DeadLetters.Store, d.Replays.Store = d.store, d.letters, db.NewReplays(pool)
+	d.Duplicates.Store = d.store
 	d.Platforms.Store, d.Audit.Store = db.NewPlatforms(pool), db.NewAuditLog(pool)
 	d.Staleness.Audit, d.Listings.Audit, d.Keys.Store = d.Audit.Store, d.Audit.Store, db.NewKeys(pool)
 	d.Forget.Store = db.NewRetention(pool)

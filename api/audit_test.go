@@ -60,11 +60,18 @@ func changes(t *testing.T, d *door) map[string][3]string {
 	friend := contact.Contact{Email: "friend@example.org", Key: contact.Key("", "friend@example.org")}
 	person, _, err := d.Contacts.Store.Put(t.Context(), "acme", friend, db.KnownUpdate, now)
 	require.NoError(t, err)
+	shown, twin := d.twins(t, "77")
+	_, undone := d.twins(t, "78")
+	said, err := d.store.DecideHome(t.Context(), db.HomeDecision{
+		Home: undone, Verdict: listing.SayDifferent, Listing: undone, By: "test", At: now}, nil)
+	require.NoError(t, err)
 	const acme = "?tenant=acme"
 	return map[string][3]string{
 		"claim-listing":         {"/listings/kijiji/2/claim", "", "listing.claimed listing/kijiji/2"},
 		"unclaim-listing":       {"/listings/kijiji/2/unclaim", "", "listing.unclaimed listing/kijiji/2"},
 		"process-listing":       {"/listings/kijiji/1/process", "", "listing.process_wanted listing/kijiji/1"},
+		"decide-duplicate":      {"/duplicates/" + shown.String(), `{"verdict":"different","listing_id":"` + twin.String() + `"}`, "home.decided listing/" + twin.String()},
+		"undo-duplicate":        {fmt.Sprintf("/duplicates/verdicts/%d/undo", said.Verdict), "", fmt.Sprint("home.undone home-verdict/", said.Verdict)},
 		"request-crawl":         {"/crawl-requests", `{"url":"https://shop.example/p","event_id":"` + event.String() + `"}`, "crawl_request.created crawl-request/" + event.String()},
 		"run-staleness":         {"/staleness/run", "", "staleness.started workflow/staleness-by-hand"},
 		"replay-dead-letter":    {letterPath(one) + "/replay", `{"force":true}`, fmt.Sprint("dead_letter.replayed dead-letter/", one)},

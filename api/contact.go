@@ -26,7 +26,7 @@ var harmless = fields{
 		twentyfourhoursecurity bicycleparking storagelocker wheelchairaccessible barrierfreeentrancesandramps
 		accessiblewashroomsinsuite numrooms forrentby rentedby adtype criteria rentfrequency rentalsvirtualoptions
 		numberofbathroomstotal numberofrooms numberofbedrooms floorsize.value leaselength appartmentsize apartmentsize
-		bedroomcount bathroomcount size type availability parking interior exterior heated`),
+		bedroomcount bathroomcount size type availability parking interior exterior heated centris_number building`),
 	"raw": {
 		"id": nil, "slug": nil, "from": nil, "status": nil, "end_date": nil, "sorting_date": nil, "ad_source": nil,
 		"category_id": nil, "location_id": nil, "location": nil, "show_pin": nil, "original_amount_cents": nil,
@@ -39,8 +39,9 @@ var harmless = fields{
 		"description": nil, "language": nil, "rent_cents": nil, "rent_from": nil, "promotion": nil, "rooms": nil,
 		"bedrooms": nil, "den": nil, "bathrooms": nil, "area_sqft": nil, "property_type": nil, "building": nil, "floor": nil,
 		"room_rental": nil, "sublet": nil, "furnished": nil, "smoking": nil, "amenities": nil, "lease": nil,
-		"available": nil, "poster": nil, "latitude": nil, "longitude": nil, "image_urls": nil,
-		"units": names("rooms bedrooms rent_cents area_sqft"), "pets": names("policy cats dogs"),
+		"available": nil, "poster": nil, "latitude": nil, "longitude": nil, "image_urls": nil, "centris_number": nil,
+		"building_ref": nil,
+		"units":        names("rooms bedrooms rent_cents area_sqft"), "pets": names("policy cats dogs"),
 		"parking":   names("offer type spots price_cents"),
 		"utilities": names("heat hot_water electricity internet water cable electricity_estimate_cents"),
 		"address":   names("text civic unit street city postal_code"), "warnings": names("field code message"),

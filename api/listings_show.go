@@ -46,9 +46,11 @@ type Advert struct {
 	Listing  *ListingSummary  `json:"listing,omitempty" doc:"as published; absent for an advert that is not"`
 	Details  *listing.Listing `json:"details,omitempty" doc:"the newest normalized form, with the source of every field and its warnings"`
 	Images   []ImageDetail    `json:"images"`
-	History  []HistoryEvent   `json:"history" doc:"prices and states, oldest first"`
+	History  []HistoryEvent   `json:"history" doc:"prices and states, oldest first; of the adverts that this one reposts as well"`
 	Audit    Audit            `json:"audit"`
 	Workflow WorkflowLink     `json:"workflow"`
+
+	FirstPublishedAt *time.Time `json:"first_published_at,omitempty" doc:"of this advert, or of the first one that it reposts"`
 }
 
 // An ImageDetail is one picture of a listing.
@@ -74,6 +76,7 @@ type HistoryEvent struct {
 	NewRentCents *int64    `json:"new_rent_cents,omitempty"`
 	OldStatus    *string   `json:"old_status,omitempty"`
 	NewStatus    *string   `json:"new_status,omitempty"`
+	ListingID    uuid.UUID `json:"listing_id" doc:"whose it is: this advert's, or that of one that it reposts"`
 }
 
 // Audit is how an advert was processed: the payloads received, the outcome, and the reasons.
@@ -108,8 +111,9 @@ func showAdvert(id uuid.UUID, d db.ListingDetail, workflow WorkflowLink, role ac
 	a := d.Audit
 	return Advert{
 		ID: id, Listing: maybe(d.Summary, showListing), Details: d.Details, Workflow: workflow,
-		Images:  each(d.Images, func(i db.ImageDetail) ImageDetail { return ImageDetail(i) }),
-		History: each(d.History, func(e db.HistoryEvent) HistoryEvent { return HistoryEvent(e) }),
+		FirstPublishedAt: d.FirstPublishedAt,
+		Images:           each(d.Images, func(i db.ImageDetail) ImageDetail { return ImageDetail(i) }),
+		History:          each(d.History, func(e db.HistoryEvent) HistoryEvent { return HistoryEvent(e) }),
 		Audit: Audit{
 			Platform: a.Platform, PlatformID: a.PlatformID, URL: a.URL, Status: a.Status, Reasons: a.Reasons,
 			DuplicateOf: a.DuplicateOf, Revision: a.Revision, Settled: a.Settled, Scrapes: a.Scrapes,

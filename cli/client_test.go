@@ -27,6 +27,7 @@ func run(t *testing.T, url string, args ...string) error {
 		DeadLetters DeadLettersCmd `cmd:""`
 		Replay      ReplayCmd      `cmd:""`
 		Platforms   PlatformsCmd   `cmd:""`
+		Duplicates  DuplicatesCmd  `cmd:""`
 		Crawl       CrawlCmd       `cmd:""`
 		Search      SearchCmd      `cmd:""`
 		Draft       DraftCmd       `cmd:""`

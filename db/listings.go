@@ -365,37 +365,12 @@ func (s *Listings) Reject(ctx context.Context, raw listing.Raw, p listing.Payloa
 	return nil
 }
 
-const sqlHomeCandidates = `
-SELECT details FROM listings
-WHERE bedrooms = $2 AND latitude BETWEEN $3 AND $4 AND longitude BETWEEN $5 AND $6 AND rent_cents BETWEEN $7 AND $8
-    AND status <> 'archived' AND id <> $1
-ORDER BY published_at, id
-LIMIT 50`
-
-// Candidates returns the published listings that could be the same home as l: up to 50 within listing.HomeBounds, the
-// oldest first. Without coordinates there are none.
-func (s *Listings) Candidates(ctx context.Context, l listing.Listing) ([]listing.Listing, error) {
-	near, ok := listing.HomeBounds(l)
-	if !ok {
-		return nil, nil
-	}
-	rows, _ := s.pool.Query(ctx, sqlHomeCandidates, l.ID(), near.Bedrooms, near.South, near.North, near.West, near.East,
-		near.MinRentCents, near.MaxRentCents)
-	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c listing.Listing, err error) {
-		return c, row.Scan(&c)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("find adverts near %s: %w", l.Ref, err)
-	}
-	return out, nil
-}
-
 const sqlRawDuplicate = `
 UPDATE raw_listings SET status = 'duplicate', duplicate_of = $3, reasons = $4, settled_revision = $2,
     settlements = settlements + 1, archived_at = NULL, refused_at = NULL
 WHERE id = $1 AND revision = $2`
 
-// SaveDuplicate settles a revision as a duplicate of the listing of, for these reasons.
+// SaveDuplicate settles a revision as a duplicate of the listing of, for these reasons. JoinHome does so too.
 func (s *Listings) SaveDuplicate(ctx context.Context, ref listing.Ref, revision int64, of uuid.UUID,
 	reasons []listing.Reason, run listing.Run) error {
 	doc, err := json.Marshal(reasons)

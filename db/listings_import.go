@@ -26,7 +26,8 @@ const sqlRawLoad = `
 SELECT r.normalized, r.normalized_revision,
     CASE WHEN r.revision = r.normalized_revision AND r.settled_revision < r.revision THEN r.revised_at END,
     l.status, l.details_hash, r.gone_at IS NOT NULL, r.last_scraped_at,
-    CASE WHEN r.settled_revision >= r.normalized_revision THEN r.settlements ELSE 0 END
+    CASE WHEN r.settled_revision >= r.normalized_revision THEN r.settlements ELSE 0 END,
+    (SELECT h.shown FROM home_members m JOIN homes h ON h.id = m.home_id WHERE m.listing_id = r.id AND m.hidden)
 FROM raw_listings r LEFT JOIN listings l ON l.id = r.id
 WHERE r.id = $1`
 
@@ -39,9 +40,10 @@ func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, err
 		received *time.Time
 		status   *string
 		hash     []byte
+		shown    *uuid.UUID
 	)
 	err := s.pool.QueryRow(ctx, sqlRawLoad, id).Scan(&doc, &v.Revision, &received, &status, &hash, &v.Gone,
-		&v.ScrapedAt, &v.Pass)
+		&v.ScrapedAt, &v.Pass, &shown)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && doc == nil {
 		return v, fault.Newf(fault.Gone, "read normalized listing %s: there is none; start it at stage normalize", id)
 	}
@@ -51,6 +53,9 @@ func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, err
 	v.Listing, v.ScrapedAt = *doc, v.ScrapedAt.UTC()
 	if received != nil {
 		v.ReceivedAt = received.UTC()
+	}
+	if shown != nil {
+		v.HiddenBy = *shown
 	}
 	if status != nil {
 		v.Published, v.Same = *status, bytes.Equal(hash, listingHash(v.Listing))

@@ -273,8 +273,10 @@ type ListingDetail struct {
 	Summary *ListingSummary  // as published; nil for an advert that is not
 	Details *listing.Listing // the newest normalized form, with the source of every field and its warnings
 	Images  []ImageDetail
-	History []HistoryEvent // prices and states, oldest first
+	History []HistoryEvent // prices and states, oldest first; of the adverts that it reposts as well
 	Audit   Audit
+
+	FirstPublishedAt *time.Time // of it, or of the first advert that it reposts; nil = never
 }
 
 // An ImageDetail is one picture of a listing.
@@ -300,6 +302,7 @@ type HistoryEvent struct {
 	NewRentCents *int64
 	OldStatus    *string
 	NewStatus    *string
+	ListingID    uuid.UUID // whose it is: an advert's, or that of one that it reposts
 }
 
 // Audit is how an advert was processed: the payloads received, the outcome, and the reasons.
@@ -361,9 +364,18 @@ const sqlImages = `
 SELECT url, sort_order, state, key, thumbnail_key, encode(sha256, 'hex'), width, height, attempts, reason
 FROM listing_images WHERE listing_id = $1 ORDER BY sort_order, url`
 
-const sqlHistory = `
-SELECT kind, revision, at, old_rent_cents, new_rent_cents, old_status, new_status
-FROM listing_events WHERE listing_id = $1 ORDER BY id`
+// The adverts that a listing reposts, it first. UNION ends a circle.
+const sqlReposts = `RECURSIVE reposts AS (
+    SELECT id, repost_of, published_at FROM listings WHERE id = $1
+    UNION
+    SELECT l.id, l.repost_of, l.published_at FROM reposts r JOIN listings l ON l.id = r.repost_of
+)`
+
+const sqlHistory = `WITH ` + sqlReposts + `
+SELECT kind, revision, at, old_rent_cents, new_rent_cents, old_status, new_status, listing_id
+FROM listing_events WHERE listing_id IN (SELECT id FROM reposts) ORDER BY at, id`
+
+const sqlFirstPublished = `WITH ` + sqlReposts + ` SELECT min(published_at) FROM reposts`
 
 const sqlAudit = `
 SELECT platform, platform_id, url, status, reasons, duplicate_of, revision, revision = settled_revision, scrapes,
@@ -397,6 +409,7 @@ func (s *Listings) Detail(ctx context.Context, id uuid.UUID) (ListingDetail, err
 	})
 	b.Queue(sqlImages, id).Query(collect(&d.Images))
 	b.Queue(sqlHistory, id).Query(collect(&d.History))
+	b.Queue(sqlFirstPublished, id).QueryRow(func(row pgx.Row) error { return row.Scan(&d.FirstPublishedAt) })
 	b.Queue(sqlRevisions, id).Query(collect(&d.Audit.Revisions))
 	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
 		return d, fmt.Errorf("read listing %s: %w", id, err)

@@ -347,7 +347,7 @@ const sqlReplayRequest = `SELECT stage, filter, created_at FROM replays WHERE id
 // What is claimed is not skipped as gone: its owner keeps it, offered or not.
 const sqlReplayNext = `
 SELECT r.platform, r.platform_id, r.revision, coalesce(l.title, ''), l.rent_cents, r.settlements,
-    CASE WHEN l.status = 'archived' AND r.status <> 'rejected' THEN 'archived'
+    CASE WHEN l.status = 'archived' AND r.status NOT IN ('rejected', 'duplicate') THEN 'archived'
         WHEN (r.gone_at IS NOT NULL OR r.last_scraped_at < $12) AND l.status IS DISTINCT FROM 'claimed' THEN 'gone'
         WHEN $9 = 'normalize' AND r.staged THEN 'staged'
         WHEN $9 <> 'normalize' AND r.normalized_revision < r.revision THEN 'not_normalized' ELSE '' END

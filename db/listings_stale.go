@@ -101,37 +101,45 @@ func (s *Listings) archive(ctx context.Context, before time.Time, stale []uuid.U
 // listingTellArchived queues the event of one row of sqlListingsStaleLock. A listing may be archived any number of
 // times at one revision; the time of its last change makes each event's ID its own.
 func listingTellArchived(b *pgx.Batch, row pgx.CollectableRow, now time.Time) (uuid.UUID, error) {
-	var (
-		id            uuid.UUID
-		ref           listing.Ref
-		neighbourhood *string
-		bedrooms      int
-		since         time.Time
-		data          contract.ListingData
-	)
-	err := row.Scan(&id, &ref.Platform, &ref.PlatformID, &data.Revision, &data.URL, &data.Title, &data.RentCents,
-		&bedrooms, &neighbourhood, &since)
+	id, ref, data, since, err := listingRow(row)
 	if err != nil {
 		return id, err
+	}
+	return id, listingTell(b, contract.ListingArchived, ref, data, since.UTC().AppendFormat(nil, time.RFC3339Nano), now)
+}
+
+// listingRow reads what an event says of a listing from a row with the columns of sqlListingsStaleLock.
+func listingRow(row pgx.CollectableRow) (id uuid.UUID, ref listing.Ref, data contract.ListingData, since time.Time,
+	err error) {
+	var neighbourhood *string
+	var bedrooms int
+	err = row.Scan(&id, &ref.Platform, &ref.PlatformID, &data.Revision, &data.URL, &data.Title, &data.RentCents,
+		&bedrooms, &neighbourhood, &since)
+	if err != nil {
+		return id, ref, data, since, err
 	}
 	data.ListingID, data.PlatformID, data.Bedrooms = id.String(), ref.PlatformID, &bedrooms
 	if neighbourhood != nil {
 		data.Neighbourhood = *neighbourhood
 	}
-	return id, listingTell(b, contract.ListingArchived, ref, data, since.UTC().AppendFormat(nil, time.RFC3339Nano), now)
+	return id, ref, data, since, nil
 }
 
-// Those of the next $3 duplicates after those of the listing $2 whose original is archived: at most $4, or all of the
-// listing with which there are as many; and how far that is. A listing's duplicates are not torn apart, so that its ID
-// is a place to go on from.
+// Those of the next $3 duplicates after those of the listing $2 which are to be judged again: their original is
+// archived or was never published, or has changed since they were judged, unless a person put them there. At most $4,
+// or all of the listing with which there are as many; and how far that is. A listing's duplicates are not torn apart,
+// so that its ID is a place to go on from.
 const sqlDuplicatesOrphaned = `
 WITH looked AS MATERIALIZED (
     SELECT duplicate_of, id FROM raw_listings WHERE duplicate_of > $2
     ORDER BY duplicate_of FETCH FIRST $3 ROWS WITH TIES
 ), orphaned AS MATERIALIZED (
     SELECT k.duplicate_of, k.id
-    FROM looked k JOIN listings o ON o.id = k.duplicate_of JOIN raw_listings r ON r.id = k.id
-    WHERE o.status = 'archived' AND r.status = 'duplicate' AND r.last_scraped_at >= $1 AND r.gone_at IS NULL
+    FROM looked k JOIN raw_listings r ON r.id = k.id
+    LEFT JOIN listings o ON o.id = k.duplicate_of
+    LEFT JOIN home_members m ON m.listing_id = k.id
+    WHERE (o.id IS NULL OR o.status = 'archived' OR m.hidden AND NOT m.pinned AND m.against <> o.revision)
+        AND r.status = 'duplicate' AND r.last_scraped_at >= $1 AND r.gone_at IS NULL
         AND r.normalized_revision = r.revision
     ORDER BY k.duplicate_of FETCH FIRST $4 ROWS WITH TIES
 )
@@ -146,8 +154,8 @@ SELECT platform, platform_id, revision, coalesce(normalized ->> 'title', ''), (n
 FROM raw_listings WHERE id = ANY ($1) AND status = 'duplicate' ORDER BY id`
 
 // OrphanedDuplicates looks at the next n.Look duplicates of listings with IDs after last. It returns those that were
-// scraped since and whose listing is archived now, some n.Take at most: their home may be shown again. next is the last
-// listing whose duplicates it has looked at; zero after the last.
+// scraped since and whose listing is archived now, or has changed, some n.Take at most: their home may be shown again.
+// next is the last listing whose duplicates it has looked at; zero after the last.
 func (s *Listings) OrphanedDuplicates(ctx context.Context, since time.Time, last uuid.UUID, n listing.Window) (
 	found []listing.Restart, next uuid.UUID, err error,
 ) {

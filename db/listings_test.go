@@ -653,7 +653,7 @@ func TestPublishHistory(t *testing.T) {
 		d, err := s.Detail(t.Context(), l.ID())
 		require.NoError(t, err)
 		for i := range d.History {
-			d.History[i].At = time.Time{}
+			d.History[i].At, d.History[i].ListingID = time.Time{}, uuid.Nil
 		}
 		return d.History
 	}
@@ -815,46 +815,6 @@ func TestHandOver(t *testing.T) {
 		require.NoError(t, s.HandOver(t.Context(), h, replay, after(3)))
 	}
 	require.Len(t, told(t, pool), 6, "so does one that joins a run, once")
-}
-
-func TestCandidates(t *testing.T) {
-	t.Parallel()
-
-	pool := dbtest.New(t)
-	s := db.NewListings(pool)
-	add := func(id string, change func(*listing.Listing)) {
-		l := normalized(refOf(id))
-		l.Latitude, l.Longitude = ptr(45.5), ptr(-73.6)
-		change(&l)
-		receive(t, s, arrival(l.Ref, id, 0))
-		publish(t, s, l, 1, 0)
-	}
-	add("same", func(*listing.Listing) {})
-	add("near", func(l *listing.Listing) { l.Latitude = ptr(45.5004) })
-	add("far", func(l *listing.Listing) { l.Latitude = ptr(45.51) })
-	add("bedrooms", func(l *listing.Listing) { l.Bedrooms = 3 })
-	add("cheap", func(l *listing.Listing) { l.RentCents = 100_000 })
-	add("nowhere", func(l *listing.Listing) { l.Latitude, l.Longitude = nil, nil })
-	add("archived", func(*listing.Listing) {})
-	_, err := pool.Exec(t.Context(), "UPDATE listings SET status = 'archived' WHERE platform_id = 'archived'")
-	require.NoError(t, err)
-
-	want := normalized(refOf("same"))
-	want.Latitude, want.Longitude = ptr(45.5), ptr(-73.6)
-	ids := func(l listing.Listing) (out []string) {
-		got, err := s.Candidates(t.Context(), l)
-		require.NoError(t, err)
-		for _, c := range got {
-			out = append(out, c.PlatformID)
-		}
-		return out
-	}
-	require.Equal(t, []string{"near"}, ids(want), "neither itself nor one that is gone")
-	other := want
-	other.Ref = refOf("other")
-	require.ElementsMatch(t, []string{"same", "near"}, ids(other))
-	want.Latitude = nil
-	require.Empty(t, ids(want))
 }
 
 // When a version arrived is known until it is at its end, so that a replay is not taken for a slow advert.

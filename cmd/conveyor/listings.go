@@ -60,6 +60,7 @@ func (h *house) listings() system {
 		activities: h.listingActivities,
 		parts: []api.Part{
 			api.Listings{Store: db.NewListings(h.pool), Launch: h.launch, Audit: db.NewAuditLog(h.pool)},
+			api.Duplicates{Store: db.NewListings(h.pool), Launch: h.launch, Prefer: h.config.Listings.Prefer},
 			api.Replays{Store: db.NewReplays(h.pool), Launch: h.launch},
 			api.Staleness{Launch: h.launch, Audit: db.NewAuditLog(h.pool)},
 			api.Platforms{Store: db.NewPlatforms(h.pool), Launch: h.launch},
@@ -128,7 +129,8 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 	rows = []workers.Row{
 		{Queue: workflows.QueueListings, WorkflowSlots: 200, Activities: []any{
 			&activities.Listings{
-				Store: store, WithoutImages: !h.config.Images.Fetch, StaleAfter: stale, Now: time.Now,
+				Store: store, WithoutImages: !h.config.Images.Fetch, StaleAfter: stale, Prefer: h.config.Listings.Prefer,
+				Now: time.Now,
 			},
 			&activities.Replays{
 				Store: db.NewReplays(h.pool), Start: h.launch, StaleAfter: stale, Turns: turns, Now: time.Now,

@@ -50,6 +50,7 @@ type CLI struct {
 	Replay      cli.ReplayCmd      `cmd:"" help:"Process stored adverts again: start, show, list and cancel replays."`
 	Listings    cli.ListingsCmd    `cmd:"" help:"Export listings, and claim them for their owners."`
 	Platforms   cli.PlatformsCmd   `cmd:"" help:"Show and control the scraping of rental sites: start a cycle, pause, resume, change settings."`
+	Duplicates  cli.DuplicatesCmd  `cmd:"" help:"List homes with several adverts, say which are one and which is shown, and undo that."`
 	Keys        keysCmd            `cmd:"" help:"Create, list and revoke API keys."`
 	Audit       cli.AuditCmd       `cmd:"" help:"List the actions of callers: changes, and refused credentials."`
 	Forget      cli.ForgetCmd      `cmd:"" help:"Delete an advert and all that was made of it, for good."`

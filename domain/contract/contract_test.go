@@ -73,6 +73,14 @@ func TestGolden(t *testing.T) {
 		Reasons: []contract.Reason{{Field: "price", Code: "missing", Message: "no price is stated"}},
 	}
 	archived := contract.ListingData{ListingID: id, PlatformID: "1329279535", Revision: 2, URL: scraped.URL}
+	merged := contract.HomeData{
+		ListingData: contract.ListingData{ListingID: id, PlatformID: "1329279535", Revision: 2, URL: scraped.URL,
+			Title: scraped.Title, RentCents: 125_050, Bedrooms: ptr(2), Reasons: []contract.Reason{
+				{Field: "home", Code: "duplicate", Message: "same rent: 1250.50 $"}}},
+		HomeID: "3f0d6f5e-5c0e-5d3c-9c45-0d6b1f0a7a11", ShownID: "3f0d6f5e-5c0e-5d3c-9c45-0d6b1f0a7a11", Kind: "duplicate",
+	}
+	split := merged
+	split.Reasons, split.Kind, split.Reviewer = nil, "", "ops"
 	image := contract.ImageData{
 		ListingID: id, URL: "https://i.example/1.jpg", Key: "images/ab/abcd.jpg", SHA256: strings.Repeat("ab", 32),
 		Width: 800, Height: 600, SortOrder: 0,
@@ -112,6 +120,8 @@ func TestGolden(t *testing.T) {
 		{contract.ListingArchived, event(contract.ListingArchived, eventData(archived)), read[contract.Event]},
 		{contract.ListingClaimed, event(contract.ListingClaimed, eventData(archived)), read[contract.Event]},
 		{contract.ListingUnclaimed, event(contract.ListingUnclaimed, eventData(archived)), read[contract.Event]},
+		{contract.ListingMerged, event(contract.ListingMerged, eventData(merged)), read[contract.Event]},
+		{contract.ListingSplit, event(contract.ListingSplit, eventData(split)), read[contract.Event]},
 		{contract.ImageAttached, event(contract.ImageAttached, eventData(image)), read[contract.Event]},
 		{contract.ContactsImported, tenantEvent(contract.ContactsImported, contract.ContactsData{
 			UploadID: id, FileName: "contacts.csv", Rows: 10, Valid: 7, Invalid: 2, Duplicate: 1, New: 4, Updated: 2, Skipped: 1,

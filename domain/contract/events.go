@@ -13,6 +13,8 @@ const (
 	ListingArchived   = "listings.archived"   // a listing is no longer offered
 	ListingClaimed    = "listings.claimed"    // an owner has taken a listing over: it is not archived when it is not seen
 	ListingUnclaimed  = "listings.unclaimed"  // that is over: the listing is active again
+	ListingMerged     = "listings.merged"     // an advert was found to be of the same home as others
+	ListingSplit      = "listings.split"      // an advert is not of the same home as others any more
 	ImageAttached     = "images.attached"     // an image of a listing is stored
 	PlatformSuspect   = "platform.suspect"    // a scraped site's pages are not what they were: a person should look
 	ContactsImported  = "contacts.imported"   // a file of a tenant's contacts was read to its end
@@ -43,6 +45,15 @@ type ListingData struct {
 	Neighbourhood string   `json:"neighbourhood,omitempty"`
 	Change        string   `json:"change,omitempty"` // listings.published: created updated returned
 	Reasons       []Reason `json:"reasons,omitempty"`
+}
+
+// HomeData is the data of listings.merged and listings.split.
+type HomeData struct {
+	ListingData        // of the advert that joined the home, or left it
+	HomeID      string `json:"home_id"`            // UUID
+	ShownID     string `json:"shown_id"`           // UUID of the listing that is shown for the home's others
+	Kind        string `json:"kind,omitempty"`     // of merged: duplicate (on two platforms), repost (on one)
+	Reviewer    string `json:"reviewer,omitempty"` // the caller that decided it; "" = a rule
 }
 
 // Reason is one reason for which an advert cannot become a listing.

@@ -102,6 +102,9 @@ type Listing struct {
 	Available string    `json:"available,omitempty"` // 2026-07-01, 2026-07, 07-01, <=07-01 or "now"
 	Poster    string    `json:"poster,omitempty"`    // owner professional
 
+	CentrisNumber string `json:"centris_number,omitempty"` // of the brokers' register, which several platforms show
+	BuildingRef   string `json:"building_ref,omitempty"`   // the platform's own name for the building that lists its units
+
 	Address   Address  `json:"address"`
 	Latitude  *float64 `json:"latitude,omitempty"`
 	Longitude *float64 `json:"longitude,omitempty"`

@@ -14,7 +14,7 @@ func home(platform, id string, change func(*listing.Listing)) listing.Listing {
 		Bedrooms:  3,
 		RentCents: 126_500, Latitude: &lat, Longitude: &lon,
 		Description: "Grand logement rénové près des services, plancher de bois franc.",
-		Address:     listing.Address{Civic: []string{"900"}, Street: "Rue Laudance"},
+		Address:     listing.Address{Civic: []string{"900"}, Street: "Rue Laudance", City: "Québec"},
 	}
 	if change != nil {
 		change(&l)
@@ -38,7 +38,13 @@ func TestSameHome(t *testing.T) {
 				"Large renovated apartment, hardwood floors, close to everything."
 		}, listing.Duplicate},
 		{"rooms unknown in one", "kangalou", func(l *listing.Listing) { l.Rooms = 0 }, listing.Duplicate},
-		{"near rent, same words", "kangalou", func(l *listing.Listing) { l.RentCents = 120_000 }, listing.Duplicate},
+		{"near rent, same words", "kangalou", func(l *listing.Listing) { l.RentCents = 120_000 }, ""},
+		{"rent within a percent, same words", "kangalou", func(l *listing.Listing) { l.RentCents = 125_800 },
+			listing.Duplicate},
+		{"rent within a percent, other words", "kangalou", func(l *listing.Listing) {
+			l.RentCents, l.Description = 125_800, "Logement lumineux au coeur du quartier, libre tout de suite."
+		}, ""},
+		{"other rooms, same words", "kangalou", func(l *listing.Listing) { l.Rooms = 6.5 }, listing.Duplicate},
 		{"near rent, other words, unit known in one", "kangalou", func(l *listing.Listing) {
 			l.RentCents, l.Title, l.Description, l.Address.Unit = 120_000, "x", "y", "101"
 		}, ""},
@@ -47,7 +53,9 @@ func TestSameHome(t *testing.T) {
 				"y"
 		}, ""},
 		{"other rent", "kangalou", func(l *listing.Listing) { l.RentCents = 100_000 }, ""},
-		{"other rooms", "kangalou", func(l *listing.Listing) { l.Rooms = 4.5 }, ""},
+		{"other rooms", "kangalou", func(l *listing.Listing) {
+			l.Rooms, l.Description = 4.5, "Logement lumineux au coeur du quartier, libre tout de suite."
+		}, ""},
 		{"other bedrooms", "kangalou", func(l *listing.Listing) { l.Bedrooms = 2 }, ""},
 		{"other civic number", "kangalou", func(l *listing.Listing) { l.Address.Civic = []string{"902"} }, ""},
 		{"one of several buildings", "kangalou", func(l *listing.Listing) { l.Address.Civic = []string{"898", "900"} },
@@ -85,6 +93,42 @@ func TestSameHome(t *testing.T) {
 	b := home("kangalou", "2", func(l *listing.Listing) { l.Address.Unit = "102" })
 	if m := listing.SameHome(a, b); m.Kind != "" {
 		t.Errorf("units 101 and 102 match: %+v", m)
+	}
+	a = home("kijiji", "1", func(l *listing.Listing) { l.Floor = "15" })
+	b = home("kangalou", "2", func(l *listing.Listing) { l.Floor = "17" })
+	if m := listing.SameHome(a, b); m.Kind != "" {
+		t.Errorf("floors 15 and 17 match: %+v", m)
+	}
+	a = home("centris", "1", func(l *listing.Listing) { l.CentrisNumber = "28598358" })
+	b = home("realtor", "2", func(l *listing.Listing) { l.CentrisNumber, l.Bedrooms, l.Latitude = "28598358", 1, nil })
+	if m := listing.SameHome(a, b); m.Kind != listing.Duplicate || !m.Figures.Centris {
+		t.Errorf("a shared Centris number: %+v", m)
+	}
+	building := func(l *listing.Listing) { l.BuildingRef = "b1" }
+	a, b = home("rentals", "1", building), home("rentals", "2", building)
+	if m := listing.SameHome(a, b); m.Kind != listing.Repost {
+		t.Errorf("two of one building that say the same: %+v", m)
+	}
+	b.Available = "07-01"
+	if m := listing.SameHome(a, b); m.Kind != "" {
+		t.Errorf("two of one building that are free at other times: %+v", m)
+	}
+	postal := func(l *listing.Listing) {
+		l.Latitude, l.Address = nil, listing.Address{Civic: []string{"900"}, PostalCode: "G1X 4A1"}
+	}
+	a, b = home("kijiji", "1", postal), home("kangalou", "2", postal)
+	if m := listing.SameHome(a, b); m.Kind != listing.Duplicate {
+		t.Errorf("one civic number and postal code: %+v", m)
+	}
+	b.Address.PostalCode = "G1X"
+	if m := listing.SameHome(a, b); m.Kind != "" {
+		t.Errorf("half a postal code: %+v", m)
+	}
+	town := func(l *listing.Listing) { l.Latitude, l.Address.City = nil, "Québec" }
+	a, b = home("kijiji", "1", town), home("kangalou", "2", town)
+	b.Address.City = "Lévis"
+	if m := listing.SameHome(a, b); m.Kind != "" {
+		t.Errorf("one street name in two towns: %+v", m)
 	}
 	coarse := func(l *listing.Listing) { l.Address = listing.Address{City: "Québec", PostalCode: "G1K"} }
 	a, b = home("kijiji", "1", coarse), home("kangalou", "2", coarse)

@@ -26,6 +26,7 @@ type Version struct {
 	Gone       bool      // the platform does not offer the advert any more
 	ScrapedAt  time.Time // the advert's newest scrape, also one that found nothing new
 	Pass       int64     // as Payload.Pass
+	HiddenBy   uuid.UUID // the listing that is shown in its place, of the same home; zero = none
 }
 
 // Withheld reports whether the version must not become visible: its advert is gone, or its listing is archived and the

@@ -24,6 +24,7 @@ import (
 //	transport    one of the transports of a scraper
 //	taskqueue    one of the task queues that Load was given
 //	network      an IP address or a network in CIDR notation
+//	platform     a name of a platform
 //	hostport     a host and a port
 //	host         a host name without a port
 //	amqpname     a name of an exchange, queue or routing key that is not reserved by the broker
@@ -73,6 +74,7 @@ func (r rules) validator() *validator.Validate {
 	}
 	add("scheme", func(value, schemes string) bool { return isURL(value, strings.Fields(schemes)...) })
 	add("network", func(value, _ string) bool { return isNetwork(value) })
+	add("platform", func(value, _ string) bool { return platformName.MatchString(value) })
 	add("hostport", func(value, _ string) bool { return isHostPort(value) })
 	add("host", func(value, _ string) bool { return hostName.MatchString(value) })
 	add("amqpname", func(value, _ string) bool {
@@ -123,6 +125,8 @@ func (r rules) expected(tag string) string {
 			return urlOf(strings.Fields(param)...)
 		case "network":
 			return "an address or a network such as 10.0.0.0/8"
+		case "platform":
+			return "a name of a platform such as kijiji"
 		case "hostport":
 			return "a host and a port such as images.internal:8080"
 		case "host":
@@ -154,6 +158,9 @@ func urlOf(schemes ...string) string {
 
 // hostName is a name as DNS and containers have it, or an IPv4 address.
 var hostName = regexp.MustCompile(`^(?i)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$`)
+
+// platformName is a platform as contracts and addresses have it.
+var platformName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 
 func isNetwork(s string) bool {
 	_, err := netip.ParsePrefix(s)

@@ -51,6 +51,8 @@ var bounds = []struct {
 		`CONVEYOR_OIDC_ROLES has "admin", expected role=value`},
 	{"CONVEYOR_LISTING_STAGES", "|normalize|import,images|normalize,dedupe,import,images", "normalise|import,|import,publish",
 		`CONVEYOR_LISTING_STAGES is "normalise", expected one of normalize, dedupe, import, images`},
+	{"CONVEYOR_LISTING_PREFERENCE", "|kangalou|kangalou,kijiji", "Kijiji|kijiji,|a b",
+		`CONVEYOR_LISTING_PREFERENCE is "Kijiji", expected a name of a platform such as kijiji`},
 	{"CONVEYOR_REPLAY_RATE", "1|1000", "0", "CONVEYOR_REPLAY_RATE is 0, expected 1 or more"},
 	{"CONVEYOR_STALE_AFTER", "1m|48h", "59s", "CONVEYOR_STALE_AFTER is 59s, expected 1m or more"},
 	{"CONVEYOR_STALENESS_EVERY", "1m|4h", "59s", "CONVEYOR_STALENESS_EVERY is 59s, expected 1m or more"},

@@ -72,6 +72,7 @@ func Normalize(raw listing.Raw, stated Stated) (listing.Listing, error) {
 	n.text()
 	n.headline()
 	n.place()
+	n.register()
 	n.rooms()
 	n.rent()
 	n.features()

@@ -11,6 +11,26 @@ import (
 	"github.com/mtlrent/conveyor/domain/page"
 )
 
+// register reads the numbers by which platforms name a home and its building. What does not look like one is left out.
+func (n *normalizer) register() {
+	for _, v := range n.raw.Attributes["centris_number"] {
+		digits := strings.Trim(v, "0123456789") == ""
+		if digits && len(v) >= 7 && len(v) <= 9 {
+			n.l.CentrisNumber = v
+			n.l.Sources["centris_number"] = listing.Source{From: "attribute", Name: "centris_number", Text: v}
+		}
+	}
+	for _, v := range n.raw.Attributes["building"] {
+		if v, _ = page.Clean(v, false); v != "" && len(v) <= maxBuildingRef {
+			n.l.BuildingRef = v
+			n.l.Sources["building_ref"] = listing.Source{From: "attribute", Name: "building", Text: quoted(v)}
+		}
+	}
+}
+
+// maxBuildingRef is how long a platform's name for a building may be, in bytes.
+const maxBuildingRef = 100
+
 func (n *normalizer) place() {
 	lat, lon := n.raw.Latitude, n.raw.Longitude
 	switch {

@@ -1,0 +1,90 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+// twins stores two adverts of one home, on two platforms: the first is published, and the second is a duplicate.
+func (d *door) twins(t *testing.T, id string) (first, second uuid.UUID) {
+	t.Helper()
+
+	ctx := t.Context()
+	for _, platform := range []string{"kijiji", "kangalou"} {
+		ref := listing.Ref{Platform: platform, PlatformID: id}
+		revision := d.scrape(t, ref, "Beau 4½", now)
+		lat, lon := 45.5, -73.6
+		l := listing.Listing{Ref: ref, URL: "https://example.org/" + id, ScrapedAt: now, Title: "Beau 4½", RentCents: 125_000,
+			Bedrooms: 2, Latitude: &lat, Longitude: &lon, Address: listing.Address{Civic: []string{id}, Street: "Rue Cartier"}}
+		require.NoError(t, d.store.SaveNormalized(ctx, l, listing.Payload{Revision: revision}, now))
+		v, err := d.store.Load(ctx, l.ID())
+		require.NoError(t, err)
+		j, _, err := d.store.JoinHome(ctx, v, nil, listing.Run{}, now)
+		require.NoError(t, err)
+		if !j.Hidden {
+			_, err = d.store.Publish(ctx, listing.Publication{Version: v}, listing.Run{}, now)
+			require.NoError(t, err)
+			first = l.ID()
+			continue
+		}
+		second = l.ID()
+	}
+	require.NotZero(t, second)
+	return first, second
+}
+
+func TestDuplicates(t *testing.T) {
+	t.Parallel()
+
+	d := open(t)
+	first, second := d.twins(t, "1")
+	d.twins(t, "2")
+	list := func(query string) api.HomePage { return read[api.HomePage](t, d.get(t, "/duplicates"+query), 200) }
+	require.Len(t, list("").Items, 2)
+	p := list("?limit=1")
+	require.Len(t, p.Items, 1)
+	require.NotEqual(t, p.Items[0].ID, list("?limit=1&cursor=" + p.NextCursor).Items[0].ID)
+	require.Empty(t, list("?reviewed=yes").Items)
+	require.Empty(t, list("?kind=repost").Items)
+	refused(t, d.get(t, "/duplicates?cursor=x"), http.StatusUnprocessableEntity)
+	refused(t, d.get(t, "/duplicates?listing=x"), http.StatusUnprocessableEntity)
+
+	home := list("?listing=" + second.String()).Items[0]
+	require.Equal(t, first, home.Shown)
+	require.Len(t, home.Members, 2)
+	require.Equal(t, second, home.Members[1].ListingID)
+	require.Equal(t, "duplicate", home.Members[1].Kind)
+	require.True(t, home.Members[1].Hidden)
+	require.NotEmpty(t, home.Members[1].Reasons)
+	require.NotNil(t, home.Members[1].Figures.Metres)
+
+	path := "/duplicates/" + home.ID.String()
+	body := func(verdict string, id uuid.UUID) string {
+		return fmt.Sprintf(`{"verdict":%q,"listing_id":%q}`, verdict, id)
+	}
+	refused(t, d.ask(t, http.MethodPost, path, body("maybe", second)), http.StatusUnprocessableEntity)
+	refused(t, d.ask(t, http.MethodPost, path, body("different", uuid.New())), http.StatusNotFound)
+	got := read[api.DuplicateDecided](t, d.ask(t, http.MethodPost, path, body("different", second)), 200)
+	require.Equal(t, 1, got.Restarted)
+	require.Len(t, list("").Items, 1)
+	undo := fmt.Sprintf("/duplicates/verdicts/%d/undo", got.Number)
+	require.Equal(t, http.StatusNoContent, d.ask(t, http.MethodPost, undo, "").Status)
+	refused(t, d.ask(t, http.MethodPost, undo, ""), http.StatusConflict)
+	refused(t, d.ask(t, http.MethodPost, "/duplicates/verdicts/99/undo", ""), http.StatusNotFound)
+	home = list("?listing=" + second.String()).Items[0]
+	require.Len(t, home.Members, 2)
+	require.Len(t, home.Verdicts, 1)
+	require.NotNil(t, home.Verdicts[0].UndoneAt)
+	_, err := d.store.DecideHome(t.Context(), db.HomeDecision{Home: home.ID, Verdict: listing.SaySame, Listing: second,
+		By: "Ginette", At: now}, nil)
+	require.NoError(t, err)
+	require.Len(t, list("?reviewed=yes").Items, 1)
+}

@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mtlrent/conveyor/api"
+)
+
+// DuplicatesCmd lists homes with several adverts and takes a person's decisions on them.
+type DuplicatesCmd struct {
+	List      duplicatesListCmd      `cmd:"" help:"List homes with several adverts, the last changed first."`
+	Same      duplicatesSameCmd      `cmd:"" help:"Say that a listing is of a home; no rule takes it away again."`
+	Different duplicatesDifferentCmd `cmd:"" help:"Say that a listing is not of a home; no rule puts it there again."`
+	Show      duplicatesShowCmd      `cmd:"" help:"Choose the listing that is shown for a home."`
+	Undo      duplicatesUndoCmd      `cmd:"" help:"Restore what was there before a decision, by its number."`
+}
+
+type duplicatesListCmd struct {
+	Kind     string `help:"Homes with an advert of this kind: duplicate (another platform) or repost (the same one)." enum:"duplicate,repost," default:""`
+	Reviewed string `help:"Homes that a person has said something of: yes or no." enum:"yes,no," default:""`
+	Listing  string `help:"The home of the listing with this ID." placeholder:"ID"`
+	Limit    int    `help:"Show at most this many; 0 shows all." default:"20"`
+	JSON     bool   `name:"json" help:"Print one JSON object per line instead of text."`
+}
+
+// Run prints page after page, up to --limit.
+func (c *duplicatesListCmd) Run(ctx context.Context, connect Connect) error {
+	return list(ctx, connect, c.Limit, "no home with several adverts matches", c.print)
+}
+
+// print writes the homes that match.
+func (c *duplicatesListCmd) print(ctx context.Context, w io.Writer, r Client) (shown int, more bool, err error) {
+	q := url.Values{}
+	for name, value := range map[string]string{"kind": c.Kind, "reviewed": c.Reviewed, "listing": c.Listing} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	homes := pages[api.Home]{
+		Path: "/duplicates", Query: q, Limit: c.Limit, JSON: c.JSON, Flush: table.Flush,
+		Row: func(_ int, h api.Home) { printHome(table, h) },
+	}
+	return homes.print(ctx, w, r)
+}
+
+// printHome writes a line for a home, one for each of its adverts, and one for each decision.
+func printHome(w io.Writer, h api.Home) {
+	fmt.Fprintf(w, "home %s\tchanged %s\n", h.ID, h.UpdatedAt.UTC().Format(time.DateTime))
+	for _, m := range h.Members {
+		state := "linked"
+		switch {
+		case m.ListingID == h.Shown:
+			state = "shown"
+		case m.Hidden:
+			state = "hidden"
+		}
+		if m.ReviewedBy != "" {
+			state += ", reviewed by " + Plain(m.ReviewedBy)
+		}
+		why := make([]string, len(m.Reasons))
+		for i, r := range m.Reasons {
+			why[i] = r.Message
+		}
+		fmt.Fprintf(w, "  %s\t%s/%s\t%s\t%d $\t%s\t%s\n", m.ListingID, Plain(m.Platform), Plain(m.PlatformID), state,
+			m.RentCents/100, Short(Plain(m.Title), 50), Short(Plain(strings.Join(why, "; ")), 120))
+	}
+	for _, v := range h.Verdicts {
+		undone := ""
+		if v.UndoneAt != nil {
+			undone = ", undone by " + Plain(v.UndoneBy)
+		}
+		fmt.Fprintf(w, "  decision %d\t%s\t%s by %s%s\n", v.Number, v.ListingID, v.Verdict, Plain(v.Reviewer), undone)
+	}
+}
+
+// A duplicateDecision names a home and a listing.
+type duplicateDecision struct {
+	Home    uuid.UUID `arg:"" help:"ID of a home, from the list, or of a listing of it."`
+	Listing uuid.UUID `arg:"" help:"ID of the listing that the decision is about."`
+}
+
+type (
+	duplicatesSameCmd      struct{ duplicateDecision }
+	duplicatesDifferentCmd struct{ duplicateDecision }
+	duplicatesShowCmd      struct{ duplicateDecision }
+)
+
+// Run says that the listing is of the home.
+func (c *duplicatesSameCmd) Run(ctx context.Context, connect Connect) error {
+	return c.decide(ctx, connect, "same")
+}
+
+// Run says that the listing is not of the home.
+func (c *duplicatesDifferentCmd) Run(ctx context.Context, connect Connect) error {
+	return c.decide(ctx, connect, "different")
+}
+
+// Run chooses the listing that is shown.
+func (c *duplicatesShowCmd) Run(ctx context.Context, connect Connect) error {
+	return c.decide(ctx, connect, "show")
+}
+
+func (c duplicateDecision) decide(ctx context.Context, connect Connect, verdict string) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	var out api.DuplicateDecided
+	in := api.DuplicateDecision{Verdict: verdict, ListingID: c.Listing}
+	if err := r.call(ctx, http.MethodPost, "/duplicates/"+c.Home.String(), in, &out); err != nil {
+		return err
+	}
+	fmt.Printf("decision %d: listing %s is of home %s; %d adverts go through the pipeline; conveyor duplicates undo %d undoes it\n",
+		out.Number, c.Listing, out.Home, out.Restarted, out.Number)
+	return nil
+}
+
+type duplicatesUndoCmd struct {
+	Number int64 `arg:"" help:"Number of the decision, from the list."`
+}
+
+// Run undoes a decision.
+func (c *duplicatesUndoCmd) Run(ctx context.Context, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	path := fmt.Sprintf("/duplicates/verdicts/%d/undo", c.Number)
+	if err := r.call(ctx, http.MethodPost, path, nil, nil); err != nil {
+		return err
+	}
+	fmt.Printf("decision %d is undone\n", c.Number)
+	return nil
+}

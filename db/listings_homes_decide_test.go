@@ -1,0 +1,141 @@
+package db_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/contract"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+// homesNow is everything that a decision may change.
+func homesNow(t testing.TB, pool *pgxpool.Pool) []string {
+	t.Helper()
+	return query[string](t, pool, `
+		SELECT to_jsonb(m)::text FROM home_members m
+		UNION ALL SELECT to_jsonb(h)::text FROM homes h
+		UNION ALL SELECT to_jsonb(a)::text FROM home_apart a
+		UNION ALL SELECT (to_jsonb(l) - 'details' - 'words' - 'search')::text FROM listings l
+		UNION ALL SELECT (to_jsonb(r) - 'payload' - 'normalized')::text FROM raw_listings r
+		ORDER BY 1`)
+}
+
+func decide(t testing.TB, s *db.Listings, home uuid.UUID, say string, l listing.Listing, minutes int) db.HomeDecided {
+	t.Helper()
+
+	got, err := s.DecideHome(t.Context(), db.HomeDecision{
+		Home: home, Verdict: say, Listing: l.ID(), By: "Ginette", At: after(minutes)}, nil)
+	require.NoError(t, err)
+	return got
+}
+
+// Whatever a person says is followed at once, is not overruled by a rule, and can be undone without a trace.
+func TestDecideHome(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct {
+		name    string
+		say     string
+		who     listing.Listing // the advert that it is said of
+		visible []string
+		restart []string
+		again   []string // visible after the restarts, and after all were judged again
+		events  []string
+	}{
+		{"the twin is another home", listing.SayDifferent, flat("kangalou", 1), []string{"kijiji/1", "kijiji/9"},
+			[]string{"kangalou/1"}, []string{"kangalou/1", "kijiji/1", "kijiji/9"}, []string{contract.ListingSplit}},
+		{"the shown one is another home", listing.SayDifferent, flat("kijiji", 1), []string{"kijiji/1", "kijiji/9"},
+			[]string{"kangalou/1"}, []string{"kangalou/1", "kijiji/1", "kijiji/9"}, []string{contract.ListingSplit}},
+		{"two that no rule would join", listing.SaySame, flat("kijiji", 9), []string{"kijiji/1"}, nil, []string{"kijiji/1"},
+			[]string{contract.ListingMerged}},
+		{"the twin is to be shown", listing.SayShow, flat("kangalou", 1), []string{"kijiji/1", "kijiji/9"},
+			[]string{"kangalou/1"}, []string{"kangalou/1", "kijiji/9"}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			pool := dbtest.New(t)
+			s := db.NewListings(pool)
+			all := []listing.Listing{flat("kijiji", 1), flat("kangalou", 1), flat("kijiji", 9)}
+			for n, l := range all {
+				pass(t, s, l, n)
+			}
+			home := all[0].ID()
+			require.Equal(t, []string{"kijiji/1", "kijiji/9"}, visible(t, pool))
+			require.Len(t, homeEvents(t, pool), 1)
+			before := homesNow(t, pool)
+
+			first := decide(t, s, home, tt.say, tt.who, 10)
+			require.Equal(t, tt.visible, visible(t, pool))
+			require.Equal(t, tt.events, append([]string(nil), homeEvents(t, pool)[1:]...))
+			require.NoError(t, s.UndoHomeVerdict(t.Context(), first.Verdict, "Ginette", after(11)))
+			require.Equal(t, before, homesNow(t, pool))
+			require.Len(t, homeEvents(t, pool), 1+2*len(tt.events), "the way back is told as well")
+			_, err := s.DecideHome(t.Context(), db.HomeDecision{
+				Home: home, Verdict: tt.say, Listing: uuid.New(), At: start}, nil)
+			requireClass(t, fault.Gone, err)
+			requireClass(t, fault.Conflict, s.UndoHomeVerdict(t.Context(), first.Verdict, "Ginette", after(11)))
+			requireClass(t, fault.Gone, s.UndoHomeVerdict(t.Context(), 99, "Ginette", after(11)))
+
+			second := decide(t, s, home, tt.say, tt.who, 12)
+			var restart []string
+			for _, r := range second.Restart {
+				restart = append(restart, r.Ref.String())
+				require.Equal(t, listing.StageDedupe, r.Stage)
+			}
+			require.Equal(t, tt.restart, restart)
+			for _, l := range all { // of what was restarted, and then of all, which a replay does
+				if fmt.Sprint(restart) == fmt.Sprint([]string{l.Ref.String()}) {
+					again(t, s, l, 13)
+				}
+			}
+			for round := range 2 {
+				for _, l := range all {
+					again(t, s, l, 14+round)
+				}
+				require.Equal(t, tt.again, visible(t, pool))
+			}
+			require.EqualValues(t, 3, count(t, pool, "audit WHERE actor = 'Ginette'"))
+
+			// Undone after all that, it is as it was.
+			require.NoError(t, s.UndoHomeVerdict(t.Context(), second.Verdict, "Ginette", after(20)))
+			require.Equal(t, []string{"kijiji/1", "kijiji/9"}, visible(t, pool))
+			require.Equal(t, []string{"kangalou/1"}, query[string](t, pool,
+				"SELECT platform || '/' || platform_id FROM raw_listings WHERE status = 'duplicate'"))
+			require.EqualValues(t, 0, count(t, pool, "home_apart"))
+			for _, l := range all {
+				again(t, s, l, 21)
+			}
+			require.Equal(t, []string{"kijiji/1", "kijiji/9"}, visible(t, pool))
+		})
+	}
+}
+
+// Decisions about the same adverts are undone from the last to the first.
+func TestUndoHomeVerdictsInOrder(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	a, b := flat("kijiji", 1), flat("kangalou", 2)
+	pass(t, s, a, 0)
+	pass(t, s, b, 1)
+	before := homesNow(t, pool)
+	first := decide(t, s, a.ID(), listing.SaySame, b, 2)
+	require.Equal(t, []string{"kijiji/1"}, visible(t, pool))
+	second := decide(t, s, first.Home, listing.SayShow, b, 3)
+	require.Equal(t, []string{"kangalou/2"}, visible(t, pool), "it was published before, so it is at once")
+	require.Empty(t, second.Restart)
+	requireClass(t, fault.Conflict, s.UndoHomeVerdict(t.Context(), first.Verdict, "x", after(4)))
+	require.NoError(t, s.UndoHomeVerdict(t.Context(), second.Verdict, "x", after(4)))
+	require.Equal(t, []string{"kijiji/1"}, visible(t, pool))
+	require.NoError(t, s.UndoHomeVerdict(t.Context(), first.Verdict, "x", after(5)))
+	require.Equal(t, before, homesNow(t, pool))
+}
