@@ -36,9 +36,9 @@ type urlRow struct {
 }
 
 // readURLs reads a CSV file of URLs. A header that names a column url may name out_dir and event_id, too; without one
-// the first column holds the URLs. Each row has an event ID, its own or one made of its URL, its folder and batch, which
-// is the hash of the file where it is the nil UUID: the same file again is the same drafts. All rows are checked before
-// any is requested; the error names the line.
+// the first column holds the URLs. Each row has an event ID, its own or one made of its URL, its folder and batch,
+// which is the hash of the file where it is the nil UUID: the same file again is the same drafts. All rows are checked
+// before any is requested; the error names the line.
 func readURLs(in io.Reader, outDir string, batch uuid.UUID) ([]urlRow, error) {
 	raw, err := io.ReadAll(io.LimitReader(in, maxURLFile+1))
 	switch {
