@@ -180,7 +180,7 @@ func homeAround(ctx context.Context, tx pgx.Tx, v listing.Version, now time.Time
 // homeKeys are listing.HomeKeys as an array that is not NULL.
 func homeKeys(l listing.Listing) []int64 { return append([]int64{}, listing.HomeKeys(l)...) }
 
-// published is when a member was first published, in seconds; later than any other when it was not.
+// published is when a member was first published, in microseconds; later than any other when it was not.
 func published(m listing.HomeMember) int64 {
 	if m.Published.IsZero() {
 		return 1 << 62
