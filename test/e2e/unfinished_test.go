@@ -73,8 +73,9 @@ func TestWhatATerminatedRunLeftIsResumed(t *testing.T) {
 	}
 	close(stalls)
 	result := check()
-	require.Equal(t, 1, result.Resumed)
-	require.Equal(t, 1, result.Images)
+	// A step whose result was lost is run again, and finds that what it had started is running.
+	require.LessOrEqual(t, result.Resumed, 1)
+	require.LessOrEqual(t, result.Images, 1)
 	w.eventually("the advert is listed, and the picture attached", func() bool {
 		return one[int](w, "SELECT count(*) FROM listings WHERE status = 'active'") == 2 &&
 			one[string](w, "SELECT state FROM listing_images") == "attached"

@@ -145,6 +145,7 @@ const sqlCyclesSince = `
 SELECT coalesce(string_agg(name || ' has had ' || n || ' cycles', ', '), '') FROM (
     SELECT p.name, count(c) AS n FROM platforms p
     LEFT JOIN platform_cycles c ON c.platform = p.name AND c.complete AND c.started_at > $2
+    WHERE p.enabled
     GROUP BY p.name) x
 WHERE n < $1`
 

@@ -81,8 +81,9 @@ func (w *world) restless() string {
 	return strings.Join(left, ", ")
 }
 
-// others are the workflows that end: a scraper never does, and continues as new.
-const others = ` AND WorkflowType != "ScrapePlatform"`
+// others are the workflows that end, and come to an end: a scraper never does, and continues as new; that of the schedule
+// "campaigns" begins every minute, also when the workers are gone.
+const others = ` AND WorkflowType != "ScrapePlatform" AND WorkflowType != "ScheduleCampaigns"`
 
 // depths are the queues that hold messages which wait, without those that others read.
 func (w *world) depths() (map[string]int, error) {
