@@ -7,24 +7,22 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/listing/prose"
 	"github.com/mtlrent/conveyor/domain/page"
+	"github.com/mtlrent/conveyor/domain/platform/field"
 )
-
-// A reader puts one attribute's value into s, or leaves s alone when it does not understand it.
-type reader func(s *prose.Stated, name, value string)
 
 // attributes is everything that the site states in fields of their own. Those of the first group are the canonical
 // names of today; those of the second are what older pages and their scrapers called the same things.
-var attributes = map[string]reader{
+var attributes = map[string]field.Reader{
 	"numberbedrooms":     bedrooms,
 	"numberbathrooms":    bathrooms,
 	"unittype":           unitType,
 	"areainfeet":         area,
 	"forrentbyhousing":   poster,
 	"agreementtype":      lease,
-	"dateavailable":      available,
+	"dateavailable":      field.Available,
 	"petsallowed":        pets,
 	"smokingpermitted":   smoking,
-	"furnished":          furnished,
+	"furnished":          field.Furnished,
 	"numberparkingspots": parkingSpots,
 
 	"heat":     utility("utilities.heat", func(u *listing.Utilities) **bool { return &u.Heat }),
@@ -54,7 +52,7 @@ var attributes = map[string]reader{
 	"numrooms":    quebecRooms, // the category of 2018 and before: "4 1/2", never bedrooms
 	"forrentby":   poster,
 	"rentedby":    poster,
-	"isfurnished": furnished,
+	"isfurnished": field.Furnished,
 
 	// The page's JSON-LD: bathrooms are not in tenths there, and "rooms" are bedrooms.
 	"numberofbathroomstotal": bathrooms,
@@ -179,18 +177,6 @@ func lease(s *prose.Stated, name, value string) {
 	s.Note("lease", name, value)
 }
 
-func available(s *prose.Stated, name, value string) {
-	d, ok := prose.ParseDate(value)
-	if !ok || d.Year == 0 {
-		if s.Available = prose.ParseAvailable(value); s.Available == "" {
-			return
-		}
-	} else {
-		s.Available = d.String()
-	}
-	s.Note("available", name, value)
-}
-
 // pets reads 1, 0 and limited. 0 is also what a form left blank sends, so words may overrule it.
 func pets(s *prose.Stated, name, value string) {
 	switch page.Fold(value) {
@@ -226,22 +212,6 @@ func smoking(s *prose.Stated, name, value string) {
 	s.Note("smoking", name, value)
 }
 
-func furnished(s *prose.Stated, name, value string) {
-	switch page.Fold(value) {
-	case "1", "yes", "true", "oui":
-		s.Furnished = "yes"
-	case "0", "no", "false", "non":
-		s.Furnished = "no"
-		s.NoteBlank("furnished", name, value)
-		return
-	default:
-		if s.Furnished = prose.ParseFurnished(value); s.Furnished == "" {
-			return
-		}
-	}
-	s.Note("furnished", name, value)
-}
-
 // parkingSpots reads 0 to 3, where 3 is three or more.
 func parkingSpots(s *prose.Stated, name, value string) {
 	n, err := strconv.Atoi(strings.TrimSuffix(value, "+"))
@@ -275,16 +245,16 @@ func quebecRooms(s *prose.Stated, name, value string) {
 
 // utility reads a box of what the rent includes. Only a ticked one says something: an empty box may mean "no" or that
 // nobody looked at it.
-func utility(field string, slot func(*listing.Utilities) **bool) reader {
+func utility(of string, slot func(*listing.Utilities) **bool) field.Reader {
 	return func(s *prose.Stated, name, value string) {
 		if yes, ok := ticked(value); ok && yes {
 			*slot(&s.Utilities) = &yes
-			s.Note(field, name, value)
+			s.Note(of, name, value)
 		}
 	}
 }
 
-func amenity(key string) reader {
+func amenity(key string) field.Reader {
 	return func(s *prose.Stated, name, value string) {
 		if yes, ok := ticked(value); ok && yes {
 			s.AddAmenity(key, name, value)
