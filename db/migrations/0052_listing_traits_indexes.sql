@@ -1,0 +1,9 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+CREATE INDEX CONCURRENTLY IF NOT EXISTS listings_traits ON listings USING gin (listing_traits(details))
+    WITH (gin_pending_list_limit = 512);
+CREATE INDEX CONCURRENTLY IF NOT EXISTS listings_available ON listings (listing_available(details));
+
+-- +goose Down
+DROP INDEX CONCURRENTLY IF EXISTS listings_available;
+DROP INDEX CONCURRENTLY IF EXISTS listings_traits;
