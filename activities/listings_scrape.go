@@ -48,6 +48,7 @@ type Visits struct {
 type SiteStore interface {
 	Turn(ctx context.Context, name string, atLeast time.Duration, now time.Time) (scrape.Turn, error)
 	Settings(ctx context.Context, name string) (scrape.Turn, error)
+	Looked(ctx context.Context, name string, now time.Time) error
 	Refused(ctx context.Context, name string, cycle int64, reason string, asked time.Duration, dice float64,
 		now time.Time) (until time.Time, err error)
 	Suspect(ctx context.Context, name string, s scrape.Suspicion, now time.Time) error
@@ -60,6 +61,9 @@ type SiteStore interface {
 // its messages.
 type AdvertStore interface {
 	Seen(ctx context.Context, name string, cycle int64, page int, r scrape.Results, now time.Time) ([]scrape.Visit, error)
+	Newest(ctx context.Context, name string, cycle int64, r scrape.Results, now time.Time) (visits []scrape.Visit,
+		unknown, pages int, err error)
+	Chores(ctx context.Context, name string, cycle int64, now time.Time) (scrape.Chores, error)
 	Due(ctx context.Context, name string, cycle int64, visits []scrape.Visit, now time.Time) ([]scrape.Visit, error)
 	Found(ctx context.Context, cycle int64, f scrape.FoundAdvert) error
 	Gone(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error
@@ -140,8 +144,9 @@ func (c cursor) kept() cursor {
 	return c
 }
 
-// ScrapePage reads a search page, visits the adverts on it that are new, changed, stale or back, and stores and
-// publishes each before it goes on. A worker that takes over continues with the next advert. When the site refuses, it
+// ScrapePage reads a search page, visits the adverts on it that are new, changed or back, and stores and publishes each
+// before it goes on. Between two requests it does what scrape.Moment says: looks at the newest search pages, and visits
+// adverts again. A worker that takes over continues with the next advert. When the site refuses, it
 // fails with fault.Throttled and the time to wait. A page that does not look as expected is no error: the platform
 // becomes suspect, and the result says why.
 func (a *Visits) ScrapePage(ctx context.Context, job ScrapeJob) (ScrapedPage, error) {
@@ -163,11 +168,8 @@ func (a *Visits) ScrapePage(ctx context.Context, job ScrapeJob) (ScrapedPage, er
 	if err != nil {
 		return at.ScrapedPage, v.explain(ctx, err)
 	}
-	for at.Stopped == "" && at.Suspect == "" && len(at.Rest) > 0 {
-		if err := v.visit(ctx, &at); err != nil {
-			return at.ScrapedPage, v.explain(ctx, err)
-		}
-		progress(ctx, at.kept())
+	if err := v.work(ctx, &at); err != nil {
+		return at.ScrapedPage, v.explain(ctx, err)
 	}
 	if v.transport == scrape.Browser && (at.Last || at.Suspect != "" || job.Page >= at.MaxPages) {
 		a.Cycled()
@@ -183,23 +185,17 @@ type visitor struct {
 	transport scrape.Transport // of the page before
 	asked     time.Time        // when that page was requested
 	bad, gone int              // visits in a row that gave no advert, and that found it removed
+	again     int              // re-visits since the search page
 }
 
 // search reads the search page and says which adverts to visit.
 func (v *visitor) search(ctx context.Context) (at cursor, err error) {
-	page, err := v.load(ctx, &at, func(start string) (web.Request, error) {
-		return v.site.SearchRequest(start, v.job.Page)
-	})
+	results, err := v.read(ctx, &at, v.job.Page)
 	var stopped errStopped
 	if errors.As(err, &stopped) {
 		at.Stopped = stopped.why
 		return at, nil
 	}
-	var results scrape.Results
-	if err == nil {
-		results, err = v.Reader.ReadSearch(ctx, v.job.Platform, page)
-	}
-	v.loaded(ctx, "search", err)
 	if class, _ := fault.Of(err); class.Final() {
 		at.Suspect = err.Error()
 		return at, v.suspect(ctx, scrape.SearchPages, at.Suspect)
@@ -227,10 +223,19 @@ func (v *visitor) search(ctx context.Context) (at cursor, err error) {
 	return at, nil
 }
 
-// visit loads the next advert's detail page and stores the result. Only the content of a page is held against the
-// advert: an error is the site's or our own, and leaves the advert as it was.
-func (v *visitor) visit(ctx context.Context, at *cursor) error {
-	next := at.Rest[0]
+// read loads and reads the n-th search page.
+func (v *visitor) read(ctx context.Context, at *cursor, n int) (results scrape.Results, err error) {
+	page, err := v.load(ctx, at, func(start string) (web.Request, error) { return v.site.SearchRequest(start, n) })
+	if err == nil {
+		results, err = v.Reader.ReadSearch(ctx, v.job.Platform, page)
+	}
+	v.loaded(ctx, "search", err)
+	return results, err
+}
+
+// visit loads an advert's detail page and stores the result. Only the content of a page is held against the advert: an
+// error is the site's or our own, and leaves the advert as it was.
+func (v *visitor) visit(ctx context.Context, at *cursor, next scrape.Visit) error {
 	ref := listing.Ref{Platform: v.job.Platform, PlatformID: next.PlatformID}
 	find, err := v.advert(ctx, at, next)
 	if err == nil {
@@ -255,7 +260,10 @@ func (v *visitor) visit(ctx context.Context, at *cursor) error {
 	case errors.As(err, &ours), web.RefusalOf(err) != nil, class == fault.Limited:
 		return err
 	case class == fault.Gone:
-		if v.gone++; v.gone >= scrape.GoneInARow {
+		if next.Why != scrape.Missing { // of the others the search says that they are there
+			v.gone++
+		}
+		if v.gone >= scrape.GoneInARow {
 			at.Suspect = fmt.Sprintf("%d adverts in a row that the search shows are removed: %v", v.gone, err)
 			return v.suspect(ctx, scrape.DetailPages, at.Suspect)
 		}
@@ -270,7 +278,6 @@ func (v *visitor) visit(ctx context.Context, at *cursor) error {
 			return err
 		}
 	}
-	at.Rest = at.Rest[1:]
 	return nil
 }
 

@@ -30,6 +30,10 @@ type site struct {
 	robots  error
 	delay   time.Duration // that robots.txt asks for
 
+	lookAt time.Time      // a look is due then, once
+	newest []string       // IDs on the first page of a look, each unknown; nil = the look fails
+	todo   []scrape.Visit // re-visits that are due, the oldest first; Missing ones wait to be verified
+
 	told  []string
 	turns []time.Duration
 }
@@ -115,15 +119,50 @@ func (s *site) Due(_ context.Context, _ string, _ int64, v []scrape.Visit, _ tim
 	return v, nil
 }
 
+func (s *site) Looked(context.Context, string, time.Time) error {
+	s.say("look")
+	s.lookAt = time.Time{}
+	return nil
+}
+
+func (s *site) Newest(_ context.Context, _ string, _ int64, r scrape.Results, _ time.Time) ([]scrape.Visit, int, int, error) {
+	s.say("newest %d", len(r.Cards))
+	var found []scrape.Visit
+	for _, id := range s.newest {
+		found = append(found, scrape.Visit{Why: scrape.New, Card: scrape.Card{PlatformID: id, URL: "http://127.0.0.1/v-x/m/y/" + id}})
+	}
+	return found, len(found), 1, nil
+}
+
+func (s *site) Chores(_ context.Context, _ string, _ int64, now time.Time) (c scrape.Chores, err error) {
+	c.LookAt, c.Pages, c.Total, c.MaxPages, c.Started, c.Target = s.lookAt, 1, -1, 1, now, time.Hour
+	for _, v := range s.todo {
+		if v.Why == scrape.Missing && c.Missing == nil {
+			c.Missing = &v
+		}
+		if v.Why == scrape.Stale && c.Oldest == nil {
+			c.Oldest, c.OldestAt = &v, now.Add(-scrape.StaleAfter)
+		}
+	}
+	return c, nil
+}
+
+// visited takes a re-visit off the list.
+func (s *site) visited(id string) {
+	s.todo = slices.DeleteFunc(s.todo, func(v scrape.Visit) bool { return v.PlatformID == id })
+}
+
 func (s *site) Found(_ context.Context, _ int64, f scrape.FoundAdvert) error {
 	if err := s.store[f.PlatformID]; err != nil {
 		return err
 	}
+	s.visited(f.PlatformID)
 	s.say("found %s", f.PlatformID)
 	return nil
 }
 
 func (s *site) Gone(_ context.Context, ref listing.Ref, _ int64, _ string, _ time.Time) error {
+	s.visited(ref.PlatformID)
 	s.say("gone %s", ref.PlatformID)
 	return nil
 }
@@ -200,6 +239,42 @@ func TestScrapePage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// again is an advert that is due for a re-visit.
+func again(id, why string) scrape.Visit {
+	return scrape.Visit{Why: why, Card: scrape.Card{PlatformID: id, URL: "http://127.0.0.1/v-x/m/y/" + id}}
+}
+
+// A look comes before the visits that wait, and what it finds before them; then adverts that are missing are verified,
+// and others visited again.
+func TestScrapePageInLanes(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	s := &site{adverts: []string{"1000000001", "1000000002"}, lookAt: now, newest: []string{"1000000009", "1000000001"},
+		todo: []scrape.Visit{again("1000000005", scrape.Stale), again("1000000006", scrape.Stale), again("1000000007", scrape.Missing)}}
+	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
+	a := &activities.Visits{Sites: s, Adverts: s, Reader: known{readers}, Robots: s,
+		Pages: map[scrape.Transport]activities.PageSource{scrape.Browser: s}, Now: func() time.Time { return now }, Cycled: func() {}}
+	env.RegisterActivity(a)
+	_, err := env.ExecuteActivity(a.ScrapePage, activities.ScrapeJob{Platform: "kijiji", Cycle: 1, Page: 1})
+	require.NoError(t, err)
+	require.Equal(t, []string{"look", "newest 2", "found 1000000009", "found 1000000001", "found 1000000002",
+		"found 1000000007", "found 1000000005", "found 1000000006"}, s.told)
+	require.Len(t, s.turns, 8, "each request has a turn of its own")
+
+	s.told = nil
+	_, err = env.ExecuteActivity(a.LookAtPlatform, activities.LookJob{Platform: "kijiji", Cycle: 1})
+	require.NoError(t, err)
+	require.Equal(t, []string{"look", "newest 2", "found 1000000009", "found 1000000001"}, s.told)
+}
+
+// known is a PageReader whose detail pages are those of the advert that was asked for.
+type known struct{ activities.PageReader }
+
+func (r known) ReadAdvert(_ context.Context, name string, p web.Page) (a scrape.Advert, err error) {
+	a.Ref, a.URL, a.Title = listing.Ref{Platform: name, PlatformID: p.Asked[len(p.Asked)-10:]}, p.URL, "4½"
+	return a, nil
 }
 
 // A site that answers 503 and does not say for how long is asked again by the retry policy, whose waits grow.

@@ -33,10 +33,11 @@ func NewPlatforms(pool *pgxpool.Pool) *Platforms { return &Platforms{pool, newWa
 const sqlPlatformLock = `SELECT 1 FROM platforms WHERE name = $1 FOR NO KEY UPDATE`
 
 const sqlPlatformConfigure = `
-INSERT INTO platforms (name, url, transport, enabled, delay_ms, max_pages, cooldown_ms)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+INSERT INTO platforms (name, url, transport, enabled, delay_ms, max_pages, cooldown_ms, look_ms, cycle_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 ON CONFLICT (name) DO UPDATE SET url = excluded.url, transport = excluded.transport, enabled = excluded.enabled,
     delay_ms = excluded.delay_ms, max_pages = excluded.max_pages, cooldown_ms = excluded.cooldown_ms,
+    look_ms = excluded.look_ms, cycle_ms = excluded.cycle_ms,
     results_pages = CASE WHEN platforms.url = excluded.url THEN platforms.results_pages ELSE 0 END`
 
 // A changed search shows other adverts: those of the old search are not missing from it.
@@ -64,7 +65,7 @@ func (s *Platforms) Configure(ctx context.Context, name string, c scrape.Setting
 	b.Queue(sqlAdvertsForget, name, c.URL)
 	b.Queue(sqlCycleForget, name, c.URL, now)
 	b.Queue(sqlPlatformConfigure, name, c.URL, c.Transport, c.Enabled, c.Delay.Milliseconds(), c.MaxPages,
-		c.Cooldown.Milliseconds())
+		c.Cooldown.Milliseconds(), c.Look.Milliseconds(), c.Cycle.Milliseconds())
 	b.Queue(sqlPlatformCount, name, true)
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("configure platform %s: %w", name, err)
@@ -75,7 +76,9 @@ func (s *Platforms) Configure(ctx context.Context, name string, c scrape.Setting
 // One statement decides, so that two calls at once begin one cycle. An open cycle continues where it was.
 const sqlCycleBegin = `
 WITH p AS (
-    SELECT name, coalesce(set_enabled, enabled) AND NOT paused AS wanted, greatest(next_cycle_at, blocked_until) AS due
+    SELECT name, coalesce(set_enabled, enabled) AND NOT paused AS wanted, greatest(next_cycle_at, blocked_until) AS due,
+        greatest(looked_at + nullif(coalesce(set_look_ms, look_ms), 0) * interval '1 ms',
+            CASE WHEN looked_at IS NOT NULL AND coalesce(set_look_ms, look_ms) > 0 THEN blocked_until END) AS look
     FROM platforms WHERE name = $1 FOR UPDATE
 ), last AS (
     SELECT cycle, ended_at, pages FROM platform_cycles WHERE platform = $1 ORDER BY cycle DESC LIMIT 1
@@ -87,20 +90,21 @@ WITH p AS (
     RETURNING cycle
 )
 SELECT p.wanted, p.due, (SELECT cycle FROM begun), (SELECT cycle FROM last WHERE ended_at IS NULL),
-    coalesce((SELECT pages FROM last), 0)
+    coalesce((SELECT pages FROM last), 0), p.look, coalesce((SELECT cycle FROM last), 0)
 FROM p`
 
-// Begin returns what a platform's scraper does now: begin a cycle, continue the open one, wait until the next is due,
-// or wait for an operator. It may be repeated: an open cycle is not begun again.
+// Begin returns what a platform's scraper does now: begin a cycle, continue the open one, look at the newest search
+// pages, wait until the next cycle or look is due, or wait for an operator. It may be repeated: an open cycle is not begun again.
 func (s *Platforms) Begin(ctx context.Context, name string, now time.Time) (scrape.Plan, error) {
 	var (
 		wanted      bool
-		due         *time.Time
+		due, look   *time.Time
 		begun, open *int64
 		pages       int
+		last        int64
 		plan        scrape.Plan
 	)
-	err := s.pool.QueryRow(ctx, sqlCycleBegin, name, now).Scan(&wanted, &due, &begun, &open, &pages)
+	err := s.pool.QueryRow(ctx, sqlCycleBegin, name, now).Scan(&wanted, &due, &begun, &open, &pages, &look, &last)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return plan, nil // not configured yet: bootstrap does that
@@ -112,7 +116,12 @@ func (s *Platforms) Begin(ctx context.Context, name string, now time.Time) (scra
 		plan.Go, plan.Cycle, plan.Page = true, *begun, 1
 	case open != nil:
 		plan.Go, plan.Cycle, plan.Page = true, *open, max(pages, 1)
+	case due != nil && due.After(now) && look != nil && !look.After(now):
+		plan.Look, plan.Cycle = true, last
 	case due != nil && due.After(now):
+		if look != nil && look.Before(*due) {
+			due = look
+		}
 		plan.Wait = due.Sub(now)
 	default: // another call has begun one at the same moment
 		plan.Wait = time.Second
@@ -296,19 +305,17 @@ func (s *Platforms) NoResults(ctx context.Context, name string, cycle int64, pag
 	return reason, nil
 }
 
-// How many adverts a cycle c has seen, and how many of these had nothing new and were not visited. $2 is
-// scrape.StaleAfter.
+// How many adverts a cycle c has seen, and how many of these had nothing new and were not visited.
 const sqlCycleSeenAdverts = `
-    (SELECT count(*), count(*) FILTER (WHERE a.visited_at < c.started_at
-        AND a.visited_at > c.started_at - $2::interval AND a.visited_fingerprint = a.fingerprint
+    (SELECT count(*), count(*) FILTER (WHERE a.visited_at < c.started_at AND a.visited_fingerprint = a.fingerprint
         AND a.gone_at IS NULL)
     FROM platform_adverts a WHERE a.platform = c.platform AND a.seen_cycle = c.cycle)`
 
 const sqlCycleEnd = `
-UPDATE platform_cycles c SET ended_at = $4, note = $5, (seen, skipped) = ` + sqlCycleSeenAdverts + `
-WHERE platform = $1 AND cycle = $3 AND ended_at IS NULL
+UPDATE platform_cycles c SET ended_at = $3, note = $4, (seen, skipped) = ` + sqlCycleSeenAdverts + `
+WHERE platform = $1 AND cycle = $2 AND ended_at IS NULL
 RETURNING seen, coalesce(total, -1), (SELECT count(*) FROM platform_adverts
-    WHERE platform = $1 AND seen_cycle < $3 AND gone_at IS NULL AND missed = 0)`
+    WHERE platform = $1 AND seen_cycle < $2 AND gone_at IS NULL AND missed = 0)`
 
 const sqlCycleNote = `UPDATE platform_cycles SET note = $3 WHERE platform = $1 AND cycle = $2`
 
@@ -323,12 +330,18 @@ UPDATE platforms SET results_pages = (SELECT pages FROM platform_cycles WHERE pl
     suspect_at = CASE WHEN suspect_of <> 'cycle' THEN suspect_at END
 WHERE name = $1`
 
+// One whose own page was there since the cycle began is not gone, for a while.
 const sqlAdvertsMissing = `
-UPDATE platform_adverts SET missed = missed + 1,
-    gone_at = CASE WHEN missed + 1 >= $4 THEN $3::timestamptz END,
-    gone_reason = CASE WHEN missed + 1 >= $4 THEN $5 ELSE '' END
-WHERE platform = $1 AND seen_cycle < $2 AND gone_at IS NULL
-RETURNING platform_id, gone_at IS NOT NULL`
+WITH missing AS (
+    SELECT a.platform_id, a.missed + 1 >= $6 OR a.missed + 1 >= $4 AND coalesce(a.visited_at < c.started_at, true) AS gone
+    FROM platform_adverts a JOIN platform_cycles c ON c.platform = a.platform AND c.cycle = $2
+    WHERE a.platform = $1 AND a.seen_cycle < $2 AND a.gone_at IS NULL
+)
+UPDATE platform_adverts a SET missed = missed + 1, gone_at = CASE WHEN m.gone THEN $3::timestamptz END,
+    gone_reason = CASE WHEN m.gone THEN $5 ELSE '' END
+FROM missing m
+WHERE a.platform = $1 AND a.platform_id = m.platform_id
+RETURNING a.platform_id, m.gone`
 
 const sqlCycleGone = `UPDATE platform_cycles SET gone = gone + $3 WHERE platform = $1 AND cycle = $2`
 
@@ -342,7 +355,7 @@ func (s *Platforms) End(ctx context.Context, name string, cycle int64, note stri
 			return err
 		}
 		var seen, total, missing int
-		err := tx.QueryRow(ctx, sqlCycleEnd, name, scrape.StaleAfter, cycle, now, clipReason(note)).
+		err := tx.QueryRow(ctx, sqlCycleEnd, name, cycle, now, clipReason(note)).
 			Scan(&seen, &total, &missing)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
@@ -386,7 +399,8 @@ func cycleJudge(ctx context.Context, tx pgx.Tx, name string, cycle int64, seen, 
 
 // cycleMarkMissing counts a complete cycle against the adverts that it did not see, and marks those that are gone.
 func cycleMarkMissing(ctx context.Context, tx pgx.Tx, name string, cycle int64, now time.Time) error {
-	rows, _ := tx.Query(ctx, sqlAdvertsMissing, name, cycle, now, scrape.GoneAfter, scrape.GoneReason)
+	rows, _ := tx.Query(ctx, sqlAdvertsMissing, name, cycle, now, scrape.GoneAfter, scrape.GoneReason,
+		scrape.GoneForSure)
 	var gone []uuid.UUID
 	ids := []string{}
 	var id string

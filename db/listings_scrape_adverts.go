@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
@@ -27,13 +28,13 @@ UPDATE platforms SET results_pages = greatest(results_pages, $2) WHERE name = $1
 
 // The one query of a search page. It locks rows in the order of the IDs, or two of it would deadlock. An advert that
 // arrived lately in another way, such as from a scraper of another team, counts as visited. What the open cycle sees
-// for the first time is added to its counts, which are made exact when it ends.
+// for the first time is added to its counts, which are made exact when it ends. What to visit is for scrape.Memory.
 const sqlAdvertsSeen = `
 WITH shown AS (
     SELECT t.* FROM unnest($2::text[], $3::text[], $4::text[]) AS t (platform_id, url, fingerprint) ORDER BY platform_id
 ), before AS (
-    SELECT a.platform_id FROM shown s JOIN platform_adverts a ON a.platform = $1 AND a.platform_id = s.platform_id
-    WHERE a.seen_cycle >= $6
+    SELECT a.platform_id, a.seen_cycle >= $6 AS counted
+    FROM shown s JOIN platform_adverts a ON a.platform = $1 AND a.platform_id = s.platform_id
 ), seen AS (
     INSERT INTO platform_adverts AS a (platform, platform_id, url, fingerprint, seen_at, seen_cycle,
         visited_at, visited_fingerprint)
@@ -47,24 +48,16 @@ WITH shown AS (
     RETURNING *
 ), counted AS (
     UPDATE platform_cycles c SET seen = c.seen + n.seen, skipped = c.skipped + n.skipped
-    FROM (SELECT count(*) AS seen, count(*) FILTER (WHERE visited_at > $7 AND visited_fingerprint = fingerprint
-            AND gone_at IS NULL) AS skipped
-        FROM seen WHERE platform_id NOT IN (SELECT platform_id FROM before)) n
+    FROM (SELECT count(*) AS seen, count(*) FILTER (WHERE visited_fingerprint = fingerprint AND gone_at IS NULL) AS skipped
+        FROM seen WHERE platform_id NOT IN (SELECT platform_id FROM before WHERE counted)) n
     WHERE c.platform = $1 AND c.cycle = $6 AND c.ended_at IS NULL AND n.seen > 0
 )
-SELECT platform_id, CASE
-    WHEN gone_at IS NOT NULL THEN 'returned'
-    WHEN visited_at IS NULL THEN 'new'
-    WHEN visited_at <= $7 THEN 'stale'
-    ELSE 'changed' END
-FROM seen
-WHERE (retry_at IS NULL OR retry_at <= $5)
-    AND (visited_at IS NULL OR gone_at IS NOT NULL OR visited_at <= $7
-        OR visited_fingerprint IS DISTINCT FROM fingerprint)`
+SELECT platform_id, coalesce(visited_at, '-infinity'), coalesce(visited_fingerprint, ''), gone_at IS NOT NULL,
+    coalesce(retry_at, '-infinity'), platform_id NOT IN (SELECT platform_id FROM before)
+FROM seen`
 
-// Seen stores which adverts a search page shows and returns those whose detail pages must be visited, in the order of
-// the page: never visited, with another card since the last visit, not visited for scrape.StaleAfter, or back after
-// they were gone. It may be repeated: adverts that were visited meanwhile are left out.
+// Seen stores which adverts a search page shows and returns those that must be visited, as scrape.Memory says: new ones
+// first, otherwise in the order of the page. It may be repeated: adverts that were visited meanwhile are left out.
 func (s *Platforms) Seen(ctx context.Context, name string, cycle int64, page int, r scrape.Results, now time.Time) (
 	[]scrape.Visit, error,
 ) {
@@ -76,6 +69,9 @@ func (s *Platforms) Seen(ctx context.Context, name string, cycle int64, page int
 	b.Queue(sqlPlatformLock, name)
 	due := advertsSeen(b, name, cycle, r.Cards, now)
 	b.Queue(sqlCyclePage, name, cycle, page, total)
+	if page == 1 { // as good as a look
+		b.Queue(sqlPlatformLooked, name, now)
+	}
 	b.Queue(sqlPlatformSuccess, name, now, scrape.SearchPages)
 	if len(r.Cards) > 0 {
 		b.Queue(sqlPlatformResultsPages, name, page)
@@ -83,7 +79,8 @@ func (s *Platforms) Seen(ctx context.Context, name string, cycle int64, page int
 	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
 		return nil, refused(fmt.Errorf("store %d adverts seen on %s: %w", len(r.Cards), name, err))
 	}
-	return due(), nil
+	visits, _ := due()
+	return visits, nil
 }
 
 // Due returns those of the visits that are still to be made, for a worker that continues a page which another has read.
@@ -101,35 +98,50 @@ func (s *Platforms) Due(ctx context.Context, name string, cycle int64, visits []
 	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
 		return nil, refused(fmt.Errorf("find which of %d visits to %s are due: %w", len(visits), name, err))
 	}
-	return due(), nil
+	visits, _ = due()
+	return visits, nil
 }
 
-// advertsSeen queues the query of a search page. due returns its result, once the batch is done.
+// advertsSeen queues the query of a search page. due returns its result, once the batch is done: the visits to be made,
+// and how many of the adverts nobody had seen before, or were gone.
 func advertsSeen(b *pgx.Batch, name string, cycle int64, cards []scrape.Card, now time.Time) (
-	due func() []scrape.Visit,
+	due func() (visits []scrape.Visit, unknown int),
 ) {
-	n := len(cards)
-	ids, urls, prints := make([]string, n), make([]string, n), make([]string, n)
+	count := len(cards)
+	ids, urls, prints := make([]string, count), make([]string, count), make([]string, count)
 	for i, c := range cards {
 		ids[i], urls[i], prints[i] = c.PlatformID, c.URL, c.Fingerprint
 	}
-	why := make(map[string]string, n)
+	known, fresh := make(map[string]scrape.Memory, count), make(map[string]bool, count)
 	b.Queue(sqlAdvertsSeen, name, ids, urls, prints, now, cycle, now.Add(-scrape.StaleAfter)).Query(
 		func(rows pgx.Rows) error {
-			var id, reason string
-			_, err := pgx.ForEachRow(rows, []any{&id, &reason}, func() error {
-				why[id] = reason
+			var id string
+			var m scrape.Memory
+			var isNew bool
+			var visited, retry pgtype.Timestamptz // which may be -infinity
+			into := []any{&id, &visited, &m.Fingerprint, &m.Gone, &retry, &isNew}
+			_, err := pgx.ForEachRow(rows, into, func() error {
+				m.VisitedAt, m.RetryAt = visited.Time, retry.Time
+				known[id], fresh[id] = m, isNew
 				return nil
 			})
 			return err
 		})
-	return func() (visits []scrape.Visit) {
+	return func() (visits []scrape.Visit, unknown int) {
 		for _, c := range cards {
-			if reason, ok := why[c.PlatformID]; ok {
-				visits = append(visits, scrape.Visit{Card: c, Why: reason})
+			m, ok := known[c.PlatformID]
+			if !ok {
+				continue
+			}
+			if fresh[c.PlatformID] || m.Gone {
+				unknown++
+			}
+			if why := m.Reason(c, now); why != "" {
+				visits = append(visits, scrape.Visit{Card: c, Why: why})
 			}
 		}
-		return visits
+		scrape.SortVisits(visits)
+		return visits, unknown
 	}
 }
 
@@ -142,7 +154,7 @@ WITH visit AS (
     RETURNING 1
 )
 UPDATE platform_cycles SET new = new + ($6 = 'new')::int, changed = changed + ($6 = 'changed')::int,
-    stale = stale + ($6 = 'stale')::int, returned = returned + ($6 = 'returned')::int
+    stale = stale + ($6 IN ('stale', 'missing'))::int, returned = returned + ($6 = 'returned')::int
 WHERE platform = $1 AND cycle = $3 AND EXISTS (SELECT FROM visit)`
 
 const sqlUnitsShown = `

@@ -163,9 +163,12 @@ func TestVisitsThatAreDue(t *testing.T) {
 	s.found(t, 1, "1000000001 b", scrape.Changed, 95_000)
 	require.Empty(t, s.page(t, 1, 1, "1000000002", "1000000001 b"))
 
+	require.Nil(t, s.chores(t, 1).Oldest)
 	s.now = s.now.Add(6 * time.Hour)
-	require.Equal(t, []string{"1000000002 stale", "1000000001 stale"}, s.page(t, 1, 1, "1000000002", "1000000001 b"))
+	require.Empty(t, s.page(t, 1, 1, "1000000002", "1000000001 b"), "re-visits are for the budget")
+	require.Equal(t, "1000000002", s.chores(t, 1).Oldest.PlatformID)
 	s.found(t, 1, "1000000002", scrape.Stale, 90_000)
+	require.Equal(t, "1000000001", s.chores(t, 1).Oldest.PlatformID)
 	require.Equal(t, 2, s.count(t, `SELECT count(*) FROM raw_listings`))
 	require.Equal(t, 3, s.count(t, `SELECT count(*) FROM raw_listing_revisions`))
 	require.Equal(t, 4, s.count(t, `SELECT count(*) FROM outbox WHERE exchange = 'scraped' AND routing_key = 'kijiji'`))
@@ -188,7 +191,7 @@ func TestAdvertsOfTheScraperBeforeUs(t *testing.T) {
 	require.Empty(t, s.page(t, 1, 1, "1000000001"))
 	require.Equal(t, []string{"1000000001 changed"}, s.page(t, 1, 1, "1000000001 b"))
 	s.now = s.now.Add(time.Hour)
-	require.Equal(t, []string{"1000000001 stale"}, s.page(t, 1, 1, "1000000001"))
+	require.Equal(t, "1000000001", s.chores(t, 1).Oldest.PlatformID)
 }
 
 func TestFoundIsOnce(t *testing.T) {

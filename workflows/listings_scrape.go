@@ -25,17 +25,16 @@ type ScrapeInput struct {
 // sends the heartbeats.
 const ScrapeHeartbeat = 20 * time.Second
 
-// scrapePage are the options of the activity that reads a search page and visits its adverts. It is retried without
-// end: a page that cannot be read is a result, not an error, and after a refusal the activity itself sets the next
-// retry.
-func scrapePage(page int) workflow.ActivityOptions {
+// scrapePage are the options of an activity that reads search pages and visits their adverts. It is retried without end:
+// a page that cannot be read is a result, not an error, and after a refusal the activity itself sets the next retry.
+func scrapePage(summary string) workflow.ActivityOptions {
 	_, first, most := fault.Throttled.Retry()
 	return workflow.ActivityOptions{
 		TaskQueue:           QueueBrowser,
-		StartToCloseTimeout: 12 * time.Hour, // a page has up to fifty visits, and an operator may set them minutes apart
+		StartToCloseTimeout: 12 * time.Hour, // fifty visits, which an operator may set minutes apart, and a cycle's re-visits
 		HeartbeatTimeout:    ScrapeHeartbeat,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: first, BackoffCoefficient: 2, MaximumInterval: most},
-		Summary:             fmt.Sprintf("page %d", page),
+		Summary:             summary,
 	}
 }
 
@@ -54,6 +53,12 @@ func ScrapePlatform(ctx workflow.Context, in ScrapeInput) error {
 		plan, err := local(store, do.BeginCycle, in.Platform)
 		if err != nil {
 			return err
+		}
+		if plan.Look {
+			if err := lookAt(ctx, wake, in.Platform, plan.Cycle); err != nil {
+				return err
+			}
+			continue
 		}
 		if !plan.Go {
 			if err := awaitCycle(ctx, wake, plan.Wait); err != nil {
@@ -91,6 +96,17 @@ func awaitCycle(ctx workflow.Context, wake workflow.ReceiveChannel, wait time.Du
 	return err
 }
 
+// lookAt looks at the newest search pages between two cycles; in a cycle ScrapePage does. Only plans of a version that
+// has looks ask for it, so runs from before replay without.
+func lookAt(ctx workflow.Context, wake workflow.ReceiveChannel, name string, cycle int64) error {
+	work := workflow.WithActivityOptions(ctx, scrapePage("newest pages"))
+	_, err := call(work, do.LookAtPlatform, activities.LookJob{Platform: name, Cycle: cycle})
+	if err == nil || temporal.IsCanceledError(err) {
+		return err
+	}
+	return awaitCycle(ctx, wake, lookAgain) // such as an invalid address: the next cycle says so
+}
+
 // scrapeCycle goes through the search pages from plan.Page on. When the history gets too long for the whole cycle, it
 // leaves the cycle open: the next run continues it.
 func scrapeCycle(ctx workflow.Context, name string, plan scrape.Plan) error {
@@ -100,7 +116,7 @@ func scrapeCycle(ctx workflow.Context, name string, plan scrape.Plan) error {
 			return nil
 		}
 		job := activities.ScrapeJob{Platform: name, Cycle: plan.Cycle, Page: page}
-		work := workflow.WithActivityOptions(ctx, scrapePage(page))
+		work := workflow.WithActivityOptions(ctx, scrapePage(fmt.Sprintf("page %d", page)))
 		got, err := call(work, do.ScrapePage, job)
 		switch {
 		case temporal.IsCanceledError(err):

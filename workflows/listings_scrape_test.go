@@ -118,6 +118,21 @@ func TestScrapeWaits(t *testing.T) {
 	require.InDelta(t, (9 * time.Minute).Seconds(), env.Now().Sub(began).Seconds(), 5, "a look after five minutes, a wake, the wait, a wake")
 }
 
+// Between two cycles it looks at the newest search pages; a look that fails does not end the scraper.
+func TestScrapeLooks(t *testing.T) {
+	t.Parallel()
+
+	look := scrape.Plan{Look: true, Cycle: 2}
+	env := scraping(t, look, look, scrape.Plan{Go: true, Cycle: 3, Page: 1})
+	job := activities.LookJob{Platform: "kijiji", Cycle: 2}
+	env.OnActivity(visits.LookAtPlatform, mock.Anything, job).Return(activities.ScrapedPage{}, nil).Once()
+	env.OnActivity(visits.LookAtPlatform, mock.Anything, job).Return(
+		activities.ScrapedPage{}, temporal.NewNonRetryableApplicationError("no such page", "invalid", nil)).Once()
+	env.OnActivity(visits.ScrapePage, mock.Anything, page(1)).Return(activities.ScrapedPage{Last: true}, nil).Once()
+	env.OnActivity(cycles.EndCycle, mock.Anything, ended("")).Return(ended(""), nil).Once()
+	runScrape(t, env)
+}
+
 // A page is retried until it succeeds; an error that is final ends the cycle and not the scraper.
 // A scraper goes on when the database is back.
 func TestScrapeOutlastsTheDatabase(t *testing.T) {

@@ -60,10 +60,11 @@ func (c Condition) State(now time.Time) string {
 
 // A Plan is the next step of a scraper.
 type Plan struct {
-	Go    bool          `json:"go"`             // a cycle is under way: continue it at Page
-	Wait  time.Duration `json:"wait,omitempty"` // until the next cycle; 0 with Go false = until an operator acts
-	Cycle int64         `json:"cycle,omitempty"`
-	Page  int           `json:"page,omitempty"` // 1 for a cycle that has just begun
+	Go    bool          `json:"go"`              // a cycle is under way: continue it at Page
+	Look  bool          `json:"look,omitempty"`  // between two cycles: a look at the newest search pages is due
+	Wait  time.Duration `json:"wait,omitempty"`  // until the next cycle or look; 0 without either = until an operator acts
+	Cycle int64         `json:"cycle,omitempty"` // of a look: the one before
+	Page  int           `json:"page,omitempty"`  // 1 for a cycle that has just begun
 }
 
 // A Turn is a grant to start one request to a site.
@@ -79,6 +80,7 @@ const (
 	Changed  = "changed"  // its card differs from that of the last visit
 	Stale    = "stale"    // the last visit is long ago
 	Returned = "returned" // it was gone
+	Missing  = "missing"  // the search does not show it any more; it counts as stale where it is there all the same
 )
 
 // A Visit is an advert whose detail page is to be loaded.
@@ -110,7 +112,8 @@ func (f FoundAdvert) Messages() []FoundUnit {
 	return []FoundUnit{{f.Raw, f.Payload}}
 }
 
-// StaleAfter is how long an advert that did not change goes without a visit.
+// StaleAfter is how long an advert that did not change goes without a visit at least. It goes longer where the budget of
+// requests does not allow a visit: see Moment.
 const StaleAfter = 6 * time.Hour
 
 // A Suspicion says that pages of a site do not look as expected.

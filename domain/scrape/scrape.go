@@ -26,7 +26,18 @@ type Pace struct {
 	Delay     time.Duration // between two requests, those of search pages included
 	MaxPages  int           // search pages in a cycle, 1 or more
 	Cooldown  time.Duration // between two cycles
+	// Look is the time between two looks of the fast lane at the newest search pages; 0 = there are none.
+	Look time.Duration
+	// Cycle is how long a cycle should take. It takes longer where search pages and adverts that are new or changed need
+	// more, and less where no advert is due for a re-visit.
+	Cycle time.Duration
 }
+
+// The pace of sites that nothing is known of which speaks against it.
+const (
+	DefaultLook  = 5 * time.Minute
+	DefaultCycle = 2 * time.Hour
+)
 
 // A Site holds the facts about a platform that need no request.
 type Site struct {
@@ -35,6 +46,8 @@ type Site struct {
 	// Partial says why the search pages do not show every advert of the search: a cycle through all of them is then not
 	// complete, and adverts that it did not see are not missing; "" = they do.
 	Partial string
+	// Whole says that search pages state all of each advert: no detail page can be visited.
+	Whole bool
 	// Unproven says, for operators, what of the site's pages nobody has seen, and what was guessed for lack of them; "" =
 	// nothing.
 	Unproven string

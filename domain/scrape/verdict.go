@@ -16,10 +16,13 @@ const (
 // suspected rather than the adverts taken for removed.
 const manyMissing = 20
 
-// An advert that is missing from GoneAfter complete cycles in a row is gone, for GoneReason.
+// An advert that is missing from GoneAfter complete cycles in a row is gone, for GoneReason, unless its own page says
+// otherwise: adverts move to other pages while a search is read, and a cycle may miss one that way. From GoneForSure
+// cycles on its page no longer counts, for some sites keep the pages of removed adverts.
 const (
-	GoneAfter  = 2
-	GoneReason = "missing in two cycles"
+	GoneAfter   = 2
+	GoneForSure = 10
+	GoneReason  = "missing in two cycles"
 )
 
 // After so many visits in a row that failed, or found the advert removed, the site is at fault and not an advert.

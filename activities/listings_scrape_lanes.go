@@ -1,0 +1,110 @@
+package activities
+
+import (
+	"context"
+	"errors"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/platform"
+	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
+)
+
+// work does what is due until the next search page is: visits, re-visits and looks, in the order of scrape.Moment.
+func (v *visitor) work(ctx context.Context, at *cursor) error {
+	for at.Stopped == "" && at.Suspect == "" {
+		now := v.Now()
+		todo, err := v.Adverts.Chores(ctx, v.job.Platform, v.job.Cycle, now)
+		if err != nil {
+			return err
+		}
+		if v.site.Site().Whole {
+			todo.Missing, todo.Oldest = nil, nil
+		}
+		switch todo.Moment(now, v.job.Page, at.Adverts, at.Last, len(at.Rest), v.again).Next() {
+		case scrape.LookStep:
+			err = v.look(ctx, at)
+		case scrape.VisitStep:
+			if err = v.visit(ctx, at, at.Rest[0]); err == nil && at.Stopped == "" && at.Suspect == "" {
+				at.Rest = at.Rest[1:]
+			}
+		case scrape.VerifyStep:
+			at.Visits++
+			err = v.visit(ctx, at, *todo.Missing)
+		case scrape.RevisitStep:
+			at.Visits++
+			v.again++
+			err = v.visit(ctx, at, *todo.Oldest)
+		default:
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		progress(ctx, at.kept())
+	}
+	return nil
+}
+
+// look reads the newest search pages until one shows no advert that was not known, and adds the visits to those that
+// wait. A page that does not look as expected ends the look and nothing else: the slow lane reads it too, and judges it.
+func (v *visitor) look(ctx context.Context, at *cursor) error {
+	if err := v.Sites.Looked(ctx, v.job.Platform, v.Now()); err != nil {
+		return err
+	}
+	for n := 1; ; n++ {
+		results, err := v.read(ctx, at, n)
+		var stopped errStopped
+		if errors.As(err, &stopped) {
+			at.Stopped = stopped.why
+			return nil
+		}
+		if class, _ := fault.Of(err); class.Final() && web.RefusalOf(err) == nil {
+			activity.GetLogger(ctx).Warn("newest search page could not be read", "platform", v.job.Platform, "page", n, "err", err)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		found, unknown, pages, err := v.Adverts.Newest(ctx, v.job.Platform, v.job.Cycle, results, v.Now())
+		if err != nil {
+			return err
+		}
+		before := len(at.Rest)
+		at.Rest = scrape.Merge(found, at.Rest)
+		at.Visits += len(at.Rest) - before
+		if !scrape.LookOn(n, unknown, results.Last, min(pages, at.MaxPages)) {
+			return nil
+		}
+	}
+}
+
+// LookJob is a look at the newest search pages of a platform, between two cycles.
+type LookJob struct {
+	Platform string `json:"platform"`
+	Cycle    int64  `json:"cycle"` // the one before: visits are counted there
+}
+
+// LookAtPlatform reads the newest search pages of a platform until one shows nothing new, and visits the adverts on them
+// that are new, changed or back. It fails as ScrapePage does. One that is repeated looks again: what was not visited is
+// still due.
+func (a *Visits) LookAtPlatform(ctx context.Context, job LookJob) (ScrapedPage, error) {
+	site, ok := platform.ByName(job.Platform)
+	if !ok {
+		return ScrapedPage{}, fault.Newf(fault.Invalid, "platform: no reader for %q", job.Platform)
+	}
+	v := &visitor{Visits: a, site: site, job: ScrapeJob{Platform: job.Platform, Cycle: job.Cycle, Page: 1}}
+	at := cursor{}
+	if err := v.look(ctx, &at); err != nil {
+		return at.ScrapedPage, v.explain(ctx, err)
+	}
+	for ; at.Stopped == "" && at.Suspect == "" && len(at.Rest) > 0; at.Rest = at.Rest[1:] {
+		if err := v.visit(ctx, &at, at.Rest[0]); err != nil {
+			return at.ScrapedPage, v.explain(ctx, err)
+		}
+		progress(ctx, nil)
+	}
+	return at.ScrapedPage, nil
+}
