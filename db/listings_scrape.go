@@ -330,7 +330,7 @@ UPDATE platforms SET results_pages = (SELECT pages FROM platform_cycles WHERE pl
     suspect_at = CASE WHEN suspect_of <> 'cycle' THEN suspect_at END
 WHERE name = $1`
 
-// One whose own page was there since the cycle began is not gone, for a while.
+// Which of them are gone, as scrape.IsGone says.
 const sqlAdvertsMissing = `
 WITH missing AS (
     SELECT a.platform_id, a.missed + 1 >= $6 OR a.missed + 1 >= $4 AND coalesce(a.visited_at < c.started_at, true) AS gone

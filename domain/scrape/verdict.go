@@ -1,6 +1,9 @@
 package scrape
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // A Verdict says what a cycle that reached the last search page amounts to.
 type Verdict string
@@ -56,3 +59,9 @@ func EmptyPage(page, seen, total int, had bool) (reason string) {
 
 // nearlyAll says that n adverts are at least nine tenths of a total: some come and go while the pages are read.
 func nearlyAll(n, total int) bool { return n*10 >= total*9 }
+
+// IsGone says whether an advert is gone that so many complete cycles in a row did not show, the last of which began at
+// started. One whose own page was there since is not, until GoneForSure.
+func IsGone(missed int, visited, started time.Time) bool {
+	return missed >= GoneForSure || missed >= GoneAfter && visited.Before(started)
+}

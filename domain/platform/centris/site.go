@@ -22,7 +22,7 @@ import (
 func (Platform) Site() scrape.Site {
 	return scrape.Site{
 		Start: "https://www.centris.ca/fr/propriete~a-louer~montreal-rosemont-la-petite-patrie?q=H4sIAAAAAAAACl2MsQ6CMBRF_6UzAwODccXEGBMHMSyEodILvFgoaYumIfy7j8CAbu_ce-6bRKedOIpYROJpzQs2NQocMJu6pgpXhBVHhzNMY-XQhqyVA3gXR8ItZ074MBYlM6St2pvsti81aQ-7lTVBK5dLPS7rYlqDi2I1lR6NsYEn76Xn6A5HCr0nqcUc7eUMWlPfPMKAH7_3f2JKPpzIeUuV35mHJBFzOX8BEETeyP4AAAA",
-		Pace:  scrape.Pace{Transport: scrape.Browser, Delay: 9 * time.Second, MaxPages: 250, Cooldown: time.Minute,
+		Pace: scrape.Pace{Transport: scrape.Browser, Delay: 9 * time.Second, MaxPages: 250, Cooldown: time.Minute,
 			Look: scrape.DefaultLook, Cycle: scrape.DefaultCycle},
 		Unproven: "search pages after the first (no answer of the site was at hand, its script was read), adverts that were " +
 			"removed, English pages; robots.txt and terms of use were not read: a person decides whether it may be scraped",

@@ -19,7 +19,7 @@ import (
 func (Platform) Site() scrape.Site {
 	return scrape.Site{
 		Start: "https://www.kangalou.com/fr/recherche/",
-		Pace:  scrape.Pace{Transport: scrape.Browser, Delay: 9 * time.Second, MaxPages: 250, Cooldown: time.Minute,
+		Pace: scrape.Pace{Transport: scrape.Browser, Delay: 9 * time.Second, MaxPages: 250, Cooldown: time.Minute,
 			Look: scrape.DefaultLook, Cycle: scrape.DefaultCycle},
 		Unproven: "search pages after their script ran, advert pages, the map's answer and removed adverts (its parser was " +
 			"written from one page of 2019 without adverts and from the selectors of other scrapers); robots.txt and terms of " +

@@ -20,7 +20,7 @@ import (
 func (Platform) Site() scrape.Site {
 	return scrape.Site{
 		Start: "https://www.kijiji.ca/b-apartments-condos/ville-de-montreal/c37l1700281",
-		Pace:  scrape.Pace{Transport: scrape.Browser, Delay: 9 * time.Second, MaxPages: 250, Cooldown: time.Minute,
+		Pace: scrape.Pace{Transport: scrape.Browser, Delay: 9 * time.Second, MaxPages: 250, Cooldown: time.Minute,
 			Look: scrape.DefaultLook, Cycle: scrape.DefaultCycle},
 	}
 }

@@ -16,7 +16,7 @@ import (
 func (Platform) Site() scrape.Site {
 	return scrape.Site{
 		Start: "https://api2.realtor.ca/Listing.svc/PropertySearch_Post",
-		Pace:  scrape.Pace{Transport: scrape.HTTP, Delay: 9 * time.Second, MaxPages: 20, Cooldown: 10 * time.Minute,
+		Pace: scrape.Pace{Transport: scrape.HTTP, Delay: 9 * time.Second, MaxPages: 20, Cooldown: 10 * time.Minute,
 			Look: scrape.DefaultLook, Cycle: scrape.DefaultCycle},
 		Whole: true,
 		Unproven: "requests: only answers of 2020 to 2025 were at hand, and a guard answers programs with a challenge (CREA's " +

@@ -16,7 +16,7 @@ import (
 func (Platform) Site() scrape.Site {
 	return scrape.Site{
 		Start: "https://rentals.ca/montreal",
-		Pace:  scrape.Pace{Transport: scrape.Browser, Delay: 9 * time.Second, MaxPages: 250, Cooldown: time.Minute,
+		Pace: scrape.Pace{Transport: scrape.Browser, Delay: 9 * time.Second, MaxPages: 250, Cooldown: time.Minute,
 			Look: scrape.DefaultLook, Cycle: scrape.DefaultCycle},
 		Unproven: "search pages (only entries of them were at hand, without the page around), adverts of private landlords and " +
 			"in French, adverts that were removed; robots.txt and terms of use were not read: a person decides whether it may " +

@@ -16,7 +16,7 @@ import (
 func (Platform) Site() scrape.Site {
 	return scrape.Site{
 		Start: "https://www.zumper.com/apartments-for-rent/montreal-qc",
-		Pace:  scrape.Pace{Transport: scrape.Browser, Delay: 9 * time.Second, MaxPages: 40, Cooldown: time.Minute,
+		Pace: scrape.Pace{Transport: scrape.Browser, Delay: 9 * time.Second, MaxPages: 40, Cooldown: time.Minute,
 			Look: scrape.DefaultLook, Cycle: scrape.DefaultCycle},
 		Partial: "the data of a search page lists only a part of its adverts, so those that are not listed count as " +
 			"missing nowhere",
