@@ -82,6 +82,9 @@ type Platform struct {
 	NextRequestAt *time.Time `json:"next_request_at,omitempty" doc:"at the earliest"`
 	NextCycleAt   *time.Time `json:"next_cycle_at,omitempty" doc:"at the earliest"`
 	LastSuccessAt *time.Time `json:"last_success_at,omitempty" doc:"when a page was last read"`
+	OldestVisitAt *time.Time `json:"oldest_visit_at,omitempty" doc:"of the adverts that are not gone"`
+
+	Forecast *PlatformForecast `json:"forecast,omitempty" doc:"if things go on as in the last cycle; not before there is one"`
 
 	Adverts PlatformAdverts `json:"adverts"`
 	Current *PlatformCycle  `json:"current_cycle,omitempty" doc:"the one under way"`
@@ -96,6 +99,19 @@ type PlatformSettings struct {
 	DelaySeconds    float64 `json:"delay_between_requests_seconds"`
 	MaxPages        int     `json:"max_pages_per_cycle"`
 	CooldownSeconds float64 `json:"cooldown_between_cycles_seconds"`
+	LookSeconds     float64 `json:"look_every_seconds" doc:"time between two looks at the newest search pages; 0 = there are none"`
+	CycleSeconds    float64 `json:"cycle_target_seconds" doc:"how long a cycle should take: what its search pages and new adverts leave of that is for re-visits"`
+}
+
+// PlatformForecast says how fresh a scraper keeps what it knows.
+type PlatformForecast struct {
+	CycleSeconds       float64 `json:"cycle_seconds" doc:"how long a cycle takes"`
+	OldestVisitSeconds float64 `json:"oldest_visit_seconds" doc:"how old the visit to an advert gets that does not change"`
+	Requests           int     `json:"requests_per_day"`
+	Looks              int     `json:"look_requests_per_day" doc:"at the newest search pages"`
+	Search             int     `json:"search_requests_per_day" doc:"for the search pages of cycles"`
+	Fresh              int     `json:"fresh_visits_per_day" doc:"to adverts that are new, changed, back or gone"`
+	Revisits           int     `json:"revisits_per_day" doc:"to others, the longest unseen first"`
 }
 
 // PlatformBlock describes a site that refuses requests.
@@ -130,7 +146,7 @@ type PlatformCycle struct {
 	Seen      int        `json:"seen" doc:"adverts on these pages"`
 	New       int        `json:"new" doc:"visited for the first time"`
 	Changed   int        `json:"changed" doc:"visited because their entry on the search page changed"`
-	Stale     int        `json:"stale" doc:"visited because the last visit was six hours ago"`
+	Stale     int        `json:"stale" doc:"visited again: the last visit was six hours ago or more, or the search did not show them"`
 	Returned  int        `json:"returned" doc:"visited because they were gone"`
 	Skipped   int        `json:"skipped" doc:"seen and not visited: nothing new"`
 	Failed    int        `json:"failed" doc:"visited and could not be read"`
@@ -158,8 +174,12 @@ func (h Platforms) show(p db.Platform) Platform {
 	trouble := func(t db.PlatformTrouble) PlatformTrouble { return PlatformTrouble(t) }
 	cycle := func(c db.PlatformCycle) PlatformCycle { return PlatformCycle(c) }
 	unproven := ""
+	var forecast *PlatformForecast
 	if site, ok := platform.ByName(p.Name); ok {
 		unproven = site.Site().Unproven
+		if o, ok := p.Outlook(); ok && !site.Site().Whole { // a visit there is no request
+			forecast = &PlatformForecast{o.Cycle.Seconds(), o.Age.Seconds(), o.Requests, o.Looks, o.Search, o.Fresh, o.Revisits}
+		}
 	}
 	return Platform{
 		Name: p.Name, State: p.State, Next: p.Next, URL: p.URL, Transport: p.Transport,
@@ -168,6 +188,7 @@ func (h Platforms) show(p db.Platform) Platform {
 		Suspect: maybe(p.Suspect, trouble), Trouble: maybe(p.Trouble, trouble),
 		Unproven:      unproven,
 		NextRequestAt: p.NextRequestAt, NextCycleAt: p.NextCycleAt, LastSuccessAt: p.LastSuccessAt,
+		OldestVisitAt: p.OldestVisitAt, Forecast: forecast,
 		Adverts: PlatformAdverts(p.Adverts), Current: maybe(p.Current, cycle), Last: maybe(p.Last, cycle),
 		Workflow: h.door.workflow(scrape.WorkflowID(p.Name)),
 	}
@@ -193,6 +214,8 @@ type PlatformPatch struct {
 	DelaySeconds    *float64 `json:"delay_between_requests_seconds,omitempty" minimum:"0" maximum:"3600"`
 	MaxPages        *int     `json:"max_pages_per_cycle,omitempty" minimum:"1" maximum:"10000"`
 	CooldownSeconds *float64 `json:"cooldown_between_cycles_seconds,omitempty" minimum:"0" maximum:"604800"`
+	LookSeconds     *float64 `json:"look_every_seconds,omitempty" minimum:"0" maximum:"86400"`
+	CycleSeconds    *float64 `json:"cycle_target_seconds,omitempty" minimum:"0" maximum:"21600"`
 	Reset           bool     `json:"reset,omitempty" doc:"first forget earlier changes, refusals and suspicions"`
 }
 
@@ -205,7 +228,8 @@ type setPlatformInput struct {
 func (h Platforms) set(ctx context.Context, in *setPlatformInput) (*platformOutput, error) {
 	return h.change(ctx, in.Name, db.PlatformChange{
 		Enabled: in.Body.Enabled, Delay: duration(in.Body.DelaySeconds), MaxPages: in.Body.MaxPages,
-		Cooldown: duration(in.Body.CooldownSeconds), Reset: in.Body.Reset,
+		Cooldown: duration(in.Body.CooldownSeconds), Look: duration(in.Body.LookSeconds),
+		Cycle: duration(in.Body.CycleSeconds), Reset: in.Body.Reset,
 	}, in.Body)
 }
 

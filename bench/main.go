@@ -100,6 +100,9 @@ func run(ctx context.Context, o options) (report Report, err error) {
 	if o.only == relevanceName { // nor does this
 		return report, relevance(ctx, &report)
 	}
+	if o.only == freshnessName { // nor this
+		return report, fresh(&report)
+	}
 	h, err := open(ctx, o.binary, o.oneProcess)
 	if err != nil {
 		return report, err
@@ -144,6 +147,7 @@ func run(ctx context.Context, o options) (report Report, err error) {
 			scenario{"scrape by browser", func() error { return h.scrape(ctx, "browser", 120, &report) }},
 			scenario{"scrape 200 cycles", func() error { return h.scrapeMemory(ctx, 200, &report) }},
 			scenario{extractionName, func() error { return extraction(&report, o.without) }},
+			scenario{freshnessName, func() error { return fresh(&report) }},
 			scenario{relevanceName, func() error { return relevance(ctx, &report) }},
 		)
 		for _, d := range draftings {

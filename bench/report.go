@@ -28,6 +28,7 @@ type Report struct {
 	Stored     []Stored     `json:"search_stored,omitempty"`
 	Dispatched []Dispatched `json:"dispatched,omitempty"`
 	Imported   []Imported   `json:"imported,omitempty"`
+	Fresh      []Fresh      `json:"freshness,omitempty"`
 }
 
 func (r Report) write(file string) error {
@@ -94,6 +95,7 @@ func (r Report) print(w io.Writer) {
 	r.printRelevance(w)
 	r.printSearch(w)
 	r.printImports(w)
+	r.printFresh(w)
 	if len(r.Memory) > 0 {
 		fmt.Fprintln(w, "\nmemory of the roles, MiB resident:")
 		t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -108,14 +108,17 @@ type platformSetCmd struct {
 	Delay    *time.Duration `help:"Pause between two requests, such as 9s." placeholder:"TIME"`
 	Pages    *int           `help:"Maximum of search pages in a cycle." placeholder:"N"`
 	Cooldown *time.Duration `help:"Pause between two cycles, such as 1m." placeholder:"TIME"`
+	Look     *time.Duration `help:"Time between two looks at the newest search pages, such as 5m; 0s is none." placeholder:"TIME"`
+	Cycle    *time.Duration `help:"How long a cycle with its re-visits should take, such as 2h; 6h at most." placeholder:"TIME"`
 	Enabled  *bool          `help:"Scrape the platform, or not." negatable:"disabled"`
 	Reset    bool           `help:"First return to the configured settings."`
 }
 
 // Validate reports a command line that sets nothing; kong calls it.
 func (c *platformSetCmd) Validate() error {
-	if c.Delay == nil && c.Pages == nil && c.Cooldown == nil && c.Enabled == nil && !c.Reset {
-		return errors.New("nothing to set: give --delay, --pages, --cooldown, --enabled, --disabled or --reset")
+	if c.Delay == nil && c.Pages == nil && c.Cooldown == nil && c.Look == nil && c.Cycle == nil &&
+		c.Enabled == nil && !c.Reset {
+		return errors.New("nothing to set: give --delay, --pages, --cooldown, --look, --cycle, --enabled, --disabled or --reset")
 	}
 	return nil
 }
@@ -131,6 +134,12 @@ func (c *platformSetCmd) patch() api.PlatformPatch {
 	}
 	if c.Cooldown != nil {
 		in.CooldownSeconds = new(c.Cooldown.Seconds())
+	}
+	if c.Look != nil {
+		in.LookSeconds = new(c.Look.Seconds())
+	}
+	if c.Cycle != nil {
+		in.CycleSeconds = new(c.Cycle.Seconds())
 	}
 	return in
 }
@@ -170,6 +179,14 @@ func printPlatform(w io.Writer, p api.Platform) error {
 	}
 	if p.LastSuccessAt != nil {
 		row("read last", "%s", p.LastSuccessAt.UTC().Format(time.RFC3339))
+	}
+	if p.OldestVisitAt != nil {
+		row("oldest visit", "%s", p.OldestVisitAt.UTC().Format(time.RFC3339))
+	}
+	if f := p.Forecast; f != nil {
+		row("forecast", "cycles of %s, visits up to %s old; of %d requests a day %d look, %d search, %d visit again",
+			seconds(f.CycleSeconds).Round(time.Second), seconds(f.OldestVisitSeconds).Round(time.Minute), f.Requests, f.Looks,
+			f.Search, f.Revisits)
 	}
 	if p.Unproven != "" {
 		row("unproven", "%s", Plain(p.Unproven))
@@ -218,6 +235,12 @@ func printCycle(row func(name, format string, args ...any), c *api.PlatformCycle
 func paceText(s api.PlatformSettings) string {
 	text := fmt.Sprintf("%s between requests, at most %d pages a cycle, %s between cycles", seconds(s.DelaySeconds), s.MaxPages,
 		seconds(s.CooldownSeconds))
+	if s.LookSeconds > 0 {
+		text += fmt.Sprintf(", newest pages every %s", seconds(s.LookSeconds))
+	}
+	if s.CycleSeconds > 0 {
+		text += fmt.Sprintf(", %s for a cycle", seconds(s.CycleSeconds))
+	}
 	if !s.Enabled {
 		text += ", disabled"
 	}

@@ -18,13 +18,15 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // kijiji is a platform in the middle of its second cycle.
 func kijiji() api.Platform {
-	pace := api.PlatformSettings{Enabled: true, DelaySeconds: 9, MaxPages: 250, CooldownSeconds: 60}
+	pace := api.PlatformSettings{Enabled: true, DelaySeconds: 9, MaxPages: 250, CooldownSeconds: 60, LookSeconds: 300, CycleSeconds: 7200}
 	slow := pace
 	slow.DelaySeconds = 30
 	return api.Platform{
 		Name: "kijiji", State: "scraping", Next: "goes on with cycle 2, page 3", URL: "https://www.kijiji.ca/b-x/y/c37l1",
 		Transport: "browser", Settings: slow, Configured: pace, LastSuccessAt: new(noon.Add(-20 * time.Second)),
-		Adverts: api.PlatformAdverts{Known: 120, Failed: 2, Gone: 7},
+		Adverts: api.PlatformAdverts{Known: 120, Failed: 2, Gone: 7}, OldestVisitAt: new(noon.Add(-26 * time.Hour)),
+		Forecast: &api.PlatformForecast{CycleSeconds: 7200, OldestVisitSeconds: 93600, Requests: 9600, Looks: 288, Search: 2700,
+			Revisits: 5000},
 		Current: &api.PlatformCycle{Cycle: 2, StartedAt: noon.Add(-5 * time.Minute), Pages: 3, Seen: 120, New: 4},
 		Last: &api.PlatformCycle{
 			Cycle: 1, StartedAt: noon.Add(-time.Hour), EndedAt: new(noon.Add(-6 * time.Minute)), Complete: true, Pages: 9,
@@ -57,30 +59,32 @@ func TestPrintPlatform(t *testing.T) {
 	p.Current.Note, p.Workflow.URL, p.Unproven = "stopped", "http://ui/scrape", "page 2"
 	var b strings.Builder
 	require.NoError(t, printPlatform(&b, p))
-	require.Equal(t, `platform    kijiji
-state       scraping
-next        goes on with cycle 2, page 3
-search      https://www.kijiji.ca/b-x/y/c37l1, by browser
-pace        30s between requests, at most 250 pages a cycle, 1m0s between cycles
-configured  9s between requests, at most 250 pages a cycle, 1m0s between cycles
-suspect     since 2026-11-21T11:59:00Z: no mainListings [2J
-refused     3 in a row (429)
-read last   2026-11-21T11:59:40Z
-unproven    page 2
-adverts     120 known, 2 of them could not be read; 7 gone
-cycle 2     under way since 2026-11-21T11:55:00Z
-  note      stopped
-  pages     3, 120 adverts
-  new       4
-cycle 1     ended 2026-11-21T11:54:00Z, after 54m0s, complete
-  pages     9, 350 adverts; the site says 350
-  new       346
-  changed   1
-  skipped   2
-  failed    3
-  gone      5
-  refusals  6
-workflow    http://ui/scrape
+	require.Equal(t, `platform      kijiji
+state         scraping
+next          goes on with cycle 2, page 3
+search        https://www.kijiji.ca/b-x/y/c37l1, by browser
+pace          30s between requests, at most 250 pages a cycle, 1m0s between cycles, newest pages every 5m0s, 2h0m0s for a cycle
+configured    9s between requests, at most 250 pages a cycle, 1m0s between cycles, newest pages every 5m0s, 2h0m0s for a cycle
+suspect       since 2026-11-21T11:59:00Z: no mainListings [2J
+refused       3 in a row (429)
+read last     2026-11-21T11:59:40Z
+oldest visit  2026-11-20T10:00:00Z
+forecast      cycles of 2h0m0s, visits up to 26h0m0s old; of 9600 requests a day 288 look, 2700 search, 5000 visit again
+unproven      page 2
+adverts       120 known, 2 of them could not be read; 7 gone
+cycle 2       under way since 2026-11-21T11:55:00Z
+  note        stopped
+  pages       3, 120 adverts
+  new         4
+cycle 1       ended 2026-11-21T11:54:00Z, after 54m0s, complete
+  pages       9, 350 adverts; the site says 350
+  new         346
+  changed     1
+  skipped     2
+  failed      3
+  gone        5
+  refusals    6
+workflow      http://ui/scrape
 `, b.String())
 }
 
@@ -119,6 +123,8 @@ func TestPlatformCommands(t *testing.T) {
 		{"platforms set kijiji --delay 1.5s --pages 20 --cooldown 1m",
 			`PATCH /platforms/kijiji {"delay_between_requests_seconds":1.5,"max_pages_per_cycle":20,` +
 				`"cooldown_between_cycles_seconds":60}`, ""},
+		{"platforms set kijiji --look 2m --cycle 3h",
+			`PATCH /platforms/kijiji {"look_every_seconds":120,"cycle_target_seconds":10800}`, ""},
 		{"platforms set kijiji --delay 0s --pages 0",
 			`PATCH /platforms/kijiji {"delay_between_requests_seconds":0,"max_pages_per_cycle":0}`, ""},
 	} {

@@ -28,6 +28,7 @@ type Platform struct {
 	NextRequestAt *time.Time // at the earliest
 	NextCycleAt   *time.Time // at the earliest
 	LastSuccessAt *time.Time // when a page was last read
+	OldestVisitAt *time.Time // of the adverts that are not gone; nil = none was visited
 
 	Adverts PlatformAdverts
 	Current *PlatformCycle // the one under way
@@ -40,6 +41,23 @@ type PlatformSettings struct {
 	DelaySeconds    float64
 	MaxPages        int
 	CooldownSeconds float64
+	LookSeconds     float64 // between two looks at the newest search pages; 0 = there are none
+	CycleSeconds    float64 // that a cycle should take
+}
+
+// Outlook returns how long a cycle takes and how old visits get, if things go on as in the last cycle that ended. It is
+// false before there is one.
+func (p *Platform) Outlook() (scrape.Outlook, bool) {
+	if p.Last == nil {
+		return scrape.Outlook{}, false
+	}
+	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+	how, last := p.Settings, p.Last
+	return scrape.Forecast(scrape.Load{
+		Pace: scrape.Pace{Delay: seconds(how.DelaySeconds), MaxPages: how.MaxPages, Cooldown: seconds(how.CooldownSeconds),
+			Look: seconds(how.LookSeconds), Cycle: seconds(how.CycleSeconds)},
+		Adverts: int(p.Adverts.Known), Pages: last.Pages, Fresh: last.New + last.Changed + last.Returned + last.Gone,
+	}), true
 }
 
 // PlatformBlock is a site that refuses.
@@ -74,7 +92,7 @@ type PlatformCycle struct {
 	Seen      int    // adverts on these pages
 	New       int    // visited for the first time
 	Changed   int    // visited because their entry on the search page changed
-	Stale     int    // visited because the last visit was six hours ago
+	Stale     int    // visited again: the last visit was six hours ago or more, or the search did not show them
 	Returned  int    // visited because they were gone
 	Skipped   int    // seen and not visited: nothing new
 	Failed    int    // visited and could not be read
@@ -86,10 +104,13 @@ type PlatformCycle struct {
 const sqlPlatforms = `
 SELECT name, url, transport, coalesce(set_enabled, enabled), coalesce(set_delay_ms, delay_ms) / 1000.0::float8,
     coalesce(set_max_pages, max_pages), coalesce(set_cooldown_ms, cooldown_ms) / 1000.0::float8,
-    enabled, delay_ms / 1000.0::float8, max_pages, cooldown_ms / 1000.0::float8,
+    coalesce(set_look_ms, look_ms) / 1000.0::float8, coalesce(set_cycle_ms, cycle_ms) / 1000.0::float8,
+    enabled, delay_ms / 1000.0::float8, max_pages, cooldown_ms / 1000.0::float8, look_ms / 1000.0::float8,
+    cycle_ms / 1000.0::float8,
     paused, next_cycle_at, next_request_at, last_success_at, refusals, refused_reason, blocked_until, suspect_at,
     suspect_reason, trouble_at, trouble,
-    adverts_known, adverts_failed, adverts_gone
+    adverts_known, adverts_failed, adverts_gone,
+    (SELECT min(visited_at) FROM platform_adverts WHERE platform = platforms.name AND gone_at IS NULL)
 FROM platforms
 WHERE $1::text IS NULL OR name = $1
 ORDER BY name`
@@ -167,9 +188,11 @@ func scanPlatform(row pgx.CollectableRow, cycles map[string][]PlatformCycle, now
 		how, otherwise = &p.Settings, &p.Configured
 	)
 	err = row.Scan(&p.Name, &p.URL, &p.Transport, &how.Enabled, &how.DelaySeconds, &how.MaxPages, &how.CooldownSeconds,
+		&how.LookSeconds, &how.CycleSeconds,
 		&otherwise.Enabled, &otherwise.DelaySeconds, &otherwise.MaxPages, &otherwise.CooldownSeconds,
+		&otherwise.LookSeconds, &otherwise.CycleSeconds,
 		&paused, &p.NextCycleAt, &p.NextRequestAt, &p.LastSuccessAt, &b.Refusals, &b.Reason, &b.Until, &suspectAt,
-		&suspectReason, &troubleAt, &trouble, &p.Adverts.Known, &p.Adverts.Failed, &p.Adverts.Gone)
+		&suspectReason, &troubleAt, &trouble, &p.Adverts.Known, &p.Adverts.Failed, &p.Adverts.Gone, &p.OldestVisitAt)
 	if err != nil {
 		return p, err
 	}
@@ -232,6 +255,8 @@ type PlatformChange struct {
 	Delay    *time.Duration
 	MaxPages *int
 	Cooldown *time.Duration
+	Look     *time.Duration
+	Cycle    *time.Duration
 	Reset    bool // first forget what operators have set before, and what the site did: refusals and suspicions
 	Now      bool // the next cycle is due now
 }
@@ -242,6 +267,8 @@ UPDATE platforms SET
     set_delay_ms    = coalesce($3, CASE WHEN $6 THEN NULL ELSE set_delay_ms END),
     set_max_pages   = coalesce($4, CASE WHEN $6 THEN NULL ELSE set_max_pages END),
     set_cooldown_ms = coalesce($5, CASE WHEN $6 THEN NULL ELSE set_cooldown_ms END),
+    set_look_ms     = coalesce($10, CASE WHEN $6 THEN NULL ELSE set_look_ms END),
+    set_cycle_ms    = coalesce($11, CASE WHEN $6 THEN NULL ELSE set_cycle_ms END),
     paused          = coalesce($7, paused),
     next_cycle_at   = CASE WHEN $8 OR $5 IS NOT NULL AND next_cycle_at > $9::timestamptz + $5 * interval '1 ms'
         THEN $9::timestamptz + CASE WHEN $8 THEN 0 ELSE $5 END * interval '1 ms' ELSE next_cycle_at END,
@@ -261,7 +288,7 @@ func (s *Platforms) Set(ctx context.Context, name string, c PlatformChange, d Au
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var enabled, paused bool
 		err := tx.QueryRow(ctx, sqlPlatformSet, name, c.Enabled, millis(c.Delay), c.MaxPages, millis(c.Cooldown), c.Reset,
-			c.Paused, c.Now, d.At).Scan(&enabled, &paused)
+			c.Paused, c.Now, d.At, millis(c.Look), millis(c.Cycle)).Scan(&enabled, &paused)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
 			return fault.Newf(fault.Gone, "platform %q: there is none of that name", name)

@@ -248,6 +248,10 @@ func scraperState(p db.Platform, now time.Time) backlog.Scraper {
 	out := backlog.Scraper{
 		Name: p.Name, State: p.State, Next: p.Next, Adverts: backlog.AdvertCount(p.Adverts), LastSuccessAt: p.LastSuccessAt,
 	}
+	out.OldestVisitAt = p.OldestVisitAt
+	if o, ok := p.Outlook(); ok {
+		out.CycleSeconds = o.Cycle.Seconds()
+	}
 	if b := p.Blocked; b != nil {
 		out.Refusals, out.RefusedReason = b.Refusals, b.Reason
 	}

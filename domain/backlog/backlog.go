@@ -146,6 +146,8 @@ type Scraper struct {
 	SuspectReason  string
 	LastSuccessAt  *time.Time // when a page was last read
 	OverdueSeconds float64    // how long no page was read, beyond its own pauses; 0 while it is stopped
+	OldestVisitAt  *time.Time // of the adverts that are not gone; nil = none was visited
+	CycleSeconds   float64    // that a cycle takes, as predicted; 0 = not known yet
 	Adverts        AdvertCount
 }
 

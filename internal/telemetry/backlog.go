@@ -187,6 +187,10 @@ var (
 		"Time since a page of the platform was last read.", "platform")
 	overdue = gauge("conveyor_platform_overdue_seconds",
 		"Time without a page read, beyond the scraper's own pauses; 0 while it is stopped.", "platform")
+	oldest = gauge("conveyor_platform_oldest_visit_age_seconds",
+		"Time since the oldest of the last visits to the platform's adverts that are not gone.", "platform")
+	cycleTime = gauge("conveyor_platform_cycle_predicted_seconds",
+		"How long a cycle takes if things go on as in the last one.", "platform")
 	refusals = gauge("conveyor_platform_refusals", "Consecutive refusals by the platform.", "platform")
 	adverts  = gauge("conveyor_platform_adverts",
 		"Adverts that a scraper remembers: known, failed at the last visit (a part of known), and gone.", "platform", "state")
@@ -297,6 +301,12 @@ func (b *Backlog) Collect(out chan<- prometheus.Metric) {
 			set(lastPage, max(0, r.At.Sub(*p.LastSuccessAt)).Seconds(), p.Name)
 		}
 		set(overdue, p.OverdueSeconds, p.Name)
+		if p.OldestVisitAt != nil {
+			set(oldest, max(0, r.At.Sub(*p.OldestVisitAt)).Seconds(), p.Name)
+		}
+		if p.CycleSeconds > 0 {
+			set(cycleTime, p.CycleSeconds, p.Name)
+		}
 		set(refusals, float64(p.Refusals), p.Name)
 		set(adverts, float64(p.Adverts.Known), p.Name, "known")
 		set(adverts, float64(p.Adverts.Failed), p.Name, "failed")

@@ -68,6 +68,7 @@ func waits(asked *atomic.Int32) *telemetry.Backlog {
 		Platforms: func(context.Context) ([]backlog.Scraper, error) {
 			return []backlog.Scraper{
 				{Name: "kijiji", State: "blocked", Refusals: 2, LastSuccessAt: new(noon.Add(-time.Minute)), OverdueSeconds: 12,
+					OldestVisitAt: new(noon.Add(-time.Hour)), CycleSeconds: 7200,
 					Adverts: backlog.AdvertCount{Known: 13, Failed: 14, Gone: 15}},
 				{Name: "kangalou", State: "disabled"},
 			}, nil
@@ -234,6 +235,8 @@ func TestBacklogMetrics(t *testing.T) {
 		`conveyor_limiter_host_wait_seconds a.example images`:         11,
 		`conveyor_platform_last_success_age_seconds kijiji`:           60,
 		`conveyor_platform_overdue_seconds kijiji`:                    12,
+		`conveyor_platform_oldest_visit_age_seconds kijiji`:           3600,
+		`conveyor_platform_cycle_predicted_seconds kijiji`:            7200,
 		`conveyor_platform_overdue_seconds kangalou`:                  0,
 		`conveyor_platform_refusals kijiji`:                           2,
 		`conveyor_platform_refusals kangalou`:                         0,
