@@ -20,8 +20,27 @@ const StageEnrich = "enrich"
 
 // An Enrichment is what is known of a listing beyond what its advert states in fields of a Listing.
 type Enrichment struct {
-	Facts  []Fact   `json:"facts"`  // that the text states, by field and value
-	Places []Nearby `json:"places"` // by kind, the nearest first
+	Facts       []Fact   // that rules read in the text, in the order of FactFields
+	Places      []Nearby // by kind, the nearest first
+	Attribution string   // of the files that Places are from
+	Question    []byte   // hash of the question to a language model; empty = there is no model
+	Model       []Fact   // that the model read; nil = not asked, or no answer
+}
+
+// All are the facts of rules and of the model. Where both have the one value of a field, that of the rules stands.
+func (e Enrichment) All() []Fact { return JoinFacts(e.Facts, e.Model) }
+
+// Says reports whether both say the same to whoever reads them.
+func (e Enrichment) Says(o Enrichment) bool {
+	return slices.Equal(e.All(), o.All()) && slices.Equal(e.Places, o.Places) && e.Attribution == o.Attribution
+}
+
+// An Enriching is a published listing that is about to be enriched.
+type Enriching struct {
+	Listing  Listing
+	Revision int64       // of the raw advert that it was made of
+	Pass     int64       // as Payload.Pass
+	Stored   *Enrichment // from before; nil = none
 }
 
 // A Fact is a detail that the text of an advert states and that no field of a Listing has.
