@@ -18,7 +18,8 @@ import (
 )
 
 const sqlEnrichmentLoad = `
-SELECT r.normalized, r.normalized_revision, CASE WHEN r.settled_revision >= r.normalized_revision THEN r.settlements ELSE 0 END,
+SELECT r.normalized, r.normalized_revision,
+    CASE WHEN r.settled_revision >= r.normalized_revision THEN r.settlements ELSE 0 END,
     e.facts, e.places, e.attribution, e.text_hash, e.model_facts
 FROM raw_listings r LEFT JOIN listing_enrichments e ON e.listing_id = r.id
 WHERE r.id = $1 AND r.normalized IS NOT NULL`
@@ -59,7 +60,8 @@ func (s *Listings) ModelAnswer(ctx context.Context, question []byte) (facts []li
 
 // The advert may have been deleted meanwhile: then nothing is stored.
 const sqlEnrichmentSave = `
-INSERT INTO listing_enrichments AS e (listing_id, revision, facts, places, attribution, text_hash, model_facts, updated_at)
+INSERT INTO listing_enrichments AS e (listing_id, revision, facts, places, attribution, text_hash, model_facts,
+    updated_at)
 SELECT id, $2, $3, $4, $5, $6, $7, $8 FROM raw_listings WHERE id = $1
 ON CONFLICT (listing_id) DO UPDATE SET
     revision = excluded.revision, facts = excluded.facts, places = excluded.places, attribution = excluded.attribution,
@@ -75,7 +77,8 @@ ON CONFLICT (message_id) DO NOTHING`
 
 // SaveEnrichment stores the enrichment of a version, with listings.enriched where it says something else than the one
 // from before. One of a newer version stays. An answer of the model to the same question stays when e has none.
-func (s *Listings) SaveEnrichment(ctx context.Context, of listing.Enriching, e listing.Enrichment, now time.Time) error {
+func (s *Listings) SaveEnrichment(ctx context.Context, of listing.Enriching, e listing.Enrichment,
+	now time.Time) error {
 	l, b := of.Listing, new(pgx.Batch)
 	b.Queue(sqlEnrichmentSave, l.ID(), of.Revision, some(e.Facts), some(e.Places), e.Attribution, some(e.Question),
 		e.Model, now)

@@ -70,8 +70,8 @@ const InvalidListing = "InvalidListing"
 const imagesAtOnce = 5
 
 // Listing is one advert, for as long as something is to be done for it. Its ID is ref.WorkflowID(). Every version
-// that arrives goes through the steps; its new images are attached, and it is enriched, while the next version may already
-// be processed; it completes when nothing is pending.
+// that arrives goes through the steps; its new images are attached, and it is enriched, while the next version may
+// already be processed; it completes when nothing is pending.
 //
 // It ends without error when the advert is imported, a duplicate, or handed over, and fails with InvalidListing when
 // the newest version cannot become a listing.

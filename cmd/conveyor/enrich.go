@@ -22,8 +22,8 @@ import (
 // modelSlots is how many questions to the language model one worker has in flight.
 const modelSlots = 4
 
-// enrichment builds the activities that enrich listings. A file of places that cannot be read, or a model that cannot be
-// asked, is logged and left out: listings are published without.
+// enrichment builds the activities that enrich listings. A file of places that cannot be read, or a model that cannot
+// be asked, is logged and left out: listings are published without.
 func (h *house) enrichment(ctx context.Context, store *db.Listings) (rows []workers.Row, done func()) {
 	c := h.config.Enrich
 	enriching := &activities.Enriching{Store: store, Now: time.Now}

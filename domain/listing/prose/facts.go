@@ -223,7 +223,8 @@ func (p *Prose) factAt(i int, add func(field, value string, i, j int)) {
 	value := strconv.Itoa(n)
 	// skip is the first token from k on, in the direction of step, that is none of these words.
 	skip := func(k, step int, words ...string) int {
-		for n := 0; n < 3 && (slices.Contains(words, p.word(k)) && p.word(k) != "" || p.sym(k) == '-' || p.sym(k) == ':'); n++ {
+		for n := 0; n < 3 && (p.word(k) != "" && slices.Contains(words, p.word(k)) || p.sym(k) == '-' ||
+			p.sym(k) == ':'); n++ {
 			k += step
 		}
 		return k
