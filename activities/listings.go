@@ -281,7 +281,7 @@ func (a *Listings) HandOverListing(ctx context.Context, job ListingJob) (Listing
 	case listing.StageImages:
 		for _, img := range job.Images {
 			body, err := json.Marshal(contract.PendingImage{
-				ListingID: job.Ref.ID().String(), URL: img.URL, SortOrder: img.SortOrder,
+				ListingID: job.Ref.ID().String(), Platform: job.Ref.Platform, URL: img.URL, SortOrder: img.SortOrder,
 			})
 			if err != nil {
 				return job, fmt.Errorf("write image request of %s: %w", job.Ref, err)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -63,17 +64,26 @@ func (h Listings) register(d *door) {
 
 // ListingQuery is the filters that a list and an export of listings have.
 type ListingQuery struct {
-	Platform      string `query:"platform" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" example:"kijiji"`
-	Status        string `query:"status" enum:"active,archived,claimed,any" default:"active"`
-	Neighbourhood string `query:"neighbourhood" pattern:"^[a-z0-9-]{1,100}$" doc:"key, as in the answer"`
-	MinPrice      int64  `query:"min_price" minimum:"0" maximum:"100000000" doc:"whole CAD a month, inclusive"`
-	MaxPrice      int64  `query:"max_price" minimum:"0" maximum:"100000000" doc:"whole CAD a month, inclusive"`
-	Bedrooms      []int  `query:"bedrooms" maxItems:"10" doc:"any of these, separated by commas; 0 is a studio" example:"[2,3]"`
-	MinBedrooms   int    `query:"min_bedrooms" minimum:"0" maximum:"50"`
-	BBox          string `query:"bbox" maxLength:"100" doc:"west,south,east,north in degrees" example:"-74,45,-73,46"`
-	Text          string `query:"text" maxLength:"200" doc:"words in title, description and address, in any form: all of them; \"a phrase\", -without, begin*, intitle:word"`
+	Platform      string    `query:"platform" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" example:"kijiji"`
+	Status        string    `query:"status" enum:"active,archived,claimed,any" default:"active"`
+	Neighbourhood string    `query:"neighbourhood" pattern:"^[a-z0-9-]{1,100}$" doc:"key, as in the answer"`
+	MinPrice      int64     `query:"min_price" minimum:"0" maximum:"100000000" doc:"whole CAD a month, inclusive"`
+	MaxPrice      int64     `query:"max_price" minimum:"0" maximum:"100000000" doc:"whole CAD a month, inclusive"`
+	Bedrooms      []int     `query:"bedrooms" maxItems:"10" doc:"any of these, separated by commas; 0 is a studio" example:"[2,3]"`
+	MinBedrooms   int       `query:"min_bedrooms" minimum:"0" maximum:"50"`
+	Rooms         []float64 `query:"rooms" maxItems:"10" doc:"any of these Quebec room counts, separated by commas; 4.5 is a 4½" example:"[4.5]"`
+	MinArea       int       `query:"min_area" minimum:"0" maximum:"100000" doc:"square feet, inclusive; only listings that state their area"`
+	MaxArea       int       `query:"max_area" minimum:"0" maximum:"100000" doc:"square feet, inclusive; only listings that state their area"`
+	Pets          string    `query:"pets" enum:"yes,cats,dogs,no" doc:"animals that may move in; yes: some"`
+	Furnished     []string  `query:"furnished" enum:"yes,semi,optional,no" doc:"any of these, separated by commas"`
+	Parking       []string  `query:"parking" enum:"yes,included,available,extra,street,none,indoor,outdoor" doc:"any of these, separated by commas; yes: included, available or extra"`
+	Lease         []string  `query:"lease" enum:"one-year,6-month,month-to-month" doc:"any of these, separated by commas"`
+	AvailableBy   string    `query:"available_by" format:"date" doc:"the home is free on this day or before, and the advert says so"`
+	BBox          string    `query:"bbox" maxLength:"100" doc:"west,south,east,north in degrees" example:"-74,45,-73,46"`
+	Text          string    `query:"text" maxLength:"200" doc:"words in title, description and address, in any form: all of them; \"a phrase\", -without, begin*, intitle:word"`
 
-	box *db.Box
+	box         *db.Box
+	availableBy time.Time
 }
 
 // check is what a schema cannot express.
@@ -84,6 +94,13 @@ func (in *ListingQuery) check(ctx huma.Context, refuse refuse) {
 	if !utf8.ValidString(in.Text) || strings.ContainsRune(in.Text, 0) {
 		refuse("text", in.Text, errors.New("expected text in UTF-8 without NUL"))
 	}
+	if in.AvailableBy != "" {
+		in.availableBy, err = time.Parse(time.DateOnly, in.AvailableBy)
+		refuse("available_by", in.AvailableBy, err)
+	}
+	if in.MaxArea > 0 && in.MaxArea < in.MinArea {
+		refuse("max_area", in.MaxArea, fmt.Errorf("expected at least min_area, %d", in.MinArea))
+	}
 	if in.MaxPrice > 0 && in.MaxPrice < in.MinPrice {
 		refuse("max_price", in.MaxPrice, fmt.Errorf("expected at least min_price, %d", in.MinPrice))
 	}
@@ -92,10 +109,15 @@ func (in *ListingQuery) check(ctx huma.Context, refuse refuse) {
 			refuse("bedrooms", n, errors.New("expected numbers from 0 to 50"))
 		}
 	}
+	for _, n := range in.Rooms {
+		if !(n > 0 && n <= 50) { // nor NaN
+			refuse("rooms", fmt.Sprint(n), errors.New("expected numbers above 0, to 50"))
+		}
+	}
 	address := ctx.URL()
 	for name, values := range address.Query() {
 		if len(values) > 1 { // or all but the first would be ignored
-			refuse(name, values, errors.New("is given more than once; bedrooms takes several, separated by commas"))
+			refuse(name, values, errors.New("is given more than once; bedrooms and others take several, separated by commas"))
 		}
 	}
 }
@@ -105,6 +127,23 @@ func (in *ListingQuery) filter() db.ListingFilter {
 	f := db.ListingFilter{
 		Platform: in.Platform, Neighbourhood: in.Neighbourhood, Text: in.Text, Sort: db.Newest, Bedrooms: in.Bedrooms,
 		MinRentCents: cents(in.MinPrice), MaxRentCents: cents(in.MaxPrice), Box: in.box,
+		Rooms: in.Rooms, AvailableBy: in.availableBy,
+	}
+	for _, g := range []struct {
+		name   string
+		values []string
+	}{
+		{"pets_", strings.Fields(in.Pets)}, {"furnished_", in.Furnished}, {"parking_", in.Parking}, {"lease_", in.Lease},
+	} {
+		if len(g.values) > 0 {
+			f.Traits = append(f.Traits, each(g.values, func(v string) string { return g.name + v }))
+		}
+	}
+	if in.MinArea > 0 {
+		f.MinAreaSqFt = &in.MinArea
+	}
+	if in.MaxArea > 0 {
+		f.MaxAreaSqFt = &in.MaxArea
 	}
 	if in.Status != "any" {
 		f.Status = in.Status

@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -40,13 +42,16 @@ WITH sample AS (
     SELECT new_id, 1, content_hash, payload, at, at FROM copies
 )
 INSERT INTO listings (id, platform, platform_id, revision, status, url, title, description, rent_cents, bedrooms, rooms,
-    property_type, address, latitude, longitude, neighbourhood, details, details_hash, published_at, updated_at, words)
+    area_sqft, property_type, address, latitude, longitude, neighbourhood, details, details_hash, published_at,
+    updated_at, words)
 SELECT new_id, platform, new_platform_id, 1, CASE WHEN random() < 0.1 THEN 'archived' ELSE 'active' END, url,
-    details->>'title', details->>'description', rent, rooms, rooms + 2.5, 'apartment', details->'address'->>'text', lat,
+    details->>'title', details->>'description', rent, rooms, rooms + 2.5,
+    CASE WHEN random() < 0.4 THEN 250 + random() * 1250 END, 'apartment', details->'address'->>'text', lat,
     lon,
     (SELECT key FROM neighbourhoods ORDER BY hashtext(key || new_id::text) LIMIT 1),
     details || jsonb_build_object('platform_id', new_platform_id, 'latitude', lat, 'longitude', lon, 'rent_cents', rent,
-        'bedrooms', rooms), new_id::text::bytea, at, at, words
+        'bedrooms', rooms, 'address', coalesce(details->'address', '{}') || jsonb_build_object(
+            'civic', jsonb_build_array((random() * 9999)::int::text))), new_id::text::bytea, at, at, words
 FROM copies WHERE EXISTS (SELECT FROM raw)`
 
 // fill puts n listings into the tables.
@@ -67,8 +72,59 @@ func (h *system) fill(ctx context.Context, n int) error {
 	if err := tx.Commit(ctx); err != nil {
 		return fmt.Errorf("fill: %w", err)
 	}
+	if err := h.enrol(ctx); err != nil {
+		return err
+	}
 	_, err = h.db.Exec(ctx, "VACUUM ANALYZE")
 	return err
+}
+
+// enrol makes each listing that has no home a home of its own.
+func (h *system) enrol(ctx context.Context) error {
+	var members [][]any
+	rows, _ := h.db.Query(ctx, `SELECT details FROM listings l
+		WHERE NOT EXISTS (SELECT FROM home_members WHERE listing_id = l.id)`)
+	var l listing.Listing
+	_, err := pgx.ForEachRow(rows, []any{&l}, func() error {
+		members = append(members, []any{l.ID(), l.ID(), append([]int64{}, listing.HomeKeys(l)...), l.RentCents, time.Now()})
+		l = listing.Listing{}
+		return nil
+	})
+	if err == nil {
+		_, err = h.db.CopyFrom(ctx, pgx.Identifier{"home_members"},
+			[]string{"listing_id", "home_id", "keys", "rent_cents", "judged_at"}, pgx.CopyFromRows(members))
+	}
+	if err != nil {
+		return fmt.Errorf("enrol: %w", err)
+	}
+	return nil
+}
+
+// homes decides anew which homes 2,000 listings are of, one after the other.
+func (h *system) homes(ctx context.Context, report *Report) error {
+	rows, _ := h.db.Query(ctx, `SELECT details FROM listings WHERE status = 'active' ORDER BY random() LIMIT 2000`)
+	listings, err := pgx.CollectRows(rows, pgx.RowTo[listing.Listing])
+	if err != nil {
+		return err
+	}
+	store := db.NewListings(h.db)
+	var took []time.Duration
+	var compared int
+	for _, l := range listings {
+		began := time.Now()
+		v := listing.Version{Listing: l, Revision: 1, ReceivedAt: began}
+		_, others, err := store.JoinHome(ctx, v, nil, listing.Run{}, began)
+		if err != nil {
+			return err
+		}
+		took = append(took, time.Since(began))
+		compared += others
+	}
+	report.Volumes = append(report.Volumes, Volume{
+		What: "decide the home of a listing", Note: fmt.Sprintf("compared with %d others in all", compared),
+		Asked: len(took), Millis: percentiles(took),
+	})
+	return nil
 }
 
 // replay takes every listing that is there through the pipeline again, at the usual rate, until stop is called.
@@ -106,6 +162,9 @@ var searches = []string{
 	"text=m%C3%A9tro", "text=balcon+chauffage", "text=%22chauffage+et+eau%22&max_price=#", "text=introuvable",
 	"text=r%C3%A9nov%C3%A9&neighbourhood=@&bedrooms=1", "text=no+@", "text=appartements", "text=chauff*",
 	"text=-introuvable", "text=-no", "text=-chauffage", "text=-chauffage&sort=price", "text=-balcon+-eau",
+	"pets=cats", "pets=no&bedrooms=2", "furnished=yes&parking=indoor", "lease=month-to-month&sort=price", "min_area=800",
+	"min_area=1495",
+	"parking=yes&pets=dogs&max_price=#", "available_by=2099-01-01", "available_by=2000-01-01", "rooms=4.5&sort=price",
 	"text=m%C3%A9tro&sort=relevance", "text=balcon+chauffage&sort=relevance", "text=introuvable&sort=relevance",
 }
 

@@ -134,6 +134,7 @@ func run(ctx context.Context, o options) (report Report, err error) {
 			}
 			return errors.Join(feed(ours, 10, from(4_000_000, 200))(), stop())
 		}},
+		{"homes among 100,000", func() error { return h.homes(ctx, &report) }},
 		{"search among 100,000", func() error { return h.search(ctx, &report) }},
 		{"memory over 50,000", func() error { return h.memory(ctx, ours, adverts, 50_000, &report) }},
 	}

@@ -26,16 +26,25 @@ type ListingsCmd struct {
 }
 
 type listingsExportCmd struct {
-	Format        string `help:"Format: ${enum}." enum:"csv,ndjson,geojson" default:"csv"`
-	Out           string `short:"o" help:"File to write; the default is standard output." placeholder:"FILE"`
-	Platform      string `help:"Only listings of this platform."`
-	Status        string `help:"Only listings in this state: ${enum}." enum:"active,archived,claimed,any" default:"active"`
-	Neighbourhood string `help:"Only listings in the neighbourhood with this key." placeholder:"KEY"`
-	MinPrice      int64  `help:"Least rent in CAD a month." placeholder:"CAD"`
-	MaxPrice      int64  `help:"Highest rent in CAD a month." placeholder:"CAD"`
-	Bedrooms      []int  `help:"Any of these numbers of bedrooms; 0 is a studio." placeholder:"N"`
-	BBox          string `name:"bbox" help:"Part of the map: west,south,east,north in degrees." placeholder:"W,S,E,N"`
-	Text          string `help:"Words in title, description and address."`
+	Format        string    `help:"Format: ${enum}." enum:"csv,ndjson,geojson" default:"csv"`
+	Out           string    `short:"o" help:"File to write; the default is standard output." placeholder:"FILE"`
+	Platform      string    `help:"Only listings of this platform."`
+	Status        string    `help:"Only listings in this state: ${enum}." enum:"active,archived,claimed,any" default:"active"`
+	Neighbourhood string    `help:"Only listings in the neighbourhood with this key." placeholder:"KEY"`
+	MinPrice      int64     `help:"Least rent in CAD a month." placeholder:"CAD"`
+	MaxPrice      int64     `help:"Highest rent in CAD a month." placeholder:"CAD"`
+	Bedrooms      []int     `help:"Any of these numbers of bedrooms; 0 is a studio." placeholder:"N"`
+	MinBedrooms   int       `help:"Least number of bedrooms." placeholder:"N"`
+	Rooms         []float64 `help:"Any of these Quebec room counts; 4.5 is a 4½." placeholder:"N"`
+	MinArea       int       `help:"Least area in square feet." placeholder:"N"`
+	MaxArea       int       `help:"Largest area in square feet." placeholder:"N"`
+	Pets          string    `help:"Animals that may move in: yes, cats, dogs or no." placeholder:"WHICH"`
+	Furnished     []string  `help:"Any of: yes, semi, optional, no." placeholder:"WHICH"`
+	Parking       []string  `help:"Any of: yes, included, available, extra, street, none, indoor, outdoor." placeholder:"WHICH"`
+	Lease         []string  `help:"Any of: one-year, 6-month, month-to-month." placeholder:"WHICH"`
+	AvailableBy   string    `help:"Day on which the home is free." placeholder:"2027-07-01"`
+	BBox          string    `name:"bbox" help:"Part of the map: west,south,east,north in degrees." placeholder:"W,S,E,N"`
+	Text          string    `help:"Words in title, description and address."`
 }
 
 // path is the export in the API.
@@ -46,11 +55,19 @@ func (c *listingsExportCmd) path() string {
 	setQuery(q, "bbox", c.BBox)
 	setQuery(q, "text", c.Text)
 	setQuery(q, "bedrooms", commas(c.Bedrooms))
-	if c.MinPrice > 0 {
-		q.Set("min_price", strconv.FormatInt(c.MinPrice, 10))
-	}
-	if c.MaxPrice > 0 {
-		q.Set("max_price", strconv.FormatInt(c.MaxPrice, 10))
+	setQuery(q, "rooms", commas(c.Rooms))
+	setQuery(q, "pets", c.Pets)
+	setQuery(q, "furnished", commas(c.Furnished))
+	setQuery(q, "parking", commas(c.Parking))
+	setQuery(q, "lease", commas(c.Lease))
+	setQuery(q, "available_by", c.AvailableBy)
+	for name, n := range map[string]int64{
+		"min_price": c.MinPrice, "max_price": c.MaxPrice, "min_bedrooms": int64(c.MinBedrooms),
+		"min_area": int64(c.MinArea), "max_area": int64(c.MaxArea),
+	} {
+		if n > 0 {
+			q.Set(name, strconv.FormatInt(n, 10))
+		}
 	}
 	return "/listings/export?" + q.Encode()
 }
@@ -112,11 +129,11 @@ func setQuery(q url.Values, name, value string) {
 	}
 }
 
-// commas are numbers as a parameter has them.
-func commas(numbers []int) string {
+// commas are values as a parameter has them.
+func commas[T any](values []T) string {
 	var out []string
-	for _, n := range numbers {
-		out = append(out, strconv.Itoa(n))
+	for _, v := range values {
+		out = append(out, fmt.Sprint(v))
 	}
 	return strings.Join(out, ",")
 }

@@ -261,7 +261,7 @@ func homeTellMoved(b *pgx.Batch, m listing.HomeMember, home, shown uuid.UUID, me
 
 const (
 	sqlHomeConcealed = `
-SELECT id, platform, platform_id, revision, url, title, rent_cents, bedrooms, neighbourhood, updated_at
+SELECT details, revision, coalesce(neighbourhood, '')
 FROM listings WHERE id = ANY ($1) AND status = 'archived' ORDER BY id FOR NO KEY UPDATE`
 	sqlEventRevealed = `
 INSERT INTO listing_events (listing_id, revision, kind, at, old_status, new_status)
@@ -276,16 +276,19 @@ func homeReveal(ctx context.Context, tx pgx.Tx, b *pgx.Batch, ids []uuid.UUID, n
 	}
 	rows, _ := tx.Query(ctx, sqlHomeConcealed, ids)
 	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (uuid.UUID, error) {
-		id, ref, data, _, err := listingRow(row)
-		if err != nil {
-			return id, err
+		var l listing.Listing
+		var revision int64
+		var neighbourhood string
+		if err := row.Scan(&l, &revision, &neighbourhood); err != nil {
+			return uuid.Nil, err
 		}
+		data := publishedData(l, revision, neighbourhood)
 		data.Change = "returned"
-		m, err := outboxEvent(contract.ListingPublished, ref.Platform, uuid.New(), data, now)
+		m, err := outboxEvent(contract.ListingPublished, l.Platform, uuid.New(), data, now)
 		if err == nil {
 			outboxAdd(b, m)
 		}
-		return id, err
+		return l.ID(), err
 	})
 	if err != nil {
 		return err

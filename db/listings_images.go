@@ -145,7 +145,9 @@ WHERE listing_id = $1 AND url = $2 AND state = 'pending'`
 // FailImage gives an image up: its listing is shown without it, and a replay of its dead letter requests it again.
 func (s *Listings) FailImage(ctx context.Context, ref listing.Ref, img listing.Image, class fault.Class,
 	reason string, run listing.Run, now time.Time) error {
-	body, err := json.Marshal(contract.PendingImage{ListingID: ref.ID().String(), URL: img.URL, SortOrder: img.SortOrder})
+	body, err := json.Marshal(contract.PendingImage{
+		ListingID: ref.ID().String(), Platform: ref.Platform, URL: img.URL, SortOrder: img.SortOrder,
+	})
 	if err != nil {
 		return fmt.Errorf("write dead letter: %w", err)
 	}

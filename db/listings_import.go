@@ -25,7 +25,7 @@ func hash(b []byte) []byte {
 const sqlRawLoad = `
 SELECT r.normalized, r.normalized_revision,
     CASE WHEN r.revision = r.normalized_revision AND r.settled_revision < r.revision THEN r.revised_at END,
-    l.status, l.details_hash, r.gone_at IS NOT NULL, r.last_scraped_at,
+    l.status, l.details_hash, l.details, r.gone_at IS NOT NULL, r.last_scraped_at,
     CASE WHEN r.settled_revision >= r.normalized_revision THEN r.settlements ELSE 0 END,
     (SELECT h.shown FROM home_members m JOIN homes h ON h.id = m.home_id WHERE m.listing_id = r.id AND m.hidden)
 FROM raw_listings r LEFT JOIN listings l ON l.id = r.id
@@ -40,10 +40,11 @@ func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, err
 		received *time.Time
 		status   *string
 		hash     []byte
+		before   *listing.Listing
 		shown    *uuid.UUID
 	)
-	err := s.pool.QueryRow(ctx, sqlRawLoad, id).Scan(&doc, &v.Revision, &received, &status, &hash, &v.Gone,
-		&v.ScrapedAt, &v.Pass, &shown)
+	err := s.pool.QueryRow(ctx, sqlRawLoad, id).Scan(&doc, &v.Revision, &received, &status, &hash, &before,
+		&v.Gone, &v.ScrapedAt, &v.Pass, &shown)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && doc == nil {
 		return v, fault.Newf(fault.Gone, "read normalized listing %s: there is none; start it at stage normalize", id)
 	}
@@ -58,7 +59,7 @@ func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, err
 		v.HiddenBy = *shown
 	}
 	if status != nil {
-		v.Published, v.Same = *status, bytes.Equal(hash, listingHash(v.Listing))
+		v.Published, v.Same, v.Before = *status, bytes.Equal(hash, listingHash(v.Listing)), *before
 	}
 	return v, nil
 }
@@ -208,8 +209,12 @@ func listingPublish(b *pgx.Batch, p listing.Publication, now time.Time) error {
 		return fmt.Errorf("write listing %s: %w", l.Ref, err)
 	}
 	sum := listingHash(l)
-	data := listingData(l, p.Revision)
-	data.Neighbourhood = p.Neighbourhood
+	data := publishedData(l, p.Revision, p.Neighbourhood)
+	if p.Published != "" {
+		for _, c := range listing.Changes(p.Before, l) {
+			data.Changes = append(data.Changes, contract.Change(c))
+		}
+	}
 	switch p.Published {
 	case "":
 		data.Change = "created"
@@ -239,6 +244,17 @@ func listingPublish(b *pgx.Batch, p listing.Publication, now time.Time) error {
 	}
 	b.Queue(sqlTellPublished, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt, id, p.Revision)
 	return nil
+}
+
+// publishedData is what listings.published says of any version.
+func publishedData(l listing.Listing, revision int64, neighbourhood string) contract.ListingData {
+	data := listingData(l, revision)
+	data.Neighbourhood, data.Address = neighbourhood, l.Address.Text
+	data.Latitude, data.Longitude = l.Latitude, l.Longitude
+	if len(l.ImageURLs) > 0 {
+		data.ImageURL = l.ImageURLs[0]
+	}
+	return data
 }
 
 // After the listing is saved: a version that is older than the published one says nothing.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,6 +30,11 @@ type ListingFilter struct {
 	MaxRentCents  *int64
 	Bedrooms      []int // any of them
 	MinBedrooms   *int
+	Rooms         []float64 // any of these Quebec room counts: 4.5 is a 4½
+	MinAreaSqFt   *int
+	MaxAreaSqFt   *int
+	AvailableBy   time.Time  // the home is free on this day, UTC, or before
+	Traits        [][]string // of each group at least one, as listing_traits has them: pets_cats, parking_yes …
 	Box           *Box
 	Text          string // as typed by a person: words, "a phrase", -without, begin*, intitle:
 	Sort          ListingSort
@@ -101,6 +107,11 @@ const sqlListingFilter = `
         AND ($8::float8 IS NULL OR longitude BETWEEN $8 AND $10 AND latitude BETWEEN $9 AND $11)
         AND ($12::text IS NULL OR words @@ $12::text::tsquery OR words IS NULL AND search @@ $16::text::tsquery)
         AND ($17::text IS NULL OR CASE WHEN coalesce(words, search) @@ $17::text::tsquery THEN false ELSE true END)
+        AND ($18::float8[] IS NULL OR rooms = ANY ($18))
+        AND ($19::int IS NULL OR area_sqft >= $19)
+        AND ($20::int IS NULL OR area_sqft <= $20)
+        AND ($21::date IS NULL OR listing_available(details) <= $21)
+        AND ($22::text IS NULL OR listing_traits(details) @@ $22::text::tsquery)
         AND ($13::uuid IS NULL OR `
 
 const sqlListingsNewest = sqlSummary + sqlListingFilter + `(published_at, id) < ($14::timestamptz, $13::uuid))
@@ -145,7 +156,7 @@ func (s *Listings) Search(ctx context.Context, f ListingFilter) ([]ListingSummar
 	}
 	args := []any{stated(f.Status), stated(f.Platform), stated(f.Neighbourhood), f.MinRentCents, f.MaxRentCents,
 		f.Bedrooms, f.MinBedrooms, west, south, east, north, stated(q.words), id, after, f.Limit + 1, stated(q.unfilled),
-		stated(q.without)}
+		stated(q.without), f.Rooms, f.MinAreaSqFt, f.MaxAreaSqFt, stated(f.AvailableBy), stated(traitQuery(f.Traits))}
 	var found []ListingSummary
 	var err error
 	var rank *RankPosition
@@ -167,6 +178,16 @@ func (s *Listings) Search(ctx context.Context, f ListingFilter) ([]ListingSummar
 		return Position{At: l.PublishedAt, RentCents: l.RentCents, ID: l.ID, Rank: rank}
 	})
 	return found, next, nil
+}
+
+// traitQuery is a tsquery for listings with at least one trait of each group; "" for no group. Traits are made of words
+// and hyphens.
+func traitQuery(groups [][]string) string {
+	var all []string
+	for _, group := range groups {
+		all = append(all, "('"+strings.Join(group, "'|'")+"')")
+	}
+	return strings.Join(all, "&")
 }
 
 // exportPage is how many listings an export reads at once.

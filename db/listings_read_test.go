@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,6 +93,68 @@ func TestSearchFilters(t *testing.T) {
 	for _, text := range []string{`" & | ! ( '`, "\x00", "-", "loft site:a.example"} {
 		_, _, err = s.Search(t.Context(), db.ListingFilter{Text: text, Limit: 10})
 		requireClass(t, fault.Invalid, err)
+	}
+}
+
+// TestSearchForTraits filters by what only the details of a listing say.
+func TestSearchForTraits(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	for i, change := range []func(l *listing.Listing){
+		func(l *listing.Listing) { l.Pets.Policy, l.Available = "yes", "now" },
+		func(l *listing.Listing) { l.Pets = listing.Pets{Policy: "limited", Cats: "yes"} },
+		func(l *listing.Listing) { l.Pets = listing.Pets{Policy: "yes", Dogs: "no"} },
+		func(l *listing.Listing) { l.Pets.Policy, l.Furnished, l.Available = "no", "semi", "2026-12" },
+		func(l *listing.Listing) { l.Parking.Offer, l.Parking.Type, l.Available = "extra", "indoor", "<=12-15" },
+		func(l *listing.Listing) { l.Parking.Offer, l.Furnished, l.Available = "none", "yes", "2027-07-01" },
+		func(l *listing.Listing) {
+			l.Lease, l.Rooms, l.AreaSqFt, l.Available = "month-to-month", 4.5, 800, "07-01"
+		},
+		func(l *listing.Listing) { l.Lease, l.Rooms, l.AreaSqFt, l.Available = "one-year", 5.5, 1000, "10-31" },
+		func(l *listing.Listing) { l.Available = "summer" },
+	} {
+		l := normalized(listing.Ref{Platform: "kijiji", PlatformID: string(rune('a' + i))})
+		l.ScrapedAt = time.Date(2026, 11, 20, 4, 0, 0, 0, time.UTC)
+		change(&l)
+		receive(t, s, arrival(l.Ref, l.PlatformID, 0))
+		_, err := s.Publish(t.Context(), listing.Publication{Version: listing.Version{Listing: l, Revision: 1}}, runOf(l.Ref),
+			after(i))
+		require.NoError(t, err)
+	}
+	either := func(traits ...string) [][]string { return [][]string{traits} }
+	on := func(month time.Month, day int) time.Time { return time.Date(2026, month, day, 0, 0, 0, 0, time.UTC) }
+	for _, tt := range []struct {
+		name string
+		f    db.ListingFilter
+		want string
+	}{
+		{"any pets", db.ListingFilter{Traits: either("pets_yes")}, "cba"},
+		{"cats", db.ListingFilter{Traits: either("pets_cats")}, "cba"},
+		{"dogs", db.ListingFilter{Traits: either("pets_dogs")}, "a"},
+		{"no pets", db.ListingFilter{Traits: either("pets_no")}, "d"},
+		{"furnished, or half", db.ListingFilter{Traits: either("furnished_yes", "furnished_semi")}, "fd"},
+		{"a parking space", db.ListingFilter{Traits: either("parking_yes")}, "e"},
+		{"indoor", db.ListingFilter{Traits: either("parking_indoor")}, "e"},
+		{"no parking, furnished", db.ListingFilter{Traits: [][]string{{"parking_none"}, {"furnished_yes"}}}, "f"},
+		{"a lease", db.ListingFilter{Traits: either("lease_month-to-month")}, "g"},
+		{"Quebec counts", db.ListingFilter{Rooms: []float64{4.5, 5.5}}, "hg"},
+		{"large enough", db.ListingFilter{MinAreaSqFt: ptr(801)}, "h"},
+		{"small enough", db.ListingFilter{MaxAreaSqFt: ptr(800)}, "g"},
+		{"on the day of the scrape; in October past", db.ListingFilter{AvailableBy: on(11, 20)}, "ha"},
+		{"a day before", db.ListingFilter{AvailableBy: on(11, 19)}, "h"},
+		{"in a month", db.ListingFilter{AvailableBy: on(12, 1)}, "hda"},
+		{"until a day without a year", db.ListingFilter{AvailableBy: on(12, 15)}, "heda"},
+		{"in July of the next year", db.ListingFilter{AvailableBy: on(12+7, 1)}, "hgfeda"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			page, _ := found(t, s, tt.f)
+			require.Equal(t, tt.want, strings.Join(page, ""))
+			tt.f.Sort, tt.f.Text = db.Relevance, "louer"
+			page, _ = found(t, s, tt.f)
+			require.Len(t, page, len(tt.want), "by relevance")
+		})
 	}
 }
 

@@ -680,6 +680,10 @@ func TestPublishHistory(t *testing.T) {
 	publish(t, s, l, 3, 3)
 	require.Equal(t, []db.HistoryEvent{created, raised}, history())
 	require.Equal(t, []string{"created", "updated", "updated"}, changes(t, pool))
+	require.Equal(t, []string{"", "rent_cents 125000 130000", "title \"4 ½ à louer\" \"5 ½ à louer\""},
+		query[string](t, pool, `SELECT coalesce((SELECT string_agg(concat_ws(' ', c->'field'->>0, c->'from', c->'to'), ', ')
+			FROM jsonb_array_elements(convert_from(body, 'UTF8')::jsonb->'data'->'changes') c), '')
+		FROM outbox WHERE routing_key = $1 ORDER BY id`, contract.ListingPublished))
 }
 
 // changes returns the kind of change that each listings.published event names.

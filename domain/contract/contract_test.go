@@ -64,9 +64,16 @@ func TestGolden(t *testing.T) {
 	t.Parallel()
 
 	id := "8e2f3d1c-4b7a-5e5f-9a3b-2c1d0e9f8a7b"
-	published := contract.ListingData{
+	normalized := contract.ListingData{
 		ListingID: id, PlatformID: "1329279535", Revision: 2, URL: scraped.URL, Title: scraped.Title,
-		RentCents: 125_050, Bedrooms: ptr(0), Neighbourhood: "villeray", Change: "updated",
+		RentCents: 125_050, Bedrooms: ptr(0),
+	}
+	published := normalized
+	published.Neighbourhood, published.Address = "villeray", "7000, rue Saint-Denis, Montréal"
+	published.Latitude, published.Longitude, published.ImageURL = ptr(45.54), ptr(-73.62), "https://i.example/1.jpg"
+	published.Change, published.Changes = "updated", []contract.Change{
+		{Field: "description"},
+		{Field: "rent_cents", From: json.RawMessage("130000"), To: json.RawMessage("125050")},
 	}
 	rejected := contract.ListingData{
 		ListingID: id, PlatformID: "1329279535", Revision: 1, URL: scraped.URL,
@@ -96,9 +103,10 @@ func TestGolden(t *testing.T) {
 			Listing: json.RawMessage(`{"title":"Beau 4 ½","rent_cents":125050,"bedrooms":2}`),
 		}, decoded[contract.StagedListing]},
 		{"images.pending", contract.PendingImage{
+			Platform:  "kijiji",
 			ListingID: id, URL: "https://i.example/1.jpg", SortOrder: 3,
 		}, decoded[contract.PendingImage]},
-		{contract.ListingNormalized, event(contract.ListingNormalized, eventData(published)), read[contract.Event]},
+		{contract.ListingNormalized, event(contract.ListingNormalized, eventData(normalized)), read[contract.Event]},
 		{contract.ListingPublished, event(contract.ListingPublished, eventData(published)), read[contract.Event]},
 		{"crawler.url.requested", contract.CrawlRequested{
 			EventName: contract.CrawlRequestedName, EventID: id, TS: ptr(time.Date(2026, 1, 27, 12, 34, 56, 0, time.UTC)),

@@ -44,8 +44,24 @@ type ListingData struct {
 	RentCents     int64    `json:"rent_cents,omitempty"` // CAD cents a month
 	Bedrooms      *int     `json:"bedrooms,omitempty"`
 	Neighbourhood string   `json:"neighbourhood,omitempty"`
-	Change        string   `json:"change,omitempty"` // listings.published: created updated returned
 	Reasons       []Reason `json:"reasons,omitempty"`
+
+	// Of listings.published.
+	Change    string   `json:"change,omitempty"`  // created updated returned
+	Changes   []Change `json:"changes,omitempty"` // of updated and returned, by field
+	Address   string   `json:"address,omitempty"`
+	Latitude  *float64 `json:"latitude,omitempty"`  // degrees, WGS 84
+	Longitude *float64 `json:"longitude,omitempty"` // degrees, WGS 84
+	ImageURL  string   `json:"image_url,omitempty"` // of the first picture, on the platform; images.attached has ours
+}
+
+// Change is a field of a listing whose value is another than in the version that was visible before. From and To have
+// the form of the field in GET /listings/{id}; one that is left out was, or is, not stated. description and image_urls
+// have neither.
+type Change struct {
+	Field string          `json:"field"`
+	From  json.RawMessage `json:"from,omitempty"`
+	To    json.RawMessage `json:"to,omitempty"`
 }
 
 // HomeData is the data of listings.merged and listings.split.

@@ -97,9 +97,10 @@ func (m StagedListing) Check() error {
 
 // PendingImage asks for one image of a published listing: exchange "listings", routing key images.pending.
 type PendingImage struct {
-	ListingID string `json:"listing_id"` // required: UUID of a listing that is imported
-	URL       string `json:"url"`        // required: http(s) address of the image
-	SortOrder int    `json:"sort_order"` // place in the advert, 0 first; 0..999
+	ListingID string `json:"listing_id"`         // required: UUID of a listing that is imported
+	Platform  string `json:"platform,omitempty"` // of the listing; told to others, and not needed from them
+	URL       string `json:"url"`                // required: http(s) address of the image
+	SortOrder int    `json:"sort_order"`         // place in the advert, 0 first; 0..999
 }
 
 // Check returns Errors when the message names no image.

@@ -18,9 +18,10 @@ type Payload struct {
 // A Version is the normalized form of one revision of an advert, and how it compares with the published listing.
 type Version struct {
 	Listing   Listing
-	Revision  int64  // of the raw advert that it was made of; counts different payloads, from 1
-	Published string // status of the published listing: active archived claimed; "" = not published
-	Same      bool   // the published listing says the same already
+	Revision  int64   // of the raw advert that it was made of; counts different payloads, from 1
+	Published string  // status of the published listing: active archived claimed; "" = not published
+	Same      bool    // the published listing says the same already
+	Before    Listing // the published listing; zero where Published is ""
 	// When the revision arrived; zero for one that is not the newest, or was brought to its end before: a replay.
 	ReceivedAt time.Time
 	Gone       bool      // the platform does not offer the advert any more
