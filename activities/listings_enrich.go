@@ -65,7 +65,7 @@ func (a *Enriching) enrich(ctx context.Context, job ListingJob) (ListingJob, err
 		job.Ask = e.Model == nil
 	}
 	job.Note = fmt.Sprintf("%d facts, %d places", len(e.All()), len(e.Places))
-	if stored != nil && stored.Says(e) && string(stored.Question) == string(e.Question) {
+	if stored != nil && of.Of == of.Revision && stored.Says(e) && string(stored.Question) == string(e.Question) {
 		return job, nil
 	}
 	return job, a.Store.SaveEnrichment(ctx, of, e, a.Now())

@@ -33,9 +33,9 @@ func (s *enrichments) ModelAnswer(context.Context, []byte) ([]listing.Fact, erro
 	return s.answer, nil
 }
 
-func (s *enrichments) SaveEnrichment(_ context.Context, _ listing.Enriching, e listing.Enrichment, _ time.Time) error {
+func (s *enrichments) SaveEnrichment(_ context.Context, of listing.Enriching, e listing.Enrichment, _ time.Time) error {
 	if s.err == nil {
-		s.saved, s.of.Stored = append(s.saved, e), &e
+		s.saved, s.of.Stored, s.of.Of = append(s.saved, e), &e, of.Revision
 	}
 	return s.err
 }
@@ -88,7 +88,12 @@ func TestEnrichListing(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, job.Ask, "another advert had the same text")
 
-	s.err, s.of.Stored = errAway, nil
+	s.of.Revision++
+	_, err = step(t, a.EnrichListing, activities.ListingJob{Ref: ref})
+	require.NoError(t, err)
+	require.EqualValues(t, 4, s.of.Of, "the same is known of the next version")
+
+	s.err, s.of.Stored, s.of.Of = errAway, nil, 0
 	_, err = step(t, a.EnrichListing, activities.ListingJob{Ref: ref})
 	class, _ := fault.Of(err)
 	require.Equal(t, fault.Transient, class)

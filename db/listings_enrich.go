@@ -20,7 +20,7 @@ import (
 const sqlEnrichmentLoad = `
 SELECT r.normalized, r.normalized_revision,
     CASE WHEN r.settled_revision >= r.normalized_revision THEN r.settlements ELSE 0 END,
-    e.facts, e.places, e.attribution, e.text_hash, e.model_facts
+    e.facts, e.places, e.attribution, e.text_hash, e.model_facts, coalesce(e.revision, 0)
 FROM raw_listings r LEFT JOIN listing_enrichments e ON e.listing_id = r.id
 WHERE r.id = $1 AND r.normalized IS NOT NULL`
 
@@ -31,7 +31,7 @@ func (s *Listings) Enriching(ctx context.Context, id uuid.UUID) (e listing.Enric
 		attribution *string
 	)
 	err = s.pool.QueryRow(ctx, sqlEnrichmentLoad, id).Scan(&e.Listing, &e.Revision, &e.Pass, &stored.Facts,
-		&stored.Places, &attribution, &stored.Question, &stored.Model)
+		&stored.Places, &attribution, &stored.Question, &stored.Model, &e.Of)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return e, fault.Newf(fault.Gone, "read listing %s to enrich it: there is none", id)
 	}

@@ -41,6 +41,7 @@ type Enriching struct {
 	Revision int64       // of the raw advert that it was made of
 	Pass     int64       // as Payload.Pass
 	Stored   *Enrichment // from before; nil = none
+	Of       int64       // the revision that Stored was made of
 }
 
 // A Fact is a detail that the text of an advert states and that no field of a Listing has.

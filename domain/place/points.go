@@ -71,7 +71,7 @@ func (s Set) near(p point) []listing.Nearby {
 		if n.y > p.y+reach {
 			break
 		}
-		d := metres(p, n.point)
+		d := int(math.Round(listing.Metres(p.y, p.x, n.y, n.x)))
 		if known, ok := nearest[n.name]; d <= NearMetres && (!ok || d < known) {
 			nearest[n.name] = d
 		}
@@ -87,14 +87,6 @@ func (s Set) near(p point) []listing.Nearby {
 		return strings.Compare(a.Name, b.Name)
 	})
 	return list[:min(len(list), NearCount)]
-}
-
-// metres is the distance between two points on a sphere, rounded.
-func metres(a, b point) int {
-	const radius, rad = 6_371_008.8, math.Pi / 180
-	dy, dx := (b.y-a.y)*rad, (b.x-a.x)*rad
-	h := math.Pow(math.Sin(dy/2), 2) + math.Cos(a.y*rad)*math.Cos(b.y*rad)*math.Pow(math.Sin(dx/2), 2)
-	return int(math.Round(2 * radius * math.Asin(math.Min(1, math.Sqrt(h)))))
 }
 
 // ReadPoints reads a file of places: a GeoJSON FeatureCollection of points whose properties have a name, or a CSV file
