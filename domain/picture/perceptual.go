@@ -26,8 +26,8 @@ var cosines = func() (c [hashSide][hashGrid]float64) {
 }()
 
 // perceptual is a hash of 63 bits of what a picture looks like: which of its lowest frequencies, but for its mean, are
-// above their median. Copies in another size, format or quality differ in a few bits, other pictures in about half. 0 is
-// a picture that says too little: a plain one, or one whose shades change along one axis only.
+// above their median. Copies in another size, format or quality differ in a few bits, other pictures in about half. 0
+// is a picture that says too little: a plain one, or one whose shades change along one axis only.
 func perceptual(p *image.RGBA) uint64 {
 	var cells [hashGrid][hashGrid]float64
 	low, high := 255., 0.

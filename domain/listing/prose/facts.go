@@ -135,6 +135,7 @@ func (p *Prose) facts(from string) []listing.Fact {
 			field, value, _ := strings.Cut(name.amenity, "=")
 			switch {
 			case p.deniedThing(i) || p.deniedAfter(end) || negations[p.word(i-1)]:
+			case value == "walk_in_closet" && noClosets[p.word(end+1)]:
 			case field == "renovated":
 				p.renovated(i, end, add)
 			default:
@@ -145,6 +146,9 @@ func (p *Prose) facts(from string) []listing.Fact {
 	}
 	return out
 }
+
+// noClosets are other things that one walks into.
+var noClosets = set("shower showers tub tubs bath clinic clinics douche freezer")
 
 var negations = set("non not pas never jamais mal peu poorly")
 
@@ -165,7 +169,8 @@ var renovatedParts = map[string]string{
 	"sdb": "bathroom", "bathroom": "bathroom", "bathrooms": "bathroom", "bath": "bathroom", "washroom": "bathroom",
 	"immeuble": "", "building": "", "batiment": "", "bloc": "", "balcon": "", "balcons": "", "facade": "", "plancher": "",
 	"planchers": "", "floors": "", "fenetres": "", "toiture": "", "windows": "", "balcony": "", "entree": "", "lobby": "",
-	"piscine": "", "gym": "", "corridors": "", "hallways": "", "espaces": "", "salon": "",
+	"piscine": "", "gym": "", "ascenseur": "", "ascenseurs": "", "elevator": "", "elevators": "",
+	"corridors": "", "hallways": "", "espaces": "", "salon": "",
 }
 
 var renovatedBetween = set("et and de la le salle les completement entierement recemment toute tout neuve modern newly " +

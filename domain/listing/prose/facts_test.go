@@ -16,6 +16,8 @@ func TestFacts(t *testing.T) {
 		text, want string // facts as field=value, by spaces
 	}{
 		{"Rénové au complet, borne de recharge, entrée privée", "amenity=ev_charger amenity=private_entrance renovated=all"},
+		{"walk-in shower, ascenseur rénové, maison rénovée", "renovated=all"},
+		{"walk-in, balcon", "amenity=walk_in_closet"},
 		{"Newly renovated kitchen and bathroom, heated floors", "amenity=heated_floors renovated=bathroom renovated=kitchen"},
 		{"Cuisine et salle de bain entièrement rénovées", "renovated=bathroom renovated=kitchen"},
 		{"Appartement non rénové dans un immeuble rénové", ""},
