@@ -60,6 +60,7 @@ func (h Listings) register(d *door) {
 	h.registerClaims(d)
 	h.registerExport(d)
 	h.registerRents(d)
+	h.registerAdverts(d)
 }
 
 // ListingQuery is the filters that a list and an export of listings have.

@@ -34,6 +34,7 @@ func run(t *testing.T, url string, args ...string) error {
 		Health      HealthCmd      `cmd:""`
 		Tenants     TenantsCmd     `cmd:""`
 		Campaigns   CampaignsCmd   `cmd:""`
+		Listings    ListingsCmd    `cmd:""`
 	}
 	parser, err := kong.New(&commands)
 	require.NoError(t, err)

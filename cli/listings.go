@@ -17,12 +17,14 @@ import (
 	"github.com/mtlrent/conveyor/api"
 )
 
-// ListingsCmd exports listings and their rents, and claims them for their owners.
+// ListingsCmd exports listings and their rents, shows adverts that are none, and claims listings for their owners.
 type ListingsCmd struct {
-	Export  listingsExportCmd `cmd:"" help:"Write listings as CSV, NDJSON or GeoJSON."`
-	Rents   rentsCmd          `cmd:"" help:"Show the rents asked, by place, bedrooms and time."`
-	Claim   claimCmd          `cmd:"" help:"Claim a listing for its owner: it is not archived when it is no longer seen."`
-	Unclaim unclaimCmd        `cmd:"" help:"Lift the claim of a listing."`
+	Export  listingsExportCmd  `cmd:"" help:"Write listings as CSV, NDJSON or GeoJSON."`
+	Rents   rentsCmd           `cmd:"" help:"Show the rents asked, by place, bedrooms and time."`
+	Refused listingsRefusedCmd `cmd:"" help:"List adverts that are no listings, with every reason."`
+	Reasons listingsReasonsCmd `cmd:"" help:"Count rejected adverts by day, platform and reason."`
+	Claim   claimCmd           `cmd:"" help:"Claim a listing for its owner: it is not archived when it is no longer seen."`
+	Unclaim unclaimCmd         `cmd:"" help:"Lift the claim of a listing."`
 }
 
 type listingsExportCmd struct {

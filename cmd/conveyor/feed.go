@@ -80,7 +80,7 @@ func (c *feedCmd) Run(ctx context.Context) error {
 			if err := flush(); err != nil {
 				return err
 			}
-			if err := c.keepPace(ctx, began, sent); err != nil {
+			if err := keepPace(ctx, began, sent, c.Rate); err != nil {
 				return err
 			}
 		}
@@ -150,12 +150,12 @@ func (c *feedCmd) parcel(line []byte) (bridge.Parcel, error) {
 	return bridge.Parcel{Exchange: contract.ExchangeScraped, RoutingKey: m.Platform, Body: line}, nil
 }
 
-// keepPace waits until the next message is due at --rate.
-func (c *feedCmd) keepPace(ctx context.Context, began time.Time, sent int) error {
-	if c.Rate <= 0 {
+// keepPace waits until the next message is due at a rate in messages a second; 0 is no limit.
+func keepPace(ctx context.Context, began time.Time, sent int, rate float64) error {
+	if rate <= 0 {
 		return ctx.Err()
 	}
-	due := began.Add(time.Duration(float64(sent) / c.Rate * float64(time.Second)))
+	due := began.Add(time.Duration(float64(sent) / rate * float64(time.Second)))
 	timer := time.NewTimer(time.Until(due))
 	defer timer.Stop()
 	select {

@@ -1,0 +1,83 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+// TestAdverts lists adverts that are no listings and counts their reasons: nine were rejected on three days, of two
+// platforms, one is a duplicate, one waits and one is a listing.
+func TestAdverts(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	missing := listing.Reason{Field: "price", Code: "missing", Message: "none is stated"}
+	wanted := listing.Reason{Field: "title", Code: "wanted", Message: "the advert looks for a home"}
+	refuse := func(ref listing.Ref, at time.Time, reasons ...listing.Reason) {
+		revision := d.scrape(t, ref, "Advert "+ref.PlatformID, at)
+		err := d.store.Reject(t.Context(), listing.Raw{Ref: ref}, listing.Payload{Revision: revision, Body: []byte(`{}`)},
+			&listing.Rejection{Reasons: reasons}, listing.Run{WorkflowID: ref.WorkflowID()}, at)
+		require.NoError(t, err)
+	}
+	for i := range 7 {
+		refuse(kijiji(fmt.Sprint(i)), now.Add(-time.Duration(i)*time.Minute), missing)
+	}
+	refuse(kijiji("both"), now.AddDate(0, 0, -1), missing, wanted, listing.Reason{Field: "bedrooms", Code: "missing"})
+	refuse(listing.Ref{Platform: "zumper", PlatformID: "old"}, now.AddDate(0, 0, -2), wanted)
+	shown := listing.Listing{Ref: kijiji("shown"), Title: "Beau 4½", RentCents: 150_000}
+	d.publish(t, shown, "", now)
+	revision := d.scrape(t, kijiji("twin"), "Beau 4½", now)
+	require.NoError(t, d.store.SaveDuplicate(t.Context(), kijiji("twin"), revision, shown.ID(),
+		[]listing.Reason{{Field: "home", Code: "duplicate"}}, listing.Run{}))
+	d.scrape(t, kijiji("waits"), "Just in", now)
+
+	ask := func(query string) (got api.AdvertPage) {
+		return read[api.AdvertPage](t, d.get(t, "/adverts?"+query), http.StatusOK)
+	}
+	var ids []string
+	for cursor := ""; ; {
+		got := ask("limit=4&cursor=" + url.QueryEscape(cursor))
+		for _, a := range got.Items {
+			ids = append(ids, a.PlatformID)
+			require.Equal(t, "rejected", a.Status)
+		}
+		if cursor = got.NextCursor; cursor == "" {
+			break
+		}
+	}
+	require.Equal(t, []string{"0", "1", "2", "3", "4", "5", "6", "both", "old"}, ids)
+	both := ask("reason=wanted&platform=kijiji").Items
+	require.Len(t, both, 1)
+	require.Equal(t, "Advert both", both[0].Title)
+	require.Len(t, both[0].Reasons, 3)
+	require.Equal(t, kijiji("both").ID(), both[0].ListingID)
+	require.Len(t, ask("since="+url.QueryEscape(now.Add(-2*time.Minute).Format(time.RFC3339))).Items, 3)
+	twins := ask("status=duplicate").Items
+	require.Len(t, twins, 1)
+	require.Equal(t, shown.ID(), *twins[0].DuplicateOf)
+
+	counts := func(query string) (lines []string) {
+		for _, c := range read[api.ReasonCounts](t, d.get(t, "/adverts/reasons?"+query), http.StatusOK).Counts {
+			lines = append(lines, fmt.Sprint(c.Day.Format(time.DateOnly), " ", c.Platform, " ", c.Code, " ", c.Adverts))
+		}
+		return lines
+	}
+	day := func(n int) string { return now.AddDate(0, 0, -n).UTC().Format(time.DateOnly) }
+	require.Equal(t, []string{
+		day(2) + " zumper wanted 1", day(1) + " kijiji missing 1", day(1) + " kijiji wanted 1", day(0) + " kijiji missing 7",
+	}, counts(""))
+	require.Equal(t, []string{day(1) + " kijiji missing 1", day(1) + " kijiji wanted 1", day(0) + " kijiji missing 7"},
+		counts("days=2"))
+	require.Equal(t, []string{day(2) + " zumper wanted 1"}, counts("platform=zumper"))
+
+	for _, query := range []string{"status=imported", "reason=No%20Code", "limit=0", "cursor=%21", "since=soon", "text=a"} {
+		refused(t, d.get(t, "/adverts?"+query), http.StatusUnprocessableEntity)
+	}
+}

@@ -1,0 +1,95 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+// AdvertFilter says which of the adverts that are no listings to return. An empty string and a zero time do not filter.
+type AdvertFilter struct {
+	Status   string // rejected, or duplicate: another advert is shown for its home
+	Platform string
+	Code     string    // of one of its reasons
+	Since    time.Time // arrival of the newest revision, inclusive
+	After    *Position
+	Limit    int // 1 to 100
+}
+
+// An AdvertSummary is an advert that is no listing.
+type AdvertSummary struct {
+	ListingID      uuid.UUID // of the listing that it would be
+	Platform       string
+	PlatformID     string
+	URL            string
+	Title          string // as the platform shows it; cut to 300 characters
+	Status         string // rejected duplicate
+	Reasons        []listing.Reason
+	DuplicateOf    *uuid.UUID // the listing that is shown for its home
+	Revision       int64      // counts different payloads
+	RevisedAt      time.Time  // arrival of the newest revision
+	FirstScrapedAt time.Time
+	LastScrapedAt  time.Time
+}
+
+const sqlAdverts = `
+SELECT id, platform, platform_id, url, left(coalesce(payload->>'title', payload->'listing'->>'title', ''), 300), status,
+    reasons, duplicate_of, revision, revised_at, first_scraped_at, last_scraped_at
+FROM raw_listings
+WHERE status = $1 AND status IN ('rejected', 'duplicate')
+    AND ($2::text IS NULL OR platform = $2)
+    AND ($3::text IS NULL OR reasons @> jsonb_build_array(jsonb_build_object('code', $3::text)))
+    AND ($4::timestamptz IS NULL OR revised_at >= $4)
+    AND ($5::uuid IS NULL OR (revised_at, id) < ($6::timestamptz, $5::uuid))
+ORDER BY revised_at DESC, id DESC LIMIT $7`
+
+// Adverts returns the page of adverts after f.After that are no listings, the newest revision first, and the position
+// to go on from: nil when this was the last.
+func (s *Listings) Adverts(ctx context.Context, f AdvertFilter) ([]AdvertSummary, *Position, error) {
+	id, at := f.After.keys()
+	rows, _ := s.pool.Query(ctx, sqlAdverts, f.Status, stated(f.Platform), stated(f.Code), stated(f.Since), id, at,
+		f.Limit+1)
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[AdvertSummary])
+	if err != nil {
+		return nil, nil, fmt.Errorf("list adverts: %w", err)
+	}
+	found, next := page(found, f.Limit, func(a AdvertSummary) Position {
+		return Position{At: a.RevisedAt, ID: a.ListingID}
+	})
+	return found, next, nil
+}
+
+// ReasonCount is how many adverts of a platform have a reason, by the day on which their newest revision came.
+type ReasonCount struct {
+	Day      time.Time // its start, UTC
+	Platform string
+	Code     string
+	Adverts  int
+}
+
+// An advert with one code twice, for two fields, counts once.
+const sqlAdvertReasons = `
+SELECT date_trunc('day', r.revised_at, 'UTC') AS day, r.platform, c.code, count(*)::int
+FROM raw_listings r
+CROSS JOIN LATERAL (SELECT DISTINCT e->>'code' AS code FROM jsonb_array_elements(r.reasons) e) c
+WHERE r.status = 'rejected' AND r.revised_at >= $1 AND ($2::text IS NULL OR r.platform = $2)
+GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
+
+// AdvertReasons counts the adverts that are rejected now, by day, platform and code of the reason, in this order. An
+// advert with several reasons counts with each.
+func (s *Listings) AdvertReasons(ctx context.Context, since time.Time, platform string) ([]ReasonCount, error) {
+	rows, _ := s.pool.Query(ctx, sqlAdvertReasons, since, stated(platform))
+	counts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ReasonCount])
+	if err != nil {
+		return nil, fmt.Errorf("count reasons: %w", err)
+	}
+	for i := range counts {
+		counts[i].Day = counts[i].Day.UTC()
+	}
+	return counts, nil
+}
