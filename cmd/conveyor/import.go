@@ -26,6 +26,7 @@ import (
 
 // importCmd takes over what another system has stored.
 type importCmd struct {
+	Drafts   importDraftsCmd   `cmd:"" help:"Import product drafts from a SQLite file."`
 	Listings importListingsCmd `cmd:"" help:"Import listings from a dump of their table: plain SQL of pg_dump, CSV, or a JSON object a line."`
 }
 
@@ -207,7 +208,7 @@ func (t *tally) leave(status string) {
 }
 
 // refuse counts a row by each of its reasons, without the value in it.
-func (t *tally) refuse(row int, platformID string, err error) {
+func (t *tally) refuse(row int, id string, err error) {
 	t.refused++
 	reasons := []string{err.Error()}
 	var wrong contract.Errors
@@ -218,10 +219,10 @@ func (t *tally) refuse(row int, platformID string, err error) {
 		}
 	}
 	if t.refused == 1 {
-		_ = t.file.Write([]string{"row", "platform_id", "reason"}) // close reports its error
+		_ = t.file.Write([]string{"row", "id", "reason"}) // close reports its error
 	}
 	for _, text := range reasons {
-		_ = t.file.Write([]string{strconv.Itoa(row), platformID, text})
+		_ = t.file.Write([]string{strconv.Itoa(row), id, text})
 		key := text
 		if before, after, ok := strings.Cut(text, `"`); ok { // without the value
 			key = before + after[strings.LastIndexByte(after, '"')+1:]
@@ -246,9 +247,9 @@ func (t *tally) close() error {
 
 // print says what came in, what did not, and why.
 func (t *tally) print(w io.Writer, dry bool) {
-	verb := "sent"
+	verb := "imported"
 	if dry {
-		verb = "would be sent"
+		verb = "would be imported"
 	}
 	fmt.Fprintf(w, "%d rows: %d %s, %d refused", t.rows, t.sent, verb, t.refused)
 	for _, status := range slices.Sorted(maps.Keys(t.states)) {

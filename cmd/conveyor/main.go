@@ -35,7 +35,7 @@ type CLI struct {
 	Health    cli.HealthCmd    `cmd:"" help:"Check the health endpoint of a role: exit code 0 or 1, for health checks of containers."`
 	Config    configCmd        `cmd:"" help:"Print every setting with its value and description."`
 	Feed      feedCmd          `cmd:"" help:"Publish scraped listings from a JSONL file."`
-	Import    importCmd        `cmd:"" help:"Take over what another system has stored: listings from a dump of their table."`
+	Import    importCmd        `cmd:"" help:"Take over what another system has stored: listings from a dump of their table, drafts from a SQLite file."`
 	Normalize normalizeCmd     `cmd:"" help:"Normalize scraped listings from JSONL to JSONL, without any service."`
 	Scrape    scrapeCmd        `cmd:"" help:"Read one page of a rental site, live or saved, and print the result; for developers of platform readers."`
 	Crawl     cli.CrawlCmd     `cmd:"" help:"Crawl sites: start, show, control, export and compare runs."`

@@ -1,12 +1,54 @@
 package e2e
 
 import (
+	"database/sql"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" // the driver "sqlite"
 )
+
+// TestDraftsOfAFileAreImported takes over the drafts of another system: each is stored once, a newer one of ours stays,
+// and what is no draft is named with its row.
+func TestDraftsOfAFileAreImported(t *testing.T) {
+	t.Parallel()
+
+	w := newWorld(t)
+	file := filepath.Join(t.TempDir(), "drafts.sqlite")
+	from, err := sql.Open("sqlite", file)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = from.Close() })
+	write := func(statement string) {
+		_, err := from.ExecContext(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	write(`PRAGMA journal_mode = wal`) // as Turso's files are: rows may stand in the log only
+	write(`CREATE TABLE product_drafts (id TEXT PRIMARY KEY, url TEXT, result TEXT, error TEXT, event_id TEXT UNIQUE,
+		created_at TEXT)`)
+	write(`INSERT INTO product_drafts VALUES
+		('a', 'https://shop.example/p/1', '{"name": "Mug", "price": "12.50", "currency": "CAD"}', NULL, 'evt-1', '2026-03-04 12:00:00'),
+		('b', 'https://shop.example/p/2', NULL, 'page.goto: Timeout', 'evt-2', '2026-03-04 12:00:00'),
+		('c', 'not an address', '{}', NULL, 'evt-3', '2026-03-04 12:00:00')`)
+	refused := filepath.Join(t.TempDir(), "refused.csv")
+	require.Contains(t, w.run("import", "drafts", file, "--dry-run"), "3 rows: 2 would be imported, 1 refused\n")
+	require.Zero(t, one[int](w, "SELECT count(*) FROM product_drafts"))
+	for range 2 {
+		said := w.run("import", "drafts", file, "--refused", refused)
+		require.Contains(t, said, "3 rows: 2 imported, 1 refused\n  1: url: is no absolute http(s) address without a password (row 3)\n")
+	}
+	require.Equal(t, 2, one[int](w, "SELECT count(*) FROM product_drafts"))
+	require.Equal(t, "12.50 CAD", one[string](w, "SELECT price || ' ' || currency FROM product_drafts WHERE name = 'Mug'"))
+	require.Equal(t, "page.goto: Timeout", one[string](w, "SELECT error FROM product_drafts WHERE outcome = 'failed'"))
+
+	write(`UPDATE product_drafts SET result = '{"name": "Old mug"}', created_at = '2026-03-03 12:00:00' WHERE id = 'a'`)
+	w.run("import", "drafts", file)
+	require.Zero(t, one[int](w, "SELECT count(*) FROM product_drafts WHERE name = 'Old mug'"), "an earlier crawl")
+	text, err := os.ReadFile(refused)
+	require.NoError(t, err)
+	require.Equal(t, "row,id,reason\n3,evt-3,url: is no absolute http(s) address without a password\n", string(text))
+}
 
 // TestADumpOfListingsIsImported takes over the table of another system: what was offered is published once, however
 // often it is imported, what cannot be is named with its row, and what was archived stays where it is.
@@ -27,12 +69,12 @@ COPY public.listings (id, source, source_id, source_url, title, price, bedrooms,
 	said := w.run("import", "listings", file, "--dry-run")
 	require.Contains(t, said, "platform_id    from column source_id\n")
 	require.Contains(t, said, "not read: id\n")
-	require.Contains(t, said, "4 rows: 2 would be sent, 1 refused, 1 archived\n  1: bedrooms: is missing (row 3)\n")
+	require.Contains(t, said, "4 rows: 2 would be imported, 1 refused, 1 archived\n  1: bedrooms: is missing (row 3)\n")
 	require.Zero(t, one[int](w, "SELECT count(*) FROM raw_listings"))
 
 	refused := filepath.Join(t.TempDir(), "refused.csv")
 	for range 2 {
-		require.Contains(t, w.run("import", "listings", file, "--refused", refused), "4 rows: 2 sent, 1 refused, 1 archived\n")
+		require.Contains(t, w.run("import", "listings", file, "--refused", refused), "4 rows: 2 imported, 1 refused, 1 archived\n")
 	}
 	w.eventually("both are published", func() bool {
 		return one[int](w, "SELECT count(*) FROM listings WHERE status = 'active'") == 2 &&
@@ -44,5 +86,5 @@ COPY public.listings (id, source, source_id, source_url, title, price, bedrooms,
 	require.Equal(t, "Studio\tprès du métro", one[string](w, "SELECT title FROM listings WHERE platform_id = '9702'"))
 	text, err := os.ReadFile(refused)
 	require.NoError(t, err)
-	require.Equal(t, "row,platform_id,reason\n3,9703,bedrooms: is missing\n", string(text))
+	require.Equal(t, "row,id,reason\n3,9703,bedrooms: is missing\n", string(text))
 }

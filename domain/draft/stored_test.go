@@ -1,0 +1,66 @@
+package draft_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+func TestFromStored(t *testing.T) {
+	t.Parallel()
+	row := func(pairs ...string) map[string]string {
+		values := map[string]string{
+			"id": "6f9619ff-8b86-4011-b42d-00cf4fc964ff", "url": "https://shop.example/p/1", "title": "Mug", "price": "12.50",
+			"currency": "CAD", "availability": "https://schema.org/InStock", "created_at": "2026-03-04 12:00:00",
+		}
+		for i := 0; i < len(pairs); i += 2 {
+			values[pairs[i]] = pairs[i+1]
+		}
+		return values
+	}
+	r, d, err := draft.FromStored(row())
+	require.NoError(t, err)
+	require.Equal(t, uuid.MustParse("6f9619ff-8b86-4011-b42d-00cf4fc964ff"), r.EventID)
+	require.Equal(t, draft.Succeeded, r.Outcome)
+	require.Equal(t, time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC), r.CrawledAt)
+	require.Equal(t, &draft.Found[string]{Value: "Mug", Source: draft.Stored, Confidence: .5}, d.Draft.Name)
+	require.Equal(t, draft.InStock, d.Draft.Availability.Value)
+	require.Nil(t, d.Draft.Brand)
+
+	one, _, err := draft.FromStored(row("event_id", "evt_1", "created_at", "1772625600"))
+	require.NoError(t, err)
+	two, _, err := draft.FromStored(row("event_id", "evt_1", "created_at", "1772625600000"))
+	require.NoError(t, err)
+	require.Equal(t, one, two)
+	require.NotEqual(t, r.EventID, one.EventID)
+	require.Equal(t, r.CrawledAt, one.CrawledAt)
+
+	r, d, err = draft.FromStored(row("error_message", "page.goto: Timeout"))
+	require.NoError(t, err)
+	require.Equal(t, draft.Failed, r.Outcome)
+	require.Equal(t, fault.Invalid, r.Class)
+	require.Nil(t, d)
+
+	_, d, err = draft.FromStored(row("result", `{"brand": "Acme", "price": 99, "list": [1]}`))
+	require.NoError(t, err)
+	require.Equal(t, "Acme", d.Draft.Brand.Value)
+	require.Equal(t, "12.50", d.Draft.Price.Value, "the column counts")
+
+	for _, tt := range []struct{ column, value, want string }{
+		{"id", "", "event_id: is missing"},
+		{"url", "shop.example", "url: is no absolute http(s) address without a password"},
+		{"url", "https://a:b@shop.example/", "url: is no absolute http(s) address without a password"},
+		{"price", "12 $", `price: is "12 $", expected a decimal number`},
+		{"created_at", "", "crawled_at: is missing"},
+		{"created_at", "soon", `crawled_at: is "soon", expected a time such as 2026-03-04 12:00:00`},
+		{"http_status", "1000", `http_status: is "1000", expected 100 to 599`},
+	} {
+		_, _, err := draft.FromStored(row(tt.column, tt.value))
+		require.EqualError(t, err, tt.want)
+	}
+}
