@@ -126,6 +126,11 @@ func TestGolden(t *testing.T) {
 		}, decoded[contract.CrawledPage]},
 		{contract.ListingRejected, event(contract.ListingRejected, eventData(rejected)), read[contract.Event]},
 		{contract.ListingArchived, event(contract.ListingArchived, eventData(archived)), read[contract.Event]},
+		{contract.ListingEnriched, event(contract.ListingEnriched, eventData(contract.EnrichedData{
+			ListingID: id, PlatformID: "1329279535", Revision: 2, URL: scraped.URL,
+			Facts:  []contract.Fact{{Field: "heating", Value: "electric", From: "description"}},
+			Places: []contract.Nearby{{Kind: "metro", Name: "Jarry", Metres: 420}}, Attribution: "© the city, CC-BY 4.0",
+		})), read[contract.Event]},
 		{contract.ListingClaimed, event(contract.ListingClaimed, eventData(archived)), read[contract.Event]},
 		{contract.ListingUnclaimed, event(contract.ListingUnclaimed, eventData(archived)), read[contract.Event]},
 		{contract.ListingMerged, event(contract.ListingMerged, eventData(merged)), read[contract.Event]},

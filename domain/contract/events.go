@@ -15,6 +15,7 @@ const (
 	ListingUnclaimed  = "listings.unclaimed"  // that is over: the listing is active again
 	ListingMerged     = "listings.merged"     // an advert was found to be of the same home as others
 	ListingSplit      = "listings.split"      // an advert is not of the same home as others any more
+	ListingEnriched   = "listings.enriched"   // more is known of a listing than its advert's fields state
 	ImageAttached     = "images.attached"     // an image of a listing is stored
 	PlatformSuspect   = "platform.suspect"    // a scraped site's pages are not what they were: a person should look
 	ContactsImported  = "contacts.imported"   // a file of a tenant's contacts was read to its end
@@ -70,6 +71,31 @@ type HomeData struct {
 	ShownID     string `json:"shown_id"`           // UUID of the listing that is shown for the home's others
 	Kind        string `json:"kind,omitempty"`     // of merged: duplicate (on two platforms), repost (on one)
 	Reviewer    string `json:"reviewer,omitempty"` // the caller that decided it; "" = a rule
+}
+
+// EnrichedData is the data of listings.enriched: all that is known, not only what is new.
+type EnrichedData struct {
+	ListingID   string   `json:"listing_id"` // UUID
+	PlatformID  string   `json:"platform_id"`
+	Revision    int64    `json:"revision"`
+	URL         string   `json:"url"`
+	Facts       []Fact   `json:"facts"`
+	Places      []Nearby `json:"places"`                // by kind, the nearest first
+	Attribution string   `json:"attribution,omitempty"` // to be shown with the places
+}
+
+// Fact is a detail that the text of an advert states.
+type Fact struct {
+	Field string `json:"field"`
+	Value string `json:"value"`
+	From  string `json:"from"` // title description, by rules; model
+}
+
+// Nearby is a place near a listing.
+type Nearby struct {
+	Kind   string `json:"kind"`
+	Name   string `json:"name"`
+	Metres int    `json:"metres"` // straight distance
 }
 
 // Reason is one reason for which an advert cannot become a listing.

@@ -53,6 +53,14 @@ var bounds = []struct {
 		`CONVEYOR_LISTING_STAGES is "normalise", expected one of normalize, dedupe, import, images`},
 	{"CONVEYOR_LISTING_PREFERENCE", "|kangalou|kangalou,kijiji", "Kijiji|kijiji,|a b",
 		`CONVEYOR_LISTING_PREFERENCE is "Kijiji", expected a name of a platform such as kijiji`},
+	{"CONVEYOR_ENRICH", "here|elsewhere|off", "ours|Here", `CONVEYOR_ENRICH is "ours", expected one of here, elsewhere, off`},
+	{"CONVEYOR_ENRICH_URL", "|https://model.example/v1|http://127.0.0.1:11434/v1",
+		"model.example|ftp://x/v1|http://model.example/v1|https://me:hunter2@x/v1?q",
+		"CONVEYOR_ENRICH_URL: the address is not http[s]://host[:port][/path]"},
+	{"CONVEYOR_ENRICH_DAILY", "0|500", "-1", "CONVEYOR_ENRICH_DAILY is -1, expected 0 or more"},
+	{"CONVEYOR_ENRICH_TIMEOUT", "1s|90s", "999ms|91s", "CONVEYOR_ENRICH_TIMEOUT is 999ms, expected 1s to 90s"},
+	{"CONVEYOR_ENRICH_PLACES", "|metro=/x|metro=/x,school=/y", "metro|Metro=/x|metro=|metro=/x,school",
+		`CONVEYOR_ENRICH_PLACES has "metro", expected kind=path, such as metro=/data/metro.geojson`},
 	{"CONVEYOR_REPLAY_RATE", "1|1000", "0", "CONVEYOR_REPLAY_RATE is 0, expected 1 or more"},
 	{"CONVEYOR_STALE_AFTER", "1m|48h", "59s", "CONVEYOR_STALE_AFTER is 59s, expected 1m or more"},
 	{"CONVEYOR_STALENESS_EVERY", "1m|4h", "59s", "CONVEYOR_STALENESS_EVERY is 59s, expected 1m or more"},
@@ -153,6 +161,8 @@ var bounds = []struct {
 
 func TestBounds(t *testing.T) {
 	t.Setenv("CONVEYOR_OIDC_AUDIENCE", "conveyor")
+	t.Setenv("CONVEYOR_ENRICH_MODEL", "small")
+	t.Setenv("CONVEYOR_ENRICH_PLACES_ATTRIBUTION", "© the city")
 	for _, b := range bounds {
 		t.Run(b.variable, func(t *testing.T) {
 			for value := range strings.SplitSeq(b.valid, "|") {
