@@ -94,6 +94,9 @@ func (p *Prose) amenities(f func(name string, from, to int)) {
 			if name == "laundry_in_building" {
 				name = p.laundry(i, end)
 			}
+			if name == "washer_dryer" {
+				name = p.washer(i, end)
+			}
 			if name != "" && !p.deniedThing(i) && !p.deniedAfter(end) && !p.elsewhere(i, name) && !p.roomFor(i, name) {
 				f(name, i, end)
 			}
@@ -108,6 +111,33 @@ func (p *Prose) upper(i int) bool {
 	return strings.HasPrefix(p.text[from:], strings.ToUpper(p.words[i].w)) && p.text != strings.ToUpper(p.text)
 }
 
+// washer tells the home's washer and dryer, named in tokens i..end, from the building's and from a place where tenants
+// may put theirs.
+func (p *Prose) washer(i, end int) string {
+	k := i - 1
+	for w := p.word(k); w == "votre" || w == "vos" || w == "une" || w == "la" || w == "your"; w = p.word(k) {
+		k--
+	}
+	if w := p.word(k); w == "installer" || w == "brancher" || w == "install" {
+		return "washer_dryer_hookups"
+	}
+	for k := end + 1; k <= end+7 && !p.stop(k) && p.sym(k) != ','; k++ {
+		switch p.word(k) {
+		case "immeuble":
+			if p.word(k-1) == "l" {
+				return "laundry_in_building"
+			}
+		case "building":
+			if p.word(k-1) == "the" {
+				return "laundry_in_building"
+			}
+		case "logement", "appartement", "unit", "unite", "suite":
+			return "washer_dryer"
+		}
+	}
+	return "washer_dryer"
+}
+
 var laundryFillers = set("in on the dans l le available facilities facility room")
 
 // laundry tells the laundry of the home from the building's: what stands beside the words i..end for it decides, and
@@ -120,8 +150,13 @@ func (p *Prose) laundry(i, end int) string {
 	switch p.word(k) {
 	case "suite", "unit", "ensuite", "insuite", "home", "private", "own", "inunit":
 		return "washer_dryer"
+	case "separate", "dedicated", "independent": // a room of the home, with or without machines
+		return ""
 	case "site", "onsite", "coin", "shared", "common", "card", "operated", "op", "building", "basement", "house":
 		return "laundry_in_building"
+	}
+	if w := p.word(end + 1); p.word(end) == "room" && (w == "with" || w == "has") {
+		return ""
 	}
 	k = end + 1
 	for n := 0; n < 4 && (laundryFillers[p.word(k)] || p.sym(k) == '-'); n++ {

@@ -142,7 +142,7 @@ func (p *Prose) areaUnit(i int) (end int, metric bool) {
 		next++
 	}
 	switch w {
-	case "pc", "sqft", "sf", "pica", "sqf", "pca", "sqt":
+	case "pc", "sqft", "sqfeet", "sf", "pica", "sqf", "pca", "sqt":
 		return i, false
 	case "s": // "984 S.F."
 		if p.sym(i+1) == '.' && p.word(i+2) == "f" {

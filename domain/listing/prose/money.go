@@ -64,7 +64,7 @@ var costs = map[string]role{
 	"cat": forOther, "dog": forOther, "invite": forOther, "personne": forOther, "enquete": forOther, "gym": forOther,
 	"spot": forParking, "spots": forParking, "stall": forParking, "stalls": forParking, "appliances": forOther,
 	"electromenagers": forOther, "electros": forOther, "remote": forDeposit,
-	"deneigement": forOther, "balance": forOther, "penalite": forOther,
+	"options": forOther, "deneigement": forOther, "balance": forOther, "penalite": forOther,
 }
 
 // parkingStalls are the costs of which a second one says nothing of the first.

@@ -162,6 +162,11 @@ func (n *normalizer) headline() {
 	case carPlace:
 		n.reject("title", listing.CodeNotAHome, "a place for a car or things: %q", n.title.quote(i, j+2))
 	}
+	if o, _, _ := n.title.offer(); o == aHome && !n.title.letting() {
+		if i, j := n.body.seeks(); i >= 0 {
+			n.reject("description", listing.CodeWanted, "the advert looks for a home: %q", n.body.quote(i, j))
+		}
+	}
 	if room, i := n.title.roomRental(); room {
 		n.l.RoomRental = true
 		n.note("room_rental", "title", n.title, i, i+2)

@@ -234,6 +234,9 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 			if w := p.word(end - 1); w == "sans" || w == "no" || t.w == "frais" && (w == "aux" || w == "de") {
 				break
 			}
+			if t.w == "additional" && (p.about(end+1, aParking) || p.about(end+2, aParking)) { // "garage and an additional parking"
+				break
+			}
 			if rank < 4 && !p.about(end+1, anInclusion) && !(comma && t.w == "supplement") { // "rangement supplémentaire inclus"
 				m.Offer, rank, to = "extra", 3, end
 			}

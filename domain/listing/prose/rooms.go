@@ -265,6 +265,10 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 		if p.word(j) == "b" && !p.words[j].space && p.num(j+1) != nil && (p.word(j+2) == "b" || p.word(j+2) == "ba") { // "2B2B"
 			return count{value: float64(n), from: i, to: j}, false, true
 		}
+		if t := p.num(j + 1); p.sym(j) == '+' && t != nil && t.cents == 100 && t.digits == 1 && t.dec == 0 && !t.half &&
+			i == 0 && (p.stop(j+2) || p.word(j+2) == "avec" || p.word(j+2) == "with") { // "1+1 avec balcon"
+			return count{value: float64(n), from: i, to: j + 1}, true, true
+		}
 		first := j
 		for j < len(p.words) && j-first < 3 && adjectives[p.word(j)] {
 			j++
@@ -294,10 +298,19 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 				p.sym(j+1) == '.' && n > 6 {
 				continue
 			}
-			if p.about(j, aBathroom) {
+			if p.about(j, aBathroom) || p.furnitureBed(j) {
 				continue
 			}
-			den = p.den(j + 1)
+			den = p.den(j+1) || p.sym(j+1) == '(' && p.sym(j+2) == '+' && p.num(j+3) != nil && p.num(j+3).cents == 100 &&
+				p.sym(j+4) == ')' // "1 chambre (+1)"
+		case p.word(j) == "lit" || p.word(j) == "lits": // "1 lit, 1 salle de bain", a translation
+			k := j + 1
+			if p.sym(k) == ',' || p.sym(k) == '/' || p.word(k) == "et" {
+				k++
+			}
+			if p.num(k) == nil || !p.about(k+1, aBathroom) && !p.seq(k+1, "salle", "de") && !p.seq(k+1, "salles", "de") {
+				continue
+			}
 		case p.about(j, aPiece) && (closed || p.word(j+1) == "fermee" || p.word(j+1) == "fermees"):
 			j++
 		case closed && !weak && (p.word(j) == "" || p.about(j, aNegation)):
@@ -320,6 +333,22 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 		}
 	}
 	return c, weakDen, ok
+}
+
+// bedroomFurniture stands beside beds that are furniture.
+var bedroomFurniture = set("sofa sofas couch desk desks table tables mattress mattresses dresser nightstand nightstands")
+
+// furnitureBed tells whether the beds at i are furniture: "with 2 beds, sofa, dining table".
+func (p *Prose) furnitureBed(i int) bool {
+	if w := p.word(i); w != "bed" && w != "beds" {
+		return false
+	}
+	for k := i + 1; k <= i+4 && !p.stop(k); k++ {
+		if bedroomFurniture[p.word(k)] {
+			return true
+		}
+	}
+	return false
 }
 
 // initials reads "c.c." and "c.a.c." (chambres à coucher) at i and returns the last token, or 0.
@@ -530,7 +559,7 @@ func (p *Prose) hasDen() int {
 		}
 		for k := i - 1; k >= i-4 && k >= 0; k-- {
 			switch w := p.word(k); {
-			case w == "a" || w == "an" || w == "un" || w == "with" || w == "plus" || p.sym(k) == '+' || p.sym(k) == '&':
+			case w == "a" || w == "an" || w == "un" || w == "with" || w == "avec" || w == "plus" || p.sym(k) == '+' || p.sym(k) == '&':
 				return i
 			case p.words[k].kind != word && p.sym(k) != '-' || w == "no" || w == "the" || p.words[k+1].line:
 				k = -1

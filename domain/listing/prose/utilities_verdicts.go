@@ -22,7 +22,7 @@ const (
 var (
 	inclusionWords = meanings(map[inclusionWord]string{
 		saysIncluded: "inclus incluse incluses inclue inclues inclu included incl include includes including inclut incluant " +
-			"inclusive inclusif compris comprise comprises comprend comprenant fourni fournis fournie fournies provided",
+			"incluent inclure inclusive inclusif compris comprise comprises comprend comprennent comprenant fourni fournis fournie fournies provided",
 		saysExcluded: "excluded exclu exclus exclue exclues separate separately excluding excludes exclude exclut excluent " +
 			"exclusion exclusions",
 		saysHeading:  "inclusion inclusions",
@@ -192,5 +192,5 @@ var (
 	collectives = set("utilities utilites services depenses charges")
 	provided    = set("fourni fournis fournie fournies provided")
 	copulas     = set("est sont is are be")
-	active      = set("includes include including inclut incluant comprend comprenant excludes exclude excluding exclut excluent")
+	active      = set("includes include including inclut incluent inclure incluant comprennent comprend comprenant excludes exclude excluding exclut excluent")
 )
