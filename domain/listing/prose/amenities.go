@@ -97,7 +97,7 @@ func (p *Prose) amenities(f func(name string, from, to int)) {
 			if name == "washer_dryer" {
 				name = p.washer(i, end)
 			}
-			if name != "" && !p.deniedThing(i) && !p.deniedAfter(end) && !p.elsewhere(i, name) && !p.roomFor(i, name) {
+			if name != "" && !p.deniedThing(i) && !p.deniedAfter(end) && !p.elsewhere(i, name) && !p.roomFor(i, name) && !p.excludedList(i) {
 				f(name, i, end)
 			}
 			break
@@ -124,7 +124,7 @@ func (p *Prose) washer(i, end int) string {
 	for k := end + 1; k <= end+7 && !p.stop(k) && p.sym(k) != ','; k++ {
 		switch p.word(k) {
 		case "immeuble":
-			if p.word(k-1) == "l" {
+			if w := p.word(k - 2); p.word(k-1) == "l" && (w == "dans" || w == "de") {
 				return "laundry_in_building"
 			}
 		case "building":
@@ -136,6 +136,17 @@ func (p *Prose) washer(i, end int) string {
 		}
 	}
 	return "washer_dryer"
+}
+
+// excludedList tells whether the thing at i stands on the list that "non inclus :" or "exclusions :" begins.
+func (p *Prose) excludedList(i int) bool {
+	for k := i - 1; k > 0 && k >= i-14 && !p.words[k+1].line && p.sym(k) != '.' && p.sym(k) != ';'; k-- {
+		if p.sym(k) == ':' {
+			yes, _, _, ok := p.verdict(k - 1)
+			return ok && !yes
+		}
+	}
+	return false
 }
 
 var laundryFillers = set("in on the dans l le available facilities facility room")

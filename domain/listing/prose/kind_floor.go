@@ -86,7 +86,8 @@ var (
 // basement, a storage room", "Au sous-sol, vous trouverez", "On the 2nd floor: living room".
 func (p *Prose) partsFollow(i int) bool {
 	for k := i; k >= 0 && !p.stop(k); k-- {
-		if w := p.word(k); k < i-6 || w == "situe" || w == "situee" || w == "located" || p.words[k].half {
+		if w := p.word(k); k < i-6 || w == "situe" || w == "situee" || w == "located" || p.words[k].half ||
+			kinds[w] == "apartment" || kinds[w] == "condo" {
 			return false
 		}
 	}
@@ -238,8 +239,20 @@ func (p *Prose) floor(headline bool) (value string, from, to int) {
 			}
 			return "basement", i, end
 		case "rdc", "rez":
-			if p.placed(i, headline) {
+			end := i
+			if p.word(i) == "rez" {
+				for n := 0; n < 4 && (p.sym(end+1) == '-' || p.word(end+1) == "de" || p.word(end+1) == "chaussee"); n++ {
+					end++
+				}
+			}
+			if p.placed(i, headline) && !p.partsFollow(end) {
 				return "ground", i, i
+			}
+		case "unit", "apartment", "house", "condo":
+			if l := p.word(i - 1); l == "level" && (p.word(i-2) == "ground" || p.word(i-2) == "main") {
+				return "ground", i - 2, i
+			} else if p.sym(i-2) == '-' && l == "level" && (p.word(i-3) == "ground" || p.word(i-3) == "main") {
+				return "ground", i - 3, i
 			}
 		case "etage", "floor":
 			k := i - 1

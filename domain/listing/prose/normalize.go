@@ -246,6 +246,16 @@ func (p *Prose) kindStated() (string, int, int) {
 // statedHouse tells whether the house at i is what a description offers: "house for rent", "this charming house", "3
 // bedroom house".
 func (p *Prose) statedHouse(i int) bool {
+	if w := p.word(i + 1); w == "house" || w == "home" { // "two-storey house"
+		i++
+	}
+	if w := p.word(i + 1); w == "with" || w == "avec" || w == "de" { // "a charming house with five bedrooms"
+		for k := i + 2; k <= i+6 && !p.stop(k); k++ {
+			if n, _ := p.small(k); n >= 2 && (p.about(k+1, aBedroom) || p.about(k+2, aBedroom)) {
+				return true
+			}
+		}
+	}
 	if p.seq(i+1, "for", "rent") || p.seq(i+1, "to", "rent") || p.seq(i+1, "a", "louer") || p.word(i+1) == "rental" ||
 		p.about(i-1, aBedroom|aBathroom) {
 		return true

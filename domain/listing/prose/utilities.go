@@ -391,4 +391,4 @@ var things = set("electromenager electromenagers electros electro refrigerateur 
 	"buanderie laundry conditioning conditioner sewer garbage recycling trash blinds curtains coverings fixtures " +
 	"furnishings smart netflix linens bedding dishes maintenance lawn security cleaning housekeeping " +
 	"aspirateur echangeur fibre optique illimite illimitee haute vitesse unlimited high speed exterieur interieur " +
-	"literie vaisselles electrique terminal videotron decodeur")
+	"insurance assurance assurances literie vaisselles electrique terminal videotron decodeur")

@@ -130,7 +130,7 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 		}
 		return false, i, i, w == "payer" && p.word(i-1) == "a" && p.word(i+1) != "par"
 	case saysHeading:
-		return true, i, i, p.sym(i+1) == ':' || i+1 < len(p.words) && p.words[i+1].line && p.words[i].line
+		return true, i, i, p.sym(i+1) == ':' || p.seq(i+1, "telles", "que") || p.seq(i+1, "such", "as") || i+1 < len(p.words) && p.words[i+1].line && p.words[i].line
 	case saysAddition:
 		return false, i - 1, i, p.word(i-1) == "in"
 	case saysNamed:
