@@ -56,8 +56,8 @@ var (
 	furnitureWords = set("les tous tout toutes all basic the new des ses with avec some")
 )
 
-// furnitureSaid reads whether the furniture at i comes with the home: "comes with furniture", "les meubles sont inclus",
-// "furniture and appliances are included". Furniture that is only spoken of gives "".
+// furnitureSaid reads whether the furniture at i comes with the home: "comes with furniture", "les meubles sont
+// inclus", "furniture and appliances are included". Furniture that is only spoken of gives "".
 func (p *Prose) furnitureSaid(i int) (v string, from, to int) {
 	if w := p.word(i - 1); w == "outdoor" || w == "patio" || w == "garden" {
 		return "", i, i

@@ -38,7 +38,8 @@ func (p *Prose) placed(i int, headline bool) bool {
 				}
 			}
 			return true
-		case "au", "a", "en", "de", "le", "est", "du", "se", "trouve", "niveau", "grand", "beau", "is", "on", "the", "in", "et", "ou", "renove",
+		case "au", "a", "en", "de", "le", "est", "du", "se", "trouve", "niveau", "grand", "beau", "is", "on",
+			"the", "in", "et", "ou", "renove",
 			"louer", "un", "dans", "demi", "semi":
 			continue
 		case "rangement", "locker", "casier", "buanderie", "stationnement", "garage", "laveuse", "secheuse", "remise",

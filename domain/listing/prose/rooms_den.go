@@ -32,7 +32,8 @@ func (p *Prose) hasDen() int {
 		}
 		for k := i - 1; k >= i-4 && k >= 0; k-- {
 			switch w := p.word(k); {
-			case w == "a" || w == "an" || w == "un" || w == "with" || w == "avec" || w == "plus" || p.sym(k) == '+' || p.sym(k) == '&':
+			case w == "a" || w == "an" || w == "un" || w == "with" || w == "avec" || w == "plus" ||
+				p.sym(k) == '+' || p.sym(k) == '&':
 				return i
 			case p.words[k].kind != word && p.sym(k) != '-' || w == "no" || w == "the" || p.words[k+1].line:
 				k = -1

@@ -63,7 +63,8 @@ func (p *Prose) listBefore(i int, f func(utility, int)) {
 	}
 }
 
-// qualifies tells whether the word at i describes the thing before it: "électroménagers en stainless", "toiles solaires".
+// qualifies tells whether the word at i describes the thing before it: "électroménagers en stainless", "toiles
+// solaires".
 func (p *Prose) qualifies(i int) bool {
 	if i < 1 || p.words[i].kind != word || p.words[i].line || p.glue(i) || allWords[p.word(i)] ||
 		p.about(i, anInclusion|aNegation|aFreedom) {
