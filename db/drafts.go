@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -46,9 +47,15 @@ UPDATE dead_letters SET state = 'resolved'
 WHERE (workflow_id = $1 AND workflow_id <> '' OR message_id = $2 AND message_id <> '' AND workflow_id = '')
     AND state IN ('open', 'replayed')`
 
-// PersistDraft stores the result of a crawl under its event's ID, in place of an earlier result, and resolves its dead
-// letters. The result of a crawl that began earlier than the stored one changes nothing. d is nil where there was no
-// page.
+// After the draft is stored: the result of a crawl that is older than the stored one says nothing.
+const sqlDraftTell = `
+INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
+SELECT $1, $2, $3, $4, $5, $6 WHERE NOT EXISTS (SELECT FROM product_drafts WHERE event_id = $7 AND crawled_at > $8)
+ON CONFLICT (message_id) DO NOTHING`
+
+// PersistDraft stores the result of a crawl under its event's ID, in place of an earlier result, resolves its dead
+// letters, and tells of it once by the event drafts.completed. The result of a crawl that began earlier than the stored
+// one changes nothing. d is nil where there was no page.
 func (s *Drafts) PersistDraft(ctx context.Context, r draft.Result, d *draft.Document, now time.Time) error {
 	var finalURL *string
 	var document []byte
@@ -66,6 +73,10 @@ func (s *Drafts) PersistDraft(ctx context.Context, r draft.Result, d *draft.Docu
 	if err != nil {
 		return fmt.Errorf("write files of %s: %w", r.EventID, err)
 	}
+	m, err := draftEvent(r, finalURL, product, now)
+	if err != nil {
+		return err
+	}
 	b := new(pgx.Batch)
 	b.Queue(sqlDraftPersist, draft.ID(r.EventID), r.EventID, storable(r.URL), web.Host(r.URL), finalURL, r.OutDir,
 		r.Outcome, string(r.Class), storable(r.Error), r.Status, draftValue(product.Name), draftValue(product.Brand),
@@ -73,10 +84,34 @@ func (s *Drafts) PersistDraft(ctx context.Context, r draft.Result, d *draft.Docu
 		draftValue(product.SKU), draftValue(product.GTIN), draftValue(product.MPN), document, files, r.CrawledAt,
 		r.TookMS, now)
 	b.Queue(sqlDraftResolve, draft.WorkflowID(r.EventID), r.EventID.String())
+	b.Queue(sqlDraftTell, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt, r.EventID, r.CrawledAt)
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("store draft of %s: %w", r.EventID, err)
 	}
+	s.added.wake(ctx)
 	return nil
+}
+
+// draftEvent is drafts.completed of a result. Its ID is made of the request and of when its page was crawled: stored
+// twice it is one event, and a draft that is made anew is another.
+func draftEvent(r draft.Result, finalURL *string, d draft.Draft, now time.Time) (Message, error) {
+	said := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	id := uuid.NewSHA1(draft.ID(r.EventID), []byte(contract.DraftCompleted+r.CrawledAt.UTC().Format(time.RFC3339Nano)))
+	data := contract.DraftData{
+		RequestID: r.EventID.String(), DraftID: draft.ID(r.EventID).String(), URL: storable(r.URL),
+		FinalURL: said(finalURL), Outcome: r.Outcome, Class: string(r.Class), Error: storable(r.Error), Status: r.Status,
+		Name: said(draftValue(d.Name)), Brand: said(draftValue(d.Brand)), Price: said(draftValue(d.Price)),
+		Currency: said(draftValue(d.Currency)), Availability: said(draftValue(d.Availability)),
+		SKU: said(draftValue(d.SKU)), GTIN: said(draftValue(d.GTIN)), MPN: said(draftValue(d.MPN)),
+		CrawledAt: r.CrawledAt.UTC(),
+	}
+	return outboxEnvelope(contract.Event{EventID: id.String(), EventName: contract.DraftCompleted, TS: now.UTC()}, id,
+		draftEventLane, data)
 }
 
 // draftValue is the value that was found, and NULL where none was.
@@ -143,5 +178,8 @@ func (s *Drafts) RequestDraft(ctx context.Context, r draft.Request, by string, t
 	return nil
 }
 
-// draftLane is the lane of draft requests in the outbox.
-const draftLane = "drafts"
+// The lanes of drafts in the outbox: of requests for them, and of events.
+const (
+	draftLane      = "drafts"
+	draftEventLane = "drafts.events"
+)

@@ -170,6 +170,7 @@ var statements = map[string]string{
 	sqlDraftRequestsExpire:     "sqlDraftRequestsExpire",
 	sqlDraftRequestsList:       "sqlDraftRequestsList",
 	sqlDraftResolve:            "sqlDraftResolve",
+	sqlDraftTell:               "sqlDraftTell",
 	sqlDraftsExpire:            "sqlDraftsExpire",
 	sqlDraftsSearch:            "sqlDraftsSearch",
 	sqlDuplicates:              "sqlDuplicates",
