@@ -145,6 +145,41 @@ func TestCrawlRequest(t *testing.T) {
 	require.Equal(t, "failed", see().State, "a stored draft needs no Temporal")
 }
 
+// A cancel holds without Temporal; what has its draft, or is not known, cannot be canceled.
+func TestCancelCrawlRequest(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	w := d.requestDraft(t, `{"url":"https://shop.example/p/1"}`)
+	path := "/crawl-requests/" + w.EventID.String()
+	cancel := func(path string) reply { return d.ask(t, http.MethodPost, path+"/cancel", "") }
+	d.started.draft = "running"
+	require.NoError(t, d.letters.Archive(t.Context(), db.DeadLetter{
+		Key: w.EventID.String(), Route: contract.Route{Queue: crawls}, Body: []byte("{}"), Class: "transient",
+		WorkflowID: draft.WorkflowID(w.EventID), Reason: "no Chromium", At: now,
+	}))
+	got := read[api.DraftRequestState](t, cancel(path), http.StatusOK)
+	require.Equal(t, "canceled", got.State)
+	require.Empty(t, got.Warning)
+	require.Nil(t, got.DeadLetter, "nobody must decide about it any more")
+	require.Equal(t, []uuid.UUID{w.EventID}, d.started.ended)
+	list := read[api.DraftRequestPage](t, d.get(t, "/crawl-requests?state=canceled"), http.StatusOK)
+	require.Len(t, list.Items, 1)
+
+	d.started.err = errors.New("temporal is away")
+	again := read[api.DraftRequestState](t, cancel(path), http.StatusOK)
+	require.Contains(t, again.Warning, "could not be reached")
+	refused(t, cancel("/crawl-requests/"+uuid.NewString()), http.StatusServiceUnavailable)
+	d.started.err, d.started.draft = nil, ""
+	refused(t, cancel("/crawl-requests/"+uuid.NewString()), http.StatusNotFound)
+	refused(t, cancel("/crawl-requests/x"), http.StatusUnprocessableEntity)
+
+	made := d.requestDraft(t, `{"url":"https://shop.example/p/2"}`)
+	gone := draft.Fail(draft.Request{EventID: made.EventID, URL: "https://shop.example/p/2"}, fault.Gone, "HTTP 404", now)
+	require.NoError(t, d.Drafts.Store.PersistDraft(t.Context(), gone, nil, now))
+	require.Contains(t, refused(t, cancel("/crawl-requests/"+made.EventID.String()), http.StatusConflict).Detail,
+		"has its draft")
+}
+
 // persist stores a draft n minutes after now.
 func (d *door) persist(t *testing.T, n int, name, price, sku string, files ...draft.File) uuid.UUID {
 	t.Helper()

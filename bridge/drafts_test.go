@@ -12,6 +12,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/launch"
 )
@@ -100,6 +101,26 @@ func TestCrawlRequestedDies(t *testing.T) {
 	require.Equal(t, []string{"no Chromium at 127.0.0.1:9222", "transient", "draft/x", "run"}, []string{reason, class, workflow, run})
 	require.NoError(t, r.pool.QueryRow(t.Context(), `SELECT reason FROM dead_letters WHERE message_id <> '' AND workflow_id = ''`).Scan(&reason))
 	require.Contains(t, reason, "event_id: is not the message's MessageId")
+}
+
+// A canceled request is settled without a dead letter, also when its workflow ends in the cancellation.
+func TestCrawlRequestedCanceled(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	s := db.NewDrafts(r.pool)
+	before, meanwhile := uuid.New(), uuid.New()
+	require.NoError(t, s.CancelDraft(t.Context(), before, true, "me", time.Unix(0, 0)))
+	r.temp.set(func(string) error {
+		return errors.Join(s.CancelDraft(t.Context(), meanwhile, true, "me", time.Unix(0, 0)),
+			&launch.Failed{WorkflowID: "draft/x", RunID: "run", Err: errors.New("canceled")})
+	})
+	stop := r.start(t)
+	for _, id := range []uuid.UUID{before, meanwhile} {
+		r.publishCrawl(request(id.String(), "https://shop.example/"), id.String())
+	}
+	r.eventually(t, func() bool { return r.temp.called() == 1 }, "the other is taken")
+	r.settled(t, stop)
+	require.Zero(t, r.rows(t, "dead_letters"))
 }
 
 // While Temporal is away the request is held; nothing else is taken, and nothing is lost.

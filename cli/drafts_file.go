@@ -122,7 +122,7 @@ func rowOf(record []string, columns map[string]int, outDir string, batch uuid.UU
 
 // runFile requests the draft of each URL of the file, and prints a CSV of the requests. It waits for none. After a
 // failure the same command goes on: what was requested before is not requested again.
-func (c *DraftCmd) runFile(ctx context.Context, r Client, stdin io.Reader, out io.Writer) error {
+func (c *draftRequestCmd) runFile(ctx context.Context, r Client, stdin io.Reader, out io.Writer) error {
 	in := stdin
 	if c.File != "-" {
 		file, err := os.Open(c.File)

@@ -76,7 +76,7 @@ func TestDraftFile(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(api.DraftRequestAccepted{EventID: *in.EventID, DraftID: draft.ID(*in.EventID)})
 	}))
 	t.Cleanup(server.Close)
-	c := DraftCmd{File: "-"}
+	c := draftRequestCmd{File: "-"}
 	const file = "url\nhttps://a.example/1\nhttps://a.example/2\n"
 	var out strings.Builder
 	err := c.runFile(t.Context(), Client{URL: server.URL}, strings.NewReader(file), &out)
@@ -95,8 +95,8 @@ func TestDraftFile(t *testing.T) {
 
 func TestDraftArguments(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, (&DraftCmd{URL: "https://a.example/"}).Validate())
-	require.NoError(t, (&DraftCmd{File: "-"}).Validate())
-	require.Error(t, (&DraftCmd{}).Validate())
-	require.Error(t, (&DraftCmd{URL: "https://a.example/", File: "-"}).Validate())
+	require.NoError(t, (&draftRequestCmd{URL: "https://a.example/"}).Validate())
+	require.NoError(t, (&draftRequestCmd{File: "-"}).Validate())
+	require.Error(t, (&draftRequestCmd{}).Validate())
+	require.Error(t, (&draftRequestCmd{URL: "https://a.example/", File: "-"}).Validate())
 }

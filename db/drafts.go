@@ -29,8 +29,9 @@ func NewDrafts(pool *pgxpool.Pool) *Drafts { return &Drafts{pool, newWaker(pool)
 const sqlDraftPersist = `
 INSERT INTO product_drafts AS d (id, event_id, url, host, final_url, out_dir, outcome, class, error, http_status, name,
     brand, price, currency, availability, sku, gtin, mpn, document, files, crawled_at, took_ms, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, nullif($10, 0), $11, $12, $13::text::numeric, $14, $15, $16, $17, $18, $19,
-    $20, $21, $22, $23, $23)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, nullif($10, 0), $11, $12, $13::text::numeric, $14, $15, $16, $17, $18, $19,
+    $20, $21, $22, $23, $23
+WHERE NOT EXISTS (SELECT FROM draft_cancels WHERE event_id = $2)
 ON CONFLICT (event_id) DO UPDATE SET
     url = excluded.url, host = excluded.host, final_url = excluded.final_url, out_dir = excluded.out_dir,
     outcome = excluded.outcome, class = excluded.class, error = excluded.error, http_status = excluded.http_status,
@@ -47,15 +48,16 @@ UPDATE dead_letters SET state = 'resolved'
 WHERE (workflow_id = $1 AND workflow_id <> '' OR message_id = $2 AND message_id <> '' AND workflow_id = '')
     AND state IN ('open', 'replayed')`
 
-// After the draft is stored: the result of a crawl that is older than the stored one says nothing.
+// After the draft is stored: the result of a crawl that is older than the stored one, or that was canceled, says nothing.
 const sqlDraftTell = `
 INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
-SELECT $1, $2, $3, $4, $5, $6 WHERE NOT EXISTS (SELECT FROM product_drafts WHERE event_id = $7 AND crawled_at > $8)
+SELECT $1, $2, $3, $4, $5, $6 WHERE EXISTS (SELECT FROM product_drafts WHERE event_id = $7 AND crawled_at <= $8)
 ON CONFLICT (message_id) DO NOTHING`
 
 // PersistDraft stores the result of a crawl under its event's ID, in place of an earlier result, resolves its dead
 // letters, and tells of it once by the event drafts.completed. The result of a crawl that began earlier than the stored
-// one changes nothing. d is nil where there was no page.
+// one changes nothing. Of a request that was canceled nothing is stored: fault.Conflict. d is nil where there was no
+// page.
 func (s *Drafts) PersistDraft(ctx context.Context, r draft.Result, d *draft.Document, now time.Time) error {
 	var finalURL *string
 	var document []byte
@@ -78,6 +80,7 @@ func (s *Drafts) PersistDraft(ctx context.Context, r draft.Result, d *draft.Docu
 		return err
 	}
 	b := new(pgx.Batch)
+	b.Queue(sqlDraftTurn, draft.WorkflowID(r.EventID))
 	b.Queue(sqlDraftPersist, draft.ID(r.EventID), r.EventID, storable(r.URL), web.Host(r.URL), finalURL, r.OutDir,
 		r.Outcome, string(r.Class), storable(r.Error), r.Status, draftValue(product.Name), draftValue(product.Brand),
 		draftValue(product.Price), draftValue(product.Currency), draftValue(product.Availability),
@@ -85,8 +88,13 @@ func (s *Drafts) PersistDraft(ctx context.Context, r draft.Result, d *draft.Docu
 		r.TookMS, now)
 	b.Queue(sqlDraftResolve, draft.WorkflowID(r.EventID), r.EventID.String())
 	b.Queue(sqlDraftTell, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt, r.EventID, r.CrawledAt)
+	var canceled bool
+	b.Queue(sqlDraftCanceled, r.EventID).QueryRow(func(row pgx.Row) error { return row.Scan(&canceled) })
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("store draft of %s: %w", r.EventID, err)
+	}
+	if canceled {
+		return fault.Newf(fault.Conflict, "store draft of %s: the request was canceled", r.EventID)
 	}
 	s.added.wake(ctx)
 	return nil
