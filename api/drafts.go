@@ -96,6 +96,7 @@ func (h Drafts) register(d *door) {
 type DraftRequest struct {
 	URL     string     `json:"url" doc:"of the product's page, http or https" example:"https://shop.example/p/123"`
 	OutDir  string     `json:"out_dir,omitempty" doc:"folder for its files on the worker, below CONVEYOR_OUT_ROOT; default out"`
+	Locale  string     `json:"locale,omitempty" doc:"of the browser: the language, script and country that the site is told" example:"fr-CA"`
 	EventID *uuid.UUID `json:"event_id,omitempty" doc:"chosen by the caller, so that the request can be repeated"`
 }
 
@@ -108,15 +109,16 @@ type requestCrawlInput struct {
 
 // Resolve makes the checks that the bridge makes of the message.
 func (in *requestCrawlInput) Resolve(huma.Context) (wrong []error) {
-	in.request = draft.Request{URL: strings.TrimSpace(in.Body.URL), OutDir: strings.TrimSpace(in.Body.OutDir)}
+	in.request = draft.Request{
+		URL: strings.TrimSpace(in.Body.URL), OutDir: strings.TrimSpace(in.Body.OutDir),
+		Locale: strings.TrimSpace(in.Body.Locale),
+	}
+	asked := contract.CrawlRequest{URL: in.request.URL, OutDir: in.request.OutDir, Locale: in.request.Locale}
 	var fields contract.Errors
-	if errors.As(contract.CrawlRequest{URL: in.request.URL, OutDir: in.request.OutDir}.Check(), &fields) {
+	if errors.As(asked.Check(), &fields) {
 		for _, f := range fields {
 			name := strings.TrimPrefix(f.Field, "data.")
-			value := in.request.URL
-			if name == "out_dir" {
-				value = in.request.OutDir
-			}
+			value := map[string]string{"url": asked.URL, "out_dir": asked.OutDir, "locale": asked.Locale}[name]
 			wrong = append(wrong, &huma.ErrorDetail{Message: f.Reason, Location: "body." + name, Value: value})
 		}
 	}
@@ -271,6 +273,7 @@ type DraftRequestSummary struct {
 	EventID     uuid.UUID  `json:"event_id"`
 	URL         string     `json:"url"`
 	OutDir      string     `json:"out_dir,omitempty" doc:"as asked for"`
+	Locale      string     `json:"locale,omitempty" doc:"as asked for"`
 	RequestedAt time.Time  `json:"requested_at"`
 	State       string     `json:"state" enum:"pending,succeeded,failed,dead,canceled" doc:"failed: there is a draft with the reason; dead: there is no draft, and an operator must decide"`
 	DraftID     *uuid.UUID `json:"draft_id,omitempty"`

@@ -58,10 +58,10 @@ func (d *door) requestDraft(t *testing.T, body string, headers ...string) api.Dr
 func TestRequestCrawl(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	first := d.requestDraft(t, `{"url":" https://shop.example/p/1 ","out_dir":"a/b"}`)
+	first := d.requestDraft(t, `{"url":" https://shop.example/p/1 ","out_dir":"a/b","locale":"fr-CA"}`)
 	ids, m := d.outboxed(t)
 	require.Equal(t, []uuid.UUID{first.EventID}, ids)
-	require.Equal(t, contract.CrawlRequest{URL: "https://shop.example/p/1", OutDir: "a/b"}, m.Data)
+	require.Equal(t, contract.CrawlRequest{URL: "https://shop.example/p/1", OutDir: "a/b", Locale: "fr-CA"}, m.Data)
 	require.Equal(t, contract.CrawlRequestedName, m.EventName)
 
 	other := d.requestDraft(t, `{"url":"https://shop.example/p/1"}`)
@@ -76,6 +76,11 @@ func TestRequestCrawl(t *testing.T) {
 
 	changed := d.ask(t, http.MethodPost, "/crawl-requests", `{"url":"https://shop.example/p/2"}`, "Idempotency-Key", "order 7")
 	require.Contains(t, refused(t, changed, http.StatusConflict).Detail, "another url")
+	changed = d.ask(t, http.MethodPost, "/crawl-requests", `{"url":"https://shop.example/p/1","locale":"de"}`,
+		"Idempotency-Key", "order 7")
+	require.Contains(t, refused(t, changed, http.StatusConflict).Detail, "or locale")
+	list := read[api.DraftRequestPage](t, d.get(t, "/crawl-requests"), http.StatusOK).Items
+	require.True(t, slices.ContainsFunc(list, func(r api.DraftRequestSummary) bool { return r.Locale == "fr-CA" }))
 }
 
 func TestRequestCrawlRefuses(t *testing.T) {
@@ -90,6 +95,7 @@ func TestRequestCrawlRefuses(t *testing.T) {
 		`{"url":"https://s.example/","out_dir":"../x"}`:                       "body.out_dir",
 		`{"url":"https://s.example/","out_dir":"/etc"}`:                       "body.out_dir",
 		`{"url":"https://s.example/","out_dir":"a\\b"}`:                       "body.out_dir",
+		`{"url":"https://s.example/","locale":"fr-CA, en"}`:                   "body.locale",
 		`{"url":"https://s.example/","event_id":"7"}`:                         "body.event_id",
 		`{"url":"https://s.example/","event_id":"` + uuid.Nil.String() + `"}`: "body.event_id",
 	} {

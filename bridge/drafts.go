@@ -66,6 +66,7 @@ func (s *Drafts) requested(ctx context.Context, _ source, d amqp.Delivery, m con
 	}
 	err = s.Launch.Draft(ctx, draft.Request{
 		EventID: id, URL: strings.TrimSpace(m.Data.URL), OutDir: strings.TrimSpace(m.Data.OutDir),
+		Locale: strings.TrimSpace(m.Data.Locale),
 	})
 	var failed *launch.Failed
 	if !errors.As(err, &failed) {

@@ -20,7 +20,7 @@ import (
 const requests = "crawler.url.requested.v1"
 
 func request(id, url string) []byte {
-	return fmt.Appendf(nil, `{"event_name":"crawler/url.requested","event_id":%q,"ts":"2026-01-27T12:34:56Z","data":{"url":%q,"out_dir":" a "}}`, id, url)
+	return fmt.Appendf(nil, `{"event_name":"crawler/url.requested","event_id":%q,"ts":"2026-01-27T12:34:56Z","data":{"url":%q,"out_dir":" a ","locale":"fr-CA"}}`, id, url)
 }
 
 func (r *rig) publishCrawl(body []byte, messageID string) {
@@ -62,6 +62,7 @@ func TestCrawlRequested(t *testing.T) {
 	require.Equal(t, id, r.temp.drafts[0].EventID)
 	require.Equal(t, "https://shop.example/p", r.temp.drafts[0].URL)
 	require.Equal(t, "a", r.temp.drafts[0].OutDir)
+	require.Equal(t, "fr-CA", r.temp.drafts[0].Locale)
 }
 
 // A request that cannot become a draft is a dead letter at once, whatever its class, and the next one is taken.
@@ -81,6 +82,7 @@ func TestCrawlRequestedDies(t *testing.T) {
 		[]byte("{"), request("", "https://shop.example/"), request("7", "https://shop.example/"), request(id, ""), request(id, "ftp://shop.example/"),
 		[]byte(`{"event_name":"other","event_id":"` + id + `","data":{"url":"https://shop.example/"}}`),
 		[]byte(`{"event_id":"` + id + `","data":{"url":"https://shop.example/","out_dir":"../x"}}`),
+		[]byte(`{"event_id":"` + id + `","data":{"url":"https://shop.example/","locale":"fr_CA\\r\\nCookie: x"}}`),
 		[]byte(`{"event_id":"` + id + `","data":[]}`),
 	}
 	for _, body := range bodies {

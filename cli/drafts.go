@@ -25,8 +25,9 @@ type DraftCmd struct {
 
 type draftRequestCmd struct {
 	URL     string        `arg:"" optional:"" help:"URL of a product page."`
-	File    string        `help:"CSV file of URLs, - is standard input: request the draft of each, print the requests as CSV, and wait for none. A header may name the columns url, out_dir and event_id. The same file again is the same drafts." placeholder:"CSV"`
+	File    string        `help:"CSV file of URLs, - is standard input: request the draft of each, print the requests as CSV, and wait for none. A header may name the columns url, out_dir, locale and event_id. The same file again is the same drafts." placeholder:"CSV"`
 	OutDir  string        `help:"Folder for the files of the draft on the worker, below CONVEYOR_OUT_ROOT; the default is out." placeholder:"DIR"`
+	Locale  string        `help:"Locale of the browser: the language, script and country that the site is told, such as fr-CA; the default is en-US." placeholder:"LOCALE"`
 	EventID uuid.UUID     `help:"UUID of the request; two requests with the same one make one draft. The default is a new one; with --file it parts this request of the file from others." placeholder:"UUID"`
 	NoWait  bool          `help:"Print the event ID and stop."`
 	Timeout time.Duration `help:"Maximum time to wait for the draft." default:"2m"`
@@ -54,7 +55,7 @@ func (c *draftRequestCmd) Validate() error {
 }
 
 func (c *draftRequestCmd) run(ctx context.Context, r Client, out, progress io.Writer) error {
-	request := api.DraftRequest{URL: c.URL, OutDir: c.OutDir}
+	request := api.DraftRequest{URL: c.URL, OutDir: c.OutDir, Locale: c.Locale}
 	if c.EventID != uuid.Nil {
 		request.EventID = &c.EventID
 	}

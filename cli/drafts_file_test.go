@@ -28,6 +28,9 @@ func TestReadURLs(t *testing.T) {
 		{"no address", "url\nhttps://a.example/1\nlamp\n", "", "line 3: "},
 		{"a password", "https://me:secret@a.example/1\n", "", "line 1: "},
 		{"a folder above", "url,out_dir\nhttps://a.example/1,../x\n", "", "line 2: "},
+		{"a wrong locale", "url,locale\nhttps://a.example/1,fr_CA\n", "", "line 2: "},
+		{"locales", "url,locale\nhttps://a.example/1,fr\nhttps://a.example/1,de\n",
+			"2 https://a.example/1 dir|3 https://a.example/1 dir", ""},
 		{"twice", "https://a.example/1\nhttps://a.example/1\n", "", "line 2: is the same request as line 1"},
 		{"quotes", "https://a.example/1\n\"https://a.example/2\n", "", "read URLs: "},
 		{"empty", "url\n", "", "read URLs: there are none"},
@@ -35,7 +38,7 @@ func TestReadURLs(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			rows, err := readURLs(strings.NewReader(tt.in), "dir", uuid.Nil)
+			rows, err := readURLs(strings.NewReader(tt.in), "dir", "", uuid.Nil)
 			if tt.err != "" {
 				require.ErrorContains(t, err, tt.err)
 				require.NotContains(t, err.Error(), "secret")
@@ -50,7 +53,7 @@ func TestReadURLs(t *testing.T) {
 		})
 	}
 	again := func(in string, batch uuid.UUID) uuid.UUID {
-		rows, err := readURLs(strings.NewReader(in), "", batch)
+		rows, err := readURLs(strings.NewReader(in), "", "", batch)
 		require.NoError(t, err)
 		return *rows[0].request.EventID
 	}

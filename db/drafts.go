@@ -131,10 +131,10 @@ func draftValue[T ~string](f *draft.Found[T]) *string {
 }
 
 const sqlDraftRequestAdd = `
-INSERT INTO draft_requests (event_id, url, out_dir, requested_by, requested_at) VALUES ($1, $2, $3, $4, $5)
+INSERT INTO draft_requests (event_id, url, out_dir, locale, requested_by, requested_at) VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (event_id) DO NOTHING`
 
-const sqlDraftRequestGet = `SELECT url, out_dir FROM draft_requests WHERE event_id = $1`
+const sqlDraftRequestGet = `SELECT url, out_dir, locale FROM draft_requests WHERE event_id = $1`
 
 // Target is where a message is published to.
 type Target struct{ Exchange, RoutingKey string }
@@ -145,23 +145,24 @@ func (s *Drafts) RequestDraft(ctx context.Context, r draft.Request, by string, t
 	at := now.UTC()
 	body, err := json.Marshal(contract.CrawlRequested{
 		EventName: contract.CrawlRequestedName, EventID: r.EventID.String(), TS: &at,
-		Data: contract.CrawlRequest{URL: r.URL, OutDir: r.OutDir},
+		Data: contract.CrawlRequest{URL: r.URL, OutDir: r.OutDir, Locale: r.Locale},
 	})
 	if err != nil {
 		return fmt.Errorf("write crawl request %s: %w", r.EventID, err)
 	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, sqlDraftRequestAdd, r.EventID, r.URL, r.OutDir, by, now)
+		tag, err := tx.Exec(ctx, sqlDraftRequestAdd, r.EventID, r.URL, r.OutDir, r.Locale, by, now)
 		if err != nil {
 			return err
 		}
 		if tag.RowsAffected() == 0 {
-			var had draft.Request
-			if err := tx.QueryRow(ctx, sqlDraftRequestGet, r.EventID).Scan(&had.URL, &had.OutDir); err != nil {
+			had := draft.Request{EventID: r.EventID}
+			if err := tx.QueryRow(ctx, sqlDraftRequestGet, r.EventID).Scan(&had.URL, &had.OutDir, &had.Locale); err != nil {
 				return err
 			}
-			if had.URL != r.URL || had.OutDir != r.OutDir {
-				return fault.Newf(fault.Conflict, "event_id: %s was requested before with another url or out_dir", r.EventID)
+			if had != r {
+				return fault.Newf(fault.Conflict, "event_id: %s was requested before with another url, out_dir or locale",
+					r.EventID)
 			}
 			return nil
 		}

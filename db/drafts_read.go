@@ -184,6 +184,7 @@ type DraftRequestSummary struct {
 	EventID     uuid.UUID
 	URL         string
 	OutDir      string // as asked for; "" = out
+	Locale      string // as asked for; "" = en-US
 	RequestedAt time.Time
 	State       string // pending, succeeded, failed, dead or canceled
 	DraftID     *uuid.UUID
@@ -193,9 +194,9 @@ type DraftRequestSummary struct {
 
 // As in sqlDraftRequestState, what is stored of a page counts more than a letter.
 const sqlDraftRequestsList = `
-SELECT event_id, url, out_dir, requested_at, state, draft_id, nullif(error, ''), letter_id
+SELECT event_id, url, out_dir, locale, requested_at, state, draft_id, nullif(error, ''), letter_id
 FROM (
-    SELECT r.event_id, r.url, r.out_dir, r.requested_at, d.id AS draft_id, l.id AS letter_id,
+    SELECT r.event_id, r.url, r.out_dir, r.locale, r.requested_at, d.id AS draft_id, l.id AS letter_id,
         coalesce(d.error, l.reason) AS error,
         CASE WHEN d.id IS NOT NULL THEN d.outcome WHEN c.event_id IS NOT NULL THEN 'canceled'
             WHEN l.id IS NOT NULL THEN 'dead' ELSE 'pending' END AS state
