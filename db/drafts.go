@@ -48,7 +48,7 @@ UPDATE dead_letters SET state = 'resolved'
 WHERE (workflow_id = $1 AND workflow_id <> '' OR message_id = $2 AND message_id <> '' AND workflow_id = '')
     AND state IN ('open', 'replayed')`
 
-// After the draft is stored: the result of a crawl that is older than the stored one, or that was canceled, says nothing.
+// After the draft is stored: the result of a crawl that was canceled, or is older than the stored one, says nothing.
 const sqlDraftTell = `
 INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 SELECT $1, $2, $3, $4, $5, $6 WHERE EXISTS (SELECT FROM product_drafts WHERE event_id = $7 AND crawled_at <= $8)

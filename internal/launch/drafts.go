@@ -74,8 +74,8 @@ func (l *Launch) served(ctx context.Context, queue string, now time.Time) error 
 	return fmt.Errorf("no worker polls the task queue %s", queue)
 }
 
-// CancelDraft has the workflow of a crawl request that was canceled in Postgres end at once. It returns nil also when the
-// workflow has ended or is not known.
+// CancelDraft has the workflow of a crawl request that was canceled in Postgres end at once. It returns nil also when
+// the workflow has ended or is not known.
 func (l *Launch) CancelDraft(ctx context.Context, event uuid.UUID) error {
 	id := draft.WorkflowID(event)
 	err := l.Temporal.CancelWorkflow(ctx, id, "")
