@@ -51,7 +51,7 @@ var Queues = []Queue{
 	{Name: QueueBrowser, Activities: true, Doc: "pages of rental sites, by Chromium or a plain client"},
 	{
 		Name: QueueDrafts, Workflows: []any{CrawlDraft}, Activities: true,
-		Doc: "requests for product drafts: one page each, in a Chromium that is reached by its DevTools",
+		Doc: "requests for product drafts, one fairness key a host: one page each, in a Chromium reached by DevTools",
 	},
 	{
 		Name: QueueCrawl, Workflows: []any{CrawlRun}, Activities: true,

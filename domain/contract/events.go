@@ -21,6 +21,7 @@ const (
 	ContactsImported  = "contacts.imported"   // a file of a tenant's contacts was read to its end
 	CampaignCompleted = "campaign.completed"  // no message of a campaign waits any more
 	MessageStatus     = "message.status"      // a message was sent, delivered, read, failed, or its answer was lost
+	DraftCompleted    = "drafts.completed"    // a crawl request has come to its end: a draft, or why there is none
 )
 
 // Event is the envelope of every event that is published. EventID is also the AMQP MessageId: a relay may send an event
@@ -165,4 +166,26 @@ type MessageData struct {
 	Class      string    `json:"class,omitempty"`       // of a failure: its cause
 	Code       int       `json:"code,omitempty"`        // of a failure: Meta's number
 	Error      string    `json:"error,omitempty"`       // of a failure, in words
+}
+
+// DraftData is the data of drafts.completed. A member that is not on the page, or where there was no page, is left out;
+// GET /drafts/{draft_id} has the rest.
+type DraftData struct {
+	RequestID    string    `json:"request_id"` // UUID: event_id of the crawl request
+	DraftID      string    `json:"draft_id"`   // UUID
+	URL          string    `json:"url"`        // as requested
+	FinalURL     string    `json:"final_url,omitempty"`
+	Outcome      string    `json:"outcome"`          // succeeded failed
+	Class        string    `json:"class,omitempty"`  // of a failure
+	Error        string    `json:"error,omitempty"`  // of a failure, in words
+	Status       int       `json:"status,omitempty"` // HTTP
+	Name         string    `json:"name,omitempty"`   // of the product
+	Brand        string    `json:"brand,omitempty"`
+	Price        string    `json:"price,omitempty"`        // decimal
+	Currency     string    `json:"currency,omitempty"`     // ISO 4217
+	Availability string    `json:"availability,omitempty"` // of schema.org, without the address
+	SKU          string    `json:"sku,omitempty"`
+	GTIN         string    `json:"gtin,omitempty"`
+	MPN          string    `json:"mpn,omitempty"`
+	CrawledAt    time.Time `json:"crawled_at"`
 }
