@@ -27,7 +27,8 @@ type Drafts struct {
 // DraftBrowser is the Chromium that loads the pages of drafts, reached by its DevTools.
 type DraftBrowser interface {
 	CheckDevtools(ctx context.Context) error
-	Capture(ctx context.Context, address string) (draft.Capture, error)
+	// Capture loads a page in a locale, such as fr-CA; "" is en-US.
+	Capture(ctx context.Context, address, locale string) (draft.Capture, error)
 }
 
 // DraftReader reads pages apart from this process: one that takes too much memory or time is fault.Invalid. Another
@@ -113,7 +114,7 @@ var (
 
 // crawl returns the files that could be stored and the HTTP status, 0 without an answer, also beside an error.
 func (a *Drafts) crawl(ctx context.Context, r draft.Request) (files []draft.File, status int, err error) {
-	page, err := a.Browser.Capture(ctx, r.URL)
+	page, err := a.Browser.Capture(ctx, r.URL, r.Locale)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -122,8 +123,8 @@ func (a *Drafts) crawl(ctx context.Context, r draft.Request) (files []draft.File
 		return nil, page.Status, &ownError{fmt.Errorf("read page: %w", unread)}
 	}
 	document, err := json.MarshalIndent(draft.Document{
-		EventID: &r.EventID, URL: r.URL, FinalURL: page.URL, Redirects: page.Redirects, Status: page.Status,
-		Unstable: page.Unstable, CrawledAt: a.Now().UTC(), Draft: found.Draft,
+		EventID: &r.EventID, URL: r.URL, FinalURL: page.URL, Redirects: page.Redirects, Locale: r.Locale,
+		Status: page.Status, Unstable: page.Unstable, CrawledAt: a.Now().UTC(), Draft: found.Draft,
 	}, "", "  ")
 	if err != nil {
 		return nil, page.Status, fmt.Errorf("write %s: %w", draft.DocumentName, err)

@@ -36,7 +36,7 @@ type workshop struct {
 
 func (w *workshop) CheckDevtools(context.Context) error { return w.fails["check"] }
 
-func (w *workshop) Capture(context.Context, string) (draft.Capture, error) {
+func (w *workshop) Capture(context.Context, string, string) (draft.Capture, error) {
 	if w.stop != nil {
 		w.stop()
 	}

@@ -86,6 +86,7 @@ func (a *Images) AttachImage(ctx context.Context, job ImageJob) error {
 	}
 	stored := listing.StoredImage{
 		Image: img, ContentType: photo.ContentType, Bytes: int64(len(photo.Data)), Width: photo.Width, Height: photo.Height,
+		Perceptual: photo.Perceptual,
 	}
 	if stored.Key, stored.SHA256, err = a.Blobs.PutImage(ctx, photo.Data, photo.Ext); err != nil {
 		return a.spared(ctx, job, fmt.Errorf("store image of %s: %w", job.Ref, err))

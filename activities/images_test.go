@@ -75,6 +75,7 @@ func (g *gallery) Photo(context.Context, string) (web.Photo, error) {
 	}
 	return web.Photo{
 		Data: []byte("picture"), ContentType: "image/png", Ext: "png", Width: 4, Height: 3, Thumbnail: []byte("small"),
+		Perceptual: 1 << 63,
 	}, nil
 }
 
@@ -110,6 +111,7 @@ func TestAttachImage(t *testing.T) {
 	require.Equal(t, &listing.StoredImage{
 		Image: imageJob.Image, SHA256: "abcd", Key: "images/picture.png",
 		ThumbnailKey: "thumbs/small of images/picture.png", ContentType: "image/png", Bytes: 7, Width: 4, Height: 3,
+		Perceptual: 1 << 63,
 	}, g.attached)
 	require.Equal(t, now, g.at)
 	require.Zero(t, g.attempts)

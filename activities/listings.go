@@ -78,6 +78,7 @@ type ListingJob struct {
 	Images   []listing.Image `json:"images,omitempty"`   // still to be fetched
 	Stage    string          `json:"stage,omitempty"`    // that HandOverListing hands over, or that failed
 	Note     string          `json:"note,omitempty"`     // what the step found, for the Web UI
+	Ask      bool            `json:"ask,omitempty"`      // EnrichListing: the language model is to be asked
 	Pass     int             `json:"pass,omitempty"`     // counts the versions that the run took through the steps before
 }
 
@@ -266,7 +267,7 @@ func (a *Listings) HandOverListing(ctx context.Context, job ListingJob) (Listing
 		}
 		h.Revision, h.Bodies, h.Status = p.Revision, [][]byte{p.Body}, "scraped"
 		job.Outcome = HandedOn
-	case listing.StageDedupe, listing.StageImport:
+	case listing.StageEnrich, listing.StageDedupe, listing.StageImport:
 		v, err := a.Store.Load(ctx, job.Ref.ID())
 		if err != nil {
 			return job, err

@@ -401,7 +401,7 @@ func TestHandOverListing(t *testing.T) {
 				m, err := contract.Decode[contract.PendingImage](body, contract.MaxBody)
 				require.NoError(t, err)
 				require.Equal(t, contract.PendingImage{
-					ListingID: ref.ID().String(), URL: job.Images[i].URL, SortOrder: i,
+					ListingID: ref.ID().String(), Platform: ref.Platform, URL: job.Images[i].URL, SortOrder: i,
 				}, m)
 			}
 		}},
@@ -428,7 +428,7 @@ func TestHandOverListing(t *testing.T) {
 		store store
 		class fault.Class
 	}{
-		"a stage that there is not":             {"enrich", store{}, fault.Invalid},
+		"a stage that there is not":             {"translate", store{}, fault.Invalid},
 		"nothing to normalize":                  {"normalize", store{gone: fault.Newf(fault.Gone, "none")}, fault.Gone},
 		"nothing to dedupe":                     {"dedupe", store{gone: fault.Newf(fault.Gone, "none")}, fault.Gone},
 		"the database goes down":                {"import", store{err: errAway}, fault.Transient},

@@ -250,7 +250,8 @@ type starter struct {
 	mu    sync.Mutex
 	err   error
 	calls []string
-	draft string // state of a crawl request's workflow
+	draft string      // state of a crawl request's workflow
+	ended []uuid.UUID // crawl requests whose workflows were canceled
 	index launch.Reindexing
 }
 
@@ -278,6 +279,13 @@ func (s *starter) ArchiveStale(context.Context) (string, bool, error) {
 
 func (s *starter) Scraper(_ context.Context, platform, summary string) error {
 	return s.note("scrape %s: %s", platform, summary)
+}
+
+func (s *starter) CancelDraft(_ context.Context, event uuid.UUID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = append(s.ended, event)
+	return s.err
 }
 
 func (s *starter) DraftState(context.Context, uuid.UUID) (string, error) {

@@ -34,6 +34,7 @@ func changes(t *testing.T, d *door) map[string][3]string {
 	require.NoError(t, d.letters.Discard(t.Context(), one, "Ginette", now))
 	read[api.KeyMade](t, d.ask(t, http.MethodPost, "/keys", `{"name":"first","role":"admin"}`), 201)
 	replay, event := uuid.New(), uuid.New()
+	called := d.requestDraft(t, `{"url":"https://shop.example/c"}`).EventID
 	run := d.crawl(t)
 	d.fail(t, run, crawl.Failed, 1)
 	path := fmt.Sprint("/crawl-runs/", run)
@@ -73,6 +74,7 @@ func changes(t *testing.T, d *door) map[string][3]string {
 		"decide-duplicate":      {"/duplicates/" + shown.String(), `{"verdict":"different","listing_id":"` + twin.String() + `"}`, "home.decided listing/" + twin.String()},
 		"undo-duplicate":        {fmt.Sprintf("/duplicates/verdicts/%d/undo", said.Verdict), "", fmt.Sprint("home.undone home-verdict/", said.Verdict)},
 		"request-crawl":         {"/crawl-requests", `{"url":"https://shop.example/p","event_id":"` + event.String() + `"}`, "crawl_request.created crawl-request/" + event.String()},
+		"cancel-crawl-request":  {"/crawl-requests/" + called.String() + "/cancel", "", "crawl_request.canceled crawl-request/" + called.String()},
 		"run-staleness":         {"/staleness/run", "", "staleness.started workflow/staleness-by-hand"},
 		"replay-dead-letter":    {letterPath(one) + "/replay", `{"force":true}`, fmt.Sprint("dead_letter.replayed dead-letter/", one)},
 		"replay-dead-letters":   {"/dead-letters/replay", `{"dry_run":false,"limit":1}`, fmt.Sprint("dead_letter.replayed dead-letter/", other)},

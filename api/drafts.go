@@ -42,6 +42,8 @@ type DraftRequests struct {
 type DraftStater interface {
 	// DraftState is launch.DraftRunning, DraftEnded or DraftFailed, and "" where there is no workflow.
 	DraftState(ctx context.Context, event uuid.UUID) (string, error)
+	// CancelDraft has the workflow of a crawl request end. Where there is none, it changes nothing.
+	CancelDraft(ctx context.Context, event uuid.UUID) error
 }
 
 func (h Drafts) register(d *door) {
@@ -63,6 +65,14 @@ func (h Drafts) register(d *door) {
 		Tags: []string{"drafts"}, Summary: "Get the state of a crawl request", Errors: []int{404, 422, 503},
 		Description: "Also of one that came through RabbitMQ.",
 	}), h.state)
+	serve(d, needs(access.Operate, huma.Operation{
+		OperationID: "cancel-crawl-request", Method: http.MethodPost, Path: "/crawl-requests/{event_id}/cancel",
+		Tags: []string{"drafts"}, Summary: "Cancel a crawl request for good", Errors: []int{404, 409, 422, 503},
+		DefaultStatus: http.StatusOK,
+		Description: "From the answer on no draft is stored for it; a page that is loading is given up, and a dead letter is " +
+			"resolved. One that is canceled already stays so; one that has its draft is a conflict. For another try of the page " +
+			"make a request with another event_id. One that came through RabbitMQ can be canceled while it is running.",
+	}), h.cancel)
 	serve(d, needs(access.Read, huma.Operation{
 		OperationID: "search-drafts", Method: http.MethodGet, Path: "/drafts", Tags: []string{"drafts"},
 		Summary: "Search drafts", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
@@ -86,6 +96,7 @@ func (h Drafts) register(d *door) {
 type DraftRequest struct {
 	URL     string     `json:"url" doc:"of the product's page, http or https" example:"https://shop.example/p/123"`
 	OutDir  string     `json:"out_dir,omitempty" doc:"folder for its files on the worker, below CONVEYOR_OUT_ROOT; default out"`
+	Locale  string     `json:"locale,omitempty" doc:"of the browser: the language, script and country that the site is told" example:"fr-CA"`
 	EventID *uuid.UUID `json:"event_id,omitempty" doc:"chosen by the caller, so that the request can be repeated"`
 }
 
@@ -98,15 +109,16 @@ type requestCrawlInput struct {
 
 // Resolve makes the checks that the bridge makes of the message.
 func (in *requestCrawlInput) Resolve(huma.Context) (wrong []error) {
-	in.request = draft.Request{URL: strings.TrimSpace(in.Body.URL), OutDir: strings.TrimSpace(in.Body.OutDir)}
+	in.request = draft.Request{
+		URL: strings.TrimSpace(in.Body.URL), OutDir: strings.TrimSpace(in.Body.OutDir),
+		Locale: strings.TrimSpace(in.Body.Locale),
+	}
+	asked := contract.CrawlRequest{URL: in.request.URL, OutDir: in.request.OutDir, Locale: in.request.Locale}
 	var fields contract.Errors
-	if errors.As(contract.CrawlRequest{URL: in.request.URL, OutDir: in.request.OutDir}.Check(), &fields) {
+	if errors.As(asked.Check(), &fields) {
 		for _, f := range fields {
 			name := strings.TrimPrefix(f.Field, "data.")
-			value := in.request.URL
-			if name == "out_dir" {
-				value = in.request.OutDir
-			}
+			value := map[string]string{"url": asked.URL, "out_dir": asked.OutDir, "locale": asked.Locale}[name]
 			wrong = append(wrong, &huma.ErrorDetail{Message: f.Reason, Location: "body." + name, Value: value})
 		}
 	}
@@ -153,13 +165,14 @@ func (h Drafts) request(ctx context.Context, in *requestCrawlInput) (*requestCra
 // DraftRequestState is the answer of GET /crawl-requests/{event_id}.
 type DraftRequestState struct {
 	EventID     uuid.UUID    `json:"event_id"`
-	State       string       `json:"state" enum:"queued,running,succeeded,failed,dead" doc:"failed: there is a draft with the reason; dead: there is no draft, and an operator must decide"`
+	State       string       `json:"state" enum:"queued,running,succeeded,failed,dead,canceled" doc:"failed: there is a draft with the reason; dead: there is no draft, and an operator must decide"`
 	URL         string       `json:"url,omitempty"`
 	RequestedAt *time.Time   `json:"requested_at,omitempty" doc:"absent when it came through RabbitMQ"`
 	DraftID     *uuid.UUID   `json:"draft_id,omitempty"`
 	DeadLetter  *int64       `json:"dead_letter,omitempty" doc:"for POST /dead-letters/{id}/replay"`
 	Error       string       `json:"error,omitempty"`
 	Workflow    WorkflowLink `json:"workflow"`
+	Warning     string       `json:"warning,omitempty" doc:"what an operator should know"`
 }
 
 type crawlRequestInput struct {
@@ -181,6 +194,8 @@ func (h Drafts) state(ctx context.Context, in *crawlRequestInput) (*crawlRequest
 	switch {
 	case known.DraftID != nil:
 		out.State = text(known.Outcome)
+	case known.Canceled:
+		out.State, out.DeadLetter, out.Error = "canceled", nil, ""
 	case known.DeadLetter != nil && text(known.DeadState) != "replayed":
 		out.State = "dead"
 	default:
@@ -205,8 +220,37 @@ func (h Drafts) state(ctx context.Context, in *crawlRequestInput) (*crawlRequest
 	return &crawlRequestOutput{out}, nil
 }
 
+// cancel stores the cancel first: it holds whether or not the workflow can be reached.
+func (h Drafts) cancel(ctx context.Context, in *crawlRequestInput) (*crawlRequestOutput, error) {
+	id := in.EventID
+	known, err := h.Store.Request(ctx, id, h.Requests.Queue)
+	if err != nil {
+		return nil, err
+	}
+	running := false
+	if known.RequestedAt == nil && known.DraftID == nil && !known.Canceled {
+		state, err := h.Launch.DraftState(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		running = state != launch.DraftUnknown
+	}
+	if err := h.Store.CancelDraft(ctx, id, running, callerOf(ctx).Name, h.door.Now()); err != nil {
+		return nil, err
+	}
+	warning := h.door.reach(ctx, draft.WorkflowID(id), func(ctx context.Context) error {
+		return h.Launch.CancelDraft(ctx, id)
+	})
+	out, err := h.state(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	out.Body.Warning = warning
+	return out, nil
+}
+
 type listCrawlRequestsInput struct {
-	State  string    `query:"state" enum:"pending,succeeded,failed,dead" doc:"pending: queued or running, see GET /crawl-requests/{event_id}"`
+	State  string    `query:"state" enum:"pending,succeeded,failed,dead,canceled" doc:"pending: queued or running, see GET /crawl-requests/{event_id}"`
 	Since  time.Time `query:"since" doc:"requested at this time or later, RFC 3339"`
 	Limit  int       `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor string    `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
@@ -229,8 +273,9 @@ type DraftRequestSummary struct {
 	EventID     uuid.UUID  `json:"event_id"`
 	URL         string     `json:"url"`
 	OutDir      string     `json:"out_dir,omitempty" doc:"as asked for"`
+	Locale      string     `json:"locale,omitempty" doc:"as asked for"`
 	RequestedAt time.Time  `json:"requested_at"`
-	State       string     `json:"state" enum:"pending,succeeded,failed,dead" doc:"failed: there is a draft with the reason; dead: there is no draft, and an operator must decide"`
+	State       string     `json:"state" enum:"pending,succeeded,failed,dead,canceled" doc:"failed: there is a draft with the reason; dead: there is no draft, and an operator must decide"`
 	DraftID     *uuid.UUID `json:"draft_id,omitempty"`
 	Error       *string    `json:"error,omitempty"`
 	DeadLetter  *int64     `json:"dead_letter,omitempty" doc:"for POST /dead-letters/{id}/replay"`

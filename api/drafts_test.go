@@ -58,10 +58,10 @@ func (d *door) requestDraft(t *testing.T, body string, headers ...string) api.Dr
 func TestRequestCrawl(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	first := d.requestDraft(t, `{"url":" https://shop.example/p/1 ","out_dir":"a/b"}`)
+	first := d.requestDraft(t, `{"url":" https://shop.example/p/1 ","out_dir":"a/b","locale":"fr-CA"}`)
 	ids, m := d.outboxed(t)
 	require.Equal(t, []uuid.UUID{first.EventID}, ids)
-	require.Equal(t, contract.CrawlRequest{URL: "https://shop.example/p/1", OutDir: "a/b"}, m.Data)
+	require.Equal(t, contract.CrawlRequest{URL: "https://shop.example/p/1", OutDir: "a/b", Locale: "fr-CA"}, m.Data)
 	require.Equal(t, contract.CrawlRequestedName, m.EventName)
 
 	other := d.requestDraft(t, `{"url":"https://shop.example/p/1"}`)
@@ -76,6 +76,11 @@ func TestRequestCrawl(t *testing.T) {
 
 	changed := d.ask(t, http.MethodPost, "/crawl-requests", `{"url":"https://shop.example/p/2"}`, "Idempotency-Key", "order 7")
 	require.Contains(t, refused(t, changed, http.StatusConflict).Detail, "another url")
+	changed = d.ask(t, http.MethodPost, "/crawl-requests", `{"url":"https://shop.example/p/1","locale":"de"}`,
+		"Idempotency-Key", "order 7")
+	require.Contains(t, refused(t, changed, http.StatusConflict).Detail, "or locale")
+	list := read[api.DraftRequestPage](t, d.get(t, "/crawl-requests"), http.StatusOK).Items
+	require.True(t, slices.ContainsFunc(list, func(r api.DraftRequestSummary) bool { return r.Locale == "fr-CA" }))
 }
 
 func TestRequestCrawlRefuses(t *testing.T) {
@@ -90,6 +95,7 @@ func TestRequestCrawlRefuses(t *testing.T) {
 		`{"url":"https://s.example/","out_dir":"../x"}`:                       "body.out_dir",
 		`{"url":"https://s.example/","out_dir":"/etc"}`:                       "body.out_dir",
 		`{"url":"https://s.example/","out_dir":"a\\b"}`:                       "body.out_dir",
+		`{"url":"https://s.example/","locale":"fr-CA, en"}`:                   "body.locale",
 		`{"url":"https://s.example/","event_id":"7"}`:                         "body.event_id",
 		`{"url":"https://s.example/","event_id":"` + uuid.Nil.String() + `"}`: "body.event_id",
 	} {
@@ -143,6 +149,41 @@ func TestCrawlRequest(t *testing.T) {
 	d.started.err = errors.New("temporal is away")
 	refused(t, d.get(t, "/crawl-requests/"+uuid.NewString()), http.StatusServiceUnavailable)
 	require.Equal(t, "failed", see().State, "a stored draft needs no Temporal")
+}
+
+// A cancel holds without Temporal; what has its draft, or is not known, cannot be canceled.
+func TestCancelCrawlRequest(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	w := d.requestDraft(t, `{"url":"https://shop.example/p/1"}`)
+	path := "/crawl-requests/" + w.EventID.String()
+	cancel := func(path string) reply { return d.ask(t, http.MethodPost, path+"/cancel", "") }
+	d.started.draft = "running"
+	require.NoError(t, d.letters.Archive(t.Context(), db.DeadLetter{
+		Key: w.EventID.String(), Route: contract.Route{Queue: crawls}, Body: []byte("{}"), Class: "transient",
+		WorkflowID: draft.WorkflowID(w.EventID), Reason: "no Chromium", At: now,
+	}))
+	got := read[api.DraftRequestState](t, cancel(path), http.StatusOK)
+	require.Equal(t, "canceled", got.State)
+	require.Empty(t, got.Warning)
+	require.Nil(t, got.DeadLetter, "nobody must decide about it any more")
+	require.Equal(t, []uuid.UUID{w.EventID}, d.started.ended)
+	list := read[api.DraftRequestPage](t, d.get(t, "/crawl-requests?state=canceled"), http.StatusOK)
+	require.Len(t, list.Items, 1)
+
+	d.started.err = errors.New("temporal is away")
+	again := read[api.DraftRequestState](t, cancel(path), http.StatusOK)
+	require.Contains(t, again.Warning, "could not be reached")
+	refused(t, cancel("/crawl-requests/"+uuid.NewString()), http.StatusServiceUnavailable)
+	d.started.err, d.started.draft = nil, ""
+	refused(t, cancel("/crawl-requests/"+uuid.NewString()), http.StatusNotFound)
+	refused(t, cancel("/crawl-requests/x"), http.StatusUnprocessableEntity)
+
+	made := d.requestDraft(t, `{"url":"https://shop.example/p/2"}`)
+	gone := draft.Fail(draft.Request{EventID: made.EventID, URL: "https://shop.example/p/2"}, fault.Gone, "HTTP 404", now)
+	require.NoError(t, d.Drafts.Store.PersistDraft(t.Context(), gone, nil, now))
+	require.Contains(t, refused(t, cancel("/crawl-requests/"+made.EventID.String()), http.StatusConflict).Detail,
+		"has its draft")
 }
 
 // persist stores a draft n minutes after now.

@@ -51,6 +51,9 @@ type Advert struct {
 	Workflow WorkflowLink     `json:"workflow"`
 
 	FirstPublishedAt *time.Time `json:"first_published_at,omitempty" doc:"of this advert, or of the first one that it reposts"`
+
+	Enrichment *Enrichment     `json:"enrichment,omitempty" doc:"what is known beyond the fields of the advert; absent until it is enriched"`
+	Rent       *RentComparison `json:"rent_comparison,omitempty" doc:"the rent beside those of listings with as many bedrooms; absent where there are fewer than 10"`
 }
 
 // An ImageDetail is one picture of a listing.
@@ -111,9 +114,10 @@ func showAdvert(id uuid.UUID, d db.ListingDetail, workflow WorkflowLink, role ac
 	a := d.Audit
 	return Advert{
 		ID: id, Listing: maybe(d.Summary, showListing), Details: d.Details, Workflow: workflow,
-		FirstPublishedAt: d.FirstPublishedAt,
-		Images:           each(d.Images, func(i db.ImageDetail) ImageDetail { return ImageDetail(i) }),
-		History:          each(d.History, func(e db.HistoryEvent) HistoryEvent { return HistoryEvent(e) }),
+		FirstPublishedAt: d.FirstPublishedAt, Enrichment: showEnrichment(d.Enrichment),
+		Rent:    maybe(d.Rent, func(c listing.RentComparison) RentComparison { return RentComparison(c) }),
+		Images:  each(d.Images, func(i db.ImageDetail) ImageDetail { return ImageDetail(i) }),
+		History: each(d.History, func(e db.HistoryEvent) HistoryEvent { return HistoryEvent(e) }),
 		Audit: Audit{
 			Platform: a.Platform, PlatformID: a.PlatformID, URL: a.URL, Status: a.Status, Reasons: a.Reasons,
 			DuplicateOf: a.DuplicateOf, Revision: a.Revision, Settled: a.Settled, Scrapes: a.Scrapes,

@@ -206,7 +206,7 @@ func (r *rig) arrange() {
 	r.listings.Store, r.listings.Launch = r.Listings, r.temp
 	r.Queues = append(r.listings.Queues(), r.more...)
 	if r.drafts != nil {
-		r.drafts.Launch = r.temp
+		r.drafts.Launch, r.drafts.Store = r.temp, db.NewDrafts(r.pool)
 		r.Queues = append(r.Queues, r.drafts.Queues()...)
 	}
 }

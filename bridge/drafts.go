@@ -2,20 +2,24 @@ package bridge
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/launch"
 )
 
 // Drafts are the queues of the drafts system.
 type Drafts struct {
 	Launch DraftStarter
+	Store  *db.Drafts
 	// Where requests arrive: the topic exchange that they are published to, their routing key and their queue.
 	Exchange, Queue, RoutingKey string
 	Prefetch                    int // requests in hand at once in a bridge, 1 or more
@@ -46,7 +50,7 @@ func (s *Drafts) ready(ctx context.Context, now time.Time) error {
 }
 
 // requested makes a draft, and returns when it is stored. A draft that cannot be made is never tried again: its message
-// is dead-lettered, and an operator decides.
+// is dead-lettered, and an operator decides. A request that was canceled, before or meanwhile, is settled.
 func (s *Drafts) requested(ctx context.Context, _ source, d amqp.Delivery, m contract.CrawlRequested) error {
 	if d.MessageId != "" && !strings.EqualFold(d.MessageId, m.EventID) && letterOf(d.Headers) == 0 {
 		return &fault.Error{Class: fault.Invalid, Err: contract.Errors{{
@@ -57,7 +61,19 @@ func (s *Drafts) requested(ctx context.Context, _ source, d amqp.Delivery, m con
 	if err != nil {
 		return fault.Newf(fault.Invalid, "event_id: %w", err)
 	}
-	return s.Launch.Draft(ctx, draft.Request{
+	if canceled, err := s.Store.DraftCanceled(ctx, id); err != nil || canceled {
+		return err
+	}
+	err = s.Launch.Draft(ctx, draft.Request{
 		EventID: id, URL: strings.TrimSpace(m.Data.URL), OutDir: strings.TrimSpace(m.Data.OutDir),
+		Locale: strings.TrimSpace(m.Data.Locale),
 	})
+	var failed *launch.Failed
+	if !errors.As(err, &failed) {
+		return err
+	}
+	if canceled, looked := s.Store.DraftCanceled(ctx, id); looked != nil || canceled {
+		return looked
+	}
+	return err
 }

@@ -12,6 +12,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/launch"
 )
@@ -19,7 +20,7 @@ import (
 const requests = "crawler.url.requested.v1"
 
 func request(id, url string) []byte {
-	return fmt.Appendf(nil, `{"event_name":"crawler/url.requested","event_id":%q,"ts":"2026-01-27T12:34:56Z","data":{"url":%q,"out_dir":" a "}}`, id, url)
+	return fmt.Appendf(nil, `{"event_name":"crawler/url.requested","event_id":%q,"ts":"2026-01-27T12:34:56Z","data":{"url":%q,"out_dir":" a ","locale":"fr-CA"}}`, id, url)
 }
 
 func (r *rig) publishCrawl(body []byte, messageID string) {
@@ -61,6 +62,7 @@ func TestCrawlRequested(t *testing.T) {
 	require.Equal(t, id, r.temp.drafts[0].EventID)
 	require.Equal(t, "https://shop.example/p", r.temp.drafts[0].URL)
 	require.Equal(t, "a", r.temp.drafts[0].OutDir)
+	require.Equal(t, "fr-CA", r.temp.drafts[0].Locale)
 }
 
 // A request that cannot become a draft is a dead letter at once, whatever its class, and the next one is taken.
@@ -80,6 +82,7 @@ func TestCrawlRequestedDies(t *testing.T) {
 		[]byte("{"), request("", "https://shop.example/"), request("7", "https://shop.example/"), request(id, ""), request(id, "ftp://shop.example/"),
 		[]byte(`{"event_name":"other","event_id":"` + id + `","data":{"url":"https://shop.example/"}}`),
 		[]byte(`{"event_id":"` + id + `","data":{"url":"https://shop.example/","out_dir":"../x"}}`),
+		[]byte(`{"event_id":"` + id + `","data":{"url":"https://shop.example/","locale":"fr_CA\\r\\nCookie: x"}}`),
 		[]byte(`{"event_id":"` + id + `","data":[]}`),
 	}
 	for _, body := range bodies {
@@ -100,6 +103,26 @@ func TestCrawlRequestedDies(t *testing.T) {
 	require.Equal(t, []string{"no Chromium at 127.0.0.1:9222", "transient", "draft/x", "run"}, []string{reason, class, workflow, run})
 	require.NoError(t, r.pool.QueryRow(t.Context(), `SELECT reason FROM dead_letters WHERE message_id <> '' AND workflow_id = ''`).Scan(&reason))
 	require.Contains(t, reason, "event_id: is not the message's MessageId")
+}
+
+// A canceled request is settled without a dead letter, also when its workflow ends in the cancellation.
+func TestCrawlRequestedCanceled(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	s := db.NewDrafts(r.pool)
+	before, meanwhile := uuid.New(), uuid.New()
+	require.NoError(t, s.CancelDraft(t.Context(), before, true, "me", time.Unix(0, 0)))
+	r.temp.set(func(string) error {
+		return errors.Join(s.CancelDraft(t.Context(), meanwhile, true, "me", time.Unix(0, 0)),
+			&launch.Failed{WorkflowID: "draft/x", RunID: "run", Err: errors.New("canceled")})
+	})
+	stop := r.start(t)
+	for _, id := range []uuid.UUID{before, meanwhile} {
+		r.publishCrawl(request(id.String(), "https://shop.example/"), id.String())
+	}
+	r.eventually(t, func() bool { return r.temp.called() == 1 }, "the other is taken")
+	r.settled(t, stop)
+	require.Zero(t, r.rows(t, "dead_letters"))
 }
 
 // While Temporal is away the request is held; nothing else is taken, and nothing is lost.

@@ -25,6 +25,7 @@ type Listings struct {
 	Store     *db.Listings
 	Launch    ListingStarter
 	Stages    []string // the stages that are ours, of listing.Stages: only their queues are consumed here
+	Enrich    string   // elsewhere: another team consumes listings.normalized, and dedupe is next to listings.enriched
 	Platforms []string // the platforms that have a queue scraped.<platform>
 	Prefetch  int      // unacked deliveries of each queue, 1 or more
 	Published int      // most messages that listings.published keeps; 0 keeps all
@@ -56,7 +57,16 @@ func (s *Listings) Queues() []Queue {
 	for _, p := range s.Platforms {
 		stage(listing.StageNormalize, p, together(s.scraped))
 	}
-	stage(listing.StageDedupe, "", each(s.staged(listing.StageDedupe)))
+	dedupe := each(s.staged(listing.StageDedupe))
+	if s.Enrich == listing.EnrichElsewhere {
+		add(listing.StageRoute(listing.StageEnrich, ""), nil)
+		if !slices.Contains(s.Stages, listing.StageDedupe) {
+			dedupe = nil
+		}
+		add(contract.ListingsRoute(contract.QueueEnriched), dedupe)
+	} else {
+		stage(listing.StageDedupe, "", dedupe)
+	}
 	stage(listing.StageImport, "", each(s.staged(listing.StageImport)))
 	stage(listing.StageImages, "", each(s.image))
 	add(contract.Route{

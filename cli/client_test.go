@@ -138,7 +138,7 @@ func TestDraft(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	c := DraftCmd{URL: "http://shop.example/1", EventID: event, Timeout: time.Minute}
+	c := draftRequestCmd{URL: "http://shop.example/1", EventID: event, Timeout: time.Minute}
 	var out, progress strings.Builder
 	require.NoError(t, c.run(t.Context(), Client{URL: server.URL}, &out, &progress))
 	require.Contains(t, out.String(), `"url": "http://shop.example/1"`)
@@ -146,4 +146,32 @@ func TestDraft(t *testing.T) {
 	state = "dead"
 	require.EqualError(t, c.run(t.Context(), Client{URL: server.URL}, &out, &progress),
 		"make draft: invalid: no URL; fix the cause and run conveyor dead-letters replay 7")
+}
+
+// Requests are listed by state; a refused cancel does not keep the next one from being canceled.
+func TestDraftRequests(t *testing.T) {
+	t.Parallel()
+
+	good, bad := uuid.New(), uuid.New()
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Method+" "+r.URL.String())
+		switch r.URL.Path {
+		case "/crawl-requests":
+			_ = json.NewEncoder(w).Encode(api.DraftRequestPage{Items: []api.DraftRequestSummary{{EventID: good}}})
+		case "/crawl-requests/" + bad.String() + "/cancel":
+			w.WriteHeader(http.StatusConflict)
+		default:
+			_ = json.NewEncoder(w).Encode(api.DraftRequestState{EventID: good, State: "canceled"})
+		}
+	}))
+	t.Cleanup(server.Close)
+	require.NoError(t, run(t, server.URL, "draft", "list", "--state", "pending", "--since", "2026-11-20"))
+	require.Contains(t, asked[0], "GET /crawl-requests?limit=20&since=2026-11-20T")
+	require.Contains(t, asked[0], "&state=pending")
+	var code ExitError
+	require.ErrorAs(t, run(t, server.URL, "draft", "cancel", bad.String(), good.String()), &code)
+	require.Equal(t, "POST /crawl-requests/"+good.String()+"/cancel", asked[2])
+	require.NoError(t, run(t, server.URL, "draft", "cancel", good.String()))
+	require.NoError(t, run(t, server.URL, "draft", "--no-wait", "https://shop.example/p"), "without the word request")
 }

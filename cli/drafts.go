@@ -16,11 +16,18 @@ import (
 	"github.com/mtlrent/conveyor/domain/draft"
 )
 
-// DraftCmd requests the product draft of a page, or those of a file of URLs.
+// DraftCmd requests product drafts, and lists and cancels the requests.
 type DraftCmd struct {
+	Request draftRequestCmd `cmd:"" default:"withargs" help:"Request the draft of a page, or those of a file of URLs; the word request may be left out."`
+	List    draftListCmd    `cmd:"" help:"List crawl requests made over the API, newest first."`
+	Cancel  draftCancelCmd  `cmd:"" help:"Cancel crawl requests for good: no draft is stored for them."`
+}
+
+type draftRequestCmd struct {
 	URL     string        `arg:"" optional:"" help:"URL of a product page."`
-	File    string        `help:"CSV file of URLs, - is standard input: request the draft of each, print the requests as CSV, and wait for none. A header may name the columns url, out_dir and event_id. The same file again is the same drafts." placeholder:"CSV"`
+	File    string        `help:"CSV file of URLs, - is standard input: request the draft of each, print the requests as CSV, and wait for none. A header may name the columns url, out_dir, locale and event_id. The same file again is the same drafts." placeholder:"CSV"`
 	OutDir  string        `help:"Folder for the files of the draft on the worker, below CONVEYOR_OUT_ROOT; the default is out." placeholder:"DIR"`
+	Locale  string        `help:"Locale of the browser: the language, script and country that the site is told, such as fr-CA; the default is en-US." placeholder:"LOCALE"`
 	EventID uuid.UUID     `help:"UUID of the request; two requests with the same one make one draft. The default is a new one; with --file it parts this request of the file from others." placeholder:"UUID"`
 	NoWait  bool          `help:"Print the event ID and stop."`
 	Timeout time.Duration `help:"Maximum time to wait for the draft." default:"2m"`
@@ -28,7 +35,7 @@ type DraftCmd struct {
 
 // Run requests a draft, waits for it, and prints it as JSON. A draft that failed, or whose request was dead-lettered,
 // is an error.
-func (c *DraftCmd) Run(ctx context.Context, connect Connect) error {
+func (c *draftRequestCmd) Run(ctx context.Context, connect Connect) error {
 	r, err := connect()
 	if err != nil {
 		return err
@@ -40,15 +47,15 @@ func (c *DraftCmd) Run(ctx context.Context, connect Connect) error {
 }
 
 // Validate holds that there is something to request.
-func (c *DraftCmd) Validate() error {
+func (c *draftRequestCmd) Validate() error {
 	if (c.URL == "") == (c.File == "") {
 		return errors.New("give one URL, or --file")
 	}
 	return nil
 }
 
-func (c *DraftCmd) run(ctx context.Context, r Client, out, progress io.Writer) error {
-	request := api.DraftRequest{URL: c.URL, OutDir: c.OutDir}
+func (c *draftRequestCmd) run(ctx context.Context, r Client, out, progress io.Writer) error {
+	request := api.DraftRequest{URL: c.URL, OutDir: c.OutDir, Locale: c.Locale}
 	if c.EventID != uuid.Nil {
 		request.EventID = &c.EventID
 	}
@@ -63,6 +70,9 @@ func (c *DraftCmd) run(ctx context.Context, r Client, out, progress io.Writer) e
 	state, err := c.wait(ctx, r, accepted.EventID, progress)
 	if err != nil {
 		return err
+	}
+	if state.State == "canceled" {
+		return errors.New("make draft: the request was canceled")
 	}
 	if state.State == "dead" {
 		letter := ""
@@ -85,7 +95,7 @@ func (c *DraftCmd) run(ctx context.Context, r Client, out, progress io.Writer) e
 }
 
 // wait returns the final state of the request, and prints each state on the way.
-func (c *DraftCmd) wait(
+func (c *draftRequestCmd) wait(
 	ctx context.Context, r Client, event uuid.UUID, progress io.Writer,
 ) (state api.DraftRequestState, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout,

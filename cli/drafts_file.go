@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/csv"
@@ -35,11 +36,11 @@ type urlRow struct {
 	request api.DraftRequest
 }
 
-// readURLs reads a CSV file of URLs. A header that names a column url may name out_dir and event_id, too; without one
-// the first column holds the URLs. Each row has an event ID, its own or one made of its URL, its folder and batch,
-// which is the hash of the file where it is the nil UUID: the same file again is the same drafts. All rows are checked
-// before any is requested; the error names the line.
-func readURLs(in io.Reader, outDir string, batch uuid.UUID) ([]urlRow, error) {
+// readURLs reads a CSV file of URLs. A header that names a column url may name out_dir, locale and event_id, too; without
+// one the first column holds the URLs. Each row has an event ID, its own or one made of its URL, folder, locale and
+// batch, which is the hash of the file where it is the nil UUID: the same file again is the same drafts. All rows are
+// checked before any is requested; the error names the line.
+func readURLs(in io.Reader, outDir, locale string, batch uuid.UUID) ([]urlRow, error) {
 	raw, err := io.ReadAll(io.LimitReader(in, maxURLFile+1))
 	switch {
 	case err != nil:
@@ -72,7 +73,7 @@ func readURLs(in io.Reader, outDir string, batch uuid.UUID) ([]urlRow, error) {
 			continue
 		}
 		line, _ := r.FieldPos(0)
-		row, err := rowOf(record, columns, outDir, batch)
+		row, err := rowOf(record, columns, outDir, locale, batch)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
@@ -95,21 +96,26 @@ func readURLs(in io.Reader, outDir string, batch uuid.UUID) ([]urlRow, error) {
 func isURLColumn(cell string) bool { return strings.EqualFold(strings.TrimSpace(cell), "url") }
 
 // rowOf is the request of one record.
-func rowOf(record []string, columns map[string]int, outDir string, batch uuid.UUID) (api.DraftRequest, error) {
+func rowOf(
+	record []string, columns map[string]int, outDir, locale string, batch uuid.UUID,
+) (api.DraftRequest, error) {
 	cell := func(name string) string {
 		if i, ok := columns[name]; ok && i < len(record) {
 			return strings.TrimSpace(record[i])
 		}
 		return ""
 	}
-	row := api.DraftRequest{URL: cell("url"), OutDir: cell("out_dir")}
-	if row.OutDir == "" {
-		row.OutDir = outDir
+	row := api.DraftRequest{
+		URL: cell("url"), OutDir: cmp.Or(cell("out_dir"), outDir), Locale: cmp.Or(cell("locale"), locale),
 	}
-	if err := (contract.CrawlRequest{URL: row.URL, OutDir: row.OutDir}).Check(); err != nil {
+	if err := (contract.CrawlRequest{URL: row.URL, OutDir: row.OutDir, Locale: row.Locale}).Check(); err != nil {
 		return row, err
 	}
-	id := uuid.NewSHA1(batch, []byte(row.URL+"\x00"+row.OutDir))
+	key := row.URL + "\x00" + row.OutDir
+	if row.Locale != "" {
+		key += "\x00" + row.Locale
+	}
+	id := uuid.NewSHA1(batch, []byte(key))
 	if own := cell("event_id"); own != "" {
 		var err error
 		if id, err = uuid.Parse(own); err != nil || id == uuid.Nil {
@@ -122,7 +128,7 @@ func rowOf(record []string, columns map[string]int, outDir string, batch uuid.UU
 
 // runFile requests the draft of each URL of the file, and prints a CSV of the requests. It waits for none. After a
 // failure the same command goes on: what was requested before is not requested again.
-func (c *DraftCmd) runFile(ctx context.Context, r Client, stdin io.Reader, out io.Writer) error {
+func (c *draftRequestCmd) runFile(ctx context.Context, r Client, stdin io.Reader, out io.Writer) error {
 	in := stdin
 	if c.File != "-" {
 		file, err := os.Open(c.File)
@@ -132,7 +138,7 @@ func (c *DraftCmd) runFile(ctx context.Context, r Client, stdin io.Reader, out i
 		defer file.Close()
 		in = file
 	}
-	rows, err := readURLs(in, c.OutDir, c.EventID)
+	rows, err := readURLs(in, c.OutDir, c.Locale, c.EventID)
 	if err != nil {
 		return err
 	}

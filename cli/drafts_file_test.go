@@ -28,6 +28,9 @@ func TestReadURLs(t *testing.T) {
 		{"no address", "url\nhttps://a.example/1\nlamp\n", "", "line 3: "},
 		{"a password", "https://me:secret@a.example/1\n", "", "line 1: "},
 		{"a folder above", "url,out_dir\nhttps://a.example/1,../x\n", "", "line 2: "},
+		{"a wrong locale", "url,locale\nhttps://a.example/1,fr_CA\n", "", "line 2: "},
+		{"locales", "url,locale\nhttps://a.example/1,fr\nhttps://a.example/1,de\n",
+			"2 https://a.example/1 dir|3 https://a.example/1 dir", ""},
 		{"twice", "https://a.example/1\nhttps://a.example/1\n", "", "line 2: is the same request as line 1"},
 		{"quotes", "https://a.example/1\n\"https://a.example/2\n", "", "read URLs: "},
 		{"empty", "url\n", "", "read URLs: there are none"},
@@ -35,7 +38,7 @@ func TestReadURLs(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			rows, err := readURLs(strings.NewReader(tt.in), "dir", uuid.Nil)
+			rows, err := readURLs(strings.NewReader(tt.in), "dir", "", uuid.Nil)
 			if tt.err != "" {
 				require.ErrorContains(t, err, tt.err)
 				require.NotContains(t, err.Error(), "secret")
@@ -50,7 +53,7 @@ func TestReadURLs(t *testing.T) {
 		})
 	}
 	again := func(in string, batch uuid.UUID) uuid.UUID {
-		rows, err := readURLs(strings.NewReader(in), "", batch)
+		rows, err := readURLs(strings.NewReader(in), "", "", batch)
 		require.NoError(t, err)
 		return *rows[0].request.EventID
 	}
@@ -76,7 +79,7 @@ func TestDraftFile(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(api.DraftRequestAccepted{EventID: *in.EventID, DraftID: draft.ID(*in.EventID)})
 	}))
 	t.Cleanup(server.Close)
-	c := DraftCmd{File: "-"}
+	c := draftRequestCmd{File: "-"}
 	const file = "url\nhttps://a.example/1\nhttps://a.example/2\n"
 	var out strings.Builder
 	err := c.runFile(t.Context(), Client{URL: server.URL}, strings.NewReader(file), &out)
@@ -95,8 +98,8 @@ func TestDraftFile(t *testing.T) {
 
 func TestDraftArguments(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, (&DraftCmd{URL: "https://a.example/"}).Validate())
-	require.NoError(t, (&DraftCmd{File: "-"}).Validate())
-	require.Error(t, (&DraftCmd{}).Validate())
-	require.Error(t, (&DraftCmd{URL: "https://a.example/", File: "-"}).Validate())
+	require.NoError(t, (&draftRequestCmd{URL: "https://a.example/"}).Validate())
+	require.NoError(t, (&draftRequestCmd{File: "-"}).Validate())
+	require.Error(t, (&draftRequestCmd{}).Validate())
+	require.Error(t, (&draftRequestCmd{URL: "https://a.example/", File: "-"}).Validate())
 }

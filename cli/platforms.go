@@ -43,7 +43,7 @@ func (c *platformsListCmd) Run(ctx context.Context, connect Connect) error {
 }
 
 // printPlatforms writes a line per platform, with the counts of the last cycle, or of the first while it is under way,
-// and below what of which is unproven.
+// and below what of those that are scraped is unproven.
 func printPlatforms(w io.Writer, list []api.Platform) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "NAME\tSTATE\tNEXT\tCYCLE\tNEW\tCHANGED\tSKIPPED\tFAILED\tGONE\tBLOCKS")
@@ -64,7 +64,7 @@ func printPlatforms(w io.Writer, list []api.Platform) error {
 		return err
 	}
 	for _, p := range list {
-		if p.Unproven != "" {
+		if p.Unproven != "" && p.State != "disabled" {
 			fmt.Fprintf(w, "\n%s is unproven: %s\n", p.Name, Plain(p.Unproven))
 		}
 	}

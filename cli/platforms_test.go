@@ -39,7 +39,7 @@ func TestPrintPlatforms(t *testing.T) {
 	t.Parallel()
 	first := kijiji()
 	idle := api.Platform{Name: "centris", State: "disabled", Next: "nothing until it is enabled", Unproven: "page 2"}
-	first.Name, first.Last = "kangalou", nil
+	first.Name, first.Last, first.Unproven = "kangalou", nil, "its map"
 	var b strings.Builder
 	require.NoError(t, printPlatforms(&b, []api.Platform{idle, first, kijiji()}))
 	require.Equal(t, `NAME      STATE     NEXT                          CYCLE                         NEW  CHANGED  SKIPPED  FAILED  GONE  BLOCKS
@@ -47,7 +47,7 @@ centris   disabled  nothing until it is enabled   none                          
 kangalou  scraping  goes on with cycle 2, page 3  2, under way                  4    0        0        0       0     0
 kijiji    scraping  goes on with cycle 2, page 3  1, ended 2026-11-21 11:54:00  346  1        2        3       5     6
 
-centris is unproven: page 2
+kangalou is unproven: its map
 `, b.String())
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -28,8 +29,9 @@ func NewDrafts(pool *pgxpool.Pool) *Drafts { return &Drafts{pool, newWaker(pool)
 const sqlDraftPersist = `
 INSERT INTO product_drafts AS d (id, event_id, url, host, final_url, out_dir, outcome, class, error, http_status, name,
     brand, price, currency, availability, sku, gtin, mpn, document, files, crawled_at, took_ms, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, nullif($10, 0), $11, $12, $13::text::numeric, $14, $15, $16, $17, $18, $19,
-    $20, $21, $22, $23, $23)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, nullif($10, 0), $11, $12, $13::text::numeric, $14, $15, $16, $17, $18, $19,
+    $20, $21, $22, $23, $23
+WHERE NOT EXISTS (SELECT FROM draft_cancels WHERE event_id = $2)
 ON CONFLICT (event_id) DO UPDATE SET
     url = excluded.url, host = excluded.host, final_url = excluded.final_url, out_dir = excluded.out_dir,
     outcome = excluded.outcome, class = excluded.class, error = excluded.error, http_status = excluded.http_status,
@@ -46,8 +48,15 @@ UPDATE dead_letters SET state = 'resolved'
 WHERE (workflow_id = $1 AND workflow_id <> '' OR message_id = $2 AND message_id <> '' AND workflow_id = '')
     AND state IN ('open', 'replayed')`
 
-// PersistDraft stores the result of a crawl under its event's ID, in place of an earlier result, and resolves its dead
-// letters. The result of a crawl that began earlier than the stored one changes nothing. d is nil where there was no
+// After the draft is stored: the result of a crawl that was canceled, or is older than the stored one, says nothing.
+const sqlDraftTell = `
+INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
+SELECT $1, $2, $3, $4, $5, $6 WHERE EXISTS (SELECT FROM product_drafts WHERE event_id = $7 AND crawled_at <= $8)
+ON CONFLICT (message_id) DO NOTHING`
+
+// PersistDraft stores the result of a crawl under its event's ID, in place of an earlier result, resolves its dead
+// letters, and tells of it once by the event drafts.completed. The result of a crawl that began earlier than the stored
+// one changes nothing. Of a request that was canceled nothing is stored: fault.Conflict. d is nil where there was no
 // page.
 func (s *Drafts) PersistDraft(ctx context.Context, r draft.Result, d *draft.Document, now time.Time) error {
 	var finalURL *string
@@ -66,17 +75,51 @@ func (s *Drafts) PersistDraft(ctx context.Context, r draft.Result, d *draft.Docu
 	if err != nil {
 		return fmt.Errorf("write files of %s: %w", r.EventID, err)
 	}
+	m, err := draftEvent(r, finalURL, product, now)
+	if err != nil {
+		return err
+	}
 	b := new(pgx.Batch)
+	b.Queue(sqlDraftTurn, draft.WorkflowID(r.EventID))
 	b.Queue(sqlDraftPersist, draft.ID(r.EventID), r.EventID, storable(r.URL), web.Host(r.URL), finalURL, r.OutDir,
 		r.Outcome, string(r.Class), storable(r.Error), r.Status, draftValue(product.Name), draftValue(product.Brand),
 		draftValue(product.Price), draftValue(product.Currency), draftValue(product.Availability),
 		draftValue(product.SKU), draftValue(product.GTIN), draftValue(product.MPN), document, files, r.CrawledAt,
 		r.TookMS, now)
 	b.Queue(sqlDraftResolve, draft.WorkflowID(r.EventID), r.EventID.String())
+	b.Queue(sqlDraftTell, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt, r.EventID, r.CrawledAt)
+	var canceled bool
+	b.Queue(sqlDraftCanceled, r.EventID).QueryRow(func(row pgx.Row) error { return row.Scan(&canceled) })
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("store draft of %s: %w", r.EventID, err)
 	}
+	if canceled {
+		return fault.Newf(fault.Conflict, "store draft of %s: the request was canceled", r.EventID)
+	}
+	s.added.wake(ctx)
 	return nil
+}
+
+// draftEvent is drafts.completed of a result. Its ID is made of the request and of when its page was crawled: stored
+// twice it is one event, and a draft that is made anew is another.
+func draftEvent(r draft.Result, finalURL *string, d draft.Draft, now time.Time) (Message, error) {
+	said := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	id := uuid.NewSHA1(draft.ID(r.EventID), []byte(contract.DraftCompleted+r.CrawledAt.UTC().Format(time.RFC3339Nano)))
+	data := contract.DraftData{
+		RequestID: r.EventID.String(), DraftID: draft.ID(r.EventID).String(), URL: storable(r.URL),
+		FinalURL: said(finalURL), Outcome: r.Outcome, Class: string(r.Class), Error: storable(r.Error), Status: r.Status,
+		Name: said(draftValue(d.Name)), Brand: said(draftValue(d.Brand)), Price: said(draftValue(d.Price)),
+		Currency: said(draftValue(d.Currency)), Availability: said(draftValue(d.Availability)),
+		SKU: said(draftValue(d.SKU)), GTIN: said(draftValue(d.GTIN)), MPN: said(draftValue(d.MPN)),
+		CrawledAt: r.CrawledAt.UTC(),
+	}
+	return outboxEnvelope(contract.Event{EventID: id.String(), EventName: contract.DraftCompleted, TS: now.UTC()}, id,
+		draftEventLane, data)
 }
 
 // draftValue is the value that was found, and NULL where none was.
@@ -88,10 +131,10 @@ func draftValue[T ~string](f *draft.Found[T]) *string {
 }
 
 const sqlDraftRequestAdd = `
-INSERT INTO draft_requests (event_id, url, out_dir, requested_by, requested_at) VALUES ($1, $2, $3, $4, $5)
+INSERT INTO draft_requests (event_id, url, out_dir, locale, requested_by, requested_at) VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (event_id) DO NOTHING`
 
-const sqlDraftRequestGet = `SELECT url, out_dir FROM draft_requests WHERE event_id = $1`
+const sqlDraftRequestGet = `SELECT url, out_dir, locale FROM draft_requests WHERE event_id = $1`
 
 // Target is where a message is published to.
 type Target struct{ Exchange, RoutingKey string }
@@ -102,23 +145,24 @@ func (s *Drafts) RequestDraft(ctx context.Context, r draft.Request, by string, t
 	at := now.UTC()
 	body, err := json.Marshal(contract.CrawlRequested{
 		EventName: contract.CrawlRequestedName, EventID: r.EventID.String(), TS: &at,
-		Data: contract.CrawlRequest{URL: r.URL, OutDir: r.OutDir},
+		Data: contract.CrawlRequest{URL: r.URL, OutDir: r.OutDir, Locale: r.Locale},
 	})
 	if err != nil {
 		return fmt.Errorf("write crawl request %s: %w", r.EventID, err)
 	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, sqlDraftRequestAdd, r.EventID, r.URL, r.OutDir, by, now)
+		tag, err := tx.Exec(ctx, sqlDraftRequestAdd, r.EventID, r.URL, r.OutDir, r.Locale, by, now)
 		if err != nil {
 			return err
 		}
 		if tag.RowsAffected() == 0 {
-			var had draft.Request
-			if err := tx.QueryRow(ctx, sqlDraftRequestGet, r.EventID).Scan(&had.URL, &had.OutDir); err != nil {
+			had := draft.Request{EventID: r.EventID}
+			if err := tx.QueryRow(ctx, sqlDraftRequestGet, r.EventID).Scan(&had.URL, &had.OutDir, &had.Locale); err != nil {
 				return err
 			}
-			if had.URL != r.URL || had.OutDir != r.OutDir {
-				return fault.Newf(fault.Conflict, "event_id: %s was requested before with another url or out_dir", r.EventID)
+			if had != r {
+				return fault.Newf(fault.Conflict, "event_id: %s was requested before with another url, out_dir or locale",
+					r.EventID)
 			}
 			return nil
 		}
@@ -143,5 +187,8 @@ func (s *Drafts) RequestDraft(ctx context.Context, r draft.Request, by string, t
 	return nil
 }
 
-// draftLane is the lane of draft requests in the outbox.
-const draftLane = "drafts"
+// The lanes of drafts in the outbox: of requests for them, and of events.
+const (
+	draftLane      = "drafts"
+	draftEventLane = "drafts.events"
+)

@@ -144,11 +144,13 @@ type DraftRequestState struct {
 	Error       *string // of the draft, or of its dead letter
 	DeadLetter  *int64  // where there is no draft
 	DeadState   *string // open, replayed or discarded
+	Canceled    bool
 }
 
 // What is stored of a page counts more than a letter.
 const sqlDraftRequestState = `
-SELECT coalesce(d.url, r.url), r.requested_at, d.id, d.outcome, coalesce(d.error, l.reason), l.id, l.state
+SELECT coalesce(d.url, r.url), r.requested_at, d.id, d.outcome, coalesce(d.error, l.reason), l.id, l.state,
+    EXISTS (SELECT FROM draft_cancels c WHERE c.event_id = e.event_id)
 FROM (SELECT $1::uuid AS event_id) e
 LEFT JOIN draft_requests r USING (event_id)
 LEFT JOIN product_drafts d USING (event_id)
@@ -171,7 +173,7 @@ func (s *Drafts) Request(ctx context.Context, eventID uuid.UUID, queue string) (
 
 // A DraftRequestFilter says which crawl requests to return. Zero values do not filter.
 type DraftRequestFilter struct {
-	State string // pending, succeeded, failed or dead
+	State string // pending, succeeded, failed, dead or canceled
 	Since *time.Time
 	After *Position // the last request of the page before
 	Limit int       // 1 to 100
@@ -182,8 +184,9 @@ type DraftRequestSummary struct {
 	EventID     uuid.UUID
 	URL         string
 	OutDir      string // as asked for; "" = out
+	Locale      string // as asked for; "" = en-US
 	RequestedAt time.Time
-	State       string // pending, succeeded, failed or dead
+	State       string // pending, succeeded, failed, dead or canceled
 	DraftID     *uuid.UUID
 	Error       *string // of the draft, or of its dead letter
 	DeadLetter  *int64  // where there is no draft, and it was not replayed
@@ -191,13 +194,15 @@ type DraftRequestSummary struct {
 
 // As in sqlDraftRequestState, what is stored of a page counts more than a letter.
 const sqlDraftRequestsList = `
-SELECT event_id, url, out_dir, requested_at, state, draft_id, nullif(error, ''), letter_id
+SELECT event_id, url, out_dir, locale, requested_at, state, draft_id, nullif(error, ''), letter_id
 FROM (
-    SELECT r.event_id, r.url, r.out_dir, r.requested_at, d.id AS draft_id, l.id AS letter_id,
+    SELECT r.event_id, r.url, r.out_dir, r.locale, r.requested_at, d.id AS draft_id, l.id AS letter_id,
         coalesce(d.error, l.reason) AS error,
-        CASE WHEN d.id IS NOT NULL THEN d.outcome WHEN l.id IS NOT NULL THEN 'dead' ELSE 'pending' END AS state
+        CASE WHEN d.id IS NOT NULL THEN d.outcome WHEN c.event_id IS NOT NULL THEN 'canceled'
+            WHEN l.id IS NOT NULL THEN 'dead' ELSE 'pending' END AS state
     FROM draft_requests r
     LEFT JOIN product_drafts d USING (event_id)
+    LEFT JOIN draft_cancels c USING (event_id)
     LEFT JOIN LATERAL (
         SELECT id, reason FROM (
             SELECT id, reason, state FROM dead_letters

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"encoding/json"
 	"strings"
 	"sync"
 	"testing"
@@ -58,6 +59,50 @@ func TestPersistDraft(t *testing.T) {
 	require.Equal(t, draft.Succeeded, got.Outcome, "an older crawl that comes late changes nothing")
 	require.Equal(t, start.Add(7*time.Second), got.CrawledAt.UTC())
 	require.Equal(t, start, got.CreatedAt.UTC())
+}
+
+// Each result that becomes the stored one is told once; the ledger of events ends with what is stored.
+func TestDraftCompleted(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t)
+	s, ctx, event := db.NewDrafts(pool), t.Context(), uuid.New()
+	told := func() (all []contract.Event) {
+		rows, err := pool.Query(ctx, `SELECT body FROM outbox WHERE routing_key = 'drafts.completed' AND
+			exchange = 'listings.events' ORDER BY id`)
+		require.NoError(t, err)
+		defer rows.Close()
+		for rows.Next() {
+			var body []byte
+			require.NoError(t, rows.Scan(&body))
+			var e contract.Event
+			require.NoError(t, json.Unmarshal(body, &e))
+			all = append(all, e)
+		}
+		return all
+	}
+	failed := draft.Fail(crawled(event, start).Request, fault.Gone, "HTTP 404", start)
+	failed.Status = 404
+	var same sync.WaitGroup
+	for range 4 {
+		same.Go(func() { require.NoError(t, s.PersistDraft(ctx, failed, nil, start)) })
+	}
+	same.Wait()
+	late := crawled(event, start.Add(-time.Second))
+	require.NoError(t, s.PersistDraft(ctx, late, named("Pan", "1"), start.Add(time.Second)), "it is older")
+	require.Len(t, told(), 1, "a step may happen twice, and its event is one")
+	again := crawled(event, start.Add(time.Minute))
+	require.NoError(t, s.PersistDraft(ctx, again, named("Kettle \x00", "25.00"), start.Add(time.Hour)))
+	events := told()
+	require.Len(t, events, 2, "a draft that is made anew is told anew")
+	var first, second contract.DraftData
+	require.NoError(t, json.Unmarshal(events[0].Data, &first))
+	require.NoError(t, json.Unmarshal(events[1].Data, &second))
+	require.Equal(t, contract.DraftData{
+		RequestID: event.String(), DraftID: draft.ID(event).String(), URL: "https://Shop.example/p", Outcome: draft.Failed,
+		Class: "gone", Error: "HTTP 404", Status: 404, CrawledAt: start,
+	}, first)
+	require.Equal(t, []string{"Kettle \ufffd", "25.00", draft.Succeeded, "https://shop.example/p"},
+		[]string{second.Name, second.Price, second.Outcome, second.FinalURL})
 }
 
 // Any content of a page can be stored.

@@ -30,7 +30,9 @@ const (
     coalesce(l.status, ''), l.published_at, coalesce(l.revision, 0), coalesce(` + sqlHomeLive + `, false),
     coalesce(l.status, '') IN ('active', 'claimed') OR r.gone_at IS NULL AND r.archived_at IS NULL
         AND r.status <> 'rejected' AND coalesce(m.hidden OR m.judged_at > $2, false),
-    coalesce(m.hidden, false), coalesce(m.pinned, false), m.listing_id IS NOT NULL, coalesce(h.shown, r.id), h.chosen`
+    coalesce(m.hidden, false), coalesce(m.pinned, false), m.listing_id IS NOT NULL, coalesce(h.shown, r.id), h.chosen,
+    (SELECT array_agg(DISTINCT i.perceptual) FROM listing_images i
+        WHERE i.listing_id = r.id AND i.state = 'attached' AND i.perceptual IS NOT NULL)`
 	sqlHomeTables = `
 FROM near JOIN raw_listings r ON r.id = near.id
 LEFT JOIN listings l ON l.id = r.id
@@ -67,8 +69,12 @@ LIMIT 51`
 func homeMemberOf(row pgx.CollectableRow) (m listing.HomeMember, err error) {
 	var published *time.Time
 	var chosen *uuid.UUID
+	var photos []int64
 	err = row.Scan(&m.Listing, &m.Home, &m.Kind, &m.Status, &published, &m.Revision, &m.Live, &m.Offered, &m.Hidden,
-		&m.Pinned, &m.Enrolled, &m.Shown, &chosen, &m.Apart)
+		&m.Pinned, &m.Enrolled, &m.Shown, &chosen, &photos, &m.Apart)
+	for _, p := range photos {
+		m.Listing.Photos = append(m.Listing.Photos, uint64(p)) //nolint:gosec // the same 64 bits
+	}
 	if published != nil {
 		m.Published = *published
 	}
@@ -170,6 +176,7 @@ func homeAround(ctx context.Context, tx pgx.Tx, v listing.Version, now time.Time
 	if len(others) > 0 && others[0].ID() == id {
 		self, others = others[0], others[1:]
 	}
+	l.Photos = self.Listing.Photos
 	self.Listing = l
 	slices.SortFunc(others, func(a, b listing.HomeMember) int {
 		return cmp.Or(cmp.Compare(published(a), published(b)), bytes.Compare(uuidBytes(a), uuidBytes(b)))

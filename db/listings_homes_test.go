@@ -215,3 +215,36 @@ func TestJoinHomeAtOnce(t *testing.T) {
 	require.EqualValues(t, 2*rounds, count(t, pool, "raw_listings WHERE status = 'duplicate'"))
 	require.Len(t, homeEvents(t, pool), 2*rounds)
 }
+
+// The pictures of both adverts are compared where they are stored.
+func TestJoinHomeByPictures(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	lat, lon := 45.5432, -73.6281
+	advert := func(platform string) listing.Listing {
+		l := normalized(listing.Ref{Platform: platform, PlatformID: "1"})
+		l.Title, l.Latitude, l.Longitude = "Un titre "+platform, &lat, &lon
+		l.ImageURLs = []string{"http://i.example/1.jpg", "http://i.example/2.jpg", "http://i.example/3.jpg"}
+		receive(t, s, arrival(l.Ref, "1", 0))
+		publish(t, s, l, 1, 1)
+		return l
+	}
+	var judged listing.HomeJudgement
+	for i, l := range []listing.Listing{advert("kijiji"), advert("kangalou")} {
+		for n, url := range l.ImageURLs {
+			require.NoError(t, s.AttachImage(t.Context(), l.Ref, listing.StoredImage{
+				Image: listing.Image{URL: url}, SHA256: fmt.Sprintf("%064x", 10*i+n), Key: fmt.Sprint(i, n), ContentType: "image/jpeg",
+				Perceptual: 0xf0f0_1234_5678_9abc ^ uint64(n)*0x0101_0101_0101_0101,
+			}, after(2)))
+		}
+		v, err := s.Load(t.Context(), l.ID())
+		require.NoError(t, err)
+		judged, _, err = s.JoinHome(t.Context(), v, nil, runOf(l.Ref), after(3))
+		require.NoError(t, err)
+	}
+	require.Equal(t, listing.Duplicate, judged.Kind)
+	require.Contains(t, judged.Match.Reasons, "same pictures")
+	require.InDelta(t, 1, *judged.Match.Figures.Photos, 0)
+}

@@ -81,7 +81,7 @@ WITH done AS (
             WHERE o.listing_id = $1 AND o.sha256 = decode($3, 'hex') AND o.state = 'attached' AND o.url <> $2
         ) THEN 'repeated' ELSE 'attached' END,
         sha256 = decode($3, 'hex'), key = $4, thumbnail_key = $5, content_type = $6, bytes = $7,
-            width = $8, height = $9, begun = 0,
+            width = $8, height = $9, begun = 0, perceptual = $16,
         settled_at = $10, reason = ''
     WHERE listing_id = $1 AND url = $2 AND state IN ('pending', 'failed')
     RETURNING state, sort_order
@@ -113,7 +113,8 @@ func (s *Listings) AttachImage(ctx context.Context, ref listing.Ref, img listing
 	b := new(pgx.Batch)
 	b.Queue(sqlListingLock, id)
 	b.Queue(sqlImageAttach, id, img.URL, img.SHA256, img.Key, img.ThumbnailKey, img.ContentType, img.Bytes, img.Width,
-		img.Height, now, message, ref.Platform, contract.ExchangeListingEvents, contract.ImageAttached, event)
+		img.Height, now, message, ref.Platform, contract.ExchangeListingEvents, contract.ImageAttached, event,
+		stated(int64(img.Perceptual))) //nolint:gosec // the same 64 bits
 	b.Queue(sqlDeadLetterResolveKey, letterFingerprint(imageKey(ref, img.URL)))
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("attach image to %s: %w", ref, err)

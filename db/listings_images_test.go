@@ -203,7 +203,7 @@ func TestFailImage(t *testing.T) {
 	body := query[[]byte](t, pool, "SELECT body FROM dead_letters")[0]
 	m, err := contract.Decode[contract.PendingImage](body, contract.MaxBody)
 	require.NoError(t, err, "the dead letter replays as a request for the image")
-	require.Equal(t, contract.PendingImage{ListingID: l.ID().String(), URL: img.URL}, m)
+	require.Equal(t, contract.PendingImage{ListingID: l.ID().String(), Platform: "kijiji", URL: img.URL}, m)
 
 	// A scrape that still shows it leaves it failed; a message that asks for it is another chance.
 	require.Equal(t, []listing.Image{{URL: "http://i.example/2.jpg", SortOrder: 1}}, revise(t, s, l, 2, "1.jpg", "2.jpg"))

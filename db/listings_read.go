@@ -298,6 +298,9 @@ type ListingDetail struct {
 	Audit   Audit
 
 	FirstPublishedAt *time.Time // of it, or of the first advert that it reposts; nil = never
+
+	Enrichment *ListingEnrichment      // nil = none yet
+	Rent       *listing.RentComparison // with others of its size and place; nil = too few, or it is not published
 }
 
 // An ImageDetail is one picture of a listing.
@@ -432,6 +435,8 @@ func (s *Listings) Detail(ctx context.Context, id uuid.UUID) (ListingDetail, err
 	b.Queue(sqlHistory, id).Query(collect(&d.History))
 	b.Queue(sqlFirstPublished, id).QueryRow(func(row pgx.Row) error { return row.Scan(&d.FirstPublishedAt) })
 	b.Queue(sqlRevisions, id).Query(collect(&d.Audit.Revisions))
+	b.Queue(sqlEnrichment, id).Query(readEnrichment(&d.Enrichment))
+	b.Queue(sqlRentCompared, id, listing.MinRentSample).Query(readRentCompared(&d.Rent))
 	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
 		return d, fmt.Errorf("read listing %s: %w", id, err)
 	}

@@ -107,7 +107,8 @@ SELECT coalesce((SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH2
         FROM looked ORDER BY created_at DESC, id DESC LIMIT 1), $2),
     (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
 
-// A request whose message has not been sent stays.
+// A request whose message has not been sent stays. Cancels that are as old go with them, by their own index: those of
+// requests that came through RabbitMQ have no other row.
 const sqlDraftRequestsExpire = `
 WITH looked AS (
     SELECT event_id FROM draft_requests
@@ -118,6 +119,9 @@ WITH looked AS (
     WHERE d.event_id = k.event_id AND d.requested_at < $1
         AND NOT EXISTS (SELECT FROM outbox WHERE message_id = d.event_id AND published_at IS NULL)
     RETURNING 1
+), canceled AS (
+    DELETE FROM draft_cancels WHERE event_id IN (
+        SELECT event_id FROM draft_cancels WHERE canceled_at < $1 ORDER BY canceled_at LIMIT $3)
 )
 SELECT coalesce((SELECT event_id::text FROM looked ORDER BY event_id DESC LIMIT 1), $2),
     (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`

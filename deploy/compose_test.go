@@ -262,7 +262,7 @@ func TestBrowser(t *testing.T) {
 	p := load(t)
 	worker, browser := p.Services["worker"], p.Services["browser"]
 	require.Equal(t, worker.Command, browser.Command)
-	require.Equal(t, "listings,images,search", value(worker, "CONVEYOR_TASK_QUEUES"))
+	require.Equal(t, "listings,images,enrich,search", value(worker, "CONVEYOR_TASK_QUEUES"))
 	require.Equal(t, "browser", value(browser, "CONVEYOR_TASK_QUEUES"))
 	require.Equal(t, "browser", browser.Build.Target)
 	require.Empty(t, worker.Build.Target)

@@ -51,9 +51,9 @@ func TestActivityNames(t *testing.T) {
 	}
 	slices.Sort(names)
 	require.Equal(t, []string{
-		"ArchiveStaleListings", "AttachImage", "BeginCycle", "CheckDevtools", "CompactSegments", "CrawlShard",
+		"ArchiveStaleListings", "AskModel", "AttachImage", "BeginCycle", "CheckDevtools", "CompactSegments", "CrawlShard",
 		"DedupeListing", "DeleteExpired", "DeleteListingRuns", "DeleteSitePages", "DispatchMessages", "EndCycle",
-		"EndImport", "EndListing", "EndReplay", "FailImport", "FailListing", "ForgetAdvert", "HandOverListing",
+		"EndImport", "EndListing", "EndReplay", "EnrichListing", "FailImport", "FailListing", "ForgetAdvert", "HandOverListing",
 		"ImportListing", "NormalizeListing", "OpenReplay", "ParseChunks", "PersistChunks", "PersistDraft",
 		"PlanDispatch", "ReindexPages", "ResolveOutDir", "RestartDuplicates", "ResumeImages", "ResumeListings",
 		"RunCrawler", "RunReplayBatch", "ScrapePage", "SeedCrawl", "SplitUpload", "StartReadyCampaigns",
@@ -67,7 +67,9 @@ func TestNew(t *testing.T) {
 		{Queue: "listings", Activities: []any{&activities.Listings{}, &activities.Replays{}}, WorkflowSlots: 200},
 		{Queue: "listings", Activities: []any{&activities.Staleness{}, &activities.Unfinished{}, &activities.Cycles{}}},
 		{Queue: "listings", Activities: []any{&activities.Retention{}, &activities.Forgetting{}}},
+		{Queue: "listings", Activities: []any{&activities.Enriching{}}},
 		{Queue: "images", Activities: []any{&activities.Images{}}, Slots: 20},
+		{Queue: "enrich", Activities: []any{&activities.Asking{}}, Slots: 4},
 		{Queue: "browser", Activities: []any{&activities.Visits{}}, Slots: 5},
 		{Queue: "drafts", Activities: []any{&activities.Drafts{}}, Slots: 2},
 		{Queue: "search", Activities: []any{&activities.Searching{}}},
@@ -85,7 +87,7 @@ func TestNew(t *testing.T) {
 	require.Len(t, workers.New(lazy(t), rows, o), 1)
 	o.Queues = workflows.QueueNames()
 	made := workers.New(lazy(t), rows, o)
-	require.Len(t, made, 12, "one a task queue")
+	require.Len(t, made, 13, "one a task queue")
 	for _, a := range rows[0].Activities {
 		require.Panics(t, func() { made[0].RegisterActivity(a) }, "%T is not served", a)
 	}

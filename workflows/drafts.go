@@ -59,7 +59,7 @@ func CrawlDraft(ctx workflow.Context, in DraftInput) (DraftResult, error) {
 	request := in.Request
 	devtools := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 20 * time.Second, HeartbeatTimeout: DraftHeartbeat, RetryPolicy: draftOnce,
-		Summary: "devtools",
+		Summary: "devtools", DisableEagerExecution: true, // eager tasks bypass the turns of hosts
 	})
 	if _, err := call(devtools, do.CheckDevtools, request); err != nil {
 		return DraftResult{}, err
@@ -73,6 +73,7 @@ func CrawlDraft(ctx workflow.Context, in DraftInput) (DraftResult, error) {
 	}
 	crawler := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 2 * time.Minute, HeartbeatTimeout: DraftHeartbeat, Summary: Summary(web.Show(request.URL), 200),
+		DisableEagerExecution: true,
 		// A page that cannot be loaded is a result, not an error. An error is a run that was stopped in the middle.
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumAttempts: 3},
 	})

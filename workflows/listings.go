@@ -38,16 +38,18 @@ type ListingInput struct {
 	Ref     listing.Ref `json:"ref"`
 	Summary string      `json:"summary,omitempty"` // title and price, for the Web UI
 	Stages  []string    `json:"stages"`            // that this deployment does; at any other the advert is handed over
+	Enrich  string      `json:"enrich,omitempty"`  // who enriches: here elsewhere; "" = nobody, as in runs from before
 	Arrival Arrival     `json:"arrival"`           // why it was started; without a stage, a signal says it
 }
 
 // ListingResult is how a Listing ended, for the Web UI. The result of record is in Postgres.
 type ListingResult struct {
-	Outcome  string `json:"outcome"`           // imported duplicate handed_on withheld
-	Revision int64  `json:"revision"`          // the newest that was processed
-	Note     string `json:"note,omitempty"`    // what its last step found
-	Images   int    `json:"images,omitempty"`  // attached by this run
-	Missing  int    `json:"missing,omitempty"` // images that could not be fetched
+	Outcome  string `json:"outcome"`            // imported duplicate handed_on withheld
+	Revision int64  `json:"revision"`           // the newest that was processed
+	Note     string `json:"note,omitempty"`     // what its last step found
+	Images   int    `json:"images,omitempty"`   // attached by this run
+	Missing  int    `json:"missing,omitempty"`  // images that could not be fetched
+	Enriched string `json:"enriched,omitempty"` // what the enrichment found, or why it failed
 }
 
 // owns reports whether this deployment does a stage.
@@ -68,8 +70,8 @@ const InvalidListing = "InvalidListing"
 const imagesAtOnce = 5
 
 // Listing is one advert, for as long as something is to be done for it. Its ID is ref.WorkflowID(). Every version
-// that arrives goes through the steps; its new images are attached while the next version may already be processed;
-// it completes when nothing is pending.
+// that arrives goes through the steps; its new images are attached, and it is enriched, while the next version may
+// already be processed; it completes when nothing is pending.
 //
 // It ends without error when the advert is imported, a duplicate, or handed over, and fails with InvalidListing when
 // the newest version cannot become a listing.
@@ -81,6 +83,7 @@ func takeThrough(ctx workflow.Context, steps []step[activities.ListingJob], in L
 	l := &listingRun{
 		in: in, steps: steps, arrivals: workflow.GetSignalChannel(ctx, ArrivalSignal),
 		attached: workflow.NewBufferedChannel(ctx, imagesAtOnce), known: map[string]bool{},
+		enriched: workflow.NewBufferedChannel(ctx, 1),
 	}
 	next, ok := l.newest()
 	switch {
@@ -98,7 +101,7 @@ func takeThrough(ctx workflow.Context, steps []step[activities.ListingJob], in L
 			if ctx.Err() != nil { // canceled: images that wait stay pending, for the next version or an operator to start
 				l.waiting, l.err = nil, cmp.Or(l.err, ctx.Err())
 			}
-			if l.flying == 0 && len(l.waiting) == 0 {
+			if l.flying == 0 && l.enriching == 0 && len(l.waiting) == 0 {
 				return l.result, l.err
 			}
 			l.attach(ctx)
@@ -120,6 +123,9 @@ type listingRun struct {
 	known    map[string]bool  // addresses of those and of the ones in flight
 	flying   int              // images on their way
 	attached workflow.Channel // the address of each image that is settled
+
+	enriching int              // enrichments that have not ended
+	enriched  workflow.Channel // what each that ended has found
 }
 
 // newest receives all arrivals that wait and merges into one those that are still to be done.
@@ -154,6 +160,9 @@ func (l *listingRun) process(ctx workflow.Context, a Arrival) {
 		if !s.runs(ctx) {
 			continue
 		}
+		if s.stage == listing.StageDedupe && a.Stage == listing.StageNormalize && l.in.Enrich == listing.EnrichElsewhere {
+			s = step[activities.ListingJob]{name: listing.StageEnrich, stage: listing.StageEnrich} // it comes back at dedupe
+		}
 		reached = s.stage
 		var next activities.ListingJob
 		if next, l.err = l.step(ctx, s, job); l.err == nil {
@@ -177,6 +186,9 @@ func (l *listingRun) process(ctx workflow.Context, a Arrival) {
 	}
 	l.result.Outcome, l.result.Note = job.Outcome, job.Note
 	l.result.Revision = max(l.result.Revision, a.Revision, job.Revision)
+	if job.Outcome == activities.Imported && l.in.Enrich == listing.EnrichHere {
+		l.enrich(ctx, job)
+	}
 	if len(job.Images) > 0 && l.err == nil {
 		reached = listing.StageImages
 		l.queueImages(ctx, job)
@@ -217,6 +229,36 @@ func (l *listingRun) queueImages(ctx workflow.Context, job activities.ListingJob
 	}
 }
 
+// enrich starts the enrichment of a version that is published. Its failure is noted, and changes nothing else.
+func (l *listingRun) enrich(ctx workflow.Context, job activities.ListingJob) {
+	job = activities.ListingJob{Ref: job.Ref, Revision: job.Revision}
+	l.enriching++
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		options := storeWork
+		options.Summary = "enrich"
+		job, err := local(workflow.WithLocalActivityOptions(ctx, options), do.EnrichListing, job)
+		note := job.Note
+		if err == nil && job.Ask {
+			if job, err = call(workflow.WithActivityOptions(ctx, modelWork), do.AskModel, job); err == nil {
+				note += "; " + job.Note
+			}
+		}
+		if err != nil {
+			note = strings.TrimPrefix(note+"; failed: "+reason(err), "; ")
+		}
+		l.enriched.Send(ctx, Summary(note, 500))
+	})
+}
+
+// reason is the message of an activity's error, without what Temporal puts around it.
+func reason(err error) string {
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) {
+		return app.Message()
+	}
+	return err.Error()
+}
+
 // attach starts images until imagesAtOnce are on their way. An image that fails is recorded by its activity: the
 // listing stands without it.
 func (l *listingRun) attach(ctx workflow.Context) {
@@ -237,7 +279,7 @@ func (l *listingRun) attach(ctx workflow.Context) {
 	}
 }
 
-// wait blocks until an image is settled or an arrival is received.
+// wait blocks until an image or an enrichment is settled, or an arrival is received.
 func (l *listingRun) wait(ctx workflow.Context) {
 	s := workflow.NewSelector(ctx)
 	s.AddReceive(l.attached, func(c workflow.ReceiveChannel, _ bool) {
@@ -245,6 +287,10 @@ func (l *listingRun) wait(ctx workflow.Context) {
 		c.Receive(ctx, &address)
 		delete(l.known, address)
 		l.flying--
+	})
+	s.AddReceive(l.enriched, func(c workflow.ReceiveChannel, _ bool) {
+		c.Receive(ctx, &l.result.Enriched)
+		l.enriching--
 	})
 	s.AddReceive(l.arrivals, func(workflow.ReceiveChannel, bool) {}) // newest receives it
 	s.Select(ctx)

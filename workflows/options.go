@@ -35,3 +35,18 @@ func ImageRetries() *temporal.RetryPolicy {
 	_, first, most := fault.Transient.Retry()
 	return &temporal.RetryPolicy{InitialInterval: first, BackoffCoefficient: 2, MaximumInterval: most}
 }
+
+// modelWork is how a language model is asked. It ends, with or without an answer: the workflow waits for it.
+var modelWork = workflow.ActivityOptions{
+	TaskQueue:              QueueEnrich,
+	StartToCloseTimeout:    ModelTimeout,
+	ScheduleToCloseTimeout: time.Hour, // also where no worker serves the queue
+	RetryPolicy: &temporal.RetryPolicy{
+		InitialInterval: 10 * time.Second, BackoffCoefficient: 4, MaximumInterval: 5 * time.Minute, MaximumAttempts: 3,
+	},
+	DisableEagerExecution: true, // another worker may serve the queue
+	Summary:               "ask model",
+}
+
+// ModelTimeout bounds one try at asking the language model.
+const ModelTimeout = 2 * time.Minute

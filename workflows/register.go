@@ -12,6 +12,7 @@ import (
 const (
 	QueueListings = "listings"
 	QueueImages   = "images"
+	QueueEnrich   = "enrich"
 	QueueBrowser  = "browser"
 	QueueDrafts   = "drafts"
 	QueueCrawl    = "crawl"
@@ -46,10 +47,11 @@ var Queues = []Queue{
 		Name: QueueImages, Activities: true,
 		Doc: "images from foreign hosts, one fairness key a host; `conveyor bootstrap` sets a rate limit on the server",
 	},
+	{Name: QueueEnrich, Activities: true, Doc: "adverts that a language model reads, after they are published"},
 	{Name: QueueBrowser, Activities: true, Doc: "pages of rental sites, by Chromium or a plain client"},
 	{
 		Name: QueueDrafts, Workflows: []any{CrawlDraft}, Activities: true,
-		Doc: "requests for product drafts: one page each, in a Chromium that is reached by its DevTools",
+		Doc: "requests for product drafts, one fairness key a host: one page each, in a Chromium reached by DevTools",
 	},
 	{
 		Name: QueueCrawl, Workflows: []any{CrawlRun}, Activities: true,
@@ -92,6 +94,8 @@ func all() (functions []any) {
 var do struct {
 	*activities.Listings
 	*activities.Images
+	*activities.Enriching
+	*activities.Asking
 	*activities.Replays
 	*activities.Staleness
 	*activities.Unfinished

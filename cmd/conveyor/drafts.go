@@ -36,8 +36,8 @@ func (h *house) drafts() system {
 	var queues []bridge.Queue
 	if requests.Ours { // otherwise another service takes them, and this one leaves their queue alone
 		drafts := bridge.Drafts{
-			Launch: h.launch, Exchange: requests.Exchange, Queue: requests.Queue, RoutingKey: requests.RoutingKey,
-			Prefetch: requests.Prefetch,
+			Launch: h.launch, Store: db.NewDrafts(h.pool), Exchange: requests.Exchange, Queue: requests.Queue,
+			RoutingKey: requests.RoutingKey, Prefetch: requests.Prefetch,
 		}
 		queues = drafts.Queues()
 	}

@@ -105,7 +105,9 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 		return h, err
 	}
 	h.blobs.SpareWith(db.NewRetention(h.pool).SpareBlob)
-	h.launch = &launch.Launch{Temporal: h.temporal, Namespace: h.namespace, Stages: c.Listings.Stages}
+	h.launch = &launch.Launch{
+		Temporal: h.temporal, Namespace: h.namespace, Stages: c.Listings.Stages, Enrich: c.Listings.Enrich,
+	}
 	return h, nil
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/confine"
 	"github.com/mtlrent/conveyor/internal/fetch"
 	"github.com/mtlrent/conveyor/internal/limit"
+	"github.com/mtlrent/conveyor/internal/model"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/workers"
 	"github.com/mtlrent/conveyor/workflows"
@@ -37,6 +38,8 @@ var (
 	_ activities.ListingStore    = (*db.Listings)(nil)
 	_ activities.ImageStore      = (*db.Listings)(nil)
 	_ activities.ReplayStore     = (*db.Replays)(nil)
+	_ activities.EnrichStore     = (*db.Listings)(nil)
+	_ activities.ModelSource     = (*model.Client)(nil)
 	_ activities.StaleStore      = (*db.Listings)(nil)
 	_ activities.UnfinishedStore = (*db.Listings)(nil)
 	_ activities.CycleStore      = (*db.Platforms)(nil)
@@ -54,6 +57,7 @@ var (
 func (h *house) listings() system {
 	queues := bridge.Listings{
 		Store: db.NewListings(h.pool), Launch: h.launch, Stages: h.config.Listings.Stages, Platforms: platform.Names(),
+		Enrich:   h.config.Listings.Enrich,
 		Prefetch: h.config.RabbitMQ.Prefetch, Published: h.config.Outbox.Published, StaleAfter: h.config.Listings.StaleAfter,
 	}
 	return system{
@@ -147,6 +151,8 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 		}},
 		{Queue: workflows.QueueBrowser, Slots: h.config.Worker.Scrapes, Activities: []any{visits}},
 	}
+	enriching, closeModel := h.enrichment(ctx, store)
+	rows = append(rows, enriching...)
 	stop := func() {}
 	if slices.Contains(h.config.Worker.Queues, workflows.QueueListings) {
 		stop = h.tend("filling the words of listings", time.Minute, func(ctx context.Context) error {
@@ -155,6 +161,7 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 	}
 	return rows, func() {
 		stop()
+		closeModel()
 		_ = pages.Close()
 		_ = pictures.Close()
 		plain.Close()

@@ -43,7 +43,7 @@ type CLI struct {
 	Contacts  cli.ContactsCmd  `cmd:"" help:"Import and export the contacts of a tenant."`
 	Tenants   cli.TenantsCmd   `cmd:"" help:"Create, list and change tenants and the numbers that they send from."`
 	Campaigns cli.CampaignsCmd `cmd:"" help:"Create, start, control and show campaigns of a tenant."`
-	Draft     cli.DraftCmd     `cmd:"" help:"Request the product draft of a page, and print it; or those of a file of URLs."`
+	Draft     cli.DraftCmd     `cmd:"" help:"Request product drafts of pages; list and cancel the requests."`
 	Extract   extractCmd       `cmd:"" help:"Print the product draft of a saved page, without any service."`
 
 	Status      cli.StatusCmd      `cmd:"" help:"Show queues, outbox, dead letters, task queues, platforms and hosts, live."`

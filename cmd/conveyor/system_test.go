@@ -16,6 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/contract"
+	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/workers"
@@ -74,6 +75,24 @@ func TestSystems(t *testing.T) {
 	slices.Sort(names)
 	slices.Sort(want)
 	require.Equal(t, want, names)
+}
+
+// Where another team enriches listings, it has listings.normalized to itself.
+func TestQueuesOfEnrichmentElsewhere(t *testing.T) {
+	t.Parallel()
+
+	c, err := settings()
+	require.NoError(t, err)
+	c.Listings.Enrich = listing.EnrichElsewhere
+	h := &house{config: c, log: slog.New(slog.DiscardHandler), registry: prometheus.NewRegistry()}
+	consumed := map[string]bool{}
+	for _, q := range h.listings().queues {
+		consumed[q.Name] = q.Handle != nil
+	}
+	require.Contains(t, consumed, contract.QueueNormalized)
+	require.False(t, consumed[contract.QueueNormalized])
+	require.True(t, consumed[contract.QueueEnriched])
+	require.True(t, consumed[contract.QueueReady])
 }
 
 // The document that package api holds fast has the endpoints of every system.

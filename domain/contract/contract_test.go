@@ -50,6 +50,18 @@ func tenantEvent(name string, data any) contract.Event {
 	return e
 }
 
+// draftEvent is an event of drafts: it has neither platform nor tenant.
+var draftEvent = func() contract.Event {
+	e := event(contract.DraftCompleted, eventData(contract.DraftData{
+		RequestID: "8e2f3d1c-4b7a-5e5f-9a3b-2c1d0e9f8a7b", DraftID: "3f0d6f5e-5c0e-5d3c-9c45-0d6b1f0a7a11",
+		URL: "https://shop.example/p/123", FinalURL: "https://shop.example/en/p/123", Outcome: "succeeded", Status: 200,
+		Name: "Kettle", Brand: "Acme", Price: "1299.00", Currency: "EUR", Availability: "InStock", SKU: "K-1",
+		GTIN: "4006381333931", MPN: "K1-EU", CrawledAt: scraped.ScrapedAt,
+	}))
+	e.Platform = ""
+	return e
+}()
+
 // eventData writes what an event carries.
 func eventData(data any) string {
 	b, err := json.Marshal(data)
@@ -126,6 +138,11 @@ func TestGolden(t *testing.T) {
 		}, decoded[contract.CrawledPage]},
 		{contract.ListingRejected, event(contract.ListingRejected, eventData(rejected)), read[contract.Event]},
 		{contract.ListingArchived, event(contract.ListingArchived, eventData(archived)), read[contract.Event]},
+		{contract.ListingEnriched, event(contract.ListingEnriched, eventData(contract.EnrichedData{
+			ListingID: id, PlatformID: "1329279535", Revision: 2, URL: scraped.URL,
+			Facts:  []contract.Fact{{Field: "heating", Value: "electric", From: "description"}},
+			Places: []contract.Nearby{{Kind: "metro", Name: "Jarry", Metres: 420}}, Attribution: "© the city, CC-BY 4.0",
+		})), read[contract.Event]},
 		{contract.ListingClaimed, event(contract.ListingClaimed, eventData(archived)), read[contract.Event]},
 		{contract.ListingUnclaimed, event(contract.ListingUnclaimed, eventData(archived)), read[contract.Event]},
 		{contract.ListingMerged, event(contract.ListingMerged, eventData(merged)), read[contract.Event]},
@@ -143,6 +160,7 @@ func TestGolden(t *testing.T) {
 			At: scraped.ScrapedAt, WAMID: "wamid.HBgL", Class: "recipient", Code: 131026,
 			Error: "the recipient cannot be reached by WhatsApp",
 		}), read[contract.Event]},
+		{contract.DraftCompleted, draftEvent, read[contract.Event]},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -20,13 +20,17 @@ type CrawlRequested struct {
 	Data      CrawlRequest `json:"data"`
 }
 
-// CrawlRequest is the page to be crawled, and the folder for its files.
+// CrawlRequest is the page to be crawled, how, and the folder for its files.
 type CrawlRequest struct {
 	URL    string `json:"url"`               // required: http(s) address
 	OutDir string `json:"out_dir,omitempty"` // a folder below the one of all drafts; "" = out
+	Locale string `json:"locale,omitempty"`  // of the browser, fr-CA; "" = en-US
 }
 
 var eventID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// locale is a language, and where need be its script and country or region: what browsers are set to.
+var locale = regexp.MustCompile(`^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$`)
 
 // Check returns Errors when the message is no valid request for a draft.
 func (m CrawlRequested) Check() error {
@@ -66,5 +70,8 @@ func (r CrawlRequest) check(e *Errors) {
 		e.add("data.out_dir", "has %d bytes, the most is %d", len(dir), maxOutDir)
 	case strings.ContainsAny(dir, "\\\x00") || !filepath.IsLocal(dir):
 		e.add("data.out_dir", "%q is not a folder below that of all drafts: it must be relative, without ..", cut(dir))
+	}
+	if said := strings.TrimSpace(r.Locale); said != "" && !locale.MatchString(said) {
+		e.add("data.locale", "%q is not a locale such as fr-CA, de or zh-Hant-TW", cut(said))
 	}
 }

@@ -15,11 +15,13 @@ const (
 	ListingUnclaimed  = "listings.unclaimed"  // that is over: the listing is active again
 	ListingMerged     = "listings.merged"     // an advert was found to be of the same home as others
 	ListingSplit      = "listings.split"      // an advert is not of the same home as others any more
+	ListingEnriched   = "listings.enriched"   // more is known of a listing than its advert's fields state
 	ImageAttached     = "images.attached"     // an image of a listing is stored
 	PlatformSuspect   = "platform.suspect"    // a scraped site's pages are not what they were: a person should look
 	ContactsImported  = "contacts.imported"   // a file of a tenant's contacts was read to its end
 	CampaignCompleted = "campaign.completed"  // no message of a campaign waits any more
 	MessageStatus     = "message.status"      // a message was sent, delivered, read, failed, or its answer was lost
+	DraftCompleted    = "drafts.completed"    // a crawl request has come to its end: a draft, or why there is none
 )
 
 // Event is the envelope of every event that is published. EventID is also the AMQP MessageId: a relay may send an event
@@ -70,6 +72,31 @@ type HomeData struct {
 	ShownID     string `json:"shown_id"`           // UUID of the listing that is shown for the home's others
 	Kind        string `json:"kind,omitempty"`     // of merged: duplicate (on two platforms), repost (on one)
 	Reviewer    string `json:"reviewer,omitempty"` // the caller that decided it; "" = a rule
+}
+
+// EnrichedData is the data of listings.enriched: all that is known, not only what is new.
+type EnrichedData struct {
+	ListingID   string   `json:"listing_id"` // UUID
+	PlatformID  string   `json:"platform_id"`
+	Revision    int64    `json:"revision"`
+	URL         string   `json:"url"`
+	Facts       []Fact   `json:"facts"`
+	Places      []Nearby `json:"places"`                // by kind, the nearest first
+	Attribution string   `json:"attribution,omitempty"` // to be shown with the places
+}
+
+// Fact is a detail that the text of an advert states.
+type Fact struct {
+	Field string `json:"field"`
+	Value string `json:"value"`
+	From  string `json:"from"` // title description, by rules; model
+}
+
+// Nearby is a place near a listing.
+type Nearby struct {
+	Kind   string `json:"kind"`
+	Name   string `json:"name"`
+	Metres int    `json:"metres"` // straight distance
 }
 
 // Reason is one reason for which an advert cannot become a listing.
@@ -139,4 +166,26 @@ type MessageData struct {
 	Class      string    `json:"class,omitempty"`       // of a failure: its cause
 	Code       int       `json:"code,omitempty"`        // of a failure: Meta's number
 	Error      string    `json:"error,omitempty"`       // of a failure, in words
+}
+
+// DraftData is the data of drafts.completed. A member that is not on the page, or where there was no page, is left out;
+// GET /drafts/{draft_id} has the rest.
+type DraftData struct {
+	RequestID    string    `json:"request_id"` // UUID: event_id of the crawl request
+	DraftID      string    `json:"draft_id"`   // UUID
+	URL          string    `json:"url"`        // as requested
+	FinalURL     string    `json:"final_url,omitempty"`
+	Outcome      string    `json:"outcome"`          // succeeded failed
+	Class        string    `json:"class,omitempty"`  // of a failure
+	Error        string    `json:"error,omitempty"`  // of a failure, in words
+	Status       int       `json:"status,omitempty"` // HTTP
+	Name         string    `json:"name,omitempty"`   // of the product
+	Brand        string    `json:"brand,omitempty"`
+	Price        string    `json:"price,omitempty"`        // decimal
+	Currency     string    `json:"currency,omitempty"`     // ISO 4217
+	Availability string    `json:"availability,omitempty"` // of schema.org, without the address
+	SKU          string    `json:"sku,omitempty"`
+	GTIN         string    `json:"gtin,omitempty"`
+	MPN          string    `json:"mpn,omitempty"`
+	CrawledAt    time.Time `json:"crawled_at"`
 }

@@ -11,6 +11,7 @@ const (
 // The queues. Where an exchange says so, each is also its routing key.
 const (
 	QueueNormalized     = "listings.normalized"      // StagedListing, next is dedupe
+	QueueEnriched       = "listings.enriched"        // StagedListing, next is dedupe; where another team enriches
 	QueueReady          = "listings.ready"           // StagedListing, next is import
 	QueueImages         = "images.pending"           // PendingImage
 	QueuePublished      = "listings.published"       // Event, for other services to consume

@@ -12,7 +12,8 @@ import (
 type Request struct {
 	EventID uuid.UUID `json:"event_id"`
 	URL     string    `json:"url"`
-	OutDir  string    `json:"out_dir"` // below the folder of all drafts; "" = DefaultOutDir
+	OutDir  string    `json:"out_dir"`          // below the folder of all drafts; "" = DefaultOutDir
+	Locale  string    `json:"locale,omitempty"` // of the browser, fr-CA; "" = en-US
 }
 
 // DefaultOutDir is where a draft's files go when a request does not say.
@@ -74,6 +75,7 @@ type Document struct {
 	URL       string     `json:"url,omitempty"`       // "" where it is not known, as of a saved page
 	FinalURL  string     `json:"final_url,omitempty"` // where redirects led
 	Redirects []string   `json:"redirects,omitempty"` // the addresses on the way, URL being the first
+	Locale    string     `json:"locale,omitempty"`    // as asked for
 	Status    int        `json:"status,omitempty"`    // HTTP
 	Unstable  bool       `json:"unstable,omitempty"`  // the page was still changing
 	CrawledAt time.Time  `json:"crawled_at,omitzero"`

@@ -111,6 +111,9 @@ type Listing struct {
 
 	ImageURLs []string `json:"image_urls,omitempty"` // http(s), absolute, without repeats, in order; at most MaxImages
 
+	// Perceptual hashes of the pictures that are stored, where SameHome is to compare them; no part of the advert.
+	Photos []uint64 `json:"-"`
+
 	Sources  map[string]Source `json:"sources"`            // field name → where its value came from
 	Warnings []Warning         `json:"warnings,omitempty"` // conflicts and oddities an operator should see
 }

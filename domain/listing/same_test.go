@@ -137,3 +137,44 @@ func TestSameHome(t *testing.T) {
 		t.Errorf("a postal code's place settles it: %+v", m)
 	}
 }
+
+// Pictures confirm what place, size and rent say, where words do not; they confirm nothing else.
+func TestSameHomeByPictures(t *testing.T) {
+	t.Parallel()
+	lat, lon := 45.5432, -73.6281
+	advert := func(platform string, photos ...uint64) listing.Listing {
+		return listing.Listing{
+			Ref: listing.Ref{Platform: platform, PlatformID: platform}, Title: "Beau 4½ " + platform, RentCents: 120_000,
+			Bedrooms: 2, Latitude: &lat, Longitude: &lon, Address: listing.Address{PostalCode: "H2P 1A1"}, Photos: photos,
+		}
+	}
+	const one, two, three, four = 0xf0f0_1234_5678_9abc, 0x0ff0_aaaa_1111_7777, 0x1357_9bdf_0246_8ace, 0x9999_3333_cccc_0f0f
+	a, b := advert("kijiji", one, two, three), advert("kangalou", two^1, three^0b1111, one, four)
+	for _, tt := range []struct {
+		name   string
+		change func(a, b *listing.Listing)
+		want   listing.MatchKind
+	}{
+		{"the same pictures", func(*listing.Listing, *listing.Listing) {}, listing.Duplicate},
+		{"none", func(a, b *listing.Listing) { a.Photos, b.Photos = nil, nil }, ""},
+		{"too few", func(a, _ *listing.Listing) { a.Photos = a.Photos[:2] }, ""},
+		{"one is another", func(a, _ *listing.Listing) { a.Photos = []uint64{one, two, four ^ 0b11111} }, ""},
+		{"another rent", func(a, _ *listing.Listing) { a.RentCents = 121_000 }, ""},
+		{"another size", func(a, _ *listing.Listing) { a.Bedrooms = 3 }, ""},
+		{"another area", func(a, b *listing.Listing) { a.AreaSqFt, b.AreaSqFt = 800, 850 }, ""},
+		{"another unit", func(a, b *listing.Listing) { a.Address.Unit, b.Address.Unit = "101", "102" }, ""},
+		{"units of one building", func(a, b *listing.Listing) {
+			b.Platform, a.BuildingRef, b.BuildingRef = a.Platform, "x", "x"
+		}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			a, b := a, b
+			tt.change(&a, &b)
+			m, back := listing.SameHome(a, b), listing.SameHome(b, a)
+			if m.Kind != tt.want || back.Kind != tt.want {
+				t.Errorf("got %q and %q, want %q: %v", m.Kind, back.Kind, tt.want, m.Reasons)
+			}
+		})
+	}
+}

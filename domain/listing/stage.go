@@ -31,7 +31,7 @@ func StageRoute(stage, platform string) contract.Route {
 		return contract.Route{
 			Exchange: contract.ExchangeScraped, RoutingKey: platform, Queue: contract.QueueScraped(platform),
 		}
-	case StageDedupe:
+	case StageEnrich, StageDedupe:
 		return contract.ListingsRoute(contract.QueueNormalized)
 	case StageImport:
 		return contract.ListingsRoute(contract.QueueReady)

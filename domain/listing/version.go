@@ -65,8 +65,9 @@ type StoredImage struct {
 	ThumbnailKey string
 	ContentType  string
 	Bytes        int64
-	Width        int // pixels
-	Height       int // pixels
+	Width        int    // pixels
+	Height       int    // pixels
+	Perceptual   uint64 // as web.Photo.Perceptual
 }
 
 // A Run names the workflow run on whose behalf something is stored.

@@ -66,7 +66,11 @@ func Read(data []byte) (web.Photo, error) {
 		return web.Photo{}, fault.Newf(fault.Invalid, "image is damaged or cut off: %w", err)
 	}
 	stripped, turn := strip(data, format)
-	thumb, err := Thumbnail(decoded, turn)
+	small, err := shrunk(decoded, turn)
+	if err != nil {
+		return web.Photo{}, err
+	}
+	thumb, err := encoded(small)
 	if err != nil {
 		return web.Photo{}, err
 	}
@@ -75,6 +79,7 @@ func Read(data []byte) (web.Photo, error) {
 	}
 	return web.Photo{
 		Data: stripped, ContentType: mime, Ext: ext, Width: config.Width, Height: config.Height, Thumbnail: thumb,
+		Perceptual: perceptual(small),
 	}, nil
 }
 
@@ -152,6 +157,15 @@ func jpegBytes(data []byte) float64 {
 // turns it, and returns a JPEG. A smaller one keeps its size; transparent pixels become white. A picture without pixels
 // is fault.Invalid.
 func Thumbnail(src image.Image, turn Orientation) ([]byte, error) {
+	small, err := shrunk(src, turn)
+	if err != nil {
+		return nil, err
+	}
+	return encoded(small)
+}
+
+// shrunk is the picture that a thumbnail shows.
+func shrunk(src image.Image, turn Orientation) (*image.RGBA, error) {
 	from := src.Bounds()
 	if from.Empty() {
 		return nil, fault.Newf(fault.Invalid, "make a thumbnail: image is %d x %d px", from.Dx(), from.Dy())
@@ -167,8 +181,12 @@ func Thumbnail(src image.Image, turn Orientation) ([]byte, error) {
 		half := image.Rect(0, 0, 2*size.Dx(), 2*size.Dy())
 		src, from = onWhite(draw.ApproxBiLinear, half, src, from), half
 	}
+	return turn.of(onWhite(draw.CatmullRom, size, src, from)), nil
+}
+
+func encoded(small image.Image) ([]byte, error) {
 	var b bytes.Buffer
-	if err := jpeg.Encode(&b, turn.of(onWhite(draw.CatmullRom, size, src, from)), &jpeg.Options{Quality: 80}); err != nil {
+	if err := jpeg.Encode(&b, small, &jpeg.Options{Quality: 80}); err != nil {
 		return nil, fmt.Errorf("make a thumbnail: %w", err)
 	}
 	return b.Bytes(), nil

@@ -64,6 +64,7 @@ type Photo struct {
 	Ext           string // that goes with ContentType: jpg, png, gif or webp
 	Width, Height int    // pixels; of a moving picture, of its first frame
 	Thumbnail     []byte // JPEG
+	Perceptual    uint64 // hash of what it looks like: copies differ in a few bits; 0 = it says too little
 }
 
 // Link resolves an address on the page against the page's own: absolute http or https, without its fragment. It returns

@@ -71,7 +71,7 @@ func TestHungryCapture(t *testing.T) {
 	arrives(t, asked)
 	before, done := stack.Pid(devstack.Chromium), make(chan struct{})
 	most := peak(stack, done)
-	_, err := d.Capture(context.Background(), s.URL+"/hungry")
+	_, err := d.Capture(context.Background(), s.URL+"/hungry", "")
 	close(done)
 	if class, _ := fault.Of(err); class != fault.Transient || !strings.Contains(fmt.Sprint(err), "page crashed") {
 		t.Errorf("Capture = %v (%s); want a page that crashed", err, class)
@@ -143,7 +143,7 @@ func TestManyFrames(t *testing.T) {
 			most = max(most, renderers)
 		}
 	}()
-	if _, err := d.Capture(context.Background(), "http://shop.test/many"); err != nil {
+	if _, err := d.Capture(context.Background(), "http://shop.test/many", ""); err != nil {
 		t.Error(err)
 	}
 	close(done)

@@ -124,6 +124,9 @@ func (d *Devtools) isClosed() bool {
 // is taken as it is, Unstable: Settle after its load event, 5/6 of Timeout after it was asked for, or as soon as it
 // has shown 20 dialogs and popups. A page with a status of 400 or more is returned like any other.
 //
+// The site is told locale, and then its language alone: fr-CA, fr. "" is en-US. Workers of the page know Chromium's own
+// languages only.
+//
 // What goes beyond 32 MiB over the network is not loaded. The screenshot is of the whole page, at most 8,000 pixels
 // high, or where that would be above 5 MiB of its top; it is nil where Chromium cannot make one.
 //
@@ -135,7 +138,7 @@ func (d *Devtools) isClosed() bool {
 //
 // A page that is lost because another one could not be ended is opened once more, with a Timeout of its own. So is one
 // that was not opened because the connection to Chromium was lost.
-func (d *Devtools) Capture(ctx context.Context, address string) (draft.Capture, error) {
+func (d *Devtools) Capture(ctx context.Context, address, locale string) (draft.Capture, error) {
 	u, err := pageAddress(address)
 	if err != nil {
 		return draft.Capture{}, fmt.Errorf("capture page: %w", err)
@@ -146,7 +149,7 @@ func (d *Devtools) Capture(ctx context.Context, address string) (draft.Capture, 
 	defer d.slots.Release(1)
 	d.metrics.open.Inc()
 	began := time.Now()
-	c, err := d.capture(ctx, u.String())
+	c, err := d.capture(ctx, u.String(), locale)
 	d.metrics.open.Dec()
 	d.metrics.seconds.Observe(time.Since(began).Seconds())
 	result := outcome(ctx, err)
@@ -166,13 +169,13 @@ var (
 	errKilled   = fmt.Errorf("%w: its driver was stopped because another page did not close", errDied)
 )
 
-func (d *Devtools) capture(ctx context.Context, address string) (draft.Capture, error) {
+func (d *Devtools) capture(ctx context.Context, address, locale string) (draft.Capture, error) {
 	var lost error // the first try, where there is a second
 	for {
 		l, err := d.current(ctx)
 		var c draft.Capture
 		if err == nil {
-			c, err = l.capture(ctx, address)
+			c, err = l.capture(ctx, address, locale)
 		}
 		unopened := errors.Is(err, errUnopened) || errors.Is(err, draft.ErrNoBrowser)
 		switch {

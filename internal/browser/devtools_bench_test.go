@@ -22,7 +22,7 @@ func BenchmarkCapture(b *testing.B) {
 	stack := startChromium(b)
 	d := drive(b, stack, browser.DevtoolsOptions{}, s)
 	take := func() {
-		if c, err := d.Capture(b.Context(), s.URL+"/shop"); err != nil || c.Unstable || len(c.HTML) < 90_000 {
+		if c, err := d.Capture(b.Context(), s.URL+"/shop", ""); err != nil || c.Unstable || len(c.HTML) < 90_000 {
 			b.Errorf("Capture = %d bytes, unstable %t, %v", len(c.HTML), c.Unstable, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -31,11 +32,12 @@ const (
 // tab captures a page once it is stable.
 type tab struct {
 	session
-	l       *link
-	address string
-	enough  context.Context // ends when the page has shown too many dialogs and popups
-	bother  context.CancelFunc
-	stopped bool // its scripts are
+	l         *link
+	address   string
+	languages []string        // that the site is told, the most wanted first
+	enough    context.Context // ends when the page has shown too many dialogs and popups
+	bother    context.CancelFunc
+	stopped   bool // its scripts are
 
 	// session.mu guards these.
 	responses map[string]*answer // of documents, by navigation
@@ -50,9 +52,10 @@ type tab struct {
 
 // capture opens a page and takes it. Its error is a fault, the caller's own, or wraps errDied. It wraps errUnopened
 // where the site was asked for nothing.
-func (l *link) capture(ctx context.Context, address string) (c draft.Capture, err error) {
+func (l *link) capture(ctx context.Context, address, locale string) (c draft.Capture, err error) {
 	began := time.Now()
-	t := &tab{l: l, address: address, responses: map[string]*answer{}, waiting: map[string]struct{}{}, active: began}
+	t := &tab{l: l, address: address, languages: languagesOf(locale), responses: map[string]*answer{},
+		waiting: map[string]struct{}{}, active: began}
 	t.session = session{engine: &l.engine, proxy: l.d.proxy, timeout: l.d.o.Timeout, answer: continued,
 		over: func() {}} // the rest is not loaded
 	err = t.run(ctx, func(ctx context.Context, opened chan<- struct{}) error {
@@ -62,6 +65,16 @@ func (l *link) capture(ctx context.Context, address string) (c draft.Capture, er
 		return err
 	}, explained)
 	return c, err
+}
+
+// languagesOf are those of a browser that is set to a locale: fr-CA, fr.
+func languagesOf(locale string) []string {
+	locale = cmp.Or(locale, "en-US")
+	language, _, more := strings.Cut(locale, "-")
+	if !more {
+		return []string{locale}
+	}
+	return []string{locale, language}
 }
 
 // explained is for an error that was explained while its page was open: whether the page then ends in time does not
@@ -113,7 +126,7 @@ const interruptible = `for (const f of ["alert", "confirm", "prompt"]) {
 // open makes a context with an empty page.
 func (t *tab) open(opened chan<- struct{}) error {
 	version := t.l.browser.Version()
-	id := identity{languages: []string{"en-US", "en"}, width: pageWidth, height: pageHeight, scale: 1}
+	id := identity{languages: t.languages, width: pageWidth, height: pageHeight, scale: 1}
 	err := t.session.open(playwright.BrowserNewContextOptions{
 		Proxy:          &playwright.Proxy{Server: t.proxy.url()}, // Playwright adds <-loopback>: nothing bypasses it
 		ServiceWorkers: playwright.ServiceWorkerPolicyBlock,

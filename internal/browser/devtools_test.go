@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -232,7 +233,7 @@ func TestCapture(t *testing.T) {
 		t.Run(tt.name[1:], func(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
-			c, err := d.Capture(t.Context(), s.URL+tt.name)
+			c, err := d.Capture(t.Context(), s.URL+tt.name, "")
 			took := time.Since(began)
 			if err != nil {
 				t.Fatalf("%v after %s", err, took)
@@ -281,7 +282,7 @@ func TestCaptureAsksForAll(t *testing.T) {
 	})
 	d := drive(t, startChromium(t), browser.DevtoolsOptions{Timeout: patience}, s)
 	began := time.Now()
-	c, err := d.Capture(t.Context(), s.URL+"/gallery")
+	c, err := d.Capture(t.Context(), s.URL+"/gallery", "")
 	if err != nil || c.Unstable {
 		t.Errorf("Capture: unstable %t, %v after %s", c.Unstable, err, time.Since(began))
 	}
@@ -356,13 +357,41 @@ func TestCaptureThatCannotBe(t *testing.T) {
 			if tt.name == "no answer" {
 				d = quick
 			}
-			_, err := d.Capture(t.Context(), tt.url)
+			_, err := d.Capture(t.Context(), tt.url, "")
 			if class, _ := fault.Of(err); err == nil || class != tt.class || !strings.Contains(fmt.Sprint(err), tt.text) ||
 				strings.Contains(fmt.Sprint(err), "s3cr3t") {
 				t.Errorf("Capture = %v (%s); want %s, %q", err, class, tt.class, tt.text)
 			}
 		})
 	}
+}
+
+// The site is told the locale of a request by headers and scripts alike, and another page at the same time its own.
+func TestCaptureOfALocale(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	d := drive(t, startChromium(t), browser.DevtoolsOptions{}, s)
+	s.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<body>asked in %s<script>document.body.append("; read in " + navigator.languages.join() + ": " +
+			(1234.5).toLocaleString())</script>`, r.Header.Get("Accept-Language"))
+	})
+	var all sync.WaitGroup
+	for locale, want := range map[string]string{
+		"":      "asked in en-US,en;q=0.9<script>|read in en-US,en: 1,234.5",
+		"de-DE": "asked in de-DE,de;q=0.9<script>|read in de-DE,de: 1.234,5",
+		"fr":    "asked in fr<script>|read in fr: 1\u202f234,5",
+	} {
+		all.Go(func() {
+			c, err := d.Capture(t.Context(), s.URL+"/", locale)
+			for part := range strings.SplitSeq(want, "|") {
+				if err != nil || !strings.Contains(string(c.HTML), part) {
+					t.Errorf("Capture in %q = %q, %v; want %q", locale, c.HTML, err, part)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // A page's requests pass the guard, of any kind; those it refuses are just not answered.
@@ -388,7 +417,7 @@ func TestCaptureIsGuarded(t *testing.T) {
 			".then(() => postMessage('worker'), () => postMessage('refused'))"]))).onmessage = e => done(e.data)));
 		Promise.all(tries).then(r => { document.body.append("got " + r.join()) });
 		</script>`, inside.URL, port, stack.Vars()["CHROME_DEVTOOLS_URL"]))
-	c, err := d.Capture(t.Context(), s.URL+"/")
+	c, err := d.Capture(t.Context(), s.URL+"/", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -470,7 +499,7 @@ func TestCheckDevtools(t *testing.T) {
 	}{
 		{"check", func(ctx context.Context, d *browser.Devtools) error { return d.CheckDevtools(ctx) }},
 		{"capture", func(ctx context.Context, d *browser.Devtools) error {
-			_, err := d.Capture(ctx, "http://example.test/")
+			_, err := d.Capture(ctx, "http://example.test/", "")
 			return err
 		}},
 	} {

@@ -31,6 +31,7 @@ type Config struct {
 	API           API
 	OIDC          OIDC
 	Listings      Listings
+	Enrich        Enrich
 	Images        Images
 	Browser       Browser
 	Drafts        Drafts

@@ -154,6 +154,23 @@ func TestOIDC(t *testing.T) {
 }
 
 // Secrets of webhooks are lists, for they are replaced; a version is one of the API.
+// A model needs a name, places need an attribution, and nothing travels in clear text to another machine.
+func TestEnrichment(t *testing.T) {
+	t.Setenv("CONVEYOR_ENRICH_PLACES", "metro=/data/metro.geojson")
+	_, err := config.Load(queues)
+	require.ErrorContains(t, err, "CONVEYOR_ENRICH_PLACES_ATTRIBUTION is not set")
+	t.Setenv("CONVEYOR_ENRICH_PLACES_ATTRIBUTION", "© the city, CC-BY 4.0")
+	t.Setenv("CONVEYOR_ENRICH_URL", "http://model.internal/v1")
+	_, err = config.Load(queues)
+	require.ErrorContains(t, err, "CONVEYOR_ENRICH_URL: the model has no name")
+	t.Setenv("CONVEYOR_ENRICH_MODEL", "small")
+	_, err = config.Load(queues)
+	require.ErrorContains(t, err, "the key would travel in clear text")
+	t.Setenv("CONVEYOR_DEMO", "true")
+	_, err = config.Load(queues)
+	require.NoError(t, err)
+}
+
 func TestWhatsApp(t *testing.T) {
 	t.Setenv("CONVEYOR_WHATSAPP_APP_SECRETS", "hunter2,hunter3")
 	t.Setenv("CONVEYOR_WHATSAPP_VERIFY_TOKENS", "hunter4")

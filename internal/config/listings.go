@@ -13,6 +13,7 @@ type Listings struct {
 	Stages             []string      `env:"CONVEYOR_LISTING_STAGES" doc:"stages that this system runs, by commas; a listing is handed over at the first stage that is not among them" validate:"dive,stage"`
 	StaleAfter         time.Duration `env:"CONVEYOR_STALE_AFTER" envDefault:"48h" doc:"age of the last scrape at which a listing is archived" validate:"min=1m"`
 	StaleEvery         time.Duration `env:"CONVEYOR_STALENESS_EVERY" envDefault:"4h" doc:"interval of the check for stale listings; applied by conveyor bootstrap" validate:"min=1m"`
+	Enrich             string        `env:"CONVEYOR_ENRICH" envDefault:"here" doc:"who adds facts, places and a comparison of rents to listings: here = this system, after they are published; elsewhere = another consumer of listings.normalized, which publishes to listings.enriched; off" validate:"oneof=here elsewhere off"`
 	ReplayRate         int           `env:"CONVEYOR_REPLAY_RATE" envDefault:"100" doc:"adverts a second that all replays together may start, across all processes" validate:"min=1"`
 	Prefer             []string      `env:"CONVEYOR_LISTING_PREFERENCE" envDefault:"" doc:"platforms whose adverts are rather shown where a home is advertised on several, the best first, by commas; the others follow, the oldest first" validate:"dive,platform"`
 	ArchiveDeadLetters bool          `env:"CONVEYOR_ARCHIVE_DEAD_LETTERS" envDefault:"true" doc:"move dead letters to Postgres; false leaves them in the broker"`

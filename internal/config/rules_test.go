@@ -53,6 +53,14 @@ var bounds = []struct {
 		`CONVEYOR_LISTING_STAGES is "normalise", expected one of normalize, dedupe, import, images`},
 	{"CONVEYOR_LISTING_PREFERENCE", "|kangalou|kangalou,kijiji", "Kijiji|kijiji,|a b",
 		`CONVEYOR_LISTING_PREFERENCE is "Kijiji", expected a name of a platform such as kijiji`},
+	{"CONVEYOR_ENRICH", "here|elsewhere|off", "ours|Here", `CONVEYOR_ENRICH is "ours", expected one of here, elsewhere, off`},
+	{"CONVEYOR_ENRICH_URL", "|https://model.example/v1|http://127.0.0.1:11434/v1",
+		"model.example|ftp://x/v1|http://model.example/v1|https://me:hunter2@x/v1?q",
+		"CONVEYOR_ENRICH_URL: the address is not http[s]://host[:port][/path]"},
+	{"CONVEYOR_ENRICH_DAILY", "0|500", "-1", "CONVEYOR_ENRICH_DAILY is -1, expected 0 or more"},
+	{"CONVEYOR_ENRICH_TIMEOUT", "1s|90s", "999ms|91s", "CONVEYOR_ENRICH_TIMEOUT is 999ms, expected 1s to 90s"},
+	{"CONVEYOR_ENRICH_PLACES", "|metro=/x|metro=/x,school=/y", "metro|Metro=/x|metro=|metro=/x,school",
+		`CONVEYOR_ENRICH_PLACES has "metro", expected kind=path, such as metro=/data/metro.geojson`},
 	{"CONVEYOR_REPLAY_RATE", "1|1000", "0", "CONVEYOR_REPLAY_RATE is 0, expected 1 or more"},
 	{"CONVEYOR_STALE_AFTER", "1m|48h", "59s", "CONVEYOR_STALE_AFTER is 59s, expected 1m or more"},
 	{"CONVEYOR_STALENESS_EVERY", "1m|4h", "59s", "CONVEYOR_STALENESS_EVERY is 59s, expected 1m or more"},
@@ -82,6 +90,7 @@ var bounds = []struct {
 		`CONVEYOR_TASK_QUEUES is "listing", expected one of listings, images`},
 	{"CONVEYOR_STORE_SLOTS", "1|24", "0|25", "CONVEYOR_STORE_SLOTS is 0, expected 1 to CONVEYOR_DB_MAX_CONNS (24)"},
 	{"CONVEYOR_IMAGE_SLOTS", "1|32", "0", "CONVEYOR_IMAGE_SLOTS is 0, expected 1 or more"},
+	{"CONVEYOR_SCRAPE_CYCLE", "-1s|0s|6h", "7h", "CONVEYOR_SCRAPE_CYCLE is 7h0m0s, expected -1s to 6h"},
 	{"CONVEYOR_SCRAPE_SLOTS", "1|16", "0", "CONVEYOR_SCRAPE_SLOTS is 0, expected 1 or more"},
 	{"CONVEYOR_OUTBOX_RELAYS", "1|16", "0|17", "CONVEYOR_OUTBOX_RELAYS is 0, expected 1 to 16"},
 	{"CONVEYOR_PUBLISHED_MAX", "0|1|5000000", "-1", "CONVEYOR_PUBLISHED_MAX is -1, expected 0 or more"},
@@ -153,6 +162,8 @@ var bounds = []struct {
 
 func TestBounds(t *testing.T) {
 	t.Setenv("CONVEYOR_OIDC_AUDIENCE", "conveyor")
+	t.Setenv("CONVEYOR_ENRICH_MODEL", "small")
+	t.Setenv("CONVEYOR_ENRICH_PLACES_ATTRIBUTION", "© the city")
 	for _, b := range bounds {
 		t.Run(b.variable, func(t *testing.T) {
 			for value := range strings.SplitSeq(b.valid, "|") {

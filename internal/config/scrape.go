@@ -33,7 +33,7 @@ type Scrape struct {
 	Delay    time.Duration `env:"CONVEYOR_SCRAPE_DELAY" envDefault:"-1s" doc:"time between two requests to a site; below 0 is the default of each site"`
 	Cooldown time.Duration `env:"CONVEYOR_SCRAPE_COOLDOWN" envDefault:"-1s" doc:"time between two cycles through the search pages of a site; below 0 is the default of each site"`
 	Look     time.Duration `env:"CONVEYOR_SCRAPE_LOOK" envDefault:"-1s" doc:"time between two looks at the newest search pages of a site, 0s for none; below 0 is the default of each site"`
-	Cycle    time.Duration `env:"CONVEYOR_SCRAPE_CYCLE" envDefault:"-1s" doc:"how long a cycle with its re-visits should take, 6h at most; below 0 is the default of each site" validate:"max=6h"`
+	Cycle    time.Duration `env:"CONVEYOR_SCRAPE_CYCLE" envDefault:"-1s" doc:"how long a cycle with its re-visits should take, 6h at most; below 0 is the default of each site" validate:"min=-1s,max=6h"`
 	Pages    int           `env:"CONVEYOR_SCRAPE_PAGES" envDefault:"0" doc:"maximum of search pages in a cycle; 0 is the default of each site" validate:"min=0"`
 }
 

@@ -2,6 +2,7 @@ package demosite_test
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -122,5 +123,54 @@ func TestCentrisFaults(t *testing.T) {
 	}
 	if u, err := url.Parse(centrisStart(t)); err != nil || u.Query().Get("q") == "" {
 		t.Errorf("the search has no q: %v", err)
+	}
+}
+
+// Every fifth home of Centris' part is on Kijiji's half too, at one rent whenever one looks, and is found to be one home.
+func TestHomesOnTwoSites(t *testing.T) {
+	t.Parallel()
+	site, after := clocked(demosite.Options{Adverts: 200})
+	read := func(platform string, a demosite.Advert) (l listing.Listing, ok bool) {
+		p := reader(t, platform)
+		got, err := p.ReadAdvert(load(t, site, web.Request{URL: host + a.URL}))
+		if err != nil {
+			return l, false
+		}
+		l, err = p.Normalize(got.Raw)
+		return l, err == nil
+	}
+	for _, elapsed := range []time.Duration{0, 40 * time.Minute, 5 * time.Hour} {
+		after(elapsed)
+		same, pairs := 0, 0
+		for k := range 40 {
+			a, err := site.Advert(demosite.Centris, strconv.Itoa(20_000_001+k))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := site.Advert(demosite.Kijiji, strconv.Itoa(1_900_000_001+k))
+			if err != nil {
+				t.Fatal(err)
+			}
+			one, ok1 := read(demosite.Centris, a)
+			two, ok2 := read(demosite.Kijiji, b)
+			if !ok1 || !ok2 {
+				continue
+			}
+			kind := listing.SameHome(one, two).Kind
+			if k%5 != 1 && kind != "" {
+				t.Errorf("after %s: %s and %s are one home", elapsed, a.ID, b.ID)
+			}
+			if k%5 == 1 {
+				if pairs++; kind == listing.Duplicate {
+					same++
+				}
+				if one.RentCents != two.RentCents {
+					t.Errorf("after %s: %s costs %d and %s %d", elapsed, a.ID, one.RentCents, b.ID, two.RentCents)
+				}
+			}
+		}
+		if pairs < 4 || same < pairs-1 {
+			t.Errorf("after %s: %d of %d pairs are found", elapsed, same, pairs)
+		}
 	}
 }

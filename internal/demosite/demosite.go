@@ -68,6 +68,7 @@ func New(o Options) *Site {
 			every: o.Every, fixed: map[string]fix{}, looks: map[string]*look{},
 		}
 	}
+	s.halves[Centris].twins = s.halves[Kijiji]
 	s.mux.HandleFunc("GET /{$}", s.index)
 	s.mux.HandleFunc("GET /style.css", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
@@ -155,7 +156,7 @@ func (s *Site) index(w http.ResponseWriter, _ *http.Request) {
 		{Kangalou, kangalouPath, "Kangalou's half: our guess at the real site, after the elements that its scrapers look for. " +
 			"20 adverts a page; the map asks <code>POST /fr/recherche/ajax/search-map/</code>."},
 		{Centris, centrisPath, "Centris' part: microdata as on the real site. 20 adverts a page; pages after the first are " +
-			"answers to <code>POST /Property/GetInscriptions</code>."},
+			"answers to <code>POST /Property/GetInscriptions</code>. Every fifth home is on Kijiji's half too."},
 	} {
 		all, _ := s.Adverts(half[0]) // it is there
 		gone := 0

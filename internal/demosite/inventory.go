@@ -60,6 +60,7 @@ type half struct {
 	platform     string
 	seed         uint64
 	first, limit int           // adverts at the start, and at most
+	twins        *half         // every fifth advert shows the home of that half's advert of the same number; nil = none
 	every        time.Duration // between two new ones
 
 	mu        sync.RWMutex
@@ -223,8 +224,25 @@ func (h *half) grow(n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for k := len(h.homes); k < n; k++ {
-		h.homes = append(h.homes, h.newHome(k, k))
+		made := h.newHome(k, k)
+		if h.twin(k) {
+			id, platform := made.id, made.platform
+			*made = *h.twins.home(k)
+			made.id, made.platform = id, platform
+		}
+		h.homes = append(h.homes, made)
 	}
+}
+
+// twin tells whether advert k is of a home that another half shows too: the second, the seventh and so on.
+func (h *half) twin(k int) bool { return h.twins != nil && k%5 == 1 && k < h.twins.limit }
+
+// home is the home of advert k.
+func (h *half) home(k int) *home {
+	h.grow(k + 1)
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.homes[k]
 }
 
 // state is the state of advert k at t, by the clock.
@@ -251,6 +269,13 @@ func (s *Site) state(h *half, k int, t time.Duration) state {
 	}
 	if st.cents = d.price(home.rent, r); st.cents < d.price(home.rent, r-1) {
 		st.was = d.price(home.rent, r-1)
+	}
+	if h.twin(k) { // its landlord changes both
+		h.twins.grow(k + 1)
+		h.twins.mu.RLock()
+		both := s.state(h.twins, k, t)
+		h.twins.mu.RUnlock()
+		st.cents, st.was = both.cents, both.was
 	}
 	// edit
 	r = round

@@ -36,6 +36,7 @@ func (l *Launch) Draft(ctx context.Context, r draft.Request) error {
 		ID: id, TaskQueue: workflows.QueueDrafts, EnableEagerStart: true,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		Priority:                 temporal.Priority{FairnessKey: workflows.FairnessKey(r.URL)}, // its activities inherit it
 		StaticSummary:            workflows.Summary(web.Show(r.URL), 180),
 		TypedSearchAttributes:    temporal.NewSearchAttributes(workflows.HostKey.ValueSet(host)),
 	}, workflows.CrawlDraft, workflows.DraftInput{Request: r})
@@ -71,6 +72,18 @@ func (l *Launch) served(ctx context.Context, queue string, now time.Time) error 
 		}
 	}
 	return fmt.Errorf("no worker polls the task queue %s", queue)
+}
+
+// CancelDraft has the workflow of a crawl request that was canceled in Postgres end at once. It returns nil also when
+// the workflow has ended or is not known.
+func (l *Launch) CancelDraft(ctx context.Context, event uuid.UUID) error {
+	id := draft.WorkflowID(event)
+	err := l.Temporal.CancelWorkflow(ctx, id, "")
+	var gone *serviceerror.NotFound
+	if err != nil && !errors.As(err, &gone) {
+		return fmt.Errorf("cancel %s: %w", id, err)
+	}
+	return nil
 }
 
 // How far the workflow of a crawl request has come.

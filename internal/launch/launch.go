@@ -24,6 +24,7 @@ type Launch struct {
 	Temporal  client.Client
 	Namespace string   // of Temporal
 	Stages    []string // the listing stages that this deployment does, as in CONVEYOR_LISTING_STAGES
+	Enrich    string   // who enriches listings, as in CONVEYOR_ENRICH; "" = nobody
 
 	wakes wakes
 }
@@ -72,7 +73,8 @@ func (l *Launch) listing(
 func (l *Launch) listingStart(ref listing.Ref, a Arrival, summary string, priority temporal.Priority) (
 	workflows.ListingInput, client.StartWorkflowOptions,
 ) {
-	return workflows.ListingInput{Ref: ref, Summary: summary, Stages: l.Stages, Arrival: a}, client.StartWorkflowOptions{
+	in := workflows.ListingInput{Ref: ref, Summary: summary, Stages: l.Stages, Enrich: l.Enrich, Arrival: a}
+	return in, client.StartWorkflowOptions{
 		ID:                                       ref.WorkflowID(),
 		TaskQueue:                                workflows.QueueListings,
 		EnableEagerStart:                         priority == temporal.Priority{}, // or it would bypass the queue's order

@@ -187,7 +187,7 @@ var (
 		"Time since a page of the platform was last read.", "platform")
 	overdue = gauge("conveyor_platform_overdue_seconds",
 		"Time without a page read, beyond the scraper's own pauses; 0 while it is stopped.", "platform")
-	oldest = gauge("conveyor_platform_oldest_visit_age_seconds",
+	oldestVisit = gauge("conveyor_platform_oldest_visit_age_seconds",
 		"Time since the oldest of the last visits to the platform's adverts that are not gone.", "platform")
 	cycleTime = gauge("conveyor_platform_cycle_predicted_seconds",
 		"How long a cycle takes if things go on as in the last one.", "platform")
@@ -235,7 +235,7 @@ func gauge(name, help string, labels ...string) *prometheus.Desc {
 func (b *Backlog) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		up, ready, unacked, consumers, pending, refused, oldest, letters, tasks, taskAge, workers, turn,
-		scraper, lastPage, overdue, refusals, adverts, slow, lateListings, lateImages,
+		scraper, lastPage, overdue, oldestVisit, cycleTime, refusals, adverts, slow, lateListings, lateImages,
 		crawlRuns, crawlOpen, crawlStalled, searchSegments,
 		uploads, chunks, chunkAge, messages, messageAge, held, unknown, webhooks, webhookAge,
 	} {
@@ -302,7 +302,7 @@ func (b *Backlog) Collect(out chan<- prometheus.Metric) {
 		}
 		set(overdue, p.OverdueSeconds, p.Name)
 		if p.OldestVisitAt != nil {
-			set(oldest, max(0, r.At.Sub(*p.OldestVisitAt)).Seconds(), p.Name)
+			set(oldestVisit, max(0, r.At.Sub(*p.OldestVisitAt)).Seconds(), p.Name)
 		}
 		if p.CycleSeconds > 0 {
 			set(cycleTime, p.CycleSeconds, p.Name)

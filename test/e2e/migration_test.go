@@ -40,7 +40,7 @@ func (w *world) otherTeam(stages ...string) *team {
 // stageQueues is where the work of each stage lies.
 var stageQueues = map[string]string{
 	listing.StageNormalize: "scraped.kijiji", listing.StageDedupe: "listings.normalized",
-	listing.StageImport: "listings.ready", listing.StageImages: "images.pending",
+	listing.StageEnrich: "listings.normalized", listing.StageImport: "listings.ready", listing.StageImages: "images.pending",
 }
 
 func (o *team) consume(stage string) {
@@ -91,6 +91,23 @@ func (o *team) work(ch *amqp.Channel, stage string, body []byte) error {
 			return err
 		}
 		next, name = "listings.normalized", m.PlatformID
+	case listing.StageEnrich:
+		m, err := contract.Decode[contract.StagedListing](body, contract.MaxBody)
+		if err != nil {
+			return err
+		}
+		var l map[string]any
+		if err := json.Unmarshal(m.Listing, &l); err != nil {
+			return err
+		}
+		l["amenities"] = []string{"sauna"}
+		if m.Listing, err = json.Marshal(l); err != nil {
+			return err
+		}
+		if body, err = json.Marshal(m); err != nil {
+			return err
+		}
+		next, name = "listings.enriched", m.PlatformID
 	case listing.StageDedupe, listing.StageImport:
 		m, err := contract.Decode[contract.StagedListing](body, contract.MaxBody)
 		if err != nil {

@@ -46,7 +46,8 @@ func (w *world) stock(n int) {
 	}
 	w.publish("scraped", "kijiji", bodies...)
 	w.eventually("all are settled", func() bool {
-		return one[int](w, "SELECT count(*) FROM raw_listings WHERE settled_revision = revision") == n
+		return one[int](w, "SELECT count(*) FROM raw_listings WHERE settled_revision = revision") == n &&
+			one[int](w, "SELECT count(*) FROM listings") == one[int](w, "SELECT count(*) FROM listing_enrichments")
 	})
 }
 

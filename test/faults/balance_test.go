@@ -29,7 +29,7 @@ func honest() ([]message, books) {
 			"1": {"1", "imported", 2, 2, 3, at(3)},
 			"2": {"2", "rejected", 1, 1, 1, at(4)},
 		},
-		live: map[string]live{"1": {"1", "id-1", 2, 105_000}},
+		live: map[string]live{"1": {"1", "id-1", 2, 105_000, 2}},
 		letters: []letter{
 			{Queue: "scraped.kijiji", MessageID: "m5", State: "open"},
 			{Queue: "scraped.kijiji", WorkflowID: "listing/kijiji/2", State: "open"},
@@ -71,6 +71,11 @@ func TestTheLedgerSeesWhatIsWrong(t *testing.T) {
 			b.raws["1"] = r
 		}, "not brought to their end"},
 		{"a rejected advert has no dead letter", func(_ []message, b *books) { b.letters = b.letters[:1] }, "not brought to their end"},
+		{"a listing is not enriched", func(_ []message, b *books) {
+			v := b.live["1"]
+			v.Enriched = 1
+			b.live["1"] = v
+		}, "listings that are not enriched"},
 		{"a listing is gone", func(_ []message, b *books) { delete(b.live, "1") }, "listings: 0, must be 1"},
 		{"an old version is shown", func(_ []message, b *books) {
 			v := b.live["1"]

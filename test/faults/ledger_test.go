@@ -56,6 +56,7 @@ type live struct {
 	ID         string
 	Revision   int64
 	RentCents  int64
+	Enriched   int64 // revision of its enrichment; 0 = none
 }
 
 type letter struct {
@@ -289,7 +290,14 @@ func (l *Ledger) tables(journal []message, b books) {
 			adverts[m.advert] = true
 		}
 	}
+	var bare []string
+	for id, v := range b.live {
+		if v.Enriched < v.Revision {
+			bare = append(bare, fmt.Sprintf("%s/%d is enriched as of %d", id, v.Revision, v.Enriched))
+		}
+	}
 	l.must("listings", len(b.live), len(adverts))
+	l.none("listings that are not enriched", bare)
 	l.none("history rows twice or missing", history)
 	l.must("revisions twice", b.twice, 0)
 }

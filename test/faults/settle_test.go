@@ -257,7 +257,9 @@ func (l *Ledger) recoveries(w *world) {
 
 const (
 	sqlRaws = `SELECT platform_id, status, revision, settled_revision, scrapes, last_scraped_at FROM raw_listings`
-	sqlLive = `SELECT platform_id, id::text, revision, rent_cents FROM listings WHERE status = 'active'`
+	sqlLive = `
+SELECT l.platform_id, l.id::text, l.revision, l.rent_cents, coalesce(e.revision, 0)
+FROM listings l LEFT JOIN listing_enrichments e ON e.listing_id = l.id WHERE l.status = 'active'`
 
 	sqlLetters = `
 SELECT queue, message_id, workflow_id, convert_from(body, 'UTF8'), reason, state, deaths FROM dead_letters`

@@ -94,7 +94,10 @@ func (p *Prose) amenities(f func(name string, from, to int)) {
 			if name == "laundry_in_building" {
 				name = p.laundry(i, end)
 			}
-			if name != "" && !p.deniedThing(i) && !p.deniedAfter(end) && !p.elsewhere(i, name) && !p.roomFor(i, name) {
+			if name == "washer_dryer" {
+				name = p.washer(i, end)
+			}
+			if name != "" && !p.deniedThing(i) && !p.deniedAfter(end) && !p.elsewhere(i, name) && !p.roomFor(i, name) && !p.excludedList(i) {
 				f(name, i, end)
 			}
 			break
@@ -106,6 +109,44 @@ func (p *Prose) amenities(f func(name string, from, to int)) {
 func (p *Prose) upper(i int) bool {
 	from := int(p.at[p.words[i].start])
 	return strings.HasPrefix(p.text[from:], strings.ToUpper(p.words[i].w)) && p.text != strings.ToUpper(p.text)
+}
+
+// washer tells the home's washer and dryer, named in tokens i..end, from the building's and from a place where tenants
+// may put theirs.
+func (p *Prose) washer(i, end int) string {
+	k := i - 1
+	for w := p.word(k); w == "votre" || w == "vos" || w == "une" || w == "la" || w == "your"; w = p.word(k) {
+		k--
+	}
+	if w := p.word(k); w == "installer" || w == "brancher" || w == "install" {
+		return "washer_dryer_hookups"
+	}
+	for k := end + 1; k <= end+7 && !p.stop(k) && p.sym(k) != ','; k++ {
+		switch p.word(k) {
+		case "immeuble":
+			if w := p.word(k - 2); p.word(k-1) == "l" && (w == "dans" || w == "de") {
+				return "laundry_in_building"
+			}
+		case "building":
+			if p.word(k-1) == "the" {
+				return "laundry_in_building"
+			}
+		case "logement", "appartement", "unit", "unite", "suite":
+			return "washer_dryer"
+		}
+	}
+	return "washer_dryer"
+}
+
+// excludedList tells whether the thing at i stands on the list that "non inclus :" or "exclusions :" begins.
+func (p *Prose) excludedList(i int) bool {
+	for k := i - 1; k > 0 && k >= i-14 && !p.words[k+1].line && p.sym(k) != '.' && p.sym(k) != ';'; k-- {
+		if p.sym(k) == ':' {
+			yes, _, _, ok := p.verdict(k - 1)
+			return ok && !yes
+		}
+	}
+	return false
 }
 
 var laundryFillers = set("in on the dans l le available facilities facility room")
@@ -120,8 +161,13 @@ func (p *Prose) laundry(i, end int) string {
 	switch p.word(k) {
 	case "suite", "unit", "ensuite", "insuite", "home", "private", "own", "inunit":
 		return "washer_dryer"
+	case "separate", "dedicated", "independent": // a room of the home, with or without machines
+		return ""
 	case "site", "onsite", "coin", "shared", "common", "card", "operated", "op", "building", "basement", "house":
 		return "laundry_in_building"
+	}
+	if w := p.word(end + 1); p.word(end) == "room" && (w == "with" || w == "has") {
+		return ""
 	}
 	k = end + 1
 	for n := 0; n < 4 && (laundryFillers[p.word(k)] || p.sym(k) == '-'); n++ {

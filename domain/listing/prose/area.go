@@ -94,7 +94,7 @@ func (p *Prose) labelledArea(i int) (v float64, end int) {
 // The parts of a property that are not the home: before an area with "de" or a colon between, and after one in English.
 var (
 	outsideParts = set("terrasse terrasses terrace balcon balcons balcony patio deck cour yard backyard terrain lot land " +
-		"locker rangement cabanon garage jardin rooftop roof salle gym piscine")
+		"locker rangement cabanon garage jardin rooftop roof salle gym piscine exercice exercise")
 	outsideWords = set("de d of communes commune privee privees prive chacune environ approximativement area than over approx")
 	outsideAfter = set("amenities commodites terrain land retail")
 	outsideFirst = set("private large huge lovely rooftop roof top outdoor covered sunny each storage beautiful")
@@ -142,7 +142,7 @@ func (p *Prose) areaUnit(i int) (end int, metric bool) {
 		next++
 	}
 	switch w {
-	case "pc", "sqft", "sf", "pica", "sqf", "pca", "sqt":
+	case "pc", "sqft", "sqfeet", "sf", "pica", "sqf", "pca", "sqt":
 		return i, false
 	case "s": // "984 S.F."
 		if p.sym(i+1) == '.' && p.word(i+2) == "f" {

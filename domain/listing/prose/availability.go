@@ -125,7 +125,7 @@ func (p *Prose) date(i int) (d Date, from, to int, ok bool) {
 	case n != nil && n.dec == 0 && n.digits >= 1 && n.digits <= 2 && n.cents >= 100 && n.cents <= 31_00 &&
 		!p.words[i].line:
 		d.Day, from = int(n.cents/100), k
-	case p.word(k) == "premier":
+	case p.word(k) == "premier", p.sym(k) == '!' && p.word(k+1) == "er": // "!er", a slip of the shift key
 		d.Day, from = 1, k
 	case p.word(k) == "mi" || p.word(k) == "mid": // "mi-août"
 		d.Day, from = 15, k
@@ -180,9 +180,16 @@ func (p *Prose) isMonthSpan(i int) bool {
 	return p.word(i) == "mois" || p.word(i) == "month" || p.word(i) == "months"
 }
 
+// mayVerbs follow "may" where it is no month.
+var mayVerbs = set("be vary differ have change not apply require need include contain depend also still show offer")
+
 // monthly tells whether a word that is a month's name among other things ("may", "mars") is one here.
 func (p *Prose) monthly(i int) bool {
+	if p.words[i].w == "may" && mayVerbs[p.word(i+1)] {
+		return false
+	}
 	if w := p.words[i].w; (w == "mars" || w == "mai") && (p.seq(i-2, "a", "partir") || p.seq(i-3, "a", "partir", "de") ||
+		p.seq(i-2, "mois", "de") ||
 		p.word(i-1) == "en" || p.word(i-1) == "debut" || p.word(i-1) == "fin" || p.about(i-1, aSublet|aLease) ||
 		p.words[i-min(i, 1)].half) {
 		return true
@@ -289,7 +296,8 @@ func (p *Prose) freeAt(i int) (value string, from, to int) {
 		return "", i, i
 	}
 	for k := i + 1; k < len(p.words) && k <= i+9; k++ {
-		if p.words[k].line && k > i+2 || k > i+1 && (p.sym(k) == '!' || p.sym(k) == '.' && p.stop(k)) {
+		if p.words[k].line && k > i+2 || k > i+1 && (p.sym(k) == '!' && p.word(k+1) != "er" || p.sym(k) == '.' &&
+			p.stop(k)) {
 			break
 		}
 		switch p.word(k) {

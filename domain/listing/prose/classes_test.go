@@ -457,6 +457,7 @@ func TestClasses(t *testing.T) {
 	t.Parallel()
 	all := maps.Clone(classes)
 	maps.Copy(all, moreClasses)
+	maps.Copy(all, laterClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {
 		t.Run(class, func(t *testing.T) {

@@ -20,7 +20,8 @@ var (
 	// The words that lead to "louer meublé": "possibilité de le louer meublé".
 	furnishedOffers = set("possibilite possibility possible poss peut pouvons could can option")
 	offerFillers    = set("de d l le la a etre be louer loue louee offert offerte avoir have rent rented come to it of " +
-		"logement appartement s il aussi also vous fournir ajouter livre offrir getting having renting")
+		"logement appartement s il aussi also vous fournir ajouter livre offrir getting having renting entierement completement " +
+		"totalement fully completely")
 )
 
 // ParseFurnished returns yes, no, semi (stove and fridge, usually), optional, or "" when s says nothing. "Semi-meublé
@@ -50,6 +51,43 @@ func (p *Prose) furnished() (value string, from, to int) {
 	return value, from, to
 }
 
+var (
+	furnitureLeads = set("including includes include inclut incluant incluent comprend comprennent")
+	furnitureWords = set("les tous tout toutes all basic the new des ses with avec some")
+)
+
+// furnitureSaid reads whether the furniture at i comes with the home: "comes with furniture", "les meubles sont
+// inclus", "furniture and appliances are included". Furniture that is only spoken of gives "".
+func (p *Prose) furnitureSaid(i int) (v string, from, to int) {
+	if w := p.word(i - 1); w == "outdoor" || w == "patio" || w == "garden" {
+		return "", i, i
+	}
+	k, with := i-1, false
+	for furnitureWords[p.word(k)] {
+		with = with || p.word(k) == "with" || p.word(k) == "avec"
+		k--
+	}
+	if w := p.word(k); furnitureLeads[w] || with && (w == "come" || w == "comes" || w == "vient" || w == "viennent" ||
+		w == "loue" || w == "louee" || w == "rented") {
+		if l := p.word(k - 1); l == "n" || l == "not" {
+			return "", i, i
+		}
+		return "yes", k, i
+	}
+	if k == i-1 && ownMeubles[p.word(k)] { // "certains meubles"
+		return "", i, i
+	}
+	for n := i + 1; n <= i+9 && !p.stop(n) && p.word(n) != "peuvent" && p.word(n) != "can"; n++ {
+		if yes, _, end, ok := p.verdict(n); ok && inclusionWords[p.word(n)] == saysIncluded && !active[p.word(n)] {
+			if !yes || p.denied(n) {
+				return "no", i, end
+			}
+			return "yes", i, end
+		}
+	}
+	return "", i, i
+}
+
 // nearOr tells whether "ou" stands between two tokens of one thought.
 func (p *Prose) nearOr(i, j int) bool {
 	for k := i + 1; k < j && k < i+10; k++ {
@@ -76,9 +114,12 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 		v = "semi"
 	case "furniture", "meublement":
 		if n := p.word(i + 1); n != "included" && n != "provided" && (p.sym(i+1) != ':' || !p.about(i+2, anInclusion|aNegation)) {
-			return "", i, i
+			return p.furnitureSaid(i)
 		}
 	case "meuble":
+		if p.word(i-1) == "les" { // "tout les meuble"
+			return p.furnitureSaid(i)
+		}
 		if p.accented() && p.bare(i) && p.word(i-1) != "tout" && p.sym(i-1) != '-' && p.word(i-1) != "semi" &&
 			p.word(i-1) != "non" && p.word(i-1) != "sans" && p.sym(i+1) != ':' {
 			return "", i, i // "meuble lavabo": a writer who uses accents means a piece of furniture
@@ -87,7 +128,7 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 		switch l := p.word(i - 1); {
 		case ownMeubles[l]:
 			if n := p.word(i + 1); n != "inclus" && n != "fournis" && n != "compris" {
-				return "", i, i
+				return p.furnitureSaid(i)
 			}
 		case l == "sans" || l == "no" || l == "aucun" || l == "aucuns":
 			return "no", i - 1, i

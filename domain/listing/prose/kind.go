@@ -63,7 +63,7 @@ func (p *Prose) kind() (value string, from, to int) {
 			continue
 		case "maison", "maisons":
 			if p.seq(i+1, "de", "ville") || p.seq(i+1, "en", "rangee") {
-				if !p.likened(i) {
+				if !p.likened(i) && !p.many(i) {
 					see("townhouse", i, i+2)
 				}
 				continue
@@ -94,7 +94,7 @@ func (p *Prose) kind() (value string, from, to int) {
 				continue
 			}
 		}
-		if v := kinds[w]; v != "" && !p.likened(i) {
+		if v := kinds[w]; v != "" && !p.likened(i) && !p.many(i) {
 			see(v, i, i)
 		}
 	}
@@ -124,6 +124,12 @@ func (p *Prose) likened(i int) bool {
 		return kinds[p.word(k+1)] == "" || k == i+2
 	}
 	return false
+}
+
+// many tells whether a number of two digits or more counts the homes at i: "a section of 200 townhouses" is a project.
+func (p *Prose) many(i int) bool {
+	t := p.num(i - 1)
+	return t != nil && t.digits >= 2 && t.dec == 0 && !t.half && p.fold[p.words[i].end-1] == 's'
 }
 
 // inHouse tells whether the home is in the house at i, or the house is something else: "dans une maison", "à la

@@ -38,15 +38,16 @@ func (p *Prose) placed(i int, headline bool) bool {
 				}
 			}
 			return true
-		case "au", "a", "en", "de", "le", "est", "du", "grand", "beau", "is", "on", "the", "in", "et", "ou", "renove",
+		case "au", "a", "en", "de", "le", "est", "du", "se", "trouve", "niveau", "grand", "beau", "is", "on",
+			"the", "in", "et", "ou", "renove",
 			"louer", "un", "dans", "demi", "semi":
 			continue
 		case "rangement", "locker", "casier", "buanderie", "stationnement", "garage", "laveuse", "secheuse", "remise",
 			"lavage", "storage", "laundry", "rangements":
 			return false
 		}
-		if !headline && !adjectives[t.w] {
-			return false
+		if !headline && !adjectives[t.w] && t.topic&aFurnishing == 0 {
+			return p.ofHouse(i)
 		}
 	}
 	switch p.word(0) { // nothing but such words leads there from the beginning: "au sous-sol d'un bungalow"
@@ -54,6 +55,92 @@ func (p *Prose) placed(i int, headline bool) bool {
 		return headline || i <= 5
 	}
 	return headline
+}
+
+// ofHouse tells whether a basement at i is that of a house in which the home is: "3 chambres au sous-sol d'un triplex".
+func (p *Prose) ofHouse(i int) bool {
+	k := i + 1
+	for p.sym(k) == '-' || p.word(k) == "sol" {
+		k++
+	}
+	if p.word(k) != "d" && p.word(k) != "of" || p.about(i-2, anAmenity|aParking|aUtility) {
+		return false
+	}
+	for n := k + 1; n <= k+4; n++ {
+		if p.about(n, aType) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	// partVerbs go on from "au sous-sol": what follows is there, and the home is not only there.
+	partVerbs = set("se vous on you there is y")
+	// homeParts are rooms and shops that a sentence may place on a floor.
+	homeParts = set("room rooms salle salles kitchen cuisine salon living dining mezzanine patio balcony pharmacy pharmacie " +
+		"bank banque cafe bakery boulangerie depanneur store shop shops branch halte lobby reception commerce commerces " +
+		"space atelier playroom workshop familiale family jeux office")
+)
+
+// partsFollow tells whether a sentence that begins with the floor up to token i goes on to what is there: "In the
+// basement, a storage room", "Au sous-sol, vous trouverez", "On the 2nd floor: living room".
+func (p *Prose) partsFollow(i int) bool {
+	for k := i; k >= 0 && !p.stop(k); k-- {
+		if w := p.word(k); k < i-6 || w == "situe" || w == "situee" || w == "located" || p.words[k].half ||
+			kinds[w] == "apartment" || kinds[w] == "condo" {
+			return false
+		}
+	}
+	listed := p.sym(i+1) == ':' || p.sym(i+1) == ',' && p.word(i) != "etage" && p.word(i) != "floor"
+	k := i + 1
+	if s := p.sym(k); s == ',' || s == ':' {
+		k++
+	}
+	if partVerbs[p.word(k)] && !p.words[k].line {
+		return true
+	}
+	for n := k; listed && n < len(p.words) && n <= k+9 && !p.stop(n); n++ {
+		switch {
+		case p.words[n].half, p.about(n, aStudio), kinds[p.word(n)] != "", p.word(n) == "unit", p.word(n) == "suite":
+			return false
+		case homeParts[p.word(n)], commonParts[p.word(n)]:
+			return true
+		}
+	}
+	return false
+}
+
+// partThere tells whether the clause that ends with the floor in tokens k..i names a room or shop that is there, and no
+// home: "a balcony on the 3rd floor", "cuisine sur le 2e étage".
+func (p *Prose) partThere(k int) bool {
+	part := false
+	for n := k - 1; n >= 0 && n >= k-12 && !p.stop(n+1); n-- {
+		switch w := p.word(n); {
+		case p.sym(n) == ',', w == "situe", w == "situee", w == "located", p.words[n].half, kinds[w] != "",
+			w == "unit", w == "suite", p.about(n, aStudio), w == "logement":
+			return false
+		case w == "its":
+			return true
+		case homeParts[w]:
+			part = true
+		}
+	}
+	switch p.word(k - 1) {
+	case "on", "the", "au", "le", "sur":
+		return part
+	}
+	return false
+}
+
+// than tells whether the basement at i only stands in a comparison: "than a traditional basement suite".
+func (p *Prose) than(i int) bool {
+	for k := i - 1; k >= i-3; k-- {
+		if w := p.word(k); w == "than" || w == "qu" {
+			return true
+		}
+	}
+	return false
 }
 
 // commonParts are things of a building that a floor may be named for.
@@ -68,14 +155,14 @@ func (p *Prose) floorOfThing(k, i int) bool {
 		n = ""
 	}
 	switch n {
-	case "has", "features", "offers", "includes", "comprend", "comporte", "offre", "up":
+	case "has", "features", "offers", "includes", "comprend", "comporte", "offre", "up", "amenities":
 		return true
 	default:
 		if commonParts[n] {
 			return true
 		}
 	}
-	if p.seq(k-2, "with", "the") {
+	if p.seq(k-2, "with", "the") || p.partsFollow(i) {
 		return true
 	}
 	for n := k - 1; n >= 0 && n >= k-9 && !p.stop(n+1); n-- {
@@ -131,12 +218,15 @@ func (p *Prose) floor(headline bool) (value string, from, to int) {
 					continue
 				}
 			}
-			if p.word(i) == "ss" && i > 0 && p.word(i-1) != "demi" {
-				continue
-			}
 			k := i - 1
 			for p.sym(k) == '-' {
 				k--
+			}
+			if p.word(i) == "ss" && i > 0 && p.word(k) != "demi" || p.than(i) {
+				continue
+			}
+			if n := p.word(end + 1); p.word(k-1) == "le" && (n == "est" || n == "sera") { // a part of the home
+				continue
 			}
 			if w := p.word(k); w == "demi" || w == "semi" || w == "half" {
 				return "half-basement", k, end
@@ -145,13 +235,25 @@ func (p *Prose) floor(headline bool) (value string, from, to int) {
 				return "half-basement", k, end
 			}
 			if w := p.word(i - 1); w == "finished" || w == "le" || w == "un" || w == "avec" || w == "with" || !p.placed(i,
-				headline) {
+				headline) || p.partsFollow(end) {
 				continue
 			}
 			return "basement", i, end
 		case "rdc", "rez":
-			if p.placed(i, headline) {
+			end := i
+			if p.word(i) == "rez" {
+				for n := 0; n < 4 && (p.sym(end+1) == '-' || p.word(end+1) == "de" || p.word(end+1) == "chaussee"); n++ {
+					end++
+				}
+			}
+			if p.placed(i, headline) && !p.partsFollow(end) {
 				return "ground", i, i
+			}
+		case "unit", "apartment", "house", "condo":
+			if l := p.word(i - 1); l == "level" && (p.word(i-2) == "ground" || p.word(i-2) == "main") {
+				return "ground", i - 2, i
+			} else if p.sym(i-2) == '-' && l == "level" && (p.word(i-3) == "ground" || p.word(i-3) == "main") {
+				return "ground", i - 3, i
 			}
 		case "etage", "floor":
 			k := i - 1
@@ -168,6 +270,9 @@ func (p *Prose) floor(headline bool) (value string, from, to int) {
 			switch p.word(k) {
 			case "e", "eme", "ieme", "er", "nd", "rd", "th", "st", "ier", "iem":
 				k--
+			}
+			if p.partThere(k) || p.word(k-1) == "sur" && p.num(k) != nil && k == i-1 { // "sur 1 étage" is a count
+				continue
 			}
 			if w := p.word(k - 1); p.num(k) != nil && (w == "et" || w == "and") { // "aires communes au 1er, 2e et 21e étage"
 				continue

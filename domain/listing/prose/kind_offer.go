@@ -183,3 +183,50 @@ func (p *Prose) thingForSale(i int) bool {
 	}
 	return false
 }
+
+var (
+	seekWords    = set("recherche recherchons cherche cherchons looking searching seeking")
+	seekers      = set("je j nous i we am are m re")
+	seekGreeting = set("bonjour allo salut hello hi")
+	soughtPeople = set("locataire locataires colocataire colocataires coloc colocs tenant tenants roommate roommates someone " +
+		"somebody quelqu personne personnes person people couple famille family reprendre ceder transferer takeover")
+)
+
+// letting tells whether a headline says that something is to let.
+func (p *Prose) letting() bool {
+	for i := range p.words {
+		if w := p.word(i); w == "louer" || w == "rent" || w == "location" || w == "lease" || p.about(i, aSublet|aLease) {
+			return true
+		}
+	}
+	return false
+}
+
+// seeks finds the home that a description begins by looking for, "Je recherche un 3 ½", "We are looking for a condo",
+// and returns the tokens that say so, or -1. "Je cherche un colocataire" offers one.
+func (p *Prose) seeks() (from, to int) {
+	i := 0
+	for seekGreeting[p.word(i)] || p.sym(i) == ',' || p.sym(i) == '!' {
+		i++
+	}
+	from = i
+	for i < from+3 && seekers[p.word(i)] {
+		i++
+	}
+	if i == from || !seekWords[p.word(i)] {
+		return -1, -1
+	}
+	to = -1
+	for k := i + 1; k <= i+8 && !p.stop(k); k++ {
+		if soughtPeople[p.word(k)] {
+			return -1, -1
+		}
+		if to < 0 && (p.words[k].half || p.about(k, aStudio|aBedroom) || kinds[p.word(k)] != "") {
+			to = k
+		}
+	}
+	if to < 0 {
+		return -1, -1
+	}
+	return from, to
+}

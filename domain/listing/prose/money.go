@@ -64,7 +64,7 @@ var costs = map[string]role{
 	"cat": forOther, "dog": forOther, "invite": forOther, "personne": forOther, "enquete": forOther, "gym": forOther,
 	"spot": forParking, "spots": forParking, "stall": forParking, "stalls": forParking, "appliances": forOther,
 	"electromenagers": forOther, "electros": forOther, "remote": forDeposit,
-	"deneigement": forOther, "balance": forOther, "penalite": forOther,
+	"options": forOther, "deneigement": forOther, "balance": forOther, "penalite": forOther,
 }
 
 // parkingStalls are the costs of which a second one says nothing of the first.
@@ -519,6 +519,14 @@ func (p *Prose) after(a *amount, i int) {
 			a.role = role
 		}
 	case "plus", "en", "extra", "additionnel", "supplementaire", "supplementaires", "additional", "more":
+		if p.seq(i, "en", "plus") || p.seq(i, "en", "sus") {
+			for k := a.from - 1; k >= a.from-9 && !p.stop(k+1); k-- { // "stationnement sur demande, 100 $ en plus"
+				if costs[p.word(k)] == forParking && a.cents <= ceilings[forParking] {
+					a.role = forParking
+					return
+				}
+			}
+		}
 		if p.word(i) == "en" && p.word(i+1) != "sus" && p.word(i+1) != "extra" || p.word(i) == "plus" && !p.stop(i+1) &&
 			p.word(i+1) != "par" {
 			return

@@ -162,6 +162,11 @@ func (n *normalizer) headline() {
 	case carPlace:
 		n.reject("title", listing.CodeNotAHome, "a place for a car or things: %q", n.title.quote(i, j+2))
 	}
+	if o, _, _ := n.title.offer(); o == aHome && !n.title.letting() {
+		if i, j := n.body.seeks(); i >= 0 {
+			n.reject("description", listing.CodeWanted, "the advert looks for a home: %q", n.body.quote(i, j))
+		}
+	}
 	if room, i := n.title.roomRental(); room {
 		n.l.RoomRental = true
 		n.note("room_rental", "title", n.title, i, i+2)
@@ -241,6 +246,16 @@ func (p *Prose) kindStated() (string, int, int) {
 // statedHouse tells whether the house at i is what a description offers: "house for rent", "this charming house", "3
 // bedroom house".
 func (p *Prose) statedHouse(i int) bool {
+	if w := p.word(i + 1); w == "house" || w == "home" { // "two-storey house"
+		i++
+	}
+	if w := p.word(i + 1); w == "with" || w == "avec" || w == "de" { // "a charming house with five bedrooms"
+		for k := i + 2; k <= i+6 && !p.stop(k); k++ {
+			if n, _ := p.small(k); n >= 2 && (p.about(k+1, aBedroom) || p.about(k+2, aBedroom)) {
+				return true
+			}
+		}
+	}
 	if p.seq(i+1, "for", "rent") || p.seq(i+1, "to", "rent") || p.seq(i+1, "a", "louer") || p.word(i+1) == "rental" ||
 		p.about(i-1, aBedroom|aBathroom) {
 		return true

@@ -214,6 +214,8 @@ func (n *normalizer) bedrooms() {
 	case okBody && !inBody.weak && (l.Rooms == 0 || plausible(int(inBody.value), l.Rooms)):
 		set(int(inBody.value), bodyDen, "description", n.body, inBody)
 		n.odd(l.Bedrooms, "description", n.body, inBody)
+	case l.Rooms == 2.5 && okBody && inBody.closed && inBody.value == 1: // "2½ avec chambre fermée"
+		set(1, false, "description", n.body, inBody)
 	case l.Rooms > 0:
 		l.Bedrooms = implied
 		l.Sources["bedrooms"] = l.Sources["rooms"]

@@ -82,7 +82,7 @@ func (p *Prose) parking() (out listing.Parking, best, from, to int) {
 		if a.per == perYear || a.per == perWeek || a.per == perDay {
 			continue
 		}
-		if out.Offer == "included" && best == 4 && (a.from > to+6 || a.to < from-6) { // the price of another place
+		if out.Offer == "included" && best == 4 && (a.from > to+6 || a.to < from-6 || p.ended(a.to, from)) { // the price of another place
 			continue
 		}
 		if out.Offer != "included" || out.Spots == 0 {
@@ -94,6 +94,16 @@ func (p *Prose) parking() (out listing.Parking, best, from, to int) {
 		break
 	}
 	return out, best, from, to
+}
+
+// ended tells whether a sentence ends between the tokens i and j.
+func (p *Prose) ended(i, j int) bool {
+	for k := i + 1; k < j; k++ {
+		if p.stop(k) {
+			return true
+		}
+	}
+	return false
 }
 
 // parkingOfOthers tells whether the word at i is of a place for visitors, or of the garage's door.
@@ -232,6 +242,9 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 			}
 		case parkForMore:
 			if w := p.word(end - 1); w == "sans" || w == "no" || t.w == "frais" && (w == "aux" || w == "de") {
+				break
+			}
+			if t.w == "additional" && (p.about(end+1, aParking) || p.about(end+2, aParking)) { // "garage and an additional parking"
 				break
 			}
 			if rank < 4 && !p.about(end+1, anInclusion) && !(comma && t.w == "supplement") { // "rangement supplémentaire inclus"

@@ -25,12 +25,12 @@ const (
 var petVerdicts = meanings(map[verdictOnPets]string{
 	allowed: "accepte acceptes acceptee acceptees accepter accepted permis permise permises admis admise " +
 		"tolere toleres toleree bienvenu bienvenue bienvenus bienvenues ok allowed welcome friendly " +
-		"autorise autorises autorisee oui yes opere operes degriffe degriffes sterilise sterilises " +
+		"autorise autorises autorisee permit welcomed oui yes opere operes degriffe degriffes sterilise sterilises " +
 		"accept allow acceptable tolerated permitted permi autoriser tolerer tolerees acept accepts",
 	banned: "interdit interdits interdis interdi excluded interdite interdites refuse refuses prohibited " +
 		"forbidden exclu exclus prohibe prohibes defendu defendus",
 	conditional: "considere consideres considered discuter negociable negociables negotiable possible " +
-		"possibles condition conditions conditionnel conditionnels conditional approval approbation " +
+		"possibles selon depending condition conditions conditionnel conditionnels conditional approval approbation " +
 		"certains certain limited restriction restrictions limites",
 })
 
@@ -65,7 +65,7 @@ var (
 		petLimited: "limited certains",
 		petLet:     "accepte accept allow accepter acceptent acceptons droit max maximum",
 		petFiller: "d de les des petit petits petite un une le small any aux a l allowed autre autres gros large big grand " +
-			"grands seul only ou",
+			"grands seul only ou domestic domestique",
 	})
 	petDenials    = set("pas aucun aucune no sans non")
 	petExceptions = set("sauf except excepte exception but")

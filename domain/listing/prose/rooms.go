@@ -59,7 +59,7 @@ func (p *Prose) rooms(headline bool) []count {
 			continue
 		}
 		v := float64(t.cents) / 100
-		if v < 1.5 || v > 12.5 || p.measured(i) {
+		if v < 1.5 || v > 12.5 || p.measured(i) || p.word(i-1) == "x" && p.num(i-2) != nil {
 			continue
 		}
 		to := i
@@ -265,6 +265,10 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 		if p.word(j) == "b" && !p.words[j].space && p.num(j+1) != nil && (p.word(j+2) == "b" || p.word(j+2) == "ba") { // "2B2B"
 			return count{value: float64(n), from: i, to: j}, false, true
 		}
+		if t := p.num(j + 1); p.sym(j) == '+' && t != nil && t.cents == 100 && t.digits == 1 && t.dec == 0 && !t.half &&
+			i == 0 && (p.stop(j+2) || p.word(j+2) == "avec" || p.word(j+2) == "with") { // "1+1 avec balcon"
+			return count{value: float64(n), from: i, to: j + 1}, true, true
+		}
 		first := j
 		for j < len(p.words) && j-first < 3 && adjectives[p.word(j)] {
 			j++
@@ -294,10 +298,19 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 				p.sym(j+1) == '.' && n > 6 {
 				continue
 			}
-			if p.about(j, aBathroom) {
+			if p.about(j, aBathroom) || p.furnitureBed(j) {
 				continue
 			}
-			den = p.den(j + 1)
+			den = p.den(j+1) || p.sym(j+1) == '(' && p.sym(j+2) == '+' && p.num(j+3) != nil && p.num(j+3).cents == 100 &&
+				p.sym(j+4) == ')' // "1 chambre (+1)"
+		case p.word(j) == "lit" || p.word(j) == "lits": // "1 lit, 1 salle de bain", a translation
+			k := j + 1
+			if p.sym(k) == ',' || p.sym(k) == '/' || p.word(k) == "et" {
+				k++
+			}
+			if p.num(k) == nil || !p.about(k+1, aBathroom) && !p.seq(k+1, "salle", "de") && !p.seq(k+1, "salles", "de") {
+				continue
+			}
 		case p.about(j, aPiece) && (closed || p.word(j+1) == "fermee" || p.word(j+1) == "fermees"):
 			j++
 		case closed && !weak && (p.word(j) == "" || p.about(j, aNegation)):
@@ -496,48 +509,6 @@ func (p *Prose) oneOfSeveral(i int) bool {
 		return true
 	}
 	return false
-}
-
-// dens are the rooms too many for a bedroom.
-var dens = set("bureau den office boudoir solarium")
-
-// den tells whether "et 1 bureau", "+ bureau", "and den" follows, also after a word for the home.
-func (p *Prose) den(i int) bool {
-	for k := i; k < i+6 && k < len(p.words); k++ {
-		switch w := p.word(k); {
-		case dens[w]:
-			n := p.word(k + 1)
-			return n != "de" && n != "building" && n != "hours"
-		case kinds[w] != "" || w == "unit" || w == "suite" || w == "home":
-		case w == "a" || w == "coucher" || w == "et" || w == "and" || w == "un" || w == "une" || w == "plus" || w == "with" ||
-			w == "avec" || w == "fermees" || w == "fermee" || w == "large" || w == "spacious" || w == "small" || w == "one":
-		case w == "":
-			if p.words[k].kind == number && p.words[k].cents != 100 || p.stop(k) && k > i {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return false
-}
-
-// hasDen finds a den that is not counted with the bedrooms: "and a versatile den", or returns -1.
-func (p *Prose) hasDen() int {
-	for i := range p.words {
-		if w := p.word(i); w != "den" && w != "solarium" || i == 0 || p.words[i].line && p.sym(i+1) == '.' {
-			continue
-		}
-		for k := i - 1; k >= i-4 && k >= 0; k-- {
-			switch w := p.word(k); {
-			case w == "a" || w == "an" || w == "un" || w == "with" || w == "plus" || p.sym(k) == '+' || p.sym(k) == '&':
-				return i
-			case p.words[k].kind != word && p.sym(k) != '-' || w == "no" || w == "the" || p.words[k+1].line:
-				k = -1
-			}
-		}
-	}
-	return -1
 }
 
 // small reads a whole number from 0 to 9 at i, in digits or in a word; -1 when there is none. Ordinals ("2e") and

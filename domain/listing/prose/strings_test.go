@@ -23,7 +23,7 @@ import (
 // advertString is a title, or a sentence or line of a description, with what a person reads in it. A string that may
 // not be published has no Text: it is the JSON string of which the bytes stand in a shared file.
 type advertString struct {
-	Half     string // "open" or "aside", drawn before the rules had read any
+	Half     string // "open" or "aside", and "open2" or "aside2" of the later draw: drawn before the rules had read any
 	City     string
 	Language string
 	Part     string // "title" or "description"
@@ -35,9 +35,9 @@ type advertString struct {
 
 // wholeStrings are the shares of strings, in percent, that were read whole when the rules last changed. The misses of
 // the half set aside are never looked at, or its share would no longer say how strings fare that nobody has tuned to.
-var wholeStrings = map[string]float64{"open": 99, "aside": 92}
+var wholeStrings = map[string]float64{"open": 99, "aside": 92, "open2": 99, "aside2": 95}
 
-// TestStrings reads 510 strings of real adverts of five cities. A string is whole when every value of its label is
+// TestStrings reads 710 strings of real adverts of five cities. A string is whole when every value of its label is
 // read and nothing else is claimed.
 func TestStrings(t *testing.T) {
 	t.Parallel()
@@ -46,7 +46,7 @@ func TestStrings(t *testing.T) {
 	scores := map[string]*score{}
 	for _, s := range readStrings(t, folder) {
 		wrong, values := judge(s)
-		if len(wrong) > 0 && s.Half == "open" {
+		if len(wrong) > 0 && strings.HasPrefix(s.Half, "open") {
 			t.Logf("%s, %s %q: %s", s.City, s.Part, s.Text, strings.Join(wrong, "; "))
 		}
 		for _, group := range []string{s.Half, s.Half + " " + s.City + " " + s.Language} {

@@ -47,9 +47,9 @@ var topics = func() map[string]topic {
 		aBathroom: "bain bains bath baths bathroom bathrooms sdb sdbs eau washroom washrooms douche toilette toilettes " +
 			"bth bths ba sb b powder deau",
 		aPiece: "piece pieces pces pce pcs",
-		anArea: "pi pied pieds p pc sq sqft sf ft feet foot m metre metres meter meters pica square sqf pca",
+		anArea: "pi pied pieds p pc sq sqft sqfeet sf ft feet foot m metre metres meter meters pica square sqf pca",
 		anInclusion: "inclus incluse incluses inclue inclues inclu included incl include includes including inclut " +
-			"incluant inclusif inclusive compris comprise comprises comprend comprenant fourni fournis fournie fournies sus " +
+			"incluant incluent inclure inclusif inclusive compris comprise comprises comprend comprennent comprenant fourni fournis fournie fournies sus " +
 			"extra excluded exclu exclus exclue exclues charge charges frais pays pay paie paye payes payee payees paid " +
 			"payable payables payer cost expense expenses excluding excludes exclude exclut excluent exclusion exclusions " +
 			"inclusion inclusions addition responsible responsibility responsable responsabilite shared share split nom " +

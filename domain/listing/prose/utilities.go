@@ -58,6 +58,9 @@ func (u *inclusions) say(what utility, yes bool) (first bool) {
 	return true
 }
 
+// amenitiesOf are subjects of "include" of which the things may cost extra.
+var amenitiesOf = set("amenities commodites caracteristiques facilities")
+
 // utilities reads every verdict on what the rent includes.
 func (p *Prose) utilities() (u inclusions, where findings) {
 	all, none, allAt := false, false, [2]int{}
@@ -124,6 +127,9 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 		if !ok {
 			continue
 		}
+		if p.word(i) == "including" && p.word(i+1) == "rent" { // "details, including rent and utilities, may change"
+			continue
+		}
 		answered := false
 		if said := p.answerAfter(to); said != 0 { // "Heat included: No"
 			answered, yes = true, said == saysIncluded
@@ -171,7 +177,11 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 		if end := p.heading(to); end > 0 && n == 0 && !answered {
 			p.lines(end, func(what utility, k int) { say(what, yes, k, k) })
 		} else if !answered && (n == 0 || p.sym(to+1) == ':') {
-			p.list(to+1, func(what utility, k int) { say(what, yes, from, k) })
+			p.list(to+1, func(what utility, k int) {
+				if what != parkingPlace || !amenitiesOf[p.word(from-1)] { // what there is, not what the rent includes
+					say(what, yes, from, k)
+				}
+			})
 		}
 	}
 	if all {
@@ -381,4 +391,4 @@ var things = set("electromenager electromenagers electros electro refrigerateur 
 	"buanderie laundry conditioning conditioner sewer garbage recycling trash blinds curtains coverings fixtures " +
 	"furnishings smart netflix linens bedding dishes maintenance lawn security cleaning housekeeping " +
 	"aspirateur echangeur fibre optique illimite illimitee haute vitesse unlimited high speed exterieur interieur " +
-	"literie vaisselles electrique terminal videotron decodeur")
+	"insurance assurance assurances literie vaisselles electrique terminal videotron decodeur")

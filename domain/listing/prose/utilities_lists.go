@@ -1,10 +1,10 @@
 package prose
 
 var (
-	glueWords = set("et and l le la les d de du des ou aussi est sont is are the avec with plus ainsi que your votre a en " +
+	glueWords = set("et and l le la les d de du des ou aussi est sont is are the avec with plus ainsi que your votre a en telles que " +
 		"mais n ne or un une tous ni both deja all own their such as")
 	// halfNames are the second halves of names, read with their first.
-	halfNames    = set("chaude fi quebec hot haute central centrale fil sans air c")
+	halfNames    = set("tenant tenants renters chaude fi quebec hot haute central centrale fil sans air c")
 	headingWords = set("dans le la loyer prix in the rent with your au bail")
 	onOffer      = set("disponible possible available optional option")
 	exceptWords  = set("sauf except excepte excluding hors excluant but")
@@ -51,16 +51,37 @@ func (p *Prose) listBefore(i int, f func(utility, int)) {
 		if halfNames[p.word(k)] {
 			continue
 		}
+		if _, on := p.participle(k); on != noUtility && n > 0 { // "câble, chauffé, internet inclus"
+			continue
+		}
+		if p.qualifies(k) {
+			continue
+		}
 		if !p.glue(k) || p.sym(k) == ':' && k < i || p.sym(k) == ')' && k < i-8 {
 			return
 		}
 	}
 }
 
+// qualifies tells whether the word at i describes the thing before it: "électroménagers en stainless", "toiles
+// solaires".
+func (p *Prose) qualifies(i int) bool {
+	if i < 1 || p.words[i].kind != word || p.words[i].line || p.glue(i) || allWords[p.word(i)] ||
+		p.about(i, anInclusion|aNegation|aFreedom) {
+		return false
+	}
+	k := i - 1
+	if w := p.word(k); w == "en" || w == "in" {
+		k--
+	}
+	what, _ := p.thing(k)
+	return what == otherThing && (p.sym(i+1) != '.' || i+2 < len(p.words))
+}
+
 // list calls f for each thing of the list that starts at token i. After a colon the list may go on over lines.
 func (p *Prose) list(i int, f func(utility, int)) {
 	for k := i; k < i+6; k++ { // "included in your rent: heat"
-		if p.sym(k) == ':' || p.word(k) == "such" {
+		if p.sym(k) == ':' || p.word(k) == "such" || p.word(k) == "telles" {
 			i = k
 			break
 		}
@@ -68,7 +89,7 @@ func (p *Prose) list(i int, f func(utility, int)) {
 			break
 		}
 	}
-	colon := p.sym(i) == ':' || p.sym(i) == '-'
+	colon := p.word(i) == "such" || p.word(i) == "telles" || p.sym(i) == ':' || p.sym(i) == '-'
 	strange := 0
 	for k, n := i, 0; k < len(p.words) && n < 40; k, n = k+1, n+1 {
 		if p.words[k].line && k > i && !colon || p.sym(k) == ';' && !colon || p.sym(k) == '!' || p.sym(k) == '.' {

@@ -22,7 +22,7 @@ const (
 var (
 	inclusionWords = meanings(map[inclusionWord]string{
 		saysIncluded: "inclus incluse incluses inclue inclues inclu included incl include includes including inclut incluant " +
-			"inclusive inclusif compris comprise comprises comprend comprenant fourni fournis fournie fournies provided",
+			"incluent inclure inclusive inclusif compris comprise comprises comprend comprennent comprenant fourni fournis fournie fournies provided",
 		saysExcluded: "excluded exclu exclus exclue exclues separate separately excluding excludes exclude exclut excluent " +
 			"exclusion exclusions",
 		saysHeading:  "inclusion inclusions",
@@ -130,7 +130,7 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 		}
 		return false, i, i, w == "payer" && p.word(i-1) == "a" && p.word(i+1) != "par"
 	case saysHeading:
-		return true, i, i, p.sym(i+1) == ':' || i+1 < len(p.words) && p.words[i+1].line && p.words[i].line
+		return true, i, i, p.sym(i+1) == ':' || p.seq(i+1, "telles", "que") || p.seq(i+1, "such", "as") || i+1 < len(p.words) && p.words[i+1].line && p.words[i].line
 	case saysAddition:
 		return false, i - 1, i, p.word(i-1) == "in"
 	case saysNamed:
@@ -192,5 +192,5 @@ var (
 	collectives = set("utilities utilites services depenses charges")
 	provided    = set("fourni fournis fournie fournies provided")
 	copulas     = set("est sont is are be")
-	active      = set("includes include including inclut incluant comprend comprenant excludes exclude excluding exclut excluent")
+	active      = set("includes include including inclut incluent inclure incluant comprennent comprend comprenant excludes exclude excluding exclut excluent")
 )

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mtlrent/conveyor/api"
+)
+
+type draftListCmd struct {
+	State string `help:"State: ${enum}; pending is queued or running." enum:"pending,succeeded,failed,dead,canceled,any" default:"any"`
+	Since when   `help:"Only those requested at this time or later: 2026-11-20, 2026-11-20T14:00:00Z, or 48h for 48 hours ago." placeholder:"TIME"`
+	Limit int    `help:"Show at most this many; 0 shows all." default:"20"`
+	JSON  bool   `name:"json" help:"Print one JSON object per line instead of the table."`
+}
+
+// Run prints page after page, up to --limit.
+func (c *draftListCmd) Run(ctx context.Context, connect Connect) error {
+	query := url.Values{}
+	if c.State != "any" {
+		query.Set("state", c.State)
+	}
+	if since := c.Since.moment(); since != nil {
+		query.Set("since", since.UTC().Format(time.RFC3339))
+	}
+	return list(ctx, connect, c.Limit, "there are no such crawl requests", func(
+		ctx context.Context, w io.Writer, r Client,
+	) (shown int, more bool, err error) {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		requests := pages[api.DraftRequestSummary]{
+			Path: "/crawl-requests", Query: query, Limit: c.Limit, JSON: c.JSON, Flush: t.Flush,
+			Row: func(n int, v api.DraftRequestSummary) {
+				if n == 0 {
+					fmt.Fprintln(t, "EVENT ID\tSTATE\tREQUESTED\tURL\tERROR")
+				}
+				reason := ""
+				if v.Error != nil {
+					reason = *v.Error
+				}
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", v.EventID, v.State, v.RequestedAt.UTC().Format(time.RFC3339),
+					Short(Plain(v.URL), 80), Short(Plain(reason), 60))
+			},
+		}
+		return requests.print(ctx, w, r)
+	})
+}
+
+type draftCancelCmd struct {
+	EventID []uuid.UUID `arg:"" help:"Event IDs of the requests." placeholder:"UUID"`
+}
+
+// Run cancels each, whatever becomes of those before it. If some could not be canceled, it is ExitError 1.
+func (c *draftCancelCmd) Run(ctx context.Context, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	refused := 0
+	for _, id := range c.EventID {
+		var out api.DraftRequestState
+		err := r.call(ctx, http.MethodPost, "/crawl-requests/"+id.String()+"/cancel", nil, &out)
+		switch {
+		case ctx.Err() != nil:
+			return errors.Join(err, ctx.Err())
+		case err != nil:
+			refused++
+			fmt.Fprintf(os.Stderr, "crawl request %s: %s\n", id, Plain(err.Error()))
+		default:
+			fmt.Printf("crawl request %s is %s\n", id, out.State)
+			if out.Warning != "" {
+				fmt.Fprintln(os.Stderr, Plain(out.Warning))
+			}
+		}
+	}
+	if refused > 0 {
+		return ExitError(1)
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package db_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/contract"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+func TestEnrichment(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	l := imported(t, s, "1")
+	gas := listing.Fact{Field: "heating", Value: "gas", From: "description", Text: "au gaz"}
+	roof := listing.Fact{Field: "amenity", Value: "rooftop", From: "model", Text: "toit-terrasse"}
+
+	of, err := s.Enriching(t.Context(), l.ID())
+	require.NoError(t, err)
+	require.Nil(t, of.Stored)
+	require.Equal(t, l.Title, of.Listing.Title)
+	require.EqualValues(t, 1, of.Revision)
+	_, err = s.Enriching(t.Context(), refOf("unknown").ID())
+	requireClass(t, fault.Gone, err)
+
+	events := func() int64 { return count(t, pool, "outbox WHERE routing_key = 'listings.enriched'") }
+	require.NoError(t, s.SaveEnrichment(t.Context(), of, listing.Enrichment{Question: []byte("q")}, after(1)))
+	require.Zero(t, events(), "nothing is known yet")
+	detail, err := s.Detail(t.Context(), l.ID())
+	require.NoError(t, err)
+	require.Empty(t, detail.Enrichment.Facts)
+	require.Nil(t, detail.Rent, "it is nowhere")
+
+	e := listing.Enrichment{
+		Facts: []listing.Fact{gas}, Places: []listing.Nearby{{Kind: "metro", Name: "Jarry", Metres: 420}},
+		Attribution: "© the city", Question: []byte("q"),
+	}
+	for range 2 { // a step that runs twice
+		require.NoError(t, s.SaveEnrichment(t.Context(), of, e, after(2)))
+	}
+	require.EqualValues(t, 1, events())
+	of, err = s.Enriching(t.Context(), l.ID())
+	require.NoError(t, err)
+	require.Equal(t, &e, of.Stored)
+
+	e.Model = []listing.Fact{roof}
+	require.NoError(t, s.SaveEnrichment(t.Context(), of, e, after(3)))
+	require.EqualValues(t, 2, events())
+	var told contract.Event
+	body := query[[]byte](t, pool, "SELECT body FROM outbox WHERE routing_key = 'listings.enriched' ORDER BY id DESC LIMIT 1")
+	require.NoError(t, json.Unmarshal(body[0], &told))
+	var data contract.EnrichedData
+	require.NoError(t, json.Unmarshal(told.Data, &data))
+	require.Equal(t, contract.EnrichedData{
+		ListingID: l.ID().String(), PlatformID: "1", Revision: 1, URL: l.URL, Attribution: "© the city",
+		Facts:  []contract.Fact{{Field: "amenity", Value: "rooftop", From: "model"}, {Field: "heating", Value: "gas", From: "description"}},
+		Places: []contract.Nearby{{Kind: "metro", Name: "Jarry", Metres: 420}},
+	}, data)
+
+	// The answer is known to every advert with the same question, and stays while the question does.
+	answer, err := s.ModelAnswer(t.Context(), []byte("q"))
+	require.NoError(t, err)
+	require.Equal(t, e.Model, answer)
+	answer, err = s.ModelAnswer(t.Context(), []byte("another"))
+	require.NoError(t, err)
+	require.Nil(t, answer)
+	e.Model = nil
+	require.NoError(t, s.SaveEnrichment(t.Context(), of, e, after(4)))
+	detail, err = s.Detail(t.Context(), l.ID())
+	require.NoError(t, err)
+	require.Equal(t, []listing.Fact{roof, gas}, detail.Enrichment.All())
+	require.Equal(t, after(4), detail.Enrichment.UpdatedAt.UTC())
+	e.Question = []byte("another")
+	require.NoError(t, s.SaveEnrichment(t.Context(), of, e, after(5)))
+
+	// A frozen worker's older version changes and tells nothing.
+	of.Revision = 0
+	before := events()
+	require.NoError(t, s.SaveEnrichment(t.Context(), of, listing.Enrichment{}, after(6)))
+	detail, err = s.Detail(t.Context(), l.ID())
+	require.NoError(t, err)
+	require.Equal(t, []listing.Fact{gas}, detail.Enrichment.All())
+	require.Equal(t, before, events())
+
+	// Nor does one of an advert that was deleted meanwhile.
+	of.Revision, of.Listing.Ref = 2, refOf("deleted")
+	require.NoError(t, s.SaveEnrichment(t.Context(), of, e, after(7)))
+	require.EqualValues(t, 1, count(t, pool, "listing_enrichments"))
+	require.Equal(t, before, events())
+}
+
+// However many processes ask at once, a day has so many questions.
+func TestTakeQuestion(t *testing.T) {
+	t.Parallel()
+
+	s := db.NewListings(dbtest.New(t))
+	var taken atomic.Int64
+	var wg sync.WaitGroup
+	for range 12 {
+		wg.Go(func() {
+			ok, err := s.TakeQuestion(t.Context(), 5, start)
+			require.NoError(t, err) //nolint:testifylint // ends this goroutine only, and fails the test
+			if ok {
+				taken.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	require.EqualValues(t, 5, taken.Load())
+	ok, err := s.TakeQuestion(t.Context(), 5, start.AddDate(0, 0, 1))
+	require.NoError(t, err)
+	require.True(t, ok, "a new day")
+	ok, err = s.TakeQuestion(t.Context(), 0, start.AddDate(0, 0, 2))
+	require.NoError(t, err)
+	require.False(t, ok)
+	ok, err = s.TakeQuestion(t.Context(), 5, start.AddDate(0, 3, 0))
+	require.NoError(t, err)
+	require.True(t, ok)
+}
+
+func TestRentCompared(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	add := func(id, where string, rent int64, kind string) listing.Listing {
+		l := normalized(refOf(id))
+		l.RentCents, l.PropertyType = rent, kind
+		receive(t, s, arrival(l.Ref, id, 0))
+		require.NoError(t, s.SaveNormalized(t.Context(), l, payload(1), after(1)))
+		v, err := s.Load(t.Context(), l.ID())
+		require.NoError(t, err)
+		p := listing.Publication{Version: v, Neighbourhood: where}
+		_, err = s.Publish(t.Context(), p, runOf(l.Ref), after(1))
+		require.NoError(t, err)
+		return l
+	}
+	places := query[string](t, pool, `SELECT key FROM neighbourhoods WHERE borough = (
+		SELECT borough FROM neighbourhoods WHERE borough <> '' GROUP BY 1 HAVING count(*) > 2 ORDER BY 1 LIMIT 1) ORDER BY key LIMIT 2`)
+	mine := add("mine", places[0], 110_000, "condo")
+	compared := func() *listing.RentComparison {
+		d, err := s.Detail(t.Context(), mine.ID())
+		require.NoError(t, err)
+		return d.Rent
+	}
+	for i := range listing.MinRentSample - 1 {
+		add(fmt.Sprintf("near%d", i), places[0], int64(100_000+i*1000), "apartment")
+	}
+	add("room", places[0], 50_000, "room")
+	require.Nil(t, compared(), "one too few: rooms are not homes")
+
+	for i := range 4 {
+		add(fmt.Sprintf("far%d", i), places[1], 200_000, "apartment")
+	}
+	borough := query[string](t, pool, "SELECT borough FROM neighbourhoods WHERE key = $1", places[0])[0]
+	want := &listing.RentComparison{Scope: "borough", Place: borough, Sample: 13, MedianCents: 106_000, Percent: 4}
+	require.Equal(t, want, compared())
+
+	add("near", places[0], 100_000, "")
+	want = &listing.RentComparison{Scope: "neighbourhood", Place: places[0], Sample: 10, MedianCents: 103_000, Percent: 7}
+	require.Equal(t, want, compared())
+
+	_, err := pool.Exec(t.Context(), "UPDATE listings SET status = 'archived' WHERE id = $1", refOf("near").ID())
+	require.NoError(t, err)
+	require.Equal(t, "borough", compared().Scope, "what is not offered does not count")
+}

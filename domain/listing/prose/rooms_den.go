@@ -1,0 +1,60 @@
+package prose
+
+// dens are the rooms too many for a bedroom.
+var dens = set("bureau den office boudoir solarium")
+
+// den tells whether "et 1 bureau", "+ bureau", "and den" follows, also after a word for the home.
+func (p *Prose) den(i int) bool {
+	for k := i; k < i+6 && k < len(p.words); k++ {
+		switch w := p.word(k); {
+		case dens[w]:
+			n := p.word(k + 1)
+			return n != "de" && n != "building" && n != "hours"
+		case kinds[w] != "" || w == "unit" || w == "suite" || w == "home":
+		case w == "a" || w == "coucher" || w == "et" || w == "and" || w == "un" || w == "une" || w == "plus" || w == "with" ||
+			w == "avec" || w == "fermees" || w == "fermee" || w == "large" || w == "spacious" || w == "small" || w == "one":
+		case w == "":
+			if p.words[k].kind == number && p.words[k].cents != 100 || p.stop(k) && k > i {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// hasDen finds a den that is not counted with the bedrooms: "and a versatile den", or returns -1.
+func (p *Prose) hasDen() int {
+	for i := range p.words {
+		if w := p.word(i); w != "den" && w != "solarium" || i == 0 || p.words[i].line && p.sym(i+1) == '.' {
+			continue
+		}
+		for k := i - 1; k >= i-4 && k >= 0; k-- {
+			switch w := p.word(k); {
+			case w == "a" || w == "an" || w == "un" || w == "with" || w == "avec" || w == "plus" ||
+				p.sym(k) == '+' || p.sym(k) == '&':
+				return i
+			case p.words[k].kind != word && p.sym(k) != '-' || w == "no" || w == "the" || p.words[k+1].line:
+				k = -1
+			}
+		}
+	}
+	return -1
+}
+
+// bedroomFurniture stands beside beds that are furniture.
+var bedroomFurniture = set("sofa sofas couch desk desks table tables mattress mattresses dresser nightstand nightstands")
+
+// furnitureBed tells whether the beds at i are furniture: "with 2 beds, sofa, dining table".
+func (p *Prose) furnitureBed(i int) bool {
+	if w := p.word(i); w != "bed" && w != "beds" {
+		return false
+	}
+	for k := i + 1; k <= i+4 && !p.stop(k); k++ {
+		if bedroomFurniture[p.word(k)] {
+			return true
+		}
+	}
+	return false
+}
