@@ -49,7 +49,8 @@ func (v *visitor) work(ctx context.Context, at *cursor) error {
 }
 
 // look reads the newest search pages until one shows no advert that was not known, and adds the visits to those that
-// wait. A page that does not look as expected ends the look and nothing else: the slow lane reads it too, and judges it.
+// wait. A page that does not look as expected ends the look and nothing else: the slow lane reads it too, and judges
+// it.
 func (v *visitor) look(ctx context.Context, at *cursor) error {
 	if err := v.Sites.Looked(ctx, v.job.Platform, v.Now()); err != nil {
 		return err
@@ -62,7 +63,8 @@ func (v *visitor) look(ctx context.Context, at *cursor) error {
 			return nil
 		}
 		if class, _ := fault.Of(err); class.Final() && web.RefusalOf(err) == nil {
-			activity.GetLogger(ctx).Warn("newest search page could not be read", "platform", v.job.Platform, "page", n, "err", err)
+			activity.GetLogger(ctx).Warn("newest search page could not be read", "platform", v.job.Platform, "page", n,
+				"err", err)
 			return nil
 		}
 		if err != nil {
@@ -87,9 +89,9 @@ type LookJob struct {
 	Cycle    int64  `json:"cycle"` // the one before: visits are counted there
 }
 
-// LookAtPlatform reads the newest search pages of a platform until one shows nothing new, and visits the adverts on them
-// that are new, changed or back. It fails as ScrapePage does. One that is repeated looks again: what was not visited is
-// still due.
+// LookAtPlatform reads the newest search pages of a platform until one shows nothing new, and visits the adverts on
+// them that are new, changed or back. It fails as ScrapePage does. One that is repeated looks again: what was not
+// visited is still due.
 func (a *Visits) LookAtPlatform(ctx context.Context, job LookJob) (ScrapedPage, error) {
 	site, ok := platform.ByName(job.Platform)
 	if !ok {

@@ -36,10 +36,10 @@ type urlRow struct {
 	request api.DraftRequest
 }
 
-// readURLs reads a CSV file of URLs. A header that names a column url may name out_dir, locale and event_id, too; without
-// one the first column holds the URLs. Each row has an event ID, its own or one made of its URL, folder, locale and
-// batch, which is the hash of the file where it is the nil UUID: the same file again is the same drafts. All rows are
-// checked before any is requested; the error names the line.
+// readURLs reads a CSV file of URLs. A header that names a column url may name out_dir, locale and event_id, too;
+// without one the first column holds the URLs. Each row has an event ID, its own or one made of its URL, folder,
+// locale and batch, which is the hash of the file where it is the nil UUID: the same file again is the same drafts.
+// All rows are checked before any is requested; the error names the line.
 func readURLs(in io.Reader, outDir, locale string, batch uuid.UUID) ([]urlRow, error) {
 	raw, err := io.ReadAll(io.LimitReader(in, maxURLFile+1))
 	switch {

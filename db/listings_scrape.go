@@ -94,7 +94,8 @@ SELECT p.wanted, p.due, (SELECT cycle FROM begun), (SELECT cycle FROM last WHERE
 FROM p`
 
 // Begin returns what a platform's scraper does now: begin a cycle, continue the open one, look at the newest search
-// pages, wait until the next cycle or look is due, or wait for an operator. It may be repeated: an open cycle is not begun again.
+// pages, wait until the next cycle or look is due, or wait for an operator. It may be repeated: an open cycle is not
+// begun again.
 func (s *Platforms) Begin(ctx context.Context, name string, now time.Time) (scrape.Plan, error) {
 	var (
 		wanted      bool
@@ -333,7 +334,8 @@ WHERE name = $1`
 // Which of them are gone, as scrape.IsGone says.
 const sqlAdvertsMissing = `
 WITH missing AS (
-    SELECT a.platform_id, a.missed + 1 >= $6 OR a.missed + 1 >= $4 AND coalesce(a.visited_at < c.started_at, true) AS gone
+    SELECT a.platform_id,
+        a.missed + 1 >= $6 OR a.missed + 1 >= $4 AND coalesce(a.visited_at < c.started_at, true) AS gone
     FROM platform_adverts a JOIN platform_cycles c ON c.platform = a.platform AND c.cycle = $2
     WHERE a.platform = $1 AND a.seen_cycle < $2 AND a.gone_at IS NULL
 )

@@ -48,7 +48,8 @@ WITH shown AS (
     RETURNING *
 ), counted AS (
     UPDATE platform_cycles c SET seen = c.seen + n.seen, skipped = c.skipped + n.skipped
-    FROM (SELECT count(*) AS seen, count(*) FILTER (WHERE visited_fingerprint = fingerprint AND gone_at IS NULL) AS skipped
+    FROM (SELECT count(*) AS seen,
+            count(*) FILTER (WHERE visited_fingerprint = fingerprint AND gone_at IS NULL) AS skipped
         FROM seen WHERE platform_id NOT IN (SELECT platform_id FROM before WHERE counted)) n
     WHERE c.platform = $1 AND c.cycle = $6 AND c.ended_at IS NULL AND n.seen > 0
 )

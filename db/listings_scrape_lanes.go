@@ -44,7 +44,8 @@ func (s *Platforms) Newest(ctx context.Context, name string, cycle int64, r scra
 // $3 is now, and $4 is scrape.StaleAfter before. An advert that was visited in the cycle is not missing from it.
 const sqlPlatformChores = `
 SELECT p.looked_at + nullif(coalesce(p.set_look_ms, p.look_ms), 0) * interval '1 ms', c.started_at,
-    coalesce(p.set_cycle_ms, p.cycle_ms), p.results_pages, coalesce(c.total, -1), coalesce(p.set_max_pages, p.max_pages),
+    coalesce(p.set_cycle_ms, p.cycle_ms), p.results_pages, coalesce(c.total, -1),
+    coalesce(p.set_max_pages, p.max_pages),
     m.platform_id, m.url, m.fingerprint, o.platform_id, o.url, o.fingerprint, o.visited_at, o.seen_cycle < $2 - 1
 FROM platforms p JOIN platform_cycles c ON c.platform = p.name AND c.cycle = $2
 LEFT JOIN LATERAL (

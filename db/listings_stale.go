@@ -13,8 +13,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// An advert that a scraper of ours remembers, and has not found to be gone, is not stale for want of a scrape: the scraper
-// had no request to spare for it, or could not look. $1 of a disabled platform holds: nobody will look.
+// An advert that a scraper of ours remembers, and has not found to be gone, is not stale for want of a scrape: the
+// scraper had no request to spare for it, or could not look. $1 of a disabled platform holds: nobody will look.
 const sqlScraperKnows = `
     EXISTS (SELECT FROM platforms p WHERE p.name = r.platform AND coalesce(p.set_enabled, p.enabled) AND (
         EXISTS (SELECT FROM platform_adverts a
@@ -25,7 +25,8 @@ const sqlScraperKnows = `
 // A listing is stale when its advert was not scraped since $1, is no longer offered by its platform, or has been
 // rejected since before then: a listing whose advert was edited into something that cannot be published would stay
 // visible for ever, for the advert is still scraped.
-const sqlStale = `(r.last_scraped_at < $1 AND NOT ` + sqlScraperKnows + ` OR r.gone_at IS NOT NULL OR r.status = 'rejected' AND r.refused_at < $1)`
+const sqlStale = `(r.last_scraped_at < $1 AND NOT ` + sqlScraperKnows + ` OR r.gone_at IS NOT NULL
+    OR r.status = 'rejected' AND r.refused_at < $1)`
 
 // The stale ones of the next $4 active listings, the newest first, at most $5 of them, and how far that is: the last of
 // $5, or else the last that was looked at. Nothing is locked. There is no index on last_scraped_at, which would cost

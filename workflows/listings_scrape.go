@@ -25,8 +25,9 @@ type ScrapeInput struct {
 // sends the heartbeats.
 const ScrapeHeartbeat = 20 * time.Second
 
-// scrapePage are the options of an activity that reads search pages and visits their adverts. It is retried without end:
-// a page that cannot be read is a result, not an error, and after a refusal the activity itself sets the next retry.
+// scrapePage are the options of an activity that reads search pages and visits their adverts. It is retried without
+// end: a page that cannot be read is a result, not an error, and after a refusal the activity itself sets the next
+// retry.
 func scrapePage(summary string) workflow.ActivityOptions {
 	_, first, most := fault.Throttled.Retry()
 	return workflow.ActivityOptions{

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A scraper reads a site in two lanes, which share its requests: one at a time, the platform's delay apart. The fast lane
-// looks at the newest search pages every few minutes. The slow lane goes through all of them, and learns what has changed
-// and what is gone. Requests that both leave over go to adverts that were not visited for long.
+// A scraper reads a site in two lanes, which share its requests: one at a time, the platform's delay apart. The fast
+// lane looks at the newest search pages every few minutes. The slow lane goes through all of them, and learns what
+// has changed and what is gone. Requests that both leave over go to adverts that were not visited for long.
 
 // A Step is what a scraper uses its next request for.
 type Step string
@@ -63,7 +63,8 @@ type Chores struct {
 }
 
 // Moment returns the moment on page, the search page that was read last, with so many visits that wait and re-visits
-// since the page. onPage is how many adverts it showed; last says that it is the last one, when what is missing is known.
+// since the page. onPage is how many adverts it showed; last says that it is the last one, when what is missing is
+// known.
 func (c Chores) Moment(now time.Time, page, onPage int, last bool, waiting, again int) Moment {
 	pages := page
 	if !last {

@@ -112,8 +112,8 @@ func (f FoundAdvert) Messages() []FoundUnit {
 	return []FoundUnit{{f.Raw, f.Payload}}
 }
 
-// StaleAfter is how long an advert that did not change goes without a visit at least. It goes longer where the budget of
-// requests does not allow a visit: see Moment.
+// StaleAfter is how long an advert that did not change goes without a visit at least. It goes longer where the budget
+// of requests does not allow a visit: see Moment.
 const StaleAfter = 6 * time.Hour
 
 // A Suspicion says that pages of a site do not look as expected.

@@ -62,8 +62,10 @@ type visit struct {
 // Simulate scrapes a site for so many days. The same seed gives the same result.
 func Simulate(c Churn, p scrape.Pace, days int, seed uint64) Result {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	r := &scraper{pace: p, now: start, site: newSite(c, rand.New(rand.NewPCG(seed, 1)), start), learned: start.Add(48 * time.Hour),
-		ids: map[int]bool{}}
+	r := &scraper{
+		pace: p, now: start, site: newSite(c, rand.New(rand.NewPCG(seed, 1)), start), learned: start.Add(48 * time.Hour),
+		ids: map[int]bool{},
+	}
 	r.Days = days
 	for end := start.AddDate(0, 0, days); r.now.Before(end); {
 		r.scrape()

@@ -1,5 +1,6 @@
 // Package freshness simulates how soon a scraper notices what happens on a site, on a clock of its own: a year takes
-// seconds. What a scraper does next is decided by package scrape, as in production; the site and the requests are made up.
+// seconds. What a scraper does next is decided by package scrape, as in production; the site and the requests are
+// made up.
 package freshness
 
 import (
@@ -52,7 +53,8 @@ func (s *site) publish() {
 
 // wait is the time until the next of one kind: new, removed, changed, bumped.
 func (s *site) wait(kind int) time.Duration {
-	daily := [4]float64{float64(s.New), float64(s.New), s.Changed * float64(s.Adverts), s.Bumped * float64(s.Adverts)}[kind]
+	all := float64(s.Adverts)
+	daily := [4]float64{float64(s.New), float64(s.New), s.Changed * all, s.Bumped * all}[kind]
 	if daily <= 0 {
 		return 100 * 365 * 24 * time.Hour
 	}

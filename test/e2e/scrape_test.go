@@ -626,7 +626,9 @@ func TestOperatorsDriveScrapers(t *testing.T) {
 	require.Equal(t, 3, w.cycle(demosite.Kijiji).New)
 	asked.apart(t, 1500*time.Millisecond, 1+3)
 	p := w.platform(demosite.Kijiji)
-	require.Equal(t, api.PlatformSettings{Enabled: true, DelaySeconds: 1.5, MaxPages: 7, CooldownSeconds: 86400, LookSeconds: 300, CycleSeconds: 7200}, p.Settings)
+	require.Equal(t, api.PlatformSettings{
+		Enabled: true, DelaySeconds: 1.5, MaxPages: 7, CooldownSeconds: 86400, LookSeconds: 300, CycleSeconds: 7200,
+	}, p.Settings)
 	require.InDelta(t, delay.Seconds(), p.Configured.DelaySeconds, 0)
 
 	// A request that waits for its turn learns of a shorter delay; max pages end a cycle early, so such a cycle cannot
