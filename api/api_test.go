@@ -63,12 +63,13 @@ type parts struct {
 	Campaigns   api.Campaigns
 	Messages    api.Messages
 	Webhooks    api.Webhooks
+	Searches    api.Searches
 }
 
 func (p *parts) handler() http.Handler {
 	return api.New(p.Options, p.Listings, p.Duplicates, p.DeadLetters, p.Replays, p.Forget, p.Staleness, p.Platforms, p.Drafts, p.Crawls,
 		p.Search, p.Images, p.Health, p.Keys, p.Queues, p.Audit, p.Uploads, p.Contacts, p.Tenancy,
-		p.Campaigns, p.Messages, p.Webhooks)
+		p.Campaigns, p.Messages, p.Webhooks, p.Searches)
 }
 
 // starting makes s start the work of every part.
@@ -138,6 +139,7 @@ func open(t *testing.T, change ...func(*parts)) *door {
 	d.Webhooks = api.Webhooks{
 		Store: db.NewWebhooks(pool), AppSecrets: []string{"other", "s3cret"}, VerifyTokens: []string{"t0ken"},
 	}
+	d.Searches = api.Searches{Store: db.NewSaved(pool), Secrets: d.Tenancy.Secrets}
 	d.starting(d.started)
 	d.serve(t, change...)
 	return d

@@ -67,6 +67,7 @@ func changes(t *testing.T, d *door) map[string][3]string {
 		Home: undone, Verdict: listing.SayDifferent, Listing: undone, By: "test", At: now}, nil)
 	require.NoError(t, err)
 	const acme = "?tenant=acme"
+	kept, dropped := d.search(t, "kept"), d.search(t, "dropped")
 	return map[string][3]string{
 		"claim-listing":         {"/listings/kijiji/2/claim", "", "listing.claimed listing/kijiji/2"},
 		"unclaim-listing":       {"/listings/kijiji/2/unclaim", "", "listing.unclaimed listing/kijiji/2"},
@@ -110,6 +111,9 @@ func changes(t *testing.T, d *door) map[string][3]string {
 		"resume-campaign":       {running + "/resume" + acme, "", "campaign.resumed" + ran},
 		"retry-failed-messages": {running + "/retry-failed" + acme, "", "campaign.retried" + ran},
 		"cancel-campaign":       {running + "/cancel" + acme, "", "campaign.canceled" + ran},
+		"save-search":           {"/searches" + acme, `{"name":"x","filter":{},"targets":[{"kind":"feed"}]}`, "search.saved search/"},
+		"change-search":         {"/searches/" + kept + acme, `{"name":"y"}`, "search.changed search/" + kept},
+		"delete-search":         {"/searches/" + dropped + acme, "", "search.deleted search/" + dropped},
 		"forget-listing":        {"/listings/kijiji/9", "", "listing.forgotten listing/" + kijiji("9").ID().String()},
 	}
 }
@@ -118,6 +122,7 @@ func changes(t *testing.T, d *door) map[string][3]string {
 // nothing.
 var unaudited = []string{
 	"send-message", "receive-whatsapp-webhook", "search-contacts", "count-contacts", "export-contacts",
+	"try-search",
 }
 
 // Every operation that changes something leaves an entry with its caller and its request. One that is missing in changes

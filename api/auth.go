@@ -47,7 +47,10 @@ func needs(role access.Role, o huma.Operation) huma.Operation {
 
 // openOperations require no credentials: a load balancer polls health and readiness, and <img> loads pictures without
 // sending a key. The pictures are of public adverts, under names that cannot be guessed. Meta signs its webhooks.
-var openOperations = []string{"health", "ready", "get-image", "verify-whatsapp-webhook", "receive-whatsapp-webhook"}
+// Addresses of feeds have a token.
+var openOperations = []string{
+	"health", "ready", "get-image", "verify-whatsapp-webhook", "receive-whatsapp-webhook", "get-feed",
+}
 
 // openRoutes are the open routes that are no operations: the documentation.
 var openRoutes = []string{

@@ -245,8 +245,8 @@ func (h Tenants) changeSender(ctx context.Context, in *changeSenderInput) (*send
 
 // Resealed is the answer of POST /senders/reseal.
 type Resealed struct {
-	Key      string `json:"key" doc:"ID of the key that all tokens are encrypted by now"`
-	Resealed int    `json:"resealed" doc:"tokens that were encrypted by another one"`
+	Key      string `json:"key" doc:"ID of the key that all tokens, and addresses of saved searches, are encrypted by now"`
+	Resealed int    `json:"resealed" doc:"of them, those that were encrypted by another one"`
 }
 
 type resealOutput struct{ Body Resealed }

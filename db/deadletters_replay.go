@@ -13,6 +13,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/saved"
 )
 
 // A Replayed is one dead letter that goes back to its queue.
@@ -78,6 +79,7 @@ type reopener func(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, 
 var reopeners = map[string]reopener{
 	contact.QueueJobs: uploadReopen, contact.QueueChunks: uploadReopen, contact.QueuePersistence: uploadReopen,
 	campaign.QueueDispatch: messageReopen, campaign.QueueRetry: messageReopen,
+	saved.Queue:             noticeReopen,
 	campaign.QueueCampaigns: campaignReopen,
 }
 

@@ -46,6 +46,15 @@ var tenantRow = map[string]string{
 		SELECT $1, gen_random_uuid(), $2::text::int, 0, now(), 'sent'`,
 	"message_days":   `(tenant, day, n) SELECT $1, '2026-01-01', $2::text::int`,
 	"webhook_events": `(received_at, digest, body) SELECT now(), ($1 || $2::text)::bytea, ''`,
+	"saved_searches": `(id, tenant, name, filter, kinds, schedule, state, since, created_at, updated_at)
+		SELECT gen_random_uuid(), $1, $2::text, '{}', '{new}', '{}', 'active', now(), now(), now()`,
+	"saved_targets": `(id, tenant, search, kind, label, token, created_at, updated_at)
+		SELECT gen_random_uuid(), $1, gen_random_uuid(), 'feed', '', $2::text::bytea, now(), now()`,
+	"saved_matches": `(tenant, search, event, listing, kind, rent_cents, at)
+		SELECT $1, gen_random_uuid(), $2::text::int, gen_random_uuid(), 'new', 1, now()`,
+	"saved_deliveries": `(id, tenant, target, due_at, reason) SELECT gen_random_uuid(), $1, gen_random_uuid(), now(), $2::text`,
+	"saved_items": `(tenant, target, event, search, delivery)
+		SELECT $1, gen_random_uuid(), $2::text::int, gen_random_uuid(), gen_random_uuid()`,
 }
 
 // under runs do in a transaction with a setting of conveyor.tenant, and takes it back.
@@ -66,6 +75,12 @@ func TestTenancy(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
+	dbtest.Alter(t, pool, `DO $$
+		DECLARE c record;
+		BEGIN
+			FOR c IN SELECT conrelid::regclass AS t, conname FROM pg_constraint WHERE contype = 'f' AND conrelid::regclass::text ~ '^saved_'
+			LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', c.t, c.conname); END LOOP;
+		END $$`) // the rows below refer to nothing
 	rows, _ := pool.Query(ctx, `SELECT relname FROM pg_class c
 		WHERE relkind = 'r' AND relrowsecurity AND relforcerowsecurity AND relnamespace = 'public'::regnamespace ORDER BY 1`)
 	guarded, err := pgx.CollectRows(rows, pgx.RowTo[string])

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/saved"
 )
 
 // Senders are the telephone numbers that tenants send from, with the tokens that allow it.
@@ -256,19 +257,26 @@ func senderAction(was, is SenderState) string {
 
 const (
 	sqlSendersOldKeys = `
-SELECT id, token_key, token FROM senders WHERE token_key <> $1 AND id > $2 ORDER BY id LIMIT $3`
+SELECT id, false, token_key, token FROM senders WHERE token_key <> $1 AND id > $2
+UNION ALL
+SELECT id, true, box_key, box FROM saved_targets WHERE box_key NOT IN ($1, '') AND id > $2
+ORDER BY id LIMIT $3`
 
 	sqlSenderReseal = `UPDATE senders SET token_key = $4, token = $5 WHERE id = $1 AND token_key = $2 AND token = $3`
+
+	sqlSavedReseal = `UPDATE saved_targets SET box_key = $4, box = $5 WHERE id = $1 AND box_key = $2 AND box = $3`
 )
 
-// Reseal seals up to most tokens, of all tenants, that are not sealed with a key: reseal opens one and seals it again.
+// Reseal seals up to most tokens of senders and addresses of saved searches, of all tenants, that are not sealed with a
+// key: reseal opens one and seals it again.
 // after is the ID that the call before ended at (zero begins) and last the one that this one ended at; it is zero when
 // there are no more. A token that was replaced meanwhile stays. The first error of reseal ends it; those before are
 // stored.
 func (d *Senders) Reseal(ctx context.Context, key string, after uuid.UUID, most int,
 	reseal func(purpose string, old Sealed) (Sealed, error)) (last uuid.UUID, err error) {
 	type row struct {
-		ID uuid.UUID
+		ID     uuid.UUID
+		Target bool // of a saved search
 		Sealed
 	}
 	old, err := systemRows(ctx, d.pool, pgx.RowToStructByPos[row], sqlSendersOldKeys, key, after, most)
@@ -278,12 +286,16 @@ func (d *Senders) Reseal(ctx context.Context, key string, after uuid.UUID, most 
 	b := new(pgx.Batch)
 	var wrong error
 	for _, r := range old {
-		sealed, err := reseal(SenderPurpose(r.ID), r.Sealed)
+		purpose, write := SenderPurpose(r.ID), sqlSenderReseal
+		if r.Target {
+			purpose, write = saved.TargetPurpose(r.ID), sqlSavedReseal
+		}
+		sealed, err := reseal(purpose, r.Sealed)
 		if err != nil {
-			wrong = fmt.Errorf("seal token of sender %s again: %w", r.ID, err)
+			wrong = fmt.Errorf("seal %s again: %w", purpose, err)
 			break
 		}
-		b.Queue(sqlSenderReseal, r.ID, r.Key, r.Box, sealed.Key, sealed.Box)
+		b.Queue(write, r.ID, r.Key, r.Box, sealed.Key, sealed.Box)
 	}
 	if err := systemWrite(ctx, d.pool, b); err != nil {
 		return last, fmt.Errorf("store tokens sealed with %q: %w", key, err)

@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/uuid"
@@ -10,6 +11,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/saved"
 )
 
 func TestSenders(t *testing.T) {
@@ -117,6 +119,15 @@ func TestReseal(t *testing.T) {
 		}, db.Sealed{Key: "old", Box: []byte(number)}, "me")
 		require.NoError(t, err)
 	}
+	search := saved.Search{
+		ID: uuid.New(), Tenant: "acme", Name: "all", Kinds: saved.Kinds, State: saved.Active, CreatedAt: at(1),
+	}
+	hook := db.NewTarget{
+		SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: saved.Webhook}, Address: db.Sealed{Key: "old", Box: []byte("url")},
+		Token: []byte{1},
+	}
+	feed := db.NewTarget{SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: saved.Feed}, Token: []byte{2}}
+	require.NoError(t, db.NewSaved(pool).Add(ctx, search, []db.NewTarget{hook, feed}, "me"))
 	calls := 0
 	reseal := func(purpose string, old db.Sealed) (db.Sealed, error) {
 		calls++
@@ -133,7 +144,7 @@ func TestReseal(t *testing.T) {
 		last, err = d.Reseal(ctx, "new", last, 1, reseal)
 		require.NoError(t, err)
 	}
-	require.Equal(t, 4, calls, "one failed, and none was sealed twice")
+	require.Equal(t, 5, calls, "one failed, and none was sealed twice")
 	list, err := d.List(ctx, "acme")
 	require.NoError(t, err)
 	for _, s := range list {
@@ -142,4 +153,7 @@ func TestReseal(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, db.SenderPurpose(s.ID)+s.PhoneNumberID, string(token.Box))
 	}
+	require.Equal(t, []int64{1}, seen(t, pool, fmt.Sprintf(
+		"SELECT count(*) FROM saved_targets WHERE box_key = 'new' AND box = '%surl'", saved.TargetPurpose(hook.ID))))
+	require.Equal(t, []int64{1}, seen(t, pool, "SELECT count(*) FROM saved_targets WHERE box_key = ''"), "a feed has none")
 }

@@ -57,7 +57,7 @@ func TestActivityNames(t *testing.T) {
 		"ImportListing", "NormalizeListing", "OpenReplay", "ParseChunks", "PersistChunks", "PersistDraft",
 		"PlanDispatch", "ReindexPages", "ResolveOutDir", "RestartDuplicates", "ResumeImages", "ResumeListings",
 		"RunCrawler", "RunReplayBatch", "ScrapePage", "SeedCrawl", "SplitUpload", "StartReadyCampaigns",
-		"StorePages", "TendCampaign", "TendCrawl",
+		"StorePages", "TellNotice", "TendCampaign", "TendCrawl",
 	}, names)
 }
 
@@ -79,6 +79,7 @@ func TestNew(t *testing.T) {
 		{Queue: "upload_jobs", Activities: []any{&activities.Imports{}}},
 		{Queue: "upload_chunks", Activities: []any{&activities.ImportChunks{}}},
 		{Queue: "import_persistence", Activities: []any{&activities.ImportPersistence{}}},
+		{Queue: "notify", Activities: []any{&activities.Notices{}}},
 		{Queue: "crawl", Activities: []any{&activities.Crawling{}, &activities.Tending{}, &activities.Seeding{}}},
 	}
 	o := workers.Options{StoreSlots: 10, StopGrace: time.Second}

@@ -6,6 +6,7 @@ import (
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/domain/saved"
 )
 
 // The task queues. They are kinds of work that must not starve each other, not systems.
@@ -25,6 +26,8 @@ const (
 	QueueCampaigns = campaign.QueueCampaigns
 	QueueDispatch  = campaign.QueueDispatch
 	QueueRetry     = campaign.QueueRetry
+
+	QueueNotify = saved.Queue
 )
 
 // A Queue is one of Temporal's task queues. Each has workflows, activities, or both.
@@ -76,6 +79,10 @@ var Queues = []Queue{
 	},
 	{Name: QueueUploadChunks, Activities: true, Doc: "chunks of files of contacts: reading and checking their rows"},
 	{Name: QueueImportPersistence, Activities: true, Doc: "storing contacts that were read"},
+	{
+		Name: QueueNotify, Workflows: []any{Notify}, Activities: true,
+		Doc: "notices of saved searches, one workflow a delivery and one fairness key a tenant",
+	},
 }
 
 // All has the functions of all workflows, each once.
@@ -113,6 +120,7 @@ var do struct {
 	*activities.Imports
 	*activities.ImportChunks
 	*activities.ImportPersistence
+	*activities.Notices
 }
 
 // QueueNames returns the names of all task queues, in the order of Queues.

@@ -33,6 +33,6 @@ type system struct {
 func (h *house) systems() []system {
 	return []system{
 		h.listings(), h.drafts(), h.crawls(), h.search(), h.retention(), h.imports(), h.contacts(), h.messaging(),
-		h.campaigns(),
+		h.campaigns(), h.saved(),
 	}
 }

@@ -1,0 +1,373 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/saved"
+	"github.com/mtlrent/conveyor/internal/secret"
+)
+
+// Searches serves /searches: filters of listings that tenants save, and where their news is told.
+type Searches struct {
+	Store   *db.Saved
+	Secrets *secret.Box
+
+	door *door
+}
+
+func (h Searches) register(d *door) {
+	h.door = d
+	op := func(role access.Role, id, method, path, summary, description string, status int) huma.Operation {
+		return tenants(role, huma.Operation{
+			OperationID: id, Method: method, Path: path, Tags: []string{"searches"}, Summary: summary,
+			Description: description, Errors: []int{409, 422, 503}, DefaultStatus: status,
+		})
+	}
+	serve(d, op(access.Operate, "save-search", http.MethodPost, "/searches", "Save a search, and tell its news",
+		"What happens to listings from now on is told to its targets: homes that are new to it, whose rent fell, or that "+
+			"are back. A home is told once, however many adverts it has. Secrets and addresses of feeds are in this answer only.",
+		http.StatusCreated), h.add)
+	serve(d, op(access.Read, "list-searches", http.MethodGet, "/searches", "List the saved searches, by name", "", 200),
+		h.list)
+	serve(d, op(access.Read, "get-search", http.MethodGet, "/searches/{search}", "Get a saved search", "", 200), h.get)
+	serve(d, op(access.Operate, "change-search", http.MethodPatch, "/searches/{search}", "Change a saved search",
+		"What is left out stays as it is. What happens while it is paused is not told later.", 200), h.change)
+	serve(d, op(access.Operate, "delete-search", http.MethodDelete, "/searches/{search}",
+		"Delete a saved search, with its feeds; what waits is not told", "", http.StatusNoContent), h.remove)
+	serve(d, op(access.Read, "try-search", http.MethodPost, "/searches/try", "Try a search: what it would have found",
+		"The homes that were published in the last days, are offered still, and meet the filter. Nothing is stored or told.",
+		200), h.try)
+	h.feeds(d)
+}
+
+// A SearchTarget is where a saved search tells its news.
+type SearchTarget struct {
+	ID    uuid.UUID `json:"id"`
+	Kind  string    `json:"kind" enum:"webhook,feed"`
+	Label string    `json:"label,omitempty" doc:"its address, without what is secret or personal"`
+
+	Secret  string `json:"secret,omitempty" doc:"of a webhook, once: what it is signed with"`
+	AtomURL string `json:"atom_url,omitempty" doc:"of a feed, once: an address that nobody can guess"`
+	JSONURL string `json:"json_url,omitempty" doc:"of a feed, once: the same in the format JSON Feed"`
+}
+
+// A SavedSearch is a search of a tenant.
+type SavedSearch struct {
+	ID        uuid.UUID      `json:"id"`
+	Name      string         `json:"name" doc:"once in a tenant"`
+	Filter    saved.Criteria `json:"filter"`
+	Kinds     []SearchKind   `json:"kinds"`
+	Schedule  saved.Schedule `json:"schedule"`
+	State     string         `json:"state" enum:"active,paused"`
+	Targets   []SearchTarget `json:"targets"`
+	CreatedAt time.Time      `json:"created_at"`
+	UpdatedAt time.Time      `json:"updated_at"`
+}
+
+// SearchKind is a kind of news.
+type SearchKind saved.Kind
+
+// Schema implements huma.SchemaProvider.
+func (SearchKind) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: each(saved.Kinds, func(k saved.Kind) any { return string(k) })}
+}
+
+func showSearch(s db.SavedSearch) SavedSearch {
+	return SavedSearch{
+		ID: s.ID, Name: s.Name, Filter: s.Filter,
+		Kinds:    each(s.Kinds, func(k saved.Kind) SearchKind { return SearchKind(k) }),
+		Schedule: s.Schedule, State: s.State,
+		Targets: append([]SearchTarget{}, each(s.Targets, func(t db.SavedTarget) SearchTarget {
+			return SearchTarget{ID: t.ID, Kind: string(t.Kind), Label: t.Label}
+		})...),
+		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
+	}
+}
+
+// TargetStart names a target.
+type TargetStart struct {
+	Kind string `json:"kind" enum:"webhook,feed"`
+	URL  string `json:"url,omitempty" maxLength:"2000" doc:"of a webhook: its address" example:"https://example.org/hook"`
+}
+
+// SearchStart is the body of POST /searches.
+type SearchStart struct {
+	Name     string          `json:"name" minLength:"1" maxLength:"200" doc:"once in a tenant"`
+	Filter   saved.Criteria  `json:"filter"`
+	Kinds    []SearchKind    `json:"kinds,omitempty" maxItems:"3" doc:"of news; absent: all"`
+	Schedule *saved.Schedule `json:"schedule,omitempty" doc:"absent: at once, at any time"`
+	Targets  []TargetStart   `json:"targets" minItems:"1" maxItems:"10"`
+}
+
+type addSearchInput struct {
+	OfTenant
+	Body SearchStart
+}
+
+type savedSearchOutput struct {
+	Location string `header:"Location"`
+	Body     SavedSearch
+}
+
+func (h Searches) add(ctx context.Context, in *addSearchInput) (*savedSearchOutput, error) {
+	tenant, err := h.door.tenantOf(ctx, in.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	b, now := in.Body, h.door.Now()
+	s := saved.Search{
+		ID: uuid.New(), Tenant: tenant, Name: b.Name, Filter: b.Filter, Kinds: kindsOf(b.Kinds), State: saved.Active,
+		Since: now, CreatedAt: now,
+	}
+	set(&s.Schedule, b.Schedule)
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	targets, shown := make([]db.NewTarget, len(b.Targets)), make([]SearchTarget, len(b.Targets))
+	for i, t := range b.Targets {
+		if targets[i], shown[i], err = h.target(t); err != nil {
+			return nil, err
+		}
+	}
+	if err := h.Store.Add(ctx, s, targets, callerOf(ctx).Name); err != nil {
+		return nil, err
+	}
+	found, err := h.Store.Get(ctx, tenant, s.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := showSearch(found)
+	out.Targets = shown
+	return &savedSearchOutput{Location: "/searches/" + s.ID.String(), Body: out}, nil
+}
+
+func kindsOf(kinds []SearchKind) []saved.Kind {
+	if len(kinds) == 0 {
+		return saved.Kinds
+	}
+	return each(kinds, func(k SearchKind) saved.Kind { return saved.Kind(k) })
+}
+
+// target makes a target: what is stored of it, and what its owner is shown once.
+func (h Searches) target(t TargetStart) (made db.NewTarget, shown SearchTarget, err error) {
+	token := newToken()
+	made = db.NewTarget{
+		SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: saved.Channel(t.Kind)}, Token: sumOf(token),
+	}
+	shown = SearchTarget{ID: made.ID, Kind: t.Kind}
+	if made.Kind == saved.Feed {
+		shown.AtomURL, shown.JSONURL = h.door.URL+"/feeds/"+token+".atom", h.door.URL+"/feeds/"+token+".json"
+		return made, shown, nil
+	}
+	u, err := url.Parse(t.URL)
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return made, shown, fault.Newf(fault.Invalid, "targets: the address of a webhook is an absolute URL without a password")
+	}
+	address := saved.Address{URL: t.URL, Secret: newToken()}
+	made.Label, shown.Label, shown.Secret = u.Scheme+"://"+u.Host, u.Scheme+"://"+u.Host, address.Secret
+	if made.Address, err = h.seal(made.ID, address); err != nil {
+		return made, shown, err
+	}
+	return made, shown, nil
+}
+
+// seal encrypts the address of a target.
+func (h Searches) seal(id uuid.UUID, a saved.Address) (db.Sealed, error) {
+	if h.Secrets.Key() == "" {
+		return db.Sealed{}, fault.Newf(fault.Conflict, "addresses cannot be stored: CONVEYOR_SECRET_KEYS of the API has no "+
+			"key to encrypt them by")
+	}
+	plain, err := json.Marshal(a)
+	if err != nil {
+		return db.Sealed{}, err
+	}
+	key, box, err := h.Secrets.Seal(saved.TargetPurpose(id), plain)
+	return db.Sealed{Key: key, Box: box}, err
+}
+
+// newToken is a text of 192 random bits that fits into an address.
+func newToken() string {
+	var b [24]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+func sumOf(token string) []byte {
+	sum := sha256.Sum256([]byte(token))
+	return sum[:]
+}
+
+// SavedSearches is the answer of GET /searches.
+type SavedSearches Page[SavedSearch]
+
+type savedSearchesInput struct {
+	OfTenant
+	Cursor string `query:"cursor" maxLength:"1000"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"50"`
+}
+
+type savedSearchesOutput struct{ Body SavedSearches }
+
+// savedCursor is a position in the list of saved searches.
+type savedCursor struct {
+	Sort string `json:"s"`
+	Name string `json:"n"`
+}
+
+func (h Searches) list(ctx context.Context, in *savedSearchesInput) (*savedSearchesOutput, error) {
+	tenant, err := h.door.tenantOf(ctx, in.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	var at savedCursor
+	if in.Cursor != "" {
+		if err := decodeCursor(in.Cursor, &at); err != nil || at.Sort != "searches" {
+			return nil, fault.Newf(fault.Invalid, "cursor: %w", errCursor)
+		}
+	}
+	list, err := h.Store.List(ctx, tenant, at.Name, in.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	var next *savedCursor
+	if len(list) > in.Limit {
+		list = list[:in.Limit]
+		next = &savedCursor{"searches", list[in.Limit-1].Name}
+	}
+	out := page(list, showSearch, next)
+	out.Items = append([]SavedSearch{}, out.Items...)
+	return &savedSearchesOutput{SavedSearches(out)}, nil
+}
+
+type savedSearchInput struct {
+	OfTenant
+	Search uuid.UUID `path:"search"`
+}
+
+func (h Searches) get(ctx context.Context, in *savedSearchInput) (*savedSearchOutput, error) {
+	tenant, err := h.door.tenantOf(ctx, in.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	s, err := h.Store.Get(ctx, tenant, in.Search)
+	if err != nil {
+		return nil, err
+	}
+	return &savedSearchOutput{Body: showSearch(s)}, nil
+}
+
+// SearchPatch is the body of PATCH /searches/{search}.
+type SearchPatch struct {
+	Name     *string         `json:"name,omitempty" minLength:"1" maxLength:"200"`
+	Filter   *saved.Criteria `json:"filter,omitempty" doc:"takes the place of the whole filter"`
+	Kinds    []SearchKind    `json:"kinds,omitempty" maxItems:"3"`
+	Schedule *saved.Schedule `json:"schedule,omitempty" doc:"takes the place of the whole schedule"`
+	State    *string         `json:"state,omitempty" enum:"active,paused"`
+}
+
+type changeSearchInput struct {
+	OfTenant
+	Search uuid.UUID `path:"search"`
+	Body   SearchPatch
+}
+
+func (h Searches) change(ctx context.Context, in *changeSearchInput) (*savedSearchOutput, error) {
+	tenant, err := h.door.tenantOf(ctx, in.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	b := in.Body
+	err = h.Store.Change(ctx, tenant, in.Search, callerOf(ctx).Name, h.door.Now(), func(s *saved.Search) {
+		set(&s.Name, b.Name)
+		set(&s.Filter, b.Filter)
+		set(&s.Schedule, b.Schedule)
+		set(&s.State, b.State)
+		if len(b.Kinds) > 0 {
+			s.Kinds = kindsOf(b.Kinds)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	s, err := h.Store.Get(ctx, tenant, in.Search)
+	if err != nil {
+		return nil, err
+	}
+	return &savedSearchOutput{Body: showSearch(s)}, nil
+}
+
+func (h Searches) remove(ctx context.Context, in *savedSearchInput) (*struct{}, error) {
+	tenant, err := h.door.tenantOf(ctx, in.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	return nil, h.Store.Delete(ctx, tenant, in.Search, callerOf(ctx).Name, h.door.Now())
+}
+
+// SearchTrial is the body of POST /searches/try.
+type SearchTrial struct {
+	Filter saved.Criteria `json:"filter"`
+	Days   int            `json:"days,omitempty" minimum:"1" maximum:"90" default:"7"`
+	Limit  int            `json:"limit,omitempty" minimum:"1" maximum:"100" default:"20" doc:"homes in the answer"`
+}
+
+type trySearchInput struct {
+	OfTenant
+	Body SearchTrial
+}
+
+// A FoundHome is a home that a search finds.
+type FoundHome struct {
+	Kind         SearchKind `json:"kind"`
+	ListingID    uuid.UUID  `json:"listing_id"`
+	HomeID       uuid.UUID  `json:"home_id"`
+	Platform     string     `json:"platform"`
+	URL          string     `json:"url"`
+	Title        string     `json:"title"`
+	Address      string     `json:"address,omitempty"`
+	Bedrooms     int        `json:"bedrooms" doc:"0 is a studio"`
+	RentCents    int64      `json:"rent_cents" doc:"CAD cents a month"`
+	OldRentCents *int64     `json:"old_rent_cents,omitempty" doc:"of a price drop: before it"`
+	At           time.Time  `json:"at"`
+}
+
+func showFound(i saved.Item) FoundHome {
+	return FoundHome{
+		Kind: SearchKind(i.Kind), ListingID: i.Listing, HomeID: i.Home, Platform: i.Platform, URL: i.URL, Title: i.Title,
+		Address: i.Address, Bedrooms: i.Bedrooms, RentCents: i.RentCents, OldRentCents: i.OldRentCents, At: i.At,
+	}
+}
+
+// SearchTried is the answer of POST /searches/try.
+type SearchTried struct {
+	Homes int         `json:"homes" doc:"that it would have found"`
+	All   bool        `json:"all" doc:"false: there are more listings than were looked at, the newest ones"`
+	Items []FoundHome `json:"items" doc:"newest first"`
+}
+
+type searchTriedOutput struct{ Body SearchTried }
+
+func (h Searches) try(ctx context.Context, in *trySearchInput) (*searchTriedOutput, error) {
+	if _, err := h.door.tenantOf(ctx, in.Tenant); err != nil {
+		return nil, err
+	}
+	since := h.door.Now().AddDate(0, 0, -in.Body.Days)
+	found, total, all, err := h.Store.Try(ctx, in.Body.Filter, since, in.Body.Limit)
+	if err != nil {
+		return nil, err
+	}
+	return &searchTriedOutput{SearchTried{total, all, append([]FoundHome{}, each(found, showFound)...)}}, nil
+}

@@ -1,0 +1,366 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/saved"
+)
+
+// Saved are the saved searches of tenants, with what they are told. A search of another tenant is fault.Gone, as one
+// that does not exist is.
+type Saved struct{ pool *pgxpool.Pool }
+
+// NewSaved returns the saved searches kept in pool.
+func NewSaved(pool *pgxpool.Pool) *Saved { return &Saved{pool} }
+
+// A SavedTarget is where a search tells its news, without its address.
+type SavedTarget struct {
+	ID    uuid.UUID
+	Kind  saved.Channel
+	Label string // its address, without what is secret or personal
+}
+
+// A NewTarget is a SavedTarget that is stored.
+type NewTarget struct {
+	SavedTarget
+
+	Address Sealed // for saved.TargetPurpose; empty for a feed
+	Token   []byte // SHA-256 of a random token: that of its feed's address
+}
+
+// A SavedSearch is a search with its targets.
+type SavedSearch struct {
+	saved.Search
+
+	Targets []SavedTarget
+}
+
+// MaxSearches is how many searches a tenant may have.
+const MaxSearches = 20_000
+
+// Writers take turns, so that versions are committed in their order: a reader that has seen one has seen all before it.
+const (
+	sqlSavedTurn = `SELECT pg_advisory_xact_lock(1935763828, 1)`
+
+	sqlSavedTouch = `
+INSERT INTO saved_changes (search, version) VALUES ($1, nextval('saved_version'))
+ON CONFLICT (search) DO UPDATE SET version = excluded.version`
+
+	sqlSavedAdd = `
+INSERT INTO saved_searches (id, tenant, name, filter, kinds, schedule, state, since, created_at, updated_at)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $9
+WHERE (SELECT count(*) FROM saved_searches WHERE tenant = $2) < $10`
+
+	sqlSavedTargetAdd = `
+INSERT INTO saved_targets (id, tenant, search, kind, label, box, box_key, token, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`
+)
+
+// Add stores a search with its targets, and an audit record. What s.Check refuses is fault.Invalid; the name of another
+// search of the tenant, and one more than MaxSearches, are fault.Conflict.
+func (s *Saved) Add(ctx context.Context, search saved.Search, targets []NewTarget, actor string) error {
+	if err := search.Check(); err != nil {
+		return err
+	}
+	filter, schedule, err := savedDocs(&search)
+	if err != nil {
+		return err
+	}
+	err = tenantTx(ctx, s.pool, search.Tenant, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlSavedTurn); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, sqlSavedAdd, search.ID, search.Tenant, search.Name, filter, search.Kinds, schedule,
+			search.State, search.Since, search.CreatedAt, MaxSearches)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return fault.Newf(fault.Conflict, "the tenant has %d searches: no more can be saved", MaxSearches)
+		}
+		for _, t := range targets {
+			if t.Address.Box == nil {
+				t.Address.Box = []byte{}
+			}
+			if _, err := tx.Exec(ctx, sqlSavedTargetAdd, t.ID, search.Tenant, search.ID, t.Kind, t.Label, t.Address.Box,
+				t.Address.Key, t.Token, search.CreatedAt); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.Exec(ctx, sqlSavedTouch, search.ID); err != nil {
+			return err
+		}
+		return auditTx(ctx, tx, savedDeed(search.Tenant, "search.saved", search.ID, actor, search.CreatedAt))
+	})
+	return savedFault(err, "save", search.ID)
+}
+
+func savedDocs(s *saved.Search) (filter, schedule []byte, err error) {
+	if filter, err = json.Marshal(s.Filter); err == nil {
+		schedule, err = json.Marshal(s.Schedule)
+	}
+	if err != nil {
+		err = fmt.Errorf("write search %s: %w", s.ID, err)
+	}
+	return filter, schedule, err
+}
+
+// savedDeed is the audit record of a change of a search. It names neither what is searched for nor who is told.
+func savedDeed(tenant, action string, id uuid.UUID, actor string, now time.Time) AuditEntry {
+	return AuditEntry{
+		At: now, Actor: actor, Action: action, Subject: "search/" + id.String(), Detail: map[string]any{"tenant": tenant},
+	}
+}
+
+// savedFault makes an error of a method on a search: no row is fault.Gone.
+func savedFault(err error, verb string, id uuid.UUID) error {
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return fault.Newf(fault.Gone, "there is no saved search %s", id)
+	case violates(err, uniqueViolation, "saved_searches_tenant_name_key"):
+		return fault.Newf(fault.Conflict, "name: there is another saved search of this name")
+	case violates(err, foreignViolation, ""):
+		return fault.Newf(fault.Gone, "there is no such tenant")
+	case err != nil:
+		return fmt.Errorf("%s saved search %s: %w", verb, id, err)
+	}
+	return nil
+}
+
+const sqlSavedColumns = `s.id, s.tenant, s.name, s.filter, s.kinds, s.schedule, s.state, s.since, s.created_at, s.updated_at`
+
+func scanSaved(row pgx.CollectableRow) (s saved.Search, err error) {
+	var kinds []string
+	err = row.Scan(&s.ID, &s.Tenant, &s.Name, &s.Filter, &kinds, &s.Schedule, &s.State, &s.Since, &s.CreatedAt,
+		&s.UpdatedAt)
+	for _, k := range kinds {
+		s.Kinds = append(s.Kinds, saved.Kind(k))
+	}
+	return s, err
+}
+
+const (
+	sqlSavedRead = `SELECT ` + sqlSavedColumns + ` FROM saved_searches s WHERE s.tenant = $1 AND s.id = $2`
+
+	sqlSavedHold = sqlSavedRead + ` FOR UPDATE`
+
+	sqlSavedList = `
+SELECT ` + sqlSavedColumns + ` FROM saved_searches s
+WHERE s.tenant = $1 AND s.name > $2 ORDER BY s.name LIMIT $3`
+
+	sqlSavedTargets = `
+SELECT search, id, kind, label FROM saved_targets WHERE search = ANY ($1) ORDER BY created_at, id`
+)
+
+// Get returns a search.
+func (s *Saved) Get(ctx context.Context, tenant string, id uuid.UUID) (found SavedSearch, err error) {
+	search, err := one(tenantRows(ctx, s.pool, tenant, scanSaved, sqlSavedRead, tenant, id))
+	if err != nil {
+		return found, savedFault(err, "read", id)
+	}
+	list := []SavedSearch{{Search: search}}
+	err = s.readTargets(ctx, tenant, list)
+	return list[0], err
+}
+
+// List returns up to limit searches of a tenant whose names are after a name, in the order of their names.
+func (s *Saved) List(ctx context.Context, tenant, after string, limit int) (list []SavedSearch, err error) {
+	found, err := tenantRows(ctx, s.pool, tenant, scanSaved, sqlSavedList, tenant, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list saved searches: %w", err)
+	}
+	for _, search := range found {
+		list = append(list, SavedSearch{Search: search})
+	}
+	return list, s.readTargets(ctx, tenant, list)
+}
+
+// readTargets completes searches of a tenant.
+func (s *Saved) readTargets(ctx context.Context, tenant string, list []SavedSearch) error {
+	ids, places := make([]uuid.UUID, len(list)), map[uuid.UUID]int{}
+	for i, search := range list {
+		ids[i], places[search.ID] = search.ID, i
+	}
+	_, err := tenantRows(ctx, s.pool, tenant, func(row pgx.CollectableRow) (struct{}, error) {
+		var search uuid.UUID
+		var t SavedTarget
+		err := row.Scan(&search, &t.ID, &t.Kind, &t.Label)
+		if i, ok := places[search]; ok {
+			list[i].Targets = append(list[i].Targets, t)
+		}
+		return struct{}{}, err
+	}, sqlSavedTargets, ids)
+	if err != nil {
+		return fmt.Errorf("read targets of saved searches: %w", err)
+	}
+	return nil
+}
+
+const sqlSavedChange = `
+UPDATE saved_searches SET name = $3, filter = $4, kinds = $5, schedule = $6, state = $7, since = $8, updated_at = $9
+WHERE tenant = $1 AND id = $2`
+
+// Change changes what change changes of a search, with an audit record. What happened while it was paused is not told
+// once it is active again. Errors are those of Add.
+func (s *Saved) Change(ctx context.Context, tenant string, id uuid.UUID, actor string, now time.Time,
+	change func(*saved.Search)) error {
+	err := tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlSavedTurn); err != nil {
+			return err
+		}
+		rows, _ := tx.Query(ctx, sqlSavedHold, tenant, id) // CollectExactlyOneRow reports its error
+		search, err := pgx.CollectExactlyOneRow(rows, scanSaved)
+		if err != nil {
+			return err
+		}
+		before := search.State
+		change(&search)
+		if err := search.Check(); err != nil {
+			return err
+		}
+		if before != saved.Active && search.State == saved.Active {
+			search.Since = now
+		}
+		filter, schedule, err := savedDocs(&search)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sqlSavedChange, tenant, id, search.Name, filter, search.Kinds, schedule, search.State,
+			search.Since, now); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sqlSavedTouch, id); err != nil {
+			return err
+		}
+		return auditTx(ctx, tx, savedDeed(tenant, "search.changed", id, actor, now))
+	})
+	return savedFault(err, "change", id)
+}
+
+const sqlSavedDelete = `DELETE FROM saved_searches WHERE tenant = $1 AND id = $2 RETURNING id`
+
+// Delete deletes a search with its targets and what they were told, with an audit record. What waits is not sent.
+func (s *Saved) Delete(ctx context.Context, tenant string, id uuid.UUID, actor string, now time.Time) error {
+	err := tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlSavedTurn); err != nil {
+			return err
+		}
+		if err := tx.QueryRow(ctx, sqlSavedDelete, tenant, id).Scan(&id); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sqlSavedTouch, id); err != nil {
+			return err
+		}
+		return auditTx(ctx, tx, savedDeed(tenant, "search.deleted", id, actor, now))
+	})
+	return savedFault(err, "delete", id)
+}
+
+const (
+	sqlSavedFeed = `
+SELECT s.id, s.tenant, s.name, s.created_at FROM saved_targets t JOIN saved_searches s ON s.id = t.search
+WHERE t.token = $1 AND t.kind = 'feed'`
+
+	sqlSavedFeedItems = `
+SELECT ` + sqlSavedItemColumns + `
+FROM (SELECT * FROM saved_matches WHERE search = $1 ORDER BY event DESC LIMIT $2) m ` + sqlSavedItemJoins + `
+ORDER BY m.event DESC`
+
+	sqlSavedItemColumns = `m.event, m.kind, m.listing, coalesce(h.home_id, m.listing), l.platform, l.url, l.title, l.address,
+    l.bedrooms, m.rent_cents, m.old_rent_cents, l.latitude, l.longitude, l.status <> 'archived', m.at`
+
+	sqlSavedItemJoins = `JOIN listings l ON l.id = m.listing LEFT JOIN home_members h ON h.listing_id = m.listing`
+)
+
+func scanSavedItem(row pgx.CollectableRow) (i saved.Item, err error) {
+	i.Events = make([]int64, 1)
+	return i, row.Scan(&i.Events[0], &i.Kind, &i.Listing, &i.Home, &i.Platform, &i.URL, &i.Title, &i.Address, &i.Bedrooms,
+		&i.RentCents, &i.OldRentCents, &i.Latitude, &i.Longitude, &i.Offered, &i.At)
+}
+
+// A SavedFeed is what a search was told lately.
+type SavedFeed struct {
+	Search    uuid.UUID
+	Tenant    string
+	Name      string
+	CreatedAt time.Time
+	Items     []saved.Item // newest first, one an event
+}
+
+// Feed returns the newest items of the search whose feed has a token with the SHA-256 sum, at most limit. An unknown
+// token is fault.Gone.
+func (s *Saved) Feed(ctx context.Context, sum []byte, limit int) (f SavedFeed, err error) {
+	f, err = one(systemRows(ctx, s.pool, func(row pgx.CollectableRow) (f SavedFeed, err error) {
+		return f, row.Scan(&f.Search, &f.Tenant, &f.Name, &f.CreatedAt)
+	}, sqlSavedFeed, sum))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return f, fault.Newf(fault.Gone, "there is no such feed")
+	}
+	if err == nil {
+		f.Items, err = tenantRows(ctx, s.pool, f.Tenant, scanSavedItem, sqlSavedFeedItems, f.Search, limit)
+	}
+	if err != nil {
+		return f, fmt.Errorf("read feed: %w", err)
+	}
+	return f, nil
+}
+
+const sqlSavedTry = `
+SELECT 0, 'new', l.id, coalesce(h.home_id, l.id), l.platform, l.url, l.title, l.address, l.bedrooms, l.rent_cents,
+    NULL::bigint, l.latitude, l.longitude, true, l.published_at, coalesce(l.neighbourhood, ''), l.description
+FROM listings l LEFT JOIN home_members h ON h.listing_id = l.id
+WHERE l.status <> 'archived' AND l.published_at >= $1 ORDER BY l.published_at DESC, l.id DESC LIMIT $2`
+
+// savedTryMost is how many listings Try compares.
+const savedTryMost = 20_000
+
+// Try returns the homes, newest first and at most limit, that a filter would have found as new since a time and that
+// are offered still, and how many there are. all is false where there are more listings than it looks at. It stores
+// nothing.
+func (s *Saved) Try(ctx context.Context, filter saved.Criteria, since time.Time, limit int) (
+	found []saved.Item, total int, all bool, err error,
+) {
+	fits, err := filter.Fitter()
+	if err != nil {
+		return nil, 0, false, err
+	}
+	rows, err := s.pool.Query(ctx, sqlSavedTry, since, savedTryMost)
+	if err != nil {
+		return nil, 0, false, fmt.Errorf("try search: %w", err)
+	}
+	defer rows.Close()
+	homes, looked := map[uuid.UUID]bool{}, 0
+	for rows.Next() {
+		looked++
+		i := saved.Item{Events: []int64{0}}
+		var l saved.Listing
+		if err := rows.Scan(&i.Events[0], &i.Kind, &i.Listing, &i.Home, &i.Platform, &i.URL, &i.Title, &i.Address,
+			&i.Bedrooms, &i.RentCents, &i.OldRentCents, &i.Latitude, &i.Longitude, &i.Offered, &i.At, &l.Neighbourhood,
+			&l.Description); err != nil {
+			return nil, 0, false, fmt.Errorf("try search: %w", err)
+		}
+		l.Platform, l.RentCents, l.Bedrooms, l.Latitude, l.Longitude = i.Platform, i.RentCents, i.Bedrooms, i.Latitude,
+			i.Longitude
+		l.Title, l.Address = i.Title, i.Address
+		if homes[i.Home] || !fits(&l) {
+			continue
+		}
+		homes[i.Home] = true
+		if total++; len(found) < limit {
+			found = append(found, i)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, 0, false, fmt.Errorf("try search: %w", err)
+	}
+	return found, total, looked < savedTryMost, nil
+}

@@ -1,0 +1,266 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/domain/saved"
+)
+
+// A SavedMatcher compares what happens to listings with the searches. It keeps all active searches in memory, and reads
+// those that have changed before each comparison. It is not safe for concurrent use.
+type SavedMatcher struct {
+	store   *Saved
+	index   *saved.Index
+	version int64 // of saved_changes that the index has
+}
+
+// Matcher returns a matcher that has read nothing yet.
+func (s *Saved) Matcher() *SavedMatcher { return &SavedMatcher{store: s, index: saved.NewIndex()} }
+
+// Matched is what a comparison did.
+type Matched struct {
+	Events   int         // that were compared, or are no news any more
+	Looked   int         // searches that were looked at for them
+	Matches  int         // that are told
+	Searches int         // in memory
+	At       []time.Time // when each event happened
+}
+
+// Only one process compares at a time: what a search was told last decides what it is told next.
+const (
+	sqlSavedMatchTurn = `SELECT pg_try_advisory_xact_lock(1935763828, 2)`
+
+	sqlSavedChanged = `
+SELECT c.version, c.search, s.id, s.tenant, s.name, s.filter, s.kinds, s.schedule, s.state, s.since, s.created_at,
+    s.updated_at
+FROM (SELECT * FROM saved_changes WHERE version > $1 ORDER BY version LIMIT $2) c
+LEFT JOIN saved_searches s ON s.id = c.search ORDER BY c.version`
+
+	// The oldest events are taken, and go with the transaction.
+	sqlSavedTake = `
+DELETE FROM saved_queue WHERE event = ANY (ARRAY(SELECT event FROM saved_queue ORDER BY event LIMIT $1)) RETURNING event`
+
+	sqlSavedEvents = `
+SELECT e.id, e.kind, e.at, coalesce(e.old_rent_cents, 0), l.id, coalesce(h.home_id, l.id), l.published_at,
+    EXISTS (
+        SELECT FROM home_members m JOIN listings o ON o.id = m.listing_id
+        WHERE m.home_id = h.home_id AND o.id <> l.id AND (o.status <> 'archived' OR EXISTS (
+            SELECT FROM listing_events x WHERE x.listing_id = o.id AND x.new_status = 'archived' AND x.at >= e.at))),
+    l.status <> 'archived', l.platform, coalesce(l.neighbourhood, ''), l.rent_cents, l.bedrooms, l.latitude, l.longitude,
+    l.title, l.description, l.address
+FROM listing_events e JOIN listings l ON l.id = e.listing_id LEFT JOIN home_members h ON h.listing_id = l.id
+WHERE e.id = ANY ($1) ORDER BY e.id`
+
+	// What searches were told last of homes, whichever advert it was told of.
+	sqlSavedTold = `
+SELECT DISTINCT ON (c.search, c.home) c.search, c.home, m.rent_cents
+FROM unnest($1::uuid[], $2::uuid[]) c(search, home)
+JOIN LATERAL (SELECT listing_id FROM home_members WHERE home_id = c.home UNION SELECT c.home) h ON true
+JOIN saved_matches m ON m.search = c.search AND m.listing = h.listing_id
+ORDER BY c.search, c.home, m.event DESC`
+
+	sqlSavedMatch = `
+INSERT INTO saved_matches (tenant, search, event, listing, kind, old_rent_cents, rent_cents, at)
+SELECT s.tenant, s.id, m.event, m.listing, m.kind, m.old_rent_cents, m.rent_cents, m.at
+FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::bigint[], $6::bigint[], $7::timestamptz[])
+    m(search, event, listing, kind, old_rent_cents, rent_cents, at)
+JOIN saved_searches s ON s.id = m.search
+ON CONFLICT DO NOTHING`
+
+	// A delivery whose sending has begun takes nothing more; what came too late for it goes into one that is due now.
+	sqlSavedDeliver = `
+WITH due AS (
+    SELECT t.tenant, t.id AS target, m.search, m.event, m.due_at
+    FROM unnest($1::uuid[], $2::bigint[], $3::timestamptz[]) m(search, event, due_at)
+    JOIN saved_targets t ON t.search = m.search AND t.kind <> 'feed'
+    JOIN saved_matches k ON k.search = m.search AND k.event = m.event
+    WHERE NOT EXISTS (SELECT FROM saved_items i WHERE i.target = t.id AND i.event = m.event)
+), held AS (
+    INSERT INTO saved_deliveries AS d (id, tenant, target, due_at)
+    SELECT gen_random_uuid(), tenant, target, due_at FROM (SELECT DISTINCT tenant, target, due_at FROM due) o
+    ORDER BY target, due_at
+    ON CONFLICT (target, due_at) DO UPDATE SET tries = d.tries WHERE d.state = 'waiting'
+    RETURNING id, target, due_at
+), late AS (
+    INSERT INTO saved_deliveries AS d (id, tenant, target, due_at)
+    SELECT gen_random_uuid(), tenant, target, clock_timestamp() FROM (
+        SELECT DISTINCT tenant, target FROM due
+        WHERE NOT EXISTS (SELECT FROM held WHERE held.target = due.target AND held.due_at = due.due_at)) o
+    RETURNING id, target
+)
+INSERT INTO saved_items (tenant, target, event, search, delivery)
+SELECT due.tenant, due.target, due.event, due.search, coalesce(held.id, late.id)
+FROM due LEFT JOIN held ON held.target = due.target AND held.due_at = due.due_at
+LEFT JOIN late ON late.target = due.target
+ON CONFLICT DO NOTHING`
+)
+
+const savedChangesAtOnce = 5000
+
+// refresh reads the searches that have changed.
+func (m *SavedMatcher) refresh(ctx context.Context, tx pgx.Tx) error {
+	for {
+		rows, err := tx.Query(ctx, sqlSavedChanged, m.version, savedChangesAtOnce)
+		if err != nil {
+			return err
+		}
+		n := 0
+		for rows.Next() {
+			n++
+			var version int64
+			var changed uuid.UUID
+			var id *uuid.UUID
+			var s saved.Search
+			var tenant, name, state *string
+			var filter *saved.Criteria
+			var kinds []string
+			var schedule *saved.Schedule
+			var since, created, updated *time.Time
+			if err := rows.Scan(&version, &changed, &id, &tenant, &name, &filter, &kinds, &schedule, &state, &since, &created,
+				&updated); err != nil {
+				rows.Close()
+				return err
+			}
+			m.version = version
+			if id == nil {
+				m.index.Remove(changed)
+				continue
+			}
+			s.ID, s.Tenant, s.Name, s.Filter, s.Schedule, s.State = changed, *tenant, *name, *filter, *schedule, *state
+			s.Since, s.CreatedAt, s.UpdatedAt = *since, *created, *updated
+			for _, k := range kinds {
+				s.Kinds = append(s.Kinds, saved.Kind(k))
+			}
+			m.index.Put(s)
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		if n < savedChangesAtOnce {
+			return nil
+		}
+	}
+}
+
+// A savedCandidate is an event that a search is met by.
+type savedCandidate struct {
+	search *saved.Search
+	event  *saved.Event
+	fitted bool
+}
+
+// Next compares up to n events of listings with the searches, the oldest first, and writes what is told and when, in one
+// transaction: an event is compared once, or again when nothing of it was kept. Nothing is compared while another
+// process does it.
+func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Matched, err error) {
+	err = systemTx(ctx, m.store.pool, func(tx pgx.Tx) error {
+		done = Matched{}
+		var turn bool
+		if err := tx.QueryRow(ctx, sqlSavedMatchTurn).Scan(&turn); err != nil || !turn {
+			return err
+		}
+		rows, _ := tx.Query(ctx, sqlSavedTake, n) // CollectRows reports its error
+		ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		if err := m.refresh(ctx, tx); err != nil {
+			return err
+		}
+		done.Events, done.Searches = len(ids), m.index.Len()
+		rows, _ = tx.Query(ctx, sqlSavedEvents, ids)
+		events, err := pgx.CollectRows(rows, scanSavedEvent)
+		if err != nil {
+			return err
+		}
+		var candidates []savedCandidate
+		for i := range events {
+			e := &events[i]
+			done.At = append(done.At, e.At)
+			if e.Visible {
+				done.Looked += m.index.Meet(&e.Listing, e.OldRentCents, func(s *saved.Search, fitted bool) {
+					candidates = append(candidates, savedCandidate{s, e, fitted})
+				})
+			}
+		}
+		done.Matches, err = tell(ctx, tx, candidates, now)
+		return err
+	})
+	if err != nil {
+		return Matched{}, fmt.Errorf("compare listings with saved searches: %w", err)
+	}
+	return done, nil
+}
+
+func scanSavedEvent(row pgx.CollectableRow) (e saved.Event, err error) {
+	l := &e.Listing
+	return e, row.Scan(&e.ID, &e.Kind, &e.At, &e.OldRentCents, &e.ListingID, &e.Home, &e.Published, &e.Standing, &e.Visible,
+		&l.Platform, &l.Neighbourhood, &l.RentCents, &l.Bedrooms, &l.Latitude, &l.Longitude, &l.Title, &l.Description,
+		&l.Address)
+}
+
+// tell writes those of the candidates that are news, and the deliveries that tell them.
+func tell(ctx context.Context, tx pgx.Tx, candidates []savedCandidate, now time.Time) (matches int, err error) {
+	type pair struct{ search, home uuid.UUID }
+	told := map[pair]saved.Told{}
+	var searches, homes []uuid.UUID
+	for _, c := range candidates {
+		if p := (pair{c.search.ID, c.event.Home}); told[p] == (saved.Told{}) {
+			searches, homes = append(searches, p.search), append(homes, p.home)
+		}
+	}
+	if len(searches) == 0 {
+		return 0, nil
+	}
+	rows, _ := tx.Query(ctx, sqlSavedTold, searches, homes) // ForEachRow reports its error
+	var p pair
+	var rent int64
+	if _, err := pgx.ForEachRow(rows, []any{&p.search, &p.home, &rent}, func() error {
+		told[p] = saved.Told{Ever: true, RentCents: rent}
+		return nil
+	}); err != nil {
+		return 0, err
+	}
+	var (
+		of, listings []uuid.UUID
+		events       []int64
+		kinds        []string
+		old          []*int64
+		rents        []int64
+		at, due      []time.Time
+	)
+	for _, c := range candidates {
+		p := pair{c.search.ID, c.event.Home}
+		kind, ok := c.search.News(c.event, c.fitted, told[p])
+		if !ok {
+			continue
+		}
+		var before *int64
+		if kind == saved.PriceDrop {
+			switch {
+			case c.event.Kind == saved.Price:
+				before = &c.event.OldRentCents
+			case told[p].Ever:
+				before = new(told[p].RentCents)
+			}
+		}
+		told[p] = saved.Told{Ever: true, RentCents: c.event.Listing.RentCents}
+		of, listings = append(of, c.search.ID), append(listings, c.event.ListingID)
+		events, kinds, old = append(events, c.event.ID), append(kinds, string(kind)), append(old, before)
+		rents, at = append(rents, c.event.Listing.RentCents), append(at, c.event.At)
+		due = append(due, c.search.Schedule.Due(now))
+	}
+	if len(of) == 0 {
+		return 0, nil
+	}
+	if _, err := tx.Exec(ctx, sqlSavedMatch, of, events, listings, kinds, old, rents, at); err != nil {
+		return 0, err
+	}
+	_, err = tx.Exec(ctx, sqlSavedDeliver, of, events, due)
+	return len(of), err
+}

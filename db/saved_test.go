@@ -1,0 +1,285 @@
+package db_test
+
+import (
+	"crypto/sha256"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/saved"
+)
+
+// telling is a database with listings and saved searches of acme.
+type telling struct {
+	*db.Saved
+	listings *db.Listings
+	matcher  *db.SavedMatcher
+	pool     *pgxpool.Pool
+	scrapes  map[string]int64
+}
+
+func newTelling(t *testing.T) *telling {
+	t.Helper()
+
+	pool := dbtest.New(t)
+	s := db.NewSaved(pool)
+	for _, id := range []string{"acme", "other"} {
+		require.NoError(t, db.NewTenants(pool).Create(t.Context(), db.Tenant{
+			ID: id, Name: id, Tier: campaign.Standard, Region: "CA", CreatedAt: start,
+		}, "test"))
+	}
+	return &telling{s, db.NewListings(pool), s.Matcher(), pool, map[string]int64{}}
+}
+
+// search saves a search with a webhook and a feed, whose tokens are the name with -hook and -feed.
+func (w *telling) search(t *testing.T, name string, f saved.Criteria, change ...func(*saved.Search)) uuid.UUID {
+	t.Helper()
+
+	s := saved.Search{
+		ID: uuid.New(), Tenant: "acme", Name: name, Filter: f, Kinds: saved.Kinds, State: saved.Active, Since: start,
+		CreatedAt: start,
+	}
+	for _, c := range change {
+		c(&s)
+	}
+	target := func(kind saved.Channel, token string) db.NewTarget {
+		return db.NewTarget{SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: kind}, Token: sum(token)}
+	}
+	require.NoError(t, w.Add(t.Context(), s, []db.NewTarget{
+		target(saved.Webhook, name+"-hook"), target(saved.Feed, name+"-feed"),
+	}, "test"))
+	return s.ID
+}
+
+// seen returns the numbers that a SELECT over the rows of all tenants finds.
+func seen(t *testing.T, pool *pgxpool.Pool, text string) (got []int64) {
+	t.Helper()
+
+	b := new(pgx.Batch)
+	b.Queue("SELECT set_config('conveyor.tenant', '*', true)")
+	b.Queue(text).Query(func(rows pgx.Rows) (err error) {
+		got, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+		return err
+	})
+	require.NoError(t, pool.SendBatch(t.Context(), b).Close())
+	return got
+}
+
+func sum(s string) []byte {
+	h := sha256.Sum256([]byte(s))
+	return h[:]
+}
+
+// advert publishes an advert with a rent in CAD.
+func (w *telling) advert(t *testing.T, id string, rent int64, minutes int) {
+	t.Helper()
+
+	l := normalized(refOf(id))
+	l.RentCents = rent * 100
+	w.scrapes[id]++
+	a := arrival(l.Ref, l.Title, minutes)
+	a.ContentHash = sum(id + time.Duration(rent).String() + time.Duration(minutes).String())
+	receive(t, w.listings, a)
+	publish(t, w.listings, l, w.scrapes[id], minutes)
+}
+
+// match compares what waits, and returns how many news were found.
+func (w *telling) match(t *testing.T, minutes int) int {
+	t.Helper()
+
+	done, err := w.matcher.Next(t.Context(), 100, after(minutes))
+	require.NoError(t, err)
+	return done.Matches
+}
+
+// notices begins what is due, and returns the headlines of each.
+func (w *telling) notices(t *testing.T, minutes int) (out [][]string) {
+	t.Helper()
+
+	due, err := w.Begin(t.Context(), 100, start, after(minutes))
+	require.NoError(t, err)
+	for _, d := range due {
+		n, err := w.Notice(t.Context(), d.Tenant, d.ID)
+		require.NoError(t, err)
+		require.True(t, n.On)
+		var lines []string
+		for _, i := range n.Items {
+			lines = append(lines, i.Headline())
+		}
+		out = append(out, lines)
+		require.NoError(t, w.EndNotice(t.Context(), d.Tenant, d.ID, "sent", "", after(minutes)))
+	}
+	return out
+}
+
+// A search is told once of what is new, of a rent that fell, and of what is back.
+func TestSavedMatches(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	w.advert(t, "old", 1000, 0)
+	require.Zero(t, w.match(t, 0), "there is no search")
+	w.search(t, "cheap", saved.Criteria{MaxPrice: 1300, Bedrooms: []int{2}, Text: "louer"})
+	w.search(t, "dear", saved.Criteria{MinPrice: 5000})
+	w.search(t, "paused", saved.Criteria{}, func(s *saved.Search) { s.State = saved.Paused })
+
+	w.advert(t, "1", 1250, 1)
+	w.advert(t, "2", 1400, 1)
+	require.Equal(t, 1, w.match(t, 2))
+	require.Zero(t, w.match(t, 2), "nothing waits")
+	require.Equal(t, [][]string{{"New: 4 ½ à louer, 1,250 $ a month"}}, w.notices(t, 3))
+	require.Empty(t, w.notices(t, 3))
+
+	w.advert(t, "1", 1200, 4)
+	w.advert(t, "2", 1300, 4) // its rent brings it into the search
+	require.Equal(t, 2, w.match(t, 5))
+	require.Equal(t, [][]string{{
+		"Price drop: 4 ½ à louer, 1,200 $ a month instead of 1,250 $", "New: 4 ½ à louer, 1,300 $ a month",
+	}}, w.notices(t, 6))
+
+	w.advert(t, "1", 1260, 7) // dearer
+	require.Zero(t, w.match(t, 8))
+	archive(t, w.listings, 3)
+	require.Zero(t, w.match(t, 60*48), "what is gone is no news")
+	w.advert(t, "1", 1260, 60*48+1)
+	require.Equal(t, 1, w.match(t, 60*48+2))
+	require.Equal(t, [][]string{{"Back again: 4 ½ à louer, 1,260 $ a month"}}, w.notices(t, 60*48+3))
+
+	f, err := w.Feed(t.Context(), sum("cheap-feed"), 10)
+	require.NoError(t, err)
+	require.Equal(t, "cheap", f.Name)
+	require.Len(t, f.Items, 4)
+	require.Equal(t, saved.Back, f.Items[0].Kind)
+	_, err = w.Feed(t.Context(), sum("cheap-hook"), 10)
+	requireClass(t, fault.Gone, err)
+}
+
+// A home is told once however many adverts it has, unless one is cheaper.
+func TestSavedHomes(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	w.search(t, "all", saved.Criteria{})
+	w.advert(t, "1", 1250, 1)
+	w.advert(t, "2", 1250, 1)
+	w.advert(t, "3", 1200, 1)
+	home := refOf("1").ID()
+	for _, id := range []string{"1", "2", "3"} {
+		exec(t, w.pool, `INSERT INTO home_members (listing_id, home_id, keys, rent_cents, judged_at)
+			VALUES ($1, $2, '{}', 0, now())`, refOf(id).ID(), home)
+	}
+	require.Equal(t, 2, w.match(t, 2))
+	require.Equal(t, [][]string{{"New: 4 ½ à louer, 1,200 $ a month"}}, w.notices(t, 3))
+	w.advert(t, "2", 1200, 4)
+	require.Zero(t, w.match(t, 5), "it was told for that rent already")
+
+	found, total, all, err := w.Try(t.Context(), saved.Criteria{MaxPrice: 1250}, start, 10)
+	require.NoError(t, err)
+	require.True(t, all)
+	require.Equal(t, 1, total)
+	require.Len(t, found, 1)
+}
+
+// What is found in an hour is told together, and what comes while that is sent is told with the next.
+func TestSavedDigest(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	w.search(t, "hourly", saved.Criteria{}, func(s *saved.Search) { s.Schedule.Pace = saved.Hourly })
+	w.advert(t, "1", 1000, 1)
+	require.Equal(t, 1, w.match(t, 1))
+	w.advert(t, "2", 2000, 2)
+	require.Equal(t, 1, w.match(t, 2))
+	require.Empty(t, w.notices(t, 3))
+	w.advert(t, "3", 3000, 4)
+	due, err := w.Begin(t.Context(), 10, start, after(60))
+	require.NoError(t, err)
+	require.Len(t, due, 1)
+	require.Equal(t, 1, w.match(t, 4), "the same hour, which is being told")
+	again, err := w.Begin(t.Context(), 10, start, after(60))
+	require.NoError(t, err)
+	require.Empty(t, again, "it was begun")
+	again, err = w.Begin(t.Context(), 10, after(61), after(62))
+	require.NoError(t, err)
+	require.Contains(t, again, due[0], "its process may have died")
+	n, err := w.Notice(t.Context(), "acme", due[0].ID)
+	require.NoError(t, err)
+	require.Len(t, n.Items, 2)
+	require.Equal(t, []int64{1, 1, 1}, seen(t, w.pool, "SELECT count(*) FROM saved_items GROUP BY event"))
+	require.Equal(t, []int64{2}, seen(t, w.pool, "SELECT count(*) FROM saved_deliveries"))
+}
+
+// A delivery that fails is a dead letter, and a replay of it makes it once more.
+func TestSavedNoticeFails(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	id := w.search(t, "all", saved.Criteria{})
+	w.advert(t, "1", 1250, 1)
+	w.match(t, 2)
+	due, err := w.Begin(t.Context(), 10, start, after(3))
+	require.NoError(t, err)
+	require.Len(t, due, 1)
+	_, err = w.Notice(t.Context(), "other", due[0].ID)
+	requireClass(t, fault.Gone, err)
+	tries, err := w.CountNoticeTry(t.Context(), "acme", due[0].ID, "HTTP 500")
+	require.NoError(t, err)
+	require.Equal(t, 1, tries)
+	for range 2 {
+		require.NoError(t, w.FailNotice(t.Context(), "acme", due[0].ID, fault.Transient, "HTTP 500", after(4)))
+	}
+	_, err = w.CountNoticeTry(t.Context(), "acme", due[0].ID, "x")
+	requireClass(t, fault.Conflict, err)
+	letters := db.NewDeadLetters(w.pool)
+	number := query[int64](t, w.pool, `SELECT id FROM dead_letters WHERE queue = 'notify' AND tenant = 'acme'`)
+	require.Len(t, number, 1)
+	_, err = letters.Replay(t.Context(), number[0], false, "ops", after(5))
+	require.NoError(t, err)
+	require.Len(t, w.notices(t, 6), 1)
+
+	require.NoError(t, w.Delete(t.Context(), "acme", id, "test", after(7)))
+	_, err = w.Notice(t.Context(), "acme", due[0].ID)
+	requireClass(t, fault.Gone, err)
+	requireClass(t, fault.Gone, w.Delete(t.Context(), "acme", id, "test", after(7)))
+	w.advert(t, "2", 1250, 8)
+	require.Zero(t, w.match(t, 9), "the matcher knows that it is gone")
+}
+
+// A search is changed for what comes after, and is seen by its tenant alone.
+func TestSavedChange(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	id := w.search(t, "all", saved.Criteria{})
+	require.NoError(t, w.Change(t.Context(), "acme", id, "test", after(1), func(s *saved.Search) { s.State = saved.Paused }))
+	w.advert(t, "1", 1250, 2)
+	require.Zero(t, w.match(t, 2))
+	require.NoError(t, w.Change(t.Context(), "acme", id, "test", after(3), func(s *saved.Search) {
+		s.State, s.Filter.MaxPrice = saved.Active, 1000
+	}))
+	w.advert(t, "2", 900, 4)
+	w.advert(t, "3", 1100, 4)
+	require.Equal(t, 1, w.match(t, 5))
+	got, err := w.Get(t.Context(), "acme", id)
+	require.NoError(t, err)
+	require.Len(t, got.Targets, 2)
+	require.Equal(t, int64(1000), got.Filter.MaxPrice)
+	_, err = w.Get(t.Context(), "other", id)
+	requireClass(t, fault.Gone, err)
+	list, err := w.List(t.Context(), "acme", "", 10)
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	list, err = w.List(t.Context(), "acme", "all", 10)
+	require.NoError(t, err)
+	require.Empty(t, list)
+
+	err = w.Change(t.Context(), "acme", id, "test", after(6), func(s *saved.Search) { s.Kinds = nil })
+	requireClass(t, fault.Invalid, err)
+	same := saved.Search{ID: uuid.New(), Tenant: "acme", Name: "all", Kinds: saved.Kinds, State: saved.Active}
+	requireClass(t, fault.Conflict, w.Add(t.Context(), same, nil, "test"))
+	require.Equal(t, []int64{1}, seen(t, w.pool, "SELECT count(*) FROM saved_items"))
+	require.Equal(t, []int64{1}, seen(t, w.pool, "SELECT count(*) FROM saved_matches"))
+}

@@ -1,0 +1,198 @@
+package saved
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/search"
+)
+
+// Criteria say which listings are meant. A zero field does not filter. Amounts are whole CAD a month, coordinates
+// degrees WGS 84, longitude first.
+type Criteria struct {
+	Platform      string      `json:"platform,omitempty"`
+	Neighbourhood string      `json:"neighbourhood,omitempty"` // key
+	MinPrice      int64       `json:"min_price,omitempty"`     // inclusive
+	MaxPrice      int64       `json:"max_price,omitempty"`     // inclusive
+	Bedrooms      []int       `json:"bedrooms,omitempty"`      // any of them
+	MinBedrooms   int         `json:"min_bedrooms,omitempty"`
+	Box           []float64   `json:"bbox,omitempty"` // west, south, east, north
+	Polygon       [][]float64 `json:"polygon,omitempty"`
+	Near          *Near       `json:"near,omitempty"`
+	Text          string      `json:"text,omitempty"` // as of GET /listings: words, "a phrase", -without, begin*, intitle:
+}
+
+// Near is a circle: what is at most so far from a point, in a straight line.
+type Near struct {
+	Latitude  float64 `json:"latitude"`
+	Longitude float64 `json:"longitude"`
+	Metres    float64 `json:"metres"`
+}
+
+// Bounds on a filter.
+const (
+	MaxCorners  = 500
+	MaxMetres   = 100_000
+	MaxText     = 200 // characters
+	maxBedrooms = 50
+	maxPrice    = 100_000_000
+)
+
+var (
+	platformName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
+	hoodKey      = regexp.MustCompile(`^[a-z0-9-]{1,100}$`)
+)
+
+// Check returns fault.Invalid for a filter that means nothing, naming the field.
+func (f Criteria) Check() error {
+	bad := func(field, expected string) error { return fault.Newf(fault.Invalid, "filter.%s: %s", field, expected) }
+	switch {
+	case f.Platform != "" && !platformName.MatchString(f.Platform):
+		return bad("platform", "expected a name such as kijiji")
+	case f.Neighbourhood != "" && !hoodKey.MatchString(f.Neighbourhood):
+		return bad("neighbourhood", "expected a key such as plateau-mont-royal")
+	case f.MinPrice < 0 || f.MinPrice > maxPrice:
+		return bad("min_price", "expected whole CAD from 0")
+	case f.MaxPrice < 0 || f.MaxPrice > maxPrice || f.MaxPrice > 0 && f.MaxPrice < f.MinPrice:
+		return bad("max_price", "expected whole CAD, at least min_price")
+	case f.MinBedrooms < 0 || f.MinBedrooms > maxBedrooms:
+		return bad("min_bedrooms", "expected 0 to 50")
+	case len(f.Bedrooms) > 10 || slices.ContainsFunc(f.Bedrooms, func(n int) bool { return n < 0 || n > maxBedrooms }):
+		return bad("bedrooms", "expected at most 10 numbers from 0 to 50")
+	case f.Box != nil && !validBox(f.Box):
+		return bad("bbox", "expected [west, south, east, north] in degrees")
+	case f.Polygon != nil && !validPolygon(f.Polygon):
+		return bad("polygon", "expected 3 to 500 corners [longitude, latitude] in degrees, around less than half the globe")
+	}
+	if n := f.Near; n != nil && !(onEarth(n.Longitude, n.Latitude) && n.Metres > 0 && n.Metres <= MaxMetres) {
+		return bad("near", "expected latitude and longitude in degrees and more than 0 to 100,000 metres")
+	}
+	if f.Text == "" {
+		return nil
+	}
+	if !utf8.ValidString(f.Text) || strings.ContainsRune(f.Text, 0) || utf8.RuneCountInString(f.Text) > MaxText {
+		return bad("text", "expected at most 200 characters of UTF-8")
+	}
+	if _, err := parseText(f.Text); err != nil {
+		return bad("text", err.Error())
+	}
+	return nil
+}
+
+// parseText reads words, as GET /listings does.
+func parseText(text string) ([]search.Condition, error) {
+	ask, err := search.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(ask.Sites)+len(ask.NotSites)+len(ask.Languages)+len(ask.Types) > 0 {
+		return nil, fault.Newf(fault.Invalid, "site:, lang: and type: are for pages")
+	}
+	return search.NewPlan(ask, search.Query{}).Conditions(), nil
+}
+
+// onEarth is false for NaN, too.
+func onEarth(lon, lat float64) bool { return lon >= -180 && lon <= 180 && lat >= -90 && lat <= 90 }
+
+func validBox(b []float64) bool {
+	return len(b) == 4 && onEarth(b[0], b[1]) && onEarth(b[2], b[3]) && b[0] <= b[2] && b[1] <= b[3]
+}
+
+func validPolygon(p [][]float64) bool {
+	if len(p) < 3 || len(p) > MaxCorners ||
+		slices.ContainsFunc(p, func(c []float64) bool { return len(c) != 2 || !onEarth(c[0], c[1]) }) {
+		return false
+	}
+	b := boundsOf(p)
+	return b.east-b.west < 180
+}
+
+// A bounds is a part of the map, in degrees.
+type bounds struct{ west, south, east, north float64 }
+
+func (b bounds) has(lon, lat float64) bool {
+	return lon >= b.west && lon <= b.east && lat >= b.south && lat <= b.north
+}
+
+func boundsOf(p [][]float64) bounds {
+	b := bounds{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+	for _, c := range p {
+		b.west, b.east = min(b.west, c[0]), max(b.east, c[0])
+		b.south, b.north = min(b.south, c[1]), max(b.north, c[1])
+	}
+	return b
+}
+
+const metresPerDegree = 111_195 // of latitude, on a sphere
+
+// bounds is the part of the map that a filter is about: false where it says nothing of places by coordinates.
+func (f *Criteria) bounds() (b bounds, ok bool) {
+	b = bounds{-180, -90, 180, 90}
+	both := func(o bounds) {
+		b = bounds{max(b.west, o.west), max(b.south, o.south), min(b.east, o.east), min(b.north, o.north)}
+		ok = true
+	}
+	if f.Box != nil {
+		both(bounds{f.Box[0], f.Box[1], f.Box[2], f.Box[3]})
+	}
+	if f.Polygon != nil {
+		both(boundsOf(f.Polygon))
+	}
+	if n := f.Near; n != nil {
+		// At the latitude of the circle that is nearest to a pole a degree of longitude is the shortest.
+		dy := n.Metres / metresPerDegree
+		dx := 360.0
+		if c := math.Cos((math.Abs(n.Latitude) + dy) * math.Pi / 180); c > 0.01 && math.Abs(n.Latitude)+dy < 90 {
+			dx = dy / c * 1.001
+		}
+		both(bounds{n.Longitude - dx, n.Latitude - dy, n.Longitude + dx, n.Latitude + dy})
+	}
+	return b, ok
+}
+
+// inPolygon counts the sides that a ray to the east crosses. A side owns its southern end only.
+func inPolygon(p [][]float64, lon, lat float64) (in bool) {
+	for i, j := 0, len(p)-1; i < len(p); j, i = i, i+1 {
+		a, b := p[i], p[j]
+		if (a[1] > lat) != (b[1] > lat) && lon < (b[0]-a[0])*(lat-a[1])/(b[1]-a[1])+a[0] {
+			in = !in
+		}
+	}
+	return in
+}
+
+// Metres is the distance of two points on the ground, by the haversine formula.
+func Metres(lat1, lon1, lat2, lon2 float64) float64 {
+	const radians = math.Pi / 180
+	dy, dx := (lat2-lat1)*radians/2, (lon2-lon1)*radians/2
+	h := math.Sin(dy)*math.Sin(dy) + math.Cos(lat1*radians)*math.Cos(lat2*radians)*math.Sin(dx)*math.Sin(dx)
+	return 2 * metresPerDegree / radians * math.Asin(min(1, math.Sqrt(h)))
+}
+
+// fits reports whether a listing with a rent meets a filter, but for its text. A listing without coordinates is in no
+// place.
+func (f *Criteria) fits(l *Listing, rentCents int64) bool {
+	switch {
+	case f.Platform != "" && f.Platform != l.Platform,
+		f.Neighbourhood != "" && f.Neighbourhood != l.Neighbourhood,
+		rentCents < f.MinPrice*100,
+		f.MaxPrice > 0 && rentCents > f.MaxPrice*100,
+		l.Bedrooms < f.MinBedrooms,
+		len(f.Bedrooms) > 0 && !slices.Contains(f.Bedrooms, l.Bedrooms):
+		return false
+	}
+	if f.Box == nil && f.Polygon == nil && f.Near == nil {
+		return true
+	}
+	if l.Latitude == nil || l.Longitude == nil {
+		return false
+	}
+	lat, lon := *l.Latitude, *l.Longitude
+	return (f.Box == nil || bounds{f.Box[0], f.Box[1], f.Box[2], f.Box[3]}.has(lon, lat)) &&
+		(f.Polygon == nil || inPolygon(f.Polygon, lon, lat)) &&
+		(f.Near == nil || Metres(f.Near.Latitude, f.Near.Longitude, lat, lon) <= f.Near.Metres)
+}

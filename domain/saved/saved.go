@@ -1,0 +1,108 @@
+// Package saved is saved searches: which listings one means, what of them is news, when it is told and in which words.
+// It does no I/O and reads no clock; time zones are those that the program was built with, or the system's.
+package saved
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// Queue is the task queue of notifications, and where their dead letters say that they died.
+const Queue = "notify"
+
+// WorkflowID names the workflow of a delivery.
+func WorkflowID(delivery uuid.UUID) string { return "notify/" + delivery.String() }
+
+// A Kind is a kind of news.
+type Kind string
+
+// The kinds of news.
+const (
+	New       Kind = "new"        // a home that the search was never told of
+	PriceDrop Kind = "price_drop" // its rent has fallen
+	Back      Kind = "back"       // it was not offered for a while, and is again
+)
+
+// Kinds are all of them.
+var Kinds = []Kind{New, PriceDrop, Back}
+
+// A Channel is a way to tell news.
+type Channel string
+
+// The channels. A feed is read, nothing is sent to it.
+const (
+	Webhook Channel = "webhook"
+	Feed    Channel = "feed"
+)
+
+// States of a search.
+const (
+	Active = "active"
+	Paused = "paused" // what happens meanwhile is not told later
+)
+
+// Bounds on one search.
+const (
+	MaxName    = 200 // characters
+	MaxTargets = 10
+)
+
+// MaxTries is how often a delivery is tried before it is a dead letter: over some seven hours, by RetryFirst, RetryMost
+// and a factor of 3.
+const (
+	MaxTries   = 12
+	RetryFirst = 5 * time.Second
+	RetryMost  = time.Hour
+)
+
+// A Search is a filter of listings whose news a tenant wants to be told.
+type Search struct {
+	ID       uuid.UUID
+	Tenant   string
+	Name     string
+	Filter   Criteria
+	Kinds    []Kind
+	Schedule Schedule
+	State    string    // Active or Paused
+	Since    time.Time // events before are no news
+
+	CreatedAt, UpdatedAt time.Time
+}
+
+// Check returns fault.Invalid for what cannot be a search, naming the field.
+func (s Search) Check() error {
+	if n := utf8.RuneCountInString(s.Name); n < 1 || n > MaxName || strings.ContainsRune(s.Name, 0) ||
+		!utf8.ValidString(s.Name) || strings.TrimSpace(s.Name) == "" {
+		return fault.Newf(fault.Invalid, "name: expected 1 to %d characters", MaxName)
+	}
+	if len(s.Kinds) == 0 {
+		return fault.Newf(fault.Invalid, "kinds: expected at least one of new, price_drop and back")
+	}
+	for i, k := range s.Kinds {
+		if !slices.Contains(Kinds, k) || slices.Contains(s.Kinds[:i], k) {
+			return fault.Newf(fault.Invalid, "kinds: expected each of new, price_drop and back at most once")
+		}
+	}
+	if s.State != Active && s.State != Paused {
+		return fault.Newf(fault.Invalid, "state: expected active or paused")
+	}
+	if err := s.Schedule.Check(); err != nil {
+		return err
+	}
+	return s.Filter.Check()
+}
+
+// An Address is what a target is reached by. It is stored sealed.
+type Address struct {
+	URL    string `json:"url,omitempty"`    // of a webhook
+	Secret string `json:"secret,omitempty"` // that a webhook is signed with
+}
+
+// TargetPurpose is what the address of a target is sealed for.
+func TargetPurpose(id uuid.UUID) string { return "saved-target/" + id.String() }

@@ -1,0 +1,111 @@
+package saved
+
+import (
+	"time"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// A Pace says how news are put together.
+type Pace string
+
+// The paces.
+const (
+	AtOnce Pace = "at_once"
+	Hourly Pace = "hourly" // at the full hour
+	Daily  Pace = "daily"  // at Schedule.At
+)
+
+// A Schedule says when news are told. The zero Schedule is at once, at any time of the day.
+type Schedule struct {
+	Pace     Pace   `json:"pace,omitempty"`
+	At       string `json:"at,omitempty"`        // of a daily digest: 08:00 is the default
+	QuietAt  string `json:"quiet_at,omitempty"`  // nothing is told from then …
+	QuietTo  string `json:"quiet_to,omitempty"`  // … until then, which may be on the next day
+	TimeZone string `json:"time_zone,omitempty"` // of these times: a name such as America/Toronto, the default
+}
+
+// DefaultTimeZone is that of Montréal.
+const DefaultTimeZone = "America/Toronto"
+
+const defaultAt = "08:00"
+
+// Check returns fault.Invalid for a schedule that cannot be kept, naming the field.
+func (s Schedule) Check() error {
+	switch s.Pace {
+	case "", AtOnce, Hourly, Daily:
+	default:
+		return fault.Newf(fault.Invalid, "schedule.pace: expected at_once, hourly or daily")
+	}
+	for field, text := range map[string]string{"at": s.At, "quiet_at": s.QuietAt, "quiet_to": s.QuietTo} {
+		if _, ok := clock(text); text != "" && !ok {
+			return fault.Newf(fault.Invalid, "schedule.%s: expected a time such as 22:00", field)
+		}
+	}
+	if (s.QuietAt == "") != (s.QuietTo == "") {
+		return fault.Newf(fault.Invalid, "schedule: quiet_at and quiet_to go together")
+	}
+	if _, err := s.zone(); err != nil || s.TimeZone == "Local" {
+		return fault.Newf(fault.Invalid, "schedule.time_zone: expected a name such as America/Toronto")
+	}
+	return nil
+}
+
+func (s Schedule) zone() (*time.Location, error) {
+	if s.TimeZone == "" {
+		return time.LoadLocation(DefaultTimeZone)
+	}
+	return time.LoadLocation(s.TimeZone)
+}
+
+// clock reads 15:04 as minutes of a day.
+func clock(text string) (minutes int, ok bool) {
+	t, err := time.Parse("15:04", text)
+	return t.Hour()*60 + t.Minute(), err == nil
+}
+
+// Due is when news of now are told: now itself where the pace is at once and it is not quiet, and later otherwise. News
+// that have the same Due are told together. A schedule that Check refuses is kept as at once.
+func (s Schedule) Due(now time.Time) time.Time {
+	zone, err := s.zone()
+	if err != nil {
+		return now
+	}
+	due := now.In(zone)
+	switch s.Pace {
+	case Hourly:
+		due = due.Truncate(time.Hour).Add(time.Hour)
+	case Daily:
+		at := s.At
+		if at == "" {
+			at = defaultAt
+		}
+		due = after(due, at)
+	case AtOnce:
+	}
+	if from, ok := clock(s.QuietAt); ok && quiet(due, from, s.QuietTo) {
+		due = after(due, s.QuietTo)
+	}
+	return due.UTC()
+}
+
+// after is the next time that a clock shows a time of the day: later than t.
+func after(t time.Time, at string) time.Time {
+	minutes, _ := clock(at)
+	for day := 0; ; day++ {
+		next := time.Date(t.Year(), t.Month(), t.Day()+day, minutes/60, minutes%60, 0, 0, t.Location())
+		if next.After(t) {
+			return next
+		}
+	}
+}
+
+// quiet reports whether a time of the day is in the hours from and to, which may go over midnight. Equal hours are none.
+func quiet(t time.Time, from int, until string) bool {
+	to, _ := clock(until)
+	n := t.Hour()*60 + t.Minute()
+	if from <= to {
+		return n >= from && n < to
+	}
+	return n >= from || n < to
+}

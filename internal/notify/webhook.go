@@ -1,0 +1,163 @@
+// Package notify sends the news of saved searches to the addresses that their owners named.
+package notify
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/saved"
+)
+
+// The headers of a webhook.
+const (
+	IDHeader        = "Conveyor-Delivery"  // the same for every try of a delivery
+	TimeHeader      = "Conveyor-Timestamp" // when the try began, Unix seconds
+	SignatureHeader = "Conveyor-Signature" // v1= and Sign of the two and the body
+)
+
+// Sign is the signature of a webhook: HMAC-SHA256 by the target's secret, over ID, timestamp and body with dots between
+// them, in hexadecimal.
+func Sign(secret, id, timestamp string, body []byte) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	fmt.Fprintf(mac, "%s.%s.", id, timestamp)
+	mac.Write(body)
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// Options are the settings of Webhooks.
+type Options struct {
+	// Dial connects to hosts of strangers; it refuses those that must not be reached.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Fault classifies its errors.
+	Fault   func(error) error
+	Timeout time.Duration // of one try, answer included
+	Now     func() time.Time
+}
+
+// Webhooks sends notices by HTTP.
+type Webhooks struct {
+	o         Options
+	transport *http.Transport
+}
+
+// NewWebhooks returns a sender. It opens nothing.
+func NewWebhooks(o Options) *Webhooks {
+	return &Webhooks{o, &http.Transport{
+		Proxy:       nil, // a proxy would dial for us, past the guard
+		DialContext: o.Dial, TLSHandshakeTimeout: o.Timeout, ResponseHeaderTimeout: o.Timeout,
+		MaxResponseHeaderBytes: 64 << 10, MaxIdleConns: 100, MaxIdleConnsPerHost: 2, IdleConnTimeout: 30 * time.Second,
+	}}
+}
+
+// Close drops the idle connections.
+func (w *Webhooks) Close() { w.transport.CloseIdleConnections() }
+
+// The body of a webhook.
+type hookBody struct {
+	ID     string     `json:"id"` // of the delivery
+	Search hookSearch `json:"search"`
+	DueAt  time.Time  `json:"due_at"`
+	Items  []hookItem `json:"items"`
+}
+
+type hookSearch struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+type hookItem struct {
+	Kind         saved.Kind `json:"kind"`
+	ListingID    string     `json:"listing_id"`
+	HomeID       string     `json:"home_id"`
+	Platform     string     `json:"platform"`
+	URL          string     `json:"url"`
+	Title        string     `json:"title"`
+	Address      string     `json:"address,omitempty"`
+	Bedrooms     int        `json:"bedrooms"`
+	RentCents    int64      `json:"rent_cents"` // CAD a month
+	OldRentCents *int64     `json:"old_rent_cents,omitempty"`
+	Latitude     *float64   `json:"latitude,omitempty"`
+	Longitude    *float64   `json:"longitude,omitempty"`
+	Offered      bool       `json:"offered"`
+	At           time.Time  `json:"at"`
+}
+
+// bodyOf is the body of a notice: for one delivery it differs between tries only where a listing has changed.
+func bodyOf(n saved.Notice) ([]byte, error) {
+	b := hookBody{
+		ID: n.ID.String(), Search: hookSearch{n.Search.String(), n.Name}, DueAt: n.Due.UTC(),
+		Items: make([]hookItem, len(n.Items)),
+	}
+	for i, item := range n.Items {
+		b.Items[i] = hookItem{
+			Kind: item.Kind, ListingID: item.Listing.String(), HomeID: item.Home.String(), Platform: item.Platform,
+			URL: item.URL, Title: item.Title, Address: item.Address, Bedrooms: item.Bedrooms, RentCents: item.RentCents,
+			OldRentCents: item.OldRentCents, Latitude: item.Latitude, Longitude: item.Longitude, Offered: item.Offered,
+			At: item.At.UTC(),
+		}
+	}
+	return json.Marshal(b)
+}
+
+// maxAnswer is how much of an answer is read, so that its connection can be used again.
+const maxAnswer = 16 << 10
+
+// Send posts a notice to its address. It is delivered when the answer is 2xx; redirects are not followed. What the guard
+// refuses is fault.Invalid; any other failure may pass. No error quotes the address, which may be a secret.
+func (w *Webhooks) Send(ctx context.Context, n saved.Notice) error {
+	body, err := bodyOf(n)
+	if err != nil {
+		return fault.Newf(fault.Invalid, "write webhook: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.o.Timeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.Address.URL, bytes.NewReader(body))
+	if err != nil {
+		return fault.Newf(fault.Invalid, "the address of the webhook cannot be read")
+	}
+	stamp := strconv.FormatInt(w.o.Now().Unix(), 10)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("User-Agent", "Conveyor/1.0 (+https://github.com/mtlrent/conveyor)")
+	r.Header.Set(IDHeader, n.ID.String())
+	r.Header.Set(TimeHeader, stamp)
+	r.Header.Set(SignatureHeader, "v1="+Sign(n.Address.Secret, n.ID.String(), stamp, body))
+	answer, err := w.transport.RoundTrip(r)
+	if err != nil {
+		return w.failed(ctx, err)
+	}
+	defer answer.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswer))
+	switch s := answer.StatusCode; {
+	case s >= 200 && s < 300:
+		return nil
+	case s == http.StatusTooManyRequests:
+		return &fault.Error{Class: fault.Throttled, After: time.Minute, Err: fmt.Errorf("the webhook answered %d", s)}
+	default:
+		return fault.Newf(fault.Transient, "the webhook answered %d", s)
+	}
+}
+
+// failed classifies an error of a request. A host that is not known now may be later.
+func (w *Webhooks) failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fault.Newf(fault.Transient, "the webhook did not answer in %s", w.o.Timeout)
+	}
+	if err = w.o.Fault(err); err == nil {
+		return nil
+	}
+	if class, _ := fault.Of(err); class == fault.Invalid {
+		return fault.Newf(fault.Invalid, "webhook: %w", err)
+	}
+	return fault.Newf(fault.Transient, "the webhook could not be reached")
+}

@@ -1,0 +1,82 @@
+package notify_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/saved"
+	"github.com/mtlrent/conveyor/internal/fetch"
+	"github.com/mtlrent/conveyor/internal/notify"
+)
+
+var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+func sender(t *testing.T, allowed string) *notify.Webhooks {
+	t.Helper()
+
+	w := notify.NewWebhooks(notify.Options{
+		Dial: fetch.Dial([]string{allowed}, nil), Fault: fetch.Fault, Timeout: 5 * time.Second,
+		Now: func() time.Time { return noon },
+	})
+	t.Cleanup(w.Close)
+	return w
+}
+
+// A receiver can tell by the signature that a webhook is ours, and by its ID that it is a repetition.
+func TestWebhook(t *testing.T) {
+	t.Parallel()
+	status, seen := http.StatusOK, http.Header{}
+	var body string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, _ := io.ReadAll(r.Body)
+		seen, body = r.Header, string(data)
+		w.Header().Set("Location", "/elsewhere")
+		w.WriteHeader(status)
+	}))
+	t.Cleanup(s.Close)
+	w := sender(t, strings.TrimPrefix(s.URL, "http://"))
+	n := saved.Notice{
+		ID: uuid.New(), Name: "park", Address: saved.Address{URL: s.URL + "/private-path", Secret: "secret"},
+		Items: []saved.Item{{Kind: saved.New, Title: "4½", RentCents: 125_000}},
+	}
+	require.NoError(t, w.Send(t.Context(), n))
+	require.Equal(t, n.ID.String(), seen.Get(notify.IDHeader))
+	require.Equal(t, "v1="+notify.Sign("secret", n.ID.String(), "1795435200", []byte(body)), seen.Get(notify.SignatureHeader))
+	require.Contains(t, body, `"kind":"new"`)
+	require.Contains(t, body, `"rent_cents":125000`)
+	for _, tt := range []struct {
+		status int
+		class  fault.Class
+	}{{500, fault.Transient}, {404, fault.Transient}, {302, fault.Transient}, {429, fault.Throttled}} {
+		status = tt.status
+		err := w.Send(t.Context(), n)
+		class, _ := fault.Of(err)
+		require.Equal(t, tt.class, class, tt.status)
+		require.NotContains(t, err.Error(), "private-path")
+	}
+	s.Close()
+	err := w.Send(t.Context(), n)
+	class, _ := fault.Of(err)
+	require.Equal(t, fault.Transient, class)
+	require.NotContains(t, err.Error(), "private-path")
+}
+
+// The guard of fetching is that of webhooks.
+func TestWebhookGuard(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(s.Close)
+	for _, address := range []string{s.URL, "http://169.254.169.254/latest", "http://[::1]/", "http://127.0.0.1/"} {
+		err := sender(t, "elsewhere:1").Send(t.Context(), saved.Notice{Address: saved.Address{URL: address}})
+		class, _ := fault.Of(err)
+		require.Equal(t, fault.Invalid, class, "%s: %v", address, err)
+	}
+}
