@@ -91,7 +91,8 @@ func updated(f db.SavedFeed) time.Time {
 
 // itemID is the same for one piece of news whatever becomes of its listing.
 func itemID(f db.SavedFeed, i saved.Item) string {
-	sum := sha256.Sum256([]byte(f.Search.String() + string(i.Kind) + i.Listing.String() + i.At.UTC().Format(time.RFC3339Nano)))
+	at := i.At.UTC().Format(time.RFC3339Nano)
+	sum := sha256.Sum256([]byte(f.Search.String() + string(i.Kind) + i.Listing.String() + at))
 	return "urn:conveyor:news:" + hex.EncodeToString(sum[:16])
 }
 

@@ -43,7 +43,8 @@ LEFT JOIN saved_searches s ON s.id = c.search ORDER BY c.version`
 
 	// The oldest events are taken, and go with the transaction.
 	sqlSavedTake = `
-DELETE FROM saved_queue WHERE event = ANY (ARRAY(SELECT event FROM saved_queue ORDER BY event LIMIT $1)) RETURNING event`
+DELETE FROM saved_queue WHERE event = ANY (ARRAY(SELECT event FROM saved_queue ORDER BY event LIMIT $1))
+RETURNING event`
 
 	sqlSavedEvents = `
 SELECT e.id, e.kind, e.at, coalesce(e.old_rent_cents, 0), l.id, coalesce(h.home_id, l.id), l.published_at,
@@ -51,7 +52,8 @@ SELECT e.id, e.kind, e.at, coalesce(e.old_rent_cents, 0), l.id, coalesce(h.home_
         SELECT FROM home_members m JOIN listings o ON o.id = m.listing_id
         WHERE m.home_id = h.home_id AND o.id <> l.id AND (o.status <> 'archived' OR EXISTS (
             SELECT FROM listing_events x WHERE x.listing_id = o.id AND x.new_status = 'archived' AND x.at >= e.at))),
-    l.status <> 'archived', l.platform, coalesce(l.neighbourhood, ''), l.rent_cents, l.bedrooms, l.latitude, l.longitude,
+    l.status <> 'archived', l.platform, coalesce(l.neighbourhood, ''), l.rent_cents, l.bedrooms, l.latitude,
+    l.longitude,
     l.title, l.description, l.address
 FROM listing_events e JOIN listings l ON l.id = e.listing_id LEFT JOIN home_members h ON h.listing_id = l.id
 WHERE e.id = ANY ($1) ORDER BY e.id`
@@ -154,8 +156,8 @@ type savedCandidate struct {
 	fitted bool
 }
 
-// Next compares up to n events of listings with the searches, the oldest first, and writes what is told and when, in one
-// transaction: an event is compared once, or again when nothing of it was kept. Nothing is compared while another
+// Next compares up to n events of listings with the searches, the oldest first, and writes what is told and when, in
+// one transaction: an event is compared once, or again when nothing of it was kept. Nothing is compared while another
 // process does it.
 func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Matched, err error) {
 	err = systemTx(ctx, m.store.pool, func(tx pgx.Tx) error {
@@ -199,7 +201,8 @@ func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Mat
 
 func scanSavedEvent(row pgx.CollectableRow) (e saved.Event, err error) {
 	l := &e.Listing
-	return e, row.Scan(&e.ID, &e.Kind, &e.At, &e.OldRentCents, &e.ListingID, &e.Home, &e.Published, &e.Standing, &e.Visible,
+	return e, row.Scan(&e.ID, &e.Kind, &e.At, &e.OldRentCents, &e.ListingID, &e.Home, &e.Published, &e.Standing,
+		&e.Visible,
 		&l.Platform, &l.Neighbourhood, &l.RentCents, &l.Bedrooms, &l.Latitude, &l.Longitude, &l.Title, &l.Description,
 		&l.Address)
 }

@@ -20,8 +20,8 @@ type DueNotice struct {
 	Tenant string
 }
 
-// A delivery that was begun and has not ended is due again after a while: the process that was to start its workflow may
-// have been killed. A workflow that is running is joined.
+// A delivery that was begun and has not ended is due again after a while: the process that was to start its workflow
+// may have been killed. A workflow that is running is joined.
 const sqlNoticesBegin = `
 UPDATE saved_deliveries d SET state = 'started', started_at = $1
 FROM (

@@ -88,7 +88,7 @@ func TestNew(t *testing.T) {
 	require.Len(t, workers.New(lazy(t), rows, o), 1)
 	o.Queues = workflows.QueueNames()
 	made := workers.New(lazy(t), rows, o)
-	require.Len(t, made, 13, "one a task queue")
+	require.Len(t, made, 14, "one a task queue")
 	for _, a := range rows[0].Activities {
 		require.Panics(t, func() { made[0].RegisterActivity(a) }, "%T is not served", a)
 	}

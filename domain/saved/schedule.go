@@ -100,7 +100,8 @@ func after(t time.Time, at string) time.Time {
 	}
 }
 
-// quiet reports whether a time of the day is in the hours from and to, which may go over midnight. Equal hours are none.
+// quiet reports whether a time of the day is in the hours from and to, which may go over midnight. Equal hours are
+// none.
 func quiet(t time.Time, from int, until string) bool {
 	to, _ := clock(until)
 	n := t.Hour()*60 + t.Minute()

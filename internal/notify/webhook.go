@@ -113,8 +113,8 @@ func bodyOf(n saved.Notice) ([]byte, error) {
 // maxAnswer is how much of an answer is read, so that its connection can be used again.
 const maxAnswer = 16 << 10
 
-// Send posts a notice to its address. It is delivered when the answer is 2xx; redirects are not followed. What the guard
-// refuses is fault.Invalid; any other failure may pass. No error quotes the address, which may be a secret.
+// Send posts a notice to its address. It is delivered when the answer is 2xx; redirects are not followed. What the
+// guard refuses is fault.Invalid; any other failure may pass. No error quotes the address, which may be a secret.
 func (w *Webhooks) Send(ctx context.Context, n saved.Notice) error {
 	body, err := bodyOf(n)
 	if err != nil {
