@@ -102,7 +102,8 @@ func (d *door) as(t *testing.T, key, method, path string, body ...string) reply 
 }
 
 // openOperations are the operations that need no key; to add one is a decision.
-var openOperations = []string{"health", "ready", "get-image", "verify-whatsapp-webhook", "receive-whatsapp-webhook"}
+var openOperations = []string{"health", "ready", "get-image", "verify-whatsapp-webhook", "receive-whatsapp-webhook",
+	"get-feed"}
 
 // tenantOperations are the operations that keys of tenants may call; to add one is a decision, and it needs a row in walk
 // for the test that it shows a tenant nothing of another one.
@@ -117,6 +118,7 @@ var tenantOperations = []string{
 	"create-campaign", "list-campaigns", "get-campaign", "edit-campaign", "start-campaign", "unschedule-campaign",
 	"pause-campaign", "resume-campaign", "cancel-campaign", "retry-failed-messages", "list-campaign-messages",
 	"send-message", "get-message",
+	"save-search", "list-searches", "get-search", "change-search", "delete-search", "try-search",
 }
 
 // tenant makes a tenant.

@@ -16,6 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/domain/saved"
 	"github.com/mtlrent/conveyor/internal/blob"
 )
 
@@ -80,6 +81,14 @@ var walk = map[string]walked{
 		mine: 202, theirs: 422,
 	},
 	"get-message": {path: "/messages/{message}"},
+	"save-search": {
+		path: "/searches", body: `{"name":"{unique}","filter":{},"targets":[{"kind":"feed"}]}`, mine: 201, theirs: 201,
+	},
+	"list-searches": {path: "/searches", theirs: 200},
+	"get-search":    {path: "/searches/{search}"},
+	"change-search": {path: "/searches/{search}", body: `{"state":"paused"}`},
+	"delete-search": {path: "/searches/{search}", mine: 204},
+	"try-search":    {path: "/searches/try", body: `{"filter":{}}`, theirs: 200},
 }
 
 // furnish makes what acme has, with the word secret in every text, and returns the IDs by their names in walk.
@@ -129,6 +138,15 @@ func furnish(t *testing.T, f *fort) map[string]string {
 	}, now)
 	require.NoError(t, err)
 	ids["message"] = m.ID.String()
+	search := saved.Search{
+		ID: uuid.New(), Tenant: "acme", Name: "secret " + uuid.NewString(), Kinds: saved.Kinds, State: saved.Active,
+		Since: now, CreatedAt: now,
+	}
+	target := db.NewTarget{
+		SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: saved.Feed}, Token: []byte(uuid.NewString()),
+	}
+	require.NoError(t, db.NewSaved(f.pool).Add(ctx, search, []db.NewTarget{target}, "test"))
+	ids["search"] = search.ID.String()
 	return ids
 }
 
@@ -146,6 +164,7 @@ func walkable(t *testing.T) *fort {
 		t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 		p.Uploads.Store, p.Uploads.Blobs = db.NewUploads(pool), blobs
 		p.Tenancy.Senders, p.Messages.Store = db.NewSenders(pool), db.NewMessages(pool)
+		p.Searches.Store = db.NewSaved(pool)
 		p.Campaigns = api.Campaigns{Store: db.NewCampaigns(pool), Messages: p.Messages.Store, Senders: p.Tenancy.Senders}
 		p.starting(&starter{})
 	})

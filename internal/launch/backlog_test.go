@@ -31,10 +31,11 @@ func TestTaskQueues(t *testing.T) {
 		names = append(names, q.Name+" "+q.Type)
 	}
 	require.Equal(t, []string{
-		"listings workflow", "images activity", "browser activity", "drafts workflow", "drafts activity",
+		"listings workflow", "images activity", "enrich activity", "browser activity", "drafts workflow", "drafts activity",
 		"crawl workflow", "crawl activity", "search workflow", "search activity",
 		"campaigns workflow", "message_dispatch workflow", "message_dispatch activity", "message_retry activity",
 		"upload_jobs workflow", "upload_jobs activity", "upload_chunks activity", "import_persistence activity",
+		"notify workflow", "notify activity",
 	}, names)
 
 	away := &launch.Launch{Temporal: dial(t, "127.0.0.1:1", "nowhere")}
