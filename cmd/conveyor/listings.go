@@ -254,8 +254,8 @@ func scraperState(p db.Platform, now time.Time) backlog.Scraper {
 	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 	out := backlog.Scraper{
 		Name: p.Name, State: p.State, Next: p.Next, Adverts: backlog.AdvertCount(p.Adverts), LastSuccessAt: p.LastSuccessAt,
+		OldestVisitAt: p.OldestVisitAt,
 	}
-	out.OldestVisitAt = p.OldestVisitAt
 	if o, ok := p.Outlook(); ok {
 		out.CycleSeconds = o.Cycle.Seconds()
 	}
