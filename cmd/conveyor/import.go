@@ -70,19 +70,7 @@ func (c *importListingsCmd) Run(ctx context.Context) error {
 		defer sender.Close()
 		send = sender.Send
 	}
-	t := tally{out: io.Discard}
-	if c.Refused != "" {
-		f, err := os.Create(c.Refused)
-		if err != nil {
-			return fmt.Errorf("write refused rows: %w", err)
-		}
-		defer f.Close()
-		t.out = f
-	}
-	t.file = csv.NewWriter(t.out)
-	err = errors.Join(c.each(ctx, plan, &t, send), t.close())
-	t.print(os.Stdout, c.DryRun)
-	return err
+	return counting(c.Refused, c.DryRun, func(t *tally) error { return c.each(ctx, plan, t, send) })
 }
 
 // plan looks at the first rows.
@@ -186,11 +174,28 @@ func (c *importListingsCmd) each(ctx context.Context, plan dump.Plan, t *tally,
 // A tally counts the rows of an import.
 type tally struct {
 	rows, sent int
-	states     map[string]int     // rows that were left out
-	refused    int                //
+	states     map[string]int // rows that were left out
+	refused    int
 	reasons    map[string]*reason // by field and reason
-	out        io.Writer
-	file       *csv.Writer // of refused rows
+	file       *csv.Writer        // of refused rows
+}
+
+// counting runs an import and prints its counts. The rows that it refuses are written to a file; "" is none.
+func counting(refused string, dry bool, each func(*tally) error) error {
+	out := io.Discard
+	if refused != "" {
+		f, err := os.Create(refused)
+		if err != nil {
+			return fmt.Errorf("write refused rows: %w", err)
+		}
+		defer f.Close()
+		out = f
+	}
+	t := tally{file: csv.NewWriter(out)}
+	err := each(&t)
+	t.file.Flush()
+	t.print(os.Stdout, dry)
+	return errors.Join(err, t.file.Error())
 }
 
 // A reason is why rows were refused.
@@ -219,7 +224,7 @@ func (t *tally) refuse(row int, id string, err error) {
 		}
 	}
 	if t.refused == 1 {
-		_ = t.file.Write([]string{"row", "id", "reason"}) // close reports its error
+		_ = t.file.Write([]string{"row", "id", "reason"}) // counting reports its error
 	}
 	for _, text := range reasons {
 		_ = t.file.Write([]string{strconv.Itoa(row), id, text})
@@ -238,11 +243,6 @@ func (t *tally) refuse(row int, id string, err error) {
 			r.rows = append(r.rows, row)
 		}
 	}
-}
-
-func (t *tally) close() error {
-	t.file.Flush()
-	return t.file.Error()
 }
 
 // print says what came in, what did not, and why.

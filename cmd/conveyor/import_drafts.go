@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
-	"encoding/csv"
-	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -54,19 +51,7 @@ func (c *importDraftsCmd) Run(ctx context.Context) error {
 		return fmt.Errorf("open %s: %w", c.File, err)
 	}
 	defer from.Close()
-	t := tally{out: io.Discard}
-	if c.Refused != "" {
-		f, err := os.Create(c.Refused)
-		if err != nil {
-			return fmt.Errorf("write refused rows: %w", err)
-		}
-		defer f.Close()
-		t.out = f
-	}
-	t.file = csv.NewWriter(t.out)
-	err = errors.Join(c.each(ctx, from, store, &t), t.close())
-	t.print(os.Stdout, c.DryRun)
-	return err
+	return counting(c.Refused, c.DryRun, func(t *tally) error { return c.each(ctx, from, store, t) })
 }
 
 // each stores the rows, unless store is nil, and counts them.
