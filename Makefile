@@ -6,7 +6,7 @@ CONVEYOR := bin/conveyor
 
 # Extra arguments: `make test ARGS='-run TestBridge -v' PKG=./bridge`, `make run ARGS=--services-only`.
 ARGS ?=
-PKG  ?= ./...
+PKG  ?= ./test/e2e $$(go list ./... | grep -v /test/faults)
 
 # The version is part of the file name, so a bump installs anew.
 LINT_VERSION          := v2.15.0
@@ -17,8 +17,8 @@ WORKFLOWCHECK         := $(TOOLS)/workflowcheck@$(WORKFLOWCHECK_VERSION)
 VULNCHECK             := $(TOOLS)/govulncheck@$(VULNCHECK_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build image test test-fast test-faults check lint fresh vuln tools bench bench-volume replay-fixtures \
-	clean need-go
+.PHONY: help run build cluster web web-dev image test test-fast test-web test-pgbouncer test-console test-cluster \
+	test-cluster-long test-faults check lint fresh vuln tools bench bench-volume replay-fixtures clean need-go
 
 help: ## List these targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,26 +26,66 @@ help: ## List these targets.
 run: build ## Install missing tools, start everything, print all addresses. Ctrl-C stops it.
 	@exec $(CONVEYOR) up $(ARGS)
 
+cluster: build ## Start every engine as a cluster, and three hosts of Conveyor, in network namespaces. Needs root.
+	@exec $(CONVEYOR) cluster up $(ARGS)
+
 build: need-go ## Build bin/conveyor.
 	@mkdir -p bin
 	@go build -o $(CONVEYOR) ./cmd/conveyor
 
 IMAGE_VERSION  = $(or $(CONVEYOR_VERSION),$(shell git describe --tags --always --dirty 2>/dev/null),devel)
 
+# Node and the packages of the console, and its types of the API.
+IN_WEB = export PATH="$$(web/node.sh $(abspath $(TOOLS))):$$PATH" && cd web && \
+	npm ci --ignore-scripts --no-audit --no-fund && npm run types
+
+web: ## Build the console into web/dist, which is committed. Installs Node where there is none.
+	@$(IN_WEB) && npm run build && npm test
+
+web-dev: ## Serve the console from its sources at :5173, with the API of `make run`.
+	@$(IN_WEB) && npm run dev
+
+test-web: ## Check the types of the console and run its unit tests; web/dist stays as it is.
+	@$(IN_WEB) && npm exec tsc && npm test
+
 image: ## Build the container image, conveyor:<version>.
 	docker build --build-arg CONVEYOR_VERSION=$(IMAGE_VERSION) -t conveyor:$(IMAGE_VERSION) .
 
-# Two packages at a time, and all on one set of services: more at a time would test the machine, not the code.
+# Two packages at a time, and all on one set of services: more at a time would test the machine, not the code. The one that
+# takes longest comes first, so that the other long ones run beside it one after the other. The ledgers of faults start
+# services and processes of their own, some forty: beside them a browser takes longer than pages are given.
 test: build ## Run every test against real services of its own.
-	@$(CONVEYOR) with-services -- go test -count=1 -timeout 40m -p 2 $(PKG) $(ARGS)
+	@$(CONVEYOR) with-services -- go test -count=1 -timeout 60m -p 2 $(PKG) $(ARGS)
+	@$(if $(filter file,$(origin PKG)),go test -count=1 -timeout 60m ./test/faults $(ARGS))
 
 # Packages that only compute: no service, no browser; the test cache answers for what has not changed.
 test-fast: need-go ## Run the tests that need no services: domain, workflows, activities, workers, layers.
 	@go test -timeout 5m . ./domain/... ./activities/... ./workflows/... ./workers/... $(ARGS)
 
-test-faults: need-go ## Inject faults while 1,000 adverts flow, then at random, then under a crawl, a search, an import and a campaign: 70 minutes, five ledgers.
+# The whole of db passes too, by hand: -- go test ./db. Browsers and other engines do not see the pooler.
+test-pgbouncer: build ## Run what leans on sessions through PgBouncer in transaction mode: relays, tenants, adverts end to end.
+	@$(CONVEYOR) with-services --only pgbouncer,rabbitmq,redis,temporal -- go test -count=1 -timeout 10m \
+		-run '$(POOLED)' ./db ./bridge ./test/e2e $(ARGS)
+
+POOLED = ^Test(SharedSessionsKeepTenantsApart|PooledConnectionsLeaveNothing|SessionsHaveLimits|Tenancy|Lease.*|WaitIsWoken|$\
+	RelayIsWoken|TwoRelaysDoNotOverlap|ReceiveConcurrently|PublishHistory|SearchFilters|$\
+	AScrapedMessageBecomesAPublishedListingWithItsImages)$$
+
+test-console: build ## Walk every path of the console in a browser, upload 100,000 rows, and look at every page in both themes and widths.
+	@$(CONVEYOR) with-services -- go test -count=1 -v -timeout 30m -run Console ./test/e2e -args -console $(ARGS)
+
+test-cluster: need-go ## Start a cluster, cut its primary off and slow a link, and see each advert become a listing. Needs root.
+	@go test -tags cluster -count=1 -timeout 15m ./test/cluster $(ARGS)
+
+test-cluster-long: need-go ## Every failure of a cluster ten times; then all of them under mixed load, with a ledger: an hour. Needs root.
+	@go test -tags cluster -count=1 -v -timeout 90m ./test/cluster -args -long
 	@mkdir -p bin
-	@go test -count=1 -v -timeout 110m -run 'TestTheLedger(OfCrawls|OfSearch|OfImports|OfCampaigns)?Balances' ./test/faults -args -long -json $(abspath bin)/faults.json $(ARGS)
+	@go test -tags cluster -count=1 -v -timeout 90m -run TestTheLedgerOfTheClusterBalances ./test/faults \
+		-args -long -json $(abspath bin)/cluster.json $(ARGS)
+
+test-faults: need-go ## Inject faults while 1,000 adverts flow, then at random, then under a crawl, a search, an import, a campaign, saved searches and a rollout: 85 minutes, seven ledgers.
+	@mkdir -p bin
+	@go test -count=1 -v -timeout 120m -run 'TestTheLedger(OfCrawls|OfSearch|OfImports|OfCampaigns|OfSavedSearches|OfReleases)?Balances' ./test/faults -args -long -json $(abspath bin)/faults.json $(ARGS)
 
 check: need-go lint fresh vuln ## Format, vet, lint, layers, determinism, generated files, known vulnerabilities.
 	@echo "check: all good$$([ ! -e bin/vuln.unchecked ] || echo ', vulnerabilities not checked')"
@@ -54,6 +94,7 @@ lint: tools
 	@unformatted=$$(go list -f '{{.Dir}}' ./... | xargs gofmt -l | sort -u); \
 	if [ -n "$$unformatted" ]; then echo "not formatted, run gofmt -w:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
+	go vet -tags cluster ./test/cluster ./test/faults
 	$(LINT) run --allow-parallel-runners ./...
 	go test -count=1 -run TestImports .
 	$(WORKFLOWCHECK) ./workflows/...
@@ -62,6 +103,8 @@ fresh: need-go
 	go mod tidy -diff
 	@before=$$(git diff | cksum); go generate ./... || exit 1; \
 	if [ "$$before" != "$$(git diff | cksum)" ]; then echo "generated files were stale: commit the changes"; exit 1; fi
+	go test -count=1 -run '^Test(SQLNames|DistIsFresh|OpenAPI|SettingsAreDocumented|DocumentedEndpoints)$$' \
+		./db ./web ./api ./internal/config ./cmd/conveyor
 
 # Without its database (https://vuln.go.dev, or a mirror in GOVULNDB) nothing can be said: VULN=required fails then.
 VULN ?=

@@ -126,7 +126,18 @@ func (a *Crawling) CrawlShard(ctx context.Context, job CrawlShardJob) (CrawlShar
 	if err != nil {
 		return CrawlShardDone{}, err
 	}
-	return s.work(ctx, a.Now().Add(job.Slice))
+	return s.work(ctx, sliceEnd(activity.GetInfo(ctx), a.Now(), job.Slice))
+}
+
+// sliceEnd is when a slice is over. One that is tried again, for its worker died, is over when it was to be:
+// maintenance and the other shards wait for it before they go on, and where workers die more often than a slice lasts,
+// they would for ever.
+func sliceEnd(info activity.Info, now time.Time, slice time.Duration) time.Time {
+	end := now.Add(slice)
+	if planned := info.ScheduledTime.Add(slice); info.Attempt > 1 && planned.Before(end) {
+		return planned
+	}
+	return end
 }
 
 // Tending is the activity that keeps a run going and completes it.
@@ -158,7 +169,7 @@ const (
 // again says nothing of the database: its worker may have been killed, and with it others whose leases are to end.
 func (a *Tending) TendCrawl(ctx context.Context, job CrawlShardJob) (crawl.Progress, error) {
 	var patient time.Time
-	end := a.Now().Add(job.Slice)
+	end := sliceEnd(activity.GetInfo(ctx), a.Now(), job.Slice)
 	for {
 		began := a.Now()
 		p, err := a.Store.Tend(ctx, job.RunID, !began.Before(patient))

@@ -17,6 +17,7 @@ import (
 // Drafts are the activities that make a product draft of a page.
 type Drafts struct {
 	Browser DraftBrowser
+	Secrets DraftSecrets
 	Reader  DraftReader
 	Folders DraftFolders
 	Blobs   DraftBlobs
@@ -27,8 +28,14 @@ type Drafts struct {
 // DraftBrowser is the Chromium that loads the pages of drafts, reached by its DevTools.
 type DraftBrowser interface {
 	CheckDevtools(ctx context.Context) error
-	// Capture loads a page in a locale, such as fr-CA; "" is en-US.
-	Capture(ctx context.Context, address, locale string) (draft.Capture, error)
+	// Capture loads a page in a locale, such as fr-CA; "" is en-US. It is asked with the secrets.
+	Capture(ctx context.Context, address, locale string, s draft.Secrets) (draft.Capture, error)
+}
+
+// DraftSecrets are the headers and cookies of requests.
+type DraftSecrets interface {
+	// OpenDraft returns those of a request. Such as are gone are fault.Gone.
+	OpenDraft(ctx context.Context, eventID uuid.UUID) (draft.Secrets, error)
 }
 
 // DraftReader reads pages apart from this process: one that takes too much memory or time is fault.Invalid. Another
@@ -78,7 +85,8 @@ func (a *Drafts) ResolveOutDir(_ context.Context, r draft.Request) (draft.Reques
 
 // RunCrawler loads the page, extracts the product, and stores page, screenshot and draft as files. A page that cannot
 // be loaded is a result with the outcome Failed, and a failure of our own storage or browser one with the outcome
-// Unmade. An error means that the run was stopped in the middle.
+// Unmade; so are secrets that are gone or for another page: without them it would not be the page that is wanted. An
+// error means that the run was stopped in the middle.
 func (a *Drafts) RunCrawler(ctx context.Context, r draft.Request) (draft.Result, error) {
 	began := a.Now()
 	var result draft.Result
@@ -101,7 +109,7 @@ func (a *Drafts) RunCrawler(ctx context.Context, r draft.Request) (draft.Result,
 	return result, nil
 }
 
-// ownError is a failure of our own: to read the page, or to store a draft's files.
+// ownError is a failure of our own: to open secrets, to read the page, or to store a draft's files.
 type ownError struct{ error }
 
 func (e *ownError) Unwrap() error { return e.error }
@@ -114,7 +122,11 @@ var (
 
 // crawl returns the files that could be stored and the HTTP status, 0 without an answer, also beside an error.
 func (a *Drafts) crawl(ctx context.Context, r draft.Request) (files []draft.File, status int, err error) {
-	page, err := a.Browser.Capture(ctx, r.URL, r.Locale)
+	secrets, err := a.secrets(ctx, r)
+	if err != nil {
+		return nil, 0, &ownError{err}
+	}
+	page, err := a.Browser.Capture(ctx, r.URL, r.Locale, secrets)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -158,6 +170,21 @@ func (a *Drafts) crawl(ctx context.Context, r draft.Request) (files []draft.File
 		return files, page.Status, errNoProduct
 	}
 	return files, page.Status, nil
+}
+
+// secrets returns those of a request, none where it has none.
+func (a *Drafts) secrets(ctx context.Context, r draft.Request) (draft.Secrets, error) {
+	if !r.Sealed {
+		return draft.Secrets{}, nil
+	}
+	s, err := a.Secrets.OpenDraft(ctx, r.EventID)
+	if err == nil && s.URL != r.URL {
+		err = fault.Newf(fault.Conflict, "the headers and cookies of crawl request %s are for another url", r.EventID)
+	}
+	if err != nil {
+		return draft.Secrets{}, err
+	}
+	return s, nil
 }
 
 // Persisted names a draft that is stored.

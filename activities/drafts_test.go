@@ -28,6 +28,9 @@ type workshop struct {
 	fails map[string]error // by the name of the method
 	stop  func()           // called while the page loads
 
+	secrets draft.Secrets // that are kept
+	asked   draft.Secrets // that the page was asked with
+
 	out    map[string][]byte // by folder and name
 	kept   map[string][]byte // by key
 	result *draft.Result
@@ -36,11 +39,16 @@ type workshop struct {
 
 func (w *workshop) CheckDevtools(context.Context) error { return w.fails["check"] }
 
-func (w *workshop) Capture(context.Context, string, string) (draft.Capture, error) {
+func (w *workshop) Capture(_ context.Context, _, _ string, s draft.Secrets) (draft.Capture, error) {
+	w.asked = s
 	if w.stop != nil {
 		w.stop()
 	}
 	return w.page, w.fails["capture"]
+}
+
+func (w *workshop) OpenDraft(context.Context, uuid.UUID) (draft.Secrets, error) {
+	return w.secrets, w.fails["open"]
 }
 
 func (w *workshop) ResolveOutDir(dir string) (string, error) {
@@ -72,7 +80,9 @@ func (w *workshop) PersistDraft(_ context.Context, r draft.Result, d *draft.Docu
 
 func drafting(w *workshop) *activities.Drafts {
 	w.out, w.kept = map[string][]byte{}, map[string][]byte{}
-	return &activities.Drafts{Browser: w, Reader: readers, Folders: w, Blobs: w, Store: w, Now: func() time.Time { return now }}
+	return &activities.Drafts{
+		Browser: w, Secrets: w, Reader: readers, Folders: w, Blobs: w, Store: w, Now: func() time.Time { return now },
+	}
 }
 
 var requested = draft.Request{
@@ -261,4 +271,41 @@ func TestDraftFailures(t *testing.T) {
 	w.fails, w.kept[result.Files[2].Key] = nil, []byte("{")
 	_, err = persist(t, a, result)
 	require.Error(t, err)
+}
+
+// A page is asked with the secrets of its request, or not at all: without them it would be another page. They are in no
+// result.
+func TestDraftWithSecrets(t *testing.T) {
+	t.Parallel()
+	sealed := requested
+	sealed.Sealed = true
+	ours := draft.Secrets{URL: requested.URL, Headers: map[string]string{"Authorization": "s3cret"}}
+	page := draft.Capture{Asked: requested.URL, URL: requested.URL, Status: 200, HTML: []byte(kettle)}
+	w := &workshop{page: page, secrets: ours}
+	a := drafting(w)
+	got, err := a.RunCrawler(t.Context(), requested)
+	require.NoError(t, err)
+	require.Equal(t, draft.Succeeded, got.Outcome)
+	require.True(t, w.asked.None(), "this request has none")
+	got, err = a.RunCrawler(t.Context(), sealed)
+	require.NoError(t, err)
+	require.Equal(t, draft.Succeeded, got.Outcome)
+	require.Equal(t, ours, w.asked)
+	text, err := json.Marshal(got)
+	require.NoError(t, err)
+	require.NotContains(t, string(text)+fmt.Sprint(w.out, ours), "s3cret")
+
+	for name, fail := range map[string]func(){
+		"are gone":        func() { w.fails = map[string]error{"open": fault.Newf(fault.Gone, "they are gone")} },
+		"for another url": func() { w.fails, w.secrets.URL = nil, "https://other.example/" },
+	} {
+		fail()
+		w.asked, w.out = draft.Secrets{}, map[string][]byte{}
+		got, err := a.RunCrawler(t.Context(), sealed)
+		require.NoError(t, err)
+		require.Equal(t, draft.Unmade, got.Outcome)
+		require.Contains(t, got.Error, name)
+		require.Empty(t, w.out)
+		require.True(t, w.asked.None())
+	}
 }

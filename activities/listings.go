@@ -29,6 +29,7 @@ type Listings struct {
 	WithoutImages bool          // publish listings with the addresses of their images only; the images wait
 	StaleAfter    time.Duration // an archived listing whose advert was not scraped for longer stays archived; 0 = returns
 	Prefer        []string      // platforms whose adverts are rather shown where a home has several, the best first
+	Enriching     *Enriching    // what enriches versions as they are published
 	Now           func() time.Time
 }
 
@@ -51,7 +52,7 @@ type homeStore interface {
 	JoinHome(ctx context.Context, v listing.Version, prefer []string, run listing.Run, now time.Time) (
 		j listing.HomeJudgement, others int, err error)
 	SaveDuplicate(ctx context.Context, ref listing.Ref, revision int64, of uuid.UUID, reasons []listing.Reason,
-		run listing.Run) error
+		run listing.Run, now time.Time) error
 }
 
 type publicStore interface {
@@ -78,7 +79,9 @@ type ListingJob struct {
 	Images   []listing.Image `json:"images,omitempty"`   // still to be fetched
 	Stage    string          `json:"stage,omitempty"`    // that HandOverListing hands over, or that failed
 	Note     string          `json:"note,omitempty"`     // what the step found, for the Web UI
-	Ask      bool            `json:"ask,omitempty"`      // EnrichListing: the language model is to be asked
+	Enrich   bool            `json:"enrich,omitempty"`   // ImportListing enriches the version as well
+	Enriched string          `json:"enriched,omitempty"` // what it found; "" = it did not: EnrichListing is to do it
+	Ask      bool            `json:"ask,omitempty"`      // the language model is to be asked
 	Pass     int             `json:"pass,omitempty"`     // counts the versions that the run took through the steps before
 }
 
@@ -176,7 +179,9 @@ func (a *Listings) stale(now time.Time) time.Time {
 
 // ImportListing makes the normalized advert the visible listing, text first, and returns the images that are still
 // to be fetched. Those that wait because images are off are returned by the next import after they are on. An advert
-// that is not offered any more and has no visible listing is withheld.
+// that is not offered any more and has no visible listing is withheld. With job.Enrich what the text states and which
+// places are near is stored in the same transaction, and the result has Enriched, and Ask where the language model has
+// not answered for this text.
 func (a *Listings) ImportListing(ctx context.Context, job ListingJob) (ListingJob, error) {
 	return counted(ctx, listing.StageImport, job, a.publish)
 }
@@ -190,7 +195,7 @@ func (a *Listings) publish(ctx context.Context, job ListingJob) (ListingJob, err
 	if v.HiddenBy != uuid.Nil {
 		job.Revision, job.Outcome, job.Note = v.Revision, Duplicate, "the same home as listing "+v.HiddenBy.String()
 		why := []listing.Reason{{Field: "home", Code: Duplicate, Message: "another advert is shown for this home"}}
-		return job, a.Store.SaveDuplicate(ctx, job.Ref, v.Revision, v.HiddenBy, why, run(ctx))
+		return job, a.Store.SaveDuplicate(ctx, job.Ref, v.Revision, v.HiddenBy, why, run(ctx), now)
 	}
 	if v.Withheld(a.stale(now)) {
 		job.Revision, job.Outcome, job.Note = v.Revision, Withheld, "no longer offered; a newer scrape publishes it"
@@ -204,15 +209,37 @@ func (a *Listings) publish(ctx context.Context, job ListingJob) (ListingJob, err
 		}
 	}
 	job.Revision, job.Outcome = v.Revision, Imported
+	if job.Enrich {
+		if job, err = a.enrich(ctx, job, &p); err != nil {
+			return job, err
+		}
+	}
 	if job.Images, err = a.Store.Publish(ctx, p, run(ctx), now); err != nil {
 		return job, err
 	}
 	delays(ctx, v, now)
+	if job.Enriched != "" {
+		left(ctx, listing.StageEnrich, job.Ref, passed)
+	}
 	job.Note = fmt.Sprintf("%s, %s, %d images to fetch", change(v), where, len(job.Images))
 	if a.WithoutImages {
 		job.Images = nil // those that wait from before images were off go on waiting
 		job.Note = fmt.Sprintf("%s, %s, images are off", change(v), where)
 	}
+	return job, nil
+}
+
+// enrich adds to a publication what is known beyond the fields of its advert, unless that is stored.
+func (a *Listings) enrich(ctx context.Context, job ListingJob, p *listing.Publication) (ListingJob, error) {
+	entered(ctx, listing.StageEnrich, job.Ref)
+	e, ask, err := a.Enriching.read(ctx, p.Enriching())
+	if err != nil {
+		return job, err
+	}
+	if !known(p.Enriching(), e) {
+		p.Enrichment = &e
+	}
+	job.Enrich, job.Enriched, job.Ask = false, noted(e), ask
 	return job, nil
 }
 

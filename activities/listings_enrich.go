@@ -31,8 +31,9 @@ type Enriching struct {
 	Now    func() time.Time
 }
 
-// EnrichListing stores what the text states and which places are near, unless that is stored. It is made to run as a
-// local activity. The result has Ask where the language model has not answered for this text.
+// EnrichListing stores what the text states and which places are near, unless that is stored: of a version that was
+// published by an ImportListing of an earlier release, which did not. It is made to run as a local activity. The result
+// has Ask where the language model has not answered for this text.
 func (a *Enriching) EnrichListing(ctx context.Context, job ListingJob) (ListingJob, error) {
 	return counted(ctx, listing.StageEnrich, job, a.enrich)
 }
@@ -42,33 +43,52 @@ func (a *Enriching) enrich(ctx context.Context, job ListingJob) (ListingJob, err
 	if err != nil {
 		return job, err
 	}
-	job.Revision, job.Note = of.Revision, ""
+	job.Revision = of.Revision
+	e, ask, err := a.read(ctx, of)
+	if err != nil {
+		return job, err
+	}
+	job.Note, job.Ask = noted(e), ask
+	if known(of, e) {
+		return job, nil
+	}
+	return job, a.Store.SaveEnrichment(ctx, of, e, a.Now())
+}
+
+// noted describes in words what was found.
+func noted(e listing.Enrichment) string {
+	return fmt.Sprintf("%d facts, %d places", len(e.All()), len(e.Places))
+}
+
+// known reports whether all of e is stored.
+func known(of listing.Enriching, e listing.Enrichment) bool {
+	return of.Stored != nil && of.Of == of.Revision && of.Stored.Says(e) &&
+		string(of.Stored.Question) == string(e.Question)
+}
+
+// read returns what is known of a listing before a language model is asked, and whether it is to be asked.
+func (a *Enriching) read(ctx context.Context, of listing.Enriching) (e listing.Enrichment, ask bool, err error) {
 	l := of.Listing
-	e := listing.Enrichment{Facts: platform.Facts(l)}
+	e = listing.Enrichment{Facts: platform.Facts(l)}
 	if l.Latitude != nil && l.Longitude != nil {
 		e.Places = a.Places.Near(*l.Latitude, *l.Longitude)
 	}
 	if len(e.Places) > 0 {
 		e.Attribution = a.Places.Attribution
 	}
-	stored := of.Stored
-	if a.Model != "" {
-		e.Question = listing.AskFacts(l).Hash(a.Model)
-		if stored != nil && string(stored.Question) == string(e.Question) {
-			e.Model = stored.Model
-		}
-		if e.Model == nil {
-			if e.Model, err = a.Store.ModelAnswer(ctx, e.Question); err != nil {
-				return job, err
-			}
-		}
-		job.Ask = e.Model == nil
+	if a.Model == "" {
+		return e, false, nil
 	}
-	job.Note = fmt.Sprintf("%d facts, %d places", len(e.All()), len(e.Places))
-	if stored != nil && of.Of == of.Revision && stored.Says(e) && string(stored.Question) == string(e.Question) {
-		return job, nil
+	e.Question = listing.AskFacts(l).Hash(a.Model)
+	if of.Stored != nil && string(of.Stored.Question) == string(e.Question) {
+		e.Model = of.Stored.Model
 	}
-	return job, a.Store.SaveEnrichment(ctx, of, e, a.Now())
+	if e.Model == nil {
+		if e.Model, err = a.Store.ModelAnswer(ctx, e.Question); err != nil {
+			return e, false, err
+		}
+	}
+	return e, e.Model == nil, nil
 }
 
 // A ModelSource asks a language model. The answer is what it wrote, at most listing.MaxAnswer bytes.

@@ -99,6 +99,44 @@ func TestEnrichListing(t *testing.T) {
 	require.Equal(t, fault.Transient, class)
 }
 
+// An import enriches what it publishes, in its transaction, unless all of that is stored.
+func TestImportListingEnriches(t *testing.T) {
+	t.Parallel()
+	answers := gasHeated()
+	s := &store{version: listing.Version{Listing: answers.of.Listing, Revision: 3}}
+	a := &activities.Listings{
+		Store: s, Now: clock, Enriching: &activities.Enriching{Store: answers, Places: stations(t), Now: clock},
+	}
+	run := func(enrich bool) activities.ListingJob {
+		s.publication = listing.Publication{}
+		job, err := step(t, a.ImportListing, activities.ListingJob{Ref: ref, Enrich: enrich})
+		require.NoError(t, err)
+		require.Equal(t, activities.Imported, job.Outcome)
+		return job
+	}
+	require.Empty(t, run(false).Enriched)
+	require.Nil(t, s.publication.Enrichment)
+
+	job := run(true)
+	require.Equal(t, "3 facts, 1 places", job.Enriched)
+	require.False(t, job.Ask)
+	require.Len(t, s.publication.Enrichment.Facts, 3)
+	require.Equal(t, []listing.Nearby{{Kind: "metro", Name: "Jarry", Metres: 33}}, s.publication.Enrichment.Places)
+	require.Empty(t, answers.saved, "it is saved with the listing")
+
+	s.version.Enriched, s.version.EnrichedOf = s.publication.Enrichment, 3
+	require.Equal(t, "3 facts, 1 places", run(true).Enriched)
+	require.Nil(t, s.publication.Enrichment, "all of it is stored")
+	s.version.Revision++
+	run(true)
+	require.NotNil(t, s.publication.Enrichment, "the same is known of the next version")
+
+	a.Enriching.Model = "small"
+	require.True(t, run(true).Ask)
+	answers.answer = []listing.Fact{}
+	require.False(t, run(true).Ask, "another advert had the same text")
+}
+
 // model answers every question with a text or an error.
 type model struct {
 	answer string

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,37 +35,48 @@ type CycleStore interface {
 // it.
 type Visits struct {
 	Sites   SiteStore
+	Trouble TroubleStore
 	Adverts AdvertStore
+	Results VisitStore
 	Pages   map[scrape.Transport]PageSource
 	Reader  PageReader
 	Robots  RobotsSource
+	Secrets SecretOpener // of the credentials of proxies
 	Now     func() time.Time
 	Dice    func() float64 // from 0 to 1
 	Cycled  func()         // called after each cycle of a platform whose pages a browser loads
 }
 
-// SiteStore keeps when and how pages of a platform's site are requested, and how that went. Each write is one
-// transaction with its messages.
+// SiteStore keeps when and how pages of a platform's site are requested.
 type SiteStore interface {
-	Turn(ctx context.Context, name string, atLeast time.Duration, now time.Time) (scrape.Turn, error)
-	Settings(ctx context.Context, name string) (scrape.Turn, error)
-	Looked(ctx context.Context, name string, now time.Time) error
+	Turn(ctx context.Context, of scrape.Search, atLeast time.Duration, now time.Time) (scrape.Turn, error)
+	Settings(ctx context.Context, of scrape.Search) (scrape.Turn, error)
+	Looked(ctx context.Context, of scrape.Search, now time.Time) error
+	NoResults(ctx context.Context, of scrape.Search, cycle int64, page, total int, wrong string, now time.Time) (
+		suspect string, err error)
+}
+
+// TroubleStore keeps what goes wrong with a platform's site. Each write is one transaction with its messages.
+type TroubleStore interface {
 	Refused(ctx context.Context, name string, cycle int64, reason string, asked time.Duration, dice float64,
 		now time.Time) (until time.Time, err error)
 	Suspect(ctx context.Context, name string, s scrape.Suspicion, now time.Time) error
-	NoResults(ctx context.Context, name string, cycle int64, page, total int, wrong string, now time.Time) (
-		suspect string, err error)
 	Trouble(ctx context.Context, name, message string, now time.Time) error
+	Unreached(ctx context.Context, of scrape.Search, reason string, until, now time.Time) error
 }
 
-// AdvertStore keeps which adverts a platform shows, and the results of their visits. Each write is one transaction with
-// its messages.
+// AdvertStore keeps which adverts a platform shows, and which of them are to be visited.
 type AdvertStore interface {
-	Seen(ctx context.Context, name string, cycle int64, page int, r scrape.Results, now time.Time) ([]scrape.Visit, error)
-	Newest(ctx context.Context, name string, cycle int64, r scrape.Results, now time.Time) (visits []scrape.Visit,
+	Seen(ctx context.Context, of scrape.Search, cycle int64, page int, r scrape.Results, now time.Time) ([]scrape.Visit,
+		error)
+	Newest(ctx context.Context, of scrape.Search, cycle int64, r scrape.Results, now time.Time) (visits []scrape.Visit,
 		unknown, pages int, err error)
 	Chores(ctx context.Context, name string, cycle int64, now time.Time) (scrape.Chores, error)
 	Due(ctx context.Context, name string, cycle int64, visits []scrape.Visit, now time.Time) ([]scrape.Visit, error)
+}
+
+// VisitStore keeps the results of visits. Each write is one transaction with its messages.
+type VisitStore interface {
 	Found(ctx context.Context, cycle int64, f scrape.FoundAdvert) error
 	Gone(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error
 	Failed(ctx context.Context, ref listing.Ref, cycle int64, reason string, now time.Time) error
@@ -85,8 +97,14 @@ type PageReader interface {
 
 // RobotsSource knows which addresses sites allow robots to request. An error means that this cannot be known now.
 type RobotsSource interface {
-	// Allowed says whether an address may be requested, and how far apart requests must be at least.
-	Allowed(ctx context.Context, address string) (ok bool, delay time.Duration, err error)
+	// Allowed says whether an address may be requested, and how far apart requests must be at least. What is asked for
+	// that goes through the proxy, where it is not zero.
+	Allowed(ctx context.Context, address string, through web.Proxy) (ok bool, delay time.Duration, err error)
+}
+
+// A SecretOpener opens what internal/secret has sealed for a purpose.
+type SecretOpener interface {
+	Open(purpose, key string, sealed []byte) ([]byte, error)
 }
 
 // BeginCycle returns what the platform's scraper does now, and begins a cycle when one is due.
@@ -101,7 +119,8 @@ type CycleEnd struct {
 	Note     string `json:"note,omitempty"` // why it is not complete
 }
 
-// EndCycle ends a cycle, once. Adverts that were in neither of the last two complete cycles are gone.
+// EndCycle ends a cycle, once. Adverts that were in neither of the last two complete cycles of each search that used to
+// show them are gone.
 func (a *Cycles) EndCycle(ctx context.Context, e CycleEnd) (CycleEnd, error) {
 	return e, a.Store.End(ctx, e.Platform, e.Cycle, e.Note, a.Now())
 }
@@ -110,7 +129,8 @@ func (a *Cycles) EndCycle(ctx context.Context, e CycleEnd) (CycleEnd, error) {
 type ScrapeJob struct {
 	Platform string `json:"platform"`
 	Cycle    int64  `json:"cycle"`
-	Page     int    `json:"page"` // 1 is the first
+	Page     int    `json:"page"`             // 1 is the first
+	Search   string `json:"search,omitempty"` // whose page it is; "" = scrape.DefaultSearch
 }
 
 // ScrapedPage is the result of a search page and the visits to the adverts on it.
@@ -122,7 +142,7 @@ type ScrapedPage struct {
 	Failed   int    `json:"failed,omitempty"`  // visits that gave no advert
 	Last     bool   `json:"last,omitempty"`    // no page comes after this one
 	Partial  string `json:"partial,omitempty"` // after the last page, why the search pages do not show every advert
-	Stopped  string `json:"stopped,omitempty"` // disabled or paused meanwhile
+	Stopped  string `json:"stopped,omitempty"` // disabled or paused meanwhile, or its proxy fails
 	Suspect  string `json:"suspect,omitempty"` // why the page does not look as expected
 	MaxPages int    `json:"max_pages,omitempty"`
 }
@@ -154,7 +174,7 @@ func (a *Visits) ScrapePage(ctx context.Context, job ScrapeJob) (ScrapedPage, er
 	if !ok {
 		return ScrapedPage{}, fault.Newf(fault.Invalid, "platform: no reader for %q", job.Platform)
 	}
-	v := &visitor{Visits: a, site: site, job: job}
+	v := newVisitor(a, site, job)
 	at, resumed := cursor{}, false
 	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &at) == nil {
 		resumed = at.Adverts > 0
@@ -163,7 +183,7 @@ func (a *Visits) ScrapePage(ctx context.Context, job ScrapeJob) (ScrapedPage, er
 	if resumed { // more may be done than the last heartbeat says
 		at.Rest, err = a.Adverts.Due(ctx, job.Platform, job.Cycle, at.Rest, a.Now())
 	} else {
-		at, err = v.search(ctx)
+		at, err = v.open(ctx)
 	}
 	if err != nil {
 		return at.ScrapedPage, v.explain(ctx, err)
@@ -177,20 +197,29 @@ func (a *Visits) ScrapePage(ctx context.Context, job ScrapeJob) (ScrapedPage, er
 	return at.ScrapedPage, nil
 }
 
+// newVisitor makes a visitor for a job.
+func newVisitor(a *Visits, site platform.Platform, job ScrapeJob) *visitor {
+	return &visitor{
+		Visits: a, site: site, job: job,
+		of: scrape.Search{Platform: job.Platform, Name: cmp.Or(job.Search, scrape.DefaultSearch)},
+	}
+}
+
 // visitor reads one search page and the detail pages that it links to.
 type visitor struct {
 	*Visits
 	site      platform.Platform
 	job       ScrapeJob
+	of        scrape.Search    // of the job
 	transport scrape.Transport // of the page before
 	asked     time.Time        // when that page was requested
 	bad, gone int              // visits in a row that gave no advert, and that found it removed
 	again     int              // re-visits since the search page
 }
 
-// search reads the search page and says which adverts to visit.
-func (v *visitor) search(ctx context.Context) (at cursor, err error) {
-	results, err := v.read(ctx, &at, v.job.Page)
+// open reads the search page and says which adverts to visit.
+func (v *visitor) open(ctx context.Context) (at cursor, err error) {
+	results, err := v.read(ctx, &at, v.of, v.job.Page)
 	var stopped errStopped
 	if errors.As(err, &stopped) {
 		at.Stopped = stopped.why
@@ -211,10 +240,10 @@ func (v *visitor) search(ctx context.Context) (at cursor, err error) {
 		if !results.Last {
 			wrong = "no adverts on a page that is not the last"
 		}
-		at.Suspect, err = v.Sites.NoResults(ctx, v.job.Platform, v.job.Cycle, v.job.Page, results.Total, wrong, v.Now())
+		at.Suspect, err = v.Sites.NoResults(ctx, v.of, v.job.Cycle, v.job.Page, results.Total, wrong, v.Now())
 		return at, err
 	}
-	if at.Rest, err = v.Adverts.Seen(ctx, v.job.Platform, v.job.Cycle, v.job.Page, results, v.Now()); err != nil {
+	if at.Rest, err = v.Adverts.Seen(ctx, v.of, v.job.Cycle, v.job.Page, results, v.Now()); err != nil {
 		return at, err
 	}
 	if at.Visits = len(at.Rest); at.Visits > 0 { // a page with nothing new costs no heartbeat
@@ -223,9 +252,9 @@ func (v *visitor) search(ctx context.Context) (at cursor, err error) {
 	return at, nil
 }
 
-// read loads and reads the n-th search page.
-func (v *visitor) read(ctx context.Context, at *cursor, n int) (results scrape.Results, err error) {
-	page, err := v.load(ctx, at, func(start string) (web.Request, error) { return v.site.SearchRequest(start, n) })
+// read loads and reads the n-th page of a search.
+func (v *visitor) read(ctx context.Context, at *cursor, of scrape.Search, n int) (results scrape.Results, err error) {
+	page, err := v.load(ctx, at, of, func(start string) (web.Request, error) { return v.site.SearchRequest(start, n) })
 	if err == nil {
 		results, err = v.Reader.ReadSearch(ctx, v.job.Platform, page)
 	}
@@ -239,7 +268,7 @@ func (v *visitor) visit(ctx context.Context, at *cursor, next scrape.Visit) erro
 	ref := listing.Ref{Platform: v.job.Platform, PlatformID: next.PlatformID}
 	find, err := v.advert(ctx, at, next)
 	if err == nil {
-		err = v.Adverts.Found(ctx, v.job.Cycle, find)
+		err = v.Results.Found(ctx, v.job.Cycle, find)
 		if class, _ := fault.Of(err); err != nil && !class.Final() {
 			return err
 		}
@@ -253,7 +282,7 @@ func (v *visitor) visit(ctx context.Context, at *cursor, next scrape.Visit) erro
 		at.Found++
 		v.count(ctx, "conveyor_scrape_adverts", "outcome", next.Why)
 	case errors.As(err, &stopped):
-		at.Stopped = stopped.why
+		v.stopped(at, stopped, next.Search)
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -270,7 +299,7 @@ func (v *visitor) visit(ctx context.Context, at *cursor, next scrape.Visit) erro
 		v.bad = 0
 		at.Gone++
 		v.count(ctx, "conveyor_scrape_adverts", "outcome", "gone")
-		if err := v.Adverts.Gone(ctx, ref, v.job.Cycle, err.Error(), v.Now()); err != nil {
+		if err := v.Results.Gone(ctx, ref, v.job.Cycle, err.Error(), v.Now()); err != nil {
 			return err
 		}
 	default:
@@ -287,7 +316,7 @@ func (v *visitor) failed(ctx context.Context, at *cursor, ref listing.Ref, why e
 	v.gone = 0
 	at.Failed++
 	v.count(ctx, "conveyor_scrape_adverts", "outcome", "failed")
-	if err := v.Adverts.Failed(ctx, ref, v.job.Cycle, why.Error(), v.Now()); err != nil {
+	if err := v.Results.Failed(ctx, ref, v.job.Cycle, why.Error(), v.Now()); err != nil {
 		return err
 	}
 	if v.bad++; v.bad < scrape.FailedInARow {
@@ -302,7 +331,10 @@ func (v *visitor) failed(ctx context.Context, at *cursor, ref listing.Ref, why e
 
 func (v *visitor) suspect(ctx context.Context, of, reason string) error {
 	s := scrape.Suspicion{Of: of, Reason: reason, Cycle: v.job.Cycle, Page: v.job.Page}
-	return v.Sites.Suspect(ctx, v.job.Platform, s, v.Now())
+	if of == scrape.SearchPages {
+		s.Search = v.of.Name
+	}
+	return v.Trouble.Suspect(ctx, v.job.Platform, s, v.Now())
 }
 
 // advert loads one detail page and reads it, unless the search page has stated all of the advert.
@@ -310,7 +342,7 @@ func (v *visitor) advert(ctx context.Context, at *cursor, next scrape.Visit) (sc
 	if next.Advert != nil {
 		return found(next, *next.Advert, v.asked)
 	}
-	page, err := v.load(ctx, at, func(start string) (web.Request, error) {
+	page, err := v.load(ctx, at, v.search(next), func(start string) (web.Request, error) {
 		return web.Request{URL: next.URL}, sameSite(start, next.URL)
 	})
 	var advert scrape.Advert

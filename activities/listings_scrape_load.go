@@ -12,10 +12,11 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
-// errStopped ends a page early: an operator has disabled or paused the platform.
+// errStopped ends a page early: an operator has disabled or paused the platform or the search, or its proxy fails.
 type errStopped struct{ why string }
 
 func (e errStopped) Error() string { return e.why }
@@ -26,14 +27,13 @@ type errOurs struct{ error }
 
 func (e errOurs) Unwrap() error { return e.error }
 
-// load requests a page of the site in its turn. request is given the address of the first search page. Errors are
-// errStopped, errOurs, a *web.Refusal, fault.Limited when this worker stops, and otherwise about the page: that it
-// could not be loaded, or must not be requested. None is fault.Gone: only the content of a page says that an advert is
-// gone.
-func (v *visitor) load(ctx context.Context, at *cursor, request func(start string) (web.Request, error)) (
-	page web.Page, err error,
-) {
-	turn, err := v.Sites.Settings(ctx, v.job.Platform)
+// load requests a page of the site for a search, in its turn. request is given the address of the first search page.
+// Errors are errStopped, errOurs, a *web.Refusal, fault.Limited when this worker stops, and otherwise about the page:
+// that it could not be loaded, or must not be requested. None is fault.Gone: only the content of a page says that an
+// advert is gone.
+func (v *visitor) load(ctx context.Context, at *cursor, of scrape.Search,
+	request func(start string) (web.Request, error)) (page web.Page, err error) {
+	turn, err := v.Sites.Settings(ctx, of)
 	if err != nil {
 		return page, errOurs{err}
 	}
@@ -41,8 +41,13 @@ func (v *visitor) load(ctx context.Context, at *cursor, request func(start strin
 	if err != nil {
 		return page, err
 	}
-	allowed, apart, err := v.Robots.Allowed(ctx, r.URL)
+	if r.Proxy, err = v.proxy(turn.Settings.Proxy); err != nil {
+		return page, v.unreached(ctx, of, err)
+	}
+	allowed, apart, err := v.Robots.Allowed(ctx, r.URL, r.Proxy)
 	switch {
+	case isProxy(err):
+		return page, v.unreached(ctx, of, err)
 	case web.RefusalOf(err) != nil:
 		return page, err
 	case err != nil:
@@ -50,25 +55,64 @@ func (v *visitor) load(ctx context.Context, at *cursor, request func(start strin
 	case !allowed:
 		return page, fault.Newf(fault.Blocked, "robots.txt of the site does not allow %s", r.URL)
 	}
-	if turn, err = v.Sites.Turn(ctx, v.job.Platform, apart, v.Now()); err != nil {
+	if turn, err = v.Sites.Turn(ctx, of, apart, v.Now()); err != nil {
 		return page, errOurs{err}
 	}
 	if turn.Stopped != "" {
 		return page, errStopped{turn.Stopped}
 	}
-	at.MaxPages, v.transport = turn.Settings.MaxPages, turn.Settings.Transport
-	if err := v.until(ctx, turn.At, apart); err != nil {
+	transport := turn.Settings.Transport
+	if of == v.of {
+		at.MaxPages, v.transport = turn.Settings.MaxPages, transport
+	}
+	if err := v.until(ctx, of, turn.At, apart); err != nil {
 		return page, err
 	}
-	source := v.Pages[v.transport]
+	source := v.Pages[transport]
 	if source == nil {
-		return page, fault.Newf(fault.Invalid, "transport: there is no %q", v.transport)
+		return page, fault.Newf(fault.Invalid, "transport: there is no %q", transport)
 	}
 	v.asked = v.Now()
-	if page, err = source.Load(ctx, r); err != nil {
-		return page, transient(err)
+	page, err = source.Load(ctx, r)
+	if isProxy(err) {
+		return page, v.unreached(ctx, of, err)
 	}
-	return page, nil
+	return page, transient(err)
+}
+
+// proxy is the one to go through, with its credentials. That they cannot be opened is an error of the proxy: nothing is
+// requested without it.
+func (v *visitor) proxy(p scrape.SealedProxy) (web.Proxy, error) {
+	if p.Shown == "" {
+		return web.Proxy{}, nil
+	}
+	proxy, err := web.ParseProxy(p.Shown)
+	if err == nil && p.Key != "" {
+		var plain []byte
+		if plain, err = v.Secrets.Open(p.Purpose, p.Key, p.Box); err == nil {
+			proxy, err = proxy.WithCredentials(string(plain))
+		}
+	}
+	if err != nil {
+		return proxy, &web.ProxyError{Proxy: p.Shown, Reason: err.Error()}
+	}
+	return proxy, nil
+}
+
+func isProxy(err error) bool {
+	_, is := errors.AsType[*web.ProxyError](err)
+	return is
+}
+
+// unreached stores that a search's proxy has failed. The search is stopped for scrape.ProxyWait, as if an operator had
+// done it, so that others, which may go another way, do not wait for it. A page without its proxy is never requested.
+func (v *visitor) unreached(ctx context.Context, of scrape.Search, why error) error {
+	activity.GetLogger(ctx).Warn("proxy failed", "platform", of.Platform, "search", of.Name, "err", why)
+	now := v.Now()
+	if err := v.Trouble.Unreached(ctx, of, why.Error(), now.Add(scrape.ProxyWait), now); err != nil {
+		return errOurs{err}
+	}
+	return errStopped{"its proxy fails"}
 }
 
 // transient makes fault.Gone, an unknown host name, transient: the search page came from that host, so it exists.
@@ -105,7 +149,7 @@ const lookUp = 5 * time.Second
 
 // until waits for a turn. Changes by an operator apply meanwhile: a stop ends the wait, a shorter delay shortens it. A
 // worker that is being stopped does not wait: another continues.
-func (v *visitor) until(ctx context.Context, at time.Time, apart time.Duration) error {
+func (v *visitor) until(ctx context.Context, of scrape.Search, at time.Time, apart time.Duration) error {
 	for {
 		wait := at.Sub(v.Now())
 		if wait <= 0 {
@@ -121,7 +165,7 @@ func (v *visitor) until(ctx context.Context, at time.Time, apart time.Duration) 
 			timer.Stop()
 			return ctx.Err()
 		}
-		turn, err := v.Sites.Settings(ctx, v.job.Platform)
+		turn, err := v.Sites.Settings(ctx, of)
 		if err != nil {
 			return errOurs{err}
 		}
@@ -144,7 +188,7 @@ func (v *visitor) explain(ctx context.Context, err error) error {
 	if r == nil {
 		class, _ := fault.Of(err)
 		if class != fault.Limited && ctx.Err() == nil {
-			_ = v.Sites.Trouble(ctx, v.job.Platform, err.Error(), v.Now()) // the store may be the trouble
+			_ = v.Trouble.Trouble(ctx, v.job.Platform, err.Error(), v.Now()) // the store may be the trouble
 		}
 		if class == fault.Throttled { // 503 without a Retry-After: the retry policy's waits grow, those of Throttled do not
 			err = &fault.Error{Class: fault.Transient, Err: err}
@@ -153,7 +197,7 @@ func (v *visitor) explain(ctx context.Context, err error) error {
 	}
 	_, asked := fault.Of(err)
 	v.count(ctx, "conveyor_scrape_refusals", "reason", r.Reason)
-	until, err := v.Sites.Refused(ctx, v.job.Platform, v.job.Cycle, r.Reason, asked, v.Dice(), v.Now())
+	until, err := v.Trouble.Refused(ctx, v.job.Platform, v.job.Cycle, r.Reason, asked, v.Dice(), v.Now())
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,9 @@ type site struct {
 	store   map[string]error // of Found, by ID
 	robots  error
 	delay   time.Duration // that robots.txt asks for
+	proxy   scrape.SealedProxy
+	down    bool     // the proxy
+	through []string // the proxies of requests, whole
 
 	lookAt time.Time      // a look is due then, once
 	newest []string       // IDs on the first page of a look, each unknown; nil = the look fails
@@ -41,6 +44,11 @@ type site struct {
 var errRemoved = errors.New("removed")
 
 func (s *site) Load(_ context.Context, r web.Request) (web.Page, error) {
+	name, password, _ := r.Proxy.User()
+	s.through = append(s.through, r.Proxy.String()+" "+name+" "+password)
+	if s.down {
+		return web.Page{}, fmt.Errorf("fetch: %w", &web.ProxyError{Proxy: r.Proxy.String(), Reason: "no route"})
+	}
 	p := web.Page{Asked: r.URL, URL: r.URL, Status: 200, ContentType: "text/html"}
 	id := r.URL[len(r.URL)-10:]
 	if !slices.Contains(s.adverts, id) {
@@ -69,20 +77,20 @@ func (s *site) Load(_ context.Context, r web.Request) (web.Page, error) {
 	return p, err
 }
 
-func (s *site) Allowed(context.Context, string) (bool, time.Duration, error) {
+func (s *site) Allowed(context.Context, string, web.Proxy) (bool, time.Duration, error) {
 	return true, s.delay, s.robots
 }
 
 func (s *site) say(format string, args ...any) { s.told = append(s.told, fmt.Sprintf(format, args...)) }
 
-func (s *site) Settings(context.Context, string) (scrape.Turn, error) {
+func (s *site) Settings(context.Context, scrape.Search) (scrape.Turn, error) {
 	return scrape.Turn{Settings: scrape.Settings{URL: "http://127.0.0.1/b-x/m/c37l1", Enabled: true,
-		Pace: scrape.Pace{Transport: scrape.Browser, MaxPages: 1}}}, nil
+		Pace: scrape.Pace{Transport: scrape.Browser, MaxPages: 1}, Proxy: s.proxy}}, nil
 }
 
-func (s *site) Turn(ctx context.Context, name string, apart time.Duration, _ time.Time) (scrape.Turn, error) {
+func (s *site) Turn(ctx context.Context, of scrape.Search, apart time.Duration, _ time.Time) (scrape.Turn, error) {
 	s.turns = append(s.turns, apart)
-	return s.Settings(ctx, name)
+	return s.Settings(ctx, of)
 }
 
 func (s *site) Refused(_ context.Context, _ string, _ int64, reason string, _ time.Duration, _ float64, now time.Time) (
@@ -97,7 +105,7 @@ func (s *site) Suspect(_ context.Context, _ string, v scrape.Suspicion, _ time.T
 	return nil
 }
 
-func (s *site) NoResults(context.Context, string, int64, int, int, string, time.Time) (string, error) {
+func (s *site) NoResults(context.Context, scrape.Search, int64, int, int, string, time.Time) (string, error) {
 	s.say("no results")
 	return "", nil
 }
@@ -107,7 +115,14 @@ func (s *site) Trouble(context.Context, string, string, time.Time) error {
 	return nil
 }
 
-func (s *site) Seen(_ context.Context, _ string, _ int64, _ int, r scrape.Results, _ time.Time) ([]scrape.Visit, error) {
+func (s *site) Unreached(_ context.Context, of scrape.Search, reason string, _, _ time.Time) error {
+	s.say("unreached %s: %s", of.Name, reason)
+	return nil
+}
+
+func (s *site) Seen(_ context.Context, _ scrape.Search, _ int64, _ int, r scrape.Results, _ time.Time) (
+	[]scrape.Visit, error,
+) {
 	var due []scrape.Visit
 	for _, c := range r.Cards {
 		due = append(due, scrape.Visit{Card: c, Why: scrape.New})
@@ -119,13 +134,15 @@ func (s *site) Due(_ context.Context, _ string, _ int64, v []scrape.Visit, _ tim
 	return v, nil
 }
 
-func (s *site) Looked(context.Context, string, time.Time) error {
+func (s *site) Looked(context.Context, scrape.Search, time.Time) error {
 	s.say("look")
 	s.lookAt = time.Time{}
 	return nil
 }
 
-func (s *site) Newest(_ context.Context, _ string, _ int64, r scrape.Results, _ time.Time) ([]scrape.Visit, int, int, error) {
+func (s *site) Newest(_ context.Context, _ scrape.Search, _ int64, r scrape.Results, _ time.Time) (
+	[]scrape.Visit, int, int, error,
+) {
 	s.say("newest %d", len(r.Cards))
 	var found []scrape.Visit
 	for _, id := range s.newest {
@@ -222,7 +239,7 @@ func TestScrapePage(t *testing.T) {
 			s.delay = time.Minute
 			cycled := 0
 			env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
-			a := &activities.Visits{Sites: s, Adverts: s, Reader: readers, Robots: s,
+			a := &activities.Visits{Sites: s, Trouble: s, Adverts: s, Results: s, Reader: readers, Robots: s,
 				Pages: map[scrape.Transport]activities.PageSource{scrape.Browser: s}, Now: time.Now, Dice: func() float64 { return 0.5 }, Cycled: func() { cycled++ }}
 			env.RegisterActivity(a)
 			_, err := env.ExecuteActivity(a.ScrapePage, activities.ScrapeJob{Platform: "kijiji", Cycle: 1, Page: 1})
@@ -254,7 +271,7 @@ func TestScrapePageInLanes(t *testing.T) {
 	s := &site{adverts: []string{"1000000001", "1000000002"}, lookAt: now, newest: []string{"1000000009", "1000000001"},
 		todo: []scrape.Visit{again("1000000005", scrape.Stale), again("1000000006", scrape.Stale), again("1000000007", scrape.Missing)}}
 	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
-	a := &activities.Visits{Sites: s, Adverts: s, Reader: known{readers}, Robots: s,
+	a := &activities.Visits{Sites: s, Trouble: s, Adverts: s, Results: s, Reader: known{readers}, Robots: s,
 		Pages: map[scrape.Transport]activities.PageSource{scrape.Browser: s}, Now: func() time.Time { return now }, Cycled: func() {}}
 	env.RegisterActivity(a)
 	_, err := env.ExecuteActivity(a.ScrapePage, activities.ScrapeJob{Platform: "kijiji", Cycle: 1, Page: 1})
@@ -269,6 +286,57 @@ func TestScrapePageInLanes(t *testing.T) {
 	require.Equal(t, []string{"look", "newest 2", "found 1000000009", "found 1000000001"}, s.told)
 }
 
+// opener opens what is sealed for one purpose with the key "k".
+type opener string
+
+func (o opener) Open(purpose, key string, sealed []byte) ([]byte, error) {
+	if purpose != string(o) || key != "k" {
+		return nil, fmt.Errorf("open %s: there is no key %q", purpose, key)
+	}
+	return sealed, nil
+}
+
+// Requests go through the proxy with its credentials. One that fails, or cannot be opened, stops the search for a while:
+// it is no trouble of the site, and nothing is requested without it.
+func TestScrapePageThroughAProxy(t *testing.T) {
+	t.Parallel()
+	purpose := scrape.ProxyPurpose("kijiji", "", "socks5://10.0.0.7")
+	sealed := scrape.SealedProxy{Shown: "socks5://10.0.0.7", Purpose: purpose, Key: "k", Box: []byte("me:secret")}
+	lost := sealed
+	lost.Key = "lost"
+	for _, tt := range []struct {
+		name    string
+		proxy   scrape.SealedProxy
+		down    bool
+		stopped string
+		told    []string
+		through []string
+	}{
+		{"it works", sealed, false, "", []string{"found 1000000001"},
+			[]string{"socks5://10.0.0.7 me secret", "socks5://10.0.0.7 me secret"}},
+		{"it is down", sealed, true, "its proxy fails", []string{"unreached default: fetch: proxy socks5://10.0.0.7: no route"},
+			[]string{"socks5://10.0.0.7 me secret"}},
+		{"its key is lost", lost, false, "its proxy fails",
+			[]string{`unreached default: proxy socks5://10.0.0.7: open ` + purpose + `: there is no key "lost"`}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := &site{adverts: []string{"1000000001"}, proxy: tt.proxy, down: tt.down}
+			env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
+			a := &activities.Visits{Sites: s, Trouble: s, Adverts: s, Results: s, Reader: known{readers}, Robots: s, Secrets: opener(purpose),
+				Pages: map[scrape.Transport]activities.PageSource{scrape.Browser: s}, Now: time.Now, Cycled: func() {}}
+			env.RegisterActivity(a)
+			done, err := env.ExecuteActivity(a.ScrapePage, activities.ScrapeJob{Platform: "kijiji", Cycle: 1, Page: 1})
+			require.NoError(t, err)
+			var page activities.ScrapedPage
+			require.NoError(t, done.Get(&page))
+			require.Equal(t, tt.stopped, page.Stopped)
+			require.Equal(t, tt.told, s.told)
+			require.Equal(t, tt.through, s.through)
+		})
+	}
+}
+
 // known is a PageReader whose detail pages are those of the advert that was asked for.
 type known struct{ activities.PageReader }
 
@@ -281,7 +349,7 @@ func (r known) ReadAdvert(_ context.Context, name string, p web.Page) (a scrape.
 func TestScrapePageOfASiteThatIsDown(t *testing.T) {
 	t.Parallel()
 	down := &site{robots: web.Check(web.Page{Status: 503})}
-	a := &activities.Visits{Sites: down, Adverts: down, Reader: readers, Robots: down, Now: time.Now}
+	a := &activities.Visits{Sites: down, Trouble: down, Adverts: down, Results: down, Reader: readers, Robots: down, Now: time.Now}
 	var failed error
 	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
 	scrapePage := func(ctx context.Context, job activities.ScrapeJob) error {
@@ -327,7 +395,7 @@ func TestScrapePageOfABuilding(t *testing.T) {
 	s := &units{site: &site{adverts: []string{"1000000001"}}}
 	now := time.Date(2026, 11, 21, 12, 0, 0, 123456789, time.UTC)
 	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
-	a := &activities.Visits{Sites: s, Adverts: s, Reader: buildings{readers}, Robots: s,
+	a := &activities.Visits{Sites: s, Trouble: s, Adverts: s, Results: s, Reader: buildings{readers}, Robots: s,
 		Pages: map[scrape.Transport]activities.PageSource{scrape.Browser: s}, Now: func() time.Time { return now }, Cycled: func() {}}
 	env.RegisterActivity(a)
 	_, err := env.ExecuteActivity(a.ScrapePage, activities.ScrapeJob{Platform: "kijiji", Cycle: 1, Page: 1})
@@ -363,7 +431,7 @@ func TestScrapePageOfWholeAdverts(t *testing.T) {
 	t.Parallel()
 	s := &site{adverts: []string{"1000000001", "1000000002"}}
 	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
-	a := &activities.Visits{Sites: s, Adverts: s, Reader: whole{readers}, Robots: s,
+	a := &activities.Visits{Sites: s, Trouble: s, Adverts: s, Results: s, Reader: whole{readers}, Robots: s,
 		Pages: map[scrape.Transport]activities.PageSource{scrape.Browser: s}, Now: time.Now, Cycled: func() {}}
 	env.RegisterActivity(a)
 	_, err := env.ExecuteActivity(a.ScrapePage, activities.ScrapeJob{Platform: "kijiji", Cycle: 1, Page: 1})

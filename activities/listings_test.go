@@ -105,8 +105,8 @@ func (s *store) Reject(_ context.Context, _ listing.Raw, _ listing.Payload, r *l
 }
 
 func (s *store) SaveDuplicate(_ context.Context, _ listing.Ref, _ int64, of uuid.UUID, reasons []listing.Reason,
-	run listing.Run) error {
-	s.duplicateOf, s.reasons, s.run = of, reasons, run
+	run listing.Run, at time.Time) error {
+	s.duplicateOf, s.reasons, s.run, s.at = of, reasons, run, at
 	return s.err
 }
 

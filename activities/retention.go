@@ -18,8 +18,9 @@ type Retention struct {
 	Now   func() time.Time
 }
 
-// RetentionStore has the database methods of retention. Each deletes a few rows and may be repeated.
+// RetentionStore has the database methods of retention. Each deletes a few rows, or a partition, and may be repeated.
 type RetentionStore interface {
+	MakePartitions(ctx context.Context, now time.Time) error
 	DeleteExpired(ctx context.Context, kind string, before time.Time, cursor string, most int) (retention.Step, error)
 	MarkUnused(ctx context.Context, keys []string, due time.Time) (int, error)
 	DeleteUnused(ctx context.Context, now time.Time, cursor string, most int,
@@ -98,6 +99,8 @@ func (a *Retention) DeleteExpired(ctx context.Context, b RetentionBatch) (Retent
 func (a *Retention) step(ctx context.Context, kind, cursor string) (retention.Step, error) {
 	now := a.Now()
 	switch kind {
+	case retention.Partitions:
+		return retention.Step{}, a.Store.MakePartitions(ctx, now)
 	case retention.Unused:
 		keys, next, err := a.Files.List(ctx, cursor, expiredAtOnce)
 		if err != nil || len(keys) == 0 {

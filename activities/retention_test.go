@@ -37,6 +37,14 @@ func (a *attic) DeleteExpired(_ context.Context, kind string, before time.Time, 
 	return retention.Step{Cursor: cursor + "x", Deleted: n, More: n == most}, nil
 }
 
+func (a *attic) MakePartitions(_ context.Context, now time.Time) error {
+	if a.broken == retention.Partitions {
+		return errors.New("broken")
+	}
+	a.did = append(a.did, "make partitions of "+now.Format(time.DateOnly))
+	return nil
+}
+
 func (a *attic) MarkUnused(_ context.Context, keys []string, due time.Time) (int, error) {
 	a.marked = append(a.marked, keys...)
 	a.did = append(a.did, "mark due "+due.Format(time.DateOnly))
@@ -104,14 +112,14 @@ func TestDeleteExpired(t *testing.T) {
 	store := &attic{rows: map[string]int{retention.Revisions: 1200, retention.Drafts: 3}, files: []string{"a", "b"}}
 	a := &activities.Retention{
 		Store: store, Files: store, Now: func() time.Time { return ticks },
-		Keep: limits(map[string]int{retention.Revisions: 10, retention.Audit: 0, retention.Drafts: 20, retention.Unused: 7,
-			retention.Files: 7}),
+		Keep: limits(map[string]int{retention.Partitions: 1, retention.Revisions: 10, retention.Audit: 0, retention.Drafts: 20,
+			retention.Unused: 7, retention.Files: 7}),
 	}
 	got, err := expire(t, a, activities.RetentionBatch{})
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{retention.Revisions: 1200, retention.Drafts: 3, retention.Files: 2}, got.Deleted)
 	require.Equal(t, []string{
-		`revisions before 2026-11-10 after ""`, `revisions before 2026-11-10 after "x"`,
+		"make partitions of 2026-11-20", `revisions before 2026-11-10 after ""`, `revisions before 2026-11-10 after "x"`,
 		`revisions before 2026-11-10 after "xx"`, `drafts before 2026-10-31 after ""`,
 		"mark due 2026-11-27", "mark due 2026-11-27", "delete a", "delete b",
 	}, store.did)
@@ -129,7 +137,7 @@ func TestDeleteExpired(t *testing.T) {
 	require.ErrorContains(t, err, "broken")
 	_, err = expire(t, a, activities.RetentionBatch{Kind: retention.Revisions, Skip: true})
 	require.NoError(t, err)
-	require.Contains(t, store.did[0], "drafts")
+	require.Contains(t, store.did[1], "drafts")
 	store.did, store.marked = nil, []string{"c"}
 	got, err = expire(t, a, activities.RetentionBatch{Kind: retention.Files, Only: true})
 	require.NoError(t, err)

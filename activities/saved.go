@@ -24,12 +24,13 @@ type Notices struct {
 // NoticeStore has deliveries as they are. Its methods may be repeated.
 type NoticeStore interface {
 	Notice(ctx context.Context, tenant string, id uuid.UUID) (saved.Notice, error)
-	CountNoticeTry(ctx context.Context, tenant string, id uuid.UUID, reason string) (tries int, err error)
+	PutOffNotice(ctx context.Context, tenant string, id uuid.UUID, reason string, until time.Time) (tries int, err error)
 	EndNotice(ctx context.Context, tenant string, id uuid.UUID, state, reason string, now time.Time) error
 	FailNotice(ctx context.Context, tenant string, id uuid.UUID, class fault.Class, reason string, now time.Time) error
 }
 
 // NoticeSender sends a notice to its target, in bounded time. Its errors name neither the address nor what it holds.
+// One of the class fault.Gone says that the target is not there any more, or wants no more: it is stopped.
 type NoticeSender interface {
 	Send(ctx context.Context, n saved.Notice) error
 }
@@ -39,32 +40,47 @@ type NoticeMetrics interface {
 	Told(channel saved.Channel, result string)
 }
 
-// NoticeTurns bounds how many notices a process sends to one target at once, so that a target that does not answer
-// takes no more of its slots.
+// NoticeTurns bounds how many notices a process sends at once: to one target, and to one server, which a channel or the
+// webhooks of a host share. So a target, or a server, that does not answer takes no more of its slots.
 type NoticeTurns struct {
-	mu   sync.Mutex
-	busy map[uuid.UUID]int
+	mu      sync.Mutex
+	targets map[uuid.UUID]int
+	servers map[string]int
 }
 
-// noticesAtOnce is how many notices of one target are on their way in a process.
-const noticesAtOnce = 2
+const (
+	noticesAtOnce = 2  // of one target on their way in a process
+	serverAtOnce  = 16 // by e-mail, and by Telegram
+	hostAtOnce    = 8  // by webhooks of one host
 
-// take reports whether there is a turn; done gives it back.
-func (t *NoticeTurns) take(target uuid.UUID) (done func(), ok bool) {
+	turnAfter     = 2 * time.Second // until a notice that finds no turn looks again …
+	turnAfterMost = 5 * time.Minute // … and when it has waited long, so that many that wait for one server cost little
+)
+
+// take reports whether there is a turn for a notice; done gives it back.
+func (t *NoticeTurns) take(n *saved.Notice) (done func(), ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.busy == nil {
-		t.busy = map[uuid.UUID]int{}
+	if t.targets == nil {
+		t.targets, t.servers = map[uuid.UUID]int{}, map[string]int{}
 	}
-	if t.busy[target] >= noticesAtOnce {
+	server, most := n.Server(), serverAtOnce
+	if n.Channel == saved.Webhook {
+		most = hostAtOnce
+	}
+	if t.targets[n.Target] >= noticesAtOnce || t.servers[server] >= most {
 		return nil, false
 	}
-	t.busy[target]++
+	t.targets[n.Target]++
+	t.servers[server]++
 	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		if t.busy[target]--; t.busy[target] == 0 {
-			delete(t.busy, target)
+		if t.servers[server]--; t.servers[server] == 0 {
+			delete(t.servers, server)
+		}
+		if t.targets[n.Target]--; t.targets[n.Target] == 0 {
+			delete(t.targets, n.Target)
 		}
 	}, true
 }
@@ -91,7 +107,7 @@ func (a *Notices) TellNotice(ctx context.Context, job NoticeJob) (done NoticeDon
 	case err != nil:
 		return done, err
 	}
-	done.Homes = len(n.Items)
+	done.Homes = len(n.Items) + n.More
 	end := func(state, reason string) (NoticeDone, error) {
 		if err := a.Store.EndNotice(ctx, job.Tenant, job.ID, state, reason, a.Now()); err != nil {
 			return done, err
@@ -100,20 +116,21 @@ func (a *Notices) TellNotice(ctx context.Context, job NoticeJob) (done NoticeDon
 		done.State = state
 		return done, nil
 	}
-	switch {
-	case n.State != "waiting" && n.State != "started":
+	if n.State != "waiting" && n.State != "started" {
 		done.State = n.State
 		return done, nil
-	case !n.On:
-		return end("dropped", "the search is paused")
-	case len(n.Items) == 0:
-		return end("dropped", "the listings are gone")
 	}
-	leave, ok := a.Turns.take(n.Target)
+	if why := n.Idle(); why != "" {
+		return end("dropped", why)
+	}
+	now := a.Now()
+	if until := n.Until(now); until.After(now) {
+		return done, a.later(ctx, job, until.Sub(now), fmt.Errorf("target %s has quiet hours", n.Target))
+	}
+	leave, ok := a.Turns.take(&n)
 	if !ok {
-		return done, &fault.Error{
-			Class: fault.Limited, After: 2 * time.Second, Err: fmt.Errorf("target %s is busy", n.Target),
-		}
+		after := min(max(now.Sub(n.Due)/10, turnAfter), turnAfterMost)
+		return done, a.later(ctx, job, after, fmt.Errorf("target %s is busy", n.Target))
 	}
 	defer leave()
 	if err := a.Send.Send(ctx, n); err != nil {
@@ -122,23 +139,35 @@ func (a *Notices) TellNotice(ctx context.Context, job NoticeJob) (done NoticeDon
 	return end("sent", "")
 }
 
+// later has a delivery tried after a while that was not tried now. The workflow waits; the table says so where it takes
+// longer than a moment.
+func (a *Notices) later(ctx context.Context, job NoticeJob, after time.Duration, why error) error {
+	if after > turnAfter {
+		if _, err := a.Store.PutOffNotice(ctx, job.Tenant, job.ID, "", a.Now().Add(after)); err != nil {
+			return err
+		}
+	}
+	return &fault.Error{Class: fault.Limited, After: after, Err: why}
+}
+
 // missed counts a try that has failed and gives the delivery up when it was the last one.
 func (a *Notices) missed(ctx context.Context, job NoticeJob, n saved.Notice, cause error) (done NoticeDone, err error) {
 	if ctx.Err() != nil { // the worker stops: that is no failure of the target
 		return done, cause
 	}
-	tries, err := a.Store.CountNoticeTry(ctx, job.Tenant, job.ID, cause.Error())
+	class, after := fault.Of(cause)
+	after = max(after, saved.RetryAfter(n.Tries+1))
+	tries, err := a.Store.PutOffNotice(ctx, job.Tenant, job.ID, cause.Error(), a.Now().Add(after))
 	if err != nil {
 		return done, err
 	}
-	class, _ := fault.Of(cause)
 	if !class.Final() && tries < saved.MaxTries {
 		a.Metrics.Told(n.Channel, "retried")
-		return done, cause
+		return done, &fault.Error{Class: class, After: after, Err: cause}
 	}
 	if err := a.Store.FailNotice(ctx, job.Tenant, job.ID, class, cause.Error(), a.Now()); err != nil {
 		return done, err
 	}
 	a.Metrics.Told(n.Channel, "failed")
-	return NoticeDone{State: "failed", Homes: len(n.Items)}, nil
+	return NoticeDone{State: "failed", Homes: len(n.Items) + n.More}, nil
 }

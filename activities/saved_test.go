@@ -20,6 +20,7 @@ type noticeWorld struct {
 	fail   error
 	sent   int
 	tries  int
+	until  time.Time // that it is put off
 	ended  []string
 	told   []string
 }
@@ -31,8 +32,10 @@ func (w *noticeWorld) Notice(context.Context, string, uuid.UUID) (saved.Notice, 
 	return w.notice, nil
 }
 
-func (w *noticeWorld) CountNoticeTry(context.Context, string, uuid.UUID, string) (int, error) {
-	w.tries++
+func (w *noticeWorld) PutOffNotice(_ context.Context, _ string, _ uuid.UUID, reason string, until time.Time) (int, error) {
+	if w.until = until; reason != "" {
+		w.tries++
+	}
 	return w.tries, nil
 }
 
@@ -41,8 +44,8 @@ func (w *noticeWorld) EndNotice(_ context.Context, _ string, _ uuid.UUID, state,
 	return nil
 }
 
-func (w *noticeWorld) FailNotice(context.Context, string, uuid.UUID, fault.Class, string, time.Time) error {
-	w.ended = append(w.ended, "failed")
+func (w *noticeWorld) FailNotice(_ context.Context, _ string, _ uuid.UUID, class fault.Class, _ string, _ time.Time) error {
+	w.ended = append(w.ended, "failed "+string(class))
 	return nil
 }
 
@@ -52,6 +55,42 @@ func (w *noticeWorld) Send(context.Context, saved.Notice) error {
 }
 
 func (w *noticeWorld) Told(_ saved.Channel, result string) { w.told = append(w.told, result) }
+
+// night is a time in the quiet hours of nights.
+var (
+	night  = time.Date(2026, 11, 24, 4, 0, 0, 0, time.UTC) // 23:00 in Montréal
+	nights = saved.Schedule{QuietAt: "22:00", QuietTo: "07:00"}
+)
+
+// What is tried again in quiet hours, or comes late, waits for their end; a question that somebody has just asked for
+// does not.
+func TestTellNoticeQuiet(t *testing.T) {
+	t.Parallel()
+	for channel, confirms := range map[saved.Channel]bool{saved.Webhook: false, saved.Telegram: false, saved.Email: true} {
+		w := &noticeWorld{notice: saved.Notice{
+			State: "started", On: true, Items: []saved.Item{{}}, Channel: channel, Schedule: nights, Due: night.Add(-9 * time.Hour),
+		}}
+		now := night
+		a := activities.Notices{
+			Store: w, Send: w, Metrics: w, Turns: new(activities.NoticeTurns), Now: func() time.Time { return now },
+		}
+		_, err := a.TellNotice(t.Context(), activities.NoticeJob{})
+		class, after := fault.Of(err)
+		require.Equal(t, fault.Limited, class)
+		require.Equal(t, 8*time.Hour, after)
+		require.Equal(t, night.Add(8*time.Hour), w.until, "nothing else starts it before")
+		require.Zero(t, w.sent)
+		require.Zero(t, w.tries, "it was no try")
+		if confirms {
+			w.notice.Confirms, w.notice.Standing = true, saved.TargetUnconfirmed
+		} else {
+			now = now.Add(after)
+		}
+		done, err := a.TellNotice(t.Context(), activities.NoticeJob{})
+		require.NoError(t, err)
+		require.Equal(t, "sent", done.State)
+	}
+}
 
 func TestTellNotice(t *testing.T) {
 	t.Parallel()
@@ -67,6 +106,23 @@ func TestTellNotice(t *testing.T) {
 		"the search is paused":  {noticeWorld{notice: saved.Notice{State: "started", Items: item}}, "dropped", 0},
 		"the listings are gone": {noticeWorld{notice: saved.Notice{State: "started", On: true}}, "dropped", 0},
 		"the search is deleted": {noticeWorld{gone: true}, "gone", 0},
+		"the target is stopped": {noticeWorld{notice: saved.Notice{
+			State: "started", On: true, Items: item, Standing: saved.TargetStopped,
+		}}, "dropped", 0},
+		"the target is not confirmed": {noticeWorld{notice: saved.Notice{
+			State: "started", On: true, Items: item, Standing: saved.TargetUnconfirmed,
+		}}, "dropped", 0},
+		"it asks for confirmation, of a paused search too": {noticeWorld{notice: saved.Notice{
+			State: "started", Confirms: true, Standing: saved.TargetUnconfirmed,
+		}}, "sent", 1},
+		"it asks, and is confirmed already": {noticeWorld{notice: saved.Notice{
+			State: "started", Confirms: true, Standing: saved.TargetActive,
+		}}, "dropped", 0},
+		"the target is gone": {
+			noticeWorld{
+				notice: saved.Notice{State: "started", On: true, Items: item}, fail: fault.Newf(fault.Gone, "the chat is closed"),
+			}, "failed", 1,
+		},
 		"the target is down": {
 			noticeWorld{notice: saved.Notice{State: "started", On: true, Items: item}, fail: down}, "", 1,
 		},
@@ -129,4 +185,76 @@ func TestTellNoticeTurns(t *testing.T) {
 	close(s.release)
 	require.NoError(t, <-ends)
 	require.NoError(t, <-ends)
+}
+
+// A host of webhooks that does not answer leaves slots for the others, however many targets it has; what waits for it
+// long is looked at less often.
+func TestTellNoticeHosts(t *testing.T) {
+	t.Parallel()
+	s := stuck{make(chan struct{}), make(chan struct{})}
+	turns, ends := new(activities.NoticeTurns), make(chan error)
+	var until time.Time
+	tell := func(label string, late time.Duration, sender activities.NoticeSender) error {
+		w := &noticeWorld{notice: saved.Notice{
+			State: "started", On: true, Items: []saved.Item{{}}, Target: uuid.New(), Channel: saved.Webhook, Label: label,
+			Due: night.Add(-late),
+		}}
+		a := activities.Notices{Store: w, Send: sender, Metrics: w, Turns: turns, Now: func() time.Time { return night }}
+		_, err := a.TellNotice(context.Background(), activities.NoticeJob{})
+		until = w.until
+		return err
+	}
+	const most = 8
+	for range most {
+		go func() { ends <- tell("https://stalled.example", 0, s) }()
+		<-s.begun
+	}
+	for label, late := range map[string]time.Duration{
+		"https://stalled.example": 0, "http://Stalled.example:80": time.Second, "https://stalled.example.:443": time.Hour,
+	} {
+		class, after := fault.Of(tell(label, late, s))
+		require.Equal(t, fault.Limited, class)
+		if late == time.Hour {
+			require.Equal(t, 5*time.Minute, after)
+			require.Equal(t, night.Add(after), until)
+			continue
+		}
+		require.Equal(t, 2*time.Second, after)
+		require.Zero(t, until, "it is not worth a write")
+	}
+	require.NoError(t, tell("https://other.example", 0, new(noticeWorld)))
+	close(s.release)
+	for range most {
+		require.NoError(t, <-ends)
+	}
+	require.NoError(t, tell("https://stalled.example", 0, new(noticeWorld)))
+}
+
+// A mail server that does not answer leaves slots for the other channels, whichever targets its e-mails are of.
+func TestTellNoticeServers(t *testing.T) {
+	t.Parallel()
+	s := stuck{make(chan struct{}), make(chan struct{})}
+	turns, ends := new(activities.NoticeTurns), make(chan error)
+	tell := func(channel saved.Channel, sender activities.NoticeSender) error {
+		w := &noticeWorld{notice: saved.Notice{
+			State: "started", On: true, Items: []saved.Item{{}}, Target: uuid.New(), Channel: channel,
+		}}
+		a := activities.Notices{Store: w, Send: sender, Metrics: w, Turns: turns, Now: time.Now}
+		_, err := a.TellNotice(context.Background(), activities.NoticeJob{})
+		return err
+	}
+	const most = 16
+	for range most {
+		go func() { ends <- tell(saved.Email, s) }()
+		<-s.begun
+	}
+	class, _ := fault.Of(tell(saved.Email, s))
+	require.Equal(t, fault.Limited, class)
+	require.NoError(t, tell(saved.Telegram, new(noticeWorld)))
+	require.NoError(t, tell(saved.Webhook, new(noticeWorld)))
+	close(s.release)
+	for range most {
+		require.NoError(t, <-ends)
+	}
+	require.NoError(t, tell(saved.Email, new(noticeWorld)))
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/web"
 )
 
 // Options are the settings of the API as a whole. What one system needs is in its Part.
@@ -35,6 +36,7 @@ type Options struct {
 	Proxies    []string    // addresses and networks whose X-Forwarded-For is believed
 	TemporalUI string      // address of the Web UI, for links
 	Namespace  string      // of Temporal, for links
+	Tiles      string      // template of the addresses of map tiles; "" = the console's map has no streets
 	Version    string
 	URL        string               // address that callers reach the API at
 	Traces     trace.TracerProvider // takes the spans of requests; nil = tracing is off
@@ -72,7 +74,12 @@ func New(o Options, parts ...Part) http.Handler {
 	}))
 	r.GET("/docs", gin.WrapH(docs))
 	r.GET("/docs/*file", gin.WrapH(docs))
-	r.GET("/", func(c *gin.Context) { c.Redirect(http.StatusFound, "/docs") })
+	console, err := web.Handler(web.Options{Tiles: o.Tiles})
+	if err != nil {
+		panic(err) // its files are in the binary, and the settings were checked when they were read
+	}
+	r.GET(consoleRoute, gin.WrapH(console))
+	r.GET("/", home)
 	r.NoRoute(func(c *gin.Context) {
 		answer(c, huma.Error404NotFound("there is no "+c.Request.Method+" "+c.Request.URL.Path+"; see /docs"))
 	})
@@ -81,6 +88,16 @@ func New(o Options, parts ...Part) http.Handler {
 	})
 	gate.learn(d.api, r.Routes())
 	return front(traced(r, o.Traces, gate.guard), strings.HasPrefix(o.URL, "https://"))
+}
+
+// home leads browsers to the console, and programs to the documentation.
+func home(c *gin.Context) {
+	to := "/docs"
+	if strings.Contains(c.GetHeader("Accept"), "text/html") {
+		to = web.Prefix
+	}
+	c.Header("Vary", "Accept")
+	c.Redirect(http.StatusFound, to)
 }
 
 // document is the head of the OpenAPI document: all but the operations and their types.

@@ -64,12 +64,19 @@ type parts struct {
 	Messages    api.Messages
 	Webhooks    api.Webhooks
 	Searches    api.Searches
+	Sessions    api.Sessions
+	Flow        api.Flow
+	Events      api.Events
+	History     api.QueueHistory
+	Find        api.Find
+	Licences    api.Licences
 }
 
 func (p *parts) handler() http.Handler {
 	return api.New(p.Options, p.Listings, p.Duplicates, p.DeadLetters, p.Replays, p.Forget, p.Staleness, p.Platforms, p.Drafts, p.Crawls,
 		p.Search, p.Images, p.Health, p.Keys, p.Queues, p.Audit, p.Uploads, p.Contacts, p.Tenancy,
-		p.Campaigns, p.Messages, p.Webhooks, p.Searches)
+		p.Campaigns, p.Messages, p.Webhooks, p.Searches,
+		p.Sessions, p.Flow, p.Events, p.History, p.Find, p.Licences)
 }
 
 // starting makes s start the work of every part.
@@ -134,11 +141,16 @@ func open(t *testing.T, change ...func(*parts)) *door {
 	d.Images.Blobs = d.pictures
 	d.Uploads.Store, d.Uploads.Blobs = db.NewUploads(pool), d.pictures
 	d.Tenancy = api.Tenants{Senders: db.NewSenders(pool), Audit: d.Audit.Store, Secrets: secretBox(t, "new", "old")}
+	d.Drafts.Secrets = d.Tenancy.Secrets
+	d.Platforms.Secrets = d.Tenancy.Secrets
 	d.Messages.Store = db.NewMessages(pool)
 	d.Campaigns = api.Campaigns{Store: db.NewCampaigns(pool), Messages: d.Messages.Store, Senders: d.Tenancy.Senders}
 	d.Webhooks = api.Webhooks{
 		Store: db.NewWebhooks(pool), AppSecrets: []string{"other", "s3cret"}, VerifyTokens: []string{"t0ken"},
 	}
+	d.History.Store, d.Find.Store = db.NewSamples(pool), db.NewFinder(pool)
+	d.Find.Within = time.Minute // whatever else the machine does
+	d.Flow.Store, d.Events.Store = db.NewFlow(pool), db.NewMarks(pool)
 	d.Searches = api.Searches{Store: db.NewSaved(pool), Secrets: d.Tenancy.Secrets}
 	d.starting(d.started)
 	d.serve(t, change...)
@@ -424,6 +436,7 @@ func TestDocs(t *testing.T) {
 	d := bare(t)
 	r := d.get(t, "/")
 	require.Equal(t, http.StatusFound, r.Status)
+	require.Equal(t, "/ui/", d.ask(t, "GET", "/", "", "Accept", "text/html,*/*;q=0.8").Header.Get("Location"))
 	page := d.get(t, r.Header.Get("Location"))
 	require.Equal(t, http.StatusOK, page.Status)
 	require.Contains(t, page.Header.Get("Content-Type"), "text/html")

@@ -21,6 +21,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
 // changes are a request for every operation that changes something, by its ID: the path, the body and what is recorded.
@@ -29,8 +30,11 @@ func changes(t *testing.T, d *door) map[string][3]string {
 
 	d.scrape(t, kijiji("1"), "4½", now)
 	d.publish(t, listing.Listing{Ref: kijiji("2"), Title: "4½", RentCents: 90_000}, "", now)
-	scraped(t, d)
+	_, err := scraped(t, d).PutSearch(t.Context(), scrape.Search{Platform: "kijiji", Name: "rooms"}, db.SearchPut{URL: searchURL},
+		db.AuditEntry{At: now, Actor: "Ginette", Action: "platform_search.put", Subject: "platform/kijiji/rooms"})
+	require.NoError(t, err)
 	one, other, third := d.bury(t, "a", 1), d.bury(t, "b", 2), d.bury(t, "c", 3)
+	fourth := d.bury(t, "d", 4, func(l *db.DeadLetter) { l.Reason = "doomed" })
 	require.NoError(t, d.letters.Discard(t.Context(), one, "Ginette", now))
 	read[api.KeyMade](t, d.ask(t, http.MethodPost, "/keys", `{"name":"first","role":"admin"}`), 201)
 	replay, event := uuid.New(), uuid.New()
@@ -67,62 +71,81 @@ func changes(t *testing.T, d *door) map[string][3]string {
 		Home: undone, Verdict: listing.SayDifferent, Listing: undone, By: "test", At: now}, nil)
 	require.NoError(t, err)
 	const acme = "?tenant=acme"
+	letter, err := d.Messages.Store.Put(t.Context(), "acme", db.NewMessage{
+		ID: uuid.New(), Sender: sender, Recipient: "+15145550199", Body: plan.Template,
+	}, now)
+	require.NoError(t, err)
+	message, sent := "/messages/"+letter.ID.String(), " message/"+letter.ID.String()
 	kept, dropped := d.search(t, "kept"), d.search(t, "dropped")
+	targeted := d.search(t, "targeted")
+	target, _ := d.subscriber(t, targeted)
+	_, confirmed := d.subscriber(t, targeted)
+	_, stopped := d.subscriber(t, targeted)
 	return map[string][3]string{
-		"claim-listing":         {"/listings/kijiji/2/claim", "", "listing.claimed listing/kijiji/2"},
-		"unclaim-listing":       {"/listings/kijiji/2/unclaim", "", "listing.unclaimed listing/kijiji/2"},
-		"process-listing":       {"/listings/kijiji/1/process", "", "listing.process_wanted listing/kijiji/1"},
-		"decide-duplicate":      {"/duplicates/" + shown.String(), `{"verdict":"different","listing_id":"` + twin.String() + `"}`, "home.decided listing/" + twin.String()},
-		"undo-duplicate":        {fmt.Sprintf("/duplicates/verdicts/%d/undo", said.Verdict), "", fmt.Sprint("home.undone home-verdict/", said.Verdict)},
-		"request-crawl":         {"/crawl-requests", `{"url":"https://shop.example/p","event_id":"` + event.String() + `"}`, "crawl_request.created crawl-request/" + event.String()},
-		"cancel-crawl-request":  {"/crawl-requests/" + called.String() + "/cancel", "", "crawl_request.canceled crawl-request/" + called.String()},
-		"run-staleness":         {"/staleness/run", "", "staleness.started workflow/staleness-by-hand"},
-		"replay-dead-letter":    {letterPath(one) + "/replay", `{"force":true}`, fmt.Sprint("dead_letter.replayed dead-letter/", one)},
-		"replay-dead-letters":   {"/dead-letters/replay", `{"dry_run":false,"limit":1}`, fmt.Sprint("dead_letter.replayed dead-letter/", other)},
-		"discard-dead-letter":   {letterPath(third), "", fmt.Sprint("dead_letter.discarded dead-letter/", third)},
-		"start-replay":          {"/replays", `{"id":"` + replay.String() + `"}`, "replay.started replay/" + replay.String()},
-		"cancel-replay":         {"/replays/" + replay.String(), "", "replay.canceled replay/" + replay.String()},
-		"set-platform":          {"/platforms/kijiji", `{"max_pages_per_cycle":7}`, "platform.set platform/kijiji"},
-		"scrape-platform":       {"/platforms/kijiji/scrape", "", "platform.scrape_wanted platform/kijiji"},
-		"pause-platform":        {"/platforms/kijiji/pause", "", "platform.paused platform/kijiji"},
-		"resume-platform":       {"/platforms/kijiji/resume", "", "platform.resumed platform/kijiji"},
-		"create-key":            {"/keys", `{"name":"second","role":"read"}`, "api_key.created"},
-		"revoke-key":            {"/keys/first", "", "api_key.revoked"},
-		"start-crawl-run":       {"/crawl-runs", `{"seedUrl":"https://example.org"}`, "crawl_run.started crawl-run/"},
-		"pause-crawl-run":       {path + "/pause", "", fmt.Sprint("crawl_run.paused crawl-run/", run)},
-		"resume-crawl-run":      {path + "/resume", "", fmt.Sprint("crawl_run.resumed crawl-run/", run)},
-		"retry-crawl-run":       {path + "/retry", "", fmt.Sprint("crawl_run.retried crawl-run/", run)},
-		"cancel-crawl-run":      {path + "/cancel", "", fmt.Sprint("crawl_run.cancelled crawl-run/", run)},
-		"start-reindex":         {"/search/reindex", "", "search.reindex_wanted search/postgres"},
-		"delete-pages":          {"/pages?url=" + d.page(t, "https://example.org/a", "example.org", "A", "words").URL, "", "pages.delete_wanted page/https://example.org/a"},
-		"create-contact-list":   {"/contact-lists" + acme, `{"name":"Others"}`, "contact_list.created contact-list/"},
-		"change-contact-list":   {"/contact-lists/" + list.ID.String() + "/members" + acme, fmt.Sprintf(`{"add":[%d]}`, person), "contact_list.changed contact-list/" + list.ID.String()},
-		"delete-contact-list":   {"/contact-lists/" + list.ID.String() + acme, "", "contact_list.deleted contact-list/" + list.ID.String()},
-		"create-tenant":         {"/tenants", `{"id":"globex","name":"Globex"}`, "tenant.created tenant/globex"},
-		"change-tenant":         {"/tenants/acme", `{"name":"Acme"}`, "tenant.changed tenant/acme"},
-		"add-sender":            {"/tenants/acme/senders", strings.Replace(senderBody, "Support", "Sales", 1), "sender.created sender/"},
-		"change-sender":         {"/tenants/acme/senders/" + sender.String(), `{"per_second":7}`, "sender.changed sender/" + sender.String()},
-		"reseal-tokens":         {"/senders/reseal", "", "senders.resealed secret-key/new"},
-		"create-campaign":       {"/campaigns" + acme, campaignBody(sender.String()), "campaign.created campaign/"},
-		"edit-campaign":         {draft + acme, campaignBody(sender.String()), "campaign.edited" + drafted},
-		"start-campaign":        {draft + "/start" + acme, "", "campaign.scheduled" + drafted},
-		"unschedule-campaign":   {queued + "/unschedule" + acme, "", "campaign.unscheduled" + queuing},
-		"pause-campaign":        {running + "/pause" + acme, "", "campaign.paused" + ran},
-		"resume-campaign":       {running + "/resume" + acme, "", "campaign.resumed" + ran},
-		"retry-failed-messages": {running + "/retry-failed" + acme, "", "campaign.retried" + ran},
-		"cancel-campaign":       {running + "/cancel" + acme, "", "campaign.canceled" + ran},
-		"save-search":           {"/searches" + acme, `{"name":"x","filter":{},"targets":[{"kind":"feed"}]}`, "search.saved search/"},
-		"change-search":         {"/searches/" + kept + acme, `{"name":"y"}`, "search.changed search/" + kept},
-		"delete-search":         {"/searches/" + dropped + acme, "", "search.deleted search/" + dropped},
-		"forget-listing":        {"/listings/kijiji/9", "", "listing.forgotten listing/" + kijiji("9").ID().String()},
+		"claim-listing":          {"/listings/kijiji/2/claim", "", "listing.claimed listing/kijiji/2"},
+		"unclaim-listing":        {"/listings/kijiji/2/unclaim", "", "listing.unclaimed listing/kijiji/2"},
+		"process-listing":        {"/listings/kijiji/1/process", "", "listing.process_wanted listing/kijiji/1"},
+		"decide-duplicate":       {"/duplicates/" + shown.String(), `{"verdict":"different","listing_id":"` + twin.String() + `"}`, "home.decided listing/" + twin.String()},
+		"undo-duplicate":         {fmt.Sprintf("/duplicates/verdicts/%d/undo", said.Verdict), "", fmt.Sprint("home.undone home-verdict/", said.Verdict)},
+		"request-crawl":          {"/crawl-requests", `{"url":"https://shop.example/p","event_id":"` + event.String() + `"}`, "crawl_request.created crawl-request/" + event.String()},
+		"cancel-crawl-request":   {"/crawl-requests/" + called.String() + "/cancel", "", "crawl_request.canceled crawl-request/" + called.String()},
+		"run-staleness":          {"/staleness/run", "", "staleness.started workflow/staleness-by-hand"},
+		"replay-dead-letter":     {letterPath(one) + "/replay", `{"force":true}`, fmt.Sprint("dead_letter.replayed dead-letter/", one)},
+		"replay-dead-letters":    {"/dead-letters/replay", `{"dry_run":false,"limit":1}`, fmt.Sprint("dead_letter.replayed dead-letter/", other)},
+		"discard-dead-letters":   {"/dead-letters/discard", `{"dry_run":false,"reason":"doomed"}`, fmt.Sprint("dead_letter.discarded dead-letter/", fourth)},
+		"discard-dead-letter":    {letterPath(third), "", fmt.Sprint("dead_letter.discarded dead-letter/", third)},
+		"start-replay":           {"/replays", `{"id":"` + replay.String() + `"}`, "replay.started replay/" + replay.String()},
+		"cancel-replay":          {"/replays/" + replay.String(), "", "replay.canceled replay/" + replay.String()},
+		"set-platform":           {"/platforms/kijiji", `{"max_pages_per_cycle":7}`, "platform.set platform/kijiji"},
+		"scrape-platform":        {"/platforms/kijiji/scrape", "", "platform.scrape_wanted platform/kijiji"},
+		"pause-platform":         {"/platforms/kijiji/pause", "", "platform.paused platform/kijiji"},
+		"resume-platform":        {"/platforms/kijiji/resume", "", "platform.resumed platform/kijiji"},
+		"create-key":             {"/keys", `{"name":"second","role":"read"}`, "api_key.created"},
+		"revoke-key":             {"/keys/first", "", "api_key.revoked"},
+		"start-crawl-run":        {"/crawl-runs", `{"seedUrl":"https://example.org"}`, "crawl_run.started crawl-run/"},
+		"pause-crawl-run":        {path + "/pause", "", fmt.Sprint("crawl_run.paused crawl-run/", run)},
+		"resume-crawl-run":       {path + "/resume", "", fmt.Sprint("crawl_run.resumed crawl-run/", run)},
+		"retry-crawl-run":        {path + "/retry", "", fmt.Sprint("crawl_run.retried crawl-run/", run)},
+		"cancel-crawl-run":       {path + "/cancel", "", fmt.Sprint("crawl_run.cancelled crawl-run/", run)},
+		"start-reindex":          {"/search/reindex", "", "search.reindex_wanted search/postgres"},
+		"delete-pages":           {"/pages?url=" + d.page(t, "https://example.org/a", "example.org", "A", "words").URL, "", "pages.delete_wanted page/https://example.org/a"},
+		"create-contact-list":    {"/contact-lists" + acme, `{"name":"Others"}`, "contact_list.created contact-list/"},
+		"change-contact-list":    {"/contact-lists/" + list.ID.String() + "/members" + acme, fmt.Sprintf(`{"add":[%d]}`, person), "contact_list.changed contact-list/" + list.ID.String()},
+		"delete-contact-list":    {"/contact-lists/" + list.ID.String() + acme, "", "contact_list.deleted contact-list/" + list.ID.String()},
+		"create-tenant":          {"/tenants", `{"id":"globex","name":"Globex"}`, "tenant.created tenant/globex"},
+		"change-tenant":          {"/tenants/acme", `{"name":"Acme"}`, "tenant.changed tenant/acme"},
+		"add-sender":             {"/tenants/acme/senders", strings.Replace(senderBody, "Support", "Sales", 1), "sender.created sender/"},
+		"change-sender":          {"/tenants/acme/senders/" + sender.String(), `{"per_second":7}`, "sender.changed sender/" + sender.String()},
+		"reseal-tokens":          {"/senders/reseal", "", "senders.resealed secret-key/new"},
+		"create-campaign":        {"/campaigns" + acme, campaignBody(sender.String()), "campaign.created campaign/"},
+		"edit-campaign":          {draft + acme, campaignBody(sender.String()), "campaign.edited" + drafted},
+		"start-campaign":         {draft + "/start" + acme, "", "campaign.scheduled" + drafted},
+		"unschedule-campaign":    {queued + "/unschedule" + acme, "", "campaign.unscheduled" + queuing},
+		"pause-campaign":         {running + "/pause" + acme, "", "campaign.paused" + ran},
+		"resume-campaign":        {running + "/resume" + acme, "", "campaign.resumed" + ran},
+		"retry-failed-messages":  {running + "/retry-failed" + acme, "", "campaign.retried" + ran},
+		"retry-message":          {message + "/retry" + acme, "", "message.retried" + sent},
+		"show-message-recipient": {message + "/recipient" + acme, "", "message.recipient_shown" + sent},
+		"cancel-campaign":        {running + "/cancel" + acme, "", "campaign.canceled" + ran},
+		"save-search":            {"/searches" + acme, `{"name":"x","filter":{},"targets":[{"kind":"feed"}]}`, "search.saved search/"},
+		"change-search":          {"/searches/" + kept + acme, `{"name":"y"}`, "search.changed search/" + kept},
+		"add-search-target":      {"/searches/" + kept + "/targets" + acme, `{"kind":"feed"}`, "search.target_added search/" + kept},
+		"delete-search-target":   {"/searches/" + targeted + "/targets/" + target + acme, "", "search.target_deleted search/" + targeted},
+		"confirm-subscription":   {"/subscriptions/" + confirmed + "/confirm", "", "search.target_confirmed search/" + targeted},
+		"unsubscribe":            {"/subscriptions/" + stopped + "/unsubscribe", "", "search.target_stopped search/" + targeted},
+		"delete-search":          {"/searches/" + dropped + acme, "", "search.deleted search/" + dropped},
+		"forget-listing":         {"/listings/kijiji/9", "", "listing.forgotten listing/" + kijiji("9").ID().String()},
+
+		"put-platform-search":    {"/platforms/kijiji/searches/laval", `{"url":"` + searchURL + `"}`, "platform_search.put platform/kijiji/laval"},
+		"remove-platform-search": {"/platforms/kijiji/searches/rooms", "", "platform_search.removed platform/kijiji/rooms"},
 	}
 }
 
-// unaudited are operations whose rows are a record of their own, and too many for the audit, and those that change
-// nothing.
+// unaudited are operations whose rows are a record of their own, and too many for the audit, those that change nothing,
+// and those of sessions, which TestSessions looks at.
 var unaudited = []string{
 	"send-message", "receive-whatsapp-webhook", "search-contacts", "count-contacts", "export-contacts",
-	"try-search",
+	"try-search", "open-session", "close-session", "end-sessions",
 }
 
 // Every operation that changes something leaves an entry with its caller and its request. One that is missing in changes

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/web"
 )
 
 // Keys of an operation's metadata.
@@ -47,15 +48,20 @@ func needs(role access.Role, o huma.Operation) huma.Operation {
 
 // openOperations require no credentials: a load balancer polls health and readiness, and <img> loads pictures without
 // sending a key. The pictures are of public adverts, under names that cannot be guessed. Meta signs its webhooks.
-// Addresses of feeds have a token.
+// Addresses of feeds, and links of e-mails, have a token. A session is opened with a key, and asked for before there is
+// one.
 var openOperations = []string{
 	"health", "ready", "get-image", "verify-whatsapp-webhook", "receive-whatsapp-webhook", "get-feed",
+	"show-confirmation", "confirm-subscription", "show-unsubscription", "unsubscribe",
+	"get-session", "open-session", "close-session", "begin-oidc-login", "finish-oidc-login",
 }
 
-// openRoutes are the open routes that are no operations: the documentation.
+// openRoutes are the open routes that are no operations: the files of the console, and the documentation.
 var openRoutes = []string{
-	"/", "/docs", "/docs/*file", "/openapi.json", "/openapi.yaml", "/openapi-3.0.json", "/openapi-3.0.yaml",
+	"/", consoleRoute, "/docs", "/docs/*file", "/openapi.json", "/openapi.yaml", "/openapi-3.0.json", "/openapi-3.0.yaml",
 }
+
+const consoleRoute = web.Prefix + "*file"
 
 type callerKey struct{}
 

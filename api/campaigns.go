@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -74,8 +75,10 @@ func (h Campaigns) register(d *door) {
 		OperationID: "list-campaign-messages", Method: http.MethodGet, Path: "/campaigns/{id}/messages",
 		Tags: []string{"campaigns"}, Summary: "List the messages of a campaign, by state", Errors: []int{422, 503},
 		RejectUnknownQueryParameters: true,
-		Description:                  "Recipients are shown to callers with the role operate.",
+		Description:                  "Recipients are shown to callers with the role operate, masked.",
 	}), h.messages)
+	h.registerAudience(d)
+	h.registerCauses(d)
 	h.registerControls(d)
 }
 
@@ -500,6 +503,8 @@ type campaignMessagesInput struct {
 	ID     uuid.UUID `path:"id"`
 	State  string    `query:"state" enum:"queued,sending,unknown,sent,delivered,read,failed,skipped,any" default:"any"`
 	Limit  int       `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	Class  string    `query:"class" maxLength:"40" doc:"of the last error, or why they were skipped"`
+	Code   string    `query:"code" pattern:"^[0-9]{1,9}$" doc:"of the last error, Meta's; 0: those without one"`
 	Cursor string    `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
 
 	after *db.MessagePosition
@@ -540,7 +545,11 @@ func (h Campaigns) messages(ctx context.Context, in *campaignMessagesInput) (*me
 	if _, err := h.Store.Get(ctx, tenant, in.ID); err != nil {
 		return nil, err
 	}
-	rows, next, err := h.Messages.OfCampaign(ctx, tenant, in.ID, campaign.Status(anyState(in.State)), in.after, in.Limit)
+	f := db.MessageFilter{State: campaign.Status(anyState(in.State)), Class: campaign.Class(in.Class)}
+	if code, err := strconv.Atoi(in.Code); err == nil {
+		f.Code = &code
+	}
+	rows, next, err := h.Messages.OfCampaign(ctx, tenant, in.ID, f, in.after, in.Limit)
 	if err != nil {
 		return nil, err
 	}

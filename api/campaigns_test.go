@@ -284,6 +284,14 @@ func TestGetCampaign(t *testing.T) {
 	require.Equal(t, "the tenant is stopped: unpaid", get().Held)
 	refused(t, d.get(t, "/campaigns/"+uuid.NewString()+"?tenant=acme"), 404)
 	refused(t, d.get(t, "/campaigns/x?tenant=acme"), 422)
+
+	audience := "/campaigns/" + id.String() + "/audience?tenant=acme"
+	require.Equal(t, api.CampaignAudience{}, read[api.CampaignAudience](t, d.get(t, audience), 200))
+	d.system(t, `INSERT INTO contacts (tenant, created_at, updated_at, digest, key, phone) VALUES
+		('acme', now(), now(), 'a', 'a', '+15145550101'), ('acme', now(), now(), 'b', 'b', '')`)
+	require.Equal(t, api.CampaignAudience{Contacts: 2, WithoutPhone: 1, ToSend: 1},
+		read[api.CampaignAudience](t, d.get(t, audience), 200))
+	refused(t, d.get(t, "/campaigns/"+uuid.NewString()+"/audience?tenant=acme"), 404)
 }
 
 // Messages of a campaign are listed by state, and those that failed for a passing cause are sent again.
@@ -317,6 +325,17 @@ func TestMessagesOfCampaign(t *testing.T) {
 	}
 	require.Equal(t, map[api.MessageState]int{"failed": 6, "sent": 3}, states)
 	require.Len(t, read[api.MessagePage](t, d.get(t, path+"/messages?tenant=acme&state=sent"), 200).Items, 3)
+	causes := read[api.CampaignErrors](t, d.get(t, path+"/errors?tenant=acme"), 200).Items
+	require.Equal(t, []api.CampaignError{
+		{State: "failed", Class: "recipient", Messages: 3}, {State: "failed", Class: "transient", Messages: 3},
+	}, causes)
+	for _, c := range causes { // the list shows as many
+		query := fmt.Sprintf("/messages?tenant=acme&state=%s&class=%s&code=%d", c.State, c.Class, c.Code)
+		require.Len(t, read[api.MessagePage](t, d.get(t, path+query), 200).Items, int(c.Messages))
+	}
+	require.Empty(t, read[api.MessagePage](t, d.get(t, path+"/messages?tenant=acme&code=131026"), 200).Items)
+	refused(t, d.get(t, path+"/messages?tenant=acme&code=x"), 422)
+	refused(t, d.get(t, "/campaigns/"+uuid.NewString()+"/errors?tenant=acme"), 404)
 	refused(t, d.get(t, path+"/messages?tenant=acme&cursor=x"), 422)
 	refused(t, d.get(t, "/campaigns/"+uuid.NewString()+"/messages?tenant=acme"), 404)
 
@@ -328,4 +347,7 @@ func TestMessagesOfCampaign(t *testing.T) {
 		fmt.Sprintf("start campaign %s of acme: x", id), fmt.Sprintf("wake campaign %s", id), "wake dispatch of acme",
 	}, d.started.calls)
 	require.Zero(t, read[api.CampaignRetried](t, d.ask(t, "POST", path+"/retry-failed?tenant=acme", ""), 200).Retried)
+	shares := read[api.CampaignShares](t, d.get(t, "/campaigns/shares"), 200).Items
+	require.Len(t, shares, 1)
+	require.Equal(t, []any{"acme", int64(1), int64(3)}, []any{shares[0].Tenant, shares[0].Running, shares[0].Waiting})
 }

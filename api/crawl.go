@@ -383,6 +383,7 @@ func (h Crawls) change(ctx context.Context, id int64, to string) (*crawlRunOutpu
 // CrawlRetry is the body of POST …/retry, which may be left out.
 type CrawlRetry struct {
 	States []string `json:"states,omitempty" minItems:"1" maxItems:"4" enum:"FORBIDDEN,NOT_FOUND,HTTP_TERMINAL,FAILED" doc:"URLs in any of these; default FAILED and HTTP_TERMINAL"`
+	URLs   []int64  `json:"urls,omitempty" minItems:"1" maxItems:"1000" doc:"only these, by ID; those of them that are in none of the states stay as they are"`
 }
 
 type retryCrawlInput struct {
@@ -400,10 +401,14 @@ type retryCrawlOutput struct{ Body CrawlRetried }
 
 func (h Crawls) retry(ctx context.Context, in *retryCrawlInput) (*retryCrawlOutput, error) {
 	states := []crawl.State{crawl.Failed, crawl.HTTPTerminal}
-	if in.Body != nil && in.Body.States != nil {
-		states = each(in.Body.States, func(s string) crawl.State { return crawl.State(s) })
+	var urls []int64
+	if in.Body != nil {
+		urls = in.Body.URLs
+		if in.Body.States != nil {
+			states = each(in.Body.States, func(s string) crawl.State { return crawl.State(s) })
+		}
 	}
-	n, err := h.Store.Retry(ctx, in.ID, states, callerOf(ctx).Name, h.door.Now())
+	n, err := h.Store.Retry(ctx, in.ID, states, urls, callerOf(ctx).Name, h.door.Now())
 	if err != nil {
 		return nil, err
 	}

@@ -117,6 +117,7 @@ type CrawlURL struct {
 	DueAt               *time.Time `json:"due_at" doc:"queued, and not requested before"`
 	RedirectTo          *string    `json:"redirect_to"`
 	Host                string     `json:"host" doc:"with a port that is not the scheme's"`
+	DiscoveredFromURL   *string    `json:"discovered_from_url,omitempty" doc:"the address of discovered_from_url_id, in lists of URLs"`
 }
 
 func showCrawlURL(u db.CrawlURL) CrawlURL { return CrawlURL(u) }

@@ -60,6 +60,9 @@ func TestCrawlURLs(t *testing.T) {
 	r := d.get(t, run+"/urls?status=NOT_FOUND")
 	require.Contains(t, r.Body, `"normalized_url":"https://example.org/missing?x=1&y=2","raw_url":"+missing","discovered_from_url_id":100`)
 	require.Contains(t, r.Body, `"error":null`)
+	listed := read[api.CrawlURLPage](t, d.get(t, run+"/urls?limit=2"), http.StatusOK).URLs
+	require.Nil(t, listed[0].DiscoveredFromURL)
+	require.Equal(t, listed[0].NormalizedURL, *listed[1].DiscoveredFromURL)
 	for query, field := range map[string]string{
 		"status=LOST": "query.status[0]", "sort=size": "query.sort", "order=up": "query.order", "limit=0": "query.limit",
 		"limit=50001": "query.limit", "offset=-1": "query.offset", "page=2": "query.page", "q=%00": "query.q",

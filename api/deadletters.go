@@ -56,6 +56,7 @@ func (h DeadLetters) register(d *door) {
 		Summary: "Discard a dead letter", DefaultStatus: http.StatusNoContent, Errors: []int{404, 422, 503},
 		Description: "It stays on record and can be replayed with force. When it dies again it is open again.",
 	}), h.discard)
+	h.registerGroups(d, tags)
 }
 
 type listLettersInput struct {
@@ -236,7 +237,8 @@ func (h DeadLetters) replay(ctx context.Context, in *replayLetterInput) (*replay
 	return &replayLetterOutput{fmt.Sprintf("/dead-letters/%d", got.ID), Replayed(got)}, nil
 }
 
-// ReplayLetters is the body of POST /dead-letters/replay. Without a filter it means every open dead letter.
+// ReplayLetters is the body of POST /dead-letters/replay, and of …/discard. Without a filter it means every open dead
+// letter.
 type ReplayLetters struct {
 	Queue      string    `json:"queue,omitempty" maxLength:"255" example:"scraped.kijiji"`
 	Class      string    `json:"class,omitempty" maxLength:"50" example:"invalid"`
@@ -246,8 +248,8 @@ type ReplayLetters struct {
 	WorkflowID string    `json:"workflow_id,omitempty" maxLength:"255"`
 	Since      time.Time `json:"since,omitzero" doc:"of the last death, inclusive"`
 	Until      time.Time `json:"until,omitzero" doc:"of the last death, inclusive"`
-	Limit      int       `json:"limit,omitempty" minimum:"1" maximum:"10000" default:"10000" doc:"replay no more than this"`
-	DryRun     *bool     `json:"dry_run,omitempty" default:"true" doc:"only report what would be replayed"`
+	Limit      int       `json:"limit,omitempty" minimum:"1" maximum:"10000" default:"10000" doc:"no more than this"`
+	DryRun     *bool     `json:"dry_run,omitempty" default:"true" doc:"only report what would be done"`
 }
 
 func (r *ReplayLetters) filter() db.LetterFilter {
@@ -282,28 +284,45 @@ const sampleSize = 10
 const replayTimeout = 40 * time.Second
 
 func (h DeadLetters) replayAll(ctx context.Context, in *replayLettersInput) (*replayLettersOutput, error) {
-	f := in.Body.filter()
-	out := LettersReplayed{DryRun: in.Body.DryRun == nil || *in.Body.DryRun}
-	var err error
-	if out.Matched, err = h.Store.Count(ctx, f); err != nil {
-		return nil, err
-	}
-	sample, _, err := h.Store.List(ctx, f, nil, sampleSize)
+	done, err := h.onAll(ctx, in.Body, "replay", h.Store.ReplayAll)
 	if err != nil {
 		return nil, err
 	}
-	out.Sample = each(sample, h.item)
-	if !out.DryRun {
-		out.Replayed, err = h.Store.ReplayAll(ctx, f, in.Body.Limit, callerOf(ctx).Name, h.door.Now())
+	return &replayLettersOutput{LettersReplayed{done.dryRun, done.matched, done.acted, done.left, done.sample}}, nil
+}
+
+// lettersDone is what was done to the dead letters of a filter.
+type lettersDone struct {
+	dryRun               bool
+	matched, acted, left int
+	sample               []LetterItem
+}
+
+// onAll does something to the dead letters that match a filter, the oldest first, unless it is a dry run.
+func (h DeadLetters) onAll(ctx context.Context, asked ReplayLetters, what string,
+	act func(ctx context.Context, f db.LetterFilter, limit int, by string, now time.Time) (int, error),
+) (done lettersDone, err error) {
+	f := asked.filter()
+	done.dryRun = asked.DryRun == nil || *asked.DryRun
+	if done.matched, err = h.Store.Count(ctx, f); err != nil {
+		return done, err
+	}
+	sample, _, err := h.Store.List(ctx, f, nil, sampleSize)
+	if err != nil {
+		return done, err
+	}
+	done.sample = each(sample, h.item)
+	if !done.dryRun {
+		done.acted, err = act(ctx, f, asked.Limit, callerOf(ctx).Name, h.door.Now())
 		switch {
-		case err != nil && out.Replayed == 0:
-			return nil, err
-		case err != nil: // those replayed stay replayed, and the caller needs their number
-			h.door.Log.WarnContext(ctx, "replay of dead letters stopped half-way", "replayed", out.Replayed, "err", err)
+		case err != nil && done.acted == 0:
+			return done, err
+		case err != nil: // what was done stays done, and the caller needs the number
+			h.door.Log.WarnContext(ctx, what+" of dead letters stopped half-way", "done", done.acted, "err", err)
 		}
 	}
-	out.Left = max(0, out.Matched-out.Replayed)
-	return &replayLettersOutput{out}, nil
+	done.left = max(0, done.matched-done.acted)
+	return done, nil
 }
 
 func (h DeadLetters) discard(ctx context.Context, in *letterInput) (*struct{}, error) {

@@ -73,7 +73,11 @@ func TestRowsAreShownWhole(t *testing.T) {
 	t.Parallel()
 	d := &door{}
 	whole(t, showListing(filled[db.ListingSummary](t)))
-	whole(t, showAdvert(uuid.New(), filled[db.ListingDetail](t), WorkflowLink{"id", "url"}, access.Read))
+	whole(t, showAdvert(uuid.New(), filled[db.ListingDetail](t), WorkflowLink{"id", "url"},
+		DeadLetters{door: d}.item, access.Read))
+	whole(t, showLetterGroup(filled[db.LetterGroup](t)))
+	whole(t, showPastCycle(filled[db.PlatformCycle](t)))
+	whole(t, showFeedRow(filled[db.FeedRow](t)))
 	whole(t, Replays{door: d}.show(filled[db.Replay](t)))
 	centris := filled[db.Platform](t)
 	centris.Name = "centris" // of which something is unproven

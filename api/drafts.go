@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/secret"
 )
 
 // Drafts serves /crawl-requests and /drafts.
@@ -26,6 +28,7 @@ type Drafts struct {
 	Store    *db.Drafts
 	Launch   DraftStater
 	Blobs    *blob.Store
+	Secrets  *secret.Box // seals headers and cookies
 	Requests DraftRequests
 
 	door *door
@@ -52,7 +55,8 @@ func (h Drafts) register(d *door) {
 		OperationID: "request-crawl", Method: http.MethodPost, Path: "/crawl-requests", Tags: []string{"drafts"},
 		Summary: "Request a product draft of a page", DefaultStatus: http.StatusAccepted, Errors: []int{409, 422, 503},
 		Description: "Publishes a crawl request, as other services do through RabbitMQ. It can be repeated with the same " +
-			"event_id, or the same Idempotency-Key, any number of times: it is one draft. GET on Location has the outcome.",
+			"event_id, or the same Idempotency-Key, any number of times: it is one draft, asked for with the first headers " +
+			"and cookies. GET on Location has the outcome.",
 	}), h.request)
 	serve(d, needs(access.Read, huma.Operation{
 		OperationID: "list-crawl-requests", Method: http.MethodGet, Path: "/crawl-requests", Tags: []string{"drafts"},
@@ -98,6 +102,16 @@ type DraftRequest struct {
 	OutDir  string     `json:"out_dir,omitempty" doc:"folder for its files on the worker, below CONVEYOR_OUT_ROOT; default out"`
 	Locale  string     `json:"locale,omitempty" doc:"of the browser: the language, script and country that the site is told" example:"fr-CA"`
 	EventID *uuid.UUID `json:"event_id,omitempty" doc:"chosen by the caller, so that the request can be repeated"`
+
+	Headers map[string]string `json:"headers,omitempty" doc:"of requests to the origin of url, its scheme, host and port, and to no other; kept encrypted until the draft is stored, and never shown"`
+	Cookies []DraftCookie     `json:"cookies,omitempty" doc:"of requests to the host of url; kept as headers are"`
+}
+
+// DraftCookie is a cookie that a page is asked with.
+type DraftCookie struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Path  string `json:"path,omitempty" doc:"that requests begin with; default /"`
 }
 
 type requestCrawlInput struct {
@@ -105,21 +119,34 @@ type requestCrawlInput struct {
 	Body DraftRequest
 
 	request draft.Request
+	secrets draft.Secrets
 }
 
-// Resolve makes the checks that the bridge makes of the message.
+// Resolve makes the checks that the bridge makes of the message. It quotes neither headers nor cookies.
 func (in *requestCrawlInput) Resolve(huma.Context) (wrong []error) {
 	in.request = draft.Request{
 		URL: strings.TrimSpace(in.Body.URL), OutDir: strings.TrimSpace(in.Body.OutDir),
 		Locale: strings.TrimSpace(in.Body.Locale),
 	}
-	asked := contract.CrawlRequest{URL: in.request.URL, OutDir: in.request.OutDir, Locale: in.request.Locale}
+	in.secrets = draft.Secrets{
+		URL: in.request.URL, Headers: in.Body.Headers,
+		Cookies: each(in.Body.Cookies, func(c DraftCookie) contract.CrawlCookie { return contract.CrawlCookie(c) }),
+	}
+	in.request.Sealed = !in.secrets.None()
+	asked := contract.CrawlRequest{
+		URL: in.request.URL, OutDir: in.request.OutDir, Locale: in.request.Locale, Headers: in.secrets.Headers,
+		Cookies: in.secrets.Cookies,
+	}
 	var fields contract.Errors
 	if errors.As(asked.Check(), &fields) {
 		for _, f := range fields {
 			name := strings.TrimPrefix(f.Field, "data.")
-			value := map[string]string{"url": asked.URL, "out_dir": asked.OutDir, "locale": asked.Locale}[name]
-			wrong = append(wrong, &huma.ErrorDetail{Message: f.Reason, Location: "body." + name, Value: value})
+			detail := &huma.ErrorDetail{Message: f.Reason, Location: "body." + name}
+			value, shown := map[string]string{"url": asked.URL, "out_dir": asked.OutDir, "locale": asked.Locale}[name]
+			if shown {
+				detail.Value = value
+			}
+			wrong = append(wrong, detail)
 		}
 	}
 	if in.Body.EventID != nil && *in.Body.EventID == uuid.Nil {
@@ -155,11 +182,32 @@ func (h Drafts) request(ctx context.Context, in *requestCrawlInput) (*requestCra
 	default:
 		in.request.EventID = uuid.New()
 	}
-	if err := h.Store.RequestDraft(ctx, in.request, by, h.Requests.Target, h.door.Now()); err != nil {
+	id := in.request.EventID
+	sealed, err := h.seal(id, in.secrets)
+	if err != nil {
 		return nil, err
 	}
-	id := in.request.EventID
+	if err := h.Store.RequestDraft(ctx, in.request, sealed, by, h.Requests.Target, h.door.Now()); err != nil {
+		return nil, err
+	}
 	return &requestCrawlOutput{"/crawl-requests/" + id.String(), DraftRequestAccepted{id, draft.ID(id)}}, nil
+}
+
+// seal encrypts the headers and cookies of a request; nothing where it has none.
+func (h Drafts) seal(event uuid.UUID, s draft.Secrets) (db.Sealed, error) {
+	if s.None() {
+		return db.Sealed{}, nil
+	}
+	if h.Secrets.Key() == "" {
+		return db.Sealed{}, fault.Newf(fault.Conflict, "headers and cookies cannot be stored: CONVEYOR_SECRET_KEYS of the "+
+			"API has no key to encrypt them by")
+	}
+	plain, err := json.Marshal(s)
+	if err != nil {
+		return db.Sealed{}, fault.Newf(fault.Invalid, "headers and cookies cannot be written") // the cause may quote them
+	}
+	key, box, err := h.Secrets.Seal(draft.SecretsPurpose(event), plain)
+	return db.Sealed{Key: key, Box: box}, err
 }
 
 // DraftRequestState is the answer of GET /crawl-requests/{event_id}.
@@ -425,7 +473,7 @@ func (h Drafts) get(ctx context.Context, in *draftInput) (*draftOutput, error) {
 
 // sandbox lets a browser show the saved page of a shop without running its scripts or loading anything.
 const sandbox = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; " +
-	"form-action 'none'; frame-ancestors 'none'"
+	"form-action 'none'; frame-ancestors "
 
 type draftFileInput struct {
 	ID   uuid.UUID `path:"id" doc:"the draft's ID"`
@@ -440,13 +488,16 @@ func (h Drafts) file(ctx context.Context, in *draftFileInput) (*huma.StreamRespo
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		defer object.Close()
 		c := humagin.Unwrap(hc)
-		c.Header("Content-Security-Policy", sandbox)
+		c.Header("Content-Security-Policy", sandbox+"'none'")
 		c.Header("X-DNS-Prefetch-Control", "off")      // the policy says nothing of links' hosts
 		c.Header("Cache-Control", "private, no-cache") // the same draft may be made anew
 		if in.Name != "page.html" {
 			send(c, object, object)
 			return
 		}
+		// The console shows the page in a frame. It stays a stranger there: the sandbox gives it an origin of its own.
+		c.Header("Content-Security-Policy", sandbox+"'self'")
+		c.Header("X-Frame-Options", "SAMEORIGIN")
 		c.Request.Header.Del("Range") // a part of the page could begin within a tag
 		send(c, object, &unlinked{page: object})
 	}}, nil

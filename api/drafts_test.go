@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/secret"
 )
 
 // crawls is the queue of crawl requests, and its key.
@@ -213,7 +215,7 @@ func TestCrawlRequests(t *testing.T) {
 	ask := func(n int) uuid.UUID {
 		id := uuid.New()
 		r := draft.Request{EventID: id, URL: fmt.Sprintf("https://shop.example/p/%d", n)}
-		require.NoError(t, d.Drafts.Store.RequestDraft(t.Context(), r, "me", d.Drafts.Requests.Target,
+		require.NoError(t, d.Drafts.Store.RequestDraft(t.Context(), r, db.Sealed{}, "me", d.Drafts.Requests.Target,
 			now.Add(time.Duration(n)*time.Minute)))
 		return id
 	}
@@ -324,13 +326,65 @@ func TestDraftFiles(t *testing.T) {
 	require.Equal(t, http.StatusOK, r.Status)
 	require.Equal(t, strings.Replace(page, "<link", "<wbr ", 1), r.Body, "and no host is connected to")
 	require.Equal(t, "off", r.Header.Get("X-DNS-Prefetch-Control"))
-	require.Contains(t, r.Header.Get("Content-Security-Policy"), "frame-ancestors 'none'")
+	require.Equal(t, "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "+
+		"form-action 'none'; frame-ancestors 'self'", r.Header.Get("Content-Security-Policy"))
+	require.Equal(t, "SAMEORIGIN", r.Header.Get("X-Frame-Options"))
+	require.Equal(t, "DENY", d.get(t, path+"draft.json").Header.Get("X-Frame-Options"))
 	require.Equal(t, r.Body, d.get(t, path+"page.html", "Range", "bytes=27-").Body)
 	require.Equal(t, "text/html; charset=utf-8", r.Header.Get("Content-Type"))
-	require.Contains(t, r.Header.Get("Content-Security-Policy"), "sandbox; default-src 'none'")
 	require.Equal(t, http.StatusNotModified, d.get(t, path+"page.html", "If-None-Match", r.Header.Get("ETag")).Status)
 	refused(t, d.get(t, path+"screenshot.png"), http.StatusNotFound)
 	refused(t, d.get(t, path+"draft.json"), http.StatusNotFound)
 	refused(t, d.get(t, path+"other.html"), http.StatusUnprocessableEntity)
 	refused(t, d.get(t, "/drafts/"+uuid.NewString()+"/files/page.html"), http.StatusNotFound)
+}
+
+// Headers and cookies of a request are stored sealed, and are in neither its message nor an answer.
+func TestRequestCrawlWithSecrets(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	const body = `{"url":"https://shop.example/p","headers":{"X-A":"s3cret"},
+		"cookies":[{"name":"a","value":"s3cret","path":"/p"}]}`
+	for range 2 {
+		d.requestDraft(t, body, "Idempotency-Key", "7")
+	}
+	got := d.requestDraft(t, body, "Idempotency-Key", "7")
+	ids, m := d.outboxed(t)
+	require.Len(t, ids, 1)
+	require.Equal(t, contract.CrawlRequest{URL: "https://shop.example/p", Sealed: true}, m.Data)
+	sealed, err := d.Drafts.Store.SealedDraft(t.Context(), got.EventID)
+	require.NoError(t, err)
+	require.NotContains(t, string(sealed.Box), "s3cret")
+	plain, err := d.Drafts.Secrets.Open(draft.SecretsPurpose(got.EventID), sealed.Key, sealed.Box)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"url":"https://shop.example/p","headers":{"X-A":"s3cret"},
+		"cookies":[{"name":"a","value":"s3cret","path":"/p"}]}`, string(plain))
+	for _, path := range []string{"/crawl-requests", "/crawl-requests/" + got.EventID.String(), "/audit"} {
+		require.NotContains(t, string(read[json.RawMessage](t, d.get(t, path), http.StatusOK)), "s3cret")
+	}
+	changed := d.ask(t, http.MethodPost, "/crawl-requests", `{"url":"https://shop.example/p"}`, "Idempotency-Key", "7")
+	require.Contains(t, refused(t, changed, http.StatusConflict).Detail, "without headers and cookies")
+
+	for body, field := range map[string]string{
+		`"headers":{"Host":"s3cret"}`:                             "body.headers.Host",
+		`"headers":{"Proxy-Authorization":"s3cret"}`:              "body.headers.Proxy-Authorization",
+		`"headers":{"Cookie":"s3cret"}`:                           "body.headers.Cookie",
+		`"headers":{"X-A":"s3cret\nX-B: c"}`:                      "body.headers.X-A",
+		`"cookies":[{"name":"a","value":"s3cret; Path=/"}]`:       "body.cookies.0.value",
+		`"cookies":[{"name":"a","value":"x","path":"s3cret"}]`:    "body.cookies.0.path",
+		`"cookies":[{"name":"s3cret=","value":"x","path":"/"}]`:   "body.cookies.0.name",
+		`"cookies":[{"name":"a","value":"x","domain":".s3cret"}]`: "body.cookies[0].domain",
+	} {
+		p := refused(t, d.ask(t, http.MethodPost, "/crawl-requests", `{"url":"https://s.example/",`+body+`}`),
+			http.StatusUnprocessableEntity)
+		require.Equal(t, []string{field}, slices.Compact(p.fields()), body)
+		if field != "body.cookies[0].domain" { // of the schema: it says what is not known
+			require.NotContains(t, fmt.Sprint(p), "s3cret")
+		}
+	}
+
+	none := open(t, func(p *parts) { p.Drafts.Secrets = new(secret.Box) })
+	why := refused(t, none.ask(t, http.MethodPost, "/crawl-requests", body), http.StatusConflict).Detail
+	require.Contains(t, why, "CONVEYOR_SECRET_KEYS")
+	none.requestDraft(t, `{"url":"https://shop.example/p"}`)
 }

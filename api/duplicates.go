@@ -39,7 +39,7 @@ func (h Duplicates) register(d *door) {
 		DefaultStatus: http.StatusOK,
 		Description: "The ID is that of a home, or of a listing: then its home is meant. No rule overrules it. What is visible " +
 			"changes at once; adverts that were never published go through the pipeline first. It can be undone by the number " +
-			"in the answer.",
+			"in the answer. The last decision about the adverts, said again by the same caller, is that decision.",
 	}), h.decide)
 	serve(d, needs(access.Operate, huma.Operation{
 		OperationID: "undo-duplicate", Method: http.MethodPost, Path: "/duplicates/verdicts/{number}/undo", Tags: tags,
@@ -151,9 +151,9 @@ func showHome(h db.Home) Home {
 				JudgedAt: m.JudgedAt,
 			}
 		}),
-		Verdicts: each(h.Verdicts, func(v db.HomeVerdict) HomeVerdict {
+		Verdicts: append([]HomeVerdict{}, each(h.Verdicts, func(v db.HomeVerdict) HomeVerdict {
 			return HomeVerdict{v.ID, v.ListingID, v.OtherID, v.Verdict, v.Reviewer, v.At, v.UndoneAt, v.UndoneBy}
-		}),
+		})...),
 	}
 }
 

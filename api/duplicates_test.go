@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"testing"
@@ -74,6 +75,8 @@ func TestDuplicates(t *testing.T) {
 	refused(t, d.ask(t, http.MethodPost, path, body("different", uuid.New())), http.StatusNotFound)
 	got := read[api.DuplicateDecided](t, d.ask(t, http.MethodPost, path, body("different", second)), 200)
 	require.Equal(t, 1, got.Restarted)
+	require.Equal(t, got, read[api.DuplicateDecided](t, d.ask(t, http.MethodPost, path, body("different", second)), 200),
+		"its answer was lost: it is asked again")
 	require.Len(t, list("").Items, 1)
 	undo := fmt.Sprintf("/duplicates/verdicts/%d/undo", got.Number)
 	require.Equal(t, http.StatusNoContent, d.ask(t, http.MethodPost, undo, "").Status)
@@ -87,4 +90,52 @@ func TestDuplicates(t *testing.T) {
 		By: "Ginette", At: now}, nil)
 	require.NoError(t, err)
 	require.Len(t, list("?reviewed=yes").Items, 1)
+}
+
+// A merge that is undone leaves what was there before, as readers see it, and is told both ways once.
+func TestUndoDuplicate(t *testing.T) {
+	t.Parallel()
+
+	d := open(t)
+	first, hidden := d.twins(t, "1")
+	second, _ := d.twins(t, "2")
+	before := map[string]string{}
+	paths := []string{"/duplicates", "/listings", "/listings/" + first.String(), "/listings/" + hidden.String(),
+		"/listings/" + second.String()}
+	see := func(path string) string {
+		got := read[map[string]any](t, d.get(t, path), http.StatusOK)
+		delete(got, "history") // it says that the listing was not visible meanwhile
+		items, _ := got["items"].([]any)
+		for _, item := range items {
+			home, _ := item.(map[string]any)
+			delete(home, "verdicts") // the one that was undone is among them
+		}
+		text, err := json.Marshal(got)
+		require.NoError(t, err)
+		return string(text)
+	}
+	for _, path := range paths {
+		before[path] = see(path)
+	}
+	told := func(key string) (n int) {
+		require.NoError(t, d.pool.QueryRow(t.Context(), "SELECT count(*) FROM outbox WHERE routing_key = $1", key).Scan(&n))
+		return n
+	}
+	events := []int{told("listings.merged"), told("listings.split")}
+	body := fmt.Sprintf(`{"verdict":"same","listing_id":%q}`, first)
+	refused(t, d.ask(t, http.MethodPost, "/duplicates/"+uuid.NewString(), body), http.StatusNotFound)
+	got := read[api.DuplicateDecided](t, d.ask(t, http.MethodPost, "/duplicates/"+second.String(), body), http.StatusOK)
+	require.Zero(t, got.Restarted)
+	require.NotEqual(t, before["/listings"], see("/listings"))
+	require.Len(t, read[api.HomePage](t, d.get(t, "/duplicates"), http.StatusOK).Items, 1)
+	require.Equal(t, []int{events[0] + 2, events[1]}, []int{told("listings.merged"), told("listings.split")})
+
+	undo := fmt.Sprintf("/duplicates/verdicts/%d/undo", got.Number)
+	require.Equal(t, http.StatusNoContent, d.ask(t, http.MethodPost, undo, "").Status)
+	refused(t, d.ask(t, http.MethodPost, undo, ""), http.StatusConflict)
+	for _, path := range paths {
+		require.Equal(t, before[path], see(path), path)
+	}
+	require.Equal(t, []int{events[0] + 3, events[1] + 2}, []int{told("listings.merged"), told("listings.split")},
+		"both have left, and are one home again")
 }

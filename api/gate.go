@@ -1,9 +1,7 @@
 package api
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"math"
 	"net"
@@ -25,7 +23,6 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
-	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/limit"
 )
 
@@ -197,7 +194,7 @@ func (g *gate) admit(c *gin.Context) {
 	}
 	caller, counted := anonymous, anonymous.Name+"@"+network(c)
 	if locked {
-		caller, err = g.known(c, r)
+		caller, err = g.guard.known(c, r.name)
 		counted = caller.Name
 	}
 	if err == nil {
@@ -227,40 +224,6 @@ func (g *gate) admit(c *gin.Context) {
 		return
 	}
 	c.Next()
-}
-
-// known is the sender of a request while authentication is on. Its error is the answer. A key is always looked up, so
-// that a valid one is accepted whatever else comes from its address; tokens are verified at a limited rate.
-func (g *gate) known(c *gin.Context, r route) (access.Caller, error) {
-	ctx := c.Request.Context()
-	secret, err := bearer(c.GetHeader("Authorization"))
-	if errors.Is(err, errNoCredentials) {
-		return access.Caller{}, unauthorized(err)
-	}
-	refuse := func(reason string, caller access.Caller) {
-		g.guard.refused.count(g.guard.o.Now(), credentialsRefused, network(c), reason, r.name, caller)
-	}
-	if err == nil && g.guard.verifies(secret) {
-		err := take(ctx, g.guard.o.Addresses, network(c), "too many tokens from your address")
-		if err != nil {
-			refuse("rate", access.Caller{})
-			return access.Caller{}, err
-		}
-	}
-	var caller access.Caller
-	if err == nil {
-		caller, err = g.guard.caller(ctx, secret)
-	}
-	if class, _ := fault.Of(err); class == fault.Invalid {
-		refuse(reasonOf(err), caller)
-		err := cmp.Or(
-			take(ctx, g.guard.o.Refusals, network(c), "too many invalid keys and tokens from your address"), unauthorized(err))
-		return caller, err
-	}
-	if err != nil {
-		return caller, problem(ctx, g.log, err)
-	}
-	return caller, nil
 }
 
 // pace takes a turn of a caller, and for a change one more. Its error is the answer.
@@ -294,7 +257,8 @@ func take(ctx context.Context, l *limit.Rate, caller, says string) error {
 
 // uncounted are open operations without a limit of the gate. Probes cost nothing, and a load balancer without their
 // answer takes the API out of service. Meta sends what it has to; requests that it has not signed have their own limit.
-var uncounted = []string{"health", "ready", "receive-whatsapp-webhook"}
+// A page of the console is some twenty files, which lie in memory.
+var uncounted = []string{"health", "ready", "receive-whatsapp-webhook", consoleRoute}
 
 // network is the address of a request's sender, as limits count it: that of IPv4, and the network of 64 bits of IPv6,
 // in which one sender has any number of addresses.

@@ -25,6 +25,10 @@ type GuardOptions struct {
 	Fixed  []access.Grant // keys of the settings
 	Tokens *oidc.Verifier // tokens of an issuer
 
+	Sessions *db.Sessions // of browsers; nil = there are none
+	Login    *oidc.Login  // of persons, at the issuer of Tokens; nil = they log in by key
+	TLS      bool         // callers reach the API by https: cookies are sent by it alone
+
 	// Limits; nil = unlimited.
 	Calls     *limit.Rate // of requests, by caller, or by address while authentication is off
 	Writes    *limit.Rate // of requests that change something, in addition
@@ -41,6 +45,8 @@ type Guard struct {
 	o       GuardOptions
 	ring    *keyring // nil = there is no table
 	refused refusals
+
+	sessions *sessions // nil = there are none
 }
 
 // NewGuard reads nothing: the first request does.
@@ -57,6 +63,9 @@ func NewGuard(o GuardOptions) *Guard {
 		for _, grant := range o.Fixed {
 			g.ring.taken[grant.Name] = true
 		}
+	}
+	if o.Sessions != nil {
+		g.sessions = &sessions{store: o.Sessions, now: o.Now, rows: map[access.Sum]sessionRow{}}
 	}
 	return g
 }
@@ -130,7 +139,11 @@ func (g *Guard) caller(ctx context.Context, secret string) (access.Caller, error
 	if !isKey {
 		return access.Caller{}, errUnknownKey
 	}
-	sum := access.SumOf(secret)
+	return g.holder(ctx, id, access.SumOf(secret))
+}
+
+// holder is the caller that a key is of, by its ID and its sum.
+func (g *Guard) holder(ctx context.Context, id string, sum access.Sum) (access.Caller, error) {
 	for _, grant := range g.o.Fixed {
 		if subtle.ConstantTimeCompare(grant.Sum[:], sum[:]) == 1 {
 			return access.Caller{Name: grant.Name, Role: grant.Role, KeyID: id}, nil
@@ -139,7 +152,7 @@ func (g *Guard) caller(ctx context.Context, secret string) (access.Caller, error
 	if g.ring == nil {
 		return access.Caller{}, errUnknownKey
 	}
-	return g.ring.caller(ctx, id, secret)
+	return g.ring.caller(ctx, id, sum)
 }
 
 // knows says whether an Authorization header has a key that was valid when the table was last read, or authentication

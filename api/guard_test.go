@@ -103,7 +103,8 @@ func (d *door) as(t *testing.T, key, method, path string, body ...string) reply 
 
 // openOperations are the operations that need no key; to add one is a decision.
 var openOperations = []string{"health", "ready", "get-image", "verify-whatsapp-webhook", "receive-whatsapp-webhook",
-	"get-feed"}
+	"get-feed", "show-confirmation", "confirm-subscription", "show-unsubscription", "unsubscribe",
+	"get-session", "open-session", "close-session", "begin-oidc-login", "finish-oidc-login"}
 
 // tenantOperations are the operations that keys of tenants may call; to add one is a decision, and it needs a row in walk
 // for the test that it shows a tenant nothing of another one.
@@ -113,12 +114,15 @@ var tenantOperations = []string{
 	"opt-out-contact", "opt-out-person",
 	"list-segments", "create-segment", "get-segment", "change-segment", "delete-segment",
 	"create-upload", "list-uploads", "get-upload", "preview-upload", "set-upload-options", "start-upload",
-	"cancel-upload", "get-upload-errors", "watch-upload",
+	"cancel-upload", "get-upload-errors", "watch-upload", "list-upload-refusals", "list-upload-reasons",
 	"list-senders",
 	"create-campaign", "list-campaigns", "get-campaign", "edit-campaign", "start-campaign", "unschedule-campaign",
 	"pause-campaign", "resume-campaign", "cancel-campaign", "retry-failed-messages", "list-campaign-messages",
-	"send-message", "get-message",
+	"count-campaign-audience", "list-campaign-errors", "send-message", "get-message", "show-message-recipient", "retry-message",
+	"list-search-deliveries", "list-search-matches",
 	"save-search", "list-searches", "get-search", "change-search", "delete-search", "try-search",
+	"add-search-target", "delete-search-target",
+	"find",
 }
 
 // tenant makes a tenant.
@@ -202,13 +206,13 @@ func keysOf(m map[string]any) (out []string) {
 	return out
 }
 
-// Of the routes that are no operations, those of the documentation are open; others do not exist.
+// Of the routes that are no operations, those of the console and the documentation are open; others do not exist.
 func TestOpenRoutes(t *testing.T) {
 	t.Parallel()
 	f := guarded(t)
 	f.key(t, "ci", access.Read)
 	for path, status := range map[string]int{
-		"/": 302, "/docs": 200, "/docs/swagger-ui.css": 200, "/openapi.json": 200, "/openapi.yaml": 200,
+		"/": 302, "/ui/": 200, "/ui/listings": 200, "/ui/assets/none.js": 404, "/docs": 200, "/docs/swagger-ui.css": 200, "/openapi.json": 200, "/openapi.yaml": 200,
 		"/openapi-3.0.json": 200, "/health": 200, "/ready": 200, "/nothing": 404, "/debug/pprof/": 404,
 	} {
 		require.Equal(t, status, f.get(t, path).Status, path)

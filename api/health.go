@@ -2,12 +2,15 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"reflect"
 	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/mtlrent/conveyor/domain/backlog"
 )
 
 const (
@@ -17,7 +20,7 @@ const (
 
 // Health serves /health and /ready.
 type Health struct {
-	Checks map[string]func(context.Context) error // by name of the service: nil when it answers
+	Checks map[string]func(context.Context) error // by name of the service: nil when it answers, or backlog.ErrStuck
 }
 
 func (h Health) register(d *door) {
@@ -31,9 +34,9 @@ func (h Health) register(d *door) {
 	serve(d, huma.Operation{
 		OperationID: "ready", Method: http.MethodGet, Path: "/ready", Tags: []string{"operations"},
 		Summary:     "Check the services that the API depends on",
-		Description: "200 when every service answers, 503 when one does not. No credentials are required.",
+		Description: "200 when every service answers, 503 when one does not, or stores nothing. No credentials are required.",
 		Responses: map[string]*huma.Response{"503": {
-			Description: "A service does not answer",
+			Description: "A service does not answer, or stores nothing",
 			Content: map[string]*huma.MediaType{"application/json": {
 				Schema: d.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Readiness](), true, ""),
 			}},
@@ -52,7 +55,7 @@ type liveOutput struct{ Body Liveness }
 // Readiness is the answer of /ready.
 type Readiness struct {
 	Status   string            `json:"status" enum:"ready,degraded"`
-	Services map[string]string `json:"services" doc:"by name: ok, or away when it does not answer"`
+	Services map[string]string `json:"services" doc:"by name: ok, away when it does not answer, or stuck when it answers and stores nothing"`
 }
 
 type readyOutput struct {
@@ -86,9 +89,12 @@ func (h *readiness) ready(ctx context.Context, _ *struct{}) (*readyOutput, error
 			err := check(ctx)
 			mu.Lock()
 			defer mu.Unlock()
-			out.Body.Services[name] = "ok"
+			out.Body.Services[name] = backlog.OK
 			if err != nil {
-				out.Body.Services[name] = "away" // the log of the role that needs it has the error
+				out.Body.Services[name] = backlog.Away // the log of the role that needs it has the error
+				if errors.Is(err, backlog.ErrStuck) {
+					out.Body.Services[name] = backlog.Stuck
+				}
 				out.Body.Status, out.Status = "degraded", http.StatusServiceUnavailable
 			}
 		})

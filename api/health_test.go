@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 )
 
@@ -33,6 +35,7 @@ func TestReady(t *testing.T) {
 	}
 	good := func(context.Context) error { return nil }
 	broken := func(context.Context) error { return errors.New("dial tcp 10.0.0.7:5672: connect: refused") }
+	stuck := func(context.Context) error { return fmt.Errorf("%w: 12s", backlog.ErrStuck) }
 	silent := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	for _, tt := range []struct {
 		name   string
@@ -46,6 +49,8 @@ func TestReady(t *testing.T) {
 			http.StatusServiceUnavailable, state{"degraded", map[string]string{"postgres": "ok", "rabbitmq": "away"}}},
 		{"one does not answer", map[string]func(context.Context) error{"postgres": good, "temporal": silent},
 			http.StatusServiceUnavailable, state{"degraded", map[string]string{"postgres": "ok", "temporal": "away"}}},
+		{"one stores nothing", map[string]func(context.Context) error{"postgres": stuck},
+			http.StatusServiceUnavailable, state{"degraded", map[string]string{"postgres": "stuck"}}},
 		{"there is nothing to ask", nil, http.StatusOK, state{"ready", map[string]string{}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -56,9 +56,9 @@ func (k *keyring) locked(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// caller finds the holder of a key. fault.Invalid says why the key is refused; any other error is the database's. The
-// holder of a key that is not valid any more has a name and no role.
-func (k *keyring) caller(ctx context.Context, id, key string) (access.Caller, error) {
+// caller finds the holder of a key by its ID and sum. fault.Invalid says why the key is refused; any other error is the
+// database's. The holder of a key that is not valid any more has a name and no role.
+func (k *keyring) caller(ctx context.Context, id string, sum access.Sum) (access.Caller, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	err := k.refresh(ctx, keysFresh)
@@ -67,7 +67,7 @@ func (k *keyring) caller(ctx context.Context, id, key string) (access.Caller, er
 		err = k.refresh(ctx, 0)
 		lock, ok = k.locks[id]
 	}
-	now, sum := k.now(), access.SumOf(key)
+	now := k.now()
 	switch {
 	case err != nil && (!ok || now.Sub(k.read) > keysGrace):
 		return access.Caller{}, err

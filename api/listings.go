@@ -61,6 +61,7 @@ func (h Listings) register(d *door) {
 	h.registerExport(d)
 	h.registerRents(d)
 	h.registerAdverts(d)
+	h.registerMap(d)
 }
 
 // ListingQuery is the filters that a list and an export of listings have.
@@ -80,6 +81,8 @@ type ListingQuery struct {
 	Parking       []string  `query:"parking" enum:"yes,included,available,extra,street,none,indoor,outdoor" doc:"any of these, separated by commas; yes: included, available or extra"`
 	Lease         []string  `query:"lease" enum:"one-year,6-month,month-to-month" doc:"any of these, separated by commas"`
 	AvailableBy   string    `query:"available_by" format:"date" doc:"the home is free on this day or before, and the advert says so"`
+	HasImages     string    `query:"has_images" enum:"yes,no" doc:"whether at least one picture is stored"`
+	UpdatedSince  time.Time `query:"updated_since" doc:"last change of the listing, inclusive, RFC 3339"`
 	BBox          string    `query:"bbox" maxLength:"100" doc:"west,south,east,north in degrees" example:"-74,45,-73,46"`
 	Text          string    `query:"text" maxLength:"200" doc:"words in title, description and address, in any form: all of them; \"a phrase\", -without, begin*, intitle:word"`
 
@@ -128,23 +131,17 @@ func (in *ListingQuery) filter() db.ListingFilter {
 	f := db.ListingFilter{
 		Platform: in.Platform, Neighbourhood: in.Neighbourhood, Text: in.Text, Sort: db.Newest, Bedrooms: in.Bedrooms,
 		MinRentCents: cents(in.MinPrice), MaxRentCents: cents(in.MaxPrice), Box: in.box,
-		Rooms: in.Rooms, AvailableBy: in.availableBy,
-	}
-	for _, g := range []struct {
-		name   string
-		values []string
-	}{
-		{"pets_", strings.Fields(in.Pets)}, {"furnished_", in.Furnished}, {"parking_", in.Parking}, {"lease_", in.Lease},
-	} {
-		if len(g.values) > 0 {
-			f.Traits = append(f.Traits, each(g.values, func(v string) string { return g.name + v }))
-		}
+		Rooms: in.Rooms, AvailableBy: in.availableBy, UpdatedSince: in.UpdatedSince,
+		Traits: listing.Traits{Pets: in.Pets, Furnished: in.Furnished, Parking: in.Parking, Lease: in.Lease}.Groups(),
 	}
 	if in.MinArea > 0 {
 		f.MinAreaSqFt = &in.MinArea
 	}
 	if in.MaxArea > 0 {
 		f.MaxAreaSqFt = &in.MaxArea
+	}
+	if in.HasImages != "" {
+		f.HasImages = new(in.HasImages == "yes")
 	}
 	if in.Status != "any" {
 		f.Status = in.Status
@@ -169,7 +166,7 @@ func refusing(wrong *[]error) refuse {
 
 type searchListingsInput struct {
 	ListingQuery
-	Sort   string `query:"sort" enum:"newest,price,-price,relevance" default:"newest" doc:"relevance: that of text, among the newest 1,000 listings that match"`
+	Sort   string `query:"sort" enum:"newest,-updated,price,-price,relevance" default:"newest" doc:"-updated: the last changed first; relevance: that of text, among the newest 1,000 listings that match"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
 
@@ -225,7 +222,8 @@ func (h Listings) get(ctx context.Context, in *getListingInput) (*getListingOutp
 		return nil, err
 	}
 	ref := listing.Ref{Platform: d.Audit.Platform, PlatformID: d.Audit.PlatformID}
-	return &getListingOutput{showAdvert(in.ID, d, h.door.workflow(ref.WorkflowID()), callerOf(ctx).Role)}, nil
+	link := h.door.workflow(ref.WorkflowID())
+	return &getListingOutput{showAdvert(in.ID, d, link, DeadLetters{door: h.door}.item, callerOf(ctx).Role)}, nil
 }
 
 type processListingInput struct {

@@ -14,14 +14,16 @@ import (
 )
 
 func (h Listings) registerAdverts(d *door) {
-	serve(d, needs(access.Read, huma.Operation{
+	adverts := needs(access.Read, huma.Operation{
 		OperationID: "list-adverts", Method: http.MethodGet, Path: "/adverts", Tags: []string{"listings"},
 		Summary: "List adverts that are no listings, with every reason", Errors: []int{422, 503},
 		RejectUnknownQueryParameters: true,
 		Description: "Adverts that were rejected, or that another advert is shown for, the newest revision first. Pages are " +
 			"by position: pass next_cursor as cursor. POST /listings/{platform}/{platform_id}/process takes one through the " +
 			"pipeline again, POST /replays those of a filter.",
-	}), h.adverts)
+	})
+	adverts.Metadata[timeoutKey] = searchTimeout
+	serve(d, adverts, h.adverts)
 	reasons := needs(access.Read, huma.Operation{
 		OperationID: "count-advert-reasons", Method: http.MethodGet, Path: "/adverts/reasons", Tags: []string{"listings"},
 		Summary: "Count rejected adverts by reason, platform and day", Errors: []int{422, 503},
@@ -38,6 +40,7 @@ type listAdvertsInput struct {
 	Platform string    `query:"platform" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" example:"kijiji"`
 	Reason   string    `query:"reason" pattern:"^[a-z0-9_-]{1,50}$" doc:"code of one of the reasons" example:"missing"`
 	Since    time.Time `query:"since" doc:"arrival of the newest revision, inclusive, RFC 3339"`
+	Text     string    `query:"text" maxLength:"200" doc:"that stands in title or description, in any case, with accents or without; looked for in the next 10,000 that the other filters let through"`
 	Limit    int       `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor   string    `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
 
@@ -52,7 +55,7 @@ func (in *listAdvertsInput) Resolve(huma.Context) (wrong []error) {
 	var err error
 	in.after, err = parseCursor(in.Cursor, advertsOrder)
 	refusing(&wrong)("cursor", in.Cursor, err)
-	return wrong
+	return append(wrong, wrongText("query.text", in.Text)...)
 }
 
 // AdvertSummary is an advert that is no listing.
@@ -78,7 +81,8 @@ type listAdvertsOutput struct{ Body AdvertPage }
 
 func (h Listings) adverts(ctx context.Context, in *listAdvertsInput) (*listAdvertsOutput, error) {
 	rows, next, err := h.Store.Adverts(ctx, db.AdvertFilter{
-		Status: in.Status, Platform: in.Platform, Code: in.Reason, Since: in.Since, After: in.after, Limit: in.Limit,
+		Status: in.Status, Platform: in.Platform, Code: in.Reason, Since: in.Since, Text: in.Text,
+		After: in.after, Limit: in.Limit,
 	})
 	if err != nil {
 		return nil, err
@@ -90,6 +94,8 @@ func (h Listings) adverts(ctx context.Context, in *listAdvertsInput) (*listAdver
 type advertReasonsInput struct {
 	Platform string `query:"platform" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" example:"kijiji"`
 	Days     int    `query:"days" minimum:"1" maximum:"366" default:"14" doc:"how many, today included"`
+
+	Since time.Time `query:"since" doc:"of the last revision, inclusive, RFC 3339; in place of days"`
 }
 
 // ReasonCounts is the answer of GET /adverts/reasons.
@@ -108,7 +114,10 @@ type ReasonCount struct {
 type advertReasonsOutput struct{ Body ReasonCounts }
 
 func (h Listings) advertReasons(ctx context.Context, in *advertReasonsInput) (*advertReasonsOutput, error) {
-	since := h.door.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-in.Days)
+	since := in.Since
+	if since.IsZero() {
+		since = h.door.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-in.Days)
+	}
 	counts, err := h.Store.AdvertReasons(ctx, since, in.Platform)
 	if err != nil {
 		return nil, err

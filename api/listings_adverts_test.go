@@ -35,7 +35,7 @@ func TestAdverts(t *testing.T) {
 	d.publish(t, shown, "", now)
 	revision := d.scrape(t, kijiji("twin"), "Beau 4½", now)
 	require.NoError(t, d.store.SaveDuplicate(t.Context(), kijiji("twin"), revision, shown.ID(),
-		[]listing.Reason{{Field: "home", Code: "duplicate"}}, listing.Run{}))
+		[]listing.Reason{{Field: "home", Code: "duplicate"}}, listing.Run{}, now))
 	d.scrape(t, kijiji("waits"), "Just in", now)
 
 	ask := func(query string) (got api.AdvertPage) {
@@ -59,6 +59,11 @@ func TestAdverts(t *testing.T) {
 	require.Len(t, both[0].Reasons, 3)
 	require.Equal(t, kijiji("both").ID(), both[0].ListingID)
 	require.Len(t, ask("since="+url.QueryEscape(now.Add(-2*time.Minute).Format(time.RFC3339))).Items, 3)
+	require.Len(t, ask("text=ADVERT+B").Items, 1)
+	require.Len(t, ask("text="+url.QueryEscape("ádvert")+"&platform=zumper").Items, 1)
+	require.Empty(t, ask("text=ginette").Items, "contact data is not looked into")
+	require.Empty(t, ask("text="+url.QueryEscape("%")).Items)
+	require.Len(t, ask("text=beau&status=duplicate").Items, 1)
 	twins := ask("status=duplicate").Items
 	require.Len(t, twins, 1)
 	require.Equal(t, shown.ID(), *twins[0].DuplicateOf)
@@ -76,8 +81,10 @@ func TestAdverts(t *testing.T) {
 	require.Equal(t, []string{day(1) + " kijiji missing 1", day(1) + " kijiji wanted 1", day(0) + " kijiji missing 7"},
 		counts("days=2"))
 	require.Equal(t, []string{day(2) + " zumper wanted 1"}, counts("platform=zumper"))
+	require.Equal(t, []string{day(0) + " kijiji missing 3"},
+		counts("since="+url.QueryEscape(now.Add(-2*time.Minute).Format(time.RFC3339))))
 
-	for _, query := range []string{"status=imported", "reason=No%20Code", "limit=0", "cursor=%21", "since=soon", "text=a"} {
+	for _, query := range []string{"status=imported", "reason=No%20Code", "limit=0", "cursor=%21", "since=soon", "text=%00", "words=a"} {
 		refused(t, d.get(t, "/adverts?"+query), http.StatusUnprocessableEntity)
 	}
 }

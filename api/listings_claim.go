@@ -23,7 +23,8 @@ func (h Listings) registerClaims(d *door) {
 		"It stays visible as claimed, whether its platform still offers it or not, until the claim is lifted. Claiming it "+
 			"twice is claiming it once."), h.claim)
 	serve(d, op("unclaim-listing", "unclaim", "Lift the claim of a listing",
-		"It is active again. The next check of staleness archives it if its platform no longer offers it."), h.unclaim)
+		"It is active again. The next check of staleness archives it if its platform no longer offers it. One that was "+
+			"claimed while another advert of its home was shown in its place is archived again."), h.unclaim)
 }
 
 type claimListingInput struct {

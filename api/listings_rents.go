@@ -17,7 +17,8 @@ func (h Listings) registerRents(d *door) {
 		OperationID: "get-rents", Method: http.MethodGet, Path: "/stats/rents", Tags: []string{"listings"},
 		Summary: "Get the rents asked, by place, bedrooms and time", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
 		Description: "A group is the listings of a place and a number of bedrooms that were published first in an interval, " +
-			"archived ones included, at the rent last asked. Rooms in shared homes are left out unless property_type=room. " +
+			"archived ones included, at the rent last asked. Adverts of one home count as one: the one that is shown, else the " +
+			"last of those asked for. Rooms in shared homes are left out unless property_type=room. " +
 			"since and until default to the last twelve months.",
 	})
 	rents.Metadata[timeoutKey] = searchTimeout
@@ -31,7 +32,7 @@ type rentsInput struct {
 	Until        string `query:"until" format:"date" doc:"exclusive" example:"2027-01-01"`
 	Bedrooms     []int  `query:"bedrooms" maxItems:"10" doc:"any of these, separated by commas; 0 is a studio"`
 	PropertyType string `query:"property_type" pattern:"^[a-z-]{1,40}$" example:"apartment"`
-	Least        int    `query:"least" minimum:"1" maximum:"1000" default:"5" doc:"groups of fewer listings are left out"`
+	Least        int    `query:"least" minimum:"1" maximum:"1000" default:"5" doc:"groups of fewer homes are left out"`
 
 	since, until time.Time // zero = not given
 }
@@ -75,7 +76,7 @@ type RentGroup struct {
 	From      time.Time `json:"from" doc:"start of the interval"`
 	Place     string    `json:"place" doc:"name of the borough, or key of the neighbourhood; empty where it is not known"`
 	Bedrooms  int       `json:"bedrooms" doc:"0 is a studio"`
-	Listings  int       `json:"listings"`
+	Listings  int       `json:"listings" doc:"one a home"`
 	LowCents  int64     `json:"low_cents" doc:"first quartile, CAD cents a month"`
 	MidCents  int64     `json:"median_cents" doc:"CAD cents a month"`
 	HighCents int64     `json:"high_cents" doc:"third quartile, CAD cents a month"`

@@ -54,6 +54,19 @@ type Advert struct {
 
 	Enrichment *Enrichment     `json:"enrichment,omitempty" doc:"what is known beyond the fields of the advert; absent until it is enriched"`
 	Rent       *RentComparison `json:"rent_comparison,omitempty" doc:"the rent beside those of listings with as many bedrooms; absent where there are fewer than 10"`
+
+	Way     []WayStep    `json:"way" doc:"the last 100 steps of its revisions, in their order; kept for longer than the workflow"`
+	Letters []LetterItem `json:"dead_letters" doc:"of its workflow, the latest deaths first; at most 20"`
+}
+
+// A WayStep is a step of an advert on its way.
+type WayStep struct {
+	Revision int64     `json:"revision"`
+	Pass     int64     `json:"pass" doc:"0 is the first; replays are others"`
+	Step     string    `json:"step" enum:"received,normalized,refused,twin,new,changed,unchanged,back,withheld,archived"`
+	At       time.Time `json:"at"`
+	TookMS   *int64    `json:"took_ms,omitempty" doc:"since the step before; absent for the first of a pass"`
+	Again    bool      `json:"again" doc:"the result of an earlier pass, once more"`
 }
 
 // An ImageDetail is one picture of a listing.
@@ -110,12 +123,15 @@ type RawRevision struct {
 }
 
 // showAdvert leaves out of the payloads what a caller with a role may not see.
-func showAdvert(id uuid.UUID, d db.ListingDetail, workflow WorkflowLink, role access.Role) Advert {
+func showAdvert(id uuid.UUID, d db.ListingDetail, workflow WorkflowLink, letter func(db.LetterSummary) LetterItem,
+	role access.Role) Advert {
 	a := d.Audit
 	return Advert{
 		ID: id, Listing: maybe(d.Summary, showListing), Details: d.Details, Workflow: workflow,
 		FirstPublishedAt: d.FirstPublishedAt, Enrichment: showEnrichment(d.Enrichment),
 		Rent:    maybe(d.Rent, func(c listing.RentComparison) RentComparison { return RentComparison(c) }),
+		Way:     each(d.Way, func(s db.WayStep) WayStep { return WayStep(s) }),
+		Letters: each(d.Letters, letter),
 		Images:  each(d.Images, func(i db.ImageDetail) ImageDetail { return ImageDetail(i) }),
 		History: each(d.History, func(e db.HistoryEvent) HistoryEvent { return HistoryEvent(e) }),
 		Audit: Audit{

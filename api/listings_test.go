@@ -96,6 +96,11 @@ func TestSearch(t *testing.T) {
 		{"everything, newest first", "", []string{"dear", "far", "middle", "cheap"}},
 		{"cheapest first", "sort=price", []string{"cheap", "far", "middle", "dear"}},
 		{"dearest first", "sort=-price", []string{"dear", "middle", "far", "cheap"}},
+		{"the last changed first", "sort=-updated", []string{"dear", "far", "middle", "cheap"}},
+		{"changed since, inclusive", "updated_since=" + url.QueryEscape(now.Add(2*time.Hour).Format(time.RFC3339Nano)),
+			[]string{"dear", "far"}},
+		{"with pictures", "has_images=yes", []string{}},
+		{"without pictures", "has_images=no&max_price=1300", []string{"far", "cheap"}},
 		{"a platform", "platform=kangalou", []string{"dear"}},
 		{"a platform without listings", "platform=nobody", []string{}},
 		{"active", "status=active", []string{"dear", "far", "middle", "cheap"}},
@@ -177,7 +182,7 @@ func TestSearchPages(t *testing.T) {
 		at := now.Add(time.Duration(i%4) * time.Minute)
 		d.publish(t, listing.Listing{Ref: kijiji(fmt.Sprint(i)), Title: "4½", RentCents: rent}, "", at)
 	}
-	for _, sort := range []string{"newest", "price", "-price", "relevance&text=4%C2%BD"} {
+	for _, sort := range []string{"newest", "-updated", "price", "-price", "relevance&text=4%C2%BD"} {
 		t.Run(sort, func(t *testing.T) {
 			t.Parallel()
 			var all []api.ListingSummary
@@ -201,6 +206,8 @@ func TestSearchPages(t *testing.T) {
 				switch sort {
 				case "newest":
 					require.False(t, l.PublishedAt.After(before.PublishedAt))
+				case "-updated":
+					require.False(t, l.UpdatedAt.After(before.UpdatedAt))
 				case "price":
 					require.GreaterOrEqual(t, l.RentCents, before.RentCents)
 				case "-price":
@@ -258,6 +265,8 @@ func TestSearchRefuses(t *testing.T) {
 		{"least bedrooms beyond all bounds", "min_bedrooms=51", "min_bedrooms"},
 		{"rooms that are not a number", "rooms=NaN", "rooms"},
 		{"no rooms", "rooms=0", "rooms"},
+		{"pictures of a kind", "has_images=big", "has_images"},
+		{"a change without a time", "updated_since=today", "updated_since"},
 		{"areas the wrong way round", "min_area=900&max_area=800", "max_area"},
 		{"animals nobody keeps", "pets=dragons", "pets"},
 		{"one kind of parking is unknown", "parking=yes,roof", "parking"},

@@ -13,6 +13,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/contract"
 )
 
@@ -40,8 +41,19 @@ func (h Messages) register(d *door) {
 	serve(d, tenants(access.Read, huma.Operation{
 		OperationID: "get-message", Method: http.MethodGet, Path: "/messages/{id}", Tags: []string{"messages"},
 		Summary: "Get a message with every attempt and status", Errors: []int{422, 503},
-		Description: "Recipient and content are shown to callers with the role operate.",
+		Description: "Recipient, masked, and content are shown to callers with the role operate.",
 	}), h.get)
+	serve(d, tenants(access.Operate, huma.Operation{
+		OperationID: "show-message-recipient", Method: http.MethodPost, Path: "/messages/{id}/recipient",
+		Tags: []string{"messages"}, Summary: "Get the telephone number that a message is for", Errors: []int{422, 503},
+		DefaultStatus: http.StatusOK, Description: "Everything else shows it masked. The audit has each request.",
+	}), h.recipient)
+	serve(d, tenants(access.Operate, huma.Operation{
+		OperationID: "retry-message", Method: http.MethodPost, Path: "/messages/{id}/retry", Tags: []string{"messages"},
+		Summary: "Send a failed message again", Errors: []int{409, 422, 503}, DefaultStatus: http.StatusAccepted,
+		Description: "One that failed for a cause that may have passed. A campaign that was done is running again. A message " +
+			"that is on its way stays as it is; another one is a conflict.",
+	}), h.retry)
 }
 
 // MessageState is a state of a message.
@@ -94,7 +106,7 @@ type Message struct {
 	Sender      uuid.UUID      `json:"sender"`
 	Kind        string         `json:"kind" enum:"transactional,campaign"`
 	State       MessageState   `json:"state"`
-	To          string         `json:"to,omitempty" doc:"telephone number, as E.164"`
+	To          string         `json:"to,omitempty" doc:"telephone number, masked: POST /messages/{id}/recipient has it"`
 	Body        *campaign.Body `json:"body,omitempty" doc:"what is sent; absent in lists"`
 	WAMID       string         `json:"wamid,omitempty" doc:"Meta's ID"`
 	Attempts    int            `json:"attempts" doc:"requests to send it"`
@@ -120,7 +132,7 @@ func showMessage(m db.MessageRow, role access.Role) Message {
 		out.DueAt = &m.DueAt
 	}
 	if role.May(access.Operate) {
-		if out.To = m.Recipient; m.Body.Type != "" {
+		if out.To = contact.Mask(m.Recipient); m.Body.Type != "" {
 			out.Body = &m.Body
 		}
 	}
@@ -225,4 +237,41 @@ func (h Messages) get(ctx context.Context, in *messageInput) (*messageOutput, er
 		return nil, err
 	}
 	return &messageOutput{MessageDetail{showMessage(m, callerOf(ctx).Role), timeline(m, attempts)}}, nil
+}
+
+// MessageRecipient is the answer of POST /messages/{id}/recipient.
+type MessageRecipient struct {
+	To string `json:"to" doc:"telephone number, as E.164; empty when the person was forgotten"`
+}
+
+type recipientOutput struct{ Body MessageRecipient }
+
+func (h Messages) recipient(ctx context.Context, in *messageInput) (*recipientOutput, error) {
+	tenant, err := h.door.tenantOf(ctx, in.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	to, err := h.Store.Recipient(ctx, tenant, in.ID, callerOf(ctx).Name, h.door.Now())
+	if err != nil {
+		return nil, err
+	}
+	return &recipientOutput{MessageRecipient{to}}, nil
+}
+
+type retriedOutput struct{ Body Message }
+
+// retry is durable when it answers. The campaign's workflow, if it had ended, is started by those that tend campaigns.
+func (h Messages) retry(ctx context.Context, in *messageInput) (*retriedOutput, error) {
+	tenant, err := h.door.tenantOf(ctx, in.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	m, err := h.Store.Retry(ctx, tenant, in.ID, callerOf(ctx).Name, h.door.Now())
+	if err != nil {
+		return nil, err
+	}
+	if m.State == campaign.MessageQueued {
+		h.Wakes.wake(ctx, tenant)
+	}
+	return &retriedOutput{showMessage(m, callerOf(ctx).Role)}, nil
 }

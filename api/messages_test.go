@@ -35,7 +35,7 @@ func TestSendMessage(t *testing.T) {
 	require.Equal(t, "/messages/"+m.ID.String(), r.Header.Get("Location"))
 	require.NotNil(t, m.DueAt)
 	require.Equal(t, api.Message{
-		ID: m.ID, Sender: sender, Kind: "transactional", State: "queued", To: "+15145550199", DueAt: m.DueAt, QueuedAt: now,
+		ID: m.ID, Sender: sender, Kind: "transactional", State: "queued", To: "+15•••••••99", DueAt: m.DueAt, QueuedAt: now,
 		Body: &campaign.Body{Type: "text", Text: &campaign.Text{Body: "Your code is 1234"}},
 	}, m)
 	require.Equal(t, []string{"wake dispatch of acme"}, d.started.calls)
@@ -113,9 +113,33 @@ func TestReadersSeeNoRecipients(t *testing.T) {
 	reader, operator := f.key(t, "reader", access.Read, of), f.key(t, "operator", access.Operate, of)
 	for key, shown := range map[string]bool{reader: false, operator: true} {
 		got := read[api.MessageDetail](t, f.as(t, key, "GET", "/messages/"+id), 200)
-		require.Equal(t, shown, got.To != "")
+		require.Equal(t, shown, got.To == "+15•••••••99")
+		require.Equal(t, shown, f.as(t, key, "POST", "/messages/"+id+"/recipient").Status == 200)
 		require.Equal(t, shown, got.Body != nil)
 	}
+}
+
+// A failed message is sent again where that may help, and its number is shown to a caller who asks for it.
+func TestRetryMessage(t *testing.T) {
+	t.Parallel()
+	d, sender := mailer(t)
+	m := read[api.Message](t, d.ask(t, "POST", "/messages?tenant=acme", messageBody(sender)), 202)
+	path := "/messages/" + m.ID.String()
+	ask := func(what string) reply { return d.ask(t, "POST", path+what+"?tenant=acme", "") }
+	require.Equal(t, "+15145550199", read[api.MessageRecipient](t, ask("/recipient"), 200).To)
+	fail := func(class string) {
+		d.system(t, `UPDATE messages SET state = 'failed', class = $2, failed_at = $3 WHERE id = $1`, m.ID, class, now)
+	}
+	fail("transient")
+	d.started.calls = nil
+	require.Equal(t, api.MessageState("queued"), read[api.Message](t, ask("/retry"), 202).State)
+	require.Equal(t, []string{"wake dispatch of acme"}, d.started.calls)
+	require.Equal(t, api.MessageState("queued"), read[api.Message](t, ask("/retry"), 202).State, "it is on its way")
+	fail("recipient")
+	require.Contains(t, refused(t, ask("/retry"), 409).Detail, "it is not sent again")
+	path = "/messages/" + uuid.NewString()
+	refused(t, ask("/retry"), 404)
+	refused(t, ask("/recipient"), 404)
 }
 
 // stuck is a Temporal that does not answer, and counts who asks.

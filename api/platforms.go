@@ -11,12 +11,14 @@ import (
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/platform"
 	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/internal/secret"
 )
 
 // Platforms serves /platforms.
 type Platforms struct {
-	Store  *db.Platforms
-	Launch ScraperStarter
+	Store   *db.Platforms
+	Launch  ScraperStarter
+	Secrets *secret.Box // for the credentials of proxies
 
 	door *door
 }
@@ -37,6 +39,12 @@ func (h Platforms) register(d *door) {
 		OperationID: "get-platform", Method: http.MethodGet, Path: "/platforms/{name}", Tags: []string{"platforms"},
 		Summary: "Get a rental site with the settings and state of its scraper", Errors: []int{404, 503},
 	}), h.get)
+	serve(d, needs(access.Read, huma.Operation{
+		OperationID: "list-platform-cycles", Method: http.MethodGet, Path: "/platforms/{name}/cycles",
+		Tags: []string{"platforms"}, Summary: "List the cycles of a scraper, the newest first", Errors: []int{404, 422, 503},
+		RejectUnknownQueryParameters: true,
+		Description:                  "The one under way included. Pass next_before as before for older ones.",
+	}), h.cycles)
 	serve(d, needs(access.Operate, huma.Operation{
 		OperationID: "set-platform", Method: http.MethodPatch, Path: "/platforms/{name}", Tags: []string{"platforms"},
 		Summary: "Change how a site is scraped", Errors: []int{404, 422, 503},
@@ -44,11 +52,12 @@ func (h Platforms) register(d *door) {
 			"the next change; with reset, all settings first go back to their configured values, and refusals and suspicions " +
 			"are forgotten.",
 	}), h.set)
+	h.searches(d)
 	for _, act := range []struct {
 		name, summary, description string
 		change                     db.PlatformChange
 	}{
-		{"scrape", "Begin the next cycle now", "Skips the pause between two cycles. A cycle that is under way goes on; " +
+		{"scrape", "Begin the next cycle of each search now", "Skips the pause between two cycles. A cycle that is under way goes on; " +
 			"a site that refuses requests is still left alone until its pause ends.", db.PlatformChange{Now: true}},
 		{"pause", "Pause scraping a site", "The page that is loading is finished; no more requests are sent.",
 			db.PlatformChange{Paused: new(true)}},
@@ -72,6 +81,7 @@ type Platform struct {
 	Next       string           `json:"next" doc:"the scraper's next action, in words"`
 	URL        string           `json:"url" doc:"of the first search page"`
 	Transport  scrape.Transport `json:"transport" enum:"browser,http" doc:"the client that loads its pages"`
+	Proxy      string           `json:"proxy,omitempty" doc:"that requests to the site go through, without credentials"`
 	Settings   PlatformSettings `json:"settings" doc:"in force now"`
 	Configured PlatformSettings `json:"configured" doc:"in force where no operator has changed them"`
 	Blocked    *PlatformBlock   `json:"blocked,omitempty" doc:"the current run of refusals"`
@@ -87,8 +97,10 @@ type Platform struct {
 	Forecast *PlatformForecast `json:"forecast,omitempty" doc:"if things go on as in the last cycle; not before there is one"`
 
 	Adverts PlatformAdverts `json:"adverts"`
-	Current *PlatformCycle  `json:"current_cycle,omitempty" doc:"the one under way"`
-	Last    *PlatformCycle  `json:"last_cycle,omitempty" doc:"the last one that ended"`
+	Current *PlatformCycle  `json:"current_cycle,omitempty" doc:"of the default search, the one under way"`
+	Last    *PlatformCycle  `json:"last_cycle,omitempty" doc:"of the default search, the last one that ended"`
+
+	Searches []PlatformSearch `json:"searches" doc:"the default one first"`
 
 	Workflow WorkflowLink `json:"workflow"`
 }
@@ -182,7 +194,7 @@ func (h Platforms) show(p db.Platform) Platform {
 		}
 	}
 	return Platform{
-		Name: p.Name, State: p.State, Next: p.Next, URL: p.URL, Transport: p.Transport,
+		Name: p.Name, State: p.State, Next: p.Next, URL: p.URL, Transport: p.Transport, Proxy: p.Proxy,
 		Settings: PlatformSettings(p.Settings), Configured: PlatformSettings(p.Configured),
 		Blocked: maybe(p.Blocked, func(b db.PlatformBlock) PlatformBlock { return PlatformBlock(b) }),
 		Suspect: maybe(p.Suspect, trouble), Trouble: maybe(p.Trouble, trouble),
@@ -190,6 +202,7 @@ func (h Platforms) show(p db.Platform) Platform {
 		NextRequestAt: p.NextRequestAt, NextCycleAt: p.NextCycleAt, LastSuccessAt: p.LastSuccessAt,
 		OldestVisitAt: p.OldestVisitAt, Forecast: forecast,
 		Adverts: PlatformAdverts(p.Adverts), Current: maybe(p.Current, cycle), Last: maybe(p.Last, cycle),
+		Searches: each(p.Searches, showPlatformSearch),
 		Workflow: h.door.workflow(scrape.WorkflowID(p.Name)),
 	}
 }
@@ -217,6 +230,9 @@ type PlatformPatch struct {
 	LookSeconds     *float64 `json:"look_every_seconds,omitempty" minimum:"0" maximum:"86400"`
 	CycleSeconds    *float64 `json:"cycle_target_seconds,omitempty" minimum:"0" maximum:"21600"`
 	Reset           bool     `json:"reset,omitempty" doc:"first forget earlier changes, refusals and suspicions"`
+
+	Transport *scrape.Transport `json:"transport,omitempty" enum:"browser,http" doc:"the client that loads its pages"`
+	Proxy     *string           `json:"proxy,omitempty" maxLength:"1000" doc:"http://, https:// or socks5://, with user:password@ where it wants that, which is kept sealed; empty for none. Nothing is requested without it." example:"socks5://user:password@10.0.0.7:1080"`
 }
 
 // It does not embed platformInput: huma looks for parameters in exported fields only.
@@ -226,7 +242,15 @@ type setPlatformInput struct {
 }
 
 func (h Platforms) set(ctx context.Context, in *setPlatformInput) (*platformOutput, error) {
+	proxy, err := h.sealProxy(scrape.Search{Platform: in.Name}, in.Body.Proxy)
+	if err != nil {
+		return nil, err
+	}
+	if proxy != nil {
+		in.Body.Proxy = &proxy.Shown // the audit keeps no secret
+	}
 	return h.change(ctx, in.Name, db.PlatformChange{
+		Transport: in.Body.Transport, Proxy: proxy,
 		Enabled: in.Body.Enabled, Delay: duration(in.Body.DelaySeconds), MaxPages: in.Body.MaxPages,
 		Cooldown: duration(in.Body.CooldownSeconds), Look: duration(in.Body.LookSeconds),
 		Cycle: duration(in.Body.CycleSeconds), Reset: in.Body.Reset,

@@ -36,7 +36,7 @@ func cycles(t *testing.T, s *db.Platforms) {
 	ctx, first := t.Context(), now.Add(-time.Hour)
 	_, err := s.Begin(ctx, "kijiji", first)
 	require.NoError(t, err)
-	_, err = s.Seen(ctx, "kijiji", 1, 1, scrape.Results{Total: 1, Last: true, Cards: []scrape.Card{
+	_, err = s.Seen(ctx, scrape.Search{Platform: "kijiji", Name: scrape.DefaultSearch}, 1, 1, scrape.Results{Total: 1, Last: true, Cards: []scrape.Card{
 		{PlatformID: "1700000001", URL: "https://www.kijiji.ca/v-x/1700000001", Title: "a", Fingerprint: "f"},
 	}}, first)
 	require.NoError(t, err)
@@ -239,4 +239,128 @@ func TestPlatformRoles(t *testing.T) {
 		"ann platform.set platform/kijiji", "ann platform.scrape_wanted platform/kijiji",
 		"ann platform.paused platform/kijiji", "ann platform.resumed platform/kijiji",
 	}, d.deeds(t)[2:], "after the two keys")
+}
+
+func TestPlatformCycles(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	scraped(t, d)
+	_, err := d.pool.Exec(t.Context(), `INSERT INTO platform_cycles (platform, cycle, started_at, complete, pages, total, new)
+		SELECT 'kijiji', 100 + n, $1::timestamptz + n * '1 hour'::interval, n <> 3, n, 40, 7 FROM generate_series(1, 5) n`, now)
+	require.NoError(t, err)
+	list := func(query string) api.PlatformCycles {
+		return read[api.PlatformCycles](t, d.get(t, "/platforms/kijiji/cycles"+query), 200)
+	}
+	first := list("?limit=2")
+	require.Equal(t, []int64{105, 104, 104}, []int64{first.Items[0].Cycle, first.Items[1].Cycle, first.Next})
+	second := list("?limit=2&before=104")
+	require.Equal(t, []any{int64(103), false, 3, 40, 7}, []any{
+		second.Items[0].Cycle, second.Items[0].Complete, second.Items[0].Pages, *second.Items[0].Total, second.Items[0].New,
+	})
+	last := list("?before=102")
+	require.Equal(t, int64(101), last.Items[0].Cycle)
+	require.Zero(t, last.Next)
+	refused(t, d.get(t, "/platforms/nowhere/cycles"), 404)
+	refused(t, d.get(t, "/platforms/kijiji/cycles?page=2"), 422)
+}
+
+func TestPlatformSearches(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	scraped(t, d)
+	const laval = "https://kijiji.ca/b-apartments-condos/laval-rive-nord/c37l1700278"
+	const path = "/platforms/kijiji/searches/"
+	put := func(name, body string) api.PlatformSearch {
+		t.Helper()
+		return read[api.PlatformSearch](t, d.ask(t, http.MethodPut, path+name, body), http.StatusOK)
+	}
+	s := put("laval", `{"url":"`+laval+`","delay_between_requests_seconds":20,"look_every_seconds":60,"transport":"http"}`)
+	require.Equal(t, []any{"laval", "waiting", laval, scrape.HTTP}, []any{s.Name, s.State, s.URL, s.Transport})
+	require.Equal(t, api.PlatformSettings{Enabled: true, DelaySeconds: 20, MaxPages: 250, CooldownSeconds: 60, LookSeconds: 60},
+		s.Settings)
+	require.Equal(t, api.SearchSettings{Transport: new(scrape.HTTP), DelaySeconds: new(20.0), LookSeconds: new(60.0)}, s.Own)
+	require.Equal(t, s, read[api.PlatformSearch](t, d.get(t, path+"laval"), http.StatusOK))
+	s = put("laval", `{"url":"`+laval+`","paused":true}`)
+	require.Equal(t, "paused", s.State)
+	require.Zero(t, s.Own)
+	require.Len(t, d.platform(t, "kijiji").Searches, 2)
+	require.Equal(t, "paused", put(scrape.DefaultSearch, `{"paused":true}`).State)
+	require.Equal(t, "paused", d.platform(t, "kijiji").State, "all of them are")
+	require.Equal(t, http.StatusNoContent, d.ask(t, http.MethodDelete, path+"laval", "").Status)
+	put(scrape.DefaultSearch, `{"url":"`+searchURL+`"}`)
+	require.Equal(t, "waiting", d.platform(t, "kijiji").State)
+
+	for _, tt := range []struct {
+		method, path, body string
+		status             int
+		says               string
+	}{
+		{http.MethodPut, path + "laval", `{}`, 422, "not on the site"},
+		{http.MethodPut, path + "laval", `{"url":"https://www.example.org/c37"}`, 422, "not on the site"},
+		{http.MethodPut, path + "laval", `{"url":"https://me:secret@www.kijiji.ca/b-x/y/c37l1"}`, 422, "not on the site"},
+		{http.MethodPut, path + "laval", `{"url":"https://www.kijiji.ca/?sort=price"}`, 422, "url: "},
+		{http.MethodPut, path + "LAVAL", `{"url":"` + laval + `"}`, 422, ""},
+		{http.MethodPut, path + scrape.DefaultSearch, `{"url":"` + laval + `"}`, 422, "CONVEYOR_SCRAPE"},
+		{http.MethodPut, "/platforms/nobody/searches/x", `{"url":"` + laval + `"}`, 404, "none of that name"},
+		{http.MethodGet, path + "laval", "", 404, "no search"},
+		{http.MethodDelete, path + "laval", "", 404, "no search"},
+		{http.MethodDelete, path + scrape.DefaultSearch, "", 409, "pause it instead"},
+	} {
+		p := refused(t, d.ask(t, tt.method, tt.path, tt.body), tt.status)
+		require.Contains(t, p.Detail, tt.says, "%s %s %s", tt.method, tt.path, tt.body)
+		require.NotContains(t, p.Detail, "secret")
+	}
+}
+
+// A proxy is kept with its credentials sealed; nothing shows them, the audit included.
+func TestProxiesOfPlatforms(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	s := scraped(t, d)
+	const proxy = `"socks5://me:s3cret@10.0.0.7:1080"`
+	const path = "/platforms/kijiji/searches/laval"
+	r := d.ask(t, http.MethodPatch, "/platforms/kijiji", `{"transport":"http","proxy":`+proxy+`}`)
+	p := read[api.Platform](t, r, http.StatusOK)
+	require.Equal(t, []any{scrape.HTTP, "socks5://10.0.0.7:1080"}, []any{p.Transport, p.Proxy})
+	require.NotContains(t, r.Body, "s3cret")
+	turn := func(name string) scrape.SealedProxy {
+		t.Helper()
+		turn, err := s.Settings(t.Context(), scrape.Search{Platform: "kijiji", Name: name})
+		require.NoError(t, err)
+		return turn.Settings.Proxy
+	}
+	plain := func(p scrape.SealedProxy) string {
+		t.Helper()
+		text, err := d.Platforms.Secrets.Open(p.Purpose, p.Key, p.Box)
+		require.NoError(t, err)
+		return string(text)
+	}
+	require.Equal(t, "me:s3cret", plain(turn(scrape.DefaultSearch)))
+
+	put := func(body string) api.PlatformSearch {
+		t.Helper()
+		r := d.ask(t, http.MethodPut, path, `{"url":"`+searchURL+`"`+body+`}`)
+		require.NotContains(t, r.Body, "s3cret")
+		return read[api.PlatformSearch](t, r, http.StatusOK)
+	}
+	require.Equal(t, "socks5://10.0.0.7:1080", put("").Proxy, "that of the platform")
+	require.Equal(t, "me:s3cret", plain(turn("laval")))
+	require.Equal(t, "https://proxy.example", put(`,"proxy":"https://you:s3cret2@proxy.example"`).Proxy)
+	require.Equal(t, "https://proxy.example", put(`,"paused":true`).Proxy, "it stays")
+	require.Equal(t, "you:s3cret2", plain(turn("laval")))
+	require.Empty(t, put(`,"proxy":"direct"`).Proxy)
+	require.Zero(t, turn("laval").Shown)
+	require.Equal(t, "socks5://10.0.0.7:1080", put(`,"proxy":""`).Proxy)
+	require.NotContains(t, d.get(t, "/audit").Body, "s3cret")
+
+	p = read[api.Platform](t, d.ask(t, http.MethodPatch, "/platforms/kijiji", `{"proxy":"http://10.0.0.8:3128"}`), 200)
+	require.Equal(t, "http://10.0.0.8:3128", p.Proxy)
+	require.Empty(t, turn(scrape.DefaultSearch).Key, "it has no credentials")
+	p = read[api.Platform](t, d.ask(t, http.MethodPatch, "/platforms/kijiji", `{"reset":true}`), 200)
+	require.Equal(t, []any{scrape.Browser, ""}, []any{p.Transport, p.Proxy})
+	for _, wrong := range []string{"proxy.example:80", "ftp://me:s3cret@x", "direct", "http://me:s3cret@x/path"} {
+		says := refused(t, d.ask(t, http.MethodPatch, "/platforms/kijiji", `{"proxy":"`+wrong+`"}`), 422)
+		require.Contains(t, says.Detail, "proxy: ")
+		require.NotContains(t, says.Detail, "s3cret")
+	}
 }

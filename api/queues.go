@@ -36,9 +36,10 @@ func (h Queues) report(ctx context.Context, _ *struct{}) (*queuesOutput, error) 
 // A Report is the answer of GET /queues.
 type Report struct {
 	At          time.Time         `json:"at"`
-	Services    map[string]string `json:"services" doc:"by name: ok; slow when only some of its parts came in time; away when it does not answer"`
-	Unknown     []string          `json:"unknown" doc:"parts below that are empty because no answer came: outbox, dead_letters, queues, rates, task_queues, limits, platforms, unfinished, crawls, segments, imports, messages, webhooks"`
+	Services    map[string]string `json:"services" doc:"by name: ok; slow when only some of its parts came in time; stuck when commits wait for a standby; away when it does not answer"`
+	Unknown     []string          `json:"unknown" doc:"parts below that are empty because no answer came: commits, outbox, dead_letters, queues, rates, task_queues, builds, limits, platforms, unfinished, crawls, segments, imports, messages, webhooks"`
 	Warnings    []string          `json:"warnings" doc:"everything that an operator should look at, in one list"`
+	Concerns    []Concern         `json:"concerns" doc:"the warnings with what they are about, and open dead letters"`
 	Outbox      Outbox            `json:"outbox"`
 	DeadLetters []DeadCount       `json:"dead_letters"`
 	Queues      []Queue           `json:"queues"`
@@ -50,6 +51,17 @@ type Report struct {
 	Imports     ImportCount       `json:"imports"`
 	Messages    MessagesWaiting   `json:"messages"`
 	Webhooks    WebhookCount      `json:"webhooks"`
+}
+
+// A Concern is something that an operator should look at.
+type Concern struct {
+	Code     string            `json:"code" enum:"service_away,service_slow,commits_wait,not_known,outbox_late,outbox_refused,adverts_unfinished,queue_missing,queue_unconsumed,task_queue_late,crawl_stalled,search_segments,partitions_missing,imports_many,imports_late,messages_late,messages_unknown,webhooks_late,platform_suspect,platform_blocked,platform_silent,dead_letters_open"`
+	Severity string            `json:"severity" enum:"failed,look" doc:"failed: something does not work, or has to be decided; look: it goes on, and not as it should"`
+	Subject  string            `json:"subject" doc:"the queue, platform, service or run that it is about; empty: all of a kind"`
+	Since    *time.Time        `json:"since,omitempty"`
+	Count    int64             `json:"count" doc:"of what text names; 0 where it counts nothing"`
+	Text     string            `json:"text"`
+	Filter   map[string]string `json:"filter,omitempty" doc:"parameters of the list that shows what it counts"`
 }
 
 // OpenDeadLetters is the number of open dead letters of all queues.
@@ -149,7 +161,9 @@ type TaskQueue struct {
 	OldestAgeSeconds float64 `json:"oldest_age_seconds" doc:"schedule-to-start of the task whose turn is next; 0 when none waits"`
 	AddRate          float64 `json:"add_rate" doc:"tasks a second that are added, over the last 30 s"`
 	DispatchRate     float64 `json:"dispatch_rate" doc:"tasks a second that workers get, over the last 30 s"`
-	Workers          int64   `json:"workers" doc:"processes that have polled in the last three minutes"`
+	Workers          int64   `json:"workers" doc:"processes that have polled in the last three minutes, and get what is not pinned"`
+	Build            string  `json:"build,omitempty" doc:"the current one of the Worker Deployment; without it tasks go to workers without a deployment"`
+	Others           int64   `json:"others,omitempty" doc:"processes that have polled too, and are of other builds or without one"`
 	Warning          string  `json:"warning,omitempty"`
 }
 
@@ -184,7 +198,8 @@ type AdvertCount struct {
 // NewReport shows a backlog.
 func NewReport(r backlog.Report) Report {
 	return Report{
-		At: r.At, Services: r.Services, Unknown: r.Unknown, Warnings: r.Warnings, Outbox: Outbox(r.Outbox),
+		At: r.At, Services: r.Services, Unknown: r.Unknown, Warnings: r.Warnings,
+		Concerns: each(r.Concerns, func(c backlog.Concern) Concern { return Concern(c) }), Outbox: Outbox(r.Outbox),
 		Unfinished: Unfinished(r.Unfinished), Crawls: CrawlCount(r.Crawls), Imports: ImportCount(r.Imports),
 		Messages: MessagesWaiting{
 			Waiting: each(r.Messages.Waiting, func(m backlog.MessageCount) MessageWait { return MessageWait(m) }),

@@ -2,12 +2,7 @@ package api
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/json"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -22,14 +17,17 @@ import (
 
 // Searches serves /searches: filters of listings that tenants save, and where their news is told.
 type Searches struct {
-	Store   *db.Saved
-	Secrets *secret.Box
+	Store    *db.Saved
+	Secrets  *secret.Box
+	Mail     bool // e-mails can be sent
+	Telegram bool // Telegram messages can be sent
 
 	door *door
 }
 
 func (h Searches) register(d *door) {
 	h.door = d
+	h.told(d)
 	op := func(role access.Role, id, method, path, summary, description string, status int) huma.Operation {
 		return tenants(role, huma.Operation{
 			OperationID: id, Method: method, Path: path, Tags: []string{"searches"}, Summary: summary,
@@ -38,7 +36,8 @@ func (h Searches) register(d *door) {
 	}
 	serve(d, op(access.Operate, "save-search", http.MethodPost, "/searches", "Save a search, and tell its news",
 		"What happens to listings from now on is told to its targets: homes that are new to it, whose rent fell, or that "+
-			"are back. A home is told once, however many adverts it has. Secrets and addresses of feeds are in this answer only.",
+			"are back. A home is told once, however many adverts it has. Secrets and addresses of feeds are in this answer only. "+
+			"An e-mail address is told nothing before its owner has confirmed it, by the link in its first e-mail.",
 		http.StatusCreated), h.add)
 	serve(d, op(access.Read, "list-searches", http.MethodGet, "/searches", "List the saved searches, by name", "", 200),
 		h.list)
@@ -50,18 +49,13 @@ func (h Searches) register(d *door) {
 	serve(d, op(access.Read, "try-search", http.MethodPost, "/searches/try", "Try a search: what it would have found",
 		"The homes that were published in the last days, are offered still, and meet the filter. Nothing is stored or told.",
 		200), h.try)
+	serve(d, op(access.Operate, "add-search-target", http.MethodPost, "/searches/{search}/targets",
+		"Add a target to a saved search", "It is told what is found from now on. A secret, or the addresses of a feed, are in "+
+			"this answer only.", http.StatusCreated), h.addTarget)
+	serve(d, op(access.Operate, "delete-search-target", http.MethodDelete, "/searches/{search}/targets/{target}",
+		"Delete a target of a saved search; what waits is not told", "", http.StatusNoContent), h.removeTarget)
 	h.feeds(d)
-}
-
-// A SearchTarget is where a saved search tells its news.
-type SearchTarget struct {
-	ID    uuid.UUID `json:"id"`
-	Kind  string    `json:"kind" enum:"webhook,feed"`
-	Label string    `json:"label,omitempty" doc:"its address, without what is secret or personal"`
-
-	Secret  string `json:"secret,omitempty" doc:"of a webhook, once: what it is signed with"`
-	AtomURL string `json:"atom_url,omitempty" doc:"of a feed, once: an address that nobody can guess"`
-	JSONURL string `json:"json_url,omitempty" doc:"of a feed, once: the same in the format JSON Feed"`
+	h.subscriptions(d)
 }
 
 // A SavedSearch is a search of a tenant.
@@ -71,6 +65,7 @@ type SavedSearch struct {
 	Filter    saved.Criteria `json:"filter"`
 	Kinds     []SearchKind   `json:"kinds"`
 	Schedule  saved.Schedule `json:"schedule"`
+	Language  SearchLanguage `json:"language"`
 	State     string         `json:"state" enum:"active,paused"`
 	Targets   []SearchTarget `json:"targets"`
 	CreatedAt time.Time      `json:"created_at"`
@@ -85,22 +80,24 @@ func (SearchKind) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Enum: each(saved.Kinds, func(k saved.Kind) any { return string(k) })}
 }
 
+// SearchLanguage is a language that notices are written in.
+type SearchLanguage saved.Language
+
+// Schema implements huma.SchemaProvider.
+func (SearchLanguage) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Type: huma.TypeString, Enum: each(saved.Languages, func(l saved.Language) any { return string(l) }),
+	}
+}
+
 func showSearch(s db.SavedSearch) SavedSearch {
 	return SavedSearch{
 		ID: s.ID, Name: s.Name, Filter: s.Filter,
 		Kinds:    each(s.Kinds, func(k saved.Kind) SearchKind { return SearchKind(k) }),
-		Schedule: s.Schedule, State: s.State,
-		Targets: append([]SearchTarget{}, each(s.Targets, func(t db.SavedTarget) SearchTarget {
-			return SearchTarget{ID: t.ID, Kind: string(t.Kind), Label: t.Label}
-		})...),
+		Schedule: s.Schedule, Language: SearchLanguage(s.Language), State: s.State,
+		Targets:   append([]SearchTarget{}, each(s.Targets, showTarget)...),
 		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
 	}
-}
-
-// TargetStart names a target.
-type TargetStart struct {
-	Kind string `json:"kind" enum:"webhook,feed"`
-	URL  string `json:"url,omitempty" maxLength:"2000" doc:"of a webhook: its address" example:"https://example.org/hook"`
 }
 
 // SearchStart is the body of POST /searches.
@@ -109,6 +106,7 @@ type SearchStart struct {
 	Filter   saved.Criteria  `json:"filter"`
 	Kinds    []SearchKind    `json:"kinds,omitempty" maxItems:"3" doc:"of news; absent: all"`
 	Schedule *saved.Schedule `json:"schedule,omitempty" doc:"absent: at once, at any time"`
+	Language SearchLanguage  `json:"language,omitempty" doc:"of e-mails, Telegram messages and feeds; absent: en"`
 	Targets  []TargetStart   `json:"targets" minItems:"1" maxItems:"10"`
 }
 
@@ -130,7 +128,7 @@ func (h Searches) add(ctx context.Context, in *addSearchInput) (*savedSearchOutp
 	b, now := in.Body, h.door.Now()
 	s := saved.Search{
 		ID: uuid.New(), Tenant: tenant, Name: b.Name, Filter: b.Filter, Kinds: kindsOf(b.Kinds), State: saved.Active,
-		Since: now, CreatedAt: now,
+		Since: now, CreatedAt: now, Language: saved.Language(b.Language),
 	}
 	set(&s.Schedule, b.Schedule)
 	if err := s.Check(); err != nil {
@@ -138,7 +136,7 @@ func (h Searches) add(ctx context.Context, in *addSearchInput) (*savedSearchOutp
 	}
 	targets, shown := make([]db.NewTarget, len(b.Targets)), make([]SearchTarget, len(b.Targets))
 	for i, t := range b.Targets {
-		if targets[i], shown[i], err = h.target(t); err != nil {
+		if targets[i], shown[i], err = h.target(ctx, t); err != nil {
 			return nil, err
 		}
 	}
@@ -159,55 +157,6 @@ func kindsOf(kinds []SearchKind) []saved.Kind {
 		return saved.Kinds
 	}
 	return each(kinds, func(k SearchKind) saved.Kind { return saved.Kind(k) })
-}
-
-// target makes a target: what is stored of it, and what its owner is shown once.
-func (h Searches) target(t TargetStart) (made db.NewTarget, shown SearchTarget, err error) {
-	token := newToken()
-	made = db.NewTarget{
-		SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: saved.Channel(t.Kind)}, Token: sumOf(token),
-	}
-	shown = SearchTarget{ID: made.ID, Kind: t.Kind}
-	if made.Kind == saved.Feed {
-		shown.AtomURL, shown.JSONURL = h.door.URL+"/feeds/"+token+".atom", h.door.URL+"/feeds/"+token+".json"
-		return made, shown, nil
-	}
-	u, err := url.Parse(t.URL)
-	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
-		return made, shown, fault.Newf(fault.Invalid, "targets: the address of a webhook is an absolute URL without a password")
-	}
-	address := saved.Address{URL: t.URL, Secret: newToken()}
-	made.Label, shown.Label, shown.Secret = u.Scheme+"://"+u.Host, u.Scheme+"://"+u.Host, address.Secret
-	if made.Address, err = h.seal(made.ID, address); err != nil {
-		return made, shown, err
-	}
-	return made, shown, nil
-}
-
-// seal encrypts the address of a target.
-func (h Searches) seal(id uuid.UUID, a saved.Address) (db.Sealed, error) {
-	if h.Secrets.Key() == "" {
-		return db.Sealed{}, fault.Newf(fault.Conflict, "addresses cannot be stored: CONVEYOR_SECRET_KEYS of the API has no "+
-			"key to encrypt them by")
-	}
-	plain, err := json.Marshal(a)
-	if err != nil {
-		return db.Sealed{}, err
-	}
-	key, box, err := h.Secrets.Seal(saved.TargetPurpose(id), plain)
-	return db.Sealed{Key: key, Box: box}, err
-}
-
-// newToken is a text of 192 random bits that fits into an address.
-func newToken() string {
-	var b [24]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return base64.RawURLEncoding.EncodeToString(b[:])
-}
-
-func sumOf(token string) []byte {
-	sum := sha256.Sum256([]byte(token))
-	return sum[:]
 }
 
 // SavedSearches is the answer of GET /searches.
@@ -275,6 +224,7 @@ type SearchPatch struct {
 	Filter   *saved.Criteria `json:"filter,omitempty" doc:"takes the place of the whole filter"`
 	Kinds    []SearchKind    `json:"kinds,omitempty" maxItems:"3"`
 	Schedule *saved.Schedule `json:"schedule,omitempty" doc:"takes the place of the whole schedule"`
+	Language *SearchLanguage `json:"language,omitempty"`
 	State    *string         `json:"state,omitempty" enum:"active,paused"`
 }
 
@@ -295,6 +245,9 @@ func (h Searches) change(ctx context.Context, in *changeSearchInput) (*savedSear
 		set(&s.Filter, b.Filter)
 		set(&s.Schedule, b.Schedule)
 		set(&s.State, b.State)
+		if b.Language != nil {
+			s.Language = saved.Language(*b.Language)
+		}
 		if len(b.Kinds) > 0 {
 			s.Kinds = kindsOf(b.Kinds)
 		}

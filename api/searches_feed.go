@@ -123,7 +123,7 @@ func atomOf(f db.SavedFeed) []byte {
 	}
 	for _, i := range f.Items {
 		out.Entries = append(out.Entries, atomEntry{
-			ID: itemID(f, i), Title: i.Headline(), Updated: i.At.UTC().Format(time.RFC3339), Link: atomLink{i.URL},
+			ID: itemID(f, i), Title: i.HeadlineIn(f.Language), Updated: i.At.UTC().Format(time.RFC3339), Link: atomLink{i.URL},
 			Summary: i.Address,
 		})
 	}
@@ -153,7 +153,8 @@ func jsonFeedOf(f db.SavedFeed) ([]byte, error) {
 	out := jsonFeed{Version: "https://jsonfeed.org/version/1.1", Title: f.Name, Items: []jsonFeedItem{}}
 	for _, i := range f.Items {
 		out.Items = append(out.Items, jsonFeedItem{
-			ID: itemID(f, i), URL: i.URL, Title: i.Headline(), Text: i.Address, Published: i.At.UTC(), Home: showFound(i),
+			ID: itemID(f, i), URL: i.URL, Title: i.HeadlineIn(f.Language), Text: i.Address, Published: i.At.UTC(),
+			Home: showFound(i),
 		})
 	}
 	return json.Marshal(out)

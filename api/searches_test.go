@@ -1,15 +1,20 @@
 package api_test
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/saved"
 )
 
 // search saves a search of acme with a feed, and returns its ID.
@@ -18,6 +23,19 @@ func (d *door) search(t *testing.T, name string) string {
 
 	r := d.ask(t, http.MethodPost, "/searches?tenant=acme", `{"name":"`+name+`","filter":{},"targets":[{"kind":"feed"}]}`)
 	return read[api.SavedSearch](t, r, 201).ID.String()
+}
+
+// subscriber adds an e-mail address to a search of acme, and returns the target's ID and the token of its links.
+func (d *door) subscriber(t *testing.T, search string) (id, token string) {
+	t.Helper()
+
+	target, token := uuid.New(), rand.Text()
+	sum := sha256.Sum256([]byte(token))
+	require.NoError(t, d.Searches.Store.AddTarget(t.Context(), "acme", uuid.MustParse(search), db.NewTarget{
+		SavedTarget: db.SavedTarget{ID: target, Kind: saved.Email, Label: "j…@example.org"}, Token: sum[:],
+		Sum: sum[:],
+	}, "test", now))
+	return target.String(), token
 }
 
 func TestSearches(t *testing.T) {
@@ -96,4 +114,114 @@ func TestSearchFeed(t *testing.T) {
 	require.Equal(t, 1, tried.Homes)
 	require.True(t, tried.All)
 	require.Equal(t, kijiji("1").ID(), tried.Items[0].ListingID)
+}
+
+// Targets come and go. Of a person's address only a part is shown, and no token.
+func TestSearchTargets(t *testing.T) {
+	t.Parallel()
+	d, _ := outreach(t, func(p *parts) {
+		p.Searches.Secrets, p.Searches.Mail, p.Searches.Telegram = secretBox(t, "new"), true, true
+	})
+	post := func(path, body string) reply { return d.ask(t, http.MethodPost, path+"?tenant=acme", body) }
+	made := read[api.SavedSearch](t, post("/searches", `{"name":"Plateau","filter":{},"language":"fr","targets":[
+		{"kind":"email","email":"Jo <jo.secret@Example.org>"},{"kind":"telegram","chat":"-100123456789"}]}`), 201)
+	require.EqualValues(t, "fr", made.Language)
+	require.Equal(t, []string{"email j…@example.org unconfirmed", "telegram …789 active"}, targetsOf(made))
+	one := "/searches/" + made.ID.String()
+	got := d.get(t, one+"?tenant=acme")
+	require.Equal(t, targetsOf(made), targetsOf(read[api.SavedSearch](t, got, 200)))
+	require.NotContains(t, got.Body, "secret")
+
+	hook := read[api.SearchTarget](t, post(one+"/targets", `{"kind":"webhook","url":"https://hooks.example/private"}`), 201)
+	require.NotEmpty(t, hook.Secret)
+	read[api.SearchTarget](t, post(one+"/targets", `{"kind":"telegram","chat":"@channel"}`), 201)
+	require.Equal(t, 204, d.ask(t, http.MethodDelete, one+"/targets/"+hook.ID.String()+"?tenant=acme", "").Status)
+	refused(t, d.ask(t, http.MethodDelete, one+"/targets/"+hook.ID.String()+"?tenant=acme", ""), 404)
+	left := read[api.SavedSearch](t, d.ask(t, http.MethodPatch, one+"?tenant=acme", `{"language":"en"}`), 200)
+	require.EqualValues(t, "en", left.Language)
+	require.ElementsMatch(t, append(targetsOf(made), "telegram @channel active"), targetsOf(left))
+	for _, body := range []string{
+		`{"kind":"email"}`, `{"kind":"email","email":"jo"}`, `{"kind":"email","email":"jo@example.org\r\nBcc: a@b.example"}`,
+		`{"kind":"email","email":"a@b.example, c@d.example"}`, `{"kind":"telegram"}`, `{"kind":"telegram","chat":"jo"}`,
+		`{"kind":"fax"}`,
+	} {
+		refused(t, post(one+"/targets", body), 422)
+	}
+	again := refused(t, post(one+"/targets", `{"kind":"email","email":"JO.Secret+tag@example.org"}`), 409)
+	require.Contains(t, again.Detail, "email: the address was asked to confirm")
+	var known []byte
+	require.NoError(t, d.pool.QueryRow(t.Context(), "SELECT sum FROM saved_addresses").Scan(&known))
+	require.Len(t, known, sha256.Size)
+	plain := sha256.Sum256([]byte("jo.secret@example.org"))
+	require.NotEqual(t, plain[:], known, "who reads the table cannot try addresses")
+	for range saved.MaxTargets - 3 {
+		read[api.SearchTarget](t, post(one+"/targets", `{"kind":"feed"}`), 201)
+	}
+	refused(t, post(one+"/targets", `{"kind":"feed"}`), 409)
+	refused(t, post("/searches/"+uuid.NewString()+"/targets", `{"kind":"feed"}`), 404)
+
+	d, _ = outreach(t, func(p *parts) { p.Searches.Secrets = secretBox(t, "new") })
+	id := d.search(t, "none")
+	for _, body := range []string{`{"kind":"email","email":"jo@example.org"}`, `{"kind":"telegram","chat":"1"}`} {
+		r := d.ask(t, http.MethodPost, "/searches/"+id+"/targets?tenant=acme", body)
+		require.Contains(t, refused(t, r, 409).Detail, "is not set up")
+	}
+}
+
+func targetsOf(s api.SavedSearch) (out []string) {
+	for _, t := range s.Targets {
+		out = append(out, t.Kind+" "+t.Label+" "+t.State)
+	}
+	slices.Sort(out) // those of one time are in no order
+	return out
+}
+
+// An address is confirmed and stopped by its owner, by pages whose GET changes nothing, without credentials.
+func TestSubscriptions(t *testing.T) {
+	t.Parallel()
+	d, _ := outreach(t)
+	id := d.search(t, "<i>Plateau</i>")
+	state := func() string {
+		s := read[api.SavedSearch](t, d.get(t, "/searches/"+id+"?tenant=acme"), 200)
+		return s.Targets[slices.IndexFunc(s.Targets, func(t api.SearchTarget) bool { return t.Kind == "email" })].State
+	}
+	_, token := d.subscriber(t, id)
+	path := "/subscriptions/" + token
+	page := func(method, deed string, headers ...string) reply {
+		t.Helper()
+		r := d.ask(t, method, path+deed, "", headers...)
+		require.Equal(t, "text/html; charset=utf-8", r.Header.Get("Content-Type"))
+		require.NotContains(t, r.Body, "<i>")
+		return r
+	}
+	for _, deed := range []string{"/confirm", "/unsubscribe"} {
+		r := page(http.MethodGet, deed)
+		require.Equal(t, 200, r.Status)
+		require.Contains(t, r.Body, `<form method="post">`)
+		require.Contains(t, r.Body, "j…@example.org")
+		require.Contains(t, r.Header.Get("Content-Security-Policy"), "form-action 'self'")
+		require.Equal(t, "no-store", r.Header.Get("Cache-Control"))
+	}
+	require.Equal(t, saved.TargetUnconfirmed, state())
+	refused(t, d.ask(t, http.MethodPost, path+"/confirm", "", "Sec-Fetch-Site", "cross-site"), 403)
+	for range 2 {
+		require.Contains(t, page(http.MethodPost, "/confirm", "Sec-Fetch-Site", "same-origin").Body, "It is confirmed")
+		require.Equal(t, saved.TargetActive, state())
+	}
+	for range 2 { // as mail programs do it
+		r := d.ask(t, http.MethodPost, path+"/unsubscribe", "List-Unsubscribe=One-Click",
+			"Content-Type", "application/x-www-form-urlencoded")
+		require.Equal(t, 200, r.Status)
+		require.Contains(t, r.Body, "nothing more")
+		require.Equal(t, saved.TargetStopped, state())
+	}
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		r := page(method, "/confirm")
+		require.Contains(t, r.Body, "nothing more", "a link in an old e-mail begins nothing again")
+		require.NotContains(t, r.Body, "<form")
+	}
+	require.Equal(t, saved.TargetStopped, state())
+	path += "x"
+	require.Equal(t, 404, page(http.MethodGet, "/confirm").Status)
+	require.Equal(t, 404, page(http.MethodPost, "/unsubscribe").Status)
 }

@@ -112,6 +112,7 @@ func (h Uploads) register(d *door) {
 		Description: "What is stored stays, and the answer says how much that is. One that was canceled stays as it is; one " +
 			"that is done or has failed is a conflict.",
 	}), h.cancel)
+	h.registerRefused(d)
 	errors := tenants(access.Operate, huma.Operation{
 		OperationID: "get-upload-errors", Method: http.MethodGet, Path: "/uploads/{upload}/errors.csv",
 		Tags: []string{"contacts"}, Summary: "Get the rows that were refused", Errors: []int{409, 422, 503},

@@ -257,7 +257,6 @@ func TestUploadBroken(t *testing.T) {
 
 // A large file is not held in memory, and not in the folder of temporary files.
 func TestUploadStreams(t *testing.T) {
-	t.Parallel()
 	d, folder := outreach(t)
 	const size = 256 << 20
 	head, tail, _ := strings.Cut(formOf("a.csv", "FILE"), "FILE")
@@ -552,6 +551,21 @@ func TestUploadErrorsAreMended(t *testing.T) {
 	found := read[api.ContactPage](t, d.ask(t, "POST", "/contacts/search?tenant=acme", `{"text":"5550125"}`), 200)
 	require.Len(t, found.Items, 1)
 	require.Equal(t, map[string]string{"note": "=1+1"}, found.Items[0].Fields)
+
+	// They can be looked at without showing a person's data.
+	refusals := "/uploads/" + u.ID.String() + "/refusals"
+	require.Equal(t, []api.UploadRefusal{
+		{Row: 2, Line: 3, Problems: []api.UploadProblem{{Field: "phone", Code: "phone_invalid", Value: "51• •••-01"}}},
+		{Row: 4, Line: 6, Problems: []api.UploadProblem{{Field: "phone", Code: "phone_invalid", Value: "••"}}},
+	}, read[api.UploadRefusals](t, d.get(t, refusals+"?tenant=acme"), 200).Items)
+	first := read[api.UploadRefusals](t, d.get(t, refusals+"?tenant=acme&limit=1&code=phone_invalid"), 200)
+	require.Len(t, first.Items, 1)
+	rest := read[api.UploadRefusals](t, d.get(t, fmt.Sprint(refusals, "?tenant=acme&after=", first.Next)), 200)
+	require.Len(t, rest.Items, 1)
+	require.Zero(t, rest.Next)
+	require.Empty(t, read[api.UploadRefusals](t, d.get(t, refusals+"?tenant=acme&code=email_invalid"), 200).Items)
+	require.Equal(t, []api.UploadReason{{Field: "phone", Code: "phone_invalid", Rows: 2}},
+		read[api.UploadReasons](t, d.get(t, refusals+"/reasons?tenant=acme"), 200).Items)
 
 	// After a while they are no longer kept, which is not the same as none.
 	d.system(t, "DELETE FROM upload_errors WHERE upload = $1", u.ID)

@@ -26,12 +26,14 @@ type pipeline struct {
 
 // conveyor is the pipeline that is measured.
 func (h *system) conveyor() *pipeline {
-	var before int64
+	var before, lost int64 // lost are those of a filled table that wait for the staleness check
 	return &pipeline{
 		system: h, exchange: contract.ExchangeScraped, key: "kijiji", published: contract.QueuePublished,
 		workflow: "listing/kijiji/",
 		begin: func(ctx context.Context) (err error) {
-			before, err = h.scrapes(ctx)
+			if before, err = h.scrapes(ctx); err == nil {
+				lost, err = h.unfinished(ctx)
+			}
 			return err
 		},
 		left: func(ctx context.Context, n, seen int) (int64, error) {
@@ -44,7 +46,7 @@ func (h *system) conveyor() *pipeline {
 				return 0, err
 			}
 			left, err := h.unfinished(ctx)
-			return left + int64(n) - (scrapes - before), err
+			return left - lost + int64(n) - (scrapes - before), err
 		},
 	}
 }

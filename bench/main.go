@@ -2,7 +2,7 @@
 // publish to listings.published, CPU time by process group, Postgres transactions and Temporal state transitions.
 // Beside it, on the same services, it measures two yardsticks of its own: a bare RabbitMQ pipeline and a textbook
 // Temporal one. It also scrapes a site, crawls sites beside colly, makes product drafts through a Chromium, and grades
-// the drafts of real pages.
+// the drafts of real pages. It looks at the console as a browser does.
 // `make bench` runs it with services of its own.
 package main
 
@@ -42,8 +42,10 @@ type options struct {
 	only       string
 	without    string
 	adverts    int
+	history    int
 	pages      int
 	rows       int
+	soak       time.Duration
 }
 
 func main() {
@@ -56,8 +58,10 @@ func main() {
 	flag.StringVar(&o.without, "without", "",
 		"weight of extraction to leave out, such as price.struck; \"all\" leaves out each in turn")
 	flag.IntVar(&o.adverts, "adverts", 3_000_000, "adverts in the tables of -only volume")
+	flag.IntVar(&o.history, "history", 0, "rows of each table that grows by time in -only volume, such as 30000000")
 	flag.IntVar(&o.pages, "pages", 100_000, "pages in the index of the search scenarios")
 	flag.IntVar(&o.rows, "rows", 1_000_000, "rows of the file of contacts that is imported")
+	flag.DurationVar(&o.soak, "soak", 10*time.Minute, "how long the console is left open at six times a busy hour's events")
 	yardstick := flag.String("yardstick", "", "be this yardstick's process: "+strings.Join(yardsticks(), " or "))
 	site := flag.String("crawl-site", "", "be the server of this site, to be crawled")
 	seed := flag.String("colly", "", "be "+collyName+" that crawls from this URL")
@@ -74,7 +78,11 @@ func main() {
 	case *seed != "":
 		exit(runColly(*seed, *rounds))
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Hour)
+	limit := time.Hour
+	if o.history > 0 {
+		limit = 4 * time.Hour // tens of millions of rows
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	report, err := run(ctx, o)
 	report.print(os.Stdout) // also the results before a failure
@@ -113,7 +121,7 @@ func run(ctx context.Context, o options) (report Report, err error) {
 		return report, fmt.Errorf("warm up: %w", err)
 	}
 	if o.only == volumeName { // not part of the others: it takes long
-		return report, h.volume(ctx, o.adverts, &report)
+		return report, h.volume(ctx, o.adverts, o.history, &report)
 	}
 	feed := func(p *pipeline, rate float64, adverts func() []advert) func() error {
 		return func() error {
@@ -164,6 +172,10 @@ func run(ctx context.Context, o options) (report Report, err error) {
 		scenarios = append(scenarios, h.imports(ctx, o.rows, &report)...)
 	}
 	scenarios = append(scenarios, h.dispatches(ctx, &report)...)
+	if !o.oneProcess { // so that the worker's cost is seen
+		scenarios = append(scenarios, h.savedSearches(ctx, &report)...)
+		scenarios = append(scenarios, h.console(ctx, o.soak, &report)...)
+	}
 	for _, name := range yardsticks() {
 		y := &pipeline{}
 		scenarios = append(scenarios,

@@ -29,6 +29,10 @@ type Report struct {
 	Dispatched []Dispatched `json:"dispatched,omitempty"`
 	Imported   []Imported   `json:"imported,omitempty"`
 	Fresh      []Fresh      `json:"freshness,omitempty"`
+	Saved      []Saved      `json:"saved,omitempty"`
+	Indexed    []Indexed    `json:"saved_indexes,omitempty"`
+	Triggered  []Triggered  `json:"saved_trigger,omitempty"`
+	Console    []Budget     `json:"console,omitempty"`
 }
 
 func (r Report) write(file string) error {
@@ -96,6 +100,8 @@ func (r Report) print(w io.Writer) {
 	r.printSearch(w)
 	r.printImports(w)
 	r.printFresh(w)
+	r.printSaved(w)
+	r.printConsole(w)
 	if len(r.Memory) > 0 {
 		fmt.Fprintln(w, "\nmemory of the roles, MiB resident:")
 		t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -86,6 +86,7 @@ func open(ctx context.Context, binary string, oneProcess bool) (h *system, err e
 	h.env = append(os.Environ(), "DATABASE_URL="+database.String(), "DATABASE_MIGRATE_URL=",
 		"RABBITMQ_URL="+broker.String(),
 		"TEMPORAL_NAMESPACE="+name, "CONVEYOR_LOG_LEVEL=error", "CONVEYOR_IMAGES=false",
+		"CONVEYOR_STALENESS_EVERY=87600h", // the adverts are old
 		fmt.Sprintf("CONVEYOR_API_ADDRESS=127.0.0.1:%d", ports[0]), "CONVEYOR_API_RATE=0", "CONVEYOR_API_WRITE_RATE=0",
 		fmt.Sprintf("CONVEYOR_API_PORT=%d", ports[0]),
 		fmt.Sprintf("CONVEYOR_DEMO_PORT=%d", ports[1]),

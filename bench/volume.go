@@ -99,10 +99,11 @@ SELECT gen_random_uuid(), 'bench-' || n % 20, 'listings.events', 'listings.publi
     now() - interval '1 h', now() + interval '2 h'
 FROM generate_series(1, 500000) n`
 
-// volume fills the tables with n adverts and measures what reads or walks all of them.
-func (h *system) volume(ctx context.Context, n int, report *Report) error {
+// volume fills the tables with n adverts, and those that grow by time with history rows each, and measures what reads
+// or walks all of them.
+func (h *system) volume(ctx context.Context, n, history int, report *Report) error {
 	began := time.Now()
-	if err := h.fillVolume(ctx, n); err != nil {
+	if err := h.fillVolume(ctx, n, history); err != nil {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "bench: filled in %s\n", time.Since(began).Round(time.Second))
@@ -125,6 +126,11 @@ func (h *system) volume(ctx context.Context, n int, report *Report) error {
 			return "/listings?" + strings.NewReplacer("#", strconv.Itoa(700+i*10), "@", places[i%len(places)]).Replace(q)
 		}))
 	}
+	if history > 0 {
+		if err := h.measureHistory(ctx, report, tell); err != nil {
+			return err
+		}
+	}
 	tell(h.firstAnswers(ctx))
 	tell(h.staleness(ctx))
 	if _, err := h.db.Exec(ctx, sqlVolumeOutbox); err != nil {
@@ -136,7 +142,10 @@ func (h *system) volume(ctx context.Context, n int, report *Report) error {
 }
 
 // fillVolume puts n adverts into the tables, without their secondary indexes until all are there.
-func (h *system) fillVolume(ctx context.Context, n int) error {
+func (h *system) fillVolume(ctx context.Context, n, history int) error {
+	if _, err := h.db.Exec(ctx, sqlVolumeMonths); err != nil {
+		return fmt.Errorf("make partitions of the last year: %w", err)
+	}
 	if _, err := h.db.Exec(ctx, "CREATE UNLOGGED TABLE bench_ids (nr int, id uuid, platform_id text)"); err != nil {
 		return err
 	}
@@ -156,6 +165,11 @@ func (h *system) fillVolume(ctx context.Context, n int) error {
 		fmt.Fprintf(os.Stderr, "bench: filling %s …\n", step.what)
 		if err := h.fillStep(ctx, step.sql, n); err != nil {
 			return fmt.Errorf("fill %s: %w", step.what, err)
+		}
+	}
+	if history > 0 {
+		if err := h.fillHistory(ctx, n, history); err != nil {
+			return err
 		}
 	}
 	fmt.Fprintln(os.Stderr, "bench: making indexes …")
@@ -207,11 +221,11 @@ UNION ALL
 SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname),
     format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid))
 FROM pg_constraint WHERE contype = 'f' AND conrelid = ANY ($1::text[]::regclass[])`,
-		[]string{"raw_listings", "listings", "listing_events", "listing_images", "platform_adverts"})
+		[]string{"raw_listings", "listings", "listing_events", "raw_listing_revisions", "listing_images", "platform_adverts"})
 	var drop, again string
 	var drops []string
 	_, err = pgx.ForEachRow(rows, []any{&drop, &again}, func() error {
-		drops, rebuild = append(drops, drop), append(rebuild, again)
+		drops, rebuild = append(drops, drop), append(rebuild, onAll(again))
 		return nil
 	})
 	if err != nil {

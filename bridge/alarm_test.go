@@ -12,7 +12,7 @@ import (
 
 	"github.com/mtlrent/conveyor/bridge"
 	"github.com/mtlrent/conveyor/bridge/bridgetest"
-	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
 )
 
 // gauge is the value of conveyor_amqp_blocked for a connection.
@@ -41,7 +41,7 @@ func TestRelayWaitsOutAnAlarm(t *testing.T) {
 	registry, logs := prometheus.NewRegistry(), new(logs)
 	o := options(line.URL)
 	o.Relays = 2
-	r := bridge.NewRelay(line.URL, db.NewOutbox(pool), o, bridge.NewMetrics(registry),
+	r := bridge.NewRelay([]string{line.URL}, dbtest.Outbox(t, pool), o, bridge.NewMetrics(registry),
 		slog.New(slog.NewTextHandler(logs, nil)), time.Now)
 	r.KeepEvery(50 * time.Millisecond)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -119,7 +119,7 @@ func TestDeadLettersWaitOutAnAlarm(t *testing.T) {
 
 	r := newRig(t)
 	line := bridgetest.NewLine(t, r.broker.URL)
-	r.URL, r.ArchiveDeadLetters = line.URL, false
+	r.URLs, r.ArchiveDeadLetters = []string{line.URL}, false
 	stop := r.start(t)
 	line.Alarm(true)
 	r.broker.Publish("scraped", "kijiji", []byte("<html>"))

@@ -29,7 +29,7 @@ func BenchmarkRelay(b *testing.B) {
 			pool, broker := dbtest.New(b), bridgetest.New(b)
 			o := options(broker.URL)
 			require.NoError(b, bridge.Establish(b.Context(), o))
-			relay := bridge.NewRelay(broker.URL, db.NewOutbox(pool), o, bridge.NewMetrics(prometheus.NewRegistry()),
+			relay := bridge.NewRelay([]string{broker.URL}, db.NewOutbox(pool), o, bridge.NewMetrics(prometheus.NewRegistry()),
 				slog.New(slog.DiscardHandler), time.Now)
 			var took time.Duration
 			for b.Loop() {

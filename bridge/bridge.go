@@ -20,7 +20,7 @@ import (
 
 // Options are the settings of a bridge. There are no zero values to rely on: config sets them all.
 type Options struct {
-	URL                string        // amqp://user:password@host:port/vhost
+	URLs               []string      // of the broker's nodes, amqp://user:password@host:port/vhost: one is connected to
 	Queues             []Queue       // the rows of all systems: Listings.Queues, Drafts.Queues, …
 	QueueType          string        // quorum or classic, for the queues that are declared here
 	Declare            bool          // declare the topology; false checks that it exists
@@ -54,8 +54,8 @@ type Bridge struct {
 // Run works until ctx ends, and then finishes what is in hand. It waits without end for a broker that is down; the
 // only errors are those of a topology that cannot be right.
 func (b *Bridge) Run(ctx context.Context) error {
-	consume := newConnector(b.URL, "conveyor consumers", b.Metrics, b.Log)
-	publish := newConnector(b.URL, "conveyor publishers", b.Metrics, b.Log)
+	consume := newConnector(b.URLs, "conveyor consumers", b.Metrics, b.Log)
+	publish := newConnector(b.URLs, "conveyor publishers", b.Metrics, b.Log)
 	defer consume.close()
 	defer publish.close()
 
@@ -67,7 +67,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 	dead := &deadLetterer{
 		publisher: &publisher{connect: publish}, archive: b.DeadLetters, version: b.Version, now: b.Now,
 	}
-	restore := &restorer{topology: topology, connect: consume, log: b.Log}
+	restore := &restorer{topology: topology, connect: consume, turns: b.Outbox, log: b.Log}
 	work.Go(func() error { restore.watch(ctx); return nil })
 	for _, q := range topology.consumed(b.Prefetch, b.archive) {
 		c := consumer{
@@ -87,7 +87,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 		queues: topology.limited(), connect: consume, metrics: b.Metrics, log: b.Log, every: cmp.Or(b.trim, trimEvery),
 	}
 	work.Go(func() error { trim.run(ctx); return nil })
-	relay := NewRelay(b.URL, b.Outbox, b.Options, b.Metrics, b.Log, b.Now)
+	relay := NewRelay(b.URLs, b.Outbox, b.Options, b.Metrics, b.Log, b.Now)
 	work.Go(func() error { relay.Run(ctx); return nil })
 	return work.Wait()
 }
@@ -101,7 +101,7 @@ func (b *Bridge) prepare(ctx context.Context, connect *connector, t topology) er
 			b.Log.WarnContext(ctx, "cannot connect to rabbitmq, trying again", "err", err)
 			return false
 		}
-		failed = t.establish(conn, b.Log)
+		failed = t.inTurn(ctx, conn, b.Outbox, b.Log)
 		switch {
 		case failed == nil:
 			return true

@@ -37,7 +37,7 @@ const (
 
 func options(url string) bridge.Options {
 	return bridge.Options{
-		URL: url, Queues: append(listings().Queues(), drafts().Queues()...), QueueType: "quorum", Declare: true, Prefetch: 50,
+		URLs: []string{url}, Queues: append(listings().Queues(), drafts().Queues()...), QueueType: "quorum", Declare: true, Prefetch: 50,
 		Hold: time.Minute, ArchiveDeadLetters: true, Relays: 3, Retention: time.Hour, Version: "test",
 	}
 }
@@ -206,7 +206,7 @@ func (r *rig) arrange() {
 	r.listings.Store, r.listings.Launch = r.Listings, r.temp
 	r.Queues = append(r.listings.Queues(), r.more...)
 	if r.drafts != nil {
-		r.drafts.Launch, r.drafts.Store = r.temp, db.NewDrafts(r.pool)
+		r.drafts.Launch, r.drafts.Store, r.drafts.Now = r.temp, db.NewDrafts(r.pool), time.Now
 		r.Queues = append(r.Queues, r.drafts.Queues()...)
 	}
 }
@@ -720,7 +720,7 @@ func TestBrokerAway(t *testing.T) {
 
 	r := newRig(t)
 	line := bridgetest.NewLine(t, r.broker.URL)
-	r.URL = line.URL
+	r.URLs = []string{line.URL}
 	line.Cut()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -36,6 +36,7 @@ func (b *Bridge) archive(q Queue) Handler {
 // deadLetter is the row of a message that died in q. The reason is that of our headers, or of the broker's x-death;
 // where neither names the exchange that the message was published to, it is the one that q is bound to.
 func deadLetter(q Queue, headers amqp.Table, d amqp.Delivery, now time.Time) db.DeadLetter {
+	d.Body = q.kept(d.Body)
 	out := db.DeadLetter{
 		Route: contract.Route{Exchange: q.Exchange, RoutingKey: q.Key, Queue: q.Name}, MessageID: d.MessageId, Body: d.Body,
 		Reason: text(headers, headerError), Class: text(headers, headerClass), Headers: map[string]string{},

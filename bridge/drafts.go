@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -14,12 +15,15 @@ import (
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/secret"
 )
 
 // Drafts are the queues of the drafts system.
 type Drafts struct {
-	Launch DraftStarter
-	Store  *db.Drafts
+	Launch  DraftStarter
+	Store   *db.Drafts
+	Secrets *secret.Box // seals headers and cookies; without a key, requests that have some die
+	Now     func() time.Time
 	// Where requests arrive: the topic exchange that they are published to, their routing key and their queue.
 	Exchange, Queue, RoutingKey string
 	Prefetch                    int // requests in hand at once in a bridge, 1 or more
@@ -40,7 +44,7 @@ func (s *Drafts) Queues() []Queue {
 	return []Queue{{
 		Name: s.Queue, Exchange: s.Exchange, Key: s.RoutingKey, DLX: s.Exchange + contract.SuffixDLX,
 		DLXKind: amqp.ExchangeTopic, MaxBody: contract.MaxBody, Prefetch: 1, Consumers: s.Prefetch,
-		Handle: each(s.requested), Ready: s.ready,
+		Handle: each(s.requested), Ready: s.ready, Strip: contract.StripCrawlRequest,
 		Waits: true, // and the next consumer joins the workflow that is running
 	}}
 }
@@ -64,10 +68,17 @@ func (s *Drafts) requested(ctx context.Context, _ source, d amqp.Delivery, m con
 	if canceled, err := s.Store.DraftCanceled(ctx, id); err != nil || canceled {
 		return err
 	}
-	err = s.Launch.Draft(ctx, draft.Request{
+	r := draft.Request{
 		EventID: id, URL: strings.TrimSpace(m.Data.URL), OutDir: strings.TrimSpace(m.Data.OutDir),
-		Locale: strings.TrimSpace(m.Data.Locale),
-	})
+		Locale: strings.TrimSpace(m.Data.Locale), Sealed: m.Data.Sealed,
+	}
+	if secrets := (draft.Secrets{URL: r.URL, Headers: m.Data.Headers, Cookies: m.Data.Cookies}); !secrets.None() {
+		r.Sealed = true
+		if err := s.seal(ctx, id, secrets); err != nil {
+			return err
+		}
+	}
+	err = s.Launch.Draft(ctx, r)
 	var failed *launch.Failed
 	if !errors.As(err, &failed) {
 		return err
@@ -76,4 +87,17 @@ func (s *Drafts) requested(ctx context.Context, _ source, d amqp.Delivery, m con
 		return looked
 	}
 	return err
+}
+
+// seal keeps the secrets of a request, before its workflow is started without them.
+func (s *Drafts) seal(ctx context.Context, event uuid.UUID, secrets draft.Secrets) error {
+	plain, err := json.Marshal(secrets)
+	if err != nil {
+		return fault.Newf(fault.Invalid, "headers and cookies cannot be written") // the cause may quote them
+	}
+	key, box, err := s.Secrets.Seal(draft.SecretsPurpose(event), plain)
+	if err != nil {
+		return fault.Newf(fault.Conflict, "headers and cookies cannot be kept: %w", err)
+	}
+	return s.Store.SealDraft(ctx, event, db.Sealed{Key: key, Box: box}, s.Now())
 }

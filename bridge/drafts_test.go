@@ -2,6 +2,7 @@ package bridge_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,8 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/secret"
 )
 
 const requests = "crawler.url.requested.v1"
@@ -211,4 +214,77 @@ func TestCrawlRequestsWaitForAWorker(t *testing.T) {
 	require.Equal(t, 1, r.broker.Ready(requests))
 	r.settledBut(t, stop, 1)
 	require.Equal(t, 1, r.temp.called())
+}
+
+// Headers and cookies of a request are sealed before its workflow starts, and in no dead letter; a replay has them.
+func TestCrawlRequestedWithSecrets(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var err error
+	r.drafts.Secrets, err = secret.Parse("k:" + base64.StdEncoding.EncodeToString(make([]byte, 32)))
+	require.NoError(t, err)
+	r.temp.set(func(url string) error {
+		if strings.Contains(url, "down") {
+			return &launch.Failed{WorkflowID: "draft/x", RunID: "run", Err: fault.Newf(fault.Transient, "no Chromium")}
+		}
+		return nil
+	})
+	stop := r.start(t)
+	body := func(id uuid.UUID, path, more string) []byte {
+		return fmt.Appendf(nil, `{"event_id":%q,"data":{"url":"https://shop.example/%s",%s}}`, id, path, more)
+	}
+	const headers = `"headers":{"Authorization":"s3cret"},"cookies":[{"name":"a","value":"s3cret"}]`
+	good, down, wrong, past := uuid.New(), uuid.New(), uuid.New(), uuid.New()
+	r.publishCrawl(body(good, "p", headers), good.String())
+	r.publishCrawl(body(down, "down", headers), down.String())
+	r.publishCrawl(body(wrong, "p", `"headers":{"Host":"s3cret"}`), wrong.String())
+	r.publishCrawl([]byte(`{"data":{"headers":{"A":"s3cret"}`), "")
+	r.broker.Send("events.dlx", requests, amqp.Publishing{ // past the bridge, as the broker does with too many deliveries
+		MessageId: past.String(), Body: body(past, "p", headers),
+	})
+	r.eventually(t, func() bool { return r.rows(t, "dead_letters") == 4 && r.temp.called() == 2 }, "dead letters")
+	require.Zero(t, r.rows(t, "dead_letters WHERE concat(convert_from(body, 'UTF8'), headers, reason) LIKE '%s3cret%'"))
+	require.Equal(t, 1, r.rows(t, `dead_letters WHERE message_id = $1 AND
+		convert_from(body, 'UTF8') = '{"data":{"sealed":true,"url":"https://shop.example/down"},"event_id":"' || $1 || '"}'`,
+		down.String()))
+	require.Equal(t, 1, r.rows(t, "dead_letters WHERE reason LIKE '%data.headers.Host: is made of the URL'"))
+	require.Zero(t, r.rows(t, "draft_secrets WHERE box LIKE '%s3cret%'"))
+	require.NotContains(t, r.logs.String(), "s3cret")
+	for _, id := range []uuid.UUID{good, down} {
+		sealed, err := db.NewDrafts(r.pool).SealedDraft(t.Context(), id)
+		require.NoError(t, err)
+		plain, err := r.drafts.Secrets.Open(draft.SecretsPurpose(id), sealed.Key, sealed.Box)
+		require.NoError(t, err)
+		require.Contains(t, string(plain), `"headers":{"Authorization":"s3cret"}`)
+	}
+
+	var letter int64
+	require.NoError(t, r.pool.QueryRow(t.Context(), "SELECT id FROM dead_letters WHERE message_id = $1", down.String()).
+		Scan(&letter))
+	r.temp.set(nil)
+	_, err = r.DeadLetters.Replay(t.Context(), letter, false, "me", time.Now())
+	require.NoError(t, err)
+	r.eventually(t, func() bool { return r.temp.called() == 3 }, "it is replayed")
+	r.settled(t, stop)
+	r.temp.mu.Lock()
+	defer r.temp.mu.Unlock()
+	for _, started := range r.temp.drafts {
+		require.True(t, started.Sealed)
+	}
+}
+
+// Without a key, a request with headers dies and says why; the others are taken.
+func TestCrawlRequestedWithoutAKey(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.drafts.Secrets = new(secret.Box)
+	stop := r.start(t)
+	const data = `{"url":"https://shop.example/","headers":{"A":"s3cret"}}`
+	r.publishCrawl(fmt.Appendf(nil, `{"event_id":%q,"data":%s}`, uuid.New(), data), "")
+	r.publishCrawl(request(uuid.NewString(), "https://shop.example/p"), "")
+	r.eventually(t, func() bool { return r.rows(t, "dead_letters") == 1 && r.temp.called() == 1 }, "one dies")
+	require.Equal(t, 1, r.rows(t,
+		"dead_letters WHERE reason LIKE '%CONVEYOR_SECRET_KEYS has no key%' AND class = 'conflict'"))
+	require.Zero(t, r.rows(t, "dead_letters WHERE convert_from(body, 'UTF8') LIKE '%s3cret%'"))
+	r.settled(t, stop)
 }

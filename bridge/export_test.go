@@ -28,7 +28,7 @@ func NotYet(err error) bool { return notYet(err) }
 
 // Establish declares a bridge's topology, as Run does before anything else.
 func Establish(ctx context.Context, o Options) error {
-	connect := newConnector(o.URL, "conveyor test", nil, slog.New(slog.DiscardHandler))
+	connect := newConnector(o.URLs, "conveyor test", nil, slog.New(slog.DiscardHandler))
 	defer connect.close()
 	conn, err := connect.get(ctx)
 	if err != nil {

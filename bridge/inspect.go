@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/internal/certificate"
 )
 
 // An Inspector looks at the queues of the topology and changes nothing. It may be used by several goroutines at once.
@@ -25,40 +26,61 @@ type Inspector struct {
 	topology   topology
 	connect    *connector
 	vhost      string
-	management *url.URL // of the management API, with credentials
-	client     http.Client
+	management []managementAPI // each node has one
 
 	mu     sync.Mutex
 	missed map[string]time.Time // queues that were not there, and when they were looked for
+
+	asks atomic.Int32 // the index of the management API that answered last
 }
 
 // lookAgain is how long a missing queue is not looked for again: each look is an error in the broker's log.
 const lookAgain = time.Minute
 
-// NewInspector returns an inspector of the broker in o. management is the address of its management API; its
-// credentials are in it or those of the broker.
-func NewInspector(o Options, management string) (*Inspector, error) {
-	broker, err := amqp.ParseURI(o.URL)
+// A managementAPI is that of one node. Its URL has credentials.
+type managementAPI struct {
+	*url.URL
+	client *http.Client
+}
+
+// NewInspector returns an inspector of the broker in o. management are the addresses of its management API; credentials
+// are in them or those of the broker, and certificates in their queries, as those of the broker are in its own.
+func NewInspector(o Options, management ...string) (*Inspector, error) {
+	broker, err := amqp.ParseURI(o.URLs[0])
 	if err != nil {
 		return nil, errors.New("read RABBITMQ_URL: not an AMQP URL") // the cause may quote the password
 	}
-	at, err := url.Parse(strings.TrimSuffix(management, "/"))
-	if err != nil || at.Host == "" {
-		return nil, errors.New("read RABBITMQ_MANAGEMENT_URL: not a URL")
-	}
-	if at.User == nil {
-		at.User = url.UserPassword(broker.Username, broker.Password)
+	var apis []managementAPI
+	for _, address := range management {
+		at, err := url.Parse(address)
+		if err != nil || at.Host == "" {
+			return nil, errors.New("read RABBITMQ_MANAGEMENT_URL: not a URL")
+		}
+		if at.User == nil {
+			at.User = url.UserPassword(broker.Username, broker.Password)
+		}
+		transport, err := certificate.Transport(at)
+		if err != nil {
+			return nil, fmt.Errorf("read RABBITMQ_MANAGEMENT_URL: %w", err)
+		}
+		if at.RawQuery != "" {
+			return nil, errors.New("read RABBITMQ_MANAGEMENT_URL: has settings other than cacertfile, certfile and keyfile")
+		}
+		at.Path = strings.TrimSuffix(at.Path, "/")
+		apis = append(apis, managementAPI{at, &http.Client{Transport: transport}})
 	}
 	return &Inspector{
-		topology: newTopology(o), connect: newConnector(o.URL, "conveyor inspector", nil, slog.New(slog.DiscardHandler)),
-		vhost: broker.Vhost, management: at, missed: map[string]time.Time{},
+		topology: newTopology(o), connect: newConnector(o.URLs, "conveyor inspector", nil, slog.New(slog.DiscardHandler)),
+		vhost: broker.Vhost, management: apis, missed: map[string]time.Time{},
 	}, nil
 }
 
 // Close ends the connection.
 func (i *Inspector) Close() {
 	i.connect.close()
-	i.client.CloseIdleConnections()
+	for _, api := range i.management {
+		api.client.CloseIdleConnections()
+	}
 }
 
 // looks is how many queues are looked at at the same time, each on a channel of one connection: with 500 platforms
@@ -157,7 +179,22 @@ const maxRates = 8 << 20
 // Rates asks the management API for the unacked messages and the rates of each queue, which AMQP does not tell. That
 // API is not always enabled, its numbers are some seconds old, and its user needs the tag monitoring or management.
 func (i *Inspector) Rates(ctx context.Context) (map[string]backlog.Rates, error) {
-	at := *i.management
+	var failed error
+	first := int(i.asks.Load())
+	for k := range i.management {
+		n := (first + k) % len(i.management)
+		rates, err := i.rates(ctx, i.management[n])
+		if err == nil {
+			i.asks.Store(int32(n)) //nolint:gosec // a handful
+			return rates, nil
+		}
+		failed = errors.Join(failed, err)
+	}
+	return nil, failed
+}
+
+func (i *Inspector) rates(ctx context.Context, api managementAPI) (map[string]backlog.Rates, error) {
+	at := *api.URL
 	at.User = nil
 	columns := "name,messages_unacknowledged,message_stats.publish_details.rate," +
 		"message_stats.deliver_get_details.rate,message_stats.ack_details.rate"
@@ -166,9 +203,9 @@ func (i *Inspector) Rates(ctx context.Context) (map[string]backlog.Rates, error)
 	if err != nil {
 		return nil, fmt.Errorf("ask the management API: %w", err)
 	}
-	password, _ := i.management.User.Password()
-	request.SetBasicAuth(i.management.User.Username(), password)
-	answer, err := i.client.Do(request)
+	password, _ := api.User.Password()
+	request.SetBasicAuth(api.User.Username(), password)
+	answer, err := api.client.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("ask the management API: %w", err)
 	}

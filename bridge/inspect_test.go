@@ -92,7 +92,7 @@ func TestInspectorQueues(t *testing.T) {
 
 func TestInspectorOfABrokerThatIsAway(t *testing.T) {
 	t.Parallel()
-	i, b := inspect(t, "http://127.0.0.1:1", func(o *bridge.Options) { o.URL = "amqp://u:secret@127.0.0.1:1/" })
+	i, b := inspect(t, "http://127.0.0.1:1", func(o *bridge.Options) { o.URLs = []string{"amqp://u:secret@127.0.0.1:1/"} })
 	_, err := i.Queues(t.Context())
 	require.ErrorContains(t, err, "connect to rabbitmq")
 	_, err = i.Rates(t.Context())

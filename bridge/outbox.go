@@ -57,14 +57,14 @@ type Relay struct {
 	cursor  atomic.Pointer[string] // the lane served last
 }
 
-// NewRelay returns a relay on a connection of its own to the broker at url.
-func NewRelay(url string, outbox *db.Outbox, o Options, m *Metrics, log *slog.Logger, now func() time.Time) *Relay {
-	topology, connect := newTopology(o), newConnector(url, "conveyor relay", m, log)
+// NewRelay returns a relay on a connection of its own to one of the broker's nodes.
+func NewRelay(nodes []string, outbox *db.Outbox, o Options, m *Metrics, log *slog.Logger, now func() time.Time) *Relay {
+	topology, connect := newTopology(o), newConnector(nodes, "conveyor relay", m, log)
 	return &Relay{
 		Outbox: outbox, Routed: topology.routes, Cycles: o.Relays, Retention: o.Retention,
 		GiveUp:  fault.Refusals(o.GiveUp),
-		connect: connect, restore: &restorer{topology: topology, connect: connect, log: log}, metrics: m, log: log, now: now,
-		spans: newTracing(o.Traces), keep: relayKeep,
+		connect: connect, restore: &restorer{topology: topology, connect: connect, turns: outbox, log: log},
+		metrics: m, log: log, now: now, spans: newTracing(o.Traces), keep: relayKeep,
 	}
 }
 

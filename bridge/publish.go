@@ -175,9 +175,9 @@ type Parcel struct {
 // A Sender publishes parcels with confirms, for tools and tests. Safe for use by several goroutines.
 type Sender struct{ publisher *publisher }
 
-// NewSender returns a sender with a connection of its own to the broker at url, dialled when first used.
-func NewSender(url string) *Sender {
-	return &Sender{&publisher{connect: newConnector(url, "conveyor sender", nil, slog.New(slog.DiscardHandler))}}
+// NewSender returns a sender with a connection of its own to one of the broker's nodes, dialled when first used.
+func NewSender(nodes ...string) *Sender {
+	return &Sender{&publisher{connect: newConnector(nodes, "conveyor sender", nil, slog.New(slog.DiscardHandler))}}
 }
 
 // Send returns nil when every parcel has been confirmed by a queue. After an error nothing is known of the rest.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/mtlrent/conveyor/db"
 )
 
 // restoreEvery is the least time between two declarations of the topology by one restorer.
@@ -18,6 +20,7 @@ const restoreEvery = 5 * time.Second
 type restorer struct {
 	topology topology
 	connect  *connector
+	turns    *db.Outbox
 	log      *slog.Logger
 
 	mu   sync.Mutex
@@ -53,7 +56,7 @@ func (r *restorer) after(ctx context.Context, err error) {
 	r.last = time.Now()
 	conn, failed := r.connect.get(ctx)
 	if failed == nil {
-		failed = r.topology.establish(conn, r.log)
+		failed = r.topology.inTurn(ctx, conn, r.turns, r.log)
 	}
 	r.log.WarnContext(ctx, "queues and exchanges are declared again", "missing", e.Reason, "err", failed)
 }

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -15,25 +16,36 @@ import (
 
 const (
 	dialTimeout  = 10 * time.Second
+	nodeTimeout  = 4 * time.Second // to dial each node, where there are several
 	closeTimeout = 2 * time.Second
 	firstBackoff = 100 * time.Millisecond
 	mostBackoff  = 15 * time.Second
 )
 
-// A connector keeps one shared connection and dials again when it is gone. Consumers and publishers have one each: a
-// broker that blocks publishers must not stop acks.
+// heartbeat is agreed with the broker, unless RABBITMQ_URL has another one (?heartbeat=). Both sides send twice in it.
+// The client closes a connection on which nothing came for one and a half, so a node that is cut off is given up after
+// 9 seconds at most; the broker does after two, and gives out again what it had delivered. A shorter one ends
+// connections to a broker that is only busy. TCP_USER_TIMEOUT would be no help: it also ends connections whose
+// publishers the broker blocks, for it stops reading from them.
+const heartbeat = 6 * time.Second
+
+// A connector keeps one shared connection, to one node of the broker, and dials again when it is gone: the nodes in
+// turn, beginning with one at random, so that they share the clients. Consumers and publishers have one each: a broker
+// that blocks publishers must not stop acks.
 type connector struct {
-	url, name string
-	metrics   *Metrics
-	log       *slog.Logger
+	nodes   []string // URLs
+	name    string
+	metrics *Metrics
+	log     *slog.Logger
 
 	mu   sync.Mutex
+	node int // that is dialled next: not the one that was connected last, which may be what is gone
 	conn *amqp.Connection
 	gate atomic.Pointer[gate] // of conn
 }
 
-func newConnector(url, name string, m *Metrics, log *slog.Logger) *connector {
-	return &connector{url: url, name: name, metrics: m, log: log}
+func newConnector(nodes []string, name string, m *Metrics, log *slog.Logger) *connector {
+	return &connector{nodes: nodes, name: name, metrics: m, log: log, node: rand.IntN(len(nodes))}
 }
 
 // A gate is shut while the broker blocks publishers on a connection because it is out of memory or disk.
@@ -104,31 +116,55 @@ func (c *connector) get(ctx context.Context) (*amqp.Connection, error) {
 	if c.conn != nil && !c.conn.IsClosed() {
 		return c.conn, nil
 	}
+	var failed error
+	for left := len(c.nodes); left > 0; left-- {
+		conn, err := c.dial(ctx, c.nodes[c.node], left)
+		c.node = (c.node + 1) % len(c.nodes)
+		if err == nil {
+			c.metrics.connected(c.name)
+			c.conn = conn
+			c.watch(conn)
+			return conn, nil
+		}
+		failed = errors.Join(failed, fmt.Errorf("connect to rabbitmq: %w", err))
+	}
+	return nil, failed
+}
+
+// dial connects to a node. One that does not answer leaves time for the others, of which so many are left with it.
+func (c *connector) dial(ctx context.Context, node string, left int) (*amqp.Connection, error) {
+	within := dialTimeout
+	if len(c.nodes) > 1 {
+		within = nodeTimeout
+	}
+	until := time.Now().Add(within) // for the handshake, too; the client clears it
+	if d, ok := ctx.Deadline(); ok {
+		if share := time.Now().Add(time.Until(d) / time.Duration(left)); share.Before(until) {
+			until = share
+		}
+	}
 	properties := amqp.NewConnectionProperties()
 	properties.SetClientConnectionName(c.name)
-	conn, err := amqp.DialConfig(c.url, amqp.Config{
-		Heartbeat:  10 * time.Second,
+	config := amqp.Config{
+		Heartbeat:  heartbeat,
 		Properties: properties,
 		Dial: func(network, addr string) (net.Conn, error) {
-			d := net.Dialer{Timeout: dialTimeout}
+			d := net.Dialer{Deadline: until}
 			conn, err := d.DialContext(ctx, network, addr)
 			if err != nil {
 				return nil, err
 			}
-			until := time.Now().Add(dialTimeout) // for the handshake; the client clears it
-			if d, ok := ctx.Deadline(); ok && d.Before(until) {
-				until = d
-			}
 			return conn, conn.SetDeadline(until)
 		},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("connect to rabbitmq: %w", err)
 	}
-	c.metrics.connected(c.name)
-	c.conn = conn
-	c.watch(conn)
-	return conn, nil
+	// The client may find its connection closed before it has read why, as by a broker that refuses its certificate.
+	for range 4 {
+		conn, err := amqp.DialConfig(node, config)
+		if !errors.Is(err, amqp.ErrClosed) && !errors.Is(err, net.ErrClosed) {
+			return conn, err
+		}
+	}
+	return amqp.DialConfig(node, config)
 }
 
 // channel opens a channel on the connection.
@@ -202,9 +238,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Ping returns nil when the broker at url opens a connection.
-func Ping(ctx context.Context, url string) error {
-	c := newConnector(url, "conveyor ping", nil, slog.New(slog.DiscardHandler))
+// Ping returns nil when a node of the broker opens a connection.
+func Ping(ctx context.Context, nodes ...string) error {
+	c := newConnector(nodes, "conveyor ping", nil, slog.New(slog.DiscardHandler))
 	defer c.close()
 	_, err := c.get(ctx)
 	return err

@@ -84,6 +84,7 @@ func (l *deadLetterer) bury(ctx context.Context, q Queue, d amqp.Delivery, class
 	if l.publisher.connect.blocked() {
 		return errBlocked
 	}
+	d.Body = q.kept(d.Body)
 	headers := amqp.Table{}
 	for k, v := range d.Headers {
 		headers[k] = v

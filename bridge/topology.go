@@ -11,6 +11,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/contract"
 )
 
@@ -34,9 +35,20 @@ type Queue struct {
 	Most int
 	// Ready returns an error while Handle could not do its work: the queue is not consumed then. nil: it always can.
 	Ready func(ctx context.Context, now time.Time) error
+	// Strip returns a body without what must not be stored or shown with a dead letter; a replay sends what it returned.
+	// nil: bodies are kept as they are.
+	Strip func(body []byte) []byte
 	// Waits says that Handle waits for the end of the work, for as long as RABBITMQ_HOLD; other handlers have
 	// handleTimeout.
 	Waits bool
+}
+
+// kept is what a dead letter has of a body.
+func (q Queue) kept(body []byte) []byte {
+	if q.Strip == nil {
+		return body
+	}
+	return q.Strip(body)
 }
 
 // dlq is the name of the dead-letter queue.
@@ -108,6 +120,39 @@ func (t topology) agree() error {
 		kinds[q.DLX] = q.DLXKind
 	}
 	return nil
+}
+
+// inTurn establishes the topology; where a queue is missing, while no other bridge does. Several that declare the same
+// quorum queue in the same second, on different nodes of an empty broker that is busy, can leave a queue in RabbitMQ
+// 3.10 that can neither be used nor declared (cluster_not_formed). Without a database nothing is waited for: the queues
+// must be there, whatever else is away.
+func (t topology) inTurn(ctx context.Context, conn *amqp.Connection, turns *db.Outbox, log *slog.Logger) error {
+	if t.declare && !t.stands(conn) {
+		end, err := turns.Turn(ctx, conn.Config.Vhost)
+		switch {
+		case err != nil:
+			log.WarnContext(ctx, "declares queues without waiting for other bridges", "err", err)
+		case t.stands(conn): // another one has declared them meanwhile
+			end()
+		default:
+			defer end()
+		}
+	}
+	return t.establish(conn, log)
+}
+
+// stands says whether every queue exists and its process runs.
+func (t topology) stands(conn *amqp.Connection) bool {
+	return nil == on(conn, func(ch *amqp.Channel) error {
+		for _, q := range t.queues {
+			for _, name := range []string{q.Name, q.dlq()} {
+				if _, err := ch.QueueDeclarePassive(name, true, false, false, false, nil); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
 }
 
 // establish declares what is missing, or only checks. A queue that another team has declared with other arguments is

@@ -26,6 +26,7 @@ type CampaignsCmd struct {
 	ofTenant
 
 	Create      campaignsCreateCmd     `cmd:"" help:"Create a campaign, as a draft: from a JSON file, or from flags."`
+	Audience    campaignsAudienceCmd   `cmd:"" help:"Count whom a campaign would be sent to if it started now."`
 	Start       campaignsStartCmd      `cmd:"" help:"Start a campaign, now or at a time."`
 	Pause       campaignsPauseCmd      `cmd:"" help:"Pause a campaign."`
 	Resume      campaignsResumeCmd     `cmd:"" help:"Resume a paused campaign; it sends what it has not sent."`
@@ -203,6 +204,33 @@ func (c campaignID) control(
 		return err
 	}
 	return told(out, asJSON)
+}
+
+type campaignsAudienceCmd struct {
+	campaignID
+	JSON bool `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// Run counts the audience of a campaign.
+func (c *campaignsAudienceCmd) Run(ctx context.Context, group *CampaignsCmd, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	var out api.CampaignAudience
+	if err := r.call(ctx, http.MethodGet, group.path(c.path("/audience"), nil), nil, &out); err != nil {
+		return err
+	}
+	if c.JSON {
+		return PrintJSON(os.Stdout, out)
+	}
+	more := ""
+	if out.More {
+		more = ", and maybe more"
+	}
+	_, err = fmt.Printf("contacts       %d%s\nopted out      %d\nwithout phone  %d\nto be sent to  %d\n",
+		out.Contacts, more, out.OptedOut, out.WithoutPhone, out.ToSend)
+	return err
 }
 
 type campaignsStartCmd struct {

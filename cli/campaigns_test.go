@@ -113,6 +113,8 @@ func TestCampaignCommands(t *testing.T) {
 		switch {
 		case strings.Contains(ask, "/senders"):
 			return api.SenderList{Items: []api.Sender{{ID: senderOne, Name: "Support", PhoneNumberID: "101"}}}
+		case strings.Contains(ask, "/audience"):
+			return api.CampaignAudience{Contacts: 3, OptedOut: 1, ToSend: 2}
 		case strings.Contains(ask, "/retry-failed"):
 			return api.CampaignRetried{Retried: 3, Campaign: mailed().Campaign}
 		case strings.Contains(ask, "/messages"):
@@ -147,6 +149,8 @@ func TestCampaignCommands(t *testing.T) {
 		{"create", nil, "nothing to send: give a file, --text or --template"},
 		{"create " + file + " --all", nil, "a file says what is sent to which contacts: give no flags for these beside it"},
 		{"create " + wrong, nil, "read " + wrong + `: json: unknown field "nam"`},
+		{"audience " + one + " --tenant acme", []string{"GET /campaigns/" + one + "/audience?tenant=acme"}, ""},
+		{"audience " + one + " --json", []string{"GET /campaigns/" + one + "/audience"}, ""},
 		{"start " + one, []string{"POST /campaigns/" + one + "/start {}"}, ""},
 		{"start " + one + " --at 2026-12-01T09:00:00-05:00 --tenant acme", []string{
 			"POST /campaigns/" + one + `/start?tenant=acme {"at":"2026-12-01T09:00:00-05:00"}`,

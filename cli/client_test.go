@@ -30,6 +30,7 @@ func run(t *testing.T, url string, args ...string) error {
 		Duplicates  DuplicatesCmd  `cmd:""`
 		Crawl       CrawlCmd       `cmd:""`
 		Search      SearchCmd      `cmd:""`
+		Searches    SearchesCmd    `cmd:""`
 		Draft       DraftCmd       `cmd:""`
 		Health      HealthCmd      `cmd:""`
 		Tenants     TenantsCmd     `cmd:""`

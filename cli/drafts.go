@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,6 +29,8 @@ type draftRequestCmd struct {
 	File    string        `help:"CSV file of URLs, - is standard input: request the draft of each, print the requests as CSV, and wait for none. A header may name the columns url, out_dir, locale and event_id. The same file again is the same drafts." placeholder:"CSV"`
 	OutDir  string        `help:"Folder for the files of the draft on the worker, below CONVEYOR_OUT_ROOT; the default is out." placeholder:"DIR"`
 	Locale  string        `help:"Locale of the browser: the language, script and country that the site is told, such as fr-CA; the default is en-US." placeholder:"LOCALE"`
+	Header  []string      `help:"Header of the requests to the origin of the URL, and to no other; repeat it for each. It is kept encrypted until the draft is there, and not printed." placeholder:"NAME:VALUE" sep:"none"`
+	Cookie  []string      `help:"Cookie for the host of the URL; repeat it for each. A path may follow: a=b; path=/shop." placeholder:"NAME=VALUE" sep:"none"`
 	EventID uuid.UUID     `help:"UUID of the request; two requests with the same one make one draft. The default is a new one; with --file it parts this request of the file from others." placeholder:"UUID"`
 	NoWait  bool          `help:"Print the event ID and stop."`
 	Timeout time.Duration `help:"Maximum time to wait for the draft." default:"2m"`
@@ -46,18 +49,57 @@ func (c *draftRequestCmd) Run(ctx context.Context, connect Connect) error {
 	return c.run(ctx, r, os.Stdout, os.Stderr)
 }
 
-// Validate holds that there is something to request.
+// Validate holds that there is something to request, and that secrets go to one site.
 func (c *draftRequestCmd) Validate() error {
 	if (c.URL == "") == (c.File == "") {
 		return errors.New("give one URL, or --file")
 	}
-	return nil
+	if c.File != "" && len(c.Header)+len(c.Cookie) > 0 {
+		return errors.New("--header and --cookie are for one URL: those of a file may be of several sites")
+	}
+	_, err := c.request()
+	return err
+}
+
+// request is what is asked for. Its errors quote neither headers nor cookies.
+func (c *draftRequestCmd) request() (r api.DraftRequest, err error) {
+	r = api.DraftRequest{URL: c.URL, OutDir: c.OutDir, Locale: c.Locale}
+	if c.EventID != uuid.Nil {
+		r.EventID = &c.EventID
+	}
+	for i, line := range c.Header {
+		name, value, ok := strings.Cut(line, ":")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return r, fmt.Errorf("header %d is not NAME:VALUE", i+1)
+		}
+		if r.Headers == nil {
+			r.Headers = map[string]string{}
+		}
+		if _, twice := r.Headers[name]; twice {
+			return r, fmt.Errorf("header %d is there twice", i+1)
+		}
+		r.Headers[name] = strings.TrimSpace(value)
+	}
+	for i, line := range c.Cookie {
+		pair, more, _ := strings.Cut(line, ";")
+		name, value, ok := strings.Cut(pair, "=")
+		cookie := api.DraftCookie{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)}
+		attribute, path, isPath := strings.Cut(strings.TrimSpace(more), "=")
+		if isPath = isPath && strings.EqualFold(strings.TrimSpace(attribute), "path"); isPath {
+			cookie.Path = strings.TrimSpace(path)
+		}
+		if !ok || cookie.Name == "" || strings.TrimSpace(more) != "" && !isPath {
+			return r, fmt.Errorf("cookie %d is not NAME=VALUE, or NAME=VALUE; path=/PATH", i+1)
+		}
+		r.Cookies = append(r.Cookies, cookie)
+	}
+	return r, nil
 }
 
 func (c *draftRequestCmd) run(ctx context.Context, r Client, out, progress io.Writer) error {
-	request := api.DraftRequest{URL: c.URL, OutDir: c.OutDir, Locale: c.Locale}
-	if c.EventID != uuid.Nil {
-		request.EventID = &c.EventID
+	request, err := c.request()
+	if err != nil {
+		return err
 	}
 	var accepted api.DraftRequestAccepted
 	if err := r.call(ctx, http.MethodPost, "/crawl-requests", request, &accepted); err != nil {

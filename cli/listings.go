@@ -45,6 +45,8 @@ type listingsExportCmd struct {
 	Parking       []string  `help:"Any of: yes, included, available, extra, street, none, indoor, outdoor." placeholder:"WHICH"`
 	Lease         []string  `help:"Any of: one-year, 6-month, month-to-month." placeholder:"WHICH"`
 	AvailableBy   string    `help:"Day on which the home is free." placeholder:"2027-07-01"`
+	HasImages     string    `help:"Whether at least one picture is stored: yes or no." placeholder:"WHICH"`
+	UpdatedSince  string    `help:"Least time of the last change." placeholder:"2027-07-01T00:00:00Z"`
 	BBox          string    `name:"bbox" help:"Part of the map: west,south,east,north in degrees." placeholder:"W,S,E,N"`
 	Text          string    `help:"Words in title, description and address."`
 }
@@ -63,6 +65,8 @@ func (c *listingsExportCmd) path() string {
 	setQuery(q, "parking", commas(c.Parking))
 	setQuery(q, "lease", commas(c.Lease))
 	setQuery(q, "available_by", c.AvailableBy)
+	setQuery(q, "has_images", c.HasImages)
+	setQuery(q, "updated_since", c.UpdatedSince)
 	for name, n := range map[string]int64{
 		"min_price": c.MinPrice, "max_price": c.MaxPrice, "min_bedrooms": int64(c.MinBedrooms),
 		"min_area": int64(c.MinArea), "max_area": int64(c.MaxArea),

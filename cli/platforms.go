@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -8,10 +9,12 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
 // PlatformsCmd shows and controls the scrapers of rental sites.
@@ -22,6 +25,7 @@ type PlatformsCmd struct {
 	Pause  platformPauseCmd  `cmd:"" help:"Pause scraping a platform until it is resumed."`
 	Resume platformResumeCmd `cmd:"" help:"Resume a paused platform where it stopped."`
 	Set    platformSetCmd    `cmd:"" help:"Change the settings of a platform, from its next request on and across restarts."`
+	Search platformSearchCmd `cmd:"" help:"List, add, change, pause and remove the searches of a platform."`
 }
 
 type platformsListCmd struct{}
@@ -112,23 +116,49 @@ type platformSetCmd struct {
 	Cycle    *time.Duration `help:"How long a cycle with its re-visits should take, such as 2h; 6h at most." placeholder:"TIME"`
 	Enabled  *bool          `help:"Scrape the platform, or not." negatable:"disabled"`
 	Reset    bool           `help:"First return to the configured settings."`
+	routeFlags
+}
+
+// routeFlags say which way requests go.
+type routeFlags struct {
+	Transport *scrape.Transport `help:"Client that loads the pages: browser or http." placeholder:"CLIENT"`
+	Proxy     *string           `help:"Proxy: http://, https:// or socks5://[user:password@]host:port; - reads it from standard input; empty takes it back." placeholder:"URL"`
+}
+
+// read takes a proxy from standard input where - stands for it: a password on a command line is seen by others.
+func (f *routeFlags) read(in io.Reader) error {
+	if f.Proxy == nil || *f.Proxy != "-" {
+		return nil
+	}
+	line, err := bufio.NewReader(io.LimitReader(in, 1001)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the proxy: %w", err)
+	}
+	*f.Proxy = strings.TrimSpace(line)
+	return nil
 }
 
 // Validate reports a command line that sets nothing; kong calls it.
 func (c *platformSetCmd) Validate() error {
 	if c.Delay == nil && c.Pages == nil && c.Cooldown == nil && c.Look == nil && c.Cycle == nil &&
-		c.Enabled == nil && !c.Reset {
-		return errors.New("nothing to set: give --delay, --pages, --cooldown, --look, --cycle, --enabled, --disabled or --reset")
+		c.Enabled == nil && c.Transport == nil && c.Proxy == nil && !c.Reset {
+		return errors.New("nothing to set: give --delay, --pages, --cooldown, --look, --cycle, --transport, --proxy, " +
+			"--enabled, --disabled or --reset")
 	}
 	return nil
 }
 
 func (c *platformSetCmd) Run(ctx context.Context, connect Connect) error {
+	if err := c.read(os.Stdin); err != nil {
+		return err
+	}
 	return c.ask(ctx, connect, http.MethodPatch, "", c.patch())
 }
 
 func (c *platformSetCmd) patch() api.PlatformPatch {
-	in := api.PlatformPatch{Enabled: c.Enabled, MaxPages: c.Pages, Reset: c.Reset}
+	in := api.PlatformPatch{
+		Enabled: c.Enabled, MaxPages: c.Pages, Reset: c.Reset, Transport: c.Transport, Proxy: c.Proxy,
+	}
 	if c.Delay != nil {
 		in.DelaySeconds = new(c.Delay.Seconds())
 	}
@@ -166,7 +196,11 @@ func printPlatform(w io.Writer, p api.Platform) error {
 	row("platform", "%s", p.Name)
 	row("state", "%s", p.State)
 	row("next", "%s", Plain(p.Next))
-	row("search", "%s, by %s", Plain(p.URL), p.Transport)
+	by := string(p.Transport)
+	if p.Proxy != "" {
+		by += " through " + Plain(p.Proxy)
+	}
+	row("search", "%s, by %s", Plain(p.URL), by)
 	row("pace", "%s", paceText(p.Settings))
 	if p.Settings != p.Configured {
 		row("configured", "%s", paceText(p.Configured))
@@ -195,6 +229,11 @@ func printPlatform(w io.Writer, p api.Platform) error {
 	for _, c := range []*api.PlatformCycle{p.Current, p.Last} {
 		if c != nil {
 			printCycle(row, c)
+		}
+	}
+	for _, s := range p.Searches {
+		if s.Name != scrape.DefaultSearch {
+			row("search "+s.Name, "%s, %s", s.State, Plain(s.URL))
 		}
 	}
 	row("workflow", "%s", p.Workflow.URL)

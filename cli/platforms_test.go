@@ -125,6 +125,13 @@ func TestPlatformCommands(t *testing.T) {
 				`"cooldown_between_cycles_seconds":60}`, ""},
 		{"platforms set kijiji --look 2m --cycle 3h",
 			`PATCH /platforms/kijiji {"look_every_seconds":120,"cycle_target_seconds":10800}`, ""},
+		{"platforms search list kijiji", "GET /platforms/kijiji", ""},
+		{"platforms search add kijiji laval --url https://k.example/b --look 1m --transport http",
+			`PUT /platforms/kijiji/searches/laval {"url":"https://k.example/b","transport":"http","look_every_seconds":60}`, ""},
+		{"platforms set kijiji --transport http --proxy socks5://me:secret@10.0.0.7",
+			`PATCH /platforms/kijiji {"transport":"http","proxy":"socks5://me:secret@10.0.0.7"}`, ""},
+		{"platforms set kijiji --proxy=", `PATCH /platforms/kijiji {"proxy":""}`, ""},
+		{"platforms search remove kijiji laval", "DELETE /platforms/kijiji/searches/laval", ""},
 		{"platforms set kijiji --delay 0s --pages 0",
 			`PATCH /platforms/kijiji {"delay_between_requests_seconds":0,"max_pages_per_cycle":0}`, ""},
 	} {
@@ -137,4 +144,53 @@ func TestPlatformCommands(t *testing.T) {
 		}
 		require.Equal(t, []string{tt.want}, asked, tt.args)
 	}
+}
+
+// A search is changed by reading it and putting it back.
+func TestPlatformSearchCommands(t *testing.T) {
+	t.Parallel()
+	var put []string
+	door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if body, _ := io.ReadAll(r.Body); r.Method == http.MethodPut {
+			put = append(put, strings.TrimSpace(string(body)))
+		}
+		_ = json.NewEncoder(w).Encode(api.PlatformSearch{
+			Name: "laval", URL: "https://k.example/b", Own: api.SearchSettings{DelaySeconds: new(20.0)},
+		})
+	}))
+	t.Cleanup(door.Close)
+	for args, want := range map[string]string{
+		"set kijiji laval --proxy direct":           `{"url":"https://k.example/b","delay_between_requests_seconds":20,"proxy":"direct"}`,
+		"pause kijiji laval":                        `{"url":"https://k.example/b","paused":true,"delay_between_requests_seconds":20}`,
+		"resume kijiji laval":                       `{"url":"https://k.example/b","delay_between_requests_seconds":20}`,
+		"set kijiji laval --look 2m --url http://x": `{"url":"http://x","delay_between_requests_seconds":20,"look_every_seconds":120}`,
+	} {
+		put = nil
+		require.NoError(t, run(t, door.URL, strings.Fields("platforms search "+args)...), args)
+		require.Equal(t, []string{want}, put, args)
+	}
+}
+
+func TestPrintPlatformSearches(t *testing.T) {
+	t.Parallel()
+	p := kijiji()
+	var b strings.Builder
+	require.NoError(t, printSearches(&b, []api.PlatformSearch{
+		{Name: "default", State: "scraping", URL: p.URL, Transport: "http", Settings: p.Settings, Current: p.Current, Last: p.Last},
+		{Name: "laval", State: "waiting", URL: "https://k.example/b", Transport: "http", Proxy: "socks5://10.0.0.1:1080", Settings: p.Settings,
+			Trouble: &api.PlatformTrouble{Since: noon, Reason: "proxy: no route"}},
+	}))
+	require.Equal(t, `SEARCH   STATE     CYCLE         SEEN  NEW  GONE  DELAY  LOOK  BY                                   URL
+default  scraping  2, under way  120   4    0     30s    5m0s  http                                 https://www.kijiji.ca/b-x/y/c37l1
+laval    waiting   none          –     –    –     30s    5m0s  http through socks5://10.0.0.1:1080  https://k.example/b
+
+laval: proxy: no route
+`, b.String())
+}
+
+func TestProxyFromStandardInput(t *testing.T) {
+	t.Parallel()
+	f := routeFlags{Proxy: new("-")}
+	require.NoError(t, f.read(strings.NewReader("http://me:secret@proxy.example\nmore")))
+	require.Equal(t, "http://me:secret@proxy.example", *f.Proxy)
 }

@@ -115,11 +115,12 @@ type AuditRow struct {
 	Detail    json.RawMessage
 }
 
+// The time of a position stands alone, too: a comparison of rows does not say which months they are in.
 const sqlAuditList = `
 SELECT id, at, actor, action, subject, remote, request_id, key_id, detail FROM audit
 WHERE ($1::text IS NULL OR subject = $1) AND ($2::text IS NULL OR actor = $2) AND ($3::text IS NULL OR action = $3)
     AND ($4::timestamptz IS NULL OR at >= $4) AND ($5::timestamptz IS NULL OR at <= $5)
-    AND ($6::bigint IS NULL OR (at, id) < ($7::timestamptz, $6::bigint))
+    AND ($6::bigint IS NULL OR at <= $7::timestamptz AND (at, id) < ($7, $6))
 ORDER BY at DESC, id DESC LIMIT $8`
 
 // List returns up to limit entries after a position (nil begins), the newest first, and the position to go on from: nil

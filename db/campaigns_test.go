@@ -291,6 +291,13 @@ func TestFreeze(t *testing.T) {
 		p.Template, p.Audience = text("{{city}}"), tt.audience
 		c, err := m.campaigns.Create(ctx, "acme", uuid.New(), p, "zoe", time.Now())
 		require.NoError(t, err)
+		size, err := m.campaigns.Audience(ctx, "acme", c.ID, 100)
+		require.NoError(t, err)
+		want := db.AudienceSize{
+			Contacts: int64(len(strings.Fields(tt.want)) / 3), OptedOut: int64(strings.Count(tt.want, "opted_out")),
+			WithoutPhone: int64(strings.Count(tt.want, "no_phone")),
+		}
+		require.Equal(t, want, size, name)
 		_, err = m.campaigns.Schedule(ctx, "acme", c.ID, time.Now(), "zoe", time.Now())
 		require.NoError(t, err)
 		_, err = m.campaigns.Begin(ctx, "acme", c.ID, time.Now().Add(time.Second))
@@ -322,6 +329,9 @@ func TestFreeze(t *testing.T) {
 	p.Audience.Except = campaign.Groups{Segments: []uuid.UUID{segment}}
 	c, err := m.campaigns.Create(ctx, "acme", uuid.New(), p, "zoe", time.Now())
 	require.NoError(t, err)
+	size, err := m.campaigns.Audience(ctx, "acme", c.ID, 2)
+	require.NoError(t, err)
+	require.Equal(t, db.AudienceSize{Contacts: 2, OptedOut: 1, More: true}, size)
 	_, err = m.campaigns.Schedule(ctx, "acme", c.ID, time.Now(), "zoe", time.Now())
 	require.NoError(t, err)
 	_, err = m.campaigns.Begin(ctx, "acme", c.ID, time.Now())
@@ -329,6 +339,10 @@ func TestFreeze(t *testing.T) {
 	m.exec(t, "DELETE FROM segments")
 	_, err = m.campaigns.Freeze(ctx, "acme", c.ID, 2, time.Now())
 	require.Equal(t, fault.Invalid, classOf(err))
+	_, err = m.campaigns.Audience(ctx, "acme", c.ID, 100)
+	require.Equal(t, fault.Invalid, classOf(err))
+	_, err = m.campaigns.Audience(ctx, "acme", uuid.New(), 100)
+	require.Equal(t, fault.Gone, classOf(err))
 }
 
 // A transaction looks at a bounded number of contacts, however few of them are in the audience.
@@ -478,10 +492,10 @@ func TestCancelCampaign(t *testing.T) {
 	m.counted(t)
 	_, err = m.campaigns.RetryFailed(ctx, "acme", id, "zoe", time.Now())
 	require.Equal(t, fault.Conflict, classOf(err))
-	list, next, err := m.OfCampaign(ctx, "acme", id, "", nil, 20)
+	list, next, err := m.OfCampaign(ctx, "acme", id, db.MessageFilter{}, nil, 20)
 	require.NoError(t, err)
 	require.Equal(t, campaign.MessageSent, list[0].State)
-	list, next, err = m.OfCampaign(ctx, "acme", id, campaign.MessageSkipped, next, 20)
+	list, next, err = m.OfCampaign(ctx, "acme", id, db.MessageFilter{State: campaign.MessageSkipped}, next, 20)
 	require.NoError(t, err)
 	require.Len(t, list, 25-20)
 	require.Nil(t, next)

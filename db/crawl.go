@@ -21,29 +21,36 @@ const sqlCrawlPlan = `SELECT set_config('plan_cache_mode', 'force_custom_plan', 
 
 // sqlCrawlByIndex are the settings that leave the planner with loops over scans of indexes.
 const sqlCrawlByIndex = `set_config(name, 'off', true)
-FROM unnest(ARRAY['jit', 'enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin', 'enable_sort'])
-    AS s(name)`
+FROM unnest(ARRAY['jit', 'enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin',
+    'enable_material', 'enable_sort']) AS s(name)`
 
 // A claim sorts nothing and joins by loops, so that each of its scans has one index that gives its order, whatever the
-// planner believes of the table: its plan may be kept, which is a third of its time. It does not wait for the disk
-// either: a claim that a crash of Postgres takes back is made again, and the first result of the two counts.
-const sqlCrawlClaimPlan = `SELECT set_config('synchronous_commit', 'off', true), ` + sqlCrawlByIndex
+// planner believes of the table: its plan is kept, which is a third of its time. The plan has all partitions, of which
+// each execution looks at that of the run; left to itself, Postgres would plan anew for that one each time. It does not
+// wait for the disk either: a claim that a crash of Postgres takes back is made again, and the first result of the two
+// counts.
+const sqlCrawlClaimPlan = `SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
+    set_config('synchronous_commit', 'off', true), ` + sqlCrawlByIndex
 
 // Retries whose time has come are claimed like URLs that were never tried. Usually there are none.
 const sqlCrawlDue = `
-UPDATE crawl_urls SET due_at = NULL, updated_at = due_at
-WHERE ctid = ANY (ARRAY(
+UPDATE crawl_urls u SET due_at = NULL, updated_at = u.due_at
+FROM (
     SELECT ctid FROM crawl_urls
     WHERE run_id = $1 AND status = 'QUEUED' AND due_at IS NOT NULL AND due_at <= now()
-    ORDER BY due_at LIMIT 500 FOR UPDATE SKIP LOCKED))
-    AND run_id = $1 AND status = 'QUEUED'`
+    ORDER BY due_at LIMIT 500 FOR UPDATE SKIP LOCKED
+) d
+WHERE u.run_id = $1 AND u.ctid = d.ctid AND u.status = 'QUEUED'`
 
 // The hosts with URLs that wait come from a loose index scan that goes round from the cursor, so a claim looks at as
 // many hosts as it takes URLs of, however many there are, and each has its turn. Nothing sorts, so the scan ends with
-// the batch. $4 and $5 are how many URLs may be taken of the hosts that are known to the caller; it may be 0.
+// the batch. The rows that are picked are found again by ctid, and validators by an index in its order, in any plan,
+// also one that is kept since the partition was empty: for that, bounds of turn that all meet leave the planner with
+// one row to begin with. $4 and $5 are how many URLs may be taken of the hosts that are known to the caller; it may be
+// 0. $9 is the run whose validators are returned, or 0.
 const sqlCrawlClaim = `
 WITH RECURSIVE run AS (
-    SELECT id, coalesce(base_run_id, 0) AS base FROM crawl_runs WHERE id = $1 AND status = 'RUNNING'
+    SELECT id FROM crawl_runs WHERE id = $1 AND status = 'RUNNING'
 ), later AS (
     (SELECT u.host, 1 AS turn FROM run CROSS JOIN LATERAL (
         SELECT host FROM crawl_urls WHERE run_id = $1 AND status = 'QUEUED' AND due_at IS NULL AND host > $2
@@ -61,10 +68,10 @@ WITH RECURSIVE run AS (
         SELECT host FROM crawl_urls WHERE run_id = $1 AND status = 'QUEUED' AND due_at IS NULL AND host > t.host
             AND host <= $2 ORDER BY host LIMIT 1) u
 ), picked AS (
-    SELECT u.id, u.updated_at, t.turn
+    SELECT u.ctid, u.updated_at, t.turn
     FROM (SELECT host, turn FROM later UNION ALL SELECT host, turn FROM earlier) t
     CROSS JOIN LATERAL (
-        SELECT id, updated_at FROM crawl_urls
+        SELECT ctid, updated_at FROM crawl_urls
         WHERE run_id = $1 AND host = t.host AND status = 'QUEUED' AND due_at IS NULL
         ORDER BY depth, id
         LIMIT coalesce((SELECT k.room FROM unnest($4::text[], $5::int[]) AS k(host, room) WHERE k.host = t.host), $6)
@@ -75,13 +82,15 @@ WITH RECURSIVE run AS (
 UPDATE crawl_urls u
 SET status = 'IN_PROGRESS', lease = u.lease + 1, claimed_at = now(), claimed_by_worker = $7,
     lease_until = now() + $8::interval, updated_at = now()
-FROM picked p, run
-WHERE u.run_id = $1 AND u.id = ANY (ARRAY(SELECT id FROM picked)) AND u.id = p.id
+FROM picked p
+WHERE u.run_id = $1 AND u.ctid = p.ctid AND p.turn BETWEEN 1 AND 2000000000
 RETURNING u.id, u.normalized_url, u.host, u.depth, u.tries, u.lease, p.updated_at,
-    CASE WHEN run.base > 0 THEN
-        (SELECT b.etag FROM crawl_urls b WHERE b.run_id = run.base AND b.url_key = u.url_key) END,
-    CASE WHEN run.base > 0 THEN
-        (SELECT b.last_modified FROM crawl_urls b WHERE b.run_id = run.base AND b.url_key = u.url_key) END,
+    CASE WHEN $9::bigint > 0 THEN
+        (SELECT b.etag FROM crawl_urls b
+        WHERE b.run_id = $9 AND b.url_key BETWEEN u.url_key AND u.url_key ORDER BY b.url_key LIMIT 1) END,
+    CASE WHEN $9 > 0 THEN
+        (SELECT b.last_modified FROM crawl_urls b
+        WHERE b.run_id = $9 AND b.url_key BETWEEN u.url_key AND u.url_key ORDER BY b.url_key LIMIT 1) END,
     p.turn`
 
 // Claim leases URLs that are due to a worker: at most t.Max, of as many hosts as possible, and of each host those
@@ -96,7 +105,8 @@ func (s *Crawls) Claim(ctx context.Context, t crawl.Take) (claims []crawl.Claim,
 	b.Queue(sqlCrawlClaimPlan)
 	b.Queue(sqlCrawlRunStateNow, t.Run).QueryRow(func(row pgx.Row) error { return row.Scan(&status) })
 	b.Queue(sqlCrawlDue, t.Run)
-	claimed := b.Queue(sqlCrawlClaim, t.Run, t.Cursor, t.Max, hosts, rooms, t.Fresh, t.Worker, t.Lease)
+	claimed := b.Queue(sqlCrawlClaim, t.Run, t.Cursor, t.Max, hosts, rooms, t.Fresh, t.Worker, t.Lease,
+		t.Base)
 	claimed.Query(func(rows pgx.Rows) error {
 		claims, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (c crawl.Claim, err error) {
 			var etag, modified *string
@@ -368,14 +378,14 @@ func (s *Crawls) Seed(ctx context.Context, run int64, links []crawl.Link) error 
 	return nil
 }
 
+// The base is read on its own: joined to, all partitions would be looked into.
 const sqlCrawlLinksOfBase = `
 SELECT u.normalized_url, t.normalized_url, coalesce(t.raw_url, ''), t.host
 FROM unnest($2::text[], $3::uuid[]) AS w(url, key)
-JOIN crawl_runs r ON r.id = $1
-JOIN crawl_urls u ON u.run_id = r.base_run_id AND u.url_key = w.key
-JOIN crawl_links l ON l.run_id = u.run_id AND l.from_id = u.id
+JOIN crawl_urls u ON u.run_id = (SELECT base_run_id FROM crawl_runs WHERE id = $1) AND u.url_key = w.key
+JOIN crawl_links l ON l.run_id = (SELECT base_run_id FROM crawl_runs WHERE id = $1) AND l.from_id = u.id
 CROSS JOIN LATERAL unnest(l.to_ids) AS e(id)
-JOIN crawl_urls t ON t.run_id = u.run_id AND t.id = e.id`
+JOIN crawl_urls t ON t.run_id = (SELECT base_run_id FROM crawl_runs WHERE id = $1) AND t.id = e.id`
 
 // LinksOfBase returns the links that pages had in the base run of a run, by the pages' URLs: those that are unchanged
 // have them still.

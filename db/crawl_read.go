@@ -39,12 +39,15 @@ type CrawlURL struct {
 	DueAt               *time.Time // queued, and not to be tried before
 	RedirectTo          *string
 	Host                string
+	DiscoveredFromURL   *string // the address of DiscoveredFromURLID; only Rows has it
 }
 
 const sqlCrawlURLColumns = `
     u.id, u.normalized_url, u.raw_url, u.discovered_from_url_id, u.depth, u.status, u.http_status, u.content_type,
     u.retry_count, u.claimed_at, u.claimed_by_worker, u.visited_at, u.created_at, u.updated_at, u.error, u.error_class,
     u.reason, u.tries, u.title, u.took_ms, u.content_length, u.links, u.due_at, u.redirect_to, u.host`
+
+const sqlCrawlURLAlone = sqlCrawlURLColumns + `, NULL::text`
 
 // crawlBatch is how many rows of the frontier are in memory at once where they are streamed.
 const crawlBatch = 1000
@@ -172,8 +175,9 @@ func (s *Crawls) URLs(ctx context.Context, run int64, f CrawlURLFilter) (page Cr
 }
 
 const sqlCrawlURLRows = `
-SELECT ` + sqlCrawlURLColumns + `
+SELECT ` + sqlCrawlURLColumns + `, p.normalized_url
 FROM unnest($2::bigint[]) WITH ORDINALITY AS w(id, n) JOIN crawl_urls u ON u.run_id = $1 AND u.id = w.id
+LEFT JOIN crawl_urls p ON p.run_id = $1 AND p.id = u.discovered_from_url_id
 ORDER BY w.n`
 
 // Rows reads URLs of a run by their IDs, in their order, so many at a time. An error is the last that it yields.
@@ -195,7 +199,7 @@ func (s *Crawls) Rows(ctx context.Context, run int64, ids []int64) iter.Seq2[Cra
 }
 
 const sqlCrawlURLExport = `
-SELECT ` + sqlCrawlURLColumns + `
+SELECT ` + sqlCrawlURLAlone + `
 FROM crawl_urls u
 WHERE run_id = $1 AND id > $2 AND ($3::text[] IS NULL OR status = ANY ($3))
 ORDER BY id LIMIT $4`

@@ -168,7 +168,7 @@ type CrawlURLDetail struct {
 	TriesWas []CrawlTry // the requests that were tried again; the last one is in the row
 }
 
-const sqlCrawlURL = `SELECT ` + sqlCrawlURLColumns + ` FROM crawl_urls u WHERE run_id = $1 AND id = $2`
+const sqlCrawlURL = `SELECT ` + sqlCrawlURLAlone + ` FROM crawl_urls u WHERE run_id = $1 AND id = $2`
 
 // A page is discovered by one that was there before, but for what relaxing depths may have made of it.
 const sqlCrawlURLPath = `
@@ -270,7 +270,7 @@ type CrawlBrokenLink struct {
 }
 
 const sqlCrawlBroken = `
-SELECT ` + sqlCrawlURLColumns + ` FROM crawl_urls u
+SELECT ` + sqlCrawlURLAlone + ` FROM crawl_urls u
 WHERE run_id = $1 AND id > $2 AND status IN ('FORBIDDEN', 'NOT_FOUND', 'HTTP_TERMINAL', 'FAILED')
 ORDER BY id LIMIT $3`
 

@@ -96,7 +96,7 @@ SELECT u.id, u.normalized_url, u.host, u.due_at, u.tries, coalesce(t.http_status
     coalesce(t.error, u.error), coalesce(t.error_class, u.error_class)
 FROM crawl_urls u
 LEFT JOIN LATERAL (
-    SELECT http_status, error, error_class FROM crawl_tries WHERE run_id = u.run_id AND url_id = u.id
+    SELECT http_status, error, error_class FROM crawl_tries WHERE run_id = $1 AND url_id = u.id
     ORDER BY try DESC LIMIT 1
 ) t ON true
 WHERE u.run_id = $1 AND u.status = 'QUEUED' AND u.due_at > $2

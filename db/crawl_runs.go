@@ -318,7 +318,7 @@ const sqlCrawlRunLock = `SELECT status, seq FROM crawl_runs WHERE id = $1 FOR NO
 const sqlCrawlRetry = `
 WITH again AS (
     SELECT id, status FROM crawl_urls
-    WHERE run_id = $1 AND status = ANY ($2) AND id > $3
+    WHERE run_id = $1 AND status = ANY ($2) AND id > $3 AND ($7::bigint[] IS NULL OR id = ANY ($7))
         AND status IN ('FORBIDDEN', 'NOT_FOUND', 'HTTP_TERMINAL', 'FAILED')
     ORDER BY id LIMIT $4
 ), queued AS (
@@ -342,10 +342,11 @@ WHERE id = $1`
 const retryBatch = 5_000
 
 // Retry queues the URLs of a run again that are in one of states, which are of crawl.Broken, as if they had not been
-// requested yet, with the audit entry of by. A run that was COMPLETED is RUNNING again. It returns their number; where
-// that is 0 nothing has changed. A cancelled run is fault.Conflict, an unknown one fault.Gone. URLs are queued in
-// batches: when it fails some may be queued, and a repeated call queues the rest.
-func (s *Crawls) Retry(ctx context.Context, id int64, states []crawl.State, by string, now time.Time) (
+// requested yet, with the audit entry of by. Where urls is not nil, only those with its IDs. A run that was COMPLETED
+// is RUNNING again. It returns their number; where that is 0 nothing has changed. A cancelled run is fault.Conflict,
+// an unknown one fault.Gone. URLs are queued in batches: when it fails some may be queued, and a repeated call queues
+// the rest.
+func (s *Crawls) Retry(ctx context.Context, id int64, states []crawl.State, urls []int64, by string, now time.Time) (
 	n int64, err error,
 ) {
 	for last, more := int64(0), true; more; {
@@ -362,7 +363,7 @@ func (s *Crawls) Retry(ctx context.Context, id int64, states []crawl.State, by s
 			}
 			seq++
 			counts := make([]int64, 4)
-			err := tx.QueryRow(ctx, sqlCrawlRetry, id, states, last, retryBatch, seq, now).
+			err := tx.QueryRow(ctx, sqlCrawlRetry, id, states, last, retryBatch, seq, now, urls).
 				Scan(&last, &counts[0], &counts[1], &counts[2], &counts[3])
 			if err != nil {
 				return err
@@ -375,9 +376,12 @@ func (s *Crawls) Retry(ctx context.Context, id int64, states []crawl.State, by s
 			b := new(pgx.Batch)
 			b.Queue(sqlCrawlRetried, id, seq, now, counts[0], counts[1], counts[2], counts[3])
 			if n == 0 {
+				detail := map[string]any{"states": slices.Clone(states)}
+				if urls != nil {
+					detail["urls"] = urls
+				}
 				err := auditAdd(ctx, b, AuditEntry{
-					At: now, Actor: by, Action: "crawl_run.retried", Subject: crawlSubject(id),
-					Detail: map[string]any{"states": slices.Clone(states)},
+					At: now, Actor: by, Action: "crawl_run.retried", Subject: crawlSubject(id), Detail: detail,
 				})
 				if err != nil {
 					return err

@@ -96,7 +96,7 @@ func TestCrawlCreate(t *testing.T) {
 		func() error { _, err := s.Counted(ctx, 99); return err },
 		func() error { _, _, err := s.Summary(ctx, 99, noon); return err },
 		func() error { _, err := s.SetState(ctx, 99, crawl.Paused, "olga", noon); return err },
-		func() error { _, err := s.Retry(ctx, 99, crawl.Broken, "olga", noon); return err },
+		func() error { _, err := s.Retry(ctx, 99, crawl.Broken, nil, "olga", noon); return err },
 	} {
 		err := f()
 		require.ErrorContains(t, err, "there is no crawl run 99")
@@ -280,7 +280,7 @@ func TestCrawlRetry(t *testing.T) {
 		SELECT run_id, id, 1, $1, 'w' FROM crawl_urls WHERE status IN ('FAILED', 'NOT_FOUND')`, noon)
 	require.NoError(t, err)
 
-	n, err := s.Retry(ctx, run.ID, []crawl.State{crawl.Failed, crawl.HTTPTerminal, crawl.Visited}, "olga", noon)
+	n, err := s.Retry(ctx, run.ID, []crawl.State{crawl.Failed, crawl.HTTPTerminal, crawl.Visited}, nil, "olga", noon)
 	require.NoError(t, err)
 	require.EqualValues(t, 5_005, n)
 	got, err := s.Counted(ctx, run.ID)
@@ -297,20 +297,26 @@ func TestCrawlRetry(t *testing.T) {
 		FROM crawl_urls`).Scan(&queued, &fresh, &tries, &deeds, &newest))
 	require.Equal(t, []int64{5_006, 5_006, 3, 1, 3}, []int64{queued, fresh, tries, deeds, newest})
 
-	n, err = s.Retry(ctx, run.ID, []crawl.State{crawl.Failed}, "olga", noon)
+	n, err = s.Retry(ctx, run.ID, []crawl.State{crawl.Failed}, nil, "olga", noon)
 	require.NoError(t, err)
 	require.Zero(t, n, "nothing is left")
 	_, err = s.SetState(ctx, run.ID, crawl.Paused, "olga", noon)
 	require.NoError(t, err)
-	n, err = s.Retry(ctx, run.ID, []crawl.State{crawl.NotFound}, "olga", noon)
+	var one, visited int64
+	require.NoError(t, pool.QueryRow(ctx, `SELECT min(id) FILTER (WHERE status = 'NOT_FOUND'),
+		min(id) FILTER (WHERE status = 'VISITED') FROM crawl_urls`).Scan(&one, &visited))
+	n, err = s.Retry(ctx, run.ID, crawl.Broken, []int64{visited, one}, "olga", noon)
 	require.NoError(t, err)
-	require.EqualValues(t, 3, n)
+	require.EqualValues(t, 1, n, "only the one that has failed")
+	n, err = s.Retry(ctx, run.ID, []crawl.State{crawl.NotFound}, nil, "olga", noon)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, n)
 	paused, err := s.Run(ctx, run.ID)
 	require.NoError(t, err)
 	require.Equal(t, crawl.Paused, paused.Status, "it stays paused")
 	_, err = s.SetState(ctx, run.ID, crawl.Cancelled, "olga", noon)
 	require.NoError(t, err)
-	_, err = s.Retry(ctx, run.ID, []crawl.State{crawl.Failed}, "olga", noon)
+	_, err = s.Retry(ctx, run.ID, []crawl.State{crawl.Failed}, nil, "olga", noon)
 	require.Equal(t, fault.Conflict, classOf(err))
 }
 

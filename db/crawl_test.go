@@ -49,7 +49,7 @@ func (f frontier) claim(t *testing.T, worker string, most int) []crawl.Claim {
 	t.Helper()
 
 	claims, _, err := f.Claim(t.Context(), crawl.Take{
-		Run: f.run.ID, Worker: worker, Max: most, Fresh: most, Lease: time.Minute,
+		Run: f.run.ID, Base: f.run.BaseID, Worker: worker, Max: most, Fresh: most, Lease: time.Minute,
 	})
 	require.NoError(t, err)
 	return claims
@@ -326,6 +326,36 @@ func TestKeep(t *testing.T) {
 	require.Equal(t, []string{"/ 0 VISITED", "/held 1 IN_PROGRESS", "/lost 1 QUEUED"}, f.stored(t))
 }
 
+// A conditional run asks with the validators of its base, and has the links of the pages there that are unchanged.
+func TestAConditionalRunHasItsBase(t *testing.T) {
+	t.Parallel()
+	f, ctx := newFrontier(t, nil), t.Context()
+	first := visited(f.claim(t, "w", 1)[0], "/2", "/3")
+	first.Validators.ETag = `"one"`
+	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{first}))
+	_, err := f.pool.Exec(ctx, "UPDATE crawl_runs SET status = 'COMPLETED' WHERE id = $1", f.run.ID)
+	require.NoError(t, err)
+	settings := f.run.Settings
+	settings.Conditional = true
+	base := f.run.ID
+	f.run, err = f.Create(ctx, db.NewRun{
+		SeedURL: f.run.SeedURL, Root: web.Address{URL: f.run.RootURL}, AllowedHosts: f.run.AllowedHosts, Settings: settings,
+	}, time.Now())
+	require.NoError(t, err)
+	require.Equal(t, base, f.run.BaseID)
+
+	seed := f.claim(t, "w", 9)
+	require.Len(t, seed, 1)
+	require.Equal(t, `"one"`, seed[0].ETag)
+	links, err := f.LinksOfBase(ctx, f.run.ID, []string{"https://a.example/", "https://a.example/2", "https://a.example/new"})
+	require.NoError(t, err)
+	require.Equal(t, map[string][]crawl.Link{"https://a.example/": first.Links}, links)
+	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{visited(seed[0], "/2", "/4")}))
+	for _, c := range f.claim(t, "w", 9) {
+		require.Empty(t, c.ETag, "was not requested by the base, or is new")
+	}
+}
+
 // URLs of a run are looked up by their keys also while the planner knows only the runs before it.
 func TestANewRunIsNoSurprise(t *testing.T) {
 	t.Parallel()
@@ -344,14 +374,14 @@ func TestANewRunIsNoSurprise(t *testing.T) {
 	require.NoError(t, err)
 	fill(second.ID)
 	for index, lookup := range map[string]string{
-		"crawl_urls_key":  "url_key = md5(n::text)::uuid",
-		"crawl_urls_pkey": "id = n",
+		"crawl_urls_before_key":  "url_key = md5(n::text)::uuid",
+		"crawl_urls_before_pkey": "id = n",
 	} {
 		rows, err := f.pool.Query(ctx, fmt.Sprintf(`EXPLAIN SELECT u.depth FROM generate_series(1, 200) n
 			CROSS JOIN LATERAL (SELECT depth FROM crawl_urls WHERE run_id = %d AND %s LIMIT 1) u`, second.ID, lookup))
 		require.NoError(t, err)
 		plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		require.NoError(t, err)
-		require.Contains(t, strings.Join(plan, "\n"), "using "+index+" on crawl_urls")
+		require.Contains(t, strings.Join(plan, "\n"), "using "+index+" on crawl_urls_before")
 	}
 }

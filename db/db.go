@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +24,9 @@ import (
 // limits of the session hold where the caller is gone: it then keeps no locks. A setting in the url takes precedence.
 const (
 	connectTimeout = 10 * time.Second
-	keepAlive      = 15 * time.Second // silence of a connection before it is probed, 3 times at intervals of 5 s
+	hostTimeout    = 4 * time.Second // of each host, where the url names several; see hosts
+	keepAlive      = 5 * time.Second // silence of a connection before it is probed, 3 times at intervals of 1 s
+	silence        = 8 * time.Second // of a host that has something to acknowledge
 )
 
 var sessionLimits = map[string]string{
@@ -35,14 +38,25 @@ var sessionLimits = map[string]string{
 const sqlSessionLimits = `
 SELECT set_config(name, value, false) FROM unnest($1::text[], $2::text[]) AS s(name, value)`
 
+// isStandby is the refusal of a server that has become a standby: its connections are closed, so that the pool opens
+// others with the primary. DATABASE_URL names several hosts then, and target_session_attrs=read-write.
+const isStandby = "25006"
+
 // limited makes the connections of conf end in time. The limits are no startup parameters, which PgBouncer refuses.
 func limited(conf *pgxpool.Config) {
 	timeout := cmp.Or(conf.ConnConfig.ConnectTimeout, connectTimeout)
+	if conf.ConnConfig.ConnectTimeout == 0 && severalHosts(conf.ConnConfig) {
+		timeout = hostTimeout
+	}
 	conf.ConnConfig.ConnectTimeout = timeout
 	conf.ConnConfig.DialFunc = (&net.Dialer{
 		Timeout:         timeout,
-		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: keepAlive, Interval: keepAlive / 3, Count: 3},
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: keepAlive, Interval: time.Second, Count: 3},
+		Control:         giveUp(silence),
 	}).DialContext
+	conf.ConnConfig.OnPgError = func(_ *pgconn.PgConn, err *pgconn.PgError) bool {
+		return err.Code != isStandby && !strings.EqualFold(err.Severity, "FATAL")
+	}
 	var names, values []string
 	for name, value := range sessionLimits {
 		if _, given := conf.ConnConfig.RuntimeParams[name]; !given {
@@ -53,6 +67,26 @@ func limited(conf *pgxpool.Config) {
 		_, err := conn.Exec(ctx, sqlSessionLimits, names, values)
 		return err
 	}
+	remember(conf)
+}
+
+// Pooled is for a url of a pooler that gives out a session for a transaction at a time, such as PgBouncer in
+// transaction mode. Nothing is kept by a session then: no settings, whose place is the pooler's connect_query, and no
+// prepared statements, which poolers before PgBouncer 1.21 mix up. Where the url has a default_query_exec_mode, that
+// holds. Everything else here is the same: what transactions set ends with them, locks too.
+func Pooled(conf *pgxpool.Config) {
+	conf.AfterConnect = nil
+	if !strings.Contains(conf.ConnString(), "default_query_exec_mode=") {
+		conf.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
+}
+
+// severalHosts says whether a url names a second host, to which the pool goes when the first is away. A host is also
+// tried twice, with TLS and without.
+func severalHosts(conf *pgx.ConnConfig) bool {
+	return slices.ContainsFunc(conf.Fallbacks, func(f *pgconn.FallbackConfig) bool {
+		return f.Host != conf.Host || f.Port != conf.Port
+	})
 }
 
 // Open returns a pool on the database at url with at most maxConns connections (0 = pgx's default). It does not wait

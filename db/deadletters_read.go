@@ -181,3 +181,36 @@ func (s *DeadLetters) Get(ctx context.Context, id int64) (l Letter, err error) {
 }
 
 func noLetter(id int64) error { return fault.Newf(fault.Gone, "there is no dead letter %d", id) }
+
+// A LetterGroup is the dead letters of one queue and class whose reasons differ in numbers and IDs only.
+type LetterGroup struct {
+	Queue   string
+	Class   string
+	Reason  string // with … in place of numbers and IDs; cut to 200 characters
+	Letters int64
+	FirstAt time.Time // first death of any
+	LastAt  time.Time
+	Newest  int64 // number of the one that died last
+}
+
+// MostGrouped is how many dead letters are looked at for their groups: those that died last.
+const MostGrouped = 10_000
+
+// The digits go with the letters that they stand among: an ID in hexadecimal is one number.
+const sqlLetterGroups = `
+SELECT queue, class, regexp_replace(left(reason, 200), '[[:alnum:]_-]*[0-9][[:alnum:]_-]*', '…', 'g') AS why, count(*),
+    min(first_at), max(last_at), (array_agg(id ORDER BY last_at DESC, id DESC))[1]
+FROM (
+    SELECT id, queue, class, reason, first_at, last_at FROM dead_letters WHERE ` + sqlLetterFilter + `
+    ORDER BY last_at DESC, id DESC LIMIT $10) d
+GROUP BY queue, class, why ORDER BY count(*) DESC, max(last_at) DESC LIMIT 200`
+
+// Groups returns the groups of the dead letters that f means, the largest first: at most 200.
+func (s *DeadLetters) Groups(ctx context.Context, f LetterFilter) ([]LetterGroup, error) {
+	rows, _ := s.pool.Query(ctx, sqlLetterGroups, append(f.args(), MostGrouped)...) // CollectRows reports its error
+	groups, err := pgx.CollectRows(rows, pgx.RowToStructByPos[LetterGroup])
+	if err != nil {
+		return nil, refused(fmt.Errorf("group dead letters: %w", err))
+	}
+	return groups, nil
+}

@@ -239,7 +239,12 @@ WITH due AS (
     SELECT id, state FROM dead_letters WHERE id = $1 AND state <> 'discarded' FOR UPDATE
 ), discarded AS (
     UPDATE dead_letters d SET state = 'discarded' FROM due WHERE d.id = due.id
-    RETURNING d.id, d.queue, d.class, d.replay_id, due.state
+    RETURNING d.id, d.queue, d.class, d.replay_id, d.workflow_id, d.message_id, due.state
+), named AS (
+    SELECT coalesce(substring(workflow_id FROM '^draft/(.*)$'), message_id) AS event FROM discarded
+), unsealed AS (
+    DELETE FROM draft_secrets WHERE event_id = (
+        SELECT CASE WHEN event ~ '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$' THEN event::uuid END FROM named)
 ), unsent AS (
     DELETE FROM outbox o USING discarded d
     WHERE o.message_id = d.replay_id AND o.published_at IS NULL AND o.lease_token IS NULL
@@ -252,7 +257,8 @@ WITH due AS (
 SELECT id FROM dead_letters WHERE id = $1`
 
 // Discard closes a dead letter without a replay: it stays stored and is open again only when it dies again. A replay
-// that has not been sent is withdrawn. Discarding twice is discarding once. An unknown letter is fault.Gone.
+// that has not been sent is withdrawn, and the secrets of a crawl request are deleted. Discarding twice is discarding
+// once. An unknown letter is fault.Gone.
 func (s *DeadLetters) Discard(ctx context.Context, id int64, actor string, now time.Time) error {
 	args := append([]any{id, now, storable(actor)}, originOf(ctx).args()...)
 	err := s.pool.QueryRow(ctx, sqlLetterDiscard, args...).Scan(&id)
@@ -263,4 +269,42 @@ func (s *DeadLetters) Discard(ctx context.Context, id int64, actor string, now t
 		return fmt.Errorf("discard dead letter %d: %w", id, err)
 	}
 	return nil
+}
+
+const sqlLettersDiscard = `
+WITH due AS (
+    SELECT id FROM dead_letters WHERE ` + sqlLetterFilter + ` AND id > $10 ORDER BY id LIMIT $11 FOR UPDATE SKIP LOCKED
+), discarded AS (
+    UPDATE dead_letters d SET state = 'discarded' FROM due WHERE d.id = due.id RETURNING d.id, d.queue, d.class
+), audited AS (
+    INSERT INTO audit (at, actor, action, subject, detail, remote, request_id, key_id)
+    SELECT $12, $13, 'dead_letter.discarded', 'dead-letter/' || id,
+        jsonb_build_object('queue', queue, 'class', class, 'was', 'open'), $14, $15, $16
+    FROM discarded ORDER BY id
+)
+SELECT id FROM discarded ORDER BY id`
+
+// letterDiscardBatch is how many letters one transaction discards. Their bodies are not touched.
+const letterDiscardBatch = 1000
+
+// DiscardAll discards up to limit open letters that f selects, the oldest first, in one transaction a batch, and
+// returns their number, on an error too: those stay discarded. Each is open again only when it dies again.
+func (s *DeadLetters) DiscardAll(ctx context.Context, f LetterFilter, limit int, actor string, now time.Time) (
+	n int, err error,
+) {
+	f.State = "open"
+	for after := int64(0); n < limit; {
+		args := append(f.args(), after, min(letterDiscardBatch, limit-n), now, storable(actor))
+		rows, _ := s.pool.Query(ctx, sqlLettersDiscard, append(args, originOf(ctx).args()...)...)
+		ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		if err != nil {
+			return n, refused(fmt.Errorf("discard dead letters: %w", err))
+		}
+		if len(ids) == 0 {
+			break
+		}
+		n += len(ids)
+		after = ids[len(ids)-1]
+	}
+	return n, nil
 }

@@ -55,9 +55,9 @@ SELECT $1, $2, $3, $4, $5, $6 WHERE EXISTS (SELECT FROM product_drafts WHERE eve
 ON CONFLICT (message_id) DO NOTHING`
 
 // PersistDraft stores the result of a crawl under its event's ID, in place of an earlier result, resolves its dead
-// letters, and tells of it once by the event drafts.completed. The result of a crawl that began earlier than the stored
-// one changes nothing. Of a request that was canceled nothing is stored: fault.Conflict. d is nil where there was no
-// page.
+// letters, deletes its secrets, and tells of it once by the event drafts.completed. The result of a crawl that began
+// earlier than the stored one changes nothing. Of a request that was canceled nothing is stored: fault.Conflict. d is
+// nil where there was no page.
 func (s *Drafts) PersistDraft(ctx context.Context, r draft.Result, d *draft.Document, now time.Time) error {
 	var finalURL *string
 	var document []byte
@@ -87,6 +87,7 @@ func (s *Drafts) PersistDraft(ctx context.Context, r draft.Result, d *draft.Docu
 		draftValue(product.SKU), draftValue(product.GTIN), draftValue(product.MPN), document, files, r.CrawledAt,
 		r.TookMS, now)
 	b.Queue(sqlDraftResolve, draft.WorkflowID(r.EventID), r.EventID.String())
+	b.Queue(sqlDraftSecretsDelete, r.EventID)
 	b.Queue(sqlDraftTell, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt, r.EventID, r.CrawledAt)
 	var canceled bool
 	b.Queue(sqlDraftCanceled, r.EventID).QueryRow(func(row pgx.Row) error { return row.Scan(&canceled) })
@@ -114,6 +115,7 @@ func draftEvent(r draft.Result, finalURL *string, d draft.Draft, now time.Time) 
 		RequestID: r.EventID.String(), DraftID: draft.ID(r.EventID).String(), URL: storable(r.URL),
 		FinalURL: said(finalURL), Outcome: r.Outcome, Class: string(r.Class), Error: storable(r.Error), Status: r.Status,
 		Name: said(draftValue(d.Name)), Brand: said(draftValue(d.Brand)), Price: said(draftValue(d.Price)),
+		PriceTo:  said(draftValue(d.PriceTo)),
 		Currency: said(draftValue(d.Currency)), Availability: said(draftValue(d.Availability)),
 		SKU: said(draftValue(d.SKU)), GTIN: said(draftValue(d.GTIN)), MPN: said(draftValue(d.MPN)),
 		CrawledAt: r.CrawledAt.UTC(),
@@ -131,42 +133,50 @@ func draftValue[T ~string](f *draft.Found[T]) *string {
 }
 
 const sqlDraftRequestAdd = `
-INSERT INTO draft_requests (event_id, url, out_dir, locale, requested_by, requested_at) VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO draft_requests (event_id, url, out_dir, locale, sealed, requested_by, requested_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (event_id) DO NOTHING`
 
-const sqlDraftRequestGet = `SELECT url, out_dir, locale FROM draft_requests WHERE event_id = $1`
+const sqlDraftRequestGet = `SELECT url, out_dir, locale, sealed FROM draft_requests WHERE event_id = $1`
 
 // Target is where a message is published to.
 type Target struct{ Exchange, RoutingKey string }
 
-// RequestDraft stores a request, its audit entry and its message, which the relay publishes. A repeated request is
-// stored and published once; a different one with the same event ID is fault.Conflict.
-func (s *Drafts) RequestDraft(ctx context.Context, r draft.Request, by string, to Target, now time.Time) error {
+// RequestDraft stores a request, its audit entry, its message, which the relay publishes, and where r.Sealed its
+// secrets, which are not in the message. A repeated request is stored and published once, with its first secrets; a
+// different one with the same event ID is fault.Conflict.
+func (s *Drafts) RequestDraft(ctx context.Context, r draft.Request, secrets Sealed, by string, to Target,
+	now time.Time) error {
 	at := now.UTC()
 	body, err := json.Marshal(contract.CrawlRequested{
 		EventName: contract.CrawlRequestedName, EventID: r.EventID.String(), TS: &at,
-		Data: contract.CrawlRequest{URL: r.URL, OutDir: r.OutDir, Locale: r.Locale},
+		Data: contract.CrawlRequest{URL: r.URL, OutDir: r.OutDir, Locale: r.Locale, Sealed: r.Sealed},
 	})
 	if err != nil {
 		return fmt.Errorf("write crawl request %s: %w", r.EventID, err)
 	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, sqlDraftRequestAdd, r.EventID, r.URL, r.OutDir, r.Locale, by, now)
+		tag, err := tx.Exec(ctx, sqlDraftRequestAdd, r.EventID, r.URL, r.OutDir, r.Locale, r.Sealed, by, now)
 		if err != nil {
 			return err
 		}
 		if tag.RowsAffected() == 0 {
 			had := draft.Request{EventID: r.EventID}
-			if err := tx.QueryRow(ctx, sqlDraftRequestGet, r.EventID).Scan(&had.URL, &had.OutDir, &had.Locale); err != nil {
+			err := tx.QueryRow(ctx, sqlDraftRequestGet, r.EventID).Scan(&had.URL, &had.OutDir, &had.Locale, &had.Sealed)
+			if err != nil {
 				return err
 			}
 			if had != r {
-				return fault.Newf(fault.Conflict, "event_id: %s was requested before with another url, out_dir or locale",
-					r.EventID)
+				return fault.Newf(fault.Conflict, "event_id: %s was requested before with another url, out_dir or locale, or "+
+					"without headers and cookies where this has some, or with some where this has none", r.EventID)
 			}
 			return nil
 		}
 		b := new(pgx.Batch)
+		if r.Sealed {
+			b.Queue(sqlDraftTurn, draft.WorkflowID(r.EventID))
+			b.Queue(sqlDraftSecretsAdd, r.EventID, secrets.Key, secrets.Box, now)
+		}
 		outboxAdd(b, Message{
 			MessageID: r.EventID, Lane: draftLane, Exchange: to.Exchange, RoutingKey: to.RoutingKey,
 			Type: contract.CrawlRequestedName, Body: body, CreatedAt: now,

@@ -23,8 +23,8 @@ const sqlDraftCancelAdd = `INSERT INTO draft_cancels (event_id, canceled_by, can
 
 // CancelDraft calls a crawl request off: from its commit on no draft is stored for it, and its message is dropped when
 // it is consumed. running says that it has a workflow, which is how one that came through RabbitMQ is known. Its dead
-// letters are resolved. A request that is canceled already stays as it is; one with a draft is fault.Conflict, and one
-// that is not known fault.Gone.
+// letters are resolved, and its secrets deleted. A request that is canceled already stays as it is; one with a draft is
+// fault.Conflict, and one that is not known fault.Gone.
 func (s *Drafts) CancelDraft(ctx context.Context, event uuid.UUID, running bool, by string, now time.Time) error {
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlDraftTurn, draft.WorkflowID(event)); err != nil {
@@ -45,6 +45,7 @@ func (s *Drafts) CancelDraft(ctx context.Context, event uuid.UUID, running bool,
 		b := new(pgx.Batch)
 		b.Queue(sqlDraftCancelAdd, event, storable(by), now)
 		b.Queue(sqlDraftResolve, draft.WorkflowID(event), event.String())
+		b.Queue(sqlDraftSecretsDelete, event)
 		err := auditAdd(ctx, b, AuditEntry{
 			At: now, Actor: by, Action: "crawl_request.canceled", Subject: "crawl-request/" + event.String(),
 		})

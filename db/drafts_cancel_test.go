@@ -28,8 +28,8 @@ func TestCancelDraft(t *testing.T) {
 	}
 	event := uuid.New()
 	is(s.CancelDraft(ctx, event, false, "me", start), fault.Gone)
-	require.NoError(t, s.RequestDraft(ctx, draft.Request{EventID: event, URL: "https://shop.example/p"}, "me",
-		db.Target{Exchange: "events", RoutingKey: "r"}, start))
+	require.NoError(t, s.RequestDraft(ctx, draft.Request{EventID: event, URL: "https://shop.example/p"}, db.Sealed{},
+		"me", db.Target{Exchange: "events", RoutingKey: "r"}, start))
 	for range 2 {
 		require.NoError(t, s.CancelDraft(ctx, event, false, "me", start))
 	}

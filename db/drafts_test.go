@@ -90,8 +90,9 @@ func TestDraftCompleted(t *testing.T) {
 	late := crawled(event, start.Add(-time.Second))
 	require.NoError(t, s.PersistDraft(ctx, late, named("Pan", "1"), start.Add(time.Second)), "it is older")
 	require.Len(t, told(), 1, "a step may happen twice, and its event is one")
-	again := crawled(event, start.Add(time.Minute))
-	require.NoError(t, s.PersistDraft(ctx, again, named("Kettle \x00", "25.00"), start.Add(time.Hour)))
+	again, kettle := crawled(event, start.Add(time.Minute)), named("Kettle \x00", "25.00")
+	kettle.Draft.PriceTo = &draft.Found[string]{Value: "29.00", Source: draft.Page}
+	require.NoError(t, s.PersistDraft(ctx, again, kettle, start.Add(time.Hour)))
 	events := told()
 	require.Len(t, events, 2, "a draft that is made anew is told anew")
 	var first, second contract.DraftData
@@ -101,8 +102,8 @@ func TestDraftCompleted(t *testing.T) {
 		RequestID: event.String(), DraftID: draft.ID(event).String(), URL: "https://Shop.example/p", Outcome: draft.Failed,
 		Class: "gone", Error: "HTTP 404", Status: 404, CrawledAt: start,
 	}, first)
-	require.Equal(t, []string{"Kettle \ufffd", "25.00", draft.Succeeded, "https://shop.example/p"},
-		[]string{second.Name, second.Price, second.Outcome, second.FinalURL})
+	require.Equal(t, []string{"Kettle \ufffd", "25.00", "29.00", draft.Succeeded, "https://shop.example/p"},
+		[]string{second.Name, second.Price, second.PriceTo, second.Outcome, second.FinalURL})
 }
 
 // Any content of a page can be stored.
@@ -156,16 +157,16 @@ func TestRequestCrawl(t *testing.T) {
 	to := db.Target{Exchange: "events", RoutingKey: "k"}
 	var all sync.WaitGroup
 	for range 8 {
-		all.Go(func() { require.NoError(t, s.RequestDraft(ctx, r, "me", to, start)) })
+		all.Go(func() { require.NoError(t, s.RequestDraft(ctx, r, db.Sealed{}, "me", to, start)) })
 	}
 	all.Wait()
 	var n int
 	require.NoError(t, pool.QueryRow(ctx, `SELECT count(*) FROM outbox WHERE message_id = $1`, r.EventID).Scan(&n))
 	require.Equal(t, 1, n)
 	r.OutDir = "elsewhere"
-	class, _ := fault.Of(s.RequestDraft(ctx, r, "me", to, start))
+	class, _ := fault.Of(s.RequestDraft(ctx, r, db.Sealed{}, "me", to, start))
 	require.Equal(t, fault.Conflict, class)
 	r.EventID, r.URL = uuid.New(), "https://shop.example/\x00"
-	class, _ = fault.Of(s.RequestDraft(ctx, r, "me", to, start))
+	class, _ = fault.Of(s.RequestDraft(ctx, r, db.Sealed{}, "me", to, start))
 	require.Equal(t, fault.Invalid, class)
 }

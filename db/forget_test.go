@@ -23,7 +23,7 @@ func traces(t testing.TB, pool *pgxpool.Pool, ref listing.Ref) map[string]int64 
 
 	out := map[string]int64{}
 	for _, table := range query[string](t, pool, `SELECT relname::text FROM pg_class
-		WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`) {
+		WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = 'public'::regnamespace`) {
 		expr := "t::text"
 		if table == "dead_letters" || table == "outbox" {
 			expr = "t::text || convert_from(t.body, 'UTF8')"

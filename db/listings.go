@@ -101,6 +101,18 @@ WITH incoming AS (
     FROM stored s JOIN incoming i ON i.id = s.id AND i.content_hash = s.content_hash
     WHERE s.revised_at = $8
     ON CONFLICT DO NOTHING
+    RETURNING listing_id, revision
+), stepped AS (
+    INSERT INTO listing_steps (listing_id, revision, pass, step, again, at)
+    SELECT listing_id, revision, 0, 'received', false, $8 FROM revised
+    ON CONFLICT DO NOTHING
+), counted AS (
+    ` + sqlFlowInto + `)
+    SELECT date_trunc('minute', $8::timestamptz), 'listings', 'receive',
+        CASE WHEN s.revision = s.settled_revision
+            AND NOT (s.archived_at IS NOT NULL AND s.gone_at IS NULL AND NOT i.stale)
+            THEN 'unchanged' ELSE 'fresh' END, i.platform, -1, pg_backend_pid(), count(*)
+    FROM stored s JOIN incoming i ON i.id = s.id WHERE $9::bigint > 0 GROUP BY 4, 5` + sqlFlowAdd + `
 ), late AS (
     INSERT INTO raw_listing_revisions (listing_id, revision, content_hash, payload, scraped_at, received_at)
     SELECT s.id, least(-1, -(extract(epoch FROM i.scraped_at) * 1000000)::bigint), i.content_hash, i.payload,
@@ -228,6 +240,15 @@ WITH stored AS (
     INSERT INTO raw_listing_revisions (listing_id, revision, content_hash, payload, scraped_at, received_at)
     SELECT id, revision, $6, $5, $8, $9 FROM stored WHERE revised_at = $9
     ON CONFLICT DO NOTHING
+    RETURNING listing_id, revision
+), stepped AS (
+    INSERT INTO listing_steps (listing_id, revision, pass, step, again, at)
+    SELECT listing_id, revision, 0, 'received', false, $9 FROM revised
+    ON CONFLICT DO NOTHING
+), counted AS (
+    ` + sqlFlowInto + `)
+    SELECT date_trunc('minute', $9::timestamptz), 'listings', 'receive', 'fresh', $2, -1, pg_backend_pid(), count(*)
+    FROM stored HAVING count(*) > 0` + sqlFlowAdd + `
 )
 SELECT id, revision, false, false FROM stored`
 
@@ -306,6 +327,7 @@ func (s *Listings) SaveNormalized(ctx context.Context, l listing.Listing, p list
 	b := new(pgx.Batch)
 	b.Queue(sqlTellNormalized, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt, l.ID(), p.Revision,
 		doc)
+	stepAdd(b, listingStep{ID: l.ID(), Revision: p.Revision, Pass: &p.Pass, Step: "normalized", Same: true, At: now})
 	b.Queue(sqlRawNormalized, l.ID(), p.Revision, doc)
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("save normalized %s: %w", l.Ref, err)
@@ -346,6 +368,9 @@ func (s *Listings) Reject(ctx context.Context, raw listing.Raw, p listing.Payloa
 	b := new(pgx.Batch)
 	b.Queue(sqlTellRejected, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt, raw.ID(), p.Revision,
 		reasons)
+	stepAdd(b, listingStep{
+		ID: raw.ID(), Revision: p.Revision, Pass: &p.Pass, Step: "refused", Status: "rejected", At: now,
+	})
 	b.Queue(sqlRawReject, raw.ID(), p.Revision, reasons, now)
 	stage := listing.StageNormalize
 	if p.Staged {
@@ -372,12 +397,13 @@ WHERE id = $1 AND revision = $2`
 
 // SaveDuplicate settles a revision as a duplicate of the listing of, for these reasons. JoinHome does so too.
 func (s *Listings) SaveDuplicate(ctx context.Context, ref listing.Ref, revision int64, of uuid.UUID,
-	reasons []listing.Reason, run listing.Run) error {
+	reasons []listing.Reason, run listing.Run, now time.Time) error {
 	doc, err := json.Marshal(reasons)
 	if err != nil {
 		return fmt.Errorf("write reasons of %s: %w", ref, err)
 	}
 	b := new(pgx.Batch)
+	stepAdd(b, listingStep{ID: ref.ID(), Revision: revision, Step: "twin", Status: "duplicate", At: now})
 	b.Queue(sqlRawDuplicate, ref.ID(), revision, of, doc)
 	b.Queue(sqlDeadLetterResolve, run.WorkflowID, ref.ID(), revision, contract.QueueImages)
 	if err := write(ctx, s.pool, b); err != nil {

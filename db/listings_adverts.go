@@ -17,6 +17,7 @@ type AdvertFilter struct {
 	Platform string
 	Code     string    // of one of its reasons
 	Since    time.Time // arrival of the newest revision, inclusive
+	Text     string    // that stands in the title or the description, in any case, with accents or without
 	After    *Position
 	Limit    int // 1 to 100
 }
@@ -37,23 +38,51 @@ type AdvertSummary struct {
 	LastScrapedAt  time.Time
 }
 
-const sqlAdverts = `
-SELECT id, platform, platform_id, url, left(coalesce(payload->>'title', payload->'listing'->>'title', ''), 300), status,
+// Each status has an index of its own, on a column that nothing changes on the way of an advert that becomes a listing:
+// an index with the status would make each of its updates write to all indexes of the table.
+//
+// A text is looked for in the 10,000 adverts after the position that the other filters let through: payloads have no
+// index, and reading them all would take minutes.
+const (
+	sqlAdvertsRejected   = sqlAdvertsRows + ` AND status = 'rejected' AND refused_at IS NOT NULL` + sqlAdvertsOrder
+	sqlAdvertsDuplicates = sqlAdvertsRows + ` AND status = 'duplicate' AND duplicate_of IS NOT NULL` + sqlAdvertsOrder
+
+	sqlAdvertsRejectedText = sqlAdvertsIDs + ` AND status = 'rejected' AND refused_at IS NOT NULL` + sqlAdvertsText
+	sqlAdvertsHiddenText   = sqlAdvertsIDs + ` AND status = 'duplicate' AND duplicate_of IS NOT NULL` + sqlAdvertsText
+
+	sqlAdvertsIDs  = `SELECT ` + sqlAdvertsColumns + `FROM raw_listings WHERE id IN (SELECT id FROM (SELECT id, payload ` + sqlAdvertsMatch
+	sqlAdvertsText = ` ORDER BY revised_at DESC, id DESC LIMIT 10000) newest
+    WHERE strpos(lower(public.unaccent(concat_ws(E'\n', payload->>'title', payload->>'description',
+        payload->'listing'->>'title', payload->'listing'->>'description'))), lower(public.unaccent($7::text))) > 0)` +
+		sqlAdvertsOrder
+
+	sqlAdvertsRows    = `SELECT ` + sqlAdvertsColumns + sqlAdvertsMatch
+	sqlAdvertsColumns = `id, platform, platform_id, url, left(coalesce(payload->>'title', payload->'listing'->>'title', ''), 300), status,
     reasons, duplicate_of, revision, revised_at, first_scraped_at, last_scraped_at
-FROM raw_listings
-WHERE status = $1 AND status IN ('rejected', 'duplicate')
-    AND ($2::text IS NULL OR platform = $2)
-    AND ($3::text IS NULL OR reasons @> jsonb_build_array(jsonb_build_object('code', $3::text)))
-    AND ($4::timestamptz IS NULL OR revised_at >= $4)
-    AND ($5::uuid IS NULL OR (revised_at, id) < ($6::timestamptz, $5::uuid))
-ORDER BY revised_at DESC, id DESC LIMIT $7`
+`
+	sqlAdvertsMatch = `FROM raw_listings
+WHERE ($1::text IS NULL OR platform = $1)
+    AND ($2::text IS NULL OR reasons @> jsonb_build_array(jsonb_build_object('code', $2::text)))
+    AND ($3::timestamptz IS NULL OR revised_at >= $3)
+    AND ($4::uuid IS NULL OR (revised_at, id) < ($5::timestamptz, $4::uuid))`
+	sqlAdvertsOrder = ` ORDER BY revised_at DESC, id DESC LIMIT $6`
+)
 
 // Adverts returns the page of adverts after f.After that are no listings, the newest revision first, and the position
-// to go on from: nil when this was the last.
+// to go on from: nil when this was the last. A text is looked for in the next 10,000 only.
 func (s *Listings) Adverts(ctx context.Context, f AdvertFilter) ([]AdvertSummary, *Position, error) {
 	id, at := f.After.keys()
-	rows, _ := s.pool.Query(ctx, sqlAdverts, f.Status, stated(f.Platform), stated(f.Code), stated(f.Since), id, at,
-		f.Limit+1)
+	text := sqlAdvertsRejected
+	args := []any{stated(f.Platform), stated(f.Code), stated(f.Since), id, at, f.Limit + 1}
+	switch {
+	case f.Status == "duplicate" && f.Text != "":
+		text, args = sqlAdvertsHiddenText, append(args, f.Text)
+	case f.Status == "duplicate":
+		text = sqlAdvertsDuplicates
+	case f.Text != "":
+		text, args = sqlAdvertsRejectedText, append(args, f.Text)
+	}
+	rows, _ := s.pool.Query(ctx, text, args...)
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[AdvertSummary])
 	if err != nil {
 		return nil, nil, fmt.Errorf("list adverts: %w", err)
@@ -77,7 +106,8 @@ const sqlAdvertReasons = `
 SELECT date_trunc('day', r.revised_at, 'UTC') AS day, r.platform, c.code, count(*)::int
 FROM raw_listings r
 CROSS JOIN LATERAL (SELECT DISTINCT e->>'code' AS code FROM jsonb_array_elements(r.reasons) e) c
-WHERE r.status = 'rejected' AND r.revised_at >= $1 AND ($2::text IS NULL OR r.platform = $2)
+WHERE r.status = 'rejected' AND r.refused_at IS NOT NULL AND r.revised_at >= $1
+    AND ($2::text IS NULL OR r.platform = $2)
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
 
 // AdvertReasons counts the adverts that are rejected now, by day, platform and code of the reason, in this order. An

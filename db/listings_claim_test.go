@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,4 +47,66 @@ func TestClaim(t *testing.T) {
 	_, err := s.Claim(t.Context(), listing.Ref{Platform: "kijiji", PlatformID: "2"}, true, "ops", after(61))
 	class, _ := fault.Of(err)
 	require.Equal(t, fault.Gone, class, "%v", err)
+}
+
+// A listing that is taken over as claimed is so from its first publication, beside another advert of its home, and is
+// told of as claimed; once that is lifted, its advert does not claim it again.
+func TestPublishClaimed(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	pass(t, s, flat("kangalou", 1), 0)
+	l := flat("kijiji", 1)
+	a := arrival(l.Ref, l.Title, 1)
+	a.Payload = []byte(`{"claimed": true}`)
+	_, err := s.ReceiveStaged(t.Context(), a, 0, l, after(1))
+	require.NoError(t, err)
+	first, err := s.Load(t.Context(), l.ID())
+	require.NoError(t, err)
+	require.True(t, first.Claimed)
+	require.False(t, again(t, s, l, 1).Hidden)
+	require.Equal(t, []string{"kijiji/1"}, visible(t, pool), "a claimed one is shown before others")
+	told := func() []string {
+		return slices.Compact(query[string](t, pool, "SELECT routing_key FROM outbox "+
+			"WHERE routing_key ~ 'claim|publish' AND lane = 'kijiji' ORDER BY id"))
+	}
+	require.Equal(t, []string{"listings.published", "listings.claimed"}, told())
+	require.Equal(t, []string{"created claimed"}, query[string](t, pool,
+		"SELECT kind || ' ' || new_status FROM listing_events WHERE listing_id = $1", l.ID()))
+	archive(t, s, 0)
+	require.Equal(t, []string{"kijiji/1"}, visible(t, pool))
+
+	_, err = s.Claim(t.Context(), l.Ref, false, "ops", after(2))
+	require.NoError(t, err)
+	_, err = s.Publish(t.Context(), listing.Publication{Version: first}, runOf(l.Ref), after(3)) // by a frozen worker
+	require.NoError(t, err)
+	again(t, s, l, 4)
+	require.Equal(t, []string{"active"}, query[string](t, pool, "SELECT status FROM listings WHERE id = $1", l.ID()))
+	require.Equal(t, []string{"listings.published", "listings.claimed", "listings.unclaimed"}, told())
+}
+
+// A duplicate that is claimed is visible beside the advert that is shown for it; when that is lifted, it is not.
+func TestClaimOfADuplicate(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	l := flat("kijiji", 1)
+	pass(t, s, l, 0)
+	pass(t, s, flat("kangalou", 1), 1, "kangalou")
+	for n := range 2 {
+		_, err := s.Claim(t.Context(), l.Ref, true, "ops", after(2+2*n))
+		require.NoError(t, err)
+		require.Equal(t, []string{"kangalou/1", "kijiji/1"}, visible(t, pool))
+		changed, err := s.Claim(t.Context(), l.Ref, false, "ops", after(3+2*n))
+		require.NoError(t, err)
+		require.True(t, changed)
+		require.Equal(t, []string{"kangalou/1"}, visible(t, pool))
+	}
+	require.Equal(t, []string{"active archived", "archived claimed", "claimed archived", "archived claimed", "claimed archived"},
+		query[string](t, pool, "SELECT old_status || ' ' || new_status FROM listing_events WHERE kind = 'status' ORDER BY id"))
+	require.Equal(t, []string{"listings.archived", "listings.claimed", "listings.unclaimed", "listings.archived",
+		"listings.claimed", "listings.unclaimed", "listings.archived"},
+		query[string](t, pool, "SELECT routing_key FROM outbox WHERE routing_key ~ 'claim|archive' ORDER BY id"))
 }

@@ -17,31 +17,48 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
+// The columns of an enrichmentRow, of a listing that may have none.
+const sqlEnrichmentColumns = `e.facts, e.places, e.attribution, e.text_hash, e.model_facts, coalesce(e.revision, 0)`
+
+// An enrichmentRow scans sqlEnrichmentColumns.
+type enrichmentRow struct {
+	listing.Enrichment
+	attribution *string // NULL = there is no row
+	of          int64   // the revision that it was made of
+}
+
+func (e *enrichmentRow) columns() []any {
+	return []any{&e.Facts, &e.Places, &e.attribution, &e.Question, &e.Model, &e.of}
+}
+
+// stored is the enrichment, nil where there is none.
+func (e *enrichmentRow) stored() *listing.Enrichment {
+	if e.attribution == nil {
+		return nil
+	}
+	e.Attribution = *e.attribution
+	return &e.Enrichment
+}
+
 const sqlEnrichmentLoad = `
 SELECT r.normalized, r.normalized_revision,
     CASE WHEN r.settled_revision >= r.normalized_revision THEN r.settlements ELSE 0 END,
-    e.facts, e.places, e.attribution, e.text_hash, e.model_facts, coalesce(e.revision, 0)
+    ` + sqlEnrichmentColumns + `
 FROM raw_listings r LEFT JOIN listing_enrichments e ON e.listing_id = r.id
 WHERE r.id = $1 AND r.normalized IS NOT NULL`
 
 // Enriching returns the normalized form of an advert and its enrichment from before. An unknown one is fault.Gone.
 func (s *Listings) Enriching(ctx context.Context, id uuid.UUID) (e listing.Enriching, err error) {
-	var (
-		stored      listing.Enrichment
-		attribution *string
-	)
-	err = s.pool.QueryRow(ctx, sqlEnrichmentLoad, id).Scan(&e.Listing, &e.Revision, &e.Pass, &stored.Facts,
-		&stored.Places, &attribution, &stored.Question, &stored.Model, &e.Of)
+	var row enrichmentRow
+	err = s.pool.QueryRow(ctx, sqlEnrichmentLoad, id).Scan(
+		append([]any{&e.Listing, &e.Revision, &e.Pass}, row.columns()...)...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return e, fault.Newf(fault.Gone, "read listing %s to enrich it: there is none", id)
 	}
 	if err != nil {
 		return e, fmt.Errorf("read listing %s to enrich it: %w", id, err)
 	}
-	if attribution != nil {
-		stored.Attribution = *attribution
-		e.Stored = &stored
-	}
+	e.Stored, e.Of = row.stored(), row.of
 	return e, nil
 }
 
@@ -75,43 +92,66 @@ INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 SELECT $1, $2, $3, $4, $5, $6 FROM listing_enrichments WHERE listing_id = $7 AND revision = $8
 ON CONFLICT (message_id) DO NOTHING`
 
-// SaveEnrichment stores the enrichment of a version, with listings.enriched where it says something else than the one
-// from before. One of a newer version stays. An answer of the model to the same question stays when e has none.
+// SaveEnrichment stores the enrichment of a version that is published, with listings.enriched where it says something
+// else than the one from before. One of a newer version stays. An answer of the model to the same question stays when e
+// has none.
 func (s *Listings) SaveEnrichment(ctx context.Context, of listing.Enriching, e listing.Enrichment,
 	now time.Time) error {
-	l, b := of.Listing, new(pgx.Batch)
-	b.Queue(sqlEnrichmentSave, l.ID(), of.Revision, some(e.Facts), some(e.Places), e.Attribution, some(e.Question),
-		e.Model, now)
-	before := listing.Enrichment{}
+	b := new(pgx.Batch)
+	enrichmentSave(b, of, e, now)
+	if err := enrichmentTell(b, of, e, now); err != nil {
+		return err
+	}
+	if err := write(ctx, s.pool, b); err != nil {
+		return fmt.Errorf("save enrichment of %s: %w", of.Listing.Ref, err)
+	}
+	return nil
+}
+
+func enrichmentSave(b *pgx.Batch, of listing.Enriching, e listing.Enrichment, now time.Time) {
+	b.Queue(sqlEnrichmentSave, of.Listing.ID(), of.Revision, some(e.Facts), some(e.Places), e.Attribution,
+		some(e.Question), e.Model, now)
+}
+
+// enrichmentTell queues listings.enriched, after the enrichment is saved.
+func enrichmentTell(b *pgx.Batch, of listing.Enriching, e listing.Enrichment, now time.Time) error {
+	news, l := enrichmentNews(of, e), of.Listing
+	if news == nil {
+		return nil
+	}
+	data := contract.EnrichedData{
+		ListingID: l.ID().String(), PlatformID: l.PlatformID, Revision: of.Revision, URL: l.URL, Enrichment: *news,
+	}
+	found, err := json.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("write enrichment of %s: %w", l.Ref, err)
+	}
+	seed := slices.Concat(fmt.Appendf(nil, "%s/%d/%d/", contract.ListingEnriched, of.Revision, of.Pass), hash(found))
+	m, err := outboxEvent(contract.ListingEnriched, l.Platform, uuid.NewSHA1(l.ID(), seed), data, now)
+	if err != nil {
+		return err
+	}
+	b.Queue(sqlTellEnriched, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt, l.ID(), of.Revision)
+	return nil
+}
+
+// enrichmentNews is what events tell of an enrichment, nil where it says what was stored before.
+func enrichmentNews(of listing.Enriching, e listing.Enrichment) *contract.Enrichment {
+	var before listing.Enrichment
 	if of.Stored != nil {
 		before = *of.Stored
 	}
-	if !e.Says(before) {
-		data := contract.EnrichedData{
-			ListingID: l.ID().String(), PlatformID: l.PlatformID, Revision: of.Revision, URL: l.URL,
-			Facts: []contract.Fact{}, Places: []contract.Nearby{}, Attribution: e.Attribution,
-		}
-		for _, f := range e.All() {
-			data.Facts = append(data.Facts, contract.Fact{Field: f.Field, Value: f.Value, From: f.From})
-		}
-		for _, n := range e.Places {
-			data.Places = append(data.Places, contract.Nearby(n))
-		}
-		found, err := json.Marshal(data)
-		if err != nil {
-			return fmt.Errorf("write enrichment of %s: %w", l.Ref, err)
-		}
-		seed := slices.Concat(fmt.Appendf(nil, "%s/%d/%d/", contract.ListingEnriched, of.Revision, of.Pass), hash(found))
-		m, err := outboxEvent(contract.ListingEnriched, l.Platform, uuid.NewSHA1(l.ID(), seed), data, now)
-		if err != nil {
-			return err
-		}
-		b.Queue(sqlTellEnriched, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt, l.ID(), of.Revision)
+	if e.Says(before) {
+		return nil
 	}
-	if err := write(ctx, s.pool, b); err != nil {
-		return fmt.Errorf("save enrichment of %s: %w", l.Ref, err)
+	out := &contract.Enrichment{Facts: []contract.Fact{}, Places: []contract.Nearby{}, Attribution: e.Attribution}
+	for _, f := range e.All() {
+		out.Facts = append(out.Facts, contract.Fact{Field: f.Field, Value: f.Value, From: f.From})
 	}
-	return nil
+	for _, n := range e.Places {
+		out.Places = append(out.Places, contract.Nearby(n))
+	}
+	return out
 }
 
 // some is s, and empty instead of nil, which would be NULL.
@@ -145,21 +185,27 @@ func (s *Listings) TakeQuestion(ctx context.Context, most int, now time.Time) (b
 	return taken, nil
 }
 
-// The rents of the others of the same size, in the neighbourhood and in the borough. The median is a rent that somebody
-// asks, as in sqlRents.
+// The rents of other homes of the same size, in the neighbourhood and in the borough. The median is a rent that is
+// asked, as in sqlRents.
 const sqlRentCompared = `
 WITH one AS (
-    SELECT l.id, l.rent_cents, l.bedrooms, l.property_type = 'room' AS room, l.neighbourhood, n.borough
-    FROM listings l JOIN neighbourhoods n ON n.key = l.neighbourhood
+    SELECT l.id, l.rent_cents, l.bedrooms, l.property_type = 'room' AS room, l.neighbourhood, n.borough, m.home_id
+    FROM listings l JOIN neighbourhoods n ON n.key = l.neighbourhood LEFT JOIN home_members m ON m.listing_id = l.id
     WHERE l.id = $1
-), others AS (
-    SELECT 'neighbourhood' AS scope, one.neighbourhood AS place, o.rent_cents FROM one JOIN listings o
+), near AS (
+    SELECT 'neighbourhood' AS scope, one.neighbourhood AS place, o.id, o.rent_cents, o.published_at
+    FROM one JOIN listings o
         ON o.neighbourhood = one.neighbourhood AND o.bedrooms = one.bedrooms AND (o.property_type = 'room') = one.room
         AND o.status IN ('active', 'claimed') AND o.id <> one.id
     UNION ALL
-    SELECT 'borough', one.borough, o.rent_cents FROM one JOIN neighbourhoods n ON n.borough = one.borough
+    SELECT 'borough', one.borough, o.id, o.rent_cents, o.published_at
+    FROM one JOIN neighbourhoods n ON n.borough = one.borough
         JOIN listings o ON o.neighbourhood = n.key AND o.bedrooms = one.bedrooms
         AND (o.property_type = 'room') = one.room AND o.status IN ('active', 'claimed') AND o.id <> one.id
+), others AS (
+    SELECT DISTINCT ON (l.scope, ` + sqlHomeKey + `) l.scope, l.place, l.rent_cents FROM near l ` + sqlHomeJoins + `
+    WHERE m.home_id IS DISTINCT FROM (SELECT home_id FROM one) OR m.home_id IS NULL
+    ORDER BY l.scope, ` + sqlHomeFirst + `
 )
 SELECT scope, place, count(*)::int, percentile_disc(0.5) WITHIN GROUP (ORDER BY rent_cents),
     (SELECT rent_cents FROM one)

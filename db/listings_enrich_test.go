@@ -62,9 +62,10 @@ func TestEnrichment(t *testing.T) {
 	var data contract.EnrichedData
 	require.NoError(t, json.Unmarshal(told.Data, &data))
 	require.Equal(t, contract.EnrichedData{
-		ListingID: l.ID().String(), PlatformID: "1", Revision: 1, URL: l.URL, Attribution: "© the city",
-		Facts:  []contract.Fact{{Field: "amenity", Value: "rooftop", From: "model"}, {Field: "heating", Value: "gas", From: "description"}},
-		Places: []contract.Nearby{{Kind: "metro", Name: "Jarry", Metres: 420}},
+		ListingID: l.ID().String(), PlatformID: "1", Revision: 1, URL: l.URL, Enrichment: contract.Enrichment{
+			Facts:  []contract.Fact{{Field: "amenity", Value: "rooftop", From: "model"}, {Field: "heating", Value: "gas", From: "description"}},
+			Places: []contract.Nearby{{Kind: "metro", Name: "Jarry", Metres: 420}}, Attribution: "© the city",
+		},
 	}, data)
 
 	// The answer is known to every advert with the same question, and stays while the question does.
@@ -97,6 +98,87 @@ func TestEnrichment(t *testing.T) {
 	require.NoError(t, s.SaveEnrichment(t.Context(), of, e, after(7)))
 	require.EqualValues(t, 1, count(t, pool, "listing_enrichments"))
 	require.Equal(t, before, events())
+}
+
+// A listing is published together with its enrichment: once, and not by a worker that was frozen.
+func TestPublishEnriched(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	l := normalized(refOf("1"))
+	receive(t, s, arrival(l.Ref, l.Title, 0))
+	require.NoError(t, s.SaveNormalized(t.Context(), l, payload(1), after(0)))
+	first, err := s.Load(t.Context(), l.ID())
+	require.NoError(t, err)
+	require.Nil(t, first.Enriched)
+	gas := listing.Enrichment{
+		Facts:  []listing.Fact{{Field: "heating", Value: "gas", From: "description", Text: "au gaz"}},
+		Places: []listing.Nearby{}, Question: []byte{},
+	}
+	oil := gas
+	oil.Facts = []listing.Fact{{Field: "heating", Value: "oil", From: "description", Text: "au mazout"}}
+	publish := func(v listing.Version, e *listing.Enrichment) {
+		_, err := s.Publish(t.Context(), listing.Publication{Version: v, Enrichment: e}, runOf(l.Ref), after(1))
+		require.NoError(t, err)
+	}
+	for range 2 { // a step that runs twice
+		publish(first, &gas)
+	}
+	require.Equal(t, []string{"listings.normalized", "listings.published"},
+		query[string](t, pool, "SELECT routing_key FROM outbox ORDER BY id"))
+	told := func() (out []*contract.Enrichment) { // by listings.published
+		for _, body := range query[[]byte](t, pool, "SELECT body FROM outbox WHERE routing_key = 'listings.published' ORDER BY id") {
+			var e contract.Event
+			require.NoError(t, json.Unmarshal(body, &e))
+			var data contract.ListingData
+			require.NoError(t, json.Unmarshal(e.Data, &data))
+			out = append(out, data.Enrichment)
+		}
+		return out
+	}
+	known := func(heating string) *contract.Enrichment {
+		return &contract.Enrichment{
+			Facts: []contract.Fact{{Field: "heating", Value: heating, From: "description"}}, Places: []contract.Nearby{},
+		}
+	}
+	require.Equal(t, []*contract.Enrichment{known("gas")}, told())
+	v, err := s.Load(t.Context(), l.ID())
+	require.NoError(t, err)
+	require.Equal(t, &gas, v.Enriched)
+	require.EqualValues(t, 1, v.EnrichedOf)
+	of, err := s.Enriching(t.Context(), l.ID())
+	require.NoError(t, err)
+	require.Equal(t, v.Enriching(), of)
+
+	events := func() int64 { return count(t, pool, "outbox WHERE routing_key = 'listings.enriched'") }
+	publish(v, &oil) // a replay by better rules
+	require.EqualValues(t, 1, events())
+	v, err = s.Load(t.Context(), l.ID())
+	require.NoError(t, err)
+	publish(v, &gas) // and one by those from before
+	require.EqualValues(t, 2, events(), "what returns is told as well")
+
+	first.Revision = 0
+	publish(first, &oil)
+	publish(v, nil)
+	require.EqualValues(t, 2, events())
+	detail, err := s.Detail(t.Context(), l.ID())
+	require.NoError(t, err)
+	require.Equal(t, gas.Facts, detail.Enrichment.Facts)
+
+	// What another version does not change is not told again.
+	for i, e := range []listing.Enrichment{gas, oil} {
+		l.Title += "!"
+		l.ScrapedAt = after(10 + i)
+		receive(t, s, arrival(l.Ref, l.Title, 10+i))
+		require.NoError(t, s.SaveNormalized(t.Context(), l, payload(int64(2+i)), after(10+i)))
+		v, err = s.Load(t.Context(), l.ID())
+		require.NoError(t, err)
+		publish(v, &e)
+	}
+	require.Equal(t, []*contract.Enrichment{known("gas"), nil, known("oil")}, told())
+	require.EqualValues(t, 2, events())
 }
 
 // However many processes ask at once, a day has so many questions.
@@ -170,7 +252,30 @@ func TestRentCompared(t *testing.T) {
 	want = &listing.RentComparison{Scope: "neighbourhood", Place: places[0], Sample: 10, MedianCents: 103_000, Percent: 7}
 	require.Equal(t, want, compared())
 
+	join := func(home listing.Ref, shown string, ids ...string) {
+		exec(t, pool, fmt.Sprintf("INSERT INTO homes VALUES ('%s', '%s', NULL, now(), now())", home.ID(), refOf(shown).ID()))
+		for _, id := range ids {
+			exec(t, pool, fmt.Sprintf("INSERT INTO home_members (listing_id, home_id, keys, rent_cents, judged_at) "+
+				"VALUES ('%s', '%s', '{}', 1, now())", refOf(id).ID(), home.ID()))
+		}
+	}
+	add("again", places[0], 104_500, "apartment")
+	join(refOf("near4"), "again", "near4", "again") // 104,000 before
+	want.MedianCents = 103_000
+	require.Equal(t, want, compared(), "a home counts once")
+	add("also", places[0], 111_000, "condo")
+	join(mine.Ref, "mine", "mine", "also")
+	require.Equal(t, want, compared(), "another advert of its home is no other home")
+
 	_, err := pool.Exec(t.Context(), "UPDATE listings SET status = 'archived' WHERE id = $1", refOf("near").ID())
 	require.NoError(t, err)
 	require.Equal(t, "borough", compared().Scope, "what is not offered does not count")
+
+	conn, err := pool.Acquire(t.Context())
+	require.NoError(t, err)
+	defer conn.Release()
+	_, err = conn.Exec(t.Context(), "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off")
+	require.NoError(t, err)
+	plan := genericPlan(t.Context(), t, conn.Conn(), "compared", constants(t)["sqlRentCompared"])
+	require.NotRegexp(t, `Seq Scan on (listings|home_members|homes)\b`, plan)
 }

@@ -16,6 +16,13 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
+// What is read and written for one advert is a few rows, by indexes: one plan is as good for another advert, and making
+// one costs more than the statement. The settings hold until the end of the transaction.
+const sqlHomePlan = `
+SELECT set_config(name, value, true)
+FROM unnest(ARRAY['jit', 'enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'plan_cache_mode'],
+    ARRAY['off', 'off', 'off', 'off', 'force_generic_plan']) AS s(name, value)`
+
 // Two adverts that may be one home share a key, so the one that is judged second sees the first. The keys are sorted:
 // every transaction takes them in one order.
 const sqlHomeLock = `SELECT pg_advisory_xact_lock(k) FROM unnest($1::bigint[]) k`
@@ -24,15 +31,18 @@ const sqlHomeLock = `SELECT pg_advisory_xact_lock(k) FROM unnest($1::bigint[]) k
 const sqlHomeLive = `(coalesce(l.status, '') IN ('active', 'claimed') OR NOT m.hidden AND m.judged_at > $2
     AND r.gone_at IS NULL AND r.archived_at IS NULL AND r.status <> 'rejected')`
 
-// The columns of homeMemberOf, but for the last, and the tables of a list near of adverts.
+// The columns of homeMemberOf, but for the first, and the tables of a list near of adverts.
 const (
-	sqlHomeColumns = `coalesce(l.details, r.normalized), coalesce(m.home_id, r.id), coalesce(m.kind, ''),
+	sqlHomeDetails = `coalesce(l.details, r.normalized)`
+	sqlHomeColumns = `coalesce(m.home_id, r.id), coalesce(m.kind, ''),
     coalesce(l.status, ''), l.published_at, coalesce(l.revision, 0), coalesce(` + sqlHomeLive + `, false),
     coalesce(l.status, '') IN ('active', 'claimed') OR r.gone_at IS NULL AND r.archived_at IS NULL
         AND r.status <> 'rejected' AND coalesce(m.hidden OR m.judged_at > $2, false),
     coalesce(m.hidden, false), coalesce(m.pinned, false), m.listing_id IS NOT NULL, coalesce(h.shown, r.id), h.chosen,
     (SELECT array_agg(DISTINCT i.perceptual) FROM listing_images i
-        WHERE i.listing_id = r.id AND i.state = 'attached' AND i.perceptual IS NOT NULL)`
+        WHERE i.listing_id = r.id AND i.state = 'attached' AND i.perceptual IS NOT NULL),
+    (SELECT array_agg(coalesce(p.home_id, a.other_id)) FROM home_apart a
+        LEFT JOIN home_members p ON p.listing_id = a.other_id WHERE a.listing_id = r.id)`
 	sqlHomeTables = `
 FROM near JOIN raw_listings r ON r.id = near.id
 LEFT JOIN listings l ON l.id = r.id
@@ -41,8 +51,10 @@ LEFT JOIN homes h ON h.id = m.home_id
 WHERE coalesce(l.details, r.normalized) IS NOT NULL`
 )
 
-// The advert itself comes first, then those of its home, those of its address, and those of the nearest rents: a tower
-// has more of one size than are read. Listings that were published before they had keys are found by their coordinates.
+// The advert itself comes first, without its details, which the caller has, then those of its home, those of its
+// address, and those of the nearest rents: a tower has more of one size than are read. Listings that were published
+// before they had keys are found by their coordinates. Those that are alone and beyond listing.SameHomeBounds are not
+// read: most neighbours, whose details cost more than the rest. A member of a home counts for that home wherever it is.
 const sqlHomeOthers = `
 WITH mine AS (SELECT home_id FROM home_members WHERE listing_id = $1),
 near AS (
@@ -57,11 +69,12 @@ near AS (
     UNION
     SELECT $1
 )
-SELECT ` + sqlHomeColumns + `,
-    EXISTS (
-        SELECT FROM home_apart a LEFT JOIN home_members p ON p.listing_id = a.other_id
-        WHERE a.listing_id = $1 AND coalesce(p.home_id, a.other_id) = coalesce(m.home_id, r.id))
+SELECT CASE WHEN r.id = $1 THEN jsonb_build_object('platform', r.platform, 'platform_id', r.platform_id)
+        ELSE ` + sqlHomeDetails + ` END, ` + sqlHomeColumns + `
 ` + sqlHomeTables + `
+    AND (r.id = $1 OR h.id IS NOT NULL OR m.home_id <> r.id OR l.latitude IS NULL OR l.longitude IS NULL
+        OR coalesce(l.latitude BETWEEN $14 AND $15 AND l.longitude BETWEEN $16 AND $17, true)
+        OR coalesce(m.keys && $6::bigint[], false))
 ORDER BY r.id <> $1, m.home_id IS DISTINCT FROM (SELECT home_id FROM mine),
     coalesce(m.keys && $12::bigint[], false) DESC, abs(coalesce(m.rent_cents, l.rent_cents) - $13), r.id
 LIMIT 51`
@@ -113,6 +126,20 @@ WITH home AS (
 UPDATE raw_listings r SET duplicate_of = $2 FROM moved
 WHERE r.id = moved.listing_id AND r.status = 'duplicate' AND r.id <> $2`
 
+// An advert is held apart from those that the one which it reposts is held apart from, by the same decisions. A pair of
+// an earlier release does not name its decision.
+const sqlHomeApartAs = `
+WITH pairs AS (
+    SELECT a.other_id AS id, coalesce(a.verdict, (
+        SELECT max(v.id) FROM home_verdicts v
+        WHERE v.verdict = 'different' AND v.undone_at IS NULL AND v.listing_id IN (a.listing_id, a.other_id)
+            AND v.touched @> ARRAY[a.listing_id, a.other_id])) AS verdict
+    FROM home_apart a WHERE a.listing_id = $2 AND a.other_id <> $1
+)
+INSERT INTO home_apart (listing_id, other_id, verdict)
+SELECT $1::uuid, id, verdict FROM pairs UNION ALL SELECT id, $1, verdict FROM pairs
+ON CONFLICT DO NOTHING`
+
 // JoinHome decides which home a version is of and whether it is shown, by listing.JudgeHome, and stores that with the
 // events listings.merged and listings.split. Two adverts of one home at the same instant do not both pass: they take
 // turns by the locks of their keys. An advert that is not shown is settled as a duplicate of the one that is; its
@@ -133,6 +160,9 @@ func (s *Listings) JoinHome(ctx context.Context, v listing.Version, prefer []str
 			return err
 		}
 		if j.Hidden {
+			stepAdd(b, listingStep{
+				ID: v.Listing.ID(), Revision: v.Revision, Pass: &v.Pass, Step: "twin", Status: "duplicate", At: now,
+			})
 			b.Queue(sqlRawDuplicate, v.Listing.ID(), v.Revision, j.Shown, reasons)
 			b.Queue(sqlDeadLetterResolve, run.WorkflowID, v.Listing.ID(), v.Revision, contract.QueueImages)
 		}
@@ -157,15 +187,18 @@ func homeAround(ctx context.Context, tx pgx.Tx, v listing.Version, now time.Time
 	keys := homeKeys(l)
 	address, centris := append([]int64{}, listing.AddressKeys(l)...), append([]int64{}, listing.CentrisKeys(l)...)
 	near, located := listing.HomeBounds(l)
-	place := []any{nil, nil, nil, nil}
+	place, same := []any{nil, nil, nil, nil}, []any{nil, nil, nil, nil}
 	if located {
 		place = []any{near.South, near.North, near.West, near.East}
+		at := listing.SameHomeBounds(l)
+		same = []any{at.South, at.North, at.West, at.East}
 	}
 	args := []any{id, now.Add(-listing.ClaimFor), keys, l.RentCents * 9 / 10, l.RentCents*10/9 + 1, centris, l.Bedrooms}
-	args = append(args, place...)
+	args = slices.Concat(args, place, []any{address, l.RentCents}, same)
 	b := new(pgx.Batch)
+	b.Queue(sqlHomePlan)
 	b.Queue(sqlHomeLock, keys)
-	b.Queue(sqlHomeOthers, append(args, address, l.RentCents)...).Query(func(rows pgx.Rows) (err error) {
+	b.Queue(sqlHomeOthers, args...).Query(func(rows pgx.Rows) (err error) {
 		others, err = pgx.CollectRows(rows, homeMemberOf)
 		return err
 	})
@@ -175,6 +208,9 @@ func homeAround(ctx context.Context, tx pgx.Tx, v listing.Version, now time.Time
 	self = listing.HomeMember{Home: id, Shown: id}
 	if len(others) > 0 && others[0].ID() == id {
 		self, others = others[0], others[1:]
+	}
+	if v.Claimed {
+		self.Status = "claimed" // it will be
 	}
 	l.Photos = self.Listing.Photos
 	self.Listing = l
@@ -210,6 +246,9 @@ func homeJoin(ctx context.Context, tx pgx.Tx, b *pgx.Batch, v listing.Version, s
 	}
 	b.Queue(sqlHomeMember, id, j.Home, homeKeys(l), l.RentCents, j.Kind, stated(j.Matched), j.Against, reasons,
 		figures, j.Hidden, now)
+	if j.ApartAs != uuid.Nil {
+		b.Queue(sqlHomeApartAs, id, j.ApartAs)
+	}
 	joined := !j.Alone && (j.Home != self.Home || !self.Enrolled)
 	if j.Left {
 		data := contract.HomeData{HomeID: self.Home.String(), ShownID: self.Shown.String()}

@@ -43,8 +43,8 @@ UNION
 SELECT id FROM listings l WHERE id = ANY ($1) AND NOT EXISTS (SELECT FROM home_members WHERE listing_id = l.id)
 ORDER BY 1 LIMIT 501`
 
-const sqlHomeStates = `WITH near AS (SELECT unnest($1::uuid[]) AS id) SELECT ` + sqlHomeColumns + `, false` +
-	sqlHomeTables + ` ORDER BY l.published_at, r.id`
+const sqlHomeStates = `WITH near AS (SELECT unnest($1::uuid[]) AS id) SELECT ` + sqlHomeDetails + `, ` +
+	sqlHomeColumns + sqlHomeTables + ` ORDER BY l.published_at, r.id`
 
 // Everything that a decision changes, to restore it.
 const sqlHomeSnapshot = `
@@ -57,7 +57,7 @@ SELECT jsonb_build_object(
         'duplicate_of', duplicate_of, 'reasons', reasons, 'settled_revision', settled_revision)), '[]')
         FROM raw_listings WHERE id = ANY ($1)),
     'listings', (SELECT coalesce(jsonb_agg(
-        jsonb_build_object('id', id, 'status', status, 'updated_at', updated_at)), '[]')
+        jsonb_build_object('id', id, 'status', status, 'updated_at', updated_at, 'repost_of', repost_of)), '[]')
         FROM listings WHERE id = ANY ($1)))`
 
 const sqlHomeVerdict = `
@@ -67,9 +67,46 @@ VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`
 // maxHome is how many adverts the homes of one decision may have.
 const maxHome = 500
 
+// The last decision about the adverts, if it is the one that is said, by the same person; and its adverts that have yet
+// to go through the pipeline.
+const (
+	sqlHomeVerdictSaid = `
+SELECT id FROM (
+    SELECT * FROM home_verdicts WHERE touched && $1::uuid[] AND undone_at IS NULL ORDER BY id DESC LIMIT 1) v
+WHERE listing_id = $2 AND verdict = $3 AND reviewer = $4 AND touched @> $1`
+	sqlHomeUnfinished = `
+SELECT id FROM raw_listings WHERE id = ANY ($1) AND status = 'normalized' AND settled_revision < revision`
+)
+
+// homeSaid returns a decision that was stored already: its caller asks again, for the answer was lost. Its number is 0
+// where it was not.
+func homeSaid(ctx context.Context, tx pgx.Tx, d HomeDecision, touched []uuid.UUID, members []listing.HomeMember) (
+	out HomeDecided, err error,
+) {
+	err = tx.QueryRow(ctx, sqlHomeVerdictSaid, touched, d.Listing, d.Verdict, storable(d.By)).Scan(&out.Verdict)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return out, nil
+	case err != nil:
+		return out, err
+	}
+	for _, m := range members {
+		if m.ID() == d.Listing {
+			out.Home = m.Home
+		}
+	}
+	rows, _ := tx.Query(ctx, sqlHomeUnfinished, touched)
+	unfinished, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err == nil {
+		out.Restart, err = restarts(ctx, tx, unfinished)
+	}
+	return out, err
+}
+
 // DecideHome stores what a person says, with what was there before. No rule overrules it. It changes what is visible in
-// the same transaction; only adverts that were never published have to go through the pipeline. What makes no sense is
-// fault.Conflict; a listing or home that is not known is fault.Gone.
+// the same transaction; only adverts that were never published have to go through the pipeline. Said again by the same
+// person, with no other decision about these adverts in between, it is the one from before and changes nothing. What
+// makes no sense is fault.Conflict; a listing or home that is not known is fault.Gone.
 func (s *Listings) DecideHome(ctx context.Context, d HomeDecision, prefer []string) (out HomeDecided, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var home, from uuid.UUID
@@ -80,13 +117,16 @@ func (s *Listings) DecideHome(ctx context.Context, d HomeDecision, prefer []stri
 		if err != nil {
 			return err
 		}
-		plan, err := listing.DecideHome(members, home, d.Verdict, d.Listing, prefer, uuid.New())
-		if err != nil {
-			return err
-		}
 		touched := make([]uuid.UUID, len(members))
 		for i, m := range members {
 			touched[i] = m.ID()
+		}
+		if out, err = homeSaid(ctx, tx, d, touched, members); err != nil || out.Verdict != 0 {
+			return err
+		}
+		plan, err := listing.DecideHome(members, home, d.Verdict, d.Listing, prefer, uuid.New())
+		if err != nil {
+			return err
 		}
 		var before []byte
 		if err := tx.QueryRow(ctx, sqlHomeSnapshot, touched, []uuid.UUID{home, from}).Scan(&before); err != nil {
@@ -98,7 +138,7 @@ func (s *Listings) DecideHome(ctx context.Context, d HomeDecision, prefer []stri
 			return err
 		}
 		b := new(pgx.Batch)
-		if err := homeApply(ctx, tx, b, members, plan, d); err != nil {
+		if err := homeApply(ctx, tx, b, members, plan, d, out.Verdict); err != nil {
 			return err
 		}
 		err = auditAdd(ctx, b, AuditEntry{At: d.At, Actor: d.By, Action: "home.decided",
@@ -124,33 +164,49 @@ func (s *Listings) DecideHome(ctx context.Context, d HomeDecision, prefer []stri
 
 // homeMembers locks the homes, as JoinHome does, and returns their members, the oldest first.
 func homeMembers(ctx context.Context, tx pgx.Tx, homes []uuid.UUID, now time.Time) ([]listing.HomeMember, error) {
-	var before []uuid.UUID
-	for {
+	return homeLocked(ctx, tx, now, func() ([]uuid.UUID, error) {
 		rows, _ := tx.Query(ctx, sqlHomeTouched, homes)
 		ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		if err == nil && len(ids) > maxHome {
+			err = fault.Newf(fault.Conflict, "the home has more than %d adverts", maxHome)
+		}
+		return ids, err
+	})
+}
+
+// homeLocked locks the keys of the adverts that find returns, and returns them as they are then, the oldest first. When
+// other adverts or keys are found under the locks it is fault.Conflict.
+func homeLocked(ctx context.Context, tx pgx.Tx, now time.Time, find func() ([]uuid.UUID, error)) ([]listing.HomeMember,
+	error) {
+	var before []uuid.UUID
+	var locked []int64
+	for {
+		ids, err := find()
 		if err != nil {
 			return nil, err
 		}
-		if len(ids) > maxHome {
-			return nil, fault.Newf(fault.Conflict, "the home has more than %d adverts", maxHome)
-		}
-		rows, _ = tx.Query(ctx, sqlHomeStates, ids, now.Add(-listing.ClaimFor))
+		rows, _ := tx.Query(ctx, sqlHomeStates, ids, now.Add(-listing.ClaimFor))
 		members, err := pgx.CollectRows(rows, homeMemberOf)
-		if err != nil || before != nil && slices.Equal(ids, before) {
-			return members, err
-		}
-		if before != nil {
-			return nil, fault.Newf(fault.Conflict, "the home is changing; ask again")
+		if err != nil {
+			return nil, err
 		}
 		keys := []int64{}
 		for _, m := range members {
 			keys = append(keys, homeKeys(m.Listing)...)
 		}
 		slices.Sort(keys)
-		if _, err := tx.Exec(ctx, sqlHomeLock, slices.Compact(keys)); err != nil {
+		keys = slices.Compact(keys)
+		switch {
+		case locked == nil:
+		case slices.Equal(ids, before) && slices.Equal(keys, locked):
+			return members, nil
+		default:
+			return nil, fault.Newf(fault.Conflict, "the home is changing; ask again")
+		}
+		if _, err := tx.Exec(ctx, sqlHomeLock, keys); err != nil {
 			return nil, err
 		}
-		before = append([]uuid.UUID{}, ids...)
+		before, locked = ids, keys
 	}
 }
 
@@ -170,8 +226,8 @@ ON CONFLICT (id) DO UPDATE SET shown = excluded.shown, chosen = excluded.chosen,
 	sqlHomeEmpty = `
 DELETE FROM homes WHERE id = ANY ($1) AND NOT EXISTS (SELECT FROM home_members WHERE home_id = homes.id)`
 	sqlHomeApart = `
-INSERT INTO home_apart (listing_id, other_id) SELECT $1, o FROM unnest($2::uuid[]) o
-UNION ALL SELECT o, $1 FROM unnest($2::uuid[]) o ON CONFLICT DO NOTHING`
+INSERT INTO home_apart (listing_id, other_id, verdict) SELECT $1::uuid, o, $3::bigint FROM unnest($2::uuid[]) o
+UNION ALL SELECT o, $1, $3 FROM unnest($2::uuid[]) o ON CONFLICT DO NOTHING`
 	sqlHomeTogether = `DELETE FROM home_apart WHERE listing_id = ANY ($1) AND other_id = ANY ($1)`
 
 	// A duplicate that was never published is left to its run, which publishes it; it is unfinished until then.
@@ -181,14 +237,24 @@ UPDATE raw_listings r SET duplicate_of = NULL, reasons = '[]',
     settled_revision = CASE WHEN l.id IS NULL THEN least(settled_revision, r.revision - 1) ELSE settled_revision END
 FROM unnest($1::uuid[]) u LEFT JOIN listings l ON l.id = u
 WHERE r.id = u AND r.status = 'duplicate'`
+	// A listing carries over the history of the oldest one of its platform and home; not any more that of one which is of
+	// another home now.
+	sqlHomeRelink = `
+UPDATE listings l SET repost_of = (
+    SELECT o.id FROM home_members m JOIN home_members om ON om.home_id = m.home_id
+    JOIN listings o ON o.id = om.listing_id
+    WHERE m.listing_id = l.id AND o.platform = l.platform AND o.published_at < l.published_at
+    ORDER BY o.published_at, o.id LIMIT 1)
+FROM home_members a, home_members b
+WHERE l.id = ANY ($1) AND a.listing_id = l.id AND b.listing_id = l.repost_of AND a.home_id <> b.home_id`
 	sqlHomeRedirect = `
 UPDATE raw_listings r SET duplicate_of = $2 FROM home_members m
 WHERE m.listing_id = r.id AND m.home_id = $1 AND m.hidden AND r.status = 'duplicate'`
 )
 
-// homeApply queues what a plan changes.
+// homeApply queues what a plan changes. number is that of the decision.
 func homeApply(ctx context.Context, tx pgx.Tx, b *pgx.Batch, members []listing.HomeMember, plan listing.HomePlan,
-	d HomeDecision) error {
+	d HomeDecision, number int64) error {
 	reasons, err := json.Marshal([]listing.Reason{{Field: "home", Code: string(listing.Duplicate),
 		Message: "a person said so: " + d.Verdict}})
 	if err != nil {
@@ -220,11 +286,12 @@ func homeApply(ctx context.Context, tx pgx.Tx, b *pgx.Batch, members []listing.H
 		b.Queue(sqlHomeSet, h.ID, h.Shown, stated(h.Chosen), d.At)
 	}
 	b.Queue(sqlHomeEmpty, old)
+	b.Queue(sqlHomeRelink, ids)
 	if plan.Together {
 		b.Queue(sqlHomeTogether, ids)
 	}
 	if len(plan.Apart) > 0 {
-		b.Queue(sqlHomeApart, d.Listing, plan.Apart)
+		b.Queue(sqlHomeApart, d.Listing, plan.Apart, number)
 	}
 	for _, h := range plan.Homes {
 		if err := homeHide(ctx, tx, b, hide[h.Shown], h.Shown, d.At); err != nil {
@@ -338,10 +405,24 @@ DELETE FROM homes h WHERE id = ANY ($1) AND (SELECT count(*) FROM home_members W
 INSERT INTO homes AS h (id, shown, chosen, created_at, updated_at)
 SELECT id, shown, chosen, created_at, updated_at FROM jsonb_populate_recordset(NULL::homes, $1::jsonb -> 'homes')
 ON CONFLICT (id) DO UPDATE SET shown = excluded.shown, chosen = excluded.chosen, updated_at = excluded.updated_at`
+	// Also what adverts have inherited that were posted since.
+	sqlHomeApartUndo    = `DELETE FROM home_apart WHERE verdict = $1`
 	sqlHomeApartRestore = `
 INSERT INTO home_apart SELECT * FROM jsonb_populate_recordset(NULL::home_apart, $1::jsonb -> 'apart')
 ON CONFLICT DO NOTHING`
-	// Of an advert with a newer revision nothing is restored: its run judges it.
+	// A snapshot of before this was kept has no such member.
+	sqlHomeLinksRestore = `
+UPDATE listings l SET repost_of = (s ->> 'repost_of')::uuid
+FROM jsonb_array_elements($1::jsonb -> 'listings') s
+WHERE l.id = (s ->> 'id')::uuid AND s ? 'repost_of' AND l.repost_of IS DISTINCT FROM (s ->> 'repost_of')::uuid`
+	// Of an advert with a newer revision nothing is restored: its run judges it. One that has ended by then, with a
+	// duplicate, is unfinished again where the advert is not hidden any more.
+	sqlHomeRawRelease = `
+UPDATE raw_listings r SET status = 'normalized', duplicate_of = NULL, reasons = '[]',
+    settled_revision = least(r.settled_revision, r.revision - 1)
+FROM jsonb_to_recordset($1::jsonb -> 'raw') AS s (id uuid, revision bigint)
+LEFT JOIN home_members m ON m.listing_id = s.id
+WHERE r.id = s.id AND r.revision > s.revision AND r.status = 'duplicate' AND NOT coalesce(m.hidden, false)`
 	sqlHomeRawRestore = `
 UPDATE raw_listings r SET status = s.status, duplicate_of = s.duplicate_of, reasons = s.reasons,
     settled_revision = s.settled_revision
@@ -366,22 +447,18 @@ WHERE l.id = s.id AND l.status = s.status AND l.id = ANY ($2)`
 // undone already is fault.Conflict as well, and an unknown one fault.Gone.
 func (s *Listings) UndoHomeVerdict(ctx context.Context, number int64, by string, now time.Time) error {
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		var touched []uuid.UUID
-		var before []byte
-		var undone bool
-		var later *int64
-		err := tx.QueryRow(ctx, sqlHomeVerdictTake, number).Scan(&touched, &before, &undone, &later)
-		switch {
-		case errors.Is(err, pgx.ErrNoRows):
-			return fault.Newf(fault.Gone, "there is no verdict %d", number)
-		case err != nil:
+		touched, before, err := homeVerdict(ctx, tx, number)
+		if err != nil {
 			return err
-		case undone:
-			return fault.Newf(fault.Conflict, "verdict %d is undone already", number)
-		case later != nil:
-			return fault.Newf(fault.Conflict, "verdict %d is about the same adverts and came later: undo it first", *later)
 		}
-		return homeUndo(ctx, tx, number, touched, before, by, now)
+		were, err := homeLocked(ctx, tx, now, func() ([]uuid.UUID, error) { return touched, nil })
+		if err != nil {
+			return err
+		}
+		if _, _, err := homeVerdict(ctx, tx, number); err != nil { // a later one may have come while this one waited
+			return err
+		}
+		return homeUndo(ctx, tx, number, touched, before, were, by, now)
 	})
 	if err != nil {
 		return fmt.Errorf("undo verdict %d: %w", number, err)
@@ -390,46 +467,53 @@ func (s *Listings) UndoHomeVerdict(ctx context.Context, number int64, by string,
 	return nil
 }
 
-// homeUndo restores a snapshot.
-func homeUndo(ctx context.Context, tx pgx.Tx, number int64, touched []uuid.UUID, before []byte, by string,
-	now time.Time) error {
-	rows, _ := tx.Query(ctx, sqlHomeStates, touched, now.Add(-listing.ClaimFor))
-	were, err := pgx.CollectRows(rows, homeMemberOf)
-	if err != nil {
-		return err
+// homeVerdict locks a decision and returns the adverts that it was about, and what was there before. One that cannot be
+// undone is an error.
+func homeVerdict(ctx context.Context, tx pgx.Tx, number int64) (touched []uuid.UUID, before []byte, err error) {
+	var undone bool
+	var later *int64
+	err = tx.QueryRow(ctx, sqlHomeVerdictTake, number).Scan(&touched, &before, &undone, &later)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		err = fault.Newf(fault.Gone, "there is no verdict %d", number)
+	case err != nil:
+	case undone:
+		err = fault.Newf(fault.Conflict, "verdict %d is undone already", number)
+	case later != nil:
+		err = fault.Newf(fault.Conflict, "verdict %d is about the same adverts and came later: undo it first", *later)
 	}
-	keys, homes := []int64{}, []uuid.UUID{}
+	return touched, before, err
+}
+
+// homeUndo restores a snapshot. were are the adverts as they are, whose keys are locked.
+func homeUndo(ctx context.Context, tx pgx.Tx, number int64, touched []uuid.UUID, before []byte,
+	were []listing.HomeMember, by string, now time.Time) error {
+	homes := []uuid.UUID{}
 	for _, m := range were {
-		keys, homes = append(keys, homeKeys(m.Listing)...), append(homes, m.Home)
+		homes = append(homes, m.Home)
 	}
-	slices.Sort(keys)
 	b := new(pgx.Batch)
-	b.Queue(sqlHomeLock, slices.Compact(keys))
 	b.Queue(sqlHomeForget, touched, before)
 	b.Queue(sqlHomeRestore, before)
 	b.Queue(sqlHomesRestore, before)
 	b.Queue(sqlHomeUnmake, homes, before)
 	b.Queue(sqlHomeTogether, touched)
+	b.Queue(sqlHomeApartUndo, number)
 	b.Queue(sqlHomeApartRestore, before)
 	var hide, reveal []uuid.UUID
 	b.Queue(sqlHomeRestoreLists, touched, before).QueryRow(func(row pgx.Row) error { return row.Scan(&hide, &reveal) })
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return err
 	}
-	rows, _ = tx.Query(ctx, sqlHomeStates, touched, now.Add(-listing.ClaimFor))
+	rows, _ := tx.Query(ctx, sqlHomeStates, touched, now.Add(-listing.ClaimFor))
 	are, err := pgx.CollectRows(rows, homeMemberOf)
 	if err != nil {
 		return err
 	}
 	b = new(pgx.Batch)
 	for i, m := range were {
-		alone := !slices.ContainsFunc(are, func(o listing.HomeMember) bool {
-			return o.Home == are[i].Home && o.ID() != m.ID()
-		})
-		if are[i].Home != m.Home {
-			if err := homeTellMoved(b, m, are[i].Home, are[i].Shown, !alone, by, now); err != nil {
-				return err
-			}
+		if err := homeTellBack(b, were, are, i, by, now); err != nil {
+			return err
 		}
 		if slices.Contains(hide, m.ID()) {
 			if err := homeHide(ctx, tx, b, []uuid.UUID{m.ID()}, are[i].Shown, now); err != nil {
@@ -441,6 +525,8 @@ func homeUndo(ctx context.Context, tx pgx.Tx, number int64, touched []uuid.UUID,
 		return err
 	}
 	b.Queue(sqlHomeRawRestore, before)
+	b.Queue(sqlHomeRawRelease, before)
+	b.Queue(sqlHomeLinksRestore, before)
 	b.Queue(sqlHomeTimesRestore, before, append(hide, reveal...))
 	b.Queue(sqlHomeVerdictUndo, number, now, storable(by))
 	err = auditAdd(ctx, b, AuditEntry{
@@ -450,4 +536,27 @@ func homeUndo(ctx context.Context, tx pgx.Tx, number int64, touched []uuid.UUID,
 	}
 	rememberTrace(ctx, b)
 	return tx.SendBatch(ctx, b).Close()
+}
+
+// homeTellBack queues the events of one of the adverts that an undoing has moved: that it left those it was with, and
+// that it joined others, unless it is the one that its home began with, whom the others have joined.
+func homeTellBack(b *pgx.Batch, were, are []listing.HomeMember, i int, by string, now time.Time) error {
+	m, home := were[i], are[i].Home
+	if home == m.Home {
+		return nil
+	}
+	left, joined := false, false
+	for k, o := range were {
+		left = left || k != i && o.Home == m.Home
+		joined = joined || k != i && are[k].Home == home && (o.Home == home || home != m.ID())
+	}
+	if left {
+		if err := homeTellMoved(b, m, home, are[i].Shown, false, by, now); err != nil {
+			return err
+		}
+	}
+	if joined {
+		return homeTellMoved(b, m, home, are[i].Shown, true, by, now)
+	}
+	return nil
 }

@@ -139,3 +139,43 @@ func TestUndoHomeVerdictsInOrder(t *testing.T) {
 	require.NoError(t, s.UndoHomeVerdict(t.Context(), first.Verdict, "x", after(5)))
 	require.Equal(t, before, homesNow(t, pool))
 }
+
+// A decision whose answer was lost is said again: it is one decision, and undone as one. Adverts that were to be
+// published and are not yet are named again.
+func TestDecideHomeAgain(t *testing.T) {
+	t.Parallel()
+
+	for _, say := range listing.HomeVerdicts {
+		t.Run(say, func(t *testing.T) {
+			t.Parallel()
+
+			pool := dbtest.New(t)
+			s := db.NewListings(pool)
+			first, twin, other := flat("kijiji", 1), flat("kangalou", 1), flat("centris", 9)
+			for n, l := range []listing.Listing{first, twin, other} {
+				pass(t, s, l, n)
+			}
+			about := twin
+			if say == listing.SaySame {
+				about = other
+			}
+			before := homesNow(t, pool)
+			said := decide(t, s, first.ID(), say, about, 3)
+			after1 := homesNow(t, pool)
+			require.Equal(t, said, decide(t, s, first.ID(), say, about, 4))
+			require.Equal(t, after1, homesNow(t, pool))
+			require.EqualValues(t, 1, count(t, pool, "home_verdicts"))
+			_, err := s.DecideHome(t.Context(), db.HomeDecision{
+				Home: first.ID(), Verdict: say, Listing: about.ID(), By: "Réjean", At: after(5)}, nil)
+			if say == listing.SayDifferent {
+				requireClass(t, fault.Conflict, err)
+			} else {
+				require.NoError(t, err, "another person's")
+				require.NoError(t, s.UndoHomeVerdict(t.Context(), said.Verdict+1, "Réjean", after(6)))
+			}
+			require.NoError(t, s.UndoHomeVerdict(t.Context(), said.Verdict, "Ginette", after(7)))
+			require.Equal(t, before, homesNow(t, pool))
+			require.NotEqual(t, said.Verdict, decide(t, s, first.ID(), say, about, 8).Verdict, "that one was undone")
+		})
+	}
+}

@@ -248,3 +248,37 @@ func TestJoinHomeByPictures(t *testing.T) {
 	require.Contains(t, judged.Match.Reasons, "same pictures")
 	require.InDelta(t, 1, *judged.Match.Figures.Photos, 0)
 }
+
+// A home counts once among the rents, by the advert that is shown of it: not again for what it was posted as before, and
+// not for a twin that was visible until another was shown in its place.
+func TestRentsOfHomes(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewListings(pool)
+	first, second, twin := flat("kijiji", 1), flat("kijiji", 1), flat("kangalou", 1)
+	second.PlatformID = "2"
+	pass(t, s, first, 0)
+	archive(t, s, 1)
+	require.Equal(t, first.ID(), pass(t, s, second, 100).RepostOf)
+	require.False(t, pass(t, s, twin, 101, "kangalou").Hidden)
+	second.RentCents += 500 // within what one home may differ by
+	require.True(t, pass(t, s, second, 102, "kangalou").Hidden)
+	require.Equal(t, []string{"kangalou/1"}, visible(t, pool))
+	other := flat("kijiji", 9)
+	other.RentCents = first.RentCents + 900
+	pass(t, s, other, 103)
+
+	groups, err := s.Rents(t.Context(), db.RentQuery{
+		Since: start, Until: after(1000), Interval: "quarter", By: "borough", Least: 1})
+	require.NoError(t, err)
+	require.Len(t, groups, 1)
+	require.Equal(t, 2, groups[0].Listings)
+	require.Equal(t, twin.RentCents, groups[0].LowCents)
+	require.Equal(t, other.RentCents, groups[0].HighCents)
+	groups, err = s.Rents(t.Context(), db.RentQuery{
+		Since: start, Until: after(101), Interval: "quarter", By: "borough", Least: 1})
+	require.NoError(t, err)
+	require.Equal(t, 1, groups[0].Listings)
+	require.Equal(t, twin.RentCents, groups[0].LowCents)
+}

@@ -84,7 +84,12 @@ WITH done AS (
             width = $8, height = $9, begun = 0, perceptual = $16,
         settled_at = $10, reason = ''
     WHERE listing_id = $1 AND url = $2 AND state IN ('pending', 'failed')
-    RETURNING state, sort_order
+    RETURNING state, sort_order, created_at
+), counted AS (
+    ` + sqlFlowInto + `)
+    SELECT date_trunc('minute', $10::timestamptz), 'listings', 'images', state, $12,
+        ` + sqlTook + `$10::timestamptz - created_at` + sqlTookEnd + `, pg_backend_pid(), 1
+    FROM done` + sqlFlowAdd + `
 )
 INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 SELECT $11, $12, $13, $14,
@@ -112,6 +117,7 @@ func (s *Listings) AttachImage(ctx context.Context, ref listing.Ref, img listing
 	}
 	b := new(pgx.Batch)
 	b.Queue(sqlListingLock, id)
+	b.Queue(sqlSavedPictured, id, img.URL, now)
 	b.Queue(sqlImageAttach, id, img.URL, img.SHA256, img.Key, img.ThumbnailKey, img.ContentType, img.Bytes, img.Width,
 		img.Height, now, message, ref.Platform, contract.ExchangeListingEvents, contract.ImageAttached, event,
 		stated(int64(img.Perceptual))) //nolint:gosec // the same 64 bits
@@ -140,8 +146,13 @@ func (s *Listings) CountImageAttempt(ctx context.Context, id uuid.UUID, url, rea
 }
 
 const sqlImageFail = `
-UPDATE listing_images SET state = 'failed', reason = $3, settled_at = $4, begun = 0
-WHERE listing_id = $1 AND url = $2 AND state = 'pending'`
+WITH done AS (
+    UPDATE listing_images SET state = 'failed', reason = $3, settled_at = $4, begun = 0
+    WHERE listing_id = $1 AND url = $2 AND state = 'pending' RETURNING 1
+)
+` + sqlFlowInto + `)
+SELECT date_trunc('minute', $4::timestamptz), 'listings', 'images', 'failed', $5, -1, pg_backend_pid(), 1 FROM done` +
+	sqlFlowAdd
 
 // FailImage gives an image up: its listing is shown without it, and a replay of its dead letter requests it again.
 func (s *Listings) FailImage(ctx context.Context, ref listing.Ref, img listing.Image, class fault.Class,
@@ -153,7 +164,7 @@ func (s *Listings) FailImage(ctx context.Context, ref listing.Ref, img listing.I
 		return fmt.Errorf("write dead letter: %w", err)
 	}
 	b := new(pgx.Batch)
-	b.Queue(sqlImageFail, ref.ID(), img.URL, storable(reason), now)
+	b.Queue(sqlImageFail, ref.ID(), img.URL, storable(reason), now, ref.Platform)
 	err = deadLetterAdd(b, DeadLetter{
 		Key: imageKey(ref, img.URL), Route: contract.ListingsRoute(contract.QueueImages), Body: body, Reason: reason,
 		Class: string(class), WorkflowID: run.WorkflowID, RunID: run.RunID, At: now,

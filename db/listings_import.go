@@ -27,8 +27,10 @@ SELECT r.normalized, r.normalized_revision,
     CASE WHEN r.revision = r.normalized_revision AND r.settled_revision < r.revision THEN r.revised_at END,
     l.status, l.details_hash, l.details, r.gone_at IS NOT NULL, r.last_scraped_at,
     CASE WHEN r.settled_revision >= r.normalized_revision THEN r.settlements ELSE 0 END,
-    (SELECT h.shown FROM home_members m JOIN homes h ON h.id = m.home_id WHERE m.listing_id = r.id AND m.hidden)
-FROM raw_listings r LEFT JOIN listings l ON l.id = r.id
+    (SELECT h.shown FROM home_members m JOIN homes h ON h.id = m.home_id WHERE m.listing_id = r.id AND m.hidden),
+    l.id IS NULL AND r.staged AND r.payload @> '{"claimed": true}',
+    ` + sqlEnrichmentColumns + `
+FROM raw_listings r LEFT JOIN listings l ON l.id = r.id LEFT JOIN listing_enrichments e ON e.listing_id = r.id
 WHERE r.id = $1`
 
 // Load returns the normalized form that the last stage stored, with the revision it was made of. An advert without
@@ -42,9 +44,10 @@ func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, err
 		hash     []byte
 		before   *listing.Listing
 		shown    *uuid.UUID
+		enriched enrichmentRow
 	)
-	err := s.pool.QueryRow(ctx, sqlRawLoad, id).Scan(&doc, &v.Revision, &received, &status, &hash, &before,
-		&v.Gone, &v.ScrapedAt, &v.Pass, &shown)
+	err := s.pool.QueryRow(ctx, sqlRawLoad, id).Scan(append([]any{&doc, &v.Revision, &received, &status, &hash, &before,
+		&v.Gone, &v.ScrapedAt, &v.Pass, &shown, &v.Claimed}, enriched.columns()...)...)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && doc == nil {
 		return v, fault.Newf(fault.Gone, "read normalized listing %s: there is none; start it at stage normalize", id)
 	}
@@ -52,6 +55,7 @@ func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, err
 		return v, fmt.Errorf("read normalized listing %s: %w", id, err)
 	}
 	v.Listing, v.ScrapedAt = *doc, v.ScrapedAt.UTC()
+	v.Enriched, v.EnrichedOf = enriched.stored(), enriched.of
 	if received != nil {
 		v.ReceivedAt = received.UTC()
 	}
@@ -70,7 +74,7 @@ const sqlListingLock = `SELECT 1 FROM listings WHERE id = $1 FOR NO KEY UPDATE`
 
 const sqlEventCreated = `
 INSERT INTO listing_events (listing_id, revision, kind, at, new_rent_cents, new_status)
-VALUES ($1, $2, 'created', $3, $4, 'active') ON CONFLICT DO NOTHING`
+VALUES ($1, $2, 'created', $3, $4, $5) ON CONFLICT DO NOTHING`
 
 // Both compare with the listing as it stands, so they come after it is locked and before it is overwritten.
 const sqlEventPrice = `
@@ -87,9 +91,9 @@ WHERE id = $1 AND status = 'archived' AND revision <= $2`
 const sqlListingSave = `
 INSERT INTO listings AS l (id, platform, platform_id, revision, url, title, description, rent_cents, bedrooms, rooms,
     bathrooms, area_sqft, property_type, address, postal_code, latitude, longitude, neighbourhood, details,
-    details_hash, repost_of, posted_at, published_at, updated_at, words)
+    details_hash, repost_of, posted_at, published_at, updated_at, words, status)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::bigint, $10, $11, $12::bigint, $13, $14,
-    $15, $16, $17, $18, $19, $20, $21, $22, $23, $23, $24::text::tsvector)
+    $15, $16, $17, $18, $19, $20, $21, $22, $23, $23, $24::text::tsvector, $25)
 ON CONFLICT (id) DO UPDATE SET
     revision = excluded.revision, url = excluded.url, title = excluded.title, description = excluded.description,
     rent_cents = excluded.rent_cents, bedrooms = excluded.bedrooms, rooms = excluded.rooms,
@@ -140,16 +144,19 @@ WHERE listing_id = $1 AND state = 'repeated' AND NOT EXISTS (
 const sqlImagePending = `
 SELECT url, sort_order FROM listing_images WHERE listing_id = $1 AND state = 'pending' ORDER BY sort_order, url`
 
-// Publish makes a version the visible listing: row, price and status history, wanted images, listings.published and
-// the audit trail's status, all or nothing. It returns the images that are still to be fetched. A version that
-// equals the published one changes nothing and causes no event, and so does publishing one twice.
+// Publish makes a version the visible listing: row, price and status history, wanted images, listings.published, the
+// audit trail's status, and its enrichment as SaveEnrichment does, all or nothing. What is new of the enrichment is
+// told by listings.published, and by listings.enriched where there is no such event. It returns the images that are
+// still to be fetched. A version that equals the published one changes nothing and causes no event, and so does
+// publishing one twice.
 func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listing.Run,
 	now time.Time) ([]listing.Image, error) {
 	b := new(pgx.Batch)
 	if p.Published != "" {
 		b.Queue(sqlListingLock, p.Listing.ID())
 	}
-	if !p.Same || p.Published == "archived" {
+	tells := !p.Same || p.Published == "archived"
+	if tells {
 		if err := listingPublish(b, p, now); err != nil {
 			return nil, err
 		}
@@ -165,7 +172,18 @@ func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listi
 		b.Queue(sqlImageDrop, id, urls, now, p.Revision, imageKey(p.Listing.Ref, ""))
 		b.Queue(sqlImageUnrepeat, id)
 	}
+	stepAdd(b, listingStep{
+		ID: id, Revision: p.Revision, Pass: &p.Pass, Step: publishedAs(p), Same: p.Same && p.Published != "archived", At: now,
+	})
 	b.Queue(sqlRawSettle, id, p.Revision, "imported")
+	if p.Enrichment != nil {
+		enrichmentSave(b, p.Enriching(), *p.Enrichment, now)
+		if !tells { // listings.published does not
+			if err := enrichmentTell(b, p.Enriching(), *p.Enrichment, now); err != nil {
+				return nil, err
+			}
+		}
+	}
 	b.Queue(sqlDeadLetterResolve, run.WorkflowID, id, p.Revision, contract.QueueImages)
 	var pending []listing.Image
 	b.Queue(sqlImagePending, id).Query(func(rows pgx.Rows) (err error) {
@@ -175,10 +193,23 @@ func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listi
 	if err := write(ctx, s.pool, b); err != nil {
 		return nil, fmt.Errorf("publish %s: %w", p.Listing.Ref, err)
 	}
-	if !p.Same || p.Published == "archived" {
+	if tells {
 		s.added.wake(ctx)
 	}
 	return pending, nil
+}
+
+// publishedAs is the step that publishing a version is.
+func publishedAs(p listing.Publication) string {
+	switch {
+	case p.Published == "":
+		return "new"
+	case p.Published == "archived":
+		return "back"
+	case p.Same:
+		return "unchanged"
+	}
+	return "changed"
 }
 
 // An advert that is not offered stays on record with what is needed to publish it when it is scraped again, changed or
@@ -193,6 +224,9 @@ WHERE id = $1 AND revision = $2`
 // published; a newer scrape of the advert publishes it.
 func (s *Listings) Withhold(ctx context.Context, v listing.Version, run listing.Run, now time.Time) error {
 	b := new(pgx.Batch)
+	stepAdd(b, listingStep{
+		ID: v.Listing.ID(), Revision: v.Revision, Pass: &v.Pass, Step: "withheld", Same: true, At: now,
+	})
 	b.Queue(sqlRawWithhold, v.Listing.ID(), v.Revision, now)
 	b.Queue(sqlDeadLetterResolve, run.WorkflowID, v.Listing.ID(), v.Revision, contract.QueueImages)
 	if err := write(ctx, s.pool, b); err != nil {
@@ -210,6 +244,9 @@ func listingPublish(b *pgx.Batch, p listing.Publication, now time.Time) error {
 	}
 	sum := listingHash(l)
 	data := publishedData(l, p.Revision, p.Neighbourhood)
+	if p.Enrichment != nil {
+		data.Enrichment = enrichmentNews(p.Enriching(), *p.Enrichment)
+	}
 	if p.Published != "" {
 		for _, c := range listing.Changes(p.Before, l) {
 			data.Changes = append(data.Changes, contract.Change(c))
@@ -227,23 +264,37 @@ func listingPublish(b *pgx.Batch, p listing.Publication, now time.Time) error {
 	default:
 		data.Change = "updated"
 	}
+	status := "active" // of a new listing
+	if p.Claimed {
+		status = "claimed"
+	}
+	if p.Published != "" {
+		b.Queue(sqlSavedEdited, id, p.Revision, now, stated(p.Neighbourhood), doc)
+	}
 	b.Queue(sqlEventPrice, id, p.Revision, now, l.RentCents)
 	b.Queue(sqlListingSave, id, l.Platform, l.PlatformID, p.Revision, l.URL, l.Title, l.Description, l.RentCents,
 		l.Bedrooms, stated(l.Rooms), stated(l.Bathrooms), stated(l.AreaSqFt), l.PropertyType, l.Address.Text,
 		l.Address.PostalCode, l.Latitude, l.Longitude, stated(p.Neighbourhood), doc, sum, stated(p.RepostOf),
-		l.PostedAt, now, listingText{l.Title, l.Description, l.Address.Text, p.Neighbourhood}.words())
+		l.PostedAt, now, listingText{l.Title, l.Description, l.Address.Text, p.Neighbourhood}.words(), status)
 	switch data.Change {
 	case "created":
-		b.Queue(sqlEventCreated, id, p.Revision, now, l.RentCents)
+		b.Queue(sqlEventCreated, id, p.Revision, now, l.RentCents, status)
 	case "returned":
 		return nil
 	}
-	m, err := listingEvent(contract.ListingPublished, l.Ref, data, sum, p.Pass, now)
-	if err != nil {
+	tell := func(name string, data contract.ListingData) error {
+		m, err := listingEvent(name, l.Ref, data, sum, p.Pass, now)
+		if err == nil {
+			b.Queue(sqlTellPublished, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt, id, p.Revision)
+		}
 		return err
 	}
-	b.Queue(sqlTellPublished, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt, id, p.Revision)
-	return nil
+	if err := tell(contract.ListingPublished, data); err != nil || !p.Claimed {
+		return err
+	}
+	claimed := listingData(l, p.Revision)
+	claimed.Neighbourhood = p.Neighbourhood
+	return tell(contract.ListingClaimed, claimed)
 }
 
 // publishedData is what listings.published says of any version.

@@ -36,7 +36,9 @@ type ListingFilter struct {
 	AvailableBy   time.Time  // the home is free on this day, UTC, or before
 	Traits        [][]string // of each group at least one, as listing_traits has them: pets_cats, parking_yes …
 	Box           *Box
-	Text          string // as typed by a person: words, "a phrase", -without, begin*, intitle:
+	HasImages     *bool     // at least one picture is stored
+	UpdatedSince  time.Time // inclusive
+	Text          string    // as typed by a person: words, "a phrase", -without, begin*, intitle:
 	Sort          ListingSort
 	After         *Position // the last listing of the page before
 	Limit         int       // 1 to 100
@@ -50,6 +52,7 @@ const (
 	Newest    ListingSort = "newest"
 	Cheapest  ListingSort = "price"
 	Dearest   ListingSort = "-price"
+	Updated   ListingSort = "-updated"  // the last changed first
 	Relevance ListingSort = "relevance" // of Text: the newest 1,000 listings that match, the best first
 )
 
@@ -112,6 +115,9 @@ const sqlListingFilter = `
         AND ($20::int IS NULL OR area_sqft <= $20)
         AND ($21::date IS NULL OR listing_available(details) <= $21)
         AND ($22::text IS NULL OR listing_traits(details) @@ $22::text::tsquery)
+        AND ($23::boolean IS NULL OR $23 = EXISTS (
+            SELECT FROM listing_images i WHERE i.listing_id = listings.id AND i.state = 'attached'))
+        AND ($24::timestamptz IS NULL OR updated_at >= $24)
         AND ($13::uuid IS NULL OR `
 
 const sqlListingsNewest = sqlSummary + sqlListingFilter + `(published_at, id) < ($14::timestamptz, $13::uuid))
@@ -123,13 +129,24 @@ const sqlListingsCheapest = sqlSummary + sqlListingFilter + `(rent_cents, id) > 
 const sqlListingsDearest = sqlSummary + sqlListingFilter + `(rent_cents, id) < ($14::bigint, $13::uuid))
     ORDER BY rent_cents DESC, id DESC LIMIT $15` + sqlSummaryEnd + ` ORDER BY l.rent_cents DESC, l.id DESC`
 
-// Search returns the page of listings after f.After, and the position to go on from: nil when this was the last. A
-// text without a word, and one with site:, lang: or type:, is fault.Invalid, and so is Relevance without a text.
-func (s *Listings) Search(ctx context.Context, f ListingFilter) ([]ListingSummary, *Position, error) {
+const sqlListingsUpdated = sqlSummary + sqlListingFilter + `(updated_at, id) < ($14::timestamptz, $13::uuid))
+    ORDER BY updated_at DESC, id DESC LIMIT $15` + sqlSummaryEnd + ` ORDER BY l.updated_at DESC, l.id DESC`
+
+// args are $1 to $24 of sqlListingFilter. after is the sort key of the position id, nil without one.
+func (f ListingFilter) args(q textQuery, id *uuid.UUID, after any, limit int) []any {
 	var west, south, east, north *float64
 	if b := f.Box; b != nil {
 		west, south, east, north = &b.West, &b.South, &b.East, &b.North
 	}
+	return []any{stated(f.Status), stated(f.Platform), stated(f.Neighbourhood), f.MinRentCents, f.MaxRentCents,
+		f.Bedrooms, f.MinBedrooms, west, south, east, north, stated(q.words), id, after, limit, stated(q.unfilled),
+		stated(q.without), f.Rooms, f.MinAreaSqFt, f.MaxAreaSqFt, stated(f.AvailableBy), stated(traitQuery(f.Traits)),
+		f.HasImages, stated(f.UpdatedSince)}
+}
+
+// Search returns the page of listings after f.After, and the position to go on from: nil when this was the last. A
+// text without a word, and one with site:, lang: or type:, is fault.Invalid, and so is Relevance without a text.
+func (s *Listings) Search(ctx context.Context, f ListingFilter) ([]ListingSummary, *Position, error) {
 	var q textQuery
 	if f.Text != "" {
 		var err error
@@ -149,14 +166,14 @@ func (s *Listings) Search(ctx context.Context, f ListingFilter) ([]ListingSummar
 		if f.After != nil {
 			after = f.After.RentCents
 		}
+	case Updated:
+		sql = sqlListingsUpdated
 	case Relevance:
 		if f.Text == "" {
 			return nil, nil, fault.Newf(fault.Invalid, "relevance is that of a text: give one, or another order")
 		}
 	}
-	args := []any{stated(f.Status), stated(f.Platform), stated(f.Neighbourhood), f.MinRentCents, f.MaxRentCents,
-		f.Bedrooms, f.MinBedrooms, west, south, east, north, stated(q.words), id, after, f.Limit + 1, stated(q.unfilled),
-		stated(q.without), f.Rooms, f.MinAreaSqFt, f.MaxAreaSqFt, stated(f.AvailableBy), stated(traitQuery(f.Traits))}
+	args := f.args(q, id, after, f.Limit+1)
 	var found []ListingSummary
 	var err error
 	var rank *RankPosition
@@ -175,7 +192,11 @@ func (s *Listings) Search(ctx context.Context, f ListingFilter) ([]ListingSummar
 		return nil, nil, refused(fmt.Errorf("search listings: %w", err))
 	}
 	found, next := page(found, f.Limit, func(l ListingSummary) Position {
-		return Position{At: l.PublishedAt, RentCents: l.RentCents, ID: l.ID, Rank: rank}
+		p := Position{At: l.PublishedAt, RentCents: l.RentCents, ID: l.ID, Rank: rank}
+		if f.Sort == Updated {
+			p.At = l.UpdatedAt
+		}
+		return p
 	})
 	return found, next, nil
 }
@@ -301,6 +322,9 @@ type ListingDetail struct {
 
 	Enrichment *ListingEnrichment      // nil = none yet
 	Rent       *listing.RentComparison // with others of its size and place; nil = too few, or it is not published
+
+	Way     []WayStep       // the last 100 steps, in the order of revisions and passes
+	Letters []LetterSummary // of its workflow, the latest deaths first; at most 20
 }
 
 // An ImageDetail is one picture of a listing.
@@ -397,7 +421,10 @@ const sqlReposts = `RECURSIVE reposts AS (
 
 const sqlHistory = `WITH ` + sqlReposts + `
 SELECT kind, revision, at, old_rent_cents, new_rent_cents, old_status, new_status, listing_id
-FROM listing_events WHERE listing_id IN (SELECT id FROM reposts) ORDER BY at, id`
+FROM listing_events
+WHERE listing_id = ANY (ARRAY(SELECT id FROM reposts))
+    AND at >= (SELECT min(published_at) - interval '1 day' FROM reposts)
+ORDER BY at, id`
 
 const sqlFirstPublished = `WITH ` + sqlReposts + ` SELECT min(published_at) FROM reposts`
 
@@ -406,10 +433,20 @@ SELECT platform, platform_id, url, status, reasons, duplicate_of, revision, revi
     first_scraped_at, last_scraped_at, normalized
 FROM raw_listings WHERE id = $1`
 
+// The newest revision is what the advert has: it is there for as long as the advert, and its row may be gone.
 const sqlRevisions = `
 SELECT revision, encode(content_hash, 'hex'), scraped_at, received_at,
     CASE WHEN row_number() OVER (ORDER BY revision DESC) <= 5 THEN payload - 'contact' END
-FROM raw_listing_revisions WHERE listing_id = $1 ORDER BY revision DESC LIMIT 50`
+FROM (
+    SELECT revision, content_hash, scraped_at, received_at, payload FROM raw_listing_revisions WHERE listing_id = $1
+    UNION ALL
+    SELECT revision, content_hash, payload_at, revised_at, payload FROM raw_listings r
+    WHERE id = $1 AND NOT EXISTS (
+        SELECT FROM raw_listing_revisions v WHERE v.listing_id = r.id AND v.revision = r.revision)
+) v ORDER BY revision DESC LIMIT 50`
+
+const sqlListingLetters = `SELECT ` + sqlLetterSummary + ` FROM dead_letters
+WHERE workflow_id = $1 AND workflow_id <> '' ORDER BY last_at DESC, id DESC LIMIT 20`
 
 // Detail returns everything known of an advert, by its listing's ID. An unknown one is fault.Gone.
 func (s *Listings) Detail(ctx context.Context, id uuid.UUID) (ListingDetail, error) {
@@ -423,6 +460,7 @@ func (s *Listings) Detail(ctx context.Context, id uuid.UUID) (ListingDetail, err
 	if err != nil {
 		return d, fmt.Errorf("read listing %s: %w", id, err)
 	}
+	workflow := listing.Ref{Platform: d.Audit.Platform, PlatformID: d.Audit.PlatformID}.WorkflowID()
 	b := new(pgx.Batch)
 	b.Queue(sqlSummaryOne, id).Query(func(rows pgx.Rows) error {
 		found, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByPos[ListingSummary])
@@ -436,6 +474,8 @@ func (s *Listings) Detail(ctx context.Context, id uuid.UUID) (ListingDetail, err
 	b.Queue(sqlFirstPublished, id).QueryRow(func(row pgx.Row) error { return row.Scan(&d.FirstPublishedAt) })
 	b.Queue(sqlRevisions, id).Query(collect(&d.Audit.Revisions))
 	b.Queue(sqlEnrichment, id).Query(readEnrichment(&d.Enrichment))
+	b.Queue(sqlListingWay, id).Query(collect(&d.Way))
+	b.Queue(sqlListingLetters, workflow).Query(collect(&d.Letters))
 	b.Queue(sqlRentCompared, id, listing.MinRentSample).Query(readRentCompared(&d.Rent))
 	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
 		return d, fmt.Errorf("read listing %s: %w", id, err)

@@ -45,6 +45,10 @@ func TestSearchFilters(t *testing.T) {
 	add("kangalou", "dddd", "Loft", "no balcony here", 150_000, 1, 0, 0, "")
 	_, err := pool.Exec(t.Context(), "UPDATE listings SET status = 'archived' WHERE platform_id = 'dddd'")
 	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), "INSERT INTO listing_images (listing_id, url, sort_order, state, key, thumbnail_key, created_at)"+
+		" SELECT id, 'https://example.org/' || platform_id, 0, CASE platform_id WHEN 'a' THEN 'failed' ELSE 'attached' END, 'k', 't', now()"+
+		" FROM listings WHERE platform_id IN ('a', 'bb')")
+	require.NoError(t, err)
 
 	for _, tt := range []struct {
 		name string
@@ -55,6 +59,10 @@ func TestSearchFilters(t *testing.T) {
 		{"newest", db.ListingFilter{Sort: db.Newest}, []string{"dddd", "ccc", "bb", "a"}},
 		{"cheapest", db.ListingFilter{Sort: db.Cheapest}, []string{"a", "bb", "dddd", "ccc"}},
 		{"dearest", db.ListingFilter{Sort: db.Dearest}, []string{"ccc", "dddd", "bb", "a"}},
+		{"last changed", db.ListingFilter{Sort: db.Updated}, []string{"dddd", "ccc", "bb", "a"}},
+		{"changed since, inclusive", db.ListingFilter{UpdatedSince: after(3)}, []string{"dddd", "ccc"}},
+		{"with a picture", db.ListingFilter{HasImages: ptr(true)}, []string{"bb"}},
+		{"without one", db.ListingFilter{HasImages: ptr(false)}, []string{"dddd", "ccc", "a"}},
 		{"active", db.ListingFilter{Status: "active"}, []string{"ccc", "bb", "a"}},
 		{"archived", db.ListingFilter{Status: "archived"}, []string{"dddd"}},
 		{"a platform", db.ListingFilter{Platform: "kijiji"}, []string{"bb", "a"}},
@@ -178,7 +186,7 @@ func TestSearchPages(t *testing.T) {
 		}, runOf(a.Ref), after(i%2))
 		require.NoError(t, err)
 	}
-	for _, order := range []db.ListingSort{db.Newest, db.Cheapest, db.Dearest} {
+	for _, order := range []db.ListingSort{db.Newest, db.Updated, db.Cheapest, db.Dearest} {
 		for _, limit := range []int{1, 7, 100} {
 			t.Run(fmt.Sprintf("%s by %d", order, limit), func(t *testing.T) {
 				t.Parallel()
@@ -256,7 +264,7 @@ func TestDetail(t *testing.T) {
 	// A duplicate names the listing that it duplicates.
 	two := refOf("2")
 	receive(t, s, arrival(two, "x", 1))
-	require.NoError(t, s.SaveDuplicate(t.Context(), two, 1, l.ID(), reasons[:1], runOf(two)))
+	require.NoError(t, s.SaveDuplicate(t.Context(), two, 1, l.ID(), reasons[:1], runOf(two), start))
 	d, err = s.Detail(t.Context(), two.ID())
 	require.NoError(t, err)
 	require.Equal(t, l.ID(), *d.Audit.DuplicateOf)

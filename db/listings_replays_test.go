@@ -48,7 +48,7 @@ func zoo(t testing.TB, pool *pgxpool.Pool) *db.Listings {
 	l := normalized(listing.Ref{Platform: "kangalou", PlatformID: "duplicate"})
 	r := receive(t, s, arrival(l.Ref, l.Title, 10))
 	require.NoError(t, s.SaveNormalized(t.Context(), l, payload(r.Revision), after(10)))
-	require.NoError(t, s.SaveDuplicate(t.Context(), l.Ref, r.Revision, refOf("imported").ID(), nil, runOf(l.Ref)))
+	require.NoError(t, s.SaveDuplicate(t.Context(), l.Ref, r.Revision, refOf("imported").ID(), nil, runOf(l.Ref), start))
 	return s
 }
 

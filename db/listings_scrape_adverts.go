@@ -14,27 +14,34 @@ import (
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
-// $3 is the kind of page that was read, or "": a suspicion about pages of that kind ends.
+// $3 is the kind of page that was read, or "": a suspicion about pages of that kind ends, of the search $4 where that is
+// not "".
 const sqlPlatformSuccess = `
 UPDATE platforms SET last_success_at = $2, refusals = 0, blocked_until = NULL, trouble_at = NULL,
-    suspect_at = CASE WHEN suspect_of <> $3 THEN suspect_at END
+    suspect_at = CASE WHEN suspect_of <> $3 OR $4 <> '' AND suspect_search <> $4 THEN suspect_at END
 WHERE name = $1`
+
+const sqlSearchSuccess = `
+UPDATE platform_searches SET retry_at = NULL, trouble_at = NULL
+WHERE platform = $1 AND search = $2 AND trouble_at IS NOT NULL`
 
 const sqlCyclePage = `
 UPDATE platform_cycles SET pages = greatest(pages, $3), total = coalesce($4, total) WHERE platform = $1 AND cycle = $2`
 
-const sqlPlatformResultsPages = `
-UPDATE platforms SET results_pages = greatest(results_pages, $2) WHERE name = $1`
+const sqlSearchResultsPages = `
+UPDATE platform_searches SET results_pages = greatest(results_pages, $3) WHERE platform = $1 AND search = $2`
 
 // The one query of a search page. It locks rows in the order of the IDs, or two of it would deadlock. An advert that
 // arrived lately in another way, such as from a scraper of another team, counts as visited. What the open cycle sees
-// for the first time is added to its counts, which are made exact when it ends. What to visit is for scrape.Memory.
+// for the first time is added to its counts, which are made exact when it ends. What to visit is for scrape.Memory. $8
+// is the search of the page, and "" where it is none: adverts are then not sighted.
 const sqlAdvertsSeen = `
 WITH shown AS (
     SELECT t.* FROM unnest($2::text[], $3::text[], $4::text[]) AS t (platform_id, url, fingerprint) ORDER BY platform_id
 ), before AS (
-    SELECT a.platform_id, a.seen_cycle >= $6 AS counted
+    SELECT a.platform_id, $8 = '' OR g.seen_cycle >= $6 AS counted
     FROM shown s JOIN platform_adverts a ON a.platform = $1 AND a.platform_id = s.platform_id
+    LEFT JOIN platform_sightings g ON g.platform = $1 AND g.platform_id = s.platform_id AND g.search = $8
 ), seen AS (
     INSERT INTO platform_adverts AS a (platform, platform_id, url, fingerprint, seen_at, seen_cycle,
         visited_at, visited_fingerprint)
@@ -44,8 +51,16 @@ WITH shown AS (
     ORDER BY s.platform_id
     ON CONFLICT (platform, platform_id) DO UPDATE SET url = excluded.url, fingerprint = excluded.fingerprint,
         seen_at = excluded.seen_at, seen_cycle = greatest(a.seen_cycle, excluded.seen_cycle), missed = 0,
-        retry_at = CASE WHEN a.gone_at IS NULL OR excluded.seen_cycle <= a.seen_cycle + 1 THEN a.retry_at END
+        retry_at = CASE WHEN a.gone_at IS NULL OR a.seen_cycle >= coalesce((SELECT max(cycle) FROM platform_cycles
+            WHERE platform = $1 AND search = $8 AND cycle < $6), 0) THEN a.retry_at END
     RETURNING *
+), sighted AS (
+    INSERT INTO platform_sightings AS g (platform, platform_id, search, seen_cycle)
+    SELECT $1, s.platform_id, w.search, $6
+    FROM shown s JOIN platform_searches w ON w.platform = $1 AND w.search = $8
+    ORDER BY s.platform_id
+    ON CONFLICT (platform, platform_id, search) DO UPDATE SET seen_cycle = greatest(g.seen_cycle, excluded.seen_cycle),
+        missed = 0
 ), counted AS (
     UPDATE platform_cycles c SET seen = c.seen + n.seen, skipped = c.skipped + n.skipped
     FROM (SELECT count(*) AS seen,
@@ -59,23 +74,24 @@ FROM seen`
 
 // Seen stores which adverts a search page shows and returns those that must be visited, as scrape.Memory says: new ones
 // first, otherwise in the order of the page. It may be repeated: adverts that were visited meanwhile are left out.
-func (s *Platforms) Seen(ctx context.Context, name string, cycle int64, page int, r scrape.Results, now time.Time) (
-	[]scrape.Visit, error,
-) {
+func (s *Platforms) Seen(ctx context.Context, of scrape.Search, cycle int64, page int, r scrape.Results,
+	now time.Time) ([]scrape.Visit, error) {
+	name := of.Platform
 	var total *int
 	if r.Total >= 0 {
 		total = &r.Total
 	}
 	b := new(pgx.Batch)
 	b.Queue(sqlPlatformLock, name)
-	due := advertsSeen(b, name, cycle, r.Cards, now)
+	due := advertsSeen(b, of, cycle, r.Cards, now)
 	b.Queue(sqlCyclePage, name, cycle, page, total)
 	if page == 1 { // as good as a look
-		b.Queue(sqlPlatformLooked, name, now)
+		b.Queue(sqlSearchLooked, name, of.Name, now)
 	}
-	b.Queue(sqlPlatformSuccess, name, now, scrape.SearchPages)
+	b.Queue(sqlPlatformSuccess, name, now, scrape.SearchPages, of.Name)
+	b.Queue(sqlSearchSuccess, name, of.Name)
 	if len(r.Cards) > 0 {
-		b.Queue(sqlPlatformResultsPages, name, page)
+		b.Queue(sqlSearchResultsPages, name, of.Name, page)
 	}
 	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
 		return nil, refused(fmt.Errorf("store %d adverts seen on %s: %w", len(r.Cards), name, err))
@@ -95,17 +111,24 @@ func (s *Platforms) Due(ctx context.Context, name string, cycle int64, visits []
 	}
 	b := new(pgx.Batch)
 	b.Queue(sqlPlatformLock, name)
-	due := advertsSeen(b, name, cycle, cards, now)
+	due := advertsSeen(b, scrape.Search{Platform: name}, cycle, cards, now)
 	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
 		return nil, refused(fmt.Errorf("find which of %d visits to %s are due: %w", len(visits), name, err))
 	}
+	found := map[string]string{} // by whose look, of those that another search's has found
+	for _, v := range visits {
+		found[v.PlatformID] = v.Search
+	}
 	visits, _ = due()
+	for i := range visits {
+		visits[i].Search = found[visits[i].PlatformID]
+	}
 	return visits, nil
 }
 
 // advertsSeen queues the query of a search page. due returns its result, once the batch is done: the visits to be made,
 // and how many of the adverts nobody had seen before, or were gone.
-func advertsSeen(b *pgx.Batch, name string, cycle int64, cards []scrape.Card, now time.Time) (
+func advertsSeen(b *pgx.Batch, of scrape.Search, cycle int64, cards []scrape.Card, now time.Time) (
 	due func() (visits []scrape.Visit, unknown int),
 ) {
 	count := len(cards)
@@ -114,7 +137,7 @@ func advertsSeen(b *pgx.Batch, name string, cycle int64, cards []scrape.Card, no
 		ids[i], urls[i], prints[i] = c.PlatformID, c.URL, c.Fingerprint
 	}
 	known, fresh := make(map[string]scrape.Memory, count), make(map[string]bool, count)
-	b.Queue(sqlAdvertsSeen, name, ids, urls, prints, now, cycle, now.Add(-scrape.StaleAfter)).Query(
+	b.Queue(sqlAdvertsSeen, of.Platform, ids, urls, prints, now, cycle, now.Add(-scrape.StaleAfter), of.Name).Query(
 		func(rows pgx.Rows) error {
 			var id string
 			var m scrape.Memory
@@ -208,7 +231,7 @@ func (s *Platforms) Found(ctx context.Context, cycle int64, f scrape.FoundAdvert
 		b.Queue(sqlUnitsGone, ref.Platform, []string{ref.PlatformID}, ids, now)
 	}
 	b.Queue(sqlAdvertVisited, ref.Platform, ref.PlatformID, cycle, now, f.Fingerprint, f.Why)
-	b.Queue(sqlPlatformSuccess, ref.Platform, now, scrape.DetailPages)
+	b.Queue(sqlPlatformSuccess, ref.Platform, now, scrape.DetailPages, "")
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("store %s: %w", ref, err)
 	}
@@ -243,7 +266,7 @@ func (s *Platforms) Gone(ctx context.Context, ref listing.Ref, cycle int64, reas
 	b.Queue(sqlUnitsGone, ref.Platform, []string{ref.PlatformID}, []string{}, now)
 	b.Queue(sqlAdvertGone, ref.Platform, ref.PlatformID, cycle, now, clipReason(reason))
 	b.Queue(sqlAdvertRetry, ref.Platform, ref.PlatformID, now.Add(scrape.GoneWait))
-	b.Queue(sqlPlatformSuccess, ref.Platform, now, "")
+	b.Queue(sqlPlatformSuccess, ref.Platform, now, "", "")
 	if err := write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("mark %s as gone: %w", ref, err)
 	}

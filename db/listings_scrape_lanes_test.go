@@ -35,9 +35,9 @@ func TestLooks(t *testing.T) {
 	s.found(t, 1, "1000000001", scrape.New, 90_000)
 
 	s.now = s.now.Add(6 * time.Minute)
-	require.NoError(t, s.Looked(t.Context(), "kijiji", s.now))
+	require.NoError(t, s.Looked(t.Context(), kijijiSearch, s.now))
 	newest := scrape.Results{Total: -1, Cards: []scrape.Card{card("1000000001 b"), card("1000000003"), card("1000000002")}}
-	visits, unknown, pages, err := s.Newest(t.Context(), "kijiji", 1, newest, s.now)
+	visits, unknown, pages, err := s.Newest(t.Context(), kijijiSearch, 1, newest, s.now)
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 1}, []int{unknown, pages}, "one of them nobody had seen")
 	var why []string

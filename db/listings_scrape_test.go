@@ -23,6 +23,8 @@ var kijiji = scrape.Settings{
 	Pace: scrape.Pace{Transport: scrape.HTTP, Delay: 9 * time.Second, MaxPages: 5, Cooldown: time.Minute},
 }
 
+var kijijiSearch = scrape.Search{Platform: "kijiji", Name: scrape.DefaultSearch}
+
 // scraped is a platform with a store, and a clock that goes on by hand.
 type scraped struct {
 	*db.Platforms
@@ -64,7 +66,7 @@ func (s *scraped) page(t *testing.T, cycle int64, page int, cards ...string) []s
 	for _, c := range cards {
 		r.Cards = append(r.Cards, card(c))
 	}
-	visits, err := s.Seen(t.Context(), "kijiji", cycle, page, r, s.now)
+	visits, err := s.Seen(t.Context(), kijijiSearch, cycle, page, r, s.now)
 	require.NoError(t, err)
 	out := []string{}
 	for _, v := range visits {
@@ -295,7 +297,7 @@ func TestTurnsAreADelayApart(t *testing.T) {
 	t.Parallel()
 	s := scraper(t)
 	turn := func(atLeast time.Duration) scrape.Turn {
-		got, err := s.Turn(t.Context(), "kijiji", atLeast, s.now)
+		got, err := s.Turn(t.Context(), kijijiSearch, atLeast, s.now)
 		require.NoError(t, err)
 		return got
 	}
@@ -322,7 +324,7 @@ func TestTurnsAreADelayApart(t *testing.T) {
 	require.Equal(t, scrape.Disabled, turn(0).Stopped)
 	require.Equal(t, "nothing until it is enabled", s.get(t).Next)
 	require.Equal(t, 4, s.count(t, `SELECT count(*) FROM audit WHERE actor = 'ann'`), "a rejected change has no audit entry")
-	_, err = s.Turn(t.Context(), "unknown", 0, s.now)
+	_, err = s.Turn(t.Context(), scrape.Search{Platform: "unknown", Name: scrape.DefaultSearch}, 0, s.now)
 	requireClass(t, fault.Gone, err)
 }
 
@@ -343,7 +345,7 @@ func TestRefusals(t *testing.T) {
 	require.Equal(t, "blocked", p.State)
 	require.Equal(t, "asks again in 1h0m0s, after refusal 9 in a row (429)", p.Next)
 	require.Equal(t, 9, p.Current.Refusals)
-	turn, err := s.Turn(t.Context(), "kijiji", 0, s.now)
+	turn, err := s.Turn(t.Context(), kijijiSearch, 0, s.now)
 	require.NoError(t, err)
 	require.True(t, turn.At.Equal(s.now.Add(time.Hour)))
 
@@ -364,7 +366,7 @@ func TestSuspects(t *testing.T) {
 	events := func() int { return s.count(t, `SELECT count(*) FROM outbox WHERE routing_key = 'platform.suspect'`) }
 	empty := func(page, total int, wrong string) string {
 		s.now = s.now.Add(time.Second)
-		reason, err := s.NoResults(t.Context(), "kijiji", 1, page, total, wrong, s.now)
+		reason, err := s.NoResults(t.Context(), kijijiSearch, 1, page, total, wrong, s.now)
 		require.NoError(t, err)
 		return reason
 	}
@@ -441,7 +443,7 @@ func TestACycleThatSawTooLittle(t *testing.T) {
 	s := scraper(t)
 	for range 3 {
 		plan := s.begin(t)
-		_, err := s.Seen(t.Context(), "kijiji", plan.Cycle, 1, scrape.Results{Cards: []scrape.Card{card("1000000001")}, Total: 9},
+		_, err := s.Seen(t.Context(), kijijiSearch, plan.Cycle, 1, scrape.Results{Cards: []scrape.Card{card("1000000001")}, Total: 9},
 			s.now)
 		require.NoError(t, err)
 		require.NoError(t, s.End(t.Context(), "kijiji", plan.Cycle, "", s.now))

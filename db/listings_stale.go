@@ -100,6 +100,7 @@ func (s *Listings) archive(ctx context.Context, before time.Time, stale []uuid.U
 			return err
 		}
 		b.Queue(sqlEventArchived, ids, now)
+		b.Queue(sqlStepsArchived, ids, now)
 		b.Queue(sqlListingsArchive, ids, now)
 		b.Queue(sqlRawArchive, ids, now)
 		rememberTrace(ctx, b)

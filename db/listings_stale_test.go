@@ -260,7 +260,7 @@ func TestOrphanedDuplicates(t *testing.T) {
 		l := normalized(listing.Ref{Platform: "kangalou", PlatformID: id})
 		r := receive(t, s, arrival(l.Ref, l.Title, minutes))
 		require.NoError(t, s.SaveNormalized(t.Context(), l, payload(r.Revision), after(minutes)))
-		require.NoError(t, s.SaveDuplicate(t.Context(), l.Ref, r.Revision, original.ID(), nil, runOf(l.Ref)))
+		require.NoError(t, s.SaveDuplicate(t.Context(), l.Ref, r.Revision, original.ID(), nil, runOf(l.Ref), start))
 		return l
 	}
 	fresh := duplicate("fresh", 90)
@@ -294,7 +294,7 @@ func TestOrphanedDuplicatesInWindows(t *testing.T) {
 			l := normalized(listing.Ref{Platform: "kangalou", PlatformID: fmt.Sprint(n, d)})
 			r := receive(t, s, arrival(l.Ref, l.Title, 90))
 			require.NoError(t, s.SaveNormalized(t.Context(), l, payload(r.Revision), after(90)))
-			require.NoError(t, s.SaveDuplicate(t.Context(), l.Ref, r.Revision, original.ID(), nil, runOf(l.Ref)))
+			require.NoError(t, s.SaveDuplicate(t.Context(), l.Ref, r.Revision, original.ID(), nil, runOf(l.Ref), start))
 		}
 	}
 	_, err := pool.Exec(t.Context(), "UPDATE listings SET status = 'archived' WHERE platform_id <> 'original2'")

@@ -354,7 +354,7 @@ func TestTextPlans(t *testing.T) {
 			require.NoError(t, err)
 			rows, _ := tx.Query(ctx, fmt.Sprintf(`EXPLAIN EXECUTE %q ('active', NULL, NULL, NULL, NULL, NULL, NULL, NULL,
 				NULL, NULL, NULL, $q$%s$q$, NULL, NULL, 21, $q$%s$q$, NULL, NULL, NULL, NULL,
-				NULL, NULL)`, name, tt.words, tt.words))
+				NULL, NULL, NULL, NULL)`, name, tt.words, tt.words))
 			lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
 			require.NoError(t, err)
 			plan := strings.Join(lines, "\n")

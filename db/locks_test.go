@@ -79,10 +79,10 @@ func TestEndBesideFound(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, plan.Go)
 		if round%2 == 0 {
-			_, err = s.Seen(ctx, "kijiji", plan.Cycle, 1, scrape.Results{Cards: cards, Total: adverts}, at)
+			_, err = s.Seen(ctx, kijijiSearch, plan.Cycle, 1, scrape.Results{Cards: cards, Total: adverts}, at)
 			require.NoError(t, err)
 		} else { // all but a few are missing from this one
-			_, err = s.Seen(ctx, "kijiji", plan.Cycle, 1, scrape.Results{Cards: cards[:adverts-8], Total: adverts - 8}, at)
+			_, err = s.Seen(ctx, kijijiSearch, plan.Cycle, 1, scrape.Results{Cards: cards[:adverts-8], Total: adverts - 8}, at)
 			require.NoError(t, err)
 		}
 		var work errgroup.Group

@@ -200,19 +200,27 @@ const sqlMessagesOfCampaign = `
 SELECT ` + sqlMessageColumns + ` FROM messages
 WHERE tenant = $1 AND campaign = $2 AND ($3::text IS NULL OR state = $3)
     AND ($5::uuid IS NULL OR (state, id) > ($4::text, $5::uuid))
+    AND ($7::text IS NULL OR class = $7) AND ($8::int IS NULL OR coalesce(code, 0) = $8)
 ORDER BY state, id LIMIT $6`
 
-// OfCampaign returns up to n messages of a campaign after a position, without their bodies, in a state or in any (""),
-// and the position to go on from: nil when these were the last. They are in the order of their states' names.
-func (s *Messages) OfCampaign(ctx context.Context, tenant string, id uuid.UUID, state campaign.Status,
+// A MessageFilter says which messages of a campaign to return. Zero values do not filter.
+type MessageFilter struct {
+	State campaign.Status
+	Class campaign.Class // of the last error
+	Code  *int           // of the last error; 0 = those without one
+}
+
+// OfCampaign returns up to n messages of a campaign after a position, without their bodies, and the position to go on
+// from: nil when these were the last. They are in the order of their states' names.
+func (s *Messages) OfCampaign(ctx context.Context, tenant string, id uuid.UUID, f MessageFilter,
 	after *MessagePosition, n int) ([]MessageRow, *MessagePosition, error) {
 	var last *uuid.UUID
 	var lastState *string
 	if after != nil {
 		last, lastState = &after.ID, new(string(after.State))
 	}
-	found, err := tenantRows(ctx, s.pool, tenant, scanMessage, sqlMessagesOfCampaign, tenant, id, stated(string(state)),
-		lastState, last, n+1)
+	found, err := tenantRows(ctx, s.pool, tenant, scanMessage, sqlMessagesOfCampaign, tenant, id, stated(string(f.State)),
+		lastState, last, n+1, stated(string(f.Class)), f.Code)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list messages of campaign %s: %w", id, err)
 	}

@@ -52,6 +52,8 @@ const (
 	lockWait    = time.Second      // before the second try; doubled each time
 	maxLockWait = 15 * time.Second //
 
+	partitionTries = 10 // a second apart
+
 	// turnWithin is how long a process waits while another one migrates, which may build an index for long.
 	turnWithin = time.Hour
 )
@@ -65,7 +67,8 @@ func Progress(report func(ctx context.Context, line string, pairs ...any)) Migra
 }
 
 // GrantTo gives the role of DATABASE_URL what the application needs, once the schema is up to date: to read and write
-// every table, and of the audit and the list of migrations less. A role that is the one that migrates needs nothing.
+// every table, of the audit and the list of migrations less, and to call the functions that run as the owner. A role
+// that is the one that migrates needs nothing.
 func GrantTo(role string) MigrateOption { return func(m *migrator) { m.role = role } }
 
 // From applies the migrations in files, instead of those of this binary.
@@ -120,7 +123,44 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, options ...MigrateOption) 
 	if err := pool.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("save neighbourhoods: %w", err)
 	}
+	if err := m.partitions(ctx, pool); err != nil {
+		return err
+	}
 	return m.grant(ctx, pool)
+}
+
+const sqlMigratedAt = `
+SELECT now(), to_regprocedure('partitions_make(text, timestamptz)') IS NOT NULL,
+    to_regprocedure('crawl_partitions_make(timestamptz)') IS NOT NULL`
+
+// partitions makes those of the months and the runs that come. Where a table stays locked, retention makes them later.
+func (m *migrator) partitions(ctx context.Context, pool *pgxpool.Pool) error {
+	var now time.Time
+	var months, runs bool // with the migrations of an older release there are no such functions
+	if err := pool.QueryRow(ctx, sqlMigratedAt).Scan(&now, &months, &runs); err != nil {
+		return fmt.Errorf("read the time of Postgres: %w", err)
+	}
+	for try := 1; ; try++ {
+		var err error
+		if months {
+			err = makePartitions(ctx, pool, now)
+		}
+		if err == nil && runs {
+			err = makeCrawlPartitions(ctx, pool, now)
+		}
+		if err == nil || !lockedOut(err) || ctx.Err() != nil {
+			return err
+		}
+		if try == partitionTries {
+			m.report(ctx, "tables stayed locked: the partitions of what comes next are left to retention", "err", err)
+			return nil
+		}
+		select {
+		case <-time.After(lockWait):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // up applies the migrations that the database does not have, in their order.
@@ -265,7 +305,9 @@ const sqlMigratedBy = `SELECT current_user, current_schema()`
 
 // grants has the schema and the role as %[1]s and %[2]s. The lock keeps two processes from changing one row of pg_class
 // at once, which Postgres refuses. What is taken back was granted in the same transaction, so the role never has it.
-// The audit is append-only for the application.
+// The audit is append-only for the application, and partitions are only reached through their tables.
+// The functions that run as the owner are named, for the schema may have those of others; their migrations take them
+// from PUBLIC.
 const grants = `
 SELECT pg_advisory_xact_lock(4097083627);
 GRANT USAGE ON SCHEMA %[1]s TO %[2]s;
@@ -274,7 +316,29 @@ GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA %[1]s TO %[2]s;
 ALTER DEFAULT PRIVILEGES IN SCHEMA %[1]s GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO %[2]s;
 ALTER DEFAULT PRIVILEGES IN SCHEMA %[1]s GRANT USAGE, SELECT ON SEQUENCES TO %[2]s;
 REVOKE UPDATE, DELETE, TRUNCATE ON %[1]s.audit FROM %[2]s;
-REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON %[1]s.goose_db_version FROM %[2]s`
+REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON %[1]s.goose_db_version FROM %[2]s;
+DO $partitions$
+DECLARE
+    part regclass;
+BEGIN
+    FOR part IN SELECT oid FROM pg_class
+        WHERE relispartition AND relkind = 'r' AND relnamespace = '%[1]s'::regnamespace
+    LOOP
+        EXECUTE format('REVOKE ALL ON %%s FROM %%s', part, '%[2]s');
+    END LOOP;
+END $partitions$;
+DO $functions$
+DECLARE
+    f regprocedure;
+BEGIN
+    FOR f IN SELECT oid FROM pg_proc
+        WHERE prosecdef AND pronamespace = '%[1]s'::regnamespace AND proname IN (
+            'audit_expire', 'partitions_make', 'partitions_analyze', 'partitions_expire', 'partitions_state',
+            'crawl_partitions_make', 'crawl_partitions_analyze', 'crawl_partitions_expire', 'crawl_partitions_state')
+    LOOP
+        EXECUTE format('GRANT EXECUTE ON FUNCTION %%s TO %%s', f, '%[2]s');
+    END LOOP;
+END $functions$`
 
 // grant gives the application's role its privileges, where that is not the role that migrates.
 func (m *migrator) grant(ctx context.Context, pool *pgxpool.Pool) error {

@@ -113,7 +113,7 @@ func TestIndexWaitsForOldTransactions(t *testing.T) {
 func as(t *testing.T, pool *pgxpool.Pool, user *url.Userinfo) *pgxpool.Pool {
 	t.Helper()
 
-	u, err := url.Parse(pool.Config().ConnString())
+	u, err := url.Parse(dbtest.Direct(t, pool))
 	require.NoError(t, err)
 	u.User = user
 	p, err := db.Open(t.Context(), u.String(), 3)
@@ -254,4 +254,51 @@ func TestApplicationRole(t *testing.T) {
 		}
 		require.Error(t, err, s)
 	}
+}
+
+// Functions that run as the owner of the tables are for the application alone: another role that may look at the schema
+// could drop history by them. A new one has to be taken from PUBLIC by its migration, and named in the grants.
+func TestFunctionsOfTheOwnerAreForTheApplication(t *testing.T) {
+	t.Parallel()
+
+	ctx := t.Context()
+	migrating, working := roles(t)
+	app := working.Config().ConnConfig.User
+	functions := func() []string {
+		return query[string](t, migrating, `SELECT oid::regprocedure::text FROM pg_proc
+			WHERE prosecdef AND pronamespace = current_schema()::regnamespace ORDER BY 1`)
+	}
+	may := func(role, function string) bool {
+		return query[bool](t, migrating, "SELECT has_function_privilege($1::text, $2::text, 'EXECUTE')", role, function)[0]
+	}
+
+	_, err := migrating.Exec(ctx, "DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+	require.NoError(t, err)
+	require.NoError(t, db.Migrate(ctx, migrating, db.GrantTo(app), db.From(releasedUntil(t, "0084"))))
+	require.True(t, may("public", "partitions_state()"), "before there was no gap: this proves nothing")
+	require.NoError(t, db.Migrate(ctx, migrating))
+	for _, f := range functions() {
+		require.True(t, may(app, f), "%s, before the grants: the release before goes on meanwhile", f)
+	}
+
+	// A role that may do everything else stands for another that reaches the schema.
+	_, err = migrating.Exec(ctx, "REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM "+pgx.Identifier{app}.Sanitize())
+	require.NoError(t, err)
+	for _, call := range []string{
+		"partitions_expire('audit', now(), '', 10)", "crawl_partitions_expire(now())", "audit_expire(now(), 10)",
+		"partitions_make('audit', now())", "partitions_state()",
+	} {
+		_, err := working.Exec(ctx, "SELECT "+call)
+		require.ErrorContains(t, err, "permission denied for function", call)
+		_, err = migrating.Exec(ctx, "SELECT "+call)
+		require.NoError(t, err, "as the owner")
+	}
+
+	require.NoError(t, db.Migrate(ctx, migrating, db.GrantTo(app)))
+	require.Greater(t, len(functions()), 8)
+	for _, f := range functions() {
+		require.False(t, may("public", f), "%s runs as the owner: take it from PUBLIC in its migration", f)
+		require.True(t, may(app, f), "%s runs as the owner, and is not in the grants of the application", f)
+	}
+	require.NoError(t, db.NewRetention(working).MakePartitions(ctx, time.Now().AddDate(0, 5, 0)))
 }

@@ -19,10 +19,25 @@ import (
 
 // Outbox keeps the messages to be published. The other stores write them, in the transaction of the change that a
 // message announces; the relay of package bridge leases, publishes and marks them.
-type Outbox struct{ pool *pgxpool.Pool }
+type Outbox struct {
+	pool   *pgxpool.Pool
+	listen *pgxpool.Config // nil: as the pool connects
+}
 
 // NewOutbox returns the outbox kept in pool.
-func NewOutbox(pool *pgxpool.Pool) *Outbox { return &Outbox{pool} }
+func NewOutbox(pool *pgxpool.Pool) *Outbox { return &Outbox{pool: pool} }
+
+// ListenAt makes Wait connect to url, which is a session with the server: the pool's url may be that of a pooler, which
+// forgets who listens. It is called before Wait.
+func (o *Outbox) ListenAt(url string) error {
+	conf, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return fmt.Errorf("read DATABASE_LISTEN_URL: %w", err)
+	}
+	limited(conf)
+	o.listen = conf
+	return nil
+}
 
 // A Message is one row of the outbox.
 type Message struct {
@@ -277,21 +292,29 @@ func (w waker) wake(ctx context.Context) {
 const wakeTimeout = 250 * time.Millisecond
 
 // Wait sends to added, without waiting for the receiver, whenever a writer says that something was added to the
-// outbox. It holds a connection and returns when that breaks or ctx ends, always with an error.
+// outbox. It opens a connection of its own, beside the pool, and returns when that breaks or ctx ends, always with an
+// error.
 func (o *Outbox) Wait(ctx context.Context, added chan<- struct{}) error {
-	conn, err := o.pool.Acquire(ctx)
+	conf := o.listen
+	if conf == nil {
+		conf = o.pool.Config()
+	}
+	one := conf.ConnConfig.Copy()
+	if conf.BeforeConnect != nil {
+		if err := conf.BeforeConnect(ctx, one); err != nil {
+			return fmt.Errorf("listen to outbox: %w", err)
+		}
+	}
+	conn, err := pgx.ConnectConfig(ctx, one)
 	if err != nil {
 		return fmt.Errorf("listen to outbox: %w", err)
 	}
-	defer conn.Release()
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	if _, err := conn.Exec(ctx, "LISTEN outbox"); err != nil {
 		return fmt.Errorf("listen to outbox: %w", err)
 	}
-	defer func() { // a connection that still listens must not go back to the pool
-		_ = conn.Conn().Close(context.WithoutCancel(ctx))
-	}()
 	for {
-		if _, err := conn.Conn().WaitForNotification(ctx); err != nil {
+		if _, err := conn.WaitForNotification(ctx); err != nil {
 			return fmt.Errorf("listen to outbox: %w", err)
 		}
 		select {

@@ -79,7 +79,7 @@ func TestLeaseIsDisjoint(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
-	o := db.NewOutbox(pool)
+	o := dbtest.Outbox(t, pool)
 	for i := range 20 {
 		fill(t, pool, fmt.Sprintf("t%02d", i), 100)
 	}
@@ -113,7 +113,7 @@ func TestLeaseIsFair(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
-	o := db.NewOutbox(pool)
+	o := dbtest.Outbox(t, pool)
 	for i := range 25 {
 		fill(t, pool, fmt.Sprintf("t%02d", 24-i), 60) // written against the alphabet
 	}
@@ -152,7 +152,7 @@ func TestLeaseIsBoundedByBytes(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
-	o := db.NewOutbox(pool)
+	o := dbtest.Outbox(t, pool)
 	grow := func(lane string, bytes int) {
 		_, err := pool.Exec(t.Context(), "UPDATE outbox SET body = convert_to(repeat('x', $2), 'UTF8') WHERE lane = $1", lane, bytes)
 		require.NoError(t, err)
@@ -192,7 +192,7 @@ func TestLeaseExpires(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
-	o := db.NewOutbox(pool)
+	o := dbtest.Outbox(t, pool)
 	fill(t, pool, "a", 3)
 	dead, heir := uuid.New(), uuid.New()
 	got := lease(t, o, dead, "")
@@ -225,7 +225,7 @@ func TestRelease(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
-	o := db.NewOutbox(pool)
+	o := dbtest.Outbox(t, pool)
 	fill(t, pool, "a", 2)
 	token := uuid.New()
 	got := lease(t, o, token, "")
@@ -248,7 +248,7 @@ func TestRefuseWaitsLonger(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
-	o := db.NewOutbox(pool)
+	o := dbtest.Outbox(t, pool)
 	fill(t, pool, "a", 1)
 	last := fault.RefusalWaits[len(fault.RefusalWaits)-1]
 	for n, wait := range append(slices.Clone(fault.RefusalWaits), last, last) {
@@ -270,7 +270,7 @@ func TestRefusedTooOften(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
-	o, s := db.NewOutbox(pool), db.NewDeadLetters(pool)
+	o, s := dbtest.Outbox(t, pool), db.NewDeadLetters(pool)
 	ids0 := archived(t, pool, dead("a", 1))
 	_, err := s.Replay(t.Context(), ids0[0], false, "Ginette", start)
 	require.NoError(t, err)
@@ -343,7 +343,7 @@ func TestWaitingAndPurge(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
-	o := db.NewOutbox(pool)
+	o := dbtest.Outbox(t, pool)
 	waiting, err := o.Waiting(t.Context(), after(7))
 	require.NoError(t, err)
 	require.Zero(t, waiting)
@@ -375,7 +375,7 @@ func TestWaitIsWoken(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
-	o := db.NewOutbox(pool)
+	o := dbtest.Outbox(t, pool)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	added, ended := make(chan struct{}, 1), make(chan error, 1)
@@ -428,7 +428,7 @@ func TestWaitIsWoken(t *testing.T) {
 // has nine tenths of them.
 func BenchmarkLease(b *testing.B) {
 	pool := dbtest.New(b)
-	o := db.NewOutbox(pool)
+	o := dbtest.Outbox(b, pool)
 	refill := func(n int) {
 		_, err := pool.Exec(b.Context(), `INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 			SELECT gen_random_uuid(), CASE WHEN n % 10 = 0 THEN 't' || (n / 10) % 999 ELSE 'heavy' END, 'listings.events',

@@ -23,8 +23,9 @@ type Pages struct{ pool *pgxpool.Pool }
 func NewPages(pool *pgxpool.Pool) *Pages { return &Pages{pool} }
 
 // Each URL of a batch comes once. A version that was crawled at the same time replaces the one that is kept only where
-// it differs.
+// it differs. What is stored is counted in the flow.
 const sqlPagesStore = `
+WITH stored AS (
 INSERT INTO pages AS p (url_key, url, site, title, description, headings, text, language, type, status_code, crawled_at,
     stored_at)
 SELECT url_key, url, site, title, description,
@@ -42,7 +43,13 @@ WHERE excluded.crawled_at > p.crawled_at OR excluded.crawled_at = p.crawled_at A
     (excluded.title, excluded.description, excluded.headings, excluded.language, excluded.type, excluded.status_code,
         excluded.site, excluded.text)
     IS DISTINCT FROM (p.title, p.description, p.headings, p.language, p.type, p.status_code, p.site, p.text)
-RETURNING url_key`
+RETURNING url_key
+), counted AS (
+` + sqlFlowInto + `)
+SELECT date_trunc('minute', $12::timestamptz), 'crawl', 'stored', 'stored', '', -1, pg_backend_pid(), count(*)
+FROM stored HAVING count(*) > 0` + sqlFlowAdd + `
+)
+SELECT url_key FROM stored`
 
 // The rows are locked by the statement above, those that it left as they were too.
 const sqlPagesKept = `

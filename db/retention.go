@@ -25,13 +25,15 @@ func NewRetention(pool *pgxpool.Pool) *Retention { return &Retention{pool} }
 // the next cursor, whether there may be more, and how many it deleted. So the cost of a step does not depend on how
 // many rows are kept. A row that is written meanwhile is looked at again under its lock.
 var expiries = map[string]string{
-	retention.Images: sqlImagesExpire, retention.Revisions: sqlRevisionsExpire, retention.Events: sqlEventsExpire,
-	retention.DeadLetters: sqlDeadLettersExpire, retention.Drafts: sqlDraftsExpire,
-	retention.DraftRequests: sqlDraftRequestsExpire, retention.Replays: sqlReplaysExpire,
-	retention.Cycles: sqlCyclesExpire, retention.Seen: sqlSeenExpire, retention.CrawlRuns: sqlCrawlRunsExpire,
+	retention.Images: sqlImagesExpire, retention.DeadLetters: sqlDeadLettersExpire, retention.Drafts: sqlDraftsExpire,
+	retention.DraftRequests: sqlDraftRequestsExpire, retention.DraftSecrets: sqlDraftSecretsExpire,
+	retention.Replays: sqlReplaysExpire,
+	retention.Cycles:  sqlCyclesExpire, retention.Seen: sqlSeenExpire,
 	retention.Unreported: sqlMessagesUnreported, retention.Messages: sqlMessagesExpire,
 	retention.Transactional: sqlTransactionalExpire, retention.Webhooks: sqlWebhooksExpire,
 	retention.UploadFiles: sqlUploadFilesExpire, retention.Uploads: sqlUploadsExpire,
+	retention.Notices: sqlNoticesExpire, retention.News: sqlNewsExpire, retention.Unconfirmed: sqlUnconfirmedExpire,
+	retention.Deleted: sqlSavedDeletedExpire,
 }
 
 // The images of a listing that returns are requested again. The listing is locked before its images, as elsewhere.
@@ -52,33 +54,6 @@ WITH looked AS (
 SELECT coalesce((SELECT to_char(updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || ' ' || id
         FROM looked ORDER BY updated_at DESC, id DESC LIMIT 1), $2),
     (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
-
-// The newest revision of each advert stays: it is the audit of what is shown.
-const sqlRevisionsExpire = `
-WITH looked AS (
-    SELECT listing_id, revision, received_at FROM raw_listing_revisions
-    WHERE (listing_id, revision) > (
-        coalesce(nullif(split_part($2, ' ', 1), ''), '00000000-0000-0000-0000-000000000000')::uuid,
-        coalesce(nullif(split_part($2, ' ', 2), ''), '0')::bigint)
-    ORDER BY listing_id, revision LIMIT $3
-), gone AS (
-    DELETE FROM raw_listing_revisions v USING looked k, raw_listings r
-    WHERE v.listing_id = k.listing_id AND v.revision = k.revision AND k.received_at < $1
-        AND r.id = k.listing_id AND v.revision < r.revision
-    RETURNING 1
-)
-SELECT coalesce((SELECT listing_id || ' ' || revision FROM looked ORDER BY listing_id DESC, revision DESC LIMIT 1), $2),
-    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
-
-// IDs are in the order of time, so the first row that stays ends it.
-const sqlEventsExpire = `
-WITH looked AS (
-    SELECT id, at FROM listing_events WHERE id > coalesce(nullif($2::text, ''), '0')::bigint ORDER BY id LIMIT $3
-), gone AS (
-    DELETE FROM listing_events e USING looked k WHERE e.id = k.id AND k.at < $1 RETURNING 1
-)
-SELECT coalesce((SELECT max(id)::text FROM looked), $2),
-    (SELECT count(*) FROM looked WHERE at < $1) = $3, (SELECT count(*) FROM gone)`
 
 // A letter whose replay has not been sent stays.
 const sqlDeadLettersExpire = `
@@ -136,7 +111,7 @@ WITH looked AS (
 SELECT coalesce((SELECT id::text FROM looked ORDER BY id DESC LIMIT 1), $2),
     (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
 
-// The last ten cycles of a platform stay: the next one is numbered after them, and reports show two.
+// The last ten cycles of a search stay: the next one is numbered after them, and reports show two.
 const sqlCyclesExpire = `
 WITH looked AS (
     SELECT platform, cycle FROM platform_cycles
@@ -145,7 +120,8 @@ WITH looked AS (
 ), gone AS (
     DELETE FROM platform_cycles c USING looked k
     WHERE c.platform = k.platform AND c.cycle = k.cycle AND c.ended_at < $1
-        AND c.cycle <= (SELECT max(cycle) - 10 FROM platform_cycles WHERE platform = k.platform)
+        AND c.cycle < (SELECT cycle FROM platform_cycles n WHERE n.platform = c.platform AND n.search = c.search
+            ORDER BY cycle DESC OFFSET 9 LIMIT 1)
     RETURNING 1
 )
 SELECT coalesce((SELECT platform || ' ' || cycle FROM looked ORDER BY platform DESC, cycle DESC LIMIT 1), $2),
@@ -166,37 +142,6 @@ SELECT coalesce((SELECT platform || ' ' || platform_id FROM looked
         ORDER BY platform DESC, platform_id DESC LIMIT 1), $2),
     (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
 
-// The run that ended first loses up to $3 URLs, with their links and tries, and $3 slices of its pace; its own row goes
-// when nothing of it is left, so that no deletion is a large one. The cursor is the run and its last URL that was
-// deleted: without it, each step would look at all the rows that were deleted before. A run that an open one is
-// compared with (base_run_id) stays.
-const sqlCrawlRunsExpire = `
-WITH run AS (
-    SELECT r.id, CASE WHEN split_part($2, ' ', 1) = r.id::text
-        THEN coalesce(nullif(split_part($2, ' ', 2), ''), '0')::bigint ELSE 0 END AS after
-    FROM crawl_runs r
-    WHERE r.finished_at < $1 AND r.status IN ('COMPLETED', 'CANCELLED')
-        AND NOT EXISTS (SELECT FROM crawl_runs o WHERE o.base_run_id = r.id AND o.status IN ('RUNNING', 'PAUSED'))
-    ORDER BY r.finished_at, r.id LIMIT 1 FOR UPDATE OF r SKIP LOCKED
-), looked AS (
-    SELECT u.run_id, u.id FROM run, crawl_urls u WHERE u.run_id = run.id AND u.id > run.after
-    ORDER BY u.run_id, u.id LIMIT $3
-), links AS (
-    DELETE FROM crawl_links l USING looked k WHERE l.run_id = k.run_id AND l.from_id = k.id
-), tries AS (
-    DELETE FROM crawl_tries t USING looked k WHERE t.run_id = k.run_id AND t.url_id = k.id
-), urls AS (
-    DELETE FROM crawl_urls u USING looked k WHERE u.run_id = k.run_id AND u.id = k.id RETURNING 1
-), slices AS (
-    DELETE FROM crawl_rates c USING (SELECT p.run_id, p.at FROM run, crawl_rates p WHERE p.run_id = run.id LIMIT $3) k
-    WHERE c.run_id = k.run_id AND c.at = k.at RETURNING 1
-), gone AS (
-    DELETE FROM crawl_runs r USING run
-    WHERE r.id = run.id AND (SELECT count(*) FROM looked) < $3 AND (SELECT count(*) FROM slices) < $3 RETURNING 1
-)
-SELECT coalesce((SELECT run.id || ' ' || coalesce((SELECT max(id) FROM looked), run.after) FROM run), ''),
-    EXISTS (SELECT FROM run), (SELECT count(*) FROM urls) + (SELECT count(*) FROM gone)`
-
 // DeleteExpired makes a step of deleting what is of a kind and older than before: it looks at up to most rows after
 // cursor. It may be repeated. The kinds Unused and Files are those of MarkUnused and DeleteUnused.
 func (s *Retention) DeleteExpired(ctx context.Context, kind string, before time.Time, cursor string, most int) (
@@ -205,8 +150,10 @@ func (s *Retention) DeleteExpired(ctx context.Context, kind string, before time.
 	switch kind {
 	case retention.Adverts:
 		step, err = s.expireAdverts(ctx, before, cursor, most)
-	case retention.Audit:
-		step, err = s.expireAudit(ctx, before, most)
+	case retention.Revisions, retention.Events, retention.Audit:
+		step, err = s.expirePartitions(ctx, partitioned[kind], before, cursor, most)
+	case retention.CrawlRuns:
+		step, err = s.expireCrawlRuns(ctx, before, cursor, most)
 	default:
 		text, ok := expiries[kind]
 		if !ok {
@@ -220,22 +167,6 @@ func (s *Retention) DeleteExpired(ctx context.Context, kind string, before time.
 		return retention.Step{}, fmt.Errorf("delete old %s: %w", kind, err)
 	}
 	return step, nil
-}
-
-// The audit is append-only: this function of the schema deletes from it, and never what is younger than 90 days.
-const (
-	auditExpire    = `SELECT audit_expire($1, $2)`
-	auditCanExpire = `SELECT to_regprocedure('audit_expire(timestamptz, integer)') IS NOT NULL`
-)
-
-func (s *Retention) expireAudit(ctx context.Context, before time.Time, most int) (step retention.Step, err error) {
-	var can bool
-	if err := s.pool.QueryRow(ctx, auditCanExpire).Scan(&can); err != nil || !can {
-		return step, err
-	}
-	err = s.pool.QueryRow(ctx, auditExpire, before, most).Scan(&step.Deleted)
-	step.More = step.Deleted == most
-	return step, err
 }
 
 // Adverts that nobody has seen since $1, that have nothing left to be done, and that are not visible.
@@ -309,7 +240,7 @@ const (
 
 // advertsDelete queues the deletion of adverts, whose rows of raw_listings are locked.
 func advertsDelete(b *pgx.Batch, ids []uuid.UUID) {
-	for _, text := range []string{sqlAdvertsUnreplay, sqlListingsDelete, sqlAdvertsDelete} {
+	for _, text := range []string{sqlSavedForget, sqlAdvertsUnreplay, sqlListingsDelete, sqlAdvertsDelete} {
 		b.Queue(text, ids)
 	}
 }

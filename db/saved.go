@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,17 +25,20 @@ func NewSaved(pool *pgxpool.Pool) *Saved { return &Saved{pool} }
 
 // A SavedTarget is where a search tells its news, without its address.
 type SavedTarget struct {
-	ID    uuid.UUID
-	Kind  saved.Channel
-	Label string // its address, without what is secret or personal
+	ID     uuid.UUID
+	Kind   saved.Channel
+	Label  string // its address, without what is secret or personal
+	State  string // saved.TargetActive …
+	Reason string // why it is stopped
 }
 
 // A NewTarget is a SavedTarget that is stored.
 type NewTarget struct {
-	SavedTarget
+	SavedTarget // an e-mail address begins as saved.TargetUnconfirmed, any other as active
 
 	Address Sealed // for saved.TargetPurpose; empty for a feed
-	Token   []byte // SHA-256 of a random token: that of its feed's address
+	Sum     []byte // of an e-mail address: HMAC of saved.Mailbox by the key of Saved.AddressKey
+	Token   []byte // SHA-256 of a random token: that of its feed's address, or of the links of its e-mails
 }
 
 // A SavedSearch is a search with its targets.
@@ -52,17 +56,13 @@ const (
 	sqlSavedTurn = `SELECT pg_advisory_xact_lock(1935763828, 1)`
 
 	sqlSavedTouch = `
-INSERT INTO saved_changes (search, version) VALUES ($1, nextval('saved_version'))
-ON CONFLICT (search) DO UPDATE SET version = excluded.version`
+INSERT INTO saved_changes (search, version, at) VALUES ($1, nextval('saved_version'), $2)
+ON CONFLICT (search) DO UPDATE SET version = excluded.version, at = excluded.at`
 
 	sqlSavedAdd = `
-INSERT INTO saved_searches (id, tenant, name, filter, kinds, schedule, state, since, created_at, updated_at)
-SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $9
+INSERT INTO saved_searches (id, tenant, name, filter, kinds, schedule, state, since, created_at, updated_at, language)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $11
 WHERE (SELECT count(*) FROM saved_searches WHERE tenant = $2) < $10`
-
-	sqlSavedTargetAdd = `
-INSERT INTO saved_targets (id, tenant, search, kind, label, box, box_key, token, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`
 )
 
 // Add stores a search with its targets, and an audit record. What s.Check refuses is fault.Invalid; the name of another
@@ -80,7 +80,7 @@ func (s *Saved) Add(ctx context.Context, search saved.Search, targets []NewTarge
 			return err
 		}
 		tag, err := tx.Exec(ctx, sqlSavedAdd, search.ID, search.Tenant, search.Name, filter, search.Kinds, schedule,
-			search.State, search.Since, search.CreatedAt, MaxSearches)
+			search.State, search.Since, search.CreatedAt, MaxSearches, cmp.Or(search.Language, saved.English))
 		if err != nil {
 			return err
 		}
@@ -88,15 +88,11 @@ func (s *Saved) Add(ctx context.Context, search saved.Search, targets []NewTarge
 			return fault.Newf(fault.Conflict, "the tenant has %d searches: no more can be saved", MaxSearches)
 		}
 		for _, t := range targets {
-			if t.Address.Box == nil {
-				t.Address.Box = []byte{}
-			}
-			if _, err := tx.Exec(ctx, sqlSavedTargetAdd, t.ID, search.Tenant, search.ID, t.Kind, t.Label, t.Address.Box,
-				t.Address.Key, t.Token, search.CreatedAt); err != nil {
+			if err := targetAdd(ctx, tx, search.Tenant, search.ID, t, search.CreatedAt); err != nil {
 				return err
 			}
 		}
-		if _, err := tx.Exec(ctx, sqlSavedTouch, search.ID); err != nil {
+		if _, err := tx.Exec(ctx, sqlSavedTouch, search.ID, search.CreatedAt); err != nil {
 			return err
 		}
 		return auditTx(ctx, tx, savedDeed(search.Tenant, "search.saved", search.ID, actor, search.CreatedAt))
@@ -136,12 +132,13 @@ func savedFault(err error, verb string, id uuid.UUID) error {
 	return nil
 }
 
-const sqlSavedColumns = `s.id, s.tenant, s.name, s.filter, s.kinds, s.schedule, s.state, s.since, s.created_at, s.updated_at`
+const sqlSavedColumns = `s.id, s.tenant, s.name, s.filter, s.kinds, s.schedule, s.language, s.state, s.since,
+    s.created_at, s.updated_at`
 
 func scanSaved(row pgx.CollectableRow) (s saved.Search, err error) {
 	var kinds []string
-	err = row.Scan(&s.ID, &s.Tenant, &s.Name, &s.Filter, &kinds, &s.Schedule, &s.State, &s.Since, &s.CreatedAt,
-		&s.UpdatedAt)
+	err = row.Scan(&s.ID, &s.Tenant, &s.Name, &s.Filter, &kinds, &s.Schedule, &s.Language, &s.State, &s.Since,
+		&s.CreatedAt, &s.UpdatedAt)
 	for _, k := range kinds {
 		s.Kinds = append(s.Kinds, saved.Kind(k))
 	}
@@ -158,7 +155,7 @@ SELECT ` + sqlSavedColumns + ` FROM saved_searches s
 WHERE s.tenant = $1 AND s.name > $2 ORDER BY s.name LIMIT $3`
 
 	sqlSavedTargets = `
-SELECT search, id, kind, label FROM saved_targets WHERE search = ANY ($1) ORDER BY created_at, id`
+SELECT search, id, kind, label, state, reason FROM saved_targets WHERE search = ANY ($1) ORDER BY created_at, id`
 )
 
 // Get returns a search.
@@ -193,7 +190,7 @@ func (s *Saved) readTargets(ctx context.Context, tenant string, list []SavedSear
 	_, err := tenantRows(ctx, s.pool, tenant, func(row pgx.CollectableRow) (struct{}, error) {
 		var search uuid.UUID
 		var t SavedTarget
-		err := row.Scan(&search, &t.ID, &t.Kind, &t.Label)
+		err := row.Scan(&search, &t.ID, &t.Kind, &t.Label, &t.State, &t.Reason)
 		if i, ok := places[search]; ok {
 			list[i].Targets = append(list[i].Targets, t)
 		}
@@ -206,7 +203,8 @@ func (s *Saved) readTargets(ctx context.Context, tenant string, list []SavedSear
 }
 
 const sqlSavedChange = `
-UPDATE saved_searches SET name = $3, filter = $4, kinds = $5, schedule = $6, state = $7, since = $8, updated_at = $9
+UPDATE saved_searches SET name = $3, filter = $4, kinds = $5, schedule = $6, state = $7, since = $8, updated_at = $9,
+    language = $10
 WHERE tenant = $1 AND id = $2`
 
 // Change changes what change changes of a search, with an audit record. What happened while it was paused is not told
@@ -235,10 +233,10 @@ func (s *Saved) Change(ctx context.Context, tenant string, id uuid.UUID, actor s
 			return err
 		}
 		if _, err := tx.Exec(ctx, sqlSavedChange, tenant, id, search.Name, filter, search.Kinds, schedule, search.State,
-			search.Since, now); err != nil {
+			search.Since, now, cmp.Or(search.Language, saved.English)); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, sqlSavedTouch, id); err != nil {
+		if _, err := tx.Exec(ctx, sqlSavedTouch, id, now); err != nil {
 			return err
 		}
 		return auditTx(ctx, tx, savedDeed(tenant, "search.changed", id, actor, now))
@@ -257,7 +255,7 @@ func (s *Saved) Delete(ctx context.Context, tenant string, id uuid.UUID, actor s
 		if err := tx.QueryRow(ctx, sqlSavedDelete, tenant, id).Scan(&id); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, sqlSavedTouch, id); err != nil {
+		if _, err := tx.Exec(ctx, sqlSavedTouch, id, now); err != nil {
 			return err
 		}
 		return auditTx(ctx, tx, savedDeed(tenant, "search.deleted", id, actor, now))
@@ -267,7 +265,7 @@ func (s *Saved) Delete(ctx context.Context, tenant string, id uuid.UUID, actor s
 
 const (
 	sqlSavedFeed = `
-SELECT s.id, s.tenant, s.name, s.created_at FROM saved_targets t JOIN saved_searches s ON s.id = t.search
+SELECT s.id, s.tenant, s.name, s.created_at, s.language FROM saved_targets t JOIN saved_searches s ON s.id = t.search
 WHERE t.token = $1 AND t.kind = 'feed'`
 
 	sqlSavedFeedItems = `
@@ -276,15 +274,17 @@ FROM (SELECT * FROM saved_matches WHERE search = $1 ORDER BY event DESC LIMIT $2
 ORDER BY m.event DESC`
 
 	sqlSavedItemColumns = `m.event, m.kind, m.listing, coalesce(h.home_id, m.listing), l.platform, l.url, l.title, l.address,
-    l.bedrooms, m.rent_cents, m.old_rent_cents, l.latitude, l.longitude, l.status <> 'archived', m.at`
+    coalesce(n.name, ''), l.bedrooms, m.rent_cents, m.old_rent_cents, l.latitude, l.longitude, l.status <> 'archived',
+    m.at`
 
-	sqlSavedItemJoins = `JOIN listings l ON l.id = m.listing LEFT JOIN home_members h ON h.listing_id = m.listing`
+	sqlSavedItemJoins = `JOIN listings l ON l.id = m.listing LEFT JOIN home_members h ON h.listing_id = m.listing
+LEFT JOIN neighbourhoods n ON n.key = l.neighbourhood`
 )
 
 func scanSavedItem(row pgx.CollectableRow) (i saved.Item, err error) {
 	i.Events = make([]int64, 1)
-	return i, row.Scan(&i.Events[0], &i.Kind, &i.Listing, &i.Home, &i.Platform, &i.URL, &i.Title, &i.Address, &i.Bedrooms,
-		&i.RentCents, &i.OldRentCents, &i.Latitude, &i.Longitude, &i.Offered, &i.At)
+	return i, row.Scan(&i.Events[0], &i.Kind, &i.Listing, &i.Home, &i.Platform, &i.URL, &i.Title, &i.Address, &i.District,
+		&i.Bedrooms, &i.RentCents, &i.OldRentCents, &i.Latitude, &i.Longitude, &i.Offered, &i.At)
 }
 
 // A SavedFeed is what a search was told lately.
@@ -293,6 +293,7 @@ type SavedFeed struct {
 	Tenant    string
 	Name      string
 	CreatedAt time.Time
+	Language  saved.Language
 	Items     []saved.Item // newest first, one an event
 }
 
@@ -300,7 +301,7 @@ type SavedFeed struct {
 // token is fault.Gone.
 func (s *Saved) Feed(ctx context.Context, sum []byte, limit int) (f SavedFeed, err error) {
 	f, err = one(systemRows(ctx, s.pool, func(row pgx.CollectableRow) (f SavedFeed, err error) {
-		return f, row.Scan(&f.Search, &f.Tenant, &f.Name, &f.CreatedAt)
+		return f, row.Scan(&f.Search, &f.Tenant, &f.Name, &f.CreatedAt, &f.Language)
 	}, sqlSavedFeed, sum))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return f, fault.Newf(fault.Gone, "there is no such feed")
@@ -316,7 +317,10 @@ func (s *Saved) Feed(ctx context.Context, sum []byte, limit int) (f SavedFeed, e
 
 const sqlSavedTry = `
 SELECT 0, 'new', l.id, coalesce(h.home_id, l.id), l.platform, l.url, l.title, l.address, l.bedrooms, l.rent_cents,
-    NULL::bigint, l.latitude, l.longitude, true, l.published_at, coalesce(l.neighbourhood, ''), l.description
+    NULL::bigint, l.latitude, l.longitude, true, l.published_at, coalesce(l.neighbourhood, ''), l.description,
+    l.rooms::float8, l.area_sqft, coalesce(CASE WHEN $3 THEN listing_available(l.details) END::text, ''),
+    CASE WHEN $3 THEN tsvector_to_array(listing_traits(l.details)) END,
+    $4 AND EXISTS (SELECT FROM listing_images i WHERE i.listing_id = l.id AND i.state = 'attached')
 FROM listings l LEFT JOIN home_members h ON h.listing_id = l.id
 WHERE l.status <> 'archived' AND l.published_at >= $1 ORDER BY l.published_at DESC, l.id DESC LIMIT $2`
 
@@ -333,7 +337,7 @@ func (s *Saved) Try(ctx context.Context, filter saved.Criteria, since time.Time,
 	if err != nil {
 		return nil, 0, false, err
 	}
-	rows, err := s.pool.Query(ctx, sqlSavedTry, since, savedTryMost)
+	rows, err := s.pool.Query(ctx, sqlSavedTry, since, savedTryMost, filter.Detailed(), filter.HasImages)
 	if err != nil {
 		return nil, 0, false, fmt.Errorf("try search: %w", err)
 	}
@@ -345,7 +349,7 @@ func (s *Saved) Try(ctx context.Context, filter saved.Criteria, since time.Time,
 		var l saved.Listing
 		if err := rows.Scan(&i.Events[0], &i.Kind, &i.Listing, &i.Home, &i.Platform, &i.URL, &i.Title, &i.Address,
 			&i.Bedrooms, &i.RentCents, &i.OldRentCents, &i.Latitude, &i.Longitude, &i.Offered, &i.At, &l.Neighbourhood,
-			&l.Description); err != nil {
+			&l.Description, &l.Rooms, &l.AreaSqFt, &l.Available, &l.Traits, &l.HasImages); err != nil {
 			return nil, 0, false, fmt.Errorf("try search: %w", err)
 		}
 		l.Platform, l.RentCents, l.Bedrooms, l.Latitude, l.Longitude = i.Platform, i.RentCents, i.Bedrooms, i.Latitude,

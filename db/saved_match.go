@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,7 +17,8 @@ import (
 type SavedMatcher struct {
 	store   *Saved
 	index   *saved.Index
-	version int64 // of saved_changes that the index has
+	version int64     // of saved_changes that the index has
+	read    time.Time // when it was
 }
 
 // Matcher returns a matcher that has read nothing yet.
@@ -28,6 +30,7 @@ type Matched struct {
 	Looked   int         // searches that were looked at for them
 	Matches  int         // that are told
 	Searches int         // in memory
+	More     bool        // more events may wait
 	At       []time.Time // when each event happened
 }
 
@@ -37,26 +40,31 @@ const (
 
 	sqlSavedChanged = `
 SELECT c.version, c.search, s.id, s.tenant, s.name, s.filter, s.kinds, s.schedule, s.state, s.since, s.created_at,
-    s.updated_at
+    s.updated_at, s.language
 FROM (SELECT * FROM saved_changes WHERE version > $1 ORDER BY version LIMIT $2) c
 LEFT JOIN saved_searches s ON s.id = c.search ORDER BY c.version`
 
-	// The oldest events are taken, and go with the transaction.
-	sqlSavedTake = `
-DELETE FROM saved_queue WHERE event = ANY (ARRAY(SELECT event FROM saved_queue ORDER BY event LIMIT $1))
-RETURNING event`
+	sqlSavedTake = `SELECT event FROM saved_queue ORDER BY event LIMIT $1`
 
+	sqlSavedTaken = `DELETE FROM saved_queue WHERE event = ANY ($1)`
+
+	// Edits are no rows of listing_events.
 	sqlSavedEvents = `
-SELECT e.id, e.kind, e.at, coalesce(e.old_rent_cents, 0), l.id, coalesce(h.home_id, l.id), l.published_at,
+SELECT e.id, e.kind, e.at, coalesce(e.old_rent_cents, 0), e.before, l.id, coalesce(h.home_id, l.id), l.published_at,
     EXISTS (
         SELECT FROM home_members m JOIN listings o ON o.id = m.listing_id
         WHERE m.home_id = h.home_id AND o.id <> l.id AND (o.status <> 'archived' OR EXISTS (
             SELECT FROM listing_events x WHERE x.listing_id = o.id AND x.new_status = 'archived' AND x.at >= e.at))),
     l.status <> 'archived', l.platform, coalesce(l.neighbourhood, ''), l.rent_cents, l.bedrooms, l.latitude,
-    l.longitude,
-    l.title, l.description, l.address
-FROM listing_events e JOIN listings l ON l.id = e.listing_id LEFT JOIN home_members h ON h.listing_id = l.id
-WHERE e.id = ANY ($1) ORDER BY e.id`
+    l.longitude, l.title, l.description, l.address, l.rooms::float8, l.area_sqft,
+    coalesce(listing_available(l.details)::text, ''), tsvector_to_array(listing_traits(l.details)),
+    EXISTS (SELECT FROM listing_images i WHERE i.listing_id = l.id AND i.state = 'attached')
+FROM (
+    SELECT id, kind, at, old_rent_cents, listing_id, NULL::jsonb AS before FROM listing_events WHERE id = ANY ($1)
+    UNION ALL
+    SELECT event, 'edited', at, NULL, listing, before FROM saved_queue WHERE event = ANY ($1) AND listing IS NOT NULL
+) e JOIN listings l ON l.id = e.listing_id LEFT JOIN home_members h ON h.listing_id = l.id
+ORDER BY e.id`
 
 	// What searches were told last of homes, whichever advert it was told of.
 	sqlSavedTold = `
@@ -79,14 +87,14 @@ ON CONFLICT DO NOTHING`
 WITH due AS (
     SELECT t.tenant, t.id AS target, m.search, m.event, m.due_at
     FROM unnest($1::uuid[], $2::bigint[], $3::timestamptz[]) m(search, event, due_at)
-    JOIN saved_targets t ON t.search = m.search AND t.kind <> 'feed'
+    JOIN saved_targets t ON t.search = m.search AND t.kind <> 'feed' AND t.state = 'active'
     JOIN saved_matches k ON k.search = m.search AND k.event = m.event
     WHERE NOT EXISTS (SELECT FROM saved_items i WHERE i.target = t.id AND i.event = m.event)
 ), held AS (
     INSERT INTO saved_deliveries AS d (id, tenant, target, due_at)
     SELECT gen_random_uuid(), tenant, target, due_at FROM (SELECT DISTINCT tenant, target, due_at FROM due) o
     ORDER BY target, due_at
-    ON CONFLICT (target, due_at) DO UPDATE SET tries = d.tries WHERE d.state = 'waiting'
+    ON CONFLICT (target, due_at) DO UPDATE SET tries = d.tries WHERE d.state = 'waiting' AND NOT d.confirms
     RETURNING id, target, due_at
 ), late AS (
     INSERT INTO saved_deliveries AS d (id, tenant, target, due_at)
@@ -104,8 +112,16 @@ ON CONFLICT DO NOTHING`
 
 const savedChangesAtOnce = 5000
 
+// savedReload is how old an index may be that is brought up to date: an older one is read anew. That a search was
+// deleted is known for longer than that: retention.Deleted is days.
+const savedReload = 24 * time.Hour
+
 // refresh reads the searches that have changed.
-func (m *SavedMatcher) refresh(ctx context.Context, tx pgx.Tx) error {
+func (m *SavedMatcher) refresh(ctx context.Context, tx pgx.Tx, now time.Time) error {
+	if now.Sub(m.read) > savedReload {
+		m.index, m.version = saved.NewIndex(), 0
+	}
+	m.read = now
 	for {
 		rows, err := tx.Query(ctx, sqlSavedChanged, m.version, savedChangesAtOnce)
 		if err != nil {
@@ -119,12 +135,13 @@ func (m *SavedMatcher) refresh(ctx context.Context, tx pgx.Tx) error {
 			var id *uuid.UUID
 			var s saved.Search
 			var tenant, name, state *string
+			var language *saved.Language
 			var filter *saved.Criteria
 			var kinds []string
 			var schedule *saved.Schedule
 			var since, created, updated *time.Time
 			if err := rows.Scan(&version, &changed, &id, &tenant, &name, &filter, &kinds, &schedule, &state, &since, &created,
-				&updated); err != nil {
+				&updated, &language); err != nil {
 				rows.Close()
 				return err
 			}
@@ -134,7 +151,7 @@ func (m *SavedMatcher) refresh(ctx context.Context, tx pgx.Tx) error {
 				continue
 			}
 			s.ID, s.Tenant, s.Name, s.Filter, s.Schedule, s.State = changed, *tenant, *name, *filter, *schedule, *state
-			s.Since, s.CreatedAt, s.UpdatedAt = *since, *created, *updated
+			s.Since, s.CreatedAt, s.UpdatedAt, s.Language = *since, *created, *updated, *language
 			for _, k := range kinds {
 				s.Kinds = append(s.Kinds, saved.Kind(k))
 			}
@@ -156,9 +173,17 @@ type savedCandidate struct {
 	fitted bool
 }
 
+// savedCandidates bounds what one transaction compares: once so many searches are met, the events after that one stay
+// in the queue. savedTold is how many of them are written by one statement, which must end long before its timeout:
+// each may be told to saved.MaxTargets.
+const (
+	savedCandidates = 20_000
+	savedTold       = 2_000
+)
+
 // Next compares up to n events of listings with the searches, the oldest first, and writes what is told and when, in
-// one transaction: an event is compared once, or again when nothing of it was kept. Nothing is compared while another
-// process does it.
+// one transaction: an event is compared once, or again when nothing of it was kept. It compares fewer where they meet
+// many searches. Nothing is compared while another process does it.
 func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Matched, err error) {
 	err = systemTx(ctx, m.store.pool, func(tx pgx.Tx) error {
 		done = Matched{}
@@ -171,10 +196,10 @@ func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Mat
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		if err := m.refresh(ctx, tx); err != nil {
+		if err := m.refresh(ctx, tx, now); err != nil {
 			return err
 		}
-		done.Events, done.Searches = len(ids), m.index.Len()
+		done.More, done.Searches = len(ids) == n, m.index.Len()
 		rows, _ = tx.Query(ctx, sqlSavedEvents, ids)
 		events, err := pgx.CollectRows(rows, scanSavedEvent)
 		if err != nil {
@@ -185,13 +210,28 @@ func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Mat
 			e := &events[i]
 			done.At = append(done.At, e.At)
 			if e.Visible {
-				done.Looked += m.index.Meet(&e.Listing, e.OldRentCents, func(s *saved.Search, fitted bool) {
+				done.Looked += m.index.Meet(&e.Listing, e.Before, func(s *saved.Search, fitted bool) {
 					candidates = append(candidates, savedCandidate{s, e, fitted})
 				})
 			}
+			if len(candidates) >= savedCandidates && i < len(events)-1 {
+				after, _ := slices.BinarySearch(ids, e.ID+1)
+				ids, done.More = ids[:after], true
+				break
+			}
 		}
-		done.Matches, err = tell(ctx, tx, candidates, now)
-		return err
+		done.Events = len(ids)
+		if _, err := tx.Exec(ctx, sqlSavedTaken, ids); err != nil {
+			return err
+		}
+		for some := range slices.Chunk(candidates, savedTold) {
+			matches, err := tell(ctx, tx, some, now)
+			if err != nil {
+				return err
+			}
+			done.Matches += matches
+		}
+		return nil
 	})
 	if err != nil {
 		return Matched{}, fmt.Errorf("compare listings with saved searches: %w", err)
@@ -201,13 +241,25 @@ func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Mat
 
 func scanSavedEvent(row pgx.CollectableRow) (e saved.Event, err error) {
 	l := &e.Listing
-	return e, row.Scan(&e.ID, &e.Kind, &e.At, &e.OldRentCents, &e.ListingID, &e.Home, &e.Published, &e.Standing,
+	err = row.Scan(&e.ID, &e.Kind, &e.At, &e.OldRentCents, &e.Before, &e.ListingID, &e.Home, &e.Published, &e.Standing,
 		&e.Visible,
 		&l.Platform, &l.Neighbourhood, &l.RentCents, &l.Bedrooms, &l.Latitude, &l.Longitude, &l.Title, &l.Description,
-		&l.Address)
+		&l.Address, &l.Rooms, &l.AreaSqFt, &l.Available, &l.Traits, &l.HasImages)
+	switch {
+	case e.Before != nil: // a platform stays, and pictures are told of apart
+		e.Before.Platform, e.Before.HasImages = l.Platform, l.HasImages
+	case e.Kind == saved.Edited:
+		e.Before = new(*l)
+		e.Before.HasImages = false
+	case e.Kind == saved.Price:
+		e.Before = new(*l)
+		e.Before.RentCents = e.OldRentCents
+	}
+	return e, err
 }
 
-// tell writes those of the candidates that are news, and the deliveries that tell them.
+// tell writes those of the candidates that are news, and the deliveries that tell them. They come in the order of their
+// events, those of one transaction after what it has told before.
 func tell(ctx context.Context, tx pgx.Tx, candidates []savedCandidate, now time.Time) (matches int, err error) {
 	type pair struct{ search, home uuid.UUID }
 	told := map[pair]saved.Told{}

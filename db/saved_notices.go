@@ -21,17 +21,22 @@ type DueNotice struct {
 }
 
 // A delivery that was begun and has not ended is due again after a while: the process that was to start its workflow
-// may have been killed. A workflow that is running is joined.
+// may have been killed. A workflow that is running is joined. Those that were never begun come first, so that however
+// many do not end, they hold up no other.
 const sqlNoticesBegin = `
-UPDATE saved_deliveries d SET state = 'started', started_at = $1
-FROM (
-    SELECT id FROM saved_deliveries WHERE state = 'waiting' AND due_at <= $1 OR state = 'started' AND started_at <= $2
+WITH fresh AS (
+    SELECT id FROM saved_deliveries WHERE state = 'waiting' AND due_at <= $1
     ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
-) o
+), again AS (
+    SELECT id FROM saved_deliveries WHERE state = 'started' AND started_at <= $2
+    ORDER BY started_at LIMIT $3 - (SELECT count(*) FROM fresh) FOR UPDATE SKIP LOCKED
+)
+UPDATE saved_deliveries d SET state = 'started', started_at = $1
+FROM (SELECT id FROM fresh UNION ALL SELECT id FROM again) o
 WHERE d.id = o.id RETURNING d.id, d.tenant`
 
-// Begin marks up to n deliveries that are due as started, and those that were begun before a time and have not ended,
-// and returns them. From then on a delivery takes no further items.
+// Begin marks up to n deliveries that are due as started, then those that were begun, or put off, before a time and
+// have not ended, and returns them. From then on a delivery takes no further items.
 func (s *Saved) Begin(ctx context.Context, n int, before, now time.Time) ([]DueNotice, error) {
 	due, err := systemRows(ctx, s.pool, pgx.RowToStructByPos[DueNotice], sqlNoticesBegin, now, before, n)
 	if err != nil {
@@ -42,41 +47,57 @@ func (s *Saved) Begin(ctx context.Context, n int, before, now time.Time) ([]DueN
 
 const (
 	sqlNotice = `
-SELECT d.id, d.tenant, d.state, d.due_at, d.tries, s.id, s.name, t.id, t.kind, s.state = 'active',
-    t.box_key, t.box
+SELECT d.id, d.tenant, d.state, d.due_at, d.tries, d.confirms, s.id, s.name, s.schedule, s.language, t.id, t.kind,
+    t.label, t.state, s.state = 'active', t.box_key, t.box
 FROM saved_deliveries d JOIN saved_targets t ON t.id = d.target JOIN saved_searches s ON s.id = t.search
 WHERE d.tenant = $1 AND d.id = $2`
 
 	sqlNoticeItems = `
+WITH told AS MATERIALIZED (
+    SELECT m.*, coalesce(h.home_id, m.listing) AS home
+    FROM saved_items i JOIN saved_matches m ON m.search = i.search AND m.event = i.event
+    LEFT JOIN home_members h ON h.listing_id = m.listing WHERE i.delivery = $1
+), first AS (
+    SELECT home, min(event) AS event FROM told GROUP BY home ORDER BY 2 LIMIT $2
+)
 SELECT ` + sqlSavedItemColumns + `
-FROM saved_items i JOIN saved_matches m ON m.search = i.search AND m.event = i.event ` + sqlSavedItemJoins + `
-WHERE i.delivery = $1 ORDER BY m.event`
+FROM first f JOIN told m ON m.home = f.home ` + sqlSavedItemJoins + `
+ORDER BY m.event`
+
+	sqlNoticeHomes = `
+SELECT count(DISTINCT coalesce(h.home_id, m.listing))
+FROM saved_items i JOIN saved_matches m ON m.search = i.search AND m.event = i.event
+LEFT JOIN home_members h ON h.listing_id = m.listing WHERE i.delivery = $1`
 )
 
-// Notice returns a delivery with its items, each home once, and its address sealed. One that is not there, because its
-// search was deleted, is fault.Gone.
+// Notice returns a delivery with its items, each home once and at most saved.MaxItems, and its address sealed. One that
+// is not there, because its search was deleted, is fault.Gone.
 func (s *Saved) Notice(ctx context.Context, tenant string, id uuid.UUID) (n saved.Notice, err error) {
 	n, err = one(tenantRows(ctx, s.pool, tenant, func(row pgx.CollectableRow) (n saved.Notice, err error) {
-		return n, row.Scan(&n.ID, &n.Tenant, &n.State, &n.Due, &n.Tries, &n.Search, &n.Name, &n.Target, &n.Channel, &n.On,
-			&n.Sealed.Key, &n.Sealed.Box)
+		return n, row.Scan(&n.ID, &n.Tenant, &n.State, &n.Due, &n.Tries, &n.Confirms, &n.Search, &n.Name, &n.Schedule,
+			&n.Language, &n.Target, &n.Channel, &n.Label, &n.Standing, &n.On, &n.Sealed.Key, &n.Sealed.Box)
 	}, sqlNotice, tenant, id))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return n, fault.Newf(fault.Gone, "there is no notice %s", id)
 	}
 	var items []saved.Item
 	if err == nil {
-		items, err = tenantRows(ctx, s.pool, tenant, scanSavedItem, sqlNoticeItems, id)
+		items, err = tenantRows(ctx, s.pool, tenant, scanSavedItem, sqlNoticeItems, id, saved.MaxItems)
+	}
+	n.Items = saved.Together(items)
+	if err == nil && len(n.Items) >= saved.MaxItems {
+		n.More, err = one(tenantRows(ctx, s.pool, tenant, pgx.RowTo[int], sqlNoticeHomes, id))
+		n.More = max(n.More-len(n.Items), 0)
 	}
 	if err != nil {
 		return n, fmt.Errorf("read notice %s: %w", id, err)
 	}
-	n.Items = saved.Together(items)
 	return n, nil
 }
 
 const (
-	sqlNoticeTried = `
-UPDATE saved_deliveries SET tries = tries + 1, reason = $3
+	sqlNoticePutOff = `
+UPDATE saved_deliveries SET tries = tries + ($3 <> '')::int, reason = coalesce(nullif($3, ''), reason), started_at = $4
 WHERE tenant = $1 AND id = $2 AND state IN ('waiting', 'started') RETURNING tries`
 
 	sqlNoticeEnd = `
@@ -84,14 +105,18 @@ UPDATE saved_deliveries SET state = $3, reason = $4, finished_at = $5
 WHERE tenant = $1 AND id = $2 AND state IN ('waiting', 'started')`
 )
 
-// CountNoticeTry counts a try that has failed, and returns how many have. One that has ended is fault.Conflict.
-func (s *Saved) CountNoticeTry(ctx context.Context, tenant string, id uuid.UUID, reason string) (tries int, err error) {
-	tries, err = one(tenantRows(ctx, s.pool, tenant, pgx.RowTo[int], sqlNoticeTried, tenant, id, storable(reason)))
+// PutOffNotice notes when the workflow of a delivery tries it next, so that Begin leaves it alone until then, and
+// counts a try that has failed, for a reason; "" = it was not tried. It returns how many have failed. One that has
+// ended is fault.Conflict.
+func (s *Saved) PutOffNotice(ctx context.Context, tenant string, id uuid.UUID, reason string, until time.Time) (
+	tries int, err error,
+) {
+	tries, err = one(tenantRows(ctx, s.pool, tenant, pgx.RowTo[int], sqlNoticePutOff, tenant, id, storable(reason), until))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, fault.Newf(fault.Conflict, "notice %s has ended", id)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("count try of notice %s: %w", id, err)
+		return 0, fmt.Errorf("put off notice %s: %w", id, err)
 	}
 	return tries, nil
 }
@@ -106,13 +131,20 @@ func (s *Saved) EndNotice(ctx context.Context, tenant string, id uuid.UUID, stat
 	return nil
 }
 
+const sqlNoticeStop = `
+UPDATE saved_targets SET state = 'stopped', reason = $3, updated_at = $4
+WHERE tenant = $1 AND id = (SELECT target FROM saved_deliveries WHERE id = $2) AND state <> 'stopped'`
+
 // FailNotice ends a delivery that cannot be made, as a dead letter of the tenant. A replay of it makes the delivery
-// again.
+// again. Of the class fault.Gone it is no dead letter: its target is stopped, for it is not there any more or wants no
+// more.
 func (s *Saved) FailNotice(ctx context.Context, tenant string, id uuid.UUID, class fault.Class, reason string,
 	now time.Time) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlNoticeEnd, tenant, id, "failed", storable(reason), now)
-	if err := deadLetterAdd(b, DeadLetter{
+	if class == fault.Gone {
+		b.Queue(sqlNoticeStop, tenant, id, storable(reason), now)
+	} else if err := deadLetterAdd(b, DeadLetter{
 		Key: saved.WorkflowID(id), Tenant: tenant, Route: contract.Route{Queue: saved.Queue}, MessageID: id.String(),
 		Body: fmt.Appendf(nil, `{"notice":%q}`, id), Reason: reason, Class: string(class),
 		WorkflowID: saved.WorkflowID(id), At: now,
@@ -123,6 +155,22 @@ func (s *Saved) FailNotice(ctx context.Context, tenant string, id uuid.UUID, cla
 		return fmt.Errorf("fail notice %s: %w", id, err)
 	}
 	return nil
+}
+
+const sqlNoticesUntried = `
+SELECT coalesce(extract(epoch FROM greatest($1 - min(due_at), '0')), 0)::float8 FROM (
+    SELECT min(due_at) AS due_at FROM saved_deliveries WHERE state = 'waiting' AND due_at <= $1
+    UNION ALL
+    SELECT min(due_at) FROM saved_deliveries WHERE state = 'started' AND tries = 0 AND started_at <= $1) d`
+
+// UntriedFor is how many seconds the oldest delivery has waited that is due, is not put off and was not tried; 0 =
+// there is none.
+func (s *Saved) UntriedFor(ctx context.Context, now time.Time) (float64, error) {
+	age, err := one(systemRows(ctx, s.pool, pgx.RowTo[float64], sqlNoticesUntried, now))
+	if err != nil {
+		return 0, fmt.Errorf("find the oldest notice: %w", err)
+	}
+	return age, nil
 }
 
 const sqlNoticeReopen = `

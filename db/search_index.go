@@ -297,3 +297,18 @@ func (x *SearchIndex) Stats(ctx context.Context) (s search.Stats, err error) {
 	}
 	return s, nil
 }
+
+// Docs is how many documents can be found.
+func (x *SearchIndex) Docs(ctx context.Context) (n int64, err error) {
+	err = pgx.BeginTxFunc(ctx, x.pool, readOnly, func(tx pgx.Tx) error {
+		snapshot, _, err := x.snapshot(ctx, tx)
+		if err == nil {
+			n = int64(snapshot.Docs())
+		}
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count the documents of the index: %w", err)
+	}
+	return n, nil
+}

@@ -69,7 +69,7 @@ func TestSQLNames(t *testing.T) {
 		require.NoError(t, os.WriteFile("sql_names.go", want, 0o644))
 	}
 	got, _ := os.ReadFile("sql_names.go") // none is stale
-	require.Equal(t, string(want), string(got), "stale; run: go test ./db -run SQLNames -update")
+	require.True(t, bytes.Equal(want, got), "sql_names.go is stale; run: go test ./db -run SQLNames -update")
 }
 
 // constants are the values of all sql… constants of the package, with + between them resolved.

@@ -53,6 +53,7 @@ var tenantRow = map[string]string{
 	"saved_matches": `(tenant, search, event, listing, kind, rent_cents, at)
 		SELECT $1, gen_random_uuid(), $2::text::int, gen_random_uuid(), 'new', 1, now()`,
 	"saved_deliveries": `(id, tenant, target, due_at, reason) SELECT gen_random_uuid(), $1, gen_random_uuid(), now(), $2::text`,
+	"saved_asks":       `(tenant, since, asked) SELECT $1, now(), $2::text::int`,
 	"saved_items": `(tenant, target, event, search, delivery)
 		SELECT $1, gen_random_uuid(), $2::text::int, gen_random_uuid(), gen_random_uuid()`,
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/saved"
 )
@@ -257,26 +258,34 @@ func senderAction(was, is SenderState) string {
 
 const (
 	sqlSendersOldKeys = `
-SELECT id, false, token_key, token FROM senders WHERE token_key <> $1 AND id > $2
+SELECT id, '' AS of, token_key, token FROM senders WHERE token_key <> $1 AND id > $2
 UNION ALL
-SELECT id, true, box_key, box FROM saved_targets WHERE box_key NOT IN ($1, '') AND id > $2
+SELECT id, 'target', box_key, box FROM saved_targets WHERE box_key NOT IN ($1, '') AND id > $2
+UNION ALL
+SELECT event_id, 'draft', box_key, box FROM draft_secrets WHERE box_key <> $1 AND event_id > $2
+UNION ALL
+SELECT id, 'addresses', box_key, box FROM saved_address_key WHERE box_key <> $1 AND id > $2
 ORDER BY id LIMIT $3`
 
 	sqlSenderReseal = `UPDATE senders SET token_key = $4, token = $5 WHERE id = $1 AND token_key = $2 AND token = $3`
 
 	sqlSavedReseal = `UPDATE saved_targets SET box_key = $4, box = $5 WHERE id = $1 AND box_key = $2 AND box = $3`
+
+	sqlAddressKeyReseal = `UPDATE saved_address_key SET box_key = $4, box = $5 WHERE id = $1 AND box_key = $2 AND box = $3`
+
+	sqlDraftReseal = `UPDATE draft_secrets SET box_key = $4, box = $5 WHERE event_id = $1 AND box_key = $2 AND box = $3`
 )
 
-// Reseal seals up to most tokens of senders and addresses of saved searches, of all tenants, that are not sealed with a
-// key: reseal opens one and seals it again.
+// Reseal seals up to most tokens of senders, addresses of saved searches, of all tenants, and secrets of crawl requests
+// that are not sealed with a key: reseal opens one and seals it again.
 // after is the ID that the call before ended at (zero begins) and last the one that this one ended at; it is zero when
 // there are no more. A token that was replaced meanwhile stays. The first error of reseal ends it; those before are
 // stored.
 func (d *Senders) Reseal(ctx context.Context, key string, after uuid.UUID, most int,
 	reseal func(purpose string, old Sealed) (Sealed, error)) (last uuid.UUID, err error) {
 	type row struct {
-		ID     uuid.UUID
-		Target bool // of a saved search
+		ID uuid.UUID
+		Of string // "" = a sender, target, addresses = of saved searches, draft = a crawl request
 		Sealed
 	}
 	old, err := systemRows(ctx, d.pool, pgx.RowToStructByPos[row], sqlSendersOldKeys, key, after, most)
@@ -287,8 +296,13 @@ func (d *Senders) Reseal(ctx context.Context, key string, after uuid.UUID, most 
 	var wrong error
 	for _, r := range old {
 		purpose, write := SenderPurpose(r.ID), sqlSenderReseal
-		if r.Target {
+		switch r.Of {
+		case "target":
 			purpose, write = saved.TargetPurpose(r.ID), sqlSavedReseal
+		case "addresses":
+			purpose, write = saved.AddressesPurpose, sqlAddressKeyReseal
+		case "draft":
+			purpose, write = draft.SecretsPurpose(r.ID), sqlDraftReseal
 		}
 		sealed, err := reseal(purpose, r.Sealed)
 		if err != nil {

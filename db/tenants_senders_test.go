@@ -10,6 +10,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/saved"
 )
@@ -128,6 +129,12 @@ func TestReseal(t *testing.T) {
 	}
 	feed := db.NewTarget{SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: saved.Feed}, Token: []byte{2}}
 	require.NoError(t, db.NewSaved(pool).Add(ctx, search, []db.NewTarget{hook, feed}, "me"))
+	event := uuid.New()
+	require.NoError(t, db.NewDrafts(pool).SealDraft(ctx, event, db.Sealed{Key: "old", Box: []byte("cookie")}, at(1)))
+	_, err := db.NewSaved(pool).AddressKey(ctx, func() (db.Sealed, error) {
+		return db.Sealed{Key: "old", Box: []byte("hash key")}, nil
+	})
+	require.NoError(t, err)
 	calls := 0
 	reseal := func(purpose string, old db.Sealed) (db.Sealed, error) {
 		calls++
@@ -136,7 +143,7 @@ func TestReseal(t *testing.T) {
 		}
 		return db.Sealed{Key: "new", Box: []byte(purpose + string(old.Box))}, nil
 	}
-	_, err := d.Reseal(ctx, "new", uuid.Nil, 10, reseal)
+	_, err = d.Reseal(ctx, "new", uuid.Nil, 10, reseal)
 	require.ErrorContains(t, err, "no such key")
 	last, err := d.Reseal(ctx, "new", uuid.Nil, 1, reseal)
 	require.NoError(t, err)
@@ -144,7 +151,7 @@ func TestReseal(t *testing.T) {
 		last, err = d.Reseal(ctx, "new", last, 1, reseal)
 		require.NoError(t, err)
 	}
-	require.Equal(t, 5, calls, "one failed, and none was sealed twice")
+	require.Equal(t, 7, calls, "one failed, and none was sealed twice")
 	list, err := d.List(ctx, "acme")
 	require.NoError(t, err)
 	for _, s := range list {
@@ -156,4 +163,10 @@ func TestReseal(t *testing.T) {
 	require.Equal(t, []int64{1}, seen(t, pool, fmt.Sprintf(
 		"SELECT count(*) FROM saved_targets WHERE box_key = 'new' AND box = '%surl'", saved.TargetPurpose(hook.ID))))
 	require.Equal(t, []int64{1}, seen(t, pool, "SELECT count(*) FROM saved_targets WHERE box_key = ''"), "a feed has none")
+	sealed, err := db.NewDrafts(pool).SealedDraft(ctx, event)
+	require.NoError(t, err)
+	require.Equal(t, db.Sealed{Key: "new", Box: []byte(draft.SecretsPurpose(event) + "cookie")}, sealed)
+	sealed, err = db.NewSaved(pool).AddressKey(ctx, nil)
+	require.NoError(t, err)
+	require.Equal(t, db.Sealed{Key: "new", Box: []byte(saved.AddressesPurpose + "hash key")}, sealed)
 }

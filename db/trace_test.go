@@ -60,8 +60,8 @@ func TestEventsRememberTheirTrace(t *testing.T) {
 			require.NotContains(t, a.Value.String(), "4 ½", "a statement's values are not recorded")
 		}
 	}
-	require.Equal(t, []string{"sqlTrace", "sqlTellNormalized", "sqlRawNormalized", "batch start", "step"}, names,
-		"statements of the trace, by name, and none outside of it")
+	require.Equal(t, []string{"sqlTrace", "sqlTellNormalized", "sqlListingStep", "sqlRawNormalized", "batch start", "step"},
+		names, "statements of the trace, by name, and none outside of it")
 }
 
 // Archiving has a transaction of its own kind, whose events carry the trace like any other.

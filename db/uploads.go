@@ -463,8 +463,10 @@ func uploadReopen(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, n
 	return tx.SendBatch(ctx, b).Close()
 }
 
+// The rows are found by ctid alone: an upload that the statistics do not know yet looks small, and Postgres would read
+// all of its rows and compare each with each ctid.
 const sqlUploadKeysSweep = `
-DELETE FROM upload_keys WHERE upload = $2 AND ctid = ANY (ARRAY(
+DELETE FROM upload_keys WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM upload_keys WHERE tenant = $1 AND upload = $2 LIMIT $3))`
 
 // It may have been replayed since it was looked at.
@@ -538,13 +540,19 @@ WHERE tenant = $1 AND upload = $2 AND row > $3 ORDER BY row LIMIT $4`
 func (s *Uploads) Errors(ctx context.Context, tenant string, id uuid.UUID, after int64, limit int) (
 	[]contact.Row, *int64, error,
 ) {
+	return s.refusals(ctx, tenant, id, sqlUploadErrors, after, limit)
+}
+
+// refusals reads rows that were refused by a statement with tenant, upload, the number to go on from and a limit first.
+func (s *Uploads) refusals(ctx context.Context, tenant string, id uuid.UUID, text string, after int64, limit int,
+	more ...any) ([]contact.Row, *int64, error) {
 	type refusal struct {
 		Row, Line int64
 		Problems  []contact.Problem
 		Record    []string
 	}
-	list, err := tenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[refusal], sqlUploadErrors, tenant, id, after,
-		limit+1)
+	list, err := tenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[refusal], text,
+		append([]any{tenant, id, after, limit + 1}, more...)...)
 	if err != nil {
 		return nil, nil, uploadFault(err, "read errors of", id)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -142,7 +143,7 @@ func TestPersistSurvives(t *testing.T) {
 	pool, ctx := dbtest.New(t), t.Context()
 	newTenant(t, pool, "acme")
 	k := &killer{}
-	mortal, err := db.Open(ctx, pool.Config().ConnString(), 4, func(c *pgxpool.Config) { c.ConnConfig.Tracer = k })
+	mortal, err := db.Open(ctx, dbtest.Direct(t, pool), 4, func(c *pgxpool.Config) { c.ConnConfig.Tracer = k })
 	require.NoError(t, err)
 	t.Cleanup(mortal.Close)
 	s, dying := db.NewUploads(pool), db.NewUploads(mortal)
@@ -220,6 +221,25 @@ func TestPersistSurvives(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("%d = %d + %d + %d; %d = 0 + 0 + %d", total, n, invalid, total-n-invalid, n, n),
 		tally(get(t, s, u)))
 	require.Zero(t, number(t, pool, "SELECT count(*) FROM contacts WHERE upload = $1", u.ID))
+}
+
+// The keys of a file that came since the table was analyzed are found by where they are, not by reading all of them for
+// each.
+func TestUploadKeysSweepPlan(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	newTenant(t, pool, "acme")
+	var rows []contact.Row
+	for i := range 2000 {
+		rows = append(rows, person(i+1, i))
+	}
+	s := db.NewUploads(pool)
+	u, parsed := upload(t, s, "acme", rows, len(rows))
+	require.NoError(t, s.Persist(t.Context(), "acme", u.ID, parsed, at(3)))
+	dbtest.Alter(t, pool, "ANALYZE upload_keys")
+	plan := query[string](t, pool, "EXPLAIN "+constants(t)["sqlUploadKeysSweep"], "acme", uuid.New(), 1000)
+	require.Contains(t, strings.Join(plan, "\n"), "Tid Scan on upload_keys")
 }
 
 // The first row of a key in the file counts, whichever chunk is parsed first.

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/mtlrent/conveyor/workflows"
 )
@@ -29,6 +30,9 @@ type Options struct {
 	StoreSlots int           // local activities at once in a queue; at most as many as the database pool has connections
 	StopGrace  time.Duration // how long running activities may finish at shutdown
 	Fatal      func(error)   // called when a worker gives up for good, as when its namespace was deleted
+	// Version is the Worker Deployment and the build that the workers are of. Without a name they are unversioned; with
+	// one they get no task of a workflow until their build is current, or ramping.
+	Version worker.WorkerDeploymentVersion
 }
 
 // New returns the workers of the task queues in o.Queues, in the order of workflows.Queues, not started. The rows are
@@ -68,7 +72,7 @@ func serve(c client.Client, q workflows.Queue, rows []Row, o Options) worker.Wor
 	// Pollers scale by themselves: two fixed ones, the default, are the usual cap on throughput.
 	pollers := worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{})
 	w := worker.Options{
-		DisableWorkflowWorker:                   len(q.Workflows) == 0,
+		DisableWorkflowWorker:                   len(q.Functions()) == 0,
 		LocalActivityWorkerOnly:                 !q.Activities,
 		MaxConcurrentLocalActivityExecutionSize: o.StoreSlots,
 		WorkflowTaskPollerBehavior:              pollers,
@@ -76,6 +80,11 @@ func serve(c client.Client, q workflows.Queue, rows []Row, o Options) worker.Wor
 		WorkerStopTimeout:                       o.StopGrace,
 		OnFatalError:                            o.Fatal,
 		Interceptors:                            []interceptor.WorkerInterceptor{&faults{}},
+	}
+	if o.Version.DeploymentName != "" {
+		w.DeploymentOptions = worker.DeploymentOptions{
+			UseVersioning: true, Version: o.Version, DefaultVersioningBehavior: workflow.VersioningBehaviorAutoUpgrade,
+		}
 	}
 	var structs []any
 	for _, r := range rows {
@@ -88,6 +97,9 @@ func serve(c client.Client, q workflows.Queue, rows []Row, o Options) worker.Wor
 	made := worker.New(c, q.Name, w)
 	for _, f := range q.Workflows {
 		made.RegisterWorkflow(f)
+	}
+	for _, f := range q.Pinned {
+		made.RegisterWorkflowWithOptions(f, workflow.RegisterOptions{VersioningBehavior: workflow.VersioningBehaviorPinned})
 	}
 	for _, a := range structs {
 		made.RegisterActivity(a)

@@ -95,6 +95,10 @@ func TestNew(t *testing.T) {
 	require.Panics(t, func() { made[0].RegisterActivity(&activities.Staleness{}) }, "the second row is not served")
 	require.NotPanics(t, func() { made[1].RegisterActivity(&activities.Listings{}) }, "a row is served by another queue")
 
+	o.Version = worker.WorkerDeploymentVersion{DeploymentName: "conveyor", BuildID: "1.0"}
+	require.Len(t, workers.New(lazy(t), rows, o), 14, "as builds of a deployment")
+	o.Version = worker.WorkerDeploymentVersion{}
+
 	for name, tt := range map[string]struct {
 		rows []workers.Row
 		says string

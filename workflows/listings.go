@@ -149,7 +149,7 @@ func merge(a, b Arrival) Arrival {
 
 // process takes the newest version through the steps from a.Stage on.
 func (l *listingRun) process(ctx workflow.Context, a Arrival) {
-	job := activities.ListingJob{Ref: l.in.Ref, Pass: l.passes}
+	job := activities.ListingJob{Ref: l.in.Ref, Pass: l.passes, Enrich: l.in.Enrich == listing.EnrichHere}
 	l.passes++
 	reached := a.Stage
 	l.err = nil
@@ -229,16 +229,26 @@ func (l *listingRun) queueImages(ctx workflow.Context, job activities.ListingJob
 	}
 }
 
-// enrich starts the enrichment of a version that is published. Its failure is noted, and changes nothing else.
+// enrich ends the enrichment of a version that is published: the language model is asked where that is to be done. Its
+// failure is noted, and changes nothing else. Where the import did not enrich the version, as it did not in runs from
+// before and on workers of the release before, a step of its own does.
 func (l *listingRun) enrich(ctx workflow.Context, job activities.ListingJob) {
+	if job.Enriched != "" && !job.Ask {
+		l.result.Enriched = job.Enriched
+		return
+	}
+	note, ask := job.Enriched, job.Ask
 	job = activities.ListingJob{Ref: job.Ref, Revision: job.Revision}
 	l.enriching++
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		options := storeWork
-		options.Summary = "enrich"
-		job, err := local(workflow.WithLocalActivityOptions(ctx, options), do.EnrichListing, job)
-		note := job.Note
-		if err == nil && job.Ask {
+		var err error
+		if note == "" {
+			options := storeWork
+			options.Summary = "enrich"
+			job, err = local(workflow.WithLocalActivityOptions(ctx, options), do.EnrichListing, job)
+			note, ask = job.Note, job.Ask
+		}
+		if err == nil && ask {
 			if job, err = call(workflow.WithActivityOptions(ctx, modelWork), do.AskModel, job); err == nil {
 				note += "; " + job.Note
 			}

@@ -22,8 +22,15 @@ var (
 
 type job = activities.ListingJob
 
-// enrichEnv is an environment in which adverts are imported, with these images, and the list of the steps that ran.
-func enrichEnv(t *testing.T, images ...listing.Image) (*testsuite.TestWorkflowEnvironment, *[]string) {
+// imports are the results of an import.
+type imports struct {
+	images []listing.Image
+	before bool // it does not enrich
+	ask    bool
+}
+
+// enrichEnv is an environment in which adverts are imported, and the list of the steps that ran.
+func enrichEnv(t *testing.T, found imports) (*testsuite.TestWorkflowEnvironment, *[]string) {
 	t.Helper()
 
 	env := newEnv(t)
@@ -33,8 +40,11 @@ func enrichEnv(t *testing.T, images ...listing.Image) (*testsuite.TestWorkflowEn
 	on := func(name string, act any, outcome string) {
 		env.OnActivity(act, mock.Anything, mock.Anything).Return(func(_ context.Context, j job) (job, error) {
 			*ran = append(*ran, name+j.Stage)
-			if j.Outcome = outcome; outcome == activities.Imported {
-				j.Images = images
+			if j.Outcome = outcome; outcome != activities.Imported {
+				return j, nil
+			}
+			if j.Images = found.images; j.Enrich && !found.before {
+				j.Enriched, j.Ask = "2 facts", found.ask
 			}
 			return j, nil
 		}).Maybe()
@@ -62,6 +72,7 @@ func TestListingEnriched(t *testing.T) {
 		name       string
 		enrich     string
 		at         string // stage that it enters at
+		before     bool   // the import does not enrich, as in runs from before
 		ask        bool
 		err        error // of the enrichment
 		modelErr   error
@@ -69,22 +80,31 @@ func TestListingEnriched(t *testing.T) {
 		outcome    string
 		enrichment string
 	}{
-		{"by nobody", "", "normalize", false, nil, nil, []string{"normalize", "dedupe", "import"}, "imported", ""},
-		{"here", "here", "normalize", false, nil, nil, []string{"normalize", "dedupe", "import", "enrich"}, "imported", "3 facts"},
-		{"here, with a model", "here", "import", true, nil, nil, []string{"import", "enrich", "ask"}, "imported",
-			"3 facts; 1 more"},
-		{"here, in vain", "here", "import", false, final, nil, []string{"import", "enrich"}, "imported",
+		{"by nobody", "", "normalize", false, false, nil, nil, []string{"normalize", "dedupe", "import"}, "imported", ""},
+		{"here", "here", "normalize", false, false, nil, nil, []string{"normalize", "dedupe", "import"}, "imported",
+			"2 facts"},
+		{"here, with a model", "here", "import", false, true, nil, nil, []string{"import", "ask"}, "imported",
+			"2 facts; 1 more"},
+		{"here, with a model that fails", "here", "import", false, true, nil, final, []string{"import", "ask"}, "imported",
+			"2 facts; failed: no such street"},
+		{"after the import", "here", "normalize", true, false, nil, nil,
+			[]string{"normalize", "dedupe", "import", "enrich"}, "imported", "3 facts"},
+		{"after the import, with a model", "here", "import", true, true, nil, nil, []string{"import", "enrich", "ask"},
+			"imported", "3 facts; 1 more"},
+		{"after the import, in vain", "here", "import", true, false, final, nil, []string{"import", "enrich"}, "imported",
 			"failed: no such street"},
-		{"here, with a model that fails", "here", "import", true, nil, final, []string{"import", "enrich", "ask"}, "imported",
-			"3 facts; failed: no such street"},
-		{"elsewhere", "elsewhere", "normalize", false, nil, nil, []string{"normalize", "hand over enrich"}, "handed_on", ""},
-		{"elsewhere, on its way back", "elsewhere", "dedupe", false, nil, nil, []string{"dedupe", "import"}, "imported", ""},
-		{"off", "off", "normalize", false, nil, nil, []string{"normalize", "dedupe", "import"}, "imported", ""},
+		{"after the import, with a model that fails", "here", "import", true, true, nil, final,
+			[]string{"import", "enrich", "ask"}, "imported", "3 facts; failed: no such street"},
+		{"elsewhere", "elsewhere", "normalize", false, false, nil, nil, []string{"normalize", "hand over enrich"},
+			"handed_on", ""},
+		{"elsewhere, on its way back", "elsewhere", "dedupe", false, false, nil, nil, []string{"dedupe", "import"},
+			"imported", ""},
+		{"off", "off", "normalize", false, false, nil, nil, []string{"normalize", "dedupe", "import"}, "imported", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 
-			env, ran := enrichEnv(t)
+			env, ran := enrichEnv(t, imports{before: tt.before, ask: tt.ask})
 			env.OnActivity(enriching.EnrichListing, mock.Anything, mock.Anything).
 				Return(finds(ran, "enrich", "3 facts", tt.ask, tt.err)).Maybe()
 			env.OnActivity(asking.AskModel, mock.Anything, mock.Anything).
@@ -107,8 +127,7 @@ func TestListingEnriched(t *testing.T) {
 func TestListingWhileTheModelStalls(t *testing.T) {
 	t.Parallel()
 
-	env, ran := enrichEnv(t, photos(1)...)
-	env.OnActivity(enriching.EnrichListing, mock.Anything, mock.Anything).Return(finds(ran, "enrich", "3 facts", true, nil))
+	env, ran := enrichEnv(t, imports{images: photos(1), ask: true})
 	env.OnActivity(asking.AskModel, mock.Anything, mock.Anything).
 		Return(job{}, temporal.NewApplicationError("the model stalls", "transient")).After(time.Minute)
 	env.OnActivity(imgs.AttachImage, mock.Anything, mock.Anything).Return(nil)
@@ -121,10 +140,10 @@ func TestListingWhileTheModelStalls(t *testing.T) {
 	})
 
 	require.NoError(t, env.GetWorkflowError())
-	require.Equal(t, []string{"import", "enrich", "import", "enrich"}, between)
+	require.Equal(t, []string{"import", "import"}, between)
 	var result workflows.ListingResult
 	require.NoError(t, env.GetWorkflowResult(&result))
 	require.Equal(t, "imported", result.Outcome)
 	require.EqualValues(t, 2, result.Revision)
-	require.Equal(t, "3 facts; failed: the model stalls", result.Enriched)
+	require.Equal(t, "2 facts; failed: the model stalls", result.Enriched)
 }

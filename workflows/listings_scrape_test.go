@@ -2,11 +2,13 @@ package workflows_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
@@ -47,58 +49,108 @@ func ended(note string) activities.CycleEnd {
 	return activities.CycleEnd{Platform: "kijiji", Cycle: 3, Note: note}
 }
 
-// run runs it and requires that it continues as new.
-func runScrape(t *testing.T, env *testsuite.TestWorkflowEnvironment) {
+// runScrape runs it, with pages that are done, requires that it continues as new, and returns what the next run is given.
+func runScrape(t *testing.T, env *testsuite.TestWorkflowEnvironment, done ...map[int64]int) (in workflows.ScrapeInput) {
 	t.Helper()
 
-	env.ExecuteWorkflow(workflows.ScrapePlatform, workflows.ScrapeInput{Platform: "kijiji"})
+	in = workflows.ScrapeInput{Platform: "kijiji"}
+	if len(done) > 0 {
+		in.Done = done[0]
+	}
+	env.ExecuteWorkflow(workflows.ScrapePlatform, in)
 	require.True(t, env.IsWorkflowCompleted())
 	var next *workflow.ContinueAsNewError
 	require.ErrorAs(t, env.GetWorkflowError(), &next)
 	env.AssertExpectations(t)
+	in = workflows.ScrapeInput{}
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &in))
+	return in
 }
-
-// open stands for the note of a cycle that does not end.
-const open = "open"
 
 func TestScrapeACycle(t *testing.T) {
 	t.Parallel()
 
+	stop := activities.ScrapedPage{Stopped: scrape.Paused}
 	for _, tt := range []struct {
 		name  string
-		plan  scrape.Plan
+		from  int // the page that the plan names, the first time and later
+		read  []int
 		pages []activities.ScrapedPage
 		note  string
 	}{
-		{"to the last page", scrape.Plan{Go: true, Cycle: 3, Page: 1},
-			[]activities.ScrapedPage{{Adverts: 40, MaxPages: 9}, {Adverts: 40, MaxPages: 9}, {Adverts: 5, MaxPages: 9, Last: true}}, ""},
-		{"taken up in the middle", scrape.Plan{Go: true, Cycle: 3, Page: 2},
-			[]activities.ScrapedPage{{}, {Adverts: 5, MaxPages: 9, Last: true}}, ""},
-		{"search pages that do not show every advert", scrape.Plan{Go: true, Cycle: 3, Page: 1}, []activities.ScrapedPage{{MaxPages: 9, Last: true, Partial: "a part"}},
-			"a part"},
-		{"as many pages as are wanted", scrape.Plan{Go: true, Cycle: 3, Page: 1},
+		{"to the last page", 1, []int{1, 2, 3}, []activities.ScrapedPage{
+			{Adverts: 40, MaxPages: 9}, {Adverts: 40, MaxPages: 9}, {Adverts: 5, MaxPages: 9, Last: true}}, ""},
+		{"taken up in the middle", 2, []int{2}, []activities.ScrapedPage{{Adverts: 5, MaxPages: 9, Last: true}}, ""},
+		{"search pages that do not show every advert", 1, []int{1},
+			[]activities.ScrapedPage{{MaxPages: 9, Last: true, Partial: "a part"}}, "a part"},
+		{"as many pages as are wanted", 1, []int{1, 2},
 			[]activities.ScrapedPage{{Adverts: 40, MaxPages: 2}, {Adverts: 40, MaxPages: 2}}, "stopped after 2 pages, the most"},
-		{"an operator stops it", scrape.Plan{Go: true, Cycle: 3, Page: 1},
-			[]activities.ScrapedPage{{Adverts: 40, MaxPages: 9}, {Stopped: scrape.Paused}}, open},
-		{"a page that is not what it was", scrape.Plan{Go: true, Cycle: 3, Page: 1},
+		{"an operator stops it for a while", 1, []int{1, 2, 2}, []activities.ScrapedPage{
+			{Adverts: 40, MaxPages: 9}, stop, {Adverts: 5, MaxPages: 9, Last: true}}, ""},
+		{"a page that is not what it was", 1, []int{1, 2},
 			[]activities.ScrapedPage{{Adverts: 40, MaxPages: 9}, {Suspect: "no adverts", Last: true}},
 			"suspect on page 2: no adverts"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 
-			env := scraping(t, tt.plan)
-			for i, p := range tt.pages {
-				if i+1 >= tt.plan.Page {
-					env.OnActivity(visits.ScrapePage, mock.Anything, page(i+1)).Return(p, nil).Once()
-				}
+			var plans []scrape.Plan
+			for range tt.read {
+				plans = append(plans, scrape.Plan{Go: true, Cycle: 3, Page: tt.from})
 			}
-			if tt.note != open {
-				env.OnActivity(cycles.EndCycle, mock.Anything, ended(tt.note)).Return(ended(tt.note), nil).Once()
-			}
+			env := scraping(t, plans...)
+			n := 0
+			env.OnActivity(visits.ScrapePage, mock.Anything, mock.Anything).Return(
+				func(_ context.Context, job activities.ScrapeJob) (activities.ScrapedPage, error) {
+					require.Equal(t, page(tt.read[n]), job)
+					n++
+					return tt.pages[n-1], nil
+				}).Times(len(tt.read))
+			env.OnActivity(cycles.EndCycle, mock.Anything, ended(tt.note)).Return(ended(tt.note), nil).Once()
 			runScrape(t, env)
 		})
 	}
+}
+
+// The cycles of two searches go on in turns, as the plans say, and one that is open when the other ends is continued by
+// the next run behind the page that it has come to.
+func TestScrapeSearchesInTurns(t *testing.T) {
+	t.Parallel()
+
+	rooms := scrape.Plan{Go: true, Search: "rooms", Cycle: 4, Page: 1}
+	env := scraping(t, scrape.Plan{Go: true, Cycle: 3, Page: 1}, rooms, rooms, scrape.Plan{Look: true, Search: "rooms", Cycle: 4},
+		scrape.Plan{Go: true, Cycle: 3, Page: 1})
+	var read []string
+	env.OnActivity(visits.ScrapePage, mock.Anything, mock.Anything).Return(
+		func(_ context.Context, job activities.ScrapeJob) (activities.ScrapedPage, error) {
+			read = append(read, fmt.Sprint(job.Search, job.Cycle, job.Page))
+			return activities.ScrapedPage{Adverts: 40, MaxPages: 9, Last: job.Cycle == 3 && job.Page == 2}, nil
+		}).Times(4)
+	env.OnActivity(visits.LookAtPlatform, mock.Anything, activities.LookJob{Platform: "kijiji", Cycle: 4, Search: "rooms"}).
+		Return(activities.ScrapedPage{}, nil).Once()
+	env.OnActivity(cycles.EndCycle, mock.Anything, ended("")).Return(ended(""), nil).Once()
+	next := runScrape(t, env)
+	require.Equal(t, []string{"3 1", "rooms4 1", "rooms4 2", "3 2"}, read)
+	require.Equal(t, map[int64]int{4: 2}, next.Done)
+
+	env = scraping(t, rooms)
+	env.OnActivity(visits.ScrapePage, mock.Anything, activities.ScrapeJob{Platform: "kijiji", Search: "rooms", Cycle: 4, Page: 3}).
+		Return(activities.ScrapedPage{Last: true}, nil).Once()
+	env.OnActivity(cycles.EndCycle, mock.Anything, activities.CycleEnd{Platform: "kijiji", Cycle: 4}).
+		Return(ended(""), nil).Once()
+	require.Empty(t, runScrape(t, env, next.Done).Done)
+}
+
+// A run from before there were several searches goes through its cycle without another plan.
+func TestScrapeFromBefore(t *testing.T) {
+	t.Parallel()
+
+	env := scraping(t, scrape.Plan{Go: true, Cycle: 3, Page: 1})
+	env.OnGetVersion("scrape-searches", workflow.DefaultVersion, workflow.Version(1)).Return(workflow.DefaultVersion)
+	env.OnActivity(visits.ScrapePage, mock.Anything, page(1)).Return(activities.ScrapedPage{MaxPages: 9}, nil).Once()
+	env.OnActivity(visits.ScrapePage, mock.Anything, page(2)).Return(activities.ScrapedPage{Last: true}, nil).Once()
+	env.OnActivity(cycles.EndCycle, mock.Anything, ended("")).Return(ended(""), nil).Once()
+	runScrape(t, env)
 }
 
 // Between two cycles it waits, or until a signal; without a next cycle it reads its settings every five minutes.

@@ -40,7 +40,8 @@ func ImageRetries() *temporal.RetryPolicy {
 var modelWork = workflow.ActivityOptions{
 	TaskQueue:              QueueEnrich,
 	StartToCloseTimeout:    ModelTimeout,
-	ScheduleToCloseTimeout: time.Hour, // also where no worker serves the queue
+	HeartbeatTimeout:       20 * time.Second, // after which a worker that was killed is given up
+	ScheduleToCloseTimeout: time.Hour,        // also where no worker serves the queue
 	RetryPolicy: &temporal.RetryPolicy{
 		InitialInterval: 10 * time.Second, BackoffCoefficient: 4, MaximumInterval: 5 * time.Minute, MaximumAttempts: 3,
 	},

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/domain/campaign"
@@ -33,18 +34,21 @@ const (
 // A Queue is one of Temporal's task queues. Each has workflows, activities, or both.
 type Queue struct {
 	Name       string
-	Workflows  []any  // the workflow functions whose tasks are in it
+	Workflows  []any  // the workflow functions whose tasks are in it; a run goes on with the release that is current
+	Pinned     []any  // more of them, which end within minutes: by the release that began them
 	Activities bool   // it has tasks of regular activities; those of local ones are in no queue
 	Doc        string // the kind of work, in a line
 }
 
 // Queues are all task queues and, with All, the only list of either. Add a workflow or a queue here, and only here.
+// Which workflows are pinned matters where CONVEYOR_DEPLOYMENT is set: docs/adr/0017-worker-deployments.md.
 var Queues = []Queue{
 	{
 		Name: QueueListings, Workflows: []any{
-			Listing, Replay, ArchiveStale, ScrapePlatform, ApplyRetention, ForgetListing,
+			Listing, Replay, ArchiveStale, ScrapePlatform, ApplyRetention,
 		},
-		Doc: "short steps on the database, all of them local activities",
+		Pinned: []any{ForgetListing},
+		Doc:    "short steps on the database, all of them local activities",
 	},
 	{
 		Name: QueueImages, Activities: true,
@@ -53,7 +57,7 @@ var Queues = []Queue{
 	{Name: QueueEnrich, Activities: true, Doc: "adverts that a language model reads, after they are published"},
 	{Name: QueueBrowser, Activities: true, Doc: "pages of rental sites, by Chromium or a plain client"},
 	{
-		Name: QueueDrafts, Workflows: []any{CrawlDraft}, Activities: true,
+		Name: QueueDrafts, Pinned: []any{CrawlDraft}, Activities: true,
 		Doc: "requests for product drafts, one fairness key a host: one page each, in a Chromium reached by DevTools",
 	},
 	{
@@ -61,8 +65,9 @@ var Queues = []Queue{
 		Doc: "crawls of sites: shards that claim URLs from the frontier, request and read them",
 	},
 	{
-		Name: QueueSearch, Workflows: []any{IndexPages, CompactIndex, ReindexPages, DeletePages}, Activities: true,
-		Doc: "pages for the search: batches of messages by local activities; merges and re-indexes by regular ones",
+		Name: QueueSearch, Workflows: []any{CompactIndex, ReindexPages, DeletePages}, Pinned: []any{IndexPages},
+		Activities: true,
+		Doc:        "pages for the search: batches of messages by local activities; merges and re-indexes by regular ones",
 	},
 	{
 		Name: QueueCampaigns, Workflows: []any{ScheduleCampaigns, RunCampaign},
@@ -85,12 +90,15 @@ var Queues = []Queue{
 	},
 }
 
+// Functions are those of all its workflows.
+func (q Queue) Functions() []any { return slices.Concat(q.Workflows, q.Pinned) }
+
 // All has the functions of all workflows, each once.
 var All = all()
 
 func all() (functions []any) {
 	for _, q := range Queues {
-		functions = append(functions, q.Workflows...)
+		functions = append(functions, q.Functions()...)
 	}
 	return functions
 }

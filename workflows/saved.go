@@ -24,8 +24,10 @@ func Notify(ctx workflow.Context, in NotifyInput) (activities.NoticeDone, error)
 		TaskQueue:           QueueNotify,
 		StartToCloseTimeout: time.Minute,
 		HeartbeatTimeout:    20 * time.Second,
+		// For faults of ours, and for waits for a turn: the pauses after faults of a target are the activity's, by its own
+		// count.
 		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval: saved.RetryFirst, BackoffCoefficient: 3, MaximumInterval: saved.RetryMost,
+			InitialInterval: saved.RetryFirst, BackoffCoefficient: 2, MaximumInterval: time.Minute,
 		},
 		Priority: temporal.Priority{FairnessKey: in.Tenant},
 		Summary:  "tell",

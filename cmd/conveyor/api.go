@@ -11,6 +11,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/internal/telemetry"
+	"github.com/mtlrent/conveyor/workflows"
 )
 
 type apiCmd struct{}
@@ -25,7 +26,7 @@ func (h *house) api(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	inspector, err := bridge.NewInspector(h.bridgeOptions(), h.config.RabbitMQ.ManagementURL)
+	inspector, err := bridge.NewInspector(h.bridgeOptions(), h.config.RabbitMQ.ManagementURLs()...)
 	if err != nil {
 		return err
 	}
@@ -37,11 +38,12 @@ func (h *house) api(ctx context.Context) error {
 		Tenants:    db.NewTenants(h.pool),
 		Proxies:    h.config.API.Proxies,
 		TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
-		Traces: h.traces, Now: time.Now, Stopping: ctx.Done(),
+		Tiles: h.config.Console.Tiles, Traces: h.traces, Now: time.Now, Stopping: ctx.Done(),
 	}, h.parts(waiting)...)
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error { return h.serveAPI(ctx, guard, handler) })
 	both.Go(func() error { guard.Run(ctx); return nil })
+	both.Go(func() error { h.sample(ctx, waiting); return nil })
 	both.Go(func() error { h.warnOfDependencies(ctx); return nil })
 	return both.Wait()
 }
@@ -51,17 +53,40 @@ func (h *house) parts(waiting *telemetry.Backlog) []api.Part {
 	parts := []api.Part{
 		api.DeadLetters{Store: db.NewDeadLetters(h.pool)}, api.Queues{Read: waiting.Read}, api.Health{Checks: h.checks()},
 		api.Keys{Store: db.NewKeys(h.pool)}, api.AuditLog{Store: db.NewAuditLog(h.pool)},
+		h.sessions(), api.Events{Store: db.NewMarks(h.pool), Report: waiting.Read},
+		api.QueueHistory{Store: db.NewSamples(h.pool)}, api.Find{Store: db.NewFinder(h.pool)}, api.Licences{},
+	}
+	flow := api.Flow{
+		Store: db.NewFlow(h.pool), Report: waiting.Read, Drafting: h.launch.Drafting, Queue: h.config.DraftRequests.Queue,
+		Tasks: workflows.QueueDrafts, Keep: 3 * time.Second,
 	}
 	for _, s := range h.systems() {
 		parts = append(parts, s.parts...)
+		if s.searchable != nil {
+			flow.Searchable = s.searchable
+		}
 	}
-	return parts
+	return append(parts, flow)
+}
+
+// sessions are the logins of browsers.
+func (h *house) sessions() api.Sessions {
+	c := h.config.Console
+	s := api.Sessions{TimeZone: c.TimeZone, Links: api.SessionLinks{
+		Temporal: h.config.Temporal.UIURL, RabbitMQ: withoutUser(h.config.RabbitMQ.ManagementURLs()[0]), Grafana: c.Grafana,
+		Docs: "/docs",
+	}}
+	if c.Tiles != "" {
+		s.Map = &api.SessionMap{Tiles: c.Tiles, Attribution: c.Attribution}
+	}
+	return s
 }
 
 // backlog reads the backlog of every service, and of each system.
 func (h *house) backlog(inspector *bridge.Inspector) *telemetry.Backlog {
 	b := &telemetry.Backlog{
 		Postgres: h.pool.Ping,
+		Commits:  func(ctx context.Context) (backlog.Commits, error) { return db.Commits(ctx, h.pool) },
 		Outbox: func(ctx context.Context) (backlog.Outbox, error) {
 			return db.NewOutbox(h.pool).Waiting(ctx, time.Now())
 		},
@@ -78,6 +103,9 @@ func (h *house) backlog(inspector *bridge.Inspector) *telemetry.Backlog {
 		},
 		Log: h.log, Now: time.Now,
 	}
+	if h.config.Temporal.Deployment != "" {
+		b.Builds = func(ctx context.Context) ([]backlog.Build, error) { return h.deployment().Draining(ctx, time.Now()) }
+	}
 	for _, s := range h.systems() {
 		if s.backlog != nil {
 			s.backlog(b)
@@ -89,10 +117,10 @@ func (h *house) backlog(inspector *bridge.Inspector) *telemetry.Backlog {
 // checks test the connection to each dependency, by its name in GET /ready.
 func (h *house) checks() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
-		"postgres": h.pool.Ping,
+		"postgres": func(ctx context.Context) error { return db.Answers(ctx, h.pool) },
 		"temporal": h.launch.Healthy,
 		"redis":    func(ctx context.Context) error { return h.redis.Ping(ctx).Err() },
-		"rabbitmq": func(ctx context.Context) error { return bridge.Ping(ctx, h.config.RabbitMQ.URL) },
+		"rabbitmq": func(ctx context.Context) error { return bridge.Ping(ctx, h.config.RabbitMQ.URLs()...) },
 	}
 }
 

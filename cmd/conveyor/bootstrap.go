@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -18,10 +19,11 @@ func (migrateCmd) Run(ctx context.Context) error {
 // the role of DATABASE_URL what the other roles of conveyor need.
 func (h *house) migrate(ctx context.Context) error {
 	owner := h.pool
-	if url := h.config.Postgres.MigrateURL; url != "" {
+	// Through a pooler the lock of the process that migrates, and its settings, would be another's.
+	if url := cmp.Or(h.config.Postgres.MigrateURL, h.config.Postgres.ListenURL); url != "" {
 		var err error
 		if owner, err = db.Open(ctx, url, 2); err != nil {
-			return fmt.Errorf("DATABASE_MIGRATE_URL: %w", err)
+			return fmt.Errorf("DATABASE_MIGRATE_URL, or else DATABASE_LISTEN_URL: %w", err)
 		}
 		defer owner.Close()
 	}

@@ -16,8 +16,14 @@ func (bridgeCmd) Run(ctx context.Context) error {
 
 // bridge carries messages until ctx ends.
 func (h *house) bridge(ctx context.Context) error {
+	outbox := db.NewOutbox(h.pool)
+	if url := h.config.Postgres.ListenURL; url != "" {
+		if err := outbox.ListenAt(url); err != nil {
+			return err
+		}
+	}
 	b := &bridge.Bridge{
-		Options: h.bridgeOptions(), DeadLetters: db.NewDeadLetters(h.pool), Outbox: db.NewOutbox(h.pool),
+		Options: h.bridgeOptions(), DeadLetters: db.NewDeadLetters(h.pool), Outbox: outbox,
 		Metrics: bridge.NewMetrics(h.registry), Log: h.log, Now: time.Now,
 	}
 	return b.Run(ctx)
@@ -27,7 +33,7 @@ func (h *house) bridge(ctx context.Context) error {
 func (h *house) bridgeOptions() bridge.Options {
 	c := h.config
 	o := bridge.Options{
-		URL: c.RabbitMQ.URL, QueueType: c.RabbitMQ.QueueType, Declare: c.RabbitMQ.Declare, Prefetch: c.RabbitMQ.Prefetch,
+		URLs: c.RabbitMQ.URLs(), QueueType: c.RabbitMQ.QueueType, Declare: c.RabbitMQ.Declare, Prefetch: c.RabbitMQ.Prefetch,
 		Hold: c.RabbitMQ.Hold, ArchiveDeadLetters: c.Listings.ArchiveDeadLetters, Relays: c.Outbox.Relays,
 		Retention: c.Outbox.Retention, GiveUp: c.Outbox.GiveUp, Version: version(), Traces: h.traces,
 	}

@@ -2,21 +2,26 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/bridge"
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/confine"
 	"github.com/mtlrent/conveyor/internal/fetch"
 	"github.com/mtlrent/conveyor/internal/outdir"
+	"github.com/mtlrent/conveyor/internal/secret"
 	"github.com/mtlrent/conveyor/workers"
 	"github.com/mtlrent/conveyor/workflows"
 )
@@ -24,6 +29,7 @@ import (
 // The concrete stores and tools of drafts implement the interfaces of its activities.
 var (
 	_ activities.DraftStore   = (*db.Drafts)(nil)
+	_ activities.DraftSecrets = draftSecrets{}
 	_ activities.DraftBrowser = (*browser.Devtools)(nil)
 	_ activities.DraftBlobs   = (*blob.Store)(nil)
 	_ activities.DraftReader  = (*confine.Pool)(nil)
@@ -33,11 +39,15 @@ var (
 // drafts is product drafts, made of the pages that crawl requests name.
 func (h *house) drafts() system {
 	requests := h.config.DraftRequests
+	box, err := h.config.Outreach.Box()
+	if err != nil {
+		panic(err) // internal/config has checked it
+	}
 	var queues []bridge.Queue
 	if requests.Ours { // otherwise another service takes them, and this one leaves their queue alone
 		drafts := bridge.Drafts{
-			Launch: h.launch, Store: db.NewDrafts(h.pool), Exchange: requests.Exchange, Queue: requests.Queue,
-			RoutingKey: requests.RoutingKey, Prefetch: requests.Prefetch,
+			Launch: h.launch, Store: db.NewDrafts(h.pool), Secrets: box, Now: time.Now, Exchange: requests.Exchange,
+			Queue: requests.Queue, RoutingKey: requests.RoutingKey, Prefetch: requests.Prefetch,
 		}
 		queues = drafts.Queues()
 	}
@@ -47,7 +57,7 @@ func (h *house) drafts() system {
 			readers := confine.New(confine.Options{Children: h.config.Drafts.Pages})
 			drafts := &activities.Drafts{
 				Browser: devtools, Reader: readers, Folders: outdir.New(h.config.Drafts.OutRoot), Blobs: h.blobs,
-				Store: db.NewDrafts(h.pool), Now: time.Now,
+				Store: db.NewDrafts(h.pool), Secrets: draftSecrets{db.NewDrafts(h.pool), box}, Now: time.Now,
 			}
 			row := workers.Row{Queue: workflows.QueueDrafts, Slots: h.config.Drafts.Pages, Activities: []any{drafts}}
 			return []workers.Row{row}, func() {
@@ -56,7 +66,7 @@ func (h *house) drafts() system {
 			}
 		},
 		parts: []api.Part{api.Drafts{
-			Store: db.NewDrafts(h.pool), Launch: h.launch, Blobs: h.blobs,
+			Store: db.NewDrafts(h.pool), Launch: h.launch, Blobs: h.blobs, Secrets: box,
 			Requests: api.DraftRequests{
 				Target: db.Target{Exchange: requests.Exchange, RoutingKey: requests.RoutingKey}, Queue: requests.Queue,
 				Ours: requests.Ours,
@@ -64,6 +74,28 @@ func (h *house) drafts() system {
 		}},
 		queues: queues,
 	}
+}
+
+// draftSecrets opens the headers and cookies of crawl requests.
+type draftSecrets struct {
+	store *db.Drafts
+	box   *secret.Box
+}
+
+// OpenDraft implements activities.DraftSecrets.
+func (d draftSecrets) OpenDraft(ctx context.Context, event uuid.UUID) (s draft.Secrets, err error) {
+	sealed, err := d.store.SealedDraft(ctx, event)
+	if err != nil {
+		return s, err
+	}
+	plain, err := d.box.Open(draft.SecretsPurpose(event), sealed.Key, sealed.Box)
+	if err != nil {
+		return s, fault.Newf(fault.Conflict, "%w", err)
+	}
+	if err := json.Unmarshal(plain, &s); err != nil { // its error would quote them
+		return s, fault.Newf(fault.Invalid, "the headers and cookies of crawl request %s cannot be read", event)
+	}
+	return s, nil
 }
 
 // devtools is the Chromium at CHROME_DEVTOOLS_URL, which loads product pages.

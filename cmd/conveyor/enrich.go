@@ -24,9 +24,11 @@ const modelSlots = 4
 
 // enrichment builds the activities that enrich listings. A file of places that cannot be read, or a model that cannot
 // be asked, is logged and left out: listings are published without.
-func (h *house) enrichment(ctx context.Context, store *db.Listings) (rows []workers.Row, done func()) {
+func (h *house) enrichment(ctx context.Context, store *db.Listings) (
+	enriching *activities.Enriching, rows []workers.Row, done func(),
+) {
 	c := h.config.Enrich
-	enriching := &activities.Enriching{Store: store, Now: time.Now}
+	enriching = &activities.Enriching{Store: store, Now: time.Now}
 	asking := &activities.Asking{Store: store, Name: c.Model, Daily: c.Daily, Now: time.Now}
 	done = func() {}
 	if slices.Contains(h.config.Worker.Queues, workflows.QueueListings) && h.config.Listings.Enrich == listing.EnrichHere {
@@ -44,7 +46,7 @@ func (h *house) enrichment(ctx context.Context, store *db.Listings) (rows []work
 			enriching.Model, asking.Model, done = c.Model, client, client.Close
 		}
 	}
-	return []workers.Row{
+	return enriching, []workers.Row{
 		{Queue: workflows.QueueListings, Activities: []any{enriching}},
 		{Queue: workflows.QueueEnrich, Slots: modelSlots, Activities: []any{asking}},
 	}, done

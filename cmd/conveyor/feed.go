@@ -44,7 +44,7 @@ func (c *feedCmd) Run(ctx context.Context) error {
 		return err
 	}
 	defer in.Close()
-	sender := bridge.NewSender(conf.RabbitMQ.URL)
+	sender := bridge.NewSender(conf.RabbitMQ.URLs()...)
 	defer sender.Close()
 
 	bar := progressbar.NewOptions64(total,

@@ -13,7 +13,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.opentelemetry.io/otel/trace"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/contrib/envconfig"
 	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/mtlrent/conveyor/db"
@@ -21,6 +20,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/limit"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 )
 
@@ -35,28 +35,21 @@ type house struct {
 	registry  *prometheus.Registry
 	pool      *pgxpool.Pool
 	temporal  client.Client
-	redis     *redis.Client
+	redis     redis.UniversalClient
 	blobs     *blob.Store
 	launch    *launch.Launch
 	browser   sync.Once
 	browsing  *browser.Browser // nil until chromium was called
 }
 
-// temporalOptions reads Temporal's own variables and profile file. Without a namespace there, it is conveyor.
-func temporalOptions() (client.Options, error) {
-	o, err := envconfig.LoadDefaultClientOptions()
-	if err != nil {
-		return o, fmt.Errorf("read settings of temporal: %w", err)
-	}
-	if o.Namespace == "" {
-		o.Namespace = "conveyor"
-	}
-	return o, nil
-}
-
 func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 	paceCollector()
 	boundMemory(roleOf(ctx))
+	if c.Temporal.Deployment != "" && c.Temporal.BuildID == "" {
+		if c.Temporal.BuildID, err = buildID(); err != nil {
+			return &house{}, err
+		}
+	}
 	h = &house{
 		config: c, log: telemetry.Logger(os.Stderr, c.Telemetry.Level, c.Telemetry.Format), registry: telemetry.Registry(),
 	}
@@ -82,6 +75,9 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 		}
 		o.Interceptors = append(o.Interceptors, tracing) // workers inherit interceptors from the client
 	}
+	if c.Postgres.ListenURL != "" {
+		opened = append(opened, db.Pooled)
+	}
 	if h.pool, err = db.Open(ctx, c.Postgres.URL, c.Postgres.MaxConns, opened...); err != nil {
 		return h, err
 	}
@@ -93,20 +89,18 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 	if h.temporal, err = client.NewLazyClient(o); err != nil {
 		return h, fmt.Errorf("read settings of temporal: %w", err)
 	}
-	r, err := redis.ParseURL(c.Redis.URL)
-	if err != nil {
-		return h, fmt.Errorf("read REDIS_URL: %w", err)
-	}
-	// The limiter handles a Redis that is down itself, and counts it in a metric.
-	r.MaxRetries, r.DialerRetries = -1, 1
 	redis.SetLogger(quietly{h.log})
-	h.redis = redis.NewClient(r)
+	h.redis, err = limit.Dial(limit.Server{URL: c.Redis.URL, CA: c.Redis.CA, Cert: c.Redis.Cert, Key: c.Redis.Key})
+	if err != nil {
+		return h, err
+	}
 	if h.blobs, err = blob.Open(ctx, c.Images.BlobURL); err != nil {
 		return h, err
 	}
 	h.blobs.SpareWith(db.NewRetention(h.pool).SpareBlob)
 	h.launch = &launch.Launch{
 		Temporal: h.temporal, Namespace: h.namespace, Stages: c.Listings.Stages, Enrich: c.Listings.Enrich,
+		Versioned: c.Temporal.Deployment != "",
 	}
 	return h, nil
 }

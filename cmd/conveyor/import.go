@@ -66,7 +66,7 @@ func (c *importListingsCmd) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		sender := bridge.NewSender(conf.RabbitMQ.URL)
+		sender := bridge.NewSender(conf.RabbitMQ.URLs()...)
 		defer sender.Close()
 		send = sender.Send
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -35,7 +36,8 @@ func (c *importDraftsCmd) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		pool, err := db.Open(ctx, conf.Postgres.URL, 2)
+		// Past a pooler, so that its mode does not matter.
+		pool, err := db.Open(ctx, cmp.Or(conf.Postgres.ListenURL, conf.Postgres.URL), 2)
 		if err != nil {
 			return err
 		}

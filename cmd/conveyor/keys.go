@@ -103,7 +103,7 @@ func printKeys(w io.Writer, keys []db.Key, now time.Time) error {
 		if at == nil {
 			return "-"
 		}
-		return at.UTC().Format("2006-01-02 15:04Z")
+		return minute(*at)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "ID\tNAME\tROLE\tTENANT\tSTATE\tCREATED\tBY\tEXPIRES\tLAST USED")

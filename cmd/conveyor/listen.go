@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -25,6 +26,7 @@ func (h *house) guard(ctx context.Context) (*api.Guard, error) {
 	}
 	o := api.GuardOptions{
 		Keys: db.NewKeys(h.pool), Fixed: grants, Audit: db.NewAuditLog(h.pool), Log: h.log, Now: time.Now,
+		Sessions: db.NewSessions(h.pool), TLS: strings.HasPrefix(c.API.URL, "https://"),
 	}
 	if c.OIDC.Issuer != "" {
 		mapping, err := c.OIDC.Mapping()
@@ -34,6 +36,15 @@ func (h *house) guard(ctx context.Context) (*api.Guard, error) {
 		o.Tokens = oidc.New(oidc.Options{
 			Issuer: c.OIDC.Issuer, Audience: c.OIDC.Audience, RolesClaim: c.OIDC.RolesClaim, Roles: mapping,
 		})
+		if c.OIDC.ClientID != "" {
+			o.Login, err = o.Tokens.Login(oidc.Client{
+				ID: c.OIDC.ClientID, Secret: c.OIDC.ClientSecret, Scopes: c.OIDC.Scopes,
+				Redirect: strings.TrimSuffix(c.API.URL, "/") + api.LoginCallback,
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
 	}
 	if c.API.Rate > 0 {
 		o.Calls = limit.NewRate(h.redis, limit.RateOptions{

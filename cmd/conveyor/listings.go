@@ -21,6 +21,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform"
 	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/config"
@@ -28,6 +29,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/fetch"
 	"github.com/mtlrent/conveyor/internal/limit"
 	"github.com/mtlrent/conveyor/internal/model"
+	"github.com/mtlrent/conveyor/internal/secret"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/workers"
 	"github.com/mtlrent/conveyor/workflows"
@@ -44,13 +46,16 @@ var (
 	_ activities.UnfinishedStore = (*db.Listings)(nil)
 	_ activities.CycleStore      = (*db.Platforms)(nil)
 	_ activities.SiteStore       = (*db.Platforms)(nil)
+	_ activities.TroubleStore    = (*db.Platforms)(nil)
 	_ activities.AdvertStore     = (*db.Platforms)(nil)
+	_ activities.VisitStore      = (*db.Platforms)(nil)
 	_ activities.ImageBlobs      = (*blob.Store)(nil)
 	_ activities.ImageSource     = (*fetch.Client)(nil)
 	_ activities.PageSource      = (*fetch.Client)(nil)
 	_ activities.PageSource      = (*browser.Browser)(nil)
 	_ activities.PageReader      = (*confine.Pool)(nil)
-	_ activities.RobotsSource    = (*fetch.Robots)(nil)
+	_ activities.RobotsSource    = (*fetch.RobotsBy)(nil)
+	_ activities.SecretOpener    = (*secret.Box)(nil)
 )
 
 // listings is rental adverts: scraping them, the pipeline, its replays, images and staleness.
@@ -60,6 +65,10 @@ func (h *house) listings() system {
 		Enrich:   h.config.Listings.Enrich,
 		Prefetch: h.config.RabbitMQ.Prefetch, Published: h.config.Outbox.Published, StaleAfter: h.config.Listings.StaleAfter,
 	}
+	box, err := h.config.Outreach.Box()
+	if err != nil {
+		panic(err) // internal/config has checked it
+	}
 	return system{
 		activities: h.listingActivities,
 		parts: []api.Part{
@@ -67,7 +76,7 @@ func (h *house) listings() system {
 			api.Duplicates{Store: db.NewListings(h.pool), Launch: h.launch, Prefer: h.config.Listings.Prefer},
 			api.Replays{Store: db.NewReplays(h.pool), Launch: h.launch},
 			api.Staleness{Launch: h.launch, Audit: db.NewAuditLog(h.pool)},
-			api.Platforms{Store: db.NewPlatforms(h.pool), Launch: h.launch},
+			api.Platforms{Store: db.NewPlatforms(h.pool), Launch: h.launch, Secrets: box},
 			api.Images{Blobs: h.blobs},
 		},
 		queues: queues.Queues(),
@@ -119,22 +128,27 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 		}
 	}
 	platforms := db.NewPlatforms(h.pool)
+	box, err := h.config.Outreach.Box()
+	if err != nil {
+		panic(err) // internal/config has checked it
+	}
 	visits := &activities.Visits{
-		Sites: platforms, Adverts: platforms,
+		Sites: platforms, Trouble: platforms, Adverts: platforms, Results: platforms,
 		Pages:  map[scrape.Transport]activities.PageSource{scrape.HTTP: plain, scrape.Browser: chromium},
-		Reader: pages, Robots: fetch.NewRobots(plain.Ask, fetch.RobotsOptions{}), Now: time.Now, Dice: rand.Float64,
-		Cycled: chromium.CycleDone,
+		Reader: pages, Robots: fetch.NewRobotsBy(plain.Ask, fetch.RobotsOptions{}), Secrets: box, Now: time.Now,
+		Dice: rand.Float64, Cycled: chromium.CycleDone,
 	}
 	stale, perSecond := h.config.Listings.StaleAfter, h.config.Listings.ReplayRate
 	replayed := limit.NewRate(h.redis, limit.RateOptions{
 		Name: "replays", Events: perSecond, Period: time.Second, Burst: perSecond, Registerer: h.registry,
 	})
 	turns := func(ctx context.Context, n int) int { return replayed.TakeUpTo(ctx, "all", n) }
+	enriching, enrichments, closeModel := h.enrichment(ctx, store)
 	rows = []workers.Row{
 		{Queue: workflows.QueueListings, WorkflowSlots: 200, Activities: []any{
 			&activities.Listings{
 				Store: store, WithoutImages: !h.config.Images.Fetch, StaleAfter: stale, Prefer: h.config.Listings.Prefer,
-				Now: time.Now,
+				Enriching: enriching, Now: time.Now,
 			},
 			&activities.Replays{
 				Store: db.NewReplays(h.pool), Start: h.launch, StaleAfter: stale, Turns: turns, Now: time.Now,
@@ -151,8 +165,7 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 		}},
 		{Queue: workflows.QueueBrowser, Slots: h.config.Worker.Scrapes, Activities: []any{visits}},
 	}
-	enriching, closeModel := h.enrichment(ctx, store)
-	rows = append(rows, enriching...)
+	rows = append(rows, enrichments...)
 	stop := func() {}
 	if slices.Contains(h.config.Worker.Queues, workflows.QueueListings) {
 		stop = h.tend("filling the words of listings", time.Minute, func(ctx context.Context) error {
@@ -199,6 +212,7 @@ func chromium(c config.Config, log *slog.Logger, registry prometheus.Registerer)
 	return browser.New(browser.Options{
 		Executable: b.Executable, Driver: b.Driver, NoSandbox: b.Sandbox == config.SandboxOff,
 		Dial: fetch.Dial(c.Images.AllowPrivate, nil), Pages: b.Pages,
+		Through:   func(p web.Proxy) fetch.Dialer { return fetch.Through(p, c.Images.AllowPrivate, nil) },
 		MaxCycles: b.MaxCycles, MaxAge: b.MaxAge, MaxRSS: b.MaxRSS << 20, Timeout: b.Timeout, Log: log, Registerer: registry,
 	})
 }
@@ -267,6 +281,17 @@ func scraperState(p db.Platform, now time.Time) backlog.Scraper {
 	}
 	progress := scrape.Progress{
 		State: p.State, Delay: seconds(p.Settings.DelaySeconds), Cooldown: seconds(p.Settings.CooldownSeconds),
+	}
+	var rests []time.Duration // of the searches between their cycles: the shortest says when a page is read
+	for _, s := range p.Searches {
+		if s.Paused {
+			continue
+		}
+		progress.Delay = max(progress.Delay, seconds(s.Settings.DelaySeconds))
+		rests = append(rests, seconds(s.Settings.CooldownSeconds))
+	}
+	if len(rests) > 0 {
+		progress.Cooldown = slices.Min(rests)
 	}
 	if p.LastSuccessAt != nil {
 		progress.LastPage = *p.LastSuccessAt

@@ -18,6 +18,7 @@ import (
 
 	"github.com/mtlrent/conveyor/cli"
 	"github.com/mtlrent/conveyor/internal/confine"
+	"github.com/mtlrent/conveyor/internal/licences"
 )
 
 // CLI is the command line. A command is a field here and a struct with a Run method: those that work through the HTTP
@@ -32,6 +33,7 @@ type CLI struct {
 	Bridge    bridgeCmd        `cmd:"" help:"Consume messages from RabbitMQ, and publish events."`
 	Migrate   migrateCmd       `cmd:"" help:"Apply database migrations."`
 	Bootstrap bootstrapCmd     `cmd:"" help:"Create the namespace, search attributes, queue limits and schedules in Temporal, and start the scrapers."`
+	Deploys   deploymentCmd    `cmd:"" name:"deployment" help:"Roll out releases side by side: show the builds of the workers, make one current, ramp and drain."`
 	Health    cli.HealthCmd    `cmd:"" help:"Check the health endpoint of a role: exit code 0 or 1, for health checks of containers."`
 	Config    configCmd        `cmd:"" help:"Print every setting with its value and description."`
 	Feed      feedCmd          `cmd:"" help:"Publish scraped listings from a JSONL file."`
@@ -40,12 +42,14 @@ type CLI struct {
 	Scrape    scrapeCmd        `cmd:"" help:"Read one page of a rental site, live or saved, and print the result; for developers of platform readers."`
 	Crawl     cli.CrawlCmd     `cmd:"" help:"Crawl sites: start, show, control, export and compare runs."`
 	Search    cli.SearchCmd    `cmd:"" help:"Search crawled pages; show, fill and empty the index."`
+	Searches  cli.SearchesCmd  `cmd:"" help:"Save searches of listings, whose news are told; show what they found and told."`
 	Contacts  cli.ContactsCmd  `cmd:"" help:"Import and export the contacts of a tenant."`
 	Tenants   cli.TenantsCmd   `cmd:"" help:"Create, list and change tenants and the numbers that they send from."`
 	Campaigns cli.CampaignsCmd `cmd:"" help:"Create, start, control and show campaigns of a tenant."`
 	Draft     cli.DraftCmd     `cmd:"" help:"Request product drafts of pages; list and cancel the requests."`
 	Extract   extractCmd       `cmd:"" help:"Print the product draft of a saved page, without any service."`
 
+	Size        cli.SizeCmd        `cmd:"" help:"Say how large an installation must be for a load: cores, connections, shards, disk, bandwidth, and what is at its end first."`
 	Status      cli.StatusCmd      `cmd:"" help:"Show queues, outbox, dead letters, task queues, platforms and hosts, live."`
 	DeadLetters cli.DeadLettersCmd `cmd:"" name:"dead-letters" help:"List, show, replay and discard messages that could not be processed."`
 	Replay      cli.ReplayCmd      `cmd:"" help:"Process stored adverts again: start, show, list and cancel replays."`
@@ -53,11 +57,13 @@ type CLI struct {
 	Platforms   cli.PlatformsCmd   `cmd:"" help:"Show and control the scraping of rental sites: start a cycle, pause, resume, change settings."`
 	Duplicates  cli.DuplicatesCmd  `cmd:"" help:"List homes with several adverts, say which are one and which is shown, and undo that."`
 	Keys        keysCmd            `cmd:"" help:"Create, list and revoke API keys."`
+	Sessions    sessionsCmd        `cmd:"" help:"List the sessions of browsers, and end those of a caller."`
 	Audit       cli.AuditCmd       `cmd:"" help:"List the actions of callers: changes, and refused credentials."`
 	Forget      cli.ForgetCmd      `cmd:"" help:"Delete an advert and all that was made of it, for good."`
 
 	InstallBrowser installBrowserCmd `cmd:"" name:"install-browser" help:"Install Chromium and its driver, for workers that are not started by conveyor up."`
 	DemoSite       demoCmd           `cmd:"" name:"demo-site" aliases:"demo" help:"Serve the demo site."`
+	Cluster        clusterCmd        `cmd:"" help:"Run every engine as a cluster of hosts on this machine, and make hosts and links fail."`
 	WithServices   withServicesCmd   `cmd:"" help:"Run a command with temporary services, and remove them afterwards."`
 	VersionCmd     versionCmd        `cmd:"" name:"version" help:"Print the version."`
 }
@@ -112,11 +118,21 @@ func plain(err error) string {
 	return strings.Join(lines, "\n")
 }
 
-type versionCmd struct{}
+type versionCmd struct {
+	Licences bool `help:"Also list what the binary contains of others, with the texts of their licences."`
+}
 
-func (versionCmd) Run() error {
+func (c versionCmd) Run() error {
 	fmt.Println(version())
-	return nil
+	if !c.Licences {
+		return nil
+	}
+	l, err := licences.Unpack(licences.Packed)
+	if err != nil {
+		return err
+	}
+	fmt.Println()
+	return l.Write(os.Stdout)
 }
 
 // release is set by the linker for builds that see no repository, such as that of the container image.

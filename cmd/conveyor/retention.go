@@ -9,6 +9,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/workers"
 	"github.com/mtlrent/conveyor/workflows"
 )
@@ -31,6 +32,7 @@ func (h *house) retention() system {
 				&activities.Forgetting{Store: store, Runs: h.launch, Start: h.launch, Now: time.Now},
 			}}}, nil
 		},
-		parts: []api.Part{api.Forget{Store: store, Launch: h.launch}},
+		backlog: func(b *telemetry.Backlog) { b.Partitions = store.Partitions },
+		parts:   []api.Part{api.Forget{Store: store, Launch: h.launch}},
 	}
 }

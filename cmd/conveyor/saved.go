@@ -3,7 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"sync/atomic"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/api"
@@ -28,10 +32,12 @@ var (
 const (
 	savedEvery    = time.Second      // between two looks for events and deliveries
 	savedEvents   = 200              // that are compared in one transaction
-	savedStarts   = 500              // deliveries whose workflows are started together
-	savedAgain    = 2 * time.Minute  // until a delivery that has not ended is started again
+	savedStarts   = 500              // deliveries whose workflows are started in one turn
+	savedMeasure  = 10 * time.Second // between two looks for the oldest delivery
+	savedAgain    = 2 * time.Minute  // until a delivery that has not ended is started again: its worker may be dead
 	noticeSlots   = 64               // notices on their way in a worker process
 	noticeTimeout = 10 * time.Second // of one try
+	mailTimeout   = 30 * time.Second // of one try by e-mail: servers make strangers wait
 )
 
 // saved is saved searches: what is told of listings, and to whom.
@@ -42,59 +48,120 @@ func (h *house) saved() system {
 	}
 	store := db.NewSaved(h.pool)
 	return system{
-		parts: []api.Part{api.Searches{Store: store, Secrets: box}},
+		parts: []api.Part{api.Searches{
+			Store: store, Secrets: box, Mail: h.config.Notices.SMTPURL != "", Telegram: h.config.Notices.TelegramToken != "",
+		}},
 		activities: func(context.Context) ([]workers.Row, func()) {
 			metrics := telemetry.NewSaved(h.registry)
-			hooks := notify.NewWebhooks(notify.Options{
-				Dial: fetch.Dial(h.config.Images.AllowPrivate, nil), Fault: fetch.Fault, Timeout: noticeTimeout, Now: time.Now,
-			})
-			stop := h.tend("telling saved searches", savedEvery, h.savedTender(store, metrics))
+			send := h.notices(box)
+			var due atomic.Bool
+			match := h.tend("comparing listings with saved searches", savedEvery, h.savedMatcher(store, metrics, &due))
+			start := h.tend("telling saved searches", savedEvery, h.savedStarter(store, &due))
 			return []workers.Row{{Queue: workflows.QueueNotify, Slots: noticeSlots, Activities: []any{&activities.Notices{
-					Store: store, Send: notices{box, hooks}, Metrics: metrics, Turns: new(activities.NoticeTurns), Now: time.Now,
+					Store: store, Send: send, Metrics: metrics, Turns: new(activities.NoticeTurns), Now: time.Now,
 				}}}}, func() {
-					stop()
-					hooks.Close()
+					match()
+					start()
+					send.close()
 				}
 		},
 	}
 }
 
-// savedTender compares the events that wait with the searches, and starts the workflows of deliveries that are due.
-func (h *house) savedTender(store *db.Saved, metrics *telemetry.Saved) func(context.Context) error {
+// savedMatcher compares the events that wait with the searches, and measures how long deliveries wait. due is what it
+// tells savedStarter: there are some, or may be.
+func (h *house) savedMatcher(store *db.Saved, metrics *telemetry.Saved, due *atomic.Bool) func(context.Context) error {
 	matcher := store.Matcher()
+	var measured time.Time
 	return func(ctx context.Context) error {
-		for more := true; more; {
+		if now := time.Now(); now.Sub(measured) >= savedMeasure {
+			age, err := store.UntriedFor(ctx, now)
+			if err != nil {
+				return err
+			}
+			metrics.Untried(age)
+			measured = now
+		}
+		waits, err := store.Waits(ctx, time.Now().Add(-savedAgain), time.Now())
+		if err != nil {
+			return err
+		}
+		due.Store(waits)
+		for more := waits; more; {
 			done, err := matcher.Next(ctx, savedEvents, time.Now())
 			if err != nil {
 				return err
 			}
-			if more = done.Events == savedEvents; done.Events > 0 {
+			if more = done.More; done.Events > 0 {
 				metrics.Compared(done.At, time.Now(), done.Events, done.Looked, done.Matches, done.Searches)
-			}
-		}
-		for more := true; more; {
-			due, err := store.Begin(ctx, savedStarts, time.Now().Add(-savedAgain), time.Now())
-			if err != nil {
-				return err
-			}
-			more = len(due) == savedStarts
-			if err := startEach(ctx, due, func(ctx context.Context, n db.DueNotice) error {
-				return h.launch.StartNotice(ctx, n.Tenant, n.ID)
-			}); err != nil {
-				return err
 			}
 		}
 		return nil
 	}
 }
 
-// notices opens the address of a notice and sends it by its channel.
-type notices struct {
-	box   *secret.Box
-	hooks *notify.Webhooks
+// savedStarter starts the workflows of deliveries that are due, a batch in each turn. It is no part of savedMatcher, so
+// that nothing waits to be compared while Temporal is slow. Without one that is due it asks for nothing.
+func (h *house) savedStarter(store *db.Saved, due *atomic.Bool) func(context.Context) error {
+	var begun []db.DueNotice // marked as started, but their start failed: Begin leaves them for savedAgain
+	return func(ctx context.Context) error {
+		if !due.Load() && len(begun) == 0 {
+			return nil
+		}
+		next, err := store.Begin(ctx, savedStarts-len(begun), time.Now().Add(-savedAgain), time.Now())
+		if err != nil {
+			return err
+		}
+		begun = append(begun, next...)
+		started := map[uuid.UUID]bool{}
+		err = startEach(ctx, begun, func(ctx context.Context, n db.DueNotice) error {
+			err := h.launch.StartNotice(ctx, n.Tenant, n.ID)
+			started[n.ID] = err == nil
+			return err
+		})
+		begun = slices.DeleteFunc(begun, func(n db.DueNotice) bool { return started[n.ID] })
+		return err
+	}
 }
 
-// Send implements activities.NoticeSender.
+// notices opens the address of a notice and sends it by its channel.
+type notices struct {
+	box      *secret.Box
+	hooks    *notify.Webhooks
+	mail     *notify.Mail     // nil = it is not set up
+	telegram *notify.Telegram // nil = it is not set up
+}
+
+func (h *house) notices(box *secret.Box) notices {
+	n := notices{box: box, hooks: notify.NewWebhooks(notify.Options{
+		Dial: fetch.Dial(h.config.Images.AllowPrivate, nil), Fault: fetch.Fault, Timeout: noticeTimeout, Now: time.Now,
+	})}
+	var err error
+	if h.config.Notices.SMTPURL != "" {
+		o := h.config.Notices.Mail(h.config.API.URL)
+		o.Timeout, o.Now = mailTimeout, time.Now
+		if n.mail, err = notify.NewMail(o); err != nil {
+			panic(err) // internal/config has checked it
+		}
+	}
+	if h.config.Notices.TelegramToken != "" {
+		o := h.config.Notices.Telegram()
+		o.Timeout = noticeTimeout
+		if n.telegram, err = notify.NewTelegram(o); err != nil {
+			panic(err) // as above
+		}
+	}
+	return n
+}
+
+func (s notices) close() {
+	s.hooks.Close()
+	if s.telegram != nil {
+		s.telegram.Close()
+	}
+}
+
+// Send implements activities.NoticeSender. A channel that this process is not set up for may be, later.
 func (s notices) Send(ctx context.Context, n saved.Notice) error {
 	plain, err := s.box.Open(saved.TargetPurpose(n.Target), n.Sealed.Key, n.Sealed.Box)
 	if err == nil {
@@ -103,8 +170,15 @@ func (s notices) Send(ctx context.Context, n saved.Notice) error {
 	if err != nil {
 		return fault.Newf(fault.Invalid, "the address of target %s cannot be opened", n.Target)
 	}
-	if n.Channel != saved.Webhook {
-		return fault.Newf(fault.Invalid, "nothing is sent by %s", n.Channel)
+	switch {
+	case n.Channel == saved.Webhook:
+		return s.hooks.Send(ctx, n)
+	case n.Channel == saved.Email && s.mail != nil:
+		return s.mail.Send(ctx, n)
+	case n.Channel == saved.Telegram && s.telegram != nil:
+		return s.telegram.Send(ctx, n)
+	case n.Channel == saved.Email || n.Channel == saved.Telegram:
+		return fault.Newf(fault.Transient, "this process has no settings to send by %s", n.Channel)
 	}
-	return s.hooks.Send(ctx, n)
+	return fault.Newf(fault.Invalid, "nothing is sent by %s", n.Channel)
 }

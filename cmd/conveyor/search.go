@@ -60,6 +60,13 @@ func (h *house) search() system {
 		},
 		queues:  queue.Queues(),
 		backlog: func(b *telemetry.Backlog) { b.Segments = index.Segments },
+		searchable: func(ctx context.Context) (int64, error) {
+			if c.Engine == search.EnginePostgres { // its Stats count words too
+				return index.Docs(ctx)
+			}
+			s, err := engines[c.Engine].Stats(ctx)
+			return int64(s.Pages), err
+		},
 	}
 }
 

@@ -25,6 +25,9 @@ type system struct {
 	// backlog adds the probes that GET /queues and the metrics show.
 	backlog func(*telemetry.Backlog)
 
+	// searchable counts the pages that can be found.
+	searchable func(context.Context) (int64, error)
+
 	// bootstrap creates what the system needs in Temporal, once the namespace is there. It may be repeated.
 	bootstrap func(ctx context.Context) error
 }

@@ -168,10 +168,11 @@ func (h *house) all(ctx context.Context) error {
 func (h *house) printAddresses(w io.Writer, demo string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range [][2]string{
+		{"console", h.config.API.URL + "/ui/"},
 		{"API", h.config.API.URL},
 		{"API documentation", h.config.API.URL + "/docs"},
 		{"Temporal Web UI", h.config.Temporal.UIURL + "/namespaces/" + h.namespace + "/workflows"},
-		{"RabbitMQ management", withoutUser(h.config.RabbitMQ.ManagementURL) +
+		{"RabbitMQ management", withoutUser(h.config.RabbitMQ.ManagementURLs()[0]) +
 			"  (user and password: RABBITMQ_MANAGEMENT_URL in " + filepath.Join(config.Home(), "env") + ")"},
 		{"demo site", demo},
 		{"metrics", h.config.API.URL + "/metrics"},
@@ -190,13 +191,13 @@ func printNext(w io.Writer, demo demoFiles) {
 	}
 }
 
-// withoutUser is a URL without its user and password.
+// withoutUser is a URL without its user and password, and without the files of its certificates.
 func withoutUser(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return "?"
 	}
-	u.User = nil
+	u.User, u.RawQuery = nil, ""
 	return u.String()
 }
 

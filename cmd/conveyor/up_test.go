@@ -1,6 +1,11 @@
 package main
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
 
 func TestExitCodes(t *testing.T) {
 	home := t.TempDir()
@@ -31,6 +36,7 @@ func TestWithoutUser(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
 		"http://conveyor:secret@127.0.0.1:15673/#/queues": "http://127.0.0.1:15673/#/queues",
+		"https://a:b@mq:15671?cacertfile=/etc/ca.pem":     "https://mq:15671",
 		"http://127.0.0.1:8233":                           "http://127.0.0.1:8233",
 		"http://a:b@c:%zz/":                               "?",
 	} {
@@ -66,4 +72,11 @@ func TestExternalServices(t *testing.T) {
 	if err == nil {
 		t.Error("a port that is none passes")
 	}
+}
+
+// A worker below with-services has as long as one that runs by itself.
+func TestCommandStops(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, 30*time.Second, commandStops(0))
+	require.Equal(t, 185*time.Second, commandStops(90*time.Second))
 }

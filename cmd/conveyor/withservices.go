@@ -19,13 +19,13 @@ import (
 
 type withServicesCmd struct {
 	NoInstall bool     `help:"Report missing tools instead of installing them."`
-	Durable   bool     `help:"Write to disk durably, as in production. By default the services are faster and may lose data in a crash."`
-	Only      []string `help:"Start only these services: postgres, redis, rabbitmq, temporal, temporal-ui, chromium." placeholder:"SERVICE"`
+	Durable   bool     `help:"Write to disk durably, as in production. By default the services are faster, keep their files in memory where there is plenty, and may lose data in a crash."`
+	Only      []string `help:"Start only these services: postgres, redis, rabbitmq, temporal, temporal-ui, chromium, browser, pgbouncer." placeholder:"SERVICE"`
 	Command   []string `arg:"" passthrough:"" help:"Command and arguments, after --."`
 }
 
-// Run starts services on free ports with data in a folder of their own, runs the command with their addresses in its
-// environment, and returns its exit code. Several may run at once.
+// Run starts services on free ports with data in a folder of their own (devstack.Scratch), runs the command with their
+// addresses in its environment, and returns its exit code. Several may run at once.
 func (c *withServicesCmd) Run(ctx context.Context, cli *CLI) (err error) {
 	line := c.Command
 	if len(line) > 0 && line[0] == "--" {
@@ -34,8 +34,10 @@ func (c *withServicesCmd) Run(ctx context.Context, cli *CLI) (err error) {
 	if len(line) == 0 {
 		return errors.New("no command given: conveyor with-services -- COMMAND ARGUMENTS")
 	}
-	devstack.Sweep(filepath.Join(cli.Home, "test-*"))
-	dir := filepath.Join(cli.Home, fmt.Sprintf("test-%d", os.Getpid()))
+	dir, err := devstack.Scratch(cli.Home, c.Durable)
+	if err != nil {
+		return err
+	}
 	given := devstack.ExternalFrom(os.Getenv) // only its tools are used
 	conf, err := settings()
 	if err != nil {
@@ -66,17 +68,23 @@ func (c *withServicesCmd) Run(ctx context.Context, cli *CLI) (err error) {
 		case <-ctx.Done():
 		}
 	}()
-	return runCommand(ctx, line, append(stack.Env(), "CONVEYOR_TEST=1"))
+	return runCommand(ctx, line, append(stack.Env(), "CONVEYOR_TEST=1"), commandStops(conf.Worker.StopGrace))
 }
 
-// runCommand runs a command in the foreground. When ctx ends, the command gets SIGTERM and 30 seconds to stop. Its exit
+// commandStops is how long a command has to stop, which may be a worker: activities have the grace first, and then
+// those that run inside workflow tasks.
+func commandStops(grace time.Duration) time.Duration {
+	return max(30*time.Second, 2*grace+5*time.Second)
+}
+
+// runCommand runs a command in the foreground. When ctx ends, the command gets SIGTERM and that time to stop. Its exit
 // code is a cli.ExitError.
-func runCommand(ctx context.Context, line, env []string) error {
+func runCommand(ctx context.Context, line, env []string, stop time.Duration) error {
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 30 * time.Second
+	cmd.WaitDelay = stop
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	devstack.Tie(cmd)

@@ -39,8 +39,10 @@ func (h *house) worker(ctx context.Context) error {
 		}
 	}
 	fatal := make(chan error, 1)
+	served := h.servedQueues(ctx)
 	options := workers.Options{
-		Queues: h.servedQueues(ctx), StoreSlots: h.config.Worker.StoreSlots, StopGrace: h.config.Worker.StopGrace,
+		Queues: served, StoreSlots: h.config.Worker.StoreSlots, StopGrace: h.config.Worker.StopGrace,
+		Version: h.workerVersion(),
 		Fatal: func(err error) {
 			select {
 			case fatal <- err:
@@ -52,7 +54,14 @@ func (h *house) worker(ctx context.Context) error {
 	if err != nil {
 		return nil // ctx ended before Temporal came
 	}
-	defer stopAll(running)
+	queues := slices.DeleteFunc(workflows.QueueNames(), func(q string) bool { return !slices.Contains(served, q) })
+	defer stopAll(running, func(i int, took time.Duration) {
+		h.log.InfoContext(ctx, "worker of a task queue has ended", "queue", queues[i],
+			"took", took.Round(time.Millisecond).String())
+	})
+	if h.config.Temporal.Deployment != "" {
+		go h.begin(ctx) // ends with ctx, or before
+	}
 	select {
 	case err := <-fatal:
 		return fmt.Errorf("worker stopped: %w", err)
@@ -62,11 +71,16 @@ func (h *house) worker(ctx context.Context) error {
 }
 
 // stopAll stops all workers at once and waits for them. In turn, those not stopped yet would go on taking work, and the
-// process would need their graces added up.
-func stopAll(list []worker.Worker) {
+// process would need their graces added up. ended is told how long each took, by its place in the list; several calls
+// may come at once.
+func stopAll(list []worker.Worker, ended func(i int, took time.Duration)) {
 	var wg sync.WaitGroup
-	for _, w := range list {
-		wg.Go(w.Stop)
+	began := time.Now()
+	for i, w := range list {
+		wg.Go(func() {
+			w.Stop()
+			ended(i, time.Since(began))
+		})
 	}
 	wg.Wait()
 }
@@ -88,7 +102,7 @@ func (h *house) startWorkers(ctx context.Context, build func() []worker.Worker) 
 		list, err := build(), error(nil)
 		for i, w := range list {
 			if err = w.Start(); err != nil {
-				stopAll(list[:i])
+				stopAll(list[:i], func(int, time.Duration) {})
 				break
 			}
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,15 +26,18 @@ func (w stopping) Stop() {
 func TestWorkersStopAtOnce(t *testing.T) {
 	t.Parallel()
 
+	var ended atomic.Int32 // that were said
 	var asked sync.WaitGroup
 	asked.Add(3)
 	done := make(chan struct{})
 	go func() { // ends with the stop, or with the test process
 		defer close(done)
-		stopAll([]worker.Worker{stopping{asked: &asked}, stopping{asked: &asked}, stopping{asked: &asked}})
+		list := []worker.Worker{stopping{asked: &asked}, stopping{asked: &asked}, stopping{asked: &asked}}
+		stopAll(list, func(int, time.Duration) { ended.Add(1) })
 	}()
 	select {
 	case <-done:
+		require.EqualValues(t, 3, ended.Load())
 	case <-time.After(10 * time.Second):
 		require.Fail(t, "a worker is stopped only after another has stopped")
 	}

@@ -4,14 +4,17 @@ package dbtest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -21,6 +24,12 @@ import (
 
 // template is migrated once and copied for every test, which takes a tenth of the time.
 var template = "conveyor_test_" + db.SchemaID()
+
+// prepared says whether this process has seen that the template is up to date.
+var prepared struct {
+	sync.Mutex
+	done bool
+}
 
 // New returns a pool on a fresh database, dropped when the test ends. It connects as the application does, which may
 // not own its tables: see Owner. Without a server the test fails with the command that starts one.
@@ -33,32 +42,79 @@ func New(t testing.TB) *pgxpool.Pool {
 	admin, err := pgx.Connect(ctx, server)
 	require.NoError(t, err)
 	defer admin.Close(context.WithoutCancel(ctx))
-	// A database with connections cannot be copied, so one process at a time migrates or copies the template.
-	_, err = admin.Exec(ctx, "SELECT pg_advisory_lock(hashtext($1))", template)
-	require.NoError(t, err)
 	prepare(t, admin, server, app)
+	lock(t, admin, "pg_advisory_lock_shared")
 
 	name := "test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	_, err = admin.Exec(ctx, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", name, template))
 	require.NoError(t, err)
-	_, err = admin.Exec(ctx, "SELECT pg_advisory_unlock(hashtext($1))", template)
-	require.NoError(t, err)
-	pool, err := db.Open(ctx, on(t, app, name), 10)
-	require.NoError(t, err)
+	lock(t, admin, "pg_advisory_unlock_shared")
+	pool := open(t, on(t, app, name), 10)
 	t.Cleanup(func() {
 		pool.Close()
 		ctx := context.WithoutCancel(ctx)
 		conn, err := pgx.Connect(ctx, server)
 		require.NoError(t, err)
 		defer conn.Close(ctx)
-		// FORCE would fail for the owner while the server itself vacuums a table there.
-		_, err = conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-			WHERE datname = $1 AND backend_type = 'client backend'`, name)
-		require.NoError(t, err)
-		_, err = conn.Exec(ctx, "DROP DATABASE "+name)
+		for range 5 { // a session that a pooler was opening meanwhile is seen by the next look only
+			var pg *pgconn.PgError
+			if err = drop(ctx, conn, name); !errors.As(err, &pg) || pg.Code != "55006" { // object_in_use
+				break
+			}
+		}
 		require.NoError(t, err)
 	})
 	return pool
+}
+
+// lock takes the lock of the template, or lets go of it.
+func lock(t testing.TB, admin *pgx.Conn, function string) {
+	t.Helper()
+
+	_, err := admin.Exec(t.Context(), fmt.Sprintf("SELECT %s(hashtext($1))", function), template)
+	require.NoError(t, err)
+}
+
+// drop ends the sessions of a database and drops it. FORCE would fail for the owner while the server itself vacuums a
+// table there.
+func drop(ctx context.Context, conn *pgx.Conn, name string) error {
+	_, err := conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE datname = $1 AND backend_type = 'client backend'`, name)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, "DROP DATABASE "+name)
+	return err
+}
+
+// open opens a database as the application does: through PgBouncer where that is among the services.
+func open(t testing.TB, url string, conns int32) *pgxpool.Pool {
+	t.Helper()
+
+	var options []db.Option
+	if os.Getenv("DATABASE_LISTEN_URL") != "" {
+		options = append(options, db.Pooled)
+	}
+	pool, err := db.Open(t.Context(), url, conns, options...)
+	require.NoError(t, err)
+	return pool
+}
+
+// Direct is the address of a pool's database on the server itself, for the application's role: DATABASE_LISTEN_URL.
+func Direct(t testing.TB, pool *pgxpool.Pool) string {
+	t.Helper()
+
+	return on(t, cmp.Or(os.Getenv("DATABASE_LISTEN_URL"), servicetest.Address(t, "DATABASE_URL")),
+		pool.Config().ConnConfig.Database)
+}
+
+// Outbox is the outbox of a pool's database, which listens at its server.
+func Outbox(t testing.TB, pool *pgxpool.Pool) *db.Outbox {
+	t.Helper()
+
+	o := db.NewOutbox(pool)
+	require.NoError(t, o.ListenAt(Direct(t, pool)))
+	return o
 }
 
 // owner is the address of the server for the role that owns databases and tables.
@@ -83,10 +139,17 @@ func Alter(t testing.TB, pool *pgxpool.Pool, sql string, args ...any) {
 	require.NoError(t, err, sql)
 }
 
-// prepare makes the template and brings it up to date.
+// prepare makes the template and brings it up to date, unless this process has done so. A database with connections
+// cannot be copied: nobody copies it meanwhile.
 func prepare(t testing.TB, admin *pgx.Conn, server, app string) {
 	t.Helper()
 
+	prepared.Lock()
+	defer prepared.Unlock()
+	if prepared.done {
+		return
+	}
+	lock(t, admin, "pg_advisory_lock")
 	ctx := t.Context()
 	var made bool
 	require.NoError(t, admin.QueryRow(ctx,
@@ -101,6 +164,9 @@ func prepare(t testing.TB, admin *pgx.Conn, server, app string) {
 	user, err := pgx.ParseConfig(app)
 	require.NoError(t, err)
 	require.NoError(t, db.Migrate(ctx, pool, db.GrantTo(user.User)))
+	pool.Close() // twice does nothing
+	lock(t, admin, "pg_advisory_unlock")
+	prepared.done = true
 }
 
 // on is server's URL with another database.

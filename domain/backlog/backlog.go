@@ -16,13 +16,16 @@ import (
 // A Report is the backlog of all services, as of At. A part whose question was not answered is in Unknown, and empty.
 type Report struct {
 	At          time.Time
-	Services    map[string]string // by name: ok, slow or away
+	Services    map[string]string // by name: ok, slow, stuck or away
 	Unknown     []string          // parts without an answer: outbox dead_letters queues rates …
 	Warnings    []string          // everything that an operator should look at, in one list
+	Concerns    []Concern         // the same with what it is about, and the open dead letters
+	Commits     Commits
 	Outbox      Outbox
 	DeadLetters []DeadCount
 	Queues      []Queue
 	TaskQueues  []TaskQueue
+	Builds      []Build   // that are not current any more, and have workflows that only they go on with
 	Limits      []Host    // hosts with no free turn now, the longest wait first
 	Platforms   []Scraper // state of the scrapers of rental sites
 	Unfinished  Unfinished
@@ -31,15 +34,18 @@ type Report struct {
 	Imports     Imports
 	Messages    Messages
 	Webhooks    Webhooks
+	Partitions  []Partitioned
 }
 
 // The parts of a report that are asked for by themselves.
 const (
+	PartCommits     = "commits"
 	PartOutbox      = "outbox"
 	PartDeadLetters = "dead_letters"
 	PartQueues      = "queues"
 	PartRates       = "rates"
 	PartTaskQueues  = "task_queues"
+	PartBuilds      = "builds"
 	PartLimits      = "limits"
 	PartPlatforms   = "platforms"
 	PartUnfinished  = "unfinished"
@@ -48,6 +54,7 @@ const (
 	PartImports     = "imports"
 	PartMessages    = "messages"
 	PartWebhooks    = "webhooks"
+	PartPartitions  = "partitions"
 )
 
 // Knows reports whether a part of the report was answered.
@@ -67,9 +74,10 @@ var Services = []string{Postgres, RabbitMQ, Management, Temporal, Redis}
 
 // The states of a service in a report.
 const (
-	OK   = "ok"
-	Slow = "slow" // it answers, but not every question in time
-	Away = "away"
+	OK    = "ok"
+	Slow  = "slow"  // it answers, but not every question in time
+	Stuck = "stuck" // Postgres only: it answers, but stores nothing
+	Away  = "away"
 )
 
 // A Queue is one queue of RabbitMQ.
@@ -102,6 +110,14 @@ type Outbox struct {
 	OldestAgeSeconds float64 // age of the oldest pending message; 0 when there is none
 }
 
+// Partitioned says how far a table that grows by time is prepared for what comes: for months, or for runs of crawls.
+type Partitioned struct {
+	Table  string
+	Until  time.Time // rows from then on belong to no partition; zero: its partitions are of runs
+	Runs   int64     // the runs that will have a partition, where Until is zero
+	Strays int64     // rows that belong to none, counted up to 1,000
+}
+
 // DeadCount counts the open dead letters of a queue and class of failure.
 type DeadCount struct {
 	Queue string
@@ -124,8 +140,17 @@ type TaskQueue struct {
 	OldestAgeSeconds float64 // schedule-to-start of the task whose turn is next; 0 when none waits
 	AddRate          float64 // tasks a second that are added, over the last 30 s
 	DispatchRate     float64 // tasks a second that workers get, over the last 30 s
-	Workers          int64   // processes that have polled in the last three minutes
+	Workers          int64   // processes that have polled in the last three minutes, and get what is not pinned
+	Build            string  // the current one of the Worker Deployment; "" = tasks go to workers without a deployment
+	Others           int64   // processes that have polled too, and are of other builds or without one
 	Warning          string
+}
+
+// A Build is one of the Worker Deployment's that drains: new workflows go to another one.
+type Build struct {
+	ID      string
+	Pinned  int64    // open workflows that only this build goes on with
+	Missing []string // its task queues that no process of it polls, as "drafts workflow"
 }
 
 // A Host is one that the rate limiter delays.
@@ -239,88 +264,144 @@ const (
 	manyChunks   = 50_000 // of a thousand rows each
 )
 
-// Judge fills in the warnings.
+// Judge fills in the warnings and the concerns.
 func (r *Report) Judge() {
-	r.Warnings = []string{}
-	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
+	r.Warnings, r.Concerns = []string{}, []Concern{}
 	for _, name := range Services {
 		switch r.Services[name] {
 		case Away:
-			warn("%s is away", name)
+			r.warn(Concern{Code: ServiceAway, Severity: Failed, Subject: name}, "%s is away", name)
 		case Slow:
-			warn("%s is slow", name)
+			r.warn(Concern{Code: ServiceSlow, Severity: Look, Subject: name}, "%s is slow", name)
+		case Stuck:
+			r.Commits.judge(r)
 		}
 	}
 	if len(r.Unknown) > 0 && slices.Contains(slices.Collect(maps.Values(r.Services)), Slow) {
-		warn("not known, for want of an answer in time: %s", strings.Join(r.Unknown, ", "))
+		r.warn(Concern{Code: NotKnown, Severity: Look, Count: int64(len(r.Unknown))},
+			"not known, for want of an answer in time: %s", strings.Join(r.Unknown, ", "))
 	}
 	if age := seconds(r.Outbox.OldestAgeSeconds); age > lateEvent {
-		warn("outbox: the oldest of %s messages waits for %s", atMost(r.Outbox.Pending, MostPending), age.Round(time.Second))
+		r.warn(Concern{
+			Code: OutboxLate, Severity: Failed, Subject: PartOutbox, Since: r.before(age), Count: r.Outbox.Pending,
+		}, "outbox: the oldest of %s messages waits for %s", atMost(r.Outbox.Pending, MostPending), age.Round(time.Second))
 	}
 	if r.Outbox.Refused > 0 {
-		warn("outbox: messages that the broker refuses: %d", r.Outbox.Refused)
+		r.warn(Concern{Code: OutboxRefused, Severity: Failed, Subject: PartOutbox, Count: r.Outbox.Refused},
+			"outbox: messages that the broker refuses: %d", r.Outbox.Refused)
 	}
 	if n := r.Unfinished.Listings; n > 0 {
-		warn("adverts that were begun more than an hour ago and are not finished: %s", atMost(n, MostUnfinished))
+		r.warn(Concern{Code: AdvertsUnfinished, Severity: Look, Count: n},
+			"adverts that were begun more than an hour ago and are not finished: %s", atMost(n, MostUnfinished))
 	}
+	r.judgeQueues()
+	if idle := seconds(r.Crawls.StalledSeconds); idle > lateCrawl {
+		r.warn(Concern{
+			Code: CrawlStalled, Severity: Look, Subject: strconv.FormatInt(r.Crawls.StalledRun, 10), Since: r.before(idle),
+			Filter: map[string]string{"run": strconv.FormatInt(r.Crawls.StalledRun, 10)},
+		}, "crawl run %d: URLs are due, and none was finished for %s", r.Crawls.StalledRun, ago(r.At, r.At.Add(-idle)))
+	}
+	if r.Segments > mostSegments {
+		r.warn(Concern{Code: SearchSegments, Severity: Look, Count: r.Segments},
+			"search index: %d segments are not merged", r.Segments)
+	}
+	for _, p := range r.Partitions {
+		missing := Concern{Code: PartitionsMissing, Severity: Look, Subject: p.Table, Count: p.Strays}
+		switch {
+		case p.Until.IsZero() && p.Strays > 0:
+			r.warn(missing, "table %s: it has partitions for %d more runs, and %d rows in none of them", p.Table, p.Runs, p.Strays)
+		case p.Until.IsZero():
+		case p.Strays > 0 || p.Until.Before(r.At.Add(partitionsAhead)):
+			r.warn(missing, "table %s: it has partitions until %s, and %d rows in none of them", p.Table, p.Until.Format(time.DateOnly),
+				p.Strays)
+		}
+	}
+	r.judgeOutreach()
+	for i := range r.Platforms {
+		r.judgePlatform(&r.Platforms[i])
+	}
+	for _, d := range r.DeadLetters { // a person has to decide: no warning, for they may wait
+		r.Concerns = append(r.Concerns, Concern{
+			Code: DeadLettersOpen, Severity: Failed, Subject: d.Queue, Count: d.Open,
+			Filter: map[string]string{"queue": d.Queue, "class": d.Class},
+			Text:   fmt.Sprintf("dead letters of %s (%s): %d", d.Queue, d.Class, d.Open),
+		})
+	}
+}
+
+// judgeQueues warns of queues and task queues.
+func (r *Report) judgeQueues() {
 	for i := range r.Queues {
 		r.Queues[i].Warning = r.Queues[i].trouble()
 	}
 	for _, trouble := range []string{noQueue, noConsumer} { // all queues of a stopped bridge are one warning
 		var names []string
+		waiting := int64(0)
 		for _, q := range r.Queues {
 			if q.Warning == trouble {
 				names = append(names, q.Name)
+				waiting += q.Ready
 			}
 		}
-		switch most := 3; {
-		case len(names) > most:
-			warn("queues %s and %d more: %s", strings.Join(names[:most], ", "), len(names)-most, trouble)
-		case len(names) > 0:
-			warn("queue %s: %s", strings.Join(names, ", "), trouble)
+		code := QueueMissing
+		if trouble == noConsumer {
+			code = QueueUnconsumed
+		}
+		if len(names) == 0 {
+			continue
+		}
+		c := Concern{Code: code, Severity: Failed, Subject: names[0], Count: waiting}
+		if most := 3; len(names) > most {
+			r.warn(c, "queues %s and %d more: %s", strings.Join(names[:most], ", "), len(names)-most, trouble)
+		} else {
+			r.warn(c, "queue %s: %s", strings.Join(names, ", "), trouble)
 		}
 	}
 	for i := range r.TaskQueues {
 		t := &r.TaskQueues[i]
 		if t.Warning = t.trouble(); t.Warning != "" {
-			warn("task queue %s (%s): %s", t.Name, t.Type, t.Warning)
+			r.warn(Concern{Code: TaskQueueLate, Severity: Failed, Subject: t.Name, Count: t.Backlog},
+				"task queue %s (%s): %s", t.Name, t.Type, t.Warning)
 		}
 	}
-	if idle := seconds(r.Crawls.StalledSeconds); idle > lateCrawl {
-		warn("crawl run %d: URLs are due, and none was finished for %s", r.Crawls.StalledRun, ago(r.At, r.At.Add(-idle)))
-	}
-	if r.Segments > mostSegments {
-		warn("search index: %d segments are not merged", r.Segments)
-	}
-	r.judgeOutreach(warn)
-	for i := range r.Platforms {
-		for _, trouble := range r.Platforms[i].troubles(r.At) {
-			warn("platform %s: %s", r.Platforms[i].Name, trouble)
+	for _, b := range r.Builds {
+		if len(b.Missing) > 0 {
+			r.warn(Concern{Code: TaskQueueLate, Severity: Failed, Subject: b.ID, Count: b.Pinned},
+				"build %s: %d workflows are pinned to it, and no worker of it polls %s", b.ID, b.Pinned,
+				strings.Join(b.Missing, ", "))
 		}
 	}
 }
 
 // judgeOutreach warns of imports, messages and webhooks.
-func (r *Report) judgeOutreach(warn func(format string, args ...any)) {
+func (r *Report) judgeOutreach() {
 	if r.Imports.Chunks > manyChunks {
-		warn("imports: %s chunks wait", atMost(r.Imports.Chunks, MostChunks))
+		r.warn(Concern{Code: ImportsMany, Severity: Look, Count: r.Imports.Chunks},
+			"imports: %s chunks wait", atMost(r.Imports.Chunks, MostChunks))
 	}
 	if age := seconds(r.Imports.OldestAgeSeconds); age > lateChunk {
-		warn("imports: a chunk waits for %s", ago(r.At, r.At.Add(-age)))
+		r.warn(Concern{Code: ImportsLate, Severity: Look, Since: r.before(age), Count: r.Imports.Chunks},
+			"imports: a chunk waits for %s", ago(r.At, r.At.Add(-age)))
 	}
 	for _, m := range r.Messages.Waiting {
 		if age := seconds(m.OldestAgeSeconds); m.Kind == campaign.KindTransactional && age > lateMessage {
-			warn("messages: the oldest of %s transactional ones (%s) waits for %s", atMost(m.Waiting, MostMessages), m.Tier,
+			r.warn(Concern{Code: MessagesLate, Severity: Look, Subject: m.Tier, Since: r.before(age), Count: m.Waiting},
+				"messages: the oldest of %s transactional ones (%s) waits for %s", atMost(m.Waiting, MostMessages), m.Tier,
 				ago(r.At, r.At.Add(-age)))
 		}
 	}
 	if r.Messages.Unknown > 0 {
-		warn("messages: of %s no webhook has told whether they were accepted", atMost(r.Messages.Unknown, MostMessages))
+		r.warn(Concern{Code: MessagesUnknown, Severity: Look, Count: r.Messages.Unknown},
+			"messages: of %s no webhook has told whether they were accepted", atMost(r.Messages.Unknown, MostMessages))
 	}
 	if age := seconds(r.Webhooks.OldestAgeSeconds); age > lateWebhook {
-		warn("webhooks: the oldest of %s waits for %s", atMost(r.Webhooks.Waiting, MostWebhooks), ago(r.At, r.At.Add(-age)))
+		r.warn(Concern{Code: WebhooksLate, Severity: Look, Since: r.before(age), Count: r.Webhooks.Waiting},
+			"webhooks: the oldest of %s waits for %s", atMost(r.Webhooks.Waiting, MostWebhooks), ago(r.At, r.At.Add(-age)))
 	}
 }
+
+// partitionsAhead is the least time for which a table has partitions while retention runs: it makes three months.
+const partitionsAhead = 30 * 24 * time.Hour
 
 // mostSegments is how many segments the search index may have: less than eight of each size when it is merged in time.
 const mostSegments = 100
@@ -347,6 +428,10 @@ func (q *Queue) trouble() string {
 func (t *TaskQueue) trouble() string {
 	age := seconds(t.OldestAgeSeconds)
 	switch {
+	case t.Workers == 0 && t.Build != "":
+		return fmt.Sprintf("no worker of build %s, which is current", t.Build)
+	case t.Workers == 0 && t.Others > 0:
+		return "no build is current: see conveyor deployment set-current --help"
 	case t.Workers == 0:
 		return "no worker"
 	case t.Type == WorkflowTasks && age > lateTask:
@@ -355,23 +440,30 @@ func (t *TaskQueue) trouble() string {
 	return ""
 }
 
-// troubles are the warnings of a platform that is enabled and not paused.
-func (p *Scraper) troubles(now time.Time) (out []string) {
+// judgePlatform warns of a platform that is enabled and not paused.
+func (r *Report) judgePlatform(p *Scraper) {
 	if p.State == scrape.Disabled || p.State == scrape.Paused {
-		return nil
+		return
+	}
+	warn := func(c Concern, text string) {
+		c.Subject, c.Filter = p.Name, map[string]string{"platform": p.Name}
+		r.warn(c, "platform %s: %s", p.Name, text)
 	}
 	if p.SuspectSince != nil {
-		out = append(out, fmt.Sprintf("suspect since %s: %s", ago(now, *p.SuspectSince), p.SuspectReason))
+		warn(Concern{Code: PlatformSuspect, Severity: Failed, Since: p.SuspectSince},
+			fmt.Sprintf("suspect since %s: %s", ago(r.At, *p.SuspectSince), p.SuspectReason))
 	}
 	switch late := seconds(p.OverdueSeconds); {
 	case p.Refusals >= manyRefusals:
-		out = append(out, fmt.Sprintf("blocked, %d refusals in a row (%s)", p.Refusals, p.RefusedReason))
+		warn(Concern{Code: PlatformBlocked, Severity: Look, Count: int64(p.Refusals)},
+			fmt.Sprintf("blocked, %d refusals in a row (%s)", p.Refusals, p.RefusedReason))
 	case late > latePage && p.LastSuccessAt == nil:
-		out = append(out, "no page read yet, for "+ago(now, now.Add(-late)))
+		warn(Concern{Code: PlatformSilent, Severity: Look, Since: r.before(late)},
+			"no page read yet, for "+ago(r.At, r.At.Add(-late)))
 	case late > latePage:
-		out = append(out, "no page read for "+ago(now, *p.LastSuccessAt))
+		warn(Concern{Code: PlatformSilent, Severity: Look, Since: p.LastSuccessAt},
+			"no page read for "+ago(r.At, *p.LastSuccessAt))
 	}
-	return out
 }
 
 // ago is the time from since to now as text: 45s, 12m, 3h40m.

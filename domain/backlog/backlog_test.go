@@ -28,6 +28,11 @@ func TestJudge(t *testing.T) {
 		{"nothing waits", backlog.Report{}, []string{}},
 		{"a service is away", backlog.Report{Services: map[string]string{backlog.Redis: backlog.Away}},
 			[]string{"redis is away"}},
+		{"commits that wait", backlog.Report{
+			Services: map[string]string{backlog.Postgres: backlog.Stuck},
+			Commits:  backlog.Commits{WaitSeconds: 12.3, NoStandby: true},
+		}, []string{"postgres: commits wait, for no standby is connected, the oldest for 12s: bring a standby back, or " +
+			"go on without one by ALTER SYSTEM SET synchronous_standby_names = ''; SELECT pg_reload_conf()"}},
 		{"events on their way", backlog.Report{Outbox: backlog.Outbox{Pending: 500, OldestAgeSeconds: 2}}, []string{}},
 		{"events that wait", backlog.Report{Outbox: backlog.Outbox{Pending: 5, OldestAgeSeconds: 90.4}},
 			[]string{"outbox: the oldest of 5 messages waits for 1m30s"}},
@@ -48,12 +53,32 @@ func TestJudge(t *testing.T) {
 			{Name: "listings.ready.dlq", Missing: true, DeadLetters: true, Ours: true}}}, []string{}},
 		{"no worker", backlog.Report{TaskQueues: []backlog.TaskQueue{{Name: "images", Type: backlog.ActivityTasks}}},
 			[]string{"task queue images (activity): no worker"}},
+		{"a build that is current and has no worker", backlog.Report{TaskQueues: []backlog.TaskQueue{
+			{Name: "images", Type: backlog.ActivityTasks, Build: "1.1", Others: 2}}},
+			[]string{"task queue images (activity): no worker of build 1.1, which is current"}},
+		{"builds of which none is current", backlog.Report{TaskQueues: []backlog.TaskQueue{
+			{Name: "images", Type: backlog.ActivityTasks, Others: 2}}},
+			[]string{"task queue images (activity): no build is current: see conveyor deployment set-current --help"}},
+		{"builds that drain", backlog.Report{Builds: []backlog.Build{
+			{ID: "1.0", Pinned: 2}, {ID: "0.9", Pinned: 1, Missing: []string{"drafts workflow", "drafts activity"}}}},
+			[]string{"build 0.9: 1 workflows are pinned to it, and no worker of it polls drafts workflow, drafts activity"}},
 		{"images wait for their host", backlog.Report{TaskQueues: []backlog.TaskQueue{
 			{Name: "images", Type: backlog.ActivityTasks, Workers: 1, Backlog: 1e4, OldestAgeSeconds: 3600}}}, []string{}},
 		{"workflows wait for a worker", backlog.Report{TaskQueues: []backlog.TaskQueue{
 			{Name: "listings", Type: backlog.WorkflowTasks, Workers: 1, Backlog: 10, OldestAgeSeconds: 61}}},
 			[]string{"task queue listings (workflow): a task waits for 1m1s"}},
 		{"a search index that is merged", backlog.Report{Segments: 49}, []string{}},
+		{"a table with partitions", backlog.Report{Partitions: []backlog.Partitioned{
+			{Table: "audit", Until: time.Time{}.AddDate(0, 1, 0)}}}, []string{}},
+		{"rows that fit none", backlog.Report{Partitions: []backlog.Partitioned{
+			{Table: "audit", Until: time.Time{}.AddDate(0, 1, 0), Strays: 2}}},
+			[]string{"table audit: it has partitions until 0001-02-01, and 2 rows in none of them"}},
+		{"runs of crawls that fit none", backlog.Report{Partitions: []backlog.Partitioned{
+			{Table: "crawl_urls", Runs: 120}, {Table: "crawl_links", Strays: 7}}},
+			[]string{"table crawl_links: it has partitions for 0 more runs, and 7 rows in none of them"}},
+		{"a table without its next month", backlog.Report{Partitions: []backlog.Partitioned{
+			{Table: "audit", Until: time.Time{}.AddDate(0, 0, 29)}}},
+			[]string{"table audit: it has partitions until 0001-01-30, and 0 rows in none of them"}},
 		{"one that is not", backlog.Report{Segments: 101}, []string{"search index: 101 segments are not merged"}},
 		{"imports and messages on their way", backlog.Report{
 			Imports: backlog.Imports{Uploads: 3, Chunks: 50_000, Rows: 5e7, OldestAgeSeconds: 3600},

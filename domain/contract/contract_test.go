@@ -55,8 +55,8 @@ var draftEvent = func() contract.Event {
 	e := event(contract.DraftCompleted, eventData(contract.DraftData{
 		RequestID: "8e2f3d1c-4b7a-5e5f-9a3b-2c1d0e9f8a7b", DraftID: "3f0d6f5e-5c0e-5d3c-9c45-0d6b1f0a7a11",
 		URL: "https://shop.example/p/123", FinalURL: "https://shop.example/en/p/123", Outcome: "succeeded", Status: 200,
-		Name: "Kettle", Brand: "Acme", Price: "1299.00", Currency: "EUR", Availability: "InStock", SKU: "K-1",
-		GTIN: "4006381333931", MPN: "K1-EU", CrawledAt: scraped.ScrapedAt,
+		Name: "Kettle", Brand: "Acme", Price: "1299.00", PriceTo: "1499.00", Currency: "EUR", Availability: "InStock",
+		SKU: "K-1", GTIN: "4006381333931", MPN: "K1-EU", CrawledAt: scraped.ScrapedAt,
 	}))
 	e.Platform = ""
 	return e
@@ -87,6 +87,11 @@ func TestGolden(t *testing.T) {
 		{Field: "description"},
 		{Field: "rent_cents", From: json.RawMessage("130000"), To: json.RawMessage("125050")},
 	}
+	known := contract.Enrichment{
+		Facts:  []contract.Fact{{Field: "heating", Value: "electric", From: "description"}},
+		Places: []contract.Nearby{{Kind: "metro", Name: "Jarry", Metres: 420}}, Attribution: "© the city, CC-BY 4.0",
+	}
+	published.Enrichment = &known
 	rejected := contract.ListingData{
 		ListingID: id, PlatformID: "1329279535", Revision: 1, URL: scraped.URL,
 		Reasons: []contract.Reason{{Field: "price", Code: "missing", Message: "no price is stated"}},
@@ -112,7 +117,7 @@ func TestGolden(t *testing.T) {
 		{"scraped", scraped, decoded[contract.ScrapedListing]},
 		{"staged", contract.StagedListing{
 			Platform: "kijiji", PlatformID: "1329279535", URL: scraped.URL, ScrapedAt: scraped.ScrapedAt,
-			Listing: json.RawMessage(`{"title":"Beau 4 ½","rent_cents":125050,"bedrooms":2}`),
+			Claimed: true, Listing: json.RawMessage(`{"title":"Beau 4 ½","rent_cents":125050,"bedrooms":2}`),
 		}, decoded[contract.StagedListing]},
 		{"images.pending", contract.PendingImage{
 			Platform:  "kijiji",
@@ -140,8 +145,7 @@ func TestGolden(t *testing.T) {
 		{contract.ListingArchived, event(contract.ListingArchived, eventData(archived)), read[contract.Event]},
 		{contract.ListingEnriched, event(contract.ListingEnriched, eventData(contract.EnrichedData{
 			ListingID: id, PlatformID: "1329279535", Revision: 2, URL: scraped.URL,
-			Facts:  []contract.Fact{{Field: "heating", Value: "electric", From: "description"}},
-			Places: []contract.Nearby{{Kind: "metro", Name: "Jarry", Metres: 420}}, Attribution: "© the city, CC-BY 4.0",
+			Enrichment: known,
 		})), read[contract.Event]},
 		{contract.ListingClaimed, event(contract.ListingClaimed, eventData(archived)), read[contract.Event]},
 		{contract.ListingUnclaimed, event(contract.ListingUnclaimed, eventData(archived)), read[contract.Event]},
@@ -417,6 +421,8 @@ func TestDecodeStaged(t *testing.T) {
 		}, "is missing"},
 		{"a rent of nothing", staged(`,"listing":{"title":"x","rent_cents":0,"bedrooms":1}`),
 			[]string{"listing.rent_cents"}, "above 0"},
+		{"a price of a house", staged(`,"listing":{"title":"x","rent_cents":45000000,"bedrooms":1}`),
+			[]string{"listing.rent_cents"}, "at most 10000000"},
 		{"fewer than no bedrooms", staged(`,"listing":{"title":"x","rent_cents":1,"bedrooms":-1}`),
 			[]string{"listing.bedrooms"}, "0 to 99"},
 		{"more bedrooms than a column holds", staged(`,"listing":{"title":"x","rent_cents":1,"bedrooms":3000000000}`),

@@ -25,6 +25,13 @@ type CrawlRequest struct {
 	URL    string `json:"url"`               // required: http(s) address
 	OutDir string `json:"out_dir,omitempty"` // a folder below the one of all drafts; "" = out
 	Locale string `json:"locale,omitempty"`  // of the browser, fr-CA; "" = en-US
+
+	// What may let the requester in: stored sealed, never shown, and deleted with the end of the request.
+	Headers map[string]string `json:"headers,omitempty"` // of requests to the origin of url: scheme, host and port
+	Cookies []CrawlCookie     `json:"cookies,omitempty"` // of requests to the host of url
+	// Sealed says that headers and cookies were taken out of this message, and are kept under its event_id. Senders leave
+	// it out.
+	Sealed bool `json:"sealed,omitempty"`
 }
 
 var eventID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
@@ -74,4 +81,6 @@ func (r CrawlRequest) check(e *Errors) {
 	if said := strings.TrimSpace(r.Locale); said != "" && !locale.MatchString(said) {
 		e.add("data.locale", "%q is not a locale such as fr-CA, de or zh-Hant-TW", cut(said))
 	}
+	checkHeaders(e, r.Headers)
+	checkCookies(e, r.Cookies, strings.HasPrefix(strings.ToLower(address), "https:"))
 }

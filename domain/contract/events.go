@@ -15,7 +15,7 @@ const (
 	ListingUnclaimed  = "listings.unclaimed"  // that is over: the listing is active again
 	ListingMerged     = "listings.merged"     // an advert was found to be of the same home as others
 	ListingSplit      = "listings.split"      // an advert is not of the same home as others any more
-	ListingEnriched   = "listings.enriched"   // more is known of a listing than its advert's fields state
+	ListingEnriched   = "listings.enriched"   // more is known of a listing than listings.published has told
 	ImageAttached     = "images.attached"     // an image of a listing is stored
 	PlatformSuspect   = "platform.suspect"    // a scraped site's pages are not what they were: a person should look
 	ContactsImported  = "contacts.imported"   // a file of a tenant's contacts was read to its end
@@ -54,6 +54,8 @@ type ListingData struct {
 	Latitude  *float64 `json:"latitude,omitempty"`  // degrees, WGS 84
 	Longitude *float64 `json:"longitude,omitempty"` // degrees, WGS 84
 	ImageURL  string   `json:"image_url,omitempty"` // of the first picture, on the platform; images.attached has ours
+	// What is known beyond the advert's fields; left out where it is what was known before, or nothing.
+	Enrichment *Enrichment `json:"enrichment,omitempty"`
 }
 
 // Change is a field of a listing whose value is another than in the version that was visible before. From and To have
@@ -74,12 +76,17 @@ type HomeData struct {
 	Reviewer    string `json:"reviewer,omitempty"` // the caller that decided it; "" = a rule
 }
 
-// EnrichedData is the data of listings.enriched: all that is known, not only what is new.
+// EnrichedData is the data of listings.enriched.
 type EnrichedData struct {
-	ListingID   string   `json:"listing_id"` // UUID
-	PlatformID  string   `json:"platform_id"`
-	Revision    int64    `json:"revision"`
-	URL         string   `json:"url"`
+	ListingID  string `json:"listing_id"` // UUID
+	PlatformID string `json:"platform_id"`
+	Revision   int64  `json:"revision"`
+	URL        string `json:"url"`
+	Enrichment
+}
+
+// Enrichment is what is known of a listing beyond its advert's fields: all of it, not only what is new.
+type Enrichment struct {
 	Facts       []Fact   `json:"facts"`
 	Places      []Nearby `json:"places"`                // by kind, the nearest first
 	Attribution string   `json:"attribution,omitempty"` // to be shown with the places
@@ -181,7 +188,8 @@ type DraftData struct {
 	Status       int       `json:"status,omitempty"` // HTTP
 	Name         string    `json:"name,omitempty"`   // of the product
 	Brand        string    `json:"brand,omitempty"`
-	Price        string    `json:"price,omitempty"`        // decimal
+	Price        string    `json:"price,omitempty"`        // decimal; of a range the lower end
+	PriceTo      string    `json:"price_to,omitempty"`     // the upper end; "" = it is no range
 	Currency     string    `json:"currency,omitempty"`     // ISO 4217
 	Availability string    `json:"availability,omitempty"` // of schema.org, without the address
 	SKU          string    `json:"sku,omitempty"`

@@ -59,8 +59,11 @@ type StagedListing struct {
 	ScrapedAt  time.Time `json:"scraped_at"`  // required
 	// Of the stored advert that the listing was made of, as we handed it over: it says which scrape that was, whatever
 	// becomes of the digits of scraped_at on the way. 0 = not known.
-	Revision int64           `json:"revision,omitempty"`
-	Listing  json.RawMessage `json:"listing"` // required: title, rent_cents, bedrooms, and other attributes, if known
+	Revision int64 `json:"revision,omitempty"`
+	// An owner has taken it over: a listing that is not published yet is claimed from the start, which keeps it from being
+	// archived. Of one that is published it changes nothing.
+	Claimed bool            `json:"claimed,omitempty"`
+	Listing json.RawMessage `json:"listing"` // required: title, rent_cents, bedrooms, and other attributes, if known
 }
 
 // Check returns Errors when the message names no advert or lacks what every listing needs.
@@ -83,8 +86,11 @@ func (m StagedListing) Check() error {
 	if l.Title == "" {
 		e.add("listing.title", "is missing")
 	}
-	if l.RentCents <= 0 {
+	switch {
+	case l.RentCents <= 0:
 		e.add("listing.rent_cents", "is %d, expected CAD cents above 0", l.RentCents)
+	case l.RentCents > MaxRentCents:
+		e.add("listing.rent_cents", "is %d, expected CAD cents a month, at most %d", l.RentCents, MaxRentCents)
 	}
 	switch {
 	case l.Bedrooms == nil:
@@ -94,6 +100,9 @@ func (m StagedListing) Check() error {
 	}
 	return e.or()
 }
+
+// MaxRentCents bounds a monthly rent. Above is a sale price or a typing error.
+const MaxRentCents = 10_000_000
 
 // PendingImage asks for one image of a published listing: exchange "listings", routing key images.pending.
 type PendingImage struct {

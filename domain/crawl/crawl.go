@@ -85,6 +85,7 @@ type Claim struct {
 // A Take says which URLs a worker wants.
 type Take struct {
 	Run    int64
+	Base   int64          // the run whose validators come with the claims; 0 = none
 	Worker string         // names the leases
 	Max    int            // URLs
 	Room   map[string]int // by host: how many more of it the worker takes now

@@ -37,8 +37,8 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 			continue
 		}
 		v := maker(p.of(i))
-		if v == "" && e.tag == atom.Img {
-			v = maker(attr(e.node, "alt"))
+		if v == "" {
+			v = p.logo(i)
 		}
 		if _, isLabel := labels[labelKey(v)]; isLabel {
 			continue
@@ -90,7 +90,7 @@ func behindBrandPath(href string) (behind string, ok bool) {
 	}
 	for _, path := range brandPaths {
 		if _, after, ok := strings.Cut(href, path); ok {
-			return bare(after), true
+			return strings.TrimLeft(bare(after), "0123456789"), true
 		}
 	}
 	return "", false
@@ -113,8 +113,8 @@ func (p *page) linkedBrands(c *claims) {
 			continue
 		}
 		v := maker(p.of(i))
-		for k := i + 1; v == "" && k <= e.last && k < i+8; k++ {
-			v = maker(attr(p.els[k].node, "alt"))
+		if v == "" {
+			v = p.logo(i)
 		}
 		key := labelKey(v)
 		if _, isLabel := labels[key]; v == "" || isLabel || digits(v) == len(v) {
@@ -127,6 +127,16 @@ func (p *page) linkedBrands(c *claims) {
 			c.add(v, p.w[brandLink], Page)
 		}
 	}
+}
+
+// logo is the brand that a picture in the element i, or the element itself, is described with.
+func (p *page) logo(i int) string {
+	for k := i; k <= p.els[i].last && k < i+8; k++ {
+		if v := maker(attr(p.els[k].node, "alt")); v != "" {
+			return v
+		}
+	}
+	return ""
 }
 
 // prefixes are the words that the page's title has before the product's name, and that stand alone above it: in "Acme

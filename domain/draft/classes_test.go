@@ -33,6 +33,8 @@ func TestAmountsBeside(t *testing.T) {
 		{"a bid and where bids began", `<p>Starting price $90</p><p>$400</p>`, "400", ""},
 		{"a label", `<p>Price: £49.90</p><p>£12.00</p>`, "49.90", ""},
 		{"other products", `<p>£49.90</p><div class="related"><p class="price">£9.90</p></div>`, "49.90", ""},
+		{"other sizes", `<p>£49.90</p><ul class="sizes"><li>Large £59.90</li><li>Small £29.90</li></ul>`, "49.90", ""},
+		{"other sizes to choose", `<p>£49.90</p><select name="size"><option>Small £29.90</option></select>`, "49.90", ""},
 		{"only a fee for shipping", `<div class="shipping-price">Delivery: £4.90</div>`, "", ""},
 		{"sign above the amount", `<div><div>€</div><div>49,90</div></div>`, "49.90", ""},
 		{"sign below the amount", `<div><div>49,90</div><div>zł</div></div>`, "49.90", ""},
@@ -153,7 +155,8 @@ func TestSoldOut(t *testing.T) {
 			"販売終了", "สินค้าหมด", "Tạm hết hàng", "Tidak tersedia", "Uppselt", "Tillfälligt slut", "Midlertidig utsolgt",
 			"Niet meer leverbaar", "Online nicht verfügbar", "Stock épuisé", "Prodotto esaurito", "Temporalmente agotado",
 			"Indisponível no momento", "Produkt chwilowo niedostępny", "Dočasně nedostupné", "This item is no longer for sale",
-			"Temporarily out of stock", "This posting has expired"},
+			"Temporarily out of stock", "This posting has expired", "Article discontinué", "De retour bientôt",
+			"Nicht mehr vorrätig", "Derzeit vergriffen", "Sem existências", "Niet in voorraad", "Maaf, stok kosong"},
 		draft.InStock: {"Na zalogi", "Dobavljivo", "Ir noliktavā", "Yra sandėlyje", "במלאי", "庫存充足", "มีสินค้า", "Còn hàng",
 			"Vendu par Lumen, en stock", "Notify me of price changes. In stock"},
 	} {

@@ -37,7 +37,7 @@ var strengths = map[string][]float64{
 var measured = map[Ground][2]int{
 	{"availability", "assumed", 0}: {10, 10},
 	{"availability", "data", 0}:    {47, 48},
-	{"availability", "page", 0}:    {54, 55},
+	{"availability", "page", 0}:    {56, 57},
 	{"brand", "data", 0}:           {8, 12},
 	{"brand", "data", 1}:           {19, 19},
 	{"brand", "page", 0}:           {22, 28},
@@ -48,11 +48,11 @@ var measured = map[Ground][2]int{
 	{"mpn", "page", 0}:             {7, 7},
 	{"price", "data", 0}:           {3, 5},
 	{"price", "data", 1}:           {52, 53},
-	{"price", "page", 0}:           {16, 19},
-	{"price", "page", 1}:           {47, 48},
+	{"price", "page", 0}:           {16, 20},
+	{"price", "page", 1}:           {48, 49},
 	{"sku", "data", 0}:             {34, 37},
-	{"sku", "page", 0}:             {17, 22},
-	{"sku", "page", 1}:             {49, 50},
+	{"sku", "page", 0}:             {13, 18},
+	{"sku", "page", 1}:             {53, 54},
 }
 
 // priors are the shares of right values that are expected before any was counted.

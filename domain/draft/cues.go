@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -12,30 +13,38 @@ import (
 var (
 	cuesWas = []string{"was", "rrp", "msrp", "list price", "list:", "original price", "originally",
 		"regular price", "retail price", "reg.", "save", "saving", "statt", "uvp", "sie sparen", "*ersparnis",
-		"ursprünglich*", "unverb. preisempf*", "listenpreis*", "bisher*", "au lieu de", "prix conseillé", "prix barré",
+		"ursprünglich*", "unverb. preisempf*", "listenpreis*", "bisher*", "au lieu de", "prix conseillé",
+		"prix barré",
 		"prix d'origine", "économisez", "avant", "prezzo consigliato", "prezzo di listino", "risparmi*", "invece di",
 		"anziché", "antes", "precio recomendado", "precio anterior", "ahorra*", "pvp", "pvr", "de:", "por antes",
 		"cena regularna", "najniższa cena", "cena katalogowa", "oszczędzasz", "poprzednia cena", "běžná cena",
-		"původní", "ušetříte", "ušetríte", "pôvodná", "bežná cena", "pret vechi", "prp", "prețul recomandat", "économie",
+		"původní", "ušetříte", "ušetríte", "pôvodná", "bežná cena", "pret vechi", "prp", "prețul recomandat",
+		"économie",
 		"m.r.p", "mrp", "old price", "previous*", "poupe", "economize", "de r$", "van", "adviesprijs*", "ord.",
 		"ordinarie", "tidigare", "førpris", "før", "vejl*", "normalpris*", "ovh", "norm.", "старая цена", "экономия",
 		"通常価格", "参考価格", "定価", "原價", "市價", "建議售價", "قبل", "كان", "discount*", "rabatt*", "remise", "sconto",
-		"descuento", "desconto", "rabat", "lowest price in the last", "30 days", "30 tage", "30 jours", "30 dni"}
-	cuesExtra = []string{"shipping", "delivery", "postage", "p&p", "*versand*", "lieferung*", "porto", "livraison",
+		"descuento", "desconto", "rabat", "pvpr"}
+	cuesExtra = []string{"shipping", "delivery", "postage", "p&p", "*versand*", "lieferung*", "porto",
+		"paketpost", "livraison",
 		"frais de port", "spedizione", "consegna", "envío", "envio", "gastos de", "dostaw*", "wysyłk*", "doprava",
 		"doručení", "livrare", "transport", "transportkosten", "frete", "verzending", "verzendkosten", "bezorg*",
 		"frakt*", "levering*", "toimitus*", "доставк*", "配送料", "送料", "運費", "per month", "/month", "/mo", "a month",
 		"monthly", "mtl.", "monatlich*", "par mois", "al mese", "al mes", "por mes", "miesięcznie", "měsíčně",
 		"pe luna", "pe lună", "/luna", "/lună", "installment", "instalment", "interest-free", "interest free",
-		"payments of", "klarna", "afterpay", "clearpay", "affirm", "raten", "rate da", "rate von", "mensualit*", "en 3x",
+		"payments of", "klarna", "afterpay", "clearpay", "affirm", "raten", "rate da", "rate von", "mensualit*",
+		"en 3x",
 		"en 4x", "3x", "4x", "10x", "12x", "cuotas", "parcelas", "sem juros", "ratą", "rat", "splát*", "cashback",
 		"points", "gift card", "coupon", "voucher", "*gutschein*", "bon d'achat", "buono", "cupón", "kupon*",
-		"warranty", "garantie*", "garanzia", "insurance", "protection plan", "trade-in", "trade in", "deposit",
-		"kaution", "pfand", "tax", "taxes", "vat", "excl", "excluding", "zzgl", "hors taxe", "ht", "minimum", "spend",
+		"warranty", "garantie*", "garanzia", "insurance", "protection plan", "trade-in", "trade in", "retoma",
+		"reprise", "inzahlungnahme", "deposit",
+		"kaution", "pfand", "pant", "pantti", "consigne", "kaucj*", "zálohy", "statiegeld", "taara", "tax", "taxes",
+		"vat", "excl", "excluding", "zzgl", "hors taxe", "ht", "minimum", "spend",
 		"orders over", "orders above", "ab einem", "*bestellwert", "dès", "a partire da", "above", "over", "free on",
 		"when you spend", "earn", "finance", "financing", "import charges", "per unit", "each", "subscribe",
-		"abonnement*", "sparabo", "bid", "enchère", "gebot", "gebote", "offerta attuale", "used", "gebraucht*", "usato",
-		"d'occasion", "seconda mano", "estimate*", "accessor*", "reserve", "handling", "fee", "approximately", "approx",
+		"abonnement*", "sparabo", "bid", "enchère", "gebot", "gebote", "offerta attuale", "used", "gebraucht*",
+		"usato",
+		"d'occasion", "seconda mano", "estimate*", "accessor*", "reserve", "handling", "fee", "approximately",
+		"approx",
 		"circa", "environ", "ungefähr", "priced", "budget"}
 	// Of the deliveries, warranties and points of shops in further languages.
 	cuesExtraFurther = []string{"דמי משלוח", "משלוח", "пересылк*", "kohaletoimet*", "tarne*", "saatmis*",
@@ -44,18 +53,25 @@ var (
 		"运费", "邮费", "宅配", "الشحن", "التوصيل", "رسوم", "postikulu*", "garantii*", "garancij*", "garantij*",
 		"gwarancj*", "záruk*", "pojištěn*", "ubezpiecz*", "гаранти*", "страхов*", "versicherung*", "assicurazion*",
 		"kindlustus*", "보증", "保固", "保証", "延長保固", "אחריות", "warranties", "extended warranty",
-		"kuumakse", "järelmaks*", "obrok*", "raty", "lizing*", "рассрочк*", "в месяц", "місяц*", "taksit*", "할부", "分期",
+		"kuumakse", "järelmaks*", "obrok*", "raty", "lizing*", "рассрочк*", "в месяц", "місяц*", "taksit*", "할부",
+		"分期",
 		"ratengeld", "cicilan", "trả góp", "punkte", "treuepunkt*", "payback", "prämienpunkt*", "punti", "puntos",
-		"pontos", "punktów", "punkty", "bodů", "bodov", "poäng", "pistettä", "poin", "бонус*", "балл*", "kedvezménypont*",
+		"pontos", "punktów", "punkty", "bodů", "bodov", "poäng", "pistettä", "poin", "бонус*", "балл*",
+		"kedvezménypont*",
 		"滿", "满", "免運", "免运", "折價券", "折抵", "优惠券", "領券", "每期", "期", "利率", "月付", "起標", "月々", "分割", "以上で",
 		"クーポン", "쿠폰", "무이자", "월", "mēn*", "mėn*", "kuus", "kuu", "mnd", "mån*", "kk", "měs*", "mies.", "мес", "aylık",
-		"nomaks*", "līzing*", "lizing*", "išsimokėtin*", "dalīt*", "maandelijks*", "månad*", "måned*", "kuukaus*", "havi",
+		"nomaks*", "līzing*", "lizing*", "išsimokėtin*", "dalīt*", "maandelijks*", "månad*", "måned*", "kuukaus*",
+		"havi",
 		"ポイント", "적립", "積分", "积分", "紅利", "回饋", "nectar", "fidélité", "fidelidad", "collect", "rewards", "credits"}
 	// Alone before an amount: it is the price.
-	cuesPrice = []string{"price", "our price", "your price", "now", "now only", "only", "buy for", "preis", "unser preis",
-		"jetzt", "nur", "jetzt nur", "prix", "notre prix", "maintenant", "prezzo", "ora", "solo", "precio", "ahora", "preço",
-		"por apenas", "agora", "cena", "naša cena", "nasza cena", "nyní", "akční cena", "teraz", "cijena", "kaina", "hind",
-		"hinta", "pris", "nu", "nå", "prijs", "preț", "pret", "ár", "ára", "fiyat", "τιμή", "цена", "ціна", "сейчас", "harga",
+	cuesPrice = []string{"price", "our price", "your price", "now", "now only", "only", "buy for", "preis",
+		"unser preis",
+		"jetzt", "nur", "jetzt nur", "prix", "notre prix", "maintenant", "prezzo", "ora", "solo", "precio", "ahora",
+		"preço",
+		"por", "por apenas", "agora", "cena", "naša cena", "nasza cena", "nyní", "akční cena", "teraz", "cijena",
+		"kaina", "hind",
+		"hinta", "pris", "nu", "nå", "prijs", "preț", "pret", "ár", "ára", "fiyat", "τιμή", "цена", "ціна", "сейчас",
+		"harga",
 		"giá", "ราคา", "価格", "販売価格", "税込", "價格", "价格", "特價", "售價", "優惠價", "網路價", "판매가", "가격", "השעה", "מחיר",
 		"רק", "السعر", "سعر"}
 	cuesFrom = []string{"from", "starting price", "start price", "startpreis", "opening bid", "base price",
@@ -63,33 +79,73 @@ var (
 		"da", "od", "vanaf", "fra", "från", "от", "al", "others from", "new from", "new (", "neu ab"}
 	// After an amount, and about it even where another follows.
 	cuesUnit = []string{"/*", "per", "pro", "je", "al kg", "le kilo", "par", "al litro", "x m", "x", "off", "- off",
-		"a month", "al mese", "monthly", "mensual*", "de réduction", "di sconto", "de descuento", "discount", "cashback",
-		"saved", "sparen", "gespart", "voucher", "gutschein*", "mehr", "more", "deposit", "including postage",
+		"a month", "al mese", "monthly", "mensual*", "de réduction", "di sconto", "de descuento", "discount",
+		"cashback",
+		"with code", "with coupon", "using code", "mit code", "mit gutschein", "avec le code", "con código",
+		"con cupón",
+		"con codice", "com cupom", "z kodem", "s kódem", "met code", "med kod", "saved", "sparen", "gespart",
+		"voucher", "gutschein*", "mehr", "more", "deposit", "including postage",
 		"including shipping"}
+	// Alone before an amount: it is a former one, "de R$ 99 por R$ 79".
+	cuesWasAlone = []string{"de", "vorher", "war", "était", "era"}
 	// After an amount: it is for one piece, which is what is sold.
-	cuesPiece = []string{"/ tk", "/tk", "/ szt*", "/szt*", "/ ks", "/ks", "/ kus*", "/ kpl", "/kpl", "/ stk*", "/stk*",
-		"/ st", "/st", "/ stück", "/stück", "pro stück", "/ pcs", "/pcs", "/ pc", "/pc", "/ piece", "/piece", "/ ea", "/ea",
-		"/ each", "/each", "each", "per item", "/ item", "/ set", "/set", "/ pair", "/pair", "/ gab*", "/gab*", "/ vnt*",
-		"/vnt*", "/ db", "/db", "/ buc*", "/buc*", "/ kom*", "/kom*", "/ шт*", "/шт*", "за шт*", "/ adet", "/adet", "/ pz",
+	cuesPiece = []string{"/ tk", "/tk", "/ szt*", "/szt*", "/ ks", "/ks", "/ kus*", "/ kpl", "/kpl", "/ stk*",
+		"/stk*",
+		"/ st", "/st", "/ stück", "/stück", "pro stück", "/ pcs", "/pcs", "/ pc", "/pc", "/ piece", "/piece", "/ ea",
+		"/ea",
+		"/ each", "/each", "each", "/ box", "/box", "/ pack*", "/pack*", "/ roll", "/ pkg", "/ case", "/ kit",
+		"/ lot",
+		"/ packung", "/ paar", "/ op.", "/ opak*", "/ bal*", "per item", "/ item", "/ set", "/set", "/ pair",
+		"/pair", "/ gab*", "/gab*", "/ vnt*",
+		"/vnt*", "/ db", "/db", "/ buc*", "/buc*", "/ kom*", "/kom*", "/ шт*", "/шт*", "за шт*", "/ adet", "/adet",
+		"/ pz",
 		"/pz", "/ unid*", "/ unité", "/ pièce", "/个", "/個", "/개"}
 	// After an amount, but about the next if there is one.
 	cuesNext = []string{"rabatt*", "shipping", "delivery", "*versand*", "livraison", "postage", "spedizion*", "zľava",
 		"sleva"}
 )
 
+// The words around an amount that stand in too many orders and forms to be listed.
+var (
+	// Before or after it: tax is to be added.
+	net = regexp.MustCompile(`(?:^|[^\pL])(?:` +
+		`(?:ex|exc|excl|excluding|exkl|exklusive|exclusief|bez|ohne|hors|sin|sem|sans|zzgl|plus|before|without|uden|utan|` +
+		`utenom|eks|без|χωρίς|fără|fara|ilman|\+)\.? ?` +
+		`(?:vat|gst|hst|tax|taxes|mwst|ust|umsatzsteuer|dph|iva|tva|moms|mva|btw|pdv|ddv|áfa|kdv|ндс|пдв|ддс|φπα|alv|` +
+		`impuestos|taxe)` +
+		`|(?:iva|tva|kdv|áfa|φπα|igic) (?:esclusa|escl|hariç|nélkül|exclu)` +
+		`|alv ?0|netto|nettó|neto|net price|ht$|h\.t)(?:[^\pL]|$)|税抜|税別|未税|未稅`)
+	// After it: it is the price of a measure, "/ 100 g", "le kilo".
+	perUnit = regexp.MustCompile(`^(?:/|=|[aà]l?l?[ao]?|per|pro|je|par|les?|la|por|el|za|na|de|voor|för|for|pr\.?) ?` +
+		`(?:[\d.,]+ ?)?(?:k?g|kgs?|kilo\pL*|gr|mg|[mcd]?l|lt|lit\pL+|m[²³23]?|mtr|met\pL+|mètres?|cm|oz|ounces?|lbs?|` +
+		`fl oz|sq ft|ft|yd|кг|г|мл|л|м)(?:[^\pL'’]|$)`)
+	// Before it: it is the price of so many pieces, "buy 5+", "10 or more", "5-9".
+	tier = regexp.MustCompile(`\d ?(?:\+|(?:or|and) (?:more|up)|oder mehr|ou plus|o más|ou mais|[-–] ?\d+)` +
+		`(?: \pL{1,6}\.?)?:? *$`)
+	// Before it: it is the lowest price of the last 30 days, which the law of the EU wants beside a reduced one.
+	ofDays = regexp.MustCompile(`30\D{0,12}(?:days?|tage?n?|jours|d[ií]as|giorni|dn[iíůy]|dag\pL*|päiv\pL*|pv|nap\pL*|` +
+		`zile|dien\pL*|päev\pL*|dana|дн\pL+|ημ[εέ]ρ\pL+|gün)`)
+)
+
 // cuesFree say that the thing that follows an amount is free: "36,49 € Spedizione GRATUITA" is no cost of shipping.
 var cuesFree = []string{"free", "gratis", "gratuit*", "kostenlos*", "kostenfrei*", "*frei", "offert", "offerte",
 	"grátis", "darmow*", "zdarma", "zadarmo", "бесплатн*", "incl*", "inkl*", "compris*", "inclus*", "enthalten"}
 
+// isNet says that the words around an amount say that tax is to be added to it.
+func isNet(before, after string) bool {
+	return net.MatchString(before) || net.MatchString(cutAt(after, 30))
+}
+
 // cued is the points, 0 or less, that the words before and after an amount give it.
 func (p *page) cued(before, after string) float64 {
 	points := 0.0
-	if containsAny(before, cuesWas) {
+	label := strings.Trim(before, " :")
+	if containsAny(before, cuesWas) || slices.Contains(cuesWasAlone, label) || ofDays.MatchString(before) {
 		points += p.w[priceCueWas]
 	}
-	if containsAny(before, cuesExtra) || containsAny(before, cuesExtraFurther) {
+	if containsAny(before, cuesExtra) || containsAny(before, cuesExtraFurther) || tier.MatchString(before) {
 		points += p.w[priceCueExtra]
-	} else if points == 0 && slices.Contains(cuesPrice, strings.Trim(before, " :")) {
+	} else if points == 0 && slices.Contains(cuesPrice, label) {
 		points += p.w[priceCuePrice]
 	}
 	if endsInAny(before, cuesFrom) {
@@ -99,7 +155,8 @@ func (p *page) cued(before, after string) float64 {
 	if beginsWithAny(after, cuesPiece) {
 		return points
 	}
-	if (beginsWithAny(after, cuesUnit) || beginsWithAny(after, cuesNext)) && !containsAny(cutAt(after, 30), cuesFree) {
+	if perUnit.MatchString(after) || (beginsWithAny(after, cuesUnit) || beginsWithAny(after, cuesNext)) &&
+		!containsAny(cutAt(after, 30), cuesFree) {
 		points += p.w[priceCueUnit]
 	}
 	return points

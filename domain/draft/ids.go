@@ -259,6 +259,9 @@ func (p *page) skuOf(products []*markup.Item, offers []offer, found []labelled, 
 		c.support(t, p.w[skuAddress]+p.w[skuAddressLate]*float64(n+1)/float64(len(tokens)),
 			(digits(t) >= 5 || digits(t) >= 2 && len(t) >= 8 && bare(t) == strings.ToLower(t)) && !p.spells(t))
 	}
+	for _, v := range p.addressed(tokens) {
+		c.add(v, p.w[skuAddressed], Page)
+	}
 	path := bare(address.Path)
 	for i := range p.els {
 		e := &p.els[i]
@@ -312,6 +315,27 @@ func (p *page) skuOf(products []*markup.Item, offers []offer, found []labelled, 
 	return c
 }
 
+// addressed are the words that are all of a short line, or the end of one, below the product's name, and a part of the
+// address: 883/4471 and Item 8834471, of /8834471.html.
+func (p *page) addressed(tokens []string) []string {
+	if p.title < 0 {
+		return nil
+	}
+	var out []string
+	from := p.els[p.title].end
+	for start, line := range p.lines() {
+		fields := strings.Fields(line)
+		if start < from || start > from+addressReach || len(line) > 30 || len(fields) > 3 {
+			continue
+		}
+		v := code(fields[len(fields)-1])
+		if digits(v) >= 5 && slices.ContainsFunc(tokens, func(t string) bool { return sameCode(t, v) }) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
 // support says that something else agrees with a value that is claimed already; create lets it be a claim of its own.
 func (c *claims) support(value string, points float64, create bool) {
 	n, ok := c.at[bare(value)]
@@ -335,10 +359,10 @@ func (p *page) shows(value string) bool {
 // number is a value of structured data that may be an article number.
 func number(s string) string {
 	s = cleanText(s, 100)
-	for _, prefix := range []string{"sku:", "mpn:", "asin:", "isbn:", "productid:"} {
-		if len(s) > len(prefix) && strings.EqualFold(s[:len(prefix)], prefix) {
-			s = strings.TrimSpace(s[len(prefix):])
-		}
+	if before, after, ok := strings.Cut(s, ":"); ok && labels[labelKey(before)].field != "" {
+		s = strings.TrimSpace(after)
+	} else if before, after, ok := strings.Cut(s, " "); ok && labels[labelKey(before)].field != "" {
+		s = strings.TrimSpace(after)
 	}
 	if len(s) > 60 || strings.Contains(s, "://") || s == "0" || strings.EqualFold(s, "null") ||
 		strings.EqualFold(s, "undefined") || strings.EqualFold(s, "n/a") {

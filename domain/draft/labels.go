@@ -23,7 +23,7 @@ var labels = func() map[string]label {
 		}
 	}
 	add("sku", labelSure, "sku", "item number", "item no", "item code", "item id", "product code", "product id",
-		"product number", "product no", "article number", "article no", "art no", "art nr", "art",
+		"product number", "product no", "article number", "article no", "art no", "art nr", "art n", "art",
 		"catalog number",
 		"catalogue number", "cat no", "web code", "web id", "stock code", "stock no", "stock number",
 		"artikelnummer", "artikel nr", "artikelnr", "bestellnummer", "bestell nr", "bestellnr", "produktnummer",
@@ -35,7 +35,7 @@ var labels = func() map[string]label {
 		"numero oggetto", "sku prodotto", "riferimento", "articolo",
 		"referencia", "código", "código de producto", "código producto", "número de artículo", "ref producto",
 		"código del producto", "cód produto", "código do produto", "referência", "cód item", "cod produto",
-		"nr artykułu", "nr katalogowy", "kod produktu", "numer katalogowy", "nr ref", "numer artykułu",
+		"nr artykułu", "nr katalogowy", "nr kat", "kat nr", "kod produktu", "numer katalogowy", "nr ref", "numer artykułu",
 		"id produktu", "nr produktu", "nr aukcji", "numer oferty",
 		"kód produktu", "kód zboží", "kód tovaru", "objednací číslo", "katalogové číslo", "číslo produktu",
 		"cod produs", "cod intern", "id produs", "cikkszám", "termékkód", "kod proizvoda", "šifra izdelka",
@@ -112,7 +112,7 @@ func labelKey(s string) string {
 	var b strings.Builder
 	space := false
 	for _, r := range strings.ToLower(s) {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) || r == 'º' || r == 'ª' {
 			space = true
 			continue
 		}

@@ -58,9 +58,10 @@ var words = func() map[string]mark {
 	add(cut, `discount discounts rabatt remise sconto descuento desconto rabat`)
 	add(extra, `shipping delivery versand livraison spedizione envio envío installment installments instalment
 		instalments monthly month finance financing credit klarna afterpay affirm paypal loan leasing unit perunit
-		grundpreis baseprice points reward rewards coupon voucher gift warranty insurance tax vat deposit postage
+		grundpreis baseprice points reward rewards coupon voucher gift warranty insurance vat deposit postage
 		parcelas parcela mensualite mensuel rate raten cuotas cuota fee fees subscribe subscription tradein trade
-		minimum threshold history chart tooltip wholesale used refurbished bulk tier tiers quantity`)
+		excluding excl excltax netto minimum threshold history chart tooltip wholesale used refurbished bulk tier
+		tiers quantity`)
 	add(aside, `related recommend recommended recommendation recommendations recommender recs similar upsell
 		upsells crosssell crosssells cross also viewed recent recently sponsored ads advert adverts
 		advertisement banner bundle bundles accessories accessory suggestions suggested suggestion others bought
@@ -176,6 +177,9 @@ func nameMarks(s string) mark {
 		}
 		if own&(main|buys) != 0 { // product-header, add-to-basket
 			own &^= chrome
+		}
+		if strings.Contains(lower, "incl") { // price-including-tax
+			own &^= extra
 		}
 		m |= own
 	}

@@ -130,12 +130,11 @@ func (p *page) offersOf(product *markup.Item) []offer {
 			o.amount = p.amount(i.Text("lowPrice"))
 		}
 		if high := p.amount(i.Text("highPrice")); o.amount == p.amount(i.Text("lowPrice")) && price.Less(o.amount, high) {
-			o.to = high
+			o.to, o.second = high, true // a variant's, or another seller's
 		}
 		for _, spec := range i.Items("priceSpecification") {
 			kind := i.Text("priceType") + spec.Text("priceType")
-			if strings.Contains(kind, "ListPrice") || strings.Contains(kind, "SRP") ||
-				len(spec.Props["referenceQuantity"]) > 0 {
+			if kind != "" && !strings.Contains(kind, "SalePrice") || len(spec.Props["referenceQuantity"]) > 0 {
 				continue
 			}
 			if o.amount == "" {

@@ -62,6 +62,7 @@ type pageWalk struct {
 	space bool // white space waits to be written
 	line  bool // a line end does
 	gap   bool // a space does, where a digit follows: "$400" and "5 bids"
+	seam  bool // an element began or ended since the last text
 }
 
 // maxDepth bounds recursion; a browser nests no deeper than 512 either.
@@ -146,7 +147,9 @@ func (w *pageWalk) node(n *html.Node, parent, depth int) {
 			w.write(attr(n, "value"))
 		}
 	default:
+		w.seam = true
 		w.children(n, i, depth)
+		w.seam = true
 	}
 	w.p.els[i].last = len(w.p.els) - 1
 	w.p.els[i].end = w.text.Len()
@@ -202,14 +205,24 @@ func (w *pageWalk) write(s string) {
 			case w.text.Len() == 0:
 			case w.line:
 				w.text.WriteByte('\n')
-			case w.space || w.gap && r <= '9' && isDigit(byte(r)):
+			case w.space || w.gap && r <= '9' && isDigit(byte(r)) || w.seam && w.parts(r):
 				w.text.WriteByte(' ')
 			}
-			w.space, w.line, w.gap = false, false, false
+			w.space, w.line, w.gap, w.seam = false, false, false, false
 			w.text.WriteString(s[i : i+size])
 		}
 		i += size
 	}
+}
+
+// parts says that two elements are set apart though no white space is between them: a word or a percentage before a
+// number, a small letter before a capital one. Boxes that only the style sheet tells from text are often written so.
+func (w *pageWalk) parts(next rune) bool {
+	last, _ := utf8.DecodeLastRuneInString(w.text.String())
+	if unicode.IsDigit(next) {
+		return unicode.IsLetter(last) || last == '%' || last == ')'
+	}
+	return unicode.IsUpper(next) && unicode.IsLower(last)
 }
 
 // endsInDigit says that the next text is glued to a digit.

@@ -2,6 +2,7 @@ package draft
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,6 +143,7 @@ func (p *page) likeliestQuote(offers []offer, meta map[string][]string, state st
 	for _, q := range order {
 		switch {
 		case isZero(q.amount) && (len(q.sources) == 0 || q.seen == 0): // what is free says so
+		case len(q.sources) == 0 && q.at >= 0 && p.button < 0 && p.beside(q.at): // another product's
 		case best == nil:
 			best = q
 		case q.total() > best.total():
@@ -176,6 +178,7 @@ func isZero(amount string) bool { return strings.Trim(amount, "0.") == "" }
 type amountShown struct {
 	amount, currency string
 	to               string // the upper end of a range, of which amount is the lower; "" = none
+	grossBeside      bool   // it is net, and the gross amount stands beside it
 	el               int
 	start, end       int
 	points           float64
@@ -183,14 +186,24 @@ type amountShown struct {
 
 // findAmounts finds the amounts of the visible text, and where they stand.
 func (p *page) findAmounts() {
-	p.amounts = p.amountsShown()
-	for _, a := range p.amounts {
+	p.amounts = p.amountsInLines()
+	p.markSpans(p.amounts)
+	p.pairs(p.amounts)
+	named := p.amountsNamed(p.amounts)
+	p.markSpans(named)
+	p.amounts = append(p.amounts, named...)
+}
+
+// markSpans adds the places of amounts to p.spans.
+func (p *page) markSpans(amounts []amountShown) {
+	for _, a := range amounts {
 		p.spans = append(p.spans, span{a.start, a.end})
 	}
 	slices.SortFunc(p.spans, func(a, b span) int { return a.start - b.start })
 }
 
-func (p *page) amountsShown() []amountShown {
+// amountsInLines are the amounts that carry a currency, in the text's order.
+func (p *page) amountsInLines() []amountShown {
 	var out []amountShown
 	cover := p.coverer()
 	for start, line := range p.lines() {
@@ -206,23 +219,30 @@ func (p *page) amountsShown() []amountShown {
 			out = append(out, a)
 		}
 	}
-	out = p.amountsApart(out)
-	p.pairs(out)
+	return p.amountsApart(out)
+}
+
+// amountsNamed are those of elements that are named price, or end in a dash, and hold a number without its currency or
+// spread over lines, none of those read before.
+func (p *page) amountsNamed(read []amountShown) []amountShown {
+	var out []amountShown
 	var taken []int // elements, in order
-	for _, a := range out {
+	for _, a := range read {
 		taken = append(taken, a.el)
 	}
 	slices.Sort(taken)
-	read := len(out)
-	// Elements that are named price, too, and hold a number without its currency or spread over lines.
 	for i := range p.els {
 		e := &p.els[i]
-		if e.own&costs == 0 || e.end-e.start > 40 || e.end == e.start || len(out) >= maxShown {
+		if e.end-e.start > 40 || e.end == e.start || len(read)+len(out) >= maxShown ||
+			e.own&costs == 0 && !dashed.MatchString(p.of(i)) {
 			continue
 		}
-		next, _ := slices.BinarySearchFunc(out[:read], e.start, func(a amountShown, at int) int { return a.end - at })
-		if next < read && out[next].start < e.end {
+		next, _ := slices.BinarySearchFunc(read, e.start, func(a amountShown, at int) int { return a.end - at })
+		if next < len(read) && read[next].start < e.end {
 			continue // the cents of another
+		}
+		if n := e.start; n > 1 && p.text[n-1] == '.' && isDigit(p.text[n-2]) {
+			continue // so are these
 		}
 		text := fold(p.of(i))
 		if text == "" || strings.Contains(text, "%") || letters(text) > 6 || anyFrom(taken, i, e.last) {
@@ -233,13 +253,16 @@ func (p *page) amountsShown() []amountShown {
 			continue
 		}
 		a := amountShown{amount: m.Amount, to: m.To, currency: m.Currency, start: e.start, end: e.end, el: i}
-		if m.Symbol == "" {
+		if m.Symbol == "" && !dashed.MatchString(text) {
 			a.points = p.w[priceBare]
 		}
 		out = append(out, a)
 	}
 	return out
 }
+
+// dashed is an amount with a dash for its cents, which needs no currency to be one: "1 299,-".
+var dashed = regexp.MustCompile(`^\d{1,3}(?:[ .\x{a0}\x{202f}]?\d{3})*[,.:][-–—]$`)
 
 // maxApart is how long the element is, in bytes of text, that holds a currency and its amount on lines of their own.
 const maxApart = 30
@@ -256,15 +279,16 @@ func (p *page) amountsApart(found []amountShown) []amountShown {
 	n := len(found)
 	for start, line := range p.lines() {
 		below := part{strings.TrimSpace(line), start, start + len(line)}
-		sign, number := above.line, below.line
+		sign, number, in := above.line, below.line, below
 		if !p.isSign(sign) {
-			sign, number = number, sign
+			sign, number, in = number, sign, above
 		}
 		if len(found) < maxShown && len(number) < 16 && strings.ContainsAny(number, "0123456789") && p.isSign(sign) {
 			m, ok := price.Parse(number, p.hint)
 			at := cover(above.start, below.end)
 			if ok && m.Symbol == "" && letters(number) == 0 && at >= 0 && p.els[at].end-p.els[at].start <= maxApart {
 				currency := price.CurrencyOf(sign, p.hint)
+				at = cover(in.start, in.end)
 				found = append(found, amountShown{amount: m.Amount, to: m.To, currency: currency, start: above.start,
 					end: below.end, el: at})
 			}
@@ -317,9 +341,9 @@ var farWeights = []struct {
 func (p *page) weigh(a amountShown) float64 {
 	points := 0.0
 	var near, far mark
-	level := 0
+	level, bold := 0, 0
 	inTitle, fee := false, false
-	for i := a.el; i >= 0; i, level = p.els[i].parent, level+1 {
+	for i := a.el; i >= 0; i = p.els[i].parent {
 		e := &p.els[i]
 		if p.title >= 0 && e.inside(i, p.title) {
 			if i != p.title {
@@ -327,11 +351,14 @@ func (p *page) weigh(a amountShown) float64 {
 			}
 			inTitle = true
 		}
-		if level < 4 && e.end-e.start < 400 {
-			if level < 3 {
+		if e.end-e.start < 400 {
+			switch {
+			case level < 3:
 				near |= e.own
-			} else {
+			case level < 4:
 				near |= e.own & (costs | was | struck | extra)
+			case level < 6:
+				near |= e.own & extra
 			}
 		}
 		if e.own&costs != 0 && far&costs == 0 {
@@ -340,8 +367,10 @@ func (p *page) weigh(a amountShown) float64 {
 		far |= e.own
 		switch e.tag {
 		case atom.H1, atom.H2, atom.H3, atom.Strong, atom.B, atom.Ins:
-			if level < 3 {
+			if level < 3 && bold < 3 {
+				bold++
 				points += p.w[priceHeading]
+				level-- // such an element is no box
 			}
 		case atom.A:
 			if leads(attr(e.node, "href")) {
@@ -352,14 +381,15 @@ func (p *page) weigh(a amountShown) float64 {
 			points += p.w[priceCard]
 			far |= list
 		}
+		level++
 	}
 	if inTitle {
 		points += p.w[priceInTitle]
 	}
-	switch size := p.lineAt(a.start); { // prose
+	switch size := p.lineAt(a.start); {
 	case size > 120:
 		points += p.w[priceProse]
-	case size > 60:
+	case size > 60 || p.spoken(a.start):
 		points += p.w[priceSentence]
 	}
 	if near&costs != 0 && !fee {
@@ -385,6 +415,9 @@ func (p *page) weigh(a amountShown) float64 {
 	}
 	before, after := p.around(a)
 	points += p.cued(before, after)
+	if !a.grossBeside && isNet(before, after) {
+		points += p.w[priceNet]
+	}
 	if p.signed(a.start) {
 		points += p.w[priceSigned]
 	}
@@ -426,6 +459,19 @@ func (p *page) signed(at int) bool {
 		!unicode.IsLetter(last) || unicode.IsLetter(last) && rest != before[:len(before)-size]
 }
 
+// spoken says that words which are no label lead to an amount on its line: "refer a friend, get $10".
+func (p *page) spoken(at int) bool {
+	before := strings.TrimSpace(p.text[strings.LastIndexByte(p.text[:at], '\n')+1 : at])
+	before = before[strings.LastIndexAny(before, "!?;|")+1:]
+	words := 0
+	for w := range strings.FieldsSeq(before) {
+		if letters(w) > 0 {
+			words++
+		}
+	}
+	return words > 2 && !strings.HasSuffix(before, ":")
+}
+
 // lineAt is how long the line is that holds a position, in bytes.
 func (p *page) lineAt(at int) int {
 	end := strings.IndexByte(p.text[at:], '\n')
@@ -440,15 +486,23 @@ func (p *page) lineAt(at int) int {
 func (p *page) pairs(amounts []amountShown) {
 	for i := 1; i < len(amounts); i++ {
 		a, b := &amounts[i-1], &amounts[i]
-		if b.start < a.end || b.start-a.end > 4 || strings.Trim(p.text[a.end:b.start], " \n") != "" {
+		if b.start < a.end || b.start-a.end > pairReach {
 			continue
 		}
+		between := strings.Trim(p.text[a.end:b.start], " \n")
 		x, _ := strconv.ParseFloat(a.amount, 64)
 		y, _ := strconv.ParseFloat(b.amount, 64)
 		if x > y {
 			a, b, x, y = b, a, y, x
 		}
-		if x > 0 && y > pairLeast*x && y < pairMost*x {
+		if x <= 0 || y <= pairLeast*x || y >= pairMost*x {
+			continue
+		}
+		switch before, after := p.around(*a); {
+		case isNet(before, after) && y < mostTax*x: // the one that the shop names first, unless it stresses the other
+			amounts[i-1].points += p.w[pricePairFirst]
+			a.grossBeside = true
+		case between == "" && p.cued(before, after) >= 0 && !p.named(a.el, extra):
 			a.points += p.w[pricePairLower]
 			b.points += p.w[pricePairHigher]
 		}

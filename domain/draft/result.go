@@ -14,6 +14,7 @@ type Request struct {
 	URL     string    `json:"url"`
 	OutDir  string    `json:"out_dir"`          // below the folder of all drafts; "" = DefaultOutDir
 	Locale  string    `json:"locale,omitempty"` // of the browser, fr-CA; "" = en-US
+	Sealed  bool      `json:"sealed,omitempty"` // it has Secrets, which are kept under EventID
 }
 
 // DefaultOutDir is where a draft's files go when a request does not say.

@@ -26,7 +26,8 @@ var buyWords = []string{"add to cart", "add to basket", "add to bag", "add to tr
 	"買い物かごに入れる", "ご購入手続き", "加入購物車", "加入购物车", "立即購買", "立即购买", "直接購買", "放入購物車", "장바구니", "구매하기", "바로구매", "أضف إلى",
 	"اضف الى", "اشتري", "הוסף לסל", "ใส่ตะกร้า", "เพิ่มลงในรถเข็น", "thêm vào giỏ", "mua ngay",
 	"tambah ke keranjang", "beli sekarang", "masukkan keranjang", "dodaj u", "u košaricu", "v košarico",
-	"contact seller", "kupi odmah", "kupi sada", "dodaj v košarico", "dodaj u košaricu", "dodaj u korpu", "u korpu",
+	"contact seller", "chat with seller", "message seller", "call seller", "contact supplier",
+	"kupi odmah", "kupi sada", "dodaj v košarico", "dodaj u košaricu", "dodaj u korpu", "u korpu",
 	"osta kohe", "lisa korvi", "ielikt grozā", "likt grozā", "dėti į krepšelį", "pridėti į krepšelį",
 	"vložit do košíku", "megrendelem", "megveszem", "kosárba teszem", "поръчай", "добави в кошница",
 	"додати в кошик", "замовити", "оформить заказ", "στο καλάθι", "αγόρασε", "satın alın", "sepete at",
@@ -54,7 +55,7 @@ var outWords = []string{"out of stock", "sold out", "currently unavailable", "te
 	"has been discontinued", "item discontinued", "product discontinued", "when or if this item will be back",
 	"not in stock", "ausverkauft", "nicht auf lager", "derzeit nicht verfügbar", "derzeit nicht lieferbar",
 	"zurzeit nicht", "momentan nicht", "aktuell nicht", "nicht mehr verfügbar", "nicht mehr lieferbar",
-	"leider vergriffen", "benachrichtigen sie mich, wenn", "angebot wurde beendet", "rupture de stock",
+	"benachrichtigen sie mich, wenn", "angebot wurde beendet", "rupture de stock",
 	"en rupture", "actuellement indisponible", "temporairement indisponible", "momentanément indisponible",
 	"plus disponible", "produit indisponible", "m'avertir", "victime de son succès", "article épuisé",
 	"produit épuisé", "esaurito", "attualmente non disponibile", "non più disponibile", "avvisami quando",
@@ -97,12 +98,13 @@ var outWords = []string{"out of stock", "sold out", "currently unavailable", "te
 	"temporarily out", "temporarily sold", "all gone", "out of print", "register your interest",
 	"not available for delivery", "not available to buy", "not available for purchase", "sale has ended",
 	"listing has ended", "listing expired", "posting has expired", "posting has been deleted",
-	"anzeige ist nicht mehr", "inserat ist nicht mehr"}
+	"anzeige ist nicht mehr", "inserat ist nicht mehr", "vergriffen", "rupture temporaire", "bientôt de retour",
+	"de retour bientôt", "produit discontinué", "article discontinué", "en réapprovisionnement", "en réappro",
+	"stok kosong", "uit voorraad", "niet in voorraad", "ikke længere tilgængelig", "fuori stock"}
 
 // outAlone say so where a line says nothing else but, perhaps, the thing that it speaks of.
 var outAlone = []string{"unavailable", "not available", "discontinued", "nicht verfügbar", "nicht lieferbar",
-	"vergriffen",
-	"non disponible", "indisponible", "épuisé", "non disponibile", "no disponible", "terminato", "scaduta",
+	"non disponible", "indisponible", "épuisé", "discontinué", "non disponibile", "no disponible", "terminato", "scaduta",
 	"indisponível",
 	"niedostępny", "nedostupné", "není k dispozici", "indisponibil", "loppu", "habis", "ended", "sold",
 	"no stock"}
@@ -112,7 +114,8 @@ var preWords = []string{"pre-order", "preorder", "pre order", "vorbestellen", "p
 	"reservar ahora", "予約"}
 
 // inWords say that the product can be had, if nothing denies it.
-var inWords = []string{"in stock", "auf lager", "lieferbar", "verfügbar", "en stock", "disponibile",
+var inWords = []string{"in stock", "auf lager", "lieferbar", "verfügbar", "vorrätig", "existencias", "existências",
+	"en stock", "disponibile",
 	"disponibilità immediata", "disponible", "em estoque", "disponível", "in magazzino", "na skladě", "skladem",
 	"skladom", "w magazynie", "dostępny", "dostępna", "dostępne", "in stoc", "disponibil", "raktáron",
 	"op voorraad", "leverbaar", "beschikbaar", "på lager", "i lager", "tilgængelig", "tillgänglig", "tilgjengelig",

@@ -89,7 +89,7 @@ var (
 	priceCard        = adds("price.card", -3, "it is in one of several like elements with amounts: other products")
 	priceInTitle     = adds("price.in-title", -1, "it is part of the product's name")
 	priceProse       = adds("price.prose", -1.5, "its line is a paragraph")
-	priceSentence    = adds("price.sentence", -0.7, "its line is a sentence")
+	priceSentence    = adds("price.sentence", -0.7, "its line is a sentence, or words lead to it")
 	priceNamed       = adds("price.named", 2, "an element close around it is named price")
 	priceNow         = adds("price.now", 1.5, "… and named sale, current, final")
 	priceNowAlone    = adds("price.now-alone", 0.5, "an element is named sale, current, final, but none price")
@@ -104,8 +104,11 @@ var (
 	priceFromButton  = adds("price.from-button", 0.35, "… less this for each doubling of the distance")
 	pricePairLower   = adds("price.pair-lower", 0.6, "the lower of two amounts side by side: a sale")
 	pricePairHigher  = adds("price.pair-higher", -1.2, "the higher of the two")
-	priceCueWas      = adds("price.cue-was", -2.5, "the words before it announce an old price: RRP, statt, au lieu de")
-	priceCueExtra    = adds("price.cue-extra", -2.5,
+	pricePairFirst   = adds("price.pair-first", 0.3, "the first of two amounts side by side, the lower of which is net of tax")
+	priceNet         = adds("price.net", -2.5,
+		"the words around it say that tax is to be added, and no gross amount is beside it")
+	priceCueWas   = adds("price.cue-was", -2.5, "the words before it announce an old price: RRP, statt, au lieu de")
+	priceCueExtra = adds("price.cue-extra", -2.5,
 		"the words before it are about something else: shipping, per month")
 	priceCuePrice = adds("price.cue-price", 1.2, "the words before it announce the price: Price:, jetzt nur")
 	priceSigned   = adds("price.signed", -3, "a plus or minus sign before it makes it a surcharge or a rebate")
@@ -128,6 +131,7 @@ var (
 	skuVariant        = adds("sku.variant", 0.5, "a variant's offer in the data has it")
 	skuModel          = adds("sku.model", 1, "the label says model, which a shop may use as its number")
 	skuAddress        = adds("sku.address", 1, "the address has it …")
+	skuAddressed      = adds("sku.addressed", 2.2, "the address has it, and a short line by the product's name")
 	skuAddressLate    = adds("sku.address-late", 0.5, "… and at its end, where numbers of products stand")
 	skuNamed          = adds("sku.named", 3.2, "an element is named sku, article number")
 	skuAttrProductSKU = adds("sku.attr-product-sku", 1.8, "data-product-sku has it")
@@ -240,13 +244,16 @@ const (
 	witnesses      = 3  // a second witness of a claim adds its points divided by this
 
 	pairLeast, pairMost = 1.01, 4 // how many times the lower of a pair the higher one is
+	mostTax             = 1.3     // how many times the net amount the gross one is
 
 	// How far, in bytes of text, close text is: distances are counted in these.
-	priceReach = 150
-	topReach   = 500 // of a price without a name to be near to
-	titleReach = 3000
-	brandReach = 300
-	stockReach = 3000
+	priceReach   = 150
+	pairReach    = 24
+	topReach     = 500 // of a price without a name to be near to
+	titleReach   = 3000
+	brandReach   = 300
+	addressReach = 1000
+	stockReach   = 3000
 
 	// How many points of stock shown decide.
 	stockSurelyOut = -1.5 // against data that says in stock

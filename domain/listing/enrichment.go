@@ -35,7 +35,7 @@ func (e Enrichment) Says(o Enrichment) bool {
 	return slices.Equal(e.All(), o.All()) && slices.Equal(e.Places, o.Places) && e.Attribution == o.Attribution
 }
 
-// An Enriching is a published listing that is about to be enriched.
+// An Enriching is a listing that is about to be enriched: it is published, or will be in the same transaction.
 type Enriching struct {
 	Listing  Listing
 	Revision int64       // of the raw advert that it was made of

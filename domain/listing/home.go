@@ -83,19 +83,19 @@ const ClaimFor = time.Hour
 // A HomeMember is an advert as JudgeHome looks at it.
 type HomeMember struct {
 	Listing   Listing
-	Home      uuid.UUID // its own ID while it is alone
-	Kind      MatchKind // "" = the first of its home, or alone
-	Status    string    // of the published listing: active archived claimed; "" = never published
-	Published time.Time // first; zero = never
-	Revision  int64     // that was published
-	Live      bool      // it is visible, or about to be
-	Offered   bool      // its platform offers it, as far as is known
-	Hidden    bool      // another member is shown in its place
-	Pinned    bool      // a person put it into its home
-	Enrolled  bool      // it has been judged before
-	Apart     bool      // a person said that the advert which is judged is not of its home
-	Shown     uuid.UUID // of its home
-	Chosen    uuid.UUID // of its home: a person wants this one to be shown; zero = none
+	Home      uuid.UUID   // its own ID while it is alone
+	Kind      MatchKind   // "" = the first of its home, or alone
+	Status    string      // of the published listing: active archived claimed; "" = never published
+	Published time.Time   // first; zero = never
+	Revision  int64       // that was published
+	Live      bool        // it is visible, or about to be
+	Offered   bool        // its platform offers it, as far as is known
+	Hidden    bool        // another member is shown in its place
+	Pinned    bool        // a person put it into its home
+	Enrolled  bool        // it has been judged before
+	Shown     uuid.UUID   // of its home
+	Chosen    uuid.UUID   // of its home: a person wants this one to be shown; zero = none
+	Apart     []uuid.UUID // homes that a person said it is not of
 }
 
 // ID is that of the member's listing.
@@ -116,18 +116,22 @@ type HomeJudgement struct {
 	Hide     []uuid.UUID // visible members that it is shown in place of
 	Alone    bool        // nothing else is in Home
 	Left     bool        // it leaves a home that others stay in
+	ApartAs  uuid.UUID   // an advert that it reposts, and that is held apart from other homes: so is this one; zero = none
 }
 
 // JudgeHome decides which home an advert is of, among others that may be the same: those that share a key with it and
 // the members of its home, the oldest first. prefer are platforms whose adverts are rather shown, the best first; fresh
 // is the ID of a home for an advert that leaves one.
 //
-//   - What a person said stands: a member that is pinned stays, and one that is apart from a home does not join it.
+//   - What a person said stands: a member that is pinned stays, and one that is apart from a home does not join it,
+//     nor does an advert of the same platform that is the same as that one: it was posted anew.
 //   - An advert stays in its home while it is the same as another member, also with a rent that is only near; while it
 //     is the one that is shown there, for then it is for the others to leave; and while no other member is offered.
 //   - Members that are not visible do not count while another is, or chains of likeness would grow: but for a Centris
 //     number, which is proof.
-//   - Else it joins the home of the oldest advert that it is the same as. Homes are never joined by a rule: one advert
+//   - Else it joins the home of an advert that it is the same as: of the one for which most speaks, then of the oldest.
+//     Where as much speaks for two that differ in what they state, as units of a tower do, it joins neither; nor does
+//     it join a home in which another advert differs from it like that. Homes are never joined by a rule: one advert
 //     that resembles two would make them one.
 //   - Shown is the one that a person chose, else that of the best platform, else the one that is shown already, else
 //     the oldest; of those that are visible, and the advert itself. One that is about to be visible comes before all.
@@ -136,20 +140,24 @@ type HomeJudgement struct {
 //     two are the same.
 func JudgeHome(self HomeMember, others []HomeMember, prefer []string, fresh uuid.UUID) HomeJudgement {
 	apart, shown := map[uuid.UUID]bool{}, map[uuid.UUID]bool{}
+	sister := reposted(self, others)
+	for _, home := range slices.Concat(self.Apart, sister.Apart) {
+		apart[home] = true
+	}
 	for _, o := range others {
-		apart[o.Home] = apart[o.Home] || o.Apart
 		shown[o.Home] = shown[o.Home] || o.Live
 	}
-	type match struct {
-		of *HomeMember
-		Match
-	}
-	var own, other match
-	company := false // of others in its home that are offered
+	var own, other homeMatch
+	var rivals []homeMatch        // of other homes
+	company := false              // of others in its home that are offered
+	taken := map[uuid.UUID]bool{} // homes of adverts that state that they are others
 	for i := range others {
 		o := &others[i]
 		home, sister := o.Home == self.Home, o.Listing.Platform == self.Listing.Platform
 		company = company || home && o.Offered
+		if o.Offered && !o.Pinned && otherUnit(self.Listing, o.Listing) != "" {
+			taken[o.Home] = true
+		}
 		if !o.Offered && !sister || !home && apart[o.Home] {
 			continue
 		}
@@ -159,11 +167,15 @@ func JudgeHome(self HomeMember, others []HomeMember, prefer []string, fresh uuid
 		}
 		switch {
 		case m.Kind == "", !o.Live && shown[o.Home] && !m.Figures.Centris:
-		case home && own.of == nil:
-			own = match{o, m}
-		case !home && other.of == nil:
-			other = match{o, m}
+		case !home:
+			rivals = append(rivals, homeMatch{o, m})
+		case own.of == nil:
+			own = homeMatch{o, m}
 		}
+	}
+	rivals = slices.DeleteFunc(rivals, func(m homeMatch) bool { return taken[m.of.Home] && !m.Figures.Centris })
+	if len(rivals) > 0 {
+		other = bestMatch(rivals)
 	}
 	j := HomeJudgement{Home: self.Home, Pinned: self.Pinned}
 	found := own
@@ -177,8 +189,45 @@ func JudgeHome(self HomeMember, others []HomeMember, prefer []string, fresh uuid
 	if found.of != nil {
 		j.Match, j.Matched = found.Match, found.of.ID()
 	}
+	if len(sister.Apart) > 0 && !self.Pinned && !slices.Contains(sister.Apart, j.Home) {
+		j.ApartAs = sister.ID()
+	}
 	j.settle(self, others, prefer)
 	return j
+}
+
+// A homeMatch is a member that an advert is the same as.
+type homeMatch struct {
+	of *HomeMember
+	Match
+}
+
+// bestMatch is the first of those for which most speaks: a number or a unit, then an equal rent, words, pictures. It is
+// the zero value where two for which as much speaks are of two homes and state what tells them apart, as units of one
+// tower do: any choice would be a guess.
+func bestMatch(found []homeMatch) homeMatch {
+	best := slices.MaxFunc(found, func(a, b homeMatch) int { return slices.Compare(a.evidence(), b.evidence()) })
+	equals := slices.DeleteFunc(found, func(m homeMatch) bool { return !slices.Equal(m.evidence(), best.evidence()) })
+	for i, a := range equals {
+		for _, b := range equals[i+1:] {
+			if a.of.Home != b.of.Home && otherUnit(a.of.Listing, b.of.Listing) != "" {
+				return homeMatch{}
+			}
+		}
+	}
+	return best
+}
+
+// reposted is the advert of self's platform that is held apart from homes and that self is the same as: one that is not
+// offered any more, else the oldest. It is the zero value where there is none.
+func reposted(self HomeMember, others []HomeMember) (found HomeMember) {
+	for _, o := range others {
+		if len(o.Apart) > 0 && o.Listing.Platform == self.Listing.Platform &&
+			(len(found.Apart) == 0 || found.Offered && !o.Offered) && SameHome(self.Listing, o.Listing).Kind != "" {
+			found = o
+		}
+	}
+	return found
 }
 
 // settle decides which member of the home is shown, and what follows for the advert.

@@ -78,6 +78,22 @@ func TestJudgeHome(t *testing.T) {
 	}
 	hidden := of(newcomer)
 	hidden.Hidden = true
+	apart := func(m, from listing.HomeMember) listing.HomeMember {
+		m.Apart = []uuid.UUID{from.Home}
+		return m
+	}
+	split := member("kangalou", "3", nil)
+	third := member("kijiji", "3", func(m *listing.HomeMember) { m.Status, m.Published = "", time.Time{} })
+	second := member("kijiji", "2", func(m *listing.HomeMember) { m.Status, m.Live, m.Offered = "archived", false, false })
+	unit := func(m listing.HomeMember, unit, text string) listing.HomeMember {
+		m.Listing.Address.Unit, m.Listing.Title, m.Listing.Description = unit, "", text
+		return m
+	}
+	const words = "Condo de coin au huitième étage, vue sur le fleuve, piscine et salle d'entraînement, stationnement en sus."
+	eighth, ninth := unit(member("centris", "8", nil), "801", words), unit(member("centris", "9", nil), "901", "")
+	unstated := unit(newcomer, "", "")
+	withEighth := unstated
+	withEighth.Home, withEighth.Shown, withEighth.Live, withEighth.Hidden = eighth.Home, eighth.ID(), false, true
 	fresh := uuid.New()
 	for _, tt := range []struct {
 		name   string
@@ -96,9 +112,16 @@ func TestJudgeHome(t *testing.T) {
 		{"a better platform while the other is about to be visible", newcomer, []listing.HomeMember{
 			member("kijiji", "1", func(m *listing.HomeMember) { m.Status, m.Published = "", time.Time{} })},
 			[]string{"kangalou"}, first.ID(), first.ID(), true, false},
-		{"a person said it is another home", newcomer, []listing.HomeMember{
-			member("kijiji", "1", func(m *listing.HomeMember) { m.Apart = true })}, nil, newcomer.ID(), newcomer.ID(), false,
-			false},
+		{"a person said it is another home", apart(newcomer, first), []listing.HomeMember{first}, nil, newcomer.ID(),
+			newcomer.ID(), false, false},
+		{"a repost of one that is another home", newcomer, []listing.HomeMember{first, apart(split, first)}, nil, split.ID(),
+			split.ID(), false, false},
+		{"a repost of the one that is gone", third, []listing.HomeMember{apart(first, second), apart(second, first)}, nil,
+			second.ID(), third.ID(), false, false},
+		{"not of one that is another platform's", third, []listing.HomeMember{first, apart(split, first)}, nil, first.ID(),
+			first.ID(), false, false},
+		{"pinned beside one that is another home", func() listing.HomeMember { m := hidden; m.Pinned = true; return m }(),
+			[]listing.HomeMember{first, apart(split, first)}, nil, first.ID(), first.ID(), true, false},
 		{"a claimed one is never hidden", member("kangalou", "2", func(m *listing.HomeMember) { m.Status = "claimed" }),
 			[]listing.HomeMember{first}, nil, first.ID(), listing.Ref{Platform: "kangalou", PlatformID: "2"}.ID(), false, false},
 		{"a repost is shown as well", member("kijiji", "2", func(m *listing.HomeMember) { m.Status = "" }),
@@ -117,6 +140,12 @@ func TestJudgeHome(t *testing.T) {
 		{"a person chose it", func() listing.HomeMember { m := hidden; m.Chosen = m.ID(); return m }(),
 			[]listing.HomeMember{func() listing.HomeMember { m := first; m.Chosen = newcomer.ID(); return m }()}, nil,
 			first.ID(), newcomer.ID(), false, false},
+		{"of a tower, and two units may be it", unstated, []listing.HomeMember{ninth, eighth}, nil, newcomer.ID(), newcomer.ID(),
+			false, false},
+		{"the unit whose words it has", unit(newcomer, "", words), []listing.HomeMember{ninth, eighth}, nil, eighth.ID(),
+			eighth.ID(), true, false},
+		{"its twin is in the home of another unit", ninth, []listing.HomeMember{eighth, withEighth}, nil, ninth.ID(),
+			ninth.ID(), false, false},
 		{"shown, and the others are to leave", otherRent(first, 200_000), []listing.HomeMember{of(member("kangalou", "2",
 			func(m *listing.HomeMember) { m.Hidden, m.Live = true, false }))}, nil, first.ID(), first.ID(), false, false},
 	} {

@@ -4,6 +4,8 @@ package listing
 
 import (
 	"time"
+
+	"github.com/mtlrent/conveyor/domain/contract"
 )
 
 // Ref names one advert on one platform. It is the identity of a listing and the natural key of its workflow.
@@ -52,10 +54,10 @@ const (
 	MaxImages      = 50
 )
 
-// MinRentCents and MaxRentCents bound a monthly rent. Above is a sale price or a typing error.
+// MinRentCents and MaxRentCents bound a monthly rent.
 const (
 	MinRentCents int64 = 1
-	MaxRentCents int64 = 10_000_000
+	MaxRentCents int64 = contract.MaxRentCents
 )
 
 // MinAreaSqFt and MaxAreaSqFt bound a plausible home. A value outside is a placeholder (Kijiji's 0 and 1) or a lot.

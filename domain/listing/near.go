@@ -1,5 +1,7 @@
 package listing
 
+import "math"
+
 // Bounds are what a listing must lie within to be compared with another by SameHome. All are inclusive.
 type Bounds struct {
 	South, North, West, East   float64 // degrees WGS 84
@@ -25,4 +27,18 @@ func HomeBounds(l Listing) (Bounds, bool) {
 		MinRentCents: l.RentCents * 9 / 10, MaxRentCents: l.RentCents * 11 / 10,
 		Bedrooms: l.Bedrooms,
 	}, true
+}
+
+// SameHomeBounds returns what other listings with coordinates lie within that SameHome can take for the same home as l,
+// which has coordinates, by anything but a Centris number. The rents are those of HomeBounds.
+func SameHomeBounds(l Listing) Bounds {
+	b, _ := HomeBounds(l)
+	const reach = 1.01 * sameHomeMetres / metresPerDegree // a little more, as a float is not exact
+	b.South, b.North = *l.Latitude-reach, *l.Latitude+reach
+	east := 360.0 // at the poles, any
+	if c := math.Cos((math.Abs(*l.Latitude) + reach) * math.Pi / 180); c > 1e-6 {
+		east = reach / c
+	}
+	b.West, b.East = *l.Longitude-east, *l.Longitude+east
+	return b
 }

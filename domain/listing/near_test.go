@@ -33,3 +33,23 @@ func TestHomeBounds(t *testing.T) {
 		}
 	}
 }
+
+// No listing beyond the bounds is the same home, wherever on earth.
+func TestSameHomeBounds(t *testing.T) {
+	t.Parallel()
+
+	for _, lat := range []float64{0, 45.5, -45.5, 69} {
+		lon := -73.6
+		l := listing.Listing{RentCents: 100_000, Latitude: &lat, Longitude: &lon}
+		b := listing.SameHomeBounds(l)
+		for _, p := range [][2]float64{{b.South, lon}, {b.North, lon}, {lat, b.West}, {lat, b.East}} {
+			if m := listing.Metres(lat, lon, p[0], p[1]); m <= 30 || m > 31 {
+				t.Errorf("a side of the bounds at %g is %g m away, want 30 to 31", lat, m)
+			}
+		}
+	}
+	lat, lon := 90.0, 0.0
+	if b := listing.SameHomeBounds(listing.Listing{Latitude: &lat, Longitude: &lon}); b.East < 180 || b.West > -180 {
+		t.Errorf("bounds at the pole = %+v, want any longitude", b)
+	}
+}

@@ -178,6 +178,22 @@ func weighed(a, b Listing, f Figures, reasons []string, kind MatchKind, v verdic
 	return m
 }
 
+// evidence ranks what speaks for a match beyond place, size and rent: a number or a unit, an equal rent, words and
+// pictures.
+func (m Match) evidence() []int {
+	yes := func(is bool) int {
+		if is {
+			return 1
+		}
+		return 0
+	}
+	f := m.Figures
+	return []int{
+		yes(f.Centris || f.Unit), yes(f.RentGap == 0), yes(f.Text >= sameText), yes(f.Title >= .6 || f.Text >= .5),
+		yes(f.Photos != nil && *f.Photos == 1),
+	}
+}
+
 // samePhotos reports whether the pictures say that two adverts of one place, size and rent are one home: all of the one
 // with fewer are among the other's, and no area that both state differs.
 func samePhotos(a, b Listing, f Figures) bool {
@@ -291,11 +307,12 @@ func head(s string) string {
 
 func located(l Listing) bool { return l.Latitude != nil && l.Longitude != nil }
 
+const metresPerDegree = 111_195 // of latitude
+
 // Metres is the distance between two places, good to a percent within a city.
 func Metres(lat1, lon1, lat2, lon2 float64) float64 {
-	const perDegree = 111_195
 	x := (lon2 - lon1) * math.Cos((lat1+lat2)/2*math.Pi/180)
-	return math.Hypot(x, lat2-lat1) * perDegree
+	return math.Hypot(x, lat2-lat1) * metresPerDegree
 }
 
 // alike is the Jaccard index of the n-byte pieces of two folded texts; 0 when either is too short to tell.

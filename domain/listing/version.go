@@ -20,6 +20,7 @@ type Version struct {
 	Listing   Listing
 	Revision  int64   // of the raw advert that it was made of; counts different payloads, from 1
 	Published string  // status of the published listing: active archived claimed; "" = not published
+	Claimed   bool    // it is to be claimed from the start; false where it is published
 	Same      bool    // the published listing says the same already
 	Before    Listing // the published listing; zero where Published is ""
 	// When the revision arrived; zero for one that is not the newest, or was brought to its end before: a replay.
@@ -28,6 +29,14 @@ type Version struct {
 	ScrapedAt  time.Time // the advert's newest scrape, also one that found nothing new
 	Pass       int64     // as Payload.Pass
 	HiddenBy   uuid.UUID // the listing that is shown in its place, of the same home; zero = none
+
+	Enriched   *Enrichment // as it is stored; nil = none
+	EnrichedOf int64       // the revision that it was made of
+}
+
+// Enriching is the version as it is enriched.
+func (v Version) Enriching() Enriching {
+	return Enriching{Listing: v.Listing, Revision: v.Revision, Pass: v.Pass, Stored: v.Enriched, Of: v.EnrichedOf}
 }
 
 // Withheld reports whether the version must not become visible: its advert is gone, or its listing is archived and the
@@ -49,6 +58,8 @@ type Publication struct {
 	Neighbourhood string    // key of domain/place; "" = outside of what it knows
 	RepostOf      uuid.UUID // the same home under another advert of the platform; zero = none
 	WithoutImages bool      // its images are not asked for now; publishing it again later asks for them
+
+	Enrichment *Enrichment // to be stored with it; nil = the stored one stays
 }
 
 // An Image is one picture that an advert shows.

@@ -41,6 +41,13 @@ type quartierProps struct {
 	City    string `json:"nom_mun"`
 }
 
+func (p quartierProps) neighbourhood() Neighbourhood {
+	if p.Borough == "N/A" {
+		p.Borough = ""
+	}
+	return Neighbourhood{Name: p.Name, Borough: p.Borough, City: p.City, How: Quartier}
+}
+
 type boroughProps struct {
 	Name string `json:"NOM"`
 	Type string `json:"TYPE"` // "Arrondissement" or "Ville liée"
@@ -62,14 +69,10 @@ func load() maps {
 		}
 	)
 	for _, f := range parse[quartierProps](quartiersJSON).Features {
-		p := f.Properties
-		if p.Borough == "N/A" {
-			p.Borough = ""
-		}
-		for _, name := range []string{p.Borough, p.City} {
+		n := f.Properties.neighbourhood()
+		for _, name := range []string{n.Borough, n.City} {
 			spell[slug(name)] = name
 		}
-		n := Neighbourhood{Name: p.Name, Borough: p.Borough, City: p.City, How: Quartier}
 		m.quartiers = add(m.quartiers, n, f.Geometry.Coordinates)
 	}
 	for _, f := range parse[boroughProps](boroughsJSON).Features {

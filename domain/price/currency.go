@@ -30,8 +30,8 @@ const dollars = "USD CAD AUD NZD SGD HKD TWD MXN ARS CLP COP UYU BBD BMD BND BSD
 var symbols = []struct{ names, codes string }{
 	{"€ euro euros eur. євро евро ευρώ eurot euroa", "EUR"},
 	{"$ ＄ ﹩ dollar dollars dólares доллар доллара долларов", "? " + dollars},
-	{"US$ US_$ U$S U$ usd$ $US $usd $_usd us_dollar us_dollars USD_$ US＄", "USD"},
-	{"CA$ CA_$ C$ C_$ can$ cad$ cdn$ cdn_$ $CA $C $cad $_cad $cdn", "CAD"},
+	{"US$ US_$ U$S U$ usd$ $US $_US $usd $_usd us_dollar us_dollars USD_$ US＄", "USD"},
+	{"CA$ CA_$ C$ C_$ can$ cad$ cdn$ cdn_$ $CA $_CA $CAN $_CAN $C $cad $_cad $cdn", "CAD"},
 	{"A$ A_$ AU$ AU_$ aud$ AUS$ $AU $aud $_aud", "AUD"},
 	{"NZ$ NZ_$ nzd$ $NZ $nzd $_nzd", "NZD"},
 	{"S$ SG$ sgd$ $sgd", "SGD"},

@@ -8,13 +8,15 @@ import (
 
 // The kinds of things that grow for as long as Conveyor runs.
 const (
+	Partitions    = "partitions"     // of tables that grow by time: those that come next are made, none is deleted
 	Adverts       = "adverts"        // no longer seen, and not visible: with revisions, listing, images and history
 	Images        = "images"         // rows of images of archived listings
-	Revisions     = "revisions"      // of adverts; the newest of each is kept
+	Revisions     = "revisions"      // of adverts; the newest of each is kept with its advert
 	Events        = "events"         // of listings: their price and status history
 	DeadLetters   = "dead-letters"   // resolved, discarded, or replayed without dying again; open ones are kept
 	Drafts        = "drafts"         // of products, with their requests
 	DraftRequests = "draft-requests" //
+	DraftSecrets  = "draft-secrets"  // headers and cookies of requests that got no draft
 	Replays       = "replays"        // that have ended
 	Cycles        = "cycles"         // of scrapers; the newest of each platform are kept
 	Seen          = "seen-adverts"   // what scrapers remember of adverts that they no longer see
@@ -26,14 +28,20 @@ const (
 	Webhooks      = "webhooks"       // that were applied
 	UploadFiles   = "upload-files"   // of contacts: their refused rows are deleted and the files marked here
 	Uploads       = "uploads"        // of contacts whose files are deleted, with their chunks
+	Notices       = "notices"        // of saved searches that were sent, dropped or failed, without an open dead letter
+	News          = "news"           // what saved searches were told; the last of each search and listing is kept
+	Unconfirmed   = "unconfirmed"    // e-mail addresses of saved searches whose owners have not confirmed them
+	Deleted       = "deleted"        // that a saved search was deleted
 	Unused        = "unused-files"   // of the blob store: marked here
 	Files         = "files"          // of the blob store that were marked, and are still not used: deleted here
 )
 
 // Kinds are all of them, in the order in which they are deleted: rows come before the files that they refer to.
 var Kinds = []string{
+	Partitions, DraftSecrets,
 	Adverts, Images, Revisions, Events, DeadLetters, Drafts, DraftRequests, Replays, Cycles, Seen, Audit,
-	CrawlRuns, Unreported, Messages, Transactional, Webhooks, UploadFiles, Uploads, Unused, Files,
+	CrawlRuns, Unreported, Messages, Transactional, Webhooks, UploadFiles, Uploads, Notices, News, Unconfirmed,
+	Deleted, Unused, Files,
 }
 
 // Limits say for how long each kind is kept. A kind that is missing, or 0, is kept for ever.
@@ -52,6 +60,10 @@ func (l Limits) Next(after string) string {
 // ForgetWait is how long the files of a forgotten advert stay, so that another advert that is just being given the
 // same picture has either referred to it or will write it again. It is longer than any try at an image.
 const ForgetWait = 15 * time.Minute
+
+// CrawlRunsWait is for how long a run that could be deleted waits, so that all runs of its partition go at once: about
+// twice the time in which as many are started.
+const CrawlRunsWait = 14 * 24 * time.Hour
 
 // A Step is how far the deletion of a kind has come.
 type Step struct {

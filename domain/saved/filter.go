@@ -5,9 +5,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/search"
 )
 
@@ -20,10 +22,16 @@ type Criteria struct {
 	MaxPrice      int64       `json:"max_price,omitempty"`     // inclusive
 	Bedrooms      []int       `json:"bedrooms,omitempty"`      // any of them
 	MinBedrooms   int         `json:"min_bedrooms,omitempty"`
-	Box           []float64   `json:"bbox,omitempty"` // west, south, east, north
+	Rooms         []float64   `json:"rooms,omitempty"`        // any of these Quebec room counts: 4.5 is a 4½
+	MinArea       int         `json:"min_area,omitempty"`     // square feet, inclusive
+	MaxArea       int         `json:"max_area,omitempty"`     // square feet, inclusive
+	AvailableBy   string      `json:"available_by,omitempty"` // a day such as 2026-07-01: the home is free then or before
+	Box           []float64   `json:"bbox,omitempty"`         // west, south, east, north
 	Polygon       [][]float64 `json:"polygon,omitempty"`
 	Near          *Near       `json:"near,omitempty"`
-	Text          string      `json:"text,omitempty"` // as of GET /listings: words, "a phrase", -without, begin*, intitle:
+	listing.Traits
+	HasImages bool   `json:"has_images,omitempty"` // at least one picture is stored
+	Text      string `json:"text,omitempty"`       // as of GET /listings: words, "a phrase", -without, begin*, intitle:
 }
 
 // Near is a circle: what is at most so far from a point, in a straight line.
@@ -40,6 +48,7 @@ const (
 	MaxText     = 200 // characters
 	maxBedrooms = 50
 	maxPrice    = 100_000_000
+	maxArea     = 100_000
 )
 
 var (
@@ -63,10 +72,32 @@ func (f Criteria) Check() error {
 		return bad("min_bedrooms", "expected 0 to 50")
 	case len(f.Bedrooms) > 10 || slices.ContainsFunc(f.Bedrooms, func(n int) bool { return n < 0 || n > maxBedrooms }):
 		return bad("bedrooms", "expected at most 10 numbers from 0 to 50")
+	case len(f.Rooms) > 10 || slices.ContainsFunc(f.Rooms, func(n float64) bool { return !(n > 0 && n <= maxBedrooms) }):
+		return bad("rooms", "expected at most 10 numbers above 0, to 50")
+	case f.MinArea < 0 || f.MinArea > maxArea:
+		return bad("min_area", "expected square feet from 0 to 100,000")
+	case f.MaxArea < 0 || f.MaxArea > maxArea || f.MaxArea > 0 && f.MaxArea < f.MinArea:
+		return bad("max_area", "expected square feet to 100,000, at least min_area")
+	case f.AvailableBy != "" && !validDay(f.AvailableBy):
+		return bad("available_by", "expected a day such as 2026-07-01")
+	case f.Pets != "" && !slices.Contains(listing.PetsTraits, f.Pets):
+		return bad("pets", "expected one of "+strings.Join(listing.PetsTraits, ", "))
 	case f.Box != nil && !validBox(f.Box):
 		return bad("bbox", "expected [west, south, east, north] in degrees")
 	case f.Polygon != nil && !validPolygon(f.Polygon):
 		return bad("polygon", "expected 3 to 500 corners [longitude, latitude] in degrees, around less than half the globe")
+	}
+	for _, v := range []struct {
+		field       string
+		have, known []string
+	}{
+		{"furnished", f.Furnished, listing.FurnishedTraits}, {"parking", f.Parking, listing.ParkingTraits},
+		{"lease", f.Lease, listing.LeaseTraits},
+	} {
+		if len(v.have) > len(v.known) ||
+			slices.ContainsFunc(v.have, func(s string) bool { return !slices.Contains(v.known, s) }) {
+			return bad(v.field, "expected any of "+strings.Join(v.known, ", "))
+		}
 	}
 	if n := f.Near; n != nil && !(onEarth(n.Longitude, n.Latitude) && n.Metres > 0 && n.Metres <= MaxMetres) {
 		return bad("near", "expected latitude and longitude in degrees and more than 0 to 100,000 metres")
@@ -82,6 +113,14 @@ func (f Criteria) Check() error {
 	}
 	return nil
 }
+
+func validDay(s string) bool {
+	_, err := time.Parse(time.DateOnly, s)
+	return err == nil
+}
+
+// Detailed says that a filter asks for what only the details of a listing have.
+func (f *Criteria) Detailed() bool { return f.AvailableBy != "" || len(f.Groups()) > 0 }
 
 // parseText reads words, as GET /listings does.
 func parseText(text string) ([]search.Condition, error) {
@@ -154,11 +193,23 @@ func (f *Criteria) bounds() (b bounds, ok bool) {
 	return b, ok
 }
 
-// inPolygon counts the sides that a ray to the east crosses. A side owns its southern end only.
-func inPolygon(p [][]float64, lon, lat float64) (in bool) {
-	for i, j := 0, len(p)-1; i < len(p); j, i = i, i+1 {
-		a, b := p[i], p[j]
-		if (a[1] > lat) != (b[1] > lat) && lon < (b[0]-a[0])*(lat-a[1])/(b[1]-a[1])+a[0] {
+// ring is a polygon as inRing reads it, in a third of the memory: longitudes and latitudes in turn. Of no polygon it is
+// nil.
+func ring(p [][]float64) []float64 {
+	if p == nil {
+		return nil
+	}
+	out := make([]float64, 0, 2*len(p))
+	for _, c := range p {
+		out = append(out, c...)
+	}
+	return out
+}
+
+// inRing counts the sides that a ray to the east crosses. A side owns its southern end only.
+func inRing(p []float64, lon, lat float64) (in bool) {
+	for i, j := 0, len(p)-2; i < len(p); j, i = i, i+2 {
+		if (p[i+1] > lat) != (p[j+1] > lat) && lon < (p[j]-p[i])*(lat-p[i+1])/(p[j+1]-p[i+1])+p[i] {
 			in = !in
 		}
 	}
@@ -173,17 +224,27 @@ func Metres(lat1, lon1, lat2, lon2 float64) float64 {
 	return 2 * metresPerDegree / radians * math.Asin(min(1, math.Sqrt(h)))
 }
 
-// fits reports whether a listing with a rent meets a filter, but for its text. A listing without coordinates is in no
-// place.
-func (f *Criteria) fits(l *Listing, rentCents int64) bool {
+// fits reports whether a listing meets a filter, but for its text. A listing without coordinates is in no
+// place, and what it does not state meets no filter on it.
+func (f *Criteria) fits(l *Listing) bool {
 	switch {
 	case f.Platform != "" && f.Platform != l.Platform,
 		f.Neighbourhood != "" && f.Neighbourhood != l.Neighbourhood,
-		rentCents < f.MinPrice*100,
-		f.MaxPrice > 0 && rentCents > f.MaxPrice*100,
+		l.RentCents < f.MinPrice*100,
+		f.MaxPrice > 0 && l.RentCents > f.MaxPrice*100,
 		l.Bedrooms < f.MinBedrooms,
-		len(f.Bedrooms) > 0 && !slices.Contains(f.Bedrooms, l.Bedrooms):
+		len(f.Bedrooms) > 0 && !slices.Contains(f.Bedrooms, l.Bedrooms),
+		len(f.Rooms) > 0 && (l.Rooms == nil || !slices.Contains(f.Rooms, *l.Rooms)),
+		f.MinArea > 0 && (l.AreaSqFt == nil || *l.AreaSqFt < f.MinArea),
+		f.MaxArea > 0 && (l.AreaSqFt == nil || *l.AreaSqFt > f.MaxArea),
+		f.AvailableBy != "" && (l.Available == "" || l.Available > f.AvailableBy),
+		f.HasImages && !l.HasImages:
 		return false
+	}
+	for _, group := range f.Groups() {
+		if !slices.ContainsFunc(group, func(t string) bool { return slices.Contains(l.Traits, t) }) {
+			return false
+		}
 	}
 	if f.Box == nil && f.Polygon == nil && f.Near == nil {
 		return true
@@ -193,6 +254,6 @@ func (f *Criteria) fits(l *Listing, rentCents int64) bool {
 	}
 	lat, lon := *l.Latitude, *l.Longitude
 	return (f.Box == nil || bounds{f.Box[0], f.Box[1], f.Box[2], f.Box[3]}.has(lon, lat)) &&
-		(f.Polygon == nil || inPolygon(f.Polygon, lon, lat)) &&
+		(f.Polygon == nil || inRing(ring(f.Polygon), lon, lat)) &&
 		(f.Near == nil || Metres(f.Near.Latitude, f.Near.Longitude, lat, lon) <= f.Near.Metres)
 }

@@ -11,22 +11,34 @@ import (
 
 // A Listing is what searches are compared with.
 type Listing struct {
-	Platform      string
-	Neighbourhood string // key
-	RentCents     int64  // CAD a month
-	Bedrooms      int
-	Latitude      *float64
-	Longitude     *float64
-	Title         string
-	Description   string
-	Address       string
+	Platform      string   `json:"platform"`
+	Neighbourhood string   `json:"neighbourhood"` // key
+	RentCents     int64    `json:"rent_cents"`    // CAD a month
+	Bedrooms      int      `json:"bedrooms"`
+	Rooms         *float64 `json:"rooms"`     // Quebec room count; nil = not stated
+	AreaSqFt      *int     `json:"area_sqft"` // nil = not stated
+	Available     string   `json:"available"` // the first day on which it is free, such as 2026-07-01; "" = not stated
+	Traits        []string `json:"traits"`    // as listing.Traits.Groups has them
+	Latitude      *float64 `json:"latitude"`
+	Longitude     *float64 `json:"longitude"`
+	Title         string   `json:"title"`
+	Description   string   `json:"description"`
+	Address       string   `json:"address"`
+	HasImages     bool     `json:"has_images"` // at least one picture is stored
+}
+
+// sameText says that a text finds both or neither.
+func (l *Listing) sameText(o *Listing) bool {
+	return l.Title == o.Title && l.Description == o.Description && l.Address == o.Address &&
+		l.Neighbourhood == o.Neighbourhood
 }
 
 // An Index finds the searches that a listing meets without looking at the others. Each search is filed under one of
 // what it requires: the squares of the map that its place is in, or its neighbourhood, or a word of its text, or its
 // numbers of bedrooms with a band of rents; one that requires none of these is looked at for every listing, which most
-// listings meet. Within a place, searches are filed by their numbers of bedrooms. An Index is not safe for concurrent
-// use.
+// listings meet. Within a place, searches are filed by their numbers of bedrooms. A large place is in large squares, so
+// that a search takes a bounded part of the memory: some 8 KB, and 16 bytes a corner of its polygon. An Index is not
+// safe for concurrent use.
 type Index struct {
 	searches map[uuid.UUID]*entry
 	filed    map[slot]map[uuid.UUID]*entry
@@ -34,26 +46,39 @@ type Index struct {
 }
 
 type entry struct {
-	search Search
-	text   []search.Condition
-	slots  []slot
+	search  Search // without its polygon
+	polygon []float64
+	text    []search.Condition
+	slots   []slot
+}
+
+// fits is Criteria.fits of the whole filter.
+func (e *entry) fits(l *Listing) bool {
+	return e.search.Filter.fits(l) && (e.polygon == nil ||
+		l.Latitude != nil && l.Longitude != nil && inRing(e.polygon, *l.Longitude, *l.Latitude))
 }
 
 // A slot is where searches are filed.
 type slot struct {
 	by       byte   // 's'quare, 'n'eighbourhood, 'w'ord, 'r'ent or 0: everything
+	size     int8   // of the square: an index of squareDegrees
 	key      string // neighbourhood or word
-	x, y     int32  // square; of rents, the band is x
+	x, y     int32  // square; of rents, the band is x, any = -1
 	bedrooms int32  // any = -1
 }
 
 const (
-	squareDegrees = 0.02   // some 1.5 by 2.2 km at Montréal
-	mostSquares   = 400    // a larger place is not filed by squares
-	bandCents     = 200_00 // a band of rents
-	mostBands     = 40     // rents above are all in the last band
-	anyBedrooms   = int32(-1)
+	mostSquares = 16     // of one size, for a place: a larger place is in larger squares
+	mostSlots   = 64     // of a search that requires several things: one that would have more is filed by one of them
+	bandCents   = 200_00 // a band of rents
+	mostBands   = 40     // rents above are all in the last band
+	anyBand     = int32(-1)
+	anyBedrooms = int32(-1)
 )
+
+// squareDegrees are the sizes of squares: the first is some 1.5 by 2.2 km at Montréal. A place that is too large for
+// the last is not filed by squares.
+var squareDegrees = [...]float64{0.02, 0.08, 0.32}
 
 // NewIndex returns an index without searches.
 func NewIndex() *Index {
@@ -63,13 +88,16 @@ func NewIndex() *Index {
 // Len is how many searches it has.
 func (x *Index) Len() int { return len(x.searches) }
 
+// Slots is how many places searches are filed in. What it takes in memory grows with them.
+func (x *Index) Slots() int { return len(x.filed) }
+
 // Put files a search, in place of what had its ID. One that is not active, or whose text cannot be read, is taken out.
 func (x *Index) Put(s Search) {
 	x.Remove(s.ID)
 	if s.State != Active {
 		return
 	}
-	e := &entry{search: s}
+	e := &entry{search: s, polygon: ring(s.Filter.Polygon)}
 	if s.Filter.Text != "" {
 		var err error
 		if e.text, err = parseText(s.Filter.Text); err != nil {
@@ -77,6 +105,7 @@ func (x *Index) Put(s Search) {
 		}
 	}
 	e.slots = slotsOf(&s.Filter, e.text)
+	e.search.Filter.Polygon = nil
 	if e.slots[0].by == 'w' {
 		x.worded++
 	}
@@ -110,18 +139,7 @@ func (x *Index) Remove(id uuid.UUID) {
 func slotsOf(f *Criteria, text []search.Condition) (slots []slot) {
 	sizes := sizesOf(f)
 	if b, ok := f.bounds(); ok {
-		west, south, east, north := square(b.west), square(b.south), square(b.east), square(b.north)
-		if n := (int64(east) - int64(west) + 1) * (int64(north) - int64(south) + 1); n <= 0 || n > mostSquares {
-			ok = false
-		}
-		for x := west; ok && x <= east; x++ {
-			for y := south; y <= north; y++ {
-				for _, n := range sizes {
-					slots = append(slots, slot{by: 's', x: x, y: y, bedrooms: n})
-				}
-			}
-		}
-		if len(slots) > 0 {
+		if slots = squaresOf(b, sizes); len(slots) > 0 {
 			return slots
 		}
 	}
@@ -144,12 +162,39 @@ func slotsOf(f *Criteria, text []search.Condition) (slots []slot) {
 	if f.MaxPrice > 0 {
 		top = band(f.MaxPrice * 100)
 	}
-	for x := band(f.MinPrice * 100); x <= top; x++ {
+	from := band(f.MinPrice * 100)
+	if int(top-from+1)*len(sizes) > mostSlots {
+		from, top = anyBand, anyBand
+	}
+	for x := from; x <= top; x++ {
 		for _, n := range sizes {
 			slots = append(slots, slot{by: 'r', x: x, bedrooms: n})
 		}
 	}
 	return slots
+}
+
+// squaresOf are the squares of the smallest size of which a part of the map has few; none where it is too large.
+func squaresOf(b bounds, sizes []int32) (slots []slot) {
+	for size := range squareDegrees {
+		west, south, east, north := square(size, b.west), square(size, b.south), square(size, b.east), square(size, b.north)
+		n := (int64(east) - int64(west) + 1) * (int64(north) - int64(south) + 1)
+		if n > mostSquares {
+			continue
+		}
+		if n*int64(len(sizes)) > mostSlots {
+			sizes = []int32{anyBedrooms}
+		}
+		for x := west; x <= east; x++ {
+			for y := south; y <= north; y++ {
+				for _, bedrooms := range sizes {
+					slots = append(slots, slot{by: 's', size: int8(size), x: x, y: y, bedrooms: bedrooms})
+				}
+			}
+		}
+		return slots
+	}
+	return nil
 }
 
 // sizesOf are the numbers of bedrooms that a filter takes, or anyBedrooms where it does not say up to which.
@@ -165,37 +210,51 @@ func sizesOf(f *Criteria) (sizes []int32) {
 	return sizes
 }
 
-func square(degrees float64) int32 { return int32(math.Floor(degrees / squareDegrees)) }
+func square(size int, degrees float64) int32 { return int32(math.Floor(degrees / squareDegrees[size])) }
 
 func band(cents int64) int32 { return int32(min(cents/bandCents, mostBands)) }
 
-// Meet calls f with each search that a listing meets, in no particular order. looked is how many were compared with it.
-// A listing that met a search at the rent that it had before met it already: fitted. A rent before of 0 is none.
-func (x *Index) Meet(l *Listing, before int64, f func(s *Search, fitted bool)) (looked int) {
-	var text *words // read once, if at all
+// Meet calls f with each search that a listing meets, without its polygon, in no particular order. looked is how many
+// were compared with it. A listing that met a search as it was before met it already: fitted. before may be nil.
+func (x *Index) Meet(l, before *Listing, f func(s *Search, fitted bool)) (looked int) {
+	var text, textBefore *words // read once, if at all
 	reading := func() *words {
 		if text == nil {
 			text = wordsOf(l)
 		}
 		return text
 	}
+	readingBefore := func() *words {
+		if textBefore == nil && before.sameText(l) {
+			textBefore = reading()
+		} else if textBefore == nil {
+			textBefore = wordsOf(before)
+		}
+		return textBefore
+	}
+	compare := func(e *entry) {
+		looked++
+		if e.fits(l) && (e.text == nil || reading().meet(e.text)) {
+			f(&e.search, before != nil && e.fits(before) && (e.text == nil || readingBefore().meet(e.text)))
+		}
+	}
 	try := func(at slot) {
 		for _, e := range x.filed[at] {
-			looked++
-			if e.search.Filter.fits(l, l.RentCents) && (e.text == nil || reading().meet(e.text)) {
-				f(&e.search, before > 0 && e.search.Filter.fits(l, before))
-			}
+			compare(e)
 		}
 	}
 	size := int32(l.Bedrooms)
 	for _, n := range []int32{anyBedrooms, size} {
 		if l.Latitude != nil && l.Longitude != nil {
-			try(slot{by: 's', x: square(*l.Longitude), y: square(*l.Latitude), bedrooms: n})
+			for i := range squareDegrees {
+				try(slot{by: 's', size: int8(i), x: square(i, *l.Longitude), y: square(i, *l.Latitude), bedrooms: n})
+			}
 		}
 		if l.Neighbourhood != "" {
 			try(slot{by: 'n', key: l.Neighbourhood, bedrooms: n})
 		}
 		try(slot{by: 'r', x: band(l.RentCents), bedrooms: n})
+		try(slot{by: 'r', x: anyBand, bedrooms: n})
 	}
 	try(slot{bedrooms: anyBedrooms})
 	if x.worded == 0 {
@@ -208,16 +267,13 @@ func (x *Index) Meet(l *Listing, before int64, f func(s *Search, fitted bool)) (
 				continue
 			}
 			seen[id] = true
-			looked++
-			if e.search.Filter.fits(l, l.RentCents) && text.meet(e.text) {
-				f(&e.search, before > 0 && e.search.Filter.fits(l, before))
-			}
+			compare(e)
 		}
 	}
 	return looked
 }
 
-// Fitter returns what says whether a listing meets a filter, whatever it cost before. A filter that Check refuses is
+// Fitter returns what says whether a listing meets a filter, whatever it was before. A filter that Check refuses is
 // fault.Invalid.
 func (f Criteria) Fitter() (func(*Listing) bool, error) {
 	if err := f.Check(); err != nil {
@@ -230,5 +286,7 @@ func (f Criteria) Fitter() (func(*Listing) bool, error) {
 			return nil, err
 		}
 	}
-	return func(l *Listing) bool { return f.fits(l, l.RentCents) && (text == nil || wordsOf(l).meet(text)) }, nil
+	e := entry{search: Search{Filter: f}, polygon: ring(f.Polygon)}
+	e.search.Filter.Polygon = nil
+	return func(l *Listing) bool { return e.fits(l) && (text == nil || wordsOf(l).meet(text)) }, nil
 }

@@ -7,17 +7,18 @@ import (
 	"github.com/google/uuid"
 )
 
-// The kinds of events of a listing, as listing_events has them.
+// The kinds of events of a listing. All but Edited are as listing_events has them.
 const (
 	Created  = "created"
 	Price    = "price"
 	Returned = "status" // from archived to active
+	Edited   = "edited" // anything but its rent, or its first picture was stored
 )
 
 // An Event is a change of a listing that may be news.
 type Event struct {
 	ID           int64
-	Kind         string // Created, Price or Returned
+	Kind         string // Created, Price, Returned or Edited
 	At           time.Time
 	OldRentCents int64 // of Price
 	ListingID    uuid.UUID
@@ -26,6 +27,7 @@ type Event struct {
 	Standing     bool      // another advert of the home was shown until then, or still is
 	Visible      bool      // the listing is offered now
 	Listing      Listing   // as it is now
+	Before       *Listing  // as it was before a Price, when only its rent differed, or before it was Edited; else nil
 }
 
 // A Told is what a search was last told of a home.
@@ -35,12 +37,12 @@ type Told struct {
 }
 
 // News says as which kind an event of a listing that meets a search is told, and false when it is not: nothing is told
-// twice, a home once however many adverts it has. fitted is that it met the search at its rent before, too.
+// twice, a home once however many adverts it has. fitted is that e.Before met the search, too.
 //
-// A home that the search was never told of is new when its listing is, when its rent brought it into the search, or
-// when it was first published while the search was there; otherwise an advert that returns is one that is back. A price
-// counts against what was told last, whichever advert it was told of: a second advert of the home is news only when it
-// is cheaper.
+// A home that the search was never told of is new when its listing is, when its rent or an edit brought it into the
+// search, or when it was first published while the search was there; otherwise an advert that returns is one that is
+// back. An edit is no other news. A price counts against what was told last, whichever advert it was told of: a second
+// advert of the home is news only when it is cheaper.
 func (s *Search) News(e *Event, fitted bool, told Told) (Kind, bool) {
 	if !e.Visible || e.At.Before(s.Since) {
 		return "", false
@@ -49,6 +51,9 @@ func (s *Search) News(e *Event, fitted bool, told Told) (Kind, bool) {
 	rent := e.Listing.RentCents
 	cheaper := told.Ever && rent < told.RentCents
 	switch {
+	case e.Kind == Edited && !told.Ever && !fitted:
+		kinds = append(kinds, New)
+	case e.Kind == Edited:
 	case e.Kind == Price && !told.Ever && !fitted:
 		kinds = append(kinds, New)
 		if rent < e.OldRentCents {
@@ -58,7 +63,9 @@ func (s *Search) News(e *Event, fitted bool, told Told) (Kind, bool) {
 		kinds = append(kinds, PriceDrop)
 	case e.Kind == Price:
 	case !told.Ever && (e.Kind == Created || e.Standing || !e.Published.Before(s.Since)):
-		kinds = append(kinds, New)
+		if kinds = append(kinds, New); e.Kind == Returned && !e.Standing {
+			kinds = append(kinds, Back) // for a search that does not want to be told of new ones
+		}
 	case e.Standing:
 		if cheaper {
 			kinds = append(kinds, PriceDrop)

@@ -1,8 +1,7 @@
 package saved
 
 import (
-	"fmt"
-	"strconv"
+	"net/url"
 	"strings"
 	"time"
 
@@ -11,19 +10,66 @@ import (
 
 // A Notice is a delivery with all that is needed to send it.
 type Notice struct {
-	ID      uuid.UUID // of the delivery: what a receiver tells repeats by
-	Tenant  string
-	State   string // of the delivery: it is sent while it is waiting or started
-	Due     time.Time
-	Tries   int
-	Search  uuid.UUID
-	Name    string // of the search
-	Target  uuid.UUID
-	Channel Channel
-	On      bool    // the search is active
-	Address Address // opened: a store leaves it empty
-	Sealed  Sealed  // the Address as it is stored
-	Items   []Item
+	ID       uuid.UUID // of the delivery: what a receiver tells repeats by
+	Tenant   string
+	State    string // of the delivery: it is sent while it is waiting or started
+	Due      time.Time
+	Tries    int
+	Confirms bool // it asks the owner of the address to confirm it, and has no items
+	Search   uuid.UUID
+	Name     string // of the search
+	Schedule Schedule
+	Language Language
+	Target   uuid.UUID
+	Channel  Channel
+	Label    string  // of the target: its address, without what is secret or personal
+	Standing string  // of the target: TargetActive …
+	On       bool    // the search is active
+	Address  Address // opened: a store leaves it empty
+	Sealed   Sealed  // the Address as it is stored
+	Items    []Item
+	More     int // homes that are left out of Items
+}
+
+// MaxItems is how many homes a notice holds; the matches of its search have the others.
+const MaxItems = 500
+
+// Idle says why a notice that has not ended is not to be sent; "" = it is.
+func (n *Notice) Idle() string {
+	switch {
+	case n.Confirms && n.Standing != TargetUnconfirmed:
+		return "the address is confirmed or stopped"
+	case n.Confirms:
+		return ""
+	case n.Standing == TargetUnconfirmed || n.Standing == TargetStopped:
+		return "the target is " + n.Standing
+	case !n.On:
+		return "the search is paused"
+	case len(n.Items) == 0:
+		return "the listings are gone"
+	}
+	return ""
+}
+
+// Until is when a notice may be sent that is to be sent now: now, or the end of the quiet hours. A question to confirm
+// an address was asked for just now: it has none.
+func (n *Notice) Until(now time.Time) time.Time {
+	if n.Confirms {
+		return now
+	}
+	return n.Schedule.Loud(now)
+}
+
+// Server names what answers for the target: the host of a webhook, or the channel, whose targets share one.
+func (n *Notice) Server() string {
+	if n.Channel != Webhook {
+		return string(n.Channel)
+	}
+	u, err := url.Parse(n.Label)
+	if err != nil {
+		return n.Label
+	}
+	return "host " + strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 }
 
 // Sealed is an Address that is encrypted, and the ID of the key that opens it.
@@ -42,6 +88,7 @@ type Item struct {
 	URL          string
 	Title        string
 	Address      string
+	District     string // name of its neighbourhood; "" = none
 	Bedrooms     int
 	RentCents    int64  // CAD a month, when it matched last
 	OldRentCents *int64 // before, of a price drop
@@ -75,30 +122,4 @@ func Together(items []Item) (out []Item) {
 		out[n] = i
 	}
 	return out
-}
-
-// Headline is an item in a line: "New: 3½ near the park, 1,450 $ a month".
-func (i Item) Headline() string {
-	title := strings.Join(strings.Fields(i.Title), " ")
-	switch {
-	case i.Kind == PriceDrop && i.OldRentCents != nil:
-		return fmt.Sprintf("Price drop: %s, %s a month instead of %s", title, Dollars(i.RentCents), Dollars(*i.OldRentCents))
-	case i.Kind == PriceDrop:
-		return fmt.Sprintf("Price drop: %s, %s a month", title, Dollars(i.RentCents))
-	case i.Kind == Back:
-		return fmt.Sprintf("Back again: %s, %s a month", title, Dollars(i.RentCents))
-	}
-	return fmt.Sprintf("New: %s, %s a month", title, Dollars(i.RentCents))
-}
-
-// Dollars writes CAD cents as 1,450 $, with cents only where there are some.
-func Dollars(cents int64) string {
-	whole := strconv.FormatInt(cents/100, 10)
-	for n := len(whole) - 3; n > 0; n -= 3 {
-		whole = whole[:n] + "," + whole[n:]
-	}
-	if cents%100 != 0 {
-		return fmt.Sprintf("%s.%02d $", whole, cents%100)
-	}
-	return whole + " $"
 }

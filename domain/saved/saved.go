@@ -37,8 +37,20 @@ type Channel string
 
 // The channels. A feed is read, nothing is sent to it.
 const (
-	Webhook Channel = "webhook"
-	Feed    Channel = "feed"
+	Webhook  Channel = "webhook"
+	Feed     Channel = "feed"
+	Email    Channel = "email"
+	Telegram Channel = "telegram"
+)
+
+// Channels are all of them.
+var Channels = []Channel{Webhook, Feed, Email, Telegram}
+
+// States of a target.
+const (
+	TargetActive      = "active"
+	TargetUnconfirmed = "unconfirmed" // an e-mail address that its owner has not confirmed: it is told nothing but that
+	TargetStopped     = "stopped"     // its owner wants no more, or it is gone; it does not become active again
 )
 
 // States of a search.
@@ -53,13 +65,29 @@ const (
 	MaxTargets = 10
 )
 
-// MaxTries is how often a delivery is tried before it is a dead letter: over some seven hours, by RetryFirst, RetryMost
-// and a factor of 3.
+// Bounds on e-mails that ask strangers: an address that has not answered is asked once in AskedWithin, and a tenant may
+// have MaxAsked of them asked in that time.
+const (
+	MaxAsked    = 100
+	AskedWithin = 24 * time.Hour
+)
+
+// MaxTries is how often a delivery is tried before it is a dead letter: over some five hours, by RetryAfter.
 const (
 	MaxTries   = 12
 	RetryFirst = 5 * time.Second
 	RetryMost  = time.Hour
 )
+
+// RetryAfter is the pause before the next try of a delivery, after so many that its target has failed: three times as
+// long each time. Tries that our own services failed do not count.
+func RetryAfter(tries int) time.Duration {
+	pause := RetryFirst
+	for range tries - 1 {
+		pause = min(3*pause, RetryMost)
+	}
+	return pause
+}
 
 // A Search is a filter of listings whose news a tenant wants to be told.
 type Search struct {
@@ -69,6 +97,7 @@ type Search struct {
 	Filter   Criteria
 	Kinds    []Kind
 	Schedule Schedule
+	Language Language  // of e-mails, Telegram messages and feeds; "" is English
 	State    string    // Active or Paused
 	Since    time.Time // events before are no news
 
@@ -92,6 +121,9 @@ func (s Search) Check() error {
 	if s.State != Active && s.State != Paused {
 		return fault.Newf(fault.Invalid, "state: expected active or paused")
 	}
+	if s.Language != "" && !slices.Contains(Languages, s.Language) {
+		return fault.Newf(fault.Invalid, "language: expected en or fr")
+	}
 	if err := s.Schedule.Check(); err != nil {
 		return err
 	}
@@ -102,7 +134,21 @@ func (s Search) Check() error {
 type Address struct {
 	URL    string `json:"url,omitempty"`    // of a webhook
 	Secret string `json:"secret,omitempty"` // that a webhook is signed with
+	Email  string `json:"email,omitempty"`
+	Token  string `json:"token,omitempty"` // of an e-mail's links, by which its address is confirmed and stopped
+	Chat   string `json:"chat,omitempty"`  // Telegram's ID of a chat, or @name of a channel
 }
 
 // TargetPurpose is what the address of a target is sealed for.
 func TargetPurpose(id uuid.UUID) string { return "saved-target/" + id.String() }
+
+// AddressesPurpose is what the key is sealed for that e-mail addresses are hashed by.
+const AddressesPurpose = "saved-addresses"
+
+// Mailbox is the one form of e-mail addresses that reach the same person by most mail servers: of any case, and with
+// any tag after a plus.
+func Mailbox(address string) string {
+	at := strings.LastIndexByte(address, '@')
+	local, _, _ := strings.Cut(address[:max(at, 0)], "+")
+	return strings.ToLower(local + address[max(at, 0):])
+}

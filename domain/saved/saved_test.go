@@ -3,12 +3,14 @@ package saved_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/saved"
 )
 
@@ -20,6 +22,8 @@ func TestFitter(t *testing.T) {
 	l := saved.Listing{
 		Platform: "kijiji", Neighbourhood: "plateau", RentCents: 145_000, Bedrooms: 2, Latitude: &lat, Longitude: &lon,
 		Title: "Grand 4½ ensoleillé", Description: "Près du parc La Fontaine, chauffé", Address: "rue Rachel",
+		Rooms: new(4.5), AreaSqFt: new(800), Available: "2026-07-01",
+		Traits: []string{"pets_yes", "pets_cats", "parking_yes", "parking_extra", "parking_indoor"},
 	}
 	for name, tt := range map[string]struct {
 		filter saved.Criteria
@@ -42,6 +46,22 @@ func TestFitter(t *testing.T) {
 		"another order":         {saved.Criteria{Text: `"fontaine la parc"`}, false},
 		"without a word":        {saved.Criteria{Text: "parc -chauffé"}, false},
 		"a word that is absent": {saved.Criteria{Text: "piscine"}, false},
+		"rooms":                 {saved.Criteria{Rooms: []float64{3.5, 4.5}}, true},
+		"other rooms":           {saved.Criteria{Rooms: []float64{3.5}}, false},
+		"its area, exactly":     {saved.Criteria{MinArea: 800, MaxArea: 800}, true},
+		"a larger area":         {saved.Criteria{MinArea: 801}, false},
+		"a smaller area":        {saved.Criteria{MaxArea: 799}, false},
+		"free on that day":      {saved.Criteria{AvailableBy: "2026-07-01"}, true},
+		"with a picture":        {saved.Criteria{HasImages: true}, false},
+		"not free yet":          {saved.Criteria{AvailableBy: "2026-06-30"}, false},
+		"cats":                  {saved.Criteria{Traits: listing.Traits{Pets: "cats"}}, true},
+		"dogs":                  {saved.Criteria{Traits: listing.Traits{Pets: "dogs"}}, false},
+		"any of two": {saved.Criteria{Traits: listing.Traits{
+			Pets: "cats", Parking: []string{"none", "indoor"},
+		}}, true},
+		"each of two": {saved.Criteria{Traits: listing.Traits{
+			Furnished: []string{"yes"}, Parking: []string{"indoor"},
+		}}, false},
 	} {
 		fits, err := tt.filter.Fitter()
 		require.NoError(t, err, name)
@@ -52,9 +72,44 @@ func TestFitter(t *testing.T) {
 		"off the earth": {Near: &saved.Near{Latitude: 91, Metres: 1}},
 		"upside down":   {MinPrice: 2, MaxPrice: 1},
 		"site:":         {Text: "site:example.org"},
+		"no rooms":      {Rooms: []float64{0}},
+		"area":          {MinArea: 2, MaxArea: 1},
+		"no day":        {AvailableBy: "2026-02-30"},
+		"pets":          {Traits: listing.Traits{Pets: "fish"}},
+		"parking":       {Traits: listing.Traits{Parking: []string{"yes", "moon"}}},
 	} {
 		_, err := f.Fitter()
 		require.Error(t, err, name)
+	}
+}
+
+// A listing met a search before when all of what it was then did, its text included.
+func TestMetBefore(t *testing.T) {
+	t.Parallel()
+	x := saved.NewIndex()
+	for name, f := range map[string]saved.Criteria{
+		"text": {Text: "piscine"}, "rent": {MaxPrice: 1000}, "place": {Polygon: [][]float64{{-1, -1}, {1, -1}, {0, 1}}},
+		"hood": {Neighbourhood: "plateau", Text: "-balcon"},
+	} {
+		x.Put(saved.Search{ID: uuid.New(), Name: name, Filter: f, Kinds: saved.Kinds, State: saved.Active})
+	}
+	l := saved.Listing{
+		Title: "Avec piscine", RentCents: 1000_00, Neighbourhood: "plateau", Latitude: new(0.0), Longitude: new(0.0),
+	}
+	for name, change := range map[string]func(l *saved.Listing){
+		"":      func(*saved.Listing) {},
+		"text":  func(l *saved.Listing) { l.Title = "Sans" },
+		"rent":  func(l *saved.Listing) { l.RentCents++ },
+		"place": func(l *saved.Listing) { l.Latitude = new(2.0) },
+		"hood":  func(l *saved.Listing) { l.Description = "Balcon" },
+	} {
+		before, met := l, 0
+		change(&before)
+		x.Meet(&l, &before, func(s *saved.Search, fitted bool) {
+			met++
+			require.Equal(t, s.Name != name, fitted, "%s, without its %s", s.Name, name)
+		})
+		require.Equal(t, 4, met)
 	}
 }
 
@@ -103,7 +158,7 @@ func TestIndexFindsAll(t *testing.T) {
 			Description: "with a balcony",
 		}
 		found := map[uuid.UUID]bool{}
-		looked += x.Meet(&l, 0, func(s *saved.Search, _ bool) {
+		looked += x.Meet(&l, nil, func(s *saved.Search, _ bool) {
 			require.False(t, found[s.ID], "found twice")
 			found[s.ID] = true
 		})
@@ -130,13 +185,25 @@ func TestDue(t *testing.T) {
 		now      time.Time
 		want     string
 	}{
-		"at once":                {saved.Schedule{}, noon, "2026-11-23T12:00:00Z"},
-		"the next hour":          {saved.Schedule{Pace: saved.Hourly}, noon.Add(time.Minute), "2026-11-23T13:00:00Z"},
-		"today at eight":         {saved.Schedule{Pace: saved.Daily}, noon, "2026-11-23T13:00:00Z"},
-		"tomorrow at six":        {saved.Schedule{Pace: saved.Daily, At: "06:00"}, noon, "2026-11-24T11:00:00Z"},
-		"in the quiet":           {saved.Schedule{QuietAt: "22:00", QuietTo: "07:30"}, noon, "2026-11-23T12:30:00Z"},
-		"before the quiet":       {saved.Schedule{QuietAt: "22:00", QuietTo: "06:30"}, noon, "2026-11-23T12:00:00Z"},
-		"in another zone":        {saved.Schedule{QuietAt: "12:00", QuietTo: "14:00", TimeZone: "UTC"}, noon, "2026-11-23T14:00:00Z"},
+		"at once":          {saved.Schedule{}, noon, "2026-11-23T12:00:00Z"},
+		"the next hour":    {saved.Schedule{Pace: saved.Hourly}, noon.Add(time.Minute), "2026-11-23T13:00:00Z"},
+		"today at eight":   {saved.Schedule{Pace: saved.Daily}, noon, "2026-11-23T13:00:00Z"},
+		"tomorrow at six":  {saved.Schedule{Pace: saved.Daily, At: "06:00"}, noon, "2026-11-24T11:00:00Z"},
+		"in the quiet":     {saved.Schedule{QuietAt: "22:00", QuietTo: "07:30"}, noon, "2026-11-23T12:30:00Z"},
+		"before the quiet": {saved.Schedule{QuietAt: "22:00", QuietTo: "06:30"}, noon, "2026-11-23T12:00:00Z"},
+		"in another zone":  {saved.Schedule{QuietAt: "12:00", QuietTo: "14:00", TimeZone: "UTC"}, noon, "2026-11-23T14:00:00Z"},
+		"the next hour of half an hour": {
+			saved.Schedule{Pace: saved.Hourly, TimeZone: "America/St_Johns"}, noon.Add(time.Minute), "2026-11-23T12:30:00Z",
+		},
+		"the next hour, as it strikes": {
+			saved.Schedule{Pace: saved.Hourly, TimeZone: "Asia/Kathmandu"}, at("2026-11-23T12:15:00Z"), "2026-11-23T13:15:00Z",
+		},
+		"the hour that comes twice": {
+			saved.Schedule{Pace: saved.Hourly}, at("2026-11-01T05:30:01Z"), "2026-11-01T06:00:00Z",
+		},
+		"the hour that is left out": {
+			saved.Schedule{Pace: saved.Hourly}, at("2026-03-08T06:59:59.5Z"), "2026-03-08T07:00:00Z",
+		},
 		"over the end of summer": {saved.Schedule{Pace: saved.Daily}, at("2026-10-31T13:00:00Z"), "2026-11-01T13:00:00Z"},
 	} {
 		require.NoError(t, tt.schedule.Check(), name)
@@ -164,4 +231,56 @@ func TestTogether(t *testing.T) {
 	require.Equal(t, int64(140_000), got[0].RentCents)
 	require.Nil(t, got[0].OldRentCents)
 	require.Equal(t, "1,450.50 $", saved.Dollars(145_050))
+}
+
+// A letter says in the language of its search what changed, and links only to what a browser opens as a page.
+func TestLetter(t *testing.T) {
+	t.Parallel()
+	n := saved.Notice{Name: "Plateau\r\nMont-Royal", Language: saved.French, Items: []saved.Item{{
+		Kind: saved.PriceDrop, Title: "Grand\n4½", Address: "rue Rachel, Plateau", District: "Plateau", RentCents: 139_000,
+		OldRentCents: new(int64(145_000)), URL: "https://a.example/1", Offered: true,
+	}}}
+	const headline = "Baisse de prix : Grand 4½, 1\u00a0390\u00a0$ par mois au lieu de 1\u00a0450\u00a0$"
+	l := n.Letter()
+	require.Equal(t, headline, l.Subject)
+	require.Equal(t, []saved.LetterItem{{
+		Headline: headline, Where: "rue Rachel, Plateau", Change: "1\u00a0450\u00a0$ → 1\u00a0390\u00a0$",
+		URL: "https://a.example/1",
+	}}, l.Items)
+	require.Empty(t, l.Confirm)
+	for range 2 * saved.MaxLetterItems {
+		n.Items = append(n.Items, saved.Item{Kind: saved.New, Title: "Loft", District: "Mile End", URL: "data:text/html,x"})
+	}
+	n.Language = saved.English
+	l = n.Letter()
+	require.Equal(t, "101 homes: Plateau Mont-Royal", l.Subject)
+	require.Len(t, l.Items, saved.MaxLetterItems)
+	require.Equal(t, "and 51 more", l.More)
+	require.Equal(t, saved.LetterItem{
+		Headline: "New: Loft, 0 $ a month", Where: "Mile End", Note: "no longer offered",
+	}, l.Items[1])
+	n.Confirms = true
+	require.NotEmpty(t, n.Letter().Confirm)
+	require.Empty(t, n.Letter().Items)
+}
+
+// An address is one however it is written.
+func TestMailbox(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"Jo@Example.org": "jo@example.org", "jo+homes+2@example.org": "jo@example.org", "\"a@b\"@c.example": "\"a@b\"@c.example",
+		"+@c.example": "@c.example", "": "",
+	} {
+		require.Equal(t, want, saved.Mailbox(in))
+	}
+}
+
+// A question for a stranger has little of what somebody else has written.
+func TestLetterAsks(t *testing.T) {
+	t.Parallel()
+	for _, l := range saved.Languages {
+		n := saved.Notice{Confirms: true, Language: l, Name: strings.Repeat("buy ", 40)}
+		require.NotContains(t, n.Letter().Subject, "buy")
+		require.Equal(t, 15, strings.Count(n.Letter().Intro[1], "buy"))
+	}
 }

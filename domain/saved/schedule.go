@@ -74,7 +74,9 @@ func (s Schedule) Due(now time.Time) time.Time {
 	due := now.In(zone)
 	switch s.Pace {
 	case Hourly:
-		due = due.Truncate(time.Hour).Add(time.Hour)
+		// The clock of the zone strikes: its offset may be half an hour, and change.
+		past := time.Duration(due.Minute())*time.Minute + time.Duration(due.Second())*time.Second
+		due = due.Add(time.Hour - past - time.Duration(due.Nanosecond()))
 	case Daily:
 		at := s.At
 		if at == "" {
@@ -83,10 +85,19 @@ func (s Schedule) Due(now time.Time) time.Time {
 		due = after(due, at)
 	case AtOnce:
 	}
-	if from, ok := clock(s.QuietAt); ok && quiet(due, from, s.QuietTo) {
-		due = after(due, s.QuietTo)
+	return s.Loud(due).UTC()
+}
+
+// Loud is now, or the end of the quiet hours that now is in. A schedule that Check refuses has none.
+func (s Schedule) Loud(now time.Time) time.Time {
+	zone, err := s.zone()
+	if err != nil {
+		return now
 	}
-	return due.UTC()
+	if from, ok := clock(s.QuietAt); ok && quiet(now.In(zone), from, s.QuietTo) {
+		return after(now.In(zone), s.QuietTo).UTC()
+	}
+	return now
 }
 
 // after is the next time that a clock shows a time of the day: later than t.

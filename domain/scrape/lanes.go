@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A scraper reads a site in two lanes, which share its requests: one at a time, the platform's delay apart. The fast
-// lane looks at the newest search pages every few minutes. The slow lane goes through all of them, and learns what
-// has changed and what is gone. Requests that both leave over go to adverts that were not visited for long.
+// A scraper reads each search of a site in two lanes. All of them share its requests: one at a time, their delay apart.
+// The fast lane looks at the newest search pages every few minutes. The slow lane goes through all of them, and learns
+// what has changed and what is gone. Requests that both leave over go to adverts that were not visited for long.
 
 // A Step is what a scraper uses its next request for.
 type Step string
@@ -51,7 +51,9 @@ func (m Moment) Next() Step {
 
 // Chores are what a scraper may do besides its search pages, in the middle of a cycle.
 type Chores struct {
-	LookAt   time.Time // when the next look is due; zero = never
+	LookAt   time.Time // when the next look is due, of any search; zero = never
+	Look     Lane      // the search that it is at
+	OtherAt  time.Time // when another search needs its next page; zero = no cycle of another is open
 	Missing  *Visit    // an advert that this cycle and the one before did not see, and that was not visited in this one
 	Oldest   *Visit    // the advert that was not visited for longest; nil = none for StaleAfter
 	OldestAt time.Time
@@ -64,7 +66,7 @@ type Chores struct {
 
 // Moment returns the moment on page, the search page that was read last, with so many visits that wait and re-visits
 // since the page. onPage is how many adverts it showed; last says that it is the last one, when what is missing is
-// known.
+// known. Re-visits end when any search needs its next page.
 func (c Chores) Moment(now time.Time, page, onPage int, last bool, waiting, again int) Moment {
 	pages := page
 	if !last {
@@ -73,6 +75,9 @@ func (c Chores) Moment(now time.Time, page, onPage int, last bool, waiting, agai
 	course := Course{Started: c.Started, Page: page, Pages: pages, Target: c.Target}
 	m := Moment{Now: now, LookAt: c.LookAt, Waiting: waiting, Missing: last && c.Missing != nil, Again: again,
 		Until: course.Until()}
+	if !c.OtherAt.IsZero() && c.OtherAt.Before(m.Until) {
+		m.Until = c.OtherAt
+	}
 	if c.Oldest != nil {
 		m.Oldest = c.OldestAt
 	}

@@ -14,7 +14,28 @@ type Settings struct {
 	URL     string `json:"url"` // of the first search page
 	Enabled bool   `json:"enabled"`
 	Pace
+	Proxy SealedProxy `json:"-"` // that requests go through
 }
+
+// A SealedProxy is a proxy as it is kept: credentials are sealed, see internal/secret. The zero one is none.
+type SealedProxy struct {
+	Shown   string // the address without credentials
+	Purpose string // that Box is sealed for
+	Key     string // that it is sealed with; "" = there are no credentials
+	Box     []byte
+}
+
+// ProxyPurpose is what the credentials of a proxy are sealed for: they are useless with another address, and for
+// another platform or search. search is "" for the proxy of a platform.
+func ProxyPurpose(platform, search, shown string) string {
+	return "proxy/" + platform + "/" + search + "/" + shown
+}
+
+// Direct stands for the proxy of a search that goes through none though its platform does.
+const Direct = "direct"
+
+// ProxyWait is how long a search gets no request after its proxy has failed. Nothing is requested without it.
+const ProxyWait = time.Minute
 
 // The states of a platform's scraper.
 const (
@@ -65,6 +86,8 @@ type Plan struct {
 	Wait  time.Duration `json:"wait,omitempty"`  // until the next cycle or look; 0 without either = until an operator acts
 	Cycle int64         `json:"cycle,omitempty"` // of a look: the one before
 	Page  int           `json:"page,omitempty"`  // 1 for a cycle that has just begun
+	// Search is the one whose cycle or look it is; "" is DefaultSearch, as in plans from before there were several.
+	Search string `json:"search,omitempty"`
 }
 
 // A Turn is a grant to start one request to a site.
@@ -87,6 +110,9 @@ const (
 type Visit struct {
 	Card
 	Why string `json:"why"`
+	// Search is the one whose look found the advert, where it is not the one that is being read: the page is loaded by its
+	// transport and at its pace.
+	Search string `json:"search,omitempty"`
 }
 
 // A FoundAdvert is an advert as its detail page shows it, ready to be stored and published. Of a building only the
@@ -120,6 +146,7 @@ const StaleAfter = 6 * time.Hour
 type Suspicion struct {
 	Of     string // SearchPages, DetailPages or Cycles: a good one of that kind ends it
 	Reason string // for operators
+	Search string // whose pages they are; a good page of another search does not end it. "" = of detail pages
 	Cycle  int64
 	Page   int // of the search, from 1; 0 = of the cycle as a whole
 }

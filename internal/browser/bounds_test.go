@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/chromium"
@@ -71,7 +72,7 @@ func TestHungryCapture(t *testing.T) {
 	arrives(t, asked)
 	before, done := stack.Pid(devstack.Chromium), make(chan struct{})
 	most := peak(stack, done)
-	_, err := d.Capture(context.Background(), s.URL+"/hungry", "")
+	_, err := d.Capture(context.Background(), s.URL+"/hungry", "", draft.Secrets{})
 	close(done)
 	if class, _ := fault.Of(err); class != fault.Transient || !strings.Contains(fmt.Sprint(err), "page crashed") {
 		t.Errorf("Capture = %v (%s); want a page that crashed", err, class)
@@ -143,7 +144,7 @@ func TestManyFrames(t *testing.T) {
 			most = max(most, renderers)
 		}
 	}()
-	if _, err := d.Capture(context.Background(), "http://shop.test/many", ""); err != nil {
+	if _, err := d.Capture(context.Background(), "http://shop.test/many", "", draft.Secrets{}); err != nil {
 		t.Error(err)
 	}
 	close(done)

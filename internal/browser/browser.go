@@ -20,6 +20,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/chromium"
+	"github.com/mtlrent/conveyor/internal/fetch"
 )
 
 // Options are the settings of a Browser. A zero field takes its default.
@@ -32,6 +33,8 @@ type Options struct {
 	NoSandbox bool
 	// Dial makes the connections of pages, see fetch.Dial. Required.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Through makes the connections of pages whose request has a proxy, see fetch.Through. nil = there are none.
+	Through func(web.Proxy) fetch.Dialer
 
 	Pages     int           // at once; default 2
 	MaxCycles int           // calls of CycleDone after which Chromium is restarted; default 50

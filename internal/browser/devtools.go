@@ -127,6 +127,10 @@ func (d *Devtools) isClosed() bool {
 // The site is told locale, and then its language alone: fr-CA, fr. "" is en-US. Workers of the page know Chromium's own
 // languages only.
 //
+// The headers of s are sent with each request of the page to the origin of its address, and to no other: not to another
+// host or scheme that it redirects to, nor to those that its frames and pictures are of. Its cookies are sent to the
+// host of the address, as cookies are.
+//
 // What goes beyond 32 MiB over the network is not loaded. The screenshot is of the whole page, at most 8,000 pixels
 // high, or where that would be above 5 MiB of its top; it is nil where Chromium cannot make one.
 //
@@ -138,7 +142,7 @@ func (d *Devtools) isClosed() bool {
 //
 // A page that is lost because another one could not be ended is opened once more, with a Timeout of its own. So is one
 // that was not opened because the connection to Chromium was lost.
-func (d *Devtools) Capture(ctx context.Context, address, locale string) (draft.Capture, error) {
+func (d *Devtools) Capture(ctx context.Context, address, locale string, s draft.Secrets) (draft.Capture, error) {
 	u, err := pageAddress(address)
 	if err != nil {
 		return draft.Capture{}, fmt.Errorf("capture page: %w", err)
@@ -149,7 +153,7 @@ func (d *Devtools) Capture(ctx context.Context, address, locale string) (draft.C
 	defer d.slots.Release(1)
 	d.metrics.open.Inc()
 	began := time.Now()
-	c, err := d.capture(ctx, u.String(), locale)
+	c, err := d.capture(ctx, u.String(), locale, s)
 	d.metrics.open.Dec()
 	d.metrics.seconds.Observe(time.Since(began).Seconds())
 	result := outcome(ctx, err)
@@ -169,13 +173,13 @@ var (
 	errKilled   = fmt.Errorf("%w: its driver was stopped because another page did not close", errDied)
 )
 
-func (d *Devtools) capture(ctx context.Context, address, locale string) (draft.Capture, error) {
+func (d *Devtools) capture(ctx context.Context, address, locale string, s draft.Secrets) (draft.Capture, error) {
 	var lost error // the first try, where there is a second
 	for {
 		l, err := d.current(ctx)
 		var c draft.Capture
 		if err == nil {
-			c, err = l.capture(ctx, address, locale)
+			c, err = l.capture(ctx, address, locale, s)
 		}
 		unopened := errors.Is(err, errUnopened) || errors.Is(err, draft.ErrNoBrowser)
 		switch {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/devstack"
 )
@@ -22,7 +23,8 @@ func BenchmarkCapture(b *testing.B) {
 	stack := startChromium(b)
 	d := drive(b, stack, browser.DevtoolsOptions{}, s)
 	take := func() {
-		if c, err := d.Capture(b.Context(), s.URL+"/shop", ""); err != nil || c.Unstable || len(c.HTML) < 90_000 {
+		c, err := d.Capture(b.Context(), s.URL+"/shop", "", draft.Secrets{})
+		if err != nil || c.Unstable || len(c.HTML) < 90_000 {
 			b.Errorf("Capture = %d bytes, unstable %t, %v", len(c.HTML), c.Unstable, err)
 		}
 	}

@@ -106,7 +106,7 @@ func contexts(t testing.TB, stack *devstack.Stack) func() int {
 func capture(d *browser.Devtools, url string) chan error {
 	out := make(chan error, 1)
 	go func() {
-		c, err := d.Capture(context.Background(), url, "")
+		c, err := d.Capture(context.Background(), url, "", draft.Secrets{})
 		if err == nil && !strings.Contains(string(c.HTML), "through") {
 			err = fmt.Errorf("document is %q", c.HTML)
 		}
@@ -225,7 +225,7 @@ func TestHungDriver(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
 				go func() {
-					_, err := d.Capture(ctx, s.URL+path, "")
+					_, err := d.Capture(ctx, s.URL+path, "", draft.Secrets{})
 					ended <- err
 				}()
 				arrives(t, begun)
@@ -263,7 +263,7 @@ func TestContextsAreNotLeft(t *testing.T) {
 			URL: os.Getenv("CHROME_DEVTOOLS_URL"), Driver: os.Getenv("CONVEYOR_BROWSER_DRIVER"),
 			Dial: fetch.Dial([]string{strings.TrimPrefix(strings.TrimSuffix(url, "/gate"), "http://")}, nil),
 		})
-		_, err := d.Capture(context.Background(), url, "")
+		_, err := d.Capture(context.Background(), url, "", draft.Secrets{})
 		t.Fatal(err)
 	}
 	s := newSite(t)
@@ -281,7 +281,7 @@ func TestContextsAreNotLeft(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	failed := make(chan error, 1)
 	go func() {
-		_, err := d.Capture(ctx, s.URL+"/gate", "")
+		_, err := d.Capture(ctx, s.URL+"/gate", "", draft.Secrets{})
 		failed <- err
 	}()
 	arrives(t, asked)
@@ -326,7 +326,7 @@ func TestTwoAtOneChromium(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := one.Capture(ctx, s.URL+"/busy", "")
+		_, err := one.Capture(ctx, s.URL+"/busy", "", draft.Secrets{})
 		ended <- err
 	}()
 	arrives(t, busy)

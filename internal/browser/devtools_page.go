@@ -35,6 +35,7 @@ type tab struct {
 	l         *link
 	address   string
 	languages []string        // that the site is told, the most wanted first
+	secrets   draft.Secrets   // that the address is asked with
 	enough    context.Context // ends when the page has shown too many dialogs and popups
 	bother    context.CancelFunc
 	stopped   bool // its scripts are
@@ -52,12 +53,12 @@ type tab struct {
 
 // capture opens a page and takes it. Its error is a fault, the caller's own, or wraps errDied. It wraps errUnopened
 // where the site was asked for nothing.
-func (l *link) capture(ctx context.Context, address, locale string) (c draft.Capture, err error) {
+func (l *link) capture(ctx context.Context, address, locale string, s draft.Secrets) (c draft.Capture, err error) {
 	began := time.Now()
-	t := &tab{l: l, address: address, languages: languagesOf(locale), responses: map[string]*answer{},
+	t := &tab{l: l, address: address, languages: languagesOf(locale), secrets: s, responses: map[string]*answer{},
 		waiting: map[string]struct{}{}, active: began}
-	t.session = session{engine: &l.engine, proxy: l.d.proxy, timeout: l.d.o.Timeout, answer: continued,
-		over: func() {}} // the rest is not loaded
+	t.session = session{engine: &l.engine, proxy: l.d.proxy, timeout: l.d.o.Timeout,
+		answer: withHeaders(address, s.Headers), over: func() {}} // the rest is not loaded
 	err = t.run(ctx, func(ctx context.Context, opened chan<- struct{}) error {
 		t.enough, t.bother = context.WithCancel(ctx)
 		defer t.bother()
@@ -154,7 +155,7 @@ func (t *tab) open(opened chan<- struct{}) error {
 	t.mu.Lock()
 	t.frame = text(tree, "frameTree", "frame", "id")
 	t.mu.Unlock()
-	return t.send(
+	err = t.send(
 		// Playwright has said it too, but for the brands.
 		command{"Emulation.setUserAgentOverride", id.override(version)},
 		command{"Page.enable", nil},
@@ -165,6 +166,10 @@ func (t *tab) open(opened chan<- struct{}) error {
 			"handleAuthRequests": true, "patterns": []map[string]string{{"urlPattern": "*"}},
 		}},
 	)
+	if err != nil {
+		return err
+	}
+	return t.setCookies(t.secrets)
 }
 
 // What follows is called by the library, one at a time, and must not call it.

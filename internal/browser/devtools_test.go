@@ -233,7 +233,7 @@ func TestCapture(t *testing.T) {
 		t.Run(tt.name[1:], func(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
-			c, err := d.Capture(t.Context(), s.URL+tt.name, "")
+			c, err := d.Capture(t.Context(), s.URL+tt.name, "", draft.Secrets{})
 			took := time.Since(began)
 			if err != nil {
 				t.Fatalf("%v after %s", err, took)
@@ -282,7 +282,7 @@ func TestCaptureAsksForAll(t *testing.T) {
 	})
 	d := drive(t, startChromium(t), browser.DevtoolsOptions{Timeout: patience}, s)
 	began := time.Now()
-	c, err := d.Capture(t.Context(), s.URL+"/gallery", "")
+	c, err := d.Capture(t.Context(), s.URL+"/gallery", "", draft.Secrets{})
 	if err != nil || c.Unstable {
 		t.Errorf("Capture: unstable %t, %v after %s", c.Unstable, err, time.Since(began))
 	}
@@ -357,7 +357,7 @@ func TestCaptureThatCannotBe(t *testing.T) {
 			if tt.name == "no answer" {
 				d = quick
 			}
-			_, err := d.Capture(t.Context(), tt.url, "")
+			_, err := d.Capture(t.Context(), tt.url, "", draft.Secrets{})
 			if class, _ := fault.Of(err); err == nil || class != tt.class || !strings.Contains(fmt.Sprint(err), tt.text) ||
 				strings.Contains(fmt.Sprint(err), "s3cr3t") {
 				t.Errorf("Capture = %v (%s); want %s, %q", err, class, tt.class, tt.text)
@@ -383,7 +383,7 @@ func TestCaptureOfALocale(t *testing.T) {
 		"fr":    "asked in fr<script>|read in fr: 1\u202f234,5",
 	} {
 		all.Go(func() {
-			c, err := d.Capture(t.Context(), s.URL+"/", locale)
+			c, err := d.Capture(t.Context(), s.URL+"/", locale, draft.Secrets{})
 			for part := range strings.SplitSeq(want, "|") {
 				if err != nil || !strings.Contains(string(c.HTML), part) {
 					t.Errorf("Capture in %q = %q, %v; want %q", locale, c.HTML, err, part)
@@ -417,7 +417,7 @@ func TestCaptureIsGuarded(t *testing.T) {
 			".then(() => postMessage('worker'), () => postMessage('refused'))"]))).onmessage = e => done(e.data)));
 		Promise.all(tries).then(r => { document.body.append("got " + r.join()) });
 		</script>`, inside.URL, port, stack.Vars()["CHROME_DEVTOOLS_URL"]))
-	c, err := d.Capture(t.Context(), s.URL+"/", "")
+	c, err := d.Capture(t.Context(), s.URL+"/", "", draft.Secrets{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -499,7 +499,7 @@ func TestCheckDevtools(t *testing.T) {
 	}{
 		{"check", func(ctx context.Context, d *browser.Devtools) error { return d.CheckDevtools(ctx) }},
 		{"capture", func(ctx context.Context, d *browser.Devtools) error {
-			_, err := d.Capture(ctx, "http://example.test/", "")
+			_, err := d.Capture(ctx, "http://example.test/", "", draft.Secrets{})
 			return err
 		}},
 	} {

@@ -34,6 +34,12 @@ func (g *generation) load(ctx context.Context, r web.Request) (p web.Page, err e
 	v := &visitor{g: g, r: r}
 	v.session = session{engine: &g.engine, proxy: g.b.proxy, timeout: g.b.o.Timeout, answer: v.continued,
 		over: func() { v.lose(tooLarge()) }}
+	if !r.Proxy.IsZero() {
+		if g.b.o.Through == nil {
+			return web.Page{}, fault.Newf(fault.Invalid, "proxy: this browser goes through none")
+		}
+		v.dial = g.b.o.Through(r.Proxy)
+	}
 	err = v.run(ctx, func(ctx context.Context, opened chan<- struct{}) error {
 		p, err = v.load(ctx, opened)
 		return err

@@ -23,7 +23,8 @@ const maxWireBytes = 32 << 20
 
 // proxy is the only way out of Chromium: a forward proxy on the loopback that dials as it is told, so what the guard
 // refuses is refused to redirects, sub-requests and WebSockets too, at the moment of connecting. Each page has
-// credentials of its own. A client without them is refused: another process of this machine, or Chromium on its own.
+// credentials of its own, and may go on through another proxy. A client without them is refused: another process of
+// this machine, or Chromium on its own.
 type proxy struct {
 	dial      func(ctx context.Context, network, addr string) (net.Conn, error)
 	listener  net.Listener
@@ -40,6 +41,10 @@ type proxy struct {
 // visit is the traffic of one page.
 type visit struct {
 	user, password string
+
+	// dial and transport make its connections: those of the proxy, or through another proxy.
+	dial      func(ctx context.Context, network, addr string) (net.Conn, error)
+	transport *http.Transport
 
 	left atomic.Int64 // bytes that it may still receive
 	last atomic.Int64 // when it received some, in nanoseconds since 1970; 0 is never
@@ -91,9 +96,17 @@ func (p *proxy) close() {
 	p.transport.CloseIdleConnections()
 }
 
-// begin lets a page through until end. over is called, perhaps more than once, when it has received too much.
-func (p *proxy) begin(over func()) *visit {
-	v := &visit{user: rand.Text(), password: rand.Text(), over: over, conns: map[net.Conn]struct{}{}}
+// begin lets a page through until end. over is called, perhaps more than once, when it has received too much. dial
+// makes its connections where it is not nil, and those are not shared with other pages.
+func (p *proxy) begin(over func(), dial func(ctx context.Context, network, addr string) (net.Conn, error)) *visit {
+	v := &visit{
+		user: rand.Text(), password: rand.Text(), dial: p.dial, transport: p.transport, over: over,
+		conns: map[net.Conn]struct{}{},
+	}
+	if dial != nil {
+		v.dial, v.transport = dial, p.transport.Clone()
+		v.transport.DialContext = dial
+	}
 	v.left.Store(maxWireBytes)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,6 +119,9 @@ func (p *proxy) end(v *visit) {
 	p.mu.Lock()
 	delete(p.visits, v.user)
 	p.mu.Unlock()
+	if v.transport != p.transport {
+		v.transport.CloseIdleConnections()
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.closed = true
@@ -215,7 +231,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // tunnel is for https and WebSockets: bytes to and fro.
 func (p *proxy) tunnel(w http.ResponseWriter, r *http.Request, v *visit) {
-	far, err := p.dial(r.Context(), "tcp", r.Host)
+	far, err := v.dial(r.Context(), "tcp", r.Host)
 	if err != nil {
 		v.fail(err)
 		w.WriteHeader(http.StatusBadGateway)
@@ -257,7 +273,7 @@ func closeWrite(c net.Conn) {
 // forward is for plain http.
 func (p *proxy) forward(w http.ResponseWriter, r *http.Request, v *visit) {
 	(&httputil.ReverseProxy{
-		Transport:     p.transport,
+		Transport:     v.transport,
 		FlushInterval: -1,
 		ErrorLog:      p.server.ErrorLog,
 		Rewrite:       func(*httputil.ProxyRequest) {}, // the address is whole; headers for us are removed

@@ -32,6 +32,8 @@ type session struct {
 	// answer returns the command for a request of the page that Chromium has paused; the request's ID is added to it.
 	answer func(paused map[string]any) (method string, params map[string]any)
 	over   func() // called when the page has received too much
+	// dial makes the page's connections, through another proxy; nil = those of proxy.
+	dial fetch.Dialer
 
 	visit   *visit
 	lose    context.CancelCauseFunc // gives the page up
@@ -77,7 +79,7 @@ func (s *session) run(
 	defer s.lose(nil)
 	defer context.AfterFunc(s.engine.ctx, func() { s.lose(context.Cause(s.engine.ctx)) })()
 	s.asked = make(chan struct{}, 1)
-	s.visit = s.proxy.begin(s.over)
+	s.visit = s.proxy.begin(s.over, s.dial)
 	defer s.proxy.end(s.visit)
 
 	// Calls to the driver take no context: they are made to fail by closing their page.

@@ -1,22 +1,17 @@
 package chromium
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
-	"time"
+
+	"github.com/mtlrent/conveyor/internal/npm"
 )
 
 // DriverVersion is the version of playwright-core that the library speaks to.
@@ -29,9 +24,6 @@ const driverSHA256 = "4426ed32575cba6adf394e297a0e845eba2887dee776c4acee1d178e00
 
 // MinNode is the oldest major version of Node that the driver runs on.
 const MinNode = 18
-
-// maxFile bounds a file of the package, in bytes; the largest has 1 MB.
-const maxFile = 32 << 20
 
 // DefaultDriver is the folder that `conveyor install-browser` puts the driver into; "" where this user has no cache
 // folder.
@@ -118,67 +110,17 @@ func InstallDriver(ctx context.Context, dir, node string) error {
 		return fmt.Errorf("create driver folder: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(fresh) }()
-	npm := exec.CommandContext(ctx, "npm", "pack", "--silent", DriverPackage)
-	npm.Dir = fresh
-	npm.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // npm ends with all that it runs
-	npm.Cancel = func() error { return syscall.Kill(-npm.Process.Pid, syscall.SIGTERM) }
-	npm.WaitDelay = time.Minute
-	if out, err := npm.CombinedOutput(); err != nil {
-		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-		return fmt.Errorf("npm could not get %s (%w): %s; it needs a npm registry: check the network and npm's settings, "+
-			"then run again", DriverPackage, err, strings.TrimSpace(lines[len(lines)-1]))
+	if err := (npm.Package{Name: DriverPackage, SHA256: driverSHA256}).Unpack(ctx, fresh); err != nil {
+		return err
 	}
-	archive := filepath.Join(fresh, strings.ReplaceAll(DriverPackage, "@", "-")+".tgz")
-	if err = unpack(archive, fresh); err == nil {
-		err = patch(fresh)
-	}
+	err = patch(fresh)
 	if err == nil {
-		err = errors.Join(os.Remove(archive), os.Symlink(node, filepath.Join(fresh, "node")), os.Chmod(fresh, 0o755),
-			os.Rename(fresh, dir))
+		err = errors.Join(os.Symlink(node, filepath.Join(fresh, "node")), os.Chmod(fresh, 0o755), os.Rename(fresh, dir))
 	}
 	if err != nil {
 		return fmt.Errorf("keep %s: %w", DriverPackage, err)
 	}
 	return nil
-}
-
-// unpack checks the archive and writes its files below dir.
-func unpack(archive, dir string) error {
-	data, err := os.ReadFile(archive)
-	if err != nil {
-		return fmt.Errorf("read the package: %w", err)
-	}
-	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != driverSHA256 {
-		return fmt.Errorf("sha256 is %x, expected %s: the registry serves another package", sum, driverSHA256)
-	}
-	z, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return fmt.Errorf("unpack: %w", err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return fmt.Errorf("unpack: %w", err)
-	}
-	defer root.Close()
-	for files := tar.NewReader(z); ; {
-		h, err := files.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("unpack: %w", err)
-		}
-		if h.Typeflag != tar.TypeReg {
-			continue
-		}
-		content, err := io.ReadAll(io.LimitReader(files, maxFile))
-		if err == nil {
-			err = errors.Join(root.MkdirAll(filepath.Dir(h.Name), 0o755), root.WriteFile(h.Name, content, 0o644))
-		}
-		if err != nil {
-			return fmt.Errorf("unpack %s: %w", h.Name, err)
-		}
-	}
 }
 
 // patches are the changes to the driver: a file, a text that it holds once, and the text that replaces it.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/mtlrent/conveyor/domain/access"
@@ -26,12 +27,16 @@ type API struct {
 	Proxies     []string `env:"CONVEYOR_API_PROXIES" envDefault:"" doc:"addresses and networks of trusted proxies, by commas: their X-Forwarded-For is used" validate:"dive,network"`
 }
 
-// OIDC is the issuer of bearer tokens that the API accepts.
+// OIDC is the issuer of bearer tokens that the API accepts, and of logins to the console.
 type OIDC struct {
 	Issuer     string   `env:"CONVEYOR_OIDC_ISSUER" envDefault:"" doc:"issuer of bearer tokens: an https URL, equal to the claim iss; empty turns tokens off" validate:"omitempty,issuer"`
 	Audience   string   `env:"CONVEYOR_OIDC_AUDIENCE" envDefault:"" doc:"audience that tokens must have in the claim aud; required with an issuer"`
 	RolesClaim string   `env:"CONVEYOR_OIDC_ROLES_CLAIM" envDefault:"roles" doc:"claim with the roles, or a path such as realm_access.roles"`
 	Roles      []string `env:"CONVEYOR_OIDC_ROLES" envDefault:"" doc:"role of each value of the claim: admin=ops-admins,operate=ops; empty: the values are read, operate and admin"`
+
+	ClientID     string   `env:"CONVEYOR_OIDC_CLIENT_ID" envDefault:"" doc:"client of the issuer that persons log in to the console by, with the redirect URL CONVEYOR_API_URL/session/oidc/callback; empty: they log in by API key"`
+	ClientSecret string   `env:"CONVEYOR_OIDC_CLIENT_SECRET" envDefault:"" secret:"all" doc:"its secret; the same in every process of the API"`
+	Scopes       []string `env:"CONVEYOR_OIDC_SCOPES" envDefault:"openid" doc:"scopes that a login asks for, by commas: openid, and those that the roles claim needs"`
 }
 
 // check tests the static keys.
@@ -42,10 +47,19 @@ func (a API) check(Config) []string {
 	return nil
 }
 
-// check tests that an issuer has an audience, and the mapping of roles.
+// check tests that an issuer has an audience, that a client is whole, and the mapping of roles.
 func (o OIDC) check(Config) (wrong []string) {
 	if o.Issuer != "" && o.Audience == "" {
 		wrong = append(wrong, "CONVEYOR_OIDC_AUDIENCE is missing; without it the API would accept tokens for any other service of the issuer")
+	}
+	switch {
+	case o.ClientID == "" && o.ClientSecret == "":
+	case o.Issuer == "":
+		wrong = append(wrong, "CONVEYOR_OIDC_ISSUER is missing: CONVEYOR_OIDC_CLIENT_ID is a client of it")
+	case o.ClientID == "" || o.ClientSecret == "":
+		wrong = append(wrong, "CONVEYOR_OIDC_CLIENT_ID and CONVEYOR_OIDC_CLIENT_SECRET go together")
+	case !slices.Contains(o.Scopes, "openid"):
+		wrong = append(wrong, "CONVEYOR_OIDC_SCOPES has not openid, without which an issuer does not say who logs in")
 	}
 	if _, err := o.Mapping(); err != nil {
 		wrong = append(wrong, "CONVEYOR_OIDC_ROLES "+err.Error())

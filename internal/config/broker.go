@@ -4,14 +4,16 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
 // RabbitMQ is the broker of messages and events.
 type RabbitMQ struct {
-	URL           string `env:"RABBITMQ_URL" envDefault:"amqp://127.0.0.1:5673/" doc:"URL of the broker; percent-encode the credentials" secret:"url" validate:"scheme=amqp amqps"`
-	ManagementURL string `env:"RABBITMQ_MANAGEMENT_URL" envDefault:"http://127.0.0.1:15673" doc:"URL of the management API, for rates and unacked counts; without credentials, those of RABBITMQ_URL are used" secret:"url"`
+	URL           string `env:"RABBITMQ_URL" envDefault:"amqp://127.0.0.1:5673/" doc:"URL of the broker, or those of the nodes of a cluster by commas, one of which is connected to; percent-encode the credentials" secret:"urls" validate:"schemes=amqp amqps"`
+	ManagementURL string `env:"RABBITMQ_MANAGEMENT_URL" envDefault:"http://127.0.0.1:15673" doc:"URL of the management API, for rates and unacked counts, or those of several nodes by commas; without credentials, those of RABBITMQ_URL are used; certificates of https:// are named by ?cacertfile=…&certfile=…&keyfile=…" secret:"urls" validate:"schemes=http https"`
 	User          string `env:"RABBITMQ_USER" envDefault:"" doc:"user of the broker, where RABBITMQ_URL is not set; so are the next four"`
 	Password      string `env:"RABBITMQ_PASSWORD" envDefault:"" doc:"password, as it is" secret:"all"`
 	Host          string `env:"RABBITMQ_HOST" envDefault:"" doc:"host; the default is rabbitmq where RABBITMQ_USER is set"`
@@ -23,6 +25,28 @@ type RabbitMQ struct {
 
 	Hold time.Duration `env:"RABBITMQ_HOLD" envDefault:"20m" doc:"how long a bridge holds messages while a dependency is down, before it returns them to their queue; less than the broker's consumer_timeout (30m)" validate:"min=1m" why:"each return to the queue counts as a delivery"`
 }
+
+// URLs are those of the nodes of the broker.
+func (r RabbitMQ) URLs() []string { return urls(r.URL) }
+
+// ManagementURLs are those of the management API, which each node has.
+func (r RabbitMQ) ManagementURLs() []string { return urls(r.ManagementURL) }
+
+// urls are those of a list by commas. A comma does not end a URL unless a scheme follows: passwords have commas.
+func urls(list string) []string {
+	var out []string
+	for rest := list; rest != ""; {
+		end := len(rest)
+		if next := nextURL.FindStringIndex(rest); next != nil {
+			end = next[0]
+		}
+		out = append(out, strings.TrimSpace(rest[:end]))
+		rest = strings.TrimLeft(rest[end:], ", ")
+	}
+	return out
+}
+
+var nextURL = regexp.MustCompile(`,\s*[a-z]+://`)
 
 // Broker returns the URLs of the broker and of its management API that the environment names, by RABBITMQ_URL or by
 // RABBITMQ_USER and its likes, as Load reads them. They are empty where it names none.

@@ -30,6 +30,7 @@ type Config struct {
 	Temporal      Temporal
 	API           API
 	OIDC          OIDC
+	Console       Console
 	Listings      Listings
 	Enrich        Enrich
 	Images        Images
@@ -41,6 +42,7 @@ type Config struct {
 	Dispatch      Dispatch
 	Imports       Imports
 	WhatsApp      WhatsApp
+	Notices       Notices
 	Scrape        Scrape
 	Worker        Worker
 	Outbox        Outbox

@@ -16,7 +16,7 @@ import (
 var queues = []string{"listings", "images"}
 
 func TestLoad(t *testing.T) {
-	t.Setenv("RABBITMQ_URL", "amqp://me:hunter2@broker:5672/")
+	t.Setenv("RABBITMQ_URL", "amqp://me:hunter2@broker:5672/, amqps://me:hunter2@other/")
 	t.Setenv("CONVEYOR_LISTING_STAGES", "import,images")
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "https://me:hunter2@collector:4318")
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=hunter2")
@@ -28,7 +28,7 @@ func TestLoad(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, c.Print(&out))
 	require.NotContains(t, out.String(), "hunter2")
-	require.Contains(t, out.String(), "amqp://me:xxxxx@broker:5672/")
+	require.Contains(t, out.String(), "amqp://me:xxxxx@broker:5672/,amqps://me:xxxxx@other/")
 	require.Contains(t, out.String(), "https://me:xxxxx@collector:4318")
 }
 
@@ -151,6 +151,21 @@ func TestOIDC(t *testing.T) {
 	mapping, err = c.OIDC.Mapping()
 	require.NoError(t, err)
 	require.Equal(t, map[string]access.Role{"ops-admins": access.Admin, "ops": access.Operate}, mapping)
+
+	t.Setenv("CONVEYOR_OIDC_CLIENT_SECRET", "hunter2")
+	_, err = config.Load(queues)
+	require.ErrorContains(t, err, "CONVEYOR_OIDC_CLIENT_ID and CONVEYOR_OIDC_CLIENT_SECRET go together")
+	require.NotContains(t, err.Error(), "hunter2")
+	t.Setenv("CONVEYOR_OIDC_CLIENT_ID", "console")
+	c, err = config.Load(queues)
+	require.NoError(t, err)
+	require.Equal(t, []string{"openid"}, c.OIDC.Scopes)
+	t.Setenv("CONVEYOR_OIDC_SCOPES", "groups")
+	_, err = config.Load(queues)
+	require.ErrorContains(t, err, "CONVEYOR_OIDC_SCOPES has not openid")
+	t.Setenv("CONVEYOR_OIDC_ISSUER", "")
+	_, err = config.Load(queues)
+	require.ErrorContains(t, err, "CONVEYOR_OIDC_ISSUER is missing")
 }
 
 // Secrets of webhooks are lists, for they are replaced; a version is one of the API.

@@ -7,7 +7,7 @@ import (
 
 // Outreach is the messages that tenants send.
 type Outreach struct {
-	SecretKeys string `env:"CONVEYOR_SECRET_KEYS" envDefault:"" secret:"all" doc:"keys that the access tokens of senders are encrypted with, as id:base64 of 32 bytes by commas: the first one encrypts, all decrypt; tokens cannot be stored without one"`
+	SecretKeys string `env:"CONVEYOR_SECRET_KEYS" envDefault:"" secret:"all" doc:"keys that the access tokens of senders, addresses of saved searches, and headers and cookies of crawl requests are encrypted with, as id:base64 of 32 bytes by commas: the first one encrypts, all decrypt; none of them can be stored without one"`
 
 	UploadBytes  int64 `env:"CONVEYOR_UPLOAD_MAX_BYTES" envDefault:"1073741824" doc:"most bytes of a file of contacts, as it is sent, 1024 to 4294967296" validate:"min=1024,max=4294967296"`
 	UploadShare  int   `env:"CONVEYOR_UPLOAD_SHARE" envDefault:"5000" doc:"chunks of 1,000 rows that may wait of one tenant before its uploads are refused with 429" validate:"min=1"`

@@ -29,6 +29,12 @@ func (c Config) Settings() []Setting {
 			switch f.Tag.Get("secret") {
 			case "url":
 				value = redact(value)
+			case "urls":
+				list := urls(value)
+				for i, u := range list {
+					list[i] = redact(u)
+				}
+				value = strings.Join(list, ",")
 			case "all":
 				if value != "" {
 					value = "(hidden)"

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/retention"
 )
 
@@ -26,6 +27,7 @@ type Retention struct {
 	Webhooks    int `env:"CONVEYOR_KEEP_WEBHOOKS" envDefault:"14" doc:"days for which webhooks that were applied are kept, without their bodies, so that one that comes again is known; 0 is for ever" validate:"min=0"`
 	UploadFiles int `env:"CONVEYOR_KEEP_UPLOAD_FILES" envDefault:"30" doc:"days for which a file of contacts is kept after its import, with the rows that were refused; 0 is for ever" validate:"min=0"`
 	Uploads     int `env:"CONVEYOR_KEEP_UPLOADS" envDefault:"365" doc:"days for which the counts of an import are kept; CONVEYOR_KEEP_UPLOAD_FILES or more; 0 is for ever" validate:"min=0"`
+	Notices     int `env:"CONVEYOR_KEEP_NOTICES" envDefault:"90" doc:"days for which is kept what saved searches were told and how it was sent, and an e-mail address that is not confirmed; the last news of each search and listing is kept, so that nothing is told twice; 0 is for ever" validate:"min=0"`
 	Files       int `env:"CONVEYOR_KEEP_FILES" envDefault:"7" doc:"days after which a file of the blob store that nothing refers to is deleted; 0 is never" validate:"min=0"`
 }
 
@@ -33,14 +35,18 @@ type Retention struct {
 func (r Retention) Limits() retention.Limits {
 	days := func(n int) time.Duration { return time.Duration(n) * 24 * time.Hour }
 	return retention.Limits{
-		retention.Adverts: days(r.Adverts), retention.Images: days(r.Images), retention.Revisions: days(r.Revisions),
+		retention.Partitions: time.Second, // of no age: always made
+		retention.Adverts:    days(r.Adverts), retention.Images: days(r.Images), retention.Revisions: days(r.Revisions),
 		retention.Events: days(r.Events), retention.DeadLetters: days(r.DeadLetters), retention.Drafts: days(r.Drafts),
-		retention.DraftRequests: days(r.Drafts), retention.Replays: days(r.Replays), retention.Cycles: days(r.Scrapes),
+		retention.DraftRequests: days(r.Drafts), retention.DraftSecrets: draft.KeepSecrets,
+		retention.Replays: days(r.Replays), retention.Cycles: days(r.Scrapes),
 		retention.Seen: days(r.Scrapes), retention.Audit: days(r.Audit), retention.CrawlRuns: days(r.CrawlRuns),
 		retention.Unreported: campaign.ReportedWithin, retention.Messages: days(r.Messages),
 		retention.Transactional: days(r.Messages), retention.Webhooks: days(r.Webhooks),
 		retention.UploadFiles: days(r.UploadFiles), retention.Uploads: days(r.Uploads),
-		retention.Unused: days(r.Files), retention.Files: max(days(r.Files), days(r.UploadFiles)), // 0 = nothing is marked
+		retention.Notices: days(r.Notices), retention.News: days(r.Notices), retention.Unconfirmed: days(r.Notices),
+		retention.Deleted: days(r.Notices),
+		retention.Unused:  days(r.Files), retention.Files: max(days(r.Files), days(r.UploadFiles)), // 0 = nothing is marked
 	}
 }
 
@@ -57,6 +63,7 @@ func (r Retention) check(Config) (wrong []string) {
 		{"CONVEYOR_KEEP_SCRAPES", r.Scrapes, 7, "a scraper that was stopped for a week would lose what it knows"},
 		{"CONVEYOR_KEEP_MESSAGES", r.Messages, 7, "a webhook tells of a message for so long"},
 		{"CONVEYOR_KEEP_WEBHOOKS", r.Webhooks, 7, "a webhook may come again for so long"},
+		{"CONVEYOR_KEEP_NOTICES", r.Notices, 7, "a person may take days to confirm an address"},
 		{"CONVEYOR_KEEP_UPLOADS", r.Uploads, 7, "a request that is sent again is found by its first"},
 		{"CONVEYOR_KEEP_AUDIT", r.Audit, 90, "the database deletes nothing younger from it"},
 	} {

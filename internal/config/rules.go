@@ -20,6 +20,7 @@ import (
 // accepts an empty value, and dive applies it to each element of a list. The tag why is appended to the error.
 //
 //	scheme=a b   an absolute URL with one of these schemes; its errors quote no value
+//	schemes=a b  URLs by commas, each as for scheme
 //	stage        one of the stages of a listing
 //	transport    one of the transports of a scraper
 //	taskqueue    one of the task queues that Load was given
@@ -29,6 +30,8 @@ import (
 //	host         a host name without a port
 //	amqpname     a name of an exchange, queue or routing key that is not reserved by the broker
 //	issuer       an OIDC issuer
+//	deployment   a name of a Worker Deployment of Temporal
+//	build        an ID of one of its builds
 type rules struct {
 	enums map[string][]string // valid values by rule
 }
@@ -73,6 +76,11 @@ func (r rules) validator() *validator.Validate {
 		add(rule, func(value, _ string) bool { return slices.Contains(values, value) })
 	}
 	add("scheme", func(value, schemes string) bool { return isURL(value, strings.Fields(schemes)...) })
+	add("schemes", func(value, schemes string) bool {
+		list := urls(value)
+		wrong := func(s string) bool { return !isURL(s, strings.Fields(schemes)...) }
+		return len(list) > 0 && !slices.ContainsFunc(list, wrong)
+	})
 	add("network", func(value, _ string) bool { return isNetwork(value) })
 	add("platform", func(value, _ string) bool { return platformName.MatchString(value) })
 	add("hostport", func(value, _ string) bool { return isHostPort(value) })
@@ -80,6 +88,8 @@ func (r rules) validator() *validator.Validate {
 	add("amqpname", func(value, _ string) bool {
 		return value != "" && len(value) <= 240 && !strings.HasPrefix(value, "amq.")
 	})
+	add("deployment", func(value, _ string) bool { return deploymentName.MatchString(value) })
+	add("build", func(value, _ string) bool { return buildName.MatchString(value) })
 	add("issuer", func(value, _ string) bool { return isIssuer(value) })
 	return v
 }
@@ -123,6 +133,8 @@ func (r rules) expected(tag string) string {
 			return "one of " + strings.Join(strings.Fields(param), ", ")
 		case "scheme":
 			return urlOf(strings.Fields(param)...)
+		case "schemes":
+			return urlOf(strings.Fields(param)...) + ", or several of them by commas"
 		case "network":
 			return "an address or a network such as 10.0.0.0/8"
 		case "platform":
@@ -133,6 +145,10 @@ func (r rules) expected(tag string) string {
 			return "a host name such as api, without a port"
 		case "amqpname":
 			return "a name of 1 to 240 bytes that does not begin with amq."
+		case "deployment":
+			return "1 to 100 letters, digits, - and _"
+		case "build":
+			return "1 to 100 letters, digits, and . - _ +, such as 0.5.0"
 		case "issuer":
 			return "a URL that begins with https://, or with http:// on the loopback interface"
 		default:
@@ -161,6 +177,12 @@ var hostName = regexp.MustCompile(`^(?i)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0
 
 // platformName is a platform as contracts and addresses have it.
 var platformName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
+
+// Names of Temporal's Worker Deployments, which may not have . and :, and of their builds.
+var (
+	deploymentName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`)
+	buildName      = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$`)
+)
 
 func isNetwork(s string) bool {
 	_, err := netip.ParsePrefix(s)

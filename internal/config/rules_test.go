@@ -19,7 +19,12 @@ var bounds = []struct {
 		"DATABASE_URL is not a URL that begins with postgres:// or postgresql://"},
 	{"DATABASE_MIGRATE_URL", "|postgres://owner@db/x", "mysql://db/x|postgres://me:hunter2%zz@db/",
 		"DATABASE_MIGRATE_URL is not a URL that begins with postgres:// or postgresql://"},
-	{"RABBITMQ_URL", "amqp://b/|amqps://b/", "http://b/|amqp:b", "RABBITMQ_URL is not a URL that begins with amqp:// or amqps://"},
+	{"DATABASE_LISTEN_URL", "|postgres://conveyor@db/x", "mysql://db/x|postgres://me:hunter2%zz@db/",
+		"DATABASE_LISTEN_URL is not a URL that begins with postgres:// or postgresql://"},
+	{"RABBITMQ_URL", "amqp://b/|amqps://b/|amqp://b/,amqp://c/|amqp://me:a,b@b/, amqps://c/", "http://b/|amqp:b|amqp://b/,http://c/|,",
+		"RABBITMQ_URL is not a URL that begins with amqp:// or amqps://, or several of them by commas"},
+	{"RABBITMQ_MANAGEMENT_URL", "http://b:15672|https://b,https://c", "b:15672|http://b,amqp://c",
+		"RABBITMQ_MANAGEMENT_URL is not a URL that begins with http:// or https://, or several of them by commas"},
 	{"REDIS_URL", "redis://r/0|rediss://r/0", "http://r/", "REDIS_URL is not a URL that begins with redis:// or rediss://"},
 	{"RABBITMQ_QUEUE_TYPE", "quorum|classic", "mirrored|Quorum", `RABBITMQ_QUEUE_TYPE is "mirrored", expected one of quorum, classic`},
 	{"RABBITMQ_PORT", "1|65535", "0|65536", "RABBITMQ_PORT is 0, expected 1 to 65535"},
@@ -35,6 +40,10 @@ var bounds = []struct {
 	{"RABBITMQ_ROUTING_KEY", "x|" + strings.Repeat("x", 240), "amq.x|" + strings.Repeat("x", 241),
 		`RABBITMQ_ROUTING_KEY is "amq.x", expected a name of 1 to 240 bytes that does not begin with amq.`},
 	{"CONVEYOR_TEMPORAL_RETENTION", "24h|72h", "23h59m|0", "CONVEYOR_TEMPORAL_RETENTION is 23h59m0s, expected 24h or more"},
+	{"CONVEYOR_DEPLOYMENT", "|conveyor|Conveyor_2-x", "a.b|a:b|-a|" + strings.Repeat("x", 101),
+		`CONVEYOR_DEPLOYMENT is "a.b", expected 1 to 100 letters, digits, - and _`},
+	{"CONVEYOR_BUILD_ID", "|0.5.0|v0.0.0-20261123-abc+x", "a b|a:b|'|" + strings.Repeat("x", 101),
+		`CONVEYOR_BUILD_ID is "a b", expected 1 to 100 letters, digits, and . - _ +, such as 0.5.0`},
 	{"CONVEYOR_API_RATE", "0|50", "-1", "CONVEYOR_API_RATE is -1, expected 0 or more"},
 	{"CONVEYOR_API_BURST", "1|100", "0", "CONVEYOR_API_BURST is 0, expected 1 or more"},
 	{"CONVEYOR_API_WRITE_RATE", "0|20", "-1", "CONVEYOR_API_WRITE_RATE is -1, expected 0 or more"},
@@ -49,6 +58,10 @@ var bounds = []struct {
 		`CONVEYOR_OIDC_ISSUER is "http://login.example", expected a URL that begins with https://, or with http:// on the loopback interface`},
 	{"CONVEYOR_OIDC_ROLES", "|admin=ops-admins,read=ops", "admin|root=x|admin=",
 		`CONVEYOR_OIDC_ROLES has "admin", expected role=value`},
+	{"CONVEYOR_TIME_ZONE", "America/Toronto|UTC", "Montréal|../x", "CONVEYOR_TIME_ZONE is not an IANA time zone such as America/Toronto"},
+	{"CONVEYOR_MAP_TILES", "|https://tiles.example/{z}/{x}/{y}.png", "https://tiles.example/{z}/{x}.png|https://tiles.example/",
+		"CONVEYOR_MAP_TILES has not all of {x}, {y} and {z}"},
+	{"CONVEYOR_GRAFANA_URL", "|http://127.0.0.1:3000|https://grafana.example", "grafana", `CONVEYOR_GRAFANA_URL is "grafana", expected a URL that begins with http:// or https://`},
 	{"CONVEYOR_LISTING_STAGES", "|normalize|import,images|normalize,dedupe,import,images", "normalise|import,|import,publish",
 		`CONVEYOR_LISTING_STAGES is "normalise", expected one of normalize, dedupe, import, images`},
 	{"CONVEYOR_LISTING_PREFERENCE", "|kangalou|kangalou,kijiji", "Kijiji|kijiji,|a b",
@@ -118,6 +131,8 @@ var bounds = []struct {
 	{"CONVEYOR_KEEP_UPLOAD_FILES", "1|365", "-1", "CONVEYOR_KEEP_UPLOAD_FILES is -1, expected 0 or more"},
 	{"CONVEYOR_KEEP_UPLOADS", "0|30", "29|6|-1",
 		"CONVEYOR_KEEP_UPLOADS is 29, expected 0, or CONVEYOR_KEEP_UPLOAD_FILES (30) or more"},
+	{"CONVEYOR_KEEP_NOTICES", "0|7", "6|-1",
+		"CONVEYOR_KEEP_NOTICES is 6, expected 0, or 7 or more: a person may take days to confirm an address"},
 	{"CONVEYOR_KEEP_FILES", "0|1", "-1", "CONVEYOR_KEEP_FILES is -1, expected 0 or more"},
 	{"CONVEYOR_SEARCH_URL", "|http://search|https://me:hunter2@search.internal:9200/pages", "ftp://search|https://me:hunter2@s/UPPER",
 		"CONVEYOR_SEARCH_URL: URL of OpenSearch is not http[s]://[user:password@]host[:port][/index]"},
@@ -156,6 +171,14 @@ var bounds = []struct {
 	{"CONVEYOR_DISPATCH_REQUESTS", "1|10000", "0|10001", "CONVEYOR_DISPATCH_REQUESTS is 0, expected 1 to 10000"},
 	{"CONVEYOR_DISPATCH_STANDARD", "1|100000", "0|100001", "CONVEYOR_DISPATCH_STANDARD is 0, expected 1 to 100000"},
 	{"CONVEYOR_DISPATCH_ENTERPRISE", "1|100000", "0|100001", "CONVEYOR_DISPATCH_ENTERPRISE is 0, expected 1 to 100000"},
+	{"CONVEYOR_SMTP_URL", "|smtp://mail.example|smtps://me:hunter2@mail.example:465|smtp://127.0.0.1:1025?tls=off",
+		"mail.example|smtp://me:hunter2@mail.example?tls=off|smtp://mail.example?tls=hunter2",
+		"CONVEYOR_SMTP_URL, CONVEYOR_SMTP_FROM: the URL of the mail server is not smtp[s]://[user:password@]host[:port]"},
+	{"CONVEYOR_TELEGRAM_URL", "https://api.telegram.org|http://127.0.0.1:8090/telegram",
+		"api.telegram.org|ftp://x|http://api.telegram.org|https://me:hunter2@x",
+		`CONVEYOR_TELEGRAM_URL is "api.telegram.org", expected a URL that begins with https:// or http://`},
+	{"CONVEYOR_TELEGRAM_TOKEN", "|123456:ABC-def_0123456789", "hunter2|123456:",
+		"CONVEYOR_TELEGRAM_TOKEN: the token of the Telegram bot is not of the form 123456:ABC…"},
 	{"CONVEYOR_LOG_LEVEL", "debug|info|warn|error", "trace", `CONVEYOR_LOG_LEVEL is "trace", expected one of debug, info, warn, error`},
 	{"CONVEYOR_LOG_FORMAT", "text|json", "xml", `CONVEYOR_LOG_FORMAT is "xml", expected one of text, json`},
 }
@@ -163,6 +186,9 @@ var bounds = []struct {
 func TestBounds(t *testing.T) {
 	t.Setenv("CONVEYOR_OIDC_AUDIENCE", "conveyor")
 	t.Setenv("CONVEYOR_ENRICH_MODEL", "small")
+	t.Setenv("CONVEYOR_SMTP_FROM", "homes@example.org")
+	t.Setenv("CONVEYOR_TELEGRAM_TOKEN", "1:0123456789abcdef")
+	t.Setenv("CONVEYOR_MAP_ATTRIBUTION", "© OpenStreetMap contributors")
 	t.Setenv("CONVEYOR_ENRICH_PLACES_ATTRIBUTION", "© the city")
 	for _, b := range bounds {
 		t.Run(b.variable, func(t *testing.T) {

@@ -2,20 +2,28 @@ package config
 
 import "time"
 
-// Postgres is the database.
+// Postgres is the database. Its URL may name several hosts, of which target_session_attrs=read-write picks the
+// primary, and certificates, as libpq has it.
 type Postgres struct {
-	URL        string `env:"DATABASE_URL" envDefault:"postgres://conveyor@127.0.0.1:15432/conveyor?sslmode=disable" doc:"URL of the database" secret:"url" validate:"scheme=postgres postgresql"`
-	MigrateURL string `env:"DATABASE_MIGRATE_URL" envDefault:"" doc:"URL of the database for conveyor migrate, with the role that owns the tables; it grants the role of DATABASE_URL what the application needs; the default is DATABASE_URL" secret:"url" validate:"omitempty,scheme=postgres postgresql"`
+	URL        string `env:"DATABASE_URL" envDefault:"postgres://conveyor@127.0.0.1:15432/conveyor?sslmode=disable" doc:"URL of the database; of a primary with standbys postgres://user@host1,host2/name?target_session_attrs=read-write" secret:"url" validate:"scheme=postgres postgresql"`
+	MigrateURL string `env:"DATABASE_MIGRATE_URL" envDefault:"" doc:"URL of the database for conveyor migrate, with the role that owns the tables; it grants the role of DATABASE_URL what the application needs; the default is DATABASE_LISTEN_URL, or else DATABASE_URL" secret:"url" validate:"omitempty,scheme=postgres postgresql"`
+	ListenURL  string `env:"DATABASE_LISTEN_URL" envDefault:"" doc:"URL of the server itself where DATABASE_URL is a pooler in transaction mode, such as PgBouncer: relays listen there, and sessions keep no state; the default is DATABASE_URL, a server or a pooler in session mode" secret:"url" validate:"omitempty,scheme=postgres postgresql"`
 	MaxConns   int32  `env:"CONVEYOR_DB_MAX_CONNS" envDefault:"24" doc:"maximum of database connections per process"`
 }
 
 // Redis holds the limits that apply across processes; its data may be lost.
 type Redis struct {
-	URL string `env:"REDIS_URL" envDefault:"redis://127.0.0.1:16379/0" doc:"URL of Redis, which keeps the limits that apply across processes" secret:"url" validate:"scheme=redis rediss"`
+	URL  string `env:"REDIS_URL" envDefault:"redis://127.0.0.1:16379/0" doc:"URL of Redis, which keeps the limits that apply across processes; with ?master_name=NAME its host, and each addr=HOST:PORT of the query, are Sentinels" secret:"url" validate:"scheme=redis rediss"`
+	CA   string `env:"REDIS_CA_FILE" envDefault:"" doc:"file in PEM of the authorities that the certificate of a rediss:// server is checked with; the default is the system's"`
+	Cert string `env:"REDIS_CERT_FILE" envDefault:"" doc:"file in PEM of the certificate that is shown to such a server"`
+	Key  string `env:"REDIS_KEY_FILE" envDefault:"" doc:"file in PEM of the key of that certificate"`
 }
 
 // Temporal runs the workflows.
 type Temporal struct {
 	UIURL     string        `env:"CONVEYOR_TEMPORAL_UI_URL" envDefault:"http://127.0.0.1:8233" doc:"URL of the Temporal Web UI, for links"`
 	Retention time.Duration `env:"CONVEYOR_TEMPORAL_RETENTION" envDefault:"72h" doc:"retention of closed workflows, 24h or more" validate:"min=24h"`
+
+	Deployment string `env:"CONVEYOR_DEPLOYMENT" envDefault:"" doc:"name of the Worker Deployment that workers are a build of, so that releases run side by side; empty: every worker gets all work" validate:"omitempty,deployment"`
+	BuildID    string `env:"CONVEYOR_BUILD_ID" envDefault:"" doc:"ID of the build in the deployment; the default is the version of the binary" validate:"omitempty,build"`
 }

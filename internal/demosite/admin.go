@@ -82,6 +82,7 @@ var endpoints = [][2]string{
 	{"POST /admin/faults", `misbehave: {"platform":"kijiji","kind":"429","retry_after":30,"times":5,"for":"2m","pages":"search"},` +
 		` only the first two required; pages is search, detail or all`},
 	{"DELETE /admin/faults?platform=kijiji", "behave again"},
+	{"POST /admin/hook, GET /admin/hook", "a webhook for saved searches, and the newest of what it was told"},
 }
 
 // platformOf is the half that an ID belongs to, "" for none.

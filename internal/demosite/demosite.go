@@ -38,6 +38,7 @@ type Site struct {
 	pages  []page
 	hits   map[string][]time.Time
 	script []script
+	hooked []Hooked // newest first
 }
 
 type page struct{ path, about string }
@@ -91,6 +92,7 @@ func New(o Options) *Site {
 	s.mux.Handle("POST /Property/GetInscriptions", s.view(Centris, "search", s.centrisMore))
 	s.mux.Handle("GET /fr/condo-appartement~a-louer~montreal/{id}", s.view(Centris, "detail", s.centrisDetail))
 	s.admin()
+	s.hook()
 	s.Handle("/photos/{id}/{file}", "/photos/1/1.jpg", "a photo, drawn from its address: /photos/<id>/<n>.jpg",
 		http.HandlerFunc(photo))
 	s.shop()

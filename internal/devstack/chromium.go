@@ -23,9 +23,9 @@ func (s *Stack) chromium() ([]*service, error) {
 	profile := filepath.Join(cell.Home(), "profile")
 	return []*service{{
 		name: Chromium,
-		at:   "http://" + addr(s.ports.Chromium) + ", with a password: CHROME_DEVTOOLS_URL in the file env",
+		at:   "http://" + s.addr(s.ports.Chromium) + ", with a password: CHROME_DEVTOOLS_URL in the file env",
 		prepare: func(ctx context.Context) error {
-			l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr(s.ports.Chromium))
+			l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.addr(s.ports.Chromium))
 			if err != nil {
 				return err
 			}

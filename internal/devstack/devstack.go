@@ -26,8 +26,11 @@ const (
 	Redis      = "redis"
 	Temporal   = "temporal"
 	TemporalUI = "temporal-ui"
-	Chromium   = "chromium" // with its DevTools port open
-	Browser    = "browser"  // nothing runs: Chromium and its driver are installed
+	Chromium   = "chromium"       // with its DevTools port open
+	Browser    = "browser"        // nothing runs: Chromium and its driver are installed
+	Sentinel   = "redis-sentinel" // of a Member only
+	Network    = "network"        // nothing runs: iproute2 is installed
+	PgBouncer  = "pgbouncer"      // DATABASE_URL leads through it, in transaction mode; only when it is named
 )
 
 // Namespace is the Temporal namespace of a stack. Start does not create it: `conveyor bootstrap` does, with everything
@@ -43,7 +46,7 @@ type Options struct {
 	// Ports, see PortsFrom. With FreePorts they are ignored and a free block is reserved.
 	Ports     Ports
 	FreePorts bool
-	// Services to start; nil means all. The services that a listed one needs are started too.
+	// Services to start; nil means all but PgBouncer. The services that a listed one needs are started too.
 	Services []string
 	// Roles says that the API and the demo site will want their ports too.
 	Roles bool
@@ -55,6 +58,8 @@ type Options struct {
 	NoInstall bool
 	// NoSandbox runs Chromium without its sandbox. Otherwise a Chromium that cannot have it is an error.
 	NoSandbox bool
+	// Member makes the stack one host of a cluster; nil = it is all of it, on the loopback.
+	Member *Member
 	// CreateDB lets the owner of the database create others, as tests do.
 	CreateDB bool
 	// Throwaway trades durability for speed: for data that is deleted afterwards, never for any other.
@@ -110,7 +115,10 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 }
 
 func (s *Stack) start(ctx context.Context) error {
-	all := []string{Postgres, RabbitMQ, Redis, Temporal, TemporalUI, Chromium, Browser}
+	all := []string{Postgres, RabbitMQ, Redis, Temporal, TemporalUI, Chromium, Browser, PgBouncer}
+	if s.opts.Member != nil {
+		all = append(all, Sentinel)
+	}
 	for _, name := range s.opts.Services {
 		if !slices.Contains(all, name) {
 			return fmt.Errorf("there is no service %q; there are %s", name, strings.Join(all, ", "))
@@ -136,7 +144,9 @@ func (s *Stack) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.spawn = newSpawner()
+	if s.spawn, err = newSpawner(s.opts.Member.network()); err != nil {
+		return err
+	}
 	if err := s.launch(ctx, services); err != nil {
 		return err
 	}
@@ -152,7 +162,7 @@ func (s *Stack) claim() error {
 		}
 		s.ports = p
 	}
-	note := fmt.Sprintf("pid %d, http://%s", os.Getpid(), addr(s.ports.API))
+	note := fmt.Sprintf("pid %d, http://%s", os.Getpid(), s.addr(s.ports.API))
 	f, err := lock(s.opts.Dir, note)
 	if err != nil {
 		return err
@@ -186,12 +196,13 @@ func (s *Stack) claim() error {
 
 // wanted says whether a service is part of this stack, ours or external.
 func (s *Stack) wanted(name string) bool {
-	if s.opts.Services == nil || slices.Contains(s.opts.Services, name) {
+	byName := name == Sentinel || name == Network || name == PgBouncer
+	if s.opts.Services == nil && !byName || slices.Contains(s.opts.Services, name) {
 		return true
 	}
 	switch name {
 	case Postgres:
-		return s.opts.External.DatabaseURL == "" && s.starts(Temporal)
+		return s.opts.External.DatabaseURL == "" && (s.starts(Temporal) || s.starts(PgBouncer))
 	case Temporal:
 		return slices.Contains(s.opts.Services, TemporalUI)
 	case Browser: // the driver, and a path to Chromium
@@ -204,7 +215,7 @@ func (s *Stack) wanted(name string) bool {
 func (s *Stack) starts(name string) bool {
 	e := s.opts.External
 	used := map[string]string{Postgres: e.DatabaseURL, RabbitMQ: e.RabbitMQURL, Redis: e.RedisURL,
-		Temporal: e.TemporalAddress, TemporalUI: e.TemporalAddress, Chromium: e.DevtoolsURL}
+		Temporal: e.TemporalAddress, TemporalUI: e.TemporalAddress, Chromium: e.DevtoolsURL, PgBouncer: e.DatabaseURL}
 	if e.Browser != "" {
 		used[Browser] = e.BrowserDriver // both, or we get the other
 	}
@@ -232,8 +243,8 @@ func (s *Stack) plan() ([]*service, error) {
 		name string
 		list func() ([]*service, error)
 	}{
-		{Postgres, s.postgres}, {Redis, s.redis}, {RabbitMQ, s.rabbitmq},
-		{Temporal, s.temporal}, {TemporalUI, s.temporalUI}, {Chromium, s.chromium},
+		{Postgres, s.postgres}, {PgBouncer, s.pgbouncer}, {Redis, s.redis}, {RabbitMQ, s.rabbitmq},
+		{Temporal, s.temporal}, {TemporalUI, s.temporalUI}, {Chromium, s.chromium}, {Sentinel, s.sentinel},
 	} {
 		switch {
 		case s.starts(make.name):
@@ -246,7 +257,7 @@ func (s *Stack) plan() ([]*service, error) {
 			s.show.set(make.name, external, "runs elsewhere and is used there")
 		}
 	}
-	return all, nil
+	return append(all, s.programs()...), nil
 }
 
 // addresses are the stack's variables: the given URLs of external services, ours of the rest.
@@ -260,23 +271,28 @@ func (s *Stack) addresses() map[string]string {
 			env[key] = ours
 		}
 	}
-	put(Postgres, "DATABASE_URL", e.DatabaseURL, databaseURL(s.ports.Postgres, roleApp, s.secrets.App, "conveyor"))
+	direct := s.databaseURL(s.ports.Postgres, roleApp, s.secrets.App, "conveyor")
+	put(Postgres, "DATABASE_URL", e.DatabaseURL, direct)
+	if s.starts(PgBouncer) {
+		env["DATABASE_URL"] = s.databaseURL(s.ports.PgBouncer, roleApp, s.secrets.App, "conveyor")
+		env["DATABASE_LISTEN_URL"] = direct
+	}
 	put(Postgres, "DATABASE_MIGRATE_URL", e.MigrateURL,
-		databaseURL(s.ports.Postgres, roleOwner, s.secrets.Owner, "conveyor"))
+		s.databaseURL(s.ports.Postgres, roleOwner, s.secrets.Owner, "conveyor"))
 	broker := rabbitUser + ":" + s.secrets.RabbitMQ + "@"
-	put(RabbitMQ, "RABBITMQ_URL", e.RabbitMQURL, "amqp://"+broker+addr(s.ports.RabbitMQ)+"/")
-	put(RabbitMQ, "RABBITMQ_MANAGEMENT_URL", e.ManagementURL, "http://"+broker+addr(s.ports.Management))
-	put(Redis, "REDIS_URL", e.RedisURL, "redis://:"+s.secrets.Redis+"@"+addr(s.ports.Redis)+"/0")
-	put(Temporal, "TEMPORAL_ADDRESS", e.TemporalAddress, addr(s.ports.Temporal))
+	put(RabbitMQ, "RABBITMQ_URL", e.RabbitMQURL, "amqp://"+broker+s.addr(s.ports.RabbitMQ)+"/")
+	put(RabbitMQ, "RABBITMQ_MANAGEMENT_URL", e.ManagementURL, "http://"+broker+s.addr(s.ports.Management))
+	put(Redis, "REDIS_URL", e.RedisURL, "redis://:"+s.secrets.Redis+"@"+s.addr(s.ports.Redis)+"/0")
+	put(Temporal, "TEMPORAL_ADDRESS", e.TemporalAddress, s.addr(s.ports.Temporal))
 	if env["TEMPORAL_ADDRESS"] != "" {
 		env["TEMPORAL_NAMESPACE"] = Namespace
 	}
 	put(Chromium, "CHROME_DEVTOOLS_URL", e.DevtoolsURL,
-		"http://conveyor:"+s.secrets.DevTools+"@"+addr(s.ports.Chromium))
+		"http://conveyor:"+s.secrets.DevTools+"@"+s.addr(s.ports.Chromium))
 	put(Browser, "CONVEYOR_BROWSER", e.Browser, s.tools.chromium)
 	put(Browser, "CONVEYOR_BROWSER_DRIVER", e.BrowserDriver, s.tools.driver)
-	env["CONVEYOR_API_URL"] = "http://" + addr(s.ports.API)
-	if len(s.opts.Settings) > 0 {
+	env["CONVEYOR_API_URL"] = "http://" + s.addr(s.ports.API)
+	if len(s.opts.Settings) > 0 || s.opts.Member != nil {
 		env["CONVEYOR_SECRET_KEYS"] = cmp.Or(e.SecretKeys, s.secrets.Seal)
 	}
 	return env

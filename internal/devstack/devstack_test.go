@@ -189,6 +189,27 @@ func TestSweepRemovesOnlyDeadStacks(t *testing.T) {
 	}
 }
 
+func TestScratch(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	durable, err := Scratch(home, true)
+	if err != nil || filepath.Dir(durable) != home {
+		t.Errorf("Scratch, durable = %q, %v; want a folder below %s", durable, err, home)
+	}
+	dir, err := Scratch(home, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	want := home
+	if memory := inMemory(); memory != "" {
+		want = memory
+	}
+	if filepath.Dir(dir) != want {
+		t.Errorf("Scratch = %q; want a folder below %s", dir, want)
+	}
+}
+
 // TestWholeStack asks every service of the running test stack by the probes that starting it waited for.
 func TestWholeStack(t *testing.T) {
 	t.Parallel()

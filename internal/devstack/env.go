@@ -9,9 +9,9 @@ import (
 
 // envKeys are the variables of a stack, in the order in which the env file lists them.
 var envKeys = []string{
-	"DATABASE_URL", "DATABASE_MIGRATE_URL", "RABBITMQ_URL", "RABBITMQ_MANAGEMENT_URL", "REDIS_URL", "TEMPORAL_ADDRESS",
-	"TEMPORAL_NAMESPACE", "CONVEYOR_API_URL", "CHROME_DEVTOOLS_URL", "CONVEYOR_BROWSER", "CONVEYOR_BROWSER_DRIVER",
-	"CONVEYOR_SECRET_KEYS",
+	"DATABASE_URL", "DATABASE_MIGRATE_URL", "DATABASE_LISTEN_URL", "RABBITMQ_URL", "RABBITMQ_MANAGEMENT_URL",
+	"REDIS_URL", "TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "CONVEYOR_API_URL", "CHROME_DEVTOOLS_URL",
+	"CONVEYOR_BROWSER", "CONVEYOR_BROWSER_DRIVER", "CONVEYOR_SECRET_KEYS",
 }
 
 // External are services that already run and are used where they are. An empty field means: start our own.

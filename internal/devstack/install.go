@@ -17,9 +17,10 @@ import (
 // tools are the programs of a stack, as absolute paths. Only those of services that we start are set.
 type tools struct {
 	postgres                                string // the folder of initdb and postgres
-	redis, rabbitmq, epmd                   string
+	redis, rabbitmq, epmd, ip               string
 	temporalServer, temporalSQL, temporalUI string
 	chromium, node, driver                  string // driver is a folder
+	pgbouncer                               string
 }
 
 // minPostgres is the oldest major version that the schema is written for.
@@ -34,12 +35,15 @@ type debPackage struct {
 
 var debPackages = []debPackage{
 	{Postgres, "postgresql", func(t *tools) error { return findPostgres(t) }},
+	{PgBouncer, "pgbouncer", func(t *tools) error { return findProgram(&t.pgbouncer, "pgbouncer") }},
 	{Redis, "redis-server", func(t *tools) error { return findProgram(&t.redis, "redis-server") }},
+	{Sentinel, "redis-server", func(t *tools) error { return findProgram(&t.redis, "redis-server") }},
 	{RabbitMQ, "rabbitmq-server", func(t *tools) error {
 		// Not the wrapper in /usr/sbin, which insists on the user rabbitmq and on the system's folders.
 		return errors.Join(findProgram(&t.rabbitmq, "/usr/lib/rabbitmq/bin/rabbitmq-server", "rabbitmq-server"),
 			findProgram(&t.epmd, "epmd"))
 	}},
+	{Network, "iproute2", func(t *tools) error { return findProgram(&t.ip, "ip") }},
 	{Chromium, "chromium", func(t *tools) error { return findProgram(&t.chromium, chromium.Executables...) }},
 	{Browser, "chromium", func(t *tools) error { return findProgram(&t.chromium, chromium.Executables...) }},
 	{Browser, "nodejs", func(t *tools) (err error) {

@@ -24,6 +24,7 @@ type Ports struct {
 	MemberFrontend, MemberHist int // ringpop
 	MemberMatch, MemberWorker  int
 	Chromium                   int // DevTools
+	PgBouncer                  int
 }
 
 // portRow says how one port is called, overridden and defaulted. An internal port that is taken is moved to a free one
@@ -55,6 +56,7 @@ var portTable = []portRow{
 	{"Temporal matching membership", "", 6935, true, func(p *Ports) *int { return &p.MemberMatch }},
 	{"Temporal worker membership", "", 6939, true, func(p *Ports) *int { return &p.MemberWorker }},
 	{"Erlang name service", "", 14369, true, func(p *Ports) *int { return &p.Epmd }},
+	{"PgBouncer", "", 16432, true, func(p *Ports) *int { return &p.PgBouncer }},
 	{"Erlang distribution", "", 25673, true, func(p *Ports) *int { return &p.Dist }},
 }
 
@@ -135,7 +137,20 @@ func portFree(n int) bool {
 	return true
 }
 
-func addr(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+func addr(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
+
+const loopback = "127.0.0.1"
+
+// addr is the address of a port of this stack.
+func (s *Stack) addr(port int) string { return net.JoinHostPort(s.host(), strconv.Itoa(port)) }
+
+// host is the address that this stack's services listen at.
+func (s *Stack) host() string {
+	if m := s.opts.Member; m != nil {
+		return m.Address
+	}
+	return loopback
+}
 
 // Blocks of ports for stacks that must not meet. They lie below the range from which the kernel serves outgoing
 // connections (32768 and up on Linux): a port from that range may be taken between our look and the child's bind.

@@ -28,15 +28,19 @@ const (
 )
 
 // databaseURL is the address of one database of our own Postgres.
-func databaseURL(port int, role, password, name string) string {
-	u := url.URL{Scheme: "postgres", User: url.UserPassword(role, password), Host: addr(port), Path: "/" + name,
-		RawQuery: "sslmode=disable"}
+func (s *Stack) databaseURL(port int, role, password, name string) string {
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(role, password), Host: s.addr(port),
+		Path: "/" + name, RawQuery: "sslmode=disable"}
 	return u.String()
 }
 
 // superURL is the address of a database for the superuser.
 func (s *Stack) superURL(name string) string {
-	return databaseURL(s.ports.Postgres, roleSuper, s.secrets.Superuser, name)
+	address := s.databaseURL(s.ports.Postgres, roleSuper, s.secrets.Superuser, name)
+	if s.opts.Member != nil {
+		address += "&synchronous_commit=local" // a primary is set up before its standby, for which it may have to wait
+	}
+	return address
 }
 
 // postgres needs a user other than root to run as; when we are root it gets the user postgres of Debian, or "nobody",
@@ -55,7 +59,7 @@ func (s *Stack) postgres() ([]*service, error) {
 	if s.opts.Throwaway {
 		stopBy = syscall.SIGQUIT // "immediate"
 	}
-	at := "127.0.0.1:" + strconv.Itoa(s.ports.Postgres)
+	at := s.addr(s.ports.Postgres)
 	if filepath.Dir(filepath.Dir(data)) != s.opts.Dir {
 		at += ", data in " + data
 	}
@@ -63,11 +67,14 @@ func (s *Stack) postgres() ([]*service, error) {
 		name: Postgres,
 		at:   at,
 		prepare: func(ctx context.Context) error {
+			if primary := s.opts.Member.primary(); primary != "" {
+				return s.copyPrimary(ctx, data, primary, attr)
+			}
 			return s.prepareCluster(ctx, data, attr)
 		},
 		command: func() *exec.Cmd {
 			args := []string{"-D", data, "-p", strconv.Itoa(s.ports.Postgres)}
-			for _, c := range postgresSettings(s.opts.Throwaway) {
+			for _, c := range s.postgresSettings() {
 				args = append(args, "-c", c)
 			}
 			cmd := exec.Command(filepath.Join(bin, "postgres"), args...)
@@ -75,7 +82,7 @@ func (s *Stack) postgres() ([]*service, error) {
 			return cmd
 		},
 		probe:  func(ctx context.Context) error { return pingPostgres(ctx, s.superURL("postgres")) },
-		settle: s.setUpDatabases,
+		settle: s.settlePostgres,
 		stopBy: stopBy,
 		grace:  20 * time.Second,
 		within: 60 * time.Second,
@@ -83,9 +90,9 @@ func (s *Stack) postgres() ([]*service, error) {
 }
 
 // postgresSettings go to the command line, so that a data folder from an older Conveyor gets them too.
-func postgresSettings(throwaway bool) []string {
+func (s *Stack) postgresSettings() []string {
 	set := []string{
-		"listen_addresses=127.0.0.1",
+		"listen_addresses=" + s.host(),
 		"unix_socket_directories=", // a path below a deep checkout may exceed the 107 bytes of a socket address
 		"max_connections=300",      // Temporal takes up to 40, each test database a few
 		"shared_buffers=256MB",
@@ -98,8 +105,12 @@ func postgresSettings(throwaway bool) []string {
 		"autovacuum_vacuum_scale_factor=0.05", "autovacuum_naptime=20s",
 		"log_min_messages=warning", "log_checkpoints=off",
 	}
-	if throwaway {
-		set = append(set, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
+	set = append(set, s.opts.Member.postgresSettings()...)
+	if s.opts.Throwaway {
+		set = append(set, "fsync=off", "full_page_writes=off")
+		if s.opts.Member == nil { // a commit that waits for no disk would wait for no replica either
+			set = append(set, "synchronous_commit=off")
+		}
 	}
 	return set
 }
@@ -249,6 +260,9 @@ func (s *Stack) initdb(ctx context.Context, data string, attr *syscall.SysProcAt
 	}
 	s.secrets.Cluster = true
 	if err := s.secrets.save(s.opts.Dir); err != nil {
+		return err
+	}
+	if err := s.opts.Member.letIn(fresh); err != nil {
 		return err
 	}
 	if err := os.Rename(fresh, data); err != nil {

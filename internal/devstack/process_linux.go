@@ -2,12 +2,15 @@ package devstack
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // procAttr makes a child the leader of its own process group, so that a Ctrl-C at the terminal reaches only us and a
@@ -48,6 +51,19 @@ func leftovers(mark string) []int {
 	return pids
 }
 
+// enterNetwork moves the calling thread, which must be locked, into the network namespace at path.
+func enterNetwork(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("enter network namespace: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	if err := unix.Setns(int(f.Fd()), unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("enter network namespace %s: %w", path, err)
+	}
+	return nil
+}
+
 // zombie reports whether a process has ended and only waits to be reaped.
 func zombie(pid int) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
@@ -56,4 +72,23 @@ func zombie(pid int) bool {
 	}
 	_, after, _ := strings.Cut(string(stat), ") ")
 	return strings.HasPrefix(after, "Z")
+}
+
+// roomy is how much has to be free in memory, in bytes, for a stack's files to lie there: several times what the whole
+// of our tests takes. A container often has 64 MB.
+const roomy = 8 << 30
+
+// inMemory is a folder of a file system in memory with that much room, "" for none.
+func inMemory() string {
+	const shm = "/dev/shm"
+	var fs unix.Statfs_t
+	var host unix.Sysinfo_t
+	if unix.Statfs(shm, &fs) != nil || unix.Sysinfo(&host) != nil || fs.Type != unix.TMPFS_MAGIC {
+		return ""
+	}
+	//nolint:gosec // sizes are positive
+	if fs.Bavail*uint64(fs.Bsize) >= roomy && host.Totalram*uint64(host.Unit) >= 2*roomy {
+		return shm
+	}
+	return ""
 }

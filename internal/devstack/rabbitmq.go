@@ -34,11 +34,11 @@ func (s *Stack) rabbitmq() ([]*service, error) {
 		hidden:  true,
 		prepare: func(context.Context) error { return private(home) },
 		command: func() *exec.Cmd {
-			cmd := exec.Command(s.tools.epmd, "-port", strconv.Itoa(s.ports.Epmd), "-address", "127.0.0.1")
+			cmd := exec.Command(s.tools.epmd, "-port", strconv.Itoa(s.ports.Epmd), "-address", s.host())
 			cmd.Env, cmd.Dir = append(baseEnv(), env...), home
 			return cmd
 		},
-		probe:  func(ctx context.Context) error { return dialTCP(ctx, addr(s.ports.Epmd)) },
+		probe:  func(ctx context.Context) error { return dialTCP(ctx, s.addr(s.ports.Epmd)) },
 		stopBy: syscall.SIGTERM,
 		grace:  2 * time.Second,
 		within: 15 * time.Second,
@@ -46,7 +46,7 @@ func (s *Stack) rabbitmq() ([]*service, error) {
 	broker := &service{
 		name:    RabbitMQ,
 		needs:   []string{"epmd"},
-		at:      addr(s.ports.RabbitMQ) + ", management http://" + addr(s.ports.Management),
+		at:      s.addr(s.ports.RabbitMQ) + ", management http://" + s.addr(s.ports.Management),
 		prepare: func(context.Context) error { return s.rabbitFiles(home) },
 		command: func() *exec.Cmd {
 			cmd := exec.Command(s.tools.rabbitmq)
@@ -68,10 +68,10 @@ func (s *Stack) rabbitmq() ([]*service, error) {
 // stack when it is run with the same variables: they are in data/rabbitmq/env.
 func (s *Stack) rabbitEnv(home string) []string {
 	in := func(name string) string { return filepath.Join(home, name) }
-	return []string{
+	env := []string{
 		"HOME=" + home, // .erlang.cookie
 		"ERL_EPMD_PORT=" + strconv.Itoa(s.ports.Epmd),
-		"ERL_EPMD_ADDRESS=127.0.0.1",
+		"ERL_EPMD_ADDRESS=" + s.host(),
 		"ERL_CRASH_DUMP_SECONDS=0",
 		"RUNNING_UNDER_SYSTEMD=true", // makes the script exec the broker instead of standing between it and our signals
 		"RABBITMQ_NODENAME=conveyor@localhost",
@@ -89,13 +89,14 @@ func (s *Stack) rabbitEnv(home string) []string {
 		"RABBITMQ_PID_FILE=" + in("rabbitmq.pid"),
 		// Two schedulers that do not spin while idle, and node-to-node traffic on the loopback only.
 		"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=+S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none " +
-			"-kernel inet_dist_use_interface {127,0,0,1}",
+			"-kernel inet_dist_use_interface {" + strings.ReplaceAll(s.host(), ".", ",") + "}",
 	}
+	return append(env, s.opts.Member.rabbitEnv()...) // later ones win
 }
 
 func (s *Stack) rabbitFiles(home string) error {
-	conf := fmt.Sprintf(`listeners.tcp.1 = 127.0.0.1:%d
-management.tcp.ip = 127.0.0.1
+	conf := fmt.Sprintf(`listeners.tcp.1 = %s
+management.tcp.ip = %s
 management.tcp.port = %d
 load_definitions = %s
 vm_memory_high_watermark.absolute = 1GB
@@ -104,7 +105,8 @@ max_message_size = %d
 log.console = true
 log.console.level = info
 log.file = false
-`, s.ports.RabbitMQ, s.ports.Management, filepath.Join(home, "definitions.json"), maxMessage)
+`, s.addr(s.ports.RabbitMQ), s.host(), s.ports.Management, filepath.Join(home, "definitions.json"), maxMessage)
+	conf += s.opts.Member.rabbitConf()
 	definitions, err := rabbitDefinitions(s.secrets.RabbitMQ)
 	if err != nil {
 		return err
@@ -119,6 +121,11 @@ log.file = false
 	}
 	if err := private(filepath.Join(home, "mnesia")); err != nil {
 		return err
+	}
+	if s.opts.Member != nil {
+		if err := s.cookie(home); err != nil {
+			return err
+		}
 	}
 	for name, text := range files {
 		if err := writePrivate(filepath.Join(home, name), []byte(text)); err != nil {

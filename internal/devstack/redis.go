@@ -16,16 +16,17 @@ import (
 func (s *Stack) redis() ([]*service, error) {
 	data := filepath.Join(s.opts.Dir, "data", Redis)
 	config := filepath.Join(data, "redis.conf")
-	at := addr(s.ports.Redis)
+	at := s.addr(s.ports.Redis)
 	return []*service{{
 		name: Redis,
 		at:   at,
 		prepare: func(context.Context) error {
 			// Not on the command line, which every process can read.
-			return errors.Join(private(data), writePrivate(config, []byte("requirepass "+s.secrets.Redis+"\n")))
+			return errors.Join(private(data), writePrivate(config, []byte("requirepass "+s.secrets.Redis+"\n"+
+				s.opts.Member.redisConf(s.secrets.Redis))))
 		},
 		command: func() *exec.Cmd {
-			cmd := exec.Command(s.tools.redis, config, "--bind", "127.0.0.1", "--port", strconv.Itoa(s.ports.Redis),
+			cmd := exec.Command(s.tools.redis, config, "--bind", s.host(), "--port", strconv.Itoa(s.ports.Redis),
 				"--save", "", "--appendonly", "no", "--dir", data, "--daemonize", "no", "--loglevel", "notice")
 			cmd.Dir = data
 			return cmd

@@ -21,6 +21,7 @@ type secrets struct {
 	RabbitMQ  string `json:"rabbitmq"`           // user conveyor
 	Redis     string `json:"redis"`
 	DevTools  string `json:"devtools"`
+	Cookie    string `json:"erlang_cookie"`       // of the nodes of a cluster
 	Seal      string `json:"conveyor_secret_key"` // that the access tokens of senders are encrypted with
 
 	// Cluster says that the Postgres cluster asks for these passwords. It does not in a folder of an older version, or
@@ -38,7 +39,8 @@ func loadSecrets(dir string) (*secrets, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("read passwords of the stack: %w", err)
 	}
-	for _, p := range []*string{&s.Superuser, &s.Owner, &s.App, &s.Temporal, &s.RabbitMQ, &s.Redis, &s.DevTools} {
+	for _, p := range []*string{&s.Superuser, &s.Owner, &s.App, &s.Temporal, &s.RabbitMQ, &s.Redis, &s.DevTools,
+		&s.Cookie} {
 		if *p == "" {
 			*p = rand.Text()
 		}

@@ -50,16 +50,24 @@ func usualPace() pace {
 // the parent dies" means the parent *thread*, and Go may end any other.
 type spawner struct{ work chan func() }
 
-func newSpawner() *spawner {
+// newSpawner starts the thread, in the network namespace at a path; "" = in that of this process.
+func newSpawner(network string) (*spawner, error) {
 	s := &spawner{work: make(chan func())}
+	there := make(chan error)
 	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
+		runtime.LockOSThread() // and never unlocked: the thread ends with this goroutine, and serves no other
+		if network != "" {
+			if err := enterNetwork(network); err != nil {
+				there <- err
+				return
+			}
+		}
+		there <- nil
 		for f := range s.work {
 			f()
 		}
 	}()
-	return s
+	return s, <-there
 }
 
 func (s *spawner) start(cmd *exec.Cmd) error {
@@ -82,7 +90,9 @@ type child struct {
 type restart struct {
 	kill bool          // by SIGKILL, not by stopBy
 	away time.Duration // between its end and the next start
-	back chan error    // told once, when it answers again or did not come back
+	down bool          // it stays away, until up
+	up   bool          // it is started, after its preparation, if it is away
+	back chan error    // told once, when it answers again or did not come back; with down, when it has ended
 }
 
 // keeper keeps one service alive from start to stop.
@@ -274,7 +284,14 @@ func (k *keeper) keep(c *child) {
 			}
 			continue
 		case r := <-k.asked:
-			c = k.restart(c, r)
+			switch {
+			case r.down:
+				c = k.down(c, r)
+			case r.up:
+				c = k.up(c, r)
+			default:
+				c = k.restart(c, r)
+			}
 			continue
 		case <-c.ended:
 		}
@@ -298,14 +315,61 @@ func (k *keeper) keep(c *child) {
 	}
 }
 
+// away is no child: it never ends, so it is not restarted.
+func away() *child { return &child{} }
+
+// down ends the child, and leaves the service away.
+func (k *keeper) down(c *child, r restart) *child {
+	k.endBy(c, r.kill)
+	r.back <- nil
+	return away()
+}
+
+// up starts a service that is away. One that does not come back stays away.
+func (k *keeper) up(c *child, r restart) *child {
+	if c.ended != nil {
+		r.back <- nil
+		return c
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-k.quit:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	if k.svc.prepare != nil {
+		if err := k.svc.prepare(ctx); err != nil {
+			r.back <- fmt.Errorf("prepare %s: %w", k.svc.name, err)
+			return c
+		}
+	}
+	next, err := k.launch(ctx)
+	r.back <- err
+	if err == nil {
+		return next
+	}
+	if next != nil {
+		k.end(next)
+	}
+	return c
+}
+
+// endBy ends the child as an operator does, or with kill as a crash does: it and all that it forked.
+func (k *keeper) endBy(c *child, kill bool) {
+	if !kill || c.cmd == nil {
+		k.end(c)
+		return
+	}
+	_ = syscall.Kill(c.cmd.Process.Pid, syscall.SIGKILL)
+	<-c.ended
+}
+
 // restart ends the child as asked and starts the next one. That is no death to count.
 func (k *keeper) restart(c *child, r restart) *child {
-	if r.kill && c.cmd != nil {
-		_ = syscall.Kill(c.cmd.Process.Pid, syscall.SIGKILL)
-		<-c.ended
-	} else {
-		k.end(c)
-	}
+	k.endBy(c, r.kill)
 	select {
 	case <-k.quit:
 	case <-time.After(r.away):

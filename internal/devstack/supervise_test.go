@@ -21,9 +21,12 @@ func fakeStack(t *testing.T) *Stack {
 		t.Fatal(err)
 	}
 	s := &Stack{
-		opts: Options{Dir: dir}, log: slog.New(slog.DiscardHandler), show: newProgress(nil), spawn: newSpawner(),
+		opts: Options{Dir: dir}, log: slog.New(slog.DiscardHandler), show: newProgress(nil),
 		pace:    pace{first: 10 * time.Millisecond, most: 20 * time.Millisecond, slate: time.Minute, deaths: 3},
 		failure: make(chan struct{}), held: []*os.File{held},
+	}
+	if s.spawn, err = newSpawner(""); err != nil {
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Stop(context.Background()) })
 	return s

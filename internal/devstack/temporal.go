@@ -52,7 +52,7 @@ func (s *Stack) temporal() ([]*service, error) {
 	return []*service{{
 		name:  Temporal,
 		needs: []string{Postgres},
-		at:    addr(s.ports.Temporal),
+		at:    s.addr(s.ports.Temporal),
 		prepare: func(ctx context.Context) error {
 			if err := errors.Join(private(data), os.WriteFile(config, dynamicConfig, 0o644)); err != nil {
 				return err
@@ -64,7 +64,7 @@ func (s *Stack) temporal() ([]*service, error) {
 			cmd.Dir, cmd.Env = data, append(baseEnv(), s.temporalEnv(pg, config)...)
 			return cmd
 		},
-		probe:  func(ctx context.Context) error { return pingTemporal(ctx, addr(s.ports.Temporal)) },
+		probe:  func(ctx context.Context) error { return pingTemporal(ctx, s.addr(s.ports.Temporal)) },
 		stopBy: syscall.SIGTERM,
 		grace:  20 * time.Second,
 		within: 90 * time.Second,
@@ -75,9 +75,10 @@ func (s *Stack) temporalEnv(pg *pgconn.Config, config string) []string {
 	p := s.ports
 	env := []string{
 		"DB=postgres12_pgx", "POSTGRES_SEEDS=" + pg.Host, "POSTGRES_USER=" + pg.User, "POSTGRES_PWD=" + pg.Password,
-		"BIND_ON_IP=127.0.0.1", "LOG_LEVEL=warn", "DYNAMIC_CONFIG_FILE_PATH=" + config,
-		"NUM_HISTORY_SHARDS=4", // fixed at the first start; one is slower, more cost memory and polls
-		"GOGC=400",             // about one CPU millisecond less a workflow, for some 100 MB
+		"BIND_ON_IP=" + s.host(), "LOG_LEVEL=warn", "DYNAMIC_CONFIG_FILE_PATH=" + config,
+		// Fixed at the first start; one is slower, more cost memory and polls.
+		"NUM_HISTORY_SHARDS=" + strconv.Itoa(s.shards()),
+		"GOGC=400", // about one CPU millisecond less a workflow, for some 100 MB
 	}
 	for name, port := range map[string]int{
 		"DB_PORT": int(pg.Port), "FRONTEND_GRPC_PORT": p.Temporal, "FRONTEND_HTTP_PORT": p.TemporalHTTP,
@@ -99,7 +100,7 @@ func (s *Stack) temporalURL() string {
 	if url := s.opts.External.DatabaseURL; url != "" {
 		return url
 	}
-	return databaseURL(s.ports.Postgres, roleTemporal, s.secrets.Temporal, "postgres")
+	return s.databaseURL(s.ports.Postgres, roleTemporal, s.secrets.Temporal, "postgres")
 }
 
 // temporalSchema creates or updates the schemas of both databases at once. On our own Postgres they exist.
@@ -208,9 +209,9 @@ func pingTemporal(ctx context.Context, at string) error {
 // temporalUI is the Web UI, which talks to Temporal only.
 func (s *Stack) temporalUI() ([]*service, error) {
 	root := filepath.Join(s.opts.Dir, "data", TemporalUI)
-	at := "http://" + addr(s.ports.TemporalUI)
+	at := "http://" + s.addr(s.ports.TemporalUI)
 	config := fmt.Sprintf(`temporalGrpcAddress: %s
-host: 127.0.0.1
+host: %s
 port: %d
 enableUi: true
 defaultNamespace: %s
@@ -219,7 +220,7 @@ hideLogs: true
 cors:
   cookieInsecure: true # plain HTTP on the loopback
   allowOrigins: ["%s", "http://localhost:%d"]
-`, addr(s.ports.Temporal), s.ports.TemporalUI, Namespace, at, s.ports.TemporalUI)
+`, s.addr(s.ports.Temporal), s.host(), s.ports.TemporalUI, Namespace, at, s.ports.TemporalUI)
 	return []*service{{
 		name:  TemporalUI,
 		needs: []string{Temporal},
@@ -239,4 +240,12 @@ cors:
 		grace:  5 * time.Second,
 		within: 30 * time.Second,
 	}}, nil
+}
+
+// shards is the number of Temporal's history shards.
+func (s *Stack) shards() int {
+	if m := s.opts.Member; m != nil && m.Shards > 0 {
+		return m.Shards
+	}
+	return 4
 }

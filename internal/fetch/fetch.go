@@ -69,6 +69,7 @@ type Client struct {
 	tracer    trace.Tracer
 	header    http.Header // of a request that brings none; not to be changed
 	transport *http.Transport
+	proxied   *byProxy[*http.Transport]
 }
 
 // New returns a client. It opens nothing.
@@ -85,7 +86,7 @@ func New(o Options) *Client {
 	if o.Traces == nil {
 		o.Traces = noop.NewTracerProvider()
 	}
-	return &Client{
+	c := &Client{
 		o:      o,
 		tracer: o.Traces.Tracer("github.com/mtlrent/conveyor/internal/fetch"),
 		header: http.Header{
@@ -94,7 +95,7 @@ func New(o Options) *Client {
 			"Accept-Encoding": {gzipOnly},
 		},
 		transport: &http.Transport{
-			Proxy:                  nil, // a proxy would dial for us, past the guard
+			Proxy:                  nil, // not one of the environment; that of a request is dialled through, see Through
 			DialContext:            Dial(o.AllowPrivate, o.Resolver),
 			ForceAttemptHTTP2:      true,
 			HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
@@ -107,10 +108,24 @@ func New(o Options) *Client {
 			IdleConnTimeout:        30 * time.Second,
 		},
 	}
+	c.proxied = &byProxy[*http.Transport]{
+		make: func(p web.Proxy) *http.Transport {
+			t := c.transport.Clone()
+			t.DialContext = Through(p, o.AllowPrivate, o.RootCAs)
+			return t
+		},
+		drop: (*http.Transport).CloseIdleConnections,
+	}
+	return c
 }
 
 // Close drops the idle connections. The client stays usable.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.transport.CloseIdleConnections()
+	c.proxied.mu.Lock()
+	defer c.proxied.mu.Unlock()
+	c.proxied.clear()
+}
 
 // A Dialer connects as net.Dialer.DialContext does.
 type Dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -120,13 +135,7 @@ type Dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 // name that changes its address, is checked like anything else. Fault classifies its errors. A nil resolver is the
 // system's.
 func Dial(allowPrivate []string, resolver *net.Resolver) Dialer {
-	listed := make(map[string]bool, len(allowPrivate))
-	for _, host := range allowPrivate {
-		if _, _, err := net.SplitHostPort(host); err != nil {
-			host = strings.Trim(host, "[]") // a bare host; an IPv6 address may wear its brackets
-		}
-		listed[strings.ToLower(host)] = true
-	}
+	listed := listedHosts(allowPrivate)
 	open := &net.Dialer{Timeout: 10 * time.Second, Resolver: resolver}
 	guarded := &net.Dialer{Timeout: 10 * time.Second, Resolver: resolver, Control: ssrf.New().Safe}
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -137,6 +146,18 @@ func Dial(allowPrivate []string, resolver *net.Resolver) Dialer {
 		}
 		return guarded.DialContext(ctx, network, addr)
 	}
+}
+
+// listedHosts are those of Options.AllowPrivate, as addresses are looked up there.
+func listedHosts(allowPrivate []string) map[string]bool {
+	listed := make(map[string]bool, len(allowPrivate))
+	for _, host := range allowPrivate {
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			host = strings.Trim(host, "[]") // a bare host; an IPv6 address may wear its brackets
+		}
+		listed[strings.ToLower(host)] = true
+	}
+	return listed
 }
 
 // Exchange is web.Exchange.
@@ -182,7 +203,11 @@ func (c *Client) do(ctx context.Context, u *url.URL, r web.Request, take taker) 
 	ctx, cancel := context.WithTimeoutCause(ctx, c.o.Timeout, errTimeout)
 	defer cancel()
 	began := time.Now()
-	resp, err := c.transport.RoundTrip(req.WithContext(ctx))
+	transport := c.transport
+	if !r.Proxy.IsZero() {
+		transport = c.proxied.of(r.Proxy)
+	}
+	resp, err := transport.RoundTrip(req.WithContext(ctx))
 	x.FirstByte = time.Since(began)
 	x.Took = x.FirstByte
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"go.temporal.io/api/deployment/v1"
 	enums "go.temporal.io/api/enums/v1"
 	taskqueue "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
@@ -23,7 +24,7 @@ type kind struct {
 // kinds are those of all workflows.Queues. A queue of workflows and activities has two.
 func kinds() (out []kind) {
 	for _, q := range workflows.Queues {
-		if len(q.Workflows) > 0 {
+		if len(q.Functions()) > 0 {
 			out = append(out, kind{q.Name, backlog.WorkflowTasks, enums.TASK_QUEUE_TYPE_WORKFLOW})
 		}
 		if q.Activities {
@@ -40,8 +41,53 @@ const gone = time.Minute + workflows.ImageTimeout
 // TaskQueues returns the tasks that wait in Temporal for workers of the namespace: one entry for each kind of tasks of
 // each task queue, in the order of workflows.Queues, workflow tasks first. Every error is transient.
 func (l *Launch) TaskQueues(ctx context.Context, namespace string, now time.Time) ([]backlog.TaskQueue, error) {
-	list := kinds()
+	list, err := l.polls(ctx, namespace, now)
 	out := make([]backlog.TaskQueue, len(list))
+	for i, q := range list {
+		s := q.stats
+		out[i] = backlog.TaskQueue{
+			Name: q.queue, Type: q.called, Backlog: s.GetApproximateBacklogCount(),
+			OldestAgeSeconds: s.GetApproximateBacklogAge().AsDuration().Seconds(),
+			AddRate:          float64(s.GetTasksAddRate()), DispatchRate: float64(s.GetTasksDispatchRate()),
+			Build: q.current.GetBuildId(),
+		}
+		for _, v := range q.builds {
+			if same(v, q.current) || v != nil && same(v, q.ramping) {
+				out[i].Workers++
+			} else {
+				out[i].Others++
+			}
+		}
+	}
+	return out, err
+}
+
+// polls are the workers of one kind of tasks of a task queue, and what waits for them.
+type polls struct {
+	kind
+	stats            *taskqueue.TaskQueueStats
+	current, ramping *deployment.WorkerDeploymentVersion   // that get its tasks; nil = workers without a deployment
+	builds           []*deployment.WorkerDeploymentVersion // one a process that has polled lately; nil = without
+}
+
+// of counts the processes of a build.
+func (p polls) of(name, build string) (n int) {
+	for _, v := range p.builds {
+		if v != nil && v.GetDeploymentName() == name && v.GetBuildId() == build {
+			n++
+		}
+	}
+	return n
+}
+
+func same(a, b *deployment.WorkerDeploymentVersion) bool {
+	return a.GetDeploymentName() == b.GetDeploymentName() && a.GetBuildId() == b.GetBuildId()
+}
+
+// polls asks for all of kinds, in their order.
+func (l *Launch) polls(ctx context.Context, namespace string, now time.Time) ([]polls, error) {
+	list := kinds()
+	out := make([]polls, len(list))
 	asking, ctx := errgroup.WithContext(ctx)
 	for i, q := range list {
 		asking.Go(func() error {
@@ -51,19 +97,26 @@ func (l *Launch) TaskQueues(ctx context.Context, namespace string, now time.Time
 			if err != nil {
 				return fmt.Errorf("describe task queue %s: %w", q.queue, err)
 			}
-			s := d.GetStats()
-			out[i] = backlog.TaskQueue{
-				Name: q.queue, Type: q.called, Backlog: s.GetApproximateBacklogCount(),
-				OldestAgeSeconds: s.GetApproximateBacklogAge().AsDuration().Seconds(),
-				AddRate:          float64(s.GetTasksAddRate()), DispatchRate: float64(s.GetTasksDispatchRate()),
+			v := d.GetVersioningInfo()
+			out[i] = polls{kind: q, stats: d.GetStats(), current: v.GetCurrentDeploymentVersion()}
+			if v.GetRampingVersionPercentage() > 0 {
+				out[i].ramping = v.GetRampingDeploymentVersion()
 			}
 			for _, p := range d.GetPollers() {
 				if now.Sub(p.GetLastAccessTime().AsTime()) < gone {
-					out[i].Workers++
+					out[i].builds = append(out[i].builds, buildOf(p.GetDeploymentOptions()))
 				}
 			}
 			return nil
 		})
 	}
 	return out, asking.Wait()
+}
+
+// buildOf is the version of a worker, nil for one that is not versioned.
+func buildOf(o *deployment.WorkerDeploymentOptions) *deployment.WorkerDeploymentVersion {
+	if o.GetWorkerVersioningMode() != enums.WORKER_VERSIONING_MODE_VERSIONED {
+		return nil
+	}
+	return &deployment.WorkerDeploymentVersion{DeploymentName: o.GetDeploymentName(), BuildId: o.GetBuildId()}
 }

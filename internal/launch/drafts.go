@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
@@ -33,7 +34,7 @@ func (l *Launch) Draft(ctx context.Context, r draft.Request) error {
 	id := draft.WorkflowID(r.EventID)
 	host := web.Host(r.URL)
 	run, err := l.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: id, TaskQueue: workflows.QueueDrafts, EnableEagerStart: true,
+		ID: id, TaskQueue: workflows.QueueDrafts, EnableEagerStart: !l.Versioned,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		Priority:                 temporal.Priority{FairnessKey: workflows.FairnessKey(r.URL)}, // its activities inherit it
@@ -113,4 +114,15 @@ func (l *Launch) DraftState(ctx context.Context, event uuid.UUID) (string, error
 	default:
 		return DraftFailed, nil
 	}
+}
+
+// Drafting counts the crawl requests whose workflows run, as visibility knows them: up to a second late.
+func (l *Launch) Drafting(ctx context.Context) (int64, error) {
+	n, err := l.Temporal.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
+		Query: fmt.Sprintf("WorkflowType = %q AND ExecutionStatus = 'Running'", "CrawlDraft"),
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count workflows of drafts: %w", err)
+	}
+	return n.GetCount(), nil
 }

@@ -25,6 +25,9 @@ type Launch struct {
 	Namespace string   // of Temporal
 	Stages    []string // the listing stages that this deployment does, as in CONVEYOR_LISTING_STAGES
 	Enrich    string   // who enriches listings, as in CONVEYOR_ENRICH; "" = nobody
+	// Versioned says that workers are of a Worker Deployment. Then no workflow begins in the worker of our own process,
+	// which may be of a build that gets no new ones: the server does not look at that.
+	Versioned bool
 
 	wakes wakes
 }
@@ -75,9 +78,10 @@ func (l *Launch) listingStart(ref listing.Ref, a Arrival, summary string, priori
 ) {
 	in := workflows.ListingInput{Ref: ref, Summary: summary, Stages: l.Stages, Enrich: l.Enrich, Arrival: a}
 	return in, client.StartWorkflowOptions{
-		ID:                                       ref.WorkflowID(),
-		TaskQueue:                                workflows.QueueListings,
-		EnableEagerStart:                         priority == temporal.Priority{}, // or it would bypass the queue's order
+		ID:        ref.WorkflowID(),
+		TaskQueue: workflows.QueueListings,
+		// One with a priority would bypass the queue's order.
+		EnableEagerStart:                         !l.Versioned && priority == temporal.Priority{},
 		Priority:                                 priority,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		StaticSummary:                            summary,

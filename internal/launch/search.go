@@ -29,7 +29,7 @@ type Indexed struct {
 func (l *Launch) IndexPages(ctx context.Context, keys []uuid.UUID, hosts []string) (Indexed, error) {
 	keys = search.DistinctKeys(keys)
 	o := client.StartWorkflowOptions{
-		ID: search.IndexWorkflowID(keys), TaskQueue: workflows.QueueSearch, EnableEagerStart: true,
+		ID: search.IndexWorkflowID(keys), TaskQueue: workflows.QueueSearch, EnableEagerStart: !l.Versioned,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 	}

@@ -3,7 +3,6 @@ package limit
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -20,8 +19,11 @@ type FlowOptions struct {
 	// between, such as an urgent message, waits for as long.
 	Ahead time.Duration
 	// Slack is how late a pass may be used; default 80 ms. Later, it is given back.
-	Slack    time.Duration
-	Timeout  time.Duration // how long Redis may take to answer; default 280 ms
+	Slack time.Duration
+	// Timeout is how long Redis may take to answer; default 280 ms. Redis counts as down when there has been no answer for
+	// three times as long, or it cannot be connected to. That is soon, because a tenant's messages are sent by one process
+	// at a time, which keeps the rate by itself.
+	Timeout  time.Duration
 	Cooldown time.Duration // how long it is left alone after a failure; default 5 s
 	MaxKeys  int           // remembered in this process, those in use excepted; default 10,000
 
@@ -53,10 +55,9 @@ type Flow struct {
 	line  redis.UniversalClient
 	redis *reach // nil = none
 
-	mu      sync.Mutex
-	keys    map[string]*flowing
-	slow    int       // answers of Redis in a row that took longer than Slack
-	failing time.Time // the first of the requests in a row that Redis did not answer in time; zero = the last was answered
+	mu   sync.Mutex
+	keys map[string]*flowing
+	slow int // answers of Redis in a row that took longer than Slack
 
 	waits prometheus.Observer
 }
@@ -131,7 +132,7 @@ func (f *Flow) Take(ctx context.Context, n int, caps ...Cap) (passes []*Pass, ag
 		case ctx.Err() != nil: // says nothing about Redis
 			f.giveBack(caps, lost)
 			return nil, 0
-		case !f.down(asked, err):
+		case !f.redis.down(asked, err):
 			f.giveBack(caps, lost)
 			return nil, f.o.Ahead / 2
 		}
@@ -191,17 +192,6 @@ func (f *Flow) again(offsets []time.Duration, next time.Duration) time.Duration 
 	return max(0, offsets[len(offsets)-1]-f.o.Ahead/2)
 }
 
-// down says whether to go on without Redis. One that is late, on a busy machine, is not down: processes that went on
-// alone would be too fast together, while a short gap is made up for.
-func (f *Flow) down(asked time.Time, err error) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.failing.IsZero() {
-		f.failing = asked
-	}
-	return !errors.Is(err, context.DeadlineExceeded) || f.o.Now().Sub(f.failing) >= 3*f.o.Timeout
-}
-
 // askRedis returns the times of passes, from when Redis looked at its clock, and next as again takes it.
 func (f *Flow) askRedis(ctx context.Context, n int, caps []Cap, floor time.Duration, lost []int) (
 	offsets []time.Duration, next time.Duration, err error,
@@ -230,7 +220,6 @@ func (f *Flow) granted(asked time.Time, caps []Cap, offsets []time.Duration) (pa
 	answered := f.o.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.failing = time.Time{}
 	until := asked
 	if f.slow++; answered.Sub(asked) <= f.o.Slack {
 		f.slow = 0

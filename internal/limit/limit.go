@@ -31,8 +31,9 @@ type Options struct {
 	// is what makes Interval hold whatever the network and the scheduler do. Default Interval/20. While callers are later
 	// than half of it, as on a loaded machine, slots are wider: twice as wide as they are late, Interval at most.
 	Slack time.Duration
-	// Timeout is how long Redis may take to answer; default 250 ms. After a failure it is left alone for Cooldown
-	// (default 5 s), then one caller tries it while the others stay local.
+	// Timeout is how long Redis may take to answer, five times as long for the first answer; default 1 s. A start whose
+	// answer is late is refused. When there has been none for three times as long, or Redis cannot be connected to, it is
+	// left alone for Cooldown (default 5 s), then one caller tries it while the others stay local.
 	Timeout  time.Duration
 	Cooldown time.Duration
 	MaxHosts int // hosts remembered in this process, those that may start at once excepted; default 10,000
@@ -64,7 +65,7 @@ func New(rdb redis.UniversalClient, o Options) *Hosts {
 	o.Interval = max(cmp.Or(o.Interval, 500*time.Millisecond), time.Millisecond)
 	o.MaxWait = cmp.Or(o.MaxWait, 5*time.Second)
 	o.Slack = cmp.Or(o.Slack, o.Interval/20)
-	o.Timeout = cmp.Or(o.Timeout, 250*time.Millisecond)
+	o.Timeout = cmp.Or(o.Timeout, time.Second)
 	o.Cooldown = cmp.Or(o.Cooldown, 5*time.Second)
 	o.MaxHosts = cmp.Or(o.MaxHosts, 10_000)
 	if o.Now == nil {
@@ -176,6 +177,7 @@ func (h *Hosts) slackNow() time.Duration {
 // reserve takes the next free slot of the host, from Redis or, while that is down, from this process.
 func (h *Hosts) reserve(ctx context.Context, host string, giveUp time.Time) (slot, error) {
 	if h.redis.ask() {
+		asked := h.o.Now()
 		s, wait, err := h.redisSlot(ctx, host, giveUp)
 		switch {
 		case err == nil && wait > 0:
@@ -188,6 +190,8 @@ func (h *Hosts) reserve(ctx context.Context, host string, giveUp time.Time) (slo
 			return s, h.promise(host, s.from.Add(s.slack))
 		case ctx.Err() != nil: // says nothing about Redis
 			return slot{}, fmt.Errorf("wait for a turn on %s: %w", host, ctx.Err())
+		case !h.redis.down(asked, err):
+			return slot{}, tooFar(host, h.o.Interval)
 		}
 		h.redis.trip()
 	}
@@ -205,7 +209,8 @@ func (h *Hosts) redisSlot(ctx context.Context, host string, giveUp time.Time) (s
 	if left < 0 {
 		return slot{}, h.o.Interval, nil
 	}
-	r, err := h.redis.allow(ctx, h.o.Name+":"+host, redis_rate.Limit{Rate: 1, Period: gap, Burst: int(left/gap) + 1})
+	queue := redis_rate.Limit{Rate: 1, Period: gap, Burst: int(left/gap) + 1}
+	r, err := h.redis.allow(ctx, h.redis.patience(), h.o.Name+":"+host, queue)
 	if err != nil {
 		return slot{}, 0, err
 	}
@@ -228,7 +233,7 @@ func (h *Hosts) localSlot(host string, giveUp time.Time) (slot, error) {
 	defer h.mu.Unlock()
 	now, p := h.o.Now(), h.hosts[host]
 	from := later(now, later(p.next, p.tail))
-	if from.After(giveUp) {
+	if from.After(later(giveUp, now)) { // Redis may have taken longer than there was to wait
 		return slot{}, tooFar(host, from.Sub(now))
 	}
 	s := slot{from: from, to: from.Add(h.slack), slack: h.slack}

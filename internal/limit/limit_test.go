@@ -207,6 +207,33 @@ func TestRedisHangs(t *testing.T) {
 	}
 }
 
+// A slow link to Redis lets no process pace a host by itself, from its first start on.
+func TestHostsOverASlowLink(t *testing.T) {
+	t.Parallel()
+	servicetest.Undisturbed(t, func() error {
+		var l log
+		o := limit.Options{Name: "test-" + rand.Text(), MaxWait: time.Minute, Started: l.started}
+		var g errgroup.Group
+		for range 2 {
+			rdb := client(t, servicetest.Address(t, "REDIS_URL"))
+			link := &slowLink{connects: 1200 * time.Millisecond}
+			link.set(300 * time.Millisecond)
+			rdb.AddHook(link)
+			h := limit.New(rdb, o)
+			g.Go(func() error { return h.Wait(t.Context(), "x.example") })
+		}
+		if err := g.Wait(); err != nil {
+			return err
+		}
+		for _, s := range l.starts {
+			if !s.redis {
+				return errors.New("a start was paced locally while Redis was there")
+			}
+		}
+		return l.check("x.example", 500*time.Millisecond, 2)
+	})
+}
+
 func TestLocalPace(t *testing.T) {
 	t.Parallel()
 	c := newClock()

@@ -19,7 +19,7 @@ type RateOptions struct {
 	Period time.Duration //
 	Burst  int           // turns at once
 
-	Timeout    time.Duration // how long Redis may take to answer; default 250 ms
+	Timeout    time.Duration // how long Redis may take to answer, which the caller waits for; default 250 ms
 	Cooldown   time.Duration // how long it is left alone after a failure; default 5 s
 	MaxCallers int           // remembered in this process while Redis is down; default 10,000
 
@@ -69,7 +69,7 @@ func (r *Rate) Take(ctx context.Context, caller string) Turn {
 		return r.takeOwn(caller)
 	}
 	if r.redis.ask() {
-		got, err := r.redis.allow(ctx, r.o.Name+":"+caller, r.limit())
+		got, err := r.redis.allow(ctx, r.o.Timeout, r.o.Name+":"+caller, r.limit())
 		if err == nil {
 			r.redis.reached()
 			return Turn{

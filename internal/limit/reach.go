@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -18,8 +19,10 @@ type reach struct {
 	cooldown time.Duration
 	now      func() time.Time
 
-	mu    sync.Mutex
-	until time.Time // Redis is left alone until then; zero = it answers
+	mu      sync.Mutex
+	until   time.Time // Redis is left alone until then; zero = it answers
+	known   bool      // it has answered
+	failing time.Time // the first of the requests in a row that Redis did not answer in time; zero = the last was answered
 
 	fallbacks prometheus.Counter
 	active    prometheus.Gauge
@@ -42,9 +45,23 @@ func newReach(
 	}
 }
 
-// allow asks Redis for a turn.
-func (r *reach) allow(ctx context.Context, key string, l redis_rate.Limit) (*redis_rate.Result, error) {
-	return within(ctx, r.timeout, func(ctx context.Context) (*redis_rate.Result, error) {
+// patience is how long Redis may take to answer. The first answer takes more than one round trip: to connect to a
+// Sentinel and ask for the leader, to connect to that one, and for the script, which it may not have. On a link of 200
+// ms that is 2 s. A connection that is refused ends the wait at once.
+func (r *reach) patience() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known {
+		return r.timeout
+	}
+	return 5 * r.timeout
+}
+
+// allow asks Redis for a turn, for no longer than the timeout.
+func (r *reach) allow(
+	ctx context.Context, timeout time.Duration, key string, l redis_rate.Limit,
+) (*redis_rate.Result, error) {
+	return within(ctx, timeout, func(ctx context.Context) (*redis_rate.Result, error) {
 		return r.redis.Allow(ctx, key, l)
 	})
 }
@@ -94,6 +111,17 @@ func (r *reach) ask() bool {
 	return true
 }
 
+// down says whether to go on without Redis, which did not answer what was asked then. One that is late, by a packet
+// that was lost or on a busy machine, is not down: alone it would be too fast together with the others.
+func (r *reach) down(asked time.Time, err error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failing.IsZero() {
+		r.failing = asked
+	}
+	return !errors.Is(err, context.DeadlineExceeded) || r.now().Sub(r.failing) >= 3*r.timeout
+}
+
 func (r *reach) trip() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,6 +132,6 @@ func (r *reach) trip() {
 func (r *reach) reached() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.until = time.Time{}
+	r.until, r.known, r.failing = time.Time{}, true, time.Time{}
 	r.active.Set(0)
 }

@@ -33,9 +33,13 @@ type VisitOptions struct {
 	CooldownMax   time.Duration
 	MaxRetryAfter time.Duration
 
-	MaxWait  time.Duration // a longer wait is refused instead of waited for; default 1 s
-	Lease    time.Duration // how long the requests of a process that died count, 30 ms or more; default 3 s
-	Timeout  time.Duration // how long Redis may take to answer; default 250 ms
+	MaxWait time.Duration // a longer wait is refused instead of waited for; default 1 s
+	Lease   time.Duration // how long the requests of a process that died count, 30 ms or more; default 3 s
+	// Timeout is how long Redis may take to answer, five times as long for the first answer; default 1 s, which is more
+	// than a slow link costs that loses a packet. A start whose answer is late is refused. Redis counts as down when
+	// there has been none for three times as long, or it cannot be connected to: until then it may pace the others, and
+	// a process that went on by itself would come on top of them.
+	Timeout  time.Duration
 	Cooldown time.Duration // how long Redis is left alone after a failure; default 5 s
 	MaxHosts int           // hosts remembered in this process, those in use excepted; default 10,000
 
@@ -62,17 +66,21 @@ func Refused(after time.Duration) Verdict { return crawl.Refused(after) }
 // uses them again for a third of a lease without asking, so that without a gap most requests cost no round trip. Seats
 // are shared evenly among the processes that want more than there are.
 //
-// While Redis is down every process keeps the same limits by itself, and two metrics show it. A start may be as much
-// nearer to the one before it as another process was late for its own.
+// While Redis is down every process keeps its share of the limits by itself, and two metrics show it: the gap is as
+// many times as long, and the seats are divided among as many, as processes wanted the host when Redis was last heard
+// of. So a site is not asked more often during an outage, nor by a process that is cut off and comes back. A process
+// that has never heard of Redis takes itself for the only one, so one that just started is patient: the first answer
+// may take longer. A start may be as much nearer to the one before it as another process was late for its own.
 type Visits struct {
 	o       VisitOptions
 	process string // names this one in Redis
 	redis   *reach
 	line    redis.UniversalClient
 
-	mu     sync.Mutex
-	closed bool
-	hosts  map[string]*visited
+	mu      sync.Mutex
+	closed  bool
+	hosts   map[string]*visited
+	sharers int // processes that wanted the host that Redis was last asked about
 
 	waits prometheus.Observer
 }
@@ -84,6 +92,7 @@ type visited struct {
 	counted       int       // seats that Redis counts as ours
 	fresh         time.Time // until when target holds
 	redis         bool      // target is from there
+	sharers       int       // processes that wanted the host when Redis was last heard of; 0 = it was not
 	asking        bool      // one caller asks Redis
 	askAfter      time.Time // there was no seat: the next one asks then
 	wake          []context.CancelFunc
@@ -107,7 +116,7 @@ func NewVisits(rdb redis.UniversalClient, o VisitOptions) *Visits {
 	o.MaxRetryAfter = cmp.Or(o.MaxRetryAfter, 5*time.Minute)
 	o.MaxWait = cmp.Or(o.MaxWait, time.Second)
 	o.Lease = max(cmp.Or(o.Lease, 3*time.Second), 30*time.Millisecond)
-	o.Timeout = cmp.Or(o.Timeout, 250*time.Millisecond)
+	o.Timeout = cmp.Or(o.Timeout, time.Second)
 	o.Cooldown = cmp.Or(o.Cooldown, 5*time.Second)
 	o.MaxHosts = cmp.Or(o.MaxHosts, 10_000)
 	if o.Now == nil {
@@ -359,7 +368,7 @@ func (v *Visits) judge(host string, h *visited, verdict Verdict) {
 		return
 	}
 	v.mu.Unlock()
-	got, err := within(context.Background(), v.o.Timeout, func(ctx context.Context) ([]int64, error) {
+	got, err := within(context.Background(), v.redis.patience(), func(ctx context.Context) ([]int64, error) {
 		return judgeScript.Run(ctx, v.line, []string{v.key(host)}, verdict.Refused, v.o.CooldownBase.Microseconds(),
 			v.o.CooldownMax.Microseconds(), after.Microseconds()).Int64Slice()
 	})
@@ -368,7 +377,9 @@ func (v *Visits) judge(host string, h *visited, verdict Verdict) {
 	}
 	v.mu.Lock()
 	if err != nil {
-		v.redis.trip()
+		if v.redis.down(now, err) {
+			v.redis.trip()
+		}
 		return
 	}
 	v.redis.reached()
@@ -391,7 +402,7 @@ func (v *Visits) sync(ctx context.Context, host string, h *visited, s start) sta
 	if v.redis.ask() {
 		v.mu.Unlock()
 		left := s.giveUp.Sub(began)
-		got, err := within(ctx, v.o.Timeout, func(ctx context.Context) ([]int64, error) {
+		got, err := within(ctx, v.redis.patience(), func(ctx context.Context) ([]int64, error) {
 			return enterScript.Run(ctx, v.line, []string{v.key(host)}, v.process, v.o.PerHost, v.o.Lease.Microseconds(),
 				used, want, s.wanted, s.gap.Microseconds(), left.Microseconds()).Int64Slice()
 		})
@@ -402,17 +413,21 @@ func (v *Visits) sync(ctx context.Context, host string, h *visited, s start) sta
 			return v.learn(host, h, s, began, got)
 		case ctx.Err() != nil: // says nothing about Redis
 			return s
+		case !v.redis.down(began, err):
+			s.wait = busy
+			return s
 		}
 		v.redis.trip()
 	}
-	now := v.o.Now()
-	h.target, h.counted, h.redis, h.fresh = v.o.PerHost, 0, false, now.Add(v.o.Lease/3)
+	now, sharers := v.o.Now(), max(1, cmp.Or(h.sharers, v.sharers))
+	h.target, h.counted, h.redis, h.fresh = max(1, v.o.PerHost/sharers), 0, false, now.Add(v.o.Lease/3)
+	s.gap *= time.Duration(sharers)
 	if s.wanted {
 		s.at = later(now, later(h.next, h.cool))
 		switch {
 		case h.used >= h.target:
 			h.askAfter = now.Add(poll)
-		case s.at.After(s.giveUp):
+		case s.at.After(later(s.giveUp, now)): // Redis may have taken longer than there was to wait
 			s.wait = s.at.Sub(now)
 		default:
 			s.ok, h.next = true, s.at.Add(s.gap)
@@ -429,7 +444,7 @@ func (v *Visits) learn(host string, h *visited, s start, began time.Time, got []
 	now := v.o.Now()
 	in := func(i int) time.Duration { return time.Duration(got[i]) * time.Microsecond }
 	h.redis, h.target, h.counted, h.strikes = true, int(got[0]), int(got[1]), int(got[5])
-	h.fresh = began.Add(v.o.Lease / 3)
+	h.fresh, h.sharers, v.sharers = began.Add(v.o.Lease/3), int(got[6]), int(got[6])
 	if in(4) > 0 {
 		h.cool = later(h.cool, now.Add(in(4)))
 	}
@@ -548,7 +563,7 @@ else
   redis.call('HSET', KEYS[1], me, num(counted) .. ' ' .. num(now + lease) .. ' ' .. num(want) .. ' ' .. num(since))
 end
 redis.call('PEXPIRE', KEYS[1], num(math.ceil((math.max(now + lease, at.next, at.cool) - now) / 1000) + 600000))
-return {target, counted, ok and 1 or 0, turn - now, math.max(0, at.cool - now), at.strikes}`)
+return {target, counted, ok and 1 or 0, turn - now, math.max(0, at.cool - now), at.strikes, #rivals + 1}`)
 
 	judgeScript = redis.NewScript(`
 local t = redis.call('TIME')

@@ -3,7 +3,9 @@ package limit_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -381,6 +383,197 @@ func TestVisitsWithoutRedis(t *testing.T) {
 		enter(t, v, "two.example")(limit.Welcome)
 	}
 	refused(t, v, "one.example", 0) // what Redis did not hear of is still known here
+}
+
+// While Redis is away, processes that shared a host go on sharing it: each starts as seldom as its share is small.
+func TestVisitsShareWithoutRedis(t *testing.T) {
+	t.Parallel()
+	const processes, gap = 3, 10 * time.Millisecond
+	p := newProxy(t, servicetest.Address(t, "REDIS_URL"))
+	name := "test-" + rand.Text()
+	var known, enough sync.WaitGroup // every process has heard of the others; each has started ten times without Redis
+	ctx, stop := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	t.Cleanup(func() { stop(); all.Wait() })
+	for range processes {
+		var own []time.Time
+		shared := 0
+		known.Add(1)
+		enough.Add(1)
+		v := limit.NewVisits(client(t, p.url), limit.VisitOptions{
+			Name: name, PerHost: 2 * processes, Gap: gap, MaxWait: time.Minute, Timeout: 5 * time.Second,
+			Cooldown: time.Minute, Lease: 300 * time.Millisecond,
+			Started: func(_ string, at time.Time, fromRedis bool) {
+				if fromRedis {
+					if shared++; shared == 20 {
+						known.Done()
+					}
+					return
+				}
+				own = append(own, at)
+				if n := len(own); n > 1 && at.Sub(own[n-2]) < processes*gap {
+					t.Errorf("two starts of one process within %s", at.Sub(own[n-2]))
+				}
+				if len(own) == 10 {
+					enough.Done()
+				}
+			},
+		})
+		t.Cleanup(v.Close)
+		all.Go(func() {
+			for {
+				leave, err := v.Enter(ctx, "one.example", 0)
+				if err != nil {
+					return
+				}
+				leave(limit.Welcome)
+			}
+		})
+	}
+	known.Wait()
+	p.down()
+	enough.Wait()
+}
+
+// A slowLink delays connections and commands of a client, as one does whose round trips are long.
+type slowLink struct {
+	lateness
+	connects time.Duration
+}
+
+func (l *slowLink) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		_ = pause(ctx, l.connects)
+		return next(ctx, network, addr)
+	}
+}
+
+// Over a slow link all processes are paced by Redis together, from their first start on: neither the first answer, which
+// takes several round trips, nor one of those that follow makes it count as down.
+func TestVisitsOverASlowLink(t *testing.T) {
+	t.Parallel()
+	servicetest.Undisturbed(t, func() error { return visitsOverASlowLink(t) })
+}
+
+func visitsOverASlowLink(t *testing.T) error {
+	name := "test-" + rand.Text()
+	var l log
+	var g errgroup.Group
+	for range 3 {
+		rdb := client(t, servicetest.Address(t, "REDIS_URL"))
+		link := &slowLink{connects: 1200 * time.Millisecond}
+		link.set(400 * time.Millisecond)
+		rdb.AddHook(link)
+		v := limit.NewVisits(rdb, limit.VisitOptions{
+			Name: name, Gap: 20 * time.Millisecond, MaxWait: time.Minute, Started: l.started,
+		})
+		t.Cleanup(v.Close)
+		g.Go(func() error {
+			for range 2 {
+				leave, err := v.Enter(t.Context(), "one.example", 0)
+				if err != nil {
+					return err
+				}
+				leave(limit.Welcome)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for _, s := range l.starts {
+		if !s.redis {
+			return errors.New("a start was granted by a process alone")
+		}
+	}
+	return nil
+}
+
+// A start whose answer is late is refused, for Redis may pace others meanwhile. One that has not answered for three
+// times as long is down.
+func TestVisitsWithALateRedis(t *testing.T) {
+	t.Parallel()
+	servicetest.Undisturbed(t, func() error { return visitsOfALateRedis(t) })
+}
+
+func visitsOfALateRedis(t *testing.T) error {
+	const timeout = 500 * time.Millisecond
+	rdb := client(t, servicetest.Address(t, "REDIS_URL"))
+	link := &lateness{}
+	rdb.AddHook(link)
+	var l log
+	v := limit.NewVisits(rdb, limit.VisitOptions{
+		Name: "test-" + rand.Text(), Gap: time.Millisecond, Timeout: timeout, Cooldown: time.Hour, Started: l.started,
+	})
+	t.Cleanup(v.Close)
+	try := func() bool {
+		leave, err := v.Enter(t.Context(), "one.example", 0)
+		if err != nil {
+			if class, after := fault.Of(err); class != fault.Limited || after <= 0 {
+				t.Errorf("Enter = %v (%s, %s); want limited", err, class, after)
+			}
+			return false
+		}
+		leave(limit.Welcome)
+		return true
+	}
+	if !try() {
+		return errors.New("a Redis that answers in time grants no start")
+	}
+	link.set(2 * timeout)
+	if try() {
+		return errors.New("a start was granted while the answer was late")
+	}
+	link.set(0)
+	if !try() {
+		return errors.New("a Redis that was late once grants no start")
+	}
+	link.set(time.Hour)
+	began := time.Now()
+	for !try() {
+	}
+	if took := time.Since(began); took < 3*timeout {
+		return fmt.Errorf("Redis counted as down after %s; want %s", took, 3*timeout)
+	}
+	for i, s := range l.starts {
+		if s.redis != (i < 2) {
+			return fmt.Errorf("starts %v; want two by Redis and then one alone", l.starts)
+		}
+	}
+	return nil
+}
+
+// A process that never hears of Redis goes on alone: at once where it cannot connect, and otherwise when its patience is
+// at an end, however short the wait for a turn may be.
+func TestVisitsNeverHearOfRedis(t *testing.T) {
+	t.Parallel()
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ln.Close() }) // it takes connections, and says nothing
+	for name, tt := range map[string]struct {
+		rdb     *redis.Client
+		timeout time.Duration
+	}{
+		"away":   {away(t), time.Hour},
+		"silent": {client(t, "redis://"+ln.Addr().String()), 50 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var l log
+			v := limit.NewVisits(tt.rdb, limit.VisitOptions{
+				Timeout: tt.timeout, Cooldown: time.Hour, Gap: time.Millisecond, MaxWait: 10 * time.Millisecond,
+				Started: l.started,
+			})
+			t.Cleanup(v.Close)
+			enter(t, v, "one.example")(limit.Welcome)
+			if len(l.starts) != 1 || l.starts[0].redis {
+				t.Errorf("starts %v; want one without Redis", l.starts)
+			}
+		})
+	}
 }
 
 // Hosts that are no longer visited are forgotten.

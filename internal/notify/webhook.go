@@ -69,6 +69,7 @@ type hookBody struct {
 	Search hookSearch `json:"search"`
 	DueAt  time.Time  `json:"due_at"`
 	Items  []hookItem `json:"items"`
+	More   int        `json:"more,omitempty"` // homes that are left out
 }
 
 type hookSearch struct {
@@ -97,7 +98,7 @@ type hookItem struct {
 func bodyOf(n saved.Notice) ([]byte, error) {
 	b := hookBody{
 		ID: n.ID.String(), Search: hookSearch{n.Search.String(), n.Name}, DueAt: n.Due.UTC(),
-		Items: make([]hookItem, len(n.Items)),
+		Items: make([]hookItem, len(n.Items)), More: n.More,
 	}
 	for i, item := range n.Items {
 		b.Items[i] = hookItem{

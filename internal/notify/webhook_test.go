@@ -45,13 +45,14 @@ func TestWebhook(t *testing.T) {
 	w := sender(t, strings.TrimPrefix(s.URL, "http://"))
 	n := saved.Notice{
 		ID: uuid.New(), Name: "park", Address: saved.Address{URL: s.URL + "/private-path", Secret: "secret"},
-		Items: []saved.Item{{Kind: saved.New, Title: "4½", RentCents: 125_000}},
+		Items: []saved.Item{{Kind: saved.New, Title: "4½", RentCents: 125_000}}, More: 7,
 	}
 	require.NoError(t, w.Send(t.Context(), n))
 	require.Equal(t, n.ID.String(), seen.Get(notify.IDHeader))
 	require.Equal(t, "v1="+notify.Sign("secret", n.ID.String(), "1795435200", []byte(body)), seen.Get(notify.SignatureHeader))
 	require.Contains(t, body, `"kind":"new"`)
 	require.Contains(t, body, `"rent_cents":125000`)
+	require.Contains(t, body, `"more":7`)
 	for _, tt := range []struct {
 		status int
 		class  fault.Class

@@ -1,4 +1,4 @@
-// Package oidc verifies bearer tokens of an OpenID Connect issuer and maps their claims to roles.
+// Package oidc verifies bearer tokens of an OpenID Connect issuer, maps their claims to roles, and logs persons in.
 package oidc
 
 import (
@@ -34,10 +34,10 @@ type Verifier struct {
 	o    Options
 	http context.Context // holds the client, for go-oidc takes it so
 
-	mu      sync.Mutex
-	tokens  *oidc.IDTokenVerifier // nil until discovery succeeded
-	tryNext time.Time             // earliest time of the next discovery
-	away    error                 // of the last discovery
+	mu       sync.Mutex
+	provider *oidc.Provider // nil until discovery succeeded
+	tryNext  time.Time      // earliest time of the next discovery
+	away     error          // of the last discovery
 }
 
 // asymmetric are the signature algorithms that are accepted: only the issuer can sign with them. HMAC and "none" are
@@ -74,38 +74,48 @@ func (v *Verifier) Verify(ctx context.Context, token string) (access.Caller, err
 	if strings.Count(token, ".") != 2 || len(token) > longest {
 		return access.Caller{}, fault.Newf(fault.Invalid, "the token is malformed")
 	}
-	tokens, err := v.issuer()
+	t, claims, err := v.check(ctx, token, v.o.Audience)
 	if err != nil {
-		return access.Caller{}, fault.Newf(fault.Transient, "discover the token issuer: %w", err)
+		return access.Caller{}, err
 	}
+	return access.Caller{Name: "oidc:" + t.Subject, Role: v.role(claims)}, nil
+}
+
+// check verifies a token for an audience, and returns its claims. Errors are those of Verify.
+func (v *Verifier) check(ctx context.Context, token, audience string) (*oidc.IDToken, map[string]any, error) {
+	provider, err := v.issuer()
+	if err != nil {
+		return nil, nil, fault.Newf(fault.Transient, "discover the token issuer: %w", err)
+	}
+	tokens := provider.Verifier(&oidc.Config{ClientID: audience, SupportedSigningAlgs: asymmetric, Now: v.o.Now})
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	t, err := tokens.Verify(ctx, token)
 	var expired *oidc.TokenExpiredError
 	switch {
 	case errors.As(err, &expired):
-		return access.Caller{}, fault.Newf(fault.Invalid, "the token has expired")
+		return nil, nil, fault.Newf(fault.Invalid, "the token has expired")
 	case err != nil && strings.Contains(err.Error(), "fetching keys"): // go-oidc wraps nothing here
-		return access.Caller{}, fault.Newf(fault.Transient, "fetch the keys of the token issuer: %w", err)
+		return nil, nil, fault.Newf(fault.Transient, "fetch the keys of the token issuer: %w", err)
 	case err != nil:
 		says := strings.TrimPrefix(err.Error(), "oidc: ")
-		return access.Caller{}, fault.Newf(fault.Invalid, "the token is invalid: %.300s", says)
+		return nil, nil, fault.Newf(fault.Invalid, "the token is invalid: %.300s", says)
 	case t.Subject == "":
-		return access.Caller{}, fault.Newf(fault.Invalid, "the token is invalid: it has no subject")
+		return nil, nil, fault.Newf(fault.Invalid, "the token is invalid: it has no subject")
 	}
 	var claims map[string]any
 	if err := t.Claims(&claims); err != nil {
-		return access.Caller{}, fault.Newf(fault.Invalid, "the token is invalid: its claims are not an object")
+		return nil, nil, fault.Newf(fault.Invalid, "the token is invalid: its claims are not an object")
 	}
-	return access.Caller{Name: "oidc:" + t.Subject, Role: v.role(claims)}, nil
+	return t, claims, nil
 }
 
 // issuer discovers the issuer, once.
-func (v *Verifier) issuer() (*oidc.IDTokenVerifier, error) {
+func (v *Verifier) issuer() (*oidc.Provider, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.tokens != nil {
-		return v.tokens, nil
+	if v.provider != nil {
+		return v.provider, nil
 	}
 	if v.o.Now().Before(v.tryNext) {
 		return nil, v.away
@@ -115,10 +125,8 @@ func (v *Verifier) issuer() (*oidc.IDTokenVerifier, error) {
 		v.tryNext, v.away = v.o.Now().Add(pause), fmt.Errorf("discover %s: %.300s", v.o.Issuer, err)
 		return nil, v.away
 	}
-	v.tokens = provider.VerifierContext(v.http, &oidc.Config{
-		ClientID: v.o.Audience, SupportedSigningAlgs: asymmetric, Now: v.o.Now,
-	})
-	return v.tokens, nil
+	v.provider = provider
+	return provider, nil
 }
 
 // role is the highest role that the claims give, "" when they give none.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/certificate"
 )
 
 // The longest that one request may take, and the largest answer that is read.
@@ -45,12 +46,19 @@ type Engine struct {
 var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,99}$`)
 
 // New returns the engine at an address such as https://user:password@search.internal:9200/name: the path is the name of
-// the index, conveyor-pages by default. Certificates are checked against the system's, or those of SSL_CERT_FILE. It
-// makes no request. Errors quote no address.
+// the index, conveyor-pages by default. ?cacertfile= names the authorities that its certificate is checked with, the
+// system's by default; certfile= and keyfile= those of ours. It makes no request. Errors quote no address.
 func New(address string) (*Engine, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Fragment != "" {
 		return nil, fault.Newf(fault.Invalid, "URL of OpenSearch is not http[s]://[user:password@]host[:port][/index]")
+	}
+	transport, err := certificate.Transport(u)
+	if err != nil {
+		return nil, fault.Newf(fault.Invalid, "URL of OpenSearch: %w", err)
+	}
+	if u.RawQuery != "" {
+		return nil, fault.Newf(fault.Invalid, "URL of OpenSearch has settings other than cacertfile, certfile and keyfile")
 	}
 	name := strings.Trim(u.Path, "/")
 	if name == "" {
@@ -59,7 +67,6 @@ func New(address string) (*Engine, error) {
 	if !validName.MatchString(name) {
 		return nil, fault.Newf(fault.Invalid, "index %q of OpenSearch is not lower-case letters, digits, - and _", name)
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // documented
 	transport.MaxIdleConnsPerHost = 16
 	e := &Engine{
 		base: &url.URL{Scheme: u.Scheme, Host: u.Host}, user: u.User, name: name,

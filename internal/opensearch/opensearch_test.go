@@ -16,6 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/search/searchtest"
 	"github.com/mtlrent/conveyor/internal/opensearch"
 	"github.com/mtlrent/conveyor/internal/opensearch/opensearchtest"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 var indexes atomic.Int64
@@ -100,6 +101,41 @@ func TestNew(t *testing.T) {
 		_, err := opensearch.New(bad)
 		if class, _ := fault.Of(err); class != fault.Invalid || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// The URL names certificates as RABBITMQ_URL does: cacertfile, certfile, keyfile.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	service := strings.TrimPrefix(opensearchtest.Start(t).URL, "http://")
+	ours, other := servicetest.NewAuthority(t), servicetest.NewAuthority(t)
+	cert, key := ours.Issue("client")
+	for name, c := range map[string]struct {
+		clients  bool // need a certificate
+		settings string
+		says     string // "" when it works
+	}{
+		"private authority":       {false, "?cacertfile=" + ours.CA, ""},
+		"authority not named":     {false, "", "unknown authority"},
+		"another authority":       {false, "?cacertfile=" + other.CA, "unknown authority"},
+		"no such file":            {false, "?cacertfile=/nowhere/ca.pem", "read cacertfile: open /nowhere/ca.pem"},
+		"client with certificate": {true, "?cacertfile=" + ours.CA + "&certfile=" + cert + "&keyfile=" + key, ""},
+		"client without":          {true, "?cacertfile=" + ours.CA, "certificate required"},
+	} {
+		e, err := opensearch.New("https://admin:s3cret@" + ours.Front(service, c.clients, false) + "/pages" + c.settings)
+		if err == nil {
+			_, err = e.Search(t.Context(), search.Query{Text: "balcony", Limit: 5})
+			e.Close()
+		}
+		if c.says == "" {
+			if class, _ := fault.Of(err); class == fault.Transient {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: %v; want %q", name, err, c.says)
 		}
 	}
 }

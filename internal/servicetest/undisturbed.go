@@ -43,11 +43,12 @@ type watcher struct {
 
 func watch() *watcher {
 	w := &watcher{quit: make(chan struct{}), longest: make(chan time.Duration, 1)}
+	last := time.Now() // here: a process that is held at once would be so before the goroutine looks for the first time
 	go func() {
 		tick := time.NewTicker(lookEvery)
 		defer tick.Stop()
 		longest := time.Duration(0)
-		for last, over := time.Now(), false; !over; {
+		for over := false; !over; {
 			select {
 			case <-w.quit:
 				over = true

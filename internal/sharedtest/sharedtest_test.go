@@ -3,10 +3,13 @@ package sharedtest_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/internal/sharedtest"
 )
@@ -87,5 +90,18 @@ func TestDirBeside(t *testing.T) {
 	path, r := dir(t)
 	if filepath.Base(path) != "shared" || filepath.Base(filepath.Dir(path)) != filepath.Base(top) {
 		t.Errorf("Dir = %q, skipped %q, failed %q", path, r.skipped, r.failed)
+	}
+}
+
+// The whole suite, run by anybody, is CI: nothing is skipped for want of something.
+func TestTheWholeSuiteIsCI(t *testing.T) {
+	bin := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "make"), []byte("#!/bin/sh\necho \"$1 $CI\"\n"), 0o700))
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	for given, want := range map[string]string{"": "check true\n", "yes": "check yes\n"} {
+		t.Setenv("CI", given)
+		out, err := exec.Command("../../.ci/run").Output()
+		require.NoError(t, err)
+		require.Contains(t, string(out), want)
 	}
 }

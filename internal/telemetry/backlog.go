@@ -25,11 +25,13 @@ const (
 // goroutines at once.
 type Backlog struct {
 	Postgres    func(context.Context) error // whether it answers at all
+	Commits     func(context.Context) (backlog.Commits, error)
 	Outbox      func(context.Context) (backlog.Outbox, error)
 	DeadLetters func(context.Context) ([]backlog.DeadCount, error)
 	Queues      func(context.Context) ([]backlog.Queue, error)
 	Rates       func(context.Context) (map[string]backlog.Rates, error) // by queue
 	TaskQueues  func(context.Context) ([]backlog.TaskQueue, error)
+	Builds      func(context.Context) ([]backlog.Build, error) // nil: workers are of no deployment
 	Limits      func(context.Context) ([]backlog.Host, error)
 	Platforms   func(context.Context) ([]backlog.Scraper, error)  // of Postgres
 	Unfinished  func(context.Context) (backlog.Unfinished, error) // of Postgres
@@ -38,6 +40,7 @@ type Backlog struct {
 	Imports     func(context.Context) (backlog.Imports, error)    // of Postgres
 	Messages    func(context.Context) (backlog.Messages, error)   // of Postgres
 	Webhooks    func(context.Context) (backlog.Webhooks, error)   // of Postgres
+	Partitions  func(context.Context) ([]backlog.Partitioned, error)
 	Log         *slog.Logger
 	Now         func() time.Time
 
@@ -64,8 +67,9 @@ func (b *Backlog) Read(ctx context.Context) backlog.Report {
 		Platforms: []backlog.Scraper{},
 	}
 	var rates map[string]backlog.Rates
-	b.gather(ctx, &r, []question{
+	questions := []question{
 		ask(backlog.Postgres, "", func(ctx context.Context) (any, error) { return nil, b.Postgres(ctx) }, func(any) {}),
+		ask(backlog.Postgres, backlog.PartCommits, b.Commits, func(v backlog.Commits) { r.Commits = v }),
 		ask(backlog.Postgres, backlog.PartOutbox, b.Outbox, func(v backlog.Outbox) { r.Outbox = v }),
 		ask(backlog.Postgres, backlog.PartDeadLetters, b.DeadLetters,
 			func(v []backlog.DeadCount) { r.DeadLetters = append(r.DeadLetters, v...) }),
@@ -81,8 +85,18 @@ func (b *Backlog) Read(ctx context.Context) backlog.Report {
 		ask(backlog.Postgres, backlog.PartImports, b.Imports, func(v backlog.Imports) { r.Imports = v }),
 		ask(backlog.Postgres, backlog.PartMessages, b.Messages, func(v backlog.Messages) { r.Messages = v }),
 		ask(backlog.Postgres, backlog.PartWebhooks, b.Webhooks, func(v backlog.Webhooks) { r.Webhooks = v }),
+		ask(backlog.Postgres, backlog.PartPartitions, b.Partitions,
+			func(v []backlog.Partitioned) { r.Partitions = v }),
 		ask(backlog.Redis, backlog.PartLimits, b.Limits, func(v []backlog.Host) { r.Limits = append(r.Limits, v...) }),
-	})
+	}
+	if b.Builds != nil {
+		questions = append(questions, ask(backlog.Temporal, backlog.PartBuilds, b.Builds,
+			func(v []backlog.Build) { r.Builds = v }))
+	}
+	b.gather(ctx, &r, questions)
+	if r.Services[backlog.Postgres] != backlog.Away && r.Commits.Stuck() {
+		r.Services[backlog.Postgres] = backlog.Stuck
+	}
 	for i := range r.Queues {
 		r.Queues[i].Rates = rates[r.Queues[i].Name]
 	}
@@ -164,7 +178,7 @@ func (b *Backlog) gather(ctx context.Context, r *backlog.Report, questions []que
 
 // The metrics of a backlog. Every process that serves them asks the same services: dashboards take the maximum.
 var (
-	up        = gauge("conveyor_service_up", "1 when the service answers, by service.", "service")
+	up        = gauge("conveyor_service_up", "1 when the service answers, and stores what it gets, by service.", "service")
 	slow      = gauge("conveyor_service_slow", "1 when the service answers, but not every question in time.", "service")
 	ready     = gauge("conveyor_queue_ready", "Messages that wait in a RabbitMQ queue.", "queue")
 	unacked   = gauge("conveyor_queue_unacked", "Messages that are delivered and not acked, by queue.", "queue")
@@ -179,7 +193,12 @@ var (
 	taskAge = gauge("conveyor_task_queue_oldest_age_seconds", "How long the next task in a Temporal task queue has waited.",
 		"task_queue", "type")
 	workers = gauge("conveyor_task_queue_workers", "Processes that poll a Temporal task queue.", "task_queue", "type")
-	turn    = gauge("conveyor_limiter_host_wait_seconds", "Time until a host that is rate limited may be requested again.",
+	others  = gauge("conveyor_task_queue_other_workers",
+		"Processes that poll a Temporal task queue too, and are not of the build that gets its tasks.", "task_queue", "type")
+	pinned = gauge("conveyor_pinned_workflows",
+		"Open workflows that only builds go on with that are not current any more; 0 without a Worker Deployment.")
+	stranded = gauge("conveyor_pinned_workflows_stranded", "Of those, the ones whose build has no worker any more.")
+	turn     = gauge("conveyor_limiter_host_wait_seconds", "Time until a host that is rate limited may be requested again.",
 		"limiter", "host")
 	scraper = gauge("conveyor_platform_state", "1 for the state that a platform's scraper is in, 0 for the others.",
 		"platform", "state")
@@ -213,6 +232,13 @@ var (
 var searchSegments = gauge("conveyor_search_segments", "Segments of the search index in Postgres.")
 
 var (
+	partitionsUntil = gauge("conveyor_partitions_ahead_seconds",
+		"For how long a table that grows by time has partitions.", "table")
+	partitionStrays = gauge("conveyor_partition_default_rows",
+		"Rows that belong to no partition of their table, counted up to 1,000.", "table")
+)
+
+var (
 	uploads = gauge("conveyor_uploads_open", "Files of contacts that are not imported.")
 	chunks  = gauge("conveyor_upload_chunks_waiting", "Chunks of these files that are not stored, counted up to 100,000; "+
 		"those of a file that is not split yet by its size.")
@@ -234,9 +260,10 @@ func gauge(name, help string, labels ...string) *prometheus.Desc {
 // Describe is for prometheus.
 func (b *Backlog) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		up, ready, unacked, consumers, pending, refused, oldest, letters, tasks, taskAge, workers, turn,
+		up, ready, unacked, consumers, pending, refused, oldest, letters, tasks, taskAge, workers, others, pinned, stranded,
+		turn,
 		scraper, lastPage, overdue, oldestVisit, cycleTime, refusals, adverts, slow, lateListings, lateImages,
-		crawlRuns, crawlOpen, crawlStalled, searchSegments,
+		crawlRuns, crawlOpen, crawlStalled, searchSegments, partitionsUntil, partitionStrays,
 		uploads, chunks, chunkAge, messages, messageAge, held, unknown, webhooks, webhookAge,
 	} {
 		out <- d
@@ -250,7 +277,7 @@ func (b *Backlog) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
 	for service, state := range r.Services {
-		set(up, number(state != backlog.Away), service)
+		set(up, number(state != backlog.Away && state != backlog.Stuck), service)
 		set(slow, number(state == backlog.Slow), service)
 	}
 	if r.Knows(backlog.PartOutbox) {
@@ -271,6 +298,12 @@ func (b *Backlog) Collect(out chan<- prometheus.Metric) {
 	if r.Knows(backlog.PartSegments) {
 		set(searchSegments, float64(r.Segments))
 	}
+	for _, p := range r.Partitions {
+		if !p.Until.IsZero() { // partitions of runs have no time
+			set(partitionsUntil, p.Until.Sub(r.At).Seconds(), p.Table)
+		}
+		set(partitionStrays, float64(p.Strays), p.Table)
+	}
 	collectOutreach(&r, set)
 	for _, d := range r.DeadLetters {
 		set(letters, float64(d.Open), d.Queue, d.Class)
@@ -289,6 +322,18 @@ func (b *Backlog) Collect(out chan<- prometheus.Metric) {
 		set(tasks, float64(q.Backlog), q.Name, q.Type)
 		set(taskAge, q.OldestAgeSeconds, q.Name, q.Type)
 		set(workers, float64(q.Workers), q.Name, q.Type)
+		set(others, float64(q.Others), q.Name, q.Type)
+	}
+	if r.Knows(backlog.PartBuilds) {
+		all, left := int64(0), int64(0)
+		for _, d := range r.Builds {
+			all += d.Pinned
+			if len(d.Missing) > 0 {
+				left += d.Pinned
+			}
+		}
+		set(pinned, float64(all))
+		set(stranded, float64(left))
 	}
 	for _, h := range r.Limits {
 		set(turn, h.WaitSeconds, h.Limiter, h.Host)

@@ -24,6 +24,7 @@ func waits(asked *atomic.Int32) *telemetry.Backlog {
 	unacked, rate := int64(2), 1.5
 	return &telemetry.Backlog{
 		Postgres: func(context.Context) error { return nil },
+		Commits:  func(context.Context) (backlog.Commits, error) { return backlog.Commits{}, nil },
 		Unfinished: func(context.Context) (backlog.Unfinished, error) {
 			return backlog.Unfinished{Listings: 16, Images: 17}, nil
 		},
@@ -31,6 +32,9 @@ func waits(asked *atomic.Int32) *telemetry.Backlog {
 			return backlog.Crawls{Running: 18, Paused: 19, OpenURLs: 20, StalledRun: 1, StalledSeconds: 21}, nil
 		},
 		Segments: func(context.Context) (int64, error) { return 22, nil },
+		Partitions: func(context.Context) ([]backlog.Partitioned, error) {
+			return []backlog.Partitioned{{Table: "audit", Until: noon.AddDate(0, 3, 0)}}, nil
+		},
 		Imports: func(context.Context) (backlog.Imports, error) {
 			return backlog.Imports{Uploads: 23, Chunks: 24, Rows: 24_000, OldestAgeSeconds: 25}, nil
 		},
@@ -60,7 +64,10 @@ func waits(asked *atomic.Int32) *telemetry.Backlog {
 			return map[string]backlog.Rates{"scraped.kijiji": {Unacked: &unacked, AckRate: &rate}}, nil
 		},
 		TaskQueues: func(context.Context) ([]backlog.TaskQueue, error) {
-			return []backlog.TaskQueue{{Name: "images", Type: "activity", Backlog: 9, OldestAgeSeconds: 10, Workers: 1}}, nil
+			return []backlog.TaskQueue{{Name: "images", Type: "activity", Backlog: 9, OldestAgeSeconds: 10, Workers: 1, Others: 2}}, nil
+		},
+		Builds: func(context.Context) ([]backlog.Build, error) {
+			return []backlog.Build{{ID: "1.0", Pinned: 31}, {ID: "1.1", Pinned: 32, Missing: []string{"drafts workflow"}}}, nil
 		},
 		Limits: func(context.Context) ([]backlog.Host, error) {
 			return []backlog.Host{{Limiter: "images", Host: "a.example", WaitSeconds: 11}}, nil
@@ -90,7 +97,8 @@ func TestBacklog(t *testing.T) {
 		"postgres": "ok", "rabbitmq": "ok", "management": "ok", "temporal": "ok", "redis": "ok",
 	}, r.Services)
 	require.Equal(t, []string{"outbox: messages that the broker refuses: 1",
-		"adverts that were begun more than an hour ago and are not finished: 16"}, r.Warnings)
+		"adverts that were begun more than an hour ago and are not finished: 16",
+		"build 1.1: 32 workflows are pinned to it, and no worker of it polls drafts workflow"}, r.Warnings)
 	require.Empty(t, r.Unknown)
 	require.EqualValues(t, 2, *r.Queues[0].Unacked)
 	require.Nil(t, r.Queues[1].Unacked)
@@ -136,6 +144,27 @@ func TestBacklogAway(t *testing.T) {
 	require.Equal(t, 3, strings.Count(log.String(), "cannot read backlog"), "said once")
 }
 
+// A database whose commits wait for a standby in vain is not up; one whose standby is only slow is.
+func TestBacklogStuck(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		commits backlog.Commits
+		state   string
+		up      float64
+	}{
+		{backlog.Commits{WaitSeconds: 3}, backlog.OK, 1},
+		{backlog.Commits{WaitSeconds: 6}, backlog.Stuck, 0},
+		{backlog.Commits{NoStandby: true}, backlog.Stuck, 0},
+	} {
+		b := waits(new(atomic.Int32))
+		b.Commits = func(context.Context) (backlog.Commits, error) { return tt.commits, nil }
+		require.Equal(t, tt.state, b.Read(t.Context()).Services["postgres"])
+		reg := prometheus.NewPedanticRegistry()
+		reg.MustRegister(b)
+		require.Equal(t, tt.up, values(t, reg)["conveyor_service_up postgres"]) //nolint:testifylint // 0 or 1
+	}
+}
+
 // A question that takes too long costs no other question's numbers, and its service is slow, not away.
 func TestBacklogSlow(t *testing.T) {
 	t.Parallel()
@@ -162,6 +191,7 @@ func TestBacklogSlow(t *testing.T) {
 	b = waits(&asked) // a server that is stopped answers nothing
 	b.Platforms = hang
 	b.Postgres = func(ctx context.Context) error { _, err := hang(ctx); return err }
+	b.Commits = func(ctx context.Context) (backlog.Commits, error) { _, err := hang(ctx); return backlog.Commits{}, err }
 	b.Outbox = func(ctx context.Context) (backlog.Outbox, error) { _, err := hang(ctx); return backlog.Outbox{}, err }
 	b.DeadLetters = func(ctx context.Context) ([]backlog.DeadCount, error) { _, err := hang(ctx); return nil, err }
 	b.Unfinished = func(ctx context.Context) (backlog.Unfinished, error) {
@@ -179,10 +209,11 @@ func TestBacklogSlow(t *testing.T) {
 		_, err := hang(ctx)
 		return backlog.Webhooks{}, err
 	}
+	b.Partitions = func(ctx context.Context) ([]backlog.Partitioned, error) { _, err := hang(ctx); return nil, err }
 	r = b.Read(t.Context())
 	require.Equal(t, backlog.Away, r.Services["postgres"])
-	require.Equal(t, []string{"outbox", "dead_letters", "platforms", "unfinished", "crawls", "segments", "imports", "messages",
-		"webhooks"}, r.Unknown)
+	require.Equal(t, []string{"commits", "outbox", "dead_letters", "platforms", "unfinished", "crawls", "segments", "imports",
+		"messages", "webhooks", "partitions"}, r.Unknown)
 }
 
 func TestBacklogMetrics(t *testing.T) {
@@ -214,6 +245,8 @@ func TestBacklogMetrics(t *testing.T) {
 		`conveyor_crawl_urls_open`:                                    20,
 		`conveyor_crawl_stalled_seconds`:                              21,
 		`conveyor_search_segments`:                                    22,
+		`conveyor_partitions_ahead_seconds audit`:                     92 * 24 * 3600,
+		`conveyor_partition_default_rows audit`:                       0,
 		`conveyor_uploads_open`:                                       23,
 		`conveyor_upload_chunks_waiting`:                              24,
 		`conveyor_upload_chunks_oldest_age_seconds`:                   25,
@@ -232,6 +265,9 @@ func TestBacklogMetrics(t *testing.T) {
 		`conveyor_task_queue_backlog images activity`:                 9,
 		`conveyor_task_queue_oldest_age_seconds images activity`:      10,
 		`conveyor_task_queue_workers images activity`:                 1,
+		`conveyor_task_queue_other_workers images activity`:           2,
+		`conveyor_pinned_workflows`:                                   63,
+		`conveyor_pinned_workflows_stranded`:                          32,
 		`conveyor_limiter_host_wait_seconds a.example images`:         11,
 		`conveyor_platform_last_success_age_seconds kijiji`:           60,
 		`conveyor_platform_overdue_seconds kijiji`:                    12,

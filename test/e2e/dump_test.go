@@ -77,10 +77,13 @@ COPY public.listings (id, source, source_id, source_url, title, price, bedrooms,
 		require.Contains(t, w.run("import", "listings", file, "--refused", refused), "4 rows: 2 imported, 1 refused, 1 archived\n")
 	}
 	w.eventually("both are published", func() bool {
-		return one[int](w, "SELECT count(*) FROM listings WHERE status = 'active'") == 2 &&
+		return one[int](w, "SELECT count(*) FROM listings") == 2 &&
 			one[int](w, "SELECT count(*) FROM outbox WHERE published_at IS NULL") == 0
 	})
 	require.Equal(t, 2, one[int](w, "SELECT count(*) FROM outbox WHERE routing_key = 'listings.published'"))
+	require.Equal(t, "active", one[string](w, "SELECT status FROM listings WHERE platform_id = '9701'"))
+	require.Equal(t, "claimed", one[string](w, "SELECT status FROM listings WHERE platform_id = '9702'"))
+	require.Equal(t, 1, one[int](w, "SELECT count(*) FROM outbox WHERE routing_key = 'listings.claimed'"))
 	require.Equal(t, int64(145_000), one[int64](w, "SELECT rent_cents FROM listings WHERE platform_id = '9701'"))
 	require.NotEmpty(t, one[string](w, "SELECT neighbourhood FROM listings WHERE platform_id = '9701'"))
 	require.Equal(t, "Studio\tprès du métro", one[string](w, "SELECT title FROM listings WHERE platform_id = '9702'"))

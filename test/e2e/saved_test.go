@@ -3,8 +3,10 @@ package e2e
 import (
 	"encoding/json"
 	"io"
+	"mime"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +19,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/notify"
+	"github.com/mtlrent/conveyor/internal/notify/smtptest"
 )
 
 // A hookCall is a request that a hook has answered.
@@ -86,13 +89,67 @@ func (h *hook) seen() []hookCall {
 	return append([]hookCall(nil), h.calls...)
 }
 
-// A tenant's saved search tells its webhook and its feed of an advert that meets it, and of a fall of its rent, each
-// once, also when the webhook is down at first; of other adverts it tells nothing.
+// bot is a fake of Telegram's API. It keeps the texts of messages, and the first request is one too many.
+type bot struct {
+	URL string
+
+	mu    sync.Mutex
+	asked int
+	texts []string
+}
+
+func newBot(t *testing.T) *bot {
+	t.Helper()
+
+	b := new(bot)
+	server := httptest.NewServer(b)
+	t.Cleanup(server.Close)
+	b.URL = server.URL
+	return b
+}
+
+func (b *bot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var m struct{ Text string }
+	_ = json.NewDecoder(io.LimitReader(r.Body, 1<<20)).Decode(&m) // what cannot be read has no text
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.asked++; b.asked == 1 {
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = io.WriteString(w, `{"ok":false,"error_code":429,"parameters":{"retry_after":1}}`)
+		return
+	}
+	b.texts = append(b.texts, m.Text)
+	_, _ = io.WriteString(w, `{"ok":true,"result":{}}`)
+}
+
+// told returns the texts so far.
+func (b *bot) told() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]string(nil), b.texts...)
+}
+
+// link is the address in an e-mail that ends in a path.
+func link(t *testing.T, e smtptest.Email, path string) string {
+	t.Helper()
+
+	text := strings.ReplaceAll(e.Text, "=\n", "") // of quoted-printable, which breaks long lines
+	found := regexp.MustCompile(`http://\S+/subscriptions/[A-Za-z0-9_-]+/` + path).FindString(text)
+	require.NotEmpty(t, found, text)
+	return found
+}
+
+// A tenant's saved search tells its webhook, its feed, a mailbox and a Telegram chat of an advert that meets it, and of a
+// fall of its rent, each once, also when their servers are down at first; of other adverts it tells nothing. The mailbox
+// is told nothing before its owner has confirmed it, and nothing after its owner has unsubscribed.
 func TestASavedSearchTellsItsNews(t *testing.T) {
 	t.Parallel()
 
 	h := newHook(t)
-	p := newPost(t, "CONVEYOR_ALLOW_PRIVATE_HOSTS="+strings.TrimPrefix(h.URL, "http://"))
+	mailbox, chat := smtptest.New(t, smtptest.Options{}), newBot(t)
+	p := newPost(t, "CONVEYOR_ALLOW_PRIVATE_HOSTS="+strings.TrimPrefix(h.URL, "http://"),
+		"CONVEYOR_SMTP_URL=smtp://"+mailbox.Address, "CONVEYOR_SMTP_FROM=Homes <homes@conveyor.example>",
+		"CONVEYOR_TELEGRAM_URL="+chat.URL, "CONVEYOR_TELEGRAM_TOKEN=1:0123456789abcdef")
 	require.NoError(t, db.NewTenants(p.db).Create(t.Context(),
 		db.Tenant{ID: "acme", Name: "acme", Tier: campaign.Standard, CreatedAt: time.Now()}, "test"))
 	p.start("api")
@@ -103,7 +160,7 @@ func TestASavedSearchTellsItsNews(t *testing.T) {
 
 	made, err := http.Post(p.world.api+"/searches?tenant=acme", "application/json", strings.NewReader(
 		`{"name":"4½ under 1,500","filter":{"max_price":1500,"bedrooms":[2],"text":"rénové"},
-		"targets":[{"kind":"webhook","url":"`+h.URL+`/hook"},{"kind":"feed"}]}`))
+		"targets":[{"kind":"webhook","url":"`+h.URL+`/hook"},{"kind":"feed"},{"kind":"email","email":"jo@example.org"},{"kind":"telegram","chat":"42"}]}`))
 	require.NoError(t, err)
 	defer made.Body.Close()
 	var search struct {
@@ -116,7 +173,7 @@ func TestASavedSearchTellsItsNews(t *testing.T) {
 	}
 	require.Equal(t, http.StatusCreated, made.StatusCode)
 	require.NoError(t, json.NewDecoder(made.Body).Decode(&search))
-	require.Len(t, search.Targets, 2)
+	require.Len(t, search.Targets, 4)
 	h.set(func(h *hook) { h.secret = search.Targets[0].Secret })
 
 	// feed returns the news of the feed, newest first.
@@ -155,6 +212,18 @@ func TestASavedSearchTellsItsNews(t *testing.T) {
 		})
 	}
 
+	p.eventually("the owner of the mailbox is asked", func() bool { return len(mailbox.Taken()) == 1 })
+	confirm := link(t, mailbox.Taken()[0], "confirm")
+	for _, visit := range []func() (*http.Response, error){
+		func() (*http.Response, error) { return http.Get(confirm) },
+		func() (*http.Response, error) { return http.Post(confirm, "application/x-www-form-urlencoded", nil) },
+	} {
+		r, err := visit()
+		require.NoError(t, err)
+		require.NoError(t, r.Body.Close())
+		require.Equal(t, http.StatusOK, r.StatusCode)
+	}
+
 	rented := func(cents int) func(map[string]any) {
 		return with("price", map[string]any{"amount_cents": cents, "type": "FIXED"})
 	}
@@ -169,8 +238,12 @@ func TestASavedSearchTellsItsNews(t *testing.T) {
 	require.Equal(t, "new", first.Kind)
 	require.Equal(t, "https://www.kijiji.ca/v-appartement/9801", first.URL)
 	require.Equal(t, []newsItem{first}, feed())
+	require.Len(t, mailbox.Taken(), 2)
+	require.Equal(t, "jo@example.org", mailbox.Taken()[1].To)
+	require.Len(t, chat.told(), 1)
 
 	h.set(func(h *hook) { h.fail = 2 })
+	mailbox.Play(smtptest.Trick{At: "RCPT", Answer: "451 4.7.1 try again later"})
 	p.publish("scraped", "kijiji", advert("9801", rented(139_500), with("scraped_at", "2026-01-11T12:00:00Z")))
 	settled(3)
 	calls = h.seen()[1:]
@@ -184,5 +257,24 @@ func TestASavedSearchTellsItsNews(t *testing.T) {
 	fell := calls[2].items[0]
 	require.Equal(t, newsItem{"price_drop", first.URL, 139_500, new(int64(145_000))}, fell)
 	require.Equal(t, []newsItem{fell, first}, feed())
-	require.Equal(t, 2, deliveries("state = 'sent' AND tries IN (0, 2)"))
+	require.Len(t, mailbox.Taken(), 3)
+	told := mailbox.Taken()[2]
+	subject, err := new(mime.WordDecoder).DecodeHeader(told.Message(t).Header.Get("Subject"))
+	require.NoError(t, err)
+	require.Contains(t, subject, "1,395 $ a month instead of 1,450 $")
+	require.Len(t, chat.told(), 2)
+	require.Contains(t, chat.told()[1], "1,450 $ → 1,395 $")
+	require.Equal(t, 7, deliveries("state = 'sent' AND tries IN (0, 1, 2)"))
+
+	stop := strings.Trim(told.Message(t).Header.Get("List-Unsubscribe"), "<>")
+	r, err := http.Post(stop, "application/x-www-form-urlencoded", strings.NewReader("List-Unsubscribe=One-Click"))
+	require.NoError(t, err)
+	require.NoError(t, r.Body.Close())
+	require.Equal(t, http.StatusOK, r.StatusCode)
+	p.publish("scraped", "kijiji", advert("9801", rented(130_000), with("scraped_at", "2026-01-12T12:00:00Z")))
+	settled(4)
+	require.Len(t, h.seen(), 5)
+	require.Len(t, feed(), 3)
+	require.Len(t, chat.told(), 3)
+	require.Len(t, mailbox.Taken(), 3)
 }

@@ -92,7 +92,8 @@ func newWorldAround(t *testing.T, site *demosite.Site, settings ...string) *worl
 	address := freeAddress(t)
 	w.api = "http://" + address
 	w.env = append(os.Environ(),
-		"DATABASE_URL="+w.db.Config().ConnString(), "DATABASE_MIGRATE_URL="+dbtest.Owner(t, w.db), "RABBITMQ_URL="+w.broker.URL, "TEMPORAL_NAMESPACE="+name,
+		"DATABASE_URL="+w.db.Config().ConnString(), "DATABASE_MIGRATE_URL="+dbtest.Owner(t, w.db),
+		"RABBITMQ_URL="+w.broker.URL, "TEMPORAL_NAMESPACE="+name,
 		"CONVEYOR_HOME="+w.dir, "CONVEYOR_API_ADDRESS="+address, "CONVEYOR_API_URL="+w.api,
 		"CONVEYOR_LOG_FORMAT=json",
 		"CONVEYOR_API_RATE=0", "CONVEYOR_API_WRITE_RATE=0", // the tests share a Redis and an address
@@ -100,13 +101,15 @@ func newWorldAround(t *testing.T, site *demosite.Site, settings ...string) *worl
 		"CONVEYOR_IMAGE_INTERVAL=10ms",
 		"CONVEYOR_STALENESS_EVERY=87600h", // the adverts of these tests are old: they are archived only on demand
 	)
+	if os.Getenv("DATABASE_LISTEN_URL") != "" { // DATABASE_URL is a pooler
+		w.env = append(w.env, "DATABASE_LISTEN_URL="+dbtest.Direct(t, w.db))
+	}
 	w.env = append(w.env, settings...)
 	var err error
 	w.temporal, err = client.NewLazyClient(client.Options{HostPort: servicetest.Address(t, "TEMPORAL_ADDRESS"), Namespace: name})
 	require.NoError(t, err)
 	t.Cleanup(w.temporal.Close)
 	t.Cleanup(w.explain)
-	w.run("migrate")
 	w.run("bootstrap")
 	return w
 }
@@ -215,7 +218,7 @@ func (w *world) publish(exchange, key string, bodies ...[]byte) {
 // eventually waits for a condition on the world, for as long as work may take on a busy machine.
 func (w *world) eventually(what string, ok func() bool) {
 	w.t.Helper()
-	require.Eventually(w.t, ok, 2*time.Minute, 100*time.Millisecond, what)
+	require.Eventually(w.t, ok, 4*time.Minute, 100*time.Millisecond, what)
 }
 
 // one reads one value.

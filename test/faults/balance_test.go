@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/demosite"
 )
 
@@ -38,10 +39,10 @@ func honest() ([]message, books) {
 		images: []picturedAs{
 			{"1", "http://h/a", "dropped", "", ""}, {"1", "http://h/b", "attached", "k", "sum"}, {"1", "http://h/c", "failed", "", ""},
 		},
-		history: []change{{"1", "created", 0, 100_000}, {"1", "price", 100_000, 105_000}},
+		history: []change{{"1", "created", 0, 100_000, "active"}, {"1", "price", 100_000, 105_000, ""}},
 		outbox: []told{
-			{"e1", "listings.published", "id-1", 1, "", at(5)}, {"e2", "listings.published", "id-1", 2, "", at(5)},
-			{"e3", "images.attached", "id-1", 0, "http://h/b", at(5)},
+			{"e1", "listings.published", "id-1", 1, "", at(5), "1", ""}, {"e2", "listings.published", "id-1", 2, "", at(5), "1", ""},
+			{"e3", "images.attached", "id-1", 0, "http://h/b", at(5), "1", ""},
 		},
 		sights: map[string]sight{"e1": {times: 1}, "e2": {times: 2}, "e3": {times: 1}},
 		queued: map[string]bool{"e1": true, "e2": true},
@@ -241,6 +242,97 @@ func TestTheLedgerSeesWhatScrapersDoWrong(t *testing.T) {
 			}, cycles)
 			l := &Ledger{}
 			l.scrapes(s, adverts, cycles, nil, 1)
+			if tt.want == "" {
+				require.Empty(t, l.Wrong)
+				return
+			}
+			require.True(t, slices.ContainsFunc(l.Wrong, func(s string) bool { return strings.HasPrefix(s, tt.want) }),
+				"%q is not among %q", tt.want, l.Wrong)
+		})
+	}
+}
+
+// decidedWell is a pair that the rules made one home of, and a person two, and a pair whose decision was undone, without
+// any fault.
+func decidedWell() books {
+	of := func(id, platform, home string) lodger {
+		return lodger{PlatformID: id, ID: "id-" + id, Platform: platform, Home: home, Shown: home, Raw: "imported",
+			Visible: true}
+	}
+	a, b, c, d := of("1", "kijiji", "id-1"), of("2", "kangalou", "id-2"), of("3", "kijiji", "id-3"), of("4", "kangalou", "id-3")
+	a.Apart, b.Apart = "id-2", "id-1"
+	d.Hidden, d.Visible, d.Raw, d.DuplicateOf, d.Kind, d.Matched = true, false, "duplicate", "id-3", "duplicate", "id-3"
+	return books{
+		lodgers: map[string]lodger{"1": a, "2": b, "3": c, "4": d},
+		said:    []verdict{{1, "id-2", "different", false}, {2, "id-4", "show", true}},
+		pairs: []pair{
+			{parted, [2]string{"1", "2"}, [2]lodger{}, []verdict{{1, "id-2", "different", false}}},
+			{returned, [2]string{"3", "4"}, [2]lodger{c, d}, []verdict{{2, "id-4", "show", true}}},
+		},
+		outbox: []told{
+			{ID: "e1", RoutingKey: "listings.merged", PlatformID: "2"}, {ID: "e2", RoutingKey: "listings.split", PlatformID: "2"},
+			{ID: "e3", RoutingKey: "listings.merged", PlatformID: "4"},
+		},
+	}
+}
+
+// So it does for its lines about homes.
+func TestTheLedgerSeesWhatIsDecidedInVain(t *testing.T) {
+	t.Parallel()
+	change := func(b *books, advert string, change func(m *lodger)) {
+		m := b.lodgers[advert]
+		change(&m)
+		b.lodgers[advert] = m
+	}
+	overruled, left := "homes that are not as they were decided on", "homes that are not as before"
+	for _, tt := range []struct {
+		name  string
+		spoil func(b *books)
+		want  string // how a complaint begins; "" for none
+	}{
+		{"nothing is wrong", func(*books) {}, ""},
+		{"a rule overrules it", func(b *books) {
+			change(b, "2", func(m *lodger) { m.Home, m.Hidden = "id-1", true })
+		}, overruled},
+		{"nothing holds them apart", func(b *books) { change(b, "2", func(m *lodger) { m.Apart = "" }) }, overruled},
+		{"one of them is not published", func(b *books) { change(b, "2", func(m *lodger) { m.Visible = false }) }, overruled},
+		{"the other one is still shown", func(b *books) {
+			b.pairs[1].said[0].Undone, b.said[1].Undone = false, false
+		}, overruled},
+		{"it is shown, and the first one as well", func(b *books) {
+			b.pairs[1].said[0].Undone, b.said[1].Undone = false, false
+			change(b, "3", func(m *lodger) { m.Shown, m.Chosen = "id-4", "id-4" })
+			change(b, "4", func(m *lodger) { m.Shown, m.Chosen, m.Hidden, m.Visible = "id-4", "id-4", false, true })
+		}, overruled},
+		{"two adverts are shown for a home", func(b *books) { change(b, "4", func(m *lodger) { m.Visible = true }) }, left},
+		{"the choice was left", func(b *books) { change(b, "3", func(m *lodger) { m.Chosen = "id-4" }) }, left},
+		{"its reviewer was left", func(b *books) { change(b, "4", func(m *lodger) { m.ReviewedBy = "Jo" }) }, left},
+		{"it is not of its home any more", func(b *books) { change(b, "4", func(m *lodger) { m.Home = "id-4" }) }, left},
+		{"nobody asked for it", func(b *books) {
+			b.pairs[1].said, b.said = nil, b.said[:1]
+			change(b, "4", func(m *lodger) { m.Hidden = false })
+		}, "homes that nobody decided on"},
+		{"a decision is lost", func(b *books) { b.said = b.said[1:] }, "decisions lost"},
+		{"a decision is stored twice", func(b *books) { b.said = append(b.said, verdict{3, "id-2", "different", false}) },
+			"decisions lost"},
+		{"an undoing is lost", func(b *books) { b.said[1].Undone = false }, "decisions lost"},
+		{"a decision was refused", func(b *books) { b.refused = []string{"409"} }, "decisions that the API"},
+		{"a split was not told", func(b *books) { b.outbox = slices.Delete(b.outbox, 1, 2) }, "merged or split"},
+		{"a merge was told twice", func(b *books) { b.outbox = append(b.outbox, b.outbox[2]) }, "merged or split"},
+		{"a lonely advert was merged", func(b *books) { b.outbox[2].PlatformID = "9" }, "merged or split"},
+		{"a lie was believed", func(b *books) {
+			b.reads = []reading{{"1", "Près du métro", []listing.Fact{truth, {Field: "heating", Value: "oil", Text: "mazout"}}, true}}
+		}, "lies of the language model"},
+		{"what is true was not", func(b *books) { b.reads = []reading{{"1", "Près du métro", nil, true}} }, "lies of the language"},
+		{"the language model did not answer", func(b *books) { b.reads = []reading{{"1", "Près du métro", nil, false}} }, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := decidedWell()
+			tt.spoil(&b)
+			l := &Ledger{}
+			l.homes(b)
+			l.readings(b.reads)
 			if tt.want == "" {
 				require.Empty(t, l.Wrong)
 				return

@@ -30,6 +30,7 @@ import (
 
 // campaignBreaks are the faults that meet a campaign, beside workers that are killed all the time.
 var campaignBreaks = []fault{
+	{"SIGTERM worker", 0, func(w *world) (string, error) { return w.retire("worker") }},
 	{"Redis killed -9", 1, func(w *world) (string, error) { return w.restart(devstack.Redis, true) }},
 	{"Temporal killed -9", 1, func(w *world) (string, error) { return w.restart(devstack.Temporal, true) }},
 	{"Postgres backends terminated", 1, terminateBackends},
@@ -61,32 +62,16 @@ func campaignMessages() int {
 func TestTheLedgerOfCampaignsBalances(t *testing.T) {
 	t.Parallel() // with the other short ones
 	var hooks *db.Webhooks
-	const appSecret = "app secret"
-	door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := applyWebhook(r, hooks, appSecret); err != nil { // our database is away: it comes again
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}
-	}))
-	t.Cleanup(door.Close)
-	api := cloudapi.New(cloudapi.Options{
-		Limits: cloudapi.Limits{PerSecond: -1, PairBurst: -1}, Latency: 20 * time.Millisecond, Webhook: door.URL,
-		Secret: appSecret, Retry: 500 * time.Millisecond, Tries: 50,
-	})
-	server := httptest.NewServer(api)
-	t.Cleanup(server.Close)
-	key := make([]byte, 32)
-	_, _ = rand.Read(key) // never fails
-	keys := "k1:" + base64.StdEncoding.EncodeToString(key)
-	box, err := secret.Parse(keys)
-	require.NoError(t, err)
-
-	w := newWorld(t, nil, "CONVEYOR_IMAGES=false", "CONVEYOR_WHATSAPP_URL="+server.URL, "CONVEYOR_SECRET_KEYS="+keys,
+	api, url := phone(serveAt(t, "127.0.0.1"), func(r *http.Request) error { return applyWebhook(r, hooks) })
+	box, keys := newKeys(t)
+	w := newWorld(t, nil, "CONVEYOR_IMAGES=false", "CONVEYOR_WHATSAPP_URL="+url, "CONVEYOR_SECRET_KEYS="+keys,
 		fmt.Sprintf("CONVEYOR_DISPATCH_STANDARD=%d", campaignRate), "CONVEYOR_WHATSAPP_TIMEOUT=3s")
 	hooks = db.NewWebhooks(w.db)
 	w.gone.Go(func() { _ = api.Run(w.ctx) })
 	w.tempt = func() {} // the campaign goes on by itself
 	require.NoError(t, api.Script(cloudapi.Rule{To: cutAfter, Cut: cloudapi.CutAfter},
 		cloudapi.Rule{To: cutBefore, Cut: cloudapi.CutBefore}))
+	require.NoError(t, w.makeContacts(campaignMessages()))
 	id, err := w.makeCampaign(box)
 	require.NoError(t, err)
 	w.say("seed %d: a campaign of %d messages", *seed, campaignMessages())
@@ -111,7 +96,7 @@ func TestTheLedgerOfCampaignsBalances(t *testing.T) {
 	}
 	l.within("workers killed", kills, 3, 1000)
 	l.missed(left)
-	l.campaign(w, id, api, cutNumbers+diesWith*(kills+len(l.Faults)))
+	l.campaign(w, id, api, campaignMessages(), cutNumbers+diesWith*(kills+len(l.Faults)))
 	l.processes(w)
 	fmt.Print(l.String())
 	for _, wrong := range l.Wrong {
@@ -122,8 +107,35 @@ func TestTheLedgerOfCampaignsBalances(t *testing.T) {
 	}
 }
 
+const appSecret = "app secret"
+
+// phone is the WhatsApp API of the outside world, which reports to hook, and its URL.
+func phone(serve func(http.Handler) *httptest.Server, hook func(r *http.Request) error) (api *cloudapi.API, url string) {
+	door := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := hook(r); err != nil { // our database is away: it comes again
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	api = cloudapi.New(cloudapi.Options{
+		Limits: cloudapi.Limits{PerSecond: -1, PairBurst: -1}, Latency: 20 * time.Millisecond, Webhook: door.URL,
+		Secret: appSecret, Retry: 500 * time.Millisecond, Tries: 50,
+	})
+	return api, serve(api).URL
+}
+
+// newKeys makes a key that access tokens are encrypted with.
+func newKeys(t *testing.T) (box *secret.Box, keys string) {
+	t.Helper()
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails
+	keys = "k1:" + base64.StdEncoding.EncodeToString(key)
+	box, err := secret.Parse(keys)
+	require.NoError(t, err)
+	return box, keys
+}
+
 // applyWebhook does what the API's webhook does.
-func applyWebhook(r *http.Request, hooks *db.Webhooks, appSecret string) error {
+func applyWebhook(r *http.Request, hooks *db.Webhooks) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return err
@@ -159,13 +171,21 @@ INSERT INTO contacts (tenant, created_at, updated_at, digest, key, phone)
 SELECT 'acme', now(), now(), substr(sha256(convert_to(n::text, 'UTF8')), 1, 16), n::text, '+1514' || lpad(n::text, 7, '0')
 FROM generate_series(1, $1) n`
 
-// makeCampaign stores a tenant with contacts, and a campaign whose time has come.
+// makeContacts stores the tenant with n contacts.
+func (w *world) makeContacts(n int) error {
+	acme := db.Tenant{ID: "acme", Name: "acme", Tier: campaign.Standard, CreatedAt: time.Now()}
+	if err := db.NewTenants(w.db).Create(w.ctx, acme, "test"); err != nil {
+		return err
+	}
+	return w.everyTenant(func(ctx context.Context, tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, sqlCampaignContacts, n)
+		return err
+	})
+}
+
+// makeCampaign stores a campaign to all contacts of the tenant, whose time has come.
 func (w *world) makeCampaign(box *secret.Box) (uuid.UUID, error) {
 	id, sender, now, store := uuid.New(), uuid.New(), time.Now(), db.NewCampaigns(w.db)
-	err := db.NewTenants(w.db).Create(w.ctx, db.Tenant{ID: "acme", Name: "acme", Tier: campaign.Standard, CreatedAt: now}, "test")
-	if err != nil {
-		return id, err
-	}
 	key, token, err := box.Seal(db.SenderPurpose(sender), []byte("token"))
 	if err != nil {
 		return id, err
@@ -173,12 +193,6 @@ func (w *world) makeCampaign(box *secret.Box) (uuid.UUID, error) {
 	if err := db.NewSenders(w.db).Add(w.ctx, db.Sender{
 		ID: sender, Tenant: "acme", Name: "main", PhoneNumberID: "1", BusinessAccountID: "1", PerSecond: 1000, CreatedAt: now,
 	}, db.Sealed{Key: key, Box: token}, "test"); err != nil {
-		return id, err
-	}
-	if err := w.everyTenant(func(ctx context.Context, tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, sqlCampaignContacts, campaignMessages())
-		return err
-	}); err != nil {
 		return id, err
 	}
 	if _, err := store.Create(w.ctx, "acme", id, db.Plan{
@@ -242,8 +256,9 @@ type sentAs struct {
 
 const sqlSentAs = `SELECT id::text, recipient, state, attempts FROM messages`
 
-// campaign compares what the tables say with what the API has accepted. Up to most messages may be unknown.
-func (l *Ledger) campaign(w *world, id uuid.UUID, api *cloudapi.API, most int) {
+// campaign compares what the tables say with what the API has accepted. It has n messages, of which up to most may be
+// unknown.
+func (l *Ledger) campaign(w *world, id uuid.UUID, api *cloudapi.API, n, most int) {
 	var rows []sentAs
 	err := w.everyTenant(func(ctx context.Context, tx pgx.Tx) (err error) {
 		found, _ := tx.Query(ctx, sqlSentAs)
@@ -284,9 +299,9 @@ func (l *Ledger) campaign(w *world, id uuid.UUID, api *cloudapi.API, most int) {
 			again = append(again, m.ID)
 		}
 	}
-	l.must("messages of the campaign", len(rows), campaignMessages())
-	l.must("counted by the campaign", int(c.Counts.Total()), campaignMessages())
-	l.within("accepted once, and read", read, campaignMessages()-most, campaignMessages())
+	l.must("messages of the campaign", len(rows), n)
+	l.must("counted by the campaign", int(c.Counts.Total()), n)
+	l.within("accepted once, and read", read, n-most, n)
 	l.row("told by the webhook alone", cut, "for their connections died")
 	l.none("accepted more than once", twice)
 	l.none("sent again after a connection that died", again)

@@ -26,6 +26,7 @@ import (
 // breaks are the faults that meet crawls, beside workers that are killed all the time. short says which are part of the
 // short form.
 var breaks = []fault{
+	{"SIGTERM worker", 0, func(w *world) (string, error) { return w.retire("worker") }},
 	{"kill -9 worker, about to store", 1, func(w *world) (string, error) {
 		return w.killAt("worker", "crawl_runs", "crawl_runs WHERE id", true)
 	}},
@@ -163,11 +164,28 @@ func (w *world) disturb(run int64, left *[]fault, l *Ledger) (kills int) {
 			kills++
 		}
 		if kills%5 == 0 {
-			w.say("after %d kills: %s", kills, w.crawlProgress(run))
+			w.say("after %d kills: %s; %s", kills, w.crawlProgress(run), w.crawlPending(run))
 		}
 	}
-	l.Wrong = append(l.Wrong, fmt.Sprintf("run %d is %s after all this time", run, w.crawlState(run)))
+	l.Wrong = append(l.Wrong, fmt.Sprintf("run %d is %s after all this time: %s", run, w.crawlState(run), w.crawlPending(run)))
 	return kills
+}
+
+// crawlPending is what the workflow of a run waits for, for the reader of the log.
+func (w *world) crawlPending(run int64) string {
+	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
+	defer cancel()
+	d, err := w.temporal.DescribeWorkflowExecution(ctx, crawling.WorkflowID(run), "")
+	if err != nil {
+		return err.Error()
+	}
+	said := []string{fmt.Sprintf("workflow task %v", d.GetPendingWorkflowTask())}
+	for _, a := range d.GetPendingActivities() {
+		said = append(said, fmt.Sprintf("%s %s, attempt %d by %s, started %s, heard of %s", a.GetActivityType().GetName(), a.GetState(),
+			a.GetAttempt(), a.GetLastWorkerIdentity(), a.GetLastStartedTime().AsTime().Format(time.TimeOnly),
+			a.GetLastHeartbeatTime().AsTime().Format(time.TimeOnly)))
+	}
+	return strings.Join(said, "; ")
 }
 
 // crawlState is the state of a run, "" while our database is away.

@@ -1,11 +1,13 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,6 +24,7 @@ const (
 	poisoned  = "poisoned"  // a new advert, one of whose pictures costs too much: a listing with the others
 	ahead     = "ahead"     // a new advert by a publisher whose clock is wrong: a listing
 	corrected = "corrected" // such an advert by a publisher whose clock is right, another price: the newest version
+	twin      = "twin"      // a new advert of a home, one of two: a listing, or a duplicate of the other
 )
 
 // clockAhead is how far such a clock is ahead: a message from further in the future is invalid.
@@ -29,13 +32,15 @@ const clockAhead = 59 * time.Minute
 
 // A message is one publish of the flow. It is sent until it is confirmed, always under the same MessageId.
 type message struct {
-	id     string
-	body   []byte
-	kind   string
-	advert string    // its platform ID; "" for an invalid one
-	at     time.Time // scraped_at by a clock that is right; no two messages have the same
-	rent   int64     // cents
-	images []string
+	id       string
+	platform string // that it is published for; "" = kijiji
+	body     []byte
+	kind     string
+	advert   string    // its platform ID, unlike those of other platforms; "" for an invalid one
+	at       time.Time // scraped_at by a clock that is right; no two messages have the same
+	rent     int64     // cents
+	place    int       // adverts of one number are of one place; 0 = the advert's own
+	images   []string
 
 	sends       int
 	confirmed   bool
@@ -147,6 +152,14 @@ func (f *flow) trickle(ctx context.Context, n int, during time.Duration) {
 	}()
 }
 
+// put has a message published that is not of the flow's own making.
+func (f *flow) put(m *message) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all, f.waiting = append(f.all, m), append(f.waiting, m)
+	f.awake()
+}
+
 // add makes one message. The caller holds the lock.
 func (f *flow) add(kind string) *message {
 	n := len(f.all) + 1
@@ -172,6 +185,10 @@ func (f *flow) add(kind string) *message {
 		if kind == fresh {
 			f.adverts = append(f.adverts, m.advert)
 		}
+	case twin:
+		m.advert, m.at = fmt.Sprint(10_000_000+n), time.Now().UTC().Truncate(time.Millisecond)
+		m.rent, m.images, m.place = 100_000+int64(n%50)*1000, []string{}, 10_000_000+n
+		f.newest[m.advert] = m
 	case changed, unchanged:
 		m.advert = f.adverts[f.dice.IntN(len(f.adverts))]
 		before := f.newest[m.advert]
@@ -219,10 +236,14 @@ func (f *flow) pictures(name string, n int) []string {
 	return urls
 }
 
-// body writes an advert. Each lies a hundred metres or more from all others, or some would be the same home.
+// body writes an advert. Each lies a hundred metres or more from all of other places, or some would be the same home.
 func (f *flow) body(m *message) []byte {
-	var n int
-	_, _ = fmt.Sscan(m.advert, &n) // it is a number
+	n := m.place
+	if n == 0 {
+		_, _ = fmt.Sscan(m.advert, &n) // it is a number
+	}
+	platform := cmp.Or(m.platform, "kijiji")
+	word := strings.Map(func(digit rune) rune { return digit - '0' + 'k' }, fmt.Sprint(n)) // no telephone number
 	price := map[string]any{"amount_cents": m.rent, "type": "FIXED"}
 	if m.kind == rejected {
 		price = map[string]any{"type": "CONTACT"}
@@ -232,11 +253,11 @@ func (f *flow) body(m *message) []byte {
 		scraped = scraped.Add(clockAhead)
 	}
 	body, err := json.Marshal(map[string]any{
-		"platform": "kijiji", "platform_id": m.advert, "url": "https://www.kijiji.ca/v-appartement/" + m.advert,
+		"platform": platform, "platform_id": m.advert, "url": "https://www." + platform + ".example/" + m.advert,
 		"scraped_at": scraped, "title": "Grand 4 ½ rénové près du métro " + m.advert,
-		"description": "<p>Deux chambres fermées, chauffé, éclairé.</p>", "price": price,
+		"description": "<p>Deux chambres fermées, chauffé, éclairé, " + word + ".</p>", "price": price,
 		"latitude": 45.40 + float64(n%400)*.001, "longitude": -73.95 + float64(n/400%400)*.0015,
-		"attributes": map[string]any{"numberbedrooms": []string{"2"}}, "image_urls": m.images,
+		"attributes": map[string]any{"numberbedrooms": []string{"2"}, "bedroomcount": []string{"2"}}, "image_urls": m.images,
 		"contact": map[string]any{"name": "Jo", "phone": "514 555 0199"},
 	})
 	if err != nil {
@@ -291,7 +312,7 @@ func (f *flow) publish(ctx context.Context, batch []*message) error {
 		m.sends++
 		f.mu.Unlock()
 		var err error
-		confirms[i], err = f.ch.PublishWithDeferredConfirmWithContext(ctx, "scraped", "kijiji", true, false,
+		confirms[i], err = f.ch.PublishWithDeferredConfirmWithContext(ctx, "scraped", cmp.Or(m.platform, "kijiji"), true, false,
 			amqp.Publishing{MessageId: m.id, DeliveryMode: amqp.Persistent, ContentType: "application/json", Body: m.body})
 		if err != nil {
 			return err
@@ -316,10 +337,7 @@ func (f *flow) dial() (err error) {
 		return nil
 	}
 	f.hangUp()
-	f.conn, err = amqp.DialConfig(f.url, amqp.Config{
-		Dial: amqp.DefaultDial(2 * time.Second), Properties: amqp.Table{"connection_name": "scraper"},
-	})
-	if err != nil {
+	if f.conn, err = dialAs("scraper", f.url); err != nil {
 		return err
 	}
 	blocks := f.conn.NotifyBlocked(make(chan amqp.Blocking, 1))

@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 )
 
@@ -27,7 +26,7 @@ type host struct {
 
 // newHosts opens the image hosts: two that are well, one that drips, one that fails the first time, one without any
 // picture, and one whose pictures cost the reader a thousand times their size.
-func newHosts(t *testing.T) map[string]*host {
+func newHosts(serve func(http.Handler) *httptest.Server) map[string]*host {
 	all := map[string]*host{}
 	for name, answer := range map[string]func(*host, http.ResponseWriter, *http.Request){
 		"well":   func(_ *host, w http.ResponseWriter, r *http.Request) { _, _ = w.Write(picture(r.URL.Path)) },
@@ -44,7 +43,7 @@ func newHosts(t *testing.T) map[string]*host {
 		"empty":  func(_ *host, w http.ResponseWriter, _ *http.Request) { http.Error(w, "gone", http.StatusNotFound) },
 	} {
 		h := &host{name: name, gone: name == "empty", hits: map[string]int{}}
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.url = serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			h.mu.Lock()
 			h.hits[r.URL.Path]++
 			held := h.held
@@ -57,9 +56,7 @@ func newHosts(t *testing.T) map[string]*host {
 				}
 			}
 			answer(h, w, r)
-		}))
-		t.Cleanup(server.Close)
-		h.url = server.URL
+		})).URL
 		all[name] = h
 	}
 	return all

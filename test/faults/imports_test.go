@@ -18,6 +18,7 @@ import (
 
 // outages are the services that are killed while a file is imported. short says which are part of the short form.
 var outages = []fault{
+	{"SIGTERM worker", 0, func(w *world) (string, error) { return w.retire("worker") }},
 	{"our Postgres killed -9", 1, func(w *world) (string, error) {
 		return "", w.app.Restart(w.ctx, devstack.Postgres, true, w.spell())
 	}},

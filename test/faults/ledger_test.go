@@ -16,11 +16,16 @@ type books struct {
 	images  []picturedAs
 	history []change
 	outbox  []told
-	sights  map[string]sight // by event ID
-	queued  map[string]bool  // event IDs that lie in listings.published
-	broken  []string         // damaged or missing files of the blob store
-	twice   int              // neighbouring revisions of one content
-	losses  losses           // what only the broker had when a fault emptied it
+	sights  map[string]sight  // by event ID
+	queued  map[string]bool   // event IDs that lie in listings.published
+	lodgers map[string]lodger // by platform ID
+	said    []verdict         // that are stored
+	pairs   []pair            // what callers of the API have said
+	refused []string          // decisions that the API did not take
+	reads   []reading
+	broken  []string // damaged or missing files of the blob store
+	twice   int      // neighbouring revisions of one content
+	losses  losses   // what only the broker had when a fault emptied it
 }
 
 // losses are what the ledger forgives: a broker that is rebuilt empty, or whose queue is deleted, loses what only it
@@ -81,6 +86,7 @@ type change struct {
 	PlatformID string
 	Kind       string
 	Old, New   int64
+	Status     string // new one
 }
 
 type told struct {
@@ -90,6 +96,8 @@ type told struct {
 	Revision    int64
 	URL         string
 	PublishedAt time.Time // zero: not yet
+	PlatformID  string
+	Change      string // of listings.published
 }
 
 // A Row is one line of the ledger. Must is the number that it has to have, nil where any will do.
@@ -168,6 +176,8 @@ func (l *Ledger) compare(journal []message, b books) {
 	l.tables(journal, b)
 	l.pictures(journal, b)
 	l.events(b)
+	l.homes(b)
+	l.readings(b.reads)
 }
 
 // messages follows every confirmed message to its end.
@@ -207,6 +217,8 @@ func (l *Ledger) messages(journal []message, b books) {
 			ends["dead letters"]++
 		case r.Status == "imported" && listed:
 			ends["listings"]++
+		case m.kind != rejected && r.Status == "duplicate" && b.lodgers[m.advert].Hidden:
+			ends["duplicates"]++
 		default:
 			unsettled = append(unsettled, fmt.Sprintf("%s is %s", m.advert, r.Status))
 		}
@@ -233,8 +245,8 @@ func (l *Ledger) messages(journal []message, b books) {
 		switch {
 		case !ok:
 			unexpected = append(unexpected, id)
-		case m.kind != rejected && b.live[id].RentCents != m.rent:
-			old = append(old, fmt.Sprintf("%s costs %d, not %d", id, b.live[id].RentCents, m.rent))
+		case m.kind != rejected && b.rent(id) != m.rent:
+			old = append(old, fmt.Sprintf("%s costs %d, not %d", id, b.rent(id), m.rent))
 		case !r.LastAt.Equal(m.at):
 			old = append(old, fmt.Sprintf("%s was scraped %s, not %s", id, r.LastAt, m.at))
 		}
@@ -245,13 +257,14 @@ func (l *Ledger) messages(journal []message, b books) {
 		}
 	}
 	l.row("messages attempted", len(journal), "%d new, %d changed, %d unchanged, %d to be rejected, %d invalid",
-		kinds[fresh]+kinds[poisoned]+kinds[ahead], kinds[changed]+kinds[corrected], kinds[unchanged], kinds[rejected],
+		kinds[fresh]+kinds[poisoned]+kinds[ahead]+kinds[twin], kinds[changed]+kinds[corrected], kinds[unchanged], kinds[rejected],
 		kinds[invalid])
 	l.must("messages confirmed", confirmed, len(journal))
 	l.row("sent", sends, "unconfirmed messages were sent again under the same MessageId")
 	l.row("published again: only the broker had them", b.losses.again, "it was rebuilt empty, or their queue was deleted")
 	l.row("scrapes counted", scrapes, "of %d: a message may be delivered more than once", valid)
 	l.row("ended as listings", ends["listings"], "of %d adverts", len(b.live))
+	l.row("ended as duplicates", ends["duplicates"], "another advert is shown for their home")
 	l.row("ended as dead letters", ends["dead letters"], "")
 	l.none("lost = confirmed − (listings ∪ dead letters)", lost)
 	l.none("not brought to their end", unsettled)
@@ -286,7 +299,7 @@ func (l *Ledger) tables(journal []message, b books) {
 	}
 	adverts := map[string]bool{}
 	for _, m := range journal {
-		if m.confirmed && m.advert != "" && m.kind != rejected {
+		if m.confirmed && m.advert != "" && m.kind != rejected && !b.lodgers[m.advert].Hidden {
 			adverts[m.advert] = true
 		}
 	}
@@ -363,8 +376,8 @@ func (l *Ledger) pictures(journal []message, b books) {
 // events compares the published events with those that a consumer saw.
 func (l *Ledger) events(b books) {
 	var unseen, several, unheard, repeated []string
-	ids := map[string][]string{} // of listings.published, by listing and revision
-	images := map[string]int{}
+	ids := map[string][]string{}                          // of listings.published, by listing and revision
+	images, returns := map[string]int{}, map[string]int{} // returns of an advert
 	known := map[string]bool{}
 	gone := 0
 	for _, e := range b.outbox {
@@ -382,8 +395,12 @@ func (l *Ledger) events(b books) {
 		}
 		switch e.RoutingKey {
 		case "listings.published":
-			key := fmt.Sprintf("%s/%d", e.ListingID, e.Revision)
-			ids[key] = append(ids[key], e.ID)
+			if e.Change == "returned" {
+				returns[e.PlatformID]++
+			} else {
+				key := fmt.Sprintf("%s/%d", e.ListingID, e.Revision)
+				ids[key] = append(ids[key], e.ID)
+			}
 			if !b.queued[e.ID] && !b.losses.saved[e.ID] && !forgiven {
 				unseen = append(unseen, e.ID+" is not in listings.published")
 			}
@@ -396,6 +413,16 @@ func (l *Ledger) events(b books) {
 	for key, list := range ids {
 		if len(list) != 1 {
 			several = append(several, fmt.Sprintf("%s: %v", key, list))
+		}
+	}
+	for _, c := range b.history {
+		if c.Kind == "status" && c.Status == "active" {
+			returns[c.PlatformID]--
+		}
+	}
+	for id, n := range returns {
+		if n != 0 {
+			several = append(several, fmt.Sprintf("%s: %d returns more than in its history", id, n))
 		}
 	}
 	for _, v := range b.live {
@@ -426,7 +453,7 @@ func (l *Ledger) events(b books) {
 	l.none("images told twice", repeated)
 }
 
-// String is the ledger as two tables.
+// String is the ledger as a table, and one of the faults.
 func (l *Ledger) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "\nLEDGER of %.0f s, seed %d\n\n", l.Seconds, l.Seed)
@@ -441,6 +468,9 @@ func (l *Ledger) String() string {
 			verdict = fmt.Sprintf("WRONG, must be %d", *r.Must)
 		}
 		fmt.Fprintln(&out, strings.TrimSpace(fmt.Sprintf("%s %7d  %s", pad(r.Name, 52), r.Count, verdict)))
+	}
+	if len(l.Faults) == 0 {
+		return out.String()
 	}
 	worst := func(took []float64) string {
 		if len(took) == 0 {

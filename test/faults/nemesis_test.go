@@ -26,11 +26,17 @@ var faults = []fault{
 	{"kill -9 api", time.Second, func(w *world) (string, error) { return w.kill("api") }},
 	{"kill -9 bridge", time.Second, func(w *world) (string, error) { return w.kill("bridge") }},
 	{"kill -9 worker", time.Second, func(w *world) (string, error) { return w.kill("worker") }},
+	{"SIGTERM api", time.Second, func(w *world) (string, error) { return w.retire("api") }},
+	{"SIGTERM bridge", 2 * time.Second, func(w *world) (string, error) { return w.retire("bridge") }},
+	{"SIGTERM worker", 5 * time.Second, func(w *world) (string, error) { return w.retire("worker") }},
 	{"kill -9 relay, confirmed but not marked", time.Second, func(w *world) (string, error) {
 		return w.killAt("bridge", "outbox", "SET published_at", true)
 	}},
 	{"kill -9 worker, stored but not reported", time.Second, func(w *world) (string, error) {
 		return w.killAt("worker", "listings", "INSERT INTO listings", false)
+	}},
+	{"kill -9 api, a home is being decided on", time.Second, func(w *world) (string, error) {
+		return w.killAt("api", "home_verdicts", "INSERT INTO home_verdicts", false)
 	}},
 	{"AMQP cut between delivery and ack", time.Second, cutBeforeAck},
 	{"AMQP cut, again and again", 0, cutOften},

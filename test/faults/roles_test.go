@@ -3,10 +3,12 @@ package faults
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,15 +24,21 @@ type role struct {
 	name    string // worker-1
 	command string // worker
 	env     []string
+	ask     string   // URL that says whether it is healthy: /ready of an API, /metrics of others
+	within  []string // command that runs it where it belongs; none = here
 	log     *roleLog
-	metrics string // address, "" for none
 
 	mu      sync.Mutex
-	process *os.Process // nil while it does not run
-	killed  bool        // by us
-	asked   bool        // to end
+	release release                  // that it runs from its next start on
+	process *os.Process              // nil while it does not run
+	killed  bool                     // by us
+	asked   bool                     // to end
+	retired bool                     // asked to end, for another one in its place
+	drains  []time.Duration          // how long each that was retired took to end
+	queues  map[string]time.Duration // the longest of these ends of each task queue of a worker
 	kills   int
 	exits   []string // each time that it ended by itself: how
+	cuts    []span   // in which its host was off the network
 	memory  int      // the most that its processes had resident, in MiB
 	code    int      // of the last life
 }
@@ -50,8 +58,13 @@ var starter = sync.OnceValue(func() chan<- func() {
 // keep runs the role until ctx ends, and then asks it to end and waits.
 func (r *role) keep(ctx context.Context) {
 	for ctx.Err() == nil {
-		cmd := exec.Command(binary, r.command)
-		cmd.Env, cmd.Stdout, cmd.Stderr = r.env, r.log, r.log
+		r.mu.Lock()
+		of := r.release
+		r.mu.Unlock()
+		line := slices.Concat(r.within, []string{of.binary, r.command})
+		cmd := exec.Command(line[0], line[1:]...)
+		cmd.Env = append(slices.Clone(r.env), of.settings...)
+		cmd.Stdout, cmd.Stderr = r.log, r.log
 		devstack.Tie(cmd)
 		started := make(chan error)
 		starter() <- func() { started <- cmd.Start() }
@@ -61,7 +74,7 @@ func (r *role) keep(ctx context.Context) {
 			continue
 		}
 		r.mu.Lock()
-		r.process, r.killed = cmd.Process, false
+		r.process, r.killed, r.retired = cmd.Process, false, false
 		r.mu.Unlock()
 		stop := context.AfterFunc(ctx, func() {
 			r.mu.Lock()
@@ -77,13 +90,38 @@ func (r *role) keep(ctx context.Context) {
 		stop()
 		r.mu.Lock()
 		r.process, r.code = nil, cmd.ProcessState.ExitCode()
-		by := r.killed || r.asked && r.code == 0
+		how, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+		early := how.Signaled() && how.Signal() == syscall.SIGTERM // before it listened
+		by := r.killed || r.asked && r.code == 0 || r.retired && (r.code == 0 || early)
 		r.mu.Unlock()
 		if !by {
 			r.note(fmt.Sprintf("ended by itself: %v; it said at last: %s", err, r.log.last()))
 		}
 		pause(ctx, 100*time.Millisecond)
 	}
+}
+
+// A span is a time; it has not ended while to is zero.
+type span struct{ from, to time.Time }
+
+// cut notes that the role's host leaves the network; the function that it returns, that it is back.
+func (r *role) cut() (back func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := len(r.cuts)
+	r.cuts = append(r.cuts, span{from: time.Now()})
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.cuts[n].to = time.Now()
+	}
+}
+
+// cutSince says whether the role's host was off the network at any time since t.
+func (r *role) cutSince(t time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.cuts, func(s span) bool { return s.to.IsZero() || s.to.After(t) })
 }
 
 func (r *role) note(exit string) {
@@ -123,8 +161,9 @@ type roleLog struct {
 	half   []byte // a line that is not finished
 	tail   string
 	panics int
-	leases int // lost
-	full   int // times that it found the disk full
+	leases int                      // lost
+	full   int                      // times that it found the disk full
+	ends   map[string]time.Duration // of a worker's task queues, since they were last taken
 }
 
 func (l *roleLog) Write(p []byte) (int, error) {
@@ -155,7 +194,26 @@ func (l *roleLog) read(line string) {
 		l.leases += max(1, lost)
 	case strings.Contains(line, "the disk is full") || strings.Contains(line, "file too large"):
 		l.full++
+	case strings.Contains(line, `"worker of a task queue has ended"`):
+		var end struct{ Queue, Took string }
+		_ = json.Unmarshal([]byte(line), &end) // then it has no queue
+		took, err := time.ParseDuration(end.Took)
+		if err == nil && l.ends == nil {
+			l.ends = map[string]time.Duration{}
+		}
+		if err == nil {
+			l.ends[end.Queue] = took
+		}
 	}
+}
+
+// takeEnds returns how long the worker's task queues took to end, since the last call.
+func (l *roleLog) takeEnds() map[string]time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ends := l.ends
+	l.ends = nil
+	return ends
 }
 
 func (l *roleLog) last() string {

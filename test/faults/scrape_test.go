@@ -42,13 +42,16 @@ var costs = map[string]int{
 	"Postgres backends terminated": 2 * 5, "Postgres killed -9": 2, "worker frozen": 2,
 }
 
-// Under faults, while a site changes and is scraped, no advert is skipped for good and no event is published twice.
+// Under faults, while a site changes and is scraped by two searches of one half and one of the other, with looks
+// between their cycles, no advert is skipped for good and no event is published twice.
 func TestTheLedgerOfScrapersBalances(t *testing.T) {
 	t.Parallel() // with that of drafts
 	s := newSite(t)
 	w := newWorld(t, nil, "CONVEYOR_SCRAPE="+demosite.Searches(s.url), "CONVEYOR_SCRAPE_TRANSPORT="+*transport,
-		"CONVEYOR_SCRAPE_DELAY=10ms", "CONVEYOR_SCRAPE_COOLDOWN=1s", "CONVEYOR_IMAGES=false",
+		"CONVEYOR_SCRAPE_DELAY=10ms", "CONVEYOR_SCRAPE_COOLDOWN=1s", "CONVEYOR_SCRAPE_LOOK=2s", "CONVEYOR_IMAGES=false",
 		"CONVEYOR_ALLOW_PRIVATE_HOSTS="+strings.TrimPrefix(s.url, "http://"))
+	_, err := w.db.Exec(w.ctx, sqlSecondSearch, demosite.Kijiji)
+	require.NoError(t, err)
 	w.tempt = s.tempt
 	during := 35 * time.Second
 	if *long {
@@ -133,7 +136,15 @@ func (w *world) upset(s *site, during time.Duration) (struck map[string][2]int, 
 	return struck, extra
 }
 
-const sqlNewestCycle = `SELECT max(cycle) FROM platform_cycles WHERE platform = $1`
+// A second search that shows the adverts of the first one.
+const sqlSecondSearch = `
+INSERT INTO platform_searches (platform, search, url) SELECT name, 'again', url FROM platforms WHERE name = $1`
+
+// How often each search was begun, of the one that was least often.
+const sqlNewestCycle = `
+SELECT coalesce(min(n), 0) FROM (
+    SELECT (SELECT count(*) FROM platform_cycles c WHERE c.platform = s.platform AND c.search = s.search) AS n
+    FROM platform_searches s WHERE s.platform = $1) x`
 
 func (w *world) newestCycle(half string) (n int64, err error) {
 	ctx, cancel := context.WithTimeout(w.ctx, time.Second)
@@ -142,14 +153,14 @@ func (w *world) newestCycle(half string) (n int64, err error) {
 }
 
 const sqlCyclesSince = `
-SELECT coalesce(string_agg(name || ' has had ' || n || ' cycles', ', '), '') FROM (
-    SELECT p.name, count(c) AS n FROM platforms p
-    LEFT JOIN platform_cycles c ON c.platform = p.name AND c.complete AND c.started_at > $2
+SELECT coalesce(string_agg(name || ', ' || search || ', has had ' || n || ' cycles', '; '), '') FROM (
+    SELECT p.name, s.search, count(c) AS n FROM platforms p JOIN platform_searches s ON s.platform = p.name
+    LEFT JOIN platform_cycles c ON c.platform = p.name AND c.search = s.search AND c.complete AND c.started_at > $2
     WHERE p.enabled
-    GROUP BY p.name) x
+    GROUP BY p.name, s.search) x
 WHERE n < $1`
 
-// cycles returns nil when either half has gone through so many cycles that began after a time.
+// cycles returns nil when each search has gone through so many cycles that began after a time.
 func (w *world) cycles(n int, since time.Time) error {
 	var behind string
 	if err := w.db.QueryRow(w.ctx, sqlCyclesSince, n, since).Scan(&behind); err != nil {

@@ -21,6 +21,7 @@ const crawledQueue = "crawler_queue"
 
 // strikes are the faults that meet crawled pages. short says which are part of the short form.
 var strikes = []fault{
+	{"SIGTERM worker", 0, func(w *world) (string, error) { return w.retire("worker") }},
 	{"kill -9 bridge", 1, func(w *world) (string, error) { return w.kill("bridge") }},
 	{"kill -9 worker", 1, func(w *world) (string, error) { return w.kill("worker") }},
 	{"our Postgres killed -9", 1, func(w *world) (string, error) {

@@ -21,16 +21,30 @@ import (
 	"github.com/mtlrent/conveyor/workflows"
 )
 
+// stillness is how long nothing may change while work is left, and patience how long that work may take.
+func stillness() (still, patience time.Duration) {
+	if *long {
+		return 5 * time.Minute, 20 * time.Minute
+	}
+	return 90 * time.Second, 4 * time.Minute
+}
+
 // settle waits until nothing is left to do and every role is healthy, and then asks the roles to end. It returns the
-// work that was left when it gave up; "" when nothing was.
+// work that was left when it gave up; "" when nothing was. It goes on waiting as long as the work that is left changes,
+// or world.pulse does.
 func (w *world) settle() (unrest string) {
 	w.say("no more faults; waiting until nothing is left to do")
-	within := 90 * time.Second
-	if *long {
-		within = 5 * time.Minute
-	}
 	atRest := func() bool {
-		return eventually(w.ctx, within, func() bool { unrest = w.restless(); return unrest == "" }) == nil
+		still, patience := stillness()
+		moved, last := time.Now(), ""
+		err := eventually(w.ctx, patience, func() bool {
+			unrest = w.restless()
+			if now := unrest + w.pulse(); now != last {
+				moved, last = time.Now(), now
+			}
+			return unrest == "" || time.Since(moved) > still
+		})
+		return err == nil && unrest == ""
 	}
 	// A message with a wrong date counts from its arrival, and one that comes again arrives again.
 	if atRest() && (w.flow.correct() == 0 || atRest()) {
@@ -45,7 +59,7 @@ func (w *world) settle() (unrest string) {
 const sqlRestless = `
 SELECT (SELECT count(*) FROM raw_listings WHERE settled_revision < revision),
     (SELECT count(*) FROM outbox WHERE published_at IS NULL AND message_id <> ALL ($1)),
-    (SELECT count(*) FROM listing_images WHERE state = 'pending')`
+    (SELECT count(*) FROM listing_images WHERE state = 'pending'), (SELECT count(*) FROM saved_queue)`
 
 // restless lists the work that is still to be done.
 func (w *world) restless() string {
@@ -56,13 +70,15 @@ func (w *world) restless() string {
 		}
 	}
 	add(int64(w.flow.unconfirmed()), "messages to be confirmed")
-	var raws, events, images int64
-	if err := w.db.QueryRow(w.ctx, sqlRestless, w.poison()).Scan(&raws, &events, &images); err != nil {
+	add(int64(w.people.busy()), "homes to be decided on")
+	var raws, events, images, changes int64
+	if err := w.db.QueryRow(w.ctx, sqlRestless, w.poison()).Scan(&raws, &events, &images, &changes); err != nil {
 		return err.Error()
 	}
 	add(raws, "adverts under way")
 	add(events, "events in the outbox")
 	add(images, "images pending")
+	add(changes, "changes of listings to be compared with saved searches")
 	running, err := w.workflowsThat(`ExecutionStatus = "Running"` + others)
 	if err != nil {
 		return err.Error()
@@ -172,7 +188,7 @@ func (l *Ledger) workflows(w *world) {
 	l.row("workflows completed", count(`ExecutionStatus = "Completed"`), "%d failed as rejected",
 		count(`ExecutionStatus = "Failed" AND ConveyorOutcome = "rejected"`))
 	l.must("workflows stuck", count(`ExecutionStatus = "Running"`), 0)
-	l.must("workflows ended otherwise", count(`ExecutionStatus != "Running" AND ExecutionStatus != "Completed"`)-
+	l.must("workflows ended otherwise", count(`ExecutionStatus != "Running" AND ExecutionStatus != "Completed" AND ExecutionStatus != "ContinuedAsNew"`)-
 		count(`ExecutionStatus = "Failed" AND ConveyorOutcome = "rejected"`), 0)
 	depths, err := w.depths() // unacked messages are back: no consumer is left
 	if err != nil {
@@ -207,6 +223,7 @@ func (l *Ledger) processes(w *world) {
 	}
 	l.row("processes killed -9", kills, "and started again by their supervisor")
 	l.none("processes that ended by themselves", exits)
+	l.drains(w)
 	l.must("panics", panics, 0)
 	l.row("memory of the largest worker, in MiB", largest["worker"], "bridge %d, API %d", largest["bridge"], largest["api"])
 	l.none("processes larger than docker-compose.yml allows", fat)
@@ -269,13 +286,14 @@ SELECT l.platform_id, i.url, i.state, coalesce(i.key, ''), coalesce(encode(i.sha
 FROM listing_images i JOIN listings l ON l.id = i.listing_id`
 
 	sqlHistory = `
-SELECT l.platform_id, e.kind, coalesce(e.old_rent_cents, 0), coalesce(e.new_rent_cents, 0)
+SELECT l.platform_id, e.kind, coalesce(e.old_rent_cents, 0), coalesce(e.new_rent_cents, 0), coalesce(e.new_status, '')
 FROM listing_events e JOIN listings l ON l.id = e.listing_id ORDER BY e.id`
 
 	sqlTold = `
 SELECT message_id::text, routing_key, coalesce(body->'data'->>'listing_id', ''),
     coalesce((body->'data'->>'revision')::bigint, 0), coalesce(body->'data'->>'url', ''),
-    coalesce(published_at, '0001-01-01Z')
+    coalesce(published_at, '0001-01-01Z'), coalesce(body->'data'->>'platform_id', ''),
+    coalesce(body->'data'->>'change', '')
 FROM (SELECT message_id, routing_key, convert_from(body, 'UTF8')::jsonb AS body, published_at FROM outbox
     WHERE exchange = 'listings.events') o`
 
@@ -295,12 +313,20 @@ func (w *world) books() (b books, err error) {
 	for _, v := range lives {
 		b.live[v.PlatformID] = v
 	}
-	var err3, err4, err5, err6 error
+	lodgers, err7 := table[lodger](w, sqlLodgers)
+	b.lodgers = map[string]lodger{}
+	for _, m := range lodgers {
+		b.lodgers[m.PlatformID] = m
+	}
+	var err3, err4, err5, err6, err8, err9 error
 	b.letters, err3 = table[letter](w, sqlLetters)
 	b.images, err4 = table[picturedAs](w, sqlPictures)
 	b.history, err5 = table[change](w, sqlHistory)
 	b.outbox, err6 = table[told](w, sqlTold)
-	err = errors.Join(err1, err2, err3, err4, err5, err6, w.db.QueryRow(w.ctx, sqlTwice).Scan(&b.twice))
+	b.pairs, b.refused = w.people.decided()
+	b.said, err8 = table[verdict](w, sqlVerdicts)
+	b.reads, err9 = table[reading](w, sqlReadings)
+	err = errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, w.db.QueryRow(w.ctx, sqlTwice).Scan(&b.twice))
 	b.broken = w.damaged(b.images)
 	// Events on their way to the watch arrive within moments.
 	_ = eventually(w.ctx, 10*time.Second, func() bool { b.sights = w.watch.snapshot(); return len(b.sights) >= len(b.outbox) })

@@ -10,7 +10,9 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -36,6 +38,9 @@ import (
 type world struct {
 	t        *testing.T
 	ctx      context.Context // ends with the test, or when it takes too long
+	cancel   context.CancelFunc
+	outside  string // more addresses that the roles may reach, each after a comma
+	address  string // that servers of the test listen on: those of the outside world
 	dir      string
 	began    time.Time
 	stack    *devstack.Stack // everything but our tables: Temporal's Postgres too
@@ -46,12 +51,15 @@ type world struct {
 	temporal client.Client
 	hosts    map[string]*host
 	disk     *disk
+	release  release // that the roles run at first
 	roles    []*role
 	flow     *flow
 	watch    *watch
 	reader   *reader
-	settings []string // of every process, beside those of all worlds
-	tempt    func()   // makes something happen that is written to the database
+	people   *people       // nil = nobody decides on homes
+	settings []string      // of every process, beside those of all worlds
+	tempt    func()        // makes something happen that is written to the database
+	pulse    func() string // changes while work goes on that is not counted among what is left
 
 	dismiss func() // asks the roles to end
 	gone    sync.WaitGroup
@@ -70,58 +78,100 @@ var worlds atomic.Int64
 // newWorld starts everything, and more services, and returns when adverts are taken.
 func newWorld(t *testing.T, more []string, settings ...string) *world {
 	t.Helper()
+	return newWorldOf(t, release{binary: binary}, more, settings...)
+}
 
-	within := 5 * time.Minute
+// newWorldOf is newWorld with the binary of another release.
+func newWorldOf(t *testing.T, of release, more []string, settings ...string) *world {
+	t.Helper()
+	within := 8 * time.Minute // four of them pass while the machine does everything else of a whole run, too
 	if *long || *only != "" || *random > 0 {
 		within = 25*time.Minute + *random
 	}
+	w, home := bareWorld(t, within, settings)
+	w.release = of
+	require.NoError(t, w.startServices(filepath.Join(home, "bin"), more))
+	w.begin(w.usualRoles)
+	return w
+}
+
+// bareWorld has no services yet. It returns the folder of the tools, too.
+func bareWorld(t *testing.T, within time.Duration, settings []string) (w *world, home string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	t.Cleanup(cancel)
-	home, err := filepath.Abs(filepath.Join("..", "..", config.Home()))
-	if dir := os.Getenv("CONVEYOR_HOME"); dir != "" {
-		home, err = dir, nil
-	}
+	home, err := homeDir()
 	require.NoError(t, err)
-	w := &world{t: t, ctx: ctx, began: time.Now(), dice: rand.New(rand.NewPCG(*seed, 2)),
-		settings: settings}
-	w.tempt = func() { w.flow.feed(1) }
+	w = &world{t: t, ctx: ctx, cancel: cancel, address: "127.0.0.1", began: time.Now(),
+		dice: rand.New(rand.NewPCG(*seed, 2)), settings: settings, release: release{binary: binary}}
+	w.tempt, w.pulse = func() { w.flow.feed(1) }, func() string { return "" }
 	// Swept by its name after a killed run.
 	w.dir = filepath.Join(home, fmt.Sprintf("test-faults-%d-%d", os.Getpid(), worlds.Add(1)))
 	require.NoError(t, os.MkdirAll(filepath.Join(w.dir, "log"), 0o755))
 	t.Cleanup(func() { _ = devstack.Remove(w.dir) })
 	w.services, err = os.Create(filepath.Join(w.dir, "log", "stack.log"))
 	require.NoError(t, err)
-	require.NoError(t, w.startServices(filepath.Join(home, "bin"), more))
-	w.hosts = newHosts(t)
+	return w, home
+}
+
+// begin starts the outside world and Conveyor's roles, and returns when adverts are taken. The services are there.
+func (w *world) begin(roles func() []*role) {
+	t := w.t
+	t.Helper()
+	w.hosts = newHosts(w.serve)
 	w.disk = newDisk(t, w.dir)
-	w.db, err = pgxpool.New(ctx, named(w.vars["DATABASE_URL"], "faults"))
+	var err error
+	w.db, err = pgxpool.New(w.ctx, named(w.vars["DATABASE_URL"], "faults"))
 	require.NoError(t, err)
 	t.Cleanup(w.db.Close)
+	frontend, _, _ := strings.Cut(w.vars["TEMPORAL_ADDRESS"], ",")
 	w.temporal, err = client.NewLazyClient(client.Options{
-		HostPort: w.vars["TEMPORAL_ADDRESS"], Namespace: devstack.Namespace, Logger: quiet{},
+		HostPort: frontend, Namespace: devstack.Namespace, Logger: quiet{},
 	})
 	require.NoError(t, err)
 	t.Cleanup(w.temporal.Close)
 
 	for _, command := range []string{"migrate", "bootstrap"} {
-		cmd := exec.CommandContext(ctx, binary, command)
-		cmd.Env = w.env("faults")
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "conveyor %s: %s", command, out)
+		require.NoError(t, w.once(w.ctx, w.release, command))
 	}
 	w.flow, w.watch = newFlow(w.vars["RABBITMQ_URL"], w.hosts), newWatch(w.vars["RABBITMQ_URL"])
 	require.NoError(t, w.watch.bind())
-	w.startRoles()
-	require.NoError(t, eventually(ctx, time.Minute, w.healthy), "the roles are not healthy: %s", w.ailing())
-	// RabbitMQ 3.10 writes the directory of its quorum queues seconds after a queue is declared. One that is killed
-	// before has a queue without a leader for ever, whoever uses it.
-	require.NoError(t, w.rabbitmqctl(ctx, "eval", "[dets:sync(T) || T <- dets:all()]."))
-	w.reader = &reader{url: w.vars["CONVEYOR_API_URL"]}
-	for _, run := range []func(context.Context){w.flow.run, w.watch.run, w.reader.run, w.weigh} {
-		w.gone.Go(func() { run(ctx) })
+	w.startRoles(roles())
+	require.NoError(t, eventually(w.ctx, time.Minute, w.healthy), "the roles are not healthy: %s", w.ailing())
+	if w.stack != nil {
+		// RabbitMQ 3.10 writes the directory of its quorum queues seconds after a queue is declared. One that is killed
+		// before has a queue without a leader for ever, whoever uses it.
+		require.NoError(t, w.rabbitmqctl(w.ctx, "eval", "[dets:sync(T) || T <- dets:all()]."))
 	}
-	t.Cleanup(func() { cancel(); w.dismiss(); w.gone.Wait() })
-	return w
+	w.reader = &reader{apis: w.of("api")}
+	for _, run := range []func(context.Context){w.flow.run, w.watch.run, w.reader.run, w.weigh} {
+		w.gone.Go(func() { run(w.ctx) })
+	}
+	t.Cleanup(func() { w.cancel(); w.dismiss(); w.gone.Wait() })
+}
+
+// homeDir is the folder of data and tools.
+func homeDir() (string, error) {
+	if dir := os.Getenv("CONVEYOR_HOME"); dir != "" {
+		return dir, nil
+	}
+	return filepath.Abs(filepath.Join("..", "..", config.Home()))
+}
+
+// serve lets the outside world have a server.
+func (w *world) serve(h http.Handler) *httptest.Server { return serveAt(w.t, w.address)(h) }
+
+// serveAt makes servers that listen on an address.
+func serveAt(t *testing.T, address string) func(http.Handler) *httptest.Server {
+	return func(h http.Handler) *httptest.Server {
+		t.Helper()
+		listener, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
+		require.NoError(t, err)
+		server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: h}}
+		server.Start()
+		t.Cleanup(server.Close)
+		return server
+	}
 }
 
 // startServices starts two stacks: our tables have a Postgres of their own, so that it can be away while Temporal works.
@@ -171,9 +221,10 @@ func (w *world) env(name string) []string {
 	}
 	env = append(env,
 		"DATABASE_URL="+named(w.vars["DATABASE_URL"], name), "CONVEYOR_HOME="+w.dir, "CONVEYOR_LOG_FORMAT=json",
-		"CONVEYOR_BLOB_URL=file://"+w.disk.path, "CONVEYOR_ALLOW_PRIVATE_HOSTS="+addresses(w.hosts),
+		"CONVEYOR_BLOB_URL=file://"+w.disk.path, "CONVEYOR_ALLOW_PRIVATE_HOSTS="+addresses(w.hosts)+w.outside,
 		"CONVEYOR_DEMO=true",
 		"CONVEYOR_IMAGE_INTERVAL=20ms", "CONVEYOR_STOP_GRACE=5s",
+		"CONVEYOR_STALENESS_EVERY=87600h", // the adverts of the flow are old: they are archived only on demand
 		"CONVEYOR_API_ADDRESS="+strings.TrimPrefix(w.vars["CONVEYOR_API_URL"], "http://"),
 	)
 	return append(env, w.settings...)
@@ -187,22 +238,32 @@ func owner(vars map[string]string) string {
 // named adds a name to the address of a database, by which its connections are told apart.
 func named(database, name string) string { return database + "&application_name=" + name }
 
-// startRoles starts the processes, each under its supervisor.
-func (w *world) startRoles() {
-	ctx, dismiss := context.WithCancel(context.Background())
-	var supervisors sync.WaitGroup
-	w.dismiss = func() { dismiss(); supervisors.Wait() }
+// usualRoles are two bridges, two workers and an API, on this machine.
+func (w *world) usualRoles() (list []*role) {
 	// A stack on free ports has a block of 32 to itself, beginning with the API's, and uses the first 18.
 	spare := w.stack.Ports().API + 24
 	for i, name := range []string{"bridge-1", "bridge-2", "worker-1", "worker-2", "api"} {
 		command, _, _ := strings.Cut(name, "-")
-		file, err := os.Create(filepath.Join(w.dir, "log", name+".log"))
-		require.NoError(w.t, err)
-		r := &role{name: name, command: command, env: w.env(name), log: &roleLog{file: file}}
+		r := &role{name: name, command: command, env: w.env(name), ask: w.vars["CONVEYOR_API_URL"] + "/ready"}
 		if command != "api" {
-			r.metrics = fmt.Sprintf("127.0.0.1:%d", spare+i)
-			r.env = append(r.env, "CONVEYOR_METRICS_ADDRESS="+r.metrics)
+			metrics := fmt.Sprintf("127.0.0.1:%d", spare+i)
+			r.env = append(r.env, "CONVEYOR_METRICS_ADDRESS="+metrics)
+			r.ask = "http://" + metrics + "/metrics"
 		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// startRoles starts the processes, each under its supervisor.
+func (w *world) startRoles(list []*role) {
+	ctx, dismiss := context.WithCancel(context.Background())
+	var supervisors sync.WaitGroup
+	w.dismiss = func() { dismiss(); supervisors.Wait() }
+	for _, r := range list {
+		file, err := os.Create(filepath.Join(w.dir, "log", r.name+".log"))
+		require.NoError(w.t, err)
+		r.log, r.release = &roleLog{file: file}, w.release
 		w.roles = append(w.roles, r)
 		supervisors.Go(func() { r.keep(ctx) })
 	}
@@ -220,45 +281,53 @@ func (w *world) of(command string) (list []*role) {
 
 func (w *world) healthy() bool { return w.ailing() == "" }
 
-// ailing says which role is not healthy, and why; "" when all are. It asks each as an operator would.
+// ailing says which role is not healthy, and why; "" when all are.
 func (w *world) ailing() string {
-	var sick []string
-	complain := func(r *role, format string, args ...any) {
-		sick = append(sick, r.name+": "+fmt.Sprintf(format, args...))
-	}
+	var all []string
 	for _, r := range w.roles {
-		address := w.vars["CONVEYOR_API_URL"] + "/ready"
-		if r.metrics != "" {
-			address = "http://" + r.metrics + "/metrics"
-		}
-		code, body, err := get(w.ctx, address, 5*time.Second)
-		switch {
-		case err != nil:
-			complain(r, "%v", err)
-		case code != http.StatusOK:
-			complain(r, "%d %s", code, body)
-		case r.command == "bridge":
-			open := 0
-			for line := range strings.Lines(body) {
-				line = strings.TrimSpace(line)
-				switch {
-				case strings.HasPrefix(line, "conveyor_consumer_open{") && !strings.HasSuffix(line, " 0"):
-					open++
-				case strings.HasPrefix(line, "conveyor_consumer_open{"),
-					strings.HasPrefix(line, "conveyor_messages_held{") && !strings.HasSuffix(line, " 0"):
-					complain(r, "%s", line)
-				}
-			}
-			if open == 0 {
-				complain(r, "no consumer is open")
-			}
-		case r.command == "worker":
-			if err := w.polls(r); err != nil {
-				complain(r, "%v", err)
-			}
+		if why := w.sick(r); why != "" {
+			all = append(all, r.name+": "+why)
 		}
 	}
-	return strings.Join(sick, "; ")
+	return strings.Join(all, "; ")
+}
+
+// sick says why a role is not healthy; "" when it is. It asks as an operator would.
+func (w *world) sick(r *role) string {
+	code, body, err := get(w.ctx, r.ask, 5*time.Second)
+	switch {
+	case err != nil:
+		return err.Error()
+	case code != http.StatusOK:
+		return fmt.Sprint(code, " ", body)
+	case r.command == "bridge":
+		return idle(body)
+	case r.command == "worker":
+		if err := w.polls(r); err != nil {
+			return err.Error()
+		}
+	}
+	return ""
+}
+
+// idle says what a bridge does not consume, by its metrics.
+func idle(metrics string) string {
+	var closed []string
+	open := 0
+	for line := range strings.Lines(metrics) {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, "conveyor_consumer_open{") && !strings.HasSuffix(line, " 0"):
+			open++
+		case strings.HasPrefix(line, "conveyor_consumer_open{"),
+			strings.HasPrefix(line, "conveyor_messages_held{") && !strings.HasSuffix(line, " 0"):
+			closed = append(closed, line)
+		}
+	}
+	if open == 0 {
+		closed = append(closed, "no consumer is open")
+	}
+	return strings.Join(closed, ", ")
 }
 
 // get asks for a page.
@@ -353,7 +422,7 @@ func (w *world) keepLogs() {
 
 // A reader asks the API without pause, for as long as the test lasts.
 type reader struct {
-	url string
+	apis []*role // in turn
 
 	mu      sync.Mutex
 	answers map[string]int // by kind
@@ -367,7 +436,8 @@ func (r *reader) run(ctx context.Context) {
 	for n := 0; pause(ctx, 200*time.Millisecond); n++ {
 		path := paths[n%len(paths)]
 		began := time.Now()
-		code, body, err := get(ctx, r.url+path, 20*time.Second)
+		api := r.apis[n/len(paths)%len(r.apis)]
+		code, body, err := get(ctx, strings.TrimSuffix(api.ask, "/ready")+path, 20*time.Second)
 		if ctx.Err() != nil {
 			return
 		}
@@ -375,6 +445,8 @@ func (r *reader) run(ctx context.Context) {
 		r.mu.Lock()
 		r.slowest = max(r.slowest, took)
 		switch {
+		case err != nil && api.cutSince(began):
+			r.answers["cut"]++
 		case errors.Is(err, context.DeadlineExceeded):
 			r.odd["no answer to "+path]++
 		case err != nil: // it was killed
@@ -397,8 +469,17 @@ func (quiet) Warn(string, ...any)  {}
 func (quiet) Error(string, ...any) {}
 
 // dial opens a connection that is not part of the experiment.
-func dial(address string) (*amqp.Connection, error) {
-	return amqp.DialConfig(address, amqp.Config{
-		Dial: amqp.DefaultDial(2 * time.Second), Properties: amqp.Table{"connection_name": "ledger"},
-	})
+func dial(addresses string) (*amqp.Connection, error) { return dialAs("ledger", addresses) }
+
+// dialAs tries the nodes of a broker in turn.
+func dialAs(name, addresses string) (conn *amqp.Connection, err error) {
+	for address := range strings.SplitSeq(addresses, ",") {
+		conn, err = amqp.DialConfig(address, amqp.Config{
+			Dial: amqp.DefaultDial(2 * time.Second), Properties: amqp.Table{"connection_name": name},
+		})
+		if err == nil {
+			return conn, nil
+		}
+	}
+	return nil, err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/price"
 )
 
 // fields are what a row is read for, with the names that columns have for it, compared in snake_case. The first column
@@ -130,12 +131,13 @@ func (p Plan) Status(r Row) string { return strings.ToLower(p.get(r, "status")) 
 
 func (p Plan) get(r Row, field string) string { return strings.TrimSpace(r.Values[p.Columns[field]]) }
 
-// Message is what the row says as another team's normalizer would send it. Its error is contract.Errors, with each
-// field that keeps the row from being one.
+// Message is what the row says as another team's normalizer would send it, claimed where its status is. Its error is
+// contract.Errors, with each field that keeps the row from being one.
 func (p Plan) Message(r Row) (contract.StagedListing, error) {
 	d := reader{plan: p, row: r}
 	m := contract.StagedListing{
 		Platform: p.platform, PlatformID: p.get(r, "platform_id"), URL: p.get(r, "url"), ScrapedAt: d.time("scraped_at"),
+		Claimed: p.Status(r) == "claimed",
 	}
 	if m.Platform == "" {
 		m.Platform = strings.ToLower(p.get(r, "platform"))
@@ -207,20 +209,57 @@ func (d *reader) degrees(field string, most float64) *float64 {
 	return &n
 }
 
+// rent is CAD cents a month, 0 where none is stated. One outside listing.MinRentCents..MaxRentCents is wrong.
 func (d *reader) rent() int64 {
+	field, wrong := "rent", len(d.wrong)
+	var cents float64
 	if d.plan.Columns["rent_cents"] != "" {
-		return int64(math.Round(d.number("rent_cents")))
+		field = "rent_cents"
+		cents = d.number(field)
+	} else {
+		cents = d.dollars(field) * 100
 	}
-	text := d.plan.get(d.row, "rent")
+	text := d.plan.get(d.row, field)
+	if text == "" || len(d.wrong) > wrong {
+		return 0
+	}
+	cents = math.Round(cents)
+	if !(cents >= float64(listing.MinRentCents) && cents <= float64(listing.MaxRentCents)) {
+		d.add(field, "is %q, expected %s to %s a month", cut(text), listing.Dollars(listing.MinRentCents),
+			listing.Dollars(listing.MaxRentCents))
+		return 0
+	}
+	return int64(cents)
+}
+
+// monthly is what may stand beside an amount, without spaces.
+var monthly = []string{"", "month", "permonth", "mo", "mois", "parmois", "m"}
+
+// dollars is an amount of CAD a month, as a database writes numbers or as it is printed in French or English. A point
+// before three digits at the end groups thousands, as in French. Another currency or period and a range are wrong.
+func (d *reader) dollars(field string) float64 {
+	text := d.plan.get(d.row, field)
 	if text == "" {
 		return 0
 	}
-	n, err := strconv.ParseFloat(strings.NewReplacer("$", "", ",", "", " ", "", "\u00a0", "").Replace(text), 64)
-	if err != nil || !(n >= 0 && n < 1e7) {
-		d.add("rent", "is %q, expected CAD a month", cut(text))
-		return 0
+	n, err := strconv.ParseFloat(text, 64)
+	if point := strings.IndexByte(text, '.'); err == nil && (point < 0 || point != len(text)-4) {
+		return n
 	}
-	return int64(math.Round(n * 100))
+	p, ok := price.Parse(text, price.Hint{Currency: "CAD"})
+	words := strings.ToLower(strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) || unicode.IsSpace(r) || strings.ContainsRune(".,'/$", r) {
+			return -1
+		}
+		return r
+	}, strings.Replace(text, p.Symbol, "", 1)))
+	if ok && p.Currency == "CAD" && slices.Contains(monthly, words) {
+		if n, err = strconv.ParseFloat(p.Amount, 64); err == nil {
+			return n
+		}
+	}
+	d.add(field, "is %q, expected CAD a month", cut(text))
+	return 0
 }
 
 func (d *reader) bedrooms() int {

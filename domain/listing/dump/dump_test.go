@@ -125,6 +125,10 @@ func TestMessage(t *testing.T) {
 	require.Equal(t, contract.StagedListing{
 		Platform: "kijiji", PlatformID: "123", URL: "https://www.kijiji.ca/v/123", ScrapedAt: at, Listing: m.Listing,
 	}, m)
+	good["status"] = "Claimed"
+	claimed, err := plan.Message(dump.Row{Number: 1, Values: good})
+	require.NoError(t, err)
+	require.True(t, claimed.Claimed)
 	lat, lon := 45.5, -73.6
 	require.Equal(t, listing.Listing{
 		Ref: listing.Ref{Platform: "kijiji", PlatformID: "123"}, URL: m.URL, ScrapedAt: at, Title: "4 ½ Rosemont",
@@ -154,6 +158,69 @@ func TestMessage(t *testing.T) {
 		row.Values[tt.column] = tt.value
 		_, err := plan.Message(row)
 		require.ErrorContains(t, err, tt.want)
+	}
+}
+
+// A rent is read as it is printed in French and in English, and as databases write numbers; what is none is refused
+// instead of being published.
+func TestRent(t *testing.T) {
+	t.Parallel()
+	names := []string{"source", "sourceId", "sourceUrl", "title", "bedrooms", "lastScrapedAt"}
+	for _, tt := range []struct {
+		column, value string
+		cents         int64
+		wrong         string
+	}{
+		{"price", "850", 85_000, ""},
+		{"price", "850.00", 85_000, ""},
+		{"price", "850.5", 85_050, ""},
+		{"price", "850.1234", 85_012, ""},
+		{"price", "1450.0000000000001", 145_000, ""},
+		{"price", "1450.000", 145_000, ""},
+		{"price", "850,00", 85_000, ""},
+		{"price", "850,5", 85_050, ""},
+		{"price", "1.450,00", 145_000, ""},
+		{"price", "1.450", 145_000, ""},
+		{"price", "1,450", 145_000, ""},
+		{"price", "1,450.50", 145_050, ""},
+		{"price", "$1,450.50 / month", 145_050, ""},
+		{"price", "1 450,50 $", 145_050, ""},
+		{"price", "1\u202f450 $ / mois", 145_000, ""},
+		{"price", "1\u00a0450,00 $", 145_000, ""},
+		{"price", "CAD 1450", 145_000, ""},
+		{"price", "100000", 10_000_000, ""},
+		{"price", "100000.01", 0, `rent: is "100000.01", expected 0.01 $ to 100000 $ a month`},
+		{"price", "425 000 $", 0, `rent: is "425 000 $", expected 0.01 $ to 100000 $ a month`},
+		{"price", "850.000", 0, `rent: is "850.000", expected 0.01 $ to 100000 $ a month`},
+		{"price", "0", 0, `rent: is "0", expected 0.01 $ to 100000 $ a month`},
+		{"price", "-850", 0, `rent: is "-850", expected 0.01 $ to 100000 $ a month`},
+		{"price", "-850,00", 0, `rent: is "-850,00", expected CAD a month`},
+		{"price", "NaN", 0, `rent: is "NaN", expected 0.01 $ to 100000 $ a month`},
+		{"price", "300 $ / semaine", 0, `rent: is "300 $ / semaine", expected CAD a month`},
+		{"price", "900 €", 0, `rent: is "900 €", expected CAD a month`},
+		{"price", "900 - 1200 $", 0, `rent: is "900 - 1200 $", expected CAD a month`},
+		{"price", "sur demande", 0, `rent: is "sur demande", expected CAD a month`},
+		{"rent_cents", "85000", 85_000, ""},
+		{"rent_cents", "10000001", 0, `rent_cents: is "10000001", expected 0.01 $ to 100000 $ a month`},
+		{"rent_cents", "850,00", 0, `rent_cents: is "850,00", expected a number`},
+	} {
+		t.Run(tt.column+" "+tt.value, func(t *testing.T) {
+			t.Parallel()
+			plan, err := dump.Find(append([]string{tt.column}, names...), dump.Options{})
+			require.NoError(t, err)
+			m, err := plan.Message(dump.Row{Number: 1, Values: map[string]string{
+				"source": "kijiji", "sourceId": "1", "sourceUrl": "https://a.example/1", "title": "Loft", "bedrooms": "1",
+				"lastScrapedAt": "2026-03-04", tt.column: tt.value,
+			}})
+			if tt.wrong != "" {
+				require.EqualError(t, err, tt.wrong)
+				return
+			}
+			require.NoError(t, err)
+			var l listing.Listing
+			require.NoError(t, json.Unmarshal(m.Listing, &l))
+			require.Equal(t, tt.cents, l.RentCents)
+		})
 	}
 }
 

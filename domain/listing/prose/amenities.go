@@ -14,7 +14,8 @@ type amenityName struct {
 // amenityNames lists the names in both languages. "*" matches any one word.
 var amenityNames = func() (list []amenityName) {
 	for amenity, names := range map[string]string{
-		"air_conditioning": "climatisation|climatiseur|climatise|climatisee|air climatise|air conditioning|air " +
+		"air_conditioning": "climatisation|climatiseur|climatise|climatisee|air climatise|air climatiser|" +
+			"aire climatise|aire climatiser|air conditioning|air " +
 			"conditioned|air conditioner|airconditioning|air conditionne|air condition|thermopompe|heat pump|central air|" +
 			"central ac|full ac|ac unit|ac units",
 		"balcony":    "balcon|balcons|balcony|balconies|terrasse|terrasses|terrace|patio",
@@ -22,17 +23,18 @@ var amenityNames = func() (list []amenityName) {
 		"dishwasher": "lave vaisselle|lave - vaisselle|dishwasher|lavevaisselle",
 		"washer_dryer": "laveuse secheuse|laveuse et secheuse|laveuse / secheuse|laveuse , secheuse|laveuse & secheuse|" +
 			"washer , and dryer|laveuse , une secheuse|laveuse et une secheuse|washer and dryer|washer / dryer|washer dryer|" +
-			"washer & dryer|washer , dryer|washer + dryer",
+			"washer & dryer|washer , dryer|washer + dryer|" +
+			"lave linge et seche linge|lave linge seche linge|lave linge / seche linge|lave linge , seche linge",
 		"washer_dryer_hookups": "entree laveuse|entrees laveuse|entree laveuses|entree pour laveuse|entrees pour " +
 			"laveuse|entree lav|sortie laveuse|sorties laveuse|washer dryer hookups|washer / dryer hookups|installation " +
 			"laveuse|prise laveuse|branchement laveuse|entree de laveuse|entrees de laveuse|entrees lav|" +
 			"entre laveuse|entre pour laveuse|acces laveuse|acces pour laveuse|" +
 			"washer and dryer hookups|washer and dryer hookup|washer and dryer hook|washer / dryer hook|washer dryer hook|" +
 			"washer / dryer hookup|washer dryer hookup|washer & dryer hookups|washer & dryer hook|laundry hookups|laundry hook|" +
-			"hookups for washer|hookup for washer|hook ups for washer|hook up for washer|entrance washer|espace pour laveuse|" +
+			"laundry hookup|hookups for washer|hookup for washer|hook ups for washer|hook up for washer|entrance washer|espace pour laveuse|" +
 			"espace laveuse|emplacement pour laveuse|emplacement laveuse|space for washer|prises laveuse|branchements laveuse",
 		"laundry_in_building": "buanderie|buanderies|laundry room|salle de lavage commune|laundromat|laverie|buandrie|" +
-			"salle de buanderie|laundry",
+			"salle de buanderie|salle de lavage|laundry",
 		"fridge":          "frigo|refrigerateur|frigidaire|fridge|refrigerator",
 		"stove":           "poele|cuisiniere|stove|oven",
 		"elevator":        "ascenseur|ascenseurs|elevator|elevators",
@@ -75,10 +77,11 @@ var byFirstWord = func() map[string][]amenityName {
 func (p *Prose) amenities(f func(name string, from, to int)) {
 	last := -1 // of the name read before: "washer and dryer hookups" holds "washer and dryer"
 	for i := range p.words {
-		if p.word(i) == "c" && p.sym(i-1) == '/' && p.word(i-2) == "a" && !p.words[i].space { // "A/C"
+		if p.word(i) == "c" && p.sym(i-1) == '/' && p.word(i-2) == "a" && !p.words[i].space && // "A/C"
+			!p.deniedThing(i-2) {
 			f("air_conditioning", i-2, i)
 		}
-		if p.word(i) == "ac" && p.upper(i) { // French writers cut "avec" to "ac"
+		if p.word(i) == "ac" && p.upper(i) && !p.deniedThing(i) { // French writers cut "avec" to "ac"
 			f("air_conditioning", i, i)
 		}
 		if p.words[i].topic&anAmenity == 0 || i <= last {
@@ -118,11 +121,16 @@ func (p *Prose) washer(i, end int) string {
 	for w := p.word(k); w == "votre" || w == "vos" || w == "une" || w == "la" || w == "your"; w = p.word(k) {
 		k--
 	}
-	if w := p.word(k); w == "installer" || w == "brancher" || w == "install" {
+	if w := p.word(k); w == "installer" || w == "brancher" || w == "install" || hookupNames[p.word(end+1)] ||
+		p.hookupBefore(i) {
 		return "washer_dryer_hookups"
+	} else if w == "shared" || w == "common" {
+		return "laundry_in_building"
 	}
 	for k := end + 1; k <= end+7 && !p.stop(k) && p.sym(k) != ','; k++ {
 		switch p.word(k) {
+		case "commune", "communes", "partagee", "partagees", "shared", "common":
+			return "laundry_in_building"
 		case "immeuble":
 			if w := p.word(k - 2); p.word(k-1) == "l" && (w == "dans" || w == "de") {
 				return "laundry_in_building"
@@ -136,6 +144,27 @@ func (p *Prose) washer(i, end int) string {
 		}
 	}
 	return "washer_dryer"
+}
+
+// hookupNames are what a washer is joined to, or its place, before or after it.
+var hookupNames = set("inlet inlets outlet outlets hookup hookups connection connections connexion connexions entry " +
+	"entree entrees entre acces prise prises sortie sorties installation installations branchement branchements " +
+	"emplacement espace raccordement raccordements place pret prets prevu prevue")
+
+// hookupBefore tells whether a hookup or a place leads to the washer at i: "raccordement pour la laveuse", "entrée
+// lave-vaisselle, laveuse".
+func (p *Prose) hookupBefore(i int) bool {
+	for k := i - 1; k >= 0 && k >= i-6 && !p.words[k+1].line && !p.stop(k+1); k-- {
+		switch w := p.word(k); {
+		case hookupNames[w]:
+			return p.word(k+1) != "a" && !p.deniedThing(k)
+		case w == "pour", w == "de", w == "for", w == "la", w == "une", w == "et", w == "lave", w == "vaisselle", w == "a",
+			p.words[k].kind == symbol && p.word(k+1) == "vaisselle", p.sym(k) == ',' && p.word(k-1) == "vaisselle":
+		default:
+			return false
+		}
+	}
+	return false
 }
 
 // excludedList tells whether the thing at i stands on the list that "non inclus :" or "exclusions :" begins.
@@ -154,6 +183,15 @@ var laundryFillers = set("in on the dans l le available facilities facility room
 // laundry tells the laundry of the home from the building's: what stands beside the words i..end for it decides, and
 // "laundry" alone says neither.
 func (p *Prose) laundry(i, end int) string {
+	if p.word(end) == "lavage" { // a room of the home, unless it is said to be the building's
+		for k := end + 1; k <= end+7 && !p.stop(k) && p.sym(k) != ','; k++ {
+			if w := p.word(k); w == "immeuble" || w == "batiment" || w == "chaque" || w == "commune" ||
+				p.seq(k, "sous", "sol") || p.seq(k, "sous", "", "sol") {
+				return "laundry_in_building"
+			}
+		}
+		return ""
+	}
 	k := i - 1
 	for p.sym(k) == '-' {
 		k--
@@ -174,7 +212,7 @@ func (p *Prose) laundry(i, end int) string {
 		k++
 	}
 	switch p.word(k) {
-	case "suite", "unit", "ensuite", "apartment", "unite", "logement", "appartement", "privee", "condo":
+	case "suite", "unit", "ensuite", "apartment", "unite", "logement", "appartement", "privee", "integree", "condo":
 		return "washer_dryer"
 	case "building", "site", "onsite", "basement", "every", "each", "main", "lower":
 		return "laundry_in_building"
@@ -239,6 +277,13 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 	case "storage": // "remise de 400 $" is money
 		return p.word(i) == "remise" && (p.word(i+1) == "de" || p.word(i+1) == "a" || p.word(i+1) == "en")
 	case "dishwasher", "fridge", "stove", "washer_dryer":
+	case "air_conditioning":
+		for k := i - 1; k >= i-2; k-- {
+			if w := p.word(k); w == "prevoir" || w == "installer" || w == "install" {
+				return true
+			}
+		}
+		return false
 	default:
 		return false
 	}
@@ -276,6 +321,8 @@ func (p *Prose) sharedAfter(i int) bool {
 // elsewhere tells whether the thing at i is a sight of the neighbourhood: "près d'un gym", "piscine municipale".
 func (p *Prose) elsewhere(i int, amenity string) bool {
 	switch amenity {
+	case "laundry_in_building":
+		return p.nearbyList(i) || p.amongShops(i)
 	case "gym", "pool", "yard", "concierge", "storage", "washer_dryer":
 	default:
 		return false
@@ -293,11 +340,52 @@ func (p *Prose) elsewhere(i int, amenity string) bool {
 	return w == "municipale" || w == "publique" || w == "publiques"
 }
 
+// shops are what adverts list as near.
+var shops = set("depanneur depanneurs epicerie epiceries pharmacie pharmacies restaurant restaurants banque banques ecole " +
+	"ecoles garderie garderies parc parcs metro autobus cafe cafes boulangerie boutiques store stores bank banks " +
+	"pharmacy school schools park parks grocery groceries supermarket")
+
+// amongShops tells whether the laundry at i is one of the shops of the neighbourhood: "restaurants, dépanneur,
+// buanderie", "laundromat across the street".
+func (p *Prose) amongShops(i int) bool {
+	for k := i + 1; k <= i+4 && !p.stop(k) && p.sym(k) != ','; k++ {
+		if w := p.word(k); w == "across" || w == "corner" || w == "face" && p.word(k-1) == "en" {
+			return true
+		}
+	}
+	item := func(k, step int) bool { // beside the comma or "et" at k
+		return (p.sym(k) == ',' || p.word(k) == "et" || p.word(k) == "and") && shops[p.word(k+step)]
+	}
+	return item(i-1, -1) && (item(i-3, -1) || item(i+1, 1))
+}
+
+// nearbyList tells whether the thing at i stands in brackets on a list of what is near: "près de tous les services
+// (épicerie, buanderie)".
+func (p *Prose) nearbyList(i int) bool {
+	k := i - 1
+	for k >= i-14 && k > 0 && p.sym(k) != '(' {
+		if p.stop(k+1) || p.sym(k) == ')' {
+			return false
+		}
+		k--
+	}
+	if p.sym(k) != '(' {
+		return false
+	}
+	for n := k - 1; n >= 0 && n >= k-14 && !p.stop(n+1); n-- {
+		switch p.word(n) {
+		case "pres", "proche", "proches", "proximite", "near", "close":
+			return true
+		}
+	}
+	return false
+}
+
 // deniedList finds the "no" that a list of short items up to token i begins with, "no pets, sublets or smoking", or
 // returns -1.
 func (p *Prose) deniedList(i int) int {
 	joint := false
-	for k, n := i-1, 0; k >= 0 && n < 8 && !p.words[k+1].line; k, n = k-1, n+1 {
+	for k, n := i-1, 0; k >= 0 && n < 16 && !p.words[k+1].line; k, n = k-1, n+1 {
 		switch w := p.word(k); {
 		case (w == "no" || w == "aucun" || w == "pas") && joint:
 			return k
@@ -334,7 +422,7 @@ func (p *Prose) smoking() (value string, from, to int) {
 			switch p.word(n) {
 			case "exterieur", "outdoors", "outside", "balcon", "outdoor":
 				return "outdoors", i, n
-			case "interdit", "interdite", "prohibited", "free", "non", "forbidden", "no", "prohibe":
+			case "interdit", "interdite", "interdits", "interdites", "prohibited", "free", "non", "forbidden", "no", "prohibe":
 				return "no", i, n
 			case "accepte", "acceptes", "permis", "allowed", "permitted", "ok", "bienvenus":
 				if p.denied(n) || p.word(n-2) == "pas" || p.sym(n+1) == ':' && answers[p.word(n+2)] == saysExcluded {

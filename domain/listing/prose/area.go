@@ -38,6 +38,9 @@ func (p *Prose) area(from, to int) (c count, ok bool) {
 		case '.':
 			j++ // "900. pi2"
 		}
+		if w := p.word(j); w == "gross" || w == "net" { // "1200 gross sqft"
+			j++
+		}
 		end, metric := p.areaUnit(j)
 		if end < 0 {
 			continue
@@ -94,7 +97,7 @@ func (p *Prose) labelledArea(i int) (v float64, end int) {
 // The parts of a property that are not the home: before an area with "de" or a colon between, and after one in English.
 var (
 	outsideParts = set("terrasse terrasses terrace balcon balcons balcony patio deck cour yard backyard terrain lot land " +
-		"locker rangement cabanon garage jardin rooftop roof salle gym piscine exercice exercise")
+		"salon lounge locker rangement cabanon garage jardin rooftop roof salle gym piscine exercice exercise")
 	outsideWords = set("de d of communes commune privee privees prive chacune environ approximativement area than over approx")
 	outsideAfter = set("amenities commodites terrain land retail")
 	outsideFirst = set("private large huge lovely rooftop roof top outdoor covered sunny each storage beautiful")

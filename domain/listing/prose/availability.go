@@ -261,14 +261,17 @@ func (p *Prose) available(headline bool) (value string, from, to int) {
 		}
 	}
 	for i := range p.words {
-		if p.words[i].topic&aMonth == 0 || !headline && !p.announced(i) && !p.occupied(i) {
+		if p.words[i].topic&aMonth == 0 || !headline && !p.announced(i) && !p.occupied(i) && !p.orSooner(i) {
 			continue
 		}
-		if p.until(i) {
+		if p.until(i) || p.ofVisit(i) {
 			continue
 		}
 		if w := p.word(i - 1); w == "loyer" || w == "rent" || p.about(i+1, aPromotion) || p.word(i+1) == "rent" {
 			continue // a month without rent
+		}
+		if p.word(i-1) == "en" && works[p.word(i-2)] { // "à être rénové en juin"
+			continue
 		}
 		if d, a, b, ok := p.date(i); ok {
 			v, end := p.orBefore(d, b)
@@ -276,6 +279,48 @@ func (p *Prose) available(headline bool) (value string, from, to int) {
 		}
 	}
 	return "", -1, -1
+}
+
+// works are done "en juin".
+var works = set("renove renovee renoves construit construite refait refaite bati terminee")
+
+// visits are what a date may be of.
+var visits = set("visite visites viewing viewings showing showings")
+
+// visitFillers may stand between a visit and its date.
+var visitFillers = set("a partir compter du de des le la er st from starting on possible possibles only seulement")
+
+// ofVisit tells whether the date at i is when the home may be seen: "visites à partir du 1er juin".
+func (p *Prose) ofVisit(i int) bool {
+	k := i - 1
+	for n := 0; n < 8 && !p.stop(k+1) && (visitFillers[p.word(k)] || p.num(k) != nil || p.sym(k) == ':'); n++ {
+		k--
+	}
+	return visits[p.word(k)]
+}
+
+// booked tells whether the "maintenant" or "now" at i is when to act: "réservez dès maintenant votre appartement".
+func (p *Prose) booked(i int) bool {
+	for k := i - 1; k >= 0 && k >= i-6 && !p.stop(k+1) && p.sym(k) != ','; k-- {
+		if l := p.word(k); acts[l] || l != "des" && p.about(k, aFreedom) {
+			return acts[l]
+		}
+	}
+	return false
+}
+
+// acts are what readers are told to do now.
+var acts = set("reservez reserver appelez contactez communiquez ecrivez inscrivez visitez book reserve call apply contact " +
+	"planifiez schedule")
+
+// orSooner tells whether "ou avant" follows the date at i, which is then that of a home.
+func (p *Prose) orSooner(i int) bool {
+	d, _, to, ok := p.date(i)
+	if !ok {
+		return false
+	}
+	v, _ := p.orBefore(d, to)
+	return v == d.orEarlier()
 }
 
 // freeAt reads what follows "libre", "disponible", "available" at i.
@@ -289,20 +334,28 @@ func (p *Prose) freeAt(i int) (value string, from, to int) {
 	case "immediatement", "immediately", "asap", "vacant":
 		return "now", i, i
 	case "maintenant", "now":
+		if p.booked(i) {
+			return "", i, i
+		}
 		if l := p.word(i - 1); l == "des" || l == "available" || l == "libre" || l == "disponible" || l == "dispo" ||
 			p.about(i-1, aFreedom) {
 			return "now", i - 1, i
 		}
 		return "", i, i
 	}
-	for k := i + 1; k < len(p.words) && k <= i+9; k++ {
+	for k := i + 1; k < len(p.words) && k <= i+9 && !visits[p.word(k)]; k++ {
 		if p.words[k].line && k > i+2 || k > i+1 && (p.sym(k) == '!' && p.word(k+1) != "er" || p.sym(k) == '.' &&
 			p.stop(k)) {
 			break
 		}
 		switch p.word(k) {
-		case "immediatement", "immediate", "immediately", "maintenant", "now", "asap":
+		case "immediatement", "immediate", "immediately", "maintenant", "now", "asap", "presentement", "presently",
+			"actuellement", "aujourd":
 			return "now", i, k
+		case "right":
+			if p.word(k+1) == "away" {
+				return "now", i, k + 1
+			}
 		case "suite":
 			if p.word(k-1) == "de" {
 				return "now", i, k
@@ -322,6 +375,9 @@ func (p *Prose) freeAt(i int) (value string, from, to int) {
 				return v, min(i, a), end
 			}
 		}
+	}
+	if w := p.word(i - 1); w == "actuellement" || w == "presentement" || w == "currently" {
+		return "now", i - 1, i
 	}
 	return "", i, i
 }
@@ -360,13 +416,24 @@ func (p *Prose) announced(i int) bool {
 			return true
 		}
 	}
+	if p.besideHome(i) {
+		return true
+	}
 	for k := i - 1; k >= 0 && k >= i-5; k-- {
 		if p.words[k+1].line {
 			return false
 		}
 		switch p.word(k) {
-		case "pour", "des", "starting", "partir", "compter", "debutant", "from", "entree", "commencant":
+		case "pour", "des", "starting", "partir", "compter", "compte", "debutant", "from", "entree", "commencant":
 			return true
+		case "location", "sublet", "sublease": // "sous-location du 21 mars au 21 juin"
+			return p.word(k+1) == "du" || p.num(k+1) != nil || k+1 == i
+		case "date":
+			return p.word(k-1) == "start"
+		case "for": // "For August 1st"
+			return k == i-1 && p.stop(k)
+		case "possible": // "le plus tôt possible 1er février"
+			return p.seq(k-2, "plus", "tot")
 		case "le", "er", "premier", "st", "of", "the", "du", "de", "mois":
 			continue
 		case "":
@@ -379,6 +446,27 @@ func (p *Prose) announced(i int) bool {
 		}
 	}
 	return false
+}
+
+// besideHome tells whether the month at i stands bare beside a home or its rent, as in a headline: "4 ½ juillet",
+// "Condo – September 01", "juillet (prix 690 $)", "Juillet, coin Boisseau, beau 3 ½".
+func (p *Prose) besideHome(i int) bool {
+	if w := p.word(i + 2); p.sym(i+1) == '(' && (w == "prix" || w == "loyer") {
+		return true
+	}
+	if i == 0 || p.words[i].line {
+		for k := i + 1; k <= i+12 && !p.stop(k); k++ {
+			if p.words[k].half {
+				return true
+			}
+		}
+		return false
+	}
+	k := i - 1
+	if p.sym(k) == '-' {
+		k--
+	}
+	return p.words[max(k, 0)].half || k < i-1 && kinds[p.word(k)] != ""
 }
 
 // orBefore reads "ou avant", "or sooner" after token i, and "au plus tard" before the date.
@@ -394,7 +482,7 @@ func (p *Prose) orBefore(d Date, i int) (string, int) {
 	}
 	if w := p.word(k); w == "ou" || w == "or" || w == "et" {
 		switch p.word(k + 1) {
-		case "avant", "sooner", "earlier", "before", "plus":
+		case "avant", "avan", "sooner", "earlier", "before", "plus":
 			if p.word(k+1) == "plus" && p.word(k+2) != "tot" {
 				break
 			}

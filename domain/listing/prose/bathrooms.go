@@ -15,7 +15,7 @@ func ParseBathrooms(s string) float64 {
 }
 
 func (p *Prose) bathrooms() (c count, ok bool) {
-	halves, halfAt, named := 0, 0, -1
+	halves, halfAt, named, others := 0, 0, -1, 0
 	for i := range p.words {
 		if !p.about(i, aBathroom) {
 			continue
@@ -70,6 +70,10 @@ func (p *Prose) bathrooms() (c count, ok bool) {
 			}
 			continue
 		}
+		if p.otherBath(start) {
+			others++
+			continue
+		}
 		found, counted := p.bathroomsAt(start, i)
 		if counted && (!ok || c.weak && !found.weak) {
 			c, ok = found, true
@@ -81,11 +85,23 @@ func (p *Prose) bathrooms() (c count, ok bool) {
 	if !ok && halves > 0 && named >= 0 { // "salle de bain et salle d'eau"
 		c, ok = count{value: 1, weak: true, from: named, to: named}, true
 	}
+	if ok && others > 0 && c.value == 1 && c.weak { // "une salle de bain avec douche, une autre salle de bain avec bain"
+		c.value, c.weak = 1+float64(min(others, 2)), false
+	}
 	// "2 salles de bain" may count the powder room that a floor's description names further on
 	if ok && halves > 0 && c.value == float64(int(c.value)) && (c.value == 1 || max(halfAt-c.to, c.from-halfAt) <= 12) {
 		c.value += float64(min(halves, 2)) / 2
 	}
 	return c, ok
+}
+
+// otherBath tells whether the bathroom at i is one more than another: "une autre salle de bain", "another bathroom".
+func (p *Prose) otherBath(i int) bool {
+	k := i - 1
+	for w := p.word(k); adjectives[w] && w != "demi"; w = p.word(k) {
+		k--
+	}
+	return p.word(k) == "another" || p.word(k) == "autre" && p.word(k-1) == "une"
 }
 
 // bathroomsAt counts the bathrooms named in tokens start..i: by a number, an article, or "complète" after them.
@@ -116,6 +132,10 @@ func (p *Prose) bathroomsAt(start, i int) (found count, ok bool) {
 		k--
 	}
 	found = count{value: 1, weak: true, from: start, to: i}
+	andHalf := 0.
+	if p.seq(i+1, "et", "demie") || p.seq(i+1, "et", "demi") && p.word(i+3) != "sous" { // "une salle de bain et demie"
+		andHalf = .5
+	}
 	if p.sym(k) == ')' && p.num(k-1) != nil && p.sym(k-2) == '(' { // "two (2) bathrooms"
 		k--
 	}
@@ -127,15 +147,28 @@ func (p *Prose) bathroomsAt(start, i int) (found count, ok bool) {
 		if first := p.num(k - 2); p.sym(k-1) == '+' && first != nil && first.digits == 1 && v <= 2 && !t.space { // "1+1"
 			v = float64(first.cents)/100 + v/2
 		}
-		return count{value: v, from: k, to: i}, true
+		return count{value: v + andHalf, from: k, to: i}, true
 	}
 	if p.seq(k-2, "and", "a", "half") && numberWords[p.word(k-3)] > 0 {
 		return count{value: float64(numberWords[p.word(k-3)]) + .5, from: k - 3, to: i}, true
 	}
-	if n := numberWords[p.word(k)]; n > 0 {
-		return count{value: float64(n), weak: n == 1, from: k, to: i}, true
+	if n := numberWords[p.word(k)]; n > 0 && andHalf > 0 {
+		return count{value: float64(n) + andHalf, from: k, to: i + 2}, true
+	} else if n > 0 {
+		choice := p.word(i+1) == "ou" || p.word(i+1) == "or" // "une nouvelle salle de bain ou une nouvelle cuisine"
+		return count{value: float64(n), weak: n == 1, from: k, to: i}, n > 1 || !choice
 	}
-	return found, sure || p.word(k) == "a" && !plural
+	return found, (sure || p.word(k) == "a" && !plural) && !p.masterBefore(start)
+}
+
+// masterBefore tells whether a sentence about the main bedroom leads to i: "Master bedroom has a private bathroom".
+func (p *Prose) masterBefore(i int) bool {
+	for k := i - 1; k >= 0 && k >= i-12 && !p.stop(k+1) && p.sym(k) != ','; k-- {
+		if w := p.word(k); (w == "master" || w == "primary") && p.about(k+1, aBedroom) {
+			return true
+		}
+	}
+	return false
 }
 
 // bathsApart describe one bathroom of several.

@@ -7,7 +7,7 @@ import (
 )
 
 // A classCase is a string made for a class of sentences, with what it says in the terms of the labelled strings. Part
-// is "description" unless the string begins with "T: ", for a title.
+// is "description" unless the string begins with "T: ", for a title, or "A: ", for an advert without one.
 type classCase struct{ text, want string }
 
 // classes are ways of saying things that adverts vary without end: what is in one list here is a rule in the code.
@@ -458,6 +458,8 @@ func TestClasses(t *testing.T) {
 	all := maps.Clone(classes)
 	maps.Copy(all, moreClasses)
 	maps.Copy(all, laterClasses)
+	maps.Copy(all, freshClasses)
+	maps.Copy(all, advertClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {
 		t.Run(class, func(t *testing.T) {
@@ -467,6 +469,9 @@ func TestClasses(t *testing.T) {
 				text, title := strings.CutPrefix(tt.text, "T: ")
 				if s.Text = text; title {
 					s.Part = "title"
+				}
+				if text, whole := strings.CutPrefix(tt.text, "A: "); whole {
+					s.Part, s.Text = "advert", text
 				}
 				for pair := range strings.FieldsSeq(tt.want) {
 					key, value, _ := strings.Cut(pair, "=")

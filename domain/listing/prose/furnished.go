@@ -20,8 +20,8 @@ var (
 	// The words that lead to "louer meublé": "possibilité de le louer meublé".
 	furnishedOffers = set("possibilite possibility possible poss peut pouvons could can option")
 	offerFillers    = set("de d l le la a etre be louer loue louee offert offerte avoir have rent rented come to it of " +
-		"logement appartement s il aussi also vous fournir ajouter livre offrir getting having renting entierement completement " +
-		"totalement fully completely")
+		"logement appartement s il aussi also laisser chambre vous fournir ajouter livre offrir getting having renting " +
+		"entierement completement totalement fully completely")
 )
 
 // ParseFurnished returns yes, no, semi (stove and fridge, usually), optional, or "" when s says nothing. "Semi-meublé
@@ -62,10 +62,19 @@ func (p *Prose) furnitureSaid(i int) (v string, from, to int) {
 	if w := p.word(i - 1); w == "outdoor" || w == "patio" || w == "garden" {
 		return "", i, i
 	}
+	if w := p.word(i + 1); w == "optional" || w == "optionnel" || w == "optionnels" || p.seq(i+1, "en", "option") ||
+		w == "disponibles" && p.seq(i+2, "en", "option") {
+		return "optional", i, i + 1
+	}
 	k, with := i-1, false
 	for furnitureWords[p.word(k)] {
 		with = with || p.word(k) == "with" || p.word(k) == "avec"
 		k--
+	}
+	if with {
+		if o := p.offered(k + 1); o >= 0 { // "possibilité de louer avec les meubles"
+			return "optional", o, i
+		}
 	}
 	if w := p.word(k); furnitureLeads[w] || with && (w == "come" || w == "comes" || w == "vient" || w == "viennent" ||
 		w == "loue" || w == "louee" || w == "rented") {
@@ -73,6 +82,9 @@ func (p *Prose) furnitureSaid(i int) (v string, from, to int) {
 			return "", i, i
 		}
 		return "yes", k, i
+	}
+	if w := p.word(k); k < i-1 && !with && (w == "sans" || w == "without") {
+		return "no", k, i
 	}
 	if k == i-1 && ownMeubles[p.word(k)] { // "certains meubles"
 		return "", i, i
@@ -106,13 +118,25 @@ func (p *Prose) nearOr(i, j int) bool {
 
 func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 	w := p.word(i)
+	if p.seq(i+1, "a", "vendre") || p.seq(i+1, "for", "sale") {
+		return "", i, i
+	}
 	v, from, to = "yes", i, i
+	if w == "furnished" && p.word(i+1) == "with" && p.kitchenBefore(i) { // "kitchens are furnished with three appliances"
+		return "", i, i
+	}
 	switch w {
 	case "unfurnished":
 		v = "no"
 	case "semimeuble":
 		v = "semi"
 	case "furniture", "meublement":
+		if p.word(i-1) == "without" {
+			if p.seq(i-3, "with", "or") {
+				return "optional", i - 3, i
+			}
+			return "no", i - 1, i
+		}
 		if n := p.word(i + 1); n != "included" && n != "provided" && (p.sym(i+1) != ':' || !p.about(i+2, anInclusion|aNegation)) {
 			return p.furnitureSaid(i)
 		}
@@ -130,8 +154,14 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 			if n := p.word(i + 1); n != "inclus" && n != "fournis" && n != "compris" {
 				return p.furnitureSaid(i)
 			}
+		case l == "sans" && p.seq(i-3, "avec", "ou"):
+			return "optional", i - 3, i
 		case l == "sans" || l == "no" || l == "aucun" || l == "aucuns":
 			return "no", i - 1, i
+		case l == "avec" && p.offered(i-1) >= 0:
+			return "optional", p.offered(i - 1), i
+		case p.word(i+1) == "disponibles" && p.seq(i+2, "en", "option"):
+			return "optional", i, i + 3
 		}
 	case "meubler":
 		if p.word(i-1) == "de" && p.word(i-2) == "possibilite" {
@@ -203,6 +233,16 @@ func (p *Prose) furnishedAt(i int) (v string, from, to int) {
 		}
 	}
 	return v, from, to
+}
+
+// kitchenBefore tells whether a kitchen is what the word at i is said of.
+func (p *Prose) kitchenBefore(i int) bool {
+	for k := i - 1; k >= i-4 && !p.stop(k+1); k-- {
+		if w := p.word(k); w == "kitchen" || w == "kitchens" {
+			return true
+		}
+	}
+	return false
 }
 
 // offered returns the "possibilité", "peut" or "could" that leads to "louer meublé" before token i, or -1.

@@ -38,7 +38,7 @@ var kinds = map[string]string{
 var rank = map[string]int{"townhouse": 6, "condo": 5, "loft": 4, "studio": 3, "house": 2, "apartment": 1}
 
 func (p *Prose) kind() (value string, from, to int) {
-	flats := false
+	flats, tower := false, -1
 	from, to = -1, -1
 	see := func(v string, a, b int) {
 		if rank[v] > rank[value] {
@@ -47,7 +47,7 @@ func (p *Prose) kind() (value string, from, to int) {
 		flats = flats || v == "apartment" || v == "condo"
 	}
 	for i := range p.words {
-		if p.about(i, aStudio) && !p.likened(i) {
+		if p.about(i, aStudio) && !p.likened(i) && !p.artStudio(i) {
 			see("studio", i, i)
 			continue
 		}
@@ -95,8 +95,15 @@ func (p *Prose) kind() (value string, from, to int) {
 			}
 		}
 		if v := kinds[w]; v != "" && !p.likened(i) && !p.many(i) {
+			if v == "condo" && p.ofTower(i) {
+				tower = i
+				continue
+			}
 			see(v, i, i)
 		}
+	}
+	if value == "" && tower >= 0 {
+		value, from, to = "condo", tower, tower
 	}
 	if value == "house" && flats {
 		value = "apartment"
@@ -109,9 +116,17 @@ func (p *Prose) likened(i int) bool {
 	switch p.word(i - 1) {
 	case "style", "type", "genre", "comme", "look", "qualite", "facon", "inspire":
 		return true
-	case "un", "d", "a":
-		switch p.word(i - 2) {
-		case "comme", "like", "style", "air", "ambiance", "allure":
+	case "un", "une", "d", "a":
+		n := i - 2
+		if w := p.word(n); w == "d" || w == "of" { // "the feel of a townhouse", "l'allure d'une maison"
+			n--
+		}
+		if w := p.word(n - 1); (p.word(n) == "a" || p.word(n) == "to") && (w == "ressemble" || w == "semblable" ||
+			w == "similar") {
+			return true
+		}
+		switch p.word(n) {
+		case "comme", "like", "style", "air", "ambiance", "allure", "feel", "look", "proprietaire", "owner":
 			return true
 		}
 	}
@@ -126,9 +141,23 @@ func (p *Prose) likened(i int) bool {
 	return false
 }
 
+// ofTower tells whether "condo" at i says what building the home is in, which a studio may be too: "tour de condos".
+func (p *Prose) ofTower(i int) bool {
+	if w := p.word(i + 1); w == "tower" || w == "building" {
+		return true
+	}
+	w := p.word(i - 2)
+	return (p.word(i-1) == "de" || p.word(i-1) == "a") && (w == "tour" || w == "immeuble" || w == "projet" ||
+		w == "complexe")
+}
+
 // many tells whether a number of two digits or more counts the homes at i: "a section of 200 townhouses" is a project.
 func (p *Prose) many(i int) bool {
 	t := p.num(i - 1)
+	if w := p.word(i - 2); t != nil && (w == "de" || w == "of") && (p.word(i-3) == "immeuble" ||
+		p.word(i-3) == "building") {
+		return true // "un immeuble de 4 condos"
+	}
 	return t != nil && t.digits >= 2 && t.dec == 0 && !t.half && p.fold[p.words[i].end-1] == 's'
 }
 
@@ -192,7 +221,7 @@ func (p *Prose) sublet(headline bool) (bool, int) {
 			switch p.word(k) {
 			case "bail": // "sous bail de 12 mois" is a lease
 				return k == i+2, i
-			case "location", "louer", "loue", "locations":
+			case "location", "louer", "loue", "locations", "loc":
 				return p.word(i-1) != "pas" && p.word(i-2) != "pas", i
 			}
 		case "location":

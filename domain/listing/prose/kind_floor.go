@@ -8,6 +8,9 @@ var ordinals = map[string]string{
 	"last": "top", "fourth": "4",
 }
 
+// ordinalEnds follow the number of a floor.
+var ordinalEnds = set("e eme ieme er nd rd th st ier iem")
+
 // placed tells whether a part of a building named at i is where the home is, and not its laundry or locker. A headline
 // speaks of the home unless it says otherwise.
 func (p *Prose) placed(i int, headline bool) bool {
@@ -21,7 +24,7 @@ func (p *Prose) placed(i int, headline bool) bool {
 	if w := p.word(i + 1); w == "suite" || w == "unit" || kinds[w] == "apartment" {
 		return true
 	}
-	for k := i - 1; k >= 0 && k >= i-5; k-- {
+	for k := i - 1; k >= 0 && k >= i-10; k-- {
 		if p.words[k+1].line {
 			return true
 		}
@@ -29,9 +32,18 @@ func (p *Prose) placed(i int, headline bool) bool {
 		if t.half {
 			return true
 		}
+		if heatedWords[t.w] || litWords[t.w] || t.sym == '(' || t.sym == ',' {
+			continue
+		}
+		if (t.w == "situe" || t.w == "situee") && (p.seq(k-2, "dont", "une") || p.seq(k-2, "dont", "un")) {
+			return false // "4 chambres dont une située au sous-sol"
+		}
+		if t.topic&aBedroom != 0 && (plurals[t.w] || p.num(k-1) != nil) || t.w == "coucher" || t.kind == number {
+			continue // "logement à 2 chambres à coucher au sous-sol"
+		}
 		switch t.w {
 		case "situe", "situee", "situes", "logement", "appartement", "appart", "studio", "loft", "localise", "apartment",
-			"unit", "located", "bachelor", "condo", "app", "dispo", "disponible":
+			"unit", "located", "bachelor", "condo", "app", "dispo", "disponible", "libre":
 			for n := k - 1; n >= k-4 && !p.stop(n+1); n-- { // "laundry rooms are located in the basement"
 				if commonParts[p.word(n)] {
 					return false
@@ -40,7 +52,8 @@ func (p *Prose) placed(i int, headline bool) bool {
 			return true
 		case "au", "a", "en", "de", "le", "est", "du", "se", "trouve", "niveau", "grand", "beau", "is", "on",
 			"the", "in", "et", "ou", "renove",
-			"louer", "un", "dans", "demi", "semi":
+			"louer", "un", "dans", "demi", "semi", "entierement", "completement", "fraichement", "recemment", "nouvellement",
+			"tout":
 			continue
 		case "rangement", "locker", "casier", "buanderie", "stationnement", "garage", "laveuse", "secheuse", "remise",
 			"lavage", "storage", "laundry", "rangements":
@@ -133,6 +146,17 @@ func (p *Prose) partThere(k int) bool {
 	return false
 }
 
+// partBefore tells whether a laundry, locker or the like stands right before the floor at k: "buanderie au demi
+// sous-sol".
+func (p *Prose) partBefore(k int) bool {
+	for n := k - 1; n >= 0 && n >= k-5 && !p.stop(n+1) && p.sym(n) != ','; n-- {
+		if commonParts[p.word(n)] {
+			return true
+		}
+	}
+	return false
+}
+
 // than tells whether the basement at i only stands in a comparison: "than a traditional basement suite".
 func (p *Prose) than(i int) bool {
 	for k := i - 1; k >= i-3; k-- {
@@ -154,15 +178,22 @@ func (p *Prose) floorOfThing(k, i int) bool {
 	if i+1 < len(p.words) && p.words[i+1].line {
 		n = ""
 	}
+	located := false // "le studio situé au 22e étage offre une vue"
+	for m := k - 1; m >= 0 && m >= k-4; m-- {
+		w := p.word(m)
+		located = located || w == "situe" || w == "situee" || w == "located"
+	}
 	switch n {
 	case "has", "features", "offers", "includes", "comprend", "comporte", "offre", "up", "amenities":
-		return true
+		if !located {
+			return true
+		}
 	default:
 		if commonParts[n] {
 			return true
 		}
 	}
-	if p.seq(k-2, "with", "the") || p.partsFollow(i) {
+	if p.seq(k-2, "with", "the") || p.seq(k-2, "autres", "au") || p.partsFollow(i) {
 		return true
 	}
 	for n := k - 1; n >= 0 && n >= k-9 && !p.stop(n+1); n-- {
@@ -203,7 +234,7 @@ func (p *Prose) floor(headline bool) (value string, from, to int) {
 				return v, k, i
 			}
 		}
-		if !p.about(i, aType) {
+		if !p.about(i, aType) && p.word(i) != "plancher" {
 			continue
 		}
 		switch p.word(i) {
@@ -229,6 +260,9 @@ func (p *Prose) floor(headline bool) (value string, from, to int) {
 				continue
 			}
 			if w := p.word(k); w == "demi" || w == "semi" || w == "half" {
+				if p.partBefore(k) {
+					continue
+				}
 				return "half-basement", k, end
 			}
 			if t := p.num(k); t != nil && (t.cents == 50 && t.digits == 0) {
@@ -239,7 +273,10 @@ func (p *Prose) floor(headline bool) (value string, from, to int) {
 				continue
 			}
 			return "basement", i, end
-		case "rdc", "rez":
+		case "rdc", "rez", "rc":
+			if p.word(i) == "rc" && p.word(i-1) != "au" && p.word(i+1) != "d" { // "RC d'un duplex"
+				continue
+			}
 			end := i
 			if p.word(i) == "rez" {
 				for n := 0; n < 4 && (p.sym(end+1) == '-' || p.word(end+1) == "de" || p.word(end+1) == "chaussee"); n++ {
@@ -255,8 +292,11 @@ func (p *Prose) floor(headline bool) (value string, from, to int) {
 			} else if p.sym(i-2) == '-' && l == "level" && (p.word(i-3) == "ground" || p.word(i-3) == "main") {
 				return "ground", i - 3, i
 			}
-		case "etage", "floor":
+		case "etage", "floor", "plancher": // "2e plancher" is a floor, "plancher de bois" what one walks on
 			k := i - 1
+			if p.word(i) == "plancher" && !ordinalEnds[p.word(k)] && ordinals[p.word(k)] == "" {
+				continue
+			}
 			if p.sym(k) == '-' { // "30th-floor"
 				k--
 			}
@@ -267,8 +307,7 @@ func (p *Prose) floor(headline bool) (value string, from, to int) {
 			if p.floorOfThing(k, i) {
 				continue
 			}
-			switch p.word(k) {
-			case "e", "eme", "ieme", "er", "nd", "rd", "th", "st", "ier", "iem":
+			if ordinalEnds[p.word(k)] {
 				k--
 			}
 			if p.partThere(k) || p.word(k-1) == "sur" && p.num(k) != nil && k == i-1 { // "sur 1 étage" is a count
@@ -282,6 +321,13 @@ func (p *Prose) floor(headline bool) (value string, from, to int) {
 			}
 			if v := ordinals[p.word(k)]; v != "" {
 				return v, k, i
+			}
+			if p.word(i+1) == "superieur" && p.word(k) == "l" && p.word(k-1) == "a" { // "à l'étage supérieur d'un duplex"
+				return "top", i, i + 1
+			}
+		case "etages": // a slip of "au 2e étage"
+			if t := p.num(i - 2); t != nil && ordinalEnds[p.word(i-1)] && p.word(i-3) == "au" && t.dec == 0 && t.digits <= 2 {
+				return itoa(int(t.cents / 100)), i - 2, i
 			}
 		case "duplex", "triplex":
 			if p.word(i-1) == "de" || p.word(i-1) == "d" {

@@ -9,7 +9,7 @@ const (
 	swapped        // a home for a home
 	sold           // for sale
 	business       // shop, office, warehouse
-	carPlace       // parking or storage alone
+	carPlace       // parking, storage or land alone
 )
 
 func (p *Prose) offer() (o offer, from, to int) {
@@ -60,7 +60,7 @@ func (p *Prose) offer() (o offer, from, to int) {
 				switch p.word(k) { // the home seeks people: an offer
 				case "colocataire", "colocataires", "coloc", "colocs", "locataire", "locataires", "roommate", "roommates", "tenant",
 					"tenants", "coloc's",
-					"personne", "chambreur", "sous", "occupant", "ceder", "transferer":
+					"personne", "quelqu", "someone", "chambreur", "sous", "occupant", "ceder", "transferer":
 					if k == i+1 || !p.about(k-1, aType) {
 						return aHome, 0, 0
 					}
@@ -89,9 +89,10 @@ func (p *Prose) offer() (o offer, from, to int) {
 				return business, i, i
 			}
 		case "stationnement", "garage", "parking", "stationnements", "entreposage", "storage", "rangement",
-			"locker", "lockers", "casier":
+			"locker", "lockers", "casier", "cabanon", "shed", "terrain", "lot", "land":
 			if n := p.word(i + 1); !home && n != "inclus" && n != "included" && (p.seq(i+1, "a", "louer") || p.seq(i+1, "for",
-				"rent") || i == 0 && len(p.words) < 8 || p.seq(i+1, "interieur", "a", "louer") || p.leads(i)) {
+				"rent") || i == 0 && len(p.words) < 8 || p.seq(i+1, "interieur", "a", "louer") ||
+				p.seq(i+1, "vacant", "a", "louer") || p.leads(i)) {
 				return carPlace, i, i
 			}
 		}
@@ -105,9 +106,10 @@ var (
 		"chaise restaurant warehouse entrepot industrial industriel workshop atelier commercial commerciaux salon boutique " +
 		"kiosque garage reception hall")
 	studioArts = set("music musique photo photography photographie dance danse recording enregistrement yoga art artist " +
-		"tattoo tatouage film video podcast pilates tournage repetition rehearsal")
+		"creation creatif creative fitness entrainement gym tattoo tatouage film video podcast pilates tournage repetition rehearsal")
 	leadWords = set("underground indoor outdoor place places de secure secured private heated espace un une one interieur " +
-		"exterieur for rent a louer car grand grande petit small large fully furnished shared professional modern downtown")
+		"exterieur vacant for rent a louer car grand grande petit small large fully furnished shared " +
+		"professional modern downtown")
 )
 
 // leads tells whether only words that describe it stand before the noun at i of a headline.
@@ -141,7 +143,8 @@ func (p *Prose) workplace(home, rent bool) (int, bool) {
 			continue
 		}
 		n := p.word(i + 1)
-		if (rent || n == "space" || n == "spaces") && (p.leads(i) || p.word(i-1) == "salle" || w == "reception") {
+		if (rent || n == "space" || n == "spaces" || p.word(i-1) == "espace") &&
+			(p.leads(i) || p.word(i-1) == "salle" || w == "reception") {
 			return i, true
 		}
 	}
@@ -182,6 +185,46 @@ func (p *Prose) thingForSale(i int) bool {
 		}
 	}
 	return false
+}
+
+// storagePlaces are places for things.
+var storagePlaces = set("entreposage storage locker lockers casier")
+
+// namesHome tells whether a text counts or names a home. A condominium may as well be where a parking place is.
+func (p *Prose) namesHome() bool {
+	for i := range p.words {
+		if k := kinds[p.word(i)]; p.words[i].half || p.about(i, aStudio|aBedroom) || k == "apartment" || k == "house" {
+			return true
+		}
+	}
+	return false
+}
+
+// offersPlace returns the parking or storage place that a description begins by offering, "1 stationnement intérieur à
+// louer", or -1.
+func (p *Prose) offersPlace() int {
+	for i := range min(len(p.words), 6) {
+		if !p.about(i, aParking) && !storagePlaces[p.word(i)] {
+			continue
+		}
+		if !p.leads(i) || p.namesHome() {
+			return -1
+		}
+		space := parkingSpots[p.word(i-2)] && p.word(i-1) == "de" // "espace de stationnement"
+		for k := i + 1; k <= i+6 && !p.stop(k); k++ {
+			switch p.word(k) {
+			case "louer", "location", "rent", "lease":
+				return i
+			case "inclus", "incluse", "compris", "comprise", "included", "gratuit", "free":
+				return -1 // it comes with a home
+			}
+		}
+		if space {
+			return i
+		}
+		return -1
+	}
+	return -1
 }
 
 var (

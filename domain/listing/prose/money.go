@@ -22,6 +22,7 @@ type amount struct {
 	per   period
 	least bool // "from 795 $", "900–1000 $", "936 $ et plus"
 	named bool // said to be the rent, or said to be a month's
+	worth bool // what a thing is worth, and no rent whatever its size
 	from  int  // tokens
 	to    int
 }
@@ -54,6 +55,7 @@ var costs = map[string]role{
 	"rabais": forDiscount, "remise": forDiscount, "ristourne": forDiscount, "reduction": forDiscount,
 	"discount": forDiscount, "promotion": forDiscount, "promo": forDiscount,
 	"economie": forDiscount, "economisez": forDiscount, "save": forDiscount, "credit": forDiscount, "cadeau": forDiscount,
+	"carte": forDiscount, "gift": forDiscount,
 	"recevez": forDiscount, "rebate": forDiscount, "referencement": forDiscount, "prime": forDiscount, "off": forDiscount,
 	"valeur": forOther, "value": forOther, "worth": forOther, "frais": forOther, "fee": forOther, "fees": forOther,
 	"taxe": forOther, "taxes": forOther, "tax": forOther, "assurance": forOther, "assurances": forOther,
@@ -66,6 +68,9 @@ var costs = map[string]role{
 	"electromenagers": forOther, "electros": forOther, "remote": forDeposit,
 	"options": forOther, "deneigement": forOther, "balance": forOther, "penalite": forOther,
 }
+
+// worths lead to what a thing is worth.
+var worths = set("valeur value")
 
 // parkingStalls are the costs of which a second one says nothing of the first.
 var parkingStalls = set("spot spots stall stalls")
@@ -225,9 +230,11 @@ func (p *Prose) unsigned(i, used int) (a amount, ok bool) {
 	k := a.from - 1
 	for n := 0; n < 4 && k >= 0; n++ {
 		switch p.word(k) {
-		case "prix", "loyer", "rent", "price":
+		case "prix", "loyer", "rent", "price", "tarif", "asking":
 			year := t.cents >= 1990_00 && t.cents <= 2040_00 && t.dec == 0 && t.digits == 4
 			return a, !year
+		case "rate", "cout": // "Coût : 900"
+			return a, k < a.from-1 && p.sym(k+1) == ':'
 		case "a", "de", "est", "is", "only", "seulement", "juste", "mensuel", "total", "":
 			if s := p.sym(k); s != ':' && s != '=' && s != '-' && p.word(k) == "" {
 				return a, false
@@ -338,7 +345,7 @@ func (p *Prose) describe(a *amount, used int) {
 	if a.role == forRent || a.role == forExtra {
 		p.after(a, next)
 	}
-	if limit := ceilings[a.role]; limit > 0 && a.cents > limit {
+	if limit := ceilings[a.role]; limit > 0 && a.cents > limit && !a.worth {
 		a.role = forRent
 	}
 	if a.per == perYear && a.role == forRent {
@@ -368,7 +375,7 @@ var connectors = set("is est sont a de d environ env about approx approximately 
 	"int ext exterieur exterieure exterieurs interieur interieure interieurs possible additionnel additionnelle " +
 	"additional " +
 	"indoor outdoor per " +
-	"peu pres are stall stalls spot spots space spaces place places " +
+	"egalement aussi also peu pres are stall stalls spot spots space spaces place places " +
 	"estimated estime estimee estimes approximative around autour prevoir minimum maximum max souterrain if si desire " +
 	"desiree optional nearby couvert covered rate an can could peut etre loue separement be rented separately " +
 	"option optionnel chaque each sont non obligatoire mensuelle of chauffe chauffee heated")
@@ -376,7 +383,7 @@ var connectors = set("is est sont a de d environ env about approx approximately 
 // before reads the words that lead to the amount.
 func (p *Prose) before(a *amount, used int) {
 	plus, first, about, in := false, len(p.money) == 0, false, false
-	for k, n := a.from-1, 0; k > used && n < 9; k, n = k-1, n+1 {
+	for k, n := a.from-1, 0; k > used && n < 11; k, n = k-1, n+1 {
 		t := &p.words[k]
 		if p.words[k+1].line && n > 0 {
 			break
@@ -389,7 +396,7 @@ func (p *Prose) before(a *amount, used int) {
 					continue
 				}
 			}
-			if t.sym == '(' && n > 0 && !plus {
+			if t.sym == '(' && n > 0 && !plus && !about {
 				return
 			}
 			continue
@@ -401,6 +408,14 @@ func (p *Prose) before(a *amount, used int) {
 			}
 			continue
 		case 0:
+		case ',':
+			if about && n == 1 { // "électricité aux frais du locataire, environ 70 $"
+				continue
+			}
+			if plus && a.role == forRent {
+				a.role = forExtra
+			}
+			return
 		case '.':
 			if !p.stop(k) { // "stat. int. 100 $"
 				continue
@@ -446,14 +461,23 @@ func (p *Prose) before(a *amount, used int) {
 		case "moyenne", "environ", "env", "about", "approx", "average", "estime", "approximativement":
 			about = true
 			continue
-		case "non", "pas", "not", "compris", "comprise", "inclus", "incluse", "included":
+		case "non", "pas", "not", "compris", "comprise", "inclus", "incluse", "included", "charge", "frais", "du", "au",
+			"aux", "locataire", "tenant", "quebec":
 			if about { // "électricité non comprise, moyenne 125 $"
+				continue
+			}
+		case "sus":
+			if p.sym(k+1) == '(' { // "stationnement en sus (60 $)"
 				continue
 			}
 		}
 		if t.w == "pour" && n == 0 || t.w == "for" && n == 0 {
 			in = true // "stationnement pour 40 $", but "internet inclus pour 640 $"
 			continue
+		}
+		if worths[t.w] && (p.word(k+1) == "de" || p.word(k+1) == "of") { // "appareils d'une valeur de 1000 $"
+			a.role, a.worth = forOther, true
+			return
 		}
 		if role, ok := costs[t.w]; ok {
 			switch {
@@ -486,7 +510,7 @@ func featured(w string) bool {
 // after reads what follows the amount: "pour le garage", "de plus", "de rabais", "off".
 func (p *Prose) after(a *amount, i int) {
 	for k := i; k < i+4 && !p.stop(k) && !p.about(k, anInclusion); k++ { // "$200 move-in fee"
-		if w := p.word(k); w == "fee" || w == "deposit" {
+		if w := p.word(k); w == "fee" || w == "deposit" || w == "gift" {
 			a.role = costs[w]
 			return
 		}
@@ -526,6 +550,10 @@ func (p *Prose) after(a *amount, i int) {
 					return
 				}
 			}
+		}
+		if p.word(i) == "en" && costs[p.word(i+1)] == forDiscount { // "750 $ en carte cadeau"
+			a.role = forDiscount
+			return
 		}
 		if p.word(i) == "en" && p.word(i+1) != "sus" && p.word(i+1) != "extra" || p.word(i) == "plus" && !p.stop(i+1) &&
 			p.word(i+1) != "par" {

@@ -160,11 +160,16 @@ func (n *normalizer) headline() {
 	case business:
 		n.reject("title", listing.CodeNotAHome, "a business place: %q", n.title.quote(i, j+2))
 	case carPlace:
-		n.reject("title", listing.CodeNotAHome, "a place for a car or things: %q", n.title.quote(i, j+2))
+		n.reject("title", listing.CodeNotAHome, "land, or a place for a car or things: %q", n.title.quote(i, j+2))
 	}
 	if o, _, _ := n.title.offer(); o == aHome && !n.title.letting() {
 		if i, j := n.body.seeks(); i >= 0 {
 			n.reject("description", listing.CodeWanted, "the advert looks for a home: %q", n.body.quote(i, j))
+		}
+	}
+	if len(n.reasons) == 0 && !n.title.namesHome() {
+		if i := n.body.offersPlace(); i >= 0 {
+			n.reject("description", listing.CodeNotAHome, "a place for a car or things: %q", n.body.quote(0, i+2))
 		}
 	}
 	if room, i := n.title.roomRental(); room {
@@ -231,8 +236,13 @@ func (s *Stated) from(field string) string { return "attribute " + s.Sources[fie
 // kindStated reads the kind of home that a description offers: only what stands at its beginning, for further on it
 // tells of the neighbourhood.
 func (p *Prose) kindStated() (string, int, int) {
+	end := min(len(p.words), 25)
+	// to the end of a long sentence
+	for end < len(p.words) && end < 45 && (!p.stop(end) || p.sym(end) == '.' && p.about(end-1, anArea)) {
+		end++
+	}
 	short := *p
-	short.words = p.words[:min(len(p.words), 25)]
+	short.words = p.words[:end]
 	v, i, j := short.kind()
 	if v == "house" && p.statedHouse(i) {
 		return v, i, j
@@ -257,11 +267,15 @@ func (p *Prose) statedHouse(i int) bool {
 		}
 	}
 	if p.seq(i+1, "for", "rent") || p.seq(i+1, "to", "rent") || p.seq(i+1, "a", "louer") || p.word(i+1) == "rental" ||
-		p.about(i-1, aBedroom|aBathroom) {
+		p.about(i-1, aBedroom|aBathroom) || p.areaItem(i) {
 		return true
 	}
+	alone := p.stop(i+1) || p.sym(i+1) == ','
 	for k, n := i-1, 0; k >= 0 && n < 4; k, n = k-1, n+1 {
 		switch w := p.word(k); {
+		case alone && (p.stop(k) || p.words[k-1].kind == symbol && p.stop(k-1)) && p.words[k].kind == word &&
+			w != "la" && w != "open" && !noAdjectives[w]: // "Beautiful renovated house."
+			return true
 		case w == "this" || w == "cette" || w == "entire":
 			return true
 		case p.words[k].kind != word, noAdjectives[w]:
@@ -269,6 +283,15 @@ func (p *Prose) statedHouse(i int) bool {
 		}
 	}
 	return false
+}
+
+// areaItem tells whether an area that is an item of a list stands before i: "2 bed, 2 bath, 1400 Sq. Ft. house".
+func (p *Prose) areaItem(i int) bool {
+	k := i - 1
+	for p.sym(k) == '.' || p.about(k, anArea) {
+		k--
+	}
+	return k < i-1 && p.num(k) != nil && p.sym(k-1) == ',' && p.about(k-2, aBedroom|aBathroom)
 }
 
 // abroad finds a place outside Quebec in a headline.

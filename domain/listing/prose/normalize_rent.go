@@ -13,6 +13,9 @@ func (n *normalizer) rent() {
 	l := &n.l
 	printed := ParsePrice(n.raw.Price.Text)
 	title, body := n.title.rent(), n.body.rent()
+	if title.Stated == 0 {
+		title = n.title.closingRent()
+	}
 	kind := strings.ToUpper(strings.TrimSpace(n.raw.Price.Type))
 	if kind == "" || kind == "FIXED" {
 		if printed.Kind == "SWAP_TRADE" {

@@ -1,6 +1,10 @@
 package prose
 
-import "github.com/mtlrent/conveyor/domain/listing"
+import (
+	"strings"
+
+	"github.com/mtlrent/conveyor/domain/listing"
+)
 
 // A parkingWord is the meaning of a word near "stationnement".
 type parkingWord uint8
@@ -16,7 +20,8 @@ const (
 	parkForMore // at a price of its own
 	parkSecond  // of another place than the first
 	parkTwo
-	parkCars   // a number before it counts places
+	parkCars // a number before it counts places
+	parkArticle
 	parkFiller // says nothing: the words beyond it count
 )
 
@@ -31,11 +36,13 @@ var (
 		parkOnOffer:  "possibilite possiblite possibility possible option",
 		parkSecond:   "ieme e eme nd second deuxieme th",
 		parkTwo:      "two deux",
-		parkFiller: "de d une un le l a place places espace espaces space spaces private prive car louer rent " +
+		parkArticle:  "a an",
+		parkFiller: "de d une un le l place places back alley rear lane tandem surface " +
+			"designated espace espaces space spaces private prive car louer rent " +
 			"avoir secured secure covered assigned reserved dedicated large single legal",
 	})
 	parkingAfter = meanings(map[parkingWord]string{
-		parkIndoors:  "interieur interieurs interieure int indoor souterrain souterrains underground inside",
+		parkIndoors:  "interieur interieurs interieure int indoor souterrain souterrains sousterrain underground inside",
 		parkOutdoors: "exterieur exterieurs exterieure outdoor outside ext",
 		parkOnStreet: "rue rues street",
 		parkPermit:   "vignette vignettes",
@@ -50,7 +57,7 @@ var (
 	parkingTypes = map[string]string{"garage": "indoor", "garages": "indoor", "carport": "outdoor"}
 	// inStreet stand before "rue" where it is the street that one parks in, and not a part of an address.
 	inStreet     = set("la les sur dans the on")
-	parkingSpots = set("place places espace espaces case cases air aire")
+	parkingSpots = set("place places espace espaces case cases air aire space spot stall")
 )
 
 // parking reads the mentions of parking; a clear offer beats an unclear one, the first beats the rest. Best tells how
@@ -63,6 +70,9 @@ func (p *Prose) parking() (out listing.Parking, best, from, to int) {
 			continue
 		}
 		m, rank, a, b := p.parkingAt(i)
+		if m.Offer == "street" && out.Spots > 0 { // "2 stationnements, et l'on peut stationner dans la rue"
+			continue
+		}
 		if rank <= best {
 			if out.Type == "" && rank > 0 && m.Offer == out.Offer {
 				out.Type = m.Type
@@ -82,7 +92,8 @@ func (p *Prose) parking() (out listing.Parking, best, from, to int) {
 		if a.per == perYear || a.per == perWeek || a.per == perDay {
 			continue
 		}
-		if out.Offer == "included" && best == 4 && (a.from > to+6 || a.to < from-6 || p.ended(a.to, from)) { // the price of another place
+		if out.Offer == "included" && best == 4 && (a.from > to+6 || a.to < from-6 || p.ended(a.to, from) ||
+			p.parkingBetween(to, a.from)) { // the price of another place
 			continue
 		}
 		if out.Offer != "included" || out.Spots == 0 {
@@ -94,6 +105,16 @@ func (p *Prose) parking() (out listing.Parking, best, from, to int) {
 		break
 	}
 	return out, best, from, to
+}
+
+// parkingBetween tells whether another place is named between the tokens i and j.
+func (p *Prose) parkingBetween(i, j int) bool {
+	for k := i + 1; k < j; k++ {
+		if p.about(k, aParking) {
+			return true
+		}
+	}
+	return false
 }
 
 // ended tells whether a sentence ends between the tokens i and j.
@@ -113,21 +134,59 @@ func (p *Prose) parkingOfOthers(i int) bool {
 		k--
 	}
 	switch p.word(k) {
-	case "visitor", "visitors", "guest", "telecommande", "porte", "manette", "opener":
+	case "visitor", "visitors", "guest", "bike", "bicycle", "telecommande", "porte", "manette", "opener":
 		return true
 	}
-	if w := p.word(i - 1); p.word(i-2) == "through" && w == "the" {
-		return true
+	switch w := p.word(i - 1); p.word(i - 2) {
+	case "through", "above", "over":
+		if w == "the" {
+			return true
+		}
+	case "dessus": // "chambre au-dessus du garage"
+		if w == "du" {
+			return true
+		}
 	}
 	switch p.word(i + 1) {
-	case "remote", "door", "opener", "visiteurs", "visiteur":
+	case "remote", "door", "opener", "visiteurs", "visiteur", "incitatif", "incitatifs", "velo", "velos":
 		return true
-	case "pour", "for", "aux", "garage":
+	case "pour", "for", "a", "aux", "garage":
 		w := p.word(i + 2)
-		return w == "visiteurs" || w == "visiteur" || w == "visitors" || w == "guests" || w == "remote" || w == "les" &&
+		return w == "velos" || w == "velo" || w == "bikes" || w == "visiteurs" || w == "visiteur" || w == "visitors" ||
+			w == "guests" || w == "remote" || w == "les" &&
 			p.word(i+3) == "visiteurs"
 	}
 	return false
+}
+
+// parksBetween tells whether the tokens between i and j go on to where else one may park: "et possibilité de se
+// stationner dans la rue".
+func (p *Prose) parksBetween(i, j int) bool {
+	for k := i + 1; k < j; k++ {
+		if w := p.word(k); w == "stationner" || w == "park" {
+			return true
+		}
+	}
+	return false
+}
+
+// homeBefore tells whether a home stands before i on its line: what is "à louer" after it is that home.
+func (p *Prose) homeBefore(i int) bool {
+	for k := i - 1; k >= 0 && !p.words[k+1].line; k-- {
+		if p.words[k].half || kinds[p.word(k)] != "" || p.about(k, aStudio|aBedroom) {
+			return true
+		}
+	}
+	return false
+}
+
+// possible tells whether "possibilité de" or "possibilité de louer" leads to the count at i.
+func (p *Prose) possible(i int) bool {
+	k := i - 1
+	for parkingBefore[p.word(k)] == parkFiller {
+		k--
+	}
+	return parkingBefore[p.word(k)] == parkOnOffer
 }
 
 // parkingAt reads one mention. Rank 0 says nothing; the higher, the clearer.
@@ -182,10 +241,20 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 				rank = max(rank, 2)
 			}
 			continue
+		case parkArticle: // not a French "à"
+			if m.Spots == 0 && !nth && (parkingSpots[p.word(i+1)] || parkingTypes[p.word(i)] != "" && (w == "an" ||
+				p.bare(k))) {
+				m.Spots = 1
+				rank = max(rank, 2)
+			}
+			continue
 		case parkTwo:
 			m.Spots = 2
 			rank = max(rank, 2)
 			from = k
+			if p.possible(k) {
+				m.Offer, rank = "available", 3
+			}
 		default:
 			if t := p.num(k); t != nil && t.dec == 0 && t.digits == 1 && !nth {
 				if t.cents == 0 {
@@ -196,6 +265,9 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 			} else if n := numberWords[w]; n > 0 && !nth {
 				m.Spots, counted = n, true
 				rank, from = max(rank, 2), k
+			}
+			if counted && p.possible(k) {
+				m.Offer, rank = "available", 3
 			}
 		}
 		break
@@ -209,14 +281,17 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 		}
 		switch parkingAfter[t.w] {
 		case parkIndoors:
-			if m.Type == "" {
+			if m.Type == "" && (!comma || p.sym(end-1) == ',') { // "stationnement, piscine intérieure"
 				m.Type = "indoor"
 			}
 		case parkOutdoors:
-			if m.Type == "" {
+			if m.Type == "" && (!comma || p.sym(end-1) == ',') { // "1 stationnement, remise à l'extérieur"
 				m.Type = "outdoor"
 			}
 		case parkOnStreet:
+			if m.Offer == "included" && p.parksBetween(i, end) {
+				break
+			}
 			if inStreet[p.word(end-1)] || t.w == "street" {
 				return listing.Parking{Offer: "street"}, 3, i, end
 			}
@@ -231,11 +306,18 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 			if rank == 3 && m.Offer != "included" {
 				break
 			}
+			if p.denied(end) && strings.HasPrefix(t.w, "deneige") { // "non déneigé" says nothing of the rent
+				break
+			}
 			if p.denied(end) || p.word(end-2) == "pas" || p.answerAfter(end) == saysExcluded {
 				m.Offer, rank, to = "available", 3, end
 				break
 			}
 			m.Offer, rank, to = "included", 4, end
+			if strings.HasPrefix(t.w, "deneige") && (parkingAfter[p.word(end+1)] == parkForMore ||
+				parkingAfter[p.word(end+2)] == parkForMore) { // "déneigé, en sus"
+				rank = 3
+			}
 		case parkOnOffer:
 			if rank < 3 {
 				m.Offer, rank, to = "available", 3, end
@@ -251,7 +333,8 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 				m.Offer, rank, to = "extra", 3, end
 			}
 		case parkNone:
-			if rank == 0 && (end == i+1 && !p.about(end+1, anInclusion) || end == i+2 && p.sym(i+1) == ':') {
+			if rank == 0 && (end == i+1 && !p.about(end+1, anInclusion) && !strings.HasPrefix(p.word(end+1), "deneige") ||
+				end == i+2 && p.sym(i+1) == ':') {
 				return listing.Parking{Offer: "none"}, 3, i, end
 			}
 		default:
@@ -264,6 +347,13 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 				m.Spots = int(t.cents / 100)
 				rank = max(rank, 2)
 			}
+		}
+		if t.w == "terrain" && p.seq(end-2, "sous", "") && m.Type == "" { // "sous-terrain"
+			m.Type = "indoor"
+		}
+		// "un stationnement intérieur à louer"
+		if t.w == "louer" && p.word(end-1) == "a" && !comma && rank < 3 && !p.homeBefore(i) {
+			m.Offer, rank, to = "available", 3, end
 		}
 		if t.sym == '$' {
 			if p.num(end-1) == nil && p.num(end+1) == nil && rank < 4 { // "stationnement ($)"

@@ -29,7 +29,8 @@ var petVerdicts = meanings(map[verdictOnPets]string{
 		"accept allow acceptable tolerated permitted permi autoriser tolerer tolerees acept accepts",
 	banned: "interdit interdits interdis interdi excluded interdite interdites refuse refuses prohibited " +
 		"forbidden exclu exclus prohibe prohibes defendu defendus",
-	conditional: "considere consideres considered discuter negociable negociables negotiable possible " +
+	conditional: "considere consideres considered discuter discussed discussion discretion negociable negociables " +
+		"negotiable possible " +
 		"possibles selon depending condition conditions conditionnel conditionnels conditional approval approbation " +
 		"certains certain limited restriction restrictions limites",
 })
@@ -63,15 +64,18 @@ var (
 		petDenied:  "pas aucun aucune aucuns no sans ni not without non neither",
 		petBanned:  "interdit interdits refuse prohibe",
 		petLimited: "limited certains",
-		petLet:     "accepte accept allow accepter acceptent acceptons droit max maximum",
-		petFiller: "d de les des petit petits petite un une le small any aux a l allowed autre autres gros large big grand " +
-			"grands seul only ou domestic domestique",
+		petLet:     "accepte accepted accept allow accepter acceptent acceptons droit max maximum",
+		petFiller: "d de au les des petit petits petite un une le small any aux a l allowed autre autres gros large big grand " +
+			"grands seul only ou domestic domestique " +
+			"for suitable ideal",
 	})
 	petDenials    = set("pas aucun aucune no sans non")
 	petExceptions = set("sauf except excepte exception but")
 	smallWords    = set("petit petits petite petites small little mini")
-	smokeWords    = set("fumeur fumeurs fumer smoking smoker fumee")
-	weightUnits   = set("lb lbs livres livre pounds kg")
+	// petTraits describe an animal before the rule about it: "chien d'appartement, non jappeur, propre, accepté".
+	petTraits   = set("jappeur jappeurs propre propres dresse dresses calme calmes tranquille tranquilles appartement race d")
+	smokeWords  = set("fumeur fumeurs fumer smoking smoker fumee")
+	weightUnits = set("lb lbs livres livre pounds kg")
 	// Where dogs may go, after "dog" and before "à chiens".
 	petPlacesAfter  = set("park parks run walking wash spa area")
 	petPlacesBefore = set("parc parcs aire enclos park douche bain exercice")
@@ -103,6 +107,7 @@ func (p *Prose) pets() (out listing.Pets, from, to int) {
 				group[kind] = true
 				little[kind] = smallWords[p.word(k-1)] || smallWords[p.word(k+1)] || p.word(k-1) == "dog" && smallWords[p.word(k-2)]
 				last = k
+				little[kind] = little[kind] || p.sym(k-1) == '-' && smallWords[p.word(k-2)]
 				little[kind] = little[kind] || p.weighed(k) || p.word(k+1) == "de" && smallWords[p.word(k+2)]
 				if p.words[k].w == "pet" && p.sym(k+1) == '-' {
 					continue
@@ -120,11 +125,21 @@ func (p *Prose) pets() (out listing.Pets, from, to int) {
 			if smallWords[p.word(open)] || p.num(open) != nil {
 				open--
 			}
+			if w := p.word(open); w == "a" || w == "un" || w == "une" {
+				open--
+			}
 			if p.sym(open) == '(' || p.sym(open) == ':' { // "Animaux permis (petit chien)"
 				if said[anyPet] == allowed {
 					v = allowed
 					said[anyPet] = conditional
 				}
+			}
+			if w := p.word(open); (w == "et" || w == "and") && petVerdictOf(p.word(open-1)) == allowed &&
+				!p.denied(open-1) {
+				v = allowed // "chat permis et petit chien"
+			}
+			if v == silent && start == last && group[anyPet] && p.slashed(start) {
+				v = allowed
 			}
 			if v == silent {
 				continue
@@ -155,6 +170,12 @@ func (p *Prose) pets() (out listing.Pets, from, to int) {
 		}
 	}
 	return petPolicy(said, small), from, to
+}
+
+// slashed tells whether the word at i is alone between the slashes or bars of a list: "libre / animaux / 5 ½".
+func (p *Prose) slashed(i int) bool {
+	bar := func(k int) bool { return p.sym(k) == '/' || p.sym(k) == '|' }
+	return bar(i-1) && bar(i+1) && p.words[i-1].space && p.words[i+1].space
 }
 
 // ownVerdict tells whether the animal at k, after a comma, has a verdict of its own while those before are denied:
@@ -355,6 +376,9 @@ func (p *Prose) petVerdict(i, j int) (v verdictOnPets, end int) {
 			break
 		}
 		w := p.word(k)
+		if (petTraits[w] || p.sym(k) == ',') && k < j+20 {
+			n--
+		}
 		switch {
 		case w == "seulement" || w == "only":
 			if v == silent && !deniedBefore {
@@ -378,7 +402,12 @@ func (p *Prose) petVerdict(i, j int) (v verdictOnPets, end int) {
 		if w == "free" && p.sym(k-1) == '-' && v == silent { // "pet-free building"
 			return banned, k
 		}
-		if u := petVerdictOf(w); u != silent {
+		u := petVerdictOf(w)
+		if (w == "reference" || w == "references" || w == "demande" || w == "request") && (p.word(k-1) == "sur" ||
+			p.word(k-1) == "upon") {
+			u = conditional
+		}
+		if u != silent {
 			switch {
 			case p.sym(k+1) == ':' && answers[p.word(k+2)] == saysExcluded:
 				u = banned

@@ -80,6 +80,23 @@ func (p *Prose) rent() Price {
 	return out
 }
 
+// closingRent reads the number that ends a headline after a month or what the rent includes, where nothing but a rent
+// stands: "4 ½ Limoilou, juillet 720", "3 ½ chauffé 650". It is the zero value when there is none.
+func (p *Prose) closingRent() (out Price) {
+	i := len(p.words) - 1
+	t := p.num(i)
+	if i < 2 || t == nil || t.half || t.dec > 0 || t.digits < 3 || t.digits > 4 || t.cents < 300_00 || t.cents > 6000_00 ||
+		t.cents >= 1990_00 && t.cents <= 2040_00 || !t.space {
+		return out
+	}
+	if _, on := p.participle(i - 1); !p.about(i-1, aMonth) && on == noUtility &&
+		inclusionWords[p.word(i-1)] != saysIncluded {
+		return out
+	}
+	out.Stated, out.Cents, out.Text = t.cents, t.cents, p.quote(i, i)
+	return out
+}
+
 // Monthly converts a rent per week at 52/12, to the nearest cent.
 func Monthly(weekly int64) int64 { return int64(math.Round(float64(weekly) * 52 / 12)) }
 

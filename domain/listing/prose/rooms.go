@@ -59,7 +59,7 @@ func (p *Prose) rooms(headline bool) []count {
 			continue
 		}
 		v := float64(t.cents) / 100
-		if v < 1.5 || v > 12.5 || p.measured(i) || p.word(i-1) == "x" && p.num(i-2) != nil {
+		if v < 1.5 || v > 12.5 || p.measured(i) || p.word(i-1) == "x" && p.num(i-2) != nil && !p.timesHomes(i) {
 			continue
 		}
 		to := i
@@ -92,6 +92,13 @@ func (p *Prose) rooms(headline bool) []count {
 		out = append(out, count{value: v, from: i, to: to})
 	}
 	return out
+}
+
+// timesHomes tells whether "1 x" before the count at i says how many such homes there are, and is no side of a room.
+func (p *Prose) timesHomes(i int) bool {
+	t := p.num(i - 2)
+	return t != nil && t.digits == 1 && t.dec == 0 && p.words[i].half && (p.stop(i-2) || p.about(i+1, aFreedom)) &&
+		p.word(i+1) != "x" && !p.about(i+1, anArea) && p.sym(i+1) != '\'' && p.sym(i+1) != '"'
 }
 
 // bathPieces tells whether the pieces counted at i are those of a bathroom: its bath, sink and toilet.
@@ -138,7 +145,7 @@ func (p *Prose) madeInto(i int) bool {
 
 // measured tells whether the number at i counts something other than a home's rooms.
 func (p *Prose) measured(i int) bool {
-	if p.aboutBath(i+1) || p.sym(i-1) == '$' && p.num(i-2) == nil {
+	if p.aboutBath(i+1) || p.sym(i-1) == '$' && p.num(i-2) == nil || p.word(i+1) == "x" && p.num(i+2) != nil {
 		return true
 	}
 	switch p.sym(i + 1) {
@@ -208,7 +215,8 @@ var adjectives = set("grande grandes grand grands belle belles beau beaux bonne 
 	"complet joli nice bright huge immense immenses tres very double doubles superbe superbes magnifique magnifiques vastes " +
 	"vaste " +
 	"separate separated separee separees good sized size private privee privees generous master modern moderne modernes " +
-	"nouvelle nouvelles beautiful gorgeous stylish elegant cozy comfortable lovely new renovated jolie jolies lumineuse lumineuses sunny independantes independante demi")
+	"nouvelle nouvelles beautiful gorgeous stylish elegant cozy comfortable lovely new renovated jolie jolies lumineuse lumineuses lumineux " +
+	"ensoleille ensoleillee ensoleilles ensoleillees charmant charmante sunny independantes independante demi")
 
 // ParseBedrooms returns the bedrooms that s counts: "2 chambres à coucher", "3 Bdrs", "deux grandes chambres",
 // "3 pièces fermées", "2 + den", 0 for a studio. It is false when s counts none.
@@ -533,17 +541,23 @@ func (p *Prose) small(i int) (n int, weak bool) {
 	return -1, false
 }
 
+// artStudio tells whether the studio at i is a room for yoga, music or the like: "un studio de création".
+func (p *Prose) artStudio(i int) bool {
+	k := i + 1
+	if w := p.word(k); w == "de" || w == "d" {
+		k++
+	}
+	return studioArts[p.word(i-1)] || studioArts[p.word(k)]
+}
+
 // studio finds a word for a one-room home that is not said of something else ("près du studio de yoga").
 func (p *Prose) studio() (i int, ok bool) {
 	for i := range p.words {
 		if !p.about(i, aStudio) {
 			continue
 		}
-		switch p.word(i + 1) {
-		case "de", "yoga", "d":
-			if p.seq(i+1, "de", "yoga") || p.seq(i+1, "de", "danse") || p.word(i+1) == "yoga" {
-				continue
-			}
+		if p.artStudio(i) {
+			continue
 		}
 		switch p.word(i - 1) {
 		case "style", "type", "genre":

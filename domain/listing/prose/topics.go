@@ -51,7 +51,8 @@ var topics = func() map[string]topic {
 		anInclusion: "inclus incluse incluses inclue inclues inclu included incl include includes including inclut " +
 			"incluant incluent inclure inclusif inclusive compris comprise comprises comprend comprennent comprenant fourni fournis fournie fournies sus " +
 			"extra excluded exclu exclus exclue exclues charge charges frais pays pay paie paye payes payee payees paid " +
-			"payable payables payer cost expense expenses excluding excludes exclude exclut excluent exclusion exclusions " +
+			"payable payables payer assume assumes assument assumer covers cost " +
+			"expense expenses excluding excludes exclude exclut excluent exclusion exclusions " +
 			"inclusion inclusions addition responsible responsibility responsable responsabilite shared share split nom " +
 			"gratuit gratuits gratuite free provided separate separately",
 		aUtility: "chauffage chauffe chauffes chauffee chauffees chauffer chauf chauffez heat heated heating unheated " +
@@ -63,19 +64,20 @@ var topics = func() map[string]topic {
 			"chaton chatons chatte chattes puppy puppies",
 		aParking: "stationnement stationnements stationement stationements stat parking parkings parkings garage garages " +
 			"driveway carport abri",
-		aFurnishing: "meuble meubles meublee meublees meubler furnished unfurnished semimeuble furniture meublement",
+		aFurnishing: "meubl meuble meubles meublee meublees meubler furnished unfurnished semimeuble furniture meublement",
 		aMonth: "janvier janv jan january fevrier fev fevr feb february mars mar march avril avr apr april mai may juin " +
 			"jun june " +
 			"juillet juil juill jul july aout aug august septembre sept sep september octobre oct october novembre nov " +
 			"november decembre dec december",
 		aFreedom: "libre libres disponible disponibles dispo dispos available availability disponibilite immediatement " +
-			"immediate immediately now maintenant asap vacant occupation emmenagement occupancy possession move ready",
+			"immediate immediately now maintenant asap vacant libere liberera " +
+			"occupation emmenagement occupancy possession move ready",
 		aLease: "bail lease leases baux",
 		aType: "condo condos condominium condominiums coop loft lofts maison maisons house houses home cottage " +
 			"bungalow chalet jumele jumelee townhouse townhouses townhome town duplex triplex quadruplex quadriplex fourplex " +
 			"quintuplex sixplex plex multiplex appartement appartements apartment apartments appart apparts apt logement " +
 			"logements app flat flats unit penthouse storey stories sous basement semi demi rdc rez etage etages floor " +
-			"floors soussol sousol ss immeuble building unifamiliale detached condominum appartment appartments " +
+			"floors soussol sousol ss rc immeuble building unifamiliale detached condominum appartment appartments " +
 			"appartemant apartement appt split family villa condominio",
 		aPromotion: "gratuit gratuits gratuite gratuites free offert offerts",
 		aSmoke:     "fumeur fumeurs fumeuse fumer fume smoking smoke smoker smokers smokefree cigarette fumee",

@@ -117,6 +117,11 @@ func (p *Prose) roomList(counts []count) bool {
 			return false
 		}
 	}
+	first, second := counts[0], counts[1]
+	if sep := first.to + 1; p.words[first.from].line && second.from == sep+1 && (p.sym(sep) == '&' ||
+		p.word(sep) == "et") {
+		return true // "3 ½ & 4 ½ à Sainte-Foy"
+	}
 	return len(counts) >= 3 || p.homesNear(counts[0].from, counts[len(counts)-1].to)
 }
 
@@ -177,15 +182,19 @@ func (p *Prose) bedroomList(i int, headline bool) (list []count) {
 		for sep < len(p.words) && sep < k+2 && !p.words[sep].line {
 			w := p.word(sep)
 			if s := p.sym(sep); s != ',' && s != '&' && s != '/' && w != "and" && w != "et" && !(s == '-' && !isNamed) {
-				if w != "or" && w != "ou" && w != "to" && w != "a" {
+				if w != "or" && w != "ou" && w != "to" && w != "a" && w != "au" && w != "aux" {
 					break
 				}
 				loose = true
+				if w == "aux" && homes[p.word(sep+1)] && p.word(sep+2) == "de" { // "des studios aux suites de 3 chambres"
+					sep += 2
+				}
 			}
 			loose = loose || p.sym(sep) == '-' || p.sym(sep) == ',' && !isNamed && sep == k
 			sep++
 		}
-		if sep == k {
+		// a home and its rent are a line: "1 bedroom $1,450"
+		if priced := k > c.to+1 && k < len(p.words) && p.words[k].line; sep == k && !priced {
 			break
 		}
 		k = sep

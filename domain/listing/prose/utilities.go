@@ -1,6 +1,10 @@
 package prose
 
-import "github.com/mtlrent/conveyor/domain/listing"
+import (
+	"strings"
+
+	"github.com/mtlrent/conveyor/domain/listing"
+)
 
 // A utility is one of the things that a rent may include.
 type utility uint8
@@ -78,6 +82,9 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 	for i := range p.words {
 		t := &p.words[i]
 		if t.topic&(anInclusion|aUtility|aFurnishing) == 0 && t.w != "sauf" && t.w != "except" && t.w != "excepte" {
+			if p.toTenant(i) {
+				p.listBefore(i-2, func(what utility, k int) { say(what, false, k, i) })
+			}
 			continue
 		}
 		if yes, on := p.participle(i); on != noUtility {
@@ -86,6 +93,9 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 				from--
 			}
 			say(on, yes, from, i)
+			if yes && on == electricity && p.word(i) == "ecl" { // "ch-écl"
+				say(heat, true, i-2, i)
+			}
 			if yes {
 				p.beside(i, func(what utility, k int) { say(what, true, i, k) })
 			}
@@ -163,6 +173,10 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 			})
 			continue
 		}
+		if yes && p.allOf(i, to+1) {
+			all, none, allAt = true, false, [2]int{i, to + 1}
+			continue
+		}
 		if k := p.butNot(to + 1); yes && k > 0 {
 			p.list(k, func(what utility, end int) { say(what, false, to+1, end) })
 		}
@@ -170,10 +184,12 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 			p.list(k, func(what utility, end int) { say(what, false, k, end) })
 		}
 		n := 0
-		p.listBefore(from-1, func(what utility, k int) {
-			n++
-			say(what, yes, k, to)
-		})
+		if p.word(i) != "inclure" { // "en plus d'inclure l'internet": what it is about follows
+			p.listBefore(from-1, func(what utility, k int) {
+				n++
+				say(what, yes, k, to)
+			})
+		}
 		if end := p.heading(to); end > 0 && n == 0 && !answered {
 			p.lines(end, func(what utility, k int) { say(what, yes, k, k) })
 		} else if !answered && (n == 0 || p.sym(to+1) == ':') {
@@ -222,12 +238,12 @@ func (p *Prose) participle(i int) (yes bool, on utility) {
 	w := p.word(i)
 	switch {
 	case heatedWords[w] || w == "heated" || w == "chauf" || w == "unheated":
-		if p.heatedThing(i) {
+		if l := p.word(i - 1); p.heatedThing(i) || w == "chauffe" && (l == "qui" || l == "se") { // "qui chauffe"
 			return false, noUtility
 		}
 		return w != "unheated" && !p.denied(i), heat
 	case litWords[w]:
-		if p.denied(i) {
+		if p.denied(i) || p.seq(i+1, "en", "sus") {
 			return false, electricity
 		}
 		// Without a denial it is electricity only beside "chauffé" or "eau chaude": alone, and after "bien", it means
@@ -283,7 +299,9 @@ func (p *Prose) beside(i int, f func(what utility, last int)) {
 			continue
 		}
 		what, end := p.thing(k)
-		if p.word(k) == "ec" { // "chauffé/EC"
+		if p.word(k) == "ec" && p.accentedAt(k) { // "chauffé/éc", cut off
+			return
+		} else if p.word(k) == "ec" { // "chauffé/EC"
 			what = hotWater
 		}
 		if what != hotWater && what != internet && what != cable {
@@ -293,6 +311,11 @@ func (p *Prose) beside(i int, f func(what utility, last int)) {
 			return
 		}
 		for m := end + 1; m <= end+3 && m < len(p.words); m++ {
+			if w := p.word(m + 1); p.sym(m) == ',' && (w == "non" || w == "pas") { // "chauffé, eau chaude, non éclairé"
+				if _, on := p.participle(m + 2); on == electricity {
+					break
+				}
+			}
 			if p.about(m, anInclusion|aNegation) {
 				return
 			}
@@ -337,7 +360,7 @@ var thingNames = meanings(map[utility]string{
 	water:        "eau water",
 	internet:     "internet wifi",
 	cable:        "cable cables cablo television tv tele",
-	parkingPlace: "stationnement stationnements stationement parking parkings",
+	parkingPlace: "stationnement stationnements stationement parking parkings garage",
 	furniture:    "meubles furniture",
 	otherThing:   "chauffe chauffee",
 	collective:   "utilities utilites",
@@ -368,8 +391,12 @@ func (p *Prose) thing(i int) (utility, int) {
 		return hotWater, i + 1
 	case what == water && p.sym(i+1) == '-' && p.word(i+2) == "chaude":
 		return hotWater, i + 2
+	case what == water && (p.seq(i-2, "a", "l") || p.word(i-1) == "d" && watersOf[p.word(i-2)]): // "chauffage à l'eau"
+		return otherThing, i
 	case what != noUtility:
 		return what, i
+	case w == "au" && next == "chaude": // a slip of "eau chaude"
+		return hotWater, i + 1
 	case w == "hot" && next == "water":
 		return hotWater, i + 1
 	case w == "wi" && (p.word(i+2) == "fi" || next == "fi"):
@@ -380,6 +407,9 @@ func (p *Prose) thing(i int) (utility, int) {
 	return noUtility, i
 }
 
+// watersOf are things "d'eau" that are not the water.
+var watersOf = set("salle salles entree entrees bord point chute vue taxe taxes")
+
 // things go on lists of inclusions without being a field of Utilities.
 var things = set("electromenager electromenagers electros electro refrigerateur refrigerateurs frigo frigidaire " +
 	"poele cuisiniere four laveuse " +
@@ -387,8 +417,17 @@ var things = set("electromenager electromenagers electros electro refrigerateur 
 	"climatiseur store stores " +
 	"rideaux toiles appliances fridge stove washer dryer dishwasher microwave gaz gas tondage gazon taxes taxe " +
 	"ameublement luminaires " +
-	"entretien janitor conciergerie concierge snow removal garage rangements cabanon sauna spa telephone phone " +
+	"entretien janitor conciergerie concierge snow removal rangements cabanon sauna spa telephone phone " +
 	"buanderie laundry conditioning conditioner sewer garbage recycling trash blinds curtains coverings fixtures " +
 	"furnishings smart netflix linens bedding dishes maintenance lawn security cleaning housekeeping " +
 	"aspirateur echangeur fibre optique illimite illimitee haute vitesse unlimited high speed exterieur interieur " +
-	"insurance assurance assurances literie vaisselles electrique terminal videotron decodeur")
+	"lit lits commode divan sofa couch table tables chaises desk ustensiles utensils cookware " +
+	"mazout propane huile " +
+	"appareil appareils insurance assurance assurances literie vaisselles electrique terminal videotron decodeur")
+
+// accentedAt tells whether the text has the word at i with an accent, whatever its case.
+func (p *Prose) accentedAt(i int) bool {
+	t := &p.words[i]
+	from := int(p.at[t.start])
+	return from+len(t.w) > len(p.text) || !strings.EqualFold(p.text[from:from+len(t.w)], t.w)
+}

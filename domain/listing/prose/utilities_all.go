@@ -3,7 +3,7 @@ package prose
 // lastWord is the word that the verdict from token i on is about: colons and "are" are passed over.
 func (p *Prose) lastWord(i int) string {
 	k := i - 1
-	for p.sym(k) == ':' && !p.words[k+1].line || copulas[p.word(k)] {
+	for p.sym(k) == ':' && !p.words[k+1].line || copulas[p.word(k)] || p.seq(k-1, "services", "publics") {
 		k--
 	}
 	return p.word(k)
@@ -18,7 +18,7 @@ func (p *Prose) everything(i, to int) (ok, enumerated bool) {
 		}
 	}
 	k := i - 1
-	for p.sym(k) == ':' && !p.words[k+1].line || copulas[p.word(k)] {
+	for p.sym(k) == ':' && !p.words[k+1].line || copulas[p.word(k)] || p.seq(k-1, "services", "publics") {
 		k--
 	}
 	switch w := p.word(k); {
@@ -44,8 +44,20 @@ func (p *Prose) everything(i, to int) (ok, enumerated bool) {
 	return false, false
 }
 
+// allOf tells whether everything is what the verb at i includes: "includes everything but hydro" ends at or after k.
+func (p *Prose) allOf(i, k int) bool {
+	if w := p.word(k); !active[p.word(i)] || w != "tout" && w != "everything" {
+		return false
+	}
+	return p.stop(k+1) || exceptWords[p.word(k+1)] || p.sym(k+1) == ',' || p.sym(k+1) == '(' ||
+		p.seq(k+1, "a", "l", "exception")
+}
+
 // enumerates tells whether a list of utilities begins at i: ": heat", "(heat", "such as heat".
 func (p *Prose) enumerates(i int) bool {
+	if copulas[p.word(i)] && p.sym(i+1) == ':' { // "les services inclus sont : la piscine"
+		i++
+	}
 	switch {
 	case p.sym(i) == ':' || p.sym(i) == '(':
 		i++

@@ -62,14 +62,14 @@ func (p *Prose) nothing(i, from int) int {
 // Heated things that are not the home, before "chauffé" and after "heated".
 var (
 	heatedBefore = set("piscine piscines plancher planchers garage garages stationnement stationnements parking sol spa " +
-		"interieur interieure interieurs souterrain terrasse pool")
+		"interieur interieure interieurs souterrain terrasse pool rangement rangements locker casier remise atelier")
 	heatedFillers = set("et non exterieure exterieur creusee creuse")
 	heatedAfter   = set("roof driveway pool floor floors garage parking indoor underground bathroom towel swimming inground salt")
 )
 
 // heatedThing tells whether "chauffé" at i is said of a pool, a floor or a garage.
 func (p *Prose) heatedThing(i int) bool {
-	for k := i - 1; k >= i-3 && k >= 0; k-- {
+	for k := i - 1; k >= i-3 && k >= 0 && !p.words[k+1].line; k-- {
 		w := p.word(k)
 		if heatedBefore[w] {
 			return true

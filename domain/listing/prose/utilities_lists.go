@@ -4,10 +4,11 @@ var (
 	glueWords = set("et and l le la les d de du des ou aussi est sont is are the avec with plus ainsi que your votre a en telles que " +
 		"mais n ne or un une tous ni both deja all own their such as")
 	// halfNames are the second halves of names, read with their first.
-	halfNames    = set("tenant tenants renters chaude fi quebec hot haute central centrale fil sans air c")
-	headingWords = set("dans le la loyer prix in the rent with your au bail")
-	onOffer      = set("disponible possible available optional option")
-	exceptWords  = set("sauf except excepte excluding hors excluant but")
+	halfNames    = set("tenant tenants renters chaude chaud fi quebec hot haute central centrale fil sans air c")
+	headingWords = set("dans le la loyer prix in the rent with your votre notre au bail")
+	onOffer      = set("disponible possible possibilite possibility available optional option")
+	fuels        = set("gaz mazout propane") // "chauffage au gaz"
+	exceptWords  = set("sauf except excepte exception hormis excluding hors excluant but")
 )
 
 // glue may stand between the items of a list.
@@ -37,7 +38,7 @@ func (p *Prose) listBefore(i int, f func(utility, int)) {
 			return
 		}
 		if what, _ := p.thing(k); what != noUtility {
-			if p.word(k) == "chaude" || what == collective && copulas[p.word(k-1)] { // "are utilities included"
+			if p.word(k) == "chaude" || p.word(k) == "chaud" || what == collective && copulas[p.word(k-1)] { // "are utilities included"
 				continue
 			}
 			if what == electricity && p.word(k) == "electrique" && p.word(k-1) == "chauffage" {
@@ -51,11 +52,19 @@ func (p *Prose) listBefore(i int, f func(utility, int)) {
 		if halfNames[p.word(k)] {
 			continue
 		}
+		if p.word(k) == "au" && fuels[p.word(k+1)] {
+			continue
+		}
 		if _, on := p.participle(k); on != noUtility && n > 0 { // "câble, chauffé, internet inclus"
 			continue
 		}
 		if p.qualifies(k) {
 			continue
+		}
+		if t := p.num(k); t != nil && t.digits == 1 && t.dec == 0 && !t.half && k < i { // "chauffage, 1 locker sont inclus"
+			if what, _ := p.thing(k + 1); what == otherThing || what == parkingPlace {
+				continue
+			}
 		}
 		if !p.glue(k) || p.sym(k) == ':' && k < i || p.sym(k) == ')' && k < i-8 {
 			return
@@ -170,6 +179,9 @@ func (p *Prose) lines(i int, f func(utility, int)) {
 			end++
 		}
 		if end-i > 9 {
+			if n == 0 { // "Inclus dans le loyer", and all of it on one line
+				p.list(i, f)
+			}
 			return
 		}
 		for k := i; k < end; k++ {

@@ -32,7 +32,7 @@ var (
 		saysNamed:    "nom",
 		saysExtra:    "sus extra",
 		saysFree:     "gratuit gratuits gratuite free",
-		saysPays:     "pays pay paie",
+		saysPays:     "pays pay paie assume assumes assument assumer covers",
 		saysPaid:     "paye payes payee payees paid payable payables payer",
 		saysCost:     "cost expense expenses",
 		saysCharge:   "charge frais",
@@ -44,6 +44,16 @@ var (
 	// answers stand alone after a colon: "Heat included: No".
 	answers = meanings(map[inclusionWord]string{saysIncluded: "yes oui", saysExcluded: "no non"})
 )
+
+// toTenant tells whether the word at i ends "chauffage et électricité au locataire" and no longer verdict.
+func (p *Prose) toTenant(i int) bool {
+	if w := p.word(i); w != "locataire" && w != "locataires" || p.word(i-1) != "au" && p.word(i-1) != "aux" {
+		return false
+	}
+	what, _ := p.thing(i - 2)
+	return what != noUtility && what != otherThing && what < parkingPlace && (p.stop(i+1) || p.sym(i+1) == ',' ||
+		p.sym(i+1) == ')')
+}
 
 // answerAfter reads the answer to the label that ends a few words after token i: ": No", "in rent? Yes". It is 0 when
 // there is none.
@@ -62,6 +72,17 @@ func (p *Prose) answerAfter(i int) inclusionWord {
 	return 0
 }
 
+var maybe = set("peut peuvent pourrait pourraient possible possibilite can could may might possibility")
+
+// could tells whether the word of inclusion at i is of what may be had: "possibilité d'inclure", "can be included".
+func (p *Prose) could(i int) bool {
+	k := i - 1
+	for w := p.word(k); w == "d" || w == "etre" || w == "be"; w = p.word(k) {
+		k--
+	}
+	return maybe[p.word(k)]
+}
+
 // verdict reads a word of inclusion at i with its negation: "inclus", "non compris", "not included", "en sus", "à vos
 // frais", "gratuit".
 func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
@@ -75,6 +96,9 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 				}
 				return false, i - 1, to, true
 			}
+		}
+		if p.could(i) {
+			return false, i, i, false
 		}
 		if w == "incl" && p.sym(i+1) == '.' {
 			to++
@@ -120,6 +144,9 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 		k := i - 1
 		for n := 0; n < 3 && payFillers[p.word(k)]; n++ {
 			k--
+		}
+		if p.word(i+1) == "par" { // "chauffage assumé par le locataire"
+			return false, i, i + 3, tenants[p.word(i+2)] || tenants[p.word(i+3)]
 		}
 		return false, k, i, tenants[p.word(k)]
 	case saysPaid:

@@ -241,7 +241,13 @@ var misspelt = map[string]string{
 	"apartement": "appartement", "bedrm": "bedroom", "bathrm": "bathroom", "bathrooom": "bathroom", "bedrom": "bedroom",
 	"stuido": "studio", "baedroom": "bedroom", "electrcity": "electricity", "utilties": "utilities",
 	"untilities": "utilities",
-	"includ":     "included", "furnish": "furnished", "parkin": "parking", "gararge": "garage",
+	"comprends":  "comprend", "comprent": "comprend", "comprant": "comprenant", "incluts": "inclut",
+	"inclusent": "incluent",
+	"inculded":  "included", "inluded": "included", "inclded": "included",
+	"fermes": "fermees", "juille": "juillet", "janvie": "janvier", "septemb": "septembre", "octobr": "octobre",
+	"novemb": "novembre", "decemb": "decembre", "immedia": "immediatement",
+	"mainteant": "maintenant", "mainenant": "maintenant", "maintenat": "maintenant",
+	"includ": "included", "furnish": "furnished", "parkin": "parking", "gararge": "garage",
 }
 
 // readNumber reads the number at i: a room count in any of its spellings, a decimal with comma or point, thousands

@@ -1,4 +1,5 @@
-// Package oidctest is an OpenID Connect issuer for tests: discovery, keys that rotate, and tokens of every kind.
+// Package oidctest is an OpenID Connect issuer for tests: discovery, keys that rotate, tokens of every kind, and logins
+// that lie.
 package oidctest
 
 import (
@@ -27,13 +28,17 @@ type Issuer struct {
 	id   string
 	key  *rsa.PrivateKey
 	keys []jose.JSONWebKey // published
+
+	lies  Lies
+	codes map[string]*asked // nil = exchanged
+	clock func() time.Time
 }
 
 // New starts an issuer with one key, and stops it when the test ends.
 func New(t testing.TB) *Issuer {
 	t.Helper()
 
-	i := &Issuer{}
+	i := &Issuer{codes: map[string]*asked{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, map[string]any{
@@ -49,6 +54,8 @@ func New(t testing.TB) *Issuer {
 		defer i.mu.Unlock()
 		answer(w, jose.JSONWebKeySet{Keys: i.keys})
 	})
+	mux.HandleFunc("GET /authorize", i.authorize)
+	mux.HandleFunc("POST /token", i.token(t))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if i.Away.Load() {
 			http.Error(w, "away", http.StatusServiceUnavailable)

@@ -1,0 +1,112 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/access"
+)
+
+func (h DeadLetters) registerGroups(d *door, tags []string) {
+	serve(d, needs(access.Read, huma.Operation{
+		OperationID: "group-dead-letters", Method: http.MethodGet, Path: "/dead-letters/groups", Tags: tags,
+		Summary: "Group dead letters by queue, class and reason", Errors: []int{422, 503},
+		RejectUnknownQueryParameters: true,
+		Description: "Reasons that differ in numbers and IDs only are one. The largest group comes first. The newest 10,000 " +
+			"dead letters are looked at, and at most 200 groups are shown.",
+	}), h.groups)
+	serve(d, needs(access.Operate, huma.Operation{
+		OperationID: "discard-dead-letters", Method: http.MethodPost, Path: "/dead-letters/discard", Tags: tags,
+		Summary: "Discard all open dead letters that match a filter", Errors: []int{422, 503},
+		Metadata: map[string]any{timeoutKey: replayTimeout},
+		Description: "Reports what would be discarded; with dry_run false, discards it, the oldest first. They stay on " +
+			"record and can be replayed with force. When left is not 0, repeat the request.",
+	}), h.discardAll)
+}
+
+type groupLettersInput struct {
+	State    string `query:"state" enum:"open,replayed,resolved,discarded,any" default:"open"`
+	Queue    string `query:"queue" maxLength:"255" doc:"where they died" example:"scraped.kijiji"`
+	Class    string `query:"class" maxLength:"50" doc:"of the fault" example:"invalid"`
+	Platform string `query:"platform" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" example:"kijiji"`
+}
+
+func (in *groupLettersInput) filter() db.LetterFilter {
+	f := db.LetterFilter{State: in.State, Queue: in.Queue, Class: in.Class, Platform: in.Platform}
+	if f.State == "any" {
+		f.State = ""
+	}
+	return f
+}
+
+// Resolve checks what a schema cannot express.
+func (in *groupLettersInput) Resolve(ctx huma.Context) []error {
+	return slices.Concat(wrongFilter("query.", in.filter()), repeated(ctx))
+}
+
+// LetterGroups is the answer of GET /dead-letters/groups.
+type LetterGroups struct {
+	Items []LetterGroup `json:"items"`
+}
+
+// A LetterGroup is the dead letters of one queue and class whose reasons differ in numbers and IDs only.
+type LetterGroup struct {
+	Queue    string    `json:"queue"`
+	Class    string    `json:"class"`
+	Reason   string    `json:"reason" doc:"with … in place of numbers and IDs; cut to 200 characters"`
+	Contains string    `json:"reason_contains" doc:"the longest part that all reasons of the group have, for the filter reason; other groups may have it too"`
+	Letters  int64     `json:"letters"`
+	FirstAt  time.Time `json:"first_at" doc:"first death of any"`
+	LastAt   time.Time `json:"last_at"`
+	Newest   int64     `json:"newest" doc:"number of the one that died last"`
+}
+
+type letterGroupsOutput struct{ Body LetterGroups }
+
+func (h DeadLetters) groups(ctx context.Context, in *groupLettersInput) (*letterGroupsOutput, error) {
+	found, err := h.Store.Groups(ctx, in.filter())
+	if err != nil {
+		return nil, err
+	}
+	return &letterGroupsOutput{LetterGroups{each(found, showLetterGroup)}}, nil
+}
+
+func showLetterGroup(g db.LetterGroup) LetterGroup {
+	parts := strings.Split(g.Reason, "…")
+	longest := slices.MaxFunc(parts, func(a, b string) int { return len(a) - len(b) })
+	return LetterGroup{
+		g.Queue, g.Class, g.Reason, strings.TrimSpace(longest), g.Letters, g.FirstAt, g.LastAt, g.Newest,
+	}
+}
+
+type discardLettersInput struct{ Body ReplayLetters }
+
+// Resolve checks what a schema cannot express.
+func (in *discardLettersInput) Resolve(huma.Context) []error {
+	return wrongFilter("body.", in.Body.filter())
+}
+
+// LettersDiscarded is the answer of POST /dead-letters/discard.
+type LettersDiscarded struct {
+	DryRun    bool         `json:"dry_run"`
+	Matched   int          `json:"matched" doc:"open dead letters that match the filter"`
+	Discarded int          `json:"discarded"`
+	Left      int          `json:"left" doc:"of those that matched: beyond the limit, or for the next request"`
+	Sample    []LetterItem `json:"sample" doc:"up to ten of those that matched, the latest deaths first"`
+}
+
+type discardLettersOutput struct{ Body LettersDiscarded }
+
+func (h DeadLetters) discardAll(ctx context.Context, in *discardLettersInput) (*discardLettersOutput, error) {
+	done, err := h.onAll(ctx, in.Body, "discard", h.Store.DiscardAll)
+	if err != nil {
+		return nil, err
+	}
+	return &discardLettersOutput{LettersDiscarded{done.dryRun, done.matched, done.acted, done.left, done.sample}}, nil
+}

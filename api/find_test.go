@@ -1,0 +1,152 @@
+package api_test
+
+import (
+	"net/url"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+// find looks something up, and returns what was found as kind and href.
+func (d *door) find(t *testing.T, typed string, headers ...string) (out []string) {
+	t.Helper()
+
+	for _, f := range read[api.Findings](t, d.get(t, "/find?q="+url.QueryEscape(typed), headers...), 200).Items {
+		require.NotEmpty(t, f.Title)
+		out = append(out, f.Kind+" "+f.Href)
+	}
+	return out
+}
+
+func TestFind(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	l := listing.Listing{
+		Ref: kijiji("1668602387"), Title: "Grand 4½ au Plateau", RentCents: 148_500, Bedrooms: 2,
+		Address: listing.Address{Text: "3650 rue Saint-Denis, Montréal"},
+	}
+	d.publish(t, l, "", now)
+	home := "listing /ui/listings/" + l.ID().String()
+	d.scrape(t, kijiji("778"), "Without a rent", now)
+	advert := "listing /ui/listings/" + kijiji("778").ID().String()
+	letter := d.bury(t, "x", 1, func(l *db.DeadLetter) { l.WorkflowID = "listing/kijiji/1668602387" })
+	died := "dead_letter /ui/dead-letters/" + strconv.FormatInt(letter, 10)
+	event := uuid.New()
+	r := draft.Fail(draft.Request{EventID: event, URL: "https://shop.example/p/778"}, fault.Gone, "HTTP 404", now)
+	require.NoError(t, d.Drafts.Store.PersistDraft(t.Context(), r, nil, now))
+	drawn := "draft /ui/drafts/" + draft.ID(event).String()
+	waiting := d.requestDraft(t, `{"url":"https://shop.example/p/779"}`).EventID
+	asked := "request /ui/drafts/requests/" + waiting.String()
+	run := "crawl /ui/crawl/" + strconv.FormatInt(d.crawl(t), 10)
+
+	for typed, want := range map[string][]string{
+		l.ID().String():                           {home},
+		"1668602387":                              {home},
+		"https://example.org/1668602387":          {home},
+		"https://example.org/x/1668602387?utm=a#": {home},
+		"listing/kijiji/1668602387":               {home, died},
+		"3650 RUE saint":                          {home},
+		"plateau":                                 {home},
+		"778":                                     {advert},
+		"https://shop.example/p/778":              {advert, drawn},
+		event.String():                            {drawn},
+		draft.ID(event).String():                  {drawn},
+		"draft/" + event.String():                 {drawn},
+		waiting.String():                          {asked},
+		"draft/" + waiting.String():               {asked},
+		"https://example.org":                     {run},
+		"example.org":                             {run},
+		"scrape/nowhere":                          nil,
+		"%":                                       nil,
+		"zzz nothing of this":                     nil,
+	} {
+		require.Equal(t, want, d.find(t, typed), typed)
+	}
+	require.Contains(t, d.find(t, "#"+strconv.FormatInt(letter, 10)), died)
+	for _, wrong := range []string{"", "?q=", "?q=a&q=b", "?q=%ff", "?q=a&kind=b"} {
+		require.Contains(t, []int{400, 422}, d.get(t, "/find"+wrong).Status, wrong)
+	}
+}
+
+// Many of one kind leave room for the others, and there are never more than ten.
+func TestFindIsBounded(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	for i := range 12 {
+		d.publish(t, listing.Listing{Ref: kijiji(strconv.Itoa(i)), Title: "example.org", RentCents: 1}, "", now)
+		d.crawl(t)
+	}
+	got := map[string]int{}
+	for _, f := range read[api.Findings](t, d.get(t, "/find?q=example.org"), 200).Items {
+		got[f.Kind]++
+	}
+	require.Equal(t, map[string]int{"listing": 5, "crawl": 5}, got)
+}
+
+// A kind that takes too long is left out, and said.
+func TestFindIsPartial(t *testing.T) {
+	t.Parallel()
+	d := open(t, func(p *parts) { p.Find.Within = time.Second })
+	tx, err := d.pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(t.Context()) }()
+	_, err = tx.Exec(t.Context(), "LOCK TABLE product_drafts")
+	require.NoError(t, err)
+	got := read[api.Findings](t, d.get(t, "/find?q=example.org"), 200)
+	require.Contains(t, got.Partial, "draft")
+}
+
+// A key of a tenant finds what is of the tenant, and nothing of the house; nobody finds a contact.
+func TestFindOfTenants(t *testing.T) {
+	t.Parallel()
+	f := walkable(t)
+	tenant(t, f.pool, "acme")
+	tenant(t, f.pool, "rival")
+	of := func(tenant string) string {
+		return "Bearer " + f.key(t, tenant+"-key", access.Read, func(k *db.Key) { k.Tenant = tenant })
+	}
+	sender := addSender(t, f.pool, "acme", "acme")
+	text := campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: "hi"}}
+	id := newCampaign(t, db.NewCampaigns(f.pool), "acme", db.Plan{
+		Name: "Autumn news", Sender: sender, Template: text, Audience: campaign.Audience{All: true},
+	}, campaign.Draft)
+	c := contact.Contact{Email: "autumn@example.org", Name: "Autumn"}
+	c.Key = contact.Key("", c.Email)
+	_, _, err := db.NewContacts(f.pool).Put(t.Context(), "acme", c, db.KnownUpdate, now)
+	require.NoError(t, err)
+	acme, rival, house := of("acme"), of("rival"), "Bearer "+f.key(t, "house", access.Read)
+	found := []string{"campaign /ui/campaigns/" + id.String() + "?tenant=acme"}
+	for _, typed := range []string{"autumn", id.String(), "campaign/" + id.String()} {
+		require.Equal(t, found, f.find(t, typed, "Authorization", acme), typed)
+		require.Empty(t, f.find(t, typed, "Authorization", rival), typed)
+		require.Empty(t, f.find(t, typed, "Authorization", house), typed)
+	}
+	named := read[api.Findings](t, f.get(t, "/find?q=autumn&tenant=acme", "Authorization", house), 200)
+	require.Len(t, named.Items, 1)
+	require.Equal(t, "Autumn news", named.Items[0].Title)
+	require.Empty(t, f.find(t, "autumn@example.org", "Authorization", acme))
+
+	m, err := db.NewMessages(f.pool).Put(t.Context(), "acme", db.NewMessage{
+		ID: uuid.New(), Sender: sender, Recipient: "+15145550177", Body: text,
+	}, now)
+	require.NoError(t, err)
+	require.Equal(t, []string{"message /ui/messages/" + m.ID.String() + "?tenant=acme"},
+		f.find(t, m.ID.String(), "Authorization", acme))
+	require.NotContains(t, f.get(t, "/find?q="+m.ID.String(), "Authorization", acme).Body, "0177")
+	for _, other := range []string{rival, house} {
+		require.Empty(t, f.find(t, m.ID.String(), "Authorization", other))
+	}
+	require.Empty(t, f.find(t, "15145550177", "Authorization", acme))
+}

@@ -1,0 +1,68 @@
+package api_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+// What a search has found is listed an event each, and what it tells a delivery each, page by page.
+func TestSearchDeliveries(t *testing.T) {
+	t.Parallel()
+	d, _ := outreach(t, func(p *parts) { p.Searches.Secrets = secretBox(t, "new") })
+	made := read[api.SavedSearch](t, d.ask(t, http.MethodPost, "/searches?tenant=acme", `{"name":"x","filter":{},
+		"targets":[{"kind":"webhook","url":"https://hooks.example/private"},{"kind":"feed"}]}`), 201)
+	path := "/searches/" + made.ID.String()
+	require.JSONEq(t, `{"items":[]}`, d.get(t, path+"/deliveries?tenant=acme").Body)
+	require.JSONEq(t, `{"items":[]}`, d.get(t, path+"/matches?tenant=acme").Body)
+	store := db.NewSaved(d.pool)
+	matcher := store.Matcher()
+	for i, id := range []string{"1", "2", "3"} {
+		at := now.Add(time.Duration(i) * time.Minute)
+		d.publish(t, listing.Listing{Ref: kijiji(id), Title: "4½ " + id, RentCents: 90_000}, "", at)
+		_, err := matcher.Next(t.Context(), 10, at)
+		require.NoError(t, err)
+	}
+	due, err := store.Begin(t.Context(), 1, now, now)
+	require.NoError(t, err)
+	require.Len(t, due, 1)
+	_, err = store.PutOffNotice(t.Context(), "acme", due[0].ID, "the webhook answered 500", now)
+	require.NoError(t, err)
+	require.NoError(t, store.EndNotice(t.Context(), "acme", due[0].ID, "sent", "", now.Add(time.Second)))
+
+	first := read[api.SearchDeliveries](t, d.get(t, path+"/deliveries?tenant=acme&limit=2"), 200)
+	require.Len(t, first.Items, 2)
+	require.Equal(t, now.Add(2*time.Minute), first.Items[0].DueAt.UTC())
+	require.Equal(t, "waiting", first.Items[0].State)
+	rest := read[api.SearchDeliveries](t, d.get(t, path+"/deliveries?tenant=acme&limit=2&cursor="+first.NextCursor), 200)
+	require.Len(t, rest.Items, 1)
+	require.Empty(t, rest.NextCursor)
+	got := rest.Items[0]
+	require.Equal(t, due[0].ID, got.ID)
+	require.Equal(t, "sent", got.State)
+	require.Equal(t, 1, got.Tries)
+	require.Equal(t, 1, got.Items)
+	require.Equal(t, "https://hooks.example", got.Target.Label)
+	require.Equal(t, "notify/"+got.ID.String(), got.Workflow.ID)
+	require.Len(t, read[api.SearchDeliveries](t, d.get(t, path+"/deliveries?tenant=acme&state=waiting"), 200).Items, 2)
+
+	found := read[api.SearchMatches](t, d.get(t, path+"/matches?tenant=acme&limit=2"), 200)
+	require.Len(t, found.Items, 2)
+	require.Equal(t, kijiji("3").ID(), found.Items[0].ListingID)
+	require.True(t, found.Items[0].Offered)
+	last := read[api.SearchMatches](t, d.get(t, path+"/matches?tenant=acme&limit=2&cursor="+found.NextCursor), 200)
+	require.Len(t, last.Items, 1)
+	require.Equal(t, kijiji("1").ID(), last.Items[0].ListingID)
+	for _, wrong := range []string{"/deliveries?cursor=x", "/matches?cursor=x", "/deliveries?cursor=" + found.NextCursor,
+		"/matches?cursor=" + first.NextCursor, "/deliveries?state=lost", "/matches?state=sent"} {
+		refused(t, d.get(t, path+wrong+"&tenant=acme"), 422)
+	}
+	refused(t, d.get(t, "/searches/"+due[0].ID.String()+"/deliveries?tenant=acme"), 404)
+	refused(t, d.get(t, "/searches/"+due[0].ID.String()+"/matches?tenant=acme"), 404)
+}

@@ -1,0 +1,220 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+const (
+	sessionLong  = 7 * 24 * time.Hour // no session lasts longer
+	sessionFresh = 5 * time.Second    // how long a row is valid: one that is closed elsewhere is refused after it
+	maxSessions  = 10_000             // that are remembered; made-up cookies count
+)
+
+// cookieName is the name of the cookie with a session. The prefix has browsers refuse one that another host of the
+// domain sets, or that came without TLS.
+func cookieName(tls bool) string {
+	if tls {
+		return "__Host-conveyor_session"
+	}
+	return "conveyor_session"
+}
+
+// sessionCookie is the header Set-Cookie that gives a browser a session; an empty secret takes it away. Strict, so that
+// no link or page of another site sends it: the pages of the console need no credentials to load.
+func (g *Guard) sessionCookie(secret string, age time.Duration) string {
+	c := http.Cookie{
+		Name: cookieName(g.o.TLS), Value: secret, Path: "/", MaxAge: int(age.Seconds()), Secure: g.o.TLS, HttpOnly: true,
+		SameSite: http.SameSiteStrictMode,
+	}
+	if secret == "" {
+		c.MaxAge = -1
+	}
+	return c.String()
+}
+
+// sessionOf is the secret in the cookie of a request; "" without one.
+func (g *Guard) sessionOf(r *http.Request) string {
+	c, err := r.Cookie(cookieName(g.o.TLS))
+	if err != nil || g.sessions == nil {
+		return ""
+	}
+	return c.Value
+}
+
+var (
+	errSessionEnded = fault.Newf(fault.Invalid, "the session has ended; log in again")
+	errNoOrigin     = fault.Newf(fault.Blocked, "a change with a session needs the header Sec-Fetch-Site or Origin, which "+
+		"browsers send; without a browser, send an API key")
+)
+
+// bySession is the caller whose session a request has. fault.Invalid says why it is refused; any other error that it
+// cannot be checked now. lookUp is asked before a cookie that this process does not know costs a query.
+func (g *Guard) bySession(ctx context.Context, r *http.Request, lookUp func() error) (access.Caller, error) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead &&
+		r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "" { // their values were checked before
+		return access.Caller{}, errNoOrigin
+	}
+	sum := access.SumOf(g.sessionOf(r))
+	s, err := g.sessions.get(ctx, sum, lookUp)
+	now := g.o.Now()
+	if class, _ := fault.Of(err); class == fault.Gone ||
+		err == nil && (!now.Before(s.EndsAt) || now.Sub(s.UsedAt) >= db.SessionIdle) {
+		return access.Caller{}, errSessionEnded
+	}
+	if err != nil {
+		return access.Caller{}, err
+	}
+	caller := access.Caller{Name: s.Caller, Role: s.Role}
+	if s.KeyID != "" {
+		caller, err = g.holder(ctx, s.KeyID, access.Sum(s.KeySum))
+	} else if g.o.Tokens == nil { // the issuer that vouched for the person is not trusted any more
+		err = errSessionEnded
+	}
+	if err == nil {
+		g.sessions.used(ctx, sum, now)
+	}
+	return caller, err
+}
+
+// sessions caches the rows of sessions, a few seconds each.
+type sessions struct {
+	store *db.Sessions
+	now   func() time.Time
+
+	mu   sync.Mutex
+	rows map[access.Sum]sessionRow
+}
+
+type sessionRow struct {
+	db.Session
+	read time.Time
+	err  error // fault.Gone: there is none
+}
+
+// get reads a session, or returns one that was read a moment ago. While the database is away, a row is good for a
+// minute, as keys are.
+func (s *sessions) get(ctx context.Context, sum access.Sum, lookUp func() error) (db.Session, error) {
+	now := s.now()
+	s.mu.Lock()
+	row, known := s.rows[sum]
+	s.mu.Unlock()
+	if known && now.Sub(row.read) < sessionFresh {
+		return row.Session, row.err
+	}
+	if !known {
+		if err := lookUp(); err != nil {
+			return db.Session{}, err
+		}
+	}
+	reading, cancel := context.WithTimeout(ctx, keysTimeout)
+	defer cancel()
+	got, err := s.store.Get(reading, sum)
+	if class, _ := fault.Of(err); err != nil && class != fault.Gone {
+		if known && now.Sub(row.read) <= keysGrace {
+			return row.Session, row.err
+		}
+		return db.Session{}, err
+	}
+	if row.UsedAt.After(got.UsedAt) { // the row is written beside the request
+		got.UsedAt = row.UsedAt
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.rows) >= maxSessions && !known {
+		s.rows = map[access.Sum]sessionRow{}
+	}
+	s.rows[sum] = sessionRow{got, now, err}
+	return got, err
+}
+
+// used stores the last use of a session, at most once in usedEvery, beside the request.
+func (s *sessions) used(ctx context.Context, sum access.Sum, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	row, ok := s.rows[sum]
+	if !ok || now.Sub(row.UsedAt) < usedEvery {
+		return
+	}
+	row.UsedAt = now
+	s.rows[sum] = row
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysPause)
+	go func() { // ends with ctx; a use that is not stored is stored by the next one
+		defer cancel()
+		_ = s.store.Used(ctx, sum, now)
+	}()
+}
+
+// forget makes the next request with a session read its row.
+func (s *sessions) forget(sum access.Sum) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.rows, sum)
+}
+
+// forgetAll makes the next request with each session read its row.
+func (s *sessions) forgetAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rows = map[access.Sum]sessionRow{}
+}
+
+// known is the sender of a request while authentication is on. Its error is the answer. A key is always looked up, so
+// that a valid one is accepted whatever else comes from its address; tokens are verified at a limited rate, and so are
+// cookies that are not known. operation is for the audit of refusals.
+func (g *Guard) known(c *gin.Context, operation string) (access.Caller, error) {
+	ctx := c.Request.Context()
+	secret, err := bearer(c.GetHeader("Authorization"))
+	if errors.Is(err, errNoCredentials) {
+		if g.sessionOf(c.Request) == "" {
+			return access.Caller{}, unauthorized(err)
+		}
+		caller, err := g.bySession(ctx, c.Request, func() error {
+			return take(ctx, g.o.Addresses, network(c), "too many sessions from your address")
+		})
+		switch class, _ := fault.Of(err); {
+		case class == fault.Invalid: // not counted: a tab that is left open asks again and again
+			c.Header("Set-Cookie", g.sessionCookie("", 0))
+			return caller, unauthorized(err)
+		case err != nil:
+			return caller, problem(ctx, g.o.Log, err)
+		}
+		return caller, nil
+	}
+	if err == nil && g.verifies(secret) {
+		err := take(ctx, g.o.Addresses, network(c), "too many tokens from your address")
+		if err != nil {
+			g.refused.count(g.o.Now(), credentialsRefused, network(c), "rate", operation, access.Caller{})
+			return access.Caller{}, err
+		}
+	}
+	var caller access.Caller
+	if err == nil {
+		caller, err = g.caller(ctx, secret)
+	}
+	if class, _ := fault.Of(err); class == fault.Invalid {
+		return caller, g.deny(c, operation, caller, err)
+	}
+	if err != nil {
+		return caller, problem(ctx, g.o.Log, err)
+	}
+	return caller, nil
+}
+
+// deny counts a refusal of credentials. Its error is the answer: 401, or 429 where there were too many.
+func (g *Guard) deny(c *gin.Context, operation string, caller access.Caller, err error) error {
+	g.refused.count(g.o.Now(), credentialsRefused, network(c), reasonOf(err), operation, caller)
+	return cmp.Or(
+		take(c.Request.Context(), g.o.Refusals, network(c), "too many invalid keys and tokens from your address"),
+		unauthorized(err))
+}

@@ -1,0 +1,178 @@
+package api_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/internal/limit"
+	"github.com/mtlrent/conveyor/internal/oidc"
+	"github.com/mtlrent/conveyor/internal/oidc/oidctest"
+)
+
+// atIssuer is an API at which persons log in at an issuer.
+func atIssuer(t *testing.T, change ...func(*api.GuardOptions)) (*fort, *oidctest.Issuer) {
+	t.Helper()
+
+	i := oidctest.New(t)
+	f := home(t, append([]func(*api.GuardOptions){func(o *api.GuardOptions) {
+		i.At(o.Now)
+		o.Tokens = oidc.New(oidc.Options{Issuer: i.URL, Audience: "conveyor", Now: o.Now})
+		var err error
+		o.Login, err = o.Tokens.Login(oidc.Client{
+			ID: oidctest.ClientID, Secret: oidctest.ClientSecret, Redirect: "http://conveyor.test" + api.LoginCallback,
+			Scopes: []string{"openid"},
+		})
+		require.NoError(t, err)
+	}}, change...)...)
+	return f, i
+}
+
+// cookies are the cookies that an answer sets, by name, without their attributes.
+func cookies(r reply) map[string]string {
+	out := map[string]string{}
+	for _, c := range (&http.Response{Header: r.Header}).Cookies() {
+		out[c.Name] = c.Value
+	}
+	return out
+}
+
+// walkIn does what a browser does that logs in, and returns the last answer.
+func (f *fort) walkIn(t *testing.T, i *oidctest.Issuer, to string) reply {
+	t.Helper()
+
+	r := f.get(t, "/session/oidc?to="+url.QueryEscape(to))
+	require.Equal(t, http.StatusFound, r.Status, r.Body)
+	require.True(t, strings.HasPrefix(r.Header.Get("Location"), i.URL+"/authorize?"))
+	answer := i.Visit(t, r.Header.Get("Location"))
+	return f.get(t, api.LoginCallback+"?"+answer.Encode(), "Cookie", "conveyor_login="+cookies(r)["conveyor_login"])
+}
+
+func TestLoginByOIDC(t *testing.T) {
+	t.Parallel()
+	f, i := atIssuer(t)
+	i.Lie(oidctest.Lies{Claims: map[string]any{"roles": "operate"}})
+	require.Equal(t, []string{"oidc", "key"}, read[api.Session](t, f.get(t, "/session"), 200).Login)
+	begun := f.get(t, "/session/oidc")
+	require.Regexp(t, `^conveyor_login=[\w-]+; Path=/; Max-Age=600; HttpOnly; SameSite=Lax$`, begun.Header.Get("Set-Cookie"))
+
+	r := f.walkIn(t, i, "/ui/dead-letters?queue=scraped.kijiji")
+	require.Equal(t, http.StatusFound, r.Status, r.Body)
+	require.Equal(t, "/ui/dead-letters?queue=scraped.kijiji", r.Header.Get("Location"))
+	require.Regexp(t, `^conveyor_session=[\w-]{43}; Path=/; Max-Age=604800; HttpOnly; SameSite=Strict$`,
+		r.Header.Values("Set-Cookie")[0])
+	require.Regexp(t, `^conveyor_login=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax$`, r.Header.Values("Set-Cookie")[1])
+	cookie := "conveyor_session=" + cookies(r)["conveyor_session"]
+	in := read[api.Session](t, f.get(t, "/session", "Cookie", cookie), 200)
+	require.Equal(t, api.SessionCaller{Name: "oidc:jo", Role: access.Operate}, *in.Caller)
+	read[page](t, f.get(t, "/listings", "Cookie", cookie), 200)
+	refused(t, f.get(t, "/keys", "Cookie", cookie), 403)
+
+	f.ask(t, "DELETE", "/session", "", "Cookie", cookie, ownPage, "same-origin")
+	refused(t, f.get(t, "/listings", "Cookie", cookie), 401)
+	rows, _, err := db.NewAuditLog(f.pool).List(t.Context(), db.AuditFilter{Actor: "oidc:jo"}, nil, 10)
+	require.NoError(t, err)
+	require.Len(t, rows, 2)
+}
+
+// Sessions of persons end after 12 hours without a request, and after a week.
+func TestSessionsOfPersonsEnd(t *testing.T) {
+	t.Parallel()
+	f, i := atIssuer(t)
+	i.Lie(oidctest.Lies{Claims: map[string]any{"roles": "read"}})
+	enter := func() string { return "conveyor_session=" + cookies(f.walkIn(t, i, "/ui/"))["conveyor_session"] }
+	asks := func(cookie string) int { return f.get(t, "/listings", "Cookie", cookie).Status }
+	idle, busy := enter(), enter()
+	for range 15 {
+		require.Equal(t, 200, asks(busy))
+		require.Eventually(t, func() bool { return used(t, f) }, time.Minute, 5*time.Millisecond)
+		f.clock.add(11 * time.Hour)
+	}
+	require.Equal(t, []int{401, 200}, []int{asks(idle), asks(busy)})
+	f.clock.add(3 * time.Hour)
+	require.Equal(t, 401, asks(busy), "a week is the end")
+}
+
+// A login that fails leads to a page that says what to do, without a word of the issuer, and gives no session.
+func TestLoginsByOIDCThatFail(t *testing.T) {
+	t.Parallel()
+	f, i := atIssuer(t)
+	for name, tt := range map[string]struct {
+		lies oidctest.Lies
+		want string
+	}{
+		"another nonce":    {oidctest.Lies{Claims: map[string]any{"nonce": "x"}}, "invalid"},
+		"another audience": {oidctest.Lies{Claims: map[string]any{"aud": "grafana"}}, "invalid"},
+		"another state":    {oidctest.Lies{Redirect: url.Values{"state": {"x"}}}, "stale"},
+		"an expired code":  {oidctest.Lies{Status: 400, Error: "invalid_grant"}, "stale"},
+		"denied":           {oidctest.Lies{Redirect: url.Values{"error": {"access_denied"}}}, "denied"},
+		"words":            {oidctest.Lies{Redirect: url.Values{"error": {"<script>"}, "error_description": {"<b>"}}}, "setup"},
+		"no role":          {oidctest.Lies{}, "role"},
+	} {
+		i.Lie(tt.lies)
+		r := f.walkIn(t, i, "/ui/keys")
+		u, err := url.Parse(r.Header.Get("Location"))
+		require.NoError(t, err)
+		q := u.Query()
+		require.Equal(t, []string{"/ui/login", tt.want, "/ui/keys"}, []string{u.Path, q.Get("failed"), q.Get("to")}, name)
+		require.Equal(t, r.Header.Get("X-Request-Id"), q.Get("request"))
+		require.Len(t, q, 3)
+		require.Equal(t, map[string]string{"conveyor_login": ""}, cookies(r), name)
+		require.NotContains(t, r.Body+r.Header.Get("Location"), "script")
+	}
+	for _, query := range []string{"", "?code=a&state=b", "?code=%ff&state=%00&error=a&error=b"} {
+		r := f.get(t, api.LoginCallback+query)
+		require.Contains(t, r.Header.Get("Location"), "/ui/login?failed=stale", query)
+	}
+	i.Away.Store(true)
+	away, _ := atIssuer(t, func(o *api.GuardOptions) {
+		var err error
+		o.Tokens = oidc.New(oidc.Options{Issuer: i.URL, Audience: "conveyor", Now: o.Now})
+		o.Login, err = o.Tokens.Login(oidc.Client{ID: "x", Secret: "y"})
+		require.NoError(t, err)
+	})
+	require.Contains(t, away.get(t, "/session/oidc").Header.Get("Location"), "failed=away")
+
+	without := home(t)
+	without.key(t, "ana", access.Read)
+	for _, path := range []string{"/session/oidc", api.LoginCallback} {
+		require.Contains(t, refused(t, without.get(t, path), 404).Detail, "no login by OIDC")
+	}
+}
+
+// A login leads to pages of the console only.
+func TestWhereLoginsLead(t *testing.T) {
+	t.Parallel()
+	f, i := atIssuer(t)
+	i.Lie(oidctest.Lies{Claims: map[string]any{"roles": "read"}})
+	for to, want := range map[string]string{
+		"/ui/listings/1?a=b&text=é#top": "/ui/listings/1?a=b&text=%C3%A9#top",
+		"/ui":                           "/ui", "": "/ui/", "/keys": "/ui/", "https://evil.example/ui/": "/ui/",
+		"//evil.example/ui/": "/ui/", `/\evil.example/ui/`: "/ui/", "/ui/../keys": "/ui/", "javascript:alert(1)": "/ui/",
+		"/ui/%2e%2e/keys": "/ui/", "/uix/": "/ui/", "ui/": "/ui/", "/ui/\r\nSet-Cookie: a=b": "/ui/",
+		"/ui/" + strings.Repeat("é", 1900): "/ui/",
+	} {
+		require.Equal(t, want, f.walkIn(t, i, to).Header.Get("Location"), to)
+	}
+}
+
+func TestLoginsByOIDCAreNotGuessed(t *testing.T) {
+	t.Parallel()
+	f, _ := atIssuer(t, func(o *api.GuardOptions) {
+		o.TLS = true
+		o.Refusals = limit.NewRate(nil, limit.RateOptions{Name: "refusals", Events: 1, Period: time.Hour, Burst: 2})
+	})
+	require.Regexp(t, `^__Host-conveyor_login=[\w-]+; Path=/; Max-Age=600; HttpOnly; Secure; SameSite=Lax$`,
+		f.get(t, "/session/oidc").Header.Get("Set-Cookie"))
+	for _, want := range []string{"stale", "stale", "wait"} {
+		r := f.get(t, api.LoginCallback+"?state=a&code=b", "Cookie", "__Host-conveyor_login=x")
+		require.Contains(t, r.Header.Get("Location"), "failed="+want)
+	}
+}

@@ -1,0 +1,204 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/internal/limit"
+)
+
+// home serves the API with a guard that keeps sessions.
+func home(t *testing.T, change ...func(*api.GuardOptions)) *fort {
+	t.Helper()
+
+	pool := dbtest.New(t)
+	return guardedBy(t, pool, append([]func(*api.GuardOptions){func(o *api.GuardOptions) {
+		o.Sessions, o.Audit = db.NewSessions(pool), db.NewAuditLog(pool)
+	}}, change...)...)
+}
+
+// login exchanges a key for the cookie of a session, as name=value.
+func (f *fort) login(t *testing.T, key string) string {
+	t.Helper()
+
+	r := f.ask(t, "POST", "/session", `{"key":"`+key+`"}`)
+	require.Equal(t, http.StatusNoContent, r.Status, r.Body)
+	cookie, _, _ := strings.Cut(r.Header.Get("Set-Cookie"), ";")
+	return cookie
+}
+
+// page is how a page of the console sends a change.
+const ownPage = "Sec-Fetch-Site"
+
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	f := home(t)
+	nobody := read[api.Session](t, f.get(t, "/session"), 200)
+	require.Equal(t, api.SessionCaller{Name: "anonymous", Role: access.Admin}, *nobody.Caller)
+	require.Equal(t, []any{false, 0}, []any{nobody.Locked, len(nobody.Login)})
+	refused(t, f.ask(t, "POST", "/session", `{"key":"x"}`), http.StatusConflict)
+
+	key := f.key(t, "ana", access.Operate)
+	f.clock.add(time.Minute)
+	before := read[api.Session](t, f.get(t, "/session"), 200)
+	require.Nil(t, before.Caller)
+	require.Equal(t, []string{"key"}, before.Login)
+	for _, wrong := range []string{"x", key[:len(key)-1], "cvr_aaaaaaaa_" + strings.Repeat("A", 43)} {
+		r := f.ask(t, "POST", "/session", `{"key":"`+wrong+`"}`)
+		require.Equal(t, "unknown API key", refused(t, r, 401).Detail)
+		require.Empty(t, r.Header.Get("Set-Cookie"))
+	}
+	r := f.ask(t, "POST", "/session", `{"key":"`+key+`"}`)
+	require.Equal(t, http.StatusNoContent, r.Status)
+	require.Regexp(t, `^conveyor_session=[\w-]{43}; Path=/; Max-Age=604800; HttpOnly; SameSite=Strict$`,
+		r.Header.Get("Set-Cookie"))
+	require.NotContains(t, r.Header.Get("Set-Cookie"), key)
+	cookie := f.login(t, key)
+	in := read[api.Session](t, f.get(t, "/session", "Cookie", cookie), 200)
+	require.Equal(t, api.SessionCaller{Name: "ana", Role: access.Operate}, *in.Caller)
+	read[page](t, f.get(t, "/listings", "Cookie", cookie), 200)
+	refused(t, f.get(t, "/keys", "Cookie", cookie), 403) // its role is that of the key
+	refused(t, f.get(t, "/listings", "Cookie", cookie, "Authorization", "Bearer x"), 401)
+	refused(t, f.get(t, "/listings", "Cookie", cookie+"x"), 401)
+
+	const process = "/listings/kijiji/1/process"
+	for _, site := range []string{"cross-site", "same-site"} {
+		p := refused(t, f.ask(t, "POST", process, "", "Cookie", cookie, ownPage, site), 403)
+		require.Contains(t, p.Detail, "a page of another site")
+	}
+	p := refused(t, f.ask(t, "POST", process, "", "Cookie", cookie), 403)
+	require.Contains(t, p.Detail, "Sec-Fetch-Site or Origin")
+	refused(t, f.ask(t, "POST", process, "", "Cookie", cookie, ownPage, "same-origin"), 404) // there is no such advert
+	refused(t, f.ask(t, "POST", process, "", "Cookie", cookie, "Origin", f.url), 404)
+
+	out := f.ask(t, "DELETE", "/session", "", "Cookie", cookie, ownPage, "same-origin")
+	require.Equal(t, http.StatusNoContent, out.Status)
+	require.Contains(t, out.Header.Get("Set-Cookie"), "Max-Age=0")
+	gone := f.get(t, "/listings", "Cookie", cookie)
+	require.Equal(t, "the session has ended; log in again", refused(t, gone, 401).Detail)
+	require.Contains(t, gone.Header.Get("Set-Cookie"), "Max-Age=0")
+	require.Equal(t, http.StatusNoContent, f.ask(t, "DELETE", "/session", "").Status)
+
+	var trail []string
+	rows, _, err := db.NewAuditLog(f.pool).List(t.Context(), db.AuditFilter{Actor: "ana"}, nil, 10)
+	require.NoError(t, err)
+	for _, e := range rows {
+		require.NotEmpty(t, e.RequestID)
+		trail = append(trail, e.Action)
+	}
+	require.Equal(t, []string{"session.closed", "session.opened", "session.opened"}, trail)
+}
+
+// An admin sees the sessions of all, and ends those of a caller at once; only those.
+func TestSessionsOfOthers(t *testing.T) {
+	t.Parallel()
+	f := home(t)
+	root := "Bearer " + f.key(t, "root", access.Admin)
+	ana, bo := f.key(t, "ana", access.Operate), f.key(t, "bo", access.Read)
+	first, second, other := f.login(t, ana), f.login(t, ana), f.login(t, bo)
+	for _, cookie := range []string{first, second, other} {
+		require.Equal(t, 200, f.get(t, "/listings", "Cookie", cookie).Status)
+	}
+	open := func() (callers []string) {
+		for _, s := range read[api.OpenSessionList](t, f.get(t, "/sessions", "Authorization", root), 200).Items {
+			require.Equal(t, []any{8, access.Role("")}, []any{len(s.KeyID), s.Role})
+			require.WithinRange(t, s.EndsAt, s.CreatedAt, s.CreatedAt.Add(7*24*time.Hour))
+			callers = append(callers, s.Caller)
+		}
+		return callers
+	}
+	require.ElementsMatch(t, []string{"ana", "ana", "bo"}, open())
+	refused(t, f.get(t, "/sessions", "Cookie", first), 403)
+	refused(t, f.ask(t, "DELETE", "/sessions?caller=bo", "", "Cookie", first, ownPage, "same-origin"), 403)
+	refused(t, f.ask(t, "DELETE", "/sessions", "", "Authorization", root), 422)
+
+	end := func(caller string) int64 {
+		r := f.ask(t, "DELETE", "/sessions?caller="+caller, "", "Authorization", root)
+		return read[api.SessionsEnded](t, r, 200).Ended
+	}
+	require.EqualValues(t, []int64{2, 0, 0}, []int64{end("ana"), end("ana"), end("nobody")})
+	for _, cookie := range []string{first, second} {
+		require.Equal(t, "the session has ended; log in again", refused(t, f.get(t, "/listings", "Cookie", cookie), 401).Detail)
+	}
+	require.Equal(t, 200, f.get(t, "/listings", "Cookie", other).Status)
+	require.Equal(t, []string{"bo"}, open())
+	rows, _, err := db.NewAuditLog(f.pool).List(t.Context(), db.AuditFilter{Actor: "root", Action: "session.ended"}, nil, 10)
+	require.NoError(t, err)
+	require.Len(t, rows, 2)
+	require.JSONEq(t, `{"caller":"ana"}`, string(rows[0].Detail))
+
+	f.clock.add(db.SessionIdle) // it has ended, though its row is there
+	require.Empty(t, open())
+}
+
+// A session ends with its key, with its time, and when nobody uses it.
+func TestSessionsEnd(t *testing.T) {
+	t.Parallel()
+	f := home(t, func(o *api.GuardOptions) {
+		o.Fixed = []access.Grant{{Name: "fixed", Role: access.Read, Sum: access.SumOf("cvr_bbbbbbbb_" + strings.Repeat("B", 43))}}
+	})
+	key := f.key(t, "ana", access.Admin)
+	asks := func(cookie string) int { return f.get(t, "/listings", "Cookie", cookie).Status }
+	revoked, fixed := f.login(t, key), f.login(t, "cvr_bbbbbbbb_"+strings.Repeat("B", 43))
+	require.Equal(t, []int{200, 200}, []int{asks(revoked), asks(fixed)})
+	_, err := f.keys.Revoke(t.Context(), "ana", "test", now)
+	require.NoError(t, err)
+	f.clock.add(5 * time.Second)
+	require.Equal(t, "the API key was revoked", refused(t, f.get(t, "/listings", "Cookie", revoked), 401).Detail)
+	require.Nil(t, read[api.Session](t, f.get(t, "/session", "Cookie", revoked), 200).Caller)
+
+	idle := f.login(t, "cvr_bbbbbbbb_"+strings.Repeat("B", 43))
+	for range 14 * 2 { // used every six hours
+		require.Equal(t, 200, asks(fixed))
+		require.Eventually(t, func() bool { return used(t, f) }, time.Minute, 5*time.Millisecond)
+		f.clock.add(6*time.Hour - time.Second)
+	}
+	require.Equal(t, 401, asks(idle))
+	require.Equal(t, 200, asks(fixed))
+	f.clock.add(time.Minute)
+	require.Equal(t, 401, asks(fixed), "a week is the end")
+}
+
+// used says whether the last request is stored as the use of a session.
+func used(t *testing.T, f *fort) (ok bool) {
+	t.Helper()
+
+	at := f.clock.now().UTC().Truncate(time.Microsecond)
+	require.NoError(t, f.pool.QueryRow(t.Context(),
+		"SELECT exists(SELECT FROM sessions WHERE used_at = $1)", at).Scan(&ok))
+	return ok
+}
+
+func TestSessionsOverTLS(t *testing.T) {
+	t.Parallel()
+	f := home(t, func(o *api.GuardOptions) { o.TLS = true })
+	r := f.ask(t, "POST", "/session", `{"key":"`+f.key(t, "ana", access.Read)+`"}`)
+	require.Regexp(t, `^__Host-conveyor_session=[\w-]{43}; Path=/; Max-Age=604800; HttpOnly; Secure; SameSite=Strict$`,
+		r.Header.Get("Set-Cookie"))
+}
+
+// Wrong keys of an address are slowed down at the login as everywhere, and made-up cookies do not ask the database.
+func TestSessionsAreNotGuessed(t *testing.T) {
+	t.Parallel()
+	f := home(t, func(o *api.GuardOptions) {
+		o.Refusals = limit.NewRate(nil, limit.RateOptions{Name: "refusals", Events: 1, Period: time.Hour, Burst: 2})
+		o.Addresses = limit.NewRate(nil, limit.RateOptions{Name: "addresses", Events: 1, Period: time.Hour, Burst: 6})
+	})
+	cookie := f.login(t, f.key(t, "ana", access.Read))
+	for _, status := range []int{401, 401, 429} {
+		refused(t, f.ask(t, "POST", "/session", `{"key":"x"}`), status)
+	}
+	read[page](t, f.get(t, "/listings", "Cookie", cookie), 200)
+	for _, status := range []int{401, 429, 429} {
+		refused(t, f.get(t, "/listings", "Cookie", cookie+strings.Repeat("y", status)), status)
+	}
+	read[page](t, f.get(t, "/listings", "Cookie", cookie), 200) // it is known
+}

@@ -1,0 +1,410 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/domain/saved"
+)
+
+// SearchesCmd saves searches of listings, whose news are told, and shows what they found and told.
+type SearchesCmd struct {
+	ofTenant
+
+	List       searchesListCmd       `cmd:"" help:"List saved searches, by name."`
+	Show       searchesShowCmd       `cmd:"" help:"Show a saved search: filter, schedule, targets."`
+	Add        searchesAddCmd        `cmd:"" help:"Save a search, and print its secrets and the addresses of its feeds: once."`
+	Pause      searchesPauseCmd      `cmd:"" help:"Pause a search. What happens meanwhile is not told later."`
+	Resume     searchesResumeCmd     `cmd:"" help:"Resume a paused search."`
+	Delete     searchesDeleteCmd     `cmd:"" help:"Delete a search with its feeds; what waits is not told."`
+	Try        searchesTryCmd        `cmd:"" help:"Show what a filter would have found, without saving it."`
+	Matches    searchesMatchesCmd    `cmd:"" help:"List what a search has found, the newest first."`
+	Deliveries searchesDeliveriesCmd `cmd:"" help:"List the messages to the targets of a search, those that are due last first."`
+}
+
+type searchesListCmd struct {
+	Limit int  `help:"Show at most this many; 0 shows all." default:"50"`
+	JSON  bool `name:"json" help:"Print one JSON object per line instead of the table."`
+}
+
+// Run prints page after page, up to --limit.
+func (c *searchesListCmd) Run(ctx context.Context, group *SearchesCmd, connect Connect) error {
+	return list(ctx, connect, c.Limit, "there are no saved searches", func(
+		ctx context.Context, w io.Writer, r Client,
+	) (shown int, more bool, err error) {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		searches := pages[api.SavedSearch]{
+			Path: "/searches", Query: group.query(nil), Limit: c.Limit, JSON: c.JSON, Flush: t.Flush,
+			Row: func(n int, s api.SavedSearch) {
+				if n == 0 {
+					fmt.Fprintln(t, "NAME\tSTATE\tPACE\tTELLS\tTARGETS\tID")
+				}
+				var targets []string
+				for _, to := range s.Targets {
+					targets = append(targets, to.Kind)
+				}
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", Short(Plain(s.Name), 40), s.State, paceOf(s.Schedule), commas(s.Kinds),
+					strings.Join(targets, ","), s.ID)
+			},
+		}
+		return searches.print(ctx, w, r)
+	})
+}
+
+// paceOf is the pace of a schedule in a word.
+func paceOf(s saved.Schedule) string {
+	if s.Pace == "" {
+		return string(saved.AtOnce)
+	}
+	return string(s.Pace)
+}
+
+// savedArg names a saved search.
+type savedArg struct {
+	Search string `arg:"" help:"ID or name of the search."`
+}
+
+// find returns the search of a tenant with the ID or the name.
+func (a savedArg) find(ctx context.Context, group *SearchesCmd, r Client) (s api.SavedSearch, err error) {
+	if id, err := uuid.Parse(a.Search); err == nil {
+		return s, r.call(ctx, http.MethodGet, group.path("/searches/"+id.String(), nil), nil, &s)
+	}
+	q := url.Values{"limit": {fmt.Sprint(pageSize)}}
+	for {
+		var page api.SavedSearches
+		if err := r.call(ctx, http.MethodGet, group.path("/searches", q), nil, &page); err != nil {
+			return s, err
+		}
+		for _, s := range page.Items {
+			if s.Name == a.Search {
+				return s, nil
+			}
+		}
+		if page.NextCursor == "" {
+			return s, fmt.Errorf("there is no saved search %q; conveyor searches list shows all", a.Search)
+		}
+		q.Set("cursor", page.NextCursor)
+	}
+}
+
+type searchesShowCmd struct {
+	savedArg
+	JSON bool `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// Run prints a search.
+func (c *searchesShowCmd) Run(ctx context.Context, group *SearchesCmd, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	s, err := c.find(ctx, group, r)
+	if err != nil {
+		return err
+	}
+	return showSaved(os.Stdout, s, c.JSON)
+}
+
+func showSaved(w io.Writer, s api.SavedSearch, asJSON bool) error {
+	if asJSON {
+		return PrintJSON(w, s)
+	}
+	filter, err := json.Marshal(s.Filter)
+	if err != nil {
+		return err
+	}
+	when, err := json.Marshal(s.Schedule)
+	if err != nil {
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "search\t%s\nname\t%s\nstate\t%s\nfilter\t%s\ntells\t%s\nschedule\t%s\ncreated\t%s\n", s.ID, Plain(s.Name),
+		s.State, Short(Plain(string(filter)), 300), commas(s.Kinds), Plain(string(when)),
+		s.CreatedAt.UTC().Format(time.RFC3339))
+	for _, to := range s.Targets {
+		fmt.Fprintf(t, "%s\t%s\n", to.Kind, strings.TrimSpace(to.ID.String()+" "+Plain(to.Label)))
+		for _, once := range [][2]string{{"secret", to.Secret}, {"json", to.JSONURL}, {"atom", to.AtomURL}} {
+			if once[1] != "" {
+				fmt.Fprintf(t, "  %s\t%s\n", once[0], Plain(once[1]))
+			}
+		}
+	}
+	return t.Flush()
+}
+
+type searchesAddCmd struct {
+	Name string `arg:"" help:"Name of the search, once in a tenant."`
+	searchFilter
+	Webhook  []string   `help:"Address that is told by a signed request; may be repeated." placeholder:"URL" sep:"none"`
+	Feed     bool       `help:"Make a feed: Atom and JSON Feed."`
+	Target   []string   `help:"Target as the API takes it, such as {\"kind\":\"feed\"}; may be repeated." placeholder:"JSON" sep:"none"`
+	Kinds    []string   `help:"News that are told; the default is all: new, price_drop, back." placeholder:"KIND"`
+	Pace     string     `help:"When they are told: ${enum}." enum:"at_once,hourly,daily" default:"at_once"`
+	At       string     `help:"Time of a daily digest, such as 07:30; the default is 08:00." placeholder:"TIME"`
+	Quiet    quietHours `help:"Hours in which nothing is told, such as 22:00-07:00." placeholder:"FROM-TO"`
+	TimeZone string     `help:"Time zone of these times; the default is America/Toronto." placeholder:"NAME"`
+	JSON     bool       `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// Help shows how the command is used.
+func (searchesAddCmd) Help() string {
+	return `Examples:
+
+  conveyor searches add "4½ at Le Plateau" --neighbourhood plateau-mont-royal --bedrooms 2 --max-price 1600 --feed
+  conveyor searches add "near work" --near 45.5017,-73.5673,1500 --webhook https://example.org/hook --kinds price_drop
+  conveyor searches add "my streets" --polygon streets.geojson --text balcon --pace daily --at 07:30 --feed
+
+The secret of a webhook and the addresses of a feed are printed once; nothing shows them again.`
+}
+
+// quietHours are two times of the day.
+type quietHours struct{ from, to string }
+
+// UnmarshalText reads 22:00-07:00.
+func (q *quietHours) UnmarshalText(text []byte) (err error) {
+	var ok bool
+	if q.from, q.to, ok = strings.Cut(string(text), "-"); !ok {
+		return fmt.Errorf("%q is not two times such as 22:00-07:00", text)
+	}
+	return nil
+}
+
+// start is the search as the API takes it.
+func (c *searchesAddCmd) start() (in api.SearchStart, err error) {
+	in.Name = c.Name
+	if in.Filter, err = c.criteria(); err != nil {
+		return in, err
+	}
+	for _, k := range c.Kinds {
+		in.Kinds = append(in.Kinds, api.SearchKind(k))
+	}
+	in.Schedule = &saved.Schedule{
+		Pace: saved.Pace(c.Pace), At: c.At, QuietAt: c.Quiet.from, QuietTo: c.Quiet.to, TimeZone: c.TimeZone,
+	}
+	if err := in.Schedule.Check(); err != nil {
+		return in, err
+	}
+	for _, address := range c.Webhook {
+		in.Targets = append(in.Targets, api.TargetStart{Kind: string(saved.Webhook), URL: address})
+	}
+	if c.Feed {
+		in.Targets = append(in.Targets, api.TargetStart{Kind: string(saved.Feed)})
+	}
+	for _, text := range c.Target {
+		var t api.TargetStart
+		d := json.NewDecoder(strings.NewReader(text))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&t); err != nil {
+			return in, fmt.Errorf("read --target: %w", err)
+		}
+		in.Targets = append(in.Targets, t)
+	}
+	if len(in.Targets) == 0 {
+		return in, fmt.Errorf("name a target to tell the news to: --webhook URL, --feed or --target")
+	}
+	return in, nil
+}
+
+// Run saves a search and prints it with what is shown once.
+func (c *searchesAddCmd) Run(ctx context.Context, group *SearchesCmd, connect Connect) error {
+	in, err := c.start()
+	if err != nil {
+		return err
+	}
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	var s api.SavedSearch
+	if err := r.call(ctx, http.MethodPost, group.path("/searches", nil), in, &s); err != nil {
+		return err
+	}
+	return showSaved(os.Stdout, s, c.JSON)
+}
+
+type (
+	searchesPauseCmd  struct{ savedArg }
+	searchesResumeCmd struct{ savedArg }
+	searchesDeleteCmd struct{ savedArg }
+)
+
+// Run pauses a search.
+func (c *searchesPauseCmd) Run(ctx context.Context, group *SearchesCmd, connect Connect) error {
+	return c.set(ctx, group, connect, saved.Paused)
+}
+
+// Run resumes a search.
+func (c *searchesResumeCmd) Run(ctx context.Context, group *SearchesCmd, connect Connect) error {
+	return c.set(ctx, group, connect, saved.Active)
+}
+
+// set changes the state of a search.
+func (a savedArg) set(ctx context.Context, group *SearchesCmd, connect Connect, state string) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	s, err := a.find(ctx, group, r)
+	if err != nil {
+		return err
+	}
+	path := group.path("/searches/"+s.ID.String(), nil)
+	if err := r.call(ctx, http.MethodPatch, path, api.SearchPatch{State: &state}, &s); err != nil {
+		return err
+	}
+	fmt.Printf("search %s is %s\n", Plain(s.Name), s.State)
+	return nil
+}
+
+// Run deletes a search.
+func (c *searchesDeleteCmd) Run(ctx context.Context, group *SearchesCmd, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	s, err := c.find(ctx, group, r)
+	if err != nil {
+		return err
+	}
+	if err := r.call(ctx, http.MethodDelete, group.path("/searches/"+s.ID.String(), nil), nil, nil); err != nil {
+		return err
+	}
+	fmt.Printf("search %s is deleted\n", Plain(s.Name))
+	return nil
+}
+
+type searchesTryCmd struct {
+	searchFilter
+	Days  int  `help:"Look at the homes of so many days." default:"7"`
+	Limit int  `help:"Show at most this many." default:"20"`
+	JSON  bool `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// Help shows how the command is used.
+func (searchesTryCmd) Help() string {
+	return `Examples:
+
+  conveyor searches try --max-price 1500 --bedrooms 2 --days 14
+  conveyor searches try --polygon streets.geojson --text '"air climatisé" -sous-sol'`
+}
+
+// Run prints what a filter would have found.
+func (c *searchesTryCmd) Run(ctx context.Context, group *SearchesCmd, connect Connect) error {
+	filter, err := c.criteria()
+	if err != nil {
+		return err
+	}
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	var got api.SearchTried
+	in := api.SearchTrial{Filter: filter, Days: c.Days, Limit: c.Limit}
+	if err := r.call(ctx, http.MethodPost, group.path("/searches/try", nil), in, &got); err != nil {
+		return err
+	}
+	if c.JSON {
+		return PrintJSON(os.Stdout, got)
+	}
+	return printTried(os.Stdout, got, c.Days)
+}
+
+func printTried(w io.Writer, got api.SearchTried, days int) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i, h := range got.Items {
+		if i == 0 {
+			fmt.Fprintln(t, "PUBLISHED (UTC)\tRENT\tBEDROOMS\tPLATFORM\tTITLE\tURL")
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\n", h.At.UTC().Format(time.DateTime), saved.Dollars(h.RentCents), h.Bedrooms,
+			Plain(h.Platform), Short(Plain(h.Title), 50), Plain(h.URL))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	least := ""
+	if !got.All {
+		least = "at least "
+	}
+	_, err := fmt.Fprintf(w, "it would have found %s%d homes in %d days, %d are shown\n", least, got.Homes, days, len(got.Items))
+	return err
+}
+
+type searchesMatchesCmd struct {
+	savedArg
+	Limit int  `help:"Show at most this many; 0 shows all." default:"20"`
+	JSON  bool `name:"json" help:"Print one JSON object per line instead of the table."`
+}
+
+// Run prints page after page, up to --limit.
+func (c *searchesMatchesCmd) Run(ctx context.Context, group *SearchesCmd, connect Connect) error {
+	return list(ctx, connect, c.Limit, "it has found nothing yet", func(
+		ctx context.Context, w io.Writer, r Client,
+	) (shown int, more bool, err error) {
+		s, err := c.find(ctx, group, r)
+		if err != nil {
+			return 0, false, err
+		}
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		matches := pages[api.SearchMatch]{
+			Path: "/searches/" + s.ID.String() + "/matches", Query: group.query(nil), Limit: c.Limit, JSON: c.JSON, Flush: t.Flush,
+			Row: func(n int, m api.SearchMatch) {
+				if n == 0 {
+					fmt.Fprintln(t, "AT (UTC)\tNEWS\tRENT\tBEFORE\tTITLE\tURL")
+				}
+				before := ""
+				if m.OldRentCents != nil {
+					before = saved.Dollars(*m.OldRentCents)
+				}
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", m.At.UTC().Format(time.DateTime), m.Kind, saved.Dollars(m.RentCents), before,
+					Short(Plain(m.Title), 50), Plain(m.URL))
+			},
+		}
+		return matches.print(ctx, w, r)
+	})
+}
+
+type searchesDeliveriesCmd struct {
+	savedArg
+	State string `help:"Only those in this state: ${enum}." enum:"waiting,started,sent,failed,dropped,any" default:"any"`
+	Limit int    `help:"Show at most this many; 0 shows all." default:"20"`
+	JSON  bool   `name:"json" help:"Print one JSON object per line instead of the table."`
+}
+
+// Run prints page after page, up to --limit.
+func (c *searchesDeliveriesCmd) Run(ctx context.Context, group *SearchesCmd, connect Connect) error {
+	return list(ctx, connect, c.Limit, "there are no such deliveries", func(
+		ctx context.Context, w io.Writer, r Client,
+	) (shown int, more bool, err error) {
+		s, err := c.find(ctx, group, r)
+		if err != nil {
+			return 0, false, err
+		}
+		q := group.query(nil)
+		if c.State != "any" {
+			q.Set("state", c.State)
+		}
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		deliveries := pages[api.SearchDelivery]{
+			Path: "/searches/" + s.ID.String() + "/deliveries", Query: q, Limit: c.Limit, JSON: c.JSON, Flush: t.Flush,
+			Row: func(n int, d api.SearchDelivery) {
+				if n == 0 {
+					fmt.Fprintln(t, "DUE (UTC)\tSTATE\tTARGET\tITEMS\tFAILED TRIES\tREASON\tID")
+				}
+				fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\t%s\n", d.DueAt.UTC().Format(time.DateTime), d.State,
+					strings.TrimSpace(d.Target.Kind+" "+Plain(d.Target.Label)), d.Items, d.Tries, Short(Plain(d.Reason), 60), d.ID)
+			},
+		}
+		return deliveries.print(ctx, w, r)
+	})
+}

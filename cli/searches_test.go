@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/domain/saved"
+)
+
+const savedOne = "018f1b1e-0000-7000-8000-00000000000a"
+
+// searchesAPI answers as the API does, and returns its address and what it was asked.
+func searchesAPI(t *testing.T) (address string, asked *[]string) {
+	t.Helper()
+
+	asked = new([]string)
+	search := api.SavedSearch{
+		ID: uuid.MustParse(savedOne), Name: "near work", State: "active", Kinds: []api.SearchKind{"new"},
+		Targets: []api.SearchTarget{{Kind: "webhook", Label: "https://hooks.example", Secret: "s3cret"}},
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		*asked = append(*asked, strings.TrimSpace(r.Method+" "+r.URL.RequestURI()+" "+string(body)))
+		var out any = search
+		switch {
+		case r.Method == http.MethodDelete:
+			w.WriteHeader(http.StatusNoContent)
+			return
+		case strings.HasSuffix(r.URL.Path, "/try"):
+			out = api.SearchTried{Homes: 12, All: true, Items: []api.FoundHome{{Title: "4½ lumineux", RentCents: 145_000}}}
+		case strings.HasSuffix(r.URL.Path, "/deliveries"):
+			out = api.SearchDeliveries{Items: []api.SearchDelivery{{State: "failed", Tries: 12, Reason: "answered 500", Items: 3}}}
+		case strings.HasSuffix(r.URL.Path, "/matches"):
+			out = api.SearchMatches{Items: []api.SearchMatch{{FoundHome: api.FoundHome{Kind: "price_drop"}, Event: 7}}}
+		case r.URL.Path == "/searches" && r.Method == http.MethodGet && !r.URL.Query().Has("cursor"):
+			out = api.SavedSearches{Items: []api.SavedSearch{{Name: "another"}}, NextCursor: "next"}
+		case r.URL.Path == "/searches" && r.Method == http.MethodGet:
+			out = api.SavedSearches{Items: []api.SavedSearch{search}}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(out)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, asked
+}
+
+// Each command asks for what it says; a search may be named by its name, also on a later page.
+func TestSearches(t *testing.T) {
+	t.Parallel()
+	url, asked := searchesAPI(t)
+	for _, line := range [][]string{
+		{"list"}, {"show", savedOne}, {"pause", "near work"}, {"resume", savedOne}, {"delete", savedOne},
+		{"try", "--max-price", "1500", "--has-images", "--days", "14"}, {"matches", savedOne}, {"deliveries", savedOne, "--state", "failed"},
+		{
+			"add", "near work", "--near", "45.5,-73.6,1500", "--bedrooms", "1,2", "--filter", `{"text":"balcon"}`, "--webhook",
+			"https://hooks.example/a,b", "--feed", "--kinds", "new,back", "--pace", "daily", "--at", "07:30", "--quiet", "22:00-07:00",
+		},
+	} {
+		require.NoError(t, run(t, url, append([]string{"searches", "--tenant", "acme"}, line...)...), line)
+	}
+	one := "/searches/" + savedOne
+	require.Equal(t, []string{
+		"GET /searches?limit=50&tenant=acme", "GET /searches?cursor=next&limit=49&tenant=acme",
+		"GET " + one + "?tenant=acme",
+		"GET /searches?limit=100&tenant=acme", "GET /searches?cursor=next&limit=100&tenant=acme",
+		"PATCH " + one + `?tenant=acme {"state":"paused"}`,
+		"GET " + one + "?tenant=acme", "PATCH " + one + `?tenant=acme {"state":"active"}`,
+		"GET " + one + "?tenant=acme", "DELETE " + one + "?tenant=acme",
+		`POST /searches/try?tenant=acme {"filter":{"max_price":1500,"has_images":true},"days":14,"limit":20}`,
+		"GET " + one + "?tenant=acme", "GET " + one + "/matches?limit=20&tenant=acme",
+		"GET " + one + "?tenant=acme", "GET " + one + "/deliveries?limit=20&state=failed&tenant=acme",
+		`POST /searches?tenant=acme {"name":"near work","filter":{"bedrooms":[1,2],"near":{"latitude":45.5,"longitude":-73.6,` +
+			`"metres":1500},"text":"balcon"},"kinds":["new","back"],"schedule":{"pace":"daily","at":"07:30","quiet_at":"22:00",` +
+			`"quiet_to":"07:00"},"targets":[{"kind":"webhook","url":"https://hooks.example/a,b"},{"kind":"feed"}]}`,
+	}, *asked)
+	require.ErrorContains(t, run(t, url, "searches", "show", "nobody"), `there is no saved search "nobody"`)
+	require.ErrorContains(t, run(t, url, "searches", "add", "x"), "--webhook URL, --feed or --target")
+	require.NoError(t, run(t, url, "searches", "add", "x", "--target", `{"kind":"feed"}`))
+	require.Contains(t, (*asked)[len(*asked)-1], `"targets":[{"kind":"feed"}]`)
+	require.ErrorContains(t, run(t, url, "searches", "add", "x", "--target", `{"colour":"red"}`), "colour")
+	require.ErrorContains(t, run(t, url, "searches", "add", "x", "--feed", "--at", "25:00"), "schedule.at")
+	require.ErrorContains(t, run(t, url, "searches", "try", "--max-price", "1", "--min-price", "2"), "filter.max_price")
+	require.ErrorContains(t, run(t, url, "searches", "try", "--near", "45,-73"), "expected 3")
+	require.ErrorContains(t, run(t, url, "searches", "try", "--filter", `{"colour":"red"}`), "colour")
+}
+
+func TestPrintSearches(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	require.NoError(t, printTried(&b, api.SearchTried{Homes: 12, Items: []api.FoundHome{{
+		At: noon, RentCents: 145_000, Bedrooms: 2, Platform: "kijiji", Title: "4½\x1b[2J", URL: "https://a.example/1",
+	}}}, 7))
+	require.Equal(t, `PUBLISHED (UTC)      RENT     BEDROOMS  PLATFORM  TITLE   URL
+2026-11-21 12:00:00  1,450 $  2         kijiji    4½ [2J  https://a.example/1
+it would have found at least 12 homes in 7 days, 1 are shown
+`, b.String())
+	b.Reset()
+	require.NoError(t, showSaved(&b, api.SavedSearch{
+		ID: uuid.MustParse(savedOne), Name: "near\nwork", State: "active", Kinds: []api.SearchKind{"new", "back"}, CreatedAt: noon,
+		Filter:   saved.Criteria{MaxPrice: 1500},
+		Schedule: saved.Schedule{Pace: saved.Daily}, Targets: []api.SearchTarget{{Kind: "feed", AtomURL: "https://a.example/x.atom"}},
+	}, false))
+	require.Equal(t, `search    018f1b1e-0000-7000-8000-00000000000a
+name      near work
+state     active
+filter    {"max_price":1500}
+tells     new,back
+schedule  {"pace":"daily"}
+created   2026-11-21T12:00:00Z
+feed      00000000-0000-0000-0000-000000000000
+  atom    https://a.example/x.atom
+`, b.String())
+}
+
+func TestPolygonOf(t *testing.T) {
+	t.Parallel()
+	const ring = `[[-73.6,45.5],[-73.5,45.5],[-73.5,45.6,30],[-73.6,45.5]]`
+	want := [][]float64{{-73.6, 45.5}, {-73.5, 45.5}, {-73.5, 45.6}}
+	for name, tt := range map[string]struct {
+		doc string
+		err string // a part of the error; "" for none
+	}{
+		"a polygon":        {`{"type":"Polygon","coordinates":[` + ring + `]}`, ""},
+		"a feature":        {`{"type":"Feature","geometry":{"type":"Polygon","coordinates":[` + ring + `]}}`, ""},
+		"one of many":      {`{"type":"MultiPolygon","coordinates":[[` + ring + `]]}`, ""},
+		"beside a point":   {`{"type":"FeatureCollection","features":[{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]}},{"type":"Feature","geometry":{"type":"Polygon","coordinates":[` + ring + `]}}]}`, ""},
+		"two":              {`{"type":"MultiPolygon","coordinates":[[` + ring + `],[` + ring + `]]}`, "2 polygons"},
+		"none":             {`{"type":"Point","coordinates":[1,2]}`, "0 polygons"},
+		"with a hole":      {`{"type":"Polygon","coordinates":[` + ring + `,` + ring + `]}`, "holes"},
+		"empty":            {`{"type":"Polygon","coordinates":[]}`, "empty"},
+		"a corner of one":  {`{"type":"Polygon","coordinates":[[[1]]]}`, "corner"},
+		"too many corners": {`{"type":"Polygon","coordinates":[[[1,2]` + strings.Repeat(",[1,3]", 500) + `]]}`, "501 corners"},
+		"no GeoJSON":       {`<kml>`, "invalid"},
+	} {
+		got, err := polygonOf([]byte(tt.doc))
+		if tt.err != "" {
+			require.ErrorContains(t, err, tt.err, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Equal(t, want, got, name)
+	}
+	file := filepath.Join(t.TempDir(), "streets.geojson")
+	require.NoError(t, os.WriteFile(file, []byte(`{"type":"Polygon","coordinates":[`+ring+`]}`), 0o600))
+	c, err := (&searchFilter{Polygon: file, BBox: "-74, 45, -73, 46", Text: "balcon"}).criteria()
+	require.NoError(t, err)
+	require.Equal(t, saved.Criteria{Polygon: want, Box: []float64{-74, 45, -73, 46}, Text: "balcon"}, c)
+}

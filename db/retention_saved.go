@@ -1,0 +1,71 @@
+package db
+
+// A delivery whose dead letter is open may be made again, and stays.
+const sqlNoticesExpire = `
+WITH looked AS (
+    SELECT id, finished_at FROM saved_deliveries
+    WHERE finished_at < $1 AND (finished_at, id) > (
+        coalesce(nullif(split_part($2, ' ', 1), ''), '-infinity')::timestamptz,
+        coalesce(nullif(split_part($2, ' ', 2), ''), '00000000-0000-0000-0000-000000000000')::uuid)
+    ORDER BY finished_at, id LIMIT $3
+), gone AS (
+    DELETE FROM saved_deliveries d USING looked k
+    WHERE d.id = k.id AND d.finished_at < $1 AND NOT EXISTS (
+        SELECT FROM dead_letters x WHERE x.message_id = d.id::text AND x.queue = 'notify' AND x.state = 'open')
+    RETURNING 1
+)
+SELECT coalesce((SELECT to_char(finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || ' ' || id
+        FROM looked ORDER BY finished_at DESC, id DESC LIMIT 1), $2),
+    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
+
+// What a search was told last of a listing decides what is news of its home, so that stays, and what is in a delivery.
+const sqlNewsExpire = `
+WITH looked AS (
+    SELECT search, event, at FROM saved_matches
+    WHERE (search, event) > (
+        coalesce(nullif(split_part($2, ' ', 1), ''), '00000000-0000-0000-0000-000000000000')::uuid,
+        coalesce(nullif(split_part($2, ' ', 2), ''), '0')::bigint)
+    ORDER BY search, event LIMIT $3
+), gone AS (
+    DELETE FROM saved_matches m USING looked k
+    WHERE m.search = k.search AND m.event = k.event AND k.at < $1
+        AND EXISTS (
+            SELECT FROM saved_matches n WHERE n.search = m.search AND n.listing = m.listing AND n.event > m.event)
+        AND NOT EXISTS (SELECT FROM saved_items i WHERE i.search = m.search AND i.event = m.event)
+    RETURNING 1
+)
+SELECT coalesce((SELECT search || ' ' || event FROM looked ORDER BY search DESC, event DESC LIMIT 1), $2),
+    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
+
+// An address that nobody has confirmed is somebody's who may not want it here. When addresses were asked goes with
+// them, by its own index; that one has refused stays.
+const sqlUnconfirmedExpire = `
+WITH looked AS (
+    SELECT id, created_at FROM saved_targets
+    WHERE state = 'unconfirmed' AND created_at < $1 AND (created_at, id) > (
+        coalesce(nullif(split_part($2, ' ', 1), ''), '-infinity')::timestamptz,
+        coalesce(nullif(split_part($2, ' ', 2), ''), '00000000-0000-0000-0000-000000000000')::uuid)
+    ORDER BY created_at, id LIMIT $3
+), gone AS (
+    DELETE FROM saved_targets t USING looked k WHERE t.id = k.id AND t.state = 'unconfirmed' RETURNING 1
+), asked AS (
+    DELETE FROM saved_addresses WHERE sum IN (
+        SELECT sum FROM saved_addresses WHERE NOT refused AND asked_at < $1 ORDER BY asked_at LIMIT $3) AND NOT refused
+)
+SELECT coalesce((SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || ' ' || id
+        FROM looked ORDER BY created_at DESC, id DESC LIMIT 1), $2),
+    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
+
+// A matcher that has not read for so long reads all searches anew.
+const sqlSavedDeletedExpire = `
+WITH looked AS (
+    SELECT search, version FROM saved_changes WHERE version > coalesce(nullif($2::text, ''), '0')::bigint
+    ORDER BY version LIMIT $3
+), gone AS (
+    DELETE FROM saved_changes c USING looked k
+    WHERE c.search = k.search AND c.version = k.version AND c.at < $1
+        AND NOT EXISTS (SELECT FROM saved_searches s WHERE s.id = c.search)
+    RETURNING 1
+)
+SELECT coalesce((SELECT max(version)::text FROM looked), $2),
+    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`

@@ -1,0 +1,236 @@
+package db_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/retention"
+	"github.com/mtlrent/conveyor/domain/saved"
+)
+
+// system executes statements on the rows of all tenants.
+func (w *telling) system(t *testing.T, texts ...string) {
+	t.Helper()
+
+	b := new(pgx.Batch)
+	b.Queue("SELECT set_config('conveyor.tenant', '*', true)")
+	for _, text := range texts {
+		b.Queue(text)
+	}
+	require.NoError(t, w.pool.SendBatch(t.Context(), b).Close())
+}
+
+// What its workflow tries again later is not started meanwhile, and what was begun before holds up nothing that is due.
+func TestSavedBegin(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	begin := func(n, before, now int) (ids []uuid.UUID) {
+		due, err := w.Begin(t.Context(), n, after(before), after(now))
+		require.NoError(t, err)
+		for _, d := range due {
+			ids = append(ids, d.ID)
+		}
+		return ids
+	}
+	w.search(t, "all", saved.Criteria{})
+	w.advert(t, "1", 1000, 1)
+	require.Equal(t, 1, w.match(t, 1))
+	first := begin(1, 0, 2)
+	require.Len(t, first, 1)
+	tries, err := w.PutOffNotice(t.Context(), "acme", first[0], "HTTP 500", after(30))
+	require.NoError(t, err)
+	require.Equal(t, 1, tries)
+	tries, err = w.PutOffNotice(t.Context(), "acme", first[0], "", after(60))
+	require.NoError(t, err)
+	require.Equal(t, 1, tries, "it was no try")
+	require.Empty(t, begin(10, 59, 61), "it is tried next at 60")
+	age, err := w.UntriedFor(t.Context(), after(59))
+	require.NoError(t, err)
+	require.Zero(t, age)
+
+	w.advert(t, "2", 1000, 62)
+	require.Equal(t, 1, w.match(t, 62))
+	second := begin(1, 60, 63)
+	require.Len(t, second, 1)
+	require.NotEqual(t, first, second, "what was never begun comes first")
+	require.Equal(t, first, begin(10, 60, 63), "its process may have died")
+	require.Empty(t, begin(10, 60, 63))
+}
+
+// Events that very many searches are met by are compared a few at a time, so that no transaction grows without end.
+func TestSavedMatchesAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	w.search(t, "all", saved.Criteria{})
+	w.system(t, `INSERT INTO saved_searches (id, tenant, name, filter, kinds, schedule, state, since, created_at, updated_at)
+		SELECT gen_random_uuid(), s.tenant, s.name || n, s.filter, s.kinds, s.schedule, s.state, s.since, s.since, s.since
+		FROM saved_searches s, generate_series(1, 7000) n`, `INSERT INTO saved_changes (search, version)
+		SELECT id, nextval('saved_version') FROM saved_searches WHERE name <> 'all'`)
+	for n, id := range []string{"1", "2", "3", "4"} {
+		w.advert(t, id, 1000, n+1)
+	}
+	for _, want := range []struct {
+		events int
+		more   bool
+	}{{3, true}, {1, false}} {
+		done, err := w.matcher.Next(t.Context(), 100, after(5))
+		require.NoError(t, err)
+		require.Equal(t, want.events, done.Events)
+		require.Equal(t, want.events*7001, done.Matches)
+		require.Len(t, done.At, want.events)
+		require.Equal(t, want.more, done.More)
+	}
+	require.Equal(t, []int64{4 * 7001}, seen(t, w.pool, "SELECT count(*) FROM saved_matches"))
+	require.Zero(t, count(t, w.pool, "saved_queue"))
+	require.Len(t, w.notices(t, 6)[0], 4, "to the one target, in one delivery")
+}
+
+// A notice holds a bounded number of homes, the first with all of their news, and says how many there are besides.
+func TestSavedNoticeIsBounded(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	dbtest.Alter(t, w.pool, "ALTER TABLE listings DROP CONSTRAINT listings_id_fkey") // of listings without adverts
+	w.search(t, "all", saved.Criteria{})
+	w.advert(t, "1", 1000, 1)
+	require.Equal(t, 1, w.match(t, 2))
+	n := w.begun(t, 3)[0]
+	more := func(homes int) saved.Notice {
+		w.system(t, fmt.Sprintf(`INSERT INTO listings (id, platform, platform_id, revision, url, title, description, rent_cents,
+				bedrooms, details, details_hash, published_at, updated_at)
+			SELECT gen_random_uuid(), 'kijiji', gen_random_uuid(), 1, '', 'more', '', 1, 1, '{}', '', now(), now()
+			FROM generate_series(1, %d)`, homes),
+			`INSERT INTO saved_matches (tenant, search, event, listing, kind, rent_cents, at)
+			SELECT s.tenant, s.id, 1000 + row_number() OVER () + (SELECT max(event) FROM saved_matches), l.id, 'new', 1, now()
+			FROM saved_searches s, listings l WHERE NOT EXISTS (SELECT FROM saved_matches m WHERE m.listing = l.id)`,
+			`INSERT INTO saved_items (tenant, target, event, search, delivery)
+			SELECT d.tenant, d.target, m.event, m.search, d.id FROM saved_deliveries d, saved_matches m ON CONFLICT DO NOTHING`)
+		got, err := w.Notice(t.Context(), "acme", n.ID)
+		require.NoError(t, err)
+		return got
+	}
+	got := more(saved.MaxItems - 1)
+	require.Len(t, got.Items, saved.MaxItems)
+	require.Zero(t, got.More)
+	w.system(t, `INSERT INTO saved_matches (tenant, search, event, listing, kind, rent_cents, at)
+		SELECT tenant, search, 1000000, listing, 'price_drop', 90000, at FROM saved_matches ORDER BY event LIMIT 1`)
+	got = more(3)
+	require.Len(t, got.Items, saved.MaxItems)
+	require.Equal(t, 3, got.More)
+	require.Len(t, got.Items[0].Events, 2)
+	require.EqualValues(t, 90_000, got.Items[0].RentCents)
+	require.Equal(t, "503 homes: all", got.Letter().Subject)
+	require.Equal(t, "and 453 more", got.Letter().More)
+}
+
+// An address that does not answer, or whose owner refuses, is asked no more, whichever search of whichever tenant names
+// it; one that confirms may be asked about another.
+func TestSavedAddresses(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	search := func(tenant, name string) uuid.UUID {
+		s := saved.Search{
+			ID: uuid.New(), Tenant: tenant, Name: name, Kinds: saved.Kinds, State: saved.Active, Since: start, CreatedAt: start,
+		}
+		require.NoError(t, w.Add(t.Context(), s, nil, "test"))
+		return s.ID
+	}
+	ours, another, theirs := search("acme", "ours"), search("acme", "another"), search("other", "theirs")
+	add := func(tenant string, search uuid.UUID, token, address string, minutes int) error {
+		return w.AddTarget(t.Context(), tenant, search, db.NewTarget{
+			SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: saved.Email}, Token: sum(token), Sum: sum(address),
+		}, "test", after(minutes))
+	}
+	const day = 24 * 60
+	require.NoError(t, add("acme", ours, "a", "jo", 1))
+	for _, again := range []error{add("acme", another, "b", "jo", 2), add("other", theirs, "b", "jo", day)} {
+		requireClass(t, fault.Conflict, again)
+		require.ErrorContains(t, again, "email: ")
+	}
+	require.NoError(t, add("other", theirs, "b", "jo", day+1), "a day later")
+	_, err := w.Confirm(t.Context(), sum("b"), "jo", after(day+2))
+	require.NoError(t, err)
+	require.NoError(t, add("acme", another, "c", "jo", day+3), "it has answered")
+
+	_, err = w.Unsubscribe(t.Context(), sum("c"), "jo", after(day+4))
+	require.NoError(t, err)
+	states := func() []string {
+		var out []string
+		for _, token := range []string{"a", "b", "c"} {
+			s, err := w.Subscription(t.Context(), sum(token))
+			require.NoError(t, err)
+			out = append(out, s.State)
+		}
+		return out
+	}
+	require.Equal(t, []string{saved.TargetStopped, saved.TargetActive, saved.TargetStopped}, states(),
+		"nobody asks any more; what was confirmed goes on")
+	requireClass(t, fault.Conflict, add("other", theirs, "d", "jo", 400*day))
+	require.Equal(t, int64(2), count(t, w.pool, "audit WHERE action = 'search.target_stopped'"))
+
+	require.NoError(t, add("acme", ours, "e", "al", 400*day))
+	_, err = w.Confirm(t.Context(), sum("e"), "al", after(400*day))
+	require.NoError(t, err)
+	_, err = w.Unsubscribe(t.Context(), sum("e"), "al", after(400*day))
+	require.NoError(t, err)
+	require.NoError(t, add("acme", another, "f", "al", 400*day), "it was confirmed, and wanted no more of one search")
+}
+
+// A tenant may have a bounded number of addresses asked that do not answer.
+func TestSavedAsks(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	add := func(name string, minutes int) error {
+		s := saved.Search{
+			ID: uuid.New(), Tenant: "acme", Name: name, Kinds: saved.Kinds, State: saved.Active, Since: start,
+			CreatedAt: after(minutes),
+		}
+		var targets []db.NewTarget
+		for n := range saved.MaxTargets {
+			one := name + string(rune('a'+n))
+			targets = append(targets, db.NewTarget{
+				SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: saved.Email}, Token: sum(one), Sum: sum(one),
+			})
+		}
+		return w.Add(t.Context(), s, targets, "test")
+	}
+	for n := range saved.MaxAsked / saved.MaxTargets {
+		require.NoError(t, add(string(rune('A'+n)), 1))
+	}
+	for range 2 {
+		err := add("Z", 2)
+		requireClass(t, fault.Conflict, err)
+		require.ErrorContains(t, err, "email: the tenant has added 100 addresses")
+	}
+	for n := range saved.MaxTargets {
+		_, err := w.Confirm(t.Context(), sum("A"+string(rune('a'+n))), "jo", after(3))
+		require.NoError(t, err)
+	}
+	require.NoError(t, add("Y", 4), "as many have confirmed")
+	requireClass(t, fault.Conflict, add("Z", 5))
+	require.NoError(t, add("Z", 24*60+1), "a day later")
+}
+
+// That a search was deleted is forgotten; a matcher that has not read for so long reads all of them anew.
+func TestSavedDeletedIsForgotten(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	w.search(t, "kept", saved.Criteria{})
+	id := w.search(t, "deleted", saved.Criteria{})
+	w.advert(t, "1", 1000, 1)
+	require.Equal(t, 2, w.match(t, 1))
+	require.NoError(t, w.Delete(t.Context(), "acme", id, "test", after(2)))
+	require.Zero(t, expire(t, w.pool, retention.Deleted, after(2)))
+	require.Equal(t, 1, expire(t, w.pool, retention.Deleted, after(3)))
+	w.advert(t, "2", 1000, 4)
+	done, err := w.matcher.Next(t.Context(), 100, after(24*60+2))
+	require.NoError(t, err)
+	require.Equal(t, 1, done.Searches)
+	require.Equal(t, 1, done.Matches)
+}

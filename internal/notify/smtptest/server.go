@@ -1,0 +1,224 @@
+// Package smtptest is an SMTP server for tests. It keeps what it takes, and misbehaves on script.
+package smtptest
+
+import (
+	"bufio"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/mail"
+	"net/textproto"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A Trick is what the server does at a command of one connection: at CONNECT, EHLO, AUTH, MAIL, RCPT, DATA, or END, the
+// dot after the message.
+type Trick struct {
+	At     string
+	Answer string // in place of its own, such as "550 5.1.1 no"
+	Hang   bool   // it does not answer
+	Drop   bool   // it closes the connection; at END it has taken the message
+}
+
+// An Email is what the server has taken.
+type Email struct {
+	From, To string // of the envelope
+	TLS      bool
+	Auth     string // the credentials, as they were sent
+	Text     string // of the whole message
+}
+
+// Message parses the message.
+func (e Email) Message(t *testing.T) *mail.Message {
+	t.Helper()
+
+	m, err := mail.ReadMessage(strings.NewReader(e.Text))
+	require.NoError(t, err)
+	return m
+}
+
+// Options are the abilities of a Server.
+type Options struct {
+	StartTLS bool // it offers STARTTLS
+	Implicit bool // it speaks TLS from the first byte on
+	Auth     bool // it offers AUTH PLAIN
+}
+
+// A Server listens on the loopback interface until its test ends.
+type Server struct {
+	Address string         // host:port
+	Roots   *x509.CertPool // that its certificate is of
+
+	o      Options
+	config *tls.Config
+
+	mu     sync.Mutex
+	tricks []Trick
+	taken  []Email
+	open   map[net.Conn]bool
+}
+
+// New starts a server.
+func New(t *testing.T, o Options) *Server {
+	t.Helper()
+
+	lender := httptest.NewTLSServer(http.NotFoundHandler()) // of its certificate
+	defer lender.Close()
+	s := &Server{o: o, Roots: x509.NewCertPool(), open: map[net.Conn]bool{}}
+	s.Roots.AddCert(lender.Certificate())
+	s.config = &tls.Config{Certificates: lender.TLS.Certificates, MinVersion: tls.VersionTLS12}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	s.Address = l.Addr().String()
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			s.keep(conn, true)
+			serving.Go(func() {
+				defer s.keep(conn, false)
+				s.serve(conn)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		s.mu.Lock()
+		for conn := range s.open {
+			_ = conn.Close()
+		}
+		s.mu.Unlock()
+		serving.Wait()
+	})
+	return s
+}
+
+func (s *Server) keep(conn net.Conn, open bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if open {
+		s.open[conn] = true
+		return
+	}
+	delete(s.open, conn)
+	_ = conn.Close()
+}
+
+// Play gives the next connections a trick each; those after them have none.
+func (s *Server) Play(tricks ...Trick) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tricks = append(s.tricks, tricks...)
+}
+
+// Taken returns the e-mails so far.
+func (s *Server) Taken() []Email {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Email(nil), s.taken...)
+}
+
+func (s *Server) serve(conn net.Conn) {
+	s.mu.Lock()
+	var trick Trick
+	if len(s.tricks) > 0 {
+		trick, s.tricks = s.tricks[0], s.tricks[1:]
+	}
+	s.mu.Unlock()
+	e := Email{TLS: s.o.Implicit}
+	if s.o.Implicit {
+		conn = tls.Server(conn, s.config)
+	}
+	text := textproto.NewConn(conn)
+	// say answers, unless the trick is for this command; it is false when the connection is over.
+	say := func(at, answer string) bool {
+		switch {
+		case trick.At != at:
+		case trick.Hang:
+			_, _ = io.Copy(io.Discard, bufio.NewReader(conn)) // until the client gives up
+			return false
+		case trick.Drop:
+			return false
+		default:
+			answer = trick.Answer
+		}
+		return text.PrintfLine("%s", answer) == nil
+	}
+	if !say("CONNECT", "220 smtptest ESMTP") {
+		return
+	}
+	for {
+		line, err := text.ReadLine()
+		if err != nil {
+			return
+		}
+		verb, rest, _ := strings.Cut(line, " ")
+		more := true
+		switch verb = strings.ToUpper(verb); verb {
+		case "EHLO", "HELO":
+			for _, can := range []struct {
+				is   bool
+				what string
+			}{{true, "smtptest"}, {s.o.StartTLS && !e.TLS, "STARTTLS"}, {s.o.Auth, "AUTH PLAIN"}} {
+				if can.is && more {
+					more = text.PrintfLine("250-%s", can.what) == nil
+				}
+			}
+			more = more && say("EHLO", "250 8BITMIME")
+		case "STARTTLS":
+			if more = say("STARTTLS", "220 go on"); more {
+				conn = tls.Server(conn, s.config)
+				text, e.TLS = textproto.NewConn(conn), true
+			}
+		case "AUTH":
+			e.Auth = rest
+			more = say("AUTH", "235 2.7.0 welcome")
+		case "MAIL":
+			e.From = address(rest)
+			more = say("MAIL", "250 2.1.0 sender ok")
+		case "RCPT":
+			e.To = address(rest)
+			more = say("RCPT", "250 2.1.5 recipient ok")
+		case "DATA":
+			if more = say("DATA", "354 go on"); !more || trick.At == "DATA" {
+				break
+			}
+			body, err := text.ReadDotBytes()
+			if err != nil {
+				return
+			}
+			e.Text = string(body)
+			if trick.At != "END" || trick.Drop {
+				s.mu.Lock()
+				s.taken = append(s.taken, e)
+				s.mu.Unlock()
+			}
+			more = say("END", "250 2.0.0 taken")
+		case "QUIT":
+			_ = text.PrintfLine("221 bye")
+			return
+		default:
+			more = text.PrintfLine("500 5.5.1 what?") == nil
+		}
+		if !more {
+			return
+		}
+	}
+}
+
+// address is the one between angle brackets.
+func address(s string) string {
+	_, s, _ = strings.Cut(s, "<")
+	s, _, _ = strings.Cut(s, ">")
+	return s
+}

@@ -1,0 +1,47 @@
+/** A Problem is an answer of the API that is no success: an RFC 9457 problem, or what can be said without one. */
+export class Problem extends Error {
+  constructor(
+    readonly status: number, // of HTTP; 0 = no answer at all
+    readonly title: string,
+    readonly detail: string,
+    readonly fields: { location?: string; message?: string }[] = [],
+    readonly retryAfter?: number, // seconds
+    readonly traceId?: string,
+  ) {
+    super(detail || title)
+  }
+
+  static of(caught: unknown): Problem {
+    if (caught instanceof Problem) return caught
+    const text = caught instanceof Error ? caught.message : String(caught)
+    return new Problem(0, 'No answer', text)
+  }
+}
+
+type Answer<T> = { data?: T; error?: unknown; response: Response }
+
+/** answer waits for a call, and throws a Problem for everything but a success. */
+export async function answer<T>(call: Promise<Answer<T>>): Promise<T> {
+  let a: Answer<T>
+  try {
+    a = await call
+  } catch (caught) {
+    if (caught instanceof DOMException && caught.name === 'AbortError') throw caught
+    throw Problem.of(caught)
+  }
+  if (a.response.ok) return a.data as T
+  const p = (typeof a.error === 'object' && a.error !== null ? a.error : {}) as {
+    title?: string
+    detail?: string
+    errors?: { location?: string; message?: string }[]
+  }
+  const wait = Number(a.response.headers.get('Retry-After'))
+  throw new Problem(
+    a.response.status,
+    p.title ?? a.response.statusText,
+    p.detail ?? '',
+    p.errors ?? [],
+    wait > 0 ? wait : undefined,
+    a.response.headers.get('Traceparent')?.split('-')[1],
+  )
+}

@@ -1,0 +1,654 @@
+// One hook a call: nothing else asks the API. Those of crawl runs are in crawl.ts.
+
+import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+
+import { api, type Schemas } from './client'
+import { answer, Problem } from './problem'
+import { isLive, told } from './stream'
+
+const tick = 5_000 // ms between looks at what changes by itself, where the stream does not tell
+const slow = 60_000 // and where it does, for what it may have missed
+
+/** every is how often a query asks by itself: seldom while the stream is heard. */
+export const every =
+  (times = 1) =>
+  () =>
+    isLive() ? slow : times * tick
+const first = '' // the cursor of the first page
+
+export type Filters = Record<string, string>
+
+/** query makes query parameters of filters; the page has only let through those that the call knows. */
+export const query = (f: Filters, cursor: string, limit = 100) =>
+  ({
+    ...Object.fromEntries(Object.entries(f).filter(([, v]) => v !== '')),
+    limit,
+    cursor: cursor || undefined,
+  }) as never
+
+/** useList reads a list page by page. */
+export function useList<T>(
+  name: string,
+  filters: Filters,
+  read: (cursor: string) => Promise<{ items: T[]; next_cursor?: string }>,
+  enabled = true,
+) {
+  return useInfiniteQuery({
+    enabled,
+    queryKey: [name, filters],
+    queryFn: ({ pageParam }) => read(pageParam),
+    initialPageParam: first,
+    getNextPageParam: (page) => page.next_cursor || undefined,
+    // A list that the stream does not tell of is asked for by the clock, as long as it is one page.
+    refetchInterval: (q) => (!told(name) && !q.state.error && q.state.data?.pages.length === 1 ? 2 * tick : false),
+    placeholderData: keepPreviousData,
+  })
+}
+
+/**
+ * useReport is the state of everything that waits; keys of a tenant may not see it. With of, a component is drawn again
+ * only when that part changes.
+ */
+export function useReport<T = Schemas['Report']>(of?: (r: Schemas['Report']) => T) {
+  const enabled = !useSession().data?.caller?.tenant
+  return useQuery({
+    queryKey: ['queues'],
+    queryFn: () => answer(api.GET('/queues')),
+    select: of,
+    refetchInterval: every(),
+    enabled,
+  })
+}
+
+export type PastWindow = '1h' | '6h' | '24h' | '48h'
+
+/** useQueuePast is what waited, sample by sample: of all queues, or of one. */
+export const useQueuePast = (window: PastWindow, queue?: string) =>
+  useQuery({
+    queryKey: ['queue-past', window, queue],
+    queryFn: () => answer(api.GET('/queues/history', { params: { query: { window, queue } } })),
+    refetchInterval: 6 * tick, // a sample is made each 30 s
+    placeholderData: keepPreviousData,
+  })
+
+/** starting are the services that every change needs. */
+export const starting = ['postgres', 'temporal']
+
+const servicesOf = (r: Schemas['Report']) => r.services
+
+/** useAway are the services that do not answer or store nothing, as the API sees them; it goes on with what needs none of them. */
+export function useAway(): string[] {
+  const services = useReport(servicesOf)
+  if (services.isError && Problem.of(services.error).status === 503) return ['postgres']
+  return Object.entries(services.data ?? {})
+    .filter(([, state]) => state === 'away' || state === 'stuck')
+    .map(([name]) => name)
+}
+
+export const usePlatforms = () =>
+  useQuery({ queryKey: ['platforms'], queryFn: () => answer(api.GET('/platforms')), refetchInterval: every() })
+
+export const usePlatform = (name: string) =>
+  useQuery({
+    queryKey: ['platforms', name],
+    queryFn: () => answer(api.GET('/platforms/{name}', { params: { path: { name } } })),
+    refetchInterval: every(),
+  })
+
+export const useReasons = (days: number, platform?: string) =>
+  useQuery({
+    queryKey: ['reasons', days, platform],
+    queryFn: () => answer(api.GET('/adverts/reasons', { params: { query: { days, platform } } })),
+    refetchInterval: every(6),
+  })
+
+const hours: Record<Window, number> = { '1h': 1, '24h': 24, '7d': 7 * 24 }
+
+/** useReasonsOf is why adverts were refused that were read in the window up to now, and are refused still. */
+export const useReasonsOf = (window: Window) =>
+  useQuery({
+    queryKey: ['reasons', window],
+    queryFn: () => {
+      const since = new Date(Date.now() - hours[window] * 3_600_000).toISOString()
+      return answer(api.GET('/adverts/reasons', { params: { query: { since } } }))
+    },
+    refetchInterval: every(6),
+    placeholderData: keepPreviousData,
+  })
+
+export const useAdverts = (f: Filters, enabled = true) =>
+  useList('adverts', f, (c) => answer(api.GET('/adverts', { params: { query: query(f, c) } })), enabled)
+
+/** readAdverts are the first of the adverts that match. */
+export const readAdverts = async (f: Filters, limit: number) =>
+  (await answer(api.GET('/adverts', { params: { query: query(f, first, limit) } }))).items
+
+/** readAdvertIDs are the listings of all adverts that match, at most so many; more tells that there are others. */
+export async function readAdvertIDs(f: Filters, most: number) {
+  const ids: string[] = []
+  let cursor = first
+  do {
+    const page = await answer(api.GET('/adverts', { params: { query: query(f, cursor) } }))
+    ids.push(...page.items.map((a) => a.listing_id))
+    cursor = page.next_cursor ?? ''
+  } while (cursor && ids.length < most)
+  return { ids: ids.slice(0, most), more: cursor !== '' || ids.length > most }
+}
+
+export const useListings = (f: Filters, enabled = true) =>
+  useList('listings', f, (c) => answer(api.GET('/listings', { params: { query: query(f, c) } })), enabled)
+
+export const useListing = (id: string) =>
+  useQuery({
+    queryKey: ['listing', id],
+    queryFn: () => answer(api.GET('/listings/{id}', { params: { path: { id } } })),
+    refetchInterval: every(2),
+  })
+
+export const useLetters = (f: Filters) =>
+  useList('letters', f, (c) => answer(api.GET('/dead-letters', { params: { query: query(f, c) } })))
+
+export const useLetter = (id: number) =>
+  useQuery({
+    queryKey: ['letter', id],
+    queryFn: () => answer(api.GET('/dead-letters/{id}', { params: { path: { id } } })),
+  })
+
+export const useReplays = (f: Filters) =>
+  useList('replays', f, (c) => answer(api.GET('/replays', { params: { query: query(f, c) } })))
+
+export const useReplay = (id: string) =>
+  useQuery({
+    queryKey: ['replay', id],
+    queryFn: () => answer(api.GET('/replays/{id}', { params: { path: { id } } })),
+    refetchInterval: (q) => (q.state.data?.state === 'running' ? 1_000 : false),
+  })
+
+export const useDuplicates = (f: Filters) =>
+  useList('duplicates', f, (c) => answer(api.GET('/duplicates', { params: { query: query(f, c, 50) } })))
+
+export const useDrafts = (f: Filters) =>
+  useList('drafts', f, (c) => answer(api.GET('/drafts', { params: { query: query(f, c) } })))
+
+export const useDraft = (id: string) =>
+  useQuery({ queryKey: ['draft', id], queryFn: () => answer(api.GET('/drafts/{id}', { params: { path: { id } } })) })
+
+export const useDraftRequests = (f: Filters) =>
+  useList('draft-requests', f, (c) => answer(api.GET('/crawl-requests', { params: { query: query(f, c) } })))
+
+export const useDraftRequest = (id: string) =>
+  useQuery({
+    queryKey: ['draft-request', id],
+    queryFn: () => answer(api.GET('/crawl-requests/{event_id}', { params: { path: { event_id: id } } })),
+    refetchInterval: (q) =>
+      !q.state.error && ['queued', 'running'].includes(q.state.data?.state ?? 'queued') ? 1_000 : false,
+  })
+
+export const useAudit = (f: Filters, enabled = true) =>
+  useList('audit', f, (c) => answer(api.GET('/audit', { params: { query: query(f, c) } })), enabled)
+
+export const useKeyList = () => useQuery({ queryKey: ['keys'], queryFn: () => answer(api.GET('/keys')) })
+
+/** useDo returns a change: what it answers is read again wherever it is shown. */
+export function useDo<In, Out>(change: (input: In) => Promise<Out>, ...stale: string[]) {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: change,
+    onSettled: () => Promise.all(stale.map((name) => client.invalidateQueries({ queryKey: [name] }))),
+  })
+}
+
+export const processListing = (l: {
+  platform: string
+  platform_id: string
+  stage?: 'normalize' | 'dedupe' | 'import'
+}) =>
+  answer(
+    api.POST('/listings/{platform}/{platform_id}/process', {
+      params: { path: { platform: l.platform, platform_id: l.platform_id } },
+      body: { stage: l.stage },
+    }),
+  )
+
+export const claimListing = (l: { platform: string; platform_id: string; claim: boolean }) =>
+  answer(
+    api.POST(l.claim ? '/listings/{platform}/{platform_id}/claim' : '/listings/{platform}/{platform_id}/unclaim', {
+      params: { path: { platform: l.platform, platform_id: l.platform_id } },
+    }),
+  )
+
+export const replayLetter = (l: { id: number; force?: boolean }) =>
+  answer(api.POST('/dead-letters/{id}/replay', { params: { path: { id: l.id } }, body: { force: l.force } }))
+
+export const discardLetter = (id: number) => answer(api.DELETE('/dead-letters/{id}', { params: { path: { id } } }))
+
+export const replayLetters = (body: Schemas['ReplayLetters']) => answer(api.POST('/dead-letters/replay', { body }))
+
+export const startReplay = (body: Schemas['ReplayStart']) => answer(api.POST('/replays', { body }))
+
+export const cancelReplay = (id: string) => answer(api.DELETE('/replays/{id}', { params: { path: { id } } }))
+
+export const orderPlatform = (p: { name: string; order: 'pause' | 'resume' | 'scrape' }) => {
+  const params = { path: { name: p.name } }
+  switch (p.order) {
+    case 'pause':
+      return answer(api.POST('/platforms/{name}/pause', { params }))
+    case 'resume':
+      return answer(api.POST('/platforms/{name}/resume', { params }))
+    case 'scrape':
+      return answer(api.POST('/platforms/{name}/scrape', { params }))
+  }
+}
+
+export const setPlatform = (p: { name: string; patch: Schemas['PlatformPatch'] }) =>
+  answer(api.PATCH('/platforms/{name}', { params: { path: { name: p.name } }, body: p.patch }))
+
+export const decide = (d: { id: string; listing_id: string; verdict: 'same' | 'different' | 'show' }) =>
+  answer(
+    api.POST('/duplicates/{id}', {
+      params: { path: { id: d.id } },
+      body: { listing_id: d.listing_id, verdict: d.verdict },
+    }),
+  )
+
+export const undoVerdict = (number: number) =>
+  answer(api.POST('/duplicates/verdicts/{number}/undo', { params: { path: { number } } }))
+
+export const requestDraft = (body: Schemas['DraftRequest']) => answer(api.POST('/crawl-requests', { body }))
+
+export const cancelDraftRequest = (event_id: string) =>
+  answer(api.POST('/crawl-requests/{event_id}/cancel', { params: { path: { event_id } } }))
+
+export const createKey = (body: Schemas['KeyStart']) => answer(api.POST('/keys', { body }))
+
+export const revokeKey = (key: string) => answer(api.DELETE('/keys/{key}', { params: { path: { key } } }))
+
+export const useSessionList = () => useQuery({ queryKey: ['sessions'], queryFn: () => answer(api.GET('/sessions')) })
+
+export const endSessions = (caller: string) => answer(api.DELETE('/sessions', { params: { query: { caller } } }))
+
+export const useLicences = () =>
+  useQuery({ queryKey: ['licences'], queryFn: () => answer(api.GET('/licences')), staleTime: Infinity })
+
+/** useFound is what the API finds by what a person typed. */
+export const useFound = (q: string, tenant?: string) =>
+  useQuery({
+    queryKey: ['find', q, tenant],
+    queryFn: ({ signal }) => answer(api.GET('/find', { params: { query: { q, tenant } }, signal })),
+    enabled: q !== '',
+    staleTime: 10_000,
+    retry: false,
+  })
+
+/** signIn exchanges a key for the cookie of a session. */
+export const signIn = (key: string) => answer(api.POST('/session', { body: { key } }))
+
+export type Role = Schemas['Key']['role']
+
+const roles: Role[] = ['read', 'operate', 'admin']
+
+export const readSession = () => answer(api.GET('/session'))
+
+/** useSession is the caller and what the console needs before anything else. It needs no credentials. */
+export const useSession = () =>
+  useQuery({
+    queryKey: ['session'],
+    queryFn: readSession,
+    refetchInterval: 12 * tick,
+    staleTime: tick,
+  })
+
+/** useMay reports whether the caller has a role, or one above it. The API decides; this only explains beforehand. */
+export function useMay(role: Role) {
+  const mine = useSession().data?.caller?.role
+  return !mine || roles.indexOf(mine) >= roles.indexOf(role)
+}
+
+export const signOut = () => answer(api.DELETE('/session'))
+
+export type Window = '1h' | '24h' | '7d'
+
+export const useFlow = (window: Window) =>
+  useQuery({
+    queryKey: ['flow', window],
+    queryFn: () => answer(api.GET('/flow', { params: { query: { window } } })),
+    refetchInterval: 2 * tick, // the stream tells of listings and stored pages only
+    placeholderData: keepPreviousData,
+  })
+
+export const useRecent = () =>
+  useQuery({
+    queryKey: ['recent'],
+    queryFn: () => answer(api.GET('/listings/recent', { params: { query: { limit: 50 } } })),
+    refetchInterval: every(),
+  })
+
+export const useListingCount = (f: Filters, enabled = true) =>
+  useQuery({
+    enabled,
+    queryKey: ['listings', 'count', f],
+    queryFn: () => answer(api.GET('/listings/count', { params: { query: f as never } })),
+    placeholderData: keepPreviousData,
+  })
+
+export const useCells = (f: Filters, bbox: string, zoom: number) =>
+  useQuery({
+    queryKey: ['listings', 'cells', f, bbox, zoom],
+    queryFn: ({ signal }) =>
+      answer(api.GET('/listings/cells', { params: { query: { ...f, bbox, zoom } as never }, signal })),
+    enabled: bbox !== '',
+    placeholderData: keepPreviousData,
+  })
+
+export const useNeighbourhoods = (geometry: boolean) =>
+  useQuery({
+    queryKey: ['neighbourhoods', geometry],
+    queryFn: () => answer(api.GET('/neighbourhoods', { params: { query: { geometry } } })),
+    staleTime: 60 * tick,
+  })
+
+export const useLetterGroups = (f: Filters) =>
+  useQuery({
+    queryKey: ['letters', 'groups', f],
+    queryFn: () => answer(api.GET('/dead-letters/groups', { params: { query: f as never } })),
+  })
+
+export const discardLetters = (body: Schemas['ReplayLetters']) => answer(api.POST('/dead-letters/discard', { body }))
+
+export const useCycles = (name: string) =>
+  useInfiniteQuery({
+    queryKey: ['platforms', name, 'cycles'],
+    queryFn: ({ pageParam }) =>
+      answer(
+        api.GET('/platforms/{name}/cycles', {
+          params: { path: { name }, query: { limit: 30, before: pageParam || undefined } },
+        }),
+      ),
+    initialPageParam: 0,
+    getNextPageParam: (p) => p.next_before,
+    refetchInterval: every(6),
+  })
+
+export const putSearch = (s: { name: string; search: string; body: Schemas['PlatformSearchPut'] }) =>
+  answer(
+    api.PUT('/platforms/{name}/searches/{search}', {
+      params: { path: { name: s.name, search: s.search } },
+      body: s.body,
+    }),
+  )
+
+export const removeSearch = (s: { name: string; search: string }) =>
+  answer(api.DELETE('/platforms/{name}/searches/{search}', { params: { path: { name: s.name, search: s.search } } }))
+
+export const useSearch = (f: Filters) =>
+  useInfiniteQuery({
+    queryKey: ['search', f],
+    queryFn: ({ pageParam, signal }) =>
+      answer(
+        api.GET('/search', {
+          params: { query: { ...f, facets: pageParam === '', limit: 20, after: pageParam || undefined } as never },
+          signal,
+        }),
+      ),
+    initialPageParam: first,
+    getNextPageParam: (p) => p.next || undefined,
+    enabled: !!f.q,
+    placeholderData: keepPreviousData,
+  })
+
+export const useSearchStats = () =>
+  useQuery({ queryKey: ['search-stats'], queryFn: () => answer(api.GET('/search/stats')), refetchInterval: every(6) })
+
+export const usePage = (id: number) =>
+  useQuery({
+    queryKey: ['page', id],
+    queryFn: () => answer(api.GET('/pages/{id}', { params: { path: { id }, query: { text: true } as never } })),
+  })
+
+export const useTenants = () =>
+  useQuery({
+    queryKey: ['tenants'],
+    queryFn: () => answer(api.GET('/tenants', { params: { query: { limit: 100 } as never } })),
+    staleTime: 12 * tick,
+    retry: false, // keys of a tenant may not list them
+  })
+
+export const useUploads = (f: Filters) =>
+  useList('uploads', f, (c) => answer(api.GET('/uploads', { params: { query: query(f, c) } })))
+
+export const useUpload = (tenant: string, id: string) =>
+  useQuery({
+    queryKey: ['upload', tenant, id],
+    queryFn: () =>
+      answer(
+        api.GET('/uploads/{upload}', {
+          params: { path: { upload: id }, query: { tenant: tenant || undefined } as never },
+        }),
+      ),
+    refetchInterval: (q) =>
+      q.state.error || ['done', 'failed', 'canceled', 'held'].includes(q.state.data?.state ?? '') ? false : 1_000,
+  })
+
+export const usePreview = (tenant: string, id: string, wanted: boolean) =>
+  useQuery({
+    queryKey: ['preview', tenant, id],
+    queryFn: () =>
+      answer(
+        api.GET('/uploads/{upload}/preview', {
+          params: { path: { upload: id }, query: { tenant: tenant || undefined } as never },
+        }),
+      ),
+    enabled: wanted,
+  })
+
+/** useRefusals reads the rows of an upload that were refused, values masked; left out while it has none. */
+export const useRefusals = (tenant: string, id: string, code: string, wanted: boolean) =>
+  useInfiniteQuery({
+    queryKey: ['refusals', tenant, id, code],
+    queryFn: async ({ pageParam }) => {
+      const p = await answer(
+        api.GET('/uploads/{upload}/refusals', {
+          params: {
+            path: { upload: id },
+            query: { tenant: tenant || undefined, code: code || undefined, after: pageParam, limit: 100 } as never,
+          },
+        }),
+      )
+      return { items: p.items, next_cursor: p.next ? String(p.next) : undefined, next: p.next }
+    },
+    initialPageParam: 0,
+    getNextPageParam: (p) => p.next || undefined,
+    enabled: wanted,
+  })
+
+export const useRefusalReasons = (tenant: string, id: string, rows: number) =>
+  useQuery({
+    queryKey: ['refusal-reasons', tenant, id, rows],
+    queryFn: () =>
+      answer(
+        api.GET('/uploads/{upload}/refusals/reasons', {
+          params: { path: { upload: id }, query: { tenant: tenant || undefined } as never },
+        }),
+      ),
+    enabled: rows > 0,
+    placeholderData: keepPreviousData,
+  })
+
+/** uploadFile sends a file of contacts, which is read as a stream. hold = it waits for a look at its preview. */
+export const uploadFile = (u: { tenant: string; file: File; hold: boolean; dryRun: boolean }) => {
+  const body = new FormData()
+  body.append('file', u.file)
+  return answer(
+    api.POST('/uploads', {
+      params: { query: { tenant: u.tenant || undefined, hold: u.hold, dry_run: u.dryRun } as never },
+      body: body as never,
+      bodySerializer: (b) => b as unknown as FormData,
+    }),
+  )
+}
+
+export const orderUpload = (u: { tenant: string; id: string; order: 'start' | 'cancel' }) => {
+  const params = { path: { upload: u.id }, query: { tenant: u.tenant || undefined } as never }
+  return u.order === 'start'
+    ? answer(api.POST('/uploads/{upload}/start', { params }))
+    : answer(api.POST('/uploads/{upload}/cancel', { params }))
+}
+
+export const useSavedSearches = (tenant: string, known: boolean) =>
+  useInfiniteQuery({
+    queryKey: ['saved-searches', tenant],
+    queryFn: ({ pageParam }) => answer(api.GET('/searches', { params: { query: query({ tenant }, pageParam) } })),
+    initialPageParam: first,
+    getNextPageParam: (page) => page.next_cursor || undefined,
+    enabled: known,
+  })
+
+export const changeSavedSearch = (s: { tenant: string; id: string; patch: Schemas['SearchPatch'] }) =>
+  answer(
+    api.PATCH('/searches/{search}', {
+      params: { path: { search: s.id }, query: { tenant: s.tenant || undefined } },
+      body: s.patch,
+    }),
+  )
+
+/** trySavedSearch asks what a filter would have found in the last week; the homes themselves are not shown. */
+export const trySavedSearch = (s: { tenant: string; filter: Schemas['Criteria'] }) =>
+  answer(
+    api.POST('/searches/try', {
+      params: { query: { tenant: s.tenant || undefined } },
+      body: { filter: s.filter, limit: 1 },
+    }),
+  )
+
+export const useDeliveries = (tenant: string, id: string) =>
+  useInfiniteQuery({
+    queryKey: ['deliveries', tenant, id],
+    queryFn: ({ pageParam }) =>
+      answer(
+        api.GET('/searches/{search}/deliveries', {
+          params: { path: { search: id }, query: query({ tenant }, pageParam) },
+        }),
+      ),
+    initialPageParam: first,
+    getNextPageParam: (page) => page.next_cursor || undefined,
+  })
+
+export const useCampaigns = (f: Filters) =>
+  useList('campaigns', f, (c) => answer(api.GET('/campaigns', { params: { query: query(f, c) } })))
+
+export const useCampaign = (tenant: string, id: string) =>
+  useQuery({
+    queryKey: ['campaign', tenant, id],
+    queryFn: () =>
+      answer(api.GET('/campaigns/{id}', { params: { path: { id }, query: { tenant: tenant || undefined } as never } })),
+    refetchInterval: (q) => (['running', 'queued'].includes(q.state.data?.state ?? '') ? 1_000 : 2 * tick),
+  })
+
+/** useMessages reads the messages of a campaign; those of none ('') are not asked for. */
+export const useMessages = (tenant: string, id: string, f: Filters) =>
+  useInfiniteQuery({
+    queryKey: ['messages', tenant, id, f],
+    queryFn: ({ pageParam }) =>
+      answer(
+        api.GET('/campaigns/{id}/messages', { params: { path: { id }, query: query({ ...f, tenant }, pageParam) } }),
+      ),
+    initialPageParam: first,
+    getNextPageParam: (page) => page.next_cursor || undefined,
+    placeholderData: keepPreviousData,
+    enabled: id !== '',
+  })
+
+const ofTenant = (tenant: string) => ({ tenant: tenant || undefined }) as never
+
+export const useMessage = (tenant: string, id: string) =>
+  useQuery({
+    queryKey: ['message', tenant, id],
+    queryFn: () => answer(api.GET('/messages/{id}', { params: { path: { id }, query: ofTenant(tenant) } })),
+    refetchInterval: (q) => (['queued', 'sending', 'sent'].includes(q.state.data?.state ?? '') ? 2_000 : false),
+  })
+
+export const retryMessage = (m: { tenant: string; id: string }) =>
+  answer(api.POST('/messages/{id}/retry', { params: { path: { id: m.id }, query: ofTenant(m.tenant) } }))
+
+/** showRecipient asks for the whole number of a message, which the audit notes. */
+export const showRecipient = (m: { tenant: string; id: string }) =>
+  answer(api.POST('/messages/{id}/recipient', { params: { path: { id: m.id }, query: ofTenant(m.tenant) } }))
+
+/** useAudience is whom a campaign would be sent to now. */
+export const useAudience = (tenant: string, id: string) =>
+  useQuery({
+    queryKey: ['campaign-audience', tenant, id],
+    queryFn: () => answer(api.GET('/campaigns/{id}/audience', { params: { path: { id }, query: ofTenant(tenant) } })),
+    staleTime: 0,
+    gcTime: 0, // the dialog that shows it asks anew
+  })
+
+export const useCampaignErrors = (tenant: string, id: string, failed: number) =>
+  useQuery({
+    queryKey: ['campaign-errors', tenant, id, failed],
+    queryFn: () => answer(api.GET('/campaigns/{id}/errors', { params: { path: { id }, query: ofTenant(tenant) } })),
+    enabled: failed > 0,
+    placeholderData: keepPreviousData,
+  })
+
+export const useShares = (wanted: boolean) =>
+  useQuery({
+    queryKey: ['shares'],
+    queryFn: () => answer(api.GET('/campaigns/shares')),
+    refetchInterval: (q) => (q.state.error ? false : 2_000),
+    enabled: wanted,
+    retry: false, // keys of a tenant may not see others
+  })
+
+export const useSenders = (tenant: string, wanted: boolean) =>
+  useQuery({
+    queryKey: ['senders', tenant],
+    queryFn: () => answer(api.GET('/senders', { params: { query: ofTenant(tenant) } })),
+    enabled: wanted,
+  })
+
+export const useContactLists = (tenant: string, wanted: boolean) =>
+  useQuery({
+    queryKey: ['contact-lists', tenant],
+    queryFn: () => answer(api.GET('/contact-lists', { params: { query: ofTenant(tenant) } })),
+    enabled: wanted,
+  })
+
+export const useSegments = (tenant: string, wanted: boolean) =>
+  useQuery({
+    queryKey: ['segments', tenant],
+    queryFn: () => answer(api.GET('/segments', { params: { query: ofTenant(tenant) } })),
+    enabled: wanted,
+  })
+
+export const createCampaign = (c: { tenant: string; plan: Schemas['CampaignPlan'] }) =>
+  answer(api.POST('/campaigns', { params: { query: ofTenant(c.tenant) }, body: c.plan }))
+
+export const startCampaign = (c: { tenant: string; id: string; at?: string }) =>
+  answer(
+    api.POST('/campaigns/{id}/start', {
+      params: { path: { id: c.id }, query: ofTenant(c.tenant) },
+      body: { at: c.at },
+    }),
+  )
+
+export const retryFailed = (c: { tenant: string; id: string }) =>
+  answer(api.POST('/campaigns/{id}/retry-failed', { params: { path: { id: c.id }, query: ofTenant(c.tenant) } }))
+
+export const orderCampaign = (o: {
+  tenant: string
+  id: string
+  order: 'pause' | 'resume' | 'cancel'
+  reason?: string
+}) => {
+  const params = { path: { id: o.id }, query: { tenant: o.tenant || undefined } as never }
+  const body = o.reason ? { reason: o.reason } : {}
+  switch (o.order) {
+    case 'pause':
+      return answer(api.POST('/campaigns/{id}/pause', { params, body }))
+    case 'resume':
+      return answer(api.POST('/campaigns/{id}/resume', { params, body }))
+    case 'cancel':
+      return answer(api.POST('/campaigns/{id}/cancel', { params, body }))
+  }
+}

@@ -1,0 +1,155 @@
+import { useQueryClient, type QueryClient } from '@tanstack/react-query'
+import { useEffect, useSyncExternalStore } from 'react'
+
+// One stream a browser: browsers have six connections to an origin, and the seventh tab would hang without an error.
+// The tab that holds a lock reads the stream, and tells the others. Without a secure context each tab has its own.
+
+const topics = ['report', 'flow', 'feed', 'letters', 'replays', 'platforms', 'drafts']
+
+// The queries that a topic makes stale.
+const stale: Record<string, string[]> = {
+  report: ['queues'],
+  flow: ['flow', 'reasons', 'adverts'],
+  feed: ['recent', 'listings', 'listing', 'duplicates'],
+  letters: ['letters', 'letter', 'queues'],
+  replays: ['replays', 'replay'],
+  platforms: ['platforms'],
+  drafts: ['drafts', 'draft-requests'],
+}
+
+/** told reports whether the stream says when a query of that name is stale. */
+export const told = (name: string) => Object.values(stale).some((names) => names.includes(name))
+
+// ms between two reads of a query: of figures that move with every advert it doubles up to these while they do.
+const gap = 1_000
+const gaps: Record<string, number> = { recent: 5_000, listings: 10_000, flow: 5_000, reasons: 10_000 }
+const soon = 300 // ms in which what changes together is heard
+
+const tick = 5_000 // ms between looks while the stream is away
+const silence = 40_000 // ms without a word, after which what is shown is stale
+let heardAt = 0
+let lost = false // the stream has broken, and is not back yet
+const watchers = new Set<() => void>()
+
+function heard() {
+  heardAt = Date.now()
+  lost = false
+  watchers.forEach((w) => w())
+}
+
+/** useHeardAt is when the stream last said something, in ms of the clock and to 5 s; 0 = never. */
+export const useHeardAt = () =>
+  useSyncExternalStore(
+    (w) => {
+      watchers.add(w)
+      return () => watchers.delete(w)
+    },
+    () => heardAt - (heardAt % tick),
+  )
+
+/** isLive reports whether the stream is heard, so that nothing has to be asked for by the clock. */
+export const isLive = () => !lost && Date.now() - heardAt < silence
+
+/** useLost reports whether the stream has broken. */
+export const useLost = () =>
+  useSyncExternalStore(
+    (w) => {
+      watchers.add(w)
+      return () => watchers.delete(w)
+    },
+    () => lost,
+  )
+
+/** pace is when a query may be read again: how long to wait from now, in ms, and the gap after that. */
+export function pace(name: string, now: number, last: { at: number; gap: number } | undefined) {
+  const most = gaps[name] ?? gap
+  if (!last || now - last.at > 2 * most) return { wait: soon, gap }
+  return { wait: Math.max(soon, last.at + last.gap - now), gap: Math.min(most, 2 * last.gap) }
+}
+
+/** refetcher marks queries as stale, each at its pace, so that a burst of events is one request. */
+function refetcher(client: QueryClient) {
+  const waiting = new Map<string, ReturnType<typeof setTimeout>>()
+  const last = new Map<string, { at: number; gap: number }>()
+  return {
+    of(topic: string) {
+      for (const name of topic === 'resync' ? new Set(Object.values(stale).flat()) : (stale[topic] ?? [])) {
+        if (waiting.has(name)) continue
+        const next = pace(name, Date.now(), last.get(name))
+        waiting.set(
+          name,
+          setTimeout(() => {
+            waiting.delete(name)
+            last.set(name, { at: Date.now(), gap: next.gap })
+            // A tab that nobody sees asks for nothing: what is stale is read when it is looked at again.
+            void client.invalidateQueries({ queryKey: [name], refetchType: document.hidden ? 'none' : 'active' })
+          }, next.wait),
+        )
+      }
+    },
+    stop: () => waiting.forEach(clearTimeout),
+  }
+}
+
+/** useStream listens as long as the page is open, and only while the caller may. */
+export function useStream(may: boolean) {
+  const client = useQueryClient()
+  useEffect(() => {
+    if (!may) return
+    const refetch = refetcher(client)
+    const end = new AbortController()
+    const channel = typeof BroadcastChannel === 'undefined' ? undefined : new BroadcastChannel('conveyor')
+    const say = (topic: string) => {
+      if (topic === 'lost') {
+        lost = true
+        watchers.forEach((w) => w())
+        return
+      }
+      heard()
+      refetch.of(topic)
+    }
+    // While the stream is away, what is shown is asked for by the clock, whatever pace each query has of its own.
+    const poll = setInterval(() => (lost || heardAt > 0) && !isLive() && refetch.of('resync'), tick)
+    channel?.addEventListener('message', (e: MessageEvent<string>) => say(e.data))
+    const read = () =>
+      new Promise<void>((closed) => {
+        // The lock may be granted after the page has ended: a stream that nobody closes would keep it for good.
+        if (end.signal.aborted) return closed()
+        const tell = (topic: string) => {
+          if (end.signal.aborted) return
+          say(topic)
+          channel?.postMessage(topic)
+        }
+        const open = () => {
+          const source = new EventSource('/events?topics=' + topics.join(','))
+          source.onopen = () => tell('open')
+          source.onerror = () => tell('lost')
+          for (const topic of [...topics, 'resync', 'beat']) source.addEventListener(topic, () => tell(topic))
+          return source
+        }
+        let source = open()
+        // A stream that was refused (503, 429) is closed for good: a browser comes back only to what broke. One without a
+        // word, not even a beat, has nobody at its other end although it looks open.
+        const pulse = setInterval(() => {
+          const silent = source.readyState === EventSource.OPEN && Date.now() - heardAt > silence
+          if (!silent && source.readyState !== EventSource.CLOSED) return
+          source.close()
+          source = open()
+        }, 3 * tick)
+        end.signal.addEventListener('abort', () => {
+          clearInterval(pulse)
+          source.close()
+          closed()
+        })
+      })
+    if (navigator.locks) {
+      navigator.locks.request('conveyor-stream', { signal: end.signal }, read).catch(() => {}) // aborted: the page ends
+    } else void read()
+    return () => {
+      end.abort()
+      clearInterval(poll)
+      refetch.stop()
+      channel?.close()
+    }
+  }, [client, may])
+}

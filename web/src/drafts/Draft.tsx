@@ -1,0 +1,137 @@
+import { Link, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+
+import { requestDraft, useDo, useDraft } from '../api/queries'
+import { bytes, named } from '../say/format'
+import { useSay } from '../say/Say'
+import { Age } from '../ui/Age'
+import { Glyph } from '../ui/Glyph'
+import { Copy, Crumb, Head, InTemporal, Out, Section, Trouble } from '../ui/parts'
+import { Do } from '../ui/Do'
+import './drafts.css'
+import { excerpt, foundFields } from './place'
+
+/** Draft is one product page: each value with its source and its confidence, beside the screenshot. */
+export function Draft() {
+  const { say, language } = useSay()
+  const t = say.draft
+  const { id } = useParams({ strict: false }) as { id: string }
+  const draft = useDraft(id)
+  const again = useDo(requestDraft, 'draft-requests')
+  const [path, choose] = useState('')
+  const d = draft.data
+  if (!d) return <Trouble error={draft.error} again={() => void draft.refetch()} />
+  const file = (name: string) => `/drafts/${encodeURIComponent(id)}/files/${encodeURIComponent(name)}`
+  const screenshot = d.files.find((f) => /\.(png|jpe?g|webp)$/.test(f.name))
+  const page = d.files.find((f) => f.name.endsWith('.html'))
+  const fields = foundFields(d.draft as Record<string, unknown> | undefined)
+  const chosen = fields.find((f) => f.path === path)
+  return (
+    <>
+      <Head
+        crumbs={<Crumb to="/drafts">{t.title}</Crumb>}
+        title={<span className="s">{d.name || d.url}</span>}
+        actions={
+          <>
+            <Do disabled={again.isPending} onClick={() => again.mutate({ url: d.url })}>
+              {t.again}
+            </Do>
+            <InTemporal workflow={d.workflow} button />
+          </>
+        }
+      >
+        <p>
+          <Glyph state={d.outcome === 'succeeded' ? 'done' : 'failed'} />
+          {t.outcomes[d.outcome]} · <Out href={d.final_url ?? d.url} /> · HTTP {d.status ?? '–'} · {d.took_ms} ms ·{' '}
+          <Age at={d.crawled_at} />
+        </p>
+        {d.unstable && <p className="ochr">{t.unstable}</p>}
+        {d.error && <p className="verm">{d.error}</p>}
+      </Head>
+      <Trouble error={again.error} />
+      {again.data && (
+        <p role="status">
+          {t.asked}{' '}
+          <Link to={'/drafts/requests/$id' as '/'} params={{ id: again.data.event_id } as never}>
+            {t.made}
+          </Link>
+        </p>
+      )}
+      <div className="two half">
+        <Section title={t.fields} wide>
+          <table className="found">
+            <thead>
+              <tr>
+                <th scope="col">{say.listing.field}</th>
+                <th scope="col">{say.listing.value}</th>
+                <th scope="col">{t.source}</th>
+                <th className="r">{t.confidence}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {fields.map((f) => (
+                <tr key={f.path} className={f === chosen ? 'chosen' : undefined}>
+                  <td>
+                    <button className="btn q" aria-pressed={f === chosen} onClick={() => choose(f.path)}>
+                      {named(say.code.draft, f.name)}
+                    </button>
+                  </td>
+                  <td className="wrap s">{typeof f.value === 'string' ? f.value : JSON.stringify(f.value)}</td>
+                  <td>{named(say.code.source, f.source)}</td>
+                  <td className="r">
+                    <meter
+                      min={0}
+                      max={1}
+                      low={0.5}
+                      high={0.8}
+                      optimum={1}
+                      value={f.confidence}
+                      aria-label={t.confidence}
+                    />{' '}
+                    {f.confidence.toFixed(2)}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Section>
+        <div>
+          <Section title={t.where} note={chosen && <span className="m">{chosen.path}</span>}>
+            {chosen ? <pre aria-live="polite">{excerpt(chosen)}</pre> : <p className="mu">{t.pick}</p>}
+          </Section>
+          {screenshot && (
+            <Section title={t.screenshot}>
+              <a href={file(screenshot.name)} target="_blank" rel="noreferrer">
+                <img className="shot" src={file(screenshot.name)} alt={t.screenshot} loading="lazy" />
+              </a>
+            </Section>
+          )}
+          <Section title={t.files}>
+            <dl className="kv">
+              {d.files.map((f) => (
+                <div key={f.name} style={{ display: 'contents' }}>
+                  <dt>
+                    <a href={file(f.name)} target="_blank" rel="noreferrer">
+                      {named(say.code.draft, f.name)}
+                    </a>
+                  </dt>
+                  <dd>
+                    {bytes(f.bytes, language)} <Copy text={f.sha256} short={`${f.sha256.slice(0, 12)}…`} />
+                  </dd>
+                </div>
+              ))}
+            </dl>
+          </Section>
+        </div>
+      </div>
+      {page && (
+        <Section title={t.page}>
+          <details>
+            <summary className="mu">{page.name}</summary>
+            <iframe className="page" sandbox="" src={file(page.name)} title={t.page} loading="lazy" />
+          </details>
+        </Section>
+      )}
+    </>
+  )
+}

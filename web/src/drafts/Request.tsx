@@ -1,0 +1,86 @@
+import { Link, useParams } from '@tanstack/react-router'
+
+import { cancelDraftRequest, replayLetter, useDo, useDraftRequest } from '../api/queries'
+import { useSay } from '../say/Say'
+import { Age } from '../ui/Age'
+import { Do } from '../ui/Do'
+import { Glyph } from '../ui/Glyph'
+import { Copy, Crumb, Head, InTemporal, Out, Section, Trouble } from '../ui/parts'
+import { requestGlyph } from './Requests'
+
+/** Request is one page that a draft was asked of: it waits, runs, or came to an end that this page leads to. */
+export function Request() {
+  const { say } = useSay()
+  const t = say.draft
+  const { id } = useParams({ strict: false }) as { id: string }
+  const request = useDraftRequest(id)
+  const cancel = useDo(cancelDraftRequest, 'draft-request', 'draft-requests')
+  const replay = useDo(replayLetter, 'draft-request', 'draft-requests')
+  const r = request.data
+  if (!r) return <Trouble error={request.error} again={() => void request.refetch()} />
+  return (
+    <>
+      <Head
+        crumbs={<Crumb to="/drafts/requests">{t.requests}</Crumb>}
+        title={<span className="m">{r.url ?? r.event_id}</span>}
+        actions={
+          <>
+            {r.state === 'dead' && r.dead_letter && (
+              <Do className="btn p" disabled={replay.isPending} onClick={() => replay.mutate({ id: r.dead_letter! })}>
+                {t.replay}
+              </Do>
+            )}
+            {(r.state === 'queued' || r.state === 'running') && (
+              <Do disabled={cancel.isPending} onClick={() => cancel.mutate(id)}>
+                {say.cancel}
+              </Do>
+            )}
+            <InTemporal workflow={r.workflow} button />
+          </>
+        }
+      >
+        <p role="status">
+          <Glyph state={requestGlyph[r.state]!} />
+          {t.states[r.state]} · <Out href={r.url} />
+          {r.requested_at && (
+            <>
+              {' '}
+              · {t.requested} <Age at={r.requested_at} />
+            </>
+          )}
+        </p>
+        {r.error && <p className="verm">{r.error}</p>}
+        {r.warning && <p className="ochr">{r.warning}</p>}
+      </Head>
+      <Trouble error={cancel.error ?? replay.error} />
+      <Section title={say.outreach.identity}>
+        <dl className="kv">
+          <dt>event_id</dt>
+          <dd>
+            <Copy text={r.event_id} />
+          </dd>
+          {r.draft_id && (
+            <>
+              <dt>{t.title}</dt>
+              <dd>
+                <Link to={'/drafts/$id' as '/'} params={{ id: r.draft_id } as never}>
+                  {r.draft_id}
+                </Link>
+              </dd>
+            </>
+          )}
+          {r.dead_letter && (
+            <>
+              <dt>{say.letter.title}</dt>
+              <dd>
+                <Link to={'/dead-letters/$id' as '/'} params={{ id: String(r.dead_letter) } as never}>
+                  {r.dead_letter}
+                </Link>
+              </dd>
+            </>
+          )}
+        </dl>
+      </Section>
+    </>
+  )
+}

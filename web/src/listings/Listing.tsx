@@ -1,0 +1,339 @@
+import { Link, useParams } from '@tanstack/react-router'
+
+import type { Schemas } from '../api/client'
+import { claimListing, processListing, useDo, useListing, useMay, useNeighbourhoods } from '../api/queries'
+import { count, day, money, named, rooms } from '../say/format'
+import { useSay } from '../say/Say'
+import { Age, At } from '../ui/Age'
+import { Do } from '../ui/Do'
+import { Glyph } from '../ui/Glyph'
+import { useShortcuts } from '../ui/keys'
+import { Locator } from '../ui/Locator'
+import { Copy, Crumb, Head, InTemporal, Out, Section, Trouble } from '../ui/parts'
+import { Fields, Payload } from './Fields'
+import { listingGlyph } from './glyph'
+import { Happened } from './Happened'
+import { Life } from './Life'
+import './listings.css'
+import { Pictures } from './Pictures'
+import { SameHome } from './SameHome'
+import { Way } from './Way'
+import { Within } from './Within'
+
+type Advert = Schemas['Advert']
+
+/** Listing is one advert: what was read of it, where each value came from, and what happened to it. */
+export function Listing() {
+  const { say, language } = useSay()
+  const { id } = useParams({ strict: false }) as { id: string }
+  const advert = useListing(id)
+  const a = advert.data
+  useShortcuts([
+    { keys: 'y', what: say.key.copyId, act: () => void navigator.clipboard?.writeText(id) },
+    { keys: 'e', what: say.key.original, act: () => document.querySelector<HTMLElement>('.original a')?.click() },
+  ])
+  if (!a) return <Trouble error={advert.error} again={() => void advert.refetch()} />
+  const newest = [...a.audit.revisions].sort((x, y) => y.revision - x.revision)[0]
+  const known = (
+    <>
+      <SameHome id={a.id} />
+      <Section title={say.listing.ids}>
+        <Identifiers advert={a} />
+      </Section>
+    </>
+  )
+  return (
+    <div className="advert">
+      <Top advert={a} />
+      {a.audit.reasons.length > 0 && (
+        <Section title={say.listing.why}>
+          {a.audit.reasons.map((r) => (
+            <p key={r.code + r.field}>
+              <Glyph state="failed" />
+              <b>{named(say.code.reason, r.code)}</b> {r.field && named(say.code.field, r.field)}{' '}
+              <bdi lang="en">{r.message}</bdi>
+            </p>
+          ))}
+          {a.audit.duplicate_of && (
+            <p>
+              {say.listing.duplicateOf}{' '}
+              <Link to={'/listings/$id' as '/'} params={{ id: a.audit.duplicate_of } as never} className="m">
+                {a.audit.duplicate_of}
+              </Link>
+            </p>
+          )}
+        </Section>
+      )}
+      <div className="three">
+        <Pictures key={a.id} images={a.images} />
+        <Section
+          title={say.listing.life}
+          note={say.listing.lifeNote(a.audit.scrapes, count(a.audit.scrapes, language), a.audit.revisions.length)}
+        >
+          <Life advert={a} />
+        </Section>
+        <Where advert={a} />
+      </div>
+      <Way advert={a} />
+      {a.details ? (
+        <Fields key={a.id} details={a.details} revisions={a.audit.revisions}>
+          {known}
+        </Fields>
+      ) : (
+        known
+      )}
+      {a.enrichment && <Added advert={a} />}
+      {!a.details && newest && (
+        <Section title={say.listing.payload}>
+          <Payload revision={newest} />
+        </Section>
+      )}
+      <Happened advert={a} />
+    </div>
+  )
+}
+
+function Top({ advert: a }: { advert: Advert }) {
+  const { say, language } = useSay()
+  const t = say.listing
+  const l = a.listing
+  const d = a.details
+  const included = Object.entries(d?.utilities ?? {})
+    .filter(([, v]) => v === true)
+    .map(([name]) => named(say.code.field, name))
+  return (
+    <>
+      <Head
+        crumbs={
+          <>
+            <Crumb to="/listings">{t.title}</Crumb> {a.audit.platform} <span aria-hidden="true">›</span>
+            <Copy text={a.audit.platform_id} /> <Within id={a.id} />
+          </>
+        }
+        title={l?.title ?? d?.title ?? a.audit.platform_id}
+        actions={<Rent advert={a} />}
+      >
+        <div className="facts">
+          <span>
+            <Glyph state={l ? listingGlyph[l.status]! : 'failed'} />
+            <b>{l ? t.statuses[l.status] : (say.refused.statuses[a.audit.status] ?? a.audit.status)}</b>,{' '}
+            <Age at={a.audit.last_scraped_at} />
+          </span>
+          {l?.rooms && (
+            <span>
+              <b>{rooms(l.rooms)}</b> {t.rooms.toLowerCase()}
+            </span>
+          )}
+          {(l ?? d) && (
+            <span>
+              <b>{(l ?? d)!.bedrooms}</b> {t.bedrooms.toLowerCase()}
+            </span>
+          )}
+          {l?.bathrooms && (
+            <span>
+              <b>{l.bathrooms}</b> {t.bathrooms(l.bathrooms)}
+            </span>
+          )}
+          {l?.area_sqft && (
+            <span>
+              <b>{count(l.area_sqft, language)}</b> {t.sqft}
+            </span>
+          )}
+          {included.length > 0 && (
+            <span>
+              {included.join(', ')} <b>{t.included}</b>
+            </span>
+          )}
+          {d?.available && (
+            <span>
+              {t.free}{' '}
+              <b>{/^\d{4}-\d\d-\d\d$/.test(d.available) ? day(new Date(d.available), 'UTC', language) : d.available}</b>
+            </span>
+          )}
+          {l && <span className="i">{[l.address, l.neighbourhood_name, l.borough].filter(Boolean).join(', ')}</span>}
+        </div>
+      </Head>
+    </>
+  )
+}
+
+/** Rent is what the home costs, and what can be done with the advert. */
+function Rent({ advert: a }: { advert: Advert }) {
+  const { say, language, zone } = useSay()
+  const may = useMay('operate')
+  const change = a.history.findLast((h) => h.kind === 'price' && h.old_rent_cents != null && h.new_rent_cents != null)
+  const by = change ? change.new_rent_cents! - change.old_rent_cents! : 0
+  const t = say.listing
+  const process = useDo(processListing, 'listing', 'adverts')
+  const claim = useDo(claimListing, 'listing', 'listings')
+  const ref = { platform: a.audit.platform, platform_id: a.audit.platform_id }
+  const l = a.listing
+  return (
+    <div className="rent">
+      {l && (
+        <>
+          <div className="big">{money(l.rent_cents)}</div>
+          <p>
+            {t.aMonth}
+            {change && by !== 0 && (
+              <>
+                ;{' '}
+                <b className={by < 0 ? 'verd' : ''}>
+                  {t.since(money(Math.abs(by)), by < 0, day(new Date(change.at), zone, language))}
+                </b>
+              </>
+            )}
+            {a.rent_comparison && (
+              <>
+                ;{' '}
+                <b className={a.rent_comparison.percent < 0 ? 'verd' : ''}>
+                  {t.median(
+                    `${a.rent_comparison.percent > 0 ? '+' : '−'}${Math.abs(a.rent_comparison.percent)} %`,
+                    a.rent_comparison.place || t.otherCities,
+                  )}
+                </b>
+              </>
+            )}
+          </p>
+        </>
+      )}
+      <div className="btns">
+        <select
+          className="in"
+          aria-label={t.processAgain}
+          value=""
+          disabled={process.isPending || !may}
+          title={may ? undefined : say.needsRole(say.code.role.operate)}
+          onChange={(e) => process.mutate({ ...ref, stage: e.target.value as 'normalize' })}
+        >
+          <option value="">{process.isSuccess ? t.started : t.processAgain}</option>
+          {Object.entries(t.from).map(([stage, label]) => (
+            <option key={stage} value={stage}>
+              {label}
+            </option>
+          ))}
+        </select>
+        {l && (
+          <Do disabled={claim.isPending} onClick={() => claim.mutate({ ...ref, claim: l.status !== 'claimed' })}>
+            {l.status === 'claimed' ? t.unclaim : t.claim}
+          </Do>
+        )}
+        <span className="btn original">
+          <Out href={a.audit.url} />
+        </span>
+        <InTemporal workflow={a.workflow} button />
+      </div>
+      <Trouble error={process.error ?? claim.error} />
+    </div>
+  )
+}
+
+function Where({ advert: a }: { advert: Advert }) {
+  const { say, language } = useSay()
+  const t = say.listing
+  const l = a.listing
+  const districts = useNeighbourhoods(true).data?.items ?? []
+  const own = districts.find((d) => d.key === l?.neighbourhood)
+  const like = own?.rents.find((r) => r.bedrooms === l?.bedrooms)
+  const at: [number, number] | undefined = l?.latitude != null ? [l.longitude!, l.latitude] : undefined
+  return (
+    <Section title={t.where} note={at && `${at[1].toFixed(5)}, ${at[0].toFixed(5)}`}>
+      <Locator districts={districts} district={l?.neighbourhood} at={at} />
+      <dl className="kv">
+        {l?.neighbourhood_name && (
+          <>
+            <dt>{t.hood}</dt>
+            <dd>
+              <Link to={'/listings' as '/'} search={{ neighbourhood: l.neighbourhood } as never}>
+                <span className="i">{l.neighbourhood_name}</span>
+              </Link>
+              {own && (
+                <>
+                  {', '}
+                  {t.activeHere(own.active, count(own.active, language))}
+                  {like && `, ${t.medianOf(money(like.median_rent_cents), like.bedrooms)}`}
+                </>
+              )}
+            </dd>
+          </>
+        )}
+        {a.rent_comparison && (
+          <>
+            <dt>{a.rent_comparison.place || t.otherCities}</dt>
+            <dd>
+              {money(a.rent_comparison.median_cents)} ({count(a.rent_comparison.sample, language)})
+            </dd>
+          </>
+        )}
+        <dt>{t.firstSeen}</dt>
+        <dd>
+          <At at={a.audit.first_scraped_at} />
+        </dd>
+        <dt>{t.lastSeen}</dt>
+        <dd>
+          <At at={a.audit.last_scraped_at} />
+        </dd>
+      </dl>
+    </Section>
+  )
+}
+
+/** Identifiers are what the advert is called elsewhere, to be copied. */
+function Identifiers({ advert: a }: { advert: Advert }) {
+  const { say } = useSay()
+  const t = say.listing
+  const newest = [...a.audit.revisions].sort((x, y) => y.revision - x.revision)[0]
+  return (
+    <dl className="kv">
+      <dt>
+        ID <kbd>y</kbd>
+      </dt>
+      <dd>
+        <Copy text={a.id} />
+      </dd>
+      <dt>
+        workflow <kbd>t</kbd>
+      </dt>
+      <dd>
+        <Copy text={a.workflow.id} />
+      </dd>
+      {newest && (
+        <>
+          <dt>{t.contentHash}</dt>
+          <dd>
+            <Copy text={newest.content_hash} short={`${newest.content_hash.slice(0, 16)}…`} />,{' '}
+            {t.revision(newest.revision)}
+          </dd>
+        </>
+      )}
+    </dl>
+  )
+}
+
+function Added({ advert: a }: { advert: Advert }) {
+  const { say, language } = useSay()
+  const e = a.enrichment!
+  if (e.facts.length + e.places.length === 0) return null
+  return (
+    <Section title={say.listing.enriched} note={e.attribution}>
+      <dl className="kv">
+        {e.facts.map((f) => (
+          <div key={f.field + f.value} style={{ display: 'contents' }}>
+            <dt>{named(say.code.fact, f.field)}</dt>
+            <dd>
+              <b>{f.value}</b> <span className="s m2">{f.text}</span>
+            </dd>
+          </div>
+        ))}
+        {e.places.map((p) => (
+          <div key={p.kind + p.name} style={{ display: 'contents' }}>
+            <dt>{p.kind}</dt>
+            <dd>
+              <span className="i">{p.name}</span>, {count(p.metres, language)} m
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Section>
+  )
+}

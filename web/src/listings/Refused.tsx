@@ -1,0 +1,300 @@
+import { Link } from '@tanstack/react-router'
+import { useRef, useState } from 'react'
+
+import type { Schemas } from '../api/client'
+import {
+  processListing,
+  readAdvertIDs,
+  readAdverts,
+  startReplay,
+  useAdverts,
+  useDo,
+  usePlatforms,
+  useReasons,
+  type Filters,
+} from '../api/queries'
+import { count, day as dayOf, named } from '../say/format'
+import { useSay } from '../say/Say'
+import { Age } from '../ui/Age'
+import { Bulk, type Effect } from '../ui/Bulk'
+import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
+import { Glyph } from '../ui/Glyph'
+import { Empty, Head, Section, Trouble } from '../ui/parts'
+import { Rows } from '../ui/Rows'
+import './listings.css'
+import { Do } from '../ui/Do'
+
+const days = 14
+const mostNamed = 200 // adverts that a replay names one by one; the API takes no more
+
+/** Refused are the adverts that are no listings, each with every reason. */
+export function Refused() {
+  const { say } = useSay()
+  const t = say.refused
+  const [filters] = useFilters()
+  const adverts = useAdverts(filters)
+  const reasons = useReasons(days, filters.platform)
+  const platforms = usePlatforms().data?.items ?? []
+  const again = useDo(processListing, 'adverts', 'reasons')
+  const [bulk, setBulk] = useState<'all' | Schemas['AdvertSummary'][]>()
+  const [replay, setReplay] = useState<string>()
+  const codes = [...new Set(reasons.data?.counts.map((c) => c.code))].sort()
+  const fields: Field[] = [
+    { name: 'text', label: t.text },
+    {
+      name: 'status',
+      label: t.status,
+      none: t.statuses.rejected,
+      options: Object.entries(t.statuses)
+        .filter(([value]) => value !== 'rejected')
+        .map(([value, label]) => ({ value, label })),
+    },
+    {
+      name: 'reason',
+      label: t.reason,
+      options: codes.map((value) => ({ value, label: named(say.code.reason, value) })),
+    },
+    {
+      name: 'platform',
+      label: say.listing.platform,
+      options: platforms.map((p) => ({ value: p.name, label: p.name })),
+    },
+  ]
+  return (
+    <>
+      <Head title={t.title} actions={<Do onClick={() => setBulk('all')}>{t.processAll}</Do>}>
+        <p>{t.intro}</p>
+      </Head>
+      <Section title={t.byDay} note={t.days(days)}>
+        <Trouble error={reasons.error} />
+        {reasons.data && <Days counts={reasons.data.counts} />}
+      </Section>
+      <FilterBar fields={fields} />
+      <Trouble error={again.error} />
+      <Rows
+        label={t.title}
+        className="refused"
+        pages={adverts}
+        id={(a) => a.listing_id}
+        empty={<Nothing fields={fields} never={t.never} />}
+        choose={{
+          name: (a) => a.title || a.platform_id,
+          actions: (chosen) => <Do onClick={() => setBulk(chosen)}>{t.processAgain} …</Do>,
+        }}
+        columns={[
+          {
+            name: 'title',
+            head: say.listing.advert,
+            className: 'cut',
+            cell: (a) => (
+              <>
+                <Glyph state={a.status === 'duplicate' ? 'twin' : 'failed'} />
+                <Link
+                  className="s"
+                  to={'/listings/$id' as '/'}
+                  params={{ id: a.listing_id } as never}
+                  search={{ ...filters, from: 'refused' } as never}
+                >
+                  {a.title || a.platform_id}
+                </Link>
+              </>
+            ),
+          },
+          {
+            name: 'reasons',
+            head: t.reason,
+            className: 'wrap',
+            cell: (a) =>
+              a.status === 'duplicate' ? (
+                <Link to={'/listings/$id' as '/'} params={{ id: a.duplicate_of ?? a.listing_id } as never}>
+                  {t.hidden(t.another)}
+                </Link>
+              ) : (
+                a.reasons.map((r) => (
+                  <div key={r.code + r.field}>
+                    <b className="verm">{named(say.code.reason, r.code)}</b>{' '}
+                    {r.field && <span className="mu">{named(say.code.field, r.field)}</span>}{' '}
+                    {r.message && <Quoted text={r.message} />}
+                  </div>
+                ))
+              ),
+          },
+          { name: 'platform', head: say.listing.platform, cell: (a) => <span className="mu n">{a.platform}</span> },
+          { name: 'when', head: t.when, className: 'r', cell: (a) => <Age at={a.revised_at} /> },
+          {
+            name: 'again',
+            head: <span className="aside">{t.processAgain}</span>,
+            className: 'r',
+            cell: (a) => (
+              <Do
+                disabled={again.isPending}
+                onClick={() => again.mutate({ platform: a.platform, platform_id: a.platform_id, stage: 'normalize' })}
+              >
+                {t.processAgain}
+              </Do>
+            ),
+          },
+        ]}
+      />
+      {bulk && (
+        <Process
+          which={bulk}
+          filters={filters}
+          onStarted={setReplay}
+          replay={replay}
+          onClose={() => setBulk(undefined)}
+        />
+      )}
+    </>
+  )
+}
+
+/** Quoted writes a reason: what the advert itself says, which stands in quotation marks, looks like others' words. */
+function Quoted({ text }: { text: string }) {
+  return (
+    <>
+      {text.split(/("[^"]*")/).map((part, i) =>
+        part.startsWith('"') ? (
+          <q key={i} className="s" dir="auto">
+            {part.slice(1, -1)}
+          </q>
+        ) : (
+          part
+        ),
+      )}
+    </>
+  )
+}
+
+/** Days draws the reasons of each day on top of each other; the table beside it says the same in figures. */
+function Days({ counts }: { counts: Schemas['ReasonCount'][] }) {
+  const { say, language } = useSay()
+  const sums = new Map<string, number>()
+  const byDay = new Map<string, Map<string, number>>()
+  for (const c of counts) {
+    sums.set(c.code, (sums.get(c.code) ?? 0) + c.adverts)
+    const one = byDay.get(c.day) ?? new Map<string, number>()
+    byDay.set(c.day, one.set(c.code, (one.get(c.code) ?? 0) + c.adverts))
+  }
+  const codes = [...sums].sort((a, b) => b[1] - a[1])
+  if (codes.length === 0) return <Empty>{say.refused.noReasons}</Empty>
+  const colours = ['var(--vermg)', 'var(--ochrg)', 'var(--viol)', 'var(--blue)', 'var(--verdg)']
+  const colour = (code: string) =>
+    colours[
+      Math.min(
+        codes.findIndex(([c]) => c === code),
+        colours.length - 1,
+      )
+    ]
+  const list = [...byDay].sort((a, b) => (a[0] < b[0] ? -1 : 1))
+  const top = Math.max(...list.map(([, m]) => [...m.values()].reduce((a, b) => a + b, 0)))
+  const width = 100 / Math.max(list.length, 7)
+  return (
+    <>
+      <svg className="days" viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
+        {list.map(([day, m], i) => {
+          let y = 100
+          return codes.map(([code]) => {
+            const h = (96 * (m.get(code) ?? 0)) / top
+            y -= h
+            return (
+              h > 0 && (
+                <rect key={day + code} x={i * width} y={y} width={width * 0.85} height={h} fill={colour(code)}>
+                  <title>
+                    {`${dayOf(new Date(day), 'UTC', language)}, ${named(say.code.reason, code)}: ${count(m.get(code)!, language)}`}
+                  </title>
+                </rect>
+              )
+            )
+          })
+        })}
+      </svg>
+      <div className="days-axis" aria-hidden="true">
+        {list.map(([day]) => (
+          <span key={day} style={{ width: `${width}%` }}>
+            {dayOf(new Date(day), 'UTC', language)}
+          </span>
+        ))}
+      </div>
+      <div className="legend">
+        {codes.slice(0, 12).map(([code, n]) => (
+          <Link key={code} to={'/refused' as '/'} search={{ reason: code } as never}>
+            <i style={{ background: colour(code) }} />
+            {named(say.code.reason, code)} <b>{count(n, language)}</b>
+          </Link>
+        ))}
+      </div>
+    </>
+  )
+}
+
+/** Process processes adverts again: those chosen by hand, or all that a filter means. */
+function Process(p: {
+  which: 'all' | Schemas['AdvertSummary'][]
+  filters: Filters
+  onStarted: (id: string) => void
+  replay: string | undefined
+  onClose: () => void
+}) {
+  const { say, language } = useSay()
+  const t = say.refused
+  const { text, ...others } = p.filters
+  const status = (p.filters.status || 'rejected') as 'rejected' | 'duplicate'
+  const which = { platform: p.filters.platform, reason: p.filters.reason, status: [status] }
+  // A replay has no words to search for: those that have them are listed.
+  const byWords = useRef<{ ids: string[] }>(undefined)
+  const one = async (dry_run: boolean) => {
+    if (!text) return startReplay({ stage: 'normalize', filter: which, dry_run })
+    if (!byWords.current) {
+      const found = await readAdvertIDs({ ...others, text }, mostNamed)
+      if (found.more) throw new Error(t.tooMany(count(mostNamed, language)))
+      byWords.current = found
+    }
+    if (byWords.current.ids.length === 0) return { total: 0, replay: undefined }
+    return startReplay({ stage: 'normalize', filter: { ids: byWords.current.ids }, dry_run })
+  }
+  const sampleOf = (adverts: Schemas['AdvertSummary'][]) =>
+    adverts.slice(0, 10).map((a) => (
+      <>
+        {a.platform} <span className="s">{a.title || a.platform_id}</span>
+      </>
+    ))
+  const ofFilter = async (dry_run: boolean): Promise<Effect> => {
+    const [r, sample] = await Promise.all([one(dry_run), dry_run ? readAdverts(p.filters, 10) : []])
+    if (r.replay) p.onStarted(r.replay.id)
+    return { matched: r.total, done: dry_run ? 0 : r.total, left: 0, sample: sampleOf(sample) }
+  }
+  const [left] = useState(() => (p.which === 'all' ? [] : [...p.which]))
+  const ofChosen = async (dryRun: boolean): Promise<Effect> => {
+    if (dryRun) return { matched: left.length, done: 0, left: left.length, sample: sampleOf(left) }
+    const r = await startReplay({
+      stage: 'normalize',
+      filter: { ids: left.slice(0, mostNamed).map((a) => a.listing_id) },
+      dry_run: false,
+    })
+    if (r.replay) p.onStarted(r.replay.id)
+    left.splice(0, mostNamed)
+    return { matched: left.length, done: r.total, left: left.length }
+  }
+  const words = Object.entries(p.filters).map(([k, v]) => `${k} = ${v}`)
+  const all = p.which === 'all'
+  return (
+    <Bulk
+      title={all ? t.processAll : t.processAgain}
+      filter={!all ? t.filterChosen : words.length === 0 ? t.filterAll : t.filter(words.join(', '))}
+      button={t.processN}
+      onClose={p.onClose}
+      done={(n) => (
+        <>
+          {t.processed(n)}{' '}
+          {p.replay && (
+            <Link to={'/replays/$id' as '/'} params={{ id: p.replay } as never}>
+              {t.seeReplay}
+            </Link>
+          )}
+        </>
+      )}
+      act={all ? ofFilter : ofChosen}
+    />
+  )
+}

@@ -1,0 +1,181 @@
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+
+import type { Schemas } from '../api/client'
+import { decide, undoVerdict, useDo, useDuplicates, useListing } from '../api/queries'
+import { money, named, rooms } from '../say/format'
+import { useSay } from '../say/Say'
+import { At } from '../ui/Age'
+import { Ask } from '../ui/Ask'
+import { Do } from '../ui/Do'
+import { Glyph } from '../ui/Glyph'
+import { Out, Section, Trouble } from '../ui/parts'
+import { flat } from './flat'
+
+type Home = Schemas['Home']
+
+/** SameHome are the other adverts of a listing's home. */
+export function SameHome({ id }: { id: string }) {
+  const { say } = useSay()
+  const homes = useDuplicates({ listing: id })
+  const home = homes.data?.pages[0]?.items[0]
+  if (!home) return null
+  return (
+    <Section
+      title={say.duplicate.sameHome}
+      note={say.duplicate.adverts(home.members.length)}
+      go={
+        <Link to={'/duplicates' as '/'} search={{ listing: id } as never}>
+          {say.duplicate.title}
+        </Link>
+      }
+    >
+      <Members home={home} beside={id} />
+    </Section>
+  )
+}
+
+/** Members are the adverts of a home with what can be said of them. beside is the one that others are compared with. */
+export function Members({ home: h, beside }: { home: Home; beside?: string }) {
+  const { say } = useSay()
+  const t = say.duplicate
+  const stale = ['duplicates', 'listing', 'listings'] as const
+  const tell = useDo(decide, ...stale)
+  const undo = useDo(undoVerdict, ...stale)
+  const [pair, compare] = useState<[string, string]>()
+  const other = beside ?? h.shown
+  return (
+    <>
+      <Trouble error={tell.error ?? undo.error} />
+      {h.members
+        .filter((m) => m.listing_id !== beside)
+        .map((m) => (
+          <div className="twin" key={m.listing_id}>
+            <div>
+              <Glyph state={m.listing_id === h.shown ? 'done' : 'twin'} />
+              <Link className="s" data-row="" to={'/listings/$id' as '/'} params={{ id: m.listing_id } as never}>
+                {m.title || m.platform_id}
+              </Link>{' '}
+              <span className="tag">{m.listing_id === h.shown ? t.shown : t.hidden}</span>
+              <p>
+                {m.platform} <Out href={m.url} /> · {money(m.rent_cents)}
+                {m.reasons.length > 0 && (
+                  <bdi lang="en"> · {m.reasons.map((r) => r.message.replace(/^\S+: /, '')).join(', ')}</bdi>
+                )}
+                {m.reviewed_by && ` · ${t.by(m.reviewed_by)}`}
+              </p>
+            </div>
+            <div className="btns">
+              {m.listing_id !== other && (
+                <button className="btn" onClick={() => compare([other, m.listing_id])}>
+                  {t.compare}
+                </button>
+              )}
+              {(m.listing_id === h.shown ? [] : (['same', 'different', 'show'] as const)).map((verdict) => (
+                <Do
+                  key={verdict}
+                  disabled={tell.isPending}
+                  onClick={() => tell.mutate({ id: h.id, listing_id: m.listing_id, verdict })}
+                >
+                  {t[verdict]}
+                </Do>
+              ))}
+            </div>
+          </div>
+        ))}
+      {h.verdicts.map((v) => (
+        <p key={v.number} className="mu">
+          <At at={v.at} /> {t.verdicts[v.verdict]} {t.by(v.reviewer)}{' '}
+          {v.undone_at ? (
+            t.undone
+          ) : (
+            <Do className="btn q" disabled={undo.isPending} onClick={() => undo.mutate(v.number)}>
+              {t.undo}
+            </Do>
+          )}
+        </p>
+      ))}
+      {pair && <Compare pair={pair} onClose={() => compare(undefined)} />}
+    </>
+  )
+}
+
+const compared = [
+  'title',
+  'rent',
+  'rooms',
+  'bedrooms',
+  'area_sqft',
+  'address',
+  'available',
+  'pets',
+  'parking',
+  'description',
+]
+
+/** Compare shows two adverts side by side; rows that differ stand out. */
+function Compare({ pair, onClose }: { pair: [string, string]; onClose: () => void }) {
+  const { say } = useSay()
+  const t = say.duplicate
+  const both = [useListing(pair[0]), useListing(pair[1])]
+  const value = (a: Schemas['Advert'] | undefined, field: string) => {
+    const d = a?.details as Record<string, unknown> | undefined
+    if (field === 'rent') return d?.rent_cents ? money(Number(d.rent_cents)) : ''
+    if (field === 'rooms') return d?.rooms ? rooms(Number(d.rooms)) : ''
+    return flat(d?.[field], say)
+  }
+  return (
+    <Ask title={t.compare} onClose={onClose}>
+      <h2>{t.compare}</h2>
+      <Trouble error={both[0]!.error ?? both[1]!.error} />
+      <div className="pictures-beside">
+        {both.map((b, i) => (
+          <div key={pair[i]}>
+            <p className="mu">
+              {b.data?.audit.platform} <span className="m">{b.data?.audit.platform_id}</span>
+            </p>
+            <div className="strip">
+              {b.data?.images
+                .slice(0, 8)
+                .map(
+                  (one, n) =>
+                    (one.thumbnail_key ?? one.key) && (
+                      <img
+                        key={n}
+                        loading="lazy"
+                        alt={say.listing.picture(n + 1, b.data!.images.length)}
+                        src={`/images/${encodeURIComponent((one.thumbnail_key ?? one.key)!)}`}
+                      />
+                    ),
+                )}
+            </div>
+          </div>
+        ))}
+      </div>
+      <div className="scroll" tabIndex={0} role="region" aria-label={t.compare}>
+        <table className="beside">
+          <tbody>
+            {compared.map((field) => {
+              const [a, b] = both.map((one) => value(one.data, field))
+              if (!a && !b) return null
+              return (
+                <tr key={field} className={a === b ? '' : 'differs'}>
+                  <th scope="row">
+                    {named(say.code.field, field)} {a !== b && <span className="aside">{t.differs}</span>}
+                  </th>
+                  <td className="s wrap">{a}</td>
+                  <td className="s wrap">{b}</td>
+                </tr>
+              )
+            })}
+          </tbody>
+        </table>
+      </div>
+      <p className="btns">
+        <button className="btn" onClick={onClose}>
+          {say.close}
+        </button>
+      </p>
+    </Ask>
+  )
+}

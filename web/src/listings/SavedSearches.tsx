@@ -1,0 +1,195 @@
+import { Link } from '@tanstack/react-router'
+
+import type { Schemas } from '../api/client'
+import {
+  changeSavedSearch,
+  trySavedSearch,
+  useDeliveries,
+  useDo,
+  useSavedSearches,
+  useSession,
+  useTenants,
+} from '../api/queries'
+import { count, named } from '../say/format'
+import { useSay, type Sentences } from '../say/Say'
+import { Age } from '../ui/Age'
+import { Do } from '../ui/Do'
+import { useFilters } from '../ui/Filter'
+import { Glyph, type State } from '../ui/Glyph'
+import { Empty, Head, InTemporal, Section, Trouble } from '../ui/parts'
+import { Rows } from '../ui/Rows'
+
+type Search = Schemas['SavedSearch']
+
+/** SavedSearches are the filters whose news a tenant is told of: what each found, and whether it was told. */
+export function SavedSearches() {
+  const { say } = useSay()
+  const t = say.saved
+  const [filters, change] = useFilters()
+  const tenants = useTenants().data?.items ?? []
+  const own = useSession().data?.caller?.tenant
+  const tenant = filters.tenant ?? (tenants.length === 1 ? tenants[0]!.id : '')
+  const searches = useSavedSearches(tenant, !!tenant || !!own)
+  const set = useDo(changeSavedSearch, 'saved-searches')
+  const chosen = searches.data?.pages.flatMap((p) => p.items).find((s) => s.id === filters.search)
+  return (
+    <>
+      <Head
+        title={t.title}
+        actions={
+          tenants.length > 0 && (
+            <label>
+              {say.outreach.tenant}{' '}
+              <select className="in" value={tenant} onChange={(e) => change({ tenant: e.target.value, search: '' })}>
+                {tenant === '' && <option value="">{say.outreach.choose}</option>}
+                {tenants.map((one) => (
+                  <option key={one.id} value={one.id}>
+                    {one.name}
+                  </option>
+                ))}
+              </select>
+            </label>
+          )
+        }
+      >
+        <p>{t.intro}</p>
+      </Head>
+      <Trouble error={set.error} />
+      {!tenant && !own ? (
+        <Empty>{t.whose}</Empty>
+      ) : (
+        <Rows
+          label={t.title}
+          pages={searches}
+          id={(s) => s.id}
+          empty={<Empty>{t.never}</Empty>}
+          columns={[
+            {
+              name: 'name',
+              head: t.name,
+              cell: (s) => (
+                <>
+                  <Glyph state={s.state === 'active' ? 'done' : 'idle'} />
+                  <Link
+                    to={'/searches' as '/'}
+                    search={{ ...filters, tenant: tenant || undefined, search: s.id } as never}
+                  >
+                    <b>{s.name}</b>
+                  </Link>
+                </>
+              ),
+            },
+            {
+              name: 'filter',
+              head: t.filter,
+              className: 'wrap',
+              cell: (s) => <span className="m2">{inWords(s.filter, say) || t.everything}</span>,
+            },
+            { name: 'kinds', head: t.kinds, cell: (s) => s.kinds.map((k) => t.kind[k]).join(', ') },
+            { name: 'targets', head: t.targets, cell: (s) => s.targets.map(told).join(', ') || say.none },
+            { name: 'updated', head: say.listing.updated, className: 'r', cell: (s) => <Age at={s.updated_at} /> },
+            {
+              name: 'pause',
+              head: <span className="aside">{say.pause}</span>,
+              className: 'r',
+              cell: (s) => (
+                <Do
+                  disabled={set.isPending}
+                  onClick={() =>
+                    set.mutate({ tenant, id: s.id, patch: { state: s.state === 'active' ? 'paused' : 'active' } })
+                  }
+                >
+                  {s.state === 'active' ? say.pause : say.resume}
+                </Do>
+              ),
+            },
+          ]}
+        />
+      )}
+      {chosen && <One key={chosen.id} tenant={tenant} search={chosen} onClose={() => change({ search: '' })} />}
+    </>
+  )
+}
+
+const told = (target: Schemas['SearchTarget']) => (target.label ? `${target.kind} (${target.label})` : target.kind)
+
+/** inWords is what a filter asks for, name by name. Places are long: of a polygon only its corners are counted. */
+export const inWords = (f: Schemas['Criteria'], say: Sentences) =>
+  Object.entries(f)
+    .filter(([, v]) => v !== undefined && v !== null && String(v) !== '')
+    .map(([k, v]) => `${named(say.code.criterion, k)} = ${worded(k, v)}`)
+    .join('; ')
+
+function worded(name: string, value: unknown) {
+  if (name === 'polygon') return (value as unknown[]).length
+  if (Array.isArray(value)) return value.join(', ')
+  if (typeof value !== 'object') return String(value)
+  const near = value as Schemas['Near']
+  return `${near.latitude}, ${near.longitude}, ${near.metres} m`
+}
+
+const glyph: Record<Schemas['SearchDelivery']['state'], State> = {
+  waiting: 'idle',
+  started: 'changed',
+  sent: 'done',
+  failed: 'look',
+  dropped: 'failed',
+}
+
+/** One is what a saved search would have found in the last week, and what it told to whom. */
+function One({ tenant, search: s, onClose }: { tenant: string; search: Search; onClose: () => void }) {
+  const { say, language } = useSay()
+  const t = say.saved
+  const deliveries = useDeliveries(tenant, s.id)
+  const trial = useDo(trySavedSearch)
+  return (
+    <>
+      <Section
+        title={s.name}
+        go={
+          <button className="btn q" onClick={onClose}>
+            {say.close}
+          </button>
+        }
+      >
+        <Trouble error={trial.error} />
+        <p>
+          <button className="btn" disabled={trial.isPending} onClick={() => trial.mutate({ tenant, filter: s.filter })}>
+            {t.try}
+          </button>{' '}
+          {trial.data && (
+            <span role="status">
+              {t.wouldFind(trial.data.homes, count(trial.data.homes, language), trial.data.all)}
+            </span>
+          )}
+        </p>
+      </Section>
+      <Section title={t.deliveries}>
+        <Rows
+          label={t.deliveries}
+          pages={deliveries}
+          id={(d) => d.id}
+          empty={<Empty>{t.noDelivery}</Empty>}
+          columns={[
+            {
+              name: 'state',
+              head: say.replay.state,
+              cell: (d) => (
+                <>
+                  <Glyph state={glyph[d.state]} />
+                  {t.states[d.state]}
+                </>
+              ),
+            },
+            { name: 'target', head: t.targets, cell: (d) => told(d.target) },
+            { name: 'items', head: t.items, className: 'r', cell: (d) => count(d.items, language) },
+            { name: 'tries', head: t.tries, className: 'r', cell: (d) => count(d.tries, language) },
+            { name: 'due', head: t.due, className: 'r', cell: (d) => <Age at={d.finished_at ?? d.due_at} /> },
+            { name: 'reason', head: t.reason, className: 'wrap gap', cell: (d) => d.reason ?? '' },
+            { name: 'steps', head: '', cell: (d) => <InTemporal workflow={d.workflow} /> },
+          ]}
+        />
+      </Section>
+    </>
+  )
+}

@@ -1,0 +1,49 @@
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+
+import { Problem } from './api/problem'
+import { useSession } from './api/queries'
+import './fonts.css'
+import './tokens.css'
+import './base.css'
+import { router } from './router'
+import { Say } from './say/Say'
+import { refused } from './shell/refused'
+
+const onError = (error: unknown) => refused(Problem.of(error))
+
+const client = new QueryClient({
+  queryCache: new QueryCache({ onError }),
+  mutationCache: new MutationCache({ onError }),
+  defaultOptions: {
+    queries: {
+      staleTime: 2_000,
+      refetchOnWindowFocus: true,
+      // What the API refuses it refuses again; only what did not answer, or asks for patience, is tried again.
+      retry: (n, error) => {
+        const { status } = Problem.of(error)
+        return n < 2 && (status === 0 || status === 429 || status >= 500)
+      },
+      retryDelay: (n, error) => 1000 * (Problem.of(error).retryAfter ?? 2 ** n),
+    },
+  },
+})
+
+function Console() {
+  const zone = useSession().data?.time_zone ?? 'America/Toronto'
+  return (
+    <Say home={zone}>
+      <RouterProvider router={router} />
+    </Say>
+  )
+}
+
+createRoot(document.getElementById('root')!).render(
+  <StrictMode>
+    <QueryClientProvider client={client}>
+      <Console />
+    </QueryClientProvider>
+  </StrictMode>,
+)

@@ -1,0 +1,87 @@
+import { Link } from '@tanstack/react-router'
+
+import { useAudit } from '../api/queries'
+import { useSay } from '../say/Say'
+import { At } from '../ui/Age'
+import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
+import { Head } from '../ui/parts'
+import { Rows } from '../ui/Rows'
+
+/** startOf makes a time of a day, which is what people type; what is a time already stays. */
+const startOf = (typed: string | undefined) =>
+  typed && /^\d{4}-\d\d-\d\d$/.test(typed) ? `${typed}T00:00:00Z` : (typed ?? '')
+
+const pages: Record<string, string> = {
+  'dead-letter': '/dead-letters/',
+  replay: '/replays/',
+  listing: '/listings/',
+  platform: '/platforms/',
+  'crawl-run': '/crawl/',
+  draft: '/drafts/',
+}
+
+/** pageOf is the page of what something was done to, "" where there is none. */
+export function pageOf(subject: string) {
+  const [kind, id, more] = subject.split('/')
+  if (!id || !pages[kind!]) return ''
+  if (kind === 'platform') return `/platforms/${id}${more ? `/searches/${more}` : ''}`
+  return more ? '' : pages[kind!] + id
+}
+
+function Subject({ subject }: { subject: string }) {
+  const to = pageOf(subject)
+  if (!to) return <span className="m">{subject}</span>
+  return (
+    <Link className="m" to={to as '/'}>
+      {subject}
+    </Link>
+  )
+}
+
+/** Activity is the audit: who changed what. */
+export function Activity() {
+  const { say } = useSay()
+  const t = say.audit
+  const [filters] = useFilters()
+  const entries = useAudit({ ...filters, since: startOf(filters.since), until: startOf(filters.until) })
+  const fields: Field[] = [
+    { name: 'actor', label: t.actor },
+    { name: 'action', label: t.action },
+    { name: 'subject', label: t.subject },
+    { name: 'since', label: t.since },
+    { name: 'until', label: t.until },
+  ]
+  return (
+    <>
+      <Head title={t.title}>
+        <p>{t.intro}</p>
+      </Head>
+      <FilterBar fields={fields} />
+      <Rows
+        label={t.title}
+        pages={entries}
+        id={(e) => String(e.id)}
+        empty={<Nothing fields={fields} never={t.never} />}
+        columns={[
+          { name: 'at', head: t.at, cell: (e) => <At at={e.at} /> },
+          { name: 'actor', head: t.actor, cell: (e) => <b>{e.actor}</b> },
+          { name: 'action', head: t.action, cell: (e) => e.action },
+          { name: 'subject', head: t.subject, cell: (e) => <Subject subject={e.subject} /> },
+          {
+            name: 'detail',
+            head: t.detail,
+            className: 'cut',
+            cell: (e) => {
+              const text = e.detail == null ? '' : JSON.stringify(e.detail)
+              return (
+                <span className="m mu" title={text}>
+                  {text === '{}' ? '' : text}
+                </span>
+              )
+            },
+          },
+        ]}
+      />
+    </>
+  )
+}

@@ -1,0 +1,43 @@
+import { useLicences } from '../api/queries'
+import { useSay } from '../say/Say'
+import { Head, Section, Trouble } from '../ui/parts'
+import './operations.css'
+
+/** Licences lists what the program contains of others. */
+export function Licences() {
+  const { say } = useSay()
+  const list = useLicences()
+  const texts = list.data?.texts ?? []
+  return (
+    <>
+      <Head title={say.licences.title}>
+        <p className="m2">{say.licences.intro}</p>
+      </Head>
+      <Trouble error={list.error} again={() => void list.refetch()} />
+      {(['go', 'npm', 'font'] as const).map((kind) => {
+        const parts = (list.data?.items ?? []).filter((p) => p.kind === kind)
+        if (parts.length === 0) return null
+        return (
+          <Section key={kind} title={say.licences.kind[kind]} note={parts.length}>
+            {parts.map((p) => (
+              <details key={p.name + p.version}>
+                <summary>
+                  <span className="m">
+                    {p.name} {p.version}
+                  </span>{' '}
+                  <span className="mu">{p.licence}</span>
+                </summary>
+                <Text text={p.text === undefined ? undefined : texts[p.text]} />
+              </details>
+            ))}
+          </Section>
+        )
+      })}
+    </>
+  )
+}
+
+function Text({ text }: { text: string | undefined }) {
+  const { say } = useSay()
+  return text ? <pre tabIndex={0}>{text}</pre> : <p className="mu">{say.licences.noText}</p>
+}

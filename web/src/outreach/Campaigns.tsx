@@ -1,0 +1,160 @@
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+
+import type { Schemas } from '../api/client'
+import { useCampaigns, useShares, useTenants } from '../api/queries'
+import { count } from '../say/format'
+import { useSay } from '../say/Say'
+import { Age } from '../ui/Age'
+import { Do } from '../ui/Do'
+import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
+import { Glyph, type State } from '../ui/Glyph'
+import { Empty, Head, Section } from '../ui/parts'
+import { Rows } from '../ui/Rows'
+import { NewCampaign } from './NewCampaign'
+import './outreach.css'
+import { Tenants, useTenant } from './tenant'
+
+export const campaignGlyph: Record<Schemas['Campaign']['state'], State> = {
+  draft: 'idle',
+  queued: 'changed',
+  running: 'changed',
+  paused: 'look',
+  done: 'done',
+  canceled: 'idle',
+}
+
+/** Campaigns are the messages that a tenant sends to many. */
+export function Campaigns() {
+  const { say, language } = useSay()
+  const t = say.outreach
+  const tenant = useTenant()
+  const tenants = useTenants()
+  const [filters] = useFilters()
+  const ofOne = tenants.isError || tenant !== ''
+  const campaigns = useCampaigns({ ...filters, tenant })
+  const [making, make] = useState(false)
+  const n = (v: number) => count(v, language)
+  const fields: Field[] = [
+    {
+      name: 'state',
+      label: t.state,
+      options: Object.entries(t.campaignStates).map(([value, label]) => ({ value, label })),
+    },
+  ]
+  return (
+    <>
+      <Head
+        title={say.nav.campaigns}
+        actions={
+          <>
+            <Tenants />
+            {ofOne && <Do onClick={() => make(true)}>{t.newCampaign}</Do>}
+          </>
+        }
+      >
+        <p>{t.campaignsIntro}</p>
+      </Head>
+      {making && <NewCampaign tenant={tenant} onClose={() => make(false)} />}
+      <Shares />
+      {!ofOne && tenants.data && <Empty>{tenants.data.items.length === 0 ? t.noTenants : t.choose}</Empty>}
+      {ofOne && <FilterBar fields={[...fields, { name: 'tenant', label: t.tenant }]} />}
+      {ofOne && (
+        <Rows
+          label={say.nav.campaigns}
+          className="named"
+          pages={campaigns}
+          id={(c) => c.id}
+          empty={<Nothing fields={fields} never={t.neverCampaigns} />}
+          columns={[
+            {
+              name: 'name',
+              head: t.name,
+              className: 'cut',
+              cell: (c) => (
+                <>
+                  <Glyph state={campaignGlyph[c.state]} />
+                  <Link
+                    className="s"
+                    to={'/campaigns/$id' as '/'}
+                    params={{ id: c.id } as never}
+                    search={{ tenant } as never}
+                  >
+                    {c.name}
+                  </Link>
+                </>
+              ),
+            },
+            { name: 'state', head: t.state, cell: (c) => t.campaignStates[c.state] },
+            { name: 'total', head: t.counts.total, className: 'r', cell: (c) => n(c.counts.total) },
+            { name: 'sent', head: t.counts.sent, className: 'r', cell: (c) => n(c.counts.sent) },
+            { name: 'delivered', head: t.counts.delivered, className: 'r', cell: (c) => n(c.counts.delivered) },
+            { name: 'read', head: t.counts.read, className: 'r', cell: (c) => n(c.counts.read) },
+            { name: 'failed', head: t.counts.failed, className: 'r', cell: (c) => n(c.counts.failed) },
+            { name: 'at', head: t.created, className: 'r', cell: (c) => <Age at={c.created_at} /> },
+          ]}
+        />
+      )}
+    </>
+  )
+}
+
+/** Shares are the tenants that send now: each at the pace of its own tier, whatever others send. */
+function Shares() {
+  const { say, language } = useSay()
+  const t = say.outreach
+  const shares = useShares(true).data?.items ?? []
+  const n = (v: number) => count(v, language)
+  if (shares.length === 0) return null
+  const waiting = shares.reduce((sum, s) => sum + s.waiting, 0)
+  return (
+    <Section title={t.shares} note={t.sharesNote} wide>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{t.tenant}</th>
+            <th scope="col">{t.tier}</th>
+            <th className="r" scope="col">
+              {say.nav.campaigns}
+            </th>
+            <th className="r" scope="col">
+              {t.counts.waiting}
+            </th>
+            <th className="gap" scope="col">
+              {t.ofWaiting}
+            </th>
+            <th className="r" scope="col">
+              {t.atMost}
+            </th>
+            <th className="r" scope="col">
+              {t.today}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {shares.map((s) => (
+            <tr key={s.tenant}>
+              <td>
+                <Glyph state={s.state === 'stopped' ? 'look' : s.running > 0 ? 'changed' : 'idle'} />
+                <Link to={'/campaigns' as '/'} search={{ tenant: s.tenant } as never}>
+                  {s.name}
+                </Link>
+              </td>
+              <td>{t.tiers[s.tier]}</td>
+              <td className="r">{t.runningPaused(s.running, s.paused)}</td>
+              <td className="r">{n(s.waiting)}</td>
+              <td className="gap">
+                <i className="bar" style={{ width: waiting > 0 ? (120 * s.waiting) / waiting : 0 }} />
+                {waiting > 0 && `${Math.round((100 * s.waiting) / waiting)} %`}
+              </td>
+              <td className="r">{t.perSecond(n(s.per_second))}</td>
+              <td className="r">
+                {s.max_messages_day === undefined ? '–' : say.doneOf(n(s.sent_today), n(s.max_messages_day))}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Section>
+  )
+}

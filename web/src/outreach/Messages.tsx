@@ -1,0 +1,128 @@
+import { Link } from '@tanstack/react-router'
+
+import type { Schemas } from '../api/client'
+import { useCampaigns, useMessages, useTenants, type Filters } from '../api/queries'
+import { named } from '../say/format'
+import { useSay } from '../say/Say'
+import { Age } from '../ui/Age'
+import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
+import { Glyph, type State } from '../ui/Glyph'
+import { Empty, Head } from '../ui/parts'
+import { Rows } from '../ui/Rows'
+import './outreach.css'
+import { Tenants, useTenant } from './tenant'
+
+export const messageGlyph: Record<Schemas['Message']['state'], State> = {
+  queued: 'idle',
+  sending: 'changed',
+  unknown: 'look',
+  sent: 'done',
+  delivered: 'done',
+  read: 'done',
+  failed: 'failed',
+  skipped: 'idle',
+}
+
+/** Messages are those of a campaign: the one of the address, or the newest one. */
+export function Messages() {
+  const { say } = useSay()
+  const t = say.outreach
+  const tenant = useTenant()
+  const tenants = useTenants()
+  const [filters] = useFilters()
+  const ofOne = tenants.isError || tenant !== ''
+  return (
+    <>
+      <Head title={say.nav.messages} actions={<Tenants />}>
+        <p>{t.messagesIntro}</p>
+      </Head>
+      {!ofOne && tenants.data && <Empty>{tenants.data.items.length === 0 ? t.noTenants : t.choose}</Empty>}
+      {ofOne && <OfTenant tenant={tenant} filters={filters} />}
+    </>
+  )
+}
+
+function OfTenant({ tenant, filters }: { tenant: string; filters: Filters }) {
+  const { say } = useSay()
+  const t = say.outreach
+  const campaigns = useCampaigns({ tenant })
+  const all = campaigns.data?.pages.flatMap((p) => p.items) ?? []
+  const { campaign, tenant: _, ...which } = filters
+  const chosen = campaign ?? all[0]?.id ?? ''
+  const messages = useMessages(tenant, chosen, which)
+  const fields: Field[] = [
+    { name: 'campaign', label: t.campaign, options: all.map((c) => ({ value: c.id, label: c.name })) },
+    ...messageFields(t),
+  ]
+  if (campaigns.data && all.length === 0) return <Empty>{t.neverCampaigns}</Empty>
+  return (
+    <>
+      <FilterBar fields={[...fields, { name: 'tenant', label: t.tenant }]} />
+      {chosen && <List tenant={tenant} messages={messages} fields={fields} />}
+    </>
+  )
+}
+
+/** messageFields are the filters of messages. */
+export const messageFields = (t: ReturnType<typeof useSay>['say']['outreach']): Field[] => [
+  {
+    name: 'state',
+    label: t.state,
+    options: Object.entries(t.messageStates).map(([value, label]) => ({ value, label })),
+  },
+  {
+    name: 'class',
+    label: t.cause,
+    options: Object.entries(t.causes).map(([value, label]) => ({ value, label })),
+  },
+  { name: 'code', label: t.code, kind: 'number' },
+]
+
+/** List is a table of messages. Whole numbers are not in it. */
+export function List(p: { tenant: string; messages: ReturnType<typeof useMessages>; fields: Field[] }) {
+  const { say } = useSay()
+  const t = say.outreach
+  return (
+    <Rows
+      label={say.nav.messages}
+      className="named"
+      pages={p.messages}
+      id={(m) => m.id}
+      empty={<Nothing fields={p.fields} never={t.noMessages} />}
+      columns={[
+        {
+          name: 'to',
+          head: t.to,
+          cell: (m) => (
+            <>
+              <Glyph state={messageGlyph[m.state]} />
+              <Link
+                className="m"
+                to={'/messages/$id' as '/'}
+                params={{ id: m.id } as never}
+                search={{ tenant: p.tenant } as never}
+              >
+                {m.to || m.id.slice(0, 8)}
+              </Link>
+            </>
+          ),
+        },
+        { name: 'state', head: t.state, className: 'gap', cell: (m) => t.messageStates[m.state] },
+        { name: 'tries', head: t.tries, className: 'r', cell: (m) => m.attempts },
+        {
+          name: 'cause',
+          head: t.cause,
+          className: 'cut gap',
+          cell: (m) =>
+            m.class && (
+              <span className={m.state === 'failed' ? 'verm' : 'mu'} title={m.error}>
+                {named(t.causes, m.class)}
+                {!!m.code && ` (${m.code})`}
+              </span>
+            ),
+        },
+        { name: 'at', head: t.queued, className: 'r', cell: (m) => <Age at={m.queued_at} /> },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,169 @@
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useEffect, useEffectEvent, useState } from 'react'
+
+import type { Schemas } from '../api/client'
+import { uploadFile, useDo, useMay, useTenants, useUploads } from '../api/queries'
+import { count } from '../say/format'
+import { useSay } from '../say/Say'
+import { Age } from '../ui/Age'
+import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
+import { Glyph, type State } from '../ui/Glyph'
+import { Empty, Head, Trouble } from '../ui/parts'
+import { Rows } from '../ui/Rows'
+import './outreach.css'
+import { Tenants, useTenant } from './tenant'
+
+export const uploadGlyph: Record<Schemas['Upload']['state'], State> = {
+  held: 'look',
+  received: 'changed',
+  splitting: 'changed',
+  running: 'changed',
+  done: 'done',
+  failed: 'failed',
+  canceled: 'idle',
+}
+
+/** Uploads are the files of contacts, and the place to drop one. */
+export function Uploads() {
+  const { say } = useSay()
+  const tenant = useTenant()
+  const tenants = useTenants()
+  const ofOne = tenants.isError || tenant !== '' // a key of a tenant names none
+  return (
+    <>
+      <Head title={say.nav.uploads} actions={<Tenants />}>
+        <p>{say.outreach.uploadsIntro}</p>
+      </Head>
+      {!ofOne && tenants.data && (
+        <Empty>{tenants.data.items.length === 0 ? say.outreach.noTenants : say.outreach.choose}</Empty>
+      )}
+      {ofOne && (
+        <>
+          <Drop tenant={tenant} />
+          <List tenant={tenant} />
+        </>
+      )}
+    </>
+  )
+}
+
+function Drop({ tenant }: { tenant: string }) {
+  const { say } = useSay()
+  const t = say.outreach
+  const navigate = useNavigate()
+  const may = useMay('operate')
+  const send = useDo(uploadFile, 'uploads')
+  const [hold, setHold] = useState(true)
+  const [dryRun, setDryRun] = useState(false)
+  const [over, setOver] = useState(false)
+  const take = (file: File | undefined) => {
+    if (!file || !may || send.isPending) return
+    send.mutate(
+      { tenant, file, hold, dryRun },
+      {
+        onSuccess: (u) => void navigate({ to: `/uploads/${u.id}` as '/', search: { tenant: u.tenant } as never }),
+      },
+    )
+  }
+  // A file may be dropped anywhere on the page: beside the box the browser would open it instead.
+  const drop = useEffectEvent((e: DragEvent) => {
+    if (!e.dataTransfer?.types.includes('Files')) return
+    e.preventDefault()
+    setOver(e.type === 'dragover')
+    if (e.type === 'drop') take(e.dataTransfer.files[0])
+  })
+  useEffect(() => {
+    const end = new AbortController()
+    for (const type of ['dragover', 'drop'] as const) window.addEventListener(type, drop, { signal: end.signal })
+    window.addEventListener('dragleave', (e) => e.relatedTarget === null && setOver(false), { signal: end.signal })
+    return () => end.abort()
+  }, [])
+  return (
+    <>
+      <Trouble error={send.error} />
+      <div className={over ? 'drop over' : 'drop'}>
+        <label>
+          <b>{send.isPending ? t.sending : t.drop}</b>
+          <input
+            type="file"
+            disabled={!may || send.isPending}
+            onChange={(e) => {
+              take(e.target.files?.[0])
+              e.target.value = ''
+            }}
+          />
+        </label>
+        <label>
+          <input type="checkbox" checked={hold} onChange={(e) => setHold(e.target.checked)} /> {t.hold}
+        </label>
+        <label>
+          <input type="checkbox" checked={dryRun} onChange={(e) => setDryRun(e.target.checked)} /> {t.dryRun}
+        </label>
+        {!may && <span className="mu">{say.needsRole(say.code.role.operate)}</span>}
+      </div>
+    </>
+  )
+}
+
+function List({ tenant }: { tenant: string }) {
+  const { say, language } = useSay()
+  const t = say.outreach
+  const [filters] = useFilters()
+  const uploads = useUploads({ ...filters, tenant })
+  const n = (v: number) => count(v, language)
+  const fields: Field[] = [
+    {
+      name: 'state',
+      label: t.state,
+      options: Object.entries(t.uploadStates).map(([value, label]) => ({ value, label })),
+    },
+  ]
+  return (
+    <>
+      <FilterBar fields={[...fields, { name: 'tenant', label: t.tenant }]} />
+      <Rows
+        label={say.nav.uploads}
+        className="named"
+        pages={uploads}
+        id={(u) => u.id}
+        empty={<Nothing fields={fields} never={t.neverUploads} />}
+        columns={[
+          {
+            name: 'file',
+            head: t.file,
+            className: 'cut',
+            cell: (u) => (
+              <>
+                <Glyph state={uploadGlyph[u.state]} />
+                <Link
+                  className="s"
+                  to={'/uploads/$id' as '/'}
+                  params={{ id: u.id } as never}
+                  search={{ tenant: u.tenant } as never}
+                >
+                  {u.file_name}
+                </Link>
+              </>
+            ),
+          },
+          {
+            name: 'state',
+            head: t.state,
+            cell: (u) => t.uploadStates[u.state] + (u.dry_run ? `, ${t.dryRunShort}` : ''),
+          },
+          { name: 'read', head: t.rows.read(2), className: 'r', cell: (u) => n(u.rows.read) },
+          { name: 'new', head: t.rows.new(2), className: 'r', cell: (u) => n(u.rows.new) },
+          { name: 'updated', head: t.rows.updated(2), className: 'r', cell: (u) => n(u.rows.updated) },
+          { name: 'duplicate', head: t.rows.duplicate(2), className: 'r', cell: (u) => n(u.rows.duplicate) },
+          {
+            name: 'invalid',
+            head: t.rows.invalid(2),
+            className: 'r',
+            cell: (u) => <span className={u.rows.invalid > 0 ? 'verm' : ''}>{n(u.rows.invalid)}</span>,
+          },
+          { name: 'at', head: t.received, className: 'r', cell: (u) => <Age at={u.created_at} /> },
+        ]}
+      />
+    </>
+  )
+}

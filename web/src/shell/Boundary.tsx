@@ -1,0 +1,33 @@
+import type { ErrorComponentProps } from '@tanstack/react-router'
+
+import { Trouble } from '../ui/parts'
+import { useSay } from '../say/Say'
+
+/** Boundary shows that a page failed; the rail and other pages go on. A file that is gone means a newer version. */
+export function Boundary({ error, reset }: ErrorComponentProps<unknown>) {
+  const { say } = useSay()
+  if (
+    /dynamically imported module|module script failed|unable to preload css/i.test(
+      error instanceof Error ? error.message : '',
+    )
+  ) {
+    return (
+      <div className="empty" role="alert">
+        <button className="btn p" onClick={() => location.reload()}>
+          {say.newVersion}
+        </button>
+      </div>
+    )
+  }
+  return (
+    <>
+      <p className="empty">{say.crashed}</p>
+      <Trouble error={error} again={reset} />
+    </>
+  )
+}
+
+export function Missing() {
+  const { say } = useSay()
+  return <p className="empty">{say.notFound}</p>
+}

@@ -1,0 +1,121 @@
+import { useEffect, useRef, useState, type ReactNode } from 'react'
+
+import { count } from '../say/format'
+import { useSay } from '../say/Say'
+import { Ask, typeAbove, TypeNumber } from './Ask'
+import { Trouble } from './parts'
+
+/** What a bulk action would do, or has done so far. */
+export interface Effect {
+  matched: number // all that the filter means
+  done: number
+  left: number
+  sample?: ReactNode[] // at most ten
+}
+
+/**
+ * Bulk asks before many things change: what the filter means, in words and as a number with samples, then does it in
+ * portions until none is left. The filter is that of the moment when the dialog was opened.
+ */
+export function Bulk(p: {
+  title: string
+  filter: string
+  danger?: boolean
+  act: (dryRun: boolean) => Promise<Effect>
+  button: (n: string) => string
+  done: (n: string) => ReactNode
+  onClose: () => void
+}) {
+  const { say, language } = useSay()
+  const [act] = useState(() => p.act)
+  const [filter] = useState(p.filter)
+  const [plan, setPlan] = useState<Effect>()
+  const [typed, setTyped] = useState('')
+  const [state, setState] = useState<'planned' | 'going' | 'done'>('planned')
+  const stopped = useRef(false)
+  const [done, setDone] = useState(0)
+  const [error, setError] = useState<unknown>()
+
+  useEffect(() => {
+    let here = true
+    stopped.current = false
+    act(true).then(
+      (e) => here && setPlan(e),
+      (e: unknown) => here && setError(e),
+    )
+    return () => {
+      here = false
+      stopped.current = true // closed, the dialog sends no further portion
+    }
+  }, [act])
+
+  const go = async () => {
+    setState('going')
+    setError(undefined)
+    let left = Infinity
+    let sum = done
+    try {
+      while (left > 0) {
+        const e = await act(false)
+        sum += e.done
+        setDone(sum)
+        if (e.done === 0 || e.left >= left) break // what is left cannot be done
+        left = e.left
+        if (stopped.current) break
+      }
+      setState('done')
+    } catch (e) {
+      setError(e)
+      setState('planned')
+    }
+  }
+  const n = plan?.matched ?? 0
+  const mustType = plan && (p.danger || n > typeAbove)
+  return (
+    <Ask title={p.title} onClose={p.onClose}>
+      <h2>{p.title}</h2>
+      <p className="m2">{filter}</p>
+      <Trouble error={error} />
+      {plan && state === 'planned' && (
+        <>
+          <p>
+            <b>{say.matching(n, count(n, language))}</b>
+          </p>
+          {plan.sample && plan.sample.length > 0 && (
+            <ul>
+              {plan.sample.map((s, i) => (
+                <li key={i}>{s}</li>
+              ))}
+            </ul>
+          )}
+          {mustType && n > 0 && <TypeNumber n={n} typed={typed} onType={setTyped} />}
+        </>
+      )}
+      {state === 'going' && (
+        <p role="status">
+          <progress max={n} value={done} /> {say.doneOf(count(done, language), count(n, language))}
+        </p>
+      )}
+      {state === 'done' && <p role="status">{p.done(count(done, language))}</p>}
+      <div className="btns">
+        {state === 'planned' && (
+          <button
+            className="btn p"
+            disabled={!plan || n === 0 || (mustType && typed !== String(n))}
+            onClick={() => void go()}
+          >
+            {p.button(count(n, language))}
+          </button>
+        )}
+        {state === 'going' && (
+          <button className="btn" onClick={() => (stopped.current = true)}>
+            {say.stop}
+          </button>
+        )}
+        <button className="btn" onClick={p.onClose}>
+          {state === 'done' ? say.close : say.cancel}
+        </button>
+      </div>
+    </Ask>
+  )
+}

@@ -1,0 +1,76 @@
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+
+import type { Schemas } from '../api/client'
+import { discardLetter, discardLetters, replayLetter, replayLetters, type Filters } from '../api/queries'
+import { Problem } from '../api/problem'
+import { useSay } from '../say/Say'
+import { Bulk, type Effect } from './Bulk'
+
+const portion = 20 // letters that are replayed one by one before the bar moves, and Stop is heard
+
+/**
+ * LettersBulk replays or discards dead letters: those chosen by hand, or all open ones that a filter means, which the
+ * API finds itself at the moment of the act.
+ */
+export function LettersBulk(p: {
+  what: 'replay' | 'discard'
+  filters: Filters
+  chosen?: Schemas['LetterItem'][]
+  onClose: () => void
+}) {
+  const { say } = useSay()
+  const t = say.letter
+  const [since] = useState(() => new Date().toISOString())
+  const { state: _, ...which } = p.filters // only open letters are replayed or discarded
+  const words = Object.entries(which).map(([k, v]) => `${k} = ${v}`)
+  const replay = p.what === 'replay'
+  const sample = (letters: Schemas['LetterItem'][]) => letters.slice(0, 10).map((l) => `${l.queue}: ${l.reason}`)
+  const ofFilter = async (dry_run: boolean): Promise<Effect> => {
+    if (replay) {
+      const r = await replayLetters({ ...which, dry_run })
+      return { matched: r.matched, done: r.replayed, left: r.left, sample: sample(r.sample) }
+    }
+    const r = await discardLetters({ ...which, dry_run })
+    return { matched: r.matched, done: r.discarded, left: r.left, sample: sample(r.sample) }
+  }
+  const [left] = useState(() => p.chosen?.filter((l) => l.state === 'open') ?? [])
+  const ofChosen = async (dryRun: boolean): Promise<Effect> => {
+    if (dryRun) return { matched: left.length, done: 0, left: left.length, sample: sample(left) }
+    let done = 0
+    for (const l of left.splice(0, portion)) {
+      try {
+        await (replay ? replayLetter({ id: l.id }) : discardLetter(l.id))
+        done++
+      } catch (e) {
+        if (Problem.of(e).status !== 409) throw e // somebody else has dealt with it in the meantime
+      }
+    }
+    return { matched: left.length, done, left: left.length }
+  }
+  return (
+    <Bulk
+      danger={!replay}
+      title={replay ? (p.chosen ? t.replayChosen : t.replayAll) : p.chosen ? t.discardChosen : t.discardAll}
+      filter={p.chosen ? t.filterChosen : words.length === 0 ? t.filterAll : t.filter(words.join(', '))}
+      button={replay ? t.replayN : t.discardN}
+      done={(n) => (
+        <>
+          {replay ? t.replayed(n) : t.discarded(n)}{' '}
+          <Link
+            to={'/activity' as '/'}
+            search={{ action: replay ? 'dead_letter.replayed' : 'dead_letter.discarded', since } as never}
+          >
+            {t.seeActivity}
+          </Link>
+          {', '}
+          <Link to={'/dead-letters' as '/'} search={{ ...which, state: replay ? 'replayed' : 'discarded' } as never}>
+            {t.seeLetters}
+          </Link>
+        </>
+      )}
+      act={p.chosen ? ofChosen : ofFilter}
+      onClose={p.onClose}
+    />
+  )
+}

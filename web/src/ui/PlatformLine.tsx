@@ -1,0 +1,116 @@
+import { Link } from '@tanstack/react-router'
+import { memo } from 'react'
+
+import type { Schemas } from '../api/client'
+import { orderPlatform, useDo } from '../api/queries'
+import { count } from '../say/format'
+import { useSay } from '../say/Say'
+import { Glyph, type State } from './Glyph'
+import './lists.css'
+import { Trouble } from './parts'
+import { Do } from './Do'
+
+type Platform = Schemas['Platform']
+
+export const platformGlyph: Record<Platform['state'], State> = {
+  disabled: 'idle',
+  paused: 'idle',
+  blocked: 'look',
+  suspect: 'look',
+  scraping: 'changed',
+  cooling: 'done',
+  waiting: 'done',
+}
+
+const tag: Partial<Record<Platform['state'], string>> = { scraping: 'v', blocked: 'o', suspect: 'o' }
+
+/** expectedPages is how many search pages this cycle has, as far as the one before tells; 0 = unknown. */
+export function expectedPages(p: Platform) {
+  return Math.min(
+    p.settings.max_pages_per_cycle || Infinity,
+    Math.max(p.current_cycle?.pages ?? 0, p.last_cycle?.pages ?? 0),
+  )
+}
+
+/** PlatformLine is what a scraper does now, in words and as a tick a search page, and what can be done. */
+export const PlatformLine = memo(function PlatformLine({ platform: p }: { platform: Platform }) {
+  const { say, language } = useSay()
+  const t = say.platform
+  const order = useDo(orderPlatform, 'platforms', 'queues')
+  const cycle = p.current_cycle ?? p.last_cycle
+  const refused = p.state === 'blocked' || p.state === 'suspect'
+  return (
+    <div className="pl">
+      <div className="h">
+        <Glyph state={platformGlyph[p.state]} />
+        <Link to={'/platforms/$name' as '/'} params={{ name: p.name } as never}>
+          <b>{p.name}</b>
+        </Link>
+        <span className={`tag ${tag[p.state] ?? ''}`}>{t.state[p.state]}</span>
+        {p.state !== 'disabled' && (
+          <span className="btns">
+            {p.state === 'paused' ? (
+              <Do
+                className="btn q"
+                disabled={order.isPending}
+                onClick={() => order.mutate({ name: p.name, order: 'resume' })}
+              >
+                {say.resume}
+              </Do>
+            ) : (
+              <Do
+                className="btn q"
+                disabled={order.isPending}
+                onClick={() => order.mutate({ name: p.name, order: 'pause' })}
+              >
+                {say.pause}
+              </Do>
+            )}
+            <Do
+              disabled={order.isPending || p.state === 'scraping'}
+              onClick={() => order.mutate({ name: p.name, order: 'scrape' })}
+            >
+              {refused ? t.askNow : t.scrapeNow}
+            </Do>
+          </span>
+        )}
+      </div>
+      <Trouble error={order.error} />
+      <p lang="en">{p.next}</p>
+      {p.current_cycle && <Ticks done={p.current_cycle.pages} of={expectedPages(p)} />}
+      {cycle && (
+        <div className="nums">
+          {(
+            [
+              ['new', cycle.new],
+              ['changed', cycle.changed],
+              ['skipped', cycle.skipped],
+              ['gone', cycle.gone],
+              ['refused', cycle.rejected],
+              ['blocks', cycle.refusals],
+            ] as const
+          ).map(([name, n]) => (
+            <span key={name}>
+              <b>{count(n, language)}</b>
+              {t.nums[name](n)}
+            </span>
+          ))}
+        </div>
+      )}
+    </div>
+  )
+})
+
+/** Ticks are the search pages of a cycle; above 60 each tick stands for several. */
+export function Ticks({ done, of }: { done: number; of: number }) {
+  const { say } = useSay()
+  const n = Math.min(60, Math.max(of, done, 1))
+  const each = Math.max(of, done, 1) / n
+  return (
+    <div className="tick" role="img" aria-label={say.platform.page(done, of > 0 ? String(of) : '')}>
+      {Array.from({ length: n }, (_, i) => (
+        <i key={i} className={(i + 1) * each <= done ? '' : i * each <= done ? 'now' : 'open'} />
+      ))}
+    </div>
+  )
+}

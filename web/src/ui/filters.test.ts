@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+
+import { each, parseSearch, toggle, writeSearch } from './filters'
+
+/** random is a reproducible source of numbers below 1. */
+function random(seed: number) {
+  return () => {
+    seed = (seed * 1664525 + 1013904223) % 4294967296
+    return seed / 4294967296
+  }
+}
+
+test('filters survive the address, whatever is in them', () => {
+  const next = random(7)
+  const signs = ['a', 'Z', '0', ' ', '&', '=', '+', '%', '#', '?', ',', '"', '½', 'é', '🏠', '\u202e', '<b>', "'", '/']
+  const word = (least: number) =>
+    Array.from({ length: least + Math.floor(next() * 6) }, () => signs[Math.floor(next() * signs.length)]).join('')
+  for (let i = 0; i < 500; i++) {
+    const filters = Object.fromEntries(
+      Array.from({ length: Math.floor(next() * 6) }, (_, n) => [`f${n}${word(0)}`, word(1)]),
+    )
+    expect(parseSearch(writeSearch(filters))).toEqual(filters)
+  }
+  expect(writeSearch({})).toBe('')
+  expect(writeSearch({ a: undefined, b: 5 })).toBe('?b=5')
+})
+
+test('a filter that comes twice means any of both', () => {
+  expect(parseSearch('?rooms=4.5&rooms=5.5&text=a')).toEqual({ rooms: '4.5,5.5', text: 'a' })
+  expect(parseSearch('rooms=&rooms=3.5&rooms=')).toEqual({ rooms: '3.5' })
+  expect(parseSearch('?__proto__=1&toString=2')).toEqual(Object.fromEntries([['__proto__', '1'], ['toString', '2']])) // prettier-ignore
+})
+
+test('one of several values is added and taken away', () => {
+  const all = ['1.5', '2.5', '3.5']
+  expect(toggle('', '2.5', all)).toBe('2.5')
+  expect(toggle('3.5', '1.5', all)).toBe('1.5,3.5')
+  expect(toggle('1.5,3.5', '1.5', all)).toBe('3.5')
+  expect(toggle('9', '1.5', all)).toBe('1.5,9')
+  expect(each('')).toEqual([])
+})

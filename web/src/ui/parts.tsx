@@ -1,0 +1,162 @@
+import { Link } from '@tanstack/react-router'
+import { useEffect, useRef, useState, type ReactNode } from 'react'
+
+import { Problem } from '../api/problem'
+import { useSay } from '../say/Say'
+
+/** Section is a part of a page: a rule, a heading, and what is true in it. */
+export function Section(p: {
+  title: ReactNode
+  note?: ReactNode
+  go?: ReactNode
+  children: ReactNode
+  wide?: boolean
+}) {
+  return (
+    <section className="sec">
+      <header>
+        <h2>{p.title}</h2>
+        {p.note !== undefined && <span className="mu">{p.note}</span>}
+        {p.go && <span className="go">{p.go}</span>}
+      </header>
+      {p.wide ? (
+        <div
+          className="scroll"
+          tabIndex={0}
+          role="region"
+          aria-label={typeof p.title === 'string' ? p.title : undefined}
+        >
+          {p.children}
+        </div>
+      ) : (
+        p.children
+      )}
+    </section>
+  )
+}
+
+/** Trouble shows why something is not there, and how to try again. */
+export function Trouble({ error, again }: { error: unknown; again?: () => void }) {
+  const { say } = useSay()
+  if (!error) return null
+  const p = Problem.of(error)
+  return (
+    <div className="problem" role="alert">
+      {p.status === 0 ? <b>{say.noAnswer}</b> : <b lang="en">{p.title}</b>}
+      {p.detail && p.status !== 0 && <span lang="en">: {p.detail}</span>}
+      {p.fields.map((f, i) => (
+        <div key={i} lang="en">
+          {f.location && <span className="m">{f.location}</span>} {f.message}
+        </div>
+      ))}
+      {p.retryAfter !== undefined && <div>{say.retryAfter(p.retryAfter)}</div>}
+      {p.traceId && (
+        <div className="mu">
+          trace <Copy text={p.traceId} />
+        </div>
+      )}
+      {again && (
+        <div>
+          <button className="btn" onClick={again}>
+            {say.tryAgain}
+          </button>
+        </div>
+      )}
+    </div>
+  )
+}
+
+/** Copy is an identifier that a click copies. */
+export function Copy({ text, short }: { text: string; short?: string }) {
+  const { say } = useSay()
+  const [copied, setCopied] = useState(false)
+  return (
+    <button
+      className="copy m"
+      title={`${say.copy}: ${text}`}
+      onClick={() => void navigator.clipboard?.writeText(text).then(() => setCopied(true))}
+      onBlur={() => setCopied(false)}
+    >
+      {copied ? say.copied : (short ?? text)}
+    </button>
+  )
+}
+
+/** Out is a link to another program or site. Only http and https are links; a stranger's address shows its host. */
+export function Out({ href, children }: { href: string | undefined; children?: ReactNode }) {
+  let host = ''
+  try {
+    const u = new URL(href ?? '')
+    if (u.protocol === 'https:' || u.protocol === 'http:') host = u.host
+  } catch {} // not an address: shown as text
+  if (!host) return <span className="m">{href}</span>
+  return (
+    <a href={href} target="_blank" rel="noreferrer noopener" data-out="">
+      {children ?? host} <span aria-hidden="true">↗</span>
+    </a>
+  )
+}
+
+/** InTemporal links to a workflow in the Web UI. */
+export function InTemporal({
+  workflow,
+  button,
+}: {
+  workflow: { id: string; url: string } | undefined
+  button?: boolean
+}) {
+  const { say } = useSay()
+  if (!workflow?.url) return null
+  return (
+    <a
+      className={button ? 'btn p' : undefined}
+      href={workflow.url}
+      target="_blank"
+      rel="noreferrer noopener"
+      data-key="t"
+      title={workflow.id}
+    >
+      {say.inTemporal} <span aria-hidden="true">↗</span>
+    </a>
+  )
+}
+
+/** Empty says what would be here, and how to make some. */
+export function Empty({ children }: { children: ReactNode }) {
+  return <div className="empty">{children}</div>
+}
+
+/** Head is the top of a page: its name, which is also that of the tab, a sentence, and what can be done. */
+export function Head(p: { title: ReactNode; crumbs?: ReactNode; children?: ReactNode; actions?: ReactNode }) {
+  const name = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    document.title = `${name.current?.textContent} – Conveyor`
+  })
+  return (
+    <>
+      {p.crumbs && <nav className="crumb">{p.crumbs}</nav>}
+      <div className="head">
+        <div>
+          <h1 ref={name}>{p.title}</h1>
+          {p.children}
+        </div>
+        {p.actions && <div className="btns">{p.actions}</div>}
+      </div>
+    </>
+  )
+}
+
+/** Crumb links to a page above. */
+export function Crumb({ to, children }: { to: string; children: ReactNode }) {
+  return (
+    <>
+      <Link to={to as '/'}>{children}</Link> <span aria-hidden="true">›</span>
+    </>
+  )
+}
+
+/** Json shows a payload as it is, bounded: the whole of it can be copied. */
+export function Json({ value }: { value: unknown }) {
+  const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+  return <pre tabIndex={0}>{text.length > 50_000 ? text.slice(0, 50_000) + '\n…' : text}</pre>
+}
