@@ -1,12 +1,20 @@
 # Every target works on a fresh machine with Go; other missing tools are installed on the way.
 
 HOME_DIR := $(or $(CONVEYOR_HOME),.conveyor)
-TOOLS    := $(HOME_DIR)/bin
+TOOLS    := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/conveyor/tools
 CONVEYOR := bin/conveyor
+
+# Without the paths of this folder in them, compiled packages serve every clone of the user.
+export GOFLAGS := $(GOFLAGS) -trimpath
 
 # Extra arguments: `make test ARGS='-run TestBridge -v' PKG=./bridge`, `make run ARGS=--services-only`.
 ARGS ?=
-PKG  ?= ./test/e2e $$(go list ./... | grep -v /test/faults)
+PKG  ?=
+
+# Packages that only compute, with tests that need no service: the test cache answers for what has not changed. All others
+# share one set of services. test/faults and test/cluster kill services of their own.
+PURE     := . ./activities/... ./cli/... ./domain/... ./workflows/... ./workers/...
+SERVICED  = $$(go list ./... | grep -vE '^[^/]+/[^/]+/[^/]+(/(activities|cli|domain|workflows|workers|test)(/.*)?)?$$')
 
 # The version is part of the file name, so a bump installs anew.
 LINT_VERSION          := v2.15.0
@@ -15,13 +23,15 @@ VULNCHECK_VERSION     := v1.8.0
 LINT                  := $(TOOLS)/golangci-lint@$(LINT_VERSION)
 WORKFLOWCHECK         := $(TOOLS)/workflowcheck@$(WORKFLOWCHECK_VERSION)
 VULNCHECK             := $(TOOLS)/govulncheck@$(VULNCHECK_VERSION)
+GOTESTSUM_VERSION     := v1.13.0
+GOTESTSUM             := $(TOOLS)/gotestsum@$(GOTESTSUM_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build cluster web web-dev image test test-fast test-web test-pgbouncer test-console test-cluster \
-	test-cluster-long test-faults check lint fresh vuln tools bench bench-volume replay-fixtures clean need-go
+.PHONY: help run build cluster web web-dev image test test-fast test-slow test-e2e test-all test-web test-pgbouncer \
+	test-console test-cluster test-cluster-long test-faults test-faults-short check lint fresh vuln tools bench bench-volume replay-fixtures clean need-go
 
 help: ## List these targets.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: build ## Install missing tools, start everything, print all addresses. Ctrl-C stops it.
 	@exec $(CONVEYOR) up $(ARGS)
@@ -51,16 +61,39 @@ test-web: ## Check the types of the console and run its unit tests; web/dist sta
 image: ## Build the container image, conveyor:<version>.
 	docker build --build-arg CONVEYOR_VERSION=$(IMAGE_VERSION) -t conveyor:$(IMAGE_VERSION) .
 
-# Two packages at a time, and all on one set of services: more at a time would test the machine, not the code. The one that
-# takes longest comes first, so that the other long ones run beside it one after the other. The ledgers of faults start
-# services and processes of their own, some forty: beside them a browser takes longer than pages are given.
-test: build ## Run every test against real services of its own.
-	@$(CONVEYOR) with-services -- go test -count=1 -timeout 60m -p 2 $(PKG) $(ARGS)
-	@$(if $(filter file,$(origin PKG)),go test -count=1 -timeout 60m ./test/faults $(ARGS))
+# $(call tests,NAME,PACKAGES,ARGUMENTS): go test by way of gotestsum, with its ten slowest tests at the end. Two packages at
+# a time: more would test the machine, not the code. A test that fails is run once more, alone; what passed only then is
+# printed last, and belongs in test/flakes.tsv.
+tests = test/run "$(GOTESTSUM)" bin/$(1) "$(2)" -timeout 40m -p 2 $(3) $(ARGS)
+ON_SERVICES = $(CONVEYOR) with-services --only postgres,redis,rabbitmq,temporal,chromium --
+
+test: build $(GOTESTSUM) ## The gate: every test but the slow ones, against real services of its own. With PKG, all tests of those packages.
+ifeq ($(PKG),)
+	@go test -vet=off -timeout 10m $(PURE) $(ARGS)
+	@$(ON_SERVICES) $(call tests,test,./test/e2e $(SERVICED),-count=1 -short)
+else
+	@$(ON_SERVICES) $(call tests,test,$(PKG),-count=1)
+endif
+
+test-slow: build $(GOTESTSUM) ## What the gate leaves out beside test/e2e: scale, real time, migrations under writers. After a change to db, limit, browser, api.
+	@$(ON_SERVICES) $(call tests,slow,$(SERVICED),-count=1)
+
+test-e2e: build $(GOTESTSUM) ## Everything end to end. After a change to a workflow, an activity or a role.
+	@$(ON_SERVICES) $(call tests,e2e,./test/e2e,-count=1)
+
+# Nothing that is skipped here looks green.
+test-all: check test-web test-slow test-e2e test-faults-short test-pgbouncer test-console test-cluster ## All of these, one after another: on what is handed in.
+	@go test -count=1 $(PURE)
+	@if grep -h '"Action":"skip"' bin/slow.json bin/e2e.json bin/faults.json | grep '"Test"'; then \
+		echo "test-all: these were skipped"; exit 1; fi
+	@echo "test-all: all good; write the line of docs/nightly.md"
 
 # Packages that only compute: no service, no browser; the test cache answers for what has not changed.
 test-fast: need-go ## Run the tests that need no services: domain, workflows, activities, workers, layers.
-	@go test -timeout 5m . ./domain/... ./activities/... ./workflows/... ./workers/... $(ARGS)
+	@go test -vet=off -timeout 10m $(PURE) $(ARGS)
+
+test-faults-short: need-go $(GOTESTSUM) ## The ledgers of faults in their short form, one at a time, with a new seed. After a change to bridge, db or a role.
+	@$(call tests,faults,./test/faults,-count=1 -parallel 1)
 
 # The whole of db passes too, by hand: -- go test ./db. Browsers and other engines do not see the pooler.
 test-pgbouncer: build ## Run what leans on sessions through PgBouncer in transaction mode: relays, tenants, adverts end to end.
@@ -90,13 +123,11 @@ test-faults: need-go ## Inject faults while 1,000 adverts flow, then at random, 
 check: need-go lint fresh vuln ## Format, vet, lint, layers, determinism, generated files, known vulnerabilities.
 	@echo "check: all good$$([ ! -e bin/vuln.unchecked ] || echo ', vulnerabilities not checked')"
 
-lint: tools
+lint: $(LINT) $(WORKFLOWCHECK)
 	@unformatted=$$(go list -f '{{.Dir}}' ./... | xargs gofmt -l | sort -u); \
 	if [ -n "$$unformatted" ]; then echo "not formatted, run gofmt -w:"; echo "$$unformatted"; exit 1; fi
-	go vet ./...
-	go vet -tags cluster ./test/cluster ./test/faults
 	$(LINT) run --allow-parallel-runners ./...
-	go test -count=1 -run TestImports .
+	go test -vet=off -count=1 -run 'TestImports|TestFlakes' .
 	$(WORKFLOWCHECK) ./workflows/...
 
 fresh: need-go
@@ -109,8 +140,11 @@ fresh: need-go
 # Without its database (https://vuln.go.dev, or a mirror in GOVULNDB) nothing can be said: VULN=required fails then.
 VULN ?=
 
-vuln: tools ## Look for known vulnerabilities in what our code calls.
+vuln: $(VULNCHECK) ## Look for known vulnerabilities in what our code calls.
 	@mkdir -p bin; rm -f bin/vuln.unchecked; status=0; \
+	if [ -z "$(VULN)$(GOVULNDB)" ] && command -v getent >/dev/null && ! getent hosts vuln.go.dev >/dev/null; then \
+		echo "govulncheck: NOT CHECKED, there is no vuln.go.dev here (set GOVULNDB to a mirror)"; touch bin/vuln.unchecked; exit 0; \
+	fi; \
 	$(VULNCHECK) $(addprefix -db=,$(GOVULNDB)) ./... >bin/vuln.log 2>&1 || status=$$?; \
 	if [ $$status = 0 ]; then echo "govulncheck: no vulnerability is called"; \
 	elif [ $$status != 3 ] && grep -q 'fetching vulnerabilities' bin/vuln.log && [ -z "$(VULN)" ]; then \
@@ -118,7 +152,12 @@ vuln: tools ## Look for known vulnerabilities in what our code calls.
 		tail -1 bin/vuln.log; touch bin/vuln.unchecked; \
 	else cat bin/vuln.log; exit 1; fi
 
-tools: $(LINT) $(WORKFLOWCHECK) $(VULNCHECK)
+tools: $(LINT) $(WORKFLOWCHECK) $(VULNCHECK) $(GOTESTSUM)
+
+$(GOTESTSUM): | need-go
+	@echo "installing gotestsum $(GOTESTSUM_VERSION)"
+	@GOBIN=$(abspath $(TOOLS)) GOFLAGS= go install gotest.tools/gotestsum@$(GOTESTSUM_VERSION)
+	@mv $(TOOLS)/gotestsum $@
 
 $(LINT): | need-go
 	@echo "installing golangci-lint $(LINT_VERSION), some minutes the first time"

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/internal/whatsapp"
 )
 
@@ -120,6 +121,7 @@ func TestWebhookWithoutKeys(t *testing.T) {
 
 // Bodies that are held back neither keep Meta out nor go on for long.
 func TestSlowWebhooks(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestSlow)
 	t.Parallel()
 	refusals := rates(t, 1, 2)
 	d := open(t, func(p *parts) {

@@ -25,6 +25,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // relay runs a relay by way of url, with so many cycles at once, until stop or the end of the test.
@@ -180,6 +181,7 @@ func TestRelayPoison(t *testing.T) {
 // TestRelayTooLarge: a message that is larger than the broker takes is refused by itself, and the others of its batch are
 // published.
 func TestRelayTooLarge(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestSlow)
 	t.Parallel()
 
 	broker, pool := outbox(t)

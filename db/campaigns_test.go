@@ -17,6 +17,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // everyone is a plan of acme for all its contacts.
@@ -623,6 +624,7 @@ func TestCampaignAtOnce(t *testing.T) {
 // With 100,000 messages of one tenant, as many of a campaign that is paused, and some of twenty others, a claim looks
 // at what it takes, before the planner knows the table and after, and so do the statements beside it.
 func TestClaimPlan(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestSlow)
 	t.Parallel()
 
 	m, ctx := newMailing(t), t.Context()

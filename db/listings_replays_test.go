@@ -19,6 +19,7 @@ import (
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // request is a replay of everything from normalize on, created an hour after the start.
@@ -314,6 +315,7 @@ func TestOpenReplayRefuses(t *testing.T) {
 
 // A replay looks at a large table in stretches, and counts it in others: each is short, whatever matches.
 func TestReplayOfALargeTable(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestSlow)
 	t.Parallel()
 
 	const adverts, every = 25_000, 100

@@ -16,6 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/cloudapi"
 	"github.com/mtlrent/conveyor/internal/limit"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/internal/whatsapp"
 )
 
@@ -136,6 +137,7 @@ func (p *post) send(ctx context.Context, c campaign.Claim) campaign.Result {
 // and in the wrong order: no message is accepted twice, each that was accepted is known to be, and what stays unknown
 // is what the API has said nothing about.
 func TestMessagesAreSentOnce(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestSlow)
 	t.Parallel()
 
 	p := newPost(t)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // next are the migrations of a test, as if a release had added them.
@@ -32,6 +33,7 @@ func next(files map[string]string) fstest.MapFS {
 // A reader holds a table for long, a migration wants to change it, and writers go on: none waits for much longer than
 // the migration waits for its lock.
 func TestMigrationLetsWritersPass(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestSlow)
 	t.Parallel()
 
 	ctx, pool := t.Context(), owned(t, dbtest.New(t))
@@ -81,6 +83,7 @@ func TestMigrationLetsWritersPass(t *testing.T) {
 
 // An index that is built CONCURRENTLY waits for an old transaction as long as it must, and blocks nobody.
 func TestIndexWaitsForOldTransactions(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestSlow)
 	t.Parallel()
 
 	ctx, pool := t.Context(), owned(t, dbtest.New(t))

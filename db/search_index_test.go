@@ -13,6 +13,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/domain/search/searchtest"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // requireExact compares the index with one that is built anew of the pages: the documents, the lengths of their fields,
@@ -211,6 +212,7 @@ func TestSearchRenew(t *testing.T) {
 
 // A merge that fails at any statement leaves the index as it was.
 func TestSearchCompactKilled(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestSlow)
 	t.Parallel()
 
 	l := newLibrary(t)

@@ -19,6 +19,7 @@ import (
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // phone is the number of person n.
@@ -137,6 +138,7 @@ func (k *killer) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData
 // Persist is killed in each of its steps, in every batch, and beside another one. The table has the distinct rows of
 // the file, and the counts are those of the file.
 func TestPersistSurvives(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestSlow)
 	t.Parallel()
 
 	const total, size, batch = 100_000, 1000, 10

@@ -18,6 +18,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/chromium"
 	"github.com/mtlrent/conveyor/internal/devstack"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // A page that takes memory until it gets no more.
@@ -62,6 +63,7 @@ func peak(stack *devstack.Stack, done <-chan struct{}) <-chan int64 {
 
 // Pages that eat memory fail, each for itself: one that is open beside them is taken, and so is the next.
 func TestHungryCapture(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestSlow)
 	s := newSite(t)
 	stack := startChromium(t)
 	d := drive(t, stack, browser.DevtoolsOptions{Pages: 2, Timeout: patience}, s)
@@ -96,6 +98,7 @@ func TestHungryCapture(t *testing.T) {
 
 // The pages of rental sites are bound as well.
 func TestHungryLoad(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestSlow)
 	s := newSite(t)
 	s.html("/hungry", `<p>hungry<script>const a=[];for(;;)a.push(new Uint8Array(1<<26).fill(1))</script>`)
 	s.html("/next", "<p>through")
@@ -109,8 +112,12 @@ func TestHungryLoad(t *testing.T) {
 	}
 }
 
+// lookEvery is the pause between two looks at the processes of a Chromium: each costs milliseconds.
+const lookEvery = 20 * time.Millisecond
+
 // A page of frames of many sites, which opens windows, does not get a process for each.
 func TestManyFrames(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestSlow)
 	s := newSite(t)
 	stack := startChromium(t)
 	var dialed atomic.Int32
@@ -128,11 +135,13 @@ func TestManyFrames(t *testing.T) {
 	most, done, looked := 0, make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(looked)
+		look := time.NewTicker(lookEvery)
+		defer look.Stop()
 		for {
 			select {
 			case <-done:
 				return
-			default:
+			case <-look.C:
 			}
 			list, _ := group(stack)
 			renderers := 0
@@ -205,6 +214,8 @@ func TestTrim(t *testing.T) {
 	if ended := chromium.Trim(pid, chromium.MaxMemory); ended != "" {
 		t.Errorf("%s was ended", ended)
 	}
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
 	for left := true; left; { // it may keep an empty page in reserve
 		select {
 		case err := <-inHand:
@@ -212,7 +223,7 @@ func TestTrim(t *testing.T) {
 			if class, _ := fault.Of(err); class != fault.Transient {
 				t.Errorf("Capture = %v (%s); want transient", err, class)
 			}
-		default:
+		case <-look.C:
 			_ = chromium.Trim(pid, 1<<20)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -22,20 +23,26 @@ const pollLock = 200 * time.Millisecond
 // in the cache, named after its version: a new version is a new folder, and stacks of different checkouts share both.
 type goTool struct {
 	name, version string            // the display's, the cache folder's
+	service       string            // it comes with this one
 	packages      []string          // of `go install`, without the version
 	links         map[string]string // name in Options.Bin → file in the cache folder
 }
 
 var goTools = []goTool{
-	{"temporal-server", "v1.32.2",
+	{"temporal-server", "v1.32.2", Temporal,
 		[]string{"go.temporal.io/server/cmd/server", "go.temporal.io/server/cmd/tools/sql"},
 		map[string]string{"temporal-server": "server", "temporal-sql-tool": "sql"}},
-	{"temporal-ui", "v2.54.1", // later ones lack a file on the proxy
+	{"temporal-ui", "v2.54.1", TemporalUI, // later ones lack a file on the proxy
 		[]string{"github.com/temporalio/ui-server/v2/cmd/server"},
 		map[string]string{"temporal-ui-server": "server"}},
-	{"temporal-cli", "v1.5.1", // later ones have a replace directive, which `go install` refuses
+	{"temporal-cli", "v1.5.1", TemporalUI, // for persons too; later ones have a replace directive, refused by `go install`
 		[]string{"github.com/temporalio/cli/cmd/temporal"},
 		map[string]string{"temporal": "temporal"}},
+}
+
+// goTools are those of the services that this stack starts.
+func (s *Stack) goTools() []goTool {
+	return slices.DeleteFunc(slices.Clone(goTools), func(t goTool) bool { return !s.starts(t.service) })
 }
 
 // cacheDir is shared by all checkouts of this user. Without a home there is none, and bin serves.
@@ -54,7 +61,7 @@ func (s *Stack) linkTools() error {
 	if err := os.MkdirAll(s.opts.Bin, 0o755); err != nil {
 		return fmt.Errorf("create %s: %w", s.opts.Bin, err)
 	}
-	for _, t := range goTools {
+	for _, t := range s.goTools() {
 		for link, file := range t.links {
 			if err := relink(filepath.Join(t.dir(s.opts.Bin), file), filepath.Join(s.opts.Bin, link)); err != nil {
 				return err
@@ -83,7 +90,7 @@ func relink(file, link string) error {
 }
 
 func (s *Stack) buildTools(ctx context.Context) error {
-	for _, t := range goTools {
+	for _, t := range s.goTools() {
 		if err := s.buildTool(ctx, t); err != nil {
 			return err
 		}

@@ -96,6 +96,7 @@ func pause(ctx context.Context, d time.Duration) error {
 // The rate of each tier holds for one process and for four at once, whose clocks differ, and no second has more than a
 // fifth above it.
 func TestFlowAcrossProcesses(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestSlow)
 	t.Parallel()
 	for _, rate := range []int{10, 50} {
 		for _, processes := range []int{1, 4} {
@@ -293,6 +294,7 @@ func TestFlowMakesUp(t *testing.T) {
 
 // Redis goes away and comes back: the rate goes on, and no second has more than it may.
 func TestFlowWithRedisKilledInTheMiddle(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestSlow)
 	t.Parallel()
 	servicetest.Undisturbed(t, func() error { return redisKilled(t) })
 }

@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 
 // For any number of callers and processes, no two starts on one host are closer than the interval.
 func TestOneRedisManyProcesses(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestSlow)
 	t.Parallel()
 	servicetest.Undisturbed(t, func() error { return oneRedis(t) })
 }
@@ -77,6 +78,7 @@ func oneRedis(t *testing.T) error {
 
 // Redis goes away in the middle and comes back: each process goes on, at the same rate, and says so.
 func TestRedisKilledInTheMiddle(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestSlow)
 	t.Parallel()
 	servicetest.Undisturbed(t, func() error { return hostsWithRedisKilled(t) })
 }

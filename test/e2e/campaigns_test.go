@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // campaignShown is what the API says of a campaign.
@@ -25,6 +26,7 @@ type campaignShown struct {
 // A campaign is started, paused, resumed and canceled by the API: a pause and an end hold within two seconds, what is
 // left is sent after it, and once. What Meta reports arrives by the webhook. A message to one person goes before it all.
 func TestACampaignThroughTheAPI(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	const messages = 500

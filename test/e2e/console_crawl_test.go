@@ -10,6 +10,8 @@ import (
 
 	"github.com/playwright-community/playwright-go"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // lineageSite is a site of three levels, with a title that is markup and a link that leads nowhere.
@@ -31,6 +33,7 @@ func lineageSite(rw http.ResponseWriter, r *http.Request) {
 // The page of a crawl draws which page led to which: a URL that is chosen shows its way from the seed, by the pointer
 // and by the keyboard, and what a site has written is text.
 func TestConsoleDrawsTheLineageOfACrawl(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	_, origin := served(t, http.HandlerFunc(lineageSite))

@@ -5,10 +5,13 @@ import (
 
 	"github.com/playwright-community/playwright-go"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // The pages of one queue and of one search of a platform; their neighbours are in TestTheConsole.
 func TestPagesOfOneThing(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w := newWorld(t)
@@ -32,6 +35,7 @@ func TestPagesOfOneThing(t *testing.T) {
 
 // Rows are walked along, chosen and acted on by keys alone, and only what was chosen is acted on.
 func TestKeysOfTheConsole(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w := newWorld(t)

@@ -10,11 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/internal/oidc/oidctest"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // A person logs in at an identity provider, comes back to the page where that was asked for, finds a thing, and logs
 // out. A provider that lies lets nobody in, and the page says what to do.
 func TestLoginByOIDCOfTheConsole(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w := newWorld(t)

@@ -13,11 +13,13 @@ import (
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // At the console a file is looked at before it is imported, its refused rows have their reasons, and a number is masked
 // until somebody asks for it, which the audit notes.
 func TestOutreachInTheConsole(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	p := newPost(t, "CONVEYOR_DISPATCH_STANDARD=50")

@@ -22,6 +22,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/internal/crawlsite"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/internal/sharedtest"
 )
 
@@ -244,6 +245,7 @@ func TestACrawlFindsWhatIsThere(t *testing.T) {
 
 // A real site, with frames, is crawled exactly.
 func TestACrawlOfARealSite(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	// Not beside the others: it takes all cores, and they have deadlines.
 
 	folder := filepath.Join(sharedtest.Dir(t, "the crawl of a real site"), "data", "sites")
@@ -267,6 +269,7 @@ func TestACrawlOfARealSite(t *testing.T) {
 // Workers are killed again and again: a crawl finds the same, and requests a URL again only when it was in the hands of
 // a worker that was killed.
 func TestACrawlSurvivesItsWorkers(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	// Not beside the others: it takes all cores, and they have deadlines.
 
 	g := crawlsite.NewGraph(crawlsite.GraphOptions{
@@ -317,6 +320,7 @@ func (w *world) held(run int64, p *process) map[string]int {
 
 // Traps end, each at its own limit, and hold up no other crawl.
 func TestACrawlLeavesTraps(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	// Not beside the others: it takes all cores, and they have deadlines.
 
 	silent, err := crawlsite.Silent()
@@ -388,6 +392,7 @@ func TestACrawlLeavesTraps(t *testing.T) {
 
 // Two runs over one site, by two workers, keep to its pace together.
 func TestCrawlsAreGentleTogether(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	// Not beside the others: it takes all cores, and they have deadlines.
 
 	const (

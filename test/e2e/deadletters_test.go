@@ -13,6 +13,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 
 	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // fails runs a command of conveyor that must not succeed, and returns its exit code and its output.
@@ -88,6 +89,7 @@ func TestARejectedAdvertIsReplayed(t *testing.T) {
 
 // An image that could not be had is replayed when its host has it again: it is attached and its letter resolved.
 func TestAnImageIsReplayed(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w, _ := running(t)
@@ -129,6 +131,7 @@ func TestAnImageIsReplayed(t *testing.T) {
 // A listing that another team normalized, and that does not fit the columns, is replayed to the queue that it arrived
 // on, not to the one for raw adverts.
 func TestAStagedListingIsReplayed(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w, _ := running(t)
@@ -147,6 +150,7 @@ func TestAStagedListingIsReplayed(t *testing.T) {
 }
 
 func TestDeadLettersByCommand(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w, _ := running(t)

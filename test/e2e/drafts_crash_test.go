@@ -17,11 +17,13 @@ import (
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/devstack"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // Kill -9 at the worst instants. A bridge that dies between draft and ack gets its message again, and acks it: the page is
 // not asked for again. The page of a worker that dies is taken over by another. Either way there is one draft.
 func TestDraftsWhoseMakersAreKilled(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w, bridge := drafting(t)
@@ -60,6 +62,7 @@ func TestDraftsWhoseMakersAreKilled(t *testing.T) {
 // Without Chromium, and without a place for drafts, a request is dead-lettered and nothing is stored; its letter is replayed
 // when they are there. A Chromium that dies under a page makes a failure of it, at once, and the next page has another.
 func TestWhatDraftsNeedComesAndGoes(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	address, dir := freeAddress(t), t.TempDir()

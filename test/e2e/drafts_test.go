@@ -299,6 +299,7 @@ func TestACrawlRequestBecomesADraft(t *testing.T) {
 
 // A message that can never become a draft is dead-lettered with the reason, and the next message is taken.
 func TestBadCrawlRequestsDie(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w, bridge := drafting(t, "CONVEYOR_ARCHIVE_DEAD_LETTERS=false")
@@ -384,6 +385,7 @@ func TestBadCrawlRequestsDie(t *testing.T) {
 
 // Drafts by REST and by command: one request is one draft, however often it is repeated.
 func TestDraftsByRESTAndCommand(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w, bridge := drafting(t, "RABBITMQ_PREFETCH=3")
@@ -467,6 +469,7 @@ func TestDraftsByRESTAndCommand(t *testing.T) {
 // harms neither the worker, nor Chromium, nor the pages beside it. Not in parallel: a page has 30 s, and three of these
 // take every core that they get.
 func TestPagesThatMisbehave(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	w, bridge := drafting(t, "RABBITMQ_PREFETCH=3", "CONVEYOR_DRAFT_PAGES=3")
 	worker := w.start("worker")
 	type page struct {

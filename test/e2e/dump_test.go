@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // TestDraftsOfAFileAreImported takes over the drafts of another system: each is stored once, a newer one of ours stays,
@@ -53,6 +55,7 @@ func TestDraftsOfAFileAreImported(t *testing.T) {
 // TestADumpOfListingsIsImported takes over the table of another system: what was offered is published once, however
 // often it is imported, what cannot be is named with its row, and what was archived stays where it is.
 func TestADumpOfListingsIsImported(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	const dump = `-- PostgreSQL database dump

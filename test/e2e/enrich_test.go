@@ -15,6 +15,7 @@ import (
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // A published listing gets the facts of its text, the places near it, and what a language model read in it; of a model
@@ -74,6 +75,7 @@ func TestListingsAreEnriched(t *testing.T) {
 
 // Another team enriches between normalize and dedupe, as in the original pipeline.
 func TestEnrichmentIsTheirs(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w, _ := withAPI(t, "CONVEYOR_ENRICH=elsewhere")

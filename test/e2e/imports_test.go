@@ -16,6 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // importing starts a worker that imports, and makes a tenant.
@@ -172,6 +173,7 @@ func TestImports(t *testing.T) {
 
 // An import that is canceled stops at once, and says what was stored; so does one whose workflow is canceled.
 func TestImportsCancel(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w := importing(t)

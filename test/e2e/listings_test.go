@@ -19,6 +19,7 @@ import (
 	"github.com/mtlrent/conveyor/bridge/bridgetest"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 func id(platformID string) string {
@@ -135,6 +136,7 @@ func TestAListingWithoutImagesCostsAtMostFourStateTransitions(t *testing.T) {
 
 // A message that can never become a listing gets a clear reason, and the next message is handled.
 func TestBadMessagesDoNotHarm(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w, bridge := running(t)
@@ -186,6 +188,7 @@ func TestBadMessagesDoNotHarm(t *testing.T) {
 
 // A listing stands without the images that cannot be had, and says of each why.
 func TestBadImagesDoNotHarm(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w, _ := running(t)
@@ -271,6 +274,7 @@ func TestNothingIsLostWhenProcessesAreKilled(t *testing.T) {
 
 // After a rule has changed, all rejected adverts are reset with one batch command, as `temporal workflow reset` does.
 func TestRejectedListingsAreResetByQuery(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w, _ := running(t)
@@ -298,6 +302,7 @@ func TestRejectedListingsAreResetByQuery(t *testing.T) {
 
 // A worker that starts while Temporal is away takes up its work when Temporal is there.
 func TestAWorkerWaitsForTemporal(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w := newWorld(t)
@@ -317,6 +322,7 @@ func TestAWorkerWaitsForTemporal(t *testing.T) {
 
 // A staged listing of another team that does not fit the columns is a dead letter, not a workflow that fails unnoticed.
 func TestAStagedListingThatCannotBeStored(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w, _ := running(t)
@@ -331,6 +337,7 @@ func TestAStagedListingThatCannotBeStored(t *testing.T) {
 
 // An image that another team's importer asks for is fetched by a standalone activity.
 func TestImagesPendingMessages(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w, _ := running(t)
@@ -353,6 +360,7 @@ func TestImagesPendingMessages(t *testing.T) {
 
 // A table that is locked for longer than a step may take holds adverts up, and rejects none.
 func TestALockedTableRejectsNothing(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	const adverts = 40

@@ -19,6 +19,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/cloudapi"
 	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/internal/secret"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // post is a world whose tenants send by a fake of the Cloud API.
@@ -145,6 +146,7 @@ func (p *post) campaign(tenant string, sender uuid.UUID, n int) uuid.UUID {
 
 // A campaign is sent to its end. A pause holds it, and so does the end of it.
 func TestCampaigns(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	p, ctx := newPost(t, "CONVEYOR_DISPATCH_STANDARD=50"), t.Context()

@@ -27,11 +27,13 @@ import (
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/demosite"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // An alert or a panel whose metric no role exposes is silent for ever, so every name, label and value in deploy/ must
 // stand in the roles' metrics once a little of everything has happened to them. The same processes report the backlog.
 func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	// A site of one advert, which refuses once.

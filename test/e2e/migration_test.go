@@ -14,6 +14,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // A team is the hand-written consumers that docs/migration.md moves away from: one a stage, each consuming the queue of
@@ -182,6 +183,7 @@ func (w *world) consumers(queue string) int {
 
 // Step 1 of docs/migration.md: we normalize, and everything after that is still theirs.
 func TestMigrationNormalizeIsOurs(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w, _ := withAPI(t, ours("normalize"))
@@ -211,6 +213,7 @@ func TestMigrationNormalizeIsOurs(t *testing.T) {
 
 // Step 2: we normalize and look for duplicates. A normalizer that is still theirs may go on beside ours.
 func TestMigrationDedupeIsOurs(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w, _ := withAPI(t, ours("normalize,dedupe"))
@@ -229,6 +232,7 @@ func TestMigrationDedupeIsOurs(t *testing.T) {
 
 // Step 3: the listings are ours. Adverts that went to their importer before are taken over by a replay.
 func TestMigrationImportIsOurs(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w, roles := withAPI(t, ours("normalize,dedupe"), patient)
@@ -255,6 +259,7 @@ func TestMigrationImportIsOurs(t *testing.T) {
 
 // Step 4: everything is ours. Images that their downloader never got are in its queue, which is ours now.
 func TestMigrationImagesAreOurs(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w, roles := withAPI(t, ours("normalize,dedupe,import"), patient)

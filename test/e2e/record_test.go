@@ -7,8 +7,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +21,7 @@ import (
 	history "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/temporalproto"
 	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
@@ -28,6 +32,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/cloudapi"
 	"github.com/mtlrent/conveyor/internal/crawlsite"
 	"github.com/mtlrent/conveyor/internal/demosite"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/workflows"
 )
 
@@ -36,6 +41,7 @@ var record = flag.String("record", "", "folder to write the histories to, for wo
 // TestHistoriesReplay makes one run of every kind on a real server and replays it. With -record it writes the
 // histories down, for the code of tomorrow to be held against.
 func TestHistoriesReplay(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w, _ := running(t)
@@ -62,6 +68,7 @@ func TestHistoriesReplay(t *testing.T) {
 
 // TestHistoriesReplayOfReplays does the same for replays and the staleness check.
 func TestHistoriesReplayOfReplays(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w, _ := withAPI(t)
@@ -83,6 +90,7 @@ func TestHistoriesReplayOfReplays(t *testing.T) {
 // TestHistoriesReplayOfScrapers does the same for scrapers: a run that waits, is woken and goes through a cycle, and
 // one whose cycle ends at a suspect page.
 func TestHistoriesReplayOfScrapers(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w := scraping(t, 44)
@@ -100,6 +108,7 @@ func TestHistoriesReplayOfScrapers(t *testing.T) {
 // TestHistoriesReplayOfDrafts does the same for drafts: one of a good page, one of a page that is gone, and one that there
 // was no Chromium for.
 func TestHistoriesReplayOfDrafts(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w, _ := drafting(t)
@@ -118,6 +127,7 @@ func TestHistoriesReplayOfDrafts(t *testing.T) {
 // TestHistoriesReplayOfCrawls does the same for crawls: one that is paused, goes on and completes, and one that is
 // cancelled.
 func TestHistoriesReplayOfCrawls(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	// Not beside the others: it takes all cores, and they have deadlines.
 
 	site, origin := served(t, crawlsite.NewGraph(crawlsite.GraphOptions{Seed: 7, Pages: 40, Links: 5}))
@@ -137,6 +147,7 @@ func TestHistoriesReplayOfCrawls(t *testing.T) {
 // TestHistoriesReplayOfImports does the same for imports: one that is done, one whose worker was killed, one whose file
 // was away at first, one that fails and one that is canceled.
 func TestHistoriesReplayOfImports(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w := importing(t)
@@ -201,6 +212,7 @@ func (w *importWorld) storing(text string) (u db.Upload, release func()) {
 // TestHistoriesReplayOfCampaigns does the same for campaigns and for what sends their messages: a campaign that is
 // paused and goes on, one that the schedule starts and that is canceled, and a message that is tried again.
 func TestHistoriesReplayOfCampaigns(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	p, ctx := newPost(t, "CONVEYOR_DISPATCH_STANDARD=50"), t.Context()
@@ -289,11 +301,7 @@ func (w *world) replaysRun(workflowID, runID, name string) {
 		return err == nil && d.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
 	})
 	h := w.history(workflowID, runID)
-	r := worker.NewWorkflowReplayer()
-	for _, f := range workflows.All {
-		r.RegisterWorkflow(f)
-	}
-	require.NoError(w.t, r.ReplayWorkflowHistory(nil, h), name)
+	require.NoError(w.t, replayer().ReplayWorkflowHistory(nil, h), name)
 	if *record != "" {
 		doc, err := temporalproto.CustomJSONMarshalOptions{Indent: " "}.Marshal(h)
 		require.NoError(w.t, err)
@@ -301,16 +309,69 @@ func (w *world) replaysRun(workflowID, runID, name string) {
 	}
 }
 
+// replayClosed replays the workflows that a test left closed: with every test of this package, histories of a real server
+// are held against the code that made them.
+func (w *world) replayClosed() {
+	if w.t.Failed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	list, err := w.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+		Query: `ExecutionStatus != "Running"`, PageSize: mostReplayed,
+	})
+	if err != nil {
+		w.t.Errorf("closed workflows: %v", err)
+		return
+	}
+	known := map[string]bool{}
+	for _, f := range workflows.All {
+		_, name, _ := strings.Cut(filepath.Base(runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name()), ".")
+		known[name] = true
+	}
+	for _, e := range list.GetExecutions() {
+		if !known[e.GetType().GetName()] { // the server's own
+			continue
+		}
+		h, err := historyOf(ctx, w.temporal, e.GetExecution().GetWorkflowId(), e.GetExecution().GetRunId())
+		if err == nil {
+			err = replayer().ReplayWorkflowHistory(nil, h)
+		}
+		if err != nil {
+			w.t.Errorf("replay of %s: %v", e.GetExecution().GetWorkflowId(), err)
+		}
+	}
+}
+
+// mostReplayed bounds the histories that the end of a test replays.
+const mostReplayed = 100
+
+func replayer() worker.WorkflowReplayer {
+	r := worker.NewWorkflowReplayer()
+	for _, f := range workflows.All {
+		r.RegisterWorkflow(f)
+	}
+	return r
+}
+
 // history reads the whole history of a workflow's run; "" is the newest.
 func (w *world) history(workflowID, runID string) *history.History {
 	w.t.Helper()
 
+	h, err := historyOf(w.ctx(), w.temporal, workflowID, runID)
+	require.NoError(w.t, err)
+	return h
+}
+
+func historyOf(ctx context.Context, c client.Client, workflowID, runID string) (*history.History, error) {
 	h := new(history.History)
-	events := w.temporal.GetWorkflowHistory(w.ctx(), workflowID, runID, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := c.GetWorkflowHistory(ctx, workflowID, runID, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		e, err := events.Next()
-		require.NoError(w.t, err)
+		if err != nil {
+			return nil, err
+		}
 		h.Events = append(h.Events, e)
 	}
-	return h
+	return h, nil
 }

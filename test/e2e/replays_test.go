@@ -14,6 +14,7 @@ import (
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/domain/contract"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // withAPI makes a world with every role, whose commands call its API.
@@ -71,6 +72,7 @@ func (w *world) replay(id string) (r api.Replay) {
 // Kill -9 of the worker at any instant: the replay goes on where it was, no advert is missed or counted twice, and
 // the tables and the events are as they were.
 func TestAReplayResumesAfterKills(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	const adverts, kills = 300, 3
@@ -105,6 +107,7 @@ const tables = `SELECT concat_ws(' ', (SELECT count(*) FROM listings), (SELECT c
 
 // A replay that is canceled starts nothing more, and stays on record.
 func TestAReplayIsCanceled(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w, _ := withAPI(t)
@@ -127,6 +130,7 @@ func TestAReplayIsCanceled(t *testing.T) {
 
 // Adverts that are scraped during a large replay, at the highest rate, do not wait for it.
 func TestAReplayDoesNotSlowFreshListings(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	const fresh = 20
@@ -155,6 +159,7 @@ func TestAReplayDoesNotSlowFreshListings(t *testing.T) {
 // A listing that no scrape sees any more is archived, and the duplicate of its home takes its place. When it is scraped
 // again it is the duplicate: the home is shown once.
 func TestAStaleListingIsArchivedAndReturns(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w, _ := withAPI(t)

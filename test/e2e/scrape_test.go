@@ -21,6 +21,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/internal/demosite"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 var transport = flag.String("transport", string(scrape.HTTP), "transport for the demo site's pages: browser or http")
@@ -305,6 +306,7 @@ func (w *world) stale() {
 
 // A site that refuses is left alone for as long as it asks, and longer each time; the other one does not notice.
 func TestASiteThatRefusesIsLeftAlone(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w := scraping(t, 44)
@@ -411,6 +413,7 @@ func isDetail(r *http.Request) bool {
 // The cost to the Temporal server of a cycle over an unchanged site is a feature: there is one a minute, day and night.
 // It is the same for any number of adverts, and grows by the search page.
 func TestAQuietCycleCostsAtMostFourteenStateTransitions(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w := scraping(t, 44)
@@ -446,6 +449,7 @@ func TestAQuietCycleCostsAtMostFourteenStateTransitions(t *testing.T) {
 
 // Suspect pages are an alarm, never an empty success: nothing is taken for gone, nothing is lost.
 func TestASuspectSiteIsAnAlarm(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w := scraping(t, 44)
@@ -547,6 +551,7 @@ func (w *world) hourLater() {
 
 // A site that does not want robots is asked for its robots.txt and for nothing else.
 func TestRobotsAreKeptOut(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	var mu sync.Mutex
@@ -574,6 +579,7 @@ func TestRobotsAreKeptOut(t *testing.T) {
 
 // An operator's setting holds from the next request on, in every worker, and for workers and settings that come later.
 func TestOperatorsDriveScrapers(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	const delay = 400 * time.Millisecond
@@ -671,6 +677,7 @@ func apart(t *testing.T, times []time.Time, delay time.Duration, n int) {
 // Kill -9 of the worker while it asks for a page: the next one goes on with that page. Nothing that was done is done
 // again, nothing is left out, and no event is published twice.
 func TestAKilledScraperGoesOnWithTheNextAdvert(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w := scraping(t, 44)
@@ -723,6 +730,7 @@ func TestAKilledScraperGoesOnWithTheNextAdvert(t *testing.T) {
 // A fault on our side is not blamed on an advert: a session at the database that ends while a visit takes its turn
 // costs a try, and not the advert ten minutes.
 func TestALostSessionIsNoFailedVisit(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w := scraping(t, 20)
@@ -744,6 +752,7 @@ func TestALostSessionIsNoFailedVisit(t *testing.T) {
 // A new advert does not wait for the cycle that is under way: a look at the newest search page finds it, and it is
 // visited next. Counted in requests, for those are the platform's delay apart at least, on any machine.
 func TestANewAdvertIsFoundWhileACycleIsUnderWay(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	const delay, look = 100 * time.Millisecond, 2 * time.Second

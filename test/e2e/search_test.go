@@ -13,6 +13,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // crawledPage is a message for the indexer, crawled at a minute of an hour.
@@ -102,6 +103,7 @@ func TestCrawledPagesAreFound(t *testing.T) {
 
 // TestHistoriesReplayOfSearch records a batch with a page that is refused, a re-index, a merge and a deletion.
 func TestHistoriesReplayOfSearch(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w := indexing(t)

@@ -10,11 +10,13 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/mtlrent/conveyor/domain/contract"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // What a terminated run has left behind is brought to its end by the staleness check, once: an advert that was never
 // processed, and a picture of one that was. Feeding the advert again would not help the picture, for it says nothing new.
 func TestWhatATerminatedRunLeftIsResumed(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
 	w := newWorld(t)

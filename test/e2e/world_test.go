@@ -22,7 +22,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/stretchr/testify/require"
@@ -50,6 +49,7 @@ func build(m *testing.M) int {
 	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/conveyor").CombinedOutput(); err != nil {
 		panic(fmt.Sprintf("build: %v\n%s", err, out))
 	}
+	defer stopSpaces()
 	return m.Run()
 }
 
@@ -78,7 +78,7 @@ func newWorld(t *testing.T, settings ...string) *world {
 func newWorldAround(t *testing.T, site *demosite.Site, settings ...string) *world {
 	t.Helper()
 
-	name := "e2e-" + uuid.NewString()[:8]
+	name := takeSpace(t)
 	w := &world{t: t, dir: t.TempDir(), db: dbtest.New(t), space: name, site: site}
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if told := w.door.Load(); told != nil {
@@ -109,6 +109,8 @@ func newWorldAround(t *testing.T, site *demosite.Site, settings ...string) *worl
 	w.temporal, err = client.NewLazyClient(client.Options{HostPort: servicetest.Address(t, "TEMPORAL_ADDRESS"), Namespace: name})
 	require.NoError(t, err)
 	t.Cleanup(w.temporal.Close)
+	t.Cleanup(func() { unschedule(w.temporal) })
+	t.Cleanup(w.replayClosed)
 	t.Cleanup(w.explain)
 	w.run("bootstrap")
 	return w
