@@ -12,9 +12,10 @@ ARGS ?=
 PKG  ?=
 
 # Packages that only compute, with tests that need no service: the test cache answers for what has not changed. All others
-# share one set of services. test/faults and test/cluster kill services of their own.
+# share one set of services. test/faults and test/cluster kill services of their own: of the first only the tests that read
+# ledgers are in the gate.
 PURE     := . ./activities/... ./cli/... ./domain/... ./workflows/... ./workers/...
-SERVICED  = $$(go list ./... | grep -vE '^[^/]+/[^/]+/[^/]+(/(activities|cli|domain|workflows|workers|test)(/.*)?)?$$')
+SERVICED  = $$(go list ./... | grep -vE '^[^/]+/[^/]+/[^/]+(/(activities|cli|domain|workflows|workers|test)(/.*)?)?$$') ./test/faults
 
 # The version is part of the file name, so a bump installs anew.
 LINT_VERSION          := v2.15.0
@@ -75,8 +76,8 @@ else
 	@$(ON_SERVICES) $(call tests,test,$(PKG),-count=1)
 endif
 
-test-slow: build $(GOTESTSUM) ## What the gate leaves out beside test/e2e: scale, real time, migrations under writers. After a change to db, limit, browser, api.
-	@$(ON_SERVICES) $(call tests,slow,$(SERVICED),-count=1)
+test-slow: build $(GOTESTSUM) ## What the gate leaves out of the packages below test/: scale, real time. After a change to db, limit, browser.
+	@$(ON_SERVICES) $(call tests,slow,$(filter-out ./test/faults,$(SERVICED)),-count=1)
 
 test-e2e: build $(GOTESTSUM) ## Everything end to end. After a change to a workflow, an activity or a role.
 	@$(ON_SERVICES) $(call tests,e2e,./test/e2e,-count=1)

@@ -11,6 +11,11 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
+// statements are the names of the statements, by their text. sql_names.go fills it.
+//
+//go:generate go test -vet=off -run ^TestSQLNames$ . -update
+var statements = map[string]string{}
+
 // An Option changes how Open connects.
 type Option func(*pgxpool.Config)
 

@@ -4,8 +4,9 @@ import "testing"
 
 // The targets of the Makefile that run what the gate, `make test`, leaves out.
 const (
-	TestSlow = "make test-slow"
-	TestE2E  = "make test-e2e"
+	TestSlow   = "make test-slow"
+	TestE2E    = "make test-e2e"
+	TestFaults = "make test-faults-short"
 )
 
 // Slow leaves a test out of the gate, which is `go test -short`, and says which target runs it. What such a test

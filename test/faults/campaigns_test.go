@@ -25,6 +25,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/devstack"
 	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/internal/secret"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/internal/whatsapp"
 )
 
@@ -60,6 +61,7 @@ func campaignMessages() int {
 // Under faults, with a worker killed every three seconds, no message of a campaign is sent twice, each that was accepted
 // is known to be, and what stays unknown was in the hands of a worker that died, or its connection did.
 func TestTheLedgerOfCampaignsBalances(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestFaults)
 	t.Parallel() // with the other short ones
 	var hooks *db.Webhooks
 	api, url := phone(serveAt(t, "127.0.0.1"), func(r *http.Request) error { return applyWebhook(r, hooks) })

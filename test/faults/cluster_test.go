@@ -25,6 +25,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/crawlsite"
 	"github.com/mtlrent/conveyor/internal/devstack/cluster"
 	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // onSwitch is given by TestTheLedgerOfTheClusterBalances to its second self, which is on the switch of a cluster.
@@ -208,6 +209,7 @@ func (c *clustered) roll() error {
 // On a cluster, under mixed load, with one host after the other killed, cut off or slow: nothing is lost and nothing is
 // there twice, no site is asked more often than it may be by all hosts together, and no message is sent too soon.
 func TestTheLedgerOfTheClusterBalances(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestFaults)
 	if *onSwitch == "" {
 		onTheSwitch(t)
 		return

@@ -21,6 +21,7 @@ import (
 	crawling "github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/internal/crawlsite"
 	"github.com/mtlrent/conveyor/internal/devstack"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // breaks are the faults that meet crawls, beside workers that are killed all the time. short says which are part of the
@@ -45,6 +46,7 @@ var breaks = []fault{
 // Under faults, with a worker killed every three seconds, a crawl finds what is there, and requests a URL again only
 // when a worker had it in hand that was killed or lost its database.
 func TestTheLedgerOfCrawlsBalances(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestFaults)
 	t.Parallel() // with those of drafts and scrapers
 	pages := 300
 	if *long {

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/internal/devstack"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // crawls is the queue of crawl requests, and their routing key.
@@ -84,6 +85,7 @@ const chromiumLimit = 3 << 10
 // Poison pages among good ones cost themselves: every good page is a draft, every poison one a draft or a dead letter,
 // also when workers and bridges are killed meanwhile.
 func TestTheLedgerOfDraftsBalances(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestFaults)
 	t.Parallel() // with that of scrapers
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var n int

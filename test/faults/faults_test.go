@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // The form of a run. The short form is for every commit: some faults of the table, others with each seed, without waiting
@@ -41,6 +43,9 @@ func TestMain(m *testing.M) { os.Exit(build(m)) }
 
 func build(m *testing.M) int {
 	flag.Parse()
+	if testing.Short() { // only what reads ledgers
+		return m.Run()
+	}
 	form()
 	if err := beforeBuild(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -80,6 +85,7 @@ func form() {
 
 // Under faults, nothing is lost and nothing is there twice.
 func TestTheLedgerBalances(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestFaults)
 	m := newLiar(t)
 	w := newWorld(t, nil, "CONVEYOR_API_WRITE_RATE=0", "CONVEYOR_ENRICH_URL="+m.url, "CONVEYOR_ENRICH_MODEL=liar",
 		"CONVEYOR_ENRICH_TIMEOUT=1s", "CONVEYOR_ENRICH_DAILY=1000000")

@@ -14,6 +14,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/devstack"
 	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // outages are the services that are killed while a file is imported. short says which are part of the short form.
@@ -73,6 +74,7 @@ func newPersonFile(n int, city string) (f personFile) {
 
 // Under faults, a file of contacts becomes its valid distinct rows, each once, and every row is accounted for.
 func TestTheLedgerOfImportsBalances(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestFaults)
 	t.Parallel() // with those of drafts, scrapers and search
 	n, every := 30_000, time.Second
 	if *long {

@@ -18,6 +18,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // previousCommit is the release before this one: the newest commit of main whose schema and workflows ran anywhere
@@ -73,6 +75,7 @@ var previousRelease = sync.OnceValues(func() (string, error) {
 // A rollout while adverts flow loses nothing, in either direction: the previous release runs on the schema of this one,
 // both run side by side, and each goes on with what the other has begun. So do builds of a Worker Deployment.
 func TestTheLedgerOfReleasesBalances(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestFaults)
 	t.Parallel() // with the other short ones
 	previous, err := previousRelease()
 	require.NoError(t, err)

@@ -29,6 +29,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/devstack"
 	"github.com/mtlrent/conveyor/internal/notify/smtptest"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // savedBreaks are the faults that meet saved searches.
@@ -236,6 +237,7 @@ func (m *market) put(f flat, scraped time.Time) {
 
 // Under faults, each saved search is told exactly what is due to it by the history of the listings, each thing once.
 func TestTheLedgerOfSavedSearchesBalances(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestFaults)
 	t.Parallel() // with the other short ones
 	h := newHooks()
 	door := httptest.NewServer(h)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mtlrent/conveyor/internal/demosite"
 	"github.com/mtlrent/conveyor/internal/devstack"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // upsets are the faults that meet scrapers.
@@ -45,6 +46,7 @@ var costs = map[string]int{
 // Under faults, while a site changes and is scraped by two searches of one half and one of the other, with looks
 // between their cycles, no advert is skipped for good and no event is published twice.
 func TestTheLedgerOfScrapersBalances(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestFaults)
 	t.Parallel() // with that of drafts
 	s := newSite(t)
 	w := newWorld(t, nil, "CONVEYOR_SCRAPE="+demosite.Searches(s.url), "CONVEYOR_SCRAPE_TRANSPORT="+*transport,

@@ -14,6 +14,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/internal/devstack"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // crawledQueue is where crawled pages arrive.
@@ -88,6 +89,7 @@ func pagesToSend(n int, dice *rand.Rand) (list []sentPage) {
 
 // Under faults, each crawled page is stored in its newest version and can be found, or is a dead letter.
 func TestTheLedgerOfSearchBalances(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestFaults)
 	t.Parallel() // with those of drafts and scrapers
 	n := 2000
 	if *long {
