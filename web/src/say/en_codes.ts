@@ -133,6 +133,7 @@ export const code = {
     furnished: 'furnished',
     parking: 'parking',
     lease: 'lease',
+    has_images: 'with pictures',
     text: 'words',
   } as Names,
   // Fields of a product draft, and where on its page they stand.

@@ -128,6 +128,7 @@ export const code: (typeof en)['code'] = {
     furnished: 'meublé',
     parking: 'stationnement',
     lease: 'bail',
+    has_images: 'avec photos',
     text: 'mots',
   },
   draft: {
