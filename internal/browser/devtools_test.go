@@ -266,11 +266,14 @@ func TestCapture(t *testing.T) {
 	}
 	for _, group := range []struct {
 		name    string
-		timeout time.Duration
+		pages   int
+		timeout time.Duration // its last sixth is for what it takes to end a page that spins
 		rows    []row
-	}{{"ends", patience, rows}, {"endless", 12 * time.Second, endless}} {
+	}{{"ends", 4, patience, rows}, {"endless", len(endless), 36 * time.Second, endless}} {
 		t.Run(group.name, func(t *testing.T) {
-			d := drive(t, stack, browser.DevtoolsOptions{Pages: 4, Settle: 5 * time.Second, Timeout: group.timeout}, s, other)
+			d := drive(t, stack, browser.DevtoolsOptions{
+				Pages: group.pages, Settle: 5 * time.Second, Timeout: group.timeout,
+			}, s, other)
 			for _, tt := range group.rows {
 				t.Run(tt.name[1:], func(t *testing.T) {
 					t.Parallel()
