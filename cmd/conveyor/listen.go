@@ -35,6 +35,7 @@ func (h *house) guard(ctx context.Context) (*api.Guard, error) {
 		}
 		o.Tokens = oidc.New(oidc.Options{
 			Issuer: c.OIDC.Issuer, Audience: c.OIDC.Audience, RolesClaim: c.OIDC.RolesClaim, Roles: mapping,
+			TenantClaim: c.OIDC.TenantClaim,
 		})
 		if c.OIDC.ClientID != "" {
 			o.Login, err = o.Tokens.Login(oidc.Client{
