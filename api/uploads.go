@@ -509,6 +509,9 @@ func (h Uploads) errors(ctx context.Context, in *uploadInput) (*huma.StreamRespo
 	if err := json.Unmarshal(u.Plan, &plan); err != nil {
 		return nil, fmt.Errorf("read plan of upload %s: %w", u.ID, err)
 	}
+	if err := h.Store.Shown(finding, u, callerOf(ctx).Name, h.door.Now()); err != nil {
+		return nil, err
+	}
 	const batch = 200 // rows may have a megabyte
 	return h.door.flow(flow{
 		contentType: "text/csv; charset=utf-8; header=present", file: "upload-" + u.ID.String() + "-errors.csv",

@@ -530,6 +530,12 @@ func (s *Uploads) Unswept(ctx context.Context, before time.Time, after *UnsweptU
 	return list, nil
 }
 
+// Shown records in the audit that the rows of an upload that were refused were given out.
+func (s *Uploads) Shown(ctx context.Context, u Upload, actor string, now time.Time) error {
+	return shown(ctx, s.pool, contactDeed(u.Tenant, "upload.refused_shown", "upload/"+u.ID.String(), actor, now,
+		map[string]any{"rows": u.Invalid}))
+}
+
 const sqlUploadErrors = `
 SELECT row, line, problems, record FROM upload_errors
 WHERE tenant = $1 AND upload = $2 AND row > $3 ORDER BY row LIMIT $4`
