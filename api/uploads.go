@@ -28,6 +28,7 @@ type Uploads struct {
 	Blobs  *blob.Store // the files
 	Launch UploadStarter
 	Limits UploadLimits
+	Free   func(context.Context) (int64, error) // bytes where files are stored; nil = there is no bound
 
 	door    *door
 	brake   *brake
@@ -47,10 +48,11 @@ type UploadStarter interface {
 
 // UploadLimits bound the files that are accepted.
 type UploadLimits struct {
-	Bytes int64 // of a file
-	Share int   // chunks that wait of one tenant before its uploads are refused
-	All   int   // chunks that wait of all tenants before uploads are refused
-	Low   int   // per cent of Share and All that they must fall to before uploads are accepted again
+	Bytes   int64 // of a file
+	Share   int   // chunks that wait of one tenant before its uploads are refused
+	All     int   // chunks that wait of all tenants before uploads are refused
+	Reserve int64 // bytes that stay free where files are stored
+	Low     int   // per cent of Share and All that they must fall to before uploads are accepted again
 }
 
 const (

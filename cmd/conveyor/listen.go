@@ -25,8 +25,8 @@ func (h *house) guard(ctx context.Context) (*api.Guard, error) {
 		return nil, err
 	}
 	o := api.GuardOptions{
-		Keys: db.NewKeys(h.pool), Fixed: grants, Audit: db.NewAuditLog(h.pool), Log: h.log, Now: time.Now,
-		Sessions: db.NewSessions(h.pool), TLS: strings.HasPrefix(c.API.URL, "https://"),
+		Keys: db.NewKeys(h.doorPool), Fixed: grants, Audit: db.NewAuditLog(h.pool), Log: h.log, Now: time.Now,
+		Sessions: db.NewSessions(h.doorPool), TLS: strings.HasPrefix(c.API.URL, "https://"),
 	}
 	if c.OIDC.Issuer != "" {
 		mapping, err := c.OIDC.Mapping()
