@@ -43,6 +43,7 @@ type ImportPersistence struct {
 	Chunks  ImportStored
 	Ends    ImportEnds
 	Files   ImportRows
+	Copies  ImportCopies
 	Metrics ImportMetrics
 	Now     func() time.Time
 }
@@ -98,6 +99,11 @@ type ImportFiles interface {
 	ReaderAt(ctx context.Context, key string, size int64) io.ReaderAt
 	OpenRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error)
 	PutCopy(ctx context.Context, file string, text io.Reader) (key string, err error)
+}
+
+// ImportCopies deletes the decoded copies of files.
+type ImportCopies interface {
+	ForgetCopy(ctx context.Context, file string) error
 }
 
 // ImportRows keeps the rows of chunks between reading and storing them.
@@ -188,11 +194,29 @@ func (a *Imports) planned(ctx context.Context, u contact.Import) (contact.Import
 		if err != nil {
 			return u, err
 		}
+		if u.Room != nil {
+			text = &roomy{text, *u.Room}
+		}
 		if u.Copy, err = a.Files.PutCopy(ctx, u.File, text); err != nil {
 			return u, err
 		}
 	}
 	return u, a.Split.Planned(ctx, u.Tenant, u.ID, *u.Plan, u.Copy, a.Now())
+}
+
+// roomy fails once more bytes are read than there is room for.
+type roomy struct {
+	io.Reader
+	left int64
+}
+
+func (r *roomy) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if r.left -= int64(n); r.left < 0 {
+		return 0, fault.Newf(fault.Invalid, "the unpacked file has more bytes than the tenant's quota max_bytes leaves; wait "+
+			"until older files are no longer kept, or have the quota raised")
+	}
+	return n, err
 }
 
 // errSliceOver says that there is more to do.
@@ -542,6 +566,11 @@ func (a *ImportPersistence) EndImport(ctx context.Context, job EndJob) (Ended, e
 	}
 	if err := a.Files.ForgetRows(ctx, u.File); err != nil {
 		return Ended{Progress: u.Progress}, err
+	}
+	if u.Copy != "" && u.State != "failed" { // that may be replayed, and goes on where it was
+		if err := a.Copies.ForgetCopy(ctx, u.File); err != nil {
+			return Ended{Progress: u.Progress}, err
+		}
 	}
 	more := true
 	for end := a.Now().Add(persistSlice); more && err == nil && a.Now().Before(end); {

@@ -69,7 +69,7 @@ func (f *fakeUpload) parsing() *activities.ImportChunks {
 }
 
 func (f *fakeUpload) storing() *activities.ImportPersistence {
-	return &activities.ImportPersistence{Uploads: f, Chunks: f, Ends: f, Files: f, Metrics: rowMetrics{f}, Now: f.now}
+	return &activities.ImportPersistence{Uploads: f, Chunks: f, Ends: f, Files: f, Copies: f, Metrics: rowMetrics{f}, Now: f.now}
 }
 
 func (f *fakeUpload) Chunk(string, time.Duration) {}
@@ -213,6 +213,11 @@ func (f *fakeUpload) PutCopy(_ context.Context, _ string, text io.Reader) (strin
 	return "u/copy", err
 }
 
+func (f *fakeUpload) ForgetCopy(context.Context, string) error {
+	delete(f.files, "u/copy")
+	return nil
+}
+
 func (f *fakeUpload) PutRows(_ context.Context, _ string, n int, rows []byte) error {
 	f.rows[n] = bytes.Clone(rows)
 	return nil
@@ -304,8 +309,33 @@ func TestImport(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, activities.Ended{Progress: p}, ended)
 			require.True(t, f.swept)
+			require.NotContains(t, f.files, "u/copy")
 		})
 	}
+}
+
+// A copy has no more bytes than the tenant's quota leaves. That of an import that has failed stays, for it may be
+// replayed.
+func TestImportCopies(t *testing.T) {
+	t.Parallel()
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, err := z.Write([]byte(phonebook(3500)))
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	f := newFakeUpload(packed.String())
+	f.in.Room = new(int64(1000))
+	_, err = f.begin().SplitUpload(t.Context(), f.job())
+	require.Equal(t, fault.Invalid, classOf(err))
+	require.ErrorContains(t, err, "max_bytes")
+	f.in.Room = new(int64(len(phonebook(3500))))
+	_, err = f.begin().SplitUpload(t.Context(), f.job())
+	require.NoError(t, err)
+	require.Contains(t, f.files, "u/copy")
+	f.in.State = "failed"
+	_, err = f.storing().EndImport(t.Context(), activities.EndJob{ImportJob: f.job()})
+	require.NoError(t, err)
+	require.Contains(t, f.files, "u/copy")
 }
 
 func TestImportRefuses(t *testing.T) {

@@ -2,7 +2,10 @@ package api
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -283,8 +286,29 @@ func (h Contacts) export(ctx context.Context, in *contactQueryInput) (*huma.Stre
 	header := func(name string) string { return contact.FieldCustom + name }
 	columns := append(slices.Clone(exportFields), each(custom, header)...)
 	const batch = 1000
+	asked, err := json.Marshal(f)
+	if err != nil {
+		return nil, fmt.Errorf("write filter: %w", err)
+	}
+	sum := sha256.Sum256(asked)
+	detail := map[string]any{"filter": hex.EncodeToString(sum[:8])} // a filter may name a person
+	record := func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+		defer cancel()
+		return h.Store.Shown(ctx, tenant, "contacts.exported", "tenant/"+tenant, callerOf(ctx).Name, h.door.Now(), detail)
+	}
+	if err := record(); err != nil { // nothing is given out without a record
+		return nil, err
+	}
 	return h.door.flow(flow{contentType: "text/csv; charset=utf-8; header=present", file: "contacts.csv"},
 		func(ctx context.Context, w *lines) {
+			given := 0
+			defer func() { // once more, with how many were given out, also to a reader that is gone
+				detail["rows"] = given
+				if err := record(); err != nil {
+					h.door.Log.WarnContext(ctx, "the end of an export could not be recorded", "tenant", tenant, "err", err)
+				}
+			}()
 			out, err := contact.NewWriter(w.buffer, columns)
 			for after := new(int64(0)); after != nil && err == nil; {
 				var rows []db.Contact
@@ -297,6 +321,7 @@ func (h Contacts) export(ctx context.Context, in *contactQueryInput) (*huma.Stre
 					w.fail(err)
 					return
 				}
+				given += len(rows)
 				for i := 0; i < len(rows) && err == nil; i++ {
 					c := rows[i]
 					cells := []string{
@@ -379,6 +404,10 @@ func (h Contacts) person(ctx context.Context, in *contactInput) (*personOutput, 
 		return nil, err
 	}
 	p, err := h.Store.Export(ctx, tenant, in.Contact)
+	if err == nil {
+		err = h.Store.Shown(ctx, tenant, "contact.exported", fmt.Sprint("contact/", in.Contact), callerOf(ctx).Name,
+			h.door.Now(), map[string]any{"messages": len(p.Messages)})
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -201,3 +201,32 @@ func TestSearchesAtOnce(t *testing.T) {
 		require.Equal(t, 200, <-answers)
 	}
 }
+
+// What of persons is given out, and how much, is in the audit.
+func TestReadsOfPersonsAreAudited(t *testing.T) {
+	t.Parallel()
+	d, _ := outreach(t)
+	c := contact.Contact{Phone: "+15145550199", Name: "Jo"}
+	c.Key = contact.Key(c.Phone, "")
+	id, _, err := d.Contacts.Store.Put(t.Context(), "acme", c, db.KnownUpdate, now)
+	require.NoError(t, err)
+	u := imported(t, d, read[api.Upload](t, d.upload(t, "", formOf("clients.csv", people)), http.StatusAccepted))
+	details := func(action string) (out []string) {
+		rows, err := d.pool.Query(t.Context(), "SELECT detail FROM audit WHERE action = $1 ORDER BY id", action)
+		require.NoError(t, err)
+		out, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		require.NoError(t, err)
+		return out
+	}
+	require.Equal(t, 200, d.get(t, fmt.Sprint("/contacts/", id, "/export?tenant=acme")).Status)
+	require.Len(t, details("contact.exported"), 1)
+	require.Equal(t, 200, d.get(t, "/uploads/"+u.ID.String()+"/errors.csv?tenant=acme").Status)
+	require.Len(t, details("upload.refused_shown"), 1)
+	require.Contains(t, details("upload.refused_shown")[0], `"rows": 1`)
+	r := d.ask(t, http.MethodPost, "/contacts/export?tenant=acme", `{"filter":{"field":"name","equals":"Jo"}}`)
+	require.Equal(t, 200, r.Status, r.Body)
+	require.Eventually(t, func() bool { return len(details("contacts.exported")) == 2 }, 2*time.Minute, 5*time.Millisecond)
+	last := details("contacts.exported")[1]
+	require.Contains(t, last, `"rows": 1`)
+	require.NotContains(t, last, "Jo")
+}

@@ -75,7 +75,7 @@ func guardedBy(t *testing.T, pool *pgxpool.Pool, change ...func(*api.GuardOption
 	f.door = bare(t, func(p *parts) {
 		p.Tenants = db.NewTenants(pool)
 		p.Listings.Store, p.Keys.Store, p.Guard = db.NewListings(pool), f.keys, api.NewGuard(o)
-		p.Audit.Store = db.NewAuditLog(pool)
+		p.Audit.Store, p.Searches.Store = db.NewAuditLog(pool), db.NewSaved(pool)
 		p.starting(&starter{})
 	})
 	return f

@@ -67,7 +67,7 @@ func (h Searches) target(ctx context.Context, t TargetStart) (made db.NewTarget,
 		address.Chat, made.Label, err = h.chat(t.Chat)
 	case saved.Webhook:
 		address.Secret = newToken()
-		address.URL, made.Label, err = webhook(t.URL)
+		address.URL, made.Label, err = h.webhook(t.URL)
 	}
 	if err == nil {
 		made.Address, err = h.seal(made.ID, address)
@@ -77,10 +77,11 @@ func (h Searches) target(ctx context.Context, t TargetStart) (made db.NewTarget,
 	return made, shown, err
 }
 
-func webhook(address string) (_, label string, err error) {
+func (h Searches) webhook(address string) (_, label string, err error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
-		return "", "", fault.Newf(fault.Invalid, "targets: the address of a webhook is an absolute URL without a password")
+	if err != nil || u.Host == "" || u.User != nil || !saved.HookAllowed(u, h.PlainHosts) {
+		return "", "", fault.Newf(fault.Invalid, "targets: the address of a webhook is an absolute URL that begins with "+
+			"https://, without a password")
 	}
 	return address, u.Scheme + "://" + u.Host, nil
 }

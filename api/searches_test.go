@@ -1,18 +1,23 @@
 package api_test
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/saved"
 )
@@ -64,6 +69,7 @@ func TestSearches(t *testing.T) {
 		`{"name":"a","filter":{"polygon":[[1,2]]},"targets":[{"kind":"feed"}]}`:                   422,
 		`{"name":"a","filter":{},"targets":[{"kind":"webhook"}]}`:                                 422,
 		`{"name":"a","filter":{},"targets":[{"kind":"webhook","url":"ftp://a.example"}]}`:         422,
+		`{"name":"a","filter":{},"targets":[{"kind":"webhook","url":"http://a.example"}]}`:        422,
 		`{"name":"a","filter":{},"targets":[{"kind":"webhook","url":"https://u:p@a.example"}]}`:   422,
 		`{"name":"a","filter":{},"targets":[]}`:                                                   422,
 		`{"name":"a","filter":{},"schedule":{"time_zone":"Mars"},"targets":[{"kind":"feed"}]}`:    422,
@@ -85,6 +91,48 @@ func TestSearches(t *testing.T) {
 }
 
 // What a search finds is in its feed, at once and without credentials; a trial says what it would have found.
+// A tenant tries one search at a time, and all of them two in a process.
+func TestSearchTrialsTakeTurns(t *testing.T) {
+	t.Parallel()
+	d, _ := outreach(t, func(p *parts) { p.Searches.Within = time.Minute })
+	for _, id := range []string{"rival", "third"} {
+		tenant(t, d.pool, id)
+	}
+	conn, err := pgx.Connect(t.Context(), dbtest.Owner(t, d.pool))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+	tx, err := conn.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "LOCK TABLE listings IN ACCESS EXCLUSIVE MODE")
+	require.NoError(t, err)
+	try := func(tenant string) reply {
+		return d.ask(t, http.MethodPost, "/searches/try?tenant="+tenant, `{"filter":{}}`)
+	}
+	var tries sync.WaitGroup
+	for n, id := range []string{"acme", "rival"} {
+		tries.Go(func() {
+			if r := try(id); r.Status != 200 && r.Status != 503 {
+				t.Error(id, r.Status, r.Body)
+			}
+		})
+		require.Eventually(t, func() bool {
+			var got int
+			err := tx.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks
+				WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&got)
+			return err == nil && got == n+1
+		}, 2*time.Minute, 5*time.Millisecond)
+		if n == 0 {
+			refused(t, try("acme"), http.StatusTooManyRequests)
+		}
+	}
+	r := try("third")
+	refused(t, r, http.StatusTooManyRequests)
+	require.NotEmpty(t, r.Header.Get("Retry-After"))
+	require.NoError(t, tx.Rollback(t.Context()))
+	tries.Wait()
+	require.Equal(t, 200, try("third").Status)
+}
+
 func TestSearchFeed(t *testing.T) {
 	t.Parallel()
 	d, _ := outreach(t)

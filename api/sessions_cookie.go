@@ -75,7 +75,7 @@ func (g *Guard) bySession(ctx context.Context, r *http.Request, lookUp func() er
 	if err != nil {
 		return access.Caller{}, err
 	}
-	caller := access.Caller{Name: s.Caller, Role: s.Role}
+	caller := access.Caller{Name: s.Caller, Role: s.Role, Tenant: s.Tenant}
 	if s.KeyID != "" {
 		caller, err = g.holder(ctx, s.KeyID, access.Sum(s.KeySum))
 	} else if g.o.Tokens == nil { // the issuer that vouched for the person is not trusted any more

@@ -126,7 +126,9 @@ func (h Sessions) finish(ctx context.Context, in *finishLoginInput) (*loginOutpu
 	if err != nil {
 		return h.failed(ctx, in.byRequest, to, err), nil
 	}
-	cookie, err := h.start(ctx, in.gin, db.Session{Caller: caller.Name, KeySum: []byte{}, Role: caller.Role})
+	cookie, err := h.start(ctx, in.gin, db.Session{
+		Caller: caller.Name, KeySum: []byte{}, Role: caller.Role, Tenant: caller.Tenant,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func atIssuer(t *testing.T, change ...func(*api.GuardOptions)) (*fort, *oidctest
 	i := oidctest.New(t)
 	f := home(t, append([]func(*api.GuardOptions){func(o *api.GuardOptions) {
 		i.At(o.Now)
-		o.Tokens = oidc.New(oidc.Options{Issuer: i.URL, Audience: "conveyor", Now: o.Now})
+		o.Tokens = oidc.New(oidc.Options{Issuer: i.URL, Audience: "conveyor", TenantClaim: "tenant", Now: o.Now})
 		var err error
 		o.Login, err = o.Tokens.Login(oidc.Client{
 			ID: oidctest.ClientID, Secret: oidctest.ClientSecret, Redirect: "http://conveyor.test" + api.LoginCallback,
@@ -80,6 +80,36 @@ func TestLoginByOIDC(t *testing.T) {
 	rows, _, err := db.NewAuditLog(f.pool).List(t.Context(), db.AuditFilter{Actor: "oidc:jo"}, nil, 10)
 	require.NoError(t, err)
 	require.Len(t, rows, 2)
+}
+
+// A person is of the tenant that the claim names. One of none reads nothing of tenants, unless the role is operate.
+func TestPersonsOfTenants(t *testing.T) {
+	t.Parallel()
+	f, i := atIssuer(t)
+	for _, id := range []string{"acme", "rival"} {
+		tenant(t, f.pool, id)
+	}
+	for _, tt := range []struct {
+		role, tenant string
+		want         [2]int // of acme, of rival
+	}{
+		{"read", "", [2]int{403, 403}},
+		{"operate", "", [2]int{200, 200}},
+		{"read", "acme", [2]int{200, 404}},
+		{"admin", "rival", [2]int{404, 200}},
+	} {
+		claims := map[string]any{"roles": tt.role}
+		if tt.tenant != "" {
+			claims["tenant"] = tt.tenant
+		}
+		i.Lie(oidctest.Lies{Claims: claims})
+		cookie := "conveyor_session=" + cookies(f.walkIn(t, i, "/ui/"))["conveyor_session"]
+		got := [2]int{}
+		for n, id := range []string{"acme", "rival"} {
+			got[n] = f.get(t, "/searches?tenant="+id, "Cookie", cookie).Status
+		}
+		require.Equal(t, tt.want, got, tt)
+	}
 }
 
 // Sessions of persons end after 12 hours without a request, and after a week.

@@ -37,8 +37,12 @@ func tenants(role access.Role, o huma.Operation) huma.Operation {
 // tenantOf is the tenant whose rows a request is about: that of the caller's key, and otherwise the named one, which
 // must be there. To a key of a tenant another one is as unknown as one that is not there.
 func (d *door) tenantOf(ctx context.Context, named string) (string, error) {
-	own := callerOf(ctx).Tenant
+	caller := callerOf(ctx)
+	own := caller.Tenant
 	switch {
+	case own == "" && caller.KeyID == "" && !caller.Role.May(access.Operate): // keys are given one by one, tokens by rule
+		return "", huma.Error403Forbidden("the token is of no tenant: what is of tenants asks for the role operate, or for " +
+			"the claim that CONVEYOR_OIDC_TENANT_CLAIM names")
 	case own != "" && (named == "" || named == own):
 		return own, nil
 	case own != "":

@@ -78,6 +78,11 @@ type Tenant struct {
 	Region         string       `json:"region,omitempty" doc:"ISO 3166-1 alpha-2, of telephone numbers without a country; absent: none"`
 	MaxContacts    *int64       `json:"max_contacts,omitempty" doc:"absent: no limit"`
 	MaxMessagesDay *int64       `json:"max_messages_day,omitempty" doc:"absent: no limit"`
+	MaxSearches    *int64       `json:"max_searches,omitempty" doc:"saved searches; absent: no limit"`
+	MaxNoticesDay  *int64       `json:"max_notices_day,omitempty" doc:"messages of saved searches in a day, UTC; absent: no limit"`
+	MaxLists       *int64       `json:"max_lists,omitempty" doc:"of contacts; absent: no limit"`
+	MaxSegments    *int64       `json:"max_segments,omitempty" doc:"absent: no limit"`
+	MaxBytes       *int64       `json:"max_bytes,omitempty" doc:"of uploaded files and their copies; absent: no limit"`
 	State          string       `json:"state" enum:"active,stopped"`
 	StoppedReason  string       `json:"stopped_reason,omitempty" doc:"why it is stopped"`
 	Contacts       int64        `json:"contacts" doc:"that it has"`
@@ -89,7 +94,9 @@ type Tenant struct {
 func (h Tenants) show(t db.Tenant) Tenant {
 	return Tenant{
 		ID: t.ID, Name: t.Name, Tier: Tier(t.Tier), PerSecond: h.Rates.of(t.Tier), Region: t.Region,
-		MaxContacts: t.MaxContacts, MaxMessagesDay: t.MaxMessagesDay, State: string(t.State),
+		MaxContacts: t.MaxContacts, MaxMessagesDay: t.MaxMessagesDay, MaxSearches: t.MaxSearches,
+		MaxNoticesDay: t.MaxNoticesDay, MaxLists: t.MaxLists, MaxSegments: t.MaxSegments, MaxBytes: t.MaxBytes,
+		State:         string(t.State),
 		StoppedReason: t.StoppedReason, Contacts: t.Contacts, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
 		Workflow: h.door.workflow(campaign.DispatchWorkflowID(t.ID)),
 	}
@@ -103,6 +110,11 @@ type TenantStart struct {
 	Region         string `json:"region,omitempty" pattern:"^([A-Z]{2})?$" doc:"ISO 3166-1 alpha-2, of telephone numbers without a country" example:"CA"`
 	MaxContacts    *int64 `json:"max_contacts,omitempty" minimum:"0" doc:"absent: no limit"`
 	MaxMessagesDay *int64 `json:"max_messages_day,omitempty" minimum:"0" doc:"absent: no limit"`
+	MaxSearches    *int64 `json:"max_searches,omitempty" minimum:"0" doc:"saved searches; absent: 200"`
+	MaxNoticesDay  *int64 `json:"max_notices_day,omitempty" minimum:"0" doc:"messages of saved searches in a day, UTC; absent: 10,000"`
+	MaxLists       *int64 `json:"max_lists,omitempty" minimum:"0" doc:"of contacts; absent: 500"`
+	MaxSegments    *int64 `json:"max_segments,omitempty" minimum:"0" doc:"absent: 500"`
+	MaxBytes       *int64 `json:"max_bytes,omitempty" minimum:"0" doc:"of uploaded files and their copies; absent: 20 GiB"`
 }
 
 type createTenantInput struct{ Body TenantStart }
@@ -117,7 +129,10 @@ func (h Tenants) create(ctx context.Context, in *createTenantInput) (*createTena
 	b := in.Body
 	want := db.Tenant{
 		ID: b.ID, Name: b.Name, Tier: campaign.Tier(b.Tier), Region: b.Region, MaxContacts: b.MaxContacts,
-		MaxMessagesDay: b.MaxMessagesDay, CreatedAt: h.door.Now(),
+		MaxMessagesDay: b.MaxMessagesDay, CreatedAt: h.door.Now(), Quotas: db.Quotas{
+			MaxSearches: b.MaxSearches, MaxNoticesDay: b.MaxNoticesDay, MaxLists: b.MaxLists, MaxSegments: b.MaxSegments,
+			MaxBytes: b.MaxBytes,
+		},
 	}
 	status, wrong := http.StatusCreated, h.door.Tenants.Create(ctx, want, callerOf(ctx).Name)
 	if class, _ := fault.Of(wrong); wrong != nil && class != fault.Conflict {
@@ -129,7 +144,7 @@ func (h Tenants) create(ctx context.Context, in *createTenantInput) (*createTena
 	}
 	if wrong != nil {
 		same := t.Name == want.Name && t.Tier == want.Tier && t.Region == want.Region &&
-			equal(t.MaxContacts, want.MaxContacts) && equal(t.MaxMessagesDay, want.MaxMessagesDay)
+			equal(t.MaxContacts, want.MaxContacts) && equal(t.MaxMessagesDay, want.MaxMessagesDay) && t.Has(want.Quotas)
 		if status = http.StatusOK; !same {
 			return nil, wrong
 		}
@@ -236,6 +251,11 @@ type TenantPatch struct {
 	Region         *string `json:"region,omitempty" pattern:"^([A-Z]{2})?$" doc:"empty: none"`
 	MaxContacts    Quota   `json:"max_contacts,omitzero" required:"false" doc:"null: no limit"`
 	MaxMessagesDay Quota   `json:"max_messages_day,omitzero" required:"false" doc:"null: no limit"`
+	MaxSearches    Quota   `json:"max_searches,omitzero" required:"false" doc:"saved searches; null: no limit"`
+	MaxNoticesDay  Quota   `json:"max_notices_day,omitzero" required:"false" doc:"messages of saved searches in a day, UTC; null: no limit"`
+	MaxLists       Quota   `json:"max_lists,omitzero" required:"false" doc:"of contacts; null: no limit"`
+	MaxSegments    Quota   `json:"max_segments,omitzero" required:"false" doc:"null: no limit"`
+	MaxBytes       Quota   `json:"max_bytes,omitzero" required:"false" doc:"of uploaded files and their copies; null: no limit"`
 	State          *string `json:"state,omitempty" enum:"active,stopped"`
 	StoppedReason  *string `json:"stopped_reason,omitempty" maxLength:"1000" doc:"shown while it is stopped"`
 }
@@ -252,6 +272,11 @@ func (h Tenants) change(ctx context.Context, in *changeTenantInput) (*tenantOutp
 		set(&t.Tier, maybe(b.Tier, func(t Tier) campaign.Tier { return campaign.Tier(t) }))
 		set(&t.Region, b.Region)
 		t.MaxContacts, t.MaxMessagesDay = b.MaxContacts.over(t.MaxContacts), b.MaxMessagesDay.over(t.MaxMessagesDay)
+		t.Quotas = db.Quotas{
+			MaxSearches: b.MaxSearches.over(t.MaxSearches), MaxNoticesDay: b.MaxNoticesDay.over(t.MaxNoticesDay),
+			MaxLists: b.MaxLists.over(t.MaxLists), MaxSegments: b.MaxSegments.over(t.MaxSegments),
+			MaxBytes: b.MaxBytes.over(t.MaxBytes),
+		}
 		set(&t.State, maybe(b.State, func(s string) db.TenantState { return db.TenantState(s) }))
 		set(&t.StoppedReason, b.StoppedReason)
 	})

@@ -38,6 +38,8 @@ func TestTenants(t *testing.T) {
 	require.Equal(t, "/tenants/acme", r.Header.Get("Location"))
 	require.Equal(t, api.Tenant{
 		ID: "acme", Name: "Acme inc.", Tier: "standard", PerSecond: 10, Region: "CA", MaxContacts: new(int64(5)),
+		MaxSearches: new(int64(200)), MaxNoticesDay: new(int64(10_000)), MaxLists: new(int64(500)),
+		MaxSegments: new(int64(500)), MaxBytes: new(int64(20 << 30)),
 		State: "active", CreatedAt: now, UpdatedAt: now, Workflow: api.WorkflowLink{
 			ID: "dispatch/acme", URL: "http://temporal.test/namespaces/conveyor/workflows/dispatch%2Facme",
 		},
@@ -56,14 +58,18 @@ func TestTenants(t *testing.T) {
 	got := read[api.Tenant](t, patch(`{"tier":"enterprise","max_contacts":null,"max_messages_day":7}`, 200), 200)
 	require.Equal(t, api.Tier("enterprise"), got.Tier)
 	require.Nil(t, got.MaxContacts)
+	require.EqualValues(t, 200, *got.MaxSearches)
 	require.EqualValues(t, 7, *got.MaxMessagesDay)
+	got = read[api.Tenant](t, patch(`{"max_searches":7,"max_bytes":null}`, 200), 200)
+	require.EqualValues(t, 7, *got.MaxSearches)
+	require.Nil(t, got.MaxBytes)
 	got = read[api.Tenant](t, patch(`{"state":"stopped","stopped_reason":"unpaid"}`, 200), 200)
 	require.Equal(t, "unpaid", got.StoppedReason)
 	require.EqualValues(t, 7, *got.MaxMessagesDay, "what is left out stays")
 	got = read[api.Tenant](t, patch(`{"state":"active"}`, 200), 200)
 	require.Empty(t, got.StoppedReason)
 	require.Contains(t, d.started.calls, "wake dispatch of acme", "its messages are sent again")
-	require.Equal(t, []string{"tenant.created", "tenant.changed", "tenant.stopped", "tenant.resumed"},
+	require.Equal(t, []string{"tenant.created", "tenant.changed", "tenant.changed", "tenant.stopped", "tenant.resumed"},
 		d.audited(t, "tenant/acme"))
 	for body, field := range map[string]string{
 		`{"tier":"gold"}`: "body.tier", `{"max_contacts":-1}`: "body.max_contacts", `{"region":"Canada"}`: "body.region",

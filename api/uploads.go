@@ -28,6 +28,7 @@ type Uploads struct {
 	Blobs  *blob.Store // the files
 	Launch UploadStarter
 	Limits UploadLimits
+	Free   func(context.Context) (int64, error) // bytes where files are stored; nil = there is no bound
 
 	door    *door
 	brake   *brake
@@ -47,10 +48,11 @@ type UploadStarter interface {
 
 // UploadLimits bound the files that are accepted.
 type UploadLimits struct {
-	Bytes int64 // of a file
-	Share int   // chunks that wait of one tenant before its uploads are refused
-	All   int   // chunks that wait of all tenants before uploads are refused
-	Low   int   // per cent of Share and All that they must fall to before uploads are accepted again
+	Bytes   int64 // of a file
+	Share   int   // chunks that wait of one tenant before its uploads are refused
+	All     int   // chunks that wait of all tenants before uploads are refused
+	Reserve int64 // bytes that stay free where files are stored
+	Low     int   // per cent of Share and All that they must fall to before uploads are accepted again
 }
 
 const (
@@ -508,6 +510,9 @@ func (h Uploads) errors(ctx context.Context, in *uploadInput) (*huma.StreamRespo
 	var plan contact.Plan
 	if err := json.Unmarshal(u.Plan, &plan); err != nil {
 		return nil, fmt.Errorf("read plan of upload %s: %w", u.ID, err)
+	}
+	if err := h.Store.Shown(finding, u, callerOf(ctx).Name, h.door.Now()); err != nil {
+		return nil, err
 	}
 	const batch = 200 // rows may have a megabyte
 	return h.door.flow(flow{

@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"sync"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/mtlrent/conveyor/db"
 )
@@ -17,9 +20,13 @@ const (
 	refusedAll    = "backlog"        // too much waits of all tenants
 	refusedTaking = "concurrent"     // too many files are being received
 	refusedSize   = "too_large"
+	refusedBytes  = "tenant_bytes" // the tenant has as many bytes of files as it may
+	refusedDisk   = "disk"         // little is free where files are stored
 )
 
-var uploadRefusals = []string{refusedShare, refusedAge, refusedAll, refusedTaking, refusedSize}
+var uploadRefusals = []string{
+	refusedShare, refusedAge, refusedAll, refusedTaking, refusedSize, refusedBytes, refusedDisk,
+}
 
 const (
 	ageMost  = 30 * time.Minute // that chunks of a tenant may wait before its uploads are refused
@@ -102,6 +109,34 @@ func (b *brake) full(name string, chunks, high int) bool {
 		delete(b.shut, name)
 	}
 	return b.shut[name]
+}
+
+// room is how many bytes a file of the tenant may have. Its error is the answer when there is no room for one of so many
+// bytes, below 0 = not known.
+func (h Uploads) room(ctx context.Context, tenant string, bytes int64) (int64, error) {
+	if h.Free != nil {
+		free, err := h.Free(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if free < h.Limits.Reserve+max(bytes, 0) {
+			return 0, h.refuse(&turnedAway{refusedDisk, "little disk space is free where files are stored", waitMost})
+		}
+	}
+	left, err := h.Store.Room(ctx, tenant)
+	if err != nil || left == nil {
+		return h.Limits.Bytes, err
+	}
+	if *left <= 0 || bytes-formMargin > *left {
+		return 0, h.noRoom()
+	}
+	return min(h.Limits.Bytes, *left), nil
+}
+
+func (h Uploads) noRoom() error {
+	h.refused.WithLabelValues(refusedBytes).Inc()
+	return huma.NewError(http.StatusRequestEntityTooLarge, "the tenant's files would have more bytes than its quota "+
+		"max_bytes allows; files are deleted some time after their import, and an operator can raise the quota")
 }
 
 // admit lets a file of so many bytes in, below 0 = not known: call leave when its row says that it waits, or when it

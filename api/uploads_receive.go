@@ -53,6 +53,7 @@ type createUploadInput struct {
 	c      *gin.Context
 	wish   uploadWish
 	region string // of the tenant
+	room   int64  // bytes that the file may have
 }
 
 // uploadWish is what is to become of a file.
@@ -215,7 +216,7 @@ func (h Uploads) admitted(ctx context.Context, in *createUploadInput) (u db.Uplo
 		return u, nil, err
 	}
 	size := in.c.Request.ContentLength
-	if size > h.Limits.Bytes+formMargin {
+	if in.room = h.Limits.Bytes; size > in.room+formMargin {
 		return u, nil, h.tooLarge()
 	}
 	if in.Key != "" {
@@ -230,6 +231,9 @@ func (h Uploads) admitted(ctx context.Context, in *createUploadInput) (u db.Uplo
 	}
 	if t.State != db.TenantActive {
 		return u, nil, fault.Newf(fault.Conflict, "the tenant %s is stopped", tenant)
+	}
+	if in.room, err = h.room(ctx, tenant, size); err != nil {
+		return u, nil, err
 	}
 	u.Tenant, u.CreatedBy, u.CreatedAt = tenant, callerOf(ctx).Name, h.door.Now()
 	in.region = t.Region
@@ -400,8 +404,11 @@ func (h Uploads) form(in *createUploadInput, take func(*multipart.Part, io.Reade
 			}
 			continue
 		}
-		content := &limited{Reader: part, left: h.Limits.Bytes}
+		content := &limited{Reader: part, left: in.room}
 		if err := take(part, content); err != nil {
+			if errors.Is(content.err, errFileTooLarge) && in.room < h.Limits.Bytes {
+				return h.noRoom()
+			}
 			if content.err != nil {
 				return h.broken(body, content.err)
 			}

@@ -374,8 +374,10 @@ func TestUploadBackpressure(t *testing.T) {
 # TYPE conveyor_uploads_refused_total counter
 conveyor_uploads_refused_total{reason="backlog"} 2
 conveyor_uploads_refused_total{reason="concurrent"} 0
+conveyor_uploads_refused_total{reason="disk"} 0
 conveyor_uploads_refused_total{reason="tenant_age"} 1
 conveyor_uploads_refused_total{reason="tenant_backlog"} 2
+conveyor_uploads_refused_total{reason="tenant_bytes"} 0
 conveyor_uploads_refused_total{reason="too_large"} 0
 `), "conveyor_uploads_refused_total"))
 	require.Len(t, files(t, folder), 6, "one an upload that was accepted")
@@ -572,6 +574,36 @@ func TestUploadErrorsAreMended(t *testing.T) {
 	d.system(t, "UPDATE uploads SET blob = '' WHERE id = ANY ($1)", []uuid.UUID{u.ID, again.ID})
 	require.Contains(t, refused(t, d.get(t, at), 409).Detail, "no longer kept")
 	require.Equal(t, 200, d.get(t, "/uploads/"+again.ID.String()+"/errors.csv?tenant=acme").Status, "it had none")
+}
+
+// Files that would be more than the tenant's quota, or than the disk has room for, are refused before they are read.
+func TestUploadsWithoutRoom(t *testing.T) {
+	t.Parallel()
+	free := int64(1 << 40)
+	d, folder := outreach(t, func(p *parts) {
+		p.Uploads.Limits.Reserve = 1 << 30
+		p.Uploads.Free = func(context.Context) (int64, error) { return free, nil }
+	})
+	limit := func(n *int64) {
+		_, err := d.Tenants.Change(t.Context(), "acme", "test", now, func(t *db.Tenant) { t.MaxBytes = n })
+		require.NoError(t, err)
+	}
+	send := func() reply { return d.upload(t, "&hold=true", formOf("clients.csv", people)) }
+	size := int64(len(people))
+	limit(new(2*size - 1))
+	read[api.Upload](t, send(), http.StatusAccepted)
+	for range 2 {
+		require.Contains(t, refused(t, send(), http.StatusRequestEntityTooLarge).Detail, "max_bytes")
+		limit(&size)
+	}
+	limit(nil)
+	free = 1<<30 - 1
+	r := send()
+	require.Contains(t, refused(t, r, http.StatusTooManyRequests).Detail, "disk")
+	require.NotEmpty(t, r.Header.Get("Retry-After"))
+	require.Len(t, files(t, folder), 1)
+	free = 1 << 40
+	read[api.Upload](t, send(), http.StatusAccepted)
 }
 
 // The events of an upload end with it, with the process, or with the caller.

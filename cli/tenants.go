@@ -36,6 +36,11 @@ type tenantsCreateCmd struct {
 	Region         string `help:"Country of telephone numbers that have none, such as CA." placeholder:"CC"`
 	MaxContacts    *int64 `help:"Maximum of contacts." placeholder:"N"`
 	MaxMessagesDay *int64 `help:"Maximum of messages a day." placeholder:"N"`
+	MaxSearches    *int64 `help:"Maximum of saved searches; the default is 200." placeholder:"N"`
+	MaxNoticesDay  *int64 `help:"Maximum of messages of saved searches a day; the default is 10,000." placeholder:"N"`
+	MaxLists       *int64 `help:"Maximum of lists of contacts; the default is 500." placeholder:"N"`
+	MaxSegments    *int64 `help:"Maximum of segments; the default is 500." placeholder:"N"`
+	MaxBytes       *int64 `help:"Maximum of bytes of uploaded files and their copies; the default is 20 GiB." placeholder:"N"`
 	JSON           bool   `name:"json" help:"Print the answer of the API as JSON."`
 }
 
@@ -48,7 +53,8 @@ func (c *tenantsCreateCmd) Run(ctx context.Context, connect Connect) error {
 	var out api.Tenant
 	in := api.TenantStart{
 		ID: c.ID, Name: cmp.Or(c.Name, c.ID), Tier: api.Tier(c.Tier), Region: strings.ToUpper(c.Region),
-		MaxContacts: c.MaxContacts, MaxMessagesDay: c.MaxMessagesDay,
+		MaxContacts: c.MaxContacts, MaxMessagesDay: c.MaxMessagesDay, MaxSearches: c.MaxSearches,
+		MaxNoticesDay: c.MaxNoticesDay, MaxLists: c.MaxLists, MaxSegments: c.MaxSegments, MaxBytes: c.MaxBytes,
 	}
 	if err := r.call(ctx, http.MethodPost, "/tenants", in, &out); err != nil {
 		return err
@@ -134,8 +140,16 @@ func printTenant(w io.Writer, t api.Tenant, senders []api.Sender) error {
 	row("tier", "%s, %d messages a second", t.Tier, t.PerSecond)
 	row("state", "%s", strings.TrimSuffix(t.State+": "+Plain(t.StoppedReason), ": "))
 	row("contacts", "%s", outOf(t.Contacts, t.MaxContacts))
-	if t.MaxMessagesDay != nil {
-		row("messages a day", "at most %d", *t.MaxMessagesDay)
+	for _, quota := range []struct {
+		of   string
+		most *int64
+	}{
+		{"messages a day", t.MaxMessagesDay}, {"saved searches", t.MaxSearches}, {"notices a day", t.MaxNoticesDay},
+		{"lists", t.MaxLists}, {"segments", t.MaxSegments}, {"bytes of files", t.MaxBytes},
+	} {
+		if quota.most != nil {
+			row(quota.of, "at most %d", *quota.most)
+		}
 	}
 	if t.Region != "" {
 		row("region", "%s", t.Region)
@@ -173,6 +187,11 @@ type tenantsSetCmd struct {
 	Region         *string `help:"Country of telephone numbers that have none, such as CA; empty for none." placeholder:"CC"`
 	MaxContacts    quota   `help:"Maximum of contacts, or none." placeholder:"N"`
 	MaxMessagesDay quota   `help:"Maximum of messages a day, or none." placeholder:"N"`
+	MaxSearches    quota   `help:"Maximum of saved searches, or none." placeholder:"N"`
+	MaxNoticesDay  quota   `help:"Maximum of messages of saved searches a day, or none." placeholder:"N"`
+	MaxLists       quota   `help:"Maximum of lists of contacts, or none." placeholder:"N"`
+	MaxSegments    quota   `help:"Maximum of segments, or none." placeholder:"N"`
+	MaxBytes       quota   `help:"Maximum of bytes of uploaded files and their copies, or none." placeholder:"N"`
 	Stop           string  `help:"Accept no file and send nothing of the tenant any more, for this reason; imports that have begun go on." placeholder:"REASON"`
 	Resume         bool    `help:"Go on after a stop."`
 	JSON           bool    `name:"json" help:"Print the answer of the API as JSON."`
@@ -185,6 +204,8 @@ func (c *tenantsSetCmd) Run(ctx context.Context, connect Connect) error {
 	}
 	in := api.TenantPatch{
 		Name: c.Name, Region: c.Region, MaxContacts: api.Quota(c.MaxContacts), MaxMessagesDay: api.Quota(c.MaxMessagesDay),
+		MaxSearches: api.Quota(c.MaxSearches), MaxNoticesDay: api.Quota(c.MaxNoticesDay), MaxLists: api.Quota(c.MaxLists),
+		MaxSegments: api.Quota(c.MaxSegments), MaxBytes: api.Quota(c.MaxBytes),
 	}
 	if c.Tier != nil {
 		in.Tier = new(api.Tier(*c.Tier))

@@ -42,6 +42,15 @@ SENDER                                NAME     PHONE NUMBER ID  RATE  STATE     
 `, b.String())
 }
 
+func TestPrintQuotas(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	with := acme()
+	with.MaxSearches, with.MaxBytes = new(int64(200)), new(int64(0))
+	require.NoError(t, printTenant(&b, with, nil))
+	require.Contains(t, b.String(), "saved searches  at most 200\nbytes of files  at most 0\n")
+}
+
 // Each command sends the one request that it stands for.
 func TestTenantCommands(t *testing.T) {
 	t.Parallel()
@@ -77,6 +86,12 @@ func TestTenantCommands(t *testing.T) {
 		{"show acme", []string{"GET /tenants/acme", "GET /tenants/acme/senders"}, ""},
 		{"set acme --tier enterprise --max-contacts none --max-messages-day 7", []string{
 			`PATCH /tenants/acme {"tier":"enterprise","max_contacts":null,"max_messages_day":7}`,
+		}, ""},
+		{"create acme --max-searches 3 --max-bytes 9", []string{
+			`POST /tenants {"id":"acme","name":"acme","tier":"standard","max_searches":3,"max_bytes":9}`,
+		}, ""},
+		{"set acme --max-notices-day none --max-lists 5 --max-segments 6", []string{
+			`PATCH /tenants/acme {"max_notices_day":null,"max_lists":5,"max_segments":6}`,
 		}, ""},
 		{"set acme --stop unpaid", []string{`PATCH /tenants/acme {"state":"stopped","stopped_reason":"unpaid"}`}, ""},
 		{"set acme --resume", []string{`PATCH /tenants/acme {"state":"active"}`}, ""},

@@ -25,13 +25,16 @@ type ContactList struct {
 
 const (
 	sqlListAdd = `
-INSERT INTO contact_lists (id, tenant, name, created_at) VALUES ($2, $1, $3, $4)
+INSERT INTO contact_lists (id, tenant, name, created_at) SELECT $2, $1, $3, $4
+WHERE NOT EXISTS (
+    SELECT FROM tenants t WHERE t.id = $1 AND t.max_lists <= (SELECT count(*) FROM contact_lists WHERE tenant = $1))
 ON CONFLICT (tenant, name) DO NOTHING`
 
 	sqlListByName = `SELECT id, name, created_at FROM contact_lists WHERE tenant = $1 AND name = $2`
 )
 
-// CreateList returns the list of a name, and makes it where there is none, with an audit record.
+// CreateList returns the list of a name, and makes it where there is none, with an audit record. One more than the
+// tenant's quota is fault.Conflict.
 func (s *Contacts) CreateList(ctx context.Context, tenant, name, actor string, now time.Time) (
 	l ContactList, err error,
 ) {
@@ -45,6 +48,9 @@ func (s *Contacts) CreateList(ctx context.Context, tenant, name, actor string, n
 		}
 		rows, _ := tx.Query(ctx, sqlListByName, tenant, name) // CollectExactlyOneRow reports its error
 		l, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[ContactList])
+		if errors.Is(err, pgx.ErrNoRows) {
+			return quotaFull("max_lists", "lists")
+		}
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
@@ -190,13 +196,18 @@ type Segment struct {
 	UpdatedAt time.Time
 }
 
+const sqlSegmentsFull = `
+SELECT EXISTS (SELECT FROM tenants t WHERE t.id = $1
+        AND t.max_segments <= (SELECT count(*) FROM segments WHERE tenant = $1))
+    AND NOT EXISTS (SELECT FROM segments WHERE id = $2)`
+
 const sqlSegmentPut = `
 INSERT INTO segments AS s (id, tenant, name, filter, created_at, updated_at) VALUES ($2, $1, $3, $4, $5, $5)
 ON CONFLICT (id) DO UPDATE SET name = excluded.name, filter = excluded.filter, updated_at = excluded.updated_at
 WHERE s.tenant = $1 RETURNING id, name, filter, created_at, updated_at`
 
 // PutSegment stores a segment, or changes the name and filter of the one with its ID, with an audit record. A filter
-// that means nothing is fault.Invalid, a name of another segment fault.Conflict.
+// that means nothing is fault.Invalid, a name of another segment fault.Conflict, as is one more than the tenant's quota.
 func (s *Contacts) PutSegment(ctx context.Context, tenant string, g Segment, actor string, now time.Time) (
 	kept Segment, err error,
 ) {
@@ -211,6 +222,13 @@ func (s *Contacts) PutSegment(ctx context.Context, tenant string, g Segment, act
 		return g, fmt.Errorf("write filter: %w", err)
 	}
 	err = tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		var full bool
+		if err := tx.QueryRow(ctx, sqlSegmentsFull, tenant, g.ID).Scan(&full); err != nil {
+			return err
+		}
+		if full {
+			return quotaFull("max_segments", "segments")
+		}
 		rows, _ := tx.Query(ctx, sqlSegmentPut, tenant, g.ID, g.Name, filter, now) // CollectExactlyOneRow reports its error
 		if kept, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Segment]); err != nil {
 			return err

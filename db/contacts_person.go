@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/contact"
@@ -69,6 +70,24 @@ ORDER BY upload, row`
 SELECT id, campaign, recipient, state, body, queued_at, sent_at, delivered_at, read_at FROM messages
 WHERE tenant = $1 AND digest = $2 ORDER BY queued_at, id`
 )
+
+// Shown records in the audit that contacts were given out, or a person: action says how, and subject of whom.
+func (s *Contacts) Shown(ctx context.Context, tenant, action, subject, actor string, now time.Time,
+	detail map[string]any) error {
+	return shown(ctx, s.pool, contactDeed(tenant, action, subject, actor, now, detail))
+}
+
+func shown(ctx context.Context, pool *pgxpool.Pool, e AuditEntry) error {
+	b := new(pgx.Batch)
+	err := auditAdd(ctx, b, e)
+	if err == nil {
+		err = write(ctx, pool, b)
+	}
+	if err != nil {
+		return fmt.Errorf("record %s of %s: %w", e.Action, e.Subject, err)
+	}
+	return nil
+}
 
 // Export returns all that is kept of a contact. Files that were uploaded are not in it, nor are rows of them that were
 // refused and whose phone and address could not be read: it cannot be told whose they are.

@@ -104,7 +104,7 @@ WITH looked AS (
     INSERT INTO unused_blobs (key, due_at) SELECT blob, '-infinity' FROM last WHERE blob <> ''
     ON CONFLICT (key) DO UPDATE SET due_at = excluded.due_at
 ), closed AS (
-    UPDATE uploads u SET blob = '', copy = '', finished_at = coalesce(u.finished_at, now()),
+    UPDATE uploads u SET blob = '', copy = '', copy_bytes = 0, finished_at = coalesce(u.finished_at, now()),
         state = CASE u.state WHEN 'held' THEN 'canceled' ELSE u.state END,
         error = CASE u.state WHEN 'held' THEN 'it was not started, and its file was deleted' ELSE u.error END
     FROM last l WHERE u.id = l.id RETURNING 1

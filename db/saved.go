@@ -48,9 +48,6 @@ type SavedSearch struct {
 	Targets []SavedTarget
 }
 
-// MaxSearches is how many searches a tenant may have.
-const MaxSearches = 20_000
-
 // Writers take turns, so that versions are committed in their order: a reader that has seen one has seen all before it.
 const (
 	sqlSavedTurn = `SELECT pg_advisory_xact_lock(1935763828, 1)`
@@ -60,13 +57,36 @@ INSERT INTO saved_changes (search, version, at) VALUES ($1, nextval('saved_versi
 ON CONFLICT (search) DO UPDATE SET version = excluded.version, at = excluded.at`
 
 	sqlSavedAdd = `
-INSERT INTO saved_searches (id, tenant, name, filter, kinds, schedule, state, since, created_at, updated_at, language)
-SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $11
-WHERE (SELECT count(*) FROM saved_searches WHERE tenant = $2) < $10`
+INSERT INTO saved_searches (id, tenant, name, filter, kinds, schedule, state, since, created_at, updated_at, language,
+    slots)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11
+WHERE NOT EXISTS (
+    SELECT FROM tenants t WHERE t.id = $2
+        AND t.max_searches <= (SELECT count(*) FROM saved_searches WHERE tenant = $2))`
+
+	sqlSavedSlots = `SELECT coalesce(sum(slots), 0)::bigint FROM saved_searches WHERE id <> $1`
 )
 
+// room counts the places that a search takes in the index of all tenants. It is fault.Conflict where there is no room.
+func (s *Saved) room(ctx context.Context, search *saved.Search) (slots int, err error) {
+	if slots, err = search.Filter.Slots(); err != nil {
+		return 0, err
+	}
+	taken, err := one(systemRows(ctx, s.pool, pgx.RowTo[int64], sqlSavedSlots, search.ID))
+	if err == nil && taken+int64(slots) > saved.MaxSlots {
+		err = fault.Newf(fault.Conflict, "filter: there is no room for a search so large; a smaller place, or fewer bedrooms, "+
+			"need less")
+	}
+	return slots, err
+}
+
+// quotaFull is the error of a tenant that has as many of something as one of its Quotas allows.
+func quotaFull(quota, things string) error {
+	return fault.Newf(fault.Conflict, "the tenant has as many %s as its quota %s allows", things, quota)
+}
+
 // Add stores a search with its targets, and an audit record. What s.Check refuses is fault.Invalid; the name of another
-// search of the tenant, and one more than MaxSearches, are fault.Conflict.
+// search of the tenant, one more than its quota of them, and one too large for the index, are fault.Conflict.
 func (s *Saved) Add(ctx context.Context, search saved.Search, targets []NewTarget, actor string) error {
 	if err := search.Check(); err != nil {
 		return err
@@ -75,17 +95,21 @@ func (s *Saved) Add(ctx context.Context, search saved.Search, targets []NewTarge
 	if err != nil {
 		return err
 	}
+	slots, err := s.room(ctx, &search)
+	if err != nil {
+		return savedFault(err, "save", search.ID)
+	}
 	err = tenantTx(ctx, s.pool, search.Tenant, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlSavedTurn); err != nil {
 			return err
 		}
 		tag, err := tx.Exec(ctx, sqlSavedAdd, search.ID, search.Tenant, search.Name, filter, search.Kinds, schedule,
-			search.State, search.Since, search.CreatedAt, MaxSearches, cmp.Or(search.Language, saved.English))
+			search.State, search.Since, search.CreatedAt, cmp.Or(search.Language, saved.English), slots)
 		if err != nil {
 			return err
 		}
 		if tag.RowsAffected() == 0 {
-			return fault.Newf(fault.Conflict, "the tenant has %d searches: no more can be saved", MaxSearches)
+			return quotaFull("max_searches", "saved searches")
 		}
 		for _, t := range targets {
 			if err := targetAdd(ctx, tx, search.Tenant, search.ID, t, search.CreatedAt); err != nil {
@@ -204,7 +228,7 @@ func (s *Saved) readTargets(ctx context.Context, tenant string, list []SavedSear
 
 const sqlSavedChange = `
 UPDATE saved_searches SET name = $3, filter = $4, kinds = $5, schedule = $6, state = $7, since = $8, updated_at = $9,
-    language = $10
+    language = $10, slots = $11
 WHERE tenant = $1 AND id = $2`
 
 // Change changes what change changes of a search, with an audit record. What happened while it was paused is not told
@@ -225,6 +249,10 @@ func (s *Saved) Change(ctx context.Context, tenant string, id uuid.UUID, actor s
 		if err := search.Check(); err != nil {
 			return err
 		}
+		slots, err := s.room(ctx, &search)
+		if err != nil {
+			return err
+		}
 		if before != saved.Active && search.State == saved.Active {
 			search.Since = now
 		}
@@ -233,7 +261,7 @@ func (s *Saved) Change(ctx context.Context, tenant string, id uuid.UUID, actor s
 			return err
 		}
 		if _, err := tx.Exec(ctx, sqlSavedChange, tenant, id, search.Name, filter, search.Kinds, schedule, search.State,
-			search.Since, now, cmp.Or(search.Language, saved.English)); err != nil {
+			search.Since, now, cmp.Or(search.Language, saved.English), slots); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, sqlSavedTouch, id, now); err != nil {
@@ -266,6 +294,7 @@ func (s *Saved) Delete(ctx context.Context, tenant string, id uuid.UUID, actor s
 const (
 	sqlSavedFeed = `
 SELECT s.id, s.tenant, s.name, s.created_at, s.language FROM saved_targets t JOIN saved_searches s ON s.id = t.search
+JOIN tenants k ON k.id = s.tenant AND k.state = 'active'
 WHERE t.token = $1 AND t.kind = 'feed'`
 
 	sqlSavedFeedItems = `
@@ -298,7 +327,7 @@ type SavedFeed struct {
 }
 
 // Feed returns the newest items of the search whose feed has a token with the SHA-256 sum, at most limit. An unknown
-// token is fault.Gone.
+// token, and one of a tenant that is stopped, is fault.Gone.
 func (s *Saved) Feed(ctx context.Context, sum []byte, limit int) (f SavedFeed, err error) {
 	f, err = one(systemRows(ctx, s.pool, func(row pgx.CollectableRow) (f SavedFeed, err error) {
 		return f, row.Scan(&f.Search, &f.Tenant, &f.Name, &f.CreatedAt, &f.Language)
@@ -315,6 +344,7 @@ func (s *Saved) Feed(ctx context.Context, sum []byte, limit int) (f SavedFeed, e
 	return f, nil
 }
 
+// What an index may have of a filter is asked of Postgres; the rest is looked at here.
 const sqlSavedTry = `
 SELECT 0, 'new', l.id, coalesce(h.home_id, l.id), l.platform, l.url, l.title, l.address, l.bedrooms, l.rent_cents,
     NULL::bigint, l.latitude, l.longitude, true, l.published_at, coalesce(l.neighbourhood, ''), l.description,
@@ -322,13 +352,19 @@ SELECT 0, 'new', l.id, coalesce(h.home_id, l.id), l.platform, l.url, l.title, l.
     CASE WHEN $3 THEN tsvector_to_array(listing_traits(l.details)) END,
     $4 AND EXISTS (SELECT FROM listing_images i WHERE i.listing_id = l.id AND i.state = 'attached')
 FROM listings l LEFT JOIN home_members h ON h.listing_id = l.id
-WHERE l.status <> 'archived' AND l.published_at >= $1 ORDER BY l.published_at DESC, l.id DESC LIMIT $2`
+WHERE l.status <> 'archived' AND l.published_at >= $1
+    AND ($5::text = '' OR l.platform = $5) AND ($6::text = '' OR l.neighbourhood = $6)
+    AND l.rent_cents >= $7 AND ($8::bigint = 0 OR l.rent_cents <= $8)
+    AND l.bedrooms >= $9 AND (coalesce(cardinality($10::int[]), 0) = 0 OR l.bedrooms = ANY ($10))
+    AND ($11::float8 IS NULL OR l.longitude BETWEEN $11 AND $12 AND l.latitude BETWEEN $13 AND $14)
+ORDER BY l.published_at DESC, l.id DESC LIMIT $2`
 
 // savedTryMost is how many listings Try compares.
-const savedTryMost = 20_000
+const savedTryMost = 2_000
 
 // Try returns the homes, newest first and at most limit, that a filter would have found as new since a time and that
-// are offered still, and how many there are. all is false where there are more listings than it looks at. It stores
+// are offered still, and how many there are. all is false where there are more listings than it looks at, of those
+// whose platform, neighbourhood, rent, bedrooms and place are right, or than it has looked at when ctx ends. It stores
 // nothing.
 func (s *Saved) Try(ctx context.Context, filter saved.Criteria, since time.Time, limit int) (
 	found []saved.Item, total int, all bool, err error,
@@ -337,13 +373,19 @@ func (s *Saved) Try(ctx context.Context, filter saved.Criteria, since time.Time,
 	if err != nil {
 		return nil, 0, false, err
 	}
-	rows, err := s.pool.Query(ctx, sqlSavedTry, since, savedTryMost, filter.Detailed(), filter.HasImages)
+	var west, east, south, north *float64
+	if w, s, e, n, ok := filter.Bounds(); ok {
+		west, south, east, north = &w, &s, &e, &n
+	}
+	rows, err := s.pool.Query(ctx, sqlSavedTry, since, savedTryMost, filter.Detailed(), filter.HasImages, filter.Platform,
+		filter.Neighbourhood, filter.MinPrice*100, filter.MaxPrice*100, filter.MinBedrooms, filter.Bedrooms, west, east,
+		south, north)
 	if err != nil {
 		return nil, 0, false, fmt.Errorf("try search: %w", err)
 	}
 	defer rows.Close()
 	homes, looked := map[uuid.UUID]bool{}, 0
-	for rows.Next() {
+	for (looked == 0 || ctx.Err() == nil) && rows.Next() {
 		looked++
 		i := saved.Item{Events: []int64{0}}
 		var l saved.Listing
@@ -362,6 +404,9 @@ func (s *Saved) Try(ctx context.Context, filter saved.Criteria, since time.Time,
 		if total++; len(found) < limit {
 			found = append(found, i)
 		}
+	}
+	if looked > 0 && ctx.Err() != nil {
+		return found, total, false, nil
 	}
 	if err := rows.Err(); err != nil {
 		return nil, 0, false, fmt.Errorf("try search: %w", err)

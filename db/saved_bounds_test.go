@@ -92,6 +92,40 @@ func TestSavedMatchesAreBounded(t *testing.T) {
 	require.Len(t, w.notices(t, 6)[0], 4, "to the one target, in one delivery")
 }
 
+// What has piled up and fails as a whole is compared in halves, and a search that cannot be read keeps no other from its
+// news.
+func TestSavedMatcherGetsOn(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	w.search(t, "all", saved.Criteria{})
+	bad := w.search(t, "unreadable", saved.Criteria{})
+	w.system(t, `UPDATE saved_searches SET filter = '{"max_price": "x"}' WHERE name = 'unreadable'`)
+	for n := range 4 {
+		w.advert(t, fmt.Sprint(n), 1000, n+1)
+	}
+	dbtest.Alter(t, w.pool, `CREATE FUNCTION few() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			IF (SELECT count(*) FROM added) > 1 THEN RAISE 'too much'; END IF;
+			RETURN NULL;
+		END $$;
+		CREATE TRIGGER few AFTER INSERT ON saved_matches REFERENCING NEW TABLE AS added
+			FOR EACH STATEMENT EXECUTE FUNCTION few()`)
+	var left []uuid.UUID
+	matches, failed := 0, 0
+	for range 20 {
+		done, err := w.matcher.Next(t.Context(), 4, after(5))
+		left = append(left, done.Left...)
+		if err != nil {
+			failed++
+			continue
+		}
+		matches += done.Matches
+	}
+	require.Equal(t, 4, matches)
+	require.NotZero(t, failed)
+	require.Equal(t, []uuid.UUID{bad}, left)
+	require.Zero(t, count(t, w.pool, "saved_queue"))
+}
+
 // A notice holds a bounded number of homes, the first with all of their news, and says how many there are besides.
 func TestSavedNoticeIsBounded(t *testing.T) {
 	t.Parallel()
@@ -127,6 +161,43 @@ func TestSavedNoticeIsBounded(t *testing.T) {
 	require.EqualValues(t, 90_000, got.Items[0].RentCents)
 	require.Equal(t, "503 homes: all", got.Letter().Subject)
 	require.Equal(t, "and 453 more", got.Letter().More)
+}
+
+// What an index may have of a filter is asked of Postgres: a trial finds what thousands of other adverts are newer than.
+// It looks at a bounded number, and at what it has until its time is over.
+func TestSavedTryIsBounded(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	dbtest.Alter(t, w.pool, "ALTER TABLE listings DROP CONSTRAINT listings_id_fkey") // of listings without adverts
+	exec(t, w.pool, "INSERT INTO neighbourhoods VALUES ('here', '', '', ''), ('there', '', '', '') ON CONFLICT DO NOTHING")
+	add := func(n int, platform string, rent, bedrooms int, hood string, lon, lat float64, at int) {
+		exec(t, w.pool, `INSERT INTO listings (id, platform, platform_id, revision, url, title, description, rent_cents,
+				bedrooms, neighbourhood, longitude, latitude, details, details_hash, published_at, updated_at)
+			SELECT gen_random_uuid(), $2, gen_random_uuid(), 1, '', 'loft', '', $3, $4, $5, $6, $7, '{}', '', $8, $8
+			FROM generate_series(1, $1)`, n, platform, rent*100, bedrooms, hood, lon, lat, after(at))
+	}
+	add(1, "centris", 1000, 1, "here", -73.5, 45.5, 1)
+	add(20_001, "kijiji", 2000, 2, "there", -73.7, 45.7, 2)
+	add(1, "kijiji", 3000, 3, "there", -73.9, 45.9, 3)
+	add(1, "kangalou", 500, 0, "there", -73.9, 45.9, 3)
+	for name, c := range map[string]saved.Criteria{
+		"platform":      {Platform: "centris"},
+		"neighbourhood": {Neighbourhood: "here"},
+		"rent":          {MinPrice: 1000, MaxPrice: 1000},
+		"bedrooms":      {Bedrooms: []int{1, 7}},
+		"box":           {Box: []float64{-73.6, 45.4, -73.4, 45.6}},
+		"circle":        {Near: &saved.Near{Latitude: 45.5, Longitude: -73.5, Metres: 100}},
+		"text":          {MaxPrice: 1000, MinBedrooms: 1, Text: "loft"},
+	} {
+		_, total, all, err := w.Try(t.Context(), c, start, 10)
+		require.NoError(t, err, name)
+		require.Equal(t, 1, total, name)
+		require.True(t, all, name)
+	}
+	_, total, all, err := w.Try(t.Context(), saved.Criteria{Text: "loft"}, start, 10)
+	require.NoError(t, err)
+	require.False(t, all)
+	require.Equal(t, 2000, total)
 }
 
 // An address that does not answer, or whose owner refuses, is asked no more, whichever search of whichever tenant names

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -19,6 +20,7 @@ type SavedMatcher struct {
 	index   *saved.Index
 	version int64     // of saved_changes that the index has
 	read    time.Time // when it was
+	most    int       // events that are compared at once after a failure: half as many; 0 = as many as are asked for
 }
 
 // Matcher returns a matcher that has read nothing yet.
@@ -32,6 +34,7 @@ type Matched struct {
 	Searches int         // in memory
 	More     bool        // more events may wait
 	At       []time.Time // when each event happened
+	Left     []uuid.UUID // searches that were changed and cannot be read: they are told nothing
 }
 
 // Only one process compares at a time: what a search was told last decides what it is told next.
@@ -116,8 +119,9 @@ const savedChangesAtOnce = 5000
 // deleted is known for longer than that: retention.Deleted is days.
 const savedReload = 24 * time.Hour
 
-// refresh reads the searches that have changed.
-func (m *SavedMatcher) refresh(ctx context.Context, tx pgx.Tx, now time.Time) error {
+// refresh reads the searches that have changed. One whose filter or schedule this release cannot read is left out, so
+// that it does not keep all others from their news.
+func (m *SavedMatcher) refresh(ctx context.Context, tx pgx.Tx, now time.Time) (left []uuid.UUID, err error) {
 	if now.Sub(m.read) > savedReload {
 		m.index, m.version = saved.NewIndex(), 0
 	}
@@ -125,7 +129,7 @@ func (m *SavedMatcher) refresh(ctx context.Context, tx pgx.Tx, now time.Time) er
 	for {
 		rows, err := tx.Query(ctx, sqlSavedChanged, m.version, savedChangesAtOnce)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		n := 0
 		for rows.Next() {
@@ -136,21 +140,25 @@ func (m *SavedMatcher) refresh(ctx context.Context, tx pgx.Tx, now time.Time) er
 			var s saved.Search
 			var tenant, name, state *string
 			var language *saved.Language
-			var filter *saved.Criteria
 			var kinds []string
-			var schedule *saved.Schedule
+			var filter, schedule []byte
 			var since, created, updated *time.Time
 			if err := rows.Scan(&version, &changed, &id, &tenant, &name, &filter, &kinds, &schedule, &state, &since, &created,
 				&updated, &language); err != nil {
 				rows.Close()
-				return err
+				return nil, err
 			}
 			m.version = version
 			if id == nil {
 				m.index.Remove(changed)
 				continue
 			}
-			s.ID, s.Tenant, s.Name, s.Filter, s.Schedule, s.State = changed, *tenant, *name, *filter, *schedule, *state
+			if json.Unmarshal(filter, &s.Filter) != nil || json.Unmarshal(schedule, &s.Schedule) != nil {
+				m.index.Remove(changed)
+				left = append(left, changed)
+				continue
+			}
+			s.ID, s.Tenant, s.Name, s.State = changed, *tenant, *name, *state
 			s.Since, s.CreatedAt, s.UpdatedAt, s.Language = *since, *created, *updated, *language
 			for _, k := range kinds {
 				s.Kinds = append(s.Kinds, saved.Kind(k))
@@ -158,10 +166,10 @@ func (m *SavedMatcher) refresh(ctx context.Context, tx pgx.Tx, now time.Time) er
 			m.index.Put(s)
 		}
 		if err := rows.Err(); err != nil {
-			return err
+			return nil, err
 		}
 		if n < savedChangesAtOnce {
-			return nil
+			return left, nil
 		}
 	}
 }
@@ -179,12 +187,19 @@ type savedCandidate struct {
 const (
 	savedCandidates = 20_000
 	savedTold       = 2_000
+
+	savedEventsMost = 10_000 // a bound on events beyond which there is none
 )
 
 // Next compares up to n events of listings with the searches, the oldest first, and writes what is told and when, in
 // one transaction: an event is compared once, or again when nothing of it was kept. It compares fewer where they meet
-// many searches. Nothing is compared while another process does it.
+// many searches, and after a failure half as many each time, so that what has piled up does not fail as a whole for ever.
+// Nothing is compared while another process does it.
 func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Matched, err error) {
+	if m.most > 0 {
+		n = min(n, m.most)
+	}
+	var left []uuid.UUID // it is told once, also where the transaction fails: the index has the version after it
 	err = systemTx(ctx, m.store.pool, func(tx pgx.Tx) error {
 		done = Matched{}
 		var turn bool
@@ -196,7 +211,8 @@ func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Mat
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		if err := m.refresh(ctx, tx, now); err != nil {
+		unread, err := m.refresh(ctx, tx, now)
+		if left = append(left, unread...); err != nil {
 			return err
 		}
 		done.More, done.Searches = len(ids) == n, m.index.Len()
@@ -233,8 +249,14 @@ func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Mat
 		}
 		return nil
 	})
+	done.Left = left
 	if err != nil {
-		return Matched{}, fmt.Errorf("compare listings with saved searches: %w", err)
+		m.most = max(n/2, 1)
+		return Matched{Left: left}, fmt.Errorf("compare up to %d events with saved searches: %w", n, err)
+	}
+	m.most *= 2 // one that is larger than what is asked for bounds nothing
+	if m.most > savedEventsMost {
+		m.most = 0
 	}
 	return done, nil
 }

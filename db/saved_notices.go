@@ -25,18 +25,31 @@ type DueNotice struct {
 // many do not end, they hold up no other.
 const sqlNoticesBegin = `
 WITH fresh AS (
-    SELECT id FROM saved_deliveries WHERE state = 'waiting' AND due_at <= $1
+    SELECT id, tenant, due_at FROM saved_deliveries WHERE state = 'waiting' AND due_at <= $1
     ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
+), told AS (
+    INSERT INTO saved_told AS t (tenant, day, n)
+    SELECT tenant, ($1 AT TIME ZONE 'UTC')::date, count(*) FROM fresh GROUP BY tenant ORDER BY tenant
+    ON CONFLICT (tenant) DO UPDATE SET day = greatest(t.day, excluded.day),
+        n = CASE WHEN t.day >= excluded.day THEN t.n ELSE 0 END + excluded.n
+    RETURNING tenant, n
+), over AS (
+    UPDATE saved_deliveries d SET state = 'dropped', finished_at = $1,
+        reason = 'the tenant has had its quota max_notices_day of messages'
+    FROM (SELECT id, tenant, row_number() OVER (PARTITION BY tenant ORDER BY due_at DESC) AS left_after FROM fresh) f
+    JOIN told USING (tenant) JOIN tenants k ON k.id = f.tenant
+    WHERE d.id = f.id AND told.n - f.left_after >= k.max_notices_day RETURNING d.id
 ), again AS (
     SELECT id FROM saved_deliveries WHERE state = 'started' AND started_at <= $2
     ORDER BY started_at LIMIT $3 - (SELECT count(*) FROM fresh) FOR UPDATE SKIP LOCKED
 )
 UPDATE saved_deliveries d SET state = 'started', started_at = $1
-FROM (SELECT id FROM fresh UNION ALL SELECT id FROM again) o
+FROM (SELECT id FROM fresh WHERE id NOT IN (SELECT id FROM over) UNION ALL SELECT id FROM again) o
 WHERE d.id = o.id RETURNING d.id, d.tenant`
 
 // Begin marks up to n deliveries that are due as started, then those that were begun, or put off, before a time and
-// have not ended, and returns them. From then on a delivery takes no further items.
+// have not ended, and returns them. From then on a delivery takes no further items. What is more than the tenant's quota
+// of a day is dropped; a feed has it.
 func (s *Saved) Begin(ctx context.Context, n int, before, now time.Time) ([]DueNotice, error) {
 	due, err := systemRows(ctx, s.pool, pgx.RowToStructByPos[DueNotice], sqlNoticesBegin, now, before, n)
 	if err != nil {
@@ -48,8 +61,9 @@ func (s *Saved) Begin(ctx context.Context, n int, before, now time.Time) ([]DueN
 const (
 	sqlNotice = `
 SELECT d.id, d.tenant, d.state, d.due_at, d.tries, d.confirms, s.id, s.name, s.schedule, s.language, t.id, t.kind,
-    t.label, t.state, s.state = 'active', t.box_key, t.box
+    t.label, t.state, s.state = 'active', k.state = 'stopped', t.box_key, t.box
 FROM saved_deliveries d JOIN saved_targets t ON t.id = d.target JOIN saved_searches s ON s.id = t.search
+JOIN tenants k ON k.id = d.tenant
 WHERE d.tenant = $1 AND d.id = $2`
 
 	sqlNoticeItems = `
@@ -75,7 +89,7 @@ LEFT JOIN home_members h ON h.listing_id = m.listing WHERE i.delivery = $1`
 func (s *Saved) Notice(ctx context.Context, tenant string, id uuid.UUID) (n saved.Notice, err error) {
 	n, err = one(tenantRows(ctx, s.pool, tenant, func(row pgx.CollectableRow) (n saved.Notice, err error) {
 		return n, row.Scan(&n.ID, &n.Tenant, &n.State, &n.Due, &n.Tries, &n.Confirms, &n.Search, &n.Name, &n.Schedule,
-			&n.Language, &n.Target, &n.Channel, &n.Label, &n.Standing, &n.On, &n.Sealed.Key, &n.Sealed.Box)
+			&n.Language, &n.Target, &n.Channel, &n.Label, &n.Standing, &n.On, &n.Stopped, &n.Sealed.Key, &n.Sealed.Box)
 	}, sqlNotice, tenant, id))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return n, fault.Newf(fault.Gone, "there is no notice %s", id)
@@ -103,6 +117,19 @@ WHERE tenant = $1 AND id = $2 AND state IN ('waiting', 'started') RETURNING trie
 	sqlNoticeEnd = `
 UPDATE saved_deliveries SET state = $3, reason = $4, finished_at = $5
 WHERE tenant = $1 AND id = $2 AND state IN ('waiting', 'started')`
+
+	sqlTargetWell = `
+UPDATE saved_targets SET failing_since = NULL
+WHERE tenant = $1 AND id = (SELECT target FROM saved_deliveries WHERE id = $2) AND failing_since IS NOT NULL`
+
+	// It comes before sqlNoticeEnd, so that a repetition counts nothing.
+	sqlTargetFailing = `
+UPDATE saved_targets t SET failing_since = coalesce(t.failing_since, $3),
+    state = CASE WHEN t.failing_since <= $4 AND t.state = 'active' THEN 'stopped' ELSE t.state END,
+    reason = CASE WHEN t.failing_since <= $4 AND t.state = 'active' THEN $5 ELSE t.reason END,
+    updated_at = CASE WHEN t.failing_since <= $4 AND t.state = 'active' THEN $3 ELSE t.updated_at END
+FROM saved_deliveries d
+WHERE d.tenant = $1 AND d.id = $2 AND d.state IN ('waiting', 'started') AND t.id = d.target`
 )
 
 // PutOffNotice notes when the workflow of a delivery tries it next, so that Begin leaves it alone until then, and
@@ -125,6 +152,9 @@ func (s *Saved) PutOffNotice(ctx context.Context, tenant string, id uuid.UUID, r
 func (s *Saved) EndNotice(ctx context.Context, tenant string, id uuid.UUID, state, reason string, now time.Time) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlNoticeEnd, tenant, id, state, storable(reason), now)
+	if state == "sent" {
+		b.Queue(sqlTargetWell, tenant, id)
+	}
 	if err := tenantWrite(ctx, s.pool, tenant, b); err != nil {
 		return fmt.Errorf("end notice %s: %w", id, err)
 	}
@@ -137,10 +167,12 @@ WHERE tenant = $1 AND id = (SELECT target FROM saved_deliveries WHERE id = $2) A
 
 // FailNotice ends a delivery that cannot be made, as a dead letter of the tenant. A replay of it makes the delivery
 // again. Of the class fault.Gone it is no dead letter: its target is stopped, for it is not there any more or wants no
-// more.
+// more. A target to which nothing could be delivered for saved.FailingMost is stopped, too.
 func (s *Saved) FailNotice(ctx context.Context, tenant string, id uuid.UUID, class fault.Class, reason string,
 	now time.Time) error {
 	b := new(pgx.Batch)
+	b.Queue(sqlTargetFailing, tenant, id, now, now.Add(-saved.FailingMost),
+		storable(fmt.Sprintf("nothing could be delivered for %d days: %s", saved.FailingMost/(24*time.Hour), reason)))
 	b.Queue(sqlNoticeEnd, tenant, id, "failed", storable(reason), now)
 	if class == fault.Gone {
 		b.Queue(sqlNoticeStop, tenant, id, storable(reason), now)

@@ -186,6 +186,32 @@ func TestSavedHomes(t *testing.T) {
 	require.Len(t, found, 1)
 }
 
+// A tenant that is stopped is told nothing, and nobody reads its feeds.
+func TestSavedOfStoppedTenant(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	w.search(t, "all", saved.Criteria{})
+	w.advert(t, "1", 1000, 1)
+	require.Equal(t, 1, w.match(t, 2))
+	due, err := w.Begin(t.Context(), 100, start, after(3))
+	require.NoError(t, err)
+	require.Len(t, due, 1)
+	state := func(to db.TenantState) (idle string, feed error) {
+		_, err := db.NewTenants(w.pool).Change(t.Context(), "acme", "test", after(3), func(t *db.Tenant) { t.State = to })
+		require.NoError(t, err)
+		n, err := w.Notice(t.Context(), "acme", due[0].ID)
+		require.NoError(t, err)
+		_, feed = w.Feed(t.Context(), sum("all-feed"), 10)
+		return n.Idle(), feed
+	}
+	idle, feed := state(db.TenantStopped)
+	require.Equal(t, "the tenant is stopped", idle)
+	requireClass(t, fault.Gone, feed)
+	idle, feed = state(db.TenantActive)
+	require.Empty(t, idle)
+	require.NoError(t, feed)
+}
+
 // What is found in an hour is told together, and what comes while that is sent is told with the next.
 func TestSavedDigest(t *testing.T) {
 	t.Parallel()

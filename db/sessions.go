@@ -30,14 +30,15 @@ type Session struct {
 	KeyID     string      // of the API key that opened it; empty: a person, by OIDC
 	KeySum    []byte      // of that key; empty, not nil, without one
 	Role      access.Role // of a person; empty: that of the key, which is asked for at each request
+	Tenant    string      // of a person; empty: of none, or that of the key
 	CreatedAt time.Time
 	UsedAt    time.Time // to about a minute
 	EndsAt    time.Time // at the latest
 }
 
 const sqlSessionAdd = `
-INSERT INTO sessions (sum, id, caller, key_id, key_sum, role, created_at, used_at, ends_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+INSERT INTO sessions (sum, id, caller, key_id, key_sum, role, created_at, used_at, ends_at, caller_tenant)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 
 // Few rows have ended at any time, so whoever opens a session deletes them. Idle ones go when their time is over.
 const sqlSessionsExpire = `
@@ -46,7 +47,8 @@ DELETE FROM sessions WHERE sum IN (SELECT sum FROM sessions WHERE ends_at <= $1 
 // Open stores a session with the sum of its secret, and an audit entry, and deletes some that have ended.
 func (s *Sessions) Open(ctx context.Context, n Session, sum access.Sum) error {
 	b := new(pgx.Batch)
-	b.Queue(sqlSessionAdd, sum[:], n.ID, storable(n.Caller), n.KeyID, n.KeySum, n.Role, n.CreatedAt, n.UsedAt, n.EndsAt)
+	b.Queue(sqlSessionAdd, sum[:], n.ID, storable(n.Caller), n.KeyID, n.KeySum, n.Role, n.CreatedAt, n.UsedAt, n.EndsAt,
+		n.Tenant)
 	b.Queue(sqlSessionsExpire, n.CreatedAt)
 	err := auditAdd(ctx, b, AuditEntry{
 		At: n.CreatedAt, Actor: n.Caller, Action: "session.opened", Subject: "session/" + n.ID.String(),
@@ -61,7 +63,7 @@ func (s *Sessions) Open(ctx context.Context, n Session, sum access.Sum) error {
 	return nil
 }
 
-const sqlSessionColumns = `id, caller, key_id, key_sum, role, created_at, used_at, ends_at`
+const sqlSessionColumns = `id, caller, key_id, key_sum, role, caller_tenant, created_at, used_at, ends_at`
 
 const sqlSession = `SELECT ` + sqlSessionColumns + ` FROM sessions WHERE sum = $1`
 

@@ -54,6 +54,7 @@ var tenantRow = map[string]string{
 		SELECT $1, gen_random_uuid(), $2::text::int, gen_random_uuid(), 'new', 1, now()`,
 	"saved_deliveries": `(id, tenant, target, due_at, reason) SELECT gen_random_uuid(), $1, gen_random_uuid(), now(), $2::text`,
 	"saved_asks":       `(tenant, since, asked) SELECT $1, now(), $2::text::int`,
+	"saved_told":       `(tenant, day, n) SELECT $1, '2026-01-01', $2::text::int`,
 	"saved_items": `(tenant, target, event, search, delivery)
 		SELECT $1, gen_random_uuid(), $2::text::int, gen_random_uuid(), gen_random_uuid()`,
 }
@@ -209,6 +210,9 @@ func TestTenants(t *testing.T) {
 	most := int64(1000)
 	acme := newTenant(t, pool, "acme", func(t *db.Tenant) { t.MaxContacts = &most })
 	newTenant(t, pool, "umbrella", func(t *db.Tenant) { t.Region = "" })
+	made, err := s.Get(ctx, "acme")
+	require.NoError(t, err)
+	acme.Quotas = made.Quotas // the defaults
 	require.Equal(t, fault.Conflict, class(s.Create(ctx, acme, "test")))
 	for _, change := range []func(*db.Tenant){
 		func(t *db.Tenant) { t.ID = "*" }, func(t *db.Tenant) { t.ID = "a'; DROP TABLE x; --" },

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,11 +33,21 @@ type Tenant struct {
 	Region         string        `json:"region"`           // ISO 3166-1 alpha-2, of phones without a country; "" = none
 	MaxContacts    *int64        `json:"max_contacts"`     // nil = no limit
 	MaxMessagesDay *int64        `json:"max_messages_day"` // nil = no limit
-	State          TenantState   `json:"state"`
-	StoppedReason  string        `json:"stopped_reason"` // while it is stopped
-	Contacts       int64         `json:"-"`              // that it has
-	CreatedAt      time.Time     `json:"-"`
-	UpdatedAt      time.Time     `json:"-"`
+	Quotas
+	State         TenantState `json:"state"`
+	StoppedReason string      `json:"stopped_reason"` // while it is stopped
+	Contacts      int64       `json:"-"`              // that it has
+	CreatedAt     time.Time   `json:"-"`
+	UpdatedAt     time.Time   `json:"-"`
+}
+
+// Quotas are what a tenant may keep; nil = no limit. Create gives one that is nil its default.
+type Quotas struct {
+	MaxSearches   *int64 `json:"max_searches"`    // saved; 200
+	MaxNoticesDay *int64 `json:"max_notices_day"` // messages of saved searches that are begun in a day, UTC; 10,000
+	MaxLists      *int64 `json:"max_lists"`       // of contacts; 500
+	MaxSegments   *int64 `json:"max_segments"`    // 500
+	MaxBytes      *int64 `json:"max_bytes"`       // of uploaded files and their copies; 20 GiB
 }
 
 // A TenantState says whether a tenant's work is done.
@@ -64,7 +75,10 @@ func (t Tenant) check() error {
 	if t.Region != "" && !regionCode.MatchString(t.Region) {
 		return fault.Newf(fault.Invalid, "region: is %.20q, expected two capital letters such as CA", t.Region)
 	}
-	for field, n := range map[string]*int64{"max_contacts": t.MaxContacts, "max_messages_day": t.MaxMessagesDay} {
+	for field, n := range map[string]*int64{
+		"max_contacts": t.MaxContacts, "max_messages_day": t.MaxMessagesDay, "max_searches": t.MaxSearches,
+		"max_notices_day": t.MaxNoticesDay, "max_lists": t.MaxLists, "max_segments": t.MaxSegments, "max_bytes": t.MaxBytes,
+	} {
 		if n != nil && *n < 0 {
 			return fault.Newf(fault.Invalid, "%s: is %d, expected 0 or more", field, *n)
 		}
@@ -88,8 +102,18 @@ func checkName(name string) error {
 }
 
 const sqlTenantAdd = `
-INSERT INTO tenants (id, name, tier, region, max_contacts, max_messages_day, created_at, updated_at)
-VALUES ($1, $2, $3, nullif($4, ''), $5, $6, $7, $7)`
+INSERT INTO tenants (id, name, tier, region, max_contacts, max_messages_day, created_at, updated_at, max_searches,
+    max_notices_day, max_lists, max_segments, max_bytes)
+VALUES ($1, $2, $3, nullif($4, ''), $5, $6, $7, $7, $8, $9, $10, $11, $12)`
+
+// given are the quotas of a new tenant: those that it was given, and the defaults of 0100_tenant_quotas.sql.
+func (q Quotas) given() Quotas {
+	or := func(n *int64, usual int64) *int64 { return cmp.Or(n, &usual) }
+	return Quotas{
+		or(q.MaxSearches, 200), or(q.MaxNoticesDay, 10_000), or(q.MaxLists, 500), or(q.MaxSegments, 500),
+		or(q.MaxBytes, 20<<30),
+	}
+}
 
 // Create stores an active tenant, created at t.CreatedAt, with an audit record. An ID that is taken is fault.Conflict.
 func (s *Tenants) Create(ctx context.Context, t Tenant, actor string) error {
@@ -97,8 +121,10 @@ func (s *Tenants) Create(ctx context.Context, t Tenant, actor string) error {
 	if err := t.check(); err != nil {
 		return err
 	}
+	t.Quotas = t.given()
 	b := new(pgx.Batch)
-	b.Queue(sqlTenantAdd, t.ID, t.Name, t.Tier, t.Region, t.MaxContacts, t.MaxMessagesDay, t.CreatedAt)
+	b.Queue(sqlTenantAdd, t.ID, t.Name, t.Tier, t.Region, t.MaxContacts, t.MaxMessagesDay, t.CreatedAt, t.MaxSearches,
+		t.MaxNoticesDay, t.MaxLists, t.MaxSegments, t.MaxBytes)
 	err := auditAdd(ctx, b, AuditEntry{
 		At: t.CreatedAt, Actor: actor, Action: "tenant.created", Subject: "tenant/" + t.ID, Detail: t,
 	})
@@ -115,9 +141,12 @@ func (s *Tenants) Create(ctx context.Context, t Tenant, actor string) error {
 	return nil
 }
 
+// Has reports whether these are the quotas that a tenant was created with.
+func (q Quotas) Has(want Quotas) bool { return reflect.DeepEqual(q, want.given()) }
+
 const sqlTenantColumns = `
-    id, name, tier, coalesce(region, ''), max_contacts, max_messages_day, state, stopped_reason, contacts, created_at,
-    updated_at`
+    id, name, tier, coalesce(region, ''), max_contacts, max_messages_day, max_searches, max_notices_day, max_lists,
+    max_segments, max_bytes, state, stopped_reason, contacts, created_at, updated_at`
 
 const sqlTenantsList = `SELECT ` + sqlTenantColumns + ` FROM tenants WHERE id > $1 ORDER BY id LIMIT $2`
 
@@ -151,7 +180,8 @@ const (
 
 	sqlTenantWrite = `
 UPDATE tenants SET name = $2, tier = $3, region = nullif($4, ''), max_contacts = $5, max_messages_day = $6,
-    state = $7, stopped_reason = $8, updated_at = $9
+    state = $7, stopped_reason = $8, updated_at = $9, max_searches = $10, max_notices_day = $11, max_lists = $12,
+    max_segments = $13, max_bytes = $14
 WHERE id = $1`
 )
 
@@ -183,7 +213,7 @@ func (s *Tenants) Change(ctx context.Context, id, actor string, now time.Time, c
 		t.UpdatedAt, t.StoppedReason = now, storable(t.StoppedReason)
 		b := new(pgx.Batch)
 		b.Queue(sqlTenantWrite, t.ID, t.Name, t.Tier, t.Region, t.MaxContacts, t.MaxMessagesDay, t.State,
-			t.StoppedReason, now)
+			t.StoppedReason, now, t.MaxSearches, t.MaxNoticesDay, t.MaxLists, t.MaxSegments, t.MaxBytes)
 		action := "tenant.changed"
 		switch {
 		case was.State == t.State:

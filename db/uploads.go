@@ -283,6 +283,32 @@ func (s *Uploads) Planned(ctx context.Context, tenant string, id uuid.UUID, plan
 	return s.move(ctx, tenant, id, "plan", sqlUploadPlanned, plan, copied, now)
 }
 
+const sqlUploadCopied = `
+UPDATE uploads SET copy_bytes = $3
+WHERE tenant = $1 AND id = $2 AND state IN ('held', 'received', 'splitting', 'running')`
+
+// Copied counts the decoded copy of an upload that is open, of so many bytes, for Room. It comes before Planned.
+func (s *Uploads) Copied(ctx context.Context, tenant string, id uuid.UUID, bytes int64) error {
+	b := new(pgx.Batch)
+	b.Queue(sqlUploadCopied, tenant, id, bytes)
+	return uploadFault(tenantWrite(ctx, s.pool, tenant, b), "count the copy of", id)
+}
+
+const sqlUploadsRoom = `
+SELECT max_bytes - (
+    SELECT coalesce(sum(CASE WHEN blob <> '' THEN bytes ELSE 0 END + copy_bytes), 0)::bigint FROM uploads WHERE tenant = $1)
+FROM tenants WHERE id = $1`
+
+// Room is how many bytes of files and copies a tenant may add to those that it has: below 0 when it has too many, nil =
+// no limit. An unknown tenant has no limit.
+func (s *Uploads) Room(ctx context.Context, tenant string) (*int64, error) {
+	left, err := one(tenantRows(ctx, s.pool, tenant, pgx.RowTo[*int64], sqlUploadsRoom, tenant))
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return nil, fmt.Errorf("count bytes of uploads: %w", err)
+	}
+	return left, nil
+}
+
 const sqlUploadSplit = `
 UPDATE uploads SET state = 'running' WHERE tenant = $1 AND id = $2 AND state = 'splitting' AND chunks = $3`
 
@@ -470,11 +496,14 @@ DELETE FROM upload_keys WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM upload_keys WHERE tenant = $1 AND upload = $2 LIMIT $3))`
 
 // It may have been replayed since it was looked at.
-const sqlUploadSwept = `UPDATE uploads SET swept_at = $3
+const sqlUploadSwept = `
+UPDATE uploads SET swept_at = $3, copy = CASE WHEN state = 'failed' THEN copy ELSE '' END,
+    copy_bytes = CASE WHEN state = 'failed' THEN copy_bytes ELSE 0 END
 WHERE tenant = $1 AND id = $2 AND swept_at IS NULL AND state IN ('done', 'failed', 'canceled')`
 
 // Sweep deletes up to most of what an upload that is over needed to find duplicates by, and says whether there may be
-// more. It may be repeated. An upload that is open is fault.Conflict. One that failed may be replayed, and keeps it.
+// more; its copy counts no more, and is to be deleted before. It may be repeated. An upload that is open is
+// fault.Conflict. One that failed may be replayed, and keeps it.
 func (s *Uploads) Sweep(ctx context.Context, tenant string, id uuid.UUID, most int, now time.Time) (
 	more bool, err error,
 ) {
@@ -528,6 +557,12 @@ func (s *Uploads) Unswept(ctx context.Context, before time.Time, after *UnsweptU
 		return nil, fmt.Errorf("find uploads without a workflow: %w", err)
 	}
 	return list, nil
+}
+
+// Shown records in the audit that the rows of an upload that were refused were given out.
+func (s *Uploads) Shown(ctx context.Context, u Upload, actor string, now time.Time) error {
+	return shown(ctx, s.pool, contactDeed(u.Tenant, "upload.refused_shown", "upload/"+u.ID.String(), actor, now,
+		map[string]any{"rows": u.Invalid}))
 }
 
 const sqlUploadErrors = `

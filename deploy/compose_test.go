@@ -235,6 +235,17 @@ func TestSettingsAreKnown(t *testing.T) {
 	require.Less(t, connections, 400)
 }
 
+// The Web UI of Temporal has no login: it is for this machine, and changes nothing.
+func TestTemporalUIOnlyReads(t *testing.T) {
+	t.Parallel()
+
+	ui := load(t).Services["temporal-ui"]
+	require.Equal(t, "true", value(ui, "TEMPORAL_DISABLE_WRITE_ACTIONS"))
+	for _, port := range ui.Ports {
+		require.Equal(t, "127.0.0.1", port.HostIP)
+	}
+}
+
 // The demo site is on a private network, so the workers must be told that they may ask it, and the feed where it is.
 // Its adverts are of 2018: unless their dates are set, the next staleness run archives them.
 func TestDemo(t *testing.T) {

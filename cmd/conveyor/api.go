@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/api"
@@ -33,6 +36,15 @@ func (h *house) api(ctx context.Context) error {
 	defer inspector.Close()
 	waiting := h.backlog(inspector)
 	h.registry.MustRegister(waiting)
+	h.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "conveyor_files_free_bytes", Help: "Bytes that are free where files are stored; +Inf of a bucket.",
+	}, func() float64 {
+		free, err := h.blobs.Free(ctx)
+		if err != nil || free == math.MaxInt64 {
+			return math.Inf(1)
+		}
+		return float64(free)
+	}))
 	handler := api.New(api.Options{
 		Metrics: h.registry, Registerer: h.registry, Log: h.log, Guard: guard, Hosts: h.config.API.Hosts,
 		Tenants:    db.NewTenants(h.pool),
@@ -117,11 +129,21 @@ func (h *house) backlog(inspector *bridge.Inspector) *telemetry.Backlog {
 // checks test the connection to each dependency, by its name in GET /ready.
 func (h *house) checks() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
-		"postgres": func(ctx context.Context) error { return db.Answers(ctx, h.pool) },
+		"postgres": func(ctx context.Context) error { return db.Answers(ctx, h.doorPool) },
 		"temporal": h.launch.Healthy,
+		"files":    h.roomForFiles,
 		"redis":    func(ctx context.Context) error { return h.redis.Ping(ctx).Err() },
 		"rabbitmq": func(ctx context.Context) error { return bridge.Ping(ctx, h.config.RabbitMQ.URLs()...) },
 	}
+}
+
+// roomForFiles is backlog.ErrStuck while less than the reserve is free where files are stored.
+func (h *house) roomForFiles(ctx context.Context) error {
+	free, err := h.blobs.Free(ctx)
+	if err == nil && free < h.config.Outreach.UploadReserve {
+		err = fmt.Errorf("%w: %d bytes are free", backlog.ErrStuck, free)
+	}
+	return err
 }
 
 // warnOfDependencies logs once, at startup, the dependencies that GET /ready would report.

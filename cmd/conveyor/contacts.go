@@ -11,7 +11,10 @@ func (h *house) contacts() system {
 	return system{parts: []api.Part{
 		api.Uploads{
 			Store: db.NewUploads(h.pool), Blobs: h.blobs, Launch: h.launch,
-			Limits: api.UploadLimits{Bytes: c.UploadBytes, Share: c.UploadShare, All: c.UploadChunks, Low: c.UploadLow},
+			Limits: api.UploadLimits{
+				Bytes: c.UploadBytes, Share: c.UploadShare, All: c.UploadChunks, Low: c.UploadLow, Reserve: c.UploadReserve,
+			},
+			Free: h.blobs.Free,
 		},
 		api.Contacts{Store: db.NewContacts(h.pool)},
 	}}

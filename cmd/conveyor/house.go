@@ -34,6 +34,7 @@ type house struct {
 	flush     func()               // sends the last spans
 	registry  *prometheus.Registry
 	pool      *pgxpool.Pool
+	doorPool  *pgxpool.Pool // for the keys of callers and GET /ready: requests that hold all of pool lock nobody out
 	temporal  client.Client
 	redis     redis.UniversalClient
 	blobs     *blob.Store
@@ -41,6 +42,9 @@ type house struct {
 	browser   sync.Once
 	browsing  *browser.Browser // nil until chromium was called
 }
+
+// doorConns is how many connections the pool of the door has; it opens them when they are needed.
+const doorConns = 2
 
 func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 	paceCollector()
@@ -79,6 +83,9 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 		opened = append(opened, db.Pooled)
 	}
 	if h.pool, err = db.Open(ctx, c.Postgres.URL, c.Postgres.MaxConns, opened...); err != nil {
+		return h, err
+	}
+	if h.doorPool, err = db.Open(ctx, c.Postgres.URL, doorConns, opened...); err != nil {
 		return h, err
 	}
 	h.namespace = o.Namespace
@@ -144,6 +151,9 @@ func (h *house) close() {
 	}
 	if h.temporal != nil {
 		h.temporal.Close()
+	}
+	if h.doorPool != nil {
+		h.doorPool.Close()
 	}
 	if h.pool != nil {
 		h.pool.Close()

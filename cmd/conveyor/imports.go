@@ -28,6 +28,7 @@ var (
 	_ activities.ImportStored  = (*db.Uploads)(nil)
 	_ activities.ImportFiles   = (*blob.Store)(nil)
 	_ activities.ImportRows    = (*blob.Store)(nil)
+	_ activities.ImportCopies  = (*blob.Store)(nil)
 	_ activities.ImportMetrics = (*telemetry.Imports)(nil)
 )
 
@@ -39,7 +40,7 @@ func (h *house) imports() system {
 	c, store := h.config.Imports, db.NewUploads(h.pool)
 	return system{
 		activities: func(context.Context) ([]workers.Row, func()) {
-			metrics, all := telemetry.NewImports(h.registry), uploads{store, db.NewTenants(h.pool)}
+			metrics, all := telemetry.NewImports(h.registry), uploads{store, db.NewTenants(h.pool), h.blobs}
 			return []workers.Row{
 					{Queue: workflows.QueueUploadJobs, Slots: importFiles, Activities: []any{&activities.Imports{
 						Uploads: all, Split: all, Ends: all, Files: h.blobs, Metrics: metrics, Now: time.Now,
@@ -48,7 +49,7 @@ func (h *house) imports() system {
 						Uploads: all, Chunks: store, Files: h.blobs, Cores: activities.NewCores(), Metrics: metrics, Now: time.Now,
 					}}},
 					{Queue: workflows.QueueImportPersistence, Slots: c.Stores, Activities: []any{&activities.ImportPersistence{
-						Uploads: all, Chunks: store, Ends: all, Files: h.blobs, Metrics: metrics, Now: time.Now,
+						Uploads: all, Chunks: store, Ends: all, Files: h.blobs, Copies: h.blobs, Metrics: metrics, Now: time.Now,
 					}}},
 				}, h.tend("starting imports", 10*time.Second, func(ctx context.Context) error {
 					return h.startImports(ctx, store)
@@ -78,6 +79,7 @@ func (h *house) startImports(ctx context.Context, store *db.Uploads) (failed err
 type uploads struct {
 	*db.Uploads
 	tenants *db.Tenants
+	files   *blob.Store
 }
 
 // Import implements activities.ImportUploads. Numbers without a country code are of the tenant's region, unless the
@@ -110,6 +112,9 @@ func (s uploads) Import(ctx context.Context, tenant string, id uuid.UUID) (conta
 	if i.Options.Region == "" {
 		i.Options.Region = t.Region
 	}
+	if i.Room, err = s.Room(ctx, tenant); err != nil {
+		return i, err
+	}
 	i.Records = u.Known == db.KnownFail || t.MaxContacts != nil
 	return i, nil
 }
@@ -120,6 +125,15 @@ func (s uploads) Planned(ctx context.Context, tenant string, id uuid.UUID, plan 
 	data, err := json.Marshal(plan)
 	if err != nil {
 		return err
+	}
+	if copied != "" {
+		bytes, err := s.files.Bytes(ctx, copied)
+		if err == nil {
+			err = s.Copied(ctx, tenant, id, bytes)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return s.Uploads.Planned(ctx, tenant, id, data, copied, now)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/pprof"
 	"time"
@@ -16,7 +17,9 @@ import (
 
 // measured runs a role, with a server for its metrics when CONVEYOR_METRICS_ADDRESS is set.
 func (h *house) measured(ctx context.Context, role func(context.Context) error) error {
-	h.warnOfDatabaseRole(ctx, h.pool.Config().ConnConfig.User)
+	if err := h.checkDatabaseRole(ctx, h.pool.Config().ConnConfig.User); err != nil {
+		return err
+	}
 	if h.config.Telemetry.Metrics == "" {
 		return role(ctx)
 	}
@@ -26,15 +29,17 @@ func (h *house) measured(ctx context.Context, role func(context.Context) error) 
 	return both.Wait()
 }
 
-// warnOfDatabaseRole logs that a role of the database is one for which row-level security is off. A database that is
-// away is not waited for.
-func (h *house) warnOfDatabaseRole(ctx context.Context, role string) {
+// checkDatabaseRole refuses a role of the database for which row-level security is off: only the WHERE of each statement
+// would keep tenants apart. A database that is away is not waited for.
+func (h *house) checkDatabaseRole(ctx context.Context, role string) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	if all, err := db.RoleSeesAll(ctx, h.pool, role); err == nil && all {
-		h.log.WarnContext(ctx, "row-level security is off: the role in DATABASE_URL is a superuser or has BYPASSRLS; use one "+
-			"that is neither, so that Postgres keeps tenants apart", "role", role)
+	if all, err := db.RoleSeesAll(ctx, h.pool, role); err != nil || !all {
+		return nil // what is away is told by what needs it
 	}
+	return fmt.Errorf("row-level security is off: the role %q in DATABASE_URL is a superuser or has BYPASSRLS; use one that "+
+		"is neither, so that Postgres keeps tenants apart, and name this one in DATABASE_MIGRATE_URL: conveyor migrate grants "+
+		"the other what it needs", role)
 }
 
 // instruments serves the health and metrics of a role, and its profiles when CONVEYOR_PPROF is set.

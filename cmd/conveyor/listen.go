@@ -25,8 +25,8 @@ func (h *house) guard(ctx context.Context) (*api.Guard, error) {
 		return nil, err
 	}
 	o := api.GuardOptions{
-		Keys: db.NewKeys(h.pool), Fixed: grants, Audit: db.NewAuditLog(h.pool), Log: h.log, Now: time.Now,
-		Sessions: db.NewSessions(h.pool), TLS: strings.HasPrefix(c.API.URL, "https://"),
+		Keys: db.NewKeys(h.doorPool), Fixed: grants, Audit: db.NewAuditLog(h.pool), Log: h.log, Now: time.Now,
+		Sessions: db.NewSessions(h.doorPool), TLS: strings.HasPrefix(c.API.URL, "https://"),
 	}
 	if c.OIDC.Issuer != "" {
 		mapping, err := c.OIDC.Mapping()
@@ -35,6 +35,7 @@ func (h *house) guard(ctx context.Context) (*api.Guard, error) {
 		}
 		o.Tokens = oidc.New(oidc.Options{
 			Issuer: c.OIDC.Issuer, Audience: c.OIDC.Audience, RolesClaim: c.OIDC.RolesClaim, Roles: mapping,
+			TenantClaim: c.OIDC.TenantClaim,
 		})
 		if c.OIDC.ClientID != "" {
 			o.Login, err = o.Tokens.Login(oidc.Client{

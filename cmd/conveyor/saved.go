@@ -50,8 +50,12 @@ func (h *house) saved() system {
 	return system{
 		parts: []api.Part{api.Searches{
 			Store: store, Secrets: box, Mail: h.config.Notices.SMTPURL != "", Telegram: h.config.Notices.TelegramToken != "",
+			PlainHosts: h.config.Notices.WebhookHosts,
 		}},
 		activities: func(context.Context) ([]workers.Row, func()) {
+			if !slices.Contains(h.config.Worker.Queues, workflows.QueueNotify) {
+				return nil, nil // nor does it hold all searches in memory
+			}
 			metrics := telemetry.NewSaved(h.registry)
 			send := h.notices(box)
 			var due atomic.Bool
@@ -89,6 +93,10 @@ func (h *house) savedMatcher(store *db.Saved, metrics *telemetry.Saved, due *ato
 		due.Store(waits)
 		for more := waits; more; {
 			done, err := matcher.Next(ctx, savedEvents, time.Now())
+			if len(done.Left) > 0 {
+				h.log.ErrorContext(ctx, "saved searches cannot be read, and are told nothing until they are changed", "searches",
+					done.Left)
+			}
 			if err != nil {
 				return err
 			}
@@ -134,7 +142,8 @@ type notices struct {
 
 func (h *house) notices(box *secret.Box) notices {
 	n := notices{box: box, hooks: notify.NewWebhooks(notify.Options{
-		Dial: fetch.Dial(h.config.Images.AllowPrivate, nil), Fault: fetch.Fault, Timeout: noticeTimeout, Now: time.Now,
+		Dial: fetch.Dial(h.config.Notices.WebhookHosts, nil), Plain: h.config.Notices.WebhookHosts,
+		Fault: fetch.Fault, Timeout: noticeTimeout, Now: time.Now,
 	})}
 	var err error
 	if h.config.Notices.SMTPURL != "" {

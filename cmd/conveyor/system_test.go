@@ -77,6 +77,19 @@ func TestSystems(t *testing.T) {
 	require.Equal(t, want, names)
 }
 
+// A worker that serves no notices holds no searches in memory, and starts nothing that reads them.
+func TestNoticesElsewhere(t *testing.T) {
+	t.Parallel()
+
+	c, err := settings()
+	require.NoError(t, err)
+	c.Worker.Queues = []string{workflows.QueueCrawl}
+	h := &house{config: c, log: slog.New(slog.DiscardHandler), registry: prometheus.NewRegistry()}
+	rows, done := h.saved().activities(t.Context())
+	require.Nil(t, rows)
+	require.Nil(t, done)
+}
+
 // Where another team enriches listings, it has listings.normalized to itself.
 func TestQueuesOfEnrichmentElsewhere(t *testing.T) {
 	t.Parallel()

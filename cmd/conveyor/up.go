@@ -86,12 +86,13 @@ func roleSettings(ports devstack.Ports, home string) (map[string]string, error) 
 	}
 	address := func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 	out := map[string]string{
-		"CONVEYOR_API_ADDRESS":         address(ports.API),
-		"CONVEYOR_TEMPORAL_UI_URL":     "http://" + address(ports.TemporalUI),
-		"CONVEYOR_ALLOW_PRIVATE_HOSTS": address(ports.Demo),
-		"CONVEYOR_DEMO":                "true",
-		"CONVEYOR_HOME":                home,
-		"CONVEYOR_BROWSER_SANDBOX":     conf.Browser.Sandbox,
+		"CONVEYOR_API_ADDRESS":           address(ports.API),
+		"CONVEYOR_TEMPORAL_UI_URL":       "http://" + address(ports.TemporalUI),
+		"CONVEYOR_ALLOW_PRIVATE_HOSTS":   address(ports.Demo),
+		"CONVEYOR_WEBHOOK_PRIVATE_HOSTS": address(ports.Demo),
+		"CONVEYOR_DEMO":                  "true",
+		"CONVEYOR_HOME":                  home,
+		"CONVEYOR_BROWSER_SANDBOX":       conf.Browser.Sandbox,
 		// The demo site is local, so it is scraped faster than any real site may be.
 		"CONVEYOR_SCRAPE":          demosite.AllSearches("http://" + address(ports.Demo)),
 		"CONVEYOR_SCRAPE_DELAY":    "1s",
@@ -136,6 +137,9 @@ func runRoles(ctx context.Context, env map[string]string, stack *devstack.Stack)
 		if err := h.migrate(ctx); err != nil {
 			return err
 		}
+		if err := h.checkDatabaseRole(ctx, h.pool.Config().ConnConfig.User); err != nil {
+			return err
+		}
 		if err := h.bootstrap(ctx); err != nil {
 			return err
 		}
@@ -143,7 +147,6 @@ func runRoles(ctx context.Context, env map[string]string, stack *devstack.Stack)
 		if err != nil {
 			h.log.WarnContext(ctx, "the demo tenant could not be made", "err", err)
 		}
-		h.warnOfDatabaseRole(ctx, h.pool.Config().ConnConfig.User)
 		roles, ctx := errgroup.WithContext(ctx)
 		roles.Go(func() error { return h.all(ctx) })
 		site, cloud := demoSite(demosite.Options{}, h.config.API.URL+"/webhooks/whatsapp", h.config.WhatsApp)

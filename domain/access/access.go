@@ -38,5 +38,5 @@ type Caller struct {
 	Name   string
 	Role   Role
 	KeyID  string // ID in the API key; empty for a token and without authentication
-	Tenant string // that the API key is of; empty: the caller is of no tenant
+	Tenant string // that the API key or the token is of; empty: the caller is of no tenant
 }

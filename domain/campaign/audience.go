@@ -81,8 +81,12 @@ func (a Audience) Lists() []uuid.UUID { return slices.Concat(a.To.Lists, a.Excep
 // Segments are the segments that a names.
 func (a Audience) Segments() []uuid.UUID { return slices.Concat(a.To.Segments, a.Except.Segments) }
 
-// Contacts is the audience as one filter, given the filters of its segments as they are now. A segment that is missing
-// there is fault.Invalid: an exception that is left out would let those be written to who were to be spared.
+// maxConditions bounds an audience as a whole: each contact of the tenant is compared with all of them.
+const maxConditions = 200
+
+// Contacts is the audience as one filter, given the filters of its segments as they are now. One of more than
+// maxConditions is fault.Invalid, as is a segment that is missing there: an exception that is left out would let those
+// be written to who were to be spared.
 func (a Audience) Contacts(segments map[uuid.UUID]contact.Filter) (contact.Filter, error) {
 	for _, id := range a.Segments() {
 		if _, ok := segments[id]; !ok {
@@ -102,7 +106,12 @@ func (a Audience) Contacts(segments map[uuid.UUID]contact.Filter) (contact.Filte
 	if len(all) == 0 {
 		return contact.Filter{}, nil
 	}
-	return contact.Filter{All: all}, nil
+	whole := contact.Filter{All: all}
+	if n := whole.Conditions(); n > maxConditions {
+		return contact.Filter{}, fault.Newf(fault.Invalid, "audience: has %d conditions, those of its segments included, the "+
+			"most is %d", n, maxConditions)
+	}
+	return whole, nil
 }
 
 // filters are the groups, one by one.

@@ -1,6 +1,7 @@
 package campaign_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -186,6 +187,24 @@ func TestAudience(t *testing.T) {
 		class, _ := fault.Of(err)
 		require.Equal(t, fault.Invalid, class)
 	}
+}
+
+// An audience is bounded as a whole, with the conditions of its segments.
+func TestAudienceConditions(t *testing.T) {
+	t.Parallel()
+	many := contact.Filter{Not: &contact.Filter{Any: slices.Repeat([]contact.Filter{{Tag: "a"}}, 50)}}
+	segments, a := map[uuid.UUID]contact.Filter{}, campaign.Audience{Except: campaign.Groups{Lists: make([]uuid.UUID, 1)}}
+	for n := range byte(4) {
+		id := uuid.UUID{n + 1}
+		segments[id], a.To.Segments = many, append(a.To.Segments, id)
+	}
+	_, err := a.Contacts(segments)
+	require.ErrorContains(t, err, "has 201 conditions")
+	class, _ := fault.Of(err)
+	require.Equal(t, fault.Invalid, class)
+	a.Except = campaign.Groups{}
+	_, err = a.Contacts(segments)
+	require.NoError(t, err)
 }
 
 func TestAudienceContacts(t *testing.T) {

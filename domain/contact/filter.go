@@ -74,6 +74,20 @@ func (f Filter) Check() error {
 	return f.check("", 1, &parts)
 }
 
+// Conditions is how many conditions there are in f, those of all, any and not.
+func (f Filter) Conditions() int {
+	n := 0
+	for _, some := range [][]Filter{f.All, f.Any} {
+		for _, one := range some {
+			n += one.Conditions()
+		}
+	}
+	if f.Not != nil {
+		n += f.Not.Conditions()
+	}
+	return max(n, 1)
+}
+
 // conditions are the names of those that are set.
 func (f Filter) conditions() []string {
 	var set []string

@@ -14,8 +14,9 @@ type Import struct {
 	Copy    string // key of its decoded copy; empty = the text is the file itself
 	Bytes   int64
 	Options Options
-	Plan    *Plan // nil until it was looked at
-	Records bool  // the store may refuse valid rows, so their cells are kept too
+	Plan    *Plan  // nil until it was looked at
+	Room    *int64 // bytes that its copy may have, while there is no plan; nil = any number
+	Records bool   // the store may refuse valid rows, so their cells are kept too
 }
 
 // Text is the key of what its chunks are ranges of.

@@ -80,6 +80,21 @@ const (
 // the last is not filed by squares.
 var squareDegrees = [...]float64{0.02, 0.08, 0.32}
 
+// MaxSlots is for how many places an Index has room: some 250 MB of memory. Searches that need more are not to be saved.
+const MaxSlots = 2_000_000
+
+// Slots is in how many places of an Index a filter is filed.
+func (f *Criteria) Slots() (int, error) {
+	if f.Text == "" {
+		return len(slotsOf(f, nil)), nil
+	}
+	text, err := parseText(f.Text)
+	if err != nil {
+		return 0, err
+	}
+	return len(slotsOf(f, text)), nil
+}
+
 // NewIndex returns an index without searches.
 func NewIndex() *Index {
 	return &Index{searches: map[uuid.UUID]*entry{}, filed: map[slot]map[uuid.UUID]*entry{}}

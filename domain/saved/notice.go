@@ -1,7 +1,10 @@
 package saved
 
 import (
+	"cmp"
+	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +28,7 @@ type Notice struct {
 	Label    string  // of the target: its address, without what is secret or personal
 	Standing string  // of the target: TargetActive …
 	On       bool    // the search is active
+	Stopped  bool    // the tenant is stopped: nothing is told
 	Address  Address // opened: a store leaves it empty
 	Sealed   Sealed  // the Address as it is stored
 	Items    []Item
@@ -37,6 +41,8 @@ const MaxItems = 500
 // Idle says why a notice that has not ended is not to be sent; "" = it is.
 func (n *Notice) Idle() string {
 	switch {
+	case n.Stopped:
+		return "the tenant is stopped"
 	case n.Confirms && n.Standing != TargetUnconfirmed:
 		return "the address is confirmed or stopped"
 	case n.Confirms:
@@ -70,6 +76,13 @@ func (n *Notice) Server() string {
 		return n.Label
 	}
 	return "host " + strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+}
+
+// HookAllowed reports whether a webhook may have an address: https, or http to a host of plain, "host:port".
+func HookAllowed(u *url.URL, plain []string) bool {
+	at := net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80"))
+	return u.Scheme == "https" ||
+		u.Scheme == "http" && slices.ContainsFunc(plain, func(host string) bool { return strings.EqualFold(host, at) })
 }
 
 // Sealed is an Address that is encrypted, and the ID of the key that opens it.

@@ -79,6 +79,9 @@ const (
 	RetryMost  = time.Hour
 )
 
+// FailingMost is for how long deliveries to a target may fail, and none succeed, before it is stopped.
+const FailingMost = 3 * 24 * time.Hour
+
 // RetryAfter is the pause before the next try of a delivery, after so many that its target has failed: three times as
 // long each time. Tries that our own services failed do not count.
 func RetryAfter(tries int) time.Duration {

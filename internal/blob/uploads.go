@@ -49,6 +49,30 @@ func (s *Store) PutCopy(ctx context.Context, file string, src io.Reader) (key st
 	return key, err
 }
 
+// ForgetCopy removes the decoded copy of an uploaded file. One that is not there is removed already.
+func (s *Store) ForgetCopy(ctx context.Context, file string) error {
+	key := strings.TrimSuffix(file, "file") + "copy"
+	if err := checkUpload(key); err != nil {
+		return err
+	}
+	if err := s.bucket.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+		return classify("delete", key, err)
+	}
+	return nil
+}
+
+// Bytes is the size of an uploaded file, or of what lies beside it. A key that is not there is fault.Gone.
+func (s *Store) Bytes(ctx context.Context, key string) (int64, error) {
+	if err := checkUpload(key); err != nil {
+		return 0, err
+	}
+	is, err := s.bucket.Attributes(ctx, key)
+	if err != nil {
+		return 0, classify("read", key, err)
+	}
+	return is.Size, nil
+}
+
 // PutRows keeps the rows of a chunk of an uploaded file beside it, and replaces what was there.
 func (s *Store) PutRows(ctx context.Context, file string, n int, data []byte) error {
 	key := rowsKey(file, n)

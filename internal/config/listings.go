@@ -25,14 +25,19 @@ type Images struct {
 	Fetch        bool          `env:"CONVEYOR_IMAGES" envDefault:"true" doc:"download the images of listings; images skipped while it is false are downloaded when the listing is processed again"`
 	Interval     time.Duration `env:"CONVEYOR_IMAGE_INTERVAL" envDefault:"500ms" doc:"time between two downloads from one host, across all processes" validate:"gt=0"`
 	AllowPrivate []string      `env:"CONVEYOR_ALLOW_PRIVATE_HOSTS" envDefault:"" doc:"host:port pairs on private networks that pages and downloads may reach, by commas" validate:"dive,hostport"`
-	Demo         bool          `env:"CONVEYOR_DEMO" envDefault:"false" doc:"accept the loopback interface in CONVEYOR_ALLOW_PRIVATE_HOSTS, where the services of a local stack listen as well as its demo site; conveyor up does"`
+	Demo         bool          `env:"CONVEYOR_DEMO" envDefault:"false" doc:"accept the loopback interface in CONVEYOR_ALLOW_PRIVATE_HOSTS and CONVEYOR_WEBHOOK_PRIVATE_HOSTS, where the services of a local stack listen as well as its demo site; conveyor up does"`
 }
 
 // check tests that no page of a stranger's reaches the services of the machine.
-func (i Images) check(Config) (wrong []string) {
-	for _, at := range i.AllowPrivate {
-		if host, _, err := net.SplitHostPort(at); err == nil && isLoopback(host) && !i.Demo {
-			wrong = append(wrong, "CONVEYOR_ALLOW_PRIVATE_HOSTS has "+strconv.Quote(at)+
+func (i Images) check(Config) []string {
+	return demoOnly("CONVEYOR_ALLOW_PRIVATE_HOSTS", i.AllowPrivate, i.Demo)
+}
+
+// demoOnly refuses hosts of a setting that are on the loopback interface, unless this is a demo.
+func demoOnly(setting string, hosts []string, demo bool) (wrong []string) {
+	for _, at := range hosts {
+		if host, _, err := net.SplitHostPort(at); err == nil && isLoopback(host) && !demo {
+			wrong = append(wrong, setting+" has "+strconv.Quote(at)+
 				", which is on the loopback interface; CONVEYOR_DEMO=true accepts that, for a demo site")
 		}
 	}

@@ -12,10 +12,13 @@ type Notices struct {
 	SMTPFrom      string `env:"CONVEYOR_SMTP_FROM" envDefault:"" doc:"sender of these e-mails, such as Homes <homes@example.org>; needed with CONVEYOR_SMTP_URL"`
 	TelegramToken string `env:"CONVEYOR_TELEGRAM_TOKEN" envDefault:"" secret:"all" doc:"token of the Telegram bot that sends messages of saved searches; empty = no Telegram"`
 	TelegramURL   string `env:"CONVEYOR_TELEGRAM_URL" envDefault:"https://api.telegram.org" doc:"URL of Telegram's bot API, without the bot; http:// on the loopback interface, or with CONVEYOR_DEMO" validate:"scheme=https http"`
+
+	WebhookHosts []string `env:"CONVEYOR_WEBHOOK_PRIVATE_HOSTS" envDefault:"" doc:"host:port pairs on private networks that webhooks of saved searches may reach, by http too, by commas: for a demo, as every tenant may name them; all other webhooks are https on public networks" validate:"dive,hostport"`
 }
 
 // check tests the mail server and the bot, and that the bot's token does not travel in clear text.
 func (n Notices) check(c Config) (wrong []string) {
+	wrong = demoOnly("CONVEYOR_WEBHOOK_PRIVATE_HOSTS", n.WebhookHosts, c.Images.Demo)
 	if n.SMTPURL != "" {
 		if _, err := notify.NewMail(n.Mail(c.API.URL)); err != nil {
 			wrong = append(wrong, "CONVEYOR_SMTP_URL, CONVEYOR_SMTP_FROM: "+err.Error())

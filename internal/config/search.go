@@ -1,6 +1,10 @@
 package config
 
-import "github.com/mtlrent/conveyor/internal/opensearch"
+import (
+	"net/url"
+
+	"github.com/mtlrent/conveyor/internal/opensearch"
+)
 
 // Search is the indexer of crawled pages.
 type Search struct {
@@ -11,9 +15,12 @@ type Search struct {
 	Consumers int    `env:"CONVEYOR_SEARCH_CONSUMERS" envDefault:"2" doc:"batches of crawled pages that a bridge has in hand at once, 1 to 16" validate:"min=1,max=16"`
 }
 
-// check implements checker.
-func (s Search) check(Config) []string {
+// check tests the address, and that no password travels in clear text.
+func (s Search) check(c Config) []string {
+	u, err := url.Parse(s.URL)
 	switch {
+	case err == nil && u.Scheme == "http" && u.User != nil && !isLoopback(u.Hostname()) && !c.Images.Demo:
+		return []string{"CONVEYOR_SEARCH_URL begins with http://, by which its password would travel in clear text"}
 	case s.URL != "":
 		if _, err := opensearch.New(s.URL); err != nil {
 			return []string{"CONVEYOR_SEARCH_URL: " + err.Error()}

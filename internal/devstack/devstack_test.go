@@ -231,6 +231,28 @@ func TestWholeStack(t *testing.T) {
 	}
 }
 
+// The Web UI of Temporal has no login: it is for this machine, and changes nothing.
+func TestTemporalUIOnlyReads(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	services, err := (&Stack{opts: Options{Dir: dir}}).temporalUI()
+	if err == nil {
+		err = services[0].prepare(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := os.ReadFile(filepath.Join(dir, "data", TemporalUI, "config", "conveyor.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"disableWriteActions: true", "host: 127.0.0.1"} {
+		if !strings.Contains(string(config), want+"\n") && !strings.Contains(string(config), want+" #") {
+			t.Errorf("no %q in\n%s", want, config)
+		}
+	}
+}
+
 // TestDynamicConfigIsValid asks the server itself, which ignores keys that it does not know when it starts.
 func TestDynamicConfigIsValid(t *testing.T) {
 	t.Parallel()

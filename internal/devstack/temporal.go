@@ -217,6 +217,7 @@ enableUi: true
 defaultNamespace: %s
 disableNewsFetch: true
 hideLogs: true
+disableWriteActions: true # it has no login: what is started and ended has a role and an audit, in the API
 cors:
   cookieInsecure: true # plain HTTP on the loopback
   allowOrigins: ["%s", "http://localhost:%d"]

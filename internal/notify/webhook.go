@@ -39,6 +39,8 @@ func Sign(secret, id, timestamp string, body []byte) string {
 type Options struct {
 	// Dial connects to hosts of strangers; it refuses those that must not be reached.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Plain lists the hosts, "host:port", that may be asked by http; any other only by https.
+	Plain []string
 	// Fault classifies its errors.
 	Fault   func(error) error
 	Timeout time.Duration // of one try, answer included
@@ -126,6 +128,9 @@ func (w *Webhooks) Send(ctx context.Context, n saved.Notice) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.Address.URL, bytes.NewReader(body))
 	if err != nil {
 		return fault.Newf(fault.Invalid, "the address of the webhook cannot be read")
+	}
+	if !saved.HookAllowed(r.URL, w.o.Plain) {
+		return fault.Newf(fault.Invalid, "the address of the webhook is not https")
 	}
 	stamp := strconv.FormatInt(w.o.Now().Unix(), 10)
 	r.Header.Set("Content-Type", "application/json")

@@ -23,7 +23,7 @@ func sender(t *testing.T, allowed string) *notify.Webhooks {
 	t.Helper()
 
 	w := notify.NewWebhooks(notify.Options{
-		Dial: fetch.Dial([]string{allowed}, nil), Fault: fetch.Fault, Timeout: 5 * time.Second,
+		Dial: fetch.Dial([]string{allowed}, nil), Plain: []string{allowed}, Fault: fetch.Fault, Timeout: 5 * time.Second,
 		Now: func() time.Time { return noon },
 	})
 	t.Cleanup(w.Close)
@@ -68,6 +68,24 @@ func TestWebhook(t *testing.T) {
 	class, _ := fault.Of(err)
 	require.Equal(t, fault.Transient, class)
 	require.NotContains(t, err.Error(), "private-path")
+}
+
+// What is told is signed, and no secret: it goes by https, but to hosts that are listed.
+func TestWebhookIsEncrypted(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	t.Cleanup(s.Close)
+	w := notify.NewWebhooks(notify.Options{
+		Dial: fetch.Dial([]string{strings.TrimPrefix(s.URL, "http://")}, nil), Fault: fetch.Fault, Timeout: 5 * time.Second,
+		Now: func() time.Time { return noon },
+	})
+	t.Cleanup(w.Close)
+	err := w.Send(t.Context(), saved.Notice{Address: saved.Address{URL: s.URL}})
+	require.ErrorContains(t, err, "not https")
+	class, _ := fault.Of(err)
+	require.Equal(t, fault.Invalid, class)
+	require.Zero(t, asked)
 }
 
 // The guard of fetching is that of webhooks.

@@ -1,6 +1,7 @@
 package oidc
 
 import (
+	"cmp"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -138,7 +139,7 @@ func (l *Login) client(p *oidc.Provider) *oauth2.Config {
 }
 
 // Finish ends a login: sealed is from Begin, and answer is the query that the issuer sent the browser back with. It
-// returns who the person is, and to of Begin. The role is that of the ID token's claim; where that gives none, that of
+// returns who the person is, and to of Begin. Role and tenant are those of the ID token's claims; where these give none, of
 // the access token, if the API would accept it as a bearer token of the same person. The error is a *Failure; to is
 // returned with it where it is known.
 func (l *Login) Finish(
@@ -220,10 +221,12 @@ func (l *Login) exchange(ctx context.Context, code string, k kept) (who access.C
 	if party, ok := claims["azp"]; ok && party != l.c.ID {
 		return who, fail(Invalid, "the ID token was issued to another client")
 	}
-	who = access.Caller{Name: "oidc:" + t.Subject, Role: l.v.role(claims)}
-	if who.Role == "" {
+	if who, err = l.v.caller(t.Subject, claims); err != nil {
+		return who, &Failure{Invalid, err}
+	}
+	if who.Role == "" || l.v.o.TenantClaim != "" && who.Tenant == "" {
 		if same, err := l.v.Verify(ctx, tokens.AccessToken); err == nil && same.Name == who.Name {
-			who.Role = same.Role
+			who.Role, who.Tenant = cmp.Or(who.Role, same.Role), cmp.Or(who.Tenant, same.Tenant)
 		}
 	}
 	return who, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -19,10 +20,11 @@ import (
 
 // Options name the issuer whose tokens are accepted. Issuer and Audience must be set.
 type Options struct {
-	Issuer     string                 // as it stands in iss; its discovery document must be below it
-	Audience   string                 // must be in aud
-	RolesClaim string                 // a claim's name, or a path of names with dots between; default roles
-	Roles      map[string]access.Role // the role that a value of the claim gives; nil = the values are our roles' names
+	Issuer      string                 // as it stands in iss; its discovery document must be below it
+	Audience    string                 // must be in aud
+	TenantClaim string                 // a claim's name, or such a path, with the tenant that the caller is of; "" = none
+	RolesClaim  string                 // a claim's name, or a path of names with dots between; default roles
+	Roles       map[string]access.Role // the role that a value of the claim gives; nil = the values are our roles' names
 
 	Client *http.Client     // default: one that gives up after 5 s
 	Now    func() time.Time // default time.Now
@@ -78,7 +80,28 @@ func (v *Verifier) Verify(ctx context.Context, token string) (access.Caller, err
 	if err != nil {
 		return access.Caller{}, err
 	}
-	return access.Caller{Name: "oidc:" + t.Subject, Role: v.role(claims)}, nil
+	return v.caller(t.Subject, claims)
+}
+
+// tenantID is what db.CheckTenant accepts.
+var tenantID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
+
+// caller is who claims are of. Two tenants are fault.Invalid: nobody would know which is meant.
+func (v *Verifier) caller(subject string, claims map[string]any) (access.Caller, error) {
+	who := access.Caller{Name: "oidc:" + subject, Role: v.role(claims)}
+	if v.o.TenantClaim == "" {
+		return who, nil
+	}
+	of := values(claims, v.o.TenantClaim)
+	switch {
+	case len(of) > 1:
+		return access.Caller{}, fault.Newf(fault.Invalid, "the token is invalid: it names %d tenants", len(of))
+	case len(of) == 1 && !tenantID.MatchString(of[0]):
+		return access.Caller{}, fault.Newf(fault.Invalid, "the token is invalid: it names no tenant but %.80q", of[0])
+	case len(of) == 1:
+		who.Tenant = of[0]
+	}
+	return who, nil
 }
 
 // check verifies a token for an audience, and returns its claims. Errors are those of Verify.

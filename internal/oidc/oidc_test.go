@@ -113,6 +113,36 @@ func TestRoles(t *testing.T) {
 	}
 }
 
+// A token is of the tenant that its claim names, and of no two.
+func TestTenantClaim(t *testing.T) {
+	t.Parallel()
+	i := oidctest.New(t)
+	for _, tt := range []struct {
+		claim  string
+		claims map[string]any
+		want   string
+		err    string
+	}{
+		{"", map[string]any{"tenant": "acme"}, "", ""},
+		{"tenant", map[string]any{"tenant": "acme"}, "acme", ""},
+		{"org.tenant", map[string]any{"org": map[string]any{"tenant": []string{"acme"}}}, "acme", ""},
+		{"tenant", nil, "", ""},
+		{"tenant", map[string]any{"tenant": []string{"acme", "other"}}, "", "names 2 tenants"},
+		{"tenant", map[string]any{"tenant": "*"}, "", "names no tenant"},
+	} {
+		v, _ := verifier(i, func(o *oidc.Options) { o.TenantClaim = tt.claim })
+		got, err := v.Verify(t.Context(), i.Token(t, i.Claims(start, tt.claims)))
+		if tt.err != "" {
+			require.ErrorContains(t, err, tt.err)
+			class, _ := fault.Of(err)
+			require.Equal(t, fault.Invalid, class)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, tt.want, got.Tenant)
+	}
+}
+
 // A new key of the issuer is found when it is first seen. Tokens with made-up signatures do not make us ask each time.
 func TestRotation(t *testing.T) {
 	t.Parallel()

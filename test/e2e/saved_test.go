@@ -147,7 +147,7 @@ func TestASavedSearchTellsItsNews(t *testing.T) {
 
 	h := newHook(t)
 	mailbox, chat := smtptest.New(t, smtptest.Options{}), newBot(t)
-	p := newPost(t, "CONVEYOR_ALLOW_PRIVATE_HOSTS="+strings.TrimPrefix(h.URL, "http://"),
+	p := newPost(t, "CONVEYOR_WEBHOOK_PRIVATE_HOSTS="+strings.TrimPrefix(h.URL, "http://"),
 		"CONVEYOR_SMTP_URL=smtp://"+mailbox.Address, "CONVEYOR_SMTP_FROM=Homes <homes@conveyor.example>",
 		"CONVEYOR_TELEGRAM_URL="+chat.URL, "CONVEYOR_TELEGRAM_TOKEN=1:0123456789abcdef")
 	require.NoError(t, db.NewTenants(p.db).Create(t.Context(),

@@ -251,7 +251,7 @@ func TestTheLedgerOfSavedSearchesBalances(t *testing.T) {
 	t.Cleanup(telegram.Close)
 	w := newWorld(t, nil, "CONVEYOR_SMTP_URL=smtp://"+post.Address, "CONVEYOR_SMTP_FROM=Homes <homes@conveyor.example>",
 		"CONVEYOR_TELEGRAM_URL="+telegram.URL, "CONVEYOR_TELEGRAM_TOKEN=1:0123456789abcdef", "CONVEYOR_IMAGES=false",
-		"CONVEYOR_ALLOW_PRIVATE_HOSTS="+strings.TrimPrefix(door.URL, "http://"),
+		"CONVEYOR_WEBHOOK_PRIVATE_HOSTS="+strings.TrimPrefix(door.URL, "http://"),
 		"CONVEYOR_SECRET_KEYS=k1:"+base64.StdEncoding.EncodeToString(key), "CONVEYOR_API_WRITE_RATE=0")
 	m := &market{world: w, flats: map[string]flat{}}
 	w.tempt = func() { m.publish(1, 0) }
