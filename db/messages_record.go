@@ -13,7 +13,9 @@ import (
 )
 
 // sqlMessageEffects follows from changes of messages, in the same statement: done has a row for each. Whoever changes
-// messages locks them in the order of their numbers, and campaigns after them.
+// messages locks them in the order of their numbers, and campaigns and senders, each in the order of theirs, after
+// them. A limit of the API also holds a sender that a person has paused until a time: it makes the pause longer, or,
+// where that is over, makes the sender an active one that waits.
 const sqlMessageEffects = `turns AS (
     SELECT c.id FROM campaigns c WHERE c.id IN (SELECT campaign FROM done) ORDER BY c.id FOR NO KEY UPDATE
 ), counted AS (
@@ -32,15 +34,21 @@ const sqlMessageEffects = `turns AS (
             bool_or(hold_all) AS held, max(means) FILTER (WHERE hold_all) AS means
         FROM done GROUP BY campaign) n ON n.campaign = t.id
     WHERE c.id = t.id
+), lines AS (
+    SELECT s.id FROM senders s
+    WHERE s.id IN (SELECT sender FROM done WHERE pause > '0')
+        OR s.holds > 0 AND s.id IN (SELECT sender FROM done WHERE outcome = 'accepted')
+    ORDER BY s.id FOR NO KEY UPDATE
 ), paused AS (
     UPDATE senders s SET holds = coalesce(p.holds, 0),
         paused_until = CASE WHEN p.pause IS NULL THEN s.paused_until ELSE greatest(s.paused_until, now() + p.pause) END,
-        reason = coalesce(p.means, '')
-    FROM (
+        state = CASE WHEN s.paused_until <= now() THEN 'active' ELSE s.state END,
+        reason = CASE WHEN s.state = 'paused' AND s.paused_until > now() THEN s.reason ELSE coalesce(p.means, '') END
+    FROM lines l JOIN (
         SELECT sender, max(pause) FILTER (WHERE pause > '0') AS pause, max(holds) FILTER (WHERE pause > '0') AS holds,
-            max(means) FILTER (WHERE pause > '0') AS means, bool_or(outcome = 'accepted') AS accepted
-        FROM done GROUP BY sender) p
-    WHERE s.id = p.sender AND s.state = 'active' AND (p.pause IS NOT NULL OR p.accepted AND s.holds > 0)
+            max(means) FILTER (WHERE pause > '0') AS means
+        FROM done GROUP BY sender) p ON p.sender = l.id
+    WHERE s.id = l.id AND (s.state = 'active' OR s.state = 'paused' AND s.paused_until IS NOT NULL)
 ), stopped AS (
     UPDATE tenants t SET state = 'stopped', stopped_reason = d.means, updated_at = $3
     FROM (SELECT tenant, max(means) AS means FROM done WHERE outcome = 'stop_tenant' GROUP BY tenant) d

@@ -426,6 +426,37 @@ func TestSenderHolds(t *testing.T) {
 	require.Equal(t, []string{"0"}, m.lines(t, "SELECT holds FROM senders"))
 }
 
+// A pause that a person has set until a time is no way round the limits of the API: those count when it is over, and
+// make it longer when it is not. A pause without end stays.
+func TestSenderHoldsAfterPause(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct{ name, until, verdict, then string }{
+		{"over", "now() - interval '1 s'", "130429", "active 1 2 too many messages a second"},
+		{"over, accepted", "now() - interval '1 s'", "0", "active 0 -1 "},
+		{"not over", "now() + interval '1 s'", "130429", "paused 1 2 holidays"},
+		{"without end", "NULL", "130429", "paused 3 <nil> holidays"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			m := newMailing(t)
+			m.put(t, "a", "+15145550199")
+			token, claims := m.claim(t, 1)
+			verdict := accepted
+			if tt.verdict != "0" {
+				verdict = refusal(130429)
+			}
+			m.exec(t, "UPDATE senders SET state = 'paused', reason = 'holidays', holds = 3, paused_until = "+tt.until)
+			m.record(t, token, verdict, claims...)
+			require.Equal(t, []string{strings.TrimSpace(tt.then)}, m.lines(t, `SELECT state, holds,
+				round(extract(epoch FROM paused_until - now()))::int, reason FROM senders`))
+			_, claims = m.claim(t, 1)
+			require.Empty(t, claims)
+		})
+	}
+}
+
 // A recipient that is left alone gets no other message of the sender either.
 func TestRecipientWaits(t *testing.T) {
 	t.Parallel()
