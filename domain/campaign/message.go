@@ -91,7 +91,7 @@ func (r *Result) Next() (Status, time.Duration) {
 		}
 	case PauseSender: // the sender waits, and the message with it
 		if !r.last() {
-			return MessageQueued, 0
+			return MessageQueued, r.Rest * time.Duration(1+2*r.Spent)
 		}
 	case StopTenant: // the tenant stands still, and the message with it
 		return MessageQueued, 0
