@@ -36,8 +36,8 @@ const sqlMessageEffects = `turns AS (
     WHERE c.id = t.id
 ), lines AS (
     SELECT s.id FROM senders s
-    WHERE s.id IN (SELECT sender FROM done WHERE pause > '0')
-        OR s.holds > 0 AND s.id IN (SELECT sender FROM done WHERE outcome = 'accepted')
+    WHERE s.id IN (SELECT sender FROM done WHERE pause > '0' OR outcome = 'accepted')
+        AND (s.holds > 0 OR s.id IN (SELECT sender FROM done WHERE pause > '0'))
     ORDER BY s.id FOR NO KEY UPDATE
 ), paused AS (
     UPDATE senders s SET holds = coalesce(p.holds, 0),
