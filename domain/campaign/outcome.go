@@ -123,7 +123,7 @@ type Verdict struct {
 	// First is the wait after the first such answer, which grows by Factor with each further one, up to Most. See Wait.
 	First, Most time.Duration
 	Factor      float64
-	Rest        time.Duration // with PauseSender: how long the message waits at least; 0 = as long as its sender
+	Rest        time.Duration `json:",omitempty"` // with PauseSender: the least wait of the message
 	Spends      bool          // it counts as one of the attempts of the message
 	HoldsAll    bool          // no message of the campaign would fare better: the campaign is paused
 	OptsOut     bool          // the person wants no more messages: the opt-out is stored
