@@ -277,8 +277,8 @@ func TestClaimOrder(t *testing.T) {
 		FROM unnest('{queued,sending,skipped}'::text[]) s LEFT JOIN messages m ON campaign = $1 AND state = s GROUP BY s ORDER BY s`, a))
 }
 
-// running is a campaign of acme that runs and has messages to n contacts.
-func (m *mailing) running(t testing.TB, name string, sender uuid.UUID, n int) uuid.UUID {
+// begun is a campaign of acme with n contacts that has begun.
+func (m *mailing) begun(t testing.TB, name string, sender uuid.UUID, n int) uuid.UUID {
 	t.Helper()
 
 	ctx, now := t.Context(), time.Now()
@@ -298,12 +298,21 @@ func (m *mailing) running(t testing.TB, name string, sender uuid.UUID, n int) uu
 	require.NoError(t, err)
 	_, err = m.campaigns.Begin(ctx, "acme", c.ID, time.Now().Add(time.Second))
 	require.NoError(t, err)
+	return c.ID
+}
+
+// running is a campaign of acme that runs and has messages to n contacts.
+func (m *mailing) running(t testing.TB, name string, sender uuid.UUID, n int) uuid.UUID {
+	t.Helper()
+
+	ctx, id := t.Context(), m.begun(t, name, sender, n)
+	var err error
 	for more := true; more; {
-		more, err = m.campaigns.Freeze(ctx, "acme", c.ID, 1000, time.Now())
+		more, err = m.campaigns.Freeze(ctx, "acme", id, 1000, time.Now())
 		require.NoError(t, err)
 	}
 	m.counted(t)
-	return c.ID
+	return id
 }
 
 // However many claim at once, each message is claimed once.
@@ -475,6 +484,48 @@ func TestRecipientWaits(t *testing.T) {
 		require.Equal(t, campaign.MessageQueued, row.State)
 		require.Greater(t, row.DueAt.Sub(row.QueuedAt), 3*time.Second)
 	}
+}
+
+// A person who is forgotten while the campaign is written gets no message, and none is stored.
+func TestForgetWhileWriting(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	id := m.begun(t, "a", m.sender, 2)
+	contacts := db.NewContacts(m.pool)
+	var person int64
+	m.exec(t, "UPDATE tenants SET contacts = 2 WHERE id = 'acme'")
+	require.NoError(t, m.system(ctx, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, "SELECT min(id) FROM contacts").Scan(&person)
+	}))
+	waiting := func(n int64) func() bool {
+		return func() bool {
+			return count(t, m.pool, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) >= n
+		}
+	}
+	tx, err := m.pool.Begin(ctx)
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(ctx) }()
+	_, err = tx.Exec(ctx, `SELECT set_config('conveyor.tenant', '*', true)`)
+	require.NoError(t, err)
+	_, err = tx.Exec(ctx, `INSERT INTO messages (id, tenant, sender, kind, digest, recipient, body, due_at, queued_at)
+		VALUES ($1, 'acme', $2, 'campaign', '', '', '{}', now(), now())`, campaign.MessageID(id, person), m.sender)
+	require.NoError(t, err)
+
+	var work errgroup.Group
+	work.Go(func() error {
+		_, err := m.campaigns.Freeze(ctx, "acme", id, 1000, time.Now())
+		return err
+	})
+	require.Eventually(t, waiting(1), 2*time.Minute, 5*time.Millisecond, "it has read the contacts, and waits to store their messages")
+	forgotten := make(chan error, 1)
+	go func() { forgotten <- contacts.Delete(ctx, "acme", person, "zoe", time.Now()) }()
+	require.Eventually(t, func() bool { return waiting(2)() || len(forgotten) > 0 }, 2*time.Minute, 5*time.Millisecond)
+	require.NoError(t, tx.Rollback(ctx))
+	require.NoError(t, work.Wait())
+	require.NoError(t, <-forgotten)
+	require.Equal(t, []string{"queued +15145550002", "skipped"}, m.lines(t, "SELECT state, recipient FROM messages ORDER BY state"))
+	m.counted(t)
 }
 
 // A worker that stops gives back the message whose request it has not written. One that dies leaves its messages unknown,
