@@ -528,6 +528,28 @@ func TestForgetWhileWriting(t *testing.T) {
 	m.counted(t)
 }
 
+// A person who got enough marketing messages is left alone for a day, also where another person has failed messages sent
+// again; one who cannot get them is not sent them again at all.
+func TestRetryFailedWaits(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	id := m.running(t, "a", m.sender, 3)
+	token, claims := m.claim(t, 3)
+	for i, code := range []int{131049, 130472, 131000} {
+		v := refusal(code)
+		v.Outcome, v.HoldsAll = campaign.FailRecipient, false // as a webhook reports it
+		m.record(t, token, v, claims[i])
+	}
+	n, err := m.campaigns.RetryFailed(ctx, "acme", id, "zoe", time.Now())
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	require.Equal(t, []string{"queued 24", "failed <nil>", "queued 0"}, m.lines(t, `SELECT state,
+		CASE state WHEN 'queued' THEN round(extract(epoch FROM due_at - now()) / 3600)::int END
+		FROM messages m JOIN unnest($1::uuid[]) WITH ORDINALITY AS o(id, n) USING (id) ORDER BY n`,
+		[]uuid.UUID{claims[0].ID, claims[1].ID, claims[2].ID}))
+}
+
 // A worker that stops gives back the message whose request it has not written. One that dies leaves its messages unknown,
 // for it may have written their requests, and nothing sends them again but a person.
 func TestWorkerDies(t *testing.T) {

@@ -70,6 +70,15 @@ func (c Class) MayRetry() bool {
 	return false
 }
 
+// RetryAfter is how long after its failure a message of this class is sent again at the request of a person, at the
+// earliest: 0 = at once.
+func (c Class) RetryAfter() time.Duration {
+	if c == ClassMarketing {
+		return marketingWait
+	}
+	return 0
+}
+
 // An APIError is the error of an answer of the Cloud API, or of a status that its webhook brings.
 type APIError struct {
 	Code      int    `json:"code"`
@@ -243,6 +252,9 @@ func verdictOf(status int, e APIError) Verdict {
 }
 
 // Verdicts of more than one row.
+// marketingWait is how long Meta asks to leave a person alone who got enough marketing messages.
+const marketingWait = 24 * time.Hour
+
 var (
 	overRate = Verdict{
 		Outcome: PauseSender, Class: ClassThroughput, First: 2 * time.Second, Factor: 2, Most: time.Minute,
@@ -336,8 +348,8 @@ var verdicts = map[int]Verdict{
 	131064: restricted,
 	133016: restricted,
 
-	131049: { // the person got enough marketing messages: Meta asks not to try again within a day
-		Outcome: RetryLater, Class: ClassMarketing, First: 24 * time.Hour, Factor: 1, Most: 24 * time.Hour, Spends: true,
+	131049: { // the person got enough marketing messages
+		Outcome: RetryLater, Class: ClassMarketing, First: marketingWait, Factor: 1, Most: marketingWait, Spends: true,
 		Means: "the recipient got enough marketing messages for now",
 	},
 	130472: recipientFails("the recipient is part of an experiment of Meta's"),
