@@ -12,6 +12,18 @@ import (
 	"github.com/mtlrent/conveyor/domain/contract"
 )
 
+// A campaign of which a message waits again has not ended: a result may come after a lease has run out and the campaign
+// has finished without its message. One that was canceled drops the message. n is what changes in its counts.
+const (
+	sqlCampaignWaits      = `CASE WHEN n.waiting > 0 AND c.state = 'done' THEN 'running' ELSE c.state END`
+	sqlCampaignUnfinished = `CASE WHEN n.waiting > 0 AND c.state IN ('done', 'canceled') THEN NULL ELSE c.finished_at END`
+)
+
+// sqlOptOutLatest keeps the time of the latest of a person's wishes for no more messages: an older wish for more does not
+// undo it. One that was imported, or came by the API, stays as it is.
+const sqlOptOutLatest = `ON CONFLICT (tenant, digest) DO UPDATE SET at = excluded.at
+    WHERE o.source = 'message' AND o.at < excluded.at`
+
 // sqlMessageEffects follows from changes of messages, in the same statement: done has a row for each. Whoever changes
 // messages locks them in the order of their numbers, and campaigns and senders, each in the order of theirs, after
 // them. A limit of the API also holds a sender that a person has paused until a time: it makes the pause longer, or,
@@ -21,7 +33,8 @@ const sqlMessageEffects = `turns AS (
 ), counted AS (
     UPDATE campaigns c SET waiting = c.waiting + n.waiting, unknown = c.unknown + n.unknown, sent = c.sent + n.sent,
         delivered = c.delivered + n.delivered, read = c.read + n.read, failed = c.failed + n.failed,
-        state = CASE WHEN n.held AND c.state = 'running' THEN 'paused' ELSE c.state END,
+        state = CASE WHEN n.held AND c.state = 'running' THEN 'paused' ELSE ` + sqlCampaignWaits + ` END,
+        finished_at = ` + sqlCampaignUnfinished + `,
         reason = CASE WHEN n.held AND c.state = 'running' THEN n.means ELSE c.reason END
     FROM turns t JOIN (
         SELECT campaign,

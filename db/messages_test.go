@@ -486,6 +486,105 @@ func TestRecipientWaits(t *testing.T) {
 	}
 }
 
+// A campaign whose last lease has run out is done. A worker that was only slow may still say that the message waits, or
+// that its request was never written: the campaign has not ended then, and a canceled one drops it.
+func TestLateResults(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct {
+		name     string
+		canceled bool
+		release  bool
+		then     string // state of the campaign, state, attempts and class of the message, rows of attempts
+		ends     string
+	}{
+		{"to be tried again", false, false, "running queued 1 transient 1", "done sent 2  2"},
+		{"not sent", false, true, "running queued 0  0", "done sent 1  1"},
+		{"to be tried again, canceled", true, false, "canceled queued 1 transient 1", "canceled skipped 1 canceled 1"},
+		{"not sent, canceled", true, true, "canceled queued 0  0", "canceled skipped 0 canceled 0"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			m, ctx := newMailing(t), t.Context()
+			id := m.running(t, "a", m.sender, 1)
+			stands := func() []string {
+				return m.lines(t, `SELECT c.state, m.state, m.attempts, m.class, (SELECT count(*) FROM message_attempts)
+					FROM campaigns c, messages m WHERE m.campaign = c.id`)
+			}
+			token, claims := m.claim(t, 1)
+			m.exec(t, "UPDATE messages SET lease_until = now() - interval '1 s', written_at = now() - interval '60 days'")
+			_, err := m.Expire(ctx, 10, time.Now())
+			require.NoError(t, err, "a lease that ended long ago")
+			if tt.canceled {
+				_, err := m.campaigns.Cancel(ctx, "acme", id, "", "zoe", time.Now())
+				require.NoError(t, err)
+			}
+			c, err := m.campaigns.Finish(ctx, "acme", id, time.Now())
+			require.NoError(t, err)
+			require.NotNil(t, c.FinishedAt)
+
+			if tt.release {
+				require.NoError(t, m.Release(ctx, "acme", uuid.New(), []uuid.UUID{claims[0].ID}))
+				require.Equal(t, campaign.MessageUnknown, m.state(t, claims[0].ID), "the lease of another worker")
+				require.NoError(t, m.Release(ctx, "acme", token, []uuid.UUID{claims[0].ID}))
+			} else {
+				require.Equal(t, campaign.Recorded{Stored: 1}, m.record(t, token, refusal(131000), claims...))
+			}
+			require.Equal(t, []string{tt.then}, stands())
+			m.counted(t)
+			open, err := m.campaigns.Open(ctx, uuid.Nil, 10)
+			require.NoError(t, err)
+			require.Equal(t, []db.OpenCampaign{{ID: id, Tenant: "acme"}}, open, "its workflow is started")
+
+			if tt.canceled {
+				_, err = m.campaigns.Drop(ctx, "acme", id, 10)
+				require.NoError(t, err)
+			} else {
+				m.exec(t, "UPDATE messages SET due_at = now()")
+				token, claims = m.claim(t, 1)
+				m.record(t, token, accepted, claims...)
+			}
+			c, err = m.campaigns.Finish(ctx, "acme", id, time.Now())
+			require.NoError(t, err)
+			require.NotNil(t, c.FinishedAt)
+			require.Equal(t, []string{tt.ends}, stands())
+			m.counted(t)
+		})
+	}
+}
+
+// What is given back unsent does not count against the tenant's day.
+func TestReleaseGivesDayBack(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	m.exec(t, "UPDATE tenants SET max_messages_day = 4 WHERE id = 'acme'")
+	m.running(t, "a", m.sender, 6)
+	day := func() []string { return m.lines(t, "SELECT n FROM message_days") }
+	token, claims := m.claim(t, 10)
+	require.Len(t, claims, 4)
+	require.Equal(t, []string{"4"}, day())
+	require.NoError(t, m.Release(ctx, "acme", token, []uuid.UUID{claims[0].ID}))
+	require.NoError(t, m.Release(ctx, "acme", token, []uuid.UUID{claims[0].ID}), "once")
+	require.NoError(t, m.ReleaseRest(ctx, "acme", []uuid.UUID{token}, []uuid.UUID{claims[2].ID, claims[3].ID}))
+	require.Equal(t, []string{"2"}, day())
+	m.record(t, token, refusal(131000), claims[2:]...)
+	m.exec(t, "UPDATE messages SET due_at = now()")
+	token, claims = m.claim(t, 10)
+	require.Len(t, claims, 2+2, "two first tries, and those that were tried")
+	require.Equal(t, []string{"4"}, day())
+	for _, c := range claims {
+		require.NoError(t, m.Release(ctx, "acme", token, []uuid.UUID{c.ID}))
+	}
+	require.Equal(t, []string{"2"}, day(), "further tries do not count")
+	token, claims = m.claim(t, 10)
+	require.Len(t, claims, 4)
+	m.exec(t, "UPDATE messages SET written_at = written_at - interval '1 day' WHERE state = 'sending'")
+	require.NoError(t, m.ReleaseRest(ctx, "acme", []uuid.UUID{token}, []uuid.UUID{}))
+	require.Equal(t, []string{"4"}, day(), "they were claimed on another day")
+}
+
 // A person who is forgotten while the campaign is written gets no message, and none is stored.
 func TestForgetWhileWriting(t *testing.T) {
 	t.Parallel()

@@ -155,9 +155,10 @@ func (v Verdict) Wait(n int, dice float64) time.Duration {
 // attempt, so that a message that the API always fails at is not sent for ever where its sender has no other.
 const heldMost = 20
 
-// verdict is what the answer on a claim's request means for it, which Judge does not know. An API that answers with 5xx fails all messages alike: the sender is
-// held, shortly at first, for one such answer may be about one message. While none of the sender was accepted since its
-// last pause, it is the API that fails, and no attempt of the message is spent.
+// verdict is what the answer on a claim's request means for it, which Judge does not know. An API that answers with 5xx
+// fails all messages alike: the sender is held, shortly at first, for one such answer may be about one message. While
+// none of the sender was accepted since its last pause, it is the API that fails, and no attempt of the message is
+// spent.
 func (a Answer) verdict(c Claim) Verdict {
 	v := Judge(a)
 	if a.Status >= 500 && v.Means == apiFailed.Means {
@@ -251,10 +252,10 @@ func verdictOf(status int, e APIError) Verdict {
 	return v
 }
 
-// Verdicts of more than one row.
 // marketingWait is how long Meta asks to leave a person alone who got enough marketing messages.
 const marketingWait = 24 * time.Hour
 
+// Verdicts of more than one row.
 var (
 	overRate = Verdict{
 		Outcome: PauseSender, Class: ClassThroughput, First: 2 * time.Second, Factor: 2, Most: time.Minute,
