@@ -221,9 +221,11 @@ type Applied struct {
 }
 
 const (
-	// Two appliers never wait for each other.
+	// What people write goes before statuses, however many wait: some of it stops messages that are about to be sent. Two
+	// appliers never wait for each other.
 	sqlWebhookNext = `
-SELECT id, statuses + messages FROM webhook_events WHERE applied_at IS NULL ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED`
+SELECT id, statuses + messages FROM webhook_events WHERE applied_at IS NULL
+ORDER BY messages = 0, id LIMIT $1 FOR UPDATE SKIP LOCKED`
 
 	sqlWebhookBodies = `SELECT id, received_at, body FROM webhook_events WHERE id = ANY ($1) ORDER BY id`
 
@@ -243,9 +245,9 @@ type Batch struct {
 	Reports    int         // that they had
 }
 
-// ApplyNext applies the oldest deliveries that wait, some of them with up to most reports and messages together, or one
-// with more: read says what is in each, and its error marks a delivery as unreadable. All is in one transaction, so
-// each is applied once, whatever else is applied meanwhile.
+// ApplyNext applies the oldest deliveries that wait, those with messages of people before others, some of them with up
+// to most reports and messages together, or one with more: read says what is in each, and its error marks a delivery as
+// unreadable. All is in one transaction, so each is applied once, whatever else is applied meanwhile.
 func (s *Webhooks) ApplyNext(ctx context.Context, most int, now time.Time,
 	read func(WebhookEvent) ([]campaign.Report, []campaign.Inbound, error)) (out Batch, err error) {
 	err = systemTx(ctx, s.pool, func(tx pgx.Tx) error {
