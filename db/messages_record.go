@@ -67,9 +67,12 @@ const sqlMessageEffects = `turns AS (
     FROM (SELECT tenant, max(means) AS means FROM done WHERE outcome = 'stop_tenant' GROUP BY tenant) d
     WHERE t.id = d.tenant AND t.state = 'active'
 ), opted AS (
-    INSERT INTO opt_outs (tenant, digest, source, at)
-    SELECT DISTINCT tenant, digest, 'message', $3 FROM done WHERE opts_out AND digest <> ''
-    ON CONFLICT DO NOTHING
+    INSERT INTO opt_outs AS o (tenant, digest, source, at)
+    SELECT tenant, digest, 'message', max(said_at) FROM done d
+    WHERE opts_out AND digest <> '' AND NOT EXISTS (
+        SELECT FROM opt_ins i WHERE i.tenant = d.tenant AND i.digest = d.digest AND i.at > d.said_at)
+    GROUP BY tenant, digest ORDER BY 1, 2
+    ` + sqlOptOutLatest + `
 ), told AS (
     INSERT INTO outbox (message_id, lane, exchange, routing_key, type, body, created_at)
     SELECT event_id, tenant, $1, $2, '', event, $3 FROM done WHERE event IS NOT NULL AND was <> now
@@ -107,7 +110,7 @@ WITH said AS (
     WHERE m.tenant = $4 AND m.id = ANY ($6) AND m.id = h.id
     RETURNING m.id, m.tenant, m.campaign, m.sender, m.digest, m.attempts AS n, h.state AS was, m.state AS now, r.wait,
         CASE WHEN m.recipient <> '' THEN r.wamid END AS wamid, r.outcome, r.class, r.code, r.error, r.http_status, r.at,
-        r.took_ms, r.pause, r.holds, r.hold_all, r.opts_out, r.means, r.event, r.event_id
+        r.took_ms, r.pause, r.holds, r.hold_all, r.opts_out, now() AS said_at, r.means, r.event, r.event_id
 ), tried AS (
     INSERT INTO message_attempts AS a (tenant, message, n, at, took_ms, outcome, class, http_status, code, wamid, error)
     SELECT tenant, id, n, at, took_ms, outcome, class, nullif(http_status, 0), nullif(code, 0), nullif(wamid, ''), error

@@ -438,6 +438,7 @@ var statements = map[string]string{
 	sqlNoticesBegin:           "sqlNoticesBegin",
 	sqlNoticesExpire:          "sqlNoticesExpire",
 	sqlNoticesUntried:         "sqlNoticesUntried",
+	sqlOptIn:                  "sqlOptIn",
 	sqlOptOutAdd:              "sqlOptOutAdd",
 	sqlOptOutLatest:           "sqlOptOutLatest",
 	sqlOptOutsAdd:             "sqlOptOutsAdd",

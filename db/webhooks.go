@@ -2,10 +2,12 @@ package db
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -199,7 +201,7 @@ WITH heard AS (
         error = CASE WHEN r.now = r.was THEN m.error ELSE r.error END
     FROM heard r WHERE m.id = ANY ($4) AND m.id = r.id
     RETURNING m.tenant, m.campaign, m.sender, m.digest, r.was, r.now, r.pause, 1 AS holds, r.hold_all, r.opts_out,
-        r.means, r.outcome, NULL::bytea AS event, NULL::uuid AS event_id
+        r.failed_at AS said_at, r.means, r.outcome, NULL::bytea AS event, NULL::uuid AS event_id
 ), ` + sqlMessageEffects + `
 SELECT count(*), $1::text, $2::text FROM done`
 
@@ -209,8 +211,22 @@ const (
 	sqlWebhookAnswered = `SELECT wamid, tenant, digest FROM messages WHERE wamid = ANY ($1) AND digest <> ''`
 )
 
-const sqlOptOutAdd = `
-INSERT INTO opt_outs (tenant, digest, source, at) VALUES ($1, $2, 'message', $3) ON CONFLICT DO NOTHING`
+// The latest of a person's wishes counts, by the time that Meta gives, in whatever order they are told, and told again.
+// Where a stop and a wish for more have one time, it is the stop.
+const (
+	sqlOptOutAdd = `
+INSERT INTO opt_outs AS o (tenant, digest, source, at)
+SELECT $1::text, $2::bytea, 'message', $3::timestamptz
+WHERE NOT EXISTS (SELECT FROM opt_ins WHERE tenant = $1 AND digest = $2 AND at > $3::timestamptz)
+` + sqlOptOutLatest
+
+	sqlOptIn = `
+WITH since AS (
+    INSERT INTO opt_ins AS i (tenant, digest, at) VALUES ($1, $2, $3)
+    ON CONFLICT (tenant, digest) DO UPDATE SET at = excluded.at WHERE i.at < excluded.at
+)
+DELETE FROM opt_outs WHERE tenant = $1 AND digest = $2 AND source = 'message' AND at < $3`
+)
 
 // An Applied says what a delivery has changed.
 type Applied struct {
@@ -434,10 +450,10 @@ func reportArgs(list []subject, now time.Time) []any {
 		fails, classes, codes, errors, pauses, holdAll, optsOut, means, outcomes}
 }
 
-// optOut queues the opt-outs among messages to our senders into b.
+// optOut queues the opt-outs among messages to our senders into b, and those that are taken back, in the order of people.
 func (s *Webhooks) optOut(ctx context.Context, tx pgx.Tx, b *pgx.Batch, inbound []campaign.Inbound,
 	out *Applied) error {
-	stops := slices.DeleteFunc(slices.Clone(inbound), func(m campaign.Inbound) bool { return !campaign.IsOptOut(m.Text) })
+	stops := slices.DeleteFunc(slices.Clone(inbound), func(m campaign.Inbound) bool { return m.Wants() == "" })
 	if len(stops) == 0 {
 		return nil
 	}
@@ -461,6 +477,12 @@ func (s *Webhooks) optOut(ctx context.Context, tx pgx.Tx, b *pgx.Batch, inbound 
 	if err != nil {
 		return err
 	}
+	type wish struct {
+		tenant string
+		digest []byte
+		campaign.Inbound
+	}
+	var wishes []wish
 	for _, m := range stops {
 		tenant, ours := tenants[m.PhoneNumberID]
 		if !ours {
@@ -473,7 +495,17 @@ func (s *Webhooks) optOut(ctx context.Context, tx pgx.Tx, b *pgx.Batch, inbound 
 		} else if digest = writers[answer{m.ReplyTo, tenant}]; digest == nil {
 			continue
 		}
-		b.Queue(sqlOptOutAdd, tenant, digest, m.At)
+		wishes = append(wishes, wish{tenant, digest, m})
+	}
+	slices.SortStableFunc(wishes, func(a, b wish) int {
+		return cmp.Or(strings.Compare(a.tenant, b.tenant), bytes.Compare(a.digest, b.digest))
+	})
+	for _, w := range wishes {
+		if w.Wants() == campaign.WishResume {
+			b.Queue(sqlOptIn, w.tenant, w.digest, w.At)
+			continue
+		}
+		b.Queue(sqlOptOutAdd, w.tenant, w.digest, w.At)
 		out.Opted++
 	}
 	return nil
