@@ -386,7 +386,8 @@ func (s *slice) claim(ctx context.Context, sender uuid.UUID, n int) ([]campaign.
 	return claims, nil
 }
 
-// settleLost gives back what was claimed when the answer was lost.
+// settleLost gives back what was claimed when the answer was lost. Postgres may commit a claim after it was looked for, so
+// it is looked for until the slice ends.
 func (s *slice) settleLost(ctx context.Context) error {
 	if len(s.lost) == 0 {
 		return nil
@@ -394,11 +395,7 @@ func (s *slice) settleLost(ctx context.Context) error {
 	s.mu.Lock()
 	held := slices.Collect(maps.Keys(s.inHand))
 	s.mu.Unlock()
-	err := s.Rest.ReleaseRest(ctx, s.job.Tenant, s.lost, held)
-	if err == nil {
-		s.lost = nil
-	}
-	return err
+	return s.Rest.ReleaseRest(ctx, s.job.Tenant, s.lost, held)
 }
 
 // start sends a message at the time of its pass, by a goroutine.

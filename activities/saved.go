@@ -133,10 +133,15 @@ func (a *Notices) TellNotice(ctx context.Context, job NoticeJob) (done NoticeDon
 		return done, a.later(ctx, job, after, fmt.Errorf("target %s is busy", n.Target))
 	}
 	defer leave()
-	if err := a.Send.Send(ctx, n); err != nil {
+	err = a.Send.Send(ctx, n)
+	switch class, after := fault.Of(err); {
+	case err == nil:
+		return end("sent", "")
+	case class == fault.Limited: // it was not sent, for a cause of our own
+		return done, a.later(ctx, job, after, err)
+	default:
 		return a.missed(ctx, job, n, err)
 	}
-	return end("sent", "")
 }
 
 // later has a delivery tried after a while that was not tried now. The workflow waits; the table says so where it takes

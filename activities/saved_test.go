@@ -2,6 +2,7 @@ package activities_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -90,6 +91,29 @@ func TestTellNoticeQuiet(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "sent", done.State)
 	}
+}
+
+// What this worker cannot send for a cause of our own, such as a key that it was not given yet, waits, and is no try.
+func TestTellNoticeWithoutKey(t *testing.T) {
+	t.Parallel()
+	w := &noticeWorld{
+		notice: saved.Notice{State: "started", On: true, Items: []saved.Item{{}}, Tries: saved.MaxTries - 1},
+		fail:   &fault.Error{Class: fault.Limited, After: 30 * time.Second, Err: errors.New("no such key")},
+	}
+	a := activities.Notices{Store: w, Send: w, Metrics: w, Turns: new(activities.NoticeTurns), Now: func() time.Time { return night }}
+	for range 2 * saved.MaxTries {
+		_, err := a.TellNotice(t.Context(), activities.NoticeJob{})
+		class, after := fault.Of(err)
+		require.Equal(t, fault.Limited, class)
+		require.Equal(t, 30*time.Second, after)
+	}
+	require.Equal(t, night.Add(30*time.Second), w.until)
+	require.Zero(t, w.tries)
+	require.Empty(t, w.ended)
+	w.fail = nil
+	done, err := a.TellNotice(t.Context(), activities.NoticeJob{})
+	require.NoError(t, err)
+	require.Equal(t, "sent", done.State)
 }
 
 func TestTellNotice(t *testing.T) {

@@ -431,7 +431,7 @@ func (h Campaigns) start(ctx context.Context, in *startCampaignInput) (*campaign
 func (h Campaigns) reach(ctx context.Context, c db.Campaign, wake bool) (warning string) {
 	return h.door.reach(ctx, campaign.WorkflowID(c.ID), func(ctx context.Context) error {
 		if c.State == campaign.Queued || c.State == campaign.Running || c.State == campaign.Canceled && c.FinishedAt == nil {
-			if err := h.Launch.StartCampaign(ctx, c.Tenant, c.ID, c.Name); err != nil {
+			if err := h.Launch.StartCampaign(ctx, c.Tenant, c.ID, c.Tenant); err != nil {
 				return err
 			}
 		}

@@ -330,7 +330,7 @@ func (h Uploads) launched(ctx context.Context, u db.Upload) Upload {
 		return out
 	}
 	out.Warning = h.reach(ctx, u.ID, func(ctx context.Context) error {
-		return h.Launch.StartImport(ctx, u.Tenant, u.ID, u.FileName)
+		return h.Launch.StartImport(ctx, u.Tenant, u.ID, u.Tenant)
 	})
 	return out
 }

@@ -40,14 +40,15 @@ func (p *Plan) frozenAudience(ctx context.Context, tx pgx.Tx, tenant string) (f 
 }
 
 // The contacts of a tenant in the order of their numbers: the scan goes on where the last one ended. The condition of
-// the audience follows, and the end.
+// the audience follows, and the end. The contacts are locked: one that is forgotten meanwhile either is none of them, or
+// is forgotten after its message was stored, with its message.
 const (
 	campaignAudience = `
 SELECT c.id, c.digest, c.phone, c.email, c.name, c.given_name, c.family_name, c.locale, c.fields,
     c.email_digest, EXISTS (SELECT FROM opt_outs o WHERE o.tenant = $1 AND o.digest IN (c.digest, c.email_digest))
 FROM contacts c
 WHERE c.tenant = $1 AND c.id > $2 AND c.id <= $5 AND c.created_at <= $3 AND `
-	campaignAudienceEnd = ` ORDER BY c.id LIMIT $4`
+	campaignAudienceEnd = ` ORDER BY c.id LIMIT $4 FOR KEY SHARE OF c`
 )
 
 const sqlCampaignSpan = `

@@ -26,6 +26,7 @@ WHERE tenant = $1 AND id = $2 AND state = 'done'`
 // whose recipient was forgotten.
 const (
 	sqlMessageFailed = `id, campaign, wamid, coalesce(written_at, failed_at) AS at,
+        greatest(now(), failed_at + ($4::interval[])[array_position($3, class)]) AS due_at,
         attempts + (lease_until IS NOT NULL)::int AS n
     FROM messages
     WHERE tenant = $1 AND state = 'failed' AND class = ANY ($3::text[]) AND delivered_at IS NULL AND read_at IS NULL
@@ -37,7 +38,8 @@ const (
     ON CONFLICT (message, n) DO UPDATE SET wamid = excluded.wamid
 ), again AS (
     UPDATE messages m SET state = 'queued', attempts = p.n, spent = 0, wamid = NULL, lease = NULL, lease_until = NULL,
-        written_at = NULL, sent_at = NULL, failed_at = NULL, class = '', code = NULL, error = '', due_at = now()
+        written_at = NULL, sent_at = NULL, failed_at = NULL, class = '', code = NULL, error = '',
+        due_at = p.due_at
     FROM picked p WHERE m.tenant = $1 AND m.id = p.id
     RETURNING m.id
 )`
@@ -45,8 +47,8 @@ const (
 
 const sqlCampaignRetry = `
 WITH picked AS (
-    SELECT ` + sqlMessageFailed + ` AND campaign = $2 AND id > $4
-    ORDER BY id LIMIT $5 FOR UPDATE
+    SELECT ` + sqlMessageFailed + ` AND campaign = $2 AND id > $5
+    ORDER BY id LIMIT $6 FOR UPDATE
 ), ` + sqlMessageAgain + `, resolved AS (
     UPDATE dead_letters SET state = 'resolved'
     WHERE tenant = $1 AND message_id = ANY (ARRAY(SELECT id::text FROM again)) AND message_id <> ''
@@ -61,12 +63,14 @@ SELECT id FROM again`
 const requeueBatch = 1000
 
 // RetryFailed queues those failed messages of a campaign again that may be retried unchanged (campaign.Class.MayRetry),
-// each with all its attempts, and returns how many. A campaign that is done runs again; one that is a draft, queued or
-// canceled is fault.Conflict. An error may come after some were queued: a repeated call takes the rest.
+// each with all its attempts, due when its class allows it (RetryAfter), and returns how many. A campaign that is done
+// runs again; one that is a draft, queued or canceled is fault.Conflict. An error may come after some were queued: a
+// repeated call takes the rest.
 func (s *Campaigns) RetryFailed(ctx context.Context, tenant string, id uuid.UUID, by string, now time.Time) (
 	n int, err error,
 ) {
 	var last uuid.UUID
+	classes, waits := retriable()
 	for {
 		var ids []uuid.UUID
 		err = tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
@@ -85,7 +89,7 @@ func (s *Campaigns) RetryFailed(ctx context.Context, tenant string, id uuid.UUID
 					return err
 				}
 			}
-			rows, _ := tx.Query(ctx, sqlCampaignRetry, tenant, id, retriable(), last, requeueBatch)
+			rows, _ := tx.Query(ctx, sqlCampaignRetry, tenant, id, classes, waits, last, requeueBatch)
 			if ids, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID]); err != nil || len(ids) == 0 {
 				return err
 			}
@@ -109,14 +113,14 @@ func (s *Campaigns) RetryFailed(ctx context.Context, tenant string, id uuid.UUID
 	}
 }
 
-// retriable are the classes of messages that may be sent again unchanged.
-func retriable() (classes []campaign.Class) {
+// retriable are the classes of messages that may be sent again unchanged, and how long after their failure.
+func retriable() (classes []campaign.Class, waits []time.Duration) {
 	for _, c := range campaign.Classes {
 		if c.MayRetry() {
-			classes = append(classes, c)
+			classes, waits = append(classes, c), append(waits, c.RetryAfter())
 		}
 	}
-	return classes
+	return classes, waits
 }
 
 const (
@@ -128,7 +132,7 @@ WITH picked AS (
             SELECT FROM campaigns c WHERE c.tenant = $1 AND c.id = messages.campaign AND c.state = 'canceled')
     FOR UPDATE
 ), ` + sqlMessageAgain + `, counted AS (
-    UPDATE campaigns c SET failed = failed - 1, waiting = waiting + 1, updated_at = $4,
+    UPDATE campaigns c SET failed = failed - 1, waiting = waiting + 1, updated_at = $5,
         finished_at = CASE state WHEN 'done' THEN NULL ELSE finished_at END,
         state = CASE state WHEN 'done' THEN 'running' ELSE state END
     FROM picked p WHERE c.tenant = $1 AND c.id = p.campaign
@@ -142,7 +146,8 @@ SELECT id FROM again`
 // that tend messages and campaigns. One that is on its way already stays as it is; one that may not be sent again is
 // fault.Conflict.
 func messageReopen(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, now time.Time) error {
-	rows, _ := tx.Query(ctx, sqlMessageReopen, tenant, id, retriable(), now)
+	classes, waits := retriable()
+	rows, _ := tx.Query(ctx, sqlMessageReopen, tenant, id, classes, waits, now)
 	again, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 	if err != nil || len(again) > 0 {
 		return err

@@ -151,10 +151,14 @@ WITH held AS (
 ), named AS (
     UPDATE message_attempts a SET wamid = NULL, error = ''
     FROM held h WHERE a.tenant = $1 AND a.message = h.id
+), turns AS (
+    SELECT id FROM campaigns WHERE tenant = $1 AND id IN (SELECT campaign FROM held WHERE state = 'queued')
+    ORDER BY id FOR NO KEY UPDATE
 )
 UPDATE campaigns c SET waiting = c.waiting - n, skipped = c.skipped + n
-FROM (SELECT campaign, count(*) AS n FROM held WHERE state = 'queued' AND campaign IS NOT NULL GROUP BY campaign) h
-WHERE c.tenant = $1 AND c.id = h.campaign`
+FROM turns t JOIN (SELECT campaign, count(*) AS n FROM held WHERE state = 'queued' GROUP BY campaign) h
+    ON h.campaign = t.id
+WHERE c.tenant = $1 AND c.id = t.id`
 
 	// Where neither phone nor address of a refused row could be read, it cannot be told whose it is.
 	sqlPersonErrorsForget = `DELETE FROM upload_errors WHERE tenant = $1 AND persons && $2::uuid[]`
@@ -170,6 +174,10 @@ func (s *Contacts) Delete(ctx context.Context, tenant string, id int64, actor st
 	err := tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
 		var digest, email []byte
 		var c contact.Contact
+		// As whoever adds contacts: a tenant with a limit is locked before them, any other one after them.
+		if _, err := tenantRoom(ctx, tx, tenant); err != nil {
+			return err
+		}
 		if err := tx.QueryRow(ctx, sqlPersonDigest, tenant, id).Scan(&digest, &email, &c.Phone, &c.Email); err != nil {
 			return err
 		}

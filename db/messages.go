@@ -67,10 +67,11 @@ func scanMessage(row pgx.CollectableRow) (m MessageRow, err error) {
 		&m.Class, &m.Code, &m.Error, &m.DueAt, &m.QueuedAt, &m.SentAt, &m.DeliveredAt, &m.ReadAt, &m.FailedAt)
 }
 
-// A tenant that has a quota has its count locked, so that no two messages are the last one.
+// A tenant that has a quota has its count locked, so that no two messages are the last one. The day is that of Postgres'
+// clock, as in Claim: two clocks around midnight would begin the count anew each time.
 const sqlMessageDay = `
 INSERT INTO message_days AS d (tenant, day, n)
-SELECT id, ($2::timestamptz AT TIME ZONE 'UTC')::date, 0 FROM tenants WHERE id = $1 AND max_messages_day IS NOT NULL
+SELECT id, (now() AT TIME ZONE 'UTC')::date, 0 FROM tenants WHERE id = $1 AND max_messages_day IS NOT NULL
 ON CONFLICT (tenant) DO UPDATE SET day = excluded.day, n = CASE d.day WHEN excluded.day THEN d.n ELSE 0 END`
 
 const sqlMessageRoomLeft = `
@@ -115,7 +116,7 @@ func (s *Messages) Put(ctx context.Context, tenant string, m NewMessage, now tim
 	same, recipient := false, storable(m.Recipient)
 	b := new(pgx.Batch)
 	room := true
-	b.Queue(sqlMessageDay, tenant, now)
+	b.Queue(sqlMessageDay, tenant)
 	b.Queue(sqlMessageRoomLeft, tenant).Query(func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, []any{&room}, func() error { return nil })
 		return err

@@ -72,11 +72,14 @@ WITH open AS (` + sqlMessageSenders + `
     FROM picked p
     WHERE m.tenant = $1 AND m.id = ANY (ARRAY(SELECT id FROM picked)) AND m.id = p.id
     RETURNING m.id, m.campaign, m.sender, m.recipient, m.body, m.attempts, m.spent, m.state, p.holds, p.turn, m.due_at
+), turns AS (
+    SELECT id FROM campaigns WHERE tenant = $1 AND id IN (SELECT campaign FROM taken WHERE state = 'skipped')
+    ORDER BY id FOR NO KEY UPDATE
 ), counted AS (
     UPDATE campaigns c SET waiting = c.waiting - n, skipped = c.skipped + n
-    FROM (SELECT campaign, count(*) AS n FROM taken WHERE state = 'skipped' AND campaign IS NOT NULL
-        GROUP BY campaign) s
-    WHERE c.tenant = $1 AND c.id = s.campaign
+    FROM turns t JOIN (SELECT campaign, count(*) AS n FROM taken WHERE state = 'skipped' GROUP BY campaign) s
+        ON s.campaign = t.id
+    WHERE c.tenant = $1 AND c.id = t.id
 ), spent AS (
     INSERT INTO message_days AS d (tenant, day, n)
     SELECT $1, (now() AT TIME ZONE 'UTC')::date, count(*) FROM taken, quota
@@ -129,15 +132,39 @@ func (s *Messages) Claim(ctx context.Context, t campaign.Take) (claims []campaig
 	return claims, nil
 }
 
+// sqlMessageGivenBack gives back the messages of held, whose requests were surely not written. Where a lease has run out
+// meanwhile, its message is unknown and has an attempt, which was none. What they took of the tenant's day, first tries of
+// campaigns, may be sent by others.
+const sqlMessageGivenBack = `back AS (
+    UPDATE messages m SET state = 'queued', lease = NULL, lease_until = NULL, written_at = NULL,
+        attempts = m.attempts - h.unknown, class = CASE h.unknown WHEN 1 THEN '' ELSE m.class END
+    FROM held h WHERE m.tenant = $1 AND m.id = h.id
+    RETURNING m.id, m.campaign, m.attempts AS before, h.unknown, (h.written_at AT TIME ZONE 'UTC')::date AS day
+), untried AS (
+    DELETE FROM message_attempts a USING back b
+    WHERE a.tenant = $1 AND a.message = b.id AND a.n = b.before + 1 AND b.unknown = 1
+), turns AS (
+    SELECT id FROM campaigns WHERE tenant = $1 AND id IN (SELECT campaign FROM back WHERE unknown = 1)
+    ORDER BY id FOR NO KEY UPDATE
+), counted AS (
+    UPDATE campaigns c SET waiting = c.waiting + n.waiting, unknown = c.unknown - n.waiting,
+        state = ` + sqlCampaignWaits + `, finished_at = ` + sqlCampaignUnfinished + `
+    FROM turns t JOIN (SELECT campaign, sum(unknown) AS waiting FROM back GROUP BY campaign) n ON n.campaign = t.id
+    WHERE c.tenant = $1 AND c.id = t.id
+)
+UPDATE message_days d SET n = greatest(d.n - b.n, 0)
+FROM (SELECT day, count(*) AS n FROM back WHERE campaign IS NOT NULL AND before = 0 GROUP BY day) b
+WHERE d.tenant = $1 AND d.day = b.day`
+
 const sqlMessageRelease = `
 WITH held AS (
-    SELECT id FROM messages WHERE tenant = $1 AND id = ANY ($2) AND lease = $3 AND state = 'sending'
+    SELECT id, written_at, (state = 'unknown')::int AS unknown FROM messages
+    WHERE tenant = $1 AND id = ANY ($2) AND lease = $3 AND state IN ('sending', 'unknown')
     ORDER BY id FOR UPDATE
-)
-UPDATE messages m SET state = 'queued', lease = NULL, lease_until = NULL, written_at = NULL
-FROM held h WHERE m.tenant = $1 AND m.id = h.id`
+), ` + sqlMessageGivenBack
 
-// Release gives leased messages back whose requests were not written, for sure. They may be claimed again at once.
+// Release gives leased messages back whose requests were not written, for sure, also those that are unknown since their
+// lease has run out. They may be claimed again at once, and do not count against the tenant's MaxMessagesDay.
 func (s *Messages) Release(ctx context.Context, tenant string, token uuid.UUID, ids []uuid.UUID) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlMessagePlan)
@@ -150,12 +177,10 @@ func (s *Messages) Release(ctx context.Context, tenant string, token uuid.UUID, 
 
 const sqlMessageReleaseRest = `
 WITH held AS (
-    SELECT id FROM messages
+    SELECT id, written_at, 0 AS unknown FROM messages
     WHERE tenant = $1 AND lease = ANY ($2) AND state = 'sending' AND id <> ALL ($3)
     ORDER BY id FOR UPDATE
-)
-UPDATE messages m SET state = 'queued', lease = NULL, lease_until = NULL, written_at = NULL
-FROM held h WHERE m.tenant = $1 AND m.id = h.id`
+), ` + sqlMessageGivenBack
 
 // ReleaseRest gives back what is leased under tokens, but for the messages in hand: a claim may have been stored whose
 // answer was lost, so that nobody knows of its messages.
@@ -180,12 +205,15 @@ WITH ended AS (
     RETURNING m.id, m.tenant, m.campaign, m.attempts, m.written_at
 ), tried AS (
     INSERT INTO message_attempts (tenant, message, n, at, took_ms, outcome, class, error)
-    SELECT tenant, id, attempts, written_at, extract(epoch FROM now() - written_at) * 1000, $3, $2, $4
+    SELECT tenant, id, attempts, written_at, least(extract(epoch FROM now() - written_at) * 1000, 2147483647), $3, $2,
+        $4
     FROM lost
+), turns AS (
+    SELECT id FROM campaigns WHERE id IN (SELECT campaign FROM lost) ORDER BY id FOR NO KEY UPDATE
 ), counted AS (
     UPDATE campaigns c SET waiting = c.waiting - n, unknown = c.unknown + n
-    FROM (SELECT campaign, count(*) AS n FROM lost WHERE campaign IS NOT NULL GROUP BY campaign) l
-    WHERE c.id = l.campaign
+    FROM turns t JOIN (SELECT campaign, count(*) AS n FROM lost GROUP BY campaign) l ON l.campaign = t.id
+    WHERE c.id = t.id
 )
 SELECT id, tenant, coalesce(campaign, '00000000-0000-0000-0000-000000000000'), attempts
 FROM lost ORDER BY tenant`

@@ -12,14 +12,29 @@ import (
 	"github.com/mtlrent/conveyor/domain/contract"
 )
 
+// A campaign of which a message waits again has not ended: a result may come after a lease has run out and the campaign
+// has finished without its message. One that was canceled drops the message. n is what changes in its counts.
+const (
+	sqlCampaignWaits      = `CASE WHEN n.waiting > 0 AND c.state = 'done' THEN 'running' ELSE c.state END`
+	sqlCampaignUnfinished = `CASE WHEN n.waiting > 0 AND c.state IN ('done', 'canceled') THEN NULL ELSE c.finished_at END`
+)
+
+// sqlOptOutLatest keeps the time of the latest of a person's wishes for no more messages: an older wish for more does not
+// undo it. One that was imported, or came by the API, stays as it is.
+const sqlOptOutLatest = `ON CONFLICT (tenant, digest) DO UPDATE SET at = excluded.at
+    WHERE o.source = 'message' AND o.at < excluded.at`
+
 // sqlMessageEffects follows from changes of messages, in the same statement: done has a row for each. Whoever changes
-// messages locks them in the order of their numbers, and campaigns after them.
+// messages locks them in the order of their numbers, and campaigns and senders, each in the order of theirs, after
+// them. A limit of the API also holds a sender that a person has paused until a time: it makes the pause longer, or,
+// where that is over, makes the sender an active one that waits.
 const sqlMessageEffects = `turns AS (
     SELECT c.id FROM campaigns c WHERE c.id IN (SELECT campaign FROM done) ORDER BY c.id FOR NO KEY UPDATE
 ), counted AS (
     UPDATE campaigns c SET waiting = c.waiting + n.waiting, unknown = c.unknown + n.unknown, sent = c.sent + n.sent,
         delivered = c.delivered + n.delivered, read = c.read + n.read, failed = c.failed + n.failed,
-        state = CASE WHEN n.held AND c.state = 'running' THEN 'paused' ELSE c.state END,
+        state = CASE WHEN n.held AND c.state = 'running' THEN 'paused' ELSE ` + sqlCampaignWaits + ` END,
+        finished_at = ` + sqlCampaignUnfinished + `,
         reason = CASE WHEN n.held AND c.state = 'running' THEN n.means ELSE c.reason END
     FROM turns t JOIN (
         SELECT campaign,
@@ -32,23 +47,32 @@ const sqlMessageEffects = `turns AS (
             bool_or(hold_all) AS held, max(means) FILTER (WHERE hold_all) AS means
         FROM done GROUP BY campaign) n ON n.campaign = t.id
     WHERE c.id = t.id
+), lines AS (
+    SELECT s.id FROM senders s
+    WHERE s.id IN (SELECT sender FROM done WHERE pause > '0' OR outcome = 'accepted')
+        AND (s.holds > 0 OR s.id IN (SELECT sender FROM done WHERE pause > '0'))
+    ORDER BY s.id FOR NO KEY UPDATE
 ), paused AS (
     UPDATE senders s SET holds = coalesce(p.holds, 0),
         paused_until = CASE WHEN p.pause IS NULL THEN s.paused_until ELSE greatest(s.paused_until, now() + p.pause) END,
-        reason = coalesce(p.means, '')
-    FROM (
+        state = CASE WHEN s.paused_until <= now() THEN 'active' ELSE s.state END,
+        reason = CASE WHEN s.state = 'paused' AND s.paused_until > now() THEN s.reason ELSE coalesce(p.means, '') END
+    FROM lines l JOIN (
         SELECT sender, max(pause) FILTER (WHERE pause > '0') AS pause, max(holds) FILTER (WHERE pause > '0') AS holds,
-            max(means) FILTER (WHERE pause > '0') AS means, bool_or(outcome = 'accepted') AS accepted
-        FROM done GROUP BY sender) p
-    WHERE s.id = p.sender AND s.state = 'active' AND (p.pause IS NOT NULL OR p.accepted AND s.holds > 0)
+            max(means) FILTER (WHERE pause > '0') AS means
+        FROM done GROUP BY sender) p ON p.sender = l.id
+    WHERE s.id = l.id AND (s.state = 'active' OR s.state = 'paused' AND s.paused_until IS NOT NULL)
 ), stopped AS (
     UPDATE tenants t SET state = 'stopped', stopped_reason = d.means, updated_at = $3
     FROM (SELECT tenant, max(means) AS means FROM done WHERE outcome = 'stop_tenant' GROUP BY tenant) d
     WHERE t.id = d.tenant AND t.state = 'active'
 ), opted AS (
-    INSERT INTO opt_outs (tenant, digest, source, at)
-    SELECT DISTINCT tenant, digest, 'message', $3 FROM done WHERE opts_out AND digest <> ''
-    ON CONFLICT DO NOTHING
+    INSERT INTO opt_outs AS o (tenant, digest, source, at)
+    SELECT tenant, digest, 'message', max(said_at) FROM done d
+    WHERE opts_out AND digest <> '' AND NOT EXISTS (
+        SELECT FROM opt_ins i WHERE i.tenant = d.tenant AND i.digest = d.digest AND i.at > d.said_at)
+    GROUP BY tenant, digest ORDER BY 1, 2
+    ` + sqlOptOutLatest + `
 ), told AS (
     INSERT INTO outbox (message_id, lane, exchange, routing_key, type, body, created_at)
     SELECT event_id, tenant, $1, $2, '', event, $3 FROM done WHERE event IS NOT NULL AND was <> now
@@ -86,7 +110,7 @@ WITH said AS (
     WHERE m.tenant = $4 AND m.id = ANY ($6) AND m.id = h.id
     RETURNING m.id, m.tenant, m.campaign, m.sender, m.digest, m.attempts AS n, h.state AS was, m.state AS now, r.wait,
         CASE WHEN m.recipient <> '' THEN r.wamid END AS wamid, r.outcome, r.class, r.code, r.error, r.http_status, r.at,
-        r.took_ms, r.pause, r.holds, r.hold_all, r.opts_out, r.means, r.event, r.event_id
+        r.took_ms, r.pause, r.holds, r.hold_all, r.opts_out, now() AS said_at, r.means, r.event, r.event_id
 ), tried AS (
     INSERT INTO message_attempts AS a (tenant, message, n, at, took_ms, outcome, class, http_status, code, wamid, error)
     SELECT tenant, id, n, at, took_ms, outcome, class, nullif(http_status, 0), nullif(code, 0), nullif(wamid, ''), error

@@ -277,8 +277,8 @@ func TestClaimOrder(t *testing.T) {
 		FROM unnest('{queued,sending,skipped}'::text[]) s LEFT JOIN messages m ON campaign = $1 AND state = s GROUP BY s ORDER BY s`, a))
 }
 
-// running is a campaign of acme that runs and has messages to n contacts.
-func (m *mailing) running(t testing.TB, name string, sender uuid.UUID, n int) uuid.UUID {
+// begun is a campaign of acme with n contacts that has begun.
+func (m *mailing) begun(t testing.TB, name string, sender uuid.UUID, n int) uuid.UUID {
 	t.Helper()
 
 	ctx, now := t.Context(), time.Now()
@@ -298,12 +298,21 @@ func (m *mailing) running(t testing.TB, name string, sender uuid.UUID, n int) uu
 	require.NoError(t, err)
 	_, err = m.campaigns.Begin(ctx, "acme", c.ID, time.Now().Add(time.Second))
 	require.NoError(t, err)
+	return c.ID
+}
+
+// running is a campaign of acme that runs and has messages to n contacts.
+func (m *mailing) running(t testing.TB, name string, sender uuid.UUID, n int) uuid.UUID {
+	t.Helper()
+
+	ctx, id := t.Context(), m.begun(t, name, sender, n)
+	var err error
 	for more := true; more; {
-		more, err = m.campaigns.Freeze(ctx, "acme", c.ID, 1000, time.Now())
+		more, err = m.campaigns.Freeze(ctx, "acme", id, 1000, time.Now())
 		require.NoError(t, err)
 	}
 	m.counted(t)
-	return c.ID
+	return id
 }
 
 // However many claim at once, each message is claimed once.
@@ -426,6 +435,37 @@ func TestSenderHolds(t *testing.T) {
 	require.Equal(t, []string{"0"}, m.lines(t, "SELECT holds FROM senders"))
 }
 
+// A pause that a person has set until a time is no way round the limits of the API: those count when it is over, and
+// make it longer when it is not. A pause without end stays.
+func TestSenderHoldsAfterPause(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct{ name, until, verdict, then string }{
+		{"over", "now() - interval '1 s'", "130429", "active 1 2 too many messages a second"},
+		{"over, accepted", "now() - interval '1 s'", "0", "active 0 -1 "},
+		{"not over", "now() + interval '1 s'", "130429", "paused 1 2 holidays"},
+		{"without end", "NULL", "130429", "paused 3 <nil> holidays"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			m := newMailing(t)
+			m.put(t, "a", "+15145550199")
+			token, claims := m.claim(t, 1)
+			verdict := accepted
+			if tt.verdict != "0" {
+				verdict = refusal(130429)
+			}
+			m.exec(t, "UPDATE senders SET state = 'paused', reason = 'holidays', holds = 3, paused_until = "+tt.until)
+			m.record(t, token, verdict, claims...)
+			require.Equal(t, []string{strings.TrimSpace(tt.then)}, m.lines(t, `SELECT state, holds,
+				round(extract(epoch FROM paused_until - now()))::int, reason FROM senders`))
+			_, claims = m.claim(t, 1)
+			require.Empty(t, claims)
+		})
+	}
+}
+
 // A recipient that is left alone gets no other message of the sender either.
 func TestRecipientWaits(t *testing.T) {
 	t.Parallel()
@@ -444,6 +484,169 @@ func TestRecipientWaits(t *testing.T) {
 		require.Equal(t, campaign.MessageQueued, row.State)
 		require.Greater(t, row.DueAt.Sub(row.QueuedAt), 3*time.Second)
 	}
+}
+
+// A campaign whose last lease has run out is done. A worker that was only slow may still say that the message waits, or
+// that its request was never written: the campaign has not ended then, and a canceled one drops it.
+func TestLateResults(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct {
+		name     string
+		canceled bool
+		release  bool
+		then     string // state of the campaign, state, attempts and class of the message, rows of attempts
+		ends     string
+	}{
+		{"to be tried again", false, false, "running queued 1 transient 1", "done sent 2  2"},
+		{"not sent", false, true, "running queued 0  0", "done sent 1  1"},
+		{"to be tried again, canceled", true, false, "canceled queued 1 transient 1", "canceled skipped 1 canceled 1"},
+		{"not sent, canceled", true, true, "canceled queued 0  0", "canceled skipped 0 canceled 0"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			m, ctx := newMailing(t), t.Context()
+			id := m.running(t, "a", m.sender, 1)
+			stands := func() []string {
+				return m.lines(t, `SELECT c.state, m.state, m.attempts, m.class, (SELECT count(*) FROM message_attempts)
+					FROM campaigns c, messages m WHERE m.campaign = c.id`)
+			}
+			token, claims := m.claim(t, 1)
+			m.exec(t, "UPDATE messages SET lease_until = now() - interval '1 s', written_at = now() - interval '60 days'")
+			_, err := m.Expire(ctx, 10, time.Now())
+			require.NoError(t, err, "a lease that ended long ago")
+			if tt.canceled {
+				_, err := m.campaigns.Cancel(ctx, "acme", id, "", "zoe", time.Now())
+				require.NoError(t, err)
+			}
+			c, err := m.campaigns.Finish(ctx, "acme", id, time.Now())
+			require.NoError(t, err)
+			require.NotNil(t, c.FinishedAt)
+
+			if tt.release {
+				require.NoError(t, m.Release(ctx, "acme", uuid.New(), []uuid.UUID{claims[0].ID}))
+				require.Equal(t, campaign.MessageUnknown, m.state(t, claims[0].ID), "the lease of another worker")
+				require.NoError(t, m.Release(ctx, "acme", token, []uuid.UUID{claims[0].ID}))
+			} else {
+				require.Equal(t, campaign.Recorded{Stored: 1}, m.record(t, token, refusal(131000), claims...))
+			}
+			require.Equal(t, []string{tt.then}, stands())
+			m.counted(t)
+			open, err := m.campaigns.Open(ctx, uuid.Nil, 10)
+			require.NoError(t, err)
+			require.Equal(t, []db.OpenCampaign{{ID: id, Tenant: "acme"}}, open, "its workflow is started")
+
+			if tt.canceled {
+				_, err = m.campaigns.Drop(ctx, "acme", id, 10)
+				require.NoError(t, err)
+			} else {
+				m.exec(t, "UPDATE messages SET due_at = now()")
+				token, claims = m.claim(t, 1)
+				m.record(t, token, accepted, claims...)
+			}
+			c, err = m.campaigns.Finish(ctx, "acme", id, time.Now())
+			require.NoError(t, err)
+			require.NotNil(t, c.FinishedAt)
+			require.Equal(t, []string{tt.ends}, stands())
+			m.counted(t)
+		})
+	}
+}
+
+// What is given back unsent does not count against the tenant's day.
+func TestReleaseGivesDayBack(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	m.exec(t, "UPDATE tenants SET max_messages_day = 4 WHERE id = 'acme'")
+	m.running(t, "a", m.sender, 6)
+	day := func() []string { return m.lines(t, "SELECT n FROM message_days") }
+	token, claims := m.claim(t, 10)
+	require.Len(t, claims, 4)
+	require.Equal(t, []string{"4"}, day())
+	require.NoError(t, m.Release(ctx, "acme", token, []uuid.UUID{claims[0].ID}))
+	require.NoError(t, m.Release(ctx, "acme", token, []uuid.UUID{claims[0].ID}), "once")
+	require.NoError(t, m.ReleaseRest(ctx, "acme", []uuid.UUID{token}, []uuid.UUID{claims[2].ID, claims[3].ID}))
+	require.Equal(t, []string{"2"}, day())
+	m.record(t, token, refusal(131000), claims[2:]...)
+	m.exec(t, "UPDATE messages SET due_at = now()")
+	token, claims = m.claim(t, 10)
+	require.Len(t, claims, 2+2, "two first tries, and those that were tried")
+	require.Equal(t, []string{"4"}, day())
+	for _, c := range claims {
+		require.NoError(t, m.Release(ctx, "acme", token, []uuid.UUID{c.ID}))
+	}
+	require.Equal(t, []string{"2"}, day(), "further tries do not count")
+	token, claims = m.claim(t, 10)
+	require.Len(t, claims, 4)
+	m.exec(t, "UPDATE messages SET written_at = written_at - interval '1 day' WHERE state = 'sending'")
+	require.NoError(t, m.ReleaseRest(ctx, "acme", []uuid.UUID{token}, []uuid.UUID{}))
+	require.Equal(t, []string{"4"}, day(), "they were claimed on another day")
+}
+
+// A person who is forgotten while the campaign is written gets no message, and none is stored.
+func TestForgetWhileWriting(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	id := m.begun(t, "a", m.sender, 2)
+	contacts := db.NewContacts(m.pool)
+	var person int64
+	m.exec(t, "UPDATE tenants SET contacts = 2 WHERE id = 'acme'")
+	require.NoError(t, m.system(ctx, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, "SELECT min(id) FROM contacts").Scan(&person)
+	}))
+	waiting := func(n int64) func() bool {
+		return func() bool {
+			return count(t, m.pool, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) >= n
+		}
+	}
+	tx, err := m.pool.Begin(ctx)
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(ctx) }()
+	_, err = tx.Exec(ctx, `SELECT set_config('conveyor.tenant', '*', true)`)
+	require.NoError(t, err)
+	_, err = tx.Exec(ctx, `INSERT INTO messages (id, tenant, sender, kind, digest, recipient, body, due_at, queued_at)
+		VALUES ($1, 'acme', $2, 'campaign', '', '', '{}', now(), now())`, campaign.MessageID(id, person), m.sender)
+	require.NoError(t, err)
+
+	var work errgroup.Group
+	work.Go(func() error {
+		_, err := m.campaigns.Freeze(ctx, "acme", id, 1000, time.Now())
+		return err
+	})
+	require.Eventually(t, waiting(1), 2*time.Minute, 5*time.Millisecond, "it has read the contacts, and waits to store their messages")
+	forgotten := make(chan error, 1)
+	go func() { forgotten <- contacts.Delete(ctx, "acme", person, "zoe", time.Now()) }()
+	require.Eventually(t, func() bool { return waiting(2)() || len(forgotten) > 0 }, 2*time.Minute, 5*time.Millisecond)
+	require.NoError(t, tx.Rollback(ctx))
+	require.NoError(t, work.Wait())
+	require.NoError(t, <-forgotten)
+	require.Equal(t, []string{"queued +15145550002", "skipped"}, m.lines(t, "SELECT state, recipient FROM messages ORDER BY state"))
+	m.counted(t)
+}
+
+// A person who got enough marketing messages is left alone for a day, also where another person has failed messages sent
+// again; one who cannot get them is not sent them again at all.
+func TestRetryFailedWaits(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	id := m.running(t, "a", m.sender, 3)
+	token, claims := m.claim(t, 3)
+	for i, code := range []int{131049, 130472, 131000} {
+		v := refusal(code)
+		v.Outcome, v.HoldsAll = campaign.FailRecipient, false // as a webhook reports it
+		m.record(t, token, v, claims[i])
+	}
+	n, err := m.campaigns.RetryFailed(ctx, "acme", id, "zoe", time.Now())
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	require.Equal(t, []string{"queued 24", "failed <nil>", "queued 0"}, m.lines(t, `SELECT state,
+		CASE state WHEN 'queued' THEN round(extract(epoch FROM due_at - now()) / 3600)::int END
+		FROM messages m JOIN unnest($1::uuid[]) WITH ORDINALITY AS o(id, n) USING (id) ORDER BY n`,
+		[]uuid.UUID{claims[0].ID, claims[1].ID, claims[2].ID}))
 }
 
 // A worker that stops gives back the message whose request it has not written. One that dies leaves its messages unknown,

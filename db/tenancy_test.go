@@ -31,6 +31,7 @@ var tenantRow = map[string]string{
 	"segments": `(id, tenant, name, filter, created_at, updated_at)
 		SELECT gen_random_uuid(), $1, $2::text, '{}', now(), now()`,
 	"opt_outs": `(tenant, digest, source, at) SELECT $1, $2::text::bytea, 'api', now()`,
+	"opt_ins":  `(tenant, digest, at) SELECT $1, $2::text::bytea, now()`,
 	"uploads": `(id, tenant, file_name, blob, bytes, sha256, created_by, created_at)
 		SELECT gen_random_uuid(), $1, $2::text, 'b', 1, '', 'me', now()`,
 	"upload_chunks": `(tenant, upload, n, byte_offset, byte_length, first_row, first_line, lines, rows, created_at)

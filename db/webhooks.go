@@ -2,10 +2,12 @@ package db
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -199,7 +201,7 @@ WITH heard AS (
         error = CASE WHEN r.now = r.was THEN m.error ELSE r.error END
     FROM heard r WHERE m.id = ANY ($4) AND m.id = r.id
     RETURNING m.tenant, m.campaign, m.sender, m.digest, r.was, r.now, r.pause, 1 AS holds, r.hold_all, r.opts_out,
-        r.means, r.outcome, NULL::bytea AS event, NULL::uuid AS event_id
+        r.failed_at AS said_at, r.means, r.outcome, NULL::bytea AS event, NULL::uuid AS event_id
 ), ` + sqlMessageEffects + `
 SELECT count(*), $1::text, $2::text FROM done`
 
@@ -209,8 +211,22 @@ const (
 	sqlWebhookAnswered = `SELECT wamid, tenant, digest FROM messages WHERE wamid = ANY ($1) AND digest <> ''`
 )
 
-const sqlOptOutAdd = `
-INSERT INTO opt_outs (tenant, digest, source, at) VALUES ($1, $2, 'message', $3) ON CONFLICT DO NOTHING`
+// The latest of a person's wishes counts, by the time that Meta gives, in whatever order they are told, and told again.
+// Where a stop and a wish for more have one time, it is the stop.
+const (
+	sqlOptOutAdd = `
+INSERT INTO opt_outs AS o (tenant, digest, source, at)
+SELECT $1::text, $2::bytea, 'message', $3::timestamptz
+WHERE NOT EXISTS (SELECT FROM opt_ins WHERE tenant = $1 AND digest = $2 AND at > $3::timestamptz)
+` + sqlOptOutLatest
+
+	sqlOptIn = `
+WITH since AS (
+    INSERT INTO opt_ins AS i (tenant, digest, at) VALUES ($1, $2, $3)
+    ON CONFLICT (tenant, digest) DO UPDATE SET at = excluded.at WHERE i.at < excluded.at
+)
+DELETE FROM opt_outs WHERE tenant = $1 AND digest = $2 AND source = 'message' AND at < $3`
+)
 
 // An Applied says what a delivery has changed.
 type Applied struct {
@@ -221,9 +237,11 @@ type Applied struct {
 }
 
 const (
-	// Two appliers never wait for each other.
+	// What people write goes before statuses, however many wait: some of it stops messages that are about to be sent. Two
+	// appliers never wait for each other.
 	sqlWebhookNext = `
-SELECT id, statuses + messages FROM webhook_events WHERE applied_at IS NULL ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED`
+SELECT id, statuses + messages FROM webhook_events WHERE applied_at IS NULL
+ORDER BY messages = 0, id LIMIT $1 FOR UPDATE SKIP LOCKED`
 
 	sqlWebhookBodies = `SELECT id, received_at, body FROM webhook_events WHERE id = ANY ($1) ORDER BY id`
 
@@ -243,9 +261,9 @@ type Batch struct {
 	Reports    int         // that they had
 }
 
-// ApplyNext applies the oldest deliveries that wait, some of them with up to most reports and messages together, or one
-// with more: read says what is in each, and its error marks a delivery as unreadable. All is in one transaction, so
-// each is applied once, whatever else is applied meanwhile.
+// ApplyNext applies the oldest deliveries that wait, those with messages of people before others, some of them with up
+// to most reports and messages together, or one with more: read says what is in each, and its error marks a delivery as
+// unreadable. All is in one transaction, so each is applied once, whatever else is applied meanwhile.
 func (s *Webhooks) ApplyNext(ctx context.Context, most int, now time.Time,
 	read func(WebhookEvent) ([]campaign.Report, []campaign.Inbound, error)) (out Batch, err error) {
 	err = systemTx(ctx, s.pool, func(tx pgx.Tx) error {
@@ -432,10 +450,10 @@ func reportArgs(list []subject, now time.Time) []any {
 		fails, classes, codes, errors, pauses, holdAll, optsOut, means, outcomes}
 }
 
-// optOut queues the opt-outs among messages to our senders into b.
+// optOut queues the opt-outs among messages to our senders into b, and those that are taken back, in the order of people.
 func (s *Webhooks) optOut(ctx context.Context, tx pgx.Tx, b *pgx.Batch, inbound []campaign.Inbound,
 	out *Applied) error {
-	stops := slices.DeleteFunc(slices.Clone(inbound), func(m campaign.Inbound) bool { return !campaign.IsOptOut(m.Text) })
+	stops := slices.DeleteFunc(slices.Clone(inbound), func(m campaign.Inbound) bool { return m.Wants() == "" })
 	if len(stops) == 0 {
 		return nil
 	}
@@ -459,6 +477,12 @@ func (s *Webhooks) optOut(ctx context.Context, tx pgx.Tx, b *pgx.Batch, inbound 
 	if err != nil {
 		return err
 	}
+	type wish struct {
+		tenant string
+		digest []byte
+		campaign.Inbound
+	}
+	var wishes []wish
 	for _, m := range stops {
 		tenant, ours := tenants[m.PhoneNumberID]
 		if !ours {
@@ -471,7 +495,17 @@ func (s *Webhooks) optOut(ctx context.Context, tx pgx.Tx, b *pgx.Batch, inbound 
 		} else if digest = writers[answer{m.ReplyTo, tenant}]; digest == nil {
 			continue
 		}
-		b.Queue(sqlOptOutAdd, tenant, digest, m.At)
+		wishes = append(wishes, wish{tenant, digest, m})
+	}
+	slices.SortStableFunc(wishes, func(a, b wish) int {
+		return cmp.Or(strings.Compare(a.tenant, b.tenant), bytes.Compare(a.digest, b.digest))
+	})
+	for _, w := range wishes {
+		if w.Wants() == campaign.WishResume {
+			b.Queue(sqlOptIn, w.tenant, w.digest, w.At)
+			continue
+		}
+		b.Queue(sqlOptOutAdd, w.tenant, w.digest, w.At)
 		out.Opted++
 	}
 	return nil

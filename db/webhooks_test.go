@@ -295,6 +295,117 @@ func TestStopWithoutNumber(t *testing.T) {
 	require.Empty(t, claims)
 }
 
+// The latest of a person's wishes counts, by its time, in whatever order they come, and come again. What was imported
+// stays.
+func TestPreferences(t *testing.T) {
+	t.Parallel()
+
+	const stop, resume, text = "stop", "resume", "text"
+	for name, tt := range map[string]struct {
+		wishes  []any // kind and second, in the order of arrival
+		out     bool
+		counted int
+	}{
+		"a stop":                          {[]any{stop, 1}, true, 1},
+		"taken back":                      {[]any{stop, 1, resume, 2}, false, 1},
+		"taken back, told the other way":  {[]any{resume, 2, stop, 1}, false, 1},
+		"taken back, and the stop again":  {[]any{stop, 1, resume, 2, stop, 1, text, 1}, false, 3},
+		"stopped anew":                    {[]any{stop, 1, resume, 2, stop, 3}, true, 2},
+		"stopped anew, told late":         {[]any{stop, 1, stop, 3, resume, 2}, true, 2},
+		"an old wish for more":            {[]any{stop, 3, resume, 2, resume, 1}, true, 1},
+		"of one time":                     {[]any{stop, 2, resume, 2}, true, 1},
+		"of one time, told the other way": {[]any{resume, 2, stop, 2}, true, 1},
+		"a text is taken back":            {[]any{text, 1, resume, 2}, false, 1},
+		"a text after it":                 {[]any{resume, 2, text, 3}, true, 1},
+		"told older and older":            {[]any{resume, 5, resume, 2, stop, 3}, false, 1},
+	} {
+		for _, together := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, together), func(t *testing.T) {
+				t.Parallel()
+
+				m, ctx := newMailing(t), t.Context()
+				began := time.Now().Add(-time.Hour)
+				var list []campaign.Inbound
+				for i := 0; i < len(tt.wishes); i += 2 {
+					in := campaign.Inbound{
+						PhoneNumberID: "acme", From: "15145550199", At: began.Add(time.Duration(tt.wishes[i+1].(int)) * time.Second),
+					}
+					if in.Wish = campaign.Wish(tt.wishes[i].(string)); in.Wish == text {
+						in.Wish, in.Text = "", "STOP"
+					}
+					list = append(list, in)
+				}
+				opted := 0
+				for len(list) > 0 {
+					n := 1
+					if together {
+						n = len(list)
+					}
+					hook, err := m.hooks.Store(ctx, []byte(uuid.NewString()), 0, n, time.Now())
+					require.NoError(t, err)
+					out, err := m.hooks.Apply(ctx, hook, nil, list[:n], time.Now())
+					require.NoError(t, err)
+					opted, list = opted+out.Opted, list[n:]
+				}
+				want := campaign.MessageQueued
+				if tt.out {
+					want = campaign.MessageSkipped
+				}
+				require.Equal(t, want, m.state(t, m.put(t, "a", "+15145550199")))
+				require.Equal(t, tt.counted, opted)
+			})
+		}
+	}
+}
+
+// A wish for more undoes neither what was imported nor what the tenant said, and a failure that Meta reports late no wish.
+func TestPreferencesOfOthers(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	resume := func(from string, at time.Time) {
+		hook, err := m.hooks.Store(ctx, []byte(uuid.NewString()), 0, 1, time.Now())
+		require.NoError(t, err)
+		_, err = m.hooks.Apply(ctx, hook, nil, []campaign.Inbound{
+			{PhoneNumberID: "acme", From: from, Wish: campaign.WishResume, At: at},
+		}, time.Now())
+		require.NoError(t, err)
+	}
+	now := time.Now()
+	require.NoError(t, db.NewContacts(m.pool).OptOut(ctx, "acme", []string{"+15145550100"}, "import", "x", "zoe", now.Add(-time.Hour)))
+	resume("15145550100", now)
+	require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, "a", "+15145550100")))
+
+	id := m.put(t, "b", "+15145550199")
+	token, claims := m.claim(t, 1)
+	m.record(t, token, accepted, claims...)
+	resume("15145550199", now)
+	m.apply(t, campaign.Report{
+		WAMID: wamid(id, 1), Status: campaign.MessageFailed, At: now.Add(-time.Minute), Verdict: refusal(131050),
+	})
+	require.Equal(t, campaign.MessageFailed, m.state(t, id))
+	require.Equal(t, campaign.MessageQueued, m.state(t, m.put(t, "c", "+15145550199")))
+}
+
+// A STOP is applied before the statuses that came earlier, however many wait.
+func TestStopBeforeStatuses(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	m.exec(t, `INSERT INTO webhook_events (digest, received_at, statuses, messages, body)
+		SELECT sha256(n::text::bytea), now() - interval '1 hour', 1, 0, 'status' FROM generate_series(1, 1000) n`)
+	_, err := m.hooks.Store(ctx, []byte("stop"), 0, 1, time.Now())
+	require.NoError(t, err)
+	out, err := m.hooks.ApplyNext(ctx, 500, time.Now(), func(e db.WebhookEvent) ([]campaign.Report, []campaign.Inbound, error) {
+		if string(e.Body) != "stop" {
+			return nil, nil, nil
+		}
+		return nil, []campaign.Inbound{{PhoneNumberID: "acme", From: "15145550199", Text: "STOP", At: time.Now()}}, nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, 1, out.Opted)
+}
+
 // A message that is sent again by a person is not touched by what Meta still says of the first request.
 func TestReportOfEarlierRequest(t *testing.T) {
 	t.Parallel()

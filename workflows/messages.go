@@ -21,6 +21,9 @@ const (
 	// A slice is how long an activity sends the messages of one tenant: then another tenant that waits for a slot has its
 	// turn. It is part of no history: change it freely.
 	dispatchSlice = 20 * time.Second
+	// dispatchRecord is how long a slice may take with what it has to store: while our database is away it keeps what it
+	// knows of its requests, which nobody else does. A worker that has died is noticed by its heartbeat.
+	dispatchRecord = 24 * time.Hour
 	// DispatchHeartbeat is how long a worker that sends may be silent before another takes over.
 	DispatchHeartbeat = 8 * time.Second
 	// dispatchEvents is how long a history may get. A slice has some ten events.
@@ -129,7 +132,7 @@ func (l *lane) proceed(ctx workflow.Context, tenant string, kind activities.Disp
 func (l *lane) start(ctx workflow.Context, tenant string, priority int) {
 	l.running = start(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           l.queue,
-		StartToCloseTimeout: dispatchSlice + 5*time.Minute,
+		StartToCloseTimeout: dispatchRecord,
 		HeartbeatTimeout:    DispatchHeartbeat,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second,

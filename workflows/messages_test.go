@@ -8,6 +8,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
@@ -53,6 +55,24 @@ var (
 	tomorrow = activities.DispatchKind{Any: true, Wait: 24 * time.Hour}
 	acme     = workflows.DispatchInput{Tenant: "acme"}
 )
+
+// A slice has the time to store what it knows after our database was away for hours: a worker that has died is noticed by
+// its heartbeat.
+func TestDispatchOutlastsDatabase(t *testing.T) {
+	t.Parallel()
+
+	env, _ := dispatchEnv(t, activities.DispatchPlan{First: now, Tried: now}, nothing)
+	var within []time.Duration
+	env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+		if info.ActivityType.Name == "DispatchMessages" {
+			within = append(within, info.StartToCloseTimeout)
+			require.Equal(t, workflows.DispatchHeartbeat, info.HeartbeatTimeout)
+		}
+	})
+	env.ExecuteWorkflow(workflows.Dispatch, acme)
+	require.NoError(t, env.GetWorkflowError())
+	require.Equal(t, []time.Duration{24 * time.Hour, 24 * time.Hour}, within)
+}
 
 func TestDispatch(t *testing.T) {
 	t.Parallel()

@@ -66,7 +66,7 @@ func (h *house) startImports(ctx context.Context, store *db.Uploads) (failed err
 	for after := (*db.UnsweptUpload)(nil); ; {
 		list, err := store.Unswept(ctx, before, after, most)
 		failed = errors.Join(failed, err, startEach(ctx, list, func(ctx context.Context, u db.UnsweptUpload) error {
-			return h.launch.StartImport(ctx, u.Tenant, u.ID, u.FileName)
+			return h.launch.StartImport(ctx, u.Tenant, u.ID, u.Tenant)
 		}))
 		if len(list) < most || ctx.Err() != nil || unreachable(failed) {
 			return failed

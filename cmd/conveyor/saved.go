@@ -170,9 +170,13 @@ func (s notices) close() {
 	}
 }
 
-// Send implements activities.NoticeSender. A channel that this process is not set up for may be, later.
+// Send implements activities.NoticeSender. A channel that this process is not set up for may be, later, and a key that it
+// does not have is waited for.
 func (s notices) Send(ctx context.Context, n saved.Notice) error {
 	plain, err := s.box.Open(saved.TargetPurpose(n.Target), n.Sealed.Key, n.Sealed.Box)
+	if class, _ := fault.Of(err); err != nil && class == fault.Limited {
+		return err
+	}
 	if err == nil {
 		err = json.Unmarshal(plain, &n.Address)
 	}

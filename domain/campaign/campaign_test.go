@@ -244,7 +244,12 @@ func TestIsOptOut(t *testing.T) {
 	for text, want := range map[string]bool{
 		"STOP": true, " stop. ": true, "Arrêt": true, "ARRET": true, "ARRE\u0302T": true, "arrêter !": true,
 		"Se désabonner": true, "Stop promotions": true, "Opt-out": true, "BAJA": true, "Descadastrar": true,
-		"«Stop»": true, "Unsubscribe": true,
+		"«Stop»": true, "Unsubscribe": true, "REVOKE": true, "Stop. Thank you": true, "please STOP": true,
+		"Hello, please stop, thanks 🙏🏽": true, "Bonjour, arrêtez s’il vous plaît. Merci beaucoup !": true, "Merci, stop svp": true,
+		"No thanks. Unsubscribe": true, "Por favor, baja. Gracias": true, "Me désabonner, merci": true, "Sair, obrigada": true,
+		"Thank you": false, "thanks, please": false, "Please stop by tomorrow, thanks": false, "Stop it, please": false,
+		"Thank you, I cannot stop laughing": false, "Please revoke my lease": false, "Is the bus stop near? Merci": false,
+		"Hello! When does it end? Thanks": false, "fin de semana, gracias": false, "please please please": false,
 		"": false, "stop by tomorrow": false, "don't stop": false, "start": false, "arrêt de bus": false, "👋": false,
 	} {
 		require.Equal(t, want, campaign.IsOptOut(text), text)

@@ -91,7 +91,7 @@ func (r *Result) Next() (Status, time.Duration) {
 		}
 	case PauseSender: // the sender waits, and the message with it
 		if !r.last() {
-			return MessageQueued, 0
+			return MessageQueued, r.Rest * time.Duration(1+2*r.Spent)
 		}
 	case StopTenant: // the tenant stands still, and the message with it
 		return MessageQueued, 0
@@ -137,11 +137,29 @@ type Report struct {
 	Error         string    // of a failure: what Meta says; "" = what the verdict means
 }
 
-// An Inbound is a message to one of our senders.
+// An Inbound is a message to one of our senders, or what its writer has set in WhatsApp about its messages.
 type Inbound struct {
 	PhoneNumberID string // Meta's ID of the sender that it was written to
 	From          string // the writer's number as WhatsApp has it: digits only; "" = it is not told
 	ReplyTo       string // Meta's ID of the message that it answers; "" = none
 	Text          string // of the message, or of the button
+	Wish          Wish   `json:",omitempty"` // that was set; "" = it is a message
 	At            time.Time
+}
+
+// A Wish is what a person wants of the messages of a tenant.
+type Wish string
+
+// The wishes of people. That of most messages is none: "".
+const (
+	WishStop   Wish = "stop"   // no more of them
+	WishResume Wish = "resume" // to get them again
+)
+
+// Wants is the wish that a message or a preference tells.
+func (m Inbound) Wants() Wish {
+	if m.Wish == "" && IsOptOut(m.Text) {
+		return WishStop
+	}
+	return m.Wish
 }

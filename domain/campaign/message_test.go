@@ -73,6 +73,25 @@ func TestNext(t *testing.T) {
 		require.Equal(t, tt.pause, r.Pause(), tt.name)
 		require.Equal(t, tt.givenUp, r.GivenUp(), tt.name)
 	}
+	for status := range 3 {
+		a := campaign.Answer{Status: 500 + status/2, Written: true, Error: []*campaign.APIError{nil, {Code: 131000}, {Code: 99}}[status]}
+		r := a.Result(campaign.Claim{Attempts: 1, Spent: 1}, time.Time{}, 0, 0)
+		state, wait := r.Next()
+		require.Equal(t, []any{campaign.MessageQueued, 30 * time.Second, time.Second}, []any{state, wait, r.Pause()}, status)
+		require.True(t, r.Spends)
+		r = a.Result(campaign.Claim{Attempts: 9, Spent: 2, Holds: 3}, time.Time{}, 0, 0)
+		state, _ = r.Next()
+		require.Equal(t, []any{campaign.MessageQueued, 64 * time.Second}, []any{state, r.Pause()}, "nothing else is accepted")
+		r = a.Result(campaign.Claim{Attempts: 30, Spent: 2, Holds: 3}, time.Time{}, 0, 0)
+		require.True(t, r.GivenUp(), "it is not sent for ever")
+		a.After = time.Hour
+		r = a.Result(campaign.Claim{}, time.Time{}, 0, 0)
+		require.Equal(t, time.Hour, r.Pause())
+	}
+	away := campaign.Answer{Status: 503, Written: true}.Result(campaign.Claim{Attempts: 2, Spent: 2, Holds: 1}, time.Time{}, 0, 0)
+	require.False(t, away.GivenUp(), "the API is away for all")
+	media := campaign.Answer{Status: 500, Written: true, Error: &campaign.APIError{Code: 131053}}.Result(campaign.Claim{}, time.Time{}, 0, 0)
+	require.Equal(t, campaign.RetryLater, media.Outcome, "one message's file")
 	r := campaign.Result{Verdict: answer(130429), Claim: campaign.Claim{Holds: 3}}
 	require.Equal(t, 16*time.Second, r.Pause(), "longer after each in a row")
 }

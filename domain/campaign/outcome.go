@@ -70,6 +70,15 @@ func (c Class) MayRetry() bool {
 	return false
 }
 
+// RetryAfter is how long after its failure a message of this class is sent again at the request of a person, at the
+// earliest: 0 = at once.
+func (c Class) RetryAfter() time.Duration {
+	if c == ClassMarketing {
+		return marketingWait
+	}
+	return 0
+}
+
 // An APIError is the error of an answer of the Cloud API, or of a status that its webhook brings.
 type APIError struct {
 	Code      int    `json:"code"`
@@ -103,7 +112,7 @@ func (a Answer) Begun() bool {
 // Result is what the answer on a claim's request means for it. at is when the request was begun, and took the time
 // until the answer; dice, in [0, 1), spreads the waits.
 func (a Answer) Result(c Claim, at time.Time, took time.Duration, dice float64) Result {
-	r := Result{Claim: c, Verdict: Judge(a), WAMID: a.ID, Status: a.Status, At: at, Took: took, Dice: dice}
+	r := Result{Claim: c, Verdict: a.verdict(c), WAMID: a.ID, Status: a.Status, At: at, Took: took, Dice: dice}
 	switch {
 	case a.Error != nil && a.Error.Details != "":
 		r.Error = a.Error.Details
@@ -123,11 +132,12 @@ type Verdict struct {
 	// First is the wait after the first such answer, which grows by Factor with each further one, up to Most. See Wait.
 	First, Most time.Duration
 	Factor      float64
-	Spends      bool   // it counts as one of the attempts of the message
-	HoldsAll    bool   // no message of the campaign would fare better: the campaign is paused
-	OptsOut     bool   // the person wants no more messages: the opt-out is stored
-	Alert       bool   // a person has to act, of the tenant or of this system
-	Means       string // for people; has no personal data
+	Rest        time.Duration `json:",omitempty"` // with PauseSender: the least wait of the message
+	Spends      bool          // it counts as one of the attempts of the message
+	HoldsAll    bool          // no message of the campaign would fare better: the campaign is paused
+	OptsOut     bool          // the person wants no more messages: the opt-out is stored
+	Alert       bool          // a person has to act, of the tenant or of this system
+	Means       string        // for people; has no personal data
 }
 
 // Wait is the wait after the n-th such answer in a row, 1 or more, for the message or the recipient or, with
@@ -139,6 +149,27 @@ func (v Verdict) Wait(n int, dice float64) time.Duration {
 	}
 	wait := float64(v.First) * math.Pow(max(v.Factor, 1), float64(max(n, 1)-1))
 	return time.Duration(min(wait, float64(max(v.Most, v.First))) * (1 + dice/4))
+}
+
+// heldMost is how many requests a message may cost while nothing of its sender is accepted. Each further one spends an
+// attempt, so that a message that the API always fails at is not sent for ever where its sender has no other.
+const heldMost = 20
+
+// verdict is what the answer on a claim's request means for it, which Judge does not know. An API that answers with 5xx
+// fails all messages alike: the sender is held, shortly at first, for one such answer may be about one message. While
+// none of the sender was accepted since its last pause, it is the API that fails, and no attempt of the message is
+// spent.
+func (a Answer) verdict(c Claim) Verdict {
+	v := Judge(a)
+	if a.Status >= 500 && v.Means == apiFailed.Means {
+		code := v.Code
+		v = apiSick
+		v.Code, v.First, v.Most = code, max(v.First, a.After), max(v.Most, a.After)
+	}
+	if v.Outcome == PauseSender && c.Holds > 0 && c.Attempts < heldMost {
+		v.Spends = false
+	}
+	return v
 }
 
 // Judge says what an answer means. Codes decide, then the status of HTTP, which for one code differs between versions
@@ -221,6 +252,9 @@ func verdictOf(status int, e APIError) Verdict {
 	return v
 }
 
+// marketingWait is how long Meta asks to leave a person alone who got enough marketing messages.
+const marketingWait = 24 * time.Hour
+
 // Verdicts of more than one row.
 var (
 	overRate = Verdict{
@@ -240,6 +274,10 @@ var (
 	apiFailed = Verdict{
 		Outcome: RetryLater, Class: ClassTransient, First: 10 * time.Second, Factor: 3, Most: 10 * time.Minute, Spends: true,
 		Means: "the API failed",
+	}
+	apiSick = Verdict{
+		Outcome: PauseSender, Class: ClassTransient, First: time.Second, Factor: 4, Most: 10 * time.Minute, Spends: true,
+		Rest: 10 * time.Second, Means: "the API failed",
 	}
 	mediaFailed = Verdict{
 		Outcome: RetryLater, Class: ClassTransient, First: 30 * time.Second, Factor: 4, Most: 30 * time.Minute, Spends: true,
@@ -311,14 +349,11 @@ var verdicts = map[int]Verdict{
 	131064: restricted,
 	133016: restricted,
 
-	131049: { // the person got enough marketing messages: Meta asks not to try again within a day
-		Outcome: RetryLater, Class: ClassMarketing, First: 24 * time.Hour, Factor: 1, Most: 24 * time.Hour, Spends: true,
+	131049: { // the person got enough marketing messages
+		Outcome: RetryLater, Class: ClassMarketing, First: marketingWait, Factor: 1, Most: marketingWait, Spends: true,
 		Means: "the recipient got enough marketing messages for now",
 	},
-	130472: {
-		Outcome: FailRecipient, Class: ClassMarketing, Spends: true,
-		Means: "the recipient is part of an experiment of Meta's",
-	},
+	130472: recipientFails("the recipient is part of an experiment of Meta's"),
 
 	1:      apiFailed,
 	2:      apiAway,

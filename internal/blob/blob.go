@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -29,7 +30,7 @@ import (
 // Store is safe for concurrent use, by several processes too.
 type Store struct {
 	bucket *blob.Bucket
-	dir    string // of a folder; "" = none
+	dir    string // of a folder; "" = a cloud's
 	spare  func(ctx context.Context, key string) error
 }
 
@@ -53,6 +54,20 @@ func Open(ctx context.Context, location string) (*Store, error) {
 		return nil, fmt.Errorf("open blob store: %w", err)
 	}
 	return &Store{bucket: bucket, dir: dir}, nil
+}
+
+// away says that the store is a folder with nothing in it, or none: it is not mounted, or was moved away.
+func (s *Store) away() bool {
+	if s.dir == "" {
+		return false
+	}
+	d, err := os.Open(s.dir)
+	if err != nil {
+		return true
+	}
+	defer func() { _ = d.Close() }()
+	names, _ := d.Readdirnames(1)
+	return len(names) == 0
 }
 
 // folder returns the path that a location without a scheme, or with file://, names.

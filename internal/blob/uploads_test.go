@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -111,4 +112,28 @@ func requireClass(t *testing.T, want fault.Class, err error) {
 
 	class, _ := fault.Of(err)
 	require.Equal(t, want, class, err)
+}
+
+// A folder that is not mounted is empty, or not there: what was uploaded is not gone. It is there again later.
+func TestUploadsNotMounted(t *testing.T) {
+	t.Parallel()
+
+	dir := filepath.Join(t.TempDir(), "blobs")
+	s := open(t, dir)
+	f, err := s.PutUpload(t.Context(), strings.NewReader("a;b"))
+	require.NoError(t, err)
+	require.NoError(t, os.Rename(dir, dir+".away"))
+	_, err = s.ReadRange(t.Context(), f.Key, 0, 3)
+	requireClass(t, fault.Transient, err)
+	require.NoError(t, os.Mkdir(dir, 0o750))
+	_, err = s.ReadRange(t.Context(), f.Key, 0, 3)
+	requireClass(t, fault.Transient, err)
+	require.NoError(t, os.Remove(dir))
+	require.NoError(t, os.Rename(dir+".away", dir))
+	got, err := s.ReadRange(t.Context(), f.Key, 0, 3)
+	require.NoError(t, err)
+	require.Equal(t, "a;b", string(got))
+	require.NoError(t, s.DeleteUpload(t.Context(), f.Key))
+	_, err = s.ReadRange(t.Context(), f.Key, 0, 3)
+	requireClass(t, fault.Gone, err)
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // StartCampaign starts the workflow of a tenant's campaign, which begins it; one that is running is joined. The
-// summary is shown in the Web UI.
+// summary is shown in the Web UI: it has no personal data, so it is not the name of the campaign.
 func (l *Launch) StartCampaign(ctx context.Context, tenant string, id uuid.UUID, summary string) error {
 	o := client.StartWorkflowOptions{
 		ID:                                       campaign.WorkflowID(id),

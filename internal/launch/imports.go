@@ -15,8 +15,8 @@ import (
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-// StartImport starts the workflow that imports an upload of a tenant; one that is running is joined. The summary, the
-// name of its file, is shown in the Web UI.
+// StartImport starts the workflow that imports an upload of a tenant; one that is running is joined. The summary
+// is shown in the Web UI: it has no personal data, so it is not the name of the file.
 func (l *Launch) StartImport(ctx context.Context, tenant string, id uuid.UUID, summary string) error {
 	o := client.StartWorkflowOptions{
 		ID:                                       contact.ImportWorkflowID(id),

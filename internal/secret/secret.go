@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // keyBytes is the length of a key: AES-256.
@@ -69,12 +72,16 @@ func (b *Box) Seal(purpose string, plain []byte) (key string, sealed []byte, err
 	return b.first, aead.Seal(nil, nil, plain, bound(purpose, b.first)), nil
 }
 
-// Open decrypts what Seal returned for the same purpose. It is an error when the key is not in the box, which adding it
-// mends, and when the value was changed or is for another purpose.
+// keyWait is how long to wait for a process that has a key.
+const keyWait = 30 * time.Second
+
+// Open decrypts what Seal returned for the same purpose. It is fault.Limited when the key is not in the box: another
+// process has it, and this one may be given it. It is another error when the value was changed or is for another purpose.
 func (b *Box) Open(purpose, key string, sealed []byte) ([]byte, error) {
 	aead := b.keys[key]
 	if aead == nil {
-		return nil, fmt.Errorf("open %s: CONVEYOR_SECRET_KEYS has no key with the ID %q", purpose, key)
+		return nil, &fault.Error{Class: fault.Limited, After: keyWait, Err: fmt.Errorf(
+			"open %s: CONVEYOR_SECRET_KEYS has no key with the ID %q", purpose, key)}
 	}
 	plain, err := aead.Open(nil, nil, sealed, bound(purpose, key))
 	if err != nil {

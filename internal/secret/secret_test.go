@@ -5,9 +5,11 @@ import (
 	"encoding/base64"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/secret"
 )
 
@@ -67,8 +69,13 @@ func TestRotation(t *testing.T) {
 
 	_, err = parse(t, key("old", 1)).Open("p", id, sealed)
 	require.ErrorContains(t, err, `no key with the ID "new"`)
+	class, after := fault.Of(err)
+	require.Equal(t, fault.Limited, class, "it may be given the key")
+	require.Equal(t, 30*time.Second, after)
 	_, err = parse(t, key("new", 1)).Open("p", id, sealed)
 	require.ErrorContains(t, err, "not sealed for this", "another key of the same ID")
+	class, _ = fault.Of(err)
+	require.NotEqual(t, fault.Limited, class)
 	_, _, err = parse(t, "").Seal("p", plain)
 	require.ErrorContains(t, err, "CONVEYOR_SECRET_KEYS has no key")
 }

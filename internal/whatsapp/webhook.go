@@ -81,9 +81,22 @@ func mac(body []byte, secret string) []byte {
 
 // An Event is the body of a webhook request. All of its parts are in the order of the body.
 type Event struct {
-	Statuses []Status
-	Messages []Inbound
-	Others   []Other
+	Statuses    []Status
+	Messages    []Inbound
+	Preferences []Preference `json:",omitempty"`
+	Others      []Other
+}
+
+// Inbound is the number of its parts that come from people: their messages and their preferences.
+func (e Event) Inbound() int { return len(e.Messages) + len(e.Preferences) }
+
+// A Preference is what a person has set in WhatsApp about the marketing messages of a sender.
+type Preference struct {
+	Account       string // of WhatsApp Business
+	PhoneNumberID string // of the sender
+	From          string // phone number, digits only
+	Stop          bool   // false = to be sent again
+	At            time.Time
 }
 
 // A Status is what became of a message that was sent. It says one thing that happened, not how things are: statuses
@@ -152,13 +165,13 @@ func ReadEvent(body []byte) (Event, error) {
 			e.add(cut(entry.ID), cut(c.Field), c.Value)
 		}
 	}
-	if n := len(e.Statuses) + len(e.Messages) + len(e.Others); n > maxItems {
+	if n := len(e.Statuses) + e.Inbound() + len(e.Others); n > maxItems {
 		return Event{}, fault.Newf(fault.Invalid, "webhook: the event has %d parts, the most is %d", n, maxItems)
 	}
 	return e, nil
 }
 
-// value is the value of a change of the field messages.
+// value is the value of a change of the field messages, or of user_preferences.
 type value struct {
 	Metadata struct {
 		PhoneNumberID string `json:"phone_number_id"`
@@ -173,12 +186,14 @@ type value struct {
 	Statuses []json.RawMessage `json:"statuses"`
 	Messages []json.RawMessage `json:"messages"`
 	Errors   []json.RawMessage `json:"errors"`
+
+	Preferences []json.RawMessage `json:"user_preferences"`
 }
 
 // add adds a change. What cannot be read as a status or a message is kept as it is.
 func (e *Event) add(account, field string, raw json.RawMessage) {
 	var v value
-	if field != "messages" || !decode(raw, &v) {
+	if field != "messages" && field != "user_preferences" || !decode(raw, &v) {
 		e.Others = append(e.Others, Other{account, field, bytes.Clone(raw)})
 		return
 	}
@@ -198,7 +213,14 @@ func (e *Event) add(account, field string, raw json.RawMessage) {
 			kept = false
 		}
 	}
-	if !kept || len(v.Statuses)+len(v.Messages) == 0 {
+	for _, p := range v.Preferences {
+		if pref, ok := readPreference(account, sender, p); ok {
+			e.Preferences = append(e.Preferences, pref)
+		} else {
+			kept = false
+		}
+	}
+	if !kept || len(v.Statuses)+len(v.Messages)+len(v.Preferences) == 0 {
 		e.Others = append(e.Others, Other{account, field, bytes.Clone(raw)})
 	}
 }
@@ -281,6 +303,23 @@ func readInbound(account, sender string, v value, raw json.RawMessage) (Inbound,
 	return out, true
 }
 
+// readPreference reads a preference about marketing messages, which are the only ones that there are.
+func readPreference(account, sender string, raw json.RawMessage) (Preference, bool) {
+	var in struct {
+		From     string `json:"wa_id"`
+		Category string `json:"category"`
+		Value    string `json:"value"`
+		Time     stamp  `json:"timestamp"`
+	}
+	if !decode(raw, &in) || in.From == "" || in.Category != "marketing_messages" ||
+		in.Value != "stop" && in.Value != "resume" {
+		return Preference{}, false
+	}
+	return Preference{
+		Account: account, PhoneNumberID: sender, From: cut(in.From), Stop: in.Value == "stop", At: in.Time.value(),
+	}, true
+}
+
 // stamp is a time in seconds since 1970, which is a string in webhooks, and a number in some.
 type stamp string
 
@@ -328,8 +367,8 @@ func (e Event) Reports(now time.Time) (out []campaign.Report) {
 	return out
 }
 
-// Inbounds are the messages, for the store, which looks for opt-outs. Those of people without a phone number are left
-// out, unless they answer a message: that one tells whose they are.
+// Inbounds are the messages and preferences, for the store, which looks for opt-outs. Those of people without a phone
+// number are left out, unless they answer a message: that one tells whose they are.
 func (e Event) Inbounds(now time.Time) (out []campaign.Inbound) {
 	for _, m := range e.Messages {
 		if m.From == "" && m.ReplyTo == "" {
@@ -337,6 +376,16 @@ func (e Event) Inbounds(now time.Time) (out []campaign.Inbound) {
 		}
 		in := campaign.Inbound{
 			PhoneNumberID: m.PhoneNumberID, From: m.From, ReplyTo: m.ReplyTo, Text: m.Text, At: m.At,
+		}
+		if in.At.IsZero() {
+			in.At = now
+		}
+		out = append(out, in)
+	}
+	for _, p := range e.Preferences {
+		in := campaign.Inbound{PhoneNumberID: p.PhoneNumberID, From: p.From, Wish: campaign.WishResume, At: p.At}
+		if p.Stop {
+			in.Wish = campaign.WishStop
 		}
 		if in.At.IsZero() {
 			in.At = now
