@@ -33,6 +33,7 @@ type house struct {
 	traces    trace.TracerProvider // nil while tracing is off
 	flush     func()               // sends the last spans
 	registry  *prometheus.Registry
+	panics    *prometheus.CounterVec // of tenders
 	pool      *pgxpool.Pool
 	temporal  client.Client
 	redis     redis.UniversalClient
@@ -53,6 +54,7 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 	h = &house{
 		config: c, log: telemetry.Logger(os.Stderr, c.Telemetry.Level, c.Telemetry.Format), registry: telemetry.Registry(),
 	}
+	h.panics = telemetry.NewPanics(h.registry)
 	if h.traces, h.flush, err = telemetry.Tracing(ctx, version(), roleOf(ctx), h.log); err != nil {
 		return h, err
 	}

@@ -166,12 +166,9 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 		{Queue: workflows.QueueBrowser, Slots: h.config.Worker.Scrapes, Activities: []any{visits}},
 	}
 	rows = append(rows, enrichments...)
-	stop := func() {}
-	if slices.Contains(h.config.Worker.Queues, workflows.QueueListings) {
-		stop = h.tend("filling the words of listings", time.Minute, func(ctx context.Context) error {
-			return fillWords(ctx, store)
-		})
-	}
+	stop := h.tend(workflows.QueueListings, "filling the words of listings", time.Minute, func(ctx context.Context) error {
+		return fillWords(ctx, store)
+	})
 	return rows, func() {
 		stop()
 		closeModel()
