@@ -539,6 +539,7 @@ func init() {
 	statements[sqlReplayStretch] = "sqlReplayStretch"
 	statements[sqlReplayTurn] = "sqlReplayTurn"
 	statements[sqlReplaysExpire] = "sqlReplaysExpire"
+	statements[sqlReplaysUnstarted] = "sqlReplaysUnstarted"
 	statements[sqlReportApply] = "sqlReportApply"
 	statements[sqlReportFind] = "sqlReportFind"
 	statements[sqlReposts] = "sqlReposts"
