@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -423,4 +424,25 @@ func TestCrawlManyLinks(t *testing.T) {
 	}
 	require.Len(t, c.work(), 1001)
 	require.Len(t, c.asked, 1001)
+}
+
+// A shard that finds nothing to claim leaves its slot to other runs before its slice is over; the first one stays.
+func TestIdleShardsLeave(t *testing.T) {
+	t.Parallel()
+	for shard := range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCrawled(t)
+			c.status = crawl.Running
+			var suite testsuite.WorkflowTestSuite
+			env := suite.NewTestActivityEnvironment()
+			env.SetTestTimeout(2 * time.Hour)
+			a := &activities.Crawling{Frontier: c, Worker: "w", Now: time.Now}
+			env.RegisterActivity(a)
+			began := time.Now()
+			_, err := env.ExecuteActivity(a.CrawlShard, activities.CrawlShardJob{RunID: 7, Shard: shard, Slice: time.Hour})
+			require.NoError(t, err)
+			took := time.Since(began)
+			require.Equal(t, shard == 0, took >= time.Hour, "shard %d took %s", shard, took)
+		})
+	}
 }
