@@ -351,6 +351,27 @@ func TestCrawlPutsBack(t *testing.T) {
 	require.Zero(t, slow[0].After)
 }
 
+// A request that our own network held back is no try: more of them than there are tries do not end the URL.
+func TestCrawlOutlastsTheNetwork(t *testing.T) {
+	t.Parallel()
+
+	c := newCrawled(t)
+	asked := 0
+	c.answer = func(r web.Request) (web.Exchange, error) {
+		if asked++; asked <= 2*c.settings.MaxRetries+2 {
+			return web.Exchange{}, &fault.Error{Class: fault.Limited, After: time.Millisecond, Err: errors.New("away")}
+		}
+		return html(r, ""), nil
+	}
+	require.Equal(t, map[string]string{"/": "VISITED"}, c.work())
+	results := c.results["https://a.example/"]
+	last := results[len(results)-1]
+	require.Zero(t, last.Tries)
+	require.False(t, results[0].Asked)
+	require.True(t, last.Asked)
+	require.NotContains(t, c.verdict, crawl.Refused(time.Millisecond), "the host did not refuse")
+}
+
 // What was fetched while our database was away is recorded when it is back, and not fetched again.
 func TestCrawlOutlastsTheDatabase(t *testing.T) {
 	t.Parallel()

@@ -52,7 +52,7 @@ func (h *house) crawls() system {
 			metrics := telemetry.NewCrawl(h.registry)
 			client := fetch.New(fetch.Options{
 				AllowPrivate: h.config.Images.AllowPrivate, UserAgent: c.UserAgent, Timeout: crawlRequestMost,
-				IdleConns: 4 * c.Fetches, IdlePerHost: c.Idle, Traces: h.traces, Now: time.Now,
+				IdleConns: 4 * c.Fetches, IdlePerHost: c.Idle, Traces: h.traces, Outage: h.outage, Now: time.Now,
 			})
 			visits := limit.NewVisits(h.redis, limit.VisitOptions{
 				Name: "crawl", PerHost: c.PerHost, Gap: milliseconds(c.GapMS), Jitter: milliseconds(c.JitterMS),

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,6 +20,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/config"
+	"github.com/mtlrent/conveyor/internal/fetch"
 	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/internal/limit"
 	"github.com/mtlrent/conveyor/internal/telemetry"
@@ -34,6 +36,7 @@ type house struct {
 	flush     func()               // sends the last spans
 	registry  *prometheus.Registry
 	panics    *prometheus.CounterVec // of tenders
+	outage    *fetch.Outage          // of the network that sites are reached by
 	pool      *pgxpool.Pool
 	temporal  client.Client
 	redis     redis.UniversalClient
@@ -55,6 +58,8 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 		config: c, log: telemetry.Logger(os.Stderr, c.Telemetry.Level, c.Telemetry.Format), registry: telemetry.Registry(),
 	}
 	h.panics = telemetry.NewPanics(h.registry)
+	h.outage = fetch.NewOutage(time.Now)
+	telemetry.WatchNetwork(h.registry, h.outage.Active)
 	if h.traces, h.flush, err = telemetry.Tracing(ctx, version(), roleOf(ctx), h.log); err != nil {
 		return h, err
 	}

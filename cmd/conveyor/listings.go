@@ -118,7 +118,8 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 	// Pages and pictures do not wait for each other: they are different task queues.
 	pages, pictures := confine.New(confine.Options{}), confine.New(confine.Options{})
 	source := fetch.New(fetch.Options{
-		AllowPrivate: h.config.Images.AllowPrivate, Turn: hosts.Wait, Picture: pictures.Picture, Traces: h.traces,
+		AllowPrivate: h.config.Images.AllowPrivate, Turn: hosts.Wait, Picture: pictures.Picture, Outage: h.outage,
+		Traces: h.traces,
 	})
 	plain := plainClient(h.config, h.traces)
 	chromium := h.chromium()

@@ -44,6 +44,14 @@ func NewPanics(r prometheus.Registerer) *prometheus.CounterVec {
 	return panics
 }
 
+// WatchNetwork exports whether the network of this process is away.
+func WatchNetwork(r prometheus.Registerer, away func() bool) {
+	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "conveyor_network_away",
+		Help: "1 while none of several sites could be reached by this process: its requests wait, and cost no attempt.",
+	}, func() float64 { return number(away()) }))
+}
+
 // inSeconds are buckets for everything that is timed, from a step on the database to an advert that waited for a day.
 // OpenTelemetry's own are for milliseconds: nearly all of ours would be in the first.
 var inSeconds = metric.NewView(metric.Instrument{Kind: metric.InstrumentKindHistogram}, metric.Stream{
