@@ -29,6 +29,7 @@ import (
 // Store is safe for concurrent use, by several processes too.
 type Store struct {
 	bucket *blob.Bucket
+	dir    string // "" = it is no folder
 	spare  func(ctx context.Context, key string) error
 }
 
@@ -51,7 +52,7 @@ func Open(ctx context.Context, location string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open blob store: %w", err)
 	}
-	return &Store{bucket: bucket}, nil
+	return &Store{bucket: bucket, dir: dir}, nil
 }
 
 // folder returns the path that a location without a scheme, or with file://, names.
