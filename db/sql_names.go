@@ -605,6 +605,7 @@ func init() {
 	statements[sqlSearchNumbered] = "sqlSearchNumbered"
 	statements[sqlSearchNumbers] = "sqlSearchNumbers"
 	statements[sqlSearchPages] = "sqlSearchPages"
+	statements[sqlSearchPatience] = "sqlSearchPatience"
 	statements[sqlSearchPlan] = "sqlSearchPlan"
 	statements[sqlSearchPositions] = "sqlSearchPositions"
 	statements[sqlSearchPosted] = "sqlSearchPosted"
