@@ -299,6 +299,7 @@ func init() {
 	statements[sqlHomeVerdicts] = "sqlHomeVerdicts"
 	statements[sqlHomeVisible] = "sqlHomeVisible"
 	statements[sqlHomes] = "sqlHomes"
+	statements[sqlHomesLeave] = "sqlHomesLeave"
 	statements[sqlHomesRestore] = "sqlHomesRestore"
 	statements[sqlImageAdd] = "sqlImageAdd"
 	statements[sqlImageAttach] = "sqlImageAttach"
