@@ -150,7 +150,7 @@ type WebhookCount struct {
 type DeadCount struct {
 	Queue string `json:"queue"`
 	Class string `json:"class"`
-	Open  int64  `json:"open"`
+	Open  int64  `json:"open" doc:"counted up to 100000, of all queues together: there may be more"`
 }
 
 // A TaskQueue is one type of tasks of one of Temporal's task queues. A task that a worker got with the start of its

@@ -119,6 +119,10 @@ type Partitioned struct {
 	Strays int64     // rows that belong to none, counted up to 1,000
 }
 
+// MostLetters is how many open dead letters are counted, of all queues together: where there are as many, there may be
+// more.
+const MostLetters = 100_000
+
 // DeadCount counts the open dead letters of a queue and class of failure.
 type DeadCount struct {
 	Queue string
