@@ -2,11 +2,13 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/crawl"
@@ -151,6 +153,10 @@ func (s *Crawls) Keep(ctx context.Context, run int64, worker string, urls []int6
 // Whoever writes results takes this lock first: so the writers of one run take turns, each sees what the ones before it
 // have written, and seq grows in the order of commits.
 const sqlCrawlLock = `SELECT id FROM crawl_runs WHERE id = $1 FOR NO KEY UPDATE`
+
+// A run whose seq is below the one that its URLs are known from was lost in part, by a failover: this fails then, and
+// the transaction with it.
+const sqlCrawlSeq = `SELECT seq / (seq >= $2)::int FROM crawl_runs WHERE id = $1`
 
 // A result counts only under the lease that it was made under. A URL whose way from the seed became shorter while it
 // was fetched passes that on: sqlCrawlSpread.
@@ -310,10 +316,35 @@ func (s *Crawls) Record(ctx context.Context, run int64, worker string, results [
 	if len(results) == 0 {
 		return nil
 	}
-	known := s.known.of(run)
+	err := s.record(ctx, run, worker, results)
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == divisionByZero { // of sqlCrawlSeq
+		s.known.forget(run)
+		err = s.record(ctx, run, worker, results)
+	}
+	if err != nil {
+		return fmt.Errorf("record %d urls of run %d: %w", len(results), run, err)
+	}
+	for _, r := range results {
+		if r.Message != nil {
+			s.added.wake(ctx)
+			break
+		}
+	}
+	return nil
+}
+
+const divisionByZero = "22012"
+
+func (s *Crawls) record(ctx context.Context, run int64, worker string, results []crawl.Result) error {
+	known, seq := s.known.of(run), int64(0)
 	b := new(pgx.Batch)
 	b.Queue(sqlCrawlPlan)
 	b.Queue(sqlCrawlLock, run)
+	b.Queue(sqlCrawlSeq, run, known.learnedAt()).Query(func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, []any{&seq}, func() error { return nil })
+		return err
+	})
 	b.Queue(sqlCrawlFinish, finishArgs(run, worker, results)...)
 	pages, found := known.sort(results)
 	if len(found.keys) > 0 {
@@ -323,15 +354,9 @@ func (s *Crawls) Record(ctx context.Context, run int64, worker string, results [
 		b.Queue(sqlCrawlConnect, run, found.keys, found.parents, pages.ids, pages.known).Query(found.learn)
 	}
 	if err := write(ctx, s.pool, b); err != nil {
-		return fmt.Errorf("record %d urls of run %d: %w", len(results), run, err)
+		return err
 	}
-	known.add(found)
-	for _, r := range results {
-		if r.Message != nil {
-			s.added.wake(ctx)
-			break
-		}
-	}
+	known.add(found, seq+1)
 	return nil
 }
 

@@ -128,6 +128,25 @@ func TestFrontier(t *testing.T) {
 	require.Equal(t, []int{4 + 1, 1, 2}, []int{edges, messages, pages}, "links of a page as it has them")
 }
 
+// After a failover that lost commits, URLs that were known before are found anew: no link leads nowhere.
+func TestRecordAfterLostCommits(t *testing.T) {
+	t.Parallel()
+
+	f, ctx := newFrontier(t, nil), t.Context()
+	seed := f.claim(t, "w", 1)
+	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{visited(seed[0], "/b", "/c")}))
+	require.Equal(t, []string{"/ 0 VISITED", "/b 1 QUEUED", "/c 1 QUEUED"}, f.stored(t))
+
+	exec(t, f.pool, "DELETE FROM crawl_links")
+	exec(t, f.pool, "DELETE FROM crawl_urls WHERE depth > 0")
+	exec(t, f.pool, "UPDATE crawl_urls SET status = 'IN_PROGRESS', lease = $1, lease_until = now() + '1 min', links = NULL", seed[0].Lease)
+	exec(t, f.pool, "UPDATE crawl_runs SET seq = 0, discovered = 1, admitted = 1, visited = 0, fetches = 0, edges = 0")
+	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{visited(seed[0], "/b", "/c")}))
+	require.Equal(t, []string{"/ 0 VISITED", "/b 1 QUEUED", "/c 1 QUEUED"}, f.stored(t))
+	require.Equal(t, []string{"0"}, query[string](t, f.pool, `SELECT count(*)::text FROM crawl_links l, unnest(l.to_ids) AS e(id)
+		WHERE NOT EXISTS (SELECT FROM crawl_urls u WHERE u.run_id = l.run_id AND u.id = e.id)`))
+}
+
 // While many pages wait to be published, no run claims: each page would add its text. Published ones are gone at once.
 func TestUnpublishedPagesHoldClaims(t *testing.T) {
 	t.Parallel()

@@ -147,6 +147,7 @@ func init() {
 	statements[sqlCrawlRunState] = "sqlCrawlRunState"
 	statements[sqlCrawlRunStateNow] = "sqlCrawlRunStateNow"
 	statements[sqlCrawlSeedAdd] = "sqlCrawlSeedAdd"
+	statements[sqlCrawlSeq] = "sqlCrawlSeq"
 	statements[sqlCrawlSkipped] = "sqlCrawlSkipped"
 	statements[sqlCrawlSpread] = "sqlCrawlSpread"
 	statements[sqlCrawlStableEmpty] = "sqlCrawlStableEmpty"
