@@ -126,6 +126,7 @@ func (a *Crawling) CrawlShard(ctx context.Context, job CrawlShardJob) (CrawlShar
 	if err != nil {
 		return CrawlShardDone{}, err
 	}
+	s.first = job.Shard == 0
 	return s.work(ctx, sliceEnd(activity.GetInfo(ctx), a.Now(), job.Slice))
 }
 

@@ -24,6 +24,7 @@ const (
 	keepEvery   = leaseTime / 4
 	idleLeast   = 100 * time.Millisecond // between two claims while nothing is due
 	idleMost    = time.Second
+	looksMost   = 15              // in a row that find nothing to claim, some 12 s, before a shard leaves its slot
 	recordGrace = 5 * time.Second // to record what is in hand when the worker stops
 
 	windowFresh = 8        // URLs that are claimed of a host of which none are held: so that many hosts have their turn
@@ -37,6 +38,7 @@ type shard struct {
 	run    crawl.Run
 	scope  crawl.Scope
 	worker string
+	first  bool // of its run: there is always one that looks
 
 	results chan crawl.Result
 	held    int              // claims without a recorded result
@@ -67,8 +69,10 @@ func newShard(a *Crawling, run crawl.Run, worker string) (*shard, error) {
 	}, nil
 }
 
-// work claims until end, and returns when nothing is held any more. When it is to end, URLs that wait for their host's
-// turn go back to the frontier, and those that are being requested are finished.
+// work claims until end, and returns when nothing is held any more. A shard that is not the first of its run ends
+// before that when there is nothing to claim: the slot is for other runs, and the next slice has all shards again. When
+// it is to end, URLs that wait for their host's turn go back to the frontier, and those that are being requested are
+// finished.
 func (s *shard) work(ctx context.Context, end time.Time) (CrawlShardDone, error) {
 	waiting, leave := context.WithDeadline(ctx, end)
 	defer s.visits.Wait()
@@ -77,7 +81,7 @@ func (s *shard) work(ctx context.Context, end time.Time) (CrawlShardDone, error)
 	holding, release := context.WithCancel(ctx) // also while the last requests are finished
 	defer release()
 	s.visits.Go(func() { s.keep(holding) })
-	idle, next := idleLeast, s.Now()
+	idle, next, looks := idleLeast, s.Now(), 0
 	for {
 		select {
 		case <-stop:
@@ -96,8 +100,14 @@ func (s *shard) work(ctx context.Context, end time.Time) (CrawlShardDone, error)
 				leave()
 			case n == 0:
 				next, idle = s.Now().Add(idle), min(2*idle, idleMost)
+				if looks++; s.held > 0 {
+					looks = 0
+				}
+				if looks == looksMost && !s.first {
+					leave()
+				}
 			default:
-				idle = idleLeast
+				idle, looks = idleLeast, 0
 			}
 		}
 		if waiting.Err() != nil {

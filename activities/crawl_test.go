@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -350,6 +351,27 @@ func TestCrawlPutsBack(t *testing.T) {
 	require.Zero(t, slow[0].After)
 }
 
+// A request that our own network held back is no try: more of them than there are tries do not end the URL.
+func TestCrawlOutlastsTheNetwork(t *testing.T) {
+	t.Parallel()
+
+	c := newCrawled(t)
+	asked := 0
+	c.answer = func(r web.Request) (web.Exchange, error) {
+		if asked++; asked <= 2*c.settings.MaxRetries+2 {
+			return web.Exchange{}, &fault.Error{Class: fault.Limited, After: time.Millisecond, Err: errors.New("away")}
+		}
+		return html(r, ""), nil
+	}
+	require.Equal(t, map[string]string{"/": "VISITED"}, c.work())
+	results := c.results["https://a.example/"]
+	last := results[len(results)-1]
+	require.Zero(t, last.Tries)
+	require.False(t, results[0].Asked)
+	require.True(t, last.Asked)
+	require.NotContains(t, c.verdict, crawl.Refused(time.Millisecond), "the host did not refuse")
+}
+
 // What was fetched while our database was away is recorded when it is back, and not fetched again.
 func TestCrawlOutlastsTheDatabase(t *testing.T) {
 	t.Parallel()
@@ -423,4 +445,25 @@ func TestCrawlManyLinks(t *testing.T) {
 	}
 	require.Len(t, c.work(), 1001)
 	require.Len(t, c.asked, 1001)
+}
+
+// A shard that finds nothing to claim leaves its slot to other runs before its slice is over; the first one stays.
+func TestIdleShardsLeave(t *testing.T) {
+	t.Parallel()
+	for shard := range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCrawled(t)
+			c.status = crawl.Running
+			var suite testsuite.WorkflowTestSuite
+			env := suite.NewTestActivityEnvironment()
+			env.SetTestTimeout(2 * time.Hour)
+			a := &activities.Crawling{Frontier: c, Worker: "w", Now: time.Now}
+			env.RegisterActivity(a)
+			began := time.Now()
+			_, err := env.ExecuteActivity(a.CrawlShard, activities.CrawlShardJob{RunID: 7, Shard: shard, Slice: time.Hour})
+			require.NoError(t, err)
+			took := time.Since(began)
+			require.Equal(t, shard == 0, took >= time.Hour, "shard %d took %s", shard, took)
+		})
+	}
 }

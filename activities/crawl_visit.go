@@ -61,6 +61,9 @@ func (s *shard) visit(ctx, waiting context.Context, c crawl.Claim) (r crawl.Resu
 	if ctx.Err() != nil {
 		return crawl.Result{Claim: c, State: crawl.Queued}
 	}
+	if class, after := fault.Of(err); class == fault.Limited { // it was not asked, or it was ours that failed
+		return crawl.Result{Claim: c, State: crawl.Queued, Pause: after}
+	}
 	r = s.judge(ctx, c, e, err)
 	if r.Took = e.Took; r.Took == 0 {
 		r.Took = s.Now().Sub(began)

@@ -308,6 +308,10 @@ func TestCrawlWhy(t *testing.T) {
 		require.NoError(t, err)
 		return read[api.CrawlWhy](t, d.get(t, run+"/why"), http.StatusOK).Text
 	}
+	braked := set(`INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
+		SELECT gen_random_uuid(), 'crawl', '', 'crawler_queue', '{}', now() FROM generate_series(1, 10000)`)
+	require.Equal(t, "10000 pages or more wait to be published: no URL is claimed until the message broker has taken some.",
+		braked[1])
 	require.Equal(t, "The run is paused: no URL is claimed until it is resumed.",
 		set("UPDATE crawl_runs SET status = 'PAUSED'")[0])
 	require.Equal(t, "The run is finished: it was cancelled at 2026-10-01 12:00:00 UTC, with 5 open URLs that will not be "+

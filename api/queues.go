@@ -114,6 +114,7 @@ type CrawlCount struct {
 	FinishedLastMinute int64   `json:"finished_last_minute" doc:"URLs of these runs that came to a final state"`
 	StalledRun         int64   `json:"stalled_run" doc:"the running one that has finished no URL for the longest time while some could be requested; 0 when there is none"`
 	StalledSeconds     float64 `json:"stalled_seconds" doc:"that time"`
+	Unpublished        int64   `json:"unpublished_pages" doc:"pages that wait in the outbox, counted up to 10000: while there are as many, no URL is claimed"`
 }
 
 // ImportCount counts the files of contacts that are not imported.
@@ -149,7 +150,7 @@ type WebhookCount struct {
 type DeadCount struct {
 	Queue string `json:"queue"`
 	Class string `json:"class"`
-	Open  int64  `json:"open"`
+	Open  int64  `json:"open" doc:"counted up to 100000, of all queues together: there may be more"`
 }
 
 // A TaskQueue is one type of tasks of one of Temporal's task queues. A task that a worker got with the start of its

@@ -18,7 +18,7 @@ func TestQueues(t *testing.T) {
 		At: now, Services: map[string]string{"rabbitmq": "ok", "management": "away"}, Warnings: []string{"management is away"},
 		Concerns: []backlog.Concern{{Code: "service_away", Severity: "failed", Subject: "management", Text: "management is away"}},
 		Unknown:  []string{"rates"}, Unfinished: backlog.Unfinished{Listings: 5, Images: 6},
-		Crawls: backlog.Crawls{Running: 1, Paused: 2, OpenURLs: 3, FinishedLastMinute: 4, StalledRun: 5, StalledSeconds: 6},
+		Crawls: backlog.Crawls{Running: 1, Paused: 2, OpenURLs: 3, FinishedLastMinute: 4, StalledRun: 5, StalledSeconds: 6, Unpublished: 7},
 		Outbox: backlog.Outbox{Pending: 4, OldestAgeSeconds: 1.5},
 		Queues: []backlog.Queue{
 			{Name: "scraped.kijiji", Ready: 2, Consumers: 1, Ours: true, Rates: backlog.Rates{Unacked: &unacked}},
@@ -38,7 +38,8 @@ func TestQueues(t *testing.T) {
 	require.JSONEq(t, `{
 		"at": "2026-10-01T12:00:00Z", "services": {"rabbitmq": "ok", "management": "away"},
 		"unknown": ["rates"], "unfinished": {"listings": 5, "images": 6}, "crawls": {"running": 1, "paused": 2, "open_urls": 3,
-			"finished_last_minute": 4, "stalled_run": 5, "stalled_seconds": 6}, "warnings": ["management is away"],
+			"finished_last_minute": 4, "stalled_run": 5, "stalled_seconds": 6,
+			"unpublished_pages": 7}, "warnings": ["management is away"],
 		"concerns": [{"code": "service_away", "severity": "failed", "subject": "management", "count": 0, "text": "management is away"}],
 		"outbox": {"pending": 4, "refused": 0, "oldest_age_seconds": 1.5},
 		"imports": {"uploads": 1, "chunks": 2, "rows": 3, "oldest_age_seconds": 4},

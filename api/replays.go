@@ -162,6 +162,7 @@ type ReplayAccepted struct {
 	Total   int64   `json:"total" doc:"raw listings that match"`
 	Counted bool    `json:"counted" doc:"total is final; else it is an estimate for a dry run, and those counted so far for a replay"`
 	Replay  *Replay `json:"replay,omitempty" doc:"absent for a dry run"`
+	Warning string  `json:"warning,omitempty" doc:"what did not work: the replay is stored, and begins later"`
 }
 
 type createReplayOutput struct {
@@ -173,8 +174,7 @@ type createReplayOutput struct {
 // countWithin leaves the rest of a request's time to the estimate.
 const countWithin = 4 * time.Second
 
-// create is durably accepted when it answers. The workflow is started before the row is committed, and stores the row
-// itself if the API stops in between; when it cannot be started there is no row.
+// create is durably accepted when it answers: a workflow that cannot be started, is started later.
 func (h Replays) create(ctx context.Context, in *createReplayInput) (*createReplayOutput, error) {
 	filter, now := listing.ReplayFilter(in.Body.Filter), h.door.Now().UTC().Truncate(time.Microsecond)
 	if in.Body.DryRun {
@@ -190,13 +190,19 @@ func (h Replays) create(ctx context.Context, in *createReplayInput) (*createRepl
 	r := listing.Replay{
 		ID: in.id(by), Stage: string(in.Body.Stage), Filter: filter, Rate: in.Body.Rate, By: by, At: now,
 	}
-	stored, err := h.Store.StartReplay(ctx, r, h.Launch.Replay)
+	stored, err := h.Store.StartReplay(ctx, r)
 	if err != nil {
 		return nil, err
 	}
+	warning := ""
+	if stored.State == listing.ReplayRunning {
+		warning = h.door.reach(ctx, listing.ReplayWorkflowID(stored.ID), func(ctx context.Context) error {
+			return h.Launch.Replay(ctx, stored.Request())
+		})
+	}
 	return &createReplayOutput{
 		Status: http.StatusAccepted, Location: "/replays/" + stored.ID.String(),
-		Body: ReplayAccepted{Total: stored.Total, Counted: stored.Counted, Replay: h.show(stored)},
+		Body: ReplayAccepted{Total: stored.Total, Counted: stored.Counted, Replay: h.show(stored), Warning: warning},
 	}, nil
 }
 

@@ -47,11 +47,13 @@ func (o *Outbox) Waiting(ctx context.Context, now time.Time) (out backlog.Outbox
 }
 
 const sqlDeadLettersOpen = `
-SELECT queue, class, count(*) FROM dead_letters WHERE state = 'open' GROUP BY queue, class ORDER BY queue, class`
+SELECT queue, class, count(*) FROM (
+    SELECT queue, class FROM dead_letters WHERE state = 'open' ORDER BY last_at DESC, id DESC LIMIT $1) d
+GROUP BY queue, class ORDER BY queue, class`
 
-// OpenByQueue counts the dead letters that wait for an operator.
+// OpenByQueue counts the dead letters that wait for an operator, the newest backlog.MostLetters of them.
 func (s *DeadLetters) OpenByQueue(ctx context.Context) ([]backlog.DeadCount, error) {
-	rows, _ := s.pool.Query(ctx, sqlDeadLettersOpen) // CollectRows reports its error
+	rows, _ := s.pool.Query(ctx, sqlDeadLettersOpen, backlog.MostLetters) // CollectRows reports its error
 	out, err := pgx.CollectRows(rows, pgx.RowToStructByPos[backlog.DeadCount])
 	if err != nil {
 		return nil, fmt.Errorf("count dead letters: %w", err)

@@ -1,6 +1,8 @@
 package db_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,6 +71,24 @@ func TestOpenByQueue(t *testing.T) {
 		{Queue: "scraped.kijiji", Class: "invalid", Open: 2},
 		{Queue: "scraped.kijiji", Class: "transient", Open: 1},
 	}, got)
+}
+
+// However many dead letters are open, they are counted up to a limit.
+func TestOpenByQueueIsCapped(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewDeadLetters(pool)
+	require.NoError(t, s.Archive(t.Context(),
+		db.DeadLetter{Key: "1", Route: contract.Route{Queue: "whatsapp"}, Class: "invalid", At: start}))
+	columns := strings.Join(query[string](t, pool, `SELECT quote_ident(column_name) FROM information_schema.columns
+		WHERE table_schema = current_schema() AND table_name = 'dead_letters' AND column_name NOT IN ('id', 'fingerprint')
+			AND is_generated = 'NEVER'`), ", ")
+	exec(t, pool, fmt.Sprintf(`INSERT INTO dead_letters (fingerprint, %[1]s)
+		SELECT sha256(n::text::bytea), %[1]s FROM dead_letters, generate_series(1, $1) n`, columns), backlog.MostLetters+5)
+	got, err := s.OpenByQueue(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []backlog.DeadCount{{Queue: "whatsapp", Class: "invalid", Open: backlog.MostLetters}}, got)
 }
 
 // Chunks that are not stored wait, also those of files that nothing has split yet; those of files that are over do not.

@@ -2,11 +2,13 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/crawl"
@@ -44,13 +46,16 @@ WHERE u.run_id = $1 AND u.ctid = d.ctid AND u.status = 'QUEUED'`
 
 // The hosts with URLs that wait come from a loose index scan that goes round from the cursor, so a claim looks at as
 // many hosts as it takes URLs of, however many there are, and each has its turn. Nothing sorts, so the scan ends with
-// the batch. The rows that are picked are found again by ctid, and validators by an index in its order, in any plan,
-// also one that is kept since the partition was empty: for that, bounds of turn that all meet leave the planner with
-// one row to begin with. $4 and $5 are how many URLs may be taken of the hosts that are known to the caller; it may be
-// 0. $9 is the run whose validators are returned, or 0.
+// the batch. Nothing is claimed while many pages wait to be published: each would add its text. The rows that are
+// picked are found again by ctid, and validators by an index in its order, in any plan, also one that is kept since the
+// partition was empty: for that, bounds of turn that all meet leave the planner with one row to begin with. $4 and $5
+// are how many URLs may be taken of the hosts that are known to the caller; it may be 0. $9 is the run whose validators
+// are returned, or 0.
 const sqlCrawlClaim = `
 WITH RECURSIVE run AS (
-    SELECT id FROM crawl_runs WHERE id = $1 AND status = 'RUNNING'
+    SELECT id FROM crawl_runs WHERE id = $1 AND status = 'RUNNING' AND NOT EXISTS (
+        SELECT FROM outbox WHERE lane = ` + sqlCrawlLane + ` AND published_at IS NULL
+        ORDER BY lane, due_at, id LIMIT 1 OFFSET $10)
 ), later AS (
     (SELECT u.host, 1 AS turn FROM run CROSS JOIN LATERAL (
         SELECT host FROM crawl_urls WHERE run_id = $1 AND status = 'QUEUED' AND due_at IS NULL AND host > $2
@@ -95,7 +100,7 @@ RETURNING u.id, u.normalized_url, u.host, u.depth, u.tries, u.lease, p.updated_a
 
 // Claim leases URLs that are due to a worker: at most t.Max, of as many hosts as possible, and of each host those
 // nearest to the seed. No two callers ever hold the same URL. It returns the state of the run, and claims only while
-// that is crawl.Running.
+// that is crawl.Running and fewer than crawl.UnpublishedMost pages wait to be published.
 func (s *Crawls) Claim(ctx context.Context, t crawl.Take) (claims []crawl.Claim, status string, err error) {
 	hosts, rooms := make([]string, 0, len(t.Room)), make([]int32, 0, len(t.Room))
 	for host, room := range t.Room {
@@ -106,7 +111,7 @@ func (s *Crawls) Claim(ctx context.Context, t crawl.Take) (claims []crawl.Claim,
 	b.Queue(sqlCrawlRunStateNow, t.Run).QueryRow(func(row pgx.Row) error { return row.Scan(&status) })
 	b.Queue(sqlCrawlDue, t.Run)
 	claimed := b.Queue(sqlCrawlClaim, t.Run, t.Cursor, t.Max, hosts, rooms, t.Fresh, t.Worker, t.Lease,
-		t.Base)
+		t.Base, crawl.UnpublishedMost-1)
 	claimed.Query(func(rows pgx.Rows) error {
 		claims, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (c crawl.Claim, err error) {
 			var etag, modified *string
@@ -121,6 +126,9 @@ func (s *Crawls) Claim(ctx context.Context, t crawl.Take) (claims []crawl.Claim,
 	}
 	return claims, status, nil
 }
+
+// sqlCrawlLane is the outbox's lane of crawled pages, which are deleted as soon as they are published.
+const sqlCrawlLane = `'crawl'`
 
 func text(s *string) string {
 	if s == nil {
@@ -145,6 +153,10 @@ func (s *Crawls) Keep(ctx context.Context, run int64, worker string, urls []int6
 // Whoever writes results takes this lock first: so the writers of one run take turns, each sees what the ones before it
 // have written, and seq grows in the order of commits.
 const sqlCrawlLock = `SELECT id FROM crawl_runs WHERE id = $1 FOR NO KEY UPDATE`
+
+// A run whose seq is below the one that its URLs are known from was lost in part, by a failover: this fails then, and
+// the transaction with it.
+const sqlCrawlSeq = `SELECT seq / (seq >= $2)::int FROM crawl_runs WHERE id = $1`
 
 // A result counts only under the lease that it was made under. A URL whose way from the seed became shorter while it
 // was fetched passes that on: sqlCrawlSpread.
@@ -193,7 +205,7 @@ WITH run AS (
         bytes = c.bytes + excluded.bytes, took_ms = c.took_ms + excluded.took_ms
 ), told AS (
     INSERT INTO outbox (message_id, lane, exchange, routing_key, type, body, created_at)
-    SELECT message_id, 'crawl', '', $24, '', message, now() FROM done
+    SELECT message_id, ` + sqlCrawlLane + `, '', $24, '', message, now() FROM done
     WHERE message IS NOT NULL AND status = 'VISITED'
     ON CONFLICT (message_id) DO NOTHING
 )
@@ -304,10 +316,35 @@ func (s *Crawls) Record(ctx context.Context, run int64, worker string, results [
 	if len(results) == 0 {
 		return nil
 	}
-	known := s.known.of(run)
+	err := s.record(ctx, run, worker, results)
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == divisionByZero { // of sqlCrawlSeq
+		s.known.forget(run)
+		err = s.record(ctx, run, worker, results)
+	}
+	if err != nil {
+		return fmt.Errorf("record %d urls of run %d: %w", len(results), run, err)
+	}
+	for _, r := range results {
+		if r.Message != nil {
+			s.added.wake(ctx)
+			break
+		}
+	}
+	return nil
+}
+
+const divisionByZero = "22012"
+
+func (s *Crawls) record(ctx context.Context, run int64, worker string, results []crawl.Result) error {
+	known, seq := s.known.of(run), int64(0)
 	b := new(pgx.Batch)
 	b.Queue(sqlCrawlPlan)
 	b.Queue(sqlCrawlLock, run)
+	b.Queue(sqlCrawlSeq, run, known.learnedAt()).Query(func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, []any{&seq}, func() error { return nil })
+		return err
+	})
 	b.Queue(sqlCrawlFinish, finishArgs(run, worker, results)...)
 	pages, found := known.sort(results)
 	if len(found.keys) > 0 {
@@ -317,15 +354,9 @@ func (s *Crawls) Record(ctx context.Context, run int64, worker string, results [
 		b.Queue(sqlCrawlConnect, run, found.keys, found.parents, pages.ids, pages.known).Query(found.learn)
 	}
 	if err := write(ctx, s.pool, b); err != nil {
-		return fmt.Errorf("record %d urls of run %d: %w", len(results), run, err)
+		return err
 	}
-	known.add(found)
-	for _, r := range results {
-		if r.Message != nil {
-			s.added.wake(ctx)
-			break
-		}
-	}
+	known.add(found, seq+1)
 	return nil
 }
 

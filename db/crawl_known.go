@@ -15,8 +15,8 @@ import (
 const maxKnown = 500_000
 
 // knownURLs are URLs that are in the frontier, and how far from the seed at most. Rows of a run neither go nor grow in
-// depth, so what is remembered stays true, and most links of a page need not be sent to Postgres: pages of a site link
-// to the same ones over and over.
+// depth, so what is remembered stays true, unless Postgres loses commits, which shows in the seq of the run. Most links
+// of a page need not be sent to Postgres: pages of a site link to the same ones over and over.
 type knownURLs struct {
 	mu    sync.Mutex
 	runs  map[int64]*knownRun
@@ -26,6 +26,7 @@ type knownURLs struct {
 type knownRun struct {
 	all  *knownURLs
 	urls map[uuid.UUID]knownURL
+	seq  int64 // of the run when the last was learned
 }
 
 type knownURL struct {
@@ -45,10 +46,26 @@ func (k *knownURLs) of(run int64) *knownRun {
 	}
 	r := k.runs[run]
 	if r == nil {
-		r = &knownRun{k, map[uuid.UUID]knownURL{}}
+		r = &knownRun{all: k, urls: map[uuid.UUID]knownURL{}}
 		k.runs[run] = r
 	}
 	return r
+}
+
+// forget makes nothing known of a run.
+func (k *knownURLs) forget(run int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if r := k.runs[run]; r != nil {
+		k.count -= len(r.urls)
+		delete(k.runs, run)
+	}
+}
+
+func (r *knownRun) learnedAt() int64 {
+	r.all.mu.Lock()
+	defer r.all.mu.Unlock()
+	return r.seq
 }
 
 // linkedPages are the pages of a batch and their links, by columns.
@@ -110,10 +127,11 @@ func (f *foundURLs) learn(rows pgx.Rows) error {
 	return err
 }
 
-// add remembers what was found, after the commit.
-func (r *knownRun) add(f foundURLs) {
+// add remembers what was found, after the commit that made seq the one of the run.
+func (r *knownRun) add(f foundURLs, seq int64) {
 	r.all.mu.Lock()
 	defer r.all.mu.Unlock()
+	r.seq = max(r.seq, seq)
 	before := len(r.urls)
 	for key, url := range f.learned {
 		r.urls[key] = url

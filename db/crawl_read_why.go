@@ -6,12 +6,15 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/domain/crawl"
 )
 
 // CrawlOpen is what keeps a run from completing.
 type CrawlOpen struct {
 	CrawlRun
 	StableEmpty int   // consecutive looks at an empty frontier
+	Unpublished int64 // pages of all runs that wait in the outbox, counted up to crawl.UnpublishedMost
 	Spreading   int64 // URLs whose way from the seed became shorter, and whose links have not followed yet
 	Queued      CrawlQueued
 	Hosts       []CrawlOpenHost
@@ -115,6 +118,9 @@ func (s *Crawls) Open(ctx context.Context, run int64, hosts, waiting int, now ti
 		return err
 	})
 	b.Queue(sqlCrawlStableEmpty, run).QueryRow(func(row pgx.Row) error { return row.Scan(&o.StableEmpty, &o.Spreading) })
+	b.Queue(sqlCrawlUnpublished, crawl.UnpublishedMost).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&o.Unpublished)
+	})
 	b.Queue(sqlCrawlOpenHosts, run, now, hosts).Query(func(rows pgx.Rows) error {
 		var h CrawlOpenHost
 		_, err := pgx.ForEachRow(rows, []any{

@@ -5,10 +5,11 @@ import (
 	"fmt"
 
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/crawl"
 )
 
-// Counts are those in the rows of open runs, which are few; the rest is a look at the ends of indexes for each. A run
-// that has work it could do, and finishes none, is stalled.
+// Counts are those in the rows of open runs, which are few; unpublished pages are counted; the rest is a look at the
+// ends of indexes for each. A run that has work it could do, and finishes none, is stalled.
 const sqlCrawlStatus = `
 WITH open AS (
     SELECT r.id, r.status, r.discovered - r.visited - r.redirect_301 - r.forbidden - r.not_found - r.http_terminal
@@ -27,13 +28,17 @@ WITH open AS (
 )
 SELECT count(*) FILTER (WHERE o.status = 'RUNNING'), count(*) FILTER (WHERE o.status = 'PAUSED'),
     coalesce(sum(o.urls), 0)::bigint, coalesce(sum(o.finished), 0)::bigint, coalesce(max(l.id), 0),
-    coalesce(max(l.stalled), 0)::float8
+    coalesce(max(l.stalled), 0)::float8, (` + sqlCrawlUnpublished + `)
 FROM open o LEFT JOIN longest l ON l.id = o.id`
+
+// sqlCrawlUnpublished counts the pages that wait to be published, up to $1.
+const sqlCrawlUnpublished = `
+SELECT count(*) FROM (SELECT FROM outbox WHERE lane = ` + sqlCrawlLane + ` AND published_at IS NULL LIMIT $1) o`
 
 // Status counts the open runs and their URLs.
 func (s *Crawls) Status(ctx context.Context) (c backlog.Crawls, err error) {
-	err = s.pool.QueryRow(ctx, sqlCrawlStatus).Scan(&c.Running, &c.Paused, &c.OpenURLs, &c.FinishedLastMinute,
-		&c.StalledRun, &c.StalledSeconds)
+	err = s.pool.QueryRow(ctx, sqlCrawlStatus, crawl.UnpublishedMost).Scan(&c.Running, &c.Paused, &c.OpenURLs,
+		&c.FinishedLastMinute, &c.StalledRun, &c.StalledSeconds, &c.Unpublished)
 	if err != nil {
 		return c, fmt.Errorf("count crawl runs: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -125,6 +126,53 @@ func TestFrontier(t *testing.T) {
 		(SELECT count(*) FROM outbox WHERE routing_key = 'crawler_queue'), (SELECT count(*) FROM crawl_links)`).Scan(
 		&edges, &messages, &pages))
 	require.Equal(t, []int{4 + 1, 1, 2}, []int{edges, messages, pages}, "links of a page as it has them")
+}
+
+// After a failover that lost commits, URLs that were known before are found anew: no link leads nowhere.
+func TestRecordAfterLostCommits(t *testing.T) {
+	t.Parallel()
+
+	f, ctx := newFrontier(t, nil), t.Context()
+	seed := f.claim(t, "w", 1)
+	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{visited(seed[0], "/b", "/c")}))
+	require.Equal(t, []string{"/ 0 VISITED", "/b 1 QUEUED", "/c 1 QUEUED"}, f.stored(t))
+
+	exec(t, f.pool, "DELETE FROM crawl_links")
+	exec(t, f.pool, "DELETE FROM crawl_urls WHERE depth > 0")
+	exec(t, f.pool, "UPDATE crawl_urls SET status = 'IN_PROGRESS', lease = $1, lease_until = now() + '1 min', links = NULL", seed[0].Lease)
+	exec(t, f.pool, "UPDATE crawl_runs SET seq = 0, discovered = 1, admitted = 1, visited = 0, fetches = 0, edges = 0")
+	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{visited(seed[0], "/b", "/c")}))
+	require.Equal(t, []string{"/ 0 VISITED", "/b 1 QUEUED", "/c 1 QUEUED"}, f.stored(t))
+	require.Equal(t, []string{"0"}, query[string](t, f.pool, `SELECT count(*)::text FROM crawl_links l, unnest(l.to_ids) AS e(id)
+		WHERE NOT EXISTS (SELECT FROM crawl_urls u WHERE u.run_id = l.run_id AND u.id = e.id)`))
+}
+
+// While many pages wait to be published, no run claims: each page would add its text. Published ones are gone at once.
+func TestUnpublishedPagesHoldClaims(t *testing.T) {
+	t.Parallel()
+
+	f, ctx := newFrontier(t, nil), t.Context()
+	add := func(lane string, n int) {
+		exec(t, f.pool, `INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
+			SELECT gen_random_uuid(), $1, '', 'crawler_queue', '{"text":"…"}', now() FROM generate_series(1, $2)`, lane, n)
+	}
+	add("kijiji", 10)
+	add("crawl", crawl.UnpublishedMost)
+	claims, status, err := f.Claim(ctx, crawl.Take{Run: f.run.ID, Worker: "w", Max: 10, Fresh: 10, Lease: time.Minute})
+	require.NoError(t, err)
+	require.Equal(t, crawl.Running, status)
+	require.Empty(t, claims)
+	s, err := f.Status(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, crawl.UnpublishedMost, s.Unpublished)
+
+	o, token := dbtest.Outbox(t, f.pool), uuid.New()
+	n, err := o.Published(ctx, token, ids(lease(t, o, token, "")), time.Now())
+	require.NoError(t, err)
+	require.EqualValues(t, 60, n)
+	require.Equal(t, []string{"crawl 9950", "kijiji 10"}, query[string](t, f.pool,
+		"SELECT lane || ' ' || count(*) FROM outbox GROUP BY lane ORDER BY 1"))
+	require.Len(t, f.claim(t, "w", 10), 1)
 }
 
 // A result of a lease that was lost does not count, and nobody's lease is taken while it holds.

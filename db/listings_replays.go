@@ -219,20 +219,19 @@ func openReplay(ctx context.Context, tx pgx.Tx, r listing.Replay) error {
 const sqlReplayTurn = `SELECT pg_advisory_xact_lock(hashtext('conveyor replays'))`
 
 const sqlReplayRunning = `
-SELECT id, stage, filter, rate, started_by, created_at, stage = $3 AND filter = $4::jsonb AND rate = $5, state
+SELECT id, stage, filter, rate, started_by, created_at, stage = $3 AND filter = $4::jsonb AND rate = $5
 FROM replays
 WHERE id = $1 OR state = 'running'
     AND ($2::text IS NULL OR filter ->> 'platform' IS NULL OR filter ->> 'platform' = $2)
 ORDER BY id = $1 DESC, created_at, id LIMIT 1`
 
-// StartReplay stores a replay, with the audit entry of the operator, and calls launch for it before that is committed:
-// when launch fails nothing is stored. One replay runs at a time for a platform, and one of all platforms alone;
-// while there is one, fault.Conflict names it.
+// StartReplay stores a replay, with the audit entry of the operator. Its caller starts the workflow, where the state is
+// running: the request may be repeated because that one was lost. One replay runs at a time for a platform, and one of
+// all platforms alone; while there is one, fault.Conflict names it.
 //
 // A request may be repeated. With the ID of a stored replay it joins that one, and is fault.Conflict when that was
 // another request; without an ID it joins a running replay of the same stage, filter and rate.
-func (s *Replays) StartReplay(ctx context.Context, r listing.Replay,
-	launch func(context.Context, listing.Replay) error) (out Replay, err error) {
+func (s *Replays) StartReplay(ctx context.Context, r listing.Replay) (out Replay, err error) {
 	filter, err := json.Marshal(r.Filter)
 	if err != nil {
 		return out, fmt.Errorf("write filter of replay %s: %w", r.ID, err)
@@ -244,10 +243,9 @@ func (s *Replays) StartReplay(ctx context.Context, r listing.Replay,
 		var (
 			found listing.Replay
 			same  bool
-			state string
 		)
 		err := tx.QueryRow(ctx, sqlReplayRunning, r.ID, stated(r.Filter.Platform), r.Stage, filter, r.Rate).
-			Scan(&found.ID, &found.Stage, &found.Filter, &found.Rate, &found.By, &found.At, &same, &state)
+			Scan(&found.ID, &found.Stage, &found.Filter, &found.Rate, &found.By, &found.At, &same)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
 			found = r
@@ -257,7 +255,6 @@ func (s *Replays) StartReplay(ctx context.Context, r listing.Replay,
 			if err := openReplay(ctx, tx, found); err != nil {
 				return err
 			}
-			state = listing.ReplayRunning
 		case err != nil:
 			return err
 		case found.ID == r.ID && !same:
@@ -265,11 +262,6 @@ func (s *Replays) StartReplay(ctx context.Context, r listing.Replay,
 		case found.ID != r.ID && (!same || r.ID != uuid.Nil):
 			return fault.Newf(fault.Conflict, "replay %s is running for %s; cancel it, or wait until it ends", found.ID,
 				cmp.Or(found.Filter.Platform, "all platforms"))
-		}
-		if state == listing.ReplayRunning {
-			if err := launch(ctx, found); err != nil {
-				return err
-			}
 		}
 		rows, _ := tx.Query(ctx, sqlReplayOne, found.ID)
 		out, err = pgx.CollectExactlyOneRow(rows, scanReplay)
@@ -279,6 +271,27 @@ func (s *Replays) StartReplay(ctx context.Context, r listing.Replay,
 		return Replay{}, refused(fmt.Errorf("start replay: %w", err))
 	}
 	return out, nil
+}
+
+// Request is what was asked for.
+func (r Replay) Request() listing.Replay {
+	return listing.Replay{ID: r.ID, Stage: r.Stage, Filter: r.Filter, Rate: r.Rate, By: r.StartedBy, At: r.CreatedAt}
+}
+
+const sqlReplaysUnstarted = sqlReplay + ` WHERE state = 'running' AND updated_at < $1 ORDER BY id LIMIT $2`
+
+// Unstarted returns up to n running replays to which nothing has happened since a time: the start of their workflow may
+// have failed, or it was ended by hand.
+func (s *Replays) Unstarted(ctx context.Context, since time.Time, n int) ([]listing.Replay, error) {
+	rows, _ := s.pool.Query(ctx, sqlReplaysUnstarted, since, n) // CollectRows reports its error
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (listing.Replay, error) {
+		r, err := scanReplay(row)
+		return r.Request(), err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list replays to start: %w", err)
+	}
+	return found, nil
 }
 
 func replaySubject(id uuid.UUID) string { return "replay/" + id.String() }

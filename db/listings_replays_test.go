@@ -3,7 +3,6 @@ package db_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -410,37 +409,26 @@ func TestSettleReplayBesideAnAdvance(t *testing.T) {
 	require.Equal(t, 1, p.UnderWay)
 }
 
-// starts records the replays that are launched.
-type starts struct {
-	ids []uuid.UUID
-	err error
-}
-
-func (s *starts) launch(_ context.Context, r listing.Replay) error {
-	s.ids = append(s.ids, r.ID)
-	return s.err
-}
-
 // One replay runs at a time for a platform; a request that is repeated is the same replay.
 func TestStartReplay(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
 	zoo(t, pool)
-	s, done := db.NewReplays(pool), &starts{}
+	s := db.NewReplays(pool)
 	of := func(platform string) listing.Replay {
 		return request(func(r *listing.Replay) { r.Filter.Platform = platform })
 	}
-	first, err := s.StartReplay(ctx, of("kijiji"), done.launch)
+	first, err := s.StartReplay(ctx, of("kijiji"))
 	require.NoError(t, err)
 	require.Equal(t, []any{"running", int64(3), true}, []any{first.State, first.Total, first.Counted})
 
 	for _, platform := range []string{"kijiji", ""} {
-		_, err = s.StartReplay(ctx, of(platform), done.launch)
+		_, err = s.StartReplay(ctx, of(platform))
 		requireClass(t, fault.Conflict, err)
 		require.ErrorContains(t, err, first.ID.String(), "it names the one that runs")
 	}
-	other, err := s.StartReplay(ctx, of("kangalou"), done.launch)
+	other, err := s.StartReplay(ctx, of("kangalou"))
 	require.NoError(t, err)
 
 	// Repeated: by its ID, and without one.
@@ -448,36 +436,39 @@ func TestStartReplay(t *testing.T) {
 	again.ID = first.ID
 	for _, id := range []uuid.UUID{first.ID, uuid.Nil} {
 		again.ID = id
-		got, err := s.StartReplay(ctx, again, done.launch)
+		got, err := s.StartReplay(ctx, again)
 		require.NoError(t, err)
 		require.Equal(t, first.ID, got.ID)
 	}
 	again.Rate++
 	for _, id := range []uuid.UUID{first.ID, uuid.Nil} {
 		again.ID = id
-		_, err := s.StartReplay(ctx, again, done.launch)
+		_, err := s.StartReplay(ctx, again)
 		requireClass(t, fault.Conflict, err)
 	}
-	require.Equal(t, []uuid.UUID{first.ID, other.ID, first.ID, first.ID}, done.ids, "a workflow that is lost is started again")
 
-	// Without an ID one is made. What cannot be launched leaves nothing, and what has ended is joined as it is.
+	// Those to which nothing happens are started again.
+	lost, err := s.Unstarted(ctx, first.UpdatedAt.Add(time.Second), 10)
+	require.NoError(t, err)
+	require.ElementsMatch(t, []listing.Replay{first.Request(), other.Request()}, lost)
+	lost, err = s.Unstarted(ctx, first.UpdatedAt, 10)
+	require.NoError(t, err)
+	require.Empty(t, lost)
+
+	// Without an ID one is made, and what has ended is joined as it is.
 	for _, id := range []uuid.UUID{first.ID, other.ID} {
 		require.NoError(t, s.EndReplay(ctx, id, "failed", "why", after(61)))
 	}
-	away := &starts{err: errors.New("temporal is away")}
-	_, err = s.StartReplay(ctx, of("kijiji"), away.launch)
-	require.ErrorContains(t, err, "temporal is away")
 	require.Equal(t, int64(2), count(t, pool, "replays"))
 	require.Equal(t, int64(2), count(t, pool, "audit WHERE action = 'replay.started'"))
 	again.Rate, again.ID = first.Rate, first.ID
-	got, err := s.StartReplay(ctx, again, done.launch)
+	got, err := s.StartReplay(ctx, again)
 	require.NoError(t, err)
 	require.Equal(t, "failed", got.State)
 	again.ID = uuid.Nil
-	got, err = s.StartReplay(ctx, again, done.launch)
+	got, err = s.StartReplay(ctx, again)
 	require.NoError(t, err)
 	require.NotEqual(t, first.ID, got.ID)
-	require.Equal(t, got.ID, done.ids[len(done.ids)-1])
 }
 
 // Of many requests at once one starts a replay, and the others are told which.
@@ -490,7 +481,7 @@ func TestStartReplaysAtOnce(t *testing.T) {
 	var started atomic.Int32
 	for range 8 {
 		work.Go(func() error {
-			_, err := s.StartReplay(ctx, request(), func(context.Context, listing.Replay) error { return nil })
+			_, err := s.StartReplay(ctx, request())
 			if class, _ := fault.Of(err); class == fault.Conflict {
 				return nil
 			}

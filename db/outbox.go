@@ -148,18 +148,26 @@ func (o *Outbox) Extend(ctx context.Context, token uuid.UUID, ids []int64, ttl t
 	return tag.RowsAffected(), nil
 }
 
+// A row is kept for its message ID, which a repeated change must not write again; its body is with the broker. No page
+// of a crawl is told of twice, for a result counts once, so these rows, which are the large ones, are not kept at all.
 const sqlOutboxPublished = `
-UPDATE outbox SET published_at = $3, lease_token = NULL, leased_until = NULL
-WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
+WITH gone AS (
+    DELETE FROM outbox
+    WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL AND lane = ` + sqlCrawlLane + ` RETURNING id
+), kept AS (
+    UPDATE outbox SET published_at = $3, lease_token = NULL, leased_until = NULL, body = ''
+    WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL AND lane <> ` + sqlCrawlLane + ` RETURNING id
+)
+SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM kept)`
 
-// Published marks messages that the broker has confirmed. It returns how many of them this token still held: fewer
-// than asked means that a lease ran out and another relay may send the same message IDs again.
-func (o *Outbox) Published(ctx context.Context, token uuid.UUID, ids []int64, now time.Time) (int64, error) {
-	tag, err := o.pool.Exec(ctx, sqlOutboxPublished, ids, token, now)
-	if err != nil {
+// Published marks messages that the broker has confirmed: of most the row stays without its body until Purge, and those
+// of crawled pages are deleted. It returns how many of them this token still held: fewer than asked means that a lease
+// ran out and another relay may send the same message IDs again.
+func (o *Outbox) Published(ctx context.Context, token uuid.UUID, ids []int64, now time.Time) (held int64, err error) {
+	if err := o.pool.QueryRow(ctx, sqlOutboxPublished, ids, token, now).Scan(&held); err != nil {
 		return 0, fmt.Errorf("mark %d messages published: %w", len(ids), err)
 	}
-	return tag.RowsAffected(), nil
+	return held, nil
 }
 
 const sqlOutboxRelease = `

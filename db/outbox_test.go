@@ -216,6 +216,7 @@ func TestLeaseExpires(t *testing.T) {
 	n, err = o.Published(t.Context(), heir, ids(got), after(1))
 	require.NoError(t, err)
 	require.Equal(t, int64(1), n, "one that is marked is not marked again")
+	require.Equal(t, []string{"", "", ""}, query[string](t, pool, "SELECT convert_from(body, 'UTF8') FROM outbox"))
 	require.Zero(t, count(t, pool, "outbox WHERE refusals > 0 OR last_error <> ''"))
 	wind(t, pool, time.Hour)
 	require.Empty(t, lease(t, o, heir, ""))

@@ -321,7 +321,7 @@ func TestCrawlPartitionPlans(t *testing.T) {
 	} {
 		args := ""
 		if name == "sqlCrawlClaim" {
-			args = ", '', 10, '{}', '{}', 10, 'w', '1 min', %[1]d"
+			args = ", '', 10, '{}', '{}', 10, 'w', '1 min', %[1]d, 10"
 		}
 		prepare := fmt.Sprintf("%s; PREPARE %s AS %s", texts["sqlCrawlClaimPlan"], name, texts[name])
 		// A plan that is kept since its partition was empty.
@@ -341,7 +341,7 @@ func TestCrawlPartitionPlans(t *testing.T) {
 	keys := query[uuid.UUID](t, pool, "SELECT url_key FROM crawl_urls ORDER BY id LIMIT 3")
 	// Where the run comes from a row, the other partitions are in the plan, and are not looked at.
 	for name, args := range map[string][]any{
-		"sqlCrawlStatus": nil, "sqlCrawlRunList": {nil, nil, 10}, "sqlCrawlRunCounted": {run},
+		"sqlCrawlStatus": {10}, "sqlCrawlRunList": {nil, nil, 10}, "sqlCrawlRunCounted": {run},
 		"sqlCrawlLinksOfBase": {run, []string{"1", "2", "3"}, keys},
 	} {
 		parts, plan := looked("SELECT 1", "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) ", texts[name], args...)

@@ -234,13 +234,18 @@ func (s *Retention) expireAdverts(ctx context.Context, before time.Time, cursor 
 // that is gone.
 const (
 	sqlAdvertsUnreplay = `DELETE FROM replay_items WHERE listing_id = ANY ($1)`
-	sqlListingsDelete  = `DELETE FROM listings WHERE id = ANY ($1)`
-	sqlAdvertsDelete   = `DELETE FROM raw_listings WHERE id = ANY ($1)`
+	// Homes whose members all go.
+	sqlHomesLeave = `
+DELETE FROM homes h USING home_members m
+WHERE m.listing_id = ANY ($1) AND h.id = m.home_id
+    AND NOT EXISTS (SELECT FROM home_members o WHERE o.home_id = h.id AND o.listing_id <> ALL ($1))`
+	sqlListingsDelete = `DELETE FROM listings WHERE id = ANY ($1)`
+	sqlAdvertsDelete  = `DELETE FROM raw_listings WHERE id = ANY ($1)`
 )
 
 // advertsDelete queues the deletion of adverts, whose rows of raw_listings are locked.
 func advertsDelete(b *pgx.Batch, ids []uuid.UUID) {
-	for _, text := range []string{sqlSavedForget, sqlAdvertsUnreplay, sqlListingsDelete, sqlAdvertsDelete} {
+	for _, text := range []string{sqlSavedForget, sqlAdvertsUnreplay, sqlHomesLeave, sqlListingsDelete, sqlAdvertsDelete} {
 		b.Queue(text, ids)
 	}
 }

@@ -269,6 +269,28 @@ func TestLargeCrawlRunExpires(t *testing.T) {
 	}
 }
 
+// A home goes with its last member.
+func TestHomesGoWithTheirAdverts(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	home := uuid.New()
+	exec(t, pool, "INSERT INTO homes (id, shown, created_at, updated_at) VALUES ($1, $1, now(), now())", home)
+	for _, advert := range []string{"1", "2"} {
+		publishNew(t, pool, advert)
+		exec(t, pool, `INSERT INTO home_members (listing_id, home_id, keys, rent_cents, judged_at) VALUES ($1, $2, '{}', 0, now())
+			ON CONFLICT (listing_id) DO UPDATE SET home_id = excluded.home_id`, refOf(advert).ID(), home)
+	}
+	for i, advert := range []string{"1", "2"} {
+		exec(t, pool, "UPDATE listings SET status = 'archived' WHERE id = $1", refOf(advert).ID())
+		exec(t, pool, "UPDATE raw_listings SET archived_at = now() WHERE id = $1", refOf(advert).ID())
+		step, err := db.NewRetention(pool).DeleteExpired(t.Context(), retention.Adverts, after(3600), "", 10)
+		require.NoError(t, err)
+		require.Equal(t, 1, step.Deleted)
+		require.EqualValues(t, 1-i, count(t, pool, "homes"))
+	}
+}
+
 // A scrape at the same moment as the deletion keeps its advert, or stores it anew: nothing of it is lost.
 func TestExpiredAdvertIsScraped(t *testing.T) {
 	t.Parallel()

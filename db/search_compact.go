@@ -49,8 +49,10 @@ func (x *SearchIndex) Segments(ctx context.Context) (n int64, err error) {
 }
 
 // The lock is held until the end of the transaction. Its first key is that of compaction, its second the collection.
+// Deleting the postings of a segment of many gigabytes takes longer than a statement may take elsewhere.
 const (
 	sqlSearchCompactLock = `SELECT pg_try_advisory_xact_lock(1936024430, $1)`
+	sqlSearchPatience    = `SELECT set_config('statement_timeout', '30min', true)`
 	sqlSearchLevels      = `SELECT id, level, docs FROM search_segments WHERE collection = $1 ORDER BY level, id`
 	sqlSearchForget      = `DELETE FROM search_postings WHERE segment = $1`
 	sqlSearchUnlist      = `DELETE FROM search_segments WHERE id = ANY ($1)`
@@ -65,6 +67,9 @@ func (x *SearchIndex) Compact(ctx context.Context) (more bool, err error) {
 	err = pgx.BeginFunc(ctx, x.pool, func(tx pgx.Tx) error {
 		var alone bool
 		if err := tx.QueryRow(ctx, sqlSearchCompactLock, x.collection).Scan(&alone); err != nil || !alone {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sqlSearchPatience); err != nil {
 			return err
 		}
 		snapshot, segments, err := x.mergeable(ctx, tx)

@@ -261,6 +261,25 @@ func TestSearchEngine(t *testing.T) {
 	})
 }
 
+// Deleting the postings of a segment of many gigabytes takes longer than a statement may take elsewhere.
+func TestSearchCompactHasTime(t *testing.T) {
+	t.Parallel()
+
+	l := newLibrary(t)
+	exec(t, l.pool, "CREATE TABLE allowed (most interval)")
+	exec(t, l.pool, `CREATE FUNCTION allow() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN INSERT INTO allowed VALUES (current_setting('statement_timeout')::interval); RETURN NULL; END $$`)
+	exec(t, l.pool, "CREATE TRIGGER allow AFTER DELETE ON search_postings FOR EACH STATEMENT EXECUTE FUNCTION allow()")
+	for i := range 8 {
+		l.put(t, incoming("a.example", fmt.Sprintf("/%d", i), "page", "words", i))
+	}
+	more, err := l.index.Compact(t.Context())
+	require.NoError(t, err)
+	require.True(t, more)
+	require.Equal(t, []bool{true},
+		query[bool](t, l.pool, "SELECT DISTINCT most >= '30 min' FROM allowed"))
+}
+
 func TestSearchCompact(t *testing.T) {
 	t.Parallel()
 

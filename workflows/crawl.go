@@ -38,13 +38,19 @@ const (
 // crawlEvents is how long a history may get.
 const crawlEvents = 600
 
+// crawlMaintenance is the priority of maintenance, before shards, which have the usual 3: without it no lease is ended
+// and no run completes.
+const crawlMaintenance = 2
+
 // crawlWork are the options of the activities of a run. They are retried without end: a URL that cannot be fetched is a
-// result, and a database that is away will be back.
-func crawlWork(summary string) workflow.ActivityOptions {
+// result, and a database that is away will be back. Runs take turns.
+func crawlWork(run int64, summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
-		TaskQueue:           QueueCrawl,
-		StartToCloseTimeout: crawlSliceMost + 10*time.Minute,
-		HeartbeatTimeout:    CrawlHeartbeat,
+		DisableEagerExecution: true, // or it would not wait for its turn among the runs
+		Priority:              temporal.Priority{FairnessKey: crawl.WorkflowID(run)},
+		TaskQueue:             QueueCrawl,
+		StartToCloseTimeout:   crawlSliceMost + 10*time.Minute,
+		HeartbeatTimeout:      CrawlHeartbeat,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: time.Second, // of a killed worker
 		},
@@ -58,7 +64,7 @@ func CrawlRun(ctx workflow.Context, in CrawlInput) (crawl.Progress, error) {
 	control := workflow.GetSignalChannel(ctx, ControlSignal)
 	if !in.Seeded {
 		job := activities.CrawlShardJob{RunID: in.RunID}
-		if _, err := call(workflow.WithActivityOptions(ctx, crawlWork("sitemaps")), do.SeedCrawl, job); err != nil {
+		if _, err := call(workflow.WithActivityOptions(ctx, crawlWork(in.RunID, "sitemaps")), do.SeedCrawl, job); err != nil {
 			return crawl.Progress{}, err
 		}
 		in.Seeded = true
@@ -102,11 +108,13 @@ func CrawlRun(ctx workflow.Context, in CrawlInput) (crawl.Progress, error) {
 // crawlForAWhile runs the shards and the maintenance for a slice.
 func crawlForAWhile(ctx workflow.Context, in CrawlInput, slice time.Duration) (crawl.Progress, error) {
 	job := activities.CrawlShardJob{RunID: in.RunID, Slice: slice}
-	tend := start(workflow.WithActivityOptions(ctx, crawlWork("maintenance")), do.TendCrawl, job)
+	maintenance := crawlWork(in.RunID, "maintenance")
+	maintenance.Priority.PriorityKey = crawlMaintenance
+	tend := start(workflow.WithActivityOptions(ctx, maintenance), do.TendCrawl, job)
 	shards := make([]future[activities.CrawlShardDone], in.Shards)
 	for i := range shards {
 		job.Shard = i
-		options := crawlWork(fmt.Sprintf("shard %d of %d", i+1, in.Shards))
+		options := crawlWork(in.RunID, fmt.Sprintf("shard %d of %d", i+1, in.Shards))
 		shards[i] = start(workflow.WithActivityOptions(ctx, options), do.CrawlShard, job)
 	}
 	p, err := tend.get(ctx)

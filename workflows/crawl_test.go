@@ -8,6 +8,9 @@ import (
 
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
@@ -57,6 +60,23 @@ func TestCrawlRun(t *testing.T) {
 	var p crawl.Progress
 	require.NoError(t, env.GetWorkflowResult(&p))
 	require.Equal(t, crawl.Completed, p.Status)
+}
+
+// Runs take turns at the slots of workers, and maintenance comes before shards: it ends leases and runs.
+func TestCrawlRunTakesTurns(t *testing.T) {
+	t.Parallel()
+
+	env, _ := crawlEnv(t, crawl.Completed)
+	got := map[string]temporal.Priority{}
+	env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+		got[info.ActivityType.Name] = info.Priority
+	})
+	env.ExecuteWorkflow(workflows.CrawlRun, crawlInput)
+	require.NoError(t, env.GetWorkflowError())
+	require.Equal(t, map[string]temporal.Priority{
+		"SeedCrawl": {FairnessKey: "crawl-run/7"}, "CrawlShard": {FairnessKey: "crawl-run/7"},
+		"TendCrawl": {FairnessKey: "crawl-run/7", PriorityKey: 2},
+	}, got)
 }
 
 // A paused run does nothing until it is told to look at its state, or for a while.

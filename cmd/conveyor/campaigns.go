@@ -11,6 +11,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/internal/whatsapp"
 	"github.com/mtlrent/conveyor/workers"
+	"github.com/mtlrent/conveyor/workflows"
 )
 
 // campaigns is what tenants and operators see of messages, and what Meta reports on them.
@@ -36,7 +37,7 @@ func (h *house) campaigns() system {
 		},
 		activities: func(context.Context) ([]workers.Row, func()) {
 			metrics := telemetry.NewWebhooks(h.registry)
-			return nil, h.tend("applying webhooks", webhooksEvery, func(ctx context.Context) error {
+			return nil, h.tend(workflows.QueueDispatch, "applying webhooks", webhooksEvery, func(ctx context.Context) error {
 				return h.applyWebhooks(ctx, hooks, metrics)
 			})
 		},
@@ -86,8 +87,13 @@ func (h *house) applyEach(ctx context.Context, store *db.Webhooks) {
 	}
 }
 
-// readWebhook says what is in an event.
-func readWebhook(e db.WebhookEvent) ([]campaign.Report, []campaign.Inbound, error) {
+// readWebhook says what is in an event. One that makes it panic is as one that cannot be read.
+func readWebhook(e db.WebhookEvent) (reports []campaign.Report, inbound []campaign.Inbound, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			reports, inbound, err = nil, nil, fault.Newf(fault.Invalid, "reading webhook %d panicked: %v", e.ID, p)
+		}
+	}()
 	event, err := whatsapp.ReadEvent(e.Body)
 	if err != nil {
 		return nil, nil, err

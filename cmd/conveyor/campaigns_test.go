@@ -20,6 +20,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/cloudapi"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/internal/whatsapp"
+	"github.com/mtlrent/conveyor/workflows"
 )
 
 // hooked is an API that takes webhooks into a database, with the tenant acme, its sender 101 and a message of it.
@@ -28,6 +29,7 @@ func hooked(t *testing.T) (h *house, hooks *db.Webhooks, url string, message uui
 
 	ctx, pool := t.Context(), dbtest.New(t)
 	h = &house{pool: pool, log: slog.New(slog.DiscardHandler), registry: prometheus.NewRegistry()}
+	h.config.Worker.Queues = []string{workflows.QueueDispatch}
 	hooks = db.NewWebhooks(pool)
 	server := httptest.NewServer(api.New(api.Options{
 		Metrics: h.registry, Registerer: h.registry, Log: h.log, URL: "http://conveyor.test", Now: time.Now,
@@ -66,7 +68,7 @@ func TestWebhooksAreApplied(t *testing.T) {
 	t.Cleanup(func() { stop(); both.Wait() })
 	metrics := telemetry.NewWebhooks(h.registry)
 	both.Go(func() { _ = cloud.Run(ctx) })
-	t.Cleanup(h.tend("applying webhooks", webhooksEvery, func(ctx context.Context) error {
+	t.Cleanup(h.tend(workflows.QueueDispatch, "applying webhooks", webhooksEvery, func(ctx context.Context) error {
 		return h.applyWebhooks(ctx, hooks, metrics)
 	}))
 	require.NoError(t, cloud.Verify(ctx, "t0ken"))

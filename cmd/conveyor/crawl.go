@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -51,7 +52,7 @@ func (h *house) crawls() system {
 			metrics := telemetry.NewCrawl(h.registry)
 			client := fetch.New(fetch.Options{
 				AllowPrivate: h.config.Images.AllowPrivate, UserAgent: c.UserAgent, Timeout: crawlRequestMost,
-				IdleConns: 4 * c.Fetches, IdlePerHost: c.Idle, Traces: h.traces, Now: time.Now,
+				IdleConns: 4 * c.Fetches, IdlePerHost: c.Idle, Traces: h.traces, Outage: h.outage, Now: time.Now,
 			})
 			visits := limit.NewVisits(h.redis, limit.VisitOptions{
 				Name: "crawl", PerHost: c.PerHost, Gap: milliseconds(c.GapMS), Jitter: milliseconds(c.JitterMS),
@@ -77,7 +78,7 @@ func (h *house) crawls() system {
 				crawling, &activities.Tending{Store: store, Metrics: metrics, Now: time.Now},
 				&activities.Seeding{Store: store, Web: client, Robots: rules},
 			}}
-			stop := h.tend("starting crawl runs", crawlsEvery, func(ctx context.Context) error {
+			stop := h.tend(workflows.QueueCrawl, "starting crawl runs", crawlsEvery, func(ctx context.Context) error {
 				return h.startCrawls(ctx, store)
 			})
 			return []workers.Row{row}, func() {
@@ -94,18 +95,23 @@ func (h *house) crawls() system {
 const crawlsEvery = 30 * time.Second
 
 // startCrawls starts the workflows of runs that have none: Temporal was away when they were created.
-func (h *house) startCrawls(ctx context.Context, store *db.Crawls) error {
-	runs, err := store.Unstarted(ctx, time.Now().Add(-crawlsEvery), 0, 100)
-	for _, r := range runs {
-		started, err := h.launch.StartCrawl(ctx, r)
-		if err != nil {
+func (h *house) startCrawls(ctx context.Context, store *db.Crawls) (failed error) {
+	const most = 100
+	before := time.Now().Add(-crawlsEvery)
+	for after := int64(0); ; {
+		runs, err := store.Unstarted(ctx, before, after, most)
+		failed = errors.Join(failed, err, startEach(ctx, runs, func(ctx context.Context, r crawl.Run) error {
+			started, err := h.launch.StartCrawl(ctx, r)
+			if started {
+				h.log.InfoContext(ctx, "crawl run had no workflow, it is started", "run", r.ID)
+			}
 			return err
+		}))
+		if len(runs) < most || ctx.Err() != nil || unreachable(failed) {
+			return failed
 		}
-		if started {
-			h.log.InfoContext(ctx, "crawl run had no workflow, it is started", "run", r.ID)
-		}
+		after = runs[len(runs)-1].ID
 	}
-	return err
 }
 
 // crawlRequestMost is more than any run may allow a request.

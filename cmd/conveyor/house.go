@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,6 +20,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/config"
+	"github.com/mtlrent/conveyor/internal/fetch"
 	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/internal/limit"
 	"github.com/mtlrent/conveyor/internal/telemetry"
@@ -33,6 +35,8 @@ type house struct {
 	traces    trace.TracerProvider // nil while tracing is off
 	flush     func()               // sends the last spans
 	registry  *prometheus.Registry
+	panics    *prometheus.CounterVec // of tenders
+	outage    *fetch.Outage          // of the network that sites are reached by
 	pool      *pgxpool.Pool
 	doorPool  *pgxpool.Pool // for the keys of callers and GET /ready: requests that hold all of pool lock nobody out
 	temporal  client.Client
@@ -57,6 +61,9 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 	h = &house{
 		config: c, log: telemetry.Logger(os.Stderr, c.Telemetry.Level, c.Telemetry.Format), registry: telemetry.Registry(),
 	}
+	h.panics = telemetry.NewPanics(h.registry)
+	h.outage = fetch.NewOutage(time.Now)
+	telemetry.WatchNetwork(h.registry, h.outage.Active)
 	if h.traces, h.flush, err = telemetry.Tracing(ctx, version(), roleOf(ctx), h.log); err != nil {
 		return h, err
 	}

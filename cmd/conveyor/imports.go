@@ -51,7 +51,7 @@ func (h *house) imports() system {
 					{Queue: workflows.QueueImportPersistence, Slots: c.Stores, Activities: []any{&activities.ImportPersistence{
 						Uploads: all, Chunks: store, Ends: all, Files: h.blobs, Copies: h.blobs, Metrics: metrics, Now: time.Now,
 					}}},
-				}, h.tend("starting imports", 10*time.Second, func(ctx context.Context) error {
+				}, h.tend(workflows.QueueUploadJobs, "starting imports", 10*time.Second, func(ctx context.Context) error {
 					return h.startImports(ctx, store)
 				})
 		},

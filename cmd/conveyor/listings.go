@@ -118,7 +118,8 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 	// Pages and pictures do not wait for each other: they are different task queues.
 	pages, pictures := confine.New(confine.Options{}), confine.New(confine.Options{})
 	source := fetch.New(fetch.Options{
-		AllowPrivate: h.config.Images.AllowPrivate, Turn: hosts.Wait, Picture: pictures.Picture, Traces: h.traces,
+		AllowPrivate: h.config.Images.AllowPrivate, Turn: hosts.Wait, Picture: pictures.Picture, Outage: h.outage,
+		Traces: h.traces,
 	})
 	plain := plainClient(h.config, h.traces)
 	chromium := h.chromium()
@@ -166,20 +167,34 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 		{Queue: workflows.QueueBrowser, Slots: h.config.Worker.Scrapes, Activities: []any{visits}},
 	}
 	rows = append(rows, enrichments...)
-	stop := func() {}
-	if slices.Contains(h.config.Worker.Queues, workflows.QueueListings) {
-		stop = h.tend("filling the words of listings", time.Minute, func(ctx context.Context) error {
-			return fillWords(ctx, store)
-		})
-	}
+	stop := h.tend(workflows.QueueListings, "filling the words of listings", time.Minute, func(ctx context.Context) error {
+		return fillWords(ctx, store)
+	})
+	replays := h.tend(workflows.QueueListings, "starting replays", replaysEvery, func(ctx context.Context) error {
+		return h.startReplays(ctx, db.NewReplays(h.pool))
+	})
 	return rows, func() {
 		stop()
+		replays()
 		closeModel()
 		_ = pages.Close()
 		_ = pictures.Close()
 		plain.Close()
 		source.Close()
 	}
+}
+
+// replaysEvery is how often replays without a workflow are looked for.
+const replaysEvery = 30 * time.Second
+
+// startReplays starts the workflows of replays that have none: Temporal was away when they were stored, or they were
+// ended by hand. One that works writes to its row every second or so.
+func (h *house) startReplays(ctx context.Context, store *db.Replays) error {
+	lost, err := store.Unstarted(ctx, time.Now().Add(-replaysEvery), 100)
+	if err != nil {
+		return err
+	}
+	return startEach(ctx, lost, h.launch.Replay)
 }
 
 // fillWords fills the words of listings that have none, in batches, with as long a pause after each. Workers of the

@@ -66,7 +66,12 @@ func (h *house) messaging() system {
 				house: h, store: store, sent: sent, metrics: metrics, calm: time.Now().Add(expireAfter),
 				woken: map[string]time.Time{},
 			}
-			stop := h.tend("tending messages", messagesEvery, tender.tend)
+			// A loop of its own for each: leases end while Temporal is away.
+			tenders := []func(){
+				h.tend(workflows.QueueDispatch, "ending leases of messages", messagesEvery, tender.expire),
+				h.tend(workflows.QueueDispatch, "waking tenants", messagesEvery, tender.wakeTenants),
+				h.tend(workflows.QueueCampaigns, "starting campaigns", messagesSlow*messagesEvery, tender.startCampaigns),
+			}
 			slices := []any{dispatching}
 			return []workers.Row{
 					{Queue: workflows.QueueDispatch, Slots: c.Slots, Activities: slices},
@@ -75,7 +80,9 @@ func (h *house) messaging() system {
 						Store: campaigns{sent}, Messages: sent, Cycle: sent, Start: h.launch, Now: time.Now,
 					}}},
 				}, func() {
-					stop()
+					for _, stop := range tenders {
+						stop()
+					}
 					client.Close()
 				}
 		},
@@ -105,16 +112,24 @@ func (h *house) answers(ctx context.Context) error {
 }
 
 // startEach starts a workflow for each of a list, and returns the first failures. One that fails does not keep the
-// others from being tried, unless Temporal cannot be reached.
+// others from being tried, unless Temporal cannot be reached, or hangs at several in a row.
 func startEach[T any](ctx context.Context, list []T, start func(context.Context, T) error) (failed error) {
-	const told = 5
-	n := 0
+	const told, patience = 5, 3
+	n, hung := 0, 0
 	for _, one := range list {
 		within, cancel := context.WithTimeout(ctx, startWithin)
 		err := start(within, one)
+		late := errors.Is(within.Err(), context.DeadlineExceeded)
 		cancel()
 		if err == nil {
+			hung = 0
 			continue
+		}
+		if hung++; !late {
+			hung = 0
+		}
+		if hung == patience {
+			err = fmt.Errorf("%w: %w", errHangs, err)
 		}
 		if n++; n <= told || unreachable(err) {
 			failed = errors.Join(failed, err)
@@ -126,10 +141,12 @@ func startEach[T any](ctx context.Context, list []T, start func(context.Context,
 	return failed
 }
 
-// unreachable says whether an error is that Temporal cannot be reached.
+var errHangs = errors.New("temporal does not answer in time")
+
+// unreachable says whether an error is that Temporal cannot be reached, or that it hangs.
 func unreachable(err error) bool {
 	var away *serviceerror.Unavailable
-	return errors.As(err, &away)
+	return errors.As(err, &away) || errors.Is(err, errHangs)
 }
 
 // messagesEvery is how often messages are tended, and messagesSlow how many of these times make one of what is less
@@ -150,28 +167,22 @@ type messageTender struct {
 	metrics *telemetry.Messages
 	calm    time.Time            // no lease is ended before
 	woken   map[string]time.Time // tenants, lately
-	turns   int
 }
 
-func (t *messageTender) tend(ctx context.Context) error {
+// expire ends leases that have run out, once our database has answered for expireAfter.
+func (t *messageTender) expire(ctx context.Context) error {
 	now := time.Now()
 	err := t.answers(ctx)
 	if err == nil && !now.Before(t.calm) {
-		err = t.expire(ctx)
+		err = t.expireAll(ctx)
 	}
 	if err != nil {
 		t.calm = time.Now().Add(expireAfter)
 	}
-	maps.DeleteFunc(t.woken, func(_ string, at time.Time) bool { return now.Sub(at) >= messagesSlow*messagesEvery })
-	err = errors.Join(err, t.wakeTenants(ctx))
-	if t.turns++; t.turns%messagesSlow == 1 {
-		err = errors.Join(err, t.startCampaigns(ctx))
-	}
 	return err
 }
 
-// expire ends leases that have run out.
-func (t *messageTender) expire(ctx context.Context) error {
+func (t *messageTender) expireAll(ctx context.Context) error {
 	for {
 		expired, err := t.store.Expire(ctx, messagesMost, time.Now())
 		if err != nil {
@@ -191,6 +202,8 @@ func (t *messageTender) expire(ctx context.Context) error {
 
 // wakeTenants has the messages sent that are due, of tenants that were not woken lately.
 func (t *messageTender) wakeTenants(ctx context.Context) error {
+	now := time.Now()
+	maps.DeleteFunc(t.woken, func(_ string, at time.Time) bool { return now.Sub(at) >= messagesSlow*messagesEvery })
 	wake := func(ctx context.Context, tenant string) error {
 		if _, lately := t.woken[tenant]; lately {
 			return nil

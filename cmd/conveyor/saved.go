@@ -59,8 +59,9 @@ func (h *house) saved() system {
 			metrics := telemetry.NewSaved(h.registry)
 			send := h.notices(box)
 			var due atomic.Bool
-			match := h.tend("comparing listings with saved searches", savedEvery, h.savedMatcher(store, metrics, &due))
-			start := h.tend("telling saved searches", savedEvery, h.savedStarter(store, &due))
+			match := h.tend(workflows.QueueNotify, "comparing listings with saved searches", savedEvery,
+				h.savedMatcher(store, metrics, &due))
+			start := h.tend(workflows.QueueNotify, "telling saved searches", savedEvery, h.savedStarter(store, &due))
 			return []workers.Row{{Queue: workflows.QueueNotify, Slots: noticeSlots, Activities: []any{&activities.Notices{
 					Store: store, Send: send, Metrics: metrics, Turns: new(activities.NoticeTurns), Now: time.Now,
 				}}}}, func() {

@@ -54,7 +54,7 @@ func (h *house) search() system {
 				Now: time.Now,
 			}
 			return []workers.Row{{Queue: workflows.QueueSearch, Activities: []any{searching}}},
-				h.tend("tending the inbox of pages", 10*time.Minute, func(ctx context.Context) error {
+				h.tend(workflows.QueueSearch, "tending the inbox of pages", 10*time.Minute, func(ctx context.Context) error {
 					return h.tendInbox(ctx, store)
 				})
 		},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
@@ -118,6 +119,10 @@ type Partitioned struct {
 	Strays int64     // rows that belong to none, counted up to 1,000
 }
 
+// MostLetters is how many open dead letters are counted, of all queues together: where there are as many, there may be
+// more.
+const MostLetters = 100_000
+
 // DeadCount counts the open dead letters of a queue and class of failure.
 type DeadCount struct {
 	Queue string
@@ -203,6 +208,9 @@ type Crawls struct {
 	// StalledRun is the running one that has finished no URL for the longest time while some could be requested; 0 = none.
 	StalledRun     int64
 	StalledSeconds float64
+	// Unpublished pages wait in the outbox, counted up to crawl.UnpublishedMost: while there are as many, no URL is
+	// claimed.
+	Unpublished int64
 }
 
 // How far chunks, messages and webhooks are counted: where as many wait, there may be more.
@@ -300,6 +308,10 @@ func (r *Report) Judge() {
 			Code: CrawlStalled, Severity: Look, Subject: strconv.FormatInt(r.Crawls.StalledRun, 10), Since: r.before(idle),
 			Filter: map[string]string{"run": strconv.FormatInt(r.Crawls.StalledRun, 10)},
 		}, "crawl run %d: URLs are due, and none was finished for %s", r.Crawls.StalledRun, ago(r.At, r.At.Add(-idle)))
+	}
+	if n := r.Crawls.Unpublished; n >= crawl.UnpublishedMost && r.Crawls.Running > 0 {
+		r.warn(Concern{Code: CrawlStalled, Severity: Look, Count: n},
+			"crawl runs wait: %s pages are to be published before a URL is claimed", atMost(n, crawl.UnpublishedMost))
 	}
 	if r.Segments > mostSegments {
 		r.warn(Concern{Code: SearchSegments, Severity: Look, Count: r.Segments},

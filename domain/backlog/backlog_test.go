@@ -67,6 +67,9 @@ func TestJudge(t *testing.T) {
 		{"workflows wait for a worker", backlog.Report{TaskQueues: []backlog.TaskQueue{
 			{Name: "listings", Type: backlog.WorkflowTasks, Workers: 1, Backlog: 10, OldestAgeSeconds: 61}}},
 			[]string{"task queue listings (workflow): a task waits for 1m1s"}},
+		{"crawls that wait for the broker", backlog.Report{Crawls: backlog.Crawls{Running: 2, Unpublished: 10_000}},
+			[]string{"crawl runs wait: 10000 or more pages are to be published before a URL is claimed"}},
+		{"pages on their way", backlog.Report{Crawls: backlog.Crawls{Running: 2, Unpublished: 9_999}}, []string{}},
 		{"a search index that is merged", backlog.Report{Segments: 49}, []string{}},
 		{"a table with partitions", backlog.Report{Partitions: []backlog.Partitioned{
 			{Table: "audit", Until: time.Time{}.AddDate(0, 1, 0)}}}, []string{}},

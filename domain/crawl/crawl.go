@@ -68,6 +68,10 @@ type Run struct {
 // WorkflowID is that of the workflow that supervises run id.
 func WorkflowID(id int64) string { return "crawl-run/" + strconv.FormatInt(id, 10) }
 
+// UnpublishedMost is how many pages may wait for RabbitMQ: while there are as many, no URL is claimed, or the texts
+// would fill the disk of Postgres, where all other work is. It is some hundred megabytes of usual pages.
+const UnpublishedMost = 10_000
+
 // A Claim is a URL that a worker has leased.
 type Claim struct {
 	ID           int64

@@ -248,9 +248,9 @@ func (r *Ranking) Near() []Need {
 	return needs
 }
 
-// Refine adds to the scores of the best answers how near together the words are, given the positions of what Near
-// wants (postings need not be repeated; rows that are missing count as no occurrences). As only scores of the best
-// grow, all other answers stay behind them.
+// Refine adds to the scores of the best answers how near together the words are, and more where they are the whole
+// title of the page, given the positions of what Near wants (postings need not be repeated; rows that are missing count
+// as no occurrences). As only scores of the best grow, all other answers stay behind them.
 func (r *Ranking) Refine(rows []Posted) error {
 	if r.best < 2 {
 		return nil
@@ -280,6 +280,7 @@ func (m *mixer) near(part int, answers []*answer, positions map[key][]byte) erro
 	r, p := m.r, &m.r.s.parts[part]
 	slices.SortFunc(answers, func(a, b *answer) int { return cmp.Compare(a.ord, b.ord) })
 	places := make([][]place, len(answers))
+	titled := make([]uint32, len(answers)) // the words in the title, by bit
 	for word, g := range r.groups {
 		if g.several {
 			continue
@@ -305,6 +306,9 @@ func (m *mixer) near(part int, answers []*answer, positions map[key][]byte) erro
 				if list[next].ord != a.ord || t.role == plainForm && p.Columns.langs.at(int(a.ord)) != t.language {
 					continue
 				}
+				if list[next].counts.of(fieldTitle) > 0 {
+					titled[i] |= 1 << word
+				}
 				at, err := w.of(next)
 				for s := (spots{b: at}); err == nil; {
 					var more bool
@@ -328,6 +332,11 @@ func (m *mixer) near(part int, answers []*answer, positions map[key][]byte) erro
 		norm := weights[fieldBody] * (r.norms.flat[fieldBody] +
 			r.norms.slope[fieldBody]*float32(p.Columns.lengths[fieldBody][a.ord]))
 		a.score += near(found, r.idfs, norm)
+		if titled[i] == 1<<len(r.groups)-1 && int(p.Columns.lengths[fieldTitle][a.ord]) == r.plan.plainWords() {
+			for _, idf := range r.idfs {
+				a.score += wholeTitle * idf
+			}
+		}
 	}
 	return nil
 }

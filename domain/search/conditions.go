@@ -116,7 +116,7 @@ func Weight(share float64) float32 {
 	return idf(int(math.Round(min(max(share, 0), 1)*docs)), docs)
 }
 
-// Score is the score that Rank and Refine would give a document.
+// Score is the score that Rank and Refine would give a document, but for what a whole title counts more.
 func (s *Scale) Score(conditions []Condition, d *Found) float32 {
 	n := normsOf([fieldCount]float32{fieldTitle: s.Title, fieldAddress: s.Address, fieldBody: s.Body})
 	var lengths Columns

@@ -114,6 +114,16 @@ func (p *Plan) hush() {
 	}
 }
 
+// plainWords is how many words a query has, those included that are not looked for; 0 where it has anything else.
+func (p *Plan) plainWords() int {
+	for i := range p.groups {
+		if g := &p.groups[i]; g.not || g.title || g.phrase || g.prefix {
+			return 0
+		}
+	}
+	return len(p.groups)
+}
+
 // Prefixes are those of the query that the caller expands by Expand, before it asks for Terms.
 func (p *Plan) Prefixes() []string {
 	var prefixes []string

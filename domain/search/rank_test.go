@@ -234,3 +234,36 @@ func TestNear(t *testing.T) {
 		t.Errorf("hits %v", hits)
 	}
 }
+
+// The page whose whole title is the question comes before others that repeat its words.
+func TestWholeTitle(t *testing.T) {
+	t.Parallel()
+
+	page := func(id int64, title, text string) search.Page {
+		return search.Page{ID: id, Document: search.Document{Title: title, Text: text, Language: "en", CrawledAt: day(1)}}
+	}
+	filler := strings.Repeat("a page of the manual about something else entirely ", 30)
+	pages := []search.Page{
+		page(1, "Creating custom events", "See the reference. "+filler),
+		page(2, "Events", "Creating custom events: custom events are events. "+strings.Repeat("creating custom events ", 10)),
+		page(3, "Creating custom events for custom targets", strings.Repeat("creating custom events ", 5)),
+		page(4, "How to create events", "custom events are explained elsewhere"),
+	}
+	for id := int64(5); id < 30; id++ {
+		pages = append(pages, page(id, "Manual", filler+fmt.Sprint(id)))
+	}
+	x := newIndex(t)
+	x.add(pages...)
+	for text, want := range map[string]int64{
+		"creating custom events":                    1,
+		"Custom events, creating":                   1,
+		"how to create events":                      4,
+		`"creating custom events"`:                  2,
+		"creating custom events for custom targets": 3,
+	} {
+		hits, _ := x.rank(parse(t, text), search.Query{}).Hits(nil, 10)
+		if len(hits) == 0 || hits[0].ID != want {
+			t.Errorf("%q finds %v first, want page %d", text, hits, want)
+		}
+	}
+}

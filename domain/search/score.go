@@ -13,6 +13,10 @@ const (
 	exactBonus = 0.1
 	// otherShare is the part of a score that a word gives which was not asked for: a correction.
 	otherShare = 0.5
+	// wholeTitle is what the words of a query count more, of their idf, where they are all that the title of a page has:
+	// as much as any count of them gives. Who asks so knows the page. Questions of the Cranfield collection are no titles:
+	// it cannot tell, and its order stays as it is.
+	wholeTitle = k1 + 1
 )
 
 var (

@@ -257,13 +257,13 @@ func (s *Store) Open(ctx context.Context, key string) (*Object, error) {
 	}, nil
 }
 
-// Delete removes a file by its key; an uploaded file with all that lies beside it. One that is not there is removed
-// already.
+// Delete removes a file by its key, or what List has found of one; an uploaded file with all that lies beside it. One
+// that is not there is removed already.
 func (s *Store) Delete(ctx context.Context, key string) error {
 	if isUpload(key) {
 		return s.DeleteUpload(ctx, key)
 	}
-	if _, _, _, err := parse(key); err != nil {
+	if _, _, _, err := parse(key); err != nil && !isPart(key) {
 		return err
 	}
 	if err := s.bucket.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
@@ -279,7 +279,8 @@ var listed = []string{"files/%02x/", "images/%02x/", "thumbs/%02x/", "warc/%02x/
 
 // List returns the keys of up to about most files after cursor ("" = the beginning), and the cursor to go on from: ""
 // after the last. A folder that is empty is a page without keys. Of an uploaded file and what lies beside it, it is the
-// file. Files that no Put of ours made are left out.
+// file. What a process that was killed has left of a file is there too, after a day, under a name that only Delete
+// takes. Files that no Put of ours made are left out.
 func (s *Store) List(ctx context.Context, cursor string, most int) (keys []string, next string, err error) {
 	var shard int
 	token := blob.FirstPageToken
@@ -299,7 +300,7 @@ func (s *Store) List(ctx context.Context, cursor string, most int) (keys []strin
 		return nil, "", classify("list", prefix, err)
 	}
 	for _, o := range page {
-		if _, _, _, err := parse(o.Key); err == nil || isUpload(o.Key) {
+		if _, _, _, err := parse(o.Key); err == nil || isUpload(o.Key) || isPart(o.Key) && time.Since(o.ModTime) > partAge {
 			keys = append(keys, o.Key)
 		}
 	}
@@ -310,6 +311,22 @@ func (s *Store) List(ctx context.Context, cursor string, most int) (keys []strin
 		next = fmt.Sprintf("%d", shard+1)
 	}
 	return keys, next, nil
+}
+
+// parts are the names under which a folder holds what is being written: the key, and when it was begun.
+var parts = regexp.MustCompile(`^(.+)\.[0-9a-f]{1,16}\.tmp$`)
+
+// partAge is more than any file takes to be written.
+const partAge = 24 * time.Hour
+
+// isPart says that a name is that of a file of ours which is being written, or was when its process was killed.
+func isPart(name string) bool {
+	m := parts.FindStringSubmatch(name)
+	if m == nil {
+		return false
+	}
+	_, _, _, err := parse(m[1])
+	return err == nil || uploadKeys.MatchString(m[1])
 }
 
 // parse takes a key of ours apart.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -79,6 +80,58 @@ func TestList(t *testing.T) {
 		return nil
 	}))
 }
+
+// What killed writers leave is found after a day, and deleted by the name that it has.
+func TestListFindsPartsOfKilledWriters(t *testing.T) {
+	t.Parallel()
+
+	dir := t.TempDir()
+	s := open(t, "file://"+dir)
+	image, _, err := s.PutImage(t.Context(), []byte("a"), "png")
+	require.NoError(t, err)
+	var upload string
+	_, err = s.PutUpload(t.Context(), readFunc(func([]byte) (int, error) { // the name of a part, as the store makes them
+		found, err := filepath.Glob(filepath.Join(dir, "uploads", "*", "*.tmp"))
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		upload, err = filepath.Rel(dir, found[0])
+		require.NoError(t, err)
+		return 0, errors.New("cut off")
+	}))
+	require.ErrorContains(t, err, "cut off")
+	old := []string{image + ".1853d0f2c1a2b3c4.tmp", upload, filepath.Join(filepath.Dir(upload), "rows", "7.18.tmp")}
+	write := func(name string, age time.Duration) {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
+		require.NoError(t, os.WriteFile(path, []byte("half"), 0o600))
+		require.NoError(t, os.Chtimes(path, time.Time{}, time.Now().Add(-age)))
+	}
+	for _, name := range old {
+		write(name, 25*time.Hour)
+	}
+	write(image+".1853d0f2c1a2b3c5.tmp", 23*time.Hour)
+	write(filepath.Join(filepath.Dir(image), "notes.18.tmp"), 25*time.Hour)
+	var got []string
+	for cursor := ""; ; {
+		keys, next, err := s.List(t.Context(), cursor, 100)
+		require.NoError(t, err)
+		got = append(got, keys...)
+		if cursor = next; next == "" {
+			break
+		}
+	}
+	require.ElementsMatch(t, append([]string{image}, old...), got)
+	for _, name := range old {
+		_, err := s.Open(t.Context(), name)
+		require.Error(t, err)
+		require.NoError(t, s.Delete(t.Context(), name))
+		require.NoFileExists(t, filepath.Join(dir, name))
+	}
+}
+
+type readFunc func([]byte) (int, error)
+
+func (f readFunc) Read(p []byte) (int, error) { return f(p) }
 
 // A file is deleted once; other names are not touched.
 func TestDelete(t *testing.T) {

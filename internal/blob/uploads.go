@@ -7,6 +7,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"os"
+	"path"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -29,8 +32,8 @@ type UploadFile struct {
 	SHA256 []byte
 }
 
-// PutUpload stores a file under a new key while it is read from src. When src or the store fails, nothing is stored,
-// and the error of src is in the chain of what is returned.
+// PutUpload stores a file under a new key while it is read from src; the disk has it when it returns. When src or the
+// store fails, nothing is stored, and the error of src is in the chain of what is returned.
 func (s *Store) PutUpload(ctx context.Context, src io.Reader) (UploadFile, error) {
 	var name [16]byte
 	_, _ = rand.Read(name[:]) // it never fails
@@ -118,7 +121,13 @@ func (s *Store) stream(ctx context.Context, key string, src io.Reader) (n int64,
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{ContentType: "application/octet-stream"})
+	var file *os.File // where the store is a folder
+	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
+		ContentType: "application/octet-stream", BeforeWrite: func(as func(any) bool) error {
+			as(&file)
+			return nil
+		},
+	})
 	if err != nil {
 		return 0, classify("write", key, err)
 	}
@@ -131,10 +140,38 @@ func (s *Store) stream(ctx context.Context, key string, src io.Reader) (n int64,
 		}
 		return n, classify("write", key, err)
 	}
-	if err := w.Close(); err != nil {
+	if file != nil {
+		err = file.Sync()
+	}
+	if err != nil {
+		cancel()
+	}
+	if closed := w.Close(); err == nil {
+		err = closed
+	}
+	if err == nil && s.dir != "" {
+		err = s.sync(key)
+	}
+	if err != nil {
 		return n, classify("write", key, err)
 	}
 	return n, nil
+}
+
+// sync has the disk keep the name of a file, in folders that may be new: what was uploaded is not to be lost with the
+// power once it is answered.
+func (s *Store) sync(key string) error {
+	for at := path.Dir(key); ; at = path.Dir(at) {
+		d, err := os.Open(filepath.Join(s.dir, filepath.FromSlash(at)))
+		if err != nil {
+			return err
+		}
+		err = d.Sync()
+		_ = d.Close()
+		if err != nil || at == "." {
+			return err
+		}
+	}
 }
 
 // source keeps the error of a reader, to tell it from one of the store.

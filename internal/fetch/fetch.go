@@ -57,6 +57,7 @@ type Options struct {
 	// Picture checks a picture and makes its thumbnail. Photo needs it, other methods do not.
 	Picture func(ctx context.Context, data []byte) (web.Photo, error)
 
+	Outage   *Outage              // of the network of this process; nil = it is not watched
 	Traces   trace.TracerProvider // where spans of requests go; nil is no tracing
 	Now      func() time.Time     // to read a Retry-After date; default time.Now
 	Resolver *net.Resolver        // default the system's
@@ -171,6 +172,13 @@ type taker func(r web.Request, resp *http.Response, x *Exchange) error
 // win over ours; a body may come compressed as Accept-Encoding says. Errors are faults, take's as they are, and hold
 // no query string and no credentials; the answer comes with them as far as it is known.
 func (c *Client) do(ctx context.Context, u *url.URL, r web.Request, take taker) (x Exchange, err error) {
+	outage := c.o.Outage
+	if !r.Proxy.IsZero() { // what is between a proxy and its sites is not ours
+		outage = nil
+	}
+	if err := outage.enter(); err != nil {
+		return x, err
+	}
 	if err := c.o.Turn(ctx, web.HostPort(u)); err != nil {
 		return x, err
 	}
@@ -210,7 +218,7 @@ func (c *Client) do(ctx context.Context, u *url.URL, r web.Request, take taker) 
 	resp, err := transport.RoundTrip(req.WithContext(ctx))
 	x.FirstByte = time.Since(began)
 	x.Took = x.FirstByte
-	if err != nil {
+	if err = outage.left(web.HostPort(u), err); err != nil {
 		return x, c.failed(ctx, err)
 	}
 	defer resp.Body.Close()

@@ -34,18 +34,18 @@ func restartSummary(r listing.Restart) string {
 	return AdvertSummary(r.Title, r.RentCents)
 }
 
-// Replay starts a replay. When it returns nil the work is durably accepted. One ID is one replay: a second
-// call joins the first, even when that replay has ended.
+// Replay starts the workflow of a replay that runs. When it returns nil the work is durably accepted. One ID is one
+// replay: a second call joins the workflow of the first, and one that was ended by hand is followed by another.
 func (l *Launch) Replay(ctx context.Context, r listing.Replay) error {
 	o := client.StartWorkflowOptions{
-		ID:                    listing.ReplayWorkflowID(r.ID),
-		TaskQueue:             workflows.QueueListings,
-		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
-		StaticSummary:         replaySummary(r),
-		TypedSearchAttributes: temporal.NewSearchAttributes(workflows.StageKey.ValueSet(r.Stage)),
+		ID:                       listing.ReplayWorkflowID(r.ID),
+		TaskQueue:                workflows.QueueListings,
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		StaticSummary:            replaySummary(r),
+		TypedSearchAttributes:    temporal.NewSearchAttributes(workflows.StageKey.ValueSet(r.Stage)),
 	}
-	_, err := l.Temporal.ExecuteWorkflow(ctx, o, workflows.Replay, workflows.ReplayInput{Replay: r})
-	if err != nil && !temporal.IsWorkflowExecutionAlreadyStartedError(err) {
+	if _, err := l.Temporal.ExecuteWorkflow(ctx, o, workflows.Replay, workflows.ReplayInput{Replay: r}); err != nil {
 		return fmt.Errorf("start %s: %w", o.ID, err)
 	}
 	return nil

@@ -57,7 +57,7 @@ func TestRestartListing(t *testing.T) {
 	require.Equal(t, unknown.Ref.String(), summary)
 }
 
-// One ID is one replay, even when it has ended; cancelling one that is not there is no error.
+// One ID is one replay. Its workflow is started again after it was ended by hand; cancelling one that is not there is no error.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	l, ctx := open(t), t.Context()
@@ -74,12 +74,15 @@ func TestReplay(t *testing.T) {
 	require.Equal(t, "from normalize · kijiji · rejected · 1 listings by ID · 20 a second", summary)
 	require.NotContains(t, summary, r.By)
 	require.NoError(t, l.Replay(ctx, r))
+	joined, err := l.Temporal.DescribeWorkflow(ctx, listing.ReplayWorkflowID(r.ID), "")
+	require.NoError(t, err)
+	require.Equal(t, before.WorkflowExecution.RunID, joined.WorkflowExecution.RunID)
 	require.NoError(t, l.CancelReplay(ctx, r.ID))
 	require.NoError(t, l.Temporal.TerminateWorkflow(ctx, listing.ReplayWorkflowID(r.ID), "", "the test has seen enough"))
 	require.NoError(t, l.Replay(ctx, r))
 	after, err := l.Temporal.DescribeWorkflow(ctx, listing.ReplayWorkflowID(r.ID), "")
 	require.NoError(t, err)
-	require.Equal(t, before.WorkflowExecution.RunID, after.WorkflowExecution.RunID)
+	require.NotEqual(t, before.WorkflowExecution.RunID, after.WorkflowExecution.RunID, "it was ended by hand")
 	require.NoError(t, l.CancelReplay(ctx, r.ID))
 	require.NoError(t, l.CancelReplay(ctx, uuid.New()))
 	away := &launch.Launch{Temporal: dial(t, "127.0.0.1:1", "conveyor")}

@@ -223,7 +223,9 @@ var (
 )
 
 var (
-	crawlRuns    = gauge("conveyor_crawl_runs", "Crawl runs that have not ended, by status.", "status")
+	crawlRuns        = gauge("conveyor_crawl_runs", "Crawl runs that have not ended, by status.", "status")
+	crawlUnpublished = gauge("conveyor_crawl_pages_unpublished",
+		"Crawled pages that wait in the outbox, counted up to 10,000: while there are as many, no URL is claimed.")
 	crawlOpen    = gauge("conveyor_crawl_urls_open", "URLs of these runs that wait or are in progress.")
 	crawlStalled = gauge("conveyor_crawl_stalled_seconds",
 		"The longest time for which a running crawl has finished no URL while some could be requested; 0 when none has.")
@@ -263,7 +265,7 @@ func (b *Backlog) Describe(out chan<- *prometheus.Desc) {
 		up, ready, unacked, consumers, pending, refused, oldest, letters, tasks, taskAge, workers, others, pinned, stranded,
 		turn,
 		scraper, lastPage, overdue, oldestVisit, cycleTime, refusals, adverts, slow, lateListings, lateImages,
-		crawlRuns, crawlOpen, crawlStalled, searchSegments, partitionsUntil, partitionStrays,
+		crawlRuns, crawlOpen, crawlStalled, crawlUnpublished, searchSegments, partitionsUntil, partitionStrays,
 		uploads, chunks, chunkAge, messages, messageAge, held, unknown, webhooks, webhookAge,
 	} {
 		out <- d
@@ -294,6 +296,7 @@ func (b *Backlog) Collect(out chan<- prometheus.Metric) {
 		set(crawlRuns, float64(r.Crawls.Paused), "paused")
 		set(crawlOpen, float64(r.Crawls.OpenURLs))
 		set(crawlStalled, r.Crawls.StalledSeconds)
+		set(crawlUnpublished, float64(r.Crawls.Unpublished))
 	}
 	if r.Knows(backlog.PartSegments) {
 		set(searchSegments, float64(r.Segments))

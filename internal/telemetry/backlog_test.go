@@ -29,7 +29,7 @@ func waits(asked *atomic.Int32) *telemetry.Backlog {
 			return backlog.Unfinished{Listings: 16, Images: 17}, nil
 		},
 		Crawls: func(context.Context) (backlog.Crawls, error) {
-			return backlog.Crawls{Running: 18, Paused: 19, OpenURLs: 20, StalledRun: 1, StalledSeconds: 21}, nil
+			return backlog.Crawls{Running: 18, Paused: 19, OpenURLs: 20, StalledRun: 1, StalledSeconds: 21, Unpublished: 47}, nil
 		},
 		Segments: func(context.Context) (int64, error) { return 22, nil },
 		Partitions: func(context.Context) ([]backlog.Partitioned, error) {
@@ -243,6 +243,7 @@ func TestBacklogMetrics(t *testing.T) {
 		`conveyor_crawl_runs running`:                                 18,
 		`conveyor_crawl_runs paused`:                                  19,
 		`conveyor_crawl_urls_open`:                                    20,
+		`conveyor_crawl_pages_unpublished`:                            47,
 		`conveyor_crawl_stalled_seconds`:                              21,
 		`conveyor_search_segments`:                                    22,
 		`conveyor_partitions_ahead_seconds audit`:                     92 * 24 * 3600,

@@ -34,6 +34,24 @@ func Registry() *prometheus.Registry {
 	return r
 }
 
+// NewPanics returns the counter of panics in the work of a process that is done over and over, by what it was doing.
+func NewPanics(r prometheus.Registerer) *prometheus.CounterVec {
+	panics := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "conveyor_tender_panics_total",
+		Help: "Panics in work of the worker that is done over and over: it goes on, and what causes them is in the log.",
+	}, []string{"doing"})
+	r.MustRegister(panics)
+	return panics
+}
+
+// WatchNetwork exports whether the network of this process is away.
+func WatchNetwork(r prometheus.Registerer, away func() bool) {
+	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "conveyor_network_away",
+		Help: "1 while none of several sites could be reached by this process: its requests wait, and cost no attempt.",
+	}, func() float64 { return number(away()) }))
+}
+
 // inSeconds are buckets for everything that is timed, from a step on the database to an advert that waited for a day.
 // OpenTelemetry's own are for milliseconds: nearly all of ours would be in the first.
 var inSeconds = metric.NewView(metric.Instrument{Kind: metric.InstrumentKindHistogram}, metric.Stream{

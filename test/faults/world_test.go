@@ -134,6 +134,8 @@ func (w *world) begin(roles func() []*role) {
 	for _, command := range []string{"migrate", "bootstrap"} {
 		require.NoError(t, w.once(w.ctx, w.release, command))
 	}
+	_, err = w.db.Exec(w.ctx, sqlKeepTold)
+	require.NoError(t, err)
 	w.flow, w.watch = newFlow(w.vars["RABBITMQ_URL"], w.hosts), newWatch(w.vars["RABBITMQ_URL"])
 	require.NoError(t, w.watch.bind())
 	w.startRoles(roles())

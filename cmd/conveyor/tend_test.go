@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+
+	"github.com/mtlrent/conveyor/internal/telemetry"
+	"github.com/mtlrent/conveyor/workflows"
+)
+
+// A row that makes a tender panic, or fail, does not end the process, and the work is done again.
+func TestTendersSurvive(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := &house{log: slog.New(slog.DiscardHandler), panics: telemetry.NewPanics(prometheus.NewRegistry())}
+		h.config.Worker.Queues = []string{workflows.QueueNotify}
+		turns := 0
+		stop := h.tend(workflows.QueueNotify, "reading rows", time.Second, func(context.Context) error {
+			switch turns++; turns {
+			case 1, 2:
+				panic("a row")
+			case 3:
+				return errors.New("away")
+			}
+			return nil
+		})
+		other := h.tend(workflows.QueueDispatch, "what others do", time.Second, func(context.Context) error {
+			t.Error("this process does not serve the queue")
+			return nil
+		})
+		time.Sleep(4*time.Second + time.Millisecond)
+		synctest.Wait()
+		stop()
+		other()
+		require.Equal(t, 4, turns)
+		require.InDelta(t, 2, testutil.ToFloat64(h.panics), 0)
+	})
+}
+
+// A Temporal that hangs, or is away, ends a list early; one workflow that cannot be started does not.
+func TestStartEach(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const all = 500
+		hang := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		for name, tt := range map[string]struct {
+			start func(ctx context.Context, i int) error
+			tried int
+			ends  bool // the pages that follow are not asked for
+		}{
+			"all start": {func(context.Context, int) error { return nil }, all, false},
+			"some fail": {func(_ context.Context, i int) error {
+				if i%2 == 0 {
+					return errors.New("refused")
+				}
+				return nil
+			}, all, false},
+			"away":     {func(context.Context, int) error { return serviceerror.NewUnavailable("away") }, 1, true},
+			"it hangs": {func(ctx context.Context, _ int) error { return hang(ctx) }, 3, true},
+			"it hangs from the tenth on": {func(ctx context.Context, i int) error {
+				if i < 10 {
+					return nil
+				}
+				return hang(ctx)
+			}, 13, true},
+			"two in a row are slow": {func(ctx context.Context, i int) error {
+				if i%3 == 0 {
+					return nil
+				}
+				return hang(ctx)
+			}, all, false},
+		} {
+			tried := 0
+			err := startEach(t.Context(), make([]int, all), func(ctx context.Context, _ int) error {
+				tried++
+				return tt.start(ctx, tried-1)
+			})
+			require.Equal(t, tt.tried, tried, name)
+			require.Equal(t, tt.ends, unreachable(err), name)
+		}
+	})
+}
