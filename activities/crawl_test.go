@@ -24,6 +24,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/robots"
 	"github.com/mtlrent/conveyor/domain/web"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // crawled is a fake frontier, its site, and everything else that a shard needs. The run ends when nothing is left.
@@ -183,7 +184,7 @@ func (c *crawled) work() map[string]string {
 
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
-	env.SetTestTimeout(20 * time.Second)
+	env.SetTestTimeout(servicetest.Patience())
 	a := &activities.Crawling{
 		Frontier: c, Base: c, Web: c, Hosts: c, Robots: c, Recent: c, Metrics: c, Slots: activities.NewCrawlSlots(4, 4),
 		Agent: "Conveyor", Policy: crawl.RetryPolicy{Base: time.Millisecond, Max: time.Second}, Worker: "w", Now: time.Now,

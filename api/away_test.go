@@ -13,6 +13,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // nowhere is a port that refuses connections.
@@ -55,6 +56,6 @@ func TestTemporalIsAway(t *testing.T) {
 	d.publish(t, listing.Listing{Ref: kijiji("1"), Title: "4½", RentCents: 100_000}, "", now)
 	start := time.Now()
 	comesBack(t, d.ask(t, http.MethodPost, "/listings/kijiji/1/process", ""))
-	require.Less(t, time.Since(start), 12*time.Second)
+	require.Less(t, time.Since(start), servicetest.Patience())
 	require.Len(t, read[page](t, d.get(t, "/listings"), http.StatusOK).Items, 1, "reads go on")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 func TestContacts(t *testing.T) {
@@ -178,7 +179,7 @@ func TestSearchesAtOnce(t *testing.T) {
 			err := tx.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks
 				WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&got)
 			return err == nil && got == n
-		}, 10*time.Second, 5*time.Millisecond)
+		}, servicetest.Patience(), 5*time.Millisecond)
 	}
 	for _, path := range []string{"/contacts/search", "/contacts/count", "/contacts/export"} {
 		go search(path, "acme")

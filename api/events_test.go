@@ -16,6 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // A watch is a stream of events that is read.
@@ -28,7 +29,7 @@ type watch struct {
 func (d *door) watch(t *testing.T, query string, headers ...string) *watch {
 	t.Helper()
 
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), servicetest.Patience())
 	t.Cleanup(cancel)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url+"/events"+query, nil)
 	require.NoError(t, err)

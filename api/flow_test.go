@@ -15,6 +15,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // passed takes six adverts through the pipeline, in the last half hour, and a seventh two hours ago: two new ones, a
@@ -112,7 +113,7 @@ func TestRecentListings(t *testing.T) {
 	require.Eventually(t, func() bool { // other tests have transactions too
 		kinds, _ = feed(newer)
 		return slices.Equal([]string{"new 5", "back 2"}, kinds)
-	}, time.Minute, 10*time.Millisecond)
+	}, servicetest.Patience(), 10*time.Millisecond)
 
 	way := read[api.Advert](t, d.get(t, "/listings/"+kijiji("1").ID().String()), 200).Way
 	var steps []string

@@ -301,7 +301,7 @@ func TestKeysAreCached(t *testing.T) {
 		require.NoError(t, err)
 		return locks[1].LastUsedAt
 	}
-	require.Eventually(t, func() bool { return used() != nil }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return used() != nil }, servicetest.Patience(), 10*time.Millisecond)
 	at := f.clock.now()
 	for range 5 {
 		f.clock.add(6 * time.Second)
@@ -310,7 +310,7 @@ func TestKeysAreCached(t *testing.T) {
 	require.True(t, used().Equal(at.Truncate(time.Microsecond)), "once a minute is enough")
 	f.clock.add(time.Minute)
 	read[page](t, f.as(t, second, "GET", "/listings"), 200)
-	require.Eventually(t, func() bool { return used().After(at) }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return used().After(at) }, servicetest.Patience(), 10*time.Millisecond)
 }
 
 // The first key turns authentication on while the API runs, and nothing turns it off again: neither a revocation nor a

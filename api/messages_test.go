@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -155,8 +156,7 @@ func (s *stuck) WakeDispatch(ctx context.Context, _ string) error {
 	return ctx.Err()
 }
 
-// While Temporal is away messages are stored as ever: those that come together wait for a second, those after them not
-// at all, and nothing is tried for a while.
+// While Temporal is away messages are stored as ever.
 func TestSendMessagesWhileTemporalHangs(t *testing.T) {
 	t.Parallel()
 	away := &stuck{}
@@ -172,16 +172,40 @@ func TestSendMessagesWhileTemporalHangs(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	first := time.Since(start)
-	start = time.Now()
-	for range 20 {
+	require.GreaterOrEqual(t, time.Since(start), time.Second)
+	require.LessOrEqual(t, away.calls.Load(), int64(5))
+	for range 3 {
 		read[api.Message](t, d.ask(t, "POST", "/messages?tenant=acme", messageBody(sender)), 202)
 	}
-	rest := time.Since(start)
-	t.Logf("5 at once: %s, then 20: %s, %d calls", first, rest, away.calls.Load())
-	require.GreaterOrEqual(t, first, time.Second)
-	require.LessOrEqual(t, away.calls.Load(), int64(5))
-	require.Less(t, rest, 4*time.Second, "they do not wait")
+}
+
+// While Temporal is away, requests that come together wait for a second, those after them not at all, and nothing is
+// tried for a while.
+func TestWakesWhileTemporalHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		away := &stuck{}
+		wakes := api.NewWakes(away, quiet)
+		took := func(n int, at func(func())) time.Duration {
+			start := time.Now()
+			for range n {
+				at(func() { wakes.Wake(t.Context(), "acme") })
+			}
+			synctest.Wait()
+			return time.Since(start)
+		}
+		var wg sync.WaitGroup
+		start := time.Now()
+		took(5, wg.Go)
+		wg.Wait()
+		require.Equal(t, time.Second, time.Since(start))
+		require.EqualValues(t, 5, away.calls.Load())
+		require.Zero(t, took(20, func(wake func()) { wake() }), "they do not wait")
+		require.EqualValues(t, 5, away.calls.Load())
+		time.Sleep(5 * time.Second)
+		require.Equal(t, time.Second, took(3, func(wake func()) { wake() }), "one of them tries again")
+		require.EqualValues(t, 6, away.calls.Load())
+	})
 }
 
 // outage is a Temporal that refuses one tenant, or cannot be reached, and counts who asks.

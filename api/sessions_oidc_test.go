@@ -15,6 +15,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/limit"
 	"github.com/mtlrent/conveyor/internal/oidc"
 	"github.com/mtlrent/conveyor/internal/oidc/oidctest"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // atIssuer is an API at which persons log in at an issuer.
@@ -122,7 +123,7 @@ func TestSessionsOfPersonsEnd(t *testing.T) {
 	idle, busy := enter(), enter()
 	for range 15 {
 		require.Equal(t, 200, asks(busy))
-		require.Eventually(t, func() bool { return used(t, f) }, time.Minute, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return used(t, f) }, servicetest.Patience(), 5*time.Millisecond)
 		f.clock.add(11 * time.Hour)
 	}
 	require.Equal(t, []int{401, 200}, []int{asks(idle), asks(busy)})

@@ -13,6 +13,7 @@ import (
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/internal/limit"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // home serves the API with a guard that keeps sessions.
@@ -158,7 +159,7 @@ func TestSessionsEnd(t *testing.T) {
 	idle := f.login(t, "cvr_bbbbbbbb_"+strings.Repeat("B", 43))
 	for range 14 * 2 { // used every six hours
 		require.Equal(t, 200, asks(fixed))
-		require.Eventually(t, func() bool { return used(t, f) }, time.Minute, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return used(t, f) }, servicetest.Patience(), 5*time.Millisecond)
 		f.clock.add(6*time.Hour - time.Second)
 	}
 	require.Equal(t, 401, asks(idle))

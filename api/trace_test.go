@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // A request is a span named by its route, in its caller's trace; /health, /ready, /metrics and the documentation are
@@ -27,7 +28,7 @@ func TestTraces(t *testing.T) {
 	require.Equal(t, http.StatusOK, d.get(t, "/listings?text=secret", "traceparent", caller).Status)
 	require.Equal(t, http.StatusNotFound, d.ask(t, http.MethodPost, "/listings/kijiji/1/process", "").Status)
 	require.Equal(t, http.StatusNotFound, d.get(t, "/nowhere").Status)
-	require.Eventually(t, func() bool { return len(recorder.Ended()) == 3 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(recorder.Ended()) == 3 }, servicetest.Patience(), 5*time.Millisecond)
 	ended := recorder.Ended()
 	require.Equal(t, []string{"GET /listings", "POST /listings/:platform/:platform_id/process", "GET"},
 		[]string{ended[0].Name(), ended[1].Name(), ended[2].Name()})
@@ -60,7 +61,7 @@ func TestTracesOfStrangers(t *testing.T) {
 	} {
 		f.get(t, "/images/x", append(headers, "traceparent", caller)...)
 	}
-	require.Eventually(t, func() bool { return len(recorder.Ended()) == 7 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(recorder.Ended()) == 7 }, servicetest.Patience(), 5*time.Millisecond)
 	spans := recorder.Ended()
 	require.Equal(t, span, spans[1].Parent().SpanID().String(), "without authentication every caller is known")
 	spans = spans[3:]

@@ -27,6 +27,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/internal/blob"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 const (
@@ -213,7 +214,7 @@ func TestUploadOnce(t *testing.T) {
 		ready <- reply{Body: err.Error()}
 	}()
 	slow.write(t, formOf("a.csv", people)[:150])
-	require.Eventually(t, func() bool { return len(files(t, folder)) == 2 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(files(t, folder)) == 2 }, servicetest.Patience(), 5*time.Millisecond)
 	first := read[api.Upload](t, d.upload(t, "", formOf("a.csv", people), "Idempotency-Key", "slow"), http.StatusAccepted)
 	slow.write(t, formOf("a.csv", people)[150:])
 	slow.close()
@@ -249,9 +250,9 @@ func TestUploadBroken(t *testing.T) {
 	_, err = fmt.Fprintf(conn, "POST /uploads?tenant=acme HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\n"+
 		"Content-Length: 100000\r\n\r\n%s", formType, formOf("a.csv", people)[:150])
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(files(t, folder)) == 1 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(files(t, folder)) == 1 }, servicetest.Patience(), 5*time.Millisecond)
 	require.NoError(t, conn.Close())
-	require.Eventually(t, func() bool { return len(files(t, folder)) == 0 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(files(t, folder)) == 0 }, servicetest.Patience(), 5*time.Millisecond)
 	require.Empty(t, read[api.UploadPage](t, d.get(t, "/uploads?tenant=acme"), 200).Items)
 }
 
@@ -409,11 +410,11 @@ func TestUploadsComing(t *testing.T) {
 			}
 		}()
 		body.write(t, small[:150])
-		require.Eventually(t, func() bool { return len(files(t, folder)) == before+1 }, time.Minute, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return len(files(t, folder)) == before+1 }, servicetest.Patience(), 5*time.Millisecond)
 		return func() {
 			rest := len(files(t, folder)) - 1
 			_ = body.w.CloseWithError(io.ErrUnexpectedEOF)
-			require.Eventually(t, func() bool { return len(files(t, folder)) == rest }, time.Minute, 5*time.Millisecond)
+			require.Eventually(t, func() bool { return len(files(t, folder)) == rest }, servicetest.Patience(), 5*time.Millisecond)
 		}
 	}
 	accepts := func(tenant string) api.Upload {
@@ -422,7 +423,7 @@ func TestUploadsComing(t *testing.T) {
 		require.Eventually(t, func() bool { // a file is deleted before it is no longer counted
 			r = try(tenant)
 			return r.Status == http.StatusAccepted
-		}, 10*time.Second, 5*time.Millisecond)
+		}, servicetest.Patience(), 5*time.Millisecond)
 		return read[api.Upload](t, r, http.StatusAccepted)
 	}
 	refuses := func(tenant, says string) {
@@ -452,7 +453,7 @@ func TestUploadsComing(t *testing.T) {
 	require.NotEmpty(t, r.Header.Get("Retry-After"))
 	require.Equal(t, api.UploadState("held"), read[api.Upload](t, d.get(t, "/uploads/"+held.ID.String()+"?tenant=rival"), 200).State)
 	end()
-	require.Eventually(t, func() bool { return d.ask(t, http.MethodPost, start, "").Status == 202 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return d.ask(t, http.MethodPost, start, "").Status == 202 }, servicetest.Patience(), 5*time.Millisecond)
 }
 
 // A person uploads, looks, corrects and starts.
@@ -670,7 +671,7 @@ func TestUploadEvents(t *testing.T) {
 		require.NoError(t, err)
 		_ = answer.Body.Close()
 		return answer.StatusCode == 200
-	}, 10*time.Second, 20*time.Millisecond)
+	}, servicetest.Patience(), 20*time.Millisecond)
 	close(stopping)
 	_, err = io.ReadAll(stream)
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -28,6 +29,8 @@ type Webhooks struct {
 	received *prometheus.CounterVec
 	room     *turns        // for bodies in memory, by network
 	lines    *rate.Limiter // of refusals in the log
+
+	wait, within time.Duration // webhookWait and webhookWithin where they are 0
 }
 
 const (
@@ -50,6 +53,7 @@ const (
 
 func (h Webhooks) register(d *door) {
 	h.door, h.room = d, newTurns(webhookBodies, webhookShare)
+	h.wait, h.within = cmp.Or(h.wait, webhookWait), cmp.Or(h.within, webhookWithin)
 	h.lines = rate.NewLimiter(rate.Every(10*time.Second), 5)
 	h.received = promauto.With(d.Registerer).NewCounterVec(prometheus.CounterOpts{
 		Name: "conveyor_webhooks_received_total",
@@ -126,21 +130,21 @@ func (h Webhooks) take(c *gin.Context) {
 func (h Webhooks) store(c *gin.Context) (result string, err error) {
 	ctx, signature := c.Request.Context(), c.GetHeader(whatsapp.SignatureHeader)
 	// The server reads the rest of a body after an answer, too: what is refused must not hold its connection either.
-	readUntil(c, webhookWait+webhookWithin)
+	readUntil(c, h.wait+h.within)
 	if signature == "" || len(h.AppSecrets) == 0 {
 		return h.unsigned(c)
 	}
 	if c.Request.ContentLength > whatsapp.MaxEvent {
 		return webhookTooLarge, errLargeEvent
 	}
-	waiting, cancel := context.WithTimeout(ctx, webhookWait)
+	waiting, cancel := context.WithTimeout(ctx, h.wait)
 	defer cancel()
 	leave, ok := h.room.wait(waiting, network(c))
 	if !ok {
 		return webhookBusy, tryAgain("too many events at once")
 	}
 	defer leave()
-	readUntil(c, webhookWithin) // a sender that holds its body back holds a place, too
+	readUntil(c, h.within) // a sender that holds its body back holds a place, too
 	body, err := io.ReadAll(c.Request.Body)
 	switch {
 	case len(body) > whatsapp.MaxEvent || errors.As(err, new(*http.MaxBytesError)):
@@ -149,7 +153,7 @@ func (h Webhooks) store(c *gin.Context) (result string, err error) {
 		if err := h.charge(c); err != nil {
 			return webhookBroken, err
 		}
-		return webhookBroken, huma.Error400BadRequest("the body breaks off, or takes longer than " + webhookWithin.String())
+		return webhookBroken, huma.Error400BadRequest("the body breaks off, or takes longer than " + h.within.String())
 	}
 	if !whatsapp.Signed(body, signature, h.AppSecrets) {
 		return h.unsigned(c)

@@ -90,7 +90,11 @@ func TestRelayStopsDuringAnAlarm(t *testing.T) {
 	broker, pool := outbox(t)
 	line := bridgetest.NewLine(t, broker.URL)
 	line.Alarm(true)
-	stop := relay(t, line.URL, pool, 1, time.Now)
+	r := newRelay(t, options(line.URL), pool, time.Now)
+	r.Cycles = 1
+	r.ConfirmWithin(time.Hour)
+	r.KeepEvery(time.Hour)
+	stop := running(t, r)
 	fill(t, pool, 3, 2000)
 	_, err := pool.Exec(t.Context(), "UPDATE outbox SET body = convert_to(repeat(' ', 100000), 'UTF8') WHERE id % 10 = 0")
 	require.NoError(t, err)
@@ -100,9 +104,7 @@ func TestRelayStopsDuringAnAlarm(t *testing.T) {
 		return n
 	}
 	require.Eventually(t, func() bool { return leased() > 0 }, patience, tick)
-	began := time.Now()
 	stop()
-	require.Less(t, time.Since(began), 10*time.Second)
 	require.Zero(t, leased())
 	require.Equal(t, 2000, pending(t, pool))
 
@@ -120,6 +122,7 @@ func TestDeadLettersWaitOutAnAlarm(t *testing.T) {
 	r := newRig(t)
 	line := bridgetest.NewLine(t, r.broker.URL)
 	r.URLs, r.ArchiveDeadLetters = []string{line.URL}, false
+	r.DrainWithin(time.Hour)
 	stop := r.start(t)
 	line.Alarm(true)
 	r.broker.Publish("scraped", "kijiji", []byte("<html>"))
@@ -134,8 +137,6 @@ func TestDeadLettersWaitOutAnAlarm(t *testing.T) {
 	line.Alarm(true)
 	r.broker.Publish("scraped", "kijiji", []byte("<p>"))
 	r.eventually(t, func() bool { return strings.Count(r.logs.String(), "messages to be sent wait") == 2 }, "not blocked")
-	began := time.Now()
-	stop()
-	require.Less(t, time.Since(began), 10*time.Second)
+	stop() // fails where it waits for the grace
 	r.eventually(t, func() bool { return r.broker.Ready("scraped.kijiji") == 1 }, "it is not lost")
 }

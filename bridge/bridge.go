@@ -47,6 +47,7 @@ type Bridge struct {
 
 	within, slow time.Duration // as in source; 0 is the default
 	watch        time.Duration // as in source; 0 is the default
+	retry, grace time.Duration // as in source; 0 is the default
 	budget       int64         // as in source; 0 is the default
 	trim         time.Duration // between two looks at the queues that are limited; 0 is the default
 }
@@ -74,6 +75,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 			source: source{
 				Queue: q, hold: b.Hold, within: cmp.Or(b.within, handleTimeout), slow: cmp.Or(b.slow, slowHandling),
 				watch: cmp.Or(b.watch, watchEvery), budget: cmp.Or(b.budget, prefetchBytes),
+				retry: cmp.Or(b.retry, firstBackoff), grace: cmp.Or(b.grace, drainGrace),
 				metrics: b.Metrics, log: b.Log.With("queue", q.Name),
 				spans: newTracing(b.Traces), now: b.Now,
 			},

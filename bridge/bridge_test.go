@@ -28,12 +28,12 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
-const (
-	patience = 2 * time.Minute
-	tick     = 5 * time.Millisecond
-)
+const tick = 5 * time.Millisecond
+
+var patience = servicetest.Patience()
 
 func options(url string) bridge.Options {
 	return bridge.Options{
@@ -339,7 +339,7 @@ func TestManyAtOnce(t *testing.T) {
 	for _, f := range families {
 		if f.GetName() == "conveyor_batch_messages" {
 			h := f.GetMetric()[0].GetHistogram()
-			require.Less(t, h.GetSampleCount(), uint64(100), "batches for %v messages", h.GetSampleSum())
+			require.Less(t, h.GetSampleCount(), uint64(h.GetSampleSum()), "no batch of several messages")
 		}
 	}
 }
@@ -602,46 +602,57 @@ func TestPostgresAway(t *testing.T) {
 	r.broker.Publish("scraped", "kijiji", append(messages(t, 3), []byte("<html>"))...)
 	r.eventually(t, func() bool { return strings.Contains(r.logs.String(), "messages are held") }, "they are held")
 	require.Zero(t, r.temp.called())
-	require.NoError(t, line.Mend())
+	line.Mend()
 	r.eventually(t, func() bool { return r.temp.started() == 3 }, "it goes on by itself")
 	r.eventually(t, func() bool { return r.rows(t, "dead_letters") == 1 }, "and archives")
 	stop()
 	require.Zero(t, r.broker.Ready("scraped.kijiji"))
 }
 
-// TestPostgresHangs: while Postgres accepts connections and answers nothing, messages are kept and operators see within
-// seconds that they are held; when it answers again, the work goes on by itself.
+// TestPostgresHangs: while Postgres accepts connections and answers nothing, messages are kept and operators see that
+// they are held before the first call ends; when it answers again, the work goes on by itself.
 func TestPostgresHangs(t *testing.T) {
 	t.Parallel()
 
-	r := newRig(t)
-	line := bridgetest.NewLine(t, r.pool.Config().ConnString())
-	pool, err := db.Open(t.Context(), line.URL, 10)
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
-	r.use(pool)
-	registry := prometheus.NewRegistry()
-	r.Metrics = bridge.NewMetrics(registry)
-	r.HandleWithin(3*time.Second, 500*time.Millisecond)
-	stop := r.start(t)
-	r.broker.Publish("scraped", "kijiji", message(t, "before"))
-	r.eventually(t, func() bool { return r.temp.started() == 1 }, "not started")
-	line.Hang(true)
-	began := time.Now()
-	r.broker.Publish("scraped", "kijiji", messages(t, 3)...)
-	r.broker.Publish("scraped", "kangalou", []byte("<html>")) // its dead letter is to be archived
-	r.eventually(t, func() bool { return total(t, registry, "conveyor_messages_held") >= 2 }, "the metric does not show them")
-	require.Less(t, time.Since(began), 3*time.Second, "shown before the first call ends")
-	r.eventually(t, func() bool { return strings.Contains(r.logs.String(), "a service does not answer") }, "no log")
-	r.eventually(t, func() bool { return strings.Contains(r.logs.String(), "messages are held, trying again") }, "no end of a call")
-	require.Equal(t, 1, r.temp.started())
+	for name, c := range map[string]struct{ within, slow time.Duration }{
+		"the call does not end": {time.Hour, 50 * time.Millisecond},
+		"calls end":             {3 * time.Second, time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 
-	line.Hang(false)
-	r.eventually(t, func() bool { return r.temp.started() == 4 }, "it goes on by itself")
-	r.eventually(t, func() bool { return r.rows(t, "dead_letters") == 1 }, "and archives")
-	r.eventually(t, func() bool { return total(t, registry, "conveyor_messages_held") == 0 }, "nothing is held")
-	stop()
-	require.Zero(t, r.broker.Ready("scraped.kijiji"))
+			r := newRig(t)
+			line := bridgetest.NewLine(t, r.pool.Config().ConnString())
+			pool, err := db.Open(t.Context(), line.URL, 10)
+			require.NoError(t, err)
+			t.Cleanup(pool.Close)
+			r.use(pool)
+			registry := prometheus.NewRegistry()
+			r.Metrics = bridge.NewMetrics(registry)
+			r.HandleWithin(c.within, c.slow)
+			stop := r.start(t)
+			r.broker.Publish("scraped", "kijiji", message(t, "before"))
+			r.eventually(t, func() bool { return r.temp.started() == 1 }, "not started")
+			line.Hang(true)
+			t.Cleanup(func() { line.Hang(false) }) // before the bridge is stopped
+			r.broker.Publish("scraped", "kijiji", messages(t, 3)...)
+			r.broker.Publish("scraped", "kangalou", []byte("<html>")) // its dead letter is to be archived
+			r.eventually(t, func() bool { return total(t, registry, "conveyor_messages_held") >= 2 }, "the metric does not show them")
+			said := "messages are held, trying again"
+			if c.within == time.Hour {
+				said = "a service does not answer"
+			}
+			r.eventually(t, func() bool { return strings.Contains(r.logs.String(), said) }, "no log")
+			require.Equal(t, 1, r.temp.started())
+
+			line.Hang(false)
+			r.eventually(t, func() bool { return r.temp.started() == 4 }, "it goes on by itself")
+			r.eventually(t, func() bool { return r.rows(t, "dead_letters") == 1 }, "and archives")
+			r.eventually(t, func() bool { return total(t, registry, "conveyor_messages_held") == 0 }, "nothing is held")
+			stop()
+			require.Zero(t, r.broker.Ready("scraped.kijiji"))
+		})
+	}
 }
 
 // TestConnectionClosedBeforeAck: an ack for a delivery of the session before must not settle another message, and an
@@ -704,13 +715,13 @@ func TestShutdownDoesNotWaitForWhatIsAway(t *testing.T) {
 	t.Parallel()
 
 	r := newRig(t)
+	r.RetryAfter(time.Hour)
+	r.DrainWithin(time.Hour)
 	r.temp.set(func(string) error { return errors.New("away") })
 	stop := r.start(t)
 	r.broker.Publish("scraped", "kijiji", message(t, "1"))
-	r.eventually(t, func() bool { return r.temp.called() >= 6 }, "the pauses have grown to seconds")
-	began := time.Now()
-	stop()
-	require.Less(t, time.Since(began), 2*time.Second)
+	r.eventually(t, func() bool { return r.temp.called() == 1 }, "not tried")
+	stop() // fails where it waits for the pause or the grace
 	r.eventually(t, func() bool { return r.broker.Ready("scraped.kijiji") == 1 }, "it goes back to its queue")
 }
 
@@ -727,7 +738,7 @@ func TestBrokerAway(t *testing.T) {
 	go func() { ended <- r.Run(ctx) }()
 	r.eventually(t, func() bool { return strings.Contains(r.logs.String(), "cannot connect to rabbitmq") }, "it says so")
 	for n := range 2 {
-		require.NoError(t, line.Mend())
+		line.Mend()
 		r.eventually(t, func() bool { return r.consumers("scraped.kijiji") == 1 }, "no consumer")
 		r.broker.Publish("scraped", "kijiji", message(t, fmt.Sprint(n)))
 		r.eventually(t, func() bool { return r.temp.started() == n+1 }, "it works")

@@ -128,7 +128,7 @@ func (c *consumer) session(ctx context.Context, prefetch *int) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	defer context.AfterFunc(ctx, func() {
-		time.AfterFunc(drainGrace, func() { stop(errors.New("shutdown took too long")) })
+		time.AfterFunc(c.grace, func() { stop(errors.New("shutdown took too long")) })
 	})()
 	closed := make(chan struct{})
 	defer func() { <-closed }()
@@ -290,7 +290,7 @@ func (c *consumer) work(ctx, work context.Context, batch []amqp.Delivery, since 
 			leave()
 		}
 	})()
-	again(holding, func() bool {
+	repeat(holding, c.retry, func() bool {
 		var why error
 		batch, why = c.settle(settling, batch, c.call(work, batch, held))
 		if len(batch) == 0 || ctx.Err() != nil {

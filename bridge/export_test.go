@@ -11,6 +11,18 @@ import (
 // KeepEvery sets how often a lease is kept while the broker blocks publishers.
 func (r *Relay) KeepEvery(d time.Duration) { r.keep = d }
 
+// PollEvery sets how often a relay looks for messages without a wake-up.
+func (r *Relay) PollEvery(d time.Duration) { r.poll = d }
+
+// ConfirmWithin sets for how long a relay waits for confirms from a broker that does not block publishers.
+func (r *Relay) ConfirmWithin(d time.Duration) { r.confirm = d }
+
+// RetryAfter sets the first pause before messages that are held are handled again.
+func (b *Bridge) RetryAfter(d time.Duration) { b.retry = d }
+
+// DrainWithin sets how long the handling of received messages may take after shutdown began.
+func (b *Bridge) DrainWithin(d time.Duration) { b.grace = d }
+
 // HandleWithin sets how long a call of a handler may take, and after how long its messages count as held.
 func (b *Bridge) HandleWithin(most, slow time.Duration) { b.within, b.slow = most, slow }
 

@@ -29,6 +29,8 @@ type source struct {
 	budget  int64         // bytes of unsettled bodies at which fewer messages are taken at once
 	watch   time.Duration // between two questions whether the handler can work
 	slow    time.Duration // time of a call after which its messages count as held
+	retry   time.Duration // before the second call for messages that are held; longer before each further one
+	grace   time.Duration // for received messages after shutdown began
 	metrics *Metrics
 	log     *slog.Logger
 	spans   tracing

@@ -55,7 +55,7 @@ func TestInspectorQueues(t *testing.T) {
 	_, err = b.Channel().QueueDelete("images.pending", false, false, false)
 	require.NoError(t, err)
 
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	got, err := i.Queues(ctx)
 	require.NoError(t, err)
@@ -109,7 +109,7 @@ func TestInspectorOfABrokerThatIsAway(t *testing.T) {
 	line.Cut()
 	_, err = back.Queues(t.Context())
 	require.Error(t, err)
-	require.NoError(t, line.Mend())
+	line.Mend()
 	_, err = back.Queues(t.Context())
 	require.NoError(t, err, "it connects again")
 }

@@ -32,18 +32,20 @@ func TestAnotherNodeTakesOver(t *testing.T) {
 	for n, line := range lines {
 		lines[(n+1)%3].Cut()
 		lines[(n+2)%3].Hang(true)
-		require.Eventually(t, sends, 20*time.Second, 10*time.Millisecond, "only node %d answers", n)
-		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
-		require.NoError(t, bridge.Ping(ctx, nodes...), "a node that does not answer leaves time for the others")
-		cancel()
+		require.Eventually(t, sends, servicetest.Patience(), 10*time.Millisecond, "only node %d answers", n)
+		servicetest.Undisturbed(t, func() error { // a node that does not answer leaves time for the others
+			ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
+			defer cancel()
+			return bridge.Ping(ctx, nodes...)
+		})
 		line.Cut()
-		ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		require.Error(t, bridge.Ping(ctx, nodes...))
 		cancel()
 		for _, l := range lines {
 			l.Hang(false)
 			l.Cut()
-			require.NoError(t, l.Mend())
+			l.Mend()
 		}
 	}
 }

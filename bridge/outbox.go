@@ -53,6 +53,8 @@ type Relay struct {
 	log     *slog.Logger
 	now     func() time.Time
 	spans   tracing
+	poll    time.Duration // without a wake-up
+	confirm time.Duration // of a batch, at most
 	keep    time.Duration
 	cursor  atomic.Pointer[string] // the lane served last
 }
@@ -64,7 +66,8 @@ func NewRelay(nodes []string, outbox *db.Outbox, o Options, m *Metrics, log *slo
 		Outbox: outbox, Routed: topology.routes, Cycles: o.Relays, Retention: o.Retention,
 		GiveUp:  fault.Refusals(o.GiveUp),
 		connect: connect, restore: &restorer{topology: topology, connect: connect, turns: outbox, log: log},
-		metrics: m, log: log, now: now, spans: newTracing(o.Traces), keep: relayKeep,
+		metrics: m, log: log, now: now, spans: newTracing(o.Traces),
+		poll: relayPoll, confirm: publishTimeout, keep: relayKeep,
 	}
 }
 
@@ -95,7 +98,7 @@ func (r *Relay) Run(ctx context.Context) {
 // has sent a signal sends no other for db.WakeEvery, so the outbox is looked at often until that is over.
 func (r *Relay) cycles(ctx context.Context, more chan<- struct{}, wake <-chan struct{}) {
 	p := &publisher{connect: r.connect}
-	poll := time.NewTicker(relayPoll)
+	poll := time.NewTicker(r.poll)
 	defer poll.Stop()
 	var woken time.Time
 	for ctx.Err() == nil {
@@ -108,7 +111,7 @@ func (r *Relay) cycles(ctx context.Context, more chan<- struct{}, wake <-chan st
 		case <-poll.C:
 			if !woken.IsZero() && time.Since(woken) > relayLooks {
 				woken = time.Time{}
-				poll.Reset(relayPoll)
+				poll.Reset(r.poll)
 			}
 		case <-ctx.Done():
 		}
@@ -259,7 +262,7 @@ func (r *Relay) patience(ctx context.Context, token uuid.UUID, batch []db.Messag
 		tick := time.NewTicker(r.keep)
 		defer tick.Stop()
 		stop := ctx.Done()
-		for since := time.Now(); time.Since(since) < publishTimeout; {
+		for since := time.Now(); time.Since(since) < r.confirm; {
 			select {
 			case <-out.Done():
 				return

@@ -41,12 +41,31 @@ func relay(t testing.TB, url string, pool *pgxpool.Pool, cycles int, now func() 
 func run(t testing.TB, o bridge.Options, pool *pgxpool.Pool, now func() time.Time) (stop func()) {
 	t.Helper()
 
-	r := bridge.NewRelay(o.URLs, dbtest.Outbox(t, pool), o, bridge.NewMetrics(prometheus.NewRegistry()),
+	return running(t, newRelay(t, o, pool, now))
+}
+
+func newRelay(t testing.TB, o bridge.Options, pool *pgxpool.Pool, now func() time.Time) *bridge.Relay {
+	t.Helper()
+
+	return bridge.NewRelay(o.URLs, dbtest.Outbox(t, pool), o, bridge.NewMetrics(prometheus.NewRegistry()),
 		slog.New(slog.DiscardHandler), now)
+}
+
+// running runs a relay until stop, which waits for its end with patience, or the end of the test.
+func running(t testing.TB, r *bridge.Relay) (stop func()) {
+	t.Helper()
+
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan struct{})
 	go func() { defer close(done); r.Run(ctx) }()
-	stop = sync.OnceFunc(func() { cancel(); <-done })
+	stop = sync.OnceFunc(func() {
+		cancel()
+		select {
+		case <-done:
+		case <-time.After(patience):
+			require.Fail(t, "the relay does not stop")
+		}
+	})
 	t.Cleanup(stop)
 	return stop
 }
@@ -372,7 +391,7 @@ func TestRelayLosesNothing(t *testing.T) {
 		require.Eventually(t, func() bool {
 			return strings.Contains(strings.Join(column(t, pool, "last_error"), ""), "c") || pending(t, pool) == 0
 		}, patience, tick)
-		require.NoError(t, line.Mend())
+		line.Mend()
 	}
 	empty(t, pool)
 	got := messageIDs(broker.Get("listings.published", broker.Ready("listings.published")))
@@ -405,22 +424,30 @@ func TestRelayIsWoken(t *testing.T) {
 	t.Parallel()
 
 	broker, pool := outbox(t)
-	relay(t, broker.URL, pool, 1, time.Now)
+	r := newRelay(t, options(broker.URL), pool, time.Now)
+	r.Cycles = 1
+	r.PollEvery(time.Hour)
+	running(t, r)
 	listening := func() (n int) {
 		require.NoError(t, pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
 			WHERE query = 'LISTEN outbox' AND datname = current_database()`).Scan(&n))
 		return n
 	}
 	require.Eventually(t, func() bool { return listening() == 1 }, patience, tick)
-	best, s := time.Hour, db.NewListings(pool)
-	for n := range 12 { // polling alone would take an eighth of a second on average
+	s := db.NewListings(pool)
+	written := 0
+	for range 12 { // each in less than the hour to the next poll
 		<-time.After(3 * db.WakeEvery) // or the relay still looks because of the message before
-		began := time.Now()
-		handOver(t, s, n)
-		broker.Get("listings.ready", 1)
-		best = min(best, time.Since(began))
+		tries := 0
+		require.Eventually(t, func() bool {
+			if tries++; tries%50 == 1 { // a writer does not wait long for its wake-up on a busy machine: the next one wakes
+				written++
+				handOver(t, s, written)
+			}
+			return broker.Ready("listings.ready") > 0
+		}, patience, 4*tick)
+		broker.Get("listings.ready", broker.Ready("listings.ready"))
 	}
-	require.Less(t, best, 60*time.Millisecond)
 }
 
 func TestSender(t *testing.T) {

@@ -206,8 +206,11 @@ func (c *connector) end() {
 
 // again calls f until it returns true or ctx ends, with growing pauses and jitter: clients should not reconnect all at
 // once.
-func again(ctx context.Context, f func() bool) {
-	for wait := firstBackoff; !f(); wait = min(2*wait, mostBackoff) {
+func again(ctx context.Context, f func() bool) { repeat(ctx, firstBackoff, f) }
+
+// repeat is again with a first pause of its own.
+func repeat(ctx context.Context, first time.Duration, f func() bool) {
+	for wait := first; !f(); wait = min(2*wait, max(first, mostBackoff)) {
 		if !pause(ctx, wait) {
 			return
 		}

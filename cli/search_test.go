@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // answered is a page of answers in which everything is set.
@@ -292,6 +293,6 @@ func TestReindexWait(t *testing.T) {
 		} else {
 			require.ErrorIs(t, err, ExitError(1))
 		}
-		require.Less(t, time.Since(began), 30*time.Second)
+		require.Less(t, time.Since(began), servicetest.Patience())
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/web"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // frontier is a run on a database of its own.
@@ -88,7 +89,7 @@ func (f frontier) recovers(t *testing.T) {
 	require.Eventually(t, func() bool {
 		p, err := f.Tend(t.Context(), f.run.ID, true)
 		return err == nil && p.Recovered == 1
-	}, 20*time.Second, 100*time.Millisecond)
+	}, servicetest.Patience(), 100*time.Millisecond)
 }
 
 // A run goes from its seed to its end, with every state, link, count and message on the way.
@@ -345,7 +346,7 @@ func TestFrontierAtOnce(t *testing.T) {
 	require.Eventually(t, func() bool {
 		p, err := f.Tend(context.WithoutCancel(ctx), f.run.ID, true)
 		return err == nil && p.Status == crawl.Completed && p.Visited == pages && p.Discovered == pages
-	}, 10*time.Second, 10*time.Millisecond)
+	}, servicetest.Patience(), 10*time.Millisecond)
 	var wrong, edges int
 	require.NoError(t, f.pool.QueryRow(ctx, `SELECT count(*) FROM crawl_links l CROSS JOIN unnest(l.to_ids) AS e(id)
 		JOIN crawl_urls a ON a.run_id = l.run_id AND a.id = l.from_id

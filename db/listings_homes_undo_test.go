@@ -16,6 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // publicity is what readers of the API see of adverts: whether and since when they are offered, with the history that
@@ -177,7 +178,7 @@ func TestUndoBesideAJudgement(t *testing.T) {
 		t.Helper()
 		require.Eventually(t, func() bool {
 			return count(t, pool, "pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()") == n
-		}, time.Minute, 5*time.Millisecond)
+		}, servicetest.Patience(), 5*time.Millisecond)
 	}
 	work.Go(func() error { // holds the locks of its keys, and waits for the advert
 		j, _, err := s.JoinHome(ctx, v, nil, runOf(twin.Ref), after(5))

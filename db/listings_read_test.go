@@ -18,6 +18,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/place"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 func TestSearchFilters(t *testing.T) {
@@ -296,11 +297,11 @@ func TestSearchForATextThatTakesLong(t *testing.T) {
 		close(found)
 	}()
 	var first []time.Time
-	require.Eventually(t, func() bool { first = waits(); return len(first) == 1 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { first = waits(); return len(first) == 1 }, servicetest.Patience(), 10*time.Millisecond)
 	require.Eventually(t, func() bool {
 		second := waits()
 		return len(second) == 1 && second[0].After(first[0])
-	}, 10*time.Second, 10*time.Millisecond, "it takes too long, and another way is tried")
+	}, servicetest.Patience(), 10*time.Millisecond, "it takes too long, and another way is tried")
 	require.NoError(t, tx.Commit(t.Context()))
 	got, ok := <-found
 	require.True(t, ok)

@@ -401,7 +401,7 @@ func TestSettleReplayBesideAnAdvance(t *testing.T) {
 	})
 	require.Eventually(t, func() bool {
 		return count(t, pool, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
-	}, time.Minute, 5*time.Millisecond)
+	}, servicetest.Patience(), 5*time.Millisecond)
 	require.NoError(t, tx.Commit(ctx))
 	require.NoError(t, work.Wait())
 	p := <-settled

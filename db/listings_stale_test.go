@@ -16,6 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // tenOfAll is a window that looks at everything there is.
@@ -185,7 +186,7 @@ func TestArchiveStaleWhileItIsScraped(t *testing.T) {
 	}()
 	require.Eventually(t, func() bool {
 		return count(t, pool, "pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()") == 1
-	}, 10*time.Second, 10*time.Millisecond)
+	}, servicetest.Patience(), 10*time.Millisecond)
 	_, err = tx.Exec(t.Context(), "UPDATE listings SET status = 'archived'")
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), "UPDATE raw_listings SET archived_at = $1", after(89))

@@ -21,6 +21,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -253,12 +254,13 @@ func TestReceiveConcurrently(t *testing.T) {
 	pool := dbtest.New(t)
 	s := db.NewListings(pool)
 	var work sync.WaitGroup
-	errs := make([]error, bridges)
+	errs, seed := make([]error, bridges), servicetest.Seed(t)
 	for i := range bridges {
 		work.Go(func() {
+			dice := rand.New(rand.NewPCG(seed, uint64(i)))
 			for round := range rounds {
 				batch := make([]db.Arrival, adverts)
-				for k, n := range rand.Perm(adverts) {
+				for k, n := range dice.Perm(adverts) {
 					batch[k] = arrival(refOf(fmt.Sprint(n)), fmt.Sprint("v", round), round)
 				}
 				if _, err := s.Receive(t.Context(), batch, after(round)); err != nil {

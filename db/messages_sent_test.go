@@ -171,7 +171,7 @@ func TestMessagesAreSentOnce(t *testing.T) {
 	}
 	require.NoError(t, p.api.Script(cloudapi.Rule{Code: 130429, Times: 2})) // the sender is paused, and nothing is lost
 
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), servicetest.Patience())
 	defer cancel()
 	var wg sync.WaitGroup
 	for i := range 4 {

@@ -18,6 +18,7 @@ import (
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // pageTime is when pages of tests were crawled.
@@ -214,7 +215,7 @@ func TestPagesGone(t *testing.T) {
 			err := l.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity
 				WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waits)
 			return err == nil && waits
-		}, time.Minute, 5*time.Millisecond, "it does not wait for the deletion")
+		}, servicetest.Patience(), 5*time.Millisecond, "it does not wait for the deletion")
 		return nil
 	})
 	require.NoError(t, err)

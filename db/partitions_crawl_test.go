@@ -26,6 +26,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/retention"
 	"github.com/mtlrent/conveyor/domain/web"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // statement is that of the release before the tables of crawls had partitions.
@@ -116,10 +117,10 @@ func TestCrawlTablesArePartitionedUnderWriters(t *testing.T) {
 		}
 		return nil
 	})
-	require.Eventually(t, func() bool { return stored.Load() > 10 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return stored.Load() > 10 }, servicetest.Patience(), time.Millisecond)
 	attached := migrated(t, pool, migrating)
 	before := stored.Load()
-	require.Eventually(t, func() bool { return stored.Load() > before+20 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return stored.Load() > before+20 }, servicetest.Patience(), time.Millisecond)
 	stop()
 	require.NoError(t, writers.Wait())
 	require.Equal(t, 3, attached, "tables that were attached without reading them")

@@ -25,6 +25,7 @@ import (
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/retention"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // released are the migrations up to a number, as the release that had it as its last.
@@ -132,7 +133,7 @@ func TestTablesArePartitionedUnderWriters(t *testing.T) {
 	}
 	require.Equal(t, 6, migrated(t, pool, migrating), "tables that were attached without reading them")
 	before := stored.Load()
-	require.Eventually(t, func() bool { return stored.Load() > before+20 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return stored.Load() > before+20 }, servicetest.Patience(), time.Millisecond)
 	stop()
 	require.NoError(t, writers.Wait())
 
@@ -249,7 +250,7 @@ func TestStraysBecomeTheirMonth(t *testing.T) {
 			var pg *pgconn.PgError
 			_, err = migrating.Exec(ctx, sql)
 			return !errors.As(err, &pg) || pg.Code != "55P03"
-		}, time.Minute, 10*time.Millisecond)
+		}, servicetest.Patience(), 10*time.Millisecond)
 		require.NoError(t, err)
 	}
 	l := publishNew(t, working, "1")
@@ -304,10 +305,10 @@ func TestStraysBecomeTheirMonth(t *testing.T) {
 				return nil
 			})
 		}
-		require.Eventually(t, func() bool { return stored.Load() > 3 }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { return stored.Load() > 3 }, servicetest.Patience(), time.Millisecond)
 		move(table, next)
 		before := stored.Load()
-		require.Eventually(t, func() bool { return stored.Load() > before+3 }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { return stored.Load() > before+3 }, servicetest.Patience(), time.Millisecond)
 		stop()
 		require.NoError(t, writers.Wait(), table)
 		first, second := table+next.Format("_200601"), table+next.AddDate(0, 1, 0).Format("_200601")

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -65,7 +64,7 @@ func (b *Broker) Call(method, path string, in, out any) {
 
 	body, err := json.Marshal(in)
 	require.NoError(b.t, err)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.t.Context()), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.t.Context()), servicetest.Patience())
 	defer cancel()
 	at := *b.management
 	at.User = nil
@@ -119,7 +118,7 @@ func (b *Broker) Channel() *amqp.Channel {
 	return ch
 }
 
-// Publish sends bodies and waits until the broker has them.
+// Publish sends bodies and waits until a queue has each; a message that none is bound for fails the test.
 func (b *Broker) Publish(exchange, key string, bodies ...[]byte) {
 	b.t.Helper()
 
@@ -137,15 +136,17 @@ func (b *Broker) Send(exchange, key string, messages ...amqp.Publishing) {
 	ch := b.Channel()
 	defer ch.Close()
 	require.NoError(b.t, ch.Confirm(false))
+	returned := ch.NotifyReturn(make(chan amqp.Return, len(messages)))
 	for _, m := range messages {
 		m.DeliveryMode = amqp.Persistent
-		c, err := ch.PublishWithDeferredConfirm(exchange, key, false, false, m)
+		c, err := ch.PublishWithDeferredConfirm(exchange, key, true, false, m)
 		require.NoError(b.t, err)
 		require.True(b.t, c.Wait())
 	}
+	require.Empty(b.t, returned, "no queue is bound to exchange %q for %q", exchange, key) // returned before confirmed
 }
 
-// Get takes up to n messages out of a queue, waiting up to 20 seconds for each.
+// Get takes n messages out of a queue, waiting for each with servicetest.Patience.
 func (b *Broker) Get(queue string, n int) []amqp.Delivery {
 	b.t.Helper()
 
@@ -154,14 +155,14 @@ func (b *Broker) Get(queue string, n int) []amqp.Delivery {
 	deliveries, err := ch.Consume(queue, "", true, false, false, false, nil)
 	require.NoError(b.t, err)
 	var out []amqp.Delivery
-	patience := time.NewTimer(20 * time.Second)
+	patience := time.NewTimer(servicetest.Patience())
 	defer patience.Stop()
 	for len(out) < n {
 		select {
 		case d, ok := <-deliveries:
 			require.True(b.t, ok, "the queue is gone")
 			out = append(out, d)
-			patience.Reset(20 * time.Second)
+			patience.Reset(servicetest.Patience())
 		case <-patience.C:
 			require.Fail(b.t, "too few messages", "got %d of %d from %s", len(out), n, queue)
 		}
@@ -180,15 +181,16 @@ func (b *Broker) Ready(queue string) int {
 	return q.Messages
 }
 
-// A Line forwards connections to a server until it is cut; it can be mended. One to a broker can raise an alarm.
+// A Line forwards connections to a server until it is cut; it can be mended. One to a broker can raise an alarm. It
+// keeps its port all the while, for another process would take one that is free: while cut, it resets connections.
 type Line struct {
 	URL string // of the server, by way of this line
 
 	target string
 	amqp   bool
 	mu     sync.Mutex
-	listen net.Listener // nil while it is cut
-	addr   string
+	cut    bool
+	cuts   int // so far
 	conns  map[net.Conn]bool
 	calm   chan struct{} // closed when the alarm is over; nil while there is none
 	hung   chan struct{} // closed when bytes go through again; nil while they do
@@ -200,25 +202,21 @@ func NewLine(t testing.TB, server string) *Line {
 
 	u, err := url.Parse(server)
 	require.NoError(t, err)
-	l := &Line{target: u.Host, amqp: u.Scheme == "amqp", addr: "127.0.0.1:0", conns: map[net.Conn]bool{}}
-	require.NoError(t, l.Mend())
-	u.Host = l.addr
+	listen, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	l := &Line{target: u.Host, amqp: u.Scheme == "amqp", conns: map[net.Conn]bool{}}
+	u.Host = listen.Addr().String()
 	l.URL = u.String()
-	t.Cleanup(l.Cut)
+	t.Cleanup(func() { _ = listen.Close(); l.Cut() })
+	go l.serve(listen) // ends with listen
 	return l
 }
 
 // Mend lets connections through again.
-func (l *Line) Mend() error {
+func (l *Line) Mend() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	listen, err := net.Listen("tcp", l.addr)
-	if err != nil {
-		return fmt.Errorf("listen for the line: %w", err)
-	}
-	l.listen, l.addr = listen, listen.Addr().String()
-	go l.serve(listen) // ends when Cut closes listen
-	return nil
+	l.cut = false
 }
 
 // Hang stops forwarding in both directions, as a server does that is frozen or whose host vanished: connections stay
@@ -252,16 +250,14 @@ func (s slack) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Cut closes the open connections and refuses new ones.
+// Cut closes the open connections and resets new ones.
 func (l *Line) Cut() {
 	l.Alarm(false)
 	l.Hang(false)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.listen != nil {
-		_ = l.listen.Close()
-		l.listen = nil
-	}
+	l.cut = true
+	l.cuts++
 	for c := range l.conns {
 		_ = c.Close()
 	}
@@ -274,20 +270,28 @@ func (l *Line) serve(listen net.Listener) {
 		if err != nil {
 			return
 		}
+		l.mu.Lock()
+		cut, cuts := l.cut, l.cuts
+		l.mu.Unlock()
+		if cut {
+			reset(near)
+			continue
+		}
 		far, err := net.Dial("tcp", l.target)
 		if err != nil {
-			_ = near.Close()
+			reset(near)
 			continue
 		}
 		l.mu.Lock()
-		open := l.listen == listen
+		open := l.cuts == cuts
 		if open {
 			l.conns[near], l.conns[far] = true, true
 		}
 		l.mu.Unlock()
 		if !open { // cut meanwhile
-			_, _ = near.Close(), far.Close()
-			return
+			reset(near)
+			_ = far.Close()
+			continue
 		}
 		toServer, toClient := io.Copy, io.Copy
 		if l.amqp {
@@ -303,6 +307,12 @@ func (l *Line) serve(listen net.Listener) {
 			}()
 		}
 	}
+}
+
+// reset ends a connection so that its client gets an error at once, as from a port on which nothing listens.
+func reset(c net.Conn) {
+	_ = c.(*net.TCPConn).SetLinger(0)
+	_ = c.Close()
 }
 
 // Alarm makes the line behave as a broker that is out of memory or disk: a connection that publishes is told

@@ -18,6 +18,7 @@ import (
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/cloudapi"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/internal/whatsapp"
 	"github.com/mtlrent/conveyor/workflows"
@@ -85,21 +86,21 @@ func TestWebhooksAreApplied(t *testing.T) {
 	require.Eventually(t, func() bool {
 		m, _, err := messages.Get(ctx, "acme", message)
 		return err == nil && m.State == campaign.MessageRead
-	}, 20*time.Second, 20*time.Millisecond)
+	}, servicetest.Patience(), 20*time.Millisecond)
 	require.Eventually(t, func() bool {
 		m, err := messages.Put(ctx, "acme", db.NewMessage{
 			ID: uuid.New(), Sender: senderOf(t, h), Recipient: "+15145550188",
 			Body: campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: "hi"}},
 		}, time.Now())
 		return err == nil && m.State == campaign.MessageSkipped
-	}, 20*time.Second, 20*time.Millisecond)
+	}, servicetest.Patience(), 20*time.Millisecond)
 
 	_, err = hooks.Store(ctx, []byte("not an event"), 0, 0, time.Now())
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		waiting, _, err := hooks.Backlog(ctx, 10, time.Now())
 		return err == nil && waiting == 0
-	}, 20*time.Second, 20*time.Millisecond)
+	}, servicetest.Patience(), 20*time.Millisecond)
 	require.Equal(t, 4, testutil.CollectAndCount(h.registry, "conveyor_webhook_delay_seconds", "conveyor_webhook_opt_outs_total",
 		"conveyor_webhooks_applied_total"))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/demosite"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/internal/whatsapp"
 )
 
@@ -26,7 +27,7 @@ func TestDemoSiteTakesMessages(t *testing.T) {
 	site, cloud := demoSite(demosite.Options{Frozen: true}, hooks.URL, config.WhatsApp{AppSecrets: []string{"the secret", "old"}})
 	s := httptest.NewServer(site)
 	t.Cleanup(s.Close)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), servicetest.Patience())
 	ran := make(chan error, 1)
 	go func() { ran <- cloud.Run(ctx) }()
 	c, err := whatsapp.New(config.WhatsApp{URL: s.URL + cloudPath, Version: "v23.0", Timeout: 10 * time.Second}.Options())

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 func TestGarbage(t *testing.T) {
@@ -33,9 +35,9 @@ func TestPaceCollector(t *testing.T) {
 		return sample[0].Value.Uint64()
 	}
 	alive := make([]byte, 120<<20)
-	require.Eventually(t, func() bool { return percent() == 100 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return percent() == 100 }, servicetest.Patience(), time.Millisecond)
 	runtime.KeepAlive(alive)
-	require.Eventually(t, func() bool { return percent() > 100 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return percent() > 100 }, servicetest.Patience(), time.Millisecond)
 	t.Cleanup(func() { debug.SetGCPercent(before) })
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/workers"
 	"github.com/mtlrent/conveyor/workflows"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // The rows of all systems fit together: workers.New panics when activities are missing, or when two have one name.
@@ -65,10 +66,9 @@ func TestSystems(t *testing.T) {
 	for _, q := range h.bridgeOptions().Queues {
 		names = append(names, q.Name)
 	}
-	want := []string{
-		contract.QueueNormalized, contract.QueueReady, contract.QueueImages, contract.QueuePublished,
-		contract.QueueDraftRequested, contract.QueueCrawler,
-	}
+	want, err := servicetest.Queues("../../domain/contract/queues.go")
+	require.NoError(t, err)
+	want = slices.DeleteFunc(want, func(name string) bool { return name == contract.QueueEnriched }) // of another team
 	for _, name := range platform.Names() {
 		want = append(want, contract.QueueScraped(name))
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/worker"
+
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // stopping is a worker whose Stop returns when all of them have been asked to stop.
@@ -38,7 +40,7 @@ func TestWorkersStopAtOnce(t *testing.T) {
 	select {
 	case <-done:
 		require.EqualValues(t, 3, ended.Load())
-	case <-time.After(10 * time.Second):
+	case <-time.After(servicetest.Patience()):
 		require.Fail(t, "a worker is stopped only after another has stopped")
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/cloudapi"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/internal/whatsapp"
 )
 
@@ -137,7 +138,7 @@ func (w *world) send(t *testing.T, sender, to string) (campaign.Answer, uuid.UUI
 
 func (w *world) settle(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), servicetest.Patience())
 	defer cancel()
 	require.NoError(t, w.Settled(ctx))
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/confine"
 	"github.com/mtlrent/conveyor/internal/demosite"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 func TestMain(m *testing.M) {
@@ -87,7 +88,7 @@ func TestContextEnds(t *testing.T) {
 		began := time.Now()
 		_, err := p.Do(ctx, job, nil)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Less(t, time.Since(began), time.Minute)
+		require.Less(t, time.Since(began), servicetest.Patience())
 		require.Empty(t, p.Processes(), "the child is gone")
 	}
 }
@@ -99,7 +100,7 @@ func TestBusy(t *testing.T) {
 	busy, free := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { _, err := p.Do(busy, "wait", nil); done <- err }()
-	require.Eventually(t, func() bool { return len(p.Processes()) == 1 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return len(p.Processes()) == 1 }, servicetest.Patience(), time.Millisecond)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, err := p.Do(ctx, "echo", nil)
@@ -119,7 +120,7 @@ func TestClose(t *testing.T) {
 	done := make(chan error)
 	go func() { _, err := p.Do(t.Context(), "wait", nil); done <- err }()
 	go func() { _, err := p.Do(t.Context(), "wait", nil); done <- err }()
-	require.Eventually(t, func() bool { return len(p.Processes()) == 2 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return len(p.Processes()) == 2 }, servicetest.Patience(), time.Millisecond)
 	pids := p.Processes()
 	closed := make(chan error)
 	go func() { closed <- p.Close() }()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/internal/crawlsite"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/internal/sharedtest"
 )
 
@@ -259,7 +260,7 @@ func TestWatch(t *testing.T) {
 	require.Equal(t, []int{3, 3}, []int{p.Requests, p.Most})
 	require.Positive(t, p.Gap)
 	close(leave)
-	require.Eventually(t, func() bool { return len(site.Open()) == 0 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return len(site.Open()) == 0 }, servicetest.Patience(), time.Millisecond)
 	require.Equal(t, 3, site.Total())
 	require.Equal(t, 3, site.Hits()[server.URL+"/a?b=c"])
 	require.Zero(t, site.Pace("other").Requests)

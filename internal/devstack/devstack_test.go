@@ -12,9 +12,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // startRedis starts the cheapest real stack there is.
@@ -216,7 +217,7 @@ func TestWholeStack(t *testing.T) {
 	if os.Getenv("CONVEYOR_TEST") == "" {
 		t.Fatal("no services: run `make test`, or `bin/conveyor with-services -- go test ./internal/devstack`")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), servicetest.Patience())
 	defer cancel()
 	for name, err := range map[string]error{
 		Postgres:     pingPostgres(ctx, os.Getenv("DATABASE_URL")),

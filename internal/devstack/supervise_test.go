@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // fakeStack is a stack of shell scripts, with everything real but their work.
@@ -36,7 +38,7 @@ func fakeStack(t *testing.T) *Stack {
 func script(s *Stack, name, text string, needs ...string) *service {
 	ready := filepath.Join(s.opts.Dir, "ready-"+name)
 	return &service{
-		name: name, needs: needs, stopBy: syscall.SIGTERM, grace: 5 * time.Second, within: 5 * time.Second,
+		name: name, needs: needs, stopBy: syscall.SIGTERM, grace: 5 * time.Second, within: servicetest.Patience(),
 		command: func() *exec.Cmd {
 			_ = os.Remove(ready)
 			cmd := exec.Command("sh", "-c", text)
@@ -60,7 +62,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.After(10 * time.Second); !ok(); {
+	for end := time.After(servicetest.Patience()); !ok(); {
 		select {
 		case <-tick.C:
 		case <-end:
@@ -135,7 +137,7 @@ func TestChildThatKeepsDyingIsGivenUp(t *testing.T) {
 	}
 	select {
 	case <-s.Done():
-	case <-time.After(20 * time.Second):
+	case <-time.After(servicetest.Patience()):
 		t.Fatal("not given up")
 	}
 	if err := s.Err(); err == nil || !strings.Contains(err.Error(), "a keeps dying") {

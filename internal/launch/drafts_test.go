@@ -17,6 +17,7 @@ import (
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/workflows"
 )
 
@@ -28,7 +29,7 @@ func TestDraftsTakeTurns(t *testing.T) {
 	b := launch.Bootstrap{Namespace: name, Retention: 72 * time.Hour, ImageInterval: time.Second, StaleEvery: time.Hour}
 	require.NoError(t, b.Apply(t.Context(), c))
 	l := &launch.Launch{Temporal: c}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), servicetest.Patience())
 	defer cancel()
 
 	const flood = 20
@@ -45,7 +46,7 @@ func TestDraftsTakeTurns(t *testing.T) {
 		require.Eventually(t, func() bool {
 			state, err := l.DraftState(ctx, id)
 			return err == nil && state == launch.DraftRunning
-		}, time.Minute, 5*time.Millisecond)
+		}, servicetest.Patience(), 5*time.Millisecond)
 	}
 	for n := range flood {
 		ask(fmt.Sprintf("https://flood.example/%d", n))
@@ -88,7 +89,7 @@ func TestDraftsTakeTurns(t *testing.T) {
 		require.Eventually(t, func() bool {
 			d, err := c.DescribeWorkflowExecution(ctx, draft.WorkflowID(id), "")
 			return err == nil && len(d.GetPendingActivities()) == 1
-		}, time.Minute, 5*time.Millisecond)
+		}, servicetest.Patience(), 5*time.Millisecond)
 	}
 	close(queued)
 	done.Wait()
@@ -101,7 +102,7 @@ func TestDraftsTakeTurns(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		return len(order) == flood+2
-	}, time.Minute, 5*time.Millisecond)
+	}, servicetest.Patience(), 5*time.Millisecond)
 	require.NoError(t, l.CancelDraft(ctx, id))
 	var failed *launch.Failed
 	require.ErrorAs(t, <-ended, &failed)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // The run of an advert is terminated, and its histories are deleted as soon as they can be found.
@@ -27,7 +28,7 @@ func TestForgetRuns(t *testing.T) {
 		_, err := l.Temporal.DescribeWorkflowExecution(ctx, ref.WorkflowID(), "")
 		var gone *serviceerror.NotFound
 		return errors.As(err, &gone)
-	}, time.Minute, 200*time.Millisecond)
+	}, servicetest.Patience(), 200*time.Millisecond)
 }
 
 // A second request joins the first.

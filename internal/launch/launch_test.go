@@ -47,7 +47,7 @@ var namespace = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), servicetest.Patience())
 	defer cancel()
 	b := launch.Bootstrap{Namespace: name, Retention: 72 * time.Hour, ImageInterval: 500 * time.Millisecond,
 		StaleEvery: 4 * time.Hour}
@@ -134,7 +134,7 @@ func TestListingAtOnce(t *testing.T) {
 	require.Eventually(t, func() bool { // visibility follows
 		n, err := l.Temporal.CountWorkflow(t.Context(), countOf("listing/"+ref.String()))
 		return err == nil && n.GetCount() == 1
-	}, 30*time.Second, 100*time.Millisecond)
+	}, servicetest.Patience(), 100*time.Millisecond)
 }
 
 // A second request for an image joins the activity that is there.
@@ -167,7 +167,7 @@ func TestImage(t *testing.T) {
 			}
 		}
 		return len(found) == 3
-	}, 30*time.Second, 100*time.Millisecond)
+	}, servicetest.Patience(), 100*time.Millisecond)
 	for id, n := range found {
 		require.Equal(t, 1, n, id)
 		a, err := l.Temporal.GetActivityHandle(client.GetActivityHandleOptions{ActivityID: id}).
@@ -236,7 +236,7 @@ func TestClasses(t *testing.T) {
 			class, _ := fault.Of(err)
 			require.Equal(t, tt.class, class, "%v", err)
 			require.Error(t, err)
-			require.Less(t, time.Since(start), 5*time.Second)
+			require.Less(t, time.Since(start), servicetest.Patience())
 		})
 	}
 	t.Run("the door has gone", func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/launch"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // A restart comes after all adverts that were scraped, and joins a run that is there.
@@ -116,7 +117,7 @@ func TestArchiveStale(t *testing.T) {
 	require.Eventually(t, func() bool {
 		id, joined, err = l.ArchiveStale(ctx)
 		return err == nil && joined && strings.HasPrefix(id, "staleness-2")
-	}, 30*time.Second, 200*time.Millisecond)
+	}, servicetest.Patience(), 200*time.Millisecond)
 	away := &launch.Launch{Temporal: dial(t, "127.0.0.1:1", "conveyor")}
 	_, _, err = away.ArchiveStale(soon(t))
 	require.Error(t, err)

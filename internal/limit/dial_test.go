@@ -124,19 +124,19 @@ func TestDialFollowsTheMaster(t *testing.T) {
 		}
 		return at["port"]
 	}
-	require.Eventually(t, func() bool { return port() == fmt.Sprint(master) }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return port() == fmt.Sprint(master) }, servicetest.Patience(), 50*time.Millisecond)
 	watch := redis.NewClient(&redis.Options{Addr: fmt.Sprint("127.0.0.1:", sentinel)})
 	t.Cleanup(func() { _ = watch.Close() })
 	require.Eventually(t, func() bool { // a Sentinel promotes only replicas that it knows of
 		all, err := watch.Do(ctx, "sentinel", "replicas", "conveyor").Slice()
 		return err == nil && len(all) == 1
-	}, 30*time.Second, 100*time.Millisecond)
+	}, servicetest.Patience(), 100*time.Millisecond)
 	dying := redis.NewClient(&redis.Options{Addr: fmt.Sprint("127.0.0.1:", master)})
 	_ = dying.ShutdownNoSave(ctx).Err() // it closes the connection
 	_ = dying.Close()
 	require.Eventually(t, func() bool {
 		return port() == fmt.Sprint(replica) && rdb.Set(ctx, "k", "v", time.Minute).Err() == nil
-	}, 30*time.Second, 50*time.Millisecond)
+	}, servicetest.Patience(), 50*time.Millisecond)
 }
 
 // server starts a Redis with a configuration of its own, or a Sentinel where that watches a master.
@@ -163,6 +163,6 @@ func server(t *testing.T, conf string) (port int) {
 	t.Cleanup(func() { cancel(); _ = cmd.Wait() })
 	rdb := redis.NewClient(&redis.Options{Addr: fmt.Sprint("127.0.0.1:", port)})
 	defer rdb.Close()
-	require.Eventually(t, func() bool { return rdb.Ping(t.Context()).Err() == nil }, 20*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return rdb.Ping(t.Context()).Err() == nil }, servicetest.Patience(), 20*time.Millisecond)
 	return port
 }

@@ -322,7 +322,7 @@ func redisKilled(t *testing.T) error {
 	until(fallback(1))
 	n := s.count()
 	until(func() bool { return s.count() >= n+50 })
-	p.up(t)
+	p.up()
 	until(fallback(0))
 	early := ctx.Err() == nil
 	wg.Wait()
@@ -344,7 +344,7 @@ func TestFlowWithRedisEmptied(t *testing.T) {
 	rdb := client(t, servicetest.Address(t, "REDIS_URL"))
 	name := "test-" + rand.Text()
 	f := limit.NewFlow(rdb, limit.FlowOptions{
-		Name: name, Ahead: 10 * time.Second, Slack: time.Minute, Timeout: time.Minute,
+		Name: name, Ahead: 10 * time.Second, Slack: time.Hour, Timeout: servicetest.Patience(), Now: newClock().Now,
 	})
 	if passes, _ := f.Take(t.Context(), 10, limit.Cap{Key: "acme", PerSecond: 1}); len(passes) != 10 {
 		t.Fatalf("%d passes of 10 s ahead; want 10", len(passes))

@@ -162,7 +162,7 @@ func hostsWithRedisKilled(t *testing.T) error {
 		}
 	}
 
-	p.up(t)
+	p.up()
 	for _, p := range processes {
 		for value(t, p.reg, "conveyor_limiter_fallback_active") != 0 {
 			if err := p.h.Wait(t.Context(), "x.example"); err != nil {
@@ -324,7 +324,7 @@ func TestWaitTooFar(t *testing.T) {
 				if class != fault.Limited || after < 50*time.Minute || after > 61*time.Minute {
 					t.Errorf("Wait = %v (%s, %s); want throttled, about an hour", err, class, after)
 				}
-				if took := time.Since(began); took > 20*time.Second {
+				if took := time.Since(began); took > servicetest.Patience() {
 					t.Errorf("the refusal took %s", took)
 				}
 			}
@@ -337,15 +337,15 @@ func TestWaitTooFar(t *testing.T) {
 
 func TestWaitEnds(t *testing.T) {
 	t.Parallel()
-	h := limit.New(away(t), limit.Options{Interval: 10 * time.Second, MaxWait: time.Hour})
+	h := limit.New(away(t), limit.Options{Interval: time.Hour, MaxWait: 2 * time.Hour})
 	if err := h.Wait(t.Context(), "x.example"); err != nil {
 		t.Fatal(err)
 	}
 
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	err := h.Wait(ctx, "x.example")
-	if class, after := fault.Of(err); class != fault.Limited || after < 5*time.Second {
+	if class, after := fault.Of(err); class != fault.Limited || after < 30*time.Minute {
 		t.Errorf("a deadline before the turn = %v (%s, %s); want throttled at once", err, class, after)
 	}
 
@@ -455,13 +455,15 @@ func (c *clock) add(d time.Duration) {
 
 func (c *clock) since() time.Duration { return c.Now().Sub(c.was) }
 
-// proxy stands between a client and Redis and can go down.
+// proxy stands between a client and Redis and can go down. It keeps its port, which another process would take: while
+// it is down, it resets connections.
 type proxy struct {
-	addr, to string
-	url      string // of Redis through the proxy, with its credentials
-	mu       sync.Mutex
-	ln       net.Listener
-	conns    []net.Conn
+	to    string
+	url   string // of Redis through the proxy, with its credentials
+	mu    sync.Mutex
+	gone  bool
+	downs int // so far
+	conns []net.Conn
 }
 
 func newProxy(t *testing.T, url string) *proxy {
@@ -470,46 +472,62 @@ func newProxy(t *testing.T, url string) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{addr: "127.0.0.1:0", to: o.Addr}
-	p.up(t)
-	t.Cleanup(p.down)
-	p.url = strings.Replace(url, p.to, p.addr, 1)
-	return p
-}
-
-func (p *proxy) up(t *testing.T) {
-	t.Helper()
-	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", p.addr)
+	p := &proxy{to: o.Addr}
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.mu.Lock()
-	p.ln, p.addr = ln, ln.Addr().String()
-	p.mu.Unlock()
-	go func() {
-		for {
-			in, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			out, err := net.Dial("tcp", p.to)
-			if err != nil {
-				_ = in.Close()
-				continue
-			}
-			p.mu.Lock()
-			p.conns = append(p.conns, in, out)
-			p.mu.Unlock()
-			go func() { _, _ = io.Copy(in, out); _ = in.Close() }()
-			go func() { _, _ = io.Copy(out, in); _ = out.Close() }()
+	t.Cleanup(func() { _ = ln.Close(); p.down() })
+	p.url = strings.Replace(url, p.to, ln.Addr().String(), 1)
+	go p.serve(ln) // ends with ln
+	return p
+}
+
+func (p *proxy) serve(ln net.Listener) {
+	for {
+		in, err := ln.Accept()
+		if err != nil {
+			return
 		}
-	}()
+		p.mu.Lock()
+		gone, downs := p.gone, p.downs
+		p.mu.Unlock()
+		if gone {
+			_ = in.(*net.TCPConn).SetLinger(0) // a reset
+			_ = in.Close()
+			continue
+		}
+		out, err := net.Dial("tcp", p.to)
+		if err != nil {
+			_ = in.Close()
+			continue
+		}
+		p.mu.Lock()
+		up := p.downs == downs
+		if up {
+			p.conns = append(p.conns, in, out)
+		}
+		p.mu.Unlock()
+		if !up {
+			_, _ = in.Close(), out.Close()
+			continue
+		}
+		go func() { _, _ = io.Copy(in, out); _ = in.Close() }()
+		go func() { _, _ = io.Copy(out, in); _ = out.Close() }()
+	}
+}
+
+func (p *proxy) up() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gone = false
 }
 
 func (p *proxy) down() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = p.ln.Close()
+	p.gone = true
+	p.downs++
 	for _, c := range p.conns {
 		_ = c.Close()
 	}

@@ -88,7 +88,7 @@ func TestRecentAfterRedis(t *testing.T) {
 	seen, err := r.Seen(t.Context(), []string{"a"})
 	require.NoError(t, err)
 	require.Equal(t, []bool{false}, seen)
-	p.up(t)
+	p.up()
 	seen, err = r.Seen(t.Context(), []string{"a"})
 	require.NoError(t, err)
 	require.Equal(t, []bool{false}, seen, "it is left alone for a while")

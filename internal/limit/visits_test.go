@@ -1,6 +1,7 @@
 package limit_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -23,7 +24,7 @@ import (
 // visits makes n processes that share a host's limits.
 func visits(t *testing.T, n int, o limit.VisitOptions) []*limit.Visits {
 	t.Helper()
-	o.Name = "test-" + rand.Text()
+	o.Name = cmp.Or(o.Name, "test-"+rand.Text())
 	o.Timeout = 10 * time.Second
 	var all []*limit.Visits
 	for range n {
@@ -75,7 +76,7 @@ func TestVisitsAtOnce(t *testing.T) {
 			t.Parallel()
 			const processes, each = 3, 300
 			o := limit.VisitOptions{
-				Name: "test-" + rand.Text(), PerHost: perHost, MaxWait: 30 * time.Second, Lease: 300 * time.Millisecond,
+				Name: "test-" + rand.Text(), PerHost: perHost, MaxWait: servicetest.Patience(), Lease: 300 * time.Millisecond,
 				Timeout: 10 * time.Second,
 			}
 			var trips counter
@@ -124,8 +125,8 @@ func TestVisitsAtOnce(t *testing.T) {
 // Processes that all want the only seat have it in turns.
 func TestVisitsInTurns(t *testing.T) {
 	t.Parallel()
-	all := visits(t, 3, limit.VisitOptions{PerHost: 1, MaxWait: 30 * time.Second, Lease: 90 * time.Millisecond})
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	all := visits(t, 3, limit.VisitOptions{PerHost: 1, MaxWait: servicetest.Patience(), Lease: 90 * time.Millisecond})
+	ctx, cancel := context.WithTimeout(t.Context(), servicetest.Patience())
 	defer cancel()
 	var mu sync.Mutex
 	counts := make([]int, len(all))
@@ -214,25 +215,25 @@ func TestVisitsGap(t *testing.T) {
 func TestVisitsCooldown(t *testing.T) {
 	t.Parallel()
 	all := visits(t, 3, limit.VisitOptions{
-		PerHost: 3, CooldownBase: 20 * time.Second, CooldownMax: 70 * time.Second, MaxRetryAfter: time.Hour,
-		MaxWait: time.Second, Lease: 30 * time.Millisecond,
+		PerHost: 3, CooldownBase: 20 * time.Hour, CooldownMax: 70 * time.Hour, MaxRetryAfter: 3600 * time.Hour,
+		MaxWait: servicetest.Patience(), Lease: 30 * time.Millisecond,
 	})
 	near := func(got, want time.Duration) {
 		t.Helper()
-		if got > want || got < want-10*time.Second {
+		if got > want || got < want-time.Hour {
 			t.Errorf("the next turn is in %s; want %s", got, want)
 		}
 	}
 	first, second, third := enter(t, all[0], "one.example"), enter(t, all[0], "one.example"), enter(t, all[0], "one.example")
 	first(limit.Refused(0))
-	near(refused(t, all[0], "one.example", 0), 20*time.Second)
+	near(refused(t, all[0], "one.example", 0), 20*time.Hour)
 	second(limit.Refused(0)) // under way at the same time: no further strike
-	near(refused(t, all[1], "one.example", 0), 20*time.Second)
-	third(limit.Refused(5 * time.Minute))
-	near(refused(t, all[0], "one.example", 0), 5*time.Minute)
-	near(refused(t, all[2], "one.example", 0), 5*time.Minute)
-	enter(t, all[0], "two.example")(limit.Refused(24 * time.Hour))
-	near(refused(t, all[1], "two.example", 0), time.Hour)
+	near(refused(t, all[1], "one.example", 0), 20*time.Hour)
+	third(limit.Refused(300 * time.Hour))
+	near(refused(t, all[0], "one.example", 0), 300*time.Hour)
+	near(refused(t, all[2], "one.example", 0), 300*time.Hour)
+	enter(t, all[0], "two.example")(limit.Refused(86400 * time.Hour))
+	near(refused(t, all[1], "two.example", 0), 3600*time.Hour)
 	enter(t, all[0], "three.example")(limit.Welcome)
 	enter(t, all[1], "three.example")(limit.Welcome)
 
@@ -244,31 +245,11 @@ func TestVisitsCooldown(t *testing.T) {
 // The cooldown doubles up to its most, and is forgotten step by step.
 func TestVisitsStrikes(t *testing.T) {
 	t.Parallel()
-	var mu sync.Mutex
-	var slept []time.Duration
-	const base = 60 * time.Millisecond
-	v := visits(t, 1, limit.VisitOptions{
-		CooldownBase: base, CooldownMax: 4 * base, MaxWait: time.Minute, PerHost: 1,
-		Sleep: func(ctx context.Context, d time.Duration) error {
-			mu.Lock()
-			slept = append(slept, d)
-			mu.Unlock()
-			time.Sleep(d)
-			return ctx.Err()
-		},
-	})[0]
-	wait := func(verdict limit.Verdict) time.Duration {
-		slept = nil
-		began := time.Now()
-		enter(t, v, "one.example")(verdict)
-		if len(slept) == 0 {
-			return 0
-		}
-		return time.Since(began)
-	}
-	for i, tt := range []struct {
+	const host, base = "one.example", time.Hour
+	o := limit.VisitOptions{CooldownBase: base, CooldownMax: 4 * base, PerHost: 1}
+	requests := []struct {
 		verdict limit.Verdict
-		least   time.Duration // before this request
+		before  time.Duration // the wait for this request
 	}{
 		{limit.Refused(0), 0},
 		{limit.Refused(0), base},
@@ -280,67 +261,109 @@ func TestVisitsStrikes(t *testing.T) {
 		{limit.Welcome, 0},
 		{limit.Refused(0), 0},
 		{limit.Welcome, base},
-	} {
-		got := wait(tt.verdict)
-		if got < tt.least-time.Millisecond || tt.least == 0 && got != 0 {
-			t.Errorf("request %d waited %s; want %s", i, got, tt.least)
-		}
 	}
+	t.Run("alone", func(t *testing.T) {
+		t.Parallel()
+		c, o := newClock(), o
+		o.Now, o.Sleep, o.MaxWait = c.Now, c.Sleep, 5*base
+		v := limit.NewVisits(away(t), o)
+		t.Cleanup(v.Close)
+		for i, tt := range requests {
+			began := c.since()
+			enter(t, v, host)(tt.verdict)
+			if got := c.since() - began; got != tt.before {
+				t.Errorf("request %d waited %s; want %s", i, got, tt.before)
+			}
+		}
+	})
+	t.Run("redis", func(t *testing.T) { // each time another process, that knows what Redis knows
+		t.Parallel()
+		o := o
+		o.Name, o.MaxWait = "test-"+rand.Text(), servicetest.Patience()
+		rdb := client(t, servicetest.Address(t, "REDIS_URL"))
+		for i, tt := range requests {
+			if tt.before > 0 {
+				v := visits(t, 1, o)[0]
+				if got := refused(t, v, host, 0); got > tt.before || got < tt.before-base/2 {
+					t.Errorf("request %d would wait %s; want %s", i, got, tt.before)
+				}
+				v.Close()
+				if err := rdb.HSet(t.Context(), "visits:"+o.Name+":"+host, "cool", 0).Err(); err != nil { // it is over
+					t.Fatal(err)
+				}
+			}
+			v := visits(t, 1, o)[0]
+			enter(t, v, host)(tt.verdict)
+			v.Close()
+		}
+	})
 }
 
 // What a process held that died is free after a lease, and what one holds that lives is not.
 func TestVisitsOfADeadProcess(t *testing.T) {
 	t.Parallel()
+	servicetest.Undisturbed(t, func() error { return visitsOfADeadProcess(t) }) // one that is held loses its lease, too
+}
+
+func visitsOfADeadProcess(t *testing.T) error {
 	const lease = 600 * time.Millisecond
-	all := visits(t, 3, limit.VisitOptions{PerHost: 2, MaxWait: 20 * time.Second, Lease: lease})
+	all := visits(t, 3, limit.VisitOptions{PerHost: 2, MaxWait: servicetest.Patience(), Lease: lease})
 	defer enter(t, all[0], "one.example")(limit.Welcome) // its leave is never called before the end
 	enter(t, all[1], "one.example")
 	all[1].Close() // nothing renews its lease any more
 	began := time.Now()
 	leave := enter(t, all[2], "one.example")
+	defer func() { leave(limit.Welcome) }()
 	if took := time.Since(began); took > 10*lease {
-		t.Errorf("the seat of a dead process was free after %s; want a lease of %s", took, lease)
+		return fmt.Errorf("the seat of a dead process was free after %s; want a lease of %s", took, lease)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*lease)
 	defer cancel()
 	if _, err := all[2].Enter(ctx, "one.example", 0); err == nil {
-		t.Error("the seat of a process that lives was taken")
+		return errors.New("the seat of a process that lives was taken")
 	}
-	leave(limit.Welcome)
+	return nil
 }
 
 // A turn that is too far away is refused, with the wait, and takes nothing.
 func TestVisitsTooFar(t *testing.T) {
 	t.Parallel()
 	all := visits(t, 2, limit.VisitOptions{PerHost: 1, MaxWait: 60 * time.Millisecond})
-	leave := enter(t, all[0], "one.example")
+	in := func(delay time.Duration, host string) (leave func(limit.Verdict)) { // its wait may be over before it has asked
+		for since := time.Now(); ; {
+			leave, err := all[0].Enter(t.Context(), host, delay)
+			if err == nil {
+				return leave
+			}
+			if time.Since(since) > servicetest.Patience() {
+				t.Fatal(err)
+			}
+		}
+	}
+	leave := in(0, "one.example")
 	for _, v := range all {
 		if after := refused(t, v, "one.example", 0); after > time.Second {
 			t.Errorf("all seats are taken: come again in %s", after)
 		}
 	}
 	leave(limit.Welcome)
-	enter(t, all[0], "one.example")(limit.Welcome)
+	in(0, "one.example")(limit.Welcome)
 
-	leave, err := all[0].Enter(t.Context(), "two.example", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leave(limit.Welcome)
+	in(time.Hour, "two.example")(limit.Welcome)
 	for range 3 {
-		if after := refused(t, all[0], "two.example", time.Minute); after > time.Minute || after < 50*time.Second {
-			t.Errorf("the next turn is in %s; want a minute", after)
+		if after := refused(t, all[0], "two.example", time.Hour); after > time.Hour || after < 30*time.Minute {
+			t.Errorf("the next turn is in %s; want an hour", after)
 		}
 	}
 	for _, host := range []string{"", "."} {
-		_, err = all[0].Enter(t.Context(), host, 0)
+		_, err := all[0].Enter(t.Context(), host, 0)
 		if class, _ := fault.Of(err); class != fault.Invalid {
 			t.Errorf("Enter(%q) = %v; want invalid", host, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err = all[0].Enter(ctx, "three.example", 0); err == nil || ctx.Err() == nil {
+	if _, err := all[0].Enter(ctx, "three.example", 0); err == nil || ctx.Err() == nil {
 		t.Errorf("Enter = %v; want the context's own error", err)
 	}
 }
@@ -351,8 +374,8 @@ func TestVisitsWithoutRedis(t *testing.T) {
 	p := newProxy(t, servicetest.Address(t, "REDIS_URL"))
 	reg := prometheus.NewRegistry()
 	v := limit.NewVisits(client(t, p.url), limit.VisitOptions{
-		Name: "test-" + rand.Text(), PerHost: 2, Gap: 20 * time.Millisecond, MaxWait: 10 * time.Second, Registerer: reg,
-		CooldownBase: time.Minute, CooldownMax: time.Minute, Timeout: 5 * time.Second, Cooldown: 50 * time.Millisecond,
+		Name: "test-" + rand.Text(), PerHost: 2, Gap: 20 * time.Millisecond, MaxWait: servicetest.Patience(), Registerer: reg,
+		CooldownBase: time.Hour, CooldownMax: time.Hour, Timeout: 5 * time.Second, Cooldown: 50 * time.Millisecond,
 		Lease: 60 * time.Millisecond,
 	})
 	t.Cleanup(v.Close)
@@ -378,7 +401,7 @@ func TestVisitsWithoutRedis(t *testing.T) {
 	}
 	b(limit.Refused(0))
 	refused(t, v, "one.example", 0)
-	p.up(t)
+	p.up()
 	for value(t, reg, "conveyor_limiter_fallback_active") != 0 {
 		enter(t, v, "two.example")(limit.Welcome)
 	}
@@ -402,7 +425,7 @@ func TestVisitsShareWithoutRedis(t *testing.T) {
 		enough.Add(1)
 		v := limit.NewVisits(client(t, p.url), limit.VisitOptions{
 			Name: name, PerHost: 2 * processes, Gap: gap, MaxWait: time.Minute, Timeout: 5 * time.Second,
-			Cooldown: time.Minute, Lease: 300 * time.Millisecond,
+			Cooldown: time.Hour, Lease: time.Minute, // a process that is held does not lose its share
 			Started: func(_ string, at time.Time, fromRedis bool) {
 				if fromRedis {
 					if shared++; shared == 20 {
@@ -579,7 +602,7 @@ func TestVisitsNeverHearOfRedis(t *testing.T) {
 // Hosts that are no longer visited are forgotten.
 func TestVisitsRemember(t *testing.T) {
 	t.Parallel()
-	v := visits(t, 1, limit.VisitOptions{MaxHosts: 10, Lease: 30 * time.Millisecond, MaxWait: 50 * time.Millisecond})[0]
+	v := visits(t, 1, limit.VisitOptions{MaxHosts: 10, Lease: 30 * time.Millisecond, MaxWait: servicetest.Patience()})[0]
 	for i := range 40 {
 		for v.Remembered() >= 10 {
 			time.Sleep(time.Millisecond)

@@ -41,7 +41,7 @@ func TestWaits(t *testing.T) {
 	require.Eventually(t, func() bool { // it is told beside the waiting
 		waits, err = limit.Waits(t.Context(), rdb, name, 10, now)
 		return err == nil && len(waits) == 2 && waits[0].WaitSeconds > 60
-	}, time.Minute, 5*time.Millisecond)
+	}, servicetest.Patience(), 5*time.Millisecond)
 	require.Equal(t, "full.example", waits[0].Host)
 	require.Equal(t, name, waits[0].Limiter)
 	require.InDelta(t, after.Seconds(), waits[0].WaitSeconds, 15)

@@ -9,9 +9,11 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
@@ -87,4 +89,37 @@ func TestAddress(t *testing.T) {
 	require.Contains(t, got, "cannot be reached")
 	require.Contains(t, got, "run: make test")
 	require.False(t, strings.Contains(got, "u:p"), "the password is shown: %s", got)
+}
+
+func TestPatience(t *testing.T) {
+	t.Setenv("CONVEYOR_TEST_PATIENCE", "")
+	require.Equal(t, 2*time.Minute, servicetest.Patience())
+	t.Setenv("CONVEYOR_TEST_PATIENCE", "10m")
+	require.Equal(t, 10*time.Minute, servicetest.Patience())
+	for _, value := range []string{"2", "soon", "-1s", "0s"} {
+		t.Setenv("CONVEYOR_TEST_PATIENCE", value)
+		require.Panics(t, func() { servicetest.Patience() }, value)
+	}
+}
+
+func TestQueues(t *testing.T) {
+	got, err := servicetest.Queues("../../domain/contract/queues.go")
+	require.NoError(t, err)
+	require.Subset(t, got, []string{contract.QueueNormalized, contract.QueueDraftRequested})
+	require.NotContains(t, got, contract.SuffixDLQ)
+	_, err = servicetest.Queues("patience.go")
+	require.ErrorContains(t, err, "declares no queue")
+}
+
+func TestSeed(t *testing.T) {
+	t.Setenv("CONVEYOR_TEST_SEED", "7")
+	if testing.Short() {
+		require.Equal(t, servicetest.Seed(t), servicetest.Seed(t))
+		return
+	}
+	require.EqualValues(t, 7, servicetest.Seed(t))
+	t.Setenv("CONVEYOR_TEST_SEED", "x")
+	require.Contains(t, fails(t, func(f testing.TB) { servicetest.Seed(f) }), "not a number")
+	t.Setenv("CONVEYOR_TEST_SEED", "")
+	require.NotEqual(t, servicetest.Seed(t), servicetest.Seed(t))
 }

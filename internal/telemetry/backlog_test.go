@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -117,6 +118,10 @@ func TestBacklog(t *testing.T) {
 // A service that is down costs no other service's numbers, and one that does not answer is not waited for.
 func TestBacklogAway(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, backlogAway)
+}
+
+func backlogAway(t *testing.T) {
 	var asked atomic.Int32
 	var log syncLog
 	b := waits(&asked)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -201,7 +200,7 @@ func TestACrawlFindsWhatIsThere(t *testing.T) {
 			return f.Expected(origin, strings.Replace(origin, "127.0.0.1", "localhost", 1))
 		})
 	}
-	seeds := []uint64{42424, 91817, rand.Uint64()}
+	seeds := []uint64{42424, 91817, servicetest.Seed(t)}
 	if set := os.Getenv("TEST_GRAPH_SEED"); set != "" {
 		n, err := strconv.ParseUint(set, 10, 64)
 		require.NoError(t, err)
@@ -273,7 +272,7 @@ func TestACrawlSurvivesItsWorkers(t *testing.T) {
 	// Not beside the others: it takes all cores, and they have deadlines.
 
 	g := crawlsite.NewGraph(crawlsite.GraphOptions{
-		Seed: rand.Uint64(), Pages: 250, Chain: 4, Delay: 60 * time.Millisecond,
+		Seed: servicetest.Seed(t), Pages: 250, Chain: 4, Delay: 60 * time.Millisecond,
 	})
 	watch, origin := served(t, g)
 	w := crawling(t, 0, []string{origin}, "FETCH_CONCURRENCY_PER_HOST=3")

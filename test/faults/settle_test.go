@@ -17,7 +17,9 @@ import (
 	taskqueue "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/internal/devstack"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/workflows"
 )
 
@@ -113,8 +115,14 @@ func (w *world) depths() (map[string]int, error) {
 		return nil, err
 	}
 	out := map[string]int{}
-	for _, name := range []string{"scraped.kijiji", "scraped.kangalou", "listings.normalized", "listings.ready",
-		"images.pending", "listings.published", "crawler.url.requested.v1", crawledQueue} {
+	names, err := servicetest.Queues("../../domain/contract/queues.go")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range append(names, contract.QueueScraped("kijiji"), contract.QueueScraped("kangalou")) {
+		if name == contract.QueueEnriched { // of another team
+			continue
+		}
 		for _, queue := range []string{name, name + ".dlq"} {
 			q, err := ch.QueueDeclarePassive(queue, true, false, false, false, nil)
 			if err != nil {

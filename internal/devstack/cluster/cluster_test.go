@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 func TestHostsHaveAddressesAndNamesOfTheirOwn(t *testing.T) {
@@ -69,7 +71,7 @@ func TestCommandsReachTheDriver(t *testing.T) {
 		require.EventuallyWithT(t, func(t *assert.CollectT) {
 			_, err := Ask(ctx, dir, in)
 			require.ErrorContains(t, err, want)
-		}, 10*time.Second, 10*time.Millisecond)
+		}, servicetest.Patience(), 10*time.Millisecond)
 	}
 	cancel()
 	require.NoError(t, <-served)
