@@ -12,12 +12,7 @@ import (
 // address that mail cannot be sent to is a Problem without a Field.
 func ReadEmail(cell string) (address string, problem *Problem) {
 	s, _, _ := strings.Cut(cell, ":::")
-	s = strings.TrimSpace(strings.Map(func(r rune) rune {
-		if invisible(r) {
-			return -1
-		}
-		return r
-	}, s))
+	s = strings.TrimSpace(withoutInvisible(s))
 	if len(s) > 7 && strings.EqualFold(s[:7], "mailto:") {
 		s = s[7:]
 	}

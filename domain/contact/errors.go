@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/mtlrent/conveyor/domain/formula"
 )
 
 // Writer writes contacts as a file that can be imported again: UTF-8 with a byte order mark, which Excel needs, with
@@ -30,7 +31,10 @@ func NewWriter(w io.Writer, columns []string) (*Writer, error) {
 func (w *Writer) Write(cells []string) error {
 	w.line = w.line[:0]
 	for _, cell := range cells {
-		w.line = append(w.line, escaped(cell))
+		if cell = formula.Escape(cell); marked(cell) {
+			cell = "'" + cell
+		}
+		w.line = append(w.line, cell)
 	}
 	return w.csv.Write(w.line)
 }
@@ -67,7 +71,7 @@ func NewErrorsWriter(w io.Writer, columns []string) (*ErrorsWriter, error) {
 		if c == "" {
 			c = "column " + strconv.Itoa(i+1)
 		}
-		e.line = append(e.line, escaped(c))
+		e.line = append(e.line, formula.Escape(c))
 	}
 	return e, e.csv.Write(append(e.line, columnsOfErrors...))
 }
@@ -81,7 +85,7 @@ func (e *ErrorsWriter) Write(line int64, record []string, problems []Problem) er
 		}
 		cell := ""
 		if i < len(record) {
-			cell = escaped(record[i])
+			cell = formula.Escape(record[i])
 		}
 		e.line = append(e.line, cell)
 	}
@@ -95,10 +99,10 @@ func (e *ErrorsWriter) Write(line int64, record []string, problems []Problem) er
 		}
 		messages = append(messages, p.Message)
 	}
-	e.line = append(e.line, strconv.FormatInt(line, 10), escaped(strings.Join(fields, "; ")), strings.Join(codes, "; "),
-		escaped(strings.Join(messages, "; ")))
+	e.line = append(e.line, strconv.FormatInt(line, 10), formula.Escape(strings.Join(fields, "; ")),
+		strings.Join(codes, "; "), formula.Escape(strings.Join(messages, "; ")))
 	for i := len(e.columns); i < len(record); i++ {
-		e.line = append(e.line, escaped(record[i]))
+		e.line = append(e.line, formula.Escape(record[i]))
 	}
 	return e.csv.Write(e.line)
 }
@@ -109,36 +113,25 @@ func (e *ErrorsWriter) Close() error {
 	return e.csv.Error()
 }
 
-// escaped is a cell that no spreadsheet takes for a formula; unescaped gives it back. Apostrophes that stand there
-// already count, so that the two are each other's inverse.
-func escaped(cell string) string {
-	if formula(strings.TrimLeft(cell, "'")) && !isE164(cell) {
-		return "'" + cell
+// plainCell is the text of a cell without what says to a spreadsheet that it is text: ="007", or '007. What Writer has
+// put before a formula is no such sign.
+func plainCell(cell string) string {
+	if v := formula.Unescape(cell); v != cell {
+		return v
 	}
-	return cell
-}
-
-func unescaped(cell string) string {
-	if strings.HasPrefix(cell, "'") && formula(strings.TrimLeft(cell, "'")) {
+	if marked(cell) {
 		return cell[1:]
 	}
+	if v, ok := strings.CutPrefix(strings.TrimSpace(cell), `="`); ok {
+		if v, ok = strings.CutSuffix(v, `"`); ok && !strings.Contains(v, `"`) {
+			return v
+		}
+	}
 	return cell
 }
 
-// formula says that a spreadsheet may take a cell for a formula (OWASP, CSV Injection).
-func formula(cell string) bool {
-	r, _ := utf8.DecodeRuneInString(cell)
-	switch r {
-	case '=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠':
-		return true
-	}
-	return false
-}
-
-// isE164 says that a cell is + and 6 to 15 digits, nothing else.
-func isE164(s string) bool {
-	if len(s) < 7 || len(s) > 16 || s[0] != '+' {
-		return false
-	}
-	return strings.Trim(s[1:], "0123456789") == ""
+// marked says that a cell is a number with apostrophes before it.
+func marked(cell string) bool {
+	number := strings.TrimLeft(cell, "'")
+	return len(number) < len(cell) && number != "" && number[0] >= '0' && number[0] <= '9'
 }

@@ -2,9 +2,11 @@ package contact
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -41,6 +43,9 @@ const (
 	maxRatio     = 200      // times its compressed size, beyond the first ratioFrom bytes; text has up to 30
 	ratioFrom    = 16 << 20 // bytes
 	maxZipMember = 100      // files in a zip that are looked at
+	maxZipFiles  = 1000
+	// maxZipDirectory is how many bytes are read to find the files of a zip.
+	maxZipDirectory = 2 << 20
 )
 
 const utf8BOM = "\uFEFF"
@@ -124,12 +129,67 @@ func (f Format) unpack(src io.ReaderAt, size int64) (io.Reader, error) {
 	return nil, fault.Newf(fault.Invalid, "container %q is not known; use plain, gzip, zip or xlsx", f.Container)
 }
 
+// openZip reads the directory of a zip, within bounds: zip.NewReader makes room for as many files as the end of the zip
+// says, and reads them whatever it says.
 func openZip(src io.ReaderAt, size int64) (*zip.Reader, error) {
-	z, err := zip.NewReader(source{src, size}, size)
+	files, err := zipFiles(source{src, size}, size)
 	if err != nil {
 		return nil, broken("zip file", err)
 	}
+	few := &metered{source: source{src, size}, left: maxZipDirectory}
+	var z *zip.Reader
+	if files <= maxZipFiles {
+		if z, err = zip.NewReader(few, size); err != nil {
+			return nil, broken("zip file", err)
+		}
+		files = uint64(len(z.File))
+	}
+	if files > maxZipFiles {
+		return nil, fault.Newf(fault.Invalid, "the zip has more than %d files; upload the one with the contacts by itself", maxZipFiles)
+	}
+	few.left = math.MaxInt64
+	for _, f := range z.File { // what a file takes in the zip is what the zip says of it, and no more than there is
+		f.CompressedSize64 = min(f.CompressedSize64, uint64(size))
+	}
 	return z, nil
+}
+
+// zipFiles is how many files the end of a zip says that there are; 0 where there is no end that zip.NewReader finds.
+func zipFiles(src io.ReaderAt, size int64) (uint64, error) {
+	const end, locator, end64 = 22, 20, 56 // bytes of the records
+	tail := make([]byte, min(size, locator+65<<10))
+	if n, err := src.ReadAt(tail, size-int64(len(tail))); n < len(tail) {
+		return 0, err
+	}
+	i := bytes.LastIndex(tail[:max(0, len(tail)-end+4)], []byte("PK\x05\x06"))
+	if i < 0 {
+		return 0, nil
+	}
+	files := uint64(binary.LittleEndian.Uint16(tail[i+10:]))
+	if i < locator || !bytes.HasPrefix(tail[i-locator:], []byte("PK\x06\x07")) {
+		return files, nil
+	}
+	big := make([]byte, end64)
+	at := int64(binary.LittleEndian.Uint64(tail[i-locator+8:]))
+	if n, err := src.ReadAt(big, at); n < len(big) {
+		return 0, err
+	}
+	return max(files, binary.LittleEndian.Uint64(big[32:])), nil
+}
+
+// metered is a source of which a few bytes are read.
+type metered struct {
+	source
+	left int64
+}
+
+// ReadAt reads from the file.
+func (m *metered) ReadAt(p []byte, offset int64) (int, error) {
+	if m.left -= int64(len(p)); m.left < 0 {
+		return 0, fault.Newf(fault.Invalid, "the zip has more than %d files, or too long names; upload the one with the contacts "+
+			"by itself", maxZipFiles)
+	}
+	return m.source.ReadAt(p, offset)
 }
 
 // only is the one file of a zip. What macOS and Windows put beside it does not count.
@@ -166,7 +226,7 @@ func openMember(f *zip.File) (io.Reader, error) {
 	if err != nil {
 		return nil, broken("zip file", err)
 	}
-	packed := int64(min(f.CompressedSize64, 1<<40))
+	packed := int64(f.CompressedSize64) // as openZip bounds it
 	return &bounded{src: r, what: "zip file", in: func() int64 { return packed }}, nil
 }
 

@@ -246,12 +246,12 @@ func (b *builder) text(columns []int, field string, limit int) string {
 	return ""
 }
 
-// oneLine is a text with single spaces for all white space.
+// oneLine is a text with single spaces for all white space, without characters that cannot be seen.
 func oneLine(v string) string {
 	if simple(v) && !strings.Contains(v, "  ") {
 		return v
 	}
-	return strings.Join(strings.Fields(v), " ")
+	return strings.Join(strings.Fields(seen(v)), " ")
 }
 
 // locale is the language as BCP 47.
@@ -331,7 +331,7 @@ func (b *builder) cell(i int, field string, limit int) (v string, ok bool) {
 	if i >= len(b.cells) {
 		return "", true
 	}
-	v = unescaped(b.cells[i])
+	v = plainCell(b.cells[i])
 	if !simple(v) {
 		if v = decoded(v); !utf8.ValidString(v) {
 			b.problem(field, CodeEncoding, "%s has bytes that are not text in UTF-8; save the file as UTF-8, or give its encoding",

@@ -58,6 +58,14 @@ func readPhone(cell, region string) (phone, country string, problem *Problem) {
 	refuse := func(code, message string) (string, string, *Problem) {
 		return "", "", &Problem{Code: code, Message: excerpt(cell) + " " + message}
 	}
+	if all := lines(s); strings.ContainsAny(s, lineEnds) && !moreThanOne(s) {
+		for _, line := range all {
+			if _, _, wrong := readPhone(line, region); wrong == nil && len(all) > 1 {
+				return refuse(CodePhone, "has a line break in the cell, and digits besides a whole number; keep one number")
+			}
+		}
+		s = strings.Join(strings.Fields(s), " ") // one number that was broken
+	}
 	if compact, ok := plainNumber(s); ok {
 		s = compact
 	} else {
@@ -97,6 +105,8 @@ func readPhone(cell, region string) (phone, country string, problem *Problem) {
 				return phone, country, nil
 			}
 			tooLong = phonenumbers.IsPossibleNumberWithReason(number) == phonenumbers.TOO_LONG
+		} else {
+			number = nil // the library has one even so, of no country
 		}
 	}
 	if !international {
@@ -107,6 +117,9 @@ func readPhone(cell, region string) (phone, country string, problem *Problem) {
 			return refuse(CodeCountry, "has no country code; write it with + and the code (+1 514 555 0123), or give the "+
 				"region of the numbers")
 		}
+	}
+	if number == nil && !international {
+		return refuse(CodePhone, "is no telephone number; correct it")
 	}
 	if number == nil {
 		return refuse(CodePhone, "is no telephone number; check the country code after the +")
@@ -188,7 +201,9 @@ func cleanPhone(s string) string {
 			switch {
 			case invisible(r):
 				return -1
-			case unicode.IsSpace(r):
+			case r == '\u0085', r == '\u2028', r == '\u2029':
+				return '\n'
+			case unicode.IsSpace(r) && r > unicode.MaxASCII:
 				return ' '
 			case unicode.Is(unicode.Pd, r), r == '\u2212':
 				return '-'
@@ -213,8 +228,32 @@ func cleanPhone(s string) string {
 		path, _, _ = strings.Cut(path, "?")
 		s = "+" + strings.TrimPrefix(path, "+")
 	}
-	return s
+	return strings.TrimRightFunc(s, trailing)
 }
+
+// trailing says that a character behind a number is none of it: punctuation, closing quotes and brackets, signs such as
+// ✔. Those that may stand for a digit, such as ? and * and █, are left to the library.
+func trailing(r rune) bool {
+	switch {
+	case unicode.IsSpace(r), unicode.In(r, unicode.Pd, unicode.Pe, unicode.Pf, unicode.Pi):
+		return true
+	case unicode.Is(unicode.So, r):
+		return r < 0x2500 || r > 0x25FF
+	}
+	return strings.ContainsRune(",;:.!_'\"`´|/\\~=>^", r)
+}
+
+// lines are what stands on the lines of a cell, without those that have no digit.
+func lines(s string) (all []string) {
+	for line := range strings.FieldsFuncSeq(s, func(r rune) bool { return strings.ContainsRune(lineEnds, r) }) {
+		if digitsOf(line) > 0 {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+const lineEnds = "\n\r\v\f"
 
 // moreThanOne says that there are separators with a number on both sides.
 func moreThanOne(s string) bool {
@@ -236,13 +275,50 @@ func digitsOf(s string) (n int) {
 	return n
 }
 
-// invisible says that a character has no width: marks of direction, joiners, the byte order mark.
+// invisible says that a character has no width or nothing to see: marks of direction, joiners, selectors of variants,
+// fillers, tags, the byte order mark, the frame around a keycap, the blank of Braille.
 func invisible(r rune) bool {
 	switch r {
-	case 0x00AD, 0x061C, 0xFEFF, 0x2060:
+	case 0x20E3, 0x2800, 0xFFFC:
 		return true
 	}
-	return r >= 0x200B && r <= 0x200F || r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069
+	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+}
+
+func withoutInvisible(s string) string {
+	if isASCII(s) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if invisible(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// seen is a text of people without invisible characters, but for joiners between characters that need them: letters of
+// other scripts and parts of an emoji.
+func seen(s string) string {
+	if !strings.ContainsFunc(s, invisible) {
+		return s
+	}
+	joins := func(r rune) bool { return r >= 0x0590 && !invisible(r) && !unicode.IsSpace(r) }
+	runes := []rune(s)
+	out := make([]rune, 0, len(runes))
+	for i, r := range runes {
+		if !invisible(r) {
+			out = append(out, r)
+			continue
+		}
+		if r != 0x200C && r != 0x200D || i+1 == len(runes) || !joins(runes[i+1]) {
+			continue
+		}
+		if n := len(out); n > 0 && joins(out[n-1]) {
+			out = append(out, r)
+		}
+	}
+	return string(out)
 }
 
 func isASCII(s string) bool {

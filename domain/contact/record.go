@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -247,10 +248,43 @@ func (d dialect) scan(b []byte, eof bool) (end, bad int, st scanState) {
 		cells++
 		i++
 	}
-	if multi >= 0 && cells < d.columns {
+	if multi >= 0 && (cells < d.columns || d.swallows(b[:i], multi)) {
 		return 0, multi, scanBad
 	}
 	return i, 0, scanDone
+}
+
+// swallows says that the quoted cell at j of a record has whole rows in it: a quote that only begins a word, and one
+// far below that ends another (27" of a screen). Then each physical line has as many cells as the header, and those
+// within the quotes have somebody's number or address.
+func (d dialect) swallows(raw []byte, j int) bool {
+	if d.columns < 2 {
+		return false
+	}
+	from := bytes.LastIndexByte(raw[:j], d.newline) + 1
+	for first := true; ; first = false {
+		line, _, more := bytes.Cut(raw[from:], []byte{d.newline})
+		line = trimCR(line, d.newline)
+		if bytes.Count(line, []byte{d.delimiter}) != d.columns-1 {
+			return false
+		}
+		if !more {
+			return true
+		}
+		within := line
+		if first {
+			within = raw[j : from+len(line)]
+		}
+		if !slices.ContainsFunc(d.literal(string(within), nil), reaching) {
+			return false
+		}
+		from += bytes.IndexByte(raw[from:], d.newline) + 1
+	}
+}
+
+// reaching says that a cell is a telephone number or an address.
+func reaching(cell string) bool {
+	return valueLike(cell) && (strings.Contains(cell, "@") || digitsOf(cell) >= 7)
 }
 
 // plain is where the cell without quotes ends that begins at i.

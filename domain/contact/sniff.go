@@ -399,7 +399,7 @@ func (s *sniffer) delimited() error {
 	quotes := []string{`"`}
 	switch q := s.options.Quote; q {
 	case "":
-		if n := bytes.Count(s.text, []byte("'")); n >= 4 && bytes.IndexByte(s.text, '"') < 0 {
+		if bytes.Count(s.text, []byte("'")) >= 4 {
 			quotes = append(quotes, "'")
 		}
 	case `"`, "'":

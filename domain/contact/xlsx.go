@@ -8,6 +8,7 @@ import (
 	"math"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/klauspost/compress/zip"
 
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/safexml"
 )
 
 // A worksheet becomes comma-separated text, one physical line a row of the sheet, so that the line of a problem is the
@@ -27,41 +29,74 @@ import (
 
 // Bounds of a workbook. Excel itself has at most 1,048,576 rows.
 const (
-	maxSheetRow  = 1 << 20
-	maxPart      = 64 << 20  // bytes of XML, for all but sheets and strings
-	maxStrings   = 128 << 20 // bytes of the shared strings, as text
-	maxSheetCell = 32767 * 4 // bytes; Excel has at most 32,767 characters
+	maxSheetRow   = 1 << 20
+	maxPart       = 64 << 20  // bytes of XML, for all but sheets and strings
+	maxStrings    = 64 << 20  // bytes of the shared strings, as text
+	maxStringsXML = 256 << 20 // bytes of their XML
+	maxStringsN   = 4 << 20   // shared strings
+	maxSheetCell  = 32767 * 4 // bytes; Excel has at most 32,767 characters
+	maxSheets     = 1000
+	maxSheetName  = 1024    // bytes; Excel has at most 31 characters
+	maxParts      = 10_000  // relations of a workbook to its parts
+	maxStyles     = 100_000 // Excel has at most 65,490
+	sheetsShown   = 50      // names in a message
+)
+
+// A sheet of more XML than sparseFrom bytes may have at most sparseMost bytes of it for each byte of text: what is read
+// to find nothing costs as much time as what is there.
+const (
+	sparseFrom = 256 << 20
+	sparseMost = 256
 )
 
 // sheet reads a worksheet as text.
 type sheet struct {
 	name    string
 	sheets  []string // names of all, quoted
-	xml     *xml.Decoder
+	xml     *safexml.Decoder
 	strings table
 	dates   []bool // by style: numbers in it are dates
 	epoch   time.Time
 	out     []byte
+	wrote   int64
 	row     int // of the sheet, that was written last
 	err     error
 	cells   []string
 }
 
-// table holds the strings that cells refer to by number, in one piece.
+// table holds the strings that cells refer to by number, in blocks, none of which is ever copied to grow. A string lies
+// in one block: what is left of the one before is not used.
 type table struct {
-	text string
-	ends []uint32
+	blocks [][]byte
+	ends   []uint32 // as if the blocks were one piece
 }
 
-func (t table) at(i int) (string, bool) {
+const tableBlock = 1 << 20 // bytes, more than a string may have
+
+func (t *table) add(text []byte) {
+	last := len(t.blocks) - 1
+	if last < 0 || len(t.blocks[last])+len(text) > tableBlock {
+		t.blocks = append(t.blocks, make([]byte, 0, tableBlock))
+		last++
+	}
+	t.blocks[last] = append(t.blocks[last], text...)
+	t.ends = append(t.ends, uint32(last*tableBlock+len(t.blocks[last])))
+}
+
+func (t *table) at(i int) (string, bool) {
 	if i < 0 || i >= len(t.ends) {
 		return "", false
 	}
-	from := uint32(0)
+	from, end := uint32(0), t.ends[i]
 	if i > 0 {
 		from = t.ends[i-1]
 	}
-	return t.text[from:t.ends[i]], true
+	if from == end {
+		return "", true
+	}
+	block := (end - 1) / tableBlock
+	from = max(from, block*tableBlock)
+	return string(t.blocks[block][from-block*tableBlock : end-block*tableBlock]), true
 }
 
 // isXLSX says whether a zip is a workbook, and refuses other documents that are zips.
@@ -91,19 +126,19 @@ func openSheet(z *zip.Reader, name string) (*sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sheet{name: chosen.Name, sheets: book.names(), epoch: time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)}
-	if on := book.Pr.Date1904; on == "1" || on == "true" {
+	s := &sheet{name: chosen.name, sheets: book.names(), epoch: time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)}
+	if on := book.date1904; on == "1" || on == "true" {
 		s.epoch = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
 	var target string
 	var strs, styles string
 	for _, rel := range book.rels {
-		to := path.Join("xl", rel.Target)
-		if strings.HasPrefix(rel.Target, "/") {
-			to = rel.Target[1:]
+		to := path.Join("xl", rel.target)
+		if strings.HasPrefix(rel.target, "/") {
+			to = rel.target[1:]
 		}
-		switch kind := path.Base(rel.Type); {
-		case rel.ID == chosen.Rel:
+		switch kind := path.Base(rel.kind); {
+		case rel.id == chosen.rel:
 			target = to
 		case kind == "sharedStrings":
 			strs = to
@@ -122,69 +157,82 @@ func openSheet(z *zip.Reader, name string) (*sheet, error) {
 		return nil, err
 	}
 	if r == nil {
-		return nil, fault.Newf(fault.Invalid, "the workbook has no cells for its sheet %q; save it once more", chosen.Name)
+		return nil, fault.Newf(fault.Invalid, "the workbook has no cells for its sheet %q; save it once more", chosen.name)
 	}
 	s.xml = decoder(r)
 	return s, nil
 }
 
+// book is what a workbook says of its sheets.
 type book struct {
-	Pr struct {
-		Date1904 string `xml:"date1904,attr"`
-	} `xml:"workbookPr"`
-	Sheets []struct {
-		Name  string     `xml:"name,attr"`
-		State string     `xml:"state,attr"`
-		Attrs []xml.Attr `xml:",any,attr"`
-		Rel   string     `xml:"-"`
-	} `xml:"sheets>sheet"`
-	rels []rel
+	date1904 string
+	sheets   []sheetOf
+	rels     []rel
 }
 
-type rel struct {
-	ID     string `xml:"Id,attr"`
-	Type   string `xml:"Type,attr"`
-	Target string `xml:"Target,attr"`
-}
+type sheetOf struct{ name, state, rel string }
 
-func readBook(z *zip.Reader) (book, error) {
-	var b book
-	if err := unmarshal(z, "xl/workbook.xml", &b); err != nil {
-		return book{}, err
-	}
-	for i, s := range b.Sheets {
-		for _, a := range s.Attrs {
-			if a.Name.Local == "id" { // r:id, in either namespace of the standard
-				b.Sheets[i].Rel = a.Value
+type rel struct{ id, kind, target string }
+
+func readBook(z *zip.Reader) (b book, err error) {
+	err = elements(z, "xl/workbook.xml", func(parent string, e xml.StartElement) error {
+		switch {
+		case e.Name.Local == "workbookPr":
+			b.date1904 = attr(e, "date1904")
+		case e.Name.Local == "sheet" && parent == "sheets":
+			s := sheetOf{name: attr(e, "name"), state: attr(e, "state")}
+			for _, a := range e.Attr {
+				if a.Name.Local == "id" { // r:id, in either namespace of the standard
+					s.rel = a.Value
+				}
+			}
+			if b.sheets = append(b.sheets, s); len(b.sheets) > maxSheets || len(s.name) > maxSheetName {
+				return fault.Newf(fault.Invalid, "the workbook has more than %d sheets, or one whose name is longer than %d "+
+					"bytes; save the sheet as CSV", maxSheets, maxSheetName)
 			}
 		}
-	}
-	var rels struct {
-		Rels []rel `xml:"Relationship"`
-	}
-	if err := unmarshal(z, "xl/_rels/workbook.xml.rels", &rels); err != nil {
+		return nil
+	})
+	if err != nil {
 		return book{}, err
 	}
-	b.rels = rels.Rels
-	return b, nil
+	err = elements(z, "xl/_rels/workbook.xml.rels", func(_ string, e xml.StartElement) error {
+		if e.Name.Local != "Relationship" {
+			return nil
+		}
+		b.rels = append(b.rels, rel{attr(e, "Id"), attr(e, "Type"), attr(e, "Target")})
+		return tooMany(len(b.rels), maxParts, "parts")
+	})
+	return b, err
+}
+
+func tooMany(n, most int, what string) error {
+	if n <= most {
+		return nil
+	}
+	return fault.Newf(fault.Invalid, "the workbook has more than %d %s; save the sheet as CSV", most, what)
 }
 
 // choose is the sheet of a name.
-func (b book) choose(name string) (found struct{ Name, Rel string }, err error) {
-	for _, s := range b.Sheets {
-		if name == s.Name || name == "" && (s.State == "" || s.State == "visible") {
-			return struct{ Name, Rel string }{s.Name, s.Rel}, nil
+func (b book) choose(name string) (sheetOf, error) {
+	for _, s := range b.sheets {
+		if name == s.name || name == "" && (s.state == "" || s.state == "visible") {
+			return s, nil
 		}
 	}
 	if name == "" {
-		return found, fault.Newf(fault.Invalid, "the workbook has no visible sheet")
+		return sheetOf{}, fault.Newf(fault.Invalid, "the workbook has no visible sheet")
 	}
-	return found, fault.Newf(fault.Invalid, "the workbook has no sheet %q; it has %s", name, strings.Join(b.names(), ", "))
+	return sheetOf{}, fault.Newf(fault.Invalid, "the workbook has no sheet %q; it has %s", name, strings.Join(b.names(), ", "))
 }
 
+// names of the sheets, quoted, for messages.
 func (b book) names() (names []string) {
-	for _, s := range b.Sheets {
-		names = append(names, fmt.Sprintf("%q", s.Name))
+	for i, s := range b.sheets {
+		if i == sheetsShown {
+			return append(names, fmt.Sprintf("and %d more", len(b.sheets)-i))
+		}
+		names = append(names, fmt.Sprintf("%q", s.name))
 	}
 	return names
 }
@@ -219,24 +267,48 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func decoder(r io.Reader) *xml.Decoder {
-	d := xml.NewDecoder(r)
-	d.CharsetReader = func(label string, in io.Reader) (io.Reader, error) {
+func decoder(r io.Reader) *safexml.Decoder {
+	return safexml.NewDecoder(r, false, func(label string, in io.Reader) (io.Reader, error) {
 		enc, err := encodingOf(strings.ToLower(label))
 		if err != nil {
 			return nil, err
 		}
 		return enc.NewDecoder().Reader(in), nil
-	}
-	return d
+	})
 }
 
-func unmarshal(z *zip.Reader, name string, into any) error {
+// elements calls each for the elements of a part of the workbook, in their order, with the name of what they stand in.
+func elements(z *zip.Reader, name string, each func(parent string, e xml.StartElement) error) error {
 	r, err := part(z, name, maxPart)
 	if err != nil || r == nil {
 		return errors.Join(err, missing(r, name))
 	}
-	return damaged(noEOF(decoder(r).Decode(into)))
+	d := decoder(r)
+	var path []xml.Name
+	for {
+		tok, err := d.RawToken()
+		if err != nil {
+			return damaged(noEOF(err))
+		}
+		switch tok := tok.(type) {
+		case xml.StartElement:
+			parent := ""
+			if len(path) > 0 {
+				parent = path[len(path)-1].Local
+			}
+			path = append(path, tok.Name)
+			if err := each(parent, tok); err != nil {
+				return err
+			}
+		case xml.EndElement:
+			if len(path) == 0 || path[len(path)-1] != tok.Name {
+				return damaged(fmt.Errorf("</%.40s> ends nothing", tok.Name.Local))
+			}
+			if path = path[:len(path)-1]; len(path) == 0 {
+				return nil
+			}
+		}
+	}
 }
 
 func missing(r io.Reader, name string) error {
@@ -256,43 +328,45 @@ func damaged(err error) error {
 
 // readStrings reads the table that text cells refer to. Rich text is joined; what is only there to be read aloud (rPh)
 // is left out.
-func readStrings(z *zip.Reader, name string) (table, error) {
-	r, err := part(z, name, MaxText)
+func readStrings(z *zip.Reader, name string) (t table, err error) {
+	r, err := part(z, name, maxStringsXML)
 	if err != nil || r == nil {
 		return table{}, err
 	}
-	var t table
-	var text strings.Builder
+	var text []byte
+	bytes := 0
 	d := decoder(r)
 	for {
 		tok, err := d.RawToken()
 		if errors.Is(err, io.EOF) {
-			t.text = text.String()
 			return t, nil
 		}
 		if err != nil {
 			return table{}, damaged(err)
 		}
 		if start, ok := tok.(xml.StartElement); ok && start.Name.Local == "si" {
-			if err := textOf(d, "si", func(b []byte) { text.Write(b) }); err != nil {
+			if text, err = textOf(d.RawToken, "si", text[:0]); err != nil {
 				return table{}, err
 			}
-			if text.Len() > maxStrings {
+			if bytes += len(text); bytes > maxStrings {
 				return table{}, fault.Newf(fault.Invalid, "the workbook has more than %d MiB of text; save the sheet as CSV",
 					maxStrings>>20)
 			}
-			t.ends = append(t.ends, uint32(text.Len()))
+			t.add(text)
+			if err := tooMany(len(t.ends), maxStringsN, "texts"); err != nil {
+				return table{}, err
+			}
 		}
 	}
 }
 
-// textOf gives the text of the t elements up to the end of the element.
-func textOf(d *xml.Decoder, element string, give func([]byte)) error {
+// textOf appends the text of the t elements up to the end of the element. It ends beyond what a cell may have.
+func textOf(next func() (xml.Token, error), element string, text []byte) ([]byte, error) {
 	in, aloud := false, 0
 	for {
-		tok, err := d.RawToken()
+		tok, err := next()
 		if err != nil {
-			return damaged(noEOF(err))
+			return nil, damaged(noEOF(err))
 		}
 		switch tok := tok.(type) {
 		case xml.StartElement:
@@ -303,19 +377,25 @@ func textOf(d *xml.Decoder, element string, give func([]byte)) error {
 		case xml.EndElement:
 			switch tok.Name.Local {
 			case element:
-				return nil
+				return text, nil
 			case "t":
 				in = false
 			case "rPh":
 				aloud--
 			}
 		case xml.CharData:
-			if in && aloud == 0 {
-				give(tok)
+			if !in || aloud != 0 {
+				continue
 			}
+			if len(text)+len(tok) > maxSheetCell {
+				return nil, errLongCell
+			}
+			text = append(text, tok...)
 		}
 	}
 }
+
+var errLongCell = fault.Newf(fault.Invalid, "a text of the workbook is longer than Excel allows; shorten it")
 
 func noEOF(err error) error {
 	if errors.Is(err, io.EOF) {
@@ -326,35 +406,37 @@ func noEOF(err error) error {
 
 // readDates says of each style whether a number in it is a date or a time.
 func readDates(z *zip.Reader, name string) ([]bool, error) {
-	var styles struct {
-		Formats []struct {
-			ID   int    `xml:"numFmtId,attr"`
-			Code string `xml:"formatCode,attr"`
-		} `xml:"numFmts>numFmt"`
-		Cells []struct {
-			Format int `xml:"numFmtId,attr"`
-		} `xml:"cellXfs>xf"`
-	}
-	r, err := part(z, name, maxPart)
-	if err != nil || r == nil {
-		return nil, err
-	}
-	if err := decoder(r).Decode(&styles); err != nil {
-		return nil, damaged(noEOF(err))
+	if !slices.ContainsFunc(z.File, func(f *zip.File) bool { return strings.EqualFold(f.Name, name) }) {
+		return nil, nil
 	}
 	custom := map[int]bool{}
-	for _, f := range styles.Formats {
-		custom[f.ID] = datesIn(f.Code)
+	var cells []int
+	err := elements(z, name, func(parent string, e xml.StartElement) error {
+		switch {
+		case e.Name.Local == "numFmt" && parent == "numFmts":
+			custom[intOf(attr(e, "numFmtId"))] = datesIn(attr(e, "formatCode"))
+		case e.Name.Local == "xf" && parent == "cellXfs":
+			cells = append(cells, intOf(attr(e, "numFmtId")))
+		}
+		return tooMany(max(len(custom), len(cells)), maxStyles, "styles")
+	})
+	if err != nil {
+		return nil, err
 	}
-	dates := make([]bool, len(styles.Cells))
-	for i, c := range styles.Cells {
-		n := c.Format
+	dates := make([]bool, len(cells))
+	for i, n := range cells {
 		dates[i] = n >= 14 && n <= 22 || n >= 27 && n <= 36 || n >= 45 && n <= 47 || n >= 50 && n <= 58
 		if is, ok := custom[n]; ok {
 			dates[i] = is
 		}
 	}
 	return dates, nil
+}
+
+// intOf is a number as the XML has it, 0 where it has none.
+func intOf(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
 }
 
 // datesIn says that a number format shows a date or a time: outside quotes, escapes and [colors] it has a y, m, d, h
@@ -405,7 +487,7 @@ func (s *sheet) Read(p []byte) (int, error) {
 // next appends the next row to out.
 func (s *sheet) next() error {
 	for {
-		tok, err := s.xml.RawToken()
+		tok, err := s.token()
 		if err != nil {
 			return damaged(err) // io.EOF is the end
 		}
@@ -432,8 +514,18 @@ func (s *sheet) next() error {
 		}
 		s.row = n
 		s.out = appendRecord(s.out, s.cells)
+		s.wrote += int64(len(s.out))
 		return nil
 	}
+}
+
+// token is the next one of the sheet.
+func (s *sheet) token() (xml.Token, error) {
+	if n := s.xml.InputOffset(); n > sparseFrom && n > sparseMost*s.wrote {
+		return nil, fault.Newf(fault.Invalid, "up to row %d, sheet %q has %d MiB of XML and almost no cells with a value; delete "+
+			"the empty rows and columns, or save the sheet as CSV", s.row, s.name, n>>20)
+	}
+	return s.xml.RawToken()
 }
 
 func attr(e xml.StartElement, name string) string {
@@ -448,9 +540,9 @@ func attr(e xml.StartElement, name string) string {
 // readRow reads the cells up to the end of the row.
 func (s *sheet) readRow(row int) error {
 	s.cells = s.cells[:0]
-	column := -1
+	column, bytes := -1, 0
 	for {
-		tok, err := s.xml.RawToken()
+		tok, err := s.token()
 		if err != nil {
 			return damaged(noEOF(err))
 		}
@@ -481,6 +573,10 @@ func (s *sheet) readRow(row int) error {
 				return fault.Newf(fault.Invalid, "row %d of sheet %q has a cell beyond column %d; delete the columns that "+
 					"are not needed, or save the sheet as CSV", row, s.name, MaxColumns)
 			}
+			if bytes > MaxRecord { // the record is refused as too long, whatever else it has
+				continue
+			}
+			bytes += len(value)
 			for len(s.cells) <= column {
 				s.cells = append(s.cells, "")
 			}
@@ -511,7 +607,7 @@ func (s *sheet) readCell(c xml.StartElement) (string, error) {
 	var value strings.Builder
 	formula, result, in := false, false, false
 	for {
-		tok, err := s.xml.RawToken()
+		tok, err := s.token()
 		if err != nil {
 			return "", damaged(noEOF(err))
 		}
@@ -523,9 +619,14 @@ func (s *sheet) readCell(c xml.StartElement) (string, error) {
 			case "v":
 				in, result = true, true
 			case "is":
-				if err := textOf(s.xml, "is", func(b []byte) { value.Write(b) }); err != nil {
+				text, err := textOf(s.token, "is", nil)
+				if errors.Is(err, errLongCell) {
+					return "", s.longCell(c)
+				}
+				if err != nil {
 					return "", err
 				}
+				value.Write(text)
 			}
 		case xml.CharData:
 			if in {
@@ -543,9 +644,13 @@ func (s *sheet) readCell(c xml.StartElement) (string, error) {
 			}
 		}
 		if value.Len() > maxSheetCell {
-			return "", fault.Newf(fault.Invalid, "cell %s of sheet %q is longer than Excel allows; shorten it", attr(c, "r"), s.name)
+			return "", s.longCell(c)
 		}
 	}
+}
+
+func (s *sheet) longCell(c xml.StartElement) error {
+	return fault.Newf(fault.Invalid, "cell %.20s of sheet %q is longer than Excel allows; shorten it", attr(c, "r"), s.name)
 }
 
 func (s *sheet) value(kind, style, v string) (string, error) {

@@ -3,7 +3,6 @@ package page
 import (
 	"bytes"
 	"hash/maphash"
-	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -101,14 +100,25 @@ type reader struct {
 	seen  map[uint64]int32 // hash of an href without its fragment → index of found
 	seed  maphash.Seed
 
-	prefixes  []string // of XHTML
-	templates []bool   // open template elements: true = a browser does not render it
-	inert     int      // how many of them are true
-	foreign   int      // open svg and math elements
-	mute      element  // whose content is no text of the page; in XML and foreign elements, where it is markup
+	scopes    []scope // of XML: the namespaces that are declared, the innermost last
+	templates []bool  // open template elements: true = a browser does not render it
+	inert     int     // how many of them are true
+	foreign   int     // open svg and math elements
+	mute      element // whose content is no text of the page; in XML and foreign elements, where it is markup
 	titled    bool
 	noscript  bool
 }
+
+// A scope is an element of XML that declares a namespace.
+type scope struct {
+	name   []byte // of the element, as written
+	open   int    // elements of that name, itself included, that have not ended
+	prefix []byte // that it declares; empty = that of elements without one
+	known  bool   // as one of ours
+}
+
+// maxScopes bounds how many declarations are kept at once.
+const maxScopes = 16
 
 // A span of text; to < 0 while its end has not been read.
 type span struct{ from, to int }
@@ -241,21 +251,32 @@ func (r *reader) chars(t []byte, references bool) {
 
 // name reads the name of the tag at pos.
 func (r *reader) name() (element, []byte) {
-	from, i := r.pos, r.pos
-	for i < len(r.b) && r.b[i] != '>' && r.b[i] != '/' && !space(r.b[i]) {
-		i++
-	}
-	r.pos = i
-	name := r.b[from:i]
+	name := r.tagName()
+	r.pos += len(name)
 	if r.o.XML {
-		if colon := bytes.IndexByte(name, ':'); colon >= 0 {
-			if !slices.Contains(r.prefixes, string(name[:colon])) {
-				return block, nil
-			}
-			name = name[colon+1:]
+		prefix, local, prefixed := bytes.Cut(name, []byte(":"))
+		if !r.ours(prefix, prefixed) {
+			return block, nil
+		}
+		if prefixed {
+			name = local
 		}
 	}
 	return elementOf(name), name
+}
+
+// ours says that elements with a prefix, or without one, are of HTML, SVG or MathML. A page that declares no namespace
+// for those without means HTML.
+func (r *reader) ours(prefix []byte, prefixed bool) bool {
+	if !prefixed {
+		prefix = nil
+	}
+	for i := len(r.scopes) - 1; i >= 0; i-- {
+		if s := &r.scopes[i]; bytes.Equal(s.prefix, prefix) {
+			return s.known
+		}
+	}
+	return !prefixed
 }
 
 // attrs are those attributes of a tag that are of interest, as they are written; nil = not there.
@@ -327,39 +348,77 @@ func (r *reader) skip() (closed bool) {
 	}
 }
 
-// namespaces notes the prefixes that the tag at pos, which stays to be read, declares for XHTML.
-func (r *reader) namespaces() {
-	at := r.scanner
-	for at.pos < len(at.b) && at.b[at.pos] != '>' && at.b[at.pos] != '/' && !space(at.b[at.pos]) {
-		at.pos++
+// tagName is the name of the tag at a place, as written.
+func (s *scanner) tagName() []byte {
+	i := s.pos
+	for i < len(s.b) && s.b[i] != '>' && s.b[i] != '/' && !space(s.b[i]) {
+		i++
 	}
+	return s.b[s.pos:i]
+}
+
+// namespaces notes what the tag at pos, which stays to be read, declares.
+func (r *reader) namespaces() {
+	at, name := r.scanner, r.tagName()
+	for i := range r.scopes {
+		if bytes.Equal(r.scopes[i].name, name) {
+			r.scopes[i].open++
+		}
+	}
+	at.pos += len(name)
 	for {
 		key, v, _, ok := at.attr()
 		if !ok {
 			return
 		}
-		prefix, declares := bytes.CutPrefix(key, []byte("xmlns:"))
-		if declares && string(v) == "http://www.w3.org/1999/xhtml" && len(r.prefixes) < 8 {
-			r.prefixes = append(r.prefixes, string(prefix))
+		prefix, declares := bytes.CutPrefix(key, []byte("xmlns"))
+		if !declares || len(r.scopes) == maxScopes || len(prefix) > 0 && prefix[0] != ':' {
+			continue
 		}
+		known := false
+		switch string(trim(v)) {
+		case "http://www.w3.org/1999/xhtml", "http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML":
+			known = true
+		}
+		r.scopes = append(r.scopes, scope{name, 1, bytes.TrimPrefix(prefix, []byte(":")), known})
+	}
+}
+
+// leave ends the declarations of an element that ends.
+func (r *reader) leave(name []byte) {
+	ended := -1
+	for i := range r.scopes {
+		if s := &r.scopes[i]; bytes.Equal(s.name, name) {
+			if s.open--; s.open == 0 && ended < 0 {
+				ended = i
+			}
+		}
+	}
+	if ended >= 0 { // and those of elements within it, which have no end
+		r.scopes = r.scopes[:ended]
 	}
 }
 
 // open reads a start tag.
 func (r *reader) open() {
+	var whole []byte
 	if r.o.XML {
+		whole = r.tagName()
 		r.namespaces()
 	}
 	e, name := r.name()
 	var a attrs
 	switch e {
 	case block, inline:
-		r.skip()
+		a.closed = r.skip()
 	case heading:
-		r.skip()
+		a.closed = r.skip()
 		r.head(true)
 	default:
 		a = r.attrs()
+	}
+	if r.o.XML && a.closed {
+		defer r.leave(whole)
 	}
 	if r.cut {
 		return
@@ -456,6 +515,9 @@ func (r *reader) content(e element, markup, closed bool) {
 
 // close reads an end tag.
 func (r *reader) close() {
+	if r.o.XML {
+		defer r.leave(r.tagName())
+	}
 	e, _ := r.name()
 	r.skip()
 	if r.cut {

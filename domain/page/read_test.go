@@ -63,6 +63,12 @@ func TestReadLinks(t *testing.T) {
 			<a href="?a&amp;b">x</a><noscript><a href="1"/></noscript></body></html>`, page.ReadOptions{XML: true}, []string{"?a&b", "1"}},
 		{"prefixes", `<h:html xmlns:h="http://www.w3.org/1999/xhtml" xmlns:x="urn:x"><x:a href="no"/><h:a href="1"/><y:a href="no"/></h:html>`,
 			page.ReadOptions{XML: true}, []string{"1"}},
+		{"namespaces", `<html xmlns="http://www.w3.org/1999/xhtml"><a href="1"/><a xmlns="urn:x" href="no">x<a href="no"/><b/></a><a href="2"/>
+			<x xmlns="urn:x"><a href="no"/><x><a href="no"/></x><div xmlns="http://www.w3.org/1999/xhtml"><a href="3"/></div><a href="no"/></x>
+			<a xmlns='urn:x' href='no'/><a href="4"/><h:p xmlns:h="http://www.w3.org/1999/xhtml"><h:a href="5"/></h:p><h:a href="no"/>
+			<svg xmlns="http://www.w3.org/2000/svg"><a href="6"/></svg><a xmlns="" href="no"/><a href="7"/></html>`,
+			page.ReadOptions{XML: true}, []string{"1", "2", "3", "4", "5", "6", "7"}},
+		{"a namespace in HTML", `<a xmlns="urn:x" href="1"></a>`, page.ReadOptions{}, []string{"1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

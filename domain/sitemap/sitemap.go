@@ -2,6 +2,7 @@
 package sitemap
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/xml"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/safexml"
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
@@ -20,7 +22,9 @@ import (
 const (
 	MaxSize    = 50 << 20 // bytes, decompressed
 	MaxEntries = 50_000
-	maxDepth   = 32 // of elements
+	maxDepth   = 32       // of elements
+	maxBytes   = 32 << 20 // of addresses, canonical
+	maxLine    = 32 << 10 // bytes
 )
 
 // A Sitemap is what one file says.
@@ -38,32 +42,48 @@ func Parse(body []byte, at string) (Sitemap, error) {
 	if err != nil {
 		return Sitemap{}, err
 	}
-	r := reader{base: base, seen: map[string]bool{}}
-	body, r.Cut = unpack(body)
-	body = bytes.TrimLeft(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), " \t\r\n")
-	if bytes.HasPrefix(body, []byte("\xff\xfe")) || bytes.HasPrefix(body, []byte("\xfe\xff")) {
-		utf16 := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Reader(bytes.NewReader(body))
-		body, _ = io.ReadAll(io.LimitReader(utf16, MaxSize)) // reading and decoding do not fail
-		body, r.decoded = bytes.TrimLeft(body, "\ufeff \t\r\n"), true
+	r := &reader{base: base, seen: map[string]bool{}}
+	src := r.unpack(body)
+	if head, _ := src.Peek(len(mark)); bytes.Equal(head, mark) {
+		_, _ = src.Discard(len(mark))
 	}
-	if !bytes.HasPrefix(body, []byte("<")) {
-		r.text(body)
-	} else if err := r.xml(body); err != nil {
+	skipSpace(src)
+	if head, _ := src.Peek(2); string(head) == "\xff\xfe" || string(head) == "\xfe\xff" {
+		utf16 := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Reader(src)
+		src, r.decoded = r.capped(utf16), true
+		skipSpace(src)
+	}
+	if head, _ := src.Peek(1); string(head) != "<" {
+		r.text(src)
+	} else if err := r.xml(src); err != nil {
 		return Sitemap{}, err
 	}
 	return r.Sitemap, nil
+}
+
+var mark = []byte("\xef\xbb\xbf")
+
+func skipSpace(src *bufio.Reader) {
+	for {
+		head, _ := src.Peek(1)
+		if len(head) == 0 || !bytes.Contains([]byte(" \t\r\n"), head) {
+			return
+		}
+		_, _ = src.Discard(1)
+	}
 }
 
 type reader struct {
 	Sitemap
 	base    web.Base
 	seen    map[string]bool
+	bytes   int  // of the addresses
 	decoded bool // the file is UTF-8 now, whatever it says itself
 }
 
 // add keeps an address, and says whether there is room for another.
 func (r *reader) add(to *[]string, href string) bool {
-	if len(r.seen) >= MaxEntries {
+	if len(r.seen) >= MaxEntries || r.bytes > maxBytes {
 		r.Cut = true
 		return false
 	}
@@ -72,18 +92,33 @@ func (r *reader) add(to *[]string, href string) bool {
 	}
 	if a, ok := r.base.Resolve(href); ok && !r.seen[a.URL] {
 		r.seen[a.URL] = true
+		r.bytes += len(a.URL)
 		*to = append(*to, a.URL)
 	}
 	return true
 }
 
-// text reads an address a line.
-func (r *reader) text(body []byte) {
-	if r.Cut { // the last one may be half an address
-		body = body[:bytes.LastIndexAny(body, "\r\n")+1]
-	}
-	for line := range bytes.FieldsFuncSeq(body, func(c rune) bool { return c == '\n' || c == '\r' }) {
-		line = bytes.TrimSpace(line)
+// text reads an address a line. A line that is too long for one is left out.
+func (r *reader) text(src io.Reader) {
+	lines := bufio.NewScanner(src)
+	lines.Buffer(nil, 2*maxLine)
+	long := false
+	lines.Split(func(data []byte, eof bool) (advance int, line []byte, err error) {
+		switch i := bytes.IndexAny(data, "\r\n"); {
+		case i >= 0:
+			if advance = i + 1; !long {
+				line = data[:i]
+			}
+			long = false
+		case len(data) >= maxLine:
+			advance, long = len(data), true
+		case eof && !long && !r.Cut && len(data) > 0: // the last one of a file that was cut may be half an address
+			advance, line = len(data), data
+		}
+		return advance, line, nil
+	})
+	for lines.Scan() {
+		line := bytes.TrimSpace(lines.Bytes())
 		lower := bytes.ToLower(line[:min(len(line), 8)])
 		if !bytes.HasPrefix(lower, []byte("http://")) && !bytes.HasPrefix(lower, []byte("https://")) {
 			continue
@@ -96,15 +131,13 @@ func (r *reader) text(body []byte) {
 
 // xml reads any of the XML forms. An address stands in loc of url or sitemap, in link of an RSS item, or in the href of
 // a link of an Atom entry.
-func (r *reader) xml(body []byte) error {
-	d := xml.NewDecoder(bytes.NewReader(body))
-	d.Strict, d.AutoClose, d.Entity = false, nil, xml.HTMLEntity
-	d.CharsetReader = func(label string, input io.Reader) (io.Reader, error) {
+func (r *reader) xml(src io.Reader) error {
+	d := safexml.NewDecoder(src, true, func(label string, input io.Reader) (io.Reader, error) {
 		if r.decoded {
 			return input, nil
 		}
 		return charset.NewReaderLabel(label, input)
-	}
+	})
 	var path []string
 	var value []byte
 	in := false // an element whose text is an address
@@ -185,18 +218,40 @@ func alternate(attrs []xml.Attr) (href string) {
 	return href
 }
 
-// unpack decompresses a gzip file; cut says that there is more, or that it is broken.
-func unpack(body []byte) (plain []byte, cut bool) {
-	if bytes.HasPrefix(body, []byte("\x1f\x8b")) {
-		z, err := gzip.NewReader(bytes.NewReader(body))
-		if err != nil {
-			return nil, true
-		}
-		body, err = io.ReadAll(io.LimitReader(z, MaxSize+1))
-		cut = err != nil
+// unpack reads a file that may be packed by gzip, as far as its bounds.
+func (r *reader) unpack(body []byte) *bufio.Reader {
+	if !bytes.HasPrefix(body, []byte("\x1f\x8b")) {
+		return r.capped(bytes.NewReader(body))
 	}
-	if len(body) > MaxSize {
-		return body[:MaxSize], true
+	z, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		r.Cut = true
+		return bufio.NewReader(bytes.NewReader(nil))
 	}
-	return body, cut
+	return r.capped(z)
+}
+
+// capped ends with io.EOF at MaxSize, and where the file is broken; Cut says so.
+func (r *reader) capped(src io.Reader) *bufio.Reader {
+	return bufio.NewReader(&capped{src: src, left: MaxSize, cut: &r.Cut})
+}
+
+type capped struct {
+	src  io.Reader
+	left int // bytes
+	cut  *bool
+}
+
+func (c *capped) Read(p []byte) (int, error) {
+	n, err := c.src.Read(p)
+	if n > c.left {
+		n, err = c.left, io.EOF
+		*c.cut = true
+	}
+	c.left -= n
+	if err != nil && !errors.Is(err, io.EOF) {
+		*c.cut = true
+		err = io.EOF
+	}
+	return n, err
 }
