@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
@@ -119,6 +120,71 @@ func TestWebhookWithoutKeys(t *testing.T) {
 	require.Equal(t, 200, hooked.deliver(t, event, "s3cret").Status, "from the same address")
 }
 
+// Bodies that are held back keep Meta out neither of other networks nor for ever: of one network a few are read at once,
+// the others are refused, and those that break off are charged.
+func TestWebhooksThatHoldTheirBodiesBack(t *testing.T) {
+	t.Parallel()
+	refusals, registry := rates(t, 1, 2), prometheus.NewRegistry()
+	d := open(t, func(p *parts) {
+		p.Proxies, p.Registerer = []string{"127.0.0.0/8"}, registry
+		p.Guard = api.NewGuard(api.GuardOptions{Refusals: refusals, Log: quiet, Now: p.Now})
+		p.Webhooks.Hold(time.Millisecond, time.Hour)
+	})
+	var slow []*net.TCPConn
+	for range 20 {
+		slow = append(slow, hold(t, d, 1))
+	}
+	busy := func() (n float64) {
+		families, err := registry.Gather()
+		require.NoError(t, err)
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				if f.GetName() == "conveyor_webhooks_received_total" && m.GetLabel()[0].GetValue() == "busy" {
+					n = m.GetCounter().GetValue()
+				}
+			}
+		}
+		return n
+	}
+	require.Eventually(t, func() bool { return busy() == 16 }, servicetest.Patience(), 5*time.Millisecond, "four are read")
+	signature := whatsapp.Sign([]byte(event), "s3cret")
+	for range 3 {
+		r := d.ask(t, "POST", "/webhooks/whatsapp", event, whatsapp.SignatureHeader, signature, "X-Forwarded-For", "192.0.2.2")
+		require.Equal(t, 200, r.Status, r.Body)
+	}
+	got := map[int]int{}
+	for _, conn := range slow {
+		require.NoError(t, conn.CloseWrite())
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(servicetest.Patience())))
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err)
+		_ = answer.Body.Close()
+		got[answer.StatusCode]++
+	}
+	require.Equal(t, map[int]int{400: 2, 429: 2, 503: 16}, got, "four were read, and they are charged")
+	r := d.ask(t, "POST", "/webhooks/whatsapp", event, whatsapp.SignatureHeader, signature, "X-Forwarded-For", "192.0.2.1")
+	require.Equal(t, 200, r.Status, "what is signed is taken from there, too")
+
+	d = open(t, func(p *parts) { p.Webhooks.Hold(time.Hour, 50*time.Millisecond) })
+	answer, err := http.ReadResponse(bufio.NewReader(hold(t, d, 1)), nil)
+	require.NoError(t, err)
+	_ = answer.Body.Close()
+	require.Equal(t, 400, answer.StatusCode, "its body is not waited for for ever")
+}
+
+// hold begins to send an event from one of many networks, and holds its body back.
+func hold(t *testing.T, d *door, network int) *net.TCPConn {
+	t.Helper()
+
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(d.url, "http://"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	_, err = fmt.Fprintf(conn, "POST /webhooks/whatsapp HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 192.0.2.%d\r\n"+
+		"%s: sha256=00\r\nContent-Length: 1000\r\n\r\nx", network, whatsapp.SignatureHeader)
+	require.NoError(t, err)
+	return conn.(*net.TCPConn) //nolint:forcetypeassert // dialled as such
+}
+
 // Bodies that are held back neither keep Meta out nor go on for long.
 func TestSlowWebhooks(t *testing.T) {
 	servicetest.Slow(t, servicetest.TestSlow)
@@ -128,19 +194,10 @@ func TestSlowWebhooks(t *testing.T) {
 		p.Proxies = []string{"127.0.0.0/8"}
 		p.Guard = api.NewGuard(api.GuardOptions{Refusals: refusals, Log: quiet, Now: p.Now})
 	})
-	from := func(network int) *bufio.Reader {
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(d.url, "http://"))
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = conn.Close() })
-		_, err = fmt.Fprintf(conn, "POST /webhooks/whatsapp HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 192.0.2.%d\r\n"+
-			"%s: sha256=00\r\nContent-Length: 1000\r\n\r\nx", network, whatsapp.SignatureHeader)
-		require.NoError(t, err)
-		return bufio.NewReader(conn)
-	}
 	begin := time.Now()
 	var slow []*bufio.Reader
 	for range 20 {
-		slow = append(slow, from(1))
+		slow = append(slow, bufio.NewReader(hold(t, d, 1)))
 	}
 	signature := whatsapp.Sign([]byte(event), "s3cret")
 	for range 3 {

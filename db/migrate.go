@@ -81,8 +81,9 @@ type migrator struct {
 	files    fs.FS
 	report   func(ctx context.Context, line string, pairs ...any)
 	role     string
-	settings string   // SET statements for the migration that comes next
-	rebuild  []string // indexes that it builds: invalid ones of these names are leftovers
+	wait     time.Duration // lockTimeout
+	settings string        // SET statements for the migration that comes next
+	rebuild  []string      // indexes that it builds: invalid ones of these names are leftovers
 }
 
 const sqlNeighbourhoodSave = `
@@ -94,7 +95,7 @@ ON CONFLICT (key) DO UPDATE SET name = excluded.name, borough = excluded.borough
 // application does: a migration that has to wait for a lock gives up after three seconds, lets the others pass, and is
 // tried again for about a quarter of an hour.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, options ...MigrateOption) error {
-	m := &migrator{report: func(context.Context, string, ...any) {}}
+	m := &migrator{report: func(context.Context, string, ...any) {}, wait: lockTimeout}
 	var err error
 	if m.files, err = fs.Sub(migrations, "migrations"); err != nil {
 		return fmt.Errorf("read migrations: %w", err)
@@ -195,7 +196,7 @@ func (m *migrator) prepare(file string) error {
 	if err != nil {
 		return fmt.Errorf("read migration %s: %w", file, err)
 	}
-	wait := lockTimeout
+	wait := m.wait
 	m.rebuild = nil
 	if noTransaction.Match(text) {
 		wait = 0

@@ -273,12 +273,13 @@ const WakeEvery = 25 * time.Millisecond
 
 // A waker tells relays that something was added to the outbox.
 type waker struct {
-	pool  *pgxpool.Pool
-	limit *rate.Limiter
+	pool   *pgxpool.Pool
+	limit  *rate.Limiter
+	within time.Duration // wakeTimeout
 }
 
 func newWaker(pool *pgxpool.Pool) waker {
-	return waker{pool, rate.NewLimiter(rate.Every(WakeEvery), 1)}
+	return waker{pool, rate.NewLimiter(rate.Every(WakeEvery), 1), wakeTimeout}
 }
 
 // A NOTIFY in the transactions that write messages would make their commits take turns: Postgres holds a lock of the
@@ -291,7 +292,7 @@ func (w waker) wake(ctx context.Context) {
 	if !w.limit.Allow() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wakeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.within)
 	defer cancel()
 	_, _ = w.pool.Exec(ctx, sqlOutboxWake)
 }

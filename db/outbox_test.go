@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // fill adds n pending messages for a lane.
@@ -370,8 +372,8 @@ func TestWaitingAndPurge(t *testing.T) {
 	require.Equal(t, int64(6), count(t, pool, "outbox"))
 }
 
-// TestWaitIsWoken: writers tell relays of messages after their commit, one and all of them, but no more often than
-// db.WakeEvery.
+// TestWaitIsWoken: writers tell relays of messages after their commit, one and all of them, but no more often than they
+// may.
 func TestWaitIsWoken(t *testing.T) {
 	t.Parallel()
 
@@ -384,45 +386,61 @@ func TestWaitIsWoken(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return count(t, pool, `pg_stat_activity
 			WHERE query = 'LISTEN outbox' AND state = 'idle' AND datname = current_database()`) == 1 // it listens by now
-	}, 10*time.Second, 5*time.Millisecond)
-	s := db.NewListings(pool)
-	write := func(n int) {
+	}, servicetest.Patience(), 5*time.Millisecond)
+	direct, err := pgx.Connect(ctx, dbtest.Direct(t, pool)) // sees each signal
+	require.NoError(t, err)
+	defer direct.Close(context.WithoutCancel(ctx))
+	_, err = direct.Exec(ctx, "LISTEN outbox")
+	require.NoError(t, err)
+	n := 0
+	write := func(s *db.Listings) {
+		n++
 		require.NoError(t, s.HandOver(t.Context(), listing.Handover{
 			Ref: listing.Ref{Platform: "kijiji", PlatformID: "1"}, Revision: int64(n), Exchange: "listings",
 			RoutingKey: "listings.ready", Bodies: [][]byte{[]byte("{}")},
 		}, listing.Run{}, start))
 	}
 	woken := func() {
+		t.Helper()
 		select {
 		case <-added:
-		case <-time.After(10 * time.Second):
+		case <-time.After(servicetest.Patience()):
 			t.Fatal("Wait did not report the message")
 		}
 	}
-	began, n, wakes := time.Now(), 0, 0
-	for time.Since(began) < 10*db.WakeEvery {
-		n++
-		write(n)
-		select {
-		case <-added:
-			wakes++
-		default:
-		}
+	s := db.NewListings(pool)
+	s.WakeRelays(time.Hour, time.Hour)
+	for range 100 {
+		write(s)
 	}
-	require.Greater(t, n, wakes, "not with each message")
-	require.LessOrEqual(t, wakes, 2+int(time.Since(began)/db.WakeEvery))
-	<-time.After(2 * db.WakeEvery)
-	for len(added) > 0 {
-		<-added
-	}
-	write(n + 1)
 	woken()
-	require.Equal(t, int64(n+1), count(t, pool, "outbox"))
+	_, err = pool.Exec(ctx, "SELECT pg_notify('outbox', 'end')")
+	require.NoError(t, err)
+	signals := 0
+	for said := ""; said != "end"; signals++ {
+		waiting, end := context.WithTimeout(ctx, servicetest.Patience())
+		got, err := direct.WaitForNotification(waiting)
+		end()
+		require.NoError(t, err)
+		said = got.Payload
+	}
+	require.NoError(t, direct.Close(ctx))
+	require.Equal(t, 2, signals, "one for a hundred messages in less than an hour, and ours")
+	woken() // by ours
+
+	s = db.NewListings(pool)
+	s.WakeRelays(db.WakeEvery, time.Hour)
+	for range 2 {
+		write(s)
+		woken()
+		<-time.After(2 * db.WakeEvery)
+	}
+	require.Equal(t, int64(n), count(t, pool, "outbox"))
 	stop()
 	require.ErrorIs(t, <-ended, context.Canceled)
 	require.Eventually(t, func() bool {
 		return count(t, pool, "pg_stat_activity WHERE query = 'LISTEN outbox' AND datname = current_database()") == 0
-	}, 10*time.Second, 5*time.Millisecond, "no connection that listens goes back to the pool")
+	}, servicetest.Patience(), 5*time.Millisecond, "no connection that listens goes back to the pool")
 }
 
 // BenchmarkLease leases and marks batches of an outbox of about 100,000 pending messages of 1,000 lanes, one of which

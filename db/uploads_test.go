@@ -138,10 +138,13 @@ func (k *killer) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData
 // Persist is killed in each of its steps, in every batch, and beside another one. The table has the distinct rows of
 // the file, and the counts are those of the file.
 func TestPersistSurvives(t *testing.T) {
-	servicetest.Slow(t, servicetest.TestSlow)
 	t.Parallel()
 
-	const total, size, batch = 100_000, 1000, 10
+	const batch = 10
+	total, size, killed := 100_000, 1000, 4 // the last: batches with kills
+	if testing.Short() {
+		total, size, killed = 4000, 100, 2
+	}
 	pool, ctx := dbtest.New(t), t.Context()
 	newTenant(t, pool, "acme")
 	k := &killer{}
@@ -195,7 +198,7 @@ func TestPersistSurvives(t *testing.T) {
 		}
 		require.NoError(t, twice.Wait())
 	}
-	require.Greater(t, kills, 4*6)
+	require.Greater(t, kills, killed*6)
 
 	got := get(t, s, u)
 	n := len(distinct)
@@ -636,7 +639,7 @@ func TestUploadSweptBesideReplay(t *testing.T) {
 		err := pool.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity
 			WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%SET swept_at%'`).Scan(&n)
 		return err == nil && n == 1
-	}, 20*time.Second, 5*time.Millisecond)
+	}, servicetest.Patience(), 5*time.Millisecond)
 	require.NoError(t, tx.Commit(ctx))
 	require.NoError(t, sweep.Wait())
 	left, err := s.Unswept(ctx, at(60), nil, 10)

@@ -18,10 +18,10 @@ import (
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/workers"
 	"github.com/mtlrent/conveyor/workflows"
-	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // The rows of all systems fit together: workers.New panics when activities are missing, or when two have one name.

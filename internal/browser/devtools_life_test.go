@@ -122,7 +122,7 @@ func TestDeathUnderACapture(t *testing.T) {
 	s.html("/next", "<p>through")
 	stack := startChromium(t)
 	driver, drivers := ownDriver(t)
-	d := drive(t, stack, browser.DevtoolsOptions{Driver: driver, Timeout: patience}, s)
+	d := drive(t, stack, browser.DevtoolsOptions{Driver: driver, Timeout: time.Hour}, s)
 	for _, tt := range []struct {
 		name string
 		kill func()
@@ -141,17 +141,18 @@ func TestDeathUnderACapture(t *testing.T) {
 			asked, _ := gate(s, "/"+tt.name)
 			inHand := capture(d, s.URL+"/"+tt.name)
 			arrives(t, asked)
-			began := time.Now()
 			tt.kill()
-			err := <-inHand
+			var err error
+			select {
+			case err = <-inHand:
+			case <-time.After(patience):
+				t.Fatal("it fails at the end of its time only")
+			}
 			if class, _ := fault.Of(err); err == nil || class != fault.Transient || errors.Is(err, draft.ErrNoBrowser) {
 				t.Errorf("Capture = %v (%s); want transient, and that it was opened", err, class)
 			}
 			if again := len(asked); again > 0 {
 				t.Errorf("the site was asked %d times more", again)
-			}
-			if took := time.Since(began); took > 20*time.Second {
-				t.Errorf("it took %s to fail", took)
 			}
 			eventually(t, "the next check", func() bool { return d.CheckDevtools(t.Context()) == nil })
 			if err := <-capture(d, s.URL+"/next"); err != nil {

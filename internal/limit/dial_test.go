@@ -139,17 +139,36 @@ func TestDialFollowsTheMaster(t *testing.T) {
 	}, servicetest.Patience(), 50*time.Millisecond)
 }
 
-// server starts a Redis with a configuration of its own, or a Sentinel where that watches a master.
+// server starts a Redis with a configuration of its own, or a Sentinel where that watches a master. It takes another port
+// where someone has taken the first before it could.
 func server(t *testing.T, conf string) (port int) {
 	t.Helper()
 
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	for range 5 {
+		if port, ok := serverAt(t, free(t), conf); ok {
+			return port
+		}
+	}
+	require.Fail(t, "redis-server does not start")
+	return 0
+}
+
+func free(t *testing.T) int {
+	t.Helper()
+
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	port = free.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // of a TCP listener
-	require.NoError(t, free.Close())
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // of a TCP listener
+}
+
+// serverAt is not ok where the process ends before it answers.
+func serverAt(t *testing.T, at int, conf string) (port int, ok bool) {
+	t.Helper()
+
 	folder := t.TempDir()
 	file := filepath.Join(folder, "redis.conf")
-	conf = fmt.Sprintf("bind 127.0.0.1\nport %d\ndir %s\n", port, folder) + conf
+	conf = fmt.Sprintf("bind 127.0.0.1\nport %d\ndir %s\n", at, folder) + conf
 	args := []string{file}
 	if strings.Contains(conf, "sentinel monitor") {
 		args = append(args, "--sentinel")
@@ -160,9 +179,18 @@ func server(t *testing.T, conf string) (port int) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, "redis-server", args...)
 	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { cancel(); _ = cmd.Wait() })
-	rdb := redis.NewClient(&redis.Options{Addr: fmt.Sprint("127.0.0.1:", port)})
+	ended := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(ended) }() // ends with the process
+	t.Cleanup(func() { cancel(); <-ended })
+	rdb := redis.NewClient(&redis.Options{Addr: fmt.Sprint("127.0.0.1:", at)})
 	defer rdb.Close()
-	require.Eventually(t, func() bool { return rdb.Ping(t.Context()).Err() == nil }, servicetest.Patience(), 20*time.Millisecond)
-	return port
+	for until := time.Now().Add(servicetest.Patience()); rdb.Ping(t.Context()).Err() != nil; {
+		select {
+		case <-ended:
+			return 0, false
+		case <-time.After(20 * time.Millisecond):
+		}
+		require.True(t, time.Now().Before(until), "redis-server does not answer")
+	}
+	return at, true
 }

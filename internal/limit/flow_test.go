@@ -139,27 +139,37 @@ func TestFlowWithoutRedis(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = ln.Close() }) // it takes connections, and says nothing
-	for name, rdb := range map[string]*redis.Client{"away": away(t), "silent": client(t, "redis://"+ln.Addr().String())} {
+	silent := redis.NewClient(&redis.Options{Addr: ln.Addr().String(), ReadTimeout: time.Hour})
+	t.Cleanup(func() { _ = silent.Close() })
+	for name, rdb := range map[string]*redis.Client{"away": away(t), "silent": silent} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			servicetest.Undisturbed(t, func() error {
-				reg := prometheus.NewRegistry()
-				f := limit.NewFlow(rdb, limit.FlowOptions{Timeout: 50 * time.Millisecond, Cooldown: time.Hour, Registerer: reg})
-				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-				defer cancel()
-				var s sends
-				stream(ctx, f, &s, limit.Cap{Key: "acme", PerSecond: 50})
-				if v := value(t, reg, "conveyor_limiter_fallback_total"); int(v) != s.count() {
-					t.Errorf("fallback_total = %v; want %d", v, s.count())
-				}
-				if n := s.count(); n < 100 || n > 3*50*106/100+1 {
-					return fmt.Errorf("%d sends in 3 s; want about 150", n)
-				}
-				if v := value(t, reg, "conveyor_limiter_fallback_active"); v != 1 {
-					return fmt.Errorf("fallback_active = %v; want 1", v)
-				}
-				return nil
+			c, reg := newClock(), prometheus.NewRegistry()
+			var asked scripts
+			rdb.AddHook(&asked)
+			f := limit.NewFlow(rdb, limit.FlowOptions{
+				Timeout: 50 * time.Millisecond, Cooldown: time.Hour, Registerer: reg, Now: c.Now, Sleep: c.Sleep,
 			})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var s sends
+			send(ctx, f, &s, c, func() {
+				if c.since() >= time.Minute {
+					cancel()
+				}
+			}, limit.Cap{Key: "acme", PerSecond: 50})
+			if v := value(t, reg, "conveyor_limiter_fallback_total"); int(v) != s.count() {
+				t.Errorf("fallback_total = %v; want %d", v, s.count())
+			}
+			if n := s.count(); n < 3000*97/100 || n > 3000*102/100+1 {
+				t.Errorf("%d sends in a minute; want about 3,000", n)
+			}
+			if v := value(t, reg, "conveyor_limiter_fallback_active"); v != 1 {
+				t.Errorf("fallback_active = %v; want 1", v)
+			}
+			if n := asked.trips.Load(); n < 1 || n > 3 {
+				t.Errorf("Redis was asked %d times; want 3 at most", n)
+			}
 		})
 	}
 }

@@ -67,6 +67,21 @@ func (c *counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	return func(ctx context.Context, cmds []redis.Cmder) error { c.trips.Add(1); return next(ctx, cmds) }
 }
 
+// scripts counts those that a client is asked to run, and nothing of what it says to a server by itself.
+type scripts struct{ counter }
+
+func (s *scripts) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+func (s *scripts) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "evalsha" {
+			s.trips.Add(1)
+		}
+		return next(ctx, cmd)
+	}
+}
+
 // However many processes and callers there are, a host has no more requests than it may, every process gets on, and
 // most requests cost no round trip.
 func TestVisitsAtOnce(t *testing.T) {

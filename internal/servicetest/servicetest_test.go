@@ -123,3 +123,13 @@ func TestSeed(t *testing.T) {
 	t.Setenv("CONVEYOR_TEST_SEED", "")
 	require.NotEqual(t, servicetest.Seed(t), servicetest.Seed(t))
 }
+
+func TestCPU(t *testing.T) {
+	const work = 50 * time.Millisecond
+	spin := func() {
+		for began := time.Now(); time.Since(began) < work; {
+		}
+	}
+	require.Positive(t, servicetest.CPU(spin))
+	require.Less(t, servicetest.CPU(func() { <-time.After(10 * work) }), 10*work, "waiting is free")
+}
