@@ -281,7 +281,21 @@ func answer(_ *testing.T, f file) {
 
 func again(unit string, n int) string { return strings.Repeat(unit, n/len(unit)) }
 
-func made(parts ...string) func() file { return func() file { return text(parts...) } }
+// times is again, made when it is needed: the files of other cases are not held.
+func times(unit string, n int) func() string { return func() string { return again(unit, n) } }
+
+func made(parts ...any) func() file {
+	return func() file {
+		var all []string
+		for _, p := range parts {
+			if later, ok := p.(func() string); ok {
+				p = later()
+			}
+			all = append(all, p.(string))
+		}
+		return text(all...)
+	}
+}
 
 var hostile = []struct {
 	name string
@@ -337,7 +351,7 @@ var hostile = []struct {
 	{"text: delimiters", func() file { return file{endless{","}, 1 << 30} }, contacts},
 	{"text: quotes", func() file { return file{endless{"\"a,\n"}, 64 << 20} }, contacts},
 	{"text: apostrophes", func() file { return file{endless{"'a',\"b\n'"}, 64 << 20} }, contacts},
-	{"text: columns", made(again("a,b,", 900<<10), "\n", again(again("1,", 900<<10)+"\n", 20<<20)), contacts},
+	{"text: columns", made(times("a,b,", 900<<10), "\n", times(again("1,", 900<<10)+"\n", 20<<20)), contacts},
 
 	{"sitemap: attributes", gz("<urlset", " a", 52<<20, nil), sitemaps},
 	{"sitemap: depth", gz("<urlset>", "<url>", 52<<20, nil), sitemaps},
@@ -357,13 +371,13 @@ var hostile = []struct {
 		}
 		return text(b.String())
 	}, sitemaps},
-	{"sitemap: one line", made("https://a.example/", again("a", 50<<20)), sitemaps},
-	{"sitemap: UTF-16", made("\xff\xfe", again("<\x00a\x00 \x00", 50<<20)), sitemaps},
-	{"feed: items", made("<rss><channel>", again("<item><link>/x</link><a b='c'/></item>", 50<<20)), sitemaps},
-	{"feed: CDATA", made("<rss><channel><item><link><![CDATA[", again("< ", 50<<20)), sitemaps},
+	{"sitemap: one line", made("https://a.example/", times("a", 50<<20)), sitemaps},
+	{"sitemap: UTF-16", made("\xff\xfe", times("<\x00a\x00 \x00", 50<<20)), sitemaps},
+	{"feed: items", made("<rss><channel>", times("<item><link>/x</link><a b='c'/></item>", 50<<20)), sitemaps},
+	{"feed: CDATA", made("<rss><channel><item><link><![CDATA[", times("< ", 50<<20)), sitemaps},
 
-	{"robots: stars", made("User-agent: *\n", again("Disallow: /"+again("a*", 2000)+"b$\n", 500<<10)), robotsTxt},
-	{"robots: groups", made(again("User-agent: a\nDisallow: /\n", 500<<10)), robotsTxt},
+	{"robots: stars", made("User-agent: *\n", times("Disallow: /"+again("a*", 2000)+"b$\n", 500<<10)), robotsTxt},
+	{"robots: groups", made(times("User-agent: a\nDisallow: /\n", 500<<10)), robotsTxt},
 
 	{"HTML: links", func() file {
 		var b strings.Builder
@@ -372,16 +386,16 @@ var hostile = []struct {
 		}
 		return text(b.String())
 	}, links(false)},
-	{"HTML: open tags", made(again("<", 10<<20)), links(false)},
-	{"HTML: attributes", made("<a", again(" a", 10<<20)), links(false)},
-	{"HTML: templates", made(again("<template>", 10<<20)), links(false)},
-	{"HTML: headings", made(again("<h1>a", 10<<20)), links(false)},
-	{"XHTML: namespaces", made(again("<a xmlns='x'>", 10<<20)), links(true)},
-	{"XHTML: prefixes", made("<a", again(" xmlns:a='x'", 10<<20), ">"), links(true)},
-	{"XHTML: CDATA", made(again("<![CDATA[", 10<<20)), links(true)},
-	{"XHTML: one name", made(again("<a xmlns='x'></a><a/>", 10<<20)), links(true)},
+	{"HTML: open tags", made(times("<", 10<<20)), links(false)},
+	{"HTML: attributes", made("<a", times(" a", 10<<20)), links(false)},
+	{"HTML: templates", made(times("<template>", 10<<20)), links(false)},
+	{"HTML: headings", made(times("<h1>a", 10<<20)), links(false)},
+	{"XHTML: namespaces", made(times("<a xmlns='x'>", 10<<20)), links(true)},
+	{"XHTML: prefixes", made("<a", times(" xmlns:a='x'", 10<<20), ">"), links(true)},
+	{"XHTML: CDATA", made(times("<![CDATA[", 10<<20)), links(true)},
+	{"XHTML: one name", made(times("<a xmlns='x'></a><a/>", 10<<20)), links(true)},
 
-	{"dump: a row of JSON", made(`{"a":`, again("[", 3<<20), "\n"), dumped},
+	{"dump: a row of JSON", made(`{"a":`, times("[", 3<<20), "\n"), dumped},
 	{"dump: members", func() file {
 		var b strings.Builder
 		for i := range 400_000 {
@@ -389,12 +403,12 @@ var hostile = []struct {
 		}
 		return text("{", b.String(), `"x":1}`+"\n")
 	}, dumped},
-	{"dump: columns of CSV", made(again("a,", 4<<20-100), "\n", again(",", 4<<20-100), "\n"), dumped},
-	{"dump: an open quote", made("a,b\n\"", again("x\n", 64<<20)), dumped},
-	{"dump: columns of SQL", made("COPY listings (", again("a, ", 3<<20), "b) FROM stdin;\n", again("\t", 4<<20-100), "\n"), dumped},
-	{"dump: tables", made("--\n", again("COPY a (b) FROM stdin;\n", 64<<20)), dumped},
+	{"dump: columns of CSV", made(times("a,", 4<<20-100), "\n", times(",", 4<<20-100), "\n"), dumped},
+	{"dump: an open quote", made("a,b\n\"", times("x\n", 64<<20)), dumped},
+	{"dump: columns of SQL", made("COPY listings (", times("a, ", 3<<20), "b) FROM stdin;\n", times("\t", 4<<20-100), "\n"), dumped},
+	{"dump: tables", made("--\n", times("COPY a (b) FROM stdin;\n", 64<<20)), dumped},
 
-	{"answer: depth", made(again(`{"fields":[`, listing.MaxAnswer)), answer},
-	{"answer: facts", made(`{"fields":[`, again(`{},`, listing.MaxAnswer-100), `{}]}`), answer},
-	{"answer: long", made("{", again(" ", 64<<20), "}"), answer},
+	{"answer: depth", made(times(`{"fields":[`, listing.MaxAnswer)), answer},
+	{"answer: facts", made(`{"fields":[`, times(`{},`, listing.MaxAnswer-100), `{}]}`), answer},
+	{"answer: long", made("{", times(" ", 64<<20), "}"), answer},
 }
