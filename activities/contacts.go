@@ -19,12 +19,13 @@ import (
 
 // Imports are the activities that begin the import of an uploaded file of contacts.
 type Imports struct {
-	Uploads ImportUploads
-	Split   ImportSplits
-	Ends    ImportFails
-	Files   ImportFiles
-	Metrics ImportMetrics
-	Now     func() time.Time
+	Uploads  ImportUploads
+	Readings ImportReadings
+	Split    ImportSplits
+	Ends     ImportFails
+	Files    ImportFiles
+	Metrics  ImportMetrics
+	Now      func() time.Time
 }
 
 // ImportChunks are the activities that read the chunks of uploaded files.
@@ -54,6 +55,13 @@ type ImportUploads interface {
 	Import(ctx context.Context, tenant string, id uuid.UUID) (contact.Import, error)
 	// Finish ends an upload whose chunks are all stored.
 	Finish(ctx context.Context, tenant string, id uuid.UUID, now time.Time) error
+}
+
+// ImportReadings counts the readings of whole files, so that one which ends its reader is read a few times only.
+type ImportReadings interface {
+	// BeginReading returns how many readings have begun in a row and not ended, this one included.
+	BeginReading(ctx context.Context, tenant string, id uuid.UUID) (begun int, err error)
+	EndReading(ctx context.Context, tenant string, id uuid.UUID) error
 }
 
 // ImportSplits stores how a file is cut. Its methods may be repeated; for an upload that is over they are
@@ -175,11 +183,30 @@ func (a *Imports) SplitUpload(ctx context.Context, job ImportJob) (contact.Progr
 	return u.Progress, err
 }
 
-// planned looks at a file and decodes it where that is needed. What a try before has found out stays.
+// planned looks at a file and decodes it where that is needed. What a try before has found out stays. The try is
+// counted before it is made, so that a file that ends its worker each time is refused.
 func (a *Imports) planned(ctx context.Context, u contact.Import) (contact.Import, error) {
 	if u.Plan != nil && (u.Copy != "" || !u.Plan.Copied()) && u.State == "splitting" {
 		return u, nil
 	}
+	begun, err := a.Readings.BeginReading(ctx, u.Tenant, u.ID)
+	if err != nil {
+		return u, err
+	}
+	if begun > mostDeaths {
+		return u, fault.Newf(fault.Invalid, "the last %d workers that read the file ended meanwhile: it takes more memory or time "+
+			"than there is. Save the table as CSV, or split the file", mostDeaths)
+	}
+	u, err = a.plan(ctx, u)
+	alive, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if ended := a.Readings.EndReading(alive, u.Tenant, u.ID); err == nil {
+		err = ended
+	}
+	return u, err
+}
+
+func (a *Imports) plan(ctx context.Context, u contact.Import) (contact.Import, error) {
 	src := a.Files.ReaderAt(ctx, u.File, u.Bytes)
 	if u.Plan == nil {
 		plan, err := contact.Sniff(src, u.Bytes, u.Options)

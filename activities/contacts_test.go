@@ -35,6 +35,8 @@ type fakeUpload struct {
 	breaks int           // chunks that can be added before the store is away; below 0 = all
 	fails  []contact.Failure
 	swept  bool
+
+	begun, ended int // readings
 }
 
 func newFakeUpload(data string) *fakeUpload {
@@ -59,7 +61,7 @@ func (f *fakeUpload) job() activities.ImportJob {
 }
 
 func (f *fakeUpload) begin() *activities.Imports {
-	return &activities.Imports{Uploads: f, Split: f, Ends: f, Files: f, Metrics: rowMetrics{f}, Now: f.now}
+	return &activities.Imports{Uploads: f, Readings: f, Split: f, Ends: f, Files: f, Metrics: rowMetrics{f}, Now: f.now}
 }
 
 func (f *fakeUpload) parsing() *activities.ImportChunks {
@@ -89,6 +91,17 @@ func (rowMetrics) Rows(string, int64) {}
 
 func (f *fakeUpload) Import(context.Context, string, uuid.UUID) (contact.Import, error) {
 	return f.in, nil
+}
+
+func (f *fakeUpload) BeginReading(context.Context, string, uuid.UUID) (int, error) {
+	f.begun++
+	return f.begun, nil
+}
+
+func (f *fakeUpload) EndReading(ctx context.Context, _ string, _ uuid.UUID) error {
+	f.begun = 0
+	f.ended++
+	return ctx.Err()
 }
 
 func (f *fakeUpload) Finish(context.Context, string, uuid.UUID, time.Time) error {
@@ -406,4 +419,30 @@ func TestImportRefuses(t *testing.T) {
 func classOf(err error) fault.Class {
 	class, _ := fault.Of(err)
 	return class
+}
+
+// A file that ends its worker each time is refused; one that is only refused, or met a store that was away, is not
+// counted.
+func TestImportCountsDeaths(t *testing.T) {
+	t.Parallel()
+
+	f := newFakeUpload(phonebook(5))
+	f.begun = 3
+	_, err := f.begin().SplitUpload(t.Context(), f.job())
+	require.Equal(t, fault.Invalid, classOf(err))
+	require.ErrorContains(t, err, "the last 3 workers that read the file ended meanwhile")
+	require.Zero(t, f.ended)
+
+	f = newFakeUpload(phonebook(5))
+	f.begun = 2
+	_, err = f.begin().SplitUpload(t.Context(), f.job())
+	require.NoError(t, err)
+	require.Equal(t, []int{0, 1}, []int{f.begun, f.ended})
+
+	f = newFakeUpload("%PDF-1.7")
+	stopping, stop := context.WithCancel(t.Context())
+	stop()
+	_, err = f.begin().SplitUpload(stopping, f.job())
+	require.ErrorContains(t, err, "PDF")
+	require.Equal(t, []int{0, 1}, []int{f.begun, f.ended}, "also while the worker stops")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -15,19 +16,27 @@ import (
 type Seeding struct {
 	Store  CrawlSeedStore
 	Web    CrawlWeb
+	Hosts  CrawlHosts
 	Robots CrawlRobots
+	Agent  string // name in robots.txt
 }
 
 // CrawlSeedStore adds URLs that a run begins with. Adding one twice is adding it once.
 type CrawlSeedStore interface {
 	Run(ctx context.Context, id int64) (crawl.Run, error)
 	Seed(ctx context.Context, run int64, links []crawl.Link) error
+	// Note keeps what an operator should know of the run.
+	Note(ctx context.Context, run int64, note string) error
 }
 
 // What is read of sitemaps at most.
 const (
 	sitemapsMost = 100 // files
 	seedsAtOnce  = 1000
+	// sitemapsWithin is how long reading them may take: a slow site, or one that asks for long pauses, gives fewer.
+	sitemapsWithin = 8 * time.Minute
+	// hostPatience is the longest pause of a host after which it is asked for a sitemap nevertheless.
+	hostPatience = time.Minute
 )
 
 // CrawlSeeds is what sitemaps have brought.
@@ -38,8 +47,8 @@ type CrawlSeeds struct {
 }
 
 // SeedCrawl reads the sitemaps that robots.txt names, or /sitemap.xml, and adds their URLs to the run. A sitemap that
-// cannot be read is left out: the run has its seed. It does nothing for a run that does not want sitemaps, and may be
-// repeated.
+// cannot be read is left out: the run has its seed. Each is requested in its host's turn, as pages are, and none of a
+// host that has answered 429 or 503. It does nothing for a run that does not want sitemaps, and may be repeated.
 func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSeeds, err error) {
 	run, err := a.Store.Run(ctx, job.RunID)
 	if err != nil || !run.Settings.UseSitemaps || crawl.Ended(run.Status) {
@@ -50,6 +59,9 @@ func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSe
 		return out, err
 	}
 	scope := crawl.ScopeOf(root, run.Settings.ScopeMode, run.AllowedHosts)
+	within, cancel := context.WithTimeout(ctx, sitemapsWithin)
+	defer cancel()
+	visit := sitemaps{Seeding: a, run: run, scope: scope, refusing: map[string]bool{}}
 	at := strings.TrimSuffix(root.URL, root.Path)
 	files := []string{at + "/sitemap.xml"}
 	if rules, err := a.Robots.Rules(ctx, at); err == nil && len(rules.Sitemaps()) > 0 {
@@ -64,9 +76,14 @@ func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSe
 			continue
 		}
 		seen[file] = true
-		s, err := a.sitemap(ctx, run, file)
+		s, err := visit.read(within, file)
 		if ctx.Err() != nil {
 			return out, stopped(ctx, err)
+		}
+		if within.Err() != nil {
+			out.Note = fmt.Sprintf("reading the sitemaps took longer than %s: %d were read, and the rest left out", sitemapsWithin,
+				out.Sitemaps)
+			break
 		}
 		if err != nil {
 			out.Note = cut(fmt.Sprintf("%s: %v", web.Show(file), err), 300)
@@ -94,15 +111,35 @@ func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSe
 	if len(links) > 0 {
 		err = a.Store.Seed(ctx, run.ID, links)
 	}
+	if err == nil && out.Note != "" {
+		err = a.Store.Note(ctx, run.ID, out.Note)
+	}
 	return out, err
 }
 
-// sitemap reads one file. Its redirects are followed, a few.
-func (a *Seeding) sitemap(ctx context.Context, run crawl.Run, address string) (sitemap.Sitemap, error) {
+// A CrawlNote is what an operator should know of a run.
+type CrawlNote struct {
+	RunID int64  `json:"run_id"`
+	Note  string `json:"note"`
+}
+
+// NoteCrawl keeps a note with a run, in place of the one before.
+func (a *Seeding) NoteCrawl(ctx context.Context, n CrawlNote) (struct{}, error) {
+	return struct{}{}, a.Store.Note(ctx, n.RunID, n.Note)
+}
+
+// sitemaps are those of one run.
+type sitemaps struct {
+	*Seeding
+	run      crawl.Run
+	scope    crawl.Scope
+	refusing map[string]bool // hosts that have had enough
+}
+
+// read reads one file. Its redirects are followed, a few.
+func (s *sitemaps) read(ctx context.Context, address string) (sitemap.Sitemap, error) {
 	for range 5 {
-		within, cancel := context.WithTimeout(ctx, 4*run.Settings.Timeout())
-		e, err := a.Web.Ask(within, web.Request{URL: address, Most: sitemap.MaxSize})
-		cancel()
+		e, err := s.ask(ctx, address)
 		switch {
 		case err != nil:
 			return sitemap.Sitemap{}, err
@@ -115,4 +152,46 @@ func (a *Seeding) sitemap(ctx context.Context, run crawl.Run, address string) (s
 		return sitemap.Parse(e.Raw, address)
 	}
 	return sitemap.Sitemap{}, fault.Newf(fault.Invalid, "too many redirects")
+}
+
+// ask makes one request, in its host's turn. A host outside of the scope is asked only what its own robots.txt allows.
+func (s *sitemaps) ask(ctx context.Context, address string) (e web.Exchange, err error) {
+	u, err := web.Canonical(address)
+	if err != nil {
+		return e, err
+	}
+	if s.refusing[u.Host] {
+		return e, fault.Newf(fault.Blocked, "its host refuses requests")
+	}
+	rules, err := s.Robots.Rules(ctx, strings.TrimSuffix(u.URL, u.Path))
+	switch {
+	case err != nil && s.run.Settings.RespectRobots:
+		return e, fmt.Errorf("read robots.txt: %w", err)
+	case !s.scope.Has(u) && !rules.Allowed(s.Agent, u.Path):
+		return e, errDisallowed
+	}
+	var leave func(crawl.Verdict)
+	for {
+		leave, err = s.Hosts.Enter(ctx, u.Host, rules.CrawlDelay(s.Agent))
+		class, after := fault.Of(err)
+		if err == nil || class != fault.Limited || after > hostPatience {
+			break
+		}
+		if err := pause(ctx, max(after, time.Second)); err != nil {
+			return e, err
+		}
+	}
+	if err != nil {
+		return e, err
+	}
+	within, cancel := context.WithTimeout(ctx, 4*s.run.Settings.Timeout())
+	defer cancel()
+	e, err = s.Web.Ask(within, web.Request{URL: address, Most: sitemap.MaxSize})
+	if ctx.Err() != nil {
+		leave(crawl.Welcome)
+		return e, ctx.Err()
+	}
+	leave(crawl.Judge(e.Status, e.RetryAfter, err))
+	s.refusing[u.Host] = s.refusing[u.Host] || e.Status == 429 || e.Status == 503
+	return e, err
 }

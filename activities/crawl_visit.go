@@ -150,7 +150,7 @@ func (s *shard) ask(ctx context.Context, c crawl.Claim, leave func(crawl.Verdict
 	if err != nil {
 		return e, fmt.Errorf("render: %w", err)
 	}
-	e.Body, e.ContentType = p.Body, "text/html; charset=utf-8"
+	e.Body, e.ContentType, e.Charset = p.Body, "text/html; charset=utf-8", ""
 	return e, nil
 }
 
@@ -242,7 +242,7 @@ func (s *shard) read(r *crawl.Result, e web.Exchange) {
 	r.Title = p.Title
 	r.Links = []crawl.Link{}
 	if !s.run.Settings.Nofollow || !p.NoFollow {
-		r.Links = s.links(r.URL, p)
+		r.Links = s.links(r.URL, e.Charset, p)
 	}
 	if s.run.Settings.Publish && !(s.run.Settings.RespectRobots && p.NoIndex) {
 		r.Message = message(contract.CrawledPage{URL: r.URL, Text: &p.Text, Metadata: contract.CrawledMetadata{
@@ -264,12 +264,12 @@ func message(m contract.CrawledPage) []byte {
 }
 
 // links resolves the addresses of a page and returns those in scope, each once.
-func (s *shard) links(at string, p page.Reading) []crawl.Link {
+func (s *shard) links(at, charset string, p page.Reading) []crawl.Link {
 	base, err := web.NewBase(at)
 	if err != nil {
 		return nil
 	}
-	base = base.Rebase(p.Base)
+	base = base.Rebase(p.Base).Encoded(charset)
 	links, seen := make([]crawl.Link, 0, len(p.Links)), make(map[string]bool, len(p.Links))
 	for _, l := range p.Links {
 		if l.Nofollow && s.run.Settings.Nofollow {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -220,7 +221,7 @@ func (h Crawls) show(r db.CrawlRun) CrawlRun {
 		ID: r.ID, CrawlRunID: r.ID, Status: CrawlState(r.Status), SeedURL: r.SeedURL, NormalizedURL: r.RootURL,
 		RootURL: r.RootURL, AllowedHosts: r.AllowedHosts, RunConfig: CrawlConfig(r.Settings), BaseRunID: r.BaseID,
 		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt, StartedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
-		FinishedAt: r.FinishedAt, Seq: r.Seq, Workflow: h.door.workflow(crawl.WorkflowID(r.ID)),
+		FinishedAt: r.FinishedAt, Seq: r.Seq, Workflow: h.door.workflow(crawl.WorkflowID(r.ID)), Warning: r.Note,
 		Totals: CrawlTotals{
 			Discovered: n.Discovered, Queued: n.Queued, InProgress: n.InProgress, Visited: n.Visited,
 			Redirect301: n.Redirect301, Forbidden: n.Forbidden, NotFound: n.NotFound, HTTPTerminal: n.HTTPTerminal,
@@ -267,7 +268,7 @@ func (h Crawls) create(ctx context.Context, in *createCrawlInput) (*createCrawlO
 		return nil, err
 	}
 	out := &createCrawlOutput{"/crawl-runs/" + strconv.FormatInt(run.ID, 10), h.show(stored)}
-	out.Body.Warning = warning
+	out.Body.Warning = cmp.Or(warning, stored.Note)
 	return out, nil
 }
 
@@ -371,12 +372,12 @@ func (h Crawls) change(ctx context.Context, id int64, to string) (*crawlRunOutpu
 		return nil, err
 	}
 	out := &crawlRunOutput{h.show(r)}
-	out.Body.Warning = h.reach(ctx, id, func(ctx context.Context) error {
+	out.Body.Warning = cmp.Or(h.reach(ctx, id, func(ctx context.Context) error {
 		if to == crawl.Running {
 			return h.Launch.WakeCrawl(ctx, r.Run)
 		}
 		return h.Launch.SignalCrawl(ctx, id)
-	})
+	}), r.Note)
 	return out, nil
 }
 
@@ -418,7 +419,8 @@ func (h Crawls) retry(ctx context.Context, in *retryCrawlInput) (*retryCrawlOutp
 	}
 	out := &retryCrawlOutput{CrawlRetried{Retried: n, Run: h.show(r)}}
 	if n > 0 {
-		out.Body.Run.Warning = h.reach(ctx, in.ID, func(ctx context.Context) error { return h.Launch.WakeCrawl(ctx, r.Run) })
+		warning := h.reach(ctx, in.ID, func(ctx context.Context) error { return h.Launch.WakeCrawl(ctx, r.Run) })
+		out.Body.Run.Warning = cmp.Or(warning, r.Note)
 	}
 	return out, nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -13,6 +12,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/formula"
 	"github.com/mtlrent/conveyor/internal/warc"
 )
 
@@ -144,10 +144,7 @@ func crawlCells(u db.CrawlURL) []string {
 
 // plain is a text of a site in a cell: no spreadsheet takes it for a formula.
 func plain(s *string) string {
-	if s != nil && *s != "" && strings.ContainsRune("=+-@\t\r\n", rune((*s)[0])) {
-		return "'" + *s
-	}
-	return text(s)
+	return formula.Escape(text(s))
 }
 
 // number is a number in a cell, "" for none.

@@ -409,6 +409,16 @@ func (s *Crawls) Seed(ctx context.Context, run int64, links []crawl.Link) error 
 	return nil
 }
 
+const sqlCrawlNote = `UPDATE crawl_runs SET note = $2 WHERE id = $1`
+
+// Note keeps what an operator should know of a run, in place of the note before.
+func (s *Crawls) Note(ctx context.Context, run int64, note string) error {
+	if _, err := s.pool.Exec(ctx, sqlCrawlNote, run, storable(note)); err != nil {
+		return fmt.Errorf("note of run %d: %w", run, err)
+	}
+	return nil
+}
+
 // The base is read on its own: joined to, all partitions would be looked into.
 const sqlCrawlLinksOfBase = `
 SELECT u.normalized_url, t.normalized_url, coalesce(t.raw_url, ''), t.host

@@ -122,6 +122,7 @@ type CrawlRun struct {
 	UpdatedAt  time.Time
 	FinishedAt *time.Time // nil while it is RUNNING or PAUSED
 	Seq        int64      // of the last change to its URLs
+	Note       string     // what an operator should know of its sitemaps
 	Counts     CrawlCounts
 }
 
@@ -152,7 +153,7 @@ const sqlCrawlRunColumns = `
     r.id, r.seed_url, r.root_url, r.allowed_hosts, r.run_config, r.status, coalesce(r.base_run_id, 0), r.created_by,
     r.created_at, r.updated_at, r.finished_at, r.seq, r.discovered, r.admitted, r.dropped, r.visited, r.redirect_301,
     r.forbidden, r.not_found, r.http_terminal, r.failed, r.skipped, r.fetches, r.retries, r.lost_leases, r.edges,
-    r.bytes,
+    r.bytes, r.note,
     (SELECT count(*) FROM crawl_urls u WHERE u.run_id = r.id AND u.status = 'IN_PROGRESS')`
 
 // scanCrawlRun reads the columns of sqlCrawlRunColumns.
@@ -161,7 +162,7 @@ func scanCrawlRun(row pgx.CollectableRow) (r CrawlRun, err error) {
 	err = row.Scan(&r.ID, &r.SeedURL, &r.RootURL, &r.AllowedHosts, &r.Settings, &r.Status, &r.BaseID, &r.CreatedBy,
 		&r.CreatedAt, &r.UpdatedAt, &r.FinishedAt, &r.Seq, &n.Discovered, &n.Admitted, &n.Dropped, &n.Visited, &n.Redirect301,
 		&n.Forbidden, &n.NotFound, &n.HTTPTerminal, &n.Failed, &n.Skipped, &n.Fetches, &n.Retries, &n.LostLeases, &n.Edges,
-		&n.Bytes, &n.InProgress)
+		&n.Bytes, &r.Note, &n.InProgress)
 	n.Queued = n.Discovered - n.InProgress - n.Visited - n.Redirect301 - n.Forbidden - n.NotFound - n.HTTPTerminal -
 		n.Failed - n.Skipped
 	return r, err

@@ -338,3 +338,16 @@ func TestCrawlUnstarted(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []crawl.Run{runs[2]}, got)
 }
+
+func TestCrawlNote(t *testing.T) {
+	t.Parallel()
+	s, ctx := db.NewCrawls(dbtest.New(t)), t.Context()
+	run, err := s.Create(ctx, newRun(), noon)
+	require.NoError(t, err)
+	for _, note := range []string{"a sitemap: status 404\x00", "the sitemaps are left out"} {
+		require.NoError(t, s.Note(ctx, run.ID, note))
+	}
+	got, err := s.Counted(ctx, run.ID)
+	require.NoError(t, err)
+	require.Equal(t, "the sitemaps are left out", got.Note)
+}

@@ -309,6 +309,29 @@ func (s *Uploads) Room(ctx context.Context, tenant string) (*int64, error) {
 	return left, nil
 }
 
+const sqlUploadReading = `
+UPDATE uploads SET readings = readings + 1 WHERE tenant = $1 AND id = $2 RETURNING readings`
+
+// BeginReading counts a reading of an upload's whole file that begins, and returns how many have begun in a row and not
+// ended, this one included. An unknown upload is fault.Gone. EndReading ends it, and so does a replay of the upload.
+func (s *Uploads) BeginReading(ctx context.Context, tenant string, id uuid.UUID) (begun int, err error) {
+	err = tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, sqlUploadReading, tenant, id).Scan(&begun)
+	})
+	return begun, uploadFault(err, "begin to read", id)
+}
+
+const sqlUploadReadingEnd = `UPDATE uploads SET readings = 0 WHERE tenant = $1 AND id = $2 AND readings > 0`
+
+// EndReading says that the reader of an upload's file lives. It may be repeated.
+func (s *Uploads) EndReading(ctx context.Context, tenant string, id uuid.UUID) error {
+	err := tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, sqlUploadReadingEnd, tenant, id)
+		return err
+	})
+	return uploadFault(err, "end reading of", id)
+}
+
 const sqlUploadSplit = `
 UPDATE uploads SET state = 'running' WHERE tenant = $1 AND id = $2 AND state = 'splitting' AND chunks = $3`
 
@@ -463,7 +486,7 @@ func (s *Uploads) stop(ctx context.Context, tenant string, id uuid.UUID, to Uplo
 
 const (
 	sqlUploadReopen = `
-UPDATE uploads SET state = 'received', received_at = $3, error = '', finished_at = NULL, swept_at = NULL
+UPDATE uploads SET state = 'received', received_at = $3, error = '', finished_at = NULL, swept_at = NULL, readings = 0
 WHERE tenant = $1 AND id = $2`
 
 	sqlChunksReopen = `

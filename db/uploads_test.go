@@ -723,3 +723,29 @@ func TestUploadReplay(t *testing.T) {
 	require.Zero(t, n)
 	require.Zero(t, number(t, pool, "SELECT count(*) FROM dead_letters WHERE state = 'open'"))
 }
+
+func TestUploadReadings(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	newTenant(t, pool, "acme")
+	s := db.NewUploads(pool)
+	u, err := s.Create(ctx, db.Upload{
+		ID: uuid.New(), Tenant: "acme", FileName: "people.csv", Blob: "uploads/1", Bytes: 1, SHA256: []byte{1}, CreatedBy: "me", CreatedAt: at(0),
+	})
+	require.NoError(t, err)
+	begin := func(want int) {
+		t.Helper()
+		begun, err := s.BeginReading(ctx, "acme", u.ID)
+		require.NoError(t, err)
+		require.Equal(t, want, begun)
+	}
+	begin(1)
+	begin(2)
+	require.NoError(t, s.EndReading(ctx, "acme", u.ID))
+	begin(1)
+	_, err = s.BeginReading(ctx, "umbrella", u.ID)
+	class, _ := fault.Of(err)
+	require.Equal(t, fault.Gone, class)
+	begin(2)
+}

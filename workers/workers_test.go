@@ -54,7 +54,7 @@ func TestActivityNames(t *testing.T) {
 		"ArchiveStaleListings", "AskModel", "AttachImage", "BeginCycle", "CheckDevtools", "CompactSegments", "CrawlShard",
 		"DedupeListing", "DeleteExpired", "DeleteListingRuns", "DeleteSitePages", "DispatchMessages", "EndCycle",
 		"EndImport", "EndListing", "EndReplay", "EnrichListing", "FailImport", "FailListing", "ForgetAdvert", "HandOverListing",
-		"ImportListing", "LookAtPlatform", "NormalizeListing", "OpenReplay", "ParseChunks", "PersistChunks", "PersistDraft",
+		"ImportListing", "LookAtPlatform", "NormalizeListing", "NoteCrawl", "OpenReplay", "ParseChunks", "PersistChunks", "PersistDraft",
 		"PlanDispatch", "ReindexPages", "ResolveOutDir", "RestartDuplicates", "ResumeImages", "ResumeListings",
 		"RunCrawler", "RunReplayBatch", "ScrapePage", "SeedCrawl", "SplitUpload", "StartReadyCampaigns",
 		"StorePages", "TellNotice", "TendCampaign", "TendCrawl",

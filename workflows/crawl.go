@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ type CrawlInput struct {
 	Seed   string `json:"seed"` // without a query, for people
 	Shards int    `json:"shards"`
 	Seeded bool   `json:"seeded,omitempty"` // the URLs of sitemaps are there, or are not wanted
+	Note   string `json:"note,omitempty"`   // what was wrong with the sitemaps, for people
 }
 
 // CrawlHeartbeat is how long a worker that crawls may be silent before another takes its shard over.
@@ -64,7 +66,8 @@ func CrawlRun(ctx workflow.Context, in CrawlInput) (crawl.Progress, error) {
 	control := workflow.GetSignalChannel(ctx, ControlSignal)
 	if !in.Seeded {
 		job := activities.CrawlShardJob{RunID: in.RunID}
-		if _, err := call(workflow.WithActivityOptions(ctx, crawlWork(in.RunID, "sitemaps")), do.SeedCrawl, job); err != nil {
+		var err error
+		if in.Note, err = seedCrawl(ctx, job); err != nil {
 			return crawl.Progress{}, err
 		}
 		in.Seeded = true
@@ -105,6 +108,36 @@ func CrawlRun(ctx workflow.Context, in CrawlInput) (crawl.Progress, error) {
 	}
 }
 
+// seedDeaths is how many workers the sitemaps of a site may end, or keep busy for too long.
+const seedDeaths = 3
+
+// seedCrawl has the sitemaps read. A store that is away is waited for, but sitemaps that end their worker, again and
+// again, are left out, with a note: the run has its seed.
+func seedCrawl(ctx workflow.Context, job activities.CrawlShardJob) (note string, err error) {
+	work := crawlWork(job.RunID, "sitemaps")
+	work.RetryPolicy.MaximumAttempts = seedDeaths
+	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
+		out, err := call(workflow.WithActivityOptions(ctx, work), do.SeedCrawl, job)
+		var lost *temporal.TimeoutError
+		var app *temporal.ApplicationError
+		switch {
+		case err == nil:
+			return out.Note, nil
+		case errors.As(err, &lost):
+			note = fmt.Sprintf("the sitemaps are left out: reading them has failed %d times without an answer of the worker",
+				seedDeaths)
+			_, err := local(workflow.WithLocalActivityOptions(ctx, storeWork), do.NoteCrawl,
+				activities.CrawlNote{RunID: job.RunID, Note: note})
+			return note, err
+		case !errors.As(err, &app) || app.NonRetryable():
+			return "", err
+		}
+		if err := workflow.Sleep(ctx, wait); err != nil {
+			return "", err
+		}
+	}
+}
+
 // crawlForAWhile runs the shards and the maintenance for a slice.
 func crawlForAWhile(ctx workflow.Context, in CrawlInput, slice time.Duration) (crawl.Progress, error) {
 	job := activities.CrawlShardJob{RunID: in.RunID, Slice: slice}
@@ -130,6 +163,9 @@ func crawlForAWhile(ctx workflow.Context, in CrawlInput, slice time.Duration) (c
 func crawlDetails(in CrawlInput, p crawl.Progress, pace float64) string {
 	text := fmt.Sprintf("**%s** run %d of %s\n\n%d URLs: %d visited, %d ended otherwise, %d skipped, %d open; %d requests",
 		strings.ToLower(p.Status), in.RunID, in.Seed, p.Discovered, p.Visited, p.Broken, p.Skipped, p.Open, p.Fetches)
+	if in.Note != "" {
+		text += "\n\nSitemaps: " + in.Note
+	}
 	if crawl.Ended(p.Status) {
 		return text
 	}

@@ -3,11 +3,13 @@ package workflows_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
@@ -121,4 +123,32 @@ func TestCrawlRunOutlastsTheStore(t *testing.T) {
 	env.OnActivity(tending.TendCrawl, mock.Anything, mock.Anything).Return(crawl.Progress{Status: crawl.Completed}, nil)
 	env.ExecuteWorkflow(workflows.CrawlRun, crawlInput)
 	require.NoError(t, env.GetWorkflowError())
+}
+
+// Sitemaps that end their worker are left out after a few times, and the run says so.
+func TestCrawlRunWithoutSitemaps(t *testing.T) {
+	t.Parallel()
+
+	env := newEnv(t)
+	for _, a := range []any{crawling, tending, seeding} {
+		env.RegisterActivity(a)
+	}
+	seeds := 0
+	env.OnActivity(seeding.SeedCrawl, mock.Anything, mock.Anything).Return(
+		func(context.Context, activities.CrawlShardJob) (activities.CrawlSeeds, error) {
+			seeds++
+			return activities.CrawlSeeds{}, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_HEARTBEAT, nil)
+		})
+	env.OnActivity(crawling.CrawlShard, mock.Anything, mock.Anything).Return(activities.CrawlShardDone{}, nil)
+	env.OnActivity(tending.TendCrawl, mock.Anything, mock.Anything).Return(crawl.Progress{Status: crawl.Running}, nil)
+	env.OnActivity(seeding.NoteCrawl, mock.Anything, mock.MatchedBy(func(n activities.CrawlNote) bool {
+		return n.RunID == 7 && strings.HasPrefix(n.Note, "the sitemaps are left out")
+	})).Return(struct{}{}, nil).Once()
+	env.SetContinueAsNewSuggested(true)
+	env.ExecuteWorkflow(workflows.CrawlRun, crawlInput)
+	require.Equal(t, 3, seeds)
+	env.AssertExpectations(t)
+	var again *workflow.ContinueAsNewError
+	require.ErrorAs(t, env.GetWorkflowError(), &again)
+	require.Contains(t, string(again.Input.GetPayloads()[0].GetData()), `"note":"the sitemaps are left out`)
 }

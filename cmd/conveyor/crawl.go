@@ -76,7 +76,9 @@ func (h *house) crawls() system {
 			// A shard waits for hosts most of the time; c.Jobs bounds what it does.
 			row := workers.Row{Queue: workflows.QueueCrawl, Slots: c.Shards, Activities: []any{
 				crawling, &activities.Tending{Store: store, Metrics: metrics, Now: time.Now},
-				&activities.Seeding{Store: store, Web: client, Robots: rules},
+				&activities.Seeding{
+					Store: store, Web: client, Hosts: visits, Robots: rules, Agent: robotName(c.UserAgent),
+				},
 			}}
 			stop := h.tend(workflows.QueueCrawl, "starting crawl runs", crawlsEvery, func(ctx context.Context) error {
 				return h.startCrawls(ctx, store)

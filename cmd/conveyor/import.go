@@ -21,6 +21,7 @@ import (
 	"github.com/mtlrent/conveyor/bridge"
 	"github.com/mtlrent/conveyor/cli"
 	"github.com/mtlrent/conveyor/domain/contract"
+	"github.com/mtlrent/conveyor/domain/formula"
 	"github.com/mtlrent/conveyor/domain/listing/dump"
 )
 
@@ -227,7 +228,7 @@ func (t *tally) refuse(row int, id string, err error) {
 		_ = t.file.Write([]string{"row", "id", "reason"}) // counting reports its error
 	}
 	for _, text := range reasons {
-		_ = t.file.Write([]string{strconv.Itoa(row), id, text})
+		_ = t.file.Write([]string{strconv.Itoa(row), formula.Escape(id), formula.Escape(text)})
 		key := text
 		if before, after, ok := strings.Cut(text, `"`); ok { // without the value
 			key = before + after[strings.LastIndexByte(after, '"')+1:]

@@ -20,16 +20,17 @@ import (
 
 // The concrete stores of imports implement the interfaces of their activities.
 var (
-	_ activities.ImportUploads = uploads{}
-	_ activities.ImportSplits  = uploads{}
-	_ activities.ImportEnds    = uploads{}
-	_ activities.ImportFails   = uploads{}
-	_ activities.ImportParsed  = (*db.Uploads)(nil)
-	_ activities.ImportStored  = (*db.Uploads)(nil)
-	_ activities.ImportFiles   = (*blob.Store)(nil)
-	_ activities.ImportRows    = (*blob.Store)(nil)
-	_ activities.ImportCopies  = (*blob.Store)(nil)
-	_ activities.ImportMetrics = (*telemetry.Imports)(nil)
+	_ activities.ImportUploads  = uploads{}
+	_ activities.ImportSplits   = uploads{}
+	_ activities.ImportEnds     = uploads{}
+	_ activities.ImportReadings = uploads{}
+	_ activities.ImportFails    = uploads{}
+	_ activities.ImportParsed   = (*db.Uploads)(nil)
+	_ activities.ImportStored   = (*db.Uploads)(nil)
+	_ activities.ImportFiles    = (*blob.Store)(nil)
+	_ activities.ImportRows     = (*blob.Store)(nil)
+	_ activities.ImportCopies   = (*blob.Store)(nil)
+	_ activities.ImportMetrics  = (*telemetry.Imports)(nil)
 )
 
 // importFiles is how many files a worker splits at once: each is a stream that takes a CPU.
@@ -43,7 +44,7 @@ func (h *house) imports() system {
 			metrics, all := telemetry.NewImports(h.registry), uploads{store, db.NewTenants(h.pool), h.blobs}
 			return []workers.Row{
 					{Queue: workflows.QueueUploadJobs, Slots: importFiles, Activities: []any{&activities.Imports{
-						Uploads: all, Split: all, Ends: all, Files: h.blobs, Metrics: metrics, Now: time.Now,
+						Uploads: all, Readings: all, Split: all, Ends: all, Files: h.blobs, Metrics: metrics, Now: time.Now,
 					}}},
 					{Queue: workflows.QueueUploadChunks, Slots: c.Chunks, Activities: []any{&activities.ImportChunks{
 						Uploads: all, Chunks: store, Files: h.blobs, Cores: activities.NewCores(), Metrics: metrics, Now: time.Now,

@@ -3,14 +3,18 @@ package web
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	whatwg "github.com/nlnwa/whatwg-url/url"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/htmlindex"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -114,6 +118,63 @@ type Base struct {
 	folder int // end of the folder of Path: behind its last slash
 	query  int // end of the path proper in Path
 	*library
+	encoding encoding.Encoding // of the page, for the queries of its links; nil = UTF-8
+}
+
+// Encoded is the base of a page in an encoding, a label of the WHATWG Encoding Standard: letters outside of ASCII in
+// the queries of its links are sent in it, as browsers do. Of one that is not known, and of UTF-16, that is UTF-8.
+func (b Base) Encoded(label string) Base {
+	b.encoding = nil
+	if e, err := htmlindex.Get(label); err == nil && label != "" {
+		if name, _ := htmlindex.Name(e); name != "utf-8" && name != "replacement" && !strings.HasPrefix(name, "utf-16") {
+			b.encoding = e
+		}
+	}
+	return b
+}
+
+// encoded is an address with the letters of its query in the encoding of the page. What the encoding does not have is
+// written as a reference of HTML.
+func (b *Base) encoded(href string) string {
+	before, fragment, _ := strings.Cut(href, "#")
+	path, query, has := strings.Cut(before, "?")
+	if !has || b.encoding == nil || isASCII(query) {
+		return href
+	}
+	const hex = "0123456789ABCDEF"
+	var out strings.Builder
+	out.WriteString(path)
+	out.WriteByte('?')
+	for _, r := range query {
+		if r < utf8.RuneSelf {
+			out.WriteRune(r)
+			continue
+		}
+		bytes, err := b.encoding.NewEncoder().Bytes([]byte(string(r)))
+		if err != nil || r == utf8.RuneError {
+			fmt.Fprintf(&out, "%%26%%23%d%%3B", r)
+			continue
+		}
+		for _, c := range bytes {
+			if c > ' ' && c < 0x7f && strings.IndexByte("\"#<>'", c) < 0 {
+				out.WriteByte(c)
+			} else {
+				out.WriteString(string([]byte{'%', hex[c>>4], hex[c&15]}))
+			}
+		}
+	}
+	out.WriteByte('#')
+	out.WriteString(fragment)
+	return out.String()
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // A library is an address as the library holds it, read when that is first needed.
@@ -185,7 +246,7 @@ func (b Base) Resolve(href string) (a Address, ok bool) {
 	if a, ok, known := b.plain(href); known {
 		return a, ok && len(a.URL) <= MaxAddress
 	}
-	return b.slow(href)
+	return b.slow(b.encoded(href))
 }
 
 // slow resolves by the library.

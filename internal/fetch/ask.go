@@ -87,7 +87,7 @@ func asked(r web.Request, resp *http.Response, x *Exchange) (err error) {
 		x.Length = int64(len(x.Raw))
 	}
 	if x.Body = x.Raw; text {
-		x.Body = UTF8(x.Raw, x.ContentType)
+		x.Body, x.Charset = decode(x.Raw, x.ContentType)
 	}
 	return nil
 }

@@ -126,21 +126,27 @@ func Text(contentType string) bool {
 // one it is UTF-8 if it is valid as such. Other types of content, and JSON by its standard, are UTF-8. What it returns
 // may be body itself.
 func UTF8(body []byte, contentType string) []byte {
+	body, _ = decode(body, contentType)
+	return body
+}
+
+// decode is UTF8, and the name of the charset that it has decoded by; "" = UTF-8.
+func decode(body []byte, contentType string) (text []byte, from string) {
 	valid := utf8.Valid(body)
 	if Text(contentType) && !(valid && plain(body, contentType)) {
 		// Many pages that are UTF-8 name another charset. One of seven bits is all ASCII, so it is believed.
 		if e, name, certain := encodingOf(body, contentType); name != "replacement" &&
 			(certain || !valid || name == "iso-2022-jp") {
 			if decoded, err := e.NewDecoder().Bytes(body); err == nil {
-				body, valid = decoded, utf8.Valid(decoded)
+				body, valid, from = decoded, utf8.Valid(decoded), name
 			}
 		}
 	}
 	body = bytes.TrimPrefix(body, []byte("\ufeff"))
 	if valid {
-		return body
+		return body, from
 	}
-	return bytes.ToValidUTF8(body, []byte("\ufffd"))
+	return bytes.ToValidUTF8(body, []byte("\ufffd")), from
 }
 
 // plain says that a text which is valid as UTF-8 is not to be read otherwise, without looking for what the page says:

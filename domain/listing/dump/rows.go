@@ -18,6 +18,10 @@ import (
 // MaxRow bounds a row, in bytes: a larger one is an error, and reading ends there.
 const MaxRow = 4 << 20
 
+// maxCells bounds the cells of a row, before there is room for them: a row of nothing but commas would take a hundred
+// times its size. Of JSON all colons count.
+const maxCells = 100_000
+
 // A Row is one row of a table. A NULL and a member that is missing have no value.
 type Row struct {
 	Number  int      // from 1
@@ -87,7 +91,9 @@ func jsonRows(in *bufio.Reader) iter.Seq2[Row, error] {
 			}
 			row := Row{Number: n, Values: map[string]string{}}
 			var members map[string]json.RawMessage
-			err = json.Unmarshal(text, &members)
+			if err = tooMany(bytes.Count(text, []byte(":"))); err == nil {
+				err = json.Unmarshal(text, &members)
+			}
 			for name, value := range members {
 				row.Columns = append(row.Columns, name)
 				var s string
@@ -109,12 +115,12 @@ func jsonRows(in *bufio.Reader) iter.Seq2[Row, error] {
 // csvRows reads fields as they stand. An empty one is NULL: psql and pg_dump write it so.
 func csvRows(in *bufio.Reader) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		bounded := &bound{r: in, left: MaxRow}
+		bounded := &bound{r: in}
 		c := csv.NewReader(bounded)
 		c.ReuseRecord = true
 		var columns []string
 		for n := 0; ; n++ {
-			bounded.left = MaxRow
+			bounded.left, bounded.cells = MaxRow, 0
 			record, err := c.Read()
 			if errors.Is(err, io.EOF) {
 				return
@@ -144,8 +150,9 @@ func csvRows(in *bufio.Reader) iter.Seq2[Row, error] {
 
 // bound ends with an error when a row is read that has too many bytes.
 type bound struct {
-	r    io.Reader
-	left int
+	r     io.Reader
+	left  int
+	cells int
 }
 
 func (b *bound) Read(p []byte) (int, error) {
@@ -154,7 +161,18 @@ func (b *bound) Read(p []byte) (int, error) {
 	}
 	n, err := b.r.Read(p[:min(len(p), b.left)])
 	b.left -= n
+	b.cells += bytes.Count(p[:n], []byte(","))
+	if wrong := tooMany(b.cells); wrong != nil {
+		return 0, wrong
+	}
 	return n, err
+}
+
+func tooMany(cells int) error {
+	if cells > maxCells {
+		return fmt.Errorf("has more than %d cells", maxCells)
+	}
+	return nil
 }
 
 // sqlRows reads the rows between COPY table (columns) FROM stdin; and the line \. after it.
@@ -210,7 +228,7 @@ func hint(tables []string) string {
 // copied reads a COPY command.
 func copied(text string) (table string, columns []string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "COPY ")
-	if !ok || !strings.HasSuffix(rest, " FROM stdin;") {
+	if !ok || !strings.HasSuffix(rest, " FROM stdin;") || tooMany(strings.Count(rest, ", ")) != nil {
 		return "", nil, false
 	}
 	table, list, ok := strings.Cut(strings.TrimSuffix(rest, " FROM stdin;"), " (")
@@ -241,10 +259,10 @@ func unquote(name string) string {
 
 // copyRow reads a row in Postgres' text format of COPY.
 func copyRow(n int, columns []string, text string) (Row, error) {
-	fields := strings.Split(text, "\t")
-	if len(fields) != len(columns) {
-		return Row{Number: n}, fmt.Errorf("has %d fields, expected %d: the dump is cut off or damaged", len(fields), len(columns))
+	if found := strings.Count(text, "\t") + 1; found != len(columns) {
+		return Row{Number: n}, fmt.Errorf("has %d fields, expected %d: the dump is cut off or damaged", found, len(columns))
 	}
+	fields := strings.Split(text, "\t")
 	row := Row{n, columns, make(map[string]string, len(fields))}
 	for i, f := range fields {
 		if f != `\N` {

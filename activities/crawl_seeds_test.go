@@ -1,0 +1,91 @@
+package activities_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/domain/web"
+)
+
+// seeded notes the links that a run begins with.
+type seeded struct {
+	*crawled
+	seeds []string
+	note  string
+}
+
+func (s *seeded) Note(_ context.Context, _ int64, note string) error {
+	s.note = note
+	return nil
+}
+
+func (s *seeded) Seed(_ context.Context, _ int64, links []crawl.Link) error {
+	for _, l := range links {
+		s.seeds = append(s.seeds, l.URL)
+	}
+	return nil
+}
+
+func (s *seeded) seed(t *testing.T) activities.CrawlSeeds {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	a := &activities.Seeding{Store: s, Web: s, Hosts: s, Robots: s, Agent: "Conveyor"}
+	env.RegisterActivity(a)
+	v, err := env.ExecuteActivity(a.SeedCrawl, activities.CrawlShardJob{RunID: 7})
+	require.NoError(t, err)
+	var out activities.CrawlSeeds
+	require.NoError(t, v.Get(&out))
+	return out
+}
+
+// Sitemaps are requested in their host's turn, which hears how it went; a host that refuses is asked no more, and a
+// host that is not of the run only what its robots.txt allows.
+func TestSeedCrawlPolitely(t *testing.T) {
+	t.Parallel()
+
+	s := &seeded{crawled: newCrawled(t)}
+	s.settings.UseSitemaps = true
+	s.rules = "User-agent: *\nDisallow: /private/\nSitemap: https://a.example/1.xml\nSitemap: https://b.example/1.xml\n" +
+		"Sitemap: https://b.example/2.xml\nSitemap: https://c.example/private/1.xml\nSitemap: https://a.example/private/2.xml\n"
+	var turns []string
+	s.turn = func(host string) error { turns = append(turns, host); return nil }
+	s.answer = func(r web.Request) (e web.Exchange, err error) {
+		if e.Status = 200; strings.HasPrefix(r.URL, "https://b.example/") {
+			e.Status = 429
+		}
+		e.Raw = []byte("https://a.example/from" + strings.TrimPrefix(r.URL, "https://a.example") + "\n")
+		return e, nil
+	}
+	out := s.seed(t)
+	require.Equal(t, []string{"https://a.example/1.xml", "https://b.example/1.xml", "https://a.example/private/2.xml"}, s.asked)
+	require.Equal(t, []string{"a.example", "b.example", "a.example"}, turns, "one turn a request")
+	require.Len(t, s.verdict, 3, "each turn ends")
+	require.Equal(t, crawl.Judge(429, 0, nil), s.verdict[1])
+	require.Equal(t, []string{"https://a.example/from/1.xml", "https://a.example/from/private/2.xml"}, s.seeds)
+	require.Equal(t, 2, out.Sitemaps)
+	require.Contains(t, out.Note, "robots.txt disallows it")
+	require.Equal(t, out.Note, s.note)
+}
+
+// The queries of a page's links are in its encoding.
+func TestCrawlInTheEncodingOfThePage(t *testing.T) {
+	t.Parallel()
+
+	c := newCrawled(t)
+	c.answer = func(web.Request) (e web.Exchange, err error) {
+		e.Status, e.ContentType, e.Charset = 200, "text/html; charset=iso-8859-1", "windows-1252"
+		e.Body = []byte(`<a href="/prix-€">x</a><a href="/recherche?q=café">x</a>`)
+		return e, nil
+	}
+	got := c.work()
+	require.Contains(t, got, "/prix-%E2%82%AC")
+	require.Contains(t, got, "/recherche?q=caf%E9")
+	require.Len(t, got, 3)
+}
