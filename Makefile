@@ -70,13 +70,14 @@ ON_SERVICES = $(CONVEYOR) with-services --only postgres,redis,rabbitmq,temporal,
 
 test: build $(GOTESTSUM) ## The gate: every test but the slow ones, against real services of its own. With PKG, all tests of those packages.
 ifeq ($(PKG),)
-	@go test -vet=off -timeout 10m $(PURE) $(ARGS)
+	@go test -vet=off -short -timeout 10m $(PURE) $(ARGS)
 	@$(ON_SERVICES) $(call tests,test,./test/e2e $(SERVICED),-count=1 -short)
 else
 	@$(ON_SERVICES) $(call tests,test,$(PKG),-count=1)
 endif
 
-test-slow: build $(GOTESTSUM) ## What the gate leaves out of the packages below test/: scale, real time. After a change to db, limit, browser.
+test-slow: build $(GOTESTSUM) ## What the gate leaves out, but for test/: scale, real time. After a change to db, limit, browser.
+	@go test -vet=off -timeout 20m $(PURE)
 	@$(ON_SERVICES) $(call tests,slow,$(filter-out ./test/faults,$(SERVICED)),-count=1)
 
 test-e2e: build $(GOTESTSUM) ## Everything end to end. After a change to a workflow, an activity or a role.
@@ -84,7 +85,6 @@ test-e2e: build $(GOTESTSUM) ## Everything end to end. After a change to a workf
 
 # Nothing that is skipped here looks green.
 test-all: check test-web test-slow test-e2e test-faults-short test-pgbouncer test-console test-cluster ## All of these, one after another: on what is handed in.
-	@go test -count=1 $(PURE)
 	@if grep -h '"Action":"skip"' bin/slow.json bin/e2e.json bin/faults.json | grep '"Test"'; then \
 		echo "test-all: these were skipped"; exit 1; fi
 	@echo "test-all: all good; write the line of docs/nightly.md"

@@ -80,7 +80,7 @@ func TestOpenByQueueIsCapped(t *testing.T) {
 	pool := dbtest.New(t)
 	s := db.NewDeadLetters(pool)
 	require.NoError(t, s.Archive(t.Context(),
-		db.DeadLetter{Key: "1", Route: contract.Route{Queue: "whatsapp"}, Class: "invalid", At: start}))
+		db.DeadLetter{Key: "first", Route: contract.Route{Queue: "whatsapp"}, Class: "invalid", At: start}))
 	columns := strings.Join(query[string](t, pool, `SELECT quote_ident(column_name) FROM information_schema.columns
 		WHERE table_schema = current_schema() AND table_name = 'dead_letters' AND column_name NOT IN ('id', 'fingerprint')
 			AND is_generated = 'NEVER'`), ", ")

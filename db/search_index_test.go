@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/domain/search/searchtest"
 	"github.com/mtlrent/conveyor/internal/servicetest"
@@ -266,10 +267,10 @@ func TestSearchCompactHasTime(t *testing.T) {
 	t.Parallel()
 
 	l := newLibrary(t)
-	exec(t, l.pool, "CREATE TABLE allowed (most interval)")
-	exec(t, l.pool, `CREATE FUNCTION allow() RETURNS trigger LANGUAGE plpgsql AS $$
+	dbtest.Alter(t, l.pool, "CREATE TABLE allowed (most interval)")
+	dbtest.Alter(t, l.pool, `CREATE FUNCTION allow() RETURNS trigger LANGUAGE plpgsql AS $$
 		BEGIN INSERT INTO allowed VALUES (current_setting('statement_timeout')::interval); RETURN NULL; END $$`)
-	exec(t, l.pool, "CREATE TRIGGER allow AFTER DELETE ON search_postings FOR EACH STATEMENT EXECUTE FUNCTION allow()")
+	dbtest.Alter(t, l.pool, "CREATE TRIGGER allow AFTER DELETE ON search_postings FOR EACH STATEMENT EXECUTE FUNCTION allow()")
 	for i := range 8 {
 		l.put(t, incoming("a.example", fmt.Sprintf("/%d", i), "page", "words", i))
 	}

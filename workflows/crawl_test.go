@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mtlrent/conveyor/activities"
@@ -69,16 +69,54 @@ func TestCrawlRunTakesTurns(t *testing.T) {
 	t.Parallel()
 
 	env, _ := crawlEnv(t, crawl.Completed)
-	got := map[string]temporal.Priority{}
-	env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
-		got[info.ActivityType.Name] = info.Priority
-	})
+	got := priorities{}
+	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&optionsSpy{got: got}}})
 	env.ExecuteWorkflow(workflows.CrawlRun, crawlInput)
 	require.NoError(t, env.GetWorkflowError())
-	require.Equal(t, map[string]temporal.Priority{
+	require.Equal(t, priorities{
 		"SeedCrawl": {FairnessKey: "crawl-run/7"}, "CrawlShard": {FairnessKey: "crawl-run/7"},
 		"TendCrawl": {FairnessKey: "crawl-run/7", PriorityKey: 2},
 	}, got)
+}
+
+type priorities map[string]temporal.Priority
+
+// An optionsSpy notes the priorities that a workflow gives its activities: the environment does not show them to these.
+type optionsSpy struct {
+	interceptor.WorkerInterceptorBase
+
+	got priorities
+}
+
+func (s *optionsSpy) InterceptWorkflow(
+	_ workflow.Context, next interceptor.WorkflowInboundInterceptor,
+) interceptor.WorkflowInboundInterceptor {
+	in := &spyInbound{got: s.got}
+	in.Next = next
+	return in
+}
+
+type spyInbound struct {
+	interceptor.WorkflowInboundInterceptorBase
+
+	got priorities
+}
+
+func (s *spyInbound) Init(next interceptor.WorkflowOutboundInterceptor) error {
+	out := &spyOutbound{got: s.got}
+	out.Next = next
+	return s.Next.Init(out)
+}
+
+type spyOutbound struct {
+	interceptor.WorkflowOutboundInterceptorBase
+
+	got priorities
+}
+
+func (s *spyOutbound) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+	s.got[name] = workflow.GetActivityOptions(ctx).Priority
+	return s.Next.ExecuteActivity(ctx, name, args...)
 }
 
 // A paused run does nothing until it is told to look at its state, or for a while.

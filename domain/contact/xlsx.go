@@ -45,7 +45,7 @@ const (
 // A sheet of more XML than sparseFrom bytes may have at most sparseMost bytes of it for each byte of text: what is read
 // to find nothing costs as much time as what is there.
 const (
-	sparseFrom = 256 << 20
+	sparseFrom = 64 << 20
 	sparseMost = 256
 )
 
