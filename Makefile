@@ -32,7 +32,7 @@ GOTESTSUM             := $(TOOLS)/gotestsum@$(GOTESTSUM_VERSION)
 	test-console test-cluster test-cluster-long test-faults test-faults-short check lint fresh vuln tools bench bench-volume replay-fixtures clean need-go
 
 help: ## List these targets.
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: build ## Install missing tools, start everything, print all addresses. Ctrl-C stops it.
 	@exec $(CONVEYOR) up $(ARGS)
@@ -56,7 +56,7 @@ web: ## Build the console into web/dist, which is committed. Installs Node where
 web-dev: ## Serve the console from its sources at :5173, with the API of `make run`.
 	@$(IN_WEB) && npm run dev
 
-test-web: ## Check the types of the console and run its unit tests; web/dist stays as it is.
+test-web: ## Check the types of the console and run its unit tests.
 	@$(IN_WEB) && npm exec tsc && npm test
 
 image: ## Build the container image, conveyor:<version>.
@@ -68,7 +68,7 @@ image: ## Build the container image, conveyor:<version>.
 tests = test/run "$(GOTESTSUM)" bin/$(1) "$(2)" -timeout 40m -p 2 $(3) $(ARGS)
 ON_SERVICES = $(CONVEYOR) with-services --only postgres,redis,rabbitmq,temporal,chromium --
 
-test: build $(GOTESTSUM) ## The gate: every test but the slow ones, against real services of its own. With PKG, all tests of those packages.
+test: build $(GOTESTSUM) ## The gate, ten minutes: tests against real services of its own. PKG=./db: all tests of a package.
 ifeq ($(PKG),)
 	@go test -vet=off -short -timeout 10m $(PURE) $(ARGS)
 	@$(ON_SERVICES) $(call tests,test,./test/e2e $(SERVICED),-count=1 -short)
@@ -76,7 +76,7 @@ else
 	@$(ON_SERVICES) $(call tests,test,$(PKG),-count=1)
 endif
 
-test-slow: build $(GOTESTSUM) ## What the gate leaves out, but for test/: scale, real time. After a change to db, limit, browser.
+test-slow: build $(GOTESTSUM) ## The gate's packages whole: scale, real time. After a change to db, limit, browser.
 	@go test -vet=off -timeout 20m $(PURE)
 	@$(ON_SERVICES) $(call tests,slow,$(filter-out ./test/faults,$(SERVICED)),-count=1)
 
@@ -84,7 +84,7 @@ test-e2e: build $(GOTESTSUM) ## Everything end to end. After a change to a workf
 	@$(ON_SERVICES) $(call tests,e2e,./test/e2e,-count=1)
 
 # Nothing that is skipped here looks green.
-test-all: check test-web test-slow test-e2e test-faults-short test-pgbouncer test-console test-cluster ## All of these, one after another: on what is handed in.
+test-all: check test-web test-slow test-e2e test-faults-short test-pgbouncer test-console test-cluster ## All of these, one after another, and nothing skipped.
 	@if grep -h '"Action":"skip"' bin/slow.json bin/e2e.json bin/faults.json | grep '"Test"'; then \
 		echo "test-all: these were skipped"; exit 1; fi
 	@echo "test-all: all good; write the line of docs/nightly.md"
@@ -93,11 +93,11 @@ test-all: check test-web test-slow test-e2e test-faults-short test-pgbouncer tes
 test-fast: need-go ## Run the tests that need no services: domain, workflows, activities, workers, layers.
 	@go test -vet=off -timeout 10m $(PURE) $(ARGS)
 
-test-faults-short: need-go $(GOTESTSUM) ## The ledgers of faults in their short form, one at a time, with a new seed. After a change to bridge, db or a role.
+test-faults-short: need-go $(GOTESTSUM) ## Ledgers of faults, short, with a new seed. After a change to bridge, db or a role.
 	@$(call tests,faults,./test/faults,-count=1 -parallel 1)
 
 # The whole of db passes too, by hand: -- go test ./db. Browsers and other engines do not see the pooler.
-test-pgbouncer: build ## Run what leans on sessions through PgBouncer in transaction mode: relays, tenants, adverts end to end.
+test-pgbouncer: build ## What leans on sessions, through PgBouncer: relays, tenants, adverts end to end.
 	@$(CONVEYOR) with-services --only pgbouncer,rabbitmq,redis,temporal -- go test -count=1 -timeout 10m \
 		-run '$(POOLED)' ./db ./bridge ./test/e2e $(ARGS)
 
@@ -105,19 +105,19 @@ POOLED = ^Test(SharedSessionsKeepTenantsApart|PooledConnectionsLeaveNothing|Sess
 	RelayIsWoken|TwoRelaysDoNotOverlap|ReceiveConcurrently|PublishHistory|SearchFilters|$\
 	AScrapedMessageBecomesAPublishedListingWithItsImages)$$
 
-test-console: build ## Walk every path of the console in a browser, upload 100,000 rows, and look at every page in both themes and widths.
+test-console: build ## Walk every path of the console in a browser, in both themes and widths.
 	@$(CONVEYOR) with-services -- go test -count=1 -v -timeout 30m -run Console ./test/e2e -args -console $(ARGS)
 
-test-cluster: need-go ## Start a cluster, cut its primary off and slow a link, and see each advert become a listing. Needs root.
+test-cluster: need-go ## Engines as clusters, a primary cut off, a slow link. Needs root.
 	@go test -tags cluster -count=1 -timeout 15m ./test/cluster $(ARGS)
 
-test-cluster-long: need-go ## Every failure of a cluster ten times; then all of them under mixed load, with a ledger: an hour. Needs root.
+test-cluster-long: need-go ## Every failure of a cluster ten times, then with a ledger: an hour. Needs root.
 	@go test -tags cluster -count=1 -v -timeout 90m ./test/cluster -args -long
 	@mkdir -p bin
 	@go test -tags cluster -count=1 -v -timeout 90m -run TestTheLedgerOfTheClusterBalances ./test/faults \
 		-args -long -json $(abspath bin)/cluster.json $(ARGS)
 
-test-faults: need-go ## Inject faults while 1,000 adverts flow, then at random, then under a crawl, a search, an import, a campaign, saved searches and a rollout: 85 minutes, seven ledgers.
+test-faults: need-go ## Seven ledgers of faults, long: 85 minutes.
 	@mkdir -p bin
 	@go test -count=1 -v -timeout 120m -run 'TestTheLedger(OfCrawls|OfSearch|OfImports|OfCampaigns|OfSavedSearches|OfReleases)?Balances' ./test/faults -args -long -json $(abspath bin)/faults.json $(ARGS)
 
