@@ -26,6 +26,8 @@ WORKFLOWCHECK         := $(TOOLS)/workflowcheck@$(WORKFLOWCHECK_VERSION)
 VULNCHECK             := $(TOOLS)/govulncheck@$(VULNCHECK_VERSION)
 GOTESTSUM_VERSION     := v1.13.0
 GOTESTSUM             := $(TOOLS)/gotestsum@$(GOTESTSUM_VERSION)
+OASDIFF_VERSION       := v1.37.0
+OASDIFF               := $(TOOLS)/oasdiff@$(OASDIFF_VERSION)
 
 .DEFAULT_GOAL := help
 .PHONY: help run build cluster web web-dev image test test-fast test-slow test-e2e test-all test-web test-pgbouncer \
@@ -131,12 +133,15 @@ lint: $(LINT) $(WORKFLOWCHECK)
 	go test -vet=off -count=1 -run 'TestImports|TestFlakes' .
 	$(WORKFLOWCHECK) ./workflows/...
 
-fresh: need-go
+fresh: $(OASDIFF)
 	go mod tidy -diff
 	@before=$$(git diff | cksum); go generate ./... || exit 1; \
 	if [ "$$before" != "$$(git diff | cksum)" ]; then echo "generated files were stale: commit the changes"; exit 1; fi
-	go test -count=1 -run '^Test(SQLNames|DistIsFresh|OpenAPI|SettingsAreDocumented|DocumentedEndpoints)$$' \
+	go test -vet=off -count=1 -run '^Test(SQLNames|DistIsFresh|OpenAPI|SettingsAreDocumented|DocumentedEndpoints)$$' \
 		./db ./web ./api ./internal/config ./cmd/conveyor
+	@# What callers of the last release rely on. Sets of values may grow.
+	$(OASDIFF) breaking --fail-on ERR --severity-levels api/testdata/oasdiff.levels \
+		--err-ignore api/testdata/openapi.broken.txt api/testdata/openapi.released.yaml api/testdata/openapi.golden.yaml
 
 # Without its database (https://vuln.go.dev, or a mirror in GOVULNDB) nothing can be said: VULN=required fails then.
 VULN ?=
@@ -153,7 +158,12 @@ vuln: $(VULNCHECK) ## Look for known vulnerabilities in what our code calls.
 		tail -1 bin/vuln.log; touch bin/vuln.unchecked; \
 	else cat bin/vuln.log; exit 1; fi
 
-tools: $(LINT) $(WORKFLOWCHECK) $(VULNCHECK) $(GOTESTSUM)
+tools: $(LINT) $(WORKFLOWCHECK) $(VULNCHECK) $(GOTESTSUM) $(OASDIFF)
+
+$(OASDIFF): | need-go
+	@echo "installing oasdiff $(OASDIFF_VERSION)"
+	@GOBIN=$(abspath $(TOOLS)) GOFLAGS= go install github.com/oasdiff/oasdiff@$(OASDIFF_VERSION)
+	@mv $(TOOLS)/oasdiff $@
 
 $(GOTESTSUM): | need-go
 	@echo "installing gotestsum $(GOTESTSUM_VERSION)"

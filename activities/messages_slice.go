@@ -386,8 +386,8 @@ func (s *slice) claim(ctx context.Context, sender uuid.UUID, n int) ([]campaign.
 	return claims, nil
 }
 
-// settleLost gives back what was claimed when the answer was lost. Postgres may commit a claim after it was looked for, so
-// it is looked for until the slice ends.
+// settleLost gives back what was claimed when the answer was lost. Postgres may commit a claim after it was looked
+// for, so it is looked for until the slice ends.
 func (s *slice) settleLost(ctx context.Context) error {
 	if len(s.lost) == 0 {
 		return nil

@@ -49,6 +49,8 @@ type Part interface {
 	register(d *door)
 }
 
+//go:generate go test -vet=off -run ^TestOpenAPI$ . -update
+
 // New returns the API with the operations of parts. It holds no state: any number may run.
 func New(o Options, parts ...Part) http.Handler {
 	gin.SetMode(gin.ReleaseMode)

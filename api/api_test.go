@@ -427,7 +427,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
-	require.Equal(t, string(want), got, "is this change good for our callers? then: go test ./api -run OpenAPI -update")
+	require.Equal(t, string(want), got, "the document is generated: go generate ./api")
 }
 
 // The page works without the internet: everything it loads is ours.

@@ -111,8 +111,8 @@ func (b *brake) full(name string, chunks, high int) bool {
 	return b.shut[name]
 }
 
-// room is how many bytes a file of the tenant may have. Its error is the answer when there is no room for one of so many
-// bytes, below 0 = not known.
+// room is how many bytes a file of the tenant may have. Its error is the answer when there is no room for one of so
+// many bytes, below 0 = not known.
 func (h Uploads) room(ctx context.Context, tenant string, bytes int64) (int64, error) {
 	if h.Free != nil {
 		free, err := h.Free(ctx)

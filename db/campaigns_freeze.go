@@ -40,8 +40,8 @@ func (p *Plan) frozenAudience(ctx context.Context, tx pgx.Tx, tenant string) (f 
 }
 
 // The contacts of a tenant in the order of their numbers: the scan goes on where the last one ended. The condition of
-// the audience follows, and the end. The contacts are locked: one that is forgotten meanwhile either is none of them, or
-// is forgotten after its message was stored, with its message.
+// the audience follows, and the end. The contacts are locked: one that is forgotten meanwhile either is none of them,
+// or is forgotten after its message was stored, with its message.
 const (
 	campaignAudience = `
 SELECT c.id, c.digest, c.phone, c.email, c.name, c.given_name, c.family_name, c.locale, c.fields,

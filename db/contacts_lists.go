@@ -207,7 +207,8 @@ ON CONFLICT (id) DO UPDATE SET name = excluded.name, filter = excluded.filter, u
 WHERE s.tenant = $1 RETURNING id, name, filter, created_at, updated_at`
 
 // PutSegment stores a segment, or changes the name and filter of the one with its ID, with an audit record. A filter
-// that means nothing is fault.Invalid, a name of another segment fault.Conflict, as is one more than the tenant's quota.
+// that means nothing is fault.Invalid, a name of another segment fault.Conflict, as is one more than the tenant's
+// quota.
 func (s *Contacts) PutSegment(ctx context.Context, tenant string, g Segment, actor string, now time.Time) (
 	kept Segment, err error,
 ) {

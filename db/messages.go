@@ -67,8 +67,8 @@ func scanMessage(row pgx.CollectableRow) (m MessageRow, err error) {
 		&m.Class, &m.Code, &m.Error, &m.DueAt, &m.QueuedAt, &m.SentAt, &m.DeliveredAt, &m.ReadAt, &m.FailedAt)
 }
 
-// A tenant that has a quota has its count locked, so that no two messages are the last one. The day is that of Postgres'
-// clock, as in Claim: two clocks around midnight would begin the count anew each time.
+// A tenant that has a quota has its count locked, so that no two messages are the last one. The day is that of
+// Postgres' clock, as in Claim: two clocks around midnight would begin the count anew each time.
 const sqlMessageDay = `
 INSERT INTO message_days AS d (tenant, day, n)
 SELECT id, (now() AT TIME ZONE 'UTC')::date, 0 FROM tenants WHERE id = $1 AND max_messages_day IS NOT NULL

@@ -132,9 +132,9 @@ func (s *Messages) Claim(ctx context.Context, t campaign.Take) (claims []campaig
 	return claims, nil
 }
 
-// sqlMessageGivenBack gives back the messages of held, whose requests were surely not written. Where a lease has run out
-// meanwhile, its message is unknown and has an attempt, which was none. What they took of the tenant's day, first tries of
-// campaigns, may be sent by others.
+// sqlMessageGivenBack gives back the messages of held, whose requests were surely not written. Where a lease has run
+// out meanwhile, its message is unknown and has an attempt, which was none. What they took of the tenant's day, first
+// tries of campaigns, may be sent by others.
 const sqlMessageGivenBack = `back AS (
     UPDATE messages m SET state = 'queued', lease = NULL, lease_until = NULL, written_at = NULL,
         attempts = m.attempts - h.unknown, class = CASE h.unknown WHEN 1 THEN '' ELSE m.class END

@@ -19,8 +19,8 @@ const (
 	sqlCampaignUnfinished = `CASE WHEN n.waiting > 0 AND c.state IN ('done', 'canceled') THEN NULL ELSE c.finished_at END`
 )
 
-// sqlOptOutLatest keeps the time of the latest of a person's wishes for no more messages: an older wish for more does not
-// undo it. One that was imported, or came by the API, stays as it is.
+// sqlOptOutLatest keeps the time of the latest of a person's wishes for no more messages: an older wish for more does
+// not undo it. One that was imported, or came by the API, stays as it is.
 const sqlOptOutLatest = `ON CONFLICT (tenant, digest) DO UPDATE SET at = excluded.at
     WHERE o.source = 'message' AND o.at < excluded.at`
 

@@ -3,6 +3,7 @@ package db_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/uuid"
@@ -156,7 +157,8 @@ func TestTargetsThatFail(t *testing.T) {
 		}
 		s, err := w.Get(t.Context(), "acme", search)
 		require.NoError(t, err)
-		return s.Targets[0]
+		i := slices.IndexFunc(s.Targets, func(t db.SavedTarget) bool { return t.Kind == saved.Webhook })
+		return s.Targets[i]
 	}
 	for _, fail := range []bool{true, true, true, false, true, true, true} {
 		require.Equal(t, saved.TargetActive, next(fail).State, day)

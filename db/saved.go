@@ -67,13 +67,19 @@ WHERE NOT EXISTS (
 	sqlSavedSlots = `SELECT coalesce(sum(slots), 0)::bigint FROM saved_searches WHERE id <> $1`
 )
 
-// room counts the places that a search takes in the index of all tenants. It is fault.Conflict where there is no room.
-func (s *Saved) room(ctx context.Context, search *saved.Search) (slots int, err error) {
+// taken counts the places that all searches but one take in the index of all tenants. It has a connection of its own:
+// not for use within a transaction.
+func (s *Saved) taken(ctx context.Context, but uuid.UUID) (int64, error) {
+	return one(systemRows(ctx, s.pool, pgx.RowTo[int64], sqlSavedSlots, but))
+}
+
+// room returns the places that a search takes in the index, of which others have taken some and it had so many before.
+// It is fault.Conflict where there is no room for more.
+func room(search *saved.Search, had int, taken int64) (slots int, err error) {
 	if slots, err = search.Filter.Slots(); err != nil {
 		return 0, err
 	}
-	taken, err := one(systemRows(ctx, s.pool, pgx.RowTo[int64], sqlSavedSlots, search.ID))
-	if err == nil && taken+int64(slots) > saved.MaxSlots {
+	if slots > had && taken+int64(slots) > saved.MaxSlots {
 		err = fault.Newf(fault.Conflict, "filter: there is no room for a search so large; a smaller place, or fewer bedrooms, "+
 			"need less")
 	}
@@ -95,7 +101,11 @@ func (s *Saved) Add(ctx context.Context, search saved.Search, targets []NewTarge
 	if err != nil {
 		return err
 	}
-	slots, err := s.room(ctx, &search)
+	taken, err := s.taken(ctx, search.ID)
+	if err != nil {
+		return savedFault(err, "save", search.ID)
+	}
+	slots, err := room(&search, 0, taken)
 	if err != nil {
 		return savedFault(err, "save", search.ID)
 	}
@@ -235,7 +245,11 @@ WHERE tenant = $1 AND id = $2`
 // once it is active again. Errors are those of Add.
 func (s *Saved) Change(ctx context.Context, tenant string, id uuid.UUID, actor string, now time.Time,
 	change func(*saved.Search)) error {
-	err := tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+	taken, err := s.taken(ctx, id)
+	if err != nil {
+		return savedFault(err, "change", id)
+	}
+	err = tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlSavedTurn); err != nil {
 			return err
 		}
@@ -245,11 +259,12 @@ func (s *Saved) Change(ctx context.Context, tenant string, id uuid.UUID, actor s
 			return err
 		}
 		before := search.State
+		had, _ := search.Filter.Slots() // none, where it cannot be read
 		change(&search)
 		if err := search.Check(); err != nil {
 			return err
 		}
-		slots, err := s.room(ctx, &search)
+		slots, err := room(&search, had, taken)
 		if err != nil {
 			return err
 		}

@@ -193,8 +193,8 @@ const (
 
 // Next compares up to n events of listings with the searches, the oldest first, and writes what is told and when, in
 // one transaction: an event is compared once, or again when nothing of it was kept. It compares fewer where they meet
-// many searches, and after a failure half as many each time, so that what has piled up does not fail as a whole for ever.
-// Nothing is compared while another process does it.
+// many searches, and after a failure half as many each time, so that what has piled up does not fail as a whole for
+// ever. Nothing is compared while another process does it.
 func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Matched, err error) {
 	if m.most > 0 {
 		n = min(n, m.most)

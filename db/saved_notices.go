@@ -48,8 +48,8 @@ FROM (SELECT id FROM fresh WHERE id NOT IN (SELECT id FROM over) UNION ALL SELEC
 WHERE d.id = o.id RETURNING d.id, d.tenant`
 
 // Begin marks up to n deliveries that are due as started, then those that were begun, or put off, before a time and
-// have not ended, and returns them. From then on a delivery takes no further items. What is more than the tenant's quota
-// of a day is dropped; a feed has it.
+// have not ended, and returns them. From then on a delivery takes no further items. What is more than the tenant's
+// quota of a day is dropped; a feed has it.
 func (s *Saved) Begin(ctx context.Context, n int, before, now time.Time) ([]DueNotice, error) {
 	due, err := systemRows(ctx, s.pool, pgx.RowToStructByPos[DueNotice], sqlNoticesBegin, now, before, n)
 	if err != nil {
@@ -122,14 +122,15 @@ WHERE tenant = $1 AND id = $2 AND state IN ('waiting', 'started')`
 UPDATE saved_targets SET failing_since = NULL
 WHERE tenant = $1 AND id = (SELECT target FROM saved_deliveries WHERE id = $2) AND failing_since IS NOT NULL`
 
-	// It comes before sqlNoticeEnd, so that a repetition counts nothing.
+	// It comes before sqlNoticeEnd, so that a repetition counts nothing. Only webhooks have servers of their own: where
+	// e-mail or Telegram fails, ours is at fault.
 	sqlTargetFailing = `
 UPDATE saved_targets t SET failing_since = coalesce(t.failing_since, $3),
     state = CASE WHEN t.failing_since <= $4 AND t.state = 'active' THEN 'stopped' ELSE t.state END,
     reason = CASE WHEN t.failing_since <= $4 AND t.state = 'active' THEN $5 ELSE t.reason END,
     updated_at = CASE WHEN t.failing_since <= $4 AND t.state = 'active' THEN $3 ELSE t.updated_at END
 FROM saved_deliveries d
-WHERE d.tenant = $1 AND d.id = $2 AND d.state IN ('waiting', 'started') AND t.id = d.target`
+WHERE d.tenant = $1 AND d.id = $2 AND d.state IN ('waiting', 'started') AND t.id = d.target AND t.kind = 'webhook'`
 )
 
 // PutOffNotice notes when the workflow of a delivery tries it next, so that Begin leaves it alone until then, and

@@ -296,7 +296,8 @@ func (s *Uploads) Copied(ctx context.Context, tenant string, id uuid.UUID, bytes
 
 const sqlUploadsRoom = `
 SELECT max_bytes - (
-    SELECT coalesce(sum(CASE WHEN blob <> '' THEN bytes ELSE 0 END + copy_bytes), 0)::bigint FROM uploads WHERE tenant = $1)
+    SELECT coalesce(sum(CASE WHEN blob <> '' THEN bytes ELSE 0 END + copy_bytes), 0)::bigint
+    FROM uploads WHERE tenant = $1)
 FROM tenants WHERE id = $1`
 
 // Room is how many bytes of files and copies a tenant may add to those that it has: below 0 when it has too many, nil =

@@ -450,7 +450,8 @@ func reportArgs(list []subject, now time.Time) []any {
 		fails, classes, codes, errors, pauses, holdAll, optsOut, means, outcomes}
 }
 
-// optOut queues the opt-outs among messages to our senders into b, and those that are taken back, in the order of people.
+// optOut queues the opt-outs among messages to our senders into b, and those that are taken back, in the order of
+// people.
 func (s *Webhooks) optOut(ctx context.Context, tx pgx.Tx, b *pgx.Batch, inbound []campaign.Inbound,
 	out *Applied) error {
 	stops := slices.DeleteFunc(slices.Clone(inbound), func(m campaign.Inbound) bool { return m.Wants() == "" })

@@ -48,7 +48,7 @@ type house struct {
 }
 
 // doorConns is how many connections the pool of the door has; it opens them when they are needed.
-const doorConns = 2
+const doorConns = 8
 
 func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 	paceCollector()

@@ -29,8 +29,8 @@ func (h *house) measured(ctx context.Context, role func(context.Context) error) 
 	return both.Wait()
 }
 
-// checkDatabaseRole refuses a role of the database for which row-level security is off: only the WHERE of each statement
-// would keep tenants apart. A database that is away is not waited for.
+// checkDatabaseRole refuses a role of the database for which row-level security is off: only the WHERE of each
+// statement would keep tenants apart. A database that is away is not waited for.
 func (h *house) checkDatabaseRole(ctx context.Context, role string) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

@@ -53,9 +53,6 @@ func (h *house) saved() system {
 			PlainHosts: h.config.Notices.WebhookHosts,
 		}},
 		activities: func(context.Context) ([]workers.Row, func()) {
-			if !slices.Contains(h.config.Worker.Queues, workflows.QueueNotify) {
-				return nil, nil // nor does it hold all searches in memory
-			}
 			metrics := telemetry.NewSaved(h.registry)
 			send := h.notices(box)
 			var due atomic.Bool
@@ -171,8 +168,8 @@ func (s notices) close() {
 	}
 }
 
-// Send implements activities.NoticeSender. A channel that this process is not set up for may be, later, and a key that it
-// does not have is waited for.
+// Send implements activities.NoticeSender. A channel that this process is not set up for may be, later, and a key that
+// it does not have is waited for.
 func (s notices) Send(ctx context.Context, n saved.Notice) error {
 	plain, err := s.box.Open(saved.TargetPurpose(n.Target), n.Sealed.Key, n.Sealed.Box)
 	if class, _ := fault.Of(err); err != nil && class == fault.Limited {

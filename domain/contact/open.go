@@ -43,9 +43,9 @@ const (
 	maxRatio     = 200      // times its compressed size, beyond the first ratioFrom bytes; text has up to 30
 	ratioFrom    = 16 << 20 // bytes
 	maxZipMember = 100      // files in a zip that are looked at
-	maxZipFiles  = 1000
+	maxZipFiles  = 10_000   // in all: a workbook has one a picture
 	// maxZipDirectory is how many bytes are read to find the files of a zip.
-	maxZipDirectory = 2 << 20
+	maxZipDirectory = 4 << 20
 )
 
 const utf8BOM = "\uFEFF"

@@ -223,7 +223,8 @@ func (b book) choose(name string) (sheetOf, error) {
 	if name == "" {
 		return sheetOf{}, fault.Newf(fault.Invalid, "the workbook has no visible sheet")
 	}
-	return sheetOf{}, fault.Newf(fault.Invalid, "the workbook has no sheet %q; it has %s", name, strings.Join(b.names(), ", "))
+	return sheetOf{}, fault.Newf(fault.Invalid, "the workbook has no sheet %q; it has %s", name,
+		strings.Join(b.names(), ", "))
 }
 
 // names of the sheets, quoted, for messages.
@@ -490,6 +491,9 @@ func (s *sheet) next() error {
 		tok, err := s.token()
 		if err != nil {
 			return damaged(err) // io.EOF is the end
+		}
+		if end, ok := tok.(xml.EndElement); ok && end.Name.Local == "sheetData" {
+			return io.EOF // what follows is formats and warnings, with ranges of any length
 		}
 		start, ok := tok.(xml.StartElement)
 		if !ok || start.Name.Local != "row" {

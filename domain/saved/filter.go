@@ -193,8 +193,8 @@ func (f *Criteria) bounds() (b bounds, ok bool) {
 	return b, ok
 }
 
-// Bounds is the part of the map, in degrees, that a filter is about, edges included; it may be larger than the place. ok
-// is false where the filter says nothing of places by coordinates.
+// Bounds is the part of the map, in degrees, that a filter is about, edges included; it may be larger than the place.
+// ok is false where the filter says nothing of places by coordinates.
 func (f *Criteria) Bounds() (west, south, east, north float64, ok bool) {
 	b, ok := f.bounds()
 	return b.west, b.south, b.east, b.north, ok

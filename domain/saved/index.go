@@ -80,7 +80,8 @@ const (
 // the last is not filed by squares.
 var squareDegrees = [...]float64{0.02, 0.08, 0.32}
 
-// MaxSlots is for how many places an Index has room: some 250 MB of memory. Searches that need more are not to be saved.
+// MaxSlots is for how many places an Index has room: some 250 MB of memory. Searches that need more are not to be
+// saved.
 const MaxSlots = 2_000_000
 
 // Slots is in how many places of an Index a filter is filed.

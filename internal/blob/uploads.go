@@ -196,8 +196,8 @@ func checkUpload(key string) error {
 }
 
 // OpenRange reads length bytes of an uploaded file, or of what lies beside it, from an offset on; a length below 0 is
-// all the rest. A key that is not there is fault.Gone, but fault.Transient in a store without any file: its folder is not
-// mounted. Failures while reading are fault.Transient.
+// all the rest. A key that is not there is fault.Gone, but fault.Transient in a store without any file: its folder is
+// not mounted. Failures while reading are fault.Transient.
 func (s *Store) OpenRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
 	if err := checkUpload(key); err != nil {
 		return nil, err

@@ -93,8 +93,8 @@ func (o *Outage) left(host string, err error) error {
 	return o.away(now)
 }
 
-// unreached says that a host could not be looked up or connected to. One that refuses was reached, and what the guard
-// refuses was not tried.
+// unreached says that a host could not be looked up or connected to. One that refuses was reached, a name server
+// that knows no such host was asked, and what the guard refuses was not tried.
 func unreached(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, syscall.ECONNREFUSED) {
 		return false
@@ -103,6 +103,9 @@ func unreached(err error) bool {
 		return false
 	}
 	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		return !dns.IsNotFound
+	}
 	var op *net.OpError
-	return errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial"
+	return errors.As(err, &op) && op.Op == "dial"
 }

@@ -139,9 +139,9 @@ func (l *Login) client(p *oidc.Provider) *oauth2.Config {
 }
 
 // Finish ends a login: sealed is from Begin, and answer is the query that the issuer sent the browser back with. It
-// returns who the person is, and to of Begin. Role and tenant are those of the ID token's claims; where these give none, of
-// the access token, if the API would accept it as a bearer token of the same person. The error is a *Failure; to is
-// returned with it where it is known.
+// returns who the person is, and to of Begin. Role and tenant are those of the ID token's claims; where these give
+// none, of the access token, if the API would accept it as a bearer token of the same person. The error is a *Failure;
+// to is returned with it where it is known.
 func (l *Login) Finish(
 	ctx context.Context, sealed string, answer url.Values,
 ) (who access.Caller, to string, err error) {

@@ -76,7 +76,8 @@ func (b *Box) Seal(purpose string, plain []byte) (key string, sealed []byte, err
 const keyWait = 30 * time.Second
 
 // Open decrypts what Seal returned for the same purpose. It is fault.Limited when the key is not in the box: another
-// process has it, and this one may be given it. It is another error when the value was changed or is for another purpose.
+// process has it, and this one may be given it. It is another error when the value was changed or is for another
+// purpose.
 func (b *Box) Open(purpose, key string, sealed []byte) ([]byte, error) {
 	aead := b.keys[key]
 	if aead == nil {

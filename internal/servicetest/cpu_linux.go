@@ -8,8 +8,8 @@ import (
 
 const rusageThread = 1 // RUSAGE_THREAD, which package syscall does not name
 
-// CPU returns for how long f kept the processor, in its own goroutine only: a busy machine makes it last no longer, so a
-// bound on it is about f alone. Elsewhere than on Linux it is the time that passed.
+// CPU returns for how long f kept the processor, in its own goroutine only: a busy machine makes it last no longer, so
+// a bound on it is about f alone. Elsewhere than on Linux it is the time that passed.
 func CPU(f func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -8,8 +8,8 @@ import (
 )
 
 // Seed is that of a test with dice. In the gate it is always the same, so that a run that fails can be repeated and one
-// that passes says that the next will; elsewhere it is drawn, or that of CONVEYOR_TEST_SEED, and noted in the log of the
-// test.
+// that passes says that the next will; elsewhere it is drawn, or that of CONVEYOR_TEST_SEED, and noted in the log of
+// the test.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 
