@@ -45,7 +45,7 @@ type CampaignCycle interface {
 
 // CampaignStarter starts workflows. A running one is joined.
 type CampaignStarter interface {
-	StartCampaign(ctx context.Context, tenant string, id uuid.UUID, summary string) error
+	StartCampaign(ctx context.Context, tenant string, id uuid.UUID) error
 	WakeDispatch(ctx context.Context, tenant string) error
 }
 
@@ -153,7 +153,7 @@ func (a *Campaigns) StartReadyCampaigns(ctx context.Context, _ ScheduleJob) (out
 		return out, err
 	}
 	for _, id := range leased {
-		if err := a.Start.StartCampaign(ctx, tenants[id], id, tenants[id]); err != nil {
+		if err := a.Start.StartCampaign(ctx, tenants[id], id); err != nil {
 			return out, err
 		}
 		out.Started++

@@ -64,7 +64,11 @@ func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSe
 	visit := sitemaps{Seeding: a, run: run, scope: scope, refusing: map[string]bool{}}
 	at := strings.TrimSuffix(root.URL, root.Path)
 	files := []string{at + "/sitemap.xml"}
-	if rules, err := a.Robots.Rules(ctx, at); err == nil && len(rules.Sitemaps()) > 0 {
+	rules, err := a.Robots.Rules(ctx, at)
+	if class, _ := fault.Of(err); class == fault.Limited { // it may name sitemaps, and is read later
+		return out, err
+	}
+	if err == nil && len(rules.Sitemaps()) > 0 {
 		files = rules.Sitemaps()
 	}
 	seen, most := map[string]bool{}, run.Settings.MaxPages
@@ -154,8 +158,23 @@ func (s *sitemaps) read(ctx context.Context, address string) (sitemap.Sitemap, e
 	return sitemap.Sitemap{}, fault.Newf(fault.Invalid, "too many redirects")
 }
 
-// ask makes one request, in its host's turn. A host outside of the scope is asked only what its own robots.txt allows.
-func (s *sitemaps) ask(ctx context.Context, address string) (e web.Exchange, err error) {
+// ask makes one request, in its host's turn: a wait that is not too long is waited for, and so is a network of ours
+// that is away.
+func (s *sitemaps) ask(ctx context.Context, address string) (web.Exchange, error) {
+	for {
+		e, err := s.askOnce(ctx, address)
+		class, after := fault.Of(err)
+		if class != fault.Limited || after > hostPatience {
+			return e, err
+		}
+		if err := pause(ctx, max(after, time.Second)); err != nil {
+			return e, err
+		}
+	}
+}
+
+// askOnce asks a host outside of the scope only what its own robots.txt allows.
+func (s *sitemaps) askOnce(ctx context.Context, address string) (e web.Exchange, err error) {
 	u, err := web.Canonical(address)
 	if err != nil {
 		return e, err
@@ -164,23 +183,13 @@ func (s *sitemaps) ask(ctx context.Context, address string) (e web.Exchange, err
 		return e, fault.Newf(fault.Blocked, "its host refuses requests")
 	}
 	rules, err := s.Robots.Rules(ctx, strings.TrimSuffix(u.URL, u.Path))
-	switch {
-	case err != nil && s.run.Settings.RespectRobots:
+	switch class, _ := fault.Of(err); {
+	case class == fault.Limited || err != nil && s.run.Settings.RespectRobots:
 		return e, fmt.Errorf("read robots.txt: %w", err)
 	case !s.scope.Has(u) && !rules.Allowed(s.Agent, u.Path):
 		return e, errDisallowed
 	}
-	var leave func(crawl.Verdict)
-	for {
-		leave, err = s.Hosts.Enter(ctx, u.Host, rules.CrawlDelay(s.Agent))
-		class, after := fault.Of(err)
-		if err == nil || class != fault.Limited || after > hostPatience {
-			break
-		}
-		if err := pause(ctx, max(after, time.Second)); err != nil {
-			return e, err
-		}
-	}
+	leave, err := s.Hosts.Enter(ctx, u.Host, rules.CrawlDelay(s.Agent))
 	if err != nil {
 		return e, err
 	}

@@ -2,14 +2,17 @@ package activities_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
@@ -55,7 +58,14 @@ func TestSeedCrawlPolitely(t *testing.T) {
 	s.rules = "User-agent: *\nDisallow: /private/\nSitemap: https://a.example/1.xml\nSitemap: https://b.example/1.xml\n" +
 		"Sitemap: https://b.example/2.xml\nSitemap: https://c.example/private/1.xml\nSitemap: https://a.example/private/2.xml\n"
 	var turns []string
-	s.turn = func(host string) error { turns = append(turns, host); return nil }
+	full := 1 // times that a.example has no turn
+	s.turn = func(host string) error {
+		if full--; full >= 0 {
+			return &fault.Error{Class: fault.Limited, After: time.Millisecond, Err: errors.New("no turn")}
+		}
+		turns = append(turns, host)
+		return nil
+	}
 	s.answer = func(r web.Request) (e web.Exchange, err error) {
 		if e.Status = 200; strings.HasPrefix(r.URL, "https://b.example/") {
 			e.Status = 429

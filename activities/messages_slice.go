@@ -58,7 +58,7 @@ type slice struct {
 	done     DispatchDone // the recorder's, until it has ended
 
 	mu     sync.Mutex
-	inHand map[uuid.UUID]struct{}
+	inHand map[uuid.UUID]uuid.UUID // messages, and the token of their claim: the same one may be claimed anew
 }
 
 // ended is a claim that is no longer in hand: with a result, or given back.
@@ -75,7 +75,7 @@ func newSlice(a *Dispatching, job DispatchJob, account campaign.Account) *slice 
 	return &slice{
 		Dispatching: a, job: job, account: account, lines: map[uuid.UUID]MessageLine{}, broken: map[uuid.UUID]bool{},
 		resting: map[uuid.UUID]time.Time{},
-		slots:   make(chan struct{}, sendMost), results: make(chan ended, sendMost), inHand: map[uuid.UUID]struct{}{},
+		slots:   make(chan struct{}, sendMost), results: make(chan ended, sendMost), inHand: map[uuid.UUID]uuid.UUID{},
 	}
 }
 
@@ -378,7 +378,7 @@ func (s *slice) claim(ctx context.Context, sender uuid.UUID, n int) ([]campaign.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range claims {
-		s.inHand[c.ID] = struct{}{}
+		s.inHand[c.ID] = s.token
 	}
 	if len(claims) > 0 {
 		s.lastWork = now
@@ -524,7 +524,9 @@ func (s *slice) store(ctx context.Context, batch []ended) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range batch {
-		delete(s.inHand, e.ID)
+		if s.inHand[e.ID] == e.token {
+			delete(s.inHand, e.ID)
+		}
 	}
 	return nil
 }

@@ -335,7 +335,7 @@ func (b *campaignBook) Drop(context.Context, string, uuid.UUID, int) (int64, err
 	return 1000, nil
 }
 
-func (b *campaignBook) StartCampaign(context.Context, string, uuid.UUID, string) error {
+func (b *campaignBook) StartCampaign(context.Context, string, uuid.UUID) error {
 	b.started++
 	return nil
 }

@@ -332,8 +332,8 @@ func (s *starter) DeletePages(_ context.Context, site string) (string, bool, err
 	return search.DeleteWorkflowID(site), false, s.note("delete pages of %s", site)
 }
 
-func (s *starter) StartImport(_ context.Context, tenant string, id uuid.UUID, summary string) error {
-	return s.note("import %s of %s: %s", id, tenant, summary)
+func (s *starter) StartImport(_ context.Context, tenant string, id uuid.UUID) error {
+	return s.note("import %s of %s", id, tenant)
 }
 
 func (s *starter) CancelImport(_ context.Context, id uuid.UUID) error {
@@ -344,8 +344,8 @@ func (s *starter) WakeDispatch(_ context.Context, tenant string) error {
 	return s.note("wake dispatch of %s", tenant)
 }
 
-func (s *starter) StartCampaign(_ context.Context, tenant string, id uuid.UUID, summary string) error {
-	return s.note("start campaign %s of %s: %s", id, tenant, summary)
+func (s *starter) StartCampaign(_ context.Context, tenant string, id uuid.UUID) error {
+	return s.note("start campaign %s of %s", id, tenant)
 }
 
 func (s *starter) WakeCampaign(_ context.Context, id uuid.UUID) error {

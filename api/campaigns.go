@@ -31,7 +31,7 @@ type Campaigns struct {
 // A CampaignStarter starts and wakes the workflows of campaigns: *launch.Launch.
 type CampaignStarter interface {
 	// StartCampaign starts the workflow of a campaign, or joins the one that runs.
-	StartCampaign(ctx context.Context, tenant string, id uuid.UUID, summary string) error
+	StartCampaign(ctx context.Context, tenant string, id uuid.UUID) error
 	// WakeCampaign has the workflow of a campaign read its state. It is no error where it does not run.
 	WakeCampaign(ctx context.Context, id uuid.UUID) error
 }
@@ -431,7 +431,7 @@ func (h Campaigns) start(ctx context.Context, in *startCampaignInput) (*campaign
 func (h Campaigns) reach(ctx context.Context, c db.Campaign, wake bool) (warning string) {
 	return h.door.reach(ctx, campaign.WorkflowID(c.ID), func(ctx context.Context) error {
 		if c.State == campaign.Queued || c.State == campaign.Running || c.State == campaign.Canceled && c.FinishedAt == nil {
-			if err := h.Launch.StartCampaign(ctx, c.Tenant, c.ID, c.Tenant); err != nil {
+			if err := h.Launch.StartCampaign(ctx, c.Tenant, c.ID); err != nil {
 				return err
 			}
 		}

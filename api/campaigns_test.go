@@ -175,7 +175,7 @@ func TestControlCampaign(t *testing.T) {
 		}
 		return read[api.Campaign](t, r, status)
 	}
-	start, wake := fmt.Sprintf("start campaign %s of acme: acme", id), fmt.Sprintf("wake campaign %s", id)
+	start, wake := fmt.Sprintf("start campaign %s of acme", id), fmt.Sprintf("wake campaign %s", id)
 	do("pause", "", 409)
 	do("resume", "", 409)
 	do("unschedule", "", 200)
@@ -344,7 +344,7 @@ func TestMessagesOfCampaign(t *testing.T) {
 	require.Equal(t, api.CampaignState("running"), got.Campaign.State)
 	require.EqualValues(t, 3, got.Campaign.Counts.Waiting)
 	require.Equal(t, []string{
-		fmt.Sprintf("start campaign %s of acme: acme", id), fmt.Sprintf("wake campaign %s", id), "wake dispatch of acme",
+		fmt.Sprintf("start campaign %s of acme", id), fmt.Sprintf("wake campaign %s", id), "wake dispatch of acme",
 	}, d.started.calls)
 	require.Zero(t, read[api.CampaignRetried](t, d.ask(t, "POST", path+"/retry-failed?tenant=acme", ""), 200).Retried)
 	shares := read[api.CampaignShares](t, d.get(t, "/campaigns/shares"), 200).Items

@@ -31,9 +31,11 @@ type CrawlWhy struct {
 	Skipped     map[string]int64      `json:"skipped" doc:"URLs that were not requested, by reason: robots, recent, max_pages, max_depth"`
 	Dropped     int64                 `json:"dropped" doc:"links beyond the limits that were not stored"`
 	Spreading   int64                 `json:"spreading" doc:"URLs whose way from the seed became shorter; maintenance passes that on to their links"`
-	Unpublished int64                 `json:"unpublished_pages" doc:"pages of all runs that wait in the outbox for the message broker, counted up to 10000: while there are as many, no URL is claimed"`
-	StableEmpty CrawlStableEmpty      `json:"stable_empty"`
-	Workflow    WorkflowLink          `json:"workflow"`
+	Unpublished int64                 `json:"unpublished_pages" doc:"pages of all runs that wait in the outbox for the message broker, counted up to 10000: while there are as many, no URL of a run that publishes is claimed"`
+
+	publishes   bool             // the run
+	StableEmpty CrawlStableEmpty `json:"stable_empty"`
+	Workflow    WorkflowLink     `json:"workflow"`
 }
 
 // CrawlQueued counts the queued URLs of a run.
@@ -121,7 +123,7 @@ func showCrawlWhy(o db.CrawlOpen, link WorkflowLink, now time.Time) *CrawlWhy {
 		Leases:  CrawlLeases{Workers: listOf(o.Leases, func(l db.CrawlLeases) CrawlWorker { return CrawlWorker(l) })},
 		Next:    listOf(o.Next, func(w db.CrawlWaiting) CrawlWaiting { return CrawlWaiting(w) }),
 		Skipped: o.Skipped, Dropped: o.Counts.Dropped, Spreading: o.Spreading, Workflow: link,
-		Unpublished: o.Unpublished,
+		Unpublished: o.Unpublished, publishes: o.Settings.Publish,
 		StableEmpty: CrawlStableEmpty{o.StableEmpty, stableEmpty},
 	}
 	for _, s := range crawl.States {
@@ -181,7 +183,7 @@ func (y *CrawlWhy) open(open int64) (text []string) {
 	if q.Ready > 0 {
 		most := slices.MaxFunc(y.Hosts, func(a, b CrawlOpenHost) int { return int(a.Ready - b.Ready) })
 		say("%s ready to be requested; the most are on %s (%d).", are(q.Ready, "URL"), most.Host, most.Ready)
-		if y.Unpublished >= crawl.UnpublishedMost && y.Status == crawl.Running {
+		if y.publishes && y.Unpublished >= crawl.UnpublishedMost && y.Status == crawl.Running {
 			say("%d pages or more wait to be published: no URL is claimed until the message broker has taken some.",
 				y.Unpublished)
 		} else if y.Leases.Count == 0 && y.Status == crawl.Running {

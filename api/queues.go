@@ -114,7 +114,7 @@ type CrawlCount struct {
 	FinishedLastMinute int64   `json:"finished_last_minute" doc:"URLs of these runs that came to a final state"`
 	StalledRun         int64   `json:"stalled_run" doc:"the running one that has finished no URL for the longest time while some could be requested; 0 when there is none"`
 	StalledSeconds     float64 `json:"stalled_seconds" doc:"that time"`
-	Unpublished        int64   `json:"unpublished_pages" doc:"pages that wait in the outbox, counted up to 10000: while there are as many, no URL is claimed"`
+	Unpublished        int64   `json:"unpublished_pages" doc:"pages that wait in the outbox, counted up to 10000: while there are as many, no URL of a run that publishes is claimed"`
 }
 
 // ImportCount counts the files of contacts that are not imported.

@@ -41,7 +41,7 @@ type Uploads struct {
 // An UploadStarter starts and cancels the workflows of uploads: *launch.Launch.
 type UploadStarter interface {
 	// StartImport starts the workflow of an upload, or joins the one that runs.
-	StartImport(ctx context.Context, tenant string, id uuid.UUID, summary string) error
+	StartImport(ctx context.Context, tenant string, id uuid.UUID) error
 	// CancelImport cancels the workflow of an upload. It is no error where none runs.
 	CancelImport(ctx context.Context, id uuid.UUID) error
 }
@@ -330,7 +330,7 @@ func (h Uploads) launched(ctx context.Context, u db.Upload) Upload {
 		return out
 	}
 	out.Warning = h.reach(ctx, u.ID, func(ctx context.Context) error {
-		return h.Launch.StartImport(ctx, u.Tenant, u.ID, u.Tenant)
+		return h.Launch.StartImport(ctx, u.Tenant, u.ID)
 	})
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/db"
 )
@@ -123,7 +124,7 @@ func (h Uploads) room(ctx context.Context, tenant string, bytes int64) (int64, e
 			return 0, h.refuse(&turnedAway{refusedDisk, "little disk space is free where files are stored", waitMost})
 		}
 	}
-	left, err := h.Store.Room(ctx, tenant)
+	left, err := h.Store.Room(ctx, tenant, uuid.Nil)
 	if err != nil || left == nil {
 		return h.Limits.Bytes, err
 	}

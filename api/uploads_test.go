@@ -101,7 +101,7 @@ func TestUpload(t *testing.T) {
 	require.Equal(t, []uuid.UUID{list.ID}, u.Lists)
 	require.Equal(t, "CA", u.Options.Region, "that of the tenant")
 	require.Equal(t, int64(len(people)), u.Bytes)
-	require.Equal(t, []string{fmt.Sprintf("import %s of acme: acme", u.ID)}, d.started.calls)
+	require.Equal(t, []string{fmt.Sprintf("import %s of acme", u.ID)}, d.started.calls)
 	require.Len(t, files(t, folder), 1)
 	kept, err := os.ReadFile(files(t, folder)[0])
 	require.NoError(t, err)

@@ -160,7 +160,7 @@ func (h Webhooks) store(c *gin.Context) (result string, err error) {
 	}
 	var statuses, messages int
 	if e, err := whatsapp.ReadEvent(body); err == nil { // what cannot be read is stored too, for an operator
-		statuses, messages = len(e.Statuses), e.Inbound()
+		statuses, messages = len(e.Statuses), e.Urgent()
 	}
 	if _, err := h.Store.Store(ctx, body, statuses, messages, h.door.Now()); err != nil {
 		return webhookAway, problem(ctx, h.door.Log, err)

@@ -103,7 +103,7 @@ func (i importing) file(ctx context.Context, files *blob.Store, tenant, how stri
 	}
 	idle := ours()
 	before, began, peak := processes(), time.Now(), 0
-	if err := start.StartImport(ctx, tenant, u.ID, tenant); err != nil {
+	if err := start.StartImport(ctx, tenant, u.ID); err != nil {
 		return err
 	}
 	for u.State.Open() {

@@ -321,7 +321,7 @@ func (p *posting) flooded(ctx context.Context, tenants int, during time.Duration
 		if err := p.launch.WakeDispatch(ctx, "flood"); err != nil {
 			return err
 		}
-		if err := p.launch.StartImport(ctx, "flood", file.ID, "flood"); err != nil {
+		if err := p.launch.StartImport(ctx, "flood", file.ID); err != nil {
 			return err
 		}
 	}

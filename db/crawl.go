@@ -46,16 +46,17 @@ WHERE u.run_id = $1 AND u.ctid = d.ctid AND u.status = 'QUEUED'`
 
 // The hosts with URLs that wait come from a loose index scan that goes round from the cursor, so a claim looks at as
 // many hosts as it takes URLs of, however many there are, and each has its turn. Nothing sorts, so the scan ends with
-// the batch. Nothing is claimed while many pages wait to be published: each would add its text. The rows that are
+// the batch. Nothing is claimed for a run that publishes while many pages wait for it: each would add its text. The rows that are
 // picked are found again by ctid, and validators by an index in its order, in any plan, also one that is kept since the
 // partition was empty: for that, bounds of turn that all meet leave the planner with one row to begin with. $4 and $5
 // are how many URLs may be taken of the hosts that are known to the caller; it may be 0. $9 is the run whose validators
 // are returned, or 0.
 const sqlCrawlClaim = `
 WITH RECURSIVE run AS (
-    SELECT id FROM crawl_runs WHERE id = $1 AND status = 'RUNNING' AND NOT EXISTS (
-        SELECT FROM outbox WHERE lane = ` + sqlCrawlLane + ` AND published_at IS NULL
-        ORDER BY lane, due_at, id LIMIT 1 OFFSET $10)
+    SELECT id FROM crawl_runs WHERE id = $1 AND status = 'RUNNING'
+        AND (NOT (run_config->>'publish')::bool OR NOT EXISTS (
+            SELECT FROM outbox WHERE lane = ` + sqlCrawlLane + ` AND published_at IS NULL
+            ORDER BY lane, due_at, id LIMIT 1 OFFSET $10))
 ), later AS (
     (SELECT u.host, 1 AS turn FROM run CROSS JOIN LATERAL (
         SELECT host FROM crawl_urls WHERE run_id = $1 AND status = 'QUEUED' AND due_at IS NULL AND host > $2
@@ -154,9 +155,12 @@ func (s *Crawls) Keep(ctx context.Context, run int64, worker string, urls []int6
 // have written, and seq grows in the order of commits.
 const sqlCrawlLock = `SELECT id FROM crawl_runs WHERE id = $1 FOR NO KEY UPDATE`
 
-// A run whose seq is below the one that its URLs are known from was lost in part, by a failover: this fails then, and
-// the transaction with it.
-const sqlCrawlSeq = `SELECT seq / (seq >= $2)::int FROM crawl_runs WHERE id = $1`
+// sqlCrawlLockKnown is sqlCrawlLock for a writer that knows URLs of the run, since its seq was $2 on the server that
+// was started at $3. It fails, and the transaction with it, where commits may have been lost by a failover since: seq
+// is lower, or another worker has raised it again on another server.
+const sqlCrawlLockKnown = `
+SELECT seq / (seq >= $2 AND coalesce($3 = pg_postmaster_start_time(), true))::int, pg_postmaster_start_time()
+FROM crawl_runs WHERE id = $1 FOR NO KEY UPDATE`
 
 // A result counts only under the lease that it was made under. A URL whose way from the seed became shorter while it
 // was fetched passes that on: sqlCrawlSpread.
@@ -318,7 +322,7 @@ func (s *Crawls) Record(ctx context.Context, run int64, worker string, results [
 	}
 	err := s.record(ctx, run, worker, results)
 	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.Code == divisionByZero { // of sqlCrawlSeq
+	if errors.As(err, &pg) && pg.Code == divisionByZero { // of sqlCrawlLockKnown
 		s.known.forget(run)
 		err = s.record(ctx, run, worker, results)
 	}
@@ -337,12 +341,12 @@ func (s *Crawls) Record(ctx context.Context, run int64, worker string, results [
 const divisionByZero = "22012"
 
 func (s *Crawls) record(ctx context.Context, run int64, worker string, results []crawl.Result) error {
-	known, seq := s.known.of(run), int64(0)
+	known := s.known.of(run)
+	from := known.learned()
 	b := new(pgx.Batch)
 	b.Queue(sqlCrawlPlan)
-	b.Queue(sqlCrawlLock, run)
-	b.Queue(sqlCrawlSeq, run, known.learnedAt()).Query(func(rows pgx.Rows) error {
-		_, err := pgx.ForEachRow(rows, []any{&seq}, func() error { return nil })
+	b.Queue(sqlCrawlLockKnown, run, from.seq, from.server).Query(func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, []any{&from.seq, &from.server}, func() error { return nil })
 		return err
 	})
 	b.Queue(sqlCrawlFinish, finishArgs(run, worker, results)...)
@@ -356,7 +360,8 @@ func (s *Crawls) record(ctx context.Context, run int64, worker string, results [
 	if err := write(ctx, s.pool, b); err != nil {
 		return err
 	}
-	known.add(found, seq+1)
+	from.seq++ // by sqlCrawlFinish
+	known.add(found, from)
 	return nil
 }
 

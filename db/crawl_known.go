@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -15,7 +16,7 @@ import (
 const maxKnown = 500_000
 
 // knownURLs are URLs that are in the frontier, and how far from the seed at most. Rows of a run neither go nor grow in
-// depth, so what is remembered stays true, unless Postgres loses commits, which shows in the seq of the run. Most links
+// depth, so what is remembered stays true, unless Postgres loses commits: sqlCrawlLockKnown. Most links
 // of a page need not be sent to Postgres: pages of a site link to the same ones over and over.
 type knownURLs struct {
 	mu    sync.Mutex
@@ -26,7 +27,13 @@ type knownURLs struct {
 type knownRun struct {
 	all  *knownURLs
 	urls map[uuid.UUID]knownURL
-	seq  int64 // of the run when the last was learned
+	from learnedFrom
+}
+
+// learnedFrom says when the last URL was learned.
+type learnedFrom struct {
+	seq    int64      // of the run
+	server *time.Time // when the server was started that said so; nil = none has
 }
 
 type knownURL struct {
@@ -62,10 +69,10 @@ func (k *knownURLs) forget(run int64) {
 	}
 }
 
-func (r *knownRun) learnedAt() int64 {
+func (r *knownRun) learned() learnedFrom {
 	r.all.mu.Lock()
 	defer r.all.mu.Unlock()
-	return r.seq
+	return r.from
 }
 
 // linkedPages are the pages of a batch and their links, by columns.
@@ -127,11 +134,12 @@ func (f *foundURLs) learn(rows pgx.Rows) error {
 	return err
 }
 
-// add remembers what was found, after the commit that made seq the one of the run.
-func (r *knownRun) add(f foundURLs, seq int64) {
+// add remembers what was found, after the commit that it was learned from.
+func (r *knownRun) add(f foundURLs, from learnedFrom) {
 	r.all.mu.Lock()
 	defer r.all.mu.Unlock()
-	r.seq = max(r.seq, seq)
+	from.seq = max(r.from.seq, from.seq)
+	r.from = from
 	before := len(r.urls)
 	for key, url := range f.learned {
 		r.urls[key] = url

@@ -133,19 +133,38 @@ func TestFrontier(t *testing.T) {
 func TestRecordAfterLostCommits(t *testing.T) {
 	t.Parallel()
 
-	f, ctx := newFrontier(t, nil), t.Context()
-	seed := f.claim(t, "w", 1)
-	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{visited(seed[0], "/b", "/c")}))
-	require.Equal(t, []string{"/ 0 VISITED", "/b 1 QUEUED", "/c 1 QUEUED"}, f.stored(t))
+	for _, tt := range []struct {
+		name   string
+		seq    int  // of the run, as the new server has it
+		server bool // it is another one
+	}{
+		{"a run that was lost in part", 0, false},
+		{"another worker has caught up", 100, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 
-	exec(t, f.pool, "DELETE FROM crawl_links")
-	exec(t, f.pool, "DELETE FROM crawl_urls WHERE depth > 0")
-	exec(t, f.pool, "UPDATE crawl_urls SET status = 'IN_PROGRESS', lease = $1, lease_until = now() + '1 min', links = NULL", seed[0].Lease)
-	exec(t, f.pool, "UPDATE crawl_runs SET seq = 0, discovered = 1, admitted = 1, visited = 0, fetches = 0, edges = 0")
-	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{visited(seed[0], "/b", "/c")}))
-	require.Equal(t, []string{"/ 0 VISITED", "/b 1 QUEUED", "/c 1 QUEUED"}, f.stored(t))
-	require.Equal(t, []string{"0"}, query[string](t, f.pool, `SELECT count(*)::text FROM crawl_links l, unnest(l.to_ids) AS e(id)
-		WHERE NOT EXISTS (SELECT FROM crawl_urls u WHERE u.run_id = l.run_id AND u.id = e.id)`))
+			f, ctx := newFrontier(t, nil), t.Context()
+			seed := f.claim(t, "w", 1)
+			require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{visited(seed[0], "/b", "/c")}))
+			require.Equal(t, []string{"/ 0 VISITED", "/b 1 QUEUED", "/c 1 QUEUED"}, f.stored(t))
+
+			exec(t, f.pool, "DELETE FROM crawl_links")
+			exec(t, f.pool, "DELETE FROM crawl_urls WHERE depth > 0")
+			exec(t, f.pool, `UPDATE crawl_urls SET status = 'IN_PROGRESS', lease = $1, lease_until = now() + '1 min',
+				links = NULL`, seed[0].Lease)
+			exec(t, f.pool, `UPDATE crawl_runs SET seq = $1, discovered = 1, admitted = 1, visited = 0, fetches = 0,
+				edges = 0`, tt.seq)
+			if tt.server {
+				f.KnownFrom(f.run.ID, start)
+			}
+			require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{visited(seed[0], "/b", "/c")}))
+			require.Equal(t, []string{"/ 0 VISITED", "/b 1 QUEUED", "/c 1 QUEUED"}, f.stored(t))
+			require.Equal(t, []string{"0"}, query[string](t, f.pool, `
+				SELECT count(*)::text FROM crawl_links l, unnest(l.to_ids) AS e(id)
+				WHERE NOT EXISTS (SELECT FROM crawl_urls u WHERE u.run_id = l.run_id AND u.id = e.id)`))
+		})
+	}
 }
 
 // While many pages wait to be published, no run claims: each page would add its text. Published ones are gone at once.
@@ -166,6 +185,12 @@ func TestUnpublishedPagesHoldClaims(t *testing.T) {
 	s, err := f.Status(ctx)
 	require.NoError(t, err)
 	require.EqualValues(t, crawl.UnpublishedMost, s.Unpublished)
+	exec(t, f.pool, `UPDATE crawl_runs SET run_config = jsonb_set(run_config, '{publish}', 'false')`)
+	claims, _, err = f.Claim(ctx, crawl.Take{Run: f.run.ID, Worker: "w", Max: 10, Fresh: 10, Lease: time.Minute})
+	require.NoError(t, err)
+	require.Len(t, claims, 1, "a run that publishes nothing")
+	exec(t, f.pool, `UPDATE crawl_runs SET run_config = jsonb_set(run_config, '{publish}', 'true')`)
+	exec(t, f.pool, "UPDATE crawl_urls SET status = 'QUEUED', lease_until = NULL, claimed_by_worker = NULL, claimed_at = NULL")
 
 	o, token := dbtest.Outbox(t, f.pool), uuid.New()
 	n, err := o.Published(ctx, token, ids(lease(t, o, token, "")), time.Now())

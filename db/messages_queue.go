@@ -177,13 +177,14 @@ func (s *Messages) Release(ctx context.Context, tenant string, token uuid.UUID, 
 
 const sqlMessageReleaseRest = `
 WITH held AS (
-    SELECT id, written_at, 0 AS unknown FROM messages
-    WHERE tenant = $1 AND lease = ANY ($2) AND state = 'sending' AND id <> ALL ($3)
+    SELECT id, written_at, (state = 'unknown')::int AS unknown FROM messages
+    WHERE tenant = $1 AND lease = ANY ($2) AND id <> ALL ($3)
+        AND (state = 'sending' OR state = 'unknown' AND class = 'unknown')
     ORDER BY id FOR UPDATE
 ), ` + sqlMessageGivenBack
 
-// ReleaseRest gives back what is leased under tokens, but for the messages in hand: a claim may have been stored whose
-// answer was lost, so that nobody knows of its messages.
+// ReleaseRest gives back what is leased under tokens, also what is unknown since its lease has run out, but for the
+// messages in hand: a claim may have been stored whose answer was lost, so that nobody knows of its messages.
 func (s *Messages) ReleaseRest(ctx context.Context, tenant string, tokens, inHand []uuid.UUID) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlMessageReleaseRest, tenant, tokens, inHand)

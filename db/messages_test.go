@@ -498,13 +498,15 @@ func TestLateResults(t *testing.T) {
 		name     string
 		canceled bool
 		release  bool
+		rest     bool   // by a worker that never heard of the claim
 		then     string // state of the campaign, state, attempts and class of the message, rows of attempts
 		ends     string
 	}{
-		{"to be tried again", false, false, "running queued 1 transient 1", "done sent 2  2"},
-		{"not sent", false, true, "running queued 0  0", "done sent 1  1"},
-		{"to be tried again, canceled", true, false, "canceled queued 1 transient 1", "canceled skipped 1 canceled 1"},
-		{"not sent, canceled", true, true, "canceled queued 0  0", "canceled skipped 0 canceled 0"},
+		{"to be tried again", false, false, false, "running queued 1 transient 1", "done sent 2  2"},
+		{"not sent", false, true, false, "running queued 0  0", "done sent 1  1"},
+		{"to be tried again, canceled", true, false, false, "canceled queued 1 transient 1", "canceled skipped 1 canceled 1"},
+		{"not sent, its claim was never heard of", false, true, true, "running queued 0  0", "done sent 1  1"},
+		{"not sent, canceled", true, true, false, "canceled queued 0  0", "canceled skipped 0 canceled 0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -527,7 +529,11 @@ func TestLateResults(t *testing.T) {
 			require.NoError(t, err)
 			require.NotNil(t, c.FinishedAt)
 
-			if tt.release {
+			if tt.rest {
+				require.NoError(t, m.ReleaseRest(ctx, "acme", []uuid.UUID{uuid.New()}, []uuid.UUID{}))
+				require.Equal(t, campaign.MessageUnknown, m.state(t, claims[0].ID), "the lease of another worker")
+				require.NoError(t, m.ReleaseRest(ctx, "acme", []uuid.UUID{token}, []uuid.UUID{}))
+			} else if tt.release {
 				require.NoError(t, m.Release(ctx, "acme", uuid.New(), []uuid.UUID{claims[0].ID}))
 				require.Equal(t, campaign.MessageUnknown, m.state(t, claims[0].ID), "the lease of another worker")
 				require.NoError(t, m.Release(ctx, "acme", token, []uuid.UUID{claims[0].ID}))

@@ -125,6 +125,11 @@ func TestNoticesADay(t *testing.T) {
 	w.advert(t, "2", 1000, 4)
 	require.Equal(t, 5, w.match(t, 5))
 	require.Empty(t, w.begun(t, 6))
+	w.limits(t, func(t *db.Tenant) { t.MaxNoticesDay = new(int64(5)) })
+	w.advert(t, "2b", 1000, 7)
+	require.Equal(t, 5, w.match(t, 8))
+	require.Len(t, w.begun(t, 9), 2, "what was dropped is not counted")
+	w.limits(t, func(t *db.Tenant) { t.MaxNoticesDay = new(int64(3)) })
 	const day = 24 * 60
 	w.advert(t, "3", 1000, day)
 	require.Equal(t, 5, w.match(t, day))
@@ -175,7 +180,7 @@ func TestUploadsRoom(t *testing.T) {
 	w.limits(t, func(t *db.Tenant) { t.MaxBytes = new(int64(1000)) })
 	s := db.NewUploads(w.pool)
 	room := func() int64 {
-		left, err := s.Room(t.Context(), "acme")
+		left, err := s.Room(t.Context(), "acme", uuid.Nil)
 		require.NoError(t, err)
 		return *left
 	}
@@ -194,7 +199,10 @@ func TestUploadsRoom(t *testing.T) {
 	require.NoError(t, s.Copied(t.Context(), "acme", u.ID, 900))
 	require.NoError(t, s.Planned(t.Context(), "acme", u.ID, json.RawMessage("{}"), "copy", after(1)))
 	require.EqualValues(t, -100, room())
-	_, err := s.Cancel(t.Context(), "acme", u.ID, "test", after(2))
+	anew, err := s.Room(t.Context(), "acme", u.ID)
+	require.NoError(t, err)
+	require.EqualValues(t, 800, *anew, "its copy is made anew")
+	_, err = s.Cancel(t.Context(), "acme", u.ID, "test", after(2))
 	require.NoError(t, err)
 	for more := true; more; {
 		more, err = s.Sweep(t.Context(), "acme", u.ID, 10, after(3))
@@ -205,7 +213,7 @@ func TestUploadsRoom(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, got.Copy)
 	w.limits(t, func(t *db.Tenant) { t.MaxBytes = nil })
-	left, err := s.Room(t.Context(), "acme")
+	left, err := s.Room(t.Context(), "acme", uuid.Nil)
 	require.NoError(t, err)
 	require.Nil(t, left)
 }

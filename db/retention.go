@@ -234,6 +234,9 @@ func (s *Retention) expireAdverts(ctx context.Context, before time.Time, cursor 
 // that is gone.
 const (
 	sqlAdvertsUnreplay = `DELETE FROM replay_items WHERE listing_id = ANY ($1)`
+	// A home that gets a member meanwhile is waited for: the deletion after it sees that one.
+	sqlHomesHold = `
+SELECT FROM homes WHERE id IN (SELECT home_id FROM home_members WHERE listing_id = ANY ($1)) ORDER BY id FOR UPDATE`
 	// Homes whose members all go.
 	sqlHomesLeave = `
 DELETE FROM homes h USING home_members m
@@ -245,7 +248,9 @@ WHERE m.listing_id = ANY ($1) AND h.id = m.home_id
 
 // advertsDelete queues the deletion of adverts, whose rows of raw_listings are locked.
 func advertsDelete(b *pgx.Batch, ids []uuid.UUID) {
-	for _, text := range []string{sqlSavedForget, sqlAdvertsUnreplay, sqlHomesLeave, sqlListingsDelete, sqlAdvertsDelete} {
+	for _, text := range []string{
+		sqlSavedForget, sqlAdvertsUnreplay, sqlHomesHold, sqlHomesLeave, sqlListingsDelete, sqlAdvertsDelete,
+	} {
 		b.Queue(text, ids)
 	}
 }

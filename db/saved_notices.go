@@ -25,31 +25,36 @@ type DueNotice struct {
 // many do not end, they hold up no other.
 const sqlNoticesBegin = `
 WITH fresh AS (
-    SELECT id, tenant, due_at FROM saved_deliveries WHERE state = 'waiting' AND due_at <= $1
+    SELECT id, tenant, due_at, confirms FROM saved_deliveries WHERE state = 'waiting' AND due_at <= $1
     ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
+), had AS (
+    SELECT tenant, CASE WHEN day >= ($1 AT TIME ZONE 'UTC')::date THEN n ELSE 0 END AS n
+    FROM saved_told WHERE tenant IN (SELECT tenant FROM fresh) ORDER BY tenant FOR UPDATE
+), judged AS (
+    SELECT f.id, f.tenant, coalesce(
+        coalesce(h.n, 0) + row_number() OVER (PARTITION BY f.tenant ORDER BY f.due_at, f.id) > k.max_notices_day,
+        false) AS over
+    FROM fresh f JOIN tenants k ON k.id = f.tenant LEFT JOIN had h ON h.tenant = f.tenant WHERE NOT f.confirms
 ), told AS (
     INSERT INTO saved_told AS t (tenant, day, n)
-    SELECT tenant, ($1 AT TIME ZONE 'UTC')::date, count(*) FROM fresh GROUP BY tenant ORDER BY tenant
+    SELECT tenant, ($1 AT TIME ZONE 'UTC')::date, count(*) FROM judged WHERE NOT over GROUP BY tenant ORDER BY tenant
     ON CONFLICT (tenant) DO UPDATE SET day = greatest(t.day, excluded.day),
         n = CASE WHEN t.day >= excluded.day THEN t.n ELSE 0 END + excluded.n
-    RETURNING tenant, n
-), over AS (
+), dropped AS (
     UPDATE saved_deliveries d SET state = 'dropped', finished_at = $1,
         reason = 'the tenant has had its quota max_notices_day of messages'
-    FROM (SELECT id, tenant, row_number() OVER (PARTITION BY tenant ORDER BY due_at DESC) AS left_after FROM fresh) f
-    JOIN told USING (tenant) JOIN tenants k ON k.id = f.tenant
-    WHERE d.id = f.id AND told.n - f.left_after >= k.max_notices_day RETURNING d.id
+    FROM judged j WHERE d.id = j.id AND j.over RETURNING d.id
 ), again AS (
     SELECT id FROM saved_deliveries WHERE state = 'started' AND started_at <= $2
     ORDER BY started_at LIMIT $3 - (SELECT count(*) FROM fresh) FOR UPDATE SKIP LOCKED
 )
 UPDATE saved_deliveries d SET state = 'started', started_at = $1
-FROM (SELECT id FROM fresh WHERE id NOT IN (SELECT id FROM over) UNION ALL SELECT id FROM again) o
+FROM (SELECT id FROM fresh WHERE id NOT IN (SELECT id FROM dropped) UNION ALL SELECT id FROM again) o
 WHERE d.id = o.id RETURNING d.id, d.tenant`
 
 // Begin marks up to n deliveries that are due as started, then those that were begun, or put off, before a time and
 // have not ended, and returns them. From then on a delivery takes no further items. What is more than the tenant's
-// quota of a day is dropped; a feed has it.
+// quota of a day is dropped, and not counted; a feed has it. Confirmations are no news: they are not counted either.
 func (s *Saved) Begin(ctx context.Context, n int, before, now time.Time) ([]DueNotice, error) {
 	due, err := systemRows(ctx, s.pool, pgx.RowToStructByPos[DueNotice], sqlNoticesBegin, now, before, n)
 	if err != nil {

@@ -296,14 +296,16 @@ func (s *Uploads) Copied(ctx context.Context, tenant string, id uuid.UUID, bytes
 
 const sqlUploadsRoom = `
 SELECT max_bytes - (
-    SELECT coalesce(sum(CASE WHEN blob <> '' THEN bytes ELSE 0 END + copy_bytes), 0)::bigint
+    SELECT coalesce(sum(CASE WHEN blob <> '' THEN bytes ELSE 0 END + CASE WHEN id = $2 THEN 0 ELSE copy_bytes END),
+        0)::bigint
     FROM uploads WHERE tenant = $1)
 FROM tenants WHERE id = $1`
 
 // Room is how many bytes of files and copies a tenant may add to those that it has: below 0 when it has too many, nil =
-// no limit. An unknown tenant has no limit.
-func (s *Uploads) Room(ctx context.Context, tenant string) (*int64, error) {
-	left, err := one(tenantRows(ctx, s.pool, tenant, pgx.RowTo[*int64], sqlUploadsRoom, tenant))
+// no limit. The copy of one upload, which is made anew, does not count; uuid.Nil = all do. An unknown tenant has no
+// limit.
+func (s *Uploads) Room(ctx context.Context, tenant string, anew uuid.UUID) (*int64, error) {
+	left, err := one(tenantRows(ctx, s.pool, tenant, pgx.RowTo[*int64], sqlUploadsRoom, tenant, anew))
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return nil, fmt.Errorf("count bytes of uploads: %w", err)
 	}

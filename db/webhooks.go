@@ -366,6 +366,12 @@ func (s *Webhooks) apply(ctx context.Context, tx pgx.Tx, taken *pgx.Batch, repor
 	if err := hear(b, found, reports, now, out); err != nil {
 		return err
 	}
+	if b.Len() > 0 && len(inbound) > 0 { // a report may bring the ID by which a message says what it answers
+		if err := tx.SendBatch(ctx, b).Close(); err != nil {
+			return err
+		}
+		b = new(pgx.Batch)
+	}
 	if err := s.optOut(ctx, tx, b, inbound, out); err != nil {
 		return err
 	}

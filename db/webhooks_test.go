@@ -406,6 +406,27 @@ func TestStopBeforeStatuses(t *testing.T) {
 	require.Equal(t, 1, out.Opted)
 }
 
+// A message that names nobody is understood by the ID of the one that it answers, which a status beside it may bring.
+func TestStopBesideItsStatus(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	id := m.put(t, "a", "+15145550199")
+	m.claim(t, 1) // whose answer was lost
+	_, err := m.hooks.Store(ctx, []byte("both"), 1, 0, time.Now())
+	require.NoError(t, err)
+	out, err := m.hooks.ApplyNext(ctx, 500, time.Now(), func(db.WebhookEvent) ([]campaign.Report, []campaign.Inbound, error) {
+		return []campaign.Report{{
+				PhoneNumberID: "acme", WAMID: wamid(id, 1), Message: id, Status: campaign.MessageSent, At: time.Now(),
+			}}, []campaign.Inbound{{
+				PhoneNumberID: "acme", ReplyTo: wamid(id, 1), Text: "STOP", At: time.Now(),
+			}}, nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, 1, out.Found)
+	require.Equal(t, 1, out.Opted)
+}
+
 // A message that is sent again by a person is not touched by what Meta still says of the first request.
 func TestReportOfEarlierRequest(t *testing.T) {
 	t.Parallel()

@@ -65,9 +65,8 @@ func crawlWork(run int64, summary string) workflow.ActivityOptions {
 func CrawlRun(ctx workflow.Context, in CrawlInput) (crawl.Progress, error) {
 	control := workflow.GetSignalChannel(ctx, ControlSignal)
 	if !in.Seeded {
-		job := activities.CrawlShardJob{RunID: in.RunID}
 		var err error
-		if in.Note, err = seedCrawl(ctx, job); err != nil {
+		if in.Note, err = seedCrawl(ctx, in); err != nil {
 			return crawl.Progress{}, err
 		}
 		in.Seeded = true
@@ -113,27 +112,34 @@ const seedDeaths = 3
 
 // seedCrawl has the sitemaps read. A store that is away is waited for, but sitemaps that end their worker, again and
 // again, are left out, with a note: the run has its seed.
-func seedCrawl(ctx workflow.Context, job activities.CrawlShardJob) (note string, err error) {
-	work := crawlWork(job.RunID, "sitemaps")
-	work.RetryPolicy.MaximumAttempts = seedDeaths
+func seedCrawl(ctx workflow.Context, in CrawlInput) (note string, err error) {
+	work := crawlWork(in.RunID, "sitemaps")
+	work.RetryPolicy.MaximumAttempts = 1 // the deaths of workers are counted here
+	deaths := 0
 	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
-		out, err := call(workflow.WithActivityOptions(ctx, work), do.SeedCrawl, job)
+		out, err := call(workflow.WithActivityOptions(ctx, work), do.SeedCrawl, activities.CrawlShardJob{RunID: in.RunID})
 		var lost *temporal.TimeoutError
 		var app *temporal.ApplicationError
 		switch {
 		case err == nil:
 			return out.Note, nil
 		case errors.As(err, &lost):
+			if deaths++; deaths < seedDeaths {
+				break
+			}
 			note = fmt.Sprintf("the sitemaps are left out: reading them has failed %d times without an answer of the worker",
 				seedDeaths)
 			_, err := local(workflow.WithLocalActivityOptions(ctx, storeWork), do.NoteCrawl,
-				activities.CrawlNote{RunID: job.RunID, Note: note})
+				activities.CrawlNote{RunID: in.RunID, Note: note})
 			return note, err
 		case !errors.As(err, &app) || app.NonRetryable():
 			return "", err
 		}
 		if err := workflow.Sleep(ctx, wait); err != nil {
 			return "", err
+		}
+		if deaths == 0 && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+			return "", workflow.NewContinueAsNewError(ctx, CrawlRun, in)
 		}
 	}
 }

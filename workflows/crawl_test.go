@@ -174,7 +174,9 @@ func TestCrawlRunWithoutSitemaps(t *testing.T) {
 	seeds := 0
 	env.OnActivity(seeding.SeedCrawl, mock.Anything, mock.Anything).Return(
 		func(context.Context, activities.CrawlShardJob) (activities.CrawlSeeds, error) {
-			seeds++
+			if seeds++; seeds == 2 || seeds == 3 { // no deaths of workers
+				return activities.CrawlSeeds{}, errors.New("the store is away")
+			}
 			return activities.CrawlSeeds{}, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_HEARTBEAT, nil)
 		})
 	env.OnActivity(crawling.CrawlShard, mock.Anything, mock.Anything).Return(activities.CrawlShardDone{}, nil)
@@ -184,7 +186,7 @@ func TestCrawlRunWithoutSitemaps(t *testing.T) {
 	})).Return(struct{}{}, nil).Once()
 	env.SetContinueAsNewSuggested(true)
 	env.ExecuteWorkflow(workflows.CrawlRun, crawlInput)
-	require.Equal(t, 3, seeds)
+	require.Equal(t, 5, seeds)
 	env.AssertExpectations(t)
 	var again *workflow.ContinueAsNewError
 	require.ErrorAs(t, env.GetWorkflowError(), &again)

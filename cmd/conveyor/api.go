@@ -37,10 +37,13 @@ func (h *house) api(ctx context.Context) error {
 	waiting := h.backlog(inspector)
 	h.registry.MustRegister(waiting)
 	h.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "conveyor_files_free_bytes", Help: "Bytes that are free where files are stored; +Inf of a bucket.",
+		Name: "conveyor_files_free_bytes", Help: "Bytes that are free where files are stored; +Inf of a bucket, NaN of a folder that is away.",
 	}, func() float64 {
 		free, err := h.blobs.Free(ctx)
-		if err != nil || free == math.MaxInt64 {
+		if err != nil {
+			return math.NaN()
+		}
+		if free == math.MaxInt64 {
 			return math.Inf(1)
 		}
 		return float64(free)

@@ -67,7 +67,7 @@ func (h *house) startImports(ctx context.Context, store *db.Uploads) (failed err
 	for after := (*db.UnsweptUpload)(nil); ; {
 		list, err := store.Unswept(ctx, before, after, most)
 		failed = errors.Join(failed, err, startEach(ctx, list, func(ctx context.Context, u db.UnsweptUpload) error {
-			return h.launch.StartImport(ctx, u.Tenant, u.ID, u.Tenant)
+			return h.launch.StartImport(ctx, u.Tenant, u.ID)
 		}))
 		if len(list) < most || ctx.Err() != nil || unreachable(failed) {
 			return failed
@@ -113,7 +113,7 @@ func (s uploads) Import(ctx context.Context, tenant string, id uuid.UUID) (conta
 	if i.Options.Region == "" {
 		i.Options.Region = t.Region
 	}
-	if i.Room, err = s.Room(ctx, tenant); err != nil {
+	if i.Room, err = s.Room(ctx, tenant, id); err != nil {
 		return i, err
 	}
 	i.Records = u.Known == db.KnownFail || t.MaxContacts != nil

@@ -237,7 +237,7 @@ func (t *messageTender) startCampaigns(ctx context.Context) error {
 			return errors.Join(failed, err)
 		}
 		failed = errors.Join(failed, startEach(ctx, open, func(ctx context.Context, c db.OpenCampaign) error {
-			return t.launch.StartCampaign(ctx, c.Tenant, c.ID, c.Tenant)
+			return t.launch.StartCampaign(ctx, c.Tenant, c.ID)
 		}))
 		if len(open) < messagesMost || ctx.Err() != nil || unreachable(failed) {
 			return failed

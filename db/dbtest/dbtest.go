@@ -139,6 +139,17 @@ func Alter(t testing.TB, pool *pgxpool.Pool, sql string, args ...any) {
 	require.NoError(t, err, sql)
 }
 
+// KeepTold are statements of the owner after which the table told keeps each message that is written to the outbox
+// (message_id, routing_key, body): the outbox itself has no bodies of what is published.
+const KeepTold = `
+CREATE TABLE told (message_id uuid PRIMARY KEY, routing_key text, body bytea);
+CREATE FUNCTION keep_told() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+BEGIN
+    INSERT INTO told VALUES (NEW.message_id, NEW.routing_key, NEW.body);
+    RETURN NULL;
+END $$;
+CREATE TRIGGER keep_told AFTER INSERT ON outbox FOR EACH ROW EXECUTE FUNCTION keep_told()`
+
 // prepare makes the template and brings it up to date, unless this process has done so. A database with connections
 // cannot be copied: nobody copies it meanwhile.
 func prepare(t testing.TB, admin *pgx.Conn, server, app string) {

@@ -68,6 +68,13 @@ func (a Audience) Check() error {
 			bad("filter", "%v", err)
 		}
 	}
+	n := len(a.Lists()) + len(a.Segments()) + len(a.To.Tags) + len(a.Except.Tags)
+	if a.Filter != nil {
+		n += a.Filter.Conditions()
+	}
+	if n > maxConditions { // a segment is one condition or more: Contacts knows
+		bad("", "has %d conditions, the most is %d", n, maxConditions)
+	}
 	if len(e) == 0 {
 		return nil
 	}

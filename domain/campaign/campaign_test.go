@@ -205,6 +205,10 @@ func TestAudienceConditions(t *testing.T) {
 	a.Except = campaign.Groups{}
 	_, err = a.Contacts(segments)
 	require.NoError(t, err)
+
+	groups := campaign.Groups{Lists: make([]uuid.UUID, 100), Tags: slices.Repeat([]string{"a"}, 100)}
+	require.NoError(t, campaign.Audience{To: groups}.Check())
+	require.ErrorContains(t, campaign.Audience{To: groups, Filter: &contact.Filter{Tag: "a"}}.Check(), "has 201 conditions")
 }
 
 func TestAudienceContacts(t *testing.T) {

@@ -28,7 +28,8 @@ func workbook(rows string, more ...string) []byte {
 			`<cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/><xf numFmtId="165"/></cellXfs></styleSheet>`,
 		"xl/sharedStrings.xml", `<sst ` + ns + `><si><t>Name</t></si><si><t>Phone</t></si><si><t>Note</t></si>` +
 			`<si><r><t xml:space="preserve">Zoé </t></r><r><t>Côté</t></r><rPh><t>not this</t></rPh></si><si><t>one` + "\n" + `two, "three"</t></si></sst>`,
-		"xl/worksheets/sheet1.xml", `<worksheet ` + ns + `><cols/><sheetData>` + rows + `</sheetData><mergeCells><mergeCell ref="A3:A4"/></mergeCells></worksheet>`,
+		"xl/worksheets/sheet1.xml", `<worksheet ` + ns + `><cols/><sheetData>` + rows + `</sheetData><mergeCells><mergeCell ref="A3:A4"/></mergeCells>` +
+			`<ignoredErrors><ignoredError sqref="` + strings.Repeat("B1234:B1240 ", 10_000) + `"/></ignoredErrors></worksheet>`, // as Excel writes
 		"xl/worksheets/sheet2.xml", `<worksheet ` + ns + `><sheetData><row><c t="inlineStr"><is><t>Phone</t></is></c></row><row><c><v>5145550111</v></c></row></sheetData></worksheet>`,
 	}
 	return zipped(append(files, more...)...)
@@ -114,6 +115,20 @@ func TestExcelize(t *testing.T) {
 	f = importFile(t, data, contact.Options{Mapping: map[string]string{"formula": "-"}})
 	if got := f.String(); got != want {
 		t.Errorf("without the formula: got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A member list with a portrait a row has a file a picture.
+func TestXLSXWithPictures(t *testing.T) {
+	t.Parallel()
+
+	var pictures []string
+	for n := range 3000 {
+		pictures = append(pictures, fmt.Sprintf("xl/media/image%d.png", n), "x")
+	}
+	f := importFile(t, workbook(header+`<row r="2"><c r="B2"><v>5145550123</v></c></row>`, pictures...), contact.Options{})
+	if got := f.String(); !strings.Contains(got, "+15145550123") {
+		t.Errorf("got %s", got)
 	}
 }
 

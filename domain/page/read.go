@@ -380,6 +380,9 @@ func (r *reader) namespaces() {
 		case "http://www.w3.org/1999/xhtml", "http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML":
 			known = true
 		}
+		if len(prefix) == 0 && string(name) == "html" { // however the address is written: the page says that it is HTML
+			known = true
+		}
 		r.scopes = append(r.scopes, scope{name, 1, bytes.TrimPrefix(prefix, []byte(":")), known})
 	}
 }

@@ -69,6 +69,8 @@ func TestReadLinks(t *testing.T) {
 			<a xmlns='urn:x' href='no'/><a href="4"/><h:p xmlns:h="http://www.w3.org/1999/xhtml"><h:a href="5"/></h:p><h:a href="no"/>
 			<svg xmlns="http://www.w3.org/2000/svg"><a href="6"/></svg><a xmlns="" href="no"/><a href="7"/></html>`,
 			page.ReadOptions{XML: true}, []string{"1", "2", "3", "4", "5", "6", "7"}},
+		{"an address of XHTML that is mistyped", `<html xmlns="https://www.w3.org/1999/xhtml/"><a href="1"/><x:a xmlns:x="https://www.w3.org/1999/xhtml" href="no"/></html>`,
+			page.ReadOptions{XML: true}, []string{"1"}},
 		{"a namespace in HTML", `<a xmlns="urn:x" href="1"></a>`, page.ReadOptions{}, []string{"1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

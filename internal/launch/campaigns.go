@@ -17,15 +17,15 @@ import (
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-// StartCampaign starts the workflow of a tenant's campaign, which begins it; one that is running is joined. The
-// summary is shown in the Web UI: it has no personal data, so it is not the name of the campaign.
-func (l *Launch) StartCampaign(ctx context.Context, tenant string, id uuid.UUID, summary string) error {
+// StartCampaign starts the workflow of a tenant's campaign, which begins it; one that is running is joined. Its
+// summary in the Web UI is the tenant: the name of the campaign may be personal.
+func (l *Launch) StartCampaign(ctx context.Context, tenant string, id uuid.UUID) error {
 	o := client.StartWorkflowOptions{
 		ID:                                       campaign.WorkflowID(id),
 		TaskQueue:                                workflows.QueueCampaigns,
 		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		StaticSummary:                            workflows.Summary(summary, 180),
+		StaticSummary:                            tenant,
 		TypedSearchAttributes:                    temporal.NewSearchAttributes(workflows.TenantKey.ValueSet(tenant)),
 	}
 	_, err := l.Temporal.ExecuteWorkflow(ctx, o, workflows.RunCampaign, workflows.CampaignInput{Tenant: tenant, ID: id})

@@ -15,16 +15,16 @@ import (
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-// StartImport starts the workflow that imports an upload of a tenant; one that is running is joined. The summary
-// is shown in the Web UI: it has no personal data, so it is not the name of the file.
-func (l *Launch) StartImport(ctx context.Context, tenant string, id uuid.UUID, summary string) error {
+// StartImport starts the workflow that imports an upload of a tenant; one that is running is joined. Its summary in the
+// Web UI is the tenant: the name of the file may be personal.
+func (l *Launch) StartImport(ctx context.Context, tenant string, id uuid.UUID) error {
 	o := client.StartWorkflowOptions{
 		ID:                                       contact.ImportWorkflowID(id),
 		TaskQueue:                                workflows.QueueUploadJobs,
 		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		Priority:                                 temporal.Priority{FairnessKey: tenant}, // its activities inherit it
-		StaticSummary:                            workflows.Summary(summary, 180),
+		StaticSummary:                            tenant,
 		TypedSearchAttributes:                    temporal.NewSearchAttributes(workflows.TenantKey.ValueSet(tenant)),
 	}
 	in := workflows.ImportInput{Tenant: tenant, ID: id}

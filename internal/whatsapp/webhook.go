@@ -87,8 +87,17 @@ type Event struct {
 	Others      []Other
 }
 
-// Inbound is the number of its parts that come from people: their messages and their preferences.
-func (e Event) Inbound() int { return len(e.Messages) + len(e.Preferences) }
+// Urgent is the number of its parts that come from people, their messages and preferences, but for those that name
+// nobody: such a message is understood after the status of the one that it answers.
+func (e Event) Urgent() int {
+	n := len(e.Preferences)
+	for _, m := range e.Messages {
+		if m.From != "" {
+			n++
+		}
+	}
+	return n
+}
 
 // A Preference is what a person has set in WhatsApp about the marketing messages of a sender.
 type Preference struct {
@@ -165,7 +174,7 @@ func ReadEvent(body []byte) (Event, error) {
 			e.add(cut(entry.ID), cut(c.Field), c.Value)
 		}
 	}
-	if n := len(e.Statuses) + e.Inbound() + len(e.Others); n > maxItems {
+	if n := len(e.Statuses) + len(e.Messages) + len(e.Preferences) + len(e.Others); n > maxItems {
 		return Event{}, fault.Newf(fault.Invalid, "webhook: the event has %d parts, the most is %d", n, maxItems)
 	}
 	return e, nil

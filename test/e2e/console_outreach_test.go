@@ -28,7 +28,7 @@ func TestOutreachInTheConsole(t *testing.T) {
 	p.start("api")
 	p.eventually("the API answers", func() bool { return p.status("127.0.0.1", "") == 200 })
 	id := p.campaign("acme", sender, 5)
-	require.NoError(t, p.launch.StartCampaign(t.Context(), "acme", id, "spring"))
+	require.NoError(t, p.launch.StartCampaign(t.Context(), "acme", id))
 	v := p.visit(t, playwright.BrowserNewContextOptions{
 		Viewport: &playwright.Size{Width: 1440, Height: 900}, Locale: playwright.String("en-CA"),
 	})

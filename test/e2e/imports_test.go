@@ -59,8 +59,8 @@ func (w *importWorld) upload(data string, change ...func(*db.Upload)) db.Upload 
 	}
 	u, err = w.uploads.Create(w.ctx(), u)
 	require.NoError(w.t, err)
-	require.NoError(w.t, w.launch.StartImport(w.ctx(), u.Tenant, u.ID, u.Tenant))
-	require.NoError(w.t, w.launch.StartImport(w.ctx(), u.Tenant, u.ID, u.Tenant), "started twice is one")
+	require.NoError(w.t, w.launch.StartImport(w.ctx(), u.Tenant, u.ID))
+	require.NoError(w.t, w.launch.StartImport(w.ctx(), u.Tenant, u.ID), "started twice is one")
 	return u
 }
 

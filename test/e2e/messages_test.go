@@ -158,8 +158,8 @@ func TestCampaigns(t *testing.T) {
 		return c
 	}
 	id := p.campaign("acme", sender, 150)
-	require.NoError(t, p.launch.StartCampaign(ctx, "acme", id, "spring"))
-	require.NoError(t, p.launch.StartCampaign(ctx, "acme", id, "spring"), "it joins")
+	require.NoError(t, p.launch.StartCampaign(ctx, "acme", id))
+	require.NoError(t, p.launch.StartCampaign(ctx, "acme", id), "it joins")
 	p.eventually("some are sent", func() bool { return get(id).Counts.Sent > 20 })
 	_, err := store.Pause(ctx, "acme", id, "wait", "test", time.Now())
 	require.NoError(t, err)

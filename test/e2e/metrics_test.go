@@ -93,7 +93,7 @@ func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 		CreatedBy: "me", CreatedAt: time.Now(),
 	})
 	require.NoError(t, err)
-	require.NoError(t, w.launch.StartImport(t.Context(), upload.Tenant, upload.ID, upload.FileName))
+	require.NoError(t, w.launch.StartImport(t.Context(), upload.Tenant, upload.ID))
 
 	cycles := func() int {
 		return one[int](w.world, "SELECT count(*) FROM platform_cycles WHERE ended_at IS NOT NULL")

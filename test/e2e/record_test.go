@@ -231,7 +231,7 @@ func TestHistoriesReplayOfCampaigns(t *testing.T) {
 		}
 	}
 	paused := p.campaign("acme", sender, 150)
-	require.NoError(t, p.launch.StartCampaign(ctx, "acme", paused, "spring"))
+	require.NoError(t, p.launch.StartCampaign(ctx, "acme", paused))
 	p.eventually("some are sent", sent(paused))
 	_, err := store.Pause(ctx, "acme", paused, "wait", "test", time.Now())
 	require.NoError(t, err)

@@ -17,6 +17,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 
 	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/scrape"
@@ -35,7 +36,7 @@ func scraping(t *testing.T, adverts int, settings ...string) *world {
 	w := newWorldAround(t, demosite.New(demosite.Options{Adverts: adverts, Frozen: true}),
 		"CONVEYOR_SCRAPE_TRANSPORT="+*transport, "CONVEYOR_SCRAPE_DELAY=0s", "CONVEYOR_SCRAPE_COOLDOWN=24h",
 		"CONVEYOR_IMAGES=false")
-	w.alter(sqlKeepTold)
+	w.alter(dbtest.KeepTold)
 	w.env = append(w.env, "CONVEYOR_SCRAPE="+demosite.Searches(w.siteURL))
 	w.env = append(w.env, settings...)
 	w.run("bootstrap")
@@ -152,16 +153,6 @@ func (w *world) settled() {
 			(SELECT count(*) FROM raw_listings WHERE settled_revision < revision)`) == 0
 	})
 }
-
-// sqlKeepTold keeps what was to be told: the outbox has no bodies of what is published.
-const sqlKeepTold = `
-CREATE TABLE told (message_id uuid PRIMARY KEY, routing_key text, body bytea);
-CREATE FUNCTION keep_told() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
-BEGIN
-    INSERT INTO told VALUES (NEW.message_id, NEW.routing_key, NEW.body);
-    RETURN NULL;
-END $$;
-CREATE TRIGGER keep_told AFTER INSERT ON outbox FOR EACH ROW EXECUTE FUNCTION keep_told()`
 
 // told is how many messages or events there were of an advert, by routing key: "kijiji" is its platform's queue.
 func (w *world) told(key, platform, id string) int {

@@ -85,8 +85,12 @@ func makeSpace(ctx context.Context, address string) madeSpace {
 func unschedule(c client.Client) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	for _, id := range []string{"staleness", "retention", "campaigns"} {
-		_ = c.ScheduleClient().GetHandle(ctx, id).Delete(ctx) // one that stays costs a workflow task a minute
+	list, err := c.ScheduleClient().List(ctx, client.ScheduleListOptions{})
+	for err == nil && list.HasNext() {
+		var s *client.ScheduleListEntry
+		if s, err = list.Next(); err == nil {
+			_ = c.ScheduleClient().GetHandle(ctx, s.ID).Delete(ctx) // one that stays costs a workflow task a minute
+		}
 	}
 }
 

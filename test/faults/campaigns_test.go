@@ -78,7 +78,7 @@ func TestTheLedgerOfCampaignsBalances(t *testing.T) {
 	require.NoError(t, err)
 	w.say("seed %d: a campaign of %d messages", *seed, campaignMessages())
 	start := launch.Launch{Temporal: w.temporal}
-	require.NoError(t, start.StartCampaign(w.ctx, "acme", id, "acme"))
+	require.NoError(t, start.StartCampaign(w.ctx, "acme", id))
 
 	l := &Ledger{Seed: *seed, Wrong: []string{}}
 	left := slices.DeleteFunc(slices.Clone(campaignBreaks), func(f fault) bool {

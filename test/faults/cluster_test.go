@@ -280,7 +280,7 @@ func TestTheLedgerOfTheClusterBalances(t *testing.T) {
 		l.Wrong = append(l.Wrong, "no campaign was made")
 	}
 	start := launch.Launch{Temporal: c.temporal}
-	_ = start.StartCampaign(c.ctx, "acme", id, "acme") // the schedule would, within a minute
+	_ = start.StartCampaign(c.ctx, "acme", id) // the schedule would, within a minute
 	unrest := c.settle()
 	b, err := c.books()
 	if err != nil {

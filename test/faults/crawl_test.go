@@ -242,7 +242,7 @@ WHERE (r.discovered, r.visited, r.skipped, r.fetches, r.edges, r.lost_leases)
     IS DISTINCT FROM (u.n, u.visited, u.skipped, u.tries, l.n, u.lost)`
 
 const sqlCrawlMessages = `
-SELECT count(*)::int FROM told WHERE key = 'crawler_queue'`
+SELECT count(*)::int FROM told WHERE routing_key = 'crawler_queue'`
 
 // crawls compares what runs have found with what is there, and the requests with the reasons for them.
 func (l *Ledger) crawls(w *world, runs []int64, want map[string]crawlsite.Want, hits map[string]int) {

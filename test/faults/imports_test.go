@@ -202,7 +202,7 @@ func (i *imports) upload(p personFile) (u db.Upload) {
 	if err != nil {
 		i.t.Error("no file can be uploaded")
 	}
-	_ = i.launch.StartImport(i.ctx, u.Tenant, u.ID, u.Tenant)
+	_ = i.launch.StartImport(i.ctx, u.Tenant, u.ID)
 	return u
 }
 

@@ -302,19 +302,8 @@ SELECT message_id::text, routing_key, coalesce(body->'data'->>'listing_id', ''),
     coalesce((body->'data'->>'revision')::bigint, 0), coalesce(body->'data'->>'url', ''),
     coalesce(published_at, '0001-01-01Z'), coalesce(body->'data'->>'platform_id', ''),
     coalesce(body->'data'->>'change', '')
-FROM (SELECT message_id, routing_key, convert_from(t.body, 'UTF8')::jsonb AS body, published_at
+FROM (SELECT message_id, t.routing_key, convert_from(t.body, 'UTF8')::jsonb AS body, published_at
     FROM outbox JOIN told t USING (message_id) WHERE exchange = 'listings.events') o`
-
-	// What was written to the outbox: a published row has no body, and that of a crawled page is gone.
-	sqlKeepTold = `
-CREATE TABLE told (message_id uuid PRIMARY KEY, key text, body bytea);
-CREATE FUNCTION keep_told() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
-BEGIN
-    INSERT INTO told VALUES (NEW.message_id, NEW.routing_key, NEW.body);
-    RETURN NULL;
-END $$;
-CREATE TRIGGER keep_told AFTER INSERT ON outbox FOR EACH ROW EXECUTE FUNCTION keep_told()`
-
 	sqlTwice = `
 SELECT count(*) FROM raw_listing_revisions a JOIN raw_listing_revisions b
     ON b.listing_id = a.listing_id AND b.revision = a.revision + 1 AND b.content_hash = a.content_hash`

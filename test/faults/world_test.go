@@ -29,6 +29,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/devstack"
 )
@@ -134,7 +135,10 @@ func (w *world) begin(roles func() []*role) {
 	for _, command := range []string{"migrate", "bootstrap"} {
 		require.NoError(t, w.once(w.ctx, w.release, command))
 	}
-	_, err = w.db.Exec(w.ctx, sqlKeepTold)
+	tables, err := pgxpool.New(w.ctx, named(owner(w.vars), "faults"))
+	require.NoError(t, err)
+	_, err = tables.Exec(w.ctx, dbtest.KeepTold)
+	tables.Close()
 	require.NoError(t, err)
 	w.flow, w.watch = newFlow(w.vars["RABBITMQ_URL"], w.hosts), newWatch(w.vars["RABBITMQ_URL"])
 	require.NoError(t, w.watch.bind())
@@ -225,7 +229,7 @@ func (w *world) env(name string) []string {
 		"DATABASE_URL="+named(w.vars["DATABASE_URL"], name), "CONVEYOR_HOME="+w.dir, "CONVEYOR_LOG_FORMAT=json",
 		"CONVEYOR_BLOB_URL=file://"+w.disk.path, "CONVEYOR_ALLOW_PRIVATE_HOSTS="+addresses(w.hosts)+w.outside,
 		"CONVEYOR_DEMO=true",
-		"CONVEYOR_IMAGE_INTERVAL=20ms", "CONVEYOR_STOP_GRACE=5s",
+		"CONVEYOR_IMAGE_INTERVAL=20ms", "CONVEYOR_STOP_GRACE=5s", "CONVEYOR_UPLOAD_RESERVE=1048576", // of a small disk
 		"CONVEYOR_STALENESS_EVERY=87600h", // the adverts of the flow are old: they are archived only on demand
 		"CONVEYOR_API_ADDRESS="+strings.TrimPrefix(w.vars["CONVEYOR_API_URL"], "http://"),
 	)
