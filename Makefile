@@ -15,7 +15,7 @@ PKG  ?=
 # share one set of services. test/faults and test/cluster kill services of their own: of the first only the tests that read
 # ledgers are in the gate.
 PURE     := . ./activities/... ./cli/... ./domain/... ./workflows/... ./workers/...
-SERVICED  = $$(go list ./... | grep -vE '^[^/]+/[^/]+/[^/]+(/(activities|cli|domain|workflows|workers|test)(/.*)?)?$$') ./test/faults
+SERVICED  = $$(go list ./... | grep -vE '/conveyor(/(activities|cli|domain|workflows|workers|test)(/.*)?)?$$') ./test/faults
 
 # The version is part of the file name, so a bump installs anew.
 LINT_VERSION          := v2.15.0
@@ -70,13 +70,8 @@ image: ## Build the container image, conveyor:<version>.
 tests = test/run "$(GOTESTSUM)" bin/$(1) "$(2)" -timeout 40m -p 2 $(3) $(ARGS)
 ON_SERVICES = $(CONVEYOR) with-services --only postgres,redis,rabbitmq,temporal,chromium --
 
-test: build $(GOTESTSUM) ## The gate, ten minutes: tests against real services of its own. PKG=./db: all tests of a package.
-ifeq ($(PKG),)
-	@go test -vet=off -short -timeout 10m $(PURE) $(ARGS)
-	@$(ON_SERVICES) $(call tests,test,./test/e2e $(SERVICED),-count=1 -short)
-else
-	@$(ON_SERVICES) $(call tests,test,$(PKG),-count=1)
-endif
+test: build $(GOTESTSUM) $(if $(PKG),,test-fast) ## The gate, ten minutes: against real services of its own. PKG=./db: all tests of a package.
+	@$(ON_SERVICES) $(call tests,test,$(or $(PKG),./test/e2e $(SERVICED)),-count=1 $(if $(PKG),,-short))
 
 test-slow: build $(GOTESTSUM) ## The gate's packages whole: scale, real time. After a change to db, limit, browser.
 	@go test -vet=off -timeout 20m $(PURE)
@@ -93,7 +88,7 @@ test-all: check test-web test-slow test-e2e test-faults-short test-pgbouncer tes
 
 # Packages that only compute: no service, no browser; the test cache answers for what has not changed.
 test-fast: need-go ## Run the tests that need no services: domain, workflows, activities, workers, layers.
-	@go test -vet=off -timeout 10m $(PURE) $(ARGS)
+	@go test -vet=off -short -timeout 10m $(PURE) $(ARGS)
 
 test-faults-short: need-go $(GOTESTSUM) ## Ledgers of faults, short, with a new seed. After a change to bridge, db or a role.
 	@$(call tests,faults,./test/faults,-count=1 -parallel 1)

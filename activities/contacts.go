@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"runtime/debug"
 	"time"
 
 	"github.com/google/uuid"
-	"go.temporal.io/sdk/activity"
 
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -34,17 +32,6 @@ type ImportChunks struct {
 	Chunks  ImportParsed
 	Files   ImportRows
 	Cores   Cores
-	Metrics ImportMetrics
-	Now     func() time.Time
-}
-
-// ImportPersistence are the activities that store what was read, and delete what is not needed any more.
-type ImportPersistence struct {
-	Uploads ImportUploads
-	Chunks  ImportStored
-	Ends    ImportEnds
-	Files   ImportRows
-	Copies  ImportCopies
 	Metrics ImportMetrics
 	Now     func() time.Time
 }
@@ -94,32 +81,11 @@ type ImportParsed interface {
 	Parsed(ctx context.Context, tenant string, id uuid.UUID, numbers []int, now time.Time) error
 }
 
-// ImportStored stores chunks in the order of the file.
-type ImportStored interface {
-	Ready(ctx context.Context, tenant string, id uuid.UUID, most int) ([]contact.Chunk, error)
-	// Reserve does a part of Persist ahead: it finds out which rows are the first of their key.
-	Reserve(ctx context.Context, tenant string, id uuid.UUID, chunks []contact.ParsedChunk) error
-	Persist(ctx context.Context, tenant string, id uuid.UUID, chunks []contact.ParsedChunk, now time.Time) error
-}
-
 // ImportFiles has the uploaded files. A file that is not there is fault.Gone.
 type ImportFiles interface {
 	ReaderAt(ctx context.Context, key string, size int64) io.ReaderAt
 	OpenRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error)
 	PutCopy(ctx context.Context, file string, text io.Reader) (key string, err error)
-}
-
-// ImportCopies deletes the decoded copies of files.
-type ImportCopies interface {
-	ForgetCopy(ctx context.Context, file string) error
-}
-
-// ImportRows keeps the rows of chunks between reading and storing them.
-type ImportRows interface {
-	ReadRange(ctx context.Context, key string, offset, length int64) ([]byte, error)
-	PutRows(ctx context.Context, file string, n int, rows []byte) error
-	Rows(ctx context.Context, file string, n int) ([]byte, error)
-	ForgetRows(ctx context.Context, file string, numbers ...int) error
 }
 
 // ImportMetrics counts. Its methods may be called by several goroutines at once.
@@ -418,201 +384,9 @@ const (
 	persistAhead  = 100 // chunks that are looked up at once
 )
 
-// PersistChunks stores the chunks that are read, in the order of the file, until the next one is not read yet or the
-// slice is over, and ends the upload with its last one. It may be repeated, and two of one upload take turns. It
-// returns how far the upload is.
-func (a *ImportPersistence) PersistChunks(ctx context.Context, job ImportJob) (contact.Progress, error) {
-	u, err := a.Uploads.Import(ctx, job.Tenant, job.ID)
-	if err != nil {
-		return u.Progress, err
-	}
-	before := u.Progress
-	for end := a.Now().Add(persistSlice); err == nil && u.Split() && a.Now().Before(end); {
-		var ready []contact.Chunk
-		if ready, err = a.Chunks.Ready(ctx, u.Tenant, u.ID, persistAhead); err == nil && len(ready) == 0 {
-			break
-		}
-		if err == nil {
-			err = a.store(ctx, u, ready, end)
-		}
-	}
-	now, failed := a.Uploads.Import(ctx, job.Tenant, job.ID)
-	if failed == nil && now.Split() && now.Stored == now.Chunks {
-		if failed = a.Uploads.Finish(ctx, u.Tenant, u.ID, a.Now()); failed == nil {
-			now, failed = a.Uploads.Import(ctx, job.Tenant, job.ID)
-		}
-	}
-	if failed == nil {
-		for result, n := range now.Results() {
-			a.Metrics.Rows(result, n-before.Results()[result])
-		}
-		if now.Split() && now.Invalid > contact.MaxRefused && 2*now.Invalid > now.Progress.Rows {
-			failed = fault.Newf(fault.Invalid, "%d of %d rows were refused, which is most of them: the columns are taken for "+
-				"something else, or the file is none of contacts. Look at the refused rows, and give a mapping",
-				now.Invalid, now.Progress.Rows)
-		}
-	}
-	if err == nil {
-		err = failed
-	}
-	return now.Progress, err
-}
-
-// store stores chunks in batches. While one is being stored, the next is loaded and its keys are reserved.
-func (a *ImportPersistence) store(ctx context.Context, u contact.Import, ready []contact.Chunk, end time.Time) error {
-	type batch struct {
-		chunks []contact.ParsedChunk
-		err    error
-	}
-	load := func(ready []contact.Chunk) (next chan batch, rest []contact.Chunk) {
-		bytes, n := int64(0), 0
-		for n < len(ready) && n < persistChunks && (n == 0 || bytes+ready[n].Length <= persistBytes) {
-			bytes += ready[n].Length
-			n++
-		}
-		next = make(chan batch, 1)
-		go func() { // ends with the load
-			var b batch
-			defer func() {
-				if p := recover(); p != nil {
-					activity.GetLogger(ctx).Error("loading chunks panicked", "upload", u.ID, "panic", p,
-						"stack", string(debug.Stack()))
-					b.err = fault.Newf(fault.Invalid, "chunk %d cannot be read: %v", ready[min(len(b.chunks), n-1)].N, p)
-				}
-				next <- b
-			}()
-			for _, c := range ready[:n] {
-				var rows []contact.Row
-				if rows, b.err = a.load(ctx, u, c); b.err != nil {
-					break
-				}
-				b.chunks = append(b.chunks, contact.ParsedChunk{N: c.N, Rows: rows})
-			}
-			if b.err == nil {
-				b.err = a.Chunks.Reserve(ctx, u.Tenant, u.ID, b.chunks)
-			}
-		}()
-		return next, ready[n:]
-	}
-	next, rest := load(ready)
-	for {
-		b := <-next
-		if b.err != nil {
-			return b.err
-		}
-		more := len(rest) > 0 && a.Now().Before(end)
-		if more {
-			next, rest = load(rest)
-		}
-		began := a.Now()
-		err := a.Chunks.Persist(ctx, u.Tenant, u.ID, b.chunks, began)
-		if err == nil {
-			numbers := make([]int, len(b.chunks))
-			for i, c := range b.chunks {
-				numbers[i] = c.N
-				a.Metrics.Chunk("store", a.Now().Sub(began)/time.Duration(len(b.chunks)))
-			}
-			err = a.Files.ForgetRows(ctx, u.File, numbers...)
-		}
-		if err == nil {
-			err = stopped(ctx, ctx.Err())
-		}
-		if err != nil {
-			if more {
-				<-next
-			}
-			return err
-		}
-		if !more {
-			return nil
-		}
-	}
-}
-
-// load returns the rows of a chunk. What was kept and is gone or damaged, as after the machine has lost its power, is
-// read from the file once more.
-func (a *ImportPersistence) load(ctx context.Context, u contact.Import, c contact.Chunk) ([]contact.Row, error) {
-	data, err := a.Files.Rows(ctx, u.File, c.N)
-	var rows []contact.Row
-	if err == nil {
-		rows, err = contact.ReadRows(data)
-	}
-	if err == nil && len(rows) == c.Rows || err != nil && !final(err) {
-		return rows, err
-	}
-	activity.GetLogger(ctx).Warn("rows of a chunk are read once more", "upload", u.ID, "chunk", c.N, "err", err)
-	text, err := a.Files.ReadRange(ctx, u.Text(), c.Offset, c.Length)
-	if err != nil {
-		return nil, err
-	}
-	rows = make([]contact.Row, 0, c.Rows)
-	err = u.Plan.Parse(bytes.NewReader(text), c, func(r contact.Row) error {
-		rows = append(rows, r)
-		return ctx.Err()
-	})
-	return rows, stopped(ctx, err)
-}
-
-// An EndJob names an upload whose workflow ends.
-type EndJob struct {
-	ImportJob
-
-	Canceled bool `json:"canceled,omitempty"` // the workflow was
-}
-
-// An Ended is how an upload ended.
-type Ended struct {
-	contact.Progress
-
-	More bool `json:"more,omitempty"` // there is more to delete
-}
-
 const (
 	// canceledBy is the actor of a cancelation whose author is known to Temporal only.
 	canceledBy = "temporal"
 	// sweepBatch is how many keys of an upload are deleted at once.
 	sweepBatch = 50_000
 )
-
-// EndImport deletes what an import kept for itself, for as long as a slice. It may be repeated, and returns how the
-// upload ended. One that is still open although its workflow was canceled is canceled first. Otherwise it was replayed,
-// and nothing is done: a workflow of its own is started for it.
-func (a *ImportPersistence) EndImport(ctx context.Context, job EndJob) (Ended, error) {
-	u, err := a.Uploads.Import(ctx, job.Tenant, job.ID)
-	if err == nil && u.Open() && job.Canceled {
-		err = a.Ends.Cancel(ctx, job.Tenant, job.ID, canceledBy, a.Now())
-		if isConflict(err) { // it has ended meanwhile
-			err = nil
-		}
-		if err == nil {
-			u, err = a.Uploads.Import(ctx, job.Tenant, job.ID)
-		}
-	}
-	if err != nil || u.Open() {
-		return Ended{Progress: u.Progress}, err
-	}
-	if err := a.Files.ForgetRows(ctx, u.File); err != nil {
-		return Ended{Progress: u.Progress}, err
-	}
-	if u.Copy != "" && u.State != "failed" { // that may be replayed, and goes on where it was
-		if err := a.Copies.ForgetCopy(ctx, u.File); err != nil {
-			return Ended{Progress: u.Progress}, err
-		}
-	}
-	more := true
-	for end := a.Now().Add(persistSlice); more && err == nil && a.Now().Before(end); {
-		if more, err = a.Ends.Sweep(ctx, job.Tenant, job.ID, sweepBatch, a.Now()); err == nil {
-			err = stopped(ctx, ctx.Err())
-		}
-	}
-	if isConflict(err) { // it was replayed meanwhile
-		u, err = a.Uploads.Import(ctx, job.Tenant, job.ID)
-		more = false
-	}
-	return Ended{u.Progress, more}, err
-}
-
-func isConflict(err error) bool {
-	class, _ := fault.Of(err)
-	return err != nil && class == fault.Conflict
-}

@@ -310,6 +310,8 @@ func TestCrawlWhy(t *testing.T) {
 	}
 	braked := set(`INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 		SELECT gen_random_uuid(), 'crawl', '', 'crawler_queue', '{}', now() FROM generate_series(1, 10000)`)
+	require.NotContains(t, braked[1], "wait to be published", "the run publishes nothing")
+	braked = set(`UPDATE crawl_runs SET run_config = jsonb_set(run_config, '{publish}', 'true')`)
 	require.Equal(t, "10000 pages or more wait to be published: no URL is claimed until the message broker has taken some.",
 		braked[1])
 	require.Equal(t, "The run is paused: no URL is claimed until it is resumed.",
