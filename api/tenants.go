@@ -178,7 +178,7 @@ func (in *listTenantsInput) Resolve(huma.Context) []error {
 		return nil
 	}
 	var c tenantCursor
-	if err := decodeCursor(in.Cursor, &c); err != nil || c.Sort != tenantOrder || db.CheckTenant(c.ID) != nil {
+	if err := decodeCursor(in.Cursor, &c); err != nil || c.Sort != tenantOrder || !access.IsTenant(c.ID) {
 		return wrongCursor(in.Cursor, errCursor)
 	}
 	in.after = c.ID

@@ -46,11 +46,11 @@ WHERE u.run_id = $1 AND u.ctid = d.ctid AND u.status = 'QUEUED'`
 
 // The hosts with URLs that wait come from a loose index scan that goes round from the cursor, so a claim looks at as
 // many hosts as it takes URLs of, however many there are, and each has its turn. Nothing sorts, so the scan ends with
-// the batch. Nothing is claimed for a run that publishes while many pages wait for it: each would add its text. The rows that are
-// picked are found again by ctid, and validators by an index in its order, in any plan, also one that is kept since the
-// partition was empty: for that, bounds of turn that all meet leave the planner with one row to begin with. $4 and $5
-// are how many URLs may be taken of the hosts that are known to the caller; it may be 0. $9 is the run whose validators
-// are returned, or 0.
+// the batch. Nothing is claimed for a run that publishes while many pages wait for it: each would add its text. The
+// rows that are picked are found again by ctid, and validators by an index in its order, in any plan, also one that is
+// kept since the partition was empty: for that, bounds of turn that all meet leave the planner with one row to begin
+// with. $4 and $5 are how many URLs may be taken of the hosts that are known to the caller; it may be 0. $9 is the run
+// whose validators are returned, or 0.
 const sqlCrawlClaim = `
 WITH RECURSIVE run AS (
     SELECT id FROM crawl_runs WHERE id = $1 AND status = 'RUNNING'

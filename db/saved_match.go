@@ -187,8 +187,6 @@ type savedCandidate struct {
 const (
 	savedCandidates = 20_000
 	savedTold       = 2_000
-
-	savedEventsMost = 10_000 // a bound on events beyond which there is none
 )
 
 // Next compares up to n events of listings with the searches, the oldest first, and writes what is told and when, in
@@ -196,6 +194,7 @@ const (
 // many searches, and after a failure half as many each time, so that what has piled up does not fail as a whole for
 // ever. Nothing is compared while another process does it.
 func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Matched, err error) {
+	asked := n
 	if m.most > 0 {
 		n = min(n, m.most)
 	}
@@ -254,8 +253,7 @@ func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Mat
 		m.most = max(n/2, 1)
 		return Matched{Left: left}, fmt.Errorf("compare up to %d events with saved searches: %w", n, err)
 	}
-	m.most *= 2 // one that is larger than what is asked for bounds nothing
-	if m.most > savedEventsMost {
+	if m.most *= 2; m.most >= asked {
 		m.most = 0
 	}
 	return done, nil

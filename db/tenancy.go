@@ -3,12 +3,12 @@ package db
 import (
 	"context"
 	"errors"
-	"regexp"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
@@ -21,21 +21,10 @@ const everyTenant = "*"
 
 const sqlTenant = `SELECT set_config('conveyor.tenant', $1, true)`
 
-var tenantID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
-
-// CheckTenant refuses, as fault.Invalid, a text that cannot be the ID of a tenant.
-func CheckTenant(id string) error {
-	if !tenantID.MatchString(id) {
-		return fault.Newf(fault.Invalid,
-			"id: is %.80q, expected 1 to 40 of a-z, 0-9 and dash, a letter or digit first", id)
-	}
-	return nil
-}
-
 // tenantTx runs do in a transaction that sees the rows of one tenant. An ID that no tenant can have is fault.Gone; that
 // of no tenant sees nothing.
 func tenantTx(ctx context.Context, pool *pgxpool.Pool, tenant string, do func(tx pgx.Tx) error) error {
-	if !tenantID.MatchString(tenant) {
+	if !access.IsTenant(tenant) {
 		return fault.Newf(fault.Gone, "there is no tenant %.80q", tenant)
 	}
 	return settingTx(ctx, pool, tenant, do)
@@ -55,7 +44,7 @@ func settingTx(ctx context.Context, pool *pgxpool.Pool, tenant string, do func(t
 // tenantWrite sends b as one transaction of a tenant: all of it is stored or nothing. Data that no column takes is
 // fault.Invalid. It is a single round trip.
 func tenantWrite(ctx context.Context, pool *pgxpool.Pool, tenant string, b *pgx.Batch) error {
-	if !tenantID.MatchString(tenant) {
+	if !access.IsTenant(tenant) {
 		return fault.Newf(fault.Gone, "there is no tenant %.80q", tenant)
 	}
 	return settingWrite(ctx, pool, tenant, b)
@@ -76,7 +65,7 @@ func settingWrite(ctx context.Context, pool *pgxpool.Pool, tenant string, b *pgx
 // tenantRows returns the rows of a statement that sees those of one tenant. It is a single round trip.
 func tenantRows[T any](ctx context.Context, pool *pgxpool.Pool, tenant string, scan pgx.RowToFunc[T], text string,
 	args ...any) ([]T, error) {
-	if !tenantID.MatchString(tenant) {
+	if !access.IsTenant(tenant) {
 		return nil, fault.Newf(fault.Gone, "there is no tenant %.80q", tenant)
 	}
 	return settingRows(ctx, pool, tenant, scan, text, args...)

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -27,7 +28,7 @@ func NewTenants(pool *pgxpool.Pool) *Tenants { return &Tenants{pool} }
 
 // A Tenant is a customer: its tier, its quotas, and whether anything of it is processed.
 type Tenant struct {
-	ID             string        `json:"id"`   // as CheckTenant accepts it; it never changes
+	ID             string        `json:"id"`   // as access.CheckTenant accepts it; it never changes
 	Name           string        `json:"name"` // 1 to 200 characters
 	Tier           campaign.Tier `json:"tier"`
 	Region         string        `json:"region"`           // ISO 3166-1 alpha-2, of phones without a country; "" = none
@@ -63,7 +64,7 @@ var regionCode = regexp.MustCompile(`^[A-Z]{2}$`)
 
 // check refuses, as fault.Invalid, what cannot be a tenant.
 func (t Tenant) check() error {
-	if err := CheckTenant(t.ID); err != nil {
+	if err := access.CheckTenant(t.ID); err != nil {
 		return err
 	}
 	if err := checkName(t.Name); err != nil {

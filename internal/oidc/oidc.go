@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -83,9 +82,6 @@ func (v *Verifier) Verify(ctx context.Context, token string) (access.Caller, err
 	return v.caller(t.Subject, claims)
 }
 
-// tenantID is what db.CheckTenant accepts.
-var tenantID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
-
 // caller is who claims are of. Two tenants are fault.Invalid: nobody would know which is meant.
 func (v *Verifier) caller(subject string, claims map[string]any) (access.Caller, error) {
 	who := access.Caller{Name: "oidc:" + subject, Role: v.role(claims)}
@@ -96,7 +92,7 @@ func (v *Verifier) caller(subject string, claims map[string]any) (access.Caller,
 	switch {
 	case len(of) > 1:
 		return access.Caller{}, fault.Newf(fault.Invalid, "the token is invalid: it names %d tenants", len(of))
-	case len(of) == 1 && !tenantID.MatchString(of[0]):
+	case len(of) == 1 && !access.IsTenant(of[0]):
 		return access.Caller{}, fault.Newf(fault.Invalid, "the token is invalid: it names no tenant but %.80q", of[0])
 	case len(of) == 1:
 		who.Tenant = of[0]
