@@ -13,9 +13,9 @@ PKG  ?=
 
 # Packages that only compute, with tests that need no service: the test cache answers for what has not changed. All others
 # share one set of services. test/faults and test/cluster kill services of their own: of the first only the tests that read
-# ledgers are in the gate.
+# ledgers are in the gate. They begin in this order, so the long ones are the first.
 PURE     := . ./activities/... ./cli/... ./domain/... ./workflows/... ./workers/...
-SERVICED  = $$(go list ./... | grep -vE '/conveyor(/(activities|cli|domain|workflows|workers|test)(/.*)?)?$$') ./test/faults
+SERVICED  = ./api ./bridge ./internal/browser ./db $$(go list ./... | grep -vE '/conveyor(/(activities|cli|domain|workflows|workers|test)(/.*)?)?$$') ./test/faults
 
 # The version is part of the file name, so a bump installs anew.
 LINT_VERSION          := v2.15.0

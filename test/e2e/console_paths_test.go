@@ -12,6 +12,8 @@ import (
 
 	"github.com/playwright-community/playwright-go"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 var walk = flag.Bool("console", false, "walk every path of the console, and upload 100,000 rows: make test-console")
@@ -57,6 +59,7 @@ func (v *visitor) press(p playwright.Page, name any) {
 // A file is dropped, its tab is closed, and another tab shows how it ends: four numbers that add up, and are those of
 // the tables.
 func uploadWithoutItsTab(t *testing.T, f *furnished) {
+	servicetest.Slow(t, servicetest.TestE2E)
 	n := 3_000
 	if *walk {
 		n = 100_000

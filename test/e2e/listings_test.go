@@ -229,7 +229,10 @@ func TestBadImagesDoNotHarm(t *testing.T) {
 func TestNothingIsLostWhenProcessesAreKilled(t *testing.T) {
 	t.Parallel()
 
-	const messages, kills = 1000, 6
+	messages, kills := 1000, 6
+	if testing.Short() {
+		messages, kills = 300, 4
+	}
 	w := newWorld(t)
 	roles := map[string]*process{"worker": w.start("worker"), "bridge": w.start("bridge")}
 	w.ready()

@@ -1,3 +1,4 @@
+import { useState } from 'react'
 import { useLicences } from '../api/queries'
 import { useSay } from '../say/Say'
 import { Head, Section, Trouble } from '../ui/parts'
@@ -20,20 +21,34 @@ export function Licences() {
         return (
           <Section key={kind} title={say.licences.kind[kind]} note={parts.length}>
             {parts.map((p) => (
-              <details key={p.name + p.version}>
-                <summary>
-                  <span className="m">
-                    {p.name} {p.version}
-                  </span>{' '}
-                  <span className="mu">{p.licence}</span>
-                </summary>
-                <Text text={p.text === undefined ? undefined : texts[p.text]} />
-              </details>
+              <Part
+                key={p.name + p.version}
+                name={p.name + ' ' + p.version}
+                licence={p.licence}
+                text={p.text === undefined ? undefined : texts[p.text]}
+              />
             ))}
           </Section>
         )
       })}
     </>
+  )
+}
+
+/** Part is one of them. Its text is in the page only while it is open: all together they are some megabytes. */
+function Part({ name, licence, text }: { name: string; licence: string; text: string | undefined }) {
+  const [open, setOpen] = useState(false)
+  return (
+    <details
+      onToggle={(e) => {
+        setOpen(e.currentTarget.open)
+      }}
+    >
+      <summary>
+        <span className="m">{name}</span> <span className="mu">{licence}</span>
+      </summary>
+      {open && <Text text={text} />}
+    </details>
   )
 }
 
