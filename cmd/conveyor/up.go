@@ -46,7 +46,7 @@ func (c *upCmd) Run(ctx context.Context, cli *CLI) (err error) {
 	}
 	fmt.Printf("conveyor: starting services, data in %s\n", cli.Home)
 	stack, err := devstack.Start(ctx, devstack.Options{
-		Dir: cli.Home, Ports: ports, External: given, NoInstall: c.NoInstall, Out: os.Stdout,
+		Dir: cli.Home, Ports: ports, External: given, NoInstall: c.NoInstall, Out: os.Stdout, UILater: true,
 		Roles: !c.ServicesOnly, Settings: env, NoSandbox: env["CONVEYOR_BROWSER_SANDBOX"] == config.SandboxOff,
 	})
 	if err != nil {
@@ -152,7 +152,11 @@ func runRoles(ctx context.Context, env map[string]string, stack *devstack.Stack)
 		site, cloud := demoSite(demosite.Options{}, h.config.API.URL+"/webhooks/whatsapp", h.config.WhatsApp)
 		roles.Go(func() error { return cloud.Run(ctx) })
 		roles.Go(func() error { return serve(ctx, h.log, "demo site", demo, site) })
-		h.printAddresses(os.Stdout, "http://"+demo)
+		note := ""
+		if stack.Follows(devstack.TemporalUI) {
+			note = "  (is being built, some minutes the first time; this address says when it is there)"
+		}
+		h.printAddresses(os.Stdout, "http://"+demo, note)
 		printNext(os.Stdout, made)
 		return roles.Wait()
 	})
@@ -167,14 +171,14 @@ func (h *house) all(ctx context.Context) error {
 	return roles.Wait()
 }
 
-// printAddresses prints the URLs of the stack.
-func (h *house) printAddresses(w io.Writer, demo string) {
+// printAddresses prints the URLs of the stack. uiNote is said of the Temporal Web UI.
+func (h *house) printAddresses(w io.Writer, demo, uiNote string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range [][2]string{
 		{"console", h.config.API.URL + "/ui/"},
 		{"API", h.config.API.URL},
 		{"API documentation", h.config.API.URL + "/docs"},
-		{"Temporal Web UI", h.config.Temporal.UIURL + "/namespaces/" + h.namespace + "/workflows"},
+		{"Temporal Web UI", h.config.Temporal.UIURL + "/namespaces/" + h.namespace + "/workflows" + uiNote},
 		{"RabbitMQ management", withoutUser(h.config.RabbitMQ.ManagementURLs()[0]) +
 			"  (user and password: RABBITMQ_MANAGEMENT_URL in " + filepath.Join(config.Home(), "env") + ")"},
 		{"demo site", demo},

@@ -56,12 +56,12 @@ func cacheDir(bin string) string {
 
 func (t goTool) dir(bin string) string { return filepath.Join(cacheDir(bin), t.name+"@"+t.version) }
 
-// linkTools points Options.Bin at the cached builds. It fails when one is missing.
-func (s *Stack) linkTools() error {
+// linkTools points Options.Bin at the cached builds of tools. It fails when one is missing.
+func (s *Stack) linkTools(tools []goTool) error {
 	if err := os.MkdirAll(s.opts.Bin, 0o755); err != nil {
 		return fmt.Errorf("create %s: %w", s.opts.Bin, err)
 	}
-	for _, t := range s.goTools() {
+	for _, t := range tools {
 		for link, file := range t.links {
 			if err := relink(filepath.Join(t.dir(s.opts.Bin), file), filepath.Join(s.opts.Bin, link)); err != nil {
 				return err
@@ -89,13 +89,13 @@ func relink(file, link string) error {
 	return nil
 }
 
-func (s *Stack) buildTools(ctx context.Context) error {
-	for _, t := range s.goTools() {
+func (s *Stack) buildTools(ctx context.Context, tools []goTool) error {
+	for _, t := range tools {
 		if err := s.buildTool(ctx, t); err != nil {
 			return err
 		}
 	}
-	return s.linkTools()
+	return s.linkTools(tools)
 }
 
 // buildTool compiles into a folder next door and renames it, so that a cache folder that exists is complete.

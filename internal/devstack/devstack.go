@@ -54,6 +54,9 @@ type Options struct {
 	Settings map[string]string
 	// External services are used where they are.
 	External External
+	// UILater lets Start return without the Temporal Web UI and CLI where these have to be built: they follow, and the
+	// UI's address says so meanwhile.
+	UILater bool
 	// NoInstall makes a missing package or tool an error that names it.
 	NoInstall bool
 	// NoSandbox runs Chromium without its sandbox. Otherwise a Chromium that cannot have it is an error.
@@ -82,6 +85,8 @@ type Stack struct {
 	pace     pace
 	held     []*os.File
 	keepers  []*keeper
+	unbuilt  []goTool // left for later by Options.UILater
+	later    *later   // nil = nothing follows
 	failure  chan struct{}
 	failOnce sync.Once
 	err      error
@@ -149,6 +154,11 @@ func (s *Stack) start(ctx context.Context) error {
 	}
 	if err := s.launch(ctx, services); err != nil {
 		return err
+	}
+	if len(s.unbuilt) > 0 {
+		if err := s.followUI(); err != nil {
+			return err
+		}
 	}
 	return writeEnv(filepath.Join(s.opts.Dir, "env"), s.env, s.opts.Settings)
 }
@@ -306,12 +316,15 @@ func (s *Stack) launch(ctx context.Context, services []*service) error {
 	for _, svc := range services {
 		up[svc.name] = make(chan struct{})
 		if !svc.hidden {
-			s.show.set(svc.name, waiting, "")
+			s.show.set(svc.name, waiting, map[bool]string{true: "is built when the others run"}[s.Follows(svc.name)])
 		}
 		s.keepers = append(s.keepers, newKeeper(s, svc))
 	}
 	var wg sync.WaitGroup
 	for _, k := range s.keepers {
+		if s.Follows(k.svc.name) {
+			continue
+		}
 		wg.Go(func() {
 			for _, need := range k.svc.needs {
 				if up[need] == nil {
@@ -426,6 +439,10 @@ func (s *Stack) Stop(ctx context.Context) error {
 func (s *Stack) stop(ctx context.Context) error {
 	if len(s.held) == 0 {
 		return nil // the folder is another's
+	}
+	if s.later != nil {
+		s.later.cancel()
+		<-s.later.gone
 	}
 	err := os.Remove(filepath.Join(s.opts.Dir, "env"))
 	if errors.Is(err, os.ErrNotExist) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -69,10 +70,18 @@ func (s *Stack) install(ctx context.Context) error {
 	if !s.starts(Temporal) && !s.starts(TemporalUI) {
 		return nil
 	}
-	if s.linkTools() == nil {
+	tools := s.goTools()
+	if s.linkTools(tools) == nil {
 		return nil
 	}
-	return s.alone(ctx, func() error { return s.buildTools(ctx) })
+	if s.opts.UILater && !s.opts.NoInstall && s.starts(TemporalUI) {
+		ui := func(t goTool) bool { return t.service == TemporalUI }
+		s.unbuilt = slices.DeleteFunc(slices.Clone(tools), func(t goTool) bool { return !ui(t) })
+		if tools = slices.DeleteFunc(tools, ui); s.linkTools(tools) == nil {
+			return nil
+		}
+	}
+	return s.alone(ctx, func() error { return s.buildTools(ctx, tools) })
 }
 
 // alone runs f while no other stack of this user installs.

@@ -173,10 +173,27 @@ INSERT INTO contacts (tenant, created_at, updated_at, digest, key, phone)
 SELECT 'acme', now(), now(), substr(sha256(convert_to(n::text, 'UTF8')), 1, 16), n::text, '+1514' || lpad(n::text, 7, '0')
 FROM generate_series(1, $1) n`
 
+// makeTenant stores a tenant.
+func (w *world) makeTenant(id string) error {
+	return db.NewTenants(w.db).Create(w.ctx, db.Tenant{ID: id, Name: id, Tier: campaign.Standard, CreatedAt: time.Now()}, "test")
+}
+
+// makeSender stores a number that a tenant sends from.
+func (w *world) makeSender(box *secret.Box, tenant, number string) (uuid.UUID, error) {
+	id := uuid.New()
+	key, token, err := box.Seal(db.SenderPurpose(id), []byte("token"))
+	if err != nil {
+		return id, err
+	}
+	return id, db.NewSenders(w.db).Add(w.ctx, db.Sender{
+		ID: id, Tenant: tenant, Name: "main", PhoneNumberID: number, BusinessAccountID: number, PerSecond: 1000,
+		CreatedAt: time.Now(),
+	}, db.Sealed{Key: key, Box: token}, "test")
+}
+
 // makeContacts stores the tenant with n contacts.
 func (w *world) makeContacts(n int) error {
-	acme := db.Tenant{ID: "acme", Name: "acme", Tier: campaign.Standard, CreatedAt: time.Now()}
-	if err := db.NewTenants(w.db).Create(w.ctx, acme, "test"); err != nil {
+	if err := w.makeTenant("acme"); err != nil {
 		return err
 	}
 	return w.everyTenant(func(ctx context.Context, tx pgx.Tx) error {
@@ -187,14 +204,9 @@ func (w *world) makeContacts(n int) error {
 
 // makeCampaign stores a campaign to all contacts of the tenant, whose time has come.
 func (w *world) makeCampaign(box *secret.Box) (uuid.UUID, error) {
-	id, sender, now, store := uuid.New(), uuid.New(), time.Now(), db.NewCampaigns(w.db)
-	key, token, err := box.Seal(db.SenderPurpose(sender), []byte("token"))
+	id, now, store := uuid.New(), time.Now(), db.NewCampaigns(w.db)
+	sender, err := w.makeSender(box, "acme", "1")
 	if err != nil {
-		return id, err
-	}
-	if err := db.NewSenders(w.db).Add(w.ctx, db.Sender{
-		ID: sender, Tenant: "acme", Name: "main", PhoneNumberID: "1", BusinessAccountID: "1", PerSecond: 1000, CreatedAt: now,
-	}, db.Sealed{Key: key, Box: token}, "test"); err != nil {
 		return id, err
 	}
 	if _, err := store.Create(w.ctx, "acme", id, db.Plan{

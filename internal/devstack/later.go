@@ -1,0 +1,87 @@
+package devstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// later is a service that is built and started after Start has returned, for building it takes minutes and nothing needs
+// it.
+type later struct {
+	cancel context.CancelFunc
+	gone   chan struct{} // closed when nothing is left to do
+}
+
+// Follows says whether a service is still to be built and started, when Start has returned.
+func (s *Stack) Follows(name string) bool { return name == TemporalUI && len(s.unbuilt) > 0 }
+
+// follow builds the service of a keeper and starts it. Until it answers, its address at says how it is. Stop ends all
+// this.
+func (s *Stack) follow(k *keeper, at string, build func(context.Context) error) error {
+	listener, err := net.Listen("tcp", at)
+	if err != nil {
+		return fmt.Errorf("say at %s that %s is being built: %w", at, k.svc.name, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.later = &later{cancel, make(chan struct{})}
+	go func() {
+		defer close(s.later.gone)
+		takeDown, say := sign(listener, k.svc.name+" is being built, some minutes the first time; everything else runs")
+		err := build(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.log.Warn("a service cannot be built; everything else runs", "service", k.svc.name, "err", err)
+			say(k.svc.name + " cannot be built: " + err.Error())
+			<-ctx.Done()
+		}
+		takeDown()
+		if err != nil {
+			return
+		}
+		if err := k.start(ctx); err != nil {
+			if ctx.Err() == nil {
+				s.log.Warn("a service does not start; everything else runs", "service", k.svc.name, "err", err)
+			}
+			return
+		}
+		s.log.Info("a service is ready", "service", k.svc.name, "at", k.svc.at)
+	}()
+	return nil
+}
+
+// sign answers every request with a sentence, which say replaces, and has browsers ask again.
+func sign(l net.Listener, sentence string) (takeDown func(), say func(string)) {
+	var now atomic.Pointer[string]
+	say = func(text string) { now.Store(&text) }
+	say(sentence)
+	server := &http.Server{
+		ReadHeaderTimeout: 5 * time.Second,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			w.Header().Set("Refresh", "10")
+			w.Header().Set("Retry-After", "10")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = fmt.Fprintln(w, *now.Load())
+		}),
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(l) }) // until it is closed
+	return func() { _ = server.Close(); serving.Wait() }, say
+}
+
+// followUI builds what was left for later, and starts it.
+func (s *Stack) followUI() error {
+	i := slices.IndexFunc(s.keepers, func(k *keeper) bool { return s.Follows(k.svc.name) })
+	if i < 0 {
+		return errors.New("there is no service that follows")
+	}
+	return s.follow(s.keepers[i], s.addr(s.ports.TemporalUI), func(ctx context.Context) error {
+		return s.alone(ctx, func() error { return s.buildTools(ctx, s.unbuilt) })
+	})
+}

@@ -1,0 +1,407 @@
+package faults
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/internal/servicetest"
+)
+
+const (
+	neighbours      = 19
+	neighbourPeople = 200 // in a file, and written to
+	neighbourRate   = 4   // messages a second of a tenant, so that the machine is not the limit of the quiet round
+)
+
+// A tenant who does everything at once that is expensive harms itself: nineteen others import their files and send to all
+// who are in them, each person once, nothing of theirs is refused, and no process grows beyond its memory.
+func TestAHostileTenantHarmsItself(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestFaults)
+	t.Parallel()
+	var hooks *db.Webhooks
+	api, phones := phone(serveAt(t, "127.0.0.1"), func(r *http.Request) error { return applyWebhook(r, hooks) })
+	box, keys := newKeys(t)
+	w := newWorld(t, nil, "CONVEYOR_IMAGES=false", "CONVEYOR_WHATSAPP_URL="+phones, "CONVEYOR_SECRET_KEYS="+keys,
+		fmt.Sprintf("CONVEYOR_DISPATCH_STANDARD=%d", neighbourRate))
+	hooks = db.NewWebhooks(w.db)
+	w.gone.Go(func() { _ = api.Run(w.ctx) })
+	w.tempt = func() {}
+	l := &Ledger{Seed: *seed, Wrong: []string{}}
+	street := make([]*neighbour, neighbours)
+	for i := range street {
+		n := &neighbour{w: w, client: from(fmt.Sprintf("127.0.1.%d", i+1)), tenant: fmt.Sprintf("neighbour-%d", i+1), number: i}
+		var err error
+		require.NoError(t, w.makeTenant(n.tenant))
+		n.sender, err = w.makeSender(box, n.tenant, fmt.Sprint(100+i))
+		require.NoError(t, err)
+		street[i] = n
+	}
+	require.NoError(t, w.makeTenant("mallory"))
+	sender, err := w.makeSender(box, "mallory", "666")
+	require.NoError(t, err)
+
+	w.say("seed %d: %d tenants, %d people each, in peace", *seed, neighbours, neighbourPeople)
+	quiet := round(street, 0)
+	w.say("in peace %.1f s; beside a hostile tenant …", quiet.Seconds())
+	ctx, stop := context.WithCancel(w.ctx)
+	m := &mallory{w: w, client: from("127.0.2.1"), sender: sender, answers: map[string]map[int]int{}}
+	var attack sync.WaitGroup
+	m.attack(ctx, &attack)
+	beside := round(street, 1)
+	stop()
+	attack.Wait()
+	w.say("beside it %.1f s; its answers: %s", beside.Seconds(), m.say())
+
+	unrest := w.settle()
+	settled, cancel := context.WithTimeout(w.ctx, time.Minute)
+	defer cancel()
+	if err := api.Settled(settled); err != nil {
+		l.Wrong = append(l.Wrong, "webhooks were not taken: "+err.Error())
+	}
+	l.Seconds = time.Since(w.began).Seconds()
+	if unrest != "" {
+		l.Wrong = append(l.Wrong, "it did not come to rest: "+unrest)
+	}
+	l.neighbours(w, street)
+	l.row("rate of the others, in percent of that in peace", int(100*quiet/beside), "%.1f s, and %.1f s in peace", beside.Seconds(), quiet.Seconds())
+	l.row("p95 of their requests, in ms", int(p95(street, 1).Milliseconds()), "%d in peace", p95(street, 0).Milliseconds())
+	l.within("requests of the hostile tenant that were refused", m.refused(), 1, 1<<30)
+	l.processes(w)
+	fmt.Print(l.String())
+	for _, wrong := range l.Wrong {
+		t.Error(wrong)
+	}
+	if t.Failed() {
+		w.keepLogs()
+	}
+}
+
+// from is a client with an address of its own, by which the API tells callers without a key apart.
+func from(address string) *http.Client {
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	return &http.Client{Timeout: 2 * time.Minute, Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 64}}
+}
+
+// A neighbour is a tenant who does what tenants do.
+type neighbour struct {
+	w      *world
+	client *http.Client
+	tenant string
+	number int
+	sender uuid.UUID
+
+	mu      sync.Mutex
+	took    [2][]time.Duration // of its requests, by round
+	refused []string
+}
+
+// round lets every neighbour import a file and write to all people of it, and returns after how long all were done.
+func round(street []*neighbour, n int) time.Duration {
+	began := time.Now()
+	var all sync.WaitGroup
+	for _, who := range street {
+		all.Go(func() { who.live(n) })
+	}
+	all.Wait()
+	return time.Since(began)
+}
+
+// live imports a file, sends a campaign to a segment of it, and looks at both meanwhile.
+func (n *neighbour) live(round int) {
+	var file strings.Builder
+	file.WriteString("Name,Phone,Round\n")
+	for i := range neighbourPeople {
+		fmt.Fprintf(&file, "Zoé %d,+1438%d%02d%04d,r%d\n", i, round, n.number, i, round)
+	}
+	var upload struct {
+		ID    uuid.UUID
+		State string
+		Rows  struct{ Valid int }
+	}
+	if !n.must(round, "POST", "/uploads", fileForm("people.csv", []byte(file.String())), &upload) {
+		return
+	}
+	at := fmt.Sprintf("/uploads/%s", upload.ID)
+	if !n.until(round, at, &upload, func() bool { return upload.State == "done" }) {
+		return
+	}
+	var c struct {
+		ID    uuid.UUID
+		State string
+	}
+	plan := fmt.Sprintf(`{"name":"round %d","sender":"%s","template":{"type":"text","text":{"body":"Bonjour"}},`+
+		`"audience":{"filter":{"field":"round","equals":"r%d"}}}`, round, n.sender, round)
+	if n.must(round, "POST", "/campaigns", body(plan), &c) && n.must(round, "POST", fmt.Sprintf("/campaigns/%s/start", c.ID), nil, nil) {
+		n.until(round, fmt.Sprintf("/campaigns/%s", c.ID), &c, func() bool { return c.State == "done" })
+	}
+}
+
+// until asks for a thing once a second until it is as wanted.
+func (n *neighbour) until(round int, path string, out any, is func() bool) bool {
+	for !is() {
+		if !pause(n.w.ctx, time.Second) || !n.must(round, "GET", path, nil, out) {
+			return false
+		}
+	}
+	return true
+}
+
+// A content is a body and its media type.
+type content struct {
+	kind string
+	data []byte
+}
+
+func body(text string) *content { return &content{"application/json", []byte(text)} }
+
+// fileForm is a file in the form of POST /uploads.
+func fileForm(name string, data []byte) *content {
+	var b bytes.Buffer
+	m := multipart.NewWriter(&b)
+	part, _ := m.CreateFormFile("file", name) // writes to memory
+	_, _ = part.Write(data)
+	_ = m.Close()
+	return &content{m.FormDataContentType(), b.Bytes()}
+}
+
+// ask sends a request of a tenant.
+func ask(ctx context.Context, w *world, c *http.Client, tenant, method, path string, in *content) (code int, answer []byte, err error) {
+	u, err := url.Parse(w.vars["CONVEYOR_API_URL"] + path)
+	if err != nil {
+		return 0, nil, err
+	}
+	q := u.Query()
+	q.Set("tenant", tenant)
+	u.RawQuery = q.Encode()
+	var data io.Reader
+	if in != nil {
+		data = bytes.NewReader(in.data)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), data)
+	if err != nil {
+		return 0, nil, err
+	}
+	if in != nil {
+		req.Header.Set("Content-Type", in.kind)
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer resp.Body.Close()
+	answer, err = io.ReadAll(io.LimitReader(resp.Body, 16<<20))
+	return resp.StatusCode, answer, err
+}
+
+// must sends a request that has to be served, and decodes its answer.
+func (n *neighbour) must(round int, method, path string, in *content, out any) bool {
+	began := time.Now()
+	code, answer, err := ask(n.w.ctx, n.w, n.client, n.tenant, method, path, in)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.took[round] = append(n.took[round], time.Since(began))
+	if err == nil && code < 300 && out != nil {
+		err = json.Unmarshal(answer, out)
+	}
+	if err != nil || code >= 300 {
+		n.refused = append(n.refused, fmt.Sprintf("%s %s of %s: %d %v %.200s", method, path, n.tenant, code, err, answer))
+		return false
+	}
+	return true
+}
+
+func p95(street []*neighbour, round int) time.Duration {
+	var all []time.Duration
+	for _, n := range street {
+		all = append(all, n.took[round]...)
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[len(all)*95/100]
+}
+
+// A mallory does at once all that is expensive.
+type mallory struct {
+	w      *world
+	client *http.Client
+	sender uuid.UUID
+
+	mu      sync.Mutex
+	answers map[string]map[int]int // by what is asked and status; 0 = none
+	held    []uuid.UUID            // its uploads
+}
+
+// attack begins everything. It ends with ctx.
+func (m *mallory) attack(ctx context.Context, all *sync.WaitGroup) {
+	strings200 := packed("xl/sharedStrings.xml", "<sst>", strings.Repeat("<si><t>x</t></si>", 4096), 3000)
+	rows := packed("people.csv", "phone,note\n", strings.Repeat("+15145550123,"+strings.Repeat("x", 1000)+"\n", 64), 16_000)
+	many := func(n int, what string, do func(i int) (code int, answer []byte, err error)) {
+		for range n {
+			all.Go(func() {
+				for i := 0; ctx.Err() == nil; i++ {
+					code, answer, err := do(i)
+					if ctx.Err() == nil {
+						m.note(what, code, answer, err)
+					}
+				}
+			})
+		}
+	}
+	send := func(method, path string, in *content) (int, []byte, error) {
+		return ask(ctx, m.w, m.client, "mallory", method, path, in)
+	}
+	many(2, "workbooks", func(int) (int, []byte, error) {
+		return send("POST", "/uploads?dry_run=true", fileForm("people.xlsx", workbookWith(strings200)))
+	})
+	many(2, "packed files", func(int) (int, []byte, error) {
+		return send("POST", "/uploads?dry_run=true", fileForm("people.zip", rows))
+	})
+	many(8, "previews", func(i int) (int, []byte, error) {
+		return send("GET", fmt.Sprintf("/uploads/%s/preview", m.upload(i)), nil)
+	})
+	many(16, "trials", func(int) (int, []byte, error) {
+		return send("POST", "/searches/try", body(`{"filter":{"text":"zzzz"},"days":90}`))
+	})
+	many(4, "searches", func(i int) (int, []byte, error) {
+		return send("POST", "/searches", body(fmt.Sprintf(`{"name":"%d","filter":{"bbox":[%d,30,%d,60]},"targets":[{"kind":"feed"}]}`, i, -120+i%40, -100+i%40)))
+	})
+	many(4, "exports", func(int) (int, []byte, error) { return send("POST", "/contacts/export", body("{}")) })
+	many(4, "counts", func(int) (int, []byte, error) { return send("POST", "/contacts/count", body("{}")) })
+	many(4, "lists", func(i int) (int, []byte, error) {
+		return send("POST", "/contact-lists", body(fmt.Sprintf(`{"name":"l%d"}`, i)))
+	})
+	many(8, "messages", func(i int) (int, []byte, error) {
+		return send("POST", "/messages", body(fmt.Sprintf(
+			`{"sender":"%s","to":"+1514777%04d","body":{"type":"text","text":{"body":"x"}}}`, m.sender, i%10_000)))
+	})
+}
+
+func (m *mallory) note(what string, code int, answer []byte, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err != nil {
+		code = 0
+	}
+	if m.answers[what] == nil {
+		m.answers[what] = map[int]int{}
+	}
+	m.answers[what][code]++
+	var u struct{ ID uuid.UUID }
+	if code == http.StatusAccepted || code == http.StatusCreated {
+		if json.Unmarshal(answer, &u) == nil && strings.Contains(string(answer), `"file_name"`) {
+			m.held = append(m.held, u.ID)
+		}
+	}
+}
+
+// upload is the i-th of those that were taken, in turn.
+func (m *mallory) upload(i int) uuid.UUID {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.held) == 0 {
+		return uuid.Nil
+	}
+	return m.held[i%len(m.held)]
+}
+
+func (m *mallory) refused() (n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, codes := range m.answers {
+		n += codes[http.StatusTooManyRequests] + codes[http.StatusRequestEntityTooLarge]
+	}
+	return n
+}
+
+func (m *mallory) say() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return fmt.Sprint(m.answers)
+}
+
+// packed is a zip with a file that is n times longer than it looks.
+func packed(name, begin, piece string, n int) []byte {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	f, _ := z.Create(name) // writes to memory
+	_, _ = io.WriteString(f, begin)
+	for range n {
+		_, _ = io.WriteString(f, piece)
+	}
+	_ = z.Close()
+	return b.Bytes()
+}
+
+// workbookWith is a workbook whose shared strings are those of a zip.
+func workbookWith(shared []byte) []byte {
+	from, err := zip.NewReader(bytes.NewReader(shared), int64(len(shared)))
+	if err != nil {
+		return nil
+	}
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for name, text := range map[string]string{
+		"[Content_Types].xml": `<Types/>`,
+		"xl/workbook.xml": `<workbook xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets>` +
+			`<sheet name="People" sheetId="1" r:id="rId1"/></sheets></workbook>`,
+		"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="rId1" Type="x/worksheet" Target="worksheets/sheet1.xml"/>` +
+			`<Relationship Id="rId2" Type="x/sharedStrings" Target="sharedStrings.xml"/></Relationships>`,
+		"xl/worksheets/sheet1.xml": `<worksheet><sheetData><row><c t="inlineStr"><is><t>Phone</t></is></c></row></sheetData></worksheet>`,
+	} {
+		f, _ := z.Create(name)
+		_, _ = io.WriteString(f, text)
+	}
+	for _, f := range from.File {
+		_ = z.Copy(f)
+	}
+	_ = z.Close()
+	return b.Bytes()
+}
+
+const sqlNeighbours = `
+SELECT (SELECT count(*) FROM contacts WHERE tenant <> 'mallory'),
+    (SELECT count(DISTINCT (tenant, key)) FROM contacts WHERE tenant <> 'mallory'),
+    (SELECT count(*) FROM messages WHERE tenant <> 'mallory'),
+    (SELECT count(*) FROM messages WHERE tenant <> 'mallory' AND state IN ('sent', 'delivered', 'read')),
+    (SELECT count(*) FROM dead_letters WHERE tenant NOT IN ('', 'mallory'))`
+
+// neighbours says what became of what the others did.
+func (l *Ledger) neighbours(w *world, street []*neighbour) {
+	const want = 2 * neighbours * neighbourPeople
+	var refused []string
+	for _, n := range street {
+		refused = append(refused, n.refused...)
+	}
+	var people, distinct, messages, sent, letters int
+	if err := w.everyTenant(func(ctx context.Context, tx pgx.Tx) error {
+		return tx.QueryRow(ctx, sqlNeighbours).Scan(&people, &distinct, &messages, &sent, &letters)
+	}); err != nil {
+		l.Wrong = append(l.Wrong, "the books cannot be read: "+err.Error())
+	}
+	l.none("requests of the others that were refused", refused)
+	l.must("their people", people, want)
+	l.must("their people, each once", distinct, want)
+	l.must("their messages", messages, want)
+	l.must("their messages that were sent", sent, want)
+	l.must("their dead letters", letters, 0)
+}
