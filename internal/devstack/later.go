@@ -22,9 +22,9 @@ type later struct {
 // Follows says whether a service is still to be built and started, when Start has returned.
 func (s *Stack) Follows(name string) bool { return name == TemporalUI && len(s.unbuilt) > 0 }
 
-// follow builds the service of a keeper and starts it. Until it answers, its address at says how it is. Stop ends all
-// this.
-func (s *Stack) follow(k *keeper, at string, build func(context.Context) error) error {
+// follow builds the service of a keeper and starts it, and does the rest. Until the service answers, its address at says
+// how it is. Stop ends all this.
+func (s *Stack) follow(k *keeper, at string, build, rest func(context.Context) error) error {
 	listener, err := net.Listen("tcp", at)
 	if err != nil {
 		return fmt.Errorf("say at %s that %s is being built: %w", at, k.svc.name, err)
@@ -51,6 +51,9 @@ func (s *Stack) follow(k *keeper, at string, build func(context.Context) error) 
 			return
 		}
 		s.log.Info("a service is ready", "service", k.svc.name, "at", k.svc.at)
+		if err := rest(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("tools for persons cannot be built; everything runs", "err", err)
+		}
 	}()
 	return nil
 }
@@ -81,7 +84,10 @@ func (s *Stack) followUI() error {
 	if i < 0 {
 		return errors.New("there is no service that follows")
 	}
-	return s.follow(s.keepers[i], s.addr(s.ports.TemporalUI), func(ctx context.Context) error {
-		return s.alone(ctx, func() error { return s.buildTools(ctx, s.unbuilt) })
-	})
+	build := func(tools []goTool) func(context.Context) error {
+		return func(ctx context.Context) error {
+			return s.alone(ctx, func() error { return s.buildTools(ctx, tools) })
+		}
+	}
+	return s.follow(s.keepers[i], s.addr(s.ports.TemporalUI), build(s.unbuilt[:1]), build(s.unbuilt[1:]))
 }

@@ -10,9 +10,11 @@ import (
 	"testing"
 )
 
-// following is a stack of scripts whose Web UI follows, built by build, and the address that says so.
-func following(t *testing.T, build func(context.Context) error) (s *Stack, at string) {
+// following is a stack of scripts whose Web UI follows, built by build, and the address that says so. rest is closed when
+// the rest is done.
+func following(t *testing.T, build func(context.Context) error) (s *Stack, at string, rest chan struct{}) {
 	t.Helper()
+	rest = make(chan struct{})
 	s = fakeStack(t)
 	s.unbuilt = goTools
 	ui := script(s, TemporalUI, polite(TemporalUI), "a")
@@ -28,10 +30,13 @@ func following(t *testing.T, build func(context.Context) error) (s *Stack, at st
 	}
 	at = l.Addr().String()
 	_ = l.Close()
-	if err := s.follow(s.keepers[1], at, build); err != nil {
+	if err := s.follow(s.keepers[1], at, build, func(context.Context) error {
+		close(rest)
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
-	return s, "http://" + at
+	return s, "http://" + at, rest
 }
 
 // asked is what an address says.
@@ -52,7 +57,7 @@ func asked(t *testing.T, at string) (status int, text string) {
 func TestWhatFollowsIsStarted(t *testing.T) {
 	t.Parallel()
 	built := make(chan struct{})
-	s, at := following(t, func(context.Context) error {
+	s, at, rest := following(t, func(context.Context) error {
 		<-built
 		return nil
 	})
@@ -61,6 +66,7 @@ func TestWhatFollowsIsStarted(t *testing.T) {
 	}
 	close(built)
 	eventually(t, "it has started", func() bool { return alive(s.Pid(TemporalUI)) })
+	<-rest
 	if status, _ := asked(t, at); status != 0 {
 		t.Errorf("its address is still taken, and says %d", status)
 	}
@@ -72,7 +78,7 @@ func TestWhatFollowsIsStarted(t *testing.T) {
 
 func TestWhatFollowsCannotBeBuilt(t *testing.T) {
 	t.Parallel()
-	s, at := following(t, func(context.Context) error { return errors.New("no proxy") })
+	s, at, _ := following(t, func(context.Context) error { return errors.New("no proxy") })
 	eventually(t, "its address says why", func() bool {
 		status, text := asked(t, at)
 		return status == http.StatusServiceUnavailable && strings.Contains(text, "cannot be built: no proxy")
@@ -91,7 +97,7 @@ func TestWhatFollowsCannotBeBuilt(t *testing.T) {
 func TestStopEndsABuild(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{})
-	s, _ := following(t, func(ctx context.Context) error {
+	s, _, _ := following(t, func(ctx context.Context) error {
 		<-ctx.Done()
 		close(ended)
 		return ctx.Err()
