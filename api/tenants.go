@@ -23,6 +23,10 @@ type Tenants struct {
 	Wakes   *Wakes
 	Rates   TierRates
 
+	Erasures *db.Erasures
+	Launch   Eraser
+	Files    TenantFiles // of an export
+
 	door *door
 }
 
@@ -49,6 +53,7 @@ func (h Tenants) register(d *door) {
 			"may read what it has.",
 	}), h.change)
 	h.registerSenders(d)
+	h.registerErasure(d)
 }
 
 // TierRates are the messages a second of a tenant, by its tier; one that is not in it has its usual rate.
@@ -143,7 +148,7 @@ func (h Tenants) create(ctx context.Context, in *createTenantInput) (*createTena
 		return nil, err
 	}
 	if wrong != nil {
-		same := t.Name == want.Name && t.Tier == want.Tier && t.Region == want.Region &&
+		same := !t.Erasing && t.Name == want.Name && t.Tier == want.Tier && t.Region == want.Region &&
 			equal(t.MaxContacts, want.MaxContacts) && equal(t.MaxMessagesDay, want.MaxMessagesDay) && t.Has(want.Quotas)
 		if status = http.StatusOK; !same {
 			return nil, wrong

@@ -63,8 +63,13 @@ const (
 )
 
 // Create stores a key with the sum of its secret and an audit record. A name that was ever used is fault.Conflict; an
-// expiry before the creation, an unknown role and an unknown tenant are fault.Invalid.
+// expiry before the creation, an unknown role and a tenant that is unknown or erased are fault.Invalid.
 func (s *Keys) Create(ctx context.Context, k Key, sum access.Sum) error {
+	if k.Tenant != "" { // an erasure that is requested meanwhile revokes the key; an unknown tenant is refused below
+		if t, err := NewTenants(s.pool).Get(ctx, k.Tenant); err == nil && t.Erasing {
+			return fault.Newf(fault.Invalid, "tenant: %q is erased", k.Tenant)
+		}
+	}
 	b := new(pgx.Batch)
 	b.Queue(sqlKeyAdd, k.ID, k.Name, k.Role, sum[:], k.CreatedAt, storable(k.CreatedBy), k.ExpiresAt,
 		storable(k.Tenant))
