@@ -20,8 +20,10 @@ type Tenants struct {
 	Senders *db.Senders
 	Audit   *db.AuditLog
 	Secrets *secret.Box // seals the tokens of senders
-	Wakes   *Wakes
-	Rates   TierRates
+	// BindTokens seals them for their tenant and number too.
+	BindTokens bool
+	Wakes      *Wakes
+	Rates      TierRates
 
 	Erasures *db.Erasures
 	Launch   Eraser
